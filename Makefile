@@ -27,8 +27,8 @@ PROGRAMS := faults/postmortem/hang_diagnose.c faults/preload/hangar_run.c common
 # The rooms, in the order of their layers: a file includes from its own room and from those before.
 LIB_DIRS := $(addprefix common/,base options process check backend backend/mpi backend/nccl backend/null pairs topo \
 	nccl_log report machine measure schedule reconcile) \
-	$(addprefix faults/,record inject inject/arrival inject/init inject/calls inject/order inject/data inject/gpu \
-	inject/settings watch evidence align waits diagnose probe \
+	$(addprefix faults/,record inject \
+	watch evidence align waits diagnose probe \
 	postmortem preload preload/library)
 LIB_SRC := $(filter-out $(PROGRAMS) faults/preload/library/%,$(wildcard $(LIB_DIRS:%=%/*.c)))
 CU_SRC := $(wildcard common/*/*.cu common/*/*/*.cu)
@@ -73,7 +73,9 @@ ifneq ($(and $(CUDA_INC),$(CUDA_RT),$(NCCL_DIR),$(NCCL_LIB)),)
 system_dirs := $(sort $(filter-out /usr/include /usr/local/include,$(CUDA_INC) $(NCCL_DIR)/include))
 CUDA_CFLAGS := -DHAVE_NCCL $(addprefix -isystem ,$(system_dirs))
 NCCL_RPATH := $(filter-out /usr/lib/$(MACHINE)-linux-gnu/ /usr/lib/ /usr/lib64/,$(dir $(NCCL_LIB)))
-CUDA_LIBS := $(NCCL_LIB) $(NCCL_RPATH:%/=-Wl,-rpath,%) $(CUDA_RT) -lrt -lstdc++
+# NCCL finds the profiler plugin among the program's own symbols.
+CUDA_LIBS := $(NCCL_LIB) $(NCCL_RPATH:%/=-Wl,-rpath,%) $(CUDA_RT) -lrt -lstdc++ \
+	-Wl,--dynamic-list=common/backend/nccl/exported.txt
 CU_OBJ := $(CU_SRC:%.cu=$(BUILD)/obj/%.cu.o)
 else
 ifneq ($(NCCL),0)
@@ -150,7 +152,7 @@ DATA := $(patsubst common/topo/%,$(BUILD)/%,$(wildcard common/topo/*.json common
 	common/topo/specs/*.json))
 
 all: $(PERF) $(PROGRAM_BIN) $(BUILD)/libhangar.so $(DATA) stale-data
-tests: $(UNIT) $(TOOL) $(FIRED) $(BARE) $(DOUBLE)/subject
+tests: $(UNIT) $(TOOL) $(FIRED) $(BARE) $(DOUBLE)/subject $(DOUBLE)/subject-static
 
 # The two commands for a machine that may have nothing yet. Flags are asked for when a Makefile is
 # read, so what was just installed is seen by a second make only; it takes all cores unless told
@@ -210,7 +212,8 @@ record-alone:
 		-Wl,--no-undefined -o $(BUILD)/obj/record-alone.so $(RECORD_ALONE) -lc
 
 # What any NCCL program is preloaded with: the recorder, and nothing else of hangar.
-PRELOAD_SRC := $(wildcard faults/preload/library/*.c) faults/preload/fault_spec.c $(RECORD_ALONE) faults/watch/link.c
+PRELOAD_SRC := $(wildcard faults/preload/library/*.c) faults/preload/fault_spec.c $(RECORD_ALONE) faults/watch/link.c \
+	common/base/nccl_profiler.c
 PRELOAD_OBJ := $(PRELOAD_SRC:%.c=$(BUILD)/obj/pic/%.o) $(BUILD)/obj/pic/wrappers.o
 PRELOAD_CC = $(CC) -std=gnu11 -D_GNU_SOURCE $(OPT) $(WARNINGS) $(INCLUDES) -fPIC -fvisibility=hidden \
 	-ftls-model=initial-exec -pthread -MMD -MP -c -o $@ $<
@@ -240,6 +243,11 @@ $(DOUBLE)/libnccl.so.2: ci/tests/preload/double/nccl.c $(DOUBLE)/libcuda.so.1
 $(DOUBLE)/subject: ci/tests/preload/double/subject.c $(DOUBLE)/libnccl.so.2 $(DOUBLE)/libcudart.so.13
 	$(say) LINK $@
 	$(Q)$(DOUBLE_CC) -Wl,-rpath,'$$ORIGIN' -o $@ $< $(DOUBLE)/libnccl.so.2 $(DOUBLE)/libcudart.so.13 $(DOUBLE)/libcuda.so.1
+
+# Its NCCL is a part of it.
+$(DOUBLE)/subject-static: ci/tests/preload/double/subject.c ci/tests/preload/double/nccl.c $(DOUBLE)/libcudart.so.13
+	$(say) LINK $@
+	$(Q)$(DOUBLE_CC) -Wl,-rpath,'$$ORIGIN' -o $@ $^ $(DOUBLE)/libcuda.so.1
 
 # The rooms in their order, for ci/check_layers.
 rooms:

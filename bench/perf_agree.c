@@ -2,8 +2,8 @@
  * differ. */
 #include "perf_agree.h"
 
-#include "options/rank_groups.h"
 #include "options/options_agree.h"
+#include "options/rank_groups.h"
 #include "report/facts.h"
 
 /* All equal when the largest of each half is also the smallest. */
@@ -16,67 +16,58 @@ static int hashes_differ(struct job *job, uint64_t hash)
 	return rc < 0 ? rc : ends[0] != -ends[1] || ends[2] != -ends[3];
 }
 
-/* Room at rank 0 for what all ranks have, `bytes` each, and all of it there. The caller frees *all; NULL
- * elsewhere. */
-static int gather_all(struct job *job, const void *mine, size_t bytes, void **all)
+/* In what ranks differ, from this weight on: 1, and *n of it in `found` at rank 0; 0: in nothing; or a
+ * negative errno. */
+static int compare(struct job *job, const struct settings *mine, enum setting_weight least,
+		   struct setting_difference *found, size_t *n)
 {
-	*all = job->rank == 0 ? must(calloc((size_t)job->nranks, bytes)) : NULL;
-	return job_gather(job, mine, bytes, *all);
-}
+	int rc = hashes_differ(job, rank_groups_value(mine->text));
+	struct settings *all = NULL;
+	const char **texts = NULL;
 
-/* Rank 0 has all values and says what differs; the others receive it. */
-static int refuse(struct job *job, const struct options_agree *mine)
-{
-	void *all;
-	char text[400];
-	int rc = gather_all(job, mine, sizeof(*mine), &all);
-
-	if (rc == 0 && all && !options_agree_same(all, job->nranks, text, sizeof(text)))
-		rc = error_set(job->err, OUTCOME_USAGE, -EINVAL,
-			       "%s; must be the same on all ranks", text);
+	*n = 0;
+	if (rc <= 0)
+		return rc;
+	if (job->rank == 0) {
+		all = must(calloc((size_t)job->nranks, sizeof(*all)));
+		texts = must(calloc((size_t)job->nranks, sizeof(*texts)));
+	}
+	rc = job_gather(job, mine, sizeof(*mine), all);
+	for (int i = 0; all && i < job->nranks; i++)
+		texts[i] = all[i].text;
+	if (rc == 0 && all)
+		*n = settings_compare(texts, job->nranks, least, found);
+	free(texts);
 	free(all);
-	return job_agree(job, rc);
+	return rc < 0 ? rc : 1;
 }
 
 int perf_agree(struct job *job, const struct program *program, const char *backend)
 {
-	struct options_agree mine;
-	int differ;
+	struct setting_difference found[SETTINGS_DIFFERENCES];
+	struct settings mine = { .more = 0 };
+	size_t n;
+	int rc;
 
 	options_agree_fill(&mine, program->options, HANGAR_VERSION, program->name, backend,
 			   program->collective->irregular);
-	differ = hashes_differ(job, options_agree_hash(&mine));
-	return differ > 0 ? refuse(job, &mine) : differ;
-}
-
-static void warn(const struct settings *all, int nranks)
-{
-	const char **texts = malloc((size_t)nranks * sizeof(*texts));
-	struct setting_difference found[SETTINGS_DIFFERENCES];
-	char words[1000];
-	size_t n = 0;
-
-	for (int i = 0; texts && i < nranks; i++)
-		texts[i] = all[i].text;
-	if (texts)
-		n = settings_compare(texts, nranks, found);
-	if (n > 0)
-		fprintf(stderr, "hangar: settings differ between ranks: %s\n",
-			settings_words(found, n, words, sizeof(words)));
-	free(texts);
+	rc = compare(job, &mine, SETTING_FREE, found, &n);
+	if (rc <= 0)
+		return rc;
+	return job_agree(job, n == 0 ? 0
+				     : error_usage(job->err, "%s; must be the same on all ranks",
+						   found[0].words));
 }
 
 int perf_agree_settings(struct job *job, const struct settings *mine)
 {
-	int differ = hashes_differ(job, rank_groups_value(mine->text));
-	void *all;
-	int rc;
+	struct setting_difference found[SETTINGS_DIFFERENCES];
+	char words[1000];
+	size_t n;
+	int rc = compare(job, mine, SETTING_MAY, found, &n);
 
-	if (differ <= 0)
-		return differ;
-	rc = gather_all(job, mine, sizeof(*mine), &all);
-	if (rc == 0 && all)
-		warn(all, job->nranks);
-	free(all);
-	return rc;
+	if (n > 0)
+		fprintf(stderr, "hangar: settings differ between ranks: %s\n",
+			settings_words(found, n, words, sizeof(words)));
+	return rc < 0 ? rc : 0;
 }

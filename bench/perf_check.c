@@ -7,7 +7,7 @@
 #include "report/report.h"
 #include "base/output.h"
 #include "record/classes.h"
-#include "postmortem/baseline.h"
+#include "postmortem/postmortem.h"
 #include "perf_folder.h"
 
 const struct collective *const collectives[] = {

@@ -14,7 +14,7 @@
 #include "base/parse.h"
 #include "process/supervisor.h"
 #include "base/output.h"
-#include "inject/machine.h"
+#include "inject/inject.h"
 #include "schedule/schedule.h"
 #include "watch/monitor.h"
 #include "record/recorder.h"
@@ -71,6 +71,7 @@ static void list_faults(const struct options *options)
 	struct fault_machine machine;
 
 	machine_look(&machine, NULL);
+	machine_look_network(&machine);
 	machine_serve(&machine, taken_backend(options, gpus), gpus);
 	fault_list(stdout, &machine);
 }
@@ -196,6 +197,8 @@ static void equip(struct program *program, const struct run_folder *folder)
 	struct fault_machine *machine = &program->machine;
 
 	machine_look(machine, folder->path);
+	if (inject_needs(program->injector, NEED_HOST))
+		machine_look_network(machine);
 	if (!inject_needs(program->injector, NEED_CGROUP))
 		return;
 	if (cgroup_make(&program->cgroup, "rank", folder->path) == 0)
@@ -259,7 +262,7 @@ static int supervise(struct program *program, struct error *err)
 	hooks = monitor_hooks(&monitor);
 	if (program->cgroup.path[0])
 		hooks.cgroup = program->cgroup.path;
-	else if (cgroup_own(own_cgroup, sizeof(own_cgroup)) == 0)
+	else if (cgroup_of(getpid(), own_cgroup, sizeof(own_cgroup)) == 0)
 		hooks.cgroup = own_cgroup;
 	fired_wrap(&fired, &hooks, program);
 	code = fired_exit_code(program, supervisor_run(&hooks, perf_rank, program, err));

@@ -7,7 +7,7 @@
 #include "schedule/schedule.h"
 #include "measure/sweep.h"
 #include "measure/timing.h"
-#include "inject/machine.h"
+#include "inject/inject.h"
 #include "options/settings_read.h"
 #include "watch/uplink.h"
 #include "perf_agree.h"
@@ -96,7 +96,7 @@ static void read_settings(struct rank *r, const struct backend_facts *facts)
 	if (!(r->bench.backend->ops->flags & BACKEND_SETTINGS))
 		return;
 	settings_put(&r->settings, "libnccl", facts->library);
-	settings_read_own(&r->settings);
+	settings_read_of(&r->settings, environ);
 	settings_put(&r->settings, "libnccl-path", facts->library_path);
 	settings_put(&r->settings, "CUDA", facts->runtime);
 }
@@ -133,7 +133,8 @@ static int open_backend(struct rank *r)
 static int compare_settings(struct rank *r)
 {
 	if (r->settings.text[0])
-		recorder_settings(&r->recorder, r->settings.text, settings_hash(&r->settings));
+		record_settings(&r->recorder.memory->header, r->settings.text,
+				settings_hash(&r->settings));
 	return perf_agree_settings(&r->job, &r->settings);
 }
 
@@ -179,6 +180,21 @@ static int allocate(struct rank *r)
 	return rc;
 }
 
+/* Faults of the network are told where everybody is. Collective where there is one. */
+static int spread_addresses(struct rank *r)
+{
+	const struct network_host *host = &r->program->machine.host;
+	int rc;
+
+	if (!r->program->injector || !inject_needs(r->program->injector, NEED_HOST))
+		return 0;
+	r->addresses = must(calloc((size_t)r->job.nranks, sizeof(*r->addresses)));
+	rc = job_gather(&r->job, host->address, sizeof(*r->addresses), r->addresses);
+	return rc < 0 ? rc
+		      : job_bcast(&r->job, r->addresses,
+				  (size_t)r->job.nranks * sizeof(*r->addresses));
+}
+
 static int place_faults(struct rank *r)
 {
 	const struct backend_ops *ops = r->bench.backend->ops;
@@ -191,6 +207,9 @@ static int place_faults(struct rank *r)
 		.record = r->program->fault_record,
 	};
 
+	place.machine.addresses = (const char(*)[16])r->addresses;
+	if (r->job.nnodes < 2)
+		place.machine.have &= ~(unsigned)NEED_HOST;
 	machine_serve(&place.machine, ops->name, ops->flags & BACKEND_DEVICE ? ops->devices() : 0);
 	if (place.machine.cgroup && cgroup_enter(place.machine.cgroup) < 0)
 		place.machine.have &= ~(unsigned)NEED_CGROUP;
@@ -279,9 +298,9 @@ static int open_comm(struct rank *r)
 /* Each step is agreed upon before the next begins, so that a refusal ends all ranks alike. */
 static int prepare(struct rank *r)
 {
-	static int (*const steps[])(struct rank *) = { open_backend, spread_uplink,
-						       compare_settings, check_request,
-						       rank_open_report };
+	static int (*const steps[])(struct rank *) = { open_backend,	 spread_uplink,
+						       spread_addresses, compare_settings,
+						       check_request,	 rank_open_report };
 	int rc = 0;
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps) && rc == 0; i++)
@@ -370,6 +389,7 @@ static void tear_down(struct rank *r)
 	watch_phase(&r->watch, PHASE_FINALISE);
 	report_release(&r->report);
 	free(r->facts);
+	free(r->addresses);
 	if (be) {
 		be->ops->comm_close(be);
 		watch_work(&r->watch, "closing the device", OPEN_SECONDS);

@@ -2,6 +2,7 @@
  * causes. */
 #include "perf_report.h"
 
+#include "base/nccl_profiler.h"
 #include "postmortem/timeline.h"
 #include "report/sink_shared.h"
 
@@ -10,6 +11,7 @@
 int rank_explain_empty(struct rank *r)
 {
 	struct backend *be = r->bench.backend;
+	struct backend_facts facts;
 	const char *why = NULL;
 
 	if (!r->run.report)
@@ -19,8 +21,9 @@ int rank_explain_empty(struct rank *r)
 				      "Data check: none: the %s backend moves no data; what is "
 				      "measured is the harness itself",
 				      be->ops->name);
-	if (be->ops->tuning && r->program->options->nfaults == 0)
-		why = be->ops->tuning->refusal(be);
+	be->ops->facts(be, &facts);
+	if (be->ops->flags & BACKEND_DEVICE && r->program->options->nfaults == 0)
+		why = nccl_profiler_refusal(facts.library_code);
 	return why ? report_comment(&r->report, "Algorithm and protocol used: not known: %s", why)
 		   : 0;
 }
@@ -53,9 +56,8 @@ int rank_open_vendor(struct rank *r)
 	if (!(r->bench.backend->ops->flags & BACKEND_DEVICE))
 		return report_comment(&r->report, "Vendors' figures: they are about GPUs and their "
 						  "links, and this run used none");
-	r->run.vendor =
-		vendor_hook_open(&r->vendor, r->facts[0].device.device,
-				 r->facts[0].device.device_memory, predict_topology(&r->predict));
+	r->run.vendor = vendor_hook_open(&r->vendor, r->facts[0].device.device,
+					 predict_topology(&r->predict));
 	return 0;
 }
 

@@ -25,6 +25,7 @@ struct rank {
 	struct bench bench;
 	struct schedule_setup schedule; /* of a run with --fault */
 	struct call_filter faults;
+	char (*addresses)[16];	  /* of all ranks' hosts, where a fault is about them; owned */
 	struct settings settings; /* of NCCL; none where the backend does not read them */
 	struct run run;
 	struct report report;

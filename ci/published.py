@@ -6,8 +6,11 @@ import collections
 import csv
 import hashlib
 import math
+import re
 import statistics
 
+# NCCL of SuperBench 0.4's container (its Dockerfile builds the branch bootstrap_tag, of early 2021).
+SUPERBENCH = ['--nccl', '2.9']
 # The machines of the published sweeps, in topo_predict's words; by the rows' machine column, never
 # by their results.
 MACHINES = {
@@ -18,15 +21,15 @@ MACHINES = {
     'h100_309_4x8': ['--topo', 'dgx-h100', '--nodes', '4'],
     'h100_tog_nvls_1x8': ['--topo', 'dgx-h100', '--algo', 'NVLS'],
     'h100_tog_ring_1x8': ['--topo', 'dgx-h100', '--algo', 'Ring'],
-    'v100_hcm_1x8': ['--topo', 'dgx-v100'],
+    'v100_hcm_1x8': ['--topo', 'dgx-v100', '--process-gpus', '8'],   # inferred: as nccl-tests' README starts it
     'oci_a100_2x8_full': ['--topo', 'dgx-a100', '--nics', '16', '--nic-gbps', '100', '--nodes', '2',
                           '--transport', 'roce'],
-    'sb_a100_1x8_allreduce': ['--topo', 'dgx-a100', '--process-gpus', '8'],
-    'sb_a100_1x8_allgather': ['--topo', 'dgx-a100', '--process-gpus', '8'],
-    'sb_a100_1x8_alltoall': ['--topo', 'dgx-a100', '--process-gpus', '8'],
-    'sb_a100_1x8_broadcast': ['--topo', 'dgx-a100', '--process-gpus', '8'],
-    'sb_a100_1x8_reduce': ['--topo', 'dgx-a100', '--process-gpus', '8'],
-    'sb_a100_1x8_reducescatter': ['--topo', 'dgx-a100', '--process-gpus', '8'],
+    'sb_a100_1x8_allreduce': ['--topo', 'dgx-a100', '--process-gpus', '8', *SUPERBENCH],
+    'sb_a100_1x8_allgather': ['--topo', 'dgx-a100', '--process-gpus', '8', *SUPERBENCH],
+    'sb_a100_1x8_alltoall': ['--topo', 'dgx-a100', '--process-gpus', '8', *SUPERBENCH],
+    'sb_a100_1x8_broadcast': ['--topo', 'dgx-a100', '--process-gpus', '8', *SUPERBENCH],
+    'sb_a100_1x8_reduce': ['--topo', 'dgx-a100', '--process-gpus', '8', *SUPERBENCH],
+    'sb_a100_1x8_reducescatter': ['--topo', 'dgx-a100', '--process-gpus', '8', *SUPERBENCH],
     'alps_gh200_1x4': ['--topo', 'gh200-quad', '--nodes', '1'],
     'alps_gh200_2x4': ['--topo', 'gh200-quad', '--nodes', '2'],
     'alps_gh200_4x4': ['--topo', 'gh200-quad', '--nodes', '4'],
@@ -57,15 +60,17 @@ def band(size, largest):
 def sweeps(path):
     """busbw by size, mean of the placements. Peaks and quoted figures, which have no size: as of
     8 GiB."""
-    groups = collections.OrderedDict()
+    groups, versions = collections.OrderedDict(), {}
     with open(path) as rows:
         for r in csv.DictReader(rows):
+            version = re.match(r'\d+\.\d+', r['nccl'])
+            versions[r['id'].split(':')[0]] = ['--nccl', version.group()] if version else []
             key = r['id'].split(':')[0], r['collective'], r['gpu'], int(r['nnodes']), int(r['ngpus'])
             sizes = groups.setdefault(key, collections.defaultdict(list))
             sizes[int(r['size_bytes'] or 8 << 30)].append(float(r['busbw_gbs']))
     for (name, collective, gpu, nodes, ngpus), sizes in groups.items():
         cluster = '_'.join(name.split('_')[:2])
-        machine = MACHINES[name] + ([] if '--gpus' in MACHINES[name] else ['--gpus', str(ngpus // nodes)])
+        machine = MACHINES[name] + versions[name] + ([] if '--gpus' in MACHINES[name] else ['--gpus', str(ngpus // nodes)])
         yield Sweep(name, cluster, part_of(cluster), collective, gpu, nodes, ngpus // nodes, machine,
                     {size: statistics.mean(values) for size, values in sizes.items()})
 
@@ -82,13 +87,12 @@ def machine_class(gpu, nodes, gpus, machine, algo):
 
 
 def interval(sources, widen):
-    """Logarithms of the 90 % interval, each source weighing alike; it holds the prediction itself. One source tells
-    the size of an error, not its direction."""
+    """Logarithms of the 90 % interval, each source weighing alike; it holds the prediction itself. Few sources tell
+    the size of an error, not its direction: of two the shorter side is as long, of more half as long."""
     weighed = sorted((math.log(ratio), 1 / len(ratios)) for ratios in sources for ratio in ratios)
     low, high = (quantile(weighed, q * len(sources)) for q in (.05, .95))
-    low, high = min(low, 0), max(high, 0)
-    if len(sources) == 1:
-        low, high = min(low, -high), max(high, -low)
+    least = max(-low, high, 0) / (1 if len(sources) < 3 else 2)
+    low, high = min(low, -least), max(high, least)
     return widen * low, widen * high
 
 
@@ -98,6 +102,22 @@ def quantile(weighed, rank):
         if rank <= 1e-9:
             return value
     return weighed[-1][0]
+
+
+def pooled(cells, key, without=None):
+    """Measured over predicted of a cell, by source. One source alone says little of the next: then those of the class
+    at these sizes, else of all machines of one node, or of several, at these sizes."""
+    kind, _, sizes = key
+    for alike in (lambda other: other == key, lambda other: other[::2] == (kind, sizes),
+                  lambda other: other[2] == sizes and other[0].split('-')[0] == kind.split('-')[0]):
+        sources = collections.defaultdict(list)
+        for other in filter(alike, cells):
+            for name, ratios in cells[other].items():
+                sources[name] += ratios if name != without else []
+        sources = [ratios for ratios in sources.values() if ratios]
+        if len(sources) > 1:
+            break
+    return sources
 
 
 def bars(rows_):
@@ -111,16 +131,18 @@ def bars(rows_):
     widen, inside = 1, 0
     while inside < .9:
         shares = []
-        for sources in cells.values():
-            for left in sources if len(sources) > 1 else ():
-                low, high = interval([v for name, v in sources.items() if name != left], widen)
-                shares.append(statistics.mean(low <= math.log(ratio) <= high for ratio in sources[left]))
+        for key, sources in cells.items():
+            for left in sources:
+                others = pooled(cells, key, left)
+                if others:
+                    low, high = interval(others, widen)
+                    shares.append(statistics.mean(low <= math.log(ratio) <= high for ratio in sources[left]))
         inside = statistics.mean(shares)
         widen += .05
     print('# bars are widened %.2f times: then sources that are left out lie inside with %.1f %%' % (
         widen - .05, 100 * inside))
     for (kind, collective, sizes), sources in cells.items():
-        low, high = (float('%.3g' % math.exp(x)) for x in interval(list(sources.values()), widen - .05))
+        low, high = (float('%.3g' % math.exp(x)) for x in interval(pooled(cells, (kind, collective, sizes)), widen - .05))
         yield {'class': kind, 'collective': collective, 'sizes': sizes, 'low': low, 'high': high,
                'points': sum(map(len, sources.values())), 'sources': len(sources)}
 

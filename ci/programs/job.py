@@ -1,6 +1,8 @@
 """job.py: what the training programs share: options, the process group, the loop of steps and its figures."""
 import argparse
+import ctypes
 import os
+import random
 import signal
 import statistics
 import sys
@@ -28,6 +30,12 @@ LAUNCHERS = {"RANK": ("RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"),
 def launched(what, otherwise):
     """What the launcher says, whichever it is; MASTER_ADDR and MASTER_PORT must be there in any case."""
     return int(next((os.environ[name] for name in LAUNCHERS[what] if name in os.environ), otherwise))
+
+
+def pause(on):
+    """Has libhangar.so, where this runs under it, record no calls for a while. All ranks do it between the same steps."""
+    if hasattr(ctypes.CDLL(None), "hangar_pause"):
+        ctypes.CDLL(None).hangar_pause(on)
 
 
 def limit_memory(room):
@@ -59,6 +67,8 @@ class Job:
         parser.add_argument("--backend", choices=("nccl", "gloo"),
                             default="nccl" if torch.cuda.is_available() else "gloo")
         parser.add_argument("--bug", choices=bugs, default="none", help="of the --guilty rank in step --at")
+        parser.add_argument("--alternate", type=int, default=0,
+                            help="record so many steps, then let so many go by unrecorded, and so on; print what it costs")
         parser.add_argument("--guilty", type=int, default=-1, help="rank (the last)")
         parser.add_argument("--at", type=int, default=20, help="step of the bug (20)")
         for name, value in defaults.items():
@@ -127,6 +137,8 @@ class Job:
         times, loss = [], None
         last, number = WARMUP + GAUGE, 0
         while number < last:
+            if self.options.alternate and number >= WARMUP:
+                pause(self.is_paused(number))
             if number == self.options.at and self.options.bug != "none" and self.bugs is BUGS:
                 self.bug(self.options.bug if self.guilty else "none")
             begin = time.monotonic()
@@ -138,7 +150,31 @@ class Job:
                 last += self.count(statistics.mean(times[WARMUP:]))
         self.report(times[WARMUP:], loss)
 
+    def is_paused(self, number):
+        """Blocks of --alternate steps: recorded, not, not, recorded."""
+        block = (number - WARMUP) // self.options.alternate
+        return (block + block // 2) % 2
+
+    def cost(self, times):
+        """Percent by which the median of the recorded steps is above that of the others, and its interval, 95 %, by drawing
+        fours of blocks anew; then all times."""
+        width = self.options.alternate
+        fours = [times[i:i + 4 * width] for i in range(0, len(times) - 4 * width + 1, 4 * width)]
+        draw = random.Random(17)
+
+        def ratio(chosen):
+            on = [t for four in chosen for t in four[:width] + four[3 * width:]]
+            off = [t for four in chosen for t in four[width:3 * width]]
+            return 100 * (statistics.median(on) / statistics.median(off) - 1)
+
+        drawn = sorted(ratio(draw.choices(fours, k=len(fours))) for _ in range(400)) if fours else []
+        if not fours:
+            return ""
+        return (f" cost_pct={ratio(fours):.3f} cost_low={drawn[10]:.3f} cost_high={drawn[389]:.3f} cost_fours={len(fours)}\n"
+                "# program: ms of each step: " + " ".join(f"{1000 * t:.3f}" for t in times))
+
     def report(self, times, loss):
+        pause(0)
         dist.barrier()
         for close in self.closing:  # NCCL's destroy waits for graphs that hold a communicator
             close()
@@ -146,7 +182,8 @@ class Job:
             ms = sorted(1000 * t for t in times)
             print(f"# program={self.program} ranks={self.size} device={self.device.type} steps={len(ms)} "
                   f"mean_ms={statistics.mean(ms):.4f} median_ms={statistics.median(ms):.4f} "
-                  f"loss={float(loss) if loss is not None else 0:.6g}", flush=True)
+                  f"loss={float(loss) if loss is not None else 0:.6g}" +
+                  (self.cost(times) if self.options.alternate else ""), flush=True)
         dist.destroy_process_group()
 
 

@@ -39,14 +39,6 @@ struct backend_facts {
 	                        * nvlinkCentricSched=0 alloc=nccl" */
 };
 
-/* This is what the library did with calls, as far as that is known. */
-struct backend_used {
-	bool p2p;   /* known without a log: all of them are sends and receives */
-	char *log;  /* what NCCL's log says of them (nccl_choice_read); the caller frees it; NULL:
-	             * nothing was logged */
-	size_t len; /* bytes */
-};
-
 /* A backend instance: what every hook gets. Backends embed it as first member. */
 struct backend {
 	const struct backend_ops *ops;
@@ -77,27 +69,6 @@ struct backend_marks {
 	int (*mark)(struct backend *be, int number);
 	/* After wait: the seconds between consecutive marks of the first n, n - 1 of them. */
 	int (*between)(struct backend *be, int n, double *seconds);
-};
-
-/* These hooks find out what the library makes of calls, apart from the timed ones. */
-struct backend_tuning {
-	/* Required. Why the library cannot tell what it does (one line); NULL: it can. */
-	const char *(*refusal)(struct backend *be);
-	/* Required. Between begin and end the library tells this rank what it does with the calls
-	 * that are issued, in its own time: no call between them may be timed. After end it is as
-	 * it was before begin. `kinds`: a bit 1 << enum call_kind for each kind issued. A library
-	 * that cannot tell says nothing; what is known without it is in `used` all the same. */
-	int (*begin)(struct backend *be);
-	int (*end)(struct backend *be, unsigned kinds, struct backend_used *used);
-	/* Required. The calls issued between them are not carried out: *us is what the library
-	 * expects them to take together, microseconds, NaN where it has no idea. Only for calls
-	 * that have been made on the communicator before, of kinds that are not made of sends and
-	 * receives; on all ranks. */
-	int (*estimate_begin)(struct backend *be);
-	int (*estimate_end)(struct backend *be, double *us);
-	/* Optional: a backend whose calls are kernels has it. Measured on the stream of calls,
-	 * which is idle; takes some milliseconds and touches no communicator. */
-	int (*kernel_cost)(struct backend *be, struct kernel_cost *cost);
 };
 
 /* Ways to break what the device does with calls, for faults. All hooks are required; all but the last are
@@ -139,6 +110,9 @@ struct backend_ops {
 			 size_t len);
 	/* Optional. Device memory in use by this process' device, bytes (-M). */
 	size_t (*memory_used)(struct backend *be);
+	/* Optional: a backend whose calls are kernels has it. Measured on the stream of calls,
+	 * which is idle; takes some milliseconds and touches no communicator. */
+	int (*kernel_cost)(struct backend *be, struct kernel_cost *cost);
 
 	/* Required. A name for a communicator that is about to be made, COMM_ID_BYTES; another
 	 * one each time. Local. */
@@ -187,7 +161,6 @@ struct backend_ops {
 
 	const struct backend_graph *graph;	 /* required with BACKEND_GRAPH */
 	const struct backend_marks *marks;	 /* optional */
-	const struct backend_tuning *tuning;	 /* optional */
 	const struct backend_breakage *breakage; /* optional */
 };
 

@@ -1,7 +1,7 @@
 /* check_call.c: the check of one finished call: receive buffer, guards, send buffer. */
 #include "backend/check_call.h"
 
-#include "base/wrong.h"
+#include "base/call_value.h"
 #include "check/check_classify.h"
 
 static const struct segment *segment_of(const struct check_place *place, uint64_t element)

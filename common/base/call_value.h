@@ -1,4 +1,4 @@
-/* call_value.h: one communication call, and one request for a communicator, as values: what the
+/* call_value.h: one communication call, one request for a communicator, one wrong element, as values: what the
  * chain of backend/call.h carries and the flight recorder records. */
 #pragma once
 
@@ -60,4 +60,16 @@ struct comm_request {
 	struct comm_span span; /* its members; where nranks is not n, those that follow them */
 	unsigned char id[COMM_ID_BYTES]; /* the library's own name for it: NCCL's unique id; MPI: a
 	                                  * tag (uint32_t) */
+};
+
+/* A wrong element that the check of a call found: what the flight recorder keeps of it. */
+struct wrong_data {
+	uint64_t offset;	/* of the call's buffers in their pool, as its record has it */
+	uint64_t index;		/* of the element in the send buffers that it comes from */
+	uint64_t count;		/* wrong elements of that stretch, this one the first */
+	uint64_t expected, got; /* bits of the element */
+	int32_t from;		/* rank that it comes from; -1: from all, a reduction */
+	int32_t culprit;	/* of a reduction, whose contribution alone accounts for it; -1 */
+	enum dtype dtype;
+	bool sent; /* it stands in the rank's own send buffer; else it was received */
 };

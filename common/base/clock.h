@@ -16,6 +16,18 @@ static inline double clock_seconds(void)
 	return (double)clock_ns() * 1e-9;
 }
 
+/* Local time now, by this strftime format. */
+static inline void clock_local(char *buf, size_t len, const char *format)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+
+	if (!localtime_r(&now, &tm) || strftime(buf, len, format, &tm) == 0)
+		buf[0] = '\0';
+}
+
+#define CLOCK_ISO "%Y-%m-%dT%H:%M:%S%z" /* ISO 8601, with the zone */
+
 /* Milliseconds until `deadline`, rounded up, for poll; 0 when it has passed. */
 static inline int clock_ms_until(uint64_t deadline)
 {

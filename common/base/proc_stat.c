@@ -2,6 +2,7 @@
 #include "base/proc_stat.h"
 
 #include "base/error.h"
+#include "base/file.h"
 
 /* The name, field 2, may hold anything, a parenthesis too. */
 static bool parse(struct proc_stat *stat, char *text)
@@ -27,74 +28,42 @@ static bool parse(struct proc_stat *stat, char *text)
 
 bool proc_stat_read(struct proc_stat *stat, pid_t pid, pid_t tid)
 {
-	char path[64], text[1024];
-	size_t n;
-	FILE *file;
+	char text[1024];
+	int n = tid > 0 ? file_text("", text, sizeof(text), "/proc/%d/task/%d/stat", (int)pid,
+				    (int)tid)
+			: file_text("", text, sizeof(text), "/proc/%d/stat", (int)pid);
 
-	if (tid > 0)
-		snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
-	else
-		snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	n = fread(text, 1, sizeof(text) - 1, file);
-	fclose(file);
-	text[n] = '\0';
-	return parse(stat, text);
+	return n > 0 && parse(stat, text);
 }
 
 bool proc_account_read(struct proc_account *account, pid_t pid)
 {
-	char path[40] = "/proc/thread-self/schedstat";
-	FILE *file;
-	int n;
+	char text[128];
+	int n = pid ? file_text("", text, sizeof(text), "/proc/%d/schedstat", (int)pid)
+		    : file_text("", text, sizeof(text), "/proc/thread-self/schedstat");
 
-	if (pid != 0)
-		snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)pid);
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	n = fscanf(file, "%" SCNu64 " %" SCNu64, &account->ran_ns, &account->waited_ns);
-	fclose(file);
-	return n == 2;
-}
-
-/* Returns true if a line of that file of the cgroup begins so. */
-static bool says_frozen(const char *root, const char *group, const char *name, const char *frozen)
-{
-	char path[PATH_MAX], word[64];
-	bool is = false;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/sys/fs/cgroup%s%s/%s", root, group, name);
-	file = fopen(path, "re");
-	while (file && !is && fgets(word, sizeof(word), file))
-		is = strncmp(word, frozen, strlen(frozen)) == 0;
-	if (file)
-		fclose(file);
-	return is;
+	return n > 0 &&
+	       sscanf(text, "%" SCNu64 " %" SCNu64, &account->ran_ns, &account->waited_ns) == 2;
 }
 
 static bool is_frozen(pid_t pid)
 {
-	char path[40], line[PATH_MAX];
+	char text[8 << 10], *rest = text, *line, said[256];
 	bool frozen = false;
-	FILE *file;
 
-	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
-	file = fopen(path, "re");
-	while (file && !frozen && fgets(line, sizeof(line), file)) {
-		char *group = strchr(line, '/'), *v1 = strstr(line, ":freezer:");
+	file_text("", text, sizeof(text), "/proc/%d/cgroup", (int)pid);
+	while (!frozen && (line = strsep(&rest, "\n"))) {
+		const char *group = strchr(line, '/');
 
-		line[strcspn(line, "\n")] = '\0';
-		if (group && v1)
-			frozen = says_frozen("/freezer", group, "freezer.state", "FROZEN");
+		if (group && strstr(line, ":freezer:"))
+			frozen = file_text("", said, sizeof(said),
+					   "/sys/fs/cgroup/freezer%s/freezer.state", group) > 0 &&
+				 strcmp(said, "FROZEN") == 0;
 		else if (group && strncmp(line, "0::", 3) == 0)
-			frozen = says_frozen("", group, "cgroup.events", "frozen 1");
+			frozen = file_text("", said, sizeof(said), "/sys/fs/cgroup%s/cgroup.events",
+					   group) > 0 &&
+				 strstr(said, "frozen 1");
 	}
-	if (file)
-		fclose(file);
 	return frozen;
 }
 
@@ -108,4 +77,27 @@ enum proc_hold proc_hold_read(pid_t pid)
 	       : stat.state == 't' ? HOLD_TRACED
 	       : is_frozen(pid)	   ? HOLD_FROZEN
 				   : HOLD_NONE;
+}
+
+/* PF_* of the kernel's sched.h: it ends; it writes a core file, in another thread of its or in this
+ * one; after a signal. */
+enum { EXITING = 0x4, DUMPED_BY_ANOTHER = 0x8, DUMPS = 0x200, SIGNALLED = 0x400 };
+
+bool exit_seen(pid_t pid, bool *again, int *wait_status)
+{
+	struct proc_stat stat;
+
+	if (!proc_stat_read(&stat, pid, 0))
+		return false;
+	if (!(stat.flags & EXITING)) {
+		*wait_status = stat.exit_code; /* nothing but the signal, as yet */
+		return stat.exit_code != 0 &&
+		       (stat.flags & (DUMPED_BY_ANOTHER | DUMPS | SIGNALLED));
+	}
+	if (stat.exit_code == 0 && !*again) {
+		*again = true;
+		return false;
+	}
+	*wait_status = stat.exit_code;
+	return true;
 }

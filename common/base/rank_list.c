@@ -24,20 +24,21 @@ size_t rank_list_count(const char *list)
 	return n;
 }
 
-const char *rank_list_words(const bool *in, int nranks, char *buf, size_t len)
+size_t rank_list_text(const bool *in, int n, char *buf, size_t len)
 {
-	size_t n = 0, begin = strlen("ranks "), at = begin;
+	size_t count = 0, at = 0;
 
-	for (int i = 0, next; i < nranks; i = next) {
+	buf[0] = '\0';
+	for (int i = 0, next; i < n; i = next) {
 		char item[32];
 		int step;
 
-		for (next = i + 1; in[i] && next < nranks && in[next];)
+		for (next = i + 1; in[i] && next < n && in[next];)
 			next++;
 		if (!in[i])
 			continue;
-		n += (size_t)(next - i);
-		step = snprintf(item, sizeof(item), "%s%d", at > begin ? "," : "", i);
+		count += (size_t)(next - i);
+		step = snprintf(item, sizeof(item), "%s%d", at ? "," : "", i);
 		if (next - i > 1)
 			step += snprintf(item + step, sizeof(item) - (size_t)step, "%c%d",
 					 next - i > 2 ? '-' : ',', next - 1);
@@ -48,6 +49,13 @@ const char *rank_list_words(const bool *in, int nranks, char *buf, size_t len)
 		memcpy(buf + at, item, (size_t)step + 1);
 		at += (size_t)step;
 	}
+	return count;
+}
+
+const char *rank_list_words(const bool *in, int nranks, char *buf, size_t len)
+{
+	size_t begin = strlen("ranks "), n = rank_list_text(in, nranks, buf + begin, len - begin);
+
 	if (n == 0)
 		return strcpy(buf, "no rank");
 	memcpy(buf, "ranks ", begin);

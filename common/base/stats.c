@@ -183,3 +183,23 @@ enum stop_reason stop_check(const struct stop_rule *rule, const double *samples,
 		return STOP_BUDGET;
 	return STOP_NOT_YET;
 }
+
+struct vote vote_words(uint64_t *values, size_t n)
+{
+	struct vote v = { .n = n };
+
+	sort_words(values, n);
+	for (size_t i = 0, run; i < n; i += run) {
+		for (run = 1; i + run < n && values[i + run] == values[i];)
+			run++;
+		v.kinds++;
+		if (run < v.votes) {
+			v.second = run > v.second ? run : v.second;
+			continue;
+		}
+		v.second = v.votes;
+		v.votes = run;
+		v.most = values[i];
+	}
+	return v;
+}

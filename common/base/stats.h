@@ -50,3 +50,13 @@ struct stop_rule {
  * calls are short. An interval of fewer than 6 samples is never precise. */
 enum stop_reason stop_check(const struct stop_rule *rule, const double *samples, size_t n,
 			    double spent_seconds);
+
+/* What `n` values say: the one that most have (of as many the greatest), how many have it, how many have
+ * the next one, and how many values there are. All 0 of none. */
+struct vote {
+	uint64_t most;
+	size_t n, votes, second, kinds;
+};
+
+/* Sorts the values. */
+struct vote vote_words(uint64_t *values, size_t n);

@@ -1,6 +1,8 @@
 /* cpu_list.c: "0-15,32" to a set and back. */
 #include "machine/cpu_list.h"
 
+#include "base/rank_list.h"
+
 /* Digits alone; strtol would take blanks and signs. */
 static const char *read_cpu(const char *at, long *cpu)
 {
@@ -35,27 +37,10 @@ int cpu_list_parse(struct cpu_list *list, const char *text)
 
 char *cpu_list_text(const struct cpu_list *list, char *buf, size_t len)
 {
-	size_t used = 0;
+	bool in[CPU_LIST_MOST];
 
-	buf[0] = '\0';
-	for (int cpu = 0; cpu < CPU_LIST_MOST; cpu++) {
-		char item[32];
-		int last = cpu, n;
-
-		if (!CPU_ISSET_S((size_t)cpu, sizeof(*list), list->sets))
-			continue;
-		while (last + 1 < CPU_LIST_MOST &&
-		       CPU_ISSET_S((size_t)last + 1, sizeof(*list), list->sets))
-			last++;
-		n = last > cpu ? snprintf(item, sizeof(item), "%s%d-%d", used ? "," : "", cpu, last)
-			       : snprintf(item, sizeof(item), "%s%d", used ? "," : "", cpu);
-		if (used + (size_t)n + 4 >= len) {
-			snprintf(buf + used, len - used, "...");
-			return buf;
-		}
-		memcpy(buf + used, item, (size_t)n + 1);
-		used += (size_t)n;
-		cpu = last;
-	}
+	for (size_t cpu = 0; cpu < CPU_LIST_MOST; cpu++)
+		in[cpu] = CPU_ISSET_S(cpu, sizeof(*list), list->sets);
+	rank_list_text(in, CPU_LIST_MOST, buf, len);
 	return buf;
 }

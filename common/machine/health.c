@@ -2,7 +2,7 @@
 #include "machine/health.h"
 
 #include "base/parse.h"
-#include "machine/file.h"
+#include "base/file.h"
 
 struct rule {
 	const char *group, *text, *fix;

@@ -64,8 +64,7 @@ static const struct argp argp = {
 	.parser = parse,
 	.doc = "Look at this host, or under mpirun at all of its hosts: what is wrong, what to do."
 	       "\vThe exit code is 0 where nothing is wrong (notes are nothing), 13 with findings, "
-	       "2 "
-	       "for a usage error, 11 when MPI fails, 77 where nothing could be read.",
+	       "2 for a usage error, 11 when MPI fails, 77 where nothing could be read.",
 };
 
 /* ---- looking ------------------------------------------------------------------------------ */
@@ -179,7 +178,7 @@ static void describe(const struct reading *host, bool unread)
 static json_t *tell_host(struct telling *t, const struct health *health)
 {
 	/* NCCL's version comes from a library, not from the machine */
-	bool unread = t->host->n == (size_t)reading_has(t->host, "NCCL");
+	bool unread = t->host->n == (size_t)(reading_find(t->host, "NCCL", NULL) != NULL);
 
 	memset(t->held, 0, sizeof(t->held));
 	t->findings = json_array();

@@ -9,6 +9,8 @@
 #define MOST_LOGS  256
 #define MOST_BYTES (64 << 20) /* of all logs together: half a second of reading */
 
+#define PART "NCCL"
+
 static const char *setting(const struct reading *host, const char *name)
 {
 	return reading_text(host, "environment", name);
@@ -72,76 +74,93 @@ static bool is_pxn(const char *transport)
 	return *at == '(';
 }
 
-static void keep_example(char *to, size_t len, const struct nccl_link *link)
+static void count(struct reading *run, const char *name)
 {
-	if (!to[0])
-		snprintf(to, len, "%d -> %d via %.60s", link->from, link->to, link->transport);
+	reading_state(run, PART, name, reading_value(run, PART, name) + 1);
 }
 
-static void take_far(struct observed_nccl *nccl, const struct nccl_link *link)
+static void keep_example(struct reading *run, const char *name, const struct nccl_link *link)
 {
-	bool gdr = strstr(link->transport, "/GDRDMA") != NULL;
+	char text[96];
 
-	nccl->far++;
-	nccl->far_gdr += gdr;
-	nccl->far_pxn += is_pxn(link->transport);
-	if (!gdr)
-		keep_example(nccl->far_example, sizeof(nccl->far_example), link);
+	snprintf(text, sizeof(text), "%d -> %d via %.60s", link->from, link->to, link->transport);
+	if (!reading_text(run, PART, name)[0])
+		reading_say(run, PART, name, text);
 }
 
-static void take_links(struct observed_nccl *nccl, const struct nccl_comm *comm)
+static void take_far(struct reading *run, const struct nccl_link *link)
 {
-	nccl->p2p = nccl->shm = nccl->net = nccl->far = nccl->far_gdr = nccl->far_pxn = 0;
+	count(run, "far");
+	if (is_pxn(link->transport))
+		count(run, "far_pxn");
+	if (strstr(link->transport, "/GDRDMA"))
+		count(run, "far_gdr");
+	else
+		keep_example(run, "far_example", link);
+}
+
+static void take_links(struct reading *run, const struct nccl_comm *comm)
+{
+	static const char *const names[] = { "p2p", "shm", "net", "far", "far_gdr", "far_pxn" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		reading_state(run, PART, names[i], 0);
 	for (int i = 0; i < comm->n_links; i++) {
 		const struct nccl_link *link = &comm->links[i];
-		const char *from = nccl_comm_host(comm, link->from),
-			   *to = nccl_comm_host(comm, link->to);
+		const char *from = nccl_comm_host(comm, link->from);
 
 		if (link->receiving || !link->transport)
 			continue;
 		if (strncmp(link->transport, "P2P/", 4) == 0) {
-			nccl->p2p++;
+			count(run, "p2p");
 		} else if (strncmp(link->transport, "SHM/", 4) == 0) {
-			nccl->shm++;
-			keep_example(nccl->shm_example, sizeof(nccl->shm_example), link);
-		} else if (strncmp(link->transport, "NET/", 4) == 0 && from && from == to) {
-			nccl->net++;
-			keep_example(nccl->net_example, sizeof(nccl->net_example), link);
-		} else if (strncmp(link->transport, "NET/", 4) == 0) {
-			take_far(nccl, link);
+			count(run, "shm");
+			keep_example(run, "shm_example", link);
+		} else if (strncmp(link->transport, "NET/", 4) != 0) {
+			continue;
+		} else if (from && from == nccl_comm_host(comm, link->to)) {
+			count(run, "net");
+			keep_example(run, "net_example", link);
+		} else {
+			take_far(run, link);
 		}
 	}
 }
 
-static void take_findings(struct observed_nccl *nccl, const struct nccl_log *log,
+static void take_findings(struct reading *run, const struct nccl_log *log,
 			  const struct nccl_comm *comm)
 {
 	struct nccl_lint lint;
+	char name[16];
+	int n = 0;
 
 	nccl_log_lint(log, comm, NULL, &lint);
-	for (int i = 0; i < lint.n_findings && nccl->nfindings < OBSERVED_FINDINGS; i++)
-		if (lint.findings[i].kind == NCCL_FOUND)
-			snprintf(nccl->findings[nccl->nfindings++].text,
-				 sizeof(nccl->findings[0].text), "%s", lint.findings[i].reason);
+	for (int i = 0; i < lint.n_findings && n < OBSERVED_FINDINGS; i++) {
+		if (lint.findings[i].kind != NCCL_FOUND)
+			continue;
+		snprintf(name, sizeof(name), "finding_%d", n++);
+		reading_say(run, PART, name, lint.findings[i].reason);
+	}
 	nccl_lint_release(&lint);
 }
 
-static void take_log(struct observed_nccl *nccl, const struct nccl_log *log)
+static void take_log(struct reading *run, const struct nccl_log *log)
 {
 	const struct nccl_comm *comm = NULL;
 
 	if (log->network)
-		snprintf(nccl->network, sizeof(nccl->network), "%s", log->network);
+		reading_say(run, PART, "network", log->network);
 	for (int i = 0; i < log->n_comms; i++)
 		if (!comm || log->comms[i].n_members > comm->n_members)
 			comm = &log->comms[i];
 	if (!comm)
 		return;
-	nccl->gdr = comm->gdr;
-	nccl->nvls = comm->nvls_channels >= 0 ? comm->nvls_channels > 0 : comm->nvls;
-	nccl->coll_channels = comm->coll_channels;
-	take_links(nccl, comm);
-	take_findings(nccl, log, comm);
+	reading_state(run, PART, "gdr", comm->gdr);
+	reading_state(run, PART, "nvls",
+		      comm->nvls_channels >= 0 ? comm->nvls_channels > 0 : comm->nvls);
+	reading_state(run, PART, "coll_channels", comm->coll_channels);
+	take_links(run, comm);
+	take_findings(run, log, comm);
 }
 
 /* ---- files -------------------------------------------------------------------------------- */
@@ -164,15 +183,16 @@ static bool was_read(const struct logs *logs, ino_t file)
 }
 
 static bool read_one(struct logs *logs, const char *asked, const struct reading *host,
-		     const struct observed_rank *rank)
+		     const char *rank)
 {
-	const char *pattern = asked[0] ? asked : host ? setting(host, "NCCL_DEBUG_FILE") : "";
+	const char *pattern = asked[0] ? asked : setting(host, "NCCL_DEBUG_FILE");
+	int pid = (int)reading_value(host, rank, "pid");
 	struct error err = { .rank = -1 };
 	char name[512];
 	struct stat st;
 
-	if (!nccl_seen_name(pattern, host ? host->host : "", rank->pid, name, sizeof(name)) ||
-	    stat(name, &st) < 0 || !S_ISREG(st.st_mode))
+	if (!nccl_seen_name(pattern, host->host, pid, name, sizeof(name)) || stat(name, &st) < 0 ||
+	    !S_ISREG(st.st_mode))
 		return false;
 	if (was_read(logs, st.st_ino))
 		return true;
@@ -180,48 +200,42 @@ static bool read_one(struct logs *logs, const char *asked, const struct reading 
 		return false;
 	logs->bytes += st.st_size;
 	logs->files[logs->nfiles++] = st.st_ino;
-	return nccl_log_read_file(&logs->log, name, strstr(pattern, "%p") ? rank->rank : -1,
+	return nccl_log_read_file(&logs->log, name, strstr(pattern, "%p") ? atoi(rank + 5) : -1,
 				  &err) == 0;
 }
 
 /* Why there can be no log: nobody asked for one. NULL: somebody did. */
-static const char *no_log(const struct nccl_asked *asked, const struct reading *hosts, int nhosts)
+static const char *no_log(const struct nccl_asked *asked, const struct observation *o)
 {
-	const char *level = nhosts > 0 ? setting(&hosts[0], "NCCL_DEBUG") : "";
+	const char *level = o->nhosts > 0 ? setting(&o->before[0], "NCCL_DEBUG") : "";
 
 	if (asked->pattern[0])
 		return NULL;
 	if (strcasecmp(level, "INFO") != 0 && strcasecmp(level, "TRACE") != 0)
 		return "NCCL was not asked to log: rerun with --reconcile, or on several hosts "
 		       "with NCCL_DEBUG=INFO NCCL_DEBUG_FILE=DIR/nccl-%h-%p.log on a shared disk";
-	if (!setting(&hosts[0], "NCCL_DEBUG_FILE")[0])
+	if (!setting(&o->before[0], "NCCL_DEBUG_FILE")[0])
 		return "NCCL's log went to the terminal: rerun with NCCL_DEBUG_FILE=nccl-%h-%p.log";
 	return NULL;
 }
 
-void nccl_seen_read(const struct nccl_asked *asked, const struct reading *hosts, int nhosts,
-		    const struct observed_rank *ranks, int nranks, struct observed_nccl *nccl)
+void nccl_seen_read(const struct nccl_asked *asked, struct observation *o)
 {
-	const char *none = no_log(asked, hosts, nhosts);
+	const char *none = no_log(asked, o), *rank;
 	struct logs logs = { .nfiles = 0 };
+	int read = 0, ranks = 0;
+	char why[80];
 
-	nccl->logs = 0;
-	if (none) {
-		snprintf(nccl->why, sizeof(nccl->why), "%s", none);
-		return;
-	}
 	nccl_log_init(&logs.log);
-	for (int r = 0; r < nranks; r++)
-		nccl->logs += read_one(&logs, asked->pattern,
-				       ranks[r].node >= 0 && ranks[r].node < nhosts
-					       ? &hosts[ranks[r].node]
-					       : NULL,
-				       &ranks[r]);
-	if (nccl->logs < nranks)
-		snprintf(nccl->why, sizeof(nccl->why),
-			 "NCCL's logs of %d of %d ranks could be read here", nccl->logs, nranks);
+	for (int h = 0; !none && h < o->nhosts; h++)
+		for (size_t at = 0; (rank = reading_next(&o->before[h], "pid", &at)); ranks++)
+			read += read_one(&logs, asked->pattern, &o->before[h], rank);
 	nccl_log_finish(&logs.log);
-	if (nccl->logs > 0)
-		take_log(nccl, &logs.log);
+	snprintf(why, sizeof(why), "NCCL's logs of %d of %d ranks could be read here", read, ranks);
+	if (none || read < ranks)
+		reading_say(&o->run, PART, "why", none ? none : why);
+	reading_state(&o->run, PART, "logs", read);
+	if (read > 0)
+		take_log(&o->run, &logs.log);
 	nccl_log_release(&logs.log);
 }

@@ -14,12 +14,11 @@ struct nccl_asked {
 void nccl_seen_ask(struct nccl_asked *asked, const char *folder);
 void nccl_seen_asked(const struct nccl_asked *asked);
 
-/* Read the logs of the job's ranks, as far as this process can, and take the largest
- * communicator's word. `hosts` and `ranks` say which files they are: the name that was asked
- * for, else settings NCCL_DEBUG and NCCL_DEBUG_FILE of the rank's host; its name, the rank's
- * process. Without any, nccl->why says so and how to get them. */
-void nccl_seen_read(const struct nccl_asked *asked, const struct reading *hosts, int nhosts,
-		    const struct observed_rank *ranks, int nranks, struct observed_nccl *nccl);
+/* Read the logs of the job's ranks, as far as this process can, and keep the largest communicator's
+ * word in the run's part "NCCL". Hosts and ranks as they were before the sweep say which files they
+ * are: the name that was asked for, else settings NCCL_DEBUG and NCCL_DEBUG_FILE of the rank's host;
+ * its name, the rank's process. Without any, "why" says so and how to get them. */
+void nccl_seen_read(const struct nccl_asked *asked, struct observation *observation);
 
 /* A name as NCCL makes it: %h is the host's name up to its first dot, %p the process, %% a
  * percent sign. False: too long. */

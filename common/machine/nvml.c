@@ -3,13 +3,7 @@
 
 #include <dlfcn.h>
 
-static void find_symbols(struct nvml *nvml)
-{
-#define SYMBOL(field, symbol, arguments) *(void **)&nvml->field = dlsym(nvml->library, #symbol);
-	NVML_FUNCTIONS(SYMBOL)
-	if (!nvml->reasons)
-		nvml->reasons = nvml->older_reasons;
-}
+#define FIND(field, symbol, arguments) *(void **)&nvml->field = dlsym(nvml->library, #symbol);
 
 bool nvml_open(struct nvml *nvml)
 {
@@ -21,7 +15,9 @@ bool nvml_open(struct nvml *nvml)
 		snprintf(nvml->why, sizeof(nvml->why), "libnvidia-ml.so.1 is not here");
 		return false;
 	}
-	find_symbols(nvml);
+	NVML_FUNCTIONS(FIND)
+	if (!nvml->reasons)
+		nvml->reasons = nvml->older_reasons;
 	if (!nvml->init || !nvml->shutdown || !nvml->by_bus) {
 		snprintf(nvml->why, sizeof(nvml->why), "libnvidia-ml.so.1 is too old");
 	} else if ((rc = nvml->init()) != 0) {

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "machine/cpu_list.h"
-#include "machine/file.h"
+#include "base/file.h"
 #include "report/sink.h"
 
 /* ---- settings ----------------------------------------------------------------------------- */
@@ -110,16 +110,31 @@ void read_rank(const char *root, struct observed_rank *rank)
 	char text[128];
 	struct cpu_list mine = { 0 };
 	struct timespec used;
-	int64_t ran, waited;
+	int64_t ran;
 
 	rank->pid = getpid();
+	rank->cpu_ns = rank->wait_ns = -1;
 	if (sched_getaffinity(0, sizeof(mine), mine.sets) == 0)
 		cpu_list_text(&mine, rank->cpus, sizeof(rank->cpus));
 	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) == 0)
 		rank->cpu_ns = (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
 	if (file_text(root, text, sizeof(text), "/proc/self/schedstat") > 0 &&
-	    file_next(file_next(text, &ran), &waited))
-		rank->wait_ns = waited;
+	    !file_next(file_next(text, &ran), &rank->wait_ns))
+		rank->wait_ns = -1;
+}
+
+void reading_rank(struct reading *m, const struct observed_rank *rank)
+{
+	char part[16], gpu[sizeof(rank->bus) + 4];
+
+	snprintf(part, sizeof(part), "rank %d", rank->rank);
+	reading_state(m, part, "pid", rank->pid);
+	snprintf(gpu, sizeof(gpu), "GPU %s", rank->bus);
+	if (rank->bus[0])
+		reading_say(m, part, "gpu", gpu);
+	reading_say(m, part, "cpus", rank->cpus);
+	reading_count(m, part, "cpu_ns", rank->cpu_ns);
+	reading_count(m, part, "wait_ns", rank->wait_ns);
 }
 
 void reading_tell(int fd, const struct read_request *request, double seconds)

@@ -5,7 +5,6 @@
 #include "backend/job.h"
 #include "machine/reading.h"
 #include "machine/nvml.h"
-#include "machine/observation.h"
 
 /* The readers, a bit each. */
 enum {
@@ -19,6 +18,15 @@ enum {
 	READ_XIDS = 1 << 7,  /* of READ_GPUS', what the kernel's log says */
 	READ_NCCL = 1 << 9,  /* the version of the library that is found */
 	READ_VERBS = 1 << 8, /* active MTU of READ_NICS' ports, which opens the devices */
+};
+
+/* A rank of the job, as it reads itself. */
+struct observed_rank {
+	int rank, node, pid;
+	char bus[32];	 /* of its GPU, "" for none */
+	char cpus[512];	 /* that it may run on, "": not known */
+	int64_t cpu_ns;	 /* all its threads ran; -1: not known */
+	int64_t wait_ns; /* its main thread wanted to run and had no CPU; -1: not known */
 };
 
 struct read_request {
@@ -39,6 +47,9 @@ void read_host(const struct read_request *request, struct reading *reading);
 /* This process: its CPUs and what its main thread got of them. rank, node and bus are the
  * caller's. */
 void read_rank(const char *root, struct observed_rank *rank);
+
+/* A rank as a part of its host, "rank 3" (observation.h). */
+void reading_rank(struct reading *host, const struct observed_rank *rank);
 
 /* Write what this host shows as a line, a text of reading_dump, to `fd`: now, or (`seconds` over 0) what
  * happens in so many. */

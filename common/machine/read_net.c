@@ -3,7 +3,7 @@
 
 #include <dlfcn.h>
 
-#include "machine/file.h"
+#include "base/file.h"
 
 #define ROOM	   (512 << 10) /* /proc/net/dev has a line per interface */
 #define INTERFACES 64	       /* hosts of containers have hundreds: those of hardware first */
@@ -246,26 +246,18 @@ void read_verbs(const struct read_request *request, struct reading *m)
 
 /* ---- all of them -------------------------------------------------------------------------- */
 
-/* Notes whether a module for GPUDirect RDMA is loaded. */
-static void read_peermem(const char *root, struct reading *m)
+void read_nics(const struct read_request *request, struct reading *m)
 {
-	char path[PATH_MAX];
+	const char *root = request->root;
+	char path[PATH_MAX], *buf = must(malloc(ROOM));
 
 	snprintf(path, sizeof(path), "%.4000s/sys/module", root);
-	if (access(path, F_OK) == 0)
+	/* is a module for GPUDirect RDMA loaded? */
+	if (request->readers & READ_NICS && access(path, F_OK) == 0)
 		reading_state(m, "kernel", "peermem",
 			      file_number(root, "/sys/module/nvidia_peermem/refcnt") >= 0 ||
 				      file_number(root, "/sys/module/nv_peer_mem/refcnt") >= 0);
-}
-
-void read_nics(const struct read_request *request, struct reading *m)
-{
-	char *buf = malloc(ROOM);
-
-	if (request->readers & READ_NICS)
-		read_peermem(request->root, m);
 	read_rdma(request, m);
-	if (buf)
-		read_interfaces(request, m, buf, ROOM);
+	read_interfaces(request, m, buf, ROOM);
 	free(buf);
 }

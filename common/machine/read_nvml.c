@@ -29,47 +29,55 @@ static int64_t counter(unsigned long long value)
 	return value <= INT64_MAX ? (int64_t)value : -1;
 }
 
-static void state(const struct gpu *gpu, const char *name, int64_t value)
+static void state(const struct gpu *gpu, const char *name, unsigned long long value)
 {
-	reading_state(gpu->m, gpu->part, name, value);
+	reading_state(gpu->m, gpu->part, name, counter(value));
 }
 
-static void count(const struct gpu *gpu, const char *name, int64_t value)
+static void count(const struct gpu *gpu, const char *name, unsigned long long value)
 {
-	reading_count(gpu->m, gpu->part, name, value);
+	reading_count(gpu->m, gpu->part, name, counter(value));
 }
+
+/* What the function writes to its last argument, where it answers: `put` is state or count. */
+#define TAKE(gpu, put, name, type, function, ...)                                                  \
+	do {                                                                                       \
+		type taken;                                                                        \
+                                                                                                   \
+		if (ASK(gpu, function, __VA_ARGS__ __VA_OPT__(, ) & taken))                        \
+			put(gpu, name, taken);                                                     \
+	} while (0)
 
 /* ---- its health --------------------------------------------------------------------------- */
 
-/* Of all links together; -1 when no link tells. */
-static int64_t link_errors(const struct gpu *gpu, unsigned kind)
+/* Of all links together; ULLONG_MAX, which is not taken, when no link tells. */
+static unsigned long long link_errors(const struct gpu *gpu, unsigned kind)
 {
-	unsigned long long errors;
-	int64_t sum = -1;
+	unsigned long long errors, sum = ULLONG_MAX;
 
 	for (unsigned link = 0; link < LINKS; link++)
 		if (ASK(gpu, link_errors, link, kind, &errors) && errors < INT64_MAX / LINKS)
-			sum = (sum < 0 ? 0 : sum) + (int64_t)errors;
+			sum = (sum == ULLONG_MAX ? 0 : sum) + errors;
 	return sum;
 }
 
 static void read_errors(const struct gpu *gpu)
 {
-	int64_t flits = link_errors(gpu, LINK_CRC_FLIT), data = link_errors(gpu, LINK_CRC_DATA);
+	unsigned long long flits = link_errors(gpu, LINK_CRC_FLIT);
+	unsigned long long data = link_errors(gpu, LINK_CRC_DATA);
 	unsigned corrected, uncorrected, pending, failed;
-	unsigned long long errors;
 
-	if (ASK(gpu, ecc_errors, 1, 0, &errors)) { /* since the driver was loaded */
-		count(gpu, "ecc_uncorrected", counter(errors));
-		state(gpu, "ecc_uncorrected_total", counter(errors));
-	}
-	if (ASK(gpu, ecc_errors, 0, 0, &errors))
-		count(gpu, "ecc_corrected", counter(errors));
+	/* since the driver was loaded */
+	TAKE(gpu, count, "ecc_uncorrected", unsigned long long, ecc_errors, 1, 0);
+	TAKE(gpu, state, "ecc_uncorrected_total", unsigned long long, ecc_errors, 1, 0);
+	TAKE(gpu, count, "ecc_corrected", unsigned long long, ecc_errors, 0, 0);
 	count(gpu, "link_replays", link_errors(gpu, LINK_REPLAY));
 	count(gpu, "link_recoveries", link_errors(gpu, LINK_RECOVERY));
-	count(gpu, "link_crc", flits < 0 ? data : data < 0 ? flits : flits + data);
-	if (ASK(gpu, pcie_replays, &pending))
-		count(gpu, "pcie_replays", pending);
+	count(gpu, "link_crc",
+	      flits == ULLONG_MAX  ? data
+	      : data == ULLONG_MAX ? flits
+				   : flits + data);
+	TAKE(gpu, count, "pcie_replays", unsigned, pcie_replays);
 	if (ASK(gpu, remapped_rows, &corrected, &uncorrected, &pending, &failed)) {
 		count(gpu, "rows_remapped", corrected);
 		count(gpu, "rows_remapped_uncorrected", uncorrected);
@@ -78,69 +86,39 @@ static void read_errors(const struct gpu *gpu)
 	}
 }
 
-static void read_clocks(const struct gpu *gpu)
-{
-	struct nvml_violation time;
-	unsigned long long reasons;
-	unsigned mhz;
-
-	if (ASK(gpu, clock, CLOCK_SM, &mhz))
-		state(gpu, "sm_mhz", mhz);
-	if (ASK(gpu, max_clock, CLOCK_SM, &mhz))
-		state(gpu, "sm_max_mhz", mhz);
-	if (ASK(gpu, clock, CLOCK_MEMORY, &mhz))
-		state(gpu, "memory_mhz", mhz);
-	if (ASK(gpu, violation, POLICY_POWER, &time))
-		count(gpu, "power_ns", counter(time.violation_ns));
-	if (ASK(gpu, violation, POLICY_THERMAL, &time))
-		count(gpu, "thermal_ns", counter(time.violation_ns));
-	if (ASK(gpu, reasons, &reasons))
-		state(gpu, "clock_reasons", counter(reasons));
-}
-
-/* Heat, power, use. */
+/* Clocks and what holds them down, heat, power, use. */
 static void read_load(const struct gpu *gpu)
 {
 	struct nvml_utilization busy;
+	struct nvml_violation time;
 	struct nvml_memory memory;
-	unsigned value;
 
-	if (ASK(gpu, temperature, 0, &value))
-		state(gpu, "temperature_c", value);
-	if (ASK(gpu, power, &value))
-		state(gpu, "power_mw", value);
-	if (ASK(gpu, power_limit, &value))
-		state(gpu, "power_limit_mw", value);
+	TAKE(gpu, state, "sm_mhz", unsigned, clock, CLOCK_SM);
+	TAKE(gpu, state, "sm_max_mhz", unsigned, max_clock, CLOCK_SM);
+	TAKE(gpu, state, "memory_mhz", unsigned, clock, CLOCK_MEMORY);
+	if (ASK(gpu, violation, POLICY_POWER, &time))
+		count(gpu, "power_ns", time.violation_ns);
+	if (ASK(gpu, violation, POLICY_THERMAL, &time))
+		count(gpu, "thermal_ns", time.violation_ns);
+	TAKE(gpu, state, "clock_reasons", unsigned long long, reasons);
+	TAKE(gpu, state, "temperature_c", unsigned, temperature, 0);
+	TAKE(gpu, state, "power_mw", unsigned, power);
+	TAKE(gpu, state, "power_limit_mw", unsigned, power_limit);
 	if (ASK(gpu, utilization, &busy))
 		state(gpu, "busy_percent", busy.gpu);
 	if (ASK(gpu, memory, &memory)) {
-		state(gpu, "memory_bytes", counter(memory.total));
-		state(gpu, "memory_used_bytes", counter(memory.used));
+		state(gpu, "memory_bytes", memory.total);
+		state(gpu, "memory_used_bytes", memory.used);
 	}
 }
 
 /* ---- how it is set up --------------------------------------------------------------------- */
 
-/* Of its own link; /sys, which virtual machines hide, knows the whole way to the CPU and has the last
+/* Of its own PCIe link; /sys, which virtual machines hide, knows the whole way to the CPU and has the last
  * word. */
-static void read_pcie(const struct gpu *gpu)
-{
-	unsigned value;
-
-	if (ASK(gpu, pcie_width, &value))
-		state(gpu, "width", value);
-	if (ASK(gpu, pcie_max_width, &value))
-		state(gpu, "max_width", value);
-	if (ASK(gpu, pcie_gen, &value))
-		state(gpu, "gen", value);
-	if (ASK(gpu, pcie_max_gen, &value))
-		state(gpu, "max_gen", value);
-}
-
 static void read_setup(const struct gpu *gpu)
 {
-	int links = 0, up = 0;
-	unsigned value;
+	unsigned links = 0, up = 0, value;
 
 	for (unsigned link = 0; link < LINKS; link++)
 		if (ASK(gpu, link_state, link, &value)) {
@@ -151,7 +129,10 @@ static void read_setup(const struct gpu *gpu)
 		state(gpu, "links", links);
 		state(gpu, "links_active", up);
 	}
-	read_pcie(gpu);
+	TAKE(gpu, state, "width", unsigned, pcie_width);
+	TAKE(gpu, state, "max_width", unsigned, pcie_max_width);
+	TAKE(gpu, state, "gen", unsigned, pcie_gen);
+	TAKE(gpu, state, "max_gen", unsigned, pcie_max_gen);
 }
 
 /* ---- who is on it ------------------------------------------------------------------------- */
@@ -169,7 +150,7 @@ static void read_processes(const struct gpu *gpu, const struct read_request *req
 {
 	struct nvml_process processes[PROCESSES] = { 0 };
 	unsigned n = PROCESSES;
-	int64_t ours = 0, foreign = 0;
+	unsigned long long ours = 0, foreign = 0;
 
 	if (!ASK(gpu, processes, &n, processes) || n > PROCESSES)
 		return;
@@ -180,7 +161,7 @@ static void read_processes(const struct gpu *gpu, const struct read_request *req
 		}
 		state(gpu, "foreign_pid", processes[i].pid & 0x7fffffff);
 		if (processes[i].bytes < 1ull << 50) /* NVML_VALUE_NOT_AVAILABLE is all ones */
-			foreign += (int64_t)processes[i].bytes;
+			foreign += processes[i].bytes;
 	}
 	state(gpu, "processes", n);
 	state(gpu, "processes_ours", ours);
@@ -249,7 +230,7 @@ void gpu_pair_read(const struct nvml *nvml, const char *bus_a, const char *bus_b
 static void read_peers(const struct gpu *gpus, int n, int i)
 {
 	const struct gpu *gpu = &gpus[i];
-	int peers = 0, refused = 0;
+	unsigned peers = 0, refused = 0;
 
 	if (!gpu->nvml->p2p)
 		return;
@@ -331,7 +312,6 @@ void read_nvml(const struct read_request *request, struct reading *m)
 		reading_say(m, "NVML", "driver", driver);
 	for (int i = 0; i < n; i++) {
 		read_errors(&gpus[i]);
-		read_clocks(&gpus[i]);
 		read_load(&gpus[i]);
 		if (!setup)
 			continue;

@@ -4,7 +4,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 
-#include "machine/file.h"
+#include "base/file.h"
 
 #define DEPTH 16 /* devices between root and endpoint */
 

@@ -1,7 +1,8 @@
 /* read_proc.c: what the kernel counts: ticks of the CPUs, memory pressure, TCP's segments, Xids. */
 #include "machine/read.h"
 
-#include "machine/file.h"
+#include "base/error.h"
+#include "base/file.h"
 
 #define ROOM	   (512 << 10) /* /proc/stat has a line per CPU */
 #define KERNEL_LOG (4 << 20)
@@ -25,15 +26,6 @@ static void take_ticks(const char *text, struct reading *m)
 	}
 	reading_count(m, "CPU", "busy_ticks", total - unused);
 	reading_count(m, "CPU", "all_ticks", total);
-}
-
-static int count_cpus(const char *text)
-{
-	int n = 0;
-
-	for (const char *at = strstr(text, "\ncpu"); at; at = strstr(at + 1, "\ncpu"))
-		n++;
-	return n > 0 ? n : -1;
 }
 
 /* The slowest CPU now, and what they can; how often any was slowed down for heat (one of a package
@@ -60,37 +52,31 @@ static void read_frequency(const char *root, struct reading *m)
 
 void read_cpu(const struct read_request *request, struct reading *m)
 {
-	char *text = malloc(ROOM);
+	char *text = must(malloc(ROOM));
+	int cpus = 0;
 
-	if (text && file_text(request->root, text, ROOM, "/proc/stat") > 0) {
+	if (file_text(request->root, text, ROOM, "/proc/stat") > 0)
 		take_ticks(text, m);
-		reading_state(m, "CPU", "cpus", count_cpus(text));
-	}
+	for (const char *at = text; (at = strstr(at, "\ncpu")); at++)
+		cpus++;
+	reading_state(m, "CPU", "cpus", cpus > 0 ? cpus : -1);
 	free(text);
 	read_frequency(request->root, m);
 }
 
 /* ---- memory ------------------------------------------------------------------------------- */
 
-/* The number behind `key`, "some avg10=0.00 avg60=0.00 avg300=0.00 total=5": -1: none. */
-static int64_t number_behind(const char *text, const char *key)
-{
-	const char *at = strstr(text, key);
-
-	return at ? file_count(at + strlen(key) + strspn(at + strlen(key), " ")) : -1;
-}
-
 void read_memory(const struct read_request *request, struct reading *m)
 {
 	char text[8 << 10];
 
 	if (file_text(request->root, text, sizeof(text), "/proc/pressure/memory") > 0)
-		reading_count(m, "memory", "stalled_us", number_behind(text, "total="));
+		reading_count(m, "memory", "stalled_us", file_behind(text, "total="));
 	if (file_text(request->root, text, sizeof(text), "/proc/vmstat") > 0)
-		reading_count(m, "memory", "oom_kills", number_behind(text, "\noom_kill "));
+		reading_count(m, "memory", "oom_kills", file_behind(text, "\noom_kill "));
 	if (file_text(request->root, text, sizeof(text), "/proc/meminfo") > 0) {
-		reading_state(m, "memory", "all_kib", number_behind(text, "MemTotal:"));
-		reading_state(m, "memory", "available_kib", number_behind(text, "MemAvailable:"));
+		reading_state(m, "memory", "all_kib", file_behind(text, "MemTotal:"));
+		reading_state(m, "memory", "available_kib", file_behind(text, "MemAvailable:"));
 	}
 }
 
@@ -123,12 +109,14 @@ static void count_xids(const char *text, const char *part, const char *bus, stru
 void read_xids(const struct read_request *request, struct reading *m)
 {
 	size_t at = 0;
-	bool any = reading_next(m, "bus", &at);
-	char part[sizeof(m->list->part)], *text = any ? malloc(KERNEL_LOG) : NULL;
+	char part[sizeof(m->list->part)], *text;
 	const char *next;
 
+	if (!reading_next(m, "bus", &at))
+		return;
 	at = 0;
-	if (text && file_text(request->root, text, KERNEL_LOG, "/dev/kmsg") > 0)
+	text = must(malloc(KERNEL_LOG));
+	if (file_text(request->root, text, KERNEL_LOG, "/dev/kmsg") > 0)
 		while ((next = reading_next(m, "bus", &at))) {
 			snprintf(part, sizeof(part), "%s", next); /* the list moves as it grows */
 			count_xids(text, part, reading_text(m, part, "bus"), m);

@@ -12,7 +12,7 @@ void reading_release(struct reading *m)
 }
 
 /* `name` NULL: any of the part. */
-static struct reading_entry *find(const struct reading *m, const char *part, const char *name)
+struct reading_entry *reading_find(const struct reading *m, const char *part, const char *name)
 {
 	for (size_t i = 0; i < m->n; i++)
 		if ((!name || strcmp(m->list[i].name, name) == 0) &&
@@ -33,7 +33,7 @@ static size_t behind(const struct reading *m, const char *part)
 /* The entry, new or not; NULL: no room, or too long a name. */
 static struct reading_entry *place(struct reading *m, const char *part, const char *name)
 {
-	struct reading_entry *entry = find(m, part, name);
+	struct reading_entry *entry = reading_find(m, part, name);
 	size_t at;
 
 	if (entry || m->n >= READING_MOST || strlen(part) >= sizeof(entry->part) ||
@@ -85,27 +85,16 @@ void reading_part(char *part, size_t len, const char *name)
 	make_printable(part);
 }
 
-const struct reading_entry *reading_find(const struct reading *m, const char *part,
-					 const char *name)
-{
-	return find(m, part, name);
-}
-
-bool reading_has(const struct reading *m, const char *part)
-{
-	return find(m, part, NULL) != NULL;
-}
-
 int64_t reading_value(const struct reading *m, const char *part, const char *name)
 {
-	const struct reading_entry *entry = find(m, part, name);
+	const struct reading_entry *entry = reading_find(m, part, name);
 
 	return entry ? entry->value : -1;
 }
 
 const char *reading_text(const struct reading *m, const char *part, const char *name)
 {
-	const struct reading_entry *entry = find(m, part, name);
+	const struct reading_entry *entry = reading_find(m, part, name);
 
 	return entry && entry->text ? entry->text : "";
 }
@@ -132,32 +121,19 @@ int64_t reading_step(const struct reading *earlier, const struct reading *later,
 	return before < 0 || after < before ? -1 : after - before;
 }
 
-/* Names the part that shows that parts of this kind were looked at; NULL: of this kind some come
- * and go. */
-static const char *kind_asked(const char *part)
-{
-	if (strncmp(part, "GPU ", 4) == 0)
-		return "NVML";
-	return strncmp(part, "RDMA ", 5) == 0 ? "TCP" : NULL;
-}
-
+/* Parts of other kinds come and go; of these another part shows that they were looked at. */
 static void add_gone(const struct reading *earlier, const struct reading *later,
 		     struct reading *delta)
 {
 	for (size_t i = 0; i < earlier->n; i++) {
-		const char *part = earlier->list[i].part, *kind = kind_asked(part);
+		const char *part = earlier->list[i].part;
+		const char *asked = strncmp(part, "GPU ", 4) == 0    ? "NVML"
+				    : strncmp(part, "RDMA ", 5) == 0 ? "TCP"
+								     : NULL;
 
-		if (kind && find(later, kind, NULL) && !find(later, part, NULL))
+		if (asked && reading_find(later, asked, NULL) && !reading_find(later, part, NULL))
 			reading_state(delta, part, "gone", 1);
 	}
-}
-
-static int64_t state_of(const struct reading *earlier, const struct reading_entry *later)
-{
-	bool link = strcmp(later->name, "gen") == 0 || strcmp(later->name, "width") == 0;
-	int64_t before = link ? reading_value(earlier, later->part, later->name) : -1;
-
-	return before > later->value ? before : later->value;
 }
 
 void counter_delta(const struct reading *earlier, const struct reading *later,
@@ -170,12 +146,15 @@ void counter_delta(const struct reading *earlier, const struct reading *later,
 		delta->seconds = later->seconds - earlier->seconds;
 	for (size_t i = 0; i < later->n; i++) {
 		const struct reading_entry *e = &later->list[i];
+		bool link = strcmp(e->name, "gen") == 0 || strcmp(e->name, "width") == 0;
+		int64_t before = link ? reading_value(earlier, e->part, e->name) : -1;
 
 		if (e->kind == READING_COUNTER)
 			reading_count(delta, e->part, e->name,
 				      reading_step(earlier, later, e->part, e->name));
 		else if (e->kind == READING_STATE)
-			reading_state(delta, e->part, e->name, state_of(earlier, e));
+			reading_state(delta, e->part, e->name,
+				      before > e->value ? before : e->value);
 		else
 			reading_say(delta, e->part, e->name, e->text);
 	}

@@ -13,7 +13,7 @@
  * "environment". Names end in their unit, as "power_ns" or "sm_mhz". */
 
 enum {
-	READING_MOST = 2048,	   /* entries; more are left out */
+	READING_MOST = 4096,	   /* entries; more are left out */
 	READING_BYTES = 128 << 10, /* of one as JSON; longer texts are not ours */
 };
 
@@ -49,12 +49,9 @@ void reading_say(struct reading *reading, const char *part, const char *name, co
 /* A name that a kernel or a driver gave, as a part: what is not printable becomes "?". */
 void reading_part(char *part, size_t len, const char *name);
 
-/* NULL: not in the list. */
-const struct reading_entry *reading_find(const struct reading *reading, const char *part,
-					 const char *name);
-
-/* True when anything of this part is in the list. */
-bool reading_has(const struct reading *reading, const char *part);
+/* The entry, with `name` NULL any of the part; NULL: not in the list. */
+struct reading_entry *reading_find(const struct reading *reading, const char *part,
+				   const char *name);
 
 /* The number, or -1; the text, or "". */
 int64_t reading_value(const struct reading *reading, const char *part, const char *name);

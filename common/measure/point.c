@@ -1,10 +1,9 @@
 /* point.c: the life of one point. */
 #include "measure/point.h"
 
-#include <time.h>
-
+#include "base/clock.h"
+#include "base/nccl_profiler.h"
 #include "backend/check_gather.h"
-#include "measure/tuning.h"
 
 /* Ranks compare their buffers alone, and not equally fast. */
 static void allow_data_time(struct measured *m)
@@ -109,6 +108,27 @@ static int sample(struct measured *m)
 	return rc;
 }
 
+/* After the timed calls: one more iteration, while the library tells what it uses. With `checked` its last call
+ * runs on that slot. Its deadline is that of a first call. */
+static int told_once(struct measured *m, const struct checked_slot *checked)
+{
+	const struct bench *bench = m->plan.bench;
+	struct nccl_choice used;
+	int rc;
+
+	if (!(bench->backend->ops->flags & BACKEND_DEVICE))
+		return checked ? timing_once(&m->timing, checked, 0) : 0;
+	nccl_profiler_ask(true);
+	rc = timing_once(&m->timing, checked, timing_deadline(0, 0));
+	nccl_profiler_ask(false);
+	nccl_profiler_take(&used);
+	m->row.used_algo = used.algo;
+	m->row.used_proto = used.proto;
+	/* calls of one group share the channels */
+	m->row.used_channels = bench->options->agg_iters == 1 ? used.channels : -1;
+	return rc;
+}
+
 /* -c: calls of their own, untimed; the first one, or one more, also shows what the library used. */
 static int extra_checks(struct measured *m)
 {
@@ -120,13 +140,12 @@ static int extra_checks(struct measured *m)
 		rc = prepare_slot(m, slot);
 		watch_phase(m->plan.bench->watch, PHASE_CHECK);
 		if (rc == 0)
-			rc = i == 0 ? tuning_probe(&m->timing, &slot, &m->row)
-				    : timing_once(&m->timing, &slot, 0);
+			rc = i == 0 ? told_once(m, &slot) : timing_once(&m->timing, &slot, 0);
 		if (rc == 0)
 			rc = check_slot(m, slot);
 	}
 	watch_phase(m->plan.bench->watch, PHASE_CHECK);
-	return n > 0 || rc < 0 ? rc : tuning_probe(&m->timing, NULL, &m->row);
+	return n > 0 || rc < 0 ? rc : told_once(m, NULL);
 }
 
 static void describe(struct measured *m, const struct point *point)
@@ -147,15 +166,7 @@ static void describe(struct measured *m, const struct point *point)
 	row->placement = m->plan.in_place ? "in-place" : "out-of-place";
 	row->mode = mode_name(m->timing.mode);
 	row->wrong = -1;
-}
-
-static void stamp(struct row *row)
-{
-	time_t now = time(NULL);
-	struct tm tm;
-
-	localtime_r(&now, &tm);
-	strftime(row->timestamp, sizeof(row->timestamp), "%Y-%m-%dT%H:%M:%S%z", &tm);
+	row->used_channels = -1;
 }
 
 /* GB/s from bytes and microseconds (nccl-tests: 1e9 bytes per second). */
@@ -174,7 +185,7 @@ static void finish(struct measured *m)
 	if (m->plan.bench->job->rank == 0)
 		sampling_finish(&m->sampling, &m->row);
 	put_bandwidth(m);
-	stamp(&m->row);
+	clock_local(m->row.timestamp, sizeof(m->row.timestamp), CLOCK_ISO);
 	m->row.warmup_calls = m->timing.warm_calls;
 	m->plan.bench->last_seconds = m->timing.slowest;
 	m->plan.bench->last_bytes = m->plan.shape.bytes;

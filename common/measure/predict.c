@@ -94,10 +94,10 @@ static int measure_launch(struct predict *p, const struct bench *bench)
 	int rc;
 
 	p->kernel = (struct kernel_cost){ .host_us = 0 };
-	if (!ops->tuning || !ops->tuning->kernel_cost)
+	if (!ops->kernel_cost)
 		return 0;
 	watch_work(bench->watch, "measuring launches", LAUNCHES_SECONDS);
-	rc = ops->tuning->kernel_cost(bench->backend, &p->kernel);
+	rc = ops->kernel_cost(bench->backend, &p->kernel);
 	watch_leave(bench->watch);
 	if (rc < 0)
 		return rc;
@@ -190,6 +190,7 @@ int predict_calibrate(struct predict *p, const struct bench *bench)
 static int load_topology(struct predict *p, const struct bench *bench, struct error *err)
 {
 	const struct job *job = bench->job;
+	struct backend_facts facts = { .library_code = 0 };
 	struct topo_change change = { .nnodes = job->nnodes, .gpus = job->nranks / job->nnodes };
 	struct model_constants constants;
 	const char *nvls = getenv("NCCL_NVLS_ENABLE");
@@ -201,6 +202,8 @@ static int load_topology(struct predict *p, const struct bench *bench, struct er
 	rc = p->pairs.nranks ? topo_from_pairs(&p->sys, "measured", "this run", &p->pairs, err)
 	     : p->dump[0]    ? topo_read_xml(&p->sys, p->dump, err)
 			     : topo_load(&p->sys, bench->options->topo, err);
+	bench->backend->ops->facts(bench->backend, &facts);
+	change.nccl = facts.library_code > 20000 ? facts.library_code / 100 : 0;
 	if (rc == 0)
 		rc = topo_reshape(&p->sys, &change, err);
 	if (rc == 0)

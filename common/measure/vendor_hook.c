@@ -25,10 +25,10 @@ static int finish(void *ctx, struct report *report)
 }
 
 const struct run_hook *vendor_hook_open(struct vendor_hook *vendor, const char *device,
-					size_t memory, const struct topo_system *sys)
+					const struct topo_system *sys)
 {
 	*vendor = (struct vendor_hook){
-		.best = { .device = device, .memory = memory, .sys = sys },
+		.best = { .device = device, .sys = sys },
 		.hook = { .ctx = vendor, .row = take_row, .finish = finish },
 	};
 	return &vendor->hook;

@@ -9,7 +9,7 @@ struct vendor_hook {
 	struct run_hook hook;
 };
 
-/* For struct run, on rank 0. `device` and `memory` (bytes) are the GPU's, `sys` is the node's links,
- * NULL where they are not known; `device` and `sys` live as long as the hook. */
+/* For struct run, on rank 0. `device` is the GPU's name, `sys` the node's links, NULL where
+ * they are not known; `device` and `sys` live as long as the hook. */
 const struct run_hook *vendor_hook_open(struct vendor_hook *vendor, const char *device,
-					size_t memory, const struct topo_system *sys);
+					const struct topo_system *sys);

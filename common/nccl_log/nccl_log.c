@@ -72,11 +72,6 @@ static char *number_before(char *start, char *end, int64_t *value)
 	return p;
 }
 
-static bool host_letter(char c)
-{
-	return isalnum((unsigned char)c) || c == '-' || c == '_' || c == '.';
-}
-
 /* Application text without a newline may stand right before the host: the host is then the end of
  * the word that is known as this process's. */
 static const char *host_of(struct nccl_log *log, char *start, char *end, int64_t pid)
@@ -115,7 +110,8 @@ static char *origin_before(struct nccl_log *log, char *start, char *end, struct 
 	if (!p || p == start || p[-1] != ':')
 		return NULL;
 	host_end = --p;
-	while (p > start && host_letter(p[-1]) && host_end - p < 256)
+	while (p > start && (isalnum((unsigned char)p[-1]) || strchr("-_.", p[-1])) &&
+	       host_end - p < 256)
 		p--;
 	if (p == host_end)
 		return NULL;
@@ -147,14 +143,14 @@ static int prefix_rank(const char *line, const char *end)
 
 /* ---- lines -------------------------------------------------------------------------------- */
 
-/* Finds the next message's marker, and whether it is a warning. */
-static char *next_marker(char *line, bool *warning, size_t *len)
+/* Finds the next message's marker, " NCCL INFO " or " NCCL WARN ", and whether it is a warning. */
+static char *next_marker(char *line, bool *warning)
 {
-	char *info = strstr(line, " NCCL INFO "), *warn = strstr(line, " NCCL WARN ");
-
-	*warning = warn && (!info || warn < info);
-	*len = strlen(" NCCL INFO ");
-	return *warning ? warn : info;
+	while ((line = strstr(line, " NCCL ")) && strncmp(line + 6, "INFO ", 5) != 0 &&
+	       strncmp(line + 6, "WARN ", 5) != 0)
+		line++;
+	*warning = line && line[6] == 'W';
+	return line;
 }
 
 /* The message whose marker is at `marker`: its origin. Returns where its prefix begins, or NULL. */
@@ -189,16 +185,15 @@ static void read_line(struct nccl_log *log, char *line)
 {
 	struct message message = { .dev = -1 }, next;
 	char *start = line, *text = NULL, *marker, *origin;
-	size_t len;
 	bool warning;
 	int hint = log->raw->rank_hint;
 
 	log->lines++;
 	log->raw->file_line++;
-	while ((marker = next_marker(start, &warning, &len)) != NULL) {
+	while ((marker = next_marker(start, &warning)) != NULL) {
 		next = (struct message){ .dev = -1 };
 		origin = message_origin(log, start, marker, warning, &next);
-		start = marker + len;
+		start = marker + strlen(" NCCL INFO ");
 		if (!origin)
 			continue;
 		next.hint = hint >= 0 ? hint : prefix_rank(line, origin);
@@ -312,7 +307,6 @@ static void comm_free(struct nccl_comm *comm)
 	free(comm->edges);
 	free(comm->trees);
 	free(comm->links);
-	free(comm->tunings);
 }
 
 void nccl_log_release(struct nccl_log *log)

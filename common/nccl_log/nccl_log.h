@@ -79,18 +79,7 @@ struct nccl_link {
 	const char *transport; /* "P2P/CUMEM", "SHM/direct/direct", "NET/IB/0/GDRDMA/Shared" */
 };
 
-/* Algorithm of collectives on symmetric windows; their protocol is the name of a kernel. */
-#define NCCL_SYMMETRIC "Symmetric"
-
-struct nccl_tuning {
-	const char *function;
-	int64_t bytes;
-	const char *algorithm, *protocol;
-	int low, high; /* channels */
-	int count;     /* calls */
-};
-
-#define NCCL_SAYS 32
+#define NCCL_SAYS 64
 
 struct nccl_comm {
 	const char *id; /* "0xdf6d...", "split of 0x.. (count 1, color 0)", "guessed 0" */
@@ -99,14 +88,14 @@ struct nccl_comm {
 	int pxn, gdr;			  /* 1 or 0 as "Connected all rings" says; -1 while not */
 	int nvls;			  /* 1 multicast available, 0 not, -1 unknown */
 	int coll_channels, nvls_channels; /* -1 unknown */
-	const char *says[NCCL_SAYS];  /* lines on channels, graph search, transports; each once */
+	const char *says
+		[NCCL_SAYS]; /* lines on channels, graph search, transports, choices; each once */
 	struct nccl_member **members; /* by rank */
 	struct nccl_edge *edges;      /* by channel and rank */
 	struct nccl_ring *rings;      /* by channel */
 	struct nccl_tree *trees;      /* by channel and rank */
 	struct nccl_link *links;      /* by channel, sender, receiver, connection */
-	struct nccl_tuning *tunings;  /* by function and size */
-	int n_says, n_members, n_edges, n_rings, n_trees, n_links, n_tunings;
+	int n_says, n_members, n_edges, n_rings, n_trees, n_links;
 };
 
 /* A WARN line, or NCCL's "file:line -> result" trace, each text once. */
@@ -217,9 +206,6 @@ void nccl_log_calls_release(struct nccl_log_calls *calls);
 /* True when both are the same call: function, count, type, operator and root. */
 bool nccl_call_same(const struct nccl_call *a, const struct nccl_call *b);
 
-/* "AllReduce count=4 dtype=f32 op=sum root=0", at most len bytes; returns buf. */
-char *nccl_call_text(const struct nccl_call *call, char *buf, size_t len);
-
 /* ---- rings, rational or not --------------------------------------------------------------- */
 
 enum nccl_verdict { NCCL_RATIONAL, NCCL_IRRATIONAL, NCCL_CANNOT_SAY };
@@ -266,7 +252,6 @@ void nccl_log_print_summary(FILE *out, const struct nccl_log *log);
 void nccl_log_print_rings(FILE *out, const struct nccl_log *log);
 /* Trees, parent and child: "channels 00-23: 0>1 1>2". */
 void nccl_log_print_trees(FILE *out, const struct nccl_log *log);
-void nccl_log_print_tunings(FILE *out, const struct nccl_log *log);
 void nccl_log_print_lints(FILE *out, const struct nccl_log *log, const struct topo_system *topo);
 /* Calls compared across ranks, per communicator. */
 void nccl_log_print_calls(FILE *out, const struct nccl_log *log);

@@ -1,4 +1,4 @@
-/* nccl_log_comm.c: which communicator and rank a line is about; initialisation, calls, tuning. */
+/* nccl_log_comm.c: which communicator and rank a line is about; initialisation, calls. */
 
 #include "nccl_log/nccl_log_raw.h"
 
@@ -229,43 +229,5 @@ bool nccl_message_call(struct nccl_log *log, const struct message *message)
 		member->begins = call.op_count;
 	if (strcmp(call.function, "Send") != 0 && strcmp(call.function, "Recv") != 0)
 		raw_add(member->calls, member->n_calls, call);
-	return true;
-}
-
-/* ---- tuning ------------------------------------------------------------------------------- */
-
-/* A collective, or one on symmetric windows, whose kernel has the protocol in its name. Rank 0
- * prints these after the calls of a group; NCCL names no communicator. */
-bool nccl_message_tuning(struct nccl_log *log, const struct message *message)
-{
-	const struct nccl_member *member;
-	char function[64], algorithm[64] = NCCL_SYMMETRIC, protocol[64];
-	struct nccl_tuning tuning = { .count = 1 };
-	struct nccl_comm *comm;
-	int channels = 0;
-
-	if (sscanf(message->text,
-		   "%63[^: ]: %ld Bytes -> Algo %63[^ ,] proto %63[^ ,] channel{Lo..Hi}={%d..%d}",
-		   function, &tuning.bytes, algorithm, protocol, &tuning.low, &tuning.high) < 6) {
-		if (sscanf(message->text,
-			   "%63[^: ] [" NCCL_SYMMETRIC "]: %ld Bytes -> Kernel %63[^ ,] nchannels "
-			   "%d",
-			   function, &tuning.bytes, protocol, &channels) < 4 ||
-		    channels < 1)
-			return false;
-		tuning.high = channels - 1;
-	}
-	if (tuning.low < 0 || tuning.high < tuning.low)
-		return false;
-	member = nccl_place(log, message->host, message->pid, PLACE_PROCESS, 0)->member;
-	if (!member) {
-		log->unplaced++;
-		return true;
-	}
-	comm = &log->comms[member->comm];
-	tuning.function = nccl_log_text(log, function, strlen(function));
-	tuning.algorithm = nccl_log_text(log, algorithm, strlen(algorithm));
-	tuning.protocol = nccl_log_text(log, protocol, strlen(protocol));
-	raw_add(comm->tunings, comm->n_tunings, tuning);
 	return true;
 }

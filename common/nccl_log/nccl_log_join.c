@@ -36,23 +36,12 @@ static int by_link(const void *a, const void *b)
 	return d ? d : strcmp(x->transport, y->transport);
 }
 
-static int by_tuning(const void *a, const void *b)
-{
-	const struct nccl_tuning *x = a, *y = b;
-	int d = strcmp(x->function, y->function);
-
-	d = d ? d : by(x->bytes, y->bytes);
-	d = d ? d : strcmp(x->algorithm, y->algorithm);
-	d = d ? d : strcmp(x->protocol, y->protocol);
-	return d ? d : by_ints(&x->low, &y->low, 2);
-}
-
 static int by_gpu(const void *a, const void *b)
 {
 	const struct nccl_path *x = a, *y = b;
 	int d = strcmp(x->host, y->host);
 
-	return d ? d : (x->gpu < y->gpu ? -1 : x->gpu > y->gpu);
+	return d ? d : (x->gpu > y->gpu) - (x->gpu < y->gpu);
 }
 
 static int by_path(const void *a, const void *b)
@@ -119,10 +108,23 @@ static int sort_unique(void *array, int n, size_t size, int (*compare)(const voi
 
 #define SORT_UNIQUE(list, n, compare) ((n) = sort_unique((list), (n), sizeof(*(list)), (compare)))
 
-static void *find(const void *key, const void *array, int n, size_t size,
-		  int (*compare)(const void *, const void *))
+/* The first of sorted items that is equal to `key` in this order, NULL: none. */
+static const void *find(const void *key, const void *array, int n, size_t size,
+			int (*compare)(const void *, const void *))
 {
-	return n ? bsearch(key, array, (size_t)n, size, compare) : NULL;
+	const char *low = array, *end;
+
+	if (n == 0)
+		return NULL;
+	end = low + (size_t)n * size;
+	for (size_t left = (size_t)n; left > 0;) {
+		const char *middle = low + left / 2 * size;
+		bool less = compare(middle, key) < 0;
+
+		low = less ? middle + size : low;
+		left = less ? left - left / 2 - 1 : left / 2;
+	}
+	return low < end && compare(low, key) == 0 ? low : NULL;
 }
 
 /* ---- rings -------------------------------------------------------------------------------- */
@@ -141,8 +143,6 @@ static struct nccl_ring ring_of(const struct nccl_edge *edges, int n, int nranks
 	for (key.rank = edges->rank; ring.n < room; key.rank = edge->next) {
 		ring.order[ring.n++] = key.rank;
 		edge = find(&key, edges, n, sizeof(*edges), by_channel_and_rank);
-		while (edge && edge > edges && edge[-1].rank == edge->rank)
-			edge--;
 		if (!edge || edge->next == ring.order[0])
 			break;
 	}
@@ -166,21 +166,6 @@ static void join_rings(struct nccl_comm *comm)
 }
 
 /* ---- the rest ----------------------------------------------------------------------------- */
-
-static void join_tunings(struct nccl_comm *comm)
-{
-	struct nccl_tuning *tunings = comm->tunings;
-	int kept = 0;
-
-	sort(tunings, comm->n_tunings, sizeof(*tunings), by_tuning);
-	for (int i = 0; i < comm->n_tunings; i++) {
-		if (kept > 0 && by_tuning(&tunings[kept - 1], &tunings[i]) == 0)
-			tunings[kept - 1].count++;
-		else
-			tunings[kept++] = tunings[i];
-	}
-	comm->n_tunings = kept;
-}
 
 static void join_warnings(struct nccl_log *log)
 {
@@ -213,7 +198,6 @@ void nccl_log_join(struct nccl_log *log)
 		sort(comm->members, comm->n_members, sizeof(struct nccl_member *), by_rank);
 		SORT_UNIQUE(comm->trees, comm->n_trees, by_channel_and_rank);
 		SORT_UNIQUE(comm->links, comm->n_links, by_link);
-		join_tunings(comm);
 		join_rings(comm);
 	}
 	SORT_UNIQUE(log->paths, log->n_paths, by_path);
@@ -226,7 +210,7 @@ void nccl_log_join(struct nccl_log *log)
 const struct nccl_member *nccl_comm_member(const struct nccl_comm *comm, int rank)
 {
 	const struct nccl_member key = { .rank = rank }, *at = &key;
-	struct nccl_member **found =
+	struct nccl_member *const *found =
 		find(&at, comm->members, comm->n_members, sizeof(struct nccl_member *), by_rank);
 
 	return found ? *found : NULL;
@@ -244,17 +228,12 @@ const char *nccl_comm_transport(const struct nccl_comm *comm, int channel, int f
 	const struct nccl_link key = { .channel = channel, .from = from, .to = to }, *link;
 
 	link = find(&key, comm->links, comm->n_links, sizeof(*link), by_step);
-	while (link && link > comm->links && by_step(link - 1, &key) == 0)
-		link--;
 	return link ? link->transport : NULL;
 }
 
 const struct nccl_path *nccl_log_path(const struct nccl_log *log, const char *host, uint64_t gpu)
 {
-	const struct nccl_path key = { .host = host, .gpu = gpu }, *path;
+	const struct nccl_path key = { .host = host, .gpu = gpu };
 
-	path = find(&key, log->paths, log->n_paths, sizeof(*path), by_gpu);
-	while (path && path > log->paths && by_gpu(path - 1, &key) == 0)
-		path--;
-	return path;
+	return find(&key, log->paths, log->n_paths, sizeof(key), by_gpu);
 }

@@ -128,17 +128,37 @@ static void on_trees(struct nccl_log *log, const struct message *message)
 /* ---- facts about a communicator ----------------------------------------------------------- */
 
 /* What is shown as NCCL says it. */
+static void add_fact(struct nccl_comm *comm, const char *text)
+{
+	for (int i = 0; i < comm->n_says; i++)
+		if (comm->says[i] == text)
+			return;
+	if (comm->n_says < NCCL_SAYS)
+		comm->says[comm->n_says++] = text;
+}
+
+/* "AllReduce: 8 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..1}": rank 0 prints these after the calls of a group;
+ * NCCL names no communicator. */
+static void on_choice(struct nccl_log *log, const struct message *message)
+{
+	const struct nccl_member *member =
+		nccl_place(log, message->host, message->pid, PLACE_PROCESS, 0)->member;
+
+	if (member)
+		add_fact(&log->comms[member->comm],
+			 nccl_log_text(log, message->text, strlen(message->text)));
+	else
+		log->unplaced++;
+}
+
 static void on_fact(struct nccl_log *log, const struct message *message)
 {
 	struct nccl_comm *comm = nccl_log_comm_of(log, message, -1);
 	const char *text = nccl_log_text(log, message->text, strlen(message->text));
 
-	for (int i = 0; comm && i < comm->n_says; i++)
-		if (comm->says[i] == text)
-			return;
-	if (!comm || comm->n_says == NCCL_SAYS)
+	if (!comm)
 		return;
-	comm->says[comm->n_says++] = text;
+	add_fact(comm, text);
 	sscanf(text, "Connected all rings, use ring PXN %d GDR %d", &comm->pxn, &comm->gdr);
 	if (strncmp(text, "Connected NVLS", 14) == 0 ||
 	    strncmp(text, "NVLS multicast support is available", 35) == 0)
@@ -312,11 +332,12 @@ void nccl_log_message(struct nccl_log *log, const struct message *message)
 			return;
 		}
 	}
-	if (nccl_message_init(log, message) || nccl_message_call(log, message) ||
-	    nccl_message_tuning(log, message))
+	if (nccl_message_init(log, message) || nccl_message_call(log, message))
 		return;
 	if (strncmp(text, "comm ", 5) == 0)
 		on_comm(log, message);
+	else if (strstr(text, " Bytes -> "))
+		on_choice(log, message);
 	else if (strstr(text, " coll channels, "))
 		on_counts(log, message);
 	else

@@ -72,7 +72,7 @@ enum nccl_near nccl_lint_near(const struct linter *lint, int a, int b, double *b
 	return x && y ? nccl_topo_near(lint->log, lint->topo, x, y, bw) : NEAR_UNKNOWN;
 }
 
-static void survey_hosts(struct linter *lint)
+static void survey(struct linter *lint)
 {
 	lint->best = must(calloc((size_t)lint->log->n_hosts + 1, sizeof(*lint->best)));
 	for (int m = 0; m < lint->comm->n_members; m++) {
@@ -81,10 +81,6 @@ static void survey_hosts(struct linter *lint)
 		lint->hosts += !best->has_member;
 		best->has_member = true;
 	}
-}
-
-static void survey_links(struct linter *lint)
-{
 	for (int l = 0; l < lint->comm->n_links; l++) {
 		const struct nccl_link *link = &lint->comm->links[l];
 		enum transport transport = transport_of(link->transport);
@@ -223,8 +219,7 @@ void nccl_log_lint(const struct nccl_log *log, const struct nccl_comm *comm,
 	struct linter lint = { .log = log, .comm = comm, .topo = topo, .out = out };
 
 	*out = (struct nccl_lint){ .verdict = NCCL_RATIONAL };
-	survey_hosts(&lint);
-	survey_links(&lint);
+	survey(&lint);
 	for (int r = 0; r < comm->n_rings; r++) {
 		const struct nccl_ring *ring = &comm->rings[r];
 

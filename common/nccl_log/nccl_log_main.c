@@ -3,9 +3,9 @@
 #include <argp.h>
 
 #include "nccl_log/nccl_log.h"
-#include "nccl_log/nccl_log_topo.h"
 #include "base/parse.h"
 #include "base/output.h"
+#include "topo/topo.h"
 
 struct arguments {
 	struct nccl_log log;
@@ -32,29 +32,21 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct arguments *arguments = state->input;
 	int64_t rank;
 
-	switch (key) {
-	case 't':
+	if (key == 't')
 		arguments->topo = arg;
-		return 0;
-	case 'r':
-		if (parse_int(arg, -1, NCCL_LOG_RANKS - 1, &rank) < 0)
-			argp_error(state, "no rank: %s", arg);
+	else if (key == 'r' && parse_int(arg, -1, NCCL_LOG_RANKS - 1, &rank) < 0)
+		argp_error(state, "no rank: %s", arg);
+	else if (key == 'r')
 		arguments->rank = (int)rank;
-		return 0;
-	case 'h':
+	else if (key == 'h')
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
-		return 0;
-	case ARGP_KEY_ARG:
-		arguments->files++;
+	else if (key == ARGP_KEY_ARG && ++arguments->files)
 		nccl_log_read_file(&arguments->log, arg, arguments->rank, &arguments->err);
-		return 0;
-	case ARGP_KEY_END:
-		if (arguments->files == 0)
-			argp_error(state, "which log? (- is standard input)");
-		return 0;
-	default:
+	else if (key == ARGP_KEY_END && arguments->files == 0)
+		argp_error(state, "which log? (- is standard input)");
+	else
 		return ARGP_ERR_UNKNOWN;
-	}
+	return 0;
 }
 
 static const struct argp argp = {
@@ -69,18 +61,6 @@ static const struct argp argp = {
 	       "unreadable files, 77 no NCCL line in them.",
 };
 
-/* Where printing fails, output_guard tells of it. */
-static void report(const struct arguments *arguments, const struct topo_system *topo,
-		   struct error *err)
-{
-	const struct nccl_log *log = &arguments->log;
-
-	if (log->nccl_lines == 0 && !log->version)
-		error_set(err, OUTCOME_UNSUPPORTED, -1, "no NCCL line in what was read");
-	else
-		nccl_log_print(stdout, log, topo);
-}
-
 int main(int argc, char **argv)
 {
 	struct arguments arguments = { .rank = -1, .err = { .rank = -1 } };
@@ -94,8 +74,10 @@ int main(int argc, char **argv)
 	nccl_log_finish(&arguments.log);
 	if (err->code == 0 && arguments.topo)
 		topo_read_xml(&topo, arguments.topo, err);
-	if (err->code == 0)
-		report(&arguments, arguments.topo ? &topo : NULL, err);
+	if (err->code == 0 && arguments.log.nccl_lines == 0 && !arguments.log.version)
+		error_set(err, OUTCOME_UNSUPPORTED, -1, "no NCCL line in what was read");
+	if (err->code == 0) /* where printing fails, output_guard tells of it */
+		nccl_log_print(stdout, &arguments.log, arguments.topo ? &topo : NULL);
 	error_print(err, "nccl_log");
 	nccl_log_release(&arguments.log);
 	return err->outcome;

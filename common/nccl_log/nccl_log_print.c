@@ -108,19 +108,6 @@ static void print_ring(FILE *out, const struct nccl_comm *comm, const struct ncc
 		fprintf(out, " (lines contradict each other)");
 }
 
-/* The tree of a channel. */
-static void print_tree(FILE *out, const struct nccl_comm *comm, int channel)
-{
-	const char *blank = "";
-
-	for (int i = 0; i < comm->n_trees; i++) {
-		if (comm->trees[i].channel != channel || comm->trees[i].up < 0)
-			continue;
-		fprintf(out, "%s%d>%d", blank, comm->trees[i].up, comm->trees[i].rank);
-		blank = " ";
-	}
-}
-
 /* What is drawn of each channel ("" and NULL: nothing), each text once with the channels that have
  * it. Frees the texts. */
 static void print_merged(FILE *out, char **texts)
@@ -169,33 +156,26 @@ void nccl_log_print_trees(FILE *out, const struct nccl_log *log)
 		size_t size;
 
 		fprintf(out, "communicator %d%s\n", i, comm->n_trees ? "" : ": none here");
-		for (int c = 0; c < NCCL_LOG_CHANNELS && comm->n_trees; c++) {
-			FILE *text = must(open_memstream(&texts[c], &size));
+		/* by channel and rank */
+		for (int t = 0; t < comm->n_trees;) {
+			int channel = comm->trees[t].channel;
+			FILE *text = must(open_memstream(&texts[channel], &size));
+			const char *blank = "";
 
-			print_tree(text, comm, c);
+			for (; t < comm->n_trees && comm->trees[t].channel == channel; t++) {
+				if (comm->trees[t].up < 0)
+					continue;
+				fprintf(text, "%s%d>%d", blank, comm->trees[t].up,
+					comm->trees[t].rank);
+				blank = " ";
+			}
 			fclose(text);
 		}
 		print_merged(out, texts);
 	}
 }
 
-/* ---- tuning, verdict, warnings ------------------------------------------------------------ */
-
-void nccl_log_print_tunings(FILE *out, const struct nccl_log *log)
-{
-	for (int i = 0; i < log->n_comms; i++) {
-		for (int t = 0; t < log->comms[i].n_tunings; t++) {
-			const struct nccl_tuning *tuning = &log->comms[i].tunings[t];
-
-			fprintf(out,
-				"communicator %d: %s of %ld bytes: %s %s, channels %d-%d, %d "
-				"time%s\n",
-				i, tuning->function, tuning->bytes, tuning->algorithm,
-				tuning->protocol, tuning->low, tuning->high, tuning->count,
-				tuning->count == 1 ? "" : "s");
-		}
-	}
-}
+/* ---- verdict, warnings -------------------------------------------------------------------- */
 
 static void print_findings(FILE *out, const struct nccl_lint *lint, enum nccl_finding_kind kind)
 {
@@ -256,8 +236,6 @@ void nccl_log_print(FILE *out, const struct nccl_log *log, const struct topo_sys
 	nccl_log_print_trees(out, log);
 	fprintf(out, "\nverdict\n");
 	nccl_log_print_lints(out, log, topo);
-	fprintf(out, "\nalgorithm and protocol\n");
-	nccl_log_print_tunings(out, log);
 	fprintf(out, "\ncalls\n");
 	nccl_log_print_calls(out, log);
 	fprintf(out, "\nwarnings\n");

@@ -6,9 +6,8 @@
 
 enum field { FUNCTION, COUNT, DTYPE, OP, ROOT, FIELDS };
 
-/* "AllReduce", "count 4", "dtype f32", "op sum", "root 0"; `blank` stands between. */
-static const char *field_text(const struct nccl_call *call, enum field field, char blank, char *buf,
-			      size_t len)
+/* "AllReduce", "count 4", "dtype f32", "op sum", "root 0". */
+static const char *field_text(const struct nccl_call *call, enum field field, char *buf, size_t len)
 {
 	/* nccl.h: ncclDataType_t and ncclRedOp_t; operators from 5 on are the user's. */
 	static const char *const dtypes[] = { "i8",  "u8",  "i32", "u32",  "i64",    "u64",
@@ -18,17 +17,17 @@ static const char *field_text(const struct nccl_call *call, enum field field, ch
 	if (field == FUNCTION)
 		return call->function;
 	if (field == COUNT)
-		snprintf(buf, len, "count%c%lu", blank, call->count);
+		snprintf(buf, len, "count %lu", call->count);
 	else if (field == ROOT)
-		snprintf(buf, len, "root%c%d", blank, call->root);
+		snprintf(buf, len, "root %d", call->root);
 	else if (field == DTYPE && call->dtype >= 0 && call->dtype < 12)
-		snprintf(buf, len, "dtype%c%s", blank, dtypes[call->dtype]);
+		snprintf(buf, len, "dtype %s", dtypes[call->dtype]);
 	else if (field == DTYPE)
-		snprintf(buf, len, "dtype%c%d", blank, call->dtype);
+		snprintf(buf, len, "dtype %d", call->dtype);
 	else if (call->op >= 0 && call->op < 5)
-		snprintf(buf, len, "op%c%s", blank, ops[call->op]);
+		snprintf(buf, len, "op %s", ops[call->op]);
 	else
-		snprintf(buf, len, "op%cuser%d", blank, call->op);
+		snprintf(buf, len, "op user%d", call->op);
 	return buf;
 }
 
@@ -39,19 +38,7 @@ static void print_fields(FILE *out, const struct nccl_call *call, unsigned field
 
 	for (int f = 0; f < FIELDS; f++)
 		if (fields & 1u << f)
-			fprintf(out, " %s",
-				field_text(call, (enum field)f, ' ', text, sizeof(text)));
-}
-
-char *nccl_call_text(const struct nccl_call *call, char *buf, size_t len)
-{
-	char text[40];
-	int n = snprintf(buf, len, "%s", call->function);
-
-	for (int f = COUNT; f < FIELDS && n < (int)len; f++)
-		n += snprintf(buf + n, len - (size_t)n, " %s",
-			      field_text(call, (enum field)f, '=', text, sizeof(text)));
-	return buf;
+			fprintf(out, " %s", field_text(call, (enum field)f, text, sizeof(text)));
 }
 
 static const char *name_member(const struct nccl_member *member, char *buf, size_t len)
@@ -75,8 +62,8 @@ static void print_other(FILE *out, const struct nccl_comm *comm, const struct nc
 	char text[96], other[40];
 
 	for (int f = 0; f < FIELDS; f++)
-		if (strcmp(field_text(a, (enum field)f, ' ', text, sizeof(text)),
-			   field_text(b, (enum field)f, ' ', other, sizeof(other))) != 0)
+		if (strcmp(field_text(a, (enum field)f, text, sizeof(text)),
+			   field_text(b, (enum field)f, other, sizeof(other))) != 0)
 			fields |= 1u << f;
 	fprintf(out, "    %s:%ld:", a->file, a->line);
 	print_fields(out, a, fields | name);
@@ -112,7 +99,6 @@ static void print_ended(FILE *out, const struct nccl_log_calls *calls, const str
 static int print_side(FILE *out, const struct nccl_log_calls *calls, const struct nccl_odd *odd)
 {
 	int *ranks = must(malloc((size_t)calls->n_odd * sizeof(*ranks))), n = 0;
-	char text[160];
 
 	for (const struct nccl_odd *o = calls->odd; o < calls->odd + calls->n_odd; o++) {
 		if (o->how == NCCL_ODD_ENDED || !nccl_call_same(o->call, odd->call))
@@ -122,27 +108,15 @@ static int print_side(FILE *out, const struct nccl_log_calls *calls, const struc
 		ranks[n++] = o->member->rank;
 	}
 	if (n > 0) {
-		fprintf(out, "    no majority: %s:%ld: %s opCount %lx (%d of %d: rank ",
-			odd->call->file, odd->call->line,
-			nccl_call_text(odd->call, text, sizeof(text)), odd->call->op_count, n,
+		fprintf(out, "    no majority: %s:%ld:", odd->call->file, odd->call->line);
+		print_fields(out, odd->call, (1u << FIELDS) - 1);
+		fprintf(out, " opCount %lx (%d of %d: rank ", odd->call->op_count, n,
 			calls->voters);
 		nccl_log_print_list(out, ranks, n, 1);
 		fprintf(out, ")\n");
 	}
 	free(ranks);
 	return n > 0;
-}
-
-static int print_odd(FILE *out, const struct nccl_comm *comm, const struct nccl_log_calls *calls,
-		     const struct nccl_odd *odd)
-{
-	if (odd->how == NCCL_ODD_ENDED)
-		print_ended(out, calls, odd);
-	else if (!calls->majority)
-		return print_side(out, calls, odd);
-	else
-		print_other(out, comm, calls, odd);
-	return 1;
 }
 
 static void print_comparison(FILE *out, const struct nccl_comm *comm,
@@ -165,8 +139,19 @@ static void print_comparison(FILE *out, const struct nccl_comm *comm,
 	if (calls->verdict >= NCCL_CALLS_SAME && calls->most > calls->fewest)
 		fprintf(out, " to %d", calls->most);
 	fprintf(out, "%s\n", calls->verdict >= NCCL_CALLS_SAME ? ")" : "");
-	for (int i = 0; i < calls->n_odd && shown < ODD_SHOWN; i++)
-		shown += print_odd(out, comm, calls, &calls->odd[i]);
+	for (int i = 0; i < calls->n_odd && shown < ODD_SHOWN; i++) {
+		const struct nccl_odd *odd = &calls->odd[i];
+
+		if (odd->how != NCCL_ODD_ENDED && !calls->majority) {
+			shown += print_side(out, calls, odd);
+			continue;
+		}
+		shown++;
+		if (odd->how == NCCL_ODD_ENDED)
+			print_ended(out, calls, odd);
+		else
+			print_other(out, comm, calls, odd);
+	}
 	if (shown == ODD_SHOWN)
 		fprintf(out, "    ...\n");
 }

@@ -12,8 +12,7 @@ static const char help_text[] =
 	"  - a rank is a process with one GPU: -g N and -t N start processes, and under mpirun or "
 	"srun a -g above 1 is an error that says which -np does the same\n"
 	"Without a launcher the program starts itself under mpirun."
-	"\v"
-	"Exit codes: 0 ok, 1 internal failure, 2 wrong usage, 10 hang, 11 error of NCCL, CUDA or "
+	"\vExit codes: 0 ok, 1 internal failure, 2 wrong usage, 10 hang, 11 error of NCCL, CUDA or "
 	"MPI, 12 wrong data, 13 below the required bandwidth, 14 a rank died, 15 slow rank, 16 "
 	"ranks diverged, 20 a fault did not fire, 77 this machine lacks what is needed. Of "
 	"several the first of 14, 11, 10, 12, 16, 15, 13.";
@@ -34,22 +33,16 @@ static bool makes_sense(const struct option_row *row, const struct option_target
 	}
 }
 
-static bool has_words(const struct option_row *row)
-{
-	return row->kind->word && row->kind->word(row, 0);
-}
-
 /* The row's help, the words it takes where the value's name does not say them, its default. */
 static void describe(const struct option_row *row, char *buf, size_t len)
 {
-	bool list = has_words(row) && row->kind->word(row, 1) && row->arg && !strchr(row->arg, '|');
-	int n = snprintf(buf, len, "%s", row->help), i;
-	const char *word;
+	bool list = row->words && row->words[1] && row->arg && !strchr(row->arg, '|');
 
-	for (i = 0; list && (word = row->kind->word(row, i)) && n < (int)len; i++)
-		n += snprintf(buf + n, len - (size_t)n, "%s%s", i ? ", " : "; one of ", word);
-	if (row->initial && (row->arg || row->env) && n < (int)len)
-		snprintf(buf + n, len - (size_t)n, " (default: %s)", row->initial);
+	snprintf(buf, len, "%s", row->help);
+	for (int i = 0; list && row->words[i]; i++)
+		text_add(buf, len, "%s%s", i ? ", " : "; one of ", row->words[i]);
+	if (row->initial && (row->arg || row->env))
+		text_add(buf, len, " (default: %s)", row->initial);
 }
 
 void options_print_help(FILE *out, const struct option_target *target, const char *program)

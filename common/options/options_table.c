@@ -1,15 +1,26 @@
 /* options_table.c: every option and environment variable, one row each, and access to them. */
 #include "options/options_table.h"
 
+#include "base/outcome.h"
+
 /* clang-format off */
 #define FIELD(f) .field = #f, .offset = offsetof(struct options, f)
 #define BYTES(low, high) .kind = &kind_size, .min = (low), .max = (double)(high)
 #define WHOLE(low, high) .kind = &kind_int, .min = (low), .max = (high)
 #define REAL(low, high) .kind = &kind_real, .min = (low), .max = (high)
-#define SWITCH .kind = &kind_bool, .arg = "0|1"
+#define WORDS(...) .words = (const char *const[]){ __VA_ARGS__, NULL }, .allowed = "one of "
+/* A word in place of a number. */
+#define WORD(name, number) .words = (const char *const[]){ (name), NULL }, .word_value = (number)
+#define BOOLEAN .kind = &kind_bool, .words = (const char *const[]){ "0", "1", NULL }, .allowed = "0 or 1"
+#define SWITCH BOOLEAN, .arg = "0|1"
+#define TEXT .kind = &kind_text, .allowed = "a name that is not empty"
+#define FILE_LIKE(end) .kind = &kind_text, .suffix = (end), .allowed = "a file name that ends in " end
 /* An option without value; its field is parsed from `on` when it is there, else from `off`. */
-#define FLAG(on, off) .kind = &kind_bool, .flag = (on), .initial = (off)
-#define WORDS(...) .words = (const char *const[]){ __VA_ARGS__, NULL }
+#define FLAG(on, off) BOOLEAN, .flag = (on), .initial = (off)
+
+#define SPLIT_ALLOWED \
+	"AND, OR, MOD or DIV (or &, |, %, /) and a number (decimal, 0x.. or 0b..) up to 2147483647, not 0 for " \
+	"MOD and DIV"
 
 /* On all ranks alike: what is called, what is measured, what decides the outcome. */
 #define SAME .agree = AGREE_SAME
@@ -44,14 +55,16 @@ const struct option_row option_rows[] = {
 	{ "unalign", 'u', .arg = "N", .initial = "0", WHOLE(0, 1 << 20), FIELD(unalign),
 	  SAME, .group = GROUP_SIZES, .help = "shift all buffers by so many elements" },
 
-	{ "op", 'o', .arg = "OP", .initial = "sum", .kind = &kind_redop, FIELD(op_first),
+	{ "op", 'o', .arg = "OP", .initial = "sum", .kind = &kind_range,
+	  WORDS("sum", "prod", "max", "min", "avg", "mulsum", "all"), FIELD(op_first),
 	  SAME, .group = GROUP_DATA, .scope = SCOPE_REDUCES, .help = "reduction operator" },
-	{ "datatype", 'd', .arg = "TYPE", .initial = "float", .kind = &kind_dtype,
+	{ "datatype", 'd', .arg = "TYPE", .initial = "float", .kind = &kind_range,
+	  WORDS("int8", "uint8", "int32", "uint32", "int64", "uint64", "half", "float", "double", "bfloat16",
+		"f8e4m3", "f8e5m2", "all"),
 	  FIELD(dtype_first), SAME, .group = GROUP_DATA, .help = "element type" },
-	{ "root", 'r', .arg = "RANK", .initial = "0", WHOLE(-1, INT_MAX), .word = "all",
-	  .word_value = -1, FIELD(root), SAME, .group = GROUP_DATA, .scope = SCOPE_ROOTED,
+	{ "root", 'r', .arg = "RANK", .initial = "0", WHOLE(-1, INT_MAX), WORD("all", -1), FIELD(root), SAME, .group = GROUP_DATA, .scope = SCOPE_ROOTED,
 	  .help = "root rank; -1 or all: each in turn" },
-	{ "seed", .arg = "N", .initial = "1", .kind = &kind_seed, .max = UINT32_MAX, FIELD(seed),
+	{ "seed", .arg = "N", .initial = "1", WHOLE(0, UINT32_MAX), FIELD(seed),
 	  SAME, .group = GROUP_DATA, .help = "what the data are made from" },
 	{ "mode", .arg = "MODE", .initial = "stream", .kind = &kind_word, FIELD(mode),
 	  SAME, .group = GROUP_DATA, WORDS("stream", "isolated", "graph"),
@@ -64,7 +77,7 @@ const struct option_row option_rows[] = {
 	  .help = "after each call 1: wait and barrier, 2: wait; 3: wait and barrier after "
 		  "each iteration, barrier not timed" },
 
-	{ "iters", 'n', .arg = "N", .initial = "adaptive", WHOLE(1, INT_MAX), .word = "adaptive",
+	{ "iters", 'n', .arg = "N", .initial = "adaptive", WHOLE(1, INT_MAX), WORD("adaptive", 0),
 	  FIELD(iters), SAME, .group = GROUP_REPEAT,
 	  .help = "timed iterations; adaptive: until --ci or --budget is reached" },
 	{ "like-nccl-tests", FLAG("1", "0"), FIELD(like_nccl_tests), SAME, .group = GROUP_REPEAT, .scope = SCOPE_GPU,
@@ -77,8 +90,7 @@ const struct option_row option_rows[] = {
 	{ "budget", .arg = "SECONDS", .initial = "0.5", REAL(0.001, 86400), FIELD(budget),
 	  SAME, .group = GROUP_REPEAT,
 	  .help = "adaptive: stop when so much time went into one point's timed calls" },
-	{ "warmup_iters", 'w', .arg = "N", .initial = "steady", WHOLE(0, INT_MAX), .word = "steady",
-	  .word_value = -1, FIELD(warmup), SAME, .group = GROUP_REPEAT,
+	{ "warmup_iters", 'w', .arg = "N", .initial = "steady", WHOLE(0, INT_MAX), WORD("steady", -1), FIELD(warmup), SAME, .group = GROUP_REPEAT,
 	  .help = "calls before timing; steady: until their times no longer fall" },
 	{ "agg_iters", 'm', .arg = "N", .initial = "1", WHOLE(1, INT_MAX), FIELD(agg_iters),
 	  SAME, .group = GROUP_REPEAT, .help = "calls in one group per iteration; times are per call" },
@@ -91,17 +103,17 @@ const struct option_row option_rows[] = {
 	{ "check-every", FLAG("1", "0"), FIELD(check_every), SAME, .group = GROUP_REPEAT,
 	  .help = "check the data of every call; slow, times are not comparable" },
 
-	{ "ngpus", 'g', .arg = "N", .initial = "auto", WHOLE(1, 4096), .word = "auto", FIELD(gpus),
+	{ "ngpus", 'g', .arg = "N", .initial = "auto", WHOLE(1, 4096), WORD("auto", 0), FIELD(gpus),
 	  FREE, .group = GROUP_PROCESSES,
 	  .help = "without launcher: start so many processes, one GPU each" },
-	{ "nthreads", 't', .arg = "N", .initial = "auto", WHOLE(1, 4096), .word = "auto",
+	{ "nthreads", 't', .arg = "N", .initial = "auto", WHOLE(1, 4096), WORD("auto", 0),
 	  FIELD(threads), FREE, .group = GROUP_PROCESSES,
 	  .help = "without launcher: start so many times -g processes" },
 	{ "parallel_init", 'p', SWITCH, .initial = "0", FIELD(parallel_init),
 	  FREE, .group = GROUP_PROCESSES,
 	  .help = "accepted; ranks are processes and always start in parallel" },
 	/* which one it comes to is compared */
-	{ "backend", .arg = "NAME", .initial = "auto", .kind = &kind_name, FIELD(backend),
+	{ "backend", .arg = "NAME", .initial = "auto", .kind = &kind_text, FIELD(backend),
 	  FREE, .group = GROUP_PROCESSES, WORDS("auto", "nccl", "mpi", "null"),
 	  .help = "who communicates; auto: nccl where a GPU is visible, else mpi; null: nobody, calls "
 		  "return at once and busbw is what the harness itself allows" },
@@ -115,10 +127,9 @@ const struct option_row option_rows[] = {
 	{ "local_register", 'R', .arg = "0|1|2", .initial = "0", WHOLE(0, 2), FIELD(local_register),
 	  SAME, .group = GROUP_COMMUNICATOR, .scope = SCOPE_GPU,
 	  .help = "register buffers with 1: ncclCommRegister, 2: a symmetric window" },
-	{ "cta_policy", 'x', .arg = "0|1|2", .initial = "unset", WHOLE(0, 2), .word = "unset",
-	  .word_value = -1, FIELD(cta_policy), SAME, .group = GROUP_COMMUNICATOR, .scope = SCOPE_GPU,
+	{ "cta_policy", 'x', .arg = "0|1|2", .initial = "unset", WHOLE(0, 2), WORD("unset", -1), FIELD(cta_policy), SAME, .group = GROUP_COMMUNICATOR, .scope = SCOPE_GPU,
 	  .help = "CTA policy 0: default, 1: efficiency, 2: zero" },
-	{ "nvlink-centric", .arg = "0|1", .initial = "1", .kind = &kind_bool, FIELD(nvlink_centric),
+	{ "nvlink-centric", .arg = "0|1", .initial = "1", BOOLEAN, FIELD(nvlink_centric),
 	  SAME, .group = GROUP_COMMUNICATOR, .scope = SCOPE_GPU,
 	  .help = "ncclConfig's nvlinkCentricSched" },
 	{ "stream_null", 'y', SWITCH, .initial = "0", FIELD(stream_null),
@@ -143,7 +154,7 @@ const struct option_row option_rows[] = {
 	  .help = "time each iteration" },
 	{ "per_iter_skip", 'K', .arg = "N", .initial = "0", WHOLE(0, INT_MAX), FIELD(per_iter_skip),
 	  SAME, .group = GROUP_REPORT, .help = "leave so many first iterations out of -I's statistics" },
-	{ "topo", .arg = "SOURCE", .initial = "live", .kind = &kind_text, FIELD(topo),
+	{ "topo", .arg = "SOURCE", .initial = "live", TEXT, FIELD(topo),
 	  SAME, .group = GROUP_REPORT,
 	  .help = "topology that predictions beside each row are made of: live (what NCCL finds), "
 		  "none, a NCCL topology file, or a spec (topo_predict --list)" },
@@ -168,36 +179,37 @@ const struct option_row option_rows[] = {
 	  FREE, .group = GROUP_REPORT, WORDS("hangar", "nccl-tests", "wide"),
 	  .help = "columns of the table: nccl-tests' 13 alone; with the predicted busbw, the measured share of "
 		  "it and the spread, in 140 characters; or all" },
-	{ "spec", .arg = "FILE", .kind = &kind_text, FIELD(spec), FREE, .group = GROUP_REPORT,
+	{ "spec", .arg = "FILE", TEXT, FIELD(spec), FREE, .group = GROUP_REPORT,
 	  .help = "p2p_matrix_perf: what it measured, as a topology that --topo and topo_predict take" },
-	{ "out", .arg = "DIR", .kind = &kind_text, FIELD(out), FREE, .group = GROUP_REPORT,
+	{ "out", .arg = "DIR", TEXT, FIELD(out), FREE, .group = GROUP_REPORT,
 	  .help = "folder for the run's CSV and JSON" },
-	{ "csv", .arg = "FILE", .kind = &kind_text, FIELD(csv), FREE, .group = GROUP_REPORT,
+	{ "csv", .arg = "FILE", TEXT, FIELD(csv), FREE, .group = GROUP_REPORT,
 	  .help = "one row per point" },
-	{ "json", .arg = "FILE", .kind = &kind_text, FIELD(json), FREE, .group = GROUP_REPORT,
+	{ "json", .arg = "FILE", TEXT, FIELD(json), FREE, .group = GROUP_REPORT,
 	  .help = "one JSON object per line" },
-	{ "output_file", 'J', .arg = "FILE.json", .kind = &kind_text, .suffix = ".json",
+	{ "output_file", 'J', .arg = "FILE.json", FILE_LIKE(".json"),
 	  FIELD(nccl_json), FREE, .group = GROUP_REPORT, .help = "nccl-tests' JSON, written when the run ends: one that is killed leaves an empty "
 		  "file" },
 
-	{ "metrics", .arg = "FILE.prom", .kind = &kind_text, .suffix = ".prom", FIELD(metrics),
+	{ "metrics", .arg = "FILE.prom", FILE_LIKE(".prom"), FIELD(metrics),
 	  FREE, .group = GROUP_REPORT, .help = "Prometheus text for node_exporter's textfile collector, replaced as the run goes on" },
-	{ "trace", .arg = "FILE", .kind = &kind_text, FIELD(trace), FREE, .group = GROUP_REPORT,
+	{ "trace", .arg = "FILE", TEXT, FIELD(trace), FREE, .group = GROUP_REPORT,
 	  .help = "the last calls of all ranks of a run that came to its end, for chrome://tracing and Perfetto; "
 		  "on a GPU with their device times, which cost about 1 us a call" },
 
 	{ "fault", .arg = "NAME[:RANKS][@OP][,key=value...]", .kind = &kind_fault,
+	  .allowed = "NAME[:RANKS][@OP][,key=value...], at most eight times; see --list-faults",
 	  SAME, .group = GROUP_WATCH,
 	  .help = "break something on purpose, in a fixed schedule of 25 steps (-b and -e: sizes of the last and first), "
 		  "at a rank's call number OP, counted from 1 (default: the first of step 8 that it fits): "
 		  "sendrecv makes 2 calls a step, hypercube 2 for each doubling of ranks, all others 1; "
 		  "none: the same schedule, healthy" },
-	{ "schedule", .arg = "NAME", .kind = &kind_text, FIELD(schedule), SAME, .group = GROUP_WATCH,
+	{ "schedule", .arg = "NAME", TEXT, FIELD(schedule), SAME, .group = GROUP_WATCH,
 	  .help = "what a step of a run with --fault issues. plain: the program's collective on all ranks; "
 		  "mixed: others in turn besides; halves, pairs: again in each half or pair of ranks; ring: "
 		  "between neighbours, on communicators of two, alone; p2p: sends and receives outside of "
 		  "groups besides. Without it the fault's own, or plain" },
-	{ "baseline", .arg = "DIR", .kind = &kind_text, FIELD(baseline), FREE, .group = GROUP_WATCH,
+	{ "baseline", .arg = "DIR", TEXT, FIELD(baseline), FREE, .group = GROUP_WATCH,
 	  .help = "with --fault: the post-mortem opens with what the healthy twin delivered, which is the "
 		  "same command with --fault=none --out DIR" },
 	{ "list-faults", FLAG("1", "0"), FIELD(list_faults), FREE, .group = GROUP_WATCH,
@@ -214,23 +226,23 @@ const struct option_row option_rows[] = {
 	  .help = "what the flight recorder keeps: nothing, calls, or calls with their device "
 		  "times" },
 	{ "no-watch", FLAG("0", "1"), FIELD(watch), FREE, .group = GROUP_WATCH, .help = "no deadlines" },
-	{ "expect", .arg = "OUTCOME[:CLASS[:RANKS]]", .kind = &kind_expect, FIELD(expect),
+	{ "expect", .arg = "OUTCOME[:CLASS[:RANKS]]", .kind = &kind_text, .check = expect_check, FIELD(expect),
 	  SAME, .group = GROUP_WATCH,
-	  WORDS("ok", "internal", "usage", "hang", "error", "wrong-data", "slow", "died",
-		"slow-rank", "diverged", "not-fired", "unsupported"),
+	  .allowed = "ok, or OUTCOME[:CLASS[:RANKS]] as in hang:missing-call:1,3, with OUTCOME one of ",
+	  .words = (const char *const[]){ "ok", "internal", "usage", "hang", "error", "wrong-data", "slow", "died",
+		"slow-rank", "diverged", "not-fired", "unsupported", NULL },
 	  .help = "exit 0 when the run ends like this, else 1" },
 
 	{ "help", 'h', FLAG("1", "0"), FIELD(help), FREE, .group = GROUP_HELP, .help = "print this" },
 	{ "version", FLAG("1", "0"), FIELD(version), FREE, .group = GROUP_HELP,
 	  .help = "print the version" },
 
-	{ "NCCL_TESTS_DEVICE", .env = true, .initial = "unset", WHOLE(0, 1023), .word = "unset",
-	  .word_value = -1, FIELD(device_first), FREE, .group = GROUP_ENVIRONMENT,
+	{ "NCCL_TESTS_DEVICE", .env = true, .initial = "unset", WHOLE(0, 1023), WORD("unset", -1), FIELD(device_first), FREE, .group = GROUP_ENVIRONMENT,
 	  .help = "first CUDA device of every node's ranks" },
-	{ "NCCL_TESTS_SPLIT", .env = true, .kind = &kind_split, .field = "split", SAME, .group = GROUP_ENVIRONMENT,
+	{ "NCCL_TESTS_SPLIT", .env = true, .kind = &kind_split, .allowed = SPLIT_ALLOWED, .field = "split", SAME, .group = GROUP_ENVIRONMENT,
 	  .help = "'MOD 2': one communicator per value of rank MOD 2; AND, OR, MOD, DIV or &, "
 		  "|, %, /" },
-	{ "NCCL_TESTS_SPLIT_MASK", .env = true, .kind = &kind_split_mask,
+	{ "NCCL_TESTS_SPLIT_MASK", .env = true, .kind = &kind_split_mask, .allowed = "a hexadecimal number up to ffffffff",
 	  SAME, .group = GROUP_ENVIRONMENT,
 	  .help = "hexadecimal; as NCCL_TESTS_SPLIT with AND, and wins over it" },
 	{ "NCCL_TESTS_MIN_BW", .env = true, .initial = "0", REAL(0, 1e9), FIELD(min_bw),
@@ -239,13 +251,13 @@ const struct option_row option_rows[] = {
 	{ "NCCL_TESTS_ALLTOALLV_SPREAD", .env = true, .initial = "1", REAL(0, 1), FIELD(spread),
 	  SAME, .group = GROUP_ENVIRONMENT, .scope = SCOPE_IRREGULAR,
 	  .help = "0: the same to every rank, 1: in proportion to the distance" },
-	{ "NCCL_TESTS_ALLTOALLV_MATRIX_FILE", .env = true, .kind = &kind_text, FIELD(matrix_file),
+	{ "NCCL_TESTS_ALLTOALLV_MATRIX_FILE", .env = true, TEXT, FIELD(matrix_file),
 	  SAME, .group = GROUP_ENVIRONMENT, .scope = SCOPE_IRREGULAR,
 	  .help = "square matrix of bytes, one row per sender; needs -b equal to -e" },
 	{ "NCCL_TESTS_ALLTOALLV_MATRIX_SCALE", .env = true, .initial = "1", REAL(1e-9, 1e9),
 	  FIELD(matrix_scale), SAME, .group = GROUP_ENVIRONMENT, .scope = SCOPE_IRREGULAR,
 	  .help = "multiplies the matrix" },
-	{ "NCCL_TESTS_ALLTOALLV_PRINT_SUMMARY", .env = true, .initial = "0", .kind = &kind_bool,
+	{ "NCCL_TESTS_ALLTOALLV_PRINT_SUMMARY", .env = true, .initial = "0", BOOLEAN,
 	  FIELD(matrix_summary), FREE, .group = GROUP_ENVIRONMENT, .scope = SCOPE_IRREGULAR,
 	  .help = "1: print bytes and bandwidth of each rank" },
 };
@@ -262,12 +274,9 @@ _Static_assert(offsetof(struct options, dtype_last) ==
 
 int option_find(const char *name)
 {
-	size_t i;
-
-	for (i = 0; i < option_row_count; i++) {
+	for (size_t i = 0; i < option_row_count; i++)
 		if (strcmp(option_rows[i].name, name) == 0)
 			return (int)i;
-	}
 	return -1;
 }
 
@@ -287,7 +296,7 @@ int option_take(struct option_set *set, int i, const char *text)
 	set->given[i] = text;
 	if (option_parse(row, text, set->options) == 0)
 		return 0;
-	row->kind->allowed(row, allowed, sizeof(allowed));
+	option_allowed(row, allowed, sizeof(allowed));
 	return option_reject(set, i, "must be %s", allowed);
 }
 
@@ -295,15 +304,13 @@ int option_take(struct option_set *set, int i, const char *text)
  * "NCCL_TESTS_DEVICE=x". */
 static void describe(const struct option_row *row, const char *value, char *buf, size_t len)
 {
-	int n;
-
 	if (row->letter)
-		n = snprintf(buf, len, "-%c", row->letter);
+		snprintf(buf, len, "-%c", row->letter);
 	else
-		n = snprintf(buf, len, "%s%s", row->env ? "" : "--", row->name);
+		snprintf(buf, len, "%s%s", row->env ? "" : "--", row->name);
 	if (row->arg || row->env)
-		snprintf(buf + n, len - (size_t)n, "%c%.60s%s", row->env ? '=' : ' ',
-			 *value ? value : "''", strlen(value) > 60 ? "..." : "");
+		text_add(buf, len, "%c%.60s%s", row->env ? '=' : ' ', *value ? value : "''",
+			 strlen(value) > 60 ? "..." : "");
 }
 
 int option_reject(struct option_set *set, int i, const char *fmt, ...)

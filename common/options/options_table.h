@@ -11,17 +11,13 @@ struct option_row;
 /* A kind says what a value may look like. */
 struct option_kind {
 	size_t size; /* bytes of its field; 0: it knows its fields itself, and is handed the options */
-	/* Required. 0, or a negative errno when the text is not allowed; then nothing is
-	 * written. */
+	/* 0, or a negative errno when the text is not allowed; then nothing is written. */
 	int (*parse)(const struct option_row *row, const char *text, void *field);
-	/* Required. What is allowed, as it continues "must be ". Always terminated. */
+	/* What is allowed by a row's bounds; NULL: its rows say it themselves. Always terminated. */
 	void (*allowed)(const struct option_row *row, char *buf, size_t len);
-	/* Required. The value as a user may type it, "" where there is none: two ranks have the
-	 * same when their texts are the same. Always terminated. */
+	/* The value as a user may type it, "" where there is none: two ranks have the same when their
+	 * texts are the same. Always terminated. */
 	void (*text)(const struct option_row *row, const void *field, char *buf, size_t len);
-	/* The i-th of the words that are allowed, NULL behind the last; no hook where values are
-	 * no words. */
-	const char *(*word)(const struct option_row *row, int i);
 };
 
 enum option_group {
@@ -63,16 +59,19 @@ struct option_row {
 	enum option_group group;
 	enum option_scope scope;
 	enum option_agree agree;
-	double min, max;  /* bounds of numbers and sizes, both allowed */
-	const char *word; /* kind_int: a word that may stand for `word_value` */
+	double min, max; /* bounds of numbers and sizes, both allowed */
+	/* What is allowed, as it continues "must be "; behind a blank at its end stand all words. NULL:
+	 * the kind says it. */
+	const char *allowed;
+	/* What may stand there, NULL at the end; kind_int: one that stands for `word_value`. */
+	const char *const *words;
 	int word_value;
-	const char *const *words; /* not kind_int: what may stand there, NULL at the end */
-	const char *suffix;	  /* kind_text: how it must end */
+	const char *suffix;		/* kind_text: how it must end */
+	int (*check)(const char *text); /* kind_text: in place of words, negative: refused */
 };
 
-extern const struct option_kind kind_size, kind_int, kind_seed, kind_bool, kind_real, kind_word,
-	kind_name, kind_text, kind_dtype, kind_redop, kind_expect, kind_fault, kind_split,
-	kind_split_mask;
+extern const struct option_kind kind_size, kind_int, kind_bool, kind_real, kind_word, kind_text,
+	kind_range, kind_fault, kind_split, kind_split_mask;
 
 extern const struct option_row option_rows[];
 extern const size_t option_row_count;
@@ -91,8 +90,11 @@ int option_parse(const struct option_row *row, const char *text, struct options 
 void option_text(const struct option_row *row, const struct options *options, char *buf,
 		 size_t len);
 
-/* A word's index; -EINVAL: none of the row's. */
-int option_word_index(const struct option_row *row, const char *text);
+/* The number in a field of kind_int. */
+int64_t option_int(const struct option_row *row, const void *field);
+
+/* What the row allows, as it continues "must be ". */
+void option_allowed(const struct option_row *row, char *buf, size_t len);
 
 /* The row's index, or -1. */
 int option_find(const char *name);

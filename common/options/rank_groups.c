@@ -4,99 +4,65 @@
 #include "base/error.h"
 #include "base/rank_list.h"
 
-struct member {
-	uint64_t value;
-	int rank;
-};
-
-struct span {
-	int from, n, rank; /* members from..from+n-1; the lowest rank */
-};
-
-static int by_value(const void *a, const void *b)
+static int by_value(const void *a, const void *b, void *values)
 {
-	const struct member *x = a, *y = b;
+	uint64_t x = ((uint64_t *)values)[*(const int *)a],
+		 y = ((uint64_t *)values)[*(const int *)b];
 
-	return x->value != y->value ? (x->value > y->value) - (x->value < y->value)
-				    : x->rank - y->rank;
+	return x != y ? (x > y) - (x < y) : *(const int *)a - *(const int *)b;
 }
 
-static int by_rank(const void *a, const void *b)
+/* At the lowest rank of each value how many have it, else 0. */
+static void count_values(const uint64_t *values, int nranks, int *counts)
 {
-	return ((const struct span *)a)->rank - ((const struct span *)b)->rank;
-}
+	int *ranks = must(malloc(((size_t)nranks + 1) * sizeof(*ranks))), n = 0, lowest = 0;
 
-static int take_members(struct member *members, const uint64_t *values, int nranks)
-{
-	int n = 0;
-
-	for (int i = 0; i < nranks; i++)
-		if (values[i])
-			members[n++] = (struct member){ values[i], i };
-	qsort(members, (size_t)n, sizeof(*members), by_value);
-	return n;
-}
-
-static int find_spans(struct span *spans, const struct member *members, int n)
-{
-	int count = 0;
-
-	for (int i = 0; i < n; i++)
-		if (i == 0 || members[i].value != members[i - 1].value)
-			spans[count++] = (struct span){ i, 1, members[i].rank };
-		else
-			spans[count - 1].n++;
-	qsort(spans, (size_t)count, sizeof(*spans), by_rank);
-	return count;
-}
-
-/* The span that is longer than any other, -1: there is none. */
-static int find_most(const struct span *spans, int count)
-{
-	int most = -1, n = 0;
-
-	for (int i = 0; i < count; i++) {
-		if (spans[i].n >= n)
-			most = spans[i].n > n ? i : -1;
-		n = spans[i].n > n ? spans[i].n : n;
+	for (int r = 0; r < nranks; r++)
+		if (values[r])
+			ranks[n++] = r;
+	qsort_r(ranks, (size_t)n, sizeof(*ranks), by_value, (void *)(uintptr_t)values);
+	for (int i = 0; i < n; i++) {
+		lowest = i && values[ranks[i]] == values[ranks[i - 1]] ? lowest : ranks[i];
+		counts[lowest]++;
 	}
-	return most;
+	free(ranks);
 }
 
-static void put_group(struct rank_groups *g, const struct span *span, const struct member *members,
-		      bool *in, int nranks)
+static void put_group(struct rank_groups *g, const uint64_t *values, int nranks, int rank, int n)
 {
 	struct rank_group *group = &g->groups[g->ngroups++];
+	bool *in = must(calloc((size_t)nranks, sizeof(*in)));
 
-	memset(in, 0, (size_t)nranks);
-	for (int i = 0; i < span->n; i++)
-		in[members[span->from + i].rank] = true;
-	group->rank = span->rank;
-	group->n = span->n;
+	for (int r = 0; r < nranks; r++)
+		in[r] = values[r] == values[rank];
+	group->rank = rank;
+	group->n = n;
 	rank_list_words(in, nranks, group->words, sizeof(group->words));
+	free(in);
 }
 
 void rank_groups(struct rank_groups *g, const uint64_t *values, int nranks)
 {
-	size_t room = (size_t)nranks + 1;
-	struct member *members = must(malloc(room * sizeof(*members)));
-	struct span *spans = must(malloc(room * sizeof(*spans)));
-	bool *in = must(malloc(room));
-	int count = find_spans(spans, members, take_members(members, values, nranks)), most;
+	int *counts = must(calloc((size_t)nranks + 1, sizeof(*counts))), most = -1, largest = 0;
 
 	memset(g, 0, sizeof(*g));
-	most = find_most(spans, count);
-	for (int i = 0; i < count; i++) {
-		g->more |= i != most && g->ngroups == RANK_GROUPS - 1;
-		if (i != most && !g->more)
-			put_group(g, &spans[i], members, in, nranks);
+	count_values(values, nranks, counts);
+	for (int r = 0; r < nranks; r++) {
+		if (counts[r] >= largest && counts[r] > 0)
+			most = counts[r] > largest ? r : -1;
+		largest = counts[r] > largest ? counts[r] : largest;
+	}
+	for (int r = 0; r < nranks; r++) {
+		if (counts[r] == 0 || r == most)
+			continue;
+		g->more |= g->ngroups == RANK_GROUPS - 1;
+		if (!g->more)
+			put_group(g, values, nranks, r, counts[r]);
 	}
 	g->most = most >= 0;
 	if (most >= 0)
-		put_group(g, &spans[most], members, in, nranks);
-	free(members);
-	free(spans);
-	free(in);
+		put_group(g, values, nranks, most, counts[most]);
+	free(counts);
 }
 
 uint64_t rank_groups_value(const char *text)

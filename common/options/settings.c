@@ -97,13 +97,11 @@ static void shorten(const char *value, char *to, size_t len)
 	make_printable(to);
 }
 
-void settings_put(struct settings *s, const char *name, const char *value)
+void settings_add(struct settings *s, const char *name, const char *value)
 {
 	char line[256], kept[VALUE_WHOLE + 16], *end = s->text;
 	size_t room, n;
 
-	if (setting_weight(name) == SETTING_FREE)
-		return;
 	shorten(value, kept, sizeof(kept));
 	n = (size_t)snprintf(line, sizeof(line), "%.*s=%s\n", SETTING_NAME - 1, name, kept);
 	while (!s->more && *end)
@@ -119,68 +117,59 @@ void settings_put(struct settings *s, const char *name, const char *value)
 	snprintf(end, MORE_ROOM, MORE "=%016" PRIx64 "\n", s->more);
 }
 
-/* ---- lines of a text that is not trusted ---- */
-
-struct line {
-	const char *at; /* "NAME=VALUE", not terminated */
-	size_t name, len;
-};
-
-/* The line at *at, which moves behind it. False at the end. */
-static bool next_line(const char *text, size_t *at, struct line *line)
+void settings_put(struct settings *s, const char *name, const char *value)
 {
-	size_t left = strnlen(text + *at, SETTINGS_BYTES - *at);
-	const char *stop, *sign;
-
-	if (left == 0)
-		return false;
-	line->at = text + *at;
-	stop = memchr(line->at, '\n', left);
-	line->len = stop ? (size_t)(stop - line->at) : left;
-	sign = memchr(line->at, '=', line->len);
-	line->name = sign ? (size_t)(sign - line->at) : line->len;
-	*at += line->len + (stop != NULL);
-	return true;
+	if (setting_weight(name) != SETTING_FREE)
+		settings_add(s, name, value);
 }
 
-static bool find_line(const char *text, const char *name, struct line *line)
-{
-	size_t at = 0, len = strlen(name);
+/* ---- lines of a text that is not trusted ---- */
 
-	while (next_line(text, &at, line))
-		if (line->name == len && memcmp(line->at, name, len) == 0)
-			return true;
-	return false;
+/* A copy to take lines from, ended by a NUL whatever the text is. */
+struct copy {
+	char text[SETTINGS_BYTES + 1], *rest;
+};
+
+static void copy_text(struct copy *copy, const char *text)
+{
+	snprintf(copy->text, sizeof(copy->text), "%.*s", SETTINGS_BYTES, text);
+	copy->rest = copy->text;
+}
+
+/* The name in the next line, and *value; NULL: it has none. NULL at the end. */
+static const char *next_line(struct copy *copy, const char **value)
+{
+	char *line = strsep(&copy->rest, "\n"), *sign = line ? strchr(line, '=') : NULL;
+
+	*value = sign ? sign + 1 : NULL;
+	if (sign)
+		*sign = '\0';
+	return line && !line[0] && !copy->rest ? NULL : line;
 }
 
 static char *value_of(const char *text, const char *name, char *buf, size_t len)
 {
-	struct line line;
+	const char *line, *value;
+	struct copy copy;
 
-	if (!find_line(text, name, &line))
-		snprintf(buf, len, "unset");
-	else if (line.name == line.len)
-		snprintf(buf, len, "?");
-	else
-		snprintf(buf, len, "%.*s", (int)(line.len - line.name - 1),
-			 line.at + line.name + 1);
+	copy_text(&copy, text);
+	while ((line = next_line(&copy, &value)) && strcmp(line, name) != 0)
+		;
+	snprintf(buf, len, "%s", !line ? "unset" : value ? value : "?");
 	return make_printable(buf);
 }
 
 uint64_t settings_hash(const struct settings *s)
 {
-	char name[SETTING_NAME], value[SETTINGS_BYTES];
+	const char *name, *value;
+	struct copy copy;
 	uint64_t hash = 1;
-	struct line line;
-	size_t at = 0;
 
-	while (next_line(s->text, &at, &line)) {
-		snprintf(name, sizeof(name), "%.*s", (int)line.name, line.at);
-		if (setting_weight(name) != SETTING_BREAKS)
-			continue;
-		value_of(s->text, name, value, sizeof(value));
-		hash = hash * 31 + rank_groups_value(name) * 7 + rank_groups_value(value);
-	}
+	copy_text(&copy, s->text);
+	while ((name = next_line(&copy, &value)))
+		if (setting_weight(name) == SETTING_BREAKS)
+			hash = hash * 31 + rank_groups_value(name) * 7 +
+			       rank_groups_value(value ? value : "?");
 	return hash ? hash : 1;
 }
 
@@ -199,33 +188,27 @@ struct names {
 	int n;
 };
 
-static void add_name(struct names *names, const struct line *line)
-{
-	char name[SETTING_NAME];
-
-	snprintf(name, sizeof(name), "%.*s", (int)line->name, line->at);
-	for (char *c = name; *c; c++)
-		if (!isprint((unsigned char)*c))
-			return;
-	for (int i = 0; i < names->n; i++)
-		if (strcmp(names->names[i], name) == 0)
-			return;
-	if (names->n < NAMES_MOST && name[0])
-		strcpy(names->names[names->n++], name);
-}
-
-/* Adds the names whose values two texts do not share. */
+/* Adds the names, printable ones that fit, of lines that b lacks. */
 static void add_unlike(struct names *names, const char *a, const char *b)
 {
-	struct line line, other;
-	size_t at = 0;
-	char name[SETTING_NAME];
+	char other[SETTINGS_BYTES + 3], line[SETTINGS_BYTES + 4];
+	const char *name, *value;
+	struct copy copy;
 
-	while (next_line(a, &at, &line)) {
-		snprintf(name, sizeof(name), "%.*s", (int)line.name, line.at);
-		if (!find_line(b, name, &other) || other.len != line.len ||
-		    memcmp(other.at, line.at, line.len) != 0)
-			add_name(names, &line);
+	copy_text(&copy, a);
+	snprintf(other, sizeof(other), "\n%.*s\n", SETTINGS_BYTES, b);
+	while ((name = next_line(&copy, &value)) && names->n < NAMES_MOST) {
+		char *kept = names->names[names->n];
+		int i = 0;
+
+		snprintf(line, sizeof(line), "\n%s%s%s\n", name, value ? "=" : "",
+			 value ? value : "");
+		snprintf(kept, SETTING_NAME, "%s", name);
+		make_printable(kept);
+		while (strcmp(names->names[i], kept) != 0)
+			i++;
+		names->n +=
+			i == names->n && name[0] && strcmp(kept, name) == 0 && !strstr(other, line);
 	}
 }
 
@@ -255,19 +238,17 @@ static void describe(const struct rank_groups *g, const char *const *texts, cons
 		     char *words, size_t len)
 {
 	char value[SETTINGS_BYTES];
-	size_t n = 0;
 
-	for (int i = 0; i < g->ngroups && n < len; i++) {
+	for (int i = 0; i < g->ngroups; i++) {
+		const struct rank_group *group = &g->groups[i];
 		bool last = g->most && i == g->ngroups - 1;
 
-		n += (size_t)snprintf(words + n, len - n, "%s%s%s: %.100s", i ? "; " : "",
-				      last && g->more ? "others differ again; " : "",
-				      g->groups[i].words,
-				      value_of(texts[g->groups[i].rank], name, value,
-					       sizeof(value)));
+		text_add(words, len, "%s%s%s: %.100s", i ? "; " : "",
+			 last && g->more ? "others differ again; " : "", group->words,
+			 value_of(texts[group->rank], name, value, sizeof(value)));
 	}
-	if (g->more && !g->most && n < len)
-		snprintf(words + n, len - n, "; others differ again");
+	if (g->more && !g->most)
+		text_add(words, len, "; others differ again");
 }
 
 /* Of one setting; `values` is room for nranks. Returns false if they all have the same. */
@@ -299,7 +280,8 @@ static bool compare_one(const char *const *texts, int nranks, uint64_t *values,
 	return true;
 }
 
-size_t settings_compare(const char *const *texts, int nranks, struct setting_difference *found)
+size_t settings_compare(const char *const *texts, int nranks, enum setting_weight least,
+			struct setting_difference *found)
 {
 	uint64_t *values = calloc((size_t)nranks + 1, sizeof(*values));
 	struct names *names = calloc(1, sizeof(*names));
@@ -307,7 +289,7 @@ size_t settings_compare(const char *const *texts, int nranks, struct setting_dif
 
 	if (values && names)
 		find_names(names, texts, nranks);
-	for (int weight = SETTING_BREAKS; weight > SETTING_FREE; weight--)
+	for (int weight = SETTING_BREAKS; weight >= (int)least; weight--)
 		for (int i = 0; names && i < names->n && n < SETTINGS_DIFFERENCES; i++) {
 			if ((int)setting_weight(names->names[i]) != weight)
 				continue;
@@ -322,13 +304,9 @@ size_t settings_compare(const char *const *texts, int nranks, struct setting_dif
 
 char *settings_words(const struct setting_difference *found, size_t n, char *buf, size_t len)
 {
-	size_t at = 0;
-
 	buf[0] = '\0';
-	for (size_t i = 0; i < n && at < len; i++)
-		at += (size_t)snprintf(buf + at, len - at, "%s%s%s: %s", i ? ". " : "",
-				       found[i].name,
-				       found[i].weight == SETTING_MAY ? " (may matter)" : "",
-				       found[i].words);
+	for (size_t i = 0; i < n; i++)
+		text_add(buf, len, "%s%s%s: %s", i ? ". " : "", found[i].name,
+			 found[i].weight == SETTING_MAY ? " (may matter)" : "", found[i].words);
 	return buf;
 }

@@ -20,8 +20,10 @@ struct settings {
 	uint64_t more; /* hash of what had no room, which the last line shows; 0: nothing */
 };
 
-/* Adds a setting; what is free is left out. Of a long value the beginning is kept, and a hash. Those that
- * matter should come first, as there may be no room for all, and the same ones in the same order. */
+/* Adds a setting; settings_put leaves out what is free. Of a long value the beginning is kept, and a hash.
+ * Those that matter should come first, as there may be no room for all, and the same ones in the same
+ * order. */
+void settings_add(struct settings *settings, const char *name, const char *value);
 void settings_put(struct settings *settings, const char *name, const char *value);
 
 /* A hash of those that break calls where they differ; never 0. */
@@ -40,11 +42,12 @@ struct setting_difference {
 
 enum { SETTINGS_DIFFERENCES = 8 };
 
-/* The differences between the texts of ranks 0 .. nranks-1 to `found`, those that matter first, and of these
- * the ones first that more often do harm. A text is of SETTINGS_BYTES at most and is not trusted; NULL: that
+/* The differences between the texts of ranks 0 .. nranks-1 from the weight `least` on to `found`, those that
+ * matter first, and of these the ones first that more often do harm, else by name. A text is of SETTINGS_BYTES at most and is not trusted; NULL: that
  * rank's is not known. Returns how many there are in `found`, at most SETTINGS_DIFFERENCES; 0 also without
  * memory. */
-size_t settings_compare(const char *const *texts, int nranks, struct setting_difference *found);
+size_t settings_compare(const char *const *texts, int nranks, enum setting_weight least,
+			struct setting_difference *found);
 
 /* Returns true if both have the same value of the setting. */
 bool settings_like(const char *a, const char *b, const char *name);

@@ -2,46 +2,31 @@
  * (misc/param.cc). */
 #include "options/settings_read.h"
 
+#include <envz.h>
 #include <pwd.h>
 
 #include "base/error.h"
-
-enum { ENTRIES_MOST = 512 };
-
-struct entries {
-	char *texts[ENTRIES_MOST]; /* "NAME=VALUE", owned */
-	size_t n;
-};
-
-static size_t name_length(const char *text)
-{
-	return strcspn(text, "=");
-}
-
-static bool has_name(const struct entries *e, const char *text)
-{
-	size_t len = name_length(text);
-
-	for (size_t i = 0; i < e->n; i++)
-		if (strncmp(e->texts[i], text, len + 1) == 0)
-			return true;
-	return false;
-}
 
 static enum setting_weight weight_of(const char *text)
 {
 	char name[SETTING_NAME];
 
-	snprintf(name, sizeof(name), "%.*s", (int)name_length(text), text);
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(text, "="), text);
 	return setting_weight(name);
 }
 
+/* Entries "NAME=VALUE", each ended by a NUL (argz.h). */
+struct entries {
+	char *texts;
+	size_t len;
+};
+
+/* Whose name is not there yet. */
 static void add(struct entries *e, const char *text)
 {
-	if (!strchr(text, '=') || weight_of(text) == SETTING_FREE || has_name(e, text) ||
-	    e->n == ENTRIES_MOST)
-		return;
-	e->texts[e->n++] = must(strdup(text));
+	if (strchr(text, '=') && weight_of(text) != SETTING_FREE &&
+	    !envz_entry(e->texts, e->len, text))
+		argz_add(&e->texts, &e->len, text);
 }
 
 static void add_file(struct entries *e, const char *path)
@@ -65,38 +50,47 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void put_all(struct settings *s, const struct entries *e, enum setting_weight weight)
+const char *environment_get(char *const *environment, const char *name)
 {
-	char name[SETTING_NAME];
+	size_t n = strlen(name);
 
-	for (size_t i = 0; i < e->n; i++) {
-		if (weight_of(e->texts[i]) != weight)
-			continue;
-		snprintf(name, sizeof(name), "%.*s", (int)name_length(e->texts[i]), e->texts[i]);
-		settings_put(s, name, e->texts[i] + name_length(e->texts[i]) + 1);
-	}
+	for (; *environment; environment++)
+		if (strncmp(*environment, name, n) == 0 && (*environment)[n] == '=')
+			return *environment + n + 1;
+	return NULL;
 }
 
 void settings_read(struct settings *s, char *const *environment, const char *const *files)
 {
-	struct entries *e = must(calloc(1, sizeof(*e)));
+	struct entries e = { .texts = NULL };
+	char **texts;
+	size_t n;
 
 	for (; *environment; environment++)
-		add(e, *environment);
+		add(&e, *environment);
 	for (; *files; files++)
-		add_file(e, *files);
-	qsort(e->texts, e->n, sizeof(e->texts[0]), by_text);
-	put_all(s, e, SETTING_BREAKS);
-	put_all(s, e, SETTING_MATTERS);
-	put_all(s, e, SETTING_MAY);
-	for (size_t i = 0; i < e->n; i++)
-		free(e->texts[i]);
-	free(e);
+		add_file(&e, *files);
+	n = argz_count(e.texts, e.len);
+	texts = must(calloc(n + 1, sizeof(*texts)));
+	argz_extract(e.texts, e.len, texts);
+	qsort(texts, n, sizeof(*texts), by_text);
+	for (int weight = SETTING_BREAKS; weight > SETTING_FREE; weight--)
+		for (size_t i = 0; i < n; i++) {
+			char *value = strchr(texts[i], '=');
+
+			if ((int)weight_of(texts[i]) != weight)
+				continue;
+			*value = '\0';
+			settings_put(s, texts[i], value + 1);
+		}
+	free(texts);
+	free(e.texts);
 }
 
-void settings_read_own(struct settings *s)
+void settings_read_of(struct settings *s, char *const *environment)
 {
-	const char *named = getenv("NCCL_CONF_FILE"), *files[3] = { named }, **next = files;
+	const char *named = environment_get(environment, "NCCL_CONF_FILE"), *files[3] = { named },
+		   **next = files;
 	const struct passwd *user = getpwuid(getuid());
 	char home[4096];
 
@@ -108,5 +102,5 @@ void settings_read_own(struct settings *s)
 	}
 	*next++ = "/etc/nccl.conf";
 	*next = NULL;
-	settings_read(s, environ, files);
+	settings_read(s, environment, files);
 }

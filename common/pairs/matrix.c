@@ -3,6 +3,8 @@
 
 #include <jansson.h>
 
+#include "base/stats.h"
+
 const char *const pair_load_names[] = { "alone",
 					"both ways",
 					"disjoint pairs",
@@ -58,9 +60,9 @@ json_t *pair_matrix_json(const struct pair_matrix *m)
 							k / 2 % m->nsizes, i, k % 2)));
 		json_array_append_new(rows, row);
 	}
-	return json_pack("{s:i,s:i,s:o,s:o,s:f,s:f}", "ranks", m->plan.n, "nodes", m->nnodes,
+	return json_pack("{s:i,s:i,s:o,s:o,s:f,s:f,s:f}", "ranks", m->plan.n, "nodes", m->nnodes,
 			 "bytes", bytes, "pairs", rows, "reduce_gbs", m->reduce_gbs, "copy_gbs",
-			 m->copy_gbs);
+			 m->copy_gbs, "fresh_gbs", m->fresh_gbs);
 }
 
 /* A number that a rank, a size or a time can be; -1: it is none. */
@@ -103,6 +105,7 @@ int pair_matrix_parse(struct pair_matrix *m, const json_t *json, const char *pat
 	m->nsizes = (int)json_array_size(bytes);
 	m->reduce_gbs = json_number_value(json_object_get(json, "reduce_gbs"));
 	m->copy_gbs = json_number_value(json_object_get(json, "copy_gbs"));
+	m->fresh_gbs = json_number_value(json_object_get(json, "fresh_gbs"));
 	fine = fine && plan.n > 1 && nnodes > 0 && plan.n % nnodes == 0 && plan.npairs > 0 &&
 	       m->nsizes > 1 && m->nsizes <= PAIR_SIZES;
 	for (int s = 0; fine && s < m->nsizes; s++) {
@@ -119,17 +122,11 @@ int pair_matrix_parse(struct pair_matrix *m, const json_t *json, const char *pat
 }
 
 /* ---- digest ---------------------------------------------------------------------------------- */
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 double pair_digest_of(const struct pair_matrix *m, bool far, enum pair_load load, int size)
 {
-	double *us = must(calloc(2 * (size_t)m->plan.npairs + 1, sizeof(*us))), found = 0;
-	int n = 0;
+	double *us = must(calloc(2 * (size_t)m->plan.npairs + 1, sizeof(*us)));
+	struct stats stats;
+	size_t n = 0;
 
 	for (int i = 0; i < 2 * m->plan.npairs; i++) {
 		double x = *pair_us(m, load, size, i / 2, i % 2);
@@ -137,11 +134,11 @@ double pair_digest_of(const struct pair_matrix *m, bool far, enum pair_load load
 		if (m->plan.pairs[i / 2].far == far && x > 0)
 			us[n++] = x;
 	}
-	qsort(us, (size_t)n, sizeof(*us), compare);
-	if (n > 0)
-		found = us[n - 1] > 1.5 * us[n / 2] ? us[n - 1] : us[n / 2];
+	(void)stats_compute(us, n, &stats);
 	free(us);
-	return found;
+	return n == 0				? 0
+	       : stats.max > 1.5 * stats.median ? fmin(stats.max, 10 * stats.median)
+						: stats.median;
 }
 
 void pair_digest_make(struct pair_digest *d, const struct pair_matrix *m)
@@ -150,7 +147,8 @@ void pair_digest_make(struct pair_digest *d, const struct pair_matrix *m)
 				   .nnodes = m->nnodes,
 				   .nsizes = m->nsizes,
 				   .reduce_gbs = m->reduce_gbs,
-				   .copy_gbs = m->copy_gbs };
+				   .copy_gbs = m->copy_gbs,
+				   .fresh_gbs = m->fresh_gbs };
 	memcpy(d->bytes, m->bytes, sizeof(d->bytes));
 	for (int load = 0; load < PAIR_LOADS; load++)
 		for (int s = 0; s < 2 * m->nsizes; s++)

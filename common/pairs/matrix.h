@@ -29,9 +29,9 @@ struct pair_matrix {
 	int nnodes, nsizes;
 	double bytes[PAIR_SIZES]; /* rising; the first is a message whose time is latency */
 	double *us;		  /* pair_us; 0: not measured */
-	/* GB/s of one operand that a rank adds up and copies while all others do the same; 0: not
-	 * measured, or a GPU does it */
-	double reduce_gbs, copy_gbs;
+	/* GB/s of one operand that a rank adds up and copies while all others do the same, and of
+	 * pages that the kernel gives it; 0: not measured, or a GPU does it */
+	double reduce_gbs, copy_gbs, fresh_gbs;
 };
 
 /* Take the plan over and make room; sizes are the caller's to set. */
@@ -56,11 +56,11 @@ struct pair_digest {
 	int nranks, nnodes, nsizes; /* nranks 0: nothing was measured */
 	double bytes[PAIR_SIZES];
 	double us[2][PAIR_LOADS][PAIR_SIZES]; /* pair_digest_of */
-	double reduce_gbs, copy_gbs;
+	double reduce_gbs, copy_gbs, fresh_gbs;
 };
 
 /* Microseconds of the median pair; of the slowest one, for which collectives wait, where it takes half
- * as long again. 0: there is none. */
+ * as long again, ten times as long at most: beyond that a rank was not let run. 0: there is none. */
 double pair_digest_of(const struct pair_matrix *m, bool far, enum pair_load load, int size);
 void pair_digest_make(struct pair_digest *digest, const struct pair_matrix *m);
 

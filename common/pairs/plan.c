@@ -32,15 +32,6 @@ static void add_turn(struct pair_plan *plan, int turn, const int *node_of)
 	}
 }
 
-static uint64_t next_random(uint64_t *state) /* splitmix64 */
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return z ^ z >> 31;
-}
-
 static bool has_pair(const struct pair_plan *plan, int rank, bool far)
 {
 	for (int i = 0; i < plan->npairs; i++)
@@ -69,10 +60,10 @@ static void cover(struct pair_plan *plan, int rank, bool far, const int *node_of
 static void sample(struct pair_plan *plan, const int *node_of, int most, uint32_t seed)
 {
 	int turns = plan->n + plan->n % 2 - 1, *order = must(calloc((size_t)turns, sizeof(*order)));
-	uint64_t state = seed;
+	unsigned short state[3] = { 0x330e, (unsigned short)seed, (unsigned short)(seed >> 16) };
 
 	for (int i = 0; i < turns; i++) { /* a random order, from the inside out */
-		int j = (int)(next_random(&state) % (uint64_t)(i + 1));
+		int j = (int)(nrand48(state) % (i + 1));
 
 		order[i] = order[j];
 		order[j] = i;

@@ -47,12 +47,12 @@ static int message(struct step *s, int peer, bool out, void *into)
 	return chain_call(s->p->chain, &call);
 }
 
-/* As malloc gives large pieces, without its learning of this one's size. NULL: there is none. */
+/* As malloc gives large pieces, without its learning of this one's size. */
 static void *new_memory(size_t bytes)
 {
 	void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	return map == MAP_FAILED ? NULL : map;
+	return map == MAP_FAILED ? must(NULL) : map;
 }
 
 /* To and from each of the peers at once; what comes goes into the pool, or where the load says. */
@@ -80,7 +80,7 @@ static int exchange(struct step *s, const int *peers, int n, int ways)
 	}
 	end = chain_group_end(s->p->chain);
 	s->turn = !s->turn;
-	if (s->load == PAIR_NEW && into)
+	if (s->load == PAIR_NEW)
 		munmap(into, s->bytes);
 	return rc < 0 ? rc : end;
 }
@@ -209,22 +209,31 @@ static int one_size(struct step *s)
 	s->calls = (int)fmin(MOST_CALLS, fmax(2 * TRIES, ceil(s->p->seconds * 1e6 / fmax(us, .1))));
 	if (rc == 0)
 		rc = rounds_of(s, PAIR_DISJOINT, s->calls, INT_MAX, &us);
-	if (rc == 0 && s->p->host_memory)
-		rc = rounds_of(s, PAIR_KEPT, s->calls, own, &us);
-	if (rc == 0 && s->p->host_memory)
-		rc = rounds_of(s, PAIR_NEW, s->calls, own, &us);
-	if (rc == 0 && s->p->host_memory)
-		rc = rounds_of(s, PAIR_READ, s->calls, own, &us);
+	for (int load = PAIR_KEPT; rc == 0 && s->p->host_memory && load < PAIR_LOADS; load++)
+		rc = rounds_of(s, (enum pair_load)load, s->calls, own, &us);
 	for (int i = 0; rc == 0 && i < s->m->plan.npairs; i++)
 		rc = pair_alone(s, i);
 	return rc < 0 ? rc : all_pairs(s);
 }
 
-/* GB/s that a rank's own memory gives while all others use theirs: copying, or adding to it what lies in a
- * cache, as what has just come does. The slowest rank's median. */
-static int own_memory(const struct pair_probe *p, bool add, double *gbs)
+/* Its first byte makes a page. */
+static void touch(void)
+{
+	char *fresh = new_memory(SLICE);
+
+	for (size_t i = 0; i < SLICE; i += 4096)
+		fresh[i] = 1;
+	munmap(fresh, SLICE);
+}
+
+/* GB/s that a rank's own memory gives while all others use theirs: copying, adding to it what lies in a
+ * cache, as what has just come does, or being new. The slowest rank's median. */
+enum use { COPY, ADD, FRESH };
+
+static int own_memory(const struct pair_probe *p, enum use use, double *gbs)
 {
 	int rc = job_barrier(p->job, "adding and copying");
+	bool add = use == ADD;
 	struct stats stats;
 	double seconds[SLICES];
 
@@ -236,8 +245,10 @@ static int own_memory(const struct pair_probe *p, bool add, double *gbs)
 
 		for (size_t i = 0; add && i < SLICE / sizeof(float); i++)
 			to[i] += from[i];
-		if (!add)
+		if (use == COPY)
 			memcpy(to, from, SLICE);
+		if (use == FRESH)
+			touch();
 		seconds[k] = clock_seconds() - begin;
 	}
 	if (rc == 0)
@@ -255,7 +266,7 @@ int pair_probe_run(const struct pair_probe *p, struct pair_matrix *m)
 	int rc = 0;
 
 	if (p->host_memory)
-		step.kept = must(new_memory(kept));
+		step.kept = new_memory(kept);
 	for (step.size = 0; rc == 0 && step.size < m->nsizes; step.size++) {
 		step.bytes = (size_t)m->bytes[step.size];
 		rc = one_size(&step);
@@ -263,9 +274,11 @@ int pair_probe_run(const struct pair_probe *p, struct pair_matrix *m)
 	if (step.kept)
 		munmap(step.kept, kept);
 	if (rc == 0 && p->host_memory)
-		rc = own_memory(p, false, &m->copy_gbs);
+		rc = own_memory(p, COPY, &m->copy_gbs);
 	if (rc == 0 && p->host_memory)
-		rc = own_memory(p, true, &m->reduce_gbs);
+		rc = own_memory(p, ADD, &m->reduce_gbs);
+	if (rc == 0 && p->host_memory)
+		rc = own_memory(p, FRESH, &m->fresh_gbs);
 	if (rc == 0)
 		rc = job_max(p->job, m->us, (int)pair_places(m));
 	job_hurry(p->job, former);

@@ -5,9 +5,9 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 
-#define PREFIX	  "hangar-"
-#define PATH_LONG 4096
+#define PREFIX "hangar-"
 
 static int file_write(const char *dir, const char *name, const char *text)
 {
@@ -27,24 +27,12 @@ static int file_write(const char *dir, const char *name, const char *text)
 
 int64_t cgroup_number(const char *dir, const char *name, const char *key)
 {
-	char path[CGROUP_PATH + 64], line[256], *end;
-	size_t len = strlen(key);
-	int64_t value = -1;
-	FILE *f;
+	char text[8 << 10] = "\n", line[64];
 
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	f = fopen(path, "re");
-	if (!f)
+	if (file_text(dir, text + 1, sizeof(text) - 1, "/%s", name) <= 0)
 		return -1;
-	while (value < 0 && fgets(line, sizeof(line), f)) {
-		if (strncmp(line, key, len) != 0 || (len > 0 && line[len] != ' '))
-			continue;
-		value = strtoll(line + len, &end, 10);
-		if (end == line + len)
-			value = -1;
-	}
-	fclose(f);
-	return value;
+	snprintf(line, sizeof(line), "\n%s ", key);
+	return *key ? file_behind(text, line) : file_count(text + 1);
 }
 
 static bool has(const char *dir, const char *name)
@@ -72,25 +60,21 @@ static bool listed(const char *list, const char *word)
 static int find(const char *root, const char *process, char *path, size_t len, size_t *base,
 		bool *v2)
 {
-	char line[PATH_LONG], place[PATH_LONG] = "";
-	FILE *f;
+	char text[16 << 10], *rest = text, *line;
+	const char *place = "";
 
 	*v2 = true;
-	snprintf(line, sizeof(line), "%s/proc/%s/cgroup", root, process);
-	f = fopen(line, "re");
-	while (f && *v2 && fgets(line, sizeof(line), f)) {
+	file_text(root, text, sizeof(text), "/proc/%s/cgroup", process);
+	while (*v2 && (line = strsep(&rest, "\n"))) {
 		char *names = strchr(line, ':'), *at = names ? strchr(names + 1, ':') : NULL;
 
 		if (!at)
 			continue;
 		*at++ = '\0';
-		at[strcspn(at, "\n")] = '\0';
 		*v2 = !listed(names + 1, "memory");
 		if (!*v2 || !names[1])
-			strcpy(place, at[0] == '/' && at[1] && !strstr(at, "..") ? at : "");
+			place = at[0] == '/' && at[1] && !strstr(at, "..") ? at : "";
 	}
-	if (f)
-		fclose(f);
 	*base = (size_t)snprintf(path, len, "%s/sys/fs/cgroup%s", root, *v2 ? "" : "/memory");
 	if (*base + strlen(place) >= len)
 		return -ENAMETOOLONG;
@@ -113,11 +97,6 @@ int cgroup_of(pid_t pid, char *path, size_t len)
 
 	snprintf(process, sizeof(process), "%d", (int)pid);
 	return find("", process, path, len, &base, &v2);
-}
-
-int cgroup_own(char *path, size_t len)
-{
-	return cgroup_of(getpid(), path, len);
 }
 
 /* Below `parent`; -EAGAIN where it could be given no limit. The link comes first: whoever is
@@ -198,18 +177,13 @@ int64_t cgroup_oom_kills(const char *path)
 	return kills >= 0 ? kills : cgroup_number(path, "memory.oom_control", "oom_kill");
 }
 
-static bool is_ours(const char *path)
-{
-	const char *name = strrchr(path, '/');
-
-	return name && strncmp(name + 1, PREFIX, strlen(PREFIX)) == 0;
-}
-
 /* 0: it is gone. Never a folder with anything in it: those of a cgroup are no files of ours, and
  * rmdir knows. */
 static int remove_path(const char *path)
 {
-	if (!is_ours(path))
+	const char *name = strrchr(path, '/');
+
+	if (!name || strncmp(name + 1, PREFIX, strlen(PREFIX)) != 0)
 		return 0;
 	return rmdir(path) == 0 || errno == ENOENT || errno == ENOTDIR || errno == ENOTEMPTY
 		       ? 0
@@ -237,4 +211,44 @@ int cgroup_remove_link(const char *link)
 		return 0;
 	path[n] = '\0';
 	return remove_path(path);
+}
+
+/* ---- memory that is left -------------------------------------------------------------------- */
+
+/* Returns what one cgroup has left; page cache that can be dropped counts as free. */
+static size_t group_left(const char *dir, bool v2)
+{
+	int64_t limit = cgroup_number(dir, v2 ? "memory.max" : "memory.limit_in_bytes", "");
+	int64_t usage = cgroup_number(dir, v2 ? "memory.current" : "memory.usage_in_bytes", "");
+	int64_t cache =
+		cgroup_number(dir, "memory.stat", v2 ? "inactive_file" : "total_inactive_file");
+
+	if (limit < 0 || usage < 0)
+		return SIZE_MAX;
+	if (cache > 0 && cache <= usage)
+		usage -= cache;
+	return limit > usage ? (size_t)(limit - usage) : 0;
+}
+
+/* The least of a cgroup and all above it, up to the mount. */
+size_t host_memory_available(const char *root)
+{
+	char dir[CGROUP_PATH];
+	size_t base = 0, left, least = SIZE_MAX;
+	int64_t kib;
+	bool v2;
+
+	snprintf(dir, sizeof(dir), "%s/proc", root);
+	kib = cgroup_number(dir, "meminfo", "MemAvailable:");
+	if (kib >= 0)
+		least = (size_t)kib * 1024;
+	if (cgroup_find(root, dir, sizeof(dir), &base, &v2) < 0)
+		return least;
+	for (;;) {
+		left = group_left(dir, v2);
+		least = left < least ? left : least;
+		if (strlen(dir) <= base)
+			return least;
+		*strrchr(dir, '/') = '\0';
+	}
 }

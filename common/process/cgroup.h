@@ -17,9 +17,8 @@ struct cgroup {
  * of tests. 0; -ENOENT where the kernel has no memory controller or does not show it. */
 int cgroup_find(const char *root, char *path, size_t len, size_t *base, bool *v2);
 
-/* The same of another process, as it is now; of this one. */
+/* The same of any process, as it is now. */
 int cgroup_of(pid_t pid, char *path, size_t len);
-int cgroup_own(char *path, size_t len);
 
 /* The number behind `key` in the folder's file `name`, or its only one (key ""); -1: there is none. */
 int64_t cgroup_number(const char *dir, const char *name, const char *key);
@@ -46,3 +45,8 @@ void cgroup_remove(struct cgroup *cgroup);
 /* Remove the cgroup of ours that `link` points to, if it does. 0; a negative errno while
  * processes are in it. */
 int cgroup_remove_link(const char *link);
+
+/* Bytes that can still be allocated before the kernel must kill or swap: the minimum of
+ * MemAvailable and of what every memory cgroup above this process has left (version 1 and 2).
+ * SIZE_MAX when nothing is known. `root` is put before /proc and /sys: "" outside of tests. */
+size_t host_memory_available(const char *root);

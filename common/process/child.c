@@ -1,6 +1,7 @@
 /* child.c: closing all descriptors but one; blocking signals, to read them. */
 #include "process/child.h"
 
+#include <fcntl.h>
 #include <sys/signalfd.h>
 
 static void close_from_to(unsigned first, unsigned last)
@@ -20,6 +21,19 @@ void descriptors_close(int keep)
 	if (keep > 0)
 		close_from_to(0, (unsigned)keep - 1);
 	close_from_to(keep < 0 ? 0 : (unsigned)keep + 1, ~0U);
+}
+
+void child_detach(void)
+{
+	int null;
+
+	setsid();
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	descriptors_close(-1);
+	while ((null = open("/dev/null", O_RDWR)) >= 0 && null < STDERR_FILENO)
+		;
 }
 
 int signals_open(int flags, sigset_t *old)

@@ -1,8 +1,6 @@
 /* command.c: words to a line, and what must stand before it. */
 #include "process/command.h"
 
-extern char **environ;
-
 /* Appends a blank and the word; all of it or nothing. */
 static void add_word(char *buf, size_t len, const char *word)
 {

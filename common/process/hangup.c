@@ -10,9 +10,17 @@
 
 #include "base/clock.h"
 #include "base/proc_stat.h"
+#include "process/path.h"
+
+/* Other ends whose connections are shut in any case. */
+struct lost {
+	struct in6_addr hosts[HANGUP_HOSTS];
+	size_t n;
+};
 
 #define ROUNDS	    40	 /* looks ... */
 #define ROUND_S	    0.25 /* ... and the time between two */
+#define LATER	    8	 /* looks until what lives there is shut: an exit code may be on its way */
 #define RETRANSMITS 3	 /* of one segment: 1.4 s without an answer where the network is fast */
 
 static bool is_launcher(pid_t pid)
@@ -29,10 +37,15 @@ static bool is_launcher(pid_t pid)
 	return false;
 }
 
-static bool is_dead(int fd)
+static bool is_dead(int fd, const struct lost *lost)
 {
 	struct tcp_info info = { 0 };
 	socklen_t len = sizeof(info);
+	struct in6_addr peer;
+
+	for (size_t i = 0; i < lost->n && path_peer(fd, &peer); i++)
+		if (IN6_ARE_ADDR_EQUAL(&peer, &lost->hosts[i]))
+			return true;
 
 	return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0 &&
 	       ((info.tcpi_unacked > 0 && info.tcpi_retransmits >= RETRANSMITS) ||
@@ -40,7 +53,7 @@ static bool is_dead(int fd)
 }
 
 /* Returns false if its descriptors cannot be taken. */
-static bool shut_dead(int pidfd, pid_t launcher)
+static bool shut_dead(int pidfd, pid_t launcher, const struct lost *lost)
 {
 	bool taken = false;
 	struct dirent *entry;
@@ -57,7 +70,7 @@ static bool shut_dead(int pidfd, pid_t launcher)
 		if (fd < 0)
 			continue;
 		taken = true;
-		if (is_dead(fd))
+		if (is_dead(fd, lost))
 			shutdown(fd, SHUT_RDWR);
 		close(fd);
 	}
@@ -66,31 +79,36 @@ static bool shut_dead(int pidfd, pid_t launcher)
 	return taken;
 }
 
-static _Noreturn void hang_up(pid_t launcher)
+static _Noreturn void hang_up(pid_t launcher, const struct lost *lost)
 {
+	static const struct lost none;
 	int pidfd;
 
 	setsid();
 	closefrom(0);
 	pidfd = (int)syscall(SYS_pidfd_open, launcher, 0);
 	for (int i = 0; i < ROUNDS && kill(launcher, 0) == 0; i++) {
-		if ((pidfd < 0 || !shut_dead(pidfd, launcher)) && i == ROUNDS / 2)
+		if ((pidfd < 0 || !shut_dead(pidfd, launcher, i < LATER ? &none : lost)) &&
+		    i == ROUNDS / 2)
 			kill(launcher, SIGTERM);
 		clock_nap(ROUND_S);
 	}
 	_exit(0);
 }
 
-void launcher_hang_up(pid_t launcher)
+void launcher_hang_up(pid_t launcher, const int *links, size_t n)
 {
+	struct lost lost = { 0 };
 	sigset_t none;
 
 	if (!is_launcher(launcher))
 		return;
+	for (size_t i = 0; i < n && lost.n < HANGUP_HOSTS; i++)
+		lost.n += path_peer(links[i], &lost.hosts[lost.n]);
 	fflush(NULL);
 	if (fork() != 0)
 		return;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	hang_up(launcher);
+	hang_up(launcher, &lost);
 }

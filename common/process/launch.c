@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
+#include "options/rank_groups.h"
 #include "process/leftovers.h"
 #include "process/child.h"
 
@@ -36,29 +37,21 @@ static int env_number(const char *const *names, int missing)
 	return missing;
 }
 
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-	for (; text && *text; text++)
-		hash = (hash ^ (unsigned char)*text) * 0x100000001b3ull;
-	return hash * 31 + 7;
-}
-
 /* Makes a key of what the launcher gave all processes of this run alike, and no other run on this
  * host. */
 static void make_key(char *key, size_t len)
 {
 	static const char *const names[] = { "PMIX_NAMESPACE", "OMPI_MCA_orte_hnp_uri", "PMI_JOBID",
 					     "SLURM_JOB_ID",   "SLURM_STEP_ID",		NULL };
-	const char *given = getenv(ENV_KEY);
-	uint64_t hash = 0xcbf29ce484222325ull;
+	const char *given = getenv(ENV_KEY), *value;
+	char all[4096] = "";
 
-	if (given && *given) {
-		snprintf(key, len, "%s", given);
-		return;
-	}
 	for (int i = 0; names[i]; i++)
-		hash = hash_text(hash, getenv(names[i]));
-	snprintf(key, len, "%016" PRIx64, hash);
+		text_add(all, sizeof(all), "%s ", (value = getenv(names[i])) ? value : "-");
+	if (given && *given)
+		snprintf(key, len, "%s", given);
+	else
+		snprintf(key, len, "%016" PRIx64, rank_groups_value(all));
 }
 
 void launch_detect(struct launch *launch)
@@ -143,32 +136,16 @@ int launch_ranks(const struct options *options, int devices, struct error *err)
 	return launch_cores() < 2 ? 2 : launch_cores() > MOST_RANKS ? MOST_RANKS : launch_cores();
 }
 
-static void announce(char **command)
-{
-	fprintf(stderr, "hangar: no launcher, running:");
-	for (; *command; command++)
-		fprintf(stderr, " %s", *command);
-	fputc('\n', stderr);
-}
-
 /* Slurm's variables would make mpirun start ranks on the whole allocation; a bare start is this
  * host. */
 static void forget_slurm(void)
 {
-	extern char **environ;
-	bool again = true;
+	char name[128];
 
-	while (again) {
-		again = false;
-		for (char **e = environ; *e && !again; e++) {
-			char name[128];
-
-			if (strncmp(*e, "SLURM_", 6) != 0)
-				continue;
-			snprintf(name, sizeof(name), "%.*s", (int)strcspn(*e, "="), *e);
-			unsetenv(name);
-			again = true;
-		}
+	for (char **e = environ; *e;) {
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(*e, "="), *e);
+		if (strncmp(name, "SLURM_", 6) != 0 || unsetenv(name) < 0)
+			e++; /* else the next one has its place */
 	}
 }
 
@@ -298,7 +275,10 @@ int launch_self(int ranks, char **argv, struct error *err)
 	setenv(ENV_PROGRESS, !isatty(STDERR_FILENO) ? "0" : isatty(STDOUT_FILENO) ? "2" : "1", 1);
 	forget_slurm();
 	command = make_command(ranks, argv, folder.path);
-	announce(command);
+	fprintf(stderr, "hangar: no launcher, running:");
+	for (char **word = command; *word; word++)
+		fprintf(stderr, " %s", *word);
+	fputc('\n', stderr);
 	signal(SIGTSTP, SIG_IGN); /* half of a run stopped is a hang: Ctrl-Z does nothing */
 	signal_fd = signals_open(0, &mask);
 	fflush(NULL);

@@ -1,10 +1,10 @@
 /* leftovers.c: run folders with their locks, and NCCL's shared-memory files. */
 #include "process/leftovers.h"
 
+#include <argz.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 
@@ -14,21 +14,6 @@
 
 #define SHM    "/dev/shm"
 #define JOINED "joined" /* in a run folder: somebody has joined who did not make it */
-
-static void note_path(struct leftovers *l, const char *path, size_t len)
-{
-	char(*grown)[64];
-
-	for (size_t i = 0; i < l->n; i++)
-		if (strncmp(l->paths[i], path, len) == 0 && l->paths[i][len] == '\0')
-			return;
-	grown = len < sizeof(*grown) ? realloc(l->paths, (l->n + 1) * sizeof(*grown)) : NULL;
-	if (!grown)
-		return;
-	l->paths = grown;
-	memcpy(l->paths[l->n], path, len);
-	l->paths[l->n++][len] = '\0';
-}
 
 void leftovers_note(struct leftovers *l, pid_t pid)
 {
@@ -41,18 +26,20 @@ void leftovers_note(struct leftovers *l, pid_t pid)
 	if (!maps)
 		return;
 	while (fgets(line, sizeof(line), maps)) {
-		const char *path = strstr(line, " " SHM "/nccl-");
+		char *path = strstr(line, " " SHM "/nccl-");
 
-		if (path)
-			note_path(l, path + 1, strcspn(path + 1, " \n"));
+		if (!path)
+			continue;
+		path[1 + strcspn(path + 1, " \n")] = '\0';
+		argz_add(&l->paths, &l->len, path + 1);
 	}
 	fclose(maps);
 }
 
 void leftovers_remove(struct leftovers *l)
 {
-	for (size_t i = 0; i < l->n; i++)
-		unlink(l->paths[i]);
+	for (const char *path = NULL; (path = argz_next(l->paths, l->len, path));)
+		unlink(path); /* mapped in several pieces, it may be gone */
 	free(l->paths);
 	memset(l, 0, sizeof(*l));
 }
@@ -96,6 +83,17 @@ static bool owned(int fd)
 	return fstat(fd, &st) == 0 && st.st_uid == geteuid();
 }
 
+void run_folder_remove(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	if (owned(fd))
+		remove_tree(fd, path);
+	close(fd);
+}
+
 /* The folders of runs of ours of which no process is left. */
 static void remove_stale(const char *prefix)
 {
@@ -106,17 +104,10 @@ static void remove_stale(const char *prefix)
 	if (!dir)
 		return;
 	while ((entry = readdir(dir))) {
-		int fd;
-
 		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
 			continue;
 		snprintf(path, sizeof(path), SHM "/%s", entry->d_name);
-		fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (fd < 0)
-			continue;
-		if (owned(fd))
-			remove_tree(fd, path);
-		close(fd);
+		run_folder_remove(path);
 	}
 	closedir(dir);
 }
@@ -128,11 +119,7 @@ static _Noreturn void keep_house(const char *path)
 {
 	int fd;
 
-	setsid();
-	signal(SIGTERM, SIG_IGN);
-	signal(SIGINT, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
-	descriptors_close(-1);
+	child_detach();
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	while (fd >= 0 && flock(fd, LOCK_EX) < 0 && errno == EINTR)
 		;
@@ -141,19 +128,11 @@ static _Noreturn void keep_house(const char *path)
 	_exit(0);
 }
 
-static void note_joined(const struct run_folder *folder)
-{
-	int fd = openat(folder->fd, JOINED, O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600);
-
-	if (fd >= 0)
-		close(fd);
-}
-
 /* 0, -EAGAIN when somebody removed it meanwhile, or another negative errno. */
 static int open_once(struct run_folder *folder)
 {
 	bool made = mkdir(folder->path, 0700) == 0;
-	int rc = 0;
+	int rc = 0, joined;
 
 	if (!made && errno != EEXIST)
 		return -errno;
@@ -168,8 +147,9 @@ static int open_once(struct run_folder *folder)
 		rc = -EAGAIN;
 	else if (made && fork() == 0)
 		keep_house(folder->path);
-	else if (!made)
-		note_joined(folder);
+	else if (!made && (joined = openat(folder->fd, JOINED,
+					   O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600)) >= 0)
+		close(joined);
 	if (rc == 0)
 		return 0;
 	close(folder->fd);

@@ -7,8 +7,8 @@
 
 /* Shared-memory files of NCCL that a process has mapped; NCCL removes them itself unless killed. */
 struct leftovers {
-	char (*paths)[64];
-	size_t n;
+	char *paths; /* each ended by a NUL (argz.h) */
+	size_t len;
 };
 
 /* Note what /dev/shm/nccl-* files `pid` maps, before it is killed. */
@@ -28,6 +28,9 @@ struct run_folder {
 /* Make or join /dev/shm/hangar-UID-KEY. 0 or negative errno with the error set. */
 int run_folder_open(struct run_folder *folder, const char *key, struct error *err);
 void run_folder_release(struct run_folder *folder);
+
+/* The folder at `path`, unless a process of its run lives, or it is somebody else's. */
+void run_folder_remove(const char *path);
 
 /* Others have joined it and nobody but the caller, who holds it, is left. False where /proc/locks
  * does not say. */

@@ -8,7 +8,7 @@
 
 #include "process/cgroup.h"
 #include "base/clock.h"
-#include "process/exit.h"
+#include "base/proc_stat.h"
 #include "process/leftovers.h"
 #include "process/child.h"
 

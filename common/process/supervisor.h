@@ -12,7 +12,7 @@
 struct supervised {
 	pid_t pid;
 	bool running;	    /* and has not started to end; how long that takes is another
-	                   * matter (exit.h) */
+	                   * matter (exit_seen) */
 	bool stopped;	    /* by SIGSTOP or a terminal */
 	int wait_status;    /* as of waitpid, once !running */
 	uint64_t since_ns;  /* when the state was last seen to change */

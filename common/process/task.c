@@ -103,12 +103,15 @@ static void take_text(struct task *task)
 	}
 }
 
+/* Nothing has come of it. */
+static void reset(struct task *task)
+{
+	*task = (struct task){ .run = task->run, .arg = task->arg, .limit = task->limit, .fd = -1 };
+}
+
 int task_begin(struct task *task)
 {
-	task->end = TASK_NEVER;
-	task->text = NULL;
-	task->bytes = 0;
-	task->fd = -1;
+	reset(task);
 	return begin(task) ? 0 : -EAGAIN;
 }
 
@@ -155,13 +158,8 @@ void tasks_run(struct task *tasks, size_t n, size_t parallel, double each, doubl
 	struct pollfd *fds = calloc(n + 1, sizeof(*fds));
 	size_t next = 0, running = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		tasks[i].end = TASK_NEVER;
-		tasks[i].text = NULL;
-		tasks[i].bytes = 0;
-		tasks[i].seconds = 0;
-		tasks[i].fd = -1;
-	}
+	for (size_t i = 0; i < n; i++)
+		reset(&tasks[i]);
 	while (fds) {
 		for (; next < n && running < parallel && clock_ns() < deadline; next++)
 			running += begin(&tasks[next]);

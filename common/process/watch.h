@@ -75,69 +75,22 @@ struct watch {
 	void (*wrong)(void *ctx, const struct wrong_data *wrong);
 };
 
-static inline void watch_phase(const struct watch *w, enum phase phase)
-{
-	if (w && w->phase)
-		w->phase(w->ctx, phase);
-}
-
-static inline void watch_enter(const struct watch *w, const char *what, double seconds)
-{
-	if (w && w->enter)
-		w->enter(w->ctx, what, seconds);
-}
-
-static inline void watch_work(const struct watch *w, const char *what, double seconds)
-{
-	if (w && w->work)
-		w->work(w->ctx, what, seconds);
-}
-
-static inline void watch_leave(const struct watch *w)
-{
-	if (w && w->leave)
-		w->leave(w->ctx);
-}
-
-static inline void watch_comm(const struct watch *w, uint32_t comm, enum comm_event event,
-			      const struct comm_request *request)
-{
-	if (w && w->comm)
-		w->comm(w->ctx, comm, event, request);
-}
-
-static inline void watch_group(const struct watch *w, enum group_event event)
-{
-	if (w && w->group)
-		w->group(w->ctx, event);
-}
-
-static inline void watch_replayed(const struct watch *w, uint32_t calls)
-{
-	if (w && w->replayed)
-		w->replayed(w->ctx, calls);
-}
-
-static inline void watch_asked(const struct watch *w, uint32_t comm, int code)
-{
-	if (w && w->asked)
-		w->asked(w->ctx, comm, code);
-}
-
-static inline void watch_device(const struct watch *w, bool waits)
-{
-	if (w && w->device)
-		w->device(w->ctx, waits);
-}
-
-static inline void watch_wrong(const struct watch *w, const struct wrong_data *wrong)
-{
-	if (w && w->wrong)
-		w->wrong(w->ctx, wrong);
-}
-
-static inline void watch_completed(const struct watch *w)
-{
-	if (w && w->completed)
-		w->completed(w->ctx);
-}
+/* Tell an observer, which may be NULL, as may its hook. Arguments as the hook has them. */
+#define WATCH_TELL(w, hook, ...)                                                                   \
+	do {                                                                                       \
+		const struct watch *told = (w);                                                    \
+                                                                                                   \
+		if (told && told->hook)                                                            \
+			told->hook(told->ctx __VA_OPT__(, ) __VA_ARGS__);                          \
+	} while (0)
+#define watch_phase(w, phase_now)	  WATCH_TELL(w, phase, phase_now)
+#define watch_enter(w, what, seconds)	  WATCH_TELL(w, enter, what, seconds)
+#define watch_work(w, what, seconds)	  WATCH_TELL(w, work, what, seconds)
+#define watch_leave(w)			  WATCH_TELL(w, leave)
+#define watch_comm(w, id, event, request) WATCH_TELL(w, comm, id, event, request)
+#define watch_group(w, event)		  WATCH_TELL(w, group, event)
+#define watch_replayed(w, calls)	  WATCH_TELL(w, replayed, calls)
+#define watch_asked(w, comm, code)	  WATCH_TELL(w, asked, comm, code)
+#define watch_device(w, waits)		  WATCH_TELL(w, device, waits)
+#define watch_wrong(w, data)		  WATCH_TELL(w, wrong, data)
+#define watch_completed(w)		  WATCH_TELL(w, completed)

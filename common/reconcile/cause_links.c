@@ -1,15 +1,11 @@
-/* cause_links.c: causes between the GPUs of a host: NVLink, PCIe, P2P, ACS and IOMMU. */
+/* cause_links.c: causes on the GPUs of a host and between them: NVLink, PCIe, P2P, ACS and IOMMU,
+ * other processes. */
 #include "reconcile/cause_parts.h"
-
-static bool hop_is(const struct observation *o, const char *hop)
-{
-	return strcmp(o->run.hop, hop) == 0;
-}
 
 /* True when PCIe carries the traffic. Where that is not known, it may. */
 static bool over_pcie(const struct observation *o)
 {
-	return !hop_is(o, "NVLink") || o->run.nodes > 1;
+	return !cause_run_is(o, "hop", "NVLink") || cause_run(o, "nodes") > 1;
 }
 
 /* ---- NVLinks ------------------------------------------------------------------------------ */
@@ -18,25 +14,23 @@ static bool over_pcie(const struct observation *o)
 static int64_t most_links(const struct observation *o)
 {
 	int64_t most = -1;
+	const char *gpu;
 
-	for (int h = 0; h < o->nhosts; h++) {
-		const char *gpu;
-
-		for (size_t at = 0; (gpu = reading_next(&o->before[h], "links", &at));)
+	for (int h = 0; h < o->nhosts; h++)
+		for (size_t at = 0; (gpu = cause_next(o, h, "links", &at));)
 			if (cause_before(o, h, gpu, "links") > most)
 				most = cause_before(o, h, gpu, "links");
-	}
 	return most;
 }
 
 static void check_links(const struct observation *o, int h, const char *gpu,
 			struct cause_finding *f)
 {
-	int64_t want = o->run.links >= 0 ? o->run.links : most_links(o);
-	int64_t up = cause_before(o, h, gpu, "links_active");
+	int64_t want = cause_run(o, "links"), up = cause_before(o, h, gpu, "links_active");
 
+	want = want >= 0 ? want : most_links(o);
 	if (cause_before(o, h, gpu, "links") < 0)
-		cause_unseen(f, "%s", cause_no_nvml(o, h));
+		cause_no_nvml(o, h, f);
 	else if (up < want)
 		cause_yes(f, "%s on %s: %" PRId64 " of %" PRId64 " NVLinks are up", gpu,
 			  cause_host(o, h), up, want);
@@ -45,15 +39,13 @@ static void check_links(const struct observation *o, int h, const char *gpu,
 /* NCCL's own count first: it is there without NVML, and what NCCL works with. */
 void cause_links(const struct observation *o, struct cause_finding *f)
 {
-	const struct observed_run *run = &o->run;
+	int links = cause_run(o, "links"), found = cause_run(o, "links_found");
+	bool known = links >= 0 && found >= 0;
 
-	if (hop_is(o, "none"))
+	if (cause_run_is(o, "hop", "none") || (known && found >= links))
 		return;
-	if (run->links >= 0 && run->links_found >= 0 && run->links_found < run->links)
-		cause_yes(f, "NCCL found %d NVLinks on a GPU that should have %d", run->links_found,
-			  run->links);
-	if (run->links_found >= 0 && run->links >= 0 && run->links_found >= run->links)
-		return;
+	if (known)
+		cause_yes(f, "NCCL found %d NVLinks on a GPU that should have %d", found, links);
 	cause_each_gpu(o, f, check_links);
 }
 
@@ -65,30 +57,21 @@ void cause_pcie(const struct observation *o, struct cause_finding *f)
 		return;
 	cause_rules(o, "pcie", "GPU ",
 		    "neither /sys nor NVML shows the PCIe link (virtual machines hide it)", f);
-	if (o->run.nodes > 1)
+	if (cause_run(o, "nodes") > 1)
 		cause_rules(o, "pcie", "RDMA ", "", f);
 }
 
 /* ---- P2P ---------------------------------------------------------------------------------- */
-
-static int gpus_of(const struct observation *o, int h)
-{
-	int n = 0;
-
-	for (size_t at = 0; reading_next(&o->before[h], "bus", &at);)
-		n++;
-	return n;
-}
 
 static void check_p2p(const struct observation *o, int h, const char *gpu, struct cause_finding *f)
 {
 	int64_t peers = cause_before(o, h, gpu, "peers");
 	int64_t refused = cause_before(o, h, gpu, "peers_refused");
 
-	if (gpus_of(o, h) < 2)
+	if (cause_count_of(o, h, "bus") < 2)
 		return;
 	if (peers < 1)
-		cause_unseen(f, "%s", cause_no_nvml(o, h));
+		cause_no_nvml(o, h, f);
 	else if (refused > 0)
 		cause_yes(f, "%s on %s: refused to %" PRId64 " of %" PRId64 " others: %.60s", gpu,
 			  cause_host(o, h), refused, peers, cause_text(o, h, gpu, "refusal"));
@@ -121,32 +104,97 @@ void cause_acs(const struct observation *o, struct cause_finding *f)
 		cause_each_gpu(o, f, check_acs);
 }
 
+/* ---- other processes ---------------------------------------------------------------------- */
+
+static int ranks_on(const struct observation *o, int h, const char *gpu)
+{
+	const char *rank;
+	int n = 0;
+
+	for (size_t at = 0; (rank = cause_next(o, h, "pid", &at));)
+		n += strcmp(cause_text(o, h, rank, "gpu"), gpu) == 0;
+	return n;
+}
+
+/* At one of the looks. False: not seen. Containers hide or renumber processes: then their number is
+ * what is left to go by. */
+static bool look_at(const struct observation *o, int h, const struct reading *look, const char *gpu,
+		    struct cause_finding *f)
+{
+	int64_t all = reading_value(look, gpu, "processes");
+	int64_t ours = reading_value(look, gpu, "processes_ours"), others = all - ours;
+	int ranks = ranks_on(o, h, gpu);
+
+	if (all < 0 || ours < 0 || all < ranks)
+		return false;
+	if (ours >= ranks && others > 0)
+		cause_yes(f,
+			  "%s on %s: %" PRId64 " other process%s with %.1f GiB, process %" PRId64
+			  " among them",
+			  gpu, cause_host(o, h), others, others == 1 ? "" : "es",
+			  (double)reading_value(look, gpu, "foreign_bytes") / (1 << 30),
+			  reading_value(look, gpu, "foreign_pid"));
+	else if (all > ranks)
+		cause_yes(f, "%s on %s: %" PRId64 " processes, of which %d are this job's", gpu,
+			  cause_host(o, h), all, ranks);
+	return true;
+}
+
+static void check_processes(const struct observation *o, int h, const char *gpu,
+			    struct cause_finding *f)
+{
+	struct cause_finding found = { .state = CAUSE_NO };
+	bool seen = look_at(o, h, &o->before[h], gpu, &found);
+
+	if (found.state == CAUSE_NO)
+		seen |= look_at(o, h, &o->after[h], gpu, &found);
+	if (found.state == CAUSE_YES)
+		cause_yes(f, "%s", found.text);
+	if (seen)
+		return;
+	if (cause_before(o, h, gpu, "processes") >= 0)
+		cause_unseen(f, "NVML does not list this job's own processes, so no others either");
+	else
+		cause_no_nvml(o, h, f);
+}
+
+void cause_processes(const struct observation *o, struct cause_finding *f)
+{
+	cause_each_gpu(o, f, check_processes);
+}
+
 /* ---- what NCCL made of it ----------------------------------------------------------------- */
 
 void cause_transport(const struct observation *o, struct cause_finding *f)
 {
-	const struct observed_nccl *nccl = &o->nccl;
+	int p2p = cause_nccl(o, "p2p"), shm = cause_nccl(o, "shm"), net = cause_nccl(o, "net");
 
-	if (o->run.shared_gpu == 1 || hop_is(o, "SHM") || o->run.ranks <= o->run.nodes)
+	if (cause_run(o, "shared_gpu") == 1 || cause_run_is(o, "hop", "SHM") ||
+	    cause_run(o, "ranks") <= cause_run(o, "nodes"))
 		return;
-	if (nccl->shm > 0)
-		cause_yes(f, "%d connections inside hosts go through host memory: %s", nccl->shm,
-			  nccl->shm_example);
-	if (nccl->net > 0)
-		cause_yes(f, "%d connections inside hosts go over the network: %s", nccl->net,
-			  nccl->net_example);
-	if (nccl->p2p + nccl->shm + nccl->net <= 0)
-		cause_unseen(f, "%s", cause_no_log(o));
+	if (shm > 0)
+		cause_yes(f, "%d connections inside hosts go through host memory: %.90s", shm,
+			  cause_nccl_text(o, "shm_example"));
+	if (net > 0)
+		cause_yes(f, "%d connections inside hosts go over the network: %.90s", net,
+			  cause_nccl_text(o, "net_example"));
+	if (p2p + shm + net <= 0)
+		cause_no_log(o, f);
 }
 
 void cause_rings(const struct observation *o, struct cause_finding *f)
 {
-	const struct observed_nccl *nccl = &o->nccl;
+	char name[16];
 
-	if (o->run.shared_gpu == 1)
+	if (cause_run(o, "shared_gpu") == 1)
 		return;
-	for (int i = 0; i < nccl->nfindings; i++)
-		cause_yes(f, "%s", nccl->findings[i].text);
-	if (nccl->p2p + nccl->shm + nccl->net + nccl->far <= 0)
-		cause_unseen(f, "%s", cause_no_log(o));
+	for (int i = 0; i < OBSERVED_FINDINGS; i++) {
+		snprintf(name, sizeof(name), "finding_%d", i);
+		if (cause_nccl_text(o, name)[0])
+			cause_yes(f, "%.250s", cause_nccl_text(o, name));
+	}
+	if (cause_nccl(o, "p2p") + cause_nccl(o, "shm") + cause_nccl(o, "net") +
+		    cause_nccl(o, "far") <=
+	    0)
+		cause_no_log(o, f);
 }

@@ -5,11 +5,6 @@
 
 /* ---- settings ----------------------------------------------------------------------------- */
 
-static bool is_on(const char *value, const struct observation *o)
-{
-	return atoi(value) != 0;
-}
-
 /* Comma-separated, perhaps negated with "^"; "function:" lists are not taken apart and limit. */
 static bool list_excludes(const char *list, const char *name)
 {
@@ -26,95 +21,82 @@ static bool list_excludes(const char *list, const char *name)
 /* Sends and receives have neither algorithm nor protocol. */
 static bool is_p2p(const struct observation *o)
 {
-	return strcmp(o->run.worst_algo, "P2P") == 0;
+	return cause_run_is(o, "worst_algo", "P2P");
 }
 
-static bool other_algo(const char *value, const struct observation *o)
-{
-	return value[0] && !is_p2p(o) && list_excludes(value, o->run.worst_algo);
-}
-
-static bool other_proto(const char *value, const struct observation *o)
-{
-	return value[0] && !is_p2p(o) && list_excludes(value, o->run.worst_proto);
-}
-
-/* Unknown how many it needs: then any limit counts. */
-static bool few_channels(const char *value, const struct observation *o)
-{
-	int n = atoi(value);
-
-	return n > 0 && (o->run.worst_channels < 0 || n < o->run.worst_channels);
-}
-
-static bool small_buffer(const char *value, const struct observation *o)
-{
-	long long n = atoll(value);
-
-	return n > 0 && n < 4 << 20; /* NCCL's default (src/include/device.h) */
-}
-
-static bool few_threads(const char *value, const struct observation *o)
-{
-	int n = atoi(value);
-
-	return n > 0 && n < 512;
-}
-
-static bool needs_memory(const char *value, const struct observation *o)
-{
-	const char *no_p2p = cause_setting(o, "NCCL_P2P_DISABLE");
-
-	return atoi(value) != 0 &&
-	       (strcmp(o->run.hop, "SHM") == 0 || (no_p2p && atoi(no_p2p) != 0));
-}
-
-/* NVLink peers may meet from level NVL (1) on; "LOC" and 0 refuse all. */
-static bool near_level(const char *value, const struct observation *o)
-{
-	if (strcasecmp(value, "LOC") == 0 || strcmp(value, "0") == 0)
-		return true;
-	return strcmp(o->run.hop, "PCIe") == 0 &&
-	       (strcasecmp(value, "NVL") == 0 || strcmp(value, "1") == 0);
-}
-
-/* --share-gpu sets it itself. */
-static bool sockets(const char *value, const struct observation *o)
-{
-	return strcasecmp(value, "Socket") == 0 && o->run.shared_gpu != 1 && cause_network(o);
-}
-
-static bool on_network(const char *value, const struct observation *o)
-{
-	return atoi(value) != 0 && o->run.shared_gpu != 1 && cause_network(o);
-}
-
-static bool level_zero(const char *value, const struct observation *o)
-{
-	return cause_network(o) && (strcasecmp(value, "LOC") == 0 || strcmp(value, "0") == 0);
-}
+/* What a setting must be like to limit this run. */
+enum limit_kind {
+	LIMIT_ON,	/* not 0 */
+	LIMIT_LIST,	/* a list without what is best here, which the run's text `of` names */
+	LIMIT_CHANNELS, /* fewer than needed; unknown how many that is: any limit */
+	LIMIT_BELOW,	/* below `least` */
+	LIMIT_NEAR, /* a level that these GPUs are not within: NVLink peers meet from NVL (1) on */
+	LIMIT_MEMORY,  /* not 0, and there is no P2P */
+	LIMIT_NETWORK, /* not 0, on several hosts; --share-gpu sets it itself */
+	LIMIT_SOCKET,  /* "Socket", the same */
+	LIMIT_GDR,     /* the lowest level, over a network */
+};
 
 static const struct limit {
-	const char *name;
-	bool (*limits)(const char *value, const struct observation *o);
-	const char *how;
+	const char *name, *how;
+	enum limit_kind kind;
+	const char *of;
+	int least;
 } limits[] = {
-	{ "NCCL_ALGO", other_algo, "excludes the algorithm that is best here" },
-	{ "NCCL_PROTO", other_proto, "excludes the protocol that is best here" },
-	{ "NCCL_MAX_NCHANNELS", few_channels, "allows fewer channels" },
-	{ "NCCL_MAX_NRINGS", few_channels, "allows fewer channels" },
-	{ "NCCL_MAX_CTAS", few_channels, "allows fewer channels" },
-	{ "NCCL_P2P_DISABLE", is_on, "sends through host memory" },
-	{ "NCCL_P2P_LEVEL", near_level, "refuses P2P between these GPUs" },
-	{ "NCCL_SHM_DISABLE", needs_memory, "leaves host memory out, and P2P is not there" },
-	{ "NCCL_IB_DISABLE", on_network, "leaves InfiniBand and RoCE out" },
-	{ "NCCL_NET", sockets, "takes TCP" },
-	{ "NCCL_NET_GDR_LEVEL", level_zero, "refuses GPUDirect RDMA" },
-	{ "NCCL_PXN_DISABLE", on_network, "keeps GPUs from each other's NICs" },
-	{ "NCCL_BUFFSIZE", small_buffer, "is below NCCL's 4 MiB" },
-	{ "NCCL_NTHREADS", few_threads, "is below NCCL's 512" },
-	{ "CUDA_LAUNCH_BLOCKING", is_on, "waits for every kernel" },
+	{ "NCCL_ALGO", "excludes the algorithm that is best here", LIMIT_LIST, "worst_algo", 0 },
+	{ "NCCL_PROTO", "excludes the protocol that is best here", LIMIT_LIST, "worst_proto", 0 },
+	{ "NCCL_MAX_NCHANNELS", "allows fewer channels", LIMIT_CHANNELS, NULL, 0 },
+	{ "NCCL_MAX_NRINGS", "allows fewer channels", LIMIT_CHANNELS, NULL, 0 },
+	{ "NCCL_MAX_CTAS", "allows fewer channels", LIMIT_CHANNELS, NULL, 0 },
+	{ "NCCL_P2P_DISABLE", "sends through host memory", LIMIT_ON, NULL, 0 },
+	{ "NCCL_P2P_LEVEL", "refuses P2P between these GPUs", LIMIT_NEAR, NULL, 0 },
+	{ "NCCL_SHM_DISABLE", "leaves host memory out, and P2P is not there", LIMIT_MEMORY, NULL,
+	  0 },
+	{ "NCCL_IB_DISABLE", "leaves InfiniBand and RoCE out", LIMIT_NETWORK, NULL, 0 },
+	{ "NCCL_NET", "takes TCP", LIMIT_SOCKET, NULL, 0 },
+	{ "NCCL_NET_GDR_LEVEL", "refuses GPUDirect RDMA", LIMIT_GDR, NULL, 0 },
+	{ "NCCL_PXN_DISABLE", "keeps GPUs from each other's NICs", LIMIT_NETWORK, NULL, 0 },
+	/* NCCL's defaults (src/include/device.h) */
+	{ "NCCL_BUFFSIZE", "is below NCCL's 4 MiB", LIMIT_BELOW, NULL, 4 << 20 },
+	{ "NCCL_NTHREADS", "is below NCCL's 512", LIMIT_BELOW, NULL, 512 },
+	{ "CUDA_LAUNCH_BLOCKING", "waits for every kernel", LIMIT_ON, NULL, 0 },
 };
+
+static bool is_level(const char *value, const char *name, const char *number)
+{
+	return strcasecmp(value, name) == 0 || strcmp(value, number) == 0;
+}
+
+static bool does_limit(const struct limit *limit, const char *value, const struct observation *o)
+{
+	const char *no_p2p = cause_setting(o, "NCCL_P2P_DISABLE");
+	bool network = cause_network(o), between = network && cause_run(o, "shared_gpu") != 1;
+	int needed = cause_run(o, "worst_channels");
+	long long n = atoll(value);
+
+	switch (limit->kind) {
+	case LIMIT_ON:
+		return n != 0;
+	case LIMIT_LIST:
+		return value[0] && !is_p2p(o) && list_excludes(value, cause_run_text(o, limit->of));
+	case LIMIT_CHANNELS:
+		return n > 0 && (needed < 0 || n < needed);
+	case LIMIT_BELOW:
+		return n > 0 && n < limit->least;
+	case LIMIT_NEAR:
+		return is_level(value, "LOC", "0") ||
+		       (cause_run_is(o, "hop", "PCIe") && is_level(value, "NVL", "1"));
+	case LIMIT_MEMORY:
+		return n != 0 && (cause_run_is(o, "hop", "SHM") || (no_p2p && atoi(no_p2p) != 0));
+	case LIMIT_NETWORK:
+		return n != 0 && between;
+	case LIMIT_SOCKET:
+		return strcasecmp(value, "Socket") == 0 && between;
+	case LIMIT_GDR:
+		return network && is_level(value, "LOC", "0");
+	}
+	return false;
+}
 
 void cause_settings(const struct observation *o, struct cause_finding *f)
 {
@@ -123,61 +105,58 @@ void cause_settings(const struct observation *o, struct cause_finding *f)
 	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
 		const char *value = cause_setting(o, limits[i].name);
 
-		if (value && limits[i].limits(value, o))
+		if (value && does_limit(&limits[i], value, o))
 			cause_yes(f, "%s=%.40s %s", limits[i].name, value, limits[i].how);
 	}
 }
 
 /* ---- what it chose ------------------------------------------------------------------------ */
 
-/* True when the worst row's choice stands beside its prediction. False: not seen, and said. */
-static bool choice_seen(const struct observation *o, struct cause_finding *f)
-{
-	if (o->run.used_algo[0])
-		return true;
-	cause_unseen(f, "what NCCL chose for the slowest row is not known");
-	return false;
-}
-
 void cause_choice(const struct observation *o, struct cause_finding *f)
 {
-	const struct observed_run *run = &o->run;
+	const char *algo = cause_run_text(o, "worst_algo"),
+		   *proto = cause_run_text(o, "worst_proto");
+	const char *used = cause_run_text(o, "used_algo");
+	const char *used_proto = cause_run_text(o, "used_proto");
 
-	if (!run->worst_algo[0] || !run->worst_proto[0] || is_p2p(o) || !choice_seen(o, f))
+	if (!algo[0] || !proto[0] || is_p2p(o))
 		return;
-	if (strcasecmp(run->used_algo, run->worst_algo) != 0 ||
-	    strcasecmp(run->used_proto, run->worst_proto) != 0)
-		cause_yes(f, "%s/%s where %s/%s is predicted", run->used_algo, run->used_proto,
-			  run->worst_algo, run->worst_proto);
+	if (!used[0])
+		cause_unseen(f, "what NCCL chose for the slowest row is not known");
+	else if (strcasecmp(used, algo) != 0 || strcasecmp(used_proto, proto) != 0)
+		cause_yes(f, "%.15s/%.15s where %.15s/%.15s is predicted", used, used_proto, algo,
+			  proto);
 }
 
 /* The log tells how many channels the communicator has where what the row used is not known.
  * Channels of another algorithm are another matter. */
 void cause_channels(const struct observation *o, struct cause_finding *f)
 {
-	const struct observed_run *run = &o->run;
-	int used = run->used_algo[0] ? run->used_channels : o->nccl.coll_channels;
+	const char *algo = cause_run_text(o, "worst_algo"), *taken = cause_run_text(o, "used_algo");
+	int used = taken[0] ? cause_run(o, "used_channels") : cause_nccl(o, "coll_channels");
+	int wanted = cause_run(o, "worst_channels");
 
-	if (run->worst_channels < 0 || strncmp(run->worst_algo, "NVLS", 4) == 0 ||
-	    (run->used_algo[0] && strcasecmp(run->used_algo, run->worst_algo) != 0))
+	if (wanted < 0 || strncmp(algo, "NVLS", 4) == 0 ||
+	    (taken[0] && strcasecmp(taken, algo) != 0))
 		return;
 	if (used < 0)
 		cause_unseen(f, "how many channels NCCL used is not known");
-	else if (used < run->worst_channels)
-		cause_yes(f, "%d where %d are predicted", used, run->worst_channels);
+	else if (used < wanted)
+		cause_yes(f, "%d where %d are predicted", used, wanted);
 }
 
 /* The absence of NVLS explains nothing where the prediction leaves it out. */
 void cause_nvls(const struct observation *o, struct cause_finding *f)
 {
-	const struct observed_run *run = &o->run;
+	const char *algo = cause_run_text(o, "worst_algo"), *used = cause_run_text(o, "used_algo");
+	int nvls = cause_nccl(o, "nvls");
 
-	if (strncmp(run->worst_algo, "NVLS", 4) != 0)
+	if (strncmp(algo, "NVLS", 4) != 0)
 		return;
-	if (run->used_algo[0] && strncmp(run->used_algo, "NVLS", 4) != 0)
-		cause_yes(f, "%s is used where %s is predicted", run->used_algo, run->worst_algo);
-	else if (!run->used_algo[0] && o->nccl.nvls == 0)
+	if (used[0] && strncmp(used, "NVLS", 4) != 0)
+		cause_yes(f, "%.15s is used where %.15s is predicted", used, algo);
+	else if (!used[0] && nvls == 0)
 		cause_yes(f, "NCCL says that multicast is not available");
-	else if (!run->used_algo[0] && o->nccl.nvls < 0)
-		cause_unseen(f, "%s", cause_no_log(o));
+	else if (!used[0] && nvls < 0)
+		cause_no_log(o, f);
 }

@@ -5,8 +5,8 @@
 
 /* A network interface or a port of an RDMA device, at the first look. */
 struct nic {
-	const char *part, *name, *link, *state; /* "eth0", "eth0", "Ethernet", "up" */
-	bool rdma, hardware;			/* hardware: not a bridge, tunnel or loopback */
+	const char *part, *name, *link; /* "eth0", "eth0", "Ethernet" */
+	bool rdma, hardware, up;	/* hardware: not a bridge, tunnel or loopback */
 	int64_t mbps, mtu;
 };
 
@@ -16,7 +16,7 @@ static struct nic nic_of(const struct observation *o, int h, const char *part)
 		.part = part,
 		.name = cause_text(o, h, part, "name"),
 		.link = cause_text(o, h, part, "link"),
-		.state = cause_text(o, h, part, "state"),
+		.up = strcmp(cause_text(o, h, part, "state"), "up") == 0,
 		.rdma = cause_before(o, h, part, "rdma") == 1,
 		.hardware = cause_before(o, h, part, "hardware") == 1,
 		.mbps = cause_before(o, h, part, "mbps"),
@@ -27,16 +27,11 @@ static struct nic nic_of(const struct observation *o, int h, const char *part)
 /* The next of a host, from *at (0 at first) on; false: no more. */
 static bool next_nic(const struct observation *o, int h, size_t *at, struct nic *nic)
 {
-	const char *part = reading_next(&o->before[h], "rdma", at);
+	const char *part = cause_next(o, h, "rdma", at);
 
 	if (part)
 		*nic = nic_of(o, h, part);
 	return part != NULL;
-}
-
-static bool up(const struct nic *nic)
-{
-	return strcmp(nic->state, "up") == 0;
 }
 
 /* ---- wrong interface, TCP in place of RDMA ------------------------------------------------ */
@@ -59,11 +54,6 @@ static bool list_takes(const char *list, const char *name)
 	return listed != negated;
 }
 
-static bool usable(const struct nic *nic)
-{
-	return !nic->rdma && nic->hardware && up(nic) && nic->mbps > 0;
-}
-
 /* A faster interface than those that the user's list leaves. */
 static void check_interfaces(const struct observation *o, int h, const char *list,
 			     struct cause_finding *f)
@@ -72,7 +62,7 @@ static void check_interfaces(const struct observation *o, int h, const char *lis
 	int interfaces = 0;
 
 	for (size_t at = 0; next_nic(o, h, &at, &nic);) {
-		if (!usable(&nic))
+		if (nic.rdma || !nic.hardware || !nic.up || nic.mbps <= 0)
 			continue;
 		interfaces++;
 		if (nic.mbps > best.mbps)
@@ -96,7 +86,7 @@ static void check_rdma(const struct observation *o, int h, struct cause_finding 
 	struct nic nic;
 
 	for (size_t at = 0; next_nic(o, h, &at, &nic);) {
-		if (!nic.rdma || !up(&nic))
+		if (!nic.rdma || !nic.up)
 			continue;
 		cause_yes(f, "TCP is used while %.15s port %.31s on %s is active", nic.link,
 			  nic.name, cause_host(o, h));
@@ -115,7 +105,7 @@ static void check_ports(const struct observation *o, int h, const char *list,
 		if (nic.rdma && list_takes(list, nic.name) && nic.mbps > taken)
 			taken = nic.mbps;
 	for (size_t at = 0; taken > 0 && next_nic(o, h, &at, &nic);) {
-		if (!nic.rdma || !up(&nic) || list_takes(list, nic.name) || nic.mbps < taken)
+		if (!nic.rdma || !nic.up || list_takes(list, nic.name) || nic.mbps < taken)
 			continue;
 		cause_yes(f, "NCCL_IB_HCA=%.40s leaves out %.31s on %s, which is active", list,
 			  nic.name, cause_host(o, h));
@@ -127,9 +117,9 @@ void cause_wrong_network(const struct observation *o, struct cause_finding *f)
 {
 	const char *ports = cause_setting(o, "NCCL_IB_HCA");
 
-	if (!cause_network(o) || o->run.shared_gpu == 1)
+	if (!cause_network(o) || cause_run(o, "shared_gpu") == 1)
 		return;
-	if (!o->nccl.network[0] && !o->run.transport[0]) {
+	if (!cause_nccl_text(o, "network")[0] && !cause_run_text(o, "transport")[0]) {
 		cause_unseen(f, "which network is used: NCCL's log says it");
 		return;
 	}
@@ -148,12 +138,12 @@ void cause_wrong_network(const struct observation *o, struct cause_finding *f)
 /* The best speed of the NIC of this name on any host; *other: on which. */
 static int64_t sibling_speed(const struct observation *o, int h, const struct nic *nic, int *other)
 {
-	int64_t best = up(nic) ? nic->mbps : 0;
+	int64_t best = nic->up ? nic->mbps : 0;
 
 	for (int k = 0; k < o->nhosts; k++) {
 		struct nic twin = nic_of(o, k, nic->part);
 
-		if (k != h && up(&twin) && twin.mbps > best) {
+		if (k != h && twin.up && twin.mbps > best) {
 			best = twin.mbps;
 			*other = k;
 		}
@@ -167,23 +157,16 @@ static void check_speed(const struct observation *o, int h, const struct nic *ni
 	int other = -1;
 	int64_t best = sibling_speed(o, h, nic, &other);
 
-	if (other >= 0 && !up(nic))
+	if (other >= 0 && !nic->up)
 		cause_yes(f, "%.31s on %s is down, and up on %s", nic->name, cause_host(o, h),
 			  cause_host(o, other));
 	else if (other >= 0)
 		cause_yes(f, "%.31s on %s has %" PRId64 " Mb/s, and %" PRId64 " on %s", nic->name,
 			  cause_host(o, h), nic->mbps, best, cause_host(o, other));
-	else if (up(nic) && (double)nic->mbps < 0.99e3 * o->run.nic_gbps)
+	else if (nic->up && (double)nic->mbps < 0.99 * cause_run(o, "nic_mbps"))
 		cause_yes(f,
 			  "%.31s on %s has %" PRId64 " Mb/s, and the topology asked for %.0f Gb/s",
-			  nic->name, cause_host(o, h), nic->mbps, o->run.nic_gbps);
-}
-
-/* True when the traffic may use it: RDMA ports, or with TCP the host's own interfaces; MPI may take
- * either. */
-static bool relevant(const struct observation *o, const struct nic *nic)
-{
-	return nic->hardware && (!cause_on_gpus(o) || nic->rdma == !cause_tcp(o));
+			  nic->name, cause_host(o, h), nic->mbps, cause_run(o, "nic_mbps") * 1e-3);
 }
 
 void cause_nic_speed(const struct observation *o, struct cause_finding *f)
@@ -191,11 +174,14 @@ void cause_nic_speed(const struct observation *o, struct cause_finding *f)
 	struct nic nic;
 	int seen = 0;
 
-	if (!cause_network(o) || o->run.shared_gpu == 1)
+	if (!cause_network(o) || cause_run(o, "shared_gpu") == 1)
 		return;
 	for (int h = 0; h < o->nhosts; h++) {
 		for (size_t at = 0; next_nic(o, h, &at, &nic);) {
-			if (!relevant(o, &nic) || (up(&nic) && nic.mbps <= 0))
+			/* the traffic uses RDMA ports, or with TCP the host's own interfaces; MPI may
+			 * take either */
+			if (!nic.hardware || (cause_on_gpus(o) && nic.rdma == cause_tcp(o)) ||
+			    (nic.up && nic.mbps <= 0))
 				continue;
 			seen++;
 			check_speed(o, h, &nic, f);
@@ -216,7 +202,7 @@ void cause_mtu(const struct observation *o, struct cause_finding *f)
 		for (size_t at = 0; next_nic(o, 0, &at, &a);) {
 			struct nic b = nic_of(o, h, a.part);
 
-			if (!up(&a) || !up(&b) || a.mtu <= 0 || b.mtu <= 0)
+			if (!a.up || !b.up || a.mtu <= 0 || b.mtu <= 0)
 				continue;
 			compared++;
 			if (a.mtu != b.mtu)
@@ -243,48 +229,43 @@ void cause_retransmits(const struct observation *o, struct cause_finding *f)
 /* False: TCP, which has neither. */
 static bool rdma_between(const struct observation *o)
 {
-	return o->run.nodes > 1 && o->run.shared_gpu != 1 && !cause_tcp(o);
+	return cause_run(o, "nodes") > 1 && cause_run(o, "shared_gpu") != 1 && !cause_tcp(o);
 }
 
 void cause_gdr(const struct observation *o, struct cause_finding *f)
 {
-	const struct observed_nccl *nccl = &o->nccl;
-	int without = 0;
+	int far = cause_nccl(o, "far"), with = cause_nccl(o, "far_gdr"), without = 0;
+	int gdr = cause_nccl(o, "gdr");
 
 	if (!rdma_between(o))
 		return;
 	for (int h = 0; h < o->nhosts; h++)
 		without += cause_before(o, h, "kernel", "peermem") == 0;
-	if (nccl->far > 0 && nccl->far_gdr < nccl->far)
-		cause_yes(f, "%d of %d connections between hosts have none: %s%s",
-			  nccl->far - nccl->far_gdr, nccl->far, nccl->far_example,
+	if (far > 0 && with < far)
+		cause_yes(f, "%d of %d connections between hosts have none: %.90s%s", far - with,
+			  far, cause_nccl_text(o, "far_example"),
 			  without ? "; nvidia_peermem is not loaded" : "");
-	else if (nccl->gdr == 0)
+	else if (gdr == 0)
 		cause_yes(f, "NCCL says GDR 0%s", without ? "; nvidia_peermem is not loaded" : "");
-	else if (nccl->far <= 0 && nccl->gdr != 1)
-		cause_unseen(f, "%s", cause_no_log(o));
+	else if (far <= 0 && gdr != 1)
+		cause_no_log(o, f);
 }
 
 /* Rings stay on their rail without it; what sends to every rank needs it. */
-static bool sends_to_all(const char *collective)
-{
-	static const char *const names[] = { "alltoall", "alltoallv", "hypercube", "gather",
-					     "scatter" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(collective, names[i]) == 0)
-			return true;
-	return false;
-}
-
 void cause_pxn(const struct observation *o, struct cause_finding *f)
 {
-	if (!rdma_between(o) || o->run.ranks <= o->run.nodes || strcmp(o->run.hop, "NVLink") != 0 ||
-	    !sends_to_all(o->run.collective))
+	static const char *const to_all[] = { "alltoall", "alltoallv", "hypercube", "gather",
+					      "scatter" };
+	int far = cause_nccl(o, "far");
+	bool needed = false;
+
+	for (size_t i = 0; i < sizeof(to_all) / sizeof(to_all[0]); i++)
+		needed |= cause_run_is(o, "collective", to_all[i]);
+	if (!needed || !rdma_between(o) || cause_run(o, "ranks") <= cause_run(o, "nodes") ||
+	    !cause_run_is(o, "hop", "NVLink"))
 		return;
-	if (o->nccl.far > 0 && o->nccl.far_pxn == 0)
-		cause_yes(f, "none of %d connections between hosts uses another GPU's NIC",
-			  o->nccl.far);
-	else if (o->nccl.far <= 0)
-		cause_unseen(f, "%s", cause_no_log(o));
+	if (far > 0 && cause_nccl(o, "far_pxn") == 0)
+		cause_yes(f, "none of %d connections between hosts uses another GPU's NIC", far);
+	else if (far <= 0)
+		cause_no_log(o, f);
 }

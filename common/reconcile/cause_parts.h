@@ -11,18 +11,30 @@ void cause_yes(struct cause_finding *finding, const char *format, ...)
 void cause_unseen(struct cause_finding *finding, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* A number of a host's list at the first look; -1: not seen. */
+/* Of the run: a number of its part "run" or "NCCL", -1: not seen; a text, "": not seen. */
+int cause_run(const struct observation *observation, const char *name);
+int cause_nccl(const struct observation *observation, const char *name);
+const char *cause_run_text(const struct observation *observation, const char *name);
+const char *cause_nccl_text(const struct observation *observation, const char *name);
+
+/* Returns true when the text `name` of the run is `text`. */
+bool cause_run_is(const struct observation *observation, const char *name, const char *text);
+
+/* The same of a part of a host at the first look. */
 int64_t cause_before(const struct observation *observation, int host, const char *part,
 		     const char *name);
-
-/* A text at the first look; "": not seen. */
 const char *cause_text(const struct observation *observation, int host, const char *part,
 		       const char *name);
 
 /* A counter's step from before to after, -1 where it was not seen or fell. */
 int64_t cause_step(const struct observation *observation, int host, const char *part,
 		   const char *name);
-int64_t cause_grew(int64_t before, int64_t after);
+
+/* The next part of a host that has an entry of this name at the first look, from *at (0 at first) on; NULL:
+ * no more. How many there are. Ranks have "pid", GPUs of the job "bus". */
+const char *cause_next(const struct observation *observation, int host, const char *name,
+		       size_t *at);
+int cause_count_of(const struct observation *observation, int host, const char *name);
 
 /* Seconds between the two looks at a host; 0: not known. */
 double cause_seconds(const struct observation *observation, int host);
@@ -41,12 +53,9 @@ bool cause_tcp(const struct observation *observation);
 /* Returns true when it runs on NVIDIA's library. */
 bool cause_on_gpus(const struct observation *observation);
 
-/* Ranks of a host. */
-int cause_ranks_of(const struct observation *observation, int host);
-
-/* Why NVML, or NCCL's log, did not tell. */
-const char *cause_no_nvml(const struct observation *observation, int host);
-const char *cause_no_log(const struct observation *observation);
+/* NVML, or NCCL's log, did not tell: unseen, for that reason. */
+void cause_no_nvml(const struct observation *observation, int host, struct cause_finding *finding);
+void cause_no_log(const struct observation *observation, struct cause_finding *finding);
 
 /* Run a check on every GPU of every host h that was looked at twice; `gpu` is its part, "GPU
  * 0000:18:00.0". Without any: unseen. */
@@ -64,6 +73,6 @@ void cause_rules(const struct observation *observation, const char *group, const
 typedef void cause_fn(const struct observation *observation, struct cause_finding *finding);
 cause_fn cause_settings, cause_choice, cause_channels, cause_nvls, cause_transport, cause_rings,
 	cause_gdr, cause_pxn;
-cause_fn cause_links, cause_pcie, cause_p2p, cause_acs, cause_clocks, cause_errors, cause_processes;
+cause_fn cause_links, cause_pcie, cause_p2p, cause_acs, cause_processes;
 cause_fn cause_wrong_network, cause_nic_speed, cause_mtu, cause_retransmits;
 cause_fn cause_affinity, cause_load;

@@ -42,9 +42,9 @@ const struct cause cause_table[] = {
 	  "ip link set dev NAME mtu N on all hosts and switches" },
 	{ "tcp-retransmits", false, cause_retransmits, "TCP sends segments again",
 	  "look for a lossy cable, a full switch, too small buffers (ethtool -S, ss -ti)" },
-	{ "clocks", true, cause_clocks, "a GPU's clocks are held down",
+	{ "clocks", true, NULL, "a GPU's clocks are held down",
 	  "nvidia-smi -q -d CLOCK,PERFORMANCE,POWER: cooling, power cap, application clocks" },
-	{ "errors", true, cause_errors, "error counters moved",
+	{ "errors", true, NULL, "error counters moved",
 	  "nvidia-smi -q -d ECC, nvidia-smi nvlink --errorcounters; have the GPU repaired when "
 	  "they go on" },
 	{ "other-processes", true, cause_processes, "others use the job's GPUs",
@@ -97,9 +97,29 @@ void cause_unseen(struct cause_finding *finding, const char *format, ...)
 	va_end(args);
 }
 
-int64_t cause_grew(int64_t before, int64_t after)
+int cause_run(const struct observation *o, const char *name)
 {
-	return before < 0 || after < before ? -1 : after - before;
+	return (int)reading_value(&o->run, "run", name);
+}
+
+int cause_nccl(const struct observation *o, const char *name)
+{
+	return (int)reading_value(&o->run, "NCCL", name);
+}
+
+const char *cause_run_text(const struct observation *o, const char *name)
+{
+	return reading_text(&o->run, "run", name);
+}
+
+const char *cause_nccl_text(const struct observation *o, const char *name)
+{
+	return reading_text(&o->run, "NCCL", name);
+}
+
+bool cause_run_is(const struct observation *o, const char *name, const char *text)
+{
+	return strcmp(cause_run_text(o, name), text) == 0;
 }
 
 int64_t cause_step(const struct observation *o, int host, const char *part, const char *name)
@@ -143,57 +163,65 @@ const char *cause_setting(const struct observation *o, const char *name)
 
 bool cause_on_gpus(const struct observation *o)
 {
-	return backend_has(o->run.backend, BACKEND_DEVICE);
+	return backend_has(cause_run_text(o, "backend"), BACKEND_DEVICE);
 }
 
 bool cause_network(const struct observation *o)
 {
-	return o->nhosts > 1 || o->run.nodes > 1 || o->run.shared_gpu == 1;
+	return o->nhosts > 1 || cause_run(o, "nodes") > 1 || cause_run(o, "shared_gpu") == 1;
 }
 
 bool cause_tcp(const struct observation *o)
 {
-	if (o->nccl.network[0])
-		return strcmp(o->nccl.network, "Socket") == 0;
-	return strcmp(o->run.transport, "TCP") == 0 || o->run.shared_gpu == 1;
+	const char *network = cause_nccl_text(o, "network");
+
+	return network[0] ? strcmp(network, "Socket") == 0
+			  : cause_run_is(o, "transport", "TCP") || cause_run(o, "shared_gpu") == 1;
 }
 
-const char *cause_no_nvml(const struct observation *o, int host)
+void cause_no_nvml(const struct observation *o, int host, struct cause_finding *f)
 {
-	if (cause_before(o, host, "NVML", "gpus") >= 0)
-		return "NVML does not tell here";
-	return o->before[host].why[0] ? o->before[host].why : "NVML was not asked";
+	const char *why = o->before[host].why;
+
+	cause_unseen(f, "%s",
+		     cause_before(o, host, "NVML", "gpus") >= 0 ? "NVML does not tell here"
+		     : why[0]					? why
+								: "NVML was not asked");
 }
 
-const char *cause_no_log(const struct observation *o)
+void cause_no_log(const struct observation *o, struct cause_finding *f)
 {
-	return o->nccl.why[0] ? o->nccl.why : "NCCL's log does not tell";
+	const char *why = cause_nccl_text(o, "why");
+
+	cause_unseen(f, "%s", why[0] ? why : "NCCL's log does not tell");
 }
 
 void cause_each_gpu(const struct observation *o, struct cause_finding *finding, cause_gpu_fn *check)
 {
+	const char *gpu;
 	int n = 0;
 
-	for (int h = 0; h < o->nhosts; h++) {
-		const char *gpu;
-
-		for (size_t at = 0; (gpu = reading_next(&o->before[h], "bus", &at));) {
-			if (!reading_find(&o->after[h], gpu, "bus"))
-				continue;
-			check(o, h, gpu, finding);
-			n++;
-		}
-	}
+	for (int h = 0; h < o->nhosts; h++)
+		for (size_t at = 0; (gpu = cause_next(o, h, "bus", &at));)
+			if (reading_find(&o->after[h], gpu, "bus")) {
+				check(o, h, gpu, finding);
+				n++;
+			}
 	if (n == 0)
 		cause_unseen(finding, "no GPU was looked at twice");
 }
 
-int cause_ranks_of(const struct observation *o, int host)
+const char *cause_next(const struct observation *o, int host, const char *name, size_t *at)
+{
+	return reading_next(&o->before[host], name, at);
+}
+
+int cause_count_of(const struct observation *o, int host, const char *name)
 {
 	int n = 0;
 
-	for (int r = 0; r < o->nranks; r++)
-		n += o->ranks_before[r].node == host;
+	for (size_t at = 0; cause_next(o, host, name, &at);)
+		n++;
 	return n;
 }
 
@@ -230,7 +258,7 @@ static int parts_of(const struct observation *o, int h, const char *parts)
 
 		n += strncmp(part, parts, strlen(parts)) == 0 &&
 		     (i == 0 || strcmp(before->list[i - 1].part, part) != 0) &&
-		     reading_has(&o->after[h], part);
+		     reading_find(&o->after[h], part, NULL);
 	}
 	return n;
 }
@@ -253,8 +281,10 @@ void cause_rules(const struct observation *o, const char *group, const char *par
 		counter_delta(&o->before[h], &o->after[h], &delta);
 		health_judge(rules, &delta, take_rule, &r);
 		reading_release(&delta);
-		if (r.parts_judged < n && (!blind || *blind))
-			cause_unseen(f, "%s", blind ? blind : cause_no_nvml(o, h));
+		if (r.parts_judged < n && !blind)
+			cause_no_nvml(o, h, f);
+		else if (r.parts_judged < n && *blind)
+			cause_unseen(f, "%s", blind);
 	}
 	free(rules);
 	if (seen == 0 && (!blind || *blind))
@@ -267,15 +297,15 @@ void cause_check(const struct cause *cause, const struct observation *observatio
 		 struct cause_finding *finding)
 {
 	memset(finding, 0, sizeof(*finding));
-	cause->check(observation, finding);
+	if (cause->check)
+		cause->check(observation, finding);
+	else
+		cause_rules(observation, cause->name, "GPU ", NULL, finding);
 }
 
-/* Adds a name to a list, as far as there is room. */
 static void add_name(char *names, size_t len, const char *name)
 {
-	size_t used = strlen(names);
-
-	snprintf(names + used, len - used, "%s%s", used ? ", " : "", name);
+	text_add(names, len, "%s%s", names[0] ? ", " : "", name);
 }
 
 /* Each reason once, behind all causes that were not seen for it. */
@@ -305,14 +335,16 @@ static int tell_unseen(struct cause_finding *findings, int (*line)(void *ctx, co
 
 bool causes_slowest(const struct observation *observation, char *text, size_t len)
 {
-	const struct observed_run *run = &observation->run;
+	const char *proto = cause_run_text(observation, "worst_proto");
+	int worst = cause_run(observation, "worst_ppm");
 
-	if (!isfinite(run->worst_percent))
+	if (worst < 0)
 		return false;
 	snprintf(text, len,
-		 "The slowest row, of %lld bytes, reaches %.1f %% of its prediction (%s%s%s)",
-		 (long long)run->worst_bytes, run->worst_percent, run->worst_algo,
-		 run->worst_proto[0] ? "/" : "", run->worst_proto);
+		 "The slowest row, of %" PRId64
+		 " bytes, reaches %.1f %% of its prediction (%.15s%s%.15s)",
+		 reading_value(&observation->run, "run", "worst_bytes"), worst * 1e-4,
+		 cause_run_text(observation, "worst_algo"), proto[0] ? "/" : "", proto);
 	return true;
 }
 
@@ -321,7 +353,7 @@ int causes_tell(const struct observation *observation, int (*line)(void *ctx, co
 {
 	struct cause_finding *findings = must(calloc(cause_count, sizeof(*findings)));
 	char text[1000], names[600] = "";
-	size_t asked = 0, out = 0, used;
+	size_t asked = 0, out = 0;
 	int found = 0, rc = 0;
 
 	for (size_t i = 0; i < cause_count && rc >= 0; i++) {
@@ -342,12 +374,11 @@ int causes_tell(const struct observation *observation, int (*line)(void *ctx, co
 		rc = line(ctx, text);
 	}
 	if (found == 0 && rc >= 0) {
-		used = (size_t)snprintf(text, sizeof(text),
-					"no cause found: %zu of %zu were ruled out%s%s", out, asked,
-					names[0] ? ": " : "", names);
-		if (asked < cause_count && used < sizeof(text))
-			snprintf(text + used, sizeof(text) - used,
-				 "; the other %zu are about GPUs and NICs", cause_count - asked);
+		snprintf(text, sizeof(text), "no cause found: %zu of %zu were ruled out%s%s", out,
+			 asked, names[0] ? ": " : "", names);
+		if (asked < cause_count)
+			text_add(text, sizeof(text), "; the other %zu are about GPUs and NICs",
+				 cause_count - asked);
 		rc = line(ctx, text);
 	}
 	if (rc >= 0)

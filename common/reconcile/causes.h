@@ -13,7 +13,8 @@ struct cause_finding {
 struct cause {
 	const char *name; /* "forced-settings" */
 	bool gpu;	  /* of runs on GPUs alone */
-	/* Looks at the observation alone. The finding is CAUSE_NO before. */
+	/* Looks at the observation alone. The finding is CAUSE_NO before. NULL: what the health rules of
+	 * this name say of GPUs. */
 	void (*check)(const struct observation *observation, struct cause_finding *finding);
 	const char *what; /* in a few words */
 	const char *fix;

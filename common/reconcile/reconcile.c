@@ -4,7 +4,6 @@
 #include "reconcile/causes.h"
 #include "base/clock.h"
 #include "machine/health.h"
-#include "machine/read.h"
 
 #define LOOK_SECONDS 60.0 /* a driver that no process keeps loaded needs seconds to answer */
 
@@ -18,7 +17,7 @@ static int meet(struct reconcile *r, struct observed_rank *mine)
 	struct backend_facts facts = { .device = "" };
 	int rc;
 
-	observed_rank_clear(mine);
+	memset(mine, 0, sizeof(*mine));
 	read_rank("", mine);
 	r->bench->backend->ops->facts(r->bench->backend, &facts);
 	mine->rank = job->rank;
@@ -72,43 +71,56 @@ static int look(struct reconcile *r, struct reading *hosts)
 	return rc;
 }
 
-/* Both looks: ranks and hosts, into these places at rank 0. */
-static int look_around(struct reconcile *r, struct observed_rank *ranks, struct reading *hosts)
+/* Hosts and their ranks, into `hosts` at rank 0. */
+static int look_around(struct reconcile *r, struct reading *hosts)
 {
+	const struct job *job = r->bench->job;
 	struct observed_rank mine;
 	int rc = meet(r, &mine);
 
 	if (rc == 0)
 		rc = look(r, hosts);
-	if (rc == 0 && r->bench->job->rank == 0)
-		memcpy(ranks, r->ranks, (size_t)r->bench->job->nranks * sizeof(*ranks));
+	for (int i = 0; rc == 0 && job->rank == 0 && i < job->nranks; i++)
+		reading_rank(&hosts[r->ranks[i].node], &r->ranks[i]);
 	return rc;
 }
 
 /* ---- telling ------------------------------------------------------------------------------ */
 
-static void set_text(char *to, size_t len, const char *text)
+static void say(struct reconcile *r, const char *name, const char *text)
 {
-	snprintf(to, len, "%s", text ? text : "");
+	reading_say(&r->observation.run, "run", name, text ? text : "");
+}
+
+static void state(struct reconcile *r, const char *name, int64_t value)
+{
+	reading_state(&r->observation.run, "run", name, value);
+}
+
+/* In millionths; what is not finite is left out. */
+static void percent(struct reconcile *r, const char *name, double value)
+{
+	if (isfinite(value))
+		state(r, name, llround(value * 1e4));
 }
 
 /* Rows below a size say little about links. */
 static void take_row(void *ctx, const struct row *row)
 {
 	struct reconcile *r = ctx;
-	struct observed_run *run = &r->observation.run;
 
 	if (row->size < PREDICT_FROM || !isfinite(row->of_predicted_percent) ||
-	    row->of_predicted_percent >= run->worst_percent)
+	    row->of_predicted_percent >= r->worst)
 		return;
-	run->worst_percent = row->of_predicted_percent;
-	run->worst_bytes = (int64_t)row->size;
-	set_text(run->worst_algo, sizeof(run->worst_algo), row->predicted_algo);
-	set_text(run->worst_proto, sizeof(run->worst_proto), row->predicted_proto);
-	run->worst_channels = row->predicted_channels;
-	set_text(run->used_algo, sizeof(run->used_algo), row->used_algo);
-	set_text(run->used_proto, sizeof(run->used_proto), row->used_proto);
-	run->used_channels = row->used_channels;
+	r->worst = row->of_predicted_percent;
+	percent(r, "worst_ppm", r->worst);
+	state(r, "worst_bytes", (int64_t)row->size);
+	say(r, "worst_algo", row->predicted_algo);
+	say(r, "worst_proto", row->predicted_proto);
+	state(r, "worst_channels", row->predicted_channels);
+	say(r, "used_algo", row->used_algo);
+	say(r, "used_proto", row->used_proto);
+	state(r, "used_channels", row->used_channels);
 }
 
 /* A module has all its links; a card's come from bridges, if it has any, and a part of a GPU
@@ -134,7 +146,7 @@ static int gpu_links(const struct topo_gpu *gpu, int ngpus)
 	return links;
 }
 
-static void describe_topology(struct observed_run *run, const struct predict *predict)
+static void describe_topology(struct reconcile *r, const struct predict *predict)
 {
 	static const char *const hops[] = { [MODEL_HOP_NONE] = "none",
 					    [MODEL_HOP_NVLINK] = "NVLink",
@@ -142,42 +154,35 @@ static void describe_topology(struct observed_run *run, const struct predict *pr
 					    [MODEL_HOP_SHM] = "SHM" };
 	int fewest = INT_MAX;
 
-	set_text(run->hop, sizeof(run->hop), hops[predict->model.hop]);
-	if (run->nodes > 1)
-		set_text(run->transport, sizeof(run->transport),
-			 topo_transports[predict->sys.transport]);
+	say(r, "hop", hops[predict->model.hop]);
+	if (r->bench->job->nnodes > 1)
+		say(r, "transport", topo_transports[predict->sys.transport]);
 	for (int i = 0; i < predict->sys.ngpus; i++)
 		if (gpu_links(&predict->sys.gpu[i], predict->sys.ngpus) < fewest)
 			fewest = gpu_links(&predict->sys.gpu[i], predict->sys.ngpus);
-	if (predict->dump[0]) {
-		run->links_found = fewest;
-		return;
-	}
-	run->links = fewest;
-	if (predict->sys.nnics > 0)
-		run->nic_gbps = 8 * predict->sys.nic[0].gbs;
+	state(r, predict->dump[0] ? "links_found" : "links", fewest);
+	if (!predict->dump[0] && predict->sys.nnics > 0)
+		state(r, "nic_mbps", llround(8e3 * predict->sys.nic[0].gbs));
 }
 
 static void describe_run(struct reconcile *r)
 {
-	struct observed_run *run = &r->observation.run;
-	const struct job *job = r->bench->job;
+	struct backend *backend = r->bench->backend;
 	struct backend_facts facts = { .device = "" };
 
-	run->ranks = job->nranks;
-	run->nodes = job->nnodes;
-	run->shared_gpu = r->shared_gpu;
-	set_text(run->backend, sizeof(run->backend), r->bench->backend->ops->name);
-	set_text(run->collective, sizeof(run->collective), r->bench->collective->name);
-	r->bench->backend->ops->facts(r->bench->backend, &facts);
-	if (r->bench->backend->ops->flags & BACKEND_DEVICE) {
-		set_text(run->gpu, sizeof(run->gpu), facts.device);
-		run->links = links_of(facts.device);
+	say(r, "backend", backend->ops->name);
+	say(r, "collective", r->bench->collective->name);
+	state(r, "ranks", r->bench->job->nranks);
+	state(r, "nodes", r->bench->job->nnodes);
+	state(r, "shared_gpu", r->shared_gpu);
+	backend->ops->facts(backend, &facts);
+	if (backend->ops->flags & BACKEND_DEVICE) {
+		say(r, "gpu", facts.device);
+		state(r, "links", links_of(facts.device));
 	}
 	if (r->predict && predict_topology(r->predict))
-		describe_topology(run, r->predict);
-	run->good_percent = r->bench->options->good;
-	run->worst_percent = INFINITY;
+		describe_topology(r, r->predict);
+	percent(r, "good_ppm", r->bench->options->good);
 }
 
 static int print_line(void *ctx, const char *text)
@@ -219,17 +224,14 @@ static int tell_health(const struct observation *o, struct report *report)
 static int explain(void *ctx, struct report *report)
 {
 	struct reconcile *r = ctx;
-	struct observed_run *run = &r->observation.run;
-	bool low = run->worst_percent < run->good_percent;
+	bool low = r->worst < r->bench->options->good;
 	char text[200];
 	int rc;
 
 	if (low || r->bench->options->reconcile)
-		nccl_seen_read(&r->asked, r->observation.before, r->observation.nhosts,
-			       r->observation.ranks_before, r->observation.nranks,
-			       &r->observation.nccl);
+		nccl_seen_read(&r->asked, &r->observation);
 	if (r->predict)
-		run->median_percent = r->predict->median;
+		percent(r, "median_ppm", r->predict->median);
 	rc = keep(r, report);
 	if (rc == 0)
 		rc = tell_health(&r->observation, report);
@@ -250,9 +252,10 @@ int reconcile_before(struct reconcile *r, const struct bench *bench, const struc
 	r->shared_gpu = shared_gpu;
 	r->ranks = must(calloc((size_t)job->nranks, sizeof(*r->ranks)));
 	if (job->rank == 0)
-		observation_init(&r->observation, job->nnodes, job->nranks);
+		observation_init(&r->observation, job->nnodes);
 	r->bench = bench;
-	rc = look_around(r, r->observation.ranks_before, r->observation.before);
+	r->worst = INFINITY;
+	rc = look_around(r, r->observation.before);
 	if (rc < 0 || job->rank != 0)
 		return rc;
 	describe_run(r);
@@ -263,7 +266,7 @@ int reconcile_before(struct reconcile *r, const struct bench *bench, const struc
 
 int reconcile_after(struct reconcile *r)
 {
-	return r->bench ? look_around(r, r->observation.ranks_after, r->observation.after) : 0;
+	return r->bench ? look_around(r, r->observation.after) : 0;
 }
 
 void reconcile_release(struct reconcile *r)

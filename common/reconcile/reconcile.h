@@ -7,15 +7,16 @@
 #include "measure/predict.h"
 #include "machine/observation.h"
 #include "machine/nccl_seen.h"
-#include "machine/nvml.h"
+#include "machine/read.h"
 
 struct reconcile {
 	const struct bench *bench;     /* NULL: nothing is looked at */
 	const struct predict *predict; /* rank 0; NULL: no predictions */
 	bool shared_gpu;
 	struct nccl_asked asked;
-	struct nvml nvml;		/* of the ranks that look at their host */
-	struct observed_rank *ranks;	/* all of the job */
+	struct nvml nvml;	     /* of the ranks that look at their host */
+	struct observed_rank *ranks; /* all of the job */
+	double worst; /* percent of its prediction that the worst row from 1 MiB reached */
 	struct observation observation; /* rank 0 */
 	struct run_hook hooks;
 };

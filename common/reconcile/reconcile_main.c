@@ -20,25 +20,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
 
-	switch (key) {
-	case 'l':
+	if (key == 'l')
 		arguments->list = true;
-		return 0;
-	case 'h':
+	else if (key == 'h')
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
-		return 0;
-	case ARGP_KEY_ARG:
-		if (arguments->path)
-			argp_error(state, "one run at a time");
+	else if (key == ARGP_KEY_ARG && arguments->path)
+		argp_error(state, "one run at a time");
+	else if (key == ARGP_KEY_ARG)
 		arguments->path = arg;
-		return 0;
-	case ARGP_KEY_END:
-		if (!arguments->path && !arguments->list)
-			argp_error(state, "which run?");
-		return 0;
-	default:
+	else if (key == ARGP_KEY_END && !arguments->path && !arguments->list)
+		argp_error(state, "which run?");
+	else
 		return ARGP_ERR_UNKNOWN;
-	}
+	return 0;
 }
 
 static const struct argp argp = {
@@ -46,8 +40,7 @@ static const struct argp argp = {
 	.parser = parse,
 	.args_doc = "DIR|FILE",
 	.doc = "Say what made a run slower than predicted, from the observation.json that --out "
-	       "DIR "
-	       "kept."
+	       "DIR kept."
 	       "\vThe exit code is 0 whatever is found, 2 for a file that is none.",
 };
 
@@ -56,32 +49,21 @@ static int print_line(void *ctx, const char *text)
 	return fprintf(ctx, "%s\n", text) < 0 ? -1 : 0;
 }
 
-static void list_causes(void)
-{
-	for (size_t i = 0; i < cause_count; i++)
-		printf("%-16s %s. Fix: %s\n", cause_table[i].name, cause_table[i].what,
-		       cause_table[i].fix);
-}
-
 static int tell(const char *path, struct error *err)
 {
 	struct observation observation;
-	char text[sizeof(err->text)];
 	char file[4200], line[200];
+	int64_t median;
 	struct stat st;
 
 	snprintf(file, sizeof(file), "%.4000s%s", path,
 		 stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? "/observation.json" : "");
-	if (observation_read(&observation, file, err) < 0) {
-		snprintf(text, sizeof(text), "%s", err->text);
-		/* jansson's own text names a file, what is wrong in it does not */
-		if (!strstr(text, file))
-			snprintf(err->text, sizeof(err->text), "%.200s: %.250s", file, text);
+	if (observation_read(&observation, file, err) < 0)
 		return err->outcome;
-	}
-	if (isfinite(observation.run.median_percent))
+	median = reading_value(&observation.run, "run", "median_ppm");
+	if (median >= 0)
 		printf("The median row from 1 MiB reaches %.1f %% of its prediction\n",
-		       observation.run.median_percent);
+		       (double)median * 1e-4);
 	if (causes_slowest(&observation, line, sizeof(line)))
 		puts(line);
 	if (causes_tell(&observation, print_line, stdout) < 0 &&
@@ -101,8 +83,9 @@ int main(int argc, char **argv)
 	output_guard("reconcile");
 	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
 		return OUTCOME_USAGE;
-	if (arguments.list)
-		list_causes();
+	for (size_t i = 0; i < cause_count && arguments.list; i++)
+		printf("%-16s %s. Fix: %s\n", cause_table[i].name, cause_table[i].what,
+		       cause_table[i].fix);
 	if (arguments.path)
 		code = tell(arguments.path, &err);
 	if (err.code)

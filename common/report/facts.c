@@ -1,7 +1,7 @@
 /* facts.c: provenance of a run. */
 #include "report/facts.h"
 
-#include <time.h>
+#include "base/clock.h"
 
 int facts_gather(struct job *job, struct backend *backend, struct rank_facts **ranks)
 {
@@ -21,9 +21,6 @@ int facts_gather(struct job *job, struct backend *backend, struct rank_facts **r
 void facts_run(struct run_facts *run, const struct job *job, const struct backend *backend,
 	       const struct options *options, const struct rank_facts *ranks)
 {
-	time_t now = time(NULL);
-	struct tm tm;
-
 	run->options = options;
 	run->backend = backend->ops->name;
 	run->mpi_library = job->library;
@@ -31,6 +28,5 @@ void facts_run(struct run_facts *run, const struct job *job, const struct backen
 	run->nranks = job->nranks;
 	run->nnodes = job->nnodes;
 	run->ranks = ranks;
-	localtime_r(&now, &tm);
-	strftime(run->started, sizeof(run->started), "%Y-%m-%dT%H:%M:%S%z", &tm);
+	clock_local(run->started, sizeof(run->started), CLOCK_ISO);
 }

@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "report/sink_shared.h"
+
 static int add(struct report *report, struct sink *sink)
 {
 	if (!sink)
@@ -19,6 +21,28 @@ static int add_table(struct report *report, FILE *out, const struct options *opt
 					  options->check > 0, options->timestamps, err));
 }
 
+/* The files that options name; `make` NULL: they are written elsewhere. */
+static const struct {
+	const char *option;
+	size_t offset; /* of the path in struct options */
+	struct sink *(*make)(const char *path, struct error *err);
+	bool may_exist; /* then one beside it is made, or it is replaced */
+} files[] = {
+	{ "--csv", offsetof(struct options, csv), sink_csv_new, false },
+	{ "--json", offsetof(struct options, json), sink_json_new, false },
+	{ "-J", offsetof(struct options, nccl_json), sink_nccl_json_new, true },
+	{ "--metrics", offsetof(struct options, metrics), sink_metrics_new, true },
+	{ "--spec", offsetof(struct options, spec), NULL, true },
+	{ "--trace", offsetof(struct options, trace), NULL, false },
+};
+
+#define FILES (sizeof(files) / sizeof(files[0]))
+
+static const char *path_of(const struct options *options, size_t i)
+{
+	return *(const char *const *)(const void *)((const char *)options + files[i].offset);
+}
+
 /* --out DIR: a folder of its own per run. */
 static int add_folder(struct report *report, const struct options *options,
 		      const struct collective *collective, struct error *err)
@@ -26,25 +50,20 @@ static int add_folder(struct report *report, const struct options *options,
 	char path[4096];
 	int rc;
 
-	if (mkdir(options->out, 0777) < 0 && errno != EEXIST) {
-		rc = -errno;
-		return error_set(err, OUTCOME_USAGE, rc, "--out %s: %s", options->out,
-				 strerror(-rc));
-	}
+	if (mkdir(options->out, 0777) < 0 && errno != EEXIST)
+		return error_set(err, OUTCOME_USAGE, -errno, "--out %s: %s", options->out,
+				 strerror(errno));
 	snprintf(path, sizeof(path), "%.4000s/rows.csv", options->out);
 	rc = add(report, sink_csv_new(path, err));
-	if (rc < 0)
-		return rc;
 	snprintf(path, sizeof(path), "%.4000s/rows.jsonl", options->out);
-	rc = add(report, sink_json_new(path, err));
+	if (rc == 0)
+		rc = add(report, sink_json_new(path, err));
 	if (rc < 0)
 		return rc;
 	snprintf(path, sizeof(path), "%.4000s/table.txt", options->out);
 	report->table_file = fopen(path, "wxe");
-	if (!report->table_file) {
-		rc = -errno;
-		return error_set(err, OUTCOME_USAGE, rc, "%s: %s", path, strerror(-rc));
-	}
+	if (!report->table_file)
+		return error_set(err, OUTCOME_USAGE, -errno, "%s: %s", path, strerror(errno));
 	return add_table(report, report->table_file, options, collective, err);
 }
 
@@ -58,14 +77,9 @@ int report_open(struct report *report, const struct options *options,
 	rc = add_table(report, stdout, options, collective, err);
 	if (rc == 0 && options->out)
 		rc = add_folder(report, options, collective, err);
-	if (rc == 0 && options->csv)
-		rc = add(report, sink_csv_new(options->csv, err));
-	if (rc == 0 && options->json)
-		rc = add(report, sink_json_new(options->json, err));
-	if (rc == 0 && options->nccl_json)
-		rc = add(report, sink_nccl_json_new(options->nccl_json, err));
-	if (rc == 0 && options->metrics)
-		rc = add(report, sink_metrics_new(options->metrics, err));
+	for (size_t i = 0; i < FILES && rc == 0; i++)
+		if (files[i].make && path_of(options, i))
+			rc = add(report, files[i].make(path_of(options, i), err));
 	for (size_t i = 0; i < report->n && rc == 0; i++)
 		if (report->sinks[i]->ops->begin)
 			rc = report->sinks[i]->ops->begin(report->sinks[i], facts);
@@ -100,23 +114,13 @@ static int takes_entry(const char *path)
 	return writable(folder);
 }
 
-/* `may_exist`: then one beside it is made, or it is replaced. */
 static int check_file(const char *option, const char *path, bool may_exist, struct error *err)
 {
-	int rc;
+	int rc = !may_exist && exists(path) ? -EEXIST : takes_entry(path);
+	char named[450];
 
-	if (!path)
-		return 0;
-	if (!may_exist && exists(path))
-		return error_set(err, OUTCOME_USAGE, -EEXIST,
-				 "%s %.400s: exists already; name a file that does not", option,
-				 path);
-	rc = takes_entry(path);
-	return rc == 0 ? 0
-		       : error_set(err, OUTCOME_USAGE, rc,
-				   "%s %.400s: can't be created: %s; name a file in a folder that "
-				   "can be written to",
-				   option, path, strerror(-rc));
+	snprintf(named, sizeof(named), "%s %.400s", option, path);
+	return rc == 0 ? 0 : sink_file_refused(err, named, rc);
 }
 
 static int check_folder(const char *out, struct error *err)
@@ -141,17 +145,11 @@ int report_check(const struct options *options, struct error *err)
 {
 	int rc = check_folder(options->out, err);
 
-	if (rc == 0)
-		rc = check_file("--csv", options->csv, false, err);
-	if (rc == 0)
-		rc = check_file("--spec", options->spec, true, err);
-	if (rc == 0)
-		rc = check_file("--json", options->json, false, err);
-	if (rc == 0)
-		rc = check_file("--metrics", options->metrics, true, err);
-	if (rc == 0)
-		rc = check_file("--trace", options->trace, false, err);
-	return rc < 0 ? rc : check_file("-J", options->nccl_json, true, err);
+	for (size_t i = 0; i < FILES && rc == 0; i++)
+		if (path_of(options, i))
+			rc = check_file(files[i].option, path_of(options, i), files[i].may_exist,
+					err);
+	return rc;
 }
 
 int report_row(struct report *report, const struct row *row)

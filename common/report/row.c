@@ -1,6 +1,7 @@
 /* row.c: the columns of a row, each declared once. */
 #include "report/row.h"
 
+#include "base/error.h"
 #include "base/number.h"
 
 #define COLUMN(column_type, field, column_name, column_heading, column_unit, text)                 \
@@ -84,9 +85,7 @@ const struct column row_columns[] = {
 	STRING(used_algo, "used_algo", NULL, "",
 	       "algorithm that NCCL used in an untimed call; P2P: sends and receives"),
 	STRING(used_proto, "used_proto", NULL, "", "protocol that it used"),
-	INT32(used_channels, "used_channels", NULL, "", "channels that it used, -1 when not known"),
-	DOUBLE(nccl_estimate_us, "nccl_estimate_us", NULL, "us",
-	       "what NCCL itself expects a call to take (ncclGroupSimulateEnd)"),
+	INT32(used_channels, "used_channels", NULL, "", "channels of a call, -1 when not known"),
 	TEXT(timestamp, "timestamp", NULL, "", "local time at the end of the point, ISO 8601"),
 };
 const size_t row_column_count = sizeof(row_columns) / sizeof(row_columns[0]);
@@ -107,13 +106,6 @@ void row_no_prediction(struct row *row)
 	row->of_predicted_percent = row->of_ceiling_percent = NAN;
 	row->predicted_algo = row->predicted_proto = NULL;
 	row->predicted_channels = -1;
-}
-
-void row_nothing_used(struct row *row)
-{
-	row->used_algo = row->used_proto = NULL;
-	row->used_channels = -1;
-	row->nccl_estimate_us = NAN;
 }
 
 char *column_format(const struct column *column, const struct row *row, char *buf, size_t len)
@@ -146,4 +138,73 @@ char *column_format(const struct column *column, const struct row *row, char *bu
 		break;
 	}
 	return buf;
+}
+
+/* ---- pairs ---------------------------------------------------------------------------------- */
+
+static int side_of(const struct row *row)
+{
+	return strcmp(row->placement, "in-place") == 0 ? PAIR_IN : PAIR_OUT;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+bool row_pair_empty(const struct row_pair *pair)
+{
+	return !pair->has[PAIR_OUT] && !pair->has[PAIR_IN];
+}
+
+bool row_pair_takes(const struct row_pair *pair, const struct row *row)
+{
+	const struct row *a = &pair->rows[PAIR_OUT];
+
+	if (row_pair_empty(pair))
+		return true;
+	return side_of(row) == PAIR_IN && !pair->has[PAIR_IN] && a->size == row->size &&
+	       a->count == row->count && a->root == row->root && a->cycle == row->cycle &&
+	       same_text(a->collective, row->collective) && same_text(a->type, row->type) &&
+	       same_text(a->redop, row->redop) && same_text(a->mode, row->mode);
+}
+
+static void *copy_array(const void *from, size_t n, size_t size)
+{
+	return from && n > 0 ? memcpy(must(malloc(n * size)), from, n * size) : NULL;
+}
+
+void row_pair_put(struct row_pair *pair, const struct row *row)
+{
+	size_t nranks = row->nranks > 0 ? (size_t)row->nranks : 0;
+	size_t nsamples = row->samples > 0 ? (size_t)row->samples : 0;
+	int side = side_of(row);
+
+	pair->rows[side] = *row;
+	pair->rows[side].sample_times_us =
+		copy_array(row->sample_times_us, nsamples * nranks, sizeof(double));
+	pair->rows[side].per_rank = copy_array(row->per_rank, nranks, sizeof(struct stats));
+	pair->has[side] = true;
+}
+
+void row_pair_clear(struct row_pair *pair)
+{
+	for (int side = 0; side < PAIR_SIDES; side++) {
+		if (!pair->has[side])
+			continue;
+		free((void *)pair->rows[side].sample_times_us);
+		free((void *)pair->rows[side].per_rank);
+		pair->has[side] = false;
+	}
+}
+
+const struct row *row_pair_any(const struct row_pair *pair)
+{
+	return &pair->rows[pair->has[PAIR_OUT] ? PAIR_OUT : PAIR_IN];
+}
+
+bool row_pair_shared(const struct column *column)
+{
+	/* struct row states the point first, then what was measured. */
+	return column->offset < offsetof(struct row, time_us);
 }

@@ -49,12 +49,11 @@ struct row {
 		const char *predicted_algo, *predicted_proto;
 		int32_t predicted_channels; /* -1: none */
 	};
-	/* The library really did this, found by a pass apart (tuning.h); NULL, -1, NaN: it did not
-	 * say. */
+	/* The library really did this in an untimed call (base/nccl_profiler.h); NULL, -1: it did
+	 * not say. */
 	struct {
 		const char *used_algo, *used_proto;
 		int32_t used_channels;
-		double nccl_estimate_us;
 	};
 	char timestamp[32];	    /* local time with zone, ISO 8601 */
 	struct check_report report; /* of the first bad rank; wrong == 0 when all is right */
@@ -101,9 +100,6 @@ struct predictor {
 /* Set the predicted fields to "nothing is known". */
 void row_no_prediction(struct row *row);
 
-/* The same for the used fields and NCCL's estimate. */
-void row_nothing_used(struct row *row);
-
 extern const struct column row_columns[];
 extern const size_t row_column_count;
 
@@ -114,3 +110,36 @@ extern const struct column wrong_columns[WRONG_COLUMNS];
 /* The cell as text: doubles with up to 6 significant decimals; NaN
  * and infinity as "nan" and "inf". Returns buf. */
 char *column_format(const struct column *column, const struct row *row, char *buf, size_t len);
+
+/* ---- the out-of-place and the in-place row of one point ---- */
+
+enum { PAIR_OUT, PAIR_IN, PAIR_SIDES };
+
+/* Held until both are there: a line of nccl-tests' table and a result of its JSON show the two side by
+ * side. Zeroed is empty. The rows' strings are borrowed and must stay (they are names from const tables);
+ * their detail arrays are copied. */
+struct row_pair {
+	bool has[PAIR_SIDES];
+	struct row rows[PAIR_SIDES];
+};
+
+/* Returns true when nothing is held. */
+bool row_pair_empty(const struct row_pair *pair);
+
+/* Returns true when `row` may stand beside what is held: it is empty, or `row` is the missing
+ * in-place twin of the same point. */
+bool row_pair_takes(const struct row_pair *pair, const struct row *row);
+
+/* Hold a copy of a row that row_pair_takes(). */
+void row_pair_put(struct row_pair *pair, const struct row *row);
+
+/* Forget what is held and free it. */
+void row_pair_clear(struct row_pair *pair);
+
+/* Any row of the pair that holds what both share: size, count, type, operator, root. The pair is
+ * not empty. */
+const struct row *row_pair_any(const struct row_pair *pair);
+
+/* Returns true when this column is one of those that name the point, the same in both
+ * placements. */
+bool row_pair_shared(const struct column *column);

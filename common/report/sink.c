@@ -1,10 +1,11 @@
 /* sink.c: what the sinks share: files that never overwrite, sinks of lines, the environment's
- * allow-list. */
+ * allow-list, columns and environment as JSON. */
 #include "report/sink.h"
 
 #include <fcntl.h>
 #include <strings.h>
 
+#include "base/json_value.h"
 #include "base/output.h"
 #include "report/sink_shared.h"
 
@@ -19,9 +20,9 @@ int sink_file_refused(struct error *err, const char *path, int code)
 {
 	if (code == -EEXIST)
 		return error_set(err, OUTCOME_USAGE, code,
-				 "%s exists already; name a file that does not", path);
+				 "%s: exists already; name a file that does not", path);
 	return error_set(err, OUTCOME_USAGE, code,
-			 "can't create %s: %s; name a file in a folder that can be written to",
+			 "%s: can't be created: %s; name a file in a folder that can be written to",
 			 path, strerror(-code));
 }
 
@@ -120,19 +121,13 @@ static const char *const refused_parts[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Names are letters, digits and underscores; anything else (exported shell functions, garbage) is
- * none of ours. */
-static bool plain_name(const char *name)
-{
-	return name[strspn(name,
-			   "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")] ==
-	       '\0';
-}
-
 bool sink_env_allowed(const char *name)
 {
-	if (!plain_name(name))
-		return false;
+	/* letters, digits and underscores; anything else (exported shell functions, garbage) is none of
+	 * ours */
+	for (const char *c = name; *c; c++)
+		if (!isalnum((unsigned char)*c) && *c != '_')
+			return false;
 	for (size_t i = 0; i < COUNT(refused_parts); i++)
 		if (strcasestr(name, refused_parts[i]))
 			return false;
@@ -143,4 +138,48 @@ bool sink_env_allowed(const char *name)
 		if (strcmp(name, allowed_names[i]) == 0)
 			return true;
 	return false;
+}
+
+/* ---- as JSON -------------------------------------------------------------------------------- */
+
+json_t *sink_environment(bool list)
+{
+	json_t *to = list ? json_array() : json_object();
+
+	for (char **variable = environ; variable && *variable; variable++) {
+		size_t len = strcspn(*variable, "=");
+		char *name = must(strndup(*variable, len));
+
+		if (!(*variable)[len] || !sink_env_allowed(name))
+			; /* none, or none of ours */
+		else if (list)
+			json_array_append_new(to, json_value_text(*variable));
+		else
+			json_object_set_new(to, name, json_value_text(*variable + len + 1));
+		free(name);
+	}
+	return to;
+}
+
+json_t *sink_column_value(const struct column *column, const struct row *row)
+{
+	const void *field = (const char *)row + column->offset;
+
+	switch (column->type) {
+	case COLUMN_INT32:
+		return json_integer(*(const int32_t *)field);
+	case COLUMN_INT64:
+		return json_integer(*(const int64_t *)field);
+	case COLUMN_UINT64:
+		return json_integer((json_int_t) * (const uint64_t *)field);
+	case COLUMN_DOUBLE:
+		return json_value_real(*(const double *)field);
+	case COLUMN_STRING:
+		return json_value_text(*(const char *const *)field);
+	case COLUMN_TEXT:
+		return json_value_text(field);
+	case COLUMN_WRONG:
+		return json_value_text(wrong_kind_name(*(const enum wrong_kind *)field));
+	}
+	return json_null();
 }

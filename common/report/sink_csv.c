@@ -21,26 +21,18 @@ static void put_field(FILE *out, const char *text, bool first)
 	fputc('"', out);
 }
 
-static void put_names(FILE *out)
-{
-	for (size_t i = 0; i < row_column_count; i++)
-		put_field(out, row_columns[i].name, i == 0);
-	for (int i = 0; i < WRONG_COLUMNS; i++)
-		put_field(out, wrong_columns[i].name, false);
-}
-
-static void put_cells(FILE *out, const struct row *row)
+/* The names when row is NULL; `has`: the row has something there. */
+static void put_cells(FILE *out, const struct column *columns, size_t n, const struct row *row,
+		      bool has)
 {
 	char cell[256];
 
-	for (size_t i = 0; i < row_column_count; i++)
-		put_field(out, column_format(&row_columns[i], row, cell, sizeof(cell)), i == 0);
-	for (int i = 0; i < WRONG_COLUMNS; i++)
+	for (const struct column *c = columns; c < columns + n; c++)
 		put_field(out,
-			  sink_row_failed(row)
-				  ? column_format(&wrong_columns[i], row, cell, sizeof(cell))
-				  : "",
-			  false);
+			  !row	? c->name
+			  : has ? column_format(c, row, cell, sizeof(cell))
+				: "",
+			  c == row_columns);
 }
 
 /* One line: the names when row is NULL. */
@@ -51,10 +43,8 @@ static int write_line(struct sink *sink, const struct row *row)
 	FILE *out = must(open_memstream(&line, &len));
 	int rc;
 
-	if (row)
-		put_cells(out, row);
-	else
-		put_names(out);
+	put_cells(out, row_columns, row_column_count, row, true);
+	put_cells(out, wrong_columns, WRONG_COLUMNS, row, row && sink_row_failed(row));
 	fputc('\n', out);
 	fclose(out);
 	rc = sink_lines_append(sink, must(line), len);

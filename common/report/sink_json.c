@@ -15,11 +15,9 @@ static json_t *option_value(const struct option_row *row, const struct options *
 	char text[4096];
 
 	if (row->kind == &kind_int)
-		return json_integer(*(const int *)field);
+		return json_integer(option_int(row, field));
 	if (row->kind == &kind_size)
 		return json_integer((json_int_t) * (const size_t *)field);
-	if (row->kind == &kind_seed)
-		return json_integer(*(const uint32_t *)field);
 	if (row->kind == &kind_bool)
 		return json_boolean(*(const bool *)field);
 	if (row->kind == &kind_real)
@@ -144,12 +142,6 @@ static json_t *samples_array(const struct row *row)
 	return list;
 }
 
-static bool samples_wanted(const struct row *row)
-{
-	return row->sample_times_us && row->nranks > 0 && row->samples > 0 &&
-	       row->samples <= SAMPLES_MAX / row->nranks;
-}
-
 static int json_row(struct sink *sink, const struct row *row)
 {
 	json_t *to = json_pack("{s:s}", "type", "row");
@@ -160,7 +152,8 @@ static int json_row(struct sink *sink, const struct row *row)
 	put_report(to, row);
 	if (row->per_rank)
 		json_object_set_new(to, "per_rank", per_rank_array(row));
-	if (samples_wanted(row))
+	if (row->sample_times_us && row->nranks > 0 && row->samples > 0 &&
+	    row->samples <= SAMPLES_MAX / row->nranks)
 		json_object_set_new(to, "samples_us", samples_array(row));
 	return write_object(sink, to);
 }
@@ -171,26 +164,24 @@ static int json_comment(struct sink *sink, const char *line)
 					    json_value_text(line)));
 }
 
-static json_t *error_object(const struct error *err)
-{
-	if (!err || err->outcome == OUTCOME_OK)
-		return json_null();
-	return json_pack("{s:s, s:i, s:i, s:o, s:i, s:o}", "outcome", outcome_name(err->outcome),
-			 "code", err->code, "rank", err->rank, "file", json_value_text(err->file),
-			 "line", err->line, "text", json_value_text(err->text));
-}
-
 static int json_end(struct sink *sink, const struct run_summary *summary)
 {
+	const struct error *err = summary->err;
+	json_t *error = json_null();
+
+	if (err && err->outcome != OUTCOME_OK)
+		error = json_pack("{s:s, s:i, s:i, s:o, s:i, s:o}", "outcome",
+				  outcome_name(err->outcome), "code", err->code, "rank", err->rank,
+				  "file", json_value_text(err->file), "line", err->line, "text",
+				  json_value_text(err->text));
 	return write_object(sink,
 			    json_pack("{s:s, s:s, s:b, s:I, s:o, s:o, s:{s:I, s:I, s:I}}", "type",
 				      "end", "outcome", outcome_name(summary->outcome), "checked",
 				      summary->checked, "wrong_checks",
 				      (json_int_t)summary->wrong_checks, "avg_busbw_gbs",
-				      json_value_real(summary->avg_busbw_gbs), "error",
-				      error_object(summary->err), "memory_bytes", "init",
-				      (json_int_t)summary->memory_init, "buffers",
-				      (json_int_t)summary->memory_buffers, "collectives",
+				      json_value_real(summary->avg_busbw_gbs), "error", error,
+				      "memory_bytes", "init", (json_int_t)summary->memory_init,
+				      "buffers", (json_int_t)summary->memory_buffers, "collectives",
 				      (json_int_t)summary->memory_collectives));
 }
 

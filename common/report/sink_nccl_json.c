@@ -1,10 +1,10 @@
 /* sink_nccl_json.c: nccl-tests' JSON, version 3 (src/util.cu there), written when the run ends. Their
  * oddities are part of the shape: booleans are strings, root is a padded string. */
 #include <jansson.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/json_value.h"
-#include "report/row_pair.h"
+#include "report/row.h"
 #include "report/sink.h"
 #include "report/sink_shared.h"
 
@@ -53,20 +53,14 @@ static json_t *device_object(const struct rank_facts *rank, const struct options
 			 json_value_text(bus), "device_info", json_value_text(device->device));
 }
 
-static json_t *devices_array(const struct run_facts *facts)
-{
-	json_t *list = json_array();
-
-	for (int i = 0; i < facts->nranks; i++)
-		json_array_append_new(list, device_object(&facts->ranks[i], facts->options));
-	return list;
-}
-
 static json_t *config_object(const struct run_facts *facts)
 {
 	const struct options *o = facts->options;
 	bool factor = o->step_factor > 1;
+	json_t *devices = json_array();
 
+	for (int i = 0; i < facts->nranks; i++)
+		json_array_append_new(devices, device_object(&facts->ranks[i], o));
 	return json_pack(
 		"{s:i, s:i, s:I, s:I, s:I, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:i, s:s, s:o}",
 		"nthreads", 1, "ngpus", 1, "minimum_bytes", (json_int_t)o->min_bytes,
@@ -75,30 +69,7 @@ static json_t *config_object(const struct run_facts *facts)
 		o->warmup, "iterations", o->iters, "aggregated_iterations", o->agg_iters,
 		"validation", o->check, "graph", o->graph_launches, "blocking_collectives",
 		truth(o->blocking), "per_iter_timing", truth(o->per_iter), "per_iter_skip",
-		o->per_iter_skip, "parallel_init", truth(o->parallel_init), "devices",
-		devices_array(facts));
-}
-
-/* "2026-07-01T10:00:00+0200" as nccl-tests writes it: "2026-07-01 10:00:00". */
-static json_t *plain_time(const char *iso)
-{
-	char text[20];
-
-	snprintf(text, sizeof(text), "%.19s", iso);
-	if (strlen(text) > 10 && text[10] == 'T')
-		text[10] = ' ';
-	return json_value_text(text);
-}
-
-static json_t *time_now(void)
-{
-	time_t now = time(NULL);
-	char text[32] = "";
-	struct tm tm;
-
-	if (localtime_r(&now, &tm))
-		strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm);
-	return json_string(text);
+		o->per_iter_skip, "parallel_init", truth(o->parallel_init), "devices", devices);
 }
 
 /* ---- a result ---- */
@@ -117,16 +88,6 @@ static json_t *times_array(const double *times, int64_t n, int64_t stride)
 
 	for (int64_t i = 0; i < n; i++)
 		json_array_append_new(list, number(times[i * stride]));
-	return list;
-}
-
-static json_t *times_of_ranks(const struct row *row)
-{
-	json_t *list = json_array();
-
-	for (int r = 0; r < row->nranks; r++)
-		json_array_append_new(list, times_array(row->sample_times_us + r, row->samples,
-							row->nranks));
 	return list;
 }
 
@@ -158,14 +119,18 @@ static json_t *per_iteration_object(const struct row *row, int skip)
 {
 	double *times = slowest_times(row);
 	int64_t skipped = skip < row->samples ? skip : row->samples;
+	json_t *to, *ranks = json_array();
 	struct stats stats;
-	json_t *to;
 
 	stats_compute(times + skipped, (size_t)(row->samples - skipped), &stats);
 	to = iterations_object(&stats, skipped);
 	json_object_set_new(to, "times_us", times_array(times, row->samples, 1));
+	for (int r = 0; r < row->nranks; r++)
+		json_array_append_new(ranks, times_array(row->sample_times_us + r, row->samples,
+							 row->nranks));
 	if (row->nranks > 1)
-		json_object_set_new(to, "per_process_max_times_us", times_of_ranks(row));
+		json_object_set(to, "per_process_max_times_us", ranks);
+	json_decref(ranks);
 	free(times);
 	return to;
 }
@@ -186,17 +151,11 @@ static void put_side(json_t *to, const struct sink_nccl_json *json, int side)
 				    per_iteration_object(row, options->per_iter_skip));
 }
 
-/* nccl-tests counts rounds of -m aggregated calls. */
-static json_int_t iterations_of(const struct row *row, const struct options *options)
-{
-	int64_t calls = row->samples * (row->calls > 0 ? row->calls : 1);
-
-	return options->agg_iters > 1 ? calls / options->agg_iters : calls;
-}
-
 static json_t *result_object(const struct sink_nccl_json *json)
 {
 	const struct row *row = row_pair_any(&json->pair);
+	int64_t calls = row->samples * (row->calls > 0 ? row->calls : 1);
+	int grouped = json->facts->options->agg_iters;
 	char root[16];
 	json_t *to;
 
@@ -206,39 +165,37 @@ static json_t *result_object(const struct sink_nccl_json *json)
 		       json_value_text(row->redop), "root", root);
 	put_side(to, json, PAIR_OUT);
 	put_side(to, json, PAIR_IN);
+	/* nccl-tests counts rounds of -m aggregated calls */
 	json_object_set_new(to, "actual_iterations",
-			    json_integer(iterations_of(row, json->facts->options)));
+			    json_integer(grouped > 1 ? calls / grouped : calls));
 	json_object_set_new(to, "experiment_name", json_string(""));
 	return to;
 }
 
 /* ---- the document ---- */
 
-static json_t *errors_array(const struct error *err)
-{
-	return err && err->outcome != OUTCOME_OK ? json_pack("[o]", json_value_text(err->text))
-						 : json_array();
-}
-
-static const char *bandwidth_verdict(double avg, double wanted)
-{
-	return wanted > 0 ? truth(avg >= 0.9 * wanted) : "unchecked";
-}
-
 static json_t *document(const struct sink_nccl_json *json, const struct run_summary *summary)
 {
 	const struct run_facts *facts = json->facts;
+	double avg = summary->avg_busbw_gbs, wanted = facts->options->min_bw;
+	bool failed = summary->err && summary->err->outcome != OUTCOME_OK;
+	char now[32], started[20];
 
+	/* "2026-07-01T10:00:00+0200" as nccl-tests writes it: "2026-07-01 10:00:00" */
+	snprintf(started, sizeof(started), "%.10s %.8s", facts->started,
+		 strlen(facts->started) > 11 ? facts->started + 11 : "");
+	clock_local(now, sizeof(now), "%Y-%m-%d %H:%M:%S");
 	return json_pack(
-		"{s:i, s:o, s:o, s:o, s:i, s:o, s:O, s:{s:I, s:s}, s:{s:o, s:s}, s:o, s:o}",
-		"version", FILE_VERSION, "start_time", plain_time(facts->started), "args",
+		"{s:i, s:o, s:o, s:o, s:i, s:o, s:O, s:{s:I, s:s}, s:{s:o, s:s}, s:o, s:s}",
+		"version", FILE_VERSION, "start_time", json_value_text(started), "args",
 		json_value_texts(facts->argv, facts->argc), "env", sink_environment(true),
 		"nccl_version", facts->ranks[0].device.library_code, "config", config_object(facts),
 		"results", json->results, "out_of_bounds", "count",
 		(json_int_t)summary->wrong_checks, "okay", truth(summary->wrong_checks == 0),
-		"average_bus_bandwidth", "bandwidth", number(summary->avg_busbw_gbs), "okay",
-		bandwidth_verdict(summary->avg_busbw_gbs, facts->options->min_bw), "errors",
-		errors_array(summary->err), "end_time", time_now());
+		"average_bus_bandwidth", "bandwidth", number(avg), "okay",
+		wanted > 0 ? truth(avg >= 0.9 * wanted) : "unchecked", "errors",
+		failed ? json_pack("[o]", json_value_text(summary->err->text)) : json_array(),
+		"end_time", now);
 }
 
 /* ---- hooks ---- */

@@ -1,4 +1,4 @@
-/* sink_shared.h: what the sinks share among themselves; nobody else includes it. */
+/* sink_shared.h: what the sinks and report.c share; nobody else includes it. */
 #pragma once
 
 #include <jansson.h>
@@ -12,7 +12,7 @@
  * without an error set. */
 int sink_file_create(const char *path);
 
-/* Keep in `err` that `path` could not be created; returns `code`. */
+/* Keep in `err` that `path`, an option before it or not, can not be created; returns `code`. */
 int sink_file_refused(struct error *err, const char *path, int code);
 
 /* The file becomes `text`, whole or not at all; frees it. */

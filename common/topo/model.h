@@ -86,11 +86,11 @@ struct model_constants {
 	double grouped;	  /* of a call's launches, for each of the GPUs that one process has */
 	double nvls_fill; /* loops of an NVLS pipeline that a stage fills and drains */
 	double nvls_net;  /* fraction of the NICs that NVLSTree gets where they have two children */
-	double volta_link;	    /* GB/s of a Volta's NVLink over NCCL's */
-	double hop_us[MODEL_ARCHS]; /* over NVLink, beyond NCCL's hwLat */
-	double roce_hop_us;	    /* a hop over RoCE, beyond InfiniBand's */
-	bool fitted;		    /* false: physical-only */
-	bool calibrated;	    /* host and latency of a kernel were measured on this host, in
+	double volta_link;    /* GB/s of a Volta's NVLink over NCCL's */
+	double grouped_early; /* `grouped` before NCCL 2.14 */
+	double roce_hop_us;   /* a hop over RoCE, beyond InfiniBand's */
+	bool fitted;	      /* false: physical-only */
+	bool calibrated;      /* host and latency of a kernel were measured on this host, in
 	                           * this run */
 	struct model_bar bar[MODEL_BARS];
 	int nbars;
@@ -236,9 +236,10 @@ struct model {
 	double nic, nic_raw;	   /* of the NICs of one GPU */
 	double left; /* of the node's links beside a broken one; already in all of the above */
 	struct fabric_busiest busiest[FABRIC_TRAFFICS];
-	int channels;	  /* running */
-	int p2p_channels; /* per peer of the node */
-	struct model_tuning tuning;
+	int channels;		    /* running */
+	int p2p_channels;	    /* per peer of the node */
+	struct model_tuning tuning; /* of NCCL 2.28, for times */
+	struct model_tuning choice; /* of the version that runs */
 };
 
 /* Work out a node with `ppn` of its GPUs in use (0: all). `sys` must outlive the model. */
@@ -264,7 +265,7 @@ int model_predict(const struct model *model, const struct predict_request *reque
 /* Why NCCL has no such algorithm and protocol for a collective here, a sentence; NULL: it has. */
 const char *model_refusal(const struct model *model, enum model_coll coll, int algo, int proto);
 
-/* NCCL's tuning model as it is (NCCL.md). */
+/* NCCL's tuning model as it is (NCCL.md), of 2.28 and of the version that runs. */
 void model_tuning_fill(struct model *model);
 double model_nccl_time(const struct model *model, enum model_coll coll, int algo, int proto,
 		       double bytes);

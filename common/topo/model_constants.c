@@ -41,8 +41,7 @@ static const struct {
 	{ CONSTANT(nvls_fill), 1, 0, 4, "a loop in each stage that nothing overlaps" },
 	{ CONSTANT(nvls_net), 1, .3, 1, "NICs carry what they carry for rings" },
 	{ CONSTANT(volta_link), 1, .8, 1.25, "NCCL's SM70_NVLINK_BW" },
-	{ "volta_hop_us", AT(hop_us[MODEL_VOLTA]), 0, 0, 10, "NCCL's hwLat" },
-	{ "ampere_hop_us", AT(hop_us[MODEL_AMPERE]), 0, 0, 10, "the same" },
+	{ CONSTANT(grouped_early), .5, .1, 1, "the same as of grouped" },
 	{ CONSTANT(roce_hop_us), 0, 0, 50, "InfiniBand's" },
 };
 
@@ -58,9 +57,12 @@ static const double net_efficiency[TOPO_TRANSPORTS] = {
 };
 
 /* us a hop takes beyond NCCL's hwLat, which is InfiniBand's. Order of magnitude, from memory: not
- * verified. TCP: two passes through the kernel, two wake-ups of proxy threads; EFA: its datagrams
- * are put in order in software. */
-static const double net_latency[TOPO_TRANSPORTS] = { [TOPO_EFA] = 15, [TOPO_TCP] = 30 };
+ * verified. TCP: 20 for two passes through the kernel and two wake-ups of proxy threads (NCCL's
+ * sockets over loopback, results/2026-11-23-pairs), 30 of a data centre's network; EFA and
+ * Slingshot: requests of NCCL's libfabric plugin, matched and put in order in software. */
+static const double net_latency[TOPO_TRANSPORTS] = {
+	[TOPO_EFA] = 15, [TOPO_SLINGSHOT] = 15, [TOPO_TCP] = 50
+};
 
 double model_net_latency(const struct model *model)
 {

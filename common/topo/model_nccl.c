@@ -1,7 +1,9 @@
 /* model_nccl.c: NCCL 2.28's tuning model as it is: which algorithm and protocol it would take, and
  * its own estimate. Tables and formulas are those of src/graph/tuning.cc, search.cc and
- * enqueue.cc; NCCL.md has them in words. */
+ * enqueue.cc; NCCL.md has them in words, and what older versions had otherwise. */
 #include "topo/model_parts.h"
+
+enum { NOW = 228 };
 
 static const double base_lat[MODEL_NCCL_ALGOS][MODEL_PROTOS] = {
 	[MODEL_TREE] = { 6.8, 14, 8.4 },
@@ -60,6 +62,36 @@ static const float tree_correction[MODEL_PROTOS][23] = {
 	{ .9f, .9f, .9f, .9f, .9f, .9f, .9f, .8f, .7f, .6f, .6f, .5f,
 	  .5f, .5f, .5f, .6f, .7f, .8f, .7f, .7f, .8f, .9f, .9f },
 };
+
+/* GB/s of LL128 by channel before 2.10, by collective: measured on Volta and Ampere. */
+static const double early_ll128[MODEL_TUNED] = { [MODEL_BROADCAST] = 18.8,
+						 [MODEL_REDUCE] = 12.0,
+						 [MODEL_ALL_GATHER] = 18.3,
+						 [MODEL_REDUCE_SCATTER] = 15.2,
+						 [MODEL_ALL_REDUCE] = 16.9 };
+
+static double base_of(int version, int algo, int proto)
+{
+	static const double early[2][MODEL_PROTOS] = { { 4.4, 4.4, 0 }, { 3.6, 10, 8.4 } };
+
+	if (version < 218 && algo <= MODEL_RING)
+		return early[algo][proto];
+	return version < 223 && algo == MODEL_TREE && proto == MODEL_SIMPLE ? 0
+									    : base_lat[algo][proto];
+}
+
+static double hop_of(int version, enum hw hw, int algo, int proto)
+{
+	if (version < NOW && hw == HW_NET && algo == MODEL_NVLS_TREE)
+		return 14;
+	if (version < 223 && algo == MODEL_TREE && proto == MODEL_SIMPLE)
+		return 28;
+	if (version < 218 && hw == HW_NVLINK && algo <= MODEL_RING && proto == MODEL_LL)
+		return algo == MODEL_TREE ? .52 : .47;
+	if (version < 218 && hw == HW_NET && algo == MODEL_RING && proto == MODEL_SIMPLE)
+		return 9.6;
+	return hw_lat[hw][algo][proto];
+}
 
 /* GB/s of a channel that the search tries, in a node and between nodes. */
 enum { SPEEDS = 20 };
@@ -177,14 +209,21 @@ static int ring_steps(enum model_coll coll, int n)
 	return coll == MODEL_ALL_REDUCE ? 2 * (n - 1) : coll <= MODEL_REDUCE ? n : n - 1;
 }
 
+static int version_of(const struct model *model)
+{
+	return model->sys->nccl > 0 ? model->sys->nccl : NOW;
+}
+
 const char *model_refusal(const struct model *model, enum model_coll coll, int algo, int proto)
 {
 	bool sums = coll == MODEL_ALL_REDUCE, several = model->nnodes > 1;
 	bool sharp = model->sys->sharp && several, sends = algo == MODEL_P2P;
 	bool collnet = algo == MODEL_COLLNET_DIRECT || algo == MODEL_COLLNET_CHAIN;
 	bool trees = algo == MODEL_NVLS_TREE, nvls = algo == MODEL_NVLS, pat = algo == MODEL_PAT;
-	bool wired = model->sys->gpu[0].model->sm >= 70 &&
+	int sm = model->sys->gpu[0].model->sm, version = version_of(model);
+	bool wired = sm >= 70 && (sm % 10 == 0 || version >= 227) &&
 		     (model->ppn == 1 || model->hop == MODEL_HOP_NVLINK);
+	bool at_cpu = model->sys->gpu[0].pci_switch < 0 && (!model->sys->grace || version < 227);
 	const struct {
 		bool lacking;
 		const char *why;
@@ -198,6 +237,9 @@ const char *model_refusal(const struct model *model, enum model_coll coll, int a
 		{ proto != MODEL_SIMPLE && (collnet || trees || nvls || pat),
 		  "it has Simple alone" },
 		{ proto == MODEL_LL128 && !wired, "LL128 needs sm 70 and NVLink" },
+		{ proto == MODEL_LL128 && several && at_cpu,
+		  "LL128 over the network needs a NIC below the GPU's PCIe switch, or, from 2.27 "
+		  "on, C2C" },
 		{ !sums && (algo == MODEL_TREE || collnet || trees), "it is for all_reduce" },
 		{ collnet && !sharp, "CollNet needs several nodes and --sharp" },
 		{ algo == MODEL_COLLNET_DIRECT && !model->nvswitch, "it needs an NVSwitch" },
@@ -223,6 +265,7 @@ const char *model_refusal(const struct model *model, enum model_coll coll, int a
 /* So much per channel, so many channels, NCCL's fraction of that, and the way from bus to algorithm
  * bandwidth. */
 struct bus {
+	int version;
 	double channels, factor;
 	const char *what;
 	struct prediction *out;
@@ -235,6 +278,15 @@ static void bus_term(const struct bus *bus, const char *limit, const char *what,
 	model_times(bus->out, bus->channels, "channels");
 	model_times(bus->out, fraction, why);
 	model_times(bus->out, bus->factor, bus->what);
+}
+
+/* What a channel of LL128 has at most. */
+static void ll128_most(const struct bus *bus, int arch, enum model_coll coll, double gbs)
+{
+	bool early = bus->version < 210 && arch < MODEL_HOPPER;
+
+	bus_term(bus, "channels", "NCCL's most for a channel of LL128",
+		 early ? early_ll128[coll] : gbs, 1, "");
 }
 
 static void ll_most(const struct bus *bus, double gbs)
@@ -283,20 +335,26 @@ static void tree_terms(const struct model *model, int proto, const struct bus *b
 	if (proto == MODEL_LL)
 		ll_most(bus, ll_max[model->nnodes == 1 ? a : model->sys->amd ? 1 : 0][i]);
 	if (proto == MODEL_LL128)
-		bus_term(bus, "channels", "NCCL's most for a channel of LL128",
-			 tree_ll128_max[a][i], 1, "");
+		ll128_most(bus, a, MODEL_ALL_REDUCE, tree_ll128_max[a][i]);
 }
 
 /* tuning.cc:284-323. */
-void model_nccl_terms(const struct model *model, enum model_coll coll, int algo, int proto,
-		      struct prediction *out)
+void model_nccl_terms(const struct model *model, int version, enum model_coll coll, int algo,
+		      int proto, struct prediction *out)
 {
 	const struct model_search *search = &model->tuning.search;
 	int a = search->arch, i = search->nodes_index;
 	int ll_row = model->nnodes == 1 ? a : model->sys->amd ? 1 : 0;
 	double channel = model->nnodes <= 2 ? search->intra : search->inter;
 	bool nvls = algo == MODEL_NVLS || algo == MODEL_NVLS_TREE, ring = algo == MODEL_RING;
-	struct bus bus = { search->channels, 1, "", out };
+	struct bus bus = { version > 0 ? version : version_of(model), search->channels, 1, "",
+			   out };
+	double flags =
+		version > 0 && version < 221
+			? (model->nnodes > 1 || coll == MODEL_ALL_REDUCE || coll == MODEL_REDUCE
+				   ? .25
+				   : 1. / 3)
+			: .5;
 	static const char own[] = "a channel of NCCL's search";
 
 	if (ring || (nvls && coll == MODEL_ALL_REDUCE)) {
@@ -311,12 +369,11 @@ void model_nccl_terms(const struct model *model, enum model_coll coll, int algo,
 	} else if (algo == MODEL_TREE) {
 		tree_terms(model, proto, &bus);
 	} else if (ring && proto == MODEL_LL) {
-		bus_term(&bus, "protocol LL", own, channel, .5, "LL: half are flags");
+		bus_term(&bus, "protocol LL", own, channel, flags, "LL: half are flags");
 		ll_most(&bus, ll_max[ll_row][i]);
 	} else if (ring && proto == MODEL_LL128) {
 		bus_term(&bus, "protocol LL128", own, channel, .92, "LL128's share");
-		bus_term(&bus, "channels", "NCCL's most for a channel of LL128",
-			 ring_ll128_max[a][i], 1, "");
+		ll128_most(&bus, a, coll, ring_ll128_max[a][i]);
 	} else {
 		bus_term(&bus, "channels", own, channel,
 			 algo == MODEL_PAT				     ? .75
@@ -332,12 +389,13 @@ double model_hop_us(const struct model *model, bool net, int proto)
 }
 
 /* tuning.cc:353-398. */
-static double latency(const struct model *model, enum model_coll coll, int algo, int proto)
+static double latency(const struct model *model, int version, enum model_coll coll, int algo,
+		      int proto)
 {
 	int n = model->nranks, nnodes = model->nnodes, ppn = model->ppn;
-	double intra = hw_lat[hw_intra(model)][algo][proto];
-	double inter = hw_lat[HW_NET][ppn == 1 ? MODEL_TREE : algo][proto];
-	double lat = base_lat[algo][proto], overhead, rounds = floor(log2(nnodes));
+	double intra = hop_of(version, hw_intra(model), algo, proto);
+	double inter = hop_of(version, HW_NET, ppn == 1 ? MODEL_TREE : algo, proto);
+	double lat = base_of(version, algo, proto), overhead, rounds = floor(log2(nnodes));
 	int net_steps = nnodes == 1 ? 0 : coll == MODEL_ALL_REDUCE ? 2 * (nnodes - 1) : nnodes - 1;
 
 	switch (algo) {
@@ -363,15 +421,10 @@ static double latency(const struct model *model, enum model_coll coll, int algo,
 	}
 }
 
-void model_tuning_fill(struct model *model)
+static void fill(struct model *model, int version, struct model_tuning *tuning)
 {
-	struct model_tuning *tuning = &model->tuning;
 	struct prediction terms;
 
-	memset(tuning, 0, sizeof(*tuning));
-	if (model->nranks < 2)
-		return;
-	search_all(model, &tuning->search);
 	for (int c = 0; c < MODEL_TUNED; c++)
 		for (int a = 0; a < MODEL_NCCL_ALGOS; a++)
 			for (int p = 0; p < MODEL_PROTOS; p++) {
@@ -380,10 +433,21 @@ void model_tuning_fill(struct model *model)
 				if (model_refusal(model, coll, a, p) != NULL)
 					continue;
 				terms.nterms = 0;
-				model_nccl_terms(model, coll, a, p, &terms);
+				model_nccl_terms(model, version, coll, a, p, &terms);
 				tuning->bw[c][a][p] = model_slowest(&terms);
-				tuning->lat[c][a][p] = latency(model, coll, a, p);
+				tuning->lat[c][a][p] = latency(model, version, coll, a, p);
 			}
+}
+
+void model_tuning_fill(struct model *model)
+{
+	memset(&model->tuning, 0, sizeof(model->tuning));
+	memset(&model->choice, 0, sizeof(model->choice));
+	if (model->nranks < 2)
+		return;
+	search_all(model, &model->tuning.search);
+	fill(model, NOW, &model->tuning);
+	fill(model, version_of(model), &model->choice);
 }
 
 double model_tree_correction(int proto, double bytes)
@@ -397,7 +461,7 @@ double model_tree_correction(int proto, double bytes)
 double model_nccl_time(const struct model *model, enum model_coll coll, int algo, int proto,
 		       double bytes)
 {
-	double bw = model->tuning.bw[coll][algo][proto], lat = model->tuning.lat[coll][algo][proto];
+	double bw = model->choice.bw[coll][algo][proto], lat = model->choice.lat[coll][algo][proto];
 
 	if (bw <= 0)
 		return -1;

@@ -111,8 +111,11 @@ static void flows_spread(const struct model *model, double away, double part, st
 		shared_link(model, flows, 1 / (model->spread * GB), each, part, fan);
 		flows->intra_raw = each * model->spread_raw;
 	}
-	if (n > g)
-		net_links(model, flows, FABRIC_ALL, g * each * (n - g));
+	if (n > g) {
+		fan = 1 - model->constants.fan_loss /
+				  sqrt(flow_channels(model, part, flows->proto) * (n - g));
+		net_links(model, flows, FABRIC_ALL, g * each * (n - g) / fan);
+	}
 	flows->part = part;
 	flows->peers = n;
 }
@@ -137,16 +140,19 @@ static void flows_root(const struct model *model, struct flows *flows)
 	flows->one_way = true;
 }
 
-static void flows_next(const struct model *model, struct flows *flows)
+/* All bytes to one peer, in the node, over the network, or of some ranks this and of others that; `sent`
+ * as of net_links. */
+static void flows_pair(const struct model *model, bool near, bool far, enum fabric_traffic traffic,
+		       double sent, struct flows *flows)
 {
 	double bytes = flows->bytes;
 
-	if (model->ppn > 1) {
+	if (near) {
 		shared_link(model, flows, model->pair, bytes, bytes, 1);
 		flows->intra_raw = bytes / (model->pair_raw * GB);
 	}
-	if (model->nnodes > 1) {
-		net_links(model, flows, FABRIC_NEXT, bytes);
+	if (far) {
+		net_links(model, flows, traffic, sent);
 		model_term(flows->out, "channels", "a channel over the network",
 			   channel_rate(model, flows->proto, true));
 		model_times(flows->out, flow_channels(model, bytes, flows->proto),
@@ -186,65 +192,6 @@ static double last_chunk(const struct model *model, double bytes, double us, int
 	return proto == MODEL_LL ? 0 : model->constants.fill * us * fmin(1, step / part);
 }
 
-/* One exchange of `part` bytes with the rank `far` away. Returns us at the wire's speed. */
-static double exchange(const struct model *model, const struct predict_request *request,
-		       double part, double far, struct prediction *out)
-{
-	bool net = far >= model->ppn;
-	const struct fabric_busiest *busiest =
-		&model->busiest[FABRIC_EXCHANGE + (net ? ilogb(far / model->ppn) : 0)];
-	bool up = net &&
-		  busiest->leaf.load * busiest->nic.width > busiest->nic.load * busiest->leaf.width;
-	const struct fabric_link *busy = up ? &busiest->leaf : &busiest->nic;
-	double over = net ? busy->load / busy->width : 1;
-	int proto = flow_proto(model, request, part);
-	double n = flow_channels(model, part, proto),
-	       link = net ? model->net / model->ppn : model->pair;
-	double us, wire = (proto == MODEL_LL ? link / 2 : link) / over,
-		   channels = n * channel_rate(model, proto, net);
-	const char *hop = up	? "uplinks of a leaf"
-			  : net ? "NICs of a node"
-				: model_hop_names[model->hop];
-
-	out->proto = proto;
-	out->channels = (int)n;
-	if (wire <= channels) {
-		model_term(out, proto == MODEL_LL ? "protocol LL" : hop, "its link", link);
-		model_times(out, proto == MODEL_LL ? .5 : 1, "LL: half are flags");
-		model_times(out, 1 / over, "its link's width / load");
-		out->term[out->nterms - 1].link = net ? busy : NULL;
-	} else {
-		model_term(out, "channels", "a channel", channel_rate(model, proto, net));
-		model_times(out, n, "channels");
-	}
-	model_times(out, request->bytes / part, "size / bytes exchanged");
-	us = part / (fmin(wire, channels) * GB);
-	out->transfer_us += us;
-	out->latency_us += p2p_latency(model, proto, false);
-	out->fill_us += last_chunk(model, part, us, proto, net);
-	out->launch_us += p2p_launch(model, 1);
-	return part * over / ((net ? model->net_raw / model->ppn : model->pair_raw) * GB);
-}
-
-/* log2(n) groups, each an exchange of what was gathered so far with the rank 2^k away; those beyond
- * the node's size go over the network. */
-static double predict_hypercube(const struct model *model, const struct predict_request *request,
-				struct prediction *out)
-{
-	double part = request->bytes / model->nranks, raw = 0;
-
-	if (!request->in_place) { /* a rank's own slice is copied first */
-		out->launch_us = model->constants.kernel_host_us;
-		out->latency_us = model->constants.kernel_device_us;
-	}
-	for (int k = 1; k < model->nranks; k *= 2, part *= 2)
-		raw += exchange(model, request, part, k, out);
-	out->in_turn = true;
-	out->winner = out->nterms - 1;
-	out->limit = out->term[out->winner].limit;
-	return raw;
-}
-
 /* us of transfer in the node or over the network: of the slowest term there. */
 static double slowest(const struct flows *flows, bool net, int *winner)
 {
@@ -265,11 +212,8 @@ static void finish_flows(const struct model *model, const struct predict_request
 	bool hidden = flows->one_way && model->nnodes == 1 && request->mode != MODEL_ISOLATED;
 	int near = 0, far = 0;
 	double intra = slowest(flows, false, &near), inter = slowest(flows, true, &far);
-	double fill = model->ppn > 1 && !hidden
-			      ? last_chunk(model, flows->part, intra, flows->proto, false)
-			      : 0;
-	double fill_net =
-		model->nnodes > 1 ? last_chunk(model, flows->part, inter, flows->proto, true) : 0;
+	double fill = hidden ? 0 : last_chunk(model, flows->part, intra, flows->proto, false);
+	double fill_net = last_chunk(model, flows->part, inter, flows->proto, true);
 	bool net = inter + fill_net > intra + fill;
 
 	out->proto = flows->proto;
@@ -282,6 +226,44 @@ static void finish_flows(const struct model *model, const struct predict_request
 	out->launch_us = p2p_launch(model, flows->peers);
 	out->winner = net ? far : near;
 	out->limit = out->term[out->winner].limit;
+}
+
+/* log2(n) groups, each an exchange of what was gathered so far with the rank 2^k away; those beyond
+ * the node's size go over the network. Returns us at the wires' speed. */
+static double predict_hypercube(const struct model *model, const struct predict_request *request,
+				struct prediction *out)
+{
+	double part = request->bytes / model->nranks, raw = 0;
+	int beyond = FABRIC_EXCHANGE;
+
+	if (!request->in_place) { /* a rank's own slice is copied first */
+		out->launch_us = model->constants.kernel_host_us;
+		out->latency_us = model->constants.kernel_device_us;
+	}
+	for (int k = 1; k < model->nranks; k *= 2, part *= 2) {
+		struct prediction round = { .nterms = 0 };
+		struct flows flows = { .out = &round,
+				       .bytes = part,
+				       .proto = flow_proto(model, request, part) };
+		bool far = k >= model->ppn;
+
+		flows_pair(model, !far, far, (enum fabric_traffic)(far ? beyond++ : beyond),
+			   part * model->ppn, &flows);
+		finish_flows(model, request, &flows, &round);
+		out->proto = round.proto;
+		out->channels = round.channels;
+		out->latency_us += round.latency_us;
+		out->transfer_us += round.transfer_us;
+		out->fill_us += round.fill_us;
+		out->launch_us += round.launch_us;
+		out->term[out->nterms++] = round.term[round.winner];
+		model_times(out, request->bytes / part, "size / bytes exchanged");
+		raw += fmax(flows.intra_raw, flows.inter_raw);
+	}
+	out->in_turn = true;
+	out->winner = out->nterms - 1;
+	out->limit = out->term[out->winner].limit;
+	return raw;
 }
 
 /* nccl-tests' pattern (traffic.c): a flow grows with its distance, nothing stays at home. */
@@ -315,7 +297,8 @@ int model_predict_p2p(const struct model *model, const struct predict_request *r
 		flows.proto = flow_proto(model, request,
 					 request->collective == MODEL_SENDRECV ? bytes : bytes / n);
 		if (request->collective == MODEL_SENDRECV)
-			flows_next(model, &flows);
+			flows_pair(model, model->ppn > 1, model->nnodes > 1, FABRIC_NEXT, bytes,
+				   &flows);
 		else if (request->collective == MODEL_GATHER ||
 			 request->collective == MODEL_SCATTER)
 			flows_root(model, &flows);

@@ -9,7 +9,8 @@ static const struct topo_gpu_model core = { .name = "host rank" };
 
 bool topo_is_host(const struct topo_system *sys)
 {
-	return sys->pairs.nranks > 1 && sys->pairs.copy_gbs > 0 && sys->pairs.reduce_gbs > 0;
+	return sys->pairs.nranks > 1 && sys->pairs.copy_gbs > 0 && sys->pairs.reduce_gbs > 0 &&
+	       sys->pairs.fresh_gbs > 0;
 }
 
 int topo_from_pairs(struct topo_system *sys, const char *name, const char *source,
@@ -62,15 +63,18 @@ int topo_from_json(struct topo_system *sys, const json_t *json, const char *path
 }
 
 /* ---- Open MPI's rounds ----------------------------------------------------------------------- */
-enum { SLICE = 1, ADD = 2 };
+enum { SLICE = 1, ADD = 2, ONCE = 4, TWICE = 8 };
 
-/* Above it glibc gives new memory each time (M_MMAP_THRESHOLD grows no further). */
+/* Above it glibc gives new memory each time (M_MMAP_THRESHOLD grows no further). Of two pieces as large as
+ * the largest before it gives one back to the kernel (M_TRIM_THRESHOLD is twice that): counted as page
+ * faults, 2, 4 and 8 ranks (results/2026-11-23-pairs). */
 enum { KEPT_MOST = 32 << 20 };
 
 /* Messages one after the other: how many, and to whom: one; one for each other rank; to ranks 1, 2, 4 ...
  * away (4, 16 ... in radix 4), all bytes each time or half, a quarter ... of them; one where the ranks are no
  * power of two. Broadcasts follow each other without waiting for the last rank: along a chain a rank has
- * one message to get and one to pass on (BEHIND). SLICE: of a rank's slice instead of all bytes; ADD: what came is added up. */
+ * one message to get and one to pass on (BEHIND). SLICE: of a rank's slice instead of all bytes; ADD: what came is added up.
+ * ONCE, TWICE: so often all bytes go into new memory besides. */
 struct step {
 	enum { END, ONE, BEHIND, EACH, LOG2, LOG4, HALVES, ODD } how;
 	enum pair_load load;
@@ -79,7 +83,7 @@ struct step {
 
 /* The fixed decisions of Open MPI 4.1's coll/tuned (coll_tuned_decision_fixed.c), merged where they come
  * to the same messages: the first row with fewer ranks than `below` (0: any) and at least so many bytes, of a
- * slice for reduce_scatter and alltoall. `copies`: what is copied besides, of hangar's own calls too. */
+ * slice for reduce_scatter and alltoall. `copies`: what is copied besides, of hangar's own calls too */
 static const struct decision {
 	enum model_coll coll;
 	int below;
@@ -89,12 +93,13 @@ static const struct decision {
 	struct step steps[3];
 } decisions[] = {
 #define WARM	 HALVES, PAIR_KEPT, ADD
-#define BACK	 HALVES, PAIR_READ, 0 /* what a rank sent comes back to where it was */
 #define AFRESH	 HALVES, PAIR_NEW, ADD
+#define BACK	 HALVES, PAIR_READ, 0 /* what a rank sent comes back to where it was */
 #define COPY	 ONE, PAIR_NEW, 0
-#define TO_ROOT	 EACH, PAIR_NEW, ADD
+#define TO_ROOT	 EACH, PAIR_KEPT, ADD
 #define SLICES	 EACH, PAIR_ALONE, SLICE
-#define TREE_ADD LOG2, PAIR_NEW, ADD
+#define TREE_ADD LOG2, PAIR_KEPT, ADD
+#define SPLIT	 HALVES, PAIR_ALONE, 0
 #define HALVE	 HALVES, PAIR_DISJOINT, 0
 #define FOLD	 ODD, PAIR_DISJOINT, 0
 	{ MODEL_ALL_REDUCE, 4, 16384, "halving", ALL, { { WARM }, { BACK }, { FOLD } } },
@@ -105,24 +110,19 @@ static const struct decision {
 	{ MODEL_ALL_GATHER, 32, 0, "doubling", OWN, { { HALVE } } },
 	{ MODEL_ALL_GATHER, 0, 65536, "ring", OWN, { { EACH, PAIR_DISJOINT, SLICE } } },
 	{ MODEL_ALL_GATHER, 0, 0, "doubling", OWN, { { HALVE } } },
-	{ MODEL_REDUCE_SCATTER, 4, 131072, "to one, scatter", ALL, { { TO_ROOT }, { SLICES } } },
-	{ MODEL_REDUCE_SCATTER, 8, 1 << 20, "to one, scatter", ALL, { { TO_ROOT }, { SLICES } } },
+	{ MODEL_REDUCE_SCATTER, 4, 131072, "to one", ALL, { { TO_ROOT | ONCE }, { SLICES } } },
+	{ MODEL_REDUCE_SCATTER, 8, 1 << 20, "to one", ALL, { { TO_ROOT | TWICE }, { SLICES } } },
 	{ MODEL_REDUCE_SCATTER, 16, 4 << 20, "halving", NOTHING, { { AFRESH }, { COPY } } },
-	{ MODEL_REDUCE_SCATTER, 16, 524288, "to one, scatter", ALL, { { TREE_ADD }, { SLICES } } },
+	{ MODEL_REDUCE_SCATTER, 16, 524288, "tree", ALL, { { TREE_ADD | TWICE }, { SLICES } } },
 	{ MODEL_REDUCE_SCATTER, 32, 2 << 20, "halving", NOTHING, { { AFRESH }, { COPY } } },
-	{ MODEL_REDUCE_SCATTER, 32, 524288, "to one, scatter", ALL, { { TREE_ADD }, { SLICES } } },
+	{ MODEL_REDUCE_SCATTER, 32, 524288, "tree", ALL, { { TREE_ADD | TWICE }, { SLICES } } },
 	{ MODEL_REDUCE_SCATTER, 0, 131072, "halving", NOTHING, { { AFRESH }, { COPY } } },
 	{ MODEL_REDUCE_SCATTER, 0, 0, "halving", ALL, { { WARM } } },
 	{ MODEL_BROADCAST, 4, 0, "root to all", ALL, { { ONE, PAIR_ALONE, 0 } } },
-	{ MODEL_BROADCAST, 8, 1 << 20, "chain", ALL, { { BEHIND, PAIR_ALONE, 0 } } },
+	{ MODEL_BROADCAST, 8, 1 << 20, "chain", NOTHING, { { BEHIND, PAIR_ALONE, 0 } } },
 	{ MODEL_BROADCAST, 16, 32768, "root to all", ALL, { { ONE, PAIR_DISJOINT, 0 } } },
-	{ MODEL_BROADCAST,
-	  32,
-	  1 << 20,
-	  "scattered",
-	  ALL,
-	  { { HALVES, PAIR_ALONE, 0 }, { HALVE } } },
-	{ MODEL_BROADCAST, 32, 0, "binomial tree", ALL, { { LOG2, PAIR_ALONE, 0 } } },
+	{ MODEL_BROADCAST, 32, 1 << 20, "parts", NOTHING, { { SPLIT }, { HALVE } } },
+	{ MODEL_BROADCAST, 32, 0, "binomial tree", NOTHING, { { LOG2, PAIR_ALONE, 0 } } },
 	{ MODEL_BROADCAST, 0, 0, "tree of radix 4", ALL, { { LOG4, PAIR_DISJOINT, 0 } } },
 	{ MODEL_REDUCE, 8, 0, "one after the other", NOTHING, { { TO_ROOT } } },
 	{ MODEL_REDUCE, 0, 0, "binomial tree", NOTHING, { { TREE_ADD } } },
@@ -143,12 +143,14 @@ struct cost {
 	double messages, adds, copies;
 };
 
-static void message(struct cost *c, const struct step *step, double distance, double bytes)
+/* `again`: into the memory of the step's first one. */
+static void message(struct cost *c, const struct step *step, double distance, double bytes,
+		    bool again)
 {
 	const struct pair_digest *d = &c->model->sys->pairs;
 	enum pair_load load = step->load;
 
-	if (load == PAIR_KEPT && c->bytes > KEPT_MOST)
+	if (load == PAIR_KEPT && c->bytes > KEPT_MOST && !again)
 		load = PAIR_NEW;
 	c->messages +=
 		pair_digest_us(d, c->model->nnodes > 1 && distance >= c->model->ppn, load, bytes);
@@ -162,33 +164,36 @@ static void add_step(struct cost *c, const struct step *step, double bytes, doub
 	int n = c->model->nranks, odd = n & (n - 1);
 	double each = step->flags & SLICE ? slice : bytes;
 
+	if (step->flags & (ONCE | TWICE))
+		c->copies += (step->flags & TWICE ? 2 : 1) * bytes /
+			     (c->model->sys->pairs.fresh_gbs * GB);
 	switch (step->how) {
 	case END:
 		return;
 	case BEHIND:
-		message(c, step, 1, each);
+		message(c, step, 1, each, false);
 		/* fallthrough */
 	case ONE:
-		message(c, step, n - 1, each);
+		message(c, step, n - 1, each, false);
 		return;
 	case EACH:
 		for (int k = 1; k < n; k++)
-			message(c, step, k, each);
+			message(c, step, k, each, k > 1);
 		return;
 	case LOG2:
 	case LOG4:
 		for (int k = 1; k < n; k *= step->how == LOG2 ? 2 : 4)
-			message(c, step, k, each);
+			message(c, step, k, each, k > 1);
 		return;
 	case HALVES: /* ranks beyond a power of two hand theirs to a neighbour before they are added up */
 		if (odd && step->flags & ADD)
-			message(c, step, 1, bytes);
+			message(c, step, 1, bytes, false);
 		for (int k = 1; 2 * k <= n; k *= 2)
-			message(c, step, k, bytes / 2 / k);
+			message(c, step, k, bytes / 2 / k, false);
 		return;
 	case ODD:
 		if (odd)
-			message(c, step, 1, bytes);
+			message(c, step, 1, bytes, false);
 	}
 }
 
@@ -201,7 +206,7 @@ static struct cost cost_of(const struct model *model, const struct decision *d, 
 	for (size_t i = 0; i < sizeof(d->steps) / sizeof(d->steps[0]); i++)
 		add_step(&c, &d->steps[i], bytes, slice);
 	if (d->copies != NOTHING && (!in_place || d->coll == MODEL_REDUCE_SCATTER))
-		c.copies = (d->copies == OWN ? slice : bytes) / (model->sys->pairs.copy_gbs * GB);
+		c.copies += (d->copies == OWN ? slice : bytes) / (model->sys->pairs.copy_gbs * GB);
 	return c;
 }
 

@@ -50,9 +50,10 @@ double model_ring_factor(enum model_coll coll, double nranks, const char **what)
  * (perChMaxRingLL128). */
 double model_channel(const struct model *model);
 
-/* The terms of NCCL's own bandwidth: the slowest of them is tuning.bw. */
-void model_nccl_terms(const struct model *model, enum model_coll coll, int algo, int proto,
-		      struct prediction *out);
+/* The terms of NCCL's own bandwidth in a version: the slowest of them is tuning.bw. 0: what
+ * protocols carry in the one that runs. */
+void model_nccl_terms(const struct model *model, int version, enum model_coll coll, int algo,
+		      int proto, struct prediction *out);
 
 /* The two halves of model_predict: collectives that NCCL tunes, and groups of sends and receives.
  */

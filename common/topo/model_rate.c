@@ -141,7 +141,7 @@ static double rate_nvls(const struct model *model, enum model_coll coll, struct 
 	model_times(out, model->left, "left by a broken part");
 	/* The network reduces too; NCCL's heads over several nodes do no more than this. */
 	if (!tree && model->nnodes > 1)
-		model_nccl_terms(model, coll, MODEL_NVLS, MODEL_SIMPLE, out);
+		model_nccl_terms(model, 0, coll, MODEL_NVLS, MODEL_SIMPLE, out);
 	net = model_network(model, tree ? FABRIC_TREE : FABRIC_SWITCH,
 			    model->nics * fmin(1, 32. / model->ppn), share,
 			    "what NVLSTree gets of it", out) /
@@ -180,7 +180,7 @@ double model_rate(const struct model *model, enum model_coll coll, struct predic
 
 	/* LL and LL128 add this to every 8 and 120 bytes, as NCCL counts it. */
 	if (out->proto != MODEL_SIMPLE)
-		model_nccl_terms(model, coll, algo, out->proto, out);
+		model_nccl_terms(model, 0, coll, algo, out->proto, out);
 	else if (algo == MODEL_TREE)
 		channels(model, .5, "1/2: up and down", out);
 	else if (algo == MODEL_COLLNET_DIRECT || algo == MODEL_COLLNET_CHAIN)

@@ -293,6 +293,8 @@ int topo_reshape(struct topo_system *sys, const struct topo_change *change, stru
 	if (change->nnodes > 0)
 		sys->nnodes = change->nnodes;
 	sys->sharp |= change->sharp;
+	if (change->nccl > 0)
+		sys->nccl = change->nccl;
 	if (change->oversubscription > 0)
 		sys->oversubscription = change->oversubscription;
 	if (change->fabric > 0)

@@ -88,7 +88,8 @@ struct topo_system {
 	int numa[TOPO_MAX_CPUS]; /* the CPU's node by a NCCL file, -1 unknown; a spec leaves 0 */
 	int full_gpus; /* GPUs of the node before --gpus took some away: NICs stay with their GPU */
 	double cpu_link_gbs; /* between two CPU sockets */
-	bool amd;	     /* CPUs */
+	bool amd, grace;     /* CPUs */
+	int nccl;	     /* its version, 226 for 2.26; 0: the model's own */
 	bool nvls;	     /* the switches can reduce and multicast */
 	bool sharp;	     /* the network can reduce */
 	enum topo_p2p p2p;
@@ -109,6 +110,7 @@ struct topo_change {
 	int leaf_nodes, radix;	   /* ports of a switch: they decide leaf_nodes */
 	struct topo_layout layout; /* as it is */
 	bool sharp;		   /* switch the network's reduction on */
+	int nccl;		   /* as topo_system's */
 };
 
 /* Open a file to read. 0, or -errno with the error set, which names the file: it can't be read, is

@@ -8,7 +8,7 @@
 const char *argp_program_version = "topo_predict (hangar) 0.1.0";
 
 /* How a value gets into its field of struct predict_job. */
-enum kind { FLAG, WHOLE, NODE, NODES, REAL, SIZE, TEXT, COLLS, WORD, ALGO, PROTO, VENDOR };
+enum kind { FLAG, WHOLE, NODE, NODES, REAL, SIZE, TEXT, COLLS, WORD, ALGO, PROTO, VENDOR, VERSION };
 
 #define AT(field)	   offsetof(struct predict_job, field)
 #define refuse(state, ...) argp_failure(state, OUTCOME_USAGE, 0, __VA_ARGS__)
@@ -61,6 +61,8 @@ static const struct row {
 	{ "process-gpus", 0, "N",
 	  "GPUs of one process, which launches on them in turn (default: 1)", WHOLE,
 	  AT(process_gpus) },
+	{ "nccl", 0, "VERSION", "What it would choose, from 2.4 (default: 2.28)", VERSION,
+	  AT(change.nccl) },
 	{ "algo", 0, "NAME", "Tree, Ring, CollNetDirect, CollNetChain, NVLS, NVLSTree, PAT or P2P",
 	  ALGO, AT(algo) },
 	{ "proto", 0, "NAME", "LL, LL128 or Simple", PROTO, AT(proto) },
@@ -108,6 +110,16 @@ static double size_of(struct argp_state *state, const char *text)
 	if (parse_size(text, &bytes) != 0 || bytes == 0)
 		refuse(state, "sizes are like 8, 4K, 1M or 2G, not '%s'", text);
 	return (double)bytes;
+}
+
+/* 226 of "2.26.6". */
+static int version(struct argp_state *state, const char *text)
+{
+	int major = 0, minor = 0;
+
+	if (sscanf(text, "%1d.%2d", &major, &minor) != 2 || major != 2 || minor < 4)
+		refuse(state, "--nccl is a version like 2.26, not '%s'", text);
+	return 100 * major + minor;
 }
 
 /* Which of n names it is. */
@@ -220,6 +232,9 @@ static void take(struct argp_state *state, struct predict_job *job, const struct
 		break;
 	case PROTO:
 		job->proto = named(state, "protocol", arg, model_proto_names, MODEL_PROTOS);
+		break;
+	case VERSION:
+		*(int *)field = version(state, arg);
 		break;
 	case VENDOR:
 		job->vendor = true;

@@ -256,6 +256,7 @@ static int build(struct topo_system *sys, const struct spec *spec, const char *p
 	sys->ncpus = (int)spec->cpus;
 	sys->cpu_link_gbs = topo_cpu_link(spec->cpu);
 	sys->amd = strncmp(spec->cpu, "amd", 3) == 0;
+	sys->grace = strcmp(spec->cpu, "grace") == 0;
 	sys->nvls = spec->nvls;
 	sys->sharp = spec->sharp;
 	sys->p2p = (enum topo_p2p)(topo_word(TOPO_WORDS_P2P, spec->p2p) - 1);

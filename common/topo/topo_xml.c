@@ -125,7 +125,8 @@ static void start_cpu(struct reader *r, const char **attrs)
 	sys->numa[r->cpu] = (int)number(r, attrs, "numaid", -1, -1, 1 << 20);
 	sys->amd = vendor != NULL && strcmp(vendor, "AuthenticAMD") == 0;
 	/* topo.cc:71-98 */
-	if (arch != NULL && strcmp(arch, "arm64") == 0)
+	sys->grace = arch != NULL && strcmp(arch, "arm64") == 0;
+	if (sys->grace)
 		sys->cpu_link_gbs = topo_cpu_link("grace");
 	else if (arch != NULL && strcmp(arch, "ppc64") == 0)
 		sys->cpu_link_gbs = topo_cpu_link("power9");

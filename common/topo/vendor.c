@@ -69,9 +69,6 @@ int vendor_each(const char *path, int (*each)(void *ctx, const struct vendor_row
 }
 
 /* ---- a machine and a run --------------------------------------------------------------------- */
-/* Capacities are told in round numbers: 141 GB are 140.4 GiB, 80 GB 79.6. */
-#define CAPACITY_NEAR .04
-
 enum figure { NVLINK, MEMORY, PCIE, NIC, FIGURES };
 
 static const struct {
@@ -81,12 +78,6 @@ static const struct {
 	[MEMORY] = { "memory_bandwidth", "memory", "of the GPU" },
 	[PCIE] = { "pcie_x16_unidir", "PCIe", "per direction" },
 	[NIC] = { "nic_line_rate", "NIC", "per port" },
-};
-
-/* The search: what is looked for, and what to print when it is there. */
-struct search {
-	const struct vendor_run *run;
-	char text[FIGURES][400];
 };
 
 /* True when `word` is in the text, between characters that belong to no word. */
@@ -99,42 +90,6 @@ static bool has_word(const char *text, const char *word)
 		    !isalnum((unsigned char)at[n]))
 			return true;
 	return false;
-}
-
-/* GPUs of one name come on boards of several kinds: as cards, as bridged cards, else on a baseboard
- * (SXM), which product names need not say. Bits. */
-static unsigned boards(const char *text)
-{
-	return (has_word(text, "PCIe") ? 1u : 0) | (has_word(text, "NVL") ? 2u : 0);
-}
-
-/* True when the item's capacity ("80GB") fits the device's. An item without one fits. */
-static bool capacity_fits(const char *item, size_t memory)
-{
-	bool any = false;
-
-	for (const char *at = item; *at; at++) {
-		char *end;
-		double gb;
-
-		if (!isdigit((unsigned char)*at) || (at > item && isalnum((unsigned char)at[-1])))
-			continue;
-		gb = strtod(at, &end);
-		if (strncmp(end, "GB", 2) != 0)
-			continue;
-		any = true;
-		if (fabs((double)memory / 1073741824.0 - gb) <= CAPACITY_NEAR * gb)
-			return true;
-	}
-	return !any || memory == 0;
-}
-
-static bool about_gpu(const struct vendor_run *run, const char *item)
-{
-	unsigned mine = boards(run->device), its = boards(item);
-
-	return has_word(item, topo_gpu_model(run->device)->name) &&
-	       (mine ? (mine & its) != 0 : its == 0) && capacity_fits(item, run->memory);
 }
 
 /* A line rate is that of any network but Slingshot and Omni-Path, which have rows of their own. */
@@ -158,49 +113,22 @@ static bool about_pcie(const struct topo_system *sys, const char *item)
 	       fabs(topo_pcie_gbs(gen, 16) - sys->gpu[0].pcie_gbs) < 1;
 }
 
-/* FIGURES: none of this machine. */
-static enum figure figure_of(const struct vendor_run *run, const struct vendor_row *row)
+/* FIGURES: none of a machine with such a GPU. */
+static int figure_of(const char *gpu, const struct topo_system *sys, const struct vendor_row *row)
 {
-	int figure = 0;
-
-	while (figure < FIGURES && strcmp(row->category, figures[figure].category) != 0)
-		figure++;
-	if (figure == FIGURES || (figure == PCIE  ? about_pcie(run->sys, row->item)
-				  : figure == NIC ? about_nic(run->sys, row)
-						  : about_gpu(run, row->item)))
-		return (enum figure)figure;
+	for (int i = 0; i < FIGURES; i++)
+		if (strcmp(row->category, figures[i].category) == 0)
+			return (i == PCIE  ? about_pcie(sys, row->item)
+				: i == NIC ? about_nic(sys, row)
+					   : has_word(row->item, gpu))
+				       ? i
+				       : FIGURES;
 	return FIGURES;
-}
-
-static int take(void *ctx, const struct vendor_row *row)
-{
-	struct search *s = ctx;
-	enum figure figure = figure_of(s->run, row);
-	char *end, best[64] = "", predicted[64] = "";
-	double gbs = strtod(row->value, &end);
-
-	if (figure == FIGURES || s->text[figure][0])
-		return 0;
-	if (end == row->value || *end || !(gbs >= 0) || isinf(gbs))
-		return 0; /* no number */
-	if (strncmp(row->unit, "Gb/s", 4) == 0)
-		gbs /= 8;
-	if (gbs > 0 && s->run->measured > 0)
-		snprintf(best, sizeof(best), ", best busbw %.1f %% of it",
-			 100 * s->run->measured / gbs);
-	if (gbs > 0 && s->run->predicted > 0)
-		snprintf(predicted, sizeof(predicted), ", predicted %.1f %%",
-			 100 * s->run->predicted / gbs);
-	snprintf(s->text[figure], sizeof(s->text[figure]), "  %-6s %8.2f GB/s %s%s%s (%.80s: %s)",
-		 figures[figure].name, gbs, figures[figure].per, best, predicted, row->item,
-		 vendor_mark(row));
-	return 0;
 }
 
 bool vendor_row_about(const struct topo_system *sys, const struct vendor_row *row)
 {
-	return figure_of(&(struct vendor_run){ .device = sys->gpu[0].model->name, .sys = sys },
-			 row) != FIGURES;
+	return figure_of(sys->gpu[0].model->name, sys, row) != FIGURES;
 }
 
 void vendor_run_row(struct vendor_run *run, uint64_t size, double measured, double predicted)
@@ -215,20 +143,42 @@ void vendor_run_row(struct vendor_run *run, uint64_t size, double measured, doub
 	}
 }
 
-/* Why there is no row of a figure. */
-static const char *missing(const struct topo_system *sys, enum figure figure)
+struct search {
+	const struct vendor_run *run;
+	const char *gpu;
+	int (*line)(void *ctx, const char *text);
+	void *ctx;
+	unsigned found; /* bits: figures that there was a row of */
+};
+
+static int take(void *ctx, const struct vendor_row *row)
 {
-	return figure < PCIE			  ? "no row for this GPU"
-	       : !sys				  ? "no topology in this run (--topo)"
-	       : figure == NIC && sys->nnics == 0 ? "none in the topology"
-						  : "no row for what its topology has";
+	struct search *s = ctx;
+	int figure = figure_of(s->gpu, s->run->sys, row);
+	char *end, text[600];
+	double gbs = strtod(row->value, &end);
+
+	if (figure == FIGURES || end == row->value || *end || !(gbs >= 0) || isinf(gbs))
+		return 0;
+	s->found |= 1u << figure;
+	if (strncmp(row->unit, "Gb/s", 4) == 0)
+		gbs /= 8;
+	snprintf(text, sizeof(text), "  %-6s %8.2f GB/s %s", figures[figure].name, gbs,
+		 figures[figure].per);
+	if (gbs > 0 && s->run->measured > 0)
+		text_add(text, sizeof(text), ", best busbw %.1f %% of it",
+			 100 * s->run->measured / gbs);
+	if (gbs > 0 && s->run->predicted > 0)
+		text_add(text, sizeof(text), ", predicted %.1f %%", 100 * s->run->predicted / gbs);
+	text_add(text, sizeof(text), " (%.80s: %s)", row->item, vendor_mark(row));
+	return s->line(s->ctx, text);
 }
 
 int vendor_run_lines(const struct vendor_run *run, const char *path,
 		     int (*line)(void *ctx, const char *text), void *ctx, struct error *err)
 {
 	const struct topo_gpu_model *gpu = topo_gpu_model(run->device);
-	struct search s = { .run = run };
+	struct search s = { run, gpu ? gpu->name : "", line, ctx, 0 };
 	char text[600], rest[400] = "";
 	int rc;
 
@@ -238,20 +188,18 @@ int vendor_run_lines(const struct vendor_run *run, const char *path,
 			 run->device, rest);
 		return line(ctx, text);
 	}
-	rc = vendor_each(path, take, &s, err);
-	if (rc != 0)
-		return rc;
 	if (run->predicted > 0)
 		snprintf(rest, sizeof(rest), ", predicted %.2f at %llu B", run->predicted,
 			 (unsigned long long)run->predicted_size);
 	snprintf(text, sizeof(text), "Vendors' figures for %.64s; best busbw %.2f GB/s at %llu B%s",
 		 run->device, run->measured, (unsigned long long)run->measured_size, rest);
 	rc = line(ctx, text);
-	for (int i = 0; i < FIGURES && rc == 0; i++) {
-		if (!s.text[i][0])
-			snprintf(s.text[i], sizeof(s.text[i]), "  %-6s %s", figures[i].name,
-				 missing(run->sys, (enum figure)i));
-		rc = line(ctx, s.text[i]);
-	}
+	rc = rc == 0 ? vendor_each(path, take, &s, err) : rc;
+	for (int i = 0; i < FIGURES && rc == 0; i++)
+		if (!(s.found & 1u << i)) {
+			snprintf(text, sizeof(text), "  %-6s no row for this machine",
+				 figures[i].name);
+			rc = line(ctx, text);
+		}
 	return rc;
 }

@@ -24,7 +24,6 @@ const char *vendor_mark(const struct vendor_row *row);
 
 struct vendor_run {
 	const char *device;	       /* product name, "NVIDIA H200"; or of a CPU */
-	size_t memory;		       /* bytes on the device, 0: unknown */
 	const struct topo_system *sys; /* the node's links; NULL: unknown */
 	/* of the rows so far, GB/s; 0: none */
 	double measured, predicted;
@@ -35,9 +34,9 @@ struct vendor_run {
  * none. */
 void vendor_run_row(struct vendor_run *run, uint64_t size, double measured, double predicted);
 
-/* One line for what was reached, then one for each of NVLink, memory, PCIe and NIC: the vendor's
- * figure in GB/s, what was reached of it in percent, and whether the figure is verified. A GPU that
- * nobody knows gets one line that names the known. `path` as for vendor_each. 0, what `line`
+/* One line for what was reached, then one for each figure of NVLink and memory of boards with this GPU,
+ * of its PCIe and NIC: GB/s, what was reached of it in percent, and whether it is verified; or that
+ * there is none. A GPU that nobody knows gets one line that names the known. `path` as for vendor_each. 0, what `line`
  * returned, or -errno with the error set. */
 int vendor_run_lines(const struct vendor_run *run, const char *path,
 		     int (*line)(void *ctx, const char *text), void *ctx, struct error *err);

@@ -91,11 +91,6 @@ enum call_field field_first(const struct record *a, const struct record *b);
  * nobody made. False where a field has no majority. Looks at a record of every rank. */
 bool align_fieldwise(const struct align *align, uint64_t seq, struct record *most);
 
-/* Of a track with numbers of its own: as far as one is that has made `own` calls; the own number of call
- * `seq`, or of the next one. */
-uint64_t align_place(const struct track *track, uint64_t own);
-uint64_t align_own(const struct track *track, uint64_t seq);
-
 /* First number of the stretch of identical reference calls that ends with call `seq`. */
 uint64_t align_run(const struct align *align, uint64_t seq);
 

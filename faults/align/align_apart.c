@@ -110,19 +110,3 @@ void align_number_apart(struct align *a, const struct evidence *e)
 			number_as(a, t, &l);
 	}
 }
-
-uint64_t align_place(const struct track *t, uint64_t own)
-{
-	uint64_t at = t->first;
-
-	while (at <= t->last && t->own[at - t->first] <= own)
-		at++;
-	return at - 1;
-}
-
-uint64_t align_own(const struct track *t, uint64_t seq)
-{
-	while (seq <= t->last && t->own[seq - t->first] == 0)
-		seq++;
-	return seq <= t->last ? t->own[seq - t->first] : t->final->seq + 1;
-}

@@ -2,7 +2,8 @@
  * calls that nobody has made yet. */
 #include "align/align_parts.h"
 
-#define PERIOD_MAX 64
+#define PERIOD_MAX  64
+#define PERIOD_LOOK 1024 /* calls back in which it is looked whether the period ends sometimes */
 
 /* A schedule whose counts go by about equal steps (rounding makes them uneven): the call `ahead`
  * after `seq` in *next, and by how much its count may be off. False: no such schedule. */
@@ -44,18 +45,38 @@ bool align_is_step(const struct align *a, int rank, uint64_t seq, uint64_t befor
 	       made->count - next.count + off <= 2 * off;
 }
 
+/* Counts the calls up to `seq` that are those of `p` calls before, as far back as is known. */
+static uint64_t agreement(const struct align *a, uint64_t seq, uint64_t p)
+{
+	uint64_t i = 0;
+
+	while (seq >= a->base + i + p && align_reference_sig(a, seq - i) &&
+	       align_reference_sig(a, seq - i) == align_reference_sig(a, seq - i - p))
+		i++;
+	return i;
+}
+
+/* Another distance agrees as long, and goes on with another call: the end of a run of calls alike, such as the
+ * buckets of a training step, which has come before. */
+static bool is_contradicted(const struct align *a, uint64_t seq, uint64_t period)
+{
+	uint64_t n = agreement(a, seq, period),
+		 most = a->span < PERIOD_LOOK ? a->span : PERIOD_LOOK;
+
+	for (uint64_t p = period + 1; p < most && seq >= a->base + p; p++)
+		if (align_reference_sig(a, seq + 1 - p) !=
+			    align_reference_sig(a, seq + 1 - period) &&
+		    agreement(a, seq, p) >= n)
+			return true;
+	return false;
+}
+
 /* The shortest period that the reference has had up to `seq`, 0: none. */
 static uint64_t period(const struct align *a, uint64_t seq)
 {
-	for (uint64_t p = 1; p <= PERIOD_MAX && seq >= a->base + 2 * p; p++) {
-		uint64_t need = p < 3 ? 3 : p, i = 0;
-
-		while (i < need && seq >= a->base + i + p && align_reference_sig(a, seq - i) &&
-		       align_reference_sig(a, seq - i) == align_reference_sig(a, seq - i - p))
-			i++;
-		if (i == need)
-			return p;
-	}
+	for (uint64_t p = 1; p <= PERIOD_MAX && seq >= a->base + 2 * p; p++)
+		if (agreement(a, seq, p) >= (p < 3 ? 3 : p))
+			return is_contradicted(a, seq, p) ? 0 : p;
 	return 0;
 }
 

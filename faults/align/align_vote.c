@@ -123,6 +123,9 @@ static uint64_t right_side(const struct align *a, int x, int y, uint64_t at)
 		return next;
 	if (align_is_step(a, x, at, at - 1, 1) != align_is_step(a, y, at, at - 1, 1))
 		return align_is_step(a, x, at, at - 1, 1) ? sx : sy;
+	if (x_short == y_short && align_sig(a, x, at + 1) &&
+	    align_sig(a, x, at + 1) == align_sig(a, y, at + 1))
+		return 0; /* neither made one more */
 	if (x_short == y_short && is_again(a, x, at) != is_again(a, y, at))
 		return is_again(a, x, at) ? sy : sx;
 	again = is_again_in_pairs(a, more, at);

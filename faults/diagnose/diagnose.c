@@ -1,11 +1,7 @@
 /* diagnose.c: the driver: asks the rules in their order and makes the diagnosis of what one found. */
-#include "diagnose/diagnose.h"
 
 #include "base/rank_list.h"
-#include "diagnose/groups.h"
-#include "diagnose/pairs.h"
-#include "diagnose/rules.h"
-#include "diagnose/words.h"
+#include "diagnose/rule.h"
 #include "record/verdict.h"
 
 struct walk {
@@ -99,18 +95,6 @@ static const struct team *first_whole(const struct walk *w)
 	return team->ranks ? w->teams.list : team;
 }
 
-static void survey_pairs(struct walk *w)
-{
-	struct rule_ctx *ctx = &w->ctx;
-
-	for (const struct team *t = next_team(w, w->teams.list); t && !ctx->in_pairs;
-	     t = next_team(w, t + 1))
-		ctx->in_pairs = ranks_in_pairs(look_at(w, t, false));
-	for (const struct team *t = next_team(w, w->teams.list); t && ctx->in_pairs;
-	     t = next_team(w, t + 1))
-		plan_find(look_at(w, t, true), &w->plans[t - w->teams.list]);
-}
-
 static bool is_settled(struct walk *w)
 {
 	const struct evidence *e = w->ctx.run;
@@ -162,22 +146,6 @@ static void name_culprits(struct walk *w)
 	culprits_list(w->ctx.run, &w->named, w->d->ranks, sizeof(w->d->ranks));
 }
 
-/* Calls of a culprit that has no part in the others' sends and receives have its own numbers. */
-static void number_own(const struct walk *w, struct diagnosis *d)
-{
-	const struct align *a = w->ctx.align;
-	const struct track *t = NULL;
-
-	for (int i = 0; a && i < a->nranks; i++)
-		if (w->finding.culprits.in[i] && !(t = &a->tracks[i])->own)
-			return;
-	if (!t || d->comm != a->comm || d->seq_low < 1)
-		return;
-	diagnosis_note(d, "It makes no sends and receives: its calls are counted as the others'.");
-	d->seq_low = (int64_t)align_own(t, (uint64_t)d->seq_low);
-	d->seq_high = (int64_t)align_own(t, (uint64_t)d->seq_high);
-}
-
 static void write_diagnosis(struct walk *w, const struct rule *rule)
 {
 	const struct finding *f = &w->finding;
@@ -199,7 +167,6 @@ static void write_diagnosis(struct walk *w, const struct rule *rule)
 	memcpy(d->majority, f->majority, sizeof(d->majority));
 	name_culprits(w);
 	write_notes(d, f);
-	number_own(w, d);
 	if (w->ctx.evidence != w->ctx.run)
 		diagnosis_note(d, "Communicator %u is that of %s.", w->ctx.team->comm,
 			       ranks_words(w->ctx.evidence, NULL, names, sizeof(names)));
@@ -208,7 +175,7 @@ static void write_diagnosis(struct walk *w, const struct rule *rule)
 /* Who is guilty of the same on further communicators, where others wait. */
 static void ask_others(struct walk *w, const struct rule *rule, const struct team *team)
 {
-	for (team = next_team(w, team); team; team = next_team(w, team + 1)) {
+	for (; team; team = next_team(w, team + 1)) {
 		look_at(w, team, rule->flags & RULE_STRICT);
 		if (!ask(w, rule) || w->finding.class != w->d->class)
 			continue;
@@ -223,31 +190,26 @@ static void ask_others(struct walk *w, const struct rule *rule, const struct tea
  * the diagnosis then. */
 static bool ask_row(struct walk *w, const struct rule *rule)
 {
-	const struct team *team = w->teams.list;
+	const struct team *team = rule->comms == COMMS_EACH    ? next_team(w, w->teams.list)
+				  : rule->comms == COMMS_FIRST ? first_whole(w)
+							       : w->teams.list;
+	bool found = false;
 
 	if (rule->flags & RULE_STRICT && !w->ctx.in_pairs)
 		return false;
-	if (rule->comms != COMMS_EACH) {
+	while (team && !found) {
 		if (rule->comms == COMMS_NONE)
 			look_at_run(w);
 		else
-			look_at(w, rule->comms == COMMS_INIT ? team : first_whole(w),
-				rule->flags & RULE_STRICT);
-		if (!ask(w, rule))
-			return false;
-		write_diagnosis(w, rule);
-		return true;
+			look_at(w, team, rule->flags & RULE_STRICT);
+		found = ask(w, rule);
+		if (found)
+			write_diagnosis(w, rule);
+		team = rule->comms == COMMS_EACH ? next_team(w, team + 1) : NULL;
 	}
-	for (team = next_team(w, team); team; team = next_team(w, team + 1)) {
-		look_at(w, team, rule->flags & RULE_STRICT);
-		if (!ask(w, rule))
-			continue;
-		write_diagnosis(w, rule);
-		if (rule->flags & RULE_JOINS)
-			ask_others(w, rule, team + 1);
-		return true;
-	}
-	return false;
+	if (found && rule->flags & RULE_JOINS)
+		ask_others(w, rule, team);
+	return found;
 }
 
 static enum rule_outcomes outcome_bit(enum outcome outcome)
@@ -261,10 +223,7 @@ static enum rule_outcomes outcome_bit(enum outcome outcome)
 /* Who waits for whom, where that takes more than a look at one communicator. */
 static void find_waits(struct walk *w)
 {
-	bool stands = w->ctx.outcome == OUTCOME_HANG || w->ctx.outcome == OUTCOME_DIED ||
-		      w->ctx.outcome == OUTCOME_ERROR;
-
-	if (!stands || (w->teams.n < 2 && !w->ctx.in_pairs))
+	if (w->teams.n < 2 && !w->ctx.in_pairs)
 		return;
 	waits_init(&w->waits, w->ctx.run, &w->teams);
 	w->ctx.waits = &w->waits;
@@ -273,9 +232,13 @@ static void find_waits(struct walk *w)
 static void walk_rows(struct walk *w, const struct rule *table, size_t n)
 {
 	enum rule_outcomes outcome = outcome_bit(w->ctx.outcome);
+	const struct team *first = next_team(w, w->teams.list), *team;
 
-	survey_pairs(w);
+	for (team = first; team && !w->ctx.in_pairs; team = next_team(w, team + 1))
+		w->ctx.in_pairs = ranks_in_pairs(look_at(w, team, false));
 	find_waits(w);
+	for (team = first; team && w->ctx.in_pairs; team = next_team(w, team + 1))
+		plan_find(look_at(w, team, true), &w->plans[team - w->teams.list]);
 	w->ctx.settled = is_settled(w);
 	for (size_t i = 0; i < n; i++)
 		if ((table[i].outcomes & outcome) && ask_row(w, &table[i]))

@@ -1,8 +1,6 @@
 /* finding.c: what a rule found: notes, culprits, and what they and the others are doing. */
 
-#include "diagnose/place.h"
 #include "diagnose/rule.h"
-#include "diagnose/words.h"
 
 void finding_reset(struct finding *f)
 {
@@ -23,6 +21,21 @@ void finding_note(struct finding *f, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(f->notes[f->nnotes++], sizeof(f->notes[0]), fmt, args);
 	va_end(args);
+}
+
+void finding_place(struct finding *f, uint32_t comm, uint64_t low, uint64_t high, int64_t hang)
+{
+	f->comm = comm;
+	f->seq_low = (int64_t)low;
+	f->seq_high = (int64_t)high;
+	f->hang_seq = hang;
+}
+
+void finding_differ(struct finding *f, const char *field, const char *theirs, const char *majority)
+{
+	snprintf(f->field, sizeof(f->field), "%s", field);
+	snprintf(f->theirs, sizeof(f->theirs), "%s", theirs);
+	snprintf(f->majority, sizeof(f->majority), "%s", majority);
 }
 
 bool finding_has_room(const struct finding *f)

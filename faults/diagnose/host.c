@@ -27,6 +27,18 @@ enum diagnosis_class shared_class(enum diagnosis_class so_far, enum diagnosis_cl
 	return so_far == CLASS_OUTCOME || so_far == one ? one : mixed;
 }
 
+enum diagnosis_class culprits_class(const struct rule_ctx *ctx, const struct culprits *culprits,
+				    enum diagnosis_class idle)
+{
+	enum diagnosis_class class = CLASS_OUTCOME;
+
+	for (int i = 0; i < culprits->nranks; i++)
+		if (culprits->in[i])
+			class = shared_class(class, host_class(&ctx->evidence->ranks[i], idle),
+					     idle);
+	return class;
+}
+
 enum diagnosis_class held_class(const struct evidence_rank *r)
 {
 	if (r->view.process != PROCESS_STOPPED && r->view.process != PROCESS_ALIVE)

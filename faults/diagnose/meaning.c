@@ -49,6 +49,8 @@ void class_explain(struct diagnosis *d)
 	for (size_t i = 0; i < sizeof(sides) / sizeof(sides[0]); i++)
 		if (at[0] == ' ' && strncmp(at + 1, sides[i], strlen(sides[i])) == 0)
 			d->side = sides[i];
+	if (d->class == CLASS_INIT_MISSING && strcmp(d->ranks, "-") == 0)
+		d->side = "unknown"; /* whoever is missing may be behind a link */
 	at = take_line(at + strcspn(at, "\n"), d->cause, sizeof(d->cause));
 	at = take_line(at, d->fix, sizeof(d->fix));
 	take_line(at, d->prevention, sizeof(d->prevention));

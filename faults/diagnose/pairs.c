@@ -1,12 +1,6 @@
 /* pairs.c: sends and receives between two ranks: who waits for whom. */
-#include "diagnose/pairs.h"
-
-#include "base/call_value.h"
-#include "options/backend_kind.h"
-#include "diagnose/place.h"
-#include "diagnose/words.h"
-
-#define PENDING_MAX 64 /* pending calls of a rank that are looked at */
+#include "base/stats.h"
+#include "diagnose/rule.h"
 
 bool call_in_pairs(const struct record *r)
 {
@@ -54,22 +48,20 @@ static int distance(int n, int from, int to, bool bits)
 /* The distance that most ranks have to the partners of their calls `seq`, -1: there is none. */
 static int common_distance(const struct rule_ctx *ctx, uint64_t seq, int kind, bool bits)
 {
-	int n = ctx->align->nranks, common = -1, votes = 0, with = 0;
+	int n = ctx->align->nranks;
+	uint64_t *found = must(malloc(((size_t)n + 1) * sizeof(*found)));
+	struct vote vote;
+	size_t made = 0;
 
-	for (int pass = 0; pass < 2; pass++)
-		for (int i = 0; i < n; i++) {
-			const struct record *r = align_record(ctx->align, i, seq);
-			int d;
+	for (int i = 0; i < n; i++) {
+		const struct record *r = align_record(ctx->align, i, seq);
 
-			if (!r || r->kind != kind || r->peer < 0 || r->peer >= n)
-				continue;
-			d = distance(n, i, r->peer, bits);
-			if (pass == 0 && votes == 0)
-				common = d;
-			votes += pass ? 0 : d == common ? 1 : -1;
-			with += pass && d == common;
-		}
-	return 2 * with > n ? common : -1;
+		if (r && r->kind == kind && r->peer >= 0 && r->peer < n)
+			found[made++] = (uint64_t)distance(n, i, r->peer, bits);
+	}
+	vote = vote_words(found, made);
+	free(found);
+	return 2 * vote.votes > (size_t)n ? (int)vote.most : -1;
 }
 
 int plan_peer(const struct rule_ctx *ctx, int rank, uint64_t seq, int kind)
@@ -113,121 +105,60 @@ bool knows_all_calls(const struct rule_ctx *ctx, int rank)
 	       numbered_alike(ctx, rank);
 }
 
-static bool is_pair(const struct rule_ctx *ctx, const struct record *r, enum call_kind kind,
-		    int peer)
+/* What the rank waits in, of the team at hand; NULL: it is not known, or nobody waits. */
+static const struct waiter *waiter_of(const struct rule_ctx *ctx, int rank)
 {
-	return r->comm == ctx->align->comm && r->kind == kind && r->peer == peer;
+	int number = ctx->waits && knows_all_calls(ctx, rank) ? team_rank(ctx->team, rank) : -1;
+
+	return number >= 0 && ctx->waits->ranks[number].known ? &ctx->waits->ranks[number] : NULL;
 }
 
-/* Counts the calls of this kind that the rank has made with `peer` up to the call `end`. */
-static uint64_t ordinal(const struct rule_ctx *ctx, int rank, const struct record *end)
+static bool partner_known(const struct rule_ctx *ctx, const struct wait_call *c)
 {
-	uint64_t n = 0;
-
-	for (const struct record *r = ctx->align->tracks[rank].oldest; r <= end; r++)
-		n += is_pair(ctx, r, end->kind, end->peer);
-	return n;
-}
-
-/* The rank's nth of this kind with `peer`, NULL: it has not made so many. */
-static const struct record *find_nth(const struct rule_ctx *ctx, int rank, enum call_kind kind,
-				     int peer, uint64_t n)
-{
-	const struct track *t = &ctx->align->tracks[rank];
-
-	for (const struct record *r = t->oldest; t->final && r <= t->final; r++)
-		if (is_pair(ctx, r, kind, peer) && --n == 0)
-			return r;
-	return NULL;
-}
-
-/* Where calls block, those that have returned are over, but for sends and receives of the last group. */
-static bool is_over(const struct rule_ctx *ctx, const struct track *t, uint64_t seq, int rank)
-{
-	const struct record *r = align_record(ctx->align, rank, seq);
-
-	if (r && waits_over(ctx->run, r))
-		return true;
-	if (!backend_lacks(ctx->run->backend, BACKEND_ASYNC) || seq == t->last)
-		return false;
-	return !call_in_pairs(r) || t->inside || !call_is_pair(t->last_kind);
-}
-
-/* The last of the rank's calls that it is known not to wait for. */
-static uint64_t last_over(const struct rule_ctx *ctx, int rank)
-{
-	const struct track *t = &ctx->align->tracks[rank];
-	uint64_t done = calls_completed(ctx, rank);
-
-	for (uint64_t seq = t->last; t->final && seq > done; seq--)
-		if (is_over(ctx, t, seq, rank))
-			return seq;
-	return done;
-}
-
-static uint64_t last_looked(const struct track *t, uint64_t done)
-{
-	return t->last < done + PENDING_MAX ? t->last : done + PENDING_MAX;
+	return c->team == ctx->team && call_in_pairs(c->call) &&
+	       knows_all_calls(ctx, c->call->peer) && ctx->waits->ranks[c->partner].known;
 }
 
 bool partners_known(const struct rule_ctx *ctx, int rank)
 {
-	const struct track *t = &ctx->align->tracks[rank];
-	uint64_t done = last_over(ctx, rank);
+	const struct waiter *w = waiter_of(ctx, rank);
 
-	if (!knows_all_calls(ctx, rank) || t->last > done + PENDING_MAX)
-		return false;
-	for (uint64_t seq = done + 1; seq <= t->last; seq++) {
-		const struct record *r = align_record(ctx->align, rank, seq);
-
-		if (!call_in_pairs(r) || !knows_all_calls(ctx, r->peer))
+	for (size_t i = 0; w && i < w->n; i++)
+		if (!partner_known(ctx, &w->calls[i]))
 			return false;
-	}
-	return true;
+	return w != NULL;
 }
 
 const struct record *open_pair(const struct rule_ctx *ctx, int rank, const struct record **theirs)
 {
-	const struct track *t = &ctx->align->tracks[rank];
-	uint64_t done;
+	const struct waiter *w = waiter_of(ctx, rank);
 
-	if (!knows_all_calls(ctx, rank) || !t->final)
-		return NULL;
-	done = last_over(ctx, rank);
-	for (uint64_t seq = done + 1; seq <= last_looked(t, done); seq++) {
-		const struct record *r = align_record(ctx->align, rank, seq);
-
-		if (!call_in_pairs(r) || !knows_all_calls(ctx, r->peer))
-			return NULL;
-		*theirs = find_nth(ctx, r->peer, r->kind == CALL_SEND ? CALL_RECV : CALL_SEND, rank,
-				   ordinal(ctx, rank, r));
-		if (!*theirs || (*theirs)->count != r->count || (*theirs)->dtype != r->dtype)
-			return r;
+	for (size_t i = 0; w && i < w->n && partner_known(ctx, &w->calls[i]); i++) {
+		*theirs = w->calls[i].theirs;
+		if (!*theirs || w->calls[i].unequal)
+			return w->calls[i].call;
 	}
 	return NULL;
 }
 
 bool pairs_explain(const struct rule_ctx *ctx, const struct culprits *culprits)
 {
-	const struct record *theirs = NULL;
-	size_t looked = 0;
+	const struct record *theirs;
 
-	for (int i = 0; i < culprits->nranks && looked < PAIR_RANKS_MAX; i++) {
-		looked += culprits->in[i];
+	for (int i = 0; i < culprits->nranks; i++)
 		if (culprits->in[i] && !open_pair(ctx, i, &theirs))
 			return false;
-	}
 	return true;
 }
 
 bool pairs_point_at(const struct rule_ctx *ctx, int rank, bool extra)
 {
-	int n = ctx->align->nranks < PAIR_RANKS_MAX ? ctx->align->nranks : PAIR_RANKS_MAX;
-	const struct record *theirs = NULL, *own;
+	const struct record *theirs, *own;
 
 	if (extra && open_pair(ctx, rank, &theirs))
 		return true;
-	for (int i = 0; i < n; i++) {
+	/* of a run too large for waits nothing is pending */
+	for (int i = 0; ctx->waits && ctx->waits->pending > 0 && i < ctx->align->nranks; i++) {
 		own = open_pair(ctx, i, &theirs);
 		if (own && own->peer == rank)
 			return true;
@@ -237,21 +168,14 @@ bool pairs_point_at(const struct rule_ctx *ctx, int rank, bool extra)
 
 bool culprits_awaited(const struct rule_ctx *ctx, const struct culprits *culprits)
 {
-	int n = ctx->align->nranks < PAIR_RANKS_MAX ? ctx->align->nranks : PAIR_RANKS_MAX;
-	bool *awaited = must(calloc((size_t)ctx->align->nranks + 1, sizeof(*awaited)));
-	bool certain = n == ctx->align->nranks, all = true;
+	const struct record *theirs;
+	bool certain = true, all = true;
 
-	for (int i = 0; i < n; i++) {
-		const struct record *theirs, *own = open_pair(ctx, i, &theirs);
-
-		if (own)
-			awaited[own->peer] = true;
-		else if (waits_in_pairs(ctx, i) && !partners_known(ctx, i))
-			certain = false;
+	for (int i = 0; i < ctx->align->nranks; i++) {
+		all = all && (!culprits->in[i] || pairs_point_at(ctx, i, false));
+		if (waits_in_pairs(ctx, i) && !open_pair(ctx, i, &theirs))
+			certain = certain && partners_known(ctx, i);
 	}
-	for (int i = 0; i < n; i++)
-		all = all && (!culprits->in[i] || awaited[i]);
-	free(awaited);
 	return all || !certain;
 }
 
@@ -272,10 +196,9 @@ bool pairs_contradict(const struct rule_ctx *ctx, const struct culprits *culprit
 void name_lacking_pair(const struct rule_ctx *ctx, struct finding *f, int rank, uint64_t seq,
 		       const struct record *like)
 {
-	int n = ctx->align->nranks < PAIR_RANKS_MAX ? ctx->align->nranks : PAIR_RANKS_MAX;
 	const struct record *theirs;
 
-	for (int i = 0; i < n && !f->pair[0]; i++) {
+	for (int i = 0; i < ctx->align->nranks && !f->pair[0]; i++) {
 		const struct record *own = open_pair(ctx, i, &theirs);
 
 		if (own && own->peer == rank && own->kind != like->kind)
@@ -285,59 +208,45 @@ void name_lacking_pair(const struct rule_ctx *ctx, struct finding *f, int rank, 
 		name_pair(ctx, f, rank, like->kind, plan_peer(ctx, rank, seq, like->kind));
 }
 
-/* A send and its receive have this in common: between whom, which of theirs, how much. Sums of
- * it are compared, so that every bit has to depend on all of that. */
-static uint64_t pair_hash(int from, int to, uint64_t nth, const struct record *r)
-{
-	struct record ends = { .kind = CALL_SEND, .count = (uint64_t)from << 32 | (uint32_t)to };
-	struct record amount = { .kind = CALL_SEND, .dtype = r->dtype, .count = r->count };
-	uint64_t hash = record_hash_strict(record_hash_strict(nth, &ends), &amount);
-
-	hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15ull;
-	hash = (hash ^ hash >> 29) * 0xbf58476d1ce4e5b9ull;
-	return hash ^ hash >> 32;
-}
-
-/* Adds the rank's sends to `sum`, takes its receives from it; `others`: of its collectives, in their
- * order. `made`: two words per rank, all 0 before and after. False: a partner is not known. */
-static bool add_pairs(const struct rule_ctx *ctx, int rank, uint64_t *made, uint64_t *sum,
-		      uint64_t *others)
+/* A hash of the rank's collectives on the communicator, in their order. */
+static uint64_t hash_collectives(const struct rule_ctx *ctx, int rank)
 {
 	const struct track *t = &ctx->align->tracks[rank];
-	bool known = true;
+	uint64_t hash = 0;
 
-	for (const struct record *r = t->oldest; known && t->final && r <= t->final; r++) {
-		bool sent = r->kind == CALL_SEND;
+	for (const struct record *r = t->oldest; t->final && r <= t->final; r++)
+		if (r->comm == ctx->align->comm && !call_in_pairs(r))
+			hash = record_hash(hash, r);
+	return hash;
+}
 
-		if (r->comm != ctx->align->comm)
-			continue;
-		known = !call_in_pairs(r) || knows_all_calls(ctx, r->peer);
-		if (!call_in_pairs(r))
-			*others = record_hash(*others, r);
-		else if (known && sent)
-			*sum += pair_hash(rank, r->peer, made[2 * r->peer]++, r);
-		else if (known)
-			*sum -= pair_hash(r->peer, rank, made[2 * r->peer + 1]++, r);
-	}
-	for (const struct record *r = t->oldest; known && t->final && r <= t->final; r++)
-		if (r->comm == ctx->align->comm && call_in_pairs(r))
-			made[2 * r->peer] = made[2 * r->peer + 1] = 0;
-	return known;
+bool link_gap(const struct rule_ctx *ctx, const struct link *link, size_t *at)
+{
+	size_t n = link->sent.n < link->received.n ? link->sent.n : link->received.n;
+
+	*at = 0;
+	if (!knows_all_calls(ctx, link->from) || !knows_all_calls(ctx, link->to))
+		return false;
+	while (*at < n && flow_fits(link->sent.calls[*at], link->received.calls[*at]))
+		++*at;
+	return *at < n;
 }
 
 bool pairs_unmet(const struct rule_ctx *ctx)
 {
-	uint64_t *made = must(calloc(2 * (size_t)ctx->align->nranks + 1, sizeof(*made)));
-	uint64_t sum = 0, first = 0;
-	bool all = true;
+	uint64_t first = hash_collectives(ctx, 0);
+	struct link link = { .rank = 0 };
+	struct flows flows;
+	bool met = true;
+	size_t at;
 
-	for (int i = 0; all && i < ctx->align->nranks; i++) {
-		uint64_t others = 0;
-
-		all = knows_all_calls(ctx, i) && add_pairs(ctx, i, made, &sum, &others) &&
-		      (i == 0 || others == first);
-		first = others;
-	}
-	free(made);
-	return !all || sum != 0;
+	for (int i = 0; met && i < ctx->align->nranks; i++)
+		met = knows_all_calls(ctx, i) && hash_collectives(ctx, i) == first;
+	if (!met || !ctx->in_pairs)
+		return !met;
+	flows_init(&flows, ctx->evidence, ctx->align->comm);
+	while (met && flows_next(&flows, &link))
+		met = link.sent.n == link.received.n && !link_gap(ctx, &link, &at);
+	flows_release(&flows);
+	return !met;
 }

@@ -1,9 +1,7 @@
 /* place.c: where ranks stand, and where timelines parted. */
-#include "diagnose/place.h"
+#include "diagnose/rule.h"
 
 #include "base/call_value.h"
-#include "diagnose/pairs.h"
-#include "diagnose/words.h"
 
 uint64_t calls_completed(const struct rule_ctx *ctx, int which)
 {
@@ -26,8 +24,6 @@ uint64_t calls_completed(const struct rule_ctx *ctx, int which)
 		while (r > t->oldest && r->comm != comm)
 			r--;
 	}
-	if (t->own)
-		return align_place(t, r && r->comm == comm ? r->seq : 0);
 	return r ? (r->comm == comm ? r->seq : t->first - 1) : 0;
 }
 
@@ -123,8 +119,7 @@ size_t count_inside_init(const struct rule_ctx *ctx)
 
 void place_init(struct finding *f, bool hangs)
 {
-	f->comm = f->seq_low = f->seq_high = 0;
-	f->hang_seq = hangs ? 0 : -1;
+	finding_place(f, 0, 0, 0, hangs ? 0 : -1);
 }
 
 bool place_missing_init(const struct rule_ctx *ctx, struct finding *f)
@@ -137,9 +132,7 @@ bool place_missing_init(const struct rule_ctx *ctx, struct finding *f)
 	if (!missing || count_inside_init(ctx) == 0)
 		return false;
 	place_init(f, true);
-	snprintf(f->field, sizeof(f->field), "call");
-	snprintf(f->theirs, sizeof(f->theirs), "no call");
-	snprintf(f->majority, sizeof(f->majority), "communicator init");
+	finding_differ(f, "call", "no call", "communicator init");
 	return true;
 }
 
@@ -168,17 +161,15 @@ static void place_end(const struct rule_ctx *ctx, struct finding *f)
 {
 	uint64_t end = own_end(ctx, &f->culprits);
 	bool made = end <= ctx->align->top;
+	char call[64];
 
 	if (f->hang_seq < 1 || end == 0)
 		return;
 	f->seq_low = f->seq_high = (int64_t)end;
-	snprintf(f->field, sizeof(f->field), made ? "completion" : "call");
-	snprintf(f->theirs, sizeof(f->theirs), made ? "made, cannot complete" : "no call");
-	if (made)
-		call_words(ctx->evidence, align_reference(ctx->align, end), f->majority,
-			   sizeof(f->majority));
-	else
-		snprintf(f->majority, sizeof(f->majority), "not made yet");
+	finding_differ(f, made ? "completion" : "call", made ? "made, cannot complete" : "no call",
+		       made ? call_words(ctx->evidence, align_reference(ctx->align, end), call,
+					 sizeof(call))
+			    : "not made yet");
 }
 
 const struct record *first_open(const struct evidence_rank *r)
@@ -205,6 +196,7 @@ const struct record *first_open(const struct evidence_rank *r)
 void place_own(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct record *low = NULL, *high = NULL;
+	char call[64];
 
 	for (int i = 0; i < ctx->evidence->nranks; i++) {
 		const struct evidence_rank *r = &ctx->evidence->ranks[i];
@@ -219,15 +211,11 @@ void place_own(const struct rule_ctx *ctx, struct finding *f)
 	}
 	if (!low)
 		return;
-	if (low->comm != f->comm)
-		f->hang_seq = -1;
-	f->comm = low->comm;
-	f->seq_low = f->seq_high = (int64_t)low->seq;
+	finding_place(f, low->comm, low->seq, low->seq, low->comm == f->comm ? f->hang_seq : -1);
 	if (high->comm == low->comm && call_in_pairs(high))
 		f->seq_high = (int64_t)high->seq;
-	snprintf(f->field, sizeof(f->field), "completion");
-	snprintf(f->theirs, sizeof(f->theirs), "made, not known to have completed");
-	call_words(ctx->evidence, low, f->majority, sizeof(f->majority));
+	finding_differ(f, "completion", "made, not known to have completed",
+		       call_words(ctx->evidence, low, call, sizeof(call)));
 }
 
 /* Returns true if the call lacks the culprits, and nobody else. */
@@ -249,7 +237,7 @@ static bool lacks_only(const struct rule_ctx *ctx, const struct culprits *culpri
 }
 
 /* Where the culprits are awaited in a call of another communicator than the one at hand, and not in one of
- * that: there. */
+ * that: there (PyTorch's dumps of two H200: mixed/half). */
 static bool place_elsewhere(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct wait_call *there = NULL;
@@ -297,7 +285,6 @@ void place_missing(const struct rule_ctx *ctx, struct finding *f)
 		return;
 	}
 	f->seq_low = f->seq_high = (int64_t)least + 1;
-	snprintf(f->field, sizeof(f->field), "call");
-	snprintf(f->theirs, sizeof(f->theirs), "no call");
+	finding_differ(f, "call", "no call", "");
 	common_call(ctx, &f->culprits, least + 1, &makers, f->majority, sizeof(f->majority));
 }

@@ -1,5 +1,5 @@
-/* rule.h: what a rule is given and what it returns, and the helpers that every rule uses. Internal to
- * faults/diagnose/.
+/* rule.h: what a rule is given and what it returns, the rules by name, and the helpers that they use.
+ * Internal to faults/diagnose/.
  *
  * A rule looks at a const context and writes into its finding alone. What it wrote is forgotten where
  * it says no; where it says yes the driver (diagnose.c) makes the diagnosis of it. */
@@ -7,13 +7,13 @@
 
 #include "align/align.h"
 #include "diagnose/diagnose.h"
+#include "waits/flows.h"
 #include "waits/waits.h"
 
 /* Sends and receives tell this of a team when they are compared strictly. */
 struct plan {
 	bool followed; /* no rank's calls differ from the others' but for some left out or added */
 	bool few;      /* and fewer than half of the ranks did that */
-	bool split;    /* two sides as large as each other differ */
 };
 
 struct rule_ctx {
@@ -102,6 +102,13 @@ void finding_note(struct finding *finding, const char *fmt, ...)
  * a finding. */
 bool finding_has_room(const struct finding *finding);
 
+/* Timelines parted at calls low..high of the communicator; the others stand in call `hang` of it (-1: none).
+ * And in what: field, the culprits' value, the others'. */
+void finding_place(struct finding *finding, uint32_t comm, uint64_t low, uint64_t high,
+		   int64_t hang);
+void finding_differ(struct finding *finding, const char *field, const char *theirs,
+		    const char *majority);
+
 void mark_culprit(struct culprits *culprits, int rank);
 void clear_culprits(struct culprits *culprits);
 
@@ -125,6 +132,10 @@ enum diagnosis_class host_class(const struct evidence_rank *rank, enum diagnosis
 enum diagnosis_class shared_class(enum diagnosis_class so_far, enum diagnosis_class one,
 				  enum diagnosis_class mixed);
 
+/* The same of all that are marked: by host_class, CLASS_OUTCOME for nobody. */
+enum diagnosis_class culprits_class(const struct rule_ctx *ctx, const struct culprits *culprits,
+				    enum diagnosis_class idle);
+
 /* CLASS_STOPPED, CLASS_FROZEN or CLASS_TRACED of a process that does not run, else CLASS_OUTCOME. */
 enum diagnosis_class held_class(const struct evidence_rank *rank);
 
@@ -132,3 +143,202 @@ enum diagnosis_class held_class(const struct evidence_rank *rank);
 
 /* Fill in cause, fix, prevention and side of the diagnosis' class. */
 void class_explain(struct diagnosis *diagnosis);
+
+/* ---- words.c: ranks and calls in words ---- */
+
+/* A rank's number for people: in the run, where the evidence is of a group. */
+int rank_number(const struct evidence *evidence, int rank);
+
+/* Marked ranks, NULL: all, with these numbers, as rank_list_words has them. Returns buf. */
+const char *ranks_words(const struct evidence *evidence, const bool *in, char *buf, size_t len);
+
+/* A call in words, its root or partner as people number it, "no call" for NULL. Returns buf. */
+const char *call_words(const struct evidence *evidence, const struct record *record, char *buf,
+		       size_t len);
+
+/* The value of one field of a call. Returns buf. */
+const char *field_words(const struct evidence *evidence, enum call_field field,
+			const struct record *record, char *buf, size_t len);
+
+/* "is stopped", "was killed by SIGKILL", "exited with 3". Returns buf. */
+const char *process_words(const struct rank_view *view, char *buf, size_t len);
+
+/* ---- place.c: where ranks stand on the communicator at hand, and where their timelines parted ---- */
+
+/* A rank's number of calls on the communicator that are known to have completed. */
+uint64_t calls_completed(const struct rule_ctx *ctx, int rank);
+
+/* Returns true if the rank waits until its device has done what it enqueued: then it is in no host code of
+ * its own, whoever was let go before it. */
+bool awaits_device(const struct rule_ctx *ctx, int rank);
+
+/* The first call that not all ranks completed, -1 when nobody waits for one. */
+int64_t hang_point(const struct rule_ctx *ctx);
+
+/* Writes what all have in common, in words, that are no culprits and made call `seq` as the
+ * reference has it; *n: how many they are. Ranks that made another one in its place are not
+ * among them. Of sends and receives partner, amount and direction may be each rank's own.
+ * Returns buf. */
+const char *common_call(const struct rule_ctx *ctx, const struct culprits *culprits, uint64_t seq,
+			size_t *n, char *buf, size_t len);
+
+/* Init stands before call 1. `hangs`: others are inside it. */
+void place_init(struct finding *finding, bool hangs);
+
+/* Returns true if init itself is missing of a culprit, while others are inside it; then that is
+ * the place. */
+bool place_missing_init(const struct rule_ctx *ctx, struct finding *finding);
+
+/* A rank's first call, of any communicator, that is not known to be done; NULL: there is none. */
+const struct record *first_open(const struct evidence_rank *rank);
+
+/* Where the calls of culprits themselves end, whatever the others did. */
+void place_own(const struct rule_ctx *ctx, struct finding *finding);
+
+/* The call that culprits did not make though others did; init, where that is missing. */
+void place_missing(const struct rule_ctx *ctx, struct finding *finding);
+
+/* Counts the ranks alive inside init; waits_at_init is true if this is one. */
+size_t count_inside_init(const struct rule_ctx *ctx);
+bool waits_at_init(const struct rule_ctx *ctx, int rank);
+
+/* ---- pairs.c: sends and receives, whose signatures leave out kind, partner and size: what the records
+ * themselves tell ---- */
+
+#define PAIR_RANKS_MAX 1024 /* ranks of a run that are looked at */
+
+/* Returns true if this is a send or a receive; false for NULL. */
+bool call_in_pairs(const struct record *record);
+
+/* Returns true if the rank waits for sends or receives that it made. A group of them returns one
+ * by one and waits at its end. */
+bool waits_in_pairs(const struct rule_ctx *ctx, int rank);
+/* Returns true if all of the culprits do; false for none. */
+bool all_wait_in_pairs(const struct rule_ctx *ctx, const struct culprits *culprits);
+/* Returns true if there are sends and receives among the calls. */
+bool ranks_in_pairs(const struct rule_ctx *ctx);
+
+/* Returns true if it can be told what became of all that the rank waits for. It cannot where
+ * calls are no longer known, or ranks are split into groups with numbers of their own. */
+bool partners_known(const struct rule_ctx *ctx, int rank);
+
+/* Sends and receives between two ranks meet in the order in which they are made. The first that the
+ * rank waits for and that cannot end: NULL where there is none or too little is known. `theirs`: what
+ * its partner made of it, NULL: nothing. */
+const struct record *open_pair(const struct rule_ctx *ctx, int rank, const struct record **theirs);
+
+/* Returns true if all of the culprits wait for such a partner: then they are none. */
+bool pairs_explain(const struct rule_ctx *ctx, const struct culprits *culprits);
+/* Returns true if another rank waits for a part of this one's that it has not made, or made
+ * otherwise; or (`extra`) this one for another's. */
+bool pairs_point_at(const struct rule_ctx *ctx, int rank, bool extra);
+/* Returns true if somebody waits for each of the culprits so. False only where that is certain. */
+bool culprits_awaited(const struct rule_ctx *ctx, const struct culprits *culprits);
+/* A send or receive too few leaves others waiting for it, one too many the rank itself. Returns
+ * true if it is the other way round for this deviation of `rank`, in a hang, or if one call is
+ * all that it has in common with others. False for other deviations. */
+bool pairs_contradict(const struct rule_ctx *ctx, const struct culprits *culprits,
+		      const struct deviation *deviation, int rank);
+
+/* The partner of the rank's call `seq`, where most ranks make a send (receive) there to one equally far
+ * from them, or with a number as many bits away; -1: they do not. */
+int plan_peer(const struct rule_ctx *ctx, int rank, uint64_t seq, int kind);
+
+/* Writes between whom a send or receive of `rank` is, as the verdict says it ("1>2": from 1 to 2). */
+void name_pair(const struct rule_ctx *ctx, struct finding *finding, int rank, int kind, int peer);
+
+/* The same of a call `seq` that `rank` left out, as `like` is in its place: by who waits for it, else by
+ * most ranks' partners. */
+void name_lacking_pair(const struct rule_ctx *ctx, struct finding *finding, int rank, uint64_t seq,
+		       const struct record *like);
+
+/* Returns true if there is a send or receive that the partner has no part of, or
+ * another amount, or a collective that not all made, in the same order. True also where that
+ * cannot be told. */
+bool pairs_unmet(const struct rule_ctx *ctx);
+/* Returns true if a send and a receive have met that do not fit; *at: the first of them, unless not all
+ * calls of the two ranks are known: 0. */
+bool link_gap(const struct rule_ctx *ctx, const struct link *link, size_t *at);
+/* Returns true if all calls of the rank on the communicator are known. */
+bool knows_all_calls(const struct rule_ctx *ctx, int rank);
+
+/* ---- groups.c: ranks split into groups, each with a communicator of its own (NCCL_TESTS_SPLIT). Calls are
+ * compared within a group: those of another one say nothing ---- */
+
+/* Gives `investigate` the evidence of each group, the others' ranks left out of it, where there
+ * are two groups or more, each complete. The finding that says most is left in `d`: one with
+ * culprits before "unexplained" before none. Returns false, `d` as it was, if there are no such
+ * groups. */
+bool groups_investigate(const struct evidence *evidence,
+			void (*investigate)(const struct evidence *, struct diagnosis *),
+			struct diagnosis *d);
+
+/* ---- The rules; rules.c puts them in their order, and what each needs stands there ---- */
+
+/* rule_process.c: how a rank's process and its device are. */
+rule_fn rule_dead;	    /* ended without saying so */
+rule_fn rule_stopped;	    /* by a signal or debugger */
+rule_fn rule_device_memory; /* gave up because its device had no memory left */
+rule_fn rule_stuck;	    /* its device does not come to a call that was enqueued */
+rule_fn rule_inside;	    /* it does not come out of a call that all made */
+rule_fn rule_device_fault;  /* a kernel broke its device's context */
+rule_fn rule_reported;	    /* no more than the ranks said themselves */
+
+/* rule_hosts.c: nobody can look at some hosts. */
+rule_fn rule_lost_hosts;
+
+/* rule_init.c: who did not come to init, who came otherwise, who left. */
+rule_fn rule_init_arguments;
+rule_fn rule_absent_from_init; /* others are inside it */
+rule_fn rule_aborted;	       /* its communicator, by itself */
+
+/* rule_network.c: all called init alike, and one lives in another network. */
+rule_fn rule_cut_off;	/* some got an error for it */
+rule_fn rule_namespace; /* all wait */
+
+/* rule_deviation.c: ranks' calls are other than most ranks'; or no side is larger, and nobody is named. */
+rule_fn rule_died_in_call; /* of a call whose arguments were others than the others' */
+rule_fn rule_deviation;
+rule_fn rule_replays; /* calls of a graph that others launched more often */
+bool find_deviation(const struct rule_ctx *ctx, struct finding *finding);
+
+/* rule_plan.c: of a strict alignment. */
+#define PLAN_MIN 4 /* calls that are alike: ranks follow one plan */
+rule_fn rule_plan; /* all follow one plan, and some left a send or receive out or made one too many */
+/* What the team at hand, whose alignment is strict, tells of its plan; `plan` is zero before. */
+void plan_find(const struct rule_ctx *ctx, struct plan *plan);
+
+/* rule_cycle.c: ranks wait for each other in a circle. */
+rule_fn rule_cycle;    /* over several communicators */
+rule_fn rule_deadlock; /* in sends alone, or receives alone, which they made outside of groups */
+
+/* rule_missing.c: some made a call that others, not inside one, never did. */
+rule_fn rule_missing;
+rule_fn rule_missing_at_end; /* and all came to their end */
+/* Others than the culprits, alive, who did not make a call, as rule_missing has it: a line each. After
+ * finding_conclude. */
+void note_missing_too(const struct rule_ctx *ctx, struct finding *finding);
+
+/* rule_pairs.c: sends and receives that cannot end. */
+rule_fn rule_pairs;	   /* that have met and do not fit, or are with another partner */
+rule_fn rule_counts;	   /* ranks of an alltoallv disagree about an amount */
+rule_fn rule_unequal;	   /* the partner made its part with another amount; no culprit */
+rule_fn remark_open_pairs; /* the partner has not made its part */
+
+/* rule_settings.c: the ranks made the same calls, and their settings or libraries differ. */
+rule_fn rule_settings;
+/* A line of evidence for each difference that can matter, whatever the diagnosis is. */
+/* Returns true if settings differ of which one alone that has another value breaks calls. */
+bool settings_break(const struct rule_ctx *ctx);
+void note_settings(const struct evidence *evidence, struct diagnosis *diagnosis);
+/* rule_data.c: the ranks made the same calls, and data are wrong. */
+rule_fn rule_own_data; /* a send buffer shows whose */
+rule_fn rule_data;     /* what was received shows it */
+
+/* rule_outside.c: all calls that were made have ended. */
+rule_fn rule_not_come; /* the others wait for it between calls */
+rule_fn rule_behind;   /* and a rank does not come to where the others wait for it */
+rule_fn remark_nobody_called;
+rule_fn rule_unseen;	  /* the others wait in one call, and of it nothing is known */
+rule_fn rule_uncalled;	  /* data are wrong of a call that nobody made */
+rule_fn rule_unexplained; /* a hang that no other rule explains */

@@ -2,10 +2,7 @@
  * which they make calls in other orders, and in sends or receives that none of them groups. */
 
 #include "base/call_value.h"
-#include "diagnose/pairs.h"
-#include "diagnose/rules.h"
-#include "diagnose/words.h"
-#include "waits/waits.h"
+#include "diagnose/rule.h"
 
 #define CIRCLE_MAX 64
 #define PERIOD_MAX 64
@@ -164,44 +161,28 @@ static void mark_changed(const struct rule_ctx *ctx, const struct circle *c, boo
 			mark_alike(ctx, c->calls[i], kinds, culprits);
 }
 
-static void name_order(char *buf, size_t len, const struct wait_call *first)
-{
-	snprintf(buf, len, "call %" PRIu64 " of communicator %u first", first->call->seq,
-		 first->call->comm);
-}
-
 /* Between the call that culprit `i` (nobody: the first rank) owes, and the one that it made before. */
+#define FIRST "call %" PRIu64 " of communicator %u first"
+
 static void place_order(struct finding *f, const struct circle *c)
 {
+	const struct record *owed, *made;
+	char theirs[64], right[64];
 	size_t i = 0;
 
 	while (i + 1 < c->n && !f->culprits.in[c->calls[i]->rank])
 		i++;
 	if (f->culprits.n == 0)
 		i = 0;
-	f->comm = owed_by(c, i)->call->comm;
-	f->seq_low = f->seq_high = f->hang_seq = (int64_t)owed_by(c, i)->call->seq;
-	snprintf(f->field, sizeof(f->field), "order");
-	name_order(f->theirs, sizeof(f->theirs), c->calls[i]);
-	name_order(f->majority, sizeof(f->majority), owed_by(c, i));
+	owed = owed_by(c, i)->call;
+	made = c->calls[i]->call;
+	finding_place(f, owed->comm, owed->seq, owed->seq, (int64_t)owed->seq);
+	snprintf(theirs, sizeof(theirs), FIRST, made->seq, made->comm);
+	snprintf(right, sizeof(right), FIRST, owed->seq, owed->comm);
+	finding_differ(f, "order", theirs, right);
 }
 
-static bool made_owed(const struct rule_ctx *ctx, const struct circle *c,
-		      const struct culprits *culprits)
-{
-	for (size_t i = 0; i < c->n; i++) {
-		int rank = c->calls[i]->rank;
-
-		if (culprits->in[rank] &&
-		    ctx->waits->ranks[rank].comms[owed_by(c, i)->call->comm].made <
-			    owed_by(c, i)->nth)
-			return false;
-	}
-	return true;
-}
-
-static void note_orders(const struct rule_ctx *ctx, struct finding *f, const struct circle *c,
-			const char *why)
+static void note_orders(const struct rule_ctx *ctx, struct finding *f, const char *why)
 {
 	char names[80];
 
@@ -213,11 +194,6 @@ static void note_orders(const struct rule_ctx *ctx, struct finding *f, const str
 	ranks_words(ctx->run, f->culprits.in, names, sizeof(names));
 	finding_note(f, "By %s %s should have made %s, and made %s.", why, names, f->majority,
 		     f->theirs);
-	if (!made_owed(ctx, c, &f->culprits))
-		finding_note(f,
-			     "Whether %s would make the other call later, or left it out, cannot "
-			     "be told.",
-			     names);
 }
 
 /* Returns true if the rank has made the same call just before, and another one before that: one of the two
@@ -236,9 +212,7 @@ static void name_again(const struct rule_ctx *ctx, struct finding *f, const stru
 		       enum diagnosis_class class)
 {
 	f->class = class;
-	f->comm = in->call->comm;
-	f->seq_high = f->hang_seq = (int64_t)in->call->seq;
-	f->seq_low = f->seq_high - 1;
+	finding_place(f, in->call->comm, in->call->seq - 1, in->call->seq, (int64_t)in->call->seq);
 	snprintf(f->field, sizeof(f->field), "call");
 	finding_note(f, "Rank %d had just made this call: one of the two is too many.",
 		     rank_number(ctx->run, in->rank));
@@ -271,7 +245,7 @@ bool rule_cycle(const struct rule_ctx *ctx, struct finding *f)
 		if (f->culprits.in[c.calls[i]->rank] && is_again(ctx, c.calls[i]))
 			name_again(ctx, f, c.calls[i], CLASS_EXTRA);
 	if (f->class == CLASS_CYCLE)
-		note_orders(ctx, f, &c, why);
+		note_orders(ctx, f, why);
 	f->confidence = f->culprits.n ? "majority" : "inconclusive";
 	return true;
 }
@@ -329,8 +303,7 @@ static void place_circle(const struct rule_ctx *ctx, struct finding *f, const st
 {
 	bool sends = in->call->kind == CALL_SEND;
 
-	f->comm = in->call->comm;
-	f->seq_low = f->seq_high = f->hang_seq = (int64_t)in->call->seq;
+	finding_place(f, in->call->comm, in->call->seq, in->call->seq, (int64_t)in->call->seq);
 	snprintf(f->field, sizeof(f->field), "order");
 	snprintf(f->pair, sizeof(f->pair), "%d>%d",
 		 rank_number(ctx->run, sends ? in->rank : in->partner),

@@ -2,8 +2,7 @@
 
 #include "base/call_value.h"
 #include "base/element.h"
-#include "diagnose/rules.h"
-#include "diagnose/words.h"
+#include "diagnose/rule.h"
 
 /* A rank's `n` wrong elements, as it noted them: whatever may stand there. */
 static const struct record_wrong *wrongs_of(const struct rule_ctx *ctx, int rank, uint32_t *n)
@@ -47,25 +46,7 @@ static bool same_value(const struct record_wrong *a, const struct record_wrong *
 	return a->got == b->got || (is_nan(a) && is_nan(b));
 }
 
-/* Of very many ranks all note much the same: what was looked at is kept. */
-#define SEEN_MAX 512
-
-struct seen {
-	struct record_wrong list[SEEN_MAX];
-	int n;
-};
-
-/* Returns true if it, or what says the same, is there already; else it is taken in, if there is room. */
-static bool seen_before(struct seen *seen, const struct record_wrong *w)
-{
-	for (int i = 0; i < seen->n; i++)
-		if (seen->list[i].sent == w->sent && same_element(&seen->list[i], w) &&
-		    same_value(&seen->list[i], w))
-			return true;
-	if (seen->n < SEEN_MAX)
-		seen->list[seen->n++] = *w;
-	return false;
-}
+#define LOOKS_MAX 8192 /* wrong elements that all ranks are asked about */
 
 /* What all ranks noted about an element. */
 struct witnesses {
@@ -178,9 +159,15 @@ struct inquiry {
 	bool own;  /* some send buffer is wrong: proved */
 	bool vote; /* somebody is named because others' data are right */
 	bool open; /* something is left that names nobody, or as many are wrong as right */
-	struct seen seen;
+	int looked;
 	bool in[]; /* the ranks that say the same of the element at hand */
 };
+
+/* Returns true if a rank before this one said the same: `in` is as ask_all left it. */
+static bool is_told(const struct inquiry *inquiry, int rank)
+{
+	return memchr(inquiry->in, true, (size_t)rank);
+}
 
 /* Of an element that `rank` received and no send buffer shows: it is the receiver's doing if most of those who
  * received it have it right, the sender's if all have it wrong alike. Several who hold the same wrong value
@@ -193,7 +180,7 @@ static void judge_received(const struct rule_ctx *ctx, struct finding *f, int ra
 	bool few = 2 * all.alike < receivers, sole = !few && all.alike == 1;
 	int who = w->from >= 0 ? w->from : w->culprit;
 
-	if (all.contributed && all.otherwise <= all.alike)
+	if (is_told(inquiry, rank) || (all.contributed && all.otherwise <= all.alike))
 		return; /* that explains it */
 	for (int i = 0; i < nranks && (few || sole); i++)
 		if (inquiry->in[i])
@@ -219,9 +206,10 @@ static void judge_rank(const struct rule_ctx *ctx, struct finding *f, int rank,
 		if (wrong[k].sent) {
 			inquiry->own = true;
 			mark_culprit(&f->culprits, rank);
-		} else if (inquiry->seen.n == SEEN_MAX) {
+		} else if (inquiry->looked++ == LOOKS_MAX) {
 			inquiry->open = true;
-		} else if (!seen_before(&inquiry->seen, &wrong[k])) {
+			return;
+		} else {
 			judge_received(ctx, f, rank, &wrong[k], inquiry);
 		}
 	}
@@ -232,16 +220,17 @@ static void note_wrongs(const struct rule_ctx *ctx, struct finding *f, struct in
 {
 	const int nranks = ctx->evidence->nranks;
 
-	inquiry->seen.n = 0;
+	inquiry->looked = 0;
 	for (int i = 0; i < 2 * nranks; i++) {
 		uint32_t n;
 		const struct record_wrong *wrong = wrongs_of(ctx, i % nranks, &n);
 
 		for (uint32_t k = 0; k < n && finding_has_room(f); k++)
 			if (is_sound(ctx, &wrong[k]) && wrong[k].sent == (i < nranks) &&
-			    !seen_before(&inquiry->seen, &wrong[k])) {
+			    inquiry->looked++ < LOOKS_MAX) {
 				ask_all(ctx, &wrong[k], inquiry->in);
-				note_element(ctx, f, inquiry->in, &wrong[k]);
+				if (!is_told(inquiry, i % nranks))
+					note_element(ctx, f, inquiry->in, &wrong[k]);
 			}
 	}
 }

@@ -2,21 +2,18 @@
  * ranks' is another than most ranks'. */
 #include <signal.h>
 
-#include "diagnose/pairs.h"
-#include "diagnose/place.h"
-#include "diagnose/rules.h"
-#include "diagnose/words.h"
+#include "diagnose/rule.h"
 #include "record/verdict.h"
 
 static void name_field(const struct rule_ctx *ctx, struct finding *f, const struct record *theirs,
 		       const struct record *ours)
 {
 	enum call_field field = theirs && ours ? field_first(theirs, ours) : CALL_FIELDS;
+	char one[64], other[64];
 
-	snprintf(f->field, sizeof(f->field), "%s",
-		 field < CALL_FIELDS ? field_name(field, theirs) : "call");
-	call_words(ctx->evidence, theirs, f->theirs, sizeof(f->theirs));
-	call_words(ctx->evidence, ours, f->majority, sizeof(f->majority));
+	finding_differ(f, field < CALL_FIELDS ? field_name(field, theirs) : "call",
+		       call_words(ctx->evidence, theirs, one, sizeof(one)),
+		       call_words(ctx->evidence, ours, other, sizeof(other)));
 }
 
 /* Marks the culprits that gave the field of call `seq` the value that `rank` gave it. */
@@ -124,15 +121,14 @@ static void note_sides(const struct rule_ctx *ctx, struct finding *f, int *sides
 	free(in);
 }
 
-void report_tie(const struct rule_ctx *ctx, struct finding *f)
+/* A tie that nothing decides: both sides, no culprit. */
+static void report_tie(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct align *a = ctx->align;
 	int sides[2] = { -1, -1 };
 	uint64_t swapped = 0;
 
-	f->seq_low = f->seq_high = (int64_t)a->tie;
-	f->comm = a->comm;
-	f->hang_seq = hang_point(ctx);
+	finding_place(f, a->comm, a->tie, a->tie, hang_point(ctx));
 	if (!a->strict && report_fieldwise(ctx, f))
 		return;
 	note_sides(ctx, f, sides);
@@ -154,16 +150,6 @@ static enum diagnosis_class deviation_class(enum deviation_kind kind)
 	       : kind == DEVIATION_FIELD   ? CLASS_MISMATCH
 	       : kind == DEVIATION_SWAPPED ? CLASS_SWAPPED
 					   : CLASS_UNEXPLAINED;
-}
-
-/* Another call, rather than other arguments of the same. */
-static bool is_other_call(const struct rule_ctx *ctx, const struct deviation *one, int rank)
-{
-	const struct record *own = align_record(ctx->align, rank, one->high);
-	const struct record *ref = align_reference(ctx->align, one->high);
-
-	return one->kind == DEVIATION_SKIPPED ||
-	       (one->kind == DEVIATION_FIELD && own && ref && own->kind != ref->kind);
 }
 
 /* Notes what the culprits made there, in the words of `rank`, one of them: they need not all
@@ -188,11 +174,6 @@ static void note_deviation(const struct rule_ctx *ctx, struct finding *f,
 			     f->culprits.n == 1 ? "its" : "their",
 			     a->nranks - (int)f->culprits.n == 1 ? "the other's" : "the others'",
 			     first->shift);
-	if (ctx->outcome == OUTCOME_HANG && f->culprits.n == 1 && a->tracks[rank].inside &&
-	    a->tracks[rank].last == first->high && is_other_call(ctx, first, rank))
-		finding_note(f,
-			     "It stands in this call: whether it left out the others' one or would "
-			     "make it behind this one cannot be told.");
 	if (first->kind == DEVIATION_SWAPPED)
 		note_swapped(f, first->high, first->shift);
 	if (first->kind == DEVIATION_FIELD)
@@ -243,10 +224,7 @@ static void report_deviation(const struct rule_ctx *ctx, struct finding *f,
 	bool tied = a->tie && a->tie <= first->high;
 	bool open = !tied && align_speaks_for(a, rank, first->high);
 
-	f->comm = a->comm;
-	f->seq_low = (int64_t)first->low;
-	f->seq_high = (int64_t)first->high;
-	f->hang_seq = hang_point(ctx);
+	finding_place(f, a->comm, first->low, first->high, hang_point(ctx));
 	if (f->hang_seq >= 0 && f->hang_seq < f->seq_low)
 		f->hang_seq = f->seq_low; /* before it all calls agree and complete */
 	name_field(ctx, f, align_record(a, rank, first->high), align_reference(a, first->high));
@@ -379,6 +357,7 @@ bool rule_replays(const struct rule_ctx *ctx, struct finding *f)
 	const struct align *a = ctx->align;
 	uint64_t seq = a->base, end = any_replays(ctx->evidence) ? a->base + a->span : 0;
 	uint32_t most = 0, least = 0;
+	char times[16], others[16];
 	bool tie;
 
 	while (seq < end && f->culprits.n == 0)
@@ -387,12 +366,10 @@ bool rule_replays(const struct rule_ctx *ctx, struct finding *f)
 		return false;
 	seq--;
 	tie = 2 * f->culprits.n >= (size_t)a->nranks;
-	f->comm = a->comm;
-	f->seq_low = f->seq_high = (int64_t)seq;
-	f->hang_seq = hang_point(ctx);
-	snprintf(f->field, sizeof(f->field), "replays");
-	snprintf(f->theirs, sizeof(f->theirs), "%u", least);
-	snprintf(f->majority, sizeof(f->majority), "%u", most);
+	finding_place(f, a->comm, seq, seq, hang_point(ctx));
+	snprintf(times, sizeof(times), "%u", least);
+	snprintf(others, sizeof(others), "%u", most);
+	finding_differ(f, "replays", times, others);
 	finding_note(f,
 		     "The graph of call %" PRIu64
 		     " of communicator %u: launched %u times, by others %u "

@@ -1,8 +1,7 @@
 /* rule_init.c: rules about communicators: who did not come to init, who came otherwise, who left. */
 
-#include "diagnose/place.h"
-#include "diagnose/rules.h"
-#include "diagnose/words.h"
+#include "base/stats.h"
+#include "diagnose/rule.h"
 #include "record/verdict.h"
 #include "watch/rendezvous.h"
 #include "process/watch.h"
@@ -26,20 +25,20 @@ static void argument_text(const struct rank_view *v, bool id, char *buf, size_t 
 		snprintf(buf, len, "%d rank%s", v->init_nranks, v->init_nranks == 1 ? "" : "s");
 }
 
-/* The value that more than half of them have, in one of them; NULL: there is none. */
+/* The first of them whose value more than half of them have; NULL: there is none. */
 static const struct rank_view *majority_of(const struct rank_view *const *views, size_t n, bool id)
 {
-	const struct rank_view *most = NULL;
-	size_t votes = 0, total = 0;
+	uint64_t *values = must(malloc(n * sizeof(*values)));
+	const struct rank_view *const *at = views;
+	struct vote vote;
 
-	for (size_t i = 0; i < n; i++) {
-		if (votes == 0)
-			most = views[i];
-		votes += argument(views[i], id) == argument(most, id) ? 1 : (size_t)-1;
-	}
 	for (size_t i = 0; i < n; i++)
-		total += argument(views[i], id) == argument(most, id);
-	return total * 2 > n ? most : NULL;
+		values[i] = argument(views[i], id);
+	vote = vote_words(values, n);
+	free(values);
+	while (argument(*at, id) != vote.most)
+		at++;
+	return vote.votes * 2 > n ? *at : NULL;
 }
 
 /* The first of them that differs from the first, NULL: they are all alike. */
@@ -133,24 +132,21 @@ static bool nobody_came(const struct rule_ctx *ctx, struct finding *f)
 bool rule_absent_from_init(const struct rule_ctx *ctx, struct finding *f)
 {
 	size_t inside = count_inside_init(ctx);
-	enum diagnosis_class class = CLASS_OUTCOME;
 
 	for (int i = 0; inside > 0 && i < ctx->evidence->nranks; i++) {
 		const struct evidence_rank *r = &ctx->evidence->ranks[i];
-		enum diagnosis_class one = host_class(r, CLASS_INIT_MISSING);
 
 		if (!r->present || r->view.comm_state != RECORD_COMM_NONE || view_died(&r->view) ||
 		    view_finished(&r->view))
 			continue;
-		class = shared_class(class, one, CLASS_INIT_MISSING);
 		mark_culprit(&f->culprits, i);
 	}
-	if (!class)
+	if (f->culprits.n == 0)
 		return inside == 0 && nobody_came(ctx, f);
 	place_missing_init(ctx, f);
 	finding_note(f, "%zu of %d ranks %s inside communicator init.", inside,
 		     ctx->evidence->nranks, inside == 1 ? "is" : "are");
-	finding_conclude(ctx, f, class, "proved");
+	finding_conclude(ctx, f, culprits_class(ctx, &f->culprits, CLASS_INIT_MISSING), "proved");
 	return true;
 }
 
@@ -160,9 +156,7 @@ static void place_abort(struct finding *f, uint64_t after)
 	if (after >= INT64_MAX || f->seq_low == (int64_t)after + 1)
 		return;
 	f->seq_low = f->seq_high = (int64_t)after + 1;
-	snprintf(f->field, sizeof(f->field), "call");
-	snprintf(f->theirs, sizeof(f->theirs), "aborted before it");
-	snprintf(f->majority, sizeof(f->majority), "not made yet");
+	finding_differ(f, "call", "aborted before it", "not made yet");
 }
 
 bool rule_aborted(const struct rule_ctx *ctx, struct finding *f)

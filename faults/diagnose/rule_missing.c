@@ -1,9 +1,6 @@
 /* rule_missing.c: the rule about the call that some made and others never did. */
 
-#include "diagnose/pairs.h"
-#include "diagnose/place.h"
-#include "diagnose/rules.h"
-#include "diagnose/words.h"
+#include "diagnose/rule.h"
 #include "record/verdict.h"
 #include "process/watch.h"
 
@@ -155,27 +152,20 @@ static const char *note_past(const struct rule_ctx *ctx, struct finding *f, uint
 {
 	bool one = f->culprits.n == 1;
 	uint64_t top = ctx->align->top;
+	char calls[64];
 
-	finding_note(
-		f, one ? "The culprit is past the call: it waits in another place or has finished."
-		       : "The culprits are past the call: they wait in another place or have "
-			 "finished.");
+	finding_note(f, "The culprit%s past the call: %s in another place or %s finished.",
+		     one ? " is" : "s are", one ? "it waits" : "they wait", one ? "has" : "have");
 	if (!is_one_step(ctx, seq))
 		return "proved";
-	if (seq == top)
-		finding_note(f,
-			     "Call %" PRIu64
-			     " is the last that anyone made: whether %s left out this one "
-			     "alone or all from it on cannot be told (skipped-call or early-exit).",
-			     seq, one ? "the rank" : "they");
-	else
-		finding_note(
-			f,
-			"Calls %" PRIu64 " to %" PRIu64
-			" are the last that anyone made: whether %s "
-			"left out these alone or all from there on cannot be told (skipped-call or "
-			"early-exit).",
-			seq, top, one ? "the rank" : "they");
+	snprintf(calls, sizeof(calls),
+		 seq == top ? "Call %" PRIu64 " is" : "Calls %" PRIu64 " to %" PRIu64 " are", seq,
+		 top);
+	finding_note(f,
+		     "%s the last that anyone made: whether %s left out %s alone or all from %s on "
+		     "cannot be told (skipped-call or early-exit).",
+		     calls, one ? "the rank" : "they", seq == top ? "this one" : "these",
+		     seq == top ? "it" : "there");
 	return "majority";
 }
 
@@ -199,15 +189,6 @@ static const char *note_own_pairs(const struct rule_ctx *ctx, struct finding *f)
 static bool is_explained(const struct rule_ctx *ctx, const struct culprits *behind)
 {
 	return all_wait_in_pairs(ctx, behind) && pairs_explain(ctx, behind);
-}
-
-bool missing_explained(const struct rule_ctx *ctx, struct finding *f)
-{
-	struct makers makers;
-
-	return find_behind(ctx, &f->culprits, &makers) > 0 &&
-	       !is_surplus(ctx, &f->culprits, &makers, false) && !ctx->plan->split &&
-	       is_explained(ctx, &f->culprits);
 }
 
 /* The two are one call, made twice. */
@@ -318,7 +299,7 @@ static void report_missing(const struct rule_ctx *ctx, struct finding *f, uint64
 
 bool rule_missing(const struct rule_ctx *ctx, struct finding *f)
 {
-	bool split = ctx->plan->split, mixed = false, loose;
+	bool mixed = false, loose;
 	enum diagnosis_class class = CLASS_OUTCOME;
 	struct makers makers;
 	uint64_t seq = find_behind(ctx, &f->culprits, &makers);
@@ -333,8 +314,6 @@ bool rule_missing(const struct rule_ctx *ctx, struct finding *f)
 		return report_surplus(ctx, f, seq, loose);
 	if (is_surplus(ctx, &f->culprits, &makers, true) && is_repeated(ctx, seq, false))
 		return report_surplus(ctx, f, seq, true);
-	if (split && all_wait_in_pairs(ctx, &f->culprits))
-		return false;
 	if (is_explained(ctx, &f->culprits)) {
 		finding_reset(f);
 		return rule_unequal(ctx, f);
@@ -346,8 +325,6 @@ bool rule_missing(const struct rule_ctx *ctx, struct finding *f)
 			mixed |= class != CLASS_OUTCOME && one != class;
 			class = shared_class(class, one, CLASS_MISSING);
 		}
-	if (class == CLASS_SKIPPED_OR_EARLY && split)
-		return false;
 	if (is_past(class) && f->culprits.n >= makers.n) {
 		finding_note(f, "As many ranks made the call as did not: those who did may have "
 				"made one too many.");

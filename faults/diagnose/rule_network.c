@@ -1,9 +1,7 @@
 /* rule_network.c: rules about ranks that called init alike and do not reach each other. */
 
-#include "diagnose/place.h"
+#include "diagnose/rule.h"
 #include "base/stats.h"
-#include "diagnose/rules.h"
-#include "diagnose/words.h"
 
 static const struct rank_view *view_of(const struct rule_ctx *ctx, int rank)
 {
@@ -78,38 +76,18 @@ static bool has_network(const struct rule_ctx *ctx, int rank)
 	return waits_at_init(ctx, rank) && ctx->evidence->ranks[rank].netns != 0;
 }
 
-/* Network namespaces of those inside init. */
-struct networks {
-	size_t n;	  /* ranks inside init, their namespace known */
-	size_t count;	  /* namespaces among them */
-	uint64_t most;	  /* the one with most ranks */
-	size_t members;	  /* these ranks */
-	size_t runner_up; /* ranks of the one after that */
-};
-
-static void count_networks(const struct rule_ctx *ctx, struct networks *found)
+static struct vote count_networks(const struct rule_ctx *ctx)
 {
 	uint64_t *ids = must(malloc(((size_t)ctx->evidence->nranks + 1) * sizeof(*ids)));
-	size_t run;
+	struct vote found;
+	size_t n = 0;
 
-	memset(found, 0, sizeof(*found));
 	for (int i = 0; i < ctx->evidence->nranks; i++)
 		if (has_network(ctx, i))
-			ids[found->n++] = ctx->evidence->ranks[i].netns;
-	sort_words(ids, found->n);
-	for (size_t i = 0; i < found->n; i += run) {
-		for (run = 1; i + run < found->n && ids[i + run] == ids[i];)
-			run++;
-		found->count++;
-		if (run > found->members) {
-			found->runner_up = found->members;
-			found->members = run;
-			found->most = ids[i];
-		} else if (run > found->runner_up) {
-			found->runner_up = run;
-		}
-	}
+			ids[n++] = ctx->evidence->ranks[i].netns;
+	found = vote_words(ids, n);
 	free(ids);
+	return found;
 }
 
 /* Whoever of those inside init lives elsewhere than the largest group that can meet. Two of
@@ -117,13 +95,11 @@ static void count_networks(const struct rule_ctx *ctx, struct networks *found)
  * there are but two. */
 bool rule_namespace(const struct rule_ctx *ctx, struct finding *f)
 {
-	struct networks networks;
-	bool tie;
+	struct vote networks = count_networks(ctx);
+	bool tie = networks.votes == networks.second;
 
-	count_networks(ctx, &networks);
-	if (!same_host(ctx) || networks.count < 2 || (networks.members == 1 && networks.n > 2))
+	if (!same_host(ctx) || networks.kinds < 2 || (networks.votes == 1 && networks.n > 2))
 		return false;
-	tie = networks.members == networks.runner_up;
 	for (int i = 0; !tie && i < ctx->evidence->nranks; i++)
 		if (has_network(ctx, i) && ctx->evidence->ranks[i].netns != networks.most)
 			mark_culprit(&f->culprits, i);
@@ -131,8 +107,8 @@ bool rule_namespace(const struct rule_ctx *ctx, struct finding *f)
 	finding_note(f,
 		     "All are inside communicator init with the same arguments, but in %zu network "
 		     "namespaces, of which the largest holds %zu of them.",
-		     networks.count, networks.members);
+		     networks.kinds, networks.votes);
 	finding_conclude(ctx, f, CLASS_INIT_UNREACHABLE,
-			 networks.members * 2 > networks.n ? "majority" : "inconclusive");
+			 networks.votes * 2 > networks.n ? "majority" : "inconclusive");
 	return true;
 }

@@ -2,10 +2,7 @@
  * not come; and what is said where no rule explains a hang. */
 
 #include "options/backend_kind.h"
-#include "diagnose/pairs.h"
-#include "diagnose/place.h"
-#include "diagnose/rules.h"
-#include "diagnose/words.h"
+#include "diagnose/rule.h"
 #include "process/watch.h"
 
 /* Returns true if its last call is over, or at least not what it waits for. That it is over may
@@ -77,22 +74,11 @@ static bool stays_behind(const struct rank_view *v, const char *what, double lon
 	       v->device_wait != RECORD_DEVICE_AWAITED;
 }
 
-static void place_behind(const struct rule_ctx *ctx, struct finding *f, const char *theirs,
-			 const char *what)
-{
-	f->comm = ctx->align->comm;
-	f->seq_low = f->seq_high = (int64_t)ctx->align->top;
-	f->hang_seq = -1;
-	snprintf(f->field, sizeof(f->field), "place");
-	snprintf(f->theirs, sizeof(f->theirs), "%s", theirs);
-	snprintf(f->majority, sizeof(f->majority), "%s", what);
-}
-
 bool rule_behind(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct evidence_rank *ranks = ctx->evidence->ranks;
 	int last = find_last(ctx), first = -1;
-	enum diagnosis_class class = CLASS_OUTCOME;
+	enum diagnosis_class class;
 	const char *what;
 	double longest = 0;
 	size_t there = last < 0 ? 0 : count_there(ctx, last, &longest);
@@ -101,21 +87,19 @@ bool rule_behind(const struct rule_ctx *ctx, struct finding *f)
 		return false;
 	what = ranks[last].view.what;
 	for (int i = 0; i < ctx->align->nranks; i++) {
-		enum diagnosis_class one;
-
 		if (!stays_behind(&ranks[i].view, what, longest))
 			continue;
-		one = host_class(&ranks[i], CLASS_MISSING);
-		class = shared_class(class, one, CLASS_MISSING);
 		first = first < 0 ? i : first;
 		mark_culprit(&f->culprits, i);
 	}
+	class = culprits_class(ctx, &f->culprits, CLASS_MISSING);
 	/* where others are in yet other places, or most are behind, who waits for whom cannot be
 	 * told; and who waits in MPI is busy, too */
 	if (!class || there + f->culprits.n != (size_t)ctx->align->nranks ||
 	    there < f->culprits.n || (there == f->culprits.n && class == CLASS_BUSY))
 		return false;
-	place_behind(ctx, f, ranks[first].view.what, what);
+	finding_place(f, ctx->align->comm, ctx->align->top, ctx->align->top, -1);
+	finding_differ(f, "place", ranks[first].view.what, what);
 	finding_note(f,
 		     "Nobody waits for a call: those up to %" PRIu64
 		     " of communicator %u have ended or returned. "
@@ -148,7 +132,6 @@ static bool is_on_its_own(const struct rule_ctx *ctx, int rank)
 bool rule_not_come(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct evidence_rank *ranks = ctx->evidence->ranks;
-	enum diagnosis_class class = CLASS_OUTCOME;
 	const char *what = NULL;
 	size_t there = 0;
 
@@ -156,8 +139,6 @@ bool rule_not_come(const struct rule_ctx *ctx, struct finding *f)
 		if (ctx->align->top > 0)
 			return false;
 		if (is_on_its_own(ctx, i)) {
-			class = shared_class(class, host_class(&ranks[i], CLASS_MISSING),
-					     CLASS_MISSING);
 			mark_culprit(&f->culprits, i);
 			continue;
 		}
@@ -168,11 +149,13 @@ bool rule_not_come(const struct rule_ctx *ctx, struct finding *f)
 	}
 	if (there == 0 || f->culprits.n == 0)
 		return false;
-	place_behind(ctx, f, "no wait", what);
+	finding_place(f, ctx->align->comm, ctx->align->top, ctx->align->top, -1);
+	finding_differ(f, "place", "no wait", what);
 	finding_note(
 		f, "Nobody waits for a call: %zu of %d ranks wait in '%s', and %s not come there.",
 		there, ctx->align->nranks, what, f->culprits.n == 1 ? "one has" : "others have");
-	finding_conclude(ctx, f, class, there > f->culprits.n ? "majority" : "inconclusive");
+	finding_conclude(ctx, f, culprits_class(ctx, &f->culprits, CLASS_MISSING),
+			 there > f->culprits.n ? "majority" : "inconclusive");
 	return true;
 }
 
@@ -278,10 +261,8 @@ bool rule_unseen(const struct rule_ctx *ctx, struct finding *f)
 	}
 	if (seq == UINT64_MAX || f->culprits.n == 0)
 		return false;
-	f->comm = a->comm;
-	f->seq_low = f->seq_high = f->hang_seq = (int64_t)seq;
-	snprintf(f->field, sizeof(f->field), "call");
-	snprintf(f->theirs, sizeof(f->theirs), "not known");
+	finding_place(f, a->comm, seq, seq, (int64_t)seq);
+	finding_differ(f, "call", "not known", "");
 	common_call(ctx, &f->culprits, seq, &n, f->majority, sizeof(f->majority));
 	finding_note(f,
 		     "All others wait in calls that they make alike: for who left no evidence, or "

@@ -2,12 +2,8 @@
  * that wait. */
 
 #include "base/call_value.h"
-#include "diagnose/pairs.h"
-#include "diagnose/place.h"
-#include "diagnose/rules.h"
-#include "diagnose/words.h"
+#include "diagnose/rule.h"
 #include "record/verdict.h"
-#include "waits/flows.h"
 
 static void note_open(const struct rule_ctx *ctx, struct finding *f, int rank,
 		      const struct record *own, const struct record *theirs)
@@ -32,67 +28,31 @@ static void note_open(const struct rule_ctx *ctx, struct finding *f, int rank,
 
 /* A send and the receive that meets it, of which one is not what the other takes it for. */
 struct gap {
-	int from, to;
-	struct flow sent, received;
+	struct link link;
 	size_t at;
 	const struct record *send, *recv;
 };
-
-static bool fit(const struct record *a, const struct record *b)
-{
-	return a->count == b->count && a->dtype == b->dtype;
-}
-
-/* The first of what is sent from one to the other that does not fit its receive. */
-static bool find_gap(const struct flows *flows, struct gap *gap)
-{
-	size_t n;
-
-	gap->sent = flow_of(flows, gap->from, CALL_SEND, gap->to);
-	gap->received = flow_of(flows, gap->to, CALL_RECV, gap->from);
-	n = gap->sent.n < gap->received.n ? gap->sent.n : gap->received.n;
-	for (gap->at = 0; gap->at < n; gap->at++) {
-		gap->send = gap->sent.calls[gap->at];
-		gap->recv = gap->received.calls[gap->at];
-		if (!fit(gap->send, gap->recv))
-			return true;
-	}
-	return false;
-}
 
 static uint64_t place_of(const struct gap *gap)
 {
 	return gap->send->seq < gap->recv->seq ? gap->send->seq : gap->recv->seq;
 }
 
-/* Finds the gap of the flow that begins with call `k` of the rank; false: there is none that can be told, or
- * `k` begins none. */
-static bool gap_at(const struct rule_ctx *ctx, const struct flows *flows, int rank, size_t k,
-		   struct gap *gap)
-{
-	const struct record *r = flows->calls[k];
-	const struct record *before = k > flows->first[rank] ? flows->calls[k - 1] : NULL;
-
-	*gap = (struct gap){ .from = rank, .to = r->peer };
-	return r->kind == CALL_SEND &&
-	       (!before || before->kind != r->kind || before->peer != r->peer) &&
-	       knows_all_calls(ctx, rank) && knows_all_calls(ctx, r->peer) && find_gap(flows, gap);
-}
-
 /* The first gap of the team. False: there is none that can be told. */
 static bool first_gap(const struct rule_ctx *ctx, const struct flows *flows, struct gap *first)
 {
-	struct gap gap;
+	struct gap gap = { .at = 0 };
 	bool any = false;
 
-	for (int i = 0; i < flows->nranks; i++)
-		for (size_t k = flows->first[i]; k < flows->first[i + 1]; k++) {
-			if (!gap_at(ctx, flows, i, k, &gap))
-				continue;
-			if (!any || place_of(&gap) < place_of(first))
-				*first = gap;
-			any = true;
-		}
+	while (flows_next(flows, &gap.link)) {
+		if (!link_gap(ctx, &gap.link, &gap.at))
+			continue;
+		gap.send = gap.link.sent.calls[gap.at];
+		gap.recv = gap.link.received.calls[gap.at];
+		if (!any || place_of(&gap) < place_of(first))
+			*first = gap;
+		any = true;
+	}
 	return any;
 }
 
@@ -115,7 +75,7 @@ static bool is_moved(const struct flow *flow, const struct flow *other, size_t a
 {
 	size_t i = at;
 
-	while (i < flow->n && i + 1 < other->n && fit(flow->calls[i], other->calls[i + 1]))
+	while (i < flow->n && i + 1 < other->n && flow_fits(flow->calls[i], other->calls[i + 1]))
 		i++;
 	return i > at && (i == flow->n || i + 1 == other->n);
 }
@@ -125,7 +85,7 @@ static bool is_in_step(const struct flow *a, const struct flow *b, size_t at)
 {
 	size_t i = at + 1;
 
-	while (i < a->n && i < b->n && fit(a->calls[i], b->calls[i]))
+	while (i < a->n && i < b->n && flow_fits(a->calls[i], b->calls[i]))
 		i++;
 	return i > at + 1 && (i == a->n || i == b->n);
 }
@@ -139,24 +99,24 @@ struct judgement {
 
 static struct judgement judge(const struct rule_ctx *ctx, const struct gap *gap)
 {
-	enum flow_step sent = flow_step(&gap->sent, gap->at);
-	enum flow_step received = flow_step(&gap->received, gap->at);
+	enum flow_step sent = flow_step(&gap->link.sent, gap->at);
+	enum flow_step received = flow_step(&gap->link.received, gap->at);
 	bool from = sent > received && (received == STEP_EXACT || received == STEP_KEEPS);
 	bool to = received > sent && (sent == STEP_EXACT || sent == STEP_KEEPS);
 	struct judgement j = { .culprit = -1 };
 
 	if (from == to) {
-		from = differs_alone(ctx, gap->from, gap->send);
-		to = differs_alone(ctx, gap->to, gap->recv);
+		from = differs_alone(ctx, gap->link.from, gap->send);
+		to = differs_alone(ctx, gap->link.to, gap->recv);
 	}
 	if (from != to) {
-		j.culprit = from ? gap->from : gap->to;
+		j.culprit = from ? gap->link.from : gap->link.to;
 		j.step = from ? sent : received;
 	}
 	j.moved = j.step == STEP_AHEAD || j.step == STEP_AGAIN ||
-		  (!is_in_step(&gap->sent, &gap->received, gap->at) &&
-		   (is_moved(&gap->sent, &gap->received, gap->at) ||
-		    is_moved(&gap->received, &gap->sent, gap->at)));
+		  (!is_in_step(&gap->link.sent, &gap->link.received, gap->at) &&
+		   (is_moved(&gap->link.sent, &gap->link.received, gap->at) ||
+		    is_moved(&gap->link.received, &gap->link.sent, gap->at)));
 	return j;
 }
 
@@ -164,16 +124,15 @@ static struct judgement judge(const struct rule_ctx *ctx, const struct gap *gap)
 static void place_gap(const struct rule_ctx *ctx, struct finding *f, const struct record *odd,
 		      const struct record *other, bool sure)
 {
-	f->comm = ctx->align->comm;
-	f->hang_seq = ctx->outcome == OUTCOME_HANG ? hang_point(ctx) : -1;
-	f->seq_low = f->seq_high = (int64_t)odd->seq;
-	if (!sure && other->seq < odd->seq)
-		f->seq_low = (int64_t)other->seq;
-	if (!sure && other->seq > odd->seq)
-		f->seq_high = (int64_t)other->seq;
-	snprintf(f->field, sizeof(f->field), odd->count != other->count ? "count" : "dtype");
-	call_words(ctx->evidence, odd, f->theirs, sizeof(f->theirs));
-	call_words(ctx->evidence, other, f->majority, sizeof(f->majority));
+	const uint64_t low = !sure && other->seq < odd->seq ? other->seq : odd->seq;
+	const uint64_t high = !sure && other->seq > odd->seq ? other->seq : odd->seq;
+	char one[64], two[64];
+
+	finding_place(f, ctx->align->comm, low, high,
+		      ctx->outcome == OUTCOME_HANG ? hang_point(ctx) : -1);
+	finding_differ(f, odd->count != other->count ? "count" : "dtype",
+		       call_words(ctx->evidence, odd, one, sizeof(one)),
+		       call_words(ctx->evidence, other, two, sizeof(two)));
 	name_pair(ctx, f, odd->kind == CALL_SEND ? other->peer : odd->peer, CALL_SEND,
 		  odd->kind == CALL_SEND ? odd->peer : other->peer);
 }
@@ -186,34 +145,24 @@ static bool is_stuck(const struct rule_ctx *ctx, int rank)
 	return ctx->waits && number >= 0 && waits_closed(ctx->waits, number);
 }
 
-/* Returns true if `r` is the rank's first of its kind, or it made such calls with `partner`, too. */
-static bool may_be_theirs(const struct flows *flows, int rank, const struct record *r, int partner)
-{
-	for (size_t k = flows->first[rank]; k < flows->first[rank + 1]; k++)
-		if (flows->calls[k]->kind == r->kind && flows->calls[k]->seq < r->seq)
-			return flow_of(flows, rank, r->kind, partner).n > 0;
-	return true;
-}
-
 /* A call of `rank`'s, of this kind and amount, with a partner that has no part in it, where it lacks one with
  * `partner`; `sure`: and nobody will come to it, or most ranks' partners say so. NULL: there is none. */
 static const struct record *find_stray(const struct rule_ctx *ctx, const struct flows *flows,
 				       int rank, const struct record *lacking, int partner,
 				       bool sure)
 {
-	int kind = lacking->kind == CALL_SEND ? CALL_RECV : CALL_SEND;
+	int kind = flow_other(lacking->kind);
 
 	for (size_t k = flows->first[rank]; k < flows->first[rank + 1]; k++) {
 		const struct record *r = flows->calls[k];
 		struct flow flow = flow_of(flows, rank, kind, r->peer), theirs;
 		bool strange;
 
-		if (r->kind != kind || r->peer == partner || !fit(r, lacking) ||
+		if (r->kind != kind || r->peer == partner || !flow_fits(r, lacking) ||
 		    !knows_all_calls(ctx, r->peer))
 			continue;
 		theirs = flow_of(flows, r->peer, lacking->kind, rank);
-		if (!sure && theirs.n + 1 == flow.n && flow.calls[theirs.n] == r &&
-		    may_be_theirs(flows, rank, r, partner))
+		if (!sure && theirs.n + 1 == flow.n && flow.calls[theirs.n] == r)
 			return r;
 		strange = flow.n == 1 && flow_of(flows, rank, kind, partner).n > 0 &&
 			  is_stuck(ctx, r->peer);
@@ -249,22 +198,17 @@ static void report_stray(const struct rule_ctx *ctx, struct finding *f, int rank
 		     lacking->seq, call_words(ctx->evidence, lacking, other, sizeof(other)));
 }
 
-/* The first call of the flow that begins with call `k` of the rank which its partner has no part of; NULL:
- * there is none, or `k` begins none. */
-static const struct record *first_lacking(const struct rule_ctx *ctx, const struct flows *flows,
-					  int rank, size_t k)
+/* The first call that has no counterpart, and who made it; NULL: there is none that can be told. */
+static const struct record *first_lacking(const struct rule_ctx *ctx, const struct link *link,
+					  int *who)
 {
-	const struct record *r = flows->calls[k];
-	const struct record *before = k > flows->first[rank] ? flows->calls[k - 1] : NULL;
-	int kind = r->kind == CALL_SEND ? CALL_RECV : CALL_SEND;
-	struct flow own, theirs;
+	const struct flow *sent = &link->sent, *received = &link->received;
 
-	if ((before && before->kind == r->kind && before->peer == r->peer) ||
-	    !knows_all_calls(ctx, rank) || !knows_all_calls(ctx, r->peer))
+	if (sent->n == received->n || !knows_all_calls(ctx, link->from) ||
+	    !knows_all_calls(ctx, link->to))
 		return NULL;
-	own = flow_of(flows, rank, r->kind, r->peer);
-	theirs = flow_of(flows, r->peer, kind, rank);
-	return own.n > theirs.n ? own.calls[theirs.n] : NULL;
+	*who = sent->n > received->n ? link->from : link->to;
+	return sent->n > received->n ? sent->calls[received->n] : received->calls[sent->n];
 }
 
 /* Reports strays of this kind (0: any, where they are sure). Returns how many ranks made them; of a kind 0
@@ -272,19 +216,21 @@ static const struct record *first_lacking(const struct rule_ctx *ctx, const stru
 static size_t find_strays(const struct rule_ctx *ctx, struct finding *f, const struct flows *flows,
 			  int kind)
 {
-	finding_reset(f);
-	for (int i = 0; i < flows->nranks; i++)
-		for (size_t k = flows->first[i]; k < flows->first[i + 1]; k++) {
-			const struct record *own = first_lacking(ctx, flows, i, k), *stray;
+	struct link link = { .rank = 0 };
 
-			if (!own || own->kind == kind)
-				continue;
-			stray = find_stray(ctx, flows, own->peer, own, i, kind == 0);
-			if (stray)
-				report_stray(ctx, f, own->peer, stray, own, i);
-			else if (kind)
-				return 0;
-		}
+	finding_reset(f);
+	while (flows_next(flows, &link)) {
+		int who;
+		const struct record *own = first_lacking(ctx, &link, &who), *stray;
+
+		if (!own || own->kind == kind)
+			continue;
+		stray = find_stray(ctx, flows, own->peer, own, who, kind == 0);
+		if (stray)
+			report_stray(ctx, f, own->peer, stray, own, who);
+		else if (kind)
+			return 0;
+	}
 	return f->culprits.n;
 }
 
@@ -308,41 +254,17 @@ static bool find_peers(const struct rule_ctx *ctx, struct finding *f, const stru
 	return true;
 }
 
-/* Whose calls are odd in the same way in further gaps. */
-static void mark_more(const struct rule_ctx *ctx, struct finding *f, const struct flows *flows,
-		      bool moved)
-{
-	struct gap gap;
-
-	for (int i = 0; i < flows->nranks; i++)
-		for (size_t k = flows->first[i]; k < flows->first[i + 1]; k++) {
-			struct judgement j;
-
-			if (!gap_at(ctx, flows, i, k, &gap))
-				continue;
-			j = judge(ctx, &gap);
-			if (j.culprit < 0 || j.moved != moved || f->culprits.in[j.culprit])
-				continue;
-			mark_culprit(&f->culprits, j.culprit);
-			note_open(ctx, f, j.culprit, j.culprit == gap.from ? gap.send : gap.recv,
-				  j.culprit == gap.from ? gap.recv : gap.send);
-		}
-}
-
-static void report_gap(const struct rule_ctx *ctx, struct finding *f, const struct flows *flows,
-		       const struct gap *gap)
+static void report_gap(const struct rule_ctx *ctx, struct finding *f, const struct gap *gap)
 {
 	struct judgement j = judge(ctx, gap);
-	bool from = j.culprit == gap->from;
+	bool from = j.culprit == gap->link.from;
 	const struct record *odd = from ? gap->send : gap->recv;
-	int rank = rank_number(ctx->evidence, j.culprit >= 0 ? j.culprit : gap->to);
+	int rank = rank_number(ctx->evidence, j.culprit >= 0 ? j.culprit : gap->link.to);
 
 	place_gap(ctx, f, odd, from ? gap->recv : gap->send, j.culprit >= 0);
-	note_open(ctx, f, from ? gap->from : gap->to, odd, from ? gap->recv : gap->send);
-	if (j.culprit >= 0) {
+	note_open(ctx, f, from ? gap->link.from : gap->link.to, odd, from ? gap->recv : gap->send);
+	if (j.culprit >= 0)
 		mark_culprit(&f->culprits, j.culprit);
-		mark_more(ctx, f, flows, j.moved);
-	}
 	if (j.moved)
 		snprintf(f->field, sizeof(f->field), "call");
 	if (j.step == STEP_AHEAD)
@@ -368,7 +290,7 @@ bool rule_pairs(const struct rule_ctx *ctx, struct finding *f)
 	flows_init(&flows, ctx->evidence, ctx->align->comm);
 	found = find_peers(ctx, f, &flows);
 	if (!found && first_gap(ctx, &flows, &gap)) {
-		report_gap(ctx, f, &flows, &gap);
+		report_gap(ctx, f, &gap);
 		found = true;
 	}
 	flows_release(&flows);
@@ -379,10 +301,9 @@ bool rule_pairs(const struct rule_ctx *ctx, struct finding *f)
 static const struct record *note_all_open(const struct rule_ctx *ctx, struct finding *f,
 					  const struct record **met)
 {
-	int n = ctx->align->nranks < PAIR_RANKS_MAX ? ctx->align->nranks : PAIR_RANKS_MAX;
 	const struct record *first = NULL;
 
-	for (int i = 0; i < n && finding_has_room(f); i++) {
+	for (int i = 0; i < ctx->align->nranks && finding_has_room(f); i++) {
 		const struct record *theirs = NULL, *own = open_pair(ctx, i, &theirs);
 
 		if (!own)
@@ -405,7 +326,7 @@ static bool is_out_of_group(const struct rule_ctx *ctx, int rank, const struct r
 
 	return call_in_pairs(last) && call_in_pairs(met) && last->peer == rank &&
 	       met->peer == own->peer && last->kind == own->kind && met->kind != own->kind &&
-	       fit(last, met) && !(last->flags | own->flags | met->flags) &&
+	       flow_fits(last, met) && !(last->flags | own->flags | met->flags) &&
 	       (last->state == RECORD_CLOSING || view_finished(v)) && v->completed < last->ticket;
 }
 
@@ -413,7 +334,7 @@ bool rule_unequal(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct record *met = NULL, *own = note_all_open(ctx, f, &met);
 
-	for (int i = 0; !own && i < ctx->align->nranks && i < PAIR_RANKS_MAX; i++) {
+	for (int i = 0; !own && i < ctx->align->nranks; i++) {
 		own = open_pair(ctx, i, &met);
 		if (!own || met || !is_out_of_group(ctx, i, own)) {
 			own = NULL;
@@ -439,9 +360,6 @@ bool remark_open_pairs(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct record *met;
 
-	if (ctx->outcome == OUTCOME_HANG && !missing_explained(ctx, f))
-		return false;
-	clear_culprits(&f->culprits);
 	note_all_open(ctx, f, &met);
 	return f->nnotes > 0;
 }

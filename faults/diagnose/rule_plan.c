@@ -1,6 +1,5 @@
 /* rule_plan.c: sends and receives, told apart by kind and amount, where all ranks follow one plan. */
-#include "diagnose/pairs.h"
-#include "diagnose/rules.h"
+#include "diagnose/rule.h"
 
 #define POINTED_MAX 8 /* ranks for whom is asked who waits for them */
 
@@ -20,12 +19,8 @@ void plan_find(const struct rule_ctx *ctx, struct plan *plan)
 	const struct align *a = ctx->align;
 	size_t odd = 0;
 
-	if (a->tie && a->tie < a->base + PLAN_MIN)
+	if (a->tie && (a->tie < a->base + PLAN_MIN || !a->sided))
 		return;
-	if (a->tie && !a->sided) {
-		plan->split = true;
-		return;
-	}
 	for (int i = 0; i < a->nranks; i++) {
 		struct deviation one = align_compare(a, i);
 
@@ -42,11 +37,4 @@ void plan_find(const struct rule_ctx *ctx, struct plan *plan)
 bool rule_plan(const struct rule_ctx *ctx, struct finding *f)
 {
 	return ctx->plan->followed && ctx->plan->few && find_deviation(ctx, f);
-}
-
-bool rule_split(const struct rule_ctx *ctx, struct finding *f)
-{
-	if (ctx->plan->split)
-		report_tie(ctx, f);
-	return ctx->plan->split;
 }

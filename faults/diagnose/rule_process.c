@@ -3,10 +3,7 @@
 #include <signal.h>
 
 #include "options/backend_kind.h"
-#include "diagnose/pairs.h"
-#include "diagnose/place.h"
-#include "diagnose/rules.h"
-#include "diagnose/words.h"
+#include "diagnose/rule.h"
 #include "record/verdict.h"
 
 static enum diagnosis_class death_class(const struct rank_view *v)
@@ -17,12 +14,38 @@ static enum diagnosis_class death_class(const struct rank_view *v)
 					    : CLASS_KILLED;
 }
 
-/* Who dies of a signal of its own may take the others with it: these exit, or a launcher ends them. */
-static int death_order(const struct rank_view *v)
+/* Returns true if NCCL had told it that another rank was gone (ncclRemoteError): its end follows from that. */
+static bool was_told(const struct evidence_rank *r)
 {
+	for (int c = 0; r->recorder && c < RECORD_COMMS; c++)
+		if (r->recorder->inits[c].asked == 1 + 6)
+			return true;
+	return false;
+}
+
+/* Who dies of a signal of its own may take the others with it: these exit, or a launcher ends them. Who has ended as if
+ * all were well is the last to be blamed; -1: not at all. */
+static int death_order(const struct evidence_rank *r)
+{
+	const struct rank_view *v = &r->view;
+
+	if (!r->present || was_told(r) || (!view_died(v) && v->process != PROCESS_EXITED))
+		return -1;
 	if (v->process == PROCESS_EXITED)
-		return 1;
+		return view_died(v) ? 1 : 3;
 	return v->status == SIGTERM ? 2 : 0;
+}
+
+/* The culprits are seen to be so: who else is behind is said. False: there are none. */
+static bool conclude(const struct rule_ctx *ctx, struct finding *f, enum diagnosis_class class,
+		     const char *confidence)
+{
+	if (f->culprits.n == 0)
+		return false;
+	place_missing(ctx, f);
+	finding_conclude(ctx, f, class, confidence);
+	note_missing_too(ctx, f);
+	return true;
 }
 
 bool rule_dead(const struct rule_ctx *ctx, struct finding *f)
@@ -30,27 +53,21 @@ bool rule_dead(const struct rule_ctx *ctx, struct finding *f)
 	enum diagnosis_class class = CLASS_OUTCOME;
 	bool mixed = false;
 
-	for (int order = 0; order < 3 && f->culprits.n == 0; order++)
+	for (int order = 0; order < 4 && f->culprits.n == 0; order++)
 		for (int i = 0; i < ctx->evidence->nranks; i++) {
-			const struct rank_view *v = &ctx->evidence->ranks[i].view;
-			enum diagnosis_class how = death_class(v);
+			enum diagnosis_class how = death_class(&ctx->evidence->ranks[i].view);
+			int own = death_order(&ctx->evidence->ranks[i]);
 
-			if (!ctx->evidence->ranks[i].present || !view_died(v))
+			mixed = mixed || (class && class != how && own >= 0 && own < 3);
+			if (own != order)
 				continue;
-			mixed = mixed || (class && class != how);
-			if (death_order(v) != order)
-				continue;
+			mixed = mixed || own == 3;
 			class = class ? class : how;
 			mark_culprit(&f->culprits, i);
 		}
-	if (f->culprits.n == 0)
-		return false;
-	place_missing(ctx, f);
-	finding_conclude(ctx, f, class, mixed ? "inconclusive" : "proved");
-	note_missing_too(ctx, f);
-	if (class == CLASS_OOM)
+	if (conclude(ctx, f, class, mixed ? "inconclusive" : "proved") && class == CLASS_OOM)
 		finding_note(f, "The kernel counts a kill for lack of memory in its cgroup.");
-	return true;
+	return f->culprits.n > 0;
 }
 
 bool rule_stopped(const struct rule_ctx *ctx, struct finding *f)
@@ -67,12 +84,14 @@ bool rule_stopped(const struct rule_ctx *ctx, struct finding *f)
 		class = shared_class(class, one, CLASS_STOPPED);
 		mark_culprit(&f->culprits, i);
 	}
-	if (f->culprits.n == 0)
-		return false;
-	place_missing(ctx, f);
-	finding_conclude(ctx, f, class, "proved");
-	note_missing_too(ctx, f);
-	return true;
+	return conclude(ctx, f, class, "proved");
+}
+
+/* It ended with this error, a negative errno. */
+static bool gave_up(const struct evidence_rank *r, int error)
+{
+	return r->present && view_finished(&r->view) && r->view.outcome == OUTCOME_ERROR &&
+	       r->view.error_code == error;
 }
 
 bool rule_device_memory(const struct rule_ctx *ctx, struct finding *f)
@@ -80,20 +99,14 @@ bool rule_device_memory(const struct rule_ctx *ctx, struct finding *f)
 	for (int i = 0; i < ctx->evidence->nranks; i++) {
 		const struct rank_view *v = &ctx->evidence->ranks[i].view;
 
-		if (!ctx->evidence->ranks[i].present || !view_finished(v) ||
-		    v->outcome != OUTCOME_ERROR || v->error_code != -ENOMEM)
+		if (!gave_up(&ctx->evidence->ranks[i], -ENOMEM))
 			continue;
 		mark_culprit(&f->culprits, i);
 		if (f->culprits.n == 1)
 			finding_note(f, "Rank %d gave up: %.200s", rank_number(ctx->evidence, i),
 				     v->error);
 	}
-	if (f->culprits.n == 0)
-		return false;
-	place_missing(ctx, f);
-	finding_conclude(ctx, f, CLASS_GPU_OOM, "proved");
-	note_missing_too(ctx, f);
-	return true;
+	return conclude(ctx, f, CLASS_GPU_OOM, "proved");
 }
 
 enum stand {
@@ -169,8 +182,7 @@ bool rule_stuck(const struct rule_ctx *ctx, struct finding *f)
 
 	if (all.ahead == 0 || !all.sampled)
 		return false;
-	f->comm = ctx->align->comm;
-	f->seq_low = f->seq_high = f->hang_seq = (int64_t)all.first;
+	finding_place(f, ctx->align->comm, all.first, all.first, (int64_t)all.first);
 	finding_note(f,
 		     "Call %" PRIu64
 		     " of communicator %u is enqueued on %s, and the device has not "
@@ -233,8 +245,7 @@ bool rule_inside(const struct rule_ctx *ctx, struct finding *f)
 	}
 	if (!at || (int)f->culprits.n == nranks)
 		return false;
-	f->comm = ctx->align->comm;
-	f->seq_low = f->seq_high = f->hang_seq = (int64_t)at->seq;
+	finding_place(f, at->comm, at->seq, at->seq, (int64_t)at->seq);
 	finding_note(f,
 		     "Call %" PRIu64 " of communicator %u (%s) waits for nobody any more, and has "
 		     "not returned on %s; on the other%s it has.",
@@ -247,12 +258,6 @@ bool rule_inside(const struct rule_ctx *ctx, struct finding *f)
 
 /* ---- a broken device ---- */
 
-static bool is_broken(const struct evidence_rank *r)
-{
-	return r->present && view_finished(&r->view) && r->view.outcome == OUTCOME_ERROR &&
-	       r->view.error_code == -EFAULT;
-}
-
 bool rule_device_fault(const struct rule_ctx *ctx, struct finding *f)
 {
 	const int nranks = ctx->evidence->nranks;
@@ -263,7 +268,7 @@ bool rule_device_fault(const struct rule_ctx *ctx, struct finding *f)
 	for (int i = 0; i < nranks; i++) {
 		const struct evidence_rank *r = &ctx->evidence->ranks[i];
 
-		if (!is_broken(r))
+		if (!gave_up(r, -EFAULT))
 			continue;
 		mark_culprit(&f->culprits, i);
 		if (finding_has_room(f))

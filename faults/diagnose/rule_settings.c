@@ -1,8 +1,6 @@
 /* rule_settings.c: the rule about ranks whose settings or libraries differ. */
 
-#include "diagnose/place.h"
-#include "diagnose/rules.h"
-#include "diagnose/words.h"
+#include "diagnose/rule.h"
 #include "options/settings.h"
 
 _Static_assert(SETTINGS_BYTES == RECORD_SETTINGS, "the recorder has room for a rank's settings");
@@ -47,44 +45,36 @@ static void survey_take(struct survey *s, const struct evidence *e)
 	for (int i = 0; i < e->nranks; i++)
 		if (rank_number(e, i) >= 0)
 			s->texts[rank_number(e, i)] = text_of(&e->ranks[i]);
-	s->nfound = settings_compare(s->texts, s->n, s->found);
+	s->nfound = settings_compare(s->texts, s->n, SETTING_MAY, s->found);
 }
 
-static void mark_odd(const struct rule_ctx *ctx, const struct survey *s,
-		     const struct setting_difference *d, struct culprits *culprits)
+/* Returns true if the rank has another value there than most. */
+static bool is_odd(const struct rule_ctx *ctx, const struct survey *s,
+		   const struct setting_difference *d, int rank)
 {
-	for (int i = 0; d->rank >= 0 && i < ctx->evidence->nranks; i++) {
-		const char *text = text_of(&ctx->evidence->ranks[i]);
+	const char *text = text_of(&ctx->evidence->ranks[rank]);
 
-		if (text && !settings_like(text, s->texts[d->rank], d->name))
-			mark_culprit(culprits, i);
-	}
+	return text && !settings_like(text, s->texts[d->rank], d->name);
 }
 
 /* Marks whom the first difference makes the odd ones. Returns false if no value has a majority, or if another
  * setting of the same weight makes it others. */
 static bool mark_all(const struct rule_ctx *ctx, const struct survey *s, struct culprits *culprits)
 {
-	size_t first;
+	const struct setting_difference *first = &s->found[0], *d = first;
+	bool same = first->rank >= 0;
 
-	mark_odd(ctx, s, &s->found[0], culprits);
-	first = culprits->n;
-	for (size_t k = 1; k < s->nfound && s->found[k].weight == s->found[0].weight; k++) {
-		size_t odd = 0;
-
-		for (int i = 0; i < ctx->evidence->nranks && s->found[k].rank >= 0; i++) {
-			const char *text = text_of(&ctx->evidence->ranks[i]);
-
-			odd += text && culprits->in[i] &&
-			       !settings_like(text, s->texts[s->found[k].rank], s->found[k].name);
-		}
-		mark_odd(ctx, s, &s->found[k], culprits);
-		if (s->found[k].rank < 0 || culprits->n != first || odd != first)
-			first = 0;
+	for (int i = 0; same && i < ctx->evidence->nranks; i++)
+		if (is_odd(ctx, s, first, i))
+			mark_culprit(culprits, i);
+	while (same && ++d < first + s->nfound && d->weight == first->weight) {
+		same = d->rank >= 0;
+		for (int i = 0; same && i < ctx->evidence->nranks; i++)
+			same = is_odd(ctx, s, d, i) == culprits->in[i];
 	}
-	if (first == 0)
+	if (!same)
 		clear_culprits(culprits);
-	return first > 0;
+	return culprits->n > 0;
 }
 
 /* Returns true if something came of it: somebody waits in a call or at init, an error came, data are
@@ -104,9 +94,7 @@ static void conclude(const struct rule_ctx *ctx, const struct survey *s, struct 
 	place_init(f, false);
 	if (ctx->outcome == OUTCOME_HANG)
 		f->hang_seq = count_inside_init(ctx) > 0 ? 0 : hang_point(ctx);
-	snprintf(f->field, sizeof(f->field), "%s", d->name);
-	snprintf(f->theirs, sizeof(f->theirs), "%s", d->theirs);
-	snprintf(f->majority, sizeof(f->majority), "%s", d->most);
+	finding_differ(f, d->name, d->theirs, d->most);
 	finding_note(f,
 		     "Nothing in the calls says for whom ranks wait or what went wrong; settings "
 		     "that must be alike differ.");

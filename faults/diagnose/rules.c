@@ -1,5 +1,5 @@
 /* rules.c: the rules in their order. Why it is this one: README.md. */
-#include "diagnose/rules.h"
+#include "diagnose/rule.h"
 
 const struct rule rules[] = {
 	{ "lost hosts", ON_HANG | ON_DIED, COMMS_NONE, 0, rule_lost_hosts },
@@ -23,7 +23,6 @@ const struct rule rules[] = {
 	{ "cycle", ON_HANG, COMMS_NONE, 0, rule_cycle },
 	{ "inside a call", ON_HANG, COMMS_EACH, 0, rule_inside },
 	{ "missing", ON_HANG, COMMS_EACH, RULE_JOINS, rule_missing },
-	{ "split", ON_HANG | ON_ERROR, COMMS_EACH, RULE_STRICT, rule_split },
 	{ "unequal", ON_ERROR, COMMS_EACH, 0, rule_unequal },
 	{ "missing at the end", ON_ANY, COMMS_EACH, RULE_DIVERGED, rule_missing_at_end },
 	{ "behind", ON_HANG, COMMS_FIRST, 0, rule_behind },

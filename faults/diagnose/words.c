@@ -1,5 +1,5 @@
 /* words.c: ranks and calls in words. */
-#include "diagnose/words.h"
+#include "diagnose/rule.h"
 
 #include "base/call_value.h"
 #include "base/dtype.h"

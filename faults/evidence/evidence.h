@@ -144,9 +144,19 @@ int evidence_load(struct evidence *evidence, const char *dir, struct error *err)
 int evidence_load_all(struct evidence *evidence, const char *const *dirs, size_t n,
 		      struct error *err);
 
+/* The dumps of PyTorch's Flight Recorder as evidence of a job that died without us. A process group is a
+ * communicator; a rank with a call that had not completed waits too long. Reduction operator, root, stream
+ * and how the process was are not recorded: alike on all ranks here, and remarked. Reads those in `dir`: files of any name that ends with the rank, as pickle or JSON, which python3 and
+ * torch_dumps.py decode as data. 0, or a negative errno with the error set: OUTCOME_USAGE where there is
+ * no dump, or of several jobs, OUTCOME_UNSUPPORTED without python3. evidence_release in either case. */
+int evidence_load_torch(struct evidence *evidence, const char *dir, struct error *err);
+
 /* Add a sentence to evidence->remarks, as long as there is room. */
 void evidence_remark(struct evidence *evidence, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* `n` ranks of which nothing is known; free() them. */
+struct evidence_rank *evidence_ranks_alloc(int n);
 
 void evidence_rank_release(struct evidence_rank *rank);
 void evidence_release(struct evidence *evidence);

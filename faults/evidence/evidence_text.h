@@ -1,4 +1,4 @@
-/* evidence_text.h: the texts of an evidence folder: rank-N.stack.txt, ras.txt and
+/* evidence_text.h: one folder of evidence, and its texts: rank-N.stack.txt, ras.txt and
  * rank-N.counters.json. */
 #pragma once
 
@@ -8,6 +8,10 @@ enum {
 	EVIDENCE_STACK_BYTES = 16384 + 256, /* of a rank's stacks, and why there are no more */
 	EVIDENCE_RAS_BYTES = 4 << 20,	    /* RAS writes about 700 bytes of JSON for a rank */
 };
+
+/* Reads what lies in one folder, with remarks on its files; the caller says who is missing, and
+ * whether anything is there at all. Returns 0, or a negative errno with the error set: -ENOENT. */
+int evidence_read_folder(struct evidence *evidence, const char *dir, struct error *err);
 
 /* N of a name "rank-N" + suffix (".fr") as the files of a folder have it, else -1. */
 int evidence_file_rank(const char *name, const char *suffix);

@@ -1,11 +1,10 @@
 /* evidence_torch.c: PyTorch's dumps, as torch_dumps.py tells them, played to a flight recorder. */
-#include "evidence/evidence_torch.h"
+#include "evidence/evidence.h"
 
 #include <jansson.h>
 #include <sys/mman.h>
 
 #include "base/call_value.h"
-#include "evidence/evidence_join.h"
 #include "process/task.h"
 #include "record/recorder.h"
 

@@ -10,6 +10,14 @@ _Static_assert(sizeof(struct record_header) % 64 == 0, "records are aligned to 6
 
 static const size_t front = sizeof(struct saved_header) + sizeof(struct record_header);
 
+/* These stand in the saved header as in the view. */
+#define FOR_EACH_SAME(do)                                                                                              \
+	do                                                                                                             \
+	(node) do(pid) do(process) do(status) do(outcome) do(phase) do(waited) do(since_ns) do(seen_ns) do(issued) do( \
+		completed) do(init_id) do(aborted_after) do(comm_state) do(init_rank) do(init_nranks) do(error_code) do(oom_kills)
+#define TO_HEADER(field) h->field = v->field;
+#define TO_VIEW(field)	 v->field = h->field;
+
 static size_t newest_of(const struct evidence_rank *rank, size_t newest)
 {
 	return rank->ncalls < newest ? rank->ncalls : newest;
@@ -56,33 +64,16 @@ void saved_pack(const struct evidence_rank *rank, int number, size_t newest, voi
 				    .record_bytes = sizeof(struct record),
 				    .records = (uint32_t)n,
 				    .rank = number,
-				    .node = v->node,
-				    .pid = v->pid,
-				    .process = v->process,
-				    .status = v->status,
-				    .outcome = v->outcome,
-				    .phase = v->phase,
 				    .waiting = v->waiting != 0,
 				    .overdue = v->overdue != 0,
 				    .has_recorder = rank->recorder != NULL,
 				    .has_times = rank->times != NULL,
-				    .issued = v->issued,
-				    .completed = v->completed,
-				    .waited = v->waited,
-				    .since_ns = v->since_ns,
-				    .seen_ns = v->seen_ns,
 				    .cpu_share = rank->cpu_share,
 				    .netns = rank->netns,
-				    .init_id = v->init_id,
-				    .aborted_after = v->aborted_after,
-				    .comm_state = v->comm_state,
-				    .init_rank = v->init_rank,
-				    .init_nranks = v->init_nranks,
-				    .error_code = v->error_code,
-				    .oom_kills = v->oom_kills,
 				    .lost = (uint8_t)v->lost,
 				    .monotonic_ns = clock_ns(),
 				    .realtime_ns = real.tv_sec * 1000000000ll + real.tv_nsec };
+	FOR_EACH_SAME(TO_HEADER)
 	pack_texts(h, rank);
 	if (rank->recorder)
 		memcpy(recorder, rank->recorder, sizeof(*recorder));
@@ -142,30 +133,20 @@ static void unpack_view(struct evidence_rank *rank, int number, const struct sav
 {
 	struct rank_view *v = &rank->view;
 
-	*v = (struct rank_view){
-		.rank = number,
-		.node = within(h->node, -1, 1 << 20, -1),
-		.pid = within(h->pid, 1, INT32_MAX, 0),
-		.process = within(h->process, PROCESS_ALIVE, PROCESS_KILLED, PROCESS_ALIVE),
-		.status = within(h->status, 0, 255, -1),
-		.outcome = within(h->outcome, -1, 255, -1),
-		.phase = h->phase < 256 ? h->phase : 0,
-		.waiting = h->waiting == 1,
-		.overdue = h->overdue == 1,
-		.waited = at_least_zero(h->waited, 0),
-		.since_ns = h->since_ns,
-		.seen_ns = h->seen_ns,
-		.issued = h->issued,
-		.completed = h->completed,
-		.comm_state = h->comm_state <= RECORD_COMM_LEFT ? h->comm_state : 0,
-		.init_rank = h->init_rank,
-		.init_nranks = h->init_nranks,
-		.init_id = h->init_id,
-		.aborted_after = h->aborted_after,
-		.error_code = within(h->error_code, -4095, 0, 0),
-		.oom_kills = h->oom_kills,
-		.lost = h->lost < LOST_KINDS ? h->lost : LOST_SILENT,
-	};
+	*v = (struct rank_view){ .rank = number,
+				 .waiting = h->waiting == 1,
+				 .overdue = h->overdue == 1,
+				 .lost = h->lost < LOST_KINDS ? h->lost : LOST_SILENT };
+	FOR_EACH_SAME(TO_VIEW)
+	v->node = within(h->node, -1, 1 << 20, -1);
+	v->pid = within(h->pid, 1, INT32_MAX, 0);
+	v->process = within(h->process, PROCESS_ALIVE, PROCESS_KILLED, PROCESS_ALIVE);
+	v->status = within(h->status, 0, 255, -1);
+	v->outcome = within(h->outcome, -1, 255, -1);
+	v->phase = h->phase < 256 ? h->phase : 0;
+	v->waited = at_least_zero(h->waited, 0);
+	v->comm_state = h->comm_state <= RECORD_COMM_LEFT ? h->comm_state : 0;
+	v->error_code = within(h->error_code, -4095, 0, 0);
 	take_text(v->what, sizeof(v->what), h->what, sizeof(h->what));
 	take_text(v->host, sizeof(v->host), h->host, sizeof(h->host));
 	take_text(v->error, sizeof(v->error), h->error, sizeof(h->error));

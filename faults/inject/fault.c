@@ -1,8 +1,119 @@
 /* fault.c: --fault taken apart. */
 #include "inject/fault.h"
 
-#include "inject/fault_key.h"
 #include "base/parse.h"
+
+/* ---- keys, as the row of the table words them ---- */
+
+bool fault_key_next(const char **args, struct key *key)
+{
+	const char *at = *args;
+	size_t len;
+
+	if (!at || !*at)
+		return false;
+	len = strcspn(at, " ");
+	key->name = at;
+	key->name_len = strcspn(at, "= ");
+	key->value = at + key->name_len + (at[key->name_len] == '=');
+	key->value_len = (size_t)(at + len - key->value);
+	*args = at + len + (at[len] == ' ');
+	return true;
+}
+
+/* "NCCL_*" is the key of all names that begin so. */
+static bool key_takes(const struct key *key, const char *name, size_t len)
+{
+	size_t head = key->name_len - 1;
+
+	if (key->name[head] == '*')
+		return len > head && memcmp(key->name, name, head) == 0;
+	return key->name_len == len && memcmp(key->name, name, len) == 0;
+}
+
+/* The key of that name. False: there is none. */
+static bool key_find(const char *args, const char *name, size_t len, struct key *key)
+{
+	while (fault_key_next(&args, key))
+		if (key_takes(key, name, len))
+			return true;
+	return false;
+}
+
+/* Kinds of values: numbers have a range, texts are any but an empty one. */
+static const struct kind {
+	const char *name, *help;
+	int64_t min, max;
+	bool real;
+} kinds[] = {
+	{ "SECONDS", "seconds from 0 to 86400", 0, 86400, true },
+	{ "STATUS", "an exit status from 0 to 255", 0, 255, false },
+	{ "NUMBER", "a number", -1000000000, 1000000000, false },
+	{ "ELEMENT", "an element's number, from 0", 0, INT64_MAX, false },
+	{ "BIT", "a bit from 0 to 63", 0, 63, false },
+	{ "KBYTES", "KiB a second, from 1 to 100000000", 1, 100000000, false },
+	{ "PERCENT", "a percentage from 0 to 100", 0, 100, true },
+	{ "RANK", "a rank, from 0", 0, INT_MAX - 1, false },
+	{ "VALUE", NULL, 0, 0, false },
+	{ "PATH", NULL, 0, 0, false },
+};
+
+static const struct kind *kind_of(const struct key *key)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (key->value_len == strlen(kinds[i].name) &&
+		    memcmp(key->value, kinds[i].name, key->value_len) == 0)
+			return &kinds[i];
+	return NULL;
+}
+
+bool fault_key_has_kind(const struct key *key)
+{
+	return kind_of(key) != NULL;
+}
+
+/* Returns true if `value` is one of the words of "lock|read". */
+static bool word_of(const struct key *key, const char *value)
+{
+	const char *at = key->value, *end = key->value + key->value_len;
+	size_t len = strlen(value);
+
+	while (at < end) {
+		size_t word = strcspn(at, "| ");
+
+		if (word == len && memcmp(at, value, len) == 0)
+			return true;
+		at += word + 1;
+	}
+	return false;
+}
+
+static bool key_allows(const struct key *key, const char *value)
+{
+	const struct kind *kind = kind_of(key);
+	int64_t number;
+	double real;
+
+	if (!kind)
+		return word_of(key, value);
+	if (!kind->help)
+		return *value != '\0';
+	return kind->real ? parse_real(value, (double)kind->min, (double)kind->max, &real) == 0
+			  : parse_int(value, kind->min, kind->max, &number) == 0;
+}
+
+/* What a key takes, for a usage error. */
+static void key_help(const struct key *key, char *buf, size_t len)
+{
+	const struct kind *kind = kind_of(key);
+
+	if (kind && kind->help)
+		snprintf(buf, len, "%s", kind->help);
+	else
+		snprintf(buf, len, "%.*s", (int)key->value_len, key->value);
+}
+
+/* ---- the spec ---- */
 
 struct parser {
 	struct fault_spec *spec;
@@ -10,12 +121,9 @@ struct parser {
 	bool timed; /* when= was given */
 };
 
-#define WRONG(parser, ...) usage((parser)->err, (parser)->spec->text, __VA_ARGS__)
+#define WRONG(parser, ...) fault_usage((parser)->err, (parser)->spec, __VA_ARGS__)
 
-static int usage(struct error *err, const char *text, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static int usage(struct error *err, const char *text, const char *fmt, ...)
+int fault_usage(struct error *err, const struct fault_spec *spec, const char *fmt, ...)
 {
 	char why[460];
 	va_list args;
@@ -23,7 +131,7 @@ static int usage(struct error *err, const char *text, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(why, sizeof(why), fmt, args);
 	va_end(args);
-	return error_set(err, OUTCOME_USAGE, -EINVAL, "--fault=%.80s: %s", text, why);
+	return error_set(err, OUTCOME_USAGE, -EINVAL, "--fault=%.80s: %s", spec->text, why);
 }
 
 /* The first `len` characters of `text` as a number. -EINVAL: they are none that fits. */
@@ -150,13 +258,13 @@ static int take_pair(struct parser *p)
 	char wanted[64];
 	struct key key;
 
-	if (!fault_key_find(args, name, strlen(name), &key))
+	if (!key_find(args, name, strlen(name), &key))
 		return WRONG(p, "unknown key \"%s\": %s takes %s%swhen=before|inflight|after", name,
 			     spec->fault->name, args ? args : "", args ? " " : "");
 	if (fault_arg(spec, name))
 		return WRONG(p, "%s is given twice", name);
-	if (!fault_key_allows(&key, value)) {
-		fault_key_help(&key, wanted, sizeof(wanted));
+	if (!key_allows(&key, value)) {
+		key_help(&key, wanted, sizeof(wanted));
 		return WRONG(p, "bad %s=%s: wanted %s", name, value, wanted);
 	}
 	spec->nargs++;
@@ -232,6 +340,42 @@ const char *fault_arg(const struct fault_spec *spec, const char *key)
 		if (strcmp(spec->args[i].key, key) == 0)
 			return spec->args[i].value;
 	return NULL;
+}
+
+double fault_real(const struct fault_spec *spec, const char *key, double otherwise)
+{
+	const char *text = fault_arg(spec, key);
+
+	return text ? strtod(text, NULL) : otherwise;
+}
+
+int64_t fault_whole(const struct fault_spec *spec, const char *key, int64_t otherwise)
+{
+	const char *text = fault_arg(spec, key);
+
+	return text ? strtoll(text, NULL, 10) : otherwise;
+}
+
+bool fault_says(const struct fault_spec *spec, const char *key, const char *word)
+{
+	const char *text = fault_arg(spec, key);
+
+	return text && strcmp(text, word) == 0;
+}
+
+int fault_swallowed(int rc)
+{
+	return rc < 0 ? rc : FAULT_SWALLOW;
+}
+
+int fault_swallow(const struct fault_act *act)
+{
+	return FAULT_SWALLOW;
+}
+
+int fault_replace(const struct fault_act *act, const struct call *call)
+{
+	return fault_swallowed(chain_emit(act->chain, call));
 }
 
 bool fault_names(const struct fault_spec *spec, int rank, int nranks)

@@ -1,11 +1,12 @@
-/* fault.h: what a fault is, how one is asked for, and how it fires. One file per fault, one table.
+/* fault.h: what a fault is, how one is asked for, and how it fires. One file per family, one table.
  *
- * A file of this folder says what is broken, never when: the injector decides that from the spec
+ * A fault says what is broken, never when: the injector decides that from the spec
  * (index of the call, rank), never from time. */
 #pragma once
 
 #include "backend/call.h"
 #include "base/error.h"
+#include "inject/host.h"
 #include "schedule/schedule.h"
 
 #define FAULT_MAX_RANKS 64
@@ -26,8 +27,12 @@ enum fault_where { FAULT_AT_CALL, FAULT_AT_INIT, FAULT_AT_BOTH };
 enum fault_need {
 	NEED_CGROUP = 1, /* a memory cgroup of the rank's own that can be given a limit */
 	NEED_GPU = 2,
-	NEED_NET = 4,	   /* ranks that talk over sockets, at least at init */
-	NEED_NAMESPACE = 8 /* a network namespace of the rank's own */
+	NEED_NET = 4,	    /* ranks that talk over sockets, at least at init */
+	NEED_NAMESPACE = 8, /* a network namespace of the rank's own */
+	NEED_HOST = 16,	    /* two hosts made of namespaces (inject/host.h) */
+	NEED_NFT = 32,	    /* nftables */
+	NEED_SWITCH = 64,   /* a switch between the hosts that takes commands */
+	NEED_LAST = NEED_SWITCH
 };
 
 /* What carries the calls: bits. */
@@ -37,10 +42,13 @@ struct fault;
 
 /* Describes what this machine and this job have. */
 struct fault_machine {
-	const char *backend; /* "nccl" or "mpi" */
-	unsigned have;	     /* bits of fault_need */
-	unsigned transport;  /* one bit of fault_transport */
-	const char *cgroup;  /* folder of the rank's own memory cgroup, NULL: none; borrowed */
+	const char *backend;	  /* "nccl" or "mpi" */
+	unsigned have;		  /* bits of fault_need */
+	unsigned transport;	  /* one bit of fault_transport */
+	const char *cgroup;	  /* folder of the rank's own memory cgroup, NULL: none; borrowed */
+	const char *run;	  /* the run's folder (process/leftovers.h), NULL: none; borrowed */
+	struct network_host host; /* where NEED_HOST is asked for */
+	const char (*addresses)[16]; /* of all ranks' hosts; borrowed */
 };
 
 /* --fault=NAME[:RANKS][@OP][,key=value...]; OP is a number from 1, "first" (1: the first call on a
@@ -97,7 +105,7 @@ struct fault_way {
 	unsigned transports; /* bits of fault_transport */
 	uint32_t kinds;	     /* a bit 1 << enum call_kind for each; 0: any */
 	size_t least, most;  /* bytes of the call's buffer of `count` elements; 0: no limit */
-	const char *args;    /* "factor=half", which the user has not given; "" none */
+	const char *args;    /* "factor=half", which the user has not given otherwise; "" none */
 };
 
 /* Of `kinds`. */
@@ -109,7 +117,7 @@ struct fault {
 	const char *help;   /* one line */
 	const char *source; /* the incident, thread or paper that it reproduces */
 	/* Keys that it takes, "delay=SECONDS code=STATUS", NULL: none. This row is parser and help:
-	 * SECONDS is a number from 0 to 86400, STATUS an exit status from 0 to 255, NUMBER any, ELEMENT one from 0,
+	 * SECONDS is a number from 0 to 86400, STATUS an exit status from 0 to 255, NUMBER any, ELEMENT one from 0, RANK one of the job, KBYTES a rate, PERCENT from 0 to 100,
 	 * BIT one from 0 to 63, "how=lock|read"
 	 * one of these words, VALUE and PATH any text without a comma; NCCL_* is any name that begins so. */
 	const char *args;
@@ -148,6 +156,13 @@ struct fault {
 	int (*fire)(const struct fault_act *act);
 };
 
+/* Of rows: it may fire at any moment; on both backends it ends so; where parts of a call do not fit,
+ * anything may come of it. */
+#define FAULT_ANY_MOMENT   .where = FAULT_AT_BOTH, .any_when = true
+#define FAULT_ENDS(either) .mpi = (either), .nccl = (either)
+#define FAULT_PARTS                                                                                \
+	.mpi = "hang|error|wrong-data|diverged|died", .nccl = "hang|error|wrong-data|diverged"
+
 /* All faults, NULL-terminated, in the order of --list-faults. */
 extern const struct fault *const fault_table[];
 
@@ -159,8 +174,29 @@ const struct fault *fault_find(const char *name);
  * or bad value. */
 int fault_parse(struct fault_spec *spec, const char *text, struct error *err);
 
-/* Value of a key, or NULL. */
+/* One key of fault.args, "delay=SECONDS how=lock|read": what stands before and behind '='; not
+ * terminated. */
+struct key {
+	const char *name, *value;
+	size_t name_len, value_len;
+};
+
+/* The first key at *args (may be NULL), which moves behind it. False at the end. */
+bool fault_key_next(const char **args, struct key *key);
+
+/* Returns true if the key takes a kind of value ("SECONDS" "STATUS" "NUMBER" "ELEMENT" "BIT" "VALUE"
+ * "PATH"), false if words. */
+bool fault_key_has_kind(const struct key *key);
+
+/* Sets a usage error that begins with the spec as it was typed. -EINVAL. */
+int fault_usage(struct error *err, const struct fault_spec *spec, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Value of a key, or NULL; as a number, which the parser has let through; whether it is this word. */
 const char *fault_arg(const struct fault_spec *spec, const char *key);
+double fault_real(const struct fault_spec *spec, const char *key, double otherwise);
+int64_t fault_whole(const struct fault_spec *spec, const char *key, int64_t otherwise);
+bool fault_says(const struct fault_spec *spec, const char *key, const char *word);
 
 /* Returns true if the rank is one of its culprits, the last one of the job by default. */
 bool fault_names(const struct fault_spec *spec, int rank, int nranks);
@@ -170,16 +206,14 @@ bool fault_names(const struct fault_spec *spec, int rank, int nranks);
 int fault_choose_way(struct fault_spec *spec, const struct fault_machine *machine,
 		     const struct call *call, char *why, size_t len);
 
-/* Fires by sleeping for ever: for faults in which a rank is alive and idle. Returns a negative
- * errno, never 0. */
-int fault_idle(const struct fault_act *act);
-
-/* Fire by returning FAULT_SWALLOW, FAULT_HOLD, and nothing else. */
+/* Fires by returning FAULT_SWALLOW, and nothing else. */
 int fault_swallow(const struct fault_act *act);
-int fault_hold(const struct fault_act *act);
 
-/* For `applies`: the call is in no group. */
-bool fault_ungrouped(const struct planned_call *call);
+/* What `fire` returns where `rc` came of what was done in the place of the call or init. */
+int fault_swallowed(int rc);
+
+/* Makes the call in the place of the one that was asked for: what `fire` returns. */
+int fault_replace(const struct fault_act *act, const struct call *call);
 
 /* The ranks that a job needs for it. */
 int fault_ranks(const struct fault *fault);

@@ -2,7 +2,6 @@
 #include "inject/fault.h"
 
 #include "options/backend_kind.h"
-#include "inject/fault_key.h"
 
 const struct fault *fault_find(const char *name)
 {
@@ -20,6 +19,9 @@ static const struct {
 	{ "GPU", "a GPU" },
 	{ "NET", "ranks that talk over sockets" },
 	{ "namespace", "a network namespace of its own (CAP_SYS_ADMIN)" },
+	{ "host", "ranks on two hosts made of namespaces" },
+	{ "nft", "the program nft (nftables)" },
+	{ "switch", "a switch between the hosts that takes commands (" NETWORK_SWITCH ")" },
 };
 
 int fault_ranks(const struct fault *fault)
@@ -43,7 +45,10 @@ static int row_runs(const struct fault *fault, const struct fault_machine *machi
 		return -ENOTSUP;
 	}
 	if (lacking) {
-		snprintf(why, len, "needs %s", needs[__builtin_ctz(lacking)].lacking);
+		snprintf(why, len, "needs %s",
+			 lacking & NEED_HOST && machine->host.lacks
+				 ? machine->host.lacks
+				 : needs[__builtin_ctz(lacking)].lacking);
 		return -ENOTSUP;
 	}
 	return 0;
@@ -65,39 +70,26 @@ int fault_runs(const struct fault_spec *spec, const struct fault_machine *machin
 	return rc;
 }
 
-/* What of the way's keys the user has given otherwise rules it out. */
-static bool way_agrees(const struct fault_spec *spec, const struct fault_way *way)
+/* Takes it unless the user has given a key that is not the way's own. */
+static bool take_way(struct fault_spec *spec, const struct fault_way *way)
 {
-	for (int i = 0; i < spec->nargs; i++) {
-		const char *name = spec->args[i].key, *value = spec->args[i].value;
-		struct key key;
+	char pair[sizeof(spec->args[0]) + 1];
+	bool given = false;
+	int n = spec->nargs;
 
-		if (strcmp(name, "outcome") != 0 &&
-		    (!fault_key_find(way->args, name, strlen(name), &key) ||
-		     strlen(value) != key.value_len ||
-		     memcmp(value, key.value, key.value_len) != 0))
+	for (int i = 0; i < n; i++) {
+		if (strcmp(spec->args[i].key, "outcome") == 0)
+			continue;
+		given = true;
+		snprintf(pair, sizeof(pair), "%s=%s", spec->args[i].key, spec->args[i].value);
+		if (strcmp(pair, way->args) != 0)
 			return false;
 	}
-	return true;
-}
-
-static void take_way(struct fault_spec *spec, const struct fault_way *way)
-{
-	const char *args = way->args;
-	struct key key;
-
-	spec->way = way;
-	while (fault_key_next(&args, &key) && spec->nargs < FAULT_MAX_ARGS) {
-		char name[sizeof(spec->args[0].key)];
-
-		snprintf(name, sizeof(name), "%.*s", (int)key.name_len, key.name);
-		if (fault_arg(spec, name))
-			continue;
-		memcpy(spec->args[spec->nargs].key, name, sizeof(name));
-		snprintf(spec->args[spec->nargs].value, sizeof(spec->args[0].value), "%.*s",
-			 (int)key.value_len, key.value);
+	if (!given && n < FAULT_MAX_ARGS &&
+	    sscanf(way->args, "%47[^=]=%199s", spec->args[n].key, spec->args[n].value) == 2)
 		spec->nargs++;
-	}
+	spec->way = way;
+	return true;
 }
 
 int fault_choose_way(struct fault_spec *spec, const struct fault_machine *machine,
@@ -110,9 +102,8 @@ int fault_choose_way(struct fault_spec *spec, const struct fault_machine *machin
 		if ((wanted && strcmp(way->outcome, wanted) != 0) ||
 		    !(way->transports & machine->transport) ||
 		    (way->kinds && !(way->kinds & 1u << call->kind)) || bytes < way->least ||
-		    (way->most && bytes > way->most) || !way_agrees(spec, way))
+		    (way->most && bytes > way->most) || !take_way(spec, way))
 			continue;
-		take_way(spec, way);
 		return 0;
 	}
 	if (!wanted)

@@ -19,38 +19,52 @@ int inject_init(struct injector *injector, const char *const *texts, int n, stru
 	return rc;
 }
 
-/* Its ranks against the job's. */
+/* Its ranks, and its needs, against the job's. */
 static int check_ranks(const struct fault_spec *spec, const struct inject_place *place,
 		       struct error *err)
 {
+	const struct fault *fault = spec->fault;
 	const int last = spec->nranks ? spec->ranks[spec->nranks - 1] : place->nranks - 1;
+	const bool graph = place->schedule->options->mode == MODE_GRAPH;
 
-	if (place->nranks < fault_ranks(spec->fault))
-		return error_set(err, OUTCOME_USAGE, -EINVAL,
-				 "--fault=%.80s: %s needs %d ranks, the job has %d", spec->text,
-				 spec->fault->name, fault_ranks(spec->fault), place->nranks);
+	if (place->nranks < fault_ranks(fault))
+		return fault_usage(err, spec, "%s needs %d ranks, the job has %d", fault->name,
+				   fault_ranks(fault), place->nranks);
 	if (last >= place->nranks)
-		return error_set(err, OUTCOME_USAGE, -EINVAL,
-				 "--fault=%.80s: rank out of range: %d, the job has 0 to %d",
-				 spec->text, last, place->nranks - 1);
-	if (spec->fault->needs.graph && place->schedule->options->mode != MODE_GRAPH)
-		return error_set(err, OUTCOME_USAGE, -EINVAL,
-				 "--fault=%.80s: %s needs --mode graph", spec->text,
-				 spec->fault->name);
-	if (place->schedule->options->mode == MODE_GRAPH && spec->when != FAULT_BEFORE)
-		return error_set(
-			err, OUTCOME_USAGE, -EINVAL,
-			"--fault=%.80s: when= is about calls as they run, not in --mode graph",
-			spec->text);
+		return fault_usage(err, spec, "rank out of range: %d, the job has 0 to %d", last,
+				   place->nranks - 1);
+	if (fault->needs.graph && !graph)
+		return fault_usage(err, spec, "%s needs --mode graph", fault->name);
+	if (graph && spec->when != FAULT_BEFORE)
+		return fault_usage(err, spec,
+				   "when= is about calls as they run, not in --mode graph");
 	if (place->schedule->options->split_kind != SPLIT_NONE &&
-	    (spec->fault->kinds || spec->fault->applies || spec->fault->behind))
-		return error_set(err, OUTCOME_USAGE, -EINVAL,
-				 "--fault=%.80s: %s can't be combined with NCCL_TESTS_SPLIT",
-				 spec->text, spec->fault->name);
-	if (spec->fault->needs.stream && place->schedule->options->mode == MODE_GRAPH)
-		return error_set(err, OUTCOME_USAGE, -EINVAL,
-				 "--fault=%.80s: %s acts on calls as they run, not in --mode graph",
-				 spec->text, spec->fault->name);
+	    (fault->kinds || fault->applies || fault->behind))
+		return fault_usage(err, spec, "%s can't be combined with NCCL_TESTS_SPLIT",
+				   fault->name);
+	if (fault->needs.stream && graph)
+		return fault_usage(err, spec, "%s acts on calls as they run, not in --mode graph",
+				   fault->name);
+	return 0;
+}
+
+/* The other end of a pair of hosts. */
+static int check_peer(const struct fault_spec *spec, const struct inject_place *place,
+		      struct error *err)
+{
+	const char(*hosts)[16] = place->machine.addresses;
+	const char *text = fault_arg(spec, "peer");
+	int peer = text ? atoi(text) : -1;
+
+	if (peer >= place->nranks)
+		return error_usage(err, "--fault=%.80s: peer out of range: %d, the job has 0 to %d",
+				   spec->text, peer, place->nranks - 1);
+	for (int rank = 0; text && rank < place->nranks; rank++)
+		if (fault_names(spec, rank, place->nranks) &&
+		    (rank == peer || (hosts && strcmp(hosts[rank], hosts[peer]) == 0)))
+			return error_usage(err,
+					   "--fault=%.80s: rank %d and its peer %d are on one host",
+					   spec->text, rank, peer);
 	return 0;
 }
 
@@ -88,24 +102,27 @@ static int check_op(const struct fault_spec *spec, const struct inject_place *pl
 	int at = spec->op ? (int)(spec->op - 1) : find_call(fault, agenda, place->default_step);
 
 	if (spec->op > agenda->n)
-		return error_set(
-			err, OUTCOME_USAGE, -EINVAL,
-			"--fault=%.80s: call %ld is never reached: rank %d makes %d calls in "
-			"the schedule",
-			spec->text, spec->op, rank, agenda->n);
+		return fault_usage(err, spec,
+				   "call %ld is never reached: rank %d makes %d calls in the "
+				   "schedule",
+				   spec->op, rank, agenda->n);
 	if (at >= 0 && applies(fault, agenda, at))
 		return at;
 	if (at < 0)
-		return error_set(err, OUTCOME_USAGE, -EINVAL,
-				 "--fault=%.80s: %s applies to none of the %d calls that rank %d "
-				 "makes from step %d on (another --schedule may have such calls)",
-				 spec->text, fault->name, agenda->n, rank, place->default_step);
-	at = find_call(fault, agenda, 1);
-	return error_set(
-		err, OUTCOME_USAGE, -EINVAL,
-		"--fault=%.80s: %s does not apply to call %ld of rank %d; the first that it "
-		"applies to: %d (0: none)",
-		spec->text, fault->name, spec->op, rank, at + 1);
+		return fault_usage(err, spec,
+				   "%s applies to none of the %d calls that rank %d makes from "
+				   "step %d on (another --schedule may have such calls)",
+				   fault->name, agenda->n, rank, place->default_step);
+	return fault_usage(err, spec,
+			   "%s does not apply to call %ld of rank %d; the first that it applies "
+			   "to: %d (0: none)",
+			   fault->name, spec->op, rank, find_call(fault, agenda, 1) + 1);
+}
+
+static int lacking(const struct fault_spec *spec, const char *why, struct error *err)
+{
+	return error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP, "--fault=%.80s: %s %s", spec->text,
+			 spec->fault->name, why);
 }
 
 /* Of every culprit: where it fires, and how. Fills in op (rank `own`'s where that is one), way and the step's
@@ -118,6 +135,8 @@ static int resolve(struct fault_spec *spec, const struct inject_place *place, ui
 	char why[360];
 	int rc = check_ranks(spec, place, err);
 
+	if (rc == 0)
+		rc = check_peer(spec, place, err);
 	if (rc == 0 && spec->nranks == 0)
 		spec->ranks[spec->nranks++] = place->nranks - 1;
 	for (int i = 0; i < spec->nranks && rc == 0 && given != FAULT_OP_INIT; i++) {
@@ -139,8 +158,7 @@ static int resolve(struct fault_spec *spec, const struct inject_place *place, ui
 		if (rc == 0 && spec->fault->ways && place->machine.transport &&
 		    fault_choose_way(spec, &place->machine, &agenda.calls[at].call, why,
 				     sizeof(why)) < 0)
-			rc = error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP, "--fault=%.80s: %s %s",
-				       spec->text, spec->fault->name, why);
+			rc = lacking(spec, why, err);
 		agenda_release(&agenda);
 	}
 	spec->op = op;
@@ -181,8 +199,7 @@ static int place_spec(struct fault_spec *spec, const struct inject_place *place,
 	int rc = check_ranks(spec, place, err);
 
 	if (rc == 0 && fault_runs(spec, &place->machine, why, sizeof(why)) < 0)
-		rc = error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP, "--fault=%.80s: %s %s",
-			       spec->text, spec->fault->name, why);
+		rc = lacking(spec, why, err);
 	return rc < 0 ? rc : resolve(spec, place, meets, err);
 }
 
@@ -475,4 +492,23 @@ struct call_filter inject_filter(struct injector *injector)
 		.init = inject_init_comm,
 		.launch = inject_launch,
 	};
+}
+
+int inject_start(const struct injector *injector, int rank, int nranks, size_t bytes,
+		 struct error *err)
+{
+	int again = 0;
+
+	for (int i = 0; i < injector->nspecs; i++) {
+		const struct fault_spec *spec = &injector->specs[i];
+		int rc = 0;
+
+		if (spec->fault->start && fault_names(spec, rank, nranks))
+			rc = spec->fault->start(spec, bytes);
+		if (rc < 0)
+			return error_set(err, OUTCOME_USAGE, rc, "--fault=%.200s: %s", spec->text,
+					 strerror(-rc));
+		again |= rc == FAULT_AGAIN;
+	}
+	return again;
 }

@@ -72,3 +72,13 @@ int inject_unfired(const struct injector *injector, const struct fault_record *r
 
 /* The filter that fires the specs; valid as long as the injector is. */
 struct call_filter inject_filter(struct injector *injector);
+
+/* machine.c: what this machine has of the things that faults need. Memory cgroups and namespaces: each is tried, in a way that leaves nothing behind; `run`
+ * is the run's folder or NULL (common/process/cgroup.h). Forks: before MPI and CUDA. */
+void machine_look(struct fault_machine *machine, const char *run);
+
+/* Programs and namespaces for faults of the network. Forks. */
+void machine_look_network(struct fault_machine *machine);
+
+/* The backend by name (borrowed), and how many GPUs it could use. */
+void machine_serve(struct fault_machine *machine, const char *backend, int gpus);

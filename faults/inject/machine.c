@@ -1,5 +1,5 @@
 /* machine.c: tries what faults need. */
-#include "inject/machine.h"
+#include "inject/inject.h"
 
 #include <sched.h>
 #include <sys/wait.h>
@@ -30,11 +30,25 @@ static bool can_cgroup(const char *run)
 
 void machine_look(struct fault_machine *machine, const char *run)
 {
-	*machine = (struct fault_machine){ .backend = "mpi", .transport = BY_MPI };
+	*machine = (struct fault_machine){ .backend = "mpi", .transport = BY_MPI, .run = run };
 	if (can_cgroup(run))
 		machine->have |= NEED_CGROUP;
 	if (can_unshare())
 		machine->have |= NEED_NAMESPACE;
+}
+
+void machine_look_network(struct fault_machine *machine)
+{
+	const char *name = getenv(NETWORK_SWITCH);
+	char said[8];
+
+	network_look(&machine->host);
+	if (!machine->host.lacks)
+		machine->have |= NEED_HOST;
+	if (network_run("nft --version", said, sizeof(said)) == 0)
+		machine->have |= NEED_NFT;
+	if (name && access(name, W_OK) == 0)
+		machine->have |= NEED_SWITCH;
 }
 
 /* What NCCL may take is for the environment to say, which is alike on all ranks; between hosts, and where

@@ -1,10 +1,9 @@
 /* baseline.c: a healthy twin's folder is read and held against a run. */
-#include "postmortem/baseline.h"
+#include "postmortem/postmortem.h"
 
 #include "base/call_value.h"
-#include "diagnose/pairs.h"
+#include "diagnose/rule.h"
 #include "options/backend_kind.h"
-#include "postmortem/postmortem.h"
 #include "postmortem/timeline.h"
 
 #define CALLS_MOST 1024 /* of a rank; a schedule has fewer */

@@ -3,14 +3,12 @@
 #include "postmortem/diagnoser.h"
 
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "process/command.h"
 #include "evidence/evidence_text.h"
 #include "postmortem/postmortem.h"
 #include "evidence/saved.h"
-#include "probe/counter_delta.h"
 #include "probe/probe.h"
 #include "record/verdict.h"
 #include "options/settings.h"
@@ -22,15 +20,6 @@
 #define TAIL_CALLS   256 /* newest calls that another host tells of a rank; of large runs: */
 #define TAIL_SHORT   64
 #define TAIL_RANKS   1024
-
-static void name_time(struct evidence *e)
-{
-	time_t now = time(NULL);
-	struct tm tm;
-
-	localtime_r(&now, &tm);
-	strftime(e->when, sizeof(e->when), "%Y-%m-%dT%H:%M:%S%z", &tm);
-}
 
 /* Of a rank on another node its view alone came: its newest call is all that is known of
  * its calls. */
@@ -93,13 +82,7 @@ static bool collect(struct diagnoser *self, const struct rank_view *views,
 									  : views[i].rank + 1;
 		e->nranks = nranks > e->nranks ? nranks : e->nranks;
 	}
-	e->ranks = calloc((size_t)e->nranks + 1, sizeof(*e->ranks));
-	if (!e->ranks)
-		return false;
-	for (int i = 0; i < e->nranks; i++) {
-		e->ranks[i].view = (struct rank_view){ .rank = i, .outcome = -1, .node = -1 };
-		e->ranks[i].cpu_share = -1;
-	}
+	e->ranks = evidence_ranks_alloc(e->nranks);
 	for (size_t i = 0; i < n; i++)
 		if (views[i].rank >= 0 && views[i].rank < REMOTE_RANKS &&
 		    !take_rank(self, &views[i], memories[i]))
@@ -203,7 +186,7 @@ static enum diagnosis_result on_refine(void *ctx, const struct rank_view *views,
 		return result;
 	if (!ended) /* else there are no processes to look at */
 		look(self);
-	name_time(&self->evidence);
+	clock_local(self->evidence.when, sizeof(self->evidence.when), CLOCK_ISO);
 	diagnose(&self->evidence, d);
 	if (ended && (d->outcome == OUTCOME_INTERNAL ||
 		      (d->class == CLASS_OUTCOME && d->outcome == verdict->outcome)))
@@ -254,44 +237,40 @@ static void on_suspect(void *ctx, const struct verdict *verdict, const struct ra
 	fflush(stdout);
 }
 
-/* Also where they are there. */
-static bool make_parents(void)
+static bool make(const char *path, bool shared)
 {
-	return (mkdir("results", 0777) == 0 || errno == EEXIST) &&
-	       (mkdir("results/runs", 0777) == 0 || errno == EEXIST);
+	return mkdir(path, 0777) == 0 || (shared && errno == EEXIST);
 }
 
-static void refuse(const struct diagnoser_site *site, const char *folder, int code)
+/* Makes a folder, below results/runs/ or where it was asked for; a `shared` one may be there. false: it could
+ * not be, and standard error has said why; `path` is empty then. */
+static bool make_folder(char *path, const struct diagnoser_site *site, bool below, bool shared)
 {
-	fprintf(stderr, "%s: no evidence can be saved in %s: %s\n", site->name, folder,
-		strerror(code));
-}
-
-/* Makes the folder and writes its name to `path`. false: none could be made, and standard error has said
- * which and why; `path` is empty then. */
-static bool make_folder(char *path, size_t len, const struct diagnoser_site *site)
-{
-	bool told = site->out && site->out[0];
-	time_t now = time(NULL);
-	char date[32];
-	struct tm tm;
-
-	localtime_r(&now, &tm);
-	strftime(date, sizeof(date), "%Y%m%d-%H%M%S", &tm);
-	if (told)
-		snprintf(path, len, "%s", site->out);
-	else
-		snprintf(path, len, RUNS "%s-%.40s-%.8s", date, site->name, site->key);
-	if ((told || make_parents()) && (mkdir(path, 0777) == 0 || (told && errno == EEXIST)))
+	if ((!below || (make("results", true) && make("results/runs", true))) && make(path, shared))
 		return true;
-	refuse(site, path, errno);
+	fprintf(stderr, "%s: no evidence can be saved in %s: %s\n", site->name, path,
+		strerror(errno));
 	path[0] = '\0';
 	return false;
 }
 
-/* The same with the name that another host told, which is made unless it is there: hosts may share it. A
- * name of anything else than such a folder is passed over in silence. */
-static bool take_folder(char *path, size_t len, const char *told, const struct diagnoser_site *site)
+/* The one that the site names, else by date. */
+static bool make_own(char *path, size_t len, const struct diagnoser_site *site)
+{
+	bool told = site->out && site->out[0];
+	char date[32];
+
+	clock_local(date, sizeof(date), "%Y%m%d-%H%M%S");
+	if (told)
+		snprintf(path, len, "%s", site->out);
+	else
+		snprintf(path, len, RUNS "%s-%.40s-%.8s", date, site->name, site->key);
+	return make_folder(path, site, !told, told);
+}
+
+/* The one with the name that another host told; hosts may share it. A name of anything else than such a
+ * folder is passed over in silence. */
+static bool make_told(char *path, size_t len, const char *told, const struct diagnoser_site *site)
 {
 	bool below = strncmp(told, RUNS, strlen(RUNS)) == 0;
 	const char *name = below ? told + strlen(RUNS) : ".";
@@ -299,12 +278,8 @@ static bool take_folder(char *path, size_t len, const char *told, const struct d
 	path[0] = '\0';
 	if (name[0] == '\0' || name[0] == '.' || strchr(name, '/') || strlen(told) >= len)
 		return false; /* it came over the network */
-	if (!make_parents() || (mkdir(told, 0777) < 0 && errno != EEXIST)) {
-		refuse(site, told, errno);
-		return false;
-	}
 	snprintf(path, len, "%s", told);
-	return true;
+	return make_folder(path, site, true, true);
 }
 
 static void on_reserve_folder(void *ctx, struct verdict *verdict)
@@ -312,7 +287,7 @@ static void on_reserve_folder(void *ctx, struct verdict *verdict)
 	struct diagnoser *self = ctx;
 
 	self->evidence.detect_ms = verdict->detect_ms;
-	if (make_folder(self->folder, sizeof(self->folder), &self->site))
+	if (make_own(self->folder, sizeof(self->folder), &self->site))
 		snprintf(verdict->evidence, sizeof(verdict->evidence), "%s", self->folder);
 }
 
@@ -340,7 +315,7 @@ static void on_save_local(void *ctx, const struct rank_view *views,
 
 	if (!self->evidence.ranks && !collect(self, views, memories, n))
 		return;
-	saved = take_folder(self->folder, sizeof(self->folder), folder, &self->site) &&
+	saved = make_told(self->folder, sizeof(self->folder), folder, &self->site) &&
 		evidence_save(&self->evidence, self->folder, &err) == 0;
 	run_probe(self, "-");
 	for (int i = 0; i < self->evidence.nranks; i++) {

@@ -5,8 +5,7 @@
 #include "base/output.h"
 #include "diagnose/diagnose.h"
 #include "evidence/evidence.h"
-#include "evidence/evidence_torch.h"
-#include "postmortem/baseline.h"
+#include "postmortem/postmortem.h"
 #include "probe/probe.h"
 
 struct arguments {

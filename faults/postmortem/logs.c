@@ -42,19 +42,6 @@ static int read_all(struct nccl_log *log, const char *dir, int *used)
 	return found;
 }
 
-/* A part that is printed as it is, indented: a code block of Markdown. */
-static void put_block(FILE *out, const char *title, const char *text)
-{
-	fprintf(out, "\n#### %s\n\n", title);
-	while (*text) {
-		size_t n = strcspn(text, "\n");
-
-		if (n > 0)
-			fprintf(out, "    %.*s\n", (int)n, text);
-		text += n + (text[n] == '\n');
-	}
-}
-
 static void print_lints(FILE *out, const struct nccl_log *log)
 {
 	nccl_log_print_lints(out, log, NULL);
@@ -79,8 +66,10 @@ static void print_log(FILE *out, const struct nccl_log *log, bool rings)
 
 		parts[i].print(f, log);
 		fclose(f);
-		if (len > 0)
-			put_block(out, parts[i].title, text);
+		if (len > 0) {
+			fprintf(out, "\n#### %s\n\n", parts[i].title);
+			report_block(out, text);
+		}
 		free(text);
 	}
 }

@@ -4,10 +4,8 @@
 
 #include "options/backend_kind.h"
 #include "base/call_value.h"
-#include "postmortem/baseline.h"
 #include "base/rank_list.h"
-#include "probe/counter_delta.h"
-#include "probe/stacks.h"
+#include "probe/probe.h"
 #include "postmortem/timeline.h"
 #include "process/watch.h"
 
@@ -42,19 +40,17 @@ void report_hang(FILE *out, const struct diagnosis *d)
 		fprintf(out, "; data are wrong from call %" PRId64 " on", d->wrong_seq);
 }
 
-int report_errors(const struct evidence *e, const char *culprits, int *ranks)
+int report_error(const struct diagnosis *d, const struct evidence *e, int *at)
 {
-	int n = 0;
+	while (*at < 2 * e->nranks) {
+		bool first = *at < e->nranks;
+		int rank = (*at)++ % e->nranks;
 
-	for (int turn = 0; turn < 2; turn++)
-		for (int i = 0; i < e->nranks; i++)
-			if (e->ranks[i].present && e->ranks[i].view.error[0] &&
-			    rank_list_has(culprits, i) == (turn == 0)) {
-				if (n < REPORT_ERRORS)
-					ranks[n] = i;
-				n++;
-			}
-	return n;
+		if (e->ranks[rank].present && e->ranks[rank].view.error[0] &&
+		    rank_list_has(d->ranks, rank) == first)
+			return rank;
+	}
+	return -1;
 }
 
 static const char *host_of(const struct evidence *e, int rank)
@@ -212,18 +208,24 @@ static void print_ranks(FILE *out, const struct diagnosis *d, const struct evide
 			left_out == 1 ? " is" : "s are");
 }
 
-static void print_errors(FILE *out, const struct diagnosis *d, const struct evidence *e)
+void report_errors(FILE *out, const struct diagnosis *d, const struct evidence *e, bool page)
 {
-	int ranks[REPORT_ERRORS], n = report_errors(e, d->ranks, ranks);
+	const char *bullet = page ? "- " : "reported    ";
 	char text[sizeof(e->ranks->view.error) + 1];
+	int n = 0, at = 0, rank;
 
-	for (int i = 0; i < n && i < REPORT_ERRORS; i++) {
-		fprintf(out, "- Rank %d reported: ", ranks[i]);
-		put(out, view_error(&e->ranks[ranks[i]].view, text, sizeof(text)));
-		fprintf(out, "\n");
+	while ((rank = report_error(d, e, &at)) >= 0) {
+		if (n++ >= REPORT_ERRORS)
+			continue;
+		fprintf(out, "%s%sank %d%s: ", bullet, page ? "R" : "r", rank,
+			page ? " reported" : "");
+		view_error(&e->ranks[rank].view, text, sizeof(text));
+		page ? put(out, text) : (void)fputs(text, out);
+		putc('\n', out);
 	}
 	if (n > REPORT_ERRORS)
-		fprintf(out, "- %d more ranks reported errors.\n", n - REPORT_ERRORS);
+		fprintf(out, "%s%d more ranks reported errors%s\n", bullet, n - REPORT_ERRORS,
+			page ? "." : "");
 }
 
 static void print_walk(FILE *out, const struct diagnosis *d, const struct evidence *e)
@@ -242,7 +244,7 @@ static void print_walk(FILE *out, const struct diagnosis *d, const struct eviden
 	fprintf(out, "\n- Hang point: ");
 	report_hang(out, d);
 	fprintf(out, "\n");
-	print_errors(out, d, e);
+	report_errors(out, d, e, true);
 	for (size_t i = 0; i < d->nlines; i++) {
 		fprintf(out, "- ");
 		put(out, d->lines[i]);
@@ -255,27 +257,24 @@ static void print_walk(FILE *out, const struct diagnosis *d, const struct eviden
 	}
 }
 
-int report_stuck(FILE *out, const char *prefix, const struct evidence *evidence,
-		 const char *culprits, int most)
+int report_stuck(FILE *out, const char *prefix, const struct evidence *e, const char *culprits,
+		 int most)
 {
 	char line[300];
 	int found = 0;
 
-	for (int turn = 0; turn < 2; turn++)
-		for (int i = 0; i < evidence->nranks; i++) {
-			if (rank_list_has(culprits, i) != (turn == 0) ||
-			    !stacks_stuck_on(evidence->ranks[i].stack, line, sizeof(line)))
-				continue;
-			if (found++ < most)
-				fprintf(out, "%srank %d is stuck on %s\n", prefix, i, line);
-		}
+	for (int i = 0; i < 2 * e->nranks; i++) {
+		int rank = i % e->nranks;
+
+		if (rank_list_has(culprits, rank) == (i < e->nranks) &&
+		    stacks_stuck_on(e->ranks[rank].stack, line, sizeof(line)) && found++ < most)
+			fprintf(out, "%srank %d is stuck on %s\n", prefix, rank, line);
+	}
 	return found > most ? found - most : 0;
 }
 
-/* Indented: a code block that its own content cannot end. */
-static void print_stack(FILE *out, int number, const char *how, const char *text)
+void report_block(FILE *out, const char *text)
 {
-	fprintf(out, "\n#### Rank %d, %s\n\n", number, how);
 	while (*text) {
 		size_t n = strcspn(text, "\n");
 
@@ -315,13 +314,15 @@ void report_stacks(FILE *out, const struct evidence *evidence, const char *culpr
 	report_stuck(out, "- ", evidence, culprits, RANKS_SHOWN);
 	for (int i = 0; i < evidence->nranks && shown < STACKS_SHOWN; i++)
 		if (evidence->ranks[i].stack && rank_list_has(culprits, i)) {
-			print_stack(out, i, "culprit", evidence->ranks[i].stack);
+			fprintf(out, "\n#### Rank %d, culprit\n\n", i);
+			report_block(out, evidence->ranks[i].stack);
 			shown++;
 		}
-	if (waiting >= 0)
-		print_stack(out, waiting,
-			    evidence->ranks[waiting].view.waiting ? "waiting" : "not a culprit",
-			    evidence->ranks[waiting].stack);
+	if (waiting >= 0) {
+		fprintf(out, "\n#### Rank %d, %s\n\n", waiting,
+			evidence->ranks[waiting].view.waiting ? "waiting" : "not a culprit");
+		report_block(out, evidence->ranks[waiting].stack);
+	}
 }
 
 /* "rank 1", "Ranks 1,3", "Nobody is named". */

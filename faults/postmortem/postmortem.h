@@ -16,9 +16,12 @@ void report_hang(FILE *out, const struct diagnosis *diagnosis);
 
 #define REPORT_ERRORS 16
 
-/* Ranks that reported an error (view_error), the `culprits` ("1,3") first, at most REPORT_ERRORS of
- * them in `ranks`. Returns how many there are in all. */
-int report_errors(const struct evidence *evidence, const char *culprits, int *ranks);
+/* The next rank that reported an error (view_error), the culprits first; *at is 0 before the first one. -1:
+ * there are no more. */
+int report_error(const struct diagnosis *diagnosis, const struct evidence *evidence, int *at);
+/* A line for each of them, REPORT_ERRORS at most, and how many more there are; `page`: of Markdown. */
+void report_errors(FILE *out, const struct diagnosis *diagnosis, const struct evidence *evidence,
+		   bool page);
 
 /* Hosts and the ranks on each, "a: 0-3, 8; b: 4-7" ("?" where unknown); cut with "..." at `len`. */
 void report_hosts(const struct evidence *evidence, char *buf, size_t len);
@@ -27,6 +30,9 @@ void report_hosts(const struct evidence *evidence, char *buf, size_t len);
  * most `most`. Returns how many more there are. */
 int report_stuck(FILE *out, const char *prefix, const struct evidence *evidence,
 		 const char *culprits, int most);
+
+/* Text as a code block of Markdown, indented: its own content cannot end it. */
+void report_block(FILE *out, const char *text);
 
 /* A section "### Stacks" of a Markdown page: those lines, then the stacks of the culprits ("1,3",
  * "-": none) and of one rank that waits for them. Says so when no stacks were taken. */
@@ -37,3 +43,15 @@ void report_stacks(FILE *out, const struct evidence *evidence, const char *culpr
  * first alone. What cannot be read is passed over, and counted. Returns how many logs there were; with
  * 0 nothing is printed. */
 int logs_print(FILE *out, const char *dir, bool rings);
+
+/* ---- baseline.c: what the healthy twin of a run delivered, beside what the run had reached ---- */
+
+/* Read a healthy twin (--fault=none --out DIR) of the run: it has the run's program, backend, number of
+ * ranks, options and calls, as far as these are known. 0, or -EINVAL with a usage error that says
+ * what is missing or differs. evidence_release(twin) in either case. */
+int baseline_load(struct evidence *twin, const char *dir, const struct evidence *run,
+		  struct error *err);
+
+/* A section of a Markdown page, if the run has a baseline (run->baseline): time and bus bandwidth of the
+ * slowest rank in each timed call, healthy and here, as far as it came; the healthy one's rings. */
+void baseline_print(FILE *out, const struct evidence *run);

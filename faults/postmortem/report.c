@@ -5,23 +5,11 @@
 
 #include "base/json_value.h"
 #include "postmortem/postmortem.h"
-#include "probe/counter_delta.h"
+#include "probe/probe.h"
 #include "postmortem/timeline.h"
 #include "base/output.h"
 
 #define RANKS_SHOWN 64 /* whose lines; the culprits are the first */
-
-static void print_errors(FILE *out, const struct diagnosis *d, const struct evidence *e)
-{
-	int ranks[REPORT_ERRORS], n = report_errors(e, d->ranks, ranks);
-	char text[sizeof(e->ranks->view.error) + 1];
-
-	for (int i = 0; i < n && i < REPORT_ERRORS; i++)
-		fprintf(out, "reported    rank %d: %s\n", ranks[i],
-			view_error(&e->ranks[ranks[i]].view, text, sizeof(text)));
-	if (n > REPORT_ERRORS)
-		fprintf(out, "reported    %d more ranks reported errors\n", n - REPORT_ERRORS);
-}
 
 void diagnosis_print(FILE *out, const struct diagnosis *d, const struct evidence *e)
 {
@@ -41,7 +29,7 @@ void diagnosis_print(FILE *out, const struct diagnosis *d, const struct evidence
 		fprintf(out, "  %s\n", d->lines[i]);
 	fprintf(out, "\ncause       %s\nfix         %s\nprevention  %s\n", d->cause, d->fix,
 		d->prevention);
-	print_errors(out, d, e);
+	report_errors(out, d, e, false);
 	report_stuck(out, "stack       ", e, d->ranks, RANKS_SHOWN);
 	counter_delta_print(out, e);
 	if (e->remarks[0])
@@ -50,13 +38,13 @@ void diagnosis_print(FILE *out, const struct diagnosis *d, const struct evidence
 
 static json_t *errors_json(const struct diagnosis *d, const struct evidence *e)
 {
-	int ranks[REPORT_ERRORS], n = report_errors(e, d->ranks, ranks);
 	char text[sizeof(e->ranks->view.error) + 1];
 	json_t *list = json_array();
 
-	for (int i = 0; i < n && i < REPORT_ERRORS; i++)
-		json_array_append_new(list, json_pack("{s:i s:s}", "rank", ranks[i], "text",
-						      view_error(&e->ranks[ranks[i]].view, text,
+	for (int n = 0, at = 0, rank; n < REPORT_ERRORS && (rank = report_error(d, e, &at)) >= 0;
+	     n++)
+		json_array_append_new(list, json_pack("{s:i s:s}", "rank", rank, "text",
+						      view_error(&e->ranks[rank].view, text,
 								 sizeof(text))));
 	return list;
 }

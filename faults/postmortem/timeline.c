@@ -3,7 +3,7 @@
 #include "postmortem/timeline.h"
 
 #include "options/backend_kind.h"
-#include "diagnose/pairs.h"
+#include "diagnose/rule.h"
 #include "base/rank_list.h"
 #include "record/verdict.h"
 
@@ -27,37 +27,29 @@ size_t timeline_newest(int nranks)
 	return each < TIMELINE_BEFORE ? TIMELINE_BEFORE : each < RECORD_RING ? each : RECORD_RING;
 }
 
-/* Mark `rank` as chosen unless it is, there is no such rank, or there is no room. */
-static void choose(bool *chosen, int nranks, int rank, size_t *left)
+/* What a rank is to a reader: the fewer, the more. */
+static int weigh_rank(const struct diagnosis *d, int rank, int nranks)
 {
-	if (rank < 0 || rank >= nranks || chosen[rank] || *left == 0)
-		return;
-	chosen[rank] = true;
-	(*left)--;
+	if (rank == 0 || rank == nranks - 1)
+		return 0;
+	if (rank_list_has(d->ranks, rank))
+		return 1;
+	return rank_list_has(d->ranks, rank - 1) || rank_list_has(d->ranks, rank + 1) ? 2 : 3;
 }
 
+/* `fill`: where there is room, those that are nothing of it, too. */
 static void choose_ranks(const struct diagnosis *d, int nranks, size_t limit, bool fill,
 			 bool *chosen)
 {
-	size_t left = limit;
+	bool all = fill || (size_t)nranks <= limit || rank_list_count(d->ranks) == 0;
 
 	memset(chosen, 0, (size_t)nranks * sizeof(*chosen));
-	if ((size_t)nranks > limit) {
-		choose(chosen, nranks, 0, &left);
-		choose(chosen, nranks, nranks - 1, &left);
+	for (int weight = 0; weight < 3 + all; weight++)
 		for (int i = 0; i < nranks; i++)
-			if (rank_list_has(d->ranks, i))
-				choose(chosen, nranks, i, &left);
-		for (int i = 0; i < nranks; i++)
-			if (rank_list_has(d->ranks, i)) {
-				choose(chosen, nranks, i - 1, &left);
-				choose(chosen, nranks, i + 1, &left);
+			if (weigh_rank(d, i, nranks) == weight) {
+				chosen[i] = limit > 0;
+				limit -= limit > 0;
 			}
-		if (!fill && rank_list_count(d->ranks) > 0)
-			return;
-	}
-	for (int i = 0; i < nranks; i++)
-		choose(chosen, nranks, i, &left);
 }
 
 static void make_lanes(struct timeline *t)
@@ -362,13 +354,10 @@ static void finish_times(struct timeline *t)
 
 			if (s->state == SPAN_UNFINISHED)
 				s->leave = t->end;
-			s->enter -= begin;
-			s->leave -= begin;
-			s->device_start -= begin;
-			s->device_end -= begin;
 		}
-		if (!isnan(lane->wait_since))
-			lane->wait_since = fmax(lane->wait_since - begin, 0);
+		move_lane(lane, -begin);
+		if (lane->wait_since < 0)
+			lane->wait_since = 0;
 	}
 	t->end -= begin;
 }

@@ -88,6 +88,8 @@ int timeline_save_csv(const struct timeline *timeline, const char *path);
  * host, and set `end`. A lane whose clock cannot be its host's loses its calls. Returns the call on which
  * hosts were aligned; NULL when they were aligned on `seen`. */
 const struct record *axis_align(struct timeline *timeline, const uint64_t *seen);
+/* Add to all times of a lane. */
+void move_lane(struct lane *lane, double by);
 /* Find the breaks. */
 void axis_breaks(struct timeline *timeline);
 

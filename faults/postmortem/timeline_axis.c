@@ -76,7 +76,7 @@ static const struct record *last_common(const struct timeline *t)
 	return NULL;
 }
 
-static void move_lane(struct lane *lane, double by)
+void move_lane(struct lane *lane, double by)
 {
 	for (size_t i = 0; i < lane->nspans; i++) {
 		lane->spans[i].enter += by;

@@ -13,31 +13,47 @@ enum preload_fault {
 	PRELOAD_REDOP,
 	PRELOAD_ROOT,
 	PRELOAD_EXTRA, /* the call twice */
+	PRELOAD_GPU,   /* the stream waits `value` seconds ahead of the call; the host does not */
+	PRELOAD_WRONG, /* `value` bytes of the call's output are overwritten, in stream order */
 	PRELOAD_ERROR, /* the result `value`, without the call */
 	PRELOAD_EXIT,  /* exit(value) */
 	PRELOAD_KILL,
 	PRELOAD_STOP,
 	PRELOAD_CRASH,
+	PRELOAD_INIT_LATE, /* set-up of a communicator: `value` seconds late, */
+	PRELOAD_INIT_RANK, /* as another rank of it, */
+	PRELOAD_INIT_SIZE, /* as one of a rank more */
 	PRELOAD_FAULTS
 };
 
 struct fault_spec {
 	enum preload_fault fault;
-	int rank;	/* of the run */
-	uint64_t call;	/* on its communicator, from 1; of `kind` where one is given */
-	int comm;	/* in the order in which the rank made them, from 0; -1: any */
-	int comm_ranks; /* a communicator of so many; 0: any */
-	int kind;	/* enum call_kind, -1: any */
+	int rank; /* of the run */
+	uint64_t
+		call; /* on its communicator, from 1; of `kind` where one is given; of set-up: which communicator */
+	char name[32]; /* a communicator of this name (ncclConfig_t.commName); "": any */
+	int order;     /* in which the rank made them, from 0; -1: any */
+	int size;      /* a communicator of so many ranks; 0: any */
+	int kind;      /* enum call_kind, -1: any */
 	double value;
 };
 
-/* "skip-call:3@100[,comm=K][,ranks=N][,kind=AllReduce][,value=V]". Returns NULL, or what is wrong with the text, or why
- * such a fault is not made, as the end of a sentence. */
+/* A call, or a set-up (of no kind, -1), as a rank comes to it. */
+struct fault_place {
+	int rank;	  /* of the run */
+	const char *name; /* of the communicator, "": it has none */
+	int order, size;  /* which of the rank's communicators; how many ranks it has */
+	int kind;
+	uint64_t nth,
+		nth_kind; /* of all on the communicator; of its kind. Of set-up: of all communicators */
+};
+
+/* "skip-call:3@100[,comm=NAME][,size=N][,order=K][,kind=all_reduce][,value=V]". Returns NULL, or what is wrong with the
+ * text, or why such a fault is not made, as the end of a sentence. */
 const char *fault_spec_parse(struct fault_spec *spec, const char *text);
 
-/* Returns true if it strikes this rank's call: `nth` of all on the communicator, `nth_kind` of its kind. */
-bool fault_spec_hits(const struct fault_spec *spec, int rank, int comm, int comm_ranks, int kind,
-		     uint64_t nth, uint64_t nth_kind);
+/* Returns true if it strikes there, which it only can where it changes something (a root of calls that have one). */
+bool fault_spec_hits(const struct fault_spec *spec, const struct fault_place *place);
 
 /* The names of all, with blanks between them. */
 const char *fault_spec_names(void);

@@ -3,18 +3,22 @@
 #include <argp.h>
 
 #include "base/error.h"
+#include "base/nccl_profiler.h"
 #include "base/parse.h"
 #include "preload/fault_spec.h"
 #include "preload/run_monitor.h"
+#include "preload/run_status.h"
 #include "process/launch.h"
 
 struct arguments {
 	struct run_settings run;
 	const char *fault; /* NULL: none */
 	int command;	   /* where it begins in argv, 0: nowhere */
+	bool status;	   /* asks how runs are, and starts none */
+	const char *which; /* run, NULL: all */
 };
 
-enum { KEY_ON_HANG = 256, KEY_TIMEOUT, KEY_OUT, KEY_FAULT };
+enum { KEY_ON_HANG = 256, KEY_TIMEOUT, KEY_OUT, KEY_FAULT, KEY_STATUS, KEY_RENDEZVOUS };
 
 static const struct argp_option options[] = {
 	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0 }, /* as --help */
@@ -28,8 +32,23 @@ static const struct argp_option options[] = {
 	  "at once [120]",
 	  0 },
 	{ "out", KEY_OUT, "DIR", 0, "Folder for the evidence [results/runs/DATE-COMMAND-RUN]", 0 },
-	{ "fault", KEY_FAULT, "NAME:RANK@CALL[,comm=K][,ranks=N][,kind=K][,value=V]", 0,
-	  "Have one rank do one thing wrong in one call, counted from 1 on its communicator", 0 },
+	{ "fault", KEY_FAULT, "NAME:RANK@CALL[,comm=NAME][,size=N][,order=K][,kind=K][,value=V]", 0,
+	  "Have one rank do one thing wrong in one call, counted from 1 on its communicator (of "
+	  "kind K, "
+	  "of those of this NCCL name, of so many ranks, or the rank's Kth from 0)",
+	  0 },
+	{ "rendezvous", KEY_RENDEZVOUS, "HOST:PORT", 0,
+	  "Of several hosts: where their monitors meet, a free port of rank 0's host "
+	  "[MASTER_ADDR:MASTER_PORT+1, as the "
+	  "ranks have them]",
+	  0 },
+	{ "status", KEY_STATUS, NULL, 0,
+	  "Say how a run is that hangar_run watches on this host: who has come to which call, who "
+	  "waits for "
+	  "whom and where, what moves. PID: of any process of it; DIR: its --out; none: all runs. "
+	  "SIGUSR1 to its monitor (pkill -USR1 -x hangar_run; not $!, which is COMMAND) says it "
+	  "there",
+	  0 },
 	{ "quiet", 'q', NULL, 0, "Say nothing but a verdict", 0 },
 	{ 0 },
 };
@@ -51,7 +70,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct arguments *a = state->input;
 	struct fault_spec spec;
 	const char *wrong;
-	int rc;
+	int rc, port;
 
 	switch (key) {
 	case KEY_ON_HANG:
@@ -80,12 +99,27 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'h':
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
 		return 0;
+	case KEY_RENDEZVOUS:
+		port = strrchr(arg, ':') ? atoi(strrchr(arg, ':') + 1) : 0;
+		if (port < 1 || port > 65535 || arg[0] == ':')
+			argp_error(state, "--rendezvous=%s: a host and a port, HOST:PORT", arg);
+		a->run.rendezvous = arg;
+		return 0;
+	case KEY_STATUS:
+		a->status = true;
+		return 0;
 	case ARGP_KEY_ARG:
+		if (a->status && a->which)
+			argp_error(state, "--status takes one process or folder");
+		if (a->status) {
+			a->which = arg;
+			return 0;
+		}
 		a->command = state->next - 1;
 		state->next = state->argc;
 		return 0;
 	case ARGP_KEY_END:
-		if (!a->command)
+		if (!a->command && !a->status)
 			argp_error(state, "which command?");
 		return 0;
 	default:
@@ -96,7 +130,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.args_doc = "[--] COMMAND [ARGUMENT...]",
+	.args_doc = "[--] COMMAND [ARGUMENT...]\n--status [PID|DIR]",
 	.doc = "Run COMMAND with every NCCL call of it and its children recorded, and name what a "
 	       "hang of it "
 	       "comes from: on standard error, with evidence in a folder that hang_diagnose reads. "
@@ -127,6 +161,7 @@ static void set_preload(void)
 	snprintf(value, sizeof(value), "%s%s%s", path, others && *others ? ":" : "",
 		 others ? others : "");
 	setenv("LD_PRELOAD", value, 1);
+	nccl_profiler_offer();
 }
 
 /* The library obeys what names this run alone, and no environment that was left over. */
@@ -149,6 +184,8 @@ int main(int argc, char **argv)
 
 	argp_err_exit_status = OUTCOME_USAGE;
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &a);
+	if (a.status)
+		return run_status_ask(a.which);
 	argv += a.command;
 	a.run.argc = argc - a.command;
 	a.run.argv = argv;

@@ -8,24 +8,31 @@
 
 #include "base/clock.h"
 #include "postmortem/diagnoser.h"
+#include "preload/run_ranks.h"
+#include "preload/run_status.h"
 #include "process/command.h"
 #include "watch/monitor.h"
 
-#define LOOK_SECONDS	  1.0  /* from one look at a wait to the next */
-#define SUSPECT_SECONDS	  10.0 /* a wait that is worth a line */
-#define SILENT_SECONDS	  3.0  /* a host that is not heard of for so long is said, ... */
-#define PARTITION_SECONDS 10.0 /* ... and lost after this */
-#define LINGER_SECONDS	  1.0  /* after the command's end: others of the run may still come */
-#define MAX_FDS		  1024
+#define LOOK_SECONDS	1.0	     /* from one look at a wait to the next */
+#define SUSPECT_SECONDS 10.0	     /* a wait that is worth a line */
+#define SILENT_SECONDS	3.0	     /* a host that is not heard of for so long is said */
+#define HOSTS_NS	200000000ull /* other hosts answer in this time how they are */
+#define LINGER_SECONDS	1.0	     /* after the command's end: others of the run may still come */
+#define SETTLE_NS	500000000ull /* others that were started with a rank have come, too */
+#define MAX_FDS		1024
 
 struct runner {
 	const struct run_settings *settings;
 	struct diagnoser diagnoser;
 	struct monitor monitor;
 	struct supervisor_hooks hooks;
-	int command_fd;	   /* pidfd of the command */
-	uint64_t ended_ns; /* when nobody was left, 0: somebody is */
-	bool said;	   /* a verdict: nothing more until all have gone */
+	struct run_status status;
+	uint64_t asked_ns;    /* when other hosts were asked for it, 0: nobody wants to know */
+	int command_fd;	      /* pidfd of the command */
+	uint64_t ended_ns;    /* when nobody was left, 0: somebody is */
+	bool said;	      /* a verdict: nothing more until all have gone */
+	uint64_t settings_ns; /* when settings that came since are compared, 0: none did */
+	bool differ;	      /* they do, as was said */
 };
 
 void run_key(char *key, size_t len, const char *launcher)
@@ -86,7 +93,8 @@ static bool is_over(struct runner *r, uint64_t now)
 			r->ended_ns = 0;
 			return false;
 		}
-	if (!readable(r->command_fd)) {
+	/* other hosts' leaders decide with this one when the run is over for all */
+	if (!readable(r->command_fd) || (m->input.nhosts && !m->ended)) {
 		r->ended_ns = 0;
 		return false;
 	}
@@ -116,17 +124,79 @@ static bool any_left(const struct monitor *m)
 	return false;
 }
 
+/* Settings in which ranks differ are named at once: no waiting makes them alike. */
+static void compare_settings(struct runner *r, uint64_t now)
+{
+	const struct monitor *m = &r->monitor;
+	char line[1000];
+
+	for (size_t i = 0; i < m->nranks; i++)
+		if (run_note_rank(&m->memories[i]->header, r->settings->rendezvous))
+			r->settings_ns = now + SETTLE_NS;
+	if (!r->settings_ns || now < r->settings_ns)
+		return;
+	r->settings_ns = 0;
+	if (r->differ || r->settings->quiet ||
+	    !run_settings_differ(m->memories, m->nranks, line, sizeof(line)))
+		return;
+	printf("# settings differ between ranks: %s\n", line);
+	fflush(stdout);
+	r->differ = true;
+}
+
+static volatile sig_atomic_t signalled;
+
+static void note_signal(int number)
+{
+	(void)number;
+	signalled = 1;
+}
+
+/* Says how the run is to those who asked. */
+static void tell_status(struct runner *r, uint64_t now)
+{
+	struct monitor *m = &r->monitor;
+	char title[PATH_MAX + 160], path[PATH_MAX];
+
+	run_status_count(&r->status, m, now);
+	if (m->asking_fd < 0 && !signalled)
+		return;
+	if (!r->asked_ns) {
+		r->asked_ns = now;
+		monitor_ask_hosts(m);
+	}
+	if (m->input.nhosts && now < r->asked_ns + HOSTS_NS)
+		return;
+	r->asked_ns = 0;
+	snprintf(title, sizeof(title), "%.80s (hangar_run pid %d, --out %s)",
+		 basename(r->settings->argv[0]), (int)getpid(),
+		 r->settings->out ? run_absolute(r->settings->out, path) : "none");
+	if (m->asking_fd >= 0)
+		run_status_answer(&r->status, m, m->asking_fd, title);
+	m->asking_fd = -1;
+	if (signalled)
+		run_status_answer(&r->status, m, -1, title);
+	signalled = 0;
+}
+
 static void step(struct runner *r)
 {
 	static const struct supervised nobody = { .running = true };
 	int exit_code = 0;
+	bool over;
 
-	if (r->said && any_left(&r->monitor))
+	if (r->said && any_left(&r->monitor)) {
+		monitor_look(&r->monitor);
+		tell_status(r, clock_ns());
 		return;
+	}
 	if (r->said)
 		monitor_forget(&r->monitor);
 	r->said = false;
-	if (!r->hooks.step(r->hooks.ctx, &nobody, &exit_code))
+	over = r->hooks.step(r->hooks.ctx, &nobody, &exit_code);
+	compare_settings(r, clock_ns());
+	tell_status(r, clock_ns());
+	if (!over)
 		return;
 	r->said = exit_code != 0;
 	if (r->said)
@@ -153,14 +223,18 @@ static int open_monitor(struct runner *r)
 		.key = r->settings->key,
 		.decide = { .deadlines = true,
 			    .silent_seconds = SILENT_SECONDS,
-			    .partition_seconds = PARTITION_SECONDS,
+			    .partition_seconds = r->settings->timeout,
 			    .patience = { .look = fmin(LOOK_SECONDS, r->settings->timeout),
 					  .suspect = SUSPECT_SECONDS,
 					  .hang = r->settings->timeout } },
 		.client = diagnoser_client(&r->diagnoser),
 	};
 	struct error err = { .rank = -1 };
-	int rc = monitor_open(&r->monitor, &config, NULL, -1, &err);
+	int rc;
+
+	if (r->settings->quiet)
+		config.client.suspect = NULL;
+	rc = monitor_open(&r->monitor, &config, NULL, -1, &err);
 
 	if (rc < 0 && rc != -EADDRINUSE)
 		error_print(&err, "hangar_run");
@@ -175,6 +249,7 @@ static _Noreturn void run(struct runner *r, int ready_fd)
 
 	setsid();
 	signal(SIGPIPE, SIG_IGN);
+	sigaction(SIGUSR1, &(struct sigaction){ .sa_handler = note_signal }, NULL);
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 	rc = open_monitor(r);
 	if (write(ready_fd, &rc, sizeof(rc)) != sizeof(rc))
@@ -185,6 +260,7 @@ static _Noreturn void run(struct runner *r, int ready_fd)
 	diagnoser_start(&r->diagnoser);
 	watch_command(r);
 	monitor_close(&r->monitor);
+	run_status_release(&r->status);
 	diagnoser_release(&r->diagnoser);
 	_exit(0);
 }

@@ -13,6 +13,8 @@ struct run_settings {
 	enum on_hang on_hang;
 	const char *out; /* folder for the evidence, NULL: a new one below results/runs/ */
 	bool quiet;
+	const char *
+		rendezvous; /* HOST:PORT where the leaders of several hosts meet, NULL: as ranks' variables say */
 	int argc; /* the command */
 	char **argv;
 };

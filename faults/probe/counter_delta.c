@@ -1,5 +1,5 @@
 /* counter_delta.c: counters of the run's hosts: read before and after, and what of them says something. */
-#include "probe/counter_delta.h"
+#include "probe/probe.h"
 
 #include "machine/health.h"
 #include "machine/read.h"
@@ -68,13 +68,11 @@ void counter_delta_note(const struct evidence *e, struct diagnosis *d)
 			continue;
 		}
 		said++;
-		snprintf(d->lines[d->nlines++], sizeof(d->lines[0]), "Host %s, during the run: %s.",
-			 c->host, text);
+		diagnosis_note(d, "Host %s, during the run: %s.", c->host, text);
 	}
 	if (more && d->nlines + 1 < DIAGNOSIS_LINES)
-		snprintf(d->lines[d->nlines++], sizeof(d->lines[0]),
-			 "Counters of %d more host%s speak, too: see postmortem.md.", more,
-			 more == 1 ? "" : "s");
+		diagnosis_note(d, "Counters of %d more host%s speak, too: see postmortem.md.", more,
+			       more == 1 ? "" : "s");
 }
 
 /* ---- shown ---------------------------------------------------------------------------------- */

@@ -5,9 +5,6 @@
 #include "process/task.h"
 #include "base/rank_list.h"
 #include "evidence/evidence_text.h"
-#include "probe/ras.h"
-#include "probe/stacks.h"
-#include "probe/counter_delta.h"
 
 #define PER_CPU 4 /* unwinders at once: they wait for files and for threads to stop */
 
@@ -112,11 +109,10 @@ void probe_ranks(struct evidence *evidence, const bool *local, const char *culpr
 /* A hang is silent where the library knows of no error; where it knows of one, of which. */
 static void note_async(const struct evidence *e, struct diagnosis *d)
 {
-	char *line = d->lines[d->nlines];
-	size_t asked = 0, room = sizeof(d->lines[0]);
+	size_t asked = 0;
 	int failed = -1;
 
-	if (d->outcome != OUTCOME_HANG || d->nlines >= DIAGNOSIS_LINES)
+	if (d->outcome != OUTCOME_HANG)
 		return;
 	for (int i = e->nranks - 1; i >= 0; i--) {
 		const struct rank_view *v = &e->ranks[i].view;
@@ -127,29 +123,24 @@ static void note_async(const struct evidence *e, struct diagnosis *d)
 		asked += v->asked > 0 && v->device_wait != RECORD_DEVICE_LEFT;
 		failed = v->asked > 1 ? i : failed;
 	}
-	if (asked == 0 && failed < 0)
-		return;
 	if (failed >= 0)
-		snprintf(line, room, "ncclCommGetAsyncError says error %d on rank %d.",
-			 e->ranks[failed].view.asked - 1, failed);
-	else
-		snprintf(line, room,
-			 "ncclCommGetAsyncError says success on the %zu of %d ranks that ask it "
-			 "while they wait.",
-			 asked, e->nranks);
-	d->nlines++;
+		diagnosis_note(d, "ncclCommGetAsyncError says error %d on rank %d.",
+			       e->ranks[failed].view.asked - 1, failed);
+	else if (asked > 0)
+		diagnosis_note(d,
+			       "ncclCommGetAsyncError says success on the %zu of %d ranks that ask "
+			       "it while they wait.",
+			       asked, e->nranks);
 }
 
 void probe_note(const struct evidence *evidence, struct diagnosis *diagnosis)
 {
-	size_t n;
 	char line[sizeof(diagnosis->lines[0])];
 
 	counter_delta_note(evidence, diagnosis);
 	note_async(evidence, diagnosis);
-	n = diagnosis->nlines < DIAGNOSIS_LINES ? diagnosis->nlines : DIAGNOSIS_LINES - 1;
 	if (ras_agrees(evidence->ras, evidence, diagnosis, line, sizeof(line)) == RAS_NOT_ASKED)
 		return;
-	memcpy(diagnosis->lines[n], line, sizeof(line));
-	diagnosis->nlines = n + 1;
+	diagnosis->nlines -= diagnosis->nlines == DIAGNOSIS_LINES;
+	diagnosis_note(diagnosis, "%s", line);
 }

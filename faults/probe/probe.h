@@ -11,7 +11,7 @@
 /* Take the native stacks of every rank i with local[i] whose process is there
  * (evidence->ranks[i].stack), those of ranks `culprits` first; and with the nccl backend ask NCCL
  * RAS (evidence->ras). All at once, PROBE_SECONDS at most; what was cut says so in its text.
- * The ranks go on afterwards. `before`: a task of counter_delta.h, started when the run did; it is ended,
+ * The ranks go on afterwards. `before`: a counter_delta_task, started when the run did; it is ended,
  * counters are read again, and what lies between is saved with the first of the local ranks; NULL:
  * no counters are asked for. */
 void probe_ranks(struct evidence *evidence, const bool *local, const char *culprits,
@@ -21,3 +21,98 @@ void probe_ranks(struct evidence *evidence, const bool *local, const char *culpr
  * communicators report an asynchronous error, where there is room; and RAS's word, in the place
  * of the last line where there is none. Nothing of what was not asked. */
 void probe_note(const struct evidence *evidence, struct diagnosis *diagnosis);
+
+/* ---- stacks.c: native stacks of every thread of a live process, as text, and the line it is stuck on.
+ *
+ * The text, at most STACKS_BYTES, ASCII without control characters:
+ *
+ *   main thread all_reduce_perf (tid 812, S)
+ *     #0 __read+0x4d (libc.so.6)
+ *     #1 block_read [inlined] faults/inject/process.c:47 (all_reduce_perf)
+ *     #2 fire+0x6a faults/inject/process.c:57 (all_reduce_perf)
+ *
+ *   2 threads alike: pump (tid 813, S), pump (tid 814, S)
+ *     #0 ...
+ *
+ * or a sentence that says why there is none, or where it was cut. Symbols and lines come from the
+ * files that the process has mapped and from nothing else: no debug files elsewhere, no network.
+ */
+
+#define STACKS_BYTES 16384
+
+struct stacks_order {
+	pid_t pid;
+	double seconds; /* it begins no further thread after so long */
+	bool stopped;	/* stacks_order's own: was stopped before */
+};
+
+/* Write the stacks of a process to `fd`. Each thread is held (ptrace) while it is unwound,
+ * microseconds to milliseconds, and goes on; a process that is dead, stopped or may not be traced
+ * is left alone and said to be so. May hang with a thread that cannot be stopped (a driver): run
+ * it as a task. */
+void stacks_write(int fd, const struct stacks_order *order);
+
+/* The same as a task: fill in what tasks_run needs, and afterwards the text, which the caller
+ * frees (NULL: no memory). A process that a cut task left behind stopped is continued. `order`
+ * stays the caller's. */
+void stacks_order(struct task *task, struct stacks_order *order);
+char *stacks_result(struct task *task);
+
+/* The most telling line for "where is it stuck": the innermost frame of the main thread that has a
+ * source line of the application's, else the innermost that has a name. Without "#N ". false, and
+ * "", when there is none. `text` may be NULL or hostile. */
+bool stacks_stuck_on(const char *text, char *line, size_t len);
+
+/* ---- ras.c: NCCL's own RAS service: what it answers, and whether it names the ranks that we name.
+ *
+ * Each process of an NCCL job (2.24 and later) listens for clients, by default on localhost:28028,
+ * all on one port: the kernel picks which of them answers, perhaps a stopped one. Lines of text:
+ * "CLIENT PROTOCOL 2", "TIMEOUT 1", "SET FORMAT json" and "VERBOSE STATUS" go there, "SERVER
+ * PROTOCOL 2", "OK", "OK" and a report come back, then the end. NCCL before 2.28.7 knows no
+ * formats: "ERROR: Unknown command" comes back, and the report is text, which is saved unread.
+ */
+
+#define RAS_ADDRESS "localhost:28028"
+
+struct ras_order {
+	const char *address; /* HOST:PORT or [HOST]:PORT; NCCL_RAS_ADDR's value */
+	double seconds;	     /* for everything: connecting, several attempts, the answer */
+};
+
+/* Ask, and write what was answered to `fd`, as it came; a line in brackets says why nothing or no
+ * more came. Looking up a name may take longer than the order allows: run it as a task. */
+void ras_ask(int fd, const struct ras_order *order);
+
+enum ras_answer { RAS_NOT_ASKED, RAS_UNREAD, RAS_NAMES_NOBODY, RAS_AGREES, RAS_DISAGREES };
+
+/* Writes what an answer (NULL: not asked; hostile text is fine) says about the ranks of a
+ * diagnosis, as one sentence in `line` ("" for RAS_NOT_ASKED). Any form but the JSON of NCCL
+ * 2.28.7 and later is RAS_UNREAD. Ranks are told from processes where the evidence knows those,
+ * since RAS counts within communicators; processes that are none of ours belong to another job
+ * and name nobody. It names whoever launched another number of a collective than most did (fewer
+ * than the others, where there is no most), has another status than most, or is missing or dead. */
+enum ras_answer ras_agrees(const char *text, const struct evidence *evidence,
+			   const struct diagnosis *diagnosis, char *line, size_t len);
+
+/* ---- counter_delta.c: what the hosts of a run have counted meanwhile (machine/reading.h), as evidence: taken,
+ * saved, said where something speaks. Children take it: a driver that is stuck answers nobody.
+ */
+
+/* A reading of this host as a task: texts of reading.h, the host's first, then GPUs' where
+ * `*gpus`, which must outlive it. */
+struct task counter_delta_task(const bool *gpus);
+
+/* Keep with `rank` what lies between two readings that such tasks told (either may be NULL, or
+ * cut). Without a sound later one nothing is saved. `gpus`: they were asked for. */
+void counter_delta_take(struct evidence_rank *rank, const char *before, const char *after,
+			bool gpus);
+
+/* One line for every host whose counters speak, to the diagnosis' lines, as long as two are
+ * left. */
+void counter_delta_note(const struct evidence *evidence, struct diagnosis *diagnosis);
+
+/* Of the report: a line for every host, or that no counters were read. */
+void counter_delta_print(FILE *out, const struct evidence *evidence);
+
+/* Section of a Markdown page: what moved, or that no counters were read. */
+void counter_delta_table(FILE *out, const struct evidence *evidence);

@@ -1,10 +1,11 @@
 /* ras_json.c: whom an answer of NCCL RAS in JSON names, against whom we name. */
-#include "probe/ras.h"
+#include "probe/probe.h"
 
 #include <jansson.h>
 
 #include "base/error.h"
 #include "base/rank_list.h"
+#include "base/stats.h"
 
 #define COLLECTIVES 64 /* with counts of their own; NCCL has five */
 
@@ -12,7 +13,6 @@
 struct member {
 	int rank; /* in the job */
 	const json_t *entry;
-	int64_t value; /* of what is compared now */
 };
 
 struct reading {
@@ -21,6 +21,7 @@ struct reading {
 	bool *named;   /* by rank */
 	char why[160]; /* the first was named */
 	struct member *members;
+	uint64_t *values; /* of what is compared now: room for all */
 	size_t n;
 };
 
@@ -32,32 +33,29 @@ static bool all_pids_known(const struct evidence *e)
 	return true;
 }
 
-/* The job's rank of a process, -1: cannot be told, -2: it is none of ours. */
-static int rank_of_process(const struct reading *r, json_int_t pid)
+static json_int_t whole(const json_t *of, const char *key)
 {
-	int found = -2;
-
-	for (int i = 0; pid > 0 && i < r->evidence->nranks; i++) {
-		if (r->evidence->ranks[i].view.pid != pid)
-			continue;
-		if (found >= 0)
-			return -1; /* two hosts, one number */
-		found = i;
-	}
-	return pid <= 0 || (found == -2 && !r->all_pids) ? -1 : found;
+	return json_integer_value(json_object_get(of, key));
 }
 
-/* The job's rank of an entry, its rank in the communicator where no process tells; -1: none of
- * ours. */
+/* The job's rank of an entry: the one of its process, where none tells (two hosts may have one number) its
+ * rank in the communicator; -1: none of ours. */
 static int rank_of(const struct reading *r, const json_t *entry)
 {
-	int rank = rank_of_process(r, json_integer_value(json_object_get(entry, "pid")));
-	json_int_t number = json_integer_value(json_object_get(entry, "rank"));
+	json_int_t pid = whole(entry, "pid"), number = whole(entry, "rank");
+	int found = -1, n = 0;
 
-	if (rank == -1 && json_is_integer(json_object_get(entry, "rank")) && number >= 0 &&
-	    number < r->evidence->nranks)
-		rank = (int)number;
-	return rank >= 0 ? rank : -1;
+	for (int i = 0; pid > 0 && i < r->evidence->nranks; i++)
+		if (r->evidence->ranks[i].view.pid == pid) {
+			found = i;
+			n++;
+		}
+	if (n == 1 || (n == 0 && pid > 0 && r->all_pids))
+		return found;
+	return json_is_integer(json_object_get(entry, "rank")) && number >= 0 &&
+			       number < r->evidence->nranks
+		       ? (int)number
+		       : -1;
 }
 
 static void name_rank(struct reading *r, int rank, const char *why)
@@ -67,68 +65,36 @@ static void name_rank(struct reading *r, int rank, const char *why)
 		snprintf(r->why, sizeof(r->why), "%s", why);
 }
 
-static int64_t number_of(const json_t *value)
+/* What stands as `key` in the object `part` of a member. */
+static int64_t value_of(const struct member *m, const char *part, const char *key)
 {
+	const json_t *value = json_object_get(json_object_get(m->entry, part), key);
+
 	return json_is_true(value) ? 1 : json_integer_value(value);
 }
 
-static int by_value(const void *a, const void *b)
+/* Names the members whose value is not that of most; of counts, where as many have something else, not the
+ * greatest. */
+static void compare(struct reading *r, const char *part, const char *key, bool counts)
 {
-	const struct member *x = a, *y = b;
-
-	return x->value != y->value ? (x->value > y->value) - (x->value < y->value)
-				    : x->rank - y->rank;
-}
-
-/* Finds what most members have; where as many have something else, `furthest`: the most. Returns
- * false if it cannot be told. Members are sorted by value. */
-static bool find_reference(const struct reading *r, bool furthest, int64_t *reference)
-{
-	size_t most = 0;
-	bool tie = false;
-
-	for (size_t i = 0, end; i < r->n; i = end) {
-		for (end = i; end < r->n && r->members[end].value == r->members[i].value;)
-			end++;
-		tie = end - i == most || (tie && end - i < most);
-		if (end - i >= most) {
-			most = end - i;
-			*reference = r->members[i].value;
-		}
-	}
-	return r->n > 0 && (furthest || !tie);
-}
-
-/* Name the members whose values are not those of the others. */
-static void compare(struct reading *r, const char *what, bool counts)
-{
-	int64_t reference = 0;
+	struct vote vote;
 	char why[160];
 
-	qsort(r->members, r->n, sizeof(*r->members), by_value);
-	if (!find_reference(r, counts, &reference))
-		return;
-	for (size_t i = 0; i < r->n; i++) {
-		const struct member *m = &r->members[i];
+	for (size_t i = 0; i < r->n; i++)
+		r->values[i] = (uint64_t)value_of(&r->members[i], part, key);
+	vote = vote_words(r->values, r->n);
+	for (size_t i = 0; i < r->n && (counts || vote.votes > vote.second); i++) {
+		int64_t value = value_of(&r->members[i], part, key);
 
-		if (m->value == reference)
+		if ((uint64_t)value == vote.most)
 			continue;
 		snprintf(why, sizeof(why),
 			 counts ? "rank %d has launched up to %.40s %" PRId64
 				  ", others up to %" PRId64
 				: "rank %d has %.40s %" PRId64 ", others %" PRId64,
-			 m->rank, what, m->value, reference);
-		name_rank(r, m->rank, why);
+			 r->members[i].rank, key, value, (int64_t)vote.most);
+		name_rank(r, r->members[i].rank, why);
 	}
-}
-
-/* Compare what stands as `key` in the object `part` of each member. */
-static void compare_key(struct reading *r, const char *part, const char *key, bool counts)
-{
-	for (size_t i = 0; i < r->n; i++)
-		r->members[i].value =
-			number_of(json_object_get(json_object_get(r->members[i].entry, part), key));
-	compare(r, key, counts);
 }
 
 static void compare_members(struct reading *r)
@@ -143,14 +109,11 @@ static void compare_members(struct reading *r)
 	for (size_t i = 0; i < r->n; i++)
 		json_object_update(counted,
 				   json_object_get(r->members[i].entry, "collective_counts"));
-	json_object_foreach(counted, key, value)
-	{
-		if (n++ < COLLECTIVES)
-			compare_key(r, "collective_counts", key, true);
-	}
+	json_object_foreach(counted, key, value) if (n++ < COLLECTIVES)
+		compare(r, "collective_counts", key, true);
 	json_decref(counted);
 	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
-		compare_key(r, "status", states[i], false);
+		compare(r, "status", states[i], false);
 }
 
 static void read_missing(struct reading *r, const json_t *comm)
@@ -184,6 +147,7 @@ static void read_comm(struct reading *r, const json_t *comm)
 	read_missing(r, comm);
 	r->n = 0;
 	r->members = must(calloc(json_array_size(ranks) + 1, sizeof(*r->members)));
+	r->values = must(calloc(json_array_size(ranks) + 1, sizeof(*r->values)));
 	json_array_foreach(ranks, i, entry)
 	{
 		int rank = rank_of(r, entry);
@@ -194,6 +158,7 @@ static void read_comm(struct reading *r, const json_t *comm)
 	}
 	compare_members(r);
 	free(r->members);
+	free(r->values);
 }
 
 /* A copy with the commas that NCCL 2.28.7 and 2.28.9 forget before "status" where a rank is

@@ -1,5 +1,5 @@
 /* stacks.c: holding threads one by one with libdwfl, and their frames in words. */
-#include "probe/stacks.h"
+#include "probe/probe.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>

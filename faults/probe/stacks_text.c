@@ -1,5 +1,5 @@
 /* stacks_text.c: reading stacks that were taken earlier, perhaps by somebody else. */
-#include "probe/stacks.h"
+#include "probe/probe.h"
 
 #define MAIN_THREAD "main thread "
 

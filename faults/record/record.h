@@ -113,7 +113,7 @@ struct record_init {
 };
 
 /* The rank's check found a wrong element in what calls seq to seq_last of `comm` left: the fields
- * of struct wrong_data (base/wrong.h). seq 0: which calls is not known any more. */
+ * of struct wrong_data (base/call_value.h). seq 0: which calls is not known any more. */
 struct record_wrong {
 	uint64_t seq, seq_last;
 	uint64_t index, count, expected, got;
@@ -221,6 +221,8 @@ static inline bool record_done(const struct record *record, uint64_t completed)
 
 /* Returns true if the device said of the call of this ticket, not yet overwritten, that it is past it. */
 bool record_device_done(const struct record_memory *memory, uint64_t ticket);
+/* The call with which the device tells of this one: itself, or a later one. */
+uint64_t record_device_mark(const struct record_memory *memory, uint64_t ticket);
 /* Returns true if the device was not asked. */
 bool record_device_held(const struct record_memory *memory, uint64_t ticket);
 /* The newest call up to which the device is past all, given that it is past `completed`. */

@@ -5,7 +5,6 @@
 
 #include "base/call_value.h"
 #include "base/clock.h"
-#include "base/wrong.h"
 
 _Static_assert(sizeof(struct record) == 64, "the saved format has 64-byte records");
 _Static_assert((RECORD_RING & (RECORD_RING - 1)) == 0, "the ring is indexed by a mask");
@@ -55,6 +54,12 @@ bool record_device_done(const struct record_memory *memory, uint64_t ticket)
 	const struct record_times *times = stand_in(memory, &ticket);
 
 	return atomic_load_explicit(&times->done, memory_order_acquire) >= ticket;
+}
+
+uint64_t record_device_mark(const struct record_memory *memory, uint64_t ticket)
+{
+	stand_in(memory, &ticket);
+	return ticket;
 }
 
 bool record_device_held(const struct record_memory *memory, uint64_t ticket)
@@ -474,10 +479,8 @@ void recorder_identify(struct recorder *recorder, int rank, int nranks, int node
 	atomic_store_explicit(&h->rank, rank, memory_order_release);
 }
 
-void recorder_settings(struct recorder *recorder, const char *text, uint64_t hash)
+void record_settings(struct record_header *h, const char *text, uint64_t hash)
 {
-	struct record_header *h = &recorder->memory->header;
-
 	snprintf(h->settings, sizeof(h->settings), "%s", text);
 	atomic_store_explicit(&h->settings_hash, hash, memory_order_release);
 }

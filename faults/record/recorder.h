@@ -34,9 +34,9 @@ struct watch recorder_watch(struct recorder *recorder);
 void recorder_identify(struct recorder *recorder, int rank, int nranks, int node, int nnodes,
 		       int local_rank, const char *device, const char *library);
 
-/* Records NCCL's settings on this rank, at most RECORD_SETTINGS bytes, and a hash, not 0, of those that
+/* Records NCCL's settings on a rank, at most RECORD_SETTINGS bytes, and a hash, not 0, of those that
  * break calls where they differ. Once. */
-void recorder_settings(struct recorder *recorder, const char *text, uint64_t hash);
+void record_settings(struct record_header *rank, const char *text, uint64_t hash);
 
 /* Rank 0 of a run on several nodes: ask this node's monitor to listen and return its TCP port, or a
  * negative errno when it does not within two seconds. */

@@ -24,33 +24,69 @@ static void read_wait(struct rank_view *view, const struct record_wait *wait, ui
 	view->working = view->waiting && work;
 }
 
+/* All calls on its communicator before the first that is not over are. */
+static void note_undone(struct rank_view *view, const struct record *call, struct record_set *found)
+{
+	if (call->comm >= VIEW_COMMS || record_set_has(found, call->comm) || call->seq == 0)
+		return;
+	record_set_add(found, call->comm);
+	view->comms[call->comm].done = call->seq - 1;
+}
+
+/* The newest call on the communicator of this one that the device tells of together with it. */
+static uint64_t last_alike(const struct record_memory *memory, uint64_t ticket)
+{
+	const struct record *own = &memory->ring[ticket & (RECORD_RING - 1)], *r;
+	uint64_t at = record_device_mark(memory, ticket);
+
+	do
+		r = &memory->ring[at-- & (RECORD_RING - 1)];
+	while (at >= ticket && r->comm != own->comm);
+	return r->comm == own->comm ? r->seq : own->seq;
+}
+
 /* What a program that knows nothing of hangar waits for: its oldest call that is not over, since it is the
  * oldest. Calls that the device is past count as steps. */
 static void read_calls(struct rank_view *view, const struct record_memory *memory, uint64_t now)
 {
-	uint64_t completed = record_device_completed(memory, view->completed), before = view->open;
-	const struct record *oldest;
+	uint64_t completed = record_device_completed(memory, view->completed),
+		 before = view->oldest.ticket, open = 0;
+	struct record_set undone = { 0 };
 
 	view->completed = completed;
-	view->open = 0;
-	for (uint64_t t = view->completed + 1; t <= view->issued; t++)
-		if (record_device_done(memory, t))
+	for (uint64_t t = view->completed + 1; t <= view->issued; t++) {
+		if (record_device_done(memory, t)) {
 			completed++;
-		else if (!view->open && !record_device_held(memory, t))
-			view->open = t;
+			continue;
+		}
+		note_undone(view, &memory->ring[t & (RECORD_RING - 1)], &undone);
+		if (!open && !record_device_held(memory, t))
+			open = t;
+	}
 	view->heartbeat += completed;
-	oldest = &memory->ring[view->open & (RECORD_RING - 1)];
-	view->device_wait = view->open ? RECORD_DEVICE_AWAITED : RECORD_DEVICE_LEFT;
-	if (view->waiting || !view->open) /* at communicator init, or not at all */
+	memcpy(&view->oldest, &memory->ring[open & (RECORD_RING - 1)], sizeof(view->oldest));
+	view->oldest.ticket = open;
+	view->open_seq = open ? last_alike(memory, open) : 0;
+	view->device_wait = open ? RECORD_DEVICE_AWAITED : RECORD_DEVICE_LEFT;
+	if (view->waiting || !open) /* at communicator init, or not at all */
 		return;
-	if (view->open != before || view->open_ns == 0)
-		view->open_ns = before ? now : oldest->enqueued_ns;
+	if (open != before || view->open_ns == 0)
+		view->open_ns = before ? now : view->oldest.enqueued_ns;
 	view->waiting = 1;
 	view->since_ns = view->open_ns;
 	view->waited = now > view->open_ns ? (double)(now - view->open_ns) * 1e-9 : 0;
 	snprintf(view->what, sizeof(view->what), "%s",
-		 oldest->kind < CALL_KIND_COUNT ? call_kind_name((enum call_kind)oldest->kind)
-						: "a call");
+		 view->oldest.kind < CALL_KIND_COUNT
+			 ? call_kind_name((enum call_kind)view->oldest.kind)
+			 : "a call");
+}
+
+uint32_t view_wait_kind(const struct rank_view *view)
+{
+	bool call = view->oldest.ticket && view->since_ns == view->open_ns &&
+		    view->oldest.kind < CALL_KIND_COUNT;
+
+	return call ? view->oldest.kind : CALL_KIND_COUNT;
 }
 
 static void read_last(struct rank_view *view, const struct record_memory *memory)
@@ -88,6 +124,7 @@ static void read_comm(struct view_comm *view, const struct record_header *h, int
 	view->rank = init->rank;
 	view->nranks = init->nranks;
 	view->seq = atomic_load_explicit(&h->comms[i].seq, memory_order_acquire);
+	view->done = view->seq;
 	view->calls = view->seq > pairs ? view->seq - pairs : 0;
 	view->hash = atomic_load_explicit(&h->comms[i].hash, memory_order_relaxed);
 }
@@ -145,29 +182,28 @@ char *view_error(const struct rank_view *view, char *buf, size_t len)
 	return make_printable(buf);
 }
 
-/* Names for what another process wrote: any value may stand there. */
-static const char *last_dtype(const struct record *last)
+char *view_call(const struct record *r, char *buf, size_t len)
 {
-	return last->dtype < DT_COUNT ? dtype_name((enum dtype)last->dtype) : "?";
-}
-
-static const char *last_op(const struct record *last)
-{
-	return last->op < OP_COUNT ? redop_name((enum redop)last->op) : "?";
+	snprintf(buf, len, "%s count %" PRIu64 " %s%s%s", call_kind_name((enum call_kind)r->kind),
+		 r->count, r->dtype < DT_COUNT ? dtype_name((enum dtype)r->dtype) : "?",
+		 r->op >= 0 ? " " : "",
+		 r->op < 0	    ? ""
+		 : r->op < OP_COUNT ? redop_name((enum redop)r->op)
+				    : "?");
+	return buf;
 }
 
 char *view_describe(const struct rank_view *v, char *buf, size_t len)
 {
-	char process[48], call[256] = "no call recorded", wait[96] = "", name[32] = "no rank";
+	char process[48], last[96], call[256] = "no call recorded", wait[96] = "",
+				    name[32] = "no rank";
 
 	if (v->last.ticket)
 		snprintf(call, sizeof(call),
 			 "comm %u: %" PRIu64 " calls made, all calls up to %" PRIu64 " of %" PRIu64
-			 " completed, last %s count %" PRIu64 " %s%s%s%s",
+			 " completed, last %s%s",
 			 v->last.comm, v->seq, v->completed, v->issued,
-			 call_kind_name((enum call_kind)v->last.kind), v->last.count,
-			 last_dtype(&v->last), v->last.op >= 0 ? " " : "",
-			 v->last.op >= 0 ? last_op(&v->last) : "",
+			 view_call(&v->last, last, sizeof(last)),
 			 v->last.state == RECORD_ISSUING   ? ", inside the call"
 			 : v->last.state == RECORD_CLOSING ? ", inside the end of its group"
 							   : "");

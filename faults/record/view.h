@@ -10,9 +10,11 @@ enum process_state { PROCESS_ALIVE, PROCESS_STOPPED, PROCESS_EXITED, PROCESS_KIL
 /* What watches a rank, or the way to its host, is lost: then nobody can see what the rank does. */
 enum view_lost {
 	LOST_NOT,
-	LOST_SILENT,   /* nothing comes from its host, and nothing says why */
-	LOST_ONE_WAY,  /* what its host sends arrives; what is sent there does not */
-	LOST_STALLED,  /* its host's kernel answers, its monitor does not */
+	LOST_SILENT,	/* nothing comes from its host, and nothing says why */
+	LOST_UNPLUGGED, /* this host's own interface to it is down, or has no carrier */
+	LOST_ONE_WAY,	/* what its host sends arrives; what is sent there does not */
+	LOST_LARGE,	/* small packets pass between the hosts, full-size ones do not */
+	LOST_STALLED,	/* its host's kernel answers, its monitor does not */
 	LOST_PARTED,   /* it lives, and others do not hear of it: both sides' evidence was joined */
 	LOST_HELD,     /* a watcher of its host is stopped, frozen or traced */
 	LOST_MONITOR,  /* its host's monitor is gone, as its kernel says */
@@ -25,6 +27,7 @@ struct view_comm {
 	uint64_t
 		id; /* hash of the id handed to its init, 0: init was not called; equal for its members */
 	uint64_t seq;	      /* calls that the rank has made on it */
+	uint64_t done;	      /* of a preloaded program: all up to this one are over */
 	uint64_t calls, hash; /* collectives among them; of their signatures (record_comm) */
 	int32_t rank, nranks; /* handed to its init */
 	uint32_t state;	      /* enum record_comm_state */
@@ -48,8 +51,10 @@ struct rank_view {
 	uint64_t seen_ns;     /* when this was read, on the rank's host's clock; 0: unknown */
 	char what[40];	      /* what it waits for */
 	uint64_t heartbeat;
-	uint64_t open;	  /* of a preloaded program: its oldest call that is not over, 0: none */
-	uint64_t open_ns; /* since when */
+	struct record
+		oldest; /* of a preloaded program: its oldest call that is not over; ticket 0: none */
+	uint64_t open_ns;  /* since when */
+	uint64_t open_seq; /* the device says nothing of it before this call of that communicator */
 	uint64_t issued, completed; /* calls, over all communicators */
 	uint64_t seq;		    /* calls on the last record's communicator */
 	struct record last;	    /* newest record; ticket 0 when there is none */
@@ -77,12 +82,18 @@ struct rank_view {
 	struct view_comm comms[VIEW_COMMS];
 };
 
+/* What a wait is for, enum call_kind: a preloaded program's call; CALL_KIND_COUNT: anything else. */
+uint32_t view_wait_kind(const struct rank_view *view);
+
 /* Read `memory` as of now (clock_ns) into the view; what is said to be the caller's, the process and what
  * the monitor decides of it are left alone. */
 void view_read(struct rank_view *view, const struct record_memory *memory, uint64_t now);
 
 /* One line without '#' or newline: who, where, in what state, at which call. Returns buf. */
 char *view_describe(const struct rank_view *view, char *buf, size_t len);
+
+/* "AllReduce count 8 float sum", whatever stands there. Returns buf. */
+char *view_call(const struct record *record, char *buf, size_t len);
 
 /* Writes what the rank reported as its error, in printable characters of one line, whatever
  * stands there; "" for none. Returns buf. */

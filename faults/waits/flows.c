@@ -1,8 +1,6 @@
 /* flows.c: sends and receives by partner; steps of their amounts. */
 #include "waits/flows.h"
 
-#include "base/call_value.h"
-
 /* By kind, partner, time. */
 static int compare_calls(const void *a, const void *b)
 {
@@ -68,6 +66,51 @@ struct flow flow_of(const struct flows *f, int rank, int kind, int peer)
 
 	return (struct flow){ f->calls + first,
 			      find_first(f, rank, kind, (int64_t)peer + 1) - first };
+}
+
+const struct record *flow_match(const struct flows *f, int rank, const struct record *call)
+{
+	struct flow own = flow_of(f, rank, call->kind, call->peer);
+	struct flow theirs = { NULL, 0 };
+	size_t nth = 0;
+
+	if (call->peer >= 0 && call->peer < f->nranks)
+		theirs = flow_of(f, call->peer, flow_other(call->kind), rank);
+	while (own.calls[nth] != call)
+		nth++;
+	return nth < theirs.n ? theirs.calls[nth] : NULL;
+}
+
+bool flow_fits(const struct record *a, const struct record *b)
+{
+	return a->count == b->count && a->dtype == b->dtype;
+}
+
+bool flows_next(const struct flows *f, struct link *l)
+{
+	while (l->rank < f->nranks) {
+		const struct record *r = f->calls[l->next];
+		int rank = l->rank;
+		struct flow own, theirs;
+
+		if (l->next == f->first[rank + 1]) {
+			l->rank++;
+			continue;
+		}
+		own = flow_of(f, rank, r->kind, r->peer);
+		l->next += own.n;
+		if (r->peer < 0 || r->peer >= f->nranks)
+			continue;
+		theirs = flow_of(f, r->peer, flow_other(r->kind), rank);
+		if (r->kind == CALL_RECV && theirs.n > 0)
+			continue; /* it comes, or has come, as the other's */
+		l->from = r->kind == CALL_SEND ? rank : r->peer;
+		l->to = r->kind == CALL_SEND ? r->peer : rank;
+		l->sent = r->kind == CALL_SEND ? own : theirs;
+		l->received = r->kind == CALL_SEND ? theirs : own;
+		return true;
+	}
+	return false;
 }
 
 static double amount(const struct record *r)

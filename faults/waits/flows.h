@@ -1,6 +1,7 @@
-/* flows.h: a team's sends and receives by partner, in the order in which they meet. */
+/* flows.h: a communicator's sends and receives by partner, in the order in which they meet. */
 #pragma once
 
+#include "base/call_value.h"
 #include "evidence/evidence.h"
 
 /* Calls of one kind that a rank made with one partner, oldest first. */
@@ -21,6 +22,29 @@ void flows_release(struct flows *flows);
 
 /* What `rank` sent to (received from) `peer`. `kind`: CALL_SEND or CALL_RECV. */
 struct flow flow_of(const struct flows *flows, int rank, int kind, int peer);
+
+/* The kind of the calls that meet those of `kind`. */
+static inline int flow_other(int kind)
+{
+	return kind == CALL_SEND ? CALL_RECV : CALL_SEND;
+}
+
+/* What the partner of the rank's `call`, of these flows, made of it; NULL: nothing. */
+const struct record *flow_match(const struct flows *flows, int rank, const struct record *call);
+
+/* Returns true if a send and the receive that it meets are of the same amount and type. */
+bool flow_fits(const struct record *a, const struct record *b);
+
+/* What one rank sent to another, and that one received; one of the two may be empty. */
+struct link {
+	int from, to;
+	struct flow sent, received;
+	int rank; /* the iteration's own, as is the next one */
+	size_t next;
+};
+
+/* The next one that there is, of partners that exist; *link is zero before the first. False: it was the last. */
+bool flows_next(const struct flows *flows, struct link *link);
 
 /* How a call goes on from those before it, where their amounts go by about equal steps. */
 enum flow_step {

@@ -1,6 +1,8 @@
 /* teams.c: ranks by communicator, and the evidence of those alone. */
 #include "waits/teams.h"
 
+#include "record/verdict.h"
+
 /* What one rank handed to init. */
 struct claim {
 	uint64_t id;
@@ -109,6 +111,14 @@ static int add_team(struct teams *t, const struct evidence *e, uint32_t comm,
 	return team.nranks;
 }
 
+/* Behind the last claim with the id of the first. */
+static size_t end_of(const struct claim *claims, size_t n, size_t first, size_t *end)
+{
+	for (*end = first; *end < n && claims[*end].id == claims[first].id;)
+		++*end;
+	return *end;
+}
+
 /* All teams of a communicator other than 0. Returns how many of `ranks` they take. */
 static int add_comm(struct teams *t, const struct evidence *e, uint32_t comm, struct claim *claims,
 		    int *ranks)
@@ -120,8 +130,7 @@ static int add_comm(struct teams *t, const struct evidence *e, uint32_t comm, st
 		t->list[t->n++] = (struct team){ .comm = comm, .nranks = e->nranks };
 	qsort(claims, n, sizeof(*claims), compare_claims);
 	for (size_t i = 0; i < n; i = end) {
-		for (end = i; end < n && claims[end].id == claims[i].id;)
-			end++;
+		end_of(claims, n, i, &end);
 		used += add_team(t, e, comm, claims + i, (int)(end - i), ranks + used);
 	}
 	return used;
@@ -145,6 +154,35 @@ void teams_init(struct teams *t, const struct evidence *e)
 	for (uint32_t c = 1; c < RECORD_COMMS; c++)
 		if (record_set_has(&called, c))
 			used += (size_t)add_comm(t, e, c, claims, t->ranks + used);
+	free(claims);
+}
+
+void teams_of_init(struct teams *t, const struct evidence *e)
+{
+	size_t room = (size_t)e->nranks + 1, n = 0, used = 0, end;
+	struct claim *claims = must(malloc(room * sizeof(*claims)));
+	bool whole = true;
+
+	*t = (struct teams){ .list = must(calloc(room, sizeof(*t->list))),
+			     .ranks = must(malloc(2 * room * sizeof(*t->ranks))) };
+	for (int i = 0; i < e->nranks; i++) {
+		const struct rank_view *v = &e->ranks[i].view;
+
+		if (e->ranks[i].present && v->init_id)
+			claims[n++] = (struct claim){ v->init_id, v->init_rank, v->init_nranks, i };
+		else if (e->ranks[i].present && view_died(v))
+			whole = false;
+	}
+	qsort(claims, n, sizeof(*claims), compare_claims);
+	for (size_t i = 0; i < n && whole; i = end, t->n++) {
+		int nranks = (int)(end_of(claims, n, i, &end) - i);
+
+		t->list[t->n] = (struct team){ .nranks = nranks, .ranks = t->ranks + used };
+		whole = place_claims(claims + i, nranks, t->ranks + used) == nranks;
+		used += (size_t)nranks;
+	}
+	if (!whole || t->n < 2)
+		t->n = 0;
 	free(claims);
 }
 

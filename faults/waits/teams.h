@@ -23,6 +23,10 @@ struct teams {
 void teams_init(struct teams *teams, const struct evidence *evidence);
 void teams_release(struct teams *teams);
 
+/* The groups that ranks form by what they gave communicator 0's init, each a team of its own
+ * (NCCL_TESTS_SPLIT): none unless they are several, all complete, and nobody died outside of them. */
+void teams_of_init(struct teams *teams, const struct evidence *evidence);
+
 /* Returns true if any of the team has made a call on its communicator. */
 bool team_called(const struct team *team, const struct evidence *evidence);
 

@@ -1,9 +1,10 @@
 /* waits.c: how far a run can have come: which calls have started, which have ended. */
 #include "waits/waits.h"
 
-#include "base/call_value.h"
 #include "options/backend_kind.h"
 #include "process/watch.h"
+#include "record/verdict.h"
+#include "waits/flows.h"
 
 #define RANKS_MAX   4096 /* of a larger run nothing is known */
 #define PENDING_MAX 1024 /* nor of a rank with more calls that have not completed */
@@ -14,13 +15,21 @@ bool waits_over(const struct evidence *e, const struct record *call)
 	       call->state == RECORD_RETURNED;
 }
 
+/* It waits for nobody any more; its sends and receives may still be open. */
+static bool has_left(const struct evidence_rank *r)
+{
+	return r->view.process >= PROCESS_EXITED;
+}
+
 /* Returns true if the rank may still wait for its call `i`, by what is known of that rank alone. Where
  * calls block, it is in the last one, or in sends and receives at the end of their group. */
 static bool is_pending(const struct evidence *e, const struct evidence_rank *r, size_t i)
 {
 	const struct record *call = &r->calls[i], *newest = &r->calls[r->ncalls - 1];
 
-	if (record_done(call, r->view.completed) || r->view.process >= PROCESS_EXITED)
+	if (record_done(call, r->view.completed) || view_died(&r->view))
+		return false;
+	if (has_left(r) && !call_is_pair(call->kind))
 		return false;
 	if (!backend_lacks(e->backend, BACKEND_ASYNC))
 		return !r->times || r->times[i].end_ns == 0;
@@ -60,15 +69,6 @@ static long count_pending(const struct evidence *e, const struct evidence_rank *
 	return n > PENDING_MAX ? -1 : n;
 }
 
-static uint64_t count_like(const struct evidence_rank *r, const struct record *end)
-{
-	uint64_t n = 0;
-
-	for (const struct record *call = r->calls; call <= end; call++)
-		n += call->comm == end->comm && call->kind == end->kind && call->peer == end->peer;
-	return n;
-}
-
 /* The rank's calls: collectives are counted, what is pending is noted. */
 static void add_calls(struct waits *w, int rank)
 {
@@ -92,40 +92,47 @@ static void add_calls(struct waits *w, int rank)
 		*added = (struct wait_call){
 			.call = call, .team = comm->team, .rank = rank, .nth = comm->made
 		};
-		if (call_is_pair(call->kind)) {
-			added->nth = count_like(r, call);
+		if (call_is_pair(call->kind))
 			added->partner = team_rank(comm->team, call->peer);
-		}
 		waiter->n++;
 	}
-}
-
-/* What the partner made of a send or receive. */
-static void find_match(struct waits *w, struct wait_call *own)
-{
-	const struct evidence_rank *r = &w->evidence->ranks[own->partner];
-	struct waiter *partner = &w->ranks[own->partner];
-	int kind = own->call->kind == CALL_SEND ? CALL_RECV : CALL_SEND;
-	int place = w->ranks[own->rank].comms[own->call->comm].place;
-	uint64_t n = own->nth;
-
-	for (size_t i = 0; i < r->ncalls && !own->theirs; i++) {
-		const struct record *call = &r->calls[i];
-
-		if (call->comm == own->call->comm && call->kind == kind && call->peer == place &&
-		    --n == 0)
-			own->theirs = call;
-	}
-	for (size_t i = 0; own->theirs && i < partner->n; i++)
-		if (partner->calls[i].call == own->theirs)
-			own->match = &partner->calls[i];
-	own->unequal = own->theirs && (own->theirs->count != own->call->count ||
-				       own->theirs->dtype != own->call->dtype);
 }
 
 static bool is_known(const struct waits *w, int rank)
 {
 	return rank >= 0 && w->ranks[rank].known;
+}
+
+/* What the partner made of a send or receive. */
+static void find_match(struct waits *w, struct wait_call *own, const struct flows *flows)
+{
+	struct waiter *partner = &w->ranks[own->partner];
+
+	own->theirs =
+		flow_match(flows, w->ranks[own->rank].comms[own->call->comm].place, own->call);
+	for (size_t i = 0; own->theirs && i < partner->n; i++)
+		if (partner->calls[i].call == own->theirs)
+			own->match = &partner->calls[i];
+	own->unequal = own->theirs && !flow_fits(own->theirs, own->call);
+}
+
+static void match_team(struct waits *w, const struct team *team)
+{
+	struct team_part part = { .numbers = NULL };
+	struct flows flows;
+
+	if (team->ranks)
+		team_part_take(&part, w->evidence, team);
+	flows_init(&flows, team->ranks ? &part.evidence : w->evidence, team->comm);
+	for (size_t i = 0; i < w->pending; i++) {
+		struct wait_call *c = &w->arena[i];
+
+		if (c->call && c->team == team && call_is_pair(c->call->kind) &&
+		    is_known(w, c->partner))
+			find_match(w, c, &flows);
+	}
+	flows_release(&flows);
+	team_part_release(&part);
 }
 
 static bool has_come(const struct waits *w, const struct wait_call *in, int rank)
@@ -255,11 +262,8 @@ void waits_init(struct waits *w, const struct evidence *evidence, const struct t
 	for (int i = 0; i < evidence->nranks; i++)
 		if (w->ranks[i].known)
 			add_calls(w, i);
-	for (int i = 0; i < evidence->nranks; i++)
-		for (size_t k = 0; k < w->ranks[i].n; k++)
-			if (call_is_pair(w->ranks[i].calls[k].call->kind) &&
-			    is_known(w, w->ranks[i].calls[k].partner))
-				find_match(w, &w->ranks[i].calls[k]);
+	for (size_t i = 0; i < teams->n && w->pending > 0; i++)
+		match_team(w, &teams->list[i]);
 	run(w);
 }
 
@@ -280,7 +284,8 @@ static const struct wait_call *next_in(const struct waiter *waiter, size_t i)
 
 const struct wait_call *waits_in(const struct waits *w, int rank)
 {
-	return next_in(&w->ranks[rank], w->ranks[rank].first);
+	return has_left(&w->evidence->ranks[rank]) ? NULL
+						   : next_in(&w->ranks[rank], w->ranks[rank].first);
 }
 
 const struct wait_call *waits_also(const struct waits *w, const struct wait_call *in)

@@ -16,8 +16,8 @@ struct wait_call {
 	const struct record *call;
 	const struct team *team;
 	int rank;     /* of the run */
-	uint64_t nth; /* among the rank's collectives on the communicator, or its sends to (receives
-	               * from) the partner; from 1 */
+	uint64_t nth; /* of a collective: among the rank's on the communicator, from 1; of a send or
+	               * receive: how many it has made of these */
 	int partner;  /* of a send or receive: rank of the run, -1: unknown */
 	const struct record *theirs; /* what the partner made of it, NULL: nothing */
 	struct wait_call *match;     /* the same, as long as it has not completed there */

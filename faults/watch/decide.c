@@ -2,6 +2,8 @@
  * look, end; or follow the root. The rules of a stage stand in the order in which they are asked. */
 #include "watch/decide_parts.h"
 
+#include <signal.h>
+
 #include "base/rank_list.h"
 #include "watch/decide_times.h"
 
@@ -108,6 +110,8 @@ static void note_end(struct decide_state *s, const struct rank_view *view, uint6
 {
 	if (s->death_ns == 0 && view_died(view))
 		s->death_ns = now;
+	s->crashed |= view_died(view) && (view->process != PROCESS_KILLED ||
+					  (view->status != SIGTERM && view->status != SIGINT));
 	if (s->error_ns == 0 && view_failed(view))
 		s->error_ns = now;
 }
@@ -231,7 +235,18 @@ static double since(uint64_t then, uint64_t now)
 	return then ? ns_seconds(now - then) : 0;
 }
 
+/* Whoever ends a foreign program ends all of its ranks. */
+static bool was_ended(const struct decide_state *s, const struct rank_view *views, size_t n)
+{
+	bool all = s->death_ns && !s->crashed && s->config.patience.hang > 0;
+
+	for (size_t i = 0; all && i < n; i++)
+		all = views[i].process >= PROCESS_EXITED;
+	return all;
+}
+
 /* Concludes what the run has come to:
+ * - Its user has ended it: nothing is wrong with it.
  * - A host is lost: then it is that, whatever ranks seem to do.
  * - Nothing is wrong any more, and not all are done: a rank that was only late is back, and the
  *   run goes on.
@@ -255,11 +270,15 @@ static struct decision conclude(struct decide_state *s, const struct decide_inpu
 	/* who is done knows no more than that where a root is gone */
 	if (!all_done(in) || hosts_worst(in) < LOST_MONITOR)
 		hosts_verdict(in, &d.verdict);
-	if (unfinished) {
+	if (was_ended(s, views, n) && !any_lost(in)) {
+		d.verdict.outcome = OUTCOME_OK;
+		s->stage = STAGE_END;
+	} else if (unfinished) {
 		s->stage = STAGE_WATCH;
 		s->reported = false;
 		d = nothing;
-	} else if (wants_diagnosis(d.verdict.outcome, views, n)) {
+	} else if (wants_diagnosis(d.verdict.outcome, views, n) &&
+		   !(in->follows && all_done(in) && d.verdict.outcome == OUTCOME_OK)) {
 		s->stage = STAGE_DIAGNOSE;
 		d.action = DECIDE_DIAGNOSE;
 	} else {
@@ -327,9 +346,13 @@ static bool is_patient(struct decide_state *s, const struct decide_input *in,
 {
 	const struct rank_view *longest = longest_wait(in);
 	double waited = longest ? longest->waited - longest->grace : 0;
-	enum tier tier = tier_of(&s->config.patience, verdict->class, waited, s->longest);
+	double healthy = longest ? s->longest[view_wait_kind(longest)] : 0;
+	enum tier tier =
+		tier_of(&s->config.patience, verdict->class, waited, progress_still(in), healthy);
 
-	if (!longest || tier == TIER_VERDICT || any_gone(in, verdict->ranks))
+	if (!longest || any_gone(in, verdict->ranks) ||
+	    (tier == TIER_VERDICT &&
+	     (tier_is_final(verdict->class) || !extension_goes_on(in, "-"))))
 		return false;
 	*d = (struct decision){ .action = DECIDE_EXTEND,
 				.extension_ns = (uint64_t)(s->config.patience.look * 1e9) };
@@ -379,9 +402,11 @@ static void note_error(struct decide_state *s, const struct decide_input *in)
 		s->error_until = s->error_ns + (any_overdue(in) ? 0 : decide_times.error_ns);
 }
 
-/* Returns true if a death may be behind the error that was seen. */
+/* Returns true if a death may be behind the error that was seen, or others follow who was told to end. */
 static bool awaits_death(const struct decide_state *s, uint64_t now)
 {
+	if (s->death_ns && !s->crashed)
+		return now < s->death_ns + (uint64_t)(s->config.patience.look * 1e9);
 	return !s->death_ns && now < s->error_until;
 }
 
@@ -389,7 +414,7 @@ static bool awaits_death(const struct decide_state *s, uint64_t now)
 static bool is_settled(const struct decide_state *s, uint64_t now)
 {
 	if (s->death_ns)
-		return now >= s->death_ns + decide_times.settle_ns;
+		return now >= s->death_ns + decide_times.settle_ns && !awaits_death(s, now);
 	return now >= s->stage_until && !awaits_death(s, now);
 }
 
@@ -423,11 +448,28 @@ static uint64_t query_time(const struct decide_state *s)
 					       : decide_times.root_saves_ns;
 }
 
+/* Returns true while whoever is overdue may wait for a connection that has not repeated since a host is heard of
+ * again. TCP repeats later each time: at most as late again as nothing passed. A wait that is older than all
+ * that, or what no waiting repairs, is a matter of its own. */
+static bool is_healing(const struct decide_state *s, const struct decide_input *in)
+{
+	const struct rank_view *longest = longest_wait(in);
+	uint64_t again = s->healed_gap_ns + decide_times.progress_ns;
+
+	return longest && s->healed_ns && in->now < s->healed_ns + again &&
+	       longest->waited < ns_seconds(s->healed_gap_ns + again) && !all_done(in) &&
+	       !is_worse(in) && !any_lost(in);
+}
+
 static struct decision lead(struct decide_state *s, const struct decide_input *in)
 {
 	bool abnormal = in->reported || any_lost(in) || abnormal_here(in, s->config.deadlines);
 
 	note_error(s, in);
+	if (s->stage <= STAGE_QUERY && is_healing(s, in)) {
+		s->stage = STAGE_WATCH;
+		return nothing;
+	}
 	switch (s->stage) {
 	case STAGE_WATCH:
 		return watch(s, in, abnormal);
@@ -498,9 +540,10 @@ static void note_waits(struct decide_state *s, const struct decide_input *in)
 	for (size_t i = 0; i < in->nranks; i++) {
 		const struct rank_track *t = &in->ranks[i].track;
 		uint64_t ended = t->wait_since_ns;
+		double *longest = &s->longest[t->wait_kind];
 
 		if (ended && ended != in->ranks[i].view.since_ns && s->last_ns > ended)
-			s->longest = fmax(s->longest, ns_seconds(s->last_ns - ended));
+			*longest = fmax(*longest, ns_seconds(s->last_ns - ended));
 	}
 }
 

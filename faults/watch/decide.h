@@ -6,9 +6,11 @@
  * several (the root), it leads; on the others it follows the root while that answers. */
 #pragma once
 
+#include "base/call_value.h"
 #include "base/proc_stat.h"
 #include "record/verdict.h"
 #include "record/view.h"
+#include "process/path.h"
 #include "watch/rendezvous.h"
 #include "watch/tiers.h"
 #include "watch/unison.h"
@@ -18,6 +20,7 @@ struct rank_track {
 	uint64_t heartbeat;	    /* last seen */
 	uint64_t progressed_ns;	    /* when it was first seen so */
 	uint64_t wait_since_ns;	    /* the wait that grace_ns belongs to */
+	uint32_t wait_kind;	    /* of that wait (view_wait_kind) */
 	uint64_t grace_ns;	    /* of that wait: time in which nobody looked */
 	uint64_t sampled_ns;	    /* beginning of the window for `starved`, 0: none is open */
 	uint64_t ran_ns, queued_ns; /* the scheduler's account then */
@@ -59,19 +62,22 @@ struct decide_host {
 	char name[64];		 /* as it calls itself; "" unknown */
 	struct rank_view *views; /* decide() says of them what is lost */
 	size_t nviews;
-	bool done;	     /* all its ranks finished by themselves */
-	bool connected;	     /* its leader can be talked to */
-	bool answered;	     /* it has said all that it was last asked for */
-	bool init_overdue;   /* ranks there wait at communicator init for others */
-	bool counted;	     /* it has answered the last census */
-	uint64_t heard_ns;   /* when anything came from its leader, a heartbeat at least */
-	uint64_t arrived_ns; /* when its kernel last sent anything, 0: not known */
-	bool answers;	     /* its kernel acknowledges what is sent to it */
+	bool done;		   /* all its ranks finished by themselves */
+	uint64_t ended_ns;	   /* when its connection ended in order, 0: it did not */
+	bool answered;		   /* it has said all that it was last asked for */
+	bool init_overdue;	   /* ranks there wait at communicator init for others */
+	bool counted;		   /* it has answered the last census */
+	uint64_t heard_ns;	   /* when anything came from its leader, a heartbeat at least */
+	uint64_t arrived_ns;	   /* when its kernel last sent anything, 0: not known */
+	bool answers;		   /* its kernel acknowledges what is sent to it */
+	bool unplugged;		   /* of one that is silent: this host's own interface is down */
+	enum path_way there, here; /* what passes, while something seems wrong */
 	/* decide() says of it: */
 	enum view_lost lost;
 	enum host_news news; /* since the last call */
 	uint64_t silent_ns;  /* since when it is silent, as news said; 0: it is not */
 	double silence_s;    /* for how long it is, or was */
+	uint64_t gap_ns;     /* for how long nothing has come; 0: less than half a second */
 };
 
 /* The root has said this since the last call, to a leader elsewhere. */
@@ -184,18 +190,22 @@ struct decide_state {
 	uint64_t looked_from_ns; /* since then this leader ran without a pause */
 	uint64_t known_ns;	 /* when it first knew that there are other hosts */
 	uint64_t death_ns;	 /* when the first death was seen, 0: none */
+	bool crashed;		 /* not all who died did by SIGTERM or SIGINT */
 	uint64_t error_ns;	 /* when the first rank that left with an error was, 0: none */
 	uint64_t error_until;	 /* a death behind it is awaited until then */
 	uint64_t overdue_ns;	 /* until when nobody was overdue, or some rank still moved */
 	uint64_t starved_ns;	 /* when the host last kept some rank from running */
-	double longest;		 /* seconds of the longest wait that ended well */
+	double longest[CALL_KIND_COUNT +
+		       1]; /* seconds of the longest wait of each kind that ended well */
 	uint64_t
 		suspected_ns; /* the wait, by its start, of which it was said that it may be a hang; 0: none */
 	struct extension extension;
 	struct init_state init;
 	/* leader elsewhere */
-	bool reported;	      /* the root knows that this host is abnormal, or done */
-	bool extended;	      /* it gives time for what was reported, a wait */
+	bool reported; /* the root knows that this host is abnormal, or done */
+	bool extended; /* it gives time for what was reported, a wait */
+	/* A host was heard of again then, after so long. */
+	uint64_t healed_ns, healed_gap_ns;
 	uint64_t saves_until; /* the root is busy with evidence until then, and may be silent */
 };
 

@@ -54,8 +54,7 @@ static bool goes_on(const struct rank_view *view, const char *ranks)
 	       (rank_list_count(ranks) == 0 || rank_list_has(ranks, view->rank));
 }
 
-/* Of other hosts what they said when asked. */
-static bool any_goes_on(const struct decide_input *in, const char *ranks)
+bool extension_goes_on(const struct decide_input *in, const char *ranks)
 {
 	for (size_t i = 0; i < in->nranks; i++)
 		if (goes_on(&in->ranks[i].view, ranks))
@@ -104,7 +103,7 @@ uint64_t starvation_until(const struct decide_state *s, const struct decide_inpu
 {
 	uint64_t from = s->overdue_ns;
 
-	if (in->job_hosts > 1 && any_goes_on(in, ranks))
+	if (in->job_hosts > 1 && extension_goes_on(in, ranks))
 		return in->now + decide_times.progress_ns;
 	if (!starves_here(s, in, ranks) && !starves_elsewhere(in, ranks))
 		return 0;

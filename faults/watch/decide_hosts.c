@@ -19,17 +19,35 @@ static uint64_t silence_of(const struct decide_state *s, const struct decide_hos
 	uint64_t from = host->heard_ns > s->looked_from_ns ? host->heard_ns : s->looked_from_ns;
 
 	from = from > s->saves_until ? from : s->saves_until;
-	return host->connected && now > from ? now - from : 0;
+	return host->ended_ns == 0 && now > from ? now - from : 0;
 }
 
-/* Says of a silent host what the connection tells. What comes from a kernel whose acknowledgements are
- * missing are its repetitions: the way here is open, the way there is not. */
+static bool large_lost(const struct decide_host *host)
+{
+	return host->there == PATH_LARGE_LOST || host->here == PATH_LARGE_LOST;
+}
+
+/* Says of a silent host what the connection tells. Large answers that do not pass look like none. What comes
+ * from a kernel whose acknowledgements are missing are its repetitions: the way here is open, the way there
+ * is not. */
 static enum view_lost why_silent(const struct decide_host *host)
 {
+	if (large_lost(host))
+		return LOST_LARGE;
 	if (host->answers)
 		return LOST_STALLED;
+	if (host->unplugged)
+		return LOST_UNPLUGGED;
+	if (host->there == PATH_LOST)
+		return LOST_ONE_WAY;
 	return host->arrived_ns > host->heard_ns + decide_times.one_way_ns ? LOST_ONE_WAY
 									   : LOST_SILENT;
+}
+
+/* Returns true if a hang that nothing explains has had its time. */
+static bool unexplained(const struct decide_state *s, uint64_t now)
+{
+	return s->extension.unexplained && s->extension.since_ns && now >= s->extension.end_ns;
 }
 
 static enum view_lost look_at(const struct decide_state *s, const struct decide_input *in,
@@ -40,8 +58,15 @@ static enum view_lost look_at(const struct decide_state *s, const struct decide_
 
 	if (host->done)
 		return LOST_NOT;
-	if (!host->connected)
-		return LOST_MONITOR;
+	if (host->ended_ns && s->config.patience.hang == 0)
+		return in->now - host->ended_ns >= decide_times.come_again_ns ? LOST_MONITOR
+									      : LOST_NOT;
+	if (host->ended_ns) /* somebody else's program runs on without its watcher */
+		return quiet && in->now - host->heard_ns >= limit_ns(s->config.partition_seconds)
+			       ? LOST_MONITOR
+			       : LOST_NOT;
+	if (quiet && large_lost(host) && (asked_in_vain || unexplained(s, in->now)))
+		return LOST_LARGE;
 	if (asked_in_vain)
 		return silence > decide_times.progress_ns ? why_silent(host) : LOST_STALLED;
 	return quiet && silence >= limit_ns(s->config.partition_seconds) ? why_silent(host)
@@ -57,7 +82,7 @@ static void note_news(const struct decide_state *s, struct decide_host *host, ui
 	if (silent && !host->silent_ns) {
 		host->silent_ns = now - silence;
 		host->news = NEWS_SILENT;
-	} else if (!silent && host->silent_ns && host->connected) {
+	} else if (!silent && host->silent_ns && !host->ended_ns) {
 		host->news = NEWS_HEARD;
 		host->silence_s = ns_seconds(host->heard_ns - host->silent_ns);
 		host->silent_ns = 0;
@@ -97,12 +122,19 @@ static void look_here(const struct decide_state *s, struct decide_input *in, boo
 }
 
 /* What another host says of its own watchers stands; what is said of it from here is looked at anew. */
-static void look_there(const struct decide_state *s, const struct decide_input *in,
+static void look_there(struct decide_state *s, const struct decide_input *in,
 		       struct decide_host *host, bool quiet)
 {
 	uint64_t silence = silence_of(s, host, in->now);
 
 	note_news(s, host, silence, in->now);
+	if (silence >= decide_times.progress_ns) {
+		host->gap_ns = silence;
+	} else if (host->gap_ns) {
+		s->healed_ns = in->now;
+		s->healed_gap_ns = host->gap_ns;
+		host->gap_ns = 0;
+	}
 	host->lost = look_at(s, in, host, silence, quiet);
 	for (size_t k = 0; k < host->nviews; k++) {
 		struct rank_view *view = &host->views[k];
@@ -174,11 +206,27 @@ static bool any_death_seen(const struct decide_input *in)
 	return false;
 }
 
+/* The direction in which something is known not to pass. */
+static void name_pair(struct verdict *verdict, const char *own, const struct decide_host *host)
+{
+	bool there = host->lost == LOST_ONE_WAY || host->there == PATH_LARGE_LOST;
+
+	if (there || host->lost == LOST_LARGE)
+		snprintf(verdict->pair, sizeof(verdict->pair), "%.60s>%.60s",
+			 there ? own : host->name, there ? host->name : own);
+}
+
 void hosts_verdict(const struct decide_input *in, struct verdict *verdict)
 {
 	enum view_lost worst = hosts_worst(in);
 	double seconds = 0;
 
+	/* who has never been heard of, in all the time that there was for it */
+	for (size_t i = in->nhosts; verdict->outcome == OUTCOME_HANG && i < in->expected_hosts;
+	     i++) {
+		add_name(verdict->hosts, sizeof(verdict->hosts), "");
+		worst = worst == LOST_NOT ? LOST_SILENT : worst;
+	}
 	if (hosts_lost_here(in))
 		add_name(verdict->hosts, sizeof(verdict->hosts), in->name);
 	for (size_t i = 0; i < in->nhosts; i++) {
@@ -187,9 +235,7 @@ void hosts_verdict(const struct decide_input *in, struct verdict *verdict)
 		if (host->lost == LOST_NOT)
 			continue;
 		add_name(verdict->hosts, sizeof(verdict->hosts), host->name);
-		if (host->lost == LOST_ONE_WAY)
-			snprintf(verdict->pair, sizeof(verdict->pair), "%.60s>%.60s", in->name,
-				 host->name);
+		name_pair(verdict, in->name, host);
 		seconds = ns_seconds(in->now - host->heard_ns) > seconds
 				  ? ns_seconds(in->now - host->heard_ns)
 				  : seconds;
@@ -200,9 +246,9 @@ void hosts_verdict(const struct decide_input *in, struct verdict *verdict)
 					 worst >= LOST_MONITOR ? OUTCOME_DIED : OUTCOME_HANG);
 	verdict->class = class_of_lost(worst);
 	verdict->confidence = worst == LOST_SILENT ? "inconclusive" : "proved";
-	verdict->side = worst == LOST_SILENT	? "unknown"
-			: worst == LOST_ONE_WAY ? "fabric"
-						: "host";
+	verdict->side = worst == LOST_SILENT		    ? "unknown"
+			: verdict->class == CLASS_PARTITION ? "fabric"
+							    : "host";
 	if (seconds > 0)
 		verdict->detect_ms = seconds * 1e3;
 	snprintf(verdict->ranks, sizeof(verdict->ranks), "-");

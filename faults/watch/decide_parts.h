@@ -18,7 +18,10 @@ bool progress_look(struct decide_state *state, struct decide_input *in, uint64_t
 /* Returns true if it made a step within the last half second. */
 bool progress_lately(const struct decide_rank *rank, uint64_t now);
 
-/* Returns true if nobody on this host did. */
+/* Seconds in which no rank of this host made a step. */
+double progress_still(const struct decide_input *in);
+
+/* Returns true if nobody on this host did within the last half second. */
 bool progress_quiet(const struct decide_input *in);
 
 /* Returns true if, since somebody waits, it has not yet had 0.4 s for itself, in which it ran or
@@ -94,3 +97,6 @@ bool extension_holds(const struct extension *extension, uint64_t now);
 
 /* Returns true if time was given, and is over. */
 bool extension_over(const struct extension *extension, uint64_t now);
+/* Returns true if one of these ranks, where none is named any, made a step lately; of other hosts' as they said
+ * when they were asked. */
+bool extension_goes_on(const struct decide_input *in, const char *ranks);

@@ -19,13 +19,20 @@ bool progress_lately(const struct decide_rank *rank, uint64_t now)
 	return now - rank->track.progressed_ns < decide_times.progress_ns;
 }
 
-bool progress_quiet(const struct decide_input *in)
+double progress_still(const struct decide_input *in)
 {
+	uint64_t last = 0;
+
 	for (size_t i = 0; i < in->nranks; i++)
 		if (in->ranks[i].view.process < PROCESS_EXITED &&
-		    progress_lately(&in->ranks[i], in->now))
-			return false;
-	return true;
+		    in->ranks[i].track.progressed_ns > last)
+			last = in->ranks[i].track.progressed_ns;
+	return ns_seconds(in->now - last);
+}
+
+bool progress_quiet(const struct decide_input *in)
+{
+	return progress_still(in) >= ns_seconds(decide_times.progress_ns);
 }
 
 /* ---- the scheduler's account ---- */
@@ -133,6 +140,7 @@ static void add_grace(struct decide_rank *rank, uint64_t paused_from, uint64_t n
 	if (since != t->wait_since_ns)
 		t->grace_ns = 0;
 	t->wait_since_ns = since;
+	t->wait_kind = view_wait_kind(&rank->view);
 	if (since != 0 && paused_from < now && since < now)
 		t->grace_ns += now - (since > paused_from ? since : paused_from);
 	rank->view.grace = ns_seconds(t->grace_ns);

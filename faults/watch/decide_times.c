@@ -36,12 +36,18 @@ const struct decide_times decide_times = {
 	.rejoin_ns = 1000 * MS,
 	/* An attempt to connect is given up after this time. */
 	.connect_ns = 2000 * MS,
+	/* A leader that lives resets connections and never ends one; should it have done so it is here again
+	 * in this time: it begins to connect within a tick. Soon after, mpirun ends what a killed one leaves. */
+	.come_again_ns = 500 * MS,
 	/* Watchers are looked at so often; one that has not run for so long is said. */
 	.watchers_look_ns = 250 * MS,
 	.watcher_ns = 1000 * MS,
 	/* What comes from another kernel so much later than the last message are its repetitions of
 	 * what it believes to be lost. */
 	.one_way_ns = 1000 * MS,
+	/* After something seemed wrong datagrams of two sizes are sent to and fro with each heartbeat for so
+	 * long: longer than extension_cap, at whose end they are judged. */
+	.probe_ns = 12000 * MS,
 
 	/* Nobody is overdue while some rank of the host made a step so lately: slow is not hung. It
 	 * is also the shortest deadline that a rank sets. */

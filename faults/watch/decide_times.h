@@ -18,9 +18,11 @@ struct decide_times {
 	uint64_t beat_each_ns;
 	uint64_t rejoin_ns;
 	uint64_t connect_ns;
+	uint64_t come_again_ns;
 	uint64_t watchers_look_ns;
 	uint64_t watcher_ns;
 	uint64_t one_way_ns;
+	uint64_t probe_ns;
 	/* ---- a busy host ---- */
 	uint64_t progress_ns;
 	uint64_t starvation_ns;

@@ -47,6 +47,14 @@ void link_release(struct link *link)
 	link->fd = link->passed_fd = -1;
 }
 
+void link_abort(struct link *link)
+{
+	const struct linger at_once = { .l_onoff = 1 };
+
+	setsockopt(link->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+	link_release(link);
+}
+
 static void attach_fd(struct msghdr *msg, void *control, size_t room, int fd)
 {
 	struct cmsghdr *c;
@@ -124,8 +132,10 @@ int link_send(struct link *link, uint32_t type, const void *payload, uint32_t by
 				return give_up_on(link, -ETIMEDOUT, left < whole);
 			continue;
 		}
-		if (n < 0)
+		if (n < 0) {
+			link->broken |= errno != EPIPE;
 			return give_up_on(link, -errno, left < whole);
+		}
 		left -= (size_t)n;
 		skip(&msg, (size_t)n);
 	}
@@ -183,7 +193,7 @@ static int read_up_to(struct link *link, size_t want)
 		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 			return 0;
 		if (n <= 0)
-			return -EPIPE;
+			return n < 0 || link->have > 0 || link->broken ? -ECONNRESET : -EPIPE;
 		take_fd(link, &msg);
 		link->have += (size_t)n;
 	}

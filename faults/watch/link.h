@@ -15,6 +15,7 @@ struct link {
 	size_t have;   /* bytes of an unfinished message */
 	size_t room;
 	unsigned char *in;
+	bool broken; /* a send found it reset: what is read then looks like its end */
 };
 
 struct link_message {
@@ -27,6 +28,8 @@ struct link_message {
 void link_init(struct link *link, int fd);
 /* Closes both descriptors; safe to repeat. */
 void link_release(struct link *link);
+/* The same of a TCP connection by somebody who lives: the other side finds it reset, not ended. */
+void link_abort(struct link *link);
 
 /* Send whole, waiting at most one second for room. `pass_fd` -1 for none. 0 or a negative errno
  * (-EPIPE when the other side is gone, -EMSGSIZE above LINK_MAX); after -ETIMEDOUT in the middle
@@ -34,7 +37,7 @@ void link_release(struct link *link);
 int link_send(struct link *link, uint32_t type, const void *payload, uint32_t bytes, int pass_fd);
 
 /* Next complete message: 1 with *message filled, 0 when there is none yet, -EPIPE at the end of the
- * connection, -EPROTO on nonsense, -ENOMEM. Never blocks. */
+ * connection, -ECONNRESET where it breaks off in any other way, -EPROTO on nonsense, -ENOMEM. Never blocks. */
 int link_receive(struct link *link, struct link_message *message);
 
 /* The abstract address on which the leader of a host listens, for the run with this name. */

@@ -18,8 +18,8 @@ int monitor_open(struct monitor *m, const struct monitor_config *config,
 	m->memory = memory;
 	m->memory_fd = memory_fd;
 	m->launcher_pid = getppid();
-	m->listen_fd = m->uplink_fd = m->joining_fd = -1;
-	m->up.fd = m->up.passed_fd = -1;
+	m->listen_fd = m->uplink_fd = m->joining_fd = m->asking_fd = -1;
+	m->up.fd = m->up.passed_fd = m->root.path.fd = -1;
 	decide_open(&m->decide, &config->decide, clock_ns());
 	rc = members_join(m, memory_fd);
 	if (rc < 0) {
@@ -34,7 +34,8 @@ void monitor_close(struct monitor *m)
 {
 	members_release(m);
 	nodes_release(m);
-	link_release(&m->up);
+	if (m->asking_fd >= 0)
+		close(m->asking_fd);
 }
 
 void monitor_forget(struct monitor *m)
@@ -43,9 +44,22 @@ void monitor_forget(struct monitor *m)
 
 	m->listen_fd = -1;
 	members_release(m);
+	nodes_release(m);
 	m->listen_fd = listen_fd;
 	m->ended = m->parted = false;
 	decide_open(&m->decide, &m->config.decide, clock_ns());
+}
+
+void monitor_look(struct monitor *m)
+{
+	members_look(m, NULL, clock_ns());
+}
+
+void monitor_ask_hosts(struct monitor *m)
+{
+	if (m->root.known)
+		link_send(&m->up, MESSAGE_STATUS, NULL, 0, -1);
+	nodes_send_all(m, MESSAGE_STATUS, NULL, 0);
 }
 
 /* Takes in what the root says: requests, to be answered once the ranks have been looked at, and what is for
@@ -58,6 +72,7 @@ static void take_message(struct monitor *m, const struct link_message *message)
 	switch (message->type) {
 	case MESSAGE_PREPARE:
 		m->requests.prepare = true;
+		m->probe_until = m->input.now + decide_times.probe_ns;
 		break;
 	case MESSAGE_QUERY:
 		m->requests.query = true;
@@ -69,6 +84,7 @@ static void take_message(struct monitor *m, const struct link_message *message)
 		break;
 	case MESSAGE_EXTENSION:
 		orders->extended = true;
+		m->probe_until = m->input.now + decide_times.probe_ns;
 		break;
 	case MESSAGE_JOIN:
 		nodes_take_root(m, message);
@@ -82,6 +98,17 @@ static void take_message(struct monitor *m, const struct link_message *message)
 		memcpy(&word, message->payload, sizeof(word));
 		orders->rendezvous = (enum rendezvous)word;
 		orders->told_rendezvous = true;
+		break;
+	case MESSAGE_STATUS:
+		nodes_report(m, MESSAGE_JOIN);
+		break;
+	case MESSAGE_SAID:
+		for (uint32_t i = 0; i < message->bytes; i++) {
+			char c = ((const char *)message->payload)[i];
+
+			putchar(c == '\n' || (c >= ' ' && c <= '~') ? c : '?');
+		}
+		fflush(stdout);
 		break;
 	case MESSAGE_END:
 		if (message->bytes != sizeof(int32_t))
@@ -105,12 +132,14 @@ static void receive_root(struct monitor *m)
 		take_message(m, &message);
 	}
 	if (rc < 0)
-		link_release(&m->up);
+		nodes_part(&m->root, &m->up, rc, m->input.now);
 	/* the root may have asked for it and not waited: this host was slow, and is worth a look */
 	if (m->ended && m->requests.slow)
 		nodes_collect_slow(m, m->requests.folder);
-	if (m->ended)
+	if (m->ended) {
 		monitor_send_end(m, m->exit_code);
+		shutdown(m->up.fd, SHUT_WR);
+	}
 }
 
 static void answer_root(struct monitor *m)
@@ -130,6 +159,8 @@ static void carry_out(struct monitor *m, const struct decision *d)
 {
 	uint32_t how = d->rendezvous;
 
+	if (d->action == DECIDE_PREPARE || d->action == DECIDE_EXTEND)
+		m->probe_until = m->input.now + decide_times.probe_ns;
 	switch (d->action) {
 	case DECIDE_NOTHING:
 		break;

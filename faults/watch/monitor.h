@@ -97,6 +97,7 @@ struct monitor_node {
 	bool replaced;		 /* it has come again over another connection */
 	bool silent;		 /* did not answer in time once: not waited for again */
 	struct decide_host host; /* as the decision sees it; owns its views */
+	struct path path;	 /* probed while something seems wrong */
 };
 
 /* The root wants these, since the last tick. */
@@ -115,9 +116,10 @@ struct monitor {
 	                               * another node */
 	bool leader;
 	struct monitor_node
-		root;	/* leader elsewhere: known once it was connected; its link is `up` */
-	int joining_fd; /* a connection to it that is being made, -1: none */
-	size_t joining; /* attempts so far */
+		root;	      /* leader elsewhere: known once it was connected; its link is `up` */
+	int joining_fd;	      /* a connection to it that is being made, -1: none */
+	size_t joining;	      /* attempts so far */
+	uint64_t probe_until; /* something seemed wrong */
 	uint64_t joining_ns, beat_ns; /* when the last one began; when a heartbeat was last sent */
 	struct monitor_peer *peers;   /* leader: local ranks, the own one first, and strangers */
 	size_t npeers;
@@ -128,6 +130,7 @@ struct monitor {
 	struct unison_found found;	 /* ... first so, as was said */
 	size_t nranks;
 	int uplink_fd;		    /* root: TCP listener, else -1 */
+	bool refused;		    /* the port that it was given was taken */
 	struct monitor_node *nodes; /* root: other nodes */
 	struct decide_host *hosts;  /* room for what is known of them */
 	size_t nnodes;
@@ -135,6 +138,7 @@ struct monitor {
 	struct decide_input input;	  /* of the last tick */
 	struct monitor_requests requests; /* leader elsewhere */
 	int memory_fd;			  /* borrowed */
+	int asking_fd; /* somebody wants to know how it is; the caller's: -1 once it is taken */
 	pid_t launcher_pid;
 	uint64_t watchers_ns;	 /* when watchers were last looked at */
 	pid_t former_pid;	 /* of the leader whose place this one took */
@@ -152,6 +156,10 @@ int monitor_open(struct monitor *monitor, const struct monitor_config *config,
 void monitor_close(struct monitor *monitor);
 /* Leader without a rank of its own: the run is over for those it knows; others may come. */
 void monitor_forget(struct monitor *monitor);
+/* Its verdict is out: how the ranks are is looked at, and nothing is decided. */
+void monitor_look(struct monitor *monitor);
+/* Ask the other hosts' leaders how their ranks are: soon what is known of them is new. */
+void monitor_ask_hosts(struct monitor *monitor);
 
 /* The supervisor's loop calls these; `ctx` is the monitor. */
 struct supervisor_hooks monitor_hooks(struct monitor *monitor);

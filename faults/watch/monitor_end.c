@@ -102,16 +102,36 @@ static void print_expected(const char *expected, const struct verdict *verdict, 
 	fflush(stdout);
 }
 
+/* On each host of a hangar_run: its user may look there. */
+static void say(struct monitor *m, const struct verdict *verdict, const struct rank_view *views,
+		size_t n)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *f = open_memstream(&text, &bytes);
+
+	verdict_print(f ? f : stdout, verdict, views, n);
+	if (!f)
+		return;
+	fclose(f);
+	fputs(text, stdout);
+	fflush(stdout);
+	if (!m->memory)
+		nodes_send_all(m, MESSAGE_SAID, text, (uint32_t)bytes);
+	free(text);
+}
+
 /* Say so, and end the run everywhere. `closer`: there is something to keep as evidence. */
 static void end(struct monitor *m, struct verdict *verdict, const struct rank_view *views, size_t n,
 		bool closer)
 {
 	const struct monitor_client *client = &m->config.client;
+	int lost[HANGUP_HOSTS];
 
 	if (closer && client->reserve_folder)
 		client->reserve_folder(client->ctx, verdict);
 	if (speaks(verdict->outcome))
-		verdict_print(stdout, verdict, views, n);
+		say(m, verdict, views, n);
 	if (closer)
 		gather_slow(m, strcmp(verdict->evidence, "-") ? verdict->evidence : "");
 	m->exit_code = expect_exit_code(m->config.expect, verdict->outcome,
@@ -119,8 +139,9 @@ static void end(struct monitor *m, struct verdict *verdict, const struct rank_vi
 					strcmp(verdict->ranks, "-") ? verdict->ranks : "");
 	print_expected(m->config.expect, verdict, m->exit_code);
 	monitor_send_end(m, m->exit_code);
-	if (verdict->hosts[0])
-		launcher_hang_up(getppid());
+	if (verdict->hosts[0] || (closer && m->input.job_hosts != 1))
+		launcher_hang_up(getppid(), lost, nodes_lost(m, lost, HANGUP_HOSTS));
+	nodes_farewell(m);
 	m->ended = true;
 }
 

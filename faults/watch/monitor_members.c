@@ -12,7 +12,6 @@
 
 #include "base/clock.h"
 #include "base/proc_stat.h"
-#include "process/exit.h"
 #include "watch/monitor_nodes.h"
 
 #define PF_EXITING 0x4 /* the kernel's sched.h */
@@ -272,6 +271,13 @@ static bool lives(pid_t pid)
 	       !(stat.flags & PF_EXITING);
 }
 
+/* Of one at a time; without an answer the others see the end of their connection. */
+static void take_question(struct monitor *m, const struct monitor_peer *peer)
+{
+	if (!m->memory && m->asking_fd < 0)
+		m->asking_fd = fcntl(peer->link.fd, F_DUPFD_CLOEXEC, 0);
+}
+
 static void receive_member(struct monitor *m, struct monitor_peer *peer)
 {
 	struct link_message message;
@@ -281,6 +287,8 @@ static void receive_member(struct monitor *m, struct monitor_peer *peer)
 	while ((rc = link_receive(&peer->link, &message)) == 1) {
 		if (message.type == MESSAGE_HELLO)
 			adopt_memory(m, peer);
+		else if (message.type == MESSAGE_STATUS && peer->rank < 0)
+			take_question(m, peer);
 		if (peer->rank < 0) {
 			rc = -EPROTO;
 			break;
@@ -329,7 +337,7 @@ static void members_expect(struct monitor *m, struct rank_view *view,
 
 	view->deadline_ns = view->waiting ? view->since_ns + (uint64_t)(look * 1e9) : 0;
 	if (view->process == PROCESS_EXITED &&
-	    ((view->status == 0 && !view->open) || has_left(header))) {
+	    ((view->status == 0 && !view->oldest.ticket) || has_left(header))) {
 		view->outcome = OUTCOME_OK;
 		view->status = 0;
 	}

@@ -26,12 +26,18 @@ static struct record_header *find_header(const struct monitor *m, bool rank0)
 void nodes_open(struct monitor *m)
 {
 	struct record_header *h = m->uplink_fd < 0 ? find_header(m, true) : NULL;
-	int port = 0;
+	int port = h ? atomic_load(&h->uplink_port) : 0, wanted;
 
-	if (!h)
+	if (!h || port < 0)
 		return;
+	wanted = port;
 	m->uplink_fd = uplink_listen(&port);
-	atomic_store(&h->uplink_port, m->uplink_fd < 0 ? -1 : port);
+	if (m->uplink_fd >= 0 || !wanted)
+		atomic_store(&h->uplink_port, m->uplink_fd < 0 ? -1 : port);
+	else if (!m->refused) /* and tries again: the run before this one may still have it */
+		fprintf(stderr, "hangar: port %d cannot be listened on yet: %s\n", wanted,
+			strerror(-m->uplink_fd));
+	m->refused = m->uplink_fd < 0;
 }
 
 static int report_to(struct monitor *m, struct link *link, enum message type)
@@ -61,12 +67,22 @@ int nodes_report(struct monitor *m, enum message type)
 
 /* ---- the way to the root ---- */
 
+void nodes_part(struct monitor_node *node, struct link *link, int rc, uint64_t now)
+{
+	if (link->fd >= 0)
+		node->host.ended_ns = rc == -EPIPE ? now : 0;
+	link_abort(link);
+}
+
+/* What it reported over the connection before may not have arrived. */
 static void joined(struct monitor *m, uint64_t now)
 {
-	link_release(&m->up);
+	link_abort(&m->up);
 	link_init(&m->up, m->joining_fd);
 	m->joining_fd = -1;
-	m->root.known = m->root.host.connected = true;
+	m->root.known = true;
+	m->root.host.ended_ns = 0;
+	m->decide.reported = m->decide.init.reported = false;
 	m->root.host.heard_ns = m->root.host.heard_ns ? m->root.host.heard_ns : now;
 	nodes_report(m, MESSAGE_JOIN);
 }
@@ -78,10 +94,8 @@ static bool wants_to_join(const struct monitor *m, uint64_t now)
 
 	if (!h || atomic_load(&h->uplink_wanted) || find_header(m, true))
 		return false;
-	if (!m->root.known)
-		return true;
-	return m->up.fd >= 0 && !m->root.host.answers &&
-	       now - m->root.host.heard_ns > decide_times.rejoin_ns;
+	return !m->root.known || m->up.fd < 0 ||
+	       (!m->root.host.answers && now - m->root.host.heard_ns > decide_times.rejoin_ns);
 }
 
 void nodes_join(struct monitor *m, uint64_t now)
@@ -93,7 +107,7 @@ void nodes_join(struct monitor *m, uint64_t now)
 		if (rc == 1)
 			joined(m, now);
 		else if (rc < 0 || now - m->joining_ns > decide_times.connect_ns ||
-			 (m->root.known && now - m->root.host.heard_ns < decide_times.rejoin_ns)) {
+			 (m->up.fd >= 0 && now - m->root.host.heard_ns < decide_times.rejoin_ns)) {
 			close(m->joining_fd);
 			m->joining_fd = -1;
 		}
@@ -130,11 +144,28 @@ static void look_at_line(struct decide_host *host, const struct link *link, uint
 	socklen_t len = sizeof(info);
 
 	host->answers = now - host->heard_ns < decide_times.beat_ns;
+	host->unplugged = now - host->heard_ns > decide_times.rejoin_ns && link->fd >= 0 &&
+			  path_unplugged(link->fd);
 	if (host->answers || link->fd < 0 ||
 	    getsockopt(link->fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0)
 		return;
 	host->answers = info.tcpi_retransmits == 0 && info.tcpi_probes == 0;
 	host->arrived_ns = now - (uint64_t)info.tcpi_last_ack_recv * MS;
+}
+
+/* Probes the way to a host while something seems wrong, or nothing comes from it. */
+static void probe(struct monitor *m, struct monitor_node *node, const struct link *link,
+		  uint64_t now)
+{
+	const struct record_header *h = find_header(m, false);
+	uint64_t silence = now - node->host.heard_ns;
+
+	if (h && link->fd >= 0 && (now < m->probe_until || silence > decide_times.rejoin_ns))
+		path_probe(&node->path, link->fd, h->uplink_token);
+	else
+		path_close(&node->path);
+	node->host.there = path_there(&node->path);
+	node->host.here = path_here(&node->path);
 }
 
 void nodes_beat(struct monitor *m, uint64_t now)
@@ -148,10 +179,14 @@ void nodes_beat(struct monitor *m, uint64_t now)
 	if (m->root.known) {
 		link_send(&m->up, MESSAGE_BEAT, NULL, 0, -1);
 		look_at_line(&m->root.host, &m->up, now);
+		probe(m, &m->root, &m->up, now);
 	}
 	nodes_send_all(m, MESSAGE_BEAT, NULL, 0);
-	for (size_t i = 0; i < m->nnodes; i++)
+	for (size_t i = 0; i < m->nnodes; i++) {
 		look_at_line(&m->nodes[i].host, &m->nodes[i].link, now);
+		if (m->nodes[i].known)
+			probe(m, &m->nodes[i], &m->nodes[i].link, now);
+	}
 }
 
 static bool has_rank0(const struct monitor *m)
@@ -188,7 +223,7 @@ static int add_node(struct monitor *m, int fd, uint64_t now)
 	if (!nodes)
 		return -ENOMEM;
 	m->nodes = nodes;
-	nodes[m->nnodes] = (struct monitor_node){ .since_ns = now };
+	nodes[m->nnodes] = (struct monitor_node){ .since_ns = now, .path = { .fd = -1 } };
 	link_init(&nodes[m->nnodes].link, fd);
 	m->nnodes++;
 	return 0;
@@ -249,6 +284,7 @@ static void replace_node(struct monitor *m, struct monitor_node *node)
 			continue;
 		old->replaced = true;
 		node->host.silent_ns = old->host.silent_ns;
+		node->host.gap_ns = old->host.gap_ns;
 		node->host.answered = false;
 		node->silent = old->silent;
 	}
@@ -272,13 +308,16 @@ static int take_views(struct monitor *m, struct monitor_node *node,
 		node->known = true;
 		replace_node(m, node);
 		report_to(m, &node->link, MESSAGE_JOIN);
+		if (m->decide.stage == STAGE_QUERY) /* the answer may be lost */
+			link_send(&node->link, MESSAGE_QUERY, NULL, 0, -1);
 	}
 	return 0;
 }
 
 static void drop_node(struct monitor *m, size_t i)
 {
-	link_release(&m->nodes[i].link);
+	link_abort(&m->nodes[i].link);
+	path_close(&m->nodes[i].path);
 	free_views(&m->nodes[i]);
 	memmove(&m->nodes[i], &m->nodes[i + 1], (m->nnodes - i - 1) * sizeof(*m->nodes));
 	m->nnodes--;
@@ -331,6 +370,8 @@ static int take_message(struct monitor *m, struct monitor_node *node,
 		return take_evidence(m, node, message);
 	case MESSAGE_BEAT:
 		return node->known ? 0 : -EPROTO;
+	case MESSAGE_STATUS:
+		return node->known ? report_to(m, &node->link, MESSAGE_JOIN) : -EPROTO;
 	case MESSAGE_READY:
 		node->host.answered = true;
 		return node->known ? 0 : -EPROTO;
@@ -380,7 +421,7 @@ bool nodes_receive(struct monitor *m, uint64_t now)
 
 		abnormal |= rc == 1;
 		if (rc < 0)
-			link_release(&node->link);
+			nodes_part(node, &node->link, rc, now);
 	}
 	for (size_t i = 0; i < m->nnodes; i++)
 		if (m->nodes[i].replaced || (m->nodes[i].link.fd < 0 && !m->nodes[i].known))
@@ -422,7 +463,6 @@ size_t nodes_known(struct monitor *m)
 
 	m->input.hosts = m->hosts;
 	if (m->root.known) {
-		m->root.host.connected = m->up.fd >= 0;
 		m->input.hosts = &m->root.host;
 		return 1;
 	}
@@ -430,8 +470,7 @@ size_t nodes_known(struct monitor *m)
 	for (size_t i = 0; i < m->nnodes; i++) {
 		if (!m->nodes[i].known)
 			continue;
-		m->hosts[n] = m->nodes[i].host;
-		m->hosts[n++].connected = m->nodes[i].link.fd >= 0;
+		m->hosts[n++] = m->nodes[i].host;
 	}
 	return n;
 }
@@ -468,16 +507,59 @@ bool nodes_answered(const struct monitor *m)
 	return true;
 }
 
+size_t nodes_lost(const struct monitor *m, int *links, size_t room)
+{
+	size_t n = 0;
+
+	if (m->root.known && m->root.host.lost && m->up.fd >= 0 && room > 0)
+		links[n++] = m->up.fd;
+	for (size_t i = 0; i < m->nnodes && n < room; i++)
+		if (m->nodes[i].host.lost && m->nodes[i].link.fd >= 0)
+			links[n++] = m->nodes[i].link.fd;
+	return n;
+}
+
+void nodes_farewell(struct monitor *m)
+{
+	uint64_t until = clock_ns() + decide_times.connect_ns;
+	struct link_message message;
+	bool waits = true;
+
+	for (size_t i = 0; i < m->nnodes; i++)
+		if (m->nodes[i].link.fd >= 0)
+			shutdown(m->nodes[i].link.fd, SHUT_WR);
+	while (waits && clock_ns() < until) {
+		waits = false;
+		for (size_t i = 0; i < m->nnodes; i++) {
+			struct monitor_node *node = &m->nodes[i];
+			int rc = 1;
+
+			while (node->known && !node->host.lost && node->link.fd >= 0 && rc == 1)
+				rc = link_receive(&node->link, &message);
+			waits |= rc == 0;
+		}
+		if (waits)
+			clock_nap(0.002);
+	}
+}
+
 void nodes_release(struct monitor *m)
 {
 	for (size_t i = 0; i < m->nnodes; i++) {
 		link_release(&m->nodes[i].link);
+		path_close(&m->nodes[i].path);
 		free_views(&m->nodes[i]);
 	}
+	path_close(&m->root.path);
 	free(m->nodes);
 	free(m->hosts);
 	m->hosts = NULL;
 	free_views(&m->root);
+	if (m->root.host.lost) /* this leader ends since nothing comes from there */
+		link_abort(&m->up);
+	link_release(&m->up);
+	m->root = (struct monitor_node){ .since_ns = 0 };
+	m->joining = m->input.nhosts = 0;
 	if (m->joining_fd >= 0)
 		close(m->joining_fd);
 	m->joining_fd = -1;

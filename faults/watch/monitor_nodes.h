@@ -36,7 +36,10 @@ enum message {
 	MESSAGE_CENSUS,	      /* root to leader: it asks who has come to it */
 	MESSAGE_PRESENT,      /* leader to root: views in answer to that */
 	MESSAGE_RENDEZVOUS,   /* root to leader: uint32 enum rendezvous, as the census says */
-	MESSAGE_BEAT	      /* both ways: a heartbeat */
+	MESSAGE_BEAT,	      /* both ways: a heartbeat */
+	MESSAGE_STATUS, /* somebody to a hangar_run: how is it? and its answer, text; between leaders that is a
+	                 * JOIN */
+	MESSAGE_SAID /* root to leader of a hangar_run: the verdict's lines, which it says too */
 };
 
 /* Stands in front of what is sent of one rank. */
@@ -48,6 +51,8 @@ struct evidence_head {
  * root is not heard of. Never blocks. */
 void nodes_open(struct monitor *m);
 void nodes_join(struct monitor *m, uint64_t now);
+/* Nothing comes over this connection any more, as link_receive() says: `rc`. It is closed. */
+void nodes_part(struct monitor_node *node, struct link *link, int rc, uint64_t now);
 /* Leader elsewhere: how the root and its ranks are. */
 void nodes_take_root(struct monitor *m, const struct link_message *message);
 /* Send a heartbeat when one is due, and look at the connections of who is silent. */
@@ -71,6 +76,11 @@ void nodes_rendezvous(struct monitor *m, uint32_t how);
 size_t nodes_known(struct monitor *m);
 /* After decide(): keeps what it says of hosts, and prints what is news. */
 void nodes_keep(struct monitor *m);
+/* To launcher_hang_up(): links to hosts that are lost; how many of `room`. */
+size_t nodes_lost(const struct monitor *m, int *links, size_t room);
+/* Root, at the end: what was said last arrives, since a connection that is closed while something unread is
+ * there is reset. Until all who are heard of have closed theirs, 2 s at most. */
+void nodes_farewell(struct monitor *m);
 void nodes_release(struct monitor *m);
 
 /* Leader: views to the root. */

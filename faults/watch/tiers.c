@@ -33,10 +33,10 @@ bool tier_is_final(enum diagnosis_class class)
 	}
 }
 
-enum tier tier_of(const struct patience *p, enum diagnosis_class class, double waited,
+enum tier tier_of(const struct patience *p, enum diagnosis_class class, double waited, double still,
 		  double longest)
 {
-	if (tier_is_final(class) || waited >= p->hang)
+	if (tier_is_final(class) || fmin(waited, still) >= p->hang)
 		return TIER_VERDICT;
 	return waited >= fmax(p->suspect, HEALTHY_TIMES * longest) ? TIER_SUSPECT : TIER_WAIT;
 }

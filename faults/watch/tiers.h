@@ -6,8 +6,8 @@
 
 struct patience {
 	double look; /* seconds from one look at a wait to the next */
-	double suspect; /* after this a wait is worth a line, if it is `healthy_times` the longest that ended well */
-	double hang; /* after this it is a hang; 0: tiers do not count */
+	double suspect; /* after this a wait is worth a line, if it is 20 times the longest of its kind that ended well */
+	double hang; /* after this, nobody having made a step meanwhile, it is a hang; 0: tiers do not count */
 };
 
 enum tier {
@@ -19,7 +19,7 @@ enum tier {
 /* Returns true if waiting longer cannot help: somebody is gone, or calls were made that cannot meet. */
 bool tier_is_final(enum diagnosis_class class);
 
-/* Of a wait of so many seconds, of which the diagnoser says `class`; the longest one that ended well
- * took `longest`. */
+/* Of a wait of so many seconds, of which the diagnoser says `class`; for the last `still` ones no rank has made a step;
+ * the longest wait that ended well took `longest`. */
 enum tier tier_of(const struct patience *patience, enum diagnosis_class class, double waited,
-		  double longest);
+		  double still, double longest);

@@ -19,11 +19,16 @@ static int listen_on(int family, int *port)
 		struct sockaddr_in6 v6;
 	} address = { .any = { .sa_family = (sa_family_t)family } };
 	socklen_t len = family == AF_INET6 ? sizeof(address.v6) : sizeof(address.v4);
-	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), off = 0, rc;
+	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), off = 0, on = 1, rc;
 
 	if (fd < 0)
 		return -errno;
-	if ((family == AF_INET6 &&
+	if (family == AF_INET6)
+		address.v6.sin6_port = htons((uint16_t)*port);
+	else
+		address.v4.sin_port = htons((uint16_t)*port);
+	if ((*port && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0) ||
+	    (family == AF_INET6 &&
 	     setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) < 0) ||
 	    bind(fd, &address.any, len) < 0 || listen(fd, 1024) < 0 ||
 	    getsockname(fd, &address.any, &len) < 0) {

@@ -240,35 +240,37 @@ static int issue_refused(struct call call, enum outcome outcome)
 /* None of these reaches MPI, so ranks need not agree. */
 static void test_refused_calls(void)
 {
-	const struct call good = {
-		.kind = CALL_ALL_REDUCE, .dtype = DT_FLOAT, .op = OP_SUM, .count = 1
+	static const struct {
+		enum call_kind kind;
+		size_t count;
+		int dtype, op, comm;
+		enum outcome outcome;
+		int rc;
+	} cases[] = {
+		{ CALL_ALL_REDUCE, 1, DT_FLOAT, OP_MULSUM, 0, OUTCOME_USAGE, -EINVAL },
+		{ CALL_ALL_REDUCE, 1, DT_FLOAT, OP_NONE, 0, OUTCOME_USAGE, -EINVAL },
+		{ CALL_ALL_REDUCE, 1, DT_FLOAT, OP_SUM, 1, OUTCOME_INTERNAL, -EINVAL },
+		{ CALL_ALL_REDUCE, 1, DT_COUNT, OP_SUM, 0, OUTCOME_INTERNAL, -EINVAL },
+		{ CALL_KIND_COUNT, 1, DT_FLOAT, OP_SUM, 0, OUTCOME_INTERNAL, -EINVAL },
+		{ CALL_ALL_REDUCE, (size_t)INT_MAX + 1, DT_FLOAT, OP_SUM, 0, OUTCOME_USAGE,
+		  -EOVERFLOW },
+		/* 4 x 2^29 is one too many */
+		{ CALL_ALL_GATHER, 1 << 29, DT_FLOAT, OP_SUM, 0, OUTCOME_USAGE, -EOVERFLOW },
+		{ CALL_ALL_GATHER, SIZE_MAX / 2, DT_FLOAT, OP_SUM, 0, OUTCOME_USAGE, -EOVERFLOW },
 	};
-	struct call call = good;
 
 	set_up();
-	call.send = pool[0];
-	call.recv = pool[1];
-	call.op = OP_MULSUM;
-	CU_ASSERT_EQUAL(issue_refused(call, OUTCOME_USAGE), -EINVAL);
-	call.op = OP_NONE;
-	CU_ASSERT_EQUAL(issue_refused(call, OUTCOME_USAGE), -EINVAL);
-	call = good;
-	call.comm = 1;
-	CU_ASSERT_EQUAL(issue_refused(call, OUTCOME_INTERNAL), -EINVAL);
-	call = good;
-	call.dtype = DT_COUNT;
-	CU_ASSERT_EQUAL(issue_refused(call, OUTCOME_INTERNAL), -EINVAL);
-	call = good;
-	call.kind = CALL_KIND_COUNT;
-	CU_ASSERT_EQUAL(issue_refused(call, OUTCOME_INTERNAL), -EINVAL);
-	call = good;
-	call.count = (size_t)INT_MAX + 1;
-	CU_ASSERT_EQUAL(issue_refused(call, OUTCOME_USAGE), -EOVERFLOW);
-	call.kind = CALL_ALL_GATHER; /* 4 x 2^29 is one too many */
-	call.count = (size_t)1 << 29;
-	CU_ASSERT_EQUAL(issue_refused(call, OUTCOME_USAGE), -EOVERFLOW);
-	call.count = SIZE_MAX / 2;
-	CU_ASSERT_EQUAL(issue_refused(call, OUTCOME_USAGE), -EOVERFLOW);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct call call = { .kind = cases[i].kind,
+					   .count = cases[i].count,
+					   .dtype = (enum dtype)cases[i].dtype,
+					   .op = (enum redop)cases[i].op,
+					   .comm = cases[i].comm,
+					   .send = pool[0],
+					   .recv = pool[1] };
+
+		CU_ASSERT_EQUAL(issue_refused(call, cases[i].outcome), cases[i].rc);
+	}
 	tear_down();
 }
 

@@ -72,18 +72,23 @@ static void watch_returned(void *ctx, uint64_t ticket, int rc)
 	note->returned_rc = rc;
 }
 
-static struct note note_new(void)
+static struct note note;
+static struct watch watch;
+static struct chain chain; /* watched, unless a test says otherwise */
+
+static void set_up(void)
 {
-	return (struct note){ .be = { .ops = &note_ops }, .next_ticket = 40 };
+	note = (struct note){ .be = { .ops = &note_ops }, .next_ticket = 40 };
+	watch = (struct watch){ .ctx = &note, .call = watch_call, .returned = watch_returned };
+	chain = (struct chain){ .backend = &note.be, .watch = &watch };
 }
 
 static const struct call call = { .kind = CALL_ALL_REDUCE, .count = 7, .dtype = DT_FLOAT };
 
 static void test_plain(void)
 {
-	struct note note = note_new();
-	struct chain chain = { .backend = &note.be };
-
+	set_up();
+	chain.watch = NULL;
 	UNIT_ALL(chain_call(&chain, &call) == 0, !strcmp(note.log, "I"), note.issued_count == 7);
 	note.issue_rc = -5;
 	CU_ASSERT_EQUAL(chain_call(&chain, &call), -5);
@@ -91,10 +96,7 @@ static void test_plain(void)
 
 static void test_watched(void)
 {
-	struct note note = note_new();
-	struct watch watch = { .ctx = &note, .call = watch_call, .returned = watch_returned };
-	struct chain chain = { .backend = &note.be, .watch = &watch };
-
+	set_up();
 	note.issue_rc = -5;
 	UNIT_ALL(chain_call(&chain, &call) == -5, !strcmp(note.log, "WIR"),
 		 note.issued_ticket == 40, note.returned_ticket == 40, note.returned_rc == -5);
@@ -104,34 +106,31 @@ static void test_watched(void)
 
 static void test_watch_without_hooks(void)
 {
-	struct note note = note_new();
-	struct watch watch = { .ctx = &note };
-	struct chain chain = { .backend = &note.be, .watch = &watch };
-
+	set_up();
+	watch = (struct watch){ .ctx = &note };
 	UNIT_ALL(chain_call(&chain, &call) == 0, !strcmp(note.log, "I"));
 }
 
 /* Makes the call `*state` times, each with one element more; 0 times says -9. */
-static int filter_issue(void *state, const struct call *asked, struct chain *chain)
+static int filter_issue(void *state, const struct call *asked, struct chain *below)
 {
 	struct call changed = *asked;
 	int rc = -9;
 
 	for (int i = 0; i < *(int *)state; i++) {
 		changed.count++;
-		rc = chain_emit(chain, &changed);
+		rc = chain_emit(below, &changed);
 	}
 	return rc;
 }
 
 static void test_filter(void)
 {
-	struct note note = note_new();
 	int times = 2;
 	struct call_filter filter = { .state = &times, .issue = filter_issue };
-	struct watch watch = { .ctx = &note, .call = watch_call, .returned = watch_returned };
-	struct chain chain = { .backend = &note.be, .watch = &watch, .filter = &filter };
 
+	set_up();
+	chain.filter = &filter;
 	UNIT_ALL(chain_call(&chain, &call) == 0, !strcmp(note.log, "WIRWIR"));
 	CU_ASSERT_EQUAL(note.seen_count, 9); /* the recorder sees what is really made */
 	CU_ASSERT_EQUAL(note.issued_count, 9);
@@ -158,10 +157,8 @@ static int give_up(struct backend *be)
 static void watch_init(void *ctx, uint32_t comm, enum comm_event event,
 		       const struct comm_request *request)
 {
-	struct note *note = ctx;
-
 	CU_ASSERT_EQUAL(comm, request->comm);
-	strcat(note->log, event == COMM_INIT ? "i" : event == COMM_READY ? "r" : "f");
+	strcat(note.log, event == COMM_INIT ? "i" : event == COMM_READY ? "r" : "f");
 }
 
 /* The watch sees init before and after; what a backend lacks is said, not done. */
@@ -170,10 +167,9 @@ static void test_communicators(void)
 	static const struct backend_ops ops = { .comm_open = open_comm, .comm_abort = give_up };
 	static const struct backend_ops bare = { .comm_open = open_comm };
 	const struct comm_request request = { .comm = 2, .rank = 1, .nranks = 5 };
-	struct note note = note_new();
-	struct watch watch = { .ctx = &note, .comm = watch_init };
-	struct chain chain = { .backend = &note.be, .watch = &watch };
 
+	set_up();
+	watch = (struct watch){ .ctx = &note, .comm = watch_init };
 	note.be.ops = &ops;
 	UNIT_ALL(chain_emit_init(&chain, &request) == 0, !strcmp(note.log, "iOr"));
 	comm_rc = -5;
@@ -185,11 +181,9 @@ static void test_communicators(void)
 
 static void test_groups_and_copy(void)
 {
-	struct note note = note_new();
-	struct watch watch = { .ctx = &note, .call = watch_call, .returned = watch_returned };
-	struct chain chain = { .backend = &note.be, .watch = &watch };
 	char dst[4] = "";
 
+	set_up();
 	UNIT_ALL(chain_group_begin(&chain) == -1, chain_group_end(&chain) == -2,
 		 chain_copy(&chain, dst, "abc", 4) == 0, !strcmp(dst, "abc"),
 		 !strcmp(note.log, "BEC"));

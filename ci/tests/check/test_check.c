@@ -2,6 +2,9 @@
  * host memory. */
 #include "check_scene.h"
 
+static struct scene s;
+static struct check_report report;
+
 /* ---- Fill and verify ---- */
 
 static void test_fill_is_element(void)
@@ -51,9 +54,6 @@ static void test_right_data_pass(void)
 	for (int type = 0; type < DT_COUNT; type++) {
 		for (int op = 0; op < OP_COUNT; op++) {
 			for (size_t n = 0; n < LENGTH(nranks); n++) {
-				struct scene s;
-				struct check_report report;
-
 				scene_reduce(&s, (enum dtype)type, (enum redop)op, nranks[n]);
 				report = checked(&s);
 				UNIT_ALL(report.wrong == 0, report.kind == WRONG_NONE);
@@ -66,7 +66,6 @@ static void test_right_data_pass(void)
 static void test_verify_counts(void)
 {
 	struct verify_result result = { 99, 99 };
-	struct scene s;
 
 	scene_gather(&s, DT_INT32);
 	check_verify(&s.data, s.recv, s.segments, 3, BASE, &result);
@@ -96,8 +95,6 @@ static void test_keep(void)
 		{ SEGMENT_KEEP, 0, 1500, 0, 0 },
 		{ SEGMENT_COPY, 1500, 1500, 2, 0 },
 	};
-	struct check_report report;
-	struct scene s;
 	size_t first;
 
 	scene_init(&s, DT_INT32, OP_NONE, 4, parts, 2);
@@ -124,8 +121,6 @@ static void test_guards(void)
 		      { COUNT + CHECK_GUARD, 0 } };
 
 	for (size_t i = 0; i < LENGTH(cases); i++) {
-		struct check_report report;
-		struct scene s;
 		char *padded;
 
 		scene_reduce(&s, DT_INT8, OP_SUM, 4);
@@ -149,8 +144,6 @@ static void test_guards(void)
 
 static void test_guards_on_both_sides(void)
 {
-	struct check_report report;
-	struct scene s;
 	char line[200];
 
 	scene_reduce(&s, DT_INT8, OP_SUM, 4);
@@ -171,8 +164,6 @@ static void test_send_changed(void)
 	const int64_t places[] = {
 		0, 17, COUNT - 1, -1, -CHECK_GUARD / 4, COUNT, COUNT + CHECK_GUARD / 4 - 1
 	};
-	struct check_report report;
-	struct scene s;
 
 	scene_reduce(&s, DT_FLOAT, OP_PROD, 4);
 	for (size_t i = 0; i < LENGTH(places); i++) {
@@ -194,8 +185,6 @@ static void test_send_changed(void)
 /* A send buffer near the start of its pool: what lies before the pool is not ours. */
 static void test_send_at_pool_start(void)
 {
-	struct scene s;
-
 	scene_reduce(&s, DT_FLOAT, OP_SUM, 4);
 	s.place.base = 3;
 	s.place.send = s.pool + 3 * 4;
@@ -209,8 +198,6 @@ static void test_send_at_pool_start(void)
 /* Ranks without a send or receive buffer, and in-place calls. */
 static void test_absent_buffers(void)
 {
-	struct scene s;
-
 	scene_reduce(&s, DT_FLOAT, OP_SUM, 4);
 	memset(s.send, 0, 64);
 	CU_ASSERT_EQUAL(checked(&s).kind, WRONG_SEND);
@@ -244,8 +231,6 @@ static const struct backend_ops failing_ops = { .name = "failing",
 static void test_backend_errors(void)
 {
 	struct backend failing = { .ops = &failing_ops };
-	struct check_report report;
-	struct scene s;
 
 	scene_reduce(&s, DT_FLOAT, OP_SUM, 4);
 	CU_ASSERT_EQUAL(check_call(&failing, &s.data, 1, &s.place, &report), -ENODEV);
@@ -267,8 +252,6 @@ static void test_backend_errors(void)
 
 static void test_report_text(void)
 {
-	struct check_report report;
-	struct scene s;
 	float wrong = -7;
 	char expected[48], line[200];
 
@@ -306,15 +289,15 @@ static void test_spoil_refuses(void)
 
 static void test_describe(void)
 {
-	struct check_report report = { .wrong = 12,
-				       .kind = WRONG_ZERO,
-				       .rank = 2,
-				       .culprit = -1,
-				       .element = 17,
-				       .expected = "3",
-				       .got = "0" };
 	char line[200], little[8];
 
+	report = (struct check_report){ .wrong = 12,
+					.kind = WRONG_ZERO,
+					.rank = 2,
+					.culprit = -1,
+					.element = 17,
+					.expected = "3",
+					.got = "0" };
 	CU_ASSERT_STRING_EQUAL(check_describe(&report, line, sizeof(line)),
 			       "rank 2 element 17: expected 3 got 0: zero (12 wrong)");
 	report.kind = WRONG_MISSING;

@@ -2,6 +2,9 @@
  * is named. */
 #include "check_scene.h"
 
+static struct scene s;
+static struct check_report report;
+
 /* ---- Every kind ---- */
 
 /* Every kind that a reduction can suffer, for every type and operator. */
@@ -15,8 +18,6 @@ static void test_reduction_kinds(void)
 		enum redop op = (enum redop)(k / DT_COUNT % OP_COUNT);
 		enum wrong_kind kind = kinds[k / DT_COUNT / OP_COUNT];
 		bool extreme = op == OP_MAX || op == OP_MIN, possible;
-		struct check_report report;
-		struct scene s;
 		size_t first;
 
 		possible = !(kind == WRONG_NAN && !check_is_float(type)) &&
@@ -44,8 +45,6 @@ static void test_many_ranks(void)
 
 	for (size_t k = 0; k < LENGTH(types) * LENGTH(ops) * 2; k++) {
 		enum wrong_kind kind = k % 2 ? WRONG_MISSING : WRONG_SHIFTED;
-		struct check_report report;
-		struct scene s;
 		size_t first;
 
 		scene_reduce(&s, types[k / 2 % LENGTH(types)], ops[k / 2 / LENGTH(types)], 40);
@@ -67,8 +66,6 @@ static void test_copy_kinds(void)
 
 	for (int k = 0; k < DT_COUNT * (int)LENGTH(kinds); k++) {
 		enum wrong_kind kind = kinds[k / DT_COUNT];
-		struct check_report report;
-		struct scene s;
 		size_t first;
 
 		scene_gather(&s, (enum dtype)(k % DT_COUNT));
@@ -94,9 +91,6 @@ static void test_shift_distances(void)
 		      { 64, true }, { 65, false }, { -65, false } };
 
 	for (size_t i = 0; i < LENGTH(cases); i++) {
-		struct check_report report;
-		struct scene s;
-
 		scene_reduce(&s, DT_F8E4M3, OP_SUM, 4);
 		memmove(s.recv + 1000, s.recv + 1000 - cases[i].shift, 500);
 		report = checked(&s);
@@ -110,9 +104,6 @@ static void test_shift_distances(void)
  * rank's. */
 static void test_shift_of_whole_buffer(void)
 {
-	struct check_report report;
-	struct scene s;
-
 	scene_gather(&s, DT_HALF);
 	memmove(s.recv + 5 * 2, s.recv, (COUNT - 5) * 2);
 	report = checked(&s);
@@ -124,9 +115,6 @@ static void test_shift_of_whole_buffer(void)
 /* One element of many bits is evidence, one of few is not. */
 static void test_shift_of_one_element(void)
 {
-	struct check_report report;
-	struct scene s;
-
 	scene_reduce(&s, DT_INT64, OP_SUM, 4);
 	memcpy(s.recv + 8 * 200, s.recv + 8 * 198, 8);
 	report = checked(&s);
@@ -145,8 +133,6 @@ static void test_shift_of_one_element(void)
 static void test_missing_in_one_element(void)
 {
 	for (int culprit = 0; culprit < 4; culprit++) {
-		struct check_report report;
-		struct scene s;
 		size_t first;
 
 		scene_reduce(&s, DT_FLOAT, OP_SUM, 4);
@@ -173,14 +159,14 @@ static bool related(const struct check_data *data, uint64_t index, double factor
 }
 
 /* Leave rank 0 out wherever rank 1's contribution is `factor` times its own; returns how often. */
-static size_t spoil_related(struct scene *s, double factor)
+static size_t spoil_related(double factor)
 {
 	size_t spoilt = 0, first;
 
 	for (size_t i = 0; i < 200; i++) {
-		if (!related(&s->data, BASE + i, factor))
+		if (!related(&s.data, BASE + i, factor))
 			continue;
-		CU_ASSERT_EQUAL(spoil(s, WRONG_MISSING, 0, i, 1, &first), 0);
+		CU_ASSERT_EQUAL(spoil(&s, WRONG_MISSING, 0, i, 1, &first), 0);
 		spoilt++;
 	}
 	return spoilt;
@@ -189,12 +175,10 @@ static size_t spoil_related(struct scene *s, double factor)
 /* Rank 0 left out in such places: what kind is said, and nobody is named. */
 static void check_related(double factor, enum wrong_kind kind)
 {
-	struct check_report report;
-	struct scene s;
 	size_t spoilt;
 
 	scene_reduce(&s, DT_BFLOAT16, OP_SUM, 3);
-	spoilt = spoil_related(&s, factor);
+	spoilt = spoil_related(factor);
 	CU_ASSERT(spoilt >= 4);
 	report = checked(&s);
 	UNIT_ALL(report.wrong == spoilt, report.kind == (int32_t)kind, report.culprit == -1);
@@ -220,8 +204,6 @@ static void test_single_small_element_names_nobody(void)
 	uint32_t named = 0;
 
 	for (size_t i = 0; i < 200; i++) {
-		struct check_report report;
-		struct scene s;
 		size_t first;
 
 		scene_reduce(&s, DT_F8E5M2, OP_SUM, 4);
@@ -244,8 +226,6 @@ static void test_never_the_wrong_rank(void)
 
 	for (size_t k = 0; k < LENGTH(types) * OP_COUNT * 80; k++) {
 		bool flip = k >= LENGTH(types) * OP_COUNT * 40;
-		struct check_report report;
-		struct scene s;
 		size_t first;
 
 		scene_reduce(&s, types[k % LENGTH(types)],

@@ -238,18 +238,3 @@ static inline void show_ended(const struct program *program, const struct troubl
 		v->status = (int)outcome; /* an outcome is its exit code */
 	}
 }
-
-/* Who called what, "*": not met. */
-static inline void print_played(const struct program *program)
-{
-	for (int i = 0; i < program->nranks; i++) {
-		const struct player *p = &players[i];
-
-		printf("      %d:", i);
-		for (int k = 0; k < p->ncalls; k++)
-			printf(" %s%c%d/%d", p->calls[k].met ? "" : "*",
-			       "SRC"[p->calls[k].step.kind], p -> calls[k].step.peer,
-			       p->calls[k].step.count);
-		printf("  %s\n", p->stuck ? "in host code" : p->ended ? "ended" : "waits");
-	}
-}

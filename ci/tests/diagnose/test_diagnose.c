@@ -4,38 +4,34 @@
 
 #include <signal.h>
 
+/* Rows leave out what is NULL. */
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+
 /* How the culprit's process is, and what must be said of it. */
 static const struct arrival {
 	const char *class;
+	enum outcome outcome;
 	int process, status;
 	char state;
 	const char *syscall;
 	double share;
 	uint32_t phase;
-	const char *what;
-	enum outcome outcome;
+	const char *what; /* NULL: as the others */
 } arrivals[] = {
-	{ "missing-call", PROCESS_ALIVE, 0, 'S', "clock_nanosleep", 0, PHASE_TIMED, "timed calls",
-	  OUTCOME_HANG },
-	{ "missing-call", PROCESS_ALIVE, 0, 'S', "pause", 0, PHASE_TIMED, "timed calls",
-	  OUTCOME_HANG },
-	{ "host-blocked", PROCESS_ALIVE, 0, 'S', "futex", 0, PHASE_TIMED, "timed calls",
-	  OUTCOME_HANG },
-	{ "host-blocked", PROCESS_ALIVE, 0, 'S', "read", 0, PHASE_TIMED, "timed calls",
-	  OUTCOME_HANG },
-	{ "host-busy", PROCESS_ALIVE, 0, 'R', "", 0.97, PHASE_TIMED, "timed calls", OUTCOME_HANG },
-	{ "rank-killed", PROCESS_KILLED, SIGKILL, 0, "", -1, PHASE_TIMED, "timed calls",
-	  OUTCOME_DIED },
-	{ "rank-crashed", PROCESS_KILLED, SIGSEGV, 0, "", -1, PHASE_TIMED, "timed calls",
-	  OUTCOME_DIED },
-	{ "rank-exited", PROCESS_EXITED, 0, 0, "", -1, PHASE_TIMED, "timed calls", OUTCOME_DIED },
-	{ "rank-stopped", PROCESS_STOPPED, SIGSTOP, 'T', "", 0, PHASE_TIMED, "timed calls",
-	  OUTCOME_HANG },
-	{ "rank-stopped", PROCESS_ALIVE, 0, 'T', "", 0, PHASE_TIMED, "timed calls", OUTCOME_HANG },
-	{ "early-exit", PROCESS_ALIVE, 0, 'R', "", 1, PHASE_FINALISE, "the other ranks' end",
-	  OUTCOME_HANG },
-	{ "early-exit", PROCESS_ALIVE, 0, 'S', "poll", 0, PHASE_TIMED, "the start of a batch",
-	  OUTCOME_HANG },
+	{ "missing-call", OUTCOME_HANG, PROCESS_ALIVE, 0, 'S', "clock_nanosleep", 0 },
+	{ "missing-call", OUTCOME_HANG, PROCESS_ALIVE, 0, 'S', "pause", 0 },
+	{ "host-blocked", OUTCOME_HANG, PROCESS_ALIVE, 0, 'S', "futex", 0 },
+	{ "host-blocked", OUTCOME_HANG, PROCESS_ALIVE, 0, 'S', "read", 0 },
+	{ "host-busy", OUTCOME_HANG, PROCESS_ALIVE, 0, 'R', "", 0.97 },
+	{ "rank-killed", OUTCOME_DIED, PROCESS_KILLED, SIGKILL, 0, "", -1 },
+	{ "rank-crashed", OUTCOME_DIED, PROCESS_KILLED, SIGSEGV, 0, "", -1 },
+	{ "rank-exited", OUTCOME_DIED, PROCESS_EXITED, 0, 0, "", -1 },
+	{ "rank-stopped", OUTCOME_HANG, PROCESS_STOPPED, SIGSTOP, 'T', "", 0 },
+	{ "rank-stopped", OUTCOME_HANG, PROCESS_ALIVE, 0, 'T', "", 0 },
+	{ "early-exit", OUTCOME_HANG, PROCESS_ALIVE, 0, 'R', "", 1, PHASE_FINALISE,
+	  "the other ranks' end" },
+	{ "early-exit", OUTCOME_HANG, PROCESS_ALIVE, 0, 'S', "poll", 0, PHASE_TIMED,
+	  "the start of a batch" },
 };
 
 static void apply(const struct arrival *a, int rank)
@@ -47,6 +43,8 @@ static void apply(const struct arrival *a, int rank)
 	r->state = a->state;
 	strcpy(r->syscall, a->syscall);
 	r->cpu_share = a->share;
+	if (!a->what)
+		return;
 	r->view.phase = a->phase;
 	strcpy(r->view.what, a->what);
 }
@@ -117,8 +115,7 @@ static void test_not_proved(void)
 		play(i, i < 2 ? OP : OP - 1, odd_count, i < 2);
 	evidence.ranks[3].state = 'R';
 	evidence.ranks[3].cpu_share = 0.97;
-	expect(OUTCOME_HANG, "missing-call", "2,3", OP, OP, OP);
-	CU_ASSERT_STRING_EQUAL(found.confidence, "majority");
+	expect(OUTCOME_HANG, "missing-call majority", "2,3", OP, OP, OP);
 
 	/* Two of eight against one, and five who have not come to it. */
 	set_up(8);
@@ -145,9 +142,7 @@ static void test_not_proved(void)
 	CU_ASSERT_STRING_NOT_EQUAL(class_name(found.class, found.outcome), "early-exit");
 	CU_ASSERT_STRING_NOT_EQUAL(found.confidence, "proved");
 
-	set_up(4);
-	for (int i = 0; i < 4; i++)
-		play(i, i == 2 ? OP - 1 : OP, odd_count, i != 2);
+	all_but(4, 2, OP - 1, OP, odd_count, true);
 	evidence.ranks[2].recorder = calloc(1, sizeof(*evidence.ranks[2].recorder));
 	evidence.ranks[2].recorder->inits[1].state = RECORD_COMM_INIT;
 	expect(OUTCOME_HANG, "unexplained", "-", -1, -1, OP);
@@ -236,9 +231,7 @@ static void test_some_let_go(void)
 
 static void test_mismatch(void)
 {
-	set_up(4);
-	for (int i = 0; i < 4; i++)
-		play(i, CALLS, odd_count, false);
+	all_play(4, CALLS, odd_count, false);
 	evidence.ranks[3].calls[OP - 1].dtype = DT_INT32;
 	for (int i = 0; i < 4; i++) {
 		evidence.ranks[i].view.process = PROCESS_EXITED;
@@ -291,9 +284,7 @@ static void test_nothing_wrong(void)
 
 static void test_unexplained(void)
 {
-	set_up(4); /* all in the same call */
-	for (int i = 0; i < 4; i++)
-		play(i, OP, odd_count, true);
+	all_play(4, OP, odd_count, true); /* all in the same call */
 	expect(OUTCOME_HANG, "unexplained", "-", -1, -1, OP);
 	set_up(4); /* no call at all */
 	expect(OUTCOME_HANG, "unexplained", "-", -1, -1, -1);
@@ -303,9 +294,8 @@ static void test_unexplained(void)
 	evidence.ranks[3].present = false;
 	expect(OUTCOME_HANG, "unexplained", "-", -1, -1, OP);
 	CU_ASSERT_PTR_NOT_NULL(strstr(found.lines[found.nlines - 1], "nothing is known"));
-	set_up(4); /* one whose newest record is torn: where it stands is not known */
-	for (int i = 0; i < 4; i++)
-		play(i, OP, odd_count, true);
+	all_play(4, OP, odd_count,
+		 true); /* one whose newest record is torn: where it stands is not known */
 	evidence.ranks[2].ncalls--;
 	expect(OUTCOME_HANG, "unexplained", "-", -1, -1, OP);
 }
@@ -314,9 +304,7 @@ static void test_unexplained(void)
 static void test_absent_ranks(void)
 {
 	for (int absent = 0; absent <= 2; absent++) {
-		set_up(4);
-		for (int i = 0; i < 4; i++)
-			play(i, i == 1 ? OP - 1 : OP, odd_count, i != 1);
+		all_but(4, 1, OP - 1, OP, odd_count, true);
 		for (int i = 0; i < absent; i++)
 			evidence.ranks[3 - i].present = false;
 		finish();
@@ -337,12 +325,9 @@ static void test_absent_ranks(void)
 		}
 		evidence.ranks[3].present = ended == 2;
 		evidence.ranks[3].ncalls -= ended == 2; /* torn */
-		expect(OUTCOME_INTERNAL, "unexplained", "-", -1, -1, -1);
-		CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
+		expect(OUTCOME_INTERNAL, "unexplained inconclusive", "-", -1, -1, -1);
 	}
-	set_up(4); /* of which nobody says that they were all */
-	for (int i = 0; i < 4; i++)
-		play(i, i == 1 ? OP - 1 : OP, odd_count, i != 1);
+	all_but(4, 1, OP - 1, OP, odd_count, true); /* of which nobody says that they were all */
 	evidence.uncounted = true;
 	finish();
 	UNIT_ALL(!strcmp(found.ranks, "1"), !strcmp(found.confidence, "majority"),

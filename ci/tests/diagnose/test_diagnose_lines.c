@@ -31,19 +31,16 @@ static void test_rank_list_words(void)
 
 		for (size_t k = 0; table[i].set[k]; k++)
 			in[k] = table[i].set[k] == '1';
-		CU_ASSERT_STRING_EQUAL(rank_list_words(in, (int)strlen(table[i].set), buf,
-						       table[i].room),
-				       table[i].words);
-		CU_ASSERT(strlen(buf) < table[i].room);
+		UNIT_ALL(!strcmp(rank_list_words(in, (int)strlen(table[i].set), buf, table[i].room),
+				 table[i].words),
+			 strlen(buf) < table[i].room);
 	}
 }
 
 static void test_absent(void)
 {
 	for (int absent = 1; absent <= 3; absent++) {
-		set_up(5);
-		for (int i = 0; i < 5; i++)
-			play(i, i == 1 ? OP - 1 : OP, odd_count, i != 1);
+		all_but(5, 1, OP - 1, OP, odd_count, true);
 		for (int i = 0; i < absent; i++)
 			evidence.ranks[4 - i].present = false;
 		finish();
@@ -97,9 +94,7 @@ static void test_missing_too(void)
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		struct evidence_rank *r;
 
-		set_up(4);
-		for (int k = 0; k < 4; k++)
-			play(k, k == 2 ? OP - 1 : OP, odd_count, k != 2);
+		all_but(4, 2, OP - 1, OP, odd_count, true);
 		evidence.ranks[2].view.process = table[i].culprit;
 		evidence.ranks[2].view.status =
 			table[i].culprit == PROCESS_KILLED ? SIGKILL : SIGSTOP;
@@ -109,9 +104,8 @@ static void test_missing_too(void)
 		strcpy(r->view.what, table[i].what);
 		strcpy(r->syscall, "clock_nanosleep");
 		finish();
-		CU_ASSERT_STRING_EQUAL(class_name(found.class, found.outcome), table[i].class);
-		CU_ASSERT_STRING_EQUAL(found.ranks, "2");
-		CU_ASSERT_EQUAL(found.seq_low, OP);
+		UNIT_ALL(!strcmp(class_name(found.class, found.outcome), table[i].class),
+			 !strcmp(found.ranks, "2"), found.seq_low == OP);
 		if (table[i].line)
 			CU_ASSERT(said(table[i].line))
 		else
@@ -148,11 +142,10 @@ static void test_last_or_all(void)
 			strcpy(evidence.ranks[k].view.what, table[i].what);
 		strcpy(evidence.ranks[3].view.what, "the end of the schedule");
 		finish();
-		CU_ASSERT_STRING_EQUAL(class_name(found.class, found.outcome), table[i].class);
-		CU_ASSERT_STRING_EQUAL(found.ranks, "3");
-		CU_ASSERT_STRING_EQUAL(found.confidence, table[i].confidence);
-		CU_ASSERT(said("The culprit is past the call: it waits in another place or has "
-			       "finished."));
+		UNIT_ALL(!strcmp(class_name(found.class, found.outcome), table[i].class),
+			 !strcmp(found.ranks, "3"), !strcmp(found.confidence, table[i].confidence),
+			 said("The culprit is past the call: it waits in another place or has "
+			      "finished."));
 		if (table[i].lacking == 1)
 			CU_ASSERT(said(line))
 		else
@@ -164,8 +157,7 @@ static void test_last_or_all(void)
 	for (int k = 3; k < 5; k++)
 		strcpy(evidence.ranks[k].view.what, "the end of the schedule");
 	finish();
-	CU_ASSERT_STRING_EQUAL(found.ranks, "3,4");
-	CU_ASSERT_STRING_EQUAL(found.confidence, "majority");
+	finds("* * 3,4 majority");
 	CU_ASSERT(said("The culprits are past the call: they wait in another place or have "
 		       "finished."));
 }
@@ -198,15 +190,11 @@ static void test_nobody_called(void)
 		else if (odd == 5)
 			r->view.waiting = 0;
 		finish();
-		CU_ASSERT_EQUAL(found.outcome, OUTCOME_HANG);
-		CU_ASSERT_STRING_EQUAL(class_name(found.class, found.outcome), "unexplained");
-		CU_ASSERT_STRING_EQUAL(found.ranks, "-");
-		CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
+		finds("hang unexplained - inconclusive");
 		CU_ASSERT_EQUAL(mentions("Nobody has made"), odd < 2);
 		if (odd == 0) {
-			CU_ASSERT(said(nobody));
-			CU_ASSERT(said("Ranks 0-3 wait in 'timed calls', in system call "
-				       "clock_nanosleep."));
+			UNIT_ALL(said(nobody), said("Ranks 0-3 wait in 'timed calls', in system "
+						    "call clock_nanosleep."));
 		} else if (odd == 1) {
 			CU_ASSERT(said(nobody));
 			CU_ASSERT(said("Ranks 0,1,3 wait in 'timed calls', in system call "
@@ -241,15 +229,12 @@ static void test_process(void)
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		set_up(4);
-		for (int r = 0; r < 4; r++)
-			play(r, r == 1 ? table[i].calls : table[i].calls + 1, odd_count, r != 1);
+		all_but(4, 1, table[i].calls, table[i].calls + 1, odd_count, true);
 		evidence.ranks[1].view.process = table[i].process;
 		evidence.ranks[1].view.status = table[i].status;
 		finish();
-		CU_ASSERT_STRING_EQUAL(found.ranks, "1");
-		CU_ASSERT(said(table[i].line));
-		CU_ASSERT(said("3 of 4 ranks made call "));
+		UNIT_ALL(!strcmp(found.ranks, "1"), said(table[i].line),
+			 said("3 of 4 ranks made call "));
 	}
 }
 
@@ -273,32 +258,28 @@ static void differ(int nranks, unsigned wrong, int by)
 static void test_difference(void)
 {
 	differ(4, 2, -1);
-	CU_ASSERT(said(
-		"Call 20 of communicator 0: rank 1 made AllReduce count 1344 float sum, the others "
-		"AllReduce count 1280 float sum."));
-	CU_ASSERT(said("From there on its calls are the others' moved by 1."));
+	UNIT_ALL(said("Call 20 of communicator 0: rank 1 made AllReduce count 1344 float sum, the "
+		      "others AllReduce count 1280 float sum."),
+		 said("From there on its calls are the others' moved by 1."));
 	differ(5, 6, -1);
 	CU_ASSERT(said("Call 20 of communicator 0: ranks 1,2 made AllReduce count 1344 "));
 	CU_ASSERT(said("From there on their calls are the others' moved by 1."));
 	differ(2, 2, -1);
-	CU_ASSERT_STRING_EQUAL(found.ranks, "1");
-	CU_ASSERT(said("1 of 2 ranks made call 20 of communicator 0 (AllReduce count 1280 float "
-		       "sum) and waits in it or behind it."));
-	CU_ASSERT(said(
-		"Call 20 of communicator 0: rank 1 made AllReduce count 1344 float sum, the other "
-		"AllReduce "));
-	CU_ASSERT(said("From there on its calls are the other's moved by 1."));
-	CU_ASSERT(said("As many ranks made the one as the other; what was made before and after "
-		       "decides."));
+	UNIT_ALL(!strcmp(found.ranks, "1"),
+		 said("1 of 2 ranks made call 20 of communicator 0 (AllReduce count 1280 float "
+		      "sum) and waits in it or behind it."),
+		 said("Call 20 of communicator 0: rank 1 made AllReduce count 1344 float sum, the "
+		      "other AllReduce "),
+		 said("From there on its calls are the other's moved by 1."),
+		 said("As many ranks made the one as the other; what was made before and after "
+		      "decides."));
 	/* whose arguments are right nothing decides: nobody is named, and the words say so */
 	differ(4, 12, 1);
-	CU_ASSERT_STRING_EQUAL(found.ranks, "-");
-	CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
-	CU_ASSERT(said(
-		"Call 20 of communicator 0: ranks 2,3 made AllReduce count 1280 float max, the "
-		"others AllReduce count 1280 float sum."));
-	CU_ASSERT(said("As many ranks made the one as the other: either side may be the one that "
-		       "is wrong."));
+	finds("* * - inconclusive");
+	UNIT_ALL(said("Call 20 of communicator 0: ranks 2,3 made AllReduce count 1280 float max, "
+		      "the others AllReduce count 1280 float sum."),
+		 said("As many ranks made the one as the other: either side may be the one that is "
+		      "wrong."));
 }
 
 /* Field by field, with both values; cause and fix speak of what differs: the call, or what it was given.
@@ -359,8 +340,7 @@ static void test_class_names(void)
 	char list[512];
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		CU_ASSERT_TRUE(class_known(known[i]));
-		CU_ASSERT_FALSE(class_known(unknown[i]));
+		UNIT_ALL(class_known(known[i]), !class_known(unknown[i]));
 	}
 	class_list(list, sizeof(list));
 	for (char *name = strtok(list, " "); name; name = strtok(NULL, " "))
@@ -370,9 +350,7 @@ static void test_class_names(void)
 /* Who is in no system call runs: that is no want of anything. */
 static void test_running(void)
 {
-	set_up(3);
-	for (int i = 0; i < 3; i++)
-		play(i, i == 1 ? OP - 1 : OP, step_count, i != 1);
+	all_but(3, 1, OP - 1, OP, step_count, true);
 	evidence.ranks[1].state = 'R';
 	evidence.ranks[1].cpu_share = 1;
 	evidence.ranks[1].syscall[0] = '\0';

@@ -85,8 +85,7 @@ static void test_two(void)
 	at_barrier(5);
 	is_in(1, "a scheduled call", 1, PHASE_TIMED);
 	is_in(4, "a scheduled call", 1.1, PHASE_TIMED);
-	expect(OUTCOME_HANG, "missing-call", "1,4", 10, 10, -1);
-	CU_ASSERT_STRING_EQUAL(found.confidence, "majority");
+	expect(OUTCOME_HANG, "missing-call majority", "1,4", 10, 10, -1);
 }
 
 /* On a GPU: its last call may still run. */
@@ -159,8 +158,7 @@ static void test_nobody(void)
 			break;
 		}
 		finish();
-		CU_ASSERT_STRING_EQUAL(class_name(found.class, found.outcome), "unexplained");
-		CU_ASSERT_STRING_EQUAL(found.ranks, "-");
+		finds("* unexplained - *");
 		if (strcmp(found.ranks, "-") != 0)
 			printf("  case %d: %s %s\n", i, class_name(found.class, found.outcome),
 			       found.ranks);

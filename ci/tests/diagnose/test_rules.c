@@ -2,7 +2,7 @@
  * the diagnosis. */
 
 #include "calls_played.h"
-#include "diagnose/rules.h"
+#include "diagnose/rule.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -19,8 +19,7 @@ static void test_rows(void)
 		CU_ASSERT_FALSE((r->flags & RULE_STRICT) && r->comms != COMMS_EACH);
 		CU_ASSERT_FALSE((r->flags & RULE_REMARK) && (r->flags & RULE_DIVERGED));
 		for (size_t k = 0; k < i; k++) {
-			CU_ASSERT_STRING_NOT_EQUAL(r->name, rules[k].name);
-			CU_ASSERT(r->f != rules[k].f);
+			UNIT_ALL(strcmp(r->name, rules[k].name) != 0, r->f != rules[k].f);
 		}
 	}
 }
@@ -31,12 +30,10 @@ static void test_last(void)
 {
 	const struct rule *last = &rules[rules_count - 1];
 
-	CU_ASSERT_EQUAL((int)last->outcomes, ON_ANY & ~ON_HANG);
-	CU_ASSERT_EQUAL(last->comms, COMMS_NONE);
-	CU_ASSERT_FALSE(last->flags & RULE_REMARK);
-	CU_ASSERT_PTR_EQUAL(last->f, rule_reported);
-	CU_ASSERT_PTR_EQUAL(rules[rules_count - 2].f, rule_unexplained);
-	CU_ASSERT_EQUAL(rules[rules_count - 2].outcomes, ON_HANG);
+	UNIT_ALL((int)last->outcomes == (ON_ANY & ~ON_HANG), last->comms == COMMS_NONE,
+		 !(last->flags & RULE_REMARK), last->f == rule_reported,
+		 rules[rules_count - 2].f == rule_unexplained,
+		 rules[rules_count - 2].outcomes == ON_HANG);
 }
 
 static bool no_is_seen; /* was there anything of an earlier finding in a later one? */
@@ -91,9 +88,7 @@ static bool names_one(const struct rule_ctx *ctx, struct finding *f)
 
 static void walk(const struct rule *table, size_t n)
 {
-	set_up(3);
-	for (int i = 0; i < 3; i++)
-		play(i, OP, odd_count, true);
+	all_play(3, OP, odd_count, true);
 	no_is_seen = false;
 	rules_walk(table, n, &evidence, &found);
 	evidence_release(&evidence);
@@ -111,18 +106,14 @@ static void test_no(void)
 	};
 
 	walk(table, COUNT(table));
-	CU_ASSERT_EQUAL(found.outcome, OUTCOME_HANG);
-	CU_ASSERT_EQUAL(found.class, CLASS_BUSY);
-	CU_ASSERT_STRING_EQUAL(found.ranks, "1");
-	CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
-	CU_ASSERT(found.comm == -1 && found.seq_low == -1 && found.hang_seq == -1);
-	CU_ASSERT_EQUAL(found.nlines, 1);
-	CU_ASSERT_STRING_EQUAL(found.lines[0], "one");
+	UNIT_ALL(found.outcome == OUTCOME_HANG, found.class == CLASS_BUSY);
+	finds("* * 1 inconclusive");
+	UNIT_ALL(found.comm == -1 && found.seq_low == -1 && found.hang_seq == -1, found.nlines == 1,
+		 !strcmp(found.lines[0], "one"));
 
 	walk(table, 3); /* nobody says yes */
-	CU_ASSERT_EQUAL(found.class, CLASS_UNEXPLAINED);
-	CU_ASSERT_STRING_EQUAL(found.ranks, "-");
-	CU_ASSERT(found.comm == -1 && found.seq_low == -1 && found.nlines == 0);
+	UNIT_ALL(found.class == CLASS_UNEXPLAINED, !strcmp(found.ranks, "-"),
+		 found.comm == -1 && found.seq_low == -1 && found.nlines == 0);
 }
 
 /* Of a remark the notes are kept and nothing else; a row for other outcomes is not asked; the first
@@ -138,13 +129,10 @@ static void test_yes(void)
 	};
 
 	walk(table, COUNT(table));
-	CU_ASSERT_EQUAL(found.outcome, outcome_worse(OUTCOME_HANG, OUTCOME_DIVERGED));
-	CU_ASSERT_EQUAL(found.class, CLASS_BUSY);
-	CU_ASSERT_STRING_EQUAL(found.ranks, "1");
-	CU_ASSERT_EQUAL(found.comm, -1);
-	CU_ASSERT_EQUAL(found.nlines, 2);
-	CU_ASSERT_STRING_EQUAL(found.lines[0], "scribbled");
-	CU_ASSERT_STRING_EQUAL(found.lines[1], "one");
+	UNIT_ALL(found.outcome == outcome_worse(OUTCOME_HANG, OUTCOME_DIVERGED),
+		 found.class == CLASS_BUSY, !strcmp(found.ranks, "1"), found.comm == -1,
+		 found.nlines == 2, !strcmp(found.lines[0], "scribbled"),
+		 !strcmp(found.lines[1], "one"));
 }
 
 /* The ranks have all ended, `wrong` with wrong data; `kinds`: each one's sends and receives, to and from
@@ -181,12 +169,10 @@ static void test_missing_says_no(void)
 		end_with(i ? 4 : 2, i ? excused : split, 0);
 		evidence.ranks[1].view.completed--;
 		finish();
-		CU_ASSERT_EQUAL(found.outcome, OUTCOME_WRONG_DATA);
-		CU_ASSERT_EQUAL(found.class, CLASS_OUTCOME);
-		CU_ASSERT_STRING_EQUAL(found.ranks, "0");
-		CU_ASSERT(found.comm == -1 && found.seq_low == -1 && found.seq_high == -1);
-		CU_ASSERT_STRING_EQUAL(found.field, "");
-		CU_ASSERT_EQUAL(found.nlines, 0);
+		UNIT_ALL(found.outcome == OUTCOME_WRONG_DATA, found.class == CLASS_OUTCOME,
+			 !strcmp(found.ranks, "0"),
+			 found.comm == -1 && found.seq_low == -1 && found.seq_high == -1,
+			 !strcmp(found.field, ""), found.nlines == 0);
 	}
 }
 

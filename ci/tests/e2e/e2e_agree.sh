@@ -18,41 +18,41 @@ refused() {
 	expect_err "^all_reduce_perf: $3; must be the same on all ranks$"
 }
 
-refused '' '-b 1K' 'rank 3 has -b 1K, ranks 0-2 have -b 32M'
-refused '' '-n 5' 'rank 3 has -n 5, ranks 0-2 have -n adaptive'
-refused '' '--seed 2' 'rank 3 has --seed 2, ranks 0-2 have --seed 1'
-refused '-c 1' '-c 1 --check-every' 'rank 3 has --check-every, ranks 0-2 have no --check-every'
-refused '' '--budget 2' 'rank 3 has --budget 2, ranks 0-2 have --budget 0.5'
-refused '' '--mode isolated' 'rank 3 has --mode isolated, ranks 0-2 have --mode stream'
-refused '' '--backend null' 'rank 3 has backend null, ranks 0-2 have backend mpi'
-refused '' '--topo none' 'rank 3 has --topo none, ranks 0-2 have --topo live'
-refused '' '-d half' 'rank 3 has -d half, ranks 0-2 have -d float'
-refused '-d half' '' 'rank 3 has -d float, ranks 0-2 have -d half'
-refused '' '-o all' 'rank 3 has -o all, ranks 0-2 have -o sum'
-refused '' '--expect hang' 'rank 3 has --expect hang, ranks 0-2 have no --expect'
+refused '' '-b 1K' 'rank 3: -b 1K; ranks 0-2: -b 32M'
+refused '' '-n 5' 'rank 3: -n 5; ranks 0-2: -n adaptive'
+refused '' '--seed 2' 'rank 3: --seed 2; ranks 0-2: --seed 1'
+refused '-c 1' '-c 1 --check-every' 'rank 3: --check-every; ranks 0-2: no --check-every'
+refused '' '--budget 2' 'rank 3: --budget 2; ranks 0-2: --budget 0.5'
+refused '' '--mode isolated' 'rank 3: --mode isolated; ranks 0-2: --mode stream'
+refused '' '--backend null' 'rank 3: backend null; ranks 0-2: backend mpi'
+refused '' '--topo none' 'rank 3: --topo none; ranks 0-2: --topo live'
+refused '' '-d half' 'rank 3: -d half; ranks 0-2: -d float'
+refused '-d half' '' 'rank 3: -d float; ranks 0-2: -d half'
+refused '' '-o all' 'rank 3: -o all; ranks 0-2: -o sum'
+refused '' '--expect hang' 'rank 3: --expect hang; ranks 0-2: no --expect'
 refused '--fault drop-rank:1' '--fault drop-rank:2' \
-	'rank 3 has --fault drop-rank:2, ranks 0-2 have --fault drop-rank:1'
+	'rank 3: --fault drop-rank:2; ranks 0-2: --fault drop-rank:1'
 
 # a variable that only some ranks have
 run mpirun --quiet -np 2 "$perf" --backend mpi : -np 1 -x NCCL_TESTS_SPLIT='MOD 2' "$perf" --backend mpi
 expect_rc 2 'NCCL_TESTS_SPLIT of one rank:'
-expect_err 'rank 2 has NCCL_TESTS_SPLIT=MOD 2, ranks 0,1 have no NCCL_TESTS_SPLIT'
+expect_err 'rank 2: NCCL_TESTS_SPLIT=MOD 2; ranks 0,1: no NCCL_TESTS_SPLIT'
 
 # of two ranks, and of two and two, nobody is the odd one
 run mpirun --quiet -np 1 "$perf" --backend mpi -d half : -np 1 "$perf" --backend mpi
 expect_rc 2 'one and one:'
-expect_err 'all_reduce_perf: rank 0 has -d half, rank 1 has -d float; must'
+expect_err 'all_reduce_perf: rank 0: -d half; rank 1: -d float; must'
 run mpirun --quiet -np 2 "$perf" --backend mpi : -np 2 "$perf" --backend mpi -d half
 expect_rc 2 'two and two:'
-expect_err 'all_reduce_perf: ranks 0,1 have -d float, ranks 2,3 have -d half; must'
+expect_err 'all_reduce_perf: ranks 0,1: -d float; ranks 2,3: -d half; must'
 
 # programs, also one that takes other numbers of ranks and roots
 run mpirun --quiet -np 2 "$perf" --backend mpi : -np 1 "$BUILD/broadcast_perf" --backend mpi -r 1
 expect_rc 2 'another program:'
-expect_err 'all_reduce_perf: rank 2 runs broadcast_perf, ranks 0,1 run all_reduce_perf; must'
+expect_err 'all_reduce_perf: rank 2: broadcast_perf; ranks 0,1: all_reduce_perf; must'
 run mpirun --quiet -np 1 "$BUILD/hypercube_perf" --backend mpi : -np 2 "$perf" --backend mpi
 expect_rc 2 'another program, rank 0:'
-expect_err 'hypercube_perf: rank 0 runs hypercube_perf, ranks 1,2 run all_reduce_perf; must'
+expect_err 'hypercube_perf: rank 0: hypercube_perf; ranks 1,2: all_reduce_perf; must'
 
 # what one rank alone can find it tells itself
 run mpirun --quiet -np 1 "$perf" --backend mpi : -np 1 "$perf" --backend mpi -d nonsense

@@ -49,11 +49,11 @@ stuck() {
 }
 
 broken block-rank:2,how=read 3
-stuck 2 faults/inject/arrival/block_rank.c 'read('
+stuck 2 faults/inject/process.c 'read('
 broken block-rank:0,how=lock 2
-stuck 0 faults/inject/arrival/block_rank.c 'pthread_mutex_lock('
+stuck 0 faults/inject/process.c 'pthread_mutex_lock('
 broken drop-rank:1 4
-stuck 1 faults/inject/arrival/idle.c 'clock_nanosleep('
+stuck 1 faults/inject/absent.c 'clock_nanosleep('
 for rank in 0 2 3; do # the others wait in MPI
 	holds "$what: rank $rank is not in MPI_Allreduce" \
 		grep -q 'MPI_Allreduce+0x.*libmpi' "$dir/rank-$rank.stack.txt"
@@ -97,7 +97,7 @@ kept_nothing() {
 	expect_err "^all_reduce_perf: .*results/runs.*: $why"
 	holds "$why: said more than once" [ "$(grep -c "$why" "$work/err")" -eq 1 ]
 	expect_out '^# verdict: outcome=hang class=missing-call ranks=1 '
-	expect_out '^# rank 1 is stuck on .* faults/inject/arrival/idle.c:'
+	expect_out '^# rank 1 is stuck on .* faults/inject/absent.c:'
 	holds "$why: the culprit is not the first of four, or what is left out is not told" \
 		cmp -s <(grep -oE '^# (rank [0-9]+ is stuck|and .*)' "$work/out") <(printf '# %s\n' \
 			'rank 1 is stuck' 'rank 0 is stuck' 'rank 2 is stuck' 'rank 3 is stuck' 'and 2 more ranks')

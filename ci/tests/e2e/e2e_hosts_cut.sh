@@ -1,7 +1,7 @@
 #!/bin/bash
 # e2e_hosts_cut.sh: two hosts made of namespaces, the link between them cut: for good, for a while; a monitor or a
 # launcher killed there. It is said as that, no rank is blamed, and the job ends everywhere by itself.
-# timeout: 300
+# timeout: 480
 # quiet: waits for time-outs
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
@@ -14,9 +14,9 @@ make_hosts 2
 times=(--silent-after 1.5 --partition-timeout 4)
 cd "$work/own" || exit 1
 
-# link up|down: the second host's
+# link up|down [HOST]: the second host's
 link() {
-	ip link set "hgv$$-2" "$1"
+	ip link set "hgv$$-${2:-2}" "$1"
 	[ "$1" = down ] || within 5 reachable
 }
 
@@ -52,7 +52,7 @@ begun() {
 	local few
 	few=(-w 100000000)
 	[ "$1" = timed ] && few=(-w 2)
-	from_host "${slots:-2,2}" -b 8 -e 8 -n 100000000 "${few[@]}" "${times[@]}" "${@:4}"
+	from_host "${slots:-2,2}" --topo none -b 8 -e 8 -n 100000000 "${few[@]}" "${times[@]}" "${@:4}"
 	start "${command[@]}"
 	"$tool" "$token" "$1" 20 "$2" "$3" >/dev/null || explain "phase $1 not met"
 }
@@ -76,6 +76,21 @@ expect_rc 10 'hang_diagnose of both sides'
 expect_out '^class +partition$'
 expect_out '^ranks +- of 4$'
 expect_out '^side +fabric$'
+
+# what the host itself knows: its own link is down
+begun timed rank:2 $CONT
+link down 1
+blamed 'own link' hang partition node2 fabric
+link up 1
+# a path MTU that nobody announces: small packets pass
+if command -v nft >/dev/null; then
+	slots=1,1 begun timed rank:1 $CONT -b 64K -e 64K
+	enter 1 nft 'add table inet t; add chain inet t c { type filter hook input priority 0; };
+		add rule inet t c iif eth0 meta length > 1000 drop'
+	blamed 'large packets vanish' hang partition node2 fabric
+	expect_out '^# verdict: .* pair=node2>node1 '
+	enter 1 nft delete table inet t
+fi
 
 slots=1,1 begun timed rank:1 $CONT -n 1000
 link down

@@ -12,7 +12,7 @@ expect_rc 0
 expect_out '^NCCL 2\.28\.9\+cuda13\.0, network Socket'
 expect_out '^  channels 00,23: 0 -P2P/direct pointer-> 1 -P2P/direct pointer-> 2 -P2P/direct pointer-> 3 -P2P/direct pointer-> 0$'
 expect_out 'is this ring rational\? rational$'
-expect_out 'AllReduce of 1048576 bytes: RING LL, channels 0-23, 9 times'
+expect_out 'AllReduce: 1048576 Bytes -> Algo RING proto LL channel'
 expect_out 'the same calls on all ranks here \(4 ranks made 9\)'
 cp "$work/out" "$work/plain"
 

@@ -8,18 +8,25 @@ subject=$BUILD/tests/double/subject
 export DOUBLE_DIR=$work
 cd "$work" || exit 1
 
-# hangs SECONDS CODE VERDICT WORD...: the subject with these words ends with CODE, and a verdict that matches, within
-# SECONDS; an empty VERDICT: without a word
+# hangs SECONDS CODE VERDICT WORD...: the subject with these words (the first may be a fault) ends with CODE, and a verdict that
+# matches, within SECONDS; an empty VERDICT: without a word, its monitor's last included; one with ^: that line. static: NCCL is a part of the program
 hangs() {
-	local seconds=$1 code=$2 verdict=$3 n=$BASHPID out rc
+	local seconds=$1 code=$2 verdict=$3 n=$BASHPID out rc fault=() subject=$subject
 	shift 3
 	out=$work/out.$n
-	HANGAR_E2E=$token timeout "$seconds" "$BUILD/hangar_run" --on-hang=kill --timeout 3 --out "$work/dir.$n" "$subject" 4 40 halves "$@" >"$out" 2>&1
+	[[ " $* " != *" static "* ]] || subject+=-static
+	[[ ${1-} == --fault=* ]] && fault=("$1") && shift
+	[[ $verdict == ^* || -z $verdict ]] || verdict="^# verdict: .*$verdict"
+	HANGAR_E2E=$token timeout "$seconds" "$BUILD/hangar_run" --on-hang=kill --timeout 3 --out "$work/dir.$n" "${fault[@]}" "$subject" 4 40 halves "$@" >"$out" 2>&1
 	rc=$?
-	if [ $rc -ne "$code" ] || ! { if [ -n "$verdict" ]; then grep -q "^# verdict: .*$verdict" "$out"; else [ ! -s "$out" ]; fi; }; then
-		echo "$* ended with $rc, not $code, or not '$verdict': $(head -c 400 "$out")" >>"$work/failed"
+	[ -n "$verdict" ] || within 20 unwatched "$work/dir.$n" || rc=watched
+	sed -i '/NCCL is part of the program/d' "$out"
+	if [ $rc != "$code" ] || ! { if [ -n "$verdict" ]; then grep -q "$verdict" "$out"; else [ ! -s "$out" ]; fi; }; then
+		echo "${fault[*]} $* ended with $rc, not $code, or not '$verdict': $(head -c 400 "$out")" >>"$work/failed"
 	fi
 }
+
+unwatched() { ! pgrep -f -- "hangar_run .*--out $1 " >/dev/null; }
 
 rows=(
 	"40|0|"
@@ -30,6 +37,12 @@ rows=(
 	"40|0||graph"
 	"40|137|ranks=2 comm=0 |graph skip-graph=2@9"
 	"40|0||pairs sync"
+	"40|0||static"
+	"40|0||static graph pairs away=2@9"
+	"40|137|class=skipped-call ranks=1 comm=0 seq=19|static skip=1@7"
+	"40|137|class=mismatch ranks=2 comm=0 seq=25 .*field=count|static count=2@9"
+	"40|137|class=missing-call ranks=2 comm=0 seq=25|static asleep=2@9"
+	"40|137|class=rank-killed ranks=1|static kill=1@9"
 	"40|137|class=skipped-call ranks=1 comm=0 seq=19|skip=1@7"
 	"40|137|ranks=1 comm=1 |swap=1@9 one-stream"
 	"40|137|class=skipped-call ranks=1 comm=0 seq=19|skip=1@7 dlsym"
@@ -37,9 +50,27 @@ rows=(
 	"40|137|ranks=3 comm=0 seq=25|exit0=3@9"
 	"40|3|class=rank-exited ranks=3|exit3=3@9"
 	"40|137|class=rank-killed ranks=1|kill=1@9"
+	"40|143|class=rank-crashed ranks=1|term=1@9"
+	"40|143||term"
 	"40|137|class=rank-stopped ranks=2|stop=2@9"
 	"40|137|class=missing-call ranks=2 comm=0 seq=25|asleep=2@9"
 	"40|137|ranks=1|skip-recv=1@9 pairs sync"
+	"40|0||together"
+	"40|0||threads"
+	"40|137|class=skipped-call ranks=1 comm=0 seq=7|together skip=1@7"
+	"40|137|class=skipped-call ranks=2 comm=0 seq=19|threads skip=2@7"
+	"40|137|class=mismatch ranks=3 comm=0 seq=9 .*field=count|--fault=count:3@9 together"
+	"40|137|class=skipped-call ranks=1 comm=0 seq=19|--fault=skip-call:1@7,comm=dp,kind=all_reduce named"
+	"40|137|class=mismatch ranks=2 comm=0 seq=25 .*field=count|--fault=count:2@9,size=4,kind=AllReduce"
+	"40|137|ranks=1 comm=1 seq=1 .*hang_seq=40|--fault=skip-call:1@9,size=2"
+	"40|0|^hangar: .* did not strike|--fault=skip-call:1@9,comm=tp named"
+	"40|0|^hangar: .* strikes call 7 (AllReduce)|--fault=gpu-late:1@7,value=1"
+	"40|137|class=unexplained ranks=- |--fault=gpu-late:2@25,value=60"
+	"40|6|^hangar: .* strikes call 120|--fault=corrupt:1@120 spoiled"
+	"40|137|ranks=3|--fault=init-late:3@1,value=60"
+	"40|137|class=missing-call ranks=1 |--fault=late:1@9,kind=recv,value=60 pairs sync"
+	"40|137|ranks=3|--fault=init-size:3@1"
+	"40|137|^hangar: .* strikes set-up 1 (init) of communicator 0 (4 ranks)|--fault=init-rank:3@1"
 )
 for row in "${rows[@]}"; do
 	IFS='|' read -r seconds code verdict words <<<"$row"
@@ -50,11 +81,42 @@ done
 wait
 while read -r line; do fail "$line"; done < <(cat "$work/failed" 2>/dev/null)
 
-# the wrappers' parameters are as many as those of the nccl.h that is here
+# ranks by themselves: settings that differ are said while they run; under mpirun each starts its own hangar_run
+(HANGAR_E2E=$token DOUBLE_ID=by-themselves timeout 40 "$BUILD/hangar_run" bash -c "NCCL_ALGO=Tree RANK=0 WORLD_SIZE=3 $subject 3 40 away=1@9 & \
+	for r in 1 2; do RANK=\$r WORLD_SIZE=3 $subject 3 40 away=1@9 & done; wait" >"$work/settings" 2>&1)
+check "settings that differ are said once" [ "$(grep -c '^# settings differ between ranks: NCCL_ALGO: rank 0: Tree; ranks 1,2: unset' "$work/settings")" = 1 ]
+check "and nothing else" [ "$(wc -l <"$work/settings")" = 1 ]
+mpirun=(mpirun --allow-run-as-root --oversubscribe --quiet -np 4 "$BUILD/hangar_run")
+DOUBLE_ID=mpirun-$$ HANGAR_E2E=$token timeout 40 "${mpirun[@]}" --on-hang=kill --timeout 3 --out "$work/dir.mpi" "$subject" 4 40 skip=1@7 >"$work/mpi" 2>&1
+check "under mpirun a rank is named, once" [ "$(grep -c '^# verdict: .*class=skipped-call ranks=1 ' "$work/mpi")" = 1 ]
+
+# --status and SIGUSR1: while a rank is away, from another shell; and after the verdict, which leaves the job alone
+HANGAR_E2E=$token timeout 40 "$BUILD/hangar_run" --timeout 5 --out "$work/dir.status" "$subject" 4 400 halves asleep=2@200 >"$work/told" 2>&1 &
+job=$!
+status() { timeout 5 "$BUILD/hangar_run" --status "$@"; }
+asleep() { status "$work/dir.status" 2>&1 | tee "$work/status" | grep -q "rank 2 .*: in no call; made its last, .*; in misbehave .*subject.c"; }
+check "--status DIR says in which line rank 2 is" within 5 asleep
+began=$EPOCHREALTIME
+status "$(pgrep -n -P $job)" >"$work/status" 2>&1
+took=$(bc <<<"($EPOCHREALTIME - $began) * 1000 / 1")
+check "--status PID takes less than a second" [ "$took" -lt 1000 ]
+check "it says who has not come: $(head -c 900 "$work/status")" grep -q "^# communicator 0 of ranks 0-3: all completed call [0-9]* at least, came to call 598.*: ranks 0,1,3, not yet: rank 2" "$work/status"
+check "and who waits for whom" grep -q "^# rank 0 .* s on its GPU behind .* of communicator 0, for rank 2; waited for others [1-9]" "$work/status"
+kill -USR1 "$(sed -n 's/.*hangar_run pid \([0-9]*\),.*/\1/p' "$work/status")"
+check "SIGUSR1 says the same on standard error" within 5 grep -q "^# communicator 0 .* not yet: rank 2" "$work/told"
+check "the verdict comes as without" within 20 grep -q "^# verdict: .*class=missing-call ranks=2 " "$work/told"
+check "--status after it" asleep
+pids_of_run | xargs -r kill -KILL
+wait $job 2>/dev/null
+check "nobody to ask" [ "$(status "$work/dir.status" 2>&1; echo $?)" = "hangar_run: no hangar_run of this user watches $work/dir.status on this host
+1" ]
+
+# the wrappers' parameters are as many as those of the nccl.h that is here, as far as it has them
 header=$(ls /usr/include/nccl.h /usr/local/include/nccl.h 2>/dev/null | head -n 1)
 params() { tr '\n' ' ' <"$header" | grep -o "[ *]nccl$1([^)]*)" | head -n 1 | tr -dc , | wc -c; }
 while [ -n "$header" ] && IFS='|' read -r name _ list; do
 	read -r _ name <<<"$name"
+	grep -q "nccl$name(" "$header" || continue # newer ones
 	check "parameters of $name" [ "$(params "$name")" = "$(tr -dc , <<<"$list" | wc -c)" ]
 done < <(grep -E '^(call|init|child) ' "$OLDPWD/faults/preload/library/nccl.txt")
 
@@ -78,4 +140,41 @@ check "usage" [ "$("$BUILD/hangar_run" --on-hang=never true 2>/dev/null; echo $?
 check "a command that is not there" [ "$("$BUILD/hangar_run" /nowhere 2>/dev/null; echo $?)" = 127 ]
 for _ in $(seq 40); do no_process && break; sleep 0.1; done
 check "no process is left: $(pids_of_run | xargs -r -n1 ps -o args= -p)" no_process
+
+# two hosts, each with its own hangar_run as torchrun would start it there: one run; where none can be made here it ends
+skip() {
+	echo "not looked at: $*"
+	finish
+}
+# shellcheck source=ci/tests/rig/hosts.sh
+source "$OLDPWD/ci/tests/rig/hosts.sh"
+make_hosts 2
+# on_both NAME WORD...: two of four ranks on each host; the port is not that of a run whose monitor may linger
+port=29500
+on_both() {
+	local name=$1 i
+	shift
+	port=$((port + 2))
+	for i in 1 2; do
+		# shellcheck disable=SC2016
+		HANGAR_E2E=$token DOUBLE_ID=$name nsenter -t "$(cat "$work/host$i.pid")" -n -m -u -p -- timeout 60 "$BUILD/hangar_run" --on-hang=kill \
+			--timeout 3 --out "$work/own/$name" bash -c 'for r in 0 1; do RANK=$(($1 * 2 + r - 2)) WORLD_SIZE=4 LOCAL_WORLD_SIZE=2 \
+			MASTER_ADDR=$2 MASTER_PORT=$3 "${@:4}" & done; wait' - $i "$net.2" $port "$subject" 4 "$@" >"$work/$name.$i" 2>&1 &
+		pids[i]=$!
+	done
+}
+on_both hosts-well 40 halves
+wait "${pids[@]}"
+check "a healthy job of two hosts says nothing" [ ! -s "$work/hosts-well.1" -a ! -s "$work/hosts-well.2" ]
+on_both hosts-skip 40 halves skip=3@7
+wait "${pids[@]}"
+on_both hosts-asleep 40 halves asleep=3@9
+on_host_2() { nsenter -t "$(cat "$work/host2.pid")" -n -m -u -p -- "$BUILD/hangar_run" --status >"$work/status" 2>&1 && grep -q "^# rank 3 (node2 .*; in misbehave" "$work/status" && grep -q "$@"; }
+check "--status on host 2 knows the ranks of host 1" within 3 on_host_2 "^# communicator 0 of ranks 0-3: .* came to call 25.*: ranks 0-2, not yet: rank 3" "$work/status"
+wait "${pids[@]}"
+for i in 1 2; do
+	check "a skipped call on host 2 is named on host $i: $(head -c 300 "$work/hosts-skip.$i")" grep -q "^# verdict: .*class=skipped-call ranks=3 comm=0 seq=19" "$work/hosts-skip.$i"
+	check "a rank that is away on host 2 is named on host $i: $(head -c 300 "$work/hosts-asleep.$i")" grep -q "^# verdict: .*class=missing-call ranks=3 comm=0 seq=25" "$work/hosts-asleep.$i"
+done
+check "no process is left on any host" within 5 no_process
 finish

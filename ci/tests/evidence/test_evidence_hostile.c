@@ -11,49 +11,24 @@ static void drop(const char *name)
 	CU_ASSERT_EQUAL(unlink(path), 0);
 }
 
-/* Each spoils rank 1's file; the others' must still be read. */
-static void spoil_magic(struct saved_header *h)
-{
-	h->magic[0] = 'X';
-}
-static void spoil_old(struct saved_header *h)
-{
-	memcpy(h->magic, RECORD_MAGIC, 8); /* the whole memory, as it was once saved */
-}
-static void spoil_version(struct saved_header *h)
-{
-	h->version = 2;
-}
-static void spoil_layout(struct saved_header *h)
-{
-	h->record_bytes = 72;
-}
-static void spoil_rank(struct saved_header *h)
-{
-	h->rank = 2;
-}
-static void spoil_recorder(struct saved_header *h)
-{
-	((struct record_header *)(h + 1))->version++;
-}
-static void spoil_records(struct saved_header *h)
-{
-	h->records = UINT32_MAX;
-}
+#define AT(field) offsetof(struct saved_header, field)
 
 static void test_foreign(void)
 {
 	static const struct {
-		void (*spoil)(struct saved_header *h);
-		const char *remark;
+		size_t at; /* in rank 1's file; the others' must still be read */
+		const char *bytes, *remark;
 	} table[] = {
-		{ spoil_magic, "rank-1.fr is no saved evidence." },
-		{ spoil_old, "rank-1.fr is no saved evidence." },
-		{ spoil_version, "rank-1.fr has another format version." },
-		{ spoil_layout, "rank-1.fr has another layout." },
-		{ spoil_rank, "rank-1.fr says that it is another rank's." },
-		{ spoil_recorder, "rank-1.fr holds another recorder's version or layout." },
-		{ spoil_records, "rank-1.fr announces more records than any ring holds." },
+		{ AT(magic), "X", "rank-1.fr is no saved evidence." },
+		/* the whole memory, as it was once saved */
+		{ AT(magic), RECORD_MAGIC, "rank-1.fr is no saved evidence." },
+		{ AT(version), "\2", "rank-1.fr has another format version." },
+		{ AT(record_bytes), "\110", "rank-1.fr has another layout." },
+		{ AT(rank), "\2", "rank-1.fr says that it is another rank's." },
+		{ sizeof(struct saved_header) + offsetof(struct record_header, version), "\377",
+		  "rank-1.fr holds another recorder's version or layout." },
+		{ AT(records), "\377\377\377\377",
+		  "rank-1.fr announces more records than any ring holds." },
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
@@ -62,7 +37,7 @@ static void test_foreign(void)
 
 		set_up();
 		h = pack_one(&bytes);
-		table[i].spoil(h);
+		memcpy((char *)h + table[i].at, table[i].bytes, strlen(table[i].bytes));
 		put("rank-1.fr", h, bytes);
 		free(h);
 		UNIT_ALL(load() == 0, !strcmp(loaded.remarks, table[i].remark),
@@ -136,18 +111,14 @@ static void test_unsound_records(void)
 	tear_down();
 }
 
+#define NOT_OURS                                                                                   \
+	"", "[", "[]", "{}", "{\"version\":9}", "\xff\xfe",                                        \
+		"{\"version\":1,\"nranks\":99999999999,\"backend\":5}",                            \
+		"{\"version\":1,\"nranks\":-3,\"command\":{}}"
+
 static void test_hostile_json(void)
 {
-	static const char *const texts[] = {
-		"",
-		"[",
-		"[]",
-		"{}",
-		"{\"version\":9}",
-		"\xff\xfe",
-		"{\"version\":1,\"nranks\":99999999999,\"backend\":5}",
-		"{\"version\":1,\"nranks\":-3,\"command\":{}}",
-	};
+	static const char *const texts[] = { NOT_OURS };
 
 	set_up();
 	put("rank-1048577.fr", "x", 1); /* above the limit: not looked at */

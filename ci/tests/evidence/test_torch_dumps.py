@@ -164,6 +164,8 @@ RECORDED = {
     "plain/drop": ("hang", "missing-call", "3", 0, 14), "plain/half": ("hang", "missing-call", "3", 1, 7),
     "plain/kill": ("hang", "rank-unseen", "3", 0, 14), "plain/order": ("hang", "extra-call", "3", 1, 6),
     "fsdp2/shape": ("hang", "mismatch", "3", 0, 481), "fsdp2/drop": ("hang", "missing-call", "3", 0, 481),
+    "experts/drop": ("hang", "missing-call", "3", 0, 49), "experts/kill": ("hang", "rank-unseen", "3", 0, 49),
+    "graphs/drop": ("hang", "missing-call", "3", 0, 26), "graphs/kill": ("hang", "rank-unseen", "3", 0, 26),
     "fsdp2/kill": ("hang", "rank-unseen", "3", 0, 481), "fsdp2/exit0": ("hang", "rank-unseen", "3", 0, 481),
 }
 

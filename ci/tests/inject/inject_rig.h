@@ -4,6 +4,7 @@
 
 #include "inject/inject.h"
 #include "rig/unit.h"
+#include "fault_machine.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -117,7 +118,7 @@ static inline int rig_open(struct rig *rig, const char *const *specs, int n, int
 					  .nranks = nranks,
 					  .schedule = &setup,
 					  .default_step = 4,
-					  .machine = { "nccl", rig_have, BY_NET, NULL },
+					  .machine = MACHINE("nccl", rig_have, BY_NET),
 					  .record = &rig->record,
 				  },
 				  &rig->note.err);

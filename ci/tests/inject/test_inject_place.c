@@ -2,7 +2,7 @@
  * and whether the machine has what they need. */
 #include "inject_rig.h"
 
-#include "inject/machine.h"
+#include "inject/inject.h"
 
 static void test_init(void)
 {
@@ -44,6 +44,8 @@ static const struct {
 	{ "drop-rank:2", 2, "rank out of range: 2, the job has 0 to 1" },
 	{ "drop-rank:0,4", 4, "rank out of range: 4" },
 	{ "drop-rank:100000", 4, "rank out of range" },
+	{ "net-stall:1,peer=4", 4, "peer out of range: 4, the job has 0 to 3" },
+	{ "net-stall:1,peer=1", 4, "rank 1 and its peer 1 are on one host" },
 	{ "drop-rank", 1, "drop-rank needs 2 ranks, the job has 1" },
 	{ "late-rank:0", 1, "late-rank needs 2 ranks" },
 };
@@ -216,10 +218,9 @@ static void test_start(void)
 		UNIT_ALL(inject_start(&injector, cases[i].rank, 4, 1, &err) == cases[i].rc,
 			 (err.outcome == OUTCOME_USAGE) == (cases[i].rc < 0),
 			 !strcmp(getenv(cases[i].name) ? getenv(cases[i].name) : "",
-				 cases[i].value));
-		CU_ASSERT_EQUAL(spec->fault->fire(&(struct fault_act){ .spec = spec }) ==
-					FAULT_PASS,
-				cases[i].fires);
+				 cases[i].value),
+			 (spec->fault->fire(&(struct fault_act){ .spec = spec }) == FAULT_PASS) ==
+				 cases[i].fires);
 	}
 	unsetenv("LD_PRELOAD");
 }

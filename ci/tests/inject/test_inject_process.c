@@ -30,37 +30,22 @@ static void child_run(const char *spec, struct shared *shared, pid_t parent)
 	_exit(97);
 }
 
-/* State letter of a process, from /proc; '?' where it is gone. */
-static char state_of(pid_t pid)
+/* State letter of a process, '?' where it is gone, and its user time in clock ticks. */
+static char state_of(pid_t pid, unsigned long *ticks)
 {
 	char path[32], state = '?';
 	FILE *f;
 
+	*ticks = 0;
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	f = fopen(path, "r");
 	if (!f)
 		return '?';
-	if (fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+	if (fscanf(f, "%*d (%*[^)]) %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu", &state,
+		   ticks) != 2)
 		state = '?';
 	fclose(f);
 	return state;
-}
-
-/* User time of a process in clock ticks. */
-static long user_ticks(pid_t pid)
-{
-	unsigned long ticks = 0;
-	char path[32];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	f = fopen(path, "r");
-	if (!f)
-		return 0;
-	if (fscanf(f, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu", &ticks) != 1)
-		ticks = 0;
-	fclose(f);
-	return (long)ticks;
 }
 
 /* Until the child's status changes; false when it did not within `seconds`. */
@@ -172,11 +157,13 @@ static void test_stop(void)
 	for (size_t i = 0; i < COUNT(specs); i++) {
 		struct shared *shared;
 		pid_t pid = child_start(specs[i], &shared);
+		unsigned long ticks;
 		int status = 0;
 
 		UNIT_ALL(status_within(pid, &status, 10),
-			 WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP, state_of(pid) == 'T',
-			 shared->record.fired == 1, shared->made == (i == 0 ? 2 : 3));
+			 WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP,
+			 state_of(pid, &ticks) == 'T', shared->record.fired == 1,
+			 shared->made == (i == 0 ? 2 : 3));
 		kill(pid, SIGCONT);
 		UNIT_ALL(status_within(pid, &status, 10),
 			 WIFEXITED(status) && WEXITSTATUS(status) == 97, shared->made == 6);
@@ -203,12 +190,12 @@ static void test_held(void)
 	for (size_t i = 0; i < COUNT(held); i++) {
 		struct shared *shared;
 		pid_t pid = child_start(held[i].spec, &shared);
+		unsigned long ticks;
 		int status;
 
 		UNIT_ALL(fired_within(shared, 10), !status_within(pid, &status, 0.3),
-			 state_of(pid) == held[i].state,
-			 (user_ticks(pid) >= 2) == (held[i].state == 'R'),
-			 shared->made == held[i].made);
+			 state_of(pid, &ticks) == held[i].state,
+			 (ticks >= 2) == (held[i].state == 'R'), shared->made == held[i].made);
 		/* A signal that is handled by default does not wake it into going on. */
 		kill(pid, SIGCONT);
 		CU_ASSERT_FALSE(status_within(pid, &status, 0.05));

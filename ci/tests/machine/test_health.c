@@ -150,12 +150,5 @@ static void test_files(void)
 	reading_release(&delta);
 }
 
-static const struct unit_case cases[] = {
-	{ "the built-in rules", test_rules },
-	{ "a user's own", test_files },
-};
-
-int main(void)
-{
-	return unit_main_file(path, "health", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN_WITH(unit_main_file, path, "health", { "the built-in rules", test_rules },
+	       { "a user's own", test_files })

@@ -4,31 +4,36 @@
 #include "machine/nccl_seen.h"
 #include "rig/tree.h"
 
-static struct reading host;
-static struct observed_rank ranks[4];
-static struct observed_nccl nccl;
+static struct observation seen;
 static const struct nccl_asked nobody;
 
 static void add_setting(const char *name, const char *value)
 {
-	reading_say(&host, "environment", name, value);
+	reading_say(&seen.before[0], "environment", name, value);
 }
 
+/* A host, and four ranks of it. */
 static void set_up(void)
 {
-	struct observation unseen;
-
-	observation_init(&unseen, 0, 0);
-	nccl = unseen.nccl;
-	observation_release(&unseen);
-	reading_release(&host);
-	strcpy(host.host, "vm.example.org");
+	observation_release(&seen);
+	observation_init(&seen, 1);
+	strcpy(seen.before[0].host, "vm.example.org");
 	for (int r = 0; r < 4; r++) {
-		observed_rank_clear(&ranks[r]);
-		ranks[r].rank = r;
-		ranks[r].node = 0;
-		ranks[r].pid = 900 + r;
+		char part[16];
+
+		snprintf(part, sizeof(part), "rank %d", r);
+		reading_state(&seen.before[0], part, "pid", 900 + r);
 	}
+}
+
+static int number(const char *name)
+{
+	return (int)reading_value(&seen.run, "NCCL", name);
+}
+
+static const char *text(const char *name)
+{
+	return reading_text(&seen.run, "NCCL", name);
 }
 
 static void test_names(void)
@@ -62,11 +67,11 @@ static void test_real_log(void)
 	set_up();
 	add_setting("NCCL_DEBUG", "INFO");
 	add_setting("NCCL_DEBUG_FILE", "ci/tests/data/nccl_log_h200x4.log");
-	nccl_seen_read(&nobody, &host, 1, ranks, 4, &nccl);
-	UNIT_ALL(nccl.logs == 4, !strcmp(nccl.why, ""), !strcmp(nccl.network, "Socket"),
-		 nccl.coll_channels == 24, nccl.nvls == 0);
-	CU_ASSERT_EQUAL(nccl.p2p, 8); /* as many lines say so */
-	UNIT_ALL(nccl.shm == 0, nccl.far == 0, nccl.nfindings == 0);
+	nccl_seen_read(&nobody, &seen);
+	UNIT_ALL(number("logs") == 4, !strcmp(text("why"), ""), !strcmp(text("network"), "Socket"),
+		 number("coll_channels") == 24, number("nvls") == 0);
+	CU_ASSERT_EQUAL(number("p2p"), 8); /* as many lines say so */
+	UNIT_ALL(number("shm") == 0, number("far") == 0, !text("finding_0")[0]);
 }
 
 #define LINE(pid, dev, text) "vm:" #pid ":" #pid " [" #dev "] NCCL INFO " text "\n"
@@ -100,13 +105,13 @@ static void test_made_up(void)
 
 	set_up();
 	snprintf(asked.pattern, sizeof(asked.pattern), "%.200s/nccl-%%h-%%p.log", tree_make(files));
-	nccl_seen_read(&asked, &host, 1, ranks, 4, &nccl);
+	nccl_seen_read(&asked, &seen);
 	tree_remove();
-	UNIT_ALL(nccl.logs == 2, strstr(nccl.why, "2 of 4 ranks") != NULL,
-		 !strcmp(nccl.network, "IB"), nccl.gdr == 1, nccl.shm == 1,
-		 !strcmp(nccl.shm_example, "0 -> 1 via SHM/direct/direct"), nccl.far == 3,
-		 nccl.far_gdr == 2, nccl.far_pxn == 1,
-		 !strcmp(nccl.far_example, "1 -> 3 via NET/IB/1"));
+	UNIT_ALL(number("logs") == 2, strstr(text("why"), "2 of 4 ranks") != NULL,
+		 !strcmp(text("network"), "IB"), number("gdr") == 1, number("shm") == 1,
+		 !strcmp(text("shm_example"), "0 -> 1 via SHM/direct/direct"), number("far") == 3,
+		 number("far_gdr") == 2, number("far_pxn") == 1,
+		 !strcmp(text("far_example"), "1 -> 3 via NET/IB/1"));
 }
 
 static void test_no_log(void)
@@ -127,12 +132,14 @@ static void test_no_log(void)
 			add_setting("NCCL_DEBUG", table[i].level);
 		if (table[i].file)
 			add_setting("NCCL_DEBUG_FILE", table[i].file);
-		nccl_seen_read(&nobody, &host, 1, ranks, 4, &nccl);
-		UNIT_ALL(nccl.logs == 0, nccl.p2p == -1, strstr(nccl.why, table[i].why) != NULL);
+		nccl_seen_read(&nobody, &seen);
+		UNIT_ALL(number("logs") == 0, number("p2p") == -1,
+			 strstr(text("why"), table[i].why) != NULL);
 	}
-	set_up();
-	nccl_seen_read(&nobody, &host, 0, ranks, 0, &nccl);
-	CU_ASSERT_EQUAL(nccl.logs, 0);
+	observation_release(&seen);
+	nccl_seen_read(&nobody, &seen);
+	CU_ASSERT_EQUAL(number("logs"), 0);
+	observation_release(&seen);
 }
 
 static void test_asking(void)

@@ -7,6 +7,14 @@
 /* Two GPUs: the second has lost link 3, refuses P2P, and has another process on it. */
 static int devices[2];
 
+/* A function that does so, and succeeds. */
+#define ANSWERS(name, arguments, ...)                                                              \
+	static int name arguments                                                                  \
+	{                                                                                          \
+		__VA_ARGS__;                                                                       \
+		return 0;                                                                          \
+	}
+
 static int by_bus(const char *bus, nvml_device *device)
 {
 	if (strcasecmp(bus, "0000:18:00.0") == 0)
@@ -35,23 +43,12 @@ static int link_errors(nvml_device device, unsigned link, unsigned counter,
 	return 0;
 }
 
-static int width(nvml_device device, unsigned *lanes)
-{
-	*lanes = 16;
-	return 0;
-}
-
-static int clock_mhz(nvml_device device, unsigned type, unsigned *mhz)
-{
-	*mhz = type == 1 ? 1980 : type == 2 ? 3201 : 1;
-	return 0;
-}
-
-static int event_reasons(nvml_device device, unsigned long long *reasons)
-{
-	*reasons = 4;
-	return 0;
-}
+ANSWERS(width, (nvml_device device, unsigned *lanes), *lanes = 16)
+ANSWERS(clock_mhz, (nvml_device device, unsigned type, unsigned *mhz),
+	*mhz = type == 1   ? 1980
+	       : type == 2 ? 3201
+			   : 1)
+ANSWERS(event_reasons, (nvml_device device, unsigned long long *reasons), *reasons = 4)
 
 static int violation(nvml_device device, unsigned policy, struct nvml_violation *time)
 {
@@ -61,12 +58,9 @@ static int violation(nvml_device device, unsigned policy, struct nvml_violation 
 	return 0;
 }
 
-static int ecc_errors(nvml_device device, unsigned kind, unsigned counter,
-		      unsigned long long *count)
-{
-	*count = 100 + 10 * kind + counter;
-	return 0;
-}
+ANSWERS(ecc_errors,
+	(nvml_device device, unsigned kind, unsigned counter, unsigned long long *count),
+	*count = 100 + 10 * kind + counter)
 
 static int processes(nvml_device device, unsigned *n, struct nvml_process *list)
 {
@@ -79,29 +73,14 @@ static int processes(nvml_device device, unsigned *n, struct nvml_process *list)
 	return 0;
 }
 
-static int p2p(nvml_device a, nvml_device b, unsigned index, unsigned *status)
-{
-	*status = a == &devices[1] && index == 1 ? 4 : 0;
-	return 0;
-}
-
-static int celsius(nvml_device device, unsigned sensor, unsigned *value)
-{
-	*value = device == &devices[1] && sensor == 0 ? 86 : 40;
-	return 0;
-}
-
-static int busy(nvml_device device, struct nvml_utilization *utilization)
-{
-	*utilization = (struct nvml_utilization){ .gpu = 97, .memory = 12 };
-	return 0;
-}
-
-static int memory(nvml_device device, struct nvml_memory *bytes)
-{
-	*bytes = (struct nvml_memory){ .total = 1000, .free = 800, .used = 200 };
-	return 0;
-}
+ANSWERS(p2p, (nvml_device a, nvml_device b, unsigned index, unsigned *status),
+	*status = a == &devices[1] && index == 1 ? 4 : 0)
+ANSWERS(celsius, (nvml_device device, unsigned sensor, unsigned *value),
+	*value = device == &devices[1] && sensor == 0 ? 86 : 40)
+ANSWERS(busy, (nvml_device device, struct nvml_utilization *utilization),
+	*utilization = (struct nvml_utilization){ .gpu = 97, .memory = 12 })
+ANSWERS(memory, (nvml_device device, struct nvml_memory *bytes),
+	*bytes = (struct nvml_memory){ .total = 1000, .free = 800, .used = 200 })
 
 static int rows(nvml_device device, unsigned *corrected, unsigned *uncorrected, unsigned *pending,
 		unsigned *failed)
@@ -113,11 +92,7 @@ static int rows(nvml_device device, unsigned *corrected, unsigned *uncorrected, 
 	return 0;
 }
 
-static int count(unsigned *n)
-{
-	*n = 3;
-	return 0;
-}
+ANSWERS(count, (unsigned *n), *n = 3)
 
 /* Number 1 is another, which is lost. */
 static int by_index(unsigned index, nvml_device *device)
@@ -126,17 +101,9 @@ static int by_index(unsigned index, nvml_device *device)
 	return index == 1 ? 15 : 0; /* NVML_ERROR_GPU_IS_LOST */
 }
 
-static int pci(nvml_device device, struct nvml_pci *to)
-{
-	strcpy(to->bus, device == &devices[1] ? "00000000:2A:00.0" : "00000000:18:00.0");
-	return 0;
-}
-
-static int driver(char *version, unsigned len)
-{
-	snprintf(version, len, "580.95.05");
-	return 0;
-}
+ANSWERS(pci, (nvml_device device, struct nvml_pci *to),
+	strcpy(to->bus, device == &devices[1] ? "00000000:2A:00.0" : "00000000:18:00.0"))
+ANSWERS(driver, (char *version, unsigned len), snprintf(version, len, "580.95.05"))
 
 static const struct nvml whole = {
 	.by_bus = by_bus,
@@ -179,7 +146,7 @@ static void look(const struct nvml *nvml)
 
 	reading_release(&host);
 	for (int i = 0; i < 4; i++) {
-		observed_rank_clear(&ranks[i]);
+		ranks[i] = (struct observed_rank){ .cpu_ns = -1 };
 		strcpy(ranks[i].bus, buses[i]);
 		ranks[i].node = i == 3;
 		ranks[i].pid = i == 3 ? 4711 : 100 + i;
@@ -256,7 +223,8 @@ static void test_all(void)
 		 reading_value(&host, "GPU 2", "xids") == 2,
 		 reading_value(&host, "GPU 2", "xid_last") == 79,
 		 reading_value(&host, "GPU 2", "xid_31") == 1,
-		 reading_value(&host, "GPU 2", "xid_48") == -1, !reading_has(&host, "GPU 1"));
+		 reading_value(&host, "GPU 2", "xid_48") == -1,
+		 !reading_find(&host, "GPU 1", NULL));
 	/* what a hang's counters need */
 	request.readers = READ_NVML;
 	reading_release(&host);

@@ -52,20 +52,19 @@ static void test_there_and_back(void)
 
 	CU_ASSERT_EQUAL_FATAL(observation_read(&o, "ci/tests/data/observation_healthy.json", &err),
 			      0);
-	UNIT_ALL(o.nhosts == 2, o.nranks == 4, reading_value(&o.before[1], "NVML", "gpus") == 2,
+	UNIT_ALL(o.nhosts == 2, reading_value(&o.before[1], "NVML", "gpus") == 2,
 		 reading_value(&o.before[1], "GPU 0000:2a:00.0", "links") == 18,
 		 !strcmp(reading_text(&o.after[0], "eth0", "name"), "eth0"),
-		 reading_value(&o.after[0], "RDMA mlx5_0:1", "mbps") == 400000);
-	CU_ASSERT_EQUAL(reading_value(&o.after[0], "RDMA mlx5_0:1", "mtu"), -1); /* not there */
-	UNIT_ALL(!strcmp(reading_text(&o.before[0], "environment", "NCCL_DEBUG_FILE"),
+		 reading_value(&o.after[0], "RDMA mlx5_0:1", "mbps") == 400000,
+		 reading_value(&o.after[0], "RDMA mlx5_0:1", "mtu") == -1, /* not there */
+		 !strcmp(reading_text(&o.before[0], "environment", "NCCL_DEBUG_FILE"),
 			 "nccl-%h-%p.log"),
-		 o.ranks_after[3].pid == 103, fabs(o.run.worst_percent - 61.5) <= 1e-12);
-	o.run.nic_gbps = NAN;
+		 reading_value(&o.after[1], "rank 3", "pid") == 103,
+		 reading_value(&o.run, "run", "worst_ppm") == 615000);
 	CU_ASSERT_EQUAL(observation_write(&o, path), 0);
 	observation_release(&o);
 	first = slurp(path, &n);
 	CU_ASSERT_EQUAL_FATAL(observation_read(&o, path, &err), 0);
-	CU_ASSERT_TRUE(isnan(o.run.nic_gbps));
 	CU_ASSERT_EQUAL(reading_value(&o.before[1], "GPU 0000:2a:00.0", "links"), 18);
 	CU_ASSERT_EQUAL(observation_write(&o, path), 0);
 	observation_release(&o);
@@ -76,18 +75,24 @@ static void test_there_and_back(void)
 }
 
 #define HOST "{\"version\":2,\"host\":\"a\",\"seconds\":0,\"why\":\"\",\"parts\":{}}"
+#define RUN(parts)                                                                                 \
+	"{\"format\":3,\"run\":{\"version\":2,\"host\":\"\",\"seconds\":0,\"why\":\"\","           \
+	"\"parts\":" parts "}"
 
 static void test_unseen(void)
 {
 	struct observation o;
 
-	CU_ASSERT_EQUAL_FATAL(read_text(&o, "{\"format\":2,\"hosts_before\":[" HOST
-					    "],\"hosts_after\":[" HOST "],"
-					    "\"ranks_before\":[{},{}]}"),
+	CU_ASSERT_EQUAL_FATAL(read_text(&o, RUN("{}") ",\"hosts_before\":[" HOST
+						      "],\"hosts_after\":[" HOST "]}"),
 			      0);
-	UNIT_ALL(o.nhosts == 1, o.nranks == 2, reading_value(&o.before[0], "CPU", "cpus") == -1,
-		 o.before[0].n == 0, o.before[0].seconds == 0, o.ranks_after[1].wait_ns == -1,
-		 o.nccl.gdr == -1, !strcmp(o.run.backend, ""));
+	UNIT_ALL(o.nhosts == 1, reading_value(&o.before[0], "CPU", "cpus") == -1,
+		 o.before[0].n == 0, o.before[0].seconds == 0,
+		 reading_value(&o.run, "NCCL", "gdr") == -1,
+		 !strcmp(reading_text(&o.run, "run", "backend"), ""));
+	observation_release(&o);
+	CU_ASSERT_EQUAL_FATAL(read_text(&o, RUN("{}") "}"), 0);
+	CU_ASSERT_EQUAL(o.nhosts, 0);
 	observation_release(&o);
 }
 
@@ -101,26 +106,21 @@ static void test_refused(void)
 		"null",
 		"{",
 		"{}",
-		"{\"format\":1}",
-		"{\"format\":\"2\"}",
-		"{\"format\":2,\"format\":2}",
-		"{\"format\":2,\"run\":[]}",
-		"{\"format\":2,\"run\":{\"ranks\":-2}}",
-		"{\"format\":2,\"run\":{\"ranks\":2147483648}}",
-		"{\"format\":2,\"run\":{\"ranks\":1e3}}",
-		"{\"format\":2,\"run\":{\"ranks\":\"4\"}}",
-		"{\"format\":2,\"run\":{\"ranks\":99999999999999999999}}",
-		"{\"format\":2,\"run\":{\"worst_percent\":\"x\"}}",
-		"{\"format\":2,\"run\":{\"hop\":\"seventeen letters\"}}",
-		"{\"format\":2,\"run\":{\"hop\":7}}",
-		"{\"format\":2,\"nccl\":{\"findings\":{}}}",
-		"{\"format\":2,\"nccl\":{\"findings\":[{},{},{},{},{}]}}",
-		"{\"format\":2,\"nccl\":{\"findings\":[7]}}",
-		"{\"format\":2,\"hosts_before\":[{}]}",
-		"{\"format\":2,\"hosts_before\":[7],\"hosts_after\":[7]}",
-		"{\"format\":2,\"hosts_before\":[" HOST "],\"hosts_after\":[{}]}",
-		"{\"format\":2,\"hosts_before\":[{\"parts\":[[]]}],\"hosts_after\":[" HOST "]}",
-		"{\"format\":2,\"ranks_after\":[{}]}",
+		"{\"format\":2}",
+		"{\"format\":\"3\"}",
+		"{\"format\":3}",
+		"{\"format\":3,\"format\":3}",
+		"{\"format\":3,\"run\":[]}",
+		RUN("[]") "}",
+		RUN("{\"run\":[]}") "}",
+		RUN("{\"run\":{\"states\":{\"ranks\":-2}}}") "}",
+		RUN("{\"run\":{\"states\":{\"ranks\":1e3}}}") "}",
+		RUN("{\"run\":{\"states\":{\"ranks\":99999999999999999999}}}") "}",
+		RUN("{\"run\":{\"counters\":{\"hop\":\"NVLink\"}}}") "}",
+		RUN("{}") ",\"hosts_before\":[{}]}",
+		RUN("{}") ",\"hosts_before\":[7],\"hosts_after\":[7]}",
+		RUN("{}") ",\"hosts_before\":[" HOST "],\"hosts_after\":[{}]}",
+		RUN("{}") ",\"hosts_before\":[{\"parts\":[[]]}],\"hosts_after\":[" HOST "]}",
 	};
 	struct observation o;
 	struct error err = { .rank = -1 };
@@ -164,20 +164,12 @@ static void test_write_fails(void)
 {
 	struct observation o;
 
-	observation_init(&o, 1, 1);
+	observation_init(&o, 1);
 	CU_ASSERT_TRUE(observation_write(&o, "/no/such/folder/x.json") < 0);
 	observation_release(&o);
 }
 
-static const struct unit_case cases[] = {
-	{ "there and back", test_there_and_back },
-	{ "what is not in the file", test_unseen },
-	{ "refused", test_refused },
-	{ "torn and changed", test_torn },
-	{ "a folder that is not there", test_write_fails },
-};
-
-int main(void)
-{
-	return unit_main_file(path, "observation", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN_WITH(unit_main_file, path, "observation", { "there and back", test_there_and_back },
+	       { "what is not in the file", test_unseen }, { "refused", test_refused },
+	       { "torn and changed", test_torn },
+	       { "a folder that is not there", test_write_fails })

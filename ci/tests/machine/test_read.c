@@ -6,7 +6,7 @@
 
 #include "machine/cpu_list.h"
 #include "machine/read.h"
-#include "machine/file.h"
+#include "base/file.h"
 #include "rig/tree.h"
 
 static struct reading host;
@@ -169,7 +169,7 @@ static void look_at_gpu(const char *root, const char *bus)
 		.readers = READ_GPUS, .root = root, .ranks = &rank, .nranks = 1, .node = 0
 	};
 
-	observed_rank_clear(&rank);
+	rank = (struct observed_rank){ .cpu_ns = -1 };
 	rank.node = 0;
 	strcpy(rank.bus, bus);
 	reading_release(&host);
@@ -310,7 +310,7 @@ static void test_hostile(void)
 		files[PATHS] = (struct tree_file){ "/proc/net/dev", "eth0: 1", 0 };
 		root = tree_make(files);
 		look(READ_CPU | READ_TCP | READ_TRAFFIC | READ_NICS, root);
-		observed_rank_clear(&rank);
+		rank = (struct observed_rank){ .cpu_ns = -1 };
 		read_rank(root, &rank);
 		UNIT_ALL(value("CPU", "all_ticks") == -1, value("TCP", "sent") == -1,
 			 rank.wait_ns == -1, !strcmp(part_of("rdma", 1), "eth0"),
@@ -380,7 +380,7 @@ static void test_host(void)
 	};
 
 	for (int r = 0; r < 3; r++) {
-		observed_rank_clear(&ranks[r]);
+		ranks[r] = (struct observed_rank){ .cpu_ns = -1 };
 		ranks[r].node = r > 0;
 		strcpy(ranks[r].bus, r > 0 ? "0000:18:00.0" : "0000:99:00.0");
 	}
@@ -407,7 +407,7 @@ static void test_rank(void)
 	for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; cpu++)
 		if (CPU_ISSET(cpu, &before))
 			CPU_SET(cpu, &one);
-	observed_rank_clear(&rank);
+	rank = (struct observed_rank){ .cpu_ns = -1 };
 	CU_ASSERT_EQUAL(sched_setaffinity(0, sizeof(one), &one), 0);
 	read_rank(tree_make(files), &rank);
 	sched_setaffinity(0, sizeof(before), &before);
@@ -441,7 +441,7 @@ static void test_lists(void)
 	UNIT_ALL(cpu_list_parse(&a, "3,1-2,64,70") == 5,
 		 !strcmp(cpu_list_text(&a, text, sizeof(text)), "1-3,64,70"),
 		 cpu_list_parse(&a, "100,102,104,106,108") == 5,
-		 !strcmp(cpu_list_text(&a, text, sizeof(text)), "100,102,104..."));
+		 !strcmp(cpu_list_text(&a, text, sizeof(text)), "100,102,104,..."));
 }
 
 UNIT_MAIN("read", { "CPUs", test_cpu }, { "network", test_net },

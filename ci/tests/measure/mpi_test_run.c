@@ -148,7 +148,7 @@ static void test_vendor(void)
 	run = (struct run){ .bench = &bench };
 	if (job.rank == 0) {
 		run.report = &report;
-		run.vendor = vendor_hook_open(&vendor, "NVIDIA H200", 0, NULL);
+		run.vendor = vendor_hook_open(&vendor, "NVIDIA H200", NULL);
 	}
 	UNIT_ALL(run_sweep(&run) == 0, run_finish(&run) == 0);
 	if (job.rank != 0)

@@ -29,7 +29,7 @@ static struct {
 } seen;
 
 /* What goes wrong: call number `nth` (from 1, of those made in `phase`) on `rank`. */
-static struct {
+static struct spoil {
 	int rank;
 	enum phase phase;
 	int nth;
@@ -140,8 +140,7 @@ static inline void set_up(const struct collective *c, int argc, const char *cons
 		all[i + 1] = argv[i];
 	err = (struct error){ .rank = job.rank };
 	memset(&seen, 0, sizeof(seen));
-	memset(&spoil, 0, sizeof(spoil));
-	spoil.rank = NOBODY;
+	spoil = (struct spoil){ .rank = NOBODY };
 	if (options_parse(&options, &target, argc + 1, (char **)(void *)all, &err) < 0) {
 		printf(" %s", err.text);
 		CU_FAIL_FATAL("options");

@@ -40,6 +40,14 @@ static void set_up(const char *topo, int nranks, int nnodes)
 	memset(&predictions, 0, sizeof(predictions));
 }
 
+static const struct predictor *opened(void)
+{
+	const struct predictor *f = predict_open(&predictions, &bench, text, sizeof(text));
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	return f;
+}
+
 static void test_refusal(void)
 {
 	set_up("live", 4, 1);
@@ -125,8 +133,7 @@ static void test_rows(void)
 	set_up("hgx-h200", 4, 1);
 	predict_ask(&predictions, &options, "/tmp");
 	CU_ASSERT_PTR_NULL(getenv("NCCL_TOPO_DUMP_FILE")); /* a spec needs no file of NCCL's */
-	f = predict_open(&predictions, &bench, text, sizeof(text));
-	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	f = opened();
 	UNIT_ALL(strstr(text, "1 node of 4 x H200") != NULL, strstr(text, "physical only") != NULL);
 	row = make_row("all_reduce", 1ull << 30, 5000);
 	f->row(f->ctx, &row);
@@ -161,8 +168,7 @@ static void test_lower_end(void)
 	struct row row = make_row("all_reduce", 1ull << 30, 5000);
 
 	set_up("hgx-h200", 4, 1);
-	f = predict_open(&predictions, &bench, text, sizeof(text));
-	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	f = opened();
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "; never scored on such a machine"));
 	f->row(f->ctx, &row);
 	CU_ASSERT_TRUE(isnan(row.predicted_low_gbs));
@@ -196,8 +202,7 @@ static void test_share(void)
 		double predicted;
 
 		set_up("hgx-h200", 4, 1);
-		f = predict_open(&predictions, &bench, text, sizeof(text));
-		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+		f = opened();
 		CU_ASSERT_TRUE(isnan(f->reached(f->ctx, text, sizeof(text))));
 		for (int k = 0; k < table[i].n; k++) {
 			struct row row = make_row("all_gather", 1ull << 28, 1);
@@ -230,8 +235,7 @@ static void test_verdict(void)
 		set_up("hgx-h200", 4, 1);
 		options.good = table[i].good;
 		options.low = table[i].low;
-		f = predict_open(&predictions, &bench, text, sizeof(text));
-		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+		f = opened();
 		predictions.npercents = 1;
 		predictions.percents[0] = table[i].share;
 		f->reached(f->ctx, text, sizeof(text));
@@ -255,8 +259,7 @@ static void test_choice(void)
 	const struct predictor *f;
 
 	set_up("hgx-h200", 4, 1);
-	f = predict_open(&predictions, &bench, text, sizeof(text));
-	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	f = opened();
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		struct row row = make_row("all_reduce", table[i].size, 5000);
 
@@ -297,12 +300,10 @@ static void test_launches(void)
 	set_up("hgx-h200", 4, 1);
 	/* a backend that cannot tell */
 	CU_ASSERT_EQUAL(predict_calibrate(&predictions, &bench), 0);
-	f = predict_open(&predictions, &bench, text, sizeof(text));
-	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	f = opened();
 	CU_ASSERT_PTR_NULL(strstr(text, "measured here"));
 	predictions.kernel = (struct kernel_cost){ 5, 12 };
-	f = predict_open(&predictions, &bench, text, sizeof(text));
-	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	f = opened();
 	CU_ASSERT(strstr(text, "measured here: a launch takes the host 5.00 us, 12.00 us") != NULL);
 	row.mode = "stream";
 	f->row(f->ctx, &row);
@@ -327,8 +328,7 @@ static void test_matrix(void)
 	set_up("hgx-h200", 4, 1);
 	bench.traffic = (struct traffic){ .nranks = 4, .matrix = matrix };
 	row.count = 20 << 18;
-	f = predict_open(&predictions, &bench, text, sizeof(text));
-	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	f = opened();
 	f->row(f->ctx, &row);
 	/* 419.430, the last 512 KiB 26.214, latency 11.8 */
 	CU_ASSERT_DOUBLE_EQUAL(row.predicted_us, 457.445, .001);
@@ -356,7 +356,7 @@ static const char *says(double percent, double of_ceiling)
 static void test_not_judged(void)
 {
 	set_up("hgx-h200", 4, 1);
-	CU_ASSERT_PTR_NOT_NULL_FATAL(predict_open(&predictions, &bench, text, sizeof(text)));
+	opened();
 	UNIT_ALL(strstr(says(130, 105), "speed: good, the slowest row 130.0 %: good") != NULL,
 		 strstr(says(100, 106), "not judged: a row reaches 106 % of its ceiling") != NULL,
 		 strstr(says(40, 10), "speed: bad, the slowest row 40.0 %: bad") != NULL);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "nccl_log/nccl_log.h"
-#include "nccl_log/nccl_log_topo.h"
 #include "rig/unit.h"
 
 /* What makes a job: ranks, how many per host, what a launcher puts before each line ("%d" in it
@@ -54,6 +53,13 @@ static inline void lines_start(struct lines *lines, int rank)
 		  "comm 0x%x rank %d nRanks %d nNodes %d localRanks %d localRank %d MNNVL 0",
 		  0x5000 + rank, rank, lines->nranks, lines->nranks / lines->per_host,
 		  lines->per_host, rank % lines->per_host);
+}
+
+static inline void lines_started(struct lines *lines, int nranks, int per_host)
+{
+	lines_open(lines, nranks, per_host);
+	for (int r = 0; r < nranks; r++)
+		lines_start(lines, r);
 }
 
 static inline void lines_call(struct lines *lines, int rank, const char *function, int count,

@@ -31,12 +31,11 @@ static void test_real_facts(void)
 	UNIT_ALL(!strcmp(comm->id, "0xdf6d03630b7eecba"), comm->nranks == 4, comm->nnodes == 1,
 		 comm->coll_channels == 24, comm->nvls_channels == 0, comm->pxn == 0,
 		 comm->gdr == 1);
-	CU_ASSERT_EQUAL_FATAL(comm->n_says, 4);
+	CU_ASSERT_EQUAL_FATAL(comm->n_says, 5);
 	CU_ASSERT_STRING_EQUAL(comm->says[3], "Connected all rings, use ring PXN 0 GDR 1");
-	CU_ASSERT_EQUAL_FATAL(comm->n_tunings, 1);
-	UNIT_ALL(!strcmp(comm->tunings[0].algorithm, "RING"),
-		 !strcmp(comm->tunings[0].protocol, "LL"), comm->tunings[0].bytes == 1048576,
-		 comm->tunings[0].high == 23, comm->tunings[0].count == 9);
+	CU_ASSERT_STRING_EQUAL(comm->says[comm->n_says - 1],
+			       "AllReduce: 1048576 Bytes -> Algo RING proto LL "
+			       "channel{Lo..Hi}={0..23}");
 	nccl_log_release(&log);
 }
 
@@ -178,9 +177,7 @@ static const struct nccl_ring *read_ring(struct nccl_log *log, const char *chann
 {
 	struct lines lines;
 
-	lines_open(&lines, 13, 13);
-	for (int r = 0; r < 13; r++)
-		lines_start(&lines, r);
+	lines_started(&lines, 13, 13);
 	lines_say(&lines, 0, "%s", channel);
 	for (int r = 0; r < ring_lines; r++)
 		lines_say(&lines, r, "Ring 00 : %d -> %d -> %d", (r + 12) % 13, r, (r + 1) % 13);
@@ -245,9 +242,7 @@ static void test_split(void)
 	struct lines lines;
 	struct nccl_log log;
 
-	lines_open(&lines, 4, 4);
-	for (int r = 0; r < 4; r++)
-		lines_start(&lines, r);
+	lines_started(&lines, 4, 4);
 	for (int r = 0; r < 4; r++)
 		lines_say(&lines, r,
 			  "ncclCommSplit comm 0x%x rank %d nranks 2 cudaDev %d nvmlDev %d busId %x "
@@ -277,9 +272,7 @@ static void test_warnings(void)
 	struct lines lines;
 	struct nccl_log log;
 
-	lines_open(&lines, 4, 4);
-	for (int r = 0; r < 4; r++)
-		lines_start(&lines, r);
+	lines_started(&lines, 4, 4);
 	fputs(text, lines.out);
 	lines_read(&lines, &log);
 	CU_ASSERT_EQUAL_FATAL(log.n_warnings, 2);

@@ -75,17 +75,17 @@ static const struct {
 	  "(rank 1 makes that one next)\n" },
 	{ "AB AB AC AC",
 	  "ranks differ, first at call 2 (4 ranks made 2)\n"
-	  "    no majority: rank0.log:4: AllReduce count=66 dtype=f32 op=sum root=0 opCount 1 "
+	  "    no majority: rank0.log:4: AllReduce count 66 dtype f32 op sum root 0 opCount 1 "
 	  "(2 of 4: rank 0,1)\n"
-	  "    no majority: rank2.log:4: AllReduce count=67 dtype=f32 op=sum root=0 opCount 1 "
+	  "    no majority: rank2.log:4: AllReduce count 67 dtype f32 op sum root 0 opCount 1 "
 	  "(2 of 4: rank 2,3)\n" },
 	{ "AB AC A9 AB",
 	  "ranks differ, first at call 2 (4 ranks made 2)\n"
-	  "    no majority: rank0.log:4: AllReduce count=66 dtype=f32 op=sum root=0 opCount 1 "
+	  "    no majority: rank0.log:4: AllReduce count 66 dtype f32 op sum root 0 opCount 1 "
 	  "(2 of 4: rank 0,3)\n"
-	  "    no majority: rank1.log:4: AllReduce count=67 dtype=f32 op=sum root=0 opCount 1 "
+	  "    no majority: rank1.log:4: AllReduce count 67 dtype f32 op sum root 0 opCount 1 "
 	  "(1 of 4: rank 1)\n"
-	  "    no majority: rank2.log:4: AllReduce count=66 dtype=bf16 op=sum root=0 opCount 1 "
+	  "    no majority: rank2.log:4: AllReduce count 66 dtype bf16 op sum root 0 opCount 1 "
 	  "(1 of 4: rank 2)\n" },
 	/* A rank that ended is no reason to overlook another that differs later. */
 	{ "ABCD A ABXD ABCD",
@@ -127,9 +127,7 @@ static void test_send_recv(void)
 	struct lines lines;
 	struct nccl_log log;
 
-	lines_open(&lines, 3, 8);
-	for (int r = 0; r < 3; r++)
-		lines_start(&lines, r);
+	lines_started(&lines, 3, 8);
 	lines_call(&lines, 0, "Send", 4, 1);
 	lines_call(&lines, 1, "Recv", 4, 0);
 	lines_call(&lines, 2, "Send", 4, 77);

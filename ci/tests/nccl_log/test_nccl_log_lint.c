@@ -1,5 +1,5 @@
 /* test_nccl_log_lint.c: is this ring rational? */
-#include "nccl_log/nccl_log_topo.h"
+#include "nccl_log/nccl_log_lint.h"
 
 #include "nccl_log_lines.h"
 
@@ -10,62 +10,59 @@ struct said {
 	char text[2048];
 };
 
-static void check_rings(const struct nccl_log *log, const struct topo_system *topo,
-			struct said *said)
+static struct lines lines;
+static struct said said;
+
+static void check_rings(const struct nccl_log *log, const struct topo_system *topo)
 {
 	struct nccl_lint lint;
 
 	nccl_log_lint(log, &log->comms[0], topo, &lint);
-	*said = (struct said){ .verdict = lint.verdict };
+	said = (struct said){ .verdict = lint.verdict };
 	for (int i = 0; i < lint.n_findings; i++) {
-		said->kinds[lint.findings[i].kind]++;
-		strncat(said->text, lint.findings[i].reason, 400);
+		said.kinds[lint.findings[i].kind]++;
+		strncat(said.text, lint.findings[i].reason, 400);
 	}
 	nccl_lint_release(&lint);
 }
 
-static void check_lines(struct lines *lines, const struct topo_system *topo, struct said *said)
+/* The lines so far, read and judged; some of the reasons holds these words. */
+static void expect(const struct topo_system *topo, enum nccl_verdict verdict, const char *reason)
 {
 	struct nccl_log log;
+	bool right;
 
-	lines_read(lines, &log);
-	check_rings(&log, topo, said);
+	lines_read(&lines, &log);
+	check_rings(&log, topo);
 	nccl_log_release(&log);
-}
-
-static void expect(const struct said *said, enum nccl_verdict verdict, const char *reason)
-{
-	bool right = said->verdict == verdict && strstr(said->text, reason) != NULL;
-
+	right = said.verdict == verdict && strstr(said.text, reason) != NULL;
 	if (!right)
-		fprintf(stderr, "%s: %s\n", nccl_verdict_name(said->verdict), said->text);
+		fprintf(stderr, "%s: %s\n", nccl_verdict_name(said.verdict), said.text);
 	CU_ASSERT_TRUE(right);
 }
 
 /* A started job of n ranks on one host, with rings on two channels. */
-static void job(struct lines *lines, int n, int per_host, const int *a, const int *b)
+static void job(int n, int per_host, const int *a, const int *b)
 {
-	lines_open(lines, n, per_host);
-	for (int r = 0; r < n; r++)
-		lines_start(lines, r);
-	lines_ring(lines, 0, a, true);
-	lines_ring(lines, 1, b, true);
-	lines_links(lines, 0, a, "NET/IB/0/GDRDMA");
-	lines_links(lines, 1, b, "NET/IB/0/GDRDMA");
+	lines_started(&lines, n, per_host);
+	lines_ring(&lines, 0, a, true);
+	lines_ring(&lines, 1, b, true);
+	lines_links(&lines, 0, a, "NET/IB/0/GDRDMA");
+	lines_links(&lines, 1, b, "NET/IB/0/GDRDMA");
 }
 
 static const int straight[] = { 0, 1, 2, 3 };
 
 /* Every GPU's paths, all of one kind. */
-static void paths(struct lines *lines, const char *type, int cpus)
+static void paths(const char *type, int cpus)
 {
-	for (int r = 0; r < lines->nranks; r++) {
+	for (int r = 0; r < lines.nranks; r++) {
 		char text[256] = "";
 
-		for (int o = 0; o < lines->nranks; o++)
+		for (int o = 0; o < lines.nranks; o++)
 			snprintf(text + strlen(text), sizeof(text) - strlen(text),
 				 " GPU/0-%x (2/20.0/%s)", 0x1000 * (o + 1), o == r ? "LOC" : type);
-		lines_say(lines, r, "GPU/0-%x :%s CPU/0-0 (1/20.0/%s) CPU/0-1 (2/10.0/%s)",
+		lines_say(&lines, r, "GPU/0-%x :%s CPU/0-0 (1/20.0/%s) CPU/0-1 (2/10.0/%s)",
 			  0x1000 * (r + 1), text + 1, cpus == 1 || r < 2 ? "PHB" : "SYS",
 			  cpus == 1 || r < 2 ? "SYS" : "PHB");
 	}
@@ -73,27 +70,19 @@ static void paths(struct lines *lines, const char *type, int cpus)
 
 static void test_rational(void)
 {
-	struct lines lines;
-	struct said said;
-
 	lines_job(&lines, "");
-	check_lines(&lines, NULL, &said);
+	expect(NULL, NCCL_RATIONAL, "");
 	CU_ASSERT(said.kinds[NCCL_FOUND] + said.kinds[NCCL_MISSING] + said.kinds[NCCL_NOTE] == 0);
-	expect(&said, NCCL_RATIONAL, "");
-	job(&lines, 4, 4, straight, straight);
-	check_lines(&lines, NULL, &said);
-	expect(&said, NCCL_RATIONAL, "");
+	job(4, 4, straight, straight);
+	expect(NULL, NCCL_RATIONAL, "");
 }
 
 static void test_crossing(void)
 {
 	static const int across[] = { 0, 2, 1, 3 };
-	struct lines lines;
-	struct said said;
 
-	job(&lines, 4, 2, straight, across);
-	check_lines(&lines, NULL, &said);
-	expect(&said, NCCL_IRRATIONAL,
+	job(4, 2, straight, across);
+	expect(NULL, NCCL_IRRATIONAL,
 	       "leaves host host-B and comes back more than once: again with 1 -> 3");
 	UNIT_ALL(strstr(said.text, "host-A and comes back") != NULL, said.kinds[NCCL_FOUND] == 2);
 }
@@ -119,29 +108,21 @@ static void test_transports(void)
 		{ "NET/Socket/0", NULL, NCCL_IRRATIONAL, "1 -> 2 uses NET/Socket/0 inside host" },
 		{ "NET/Socket/0", "SYS", NCCL_IRRATIONAL, "1 -> 2 uses NET/Socket/0 inside host" },
 	};
-	struct lines lines;
-	struct said said;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		lines_open(&lines, 4, 4);
-		for (int r = 0; r < 4; r++)
-			lines_start(&lines, r);
+		lines_started(&lines, 4, 4);
 		if (cases[i].path)
-			paths(&lines, cases[i].path, 1);
+			paths(cases[i].path, 1);
 		lines_ring(&lines, 0, straight, true);
 		for (int r = 0; r < 4; r++)
 			lines_link(&lines, 0, r, (r + 1) % 4,
 				   r == 1 ? cases[i].transport : "P2P/CUMEM");
-		check_lines(&lines, NULL, &said);
-		expect(&said, cases[i].verdict, cases[i].reason);
+		expect(NULL, cases[i].verdict, cases[i].reason);
 	}
 }
 
 static void test_host_id(void)
 {
-	struct lines lines;
-	struct said said;
-
 	lines_open(&lines, 2, 2);
 	for (int r = 0; r < 2; r++) {
 		lines_start(&lines, r);
@@ -152,27 +133,20 @@ static void test_host_id(void)
 	lines_ring(&lines, 0, straight, true);
 	lines_link(&lines, 0, 0, 1, "NET/Socket/0");
 	lines_link(&lines, 0, 1, 0, "NET/Socket/0");
-	check_lines(&lines, NULL, &said);
-	expect(&said, NCCL_IRRATIONAL,
+	expect(NULL, NCCL_IRRATIONAL,
 	       "inside host host-A: NCCL counts 2 nodes on 1 host (NCCL_HOSTID");
 }
 
 static void test_rdma(void)
 {
-	struct lines lines;
-	struct said said;
-
-	lines_open(&lines, 4, 2);
-	for (int r = 0; r < 4; r++)
-		lines_start(&lines, r);
+	lines_started(&lines, 4, 2);
 	lines_ring(&lines, 0, straight, true);
 	for (int r = 0; r < 4; r++)
 		lines_link(&lines, 0, r, (r + 1) % 4,
 			   r % 2 == 0 ? "P2P/CUMEM"
 			   : r == 1   ? "NET/IB/0/GDRDMA"
 				      : "NET/IB/0");
-	check_lines(&lines, NULL, &said);
-	expect(&said, NCCL_IRRATIONAL,
+	expect(NULL, NCCL_IRRATIONAL,
 	       "3 -> 0 uses NET/IB/0 without GPUDirect RDMA, which 1 -> 2 has");
 	CU_ASSERT_EQUAL(said.kinds[NCCL_FOUND], 1);
 }
@@ -180,69 +154,52 @@ static void test_rdma(void)
 static void test_orders(void)
 {
 	static const int other[] = { 0, 2, 1, 3 };
-	struct lines lines;
-	struct said said;
 
-	job(&lines, 4, 4, straight, other);
-	check_lines(&lines, NULL, &said);
-	expect(&said, NCCL_CANNOT_SAY,
+	job(4, 4, straight, other);
+	expect(NULL, NCCL_CANNOT_SAY,
 	       "1 of 2 channels have another order than channel 00, and no topology");
-	job(&lines, 4, 4, straight, other);
-	paths(&lines, "NVL", 1);
-	check_lines(&lines, NULL, &said);
-	expect(&said, NCCL_IRRATIONAL, "another order than channel 00 without need");
-	job(&lines, 4, 4, straight, other);
-	paths(&lines, "NVL", 1);
+	job(4, 4, straight, other);
+	paths("NVL", 1);
+	expect(NULL, NCCL_IRRATIONAL, "another order than channel 00 without need");
+	job(4, 4, straight, other);
+	paths("NVL", 1);
 	lines_say(&lines, 0, "GPU/0-1000 :GPU/0-4000 (3/10.0/NVB)");
-	check_lines(&lines, NULL, &said);
-	UNIT_ALL(said.verdict == NCCL_RATIONAL, said.kinds[NCCL_NOTE] == 1);
+	expect(NULL, NCCL_RATIONAL, "");
+	CU_ASSERT_EQUAL(said.kinds[NCCL_NOTE], 1);
 }
 
 static void test_numa(void)
 {
 	static const int pingpong[] = { 0, 2, 1, 3 };
-	struct lines lines;
-	struct said said;
 
-	job(&lines, 4, 4, pingpong, pingpong);
-	paths(&lines, "SYS", 2);
-	check_lines(&lines, NULL, &said);
-	expect(&said, NCCL_IRRATIONAL,
+	job(4, 4, pingpong, pingpong);
+	paths("SYS", 2);
+	expect(NULL, NCCL_IRRATIONAL,
 	       "changes NUMA node 4 times on host host-A, 2 would do: last with 3 -> 0");
-	job(&lines, 4, 4, straight, straight);
-	paths(&lines, "SYS", 2);
-	check_lines(&lines, NULL, &said);
-	expect(&said, NCCL_RATIONAL, "");
-	job(&lines, 4, 4, pingpong, pingpong);
-	paths(&lines, "NVL", 2);
-	check_lines(&lines, NULL, &said);
-	expect(&said, NCCL_RATIONAL, "");
+	job(4, 4, straight, straight);
+	paths("SYS", 2);
+	expect(NULL, NCCL_RATIONAL, "");
+	job(4, 4, pingpong, pingpong);
+	paths("NVL", 2);
+	expect(NULL, NCCL_RATIONAL, "");
 }
 
 static void test_missing(void)
 {
-	struct lines lines;
-	struct said said;
-
-	lines_open(&lines, 4, 4);
-	for (int r = 0; r < 4; r++)
-		lines_start(&lines, r);
-	check_lines(&lines, NULL, &said);
-	expect(&said, NCCL_CANNOT_SAY, "no Channel and no Ring lines");
+	lines_started(&lines, 4, 4);
+	expect(NULL, NCCL_CANNOT_SAY, "no Channel and no Ring lines");
 
 	lines_open(&lines, 4, 4);
 	lines_start(&lines, 0);
 	lines_say(&lines, 0, "Channel 00/01 : 0 1 2 3");
 	lines_link(&lines, 0, 0, 1, "P2P/CUMEM");
-	check_lines(&lines, NULL, &said);
-	expect(&said, NCCL_CANNOT_SAY, "3 steps without a transport");
+	expect(NULL, NCCL_CANNOT_SAY, "3 steps without a transport");
 	CU_ASSERT_EQUAL(said.kinds[NCCL_MISSING], 1);
 
 	lines_open(&lines, 4, 2);
 	lines_start(&lines, 0);
 	lines_say(&lines, 0, "Channel 00/01 : 0 1 ...");
-	check_lines(&lines, NULL, &said);
-	expect(&said, NCCL_CANNOT_SAY, "1 of 1 rings are not complete");
+	expect(NULL, NCCL_CANNOT_SAY, "1 of 1 rings are not complete");
 	CU_ASSERT_PTR_NOT_NULL(strstr(said.text, "whose host is not known"));
 }
 
@@ -293,20 +250,15 @@ static void test_file_judges(void)
 	static const int pingpong[] = { 0, 2, 1, 3 };
 	struct error err = { .rank = -1 };
 	struct topo_system topo;
-	struct lines lines;
-	struct said said;
 
 	CU_ASSERT_EQUAL_FATAL(topo_parse_xml(&topo, two_nodes, strlen(two_nodes), &err), 0);
-	job(&lines, 4, 4, pingpong, pingpong);
-	check_lines(&lines, &topo, &said);
-	expect(&said, NCCL_IRRATIONAL, "changes NUMA node 4 times on host host-A, 2 would do");
+	job(4, 4, pingpong, pingpong);
+	expect(&topo, NCCL_IRRATIONAL, "changes NUMA node 4 times on host host-A, 2 would do");
 	CU_ASSERT_EQUAL_FATAL(topo_parse_xml(&topo, nvswitch, strlen(nvswitch), &err), 0);
-	job(&lines, 4, 4, pingpong, pingpong);
-	check_lines(&lines, &topo, &said);
-	expect(&said, NCCL_RATIONAL, "");
-	job(&lines, 4, 4, straight, pingpong);
-	check_lines(&lines, &topo, &said);
-	expect(&said, NCCL_IRRATIONAL,
+	job(4, 4, pingpong, pingpong);
+	expect(&topo, NCCL_RATIONAL, "");
+	job(4, 4, straight, pingpong);
+	expect(&topo, NCCL_IRRATIONAL,
 	       "1 of 2 channels have another order than channel 00 without need");
 }
 

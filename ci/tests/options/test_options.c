@@ -20,146 +20,147 @@ static void test_lenient(void)
 
 /* A field and what it must be; sizes are sizeof of the field, values compared as numbers. */
 #define IS(field, number)                                                                          \
-	.offset = offsetof(struct options, field), .size = sizeof(((struct options *)0)->field),   \
-	.value = (uint64_t)(number)
+	{                                                                                          \
+		offsetof(struct options, field), sizeof(((struct options *)0)->field),             \
+			(uint64_t)(number)                                                         \
+	}
 
 struct right_case {
 	const char *line;
-	size_t offset, size;
-	uint64_t value; /* its low `size` bytes */
+	struct {
+		size_t offset, size;
+		uint64_t value; /* its low `size` bytes */
+	} is[32];
 	const struct option_target *collective;
 	const char *env;
 };
 
 static const struct right_case right_cases[] = {
-	{ .line = "", IS(min_bytes, 32 << 20) },
-	{ .line = "", IS(max_bytes, 32 << 20) },
-	{ .line = "", IS(step_factor, 2) },
-	{ .line = "", IS(align, 16) },
-	{ .line = "", IS(gpus, 0) },
-	{ .line = "", IS(threads, 0) },
-	{ .line = "", IS(device_first, (uint64_t)-1) },
-	{ .line = "", IS(split_kind, SPLIT_NONE) },
-	{ .line = "", IS(mode, MODE_STREAM) },
-	{ .line = "", IS(dtype_first, DT_FLOAT) },
-	{ .line = "", IS(dtype_last, DT_FLOAT) },
-	{ .line = "", IS(op_first, OP_SUM) },
-	{ .line = "", IS(op_last, OP_SUM) },
-	{ .line = "", IS(root, 0) },
-	{ .line = "", IS(iters, 0) },
-	{ .line = "", IS(warmup, (uint64_t)-1) },
-	{ .line = "", IS(agg_iters, 1) },
-	{ .line = "", IS(cycles, 1) },
-	{ .line = "", IS(check, 1) },
-	{ .line = "", IS(check_every, false) },
-	{ .line = "", IS(seed, 1) },
-	{ .line = "", IS(average, AVERAGE_MAX) },
-	{ .line = "", IS(cta_policy, (uint64_t)-1) },
-	{ .line = "", IS(alloc, ALLOC_NCCL) },
-	{ .line = "", IS(nvlink_centric, true) },
-	{ .line = "", IS(record, RECORD_CALLS) },
-	{ .line = "", IS(watch, true) },
-	{ .line = "", IS(table, TABLE_HANGAR) },
-	{ .line = "", IS(out, 0) },
-	{ .line = "", IS(expect, 0) },
-	{ .line = "-b 8", IS(min_bytes, 8) },
-	{ .line = "-b8", IS(min_bytes, 8) },
-	{ .line = "--minbytes=8", IS(min_bytes, 8) },
-	{ .line = "--minbytes 8", IS(min_bytes, 8) },
-	{ .line = "--minb 8", IS(min_bytes, 8) },
-	{ .line = "-b 1.5M", IS(min_bytes, 3 << 19) },
-	{ .line = "-b 1.50K", IS(min_bytes, 1536) },
-	{ .line = "-b 2k", IS(min_bytes, 2048) },
-	{ .line = "-b 2KB", IS(min_bytes, 2048) },
-	{ .line = "-b 2KiB", IS(min_bytes, 2048) },
-	{ .line = "-b 2kib", IS(min_bytes, 2048) },
-	{ .line = "-e 1G", IS(max_bytes, 1 << 30) },
-	{ .line = "-e 2T", IS(max_bytes, (uint64_t)2 << 40) },
-	{ .line = "-e 16777215T", IS(max_bytes, (uint64_t)16777215 << 40) },
-	{ .line = "-e 18446744073709551615", IS(max_bytes, UINT64_MAX) },
-	{ .line = "-b 8 -b 16", IS(min_bytes, 16) },
-	{ .line = "-i 2M", IS(step_bytes, 2 << 20) },
-	{ .line = "-i 2M", IS(step_factor, 0) },
-	{ .line = "-f 4", IS(step_factor, 4) },
-	{ .line = "-n 20", IS(iters, 20) },
-	{ .line = "-n adaptive", IS(iters, 0) },
-	{ .line = "-w 0", IS(warmup, 0) },
-	{ .line = "-w steady", IS(warmup, (uint64_t)-1) },
-	{ .line = "-N 0", IS(cycles, 0) },
-	{ .line = "-c 0", IS(check, 0) },
-	{ .line = "--check-every", IS(check_every, true) },
-	{ .line = "--like-nccl-tests", IS(like_nccl_tests, true) },
-	{ .line = "--like-nccl-tests", IS(iters, 20) },
-	{ .line = "--like-nccl-tests", IS(warmup, 1) },
-	{ .line = "--like-nccl-tests", IS(average, AVERAGE_MEAN) },
-	{ .line = "-n 9 --like-nccl-tests", IS(iters, 9) },
-	{ .line = "-w 5 --like-nccl-tests", IS(warmup, 5) },
-	{ .line = "--like-nccl-tests -a 3", IS(average, AVERAGE_MAX) },
-	{ .line = "-m 4", IS(agg_iters, 4) },
-	{ .line = "-o all", IS(op_first, OP_SUM) },
-	{ .line = "-o all", IS(op_last, OP_MULSUM) },
-	{ .line = "-o avg", IS(op_first, OP_AVG) },
-	{ .line = "-o avg", IS(op_last, OP_AVG) },
-	{ .line = "-d all", IS(dtype_first, DT_INT8) },
-	{ .line = "-d all", IS(dtype_last, DT_F8E5M2) },
-	{ .line = "-d bfloat16", IS(dtype_last, DT_BFLOAT16) },
-	{ .line = "-r all", IS(root, (uint64_t)-1), .collective = &broadcast },
-	{ .line = "-r -1", IS(root, (uint64_t)-1), .collective = &reduce },
-	{ .line = "-r 3 -o max", IS(root, 3), .collective = &reduce },
-	{ .line = "-z 3", IS(blocking, 3) },
-	{ .line = "-y 1", IS(stream_null, true) },
-	{ .line = "-T 60", IS(timeout, 60) },
-	{ .line = "-G 10", IS(mode, MODE_GRAPH) },
-	{ .line = "-G 10", IS(graph_launches, 10) },
-	{ .line = "-G 0", IS(mode, MODE_STREAM) },
-	{ .line = "-G 10 --mode graph -m 4", IS(mode, MODE_GRAPH) },
-	{ .line = "--mode graph", IS(graph_launches, 0) },
-	{ .line = "--mode=isolated", IS(mode, MODE_ISOLATED) },
-	{ .line = "-C 1", IS(cputime, true) },
-	{ .line = "-S 1", IS(timestamps, true) },
-	{ .line = "-a 1", IS(average, AVERAGE_MEAN) },
-	{ .line = "-a 0", IS(average, AVERAGE_RANK0) },
-	{ .line = "-a 2", IS(average, AVERAGE_MIN) },
-	{ .line = "-a 3", IS(average, AVERAGE_MAX) },
-	{ .line = "-R 2", IS(local_register, 2) },
-	{ .line = "-x 0", IS(cta_policy, 0) },
-	{ .line = "-D 0 -V 16", IS(device_ctas, 16) },
-	{ .line = "-M 1", IS(memory_report, true) },
-	{ .line = "-u 3", IS(unalign, 3) },
-	{ .line = "-I 1 -K 5", IS(per_iter_skip, 5) },
-	{ .line = "-p 1", IS(parallel_init, 1) },
-	{ .line = "-g 8 -t 1", IS(gpus, 8) },
-	{ .line = "--seed 4294967295", IS(seed, UINT32_MAX) },
-	{ .line = "--share-gpu", IS(share_gpu, true) },
-	{ .line = "--no-watch", IS(watch, false) },
-	{ .line = "--record full", IS(record, RECORD_FULL) },
-	{ .line = "--record=off", IS(record, RECORD_OFF) },
-	{ .line = "--alloc cuda", IS(alloc, ALLOC_CUDA) },
-	{ .line = "--nvlink-centric 0", IS(nvlink_centric, false) },
-	{ .line = "--table=nccl-tests", IS(table, TABLE_NCCL_TESTS) },
-	{ .line = "--table wide", IS(table, TABLE_WIDE) },
-	{ .line = "--backend null", IS(check, 0) },
-	{ .line = "--backend null -c 0", IS(check, 0) },
-	{ .line = "--backend mpi --alloc nccl -R 0", IS(alloc, ALLOC_NCCL) },
-	{ .line = "-b 8 --", IS(min_bytes, 8) },
-	{ .line = "-h", IS(help, true) },
-	{ .line = "--help -e 8", IS(help, true) },
-	{ .line = "--version", IS(version, true) },
-	{ .line = "--version", IS(version, true), .env = "NCCL_TESTS_DEVICE=x" },
-	{ .line = "", IS(device_first, 2), .env = "NCCL_TESTS_DEVICE=2" },
-	{ .line = "", IS(split_kind, SPLIT_MOD), .env = "NCCL_TESTS_SPLIT=MOD 2" },
-	{ .line = "", IS(split_value, 2), .env = "NCCL_TESTS_SPLIT=mod\t2" },
-	{ .line = "", IS(split_kind, SPLIT_DIV), .env = "NCCL_TESTS_SPLIT=/8" },
-	{ .line = "", IS(split_kind, SPLIT_OR), .env = "NCCL_TESTS_SPLIT=| 0x7" },
-	{ .line = "", IS(split_value, 7), .env = "NCCL_TESTS_SPLIT=OR 0b111" },
-	{ .line = "", IS(split_value, 16), .env = "NCCL_TESTS_SPLIT=& 0X10" },
 	{ .line = "",
-	  IS(split_kind, SPLIT_AND),
+	  .is = { IS(min_bytes, 32 << 20),
+		  IS(max_bytes, 32 << 20),
+		  IS(step_factor, 2),
+		  IS(align, 16),
+		  IS(gpus, 0),
+		  IS(threads, 0),
+		  IS(device_first, (uint64_t)-1),
+		  IS(split_kind, SPLIT_NONE),
+		  IS(mode, MODE_STREAM),
+		  IS(dtype_first, DT_FLOAT),
+		  IS(dtype_last, DT_FLOAT),
+		  IS(op_first, OP_SUM),
+		  IS(op_last, OP_SUM),
+		  IS(root, 0),
+		  IS(iters, 0),
+		  IS(warmup, (uint64_t)-1),
+		  IS(agg_iters, 1),
+		  IS(cycles, 1),
+		  IS(check, 1),
+		  IS(check_every, false),
+		  IS(seed, 1),
+		  IS(average, AVERAGE_MAX),
+		  IS(cta_policy, (uint64_t)-1),
+		  IS(alloc, ALLOC_NCCL),
+		  IS(nvlink_centric, true),
+		  IS(record, RECORD_CALLS),
+		  IS(watch, true),
+		  IS(table, TABLE_HANGAR),
+		  IS(out, 0),
+		  IS(expect, 0) } },
+	{ .line = "-b 8", .is = { IS(min_bytes, 8) } },
+	{ .line = "-b8", .is = { IS(min_bytes, 8) } },
+	{ .line = "--minbytes=8", .is = { IS(min_bytes, 8) } },
+	{ .line = "--minbytes 8", .is = { IS(min_bytes, 8) } },
+	{ .line = "--minb 8", .is = { IS(min_bytes, 8) } },
+	{ .line = "-b 1.5M", .is = { IS(min_bytes, 3 << 19) } },
+	{ .line = "-b 1.50K", .is = { IS(min_bytes, 1536) } },
+	{ .line = "-b 2k", .is = { IS(min_bytes, 2048) } },
+	{ .line = "-b 2KB", .is = { IS(min_bytes, 2048) } },
+	{ .line = "-b 2KiB", .is = { IS(min_bytes, 2048) } },
+	{ .line = "-b 2kib", .is = { IS(min_bytes, 2048) } },
+	{ .line = "-e 1G", .is = { IS(max_bytes, 1 << 30) } },
+	{ .line = "-e 2T", .is = { IS(max_bytes, (uint64_t)2 << 40) } },
+	{ .line = "-e 16777215T", .is = { IS(max_bytes, (uint64_t)16777215 << 40) } },
+	{ .line = "-e 18446744073709551615", .is = { IS(max_bytes, UINT64_MAX) } },
+	{ .line = "-b 8 -b 16", .is = { IS(min_bytes, 16) } },
+	{ .line = "-i 2M", .is = { IS(step_bytes, 2 << 20), IS(step_factor, 0) } },
+	{ .line = "-f 4", .is = { IS(step_factor, 4) } },
+	{ .line = "-n 20", .is = { IS(iters, 20) } },
+	{ .line = "-n adaptive", .is = { IS(iters, 0) } },
+	{ .line = "-w 0", .is = { IS(warmup, 0) } },
+	{ .line = "-w steady", .is = { IS(warmup, (uint64_t)-1) } },
+	{ .line = "-N 0", .is = { IS(cycles, 0) } },
+	{ .line = "-c 0", .is = { IS(check, 0) } },
+	{ .line = "--check-every", .is = { IS(check_every, true) } },
+	{ .line = "--like-nccl-tests",
+	  .is = { IS(like_nccl_tests, true), IS(iters, 20), IS(warmup, 1),
+		  IS(average, AVERAGE_MEAN) } },
+	{ .line = "-n 9 --like-nccl-tests", .is = { IS(iters, 9) } },
+	{ .line = "-w 5 --like-nccl-tests", .is = { IS(warmup, 5) } },
+	{ .line = "--like-nccl-tests -a 3", .is = { IS(average, AVERAGE_MAX) } },
+	{ .line = "-m 4", .is = { IS(agg_iters, 4) } },
+	{ .line = "-o all", .is = { IS(op_first, OP_SUM), IS(op_last, OP_MULSUM) } },
+	{ .line = "-o avg", .is = { IS(op_first, OP_AVG), IS(op_last, OP_AVG) } },
+	{ .line = "-d all", .is = { IS(dtype_first, DT_INT8), IS(dtype_last, DT_F8E5M2) } },
+	{ .line = "-d bfloat16", .is = { IS(dtype_last, DT_BFLOAT16) } },
+	{ .line = "-r all", .is = { IS(root, (uint64_t)-1) }, .collective = &broadcast },
+	{ .line = "-r -1", .is = { IS(root, (uint64_t)-1) }, .collective = &reduce },
+	{ .line = "-r 3 -o max", .is = { IS(root, 3) }, .collective = &reduce },
+	{ .line = "-z 3", .is = { IS(blocking, 3) } },
+	{ .line = "-y 1", .is = { IS(stream_null, true) } },
+	{ .line = "-T 60", .is = { IS(timeout, 60) } },
+	{ .line = "-G 10", .is = { IS(mode, MODE_GRAPH), IS(graph_launches, 10) } },
+	{ .line = "-G 0", .is = { IS(mode, MODE_STREAM) } },
+	{ .line = "-G 10 --mode graph -m 4", .is = { IS(mode, MODE_GRAPH) } },
+	{ .line = "--mode graph", .is = { IS(graph_launches, 0) } },
+	{ .line = "--mode=isolated", .is = { IS(mode, MODE_ISOLATED) } },
+	{ .line = "-C 1", .is = { IS(cputime, true) } },
+	{ .line = "-S 1", .is = { IS(timestamps, true) } },
+	{ .line = "-a 1", .is = { IS(average, AVERAGE_MEAN) } },
+	{ .line = "-a 0", .is = { IS(average, AVERAGE_RANK0) } },
+	{ .line = "-a 2", .is = { IS(average, AVERAGE_MIN) } },
+	{ .line = "-a 3", .is = { IS(average, AVERAGE_MAX) } },
+	{ .line = "-R 2", .is = { IS(local_register, 2) } },
+	{ .line = "-x 0", .is = { IS(cta_policy, 0) } },
+	{ .line = "-D 0 -V 16", .is = { IS(device_ctas, 16) } },
+	{ .line = "-M 1", .is = { IS(memory_report, true) } },
+	{ .line = "-u 3", .is = { IS(unalign, 3) } },
+	{ .line = "-I 1 -K 5", .is = { IS(per_iter_skip, 5) } },
+	{ .line = "-p 1", .is = { IS(parallel_init, 1) } },
+	{ .line = "-g 8 -t 1", .is = { IS(gpus, 8) } },
+	{ .line = "--seed 4294967295", .is = { IS(seed, UINT32_MAX) } },
+	{ .line = "--share-gpu", .is = { IS(share_gpu, true) } },
+	{ .line = "--no-watch", .is = { IS(watch, false) } },
+	{ .line = "--record full", .is = { IS(record, RECORD_FULL) } },
+	{ .line = "--record=off", .is = { IS(record, RECORD_OFF) } },
+	{ .line = "--alloc cuda", .is = { IS(alloc, ALLOC_CUDA) } },
+	{ .line = "--nvlink-centric 0", .is = { IS(nvlink_centric, false) } },
+	{ .line = "--table=nccl-tests", .is = { IS(table, TABLE_NCCL_TESTS) } },
+	{ .line = "--table wide", .is = { IS(table, TABLE_WIDE) } },
+	{ .line = "--backend null", .is = { IS(check, 0) } },
+	{ .line = "--backend null -c 0", .is = { IS(check, 0) } },
+	{ .line = "--backend mpi --alloc nccl -R 0", .is = { IS(alloc, ALLOC_NCCL) } },
+	{ .line = "-b 8 --", .is = { IS(min_bytes, 8) } },
+	{ .line = "-h", .is = { IS(help, true) } },
+	{ .line = "--help -e 8", .is = { IS(help, true) } },
+	{ .line = "--version", .is = { IS(version, true) } },
+	{ .line = "--version", .is = { IS(version, true) }, .env = "NCCL_TESTS_DEVICE=x" },
+	{ .line = "", .is = { IS(device_first, 2) }, .env = "NCCL_TESTS_DEVICE=2" },
+	{ .line = "", .is = { IS(split_kind, SPLIT_MOD) }, .env = "NCCL_TESTS_SPLIT=MOD 2" },
+	{ .line = "", .is = { IS(split_value, 2) }, .env = "NCCL_TESTS_SPLIT=mod\t2" },
+	{ .line = "", .is = { IS(split_kind, SPLIT_DIV) }, .env = "NCCL_TESTS_SPLIT=/8" },
+	{ .line = "", .is = { IS(split_kind, SPLIT_OR) }, .env = "NCCL_TESTS_SPLIT=| 0x7" },
+	{ .line = "", .is = { IS(split_value, 7) }, .env = "NCCL_TESTS_SPLIT=OR 0b111" },
+	{ .line = "", .is = { IS(split_value, 16) }, .env = "NCCL_TESTS_SPLIT=& 0X10" },
+	{ .line = "",
+	  .is = { IS(split_kind, SPLIT_AND) },
 	  .env = "NCCL_TESTS_SPLIT=DIV 8;NCCL_TESTS_SPLIT_MASK=0x0f" },
 	{ .line = "",
-	  IS(split_value, 255),
+	  .is = { IS(split_value, 255) },
 	  .env = "NCCL_TESTS_SPLIT=DIV 8;NCCL_TESTS_SPLIT_MASK=fF" },
-	{ .line = "", IS(matrix_summary, true), .env = "NCCL_TESTS_ALLTOALLV_PRINT_SUMMARY=1" },
+	{ .line = "",
+	  .is = { IS(matrix_summary, true) },
+	  .env = "NCCL_TESTS_ALLTOALLV_PRINT_SUMMARY=1" },
 };
 
 static void test_right(void)
@@ -171,7 +172,6 @@ static void test_right(void)
 
 	for (i = 0; i < sizeof(right_cases) / sizeof(right_cases[0]); i++) {
 		const struct right_case *c = &right_cases[i];
-		uint64_t value = 0, want = c->value;
 		char line[128];
 		int rc;
 
@@ -182,13 +182,18 @@ static void test_right(void)
 		rc = parse(&options, c->collective ? c->collective : &all_reduce, line, buf,
 			   sizeof(buf), &err);
 		environment(c->env, false);
-		memcpy(&value, (char *)&options + c->offset, c->size);
-		if (c->size < sizeof(want))
-			want &= ((uint64_t)1 << 8 * c->size) - 1;
-		UNIT_ALL(rc == 0, err.outcome == OUTCOME_OK, value == want);
-		if (rc || value != want)
-			fprintf(stderr, "\n%s: %s, %llu instead of %llu\n", c->line, err.text,
-				(unsigned long long)value, (unsigned long long)want);
+		UNIT_ALL(rc == 0, err.outcome == OUTCOME_OK);
+		for (int k = 0; c->is[k].size > 0; k++) {
+			size_t size = c->is[k].size;
+			uint64_t value = 0, want = c->is[k].value & UINT64_MAX >> (64 - 8 * size);
+
+			memcpy(&value, (char *)&options + c->is[k].offset, size);
+			CU_ASSERT_EQUAL(value, want);
+			if (rc || value != want)
+				fprintf(stderr, "\n%s: %s, %llu instead of %llu\n", c->line,
+					err.text, (unsigned long long)value,
+					(unsigned long long)want);
+		}
 	}
 }
 
@@ -224,10 +229,9 @@ static void test_text_and_reals(void)
 static bool values_allowed(const struct option_row *row)
 {
 	struct options scratch = { 0 };
-	const char *word = NULL;
 
-	for (int i = 0; row->kind->word && (word = row->kind->word(row, i)); i++)
-		if (option_parse(row, word, &scratch) < 0)
+	for (int i = 0; row->words && row->words[i]; i++)
+		if (option_parse(row, row->words[i], &scratch) < 0)
 			return false;
 	return (!row->initial || option_parse(row, row->initial, &scratch) == 0) &&
 	       (!row->flag || option_parse(row, row->flag, &scratch) == 0);
@@ -249,6 +253,19 @@ static void test_table(void)
 			CU_ASSERT_TRUE(strcmp(row->name, option_rows[j].name) != 0 &&
 				       (!row->letter || row->letter != option_rows[j].letter));
 	}
+}
+
+/* The words of ranges are the names of the values in their order. */
+static void test_ranges(void)
+{
+	const char *const *types = option_rows[option_find("datatype")].words;
+	const char *const *operators = option_rows[option_find("op")].words;
+
+	for (int i = 0; i < DT_COUNT; i++)
+		CU_ASSERT_STRING_EQUAL(types[i], dtype_name((enum dtype)i));
+	for (int i = 0; i < OP_COUNT; i++)
+		CU_ASSERT_STRING_EQUAL(operators[i], redop_name((enum redop)i));
+	UNIT_ALL(!strcmp(types[DT_COUNT], "all"), !strcmp(operators[OP_COUNT], "all"));
 }
 
 static void test_mode_names(void)
@@ -374,6 +391,7 @@ static void test_help(void)
 
 UNIT_MAIN_BY(options_main, "options", { "numbers and --low as they are meant", test_lenient },
 	     { "defaults and values", test_right }, { "texts and numbers", test_text_and_reals },
-	     { "the table itself", test_table }, { "names of modes", test_mode_names },
+	     { "the table itself", test_table }, { "types and operators", test_ranges },
+	     { "names of modes", test_mode_names },
 	     { "nccl-tests' options, in every form", test_kept },
 	     { "very many arguments", test_many_arguments }, { "help", test_help })

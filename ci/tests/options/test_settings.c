@@ -77,7 +77,7 @@ static void test_compare(void)
 
 		for (; compared[i].texts[n]; n++)
 			texts[n] = compared[i].texts[n][0] == '?' ? NULL : compared[i].texts[n];
-		differences = settings_compare(texts, n, found);
+		differences = settings_compare(texts, n, SETTING_MAY, found);
 		settings_words(found, differences, words, sizeof(words));
 		CU_ASSERT_STRING_EQUAL(words, compared[i].words);
 		if (differences > 0)
@@ -126,7 +126,7 @@ static void test_room(void)
 				settings_put(&two[i % 2], name, value);
 		}
 		CU_ASSERT(strnlen(two[0].text, SETTINGS_BYTES) < SETTINGS_BYTES);
-		CU_ASSERT_EQUAL(settings_compare(texts, 2, found), 1);
+		CU_ASSERT_EQUAL(settings_compare(texts, 2, SETTING_MAY, found), 1);
 		CU_ASSERT_STRING_EQUAL(found[0].name, many ? "further-settings" : "NCCL_X0");
 	}
 }

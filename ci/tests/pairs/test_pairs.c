@@ -168,6 +168,7 @@ static void make_matrix(struct pair_matrix *m)
 	m->bytes[1] = 1e6;
 	m->reduce_gbs = 2;
 	m->copy_gbs = 4;
+	m->fresh_gbs = 10;
 	for (int i = 0; i < 2 * 2 * m->plan.npairs; i++)
 		*pair_us(m, PAIR_ALONE, i % 2, i / 4, i / 2 % 2) =
 			(1 + m->bytes[i % 2] / 1e3) * (m->plan.pairs[i / 4].far ? 10 : 1);
@@ -210,6 +211,7 @@ static void test_json(void)
 	json = pair_matrix_json(&m);
 	CU_ASSERT_EQUAL_FATAL(pair_matrix_parse(&again, json, "f.json", &err), 0);
 	UNIT_ALL(again.plan.npairs == 6, again.nsizes == 2, again.reduce_gbs == 2,
+		 again.fresh_gbs == 10,
 		 memcmp(again.us, m.us, pair_places(&m) * sizeof(*m.us)) == 0,
 		 again.plan.pairs[5].far == m.plan.pairs[5].far);
 	pair_matrix_release(&again);
@@ -236,7 +238,7 @@ static void test_json(void)
 }
 
 /* Ranks of one host, whose messages take 1 us and 1 us per 1,000 bytes alone and out of kept memory, twice as
- * long as disjoint pairs, three times with all, five times into new memory, four into such as was just read; adding 2 GB/s, copying 4. */
+ * long as disjoint pairs, three times with all, five times into new memory, four into such as was just read; adding 2 GB/s, copying 4, new pages 10. */
 static void test_hosts(void)
 {
 	static const double times[] = { 1, 1, 2, 3, 1, 5, 4 };
@@ -254,14 +256,17 @@ static void test_hosts(void)
 		/* one too many for a power of two */
 		{ MODEL_ALL_REDUCE, 3, 1e6, 501 + 1001 + 750 + 4 * 501 + 2 * 1001 + 250 },
 		{ MODEL_BROADCAST, 2, 1e6, 1001 + 250 },
-		{ MODEL_BROADCAST, 4, 2e6, 2 * 2001 + 500 },
+		{ MODEL_BROADCAST, 4, 2e6, 2 * 2001 },
 		{ MODEL_BROADCAST, 8, 1e6, 2 * 1001 + 250 },
-		{ MODEL_REDUCE_SCATTER, 2, 1e6, 5 * 1001 + 500 + 501 + 250 },
+		{ MODEL_REDUCE_SCATTER, 2, 1e6, 1001 + 500 + 501 + 250 + 100 },
+		{ MODEL_REDUCE_SCATTER, 4, 8e6, 3 * 8001 + 12000 + 3 * 2001 + 2000 + 1600 },
 		{ MODEL_ALLTOALL, 2, 1e6, 2 * 501 + 125 },
 		{ MODEL_ALLTOALL, 4, 1e6, 3 * 251 + 62.5 },
 		{ MODEL_GATHER, 4, 1e6, 3 * 251 + 62.5 },
 	};
-	struct pair_digest d = { .nnodes = 1, .nsizes = 2, .reduce_gbs = 2, .copy_gbs = 4 };
+	struct pair_digest d = {
+		.nnodes = 1, .nsizes = 2, .reduce_gbs = 2, .copy_gbs = 4, .fresh_gbs = 10
+	};
 	struct error err = { .rank = -1 };
 	static struct model_constants constants;
 	static struct topo_system sys;

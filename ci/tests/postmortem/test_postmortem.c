@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "postmortem/baseline.h"
+#include "postmortem/postmortem.h"
 
 static struct diagnosis diagnosis;
 
@@ -186,11 +186,10 @@ static void test_baseline(void)
 	UNIT_ALL(strstr(text, "\n\n## The healthy twin\n\n| comm:call |") != NULL,
 		 strstr(text, "| 0:2 | AllGather") == NULL,
 		 strstr(text, "\n| 0:3 | AllGather | 72 | 3.0 | 0.016 | 3.0 | 0.016 |\n") != NULL,
-		 strstr(text, "\n| 0:5 | AllGather | 84 | 3.0 | 0.0187 | - | - |\n") != NULL);
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "Healthy: 7 of these calls are known to have ended, "
-					    "the slowest, 0:3, in 3.0 us.\n\n"
-					    "Here: 6 of these calls are known to have ended, the "
-					    "slowest, 0:3, in 3.0 us.\n\n## The run"));
+		 strstr(text, "\n| 0:5 | AllGather | 84 | 3.0 | 0.0187 | - | - |\n") != NULL,
+		 strstr(text, "Healthy: 7 of these calls are known to have ended, the slowest, "
+			      "0:3, in 3.0 us.\n\nHere: 6 of these calls are known to have ended, "
+			      "the slowest, 0:3, in 3.0 us.\n\n## The run") != NULL);
 	tear_down();
 }
 

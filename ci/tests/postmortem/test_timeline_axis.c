@@ -70,13 +70,13 @@ static void check_bounds(void)
 		 strlen(table()) < 1 << 19);
 }
 
+#define NASTY                                                                                      \
+	0, 1, START, START + 50 * MS, START + MS, START + 200 * MS, UINT64_MAX, UINT64_MAX / 2,    \
+		1ull << 63, START - 100000000 * MS
+
 static void test_hostile_times(void)
 {
-	static const uint64_t nasty[] = { 0,	      1,
-					  START,      START + 50 * MS,
-					  START + MS, START + 200 * MS,
-					  UINT64_MAX, UINT64_MAX / 2,
-					  1ull << 63, START - 100000000 * MS };
+	static const uint64_t nasty[] = { NASTY };
 	const size_t n = sizeof(nasty) / sizeof(nasty[0]);
 
 	srand(5);

@@ -4,9 +4,8 @@
 
 #include "machine/reading.h"
 #include "evidence/evidence_text.h"
-#include "probe/counter_delta.h"
-#include "rig/tree.h"
 #include "probe/probe.h"
+#include "rig/tree.h"
 
 #define RANKS 8
 #define LINE  "Host vm, during the run: "
@@ -161,14 +160,13 @@ static void test_reports(void)
 			 "\n### Counters\n\nNo counters were read.\n"));
 	give(1, moved);
 	give(4, still);
-	CU_ASSERT_STRING_EQUAL(printed(counter_delta_print),
-			       "counters    vm: 3 counters over 10.0 s, 1 of them 0\n"
-			       "counters    vm: 1 counter over 10.0 s, 1 of them 0\n");
-	CU_ASSERT_STRING_EQUAL(printed(counter_delta_table),
-			       "\n### Counters\n\nHost vm: 3 counters over 10.0 s, 1 of them 0.\n"
-			       "\n| | | |\n|---|---|---|\n| TCP | resent | 12 |\n"
-			       "| GPU 2 | a?b | 5 |\n"
-			       "\nHost vm: 1 counter over 10.0 s, 1 of them 0.\n");
+	UNIT_ALL(!strcmp(printed(counter_delta_print),
+			 "counters    vm: 3 counters over 10.0 s, 1 of them 0\ncounters    vm: 1 "
+			 "counter over 10.0 s, 1 of them 0\n"),
+		 !strcmp(printed(counter_delta_table),
+			 "\n### Counters\n\nHost vm: 3 counters over 10.0 s, 1 of them 0.\n\n| | | "
+			 "|\n|---|---|---|\n| TCP | resent | 12 |\n| GPU 2 | a?b | 5 |\n\nHost vm: "
+			 "1 counter over 10.0 s, 1 of them 0.\n"));
 	tear_down();
 }
 

@@ -11,7 +11,6 @@
 
 #include "base/clock.h"
 #include "evidence/evidence_text.h"
-#include "probe/stacks.h"
 #include "probe/probe.h"
 
 #define RANKS		 4

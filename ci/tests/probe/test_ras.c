@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "process/task.h"
-#include "probe/ras.h"
+#include "probe/probe.h"
 
 #define REPORT "NCCL version 2.27.3 compiled with CUDA 12.9\n\nWarnings\n========\n\n"
 #define JSON   "{\n  \"nccl_version\": \"2.28.9\",\n  \"communicators\": [\n  ]\n}\n"
@@ -30,94 +30,44 @@ static bool hears(FILE *in, const char *wanted)
 	return fgets(line, sizeof(line), in) && strcmp(line, wanted) == 0;
 }
 
-static void serve(int fd, const char *format, const char *report, const char *end)
+/* Rows leave out what is zero. */
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+
+/* What a server does: it speaks RAS where it has an answer to SET FORMAT json, else says something. */
+struct manner {
+	const char *format, *report, *end, *said;
+	int times;	 /* `said` again */
+	double nap;	 /* then */
+	bool first_deaf; /* the kernel gave the first call to a stopped process */
+};
+
+static void serve(int fd, int nth, const struct manner *m)
 {
 	FILE *in = fdopen(dup(fd), "r");
 
-	if (hears(in, "CLIENT PROTOCOL 2\n"))
-		dprintf(fd, "SERVER PROTOCOL 2\n");
-	if (hears(in, "TIMEOUT 1\n"))
-		dprintf(fd, "OK\n");
-	if (hears(in, "SET FORMAT json\n"))
-		dprintf(fd, "%s\n", format);
-	if (hears(in, "VERBOSE STATUS\n")) {
-		dprintf(fd, "%s", report);
-		clock_nap(0.05); /* in parts */
-		dprintf(fd, "%s", end);
+	if (m->first_deaf && nth == 0) {
+		clock_nap(0.3);
+	} else if (m->format) {
+		if (hears(in, "CLIENT PROTOCOL 2\n"))
+			dprintf(fd, "SERVER PROTOCOL 2\n");
+		if (hears(in, "TIMEOUT 1\n"))
+			dprintf(fd, "OK\n");
+		if (hears(in, "SET FORMAT json\n"))
+			dprintf(fd, "%s\n", m->format);
+		if (hears(in, "VERBOSE STATUS\n")) {
+			dprintf(fd, "%s", m->report);
+			clock_nap(0.05); /* in parts */
+			dprintf(fd, "%s", m->end);
+		}
+	} else if (m->said && dprintf(fd, "%s", m->said) > 0) {
+		for (int i = 0; i < m->times && dprintf(fd, "%s", m->end) > 0; i++)
+			;
 	}
+	clock_nap(m->nap);
 	fclose(in);
 }
 
-/* NCCL 2.28.7 and later. */
-static void serve_well(int fd, int nth)
-{
-	serve(fd, "OK", JSON, "\n");
-}
-
-/* It knows no formats. */
-static void serve_text(int fd, int nth)
-{
-	serve(fd, "ERROR: Unknown command SET FORMAT json", REPORT, "the end\n");
-}
-
-/* It knows other formats. */
-static void serve_refusal(int fd, int nth)
-{
-	serve(fd, "ERROR: Invalid format json", REPORT, "the end\n");
-}
-
-/* The kernel gave the first call to a stopped process. */
-static void serve_second(int fd, int nth)
-{
-	if (nth > 0)
-		serve_well(fd, nth);
-	else
-		clock_nap(0.3);
-}
-
-static void serve_silence(int fd, int nth)
-{
-	clock_nap(30);
-}
-
-static void serve_garbage(int fd, int nth)
-{
-	dprintf(fd, "SSH-2.0-OpenSSH_9.2\r\n");
-	clock_nap(0.1);
-}
-
-static void serve_long_line(int fd, int nth)
-{
-	for (int i = 0; i < 1000; i++)
-		dprintf(fd, "no newline comes ");
-	clock_nap(0.1);
-}
-
-static void serve_endless(int fd, int nth)
-{
-	dprintf(fd, "SERVER PROTOCOL 2\nOK\nOK\n");
-	while (dprintf(fd, "and on and on\n") > 0)
-		;
-}
-
-static void serve_half(int fd, int nth)
-{
-	dprintf(fd, "SERVER PROTOCOL 2\nOK\nOK\nhalf a report");
-	clock_nap(30);
-}
-
-/* The answer to a command never comes. */
-static void serve_no_format(int fd, int nth)
-{
-	dprintf(fd, "SERVER PROTOCOL 2\nOK\n");
-	clock_nap(30);
-}
-
-static void serve_hangup(int fd, int nth)
-{
-}
-
-static struct server start(void (*answer)(int fd, int nth))
+static struct server start(const struct manner *manner)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET,
 				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -139,7 +89,7 @@ static struct server start(void (*answer)(int fd, int nth))
 
 			if (fork() == 0) { /* as in NCCL, no client waits for another */
 				prctl(PR_SET_PDEATHSIG, SIGKILL);
-				answer(fd, nth);
+				serve(fd, nth, manner);
 				shutdown(fd, SHUT_WR);
 				_exit(0);
 			}
@@ -185,26 +135,57 @@ static bool matches(const char *text, const char *want)
 static void test_servers(void)
 {
 	static const struct {
-		void (*serve)(int fd, int nth);
 		const char *answer;	     /* for matches() */
 		double seconds, least, most; /* given, and taken */
+		struct manner manner;
 	} cases[] = {
-		{ serve_well, JSON "\n", 10, 0.05, 5 },
-		{ serve_text, REPORT "the end\n", 10, 0.05, 5 },
-		{ serve_refusal, REPORT "the end\n", 10, 0.05, 5 },
-		{ serve_second, JSON "\n", 10, 0.25, 5 },
-		{ serve_garbage, "...: what answers is not NCCL RAS]\n", 10, 0, 5 },
-		{ serve_long_line, "...: what answers is not NCCL RAS]\n", 10, 0, 5 },
-		{ serve_endless, "and on and on\nand on", 10, 0, 5 },
-		{ serve_silence, "[no answer from 127.0.0.1:", 1, 0.9, 3 },
-		{ serve_half, "half a report\n[cut: Connection timed out after 1.0 s]\n", 1, 0.9,
-		  3 },
-		{ serve_no_format, "[no answer from 127.0.0.1:", 1, 0.9, 3 },
-		{ serve_hangup, "[no answer from 127.0.0.1:", 1, 0.9, 3 },
+		/* NCCL 2.28.7 and later; it knows no formats, or others */
+		{ JSON "\n", 10, 0.05, 5, { "OK", JSON, "\n" } },
+		{ REPORT "the end\n",
+		  10,
+		  0.05,
+		  5,
+		  { "ERROR: Unknown command SET FORMAT json", REPORT, "the end\n" } },
+		{ REPORT "the end\n",
+		  10,
+		  0.05,
+		  5,
+		  { "ERROR: Invalid format json", REPORT, "the end\n" } },
+		{ JSON "\n", 10, 0.25, 5, { "OK", JSON, "\n", .first_deaf = true } },
+		{ "...: what answers is not NCCL RAS]\n",
+		  10,
+		  0,
+		  5,
+		  { .said = "SSH-2.0-OpenSSH_9.2\r\n", .nap = 0.1 } },
+		{ "...: what answers is not NCCL RAS]\n",
+		  10,
+		  0,
+		  5,
+		  { .said = "no newline", .end = " comes no newline", .times = 1000, .nap = 0.1 } },
+		{ "and on and on\nand on",
+		  10,
+		  0,
+		  5,
+		  { .said = "SERVER PROTOCOL 2\nOK\nOK\n",
+		    .end = "and on and on\n",
+		    .times = INT_MAX } },
+		{ "[no answer from 127.0.0.1:", 1, 0.9, 3, { .nap = 30 } },
+		{ "half a report\n[cut: Connection timed out after 1.0 s]\n",
+		  1,
+		  0.9,
+		  3,
+		  { .said = "SERVER PROTOCOL 2\nOK\nOK\nhalf a report", .nap = 30 } },
+		/* the answer to a command never comes */
+		{ "[no answer from 127.0.0.1:",
+		  1,
+		  0.9,
+		  3,
+		  { .said = "SERVER PROTOCOL 2\nOK\n", .nap = 30 } },
+		{ "[no answer from 127.0.0.1:", 1, 0.9, 3, { .nap = 0 } },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct server server = start(cases[i].serve);
+		struct server server = start(&cases[i].manner);
 		char address[40], *text;
 		double took;
 
@@ -230,7 +211,7 @@ static void test_nobody(void)
 		{ "", "[no answer from : Invalid argument]\n" },
 		{ "127.0.0.1:nothing-of-this-name", "[no answer from 127.0.0.1:nothing-of" },
 	};
-	struct server server = start(serve_hangup);
+	struct server server = start(&(struct manner){ .nap = 0 });
 	char address[40], *text;
 	double took;
 

@@ -2,7 +2,7 @@
  * hostile ones; and lists of ranks. */
 #include "rig/unit.h"
 
-#include "probe/ras.h"
+#include "probe/probe.h"
 #include "base/rank_list.h"
 
 #define HEAD                                                                                       \
@@ -202,31 +202,15 @@ static void test_recorded(void)
 	}
 }
 
+#define PIECES                                                                                     \
+	"{", "}", "[", "]", ",", ":", "\"", "\\", "\n", "-1", "99999999999999999999", "true",      \
+		"\xff", "[cut: ", "\"communicators\": [", "\"ranks\": [", "\"rank\": 2",           \
+		"\"pid\": 102", "\"missing_ranks\": [", "\"collective_counts\": {",                \
+		SAME("1", "101"), RANK("2", "102", "5"), GONE("", "3", "103", "true")
+
 static void test_hostile(void)
 {
-	static const char *const pieces[] = { "{",
-					      "}",
-					      "[",
-					      "]",
-					      ",",
-					      ":",
-					      "\"",
-					      "\\",
-					      "\n",
-					      "-1",
-					      "99999999999999999999",
-					      "true",
-					      "\xff",
-					      "[cut: ",
-					      "\"communicators\": [",
-					      "\"ranks\": [",
-					      "\"rank\": 2",
-					      "\"pid\": 102",
-					      "\"missing_ranks\": [",
-					      "\"collective_counts\": {",
-					      SAME("1", "101"),
-					      RANK("2", "102", "5"),
-					      GONE("", "3", "103", "true") };
+	static const char *const pieces[] = { PIECES };
 	enum { N = sizeof(pieces) / sizeof(pieces[0]) };
 	struct diagnosis d = { .ranks = "2" };
 	char line[60];

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
-#include "probe/stacks.h"
+#include "probe/probe.h"
 
 /* ---- what children hang in: each function between two known lines ---- */
 

@@ -3,10 +3,10 @@
 
 #include "postmortem/postmortem.h"
 #include "evidence/evidence_text.h"
-#include "probe/stacks.h"
+#include "probe/probe.h"
 
 #define LIBC "  #0 __read+0x4d (libc.so.6)\n"
-#define OWN  "  #1 block_read [inlined] faults/inject/arrival/block_rank.c:47 (all_reduce_perf)\n"
+#define OWN  "  #1 block_read [inlined] faults/inject/process.c:47 (all_reduce_perf)\n"
 #define MAIN "main thread all_reduce_perf (tid 812, S)\n"
 
 static void test_stuck_on(void)
@@ -14,16 +14,15 @@ static void test_stuck_on(void)
 	static const struct {
 		const char *text, *line; /* NULL: none */
 	} cases[] = {
-		{ MAIN LIBC OWN
-		  "  #2 fire+0x6a faults/inject/arrival/block_rank.c:57 (all_reduce_perf)\n",
-		  "block_read [inlined] faults/inject/arrival/block_rank.c:47 (all_reduce_perf)" },
+		{ MAIN LIBC OWN "  #2 fire+0x6a faults/inject/process.c:57 (all_reduce_perf)\n",
+		  "block_read [inlined] faults/inject/process.c:47 (all_reduce_perf)" },
 		{ MAIN "  #0 loop+0x1 /home/me/train.c:3 (train)\n",
 		  "loop+0x1 /home/me/train.c:3 (train)" },
 		/* lines of a library that carries its own are not the application's */
 		{ MAIN "  #0 wait+0x1 ../sysdeps/unix/wait.c:30 (libc.so.6)\n"
 		       "  #1 spin+0x1 ./nptl/spin.c:3 (libc.so.6)\n"
 		       "  #2 push+0x1 /usr/src/cuda/push.c:3 (libcuda.so.1)\n" OWN,
-		  "block_read [inlined] faults/inject/arrival/block_rank.c:47 (all_reduce_perf)" },
+		  "block_read [inlined] faults/inject/process.c:47 (all_reduce_perf)" },
 		{ MAIN "  #0 0x7fff1234\n  #1 0x7fff1235 (libcuda.so.1)\n"
 		       "  #2 cuCtxSynchronize+0x10 (libcuda.so.1)\n  #3 _start+0x1 (app)\n",
 		  "cuCtxSynchronize+0x10 (libcuda.so.1)" },
@@ -130,7 +129,7 @@ static void test_report(void)
 
 	CU_ASSERT_STRING_EQUAL(text, "\n### Stacks\n\n"
 				     "- rank 3 is stuck on block_read [inlined] "
-				     "faults/inject/arrival/block_rank.c:47 (all_reduce_perf)\n"
+				     "faults/inject/process.c:47 (all_reduce_perf)\n"
 				     "- rank 0 is stuck on PMPI_Allreduce+0xfa (libmpi.so.40)\n"
 				     "- rank 2 is stuck on PMPI_Allreduce+0xfa (libmpi.so.40)\n"
 				     "\n#### Rank 3, culprit\n\n"

@@ -65,7 +65,8 @@ static void test_make(void)
 	struct cgroup one, two;
 	char own[CGROUP_PATH], path[CGROUP_PATH];
 
-	UNIT_ALL(cgroup_own(own, sizeof(own)) == 0, there(own), cgroup_oom_kills(own) >= -1);
+	UNIT_ALL(cgroup_of(getpid(), own, sizeof(own)) == 0, there(own),
+		 cgroup_oom_kills(own) >= -1);
 	CU_ASSERT_EQUAL_FATAL(cgroup_make(&one, "one", NULL), 0);
 	CU_ASSERT_EQUAL_FATAL(cgroup_make(&two, "two", NULL), 0);
 	UNIT_ALL(strcmp(one.path, two.path) != 0, !strcmp(one.link, ""),

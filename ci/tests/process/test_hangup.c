@@ -48,8 +48,38 @@ static void test_launcher(void)
 	pid_t pid = play_launcher("mpirun");
 
 	clock_nap(0.1);
-	launcher_hang_up(pid);
+	launcher_hang_up(pid, NULL, 0);
 	CU_ASSERT(ends_within(pid, 8));
+}
+
+/* A connection whose other end's kernel lives is shut where a link leads to the same host, and only there. */
+static void test_lost_host(void)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET };
+	int listener = socket(AF_INET, SOCK_STREAM, 0), link = socket(AF_INET, SOCK_STREAM, 0);
+	socklen_t len = sizeof(to);
+	char byte;
+
+	inet_pton(AF_INET, "127.0.0.1", &to.sin_addr);
+	UNIT_ALL(bind(listener, (struct sockaddr *)&to, len) == 0, listen(listener, 4) == 0,
+		 getsockname(listener, (struct sockaddr *)&to, &len) == 0,
+		 connect(link, (struct sockaddr *)&to, len) == 0);
+	for (size_t n = 0; n < 2; n++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+			prctl(PR_SET_NAME, "mpirun");
+			connect(fd, (struct sockaddr *)&to, len);
+			_exit(recv(fd, &byte, 1, 0) == 0 ? 0 : 1);
+		}
+		clock_nap(0.1);
+		launcher_hang_up(pid, &link, n);
+		CU_ASSERT_EQUAL(ends_within(pid, 4), n == 1);
+	}
+	close(link);
+	close(listener);
 }
 
 static void test_others(void)
@@ -58,8 +88,9 @@ static void test_others(void)
 
 	clock_nap(0.1);
 	kill(pid, SIGSTOP);
-	launcher_hang_up(pid);
+	launcher_hang_up(pid, NULL, 0);
 	CU_ASSERT(!ends_within(pid, 1));
 }
 
-UNIT_MAIN("hangup", { "a launcher", test_launcher }, { "somebody else", test_others })
+UNIT_MAIN("hangup", { "a launcher", test_launcher }, { "a lost host", test_lost_host },
+	  { "somebody else", test_others })

@@ -1,7 +1,7 @@
 /* test_host_memory.c: available memory out of made-up /proc and /sys trees. */
 #include "rig/unit.h"
 
-#include "process/host_memory.h"
+#include "process/cgroup.h"
 #include "rig/tree.h"
 
 #define MEMINFO                                                                                    \

@@ -11,8 +11,6 @@
 #include "base/clock.h"
 #include "process/launch.h"
 
-extern char **environ;
-
 static struct error err;
 
 /* As from a plain shell. */
@@ -21,28 +19,36 @@ static void clean_environment(void)
 	static const char *const prefixes[] = { "OMPI_", "PMIX_",  "PMI_",
 						"MPI_",	 "SLURM_", "HANGAR_" };
 
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
-		for (char **e = environ; *e;) {
-			char name[256];
+	char name[256];
 
-			snprintf(name, sizeof(name), "%.*s", (int)strcspn(*e, "="), *e);
-			if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0) {
-				unsetenv(name);
-				e = environ;
-			} else {
-				e++;
-			}
-		}
+	for (char **e = environ; *e;) {
+		bool ours = false;
+
+		for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+			ours |= strncmp(*e, prefixes[i], strlen(prefixes[i])) == 0;
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(*e, "="), *e);
+		if (!ours || unsetenv(name) < 0)
+			e++; /* else the next one has its place */
+	}
 	err = (struct error){ .rank = -1 };
 }
 
-static struct launch detect(const char *const (*variables)[2])
+/* "NAME=VALUE NAME=VALUE" */
+static struct launch detect(const char *variables)
 {
 	struct launch launch;
+	char buf[256], *rest = buf, *name;
 
 	clean_environment();
-	for (; variables && (*variables)[0]; variables++)
-		setenv((*variables)[0], (*variables)[1], 1);
+	snprintf(buf, sizeof(buf), "%s", variables);
+	while ((name = strsep(&rest, " "))) {
+		char *value = strchr(name, '=');
+
+		if (!value)
+			continue;
+		*value++ = '\0';
+		setenv(name, value, 1);
+	}
 	launch_detect(&launch);
 	return launch;
 }
@@ -50,46 +56,31 @@ static struct launch detect(const char *const (*variables)[2])
 static void test_detect(void)
 {
 	static const struct {
-		const char *const variables[6][2];
+		const char *variables;
 		bool launched;
 		int announced, rank;
 	} cases[] = {
-		{ { { NULL, NULL } }, false, 0, 0 },
-		{ { { "OMPI_COMM_WORLD_SIZE", "8" }, { "OMPI_COMM_WORLD_RANK", "3" } },
-		  true,
-		  8,
-		  3 },
-		{ { { "PMI_SIZE", "4" }, { "PMI_RANK", "2" } }, true, 4, 2 },
-		{ { { "PMIX_NAMESPACE", "prte.1" }, { "PMIX_RANK", "5" } }, true, 0, 5 },
-		{ { { "MPI_LOCALNRANKS", "2" } }, true, 2, 0 },
+		{ "", false, 0, 0 },
+		{ "OMPI_COMM_WORLD_SIZE=8 OMPI_COMM_WORLD_RANK=3", true, 8, 3 },
+		{ "PMI_SIZE=4 PMI_RANK=2", true, 4, 2 },
+		{ "PMIX_NAMESPACE=prte.1 PMIX_RANK=5", true, 0, 5 },
+		{ "MPI_LOCALNRANKS=2", true, 2, 0 },
 		/* sbatch's script and salloc's shell are no launchers; srun is */
-		{ { { "SLURM_JOB_ID", "77" }, { "SLURM_NTASKS", "16" }, { "SLURM_PROCID", "0" } },
-		  false,
-		  0,
-		  0 },
-		{ { { "SLURM_JOB_ID", "77" },
-		    { "SLURM_STEP_ID", "0" },
-		    { "SLURM_STEP_NUM_TASKS", "16" },
-		    { "SLURM_NTASKS", "99" },
-		    { "SLURM_PROCID", "9" } },
-		  true,
-		  16,
-		  9 },
-		{ { { "SLURM_STEP_ID", "0" }, { "SLURM_NTASKS", "16" } }, true, 16, 0 },
+		{ "SLURM_JOB_ID=77 SLURM_NTASKS=16 SLURM_PROCID=0", false, 0, 0 },
+		{ "SLURM_JOB_ID=77 SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=16 SLURM_NTASKS=99 "
+		  "SLURM_PROCID=9",
+		  true, 16, 9 },
+		{ "SLURM_STEP_ID=0 SLURM_NTASKS=16", true, 16, 0 },
 		/* mpirun inside an srun step: the inner one counts */
-		{ { { "SLURM_STEP_ID", "0" },
-		    { "SLURM_STEP_NUM_TASKS", "1" },
-		    { "OMPI_COMM_WORLD_SIZE", "8" },
-		    { "OMPI_COMM_WORLD_RANK", "7" },
-		    { "SLURM_PROCID", "0" } },
-		  true,
-		  8,
-		  7 },
+		{ "SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=1 OMPI_COMM_WORLD_SIZE=8 "
+		  "OMPI_COMM_WORLD_RANK=7 "
+		  "SLURM_PROCID=0",
+		  true, 8, 7 },
 		/* nonsense announces nothing */
-		{ { { "OMPI_COMM_WORLD_SIZE", "" } }, false, 0, 0 },
-		{ { { "OMPI_COMM_WORLD_SIZE", "many" } }, false, 0, 0 },
-		{ { { "OMPI_COMM_WORLD_SIZE", "-3" } }, false, 0, 0 },
-		{ { { "OMPI_COMM_WORLD_SIZE", "99999999999999999999" } }, false, 0, 0 },
+		{ "OMPI_COMM_WORLD_SIZE=", false, 0, 0 },
+		{ "OMPI_COMM_WORLD_SIZE=many", false, 0, 0 },
+		{ "OMPI_COMM_WORLD_SIZE=-3", false, 0, 0 },
+		{ "OMPI_COMM_WORLD_SIZE=99999999999999999999", false, 0, 0 },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -112,7 +103,7 @@ static void test_key(void)
 	struct launch launch, other;
 	char bare[33];
 
-	launch = detect(NULL);
+	launch = detect("");
 	snprintf(bare, sizeof(bare), "%s", launch.key);
 	for (size_t i = 0; i < 4; i++) {
 		clean_environment();
@@ -227,7 +218,7 @@ static const char *in_folder(const char *name)
 }
 
 /* An mpirun that does what FIRST says, notes what it was given, and then does what DO says. */
-static int make_mpirun(void)
+static void test_mpirun(void)
 {
 	static const char script[] =
 		"#!/bin/sh\n"
@@ -238,13 +229,9 @@ static int make_mpirun(void)
 		"eval \"$FIRST\"\n"
 		"mv \"$NOTES.folder\" \"$NOTES.ready\"\n"
 		"eval \"$DO\"\n";
-	int fd = open(in_folder("mpirun"), O_CREAT | O_WRONLY | O_CLOEXEC, 0700);
 
-	ssize_t n = fd < 0 ? -1 : write(fd, script, strlen(script));
-
-	if (fd >= 0)
-		close(fd);
-	return n == (ssize_t)strlen(script) ? 0 : -1;
+	UNIT_ALL(unit_put(folder, "mpirun", script, strlen(script)) == 0,
+		 chmod(in_folder("mpirun"), 0700) == 0);
 }
 
 /* Five seconds that a trap can interrupt. */
@@ -289,13 +276,13 @@ static const char *contents(const char *name)
 	return text;
 }
 
-static void wait_ready(void)
+static void wait_for(const char *name)
 {
 	double give_up = clock_seconds() + 2;
 
-	while (access(in_folder("notes.ready"), F_OK) < 0 && clock_seconds() < give_up)
+	while (access(in_folder(name), F_OK) < 0 && clock_seconds() < give_up)
 		clock_nap(0.002);
-	CU_ASSERT_EQUAL(access(in_folder("notes.ready"), F_OK), 0);
+	CU_ASSERT_EQUAL(access(in_folder(name), F_OK), 0);
 }
 
 static void test_command(void)
@@ -336,11 +323,11 @@ static void test_signal(void)
 {
 	pid_t pid = start("trap 'exit 33' TERM", NAP, false);
 
-	wait_ready();
+	wait_for("notes.ready");
 	kill(pid, SIGTERM);
 	CU_ASSERT_EQUAL(unit_ended(pid, 3), 128 + SIGTERM);
 	pid = start("", "exec sleep 5", false);
-	wait_ready();
+	wait_for("notes.ready");
 	kill(pid, SIGINT);
 	CU_ASSERT_EQUAL(unit_ended(pid, 3), 128 + SIGINT);
 }
@@ -349,15 +336,11 @@ static void test_signal(void)
 static void test_parent_killed(void)
 {
 	pid_t pid = start("trap 'echo >\"$NOTES.ended\"; exit' TERM", NAP, false);
-	double give_up = clock_seconds() + 2;
 
-	wait_ready();
+	wait_for("notes.ready");
 	kill(pid, SIGKILL);
 	unit_ended(pid, 3);
-	while (access(in_folder("notes.ended"), F_OK) < 0 && clock_seconds() < give_up)
-		clock_nap(0.002);
-	CU_ASSERT_EQUAL(access(in_folder("notes.ended"), F_OK), 0);
-	unlink(in_folder("notes.ended"));
+	wait_for("notes.ended");
 }
 
 /* Its ranks are gone and it stays; SIGTERM may do nothing, either. */
@@ -370,7 +353,7 @@ static void test_hung_mpirun(void)
 		/* a rank that joins the run's folder */
 		pids[i] = start("for f in $(cat $NOTES.folder); do : >$f/joined; done", ends[i],
 				false);
-		wait_ready();
+		wait_for("notes.ready");
 	}
 	for (int i = 0; i < 2; i++)
 		CU_ASSERT_EQUAL(unit_ended(pids[i], 15), OUTCOME_INTERNAL);
@@ -426,33 +409,11 @@ static void test_no_mpirun(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(contents("stderr"), "make install-deps"));
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "launchers", test_detect },
-		{ "the run's key", test_key },
-		{ "-g and -t under a launcher", test_check },
-		{ "ranks of a bare start", test_ranks },
-		{ "ranks and cores", test_ranks_of_cores },
-		{ "progress", test_progress },
-		{ "the command", test_command },
-		{ "exit codes", test_codes },
-		{ "signals", test_signal },
-		{ "an mpirun that hangs", test_hung_mpirun },
-		{ "a slow reader", test_slow_reader },
-		{ "killed", test_parent_killed },
-		{ "no mpirun", test_no_mpirun },
-	};
-	static const char *const files[] = { "mpirun",	     "stderr",		"notes.ready",
-					     "notes.folder", "notes.arguments", "notes.environment",
-					     "notes.ended" };
-	int rc;
-
-	if (unit_folder(folder) < 0 || make_mpirun() < 0)
-		return 1;
-	rc = unit_main("launch", cases, sizeof(cases) / sizeof(cases[0]));
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-		unlink(in_folder(files[i]));
-	rmdir(folder);
-	return rc;
-}
+UNIT_MAIN_WITH(unit_main_folder, folder, "launch", { "launchers", test_detect },
+	       { "the run's key", test_key }, { "-g and -t under a launcher", test_check },
+	       { "ranks of a bare start", test_ranks }, { "ranks and cores", test_ranks_of_cores },
+	       { "progress", test_progress }, { "a pretended mpirun", test_mpirun },
+	       { "the command", test_command }, { "exit codes", test_codes },
+	       { "signals", test_signal }, { "an mpirun that hangs", test_hung_mpirun },
+	       { "a slow reader", test_slow_reader }, { "killed", test_parent_killed },
+	       { "no mpirun", test_no_mpirun })

@@ -125,6 +125,17 @@ static int sleep_long(void *unused)
 	return 0;
 }
 
+/* A supervisor and its rank, which is at work. */
+static pid_t start_asleep(void)
+{
+	pid_t pid;
+
+	set_up();
+	pid = start(sleep_long, NULL);
+	SOON(board->ready && board->rank > 0);
+	return pid;
+}
+
 static void test_exit_codes(void)
 {
 	int codes[] = { 0, 3, 77 };
@@ -139,11 +150,8 @@ static void test_exit_codes(void)
 
 static void test_killed(void)
 {
-	pid_t pid;
+	pid_t pid = start_asleep();
 
-	set_up();
-	pid = start(sleep_long, NULL);
-	SOON(board->ready && board->rank > 0);
 	CU_ASSERT_EQUAL(board->blocked, 0); /* the rank has the mask that the supervisor had */
 	CU_ASSERT_EQUAL(board->group, 1);
 	kill(board->rank, SIGKILL);
@@ -183,12 +191,9 @@ static void test_killed_slowly(void)
 
 static void test_stop_and_continue(void)
 {
-	pid_t pid;
+	pid_t pid = start_asleep();
 	double begin;
 
-	set_up();
-	pid = start(sleep_long, NULL);
-	SOON(board->ready && board->rank > 0);
 	for (int i = 1; i <= 2; i++) {
 		begin = clock_seconds();
 		kill(board->rank, SIGSTOP);
@@ -212,10 +217,8 @@ static void test_hooks_end_it(void)
 	double begin;
 	pid_t pid;
 
-	set_up();
 	wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	pid = start(sleep_long, NULL);
-	SOON(board->ready && board->rank > 0);
+	pid = start_asleep();
 	board->end_with = 42;
 	begin = clock_seconds();
 	UNIT_ALL(write(wake, &one, sizeof(one)) == (ssize_t)sizeof(one), unit_ended(pid, 3) == 42,
@@ -229,11 +232,8 @@ static void test_signals(void)
 	static const int signals[] = { SIGTERM, SIGINT, SIGHUP };
 
 	for (int i = 0; i < 3; i++) {
-		pid_t pid;
+		pid_t pid = start_asleep();
 
-		set_up();
-		pid = start(sleep_long, NULL);
-		SOON(board->ready && board->rank > 0);
 		kill(pid, signals[i]);
 		UNIT_ALL(unit_ended(pid, 3) == 128 + signals[i], gone(board->rank));
 	}
@@ -249,10 +249,8 @@ static void test_supervisor_killed(void)
 {
 	pid_t pid, rank;
 
-	set_up();
 	adopt(true);
-	pid = start(sleep_long, NULL);
-	SOON(board->ready && board->rank > 0);
+	pid = start_asleep();
 	rank = board->rank;
 	kill(pid, SIGKILL);
 	UNIT_ALL(unit_ended(pid, 3) == 128 + SIGKILL, unit_ended(rank, 3) == 128 + SIGKILL);

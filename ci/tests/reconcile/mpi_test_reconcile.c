@@ -79,7 +79,6 @@ static void feed(const struct run_hook *hooks, uint64_t size, double percent, co
 	struct row row = { .size = size };
 
 	row_no_prediction(&row);
-	row_nothing_used(&row);
 	row.of_predicted_percent = percent;
 	row.predicted_algo = "Ring";
 	row.predicted_proto = "Simple";
@@ -138,9 +137,9 @@ static void test_slow(void)
 			 !strcmp(reading_text(&reconcile.observation.after[0], "GPU 0000:42:00.0",
 					      "bus"),
 				 "0000:42:00.0"),
-			 reconcile.observation.ranks_before[2].pid > 0,
-			 reconcile.observation.ranks_after[1].cpu_ns >=
-				 reconcile.observation.ranks_before[1].cpu_ns,
+			 reading_value(&reconcile.observation.before[0], "rank 2", "pid") > 0,
+			 reading_step(&reconcile.observation.before[0],
+				      &reconcile.observation.after[0], "rank 1", "cpu_ns") >= 0,
 			 reconcile.observation.after[0].seconds >
 				 reconcile.observation.before[0].seconds);
 	}
@@ -187,8 +186,10 @@ static void test_products(void)
 		product = products[i].product;
 		look(NULL);
 		if (job.rank == 0) {
-			CU_ASSERT_EQUAL(reconcile.observation.run.links, products[i].links);
-			CU_ASSERT_EQUAL(reconcile.observation.run.links_found, -1);
+			const struct reading *run = &reconcile.observation.run;
+
+			CU_ASSERT_EQUAL(reading_value(run, "run", "links"), products[i].links);
+			CU_ASSERT_EQUAL(reading_value(run, "run", "links_found"), -1);
 		}
 		reconcile_release(&reconcile);
 	}

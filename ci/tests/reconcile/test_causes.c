@@ -24,11 +24,18 @@ static json_t *parent_of(json_t *top, char *at, char **key)
 
 static void edit(json_t *top, const char *how)
 {
+	static const char *const parts[][2] = { { "run/", "run/parts/run/states/" },
+						{ "nccl/", "run/parts/NCCL/states/" },
+						{ "nccl=", "run/parts/NCCL/states=" },
+						{ "", "" } };
+	const char *path_of = how + (*how == '-');
 	char text[256], *equals, *key;
 	json_t *parent;
+	int i = 0;
 
-	CU_ASSERT_TRUE_FATAL(strlen(how) < sizeof(text));
-	strcpy(text, how + (*how == '-'));
+	while (strncmp(path_of, parts[i][0], strlen(parts[i][0])) != 0)
+		i++;
+	snprintf(text, sizeof(text), "%s%s", parts[i][1], path_of + strlen(parts[i][0]));
 	equals = strchr(text, '=');
 	if (equals)
 		*equals = '\0';
@@ -187,7 +194,7 @@ static void test_many(void)
 	struct observation o;
 	size_t len;
 
-	observation_init(&o, 1, 1);
+	observation_init(&o, 1);
 	for (int i = 0; i < 16; i++) {
 		char part[40];
 
@@ -213,26 +220,18 @@ static void test_nothing_seen(void)
 	struct observation o;
 	int lines = 0;
 
-	observation_init(&o, 2, 4);
-	strcpy(o.run.backend, "nccl");
-	o.run.ranks = 4;
-	o.run.nodes = 2;
+	observation_init(&o, 2);
+	reading_say(&o.run, "run", "backend", "nccl");
+	reading_state(&o.run, "run", "ranks", 4);
+	reading_state(&o.run, "run", "nodes", 2);
 	told[0] = '\0';
 	UNIT_ALL(causes_tell(&o, keep_line, &lines) == 0, strstr(told, "\ncause: ") == NULL,
 		 strstr(told, "no cause found") != NULL, strstr(told, "clocks") != NULL);
 	observation_release(&o);
 }
 
-static const struct unit_case cases[] = {
-	{ "each cause on recorded observations", test_samples },
-	{ "each cause has its samples", test_complete },
-	{ "what is told", test_telling },
-	{ "a line that nobody takes", test_refused_line },
-	{ "many GPUs", test_many },
-	{ "nothing was seen", test_nothing_seen },
-};
-
-int main(void)
-{
-	return unit_main_file(path, "causes", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN_WITH(unit_main_file, path, "causes",
+	       { "each cause on recorded observations", test_samples },
+	       { "each cause has its samples", test_complete }, { "what is told", test_telling },
+	       { "a line that nobody takes", test_refused_line }, { "many GPUs", test_many },
+	       { "nothing was seen", test_nothing_seen })

@@ -145,17 +145,14 @@ static inline char *slurp(const char *path, size_t *len)
 	return text;
 }
 
+static inline struct sink *begun(struct sink *sink)
+{
+	CU_ASSERT_PTR_NOT_NULL_FATAL(sink);
+	CU_ASSERT_EQUAL(sink->ops->begin(sink, &facts), 0);
+	return sink;
+}
+
 static inline void put(struct sink *sink, struct row row)
 {
 	CU_ASSERT_EQUAL(sink->ops->row(sink, &row), 0);
-}
-
-static inline int sink_main(const char *suite, const struct unit_case *cases, size_t n)
-{
-	int rc;
-
-	if (unit_folder(folder) < 0)
-		return 1;
-	rc = unit_main(suite, cases, n);
-	return unit_remove(folder) == 0 ? rc : 1;
 }

@@ -246,21 +246,6 @@ static void test_full_disk(void)
 	UNIT_ALL(rc < 0, err.outcome != OUTCOME_OK);
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "the table alone", test_table_alone },
-		{ "no rows", test_no_rows },
-		{ "all sinks", test_everything },
-		{ "places that are not there", test_refused },
-		{ "a full disk", test_full_disk },
-	};
-	int rc;
-
-	if (unit_folder(folder) < 0)
-		return 1;
-	rc = unit_main("report", cases, sizeof(cases) / sizeof(cases[0]));
-	unlink(in_folder("stdout"));
-	rmdir(folder);
-	return rc;
-}
+UNIT_MAIN_WITH(unit_main_folder, folder, "report", { "the table alone", test_table_alone },
+	       { "no rows", test_no_rows }, { "all sinks", test_everything },
+	       { "places that are not there", test_refused }, { "a full disk", test_full_disk })

@@ -3,7 +3,6 @@
 
 #include "base/number.h"
 #include "report/row.h"
-#include "report/row_pair.h"
 
 static const struct column *find(const char *name)
 {

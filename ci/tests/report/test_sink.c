@@ -59,9 +59,7 @@ static void test_csv(void)
 	int n;
 
 	set_up();
-	sink = sink_csv_new(path_of("a.csv"), &err);
-	CU_ASSERT_PTR_NOT_NULL_FATAL(sink);
-	CU_ASSERT_EQUAL(sink->ops->begin(sink, &facts), 0);
+	sink = begun(sink_csv_new(path_of("a.csv"), &err));
 	row.stop = "a \"b\",\r\nc";
 	row.busbw_gbs = NAN;
 	row.algbw_gbs = INFINITY;
@@ -190,9 +188,7 @@ static void test_full_disk_mid_line(void)
 		struct sink *sink;
 
 		set_up();
-		sink = makers[i](path_of("full"));
-		CU_ASSERT_PTR_NOT_NULL_FATAL(sink);
-		CU_ASSERT_EQUAL(sink->ops->begin(sink, &facts), 0);
+		sink = begun(makers[i](path_of("full")));
 		put(sink, make_row(8, false));
 		free(slurp(path_of("full"), &len));
 		small = before;
@@ -240,9 +236,7 @@ static void test_metrics(void)
 	set_up();
 	strcpy(ranks[0].host, "n\"d\\");
 	CU_ASSERT_EQUAL(unit_put(folder, "m.prom", "old", 3), 0);
-	sink = sink_metrics_new(path_of("m.prom"), &err);
-	CU_ASSERT_PTR_NOT_NULL_FATAL(sink);
-	CU_ASSERT_EQUAL(sink->ops->begin(sink, &facts), 0);
+	sink = begun(sink_metrics_new(path_of("m.prom"), &err));
 	text = slurp(path_of("m.prom"), NULL);
 	UNIT_ALL(strstr(text, "nranks=\"2\"} 0\n") != NULL, strstr(text, "collective") == NULL,
 		 strstr(text, "exit_code") == NULL);
@@ -305,8 +299,9 @@ static void test_environment_list(void)
 		CU_ASSERT_FALSE(sink_env_allowed(refused[i]));
 }
 
-UNIT_MAIN_BY(sink_main, "sink", { "metrics", test_metrics }, /* in a folder that is empty yet */
-	     { "CSV", test_csv }, { "existing file refused", test_existing_file_refused },
-	     { "unusable path", test_unusable_path }, { "write failure", test_write_failure },
-	     { "the disk fills in the middle of a line", test_full_disk_mid_line },
-	     { "environment's allow-list", test_environment_list })
+UNIT_MAIN_WITH(unit_main_folder, folder, "sink",
+	       { "metrics", test_metrics }, /* in a folder that is empty yet */
+	       { "CSV", test_csv }, { "existing file refused", test_existing_file_refused },
+	       { "unusable path", test_unusable_path }, { "write failure", test_write_failure },
+	       { "the disk fills in the middle of a line", test_full_disk_mid_line },
+	       { "environment's allow-list", test_environment_list })

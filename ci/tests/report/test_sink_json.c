@@ -34,26 +34,49 @@ static json_t *parse_lines_of(const char *path)
 	return list;
 }
 
-static const char *text_at(json_t *object, const char *key)
+/* What stands at "a/2/b", as JSON; at "a/#" how many items a has. "": nothing. */
+static const char *at(const json_t *from, const char *path)
 {
-	const char *text = json_string_value(json_object_get(object, key));
+	static char text[512];
+	char copy[128], *rest = copy, *key, *json = NULL;
 
-	return text ? text : "(no such text)";
+	snprintf(copy, sizeof(copy), "%s", path);
+	while (from && (key = strsep(&rest, "/")) && *key != '#')
+		from = json_is_array(from) ? json_array_get(from, (size_t)atoi(key))
+					   : json_object_get(from, key);
+	if (from && strchr(path, '#'))
+		snprintf(text, sizeof(text), "%zu", json_array_size(from) + json_object_size(from));
+	else
+		snprintf(text, sizeof(text), "%s",
+			 from && (json = json_dumps(from, JSON_ENCODE_ANY | JSON_COMPACT)) ? json
+											   : "");
+	free(json);
+	return text;
 }
+
+/* Pairs: a path, and what stands there. */
+static void check_all(const json_t *from, const char *const (*pairs)[2])
+{
+	for (; (*pairs)[0]; pairs++) {
+		CU_ASSERT_STRING_EQUAL(at(from, (*pairs)[0]), (*pairs)[1]);
+		if (strcmp(at(from, (*pairs)[0]), (*pairs)[1]) != 0)
+			printf("\n    %s: %s\n", (*pairs)[0], at(from, (*pairs)[0]));
+	}
+}
+
+#define CHECK_ALL(from, ...)                                                                       \
+	check_all(from, (const char *const[][2]){ __VA_ARGS__, { NULL, NULL } })
 
 static struct sink *json_open(const char *name)
 {
-	struct sink *sink = sink_json_new(path_of(name), &err);
-
-	CU_ASSERT_PTR_NOT_NULL_FATAL(sink);
-	CU_ASSERT_EQUAL(sink->ops->begin(sink, &facts), 0);
-	return sink;
+	return begun(sink_json_new(path_of(name), &err));
 }
+
+static struct sink *sink;
+static json_t *lines, *document;
 
 static void test_json_header(void)
 {
-	json_t *lines, *header, *rank, *env;
-	struct sink *sink;
 	char *text;
 
 	set_up();
@@ -63,52 +86,18 @@ static void test_json_header(void)
 	sink = json_open("header.json");
 	sink->ops->free(sink);
 	lines = parse_lines_of(path_of("header.json"));
-	CU_ASSERT_EQUAL_FATAL(json_array_size(lines), 1);
-	header = json_array_get(lines, 0);
-	UNIT_ALL(!strcmp(text_at(header, "type"), "header"),
-		 json_integer_value(json_object_get(header, "schema")) == ROW_SCHEMA,
-		 json_integer_value(json_object_get(header, "seed")) == 42,
-		 json_array_size(json_object_get(header, "command")) == 3,
-		 !strcmp(json_string_value(json_array_get(json_object_get(header, "command"), 1)),
-			 "--csv=a \"b\",c"),
-		 !strcmp(json_string_value(json_array_get(json_object_get(header, "command"), 2)),
-			 "??"));
-	CU_ASSERT(json_array_size(json_object_get(header, "hosts")) == 2);
-	rank = json_array_get(json_object_get(header, "ranks"), 1);
-	UNIT_ALL(!strcmp(text_at(rank, "host"), "node?1"),
-		 !strcmp(text_at(rank, "device"), "NVIDIA H200"),
-		 json_integer_value(json_object_get(rank, "library_code")) == 22809,
-		 !strcmp(text_at(json_object_get(header, "options"), "mode"), "stream"),
-		 !strcmp(text_at(json_object_get(header, "options"), "dtype_first"), "float"),
-		 json_integer_value(json_object_get(json_object_get(header, "options"),
-						    "max_bytes")) == (1 << 20));
-	CU_ASSERT(json_is_null(json_object_get(json_object_get(header, "options"), "budget")));
-	env = json_object_get(header, "env");
-	CU_ASSERT_STRING_EQUAL(text_at(env, "NCCL_ALGO"), "Ring");
+	CHECK_ALL(lines, { "#", "1" }, { "0/type", "\"header\"" }, { "0/schema", "1" },
+		  { "0/seed", "42" }, { "0/command/#", "3" },
+		  { "0/command/1", "\"--csv=a \\\"b\\\",c\"" }, { "0/command/2", "\"??\"" },
+		  { "0/hosts/#", "2" }, { "0/ranks/1/host", "\"node?1\"" },
+		  { "0/ranks/1/device", "\"NVIDIA H200\"" }, { "0/ranks/1/library_code", "22809" },
+		  { "0/options/mode", "\"stream\"" }, { "0/options/dtype_first", "\"float\"" },
+		  { "0/options/max_bytes", "1048576" }, { "0/options/budget", "null" },
+		  { "0/env/NCCL_ALGO", "\"Ring\"" });
 	json_decref(lines);
 	text = slurp(path_of("header.json"), NULL);
 	UNIT_ALL(strstr(text, "s3cr3t") == NULL, strstr(text, "\"PATH\"") == NULL);
 	free(text);
-}
-
-static void check_json_row(json_t *row)
-{
-	json_t *rank = json_array_get(json_object_get(row, "per_rank"), 1);
-	json_t *sample = json_array_get(json_object_get(row, "samples_us"), 2);
-
-	CU_ASSERT_STRING_EQUAL(text_at(row, "type"), "row");
-	for (size_t i = 0; i < row_column_count; i++)
-		CU_ASSERT_PTR_NOT_NULL(json_object_get(row, row_columns[i].name));
-	CU_ASSERT_STRING_EQUAL(text_at(row, "dtype"), "float");
-	CU_ASSERT_EQUAL(json_real_value(json_object_get(row, "time_us")), 12.25);
-	CU_ASSERT_TRUE(json_is_null(json_object_get(row, "busbw_gbs")));
-	CU_ASSERT_TRUE(json_is_null(json_object_get(row, "p99_us")));
-	CU_ASSERT_TRUE(json_is_null(json_object_get(row, "wrong_kind")));
-	CU_ASSERT_EQUAL(json_array_size(json_object_get(row, "per_rank")), 2);
-	CU_ASSERT_EQUAL(json_real_value(json_object_get(rank, "median_us")), 13);
-	CU_ASSERT_TRUE(json_is_null(json_object_get(rank, "p99_us")));
-	CU_ASSERT_EQUAL(json_array_size(json_object_get(row, "samples_us")), 3);
-	CU_ASSERT_EQUAL(json_real_value(json_array_get(sample, 1)), 15);
 }
 
 static void test_json_rows(void)
@@ -118,8 +107,6 @@ static void test_json_rows(void)
 	};
 	struct run_summary summary = make_summary();
 	struct row row;
-	struct sink *sink;
-	json_t *lines, *last;
 
 	set_up();
 	row = make_row(8, false);
@@ -128,17 +115,20 @@ static void test_json_rows(void)
 	sink = json_open("rows.json");
 	put(sink, row);
 	lines = parse_lines_of(path_of("rows.json"));
-	CU_ASSERT_EQUAL_FATAL(json_array_size(lines), 2);
-	check_json_row(json_array_get(lines, 1));
+	for (size_t i = 0; i < row_column_count; i++)
+		CU_ASSERT_PTR_NOT_NULL(
+			json_object_get(json_array_get(lines, 1), row_columns[i].name));
+	CHECK_ALL(lines, { "#", "2" }, { "1/type", "\"row\"" }, { "1/dtype", "\"float\"" },
+		  { "1/time_us", "12.25" }, { "1/busbw_gbs", "null" }, { "1/p99_us", "null" },
+		  { "1/wrong_kind", "null" }, { "1/per_rank/#", "2" },
+		  { "1/per_rank/1/median_us", "13.0" }, { "1/per_rank/1/p99_us", "null" },
+		  { "1/samples_us/#", "3" }, { "1/samples_us/2/1", "15.0" });
 	json_decref(lines);
 
 	put(sink, make_wrong_row(16, true));
 	lines = parse_lines_of(path_of("rows.json"));
-	last = json_array_get(lines, 2);
-	CU_ASSERT_STRING_EQUAL(text_at(last, "wrong_kind"), "zero");
-	CU_ASSERT_EQUAL(json_integer_value(json_object_get(last, "wrong_element")), -4);
-	CU_ASSERT_STRING_EQUAL(text_at(last, "wrong_got"), "0,\"\n");
-	CU_ASSERT_STRING_EQUAL(text_at(last, "placement"), "in-place");
+	CHECK_ALL(lines, { "2/wrong_kind", "\"zero\"" }, { "2/wrong_element", "-4" },
+		  { "2/wrong_got", "\"0,\\\"\\n\"" }, { "2/placement", "\"in-place\"" });
 	json_decref(lines);
 
 	CU_ASSERT_EQUAL(sink->ops->comment(sink, "a \"remark\"\n"), 0);
@@ -147,13 +137,10 @@ static void test_json_rows(void)
 	CU_ASSERT_EQUAL(sink->ops->end(sink, &summary), 0);
 	sink->ops->free(sink);
 	lines = parse_lines_of(path_of("rows.json"));
-	CU_ASSERT_EQUAL_FATAL(json_array_size(lines), 5);
-	CU_ASSERT_STRING_EQUAL(text_at(json_array_get(lines, 3), "type"), "comment");
-	CU_ASSERT_STRING_EQUAL(text_at(json_array_get(lines, 3), "text"), "a \"remark\"\n");
-	last = json_array_get(lines, 4);
-	UNIT_ALL(!strcmp(text_at(last, "type"), "end"), !strcmp(text_at(last, "outcome"), "hang"),
-		 !strcmp(text_at(json_object_get(last, "error"), "text"), "stuck"),
-		 json_real_value(json_object_get(last, "avg_busbw_gbs")) == 2.5);
+	CHECK_ALL(lines, { "#", "5" }, { "3/type", "\"comment\"" },
+		  { "3/text", "\"a \\\"remark\\\"\\n\"" }, { "4/type", "\"end\"" },
+		  { "4/outcome", "\"hang\"" }, { "4/error/text", "\"stuck\"" },
+		  { "4/avg_busbw_gbs", "2.5" });
 	json_decref(lines);
 }
 
@@ -161,8 +148,6 @@ static void test_json_sample_limit(void)
 {
 	static double many[4098];
 	struct row row;
-	struct sink *sink;
-	json_t *lines;
 
 	set_up();
 	row = make_row(8, false);
@@ -175,9 +160,8 @@ static void test_json_sample_limit(void)
 	put(sink, row);
 	sink->ops->free(sink);
 	lines = parse_lines_of(path_of("many.json"));
-	UNIT_ALL(json_array_size(json_object_get(json_array_get(lines, 1), "samples_us")) == 2048,
-		 json_object_get(json_array_get(lines, 2), "samples_us") == NULL,
-		 json_object_get(json_array_get(lines, 2), "per_rank") == NULL);
+	CHECK_ALL(lines, { "1/samples_us/#", "2048" }, { "2/samples_us", "" },
+		  { "2/per_rank", "" });
 	json_decref(lines);
 }
 
@@ -186,7 +170,6 @@ static void test_json_sample_limit(void)
 static void test_json_cut_anywhere(void)
 {
 	size_t before, len;
-	struct sink *sink;
 	char *text;
 
 	set_up();
@@ -198,7 +181,7 @@ static void test_json_cut_anywhere(void)
 	text = slurp(path_of("cut.json"), &len);
 	CU_ASSERT_TRUE_FATAL(len > before);
 	for (size_t cut = before; cut <= len; cut++) {
-		json_t *lines = parse_lines(text, cut);
+		lines = parse_lines(text, cut);
 
 		CU_ASSERT_EQUAL(json_array_size(lines), cut == len ? 3 : 2);
 		json_decref(lines);
@@ -210,15 +193,9 @@ static void test_json_cut_anywhere(void)
 
 static json_t *load(const char *name)
 {
-	json_t *document = json_load_file(path_of(name), JSON_REJECT_DUPLICATES, NULL);
-
+	document = json_load_file(path_of(name), JSON_REJECT_DUPLICATES, NULL);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(document);
 	return document;
-}
-
-static json_t *result_at(json_t *document, size_t i)
-{
-	return json_array_get(json_object_get(document, "results"), i);
 }
 
 static bool is_empty(const char *name)
@@ -229,65 +206,23 @@ static bool is_empty(const char *name)
 	return len == 0;
 }
 
-static void finish(struct sink *sink)
+static void finish(struct sink *one)
 {
 	const struct run_summary summary = make_summary();
 
-	CU_ASSERT_EQUAL(sink->ops->end(sink, &summary), 0);
-	sink->ops->free(sink);
+	CU_ASSERT_EQUAL(one->ops->end(one, &summary), 0);
+	one->ops->free(one);
 }
 
 static struct sink *nccl_json_open(const char *name)
 {
-	struct sink *sink = sink_nccl_json_new(path_of(name), &err);
-
-	CU_ASSERT_PTR_NOT_NULL_FATAL(sink);
-	CU_ASSERT_EQUAL(sink->ops->begin(sink, &facts), 0);
-	return sink;
-}
-
-static void check_nccl_head(json_t *document)
-{
-	json_t *config = json_object_get(document, "config");
-	json_t *device = json_array_get(json_object_get(config, "devices"), 1);
-
-	CU_ASSERT_EQUAL(json_integer_value(json_object_get(document, "version")), 3);
-	CU_ASSERT_EQUAL(json_integer_value(json_object_get(document, "nccl_version")), 22809);
-	CU_ASSERT_STRING_EQUAL(text_at(document, "start_time"), "2026-07-01 10:00:00");
-	CU_ASSERT_EQUAL(json_array_size(json_object_get(document, "args")), 3);
-	CU_ASSERT_EQUAL(json_integer_value(json_object_get(config, "step_factor")), 2);
-	CU_ASSERT_PTR_NULL(json_object_get(config, "step_bytes"));
-	CU_ASSERT_STRING_EQUAL(text_at(config, "per_iter_timing"), "false");
-	CU_ASSERT_EQUAL(json_array_size(json_object_get(config, "devices")), 2);
-	CU_ASSERT_STRING_EQUAL(text_at(device, "device_hex"), "0000:18:00");
-	CU_ASSERT_STRING_EQUAL(text_at(device, "hostname"), "node?1");
-}
-
-static void check_nccl_results(json_t *document)
-{
-	json_t *first = result_at(document, 0), *last = result_at(document, 2);
-
-	UNIT_ALL(json_array_size(json_object_get(document, "results")) == 3,
-		 !strcmp(text_at(first, "root"), "    -1"),
-		 !strcmp(text_at(first, "type"), "float"),
-		 json_real_value(json_object_get(json_object_get(first, "out_of_place"), "time")) ==
-			 12.25,
-		 json_real_value(json_object_get(json_object_get(first, "in_place"), "bus_bw")) ==
-			 3,
-		 json_real_value(json_object_get(json_object_get(first, "in_place"), "nwrong")) ==
-			 0);
-	UNIT_ALL(json_integer_value(json_object_get(first, "actual_iterations")) == 60,
-		 json_is_null(json_object_get(result_at(document, 1), "in_place")),
-		 !strcmp(text_at(json_object_get(last, "out_of_place"), "time"), "nan"),
-		 json_is_null(json_object_get(json_object_get(last, "out_of_place"), "nwrong")));
+	return begun(sink_nccl_json_new(path_of(name), &err));
 }
 
 static void test_nccl_json(void)
 {
 	struct run_summary summary = make_summary();
 	struct row row = make_row(32, false);
-	json_t *document;
-	struct sink *sink;
 
 	set_up();
 	sink = nccl_json_open("n.json");
@@ -302,15 +237,21 @@ static void test_nccl_json(void)
 	CU_ASSERT_EQUAL(sink->ops->end(sink, &summary), 0);
 	sink->ops->free(sink);
 	document = load("n.json");
-	check_nccl_head(document);
-	check_nccl_results(document);
-	UNIT_ALL(json_integer_value(
-			 json_object_get(json_object_get(document, "out_of_bounds"), "count")) == 7,
-		 !strcmp(text_at(json_object_get(document, "out_of_bounds"), "okay"), "false"),
-		 !strcmp(text_at(json_object_get(document, "average_bus_bandwidth"), "okay"),
-			 "unchecked"),
-		 strlen(text_at(document, "end_time")) == 19,
-		 json_array_size(json_object_get(document, "errors")) == 0);
+	CHECK_ALL(document, { "version", "3" }, { "nccl_version", "22809" },
+		  { "start_time", "\"2026-07-01 10:00:00\"" }, { "args/#", "3" },
+		  { "config/step_factor", "2" }, { "config/step_bytes", "" },
+		  { "config/per_iter_timing", "\"false\"" }, { "config/devices/#", "2" },
+		  { "config/devices/1/device_hex", "\"0000:18:00\"" },
+		  { "config/devices/1/hostname", "\"node?1\"" }, { "out_of_bounds/count", "7" },
+		  { "out_of_bounds/okay", "\"false\"" },
+		  { "average_bus_bandwidth/okay", "\"unchecked\"" }, { "errors/#", "0" });
+	CU_ASSERT_EQUAL(strlen(at(document, "end_time")), 21); /* in quotes */
+	CHECK_ALL(document, { "results/#", "3" }, { "results/0/root", "\"    -1\"" },
+		  { "results/0/type", "\"float\"" }, { "results/0/out_of_place/time", "12.25" },
+		  { "results/0/in_place/bus_bw", "3.0" }, { "results/0/in_place/nwrong", "0.0" },
+		  { "results/0/actual_iterations", "60" }, { "results/1/in_place", "null" },
+		  { "results/2/out_of_place/time", "\"nan\"" },
+		  { "results/2/out_of_place/nwrong", "null" });
 	json_decref(document);
 }
 
@@ -318,8 +259,6 @@ static void test_nccl_json_errors(void)
 {
 	const struct error failure = { .outcome = OUTCOME_ERROR, .text = "what failed" };
 	struct run_summary summary = make_summary();
-	struct sink *sink;
-	json_t *document;
 
 	set_up();
 	sink = nccl_json_open("failed.json");
@@ -328,16 +267,13 @@ static void test_nccl_json_errors(void)
 	CU_ASSERT_EQUAL(sink->ops->end(sink, &summary), 0);
 	sink->ops->free(sink);
 	document = load("failed.json");
-	CU_ASSERT_EQUAL(json_array_size(json_object_get(document, "results")), 1);
-	CU_ASSERT_EQUAL(json_array_size(json_object_get(document, "errors")), 1);
+	CHECK_ALL(document, { "results/#", "1" }, { "errors/#", "1" });
 	json_decref(document);
 }
 
 /* Without an end nothing stays that a reader would take for a document. */
 static void test_nccl_json_endless(void)
 {
-	struct sink *sink;
-
 	set_up();
 	sink = nccl_json_open("endless.json");
 	put(sink, make_row(8, false));
@@ -347,9 +283,7 @@ static void test_nccl_json_endless(void)
 
 static void test_nccl_json_per_iteration(void)
 {
-	json_t *document, *detail, *ranks_times;
 	struct row row = make_row(8, true);
-	struct sink *sink;
 
 	set_up();
 	options.per_iter = true;
@@ -362,50 +296,41 @@ static void test_nccl_json_per_iteration(void)
 	put(sink, row);
 	finish(sink);
 	document = load("iter.json");
-	CU_ASSERT_EQUAL(json_integer_value(
-				json_object_get(json_object_get(document, "config"), "step_bytes")),
-			1024);
-	detail = json_object_get(result_at(document, 0), "out_of_place_per_iter");
-	CU_ASSERT_EQUAL(json_integer_value(json_object_get(detail, "skipped_iterations")), 1);
 	/* Slowest ranks: 11, 13, 15; the first is skipped. */
-	UNIT_ALL(json_array_size(json_object_get(detail, "times_us")) == 3,
-		 json_real_value(json_array_get(json_object_get(detail, "times_us"), 0)) == 11,
-		 json_real_value(json_object_get(detail, "min_us")) == 13,
-		 json_real_value(json_object_get(detail, "avg_us")) == 14);
-	ranks_times = json_object_get(detail, "per_process_max_times_us");
-	UNIT_ALL(json_array_size(ranks_times) == 2,
-		 json_real_value(json_array_get(json_array_get(ranks_times, 0), 2)) == 14,
-		 json_object_get(result_at(document, 0), "in_place_per_iter") != NULL,
-		 json_real_value(
-			 json_object_get(json_object_get(result_at(document, 0), "in_place"),
-					 "cpu_time")) == 4.5);
+#define DETAIL "results/0/out_of_place_per_iter/"
+	CHECK_ALL(document, { "config/step_bytes", "1024" }, { DETAIL "skipped_iterations", "1" },
+		  { DETAIL "times_us/#", "3" }, { DETAIL "times_us/0", "11.0" },
+		  { DETAIL "min_us", "13.0" }, { DETAIL "avg_us", "14.0" },
+		  { DETAIL "per_process_max_times_us/#", "2" },
+		  { DETAIL "per_process_max_times_us/0/2", "14.0" },
+		  { "results/0/in_place/cpu_time", "4.5" });
+	CU_ASSERT_TRUE(at(document, "results/0/in_place_per_iter")[0] != '\0');
 	json_decref(document);
 }
 
 static void test_nccl_json_suffixes(void)
 {
-	struct sink *sink[3];
+	struct sink *three[3];
 
 	set_up();
 	for (int i = 0; i < 3; i++)
-		sink[i] = nccl_json_open("s.json");
+		three[i] = nccl_json_open("s.json");
 	UNIT_ALL(access(path_of("s.json"), F_OK) == 0, access(path_of("s.json.0"), F_OK) == 0,
 		 access(path_of("s.json.1"), F_OK) == 0);
-	put(sink[2], make_row(8, false));
+	put(three[2], make_row(8, false));
 	for (int i = 0; i < 3; i++)
-		finish(sink[i]);
+		finish(three[i]);
 	for (int i = 0; i < 2; i++) {
-		json_t *document = load(i ? "s.json.1" : "s.json");
+		document = load(i ? "s.json.1" : "s.json");
 
-		CU_ASSERT_EQUAL(json_array_size(json_object_get(document, "results")), (size_t)i);
+		CHECK_ALL(document, { "results/#", i ? "1" : "0" });
 		json_decref(document);
 	}
 }
 
 static void test_nccl_json_environment(void)
 {
-	struct sink *sink;
-	json_t *document, *env;
+	json_t *env;
 	bool found = false;
 	char *text;
 
@@ -425,13 +350,13 @@ static void test_nccl_json_environment(void)
 	free(text);
 }
 
-UNIT_MAIN_BY(sink_main, "sink JSON", { "JSON: header", test_json_header },
-	     { "JSON: rows, comment, end", test_json_rows },
-	     { "JSON: limit of samples", test_json_sample_limit },
-	     { "JSON: cut anywhere", test_json_cut_anywhere },
-	     { "nccl-tests' JSON", test_nccl_json },
-	     { "nccl-tests' JSON: errors", test_nccl_json_errors },
-	     { "nccl-tests' JSON: no end", test_nccl_json_endless },
-	     { "nccl-tests' JSON: per iteration", test_nccl_json_per_iteration },
-	     { "nccl-tests' JSON: suffixes", test_nccl_json_suffixes },
-	     { "nccl-tests' JSON: environment", test_nccl_json_environment })
+UNIT_MAIN_WITH(unit_main_folder, folder, "sink JSON", { "JSON: header", test_json_header },
+	       { "JSON: rows, comment, end", test_json_rows },
+	       { "JSON: limit of samples", test_json_sample_limit },
+	       { "JSON: cut anywhere", test_json_cut_anywhere },
+	       { "nccl-tests' JSON", test_nccl_json },
+	       { "nccl-tests' JSON: errors", test_nccl_json_errors },
+	       { "nccl-tests' JSON: no end", test_nccl_json_endless },
+	       { "nccl-tests' JSON: per iteration", test_nccl_json_per_iteration },
+	       { "nccl-tests' JSON: suffixes", test_nccl_json_suffixes },
+	       { "nccl-tests' JSON: environment", test_nccl_json_environment })

@@ -14,9 +14,8 @@ static void screen_open(struct screen *screen, enum table_kind kind, bool in_pla
 {
 	screen->text = NULL;
 	screen->out = open_memstream(&screen->text, &screen->len);
-	screen->sink = sink_table_new(screen->out, kind, in_place, checked, timestamps, &err);
-	CU_ASSERT_PTR_NOT_NULL_FATAL(screen->sink);
-	CU_ASSERT_EQUAL(screen->sink->ops->begin(screen->sink, &facts), 0);
+	screen->sink =
+		begun(sink_table_new(screen->out, kind, in_place, checked, timestamps, &err));
 }
 
 static void screen_close(struct screen *screen)
@@ -79,14 +78,16 @@ static void check_fields(const struct parsed *row, const char *const *expected, 
 		CU_ASSERT_STRING_EQUAL(row->field[i], expected[i]);
 }
 
+static char line[1024], *field[FIELDS];
+static struct parsed rows[8];
+static struct screen s;
+
 static const char *const both[] = { "8",    "2", "float", "sum",  "-1",	  "12.25", "1.50",
 				    "2.00", "0", "13.50", "1.50", "3.00", "0" };
 
 static void test_table_plain(void)
 {
 	const struct run_summary summary = make_summary();
-	struct parsed rows[4];
-	struct screen s;
 
 	set_up();
 	screen_open(&s, TABLE_NCCL_TESTS, true, true, false);
@@ -109,9 +110,6 @@ static void test_table_plain(void)
 
 static void test_table_header(void)
 {
-	char line[1024], *field[FIELDS];
-	struct screen s;
-
 	set_up();
 	options.iters = 20;
 	screen_open(&s, TABLE_NCCL_TESTS, true, true, false);
@@ -145,9 +143,6 @@ static void test_table_header(void)
 
 static void test_table_extended(void)
 {
-	char line[1024], *field[FIELDS];
-	struct parsed rows[4];
-	struct screen s;
 	int n, mode = -1, ip99 = -1;
 
 	set_up();
@@ -185,10 +180,7 @@ static void test_table_extended(void)
 /* Predictions have columns only in a run that may have some; without one the cells say nan. */
 static void test_table_predicted(void)
 {
-	char line[1024], *field[FIELDS];
 	struct row known = make_row(8, false), unknown = make_row(16, false);
-	struct parsed rows[4];
-	struct screen s;
 	int n, pred = -1;
 
 	set_up();
@@ -232,9 +224,6 @@ static void test_table_narrow(void)
 		{ NAN, NAN, NAN, { "N/A", "N/A", "N/A" } },
 		{ INFINITY, 0, 0, { "N/A", "0.00", "0.00" } },
 	};
-	char line[1024], *field[FIELDS];
-	struct parsed rows[8];
-	struct screen s;
 
 	set_up();
 	screen_open(&s, TABLE_HANGAR, true, true, false);
@@ -266,10 +255,7 @@ static void test_table_narrow(void)
 /* Cells that must not vanish or become two words. */
 static void test_table_hostile_cells(void)
 {
-	char line[1024], *field[FIELDS];
 	struct row row = make_row(UINT64_MAX, false);
-	struct parsed rows[2];
-	struct screen s;
 	int n;
 
 	set_up();
@@ -297,8 +283,6 @@ static void test_table_unchecked(void)
 {
 	struct run_summary summary = make_summary();
 	struct row row = make_row(8, false);
-	struct parsed rows[2];
-	struct screen s;
 
 	set_up();
 	screen_open(&s, TABLE_NCCL_TESTS, false, false, false);
@@ -328,8 +312,6 @@ static void test_table_wrong_and_end(void)
 				       .file = "x.c",
 				       .text = "two\nlines" };
 	struct run_summary summary = make_summary();
-	struct parsed rows[2];
-	struct screen s;
 	char *at;
 
 	set_up();
@@ -378,9 +360,10 @@ static void test_table_full_disk(void)
 	fclose(out);
 }
 
-UNIT_MAIN_BY(sink_main, "sink table", { "nccl-tests' columns", test_table_plain },
-	     { "header", test_table_header }, { "140 characters", test_table_narrow },
-	     { "further columns", test_table_extended }, { "predictions", test_table_predicted },
-	     { "hostile cells", test_table_hostile_cells }, { "not checked", test_table_unchecked },
-	     { "wrong data and the end", test_table_wrong_and_end },
-	     { "full disk", test_table_full_disk })
+UNIT_MAIN_WITH(unit_main_folder, folder, "sink table", { "nccl-tests' columns", test_table_plain },
+	       { "header", test_table_header }, { "140 characters", test_table_narrow },
+	       { "further columns", test_table_extended }, { "predictions", test_table_predicted },
+	       { "hostile cells", test_table_hostile_cells },
+	       { "not checked", test_table_unchecked },
+	       { "wrong data and the end", test_table_wrong_and_end },
+	       { "full disk", test_table_full_disk })

@@ -1,7 +1,8 @@
 # hosts.sh: hosts made of namespaces, for end-to-end tests. Sourced after lib.sh; not a test.
 # shellcheck shell=bash
 #
-# A host has its own network (veth to a bridge), name, processes, /dev/shm and temporary folder.
+# A host has its own network (veth to a bridge), name, processes, /dev/shm and temporary folder; hosts find
+# each other by name, and of GPUS each sees one.
 # $work is shared by all; $work/own is another disk on each.
 # mpirun runs at the bridge and reaches hosts through a script that enters their namespaces.
 # make_hosts N; then on_hosts puts a command together.
@@ -23,7 +24,9 @@ name() { echo "hgn$$-$1"; }
 
 at_exit() {
 	local i
-	[ -n "${server:-}" ] && { kill "$server"; wait "$server"; } 2>/dev/null
+	for i in ${server:-} ${switch:-}; do
+		{ kill "$i"; wait "$i"; } 2>/dev/null
+	done
 	for ((i = 1; i <= hosts; i++)); do
 		[ -n "${keeper[i]:-}" ] && { kill -KILL "${keeper[i]}"; wait "${keeper[i]}"; } 2>/dev/null
 		ip link del "hgv$$-$i" 2>/dev/null
@@ -36,14 +39,14 @@ at_exit() {
 add_host() {
 	local i=$1 ns pidfile=$work/host$1
 	ns=$(name "$i")
-	ip netns add "$ns" &&
-		ip link add "hgv$$-$i" type veth peer name eth0 netns "$ns" &&
+	ip netns add "$ns" && ip -n "$ns" link set lo up || return
+	[ -n "${WIRE:-}" ] || { ip link add "hgv$$-$i" type veth peer name eth0 netns "$ns" &&
 		ip link set "hgv$$-$i" master "$bridge" up &&
-		ip -n "$ns" addr add "$net.$((i + 1))/24" dev eth0 &&
-		ip -n "$ns" link set eth0 up && ip -n "$ns" link set lo up || return
+		ip -n "$ns" addr add "$net.$((i + 1))/24" dev eth0 && ip -n "$ns" link set eth0 alias hangar-host up; } || return
 	ip netns exec "$ns" unshare -m -u -p --fork --kill-child --mount-proc bash -c '
-		hostname "$1" && mount -t tmpfs tmpfs /dev/shm && mount -t tmpfs tmpfs "$2/tmp" &&
-		mount -t tmpfs tmpfs "$2/own" &&
+		echo "$1" >/proc/sys/kernel/hostname && mount -t tmpfs tmpfs /dev/shm &&
+		mount -t tmpfs tmpfs "$2/tmp" && mount -t tmpfs tmpfs "$2/own" &&
+		mount --bind "$2/names" /etc/hosts &&
 		echo up >"$3" && exec sleep infinity' - "node$i" "$work" "$pidfile" \
 		</dev/null >/dev/null 2>&1 &
 	keeper[i]=$!
@@ -62,11 +65,29 @@ make_hosts() {
 build_hosts() {
 	local i
 	mkdir "$work/tmp" "$work/own"
-	ip link add "$bridge" type bridge && ip addr add "$net.1/24" dev "$bridge" &&
-		ip link set "$bridge" up || return
+	echo 127.0.0.1 localhost >"$work/names"
+	for ((i = 1; i <= hosts; i++)); do
+		echo "$net.$((i + 1)) node$i" >>"$work/names"
+	done
+	[ -n "${WIRE:-}" ] || { ip link add "$bridge" type bridge && ip addr add "$net.1/24" dev "$bridge" &&
+		ip link set "$bridge" up; } || return
 	for ((i = 1; i <= hosts; i++)); do
 		add_host $i || return
 	done
+	[ -n "${WIRE:-}" ] || return 0
+	# a switch in user space instead of the bridge: its commands go to $work/wire
+	mkfifo "$work/wire"
+	# shellcheck disable=SC2046
+	"$WIRE" "$net.1/24" $(for ((i = 1; i <= hosts; i++)); do name $i; done) <>"$work/wire" >"$work/wired" &
+	switch=$!
+	export HANGAR_SWITCH=$work/wire
+	within 5 grep -q ready "$work/wired"
+}
+
+# enter I COMMAND...: on that host
+enter() {
+	[ -z "${GPUS:-}" ] || local -x CUDA_VISIBLE_DEVICES=$((($1 - 1) % GPUS))
+	nsenter -t "$(cat "$work/host$1.pid")" -n -m -u -p -- "${@:2}"
 }
 
 # The agent is called with an address and a command, as ssh is.
@@ -84,17 +105,16 @@ chmod +x "$work/agent"
 cat >"$work/agent_inside" <<'END'
 #!/bin/bash
 while [[ $1 == -* ]]; do shift; done
-i=${1##*.}
+case $1 in node*) i=${1#node} ;; *) i=$((${1##*.} - 1)) ;; esac
 shift
-echo "$((i - 1)) $HANGAR_E2E $*" >"${0%/*}/calls"
+echo "$i $HANGAR_E2E $*" >"${0%/*}/calls"
 END
 chmod +x "$work/agent_inside"
 serve_calls() {
 	local i mark call
 	mkfifo "$work/calls"
 	while read -r i mark call; do
-		HANGAR_E2E=$mark nsenter -t "$(cat "$work/host$i.pid")" -n -m -u -p -- bash -c "$call" \
-			</dev/null >/dev/null 2>&1 &
+		HANGAR_E2E=$mark enter "$i" bash -c "$call" </dev/null >/dev/null 2>&1 &
 	done <>"$work/calls" &
 	server=$!
 }

@@ -141,6 +141,17 @@ int unit_ended(pid_t pid, double seconds)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+int unit_main_folder(char path[UNIT_TEMP], const char *suite, const struct unit_case *cases,
+		     size_t n)
+{
+	int rc;
+
+	if (unit_folder(path) < 0)
+		return 1;
+	rc = unit_main(suite, cases, n);
+	return unit_remove(path) == 0 ? rc : 1;
+}
+
 int unit_main_file(char path[UNIT_TEMP], const char *suite, const struct unit_case *cases, size_t n)
 {
 	int fd = unit_file(path), rc;

@@ -22,6 +22,10 @@ int unit_main(const char *suite, const struct unit_case *cases, size_t n);
 int unit_main_file(char path[UNIT_TEMP], const char *suite, const struct unit_case *cases,
 		   size_t n);
 
+/* The same with a new folder, which is removed with all that is in it then. */
+int unit_main_folder(char path[UNIT_TEMP], const char *suite, const struct unit_case *cases,
+		     size_t n);
+
 /* The whole main() of such a program: UNIT_MAIN("suite", { "a case", test_a }, ...); with another
  * than unit_main to run the cases, UNIT_MAIN_BY(its name, "suite", ...). */
 #define UNIT_MAIN(suite, ...) UNIT_MAIN_BY(unit_main, suite, __VA_ARGS__)
@@ -31,6 +35,15 @@ int unit_main_file(char path[UNIT_TEMP], const char *suite, const struct unit_ca
 		static const struct unit_case unit_cases[] = { __VA_ARGS__ };                      \
                                                                                                    \
 		return run(suite, unit_cases, sizeof(unit_cases) / sizeof(unit_cases[0]));         \
+	}
+
+/* With a file or folder for them: UNIT_MAIN_WITH(unit_main_folder, path, "suite", ...). */
+#define UNIT_MAIN_WITH(run, path, suite, ...)                                                      \
+	int main(void)                                                                             \
+	{                                                                                          \
+		static const struct unit_case unit_cases[] = { __VA_ARGS__ };                      \
+                                                                                                   \
+		return run(path, suite, unit_cases, sizeof(unit_cases) / sizeof(unit_cases[0]));   \
 	}
 
 /* Asserts each of up to 64 conditions by itself, in their order: a failure is told in its words. */

@@ -50,6 +50,47 @@ static void test_nccl_tables(void)
 	}
 }
 
+/* What older versions would take (their tuning.cc), by hand. */
+static void test_versions(void)
+{
+	static const struct {
+		const char *name;
+		int gpus, nodes, version;
+		double bytes;
+		int algo, proto;
+	} rows[] = {
+		/* NVLSTree's hop over the network: 14 us until 2.27, 20.9 since */
+		{ "dgx-h100", 8, 4, 226, 2 << 20, MODEL_NVLS_TREE, MODEL_SIMPLE },
+		{ "dgx-h100", 8, 4, 228, 2 << 20, MODEL_TREE, MODEL_LL128 },
+		/* a NIC beside the CPU: no LL128 there, but over C2C from 2.27 on */
+		{ "gh200-quad", 4, 2, 223, 4 << 20, MODEL_TREE, MODEL_SIMPLE },
+		{ "gh200-quad", 4, 2, 227, 4 << 20, MODEL_TREE, MODEL_LL128 },
+		{ "gh200-quad", 4, 1, 223, 4 << 20, MODEL_RING, MODEL_LL128 },
+		/* Ring LL at a quarter of the links: LL128 earlier */
+		{ "dgx-a100", 8, 1, 209, 3 << 19, MODEL_RING, MODEL_LL128 },
+		{ "dgx-a100", 8, 1, 228, 3 << 19, MODEL_RING, MODEL_LL },
+	};
+	struct prediction p;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		machine(rows[i].name, rows[i].gpus, rows[i].nodes, false);
+		sys.nccl = rows[i].version;
+		model_scale(&model, rows[i].nodes);
+		UNIT_ALL(point(MODEL_ALL_REDUCE, rows[i].bytes, -1, -1, &p) == 0,
+			 p.algo == rows[i].algo, p.proto == rows[i].proto);
+	}
+	machine("dgx-a100", 8, 1, false);
+	sys.nccl = 209;
+	model_scale(&model, 1);
+	/* 240 / 4 and 12 channels x 16.9, x 8 / 14 */
+	CU_ASSERT_DOUBLE_EQUAL(model.choice.bw[MODEL_ALL_REDUCE][MODEL_RING][MODEL_LL], 34.286,
+			       .001);
+	CU_ASSERT_DOUBLE_EQUAL(model.choice.bw[MODEL_ALL_REDUCE][MODEL_RING][MODEL_LL128], 115.886,
+			       .001);
+	CU_ASSERT_DOUBLE_EQUAL(model.choice.lat[MODEL_ALL_REDUCE][MODEL_RING][MODEL_LL], 10.18,
+			       .001);
+}
+
 /* What NCCL takes by size: common/topo/NCCL.md, and 1 MiB from the recorded log. */
 static void test_choice(void)
 {
@@ -192,13 +233,22 @@ static void test_p2p(void)
 		 fabs(p.alg_gbs - 49.01867 / .9) <= .001, !strcmp(p.limit, "NICs of a node"));
 }
 
+/* So many of its nodes, changed. */
+static void reshaped(const char *spec, int nodes, const struct topo_change *change)
+{
+	struct error err = { .outcome = OUTCOME_OK };
+
+	machine(spec, 0, nodes, true);
+	CU_ASSERT_EQUAL_FATAL(topo_reshape(&sys, change, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(model_init(&model, &sys, &physical, 0, true, &err), 0);
+}
+
 /* Nodes with 1 to 8 NICs of 100, 200 and 400 Gb/s: a ring gets what they carry, n * gbps / 8 * 4096
  * / 4178, until NVLink's 370.8 limits, however many nodes there are; from five NICs of 400 on its two channels a NIC,
  * of 20 GB/s. */
 static void test_nics(void)
 {
 	static const double gbps[] = { 100, 200, 400 };
-	struct error err = { .outcome = OUTCOME_OK };
 	struct prediction p;
 
 	for (int nics = 1; nics <= 8; nics++) {
@@ -206,10 +256,7 @@ static void test_nics(void)
 			struct topo_change change = { .nics = nics, .nic_gbps = gbps[i] };
 			double net = nics * gbps[i] / 8 * 4096 / 4178;
 
-			machine("dgx-h100", 0, 16, true);
-			CU_ASSERT_EQUAL_FATAL(topo_reshape(&sys, &change, &err), 0);
-			CU_ASSERT_EQUAL_FATAL(model_init(&model, &sys, &physical, 0, true, &err),
-					      0);
+			reshaped("dgx-h100", 16, &change);
 			UNIT_ALL(point(MODEL_BROADCAST, 1 << 30, MODEL_RING, MODEL_SIMPLE, &p) == 0,
 				 fabs(p.alg_gbs - fmin(net, p.channels * 20)) <= 1e-6,
 				 fabs(p.ceiling_busbw - fmin(nics * gbps[i] / 8, 450)) <= 1e-6);
@@ -234,13 +281,10 @@ static void test_detours(void)
 		{ "dgx-b200", { .nic_gbps = 400 }, 392.149, "NICs of a node" },
 		{ "dgx-b200", { .nic_gbps = 800 }, 443.52, "NICs of a node" },
 	};
-	struct error err = { .outcome = OUTCOME_OK };
 	struct prediction p;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		machine(rows[i].spec, 0, 2, true);
-		CU_ASSERT_EQUAL_FATAL(topo_reshape(&sys, &rows[i].change, &err), 0);
-		CU_ASSERT_EQUAL_FATAL(model_init(&model, &sys, &physical, 0, true, &err), 0);
+		reshaped(rows[i].spec, 2, &rows[i].change);
 		UNIT_ALL(point(MODEL_BROADCAST, 1 << 30, MODEL_RING, MODEL_SIMPLE, &p) == 0,
 			 fabs(p.alg_gbs - rows[i].gbs) <= .001, !strcmp(p.limit, rows[i].limit));
 	}
@@ -443,8 +487,9 @@ static void test_failures(void)
 }
 
 UNIT_MAIN("model", { "NCCL's tables", test_nccl_tables }, { "NCCL's choice", test_choice },
-	  { "Ring Simple by hand", test_ring_simple }, { "bandwidths by hand", test_bandwidths },
-	  { "sends by hand", test_p2p }, { "NICs", test_nics }, { "detours", test_detours },
-	  { "SHARP", test_sharp }, { "properties of every spec", test_properties },
-	  { "refused", test_refused }, { "constants", test_constants }, { "error bars", test_bars },
+	  { "of older versions", test_versions }, { "Ring Simple by hand", test_ring_simple },
+	  { "bandwidths by hand", test_bandwidths }, { "sends by hand", test_p2p },
+	  { "NICs", test_nics }, { "detours", test_detours }, { "SHARP", test_sharp },
+	  { "properties of every spec", test_properties }, { "refused", test_refused },
+	  { "constants", test_constants }, { "error bars", test_bars },
 	  { "failures", test_failures })

@@ -32,6 +32,12 @@ static void point(enum model_coll coll, double bytes, enum model_mode mode)
 	CU_ASSERT_EQUAL_FATAL(model_predict(&model, &request, &p), 0);
 }
 
+static double time_of(enum model_coll coll, double bytes, enum model_mode mode)
+{
+	point(coll, bytes, mode);
+	return p.time_us;
+}
+
 /* all_reduce of 8 B, Ring LL: 6.6 + 6 hops of .6 = 10.2 us on the device; the host 2.3 launches of
  * 3 us = 6.9. Alone: 8 to see an empty kernel end, 6.9 - 3 and 10.2 - 2 beyond it. */
 static void test_modes(void)
@@ -39,10 +45,8 @@ static void test_modes(void)
 	machine(NULL);
 	point(MODEL_ALL_REDUCE, 8, MODEL_STREAM);
 	UNIT_ALL(fabs(p.launch_us - 6.9) <= 1e-9, fabs(p.time_us - 10.2) <= .001);
-	point(MODEL_ALL_REDUCE, 8, MODEL_GRAPH);
-	CU_ASSERT_DOUBLE_EQUAL(p.time_us, 10.2, .001);
-	point(MODEL_ALL_REDUCE, 8, MODEL_ISOLATED);
-	CU_ASSERT_DOUBLE_EQUAL(p.time_us, 8 + 3.9 + 8.2, .001);
+	CU_ASSERT_DOUBLE_EQUAL(time_of(MODEL_ALL_REDUCE, 8, MODEL_GRAPH), 10.2, .001);
+	CU_ASSERT_DOUBLE_EQUAL(time_of(MODEL_ALL_REDUCE, 8, MODEL_ISOLATED), 8 + 3.9 + 8.2, .001);
 }
 
 /* A slow host: 2.3 launches of 5 us. Groups: 2.3 launches and .07 for each peer. */
@@ -55,16 +59,11 @@ static void test_calibrated(void)
 
 	machine(&slow);
 	CU_ASSERT_TRUE(constants.calibrated);
-	point(MODEL_ALL_REDUCE, 8, MODEL_STREAM);
-	CU_ASSERT_DOUBLE_EQUAL(p.time_us, 11.5, 1e-9);
-	point(MODEL_ALL_REDUCE, 8, MODEL_GRAPH);
-	CU_ASSERT_DOUBLE_EQUAL(p.time_us, 10.2, .001);
-	point(MODEL_ALL_REDUCE, 8, MODEL_ISOLATED);
-	CU_ASSERT_DOUBLE_EQUAL(p.time_us, 12 + 6.5 + 8.2, .001);
-	point(MODEL_SENDRECV, 8, MODEL_STREAM);
-	CU_ASSERT_DOUBLE_EQUAL(p.time_us, 5 * 2.37, 1e-9);
-	point(MODEL_ALLTOALL, 1024, MODEL_STREAM);
-	CU_ASSERT_DOUBLE_EQUAL(p.time_us, 5 * 2.58, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(time_of(MODEL_ALL_REDUCE, 8, MODEL_STREAM), 11.5, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(time_of(MODEL_ALL_REDUCE, 8, MODEL_GRAPH), 10.2, .001);
+	CU_ASSERT_DOUBLE_EQUAL(time_of(MODEL_ALL_REDUCE, 8, MODEL_ISOLATED), 12 + 6.5 + 8.2, .001);
+	CU_ASSERT_DOUBLE_EQUAL(time_of(MODEL_SENDRECV, 8, MODEL_STREAM), 5 * 2.37, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(time_of(MODEL_ALLTOALL, 1024, MODEL_STREAM), 5 * 2.58, 1e-9);
 	point(MODEL_HYPERCUBE, 1024, MODEL_STREAM); /* a copy, two groups */
 	CU_ASSERT_DOUBLE_EQUAL(p.launch_us, 5 + 2 * 5 * 2.37, 1e-9);
 	CU_ASSERT_DOUBLE_EQUAL(p.latency_us, 2 + 2 * 9, 1e-9);
@@ -74,6 +73,24 @@ static void test_calibrated(void)
 	/* where the link decides, launches change nothing */
 	point(MODEL_BROADCAST, 1 << 30, MODEL_STREAM);
 	CU_ASSERT_DOUBLE_EQUAL(p.transfer_us, 1073741824 / 370.8e3, .001);
+}
+
+/* One process launches on its four GPUs in turn, 6.9 us each, half of it once grouped; before NCCL
+ * 2.14 beside nothing else. */
+static void test_process(void)
+{
+	struct predict_request request = { .collective = MODEL_ALL_REDUCE,
+					   .bytes = 8,
+					   .algo = -1,
+					   .proto = -1,
+					   .process_gpus = 4 };
+
+	machine(NULL);
+	UNIT_ALL(model_predict(&model, &request, &p) == 0, fabs(p.time_us - 13.8) <= 1e-9);
+	sys.nccl = 213;
+	UNIT_ALL(model_predict(&model, &request, &p) == 0, fabs(p.time_us - 24) <= .001);
+	request.mode = MODEL_GRAPH;
+	UNIT_ALL(model_predict(&model, &request, &p) == 0, fabs(p.time_us - 10.2) <= .001);
 }
 
 /* Times that no launch takes are not taken over, none of them. */
@@ -114,24 +131,22 @@ static void test_ll(void)
 static void test_one_way(void)
 {
 	machine(NULL);
-	point(MODEL_GATHER, 131072, MODEL_STREAM);
-	CU_ASSERT_DOUBLE_EQUAL(p.time_us, 6.6 + 8192 / 5875., .001);
+	CU_ASSERT_DOUBLE_EQUAL(time_of(MODEL_GATHER, 131072, MODEL_STREAM), 6.6 + 8192 / 5875.,
+			       .001);
 	point(MODEL_GATHER, 131072, MODEL_ISOLATED);
 	CU_ASSERT_DOUBLE_EQUAL(p.latency_us, 9, 1e-9);
 	point(MODEL_ALLTOALL, 131072, MODEL_STREAM);
 	CU_ASSERT_DOUBLE_EQUAL(p.latency_us, 9, 1e-9);
 	/* three times 4 MiB over 370.8 GB/s; 8 channels do twice 20 GB/s each, which is more */
-	point(MODEL_SCATTER, 16 << 20, MODEL_STREAM);
-	CU_ASSERT_DOUBLE_EQUAL(p.time_us, 6.6 + 3.4 + 3 * 4194304 / 370.8e3, .001);
+	CU_ASSERT_DOUBLE_EQUAL(time_of(MODEL_SCATTER, 16 << 20, MODEL_STREAM),
+			       6.6 + 3.4 + 3 * 4194304 / 370.8e3, .001);
 	point(MODEL_SCATTER, 16 << 20, MODEL_ISOLATED);
 	/* a channel of 8 to each of three has but 512 KiB: they share the link */
 	CU_ASSERT_DOUBLE_EQUAL(p.fill_us, 24 * 524288 / 370.8e3, .001);
-	point(MODEL_REDUCE, 8, MODEL_GRAPH);
-	CU_ASSERT_DOUBLE_EQUAL(p.time_us, 6.6 + .6, .001);
+	CU_ASSERT_DOUBLE_EQUAL(time_of(MODEL_REDUCE, 8, MODEL_GRAPH), 6.6 + .6, .001);
 	constants.one_way_base_us = 5;
 	model.constants = constants;
-	point(MODEL_REDUCE, 8, MODEL_GRAPH);
-	CU_ASSERT_DOUBLE_EQUAL(p.time_us, 5.6, .001);
+	CU_ASSERT_DOUBLE_EQUAL(time_of(MODEL_REDUCE, 8, MODEL_GRAPH), 5.6, .001);
 	point(MODEL_REDUCE, 8, MODEL_ISOLATED);
 	CU_ASSERT_DOUBLE_EQUAL(p.latency_us, 7.2, 1e-9);
 }
@@ -143,18 +158,15 @@ static void test_steps(void)
 	double without;
 
 	machine(NULL);
-	point(MODEL_REDUCE, 1 << 30, MODEL_STREAM);
-	without = p.time_us;
+	without = time_of(MODEL_REDUCE, 1 << 30, MODEL_STREAM);
 	model.constants.step_us = .5;
-	point(MODEL_REDUCE, 1 << 30, MODEL_STREAM);
-	CU_ASSERT_DOUBLE_EQUAL(p.time_us - without, 42.5, 1e-6);
+	CU_ASSERT_DOUBLE_EQUAL(time_of(MODEL_REDUCE, 1 << 30, MODEL_STREAM) - without, 42.5, 1e-6);
 	point(MODEL_REDUCE, 8 << 20, MODEL_STREAM);
 	CU_ASSERT_DOUBLE_EQUAL(p.fill_us, 8388608 / 370.8e3 / 2, 1e-6);
-	point(MODEL_ALL_REDUCE, 1 << 30, MODEL_STREAM);
-	without = p.time_us;
+	without = time_of(MODEL_ALL_REDUCE, 1 << 30, MODEL_STREAM);
 	model.constants.step_us = 0;
-	point(MODEL_ALL_REDUCE, 1 << 30, MODEL_STREAM);
-	CU_ASSERT_DOUBLE_EQUAL(p.time_us, without, 1e-9); /* rings that loop have their bubble */
+	CU_ASSERT_DOUBLE_EQUAL(time_of(MODEL_ALL_REDUCE, 1 << 30, MODEL_STREAM), without,
+			       1e-9); /* rings that loop have their bubble */
 }
 
 /* nccl-tests' pattern on four ranks: flows of 1/6, 2/6 and 3/6 of the bytes, all of which leave
@@ -189,6 +201,6 @@ static void test_uneven(void)
 }
 
 UNIT_MAIN("model_launch", { "back to back, alone, in a graph", test_modes },
-	  { "launches as measured", test_calibrated }, { "times that are none", test_refused },
-	  { "sends by LL", test_ll }, { "one way", test_one_way }, { "steps", test_steps },
-	  { "uneven", test_uneven })
+	  { "launches as measured", test_calibrated }, { "several GPUs a process", test_process },
+	  { "times that are none", test_refused }, { "sends by LL", test_ll },
+	  { "one way", test_one_way }, { "steps", test_steps }, { "uneven", test_uneven })

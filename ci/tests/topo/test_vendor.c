@@ -27,48 +27,36 @@ static int compare(const struct vendor_run *run, const char *path)
 #define HAS(text)   CU_ASSERT_PTR_NOT_NULL(strstr(lines, text))
 #define LACKS(text) CU_ASSERT_PTR_NULL(strstr(lines, text))
 
-/* Product names as CUDA gives them; bytes of memory; the items that they stand for. */
+/* Product names as CUDA gives them; items that stand for boards with such a GPU. */
 static void test_gpus(void)
 {
 	static const struct {
-		const char *device;
-		double gib;
-		const char *nvlink, *memory;
+		const char *device, *nvlink, *memory;
 	} cases[] = {
-		{ "NVIDIA H200", 139.8, "450.00 GB/s per direction (H100/H200 SXM5: verified)",
+		{ "NVIDIA H200", "450.00 GB/s per direction (H100/H200 SXM5: verified)",
 		  "4800.00 GB/s of the GPU (H200 SXM: verified)" },
-		{ "NVIDIA H200 NVL", 139.8, "(H200 NVL (4-way bridge): NOT verified)",
-		  "memory no row for this GPU" },
-		{ "NVIDIA H100 80GB HBM3", 79.1, "H100/H200 SXM5", "3350.00 GB/s" },
-		{ "NVIDIA H100 PCIe", 79.6, "300.00 GB/s", "(H100 PCIe: verified)" },
-		{ "NVIDIA A100-SXM4-40GB", 39.4, "(A100 SXM4: verified)", "1555.00 GB/s" },
-		{ "NVIDIA A100-SXM4-80GB", 79.1, "(A100 SXM4: verified)", "2000.00 GB/s" },
-		{ "NVIDIA A100-PCIE-40GB", 39.4, "A100 PCIe (3 bridges, pair): partly verified",
-		  "memory no row for this GPU" },
-		{ "NVIDIA A100 80GB PCIe", 79.1, "A100 PCIe", "1940.00 GB/s" },
-		{ "NVIDIA GH200 480GB", 94.5, "(GH200 (NVLink ports): verified)", "4000.00 GB/s" },
-		{ "NVIDIA GH200 144G HBM3e", 143.4, "GH200", "4800.00 GB/s" },
-		{ "NVIDIA B200", 178.4, "900.00 GB/s", "(B200 SXM: verified)" },
-		{ "NVIDIA GB200", 184.3, "B200/GB200/B300 SXM", "(GB200: verified)" },
-		{ "NVIDIA A10G", 22.0, "NVLink no row", "(A10G: verified)" },
-		{ "NVIDIA A10", 22.0, "RTX 4090 / L4 / L40S / A10 / T4", "(A10: NOT verified)" },
-		{ "NVIDIA GeForce RTX 4090", 23.6, "0.00 GB/s per direction (RTX 4090",
-		  "(RTX 4090: NOT verified)" },
-		{ "Tesla V100-SXM2-32GB", 31.7, "(V100 SXM2/SXM3: verified)", "900.00 GB/s" },
-		{ "Tesla P100-SXM2-16GB", 15.9, "(P100 SXM2: verified)", "732.00 GB/s" },
+		{ "NVIDIA H200 NVL", "(H200 NVL (4-way bridge): NOT verified)", "H200 SXM" },
+		{ "NVIDIA H100 80GB HBM3", "H100/H200 SXM5", "3350.00 GB/s" },
+		{ "NVIDIA A100-SXM4-40GB", "(A100 SXM4: verified)", "1555.00 GB/s" },
+		{ "NVIDIA GH200 480GB", "(GH200 (NVLink ports): verified)", "4000.00 GB/s" },
+		{ "NVIDIA GB200", "B200/GB200/B300 SXM", "(GB200: verified)" },
+		{ "NVIDIA A10G", "NVLink no row for this machine", "(A10G: verified)" },
+		{ "NVIDIA A10", "RTX 4090 / L4 / L40S / A10 / T4", "(A10: NOT verified)" },
+		{ "Tesla P100-SXM2-16GB", "(P100 SXM2: verified)", "732.00 GB/s" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct vendor_run run = { .device = cases[i].device,
-					  .memory = (size_t)(cases[i].gib * 1073741824.0) };
+		struct vendor_run run = { .device = cases[i].device };
 
-		UNIT_ALL(compare(&run, file) == 0, nlines == 5);
+		UNIT_ALL(compare(&run, file) == 0, nlines >= 5);
 		HAS(cases[i].device);
 		HAS(cases[i].nvlink);
 		HAS(cases[i].memory);
 		if (!strstr(lines, cases[i].nvlink) || !strstr(lines, cases[i].memory))
 			printf("\n%s", lines);
 	}
+	LACKS("A10G");
+	LACKS("A100");
 }
 
 static void test_unknown(void)
@@ -114,15 +102,12 @@ static void test_shares(void)
 	sys.nic[0].gbs = 1.25; /* 10 Gb/s */
 	sys.gpu[0].pcie_gbs = 1;
 	CU_ASSERT_EQUAL(compare(&run, file), 0);
-	HAS("PCIe   no row for what its topology has");
-	HAS("NIC    no row for what its topology has");
-	sys.nnics = 0;
-	CU_ASSERT_EQUAL(compare(&run, file), 0);
-	HAS("NIC    none in the topology");
+	HAS("PCIe   no row for this machine");
+	HAS("NIC    no row for this machine");
 	run.sys = NULL;
 	run.predicted = 0;
 	CU_ASSERT_EQUAL(compare(&run, file), 0);
-	HAS("PCIe   no topology in this run");
+	HAS("PCIe   no row for this machine");
 	LACKS("predicted");
 }
 
@@ -215,7 +200,7 @@ static void test_file(void)
 	UNIT_ALL(vendor_each(NULL, count, NULL, &err) == 0, rows > 100, err.code == 0,
 		 vendor_each("/nowhere.csv", count, NULL, &err) == -ENOENT,
 		 strstr(err.text, "/nowhere.csv") != NULL, compare(&run, "/nowhere.csv") == -ENOENT,
-		 nlines == 0);
+		 nlines == 1);
 }
 
 UNIT_MAIN("vendor", { "rows of a GPU", test_gpus }, { "unknown GPUs", test_unknown },

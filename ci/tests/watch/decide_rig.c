@@ -29,7 +29,7 @@ struct host {
 	int paused_until;
 	bool mute, queried, present, ended;
 	int cut_until;		 /* nothing passes between it and the root */
-	bool answers, arrives;	 /* but its kernel answers; its repetitions arrive */
+	int passes;		 /* what does all the same: see IS_CUT */
 	struct decide_host root; /* as it sees it */
 	struct decide_watcher launcher;
 	struct decide_orders orders;  /* for the next tick */
@@ -105,17 +105,16 @@ static void act_host(struct world *w, const struct event *e)
 		break;
 	case IS_CUT:
 		h->cut_until = e->a;
-		h->answers = e->b == 1;
-		h->arrives = e->b == 2;
+		h->passes = e->b;
 		break;
 	case LAUNCHER:
 		h->launcher = (struct decide_watcher){ .hold = e->a, .since_ns = clock_at(w->now) };
 		break;
 	case VANISHES:
-		w->others[e->rank - 1].connected = false;
+		w->others[e->rank - 1].ended_ns = e->a == 1 ? 0 : clock_at(w->now);
 		break;
 	default:
-		h->root.connected = false;
+		h->root.ended_ns = clock_at(w->now);
 	}
 }
 
@@ -381,11 +380,17 @@ static void hear_of(struct decide_host *seen, const struct host *h, int now)
 {
 	bool cut = now < h->cut_until;
 
-	seen->answers = !cut || h->answers;
-	if (!cut)
+	seen->answers = !cut || h->passes == 1 || h->passes == 5;
+	if (!cut || h->passes == 6)
 		seen->heard_ns = clock_at(now);
-	if (!cut || h->arrives)
+	if (!cut || h->passes == 2)
 		seen->arrived_ns = clock_at(now);
+	seen->unplugged = cut && h->passes == 3;
+	seen->there = !cut				 ? PATH_UNKNOWN
+		      : h->passes == 4 || h->passes == 6 ? PATH_LARGE_LOST
+		      : h->passes == 7			 ? PATH_LOST
+							 : PATH_UNKNOWN;
+	seen->here = cut && h->passes == 5 ? PATH_LARGE_LOST : PATH_UNKNOWN;
 }
 
 /* What has come to the leader of `host` since its last look. */
@@ -432,7 +437,7 @@ static void step_host(struct world *w, int host)
 	h->orders = (struct decide_orders){ 0 };
 	read_accounts(w, h, &in);
 	d = decide(&h->state, &in);
-	if (w->now < h->cut_until)
+	if (w->now < h->cut_until && h->passes != 6)
 		return carry_out(w, host, &in, d);
 	if (!h->mute && h->queried) {
 		tell_root(w, host);
@@ -474,10 +479,25 @@ static void open_world(struct world *w, const struct row *row)
 		if (i > 0)
 			tell_root(w, i);
 		if (i > 0)
-			w->others[i - 1].connected = w->hosts[i].root.connected = true;
-		if (i > 0)
 			snprintf(w->others[i - 1].name, sizeof(w->others[0].name), "node%d", i);
 		snprintf(w->hosts[i].root.name, sizeof(w->others[0].name), "node0");
+	}
+}
+
+static void act(struct world *w, const struct event *e)
+{
+	int n = e->act >= PAUSES ? w->nhosts : w->nranks;
+
+	for (int i = 0; i < n; i++) {
+		struct event one = *e;
+
+		one.rank = i;
+		if (e->rank < SOME(0) ? e->rank != i : !(e->rank >> i & 1))
+			continue;
+		if (e->act >= PAUSES)
+			act_host(w, &one);
+		else
+			act_rank(w, &one);
 	}
 }
 
@@ -487,12 +507,8 @@ static void play(struct world *w)
 
 	for (w->now = 0; w->now <= row->until && !w->ended_at; w->now += TICK) {
 		for (const struct event *e = row->events; e->act != ACT_NONE; e++)
-			if (e->at > w->now - TICK && e->at <= w->now) {
-				if (e->act >= PAUSES)
-					act_host(w, e);
-				else
-					act_rank(w, e);
-			}
+			if (e->at > w->now - TICK && e->at <= w->now)
+				act(w, e);
 		for (int i = 0; i < w->nranks; i++)
 			live(w, i);
 		for (int i = w->nhosts - 1; i >= 0 && !w->ended_at; i--)
@@ -514,7 +530,7 @@ static bool is_as_expected(const struct world *w)
 	return (!e->ranks || strcmp(v->ranks, e->ranks) == 0) && w->looks >= e->looks_min &&
 	       w->looks <= (most < 0 ? 0 : most) &&
 	       (!e->hosts || strcmp(v->hosts, e->hosts) == 0) &&
-	       (!e->class || v->class == e->class) &&
+	       (!e->pair || strcmp(v->pair, e->pair) == 0) && (!e->class || v->class == e->class) &&
 	       (!e->overdue || strcmp(w->overdue, e->overdue) == 0) &&
 	       (!e->detect_to ||
 		(v->detect_ms >= e->detect_from && v->detect_ms <= e->detect_to)) &&

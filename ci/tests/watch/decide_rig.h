@@ -42,9 +42,11 @@ enum act {
 	IS_LOST,  /* its connection is closed */
 	/* a host, in `rank` */
 	IS_CUT, /* nothing passes between it and the root until `a`; b 1: kernels answer; b 2: repetitions
-		   * of what is sent here arrive */
+		   * of what is sent here arrive; 3: the root's own link is down; large packets alone vanish,
+		   * 4: there, 5: here, and kernels answer, 6: there, and heartbeats arrive; 7: datagrams
+		   * say that nothing comes there */
 	LAUNCHER, /* its launcher: enum proc_hold `a` */
-	VANISHES, /* its leader: the connection is closed */
+	VANISHES, /* its leader: the connection has ended; `a` 1: there is another one */
 };
 
 struct event {
@@ -52,6 +54,12 @@ struct event {
 	enum act act;
 	int a, b;
 };
+
+/* Several ranks, or hosts, in `rank`. */
+#define SOME(bits)    (0x100 | (bits))
+#define BOTH(a, b)    SOME(1 << (a) | 1 << (b))
+#define TRIO(a, b, c) SOME(1 << (a) | 1 << (b) | 1 << (c))
+#define ALL	      SOME(0xff)
 
 /* What the run is to come to. */
 struct expectation {
@@ -65,7 +73,7 @@ struct expectation {
 	int censuses_max;	    /* 0: any */
 	int reports;		    /* leader alone: how often it says that something is wrong */
 	int gap_max;		    /* between two looks; 0: any */
-	const char *hosts;	    /* named by the verdict, NULL: any */
+	const char *hosts, *pair;   /* named by the verdict, NULL: any */
 	enum diagnosis_class class; /* 0: any */
 };
 

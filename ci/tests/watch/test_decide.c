@@ -122,10 +122,9 @@ static void test_errors(void)
 
 /* Ranks 0 to 2 wait 10 s for calls of `mb` MB that they have enqueued, ranks 0 and 1 at 50 ms. */
 #define ALL_WAIT(mb)                                                                               \
-	{ 0, 0, SET, 1 }, { 0, 1, SET, 1 }, { 0, 0, WAITS, 10000 }, { 0, 1, WAITS, 10000 },        \
-		{ 0, 2, WAITS, 10000 }, { 50, 0, ENQUEUED, mb },                                   \
+	{ 0, BOTH(0, 1), SET, 1 }, { 0, ALL, WAITS, 10000 },                                       \
 	{                                                                                          \
-		50, 1, ENQUEUED, mb                                                                \
+		50, BOTH(0, 1), ENQUEUED, mb                                                       \
 	}
 
 static const struct row settings[] = {
@@ -143,10 +142,7 @@ static const struct row settings[] = {
 	{ "E35: one is not there yet", "000", 750, .extensions = true, .answer = "2",
 	  .events = { ALL_WAIT(0), { 0, 2, SET, 2 } }, .until = 5000 },
 	{ "E35: ten at init", "00", 750, .extensions = true, .answer = "1",
-	  .events = { { 0, 0, SET, 1 },
-		      { 0, 1, SET, 2 },
-		      { 0, 0, ENTERS, 2, 5 },
-		      { 0, 1, ENTERS, 2, 5 } },
+	  .events = { { 0, 0, SET, 1 }, { 0, 1, SET, 2 }, { 0, ALL, ENTERS, 2, 5 } },
 	  .until = 12000, .expect = { 9860, 9920, OUTCOME_HANG, "1" } },
 	{ "E35: calls have completed with them", "000", 750, .extensions = true, .answer = "2",
 	  .events = { { 0, 2, CALLED, 1 }, ALL_WAIT(0), { 0, 2, SET, 2 }, { 50, 2, ENQUEUED, 0 } },
@@ -154,7 +150,7 @@ static const struct row settings[] = {
 	{ "E35: -T is taken at its word", "000", 0, .answer = "2",
 	  .events = { ALL_WAIT(0), { 0, 2, SET, 2 }, { 50, 2, ENQUEUED, 0 } }, .until = 3000 },
 	{ "E35: of several hosts none knows", "001", 750, .extensions = true, .answer = "2",
-	  .events = { ALL_WAIT(0), { 0, 1, SET, 2 }, { 0, 2, SET, 2 }, { 50, 2, ENQUEUED, 0 } },
+	  .events = { ALL_WAIT(0), { 0, BOTH(1, 2), SET, 2 }, { 50, 2, ENQUEUED, 0 } },
 	  .until = 3000 },
 };
 
@@ -178,9 +174,7 @@ static const struct row extensions[] = {
 	{ "E10e: -T is taken at its word", "00", .answer = "U", .events = { { 0, 1, WAITS, 100 } },
 	  .until = 4000, .expect = { 600, 660, OUTCOME_HANG, "-", 1, 1 } },
 	{ "E21: then an extension of its own, once", "000", .extensions = true, .answer = "1",
-	  .events = { { 0, 0, CALLED, 2 },
-		      { 0, 1, CALLED, 2 },
-		      { 0, 2, CALLED, 2 },
+	  .events = { { 0, ALL, CALLED, 2 },
 		      { 0, 0, CALLING },
 		      { 0, 0, WAITS, 100 },
 		      { 0, 1, CALLING },
@@ -212,8 +206,7 @@ static void test_extensions(void)
 
 /* All have made two calls; rank 0 waits in its third; rank 1 is starved inside of its own. */
 #define CROWD                                                                                      \
-	{ 0, 0, CALLED, 2 }, { 0, 1, CALLED, 2 }, { 0, 2, CALLED, 2 }, { 0, 0, CALLING },          \
-		{ 0, 0, WAITS, 100 }, { 0, 1, CALLING },                                           \
+	{ 0, ALL, CALLED, 2 }, { 0, BOTH(0, 1), CALLING }, { 0, 0, WAITS, 100 },                   \
 	{                                                                                          \
 		0, 1, STARVES                                                                      \
 	}
@@ -267,12 +260,11 @@ static const struct row all_ended[] = {
 		      { 100, 0, FINISHES, OUTCOME_WRONG_DATA },
 		      { 100, 1, FINISHES, OUTCOME_OK } },
 	  .until = 2000, .expect = { 100, 120, OUTCOME_WRONG_DATA, NULL, 1, 1 } },
-	{ "E15: the same calls", "00", .answer = "U",
-	  .events = { END_OF(0, 25, 7), END_OF(1, 25, 7) }, .until = 2000,
-	  .expect = { 100, 120, OUTCOME_OK, NULL, 0, -1 } },
-	{ "E13: beside a process without a rank", "000", .answer = "U",
-	  .events = { END_OF(0, 25, 7), END_OF(1, 25, 7), { 0, 2, SPARE }, END_OF(2, 0, 9) },
+	{ "E15: the same calls", "00", .answer = "U", .events = { END_OF(ALL, 25, 7) },
 	  .until = 2000, .expect = { 100, 120, OUTCOME_OK, NULL, 0, -1 } },
+	{ "E13: beside a process without a rank", "000", .answer = "U",
+	  .events = { END_OF(BOTH(0, 1), 25, 7), { 0, 2, SPARE }, END_OF(2, 0, 9) }, .until = 2000,
+	  .expect = { 100, 120, OUTCOME_OK, NULL, 0, -1 } },
 	{ "E37: who made them was seen, and has left the rings", "000", .answer = "U",
 	  .parted = "1", .events = { END_OF(0, 25, 7), END_OF(1, 25, 8), END_OF(2, 25, 7) },
 	  .until = 2000, .expect = { 100, 120, OUTCOME_DIVERGED, "1", 1, 1 } },
@@ -286,20 +278,10 @@ static const struct row all_ended[] = {
 	  .events = { END_OF(0, 25, 7), END_OF(1, 26, 7) }, .until = 2000,
 	  .expect = { 100, 140, OUTCOME_OK, NULL, 1, 1 } },
 	{ "E18: communicators that were made otherwise", "000", .answer = "U",
-	  .events = { { 0, 0, ENTERS, 3, 1 },
-		      { 0, 1, ENTERS, 3, 1 },
-		      { 0, 2, ENTERS, 2, 1 },
-		      END_OF(0, 1, 1),
-		      END_OF(1, 1, 1),
-		      END_OF(2, 1, 1) },
+	  .events = { { 0, BOTH(0, 1), ENTERS, 3, 1 }, { 0, 2, ENTERS, 2, 1 }, END_OF(ALL, 1, 1) },
 	  .until = 2000, .expect = { 100, 120, OUTCOME_OK, NULL, 1, 1 } },
 	{ "E18: and those that fit", "000", .answer = "U",
-	  .events = { { 0, 0, ENTERS, 2, 1 },
-		      { 0, 1, ENTERS, 2, 1 },
-		      { 0, 2, ENTERS, 1, 2 },
-		      END_OF(0, 1, 1),
-		      END_OF(1, 1, 1),
-		      END_OF(2, 1, 1) },
+	  .events = { { 0, BOTH(0, 1), ENTERS, 2, 1 }, { 0, 2, ENTERS, 1, 2 }, END_OF(ALL, 1, 1) },
 	  .until = 2000, .expect = { 100, 120, OUTCOME_OK, NULL, 0, -1 } },
 };
 

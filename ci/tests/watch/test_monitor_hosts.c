@@ -302,6 +302,33 @@ static void test_mad_node(void)
 	seats_close();
 }
 
+/* A host whose connection is reset comes again; one that ends it is gone. */
+static void test_reset(void)
+{
+	struct rank_view there = { .rank = 2, .outcome = -1, .host = "there" };
+	struct link_message message;
+
+	seats_open(2);
+	node_take(0, 0, 1);
+	open_star();
+	publish(0, 1, address, TOKEN);
+	for (int times = 0; times < 2; times++) {
+		struct link link = stranger();
+
+		say(&link, JOIN, TOKEN, &there, sizeof(there));
+		SOON(seats[0].desk->nodes == 1);
+		clock_nap(0.7);
+		CU_ASSERT(seats_sit(0, 1));
+		while (link_receive(&link, &message) == 1) /* or its end is a reset */
+			;
+		(times == 0 ? link_abort : link_release)(&link);
+		clock_nap(0.7);
+	}
+	CU_ASSERT(seats_end(0, 1, OUTCOME_DIED));
+	UNIT_ALL(verdict_lines(0, 1) == 1, strstr(seat_said(0), "class=monitor-gone") != NULL);
+	seats_close();
+}
+
 /* Whatever the order in which ranks took their seats, they are printed in theirs. */
 static void test_order(void)
 {
@@ -330,4 +357,5 @@ UNIT_MAIN("monitor_hosts", { "two nodes, all well", test_all_well },
 	  { "the token is late", test_token_late }, { "no way to the root", test_no_way },
 	  { "three nodes", test_three_nodes }, { "done and gone", test_done_and_gone },
 	  { "silent strangers", test_silent_strangers }, { "strangers", test_strangers },
-	  { "a node gone mad", test_mad_node }, { "ranks in order", test_order })
+	  { "a node gone mad", test_mad_node }, { "ranks in order", test_order },
+	  { "a connection is reset", test_reset })

@@ -74,89 +74,66 @@ static bool look(size_t n, struct unison_found *found)
 }
 
 static const struct {
-	int before, after;	  /* so many calls alike */
-	const char *calls[RANKS]; /* between these */
-	const char *text;	  /* ends so; NULL: nothing is said */
+	int before, after; /* so many calls alike */
+	const char *calls; /* between these, of each rank */
+	const char *text;  /* ends so; NULL: nothing is said */
 	const char *ranks;
 	bool glance; /* the last one is seen later than the others, and after a first look */
 } tunes[] = {
-	{ 0, 0, { "abcdef", "abcdef", "abcdef", "abcdef" } },
-	{ 0,
-	  0,
-	  { "abc", "abc", "aBc", "abc" },
+	{ 0, 0, "abcdef, abcdef, abcdef, abcdef" },
+	{ 0, 0, "abc, abc, aBc, abc",
 	  "at call 2 of communicator 1: rank 12: AllReduce 98 float max, the others: AllReduce 98 "
 	  "float sum",
 	  "12" },
-	{ 0,
-	  0,
-	  { "b", "x", "b", "B", "b" },
+	{ 0, 0, "b, x, b, B, b",
 	  "call 1 of communicator 1: rank 11: AllReduce 120 float sum, rank 13: AllReduce 98 float "
-	  "max, "
-	  "the others: AllReduce 98 float sum",
+	  "max, the others: AllReduce 98 float sum",
 	  "11,13" },
-	{ 0,
-	  0,
-	  { "b", "x", "x", "b", "b" },
-	  "ranks 11,12: AllReduce 120 float sum, the others: AllReduce 98 float sum",
-	  "11,12" },
-	{ 0,
-	  0,
-	  { "a1", "a2", "a2" },
+	{ 0, 0, "b, x, x, b, b",
+	  "ranks 11,12: AllReduce 120 float sum, the others: AllReduce 98 float sum", "11,12" },
+	{ 0, 0, "a1, a2, a2",
 	  "call 2 of communicator 1: rank 10: Broadcast 49 float root 11, the others: Broadcast 50 "
 	  "float root 12",
 	  "10" },
-	{ 0,
-	  0,
-	  { "abcd", "abcd", "abcd", "abd" },
-	  "at call 3 of communicator 1: rank 13: AllReduce 100 ",
+	{ 0, 0, "abcd, abcd, abcd, abd", "at call 3 of communicator 1: rank 13: AllReduce 100 ",
 	  "13" },
 	/* sends differ by right */
-	{ 0, 0, { ">a>b", "ab", "a!>>b", "a>!bx" } },
-	{ 0, 0, { ">a>b", "ab", "a!>>b", "a>!B" }, "rank 13: AllReduce 98 float max", "13" },
+	{ 0, 0, ">a>b, ab, a!>>b, a>!bx" },
+	{ 0, 0, ">a>b, ab, a!>>b, a>!B", "rank 13: AllReduce 98 float max", "13" },
 	/* ties, and who has not come there */
-	{ 0, 0, { "b", "b", "x", "x" } },
-	{ 0, 0, { "b", "b", "x", "y" } },
-	{ 0, 0, { "b", "x" } },
-	{ 0, 0, { "a", "ab", "aB", "ab" } },
+	{ 0, 0, "b, b, x, x" },
+	{ 0, 0, "b, b, x, y" },
+	{ 0, 0, "b, x" },
+	{ 0, 0, "a, ab, aB, ab" },
 	/* long ago, from mark to mark, and out of all rings */
-	{ 10000, 0, { "abc", "abc", "aBc" }, "at call 10002 of communicator 1: rank 12: ", "12" },
-	{ 10000,
-	  3000,
-	  { "abc", "abc", "aBc" },
-	  "at call 10002 of communicator 1: rank 12: ",
-	  "12" },
-	{ 10000,
-	  6000,
-	  { "abc", "abc", "aBc" },
-	  "from collective 9985 to 10240 of communicator 1: rank 12 others than the rest",
-	  "12" },
-	{ 10000, 6000, { "abc", "abc", "aBc", "aBc" } },
-	{ 10000, 6000, { "abc", "abc", "abc" } },
-	{ 10, 0, { "abc", "abc", "abc", "abc" }, .glance = true },
-	{ 5000,
-	  0,
-	  { "abc", "abc", "abc", "abC" },
-	  "at call 5003 of communicator 1: rank 13: ",
-	  "13",
+	{ 10000, 0, "abc, abc, aBc", "at call 10002 of communicator 1: rank 12: ", "12" },
+	{ 10000, 3000, "abc, abc, aBc", "at call 10002 of communicator 1: rank 12: ", "12" },
+	{ 10000, 6000, "abc, abc, aBc",
+	  "from collective 9985 to 10240 of communicator 1: rank 12 others than the rest", "12" },
+	{ 10000, 6000, "abc, abc, aBc, aBc" },
+	{ 10000, 6000, "abc, abc, abc" },
+	{ 10, 0, "abc, abc, abc, abc", .glance = true },
+	{ 5000, 0, "abc, abc, abc, abC", "at call 5003 of communicator 1: rank 13: ", "13",
 	  .glance = true },
 };
 
 static void play(size_t row)
 {
 	struct unison_found found = { .text = "" };
-	size_t n = 0;
+	const char *calls = tunes[row].calls;
+	size_t n = 1;
 	bool any;
 
-	while (n < RANKS && tunes[row].calls[n])
-		n++;
+	for (const char *c = calls; *c; c++)
+		n += *c == ',';
 	set_up(n);
 	for (size_t i = 0; i < n; i++)
 		for (int k = 0; k < tunes[row].before; k++)
 			make_call(i, 'z');
 	CU_ASSERT_FALSE(tunes[row].glance && look(n - 1, &found));
 	for (size_t i = 0; i < n; i++) {
-		for (const char *c = tunes[row].calls[i]; *c; c++)
-			make_call(i, *c);
+		for (calls += strspn(calls, ", "); *calls && *calls != ','; calls++)
+			make_call(i, *calls);
 		for (int k = 0; k < tunes[row].after; k++)
 			make_call(i, 'z');
 	}

@@ -116,22 +116,13 @@ static void test_connect_six(void)
 	close(listener);
 }
 
+#define NOWHERE                                                                                    \
+	"", " ", "127.0.0.1", "127.0.0.1:1", "localhost:1", "127.0.0.1:-1", "127.0.0.1:0", ":",    \
+		"127.0.0.1:65537", "[::1]", "[::1:1", "[]:1", "]:1", "[::1]:0"
+
 static void test_refused(void)
 {
-	static const char *const lists[] = { "",
-					     " ",
-					     "127.0.0.1",
-					     "127.0.0.1:1",
-					     "localhost:1",
-					     "127.0.0.1:-1",
-					     "127.0.0.1:0",
-					     ":",
-					     "127.0.0.1:65537",
-					     "[::1]",
-					     "[::1:1",
-					     "[]:1",
-					     "]:1",
-					     "[::1]:0" };
+	static const char *const lists[] = { NOWHERE };
 
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
 		CU_ASSERT(connect_to(lists[i], 0.2) < 0);

@@ -7,7 +7,7 @@
 #include "backend/call.h"
 #include "check/check.h"
 #include "base/clock.h"
-#include "process/host_memory.h"
+#include "process/cgroup.h"
 #include "backend/job.h"
 
 /* Memory is taken in pieces of this size where the kernel has such pages. */

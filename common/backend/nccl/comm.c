@@ -1,6 +1,7 @@
 /* comm.c: the communicator: named, made, destroyed, aborted. */
 
 #include "backend/nccl/ops.h"
+#include "base/nccl_profiler.h"
 #include "backend/job.h"
 
 #define DESTROY_SECONDS 10.0
@@ -109,8 +110,10 @@ int nccl_comm_id(struct backend *be, unsigned char *id)
 {
 	struct nccl *nccl = to_nccl(be);
 	ncclUniqueId made;
-	ncclResult_t result = ncclGetUniqueId(&made);
+	ncclResult_t result;
 
+	nccl_profiler_offer(); /* NCCL's first thread comes with the id */
+	result = ncclGetUniqueId(&made);
 	if (result != ncclSuccess)
 		return nccl_fail(nccl, "ncclGetUniqueId", result);
 	memset(id, 0, COMM_ID_BYTES);
@@ -130,6 +133,7 @@ int nccl_comm_open(struct backend *be, const struct comm_request *request)
 	if (rc)
 		return rc;
 	memcpy(&id, request->id, sizeof(id));
+	nccl_profiler_offer();
 	nccl_enter(be, "ncclCommInitRank", NCCL_INIT_SECONDS);
 	result = ncclCommInitRankConfig(&comm->comm, request->nranks, id, request->rank, &config);
 	watch_leave(be->watch);

@@ -154,7 +154,6 @@ static int nccl_open(struct job *job, const struct watch *watch, struct error *e
 		.config = *config,
 	};
 	nccl_symbols_init(&nccl->symbols);
-	nccl_tuning_init(&nccl->probe);
 	rc = device_open(nccl);
 	if (rc)
 		goto close;
@@ -183,7 +182,6 @@ static void nccl_close(struct backend *be)
 	while (nccl->memory)
 		be->ops->release(be, nccl->memory->ptr);
 	nccl_marks_release(nccl);
-	nccl_tuning_release(&nccl->probe);
 	device_clock_close(nccl->clock);
 	if (nccl->verdict)
 		cudaFree(nccl->verdict);
@@ -401,15 +399,6 @@ static const struct backend_graph nccl_graph = {
 
 static const struct backend_marks nccl_marks = { .mark = nccl_mark, .between = nccl_between };
 
-static const struct backend_tuning nccl_tuning = {
-	.refusal = nccl_tuning_refusal,
-	.begin = nccl_tuning_begin,
-	.end = nccl_tuning_end,
-	.estimate_begin = nccl_estimate_begin,
-	.estimate_end = nccl_estimate_end,
-	.kernel_cost = nccl_kernel_cost,
-};
-
 static const struct backend_breakage nccl_breakage = {
 	.spin = nccl_spin,
 	.wait_word = nccl_wait_word,
@@ -446,8 +435,8 @@ const struct backend_ops backend_nccl = {
 	.started = nccl_started,
 	.wait = nccl_wait,
 	.memory_used = nccl_memory_used,
+	.kernel_cost = nccl_kernel_cost,
 	.graph = &nccl_graph,
 	.marks = &nccl_marks,
-	.tuning = &nccl_tuning,
 	.breakage = &nccl_breakage,
 };

@@ -29,16 +29,6 @@ struct nccl_symbols {
 	ncclResult_t (*window_deregister)(ncclComm_t, void *);
 };
 
-/* tuning.c needs these; the functions are NULL where the library found at run time lacks them. */
-struct nccl_probe {
-	void (*reset)(void); /* ncclResetDebugInit */
-#ifdef NCCL_SIM_INFO_INITIALIZER
-	ncclResult_t (*simulate_end)(ncclSimInfo_t *);
-#endif
-	int log; /* memory file that NCCL logs to, -1: not made yet */
-	bool on; /* NCCL logs to it */
-};
-
 /* Memory given out by alloc. */
 struct nccl_memory {
 	struct nccl_memory *next;
@@ -66,7 +56,6 @@ struct nccl_hold {
 struct nccl {
 	struct backend be;
 	struct nccl_symbols symbols;
-	struct nccl_probe probe;
 	cudaStream_t stream; /* NULL with -y */
 	struct nccl_comm comms[COMM_SET_MAX];
 	bool broken; /* an error was seen: the communicators can only be aborted */
@@ -132,17 +121,6 @@ void nccl_calls_release(struct nccl_comm *comm);
 
 /* Resolve them. */
 void nccl_symbols_init(struct nccl_symbols *symbols);
-
-/* tuning.c: hooks. */
-const char *nccl_tuning_refusal(struct backend *be);
-int nccl_tuning_begin(struct backend *be);
-int nccl_tuning_end(struct backend *be, unsigned kinds, struct backend_used *used);
-int nccl_estimate_begin(struct backend *be);
-int nccl_estimate_end(struct backend *be, double *us);
-
-/* Resolve its functions; give its file back. */
-void nccl_tuning_init(struct nccl_probe *probe);
-void nccl_tuning_release(struct nccl_probe *probe);
 
 /* clock.c: hooks. */
 int nccl_mark(struct backend *be, int number);

@@ -17,27 +17,37 @@ static enum redop redop_of(const struct made *made)
 	bool reduces = made->kind == CALL_ALL_REDUCE || made->kind == CALL_REDUCE ||
 		       made->kind == CALL_REDUCE_SCATTER;
 
-	if (!reduces)
+	if (!reduces || made->op < 0) /* < 0: not told */
 		return OP_NONE;
 	return made->op >= 0 && made->op <= 4 ? (enum redop)made->op : OP_MULSUM;
 }
 
-/* The group's calls are kept until it ends. Without memory the call counts as done. */
-static void keep(struct session *s, struct preload_thread *t, const struct made *made)
+static struct record_times *times_of(struct session *s, uint64_t ticket)
+{
+	return &s->recorder.memory->times[ticket & (RECORD_RING - 1)];
+}
+
+static void set_word(_Atomic uint64_t *word, uint64_t value)
+{
+	atomic_store_explicit(word, value, memory_order_release);
+}
+
+/* The group's calls are kept until it ends, and hold nobody up before. Without memory the call counts as done. */
+static void keep(struct preload_thread *t, const struct preload_call *call)
 {
 	if (t->ncalls == t->room) {
 		size_t room = t->room ? 2 * t->room : 64;
 		struct preload_call *calls = realloc(t->calls, room * sizeof(*calls));
 
 		if (!calls) {
-			s->recorder.memory->times[made->ticket & (RECORD_RING - 1)].done =
-				made->ticket;
+			times_of(call->session, call->ticket)->done = call->ticket;
 			return;
 		}
 		t->calls = calls;
 		t->room = room;
 	}
-	t->calls[t->ncalls++] = (struct preload_call){ made->ticket, made->number, made->stream };
+	t->calls[t->ncalls++] = *call;
+	set_word(&times_of(call->session, call->ticket)->until, RECORD_HELD);
 }
 
 /* What the device is past, so that observers begin there. */
@@ -52,18 +62,19 @@ static void catch_up(struct session *s)
 /* The program made another call: has the last one been launched? */
 static void ask_held(struct session *s, int comm)
 {
-	int (*ask)(void *, int *) = REAL(OF_NCCL, "ncclCommGetAsyncError", int (*)(void *, int *));
 	int state = NCCL_IN_PROGRESS;
 
 	preload_thread.inside++;
-	if (ask && ask(s->comms[comm].handle, &state) == NCCL_SUCCESS && state != NCCL_IN_PROGRESS)
+	CALL(OF_NCCL, "ncclCommGetAsyncError", (void *, int *), (s->comms[comm].handle, &state));
+	if (state != NCCL_IN_PROGRESS)
 		calls_release_held(s, comm);
 	preload_thread.inside--;
 }
 
-void call_record(struct session *s, struct made *made)
+void call_record(struct made *made)
 {
 	struct preload_thread *t = &preload_thread;
+	struct session *s = made->session;
 	struct call call = { .comm = (uint32_t)made->number,
 			     .kind = made->kind,
 			     .count = made->count,
@@ -83,26 +94,34 @@ void call_record(struct session *s, struct made *made)
 	t->inside++;
 }
 
+static bool paused;
+
+void hangar_pause(int on)
+{
+	__atomic_store_n(&paused, on, __ATOMIC_RELAXED);
+}
+
 bool call_begin(struct made *made, int *rc)
 {
-	struct session *s = session_now();
-	bool known = s && (made->number = session_comm(s, made->comm)) >= 0;
-
-	if (known && device_captures(made->stream))
+	if (__atomic_load_n(&paused, __ATOMIC_RELAXED))
+		return true;
+	made->session = session_of(made->comm, &made->number);
+	if (made->session && device_captures(made->stream))
 		graph_captured(made);
-	else if (known && s->armed && !inject(s, made, rc))
+	else if (made->session && made->session->armed && !inject(made, rc))
 		return false;
-	else if (known)
-		call_record(s, made);
+	else if (made->session)
+		call_record(made);
 	return true;
 }
 
 int call_end(struct made *made, int rc)
 {
+	struct preload_call call = { made->session, made->ticket, made->number, made->stream };
 	struct preload_thread *t = &preload_thread;
-	struct session *s = session_now();
+	struct session *s = made->session;
 
-	if (!made->recorded || !s)
+	if (!made->recorded || !session_nth(0)) /* forked since */
 		return rc;
 	t->inside--;
 	session_lock();
@@ -110,28 +129,19 @@ int call_end(struct made *made, int rc)
 			  rc == NCCL_SUCCESS || rc == NCCL_IN_PROGRESS ? 0 : -1);
 	session_unlock();
 	if (t->depth > 0)
-		keep(s, t, made);
+		keep(t, &call);
 	else
-		calls_mark(s, &(struct preload_call){ made->ticket, made->number, made->stream }, 1,
-			   rc);
+		calls_mark(&call, 1, rc);
+	if (t->depth == 0)
+		inject_spoil();
 	return rc;
 }
 
 /* ---- what the device will say ---- */
 
-static void set_word(_Atomic uint64_t *word, uint64_t value)
-{
-	atomic_store_explicit(word, value, memory_order_release);
-}
-
-static struct record_times *times_of(struct session *s, uint64_t ticket)
-{
-	return &s->recorder.memory->times[ticket & (RECORD_RING - 1)];
-}
-
 static bool together(const struct preload_call *a, const struct preload_call *b)
 {
-	return a->comm == b->comm && a->stream == b->stream;
+	return a->session == b->session && a->comm == b->comm && a->stream == b->stream;
 }
 
 /* The call that stands for this one: the last of the communicator's on its stream. */
@@ -146,12 +156,12 @@ static const struct preload_call *last_like(const struct preload_call *calls, si
 
 /* A non-blocking communicator's kernel is launched later, by a thread of NCCL's: a write now would be before
  * it. */
-static void hold(struct session *s, const struct preload_call *call)
+static void hold(const struct preload_call *call)
 {
-	struct preload_comm *comm = &s->comms[call->comm];
+	struct preload_comm *comm = &call->session->comms[call->comm];
 
 	if (comm->held)
-		set_word(&times_of(s, comm->held)->until, call->ticket);
+		set_word(&times_of(call->session, comm->held)->until, call->ticket);
 	comm->held = call->ticket;
 	comm->held_stream = call->stream;
 }
@@ -166,29 +176,44 @@ void calls_release_held(struct session *s, int comm)
 		device_done(s, ticket, comm, c->held_stream);
 }
 
-void calls_mark(struct session *s, const struct preload_call *calls, size_t n, int rc)
+void calls_mark(const struct preload_call *calls, size_t n, int rc)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct preload_call *last = last_like(calls, n, &calls[i]);
+		struct record_times *times = times_of(calls[i].session, calls[i].ticket);
 
 		if (rc != NCCL_SUCCESS && rc != NCCL_IN_PROGRESS)
-			set_word(&times_of(s, calls[i].ticket)->done, calls[i].ticket);
+			set_word(&times->done, calls[i].ticket);
 		else if (last != &calls[i])
-			set_word(&times_of(s, calls[i].ticket)->until, last->ticket);
+			set_word(&times->until, last->ticket);
 		else if (rc == NCCL_IN_PROGRESS)
-			hold(s, last);
+			hold(last);
 		else
-			device_done(s, last->ticket, last->comm, last->stream);
+			device_done(last->session, last->ticket, last->comm, last->stream);
 	}
 }
 
 /* ---- groups ---- */
 
-static void note_group(struct session *s, enum group_event event)
+/* Of each rank that has a call in it. */
+static void note_group(enum group_event event)
 {
+	const struct preload_thread *t = &preload_thread;
+	struct session *s;
+
+	if (t->ncalls == 0)
+		return;
 	session_lock();
-	s->recorder.depth = 1;
-	s->watch.group(s->watch.ctx, event);
+	for (int k = 0; (s = session_nth(k)); k++) {
+		size_t i = 0;
+
+		while (i < t->ncalls && t->calls[i].session != s)
+			i++;
+		if (i == t->ncalls)
+			continue;
+		s->recorder.depth = 1;
+		s->watch.group(s->watch.ctx, event);
+	}
 	session_unlock();
 }
 
@@ -199,26 +224,29 @@ void group_start(void)
 
 void group_ending(void)
 {
-	struct session *s = session_now();
+	struct preload_thread *t = &preload_thread;
 
-	if (s && preload_thread.depth == 1 && preload_thread.ncalls > 0)
-		note_group(s, GROUP_ENDING);
+	if (t->depth != 1)
+		return;
+	for (size_t i = 0; i < t->ncalls; i++)
+		set_word(&times_of(t->calls[i].session, t->calls[i].ticket)->until, 0);
+	note_group(GROUP_ENDING);
 }
 
 int group_end(int rc, bool launched)
 {
 	struct preload_thread *t = &preload_thread;
-	struct session *s = session_now();
 
 	t->depth -= t->depth > 0;
 	if (t->depth > 0)
 		return rc;
-	for (int i = 0; s && i < t->nmade; i++)
-		make_settle(s, &t->made[i], rc);
-	if (s && t->ncalls > 0) {
-		note_group(s, GROUP_ENDED);
-		calls_mark(s, t->calls, t->ncalls, launched ? rc : NCCL_INVALID_USAGE);
+	for (int i = 0; session_nth(0) && i < t->nmade; i++)
+		make_settle(&t->made[i], rc);
+	if (session_nth(0)) {
+		note_group(GROUP_ENDED);
+		calls_mark(t->calls, t->ncalls, launched ? rc : NCCL_INVALID_USAGE);
 	}
+	inject_spoil();
 	t->ncalls = 0;
 	t->nmade = 0;
 	return rc;

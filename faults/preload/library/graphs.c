@@ -44,14 +44,14 @@ static struct graph *add(void *graph, void *exec, const struct graph *like)
 
 void graph_captured(const struct made *made)
 {
-	int (*info)(void *, int *, uint64_t *, void **, const void **, size_t *) =
-		REAL(OF_CUDA, "cuStreamGetCaptureInfo_v2",
-		     int (*)(void *, int *, uint64_t *, void **, const void **, size_t *));
 	void *graph = NULL;
 	struct graph *g;
 	int status;
 
-	if (!info || info(made->stream, &status, NULL, &graph, NULL, NULL) != 0 || !graph)
+	CALL(OF_CUDA, "cuStreamGetCaptureInfo_v2",
+	     (void *, int *, uint64_t *, void **, const void **, size_t *),
+	     (made->stream, &status, NULL, &graph, NULL, NULL));
+	if (!graph)
 		return;
 	session_lock();
 	g = find(graph, NULL);
@@ -75,16 +75,15 @@ int graph_made(int rc, void **exec, void *graph)
 
 void graph_launching(const void *exec, void *stream)
 {
-	struct session *s = session_now();
 	struct graph *g;
 
 	session_lock();
-	g = s ? find(NULL, exec) : NULL;
+	g = session_nth(0) ? find(NULL, exec) : NULL;
 	session_unlock();
 	preload_thread.depth++; /* until group_end() */
 	for (size_t i = 0; g && i < g->n; i++) {
 		g->calls[i].stream = stream;
-		call_record(s, &g->calls[i]);
+		call_record(&g->calls[i]);
 		call_end(&g->calls[i], 0);
 	}
 }

@@ -11,7 +11,7 @@ void inject_arm(struct session *s, const char *key)
 	/* an environment that was inherited from another run arms nothing */
 	if (!spec || strncmp(text, key, (size_t)(spec - text)) != 0)
 		return;
-	s->armed = fault_spec_parse(&s->fault, spec + 1) == NULL;
+	s->armed = !session_by_profiler() && fault_spec_parse(&s->fault, spec + 1) == NULL;
 }
 
 static int type_as_wide(int type)
@@ -21,10 +21,27 @@ static int type_as_wide(int type)
 	return type >= 0 && type < 12 ? other[type] : type;
 }
 
+/* On the stream, which waits for it. */
+static void nap(void *seconds)
+{
+	clock_nap(*(double *)seconds);
+}
+
+void inject_spoil(void)
+{
+	struct preload_spoil *spoil = &preload_thread.spoil;
+
+	if (spoil->bytes > 0 &&
+	    CALL(OF_CUDA, "cuMemsetD8Async", (uint64_t, unsigned char, size_t, void *),
+		 ((uint64_t)(uintptr_t)spoil->at, 0x5a, spoil->bytes, spoil->stream)) != 0)
+		say("the output could not be overwritten");
+	spoil->bytes = 0;
+}
+
 /* Returns false where NCCL is not to see the call; then it returns *rc. */
 static bool strike(struct session *s, struct made *made, int *rc)
 {
-	const struct fault_spec *f = &s->fault;
+	struct fault_spec *f = &s->fault;
 
 	switch (f->fault) {
 	case PRELOAD_SKIP:
@@ -48,6 +65,16 @@ static bool strike(struct session *s, struct made *made, int *rc)
 	case PRELOAD_EXTRA:
 		made->twice = true;
 		break;
+	case PRELOAD_GPU:
+		CALL(OF_CUDA, "cuLaunchHostFunc", (void *, void (*)(void *), void *),
+		     (made->stream, nap, &f->value));
+		break;
+	case PRELOAD_WRONG: /* an element has a byte at least */
+		if (made->recv)
+			preload_thread.spoil =
+				(struct preload_spoil){ made->recv, made->stream,
+							made->count < 16 ? made->count : 16 };
+		break;
 	case PRELOAD_ERROR:
 		*rc = (int)f->value;
 		return false;
@@ -61,18 +88,47 @@ static bool strike(struct session *s, struct made *made, int *rc)
 	return true;
 }
 
-bool inject(struct session *s, struct made *made, int *rc)
+/* Of a set-up `kind` is -1. */
+static bool hits(struct session *s, int number, int size, int kind, uint64_t nth, uint64_t nth_kind)
 {
-	const struct record_header *h = &s->recorder.memory->header;
-	uint64_t nth_kind = ++s->comms[made->number].kinds[made->kind],
-		 nth = ++s->comms[made->number].calls;
-	bool hit = fault_spec_hits(&s->fault, h->rank, made->number, h->inits[made->number].nranks,
-				   (int)made->kind, nth, nth_kind);
+	int rank = s->recorder.memory->header.rank;
+	const char *name = s->comms[number].name;
+	bool hit = s->armed &&
+		   fault_spec_hits(&s->fault, &(struct fault_place){ rank, name, number, size, kind,
+								     nth, nth_kind });
 
-	if (!hit)
-		return true;
-	say_once("rank %d: the fault that was asked for strikes call %" PRIu64
-		 " (%s) of communicator %d",
-		 h->rank, nth, call_kind_name(made->kind), made->number);
-	return strike(s, made, rc);
+	if (hit && !s->struck)
+		say("rank %d: the fault that was asked for strikes %s %" PRIu64
+		    " (%s) of communicator %d (%d ranks%s%s)",
+		    rank, kind < 0 ? "set-up" : "call", nth,
+		    kind < 0 ? "init" : call_kind_name((enum call_kind)kind), number, size,
+		    *name ? ", " : "", name);
+	s->struck |= hit;
+	return hit;
+}
+
+bool inject(struct made *made, int *rc)
+{
+	struct session *s = made->session;
+	struct preload_comm *comm = &s->comms[made->number];
+
+	comm->calls++;
+	comm->kinds[made->kind]++;
+	return !hits(s, made->number, s->recorder.memory->header.inits[made->number].nranks,
+		     (int)made->kind, comm->calls, comm->kinds[made->kind]) ||
+	       strike(s, made, rc);
+}
+
+void inject_init(struct session *s, int number, int *nranks, int *rank)
+{
+	if (!hits(s, number, nranks ? *nranks : -1, -1, (uint64_t)number + 1, 0))
+		return;
+	if (s->fault.fault == PRELOAD_INIT_LATE)
+		clock_nap(s->fault.value);
+	else if (!nranks)
+		say("a child's rank and size are its parent's: nothing is changed");
+	else if (s->fault.fault == PRELOAD_INIT_RANK)
+		*rank = (*rank + 1) % *nranks;
+	else
+		++*nranks;
 }

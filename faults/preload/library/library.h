@@ -26,10 +26,12 @@ enum library_of { OF_NCCL, OF_CUDA, OF_CUDART, LIBRARIES };
 
 /* The real function, NULL: that library is not there, or lacks it. Asked for once, at its first use. */
 void *resolve(enum library_of library, const char *name, void **kept);
-#define REAL(library, name, type)                                                                  \
+/* Calls it; -1: it is not there. */
+#define CALL(library, name, types, arguments)                                                      \
 	({                                                                                         \
 		static void *kept_;                                                                \
-		(type) resolve(library, name, &kept_);                                             \
+		void *real_ = resolve(library, name, &kept_);                                      \
+		real_ ? ((int(*) types)real_)arguments : -1;                                       \
 	})
 
 /* A line on standard error. */
@@ -43,8 +45,17 @@ void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- session.c: the record of this process, and its communicators ---- */
 
+/* ncclConfig_t, which only grows: the members before its name have been there since 2.18. */
+struct nccl_config {
+	size_t size;
+	unsigned magic, version;
+	int own[8];
+	const char *name; /* since 2.27 */
+};
+
 struct preload_comm {
 	void *handle;  /* ncclComm_t; NULL: this number is free */
+	char name[32]; /* that the program gave it, "": none */
 	void *context; /* CUcontext in which it was made */
 	uint64_t id;
 	uint32_t children; /* splits and shrinks of it so far */
@@ -54,7 +65,8 @@ struct preload_comm {
 	void *held_stream;
 };
 
-#define PRELOAD_HELD 256
+#define PRELOAD_HELD  256
+#define PRELOAD_RANKS 16 /* of one process */
 
 struct preload_stream {
 	void *handle;
@@ -64,8 +76,12 @@ struct preload_stream {
 	int comm; /* of the newest */
 };
 
+/* Of a rank: one in most processes, one for each device where a program has several ranks in a process. */
 struct session {
 	struct recorder recorder;
+	int device;	 /* ordinal, -1: not known */
+	uint64_t mapped; /* the device's address of the record's times, 0: it has none */
+	bool opened;	 /* that was tried */
 	struct watch watch;
 	struct preload_comm comms[RECORD_COMMS];
 	int ncomms; /* numbers that were ever given */
@@ -73,21 +89,28 @@ struct session {
 	struct preload_stream streams[256];
 	int nstreams;
 	size_t nheld; /* on all of them */
+	bool struck;  /* the fault did what it does */
 	bool armed;   /* with this: */
 	struct fault_spec fault;
 };
 
 /* A communicator that is being made. */
 struct making {
+	struct session *session;
 	int number; /* its, -1: it is not recorded */
 	void **handle;
 };
 
 /* What goes on in this thread. */
 struct preload_call {
+	struct session *session;
 	uint64_t ticket;
 	int comm;
 	void *stream;
+};
+struct preload_spoil { /* output that a fault overwrites, once NCCL has the call; 0 bytes: none */
+	void *at, *stream;
+	size_t bytes;
 };
 struct preload_thread {
 	int inside;		    /* NCCL, which calls some of its own functions by their names */
@@ -96,33 +119,39 @@ struct preload_thread {
 	size_t ncalls, room;
 	struct making made[32]; /* in the open group */
 	int nmade;
+	struct preload_spoil spoil;
 };
 extern __thread struct preload_thread preload_thread;
 
-/* The session, made at the first time that this is called. NULL: nothing is recorded. */
-struct session *session_open(void);
-/* The same where there is one. */
-struct session *session_now(void);
+/* plugin.c: returns true while a communicator is made that NCCL alone tells of. */
+bool session_by_profiler(void);
+
+/* Returns the n-th rank's of this process, NULL: there are not so many. */
+struct session *session_nth(int n);
 void session_lock(void);
 void session_unlock(void);
 
-/* The number of a communicator, -1: it is not known. */
-int session_comm(const struct session *s, const void *handle);
+/* Whose communicator it is, and its number; NULL: it is not known. */
+struct session *session_of(const void *handle, int *number);
 /* The number of a stream: that of the 256th and all further ones is 255. */
 uint32_t session_stream(struct session *s, const void *stream);
 
 /* ---- a communicator on its way: from the wrapper's begin to its end, which returns `rc` ---- */
 
-void make_begin(struct making *m, void **handle, const struct nccl_id *id, int rank, int nranks);
+/* A fault may change rank and nranks. `config` may be NULL. */
+void make_begin(struct making *m, void **handle, const struct nccl_id *id, int *rank, int *nranks,
+		const struct nccl_config *config);
 /* Of a parent, as its next child; `apart` is the same for those that come into one. */
-void make_child(struct making *m, void **handle, void *parent, int apart);
+void make_child(struct making *m, void **handle, void *parent, int apart,
+		const struct nccl_config *config);
 int make_end(struct making *m, int rc);
 /* In a group it is there when that has ended. */
-void make_settle(struct session *s, const struct making *m, int rc);
+void make_settle(const struct making *m, int rc);
 /* The program gives the communicator up; has asked whether it has failed; makes those of n ranks at once. */
 void comm_ends(void *handle, enum comm_event event);
 int comm_asked(void *handle, int state, int rc);
-void comms_of_many(int n);
+/* All ranks of one communicator are in this process; returns `rc`. */
+int comms_of_all(void **comms, int n, int rc);
 
 /* ---- device.c: what the device writes ---- */
 
@@ -149,6 +178,7 @@ struct made {
 	int type, op, peer;
 	void *comm, *stream;
 	/* call_begin()'s own */
+	struct session *session;
 	int number;
 	uint64_t ticket;
 	bool recorded, twice;
@@ -157,10 +187,18 @@ struct made {
 /* inject.c: arms the fault of the run with this name, if there is one. */
 void inject_arm(struct session *s, const char *key);
 /* What the armed fault makes of a call. Returns true if NCCL is to see it; else it results in *rc. */
-bool inject(struct session *s, struct made *made, int *rc);
+bool inject(struct made *made, int *rc);
+/* The same of a set-up; nranks and rank are NULL where they are the parent's. */
+void inject_init(struct session *s, int number, int *nranks, int *rank);
+/* Overwrites it, once. */
+void inject_spoil(void);
+
+/* For who measures what recording costs: while `on`, calls are handed on alone. All ranks must do it between the same
+ * calls, none of them open, or they seem to make different ones. Found by dlsym. */
+EXPORT void hangar_pause(int on);
 
 /* Notes the call on its communicator `number`, before NCCL has it. */
-void call_record(struct session *s, struct made *made);
+void call_record(struct made *made);
 /* graphs.c: the call is on a stream that is captured; the graph was instantiated; is launched, which group_end()
  * ends. */
 void graph_captured(const struct made *made);
@@ -171,7 +209,7 @@ bool call_begin(struct made *made, int *rc);
 /* Returns `rc`, NCCL's result. */
 int call_end(struct made *made, int rc);
 /* These calls were handed to NCCL together, which returned `rc`: the device will say when it is past them. */
-void calls_mark(struct session *s, const struct preload_call *calls, size_t n, int rc);
+void calls_mark(const struct preload_call *calls, size_t n, int rc);
 /* NCCL says of this communicator that nothing is in progress any more. */
 void calls_release_held(struct session *s, int comm);
 /* The program ends a group, and has: `rc` as NCCL returned, and as is returned. */

@@ -6,13 +6,15 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
+#include "base/clock.h"
 #include "preload/library/library.h"
 #include "watch/link.h"
 #include "watch/monitor_nodes.h"
 
 __thread struct preload_thread preload_thread;
 
-static struct session *session;
+static struct session *sessions[PRELOAD_RANKS];
+static int nsessions;
 static bool tried;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -26,9 +28,9 @@ void session_unlock(void)
 	pthread_mutex_unlock(&mutex);
 }
 
-struct session *session_now(void)
+struct session *session_nth(int n)
 {
-	return __atomic_load_n(&session, __ATOMIC_ACQUIRE);
+	return n < __atomic_load_n(&nsessions, __ATOMIC_ACQUIRE) ? sessions[n] : NULL;
 }
 
 /* ---- who this is ---- */
@@ -47,24 +49,30 @@ static int told(const char *a, const char *b, const char *c, const char *d)
 	return -1;
 }
 
-/* A launcher says who it is; without one the first communicator does. */
-static void identify(struct session *s, int rank, int nranks)
+static int version(void)
 {
-	int (*version_of)(int *) = REAL(OF_NCCL, "ncclGetVersion", int (*)(int *));
-	int own = told("RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "PMI_RANK"),
-	    size = told("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS", "PMI_SIZE"),
-	    local = told("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID",
-			 "MPI_LOCALRANKID");
-	bool known = own >= 0 && size > 0;
-	char library[64];
 	int version = 0;
 
 	preload_thread.inside++;
-	if (version_of)
-		version_of(&version);
+	CALL(OF_NCCL, "ncclGetVersion", (int *), (&version));
 	preload_thread.inside--;
-	snprintf(library, sizeof(library), "NCCL %d.%d.%d", version / 10000, version / 100 % 100,
-		 version % 100);
+	return version;
+}
+
+/* A launcher says who it is; without one, and of several in a process, the first communicator does. */
+static void identify(struct session *s, int rank, int nranks)
+{
+	int own = told("RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "PMI_RANK"),
+	    size = told("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS", "PMI_SIZE"),
+	    local = told("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID",
+			 "MPI_LOCALRANKID"),
+	    v = version();
+	bool known = own >= 0 && size > 0 && nsessions < 2;
+	char library[64];
+
+	snprintf(library, sizeof(library), "NCCL %d.%d.%d", v / 10000, v / 100 % 100, v % 100);
+	if (v == 0)
+		strcpy(library, "NCCL, by its profiler");
 	recorder_identify(&s->recorder, known ? own : rank, known ? size : nranks, 0, 1, local, "",
 			  library);
 }
@@ -95,11 +103,18 @@ static int join_monitor(const char *key, int memory_fd)
 
 static void note_exit(int status, void *unused)
 {
-	struct session *s = session_now();
+	struct session *s;
 
 	(void)unused;
-	if (s && s->recorder.memory->header.pid == getpid())
-		atomic_store(&s->recorder.memory->header.exit_status, status & 0xff);
+	for (int k = 0; (s = session_nth(k)); k++) {
+		struct record_header *h = &s->recorder.memory->header;
+
+		if (h->pid != getpid())
+			return;
+		if (s->armed && !s->struck && s->fault.rank == h->rank)
+			say_once("the fault that was asked for did not strike");
+		atomic_store(&h->exit_status, status & 0xff);
+	}
 }
 
 /* As os._exit of Python's, which runs no handler. */
@@ -115,7 +130,7 @@ void _exit(int status)
 /* A child has the parent's memory mapped: what it does is not the rank's doing. */
 static void forget(void)
 {
-	session = NULL;
+	nsessions = 0;
 	tried = true;
 	pthread_mutex_init(&mutex, NULL);
 }
@@ -136,6 +151,7 @@ static struct session *make_session(const char *key)
 	memory->header.preloaded = 1;
 	memory->header.phase = PHASE_INIT;
 	s->watch = recorder_watch(&s->recorder);
+	s->device = -1;
 	s->socket = join_monitor(key, fd);
 	close(fd);
 	if (s->socket < 0) {
@@ -145,8 +161,10 @@ static struct session *make_session(const char *key)
 		free(s);
 		return NULL;
 	}
-	on_exit(note_exit, NULL);
 	inject_arm(s, key);
+	if (nsessions > 0)
+		return s;
+	on_exit(note_exit, NULL);
 	pthread_atfork(NULL, NULL, forget);
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 	return s;
@@ -154,43 +172,42 @@ static struct session *make_session(const char *key)
 
 static bool is_known_version(void)
 {
-	int (*version_of)(int *) = REAL(OF_NCCL, "ncclGetVersion", int (*)(int *));
-	int version = 0;
+	int v = version();
+	bool known = session_by_profiler() || (v >= NCCL_OLDEST && v < NCCL_NEWEST);
 
-	if (version_of && version_of(&version) == 0 && version >= NCCL_OLDEST &&
-	    version < NCCL_NEWEST)
-		return true;
-	say_once("NCCL %d is none of the versions 2.18 to 2.32: nothing is recorded", version);
-	return false;
+	if (!known)
+		say_once("NCCL %d is none of the versions 2.18 to 2.32: nothing is recorded", v);
+	return known;
 }
 
-struct session *session_open(void)
+/* Returns a further one, with session_lock() held; NULL: there is none. */
+static struct session *add_session(void)
 {
-	const char *key;
+	const char *key = getenv("HANGAR_RUN");
+	struct session *s = NULL;
 
-	if (session_now() || __atomic_load_n(&tried, __ATOMIC_ACQUIRE))
-		return session_now();
-	session_lock();
-	key = getenv("HANGAR_RUN");
-	if (!tried && key && *key) {
-		preload_thread.inside++;
-		if (is_known_version())
-			__atomic_store_n(&session, make_session(key), __ATOMIC_RELEASE);
-		preload_thread.inside--;
+	if (key && *key && nsessions < PRELOAD_RANKS && (nsessions > 0 || is_known_version()))
+		s = make_session(key);
+	if (s) {
+		sessions[nsessions] = s;
+		__atomic_store_n(&nsessions, nsessions + 1, __ATOMIC_RELEASE);
 	}
-	__atomic_store_n(&tried, true, __ATOMIC_RELEASE);
-	session_unlock();
-	return session_now();
+	return s;
 }
 
 /* ---- communicators and streams ---- */
 
-int session_comm(const struct session *s, const void *handle)
+struct session *session_of(const void *handle, int *number)
 {
-	for (int i = 0; handle && i < s->ncomms; i++)
-		if (s->comms[i].handle == handle)
-			return i;
-	return -1;
+	struct session *s;
+
+	for (int k = 0; handle && (s = session_nth(k)); k++)
+		for (int i = 0; i < s->ncomms; i++)
+			if (s->comms[i].handle == handle) {
+				*number = i;
+				return s;
+			}
+	return NULL;
 }
 
 uint32_t session_stream(struct session *s, const void *stream)
@@ -235,81 +252,147 @@ static int take_number(struct session *s)
 	return oldest;
 }
 
-/* Returns its number, or -1. A rank that is not known yet is told at the end. */
-static int begin(struct session *s, uint64_t id, int rank, int nranks)
+static void name_comm(struct preload_comm *comm, const struct nccl_config *config)
 {
-	struct comm_request request = { .rank = rank, .nranks = nranks };
-	uint64_t key[2] = { id, 0 };
-	int n;
+	bool has = config && config->size >= sizeof(*config) && config->version >= 22700;
+
+	snprintf(comm->name, sizeof(comm->name), "%s", has && config->name ? config->name : "");
+}
+
+/* Returns true if this rank has, or makes, a communicator with that id. */
+static bool has_id(const struct session *s, uint64_t id)
+{
+	for (int i = 0; i < s->ncomms; i++)
+		if (s->comms[i].id == id &&
+		    s->recorder.memory->header.inits[i].state <= RECORD_COMM_READY)
+			return true;
+	return false;
+}
+
+/* A communicator's id comes once in a rank: who brings it again is another rank, of another device. Who brings a new one
+ * is the rank of the current device, else the first. */
+static struct session *choose_session(uint64_t id)
+{
+	bool again = false, all_alike = getenv("NCCL_COMM_ID");
+	struct session *s, *found = NULL;
+	int device = -1;
+
+	if (CALL(OF_CUDA, "cuCtxGetDevice", (int *), (&device)) != 0)
+		device = -1;
+	for (int k = 0; (s = session_nth(k)); k++) {
+		if (!all_alike && has_id(s, id))
+			again = true;
+		else if (!found || (s->device == device && found->device != device))
+			found = s;
+	}
+	if (again && found && found->device != device && device >= 0)
+		found = NULL;
+	if (!found && (again || !tried)) {
+		found = add_session();
+		tried = true;
+		if (found)
+			found->device = device;
+	}
+	return found;
+}
+
+/* Its session and number are found: -1, NULL: it is not recorded. */
+static void number_comm(struct making *m, uint64_t id, const struct nccl_config *config)
+{
+	struct preload_comm *comm;
 
 	session_lock();
-	n = take_number(s);
-	if (n >= 0) {
-		/* with NCCL_COMM_ID all communicators have the same id */
-		for (int i = 0; i < s->ncomms; i++)
-			key[1] += i != n && s->comms[i].id == id;
-		s->comms[n] = (struct preload_comm){ .id = id };
-		memcpy(request.id, key, sizeof(key));
-		s->watch.comm(s->watch.ctx, (uint32_t)n, COMM_INIT, &request);
-		s->watch.enter(s->watch.ctx, "communicator init", 0);
-		if (s->recorder.memory->header.rank < 0)
-			identify(s, rank, nranks);
+	m->session = m->session ? m->session : choose_session(id);
+	m->number = m->session ? take_number(m->session) : -1;
+	if (m->number >= 0) {
+		comm = &m->session->comms[m->number];
+		*comm = (struct preload_comm){ .id = id };
+		name_comm(comm, config);
+		CALL(OF_CUDA, "cuCtxGetCurrent", (void **), (&comm->context));
 	}
 	session_unlock();
-	return n;
 }
 
-void make_begin(struct making *m, void **handle, const struct nccl_id *id, int rank, int nranks)
+static void note_begin(const struct making *m, int rank, int nranks)
 {
-	struct session *s = session_open();
+	struct comm_request request = { .rank = rank, .nranks = nranks };
+	struct session *s = m->session;
+	uint64_t key[2] = { s->comms[m->number].id, 0 };
 
+	session_lock();
+	/* with NCCL_COMM_ID all communicators have the same id */
+	for (int i = 0; i < s->ncomms; i++)
+		key[1] += i != m->number && s->comms[i].id == key[0];
+	memcpy(request.id, key, sizeof(key));
+	s->watch.comm(s->watch.ctx, (uint32_t)m->number, COMM_INIT, &request);
+	s->watch.enter(s->watch.ctx, "communicator init", 0);
+	session_unlock();
+}
+
+/* The first of a process took what the launcher says, until a second came. */
+static void identify_all(const struct making *m, int rank, int nranks)
+{
+	struct session *first = session_nth(0);
+	struct record_init *init = &first->recorder.memory->header.inits[0];
+
+	if (m->session->recorder.memory->header.rank >= 0)
+		return;
+	identify(m->session, rank, nranks);
+	if (m->session == session_nth(1) && init->nranks > 0)
+		identify(first, init->rank, init->nranks);
+}
+
+static void begin(struct making *m, uint64_t id, int *rank, int *nranks,
+		  const struct nccl_config *config)
+{
+	number_comm(m, id, config);
+	if (m->number < 0)
+		return;
+	if (rank)
+		identify_all(m, *rank, *nranks);
+	inject_init(m->session, m->number, nranks, rank);
+	note_begin(m, rank ? *rank : -1, rank ? *nranks : -1); /* a child's are told at the end */
+}
+
+void make_begin(struct making *m, void **handle, const struct nccl_id *id, int *rank, int *nranks,
+		const struct nccl_config *config)
+{
 	*m = (struct making){ .number = -1, .handle = handle };
-	if (s)
-		m->number = begin(s, hash_id(id, sizeof(*id)), rank, nranks);
+	begin(m, hash_id(id, sizeof(*id)), rank, nranks, config);
 	preload_thread.inside++;
 }
 
-void make_child(struct making *m, void **handle, void *parent, int apart)
+void make_child(struct making *m, void **handle, void *parent, int apart,
+		const struct nccl_config *config)
 {
-	struct session *s = session_now();
-	int of = s ? session_comm(s, parent) : -1;
+	struct session *s;
+	int of;
 
 	*m = (struct making){ .number = -1, .handle = handle };
-	if (of >= 0) {
+	s = m->session = session_of(parent, &of);
+	if (s) {
 		uint64_t key[] = { s->comms[of].id, ++s->comms[of].children, (uint64_t)apart };
 
-		m->number = begin(s, hash_id(key, sizeof(key)), -1, -1);
+		begin(m, hash_id(key, sizeof(key)), NULL, NULL, config);
 	}
 	preload_thread.inside++;
 }
 
-static int ask(const char *name, void *handle, int unknown)
+void make_settle(const struct making *m, int rc)
 {
-	void *kept = NULL;
-	int (*real)(void *, int *) = (int (*)(void *, int *))resolve(OF_NCCL, name, &kept);
-	int value = unknown;
-
-	return real && handle && real(handle, &value) == NCCL_SUCCESS ? value : unknown;
-}
-
-void make_settle(struct session *s, const struct making *m, int rc)
-{
-	int (*current)(void **) = REAL(OF_CUDA, "cuCtxGetCurrent", int (*)(void **));
+	struct session *s = m->session;
 	bool failed = rc != NCCL_SUCCESS && rc != NCCL_IN_PROGRESS;
-	void *handle = failed ? NULL : *m->handle, *context = NULL;
+	void *handle = failed ? NULL : *m->handle;
 	struct record_init *init = &s->recorder.memory->header.inits[m->number];
 
 	preload_thread.inside++;
-	if (current)
-		current(&context);
-	if (init->nranks < 0) {
-		init->rank = ask("ncclCommUserRank", handle, -1);
-		init->nranks = ask("ncclCommCount", handle, -1);
+	if (init->nranks < 0 && handle) {
+		CALL(OF_NCCL, "ncclCommUserRank", (void *, int *), (handle, &init->rank));
+		CALL(OF_NCCL, "ncclCommCount", (void *, int *), (handle, &init->nranks));
 	}
 	preload_thread.inside--;
 	session_lock();
 	s->comms[m->number].handle = handle;
-	s->comms[m->number].context = context;
 	s->watch.comm(s->watch.ctx, (uint32_t)m->number,
 		      failed   ? COMM_FAILED
 		      : handle ? COMM_READY
@@ -329,16 +412,16 @@ int make_end(struct making *m, int rc)
 	if (m->number >= 0 && t->depth > 0 && t->nmade < 32)
 		t->made[t->nmade++] = *m;
 	else if (m->number >= 0)
-		make_settle(session_now(), m, rc);
+		make_settle(m, rc);
 	return rc;
 }
 
 void comm_ends(void *handle, enum comm_event event)
 {
-	struct session *s = session_now();
-	int n = s ? session_comm(s, handle) : -1;
+	int n;
+	struct session *s = session_of(handle, &n);
 
-	if (n < 0)
+	if (!s)
 		return;
 	session_lock();
 	s->watch.comm(s->watch.ctx, (uint32_t)n, event, NULL);
@@ -348,18 +431,31 @@ void comm_ends(void *handle, enum comm_event event)
 
 int comm_asked(void *handle, int state, int rc)
 {
-	struct session *s = session_now();
-	int n = s && rc == NCCL_SUCCESS ? session_comm(s, handle) : -1;
+	int n;
+	struct session *s = rc == NCCL_SUCCESS ? session_of(handle, &n) : NULL;
 
-	if (n >= 0 && state != NCCL_IN_PROGRESS)
+	if (s && state != NCCL_IN_PROGRESS)
 		calls_release_held(s, n);
-	if (n >= 0)
+	if (s)
 		s->watch.asked(s->watch.ctx, (uint32_t)n, state);
 	return rc;
 }
 
-void comms_of_many(int n)
+/* Nobody else has its id. */
+int comms_of_all(void **comms, int n, int rc)
 {
-	if (n > 1 && session_open())
-		say_once("one process with %d ranks: their calls are not recorded", n);
+	uint64_t own[] = { (uint64_t)getpid(), clock_ns() };
+
+	for (int i = 0; rc == NCCL_SUCCESS && i < n; i++) {
+		struct making m = { .number = -1, .handle = &comms[i] };
+		int rank = i, nranks = n;
+
+		begin(&m, hash_id(own, sizeof(own)), &rank, &nranks, NULL);
+		if (m.number < 0)
+			break;
+		m.session->comms[m.number].context = NULL;
+		m.session->device = i;
+		make_settle(&m, rc);
+	}
+	return rc;
 }

@@ -4,7 +4,7 @@ function name_of(s) { sub(/.*[ *]/, "", s); return s }
 function head(library, name, params) {
 	params = params == "" ? "void" : params
 	printf "EXPORT int %s(%s);\nEXPORT int %s(%s)\n{\n", name, params, name, params
-	printf "\tint (*real)(%s) = REAL(%s, \"%s\", int (*)(%s));\n", params, library, name, params
+	printf "\tstatic void *kept;\n\tint (*real)(%s) = (int (*)(%s))resolve(%s, \"%s\", &kept);\n", params, params, library, name
 }
 BEGIN { FS = "|"; print "/* Made by wrappers.awk of nccl.txt. */\n#include \"preload/library/library.h\"\n" }
 /^#/ || !NF { next }
@@ -14,8 +14,8 @@ BEGIN { FS = "|"; print "/* Made by wrappers.awk of nccl.txt. */\n#include \"pre
 	for (i = 1; i <= n; i++) {
 		arg = name_of(trim(list[i])); field = arg == "root" ? "peer" : arg
 		plain = plain (i > 1 ? ", " : "") arg
-		give = give (i > 1 ? ", " : "") "m." field
-		made = made ", ." field " = " arg
+		give = give (i > 1 ? ", " : "") (arg == "config" ? "" : "m.") field
+		if (arg != "config") made = made ", ." field " = " arg
 	}
 	if (params !~ /int (root|peer)/) made = made ", .peer = -1"
 	if (word[1] == "wrap") head(name, word[3], params)

@@ -192,6 +192,20 @@ int cuStreamWriteValue64_v2(void *stream, uint64_t address, uint64_t value, unsi
 	return 0;
 }
 
+int cuLaunchHostFunc(void *stream, double_work *work, void *arg)
+{
+	double_push(stream, work, arg);
+	return 0;
+}
+
+/* In order of the stream, and 8 bytes at least: the subject's buffers have them. */
+int cuMemsetD8Async(uint64_t address, unsigned char value, size_t bytes, void *stream)
+{
+	(void)bytes;
+	put(stream, (struct item){ .address = address, .value = 0x0101010101010101 * value });
+	return 0;
+}
+
 int cuMemHostRegister_v2(void *memory, size_t bytes, unsigned flags)
 {
 	const char *broken = getenv("DOUBLE_NO_REGISTER");
@@ -216,6 +230,20 @@ int cuThreadExchangeStreamCaptureMode(int *mode)
 int cuCtxGetCurrent(void **context)
 {
 	*context = &standard;
+	return 0;
+}
+
+static __thread int device;
+
+int cudaSetDevice(int number)
+{
+	device = number;
+	return 0;
+}
+
+int cuCtxGetDevice(int *number)
+{
+	*number = device;
 	return 0;
 }
 

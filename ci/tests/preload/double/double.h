@@ -20,10 +20,14 @@ int cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long fla
 int cuGraphLaunch(void *exec, void *stream);
 int cuGraphExecDestroy(void *exec);
 int cuStreamWriteValue64_v2(void *stream, uint64_t address, uint64_t value, unsigned flags);
+int cuLaunchHostFunc(void *stream, double_work *work, void *arg);
+int cuMemsetD8Async(uint64_t address, unsigned char value, size_t bytes, void *stream);
 int cuMemHostRegister_v2(void *memory, size_t bytes, unsigned flags);
 int cuMemHostGetDevicePointer_v2(uint64_t *address, void *memory, unsigned flags);
 int cuThreadExchangeStreamCaptureMode(int *mode);
 int cuCtxGetCurrent(void **context);
+int cuCtxGetDevice(int *number);
+int cudaSetDevice(int number);
 int cuCtxPushCurrent_v2(void *context);
 int cuCtxPopCurrent_v2(void **context);
 
@@ -33,13 +37,15 @@ struct double_id {
 struct double_config {
 	size_t size;
 	unsigned magic, version;
-	int blocking;
-	int rest[16];
+	int blocking, rest[7];
+	const char *name;
+	int more[8];
 };
 
 int ncclGetVersion(int *version);
 int ncclGetUniqueId(struct double_id *id);
 int ncclCommInitRank(void **comm, int nranks, struct double_id id, int rank);
+int ncclCommInitAll(void **comms, int n, const int *devices);
 int ncclCommInitRankConfig(void **comm, int nranks, struct double_id id, int rank,
 			   struct double_config *config);
 int ncclCommSplit(void *comm, int color, int key, void **made, struct double_config *config);

@@ -1,5 +1,6 @@
 /* nccl.c: a test double of libnccl.so.2 over files of DOUBLE_DIR: a collective ends when all ranks of its
  * communicator have started it, with the same arguments; else never. */
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -26,6 +27,7 @@ struct comm {
 	_Atomic bool aborted;
 	_Atomic int pending; /* launches of a thread that are still to come */
 	uint64_t calls, sends[RANKS], receives[RANKS];
+	void *profile;
 };
 
 enum { COLLECTIVE, SEND, RECV };
@@ -46,6 +48,113 @@ static __thread size_t grouped;
 static void nap(void)
 {
 	usleep(200);
+}
+
+/* ---- the profiler, as NCCL 2.28 calls a plugin's version 5 ---- */
+
+struct api_event {
+	uint64_t type;
+	void *parent;
+	int rank;
+	const char *func;
+	size_t count;
+	const char *datatype;
+	int root;
+	void *stream;
+	bool captured;
+};
+struct coll_event {
+	uint64_t type;
+	void *parent;
+	int rank;
+	uint64_t seq;
+	const char *func;
+	const void *send;
+	void *recv;
+	size_t count;
+	int root;
+	const char *datatype;
+	uint8_t channels, warps;
+	const char *algo, *proto;
+	void *group;
+};
+static const struct profiler {
+	const char *name;
+	int (*init)(void **context, uint64_t id, int *mask, const char *name, int nnodes,
+		    int nranks, int rank, void *logger);
+	int (*start)(void *context, void **handle, void *event);
+	int (*stop)(void *handle);
+	int (*record)(void *handle, int state, void *arguments);
+	int (*finalize)(void *context);
+} * profiler;
+static int event_mask;
+static __thread void *group_handle;
+static __thread bool group_told;
+
+/* On a thread of its own, as a communicator's init is. */
+static void *profile_init(void *arg)
+{
+	struct comm *c = arg;
+	const char *name = getenv("NCCL_PROFILER_PLUGIN");
+	uint64_t hash = 5381;
+
+	for (const char *at = c->name; *at; at++)
+		hash = hash * 33 ^ (unsigned char)*at;
+	if (name && strcmp(name, "STATIC_PLUGIN") == 0)
+		profiler = dlsym(dlopen(NULL, RTLD_NOW | RTLD_LOCAL), "ncclProfiler_v5");
+	if (profiler)
+		profiler->init(&c->profile, hash, &event_mask, NULL, 1, c->nranks, c->rank, NULL);
+	return NULL;
+}
+
+static bool is_captured(void *stream)
+{
+	int status = 0;
+
+	return cuStreamIsCapturing(stream, &status) == 0 && status;
+}
+
+/* A call of the program's, in a group; sends and receives are other events. */
+static void profile_call(const struct op *op)
+{
+	static const char *const funcs[] = { "", "AllReduce", "AllGather", "ReduceScatter",
+					     "Broadcast" };
+	struct api_event e = { .type = 1 << 8 };
+	void *handle;
+
+	if (profiler && (event_mask & 0x306) && !group_told)
+		profiler->start(op->comm->profile, &group_handle, &e);
+	group_told = true;
+	if (!profiler || op->what != COLLECTIVE || !(event_mask & 0x202))
+		return;
+	e = (struct api_event){ .type = 1 << 9,
+				.func = funcs[op->sign >> 56],
+				.count = op->sign & 0xffffffffffffull,
+				.datatype = (op->sign >> 52 & 15) == 7 ? "ncclFloat32" : "ncclInt8",
+				.root = (int)(op->sign >> 48 & 15),
+				.stream = op->stream,
+				.captured = is_captured(op->stream) };
+	profiler->start(op->comm->profile, &handle, &e);
+}
+
+static void profile_launch(const struct op *op)
+{
+	struct coll_event e = { .type = op->what == COLLECTIVE ? 2 : 4,
+				.channels = 2,
+				.algo = op->sign & 1 ? "RING" : "TREE",
+				.proto = "LL128" };
+	void *handle;
+
+	if (profiler && (event_mask & (int)e.type))
+		profiler->start(op->comm->profile, &handle, &e);
+}
+
+static void profile_end(void)
+{
+	if (group_handle)
+		profiler->stop(group_handle);
+	group_handle = NULL;
+	group_told = false;
 }
 
 /* ---- meeting ---- */
@@ -71,6 +180,7 @@ static struct shared *open_shared(const char *name)
 static int make(void **made, const char *name, int nranks, int rank, bool blocking)
 {
 	struct comm *c = calloc(1, sizeof(*c));
+	pthread_t thread;
 
 	snprintf(c->name, sizeof(c->name), "%s", name);
 	c->shared = open_shared(name);
@@ -80,6 +190,9 @@ static int make(void **made, const char *name, int nranks, int rank, bool blocki
 	c->shared->joined++;
 	while (c->shared->joined < (uint64_t)nranks)
 		nap();
+	if (pthread_create(&thread, NULL, profile_init, c) != 0)
+		abort();
+	pthread_join(thread, NULL);
 	*made = c;
 	return 0;
 }
@@ -110,6 +223,18 @@ int ncclCommInitRankConfig(void **comm, int nranks, struct double_id id, int ran
 			   struct double_config *config)
 {
 	return make(comm, id.bytes, nranks, rank, !config || config->blocking != 0);
+}
+
+int ncclCommInitAll(void **comms, int n, const int *devices)
+{
+	struct double_id id;
+
+	(void)devices;
+	ncclGetUniqueId(&id);
+	open_shared(id.bytes)->joined = (uint64_t)n; /* nobody waits for another one */
+	for (int i = 0; i < n; i++)
+		make(&comms[i], id.bytes, n, i, true);
+	return 0;
 }
 
 int ncclCommSplit(void *comm, int color, int key, void **made, struct double_config *config)
@@ -146,7 +271,10 @@ int ncclCommSplit(void *comm, int color, int key, void **made, struct double_con
 
 int ncclCommDestroy(void *comm)
 {
-	(void)comm;
+	struct comm *c = comm;
+
+	if (c->profile)
+		profiler->finalize(c->profile);
 	return 0;
 }
 
@@ -237,6 +365,8 @@ static int launch(struct op *op)
 
 	if (op->comm->blocking) {
 		double_push(op->stream, run, op);
+		for (const struct op *o = op; o; o = o->next)
+			profile_launch(o);
 		return 0;
 	}
 	op->comm->pending++;
@@ -251,8 +381,13 @@ static int enqueue(struct comm *c, void *stream, int what, int peer, uint64_t si
 	struct op *op = calloc(1, sizeof(*op));
 
 	*op = (struct op){ .what = what, .peer = peer, .sign = sign, .comm = c, .stream = stream };
-	if (depth == 0)
-		return launch(op);
+	profile_call(op);
+	if (depth == 0) {
+		int rc = launch(op);
+
+		profile_end();
+		return rc;
+	}
 	group[grouped++ % 4096] = op;
 	return 0;
 }
@@ -282,6 +417,7 @@ int ncclGroupEnd(void)
 		if (group[i]->head)
 			rc |= launch(group[i]);
 	grouped = 0;
+	profile_end();
 	return rc;
 }
 

@@ -1,0 +1,118 @@
+/* test_exit.c: processes that have begun to end, seen before waitpid hears of them. */
+#include "rig/unit.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "base/proc_stat.h"
+
+#define DUMPED ((size_t)200 << 20) /* bytes, so that writing them takes a while */
+
+/* where a core file goes, if the host writes it where a process is */
+static char folder[UNIT_TEMP];
+
+static void *crash(void *unused)
+{
+	raise(SIGSEGV);
+	return unused;
+}
+
+/* A process that dirties memory, waits until it is told and crashes, in another thread or
+ * its own. */
+static pid_t start(size_t bytes, bool thread, int *tell)
+{
+	struct rlimit core;
+	int go[2];
+	pid_t pid;
+
+	CU_ASSERT_EQUAL_FATAL(pipe(go), 0);
+	pid = fork();
+	if (pid == 0) {
+		pthread_t other;
+		char byte, *memory = malloc(bytes);
+
+		if (getrlimit(RLIMIT_CORE, &core) == 0) {
+			core.rlim_cur = core.rlim_max;
+			setrlimit(RLIMIT_CORE, &core);
+		}
+		if (!memory || chdir(folder) < 0)
+			_exit(1);
+		memset(memory, 1, bytes);
+		signal(SIGSEGV, SIG_DFL);
+		if (read(go[0], &byte, 1) != 1)
+			_exit(2);
+		if (!thread || pthread_create(&other, NULL, crash, NULL) != 0)
+			raise(SIGSEGV);
+		for (;;)
+			pause();
+	}
+	close(go[0]);
+	*tell = go[1];
+	return pid;
+}
+
+/* Of the crash: what was seen of it while waitpid did not know yet; -1: nothing was. */
+static int see(pid_t pid)
+{
+	double until = clock_seconds() + 30;
+	int seen = -1, status;
+	bool again = false;
+
+	while (clock_seconds() < until) {
+		if (seen < 0 && !exit_seen(pid, &again, &seen))
+			seen = -1;
+		if (waitpid(pid, &status, WNOHANG) == pid)
+			break;
+	}
+	UNIT_ALL(WIFSIGNALED(status), WTERMSIG(status) == SIGSEGV);
+	return seen;
+}
+
+static void crashes(bool thread)
+{
+	bool again = false;
+	int tell, status = 0, seen;
+	pid_t pid = start(DUMPED, thread, &tell);
+
+	CU_ASSERT_FATAL(pid > 0);
+	for (int i = 0; i < 3; i++)
+		CU_ASSERT_FALSE(exit_seen(pid, &again, &status));
+	CU_ASSERT_EQUAL(write(tell, "", 1), 1);
+	seen = see(pid);
+	UNIT_ALL(WIFSIGNALED(seen), WTERMSIG(seen) == SIGSEGV);
+	close(tell);
+}
+
+static void test_crash(void)
+{
+	crashes(false);
+}
+
+static void test_crash_of_a_thread(void)
+{
+	crashes(true);
+}
+
+/* Stopped is not ending, and neither is nobody. */
+static void test_others(void)
+{
+	bool again = false;
+	int tell, status;
+	pid_t pid = start(1, false, &tell);
+
+	CU_ASSERT_FATAL(pid > 0);
+	kill(pid, SIGSTOP);
+	CU_ASSERT_EQUAL(waitpid(pid, &status, WUNTRACED), pid);
+	for (int i = 0; i < 3; i++)
+		CU_ASSERT_FALSE(exit_seen(pid, &again, &status));
+	kill(pid, SIGKILL);
+	UNIT_ALL(waitpid(pid, &status, 0) == pid, !exit_seen(pid, &again, &status));
+	close(tell);
+}
+
+UNIT_MAIN_WITH(unit_main_folder, folder, "exit", { "a crash", test_crash },
+	       { "a crash of another thread", test_crash_of_a_thread },
+	       { "who does not end", test_others })

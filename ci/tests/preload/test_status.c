@@ -1,0 +1,182 @@
+/* test_status.c: how a run is, in words: who has come to which call, who waits for whom. */
+#include "base/call_value.h"
+#include "base/dtype.h"
+#include "preload/run_ranks.h"
+#include "preload/status.h"
+#include "rig/unit.h"
+
+#define RANKS 4
+
+static struct rank_view views[RANKS];
+static struct status_counts counts[RANKS];
+static struct status_rank ranks[RANKS];
+static struct record_memory memory;
+
+/* Rank i has made `made` calls on the communicator of all; the device tells of the one behind `done` with call `told`; done
+ * == made: none is open. */
+static void set_rank(int i, uint64_t made, uint64_t done, uint64_t told)
+{
+	struct rank_view *v = &views[i];
+
+	*v = (struct rank_view){
+		.rank = i, .pid = 100 + i, .waited = 2.5, .seen_ns = 9000000000ull
+	};
+	snprintf(v->host, sizeof(v->host), "node1");
+	v->comms[1] = (struct view_comm){ .id = 77,
+					  .seq = made,
+					  .calls = made,
+					  .done = done,
+					  .rank = i,
+					  .nranks = RANKS,
+					  .state = RECORD_COMM_READY };
+	v->last = (struct record){ .ticket = made,
+				   .seq = made,
+				   .count = 8,
+				   .comm = 1,
+				   .kind = CALL_BROADCAST,
+				   .dtype = DT_FLOAT,
+				   .enqueued_ns = 8000000000ull };
+	if (done < made) {
+		v->oldest = v->last;
+		v->oldest.kind = CALL_ALL_REDUCE;
+		v->oldest.ticket = v->oldest.seq = done + 1;
+		v->open_seq = told;
+	}
+	counts[i] = (struct status_counts){ .done = { 0, 40 }, .bytes = { 0, 3e9 } };
+	ranks[RANKS - 1 - i] =
+		(struct status_rank){ v, &counts[i], i == 2 ? "step (train.py:9)" : "" };
+}
+
+/* Returns true if this is a line of what is printed. */
+static bool says(const char *line)
+{
+	char *text = NULL, wanted[300];
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+	bool found;
+
+	status_print(out, ranks, RANKS, 2);
+	fclose(out);
+	snprintf(wanted, sizeof(wanted), "# %s\n", line);
+	found = strstr(text, wanted);
+	if (!found)
+		printf("  not '%s' in:\n%s", line, text);
+	free(text);
+	return found;
+}
+
+static void test_missing(void)
+{
+	const struct rank_view *all[RANKS] = { &views[0], &views[1], &views[2], &views[3] };
+
+	for (int i = 0; i < RANKS; i++)
+		set_rank(i, i == 2 ? 52 : 54 + (uint64_t)i, i == 2 ? 52 : 50, 53);
+	status_count(counts, all, RANKS, 0.5);
+	UNIT_ALL(says("communicator 0 of ranks 0-3: all completed call 50 at least, came to call "
+		      "53: ranks 0,1,3, not yet: rank 2; 6 calls/s, 1.5 GB/s"),
+		 says("rank 2 (node1 pid 102): in no call; made its last, Broadcast count 8 float "
+		      "sum, 1.0 s ago; waited for others 0 % of the time, others for it 25 %; in "
+		      "step (train.py:9)"),
+		 says("rank 3 (node1 pid 103): 2.5 s on its GPU behind AllReduce count 8 float "
+		      "sum, call 51 to 53 of communicator 0, for rank 2; waited for others 25 % of "
+		      "the time, others for it 0 %"));
+}
+
+static void test_states(void)
+{
+	for (int i = 0; i < RANKS; i++)
+		set_rank(i, 54, 54, 0);
+	views[0].process = PROCESS_STOPPED;
+	views[1].waiting = 1;
+	strcpy(views[1].what, "communicator init");
+	views[1].comms[2] = (struct view_comm){ .id = 78, .nranks = 2, .state = RECORD_COMM_INIT };
+	counts[3].bytes[1] = 1e6;
+	ranks[0].counts = NULL; /* rank 3's host tells nothing of this */
+	UNIT_ALL(says("communicator 0 of ranks 0-3: all completed call 54 at least; 7 calls/s, 1.5 "
+		      "GB/s"),
+		 says("communicator 1 of rank 1: all completed call 0 at least; 0 calls/s, 0 MB/s"),
+		 says("rank 0 (node1 pid 100): stopped; waited for others 0 % of the time, others "
+		      "for it 0 %"),
+		 says("rank 1 (node1 pid 101): 2.5 s in communicator init; waited for others 0 % "
+		      "of the time, others for it 0 %"),
+		 says("rank 3 (node1 pid 103): in no call; made its last, Broadcast count 8 float "
+		      "sum, 1.0 s ago"));
+}
+
+/* Who waits for whom: a call that all have come to keeps nobody, nor one where sends are counted among them; of a send the
+ * partner does, unless it is in a call itself. */
+static void test_waits(void)
+{
+	for (int i = 0; i < RANKS; i++)
+		set_rank(i, 54, 50, 54);
+	CU_ASSERT(!status_waits_for(&views[0], &views[1]));
+	views[1].comms[1].seq = views[1].comms[1].calls = 53;
+	CU_ASSERT(status_waits_for(&views[0], &views[1]) &&
+		  !status_waits_for(&views[1], &views[0]));
+	views[1].comms[1].calls = 40;
+	CU_ASSERT(!status_waits_for(&views[0], &views[1]));
+	views[0].oldest.kind = CALL_SEND;
+	views[0].oldest.peer = 1;
+	CU_ASSERT(!status_waits_for(&views[0], &views[1]));
+	views[1].oldest.ticket = 0;
+	CU_ASSERT(status_waits_for(&views[0], &views[1]) &&
+		  !status_waits_for(&views[0], &views[2]));
+	views[0].oldest.comm = VIEW_COMMS;
+	CU_ASSERT(!status_waits_for(&views[0], &views[1]));
+}
+
+static void test_bytes(void)
+{
+	memory.header.inits[1].nranks = 4;
+	for (uint64_t s = 1; s <= 10; s++)
+		memory.ring[s] = (struct record){ .ticket = s,
+						  .seq = s,
+						  .comm = s > 2,
+						  .count = 100,
+						  .kind = CALL_ALL_GATHER,
+						  .dtype = DT_DOUBLE };
+	CU_ASSERT_EQUAL(status_bytes(&memory, 1, 3, 7), 4 * 3200.0);
+	CU_ASSERT_EQUAL(status_bytes(&memory, 1, 0, 10),
+			10 * 3200.0); /* older ones are taken as alike */
+	CU_ASSERT_EQUAL(status_bytes(&memory, 1, 10, 10), 0);
+}
+
+/* Where the leaders of several hosts meet, by what launchers say to their processes. */
+static void test_places(void)
+{
+	static const struct {
+		const char *variables, *given;
+		int rank, nodes, node; /* nodes 0: one host, or nothing says where */
+		const char *host, *port;
+	} rows[] = {
+		{ "WORLD_SIZE=4 LOCAL_WORLD_SIZE=2 GROUP_RANK=1 GROUP_WORLD_SIZE=2 MASTER_ADDR=a "
+		  "MASTER_PORT=29500",
+		  NULL, 2, 2, 1, "a", "29501" },
+		{ "WORLD_SIZE=4 LOCAL_WORLD_SIZE=4 MASTER_ADDR=a MASTER_PORT=29500", NULL, 2, 0, 0,
+		  "", "" },
+		{ "OMPI_COMM_WORLD_SIZE=5 OMPI_COMM_WORLD_LOCAL_SIZE=2", "::1:77", 4, 3, 2, "::1",
+		  "77" },
+		{ "OMPI_COMM_WORLD_SIZE=5 OMPI_COMM_WORLD_LOCAL_SIZE=2", NULL, 4, 0, 0, "", "" },
+		{ "SLURM_NTASKS=8 SLURM_NNODES=2 SLURM_NODEID=1 MASTER_ADDR=n1 MASTER_PORT=1",
+		  "n2:5", 7, 2, 1, "n2", "5" },
+		{ "MASTER_ADDR=a MASTER_PORT=29500", "b:1", 0, 0, 0, "", "" },
+	};
+	struct run_place p;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char text[128], *variables[8] = { strtok(strcpy(text, rows[i].variables), " ") };
+		bool found;
+
+		for (int k = 0; variables[k]; k++)
+			variables[k + 1] = strtok(NULL, " ");
+		found = run_place(&p, variables, rows[i].rank, rows[i].given);
+		CU_ASSERT_EQUAL(found, rows[i].nodes > 0);
+		if (found)
+			UNIT_ALL(p.nodes == rows[i].nodes, p.node == rows[i].node,
+				 !strcmp(p.host, rows[i].host), !strcmp(p.port, rows[i].port));
+	}
+}
+
+UNIT_MAIN("status", { "where hosts meet", test_places },
+	  { "a rank that has not come", test_missing }, { "states", test_states },
+	  { "who waits for whom", test_waits }, { "bytes", test_bytes })

@@ -1,0 +1,97 @@
+/* test_path.c: datagrams of two sizes beside a connection, and what their counts say. */
+#include "rig/unit.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "process/path.h"
+
+static const struct {
+	const char *what;
+	struct path path;
+	enum path_way there, here;
+} rows[] = {
+	{ "nothing yet", { .sent = 4 }, PATH_UNKNOWN, PATH_UNKNOWN },
+	{ "nothing at all: filtered, or cut both ways",
+	  { .sent = 90 },
+	  PATH_UNKNOWN,
+	  PATH_UNKNOWN },
+	{ "all passes",
+	  { .sent = 20, .got = { 19, 19 }, .told = { 19, 18 } },
+	  PATH_OPEN,
+	  PATH_OPEN },
+	{ "a tenth is lost",
+	  { .sent = 20, .got = { 8, 1 }, .told = { 9, 2 } },
+	  PATH_OPEN,
+	  PATH_OPEN },
+	{ "few, none of them full",
+	  { .sent = 20, .got = { 7, 0 }, .told = { 7, 0 } },
+	  PATH_UNKNOWN,
+	  PATH_UNKNOWN },
+	{ "large ones vanish there",
+	  { .sent = 20, .got = { 19, 19 }, .told = { 8, 0 } },
+	  PATH_LARGE_LOST,
+	  PATH_OPEN },
+	{ "large ones vanish here",
+	  { .sent = 20, .got = { 8, 0 }, .told = { 18, 18 } },
+	  PATH_OPEN,
+	  PATH_LARGE_LOST },
+	{ "none are sent there",
+	  { .sent = 20, .got = { 8, 0 }, .told = { 8, 8 }, .no_full = true },
+	  PATH_OPEN,
+	  PATH_OPEN },
+	{ "what is sent there does not arrive",
+	  { .sent = 20, .got = { 9, 9 } },
+	  PATH_LOST,
+	  PATH_OPEN },
+	{ "it has only begun", { .sent = 9, .got = { 9, 9 } }, PATH_UNKNOWN, PATH_OPEN },
+};
+
+static void test_judge(void)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		bool right = path_there(&rows[i].path) == rows[i].there &&
+			     path_here(&rows[i].path) == rows[i].here;
+
+		CU_ASSERT(right);
+		if (!right)
+			printf("%s\n", rows[i].what);
+	}
+}
+
+/* Two ends of a connection of this host. Strangers' datagrams do not count. */
+static void test_probe(void)
+{
+	struct path a = { .fd = -1 }, b = { .fd = -1 };
+	struct sockaddr_in to = { .sin_family = AF_INET };
+	socklen_t len = sizeof(to);
+	int listener = socket(AF_INET, SOCK_STREAM, 0), one = socket(AF_INET, SOCK_STREAM, 0), two;
+
+	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	UNIT_ALL(bind(listener, (struct sockaddr *)&to, len) == 0, listen(listener, 1) == 0,
+		 getsockname(listener, (struct sockaddr *)&to, &len) == 0,
+		 connect(one, (struct sockaddr *)&to, len) == 0);
+	two = accept(listener, NULL, NULL);
+	CU_ASSERT_FATAL(two >= 0);
+	for (int i = 0; i < 2 * PATH_ENOUGH + 4; i++) {
+		path_probe(&a, one, 7);
+		path_probe(&b, two, i < 4 ? 8 : 7);
+		clock_nap(0.001);
+	}
+	UNIT_ALL(path_there(&a) == PATH_OPEN, path_here(&a) == PATH_OPEN,
+		 path_there(&b) == PATH_OPEN, a.got.small >= PATH_ENOUGH,
+		 a.got.small <= 2 * PATH_ENOUGH, a.got.full > 0, a.full_bytes > 1000);
+	/* one end begins anew: what the other has counted before says nothing of that */
+	path_close(&a);
+	path_probe(&a, one, 7);
+	UNIT_ALL(a.got.small <= 1, a.told.small == 0, path_there(&a) == PATH_UNKNOWN,
+		 !path_unplugged(one));
+	path_close(&a);
+	path_close(&b);
+	close(one);
+	close(two);
+	close(listener);
+}
+
+UNIT_MAIN("path", { "what counts say", test_judge }, { "two ends", test_probe })

@@ -1,0 +1,218 @@
+/* nccl_profiler.c: the plugin's tables and what is taken from its events.
+ *
+ * Structures are those of NCCL's src/include/plugin/profiler/profiler_v1.h to v5.h, which no installation of NCCL
+ * brings along: offsets in the event's descriptor, on a 64-bit host. */
+#include "base/nccl_profiler.h"
+
+#include <strings.h>
+
+/* As profiler_v1 numbers them; later versions name them in capitals, with '_' in between. */
+static const char *const algos[] = { "Tree",	 "Ring", "CollNetDirect", "CollNetChain", "NVLS",
+				     "NVLSTree", "PAT" };
+static const char *const protos[] = { "LL", "LL128", "Simple" };
+#define COUNT(table) ((int)(sizeof(table) / sizeof((table)[0])))
+
+/* Bits of the mask, and an event's type: a byte before profiler_v5. */
+enum { EVENT_COLL = 1 << 1, EVENT_P2P = 1 << 2, EVENT_GROUP_API = 1 << 8, EVENT_COLL_API = 1 << 9 };
+
+/* Where a version's descriptor of a collective that is launched has it. */
+struct layout {
+	bool numbered; /* algorithm and protocol are numbers of a byte, else names */
+	size_t algo, proto;
+	size_t channels; /* 0: nowhere */
+};
+static const struct layout layouts[] = {
+	[1] = { true, 106, 107, 0 }, [2] = { false, 112, 120, 0 }, [3] = { false, 104, 112, 0 },
+	[4] = { false, 88, 96, 80 }, [5] = { false, 88, 96, 80 },
+};
+
+static int *event_mask;	  /* NCCL's own */
+static bool asked, heard; /* heard: a communicator is listened to */
+static __thread struct {
+	bool any;
+	struct nccl_choice choice;
+} told;
+
+/* ---- for those who ask ---- */
+
+bool nccl_profiler_offer(void)
+{
+	setenv("NCCL_PROFILER_PLUGIN", "STATIC_PLUGIN", 0);
+	return strcasecmp(getenv("NCCL_PROFILER_PLUGIN"), "STATIC_PLUGIN") == 0;
+}
+
+const char *nccl_profiler_refusal(int version)
+{
+	if (version < 22300)
+		return "this NCCL library has no profiler, which it has from 2.23 on";
+	if (!nccl_profiler_offer())
+		return "NCCL_PROFILER_PLUGIN is set: NCCL takes one profiler alone";
+	return event_mask ? NULL : "NCCL did not take hangar's profiler plugin";
+}
+
+static void set_mask(void)
+{
+	int *mask = __atomic_load_n(&event_mask, __ATOMIC_ACQUIRE);
+	int listened = heard ? EVENT_GROUP_API | EVENT_COLL_API : 0;
+
+	if (mask)
+		__atomic_store_n(mask, listened | (asked ? EVENT_COLL | EVENT_P2P : 0),
+				 __ATOMIC_RELAXED);
+}
+
+void nccl_profiler_ask(bool on)
+{
+	asked = on;
+	set_mask();
+}
+
+void nccl_profiler_take(struct nccl_choice *choice)
+{
+	*choice = told.any ? told.choice : (struct nccl_choice){ .channels = -1 };
+	told.any = false;
+}
+
+/* ---- events ---- */
+
+/* The table's entry of that name, NULL: none. */
+static const char *find(const char *const *table, int n, const char *name)
+{
+	char plain[32];
+	size_t len = 0;
+
+	for (; name && *name && len + 1 < sizeof(plain); name++)
+		if (*name != '_')
+			plain[len++] = *name;
+	plain[len] = '\0';
+	for (int i = 0; i < n; i++)
+		if (strcasecmp(table[i], plain) == 0)
+			return table[i];
+	return NULL;
+}
+
+static const char *read_name(const struct layout *layout, const unsigned char *at,
+			     const char *const *table, int n)
+{
+	const char *name;
+
+	if (layout->numbered)
+		return *at < n ? table[*at] : NULL;
+	memcpy(&name, at, sizeof(name));
+	return find(table, n, name);
+}
+
+static void tell(const struct nccl_choice *choice)
+{
+	struct nccl_choice *all = &told.choice;
+
+	if (!told.any)
+		*all = *choice;
+	told.any = true;
+	all->algo = all->algo == choice->algo ? all->algo : NULL;
+	all->proto = all->proto == choice->proto ? all->proto : NULL;
+	all->channels = all->channels == choice->channels ? all->channels : -1;
+}
+
+/* A collective without channels is none of the usual kernels (symmetric memory): its algorithm means nothing. */
+static void launched(const struct layout *layout, const unsigned char *at)
+{
+	struct nccl_choice choice = { .channels = -1 };
+
+	if (*at == EVENT_P2P) {
+		choice.algo = "P2P";
+	} else if (!layout->channels || at[layout->channels]) {
+		choice.algo = read_name(layout, at + layout->algo, algos, COUNT(algos));
+		choice.proto = read_name(layout, at + layout->proto, protos, COUNT(protos));
+		choice.channels = layout->channels ? at[layout->channels] : -1;
+	}
+	tell(&choice);
+}
+
+/* Only a communicator that is listened to has a context. */
+static int start_event(int version, void *context, void **handle, const void *event)
+{
+	const struct nccl_told *call = event;
+	uint64_t type = version < 5 ? *(const unsigned char *)event : call->type;
+
+	*handle = NULL;
+	if (type == EVENT_COLL || type == EVENT_P2P)
+		launched(&layouts[version], event);
+	if (!context)
+		return 0;
+	if (type == EVENT_GROUP_API) {
+		nccl_listener.group(true);
+		*handle = context; /* NCCL says when it ends */
+	} else if (type == EVENT_COLL_API) {
+		nccl_listener.call(context, call);
+	}
+	return 0;
+}
+
+static int stop_event(void *handle)
+{
+	if (handle)
+		nccl_listener.group(false);
+	return 0;
+}
+
+static int record_state(void *handle, int state, void *arguments)
+{
+	return 0;
+}
+
+static int finalize(void *context)
+{
+	if (context)
+		nccl_listener.gone(context);
+	return 0;
+}
+
+/* ---- the tables ---- */
+
+static int init_1(void **context, int *mask)
+{
+	*context = NULL;
+	__atomic_store_n(&event_mask, mask, __ATOMIC_RELEASE);
+	set_mask();
+	return 0;
+}
+
+static int init_4(void **context, int *mask, const char *name, uint64_t hash, int nnodes,
+		  int nranks, int rank, void *logger)
+{
+	return init_1(context, mask);
+}
+
+static int init_5(void **context, uint64_t hash, int *mask, const char *name, int nnodes,
+		  int nranks, int rank, void *logger)
+{
+	void *comm = &nccl_listener ? nccl_listener.made(mask, hash, nranks, rank) : NULL;
+
+	heard = heard || comm;
+	init_1(context, mask);
+	*context = comm;
+	return 0;
+}
+
+/* The same for all versions, but for the descriptors and what init is given. */
+#define PLUGIN(version, initialise)                                                                \
+	static int start_##version(void *context, void **handle, void *event)                      \
+	{                                                                                          \
+		return start_event(version, context, handle, event);                               \
+	}                                                                                          \
+	extern const struct plugin_##version ncclProfiler_v##version;                              \
+	__attribute__((visibility("default"))) const struct plugin_##version {                     \
+		const char *name;                                                                  \
+		__typeof__(initialise) *init;                                                      \
+		__typeof__(start_##version) *start;                                                \
+		__typeof__(stop_event) *stop;                                                      \
+		__typeof__(record_state) *record;                                                  \
+		__typeof__(finalize) *finalize;                                                    \
+	} ncclProfiler_v##version = { "hangar",	  initialise,	start_##version,                   \
+				      stop_event, record_state, finalize }
+
+PLUGIN(1, init_1);
+PLUGIN(2, init_1);
+PLUGIN(3, init_1);
+PLUGIN(4, init_4);
+PLUGIN(5, init_5);

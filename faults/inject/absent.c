@@ -1,0 +1,151 @@
+/* absent.c: who does not come to a call, comes late, or makes more or fewer calls than the others. */
+#include <time.h>
+
+#include "backend/call.h"
+#include "inject/fault.h"
+
+static int stay_idle(const struct fault_act *act)
+{
+	const struct timespec hour = { .tv_sec = 3600 };
+	int rc;
+
+	do
+		rc = clock_nanosleep(CLOCK_MONOTONIC, 0, &hour, NULL);
+	while (rc == 0 || rc == EINTR);
+	return -rc;
+}
+
+const struct fault fault_drop_rank = {
+	.name = "drop-rank",
+	.help = "alive, idle, never calls again",
+	.source = "jax-ml/jax#38503: one rank alive but out of the collective, all others wait for "
+		  "ever",
+	FAULT_ANY_MOMENT,
+	FAULT_ENDS("hang"),
+	.fire = stay_idle,
+};
+
+const struct fault fault_init_missing = {
+	.name = "init-missing",
+	.help = "alive, never calls communicator init: the others wait in it",
+	.source = "NVIDIA/nccl#582: an exception on one rank before init, all others wait in "
+		  "bootstrap",
+	.where = FAULT_AT_INIT,
+	FAULT_ENDS("hang"),
+	.fire = stay_idle,
+};
+
+static int come_late(const struct fault_act *act)
+{
+	double delay = fault_real(act->spec, "delay", 0.2);
+	struct timespec until;
+	int rc;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	delay += (double)until.tv_nsec * 1e-9;
+	until.tv_sec += (time_t)delay;
+	until.tv_nsec = (long)((delay - (double)(time_t)delay) * 1e9);
+	do
+		rc = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+	while (rc == EINTR);
+	return -rc;
+}
+
+const struct fault fault_late_rank = {
+	.name = "late-rank",
+	.help = "comes late (0.2 s): no fault under the deadline, a hang over it",
+	.source = "meta-pytorch/torchtune#2093: a timeout while a checkpoint is saved",
+	.args = "delay=SECONDS",
+	FAULT_ANY_MOMENT,
+	FAULT_ENDS("ok|hang"),
+	.fire = come_late,
+};
+
+const struct fault fault_skip_call = {
+	.name = "skip-call",
+	.help = "leaves out one call, goes on with the next",
+	.source = "NVIDIA-NeMo/Automodel#2468: one rank skips a batch and with it the all-reduce",
+	/* Open MPI calls the longer one of two shifted messages truncated. */
+	.mpi = "hang|error|died|wrong-data",
+	.nccl = "hang|wrong-data",
+	.fire = fault_swallow,
+};
+
+const struct fault fault_early_exit = {
+	.name = "early-exit",
+	.help = "leaves the loop early: makes no more calls, goes on to the end of the run",
+	.source = "pytorch/pytorch#38174: ranks with unequal numbers of batches",
+	.sticky = true,
+	/* A rank that only sends to the absent one may get through; that rank's own check sees
+	 * what it missed. */
+	FAULT_ENDS("hang|wrong-data"),
+	.fire = fault_swallow,
+};
+
+static int call_twice(const struct fault_act *act)
+{
+	return chain_emit(act->chain, act->call);
+}
+
+const struct fault fault_extra_call = {
+	.name = "extra-call",
+	.help = "makes one call twice",
+	.source = "k2-fsa/snowfall#152: the rank with one batch more hangs at the end",
+	/* Open MPI calls the longer one of two shifted messages truncated; who only sends a small
+	 * message is through before anybody listens. */
+	.mpi = "hang|error|died|wrong-data|diverged|ok",
+	.nccl = "hang|wrong-data",
+	.fire = call_twice,
+};
+
+static int call_another(const struct fault_act *act)
+{
+	const struct call *call = act->call;
+	const bool reduces = call->kind == CALL_ALL_REDUCE;
+	/* In place, one byte of the buffer that the rank's own call is about to write (a send has
+	 * none; its byte changes only if somebody answers). */
+	void *byte = call->recv ? call->recv : (void *)call->send;
+	struct call extra = {
+		.comm = call->comm,
+		/* Both need an answer: a broadcast's root could be through without one. */
+		.kind = reduces ? CALL_REDUCE : CALL_ALL_REDUCE,
+		.send = byte,
+		.recv = byte,
+		.count = 1,
+		.dtype = DT_UINT8,
+		.op = OP_SUM,
+		.peer = reduces ? comm_set_rank(act->comms, call->comm, act->rank) : -1,
+		.stream = call->stream,
+		.offset = call->offset,
+	};
+
+	return byte ? chain_emit(act->chain, &extra) : -EINVAL;
+}
+
+const struct fault fault_conditional_call = {
+	.name = "conditional-call",
+	.help = "makes a call of another kind that nobody else makes, before its own",
+	.source = "dylanyunlon/Neuron_SP#197: an all-reduce of one element that rank 0 alone makes",
+	.mpi = "hang",
+	.nccl = "hang|wrong-data",
+	.fire = call_another,
+};
+
+/* Every later call is one on a communicator that is gone: the rank has none to make it on. */
+static int abort_comm(const struct fault_act *act)
+{
+	return fault_swallowed(chain_abort(act->chain));
+}
+
+const struct fault fault_abort_one = {
+	.name = "abort-one",
+	.help = "aborts its communicator, goes on to the end of the run without it",
+	.source = "NVIDIA/nccl#549 and #1013: ncclCommAbort on one rank, peers are not told",
+	.needs = { .machine = NEED_GPU },
+	.sticky = true,
+	/* Over sockets the neighbours are told by the end of a connection. */
+	.nccl = "hang|error|wrong-data",
+	.why_not = "MPI 3 has no abort of one communicator: MPI_Abort ends processes, "
+		   "MPI_Comm_free is collective",
+	.fire = abort_comm,
+};

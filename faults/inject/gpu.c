@@ -1,0 +1,119 @@
+/* gpu.c: whose GPU stands ahead of the call, breaks, or is full; nothing outlasts 60 s, whoever is dead by
+ * then. */
+#include "backend/backend.h"
+#include "backend/call.h"
+#include "inject/fault.h"
+
+#define HOLD_WHY_NOT "its calls run on the host: there is no stream that anything could hold up"
+
+/* The value of bound=, 60 s at most. */
+static double hold_seconds(const struct fault_act *act)
+{
+	return fmin(fault_real(act->spec, "bound", 60), 60);
+}
+
+static int spin(const struct fault_act *act)
+{
+	return act->chain->backend->ops->breakage->spin(act->chain->backend, hold_seconds(act));
+}
+
+const struct fault fault_gpu_stuck = {
+	.name = "gpu-stuck",
+	.help = "a kernel spins on its stream ahead of the call, 60 s at most",
+	.source = "NVIDIA/nccl#522: two kernels wait for each other, whatever their streams",
+	.args = "bound=SECONDS",
+	.needs = { .machine = NEED_GPU, .stream = true },
+	.nccl = "hang|ok",
+	.why_not = HOLD_WHY_NOT,
+	.fire = spin,
+};
+
+static int wait_word(const struct fault_act *act)
+{
+	return act->chain->backend->ops->breakage->wait_word(act->chain->backend,
+							     hold_seconds(act));
+}
+
+const struct fault fault_stream_wait = {
+	.name = "stream-wait",
+	.help = "its stream waits for a word in memory ahead of the call, 60 s at most",
+	.source = "ROCm/rocm-systems#5800: a stream waits for an event that nobody has recorded",
+	.args = "bound=SECONDS",
+	.needs = { .machine = NEED_GPU, .stream = true },
+	.nccl = "hang|ok",
+	.why_not = HOLD_WHY_NOT,
+	.fire = wait_word,
+};
+
+static int write_nowhere(const struct fault_act *act)
+{
+	return act->chain->backend->ops->breakage->bad_access(act->chain->backend);
+}
+
+const struct fault fault_gpu_fault = {
+	.name = "gpu-fault",
+	.help = "a kernel on its stream writes to an illegal address ahead of the call",
+	.source =
+		"NVIDIA Xid 31; dmlc/xgboost#11217: one worker fails, another hangs in a stream's "
+		"synchronisation",
+	.needs = { .machine = NEED_GPU, .stream = true },
+	.nccl = "error",
+	.why_not = "no kernel runs: crash-rank is the fault of a host's bad address",
+	.fire = write_nowhere,
+};
+
+enum { SMALLEST = 2 << 20 }; /* what CUDA hands out in one piece at least */
+
+static const size_t largest = (size_t)64 << 30;
+
+/* The rank's own process takes all that is left. What it cannot have in large pieces it tries in
+ * smaller ones. Errors on the way are expected: they go to `ignored`. */
+static void take_all(struct backend *be)
+{
+	const enum alloc_kind kind = be->config.alloc;
+	struct error *saved = be->err, ignored;
+
+	be->err = &ignored;
+	/* other GPUs need not map it, which takes long; never given back */
+	be->config.alloc = ALLOC_CUDA;
+	for (size_t bytes = largest; bytes >= SMALLEST;) {
+		void *ptr;
+
+		ignored = (struct error){ .rank = -1 };
+		if (be->ops->alloc(be, bytes, bytes, &ptr) < 0)
+			bytes /= 2;
+	}
+	be->config.alloc = kind;
+	be->err = saved;
+}
+
+/* The next thing that a rank would need memory for: another buffer of its call's size. */
+static int fill(const struct fault_act *act)
+{
+	struct backend *be = act->chain->backend;
+	struct error *saved = be->err, why = { .rank = saved->rank };
+	size_t wanted = SMALLEST;
+	void *ptr;
+	int rc;
+
+	take_all(be);
+	if (act->call && act->call->count * dtype_size(act->call->dtype) > wanted)
+		wanted = act->call->count * dtype_size(act->call->dtype);
+	be->err = &why;
+	rc = be->ops->alloc(be, wanted, wanted, &ptr);
+	be->err = saved;
+	if (rc == 0)
+		return -EAGAIN; /* somebody freed memory meanwhile: nothing ran out */
+	return error_set(saved, OUTCOME_ERROR, -ENOMEM, "out of device memory: %.200s", why.text);
+}
+
+const struct fault fault_gpu_oom = {
+	.name = "gpu-oom",
+	.help = "a device allocation fails because the GPU is full; the rank gives up",
+	.source = "NVIDIA/nccl#582: out of memory on one rank, the others wait for ever",
+	.needs = { .machine = NEED_GPU },
+	.where = FAULT_AT_BOTH,
+	.nccl = "error",
+	.why_not = "its buffers are host memory; oom-rank is the fault of that",
+	.fire = fill,
+};

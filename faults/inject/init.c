@@ -1,0 +1,84 @@
+/* init.c: who comes to communicator init otherwise, or from elsewhere. */
+#include <net/if.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "backend/call.h"
+#include "inject/fault.h"
+
+/* One less where the rank's own number allows it, else one more. */
+static int other_number(const struct fault_act *act)
+{
+	struct comm_request request = *act->request;
+	bool more = request.rank == request.nranks - 1;
+
+	if (fault_arg(act->spec, "by"))
+		more = fault_says(act->spec, "by", "more");
+	request.nranks += more ? 1 : -1;
+	return fault_swallowed(chain_emit_init(act->chain, &request));
+}
+
+const struct fault fault_init_nranks = {
+	.name = "init-nranks",
+	.help = "calls communicator init with one rank less or, as the last rank, one more",
+	.source = "NCCL 2.28 bootstrap.cc: \"mismatch in info from procs\", which ends the root's "
+		  "thread alone",
+	.args = "by=less|more",
+	.where = FAULT_AT_INIT,
+	/* Open MPI may make communicators of two sizes, whose first call then hangs, crashes or
+	 * is wrong. */
+	.mpi = "hang|error|died|wrong-data|diverged",
+	.nccl = "hang|error",
+	.fire = other_number,
+};
+
+static int own_id(const struct fault_act *act)
+{
+	struct comm_request request = *act->request;
+	int rc = chain_new_id(act->chain, &request);
+
+	return rc < 0 ? rc : fault_swallowed(chain_emit_init(act->chain, &request));
+}
+
+const struct fault fault_init_id = {
+	.name = "init-id",
+	.help = "calls communicator init with another unique id (MPI: another tag)",
+	.source = "NCCL 2.28 bootstrap.cc: two valid unique ids, each group waits for ranks of the "
+		  "other's",
+	.where = FAULT_AT_INIT,
+	FAULT_ENDS("hang"),
+	.fire = own_id,
+};
+
+/* On one host every address of one network namespace can be reached from it, whatever interface
+ * NCCL is told to take. So this thread moves to a namespace of its own: sockets that are open stay
+ * where they are, NCCL's new ones, and its threads, know a loopback that leads nowhere. It ends
+ * with the process. */
+static int leave_network(const struct fault_act *act)
+{
+	struct ifreq request = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
+	int fd, rc = 0;
+
+	if (unshare(CLONE_NEWNET) < 0)
+		return -errno;
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	if (ioctl(fd, SIOCSIFFLAGS, &request) < 0 || setenv("NCCL_SOCKET_IFNAME", "lo", 1) < 0)
+		rc = -errno;
+	close(fd);
+	return rc;
+}
+
+const struct fault fault_init_iface = {
+	.name = "init-iface",
+	.help = "calls communicator init from an interface that the others cannot reach",
+	.source = "NCCL user guide, NCCL_SOCKET_IFNAME: bootstrap over a docker or loopback "
+		  "interface",
+	.needs = { .machine = NEED_GPU | NEED_NET | NEED_NAMESPACE },
+	.where = FAULT_AT_INIT,
+	.nccl = "hang|error",
+	.why_not = "MPI has connected its ranks before a communicator is made, over shared memory",
+	.fire = leave_network,
+};

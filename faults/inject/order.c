@@ -1,0 +1,175 @@
+/* order.c: whose calls are in another order, in other groups or graphs, or do not meet their partners'. */
+#include "inject/fault.h"
+
+static int hold(const struct fault_act *act)
+{
+	return FAULT_HOLD;
+}
+
+static bool ungrouped(const struct planned_call *call)
+{
+	return !call->grouped;
+}
+
+static bool swaps_behind(const struct call *held, const struct call *next)
+{
+	return next->comm == held->comm;
+}
+
+const struct fault fault_swap_calls = {
+	.name = "swap-calls",
+	.help = "makes a call and the next one of the same communicator in the other order",
+	.source = "MPI-BugBench, call ordering; a rank that walks its buckets in another order",
+	.applies = ungrouped,
+	.behind = swaps_behind,
+	FAULT_PARTS,
+	.fire = hold,
+};
+
+static bool order_swap_behind(const struct call *held, const struct call *next)
+{
+	return next->comm != held->comm;
+}
+
+const struct fault fault_order_swap = {
+	.name = "order-swap",
+	.help = "makes a call and the next one of another communicator in the other order; in the "
+		"schedule ring "
+		"rank 0's closes a cycle of all",
+	.source =
+		"NCCL user guide, using multiple communicators concurrently; DFCCL's deadlock rigs",
+	.schedule = "pairs",
+	.applies = ungrouped,
+	.behind = order_swap_behind,
+	FAULT_ENDS("hang|diverged|ok"),
+	.fire = hold,
+};
+
+static bool group_unbalanced_applies(const struct planned_call *planned)
+{
+	return planned->grouped;
+}
+
+const struct fault fault_group_unbalanced = {
+	.name = "group-unbalanced",
+	.help = "leaves one call out of a group of sends and receives",
+	.source =
+		"NCCL user guide, group calls: all sends and receives of an exchange in one group",
+	.schedule = "mixed",
+	.applies = group_unbalanced_applies,
+	.mpi = "hang|wrong-data|diverged",
+	.nccl = "hang|error|wrong-data|diverged",
+	.fire = fault_swallow,
+};
+
+/* Its op is the first call that the graph holds: from there on ranks differ. */
+static bool graph_replay_applies(const struct planned_call *planned)
+{
+	return planned->step > SCHEDULE_WARMUP && planned->opens;
+}
+
+static enum launch_verdict graph_replay_launch(const struct fault_spec *spec)
+{
+	return fault_says(spec, "how", "other") ? LAUNCH_OTHER : LAUNCH_NOTHING;
+}
+
+const struct fault fault_graph_replay = {
+	.name = "graph-replay",
+	.help = "launches a captured graph once less than the others, or the one of the step "
+		"before",
+	.source = "Meta's NCCLX counts graph replays in its trace for it",
+	.args = "how=less|other",
+	.needs = { .machine = NEED_GPU, .graph = true },
+	.applies = graph_replay_applies,
+	.launch = graph_replay_launch,
+	.nccl = "hang|error|wrong-data|diverged",
+	.why_not = "it has no graphs",
+};
+
+/* The other half of what the call is: what it reads or writes is its own buffer. */
+static int p2p_unmatched_fire(const struct fault_act *act)
+{
+	struct call call = *act->call;
+	void *buffer = call.recv ? call.recv : (void *)call.send;
+
+	if (fault_arg(act->spec, "how"))
+		call.kind = fault_says(act->spec, "how", "send") ? CALL_SEND : CALL_RECV;
+	call.send = call.kind == CALL_SEND ? buffer : NULL;
+	call.recv = call.kind == CALL_RECV ? buffer : NULL;
+	return chain_emit(act->chain, &call);
+}
+
+const struct fault fault_p2p_unmatched = {
+	.name = "p2p-unmatched",
+	.help = "makes one send or receive more, to which its partner has no part",
+	.source = "NCCL user guide, point-to-point communication: each send has its receive",
+	.args = "how=send|recv",
+	.schedule = "p2p",
+	.kinds = KIND_PAIR,
+	.mpi = "hang|error|wrong-data|diverged|ok|died",
+	.nccl = "hang|error|wrong-data|diverged|ok",
+	.fire = p2p_unmatched_fire,
+};
+
+static bool p2p_peer_applies(const struct planned_call *planned)
+{
+	return planned->nranks > 2;
+}
+
+/* The next rank that is neither itself nor the right one. */
+static int p2p_peer_fire(const struct fault_act *act)
+{
+	struct call call = *act->call;
+	int n = act->comms->spans[call.comm].n;
+	int self = comm_set_rank(act->comms, call.comm, act->rank);
+
+	do
+		call.peer = (call.peer + 1) % n;
+	while (call.peer == self);
+	return fault_replace(act, &call);
+}
+
+const struct fault fault_p2p_peer = {
+	.name = "p2p-peer",
+	.help = "makes one send or receive with a wrong partner",
+	.source = "MPI-BugBench, parameter matching; a pipeline stage wired to the wrong neighbour",
+	.needs = { .ranks = 3 },
+	.schedule = "p2p",
+	.kinds = KIND_PAIR,
+	.applies = p2p_peer_applies,
+	FAULT_PARTS,
+	.fire = p2p_peer_fire,
+};
+
+static bool p2p_deadlock_behind(const struct call *held, const struct call *next)
+{
+	return next->comm == held->comm && call_is_pair(next->kind) && next->kind != held->kind &&
+	       next->peer == held->peer;
+}
+
+/* Who should send first and receives instead leaves two who receive. Two who send first hang where a send is
+ * larger than what lies between them takes. Measured on 2 and 4 ranks, NCCL 2.28.9, H200. */
+static const struct fault_way p2p_deadlock_ways[] = {
+	{ "hang", BY_ANY, KIND(SEND), 0, 0, "" },
+	{ "hang", BY_MPI, KIND(RECV), 0, 0, "" },
+	{ "hang", BY_SHM, KIND(RECV), 5 << 20, 0, "" },
+	{ "hang", BY_NET, KIND(RECV), 20 << 20, 0, "" },
+	{ "silent", BY_ANY, KIND(RECV), 0, 0, "" },
+	{ .outcome = NULL },
+};
+
+const struct fault fault_p2p_deadlock = {
+	.name = "p2p-deadlock",
+	.help = "outside of a group sends before it receives, as its partner does; or both receive "
+		"first",
+	.source =
+		"NCCL user guide, point-to-point communication; MBI/MPI-BugBench, 'call ordering'",
+	.schedule = "p2p",
+	.kinds = KIND_PAIR,
+	.applies = ungrouped,
+	.behind = p2p_deadlock_behind,
+	.args = "outcome=hang|silent",
+	.ways = p2p_deadlock_ways,
+	FAULT_ENDS("hang|diverged|ok"),
+	.fire = hold,
+};

@@ -1,0 +1,163 @@
+/* run_ranks.c: the environment of a rank's process, and what it says. */
+#include "preload/run_ranks.h"
+
+#include <netdb.h>
+#include <sys/socket.h>
+
+#include "base/error.h"
+#include "options/rank_groups.h"
+#include "options/settings_read.h"
+#include "record/recorder.h"
+
+#define ENVIRONMENT_MOST (256 << 10)
+#define VARIABLES_MOST	 4096
+#define RANKS_MOST	 (1 << 18)
+
+/* The variables that a process was started with, none where they cannot be read; ended by NULL. */
+struct variables {
+	char *list[VARIABLES_MOST + 1];
+	char text[ENVIRONMENT_MOST + 1];
+};
+
+static struct variables *read_variables(pid_t pid)
+{
+	struct variables *v = must(calloc(1, sizeof(*v)));
+	size_t bytes = 0, n = 0;
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+	f = fopen(path, "re");
+	if (f) {
+		bytes = fread(v->text, 1, ENVIRONMENT_MOST, f);
+		fclose(f);
+	}
+	for (size_t at = 0; at < bytes && n < VARIABLES_MOST; at += strlen(v->text + at) + 1)
+		v->list[n++] = v->text + at;
+	return v;
+}
+
+bool run_variable(pid_t pid, const char *name, char *value, size_t len)
+{
+	struct variables *v = read_variables(pid);
+	const char *text = environment_get(v->list, name);
+
+	if (text)
+		snprintf(value, len, "%s", text);
+	free(v);
+	return text;
+}
+
+/* The number that a launcher gave under one of these names, separated by blanks; -1: none did. */
+static int number_of(char *const *environment, const char *names)
+{
+	char name[64];
+
+	while (sscanf(names, "%63s", name) == 1) {
+		const char *text = environment_get(environment, name);
+
+		if (text && *text >= '0' && *text <= '9')
+			return atoi(text);
+		names += strcspn(names, " ");
+		names += strspn(names, " ");
+	}
+	return -1;
+}
+
+bool run_place(struct run_place *p, char *const *e, int rank, const char *given)
+{
+	int size = number_of(e, "WORLD_SIZE OMPI_COMM_WORLD_SIZE SLURM_NTASKS"),
+	    local = number_of(e, "LOCAL_WORLD_SIZE OMPI_COMM_WORLD_LOCAL_SIZE");
+	const char *address = environment_get(e, "MASTER_ADDR"),
+		   *job = environment_get(e, "TORCHELASTIC_RUN_ID"),
+		   *colon = given ? strrchr(given, ':') : NULL;
+	int port = number_of(e, "MASTER_PORT");
+
+	memset(p, 0, sizeof(*p));
+	p->nodes = number_of(e, "GROUP_WORLD_SIZE SLURM_NNODES");
+	p->node = number_of(e, "GROUP_RANK SLURM_NODEID");
+	if (p->nodes < 0 && local > 0)
+		p->nodes = (size + local - 1) / local;
+	if (p->node < 0 && local > 0)
+		p->node = rank / local;
+	snprintf(p->host, sizeof(p->host), "%.*s", colon ? (int)(colon - given) : 255,
+		 colon	   ? given
+		 : address ? address
+			   : "");
+	snprintf(p->port, sizeof(p->port), "%d", colon ? atoi(colon + 1) : port + 1);
+	p->token = rank_groups_value(p->host) ^ rank_groups_value(p->port) << 1 ^
+		   rank_groups_value(job ? job : "") << 2 ^ (uint64_t)size << 3;
+	return p->nodes > 1 && p->host[0] && (given || port > 0);
+}
+
+/* To what monitor_nodes.c reads, as hangar's own ranks do with MPI. */
+static void note_place(struct record_header *h, const struct run_place *p)
+{
+	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+	char host[64], port[16];
+	struct addrinfo *to;
+
+	if (getaddrinfo(p->host, p->port, &hints, &to) != 0) {
+		printf("# hangar_run: no address of %s: hosts are watched each by itself\n",
+		       p->host);
+		return;
+	}
+	if (getnameinfo(to->ai_addr, to->ai_addrlen, host, sizeof(host), port, sizeof(port),
+			NI_NUMERICHOST | NI_NUMERICSERV) == 0) {
+		bool six = strchr(host, ':');
+
+		snprintf(h->uplink_address, sizeof(h->uplink_address), "%s%s%s:%s", six ? "[" : "",
+			 host, six ? "]" : "", port);
+		h->node = p->node;
+		h->nnodes = p->nodes;
+		/* another run at the same place is told apart by its first communicator, if that is of all */
+		h->uplink_token = p->token ^ (h->inits[0].nranks == h->nranks ? h->inits[0].id : 0);
+		h->uplink_port = h->rank == 0 ? atoi(port) : 0;
+		h->uplink_wanted = h->rank == 0;
+		atomic_store(&h->uplink_ready, 1);
+	}
+	freeaddrinfo(to);
+}
+
+bool run_note_rank(struct record_header *rank, const char *rendezvous)
+{
+	struct settings settings = { 0 };
+	struct variables *v;
+	struct run_place place;
+
+	if (rank->rank < 0 || rank->settings_hash)
+		return false;
+	v = read_variables(rank->pid);
+	settings_put(&settings, "libnccl", rank->library);
+	settings_read_of(&settings, v->list);
+	if (run_place(&place, v->list, rank->rank, rendezvous))
+		note_place(rank, &place);
+	free(v);
+	record_settings(rank, settings.text, settings_hash(&settings));
+	return true;
+}
+
+bool run_settings_differ(struct record_memory *const *memories, size_t n, char *line, size_t len)
+{
+	struct setting_difference found[SETTINGS_DIFFERENCES];
+	const char **texts;
+	size_t nfound, matter = 0;
+	int ranks = 0;
+
+	texts = must(calloc(RANKS_MOST, sizeof(*texts)));
+	for (size_t i = 0; i < n; i++) {
+		const struct record_header *h = &memories[i]->header;
+
+		if (h->rank < 0 || h->rank >= RANKS_MOST || !h->settings_hash)
+			continue;
+		texts[h->rank] = h->settings;
+		ranks = h->rank >= ranks ? h->rank + 1 : ranks;
+	}
+	nfound = settings_compare(texts, ranks, SETTING_MAY, found);
+	while (matter < nfound && found[matter].weight >= SETTING_MATTERS)
+		matter++;
+	if (matter)
+		settings_words(found, matter, line, len);
+	free(texts);
+	return matter > 0;
+}

@@ -1,0 +1,27 @@
+/* run_ranks.h: what the environments of a run's ranks say that their records do not: NCCL's settings, and where
+ * the job's hosts meet. */
+#pragma once
+
+#include "record/record.h"
+
+/* Copies the variable that a process of this user was started with. false: it is not set, or cannot be read. */
+bool run_variable(pid_t pid, const char *name, char *value, size_t len);
+
+/* Where a rank is in a job of several hosts, and where the leaders of these meet. */
+struct run_place {
+	int node, nodes;
+	char host[256], port[16]; /* of rank 0's leader; a name or address */
+	uint64_t token;
+};
+
+/* What its launcher's variables (torchrun's, mpirun's, srun's) say of rank `rank`; `given`: HOST:PORT, or NULL for MASTER_ADDR and
+ * the port behind MASTER_PORT. false: one host, or nothing says where. Pure. */
+bool run_place(struct run_place *place, char *const *environment, int rank, const char *given);
+
+/* Of a rank's process of this user: notes in its record, once, NCCL's settings as it was started with them and its library's
+ * version (what the program itself sets later is not known), and how the leaders of its job's hosts meet. Returns true if
+ * they are new. */
+bool run_note_rank(struct record_header *rank, const char *rendezvous);
+
+/* Writes in which of the settings that matter the ranks of these records differ, as a line. false: in none. */
+bool run_settings_differ(struct record_memory *const *memories, size_t n, char *line, size_t len);

@@ -1,0 +1,199 @@
+/* run_status.c: sockets and processes around preload/status.h. */
+#include "preload/run_status.h"
+
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "options/settings_read.h"
+#include "preload/run_monitor.h"
+#include "preload/run_ranks.h"
+#include "probe/probe.h"
+#include "watch/link.h"
+#include "watch/monitor_nodes.h"
+
+#define STACK_SECONDS  0.7 /* for all */
+#define ANSWER_SECONDS 3.0 /* a monitor that is asked has so long */
+
+/* ---- the monitor's side ---- */
+
+void run_status_count(struct run_status *s, const struct monitor *m, uint64_t now)
+{
+	const struct rank_view **views = must(calloc(m->nranks + 1, sizeof(*views)));
+
+	if (s->n != m->nranks) {
+		free(s->counts);
+		s->counts = must(calloc(m->nranks + 1, sizeof(*s->counts)));
+		s->n = m->nranks;
+		s->looked_ns = s->counted_ns = now;
+	}
+	for (size_t i = 0; i < m->nranks; i++)
+		views[i] = &m->ranks[i].view;
+	status_count(s->counts, views, m->nranks, (double)(now - s->counted_ns) * 1e-9);
+	s->counted_ns = now;
+	free(views);
+}
+
+/* What ranks of this host are stuck on, to doing[]; the caller frees each. */
+static void look_at_stacks(const struct monitor *m, char (*doing)[160])
+{
+	struct task *tasks = must(calloc(m->nranks + 1, sizeof(*tasks)));
+	struct stacks_order *orders = must(calloc(m->nranks + 1, sizeof(*orders)));
+
+	for (size_t i = 0; i < m->nranks; i++) {
+		pid_t pid = m->ranks[i].view.pid;
+
+		for (size_t k = 0; k < i; k++) /* several ranks in a process: with its first */
+			pid = m->ranks[k].view.pid == pid ? 0 : pid;
+		orders[i] = (struct stacks_order){ .pid = pid, .seconds = STACK_SECONDS * 0.7 };
+		stacks_order(&tasks[i], &orders[i]);
+	}
+	tasks_run(tasks, m->nranks, m->nranks + 1, STACK_SECONDS, STACK_SECONDS);
+	for (size_t i = 0; i < m->nranks; i++) {
+		char *text = stacks_result(&tasks[i]);
+
+		stacks_stuck_on(text, doing[i], sizeof(doing[i]));
+		make_printable(doing[i]);
+		free(text);
+	}
+	free(tasks);
+	free(orders);
+}
+
+/* The lines, to be freed; NULL without memory. */
+static char *describe(struct run_status *s, const struct monitor *m, const char *title)
+{
+	double seconds = (double)(s->counted_ns - s->looked_ns) * 1e-9;
+	char(*doing)[160] = must(calloc(m->nranks + 1, sizeof(*doing))), *text = NULL;
+	struct status_rank *ranks;
+	size_t n = m->nranks, bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	for (size_t i = 0; i < m->input.nhosts; i++)
+		n += m->input.hosts[i].nviews;
+	ranks = must(calloc(n + 1, sizeof(*ranks)));
+	look_at_stacks(m, doing);
+	for (n = 0; n < m->nranks; n++) {
+		struct status_counts *counts = &s->counts[n];
+		const struct rank_view *v = &m->ranks[n].view;
+
+		for (uint32_t c = 0; c < VIEW_COMMS; c++)
+			counts->bytes[c] =
+				status_bytes(m->memories[n], c, counts->done[c], v->comms[c].done);
+		ranks[n] = (struct status_rank){ v, counts, doing[n] };
+	}
+	for (size_t i = 0; i < m->input.nhosts; i++)
+		for (size_t k = 0; k < m->input.hosts[i].nviews; k++)
+			ranks[n++] = (struct status_rank){ .view = &m->input.hosts[i].views[k] };
+	if (out) {
+		fprintf(out, "# %s\n# %zu ranks, %.1f s since the last look\n", title, n, seconds);
+		status_print(out, ranks, n, seconds);
+		fclose(out);
+	}
+	free(ranks);
+	free(doing);
+	return text;
+}
+
+void run_status_answer(struct run_status *s, const struct monitor *m, int fd, const char *title)
+{
+	char *text = describe(s, m, title);
+	struct link link;
+
+	if (fd < 0 && text) {
+		fputs(text, stdout);
+		fflush(stdout);
+	} else if (fd >= 0) {
+		link_init(&link, fd);
+		link_send(&link, MESSAGE_STATUS, text, text ? (uint32_t)strlen(text) : 0, -1);
+		link_release(&link);
+	}
+	free(text);
+	for (size_t i = 0; i < s->n; i++) {
+		s->counts[i] = (struct status_counts){ .waited = 0 };
+		for (int c = 0; c < VIEW_COMMS; c++)
+			s->counts[i].done[c] = m->ranks[i].view.comms[c].done;
+	}
+	s->looked_ns = s->counted_ns;
+}
+
+void run_status_release(struct run_status *s)
+{
+	free(s->counts);
+	*s = (struct run_status){ 0 };
+}
+
+/* ---- who asks ---- */
+
+const char *run_absolute(const char *path, char *buf)
+{
+	if (realpath(path, buf))
+		return buf;
+	buf[0] = '\0'; /* the folder of a run that has no verdict yet */
+	if (path[0] != '/' && getcwd(buf, PATH_MAX))
+		text_add(buf, PATH_MAX, "/");
+	text_add(buf, PATH_MAX, "%s", path);
+	return buf;
+}
+
+/* Returns true if the monitor of this name answered, and its run has this folder ("": any); then that is printed. */
+static bool ask(const char *key, const char *folder)
+{
+	uint64_t until = clock_ns() + (uint64_t)(ANSWER_SECONDS * 1e9);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), rc = -EPIPE;
+	struct link link = { .fd = -1, .passed_fd = -1 };
+	struct link_message message;
+	socklen_t len;
+	struct sockaddr_un address = link_address(key, &len);
+
+	if (fd < 0)
+		return false;
+	link_init(&link, fd);
+	if (connect(fd, (struct sockaddr *)&address, len) == 0)
+		rc = link_send(&link, MESSAGE_STATUS, NULL, 0, -1);
+	while (rc == 0 && clock_ns() < until) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+
+		poll(&p, 1, clock_ms_until(until));
+		rc = link_receive(&link, &message);
+	}
+	if (rc == 1 && !memmem(message.payload, message.bytes, folder, strlen(folder)))
+		rc = 0;
+	if (rc == 1)
+		fwrite(message.payload, 1, message.bytes, stdout);
+	link_release(&link);
+	return rc == 1;
+}
+
+int run_status_ask(const char *which)
+{
+	char wanted[64] = "", folder[PATH_MAX + 16] = "", path[PATH_MAX], line[256], name[32];
+	char *end = NULL, *key;
+	long pid = which ? strtol(which, &end, 10) : 0;
+	FILE *f = fopen("/proc/net/unix", "re");
+	bool any = false;
+
+	if (pid > 0 && !*end)
+		run_variable((pid_t)pid, RUN_KEY, wanted, sizeof(wanted));
+	else if (which)
+		snprintf(folder, sizeof(folder), ", --out %s)\n", run_absolute(which, path));
+	snprintf(name, sizeof(name), " @hangar-%u-", (unsigned int)geteuid());
+	while (f && fgets(line, sizeof(line), f)) {
+		unsigned int flags = 0;
+
+		/* a listener: __SO_ACCEPTCON */
+		key = strstr(line, name);
+		if (!key || sscanf(line, "%*s %*s %*s %x", &flags) != 1 || !(flags & 0x10000))
+			continue;
+		key[strcspn(key, "\n")] = '\0';
+		key += strlen(name);
+		if (pid <= 0 || *end || strcmp(key, wanted) == 0)
+			any |= ask(key, folder);
+	}
+	if (f)
+		fclose(f);
+	if (!any)
+		fprintf(stderr, "hangar_run: no hangar_run of this user watches %s on this host\n",
+			which ? which : "anything");
+	return any ? 0 : OUTCOME_INTERNAL;
+}

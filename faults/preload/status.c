@@ -1,0 +1,275 @@
+/* status.c: who has come to which call, and who waits for whom. */
+#include "preload/status.h"
+
+#include "base/call_value.h"
+#include "base/dtype.h"
+#include "base/error.h"
+#include "base/rank_list.h"
+
+#define RANKS_MOST (1 << 18)
+
+/* ---- who waits for whom ---- */
+
+static const struct view_comm *find_comm(const struct rank_view *view, uint64_t id)
+{
+	for (int c = 0; id && c < VIEW_COMMS; c++)
+		if (view->comms[c].id == id)
+			return &view->comms[c];
+	return NULL;
+}
+
+/* The communicator of the call that is open, NULL: none is, or the view does not hold it. */
+static const struct view_comm *open_comm(const struct rank_view *view)
+{
+	return view->oldest.ticket && view->oldest.comm < VIEW_COMMS
+		       ? &view->comms[view->oldest.comm]
+		       : NULL;
+}
+
+bool status_waits_for(const struct rank_view *view, const struct rank_view *other)
+{
+	const struct view_comm *own = open_comm(view),
+			       *theirs = own && view != other ? find_comm(other, own->id) : NULL;
+
+	if (!theirs || theirs->state == RECORD_COMM_INIT)
+		return theirs;
+	if (call_is_pair(view->oldest.kind))
+		return theirs->rank == view->oldest.peer && !other->oldest.ticket;
+	/* where sends and receives are counted among them numbers differ by right */
+	return own->calls == own->seq && theirs->calls == theirs->seq &&
+	       theirs->seq < view->open_seq;
+}
+
+void status_count(struct status_counts *counts, const struct rank_view *const *views, size_t n,
+		  double seconds)
+{
+	for (size_t i = 0; i < n; i++) {
+		bool waits = false, awaited = false;
+
+		for (size_t k = 0; k < n; k++) {
+			waits |= status_waits_for(views[i], views[k]);
+			awaited |= status_waits_for(views[k], views[i]);
+		}
+		counts[i].waited += waits ? seconds : 0;
+		counts[i].awaited += awaited ? seconds : 0;
+	}
+}
+
+/* ---- how much ---- */
+
+static double bytes_of(const struct record *r, int nranks)
+{
+	bool all = r->kind == CALL_ALL_GATHER || r->kind == CALL_REDUCE_SCATTER ||
+		   r->kind == CALL_ALLTOALL || r->kind == CALL_GATHER || r->kind == CALL_SCATTER;
+
+	return r->dtype < DT_COUNT ? (double)r->count * (double)dtype_size((enum dtype)r->dtype) *
+					     (all ? nranks : 1)
+				   : 0;
+}
+
+double status_bytes(const struct record_memory *memory, uint32_t comm, uint64_t from, uint64_t to)
+{
+	double bytes = 0;
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < RECORD_RING; i++) {
+		const struct record *r = &memory->ring[i];
+
+		if (!r->ticket || r->comm != comm || r->seq <= from || r->seq > to)
+			continue;
+		bytes += bytes_of(r, memory->header.inits[comm].nranks);
+		n++;
+	}
+	return n ? bytes / (double)n * (double)(to - from) : 0;
+}
+
+/* ---- in words ---- */
+
+/* What is printed: ranks by their numbers, and the communicators that they have, by the numbers of the lowest. */
+struct scene {
+	const struct status_rank *ranks;
+	size_t n;
+	uint64_t *ids;
+	size_t nids;
+	bool *marks; /* by rank */
+	int most;    /* the highest of them */
+	double seconds;
+};
+
+/* The ranks that are marked, in words, and no mark is left. */
+static const char *take_marks(const struct scene *s, char *buf, size_t len)
+{
+	rank_list_words(s->marks, s->most + 1, buf, len);
+	memset(s->marks, 0, (size_t)s->most + 1);
+	return buf;
+}
+
+/* Marks those who have made so many calls on the communicator. Returns whether any has. */
+static bool mark(const struct scene *s, uint64_t id, uint64_t low, uint64_t high)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < s->n; i++) {
+		const struct view_comm *c = find_comm(s->ranks[i].view, id);
+
+		if (c && c->seq >= low && c->seq <= high)
+			any = s->marks[s->ranks[i].view->rank] = true;
+	}
+	return any;
+}
+
+/* The call of this number, if a rank has it open or made it last. */
+static const struct record *find_call(const struct scene *s, uint64_t id, uint64_t seq)
+{
+	for (size_t i = 0; i < 2 * s->n; i++) {
+		const struct rank_view *v = s->ranks[i / 2].view;
+		const struct record *r = i % 2 ? &v->last : &v->oldest;
+
+		if (r->ticket && r->seq == seq && r->comm < VIEW_COMMS &&
+		    v->comms[r->comm].id == id)
+			return r;
+	}
+	return NULL;
+}
+
+/* Who has come to the first call that not all have completed, and who has not. */
+static void print_next(FILE *out, const struct scene *s, uint64_t id, uint64_t next)
+{
+	const struct record *call = find_call(s, id, next);
+	char words[160];
+
+	fprintf(out, ", came to call %" PRIu64, next);
+	if (call)
+		fprintf(out, " (%s)", view_call(call, words, sizeof(words)));
+	mark(s, id, next, UINT64_MAX);
+	fprintf(out, ": %s", take_marks(s, words, sizeof(words)));
+	if (mark(s, id, 0, next - 1))
+		fprintf(out, ", not yet: %s", take_marks(s, words, sizeof(words)));
+}
+
+static void print_comm(FILE *out, const struct scene *s, size_t number)
+{
+	uint64_t id = s->ids[number], done = UINT64_MAX, least = UINT64_MAX, most = 0, pairs = 0;
+	double bytes = 0, calls = 0;
+	char words[160];
+
+	for (size_t i = 0; i < s->n; i++) {
+		const struct view_comm *c = find_comm(s->ranks[i].view, id);
+		const struct status_counts *counts = s->ranks[i].counts;
+		size_t place = c ? (size_t)(c - s->ranks[i].view->comms) : 0;
+
+		if (!c)
+			continue;
+		done = c->done < done ? c->done : done;
+		least = c->seq < least ? c->seq : least;
+		most = c->seq > most ? c->seq : most;
+		pairs += c->seq - c->calls;
+		bytes = counts ? fmax(bytes, counts->bytes[place]) : bytes;
+		calls = counts ? fmax(calls, (double)(c->done - counts->done[place])) : calls;
+	}
+	mark(s, id, 0, UINT64_MAX);
+	fprintf(out, "# communicator %zu of %s: ", number, take_marks(s, words, sizeof(words)));
+	if (pairs)
+		fprintf(out, "%" PRIu64 " to %" PRIu64 " calls made, sends and receives among them",
+			least, most);
+	else
+		fprintf(out, "all completed call %" PRIu64 " at least", done);
+	if (!pairs && most > done)
+		print_next(out, s, id, least < most ? least + 1 : least);
+	if (s->seconds > 0)
+		fprintf(out, "; %.4g calls/s, %.3g %cB/s", calls / s->seconds,
+			bytes / s->seconds * (bytes < 1e9 * s->seconds ? 1e-6 : 1e-9),
+			bytes < 1e9 * s->seconds ? 'M' : 'G');
+	fprintf(out, "\n");
+}
+
+static void list_comms(struct scene *s)
+{
+	for (size_t i = 0; i < s->n * VIEW_COMMS; i++) {
+		const struct view_comm *c = &s->ranks[i % s->n].view->comms[i / s->n];
+		size_t k = 0;
+
+		while (k < s->nids && s->ids[k] != c->id)
+			k++;
+		if (k == s->nids && c->id &&
+		    (c->state == RECORD_COMM_INIT || c->state == RECORD_COMM_READY))
+			s->ids[s->nids++] = c->id;
+	}
+}
+
+static void print_open(FILE *out, const struct scene *s, const struct rank_view *v)
+{
+	const struct view_comm *comm = open_comm(v);
+	char words[160];
+	size_t number = 0;
+	bool any = false;
+
+	fprintf(out, "%.1f s on its GPU behind %s, call %" PRIu64, v->waited,
+		view_call(&v->oldest, words, sizeof(words)), v->oldest.seq);
+	if (v->open_seq > v->oldest.seq)
+		fprintf(out, " to %" PRIu64, v->open_seq);
+	while (comm && number < s->nids && s->ids[number] != comm->id)
+		number++;
+	if (comm)
+		fprintf(out, " of communicator %zu", number);
+	for (size_t i = 0; i < s->n; i++)
+		if (status_waits_for(v, s->ranks[i].view))
+			any = s->marks[s->ranks[i].view->rank] = true;
+	if (any)
+		fprintf(out, ", for %s", take_marks(s, words, sizeof(words)));
+}
+
+static void print_rank(FILE *out, const struct scene *s, const struct status_rank *r)
+{
+	const struct rank_view *v = r->view;
+	char words[160];
+
+	fprintf(out, "# rank %d (%s pid %d): ", v->rank, v->host, v->pid);
+	if (v->process != PROCESS_ALIVE)
+		fprintf(out, "%s", view_process(v, words, sizeof(words)));
+	else if (v->oldest.ticket)
+		print_open(out, s, v);
+	else if (v->waiting)
+		fprintf(out, "%.1f s in %s", v->waited, v->what);
+	else if (v->last.ticket && v->seen_ns > v->last.enqueued_ns)
+		fprintf(out, "in no call; made its last, %s, %.1f s ago",
+			view_call(&v->last, words, sizeof(words)),
+			(double)(v->seen_ns - v->last.enqueued_ns) * 1e-9);
+	else
+		fprintf(out, "in no call");
+	if (r->counts && s->seconds > 0)
+		fprintf(out, "; waited for others %.0f %% of the time, others for it %.0f %%",
+			100 * fmin(1, r->counts->waited / s->seconds),
+			100 * fmin(1, r->counts->awaited / s->seconds));
+	if (r->doing && r->doing[0])
+		fprintf(out, "; in %s", r->doing);
+	fprintf(out, "\n");
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct rank_view *x = ((const struct status_rank *)a)->view;
+	const struct rank_view *y = ((const struct status_rank *)b)->view;
+
+	return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+void status_print(FILE *out, struct status_rank *ranks, size_t n, double seconds)
+{
+	struct scene s = { .ranks = ranks, .seconds = seconds };
+
+	for (size_t i = 0; i < n; i++)
+		if (ranks[i].view->rank >= 0 && ranks[i].view->rank < RANKS_MOST)
+			ranks[s.n++] = ranks[i];
+	qsort(ranks, s.n, sizeof(*ranks), by_rank);
+	s.most = s.n ? ranks[s.n - 1].view->rank : 0;
+	s.marks = must(calloc((size_t)s.most + 1, sizeof(*s.marks)));
+	s.ids = must(calloc(s.n * VIEW_COMMS + 1, sizeof(*s.ids)));
+	list_comms(&s);
+	for (size_t k = 0; k < s.nids; k++)
+		print_comm(out, &s, k);
+	for (size_t i = 0; i < s.n; i++)
+		print_rank(out, &s, &ranks[i]);
+	free(s.marks);
+	free(s.ids);
+}

@@ -1,0 +1,34 @@
+/* status.h: how a run is at this moment, in words: per communicator who has come to which call, per rank what it is in
+ * and for whom it waits, and how much has passed since the last look. Pure. */
+#pragma once
+
+#include "record/view.h"
+
+/* What is counted of a rank of this host since the last look. Zeroed at first. */
+struct status_counts {
+	double waited;	/* seconds in which it was in a call that another rank had not come to */
+	double awaited; /* in which it was that other one */
+	uint64_t done[VIEW_COMMS]; /* calls that were over at the last look */
+	double bytes[VIEW_COMMS];  /* that passed since, as the calls' sizes say */
+};
+
+/* A rank as it is printed. */
+struct status_rank {
+	const struct rank_view *view;
+	const struct status_counts *counts; /* NULL: of another host */
+	const char *doing;		    /* the line of code, "" for unknown */
+};
+
+/* Returns true if `other` belongs to those who make the call that `view` has open, and has not come to it. Of sends
+ * and receives: it is the partner, and has nothing open. */
+bool status_waits_for(const struct rank_view *view, const struct rank_view *other);
+
+/* `seconds` have passed since the last one, in which the n ranks of a host were as they are. */
+void status_count(struct status_counts *counts, const struct rank_view *const *views, size_t n,
+		  double seconds);
+
+/* Bytes of the calls `from` + 1 to `to` on a communicator: those that the ring still holds say how large one is. */
+double status_bytes(const struct record_memory *memory, uint32_t comm, uint64_t from, uint64_t to);
+
+/* Lines that begin with "# ". `seconds` since the last look. Sorts the ranks by their numbers. */
+void status_print(FILE *out, struct status_rank *ranks, size_t n, double seconds);

@@ -8,10 +8,10 @@
 
 static enum diagnosis_class death_class(const struct rank_view *v)
 {
-	return v->process == PROCESS_EXITED ? CLASS_EXITED
-	       : v->status != SIGKILL	    ? CLASS_CRASHED
-	       : v->oom_kills > 0	    ? CLASS_OOM
-					    : CLASS_KILLED;
+	return v->process == PROCESS_EXITED	   ? CLASS_EXITED
+	       : v->status && v->status != SIGKILL ? CLASS_CRASHED
+	       : v->oom_kills > 0		   ? CLASS_OOM
+						   : CLASS_KILLED;
 }
 
 /* Returns true if NCCL had told it that another rank was gone (ncclRemoteError): its end follows from that. */

@@ -11,7 +11,7 @@ enum diagnosis_class {
 	CLASS_MISSING,		/* alive, idle, never made the call */
 	CLASS_BLOCKED,		/* in a lock or read of host code */
 	CLASS_BUSY,		/* in a loop of its own */
-	CLASS_KILLED,		/* by SIGKILL */
+	CLASS_KILLED,		/* by SIGKILL, or by a signal that nobody saw */
 	CLASS_CRASHED,		/* by a signal of its own making */
 	CLASS_EXITED,		/* without telling the others */
 	CLASS_STOPPED,		/* SIGSTOP, a terminal */

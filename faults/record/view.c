@@ -165,7 +165,9 @@ char *view_process(const struct rank_view *view, char *buf, size_t len)
 		break;
 	case PROCESS_KILLED:
 		name = sigabbrev_np(view->status);
-		if (name)
+		if (!view->status)
+			snprintf(buf, len, "ended by a signal that nobody here saw");
+		else if (name)
 			snprintf(buf, len, "killed by SIG%s", name);
 		else
 			snprintf(buf, len, "killed by signal %d", view->status);

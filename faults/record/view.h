@@ -99,5 +99,6 @@ char *view_call(const struct record *record, char *buf, size_t len);
  * stands there; "" for none. Returns buf. */
 char *view_error(const struct rank_view *view, char *buf, size_t len);
 
-/* The word for how the process is: "alive", "stopped", "exited with 3", "killed by SIGKILL". */
+/* The word for how the process is: "alive", "stopped", "exited with 3", "killed by SIGKILL", of
+ * status 0 "ended by a signal that nobody here saw". */
 char *view_process(const struct rank_view *view, char *buf, size_t len);

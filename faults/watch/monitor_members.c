@@ -235,7 +235,7 @@ static void observe_cgroup(struct monitor_peer *peer, pid_t pid)
 }
 
 /* How a program is that is nobody's child here. The kernel tells how it ends until its parent has asked; after
- * that there is what it handed to exit. */
+ * that there is what it handed to exit, and where it handed over nothing, nobody here saw which signal it was (0). */
 static void observe_process(struct monitor *m, struct monitor_peer *peer, bool gone)
 {
 	struct rank_view *view = &m->ranks[peer->rank].view;
@@ -251,7 +251,7 @@ static void observe_process(struct monitor *m, struct monitor_peer *peer, bool g
 		view->status = WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status);
 	} else if (!proc_stat_read(&stat, view->pid, 0) || (gone && said >= 0)) {
 		view->process = said >= 0 ? PROCESS_EXITED : PROCESS_KILLED;
-		view->status = said >= 0 ? said : SIGKILL;
+		view->status = said >= 0 ? said : 0;
 	} else {
 		view->process =
 			stat.state == 'T' || stat.state == 't' ? PROCESS_STOPPED : PROCESS_ALIVE;

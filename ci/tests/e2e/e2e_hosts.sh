@@ -28,8 +28,8 @@ nothing_left() {
 # gone_soon WHAT
 gone_soon() {
 	checks=$((checks + 1))
-	within 8 nothing_left && return
-	explain "$1: after 8 s there is still something left"
+	within 10 nothing_left && return
+	explain "$1: after 10 s there is still something left"
 	for pid in $(pids_of_run); do tr '\0' ' ' <"/proc/$pid/cmdline" && echo; done
 	left_on_hosts
 	end_leftovers

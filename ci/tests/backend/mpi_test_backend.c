@@ -196,14 +196,14 @@ static void all_trials(void)
 	tear_down();
 }
 
-static void test_four_ranks(void)
+UNIT_TEST(test_four_ranks, "everything on four ranks")
 {
 	CU_ASSERT_EQUAL_FATAL(job.group_size, 4);
 	all_trials();
 }
 
 /* Three and one, then two and two. */
-static void test_groups(void)
+UNIT_TEST(test_groups, "everything in groups of 3, 2 and 1")
 {
 	CU_ASSERT_EQUAL_FATAL(job_split(&job, job.rank == 3), 0);
 	CU_ASSERT_EQUAL(job.group_size, job.rank == 3 ? 1 : 3);
@@ -214,7 +214,7 @@ static void test_groups(void)
 	CU_ASSERT_EQUAL_FATAL(job_split(&job, 0), 0);
 }
 
-static void test_supports(void)
+UNIT_TEST(test_supports, "supports")
 {
 	char why[80] = "";
 
@@ -238,7 +238,7 @@ static int issue_refused(struct call call, enum outcome outcome)
 }
 
 /* None of these reaches MPI, so ranks need not agree. */
-static void test_refused_calls(void)
+UNIT_TEST(test_refused_calls, "calls that are refused")
 {
 	static const struct {
 		enum call_kind kind;
@@ -274,7 +274,7 @@ static void test_refused_calls(void)
 	tear_down();
 }
 
-static void test_alltoallv_limit(void)
+UNIT_TEST(test_alltoallv_limit, "alltoallv displacements")
 {
 	size_t counts[4] = { 1, 1, 1, 1 }, at[4] = { 0, 1, 2, INT_MAX };
 	struct call call = {
@@ -292,7 +292,7 @@ static void test_alltoallv_limit(void)
 	tear_down();
 }
 
-static void test_memory(void)
+UNIT_TEST(test_memory, "memory")
 {
 	void *a, *b;
 
@@ -329,7 +329,7 @@ static struct call pair_call(enum call_kind kind, size_t count, int peer, void *
 
 /* 200 messages each way in a nested group: more than the first room for requests; they stay in
  * order. */
-static void test_group(void)
+UNIT_TEST(test_group, "nested group")
 {
 	enum { MESSAGES = 200 };
 	int *out, *in, wrong = 0;
@@ -356,7 +356,7 @@ static void test_group(void)
 }
 
 /* Outside a group sends and receives block. */
-static void test_blocking_pair(void)
+UNIT_TEST(test_blocking_pair, "blocking send and receive")
 {
 	struct call call = pair_call(job.rank ? CALL_RECV : CALL_SEND, 3, job.rank ? 0 : 1, NULL);
 	const int numbers[3] = { 4, 5, 6 };
@@ -373,7 +373,7 @@ static void test_blocking_pair(void)
 }
 
 /* MPI's own complaint comes through: rank 1 expects less than rank 0 sends. */
-static void test_mpi_error(void)
+UNIT_TEST(test_mpi_error, "MPI's errors")
 {
 	struct call call = pair_call(job.rank ? CALL_RECV : CALL_SEND, job.rank ? 1 : 3,
 				     job.rank ? 0 : 1, NULL);
@@ -393,7 +393,7 @@ static void test_mpi_error(void)
 	tear_down();
 }
 
-static void test_facts_and_marks(void)
+UNIT_TEST(test_facts_and_marks, "facts and marks")
 {
 	struct backend_facts facts;
 	double seconds[3] = { -1, -1, -1 };
@@ -414,23 +414,11 @@ static void test_facts_and_marks(void)
 
 int main(void)
 {
-	static const struct unit_case cases[] = {
-		{ "everything on four ranks", test_four_ranks },
-		{ "everything in groups of 3, 2 and 1", test_groups },
-		{ "supports", test_supports },
-		{ "calls that are refused", test_refused_calls },
-		{ "alltoallv displacements", test_alltoallv_limit },
-		{ "memory", test_memory },
-		{ "nested group", test_group },
-		{ "blocking send and receive", test_blocking_pair },
-		{ "MPI's errors", test_mpi_error },
-		{ "facts and marks", test_facts_and_marks },
-	};
 	int rc;
 
 	if (job_init(&job, NULL, &err, 0) < 0 || job_select(&job, 0) < 0)
 		return 1;
-	rc = unit_main("backend_mpi", cases, sizeof(cases) / sizeof(cases[0]));
+	rc = unit_main();
 	job_release(&job);
 	return rc;
 }

@@ -58,14 +58,14 @@ static void one_wait(const char *what)
 }
 
 /* main() has told job_init that a launcher announces one process more than there are. */
-static void test_too_few(void)
+UNIT_TEST(test_too_few, "fewer ranks than announced")
 {
 	UNIT_ALL(init_rc == -EINVAL, init_err.outcome == OUTCOME_USAGE,
 		 strstr(init_err.text, "announces 5 processes but MPI sees 4") != NULL,
 		 strstr(init_err.text, job.library) != NULL);
 }
 
-static void test_places(void)
+UNIT_TEST(test_places, "places")
 {
 	int world_rank, same;
 
@@ -87,7 +87,7 @@ static void test_places(void)
 	CU_ASSERT_EQUAL(same, MPI_CONGRUENT);
 }
 
-static void test_exchanges(void)
+UNIT_TEST(test_exchanges, "exchanges")
 {
 	double values[2] = { job.rank, -job.rank };
 	int numbers[2] = { 10 - job.rank, job.rank * job.rank };
@@ -117,7 +117,7 @@ static void test_exchanges(void)
 	CU_ASSERT_EQUAL(err.outcome, OUTCOME_OK);
 }
 
-static void test_gather(void)
+UNIT_TEST(test_gather, "gather")
 {
 	struct {
 		int rank;
@@ -135,7 +135,7 @@ static void test_gather(void)
 }
 
 /* All ranks are on one node: its first one's word alone. */
-static void test_gather_nodes(void)
+UNIT_TEST(test_gather_nodes, "gather from nodes")
 {
 	int mine = 100 + job.rank, all[RANKS];
 
@@ -163,7 +163,7 @@ static void check_group(int group, int ngroups, int rank, int size)
 			job.rank - rank * ngroups); /* groups here are every ngroups-th rank */
 }
 
-static void test_groups(void)
+UNIT_TEST(test_groups, "groups")
 {
 	set_up();
 	/* numbered by their lowest ranks, whatever the colors are */
@@ -183,7 +183,7 @@ static int fail(const char *text)
 	return error_set(&err, OUTCOME_UNSUPPORTED, -ENODEV, "rank %d: %s", job.rank, text);
 }
 
-static void test_agree(void)
+UNIT_TEST(test_agree, "agree")
 {
 	int rc;
 
@@ -214,7 +214,7 @@ static void test_agree(void)
 }
 
 /* An MPI error is kept with MPI's words. */
-static void test_mpi_error(void)
+UNIT_TEST(test_mpi_error, "MPI's errors")
 {
 	struct job broken = job;
 	int value = 0;
@@ -227,7 +227,7 @@ static void test_mpi_error(void)
 }
 
 /* A surplus rank has no part in anything until the end. */
-static void test_aside(void)
+UNIT_TEST(test_aside, "surplus ranks")
 {
 	struct job less = job;
 
@@ -252,7 +252,7 @@ static void test_aside(void)
 
 /* While some rank is at work of its own the others wait for it as long as that takes,
  * whatever -T says. */
-static void test_unhurried(void)
+UNIT_TEST(test_unhurried, "unhurried")
 {
 	int before = works, one = 1;
 	struct job_time former = job_unhurry(&job, 60);
@@ -268,18 +268,6 @@ static void test_unhurried(void)
 
 int main(void)
 {
-	static const struct unit_case cases[] = {
-		{ "fewer ranks than announced", test_too_few },
-		{ "places", test_places },
-		{ "exchanges", test_exchanges },
-		{ "gather", test_gather },
-		{ "gather from nodes", test_gather_nodes },
-		{ "groups", test_groups },
-		{ "agree", test_agree },
-		{ "unhurried", test_unhurried },
-		{ "MPI's errors", test_mpi_error },
-		{ "surplus ranks", test_aside },
-	};
 	int rc;
 
 	init_err.rank = -1;
@@ -287,7 +275,7 @@ int main(void)
 	job.err = &err; /* the error is the last step: the job can be used */
 	if (job.world == MPI_COMM_NULL || job_select(&job, 0) < 0 || job.nranks != RANKS)
 		return 1;
-	rc = unit_main("job", cases, sizeof(cases) / sizeof(cases[0]));
+	rc = unit_main();
 	set_up();
 	job_release(&job);
 	if (seen.depth != 0 || seen.deepest != 1 || job.node_of)

@@ -17,7 +17,7 @@ static size_t missing(const void *table, size_t from, size_t end)
 }
 
 /* Each has what its flags say, and no more than what is optional is missing. */
-static void test_tables_complete(void)
+UNIT_TEST(test_tables_complete, "tables are complete")
 {
 	int n = 0;
 
@@ -50,7 +50,7 @@ static void test_tables_complete(void)
 }
 
 /* What a name says is what the table says, also of backends that this build lacks. */
-static void test_kinds(void)
+UNIT_TEST(test_kinds, "kinds")
 {
 	for (int i = 0; backend_table[i]; i++)
 		for (unsigned flag = 1; flag <= BACKEND_NO_DATA; flag <<= 1)
@@ -63,7 +63,7 @@ static void test_kinds(void)
 		 !strcmp(backend_of_library("null 1"), "null"));
 }
 
-static void test_find(void)
+UNIT_TEST(test_find, "find")
 {
 	const struct backend_ops *found = backend_find("auto");
 
@@ -79,6 +79,3 @@ static void test_find(void)
 	CU_ASSERT_PTR_NULL(backend_find("nccl"));
 #endif
 }
-
-UNIT_MAIN("backend", { "tables are complete", test_tables_complete }, { "kinds", test_kinds },
-	  { "find", test_find })

@@ -85,7 +85,7 @@ static void set_up(void)
 
 static const struct call call = { .kind = CALL_ALL_REDUCE, .count = 7, .dtype = DT_FLOAT };
 
-static void test_plain(void)
+UNIT_TEST(test_plain, "a call without watch and filter")
 {
 	set_up();
 	chain.watch = NULL;
@@ -94,7 +94,7 @@ static void test_plain(void)
 	CU_ASSERT_EQUAL(chain_call(&chain, &call), -5);
 }
 
-static void test_watched(void)
+UNIT_TEST(test_watched, "watch sees the call before and after")
 {
 	set_up();
 	note.issue_rc = -5;
@@ -104,7 +104,7 @@ static void test_watched(void)
 	UNIT_ALL(chain_emit(&chain, &call) == 0, note.returned_ticket == 41, note.returned_rc == 0);
 }
 
-static void test_watch_without_hooks(void)
+UNIT_TEST(test_watch_without_hooks, "a watch may have no hooks")
 {
 	set_up();
 	watch = (struct watch){ .ctx = &note };
@@ -124,7 +124,7 @@ static int filter_issue(void *state, const struct call *asked, struct chain *bel
 	return rc;
 }
 
-static void test_filter(void)
+UNIT_TEST(test_filter, "a filter changes, doubles and drops")
 {
 	int times = 2;
 	struct call_filter filter = { .state = &times, .issue = filter_issue };
@@ -162,7 +162,7 @@ static void watch_init(void *ctx, uint32_t comm, enum comm_event event,
 }
 
 /* The watch sees init before and after; what a backend lacks is said, not done. */
-static void test_communicators(void)
+UNIT_TEST(test_communicators, "communicators")
 {
 	static const struct backend_ops ops = { .comm_open = open_comm, .comm_abort = give_up };
 	static const struct backend_ops bare = { .comm_open = open_comm };
@@ -179,7 +179,7 @@ static void test_communicators(void)
 	UNIT_ALL(chain_abort(&chain) == -ENOTSUP, !strcmp(note.log, "iOriOfA"));
 }
 
-static void test_groups_and_copy(void)
+UNIT_TEST(test_groups_and_copy, "groups and copies are not recorded")
 {
 	char dst[4] = "";
 
@@ -189,7 +189,7 @@ static void test_groups_and_copy(void)
 		 !strcmp(note.log, "BEC"));
 }
 
-static void test_names(void)
+UNIT_TEST(test_names, "names")
 {
 	static const char *const names[] = { "AllReduce", "AllGather", "ReduceScatter", "Broadcast",
 					     "Reduce",	  "AlltoAll",  "AlltoAllv",	"Gather",
@@ -201,10 +201,3 @@ static void test_names(void)
 	CU_ASSERT_STRING_EQUAL(call_kind_name(CALL_KIND_COUNT), "unknown");
 	CU_ASSERT_STRING_EQUAL(call_kind_name((enum call_kind) - 1), "unknown");
 }
-
-UNIT_MAIN("call", { "a call without watch and filter", test_plain },
-	  { "watch sees the call before and after", test_watched },
-	  { "a watch may have no hooks", test_watch_without_hooks },
-	  { "a filter changes, doubles and drops", test_filter },
-	  { "communicators", test_communicators },
-	  { "groups and copies are not recorded", test_groups_and_copy }, { "names", test_names })

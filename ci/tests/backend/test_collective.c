@@ -35,7 +35,7 @@ static const struct collective *find(const char *name)
 	return NULL;
 }
 
-static void test_table(void)
+UNIT_TEST(test_table, "shapes, flags and factors by hand")
 {
 	int n = 0;
 
@@ -62,7 +62,7 @@ static void test_table(void)
 	}
 }
 
-static void test_share_count(void)
+UNIT_TEST(test_share_count, "slice_count")
 {
 	static const struct {
 		size_t bytes, elsize, align;
@@ -88,7 +88,7 @@ static void test_share_count(void)
 	}
 }
 
-static void test_one_rank_moves_nothing(void)
+UNIT_TEST(test_one_rank_moves_nothing, "one rank has no bus traffic")
 {
 	struct geometry geometry = { .nranks = 1 };
 
@@ -114,7 +114,7 @@ static void check_tiling(const struct collective *c, const struct geometry *geom
 	CU_ASSERT_EQUAL(at, shape.recv);
 }
 
-static void test_segments_tile(void)
+UNIT_TEST(test_segments_tile, "segments tile the receive buffer")
 {
 	for (int i = 0; collectives[i]; i++)
 		for (int n = 1; n <= MAX_RANKS; n++)
@@ -126,7 +126,7 @@ static void test_segments_tile(void)
 			}
 }
 
-static void test_segments_by_hand(void)
+UNIT_TEST(test_segments_by_hand, "segments by hand")
 {
 	struct geometry geometry = place(&gather, 1, 4, 2, 1024);
 	struct segment s[MAX_RANKS];
@@ -149,7 +149,7 @@ static void test_segments_by_hand(void)
 
 /* Spread 1 on 4 ranks: shares of 6 to distances 1, 2, 3 are 1, 2, 3 sixths, in whole 16 byte
  * units; nothing stays at home. */
-static void test_alltoallv(void)
+UNIT_TEST(test_alltoallv, "alltoallv by hand")
 {
 	struct traffic far = { .nranks = 4, .spread = 1 };
 	double cells[4] = { 64, 32, 160, 0 };
@@ -186,9 +186,3 @@ static void test_alltoallv(void)
 	UNIT_ALL(shape.count == 0, fabs(alltoallv.bus_factor(&geometry) - 0) <= 0,
 		 alltoallv.segments(&geometry, &shape, s) == 0);
 }
-
-UNIT_MAIN("collective", { "shapes, flags and factors by hand", test_table },
-	  { "slice_count", test_share_count },
-	  { "one rank has no bus traffic", test_one_rank_moves_nothing },
-	  { "segments tile the receive buffer", test_segments_tile },
-	  { "segments by hand", test_segments_by_hand }, { "alltoallv by hand", test_alltoallv })

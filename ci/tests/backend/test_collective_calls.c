@@ -289,7 +289,7 @@ static void simulate(const struct collective *c, int n, int root, bool in_place)
 	free(w.ranks);
 }
 
-static void test_calls_meet_the_oracle(void)
+UNIT_TEST(test_calls_meet_the_oracle, "calls do what the oracle says")
 {
 	for (int i = 0; collectives[i]; i++) {
 		const struct collective *c = collectives[i];
@@ -313,7 +313,7 @@ static int fail_issue(struct backend *be, const struct call *call, uint64_t tick
 	return -71;
 }
 
-static void test_failed_issue_closes_group(void)
+UNIT_TEST(test_failed_issue_closes_group, "a failed call closes its group")
 {
 	const struct backend_ops ops = {
 		.issue = fail_issue,
@@ -338,6 +338,3 @@ static void test_failed_issue_closes_group(void)
 	UNIT_ALL(sendrecv.run(&chain, &invocation) == -71, recorder.nsteps == 3,
 		 recorder.steps[2].kind == STEP_END);
 }
-
-UNIT_MAIN("collective_calls", { "calls do what the oracle says", test_calls_meet_the_oracle },
-	  { "a failed call closes its group", test_failed_issue_closes_group })

@@ -4,7 +4,7 @@
 #include "backend/backend.h"
 #include "backend/call.h"
 
-static void test_life(void)
+UNIT_TEST(test_life, "life")
 {
 	const struct backend_config config = { .device = -1 };
 	struct error err = { .rank = -1 };
@@ -30,10 +30,8 @@ static void test_life(void)
 	backend_null.close(NULL);
 }
 
-static void test_never_by_auto(void)
+UNIT_TEST(test_never_by_auto, "never by auto")
 {
 	CU_ASSERT(backend_null.flags & BACKEND_NO_DATA);
 	CU_ASSERT_PTR_NOT_EQUAL(backend_find("auto"), &backend_null);
 }
-
-UNIT_MAIN("null", { "life", test_life }, { "never by auto", test_never_by_auto })

@@ -41,7 +41,7 @@ static const struct pattern_case pattern_cases[] = {
 	{ 4, 1, (size_t)6 << 40, 1, { 0, (size_t)1 << 40, (size_t)2 << 40, (size_t)3 << 40 } },
 };
 
-static void test_pattern(void)
+UNIT_TEST(test_pattern, "generated pattern")
 {
 	size_t i;
 	int from, to;
@@ -67,7 +67,7 @@ static void test_pattern(void)
 }
 
 /* Whatever the spread: all ranks send and receive the same, never more than was asked for. */
-static void test_totals(void)
+UNIT_TEST(test_totals, "equal totals")
 {
 	struct options options = plain();
 	struct error err = { .rank = -1 };
@@ -103,7 +103,7 @@ static void write_file(const void *text, size_t len)
 	fclose(file);
 }
 
-static void test_matrix(void)
+UNIT_TEST(test_matrix, "matrix file")
 {
 	static const char text[] =
 		"100 200 150 1e9\r\n\n  50\t100 75.5 7\n300 150 200 7 \n\n1 2 3 4";
@@ -185,7 +185,7 @@ static void refused(const char *name, int nranks, const char *want)
 		fprintf(stderr, "\n  is  '%s'\n  not '%s'\n", err.text, want);
 }
 
-static void test_wrong_matrix(void)
+UNIT_TEST(test_wrong_matrix, "matrix files that are wrong")
 {
 	size_t i;
 
@@ -195,7 +195,7 @@ static void test_wrong_matrix(void)
 	}
 }
 
-static void test_binary_and_huge(void)
+UNIT_TEST(test_binary_and_huge, "binary and huge files")
 {
 	size_t len = 4 << 20, i;
 	char *bytes = malloc(len);
@@ -225,7 +225,7 @@ static void test_binary_and_huge(void)
 	free(bytes);
 }
 
-static void test_no_file(void)
+UNIT_TEST(test_no_file, "no file at all")
 {
 	char pipe_path[UNIT_PATH];
 
@@ -239,7 +239,7 @@ static void test_no_file(void)
 	unlink(pipe_path);
 }
 
-static void test_sizes_of_matrix(void)
+UNIT_TEST(test_sizes_of_matrix, "sizes that a matrix needs")
 {
 	struct options options = plain();
 	struct error err = { .rank = -1 };
@@ -255,7 +255,7 @@ static void test_sizes_of_matrix(void)
 }
 
 /* Rank 2 sends 0 + 256 + 16 bytes and receives 64 + 0 + 16; 16 of both stay. */
-static void test_summary(void)
+UNIT_TEST(test_summary, "summary of a rank")
 {
 	struct options options = plain();
 	struct error err = { .rank = -1 };
@@ -279,22 +279,12 @@ static void test_summary(void)
 
 int main(void)
 {
-	static const struct unit_case cases[] = {
-		{ "generated pattern", test_pattern },
-		{ "equal totals", test_totals },
-		{ "matrix file", test_matrix },
-		{ "matrix files that are wrong", test_wrong_matrix },
-		{ "binary and huge files", test_binary_and_huge },
-		{ "no file at all", test_no_file },
-		{ "sizes that a matrix needs", test_sizes_of_matrix },
-		{ "summary of a rank", test_summary },
-	};
 	int rc;
 
 	if (unit_folder(folder) < 0)
 		return 1;
 	snprintf(path, sizeof(path), "%s/matrix", folder);
-	rc = unit_main("traffic", cases, sizeof(cases) / sizeof(cases[0]));
+	rc = unit_main();
 	unlink(path);
 	rmdir(folder);
 	return rc;

@@ -22,7 +22,7 @@ static const struct {
 	{ OP_MIN, "min" }, { OP_AVG, "avg" },	{ OP_MULSUM, "mulsum" },
 };
 
-static void test_types(void)
+UNIT_TEST(test_types, "types")
 {
 	CU_ASSERT_EQUAL(sizeof(types) / sizeof(types[0]), DT_COUNT);
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
@@ -32,7 +32,7 @@ static void test_types(void)
 	}
 }
 
-static void test_operators(void)
+UNIT_TEST(test_operators, "operators")
 {
 	CU_ASSERT_EQUAL(sizeof(ops) / sizeof(ops[0]), OP_COUNT);
 	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
@@ -41,7 +41,7 @@ static void test_operators(void)
 	CU_ASSERT_STRING_EQUAL(redop_name(OP_NONE), "none");
 }
 
-static void test_unknown_names(void)
+UNIT_TEST(test_unknown_names, "unknown names")
 {
 	const char *const names[] = { "",	 " ",	"Float", "float ", "floa",
 				      "float32", "all", "none",	 "-1",	   "0" };
@@ -50,7 +50,7 @@ static void test_unknown_names(void)
 		CU_ASSERT_EQUAL(dtype_parse(names[i]), -EINVAL);
 }
 
-static void test_format(void)
+UNIT_TEST(test_format, "format")
 {
 	const struct {
 		enum dtype type;
@@ -82,7 +82,7 @@ static void test_format(void)
 	}
 }
 
-static void test_format_short_buffer(void)
+UNIT_TEST(test_format_short_buffer, "format into a short buffer")
 {
 	const uint32_t bits = 123456;
 	char buf[4] = "xyz", untouched = 'u';
@@ -94,7 +94,3 @@ static void test_format_short_buffer(void)
 	dtype_format(DT_UINT32, &bits, &untouched, 0);
 	CU_ASSERT_EQUAL(untouched, 'u');
 }
-
-UNIT_MAIN("dtype", { "types", test_types }, { "operators", test_operators },
-	  { "unknown names", test_unknown_names }, { "format", test_format },
-	  { "format into a short buffer", test_format_short_buffer })

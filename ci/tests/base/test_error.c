@@ -5,7 +5,7 @@
 
 #include "rig/unit.h"
 
-static void test_first_wins(void)
+UNIT_TEST(test_first_wins, "the first error wins")
 {
 	struct error err = { .rank = -1 };
 
@@ -19,7 +19,7 @@ static void test_first_wins(void)
 }
 
 /* The rank is whose error it is: nobody but its owner sets it. */
-static void test_keeps_rank(void)
+UNIT_TEST(test_keeps_rank, "the rank is left alone")
 {
 	struct error err = { .rank = 3 };
 
@@ -27,7 +27,7 @@ static void test_keeps_rank(void)
 	CU_ASSERT_EQUAL(err.rank, 3);
 }
 
-static void test_no_outcome(void)
+UNIT_TEST(test_no_outcome, "an error without outcome is internal")
 {
 	struct error err = { .rank = -1 };
 
@@ -35,7 +35,7 @@ static void test_no_outcome(void)
 	UNIT_ALL(err.outcome == OUTCOME_INTERNAL, !strcmp(err.text, "lost?"));
 }
 
-static void test_hostile_text(void)
+UNIT_TEST(test_hostile_text, "hostile and long texts")
 {
 	static char huge[5000];
 	struct error err = { .rank = -1 };
@@ -65,7 +65,7 @@ static void printed(const struct error *err, char *buf, size_t len)
 	buf[n > 0 ? n : 0] = '\0';
 }
 
-static void test_print(void)
+UNIT_TEST(test_print, "printing")
 {
 	static const struct {
 		struct error err;
@@ -99,8 +99,3 @@ static void test_print(void)
 		CU_ASSERT_STRING_EQUAL(buf, cases[i].want);
 	}
 }
-
-UNIT_MAIN("error", { "the first error wins", test_first_wins },
-	  { "the rank is left alone", test_keeps_rank },
-	  { "an error without outcome is internal", test_no_outcome },
-	  { "hostile and long texts", test_hostile_text }, { "printing", test_print })

@@ -86,18 +86,18 @@ static void crashes(bool thread)
 	close(tell);
 }
 
-static void test_crash(void)
+UNIT_TEST(test_crash, "a crash")
 {
 	crashes(false);
 }
 
-static void test_crash_of_a_thread(void)
+UNIT_TEST(test_crash_of_a_thread, "a crash of another thread")
 {
 	crashes(true);
 }
 
 /* Stopped is not ending, and neither is nobody. */
-static void test_others(void)
+UNIT_TEST(test_others, "who does not end")
 {
 	bool again = false;
 	int tell, status;
@@ -113,6 +113,4 @@ static void test_others(void)
 	close(tell);
 }
 
-UNIT_MAIN_WITH(unit_main_folder, folder, "exit", { "a crash", test_crash },
-	       { "a crash of another thread", test_crash_of_a_thread },
-	       { "who does not end", test_others })
+UNIT_MAIN(unit_main_folder(folder))

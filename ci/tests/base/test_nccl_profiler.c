@@ -168,98 +168,8 @@ static void expect(const char *algo, const char *proto, int channels)
 	UNIT_ALL(same(got.algo, algo), same(got.proto, proto), got.channels == channels);
 }
 
-static void test_versions(void)
-{
-	for (int v = 1; v <= NEWEST; v++) {
-		int channels = v >= 4 ? 24 : -1;
-
-		init(v);
-		nccl_profiler_ask(true);
-		event(v, COLL, "RING", "LL128", 24);
-		expect("Ring", "LL128", channels);
-		expect(NULL, NULL, -1); /* taken */
-		event(v, COLL, "TREE", "LL", 24);
-		event(v, COLL, "TREE", "LL", 24);
-		expect("Tree", "LL", channels);
-		event(v, P2P, "RING", "LL", 24);
-		expect("P2P", NULL, -1);
-		nccl_profiler_ask(false);
-		CU_ASSERT_EQUAL(plugins[v]->finalize(context), 0);
-	}
-}
-
-static void test_names(void)
-{
-	static const char *const cases[][4] = {
-		{ "NVLS_TREE", "SIMPLE", "NVLSTree", "Simple" },
-		{ "COLLNET_DIRECT", "LL", "CollNetDirect", "LL" },
-		{ "COLLNET_CHAIN", "LL128", "CollNetChain", "LL128" },
-		{ "PAT", "Unknown", "PAT", NULL },
-		{ "QUANTUM", "SIMPLE", NULL, "Simple" },
-		{ "AN_ALGORITHM_WITH_A_NAME_THAT_IS_LONGER_THAN_ANY", "", NULL, NULL },
-		{ NULL, NULL, NULL, NULL },
-	};
-
-	init(NEWEST);
-	nccl_profiler_ask(true);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		event(NEWEST, COLL, cases[i][0], cases[i][1], 8);
-		expect(cases[i][2], cases[i][3], 8);
-	}
-	event(NEWEST, COLL, "TREE", "LL", 0); /* symmetric memory: NCCL's fields are not set */
-	expect(NULL, NULL, -1);
-	nccl_profiler_ask(false);
-}
-
-static void test_calls_that_differ(void)
-{
-	init(NEWEST);
-	nccl_profiler_ask(true);
-	event(NEWEST, COLL, "RING", "LL", 2);
-	event(NEWEST, COLL, "TREE", "LL", 2);
-	expect(NULL, "LL", 2);
-	event(NEWEST, COLL, "RING", "LL", 2);
-	event(NEWEST, COLL, "RING", "SIMPLE", 4);
-	event(NEWEST, COLL, "RING", "LL", 2);
-	expect("Ring", NULL, -1);
-	nccl_profiler_ask(false);
-}
-
-/* Nothing is asked for while nobody asks; kernels and proxies never. */
-static void test_mask(void)
-{
-	mask = 0xfff;
-	init(NEWEST);
-	CU_ASSERT_EQUAL(mask, 0);
-	event(NEWEST, COLL, "RING", "LL", 2);
-	expect(NULL, NULL, -1);
-	nccl_profiler_ask(true);
-	CU_ASSERT_EQUAL(mask, COLL | P2P);
-	mask = 0;
-	init(NEWEST); /* a second communicator, while it is asked */
-	CU_ASSERT_EQUAL(mask, COLL | P2P);
-	for (int bit = 0; bit < 15; bit++) {
-		mask = 1 << bit;
-		if (!(mask & (COLL | P2P)))
-			event(NEWEST, 1u << bit, "RING", "LL", 2);
-	}
-	expect(NULL, NULL,
-	       -1); /* other kinds, unasked: API and group events come with a collective's */
-	nccl_profiler_ask(false);
-	CU_ASSERT_EQUAL(mask, 0);
-}
-
-static void test_offer(void)
-{
-	unsetenv("NCCL_PROFILER_PLUGIN");
-	UNIT_ALL(nccl_profiler_offer(), same(getenv("NCCL_PROFILER_PLUGIN"), "STATIC_PLUGIN"),
-		 nccl_profiler_offer());
-	setenv("NCCL_PROFILER_PLUGIN", "theirs", 1);
-	UNIT_ALL(!nccl_profiler_offer(), same(getenv("NCCL_PROFILER_PLUGIN"), "theirs"));
-}
-
-/* Why it is not known what NCCL used. */
-static void test_refusal(void)
+/* Why it is not known what NCCL used; the first one: nothing has asked for the plugin yet. */
+UNIT_TEST(test_refusal, "refusals")
 {
 	static const struct {
 		int version;
@@ -282,6 +192,92 @@ static void test_refusal(void)
 	CU_ASSERT_PTR_NULL(nccl_profiler_refusal(22809));
 }
 
-UNIT_MAIN("nccl_profiler", { "refusals", test_refusal }, { "every version", test_versions },
-	  { "names", test_names }, { "calls that differ", test_calls_that_differ },
-	  { "what NCCL is asked for", test_mask }, { "the offer", test_offer })
+UNIT_TEST(test_versions, "every version")
+{
+	for (int v = 1; v <= NEWEST; v++) {
+		int channels = v >= 4 ? 24 : -1;
+
+		init(v);
+		nccl_profiler_ask(true);
+		event(v, COLL, "RING", "LL128", 24);
+		expect("Ring", "LL128", channels);
+		expect(NULL, NULL, -1); /* taken */
+		event(v, COLL, "TREE", "LL", 24);
+		event(v, COLL, "TREE", "LL", 24);
+		expect("Tree", "LL", channels);
+		event(v, P2P, "RING", "LL", 24);
+		expect("P2P", NULL, -1);
+		nccl_profiler_ask(false);
+		CU_ASSERT_EQUAL(plugins[v]->finalize(context), 0);
+	}
+}
+
+UNIT_TEST(test_names, "names")
+{
+	static const char *const cases[][4] = {
+		{ "NVLS_TREE", "SIMPLE", "NVLSTree", "Simple" },
+		{ "COLLNET_DIRECT", "LL", "CollNetDirect", "LL" },
+		{ "COLLNET_CHAIN", "LL128", "CollNetChain", "LL128" },
+		{ "PAT", "Unknown", "PAT", NULL },
+		{ "QUANTUM", "SIMPLE", NULL, "Simple" },
+		{ "AN_ALGORITHM_WITH_A_NAME_THAT_IS_LONGER_THAN_ANY", "", NULL, NULL },
+		{ NULL, NULL, NULL, NULL },
+	};
+
+	init(NEWEST);
+	nccl_profiler_ask(true);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		event(NEWEST, COLL, cases[i][0], cases[i][1], 8);
+		expect(cases[i][2], cases[i][3], 8);
+	}
+	event(NEWEST, COLL, "TREE", "LL", 0); /* symmetric memory: NCCL's fields are not set */
+	expect(NULL, NULL, -1);
+	nccl_profiler_ask(false);
+}
+
+UNIT_TEST(test_calls_that_differ, "calls that differ")
+{
+	init(NEWEST);
+	nccl_profiler_ask(true);
+	event(NEWEST, COLL, "RING", "LL", 2);
+	event(NEWEST, COLL, "TREE", "LL", 2);
+	expect(NULL, "LL", 2);
+	event(NEWEST, COLL, "RING", "LL", 2);
+	event(NEWEST, COLL, "RING", "SIMPLE", 4);
+	event(NEWEST, COLL, "RING", "LL", 2);
+	expect("Ring", NULL, -1);
+	nccl_profiler_ask(false);
+}
+
+/* Nothing is asked for while nobody asks; kernels and proxies never. */
+UNIT_TEST(test_mask, "what NCCL is asked for")
+{
+	mask = 0xfff;
+	init(NEWEST);
+	CU_ASSERT_EQUAL(mask, 0);
+	event(NEWEST, COLL, "RING", "LL", 2);
+	expect(NULL, NULL, -1);
+	nccl_profiler_ask(true);
+	CU_ASSERT_EQUAL(mask, COLL | P2P);
+	mask = 0;
+	init(NEWEST); /* a second communicator, while it is asked */
+	CU_ASSERT_EQUAL(mask, COLL | P2P);
+	for (int bit = 0; bit < 15; bit++) {
+		mask = 1 << bit;
+		if (!(mask & (COLL | P2P)))
+			event(NEWEST, 1u << bit, "RING", "LL", 2);
+	}
+	expect(NULL, NULL,
+	       -1); /* other kinds, unasked: API and group events come with a collective's */
+	nccl_profiler_ask(false);
+	CU_ASSERT_EQUAL(mask, 0);
+}
+
+UNIT_TEST(test_offer, "the offer")
+{
+	unsetenv("NCCL_PROFILER_PLUGIN");
+	UNIT_ALL(nccl_profiler_offer(), same(getenv("NCCL_PROFILER_PLUGIN"), "STATIC_PLUGIN"),
+		 nccl_profiler_offer());
+	setenv("NCCL_PROFILER_PLUGIN", "theirs", 1);
+	UNIT_ALL(!nccl_profiler_offer(), same(getenv("NCCL_PROFILER_PLUGIN"), "theirs"));
+}

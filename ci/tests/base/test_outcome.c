@@ -15,7 +15,7 @@ static const struct {
 
 enum { COUNT = sizeof(order) / sizeof(order[0]) };
 
-static void test_names(void)
+UNIT_TEST(test_names, "names")
 {
 	int i;
 
@@ -29,7 +29,7 @@ static void test_names(void)
 		 outcome_parse("10") == -EINVAL, outcome_parse("unknown") == -EINVAL);
 }
 
-static void test_precedence(void)
+UNIT_TEST(test_precedence, "precedence of all pairs")
 {
 	int i, j;
 
@@ -43,7 +43,7 @@ static void test_precedence(void)
 	}
 }
 
-static void test_grammar(void)
+UNIT_TEST(test_grammar, "grammar of --expect")
 {
 	static const char *const good[] = { "hang:missing-call",     "hang:missing-call:3",
 					    "hang:missing-call:1,3", "hang:missing-call:3,1",
@@ -85,7 +85,7 @@ static void test_grammar(void)
 	}
 }
 
-static void test_class(void)
+UNIT_TEST(test_class, "the class in --expect")
 {
 	static const struct {
 		const char *spec, *class;
@@ -102,7 +102,7 @@ static void test_class(void)
 				       cases[i].class);
 }
 
-static void test_exit_code(void)
+UNIT_TEST(test_exit_code, "exit codes")
 {
 	static const struct {
 		const char *spec;
@@ -152,7 +152,3 @@ static void test_exit_code(void)
 			fprintf(stderr, "\ncase %zu: %d\n", i, code);
 	}
 }
-
-UNIT_MAIN("outcome", { "names", test_names }, { "precedence of all pairs", test_precedence },
-	  { "grammar of --expect", test_grammar }, { "the class in --expect", test_class },
-	  { "exit codes", test_exit_code })

@@ -8,7 +8,7 @@
 #include "base/output.h"
 
 /* By the amount: less and more than a stream holds back. */
-static void test_close(void)
+UNIT_TEST(test_close, "streams")
 {
 	static const int amounts[] = { 0, 1, 4096, 100000 };
 
@@ -22,7 +22,7 @@ static void test_close(void)
 	}
 }
 
-static void test_json(void)
+UNIT_TEST(test_json, "JSON")
 {
 	json_t *value = json_pack("{s:f}", "a", 0.5);
 	char folder[UNIT_TEMP], path[UNIT_PATH], text[64] = "";
@@ -62,7 +62,7 @@ static int on_stdout(const char *path, bool word, struct error *err)
 	return rc;
 }
 
-static void test_stdout(void)
+UNIT_TEST(test_stdout, "standard output")
 {
 	static const struct {
 		const char *path;
@@ -79,6 +79,3 @@ static void test_stdout(void)
 			CU_ASSERT(!rc || strstr(err.text, strerror(-rc)));
 		}
 }
-
-UNIT_MAIN("output", { "streams", test_close }, { "JSON", test_json },
-	  { "standard output", test_stdout })

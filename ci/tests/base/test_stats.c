@@ -16,7 +16,7 @@ static double *countdown(size_t n)
 	return samples;
 }
 
-static void test_known_values(void)
+UNIT_TEST(test_known_values, "known values")
 {
 	const double samples[] = { 4, 1, 3, 2 };
 	const double before[] = { 4, 1, 3, 2 };
@@ -38,7 +38,7 @@ static void test_known_values(void)
 	CLOSE(stats_ci_percent(&s), 60); /* (4 - 1) / 2 / 2.5 */
 }
 
-static void test_one_and_none(void)
+UNIT_TEST(test_one_and_none, "one sample and none")
 {
 	const double one = 7;
 	struct stats s;
@@ -58,7 +58,7 @@ static void test_one_and_none(void)
 }
 
 /* Ranks from tables of the binomial distribution. */
-static void test_interval_ranks(void)
+UNIT_TEST(test_interval_ranks, "interval ranks from tables")
 {
 	static const struct {
 		size_t n, low, high;
@@ -90,7 +90,7 @@ static double tail(size_t n, size_t k)
 	return sum;
 }
 
-static void test_interval_by_definition(void)
+UNIT_TEST(test_interval_by_definition, "interval by definition, 6 to 1000")
 {
 	double *samples = countdown(1000);
 
@@ -110,7 +110,7 @@ static void test_interval_by_definition(void)
 }
 
 /* 1e5 samples: n/2 - 1.96 sqrt(n)/2 is 49690.1; the exact rank is within 1 of it. */
-static void test_interval_of_many(void)
+UNIT_TEST(test_interval_of_many, "interval of many")
 {
 	double *samples = countdown(100000);
 	struct stats s;
@@ -120,7 +120,7 @@ static void test_interval_of_many(void)
 	free(samples);
 }
 
-static void test_hostile_samples(void)
+UNIT_TEST(test_hostile_samples, "hostile samples")
 {
 	const double nan_last[] = { 1, 2, 3, 4, 5, 6, NAN };
 	const double infinite[] = { 1, INFINITY, 1, INFINITY, INFINITY, INFINITY };
@@ -135,7 +135,7 @@ static void test_hostile_samples(void)
 	CLOSE(stats_ci_percent(&s), 50);
 }
 
-static void test_stop_names(void)
+UNIT_TEST(test_stop_names, "names of reasons")
 {
 	CU_ASSERT_STRING_EQUAL(stop_reason_name(STOP_PRECISE), "ci");
 	CU_ASSERT_STRING_EQUAL(stop_reason_name(STOP_BUDGET), "budget");
@@ -143,7 +143,7 @@ static void test_stop_names(void)
 	CU_ASSERT_STRING_EQUAL(stop_reason_name((enum stop_reason)99), "unknown");
 }
 
-static void test_stop_precise(void)
+UNIT_TEST(test_stop_precise, "stop: precise")
 {
 	/* Six samples: the interval is all of them, 2 / 2 / 100 = 1 %. */
 	const double samples[] = { 99, 100, 100, 100, 100, 101, 100 };
@@ -158,7 +158,7 @@ static void test_stop_precise(void)
 	CU_ASSERT_EQUAL(stop_check(&rule, samples + 1, 4, 0), STOP_NOT_YET);
 }
 
-static void test_stop_budget(void)
+UNIT_TEST(test_stop_budget, "stop: budget")
 {
 	const double wild[] = { 1, 100, 3, 50, 7, 80, 2 };
 	const double bad[] = { NAN, 1, 1, 1, 1, 1, 1 };
@@ -172,11 +172,3 @@ static void test_stop_budget(void)
 	CU_ASSERT_EQUAL(stop_check(&rule, bad, 6, 0), STOP_NOT_YET);
 	CU_ASSERT_EQUAL(stop_check(&rule, bad, 6, 3), STOP_BUDGET);
 }
-
-UNIT_MAIN("stats", { "known values", test_known_values },
-	  { "one sample and none", test_one_and_none },
-	  { "interval ranks from tables", test_interval_ranks },
-	  { "interval by definition, 6 to 1000", test_interval_by_definition },
-	  { "interval of many", test_interval_of_many },
-	  { "hostile samples", test_hostile_samples }, { "names of reasons", test_stop_names },
-	  { "stop: precise", test_stop_precise }, { "stop: budget", test_stop_budget })

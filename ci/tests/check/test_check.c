@@ -7,7 +7,7 @@ static struct check_report report;
 
 /* ---- Fill and verify ---- */
 
-static void test_fill_is_element(void)
+UNIT_TEST(test_fill_is_element, "fill writes check_element's")
 {
 	const uint64_t bases[] = { 0, 7, ((uint64_t)1 << 32) - 300, ((uint64_t)5 << 32) + 1 };
 	const int nranks[] = { 1, 2, 4, 7, 40 };
@@ -33,7 +33,7 @@ static void test_fill_is_element(void)
 	CU_ASSERT_EQUAL(wrong, 0);
 }
 
-static void test_fill_bounds(void)
+UNIT_TEST(test_fill_bounds, "fill stays in bounds")
 {
 	const struct check_data data = { 3, DT_INT8, OP_NONE, 4, false };
 	unsigned char buf[8] = { 9, 9, 9, 9, 9, 9, 9, 9 };
@@ -47,7 +47,7 @@ static void test_fill_bounds(void)
 	CU_ASSERT(buf[2] == 9 && buf[3] == two[0] && buf[4] == two[1] && buf[5] == 9);
 }
 
-static void test_right_data_pass(void)
+UNIT_TEST(test_right_data_pass, "right data pass")
 {
 	const int nranks[] = { 1, 2, 4, 7, 40 };
 
@@ -63,7 +63,7 @@ static void test_right_data_pass(void)
 	}
 }
 
-static void test_verify_counts(void)
+UNIT_TEST(test_verify_counts, "verify counts and locates")
 {
 	struct verify_result result = { 99, 99 };
 
@@ -89,7 +89,7 @@ static void test_verify_counts(void)
 
 /* ---- Around the data ---- */
 
-static void test_keep(void)
+UNIT_TEST(test_keep, "keep")
 {
 	const struct segment parts[] = {
 		{ SEGMENT_KEEP, 0, 1500, 0, 0 },
@@ -108,7 +108,7 @@ static void test_keep(void)
 	scene_release(&s);
 }
 
-static void test_guards(void)
+UNIT_TEST(test_guards, "guards")
 {
 	const struct {
 		int64_t at;
@@ -142,7 +142,7 @@ static void test_guards(void)
 	}
 }
 
-static void test_guards_on_both_sides(void)
+UNIT_TEST(test_guards_on_both_sides, "guards on both sides")
 {
 	char line[200];
 
@@ -159,7 +159,7 @@ static void test_guards_on_both_sides(void)
 	scene_release(&s);
 }
 
-static void test_send_changed(void)
+UNIT_TEST(test_send_changed, "send buffer changed")
 {
 	const int64_t places[] = {
 		0, 17, COUNT - 1, -1, -CHECK_GUARD / 4, COUNT, COUNT + CHECK_GUARD / 4 - 1
@@ -183,7 +183,7 @@ static void test_send_changed(void)
 }
 
 /* A send buffer near the start of its pool: what lies before the pool is not ours. */
-static void test_send_at_pool_start(void)
+UNIT_TEST(test_send_at_pool_start, "send buffer at the pool's start")
 {
 	scene_reduce(&s, DT_FLOAT, OP_SUM, 4);
 	s.place.base = 3;
@@ -196,7 +196,7 @@ static void test_send_at_pool_start(void)
 }
 
 /* Ranks without a send or receive buffer, and in-place calls. */
-static void test_absent_buffers(void)
+UNIT_TEST(test_absent_buffers, "absent buffers")
 {
 	scene_reduce(&s, DT_FLOAT, OP_SUM, 4);
 	memset(s.send, 0, 64);
@@ -228,7 +228,7 @@ static const struct backend_ops failing_ops = { .name = "failing",
 						.verify = failing_verify,
 						.fetch = fake_fetch };
 
-static void test_backend_errors(void)
+UNIT_TEST(test_backend_errors, "errors of the backend")
 {
 	struct backend failing = { .ops = &failing_ops };
 
@@ -250,7 +250,7 @@ static void test_backend_errors(void)
 
 /* ---- The rest ---- */
 
-static void test_report_text(void)
+UNIT_TEST(test_report_text, "text of a report")
 {
 	float wrong = -7;
 	char expected[48], line[200];
@@ -267,7 +267,7 @@ static void test_report_text(void)
 	scene_release(&s);
 }
 
-static void test_spoil_refuses(void)
+UNIT_TEST(test_spoil_refuses, "spoil refuses")
 {
 	const struct segment reduce = { .kind = SEGMENT_REDUCE, .count = 10 },
 			     copy = { .kind = SEGMENT_COPY, .count = 10 };
@@ -287,7 +287,7 @@ static void test_spoil_refuses(void)
 	CU_ASSERT(check_spoil(&data, WRONG_MISSING, &reduce, 0, 0, good, 0, 10, dst) == -EINVAL);
 }
 
-static void test_describe(void)
+UNIT_TEST(test_describe, "describe")
 {
 	char line[200], little[8];
 
@@ -317,14 +317,3 @@ static void test_describe(void)
 		 !strcmp(wrong_kind_name(WRONG_OTHER), "other"),
 		 !strcmp(wrong_kind_name(WRONG_STALE), "stale"));
 }
-
-UNIT_MAIN("check", { "fill writes check_element's", test_fill_is_element },
-	  { "fill stays in bounds", test_fill_bounds }, { "right data pass", test_right_data_pass },
-	  { "verify counts and locates", test_verify_counts },
-	  { "text of a report", test_report_text }, { "keep", test_keep },
-	  { "guards", test_guards }, { "guards on both sides", test_guards_on_both_sides },
-	  { "send buffer changed", test_send_changed },
-	  { "send buffer at the pool's start", test_send_at_pool_start },
-	  { "absent buffers", test_absent_buffers },
-	  { "errors of the backend", test_backend_errors }, { "spoil refuses", test_spoil_refuses },
-	  { "describe", test_describe })

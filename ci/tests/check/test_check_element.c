@@ -22,7 +22,7 @@ static uint32_t random32(void)
 
 /* ---- Formats ---- */
 
-static void test_rounding(void)
+UNIT_TEST(test_rounding, "rounding, by hand")
 {
 	const struct {
 		enum dtype type;
@@ -106,7 +106,7 @@ static double decode_by_definition(uint32_t x, int exponent_bits, int mantissa_b
 	return x >> (exponent_bits + mantissa_bits) ? -value : value;
 }
 
-static void test_every_pattern(void)
+UNIT_TEST(test_every_pattern, "every pattern there and back")
 {
 	const struct {
 		enum dtype type;
@@ -146,7 +146,7 @@ static void test_every_pattern(void)
 }
 
 /* Nearest by search over all finite patterns; between two equally near ones the even pattern. */
-static void test_nearest(void)
+UNIT_TEST(test_nearest, "nearest, by search")
 {
 	const enum dtype types[] = { DT_F8E4M3, DT_F8E5M2 };
 	uint32_t wrong = 0;
@@ -178,7 +178,7 @@ static void test_nearest(void)
 }
 
 #ifdef __FLT16_MAX__
-static void test_half_by_compiler(void)
+UNIT_TEST(test_half_by_compiler, "half, by the compiler")
 {
 	uint32_t wrong = 0;
 
@@ -195,7 +195,7 @@ static void test_half_by_compiler(void)
 #endif
 
 /* The cheap conversion agrees with the rounding one on what it is for. */
-static void test_small_integers(void)
+UNIT_TEST(test_small_integers, "small integers")
 {
 	const struct {
 		enum dtype type;
@@ -327,7 +327,7 @@ static uint32_t count_order_dependent(const struct check_data *data)
 	return wrong;
 }
 
-static void test_any_order(void)
+UNIT_TEST(test_any_order, "one result in any order")
 {
 	for (int type = 0; type < DT_COUNT; type++) {
 		for (int op = 0; op < OP_COUNT; op++) {
@@ -348,7 +348,7 @@ static void test_any_order(void)
 
 /* With partial sums in double instead of the type nothing changes: some algorithms accumulate
  * wider. */
-static void test_any_precision(void)
+UNIT_TEST(test_any_precision, "one average in any precision")
 {
 	uint32_t wrong = 0;
 
@@ -375,7 +375,7 @@ static void test_any_precision(void)
 }
 
 /* The largest partial sum that can occur is an exact integer in the type, whatever the seed. */
-static void test_sums_cannot_overflow(void)
+UNIT_TEST(test_sums_cannot_overflow, "sums cannot overflow")
 {
 	const struct {
 		enum dtype type;
@@ -397,7 +397,7 @@ static void test_sums_cannot_overflow(void)
 }
 
 /* Products of odd numbers are odd, so they never collapse to 0. */
-static void test_integer_products(void)
+UNIT_TEST(test_integer_products, "integer products")
 {
 	uint32_t even = 0;
 
@@ -413,14 +413,3 @@ static void test_integer_products(void)
 	}
 	CU_ASSERT_EQUAL(even, 0);
 }
-
-UNIT_MAIN("check_element", { "rounding, by hand", test_rounding },
-	  { "every pattern there and back", test_every_pattern },
-	  { "nearest, by search", test_nearest },
-#ifdef __FLT16_MAX__
-	  { "half, by the compiler", test_half_by_compiler },
-#endif
-	  { "small integers", test_small_integers }, { "one result in any order", test_any_order },
-	  { "one average in any precision", test_any_precision },
-	  { "sums cannot overflow", test_sums_cannot_overflow },
-	  { "integer products", test_integer_products })

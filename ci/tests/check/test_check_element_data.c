@@ -5,7 +5,7 @@
 #include "check/check.h"
 #include "base/element.h"
 
-static void test_moved_data_are_finite(void)
+UNIT_TEST(test_moved_data_are_finite, "moved data are finite")
 {
 	uint32_t wrong = 0, positive = 0;
 
@@ -26,7 +26,7 @@ static void test_moved_data_are_finite(void)
 }
 
 /* Zeros compare equal and subnormals may be flushed: neither may decide a maximum. */
-static void test_extremes_are_normal(void)
+UNIT_TEST(test_extremes_are_normal, "extremes are normal")
 {
 	uint32_t wrong = 0;
 
@@ -48,7 +48,7 @@ static void test_extremes_are_normal(void)
 }
 
 /* Every bit of moved data is sometimes 0 and sometimes 1, but for the cleared top exponent bit. */
-static void test_moved_data_use_all_bits(void)
+UNIT_TEST(test_moved_data_use_all_bits, "moved data use all bits")
 {
 	for (int type = 0; type < DT_COUNT; type++) {
 		struct check_data data = { 3, (enum dtype)type, OP_NONE, 4, false };
@@ -67,7 +67,7 @@ static void test_moved_data_use_all_bits(void)
 }
 
 /* Every rank's own contribution is there in any 256 neighbouring elements. */
-static void test_every_rank_contributes(void)
+UNIT_TEST(test_every_rank_contributes, "every rank contributes")
 {
 	uint32_t absent = 0;
 
@@ -109,7 +109,7 @@ static int longest_run(const struct check_data *data)
 	return longest;
 }
 
-static void test_no_equal_stretches(void)
+UNIT_TEST(test_no_equal_stretches, "no stretches of equal elements")
 {
 	for (int type = 0; type < DT_COUNT; type++) {
 		for (int op = 0; op < OP_COUNT; op++) {
@@ -128,7 +128,7 @@ static void test_no_equal_stretches(void)
 	}
 }
 
-static void test_seed_rank_index_matter(void)
+UNIT_TEST(test_seed_rank_index_matter, "seed, rank and index matter")
 {
 	const struct check_data data = { 1, DT_UINT32, OP_NONE, 4, false },
 				other = { 2, DT_UINT32, OP_NONE, 4, false };
@@ -145,10 +145,3 @@ static void test_seed_rank_index_matter(void)
 	}
 	UNIT_ALL(same_rank == 0, same_seed == 0, same_upper == 0);
 }
-
-UNIT_MAIN("check_element_data", { "moved data are finite", test_moved_data_are_finite },
-	  { "extremes are normal", test_extremes_are_normal },
-	  { "moved data use all bits", test_moved_data_use_all_bits },
-	  { "every rank contributes", test_every_rank_contributes },
-	  { "no stretches of equal elements", test_no_equal_stretches },
-	  { "seed, rank and index matter", test_seed_rank_index_matter })

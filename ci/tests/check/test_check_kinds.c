@@ -8,7 +8,7 @@ static struct check_report report;
 /* ---- Every kind ---- */
 
 /* Every kind that a reduction can suffer, for every type and operator. */
-static void test_reduction_kinds(void)
+UNIT_TEST(test_reduction_kinds, "kinds of a reduction")
 {
 	const enum wrong_kind kinds[] = { WRONG_ZERO,	 WRONG_STALE, WRONG_SHIFTED, WRONG_MISSING,
 					  WRONG_DOUBLED, WRONG_NAN,   WRONG_OTHER };
@@ -36,7 +36,7 @@ static void test_reduction_kinds(void)
 	}
 }
 
-static void test_many_ranks(void)
+UNIT_TEST(test_many_ranks, "kinds with 40 ranks")
 {
 	const enum dtype types[] = {
 		DT_INT8, DT_FLOAT, DT_BFLOAT16, DT_F8E4M3, DT_F8E5M2, DT_DOUBLE
@@ -59,7 +59,7 @@ static void test_many_ranks(void)
 	}
 }
 
-static void test_copy_kinds(void)
+UNIT_TEST(test_copy_kinds, "kinds of a copy")
 {
 	const enum wrong_kind kinds[] = { WRONG_ZERO, WRONG_STALE, WRONG_SHIFTED, WRONG_NAN,
 					  WRONG_OTHER };
@@ -82,7 +82,7 @@ static void test_copy_kinds(void)
 
 /* ---- Shifts ---- */
 
-static void test_shift_distances(void)
+UNIT_TEST(test_shift_distances, "shift: distances")
 {
 	const struct {
 		int shift;
@@ -102,7 +102,7 @@ static void test_shift_distances(void)
 
 /* All data of a gather 5 elements too late: the first ones of each segment come from another
  * rank's. */
-static void test_shift_of_whole_buffer(void)
+UNIT_TEST(test_shift_of_whole_buffer, "shift: whole buffer")
 {
 	scene_gather(&s, DT_HALF);
 	memmove(s.recv + 5 * 2, s.recv, (COUNT - 5) * 2);
@@ -113,7 +113,7 @@ static void test_shift_of_whole_buffer(void)
 }
 
 /* One element of many bits is evidence, one of few is not. */
-static void test_shift_of_one_element(void)
+UNIT_TEST(test_shift_of_one_element, "shift: one element")
 {
 	scene_reduce(&s, DT_INT64, OP_SUM, 4);
 	memcpy(s.recv + 8 * 200, s.recv + 8 * 198, 8);
@@ -130,7 +130,7 @@ static void test_shift_of_one_element(void)
 /* ---- Which rank ---- */
 
 /* A single wrong element: with floats one rank alone explains it. */
-static void test_missing_in_one_element(void)
+UNIT_TEST(test_missing_in_one_element, "missing: one element")
 {
 	for (int culprit = 0; culprit < 4; culprit++) {
 		size_t first;
@@ -186,20 +186,20 @@ static void check_related(double factor, enum wrong_kind kind)
 }
 
 /* Two ranks hold the same value wherever one is missing: the kind is certain, the rank is not. */
-static void test_missing_is_ambiguous(void)
+UNIT_TEST(test_missing_is_ambiguous, "missing: two ranks fit")
 {
 	check_related(1, WRONG_MISSING);
 }
 
 /* Rank 0 left out or rank 1 counted twice: both explain it, so neither is said. */
-static void test_missing_or_doubled(void)
+UNIT_TEST(test_missing_or_doubled, "missing or doubled")
 {
 	check_related(-1, WRONG_OTHER);
 }
 
 /* Values of very few bits: a single wrong element fits somebody by chance and must name nobody.
  */
-static void test_single_small_element_names_nobody(void)
+UNIT_TEST(test_single_small_element_names_nobody, "missing: too few bits")
 {
 	uint32_t named = 0;
 
@@ -218,7 +218,7 @@ static void test_single_small_element_names_nobody(void)
 
 /* Whatever the length of the stretch, nobody innocent is ever named: of a contribution that is missing, or has
  * one bit flipped, which a missing one may explain as well. */
-static void test_never_the_wrong_rank(void)
+UNIT_TEST(test_never_the_wrong_rank, "missing: never the wrong rank")
 {
 	const enum dtype types[] = { DT_INT8,	DT_HALF,  DT_BFLOAT16, DT_F8E4M3,
 				     DT_F8E5M2, DT_FLOAT, DT_INT32 };
@@ -243,14 +243,3 @@ static void test_never_the_wrong_rank(void)
 	}
 	UNIT_ALL(innocent == 0, other_kind == 0, named > 700 && flipped > 150);
 }
-
-UNIT_MAIN("check: kinds", { "kinds of a reduction", test_reduction_kinds },
-	  { "kinds with 40 ranks", test_many_ranks }, { "kinds of a copy", test_copy_kinds },
-	  { "shift: distances", test_shift_distances },
-	  { "shift: whole buffer", test_shift_of_whole_buffer },
-	  { "shift: one element", test_shift_of_one_element },
-	  { "missing: one element", test_missing_in_one_element },
-	  { "missing: two ranks fit", test_missing_is_ambiguous },
-	  { "missing or doubled", test_missing_or_doubled },
-	  { "missing: too few bits", test_single_small_element_names_nobody },
-	  { "missing: never the wrong rank", test_never_the_wrong_rank })

@@ -75,7 +75,7 @@ static void arrival_case(const struct arrival *a, int nranks, uint32_t set, int 
 								     : "proved");
 }
 
-static void test_arrivals(void)
+UNIT_TEST(test_arrivals, "who did not arrive, and how its process is")
 {
 	uint32_t sets[4];
 
@@ -92,7 +92,7 @@ static void test_arrivals(void)
 
 /* A rank that its own call's partner let go a call further leaves the other one waiting for its device: that
  * one is in no loop of its own, though its process runs (an alltoallv whose counts disagree, two H200). */
-static void test_on_device(void)
+UNIT_TEST(test_on_device, "a rank on its device")
 {
 	set_up(2);
 	play(0, OP, odd_count, false);
@@ -108,7 +108,7 @@ static void test_on_device(void)
 
 /* Two lack the call: one asleep, one in a loop, which may be for the first. Who is inside init of another
  * communicator is kept there. */
-static void test_not_proved(void)
+UNIT_TEST(test_not_proved, "who waits elsewhere, or may")
 {
 	set_up(4);
 	for (int i = 0; i < 4; i++)
@@ -172,7 +172,7 @@ static void same_calls_case(const struct arrival *a, int nranks, uint32_t set, i
 	CU_ASSERT_STRING_EQUAL(found.theirs, made ? "made, cannot complete" : "no call");
 }
 
-static void test_same_calls(void)
+UNIT_TEST(test_same_calls, "stopped or dead after the calls that all made")
 {
 	uint32_t sets[4];
 
@@ -192,7 +192,7 @@ static void test_same_calls(void)
 
 /* A broadcast lets its root go, and an exchange whoever is not beside the culprit: those wait
  * elsewhere by right, and who never came to the call is not past it. */
-static void test_some_let_go(void)
+UNIT_TEST(test_some_let_go, "calls that let some ranks go")
 {
 	static const struct {
 		const char *class, *what;
@@ -229,7 +229,7 @@ static void test_some_let_go(void)
 		}
 }
 
-static void test_mismatch(void)
+UNIT_TEST(test_mismatch, "other arguments")
 {
 	all_play(4, CALLS, odd_count, false);
 	evidence.ranks[3].calls[OP - 1].dtype = DT_INT32;
@@ -243,7 +243,7 @@ static void test_mismatch(void)
 }
 
 /* Messages that fit into buffers let everybody come to the end, with a call less on one rank. */
-static void test_fewer_calls(void)
+UNIT_TEST(test_fewer_calls, "fewer calls, and nobody waits")
 {
 	for (int wrong = 0; wrong <= 1; wrong++)
 		for (int culprit = 0; culprit < 4; culprit++) {
@@ -264,7 +264,7 @@ static void test_fewer_calls(void)
 		}
 }
 
-static void test_nothing_wrong(void)
+UNIT_TEST(test_nothing_wrong, "nothing wrong")
 {
 	set_up(4);
 	for (int i = 0; i < 4; i++) { /* at different points, nobody overdue: late is no fault */
@@ -282,7 +282,7 @@ static void test_nothing_wrong(void)
 	expect(OUTCOME_OK, "ok", "-", -1, -1, -1);
 }
 
-static void test_unexplained(void)
+UNIT_TEST(test_unexplained, "unexplained")
 {
 	all_play(4, OP, odd_count, true); /* all in the same call */
 	expect(OUTCOME_HANG, "unexplained", "-", -1, -1, OP);
@@ -301,7 +301,7 @@ static void test_unexplained(void)
 }
 
 /* Whoever is not known may be a culprit too, or instead: nothing is proved then. */
-static void test_absent_ranks(void)
+UNIT_TEST(test_absent_ranks, "absent ranks")
 {
 	for (int absent = 0; absent <= 2; absent++) {
 		all_but(4, 1, OP - 1, OP, odd_count, true);
@@ -336,7 +336,7 @@ static void test_absent_ranks(void)
 
 /* More processes than GPUs: those that stand aside wait for the others' end and never make
  * a call. */
-static void test_surplus_processes(void)
+UNIT_TEST(test_surplus_processes, "surplus processes")
 {
 	set_up(4);
 	for (int i = 0; i < 4; i++) {
@@ -352,7 +352,7 @@ static void test_surplus_processes(void)
 	expect(OUTCOME_HANG, "missing-call", "1", OP, OP, OP);
 }
 
-static void test_hostile_calls(void)
+UNIT_TEST(test_hostile_calls, "hostile records")
 {
 	set_up(3); /* call numbers at the end of their range */
 	for (int i = 0; i < 3; i++) {
@@ -377,14 +377,3 @@ static void test_hostile_calls(void)
 		UNIT_ALL(found.outcome == OUTCOME_HANG, found.cause[0]);
 	}
 }
-
-UNIT_MAIN("diagnose", { "who did not arrive, and how its process is", test_arrivals },
-	  { "stopped or dead after the calls that all made", test_same_calls },
-	  { "a rank on its device", test_on_device },
-	  { "who waits elsewhere, or may", test_not_proved },
-	  { "calls that let some ranks go", test_some_let_go },
-	  { "other arguments", test_mismatch },
-	  { "fewer calls, and nobody waits", test_fewer_calls },
-	  { "nothing wrong", test_nothing_wrong }, { "unexplained", test_unexplained },
-	  { "absent ranks", test_absent_ranks }, { "surplus processes", test_surplus_processes },
-	  { "hostile records", test_hostile_calls })

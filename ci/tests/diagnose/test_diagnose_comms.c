@@ -236,7 +236,7 @@ static const struct row rows[] = {
 	  "unexplained - comm=0 seq=-1 inconclusive" },
 };
 
-static void test_rows(void)
+UNIT_TEST(test_rows, "who waits for whom")
 {
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		char verdict[512];
@@ -253,5 +253,3 @@ static void test_rows(void)
 		CU_ASSERT(!rows[i].line || said(rows[i].line));
 	}
 }
-
-UNIT_MAIN("diagnose_comms", { "who waits for whom", test_rows })

@@ -129,7 +129,7 @@ static const struct {
 };
 
 /* None of them: who keeps whom from it is not known, unless they are in different places. */
-static void test_nobody_came(void)
+UNIT_TEST(test_nobody_came, "nobody came to init")
 {
 	for (int apart = 0; apart <= 1; apart++) {
 		at_init(4);
@@ -145,7 +145,7 @@ static void test_nobody_came(void)
 	}
 }
 
-static void test_missing(void)
+UNIT_TEST(test_missing, "a rank that never came to init")
 {
 	static const int sizes[] = { 2, 4, 8 };
 	char name[16];
@@ -168,7 +168,7 @@ static void test_missing(void)
 }
 
 /* How it ended or stopped goes before its not coming, and the place is the same. */
-static void test_gone_before_init(void)
+UNIT_TEST(test_gone_before_init, "a rank that was gone before init")
 {
 	at_init(4);
 	never_came(2, 'T', "", -1);
@@ -184,7 +184,7 @@ static void test_gone_before_init(void)
 	expect(OUTCOME_DIED, "rank-crashed", "0", 0, "call", "proved");
 }
 
-static void test_arguments(void)
+UNIT_TEST(test_arguments, "other arguments of init")
 {
 	char name[16];
 
@@ -210,7 +210,7 @@ static void test_arguments(void)
 }
 
 /* Whatever comes of it later: the arguments are the cause. */
-static void test_arguments_first(void)
+UNIT_TEST(test_arguments_first, "arguments explain what follows")
 {
 	static const int made[] = { 1, 0, 1, 1 };
 
@@ -225,7 +225,7 @@ static void test_arguments_first(void)
 	expect(OUTCOME_ERROR, "init-mismatch", "3", 0, "nranks", "majority");
 }
 
-static void test_ties(void)
+UNIT_TEST(test_ties, "ties are inconclusive")
 {
 	at_init(2);
 	ranks[1].view.init_id = 7;
@@ -241,7 +241,7 @@ static void test_ties(void)
 
 /* Groups of ranks have communicators of their own: another id is no mismatch where its ranks
  * are complete. */
-static void test_groups(void)
+UNIT_TEST(test_groups, "groups with ids of their own")
 {
 	at_init(4);
 	for (int i = 0; i < 4; i++) {
@@ -256,7 +256,7 @@ static void test_groups(void)
 	expect(OUTCOME_HANG, "init-missing-rank", "3", 0, "call", "proved");
 }
 
-static void test_unreachable(void)
+UNIT_TEST(test_unreachable, "another network")
 {
 	at_init(4);
 	ranks[2].netns = 4026532000;
@@ -288,7 +288,7 @@ static void test_unreachable(void)
 }
 
 /* NCCL gives up where there is no route, before the others' deadline. */
-static void test_cut_off(void)
+UNIT_TEST(test_cut_off, "no way to the others")
 {
 	static const char no_route[] =
 		"ncclCommInitRank failed: unhandled system error (socketStartConnect: "
@@ -332,7 +332,7 @@ static void test_cut_off(void)
 	CU_ASSERT_STRING_EQUAL(class_name(found.class, found.outcome), "error");
 }
 
-static void test_aborted(void)
+UNIT_TEST(test_aborted, "aborted by one")
 {
 	static const int made[] = { 8, 7, 8, 8 }, same[] = { 8, 8, 8, 8 };
 
@@ -366,7 +366,7 @@ static void test_aborted(void)
 	CU_ASSERT_STRING_NOT_EQUAL(class_name(found.class, found.outcome), "aborted");
 }
 
-static void test_memory(void)
+UNIT_TEST(test_memory, "out of memory")
 {
 	static const int made[] = { 8, 8, 8, 7 };
 
@@ -389,7 +389,7 @@ static void test_memory(void)
 }
 
 /* Numbers that another process may have written: an answer, and no crash. */
-static void test_hostile(void)
+UNIT_TEST(test_hostile, "hostile numbers")
 {
 	static const int made[] = { 8, 7, 8, 8 };
 
@@ -414,13 +414,3 @@ static void test_hostile(void)
 				strlen(found.ranks) > 0);
 	}
 }
-
-UNIT_MAIN("diagnose_init", { "a rank that never came to init", test_missing },
-	  { "nobody came to init", test_nobody_came },
-	  { "a rank that was gone before init", test_gone_before_init },
-	  { "other arguments of init", test_arguments },
-	  { "arguments explain what follows", test_arguments_first },
-	  { "ties are inconclusive", test_ties }, { "groups with ids of their own", test_groups },
-	  { "another network", test_unreachable }, { "no way to the others", test_cut_off },
-	  { "aborted by one", test_aborted }, { "out of memory", test_memory },
-	  { "hostile numbers", test_hostile })

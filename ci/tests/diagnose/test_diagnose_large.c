@@ -42,12 +42,10 @@ static double time_large(int nranks)
 	return seconds;
 }
 
-static void test_large(void)
+UNIT_TEST(test_large, "16,384 ranks x 1,024 calls")
 {
 	double small = time_large(1024), large = time_large(16384);
 
 	printf(" 1,024 ranks %.3f s, 16,384 ranks %.3f s ", small, large);
 	CU_ASSERT(large < 5);
 }
-
-UNIT_MAIN("diagnose_large", { "16,384 ranks x 1,024 calls", test_large })

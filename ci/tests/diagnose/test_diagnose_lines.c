@@ -8,7 +8,7 @@
 #include "postmortem/postmortem.h"
 #include "base/rank_list.h"
 
-static void test_rank_list_words(void)
+UNIT_TEST(test_rank_list_words, "ranks as words")
 {
 	static const struct {
 		const char *set; /* '1': in it */
@@ -37,7 +37,7 @@ static void test_rank_list_words(void)
 	}
 }
 
-static void test_absent(void)
+UNIT_TEST(test_absent, "of whom nothing is known")
 {
 	for (int absent = 1; absent <= 3; absent++) {
 		all_but(5, 1, OP - 1, OP, odd_count, true);
@@ -61,7 +61,7 @@ static bool mentions(const char *text)
 
 /* Rank 2 is dead or stopped, and rank 1 as `what`, `process`, `calls` and `inside` say; the others
  * are in call OP. */
-static void test_missing_too(void)
+UNIT_TEST(test_missing_too, "who else did not make a call")
 {
 	static const struct {
 		int culprit; /* how rank 2 is */
@@ -115,7 +115,7 @@ static void test_missing_too(void)
 
 /* The last call left out, or the loop left before it: the same evidence, so the class is not proved
  * whichever it is called. */
-static void test_last_or_all(void)
+UNIT_TEST(test_last_or_all, "one last call left out, or all from it on")
 {
 	static const struct {
 		int lacking;
@@ -163,7 +163,7 @@ static void test_last_or_all(void)
 }
 
 /* All idle before the same call: nobody is named, but what is proved is said. */
-static void test_nobody_called(void)
+UNIT_TEST(test_nobody_called, "nobody made the call")
 {
 	static const char nobody[] =
 		"Nobody has made call 20 of communicator 0: all 4 ranks wait outside of "
@@ -214,7 +214,7 @@ static void test_nobody_called(void)
 }
 
 /* How a culprit's process is: a verb that goes with it. */
-static void test_process(void)
+UNIT_TEST(test_process, "how a process is")
 {
 	static const struct {
 		int process, status, calls;
@@ -255,7 +255,7 @@ static void differ(int nranks, unsigned wrong, int by)
 	finish();
 }
 
-static void test_difference(void)
+UNIT_TEST(test_difference, "what calls differ in")
 {
 	differ(4, 2, -1);
 	UNIT_ALL(said("Call 20 of communicator 0: rank 1 made AllReduce count 1344 float sum, the "
@@ -302,7 +302,7 @@ static const struct {
 	{ "ooc.", "-", "count", "Ranks 0,1 made call 20 ", "Rank 2 made call 20 " },
 };
 
-static void test_fields(void)
+UNIT_TEST(test_fields, "field by field")
 {
 	for (size_t k = 0; k < sizeof(fields) / sizeof(fields[0]); k++) {
 		int nranks = (int)strlen(fields[k].made);
@@ -331,7 +331,7 @@ static void test_fields(void)
 }
 
 /* Every class that --expect may name. */
-static void test_class_names(void)
+UNIT_TEST(test_class_names, "names of classes")
 {
 	static const char *const known[] = { "missing-call", "unexplained", "rank-died",
 					     "wrong-data", "ok" };
@@ -348,7 +348,7 @@ static void test_class_names(void)
 }
 
 /* Who is in no system call runs: that is no want of anything. */
-static void test_running(void)
+UNIT_TEST(test_running, "one that runs")
 {
 	all_but(3, 1, OP - 1, OP, step_count, true);
 	evidence.ranks[1].state = 'R';
@@ -360,7 +360,7 @@ static void test_running(void)
 }
 
 /* The first lines of what is written of `ranks`. */
-static void test_postmortem_names(void)
+UNIT_TEST(test_postmortem_names, "who is named in a post-mortem")
 {
 	static const struct {
 		const char *ranks, *title, *cause;
@@ -387,12 +387,3 @@ static void test_postmortem_names(void)
 		evidence_release(&evidence);
 	}
 }
-
-UNIT_MAIN("diagnose_lines", { "ranks as words", test_rank_list_words },
-	  { "of whom nothing is known", test_absent },
-	  { "who else did not make a call", test_missing_too },
-	  { "one last call left out, or all from it on", test_last_or_all },
-	  { "nobody made the call", test_nobody_called }, { "how a process is", test_process },
-	  { "what calls differ in", test_difference }, { "field by field", test_fields },
-	  { "one that runs", test_running }, { "names of classes", test_class_names },
-	  { "who is named in a post-mortem", test_postmortem_names })

@@ -32,7 +32,7 @@ static void does(int rank, char state, const char *syscall, double share)
 	r->cpu_share = share;
 }
 
-static void test_named(void)
+UNIT_TEST(test_named, "each way, each rank")
 {
 	static const struct {
 		char state;
@@ -66,7 +66,7 @@ static void test_named(void)
 }
 
 /* Its last call has returned, which is all that is noted: calls block, or it does not wait for its GPU. */
-static void test_returned(void)
+UNIT_TEST(test_returned, "the last call has returned")
 {
 	for (int gpu = 0; gpu < 2; gpu++) {
 		at_barrier(4);
@@ -80,7 +80,7 @@ static void test_returned(void)
 	}
 }
 
-static void test_two(void)
+UNIT_TEST(test_two, "two of five")
 {
 	at_barrier(5);
 	is_in(1, "a scheduled call", 1, PHASE_TIMED);
@@ -96,7 +96,7 @@ static void may_run(int rank)
 }
 
 /* What must not be concluded: nobody is named. */
-static void test_nobody(void)
+UNIT_TEST(test_nobody, "nobody")
 {
 	for (int i = 0; i <= 13; i++) {
 		at_barrier(i == 9 ? 2 : 4);
@@ -164,7 +164,3 @@ static void test_nobody(void)
 			       found.ranks);
 	}
 }
-
-UNIT_MAIN("diagnose_outside", { "each way, each rank", test_named },
-	  { "the last call has returned", test_returned }, { "two of five", test_two },
-	  { "nobody", test_nobody })

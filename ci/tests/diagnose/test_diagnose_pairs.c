@@ -44,7 +44,7 @@ static void play_pairs(int rank, int n, int without, int pending)
 
 /* Call `without` of twelve left out by rank 0: its partner there, rank 1 or 2, waits; others are
  * done. */
-static void test_one_left_out(void)
+UNIT_TEST(test_one_left_out, "one left out, wherever it was")
 {
 	for (int without = 1; without <= 12; without++) {
 		/* from its part of that call on */
@@ -73,7 +73,7 @@ static void test_one_left_out(void)
 }
 
 /* Rank 1 waits for what rank 0 left out, and has made fewer calls than that: it is not the one. */
-static void test_partner_behind(void)
+UNIT_TEST(test_partner_behind, "a partner that waits is behind")
 {
 	set_up(4);
 	play_pairs(0, 8, 5, 0);
@@ -90,7 +90,7 @@ static void test_partner_behind(void)
 
 /* Call `twice` is made twice by rank 1, which waits behind it: it has made fewer calls than
  * others. */
-static void test_one_too_many(void)
+UNIT_TEST(test_one_too_many, "one too many")
 {
 	for (int twice = 5; twice <= 6; twice++) {
 		struct evidence_rank *r;
@@ -116,7 +116,7 @@ static void test_one_too_many(void)
 }
 
 /* In host code, or at the end of the group that its own send is in: both look like this. */
-static void test_busy_in_pair(void)
+UNIT_TEST(test_busy_in_pair, "busy within a pair")
 {
 	set_up(4);
 	for (int i = 0; i < 4; i++)
@@ -128,7 +128,7 @@ static void test_busy_in_pair(void)
 }
 
 /* One against one: who has one too few, or too many, no vote decides. */
-static void test_two_ranks(void)
+UNIT_TEST(test_two_ranks, "two ranks")
 {
 	for (int without = 5; without <= 6; without++) {
 		set_up(2);
@@ -139,7 +139,7 @@ static void test_two_ranks(void)
 }
 
 /* Two against two. One too few: what follows says whose plan is whole. Sizes that differ: nothing does. */
-static void test_half(void)
+UNIT_TEST(test_half, "two against two")
 {
 	for (int without = 5; without <= 6; without++) {
 		set_up(4);
@@ -158,7 +158,7 @@ static void test_half(void)
 
 /* Idle between a send and its receive, with its own send not yet done: nobody else is behind, so it
  * is that one. */
-static void test_idle_in_pair(void)
+UNIT_TEST(test_idle_in_pair, "idle within a pair")
 {
 	set_up(4);
 	play_pairs(0, 5, 0, 1);
@@ -171,7 +171,7 @@ static void test_idle_in_pair(void)
 
 /* A whole step is missing, or more: a rank's plan may end sooner than others' by right, so it may be the
  * last call alone. */
-static void test_steps(void)
+UNIT_TEST(test_steps, "a step, and more than a step")
 {
 	for (int lacking = 2; lacking <= 10; lacking += 8) {
 		int64_t first = 13 - lacking;
@@ -188,7 +188,7 @@ static void test_steps(void)
 }
 
 /* The oldest calls are no longer known, and those that are, are all moved. */
-static void test_before_the_ring(void)
+UNIT_TEST(test_before_the_ring, "left out before what the rings hold")
 {
 	set_up(4);
 	for (int i = 0; i < 4; i++) {
@@ -203,7 +203,7 @@ static void test_before_the_ring(void)
 }
 
 /* Rank 0 follows another plan by right (the root of a gather receives): the place stays open. */
-static void test_other_plan(void)
+UNIT_TEST(test_other_plan, "ranks with plans of their own")
 {
 	set_up(4);
 	for (int i = 0; i < 4; i++)
@@ -215,7 +215,7 @@ static void test_other_plan(void)
 
 /* The same in a run whose ranks are split into groups: partners have numbers within theirs, so that
  * what they made cannot be told. */
-static void test_groups(void)
+UNIT_TEST(test_groups, "busy, in groups")
 {
 	set_up(4);
 	for (int i = 0; i < 4; i++) {
@@ -234,7 +234,7 @@ static void test_groups(void)
 
 /* A rank that polls for its own looks busy. Two rounds of a ring in which rank 0 waits for rank
  * 1 and that for rank 2, which waits for one that lacks nothing: nobody is to blame. */
-static void test_each_waits(void)
+UNIT_TEST(test_each_waits, "each waits for another")
 {
 	set_up(3);
 	for (int i = 0; i < 3; i++) {
@@ -259,7 +259,7 @@ static void test_each_waits(void)
 
 /* Of two ranks one sends twice what the other receives once: the second meets a receive of another
  * size. Either may be wrong. Where the next ones fit as they are, no call was left out. */
-static void test_sizes_meet(void)
+UNIT_TEST(test_sizes_meet, "sizes that do not fit")
 {
 	static const uint64_t sent[][4] = { { 100, 100, 90, 80 }, { 100, 90, 90 } };
 	static const uint64_t received[][4] = { { 100, 90, 80 }, { 100, 80, 90 } };
@@ -302,7 +302,7 @@ static struct record *next_on(struct evidence_rank *r, uint32_t comm, uint64_t c
 
 /* On communicator 1 ranks 0 and 1 have a plan of their own, 2 and 3 another, by right; on 0 rank 3 left
  * out the last of three collectives and reads something. */
-static void test_split_beside_skipped(void)
+UNIT_TEST(test_split_beside_skipped, "plans by right beside a skipped call")
 {
 	set_up(4);
 	for (int i = 0; i < 4; i++) {
@@ -329,7 +329,7 @@ static void test_split_beside_skipped(void)
 
 /* Rank 2 is busy before the receive of the third step, for which rank 3 has made its send. Of rank
  * 3 call 2 was torn: what met what can no longer be told of it, but it did not make less. */
-static void test_torn_partner(void)
+UNIT_TEST(test_torn_partner, "a torn record of a partner")
 {
 	for (int torn = 0; torn <= 1; torn++) {
 		set_up(4);
@@ -354,7 +354,7 @@ static void test_torn_partner(void)
 
 /* What several ranks made is told without what only one of them has: all but the last rank wait in
  * call 6, each for the next one, and that is busy. */
-static void test_in_common(void)
+UNIT_TEST(test_in_common, "what several have in common")
 {
 	static const struct {
 		int nranks;
@@ -399,7 +399,7 @@ static void test_in_common(void)
 }
 
 /* A rank that sends to itself, and receives nothing, waits for itself: a circle of one. */
-static void test_to_itself(void)
+UNIT_TEST(test_to_itself, "to itself")
 {
 	set_up(2);
 	for (int i = 0; i < 2; i++) {
@@ -419,7 +419,7 @@ static void test_to_itself(void)
 
 /* In the end even ranks send first, odd ones receive first, outside of groups over MPI: what has returned is over. Rank
  * 0 computes before the last receive, for which rank 1 is inside its send; the rest is done. */
-static void test_returned_is_over(void)
+UNIT_TEST(test_returned_is_over, "what has returned is over")
 {
 	set_up(4);
 	strcpy(evidence.backend, "mpi");
@@ -446,7 +446,7 @@ static void test_returned_is_over(void)
 
 /* Behind a collective each receives from its neighbour, whose send is over by then; rank 3, or 1 and 3, from
  * another one. */
-static void test_wrong_partner(void)
+UNIT_TEST(test_wrong_partner, "another partner")
 {
 	for (int two = 0; two < 2; two++) {
 		set_up(4);
@@ -472,7 +472,7 @@ static void test_wrong_partner(void)
 
 /* The first exchange, to the next in a ring: most, or half of the ranks send to another one. That accounts for
  * all that is open; receives from another one would not (four ranks over sockets: an innocent one was named). */
-static void test_first_partners(void)
+UNIT_TEST(test_first_partners, "strangers in the first exchange")
 {
 	static const struct {
 		uint8_t to[4];
@@ -500,7 +500,7 @@ static void test_first_partners(void)
 }
 
 /* Every rank sends 100 elements to each; rank 3 sends 50 to rank 0, or to all. */
-static void test_amounts(void)
+UNIT_TEST(test_amounts, "an alltoallv's amounts")
 {
 	for (int all = 0; all < 2; all++) {
 		static struct record_header headers[4];
@@ -524,20 +524,3 @@ static void test_amounts(void)
 			 !strcmp(found.confidence, all ? "majority" : "inconclusive"));
 	}
 }
-
-UNIT_MAIN("diagnose_pairs", { "another partner", test_wrong_partner },
-	  { "what has returned is over", test_returned_is_over }, { "to itself", test_to_itself },
-	  { "strangers in the first exchange", test_first_partners },
-	  { "an alltoallv's amounts", test_amounts },
-	  { "one left out, wherever it was", test_one_left_out },
-	  { "a partner that waits is behind", test_partner_behind },
-	  { "one too many", test_one_too_many }, { "two ranks", test_two_ranks },
-	  { "what several have in common", test_in_common }, { "two against two", test_half },
-	  { "busy within a pair", test_busy_in_pair }, { "idle within a pair", test_idle_in_pair },
-	  { "a step, and more than a step", test_steps },
-	  { "left out before what the rings hold", test_before_the_ring },
-	  { "ranks with plans of their own", test_other_plan }, { "busy, in groups", test_groups },
-	  { "each waits for another", test_each_waits },
-	  { "sizes that do not fit", test_sizes_meet },
-	  { "plans by right beside a skipped call", test_split_beside_skipped },
-	  { "a torn record of a partner", test_torn_partner })

@@ -281,7 +281,7 @@ static void add_score(struct score *sum, const struct score *s)
 
 /* Every fault at every call ends in a hang; in none is an innocent rank named other than as
  * inconclusive, nor the culprit for what it did not do. */
-static void test_nobody_innocent(void)
+UNIT_TEST(test_nobody_innocent, "nobody innocent is named for certain")
 {
 	struct score sum = { 0 }, s;
 	struct program p;
@@ -330,7 +330,7 @@ static void expect_right(const struct title *title, const struct score *s, int n
  * - sizes that are alike always fit, so that both go on to the last round, and the ring's period
  *   tells the call after it has been seen twice and begun anew: calls 6 to 10. Before, one call too
  *   few is still seen in that the rank has ended: 1 to 4; but at call 5 each side has a plan. */
-static void test_one_plan(void)
+UNIT_TEST(test_one_plan, "the guilty where all follow one plan")
 {
 	struct program p;
 	struct score s;
@@ -372,7 +372,7 @@ static void end_well(const struct program *p, const char *name, enum outcome out
 }
 
 /* All came to their end, and all that they called has met: there is nothing to find. */
-static void test_healthy(void)
+UNIT_TEST(test_healthy, "healthy runs")
 {
 	struct program p;
 
@@ -384,7 +384,3 @@ static void test_healthy(void)
 			end_well(&p, titles[k].name, OUTCOME_WRONG_DATA);
 		}
 }
-
-UNIT_MAIN("diagnose_programs", { "nobody innocent is named for certain", test_nobody_innocent },
-	  { "the guilty where all follow one plan", test_one_plan },
-	  { "healthy runs", test_healthy })

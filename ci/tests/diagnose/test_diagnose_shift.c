@@ -66,7 +66,7 @@ static void shift_case(int nranks, uint32_t set, int by)
 	CU_ASSERT_STRING_EQUAL(found.field, by ? "call" : "order");
 }
 
-static void test_shifts(void)
+UNIT_TEST(test_shifts, "skipped and extra calls, guilty first, middle, last, two")
 {
 	uint32_t sets[4];
 
@@ -81,7 +81,7 @@ static void test_shifts(void)
 
 /* PyTorch aborts a rank that NCCL has told that another one is gone (ncclRemoteError): that one is the cause, which may have
  * left as if all were well. */
-static void test_aborted_when_told(void)
+UNIT_TEST(test_aborted_when_told, "aborted when told that another rank is gone")
 {
 	struct record_header *told =
 		aligned_alloc(64, sizeof(*told)); /* evidence_release() frees it */
@@ -101,7 +101,7 @@ static void test_aborted_when_told(void)
 
 /* MPI's TCP transport aborts a rank, culprit or not, whose call met another's arguments: the call is
  * the cause. A signal from outside, or one that came between calls, is its own. */
-static void test_aborted_in_call(void)
+UNIT_TEST(test_aborted_in_call, "aborted within a call")
 {
 	static const struct {
 		int process, status;
@@ -133,7 +133,7 @@ static void test_aborted_in_call(void)
 }
 
 /* mpi: all stand in call OP, the culprit with the arguments of the next or of the one before. */
-static void test_shift_at_once(void)
+UNIT_TEST(test_shift_at_once, "shift seen in one call alone")
 {
 	uint64_t (*const schedules[])(uint64_t) = { step_count, cycle_count, slice_count };
 
@@ -159,7 +159,7 @@ static void test_shift_at_once(void)
 
 /* nccl: the skipped call let the culprit through (counts alike enough) and it runs ahead
  * by itself. */
-static void test_shift_runs_ahead(void)
+UNIT_TEST(test_shift_runs_ahead, "a skipped call that let the guilty rank through")
 {
 	uint64_t (*const schedules[])(uint64_t) = { step_count, cycle_count, slice_count };
 
@@ -181,7 +181,7 @@ static uint64_t twins_count(uint64_t seq)
 	return seq >= 18 && seq <= 22 ? 777 : odd_count(seq);
 }
 
-static void test_identical_neighbours(void)
+UNIT_TEST(test_identical_neighbours, "identical neighbours leave an interval")
 {
 	all_play(4, CALLS, twins_count, false);
 	shift(1, OP, -1);
@@ -205,7 +205,7 @@ static void test_identical_neighbours(void)
 /* Three of four ranks are culprits, in calls as the schedule goes on with, or with another count: numbers
  * speak for them, what was made before and after for the fourth, so that nobody is named. As one of
  * four does the same, it is. */
-static void test_most_guilty(void)
+UNIT_TEST(test_most_guilty, "three of four are guilty, or one")
 {
 	static const struct {
 		uint64_t (*counts)(uint64_t);
@@ -256,7 +256,7 @@ static void drop_oldest(int rank, size_t n)
 	r->wrapped = true;
 }
 
-static void test_wrapped(void)
+UNIT_TEST(test_wrapped, "wrapped rings")
 {
 	set_up(4);
 	for (int i = 0; i < 4; i++) {
@@ -285,7 +285,7 @@ static void test_wrapped(void)
 }
 
 /* An uneven exchange has one count for all ranks: a call left out is seen by it. */
-static void test_uneven_exchange(void)
+UNIT_TEST(test_uneven_exchange, "uneven exchanges")
 {
 	for (int kind = 0; kind <= 1; kind++) {
 		set_up(4);
@@ -307,7 +307,7 @@ static void test_uneven_exchange(void)
 
 /* Another amount or type, and the rank is let go on while the others stand: what it made next is the
  * schedule's (two H200 over P2P: told as unexplained after 4 s). */
-static void test_field_let_go(void)
+UNIT_TEST(test_field_let_go, "a mismatch that let the guilty rank go on")
 {
 	for (int nranks = 2; nranks <= 4; nranks += 2)
 		for (int narrow = 0; narrow < 2; narrow++) {
@@ -333,7 +333,7 @@ static uint64_t layers_count(uint64_t seq)
 
 /* FSDP2's runs of calls alike, the second of which has another type in one rank; all go on and are through (two H200: as
  * the call stood twice with the others, they were told to have made one too many). */
-static void test_field_in_run(void)
+UNIT_TEST(test_field_in_run, "another type in a run of calls alike")
 {
 	all_play(4, CALLS, layers_count, false);
 	evidence.ranks[1].calls[17].dtype = DT_INT32;
@@ -349,7 +349,7 @@ static uint64_t round_count(uint64_t seq)
 
 /* Half of the ranks made a call unlike all others of theirs, which the others may have left out; or two of
  * the last round in the other order, as if they had one more (two H100: the innocent one was named). */
-static void test_two_sides(void)
+UNIT_TEST(test_two_sides, "one against one, in either order or one more")
 {
 	for (int nranks = 2; nranks <= 4; nranks += 2)
 		for (int culprit = 0; culprit < 2; culprit++)
@@ -390,7 +390,7 @@ static uint64_t bucket_count(uint64_t seq)
 
 /* Of two ranks one leaves out the loss of a step with something before it, and goes on to its next buckets: that
  * six came after each other does not say that a seventh would (two H200: the other one was named). */
-static void test_run_ends(void)
+UNIT_TEST(test_run_ends, "two ranks, a run of calls alike that ends")
 {
 	for (int culprit = 0; culprit < 2; culprit++) {
 		all_but(2, culprit, 46, 43, bucket_count, false);
@@ -398,16 +398,3 @@ static void test_run_ends(void)
 		expect(OUTCOME_HANG, "skipped-call inconclusive", culprit ? "1" : "0", 30, 30, 44);
 	}
 }
-
-UNIT_MAIN("diagnose_shift", { "two ranks, a run of calls alike that ends", test_run_ends },
-	  { "one against one, in either order or one more", test_two_sides },
-	  { "a mismatch that let the guilty rank go on", test_field_let_go },
-	  { "another type in a run of calls alike", test_field_in_run },
-	  { "skipped and extra calls, guilty first, middle, last, two", test_shifts },
-	  { "a skipped call that let the guilty rank through", test_shift_runs_ahead },
-	  { "shift seen in one call alone", test_shift_at_once },
-	  { "aborted when told that another rank is gone", test_aborted_when_told },
-	  { "aborted within a call", test_aborted_in_call },
-	  { "identical neighbours leave an interval", test_identical_neighbours },
-	  { "three of four are guilty, or one", test_most_guilty },
-	  { "wrapped rings", test_wrapped }, { "uneven exchanges", test_uneven_exchange })

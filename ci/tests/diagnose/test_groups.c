@@ -18,7 +18,7 @@ static void in_groups(int nranks, int groups)
 	}
 }
 
-static void test_missing(void)
+UNIT_TEST(test_missing, "a call is missing in one")
 {
 	for (int culprit = 0; culprit < 8; culprit++) {
 		char name[16];
@@ -41,7 +41,7 @@ static void test_missing(void)
 }
 
 /* One against one: the other group has no vote. */
-static void test_tie(void)
+UNIT_TEST(test_tie, "a tie in one")
 {
 	in_groups(4, 2);
 	play(1, OP, step_count, true);
@@ -54,7 +54,7 @@ static void test_tie(void)
 
 /* Ranks 1 and 5, first and third of their group, do not come to the call in which rank 3 waits for the
  * third. */
-static void test_partners(void)
+UNIT_TEST(test_partners, "partners")
 {
 	in_groups(6, 2);
 	for (int i = 1; i < 6; i += 2) {
@@ -76,7 +76,7 @@ static void test_partners(void)
 }
 
 /* What another group calls is its own affair; and who is hung is not always in the first. */
-static void test_groups_differ(void)
+UNIT_TEST(test_groups_differ, "groups differ")
 {
 	in_groups(6, 3);
 	for (int i = 0; i < 6; i++) {
@@ -89,7 +89,7 @@ static void test_groups_differ(void)
 }
 
 /* Not groups: a rank with an id of its own that asked for all. */
-static void test_no_groups(void)
+UNIT_TEST(test_no_groups, "no groups")
 {
 	in_groups(4, 1);
 	evidence.ranks[2].view.init_id = 99;
@@ -98,7 +98,7 @@ static void test_no_groups(void)
 }
 
 /* A rank of the second group died, one of the first is blocked behind it; and one died that is in none. */
-static void test_death(void)
+UNIT_TEST(test_death, "a death")
 {
 	for (int inside = 0; inside < 2; inside++) {
 		in_groups(6, 2);
@@ -116,7 +116,7 @@ static void test_death(void)
 }
 
 /* Of a rank nothing is known: it is not taken for one of another group. */
-static void test_absent(void)
+UNIT_TEST(test_absent, "a rank is absent")
 {
 	in_groups(4, 2);
 	evidence.ranks[3].present = false;
@@ -124,8 +124,3 @@ static void test_absent(void)
 	finish();
 	CU_ASSERT(said("Of rank 3 nothing is known: 1 of 4."));
 }
-
-UNIT_MAIN("groups", { "a call is missing in one", test_missing }, { "a tie in one", test_tie },
-	  { "partners", test_partners }, { "groups differ", test_groups_differ },
-	  { "no groups", test_no_groups }, { "a death", test_death },
-	  { "a rank is absent", test_absent })

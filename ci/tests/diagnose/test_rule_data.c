@@ -84,7 +84,7 @@ static void end_all(int nranks, enum call_kind kind)
 	}
 }
 
-static void test_cases(void)
+UNIT_TEST(test_cases, "whose doing")
 {
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		end_all(cases[i].nranks, cases[i].kind);
@@ -102,7 +102,7 @@ static void test_cases(void)
 }
 
 /* What diverged did its damage later: both points are told. */
-static void test_deferred(void)
+UNIT_TEST(test_deferred, "damage in a later call")
 {
 	end_all(4, CALL_ALL_REDUCE);
 	note("a-");
@@ -113,7 +113,7 @@ static void test_deferred(void)
 
 /* All received what no call of theirs brought, as far as all calls are known, and one's send buffer is not
  * wrong: all left it out. */
-static void test_uncalled(void)
+UNIT_TEST(test_uncalled, "calls that nobody made")
 {
 	for (int odd = 0; odd <= 3; odd++) {
 		end_all(4, CALL_ALL_GATHER);
@@ -137,7 +137,7 @@ static void test_uncalled(void)
 }
 
 /* Numbers that no check can have noted are passed over; nothing noted is no answer. */
-static void test_unsound(void)
+UNIT_TEST(test_unsound, "unsound numbers")
 {
 	static const struct record_wrong unsound[] = {
 		{ .dtype = DT_COUNT },
@@ -196,7 +196,7 @@ static void play_stand(int rank, char how)
 	r->view.error_code = -EFAULT;
 }
 
-static void test_stands(void)
+UNIT_TEST(test_stands, "devices that stand")
 {
 	for (size_t i = 0; i < COUNT(stands); i++) {
 		int nranks = (int)strlen(stands[i].how);
@@ -215,7 +215,3 @@ static void test_stands(void)
 		CU_ASSERT(found.seq_low == OP && found.seq_high == OP && found.hang_seq == OP);
 	}
 }
-
-UNIT_MAIN("rules of data and devices", { "whose doing", test_cases },
-	  { "damage in a later call", test_deferred }, { "calls that nobody made", test_uncalled },
-	  { "unsound numbers", test_unsound }, { "devices that stand", test_stands })

@@ -7,7 +7,7 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Every row is complete, and no two have a name or a function in common. */
-static void test_rows(void)
+UNIT_TEST(test_rows, "every row is complete")
 {
 	for (size_t i = 0; i < rules_count; i++) {
 		const struct rule *r = &rules[i];
@@ -26,7 +26,7 @@ static void test_rows(void)
 
 /* The last two rows answer whatever is left, a hang or not, and no other row stands behind one that
  * always says yes. A hang that cannot be looked at, for want of memory, stays unexplained. */
-static void test_last(void)
+UNIT_TEST(test_last, "the rows that always answer are the last")
 {
 	const struct rule *last = &rules[rules_count - 1];
 
@@ -96,7 +96,7 @@ static void walk(const struct rule *table, size_t n)
 }
 
 /* Rows that say no, wherever they look, leave nothing: not for the next row, not in the diagnosis. */
-static void test_no(void)
+UNIT_TEST(test_no, "what says no leaves nothing")
 {
 	static const struct rule table[] = {
 		{ "a", ON_ANY, COMMS_EACH, 0, says_no },
@@ -118,7 +118,7 @@ static void test_no(void)
 
 /* Of a remark the notes are kept and nothing else; a row for other outcomes is not asked; the first
  * row that says yes is the last one asked. */
-static void test_yes(void)
+UNIT_TEST(test_yes, "remarks, outcomes, the first yes")
 {
 	static const struct rule table[] = {
 		{ "a", ON_DIED | ON_ERROR | ON_OTHER, COMMS_EACH, 0, says_yes },
@@ -160,7 +160,7 @@ static void end_with(int nranks, const char *const *kinds, int wrong)
 
 /* The rule about missing calls finds somebody behind, places it, and then says no: two sides differ
  * before, or who is behind waits for a partner. Wrong data are then no one else's, and nowhere. */
-static void test_missing_says_no(void)
+UNIT_TEST(test_missing_says_no, "the missing-call rule says no")
 {
 	static const char *const split[] = { "sssssss", "ssssrs" };
 	static const char *const excused[] = { "sr", "s", "ss", "sr" };
@@ -445,7 +445,7 @@ static void do_deed(const struct deed *deed)
 }
 
 /* There is evidence of which each class is what the table makes of it. */
-static void test_reached(void)
+UNIT_TEST(test_reached, "each class is reached")
 {
 	for (int class = CLASS_OUTCOME + 1; class <= CLASS_UNEXPLAINED; class ++) {
 		set_up(3);
@@ -527,7 +527,7 @@ static void come_to(enum how how)
 		one->outcome = one->status = how == FAILS ? OUTCOME_ERROR : OUTCOME_WRONG_DATA;
 }
 
-static void test_settings(void)
+UNIT_TEST(test_settings, "settings")
 {
 	for (size_t k = 0; k < COUNT(settings); k++) {
 		bool said = !settings[k].note;
@@ -547,7 +547,7 @@ static void test_settings(void)
 }
 
 /* Of each class there is a name that is nobody else's. */
-static void test_classes(void)
+UNIT_TEST(test_classes, "classes and their names")
 {
 	for (int i = CLASS_OUTCOME + 1; i < CLASS_COUNT; i++) {
 		const char *name = class_name((enum diagnosis_class)i, OUTCOME_HANG);
@@ -560,11 +560,3 @@ static void test_classes(void)
 	CU_ASSERT_STRING_EQUAL(class_name(CLASS_OUTCOME, OUTCOME_SLOW), "slow");
 	CU_ASSERT_STRING_EQUAL(class_name(CLASS_COUNT, OUTCOME_SLOW), "slow");
 }
-
-UNIT_MAIN("rules", { "every row is complete", test_rows },
-	  { "the rows that always answer are the last", test_last },
-	  { "what says no leaves nothing", test_no },
-	  { "remarks, outcomes, the first yes", test_yes },
-	  { "the missing-call rule says no", test_missing_says_no },
-	  { "each class is reached", test_reached }, { "settings", test_settings },
-	  { "classes and their names", test_classes })

@@ -4,7 +4,7 @@
 
 #include <sys/stat.h>
 
-static void test_round_trip(void)
+UNIT_TEST(test_round_trip, "saved and read again")
 {
 	set_up();
 	CU_ASSERT_EQUAL_FATAL(load(), 0);
@@ -31,7 +31,7 @@ static void test_round_trip(void)
 	tear_down();
 }
 
-static void test_blind_command(void)
+UNIT_TEST(test_blind_command, "a command without its fault")
 {
 	static const struct {
 		const char *command, *blind;
@@ -60,7 +60,7 @@ static void test_blind_command(void)
 	CU_ASSERT_STRING_EQUAL(to, "./x_perf -b");
 }
 
-static void test_diagnosis_saved(void)
+UNIT_TEST(test_diagnosis_saved, "diagnosis and its files")
 {
 	static const char *const names[] = { "verdict.json", "report.txt", "postmortem.md",
 					     "timeline.json", "timeline.csv" };
@@ -81,7 +81,7 @@ static void test_diagnosis_saved(void)
 	tear_down();
 }
 
-static void test_format(void)
+UNIT_TEST(test_format, "saved form")
 {
 	size_t bytes;
 	struct saved_header *h;
@@ -99,7 +99,7 @@ static void test_format(void)
 }
 
 /* What crosses to another host: the newest calls alone, and the token not at all. */
-static void test_tail(void)
+UNIT_TEST(test_tail, "the newest calls alone")
 {
 	struct evidence_rank taken = { .present = false };
 	size_t bytes;
@@ -128,7 +128,7 @@ static void test_tail(void)
 }
 
 /* Large runs are mapped, with threads: the same comes out. */
-static void test_many_ranks(void)
+UNIT_TEST(test_many_ranks, "many ranks")
 {
 	const int many = 700;
 	struct diagnosis d;
@@ -157,7 +157,7 @@ static void test_many_ranks(void)
 }
 
 /* Every host's clocks are its own: what they show must not matter. */
-static void test_clock_skew(void)
+UNIT_TEST(test_clock_skew, "clock skew")
 {
 	struct diagnosis d;
 
@@ -178,7 +178,7 @@ static void test_clock_skew(void)
 	tear_down();
 }
 
-static void test_torn_and_wrapped(void)
+UNIT_TEST(test_torn_and_wrapped, "torn records, wrapped ring, hostile numbers")
 {
 	struct evidence_rank rank = { .present = true };
 	struct record_memory *m = make_memory(0, RECORD_RING + 50);
@@ -202,7 +202,7 @@ static void test_torn_and_wrapped(void)
 }
 
 /* What became of a rank's communicator and memory. */
-static void test_init_saved(void)
+UNIT_TEST(test_init_saved, "init, aborts, memory")
 {
 	struct rank_view *v;
 
@@ -227,10 +227,3 @@ static void test_init_saved(void)
 		 loaded.ranks[2].view.comm_state == RECORD_COMM_NONE);
 	tear_down();
 }
-
-UNIT_MAIN("evidence", { "saved and read again", test_round_trip },
-	  { "a command without its fault", test_blind_command },
-	  { "diagnosis and its files", test_diagnosis_saved }, { "saved form", test_format },
-	  { "the newest calls alone", test_tail }, { "init, aborts, memory", test_init_saved },
-	  { "torn records, wrapped ring, hostile numbers", test_torn_and_wrapped },
-	  { "many ranks", test_many_ranks }, { "clock skew", test_clock_skew })

@@ -13,7 +13,7 @@ static void drop(const char *name)
 
 #define AT(field) offsetof(struct saved_header, field)
 
-static void test_foreign(void)
+UNIT_TEST(test_foreign, "magic, version, layout, rank")
 {
 	static const struct {
 		size_t at; /* in rank 1's file; the others' must still be read */
@@ -47,7 +47,7 @@ static void test_foreign(void)
 	}
 }
 
-static void test_truncated_and_missing(void)
+UNIT_TEST(test_truncated_and_missing, "truncated and missing files")
 {
 	struct saved_header *h;
 	clock_t began;
@@ -87,7 +87,7 @@ static void test_truncated_and_missing(void)
 	tear_down();
 }
 
-static void test_unsound_records(void)
+UNIT_TEST(test_unsound_records, "unsound records")
 {
 	struct saved_header *h;
 	struct record *calls;
@@ -116,7 +116,7 @@ static void test_unsound_records(void)
 		"{\"version\":1,\"nranks\":99999999999,\"backend\":5}",                            \
 		"{\"version\":1,\"nranks\":-3,\"command\":{}}"
 
-static void test_hostile_json(void)
+UNIT_TEST(test_hostile_json, "hostile JSON")
 {
 	static const char *const texts[] = { NOT_OURS };
 
@@ -132,7 +132,7 @@ static void test_hostile_json(void)
 }
 
 /* Numbers out of range and texts without end in a header that is otherwise right. */
-static void test_hostile_header(void)
+UNIT_TEST(test_hostile_header, "hostile header")
 {
 	struct saved_header *h;
 	size_t bytes;
@@ -161,7 +161,7 @@ static void test_hostile_header(void)
 	tear_down();
 }
 
-static void test_random_bytes(void)
+UNIT_TEST(test_random_bytes, "random bytes")
 {
 	struct diagnosis d;
 
@@ -184,8 +184,3 @@ static void test_random_bytes(void)
 		tear_down();
 	}
 }
-
-UNIT_MAIN("evidence_hostile", { "magic, version, layout, rank", test_foreign },
-	  { "truncated and missing files", test_truncated_and_missing },
-	  { "unsound records", test_unsound_records }, { "hostile JSON", test_hostile_json },
-	  { "hostile header", test_hostile_header }, { "random bytes", test_random_bytes })

@@ -47,7 +47,7 @@ static void refused(const char *why)
 		 strstr(err.text, why) != NULL);
 }
 
-static void test_ranks_of_all(void)
+UNIT_TEST(test_ranks_of_all, "ranks of all folders")
 {
 	struct diagnosis d;
 
@@ -67,7 +67,7 @@ static void test_ranks_of_all(void)
 }
 
 /* Nobody has it: named, and no more is said of it than of any rank that is missing. */
-static void test_missing_of_all(void)
+UNIT_TEST(test_missing_of_all, "ranks that no folder has")
 {
 	struct diagnosis d;
 
@@ -87,7 +87,7 @@ static void test_missing_of_all(void)
 }
 
 /* Ranks 0 and 2 to 5 and 7 of 9. */
-static void test_missing_list(void)
+UNIT_TEST(test_missing_list, "a list of such ranks")
 {
 	set_up_two();
 	for (int k = 0; k < 2; k++) {
@@ -116,7 +116,7 @@ static void test_missing_list(void)
 }
 
 /* What one knows of the run and the other does not. */
-static void test_facts_of_all(void)
+UNIT_TEST(test_facts_of_all, "facts of all folders")
 {
 	set_up_two();
 	saved.when[0] = saved.command[0] = '\0';
@@ -132,7 +132,7 @@ static void test_facts_of_all(void)
 }
 
 /* The same rank twice: rank 0's host has the newest calls of others alone. */
-static void test_rank_twice(void)
+UNIT_TEST(test_rank_twice, "a rank in two folders")
 {
 	size_t bytes;
 	void *tail;
@@ -170,7 +170,7 @@ static void forget_name(const char *of)
 	json_decref(run);
 }
 
-static void test_other_runs(void)
+UNIT_TEST(test_other_runs, "folders of other runs")
 {
 	static const struct {
 		size_t at;
@@ -203,10 +203,3 @@ static void test_other_runs(void)
 	saved.nranks = RANKS;
 	tear_down_two();
 }
-
-UNIT_MAIN("evidence_join", { "ranks of all folders", test_ranks_of_all },
-	  { "ranks that no folder has", test_missing_of_all },
-	  { "a list of such ranks", test_missing_list },
-	  { "facts of all folders", test_facts_of_all },
-	  { "a rank in two folders", test_rank_twice },
-	  { "folders of other runs", test_other_runs })

@@ -26,7 +26,7 @@ static void probe_in_two_halves(const pid_t *pids)
 	evidence_probe_release(&probe);
 }
 
-static void test_probe(void)
+UNIT_TEST(test_probe, "probing live processes")
 {
 	static const struct {
 		char state;
@@ -65,5 +65,3 @@ static void test_probe(void)
 	CU_ASSERT_STRING_EQUAL(saved.ranks[1].syscall, "");
 	tear_down();
 }
-
-UNIT_MAIN("evidence_probe", { "probing live processes", test_probe })

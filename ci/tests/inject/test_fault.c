@@ -68,7 +68,7 @@ static void ranks_text(const struct fault_spec *spec, char *buf, size_t len)
 		n += (size_t)snprintf(buf + n, len - n, " %d", spec->ranks[i]);
 }
 
-static void test_good(void)
+UNIT_TEST(test_good, "specs that are right")
 {
 	for (size_t i = 0; i < COUNT(good); i++) {
 		const struct good *c = &good[i];
@@ -173,7 +173,7 @@ static const struct {
 	{ "conditional-call,when=after", "before the call only" },
 };
 
-static void test_bad(void)
+UNIT_TEST(test_bad, "specs that are wrong")
 {
 	for (size_t i = 0; i < COUNT(bad); i++) {
 		struct error err = { .code = 0 };
@@ -189,7 +189,7 @@ static void test_bad(void)
 }
 
 /* All 64 places, and one rank more. */
-static void test_full(void)
+UNIT_TEST(test_full, "as many ranks as there are places")
 {
 	struct error err = { .code = 0 };
 	struct fault_spec spec;
@@ -200,7 +200,7 @@ static void test_full(void)
 }
 
 /* A text far longer than any message: refused, in one bounded line. */
-static void test_long(void)
+UNIT_TEST(test_long, "very long specs")
 {
 	static char text[100000];
 	static const char *const heads[] = { "",	   "drop-rank:",       "drop-rank@",
@@ -219,7 +219,7 @@ static void test_long(void)
 }
 
 /* Whatever the letters: a verdict, and a spec that holds what it says. */
-static void test_random(void)
+UNIT_TEST(test_random, "random specs")
 {
 	static const char letters[] = "drop-rank:@,=0123late-rankdelay=when=after-init  |x\n\x80";
 	unsigned seed = 12345;
@@ -336,7 +336,7 @@ static const char *row_check(const struct fault *fault)
 	return NULL;
 }
 
-static void test_table(void)
+UNIT_TEST(test_table, "the table")
 {
 	size_t n = 0;
 
@@ -375,7 +375,7 @@ static char *list_text(const struct fault_machine *machine)
 	return text;
 }
 
-static void test_list(void)
+UNIT_TEST(test_list, "--list-faults")
 {
 	static const struct {
 		struct fault_machine machine;
@@ -438,7 +438,7 @@ static const struct {
 	{ "kill-rank,when=after", MACHINE("mpi", 0, BY_NET), NULL },
 };
 
-static void test_runs(void)
+UNIT_TEST(test_runs, "what can run where")
 {
 	for (size_t i = 0; i < COUNT(runs); i++) {
 		struct error err = { .code = 0 };
@@ -454,8 +454,3 @@ static void test_runs(void)
 			fprintf(stderr, "\n%s: %d %s\n", runs[i].spec, rc, why);
 	}
 }
-
-UNIT_MAIN("fault", { "specs that are right", test_good }, { "specs that are wrong", test_bad },
-	  { "as many ranks as there are places", test_full }, { "very long specs", test_long },
-	  { "random specs", test_random }, { "the table", test_table },
-	  { "--list-faults", test_list }, { "what can run where", test_runs })

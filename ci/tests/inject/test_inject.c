@@ -44,7 +44,7 @@ static const struct {
 	{ { "extra-call@2", "extra-call@2" }, 3, " 1 2 2 2 3 4 5 6 7 8", 2 },
 };
 
-static void test_made(void)
+UNIT_TEST(test_made, "calls made")
 {
 	for (size_t i = 0; i < COUNT(cases_made); i++) {
 		struct rig rig;
@@ -79,7 +79,7 @@ static void check_between(struct rig *rig, const char *spec, const char *want)
 }
 
 /* Calls of other communicators count, and a rank that has left makes none of them. */
-static void test_other_communicators(void)
+UNIT_TEST(test_other_communicators, "other communicators")
 {
 	struct rig rig;
 
@@ -96,7 +96,7 @@ static void test_other_communicators(void)
 }
 
 /* The call is made in the end, and the record was written before the sleep. */
-static void test_late(void)
+UNIT_TEST(test_late, "late")
 {
 	static const char *const specs[] = { "late-rank@2,delay=0.15",
 					     "late-rank@2,delay=0.15,when=after", "late-rank@2" };
@@ -119,7 +119,7 @@ static void test_late(void)
 	}
 }
 
-static void test_first_time_stays(void)
+UNIT_TEST(test_first_time_stays, "the first time stays")
 {
 	const char *spec = "early-exit@2";
 	struct rig rig;
@@ -134,7 +134,7 @@ static void test_first_time_stays(void)
 }
 
 /* A graph is not launched: that fires at the first call that it holds. */
-static void test_launch(void)
+UNIT_TEST(test_launch, "a graph is not launched")
 {
 	const char *spec = "graph-replay:3@13";
 	struct rig rig;
@@ -153,7 +153,7 @@ static void test_launch(void)
 }
 
 /* Of several faults, which are this rank's and have not fired. */
-static void test_unfired(void)
+UNIT_TEST(test_unfired, "faults that did not fire")
 {
 	static const char *const specs[] = { "late-rank:0@1,delay=0.001", "skip-call:1,3@2",
 					     "late-rank:3@4,delay=0.001" };
@@ -173,7 +173,7 @@ static void test_unfired(void)
 }
 
 /* The call that nobody else makes: of another kind, in place, one byte, asking for an answer. */
-static void test_conditional(void)
+UNIT_TEST(test_conditional, "a call that nobody else makes")
 {
 	static const struct {
 		enum call_kind asked, extra;
@@ -209,7 +209,7 @@ static void test_conditional(void)
 }
 
 /* An error of the backend is passed on; a fault that can't act is an internal failure. */
-static void test_errors(void)
+UNIT_TEST(test_errors, "errors")
 {
 	const char *specs[] = { "extra-call@2", "conditional-call@1", "late-rank@1,when=after" };
 	struct call bare = { .kind = CALL_ALL_GATHER };
@@ -254,7 +254,7 @@ static const struct {
 	{ "abort-one@first", 3, "I4:7 A A A A ", "", 4 },
 };
 
-static void test_at_init(void)
+UNIT_TEST(test_at_init, "at communicator init")
 {
 	for (size_t i = 0; i < COUNT(inits); i++) {
 		struct comm_request request = { .rank = inits[i].rank, .nranks = 4, .id = { 7 } };
@@ -297,7 +297,7 @@ static int device_alloc(struct backend *be, size_t bytes, size_t used, void **pt
 
 /* The device is filled up to the last piece, and the allocation that then fails is the rank's
  * error: the first there is. */
-static void test_gpu_oom(void)
+UNIT_TEST(test_gpu_oom, "a full GPU")
 {
 	static const struct backend_ops ops = { .alloc = device_alloc };
 	static const size_t sizes[] = { (size_t)141 << 30, 3 << 20, 0, ((size_t)5 << 30) + 12345 };
@@ -324,7 +324,7 @@ static void test_gpu_oom(void)
 }
 
 /* Without a limit the rank lives, and that is no fault that fired as it should. */
-static void test_oom_unlimited(void)
+UNIT_TEST(test_oom_unlimited, "a cgroup without limit")
 {
 	const char *spec = "oom-rank:0@1";
 	struct rig rig;
@@ -336,7 +336,7 @@ static void test_oom_unlimited(void)
 }
 
 /* Init that fails has no after, and its error is the backend's. */
-static void test_init_fails(void)
+UNIT_TEST(test_init_fails, "init that fails")
 {
 	const char *spec = "late-rank@init,delay=0,when=after";
 	struct comm_request request = { .rank = 3, .nranks = 4 };
@@ -349,7 +349,7 @@ static void test_init_fails(void)
 }
 
 /* Only the call in question is waited for, and the fault fires once it has been made. */
-static void test_inflight(void)
+UNIT_TEST(test_inflight, "in flight")
 {
 	const char *spec = "late-rank@2,delay=0,when=inflight";
 	struct rig rig;
@@ -364,12 +364,3 @@ static void test_inflight(void)
 	rig_calls(&rig, 3);
 	CU_ASSERT_EQUAL(rig.note.started, 0);
 }
-
-UNIT_MAIN("inject", { "calls made", test_made },
-	  { "other communicators", test_other_communicators }, { "late", test_late },
-	  { "the first time stays", test_first_time_stays },
-	  { "a graph is not launched", test_launch }, { "faults that did not fire", test_unfired },
-	  { "a call that nobody else makes", test_conditional }, { "errors", test_errors },
-	  { "at communicator init", test_at_init }, { "init that fails", test_init_fails },
-	  { "in flight", test_inflight }, { "a full GPU", test_gpu_oom },
-	  { "a cgroup without limit", test_oom_unlimited })

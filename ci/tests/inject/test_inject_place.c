@@ -4,7 +4,7 @@
 
 #include "inject/inject.h"
 
-static void test_init(void)
+UNIT_TEST(test_init, "init")
 {
 	const char *many[INJECT_MAX + 1], *wrong[] = { "skip-call", "nonsense" },
 					  *reorder[] = { "swap-calls@3", "order-swap@5" };
@@ -50,7 +50,7 @@ static const struct {
 	{ "late-rank:0", 1, "late-rank needs 2 ranks" },
 };
 
-static void test_place(void)
+UNIT_TEST(test_place, "place")
 {
 	for (size_t i = 0; i < COUNT(places); i++) {
 		struct rig rig;
@@ -65,7 +65,7 @@ static void test_place(void)
 }
 
 /* Who has all its ranks may still lack what the machine must give. */
-static void test_needs(void)
+UNIT_TEST(test_needs, "needs")
 {
 	const char *specs[] = { "gpu-oom", "drop-rank", "oom-rank:9" };
 	struct rig rig;
@@ -83,7 +83,7 @@ static void test_needs(void)
 		 inject_needs(&rig.injector, NEED_CGROUP | NEED_GPU));
 }
 
-static void test_defaults(void)
+UNIT_TEST(test_defaults, "defaults")
 {
 	const char *specs[] = { "drop-rank", "skip-call:1@9" };
 	struct rig rig;
@@ -97,7 +97,7 @@ static void test_defaults(void)
 }
 
 /* Where several ranks are culprits they come together to the step that their calls belong to. */
-static void test_meets(void)
+UNIT_TEST(test_meets, "several guilty ranks meet")
 {
 	static const struct {
 		const char *specs[2];
@@ -130,7 +130,7 @@ static void test_meets(void)
 }
 
 /* Without @OP the first call of step 4 of 25, this rig's default; and no call beyond the last. */
-static void test_steps(void)
+UNIT_TEST(test_steps, "the steps of the schedule")
 {
 	static const struct {
 		const char *spec;
@@ -172,7 +172,7 @@ static void test_steps(void)
 	rig_step_calls = 1;
 }
 
-static void test_machine(void)
+UNIT_TEST(test_machine, "what the machine has")
 {
 	struct fault_machine machine;
 
@@ -188,7 +188,7 @@ static void test_machine(void)
 
 /* In the culprit's process alone, before anything else: what it has in its environment then, and what it
  * comes to at init. */
-static void test_start(void)
+UNIT_TEST(test_start, "what is done at the start")
 {
 	static const struct {
 		const char *spec;
@@ -224,8 +224,3 @@ static void test_start(void)
 	}
 	unsetenv("LD_PRELOAD");
 }
-
-UNIT_MAIN("inject_place", { "init", test_init }, { "place", test_place },
-	  { "several guilty ranks meet", test_meets }, { "the steps of the schedule", test_steps },
-	  { "needs", test_needs }, { "what the machine has", test_machine },
-	  { "defaults", test_defaults }, { "what is done at the start", test_start })

@@ -110,7 +110,7 @@ static const struct {
 	{ "kill-rank:1@3", 97, 0, 6 },
 };
 
-static void test_ends(void)
+UNIT_TEST(test_ends, "processes that end")
 {
 	for (size_t i = 0; i < COUNT(ends); i++) {
 		struct shared *shared;
@@ -129,7 +129,7 @@ static void test_ends(void)
 }
 
 /* A handler that a library has put in place does not save the process. */
-static void test_crash_handled(void)
+UNIT_TEST(test_crash_handled, "a crash that somebody handles")
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN }, old;
 	struct shared *shared;
@@ -150,7 +150,7 @@ static void test_crash_handled(void)
 }
 
 /* Stopped, and after SIGCONT as if nothing had been. */
-static void test_stop(void)
+UNIT_TEST(test_stop, "processes that stop")
 {
 	static const char *const specs[] = { "stop-rank@3", "stop-rank@3,when=after" };
 
@@ -172,7 +172,7 @@ static void test_stop(void)
 }
 
 /* Alive, and asleep or running, but at the call for good. */
-static void test_held(void)
+UNIT_TEST(test_held, "processes that are held")
 {
 	static const struct {
 		const char *spec;
@@ -205,7 +205,7 @@ static void test_held(void)
 
 /* The host loop ends with the process that started it, even where nothing kills it. The test takes
  * the orphan in, so that it can be waited for. */
-static void test_busy_orphan(void)
+UNIT_TEST(test_busy_orphan, "a loop whose parent is gone")
 {
 	struct error err = { .code = 0 };
 	struct fault_spec spec;
@@ -239,8 +239,3 @@ static void test_busy_orphan(void)
 	UNIT_ALL(ended == 2, killed == 1);
 	prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
-
-UNIT_MAIN("inject: processes", { "processes that end", test_ends },
-	  { "a crash that somebody handles", test_crash_handled },
-	  { "processes that stop", test_stop }, { "processes that are held", test_held },
-	  { "a loop whose parent is gone", test_busy_orphan })

@@ -11,7 +11,7 @@
 
 enum { PID1 = 0xEFFFFFFC, NET1 = 0xEFFFFFF9, OLD = 0xF0000000, OTHER };
 
-static void test_refusal(void)
+UNIT_TEST(test_refusal, "whose network it is")
 {
 	static const struct {
 		struct network_names names;
@@ -33,7 +33,7 @@ static void test_refusal(void)
 		CU_ASSERT_EQUAL(!network_refusal(&cases[i].names), cases[i].allowed);
 }
 
-static void test_parse(void)
+UNIT_TEST(test_parse, "the marked interface")
 {
 	static const struct {
 		const char *json, *device;
@@ -66,7 +66,7 @@ static void test_parse(void)
 	"t "                                                                                       \
 	"output oifname eth0"
 
-static void test_filter(void)
+UNIT_TEST(test_filter, "filters")
 {
 	static const struct {
 		const char *peer, *dir, *text;
@@ -86,7 +86,7 @@ static void test_filter(void)
 				       cases[i].text);
 }
 
-static void test_run(void)
+UNIT_TEST(test_run, "programs")
 {
 	char text[16];
 
@@ -150,7 +150,7 @@ static void scene_close(struct scene *s)
 }
 
 /* As long as the run has a process, and a moment longer. */
-static void test_until_the_end(void)
+UNIT_TEST(test_until_the_end, "until the run is over")
 {
 	struct scene s;
 
@@ -162,7 +162,7 @@ static void test_until_the_end(void)
 	scene_close(&s);
 }
 
-static void test_heals(void)
+UNIT_TEST(test_heals, "for a while")
 {
 	struct scene s;
 
@@ -172,7 +172,7 @@ static void test_heals(void)
 	scene_close(&s);
 }
 
-static void test_flaps(void)
+UNIT_TEST(test_flaps, "again and again")
 {
 	struct scene s;
 
@@ -234,7 +234,7 @@ static void log_of(const char *spec, char *text, size_t len)
 	"input iifname eth9 " statement " ; add chain",                                            \
 		"output oifname eth9 " statement "\nnft delete table inet hangar_"
 
-static void test_rows(void)
+UNIT_TEST(test_rows, "rows")
 {
 	static const struct {
 		const char *spec, *first, *then;
@@ -270,7 +270,7 @@ static void test_rows(void)
 	setenv("PATH", text, 1);
 }
 
-static void test_delay(void)
+UNIT_TEST(test_delay, "delay")
 {
 	char path[UNIT_PATH], said[300], text[16];
 	ssize_t n;
@@ -291,9 +291,3 @@ static void test_delay(void)
 	close(fd);
 	unit_remove(stubs);
 }
-
-UNIT_MAIN("network", { "whose network it is", test_refusal },
-	  { "the marked interface", test_parse }, { "filters", test_filter },
-	  { "programs", test_run }, { "until the run is over", test_until_the_end },
-	  { "for a while", test_heals }, { "again and again", test_flaps }, { "rows", test_rows },
-	  { "delay", test_delay })

@@ -35,7 +35,7 @@ static void fill(struct reading *delta, const char *const *entries)
 }
 
 /* The built-in rules, whose numbers are in the file's comments. */
-static void test_rules(void)
+UNIT_TEST(test_rules, "the built-in rules")
 {
 	static const struct {
 		const char *entries[8], *told;
@@ -101,7 +101,7 @@ static void test_rules(void)
 }
 
 /* A user's own file: each operator, each refusal with its line. */
-static void test_files(void)
+UNIT_TEST(test_files, "a user's own")
 {
 	static const struct {
 		const char *text, *told; /* of a: 5, b: 7, w: up, b_ns: 1.5e9 */
@@ -150,5 +150,4 @@ static void test_files(void)
 	reading_release(&delta);
 }
 
-UNIT_MAIN_WITH(unit_main_file, path, "health", { "the built-in rules", test_rules },
-	       { "a user's own", test_files })
+UNIT_MAIN(unit_main_file(path))

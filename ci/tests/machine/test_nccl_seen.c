@@ -36,7 +36,7 @@ static const char *text(const char *name)
 	return reading_text(&seen.run, "NCCL", name);
 }
 
-static void test_names(void)
+UNIT_TEST(test_names, "names of logs")
 {
 	static const struct {
 		const char *pattern, *name; /* NULL: too long, or none */
@@ -62,7 +62,7 @@ static void test_names(void)
 }
 
 /* A log of four H200 in one file: 24 channels, all over P2P, no NVLS. */
-static void test_real_log(void)
+UNIT_TEST(test_real_log, "a real log")
 {
 	set_up();
 	add_setting("NCCL_DEBUG", "INFO");
@@ -81,7 +81,7 @@ static void test_real_log(void)
 	     " nvmlDev " #rank " busId 60 commId 0x77 - Init START")
 
 /* Ranks 0 and 1 here, 2 and 3 elsewhere; the files of the latter are not here. */
-static void test_made_up(void)
+UNIT_TEST(test_made_up, "two of four ranks")
 {
 	static const struct tree_file files[] = {
 		{ "/nccl-vm-900.log",
@@ -114,7 +114,7 @@ static void test_made_up(void)
 		 !strcmp(text("far_example"), "1 -> 3 via NET/IB/1"));
 }
 
-static void test_no_log(void)
+UNIT_TEST(test_no_log, "no log")
 {
 	static const struct {
 		const char *level, *file, *why;
@@ -142,7 +142,7 @@ static void test_no_log(void)
 	observation_release(&seen);
 }
 
-static void test_asking(void)
+UNIT_TEST(test_asking, "asking for one")
 {
 	struct nccl_asked asked = { .pattern = "stale" };
 	char folder[300];
@@ -170,7 +170,3 @@ static void test_asking(void)
 	nccl_seen_ask(&asked, folder);
 	UNIT_ALL(!strcmp(asked.pattern, ""), getenv("NCCL_DEBUG") == NULL);
 }
-
-UNIT_MAIN("nccl_seen", { "names of logs", test_names }, { "a real log", test_real_log },
-	  { "two of four ranks", test_made_up }, { "no log", test_no_log },
-	  { "asking for one", test_asking })

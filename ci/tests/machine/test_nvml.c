@@ -162,7 +162,7 @@ static int64_t value(int gpu, const char *name)
 	return reading_value(&host, parts[gpu], name);
 }
 
-static void test_whole(void)
+UNIT_TEST(test_whole, "a library that tells everything")
 {
 	look(&whole);
 	UNIT_ALL(reading_value(&host, "NVML", "gpus") == 2, value(0, "links_active") == 4,
@@ -194,7 +194,7 @@ static void test_whole(void)
 }
 
 /* All GPUs of a host, by number, and what the kernel's log says of them. */
-static void test_all(void)
+UNIT_TEST(test_all, "all of a host")
 {
 	static const struct tree_file files[] = {
 		{ "/sys/bus/pci/devices/0000:2a:00.0@", "../../../devices/pci0000:00/0000:2a:00.0",
@@ -234,7 +234,7 @@ static void test_all(void)
 }
 
 /* Of an old library, or one that refuses: everything stays unseen. */
-static void test_nothing(void)
+UNIT_TEST(test_nothing, "one that tells nothing")
 {
 	struct nvml bare = { .by_bus = by_bus }, none = { .why = "libnvidia-ml.so.1 is not here" };
 
@@ -252,7 +252,7 @@ static void test_nothing(void)
 }
 
 /* With a driver or without one, opening it ends well. */
-static void test_open(void)
+UNIT_TEST(test_open, "opening it")
 {
 	struct nvml nvml;
 
@@ -265,6 +265,3 @@ static void test_open(void)
 	nvml_close(&nvml);
 	nvml_close(&nvml);
 }
-
-UNIT_MAIN("nvml", { "a library that tells everything", test_whole }, { "all of a host", test_all },
-	  { "one that tells nothing", test_nothing }, { "opening it", test_open })

@@ -43,7 +43,7 @@ static int read_text(struct observation *o, const char *text)
 }
 
 /* The recorded one, read, written, read and written once more: the same text. */
-static void test_there_and_back(void)
+UNIT_TEST(test_there_and_back, "there and back")
 {
 	struct observation o;
 	struct error err = { .rank = -1 };
@@ -79,7 +79,7 @@ static void test_there_and_back(void)
 	"{\"format\":3,\"run\":{\"version\":2,\"host\":\"\",\"seconds\":0,\"why\":\"\","           \
 	"\"parts\":" parts "}"
 
-static void test_unseen(void)
+UNIT_TEST(test_unseen, "what is not in the file")
 {
 	struct observation o;
 
@@ -96,7 +96,7 @@ static void test_unseen(void)
 	observation_release(&o);
 }
 
-static void test_refused(void)
+UNIT_TEST(test_refused, "refused")
 {
 	static const char *const texts[] = {
 		"",
@@ -138,7 +138,7 @@ static void test_refused(void)
 
 /* Cut anywhere, and with any byte changed: read or refused, and nothing else (sanitizers
  * look on). */
-static void test_torn(void)
+UNIT_TEST(test_torn, "torn and changed")
 {
 	struct error err = { .rank = -1 };
 	struct observation o;
@@ -160,7 +160,7 @@ static void test_torn(void)
 	free(text);
 }
 
-static void test_write_fails(void)
+UNIT_TEST(test_write_fails, "a folder that is not there")
 {
 	struct observation o;
 
@@ -169,7 +169,4 @@ static void test_write_fails(void)
 	observation_release(&o);
 }
 
-UNIT_MAIN_WITH(unit_main_file, path, "observation", { "there and back", test_there_and_back },
-	       { "what is not in the file", test_unseen }, { "refused", test_refused },
-	       { "torn and changed", test_torn },
-	       { "a folder that is not there", test_write_fails })
+UNIT_MAIN(unit_main_file(path))

@@ -44,7 +44,7 @@ static const char *part_of(const char *name, int i)
 
 #define CPU "/sys/devices/system/cpu/cpu"
 
-static void test_cpu(void)
+UNIT_TEST(test_cpu, "CPUs")
 {
 	static const struct tree_file files[] = {
 		{ "/proc/stat", "cpu  100 20 30 1000 50 6 7 8 9 10\ncpu0 1 2\ncpu1 3 4\nintr 5\n",
@@ -83,7 +83,7 @@ static void test_cpu(void)
 	"Tcp: 1 200 -1 500 12345 67 0\n"                                                           \
 	"Udp: InDatagrams OutSegs\nUdp: 1 2\n"
 
-static void test_net(void)
+UNIT_TEST(test_net, "network")
 {
 	static const struct tree_file files[] = {
 		{ "/sys/class/net/bridge/operstate", "up\n", 0 },
@@ -207,7 +207,7 @@ static void see_gpu(const char *config, size_t len)
 
 #define PART "GPU 0000:18:00.0"
 
-static void test_pci(void)
+UNIT_TEST(test_pci, "PCI behind a switch")
 {
 	char config[CONFIG];
 
@@ -233,7 +233,7 @@ static void test_pci(void)
 }
 
 /* A GPU of a virtual machine: at the root, without a link. */
-static void test_pci_virtual(void)
+UNIT_TEST(test_pci_virtual, "PCI in a virtual machine")
 {
 	static const struct tree_file files[] = {
 		{ "/sys/bus/pci/devices/0000:1b:00.0@", "../../../devices/pci0000:00/0000:1b:00.0",
@@ -261,7 +261,7 @@ static void test_pci_virtual(void)
 #define NINES "99999999999999999999999999999999999999999999999999"
 
 /* Whatever is in the files, numbers are seen or are not. */
-static void test_hostile(void)
+UNIT_TEST(test_hostile, "hostile files")
 {
 	static char zeros[200000];
 	static const struct {
@@ -320,7 +320,7 @@ static void test_hostile(void)
 	}
 }
 
-static void test_files(void)
+UNIT_TEST(test_files, "files")
 {
 	static const struct tree_file files[] = {
 		{ "/a", "12\n", 0 },
@@ -355,7 +355,7 @@ static char *const environment[] = {
 	NULL,
 };
 
-static void test_settings(void)
+UNIT_TEST(test_settings, "settings")
 {
 	struct read_request request = { .readers = READ_SETTINGS,
 					.root = "",
@@ -372,7 +372,7 @@ static void test_settings(void)
 	CU_ASSERT_EQUAL(host.n, 3);
 }
 
-static void test_host(void)
+UNIT_TEST(test_host, "this host")
 {
 	struct observed_rank ranks[3];
 	struct read_request request = {
@@ -395,7 +395,7 @@ static void test_host(void)
 	reading_release(&host);
 }
 
-static void test_rank(void)
+UNIT_TEST(test_rank, "this process")
 {
 	static const struct tree_file files[] = { { "/proc/self/schedstat", "5000 700 3\n", 0 },
 						  { NULL, NULL, 0 } };
@@ -418,7 +418,7 @@ static void test_rank(void)
 
 /* ---- lists of CPUs ------------------------------------------------------------------------ */
 
-static void test_lists(void)
+UNIT_TEST(test_lists, "lists of CPUs")
 {
 	static const struct {
 		const char *text;
@@ -443,9 +443,3 @@ static void test_lists(void)
 		 cpu_list_parse(&a, "100,102,104,106,108") == 5,
 		 !strcmp(cpu_list_text(&a, text, sizeof(text)), "100,102,104,..."));
 }
-
-UNIT_MAIN("read", { "CPUs", test_cpu }, { "network", test_net },
-	  { "PCI behind a switch", test_pci }, { "PCI in a virtual machine", test_pci_virtual },
-	  { "hostile files", test_hostile }, { "files", test_files }, { "settings", test_settings },
-	  { "this host", test_host }, { "this process", test_rank },
-	  { "lists of CPUs", test_lists })

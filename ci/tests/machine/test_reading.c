@@ -56,7 +56,7 @@ static void check_values(const struct expected *want, size_t n)
 
 /* ---- /proc and /sys ----------------------------------------------------------------------- */
 
-static void test_host(void)
+UNIT_TEST(test_host, "a host's counters")
 {
 	static const struct tree_file files[] = {
 		{ "/proc/net/snmp", SNMP, 0 },
@@ -100,7 +100,7 @@ static void test_host(void)
 }
 
 /* Nothing there, or nothing sound: absent, never 0. */
-static void test_host_hostile(void)
+UNIT_TEST(test_host_hostile, "hostile /proc and /sys")
 {
 	static const struct tree_file none[] = { { "/empty", "", 0 }, { NULL, NULL, 0 } };
 	static const struct tree_file files[] = {
@@ -146,7 +146,7 @@ static void test_host_hostile(void)
 }
 
 /* 400 interfaces of containers and one of hardware behind them all: 64 are read, that one first. */
-static void test_many_interfaces(void)
+UNIT_TEST(test_many_interfaces, "more interfaces than room")
 {
 	static char dev[64 << 10];
 	static const struct tree_file files[] = {
@@ -166,7 +166,7 @@ static void test_many_interfaces(void)
 
 /* ---- between two readings ----------------------------------------------------------------- */
 
-static void test_between(void)
+UNIT_TEST(test_between, "between two readings")
 {
 	struct reading a = { .seconds = 10 }, b = { .seconds = 12.5, .host = "vm" };
 	struct reading empty = { .list = NULL };
@@ -207,7 +207,7 @@ static void test_between(void)
 
 /* States in words: printable they come back, and a difference has them as they were later. The
  * entries of a part stand together. */
-static void test_words(void)
+UNIT_TEST(test_words, "states in words")
 {
 	struct reading a = { .host = "vm" }, b = { .host = "vm" };
 	char *text;
@@ -235,7 +235,7 @@ static void test_words(void)
 }
 
 /* No more than there is room for, and no name that does not fit. */
-static void test_room(void)
+UNIT_TEST(test_room, "room")
 {
 	char name[64];
 
@@ -258,7 +258,7 @@ static void test_room(void)
 
 /* ---- JSON --------------------------------------------------------------------------------- */
 
-static void test_json(void)
+UNIT_TEST(test_json, "JSON there and back")
 {
 	char *line, *folded, both[4096];
 	struct reading other = { .host = "vm", .seconds = 1.5 };
@@ -293,7 +293,7 @@ static void test_json(void)
 }
 
 /* A name that is both, states before counters: what was read is written and read again as it is. */
-static void test_json_twice(void)
+UNIT_TEST(test_json_twice, "JSON of a name twice")
 {
 	static const char both[] = "{\"version\":2,\"host\":\"a\",\"seconds\":0.0,\"why\":\"\","
 				   "\"parts\":{\"T\":{\"counters\":{\"c\":4,\"p\":3},"
@@ -316,7 +316,7 @@ static void test_json_twice(void)
 #define TOP    "{\"version\":2,\"host\":\"a\",\"seconds\":1,\"why\":\"\",\"parts\":"
 #define TCP(x) TOP "{\"TCP\":{\"counters\":{" x "}}}}"
 
-static void test_json_hostile(void)
+UNIT_TEST(test_json_hostile, "hostile JSON")
 {
 	static const char *const texts[] = {
 		"",
@@ -365,10 +365,3 @@ static void test_json_hostile(void)
 	CU_ASSERT_EQUAL(reading_parse(&counters, many), -EINVAL);
 	reading_release(&counters);
 }
-
-UNIT_MAIN("reading", { "a host's counters", test_host },
-	  { "hostile /proc and /sys", test_host_hostile },
-	  { "more interfaces than room", test_many_interfaces },
-	  { "between two readings", test_between }, { "states in words", test_words },
-	  { "room", test_room }, { "JSON there and back", test_json },
-	  { "JSON of a name twice", test_json_twice }, { "hostile JSON", test_json_hostile })

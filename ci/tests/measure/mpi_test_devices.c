@@ -28,7 +28,7 @@ static const struct backend_ops with_devices = { .devices = host_devices,
 						 .device_name = host_name };
 static const struct backend_ops without = { .devices = host_devices };
 
-static void test_choices(void)
+UNIT_TEST(test_choices, "choices")
 {
 	static const struct {
 		int devices;
@@ -64,7 +64,7 @@ static void test_choices(void)
 	}
 }
 
-static void test_no_devices(void)
+UNIT_TEST(test_no_devices, "a backend without devices")
 {
 	const struct options options = { .device_first = -1 };
 	struct device_choice choice = { .device = 5, .take_part = 5 };
@@ -74,7 +74,7 @@ static void test_no_devices(void)
 		 choice.take_part == 0, !choice.shared_gpu);
 }
 
-static void test_out_of_range(void)
+UNIT_TEST(test_out_of_range, "NCCL_TESTS_DEVICE out of range")
 {
 	const struct options options = { .device_first = 4 };
 	struct device_choice choice;
@@ -87,7 +87,7 @@ static void test_out_of_range(void)
 	err = (struct error){ .rank = job.rank };
 }
 
-static void test_sharing(void)
+UNIT_TEST(test_sharing, "sharing")
 {
 	static const char *const names[] = { "NCCL_HOSTID", "NCCL_NET", "NCCL_SOCKET_IFNAME" };
 	char id[64];
@@ -109,17 +109,11 @@ static void test_sharing(void)
 
 int main(void)
 {
-	static const struct unit_case cases[] = {
-		{ "choices", test_choices },
-		{ "a backend without devices", test_no_devices },
-		{ "NCCL_TESTS_DEVICE out of range", test_out_of_range },
-		{ "sharing", test_sharing },
-	};
 	int rc;
 
 	if (job_init(&job, NULL, &err, 0) < 0 || job_select(&job, 0) < 0)
 		return 1;
-	rc = unit_main("devices", cases, sizeof(cases) / sizeof(cases[0]));
+	rc = unit_main();
 	job_release(&job);
 	return rc;
 }

@@ -13,7 +13,7 @@ static int checks_made(void)
 
 /* ---- how often ---- */
 
-static void test_fixed(void)
+UNIT_TEST(test_fixed, "-n")
 {
 	static const char *const counts[] = { "1",  "2",  "19", "20", "21",
 					      "39", "40", "41", "45", "100" };
@@ -40,14 +40,14 @@ static void test_fixed(void)
 }
 
 /* The last batch is the longest: 29 calls, then 30. It meets no untouched page either. */
-static void test_longer_last_batch(void)
+UNIT_TEST(test_longer_last_batch, "-n, not a multiple")
 {
 	SET_UP(&all_reduce, "-n", "59", "-c", "0", "-w", "1");
 	UNIT_ALL(measure(65536, false) == 0, seen.calls[PHASE_TIMED] == 59);
 	done();
 }
 
-static void test_aggregated(void)
+UNIT_TEST(test_aggregated, "-n and -m")
 {
 	SET_UP(&all_reduce, "-n", "45", "-m", "3", "-w", "2");
 	UNIT_ALL(measure(1024, false) == 0, seen.calls[PHASE_TIMED] == 45 * 3,
@@ -60,7 +60,7 @@ static void test_aggregated(void)
 }
 
 /* -a over the ranks of a sample: each naps another time after its call. */
-static void test_average(void)
+UNIT_TEST(test_average, "-a")
 {
 	static const char *const kinds[] = { "0", "1", "2", "3" };
 	static const double naps[RANKS] = { 0.02, 0.01, 0.06 };
@@ -90,7 +90,7 @@ static void test_average(void)
 	}
 }
 
-static void test_per_iteration(void)
+UNIT_TEST(test_per_iteration, "-I")
 {
 	SET_UP(&all_reduce, "-n", "45", "-w", "1");
 	options.per_iter = true; /* -I -K 5, which are for GPUs */
@@ -104,7 +104,7 @@ static void test_per_iteration(void)
 }
 
 /* nccl-tests' loop: the warm-up on the first slot, which alone is filled; no call of the batch is checked. */
-static void test_like_nccl_tests(void)
+UNIT_TEST(test_like_nccl_tests, "like nccl-tests")
 {
 	SET_UP(&all_reduce, "-n", "20", "-w", "3");
 	options.like_nccl_tests = true; /* which is for GPUs */
@@ -117,7 +117,7 @@ static void test_like_nccl_tests(void)
 	done();
 }
 
-static void test_blocking(void)
+UNIT_TEST(test_blocking, "-z")
 {
 	static const char *const kinds[] = { "1", "2", "3" };
 
@@ -130,7 +130,7 @@ static void test_blocking(void)
 	}
 }
 
-static void test_warm_up(void)
+UNIT_TEST(test_warm_up, "-w")
 {
 	static const char *const counts[] = { "0", "1", "7", "300" };
 
@@ -142,7 +142,7 @@ static void test_warm_up(void)
 	}
 }
 
-static void test_adaptive(void)
+UNIT_TEST(test_adaptive, "until precise, or the budget is spent")
 {
 	double begin;
 
@@ -177,7 +177,7 @@ static void test_adaptive(void)
 }
 
 /* -w 1: the deadline of what follows comes from the one call there was. */
-static void test_deadline(void)
+UNIT_TEST(test_deadline, "deadlines after little warm-up")
 {
 	for (int warm_up = 1; warm_up <= 2; warm_up++) {
 		SET_UP(&all_reduce, "-n", "20", "-w", warm_up == 1 ? "1" : "2", "-c", "0");
@@ -201,7 +201,7 @@ static void predict_nothing(void *ctx, struct row *row)
 }
 
 /* Only rank 0 has predictions; all wait by them. */
-static void test_predicted_deadline(void)
+UNIT_TEST(test_predicted_deadline, "deadlines from predictions")
 {
 	static const struct predictor second = { .row = predict_second };
 	static const struct predictor nothing = { .row = predict_nothing };
@@ -222,7 +222,7 @@ static void test_predicted_deadline(void)
 
 /* ---- what is checked ---- */
 
-static void test_checks(void)
+UNIT_TEST(test_checks, "-c")
 {
 	static const char *const counts[] = { "0", "1", "5" };
 
@@ -238,7 +238,7 @@ static void test_checks(void)
 
 /* Every collective, small and large: nothing wrong where nothing
  * is. */
-static void test_right(void)
+UNIT_TEST(test_right, "all collectives come out right")
 {
 	static const size_t sizes[] = { 1536, 3 * 16384, 3 << 20 };
 
@@ -259,7 +259,7 @@ static void test_right(void)
 
 /* On one rank the last timed call leaves one wrong bit: that is found, every rank knows, and there
  * is no need for extra checks. */
-static void test_wrong_in_last_call(void)
+UNIT_TEST(test_wrong_in_last_call, "wrong in the last timed call")
 {
 	static const char *const modes[] = { "stream", "isolated" };
 
@@ -275,7 +275,7 @@ static void test_wrong_in_last_call(void)
 }
 
 /* A last call that nobody makes leaves what was prepared, not what the calls before it left. */
-static void test_dropped_last_call(void)
+UNIT_TEST(test_dropped_last_call, "the last timed call is dropped")
 {
 	static const char *const counts[] = { "1", "4" };
 
@@ -299,7 +299,7 @@ static void test_dropped_last_call(void)
 
 /* 100 MiB: the pool has two slots, a batch of three goes round; in place the checked call takes a
  * slot of the send pool. */
-static void test_dropped_in_short_rotation(void)
+UNIT_TEST(test_dropped_in_short_rotation, "dropped, in a short rotation")
 {
 	SET_UP(&all_reduce, "-n", "3", "-w", "0");
 	spoil = (struct spoil){ .rank = ALL, .phase = PHASE_TIMED, .nth = 3, .drop = true };
@@ -310,7 +310,7 @@ static void test_dropped_in_short_rotation(void)
 
 /* An extra check that goes wrong; a timed call before the last one is not looked at, unless each
  * is. */
-static void test_where_checks_are(void)
+UNIT_TEST(test_where_checks_are, "which calls are checked")
 {
 	SET_UP(&all_reduce, "-n", "4", "-c", "3");
 	spoil = (struct spoil){ .rank = 2, .phase = PHASE_CHECK, .nth = 2 };
@@ -327,7 +327,7 @@ static void test_where_checks_are(void)
 	}
 }
 
-static void test_too_small(void)
+UNIT_TEST(test_too_small, "too small")
 {
 	SET_UP(&alltoall, "-n", "2");
 	UNIT_ALL(measure(8, false) == -ENODATA, err.outcome == OUTCOME_OK,
@@ -342,7 +342,7 @@ static int refuse(void *state, const struct call *call, struct chain *chain)
 			     : error_set(chain->backend->err, OUTCOME_ERROR, -EIO, "no luck");
 }
 
-static void test_refused_call(void)
+UNIT_TEST(test_refused_call, "a call is refused")
 {
 	int luck = 0;
 	const struct call_filter refuser = { .state = &luck, .issue = refuse };
@@ -430,7 +430,7 @@ static void with_graphs(void)
 }
 
 /* -n in one graph, launched -G times; the checked graph is another one, launched once. */
-static void test_graph(void)
+UNIT_TEST(test_graph, "graphs")
 {
 	SET_UP(&all_reduce, "-n", "12", "-w", "1");
 	with_graphs();
@@ -451,7 +451,7 @@ static void test_graph(void)
 
 /* -n beyond what one graph holds: equal graphs but for the last, whatever number it is; all calls
  * are timed once, and each in a graph of hundreds. */
-static void test_long_graph(void)
+UNIT_TEST(test_long_graph, "graphs of very many calls")
 {
 	static const struct {
 		const char *n;
@@ -485,7 +485,7 @@ static void test_long_graph(void)
 }
 
 /* No capture, no graph to free: neither the first, nor the one of the checked batch. */
-static void test_graph_failed(void)
+UNIT_TEST(test_graph_failed, "graphs that fail")
 {
 	for (int nth = 1; nth <= 2; nth++) {
 		SET_UP(&all_reduce, "-n", "12", "-w", "1");
@@ -531,7 +531,7 @@ static int tell_issue(struct backend *b, const struct call *call, uint64_t ticke
 }
 
 /* Once a point, around one untimed iteration, whatever becomes of that. */
-static void test_telling(void)
+UNIT_TEST(test_telling, "a library that tells what it uses")
 {
 	static const struct {
 		const char *check, *together;
@@ -578,19 +578,4 @@ static void test_telling(void)
 	done();
 }
 
-UNIT_MAIN_BY(point_main, "point", { "-n", test_fixed },
-	     { "-n, not a multiple", test_longer_last_batch }, { "-n and -m", test_aggregated },
-	     { "-a", test_average }, { "-I", test_per_iteration }, { "-z", test_blocking },
-	     { "like nccl-tests", test_like_nccl_tests }, { "-w", test_warm_up },
-	     { "until precise, or the budget is spent", test_adaptive },
-	     { "deadlines after little warm-up", test_deadline },
-	     { "deadlines from predictions", test_predicted_deadline }, { "-c", test_checks },
-	     { "all collectives come out right", test_right },
-	     { "wrong in the last timed call", test_wrong_in_last_call },
-	     { "the last timed call is dropped", test_dropped_last_call },
-	     { "dropped, in a short rotation", test_dropped_in_short_rotation },
-	     { "which calls are checked", test_where_checks_are }, { "too small", test_too_small },
-	     { "a call is refused", test_refused_call }, { "graphs", test_graph },
-	     { "a library that tells what it uses", test_telling },
-	     { "graphs of very many calls", test_long_graph },
-	     { "graphs that fail", test_graph_failed })
+UNIT_MAIN(point_main())

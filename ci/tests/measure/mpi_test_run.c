@@ -29,7 +29,7 @@ static int spoil_by_size(void *state, const struct call *call, struct chain *cha
 	return rc;
 }
 
-static void test_culprits(void)
+UNIT_TEST(test_culprits, "guilty ranks of a run")
 {
 	const struct call_filter spoiler = { .issue = spoil_by_size };
 
@@ -42,7 +42,7 @@ static void test_culprits(void)
 }
 
 /* Rank 0 alone knows the bandwidth; all end alike. */
-static void test_slow(void)
+UNIT_TEST(test_slow, "too slow")
 {
 	struct run_facts facts = { .program = "test", .options = &options, .backend = "mpi" };
 	static struct rank_facts ranks[RANKS];
@@ -98,7 +98,7 @@ static void predict_nothing(void *ctx, struct row *row)
 }
 
 /* --min-percent: a share that is not there, or no measure, proves nothing. */
-static void test_min_percent(void)
+UNIT_TEST(test_min_percent, "below the predictions")
 {
 	static const struct sink_ops ops = { .name = "kept", .comment = keep_remark };
 	static const struct predictor hooks = { .row = predict_nothing, .reached = tell_reached };
@@ -135,7 +135,7 @@ static void test_min_percent(void)
 }
 
 /* --vendor: rank 0's hook sees the rows and has the last word. */
-static void test_vendor(void)
+UNIT_TEST(test_vendor, "vendors' figures")
 {
 	static const struct sink_ops ops = { .name = "kept", .comment = keep_remark };
 	struct sink sink = { .ops = &ops, .err = &err };
@@ -158,7 +158,7 @@ static void test_vendor(void)
 		 strstr(remarks, "NVLink   450.00 GB/s per direction") != NULL);
 }
 
-static void test_largest(void)
+UNIT_TEST(test_largest, "the largest buffer")
 {
 	SET_UP(&all_reduce, "-b", "8", "-e", "1G", "-u", "3");
 	CU_ASSERT_EQUAL(run_largest(&bench), ((size_t)1 << 30) + 12);
@@ -170,6 +170,4 @@ static void test_largest(void)
 	CU_ASSERT_EQUAL(run_largest(&bench), 0);
 }
 
-UNIT_MAIN_BY(point_main, "run", { "guilty ranks of a run", test_culprits },
-	     { "too slow", test_slow }, { "below the predictions", test_min_percent },
-	     { "vendors' figures", test_vendor }, { "the largest buffer", test_largest })
+UNIT_MAIN(point_main())

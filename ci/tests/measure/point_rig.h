@@ -193,13 +193,13 @@ static inline int open_all(void)
 	return buffers_init(&bench.buffers, be, 8, BUFFERS_POOL, SIZE_MAX);
 }
 
-static inline int point_main(const char *suite, const struct unit_case *cases, size_t n)
+static inline int point_main(void)
 {
 	int rc;
 
 	if (open_all() < 0)
 		return 1;
-	rc = unit_main(suite, cases, n);
+	rc = unit_main();
 	buffers_release(&bench.buffers);
 	be->ops->comm_close(be);
 	be->ops->close(be);

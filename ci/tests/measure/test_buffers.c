@@ -24,7 +24,7 @@ static void tear_down(void)
 	buffers_release(&buffers);
 }
 
-static void test_sizes(void)
+UNIT_TEST(test_sizes, "sizes")
 {
 	static const struct {
 		size_t largest, pool;
@@ -48,7 +48,7 @@ static void test_sizes(void)
 }
 
 /* What so many calls write to: 17 slots more keep the checked one's guards apart; two guards. */
-static void test_used(void)
+UNIT_TEST(test_used, "what is used of them")
 {
 	static const struct {
 		size_t largest, calls, used;
@@ -78,7 +78,7 @@ static void test_used(void)
 	}
 }
 
-static void test_no_memory(void)
+UNIT_TEST(test_no_memory, "no memory")
 {
 	static const size_t huge[] = { SIZE_MAX, SIZE_MAX - 511, SIZE_MAX - 8192, SIZE_MAX / 2,
 				       (size_t)1 << 50 };
@@ -97,7 +97,7 @@ static void test_no_memory(void)
 	}
 }
 
-static void test_slots(void)
+UNIT_TEST(test_slots, "slots")
 {
 	static const struct {
 		size_t bytes, stride;
@@ -133,7 +133,7 @@ static void test_slots(void)
 }
 
 /* Above the pool's size there is one slot and no rotation. */
-static void test_no_rotation(void)
+UNIT_TEST(test_no_rotation, "no rotation above the pool")
 {
 	CU_ASSERT_EQUAL(buffers_slots(&buffers, 1024 * MIB), 1);
 	CU_ASSERT_EQUAL(buffers_offset(&buffers, 1024 * MIB, 0), 0);
@@ -154,7 +154,7 @@ static bool holds(const struct check_data *data, int rank, size_t bytes)
 	return true;
 }
 
-static void test_fill(void)
+UNIT_TEST(test_fill, "fill")
 {
 	struct check_data other = floats;
 
@@ -182,7 +182,7 @@ static void test_fill(void)
 }
 
 /* Each of the things that decide what an element is. */
-static void test_fill_again(void)
+UNIT_TEST(test_fill_again, "other data")
 {
 	struct check_data data[5] = { floats, floats, floats, floats, floats };
 
@@ -201,7 +201,7 @@ static void test_fill_again(void)
 }
 
 /* Up to the end of the trailing guard and not a byte further. */
-static void test_fill_all(void)
+UNIT_TEST(test_fill_all, "fill to the end")
 {
 	const struct check_data bytes = { .seed = 1, .dtype = DT_INT8, .op = OP_NONE, .nranks = 1 };
 
@@ -218,7 +218,7 @@ static void test_fill_all(void)
 }
 
 /* What failed half way is not taken for filled. */
-static void test_fill_failed(void)
+UNIT_TEST(test_fill_failed, "a fill that failed")
 {
 	struct check_data other = floats;
 
@@ -242,7 +242,7 @@ static int fake_register(struct backend *be, void *ptr, size_t bytes)
 	return register_rc;
 }
 
-static void test_register(void)
+UNIT_TEST(test_register, "register")
 {
 	struct backend_ops ops = fake_ops;
 
@@ -256,9 +256,3 @@ static void test_register(void)
 	UNIT_ALL(buffers_register(&buffers) == -EIO, registered == 1);
 	tear_down();
 }
-
-UNIT_MAIN("buffers", { "sizes", test_sizes }, { "what is used of them", test_used },
-	  { "no memory", test_no_memory }, { "slots", test_slots },
-	  { "no rotation above the pool", test_no_rotation }, { "fill", test_fill },
-	  { "other data", test_fill_again }, { "fill to the end", test_fill_all },
-	  { "a fill that failed", test_fill_failed }, { "register", test_register })

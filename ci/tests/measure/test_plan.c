@@ -149,7 +149,7 @@ static void check_point(size_t bytes, bool in_place, int unalign)
 	plan_release(&plan);
 }
 
-static void test_batches(void)
+UNIT_TEST(test_batches, "the checked call of a batch lies apart")
 {
 	static const size_t sizes[] = { 1024, 4096, 65536, MIB, 60 * MIB, 120 * MIB, 200 * MIB };
 
@@ -170,7 +170,7 @@ static void test_batches(void)
 }
 
 /* Slots begin at multiples of 512 bytes, -u moves all of them by so many elements. */
-static void test_alignment(void)
+UNIT_TEST(test_alignment, "alignment")
 {
 	set_up(&all_reduce, 0, 4);
 	for (int unalign = 0; unalign < 4; unalign += 3) {
@@ -192,7 +192,7 @@ static void test_alignment(void)
 	tear_down();
 }
 
-static void test_too_small(void)
+UNIT_TEST(test_too_small, "sizes too small")
 {
 	for (int c = 0; collectives[c]; c++) {
 		const struct collective *collective = collectives[c];
@@ -208,7 +208,7 @@ static void test_too_small(void)
 }
 
 /* The same data at the same place whatever the size of a sweep: element k of slot i. */
-static void test_rotation(void)
+UNIT_TEST(test_rotation, "rotation")
 {
 	size_t far;
 
@@ -250,7 +250,7 @@ static void check_segments(const struct collective *c, int rank, int root, bool 
 	tear_down();
 }
 
-static void test_segments(void)
+UNIT_TEST(test_segments, "segments tile the receive buffer")
 {
 	for (int c = 0; collectives[c]; c++) {
 		const struct collective *collective = collectives[c];
@@ -263,7 +263,7 @@ static void test_segments(void)
 }
 
 /* gather in place on rank 2, root 0: own share amid poison. */
-static void test_kept_share(void)
+UNIT_TEST(test_kept_share, "what a rank keeps in place")
 {
 	set_up(&gather, 2, 4);
 	CU_ASSERT_EQUAL_FATAL(plan_of(64, true), 0); /* 4 floats of each rank */
@@ -313,7 +313,7 @@ static struct check_report check(struct checked_slot slot)
 	return report;
 }
 
-static void test_check_right(void)
+UNIT_TEST(test_check_right, "a right call passes")
 {
 	for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++) {
 		struct checked_slot slot = slots[i];
@@ -336,7 +336,7 @@ static void test_check_right(void)
 }
 
 /* What a spare slot did to the send pool is undone before anybody sends from it again. */
-static void test_after_spare(void)
+UNIT_TEST(test_after_spare, "after a spare slot")
 {
 	const struct checked_slot first = { .index = 0 }, spare = { .index = 0, .spare = true };
 
@@ -352,7 +352,7 @@ static void test_after_spare(void)
 	tear_down();
 }
 
-static void test_check_wrong(void)
+UNIT_TEST(test_check_wrong, "a wrong one does not")
 {
 	const struct checked_slot slot = { .index = 2 }, crowded = { .index = 2, .crowded = true };
 	struct check_report report;
@@ -389,10 +389,3 @@ static void test_check_wrong(void)
 	plan_release(&plan);
 	tear_down();
 }
-
-UNIT_MAIN("plan", { "the checked call of a batch lies apart", test_batches },
-	  { "alignment", test_alignment }, { "sizes too small", test_too_small },
-	  { "rotation", test_rotation }, { "segments tile the receive buffer", test_segments },
-	  { "what a rank keeps in place", test_kept_share },
-	  { "a right call passes", test_check_right }, { "after a spare slot", test_after_spare },
-	  { "a wrong one does not", test_check_wrong })

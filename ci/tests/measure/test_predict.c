@@ -48,7 +48,7 @@ static const struct predictor *opened(void)
 	return f;
 }
 
-static void test_refusal(void)
+UNIT_TEST(test_refusal, "when there are predictions")
 {
 	set_up("live", 4, 1);
 	CU_ASSERT_PTR_NULL(predict_refusal(&bench, false));
@@ -93,7 +93,7 @@ static void refuses(bool shared_gpu, const char *why, const char *of_spec)
 		 strstr(err.text, why) != NULL);
 }
 
-static void test_refused(void)
+UNIT_TEST(test_refused, "what is refused")
 {
 	set_up("live", 4, 1);
 	CU_ASSERT_EQUAL(predict_check(&bench, false, &err), 0);
@@ -124,7 +124,7 @@ static struct row make_row(const char *collective, uint64_t size, double time_us
 	return row;
 }
 
-static void test_rows(void)
+UNIT_TEST(test_rows, "rows")
 {
 	const struct predictor *f;
 	struct row row;
@@ -162,7 +162,7 @@ static void test_rows(void)
 }
 
 /* A row at 60 % of its prediction, whose error bar begins at 80 %: it reached 75 % of the lower end. */
-static void test_lower_end(void)
+UNIT_TEST(test_lower_end, "lower end")
 {
 	const struct predictor *f;
 	struct row row = make_row("all_reduce", 1ull << 30, 5000);
@@ -185,7 +185,7 @@ static void test_lower_end(void)
 }
 
 /* Median of an odd and an even number; the words for it. */
-static void test_share(void)
+UNIT_TEST(test_share, "the share that was reached")
 {
 	static const struct {
 		double times[4];
@@ -218,7 +218,7 @@ static void test_share(void)
 }
 
 /* --good and --low: the bounds themselves belong to the better word. */
-static void test_verdict(void)
+UNIT_TEST(test_verdict, "the word for it")
 {
 	static const struct {
 		double good, low, share;
@@ -244,7 +244,7 @@ static void test_verdict(void)
 }
 
 /* Sizes of all kinds count, rows of which nothing is known do not. */
-static void test_choice(void)
+UNIT_TEST(test_choice, "whether NCCL chose as predicted")
 {
 	static const struct {
 		uint64_t size;
@@ -272,7 +272,7 @@ static void test_choice(void)
 	}
 }
 
-static void test_no_topology(void)
+UNIT_TEST(test_no_topology, "no topology")
 {
 	set_up("live", 4, 1);
 	setenv("NCCL_TOPO_DUMP_FILE", "/nowhere/topo.xml", 1);
@@ -292,7 +292,7 @@ static void test_no_topology(void)
 
 /* The row's mode reaches the model; what was measured replaces what was fitted, and the remark
  * says so. */
-static void test_launches(void)
+UNIT_TEST(test_launches, "launches")
 {
 	const struct predictor *f;
 	struct row row = make_row("all_reduce", 8, 20);
@@ -319,7 +319,7 @@ static void test_launches(void)
 /* Four ranks; rank 0 sends 64 MiB to rank 1 and 16 MiB to rank 2, nobody else anything: the busiest
  * rank's 80 MiB leave it over 370.8 GB/s, its flow of 64 MiB over 8 channels of 20 GB/s, which
  * takes longer. */
-static void test_matrix(void)
+UNIT_TEST(test_matrix, "a matrix")
 {
 	double matrix[16] = { [1] = 64 << 20, [2] = 16 << 20 };
 	const struct predictor *f;
@@ -353,7 +353,7 @@ static const char *says(double percent, double of_ceiling)
 }
 
 /* What is faster than can be is called neither good nor bad. */
-static void test_not_judged(void)
+UNIT_TEST(test_not_judged, "what is not judged")
 {
 	set_up("hgx-h200", 4, 1);
 	opened();
@@ -361,10 +361,3 @@ static void test_not_judged(void)
 		 strstr(says(100, 106), "not judged: a row reaches 106 % of its ceiling") != NULL,
 		 strstr(says(40, 10), "speed: bad, the slowest row 40.0 %: bad") != NULL);
 }
-
-UNIT_MAIN("predict", { "what is not judged", test_not_judged },
-	  { "when there are predictions", test_refusal }, { "what is refused", test_refused },
-	  { "rows", test_rows }, { "lower end", test_lower_end },
-	  { "the share that was reached", test_share }, { "the word for it", test_verdict },
-	  { "whether NCCL chose as predicted", test_choice }, { "no topology", test_no_topology },
-	  { "launches", test_launches }, { "a matrix", test_matrix })

@@ -33,7 +33,7 @@ static const struct {
 	{ "a window of which a few are slower", 100, 60, 12, 1.05, "" },
 };
 
-static void test_series(void)
+UNIT_TEST(test_series, "what is said of series")
 {
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char said[1024] = "", text[192];
@@ -57,5 +57,3 @@ static void test_series(void)
 		soak_release(&soak);
 	}
 }
-
-UNIT_MAIN("soak", { "what is said of series", test_series })

@@ -49,7 +49,7 @@ static const struct size_case size_cases[] = {
 	{ 1, SIZE_MAX, 0, 2147483647, { 1, 2147483647, 4611686014132420609u } },
 };
 
-static void test_sizes(void)
+UNIT_TEST(test_sizes, "sizes")
 {
 	size_t i, j;
 
@@ -96,7 +96,7 @@ static void check_order(const struct options *options, const struct collective *
 	CU_ASSERT_STRING_EQUAL(text, want);
 }
 
-static void test_order(void)
+UNIT_TEST(test_order, "order of types, operators, roots and sizes")
 {
 	struct options options = plain();
 
@@ -120,7 +120,7 @@ static void test_order(void)
 	check_order(&options, &reduce, 2, "half/sum/1/8* half/prod/1/8*");
 }
 
-static void test_all(void)
+UNIT_TEST(test_all, "all types and operators")
 {
 	struct options options = plain();
 	struct sweep sweep;
@@ -148,7 +148,7 @@ static bool some(struct backend *be, enum dtype dtype, enum redop op, char *why,
 
 static const struct backend_ops some_ops = { .name = "some", .supports = some };
 
-static void test_passes_over(void)
+UNIT_TEST(test_passes_over, "what the backend does not have")
 {
 	struct backend backend = { .ops = &some_ops };
 	struct options options = plain();
@@ -199,7 +199,7 @@ static const struct check_case check_cases[] = {
 	{ &hypercube, 6, 0, DT_FLOAT, OP_SUM, OUTCOME_UNSUPPORTED, "power of two of ranks, not 6" },
 };
 
-static void test_check(void)
+UNIT_TEST(test_check, "what is refused")
 {
 	struct backend backend = { .ops = &some_ops };
 	size_t i;
@@ -221,8 +221,3 @@ static void test_check(void)
 			 strstr(err.text, c->want) != NULL);
 	}
 }
-
-UNIT_MAIN("sweep", { "sizes", test_sizes },
-	  { "order of types, operators, roots and sizes", test_order },
-	  { "all types and operators", test_all },
-	  { "what the backend does not have", test_passes_over }, { "what is refused", test_check })

@@ -3,7 +3,7 @@
 
 #include "measure/timing.h"
 
-static void test_deadline(void)
+UNIT_TEST(test_deadline, "deadlines")
 {
 	static const struct {
 		double slowest, calls, seconds;
@@ -21,7 +21,7 @@ static void test_deadline(void)
 }
 
 /* Before and after the warm-up; a prediction lengthens both and shortens neither. */
-static void test_point(void)
+UNIT_TEST(test_point, "deadlines of a point")
 {
 	static const struct {
 		double slowest, expected, predicted, calls, seconds;
@@ -40,5 +40,3 @@ static void test_point(void)
 				       cases[i].seconds, 1e-9);
 	}
 }
-
-UNIT_MAIN("timing", { "deadlines", test_deadline }, { "deadlines of a point", test_point })

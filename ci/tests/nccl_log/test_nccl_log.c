@@ -16,7 +16,7 @@ static void read_real(struct nccl_log *log)
 	nccl_log_finish(log);
 }
 
-static void test_real_facts(void)
+UNIT_TEST(test_real_facts, "a real log: facts")
 {
 	struct nccl_log log;
 	const struct nccl_comm *comm;
@@ -39,7 +39,7 @@ static void test_real_facts(void)
 	nccl_log_release(&log);
 }
 
-static void test_real_ranks(void)
+UNIT_TEST(test_real_ranks, "a real log: ranks and calls")
 {
 	static const uint64_t buses[] = { 0x60, 0x70, 0x80, 0x90 };
 	struct nccl_log log;
@@ -61,7 +61,7 @@ static void test_real_ranks(void)
 	nccl_log_release(&log);
 }
 
-static void test_real_drawing(void)
+UNIT_TEST(test_real_drawing, "a real log: rings and trees as text")
 {
 	struct nccl_log log;
 	char *text;
@@ -98,7 +98,7 @@ static void check_job(const struct nccl_log *log)
 		 nccl_comm_transport(comm, 2, 0, 1) == NULL);
 }
 
-static void test_prefixes(void)
+UNIT_TEST(test_prefixes, "what launchers put before lines")
 {
 	static const char *const prefixes[] = {
 		"",
@@ -126,7 +126,7 @@ static void test_prefixes(void)
 }
 
 /* Ranks' lines in turn, as a shared stream has them, one pair without its newline, CRLF. */
-static void test_interleaved(void)
+UNIT_TEST(test_interleaved, "ranks' lines mixed in one stream")
 {
 	struct lines lines;
 	struct nccl_log log;
@@ -155,7 +155,7 @@ static void test_interleaved(void)
 	free(lines.text);
 }
 
-static void test_two_hosts_drawn(void)
+UNIT_TEST(test_two_hosts_drawn, "a ring over two hosts as text")
 {
 	struct lines lines;
 	struct nccl_log log;
@@ -186,7 +186,7 @@ static const struct nccl_ring *read_ring(struct nccl_log *log, const char *chann
 	return &log->comms[0].rings[0];
 }
 
-static void test_cut_channel(void)
+UNIT_TEST(test_cut_channel, "Channel lines that NCCL cuts")
 {
 	static const struct {
 		const char *line;
@@ -217,7 +217,7 @@ static void test_cut_channel(void)
 }
 
 /* The last entry of a line as long as NCCL's buffer may lack digits: it is left out. */
-static void test_cut_trees(void)
+UNIT_TEST(test_cut_trees, "Trees lines that NCCL cuts")
 {
 	struct lines lines;
 	struct nccl_log log;
@@ -237,7 +237,7 @@ static void test_cut_trees(void)
 
 /* ---- communicators ------------------------------------------------------------------------ */
 
-static void test_split(void)
+UNIT_TEST(test_split, "split communicators")
 {
 	struct lines lines;
 	struct nccl_log log;
@@ -260,7 +260,7 @@ static void test_split(void)
 	nccl_log_release(&log);
 }
 
-static void test_warnings(void)
+UNIT_TEST(test_warnings, "warnings once, with count and ranks")
 {
 	static const char text[] =
 		"\n[2026-11-21 03:00:00] host-A:1003:2003 [3] misc/socket.cc:71 NCCL WARN Accept "
@@ -285,13 +285,3 @@ static void test_warnings(void)
 		 !strcmp(log.warnings[1].text, "-> 6"));
 	nccl_log_release(&log);
 }
-
-UNIT_MAIN("nccl_log", { "a real log: facts", test_real_facts },
-	  { "a real log: ranks and calls", test_real_ranks },
-	  { "a real log: rings and trees as text", test_real_drawing },
-	  { "what launchers put before lines", test_prefixes },
-	  { "ranks' lines mixed in one stream", test_interleaved },
-	  { "a ring over two hosts as text", test_two_hosts_drawn },
-	  { "Channel lines that NCCL cuts", test_cut_channel },
-	  { "Trees lines that NCCL cuts", test_cut_trees }, { "split communicators", test_split },
-	  { "warnings once, with count and ranks", test_warnings })

@@ -98,7 +98,7 @@ static const struct {
 	  "these can't be told apart: Init lines, or the heads of logs, are missing\n" },
 };
 
-static void test_compare(void)
+UNIT_TEST(test_compare, "calls compared")
 {
 	static const char title[] = "communicator 0 (0xabc): 4 ranks, lines of 4 here\n  ";
 
@@ -121,7 +121,7 @@ static void test_compare(void)
 	}
 }
 
-static void test_send_recv(void)
+UNIT_TEST(test_send_recv, "Send and Recv")
 {
 	struct nccl_log_calls calls;
 	struct lines lines;
@@ -141,7 +141,7 @@ static void test_send_recv(void)
 
 /* Without Init lines: the n-th communicator of each process is taken for one, ranks come from the
  * prefix. Several groups in one place can't be told apart. */
-static void test_no_init(void)
+UNIT_TEST(test_no_init, "without Init lines")
 {
 	struct nccl_log_calls calls;
 	struct lines lines;
@@ -171,6 +171,3 @@ static void test_no_init(void)
 	nccl_log_calls_release(&calls);
 	nccl_log_release(&log);
 }
-
-UNIT_MAIN("nccl_log_calls", { "calls compared", test_compare }, { "Send and Recv", test_send_recv },
-	  { "without Init lines", test_no_init })

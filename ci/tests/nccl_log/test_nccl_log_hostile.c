@@ -4,7 +4,7 @@
 #include "nccl_log_lines.h"
 
 /* Nothing may be taken from these but what is plausible in them. */
-static void test_hostile_lines(void)
+UNIT_TEST(test_hostile_lines, "hostile numbers")
 {
 	static const char *const hostile[] = {
 		"Ring 1000000000 : 0 -> 1 -> 2",
@@ -46,7 +46,7 @@ static void test_hostile_lines(void)
 	nccl_log_release(&log);
 }
 
-static void test_hostile_bytes(void)
+UNIT_TEST(test_hostile_bytes, "NULs, no prefixes, a line of 1 MiB")
 {
 	static const char head[] = "a:1:1 [0] NCCL INFO NCCL version 2.0\nv\0m:1:2 [0] NC\0CL INFO "
 				   "Using network X\n:::[] NCCL INFO x\n:1:1 [0] NCCL INFO y\n"
@@ -67,7 +67,7 @@ static void test_hostile_bytes(void)
 }
 
 /* A tree in a circle, a ring that runs into itself: both end. */
-static void test_circles(void)
+UNIT_TEST(test_circles, "trees and rings in circles")
 {
 	struct lines lines;
 	struct nccl_log log;
@@ -86,7 +86,3 @@ static void test_circles(void)
 	UNIT_ALL(!log.comms[0].rings[0].closed, log.comms[0].rings[0].differs);
 	nccl_log_release(&log);
 }
-
-UNIT_MAIN("nccl_log_hostile", { "hostile numbers", test_hostile_lines },
-	  { "NULs, no prefixes, a line of 1 MiB", test_hostile_bytes },
-	  { "trees and rings in circles", test_circles })

@@ -68,7 +68,7 @@ static void paths(const char *type, int cpus)
 	}
 }
 
-static void test_rational(void)
+UNIT_TEST(test_rational, "rational")
 {
 	lines_job(&lines, "");
 	expect(NULL, NCCL_RATIONAL, "");
@@ -77,7 +77,7 @@ static void test_rational(void)
 	expect(NULL, NCCL_RATIONAL, "");
 }
 
-static void test_crossing(void)
+UNIT_TEST(test_crossing, "a ring that comes back to a host")
 {
 	static const int across[] = { 0, 2, 1, 3 };
 
@@ -87,7 +87,7 @@ static void test_crossing(void)
 	UNIT_ALL(strstr(said.text, "host-A and comes back") != NULL, said.kinds[NCCL_FOUND] == 2);
 }
 
-static void test_transports(void)
+UNIT_TEST(test_transports, "slower transports than needed")
 {
 	static const struct {
 		const char *transport, *path;
@@ -121,7 +121,7 @@ static void test_transports(void)
 	}
 }
 
-static void test_host_id(void)
+UNIT_TEST(test_host_id, "NCCL_HOSTID")
 {
 	lines_open(&lines, 2, 2);
 	for (int r = 0; r < 2; r++) {
@@ -137,7 +137,7 @@ static void test_host_id(void)
 	       "inside host host-A: NCCL counts 2 nodes on 1 host (NCCL_HOSTID");
 }
 
-static void test_rdma(void)
+UNIT_TEST(test_rdma, "GPUDirect RDMA on some pairs only")
 {
 	lines_started(&lines, 4, 2);
 	lines_ring(&lines, 0, straight, true);
@@ -151,7 +151,7 @@ static void test_rdma(void)
 	CU_ASSERT_EQUAL(said.kinds[NCCL_FOUND], 1);
 }
 
-static void test_orders(void)
+UNIT_TEST(test_orders, "orders that differ")
 {
 	static const int other[] = { 0, 2, 1, 3 };
 
@@ -168,7 +168,7 @@ static void test_orders(void)
 	CU_ASSERT_EQUAL(said.kinds[NCCL_NOTE], 1);
 }
 
-static void test_numa(void)
+UNIT_TEST(test_numa, "NUMA ping-pong")
 {
 	static const int pingpong[] = { 0, 2, 1, 3 };
 
@@ -184,7 +184,7 @@ static void test_numa(void)
 	expect(NULL, NCCL_RATIONAL, "");
 }
 
-static void test_missing(void)
+UNIT_TEST(test_missing, "missing lines")
 {
 	lines_started(&lines, 4, 4);
 	expect(NULL, NCCL_CANNOT_SAY, "no Channel and no Ring lines");
@@ -215,7 +215,7 @@ static const char two_nodes[] =
 		GPU("2", "1", "") "</pci></cpu><cpu numaid=\"1\">" GPU("3", "2", "")
 			GPU("4", "3", "") "</cpu></system>";
 
-static void test_file_near(void)
+UNIT_TEST(test_file_near, "topology file: how GPUs are joined")
 {
 	static const struct {
 		int a, b;
@@ -242,7 +242,7 @@ static void test_file_near(void)
 	CU_ASSERT_EQUAL(nccl_topo_numa(&log, &topo, &a), -1);
 }
 
-static void test_file_judges(void)
+UNIT_TEST(test_file_judges, "topology file: verdicts")
 {
 	static const char nvswitch[] = "<system><cpu numaid=\"0\">" GPU("1", "0", SWITCH)
 		GPU("2", "1", SWITCH) "</cpu><cpu numaid=\"1\">" GPU("3", "2", SWITCH)
@@ -261,11 +261,3 @@ static void test_file_judges(void)
 	expect(&topo, NCCL_IRRATIONAL,
 	       "1 of 2 channels have another order than channel 00 without need");
 }
-
-UNIT_MAIN("nccl_log_lint", { "rational", test_rational },
-	  { "a ring that comes back to a host", test_crossing },
-	  { "slower transports than needed", test_transports }, { "NCCL_HOSTID", test_host_id },
-	  { "GPUDirect RDMA on some pairs only", test_rdma }, { "orders that differ", test_orders },
-	  { "NUMA ping-pong", test_numa }, { "missing lines", test_missing },
-	  { "topology file: how GPUs are joined", test_file_near },
-	  { "topology file: verdicts", test_file_judges })

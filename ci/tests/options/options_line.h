@@ -48,12 +48,12 @@ static inline void environment(const char *list, bool set)
 }
 
 /* unit_main without what whoever runs the tests may have in the environment. */
-static inline int options_main(const char *suite, const struct unit_case *cases, size_t n)
+static inline int options_main(void)
 {
 	environment(
 		"NCCL_TESTS_DEVICE=;NCCL_TESTS_SPLIT=;NCCL_TESTS_SPLIT_MASK=;NCCL_TESTS_MIN_BW=;"
 		"NCCL_TESTS_ALLTOALLV_SPREAD=;NCCL_TESTS_ALLTOALLV_MATRIX_FILE=;"
 		"NCCL_TESTS_ALLTOALLV_MATRIX_SCALE=;NCCL_TESTS_ALLTOALLV_PRINT_SUMMARY=",
 		false);
-	return unit_main(suite, cases, n);
+	return unit_main();
 }

@@ -4,7 +4,7 @@
 #include "options/options_table.h"
 
 /* Numbers without a leading zero; --low follows a --good below it, unless it is given itself. */
-static void test_lenient(void)
+UNIT_TEST(test_lenient, "numbers and --low as they are meant")
 {
 	struct options o;
 	struct error err;
@@ -163,7 +163,7 @@ static const struct right_case right_cases[] = {
 	  .env = "NCCL_TESTS_ALLTOALLV_PRINT_SUMMARY=1" },
 };
 
-static void test_right(void)
+UNIT_TEST(test_right, "defaults and values")
 {
 	struct options options;
 	struct error err;
@@ -197,7 +197,7 @@ static void test_right(void)
 	}
 }
 
-static void test_text_and_reals(void)
+UNIT_TEST(test_text_and_reals, "texts and numbers")
 {
 	struct options o;
 	struct error err;
@@ -237,7 +237,7 @@ static bool values_allowed(const struct option_row *row)
 	       (!row->flag || option_parse(row, row->flag, &scratch) == 0);
 }
 
-static void test_table(void)
+UNIT_TEST(test_table, "the table itself")
 {
 	for (size_t i = 0; i < option_row_count; i++) {
 		const struct option_row *row = &option_rows[i];
@@ -256,7 +256,7 @@ static void test_table(void)
 }
 
 /* The words of ranges are the names of the values in their order. */
-static void test_ranges(void)
+UNIT_TEST(test_ranges, "types and operators")
 {
 	const char *const *types = option_rows[option_find("datatype")].words;
 	const char *const *operators = option_rows[option_find("op")].words;
@@ -268,7 +268,7 @@ static void test_ranges(void)
 	UNIT_ALL(!strcmp(types[DT_COUNT], "all"), !strcmp(operators[OP_COUNT], "all"));
 }
 
-static void test_mode_names(void)
+UNIT_TEST(test_mode_names, "names of modes")
 {
 	CU_ASSERT_STRING_EQUAL(mode_name(MODE_STREAM), "stream");
 	CU_ASSERT_STRING_EQUAL(mode_name(MODE_ISOLATED), "isolated");
@@ -314,7 +314,7 @@ static const struct {
 	{ 'h', "help", NULL },
 };
 
-static void test_kept(void)
+UNIT_TEST(test_kept, "nccl-tests' options, in every form")
 {
 	static const char *const forms[] = { "-%c %s", "-%c%s", "--%s %s", "--%s=%s" };
 	char line[128], buf[512];
@@ -337,7 +337,7 @@ static void test_kept(void)
 }
 
 /* nccl-tests loses its arguments above 127. */
-static void test_many_arguments(void)
+UNIT_TEST(test_many_arguments, "very many arguments")
 {
 	static char *argv[1002] = { (char *)(uintptr_t) "x_perf" };
 	struct error err = { .rank = -1 };
@@ -361,7 +361,7 @@ static char *help_text(const struct option_target *collective)
 	return text;
 }
 
-static void test_help(void)
+UNIT_TEST(test_help, "help")
 {
 	static const char *const words[] = {
 		"Usage: x_perf",	 "multiplied by 2",
@@ -389,9 +389,4 @@ static void test_help(void)
 	free(text);
 }
 
-UNIT_MAIN_BY(options_main, "options", { "numbers and --low as they are meant", test_lenient },
-	     { "defaults and values", test_right }, { "texts and numbers", test_text_and_reals },
-	     { "the table itself", test_table }, { "types and operators", test_ranges },
-	     { "names of modes", test_mode_names },
-	     { "nccl-tests' options, in every form", test_kept },
-	     { "very many arguments", test_many_arguments }, { "help", test_help })
+UNIT_MAIN(options_main())

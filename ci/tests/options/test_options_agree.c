@@ -104,7 +104,7 @@ static const struct {
 };
 #define SAME_COUNT (sizeof(same) / sizeof(same[0]))
 
-static void test_same(void)
+UNIT_TEST(test_same, "each option that must be the same")
 {
 	struct settings both[2];
 	char said[400];
@@ -130,7 +130,7 @@ static bool refused(const char *name)
 	return strncmp(name, "device_", 7) == 0;
 }
 
-static void test_decided(void)
+UNIT_TEST(test_decided, "every row has decided")
 {
 	for (size_t i = 0; i < option_row_count; i++) {
 		const struct option_row *row = &option_rows[i];
@@ -146,7 +146,7 @@ static void test_decided(void)
 }
 
 /* Files, what is shown, how long is waited, and other spellings of the same. */
-static void test_free(void)
+UNIT_TEST(test_free, "what may differ")
 {
 	static const struct {
 		const char *line, *other, *other_env;
@@ -175,7 +175,7 @@ static void test_free(void)
 }
 
 /* Those of whom there are most come last; nobody is more among equally many. */
-static void test_many(void)
+UNIT_TEST(test_many, "who has what")
 {
 	static const struct {
 		const char *lines[RANKS], *said;
@@ -205,7 +205,7 @@ static void test_many(void)
 }
 
 /* Version, program and backend come before options: they say why those differ. */
-static void test_program(void)
+UNIT_TEST(test_program, "version, program and backend first")
 {
 	static const struct {
 		const char *version, *program, *backend, *said;
@@ -230,7 +230,7 @@ static void test_program(void)
 }
 
 /* Values that are too long to be shown are compared in full. */
-static void test_long(void)
+UNIT_TEST(test_long, "long values")
 {
 	struct settings both[2];
 	char line[2][300];
@@ -241,8 +241,3 @@ static void test_long(void)
 	fill(&both[1], &all_reduce, line[1], NULL);
 	CU_ASSERT_PTR_NOT_NULL(strstr(compare(both, 2), "; rank 1: --topo 000"));
 }
-
-UNIT_MAIN("options_agree", { "each option that must be the same", test_same },
-	  { "every row has decided", test_decided }, { "what may differ", test_free },
-	  { "who has what", test_many }, { "version, program and backend first", test_program },
-	  { "long values", test_long })

@@ -191,13 +191,13 @@ static void refuse(const struct wrong_case *c)
 			err.text, c->want);
 }
 
-static void test_wrong(void)
+UNIT_TEST(test_wrong, "words and pairs that are not allowed")
 {
 	for (size_t i = 0; i < sizeof(wrong_cases) / sizeof(wrong_cases[0]); i++)
 		refuse(&wrong_cases[i]);
 }
 
-static void test_wrong_alike(void)
+UNIT_TEST(test_wrong_alike, "what is wrong with a value")
 {
 	char want[200];
 
@@ -216,7 +216,7 @@ static void test_wrong_alike(void)
 }
 
 /* No argument at all, not even a program name; and far too long or unprintable ones. */
-static void test_odd_arguments(void)
+UNIT_TEST(test_odd_arguments, "odd arguments")
 {
 	static char huge[100000];
 	char *none[] = { NULL }, *argv[] = { huge, huge, NULL }, *control[] = { huge, huge, NULL };
@@ -242,6 +242,4 @@ static void test_odd_arguments(void)
 		 strchr(err.text, '\n') == NULL, strchr(err.text, '\033') == NULL);
 }
 
-UNIT_MAIN_BY(options_main, "options: wrong", { "what is wrong with a value", test_wrong_alike },
-	     { "words and pairs that are not allowed", test_wrong },
-	     { "odd arguments", test_odd_arguments })
+UNIT_MAIN(options_main())

@@ -5,7 +5,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-static void test_weights(void)
+UNIT_TEST(test_weights, "which settings matter")
 {
 	static const char *const names[][7] = {
 		[SETTING_FREE] = { "NCCL_DEBUG_FILE", "NCCL_GRAPH_DUMP_FILE", "NCCL_SOCKET_IFNAME",
@@ -64,7 +64,7 @@ static const struct {
 	  false },
 };
 
-static void test_compare(void)
+UNIT_TEST(test_compare, "who has what")
 {
 	struct setting_difference found[SETTINGS_DIFFERENCES];
 	struct settings ends[2];
@@ -91,7 +91,7 @@ static void test_compare(void)
 
 /* The environment counts before the files, and the first file before the next; comments, lines without a
  * value and what is free are passed over. */
-static void test_read(void)
+UNIT_TEST(test_read, "environment and files")
 {
 	static const char *const environment[] = { "PATH=/", "NCCL_PROTO=LL", "NCCL_DEBUG=INFO",
 						   "NCCL_ALGO=", NULL };
@@ -110,7 +110,7 @@ static void test_read(void)
 }
 
 /* What is too long, or too much, still differs. */
-static void test_room(void)
+UNIT_TEST(test_room, "long values, many values")
 {
 	struct setting_difference found[SETTINGS_DIFFERENCES];
 	struct settings two[2];
@@ -130,6 +130,3 @@ static void test_room(void)
 		CU_ASSERT_STRING_EQUAL(found[0].name, many ? "further-settings" : "NCCL_X0");
 	}
 }
-
-UNIT_MAIN("settings", { "which settings matter", test_weights }, { "who has what", test_compare },
-	  { "environment and files", test_read }, { "long values, many values", test_room })

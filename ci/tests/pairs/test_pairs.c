@@ -43,7 +43,7 @@ static bool covers(const struct pair_plan *plan, int rank, bool far)
 	return false;
 }
 
-static void test_plan(void)
+UNIT_TEST(test_plan, "plan")
 {
 	static const struct {
 		int n, per_node, most, pairs, rounds;
@@ -76,7 +76,7 @@ static void test_plan(void)
 }
 
 /* The same seed makes the same sample, another one another. */
-static void test_seed(void)
+UNIT_TEST(test_seed, "seed")
 {
 	struct pair_plan a, b, c;
 
@@ -95,7 +95,7 @@ static void test_seed(void)
 }
 
 /* Eight ranks on two hosts: a socket has two ranks, a switch and a NIC too, a GPU is a rank. */
-static void test_shared(void)
+UNIT_TEST(test_shared, "shared")
 {
 	static const struct {
 		const char *slow; /* "a-b" with blanks around it; "3-*" any pair of 3 */
@@ -174,7 +174,7 @@ static void make_matrix(struct pair_matrix *m)
 			(1 + m->bytes[i % 2] / 1e3) * (m->plan.pairs[i / 4].far ? 10 : 1);
 }
 
-static void test_digest(void)
+UNIT_TEST(test_digest, "digest")
 {
 	struct pair_matrix m;
 	struct pair_digest d;
@@ -200,7 +200,7 @@ static void test_digest(void)
 }
 
 /* What is written is read back; what is no matrix is refused, and its file named. */
-static void test_json(void)
+UNIT_TEST(test_json, "JSON")
 {
 	static const char *const wrong[] = { "ranks", "nodes", "bytes", "pairs" };
 	struct pair_matrix m, again;
@@ -239,7 +239,7 @@ static void test_json(void)
 
 /* Ranks of one host, whose messages take 1 us and 1 us per 1,000 bytes alone and out of kept memory, twice as
  * long as disjoint pairs, three times with all, five times into new memory, four into such as was just read; adding 2 GB/s, copying 4, new pages 10. */
-static void test_hosts(void)
+UNIT_TEST(test_hosts, "hosts")
 {
 	static const double times[] = { 1, 1, 2, 3, 1, 5, 4 };
 	static const struct {
@@ -300,6 +300,3 @@ static void test_hosts(void)
 	d.copy_gbs = 0; /* GPUs', without their topology */
 	CU_ASSERT_EQUAL(topo_from_pairs(&sys, "x", "x", &d, &err), -EINVAL);
 }
-
-UNIT_MAIN("pairs", { "hosts", test_hosts }, { "plan", test_plan }, { "seed", test_seed },
-	  { "shared", test_shared }, { "digest", test_digest }, { "JSON", test_json })

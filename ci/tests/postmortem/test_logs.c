@@ -45,7 +45,7 @@ static void copy_log(const char *name)
 }
 
 /* Not under another name; a folder that is gone has none. */
-static void test_real(void)
+UNIT_TEST(test_real, "real logs and none")
 {
 	CU_ASSERT_EQUAL_FATAL(unit_folder(dir), 0);
 	copy_log("other.log");
@@ -64,7 +64,7 @@ static void test_real(void)
 
 /* A folder, a link to elsewhere and binary rubbish of that name: counted, not followed,
  * no crash. */
-static void test_hostile(void)
+UNIT_TEST(test_hostile, "what only looks like one")
 {
 	char rubbish[100000];
 
@@ -77,5 +77,3 @@ static void test_hostile(void)
 	expect(false, 3, (const char *[]){ "1 of 3 could be read", NULL }, "root:");
 	CU_ASSERT_EQUAL(unit_remove(dir), 0);
 }
-
-UNIT_MAIN("logs", { "real logs and none", test_real }, { "what only looks like one", test_hostile })

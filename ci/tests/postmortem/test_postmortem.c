@@ -58,7 +58,7 @@ static void expect_error(const struct evidence *e, const char *plain, const char
 }
 
 /* Live, and from saved evidence. */
-static void test_errors(void)
+UNIT_TEST(test_errors, "errors that ranks reported")
 {
 	static const struct {
 		const char *told, *plain, *markdown;
@@ -83,7 +83,7 @@ static void test_errors(void)
 }
 
 /* As long as its field, and not ended. */
-static void test_endless(void)
+UNIT_TEST(test_endless, "an error without end")
 {
 	char text[sizeof(saved.ranks->view.error) + 1] = "";
 
@@ -95,7 +95,7 @@ static void test_endless(void)
 }
 
 /* Nobody reported anything; then more did than are shown, the culprits before all others. */
-static void test_how_many(void)
+UNIT_TEST(test_how_many, "how many are shown")
 {
 	enum { MANY = 20 };
 	json_t *top;
@@ -132,7 +132,7 @@ static void test_how_many(void)
 
 /* No picture is pointed to where there is nothing to draw: no calls, or none whose times can be.
  * The calls of one rank are enough for one. */
-static void test_no_picture(void)
+UNIT_TEST(test_no_picture, "no picture without calls")
 {
 	set_up();
 	for (int i = 0; i < RANKS; i++)
@@ -173,7 +173,7 @@ static void set_up_twin(void)
 }
 
 /* The healthy twin's calls beside the run's, of which one did not end. */
-static void test_baseline(void)
+UNIT_TEST(test_baseline, "beside the healthy twin")
 {
 	const char *text;
 
@@ -194,7 +194,7 @@ static void test_baseline(void)
 }
 
 /* Whatever differs, this is no baseline, and it is said what. */
-static void test_no_baseline(void)
+UNIT_TEST(test_no_baseline, "another run is no twin")
 {
 	static const struct {
 		void *at;
@@ -219,9 +219,3 @@ static void test_no_baseline(void)
 		tear_down();
 	}
 }
-
-UNIT_MAIN("postmortem", { "errors that ranks reported", test_errors },
-	  { "an error without end", test_endless }, { "how many are shown", test_how_many },
-	  { "no picture without calls", test_no_picture },
-	  { "beside the healthy twin", test_baseline },
-	  { "another run is no twin", test_no_baseline })

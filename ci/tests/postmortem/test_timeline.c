@@ -2,7 +2,7 @@
  * clocks is in test_timeline_axis.c. */
 #include "timeline_scene.h"
 
-static void test_two_ranks(void)
+UNIT_TEST(test_two_ranks, "two ranks: times, waiting, verdict")
 {
 	const struct span *s;
 
@@ -67,7 +67,7 @@ static void expect_arg(const json_t *e, const char *key, const char *text, json_
 }
 
 /* A run that came to its end: all calls, as many as there is room for. */
-static void test_healthy(void)
+UNIT_TEST(test_healthy, "trace of a healthy run")
 {
 	static const int room[][2] = { { 1, 4096 }, { 16, 4096 }, { 128, 512 }, { 100000, 4 } };
 	json_t *top;
@@ -88,7 +88,7 @@ static void test_healthy(void)
 	tear_down();
 }
 
-static void test_trace(void)
+UNIT_TEST(test_trace, "trace, event by event")
 {
 	const json_t *e;
 	json_t *top;
@@ -125,7 +125,7 @@ static void test_trace(void)
 }
 
 /* Several culprits; no comma, which gnuplot would end the cell at. */
-static void test_title(void)
+UNIT_TEST(test_title, "title of several ranks")
 {
 	play_two();
 	strcpy(diagnosis.ranks, "0,1");
@@ -133,7 +133,7 @@ static void test_title(void)
 	tear_down();
 }
 
-static void test_table(void)
+UNIT_TEST(test_table, "table, cell by cell")
 {
 	play_two();
 	CU_ASSERT_STRING_EQUAL(
@@ -154,7 +154,7 @@ static void test_table(void)
 
 /* Four ranks on a device, which runs on behind the host: times of the device count, and what is
  * queued is told from what ran. */
-static void test_device(void)
+UNIT_TEST(test_device, "four ranks on a device")
 {
 	set_up(4);
 	strcpy(evidence.backend, "nccl");
@@ -208,7 +208,7 @@ static void add_half(int rank, uint64_t enter, enum call_kind kind)
 /* Two groups of a send and a receive since the host last synchronised, as hypercube has them: the
  * first has ended, though nobody says so; the rank waits in the second. Without a wait it is in
  * neither. */
-static void test_groups(void)
+UNIT_TEST(test_groups, "groups of sends and receives")
 {
 	for (int waiting = 1; waiting >= 0; waiting--) {
 		const struct span *s;
@@ -238,7 +238,7 @@ static void test_groups(void)
 
 /* A rank that left with an error out of an exchange stands in it no longer; one that was killed in it
  * never left it. */
-static void test_left(void)
+UNIT_TEST(test_left, "a rank that left")
 {
 	for (int killed = 0; killed <= 1; killed++) {
 		struct rank_view *view;
@@ -261,7 +261,7 @@ static void test_left(void)
 }
 
 /* A rank that polls in a wait of its own is not merely running. */
-static void test_polling(void)
+UNIT_TEST(test_polling, "a rank that polls")
 {
 	set_up(2);
 	add(0, 10, 11);
@@ -277,7 +277,7 @@ static void test_polling(void)
 
 /* What belongs to one exchange: not another receive, not a call that is not next to it, not a
  * collective, which is over when it returned. */
-static void test_last_exchange(void)
+UNIT_TEST(test_last_exchange, "the last exchange")
 {
 	static const struct {
 		enum call_kind kinds[2];
@@ -313,7 +313,7 @@ static void test_last_exchange(void)
 }
 
 /* From four calls before the divergence on, the last four of a rank that did not come so far. */
-static void test_window(void)
+UNIT_TEST(test_window, "which calls")
 {
 	set_up(2);
 	for (uint64_t k = 1; k <= 40; k++)
@@ -362,7 +362,7 @@ static void expect_drawn(int nranks, const char *culprits, const int *ranks, siz
 	tear_down();
 }
 
-static void test_selection(void)
+UNIT_TEST(test_selection, "which ranks")
 {
 	expect_drawn(64, "17", (const int[]){ 0, 16, 17, 18, 63 }, 5);
 	expect_drawn(64, "0,63", (const int[]){ 0, 1, 62, 63 }, 4);
@@ -376,19 +376,10 @@ static void test_selection(void)
 	expect_drawn(300, "200", (const int[]){ 0, 199, 200, 201, 299 }, 5);
 }
 
-static void test_no_folder(void)
+UNIT_TEST(test_no_folder, "no folder to write to")
 {
 	play_two();
 	CU_ASSERT(timeline_save_csv(&timeline, "/nowhere/at/all/t.csv") < 0);
 	CU_ASSERT(timeline_save_trace(&timeline, "/nowhere/at/all/t.json") < 0);
 	tear_down();
 }
-
-UNIT_MAIN("timeline", { "two ranks: times, waiting, verdict", test_two_ranks },
-	  { "trace, event by event", test_trace }, { "trace of a healthy run", test_healthy },
-	  { "table, cell by cell", test_table }, { "title of several ranks", test_title },
-	  { "four ranks on a device", test_device },
-	  { "groups of sends and receives", test_groups },
-	  { "the last exchange", test_last_exchange }, { "a rank that left", test_left },
-	  { "a rank that polls", test_polling }, { "which calls", test_window },
-	  { "which ranks", test_selection }, { "no folder to write to", test_no_folder })

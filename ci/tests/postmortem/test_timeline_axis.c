@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 /* Host b's clock is an hour and more ahead; call 1 ended on all ranks at once. */
-static void test_hosts(void)
+UNIT_TEST(test_hosts, "clocks of two hosts")
 {
 	const uint64_t ahead = 4000000 * MS;
 
@@ -74,7 +74,7 @@ static void check_bounds(void)
 	0, 1, START, START + 50 * MS, START + MS, START + 200 * MS, UINT64_MAX, UINT64_MAX / 2,    \
 		1ull << 63, START - 100000000 * MS
 
-static void test_hostile_times(void)
+UNIT_TEST(test_hostile_times, "hostile times")
 {
 	static const uint64_t nasty[] = { NASTY };
 	const size_t n = sizeof(nasty) / sizeof(nasty[0]);
@@ -108,7 +108,7 @@ static void test_hostile_times(void)
 }
 
 /* One rank's mad clock costs that rank its calls, and nobody else. */
-static void test_mad_clock(void)
+UNIT_TEST(test_mad_clock, "one mad clock")
 {
 	set_up(3);
 	for (int i = 0; i < 3; i++)
@@ -122,7 +122,7 @@ static void test_mad_clock(void)
 	tear_down();
 }
 
-static void test_empty(void)
+UNIT_TEST(test_empty, "empty evidence")
 {
 	set_up(2);
 	evidence.ranks[1].present = false;
@@ -143,7 +143,7 @@ static void test_empty(void)
 }
 
 /* Hours of waiting beside microseconds of calls: the wait is named as what may be shortened. */
-static void test_breaks(void)
+UNIT_TEST(test_breaks, "long gaps")
 {
 	set_up(2);
 	for (uint64_t k = 1; k < 20; k += 2) {
@@ -163,7 +163,3 @@ static void test_breaks(void)
 	CU_ASSERT_EQUAL(timeline.nbreaks, 0);
 	tear_down();
 }
-
-UNIT_MAIN("timeline_axis", { "clocks of two hosts", test_hosts },
-	  { "one mad clock", test_mad_clock }, { "hostile times", test_hostile_times },
-	  { "empty evidence", test_empty }, { "long gaps", test_breaks })

@@ -65,7 +65,7 @@ static bool says(const char *line)
 	return found;
 }
 
-static void test_missing(void)
+UNIT_TEST(test_missing, "a rank that has not come")
 {
 	const struct rank_view *all[RANKS] = { &views[0], &views[1], &views[2], &views[3] };
 
@@ -82,7 +82,7 @@ static void test_missing(void)
 		      "the time, others for it 0 %"));
 }
 
-static void test_states(void)
+UNIT_TEST(test_states, "states")
 {
 	for (int i = 0; i < RANKS; i++)
 		set_rank(i, 54, 54, 0);
@@ -105,7 +105,7 @@ static void test_states(void)
 
 /* Who waits for whom: a call that all have come to keeps nobody, nor one where sends are counted among them; of a send the
  * partner does, unless it is in a call itself. */
-static void test_waits(void)
+UNIT_TEST(test_waits, "who waits for whom")
 {
 	for (int i = 0; i < RANKS; i++)
 		set_rank(i, 54, 50, 54);
@@ -125,7 +125,7 @@ static void test_waits(void)
 	CU_ASSERT(!status_waits_for(&views[0], &views[1]));
 }
 
-static void test_bytes(void)
+UNIT_TEST(test_bytes, "bytes")
 {
 	memory.header.inits[1].nranks = 4;
 	for (uint64_t s = 1; s <= 10; s++)
@@ -142,7 +142,7 @@ static void test_bytes(void)
 }
 
 /* Where the leaders of several hosts meet, by what launchers say to their processes. */
-static void test_places(void)
+UNIT_TEST(test_places, "where hosts meet")
 {
 	static const struct {
 		const char *variables, *given;
@@ -176,7 +176,3 @@ static void test_places(void)
 				 !strcmp(p.host, rows[i].host), !strcmp(p.port, rows[i].port));
 	}
 }
-
-UNIT_MAIN("status", { "where hosts meet", test_places },
-	  { "a rank that has not come", test_missing }, { "states", test_states },
-	  { "who waits for whom", test_waits }, { "bytes", test_bytes })

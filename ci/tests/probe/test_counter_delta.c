@@ -66,7 +66,7 @@ static const char *printed(void (*print)(FILE *out, const struct evidence *e))
 	return page;
 }
 
-static void test_lines(void)
+UNIT_TEST(test_lines, "what speaks")
 {
 	static const struct {
 		const char *entries[8];
@@ -118,7 +118,7 @@ static void test_lines(void)
 }
 
 /* More than a line holds, more hosts than are named, no lines left. */
-static void test_much(void)
+UNIT_TEST(test_much, "more than fits")
 {
 	static const char *const one[] = { "TCP|timeouts 1", NULL };
 	const char *const rows[] = {
@@ -148,7 +148,7 @@ static void test_much(void)
 	tear_down();
 }
 
-static void test_reports(void)
+UNIT_TEST(test_reports, "reports")
 {
 	static const char *const moved[] = { "TCP|resent 12", "eth0|rx_dropped 0", "GPU 2|a|b 5",
 					     NULL };
@@ -175,7 +175,7 @@ static void test_reports(void)
 	"}}\n"
 
 /* Two tasks' texts, whole, cut, or none. */
-static void test_take(void)
+UNIT_TEST(test_take, "two tasks' texts")
 {
 	static const char before[] = READING("5", "\"TCP\":{\"counters\":{\"resent\":3}}")
 		READING("6", "\"NVML\":{\"states\":{\"gpus\":1}},"
@@ -211,7 +211,7 @@ static void test_take(void)
 }
 
 /* This host, by real children: the first started earlier, the second beside stacks. */
-static void test_hear(void)
+UNIT_TEST(test_hear, "this host")
 {
 	static const bool no_gpus;
 	struct task before = counter_delta_task(&no_gpus);
@@ -230,7 +230,7 @@ static void test_hear(void)
 }
 
 /* The folder: there and back; what is torn, or made up, is left out and said. */
-static void test_folder(void)
+UNIT_TEST(test_folder, "the folder")
 {
 	static const char *const entries[] = { "TCP|resent 12", NULL };
 	static const struct tree_file none[] = { { "/empty", "", 0 }, { NULL, NULL, 0 } };
@@ -278,7 +278,3 @@ static void test_folder(void)
 	tree_remove();
 	tear_down();
 }
-
-UNIT_MAIN("counter_delta", { "what speaks", test_lines }, { "more than fits", test_much },
-	  { "reports", test_reports }, { "two tasks' texts", test_take },
-	  { "this host", test_hear }, { "the folder", test_folder })

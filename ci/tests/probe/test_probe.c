@@ -88,7 +88,7 @@ static void start_server(void)
 	close(listener);
 }
 
-static void test_stacks(void)
+UNIT_TEST(test_stacks, "stacks of those that are here and alive")
 {
 	set_up();
 	probe_ranks(&evidence, local, "1", NULL);
@@ -101,7 +101,7 @@ static void test_stacks(void)
 	tear_down();
 }
 
-static void test_ras(void)
+UNIT_TEST(test_ras, "NCCL RAS")
 {
 	struct diagnosis d = { .ranks = "2", .nlines = 1 };
 	bool nobody[RANKS] = { false };
@@ -126,7 +126,7 @@ static void test_ras(void)
 	tear_down();
 }
 
-static void test_note(void)
+UNIT_TEST(test_note, "its word in the diagnosis")
 {
 	char answer[] = ANSWER;
 	struct evidence_rank some[RANKS] = { 0 };
@@ -146,7 +146,7 @@ static const char *const files[] = { "rank-0.stack.txt", "rank-1.stack.txt", "ra
 				     "rank-3.stack.txt", "ras.txt" };
 
 /* Saved and read again; binary, endless and foreign files in the place of texts. */
-static void test_folder(void)
+UNIT_TEST(test_folder, "the folder")
 {
 	char dir[UNIT_TEMP], path[UNIT_PATH], *big = malloc(100000);
 	char first[] = "first\n", empty[] = "", said[] = "said\n";
@@ -185,7 +185,7 @@ static void test_folder(void)
 
 /* What NCCL's communicators say of a hang; of what ended otherwise, and of who never
  * asked, nothing. */
-static void test_async(void)
+UNIT_TEST(test_async, "what communicators say of a hang")
 {
 	struct evidence_rank some[RANKS] = { 0 };
 	struct evidence e = { .nranks = RANKS, .ranks = some };
@@ -224,7 +224,3 @@ static void test_async(void)
 	probe_note(&e, &d);
 	CU_ASSERT_EQUAL(d.nlines, DIAGNOSIS_LINES);
 }
-
-UNIT_MAIN("probe", { "stacks of those that are here and alive", test_stacks },
-	  { "NCCL RAS", test_ras }, { "its word in the diagnosis", test_note },
-	  { "what communicators say of a hang", test_async }, { "the folder", test_folder })

@@ -132,7 +132,7 @@ static bool matches(const char *text, const char *want)
 	return have >= n - 3 && strcmp(text + have - (n - 3), want + 3) == 0;
 }
 
-static void test_servers(void)
+UNIT_TEST(test_servers, "servers good and bad")
 {
 	static const struct {
 		const char *answer;	     /* for matches() */
@@ -200,7 +200,7 @@ static void test_servers(void)
 }
 
 /* Nobody listens; no address. */
-static void test_nobody(void)
+UNIT_TEST(test_nobody, "nobody there")
 {
 	static const struct {
 		const char *address, *answer;
@@ -226,5 +226,3 @@ static void test_nobody(void)
 		free(text);
 	}
 }
-
-UNIT_MAIN("ras", { "servers good and bad", test_servers }, { "nobody there", test_nobody })

@@ -146,14 +146,14 @@ static const struct sample samples[] = {
 	  "2", RAS_NAMES_NOBODY, "NCCL RAS names nobody" },
 };
 
-static void test_answers(void)
+UNIT_TEST(test_answers, "answers")
 {
 	for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++)
 		check(&samples[i], &evidence);
 }
 
 /* Without processes the ranks of the communicator are taken for those of the job. */
-static void test_unknown_processes(void)
+UNIT_TEST(test_unknown_processes, "processes that are not known")
 {
 	static const struct sample sample = {
 		ONE(SAME("0", "900") "," SAME("1", "901") "," RANK("2", "902", "5")), "2",
@@ -169,7 +169,7 @@ static void test_unknown_processes(void)
 }
 
 /* What NCCL 2.28.9 answered on two GPUs: ranks 0 and 1 were these processes, 1 is the culprit. */
-static void test_recorded(void)
+UNIT_TEST(test_recorded, "answers of NCCL 2.28.9")
 {
 	static const struct {
 		const char *file;
@@ -208,7 +208,7 @@ static void test_recorded(void)
 		"\"pid\": 102", "\"missing_ranks\": [", "\"collective_counts\": {",                \
 		SAME("1", "101"), RANK("2", "102", "5"), GONE("", "3", "103", "true")
 
-static void test_hostile(void)
+UNIT_TEST(test_hostile, "hostile answers")
 {
 	static const char *const pieces[] = { PIECES };
 	enum { N = sizeof(pieces) / sizeof(pieces[0]) };
@@ -231,7 +231,7 @@ static void test_hostile(void)
 }
 
 /* A true answer, cut off or with a byte changed, at every place. */
-static void test_spoilt(void)
+UNIT_TEST(test_spoilt, "an answer with a byte changed")
 {
 	static const char whole[] = LOST(GONE("", "2", "102", "true"));
 	struct diagnosis d = { .ranks = "2" };
@@ -248,7 +248,7 @@ static void test_spoilt(void)
 }
 
 /* Everybody is somewhere else: all but the furthest are named, and the list is cut. */
-static void test_many(void)
+UNIT_TEST(test_many, "many ranks")
 {
 	enum { MANY = 300 };
 	struct evidence_rank *many = calloc(MANY, sizeof(*many));
@@ -271,7 +271,7 @@ static void test_many(void)
 	free(many);
 }
 
-static void test_rank_list(void)
+UNIT_TEST(test_rank_list, "lists of ranks")
 {
 	static const struct {
 		const char *list;
@@ -299,9 +299,3 @@ static void test_rank_list(void)
 		CU_ASSERT_EQUAL(rank_list_count(cases[i].list), cases[i].count);
 	}
 }
-
-UNIT_MAIN("ras_json", { "answers", test_answers },
-	  { "processes that are not known", test_unknown_processes },
-	  { "answers of NCCL 2.28.9", test_recorded }, { "hostile answers", test_hostile },
-	  { "an answer with a byte changed", test_spoilt }, { "many ranks", test_many },
-	  { "lists of ranks", test_rank_list })

@@ -182,7 +182,7 @@ static bool names(const char *text, const char *function, int from, int to)
 	return false;
 }
 
-static void test_functions(void)
+UNIT_TEST(test_functions, "function and line: read, futex, loop")
 {
 	static const struct {
 		int (*hang)(void);
@@ -211,7 +211,7 @@ static void test_functions(void)
 }
 
 /* After it was looked at, several times, the read still gets what is written. */
-static void test_goes_on(void)
+UNIT_TEST(test_goes_on, "goes on afterwards")
 {
 	pid_t pid = start(blocked_in_read);
 	char byte = 'x', back = 0;
@@ -224,7 +224,7 @@ static void test_goes_on(void)
 	end(pid);
 }
 
-static void test_threads(void)
+UNIT_TEST(test_threads, "threads alike are told once")
 {
 	pid_t pid = start(blocked_with_threads);
 	char *text, line[300];
@@ -242,7 +242,7 @@ static void test_threads(void)
 	end(pid);
 }
 
-static void test_crowd(void)
+UNIT_TEST(test_crowd, "a crowd is cut, names are tamed")
 {
 	pid_t pid = start(crowded);
 	char *text;
@@ -258,7 +258,7 @@ static void test_crowd(void)
 	end(pid);
 }
 
-static void test_dead(void)
+UNIT_TEST(test_dead, "dead processes")
 {
 	static const pid_t nobody[] = { -1, 0, 1 << 30 };
 	pid_t pid = start(blocked_in_read);
@@ -281,7 +281,7 @@ static void test_dead(void)
 	}
 }
 
-static void test_stopped(void)
+UNIT_TEST(test_stopped, "a stopped process stays stopped")
 {
 	pid_t pid = start(blocked_in_read);
 	int status;
@@ -297,7 +297,7 @@ static void test_stopped(void)
 }
 
 /* A debugger's process: said, and left to the debugger. */
-static void test_traced(void)
+UNIT_TEST(test_traced, "a debugger's process")
 {
 	pid_t pid = start(blocked_in_read), tracer = fork();
 	char *text;
@@ -321,7 +321,7 @@ static void test_traced(void)
 }
 
 /* A task that ran out of time: what it had is kept, the process goes on, and its end is said. */
-static void test_cut(void)
+UNIT_TEST(test_cut, "out of time")
 {
 	pid_t pid = start(blocked_in_read);
 	struct stacks_order order = { .pid = pid, .seconds = 5 };
@@ -350,9 +350,3 @@ static void test_cut(void)
 	free(text);
 	end(pid);
 }
-
-UNIT_MAIN("stacks", { "function and line: read, futex, loop", test_functions },
-	  { "goes on afterwards", test_goes_on }, { "threads alike are told once", test_threads },
-	  { "a crowd is cut, names are tamed", test_crowd }, { "dead processes", test_dead },
-	  { "a stopped process stays stopped", test_stopped },
-	  { "a debugger's process", test_traced }, { "out of time", test_cut })

@@ -9,7 +9,7 @@
 #define OWN  "  #1 block_read [inlined] faults/inject/process.c:47 (all_reduce_perf)\n"
 #define MAIN "main thread all_reduce_perf (tid 812, S)\n"
 
-static void test_stuck_on(void)
+UNIT_TEST(test_stuck_on, "the line it is stuck on")
 {
 	static const struct {
 		const char *text, *line; /* NULL: none */
@@ -57,7 +57,7 @@ static void test_stuck_on(void)
 	}
 }
 
-static void test_short_room(void)
+UNIT_TEST(test_short_room, "little room")
 {
 	char line[6];
 
@@ -66,7 +66,7 @@ static void test_short_room(void)
 
 /* Random texts made of the pieces that matter: nothing is read outside them (under the
  * sanitizers). */
-static void test_random(void)
+UNIT_TEST(test_random, "random texts")
 {
 	static const char *const pieces[] = {
 		MAIN, LIBC, OWN, "main thread ", "  #",	 "7",  " ",
@@ -93,7 +93,7 @@ static void test_random(void)
 	CU_ASSERT(found > 100 && found < 20000);
 }
 
-static void test_clean(void)
+UNIT_TEST(test_clean, "control characters")
 {
 	char text[] = "a\tb\x1b[31m\r\nc\x7f\xc3\xa9\n";
 
@@ -118,7 +118,7 @@ static char *page(struct evidence *e, const char *culprits)
 	return text;
 }
 
-static void test_report(void)
+UNIT_TEST(test_report, "a section of the report")
 {
 	struct evidence_rank ranks[4] = { { .stack = waiting_text },
 					  { .stack = NULL },
@@ -148,7 +148,3 @@ static void test_report(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\n    ```\n    # Cause: none\n"));
 	free(text);
 }
-
-UNIT_MAIN("stacks_text", { "the line it is stuck on", test_stuck_on },
-	  { "little room", test_short_room }, { "random texts", test_random },
-	  { "control characters", test_clean }, { "a section of the report", test_report })

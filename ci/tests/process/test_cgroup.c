@@ -60,7 +60,7 @@ static int in_child(const char *path, size_t room, size_t bytes)
 	return status;
 }
 
-static void test_make(void)
+UNIT_TEST(test_make, "make and remove")
 {
 	struct cgroup one, two;
 	char own[CGROUP_PATH], path[CGROUP_PATH];
@@ -78,7 +78,7 @@ static void test_make(void)
 	cgroup_remove(&two);
 }
 
-static void test_nowhere(void)
+UNIT_TEST(test_nowhere, "nowhere")
 {
 	struct cgroup cgroup;
 
@@ -89,7 +89,7 @@ static void test_nowhere(void)
 }
 
 /* The kernel kills who takes more than the limit, nobody else, and counts it. */
-static void test_limit(void)
+UNIT_TEST(test_limit, "the limit kills")
 {
 	struct cgroup cgroup;
 	int status;
@@ -144,7 +144,7 @@ static int rank_main(void *arg)
 	return take(job->cgroup, job->room, job->bytes);
 }
 
-static void test_supervisor(void)
+UNIT_TEST(test_supervisor, "the supervisor's word")
 {
 	struct look look = { 0 };
 	struct supervisor_hooks hooks = { &look, no_fds, step, interval, NULL };
@@ -167,7 +167,7 @@ static void test_supervisor(void)
 
 /* ---- killed whole: the run folder's keeper removes the cgroup too ---- */
 
-static void test_keeper(void)
+UNIT_TEST(test_keeper, "the keeper of the run's folder")
 {
 	char key[64], folder_path[128], path[CGROUP_PATH] = "";
 	int ends[2];
@@ -202,7 +202,7 @@ static void test_keeper(void)
 }
 
 /* A link that somebody else put there leads nowhere that we would remove. */
-static void test_foreign_link(void)
+UNIT_TEST(test_foreign_link, "links to other things")
 {
 	char dir[UNIT_TEMP], inside[UNIT_PATH], link[UNIT_PATH];
 
@@ -219,14 +219,6 @@ static void test_foreign_link(void)
 
 int main(void)
 {
-	static const struct unit_case cases[] = {
-		{ "make and remove", test_make },
-		{ "nowhere", test_nowhere },
-		{ "the limit kills", test_limit },
-		{ "the supervisor's word", test_supervisor },
-		{ "the keeper of the run's folder", test_keeper },
-		{ "links to other things", test_foreign_link },
-	};
 	struct cgroup cgroup;
 
 	if (cgroup_make(&cgroup, "probe", NULL) < 0) {
@@ -234,5 +226,5 @@ int main(void)
 		return 77;
 	}
 	cgroup_remove(&cgroup);
-	return unit_main("cgroup", cases, sizeof(cases) / sizeof(cases[0]));
+	return unit_main();
 }

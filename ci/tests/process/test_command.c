@@ -8,7 +8,7 @@ extern char **environ;
 static char home[] = "HOME=/root";
 static char *no_settings[] = { home, NULL };
 
-static void test_words(void)
+UNIT_TEST(test_words, "words as a shell takes them")
 {
 	const char *argv[] = { "./x_perf", "--out", "a b", "",
 			       "it's",	   "-b",    "64K", "--fault=drop-rank:1@8,when=after" };
@@ -37,7 +37,7 @@ static const char *write_parent(const char *text, size_t n)
 	return path;
 }
 
-static void test_launchers(void)
+UNIT_TEST(test_launchers, "the launcher's line, or one like it")
 {
 	static const char mpirun[] = "/usr/bin/mpirun\0-np\0003\0-x\0NCCL_ALGO\0./x_perf\0-b\0"
 				     "8";
@@ -62,7 +62,7 @@ static void test_launchers(void)
 	unlink(path);
 }
 
-static void test_settings(void)
+UNIT_TEST(test_settings, "settings of NCCL")
 {
 	char algo[] = "NCCL_ALGO=Ring", other[] = "OMPI_X=1", file[] = "NCCL_TOPO_FILE=/tmp/a b";
 	char debug[] = "NCCL_DEBUG=INFO", log[] = "NCCL_DEBUG_FILE=/tmp/gone/x.log";
@@ -76,7 +76,3 @@ static void test_settings(void)
 					     "/proc/nothing"),
 			       "env NCCL_ALGO=Ring 'NCCL_TOPO_FILE=/tmp/a b' ./x_perf");
 }
-
-UNIT_MAIN("command", { "words as a shell takes them", test_words },
-	  { "the launcher's line, or one like it", test_launchers },
-	  { "settings of NCCL", test_settings })

@@ -43,7 +43,7 @@ static bool ends_within(pid_t pid, double seconds)
 	return got == pid;
 }
 
-static void test_launcher(void)
+UNIT_TEST(test_launcher, "a launcher")
 {
 	pid_t pid = play_launcher("mpirun");
 
@@ -53,7 +53,7 @@ static void test_launcher(void)
 }
 
 /* A connection whose other end's kernel lives is shut where a link leads to the same host, and only there. */
-static void test_lost_host(void)
+UNIT_TEST(test_lost_host, "a lost host")
 {
 	struct sockaddr_in to = { .sin_family = AF_INET };
 	int listener = socket(AF_INET, SOCK_STREAM, 0), link = socket(AF_INET, SOCK_STREAM, 0);
@@ -82,7 +82,7 @@ static void test_lost_host(void)
 	close(listener);
 }
 
-static void test_others(void)
+UNIT_TEST(test_others, "somebody else")
 {
 	pid_t pid = play_launcher("slurmstepd");
 
@@ -91,6 +91,3 @@ static void test_others(void)
 	launcher_hang_up(pid, NULL, 0);
 	CU_ASSERT(!ends_within(pid, 1));
 }
-
-UNIT_MAIN("hangup", { "a launcher", test_launcher }, { "a lost host", test_lost_host },
-	  { "somebody else", test_others })

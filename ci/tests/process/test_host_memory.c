@@ -66,7 +66,7 @@ static const struct {
 	  102400 },
 };
 
-static void test_trees(void)
+UNIT_TEST(test_trees, "made-up trees")
 {
 	for (size_t i = 0; i < sizeof(trees) / sizeof(trees[0]); i++) {
 		const char *root = tree_make(trees[i].files);
@@ -76,12 +76,10 @@ static void test_trees(void)
 	}
 }
 
-static void test_here(void)
+UNIT_TEST(test_here, "this host")
 {
 	size_t available = host_memory_available("");
 
 	CU_ASSERT(available > 1 << 20);
 	CU_ASSERT(available <= (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE));
 }
-
-UNIT_MAIN("host_memory", { "made-up trees", test_trees }, { "this host", test_here })

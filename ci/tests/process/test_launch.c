@@ -53,7 +53,7 @@ static struct launch detect(const char *variables)
 	return launch;
 }
 
-static void test_detect(void)
+UNIT_TEST(test_detect, "launchers")
 {
 	static const struct {
 		const char *variables;
@@ -94,7 +94,7 @@ static void test_detect(void)
 	clean_environment();
 }
 
-static void test_key(void)
+UNIT_TEST(test_key, "the run's key")
 {
 	static const char *const variables[][2] = { { "PMIX_NAMESPACE", "prte.1" },
 						    { "PMI_JOBID", "7" },
@@ -128,7 +128,7 @@ static void test_key(void)
 	clean_environment();
 }
 
-static void test_check(void)
+UNIT_TEST(test_check, "-g and -t under a launcher")
 {
 	static const struct {
 		bool launched, own;
@@ -161,7 +161,7 @@ static void test_check(void)
 	}
 }
 
-static void test_ranks(void)
+UNIT_TEST(test_ranks, "ranks of a bare start")
 {
 	static const struct {
 		int gpus, threads, devices, ranks;
@@ -177,7 +177,7 @@ static void test_ranks(void)
 }
 
 /* A bare start without a GPU: as many ranks as cores that it may run on, from 2 to 8. */
-static void test_ranks_of_cores(void)
+UNIT_TEST(test_ranks_of_cores, "ranks and cores")
 {
 	const struct options options = { 0 };
 	int cores = launch_cores(), ranks = cores < 2 ? 2 : cores > 8 ? 8 : cores;
@@ -194,7 +194,7 @@ static void test_ranks_of_cores(void)
 	sched_setaffinity(0, sizeof(all), &all);
 }
 
-static void test_progress(void)
+UNIT_TEST(test_progress, "progress")
 {
 	clean_environment();
 	setenv("HANGAR_PROGRESS", "1", 1);
@@ -218,7 +218,7 @@ static const char *in_folder(const char *name)
 }
 
 /* An mpirun that does what FIRST says, notes what it was given, and then does what DO says. */
-static void test_mpirun(void)
+UNIT_TEST(test_mpirun, "a pretended mpirun")
 {
 	static const char script[] =
 		"#!/bin/sh\n"
@@ -285,7 +285,7 @@ static void wait_for(const char *name)
 	CU_ASSERT_EQUAL(access(in_folder(name), F_OK), 0);
 }
 
-static void test_command(void)
+UNIT_TEST(test_command, "the command")
 {
 	const char *text;
 	char shm[128];
@@ -309,7 +309,7 @@ static void test_command(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, shm));
 }
 
-static void test_codes(void)
+UNIT_TEST(test_codes, "exit codes")
 {
 	CU_ASSERT_EQUAL(unit_ended(start("", "exit 0", false), 3), 0);
 	CU_ASSERT_EQUAL(unit_ended(start("", "kill -9 $$", false), 3), 128 + SIGKILL);
@@ -319,7 +319,7 @@ static void test_codes(void)
 
 /* The end that is asked of us is asked of mpirun, whose own code for it does not matter: a trap
  * that did not run would leave it asleep. */
-static void test_signal(void)
+UNIT_TEST(test_signal, "signals")
 {
 	pid_t pid = start("trap 'exit 33' TERM", NAP, false);
 
@@ -333,7 +333,7 @@ static void test_signal(void)
 }
 
 /* Killed ourselves we take mpirun along. */
-static void test_parent_killed(void)
+UNIT_TEST(test_parent_killed, "killed")
 {
 	pid_t pid = start("trap 'echo >\"$NOTES.ended\"; exit' TERM", NAP, false);
 
@@ -344,7 +344,7 @@ static void test_parent_killed(void)
 }
 
 /* Its ranks are gone and it stays; SIGTERM may do nothing, either. */
-static void test_hung_mpirun(void)
+UNIT_TEST(test_hung_mpirun, "an mpirun that hangs")
 {
 	static const char *const ends[] = { "trap '' TERM; exec sleep 60", "exec sleep 60" };
 	pid_t pids[2];
@@ -362,7 +362,7 @@ static void test_hung_mpirun(void)
 
 /* It has lost its ranks and still forwards what they said, to a reader that takes its time: it is
  * left alone. */
-static void test_slow_reader(void)
+UNIT_TEST(test_slow_reader, "a slow reader")
 {
 	double began = clock_seconds();
 	char text[4096];
@@ -389,7 +389,7 @@ static void test_slow_reader(void)
 	UNIT_ALL(unit_ended(pid, 10) == 9, clock_seconds() - began > 7);
 }
 
-static void test_no_mpirun(void)
+UNIT_TEST(test_no_mpirun, "no mpirun")
 {
 	int rc;
 
@@ -409,11 +409,4 @@ static void test_no_mpirun(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(contents("stderr"), "make install-deps"));
 }
 
-UNIT_MAIN_WITH(unit_main_folder, folder, "launch", { "launchers", test_detect },
-	       { "the run's key", test_key }, { "-g and -t under a launcher", test_check },
-	       { "ranks of a bare start", test_ranks }, { "ranks and cores", test_ranks_of_cores },
-	       { "progress", test_progress }, { "a pretended mpirun", test_mpirun },
-	       { "the command", test_command }, { "exit codes", test_codes },
-	       { "signals", test_signal }, { "an mpirun that hangs", test_hung_mpirun },
-	       { "a slow reader", test_slow_reader }, { "killed", test_parent_killed },
-	       { "no mpirun", test_no_mpirun })
+UNIT_MAIN(unit_main_folder(folder))

@@ -66,7 +66,7 @@ static void touch(const char *folder, const char *name)
 	close(fd);
 }
 
-static void test_last_one_out(void)
+UNIT_TEST(test_last_one_out, "the last one out removes the folder")
 {
 	struct run_folder folders[3];
 	struct stat st;
@@ -121,7 +121,7 @@ static int come_and_go(int rounds)
 	return 0;
 }
 
-static void test_crowd(void)
+UNIT_TEST(test_crowd, "eight at once")
 {
 	pid_t pids[8];
 	int status;
@@ -144,7 +144,7 @@ static void test_crowd(void)
 
 /* What a run has left whose every process was killed is removed by the next one, whatever its key;
  * what a living one uses is not. */
-static void test_stale(void)
+UNIT_TEST(test_stale, "stale folders, and living ones")
 {
 	struct run_folder folder;
 	char dead[64], living[64];
@@ -194,7 +194,7 @@ static void forbid_close_range(void)
 		_exit(77); /* this machine does not let us pretend */
 }
 
-static void test_keeper(void)
+UNIT_TEST(test_keeper, "the keeper of a folder")
 {
 	for (int old_kernel = 0; old_kernel < 2; old_kernel++) {
 		struct pollfd closed = { .events = POLLIN };
@@ -223,7 +223,7 @@ static void test_keeper(void)
 }
 
 /* Links lead elsewhere: neither one in the place of the folder nor one inside is followed. */
-static void test_links(void)
+UNIT_TEST(test_links, "links")
 {
 	char outside[UNIT_TEMP], link_path[UNIT_PATH], stale[64];
 	struct run_folder folder;
@@ -246,7 +246,7 @@ static void test_links(void)
 }
 
 /* The key may come from the environment: it names a folder in /dev/shm and no other. */
-static void test_keys(void)
+UNIT_TEST(test_keys, "keys")
 {
 	char outside[UNIT_TEMP], stem[64], evil[UNIT_PATH], precious[UNIT_PATH];
 	struct run_folder folder;
@@ -266,7 +266,7 @@ static void test_keys(void)
 }
 
 /* A folder that another user has put there is neither used nor removed. */
-static void test_foreign(void)
+UNIT_TEST(test_foreign, "another user's folder")
 {
 	struct run_folder folder;
 	char foreign[64];
@@ -294,7 +294,7 @@ static void *map_new(const char *path)
 	return map;
 }
 
-static void test_mapped_files(void)
+UNIT_TEST(test_mapped_files, "files that a process maps")
 {
 	char mapped[64], twice[64], other[64], elsewhere[UNIT_PATH], folder[UNIT_TEMP];
 	struct leftovers leftovers;
@@ -342,7 +342,7 @@ static void test_mapped_files(void)
 	rmdir(folder);
 }
 
-static void test_no_process(void)
+UNIT_TEST(test_no_process, "no such process")
 {
 	struct leftovers leftovers;
 
@@ -352,7 +352,7 @@ static void test_no_process(void)
 }
 
 /* The folders are gone, and so are their keepers. */
-static void test_no_keeper(void)
+UNIT_TEST(test_no_keeper, "no keeper is left")
 {
 	double give_up = clock_seconds() + 2;
 	pid_t pid = 0;
@@ -367,19 +367,6 @@ static void test_no_keeper(void)
 
 int main(void)
 {
-	static const struct unit_case cases[] = {
-		{ "the last one out removes the folder", test_last_one_out },
-		{ "eight at once", test_crowd },
-		{ "stale folders, and living ones", test_stale },
-		{ "the keeper of a folder", test_keeper },
-		{ "links", test_links },
-		{ "keys", test_keys },
-		{ "another user's folder", test_foreign },
-		{ "files that a process maps", test_mapped_files },
-		{ "no such process", test_no_process },
-		{ "no keeper is left", test_no_keeper },
-	};
-
 	prctl(PR_SET_CHILD_SUBREAPER, 1); /* keepers lose their parents and become our children */
-	return unit_main("leftovers", cases, sizeof(cases) / sizeof(cases[0]));
+	return unit_main();
 }

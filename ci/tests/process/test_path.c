@@ -48,7 +48,7 @@ static const struct {
 	{ "it has only begun", { .sent = 9, .got = { 9, 9 } }, PATH_UNKNOWN, PATH_OPEN },
 };
 
-static void test_judge(void)
+UNIT_TEST(test_judge, "what counts say")
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		bool right = path_there(&rows[i].path) == rows[i].there &&
@@ -61,7 +61,7 @@ static void test_judge(void)
 }
 
 /* Two ends of a connection of this host. Strangers' datagrams do not count. */
-static void test_probe(void)
+UNIT_TEST(test_probe, "two ends")
 {
 	struct path a = { .fd = -1 }, b = { .fd = -1 };
 	struct sockaddr_in to = { .sin_family = AF_INET };
@@ -93,5 +93,3 @@ static void test_probe(void)
 	close(two);
 	close(listener);
 }
-
-UNIT_MAIN("path", { "what counts say", test_judge }, { "two ends", test_probe })

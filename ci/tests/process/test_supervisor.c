@@ -136,7 +136,7 @@ static pid_t start_asleep(void)
 	return pid;
 }
 
-static void test_exit_codes(void)
+UNIT_TEST(test_exit_codes, "exit codes")
 {
 	int codes[] = { 0, 3, 77 };
 
@@ -148,7 +148,7 @@ static void test_exit_codes(void)
 	}
 }
 
-static void test_killed(void)
+UNIT_TEST(test_killed, "the rank is killed")
 {
 	pid_t pid = start_asleep();
 
@@ -173,7 +173,7 @@ static int sleep_with_much_memory(void *arg)
 }
 
 /* A process that takes its time to end is seen to end at once, and how. */
-static void test_killed_slowly(void)
+UNIT_TEST(test_killed_slowly, "killed, with much to give back")
 {
 	double begin;
 	pid_t pid;
@@ -189,7 +189,7 @@ static void test_killed_slowly(void)
 	interval_ms = 50;
 }
 
-static void test_stop_and_continue(void)
+UNIT_TEST(test_stop_and_continue, "stopped and continued")
 {
 	pid_t pid = start_asleep();
 	double begin;
@@ -211,7 +211,7 @@ static void test_stop_and_continue(void)
 }
 
 /* The hooks end the run while the rank is at work; a descriptor wakes them. */
-static void test_hooks_end_it(void)
+UNIT_TEST(test_hooks_end_it, "the hooks end it")
 {
 	const uint64_t one = 1;
 	double begin;
@@ -227,7 +227,7 @@ static void test_hooks_end_it(void)
 	wake = -1;
 }
 
-static void test_signals(void)
+UNIT_TEST(test_signals, "signals")
 {
 	static const int signals[] = { SIGTERM, SIGINT, SIGHUP };
 
@@ -245,7 +245,7 @@ static void adopt(bool on)
 	prctl(PR_SET_CHILD_SUBREAPER, on ? 1 : 0);
 }
 
-static void test_supervisor_killed(void)
+UNIT_TEST(test_supervisor_killed, "the supervisor is killed")
 {
 	pid_t pid, rank;
 
@@ -258,7 +258,7 @@ static void test_supervisor_killed(void)
 }
 
 /* Without its launcher a supervisor ends itself and its rank. */
-static void test_launcher_killed(void)
+UNIT_TEST(test_launcher_killed, "the launcher is killed")
 {
 	pid_t launcher, supervisor = 0;
 	int tell[2];
@@ -285,7 +285,7 @@ static void test_launcher_killed(void)
 }
 
 /* A launcher that ignores SIGCHLD passes that on; the rank's end is seen all the same. */
-static void test_ignored_sigchld(void)
+UNIT_TEST(test_ignored_sigchld, "SIGCHLD was ignored")
 {
 	struct error err = { .rank = -1 };
 	int three = 3;
@@ -313,7 +313,7 @@ static int fork_and_sleep(void *unused)
 }
 
 /* Processes that the rank has started go with it. */
-static void test_grandchild(void)
+UNIT_TEST(test_grandchild, "a process of the rank's")
 {
 	pid_t pid;
 
@@ -325,12 +325,3 @@ static void test_grandchild(void)
 	UNIT_ALL(unit_ended(pid, 3) == 10, unit_ended(board->grandchild, 3) == 128 + SIGKILL);
 	adopt(false);
 }
-
-UNIT_MAIN("supervisor", { "exit codes", test_exit_codes }, { "the rank is killed", test_killed },
-	  { "killed, with much to give back", test_killed_slowly },
-	  { "stopped and continued", test_stop_and_continue },
-	  { "the hooks end it", test_hooks_end_it }, { "signals", test_signals },
-	  { "the supervisor is killed", test_supervisor_killed },
-	  { "the launcher is killed", test_launcher_killed },
-	  { "SIGCHLD was ignored", test_ignored_sigchld },
-	  { "a process of the rank's", test_grandchild })

@@ -81,7 +81,7 @@ static void free_texts(struct task *tasks, size_t n)
 	UNIT_ALL(waitpid(-1, NULL, WNOHANG) == -1, errno == ECHILD);
 }
 
-static void test_ends(void)
+UNIT_TEST(test_ends, "each way to end")
 {
 	static const struct {
 		void (*run)(int fd, const void *arg);
@@ -110,7 +110,7 @@ static void test_ends(void)
 
 /* Two at once, half a second each: the third begins behind the first two, the fifth has no time
  * left. */
-static void test_turns(void)
+UNIT_TEST(test_turns, "two at a time, until time is over")
 {
 	struct task tasks[6];
 	double seconds;
@@ -129,7 +129,7 @@ static void test_turns(void)
 	free_texts(tasks, 6);
 }
 
-static void test_many(void)
+UNIT_TEST(test_many, "many in turn")
 {
 	struct task tasks[50];
 
@@ -142,7 +142,7 @@ static void test_many(void)
 	free_texts(tasks, 50);
 }
 
-static void test_none(void)
+UNIT_TEST(test_none, "none, and no time")
 {
 	struct task task = { .run = say, .arg = "x", .limit = 1 };
 
@@ -152,7 +152,7 @@ static void test_none(void)
 }
 
 /* Begun, and left alone until somebody asks: ended by then, or not; or never asked for. */
-static void test_started(void)
+UNIT_TEST(test_started, "started, and asked for later")
 {
 	struct task tasks[3] = { { .run = say, .arg = "said", .limit = 4 },
 				 { .run = hang, .arg = "said", .limit = 4 },
@@ -176,7 +176,7 @@ static void test_started(void)
 }
 
 /* A lock, a socket or a pipe of ours does not outlive us in a child. */
-static void test_holds_nothing(void)
+UNIT_TEST(test_holds_nothing, "a child holds nothing of ours")
 {
 	struct task tasks[2] = { { .run = list_open, .limit = 4096 },
 				 { .run = list_open, .limit = 4096 } };
@@ -195,8 +195,3 @@ static void test_holds_nothing(void)
 	close(held[0]);
 	close(held[1]);
 }
-
-UNIT_MAIN("task", { "each way to end", test_ends },
-	  { "two at a time, until time is over", test_turns }, { "many in turn", test_many },
-	  { "none, and no time", test_none }, { "started, and asked for later", test_started },
-	  { "a child holds nothing of ours", test_holds_nothing })

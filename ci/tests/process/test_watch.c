@@ -4,7 +4,7 @@
 
 #include "process/watch.h"
 
-static void test_names(void)
+UNIT_TEST(test_names, "names of phases")
 {
 	static const char *const names[] = { "start", "init",	  "setup", "warmup", "timed",
 					     "check", "finalise", "aside", "done" };
@@ -38,7 +38,7 @@ static void see_leave(void *ctx)
 	seen = *(int *)ctx;
 }
 
-static void test_hooks(void)
+UNIT_TEST(test_hooks, "hooks")
 {
 	int thousand = 1000;
 	struct watch none = { .ctx = &thousand };
@@ -71,5 +71,3 @@ static void test_hooks(void)
 	watch_completed(&watch);
 	CU_ASSERT_EQUAL(seen, 1000);
 }
-
-UNIT_MAIN("watch", { "names of phases", test_names }, { "hooks", test_hooks })

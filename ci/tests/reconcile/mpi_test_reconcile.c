@@ -108,7 +108,7 @@ static int count_gpus(const struct reading *host)
 	return n;
 }
 
-static void test_slow(void)
+UNIT_TEST(test_slow, "slow rows")
 {
 	const struct run_hook *hooks = look(set_up(false));
 
@@ -147,7 +147,7 @@ static void test_slow(void)
 }
 
 /* Good rows are left alone, unless somebody asks. */
-static void test_good(void)
+UNIT_TEST(test_good, "good rows")
 {
 	for (int ask = 0; ask < 2; ask++) {
 		const struct run_hook *hooks = look(set_up(ask));
@@ -166,7 +166,7 @@ static void test_good(void)
 }
 
 /* NVLinks that a product should have: modules all of theirs, of cards nobody knows. */
-static void test_products(void)
+UNIT_TEST(test_products, "products")
 {
 	static const struct {
 		const char *product;
@@ -196,7 +196,7 @@ static void test_products(void)
 }
 
 /* Without the first look there is no second. */
-static void test_none(void)
+UNIT_TEST(test_none, "no look")
 {
 	set_up(false);
 	CU_ASSERT_EQUAL(reconcile_after(&reconcile), 0);
@@ -205,17 +205,11 @@ static void test_none(void)
 
 int main(void)
 {
-	static const struct unit_case cases[] = {
-		{ "slow rows", test_slow },
-		{ "good rows", test_good },
-		{ "products", test_products },
-		{ "no look", test_none },
-	};
 	int rc;
 
 	if (job_init(&job, NULL, &err, 0) < 0 || job_select(&job, 0) < 0)
 		return 1;
-	rc = unit_main("reconcile", cases, sizeof(cases) / sizeof(cases[0]));
+	rc = unit_main();
 	job_release(&job);
 	return rc;
 }

@@ -93,14 +93,14 @@ static void check(const struct sample *sample)
 	observation_release(&o);
 }
 
-static void test_samples(void)
+UNIT_TEST(test_samples, "each cause on recorded observations")
 {
 	for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++)
 		check(&samples[i]);
 }
 
 /* Every cause has a sample that it is found in, and one where it can't be seen. */
-static void test_complete(void)
+UNIT_TEST(test_complete, "each cause has its samples")
 {
 	for (size_t c = 0; c < cause_count; c++) {
 		bool had[3] = { false };
@@ -142,7 +142,7 @@ static int tell(const char *const *edits)
 	return lines;
 }
 
-static void test_telling(void)
+UNIT_TEST(test_telling, "what is told")
 {
 	static const char *const nothing[] = { NULL };
 	static const char *const two[] = { "run/links_found=17", "run/used_channels=2", NULL };
@@ -176,7 +176,7 @@ static int refuse(void *ctx, const char *text)
 	return -5;
 }
 
-static void test_refused_line(void)
+UNIT_TEST(test_refused_line, "a line that nobody takes")
 {
 	static const char *const nothing[] = { NULL };
 	struct observation o;
@@ -187,7 +187,7 @@ static void test_refused_line(void)
 }
 
 /* The same of many GPUs: as many as there is room for, whole, and a sign that there are more. */
-static void test_many(void)
+UNIT_TEST(test_many, "many GPUs")
 {
 	const struct cause *cause = find("clocks");
 	struct cause_finding finding;
@@ -215,7 +215,7 @@ static void test_many(void)
 }
 
 /* Nothing at all was seen: nothing is found, and nothing is ruled out that needs eyes. */
-static void test_nothing_seen(void)
+UNIT_TEST(test_nothing_seen, "nothing was seen")
 {
 	struct observation o;
 	int lines = 0;
@@ -230,8 +230,4 @@ static void test_nothing_seen(void)
 	observation_release(&o);
 }
 
-UNIT_MAIN_WITH(unit_main_file, path, "causes",
-	       { "each cause on recorded observations", test_samples },
-	       { "each cause has its samples", test_complete }, { "what is told", test_telling },
-	       { "a line that nobody takes", test_refused_line }, { "many GPUs", test_many },
-	       { "nothing was seen", test_nothing_seen })
+UNIT_MAIN(unit_main_file(path))

@@ -43,7 +43,7 @@ static const struct call call = {
 	.offset = 512,
 };
 
-static void test_layout(void)
+UNIT_TEST(test_layout, "layout")
 {
 	UNIT_ALL(sizeof(struct record) == 64, RECORD_VERSION == 4,
 		 offsetof(struct record, seq) == 8, offsetof(struct record, comm) == 52,
@@ -55,7 +55,7 @@ static void test_layout(void)
 
 /* What a rank asks of init, and what becomes of the communicator; other communicators are
  * left alone. */
-static void test_comm(void)
+UNIT_TEST(test_comm, "communicators, from init to abort")
 {
 	static const struct {
 		enum comm_event event;
@@ -99,7 +99,7 @@ static void test_comm(void)
 
 /* What the library says of a communicator: 0 never asked; a communicator made anew was
  * never asked. */
-static void test_asked(void)
+UNIT_TEST(test_asked, "communicators that are asked for errors")
 {
 	struct comm_request request = { .comm = 3, .nranks = 8, .id = { 1 } };
 	struct record_init *init;
@@ -120,7 +120,7 @@ static void test_asked(void)
 	tear_down();
 }
 
-static void test_device(void)
+UNIT_TEST(test_device, "waits for the device")
 {
 	struct rank_view view = { .rank = -1 };
 
@@ -135,7 +135,7 @@ static void test_device(void)
 	tear_down();
 }
 
-static void test_error_code(void)
+UNIT_TEST(test_error_code, "the code of an error")
 {
 	struct error why = { .rank = 1, .code = -ENOMEM, .text = "full" };
 
@@ -146,7 +146,7 @@ static void test_error_code(void)
 	tear_down();
 }
 
-static void test_create(void)
+UNIT_TEST(test_create, "create")
 {
 	struct record_header *h;
 	struct stat st;
@@ -164,7 +164,7 @@ static void test_create(void)
 	tear_down();
 }
 
-static void test_record(void)
+UNIT_TEST(test_record, "a call and its return")
 {
 	const struct record *r;
 	uint64_t ticket, before;
@@ -202,7 +202,7 @@ static void test_record(void)
 
 /* Sequence numbers and hashes belong to a communicator; a number past the table shares a place and
  * writes nowhere else. */
-static void test_communicators(void)
+UNIT_TEST(test_communicators, "communicators")
 {
 	struct call other = call;
 
@@ -221,7 +221,7 @@ static void test_communicators(void)
 	tear_down();
 }
 
-static void test_ring(void)
+UNIT_TEST(test_ring, "the ring wraps")
 {
 	struct call numbered = call;
 	int wrong = 0;
@@ -246,7 +246,7 @@ static void test_ring(void)
 	tear_down();
 }
 
-static void test_replays(void)
+UNIT_TEST(test_replays, "graph replays")
 {
 	set_up(0);
 	watch_replayed(&watch, 3); /* before any call: nothing to count */
@@ -262,7 +262,7 @@ static void test_replays(void)
 	tear_down();
 }
 
-static void test_hash(void)
+UNIT_TEST(test_hash, "signature hash")
 {
 	const struct record base = {
 		.kind = CALL_REDUCE, .count = 1, .dtype = DT_FLOAT, .op = OP_SUM, .peer = 0
@@ -303,7 +303,7 @@ static void test_hash(void)
 	CU_ASSERT_EQUAL(record_hash(0, &base), 0x7fa60f580a4cfc5full); /* by hand */
 }
 
-static void test_waits(void)
+UNIT_TEST(test_waits, "waits")
 {
 	struct record_wait *wait;
 	uint64_t before = clock_ns();
@@ -330,7 +330,7 @@ static void test_waits(void)
 }
 
 /* -T is for every wait for others that has a deadline; the rank's own work it may only lengthen. */
-static void test_timeout(void)
+UNIT_TEST(test_timeout, "-T")
 {
 	set_up(30);
 	watch_enter(&watch, "short", 0.5);
@@ -356,7 +356,7 @@ static uint64_t deadline_of(double seconds)
 	return wait->deadline_ns ? wait->deadline_ns - wait->since_ns : 0;
 }
 
-static void test_stretch(void)
+UNIT_TEST(test_stretch, "deadlines stretched")
 {
 	set_up(0);
 	CU_ASSERT_EQUAL(deadline_of(0.5), 500000000u);
@@ -370,7 +370,7 @@ static void test_stretch(void)
 	tear_down();
 }
 
-static void test_heartbeat(void)
+UNIT_TEST(test_heartbeat, "heartbeat and phase")
 {
 	uint64_t last;
 
@@ -393,7 +393,7 @@ static void test_heartbeat(void)
 	tear_down();
 }
 
-static void test_calls_off(void)
+UNIT_TEST(test_calls_off, "calls not recorded")
 {
 	set_up(0);
 	recorder_init(&recorder, memory, false, 0);
@@ -407,7 +407,7 @@ static void test_calls_off(void)
 	tear_down();
 }
 
-static void test_identity_and_end(void)
+UNIT_TEST(test_identity_and_end, "identity and end")
 {
 	struct error failed = { .code = -5, .outcome = OUTCOME_ERROR };
 	char list[100];
@@ -438,7 +438,7 @@ static void *answer_port(void *port)
 	return NULL;
 }
 
-static void test_star(void)
+UNIT_TEST(test_star, "star")
 {
 	int ports[] = { 4711, -1 };
 	pthread_t thread;
@@ -469,7 +469,7 @@ static double one_round(int calls)
 
 /* The best of several rounds, since the machine is shared; the bound is loose for the same reason,
  * and for builds with sanitizers. */
-static void test_cost(void)
+UNIT_TEST(test_cost, "cost of a call")
 {
 	double best = 1;
 
@@ -485,7 +485,7 @@ static void test_cost(void)
 	tear_down();
 }
 
-static void test_no_allocation(void)
+UNIT_TEST(test_no_allocation, "no allocation")
 {
 	struct mallinfo2 before, after;
 
@@ -501,14 +501,3 @@ static void test_no_allocation(void)
 		 before.hblkhd == after.hblkhd);
 	tear_down();
 }
-
-UNIT_MAIN("recorder", { "layout", test_layout }, { "communicators, from init to abort", test_comm },
-	  { "communicators that are asked for errors", test_asked },
-	  { "waits for the device", test_device }, { "the code of an error", test_error_code },
-	  { "create", test_create }, { "a call and its return", test_record },
-	  { "communicators", test_communicators }, { "the ring wraps", test_ring },
-	  { "graph replays", test_replays }, { "signature hash", test_hash },
-	  { "waits", test_waits }, { "-T", test_timeout }, { "deadlines stretched", test_stretch },
-	  { "heartbeat and phase", test_heartbeat }, { "calls not recorded", test_calls_off },
-	  { "identity and end", test_identity_and_end }, { "star", test_star },
-	  { "cost of a call", test_cost }, { "no allocation", test_no_allocation })

@@ -49,7 +49,7 @@ static struct verdict judge(double death_seconds)
 	return verdict;
 }
 
-static void test_finished(void)
+UNIT_TEST(test_finished, "finished")
 {
 	set_up();
 	CU_ASSERT(!view_finished(&views[0]));
@@ -66,7 +66,7 @@ static void test_finished(void)
 	CU_ASSERT(!view_finished(&views[0]));
 }
 
-static void test_abnormal(void)
+UNIT_TEST(test_abnormal, "abnormal")
 {
 	set_up();
 	UNIT_ALL(!views_abnormal(views, RANKS, true), !views_abnormal(views, 0, true));
@@ -89,7 +89,7 @@ static void test_abnormal(void)
 	CU_ASSERT(views_abnormal(views, RANKS, false));
 }
 
-static void test_ok(void)
+UNIT_TEST(test_ok, "ok")
 {
 	struct verdict v;
 
@@ -105,7 +105,7 @@ static void test_ok(void)
 	CU_ASSERT_EQUAL(v.outcome, OUTCOME_OK);
 }
 
-static void test_died(void)
+UNIT_TEST(test_died, "died")
 {
 	struct verdict v;
 
@@ -125,7 +125,7 @@ static void test_died(void)
 }
 
 /* Before MPI has given numbers nobody can be named. */
-static void test_died_unnumbered(void)
+UNIT_TEST(test_died_unnumbered, "died before MPI")
 {
 	struct verdict v;
 
@@ -136,7 +136,7 @@ static void test_died_unnumbered(void)
 	UNIT_ALL(v.outcome == OUTCOME_DIED, !strcmp(v.ranks, "-"));
 }
 
-static void test_hang(void)
+UNIT_TEST(test_hang, "hang")
 {
 	struct verdict v;
 
@@ -154,7 +154,7 @@ static void test_hang(void)
 	UNIT_ALL(v.comm == -1, v.seq == -1);
 }
 
-static void test_others(void)
+UNIT_TEST(test_others, "other outcomes")
 {
 	static const struct {
 		enum outcome outcome;
@@ -186,7 +186,7 @@ static void test_others(void)
 }
 
 /* A death hides an error, that a hang, that wrong data. */
-static void test_order(void)
+UNIT_TEST(test_order, "which outcome hides which")
 {
 	set_up();
 	finish(3, OUTCOME_WRONG_DATA);
@@ -200,7 +200,7 @@ static void test_order(void)
 }
 
 /* More culprits than there is room for: whole numbers, as many as fit. */
-static void test_many(void)
+UNIT_TEST(test_many, "many guilty ranks")
 {
 	enum { MANY = 300 };
 	struct rank_view *many = calloc(MANY, sizeof(*many));
@@ -226,7 +226,7 @@ static char *print(const struct verdict *v)
 	return text;
 }
 
-static void test_print(void)
+UNIT_TEST(test_print, "wording")
 {
 	struct verdict v;
 	char *text;
@@ -261,9 +261,3 @@ static void test_print(void)
 					  "comm=-1 seq=8 confidence=inconclusive detect_ms=0 "
 					  "field=count wrong_seq=12 evidence=-\n");
 }
-
-UNIT_MAIN("verdict", { "finished", test_finished }, { "abnormal", test_abnormal },
-	  { "ok", test_ok }, { "died", test_died }, { "died before MPI", test_died_unnumbered },
-	  { "hang", test_hang }, { "other outcomes", test_others },
-	  { "which outcome hides which", test_order }, { "many guilty ranks", test_many },
-	  { "wording", test_print })

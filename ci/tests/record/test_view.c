@@ -39,7 +39,7 @@ static const struct call call = {
 	.kind = CALL_ALL_REDUCE, .count = 5, .dtype = DT_FLOAT, .op = OP_SUM, .peer = -1
 };
 
-static void test_fresh(void)
+UNIT_TEST(test_fresh, "a fresh memory")
 {
 	set_up();
 	view.process = PROCESS_STOPPED;
@@ -51,7 +51,7 @@ static void test_fresh(void)
 	tear_down();
 }
 
-static void test_wait(void)
+UNIT_TEST(test_wait, "waits and deadlines")
 {
 	uint64_t since;
 
@@ -72,7 +72,7 @@ static void test_wait(void)
 	tear_down();
 }
 
-static void test_last_call(void)
+UNIT_TEST(test_last_call, "the last call")
 {
 	set_up();
 	for (int i = 0; i < RECORD_RING + 3; i++)
@@ -118,7 +118,7 @@ static void *write_calls(void *unused)
 	return NULL;
 }
 
-static void test_torn_records(void)
+UNIT_TEST(test_torn_records, "no torn records")
 {
 	double begin = clock_seconds();
 	int taken = 0, torn = 0, passed = 0;
@@ -160,7 +160,7 @@ static void *write_waits(void *unused)
 }
 
 /* Neither the deadline of one wait with the start of another, nor a name that is half another. */
-static void test_torn_waits(void)
+UNIT_TEST(test_torn_waits, "no torn waits")
 {
 	double begin = clock_seconds();
 	int taken = 0, wrong = 0;
@@ -185,7 +185,7 @@ static void test_torn_waits(void)
 }
 
 /* A rank that has gone mad over its own memory: the observer copies, prints and survives. */
-static void test_hostile(void)
+UNIT_TEST(test_hostile, "hostile memory")
 {
 	char text[1024], tiny[8];
 	unsigned int seed = 1;
@@ -214,7 +214,7 @@ static void test_hostile(void)
 	tear_down();
 }
 
-static void test_process_words(void)
+UNIT_TEST(test_process_words, "words for processes")
 {
 	static const struct {
 		int process, status;
@@ -235,7 +235,7 @@ static void test_process_words(void)
 	}
 }
 
-static void test_description(void)
+UNIT_TEST(test_description, "description")
 {
 	char text[1024];
 
@@ -270,7 +270,7 @@ static void test_description(void)
 }
 
 /* The largest numbers there are do not cut off what comes last. */
-static void test_longest_description(void)
+UNIT_TEST(test_longest_description, "longest description")
 {
 	char text[1024];
 
@@ -291,9 +291,3 @@ static void test_longest_description(void)
 	view_describe(&view, text, sizeof(text));
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "bfloat16 mulsum, inside the call"));
 }
-
-UNIT_MAIN("view", { "a fresh memory", test_fresh }, { "waits and deadlines", test_wait },
-	  { "the last call", test_last_call }, { "no torn records", test_torn_records },
-	  { "no torn waits", test_torn_waits }, { "hostile memory", test_hostile },
-	  { "words for processes", test_process_words }, { "description", test_description },
-	  { "longest description", test_longest_description })

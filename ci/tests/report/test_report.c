@@ -125,7 +125,7 @@ static int feed(void)
 	return rc ? rc : report_comment(&report, "a %s with %d words", "remark", 4);
 }
 
-static void test_table_alone(void)
+UNIT_TEST(test_table_alone, "the table alone")
 {
 	struct run_summary summary = { .outcome = OUTCOME_OK, .checked = true };
 
@@ -142,7 +142,7 @@ static void test_table_alone(void)
 }
 
 /* A run without a single row: too small sizes alone. */
-static void test_no_rows(void)
+UNIT_TEST(test_no_rows, "no rows")
 {
 	struct run_summary summary = { .outcome = OUTCOME_OK };
 
@@ -152,7 +152,7 @@ static void test_no_rows(void)
 	tear_down();
 }
 
-static void test_everything(void)
+UNIT_TEST(test_everything, "all sinks")
 {
 	struct run_summary summary = { .outcome = OUTCOME_OK, .checked = true };
 	char out[UNIT_PATH], csv[UNIT_PATH], json[UNIT_PATH], nccl[UNIT_PATH], table[UNIT_PATH],
@@ -205,7 +205,7 @@ static void test_everything(void)
 	unlink(nccl);
 }
 
-static void test_refused(void)
+UNIT_TEST(test_refused, "places that are not there")
 {
 	char path[UNIT_PATH];
 
@@ -227,7 +227,7 @@ static void test_refused(void)
 }
 
 /* A full disk shows, whichever sink meets it. */
-static void test_full_disk(void)
+UNIT_TEST(test_full_disk, "a full disk")
 {
 	struct run_summary summary = { .outcome = OUTCOME_OK };
 	int full, rc;
@@ -246,6 +246,4 @@ static void test_full_disk(void)
 	UNIT_ALL(rc < 0, err.outcome != OUTCOME_OK);
 }
 
-UNIT_MAIN_WITH(unit_main_folder, folder, "report", { "the table alone", test_table_alone },
-	       { "no rows", test_no_rows }, { "all sinks", test_everything },
-	       { "places that are not there", test_refused }, { "a full disk", test_full_disk })
+UNIT_MAIN(unit_main_folder(folder))

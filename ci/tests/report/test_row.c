@@ -24,7 +24,7 @@ static bool one_word(const char *text)
 	return true;
 }
 
-static void test_declaration(void)
+UNIT_TEST(test_declaration, "declaration of columns")
 {
 	CU_ASSERT_FATAL(row_column_count > 0);
 	CU_ASSERT_STRING_EQUAL(row_columns[0].name, "schema");
@@ -45,7 +45,7 @@ static void test_declaration(void)
 }
 
 /* A unit that the name must carry. */
-static void test_units_in_names(void)
+UNIT_TEST(test_units_in_names, "units in names")
 {
 	static const struct {
 		const char *unit, *suffix;
@@ -71,7 +71,7 @@ static void check_cell(const struct row *row, const char *name, const char *expe
 	CU_ASSERT_STRING_EQUAL(column_format(find(name), row, buf, sizeof(buf)), expected);
 }
 
-static void test_cells(void)
+UNIT_TEST(test_cells, "cells")
 {
 	const struct row row = {
 		.schema = 1,
@@ -107,7 +107,7 @@ static void test_cells(void)
 	CU_ASSERT_STRING_EQUAL(column_format(find("collective"), &row, tiny, sizeof(tiny)), "all");
 }
 
-static void test_numbers(void)
+UNIT_TEST(test_numbers, "numbers")
 {
 	static const struct {
 		double value;
@@ -140,7 +140,7 @@ static void test_numbers(void)
 	CU_ASSERT_STRING_EQUAL(number_fixed(2.5, 3, buf, sizeof(buf)), "2.500");
 }
 
-static void test_pair(void)
+UNIT_TEST(test_pair, "pair of placements")
 {
 	const double times[] = { 1, 2, 3, 4 };
 	const struct stats ranks[2] = { { .n = 2, .median = 5 }, { .n = 2, .median = 6 } };
@@ -181,7 +181,7 @@ static void test_pair(void)
 }
 
 /* Every key of the point keeps rows apart. */
-static void test_pair_keys(void)
+UNIT_TEST(test_pair_keys, "pair: keys")
 {
 	const struct row out = { .collective = "reduce",
 				 .type = "float",
@@ -211,7 +211,7 @@ static void test_pair_keys(void)
 	row_pair_clear(&pair);
 }
 
-static void test_shared_columns(void)
+UNIT_TEST(test_shared_columns, "columns both placements share")
 {
 	static const char *const shared[] = { "schema", "collective", "size_bytes",
 					      "dtype",	"mode",	      "cycle" };
@@ -222,9 +222,3 @@ static void test_shared_columns(void)
 		UNIT_ALL(row_pair_shared(find(shared[i])), !row_pair_shared(find(measured[i])));
 	}
 }
-
-UNIT_MAIN("row", { "declaration of columns", test_declaration },
-	  { "units in names", test_units_in_names }, { "cells", test_cells },
-	  { "numbers", test_numbers }, { "pair of placements", test_pair },
-	  { "pair: keys", test_pair_keys },
-	  { "columns both placements share", test_shared_columns })

@@ -6,6 +6,61 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+/* ---- metrics ---- */
+
+/* The whole file, in one piece: the newest of a point's rows, what is not known left out. */
+static const char *const metric_lines[] = {
+	"# HELP hangar_run_info ",
+	"hangar_run_info{program=\"all_reduce_perf\",backend=\"nccl\",nranks=\"2\",nnodes=\"2\","
+	"host=\"n?d?\"",
+	"hangar_run_completed{program=\"all_reduce_perf\",backend=\"nccl\",nranks=\"2\"} 1\n",
+	"hangar_run_exit_code{program=\"all_reduce_perf\",backend=\"nccl\",nranks=\"2\"} 13\n",
+	"# TYPE hangar_collective_time_seconds "
+	"gauge\nhangar_collective_time_seconds{collective=\"all_reduce\","
+	"backend=\"nccl\",nranks=\"2\",size_bytes=\"8\",dtype=\"float\",redop=\"sum\",root=\"-1\","
+	"placement=\"out-of-place\",mode=\"stream\"} 2e-05\nhangar_collective_time_seconds{",
+	"hangar_collective_busbw_bytes_per_second{",
+	"hangar_collective_ci_ratio{",
+	"hangar_collective_wrong{",
+};
+
+/* The first one: its folder is empty yet. */
+UNIT_TEST(test_metrics, "metrics")
+{
+	struct run_summary summary = make_summary();
+	struct row row = make_row(8, false);
+	struct sink *sink;
+	char *text;
+
+	set_up();
+	strcpy(ranks[0].host, "n\"d\\");
+	CU_ASSERT_EQUAL(unit_put(folder, "m.prom", "old", 3), 0);
+	sink = begun(sink_metrics_new(path_of("m.prom"), &err));
+	text = slurp(path_of("m.prom"), NULL);
+	UNIT_ALL(strstr(text, "nranks=\"2\"} 0\n") != NULL, strstr(text, "collective") == NULL,
+		 strstr(text, "exit_code") == NULL);
+	free(text);
+	put(sink, row);
+	put(sink, make_row(8, true));
+	row.time_us = 20;
+	row.of_predicted_percent = NAN;
+	put(sink, row);
+	summary.outcome = OUTCOME_SLOW;
+	CU_ASSERT_EQUAL(sink->ops->end(sink, &summary), 0);
+	text = slurp(path_of("m.prom"), NULL);
+	for (size_t i = 0; i < sizeof(metric_lines) / sizeof(metric_lines[0]); i++)
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, metric_lines[i]));
+	UNIT_ALL(strstr(text, "1.225e-05") == NULL, strstr(text, "nan") == NULL);
+	free(text);
+	unlink(path_of("m.prom"));
+	CU_ASSERT_EQUAL(mkdir(path_of("m.prom"), 0700), 0); /* nothing to be replaced */
+	UNIT_ALL(sink->ops->end(sink, &summary) < 0, err.outcome == OUTCOME_INTERNAL,
+		 rmdir(path_of("m.prom")) == 0);
+	sink->ops->free(sink);
+	CU_ASSERT_EQUAL(rmdir(folder), 0); /* no draft is left */
+	CU_ASSERT_EQUAL(mkdir(folder, 0700), 0);
+}
+
 /* ---- CSV ---- */
 
 /* The record at *at, RFC 4180, fields unquoted in place. Returns their number and moves *at behind
@@ -51,7 +106,7 @@ static int field_of(char **names, int n, const char *name)
 }
 #define CELL(name) cells[field_of(names, n, name)]
 
-static void test_csv(void)
+UNIT_TEST(test_csv, "CSV")
 {
 	struct row row = make_row(8, false);
 	char *text, *at, *names[FIELDS], *cells[FIELDS];
@@ -109,7 +164,7 @@ static struct sink *nccl_json_new(const char *path)
 
 static struct sink *(*const makers[])(const char *path) = { csv_new, json_new, nccl_json_new };
 
-static void test_existing_file_refused(void)
+UNIT_TEST(test_existing_file_refused, "existing file refused")
 {
 	for (int i = 0; i < 2; i++) { /* CSV and JSON lines */
 		FILE *file = fopen(path_of("taken"), "w");
@@ -127,7 +182,7 @@ static void test_existing_file_refused(void)
 	}
 }
 
-static void test_unusable_path(void)
+UNIT_TEST(test_unusable_path, "unusable path")
 {
 	for (int i = 0; i < 3; i++) {
 		set_up();
@@ -145,7 +200,7 @@ static void test_unusable_path(void)
 }
 
 /* The file may not grow: the sink must say so, not lose rows silently. */
-static void test_write_failure(void)
+UNIT_TEST(test_write_failure, "write failure")
 {
 	struct rlimit before, small;
 
@@ -175,7 +230,7 @@ static void test_write_failure(void)
 
 /* The disk fills in the middle of a line: the lines before it stay, whole, and no part of it does;
  * with room again the next one follows. */
-static void test_full_disk_mid_line(void)
+UNIT_TEST(test_full_disk_mid_line, "the disk fills in the middle of a line")
 {
 	struct rlimit before, small;
 	struct row row = make_row(8, true);
@@ -208,63 +263,9 @@ static void test_full_disk_mid_line(void)
 	}
 }
 
-/* ---- metrics ---- */
-
-/* The whole file, in one piece: the newest of a point's rows, what is not known left out. */
-static const char *const metric_lines[] = {
-	"# HELP hangar_run_info ",
-	"hangar_run_info{program=\"all_reduce_perf\",backend=\"nccl\",nranks=\"2\",nnodes=\"2\","
-	"host=\"n?d?\"",
-	"hangar_run_completed{program=\"all_reduce_perf\",backend=\"nccl\",nranks=\"2\"} 1\n",
-	"hangar_run_exit_code{program=\"all_reduce_perf\",backend=\"nccl\",nranks=\"2\"} 13\n",
-	"# TYPE hangar_collective_time_seconds "
-	"gauge\nhangar_collective_time_seconds{collective=\"all_reduce\","
-	"backend=\"nccl\",nranks=\"2\",size_bytes=\"8\",dtype=\"float\",redop=\"sum\",root=\"-1\","
-	"placement=\"out-of-place\",mode=\"stream\"} 2e-05\nhangar_collective_time_seconds{",
-	"hangar_collective_busbw_bytes_per_second{",
-	"hangar_collective_ci_ratio{",
-	"hangar_collective_wrong{",
-};
-
-static void test_metrics(void)
-{
-	struct run_summary summary = make_summary();
-	struct row row = make_row(8, false);
-	struct sink *sink;
-	char *text;
-
-	set_up();
-	strcpy(ranks[0].host, "n\"d\\");
-	CU_ASSERT_EQUAL(unit_put(folder, "m.prom", "old", 3), 0);
-	sink = begun(sink_metrics_new(path_of("m.prom"), &err));
-	text = slurp(path_of("m.prom"), NULL);
-	UNIT_ALL(strstr(text, "nranks=\"2\"} 0\n") != NULL, strstr(text, "collective") == NULL,
-		 strstr(text, "exit_code") == NULL);
-	free(text);
-	put(sink, row);
-	put(sink, make_row(8, true));
-	row.time_us = 20;
-	row.of_predicted_percent = NAN;
-	put(sink, row);
-	summary.outcome = OUTCOME_SLOW;
-	CU_ASSERT_EQUAL(sink->ops->end(sink, &summary), 0);
-	text = slurp(path_of("m.prom"), NULL);
-	for (size_t i = 0; i < sizeof(metric_lines) / sizeof(metric_lines[0]); i++)
-		CU_ASSERT_PTR_NOT_NULL(strstr(text, metric_lines[i]));
-	UNIT_ALL(strstr(text, "1.225e-05") == NULL, strstr(text, "nan") == NULL);
-	free(text);
-	unlink(path_of("m.prom"));
-	CU_ASSERT_EQUAL(mkdir(path_of("m.prom"), 0700), 0); /* nothing to be replaced */
-	UNIT_ALL(sink->ops->end(sink, &summary) < 0, err.outcome == OUTCOME_INTERNAL,
-		 rmdir(path_of("m.prom")) == 0);
-	sink->ops->free(sink);
-	CU_ASSERT_EQUAL(rmdir(folder), 0); /* no draft is left */
-	CU_ASSERT_EQUAL(mkdir(folder, 0700), 0);
-}
-
 /* ---- the environment ---- */
 
-static void test_environment_list(void)
+UNIT_TEST(test_environment_list, "environment's allow-list")
 {
 	static const char *const allowed[] = {
 		"NCCL_DEBUG", "CUDA_VISIBLE_DEVICES", "OMPI_MCA_btl",
@@ -299,9 +300,4 @@ static void test_environment_list(void)
 		CU_ASSERT_FALSE(sink_env_allowed(refused[i]));
 }
 
-UNIT_MAIN_WITH(unit_main_folder, folder, "sink",
-	       { "metrics", test_metrics }, /* in a folder that is empty yet */
-	       { "CSV", test_csv }, { "existing file refused", test_existing_file_refused },
-	       { "unusable path", test_unusable_path }, { "write failure", test_write_failure },
-	       { "the disk fills in the middle of a line", test_full_disk_mid_line },
-	       { "environment's allow-list", test_environment_list })
+UNIT_MAIN(unit_main_folder(folder))

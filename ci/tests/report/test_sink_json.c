@@ -75,7 +75,7 @@ static struct sink *json_open(const char *name)
 static struct sink *sink;
 static json_t *lines, *document;
 
-static void test_json_header(void)
+UNIT_TEST(test_json_header, "JSON: header")
 {
 	char *text;
 
@@ -100,7 +100,7 @@ static void test_json_header(void)
 	free(text);
 }
 
-static void test_json_rows(void)
+UNIT_TEST(test_json_rows, "JSON: rows, comment, end")
 {
 	const struct error failure = {
 		.outcome = OUTCOME_HANG, .code = -ETIMEDOUT, .rank = 3, .text = "stuck"
@@ -144,7 +144,7 @@ static void test_json_rows(void)
 	json_decref(lines);
 }
 
-static void test_json_sample_limit(void)
+UNIT_TEST(test_json_sample_limit, "JSON: limit of samples")
 {
 	static double many[4098];
 	struct row row;
@@ -167,7 +167,7 @@ static void test_json_sample_limit(void)
 
 /* Killed while the last row was being written: whatever of it is there, the lines before it stand.
  * */
-static void test_json_cut_anywhere(void)
+UNIT_TEST(test_json_cut_anywhere, "JSON: cut anywhere")
 {
 	size_t before, len;
 	char *text;
@@ -219,7 +219,7 @@ static struct sink *nccl_json_open(const char *name)
 	return begun(sink_nccl_json_new(path_of(name), &err));
 }
 
-static void test_nccl_json(void)
+UNIT_TEST(test_nccl_json, "nccl-tests' JSON")
 {
 	struct run_summary summary = make_summary();
 	struct row row = make_row(32, false);
@@ -255,7 +255,7 @@ static void test_nccl_json(void)
 	json_decref(document);
 }
 
-static void test_nccl_json_errors(void)
+UNIT_TEST(test_nccl_json_errors, "nccl-tests' JSON: errors")
 {
 	const struct error failure = { .outcome = OUTCOME_ERROR, .text = "what failed" };
 	struct run_summary summary = make_summary();
@@ -272,7 +272,7 @@ static void test_nccl_json_errors(void)
 }
 
 /* Without an end nothing stays that a reader would take for a document. */
-static void test_nccl_json_endless(void)
+UNIT_TEST(test_nccl_json_endless, "nccl-tests' JSON: no end")
 {
 	set_up();
 	sink = nccl_json_open("endless.json");
@@ -281,7 +281,7 @@ static void test_nccl_json_endless(void)
 	CU_ASSERT_EQUAL(access(path_of("endless.json"), F_OK), -1);
 }
 
-static void test_nccl_json_per_iteration(void)
+UNIT_TEST(test_nccl_json_per_iteration, "nccl-tests' JSON: per iteration")
 {
 	struct row row = make_row(8, true);
 
@@ -308,7 +308,7 @@ static void test_nccl_json_per_iteration(void)
 	json_decref(document);
 }
 
-static void test_nccl_json_suffixes(void)
+UNIT_TEST(test_nccl_json_suffixes, "nccl-tests' JSON: suffixes")
 {
 	struct sink *three[3];
 
@@ -328,7 +328,7 @@ static void test_nccl_json_suffixes(void)
 	}
 }
 
-static void test_nccl_json_environment(void)
+UNIT_TEST(test_nccl_json_environment, "nccl-tests' JSON: environment")
 {
 	json_t *env;
 	bool found = false;
@@ -350,13 +350,4 @@ static void test_nccl_json_environment(void)
 	free(text);
 }
 
-UNIT_MAIN_WITH(unit_main_folder, folder, "sink JSON", { "JSON: header", test_json_header },
-	       { "JSON: rows, comment, end", test_json_rows },
-	       { "JSON: limit of samples", test_json_sample_limit },
-	       { "JSON: cut anywhere", test_json_cut_anywhere },
-	       { "nccl-tests' JSON", test_nccl_json },
-	       { "nccl-tests' JSON: errors", test_nccl_json_errors },
-	       { "nccl-tests' JSON: no end", test_nccl_json_endless },
-	       { "nccl-tests' JSON: per iteration", test_nccl_json_per_iteration },
-	       { "nccl-tests' JSON: suffixes", test_nccl_json_suffixes },
-	       { "nccl-tests' JSON: environment", test_nccl_json_environment })
+UNIT_MAIN(unit_main_folder(folder))

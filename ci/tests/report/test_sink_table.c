@@ -85,7 +85,7 @@ static struct screen s;
 static const char *const both[] = { "8",    "2", "float", "sum",  "-1",	  "12.25", "1.50",
 				    "2.00", "0", "13.50", "1.50", "3.00", "0" };
 
-static void test_table_plain(void)
+UNIT_TEST(test_table_plain, "nccl-tests' columns")
 {
 	const struct run_summary summary = make_summary();
 
@@ -108,7 +108,7 @@ static void test_table_plain(void)
 	screen_close(&s);
 }
 
-static void test_table_header(void)
+UNIT_TEST(test_table_header, "header")
 {
 	set_up();
 	options.iters = 20;
@@ -141,7 +141,7 @@ static void test_table_header(void)
 	screen_close(&s);
 }
 
-static void test_table_extended(void)
+UNIT_TEST(test_table_extended, "further columns")
 {
 	int n, mode = -1, ip99 = -1;
 
@@ -178,7 +178,7 @@ static void test_table_extended(void)
 }
 
 /* Predictions have columns only in a run that may have some; without one the cells say nan. */
-static void test_table_predicted(void)
+UNIT_TEST(test_table_predicted, "predictions")
 {
 	struct row known = make_row(8, false), unknown = make_row(16, false);
 	int n, pred = -1;
@@ -211,7 +211,7 @@ static void test_table_predicted(void)
 }
 
 /* By default: 140 characters, three columns behind the 13, and N/A where there is nothing. */
-static void test_table_narrow(void)
+UNIT_TEST(test_table_narrow, "140 characters")
 {
 	static const char *const names[] = { "predbw", "ofpred", "ci" };
 	static const struct {
@@ -253,7 +253,7 @@ static void test_table_narrow(void)
 }
 
 /* Cells that must not vanish or become two words. */
-static void test_table_hostile_cells(void)
+UNIT_TEST(test_table_hostile_cells, "hostile cells")
 {
 	struct row row = make_row(UINT64_MAX, false);
 	int n;
@@ -279,7 +279,7 @@ static void test_table_hostile_cells(void)
 	screen_close(&s);
 }
 
-static void test_table_unchecked(void)
+UNIT_TEST(test_table_unchecked, "not checked")
 {
 	struct run_summary summary = make_summary();
 	struct row row = make_row(8, false);
@@ -303,7 +303,7 @@ static void test_table_unchecked(void)
 	screen_close(&s);
 }
 
-static void test_table_wrong_and_end(void)
+UNIT_TEST(test_table_wrong_and_end, "wrong data and the end")
 {
 	const struct error failure = { .outcome = OUTCOME_ERROR,
 				       .code = -EIO,
@@ -347,7 +347,7 @@ static void test_table_wrong_and_end(void)
 	screen_close(&s);
 }
 
-static void test_table_full_disk(void)
+UNIT_TEST(test_table_full_disk, "full disk")
 {
 	FILE *out = fopen("/dev/full", "w");
 	struct sink *sink;
@@ -360,10 +360,4 @@ static void test_table_full_disk(void)
 	fclose(out);
 }
 
-UNIT_MAIN_WITH(unit_main_folder, folder, "sink table", { "nccl-tests' columns", test_table_plain },
-	       { "header", test_table_header }, { "140 characters", test_table_narrow },
-	       { "further columns", test_table_extended }, { "predictions", test_table_predicted },
-	       { "hostile cells", test_table_hostile_cells },
-	       { "not checked", test_table_unchecked },
-	       { "wrong data and the end", test_table_wrong_and_end },
-	       { "full disk", test_table_full_disk })
+UNIT_MAIN(unit_main_folder(folder))

@@ -10,21 +10,33 @@
 
 #include "base/clock.h"
 
-static int add_cases(const char *suite, const struct unit_case *cases, size_t n)
-{
-	CU_pSuite s = CU_add_suite(suite, NULL, NULL);
+static struct unit_case *cases;
 
-	if (!s)
-		return -1;
-	for (size_t i = 0; i < n; i++)
-		if (!CU_add_test(s, cases[i].name, cases[i].run))
-			return -1;
-	return 0;
+void unit_add(struct unit_case *added)
+{
+	struct unit_case **at = &cases;
+
+	while (*at && (*at)->line < added->line)
+		at = &(*at)->next;
+	added->next = *at;
+	*at = added;
+}
+
+/* Returns how many were added. */
+static unsigned add_cases(void)
+{
+	CU_pSuite suite = CU_add_suite(program_invocation_short_name, NULL, NULL);
+	unsigned n = 0;
+
+	for (struct unit_case *c = cases; c; c = c->next, n++)
+		if (!suite || !CU_add_test(suite, c->name, c->run))
+			return 0;
+	return n;
 }
 
 /* CU_get_error() stays 0 when assertions fail, so it is the counters that decide. Failure records
  * count failed assertions as well as suites and tests that could not run. */
-static int judge(size_t n)
+static int judge(unsigned n)
 {
 	if (n == 0 || CU_get_number_of_tests_run() != n)
 		return 1;
@@ -32,26 +44,28 @@ static int judge(size_t n)
 	       CU_get_number_of_suites_failed() || CU_get_number_of_failure_records();
 }
 
-int unit_main(const char *suite, const struct unit_case *cases, size_t n)
+int unit_main(void)
 {
+	unsigned n;
 	int rc = 1;
 
 	/* A test that crashes must not take the names of those before it along. */
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (CU_initialize_registry() != CUE_SUCCESS) {
-		fprintf(stderr, "%s: CUnit: %s\n", suite, CU_get_error_msg());
-		return 1;
+	if (CU_initialize_registry() == CUE_SUCCESS && (n = add_cases()) > 0) {
+		CU_basic_set_mode(CU_BRM_VERBOSE);
+		if (CU_basic_run_tests() == CUE_SUCCESS)
+			rc = judge(n);
+	} else {
+		fprintf(stderr, "%s: CUnit: %s\n", program_invocation_short_name,
+			CU_get_error_msg());
 	}
-	if (add_cases(suite, cases, n) < 0) {
-		fprintf(stderr, "%s: CUnit: %s\n", suite, CU_get_error_msg());
-		goto out;
-	}
-	CU_basic_set_mode(CU_BRM_VERBOSE);
-	if (CU_basic_run_tests() == CUE_SUCCESS)
-		rc = judge(n);
-out:
 	CU_cleanup_registry();
 	return rc;
+}
+
+__attribute__((weak)) int main(void)
+{
+	return unit_main();
 }
 
 /* Where temporary files go. */
@@ -141,25 +155,24 @@ int unit_ended(pid_t pid, double seconds)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-int unit_main_folder(char path[UNIT_TEMP], const char *suite, const struct unit_case *cases,
-		     size_t n)
+int unit_main_folder(char path[UNIT_TEMP])
 {
 	int rc;
 
 	if (unit_folder(path) < 0)
 		return 1;
-	rc = unit_main(suite, cases, n);
+	rc = unit_main();
 	return unit_remove(path) == 0 ? rc : 1;
 }
 
-int unit_main_file(char path[UNIT_TEMP], const char *suite, const struct unit_case *cases, size_t n)
+int unit_main_file(char path[UNIT_TEMP])
 {
 	int fd = unit_file(path), rc;
 
 	if (fd < 0)
 		return 1;
 	close(fd);
-	rc = unit_main(suite, cases, n);
+	rc = unit_main();
 	unlink(path);
 	return rc;
 }

@@ -1,4 +1,4 @@
-/* unit.h: a CUnit program in one line: UNIT_MAIN and its cases; and what C headers most tests use. */
+/* unit.h: a CUnit program made of UNIT_TESTs; and what C headers most tests use. */
 #pragma once
 
 #include <sys/types.h>
@@ -8,42 +8,43 @@
 #define UNIT_TEMP 200 /* bytes of the path of what unit_folder or unit_file makes */
 #define UNIT_PATH 300 /* of the path of a file in such a folder, its name short */
 
+/* A case of the program, named for people: UNIT_TEST(test_a, "a case") { ... }. They run in the order
+ * of their lines, each whatever became of the others. */
+#define UNIT_TEST(test, title)                                                                     \
+	static void test(void);                                                                    \
+	__attribute__((constructor)) static void test##_add(void)                                  \
+	{                                                                                          \
+		static struct unit_case unit_case = { title, test, __LINE__, NULL };               \
+                                                                                                   \
+		unit_add(&unit_case);                                                              \
+	}                                                                                          \
+	static void test(void)
+
 struct unit_case {
 	const char *name;
 	void (*run)(void);
+	int line;
+	struct unit_case *next;
 };
 
-/* Runs the n cases as one verbose CUnit suite. Returns 0 when all of them ran and no assertion
- * failed, else 1: an empty table is a failure. Cases are independent: each runs whatever became of
- * the others. */
-int unit_main(const char *suite, const struct unit_case *cases, size_t n);
+/* Adds a case of static storage to those of the program: for UNIT_TEST. */
+void unit_add(struct unit_case *added);
+
+/* Runs the program's cases as one verbose CUnit suite. Returns 0 when all of them ran and no assertion
+ * failed, else 1: none at all is a failure. A program that has no main of its own does only this. */
+int unit_main(void);
 
 /* The same with a new file, whose path the cases find in `path`; it is removed. */
-int unit_main_file(char path[UNIT_TEMP], const char *suite, const struct unit_case *cases,
-		   size_t n);
+int unit_main_file(char path[UNIT_TEMP]);
 
 /* The same with a new folder, which is removed with all that is in it then. */
-int unit_main_folder(char path[UNIT_TEMP], const char *suite, const struct unit_case *cases,
-		     size_t n);
+int unit_main_folder(char path[UNIT_TEMP]);
 
-/* The whole main() of such a program: UNIT_MAIN("suite", { "a case", test_a }, ...); with another
- * than unit_main to run the cases, UNIT_MAIN_BY(its name, "suite", ...). */
-#define UNIT_MAIN(suite, ...) UNIT_MAIN_BY(unit_main, suite, __VA_ARGS__)
-#define UNIT_MAIN_BY(run, suite, ...)                                                              \
+/* The main() that only returns this: UNIT_MAIN(unit_main_folder(path)). */
+#define UNIT_MAIN(call)                                                                            \
 	int main(void)                                                                             \
 	{                                                                                          \
-		static const struct unit_case unit_cases[] = { __VA_ARGS__ };                      \
-                                                                                                   \
-		return run(suite, unit_cases, sizeof(unit_cases) / sizeof(unit_cases[0]));         \
-	}
-
-/* With a file or folder for them: UNIT_MAIN_WITH(unit_main_folder, path, "suite", ...). */
-#define UNIT_MAIN_WITH(run, path, suite, ...)                                                      \
-	int main(void)                                                                             \
-	{                                                                                          \
-		static const struct unit_case unit_cases[] = { __VA_ARGS__ };                      \
-                                                                                                   \
-		return run(path, suite, unit_cases, sizeof(unit_cases) / sizeof(unit_cases[0]));   \
+		return call;                                                                       \
 	}
 
 /* Asserts each of up to 64 conditions by itself, in their order: a failure is told in its words. */

@@ -5,7 +5,7 @@
 #include "schedule/schedule.h"
 
 /* A 64th of the first, in whole 512 bytes and at least that much, less from step to step. */
-static void test_bytes(void)
+UNIT_TEST(test_bytes, "sizes of the steps")
 {
 	static const struct {
 		size_t first;
@@ -47,7 +47,7 @@ static void test_bytes(void)
 static const struct collective each_a_share = { .name = "x", .shape = shape_scatter };
 
 /* On 4 ranks a share of the last step is 16 bytes from 12288 + 64 on. */
-static void test_check(void)
+UNIT_TEST(test_check, "large enough")
 {
 	struct options options = { .size_given = true, .align = 16, .dtype_first = DT_FLOAT };
 	struct schedule_setup setup = { .options = &options, .collective = &each_a_share };
@@ -68,7 +68,7 @@ static int run_once(struct chain *chain, const struct invocation *invocation)
 
 /* What rank `rank` of `n` does in one step, as "A0 S0 R0": a collective, a send, a receive, and on which
  * communicator. */
-static void test_schemes(void)
+UNIT_TEST(test_schemes, "schemes")
 {
 	static const struct {
 		const char *scheme;
@@ -114,6 +114,3 @@ static void test_schemes(void)
 		agenda_release(&agenda);
 	}
 }
-
-UNIT_MAIN("schedule", { "schemes", test_schemes }, { "sizes of the steps", test_bytes },
-	  { "large enough", test_check })

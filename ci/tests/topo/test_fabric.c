@@ -29,7 +29,7 @@ static void network(int leaf_nodes, double over, enum topo_place place)
 				    .layout.place = place };
 }
 
-static void test_loads(void)
+UNIT_TEST(test_loads, "loads by hand")
 {
 	static const struct {
 		int nodes, below, traffic;
@@ -71,7 +71,7 @@ static void test_loads(void)
 
 /* Whatever the number of nodes: two trees in which each node sends its data at most twice, and
  * nodes in leaf order cross a leaf's border on few edges. */
-static void test_trees(void)
+UNIT_TEST(test_trees, "trees")
 {
 	for (int n = 2; n <= 600; n++) {
 		network(16, 4, TOPO_IN_ORDER);
@@ -81,7 +81,7 @@ static void test_trees(void)
 }
 
 /* Seeded: the same again, else another; a ring over random leaves leaves them more often. */
-static void test_random(void)
+UNIT_TEST(test_random, "random")
 {
 	struct fabric_link first;
 	int others = 0;
@@ -99,7 +99,7 @@ static void test_random(void)
 }
 
 /* 6 nodes and 6 beside them on leaves of 4: on the second leaf each ring crosses once. */
-static void test_beside(void)
+UNIT_TEST(test_beside, "beside")
 {
 	char text[200];
 
@@ -115,7 +115,7 @@ static void test_beside(void)
 	CU_ASSERT_DOUBLE_EQUAL(busiest[FABRIC_RING].leaf.load, 1, 0);
 }
 
-static void test_sharers(void)
+UNIT_TEST(test_sharers, "sharers")
 {
 	struct fabric_link up = { .traffic = FABRIC_TREE, .leaf = true, .at = 1 };
 	char text[200];
@@ -131,7 +131,7 @@ static void test_sharers(void)
 }
 
 /* Width of the busiest NICs: what a broken node leaves; rails that flows must change. */
-static void test_broken(void)
+UNIT_TEST(test_broken, "broken")
 {
 	network(4, 1, TOPO_IN_ORDER);
 	sys.layout.failed_nic = 3;
@@ -149,7 +149,3 @@ static void test_broken(void)
 	load(4, 8, MODEL_HOP_PCIE); /* 7 of 8 flows of each of 4 nodes */
 	CU_ASSERT_DOUBLE_EQUAL(busiest[FABRIC_ALL].leaf.load, 3.5, 1e-9);
 }
-
-UNIT_MAIN("fabric", { "loads by hand", test_loads }, { "trees", test_trees },
-	  { "random", test_random }, { "beside", test_beside }, { "sharers", test_sharers },
-	  { "broken", test_broken })

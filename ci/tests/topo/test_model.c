@@ -5,7 +5,7 @@
 
 /* The table that NCCL 2.28.9 printed on four H200 and those of
  * common/topo/NCCL.md for 2 and 8: one decimal each. */
-static void test_nccl_tables(void)
+UNIT_TEST(test_nccl_tables, "NCCL's tables")
 {
 	static const struct {
 		int gpus;
@@ -51,7 +51,7 @@ static void test_nccl_tables(void)
 }
 
 /* What older versions would take (their tuning.cc), by hand. */
-static void test_versions(void)
+UNIT_TEST(test_versions, "of older versions")
 {
 	static const struct {
 		const char *name;
@@ -92,7 +92,7 @@ static void test_versions(void)
 }
 
 /* What NCCL takes by size: common/topo/NCCL.md, and 1 MiB from the recorded log. */
-static void test_choice(void)
+UNIT_TEST(test_choice, "NCCL's choice")
 {
 	static const struct {
 		int gpus, nvls, mib, algo, proto;
@@ -126,7 +126,7 @@ static void test_choice(void)
  * 370.8 * 4/6 = 247.2; transfer 67108864 / 247200 = 271.476 us. Share of a channel 67108864 / 24 /
  * 4 = 699051 B, slice half of it: fill (1 + .5) * 349525 * 24 / 370800 = 33.9345. Latency 8.4 + 6
  * * 3.4 = 28.8. */
-static void test_ring_simple(void)
+UNIT_TEST(test_ring_simple, "Ring Simple by hand")
 {
 	struct prediction p;
 
@@ -146,7 +146,7 @@ static void test_ring_simple(void)
 
 /* Algorithm bandwidths by hand. Net of 8 x 400 Gb/s InfiniBand: 400 * 4096 / 4178 = 392.149 GB/s.
  */
-static void test_bandwidths(void)
+UNIT_TEST(test_bandwidths, "bandwidths by hand")
 {
 	static const struct {
 		const char *spec;
@@ -202,7 +202,7 @@ static void test_bandwidths(void)
 }
 
 /* Sends: 4 H200, 370.8 GB/s a GPU, one hop 3.4 us, base 8.4. */
-static void test_p2p(void)
+UNIT_TEST(test_p2p, "sends by hand")
 {
 	struct prediction p;
 
@@ -246,7 +246,7 @@ static void reshaped(const char *spec, int nodes, const struct topo_change *chan
 /* Nodes with 1 to 8 NICs of 100, 200 and 400 Gb/s: a ring gets what they carry, n * gbps / 8 * 4096
  * / 4178, until NVLink's 370.8 limits, however many nodes there are; from five NICs of 400 on its two channels a NIC,
  * of 20 GB/s. */
-static void test_nics(void)
+UNIT_TEST(test_nics, "NICs")
 {
 	static const double gbps[] = { 100, 200, 400 };
 	struct prediction p;
@@ -267,7 +267,7 @@ static void test_nics(void)
 /* Ways through host memory on 2 DGX H100, broadcast: PCIe's 63 GB/s * .88 / 2 of each of 8 NICs; the
  * link between sockets, 22 GB/s of Sapphire Rapids; without P2P half of that. NICs of 800 Gb/s get
  * what PCIe 5 has. */
-static void test_detours(void)
+UNIT_TEST(test_detours, "detours")
 {
 	static const struct {
 		const char *spec;
@@ -293,7 +293,7 @@ static void test_detours(void)
 /* SHARP on 4 DGX H100: NCCL's 8 heads of min(40 * .85 * 7/8 * 2, 48) = 48 GB/s, 32 ranks: 8 * 48 *
  * 32 / 62; CollNet sends the data once and is held up by its node: 370.8 * 8 / 14. Without SHARP
  * neither exists. */
-static void test_sharp(void)
+UNIT_TEST(test_sharp, "SHARP")
 {
 	struct error err = { .outcome = OUTCOME_OK };
 	struct topo_change change = { .sharp = true };
@@ -345,7 +345,7 @@ static void check_machine(const char *spec)
 	}
 }
 
-static void test_properties(void)
+UNIT_TEST(test_properties, "properties of every spec")
 {
 	static const char *const specs[] = { "dgx-v100",       "dgx2",	       "dgx-a100",
 					     "dgx-h100",       "hgx-h200",     "dgx-b200",
@@ -359,7 +359,7 @@ static void test_properties(void)
 	}
 }
 
-static void test_refused(void)
+UNIT_TEST(test_refused, "refused")
 {
 	struct predict_request small = {
 		.collective = MODEL_ALL_GATHER, .bytes = 16, .elsize = 4, .algo = -1, .proto = -1
@@ -389,7 +389,7 @@ static void test_refused(void)
 #define BAR(coll, low)                                                                             \
 	"{\"class\":\"node-hopper\",\"collective\":\"" coll "\",\"sizes\":1,\"low\":" low          \
 	",\"high\":2,\"points\":9,\"sources\":2}"
-static void test_constants(void)
+UNIT_TEST(test_constants, "constants")
 {
 	static const struct {
 		const char *text;
@@ -434,7 +434,7 @@ static void test_constants(void)
 }
 
 /* A bar is of a class of machine, a collective and sizes; what nobody scored has none. */
-static void test_bars(void)
+UNIT_TEST(test_bars, "error bars")
 {
 	static const struct {
 		const char *spec, *name;
@@ -476,7 +476,7 @@ static void test_bars(void)
 /* 1000 nodes failing once a year each: every 31557.6 s; checkpoints of 60 s: Young sqrt(2 * 60 *
  * 31557.6) = 1946.0; Daly 1946.0 * (1 + sqrt(x) / 3 + x / 9) - 60 = 1906.2 with x = 60 / 63115.2.
  */
-static void test_failures(void)
+UNIT_TEST(test_failures, "failures")
 {
 	struct model_failures f = model_failures(1, 1000, 24, 60);
 
@@ -485,11 +485,3 @@ static void test_failures(void)
 	f = model_failures(1e6, 1e6, 1, 60);
 	CU_ASSERT_DOUBLE_EQUAL(f.daly_s, f.mtbf_s, 1e-9);
 }
-
-UNIT_MAIN("model", { "NCCL's tables", test_nccl_tables }, { "NCCL's choice", test_choice },
-	  { "of older versions", test_versions }, { "Ring Simple by hand", test_ring_simple },
-	  { "bandwidths by hand", test_bandwidths }, { "sends by hand", test_p2p },
-	  { "NICs", test_nics }, { "detours", test_detours }, { "SHARP", test_sharp },
-	  { "properties of every spec", test_properties }, { "refused", test_refused },
-	  { "constants", test_constants }, { "error bars", test_bars },
-	  { "failures", test_failures })

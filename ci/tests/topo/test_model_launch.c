@@ -40,7 +40,7 @@ static double time_of(enum model_coll coll, double bytes, enum model_mode mode)
 
 /* all_reduce of 8 B, Ring LL: 6.6 + 6 hops of .6 = 10.2 us on the device; the host 2.3 launches of
  * 3 us = 6.9. Alone: 8 to see an empty kernel end, 6.9 - 3 and 10.2 - 2 beyond it. */
-static void test_modes(void)
+UNIT_TEST(test_modes, "back to back, alone, in a graph")
 {
 	machine(NULL);
 	point(MODEL_ALL_REDUCE, 8, MODEL_STREAM);
@@ -50,7 +50,7 @@ static void test_modes(void)
 }
 
 /* A slow host: 2.3 launches of 5 us. Groups: 2.3 launches and .07 for each peer. */
-static void test_calibrated(void)
+UNIT_TEST(test_calibrated, "launches as measured")
 {
 	static const struct kernel_cost slow = { 5, 12 };
 	struct predict_request in_place = {
@@ -77,7 +77,7 @@ static void test_calibrated(void)
 
 /* One process launches on its four GPUs in turn, 6.9 us each, half of it once grouped; before NCCL
  * 2.14 beside nothing else. */
-static void test_process(void)
+UNIT_TEST(test_process, "several GPUs a process")
 {
 	struct predict_request request = { .collective = MODEL_ALL_REDUCE,
 					   .bytes = 8,
@@ -94,7 +94,7 @@ static void test_process(void)
 }
 
 /* Times that no launch takes are not taken over, none of them. */
-static void test_refused(void)
+UNIT_TEST(test_refused, "times that are none")
 {
 	static const struct kernel_cost wrong[] = { { 0, 8 },	 { -1, 8 }, { 3, NAN },
 						    { 3, 1001 }, { .1, 8 }, { 3, INFINITY } };
@@ -108,7 +108,7 @@ static void test_refused(void)
 
 /* LL up to 32 channels x 16 KiB a peer, parts of 8 KiB at least on 8 channels at most,
  * 141 GB/s / 24 channels each. */
-static void test_ll(void)
+UNIT_TEST(test_ll, "sends by LL")
 {
 	machine(NULL);
 	point(MODEL_SENDRECV, 8192, MODEL_GRAPH);
@@ -128,7 +128,7 @@ static void test_ll(void)
 
 /* What goes one way only waits for nobody when calls follow each other: base 6.6, no hop under LL,
  * and the last chunk lands while the next call runs. */
-static void test_one_way(void)
+UNIT_TEST(test_one_way, "one way")
 {
 	machine(NULL);
 	CU_ASSERT_DOUBLE_EQUAL(time_of(MODEL_GATHER, 131072, MODEL_STREAM), 6.6 + 8192 / 5875.,
@@ -153,7 +153,7 @@ static void test_one_way(void)
 
 /* reduce of 1 GiB: 44739242 B for each of 24 channels, 85 whole steps of 512 KiB; of
  * 8 MiB: none. */
-static void test_steps(void)
+UNIT_TEST(test_steps, "steps")
 {
 	double without;
 
@@ -171,7 +171,7 @@ static void test_steps(void)
 
 /* nccl-tests' pattern on four ranks: flows of 1/6, 2/6 and 3/6 of the bytes, all of which leave
  * the rank. */
-static void test_uneven(void)
+UNIT_TEST(test_uneven, "uneven")
 {
 	struct predict_request request = { .collective = MODEL_ALLTOALLV,
 					   .bytes = 1 << 30,
@@ -199,8 +199,3 @@ static void test_uneven(void)
 	UNIT_ALL(model_predict(&model, &request, &p) == 0, fabs(p.alg_gbs - 4 * 370.8) <= 1e-6,
 		 fabs(p.busbw - p.algbw / 4) <= 1e-9, fabs(p.ceiling_busbw - 450) <= 1e-6);
 }
-
-UNIT_MAIN("model_launch", { "back to back, alone, in a graph", test_modes },
-	  { "launches as measured", test_calibrated }, { "several GPUs a process", test_process },
-	  { "times that are none", test_refused }, { "sends by LL", test_ll },
-	  { "one way", test_one_way }, { "steps", test_steps }, { "uneven", test_uneven })

@@ -2,7 +2,7 @@
 #include "model_machine.h"
 
 /* What the least term says is the prediction's; a few terms by hand. */
-static void test_terms(void)
+UNIT_TEST(test_terms, "terms by hand")
 {
 	static const struct {
 		enum model_coll coll;
@@ -38,7 +38,7 @@ static void test_terms(void)
 }
 
 /* Nodes on leaves of 16, uplinks oversubscribed 4 times: what crosses a leaf's edge decides. */
-static void test_oversubscription(void)
+UNIT_TEST(test_oversubscription, "oversubscription")
 {
 	struct error err = { .outcome = OUTCOME_OK };
 	struct topo_change tree = { .fabric = 1 + TOPO_FAT_TREE, .oversubscription = 4 };
@@ -67,7 +67,7 @@ static void test_oversubscription(void)
 }
 
 /* GB/s of an all_reduce by ring, of alltoall and sendrecv on 16 DGX A100, of what is healthy. */
-static void test_broken(void)
+UNIT_TEST(test_broken, "broken")
 {
 	static const struct {
 		struct topo_layout layout;
@@ -102,7 +102,7 @@ static void test_broken(void)
 
 /* Racks of 72: 16 channels go through as many NICs of 400 Gb/s, and a node of a tree sends twice; 8
  * such NICs for a DGX. */
-static void test_racks(void)
+UNIT_TEST(test_racks, "racks")
 {
 	struct prediction p;
 
@@ -112,7 +112,3 @@ static void test_racks(void)
 		if (p.term[i].net)
 			CU_ASSERT_DOUBLE_EQUAL(p.term[i].gbs, 16 * 50 * 4096. / 4178 / 2, 1e-6);
 }
-
-UNIT_MAIN("model_rate", { "terms by hand", test_terms },
-	  { "oversubscription", test_oversubscription }, { "broken", test_broken },
-	  { "racks", test_racks })

@@ -18,7 +18,7 @@ static int load(const char *name)
 }
 
 /* Links worked out by hand from each machine's description. */
-static void test_each_spec(void)
+UNIT_TEST(test_each_spec, "each spec")
 {
 	static const struct {
 		const char *name;
@@ -56,7 +56,7 @@ static void test_each_spec(void)
 }
 
 /* The cube mesh: GPU 0 has two links to 3 and 4, one to 1 and 2, none to the rest. */
-static void test_pairs(void)
+UNIT_TEST(test_pairs, "pairs")
 {
 	static const int expected[8] = { 0, 1, 1, 2, 2, 0, 0, 0 };
 
@@ -70,7 +70,7 @@ static void test_pairs(void)
 }
 
 /* A square of four GPUs, one link a side: one cycle, two directions; a missing side leaves none. */
-static void test_mesh(void)
+UNIT_TEST(test_mesh, "mesh")
 {
 	memset(&sys, 0, sizeof(sys));
 	sys.ngpus = 4;
@@ -81,7 +81,7 @@ static void test_mesh(void)
 	CU_ASSERT_EQUAL(topo_ring_links(&sys), 0);
 }
 
-static void test_unknown_names(void)
+UNIT_TEST(test_unknown_names, "unknown names")
 {
 	struct error err = { .outcome = OUTCOME_OK };
 
@@ -97,7 +97,7 @@ static void test_unknown_names(void)
 
 /* Four H100 behind a switch with what is said replaced (null: left out); the error names the file and
  * what is wrong. */
-static void test_bad_specs(void)
+UNIT_TEST(test_bad_specs, "bad specs")
 {
 	static const struct {
 		const char *change, *says;
@@ -164,7 +164,7 @@ static void test_bad_specs(void)
 	remove(path);
 }
 
-static void test_reshape(void)
+UNIT_TEST(test_reshape, "reshape")
 {
 	struct error err = { .outcome = OUTCOME_OK };
 	struct topo_change more = { .nnodes = 16,
@@ -186,14 +186,10 @@ static void test_reshape(void)
 }
 
 /* NCCL: width * speed / 80: generation 4 x16 is 24 GB/s, x8 half of it. */
-static void test_rates(void)
+UNIT_TEST(test_rates, "PCIe and CPU rates")
 {
 	UNIT_ALL(fabs(topo_pcie_gbs(3, 16) - 12) <= 1e-9, fabs(topo_pcie_gbs(4, 16) - 24) <= 1e-9,
 		 fabs(topo_pcie_gbs(5, 8) - 24) <= 1e-9, fabs(topo_cpu_link("amd") - 16) <= 1e-9,
 		 fabs(topo_cpu_link("amd-milan") - 24) <= 1e-9,
 		 fabs(topo_cpu_link("abacus") - 0) <= 1e-9);
 }
-
-UNIT_MAIN("topo", { "each spec", test_each_spec }, { "pairs", test_pairs }, { "mesh", test_mesh },
-	  { "unknown names", test_unknown_names }, { "bad specs", test_bad_specs },
-	  { "reshape", test_reshape }, { "PCIe and CPU rates", test_rates })

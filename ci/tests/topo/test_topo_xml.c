@@ -27,7 +27,7 @@ static int parse(const char *text)
 	"modelid=\"207\">" inside "</cpu></system>"
 
 /* Two H100 behind a switch and a slower PCIe bridge, one 400 Gb/s NIC. */
-static void test_nvswitch(void)
+UNIT_TEST(test_nvswitch, "NVSwitch, bridge and NIC")
 {
 	CU_ASSERT_EQUAL(parse(CPU(
 				"<pci busid=\"0000:01:00.0\" link_speed=\"16.0 GT/s PCIe\" "
@@ -50,7 +50,7 @@ static void test_nvswitch(void)
 }
 
 /* AMD's generations, as NCCL 2.28 writes families (base + (extended << 4)) and as they are. */
-static void test_amd(void)
+UNIT_TEST(test_amd, "AMD")
 {
 	static const struct {
 		const char *family;
@@ -70,7 +70,7 @@ static void test_amd(void)
 
 /* GPU to GPU: links are found by bus id whatever the order; one to a GPU that the job lacks is left
  * out. */
-static void test_direct_links(void)
+UNIT_TEST(test_direct_links, "direct links")
 {
 	CU_ASSERT_EQUAL(
 		parse(CPU(GPU("0000:02:00.0", "0",
@@ -83,7 +83,7 @@ static void test_direct_links(void)
 	UNIT_ALL(topo_pair_links(&sys, 0, 1) == 4, topo_pair_links(&sys, 1, 0) == 4, !sys.nvls);
 }
 
-static void test_hostile(void)
+UNIT_TEST(test_hostile, "hostile files")
 {
 	static const struct {
 		const char *text, *says;
@@ -141,7 +141,7 @@ static void test_hostile(void)
 }
 
 /* GPUs that nobody can predict are read all the same: how they are joined needs no model. */
-static void test_shape(void)
+UNIT_TEST(test_shape, "shape without models")
 {
 	static const char text[] = CPU("<pci busid=\"0000:0a:00.0\"><pci busid=\"0000:0b:00.0\">"
 				       "<pci busid=\"0000:0c:00.0\"><gpu sm=\"35\"/></pci></pci>"
@@ -155,7 +155,7 @@ static void test_shape(void)
 }
 
 /* Many of one thing, and deep nesting: refused, not followed. */
-static void test_floods(void)
+UNIT_TEST(test_floods, "floods and nesting")
 {
 	static const struct {
 		const char *open, *say;
@@ -180,7 +180,7 @@ static void test_floods(void)
 }
 
 /* Every prefix of a good file is refused. */
-static void test_truncated(void)
+UNIT_TEST(test_truncated, "truncated")
 {
 	const char *whole = CPU(GPU("0000:02:00.0", "0", SWITCH) GPU("0000:03:00.0", "1", SWITCH));
 	struct error err;
@@ -193,8 +193,3 @@ static void test_truncated(void)
 	CU_ASSERT_EQUAL(topo_parse_xml(&sys, whole, strlen(whole), &err), 0);
 	CU_ASSERT_EQUAL(topo_read_xml(&sys, "/nowhere/topo.xml", &err), -ENOENT);
 }
-
-UNIT_MAIN("topo_xml", { "NVSwitch, bridge and NIC", test_nvswitch }, { "AMD", test_amd },
-	  { "direct links", test_direct_links }, { "hostile files", test_hostile },
-	  { "floods and nesting", test_floods }, { "truncated", test_truncated },
-	  { "shape without models", test_shape })

@@ -28,7 +28,7 @@ static int compare(const struct vendor_run *run, const char *path)
 #define LACKS(text) CU_ASSERT_PTR_NULL(strstr(lines, text))
 
 /* Product names as CUDA gives them; items that stand for boards with such a GPU. */
-static void test_gpus(void)
+UNIT_TEST(test_gpus, "rows of a GPU")
 {
 	static const struct {
 		const char *device, *nvlink, *memory;
@@ -59,7 +59,7 @@ static void test_gpus(void)
 	LACKS("A100");
 }
 
-static void test_unknown(void)
+UNIT_TEST(test_unknown, "unknown GPUs")
 {
 	static const char *const devices[] = {
 		"AMD EPYC", "NVIDIA A1000", "", "NVIDIA RTX 2000", "NVIDIA H2000", "xH200", "%s%n"
@@ -76,7 +76,7 @@ static void test_unknown(void)
 }
 
 /* Four H200: 360 of 450 GB/s are 80 %. */
-static void test_shares(void)
+UNIT_TEST(test_shares, "shares of what was reached")
 {
 	static struct topo_system sys = { .ngpus = 1, .nnics = 1, .transport = TOPO_IB };
 	struct vendor_run run = { .device = "NVIDIA H200", .sys = &sys };
@@ -111,7 +111,7 @@ static void test_shares(void)
 	LACKS("predicted");
 }
 
-static void test_line_fails(void)
+UNIT_TEST(test_line_fails, "lines that cannot be put out")
 {
 	struct vendor_run run = { .device = "NVIDIA H200" };
 
@@ -153,7 +153,7 @@ static int read_text(const char *text, size_t len)
 
 #define HEAD "category,item,value,unit,source,verified,note\n"
 
-static void test_hostile_files(void)
+UNIT_TEST(test_hostile_files, "hostile files")
 {
 	static char wide[8192];
 	static const struct {
@@ -185,7 +185,7 @@ static void test_hostile_files(void)
 	CU_ASSERT_EQUAL(read_text(wide, sizeof(wide)), -EINVAL);
 }
 
-static void test_file(void)
+UNIT_TEST(test_file, "the file")
 {
 	struct error err = { .rank = -1 };
 	struct vendor_run run = { .device = "NVIDIA H200" };
@@ -202,8 +202,3 @@ static void test_file(void)
 		 strstr(err.text, "/nowhere.csv") != NULL, compare(&run, "/nowhere.csv") == -ENOENT,
 		 nlines == 1);
 }
-
-UNIT_MAIN("vendor", { "rows of a GPU", test_gpus }, { "unknown GPUs", test_unknown },
-	  { "shares of what was reached", test_shares },
-	  { "lines that cannot be put out", test_line_fails },
-	  { "hostile files", test_hostile_files }, { "the file", test_file })

@@ -42,7 +42,7 @@ static const struct row everyday[] = {
 	  .until = 3000 },
 };
 
-static void test_everyday(void)
+UNIT_TEST(test_everyday, "every day")
 {
 	ROWS_PLAY(everyday);
 }
@@ -81,7 +81,7 @@ static const struct row pauses[] = {
 	  .until = 9000, .expect = { 5500, 5700, OUTCOME_HANG, "-", 1, 1 } },
 };
 
-static void test_pauses(void)
+UNIT_TEST(test_pauses, "what is nobody's delay")
 {
 	ROWS_PLAY(pauses);
 }
@@ -113,7 +113,7 @@ static const struct row errors[] = {
 	  .expect = { 630, 690, OUTCOME_HANG, "1", 1, 1, 630, 690 } },
 };
 
-static void test_errors(void)
+UNIT_TEST(test_errors, "an error, and a death")
 {
 	ROWS_PLAY(errors);
 }
@@ -154,7 +154,7 @@ static const struct row settings[] = {
 	  .until = 3000 },
 };
 
-static void test_settings(void)
+UNIT_TEST(test_settings, "settings that differ")
 {
 	ROWS_PLAY(settings);
 }
@@ -197,7 +197,7 @@ static const struct row extensions[] = {
 	  .until = 6000, .expect = { .looks_min = 3, .looks_max = 12 } },
 };
 
-static void test_extensions(void)
+UNIT_TEST(test_extensions, "a hang that nothing explains")
 {
 	ROWS_PLAY(extensions);
 }
@@ -236,7 +236,7 @@ static const struct row crowds[] = {
 	  .expect = { 1000, 1180, OUTCOME_HANG, "2", 1, 1 } },
 };
 
-static void test_crowds(void)
+UNIT_TEST(test_crowds, "a busy host")
 {
 	ROWS_PLAY(crowds);
 }
@@ -285,12 +285,7 @@ static const struct row all_ended[] = {
 	  .until = 2000, .expect = { 100, 120, OUTCOME_OK, NULL, 0, -1 } },
 };
 
-static void test_end(void)
+UNIT_TEST(test_end, "the end")
 {
 	ROWS_PLAY(all_ended);
 }
-
-UNIT_MAIN("decide", { "every day", test_everyday }, { "what is nobody's delay", test_pauses },
-	  { "an error, and a death", test_errors }, { "settings that differ", test_settings },
-	  { "a hang that nothing explains", test_extensions }, { "a busy host", test_crowds },
-	  { "the end", test_end })

@@ -45,7 +45,7 @@ static const struct row together[] = {
 	  .expect = { 1900, 3000, OUTCOME_HANG, "-", 2, 9 } },
 };
 
-static void test_together(void)
+UNIT_TEST(test_together, "together")
 {
 	ROWS_PLAY(together);
 }
@@ -85,7 +85,7 @@ static const struct row busy[] = {
 	  .until = 10000, .expect = { .looks_min = 2, .looks_max = 40 } },
 };
 
-static void test_busy(void)
+UNIT_TEST(test_busy, "a busy host")
 {
 	ROWS_PLAY(busy);
 }
@@ -127,7 +127,7 @@ static const struct row alone[] = {
 	  .expect = { .reports = 1 } },
 };
 
-static void test_alone(void)
+UNIT_TEST(test_alone, "a leader elsewhere")
 {
 	ROWS_PLAY(alone);
 }
@@ -271,16 +271,12 @@ static const struct row watchers[] = {
 		      .class = CLASS_MONITOR_GONE } },
 };
 
-static void test_watchers(void)
+UNIT_TEST(test_watchers, "watchers that do not run")
 {
 	ROWS_PLAY(watchers);
 }
 
-static void test_silent(void)
+UNIT_TEST(test_silent, "hosts that are not heard of")
 {
 	ROWS_PLAY(silent);
 }
-
-UNIT_MAIN("decide_hosts", { "together", test_together }, { "a busy host", test_busy },
-	  { "a leader elsewhere", test_alone }, { "hosts that are not heard of", test_silent },
-	  { "watchers that do not run", test_watchers })

@@ -123,12 +123,12 @@ static const struct row first_calls[] = {
 	  .events = { THROUGH3, { 300, 0, PAUSES, 2300 }, { 2460, 2, CALLING } }, .until = 5000 },
 };
 
-static void test_first_calls(void)
+UNIT_TEST(test_first_calls, "first calls")
 {
 	ROWS_PLAY(first_calls);
 }
 
-static void test_one_host(void)
+UNIT_TEST(test_one_host, "one host")
 {
 	ROWS_PLAY(one_host);
 }
@@ -240,16 +240,12 @@ static const struct row first_calls_of_two[] = {
 	  .until = 9000, .expect = { .looks_min = 1, .looks_max = 1, .overdue = "2" } },
 };
 
-static void test_first_calls_of_two(void)
+UNIT_TEST(test_first_calls_of_two, "first calls of two hosts")
 {
 	ROWS_PLAY(first_calls_of_two);
 }
 
-static void test_two_hosts(void)
+UNIT_TEST(test_two_hosts, "two hosts")
 {
 	ROWS_PLAY(two_hosts);
 }
-
-UNIT_MAIN("decide_init", { "one host", test_one_host }, { "two hosts", test_two_hosts },
-	  { "first calls", test_first_calls },
-	  { "first calls of two hosts", test_first_calls_of_two })

@@ -9,7 +9,7 @@
 
 #define SECOND 1000000000ull
 
-static void test_benefit(void)
+UNIT_TEST(test_benefit, "five times as long")
 {
 	struct extension extension = { 0 };
 	const uint64_t begin = 1000 * SECOND;
@@ -32,7 +32,7 @@ static void test_benefit(void)
 		 extension.end_ns == begin + 10 * SECOND);
 }
 
-static void test_short_waits(void)
+UNIT_TEST(test_short_waits, "short waits")
 {
 	struct extension extension = { 0 };
 
@@ -47,7 +47,7 @@ static void test_short_waits(void)
 }
 
 /* What is excused until then is so, however short the wait, and looked at often. */
-static void test_excuse(void)
+UNIT_TEST(test_excuse, "an excuse")
 {
 	struct extension extension = { 0 };
 
@@ -78,7 +78,7 @@ static void see(uint64_t heartbeat, uint64_t now)
 	progress_look(&state, &in, now);
 }
 
-static void test_steps(void)
+UNIT_TEST(test_steps, "steps")
 {
 	one = (struct decide_rank){ 0 };
 	see(0, 100);
@@ -91,7 +91,7 @@ static void test_steps(void)
 	UNIT_ALL(one.track.progressed_ns == 300, one.view.progressed == 0);
 }
 
-static void test_is_starved(void)
+UNIT_TEST(test_is_starved, "starved or not")
 {
 	static const struct {
 		uint64_t ran, waited, window;
@@ -117,7 +117,7 @@ static void test_is_starved(void)
 }
 
 /* Not 0.4 s for itself, or nothing of the last window. */
-static void test_descheduled(void)
+UNIT_TEST(test_descheduled, "descheduled or not")
 {
 	static const struct {
 		struct rank_track track;
@@ -157,7 +157,7 @@ static void watch_process(pid_t pid, uint64_t now)
 }
 
 /* This process runs, and a sleeping one does not want to: neither is starved. */
-static void test_real(void)
+UNIT_TEST(test_real, "real processes")
 {
 	const pid_t pids[] = { getpid(), 1 };
 
@@ -178,7 +178,7 @@ static void test_real(void)
 }
 
 /* Whoever runs only when nobody else wants to, beside one who always wants to. */
-static void test_starved(void)
+UNIT_TEST(test_starved, "a starved process")
 {
 	pid_t greedy = spinner(SCHED_OTHER, 3), meek = spinner(SCHED_IDLE, 3);
 
@@ -199,9 +199,3 @@ static void test_starved(void)
 	spinner_end(meek);
 	spinner_end(greedy);
 }
-
-UNIT_MAIN("decide_parts", { "five times as long", test_benefit },
-	  { "short waits", test_short_waits }, { "an excuse", test_excuse },
-	  { "steps", test_steps }, { "starved or not", test_is_starved },
-	  { "descheduled or not", test_descheduled }, { "real processes", test_real },
-	  { "a starved process", test_starved })

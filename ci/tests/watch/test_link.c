@@ -48,7 +48,7 @@ static void write_frame(uint32_t magic, uint32_t type, uint32_t bytes)
 	CU_ASSERT_EQUAL(write(raw, frame, sizeof(frame)), (ssize_t)sizeof(frame));
 }
 
-static void test_messages(void)
+UNIT_TEST(test_messages, "messages")
 {
 	struct link_message m;
 
@@ -64,7 +64,7 @@ static void test_messages(void)
 }
 
 /* What was sent before the end still arrives. */
-static void test_end(void)
+UNIT_TEST(test_end, "the end of a connection")
 {
 	struct link_message m;
 
@@ -79,7 +79,7 @@ static void test_end(void)
 	tear_down();
 }
 
-static void test_bytes_one_by_one(void)
+UNIT_TEST(test_bytes_one_by_one, "bytes one by one, then a cut")
 {
 	const uint32_t frame[3] = { MAGIC, 5, 3 };
 	char bytes[sizeof(frame) + 3];
@@ -100,7 +100,7 @@ static void test_bytes_one_by_one(void)
 	tear_down();
 }
 
-static void test_nonsense(void)
+UNIT_TEST(test_nonsense, "nonsense and oversized frames")
 {
 	static const struct {
 		uint32_t magic, bytes;
@@ -127,7 +127,7 @@ static void *send_largest(void *payload)
 }
 
 /* More than a socket holds: sender and receiver take turns. */
-static void test_largest(void)
+UNIT_TEST(test_largest, "the largest message")
 {
 	unsigned char *payload = malloc(LINK_MAX + 1);
 	struct link_message m;
@@ -164,7 +164,7 @@ static void *drip(void *done)
 }
 
 /* Does not hold the sender for longer than a second, and what was cut is no message. */
-static void test_slow_reader(void)
+UNIT_TEST(test_slow_reader, "a reader that does not read")
 {
 	char *payload = calloc(1, LINK_MAX);
 	_Atomic int done = 0;
@@ -194,7 +194,7 @@ static void test_slow_reader(void)
 	free(payload);
 }
 
-static void test_descriptor(void)
+UNIT_TEST(test_descriptor, "a descriptor comes along")
 {
 	int before = open_descriptors(), fd = memfd_create("test", MFD_CLOEXEC);
 	struct link_message m;
@@ -214,7 +214,7 @@ static void test_descriptor(void)
 }
 
 /* Five descriptors along with one frame: all but one at most are closed again. */
-static void test_many_descriptors(void)
+UNIT_TEST(test_many_descriptors, "more descriptors than agreed")
 {
 	int before = open_descriptors(), fds[5];
 	const uint32_t frame[3] = { MAGIC, 1, 0 };
@@ -238,11 +238,3 @@ static void test_many_descriptors(void)
 	tear_down();
 	CU_ASSERT_EQUAL(open_descriptors(), before);
 }
-
-UNIT_MAIN("link", { "messages", test_messages }, { "the end of a connection", test_end },
-	  { "bytes one by one, then a cut", test_bytes_one_by_one },
-	  { "nonsense and oversized frames", test_nonsense },
-	  { "the largest message", test_largest },
-	  { "a reader that does not read", test_slow_reader },
-	  { "a descriptor comes along", test_descriptor },
-	  { "more descriptors than agreed", test_many_descriptors })

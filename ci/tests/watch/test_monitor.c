@@ -4,7 +4,7 @@
 
 #include "seats.h"
 
-static void test_all_well(void)
+UNIT_TEST(test_all_well, "eight observers, all well")
 {
 	seats_open(8);
 	seats_take(0, 7); /* at once: the kernel picks a leader */
@@ -22,7 +22,7 @@ static void test_all_well(void)
 	seats_close();
 }
 
-static void test_alone(void)
+UNIT_TEST(test_alone, "a single rank")
 {
 	seats_open(1);
 	seats_take_in_order(0, 0);
@@ -33,7 +33,7 @@ static void test_alone(void)
 }
 
 /* A rank of a member, then the leader's own; killed, or gone without a word. */
-static void test_death(void)
+UNIT_TEST(test_death, "a rank dies")
 {
 	static const struct {
 		int rank, status;
@@ -62,7 +62,7 @@ static void test_death(void)
 }
 
 /* Deaths that come within a moment are one verdict. */
-static void test_two_deaths(void)
+UNIT_TEST(test_two_deaths, "two ranks die")
 {
 	seats_open(4);
 	seats_take_in_order(0, 3);
@@ -73,7 +73,7 @@ static void test_two_deaths(void)
 	seats_close();
 }
 
-static void test_hang(void)
+UNIT_TEST(test_hang, "a rank waits past its deadline")
 {
 	double begin;
 
@@ -100,7 +100,7 @@ static double said_ms(int seat)
 
 /* An error waits 0.6 s for the death that may be behind it; the time counts from the error, not
  * from the end of a rank that did well. */
-static void test_error(void)
+UNIT_TEST(test_error, "a rank reports an error")
 {
 	double begin;
 
@@ -119,7 +119,7 @@ static void test_error(void)
 }
 
 /* What all agree upon is no matter for a verdict, unless it is about the measurement. */
-static void test_outcomes(void)
+UNIT_TEST(test_outcomes, "other outcomes")
 {
 	static const struct {
 		enum outcome outcome;
@@ -146,7 +146,7 @@ static void test_outcomes(void)
 	}
 }
 
-static void test_expect(void)
+UNIT_TEST(test_expect, "--expect")
 {
 	static const struct {
 		const char *expect;
@@ -177,9 +177,3 @@ static void test_expect(void)
 	CU_ASSERT(seats_end(0, 1, 1));
 	seats_close();
 }
-
-UNIT_MAIN("monitor", { "eight observers, all well", test_all_well },
-	  { "a single rank", test_alone }, { "a rank dies", test_death },
-	  { "two ranks die", test_two_deaths }, { "a rank waits past its deadline", test_hang },
-	  { "a rank reports an error", test_error }, { "other outcomes", test_outcomes },
-	  { "--expect", test_expect })

@@ -33,7 +33,7 @@ static void four(double seconds, enum diagnosis_class found)
 }
 
 /* Whoever does not come, and wherever: all others are held up, long before init's deadline. */
-static void test_missing(void)
+UNIT_TEST(test_missing, "one does not come")
 {
 	static const char *const seen[] = { "0 1* 2* 3* looked\n", "0* 1 2* 3* looked\n",
 					    "0* 1* 2 3* looked\n", "0* 1* 2* 3 looked\n" };
@@ -87,7 +87,7 @@ static void surplus(int at)
 	clock_nap(0.05);
 }
 
-static void test_surplus(void)
+UNIT_TEST(test_surplus, "surplus ranks")
 {
 	for (int how = 0; how < 4; how += 3) {
 		int at = how / 2, last = at == 1 ? 5 : 4;
@@ -104,6 +104,3 @@ static void test_surplus(void)
 		seats_close();
 	}
 }
-
-UNIT_MAIN("monitor_census", { "surplus ranks", test_surplus },
-	  { "one does not come", test_missing })

@@ -59,7 +59,7 @@ static void words_save(void *ctx)
 }
 
 /* What other nodes know is there before the verdict, what is slow after it; each keeps its own. */
-static void test_evidence_crosses(void)
+UNIT_TEST(test_evidence_crosses, "evidence crosses")
 {
 	static const char *const order[] = { "heard word 2: word of 2 with 2\n",
 					     "heard word 3: word of 3 with 3\n",
@@ -119,7 +119,7 @@ static int looks(const char *said)
 
 /* On two hosts: the root doubts a wait of the other one's; a death there is told at once all
  * the same. */
-static void test_far_death_in_doubt(void)
+UNIT_TEST(test_far_death_in_doubt, "a far death in doubt")
 {
 	double begin;
 
@@ -138,6 +138,3 @@ static void test_far_death_in_doubt(void)
 	CU_ASSERT_PTR_NULL(strstr(seat_said(0), "outcome=hang"));
 	seats_close();
 }
-
-UNIT_MAIN("monitor_evidence", { "a far death in doubt", test_far_death_in_doubt },
-	  { "evidence crosses", test_evidence_crosses })

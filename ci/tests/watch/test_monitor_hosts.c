@@ -12,7 +12,7 @@
 
 enum { JOIN = 4, VIEWS, ABNORMAL, DONE }; /* the star's messages */
 
-static void test_all_well(void)
+UNIT_TEST(test_all_well, "two nodes, all well")
 {
 	for (int first_done = 0; first_done < 4; first_done += 2) {
 		int others = 2 - first_done;
@@ -31,7 +31,7 @@ static void test_all_well(void)
 }
 
 /* Wherever a rank dies, the root says so, once, and all end alike. */
-static void test_death(void)
+UNIT_TEST(test_death, "a rank dies anywhere")
 {
 	for (int rank = 0; rank < 4; rank += 3) {
 		double begin;
@@ -54,7 +54,7 @@ static void test_death(void)
 	}
 }
 
-static void test_hang(void)
+UNIT_TEST(test_hang, "a hang on the other node")
 {
 	double begin;
 
@@ -71,7 +71,7 @@ static void test_hang(void)
 }
 
 /* The observers of a whole node are killed. */
-static void test_node_lost(void)
+UNIT_TEST(test_node_lost, "a node is lost")
 {
 	seats_open(4);
 	two_nodes();
@@ -83,7 +83,7 @@ static void test_node_lost(void)
 }
 
 /* The root is gone: the other node must not call that a success. */
-static void test_root_lost(void)
+UNIT_TEST(test_root_lost, "the root is lost")
 {
 	seats_open(4);
 	two_nodes();
@@ -105,7 +105,7 @@ static void test_root_lost(void)
 
 /* Rank 0 may be the last to come back from the broadcast of the token: the others are not
  * strangers. */
-static void test_token_late(void)
+UNIT_TEST(test_token_late, "the token is late")
 {
 	long steps;
 
@@ -127,7 +127,7 @@ static void test_token_late(void)
 }
 
 /* No way to the root: each node speaks for itself. */
-static void test_no_way(void)
+UNIT_TEST(test_no_way, "no way to the root")
 {
 	seats_open(4);
 	node_take(0, 0, 1);
@@ -143,7 +143,7 @@ static void test_no_way(void)
 	seats_close();
 }
 
-static void test_three_nodes(void)
+UNIT_TEST(test_three_nodes, "three nodes")
 {
 	seats_open(4);
 	three_nodes();
@@ -159,7 +159,7 @@ static void test_three_nodes(void)
 
 /* A node that is done and whose observers then go away, for whatever reason: no fault, and no
  * reason for the root to spin. */
-static void test_done_and_gone(void)
+UNIT_TEST(test_done_and_gone, "done and gone")
 {
 	long steps;
 
@@ -217,7 +217,7 @@ static bool refused(struct link *link)
 	return rc < 0;
 }
 
-static void test_strangers(void)
+UNIT_TEST(test_strangers, "strangers")
 {
 	struct rank_view dead = { .rank = 1, .process = PROCESS_KILLED, .status = SIGKILL };
 	struct link links[8];
@@ -254,7 +254,7 @@ static void test_strangers(void)
 
 /* Who says nothing, or begins and does not go on, is sent away after two seconds; nobody waits
  * for him. */
-static void test_silent_strangers(void)
+UNIT_TEST(test_silent_strangers, "silent strangers")
 {
 	struct link links[2];
 	double begin;
@@ -278,7 +278,7 @@ static void test_silent_strangers(void)
 
 /* Who has the token may still send what is no view: it is printed, bounded, and nothing else
  * happens. */
-static void test_mad_node(void)
+UNIT_TEST(test_mad_node, "a node gone mad")
 {
 	struct rank_view views[2];
 	struct link link;
@@ -303,7 +303,7 @@ static void test_mad_node(void)
 }
 
 /* A host whose connection is reset comes again; one that ends it is gone. */
-static void test_reset(void)
+UNIT_TEST(test_reset, "a connection is reset")
 {
 	struct rank_view there = { .rank = 2, .outcome = -1, .host = "there" };
 	struct link_message message;
@@ -330,7 +330,7 @@ static void test_reset(void)
 }
 
 /* Whatever the order in which ranks took their seats, they are printed in theirs. */
-static void test_order(void)
+UNIT_TEST(test_order, "ranks in order")
 {
 	const char *at;
 
@@ -350,12 +350,3 @@ static void test_order(void)
 	CU_ASSERT_PTR_NOT_NULL(at);
 	seats_close();
 }
-
-UNIT_MAIN("monitor_hosts", { "two nodes, all well", test_all_well },
-	  { "a rank dies anywhere", test_death }, { "a hang on the other node", test_hang },
-	  { "a node is lost", test_node_lost }, { "the root is lost", test_root_lost },
-	  { "the token is late", test_token_late }, { "no way to the root", test_no_way },
-	  { "three nodes", test_three_nodes }, { "done and gone", test_done_and_gone },
-	  { "silent strangers", test_silent_strangers }, { "strangers", test_strangers },
-	  { "a node gone mad", test_mad_node }, { "ranks in order", test_order },
-	  { "a connection is reset", test_reset })

@@ -9,7 +9,7 @@
 #include "seats.h"
 
 /* The observers themselves are killed: the leader, whose place another one takes, then a member. */
-static void test_observer_killed(void)
+UNIT_TEST(test_observer_killed, "an observer is killed")
 {
 	for (int victim = 0; victim < 2; victim++) {
 		seats_open(3);
@@ -24,7 +24,7 @@ static void test_observer_killed(void)
 }
 
 /* A wait that is overdue also without the pause. */
-static void test_hang_across_pause(void)
+UNIT_TEST(test_hang_across_pause, "a hang across a pause")
 {
 	double begin = clock_seconds();
 
@@ -40,7 +40,7 @@ static void test_hang_across_pause(void)
 }
 
 /* A rank that is stopped and continued while nobody waits too long. */
-static void test_stopped_rank(void)
+UNIT_TEST(test_stopped_rank, "a rank is stopped")
 {
 	seats_open(2);
 	seats_take_in_order(0, 1);
@@ -93,7 +93,7 @@ static void say(int fd, uint32_t magic, uint32_t type, uint32_t bytes, const voi
 	CU_ASSERT_EQUAL(write(fd, (const uint32_t[]){ magic, type, bytes }, 12), 12);
 }
 
-static void test_strangers(void)
+UNIT_TEST(test_strangers, "strangers")
 {
 	const uint32_t magic = 0x68616e67u;
 	const int32_t state[2] = { PROCESS_KILLED, SIGKILL }, code = 0;
@@ -127,7 +127,7 @@ static void test_strangers(void)
 }
 
 /* A member that talks nonsense once it has a rank is as good as dead. */
-static void test_mad_member(void)
+UNIT_TEST(test_mad_member, "a member gone mad")
 {
 	struct link link;
 	int32_t pid = 1;
@@ -145,7 +145,7 @@ static void test_mad_member(void)
 }
 
 /* Somebody else's process has taken the run's name: no rank's memory is handed to it. */
-static void test_foreign_leader(void)
+UNIT_TEST(test_foreign_leader, "a foreign leader")
 {
 	int ready[2];
 	pid_t pid;
@@ -181,8 +181,3 @@ static void test_foreign_leader(void)
 	close(ready[0]);
 	seats_close();
 }
-
-UNIT_MAIN("monitor_trouble", { "an observer is killed", test_observer_killed },
-	  { "a hang across a pause", test_hang_across_pause },
-	  { "a rank is stopped", test_stopped_rank }, { "strangers", test_strangers },
-	  { "a member gone mad", test_mad_member }, { "a foreign leader", test_foreign_leader })

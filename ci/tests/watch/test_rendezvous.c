@@ -6,7 +6,7 @@
 #include "watch/rendezvous.h"
 #include "process/watch.h"
 
-static void test_lacks(void)
+UNIT_TEST(test_lacks, "who lacks")
 {
 	static const struct {
 		struct rank_view view;
@@ -30,7 +30,7 @@ static void test_lacks(void)
 }
 
 /* Of each rank "id:nranks"; id 0 has not called. */
-static void test_incomplete(void)
+UNIT_TEST(test_incomplete, "groups that do not fit")
 {
 	static const struct {
 		size_t n;
@@ -74,7 +74,7 @@ static struct rank_view came(uint64_t id, int nranks)
 				   .init_nranks = nranks };
 }
 
-static void test_rendezvous_of(void)
+UNIT_TEST(test_rendezvous_of, "how they meet")
 {
 	struct rank_view views[5] = {
 		came(7, 4), came(7, 4), came(7, 4), came(0, 0), { .rank = -1, .phase = PHASE_SPARE }
@@ -134,7 +134,7 @@ static struct rank_view stands(char letter, uint32_t comm, int rank, int nranks)
 	return view;
 }
 
-static void test_first_call(void)
+UNIT_TEST(test_first_call, "the first call")
 {
 	static const struct {
 		const char *ranks; /* the first one waits */
@@ -170,6 +170,3 @@ static void test_first_call(void)
 			CU_ASSERT_FALSE(rendezvous_in_first_call(&views[0]));
 		}
 }
-
-UNIT_MAIN("rendezvous", { "who lacks", test_lacks }, { "how they meet", test_rendezvous_of },
-	  { "the first call", test_first_call }, { "groups that do not fit", test_incomplete })

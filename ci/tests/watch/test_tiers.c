@@ -8,7 +8,7 @@
 
 static const struct patience patience = { .look = 1, .suspect = 10, .hang = 120 };
 
-static void test_tiers(void)
+UNIT_TEST(test_tiers, "tiers")
 {
 	static const struct {
 		enum diagnosis_class class;
@@ -81,7 +81,7 @@ static double said_after(uint32_t kind, double hang, bool moves, enum decide_act
 }
 
 /* By kind; and no hang while something moves on another host. */
-static void test_waits(void)
+UNIT_TEST(test_waits, "the longest wait of its kind")
 {
 	enum decide_action last;
 	double said = said_after(CALL_BROADCAST, 120, false, &last);
@@ -123,7 +123,7 @@ static double lost_after(double hang, bool moves)
 }
 
 /* A program of ours ends at once; somebody else's runs on without its watchers. */
-static void test_lost(void)
+UNIT_TEST(test_lost, "a watcher is gone")
 {
 	double quiet = lost_after(120, false);
 
@@ -136,7 +136,7 @@ static void test_lost(void)
 		"skip-call:1@2,kind=Nothing", "skip-call:1@2,comm=", "skip-call:1@2,ranks=4",      \
 		"count-larger:1@2", "abort-comm:1@2"
 
-static void test_faults(void)
+UNIT_TEST(test_faults, "faults")
 {
 	static const char *const wrong[] = { WRONG };
 	static const struct {
@@ -173,6 +173,3 @@ static void test_faults(void)
 		CU_ASSERT_EQUAL(fault_spec_hits(&f, &rows[i].place), rows[i].hits);
 	}
 }
-
-UNIT_MAIN("tiers", { "tiers", test_tiers }, { "the longest wait of its kind", test_waits },
-	  { "a watcher is gone", test_lost }, { "faults", test_faults })

@@ -148,7 +148,7 @@ static void play(size_t row)
 	tear_down(n);
 }
 
-static void test_tunes(void)
+UNIT_TEST(test_tunes, "the same calls, and others")
 {
 	for (size_t i = 0; i < sizeof(tunes) / sizeof(tunes[0]); i++)
 		play(i);
@@ -168,7 +168,7 @@ static void *sing(void *arg)
 }
 
 /* Nobody is blamed for what is read while it is written; the one that differs at last is. */
-static void test_meanwhile(void)
+UNIT_TEST(test_meanwhile, "while they are made")
 {
 	struct unison_found found = { .text = "" };
 	pthread_t threads[3];
@@ -185,6 +185,3 @@ static void test_meanwhile(void)
 	UNIT_ALL(any, !strcmp(found.ranks, "12"), found.low == CALLS - 5, found.high == CALLS - 5);
 	tear_down(3);
 }
-
-UNIT_MAIN("unison", { "the same calls, and others", test_tunes },
-	  { "while they are made", test_meanwhile })

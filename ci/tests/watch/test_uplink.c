@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "watch/uplink_rig.h"
 
-static void test_listen(void)
+UNIT_TEST(test_listen, "listen")
 {
 	int ports[2] = { 0, 0 }, fds[2];
 
@@ -26,7 +26,7 @@ static void test_listen(void)
 	close(fds[1]);
 }
 
-static void test_addresses(void)
+UNIT_TEST(test_addresses, "addresses of this host")
 {
 	char list[256], *save, *one;
 	int n = 0, loopback_at = -1;
@@ -54,7 +54,7 @@ static void test_addresses(void)
 }
 
 /* A list that does not fit ends with a whole entry. */
-static void test_addresses_short(void)
+UNIT_TEST(test_addresses_short, "addresses in little room")
 {
 	char whole[256], list[256];
 
@@ -70,7 +70,7 @@ static void test_addresses_short(void)
 	}
 }
 
-static void test_connect(void)
+UNIT_TEST(test_connect, "connect")
 {
 	int port = 0, listener = uplink_listen(&port), fd, one = 0;
 	socklen_t len = sizeof(one);
@@ -96,7 +96,7 @@ static void test_connect(void)
 }
 
 /* Where the host has IPv6 at all. */
-static void test_connect_six(void)
+UNIT_TEST(test_connect_six, "connect over IPv6")
 {
 	int port = 0, listener = uplink_listen(&port), fd;
 	int probe = socket(AF_INET6, SOCK_DGRAM, 0);
@@ -120,7 +120,7 @@ static void test_connect_six(void)
 	"", " ", "127.0.0.1", "127.0.0.1:1", "localhost:1", "127.0.0.1:-1", "127.0.0.1:0", ":",    \
 		"127.0.0.1:65537", "[::1]", "[::1:1", "[]:1", "]:1", "[::1]:0"
 
-static void test_refused(void)
+UNIT_TEST(test_refused, "lists that lead nowhere")
 {
 	static const char *const lists[] = { NOWHERE };
 
@@ -130,7 +130,7 @@ static void test_refused(void)
 }
 
 /* A listener whose queue is full answers nobody: the time is bounded. */
-static void test_silence(void)
+UNIT_TEST(test_silence, "no answer")
 {
 	struct sockaddr_in address = { .sin_family = AF_INET };
 	socklen_t len = sizeof(address);
@@ -155,8 +155,3 @@ static void test_silence(void)
 		close(fds[--n]);
 	close(listener);
 }
-
-UNIT_MAIN("uplink", { "listen", test_listen }, { "addresses of this host", test_addresses },
-	  { "addresses in little room", test_addresses_short }, { "connect", test_connect },
-	  { "connect over IPv6", test_connect_six }, { "lists that lead nowhere", test_refused },
-	  { "no answer", test_silence })

@@ -170,7 +170,7 @@ static int trials(const struct collective *c, enum dtype dtype, enum redop op)
 {
 	int failed = 0;
 
-	for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
+	for (size_t s = 0; s < LENGTH(sizes); s++)
 		for (int root = 0; root < (c->rooted ? job.group_size : 1); root++)
 			for (int in_place = 0; in_place <= c->in_place; in_place++)
 				failed += !trial(c, dtype, op, root, sizes[s], in_place);
@@ -260,16 +260,16 @@ UNIT_TEST(test_refused_calls, "calls that are refused")
 	};
 
 	set_up();
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		const struct call call = { .kind = cases[i].kind,
-					   .count = cases[i].count,
-					   .dtype = (enum dtype)cases[i].dtype,
-					   .op = (enum redop)cases[i].op,
-					   .comm = cases[i].comm,
+	UNIT_ROWS(c, cases) {
+		const struct call call = { .kind = c->kind,
+					   .count = c->count,
+					   .dtype = (enum dtype)c->dtype,
+					   .op = (enum redop)c->op,
+					   .comm = c->comm,
 					   .send = pool[0],
 					   .recv = pool[1] };
 
-		CU_ASSERT_EQUAL(issue_refused(call, cases[i].outcome), cases[i].rc);
+		CU_ASSERT_EQUAL(issue_refused(call, c->outcome), c->rc);
 	}
 	tear_down();
 }
@@ -387,9 +387,8 @@ UNIT_TEST(test_mpi_error, "MPI's errors")
 		CU_ASSERT_EQUAL(be->ops->issue(be, &call, 0), 0);
 	rc = be->ops->group_end(be);
 	CU_ASSERT_EQUAL(rc, job.rank == 1 ? -EIO : 0);
-	if (job.rank == 1) {
+	if (job.rank == 1)
 		UNIT_ALL(err.outcome == OUTCOME_ERROR, strstr(err.text, "TRUNCATE") != NULL);
-	}
 	tear_down();
 }
 

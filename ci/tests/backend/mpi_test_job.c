@@ -129,9 +129,8 @@ UNIT_TEST(test_gather, "gather")
 	memset(all, 0, sizeof(all));
 	CU_ASSERT_EQUAL(job_gather(&job, &mine, sizeof(mine), job.rank == 0 ? all : NULL), 0);
 	one_wait("gathering at rank 0");
-	for (int r = 0; r < RANKS && job.rank == 0; r++) {
+	for (int r = 0; r < RANKS && job.rank == 0; r++)
 		UNIT_ALL(all[r].rank == r, all[r].text[5] == '0' + r);
-	}
 }
 
 /* All ranks are on one node: its first one's word alone. */

@@ -195,7 +195,7 @@ UNIT_TEST(test_names, "names")
 					     "Reduce",	  "AlltoAll",  "AlltoAllv",	"Gather",
 					     "Scatter",	  "Send",      "Recv" };
 
-	CU_ASSERT_EQUAL(sizeof(names) / sizeof(names[0]), CALL_KIND_COUNT);
+	CU_ASSERT_EQUAL(LENGTH(names), CALL_KIND_COUNT);
 	for (int kind = 0; kind < CALL_KIND_COUNT; kind++)
 		CU_ASSERT_STRING_EQUAL(call_kind_name(kind), names[kind]);
 	CU_ASSERT_STRING_EQUAL(call_kind_name(CALL_KIND_COUNT), "unknown");

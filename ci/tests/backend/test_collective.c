@@ -41,7 +41,7 @@ UNIT_TEST(test_table, "shapes, flags and factors by hand")
 
 	while (collectives[n])
 		n++;
-	CU_ASSERT_EQUAL_FATAL(sizeof(table) / sizeof(table[0]), (size_t)n);
+	CU_ASSERT_EQUAL_FATAL(LENGTH(table), (size_t)n);
 	for (int i = 0; i < n; i++) {
 		const struct expected *want = &table[i];
 		const struct collective *c = find(want->name);
@@ -76,15 +76,15 @@ UNIT_TEST(test_share_count, "slice_count")
 		{ 4096, 2, 256, 3, 640 }, { 100, 4, 16, 1, 24 },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	UNIT_ROWS(c, cases) {
 		struct geometry geometry = {
-			.nranks = cases[i].nranks,
-			.elsize = cases[i].elsize,
-			.bytes = cases[i].bytes,
-			.align = cases[i].align,
+			.nranks = c->nranks,
+			.elsize = c->elsize,
+			.bytes = c->bytes,
+			.align = c->align,
 		};
 
-		CU_ASSERT_EQUAL(slice_count(&geometry), cases[i].count);
+		CU_ASSERT_EQUAL(slice_count(&geometry), c->count);
 	}
 }
 

@@ -46,7 +46,7 @@ UNIT_TEST(test_pattern, "generated pattern")
 	size_t i;
 	int from, to;
 
-	for (i = 0; i < sizeof(pattern_cases) / sizeof(pattern_cases[0]); i++) {
+	for (i = 0; i < LENGTH(pattern_cases); i++) {
 		const struct pattern_case *c = &pattern_cases[i];
 		struct options options = plain();
 		struct error err = { .rank = -1 };
@@ -189,7 +189,7 @@ UNIT_TEST(test_wrong_matrix, "matrix files that are wrong")
 {
 	size_t i;
 
-	for (i = 0; i < sizeof(wrong_cases) / sizeof(wrong_cases[0]); i++) {
+	for (i = 0; i < LENGTH(wrong_cases); i++) {
 		write_file(wrong_cases[i].text, strlen(wrong_cases[i].text));
 		refused(path, 2, wrong_cases[i].want);
 	}

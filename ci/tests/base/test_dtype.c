@@ -24,20 +24,19 @@ static const struct {
 
 UNIT_TEST(test_types, "types")
 {
-	CU_ASSERT_EQUAL(sizeof(types) / sizeof(types[0]), DT_COUNT);
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-		CU_ASSERT_STRING_EQUAL(dtype_name(types[i].type), types[i].name);
-		CU_ASSERT_EQUAL(dtype_parse(types[i].name), (int)types[i].type);
-		CU_ASSERT_EQUAL(dtype_size(types[i].type), types[i].size);
+	CU_ASSERT_EQUAL(LENGTH(types), DT_COUNT);
+	UNIT_ROWS(row, types) {
+		CU_ASSERT_STRING_EQUAL(dtype_name(row->type), row->name);
+		CU_ASSERT_EQUAL(dtype_parse(row->name), (int)row->type);
+		CU_ASSERT_EQUAL(dtype_size(row->type), row->size);
 	}
 }
 
 UNIT_TEST(test_operators, "operators")
 {
-	CU_ASSERT_EQUAL(sizeof(ops) / sizeof(ops[0]), OP_COUNT);
-	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
-		CU_ASSERT_STRING_EQUAL(redop_name(ops[i].op), ops[i].name);
-	}
+	CU_ASSERT_EQUAL(LENGTH(ops), OP_COUNT);
+	UNIT_ROWS(row, ops)
+		CU_ASSERT_STRING_EQUAL(redop_name(row->op), row->name);
 	CU_ASSERT_STRING_EQUAL(redop_name(OP_NONE), "none");
 }
 
@@ -46,7 +45,7 @@ UNIT_TEST(test_unknown_names, "unknown names")
 	const char *const names[] = { "",	 " ",	"Float", "float ", "floa",
 				      "float32", "all", "none",	 "-1",	   "0" };
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	for (size_t i = 0; i < LENGTH(names); i++)
 		CU_ASSERT_EQUAL(dtype_parse(names[i]), -EINVAL);
 }
 
@@ -76,10 +75,9 @@ UNIT_TEST(test_format, "format")
 	};
 	char buf[48];
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		UNIT_ALL(dtype_format(cases[i].type, &cases[i].bits, buf, sizeof(buf)) == buf,
-			 !strcmp(buf, cases[i].text));
-	}
+	UNIT_ROWS(c, cases)
+		UNIT_ALL(dtype_format(c->type, &c->bits, buf, sizeof(buf)) == buf,
+			 !strcmp(buf, c->text));
 }
 
 UNIT_TEST(test_format_short_buffer, "format into a short buffer")

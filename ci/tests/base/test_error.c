@@ -94,7 +94,7 @@ UNIT_TEST(test_print, "printing")
 	char buf[1024];
 	size_t i;
 
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (i = 0; i < LENGTH(cases); i++) {
 		printed(&cases[i].err, buf, sizeof(buf));
 		CU_ASSERT_STRING_EQUAL(buf, cases[i].want);
 	}

@@ -180,12 +180,11 @@ UNIT_TEST(test_refusal, "refusals")
 		      { 22809, "none", "NCCL_PROFILER_PLUGIN is set" },
 		      { 22809, NULL, "did not take" } };
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	UNIT_ROWS(c, cases) {
 		unsetenv("NCCL_PROFILER_PLUGIN");
-		if (cases[i].plugin)
-			setenv("NCCL_PROFILER_PLUGIN", cases[i].plugin, 1);
-		CU_ASSERT_PTR_NOT_NULL(
-			strstr(nccl_profiler_refusal(cases[i].version), cases[i].word));
+		if (c->plugin)
+			setenv("NCCL_PROFILER_PLUGIN", c->plugin, 1);
+		CU_ASSERT_PTR_NOT_NULL(strstr(nccl_profiler_refusal(c->version), c->word));
 	}
 	unsetenv("NCCL_PROFILER_PLUGIN");
 	init(NEWEST);
@@ -226,7 +225,7 @@ UNIT_TEST(test_names, "names")
 
 	init(NEWEST);
 	nccl_profiler_ask(true);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < LENGTH(cases); i++) {
 		event(NEWEST, COLL, cases[i][0], cases[i][1], 8);
 		expect(cases[i][2], cases[i][3], 8);
 	}

@@ -13,7 +13,7 @@ static const struct {
 	{ 16, "diverged" }, { 15, "slow-rank" }, { 13, "slow" },	{ 0, "ok" },
 };
 
-enum { COUNT = sizeof(order) / sizeof(order[0]) };
+enum { COUNT = LENGTH(order) };
 
 UNIT_TEST(test_names, "names")
 {
@@ -76,9 +76,9 @@ UNIT_TEST(test_grammar, "grammar of --expect")
 					   "averyveryverylongoutcomethatnobodyknows:x",
 					   "77" };
 
-	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+	for (size_t i = 0; i < LENGTH(good); i++)
 		CU_ASSERT_EQUAL(expect_check(good[i]), 0);
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < LENGTH(bad); i++) {
 		CU_ASSERT_EQUAL(expect_check(bad[i]), -EINVAL);
 		if (expect_check(bad[i]) != -EINVAL)
 			fprintf(stderr, "\n%s\n", bad[i]);
@@ -97,9 +97,8 @@ UNIT_TEST(test_class, "the class in --expect")
 	};
 	char buf[13];
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		CU_ASSERT_STRING_EQUAL(expect_class(cases[i].spec, buf, sizeof(buf)),
-				       cases[i].class);
+	UNIT_ROWS(c, cases)
+		CU_ASSERT_STRING_EQUAL(expect_class(c->spec, buf, sizeof(buf)), c->class);
 }
 
 UNIT_TEST(test_exit_code, "exit codes")
@@ -143,7 +142,7 @@ UNIT_TEST(test_exit_code, "exit codes")
 	};
 	size_t i;
 
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (i = 0; i < LENGTH(cases); i++) {
 		int code = expect_exit_code(cases[i].spec, cases[i].outcome, cases[i].class,
 					    cases[i].ranks);
 

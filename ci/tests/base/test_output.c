@@ -12,7 +12,7 @@ UNIT_TEST(test_close, "streams")
 {
 	static const int amounts[] = { 0, 1, 4096, 100000 };
 
-	for (size_t i = 0; i < sizeof(amounts) / sizeof(amounts[0]); i++) {
+	for (size_t i = 0; i < LENGTH(amounts); i++) {
 		FILE *full = fopen("/dev/full", "we"), *null = fopen("/dev/null", "we");
 
 		CU_ASSERT_FATAL(full && null);
@@ -69,12 +69,12 @@ UNIT_TEST(test_stdout, "standard output")
 		int code;
 	} table[] = { { "/dev/null", 0 }, { "/dev/full", -ENOSPC }, { "/no/such", -EBADF } };
 
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+	UNIT_ROWS(row, table)
 		for (int word = 0; word < 2; word++) {
 			struct error err = { .rank = -1 };
-			int rc = on_stdout(table[i].path, word, &err);
+			int rc = on_stdout(row->path, word, &err);
 
-			CU_ASSERT_EQUAL(rc, table[i].code);
+			CU_ASSERT_EQUAL(rc, row->code);
 			CU_ASSERT_EQUAL(err.outcome, rc ? OUTCOME_INTERNAL : OUTCOME_OK);
 			CU_ASSERT(!rc || strstr(err.text, strerror(-rc)));
 		}

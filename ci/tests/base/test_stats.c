@@ -68,12 +68,12 @@ UNIT_TEST(test_interval_ranks, "interval ranks from tables")
 		{ 25, 8, 18 }, { 30, 10, 21 }, { 50, 18, 33 }, { 100, 40, 61 },
 	};
 
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		double *samples = countdown(known[i].n);
+	UNIT_ROWS(row, known) {
+		double *samples = countdown(row->n);
 		struct stats s;
 
-		UNIT_ALL(stats_compute(samples, known[i].n, &s) == 0, s.ci_exact,
-			 s.ci_low == (double)known[i].low, s.ci_high == (double)known[i].high);
+		UNIT_ALL(stats_compute(samples, row->n, &s) == 0, s.ci_exact,
+			 s.ci_low == (double)row->low, s.ci_high == (double)row->high);
 		free(samples);
 	}
 }

@@ -7,8 +7,6 @@
 #include "rig/check_spoil.h"
 #include "rig/unit.h"
 
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
-
 /* ---- A backend on host memory ---- */
 
 static int fetches_until_failure = -1;

@@ -5,8 +5,6 @@
 #include "check/check.h"
 #include "base/element.h"
 
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
-
 static const int rank_counts[] = { 1, 2, 3, 4, 5, 8, 16, 33, 70 };
 
 /* xorshift: the same orders in every run */

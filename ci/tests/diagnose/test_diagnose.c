@@ -79,7 +79,7 @@ UNIT_TEST(test_arrivals, "who did not arrive, and how its process is")
 {
 	uint32_t sets[4];
 
-	for (size_t k = 0; k < sizeof(arrivals) / sizeof(arrivals[0]); k++)
+	for (size_t k = 0; k < LENGTH(arrivals); k++)
 		for (size_t s = 0; s < 4; s++) {
 			size_t n = culprit_sets(job_sizes[s], sets);
 
@@ -176,15 +176,15 @@ UNIT_TEST(test_same_calls, "stopped or dead after the calls that all made")
 {
 	uint32_t sets[4];
 
-	for (size_t k = 0; k < sizeof(arrivals) / sizeof(arrivals[0]); k++) {
-		if (strncmp(arrivals[k].class, "rank-", 5) != 0)
+	UNIT_ROWS(row, arrivals) {
+		if (strncmp(row->class, "rank-", 5) != 0)
 			continue;
 		for (size_t s = 0; s < 4; s++) {
 			size_t n = culprit_sets(job_sizes[s], sets);
 
 			for (size_t i = 0; i < n; i++) {
-				same_calls_case(&arrivals[k], job_sizes[s], sets[i], OP - 1);
-				same_calls_case(&arrivals[k], job_sizes[s], sets[i], OP - 2);
+				same_calls_case(row, job_sizes[s], sets[i], OP - 1);
+				same_calls_case(row, job_sizes[s], sets[i], OP - 2);
 			}
 		}
 	}
@@ -206,7 +206,7 @@ UNIT_TEST(test_some_let_go, "calls that let some ranks go")
 		{ "skipped-or-early-exit", "the end of the schedule", 'R', true },
 	};
 
-	for (size_t k = 0; k < sizeof(table) / sizeof(table[0]); k++)
+	UNIT_ROWS(row, table)
 		for (int culprit = 0; culprit < 4; culprit++) {
 			struct evidence_rank *r;
 			char name[16];
@@ -214,18 +214,18 @@ UNIT_TEST(test_some_let_go, "calls that let some ranks go")
 			set_up(4);
 			r = &evidence.ranks[culprit];
 			for (int i = 0; i < 4; i++) {
-				bool inside = table[k].inside && i == (culprit + 1) % 4;
+				bool inside = row->inside && i == (culprit + 1) % 4;
 
 				play(i, i == culprit ? OP - 1 : OP, odd_count, inside);
 				if (i != culprit && !inside)
 					strcpy(evidence.ranks[i].view.what,
 					       "the slowest rank's figures");
 			}
-			strcpy(r->view.what, table[k].what);
-			r->state = table[k].state;
-			r->cpu_share = table[k].state == 'R';
+			strcpy(r->view.what, row->what);
+			r->state = row->state;
+			r->cpu_share = row->state == 'R';
 			sprintf(name, "%d", culprit);
-			expect(OUTCOME_HANG, table[k].class, name, OP, OP, OP);
+			expect(OUTCOME_HANG, row->class, name, OP, OP, OP);
 		}
 }
 

@@ -5,8 +5,6 @@
 /* Rows leave out what is NULL. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
 /* Calls are told in letters. A digit is an all-reduce on that communicator; behind it: g an
  * all-gather instead, ' on a stream of its own, sN a send to N, rN a receive from N, + or - of another amount, = of that of the call before. * launched in a graph, | what stands
  * before it has completed, ! the last call has not returned (then calls block, else they queue), z
@@ -238,18 +236,17 @@ static const struct row rows[] = {
 
 UNIT_TEST(test_rows, "who waits for whom")
 {
-	for (size_t i = 0; i < COUNT(rows); i++) {
+	UNIT_ROWS(row, rows) {
 		char verdict[512];
 
-		play_row(&rows[i]);
+		play_row(row);
 		snprintf(verdict, sizeof(verdict), "%s %s comm=%ld seq=%ld %s%s%s",
 			 class_name(found.class, found.outcome), found.ranks, (long)found.comm,
 			 (long)found.seq_low, found.confidence, found.pair[0] ? " " : "",
 			 found.pair);
-		CU_ASSERT_STRING_EQUAL(verdict, rows[i].verdict);
-		if (strcmp(verdict, rows[i].verdict) != 0)
-			printf("\n  %s: wanted %s, found %s\n", rows[i].what, rows[i].verdict,
-			       verdict);
-		CU_ASSERT(!rows[i].line || said(rows[i].line));
+		CU_ASSERT_STRING_EQUAL(verdict, row->verdict);
+		if (strcmp(verdict, row->verdict) != 0)
+			printf("\n  %s: wanted %s, found %s\n", row->what, row->verdict, verdict);
+		CU_ASSERT(!row->line || said(row->line));
 	}
 }

@@ -152,12 +152,11 @@ UNIT_TEST(test_missing, "a rank that never came to init")
 
 	for (size_t s = 0; s < 3; s++)
 		for (int culprit = 0; culprit < sizes[s]; culprit++)
-			for (size_t h = 0; h < sizeof(hosts) / sizeof(hosts[0]); h++) {
+			UNIT_ROWS(row, hosts) {
 				at_init(sizes[s]);
-				never_came(culprit, hosts[h].state, hosts[h].syscall,
-					   hosts[h].share);
+				never_came(culprit, row->state, row->syscall, row->share);
 				snprintf(name, sizeof(name), "%d", culprit);
-				expect(OUTCOME_HANG, hosts[h].class, name, 0, "call", "proved");
+				expect(OUTCOME_HANG, row->class, name, 0, "call", "proved");
 				CU_ASSERT_EQUAL(found.hang_seq, 0);
 			}
 	at_init(4);

@@ -25,15 +25,15 @@ UNIT_TEST(test_rank_list_words, "ranks as words")
 		{ "1010101010101010101010101", 32, "ranks 0,2,4,6,8,10,12,14,16,..." },
 	};
 
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+	UNIT_ROWS(row, table) {
 		bool in[32] = { false };
 		char buf[64];
 
-		for (size_t k = 0; table[i].set[k]; k++)
-			in[k] = table[i].set[k] == '1';
-		UNIT_ALL(!strcmp(rank_list_words(in, (int)strlen(table[i].set), buf, table[i].room),
-				 table[i].words),
-			 strlen(buf) < table[i].room);
+		for (size_t k = 0; row->set[k]; k++)
+			in[k] = row->set[k] == '1';
+		UNIT_ALL(!strcmp(rank_list_words(in, (int)strlen(row->set), buf, row->room),
+				 row->words),
+			 strlen(buf) < row->room);
 	}
 }
 
@@ -91,23 +91,22 @@ UNIT_TEST(test_missing_too, "who else did not make a call")
 		  "the start of a batch", NULL },
 	};
 
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+	UNIT_ROWS(row, table) {
 		struct evidence_rank *r;
 
 		all_but(4, 2, OP - 1, OP, odd_count, true);
-		evidence.ranks[2].view.process = table[i].culprit;
-		evidence.ranks[2].view.status =
-			table[i].culprit == PROCESS_KILLED ? SIGKILL : SIGSTOP;
+		evidence.ranks[2].view.process = row->culprit;
+		evidence.ranks[2].view.status = row->culprit == PROCESS_KILLED ? SIGKILL : SIGSTOP;
 		r = &evidence.ranks[1];
-		play(1, table[i].calls, odd_count, table[i].inside);
-		r->view.process = table[i].process;
-		strcpy(r->view.what, table[i].what);
+		play(1, row->calls, odd_count, row->inside);
+		r->view.process = row->process;
+		strcpy(r->view.what, row->what);
 		strcpy(r->syscall, "clock_nanosleep");
 		finish();
-		UNIT_ALL(!strcmp(class_name(found.class, found.outcome), table[i].class),
+		UNIT_ALL(!strcmp(class_name(found.class, found.outcome), row->class),
 			 !strcmp(found.ranks, "2"), found.seq_low == OP);
-		if (table[i].line)
-			CU_ASSERT(said(table[i].line))
+		if (row->line)
+			CU_ASSERT(said(row->line))
 		else
 			CU_ASSERT_FALSE(mentions("did not make call"));
 	}
@@ -133,20 +132,19 @@ UNIT_TEST(test_last_or_all, "one last call left out, or all from it on")
 		"Call 20 is the last that anyone made: whether the rank left out this one "
 		"alone or all from it on cannot be told (skipped-call or early-exit).";
 
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+	UNIT_ROWS(row, table) {
 		set_up(4);
 		for (int k = 0; k < 4; k++)
-			play(k, k == 3 ? OP - table[i].lacking : OP, odd_count,
-			     k < 2 && !table[i].level);
-		for (int k = table[i].level ? 0 : 2; k < 3; k++)
-			strcpy(evidence.ranks[k].view.what, table[i].what);
+			play(k, k == 3 ? OP - row->lacking : OP, odd_count, k < 2 && !row->level);
+		for (int k = row->level ? 0 : 2; k < 3; k++)
+			strcpy(evidence.ranks[k].view.what, row->what);
 		strcpy(evidence.ranks[3].view.what, "the end of the schedule");
 		finish();
-		UNIT_ALL(!strcmp(class_name(found.class, found.outcome), table[i].class),
-			 !strcmp(found.ranks, "3"), !strcmp(found.confidence, table[i].confidence),
+		UNIT_ALL(!strcmp(class_name(found.class, found.outcome), row->class),
+			 !strcmp(found.ranks, "3"), !strcmp(found.confidence, row->confidence),
 			 said("The culprit is past the call: it waits in another place or has "
 			      "finished."));
-		if (table[i].lacking == 1)
+		if (row->lacking == 1)
 			CU_ASSERT(said(line))
 		else
 			CU_ASSERT_FALSE(mentions("skipped-call or early-exit"));
@@ -228,12 +226,12 @@ UNIT_TEST(test_process, "how a process is")
 		{ PROCESS_ALIVE, 0, 1, "Rank 1 is alive: 1 call made on " },
 	};
 
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		all_but(4, 1, table[i].calls, table[i].calls + 1, odd_count, true);
-		evidence.ranks[1].view.process = table[i].process;
-		evidence.ranks[1].view.status = table[i].status;
+	UNIT_ROWS(row, table) {
+		all_but(4, 1, row->calls, row->calls + 1, odd_count, true);
+		evidence.ranks[1].view.process = row->process;
+		evidence.ranks[1].view.status = row->status;
 		finish();
-		UNIT_ALL(!strcmp(found.ranks, "1"), said(table[i].line),
+		UNIT_ALL(!strcmp(found.ranks, "1"), said(row->line),
 			 said("3 of 4 ranks made call "));
 	}
 }
@@ -304,7 +302,7 @@ static const struct {
 
 UNIT_TEST(test_fields, "field by field")
 {
-	for (size_t k = 0; k < sizeof(fields) / sizeof(fields[0]); k++) {
+	for (size_t k = 0; k < LENGTH(fields); k++) {
 		int nranks = (int)strlen(fields[k].made);
 		bool kind = fields[k].made[2] == 'k', named = fields[k].ranks[0] != '-';
 
@@ -339,9 +337,8 @@ UNIT_TEST(test_class_names, "names of classes")
 					       "rank" };
 	char list[512];
 
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+	for (size_t i = 0; i < LENGTH(known); i++)
 		UNIT_ALL(class_known(known[i]), !class_known(unknown[i]));
-	}
 	class_list(list, sizeof(list));
 	for (char *name = strtok(list, " "); name; name = strtok(NULL, " "))
 		CU_ASSERT_TRUE(class_known(name));
@@ -370,7 +367,7 @@ UNIT_TEST(test_postmortem_names, "who is named in a post-mortem")
 		{ "1,3", ", ranks 1,3\n", "\nRanks 1,3, confidence: " },
 	};
 
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+	UNIT_ROWS(row, table) {
 		char *text = NULL;
 		size_t len;
 		FILE *f = open_memstream(&text, &len);
@@ -378,11 +375,11 @@ UNIT_TEST(test_postmortem_names, "who is named in a post-mortem")
 		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 		set_up(4);
 		diagnose(&evidence, &found);
-		snprintf(found.ranks, sizeof(found.ranks), "%s", table[i].ranks);
+		snprintf(found.ranks, sizeof(found.ranks), "%s", row->ranks);
 		postmortem_print(f, &found, &evidence, "/nonexistent", true);
 		fclose(f);
-		CU_ASSERT_PTR_NOT_NULL(strstr(text, table[i].title));
-		CU_ASSERT_PTR_NOT_NULL(strstr(text, table[i].cause));
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, row->title));
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, row->cause));
 		free(text);
 		evidence_release(&evidence);
 	}

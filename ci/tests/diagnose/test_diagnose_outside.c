@@ -44,18 +44,18 @@ UNIT_TEST(test_named, "each way, each rank")
 		     { 'R', "", 0.98, "host-busy" },
 		     { 'S', "clock_nanosleep", 0, "missing-call" } };
 
-	for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++)
-		for (size_t s = 0; s < sizeof(job_sizes) / sizeof(job_sizes[0]); s++)
+	UNIT_ROWS(row, ways)
+		for (size_t s = 0; s < LENGTH(job_sizes); s++)
 			for (int culprit = 0; culprit < job_sizes[s]; culprit++) {
 				char name[16];
 
-				if (job_sizes[s] == 2 && ways[w].state == 'R')
+				if (job_sizes[s] == 2 && row->state == 'R')
 					continue; /* the other one may be */
 				at_barrier(job_sizes[s]);
 				is_in(culprit, "a scheduled call", 1, PHASE_TIMED);
-				does(culprit, ways[w].state, ways[w].syscall, ways[w].share);
+				does(culprit, row->state, row->syscall, row->share);
 				snprintf(name, sizeof(name), "%d", culprit);
-				expect(OUTCOME_HANG, ways[w].class, name, 10, 10, -1);
+				expect(OUTCOME_HANG, row->class, name, 10, 10, -1);
 				UNIT_ALL(!strcmp(found.confidence,
 						 job_sizes[s] > 2 ? "majority" : "inconclusive"),
 					 !strcmp(found.theirs, "a scheduled call"),

@@ -372,29 +372,29 @@ UNIT_TEST(test_in_common, "what several have in common")
 		  "waits " },
 	};
 
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		int last = table[i].nranks - 1;
+	UNIT_ROWS(row, table) {
+		int last = row->nranks - 1;
 
-		set_up(table[i].nranks);
+		set_up(row->nranks);
 		for (int k = 0; k <= last; k++) {
 			struct record *calls = evidence.ranks[k].calls;
 
 			play_pairs(k, k == last ? 5 : 6, 0, k == last ? 1 : 2);
 			calls[4].peer = (k + last) % (last + 1);
 			calls[5].peer = k + 1;
-			calls[5].count += k == 1 ? table[i].more : 0;
-			calls[4].count += k == 2 ? table[i].more : 0;
-			if (k == 1 && table[i].flipped) {
+			calls[5].count += k == 1 ? row->more : 0;
+			calls[4].count += k == 2 ? row->more : 0;
+			if (k == 1 && row->flipped) {
 				calls[4].peer = k + 1;
 				calls[5].peer = k - 1;
 			}
-			for (int c = 0; c < 6 && k == 1 && table[i].flipped; c++)
+			for (int c = 0; c < 6 && k == 1 && row->flipped; c++)
 				calls[c].kind = calls[c].kind == CALL_SEND ? CALL_RECV : CALL_SEND;
 		}
 		evidence.ranks[last].state = 'R';
 		evidence.ranks[last].cpu_share = 1;
 		finish();
-		UNIT_ALL(atoi(found.ranks) == last, said(table[i].line));
+		UNIT_ALL(atoi(found.ranks) == last, said(row->line));
 	}
 }
 
@@ -479,7 +479,7 @@ UNIT_TEST(test_first_partners, "strangers in the first exchange")
 		const char *ranks;
 	} table[] = { { { 2, 3, 3, 1 }, "0,1,3" }, { { 1, 3, 0, 0 }, "1,2" } };
 
-	for (size_t t = 0; t < sizeof(table) / sizeof(table[0]); t++) {
+	UNIT_ROWS(row, table) {
 		set_up(4);
 		for (int i = 0; i < 4; i++) {
 			struct evidence_rank *r = &evidence.ranks[i];
@@ -487,14 +487,14 @@ UNIT_TEST(test_first_partners, "strangers in the first exchange")
 			for (uint64_t k = 0; k < 2; k++) {
 				r->calls[k] = make_call(k + 1, 100);
 				r->calls[k].kind = k ? CALL_RECV : CALL_SEND;
-				r->calls[k].peer = k ? (i + 3) % 4 : table[t].to[i];
+				r->calls[k].peer = k ? (i + 3) % 4 : row->to[i];
 			}
 			r->ncalls = r->view.issued = 2;
 			r->view.completed = 0;
 		}
 		finish();
 		CU_ASSERT_STRING_EQUAL(class_name(found.class, found.outcome), "p2p-peer");
-		CU_ASSERT_STRING_EQUAL(found.ranks, table[t].ranks);
+		CU_ASSERT_STRING_EQUAL(found.ranks, row->ranks);
 		CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
 	}
 }

@@ -287,15 +287,15 @@ UNIT_TEST(test_nobody_innocent, "nobody innocent is named for certain")
 	struct program p;
 	int right = 0;
 
-	for (size_t k = 0; k < sizeof(titles) / sizeof(titles[0]); k++)
+	UNIT_ROWS(row, titles)
 		for (int n = 2; n <= PLAYERS_MAX; n++) {
 			int calls = 0;
 
-			if (!build(&p, &titles[k], n))
+			if (!build(&p, row, n))
 				continue;
 			for (int i = 0; i < n; i++)
 				calls += count_calls(&p, i);
-			score_program(&p, titles[k].name, &s);
+			score_program(&p, row->name, &s);
 			UNIT_ALL(s.cases == FAULTS_PLAYED * calls, s.surely_wrong == 0,
 				 s.misnamed == 0);
 			add_score(&sum, &s);
@@ -335,9 +335,9 @@ UNIT_TEST(test_one_plan, "the guilty where all follow one plan")
 	struct program p;
 	struct score s;
 
-	for (size_t k = 0; k < sizeof(titles) / sizeof(titles[0]); k++)
-		for (int n = 2; titles[k].skip_of_two && n <= PLAYERS_MAX; n++) {
-			const struct title *title = &titles[k];
+	UNIT_ROWS(row, titles)
+		for (int n = 2; row->skip_of_two && n <= PLAYERS_MAX; n++) {
+			const struct title *title = row;
 
 			build(&p, title, n);
 			score_program(&p, title->name, &s);
@@ -376,11 +376,11 @@ UNIT_TEST(test_healthy, "healthy runs")
 {
 	struct program p;
 
-	for (size_t k = 0; k < sizeof(titles) / sizeof(titles[0]); k++)
+	UNIT_ROWS(row, titles)
 		for (int n = 2; n <= PLAYERS_MAX; n++) {
-			if (!build(&p, &titles[k], n))
+			if (!build(&p, row, n))
 				continue;
-			end_well(&p, titles[k].name, OUTCOME_OK);
-			end_well(&p, titles[k].name, OUTCOME_WRONG_DATA);
+			end_well(&p, row->name, OUTCOME_OK);
+			end_well(&p, row->name, OUTCOME_WRONG_DATA);
 		}
 }

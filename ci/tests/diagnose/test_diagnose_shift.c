@@ -117,18 +117,18 @@ UNIT_TEST(test_aborted_in_call, "aborted within a call")
 		{ PROCESS_EXITED, 7, true, "rank-exited", "3", "" },
 	};
 
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+	UNIT_ROWS(row, table) {
 		set_up(4);
 		for (int r = 0; r < 4; r++)
-			play(r, OP + 1, odd_count, r != 3 || table[i].inside);
+			play(r, OP + 1, odd_count, r != 3 || row->inside);
 		shift(1, OP, 1);
-		evidence.ranks[3].view.process = table[i].process;
-		evidence.ranks[3].view.status = table[i].status;
-		strcpy(evidence.ranks[3].view.error, table[i].error);
+		evidence.ranks[3].view.process = row->process;
+		evidence.ranks[3].view.status = row->status;
+		strcpy(evidence.ranks[3].view.error, row->error);
 		finish();
 		CU_ASSERT_EQUAL(found.outcome, OUTCOME_DIED);
-		CU_ASSERT_STRING_EQUAL(class_name(found.class, found.outcome), table[i].class);
-		CU_ASSERT_STRING_EQUAL(found.ranks, table[i].ranks);
+		CU_ASSERT_STRING_EQUAL(class_name(found.class, found.outcome), row->class);
+		CU_ASSERT_STRING_EQUAL(found.ranks, row->ranks);
 	}
 }
 
@@ -222,28 +222,28 @@ UNIT_TEST(test_most_guilty, "three of four are guilty, or one")
 		{ slice_count, CALLS, 0, "early-exit" },
 	};
 
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+	UNIT_ROWS(row, table)
 		for (unsigned wrong = 8; wrong > 0; wrong = wrong == 8 ? 7 : 0) {
 			bool most = wrong != 8;
 
 			set_up(4);
 			for (int r = 0; r < 4; r++) {
 				bool guilty = wrong & 1u << r;
-				int stop = guilty && table[i].by == 0 ? OP - 1 : table[i].calls;
+				int stop = guilty && row->by == 0 ? OP - 1 : row->calls;
 
-				play(r, stop, table[i].counts, !guilty && table[i].by == 0);
-				if (guilty && table[i].by)
-					shift(r, OP, table[i].by);
+				play(r, stop, row->counts, !guilty && row->by == 0);
+				if (guilty && row->by)
+					shift(r, OP, row->by);
 				else if (guilty)
 					strcpy(evidence.ranks[r].view.what, "the end");
 			}
 			finish();
 			UNIT_ALL(!strcmp(class_name(found.class, found.outcome),
-					 most ? "mismatch" : table[i].class),
+					 most ? "mismatch" : row->class),
 				 !strcmp(found.ranks, most ? "-" : "3"),
 				 (strcmp(found.confidence, "inconclusive") == 0) == most,
 				 !strcmp(found.field, "call"),
-				 found.seq_high == OP + (table[i].by > 0));
+				 found.seq_high == OP + (row->by > 0));
 		}
 }
 

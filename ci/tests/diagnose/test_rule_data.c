@@ -3,8 +3,6 @@
 
 #include "calls_played.h"
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
 /* "OBSERVER FROM" of element 7 in call 5: a capital observer found it in its own send buffer; from '-' is a
  * reduction. Then what differs: '+' another element, '=' another value, '6' in call 6, or for a
  * reduction the rank whose contribution alone accounts for it. */
@@ -86,16 +84,16 @@ static void end_all(int nranks, enum call_kind kind)
 
 UNIT_TEST(test_cases, "whose doing")
 {
-	for (size_t i = 0; i < COUNT(cases); i++) {
-		end_all(cases[i].nranks, cases[i].kind);
-		for (const char *at = cases[i].noted; *at; at += strspn(at, " ")) {
+	UNIT_ROWS(c, cases) {
+		end_all(c->nranks, c->kind);
+		for (const char *at = c->noted; *at; at += strspn(at, " ")) {
 			note(at);
 			at += strcspn(at, " ");
 		}
-		expect(OUTCOME_WRONG_DATA, "corrupt-data", cases[i].ranks, 5, 5, -1);
-		UNIT_ALL(found.wrong_seq == 5, !strcmp(found.confidence, cases[i].confidence));
-		if (strcmp(found.confidence, cases[i].confidence) != 0)
-			printf("  %s: %s\n", cases[i].noted, found.confidence);
+		expect(OUTCOME_WRONG_DATA, "corrupt-data", c->ranks, 5, 5, -1);
+		UNIT_ALL(found.wrong_seq == 5, !strcmp(found.confidence, c->confidence));
+		if (strcmp(found.confidence, c->confidence) != 0)
+			printf("  %s: %s\n", c->noted, found.confidence);
 		CU_ASSERT(said("Rank") &&
 			  strstr(found.lines[0], "is nan (0x7fc00000) (NaN), not 3"));
 	}
@@ -149,9 +147,9 @@ UNIT_TEST(test_unsound, "unsound numbers")
 		{ .sent = 2 },
 	};
 
-	for (size_t i = 0; i <= COUNT(unsound); i++) {
+	for (size_t i = 0; i <= LENGTH(unsound); i++) {
 		end_all(4, CALL_ALL_REDUCE);
-		if (i < COUNT(unsound)) {
+		if (i < LENGTH(unsound)) {
 			evidence.ranks[1].recorder->wrongs = i == 0 ? UINT32_MAX : 1;
 			for (int k = 0; k < RECORD_WRONGS; k++)
 				evidence.ranks[1].recorder->wrong[k] = unsound[i];
@@ -198,19 +196,19 @@ static void play_stand(int rank, char how)
 
 UNIT_TEST(test_stands, "devices that stand")
 {
-	for (size_t i = 0; i < COUNT(stands); i++) {
-		int nranks = (int)strlen(stands[i].how);
+	UNIT_ROWS(row, stands) {
+		int nranks = (int)strlen(row->how);
 
 		set_up(nranks);
 		strcpy(evidence.backend, "nccl");
 		for (int k = 0; k < nranks; k++)
-			play_stand(k, stands[i].how[k]);
+			play_stand(k, row->how[k]);
 		finish();
-		CU_ASSERT_STRING_EQUAL(class_name(found.class, found.outcome), stands[i].class);
-		CU_ASSERT_STRING_EQUAL(found.ranks, stands[i].ranks);
-		if (!stands[i].confidence)
+		CU_ASSERT_STRING_EQUAL(class_name(found.class, found.outcome), row->class);
+		CU_ASSERT_STRING_EQUAL(found.ranks, row->ranks);
+		if (!row->confidence)
 			continue;
-		CU_ASSERT_STRING_EQUAL(found.confidence, stands[i].confidence);
+		CU_ASSERT_STRING_EQUAL(found.confidence, row->confidence);
 		CU_ASSERT_STRING_EQUAL(found.side, "gpu");
 		CU_ASSERT(found.seq_low == OP && found.seq_high == OP && found.hang_seq == OP);
 	}

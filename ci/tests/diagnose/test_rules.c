@@ -4,8 +4,6 @@
 #include "calls_played.h"
 #include "diagnose/rule.h"
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
 /* Every row is complete, and no two have a name or a function in common. */
 UNIT_TEST(test_rows, "every row is complete")
 {
@@ -18,9 +16,8 @@ UNIT_TEST(test_rows, "every row is complete")
 		CU_ASSERT(r->comms >= COMMS_EACH && r->comms <= COMMS_NONE);
 		CU_ASSERT_FALSE((r->flags & RULE_STRICT) && r->comms != COMMS_EACH);
 		CU_ASSERT_FALSE((r->flags & RULE_REMARK) && (r->flags & RULE_DIVERGED));
-		for (size_t k = 0; k < i; k++) {
+		for (size_t k = 0; k < i; k++)
 			UNIT_ALL(strcmp(r->name, rules[k].name) != 0, r->f != rules[k].f);
-		}
 	}
 }
 
@@ -105,7 +102,7 @@ UNIT_TEST(test_no, "what says no leaves nothing")
 		{ "d", ON_ANY, COMMS_FIRST, 0, names_one },
 	};
 
-	walk(table, COUNT(table));
+	walk(table, LENGTH(table));
 	UNIT_ALL(found.outcome == OUTCOME_HANG, found.class == CLASS_BUSY);
 	finds("* * 1 inconclusive");
 	UNIT_ALL(found.comm == -1 && found.seq_low == -1 && found.hang_seq == -1, found.nlines == 1,
@@ -128,7 +125,7 @@ UNIT_TEST(test_yes, "remarks, outcomes, the first yes")
 		{ "e", ON_HANG, COMMS_EACH, 0, says_yes },
 	};
 
-	walk(table, COUNT(table));
+	walk(table, LENGTH(table));
 	UNIT_ALL(found.outcome == outcome_worse(OUTCOME_HANG, OUTCOME_DIVERGED),
 		 found.class == CLASS_BUSY, !strcmp(found.ranks, "1"), found.comm == -1,
 		 found.nlines == 2, !strcmp(found.lines[0], "scribbled"),
@@ -529,19 +526,19 @@ static void come_to(enum how how)
 
 UNIT_TEST(test_settings, "settings")
 {
-	for (size_t k = 0; k < COUNT(settings); k++) {
-		bool said = !settings[k].note;
+	UNIT_ROWS(row, settings) {
+		bool said = !row->note;
 		char is[512];
 
 		set_up(4);
-		come_to(settings[k].how);
-		give_settings(settings[k].texts);
+		come_to(row->how);
+		give_settings(row->texts);
 		finish();
 		snprintf(is, sizeof(is), "%s %s %s %s", class_name(found.class, found.outcome),
 			 found.ranks, found.confidence, found.field);
-		CU_ASSERT_STRING_EQUAL(is, settings[k].is);
+		CU_ASSERT_STRING_EQUAL(is, row->is);
 		for (size_t i = 0; i < found.nlines; i++)
-			said |= settings[k].note && strstr(found.lines[i], settings[k].note);
+			said |= row->note && strstr(found.lines[i], row->note);
 		CU_ASSERT_TRUE(said);
 	}
 }

@@ -51,9 +51,9 @@ UNIT_TEST(test_blind_command, "a command without its fault")
 	};
 	char to[64];
 
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		evidence_blind_command(table[i].command, to, sizeof(to));
-		CU_ASSERT_STRING_EQUAL(to, table[i].blind);
+	UNIT_ROWS(row, table) {
+		evidence_blind_command(row->command, to, sizeof(to));
+		CU_ASSERT_STRING_EQUAL(to, row->blind);
 	}
 	evidence_blind_command("./x_perf -b 123456789 -g", to,
 			       16); /* whole words, to the first with no room */
@@ -73,7 +73,7 @@ UNIT_TEST(test_diagnosis_saved, "diagnosis and its files")
 	diagnose(&loaded, &d);
 	UNIT_ALL(!strcmp(class_name(d.class, d.outcome), "missing-call"), !strcmp(d.ranks, "2"),
 		 d.seq_low == 10, diagnosis_save(&d, &loaded, dir, &err) == 0);
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < LENGTH(names); i++) {
 		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
 		UNIT_ALL(stat(path, &st) == 0, st.st_size > 200);
 	}

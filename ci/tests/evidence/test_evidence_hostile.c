@@ -31,16 +31,16 @@ UNIT_TEST(test_foreign, "magic, version, layout, rank")
 		  "rank-1.fr announces more records than any ring holds." },
 	};
 
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+	UNIT_ROWS(row, table) {
 		struct saved_header *h;
 		size_t bytes;
 
 		set_up();
 		h = pack_one(&bytes);
-		memcpy((char *)h + table[i].at, table[i].bytes, strlen(table[i].bytes));
+		memcpy((char *)h + row->at, row->bytes, strlen(row->bytes));
 		put("rank-1.fr", h, bytes);
 		free(h);
-		UNIT_ALL(load() == 0, !strcmp(loaded.remarks, table[i].remark),
+		UNIT_ALL(load() == 0, !strcmp(loaded.remarks, row->remark),
 			 !loaded.ranks[1].present, loaded.ranks[1].ncalls == 0,
 			 loaded.ranks[0].ncalls == 10, loaded.ranks[2].ncalls == 9);
 		tear_down();
@@ -123,7 +123,7 @@ UNIT_TEST(test_hostile_json, "hostile JSON")
 	set_up();
 	put("rank-1048577.fr", "x", 1); /* above the limit: not looked at */
 	put("rank-01.fr", "x", 1);
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+	for (size_t i = 0; i < LENGTH(texts); i++) {
 		put("run.json", texts[i], strlen(texts[i]));
 		UNIT_ALL(load() == 0, loaded.nranks == RANKS, !strcmp(loaded.backend, ""),
 			 !strcmp(loaded.command, ""));

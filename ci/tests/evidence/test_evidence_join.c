@@ -183,13 +183,13 @@ UNIT_TEST(test_other_runs, "folders of other runs")
 		  "command is \"./all_reduce_perf -b 8?\" and \"x\"" },
 	};
 
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+	UNIT_ROWS(row, table) {
 		set_up_two();
-		strcpy((char *)&saved + table[i].at, "x");
+		strcpy((char *)&saved + row->at, "x");
 		CU_ASSERT_EQUAL(evidence_save(&saved, other, &err), 0);
 		CU_ASSERT_EQUAL(load_two(), 0); /* one run by its name */
 		forget_name(other);
-		refused(table[i].why);
+		refused(row->why);
 		tear_down_two();
 	}
 	set_up_two();

@@ -6,8 +6,6 @@
 #include "rig/unit.h"
 #include "fault_machine.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 enum { MADE = 32 };
 
 struct note {

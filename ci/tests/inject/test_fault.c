@@ -4,8 +4,6 @@
 #include "inject/fault.h"
 #include "fault_machine.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 /* ---- grammar ---- */
 
 struct good {
@@ -70,7 +68,7 @@ static void ranks_text(const struct fault_spec *spec, char *buf, size_t len)
 
 UNIT_TEST(test_good, "specs that are right")
 {
-	for (size_t i = 0; i < COUNT(good); i++) {
+	for (size_t i = 0; i < LENGTH(good); i++) {
 		const struct good *c = &good[i];
 		struct error err = { .code = 0 };
 		struct fault_spec spec;
@@ -175,16 +173,16 @@ static const struct {
 
 UNIT_TEST(test_bad, "specs that are wrong")
 {
-	for (size_t i = 0; i < COUNT(bad); i++) {
+	UNIT_ROWS(row, bad) {
 		struct error err = { .code = 0 };
 		struct fault_spec spec;
-		int rc = fault_parse(&spec, bad[i].text, &err);
-		bool told = strstr(err.text, bad[i].why) != NULL;
+		int rc = fault_parse(&spec, row->text, &err);
+		bool told = strstr(err.text, row->why) != NULL;
 
 		UNIT_ALL(rc == -EINVAL, err.outcome == OUTCOME_USAGE, err.code == -EINVAL,
 			 strncmp(err.text, "--fault=", 8) == 0, told);
 		if (rc != -EINVAL || !told)
-			fprintf(stderr, "\n\"%s\": %d %s\n", bad[i].text, rc, err.text);
+			fprintf(stderr, "\n\"%s\": %d %s\n", row->text, rc, err.text);
 	}
 }
 
@@ -206,7 +204,7 @@ UNIT_TEST(test_long, "very long specs")
 	static const char *const heads[] = { "",	   "drop-rank:",       "drop-rank@",
 					     "drop-rank,", "late-rank,delay=", "drop-rank:1," };
 
-	for (size_t i = 0; i < COUNT(heads); i++) {
+	for (size_t i = 0; i < LENGTH(heads); i++) {
 		struct error err = { .code = 0 };
 		struct fault_spec spec;
 		size_t n = strlen(heads[i]);
@@ -389,7 +387,7 @@ UNIT_TEST(test_list, "--list-faults")
 		{ MACHINE("nccl", ~0u, BY_NET), "on the nccl backend", 0 },
 	};
 
-	for (size_t i = 0; i < COUNT(cases); i++) {
+	for (size_t i = 0; i < LENGTH(cases); i++) {
 		char *text = list_text(&cases[i].machine);
 		int lines = 1, can = 0;
 
@@ -440,17 +438,17 @@ static const struct {
 
 UNIT_TEST(test_runs, "what can run where")
 {
-	for (size_t i = 0; i < COUNT(runs); i++) {
+	UNIT_ROWS(row, runs) {
 		struct error err = { .code = 0 };
 		struct fault_spec spec;
 		char why[360] = "";
 		int rc;
 
-		CU_ASSERT_EQUAL_FATAL(fault_parse(&spec, runs[i].spec, &err), 0);
-		rc = fault_runs(&spec, &runs[i].machine, why, sizeof(why));
-		CU_ASSERT_EQUAL(rc, runs[i].why ? -ENOTSUP : 0);
-		CU_ASSERT_PTR_NOT_NULL(strstr(why, runs[i].why ? runs[i].why : ""));
-		if (rc != (runs[i].why ? -ENOTSUP : 0))
-			fprintf(stderr, "\n%s: %d %s\n", runs[i].spec, rc, why);
+		CU_ASSERT_EQUAL_FATAL(fault_parse(&spec, row->spec, &err), 0);
+		rc = fault_runs(&spec, &row->machine, why, sizeof(why));
+		CU_ASSERT_EQUAL(rc, row->why ? -ENOTSUP : 0);
+		CU_ASSERT_PTR_NOT_NULL(strstr(why, row->why ? row->why : ""));
+		if (rc != (row->why ? -ENOTSUP : 0))
+			fprintf(stderr, "\n%s: %d %s\n", row->spec, rc, why);
 	}
 }

@@ -46,7 +46,7 @@ static const struct {
 
 UNIT_TEST(test_made, "calls made")
 {
-	for (size_t i = 0; i < COUNT(cases_made); i++) {
+	for (size_t i = 0; i < LENGTH(cases_made); i++) {
 		struct rig rig;
 		char made[128];
 		int n = 0;
@@ -102,7 +102,7 @@ UNIT_TEST(test_late, "late")
 					     "late-rank@2,delay=0.15,when=after", "late-rank@2" };
 	static const double least[] = { 0.15, 0.15, 0.2 };
 
-	for (size_t i = 0; i < COUNT(specs); i++) {
+	for (size_t i = 0; i < LENGTH(specs); i++) {
 		struct rig rig;
 		double start, took;
 
@@ -185,26 +185,25 @@ UNIT_TEST(test_conditional, "a call that nobody else makes")
 	};
 	const char *spec = "conditional-call@1";
 
-	for (size_t i = 0; i < COUNT(kinds); i++) {
-		struct call call = { .kind = kinds[i].asked,
+	UNIT_ROWS(row, kinds) {
+		struct call call = { .kind = row->asked,
 				     .send = send_buffer,
 				     .recv = recv_buffer,
 				     .count = 9,
 				     .dtype = DT_DOUBLE };
 		struct rig rig;
 
-		if (kinds[i].asked == CALL_SEND)
+		if (row->asked == CALL_SEND)
 			call.recv = NULL;
-		if (kinds[i].asked == CALL_RECV)
+		if (row->asked == CALL_RECV)
 			call.send = NULL;
 		UNIT_ALL(rig_open(&rig, &spec, 1, 3, 4) == 0, chain_call(&rig.chain, &call) == 0);
 		CU_ASSERT_EQUAL_FATAL(rig.note.n, 2);
-		UNIT_ALL(rig.note.made[0].kind == kinds[i].extra,
-			 rig.note.made[0].peer == kinds[i].peer, rig.note.made[0].count == 1,
-			 rig.note.made[0].dtype == DT_UINT8,
+		UNIT_ALL(rig.note.made[0].kind == row->extra, rig.note.made[0].peer == row->peer,
+			 rig.note.made[0].count == 1, rig.note.made[0].dtype == DT_UINT8,
 			 rig.note.made[0].recv == (call.recv ? call.recv : call.send),
 			 rig.note.made[0].send == rig.note.made[0].recv,
-			 rig.note.made[1].kind == kinds[i].asked, rig.note.made[1].count == 9);
+			 rig.note.made[1].kind == row->asked, rig.note.made[1].count == 9);
 	}
 }
 
@@ -256,19 +255,19 @@ static const struct {
 
 UNIT_TEST(test_at_init, "at communicator init")
 {
-	for (size_t i = 0; i < COUNT(inits); i++) {
-		struct comm_request request = { .rank = inits[i].rank, .nranks = 4, .id = { 7 } };
+	UNIT_ROWS(row, inits) {
+		struct comm_request request = { .rank = row->rank, .nranks = 4, .id = { 7 } };
 		struct rig rig;
 		char made[64];
 
-		CU_ASSERT_EQUAL(rig_open(&rig, &inits[i].spec, 1, inits[i].rank, 4), 0);
+		CU_ASSERT_EQUAL(rig_open(&rig, &row->spec, 1, row->rank, 4), 0);
 		CU_ASSERT_EQUAL(rig.filter.init(rig.filter.state, &request, &rig.chain), 0);
 		rig_calls(&rig, 4);
 		made_text(&rig.note, made, sizeof(made));
-		UNIT_ALL(!strcmp(rig.note.comms, inits[i].comms), !strcmp(made, inits[i].made),
-			 rig.record.fired == inits[i].fired);
-		if (strcmp(rig.note.comms, inits[i].comms) != 0)
-			fprintf(stderr, "\n%s: %s\n", inits[i].spec, rig.note.comms);
+		UNIT_ALL(!strcmp(rig.note.comms, row->comms), !strcmp(made, row->made),
+			 rig.record.fired == row->fired);
+		if (strcmp(rig.note.comms, row->comms) != 0)
+			fprintf(stderr, "\n%s: %s\n", row->spec, rig.note.comms);
 	}
 }
 
@@ -304,7 +303,7 @@ UNIT_TEST(test_gpu_oom, "a full GPU")
 	const struct call large = { .count = (size_t)1 << 24, .dtype = DT_FLOAT, .peer = -1 };
 	const char *spec = "gpu-oom:0@2";
 
-	for (size_t i = 0; i < COUNT(sizes); i++) {
+	for (size_t i = 0; i < LENGTH(sizes); i++) {
 		struct rig rig;
 
 		CU_ASSERT_EQUAL(rig_open(&rig, &spec, 1, 0, 4), 0);

@@ -12,7 +12,7 @@ UNIT_TEST(test_init, "init")
 	struct injector injector;
 	struct rig rig;
 
-	for (size_t i = 0; i < COUNT(many); i++)
+	for (size_t i = 0; i < LENGTH(many); i++)
 		many[i] = "skip-call@1";
 	UNIT_ALL(inject_init(&injector, many, INJECT_MAX, &err) == 0, injector.nspecs == INJECT_MAX,
 		 injector.rank == -1, inject_init(&injector, many, INJECT_MAX + 1, &err) == -EINVAL,
@@ -52,15 +52,15 @@ static const struct {
 
 UNIT_TEST(test_place, "place")
 {
-	for (size_t i = 0; i < COUNT(places); i++) {
+	UNIT_ROWS(row, places) {
 		struct rig rig;
-		int rc = rig_open(&rig, &places[i].spec, 1, 0, places[i].nranks);
+		int rc = rig_open(&rig, &row->spec, 1, 0, row->nranks);
 
-		CU_ASSERT_EQUAL(rc, places[i].why ? -EINVAL : 0);
-		if (!places[i].why)
+		CU_ASSERT_EQUAL(rc, row->why ? -EINVAL : 0);
+		if (!row->why)
 			continue;
 		UNIT_ALL(rig.note.err.outcome == OUTCOME_USAGE,
-			 strstr(rig.note.err.text, places[i].why) != NULL, rig.injector.rank == -1);
+			 strstr(rig.note.err.text, row->why) != NULL, rig.injector.rank == -1);
 	}
 }
 
@@ -91,9 +91,8 @@ UNIT_TEST(test_defaults, "defaults")
 	UNIT_ALL(rig_open(&rig, specs, 2, 0, 8) == 0, rig.injector.specs[0].nranks == 1,
 		 rig.injector.specs[0].ranks[0] == 7, rig.injector.specs[0].op == 4,
 		 rig.injector.specs[1].ranks[0] == 1, rig.injector.specs[1].op == 9);
-	for (int rank = 0; rank < 8; rank++) {
+	for (int rank = 0; rank < 8; rank++)
 		CU_ASSERT_EQUAL(rig_open(&rig, specs, 2, rank, 8), 0);
-	}
 }
 
 /* Where several ranks are culprits they come together to the step that their calls belong to. */
@@ -121,10 +120,10 @@ UNIT_TEST(test_meets, "several guilty ranks meet")
 	};
 	struct rig rig;
 
-	for (size_t i = 0; i < COUNT(meetings); i++) {
-		rig_step_calls = meetings[i].step_calls;
-		CU_ASSERT_EQUAL(rig_open(&rig, meetings[i].specs, meetings[i].n, 3, 4), 0);
-		CU_ASSERT_EQUAL(inject_meets(&rig.injector), meetings[i].meets);
+	UNIT_ROWS(row, meetings) {
+		rig_step_calls = row->step_calls;
+		CU_ASSERT_EQUAL(rig_open(&rig, row->specs, row->n, 3, 4), 0);
+		CU_ASSERT_EQUAL(inject_meets(&rig.injector), row->meets);
 	}
 	rig_step_calls = 1;
 }
@@ -159,15 +158,15 @@ UNIT_TEST(test_steps, "the steps of the schedule")
 	};
 	struct rig rig;
 
-	for (size_t i = 0; i < COUNT(steps); i++) {
-		rig_step_calls = steps[i].step_calls;
-		CU_ASSERT_EQUAL(rig_open(&rig, &steps[i].spec, 1, 3, 4), steps[i].op ? 0 : -EINVAL);
-		if (steps[i].op) {
-			CU_ASSERT_EQUAL(rig.injector.specs[0].op, steps[i].op);
+	UNIT_ROWS(row, steps) {
+		rig_step_calls = row->step_calls;
+		CU_ASSERT_EQUAL(rig_open(&rig, &row->spec, 1, 3, 4), row->op ? 0 : -EINVAL);
+		if (row->op) {
+			CU_ASSERT_EQUAL(rig.injector.specs[0].op, row->op);
 			continue;
 		}
 		UNIT_ALL(rig.note.err.outcome == OUTCOME_USAGE,
-			 strstr(rig.note.err.text, steps[i].why) != NULL, rig.injector.rank == -1);
+			 strstr(rig.note.err.text, row->why) != NULL, rig.injector.rank == -1);
 	}
 	rig_step_calls = 1;
 }
@@ -207,20 +206,19 @@ UNIT_TEST(test_start, "what is done at the start")
 		{ "settings-mismatch:0,lib=/dev/null", 0, 0, "LD_PRELOAD", "/dev/null", false },
 	};
 
-	for (size_t i = 0; i < COUNT(cases); i++) {
+	UNIT_ROWS(c, cases) {
 		struct error err = { .code = 0 };
 		struct injector injector;
 		const struct fault_spec *spec = &injector.specs[0];
 
 		unsetenv("NCCL_PROTO");
 		unsetenv("NCCL_ALGO");
-		CU_ASSERT_EQUAL_FATAL(inject_init(&injector, &cases[i].spec, 1, &err), 0);
-		UNIT_ALL(inject_start(&injector, cases[i].rank, 4, 1, &err) == cases[i].rc,
-			 (err.outcome == OUTCOME_USAGE) == (cases[i].rc < 0),
-			 !strcmp(getenv(cases[i].name) ? getenv(cases[i].name) : "",
-				 cases[i].value),
+		CU_ASSERT_EQUAL_FATAL(inject_init(&injector, &c->spec, 1, &err), 0);
+		UNIT_ALL(inject_start(&injector, c->rank, 4, 1, &err) == c->rc,
+			 (err.outcome == OUTCOME_USAGE) == (c->rc < 0),
+			 !strcmp(getenv(c->name) ? getenv(c->name) : "", c->value),
 			 (spec->fault->fire(&(struct fault_act){ .spec = spec }) == FAULT_PASS) ==
-				 cases[i].fires);
+				 c->fires);
 	}
 	unsetenv("LD_PRELOAD");
 }

@@ -112,18 +112,17 @@ static const struct {
 
 UNIT_TEST(test_ends, "processes that end")
 {
-	for (size_t i = 0; i < COUNT(ends); i++) {
+	UNIT_ROWS(row, ends) {
 		struct shared *shared;
-		pid_t pid = child_start(ends[i].spec, &shared);
+		pid_t pid = child_start(row->spec, &shared);
 		int status = 0;
 
 		CU_ASSERT_TRUE(status_within(pid, &status, 10));
-		if (ends[i].code < 0)
-			CU_ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == ends[i].signal);
-		if (ends[i].code >= 0)
-			CU_ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == ends[i].code);
-		UNIT_ALL(shared->made == ends[i].made,
-			 shared->record.fired == (ends[i].code != 97));
+		if (row->code < 0)
+			CU_ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == row->signal);
+		if (row->code >= 0)
+			CU_ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == row->code);
+		UNIT_ALL(shared->made == row->made, shared->record.fired == (row->code != 97));
 		munmap(shared, sizeof(*shared));
 	}
 }
@@ -154,7 +153,7 @@ UNIT_TEST(test_stop, "processes that stop")
 {
 	static const char *const specs[] = { "stop-rank@3", "stop-rank@3,when=after" };
 
-	for (size_t i = 0; i < COUNT(specs); i++) {
+	for (size_t i = 0; i < LENGTH(specs); i++) {
 		struct shared *shared;
 		pid_t pid = child_start(specs[i], &shared);
 		unsigned long ticks;
@@ -187,15 +186,15 @@ UNIT_TEST(test_held, "processes that are held")
 		{ "busy-rank@3", 'R', 2 },
 	};
 
-	for (size_t i = 0; i < COUNT(held); i++) {
+	UNIT_ROWS(row, held) {
 		struct shared *shared;
-		pid_t pid = child_start(held[i].spec, &shared);
+		pid_t pid = child_start(row->spec, &shared);
 		unsigned long ticks;
 		int status;
 
 		UNIT_ALL(fired_within(shared, 10), !status_within(pid, &status, 0.3),
-			 state_of(pid, &ticks) == held[i].state,
-			 (ticks >= 2) == (held[i].state == 'R'), shared->made == held[i].made);
+			 state_of(pid, &ticks) == row->state, (ticks >= 2) == (row->state == 'R'),
+			 shared->made == row->made);
 		/* A signal that is handled by default does not wake it into going on. */
 		kill(pid, SIGCONT);
 		CU_ASSERT_FALSE(status_within(pid, &status, 0.05));

@@ -29,8 +29,8 @@ UNIT_TEST(test_refusal, "whose network it is")
 		{ { .pid = OTHER, .net = 0, .init = OLD }, false },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		CU_ASSERT_EQUAL(!network_refusal(&cases[i].names), cases[i].allowed);
+	UNIT_ROWS(c, cases)
+		CU_ASSERT_EQUAL(!network_refusal(&c->names), c->allowed);
 }
 
 UNIT_TEST(test_parse, "the marked interface")
@@ -49,12 +49,11 @@ UNIT_TEST(test_parse, "the marked interface")
 		{ "", "" },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	UNIT_ROWS(c, cases) {
 		struct network_host host;
-		int rc = network_parse(&host, cases[i].json);
+		int rc = network_parse(&host, c->json);
 
-		UNIT_ALL(rc == (*cases[i].device ? 0 : -ENODEV),
-			 !strcmp(host.device, cases[i].device));
+		UNIT_ALL(rc == (*c->device ? 0 : -ENODEV), !strcmp(host.device, c->device));
 	}
 }
 
@@ -80,10 +79,10 @@ UNIT_TEST(test_filter, "filters")
 	};
 	char text[1024];
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		CU_ASSERT_STRING_EQUAL(network_filter_text(text, sizeof(text), "t", "eth0",
-							   cases[i].peer, cases[i].dir, "drop"),
-				       cases[i].text);
+	UNIT_ROWS(c, cases)
+		CU_ASSERT_STRING_EQUAL(network_filter_text(text, sizeof(text), "t", "eth0", c->peer,
+							   c->dir, "drop"),
+				       c->text);
 }
 
 UNIT_TEST(test_run, "programs")
@@ -262,10 +261,9 @@ UNIT_TEST(test_rows, "rows")
 	snprintf(longer, sizeof(longer), "%s:%s", stubs, path);
 	snprintf(text, sizeof(text), "%s", path);
 	setenv("PATH", longer, 1);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		log_of(cases[i].spec, longer, sizeof(longer));
-		UNIT_ALL(strstr(longer, cases[i].first) != NULL,
-			 strstr(longer, cases[i].then) != NULL);
+	UNIT_ROWS(c, cases) {
+		log_of(c->spec, longer, sizeof(longer));
+		UNIT_ALL(strstr(longer, c->first) != NULL, strstr(longer, c->then) != NULL);
 	}
 	setenv("PATH", text, 1);
 }

@@ -86,14 +86,14 @@ UNIT_TEST(test_rules, "the built-in rules")
 	struct health *health = health_open(NULL, &err);
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(health);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	UNIT_ROWS(c, cases) {
 		struct reading delta;
 
-		fill(&delta, cases[i].entries);
+		fill(&delta, c->entries);
 		told[0] = '\0';
 		health_judge(health, &delta, tell, NULL);
-		CU_ASSERT_STRING_EQUAL(told, cases[i].told);
-		if (strcmp(told, cases[i].told) != 0)
+		CU_ASSERT_STRING_EQUAL(told, c->told);
+		if (strcmp(told, c->told) != 0)
 			printf("\n    '%s'\n", told);
 		reading_release(&delta);
 	}
@@ -129,13 +129,13 @@ UNIT_TEST(test_files, "a user's own")
 	struct reading delta;
 
 	fill(&delta, entries);
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+	UNIT_ROWS(row, files) {
 		struct error err = { .rank = -1 };
 		struct health *health;
 		FILE *f = fopen(path, "w");
 
 		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-		fputs(files[i].text, f);
+		fputs(row->text, f);
 		fclose(f);
 		health = health_open(path, &err);
 		told[0] = '\0';
@@ -143,7 +143,7 @@ UNIT_TEST(test_files, "a user's own")
 			health_judge(health, &delta, tell, NULL);
 		else
 			snprintf(told, sizeof(told), "%s", err.text);
-		UNIT_ALL(strstr(told, files[i].told) != NULL, !files[i].told[0] == !told[0],
+		UNIT_ALL(strstr(told, row->told) != NULL, !row->told[0] == !told[0],
 			 (health == NULL) == (err.outcome == OUTCOME_USAGE));
 		free(health);
 	}

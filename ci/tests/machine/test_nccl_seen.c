@@ -51,13 +51,12 @@ UNIT_TEST(test_names, "names of logs")
 	};
 	char name[24];
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		bool fits =
-			nccl_seen_name(names[i].pattern, "vm.example.org", 42, name, sizeof(name));
+	UNIT_ROWS(row, names) {
+		bool fits = nccl_seen_name(row->pattern, "vm.example.org", 42, name, sizeof(name));
 
-		CU_ASSERT_EQUAL(fits, names[i].name != NULL);
-		if (names[i].name)
-			CU_ASSERT_STRING_EQUAL(name, names[i].name);
+		CU_ASSERT_EQUAL(fits, row->name != NULL);
+		if (row->name)
+			CU_ASSERT_STRING_EQUAL(name, row->name);
 	}
 }
 
@@ -126,15 +125,15 @@ UNIT_TEST(test_no_log, "no log")
 		{ "TRACE", "/tmp", "0 of 4 ranks" }, /* no file */
 	};
 
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+	UNIT_ROWS(row, table) {
 		set_up();
-		if (table[i].level)
-			add_setting("NCCL_DEBUG", table[i].level);
-		if (table[i].file)
-			add_setting("NCCL_DEBUG_FILE", table[i].file);
+		if (row->level)
+			add_setting("NCCL_DEBUG", row->level);
+		if (row->file)
+			add_setting("NCCL_DEBUG_FILE", row->file);
 		nccl_seen_read(&nobody, &seen);
 		UNIT_ALL(number("logs") == 0, number("p2p") == -1,
-			 strstr(text("why"), table[i].why) != NULL);
+			 strstr(text("why"), row->why) != NULL);
 	}
 	observation_release(&seen);
 	nccl_seen_read(&nobody, &seen);

@@ -36,9 +36,8 @@ static int read_text(struct observation *o, const char *text)
 
 	put(text, strlen(text));
 	rc = observation_read(o, path, &err);
-	if (rc < 0) {
+	if (rc < 0)
 		UNIT_ALL(err.outcome == OUTCOME_USAGE, err.text[0] != '\0');
-	}
 	return rc;
 }
 
@@ -125,7 +124,7 @@ UNIT_TEST(test_refused, "refused")
 	struct observation o;
 	struct error err = { .rank = -1 };
 
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+	for (size_t i = 0; i < LENGTH(texts); i++) {
 		int rc = read_text(&o, texts[i]);
 
 		if (rc == 0)

@@ -298,15 +298,15 @@ UNIT_TEST(test_hostile, "hostile files")
 		"/sys/class/infiniband/x/ports/1/state",
 		"/sys/class/infiniband/x/ports/1/link_layer",
 	};
-	enum { PATHS = sizeof(paths) / sizeof(paths[0]) };
+	enum { PATHS = LENGTH(paths) };
 
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+	UNIT_ROWS(row, texts) {
 		struct tree_file files[PATHS + 2] = { { 0 } };
 		struct observed_rank rank;
 		const char *root;
 
 		for (int k = 0; k < PATHS; k++)
-			files[k] = (struct tree_file){ paths[k], texts[i].text, texts[i].len };
+			files[k] = (struct tree_file){ paths[k], row->text, row->len };
 		files[PATHS] = (struct tree_file){ "/proc/net/dev", "eth0: 1", 0 };
 		root = tree_make(files);
 		look(READ_CPU | READ_TCP | READ_TRAFFIC | READ_NICS, root);
@@ -315,7 +315,7 @@ UNIT_TEST(test_hostile, "hostile files")
 		UNIT_ALL(value("CPU", "all_ticks") == -1, value("TCP", "sent") == -1,
 			 rank.wait_ns == -1, !strcmp(part_of("rdma", 1), "eth0"),
 			 !strcmp(part_of("rdma", 2), ""),
-			 value("eth0", "mtu") == (texts[i].text[0] == '4' ? 400 : -1));
+			 value("eth0", "mtu") == (row->text[0] == '4' ? 400 : -1));
 		tree_remove();
 	}
 }
@@ -433,10 +433,10 @@ UNIT_TEST(test_lists, "lists of CPUs")
 	struct cpu_list a;
 	char text[16];
 
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
-		int rc = cpu_list_parse(&a, lists[i].text);
+	UNIT_ROWS(row, lists) {
+		int rc = cpu_list_parse(&a, row->text);
 
-		CU_ASSERT_EQUAL(rc < 0 ? -1 : rc, lists[i].n);
+		CU_ASSERT_EQUAL(rc < 0 ? -1 : rc, row->n);
 	}
 	UNIT_ALL(cpu_list_parse(&a, "3,1-2,64,70") == 5,
 		 !strcmp(cpu_list_text(&a, text, sizeof(text)), "1-3,64,70"),

@@ -349,7 +349,7 @@ UNIT_TEST(test_json_hostile, "hostile JSON")
 	};
 	static char many[READING_BYTES + 100];
 
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+	for (size_t i = 0; i < LENGTH(texts); i++) {
 		reading_release(&counters);
 		if (reading_parse(&counters, texts[i]) != -EINVAL) {
 			CU_FAIL("taken");

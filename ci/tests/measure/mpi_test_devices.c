@@ -50,17 +50,15 @@ UNIT_TEST(test_choices, "choices")
 		{ 8, false, 6, true, { 6, 7, 6 }, 0, true },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		const struct options options = { .device_first = cases[i].first,
-						 .share_gpu = cases[i].share };
+	UNIT_ROWS(c, cases) {
+		const struct options options = { .device_first = c->first, .share_gpu = c->share };
 		struct device_choice choice;
 
-		host.devices = cases[i].devices;
-		host.bound = cases[i].bound;
+		host.devices = c->devices;
+		host.bound = c->bound;
 		UNIT_ALL(devices_choose(&job, &with_devices, &options, &choice) == 0,
-			 choice.device == cases[i].device[job.rank],
-			 choice.take_part == cases[i].take_part,
-			 choice.shared_gpu == cases[i].shared, err.outcome == OUTCOME_OK);
+			 choice.device == c->device[job.rank], choice.take_part == c->take_part,
+			 choice.shared_gpu == c->shared, err.outcome == OUTCOME_OK);
 	}
 }
 

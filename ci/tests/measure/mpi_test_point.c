@@ -19,7 +19,7 @@ UNIT_TEST(test_fixed, "-n")
 					      "39", "40", "41", "45", "100" };
 	static const char *const modes[] = { "stream", "isolated" };
 
-	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+	for (size_t i = 0; i < LENGTH(counts); i++)
 		for (int mode = 0; mode < 2; mode++)
 			for (int check = 0; check < 2; check++) {
 				int n = atoi(counts[i]);
@@ -96,10 +96,9 @@ UNIT_TEST(test_per_iteration, "-I")
 	options.per_iter = true; /* -I -K 5, which are for GPUs */
 	options.per_iter_skip = 5;
 	UNIT_ALL(measure(1024, false) == 0, seen.calls[PHASE_TIMED] == 45);
-	if (job.rank == 0) {
+	if (job.rank == 0)
 		UNIT_ALL(measured.row.samples == 40, measured.row.calls == 1,
 			 measured.row.min_us > 0);
-	}
 	done();
 }
 
@@ -461,23 +460,23 @@ UNIT_TEST(test_long_graph, "graphs of very many calls")
 		      { "1031", 2, { 515, 516 } }, /* a prime */
 		      { "2050", 3, { 683, 683, 684 } } };
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	UNIT_ROWS(c, cases)
 		for (int check = 0; check < 2; check++) {
 			int timed = 0;
 
-			SET_UP(&all_reduce, "-n", cases[i].n, "-w", "1", "-c", check ? "1" : "0");
+			SET_UP(&all_reduce, "-n", c->n, "-w", "1", "-c", check ? "1" : "0");
 			with_graphs();
 			options.graph_launches = 1;
 			UNIT_ALL(measure(64, false) == 0, measured.row.wrong == (check ? 0 : -1));
 			if (job.rank == 0)
-				CU_ASSERT_EQUAL(measured.row.samples, cases[i].graphs);
-			CU_ASSERT_EQUAL(gpu.launches, 1 + cases[i].graphs + check);
-			CU_ASSERT_EQUAL(gpu.played[0], cases[i].calls[0]); /* warms up */
-			for (int g = 0; g < cases[i].graphs; g++) {
-				CU_ASSERT_EQUAL(gpu.played[1 + g], cases[i].calls[g]);
+				CU_ASSERT_EQUAL(measured.row.samples, c->graphs);
+			CU_ASSERT_EQUAL(gpu.launches, 1 + c->graphs + check);
+			CU_ASSERT_EQUAL(gpu.played[0], c->calls[0]); /* warms up */
+			for (int g = 0; g < c->graphs; g++) {
+				CU_ASSERT_EQUAL(gpu.played[1 + g], c->calls[g]);
 				timed += gpu.played[1 + g];
 			}
-			CU_ASSERT_EQUAL(timed, atoi(cases[i].n));
+			CU_ASSERT_EQUAL(timed, atoi(c->n));
 			done();
 			CU_ASSERT_EQUAL(gpu.graphs, 0);
 			be->ops = &backend_mpi;
@@ -548,21 +547,20 @@ UNIT_TEST(test_telling, "a library that tells what it uses")
 	ops.issue = tell_issue;
 	ops.flags |= BACKEND_DEVICE;
 	ncclProfiler_v4.init(&context, &told.mask, NULL, 1, 1, RANKS, job.rank, NULL);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		int together = atoi(cases[i].together);
+	UNIT_ROWS(c, cases) {
+		int together = atoi(c->together);
 
-		SET_UP(&all_reduce, "-n", "20", "-w", "1", "-c", cases[i].check, "-m",
-		       cases[i].together);
+		SET_UP(&all_reduce, "-n", "20", "-w", "1", "-c", c->check, "-m", c->together);
 		be->ops = &ops;
 		told.asked = 0;
-		if (!cases[i].called) {
+		if (!c->called) {
 			spoil = (struct spoil){ .rank = ALL, .phase = PHASE_CHECK, .drop = true };
 		}
 		CU_ASSERT_EQUAL(measure(4096, false), 0);
-		UNIT_ALL(told.mask == 0, told.asked == (cases[i].called ? together : 0),
-			 !cases[i].called || !strcmp(measured.row.used_algo, "Ring"),
-			 !cases[i].called || !strcmp(measured.row.used_proto, "LL"),
-			 measured.row.used_channels == cases[i].channels);
+		UNIT_ALL(told.mask == 0, told.asked == (c->called ? together : 0),
+			 !c->called || !strcmp(measured.row.used_algo, "Ring"),
+			 !c->called || !strcmp(measured.row.used_proto, "LL"),
+			 measured.row.used_channels == c->channels);
 		done();
 		be->ops = &backend_mpi;
 	}

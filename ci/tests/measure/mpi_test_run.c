@@ -118,18 +118,18 @@ UNIT_TEST(test_min_percent, "below the predictions")
 		  "--min-percent 50: cannot be told here, as there is no prediction: exit 77\n" },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	UNIT_ROWS(c, cases) {
 		struct sink sink = { .ops = &ops, .err = &err };
 		struct report report = { .sinks = { &sink }, .n = 1 };
 
 		SET_UP(&all_reduce, "-b", "8", "-e", "8", "-n", "2", "-w", "1");
 		options.min_percent = 50;
-		reached = cases[i].reached;
+		reached = c->reached;
 		remarks[0] = '\0';
 		run = (struct run){ .bench = &bench, .report = job.rank == 0 ? &report : NULL };
-		bench.predictor = job.rank == 0 && cases[i].predicted ? &hooks : NULL;
-		UNIT_ALL(run_finish(&run) == 0, run.outcome == cases[i].outcome,
-			 !strcmp(remarks, job.rank == 0 ? cases[i].remark : ""));
+		bench.predictor = job.rank == 0 && c->predicted ? &hooks : NULL;
+		UNIT_ALL(run_finish(&run) == 0, run.outcome == c->outcome,
+			 !strcmp(remarks, job.rank == 0 ? c->remark : ""));
 	}
 	bench.predictor = NULL;
 }

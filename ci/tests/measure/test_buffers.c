@@ -34,10 +34,10 @@ UNIT_TEST(test_sizes, "sizes")
 		{ 300 * MIB, 300 * MIB },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		set_up(cases[i].largest);
-		UNIT_ALL(buffers.bytes == cases[i].pool, fake.bytes[0] == cases[i].pool + 8192,
-			 fake.bytes[1] == cases[i].pool + 8192,
+	UNIT_ROWS(c, cases) {
+		set_up(c->largest);
+		UNIT_ALL(buffers.bytes == c->pool, fake.bytes[0] == c->pool + 8192,
+			 fake.bytes[1] == c->pool + 8192,
 			 buffers.send == (char *)fake.ptrs[0] + 4096,
 			 buffers.recv == (char *)fake.ptrs[1] + 4096);
 		tear_down();
@@ -66,13 +66,12 @@ UNIT_TEST(test_used, "what is used of them")
 		{ 8, SIZE_MAX - 8, 256 * MIB },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	UNIT_ROWS(c, cases) {
 		fake = (struct fake){ .be = { .ops = &fake_ops } };
-		CU_ASSERT_EQUAL_FATAL(buffers_init(&buffers, &fake.be, cases[i].largest,
-						   BUFFERS_POOL, cases[i].calls),
+		CU_ASSERT_EQUAL_FATAL(buffers_init(&buffers, &fake.be, c->largest, BUFFERS_POOL,
+						   c->calls),
 				      0);
-		UNIT_ALL(fake.used[0] == cases[i].used + 8192,
-			 fake.used[1] == cases[i].used + 8192);
+		UNIT_ALL(fake.used[0] == c->used + 8192, fake.used[1] == c->used + 8192);
 		CU_ASSERT(fake.bytes[0] >= 256 * MIB + 8192); /* the schedule stays */
 		tear_down();
 	}
@@ -90,7 +89,7 @@ UNIT_TEST(test_no_memory, "no memory")
 		CU_ASSERT_EQUAL(fake.released, nth - 1);
 	}
 	/* rounding up must not wrap around to a small pool */
-	for (size_t i = 0; i < sizeof(huge) / sizeof(huge[0]); i++) {
+	for (size_t i = 0; i < LENGTH(huge); i++) {
 		fake = (struct fake){ .be = { .ops = &fake_ops } };
 		CU_ASSERT(buffers_init(&buffers, &fake.be, huge[i], BUFFERS_POOL, 1) == -ENOMEM);
 		buffers_release(&buffers);
@@ -116,16 +115,15 @@ UNIT_TEST(test_slots, "slots")
 	};
 
 	set_up(8);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		size_t bytes = cases[i].bytes, slots = buffers_slots(&buffers, bytes);
+	UNIT_ROWS(c, cases) {
+		size_t bytes = c->bytes, slots = buffers_slots(&buffers, bytes);
 
-		CU_ASSERT_EQUAL(slots, 256 * MIB / cases[i].stride);
+		CU_ASSERT_EQUAL(slots, 256 * MIB / c->stride);
 		CU_ASSERT_EQUAL(buffers_offset(&buffers, bytes, 0), 0);
 		CU_ASSERT_EQUAL(buffers_offset(&buffers, bytes, slots), 0);
-		if (slots > 1) {
-			UNIT_ALL(buffers_offset(&buffers, bytes, 1) == cases[i].stride,
-				 buffers_offset(&buffers, bytes, slots + 1) == cases[i].stride);
-		}
+		if (slots > 1)
+			UNIT_ALL(buffers_offset(&buffers, bytes, 1) == c->stride,
+				 buffers_offset(&buffers, bytes, slots + 1) == c->stride);
 		CU_ASSERT(buffers_offset(&buffers, bytes, slots - 1) + bytes <= buffers.bytes);
 		CU_ASSERT_EQUAL(buffers_offset(&buffers, bytes, slots - 1) % 512, 0);
 	}

@@ -144,7 +144,7 @@ static void check_point(size_t bytes, bool in_place, int unalign)
 		fake.ncalls = 0;
 		UNIT_ALL(plan_issue(&plan, i) == 0, strays(i) == 0);
 	}
-	for (size_t i = 0; i < sizeof(batches) / sizeof(batches[0]); i++)
+	for (size_t i = 0; i < LENGTH(batches); i++)
 		check_batch(batches[i]);
 	plan_release(&plan);
 }
@@ -158,7 +158,7 @@ UNIT_TEST(test_batches, "the checked call of a batch lies apart")
 
 		for (int rank = 0; rank < 4; rank += 3) {
 			set_up(collective, rank, 4);
-			for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+			for (size_t i = 0; i < LENGTH(sizes); i++)
 				for (int in_place = 0; in_place <= collective->in_place;
 				     in_place++) {
 					check_point(sizes[i], in_place, 0);
@@ -315,7 +315,7 @@ static struct check_report check(struct checked_slot slot)
 
 UNIT_TEST(test_check_right, "a right call passes")
 {
-	for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++) {
+	for (size_t i = 0; i < LENGTH(slots); i++) {
 		struct checked_slot slot = slots[i];
 
 		if (slot.crowded && slot.spare)

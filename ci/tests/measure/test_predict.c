@@ -197,23 +197,23 @@ UNIT_TEST(test_share, "the share that was reached")
 		{ { 3 }, 1, ": bad" },
 	};
 
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+	UNIT_ROWS(c, table) {
 		const struct predictor *f;
 		double predicted;
 
 		set_up("hgx-h200", 4, 1);
 		f = opened();
 		CU_ASSERT_TRUE(isnan(f->reached(f->ctx, text, sizeof(text))));
-		for (int k = 0; k < table[i].n; k++) {
+		for (int k = 0; k < c->n; k++) {
 			struct row row = make_row("all_gather", 1ull << 28, 1);
 
 			f->row(f->ctx, &row);
 			predicted = row.predicted_us;
-			predictions.percents[k] = 100 / table[i].times[k];
+			predictions.percents[k] = 100 / c->times[k];
 			CU_ASSERT_DOUBLE_EQUAL(row.of_predicted_percent, 100 * predicted, 1e-6);
 		}
 		f->reached(f->ctx, text, sizeof(text));
-		CU_ASSERT_PTR_NOT_NULL(strstr(text, table[i].word));
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, c->word));
 	}
 }
 
@@ -229,17 +229,17 @@ UNIT_TEST(test_verdict, "the word for it")
 		{ 0, 0, 1, ": good" },	   { 70, 70, 69, ": bad" },
 	};
 
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+	UNIT_ROWS(row, table) {
 		const struct predictor *f;
 
 		set_up("hgx-h200", 4, 1);
-		options.good = table[i].good;
-		options.low = table[i].low;
+		options.good = row->good;
+		options.low = row->low;
 		f = opened();
 		predictions.npercents = 1;
-		predictions.percents[0] = table[i].share;
+		predictions.percents[0] = row->share;
 		f->reached(f->ctx, text, sizeof(text));
-		CU_ASSERT_PTR_NOT_NULL(strstr(text, table[i].word));
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, row->word));
 	}
 }
 
@@ -260,15 +260,15 @@ UNIT_TEST(test_choice, "whether NCCL chose as predicted")
 
 	set_up("hgx-h200", 4, 1);
 	f = opened();
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		struct row row = make_row("all_reduce", table[i].size, 5000);
+	UNIT_ROWS(c, table) {
+		struct row row = make_row("all_reduce", c->size, 5000);
 
-		row.used_algo = table[i].algo;
-		row.used_proto = table[i].proto;
+		row.used_algo = c->algo;
+		row.used_proto = c->proto;
 		f->row(f->ctx, &row);
 		f->reached(f->ctx, text, sizeof(text));
-		CU_ASSERT_TRUE(table[i].said ? strstr(text, table[i].said) != NULL
-					     : !strstr(text, "as predicted"));
+		CU_ASSERT_TRUE(c->said ? strstr(text, c->said) != NULL
+				       : !strstr(text, "as predicted"));
 	}
 }
 

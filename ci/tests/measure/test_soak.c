@@ -35,14 +35,13 @@ static const struct {
 
 UNIT_TEST(test_series, "what is said of series")
 {
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	UNIT_ROWS(c, cases) {
 		char said[1024] = "", text[192];
 		struct soak soak = { .npoints = 0 };
 
-		for (size_t k = 0; k < cases[i].rows; k++) {
-			bool changed = k >= cases[i].from && k < cases[i].from + cases[i].lasting;
-			double us =
-				(100 + (double)(k * 7 % 3) - 1) * (changed ? cases[i].factor : 1);
+		for (size_t k = 0; k < c->rows; k++) {
+			bool changed = k >= c->from && k < c->from + c->lasting;
+			double us = (100 + (double)(k * 7 % 3) - 1) * (changed ? c->factor : 1);
 			const char *now = soak_row(&soak, 2, us, text, sizeof(text));
 			size_t n = strlen(said);
 
@@ -51,9 +50,9 @@ UNIT_TEST(test_series, "what is said of series")
 			/* another point's rows are its own */
 			CU_ASSERT_PTR_NULL(soak_row(&soak, 0, 5, text, sizeof(text)));
 		}
-		if (strcmp(said, cases[i].want) != 0)
-			fprintf(stderr, "%s: said:\n%s", cases[i].name, said);
-		CU_ASSERT_STRING_EQUAL(said, cases[i].want);
+		if (strcmp(said, c->want) != 0)
+			fprintf(stderr, "%s: said:\n%s", c->name, said);
+		CU_ASSERT_STRING_EQUAL(said, c->want);
 		soak_release(&soak);
 	}
 }

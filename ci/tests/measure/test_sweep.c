@@ -53,7 +53,7 @@ UNIT_TEST(test_sizes, "sizes")
 {
 	size_t i, j;
 
-	for (i = 0; i < sizeof(size_cases) / sizeof(size_cases[0]); i++) {
+	for (i = 0; i < LENGTH(size_cases); i++) {
 		const struct size_case *c = &size_cases[i];
 		struct options options = plain();
 		struct sweep sweep;
@@ -64,10 +64,9 @@ UNIT_TEST(test_sizes, "sizes")
 		options.step_bytes = c->step;
 		options.step_factor = c->factor;
 		sweep_init(&sweep, &options, &all_reduce, NULL, 2);
-		for (j = 0; c->want[j]; j++) {
+		for (j = 0; c->want[j]; j++)
 			UNIT_ALL(sweep_next(&sweep, &point), point.bytes == c->want[j],
 				 point.first_of_series == (j == 0));
-		}
 		UNIT_ALL(!sweep_next(&sweep, &point), !sweep_next(&sweep, &point));
 	}
 }
@@ -204,7 +203,7 @@ UNIT_TEST(test_check, "what is refused")
 	struct backend backend = { .ops = &some_ops };
 	size_t i;
 
-	for (i = 0; i < sizeof(check_cases) / sizeof(check_cases[0]); i++) {
+	for (i = 0; i < LENGTH(check_cases); i++) {
 		const struct check_case *c = &check_cases[i];
 		struct options options = plain();
 		struct error err = { .rank = -1 };

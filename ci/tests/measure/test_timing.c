@@ -15,9 +15,8 @@ UNIT_TEST(test_deadline, "deadlines")
 		{ 0.1, 20, 20 },    { 2, 1, 20 },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		CU_ASSERT_DOUBLE_EQUAL(timing_deadline(cases[i].slowest, cases[i].calls),
-				       cases[i].seconds, 1e-9);
+	UNIT_ROWS(c, cases)
+		CU_ASSERT_DOUBLE_EQUAL(timing_deadline(c->slowest, c->calls), c->seconds, 1e-9);
 }
 
 /* Before and after the warm-up; a prediction lengthens both and shortens neither. */
@@ -31,12 +30,11 @@ UNIT_TEST(test_point, "deadlines of a point")
 		{ 1e-6, 0, 0.1, 20, 20 }, { 0.2, 0, 0.1, 20, 40 }, { 1e-6, 5, 0, 20, 0.5 },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct timing timing = { .slowest = cases[i].slowest,
-					 .expected = cases[i].expected,
-					 .predicted = cases[i].predicted };
+	UNIT_ROWS(c, cases) {
+		struct timing timing = { .slowest = c->slowest,
+					 .expected = c->expected,
+					 .predicted = c->predicted };
 
-		CU_ASSERT_DOUBLE_EQUAL(timing_calls_deadline(&timing, cases[i].calls),
-				       cases[i].seconds, 1e-9);
+		CU_ASSERT_DOUBLE_EQUAL(timing_calls_deadline(&timing, c->calls), c->seconds, 1e-9);
 	}
 }

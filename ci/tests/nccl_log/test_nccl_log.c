@@ -117,7 +117,7 @@ UNIT_TEST(test_prefixes, "what launchers put before lines")
 	struct lines lines;
 	struct nccl_log log;
 
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+	for (size_t i = 0; i < LENGTH(prefixes); i++) {
 		lines_job(&lines, prefixes[i]);
 		lines_read(&lines, &log);
 		check_job(&log);
@@ -206,10 +206,10 @@ UNIT_TEST(test_cut_channel, "Channel lines that NCCL cuts")
 	};
 	struct nccl_log log;
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		const struct nccl_ring *ring = read_ring(&log, cases[i].line, cases[i].ring_lines);
+	UNIT_ROWS(c, cases) {
+		const struct nccl_ring *ring = read_ring(&log, c->line, c->ring_lines);
 
-		UNIT_ALL(ring->n == cases[i].n, ring->closed == cases[i].closed, !ring->differs);
+		UNIT_ALL(ring->n == c->n, ring->closed == c->closed, !ring->differs);
 		nccl_log_release(&log);
 	}
 	CU_ASSERT_TRUE(read_ring(&log, "Channel 00/01 : 0 2 1 ...", 13)->differs);

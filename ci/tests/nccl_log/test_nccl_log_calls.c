@@ -102,20 +102,20 @@ UNIT_TEST(test_compare, "calls compared")
 {
 	static const char title[] = "communicator 0 (0xabc): 4 ranks, lines of 4 here\n  ";
 
-	for (size_t i = 0; i < sizeof(comparisons) / sizeof(comparisons[0]); i++) {
+	UNIT_ROWS(row, comparisons) {
 		struct nccl_log log;
 		int rank = 0;
 		char *text;
 
 		nccl_log_init(&log);
-		for (const char *at = comparisons[i].calls; *at; at += strspn(at, " ")) {
+		for (const char *at = row->calls; *at; at += strspn(at, " ")) {
 			read_rank(&log, 4, rank++, at);
 			at += strcspn(at, " ");
 		}
 		nccl_log_finish(&log);
 		text = printed(nccl_log_print_calls, &log);
 		CU_ASSERT_EQUAL(strncmp(text, title, strlen(title)), 0);
-		CU_ASSERT_STRING_EQUAL(text + strlen(title), comparisons[i].text);
+		CU_ASSERT_STRING_EQUAL(text + strlen(title), row->text);
 		free(text);
 		nccl_log_release(&log);
 	}

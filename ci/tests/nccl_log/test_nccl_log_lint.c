@@ -109,15 +109,14 @@ UNIT_TEST(test_transports, "slower transports than needed")
 		{ "NET/Socket/0", "SYS", NCCL_IRRATIONAL, "1 -> 2 uses NET/Socket/0 inside host" },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	UNIT_ROWS(c, cases) {
 		lines_started(&lines, 4, 4);
-		if (cases[i].path)
-			paths(cases[i].path, 1);
+		if (c->path)
+			paths(c->path, 1);
 		lines_ring(&lines, 0, straight, true);
 		for (int r = 0; r < 4; r++)
-			lines_link(&lines, 0, r, (r + 1) % 4,
-				   r == 1 ? cases[i].transport : "P2P/CUMEM");
-		expect(NULL, cases[i].verdict, cases[i].reason);
+			lines_link(&lines, 0, r, (r + 1) % 4, r == 1 ? c->transport : "P2P/CUMEM");
+		expect(NULL, c->verdict, c->reason);
 	}
 }
 
@@ -231,10 +230,10 @@ UNIT_TEST(test_file_near, "topology file: how GPUs are joined")
 	CU_ASSERT_EQUAL_FATAL(topo_parse_xml(&topo, two_nodes, strlen(two_nodes), &err), 0);
 	CU_ASSERT_EQUAL_FATAL(topo.ngpus, 4);
 	CU_ASSERT_EQUAL(topo.gpu[3].bus, 0x4000);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		a.bus = topo.gpu[cases[i].a].bus;
-		b.bus = topo.gpu[cases[i].b].bus;
-		CU_ASSERT_EQUAL(nccl_topo_near(&log, &topo, &a, &b, NULL), cases[i].near);
+	UNIT_ROWS(c, cases) {
+		a.bus = topo.gpu[c->a].bus;
+		b.bus = topo.gpu[c->b].bus;
+		CU_ASSERT_EQUAL(nccl_topo_near(&log, &topo, &a, &b, NULL), c->near);
 	}
 	UNIT_ALL(nccl_topo_numa(&log, &topo, &a) == 0, nccl_topo_numa(&log, &topo, &b) == 1);
 	a.bus = 0x9000;

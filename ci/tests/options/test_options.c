@@ -170,7 +170,7 @@ UNIT_TEST(test_right, "defaults and values")
 	char buf[512];
 	size_t i;
 
-	for (i = 0; i < sizeof(right_cases) / sizeof(right_cases[0]); i++) {
+	for (i = 0; i < LENGTH(right_cases); i++) {
 		const struct right_case *c = &right_cases[i];
 		char line[128];
 		int rc;
@@ -321,13 +321,13 @@ UNIT_TEST(test_kept, "nccl-tests' options, in every form")
 	struct options o;
 	struct error err;
 
-	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
-		for (size_t f = 0; f < 4 && kept[i].value; f++) {
-			const char *more = kept[i].letter == 'b' ? " -e 1G" : "";
-			int n = f < 2 ? snprintf(line, sizeof(line), forms[f], kept[i].letter,
-						 kept[i].value)
-				      : snprintf(line, sizeof(line), forms[f], kept[i].name,
-						 kept[i].value);
+	UNIT_ROWS(row, kept)
+		for (size_t f = 0; f < 4 && row->value; f++) {
+			const char *more = row->letter == 'b' ? " -e 1G" : "";
+			int n = f < 2 ? snprintf(line, sizeof(line), forms[f], row->letter,
+						 row->value)
+				      : snprintf(line, sizeof(line), forms[f], row->name,
+						 row->value);
 
 			snprintf(line + n, sizeof(line) - (size_t)n, "%s", more);
 			CU_ASSERT_EQUAL(parse(&o, &reduce, line, buf, sizeof(buf), &err), 0);
@@ -375,9 +375,9 @@ UNIT_TEST(test_help, "help")
 	char *text = help_text(NULL), option[64];
 	size_t i;
 
-	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+	for (i = 0; i < LENGTH(words); i++)
 		CU_ASSERT_PTR_NOT_NULL(strstr(text, words[i]));
-	for (i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
+	for (i = 0; i < LENGTH(kept); i++) {
 		snprintf(option, sizeof(option), "-%c, --%s", kept[i].letter, kept[i].name);
 		CU_ASSERT_PTR_NOT_NULL(strstr(text, option));
 	}

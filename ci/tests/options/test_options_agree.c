@@ -102,7 +102,7 @@ static const struct {
 	  .said = "NCCL_TESTS_ALLTOALLV_MATRIX_SCALE=1",
 	  .other_said = "NCCL_TESTS_ALLTOALLV_MATRIX_SCALE=1.0000000596046448" },
 };
-#define SAME_COUNT (sizeof(same) / sizeof(same[0]))
+#define SAME_COUNT (LENGTH(same))
 
 UNIT_TEST(test_same, "each option that must be the same")
 {
@@ -166,9 +166,9 @@ UNIT_TEST(test_free, "what may differ")
 	};
 	struct settings both[2];
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		fill(&both[0], &all_reduce, cases[i].line, NULL);
-		fill(&both[1], &all_reduce, cases[i].other, cases[i].other_env);
+	UNIT_ROWS(c, cases) {
+		fill(&both[0], &all_reduce, c->line, NULL);
+		fill(&both[1], &all_reduce, c->other, c->other_env);
 		CU_ASSERT_EQUAL(memcmp(&both[0], &both[1], sizeof(both[0])), 0);
 		CU_ASSERT_STRING_EQUAL(compare(both, 2), "");
 	}
@@ -197,10 +197,10 @@ UNIT_TEST(test_many, "who has what")
 	struct settings all[RANKS];
 	int n;
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		for (n = 0; n < RANKS && cases[i].lines[n]; n++)
-			fill(&all[n], &all_reduce, cases[i].lines[n], NULL);
-		CU_ASSERT_STRING_EQUAL(compare(all, n), cases[i].said);
+	UNIT_ROWS(c, cases) {
+		for (n = 0; n < RANKS && c->lines[n]; n++)
+			fill(&all[n], &all_reduce, c->lines[n], NULL);
+		CU_ASSERT_STRING_EQUAL(compare(all, n), c->said);
 	}
 }
 
@@ -221,11 +221,10 @@ UNIT_TEST(test_program, "version, program and backend first")
 
 	fill(&both[0], &all_reduce, "", NULL);
 	CU_ASSERT_EQUAL(parse(&options, &all_reduce, "-d half", buf, sizeof(buf), &err), 0);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	UNIT_ROWS(c, cases) {
 		memset(&both[1], 0, sizeof(both[1]));
-		options_agree_fill(&both[1], &options, cases[i].version, cases[i].program,
-				   cases[i].backend, false);
-		CU_ASSERT_STRING_EQUAL(compare(both, 2), cases[i].said);
+		options_agree_fill(&both[1], &options, c->version, c->program, c->backend, false);
+		CU_ASSERT_STRING_EQUAL(compare(both, 2), c->said);
 	}
 }
 

@@ -193,7 +193,7 @@ static void refuse(const struct wrong_case *c)
 
 UNIT_TEST(test_wrong, "words and pairs that are not allowed")
 {
-	for (size_t i = 0; i < sizeof(wrong_cases) / sizeof(wrong_cases[0]); i++)
+	for (size_t i = 0; i < LENGTH(wrong_cases); i++)
 		refuse(&wrong_cases[i]);
 }
 
@@ -201,16 +201,15 @@ UNIT_TEST(test_wrong_alike, "what is wrong with a value")
 {
 	char want[200];
 
-	for (size_t i = 0; i < sizeof(wrong_alike) / sizeof(wrong_alike[0]); i++)
-		for (const char *const *line = wrong_alike[i].lines; *line; line++) {
+	UNIT_ROWS(row, wrong_alike)
+		for (const char *const *line = row->lines; *line; line++) {
 			bool env = strncmp(*line, "NCCL_", 5) == 0;
 			const struct wrong_case c = { .line = env ? "" : *line,
 						      .want = want,
 						      .env = env ? *line : NULL };
 
 			snprintf(want, sizeof(want), "%s%s: %s", *line,
-				 (*line)[strlen(*line) - 1] == '=' ? "''" : "",
-				 wrong_alike[i].want);
+				 (*line)[strlen(*line) - 1] == '=' ? "''" : "", row->want);
 			refuse(&c);
 		}
 }

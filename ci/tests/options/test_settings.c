@@ -3,8 +3,6 @@
 
 #include "options/settings_read.h"
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
 UNIT_TEST(test_weights, "which settings matter")
 {
 	static const char *const names[][7] = {
@@ -71,21 +69,20 @@ UNIT_TEST(test_compare, "who has what")
 	const char *texts[6];
 	char words[600];
 
-	for (size_t i = 0; i < COUNT(compared); i++) {
+	UNIT_ROWS(row, compared) {
 		size_t differences;
 		int n = 0;
 
-		for (; compared[i].texts[n]; n++)
-			texts[n] = compared[i].texts[n][0] == '?' ? NULL : compared[i].texts[n];
+		for (; row->texts[n]; n++)
+			texts[n] = row->texts[n][0] == '?' ? NULL : row->texts[n];
 		differences = settings_compare(texts, n, SETTING_MAY, found);
 		settings_words(found, differences, words, sizeof(words));
-		CU_ASSERT_STRING_EQUAL(words, compared[i].words);
+		CU_ASSERT_STRING_EQUAL(words, row->words);
 		if (differences > 0)
-			CU_ASSERT_EQUAL(found[0].rank, compared[i].rank);
-		snprintf(ends[0].text, SETTINGS_BYTES, "%s", compared[i].texts[0]);
-		snprintf(ends[1].text, SETTINGS_BYTES, "%s", compared[i].texts[n - 1]);
-		CU_ASSERT_EQUAL(settings_hash(&ends[0]) != settings_hash(&ends[1]),
-				compared[i].odd_hash);
+			CU_ASSERT_EQUAL(found[0].rank, row->rank);
+		snprintf(ends[0].text, SETTINGS_BYTES, "%s", row->texts[0]);
+		snprintf(ends[1].text, SETTINGS_BYTES, "%s", row->texts[n - 1]);
+		CU_ASSERT_EQUAL(settings_hash(&ends[0]) != settings_hash(&ends[1]), row->odd_hash);
 	}
 }
 

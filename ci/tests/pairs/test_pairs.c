@@ -56,16 +56,16 @@ UNIT_TEST(test_plan, "plan")
 		{ 1024, 1, 1024, 1024, 2, true },
 	};
 
-	for (size_t i = 0; i < sizeof(plans) / sizeof(plans[0]); i++) {
-		int n = plans[i].n, per_node = plans[i].per_node;
+	UNIT_ROWS(row, plans) {
+		int n = row->n, per_node = row->per_node;
 		struct pair_plan plan;
 
 		place(n, per_node);
-		pair_plan_make(&plan, n, nodes, plans[i].most, 1);
-		UNIT_ALL(is_sound(&plan), plan.sampled == plans[i].sampled, plan.n == n);
-		if (plans[i].rounds > 0 && !plans[i].sampled)
-			UNIT_ALL(plan.npairs == plans[i].pairs, plan.nrounds == plans[i].rounds);
-		CU_ASSERT(plan.npairs <= plans[i].most + 2 * n);
+		pair_plan_make(&plan, n, nodes, row->most, 1);
+		UNIT_ALL(is_sound(&plan), plan.sampled == row->sampled, plan.n == n);
+		if (row->rounds > 0 && !row->sampled)
+			UNIT_ALL(plan.npairs == row->pairs, plan.nrounds == row->rounds);
+		CU_ASSERT(plan.npairs <= row->most + 2 * n);
 		for (int rank = 0; n > 1 && rank < n; rank++)
 			UNIT_ALL(covers(&plan, rank, false) == (per_node > 1 && n > 1) ||
 					 n % per_node == 1,
@@ -136,7 +136,7 @@ UNIT_TEST(test_shared, "shared")
 		snprintf(ends[r].name[PAIR_SWITCH], 48, "%d of %s", r / 2, host);
 		snprintf(ends[r].name[PAIR_NIC], 48, "%d of %s", r / 2, host);
 	}
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < LENGTH(cases); i++) {
 		bool slow[28];
 		char text[400];
 
@@ -215,7 +215,7 @@ UNIT_TEST(test_json, "JSON")
 		 memcmp(again.us, m.us, pair_places(&m) * sizeof(*m.us)) == 0,
 		 again.plan.pairs[5].far == m.plan.pairs[5].far);
 	pair_matrix_release(&again);
-	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+	for (size_t i = 0; i < LENGTH(wrong); i++) {
 		json_t *copy = json_copy(json);
 
 		json_object_set_new(copy, wrong[i], json_integer(-1));
@@ -277,7 +277,7 @@ UNIT_TEST(test_hosts, "hosts")
 	d.bytes[1] = 1e9;
 	for (int k = 0; k < PAIR_LOADS * 2; k++)
 		d.us[0][k / 2][k % 2] = times[k / 2] * (1 + d.bytes[k % 2] / 1e3);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < LENGTH(cases); i++) {
 		struct predict_request request = { .collective = cases[i].coll,
 						   .bytes = cases[i].bytes,
 						   .algo = -1,

@@ -71,13 +71,13 @@ UNIT_TEST(test_errors, "errors that ranks reported")
 		{ "<b>|`x`*", "<b>|`x`*", "?b???x??" },
 	};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	UNIT_ROWS(row, rows) {
 		set_up();
-		strcpy(saved.ranks[1].view.error, rows[i].told);
-		expect_error(&saved, rows[i].plain, rows[i].markdown);
+		strcpy(saved.ranks[1].view.error, row->told);
+		expect_error(&saved, row->plain, row->markdown);
 		CU_ASSERT_EQUAL(evidence_save(&saved, dir, &err), 0);
 		CU_ASSERT_EQUAL_FATAL(evidence_load(&loaded, dir, &err), 0);
-		expect_error(&loaded, rows[i].plain, rows[i].markdown);
+		expect_error(&loaded, row->plain, row->markdown);
 		tear_down();
 	}
 }
@@ -207,14 +207,14 @@ UNIT_TEST(test_no_baseline, "another run is no twin")
 		{ NULL, "", "another schedule" },
 	};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	UNIT_ROWS(row, rows) {
 		set_up_twin();
-		if (rows[i].at)
-			strcpy(rows[i].at, rows[i].value);
-		for (int r = 0; r < RANKS && !rows[i].at; r++)
+		if (row->at)
+			strcpy(row->at, row->value);
+		for (int r = 0; r < RANKS && !row->at; r++)
 			saved.ranks[r].calls[3].count++;
 		UNIT_ALL(baseline_load(&loaded, dir, &saved, &err) == -EINVAL,
-			 err.outcome == OUTCOME_USAGE, strstr(err.text, rows[i].text) != NULL);
+			 err.outcome == OUTCOME_USAGE, strstr(err.text, row->text) != NULL);
 		saved.nranks = RANKS;
 		tear_down();
 	}

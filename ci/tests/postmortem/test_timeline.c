@@ -72,7 +72,7 @@ UNIT_TEST(test_healthy, "trace of a healthy run")
 	static const int room[][2] = { { 1, 4096 }, { 16, 4096 }, { 128, 512 }, { 100000, 4 } };
 	json_t *top;
 
-	for (size_t i = 0; i < sizeof(room) / sizeof(room[0]); i++)
+	for (size_t i = 0; i < LENGTH(room); i++)
 		CU_ASSERT_EQUAL(timeline_newest(room[i][0]), (size_t)room[i][1]);
 	set_up(2);
 	for (uint64_t i = 0; i < 99; i++)
@@ -294,20 +294,20 @@ UNIT_TEST(test_last_exchange, "the last exchange")
 		{ { CALL_ALL_REDUCE, CALL_RECV }, 0, 0, { SPAN_DONE, SPAN_UNFINISHED } },
 	};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	UNIT_ROWS(row, rows) {
 		struct evidence_rank *r;
 
 		set_up(2);
 		r = &evidence.ranks[0];
-		add_half(0, 10, rows[i].kinds[0]);
-		add_half(0, 12, rows[i].kinds[1]);
-		r->calls[1].ticket += rows[i].skipped;
+		add_half(0, 10, row->kinds[0]);
+		add_half(0, 12, row->kinds[1]);
+		r->calls[1].ticket += row->skipped;
 		r->view.waiting = 1;
-		r->view.completed = rows[i].completed;
+		r->view.completed = row->completed;
 		build();
 		CU_ASSERT_EQUAL_FATAL(timeline.lanes[0].nspans, 2);
-		CU_ASSERT_EQUAL(timeline.lanes[0].spans[0].state, rows[i].states[0]);
-		CU_ASSERT_EQUAL(timeline.lanes[0].spans[1].state, rows[i].states[1]);
+		CU_ASSERT_EQUAL(timeline.lanes[0].spans[0].state, row->states[0]);
+		CU_ASSERT_EQUAL(timeline.lanes[0].spans[1].state, row->states[1]);
 		tear_down();
 	}
 }

@@ -77,7 +77,7 @@ static void check_bounds(void)
 UNIT_TEST(test_hostile_times, "hostile times")
 {
 	static const uint64_t nasty[] = { NASTY };
-	const size_t n = sizeof(nasty) / sizeof(nasty[0]);
+	const size_t n = LENGTH(nasty);
 
 	srand(5);
 	for (int round = 0; round < 300; round++) {

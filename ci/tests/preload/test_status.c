@@ -163,16 +163,16 @@ UNIT_TEST(test_places, "where hosts meet")
 	};
 	struct run_place p;
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		char text[128], *variables[8] = { strtok(strcpy(text, rows[i].variables), " ") };
+	UNIT_ROWS(row, rows) {
+		char text[128], *variables[8] = { strtok(strcpy(text, row->variables), " ") };
 		bool found;
 
 		for (int k = 0; variables[k]; k++)
 			variables[k + 1] = strtok(NULL, " ");
-		found = run_place(&p, variables, rows[i].rank, rows[i].given);
-		CU_ASSERT_EQUAL(found, rows[i].nodes > 0);
+		found = run_place(&p, variables, row->rank, row->given);
+		CU_ASSERT_EQUAL(found, row->nodes > 0);
 		if (found)
-			UNIT_ALL(p.nodes == rows[i].nodes, p.node == rows[i].node,
-				 !strcmp(p.host, rows[i].host), !strcmp(p.port, rows[i].port));
+			UNIT_ALL(p.nodes == row->nodes, p.node == row->node,
+				 !strcmp(p.host, row->host), !strcmp(p.port, row->port));
 	}
 }

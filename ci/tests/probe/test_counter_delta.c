@@ -106,13 +106,13 @@ UNIT_TEST(test_lines, "what speaks")
 		{ { "no such part|no_such_name 5", NULL }, NULL },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	UNIT_ROWS(c, cases) {
 		set_up();
-		give(3, cases[i].entries);
+		give(3, c->entries);
 		counter_delta_note(&evidence, &diagnosis);
-		CU_ASSERT_EQUAL(diagnosis.nlines, cases[i].line ? 2 : 1);
-		if (cases[i].line)
-			CU_ASSERT_STRING_EQUAL(diagnosis.lines[1], cases[i].line);
+		CU_ASSERT_EQUAL(diagnosis.nlines, c->line ? 2 : 1);
+		if (c->line)
+			CU_ASSERT_STRING_EQUAL(diagnosis.lines[1], c->line);
 		tear_down();
 	}
 }

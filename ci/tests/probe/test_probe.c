@@ -176,7 +176,7 @@ UNIT_TEST(test_folder, "the folder")
 		 evidence.ranks[3].stack == NULL, evidence.ras == NULL);
 	evidence_release(&evidence);
 	free(big);
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+	for (size_t i = 0; i < LENGTH(files); i++) {
 		snprintf(path, sizeof(path), "%s/%s", dir, files[i]);
 		CU_ASSERT_EQUAL(remove(path), 0);
 	}

@@ -184,16 +184,16 @@ UNIT_TEST(test_servers, "servers good and bad")
 		{ "[no answer from 127.0.0.1:", 1, 0.9, 3, { .nap = 0 } },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct server server = start(&cases[i].manner);
+	UNIT_ROWS(c, cases) {
+		struct server server = start(&c->manner);
 		char address[40], *text;
 		double took;
 
 		snprintf(address, sizeof(address), "127.0.0.1:%d", server.port);
-		text = ask(address, cases[i].seconds, &took);
+		text = ask(address, c->seconds, &took);
 		CU_ASSERT_PTR_NOT_NULL_FATAL(text);
-		CU_ASSERT(took >= cases[i].least && took < cases[i].most);
-		CU_ASSERT_TRUE(matches(text, cases[i].answer));
+		CU_ASSERT(took >= c->least && took < c->most);
+		CU_ASSERT_TRUE(matches(text, c->answer));
 		free(text);
 		stop(server);
 	}
@@ -220,9 +220,9 @@ UNIT_TEST(test_nobody, "nobody there")
 	text = ask(address, 10, &took);
 	UNIT_ALL(strstr(text, ": Connection refused]\n") != NULL, took < 5);
 	free(text);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		text = ask(cases[i].address, 1.0, &took);
-		CU_ASSERT_EQUAL(strncmp(text, cases[i].answer, strlen(cases[i].answer)), 0);
+	UNIT_ROWS(c, cases) {
+		text = ask(c->address, 1.0, &took);
+		CU_ASSERT_EQUAL(strncmp(text, c->answer, strlen(c->answer)), 0);
 		free(text);
 	}
 }

@@ -148,7 +148,7 @@ static const struct sample samples[] = {
 
 UNIT_TEST(test_answers, "answers")
 {
-	for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++)
+	for (size_t i = 0; i < LENGTH(samples); i++)
 		check(&samples[i], &evidence);
 }
 
@@ -184,13 +184,13 @@ UNIT_TEST(test_recorded, "answers of NCCL 2.28.9")
 		  "NCCL RAS agrees: rank 1 does not answer" },
 	};
 
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+	UNIT_ROWS(row, table) {
 		struct evidence_rank two[2] = {
-			{ .present = true, .view.pid = table[i].pids[0] },
-			{ .present = true, .view.pid = table[i].pids[1] },
+			{ .present = true, .view.pid = row->pids[0] },
+			{ .present = true, .view.pid = row->pids[1] },
 		};
 		struct evidence e = { .nranks = 2, .ranks = two };
-		FILE *f = fopen(table[i].file, "re");
+		FILE *f = fopen(row->file, "re");
 		char text[4096];
 		size_t n;
 
@@ -198,7 +198,7 @@ UNIT_TEST(test_recorded, "answers of NCCL 2.28.9")
 		n = fread(text, 1, sizeof(text) - 1, f);
 		text[n] = '\0';
 		fclose(f);
-		check(&(struct sample){ text, "1", RAS_AGREES, table[i].line }, &e);
+		check(&(struct sample){ text, "1", RAS_AGREES, row->line }, &e);
 	}
 }
 
@@ -211,7 +211,7 @@ UNIT_TEST(test_recorded, "answers of NCCL 2.28.9")
 UNIT_TEST(test_hostile, "hostile answers")
 {
 	static const char *const pieces[] = { PIECES };
-	enum { N = sizeof(pieces) / sizeof(pieces[0]) };
+	enum { N = LENGTH(pieces) };
 	struct diagnosis d = { .ranks = "2" };
 	char line[60];
 
@@ -294,8 +294,8 @@ UNIT_TEST(test_rank_list, "lists of ranks")
 		{ "99999999999999999999", -1, false, 1 },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		CU_ASSERT_EQUAL(rank_list_has(cases[i].list, cases[i].rank), cases[i].has);
-		CU_ASSERT_EQUAL(rank_list_count(cases[i].list), cases[i].count);
+	UNIT_ROWS(c, cases) {
+		CU_ASSERT_EQUAL(rank_list_has(c->list, c->rank), c->has);
+		CU_ASSERT_EQUAL(rank_list_count(c->list), c->count);
 	}
 }

@@ -194,15 +194,15 @@ UNIT_TEST(test_functions, "function and line: read, futex, loop")
 		{ busy_in_loop, "busy_in_loop", BUSY_FROM, BUSY_TO },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		pid_t pid = start(cases[i].hang);
+	UNIT_ROWS(c, cases) {
+		pid_t pid = start(c->hang);
 		char *text = take(pid), line[300];
 
 		CU_ASSERT_EQUAL(strncmp(text, "main thread test_stacks (tid ", 29), 0);
-		CU_ASSERT(names(text, cases[i].name, cases[i].from, cases[i].to));
+		CU_ASSERT(names(text, c->name, c->from, c->to));
 		CU_ASSERT_PTR_NOT_NULL(strstr(text, "(test_stacks)\n"));
 		CU_ASSERT_TRUE(stacks_stuck_on(text, line, sizeof(line)));
-		CU_ASSERT_EQUAL(strncmp(line, cases[i].name, strlen(cases[i].name)), 0);
+		CU_ASSERT_EQUAL(strncmp(line, c->name, strlen(c->name)), 0);
 		CU_ASSERT_PTR_NOT_NULL(strstr(text, "_start+0x")); /* all the way down */
 		UNIT_ALL(state_of(pid) != 'T', state_of(pid) != 't');
 		free(text);
@@ -274,7 +274,7 @@ UNIT_TEST(test_dead, "dead processes")
 	text = take(pid);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, ": it is dead\n"));
 	free(text);
-	for (size_t i = 0; i < sizeof(nobody) / sizeof(nobody[0]); i++) {
+	for (size_t i = 0; i < LENGTH(nobody); i++) {
 		text = take(nobody[i]);
 		CU_ASSERT_PTR_NOT_NULL(strstr(text, ": it is dead\n"));
 		free(text);

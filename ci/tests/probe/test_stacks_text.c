@@ -48,12 +48,12 @@ UNIT_TEST(test_stuck_on, "the line it is stuck on")
 		{ NULL, NULL },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	UNIT_ROWS(c, cases) {
 		char line[200] = "left over";
-		bool found = stacks_stuck_on(cases[i].text, line, sizeof(line));
+		bool found = stacks_stuck_on(c->text, line, sizeof(line));
 
-		CU_ASSERT_EQUAL(found, cases[i].line != NULL);
-		CU_ASSERT_STRING_EQUAL(line, cases[i].line ? cases[i].line : "");
+		CU_ASSERT_EQUAL(found, c->line != NULL);
+		CU_ASSERT_STRING_EQUAL(line, c->line ? c->line : "");
 	}
 }
 
@@ -79,8 +79,7 @@ UNIT_TEST(test_random, "random texts")
 		char *text = calloc(1, 1), line[40];
 
 		for (int n = rand() % 12; n > 0; n--) {
-			const char *piece =
-				pieces[(size_t)rand() % (sizeof(pieces) / sizeof(pieces[0]))];
+			const char *piece = pieces[(size_t)rand() % (LENGTH(pieces))];
 
 			text = realloc(text, strlen(text) + strlen(piece) + 1);
 			strcat(text, piece);

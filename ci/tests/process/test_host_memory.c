@@ -68,10 +68,10 @@ static const struct {
 
 UNIT_TEST(test_trees, "made-up trees")
 {
-	for (size_t i = 0; i < sizeof(trees) / sizeof(trees[0]); i++) {
-		const char *root = tree_make(trees[i].files);
+	UNIT_ROWS(row, trees) {
+		const char *root = tree_make(row->files);
 
-		CU_ASSERT_EQUAL(host_memory_available(root), trees[i].expected);
+		CU_ASSERT_EQUAL(host_memory_available(root), row->expected);
 		tree_remove();
 	}
 }

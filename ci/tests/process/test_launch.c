@@ -24,7 +24,7 @@ static void clean_environment(void)
 	for (char **e = environ; *e;) {
 		bool ours = false;
 
-		for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		for (size_t i = 0; i < LENGTH(prefixes); i++)
 			ours |= strncmp(*e, prefixes[i], strlen(prefixes[i])) == 0;
 		snprintf(name, sizeof(name), "%.*s", (int)strcspn(*e, "="), *e);
 		if (!ours || unsetenv(name) < 0)
@@ -83,12 +83,11 @@ UNIT_TEST(test_detect, "launchers")
 		{ "OMPI_COMM_WORLD_SIZE=99999999999999999999", false, 0, 0 },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct launch launch = detect(cases[i].variables);
+	UNIT_ROWS(c, cases) {
+		struct launch launch = detect(c->variables);
 
-		UNIT_ALL(launch.launched == cases[i].launched,
-			 launch.announced == cases[i].announced, launch.rank == cases[i].rank,
-			 !launch.own,
+		UNIT_ALL(launch.launched == c->launched, launch.announced == c->announced,
+			 launch.rank == c->rank, !launch.own,
 			 strlen(launch.key) > 0 && strlen(launch.key) < sizeof(launch.key));
 	}
 	clean_environment();
@@ -146,18 +145,17 @@ UNIT_TEST(test_check, "-g and -t under a launcher")
 		{ true, false, 0, 3, 0, -EINVAL, "mpirun -np 3 ./prog" },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		const struct launch launch = { .launched = cases[i].launched,
-					       .own = cases[i].own,
-					       .announced = cases[i].announced };
-		const struct options options = { .gpus = cases[i].gpus,
-						 .threads = cases[i].threads };
+	UNIT_ROWS(c, cases) {
+		const struct launch launch = { .launched = c->launched,
+					       .own = c->own,
+					       .announced = c->announced };
+		const struct options options = { .gpus = c->gpus, .threads = c->threads };
 
 		err = (struct error){ .rank = -1 };
-		CU_ASSERT_EQUAL(launch_check(&launch, &options, "./prog", &err), cases[i].rc);
-		CU_ASSERT_EQUAL(err.outcome, cases[i].rc ? OUTCOME_USAGE : OUTCOME_OK);
-		if (cases[i].part)
-			CU_ASSERT_PTR_NOT_NULL(strstr(err.text, cases[i].part));
+		CU_ASSERT_EQUAL(launch_check(&launch, &options, "./prog", &err), c->rc);
+		CU_ASSERT_EQUAL(err.outcome, c->rc ? OUTCOME_USAGE : OUTCOME_OK);
+		if (c->part)
+			CU_ASSERT_PTR_NOT_NULL(strstr(err.text, c->part));
 	}
 }
 
@@ -168,11 +166,10 @@ UNIT_TEST(test_ranks, "ranks of a bare start")
 	} cases[] = { { 1, 0, 0, 1 }, { 3, 0, 0, 3 }, { 0, 5, 0, 5 },	   { 3, 2, 0, 6 },
 		      { 0, 0, 8, 8 }, { 3, 0, 8, 3 }, { 9, 0, 8, -EINVAL } };
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		const struct options options = { .gpus = cases[i].gpus,
-						 .threads = cases[i].threads };
+	UNIT_ROWS(c, cases) {
+		const struct options options = { .gpus = c->gpus, .threads = c->threads };
 
-		CU_ASSERT_EQUAL(launch_ranks(&options, cases[i].devices, &err), cases[i].ranks);
+		CU_ASSERT_EQUAL(launch_ranks(&options, c->devices, &err), c->ranks);
 	}
 }
 

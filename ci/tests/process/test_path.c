@@ -50,13 +50,13 @@ static const struct {
 
 UNIT_TEST(test_judge, "what counts say")
 {
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		bool right = path_there(&rows[i].path) == rows[i].there &&
-			     path_here(&rows[i].path) == rows[i].here;
+	UNIT_ROWS(row, rows) {
+		bool right =
+			path_there(&row->path) == row->there && path_here(&row->path) == row->here;
 
 		CU_ASSERT(right);
 		if (!right)
-			printf("%s\n", rows[i].what);
+			printf("%s\n", row->what);
 	}
 }
 

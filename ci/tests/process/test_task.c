@@ -92,7 +92,7 @@ UNIT_TEST(test_ends, "each way to end")
 		{ hang_silently, TASK_CUT, "" }, { flood, TASK_CUT, "saidsaidsa" },
 		{ crash, TASK_BROKEN, "said" },	 { resign, TASK_BROKEN, "said" },
 	};
-	enum { N = sizeof(cases) / sizeof(cases[0]) };
+	enum { N = LENGTH(cases) };
 	struct task tasks[N];
 	double seconds;
 
@@ -100,11 +100,10 @@ UNIT_TEST(test_ends, "each way to end")
 		tasks[i] = (struct task){ .run = cases[i].run, .arg = "said", .limit = 10 };
 	seconds = timed(tasks, N, N, 0.3, 5);
 	CU_ASSERT(seconds >= 0.3 && seconds < 2);
-	for (int i = 0; i < N; i++) {
+	for (int i = 0; i < N; i++)
 		UNIT_ALL(tasks[i].end == cases[i].end, !strcmp(tasks[i].text, cases[i].text),
 			 tasks[i].bytes == strlen(cases[i].text),
 			 tasks[i].seconds > 0 && tasks[i].seconds < 2);
-	}
 	free_texts(tasks, N);
 }
 
@@ -119,13 +118,11 @@ UNIT_TEST(test_turns, "two at a time, until time is over")
 		tasks[i] = (struct task){ .run = hang, .arg = "x", .limit = 10 };
 	seconds = timed(tasks, 6, 2, 0.5, 0.9);
 	CU_ASSERT(seconds >= 0.9 && seconds < 2);
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < 4; i++)
 		UNIT_ALL(tasks[i].end == TASK_CUT, tasks[i].text != NULL);
-	}
 	CU_ASSERT(tasks[2].seconds < tasks[0].seconds);
-	for (int i = 4; i < 6; i++) {
+	for (int i = 4; i < 6; i++)
 		UNIT_ALL(tasks[i].end == TASK_NEVER, tasks[i].text == NULL);
-	}
 	free_texts(tasks, 6);
 }
 
@@ -136,9 +133,8 @@ UNIT_TEST(test_many, "many in turn")
 	for (int i = 0; i < 50; i++)
 		tasks[i] = (struct task){ .run = say, .arg = "many", .limit = 4 };
 	CU_ASSERT(timed(tasks, 50, 3, 5, 20) < 20);
-	for (int i = 0; i < 50; i++) {
+	for (int i = 0; i < 50; i++)
 		UNIT_ALL(tasks[i].end == TASK_DONE, !strcmp(tasks[i].text, "many"));
-	}
 	free_texts(tasks, 50);
 }
 

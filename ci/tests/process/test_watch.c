@@ -9,7 +9,7 @@ UNIT_TEST(test_names, "names of phases")
 	static const char *const names[] = { "start", "init",	  "setup", "warmup", "timed",
 					     "check", "finalise", "aside", "done" };
 
-	CU_ASSERT_EQUAL(sizeof(names) / sizeof(names[0]), PHASE_DONE + 1);
+	CU_ASSERT_EQUAL(LENGTH(names), PHASE_DONE + 1);
 	for (int phase = 0; phase <= PHASE_DONE; phase++)
 		CU_ASSERT_STRING_EQUAL(phase_name((enum phase)phase), names[phase]);
 	CU_ASSERT_STRING_EQUAL(phase_name((enum phase)(PHASE_DONE + 1)), "unknown");

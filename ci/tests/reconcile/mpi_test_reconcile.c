@@ -181,14 +181,14 @@ UNIT_TEST(test_products, "products")
 		{ "Something else", -1 },
 	};
 
-	for (size_t i = 0; i < sizeof(products) / sizeof(products[0]); i++) {
+	UNIT_ROWS(row, products) {
 		set_up(false);
-		product = products[i].product;
+		product = row->product;
 		look(NULL);
 		if (job.rank == 0) {
 			const struct reading *run = &reconcile.observation.run;
 
-			CU_ASSERT_EQUAL(reading_value(run, "run", "links"), products[i].links);
+			CU_ASSERT_EQUAL(reading_value(run, "run", "links"), row->links);
 			CU_ASSERT_EQUAL(reading_value(run, "run", "links_found"), -1);
 		}
 		reconcile_release(&reconcile);

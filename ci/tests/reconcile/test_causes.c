@@ -95,7 +95,7 @@ static void check(const struct sample *sample)
 
 UNIT_TEST(test_samples, "each cause on recorded observations")
 {
-	for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++)
+	for (size_t i = 0; i < LENGTH(samples); i++)
 		check(&samples[i]);
 }
 
@@ -105,9 +105,9 @@ UNIT_TEST(test_complete, "each cause has its samples")
 	for (size_t c = 0; c < cause_count; c++) {
 		bool had[3] = { false };
 
-		for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++)
-			if (strcmp(samples[i].cause, cause_table[c].name) == 0)
-				had[samples[i].state] = true;
+		UNIT_ROWS(row, samples)
+			if (strcmp(row->cause, cause_table[c].name) == 0)
+				had[row->state] = true;
 		if (!had[CAUSE_YES] || !had[CAUSE_UNSEEN])
 			printf("\n    %s lacks a sample\n", cause_table[c].name);
 		UNIT_ALL(had[CAUSE_YES] && had[CAUSE_UNSEEN], cause_table[c].what != NULL,

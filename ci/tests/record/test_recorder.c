@@ -73,12 +73,11 @@ UNIT_TEST(test_comm, "communicators, from init to abort")
 	set_up(0);
 	init = &memory->header.inits[3];
 	UNIT_ALL(init->state == RECORD_COMM_NONE, init->id == 0);
-	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+	UNIT_ROWS(row, events) {
 		uint64_t heartbeat = memory->header.heartbeat;
 
-		watch.comm(watch.ctx, 3, events[i].event,
-			   events[i].event == COMM_ABORTED ? NULL : &request);
-		UNIT_ALL(init->state == events[i].state, memory->header.heartbeat > heartbeat,
+		watch.comm(watch.ctx, 3, row->event, row->event == COMM_ABORTED ? NULL : &request);
+		UNIT_ALL(init->state == row->state, memory->header.heartbeat > heartbeat,
 			 init->rank == 2, init->nranks == 8);
 	}
 	CU_ASSERT_EQUAL(init->aborted_after, 0);

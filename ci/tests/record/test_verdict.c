@@ -170,18 +170,18 @@ UNIT_TEST(test_others, "other outcomes")
 		{ OUTCOME_UNSUPPORTED, "unsupported", "-", 0, "proved" },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	UNIT_ROWS(c, cases) {
 		struct verdict v;
 
 		set_up();
 		for (int rank = 0; rank < RANKS; rank++)
-			finish(rank, rank == 2 ? cases[i].outcome : OUTCOME_OK);
+			finish(rank, rank == 2 ? c->outcome : OUTCOME_OK);
 		v = judge(0);
-		CU_ASSERT_EQUAL(v.outcome, cases[i].outcome);
-		CU_ASSERT_STRING_EQUAL(class_name(v.class, v.outcome), cases[i].class);
-		CU_ASSERT_STRING_EQUAL(v.ranks, cases[i].ranks);
-		CU_ASSERT_STRING_EQUAL(v.confidence, cases[i].confidence);
-		CU_ASSERT_EQUAL(v.detect_ms, cases[i].detect_ms);
+		CU_ASSERT_EQUAL(v.outcome, c->outcome);
+		CU_ASSERT_STRING_EQUAL(class_name(v.class, v.outcome), c->class);
+		CU_ASSERT_STRING_EQUAL(v.ranks, c->ranks);
+		CU_ASSERT_STRING_EQUAL(v.confidence, c->confidence);
+		CU_ASSERT_EQUAL(v.detect_ms, c->detect_ms);
 	}
 }
 
@@ -239,13 +239,12 @@ UNIT_TEST(test_print, "wording")
 	v.hang_seq = 3;
 	snprintf(views[2].error, sizeof(views[2].error), "MPI_Allreduce failed\nbadly");
 	text = print(&v);
-	CU_ASSERT_EQUAL(strspn(text, "#"), 1);
-	CU_ASSERT_PTR_NOT_NULL(strstr(text,
-				      " verdict: outcome=died class=rank-died ranks=1 comm=-1 "
-				      "seq=-1 confidence=proved detect_ms=62 hang_seq=3 "
-				      "evidence=-\n# rank 0 (node1"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "killed by SIGKILL"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "# rank 2 reported: MPI_Allreduce failed?badly\n"));
+	UNIT_ALL(strspn(text, "#") == 1,
+		 strstr(text, " verdict: outcome=died class=rank-died ranks=1 comm=-1 "
+			      "seq=-1 confidence=proved detect_ms=62 hang_seq=3 "
+			      "evidence=-\n# rank 0 (node1") != NULL,
+		 strstr(text, "killed by SIGKILL") != NULL,
+		 strstr(text, "# rank 2 reported: MPI_Allreduce failed?badly\n") != NULL);
 	for (char *line = text; *line; line = strchr(line, '\n') + 1, lines++)
 		CU_ASSERT_EQUAL(*line, '#');
 	CU_ASSERT_EQUAL(lines, 6);

@@ -229,9 +229,9 @@ UNIT_TEST(test_process_words, "words for processes")
 	};
 	char text[48];
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		view = (struct rank_view){ .process = cases[i].process, .status = cases[i].status };
-		CU_ASSERT_STRING_EQUAL(view_process(&view, text, sizeof(text)), cases[i].word);
+	UNIT_ROWS(c, cases) {
+		view = (struct rank_view){ .process = c->process, .status = c->status };
+		CU_ASSERT_STRING_EQUAL(view_process(&view, text, sizeof(text)), c->word);
 	}
 }
 

@@ -34,11 +34,10 @@ UNIT_TEST(test_declaration, "declaration of columns")
 		UNIT_ALL(one_word(c->name), c->help && c->help[0] && c->unit,
 			 c->offset < sizeof(struct row));
 		CU_ASSERT_STRING_NOT_EQUAL(c->name, "type"); /* JSON's kind of object */
-		if (c->heading) {
+		if (c->heading)
 			UNIT_ALL(one_word(c->heading), strcmp(c->heading, "time") != 0,
 				 strcmp(c->heading, "algbw") != 0,
 				 strcmp(c->heading, "busbw") != 0);
-		}
 		for (size_t j = 0; j < i; j++)
 			CU_ASSERT_STRING_NOT_EQUAL(c->name, row_columns[j].name);
 	}
@@ -129,11 +128,10 @@ UNIT_TEST(test_numbers, "numbers")
 	};
 	char buf[32];
 
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		UNIT_ALL(!strcmp(number_text(known[i].value, buf, sizeof(buf)), known[i].text),
-			 !strcmp(number_fit(known[i].value, 7, buf, sizeof(buf)), known[i].fit7),
-			 !strcmp(number_fit(known[i].value, 6, buf, sizeof(buf)), known[i].fit6));
-	}
+	UNIT_ROWS(row, known)
+		UNIT_ALL(!strcmp(number_text(row->value, buf, sizeof(buf)), row->text),
+			 !strcmp(number_fit(row->value, 7, buf, sizeof(buf)), row->fit7),
+			 !strcmp(number_fit(row->value, 6, buf, sizeof(buf)), row->fit6));
 	/* Eight characters with two decimals: one goes. */
 	CU_ASSERT_STRING_EQUAL(number_fit(99999.96, 8, buf, sizeof(buf)), "99999.96");
 	CU_ASSERT_STRING_EQUAL(number_fit(99999.94, 7, buf, sizeof(buf)), "99999.9");
@@ -218,7 +216,6 @@ UNIT_TEST(test_shared_columns, "columns both placements share")
 	static const char *const measured[] = { "time_us", "wrong",	   "samples",
 						"stop",	   "slowest_rank", "timestamp" };
 
-	for (size_t i = 0; i < 6; i++) {
+	for (size_t i = 0; i < 6; i++)
 		UNIT_ALL(row_pair_shared(find(shared[i])), !row_pair_shared(find(measured[i])));
-	}
 }

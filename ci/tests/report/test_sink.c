@@ -48,7 +48,7 @@ UNIT_TEST(test_metrics, "metrics")
 	summary.outcome = OUTCOME_SLOW;
 	CU_ASSERT_EQUAL(sink->ops->end(sink, &summary), 0);
 	text = slurp(path_of("m.prom"), NULL);
-	for (size_t i = 0; i < sizeof(metric_lines) / sizeof(metric_lines[0]); i++)
+	for (size_t i = 0; i < LENGTH(metric_lines); i++)
 		CU_ASSERT_PTR_NOT_NULL(strstr(text, metric_lines[i]));
 	UNIT_ALL(strstr(text, "1.225e-05") == NULL, strstr(text, "nan") == NULL);
 	free(text);
@@ -294,9 +294,9 @@ UNIT_TEST(test_environment_list, "environment's allow-list")
 		"OMPI_MCA_orte_hnp_uri",
 	};
 
-	for (size_t i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++)
+	for (size_t i = 0; i < LENGTH(allowed); i++)
 		CU_ASSERT_TRUE(sink_env_allowed(allowed[i]));
-	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+	for (size_t i = 0; i < LENGTH(refused); i++)
 		CU_ASSERT_FALSE(sink_env_allowed(refused[i]));
 }
 

@@ -31,12 +31,12 @@ UNIT_TEST(test_bytes, "sizes of the steps")
 		.size_given = true, .ends_given = true, .min_bytes = 65536, .max_bytes = 1 << 20
 	};
 
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+	UNIT_ROWS(row, table)
 		CU_ASSERT_EQUAL(schedule_bytes(&(struct options){ .size_given = true,
-								  .min_bytes = table[i].first,
-								  .max_bytes = table[i].first },
-					       table[i].step),
-				table[i].bytes);
+								  .min_bytes = row->first,
+								  .max_bytes = row->first },
+					       row->step),
+				row->bytes);
 	CU_ASSERT_EQUAL(schedule_bytes(&(struct options){ .min_bytes = 5, .max_bytes = 5 }, 0),
 			1 << 20);
 	/* from -e down to -b */
@@ -90,26 +90,26 @@ UNIT_TEST(test_schemes, "schemes")
 	const struct collective *const known[] = { &one, NULL };
 	const struct options options = { .align = 1, .dtype_first = DT_FLOAT };
 
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+	UNIT_ROWS(row, table) {
 		struct schedule_setup setup = { .options = &options,
 						.collective = &one,
 						.collectives = known };
 		struct error err = { .rank = -1 };
 		struct agenda agenda;
 		char calls[64] = "";
-		int rc = schedule_setup(&setup, table[i].scheme, table[i].n, &err);
+		int rc = schedule_setup(&setup, row->scheme, row->n, &err);
 
-		CU_ASSERT_EQUAL(rc, table[i].calls ? 0 : -EINVAL);
+		CU_ASSERT_EQUAL(rc, row->calls ? 0 : -EINVAL);
 		if (rc < 0)
 			continue;
-		CU_ASSERT_EQUAL_FATAL(schedule_agenda(&setup, table[i].rank, &agenda), 0);
+		CU_ASSERT_EQUAL_FATAL(schedule_agenda(&setup, row->rank, &agenda), 0);
 		for (int k = 0; k < agenda.n && agenda.calls[k].step == 1; k++)
 			sprintf(calls + strlen(calls), "%c%u ",
 				agenda.calls[k].call.kind == CALL_SEND	 ? 'S'
 				: agenda.calls[k].call.kind == CALL_RECV ? 'R'
 									 : 'A',
 				agenda.calls[k].call.comm);
-		CU_ASSERT_STRING_EQUAL(calls, table[i].calls);
+		CU_ASSERT_STRING_EQUAL(calls, row->calls);
 		CU_ASSERT_EQUAL(agenda.calls[agenda.n - 1].step, SCHEDULE_STEPS);
 		agenda_release(&agenda);
 	}

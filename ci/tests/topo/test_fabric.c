@@ -56,7 +56,7 @@ UNIT_TEST(test_loads, "loads by hand")
 		{ 8, 4, FABRIC_EXCHANGE + 2, TOPO_BY_RACK, 2, 1, 0, 1 },
 	};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < LENGTH(rows); i++) {
 		const struct fabric_busiest *b = &busiest[rows[i].traffic];
 
 		network(rows[i].below, rows[i].over, rows[i].place);

@@ -40,12 +40,11 @@ UNIT_TEST(test_nccl_tables, "NCCL's tables")
 		{ 2, MODEL_ALL_REDUCE, MODEL_NVLS, MODEL_SIMPLE, 102.0, 25.0 },
 	};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		machine("hgx-h200", rows[i].gpus, 1, false);
-		UNIT_ALL(fabs(model.tuning.bw[rows[i].coll][rows[i].algo][rows[i].proto] -
-			      rows[i].bw) <= .0501,
-			 fabs(model.tuning.lat[rows[i].coll][rows[i].algo][rows[i].proto] -
-			      rows[i].lat) <= .0501,
+	UNIT_ROWS(row, rows) {
+		machine("hgx-h200", row->gpus, 1, false);
+		UNIT_ALL(fabs(model.tuning.bw[row->coll][row->algo][row->proto] - row->bw) <= .0501,
+			 fabs(model.tuning.lat[row->coll][row->algo][row->proto] - row->lat) <=
+				 .0501,
 			 model.tuning.search.channels == 12, model.channels == 24);
 	}
 }
@@ -72,23 +71,20 @@ UNIT_TEST(test_versions, "of older versions")
 	};
 	struct prediction p;
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		machine(rows[i].name, rows[i].gpus, rows[i].nodes, false);
-		sys.nccl = rows[i].version;
-		model_scale(&model, rows[i].nodes);
-		UNIT_ALL(point(MODEL_ALL_REDUCE, rows[i].bytes, -1, -1, &p) == 0,
-			 p.algo == rows[i].algo, p.proto == rows[i].proto);
+	UNIT_ROWS(row, rows) {
+		machine(row->name, row->gpus, row->nodes, false);
+		sys.nccl = row->version;
+		model_scale(&model, row->nodes);
+		UNIT_ALL(point(MODEL_ALL_REDUCE, row->bytes, -1, -1, &p) == 0, p.algo == row->algo,
+			 p.proto == row->proto);
 	}
 	machine("dgx-a100", 8, 1, false);
 	sys.nccl = 209;
 	model_scale(&model, 1);
 	/* 240 / 4 and 12 channels x 16.9, x 8 / 14 */
-	CU_ASSERT_DOUBLE_EQUAL(model.choice.bw[MODEL_ALL_REDUCE][MODEL_RING][MODEL_LL], 34.286,
-			       .001);
-	CU_ASSERT_DOUBLE_EQUAL(model.choice.bw[MODEL_ALL_REDUCE][MODEL_RING][MODEL_LL128], 115.886,
-			       .001);
-	CU_ASSERT_DOUBLE_EQUAL(model.choice.lat[MODEL_ALL_REDUCE][MODEL_RING][MODEL_LL], 10.18,
-			       .001);
+	UNIT_ALL(fabs(model.choice.bw[MODEL_ALL_REDUCE][MODEL_RING][MODEL_LL] - 34.286) <= .001,
+		 fabs(model.choice.bw[MODEL_ALL_REDUCE][MODEL_RING][MODEL_LL128] - 115.886) <= .001,
+		 fabs(model.choice.lat[MODEL_ALL_REDUCE][MODEL_RING][MODEL_LL] - 10.18) <= .001);
 }
 
 /* What NCCL takes by size: common/topo/NCCL.md, and 1 MiB from the recorded log. */
@@ -106,10 +102,10 @@ UNIT_TEST(test_choice, "NCCL's choice")
 	};
 	struct prediction p;
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		machine("hgx-h200", rows[i].gpus, 1, !rows[i].nvls);
-		UNIT_ALL(point(MODEL_ALL_REDUCE, rows[i].mib * 1048576., -1, -1, &p) == 0,
-			 p.algo == rows[i].algo, p.proto == rows[i].proto);
+	UNIT_ROWS(row, rows) {
+		machine("hgx-h200", row->gpus, 1, !row->nvls);
+		UNIT_ALL(point(MODEL_ALL_REDUCE, row->mib * 1048576., -1, -1, &p) == 0,
+			 p.algo == row->algo, p.proto == row->proto);
 	}
 	/* an operator that switches cannot do */
 	UNIT_ALL(model_predict(&model,
@@ -193,11 +189,11 @@ UNIT_TEST(test_bandwidths, "bandwidths by hand")
 	};
 	struct prediction p;
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		machine(rows[i].spec, 0, rows[i].nodes, false);
-		UNIT_ALL(point(rows[i].coll, 68719476736., rows[i].algo, MODEL_SIMPLE, &p) == 0,
-			 fabs(p.alg_gbs / rows[i].gbs - 1) <= 1e-4,
-			 strstr(p.limit, rows[i].limit) != NULL);
+	UNIT_ROWS(row, rows) {
+		machine(row->spec, 0, row->nodes, false);
+		UNIT_ALL(point(row->coll, 68719476736., row->algo, MODEL_SIMPLE, &p) == 0,
+			 fabs(p.alg_gbs / row->gbs - 1) <= 1e-4,
+			 strstr(p.limit, row->limit) != NULL);
 	}
 }
 
@@ -283,10 +279,10 @@ UNIT_TEST(test_detours, "detours")
 	};
 	struct prediction p;
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		reshaped(rows[i].spec, 2, &rows[i].change);
+	UNIT_ROWS(row, rows) {
+		reshaped(row->spec, 2, &row->change);
 		UNIT_ALL(point(MODEL_BROADCAST, 1 << 30, MODEL_RING, MODEL_SIMPLE, &p) == 0,
-			 fabs(p.alg_gbs - rows[i].gbs) <= .001, !strcmp(p.limit, rows[i].limit));
+			 fabs(p.alg_gbs - row->gbs) <= .001, !strcmp(p.limit, row->limit));
 	}
 }
 
@@ -353,7 +349,7 @@ UNIT_TEST(test_properties, "properties of every spec")
 					     "pcie-gen4-8gpu", "geforce-4090", "tcp-10g",
 					     "tcp-25g",	       "tcp-100g" };
 
-	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
+	for (size_t i = 0; i < LENGTH(specs); i++) {
 		machine(specs[i], 0, 1, false);
 		check_machine(specs[i]);
 	}
@@ -416,15 +412,15 @@ UNIT_TEST(test_constants, "constants")
 
 	CU_ASSERT_TRUE_FATAL(fd >= 0);
 	fclose(fdopen(fd, "w"));
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+	UNIT_ROWS(row, files) {
 		FILE *out = fopen(path, "w");
 
-		fputs(files[i].text, out);
+		fputs(row->text, out);
 		fclose(out);
-		UNIT_ALL(model_load_constants(&constants, path, &err) == files[i].rc,
-			 constants.fitted == (files[i].rc == 0),
+		UNIT_ALL(model_load_constants(&constants, path, &err) == row->rc,
+			 constants.fitted == (row->rc == 0),
 			 (strncmp(constants.origin, "fitted (test_model.", 19) == 0) ==
-				 (files[i].rc == 0));
+				 (row->rc == 0));
 	}
 	remove(path);
 	UNIT_ALL(model_load_constants(&constants, path, &err) == -ENOENT,
@@ -453,18 +449,18 @@ UNIT_TEST(test_bars, "error bars")
 	};
 	struct prediction p;
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	UNIT_ROWS(row, rows) {
 		struct model_bar *bar = model.constants.bar;
 
-		machine(rows[i].spec, 0, rows[i].nodes, true);
-		sys.layout = rows[i].layout;
+		machine(row->spec, 0, row->nodes, true);
+		sys.layout = row->layout;
 		model.constants.nbars = 1;
 		*bar = (struct model_bar){ "x", MODEL_ALL_REDUCE, 1, 9, 2, .5, 1.5 };
-		if (rows[i].name[0] != '\0')
-			snprintf(bar->name, sizeof(bar->name), "%s", rows[i].name);
+		if (row->name[0] != '\0')
+			snprintf(bar->name, sizeof(bar->name), "%s", row->name);
 		for (int size = 19; size <= 27; size += 4) {
 			point(MODEL_ALL_REDUCE, 1 << size, -1, -1, &p);
-			CU_ASSERT_EQUAL(p.bar != NULL, size == 23 && rows[i].name[0] != '\0');
+			CU_ASSERT_EQUAL(p.bar != NULL, size == 23 && row->name[0] != '\0');
 			UNIT_ALL(p.bar == NULL || fabs(p.low_busbw - p.busbw * .5) <= 1e-9,
 				 p.bar == NULL ? isnan(p.high_busbw) : p.high_busbw > p.busbw);
 		}

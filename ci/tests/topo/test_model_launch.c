@@ -99,7 +99,7 @@ UNIT_TEST(test_refused, "times that are none")
 	static const struct kernel_cost wrong[] = { { 0, 8 },	 { -1, 8 }, { 3, NAN },
 						    { 3, 1001 }, { .1, 8 }, { 3, INFINITY } };
 
-	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+	for (size_t i = 0; i < LENGTH(wrong); i++) {
 		model_physical(&constants);
 		UNIT_ALL(model_calibrate(&constants, &wrong[i]) == -ERANGE, !constants.calibrated);
 		CU_ASSERT_DOUBLE_EQUAL(constants.kernel_host_us, 3, 0);

@@ -43,15 +43,15 @@ UNIT_TEST(test_each_spec, "each spec")
 	struct error err = { .outcome = OUTCOME_OK };
 	FILE *null = fopen("/dev/null", "w");
 
-	CU_ASSERT_EQUAL(topo_list_specs(null, &err), sizeof(specs) / sizeof(specs[0]));
+	CU_ASSERT_EQUAL(topo_list_specs(null, &err), LENGTH(specs));
 	fclose(null);
-	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
-		CU_ASSERT_EQUAL_FATAL(load(specs[i].name), 0);
-		UNIT_ALL(!strcmp(sys.name, specs[i].name), strlen(sys.source) > 0,
-			 sys.ngpus == specs[i].gpus, sys.nnics == specs[i].nics);
-		CU_ASSERT_DOUBLE_EQUAL(sys.nic[0].gbs * 8, specs[i].gbps, 1e-9);
-		CU_ASSERT_DOUBLE_EQUAL(sys.gpu[0].pcie_gbs, specs[i].pcie, 1e-9);
-		CU_ASSERT_EQUAL(topo_ring_links(&sys), specs[i].links);
+	UNIT_ROWS(row, specs) {
+		CU_ASSERT_EQUAL_FATAL(load(row->name), 0);
+		UNIT_ALL(!strcmp(sys.name, row->name), strlen(sys.source) > 0,
+			 sys.ngpus == row->gpus, sys.nnics == row->nics);
+		CU_ASSERT_DOUBLE_EQUAL(sys.nic[0].gbs * 8, row->gbps, 1e-9);
+		CU_ASSERT_DOUBLE_EQUAL(sys.gpu[0].pcie_gbs, row->pcie, 1e-9);
+		CU_ASSERT_EQUAL(topo_ring_links(&sys), row->links);
 	}
 }
 
@@ -143,7 +143,7 @@ UNIT_TEST(test_bad_specs, "bad specs")
 
 	CU_ASSERT_TRUE_FATAL(fd >= 0);
 	close(fd);
-	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
+	for (size_t i = 0; i < LENGTH(specs); i++) {
 		struct error err = { .outcome = OUTCOME_OK };
 		json_t *json = json_loads(base, 0, NULL),
 		       *change = json_loads(specs[i].change, 0, NULL), *value;
@@ -152,9 +152,8 @@ UNIT_TEST(test_bad_specs, "bad specs")
 		CU_ASSERT_EQUAL_FATAL(json_object_update(json, change), 0);
 		json_object_foreach(change, key, value) if (json_is_null(value))
 			json_object_del(json, key);
-		CU_ASSERT_EQUAL(json_dump_file(json, path, 0), 0);
-		UNIT_ALL(topo_load(&sys, path, &err) == -EINVAL, err.outcome == OUTCOME_USAGE,
-			 strncmp(err.text, path, strlen(path)) == 0,
+		UNIT_ALL(json_dump_file(json, path, 0) == 0, topo_load(&sys, path, &err) == -EINVAL,
+			 err.outcome == OUTCOME_USAGE, strncmp(err.text, path, strlen(path)) == 0,
 			 strstr(err.text, specs[i].says) != NULL);
 		if (strstr(err.text, specs[i].says) == NULL)
 			printf("%zu: %s\n", i, err.text);

@@ -29,17 +29,15 @@ static int parse(const char *text)
 /* Two H100 behind a switch and a slower PCIe bridge, one 400 Gb/s NIC. */
 UNIT_TEST(test_nvswitch, "NVSwitch, bridge and NIC")
 {
-	CU_ASSERT_EQUAL(parse(CPU(
-				"<pci busid=\"0000:01:00.0\" link_speed=\"16.0 GT/s PCIe\" "
-				"link_width=\"8\">" GPU("0000:02:00.0", "0", SWITCH)
-					GPU("0000:03:00.0", "1",
-					    SWITCH) "</pci>"
-						    "<pci busid=\"0000:04:00.0\" link_speed=\"32.0 "
-						    "GT/s PCIe\" link_width=\"16\"><nic>"
-						    "<net name=\"mlx5_0\" speed=\"400000\" "
-						    "port=\"1\" gdr=\"1\"/></nic></pci>")),
-			0);
-	UNIT_ALL(sys.ngpus == 2, topo_ring_links(&sys) == 18);
+	UNIT_ALL(parse(CPU("<pci busid=\"0000:01:00.0\" link_speed=\"16.0 GT/s PCIe\" "
+			   "link_width=\"8\">" GPU("0000:02:00.0", "0", SWITCH)
+				   GPU("0000:03:00.0", "1",
+				       SWITCH) "</pci>"
+					       "<pci busid=\"0000:04:00.0\" link_speed=\"32.0 "
+					       "GT/s PCIe\" link_width=\"16\"><nic>"
+					       "<net name=\"mlx5_0\" speed=\"400000\" "
+					       "port=\"1\" gdr=\"1\"/></nic></pci>")) == 0,
+		 sys.ngpus == 2, topo_ring_links(&sys) == 18);
 	CU_ASSERT_DOUBLE_EQUAL(sys.gpu[0].pcie_gbs, 12,
 			       1e-9); /* generation 4 x8 above generation 5 x16 */
 	UNIT_ALL(sys.gpu[1].pci_switch == 0, sys.gpu[1].bus == 0x3000, sys.gpu[1].nabove == 1,
@@ -59,12 +57,12 @@ UNIT_TEST(test_amd, "AMD")
 		     { "23", 16 },  { "25", 24 },  { "26", 32 } };
 	char text[600];
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	UNIT_ROWS(row, rows) {
 		snprintf(text, sizeof(text),
 			 "<system><cpu vendor=\"AuthenticAMD\" familyid=\"%s\"><pci busid=\"1\">"
 			 "<gpu dev=\"0\" sm=\"80\"/></pci></cpu></system>",
-			 rows[i].family);
-		UNIT_ALL(parse(text) == 0, fabs(sys.cpu_link_gbs - rows[i].gbs) <= 1e-9, sys.amd);
+			 row->family);
+		UNIT_ALL(parse(text) == 0, fabs(sys.cpu_link_gbs - row->gbs) <= 1e-9, sys.amd);
 	}
 }
 
@@ -72,15 +70,13 @@ UNIT_TEST(test_amd, "AMD")
  * out. */
 UNIT_TEST(test_direct_links, "direct links")
 {
-	CU_ASSERT_EQUAL(
-		parse(CPU(GPU("0000:02:00.0", "0",
-			      "<nvlink target=\"0000:03:00.0\" count=\"4\" tclass=\"0x030200\"/>"
-			      "<nvlink target=\"0000:09:00.0\" count=\"4\" tclass=\"0x030200\"/>")
-				  GPU("0000:03:00.0", "1",
-				      "<nvlink target=\"0000:02:00.0\" count=\"4\" "
-				      "tclass=\"0x030200\"/>"))),
-		0);
-	UNIT_ALL(topo_pair_links(&sys, 0, 1) == 4, topo_pair_links(&sys, 1, 0) == 4, !sys.nvls);
+	UNIT_ALL(parse(CPU(GPU("0000:02:00.0", "0",
+			       "<nvlink target=\"0000:03:00.0\" count=\"4\" tclass=\"0x030200\"/>"
+			       "<nvlink target=\"0000:09:00.0\" count=\"4\" tclass=\"0x030200\"/>")
+				   GPU("0000:03:00.0", "1",
+				       "<nvlink target=\"0000:02:00.0\" count=\"4\" "
+				       "tclass=\"0x030200\"/>"))) == 0,
+		 topo_pair_links(&sys, 0, 1) == 4, topo_pair_links(&sys, 1, 0) == 4, !sys.nvls);
 }
 
 UNIT_TEST(test_hostile, "hostile files")
@@ -132,9 +128,8 @@ UNIT_TEST(test_hostile, "hostile files")
 		  "mixes" },
 		{ CPU("<nic><net speed=\"-99999999999\"/></nic>"), "speed" },
 	};
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		CU_ASSERT_EQUAL(parse(cases[i].text), -EINVAL);
-		CU_ASSERT_PTR_NOT_NULL(strstr(says, cases[i].says));
+	for (size_t i = 0; i < LENGTH(cases); i++) {
+		UNIT_ALL(parse(cases[i].text) == -EINVAL, strstr(says, cases[i].says) != NULL);
 		if (strstr(says, cases[i].says) == NULL)
 			printf("%zu: '%s' instead of '%s'\n", i, says, cases[i].says);
 	}
@@ -168,13 +163,12 @@ UNIT_TEST(test_floods, "floods and nesting")
 	char *text = malloc(1 << 20);
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
-	for (size_t i = 0; i < sizeof(floods) / sizeof(floods[0]); i++) {
+	UNIT_ROWS(row, floods) {
 		size_t length = (size_t)sprintf(text, "<system>");
 
-		for (int n = 0; n < floods[i].times; n++)
-			length += (size_t)sprintf(text + length, "%s", floods[i].open);
-		CU_ASSERT_EQUAL(parse(text), -EINVAL);
-		CU_ASSERT_PTR_NOT_NULL(strstr(says, floods[i].say));
+		for (int n = 0; n < row->times; n++)
+			length += (size_t)sprintf(text + length, "%s", row->open);
+		UNIT_ALL(parse(text) == -EINVAL, strstr(says, row->say) != NULL);
 	}
 	free(text);
 }

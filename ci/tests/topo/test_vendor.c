@@ -45,14 +45,14 @@ UNIT_TEST(test_gpus, "rows of a GPU")
 		{ "Tesla P100-SXM2-16GB", "(P100 SXM2: verified)", "732.00 GB/s" },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct vendor_run run = { .device = cases[i].device };
+	UNIT_ROWS(c, cases) {
+		struct vendor_run run = { .device = c->device };
 
 		UNIT_ALL(compare(&run, file) == 0, nlines >= 5);
-		HAS(cases[i].device);
-		HAS(cases[i].nvlink);
-		HAS(cases[i].memory);
-		if (!strstr(lines, cases[i].nvlink) || !strstr(lines, cases[i].memory))
+		HAS(c->device);
+		HAS(c->nvlink);
+		HAS(c->memory);
+		if (!strstr(lines, c->nvlink) || !strstr(lines, c->memory))
 			printf("\n%s", lines);
 	}
 	LACKS("A10G");
@@ -65,7 +65,7 @@ UNIT_TEST(test_unknown, "unknown GPUs")
 		"AMD EPYC", "NVIDIA A1000", "", "NVIDIA RTX 2000", "NVIDIA H2000", "xH200", "%s%n"
 	};
 
-	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
+	for (size_t i = 0; i < LENGTH(devices); i++) {
 		struct vendor_run run = { .device = devices[i] };
 
 		UNIT_ALL(compare(&run, file) == 0, nlines == 1);
@@ -115,9 +115,8 @@ UNIT_TEST(test_line_fails, "lines that cannot be put out")
 {
 	struct vendor_run run = { .device = "NVIDIA H200" };
 
-	for (stop_at = 1; stop_at <= 5; stop_at++) {
+	for (stop_at = 1; stop_at <= 5; stop_at++)
 		UNIT_ALL(compare(&run, file) == -EPIPE, nlines == stop_at);
-	}
 	stop_at = 0;
 }
 
@@ -171,11 +170,11 @@ UNIT_TEST(test_hostile_files, "hostile files")
 		{ HEAD "a,b,1,u,s,yes,n,too,many\n", 0, 1, "b" },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		CU_ASSERT_EQUAL(read_text(cases[i].text, strlen(cases[i].text)), cases[i].rc);
-		CU_ASSERT_EQUAL(rows, cases[i].rows);
-		if (cases[i].item)
-			CU_ASSERT_STRING_EQUAL(item, cases[i].item);
+	UNIT_ROWS(c, cases) {
+		CU_ASSERT_EQUAL(read_text(c->text, strlen(c->text)), c->rc);
+		CU_ASSERT_EQUAL(rows, c->rows);
+		if (c->item)
+			CU_ASSERT_STRING_EQUAL(item, c->item);
 	}
 	memset(wide, ',', sizeof(wide)); /* lines longer than the reader's */
 	CU_ASSERT_EQUAL(read_text(wide, sizeof(wide)), 0);

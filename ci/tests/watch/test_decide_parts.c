@@ -110,10 +110,9 @@ UNIT_TEST(test_is_starved, "starved or not")
 		{ 13 * MS, 87 * MS, 100 * MS, true, false } /* one of eight on a core */
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		CU_ASSERT_EQUAL(progress_starved(cases[i].ran, cases[i].waited, cases[i].window,
-						 cases[i].ready),
-				cases[i].starved);
+	UNIT_ROWS(c, cases)
+		CU_ASSERT_EQUAL(progress_starved(c->ran, c->waited, c->window, c->ready),
+				c->starved);
 }
 
 /* Not 0.4 s for itself, or nothing of the last window. */
@@ -131,9 +130,9 @@ UNIT_TEST(test_descheduled, "descheduled or not")
 		{ { .watched_ns = 4000 * MS, .starved = true }, true },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		one = (struct decide_rank){ .track = cases[i].track };
-		CU_ASSERT_EQUAL(progress_descheduled(&one), cases[i].descheduled);
+	UNIT_ROWS(c, cases) {
+		one = (struct decide_rank){ .track = c->track };
+		CU_ASSERT_EQUAL(progress_descheduled(&one), c->descheduled);
 	}
 }
 

@@ -88,9 +88,8 @@ UNIT_TEST(test_bytes_one_by_one, "bytes one by one, then a cut")
 	set_up();
 	memcpy(bytes, frame, sizeof(frame));
 	memcpy(bytes + sizeof(frame), "abc", 3);
-	for (size_t i = 0; i < sizeof(bytes); i++) {
+	for (size_t i = 0; i < sizeof(bytes); i++)
 		UNIT_ALL(link_receive(&b, &m) == 0, write(raw, bytes + i, 1) == 1);
-	}
 	CU_ASSERT_EQUAL_FATAL(link_receive(&b, &m), 1);
 	UNIT_ALL(m.type == 5, m.bytes == 3, memcmp(m.payload, "abc", 3) == 0);
 	/* cut within a frame: nobody ends it there */
@@ -111,9 +110,9 @@ UNIT_TEST(test_nonsense, "nonsense and oversized frames")
 		       { MAGIC, UINT32_MAX } };
 	struct link_message m;
 
-	for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) {
+	UNIT_ROWS(row, frames) {
 		set_up();
-		write_frame(frames[i].magic, 1, frames[i].bytes);
+		write_frame(row->magic, 1, row->bytes);
 		CU_ASSERT_EQUAL(link_receive(&b, &m), -EPROTO);
 		CU_ASSERT(b.room < 4096); /* nothing was allocated on its word */
 		UNIT_ALL(write(raw, "more of it", 10) == 10, link_receive(&b, &m) == -EPROTO);

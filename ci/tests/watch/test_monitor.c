@@ -47,16 +47,16 @@ UNIT_TEST(test_death, "a rank dies")
 		{ 1, W_EXITCODE(3, 0), "class=rank-died ranks=1 ", "exited with 3" },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	UNIT_ROWS(c, cases) {
 		double begin;
 
 		seats_open(3);
 		seats_take_in_order(0, 2);
 		begin = clock_seconds();
-		rank_ends(cases[i].rank, cases[i].status);
+		rank_ends(c->rank, c->status);
 		UNIT_ALL(seats_end(0, 2, OUTCOME_DIED), clock_seconds() - begin < 0.5,
-			 strstr(seat_said(0), cases[i].line) != NULL,
-			 strstr(seat_said(0), cases[i].word) != NULL, verdict_lines(0, 2) == 1);
+			 strstr(seat_said(0), c->line) != NULL,
+			 strstr(seat_said(0), c->word) != NULL, verdict_lines(0, 2) == 1);
 		seats_close();
 	}
 }
@@ -131,15 +131,14 @@ UNIT_TEST(test_outcomes, "other outcomes")
 		{ OUTCOME_WRONG_DATA, 1 },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	UNIT_ROWS(c, cases) {
 		seats_open(2);
 		seats_take_in_order(0, 1);
-		rank_finishes(0, cases[i].outcome, "", NULL);
-		rank_finishes(1, cases[i].outcome,
-			      cases[i].outcome == OUTCOME_WRONG_DATA ? "1,3" : "", NULL);
-		CU_ASSERT(seats_end(0, 1, (int)cases[i].outcome));
-		CU_ASSERT_EQUAL(verdict_lines(0, 1), cases[i].lines);
-		if (cases[i].outcome == OUTCOME_WRONG_DATA) {
+		rank_finishes(0, c->outcome, "", NULL);
+		rank_finishes(1, c->outcome, c->outcome == OUTCOME_WRONG_DATA ? "1,3" : "", NULL);
+		CU_ASSERT(seats_end(0, 1, (int)c->outcome));
+		CU_ASSERT_EQUAL(verdict_lines(0, 1), c->lines);
+		if (c->outcome == OUTCOME_WRONG_DATA) {
 			CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), " ranks=1,3 "));
 		}
 		seats_close();
@@ -160,12 +159,12 @@ UNIT_TEST(test_expect, "--expect")
 		{ "ok", 1 },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	UNIT_ROWS(c, cases) {
 		seats_open(3);
-		seats_config.expect = cases[i].expect;
+		seats_config.expect = c->expect;
 		seats_take_in_order(0, 2);
 		rank_ends(2, SIGKILL);
-		CU_ASSERT(seats_end(0, 2, cases[i].code));
+		CU_ASSERT(seats_end(0, 2, c->code));
 		CU_ASSERT_PTR_NOT_NULL(
 			strstr(seat_said(0), "outcome=died")); /* what happened, all the same */
 		seats_close();

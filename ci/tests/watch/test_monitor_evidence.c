@@ -81,7 +81,7 @@ UNIT_TEST(test_evidence_crosses, "evidence crosses")
 	watch_enter(&seats[3].watch, "timed calls", 0.1);
 	CU_ASSERT(seats_end(0, 3, OUTCOME_HANG));
 	at = seat_said(0);
-	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]) && at; i++) {
+	for (size_t i = 0; i < LENGTH(order) && at; i++) {
 		at = strstr(at, order[i]);
 		CU_ASSERT_PTR_NOT_NULL(at);
 	}

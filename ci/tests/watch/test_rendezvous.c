@@ -25,8 +25,8 @@ UNIT_TEST(test_lacks, "who lacks")
 		{ { .phase = PHASE_INIT, .process = PROCESS_EXITED }, false },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		CU_ASSERT_EQUAL(rendezvous_missing(&cases[i].view), cases[i].lacks);
+	UNIT_ROWS(c, cases)
+		CU_ASSERT_EQUAL(rendezvous_missing(&c->view), c->lacks);
 }
 
 /* Of each rank "id:nranks"; id 0 has not called. */
@@ -52,16 +52,16 @@ UNIT_TEST(test_incomplete, "groups that do not fit")
 		{ 1, { { 7, -1 } }, 1 },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	UNIT_ROWS(c, cases) {
 		struct rank_view views[4] = { 0 };
 		const struct rank_view *all[4];
 
-		for (size_t r = 0; r < cases[i].n; r++) {
-			views[r].init_id = cases[i].ranks[r].id;
-			views[r].init_nranks = cases[i].ranks[r].nranks;
+		for (size_t r = 0; r < c->n; r++) {
+			views[r].init_id = c->ranks[r].id;
+			views[r].init_nranks = c->ranks[r].nranks;
 			all[r] = &views[r];
 		}
-		CU_ASSERT_EQUAL(rendezvous_incomplete(all, cases[i].n), cases[i].left);
+		CU_ASSERT_EQUAL(rendezvous_incomplete(all, c->n), c->left);
 	}
 }
 
@@ -152,20 +152,20 @@ UNIT_TEST(test_first_call, "the first call")
 		{ "1P00", 4, true },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	UNIT_ROWS(c, cases)
 		for (uint32_t comm = 0; comm < 2; comm++) {
 			struct rank_view views[4] = { 0 };
 			struct gathering g = { 0 };
-			size_t n = strlen(cases[i].ranks);
+			size_t n = strlen(c->ranks);
 
 			for (size_t r = 0; r < n; r++)
-				views[r] = stands(cases[i].ranks[r], comm, (int)r, cases[i].nranks);
+				views[r] = stands(c->ranks[r], comm, (int)r, c->nranks);
 			CU_ASSERT_TRUE_FATAL(rendezvous_in_first_call(&views[0]));
 			for (size_t r = 0; r < n; r++)
 				rendezvous_gather(&g, &views[0], &views[r]);
-			UNIT_ALL(rendezvous_abandoned(&g, &views[0]) == cases[i].abandoned,
+			UNIT_ALL(rendezvous_abandoned(&g, &views[0]) == c->abandoned,
 				 (rendezvous_first_call(views, n, (int)n) == RENDEZVOUS_ABSENT) ==
-					 (cases[i].abandoned && comm == 0));
+					 (c->abandoned && comm == 0));
 			views[0].last.seq = 3; /* it has made two before */
 			CU_ASSERT_FALSE(rendezvous_in_first_call(&views[0]));
 		}

@@ -31,10 +31,10 @@ UNIT_TEST(test_tiers, "tiers")
 		{ CLASS_EARLY, 1, 1, 0, TIER_WAIT },
 	};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		CU_ASSERT_EQUAL(tier_of(&patience, rows[i].class, rows[i].waited, rows[i].still,
-					rows[i].longest),
-				rows[i].tier);
+	UNIT_ROWS(row, rows)
+		CU_ASSERT_EQUAL(tier_of(&patience, row->class, row->waited, row->still,
+					row->longest),
+				row->tier);
 }
 
 /* A wait for an all-reduce lasted 2 s and ended; then one for a call of this kind lasts. Returns after how many seconds
@@ -164,12 +164,12 @@ UNIT_TEST(test_faults, "faults")
 	};
 	struct fault_spec f;
 
-	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+	for (size_t i = 0; i < LENGTH(wrong); i++)
 		CU_ASSERT_PTR_NOT_NULL(fault_spec_parse(&f, wrong[i]));
 	CU_ASSERT_PTR_NULL(fault_spec_parse(&f, "late:2@100,comm=dp,value=0.5"));
 	UNIT_ALL(f.fault == PRELOAD_LATE, f.rank == 2, f.call == 100, f.value == 0.5);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		CU_ASSERT_PTR_NULL(fault_spec_parse(&f, rows[i].text));
-		CU_ASSERT_EQUAL(fault_spec_hits(&f, &rows[i].place), rows[i].hits);
+	UNIT_ROWS(row, rows) {
+		CU_ASSERT_PTR_NULL(fault_spec_parse(&f, row->text));
+		CU_ASSERT_EQUAL(fault_spec_hits(&f, &row->place), row->hits);
 	}
 }

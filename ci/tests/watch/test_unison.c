@@ -150,7 +150,7 @@ static void play(size_t row)
 
 UNIT_TEST(test_tunes, "the same calls, and others")
 {
-	for (size_t i = 0; i < sizeof(tunes) / sizeof(tunes[0]); i++)
+	for (size_t i = 0; i < LENGTH(tunes); i++)
 		play(i);
 }
 

@@ -124,7 +124,7 @@ UNIT_TEST(test_refused, "lists that lead nowhere")
 {
 	static const char *const lists[] = { NOWHERE };
 
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+	for (size_t i = 0; i < LENGTH(lists); i++)
 		CU_ASSERT(connect_to(lists[i], 0.2) < 0);
 	CU_ASSERT_EQUAL(connect_to("127.0.0.1:1", 0.2), -ECONNREFUSED);
 }

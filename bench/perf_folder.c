@@ -45,20 +45,19 @@ int folder_keep_twin(const struct program *program, int rank, int nranks, const 
 	struct evidence e = { .nranks = nranks,
 			      .steps = SCHEDULE_STEPS,
 			      .warmup = SCHEDULE_WARMUP };
-	int rc = -ENOMEM;
+	int rc;
 
 	if (!dir || program->options->nfaults == 0 || program->injector)
 		return 0;
 	e.ranks = must(calloc((size_t)nranks, sizeof(*e.ranks)));
-	if (evidence_take_calls(&e.ranks[rank], program->memory) == 0) {
-		e.ranks[rank].present = true;
-		view_read(&e.ranks[rank].view, program->memory, clock_ns());
-		evidence_identify(&e, &program->memory->header);
-		snprintf(e.backend, sizeof(e.backend), "%s", backend);
-		folder_describe((void *)program, &e);
-		rc = rank == 0 ? evidence_save(&e, dir, err)
-			       : evidence_save_rank(&e.ranks[rank], rank, dir);
-	}
+	evidence_take_calls(&e.ranks[rank], program->memory);
+	e.ranks[rank].present = true;
+	view_read(&e.ranks[rank].view, program->memory, clock_ns());
+	evidence_identify(&e, &program->memory->header);
+	snprintf(e.backend, sizeof(e.backend), "%s", backend);
+	folder_describe((void *)program, &e);
+	rc = rank == 0 ? evidence_save(&e, dir, err)
+		       : evidence_save_rank(&e.ranks[rank], rank, dir);
 	evidence_release(&e);
 	if (rc == 0 || rank > 0) /* a host that does not share the folder has none */
 		return 0;

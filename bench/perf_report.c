@@ -106,7 +106,7 @@ static int gather_calls(struct rank *r, struct evidence *e)
 		e->ranks[i].present = true;
 		view_read(&e->ranks[i].view, &all[i], 0); /* its newest call is when it was seen */
 		e->ranks[i].view.waiting = 0;		  /* but for this */
-		rc = evidence_take_calls(&e->ranks[i], &all[i]);
+		evidence_take_calls(&e->ranks[i], &all[i]);
 	}
 	free(all);
 	return rc;

@@ -202,10 +202,7 @@ int traffic_init(struct traffic *traffic, const struct options *options, int nra
 	*traffic = (struct traffic){ .nranks = nranks, .spread = options->spread };
 	if (!options->matrix_file)
 		return 0;
-	traffic->matrix = calloc(n * n, sizeof(*traffic->matrix));
-	if (!traffic->matrix)
-		return error_set(err, OUTCOME_INTERNAL, -ENOMEM,
-				 "no memory for a matrix of %d ranks", nranks);
+	traffic->matrix = must(calloc(n * n, sizeof(*traffic->matrix)));
 	rc = read_matrix(traffic, options, err);
 	if (rc == 0)
 		rc = check_sizes(traffic, options, err);

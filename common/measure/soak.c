@@ -1,6 +1,8 @@
 /* soak.c: outliers and drift of a point over the cycles of a sweep. */
 #include "measure/soak.h"
 
+#include "base/error.h"
+
 #define OUTLIER_ROWS  6	  /* fewer say nothing of what is usual */
 #define OUTLIER_SHARE .25 /* of the median, at least */
 #define OUTLIER_MADS  10. /* median absolute deviations, at least */
@@ -91,12 +93,9 @@ const char *soak_judge(struct soak_point *p, double us, char *text, size_t len)
 const char *soak_row(struct soak *soak, size_t i, double us, char *text, size_t len)
 {
 	if (i >= soak->npoints) {
-		struct soak_point *more = realloc(soak->points, (i + 1) * sizeof(*more));
-
-		if (!more)
-			return NULL;
-		memset(&more[soak->npoints], 0, (i + 1 - soak->npoints) * sizeof(*more));
-		soak->points = more;
+		soak->points = must(realloc(soak->points, (i + 1) * sizeof(*soak->points)));
+		memset(&soak->points[soak->npoints], 0,
+		       (i + 1 - soak->npoints) * sizeof(*soak->points));
 		soak->npoints = i + 1;
 	}
 	return soak_judge(&soak->points[i], us, text, len);

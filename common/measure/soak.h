@@ -23,6 +23,6 @@ struct soak {
  * NULL. */
 const char *soak_judge(struct soak_point *point, double us, char *text, size_t len);
 
-/* The same for point number `i` of the sweep, which may be new. NULL also without memory. */
+/* The same for point number `i` of the sweep, which may be new. */
 const char *soak_row(struct soak *soak, size_t i, double us, char *text, size_t len);
 void soak_release(struct soak *soak);

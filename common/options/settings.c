@@ -283,14 +283,13 @@ static bool compare_one(const char *const *texts, int nranks, uint64_t *values,
 size_t settings_compare(const char *const *texts, int nranks, enum setting_weight least,
 			struct setting_difference *found)
 {
-	uint64_t *values = calloc((size_t)nranks + 1, sizeof(*values));
-	struct names *names = calloc(1, sizeof(*names));
+	uint64_t *values = must(calloc((size_t)nranks + 1, sizeof(*values)));
+	struct names *names = must(calloc(1, sizeof(*names)));
 	size_t n = 0;
 
-	if (values && names)
-		find_names(names, texts, nranks);
+	find_names(names, texts, nranks);
 	for (int weight = SETTING_BREAKS; weight >= (int)least; weight--)
-		for (int i = 0; names && i < names->n && n < SETTINGS_DIFFERENCES; i++) {
+		for (int i = 0; i < names->n && n < SETTINGS_DIFFERENCES; i++) {
 			if ((int)setting_weight(names->names[i]) != weight)
 				continue;
 			memset(&found[n], 0, sizeof(found[n]));

@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include "base/error.h"
 #include "base/clock.h"
 #include "process/child.h"
 
@@ -42,8 +43,8 @@ static bool begin(struct task *task)
 	pid_t parent = getpid();
 	int ends[2];
 
-	task->text = calloc(1, task->limit + 1);
-	if (!task->text || pipe2(ends, O_CLOEXEC) < 0)
+	task->text = must(calloc(1, task->limit + 1));
+	if (pipe2(ends, O_CLOEXEC) < 0)
 		return false;
 	task->pid = fork();
 	if (task->pid == 0)
@@ -155,12 +156,12 @@ static size_t wait_round(struct task *tasks, size_t n, struct pollfd *fds, uint6
 void tasks_run(struct task *tasks, size_t n, size_t parallel, double each, double all)
 {
 	uint64_t deadline = clock_ns() + (uint64_t)(all * 1e9);
-	struct pollfd *fds = calloc(n + 1, sizeof(*fds));
+	struct pollfd *fds = must(calloc(n + 1, sizeof(*fds)));
 	size_t next = 0, running = 0;
 
 	for (size_t i = 0; i < n; i++)
 		reset(&tasks[i]);
-	while (fds) {
+	for (;;) {
 		for (; next < n && running < parallel && clock_ns() < deadline; next++)
 			running += begin(&tasks[next]);
 		if (wait_round(tasks, next, fds, (uint64_t)(each * 1e9), deadline) == 0)

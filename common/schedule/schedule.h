@@ -54,8 +54,8 @@ struct agenda {
 	int n;
 };
 
-/* All calls that rank `rank` makes, in their order. 0 or -ENOMEM; the caller releases. */
-int schedule_agenda(const struct schedule_setup *setup, int rank, struct agenda *agenda);
+/* All calls that rank `rank` makes, in their order; the caller releases. */
+void schedule_agenda(const struct schedule_setup *setup, int rank, struct agenda *agenda);
 void agenda_release(struct agenda *agenda);
 
 /* Make the steps, which schedule_check() has found to be large enough: the warm-up ones meet after each, the

@@ -209,7 +209,7 @@ static const struct backend_ops noting_ops = {
 /* Never written through: calls are only noted. */
 static char nowhere[2];
 
-int schedule_agenda(const struct schedule_setup *setup, int rank, struct agenda *agenda)
+void schedule_agenda(const struct schedule_setup *setup, int rank, struct agenda *agenda)
 {
 	struct noting noting = {
 		.be = { .ops = &noting_ops }, .agenda = agenda, .comms = &setup->comms, .rank = rank
@@ -217,33 +217,29 @@ int schedule_agenda(const struct schedule_setup *setup, int rank, struct agenda 
 	struct call_filter filter = { .state = &noting, .issue = note_call };
 	struct chain chain = { .backend = &noting.be, .filter = &filter };
 	struct step_part parts[SCHEME_PARTS];
-	int rc = 0;
 
 	*agenda = (struct agenda){ 0 };
-	for (int i = 0; i < SCHEDULE_STEPS && rc == 0; i++) {
+	for (int i = 0; i < SCHEDULE_STEPS; i++) {
 		int n = schedule_parts(setup, rank, i, parts);
 
 		noting.step = i + 1;
-		for (int k = 0; k < n && rc == 0; k++) {
+		for (int k = 0; k < n; k++) {
 			struct point point = schedule_point(setup, &parts[k], i);
 			struct geometry geometry;
 			struct shape shape;
 
 			measure_part(setup, &parts[k], rank, i, &geometry, &shape);
-			rc = parts[k].collective->run(&chain, &(struct invocation){
-								      .geometry = &geometry,
-								      .shape = &shape,
-								      .send = nowhere,
-								      .recv = nowhere + 1,
-								      .dtype = point.dtype,
-								      .op = point.op,
-								      .comm = point.comm,
-							      });
+			parts[k].collective->run(&chain, &(struct invocation){
+								 .geometry = &geometry,
+								 .shape = &shape,
+								 .send = nowhere,
+								 .recv = nowhere + 1,
+								 .dtype = point.dtype,
+								 .op = point.op,
+								 .comm = point.comm,
+							 });
 		}
 	}
-	if (rc < 0)
-		agenda_release(agenda);
-	return rc;
 }
 
 void agenda_release(struct agenda *agenda)

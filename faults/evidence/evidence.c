@@ -55,21 +55,15 @@ static size_t copy_calls(struct record *calls, struct call_times *times,
 	return n;
 }
 
-int evidence_take_calls(struct evidence_rank *rank, const struct record_memory *memory)
+void evidence_take_calls(struct evidence_rank *rank, const struct record_memory *memory)
 {
 	uint64_t issued = atomic_load_explicit(&memory->header.issued_ticket, memory_order_acquire);
 	size_t room = issued < RECORD_RING ? (size_t)issued + 1 : RECORD_RING;
-	struct record_header *recorder = aligned_alloc(64, sizeof(*recorder));
-	struct record *calls = malloc(room * sizeof(*calls));
-	struct call_times *times = malloc(room * sizeof(*times));
+	struct record_header *recorder = must(aligned_alloc(64, sizeof(*recorder)));
+	struct record *calls = must(malloc(room * sizeof(*calls)));
+	struct call_times *times = must(malloc(room * sizeof(*times)));
 	bool sampled = false;
 
-	if (!calls || !times || !recorder) {
-		free(calls);
-		free(times);
-		free(recorder);
-		return -ENOMEM;
-	}
 	evidence_rank_release(rank);
 	memcpy(recorder, &memory->header, sizeof(*recorder));
 	rank->recorder = recorder;
@@ -80,7 +74,6 @@ int evidence_take_calls(struct evidence_rank *rank, const struct record_memory *
 		free(times);
 	rank->wrapped = issued > RECORD_RING;
 	evidence_index(rank);
-	return 0;
 }
 
 int evidence_take_saved(struct evidence_rank *rank, int number, const void *image, size_t bytes)
@@ -88,9 +81,7 @@ int evidence_take_saved(struct evidence_rank *rank, int number, const void *imag
 	struct evidence_rank taken = { .stack = NULL };
 	size_t unsound, cut;
 
-	taken.image = aligned_alloc(64, (bytes + 63) / 64 * 64 + 64);
-	if (!taken.image)
-		return -ENOMEM;
+	taken.image = saved_alloc(bytes);
 	memcpy(taken.image, image, bytes);
 	if (saved_unpack(&taken, number, taken.image, bytes, &unsound, &cut)) {
 		free(taken.image);
@@ -130,9 +121,7 @@ void evidence_index(struct evidence_rank *rank)
 	memset(x, 0, sizeof(*x));
 	if (rank->ncalls == 0)
 		return;
-	x->sig = malloc(rank->ncalls * sizeof(*x->sig));
-	if (!x->sig)
-		return;
+	x->sig = must(malloc(rank->ncalls * sizeof(*x->sig)));
 	x->comm = first->comm;
 	x->first_seq = first->seq;
 	x->first_ticket = first->ticket;
@@ -245,8 +234,8 @@ void evidence_probe_begin(struct evidence_probe *probe, const int *pids, size_t 
 {
 	evidence_probe_release(probe);
 	probe->begin_ns = clock_ns();
-	probe->accounts = malloc((n + 1) * sizeof(*probe->accounts));
-	probe->n = probe->accounts ? n : 0;
+	probe->accounts = must(malloc((n + 1) * sizeof(*probe->accounts)));
+	probe->n = n;
 	for (size_t i = 0; i < probe->n; i++)
 		probe->accounts[i] = (struct evidence_account){ pids[i], probe_ran(pids[i]) };
 }
@@ -268,10 +257,10 @@ static double ran_then(const struct evidence_probe *probe, int pid)
 /* The first half, now, of all that can be looked at. */
 static void begin_now(struct evidence_probe *probe, const struct evidence_rank *ranks, size_t n)
 {
-	int *pids = malloc((n + 1) * sizeof(*pids));
+	int *pids = must(malloc((n + 1) * sizeof(*pids)));
 	size_t m = 0;
 
-	for (size_t i = 0; pids && i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		if (probe_possible(&ranks[i]))
 			pids[m++] = ranks[i].view.pid;
 	evidence_probe_begin(probe, pids, m);

@@ -81,15 +81,15 @@ void evidence_identify(struct evidence *evidence, const struct record_header *re
 
 /* Ranks that know nothing of each other number their communicators as they come: give each its number in the
  * whole run, by its id. The one of all ranks that was made first is 0; those that share no rank may share a
- * number, as teams.h expects it. Where one has none left its calls are forgotten, with a remark. 0 or -ENOMEM. */
-int evidence_number_comms(struct evidence *evidence);
+ * number, as teams.h expects it. Where one has none left its calls are forgotten, with a remark. */
+void evidence_number_comms(struct evidence *evidence);
 
 /* Copy the recorder's header and the sound records of a live or mapped memory, oldest first, and
- * make the index. 0 or -ENOMEM. Hostile memory is fine. */
-int evidence_take_calls(struct evidence_rank *rank, const struct record_memory *memory);
+ * make the index. Hostile memory is fine. */
+void evidence_take_calls(struct evidence_rank *rank, const struct record_memory *memory);
 
-/* Take a rank's evidence over from its saved form (saved.h) in `image`, which is copied. 0,
- * -EINVAL when it is not sound, -ENOMEM. */
+/* Take a rank's evidence over from its saved form (saved.h) in `image`, which is copied. 0, or
+ * -EINVAL when it is not sound. */
 int evidence_take_saved(struct evidence_rank *rank, int number, const void *image, size_t bytes);
 
 /* The signature of a call: the fields in which all ranks must agree, never 0. Sends and receives are
@@ -97,8 +97,7 @@ int evidence_take_saved(struct evidence_rank *rank, int number, const void *imag
 uint64_t evidence_signature(const struct record *record);
 uint64_t evidence_signature_strict(const struct record *record);
 
-/* Make the index of the rank's calls; without memory there is none, which costs time later, no
- * more. */
+/* Make the index of the rank's calls. */
 void evidence_index(struct evidence_rank *rank);
 
 /* Returns true if later code can rely on this record. `last_seq`: newest number per communicator

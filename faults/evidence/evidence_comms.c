@@ -90,13 +90,11 @@ static size_t give_numbers(struct claim *claims, size_t n, struct claim **comms,
 }
 
 /* To the run's numbers; `to` is by own number. */
-static int renumber(struct evidence_rank *r, const uint32_t *to)
+static void renumber(struct evidence_rank *r, const uint32_t *to)
 {
-	struct record_header *h = r->recorder, *old = aligned_alloc(64, sizeof(*old));
+	struct record_header *h = r->recorder, *old = must(aligned_alloc(64, sizeof(*old)));
 	size_t left = 0;
 
-	if (!old)
-		return -ENOMEM;
 	memcpy(old, h, sizeof(*old));
 	memset(h->inits, 0, sizeof(h->inits));
 	memset(h->comms, 0, sizeof(h->comms));
@@ -127,24 +125,20 @@ static int renumber(struct evidence_rank *r, const uint32_t *to)
 	r->view.init_id = h->inits[0].id;
 	r->view.aborted_after = h->inits[0].aborted_after;
 	evidence_index(r);
-	return 0;
 }
 
-int evidence_number_comms(struct evidence *e)
+void evidence_number_comms(struct evidence *e)
 {
 	size_t n = collect(e, NULL), without;
-	struct claim *claims = malloc((n + 1) * sizeof(*claims)), *of = claims;
-	struct claim **comms = malloc((n + 1) * sizeof(struct claim *));
-	struct record_set *taken = calloc((size_t)e->nranks + 1, sizeof(*taken));
-	int rc = claims && comms && taken ? 0 : -ENOMEM;
+	struct claim *claims = must(malloc((n + 1) * sizeof(*claims))), *of = claims;
+	struct claim **comms = must(malloc((n + 1) * sizeof(struct claim *)));
+	struct record_set *taken = must(calloc((size_t)e->nranks + 1, sizeof(*taken)));
 
-	if (rc < 0)
-		goto out;
 	collect(e, claims);
 	qsort(claims, n, sizeof(*claims), compare_ids);
 	without = give_numbers(claims, n, comms, e->nranks, taken);
 	qsort(claims, n, sizeof(*claims), compare_ranks);
-	for (int i = 0; rc == 0 && i < e->nranks; i++) {
+	for (int i = 0; i < e->nranks; i++) {
 		uint32_t to[RECORD_COMMS];
 
 		for (uint32_t c = 0; c < RECORD_COMMS; c++)
@@ -152,16 +146,14 @@ int evidence_number_comms(struct evidence *e)
 		for (; of < claims + n && of->rank == i; of++)
 			to[of->own] = of->number;
 		if (e->ranks[i].recorder)
-			rc = renumber(&e->ranks[i], to);
+			renumber(&e->ranks[i], to);
 	}
 	if (without > 0)
 		evidence_remark(
 			e,
 			"%zu communicators are more than a run can have: their calls are left out.",
 			without);
-out:
 	free(claims);
 	free(comms);
 	free(taken);
-	return rc;
 }

@@ -66,8 +66,6 @@ int evidence_save_rank(const struct evidence_rank *rank, int number, const char 
 	char path[4096];
 	int rc;
 
-	if (!image)
-		return -ENOMEM;
 	saved_pack(rank, number, rank->ncalls, image);
 	snprintf(path, sizeof(path), "%s/rank-%d.fr", dir, number);
 	rc = output_whole(path, image, bytes);

@@ -35,5 +35,5 @@ void evidence_take_counters(struct evidence_rank *rank, struct reading *delta);
  * trusted: false where it is not sound, and nothing is saved. */
 bool evidence_parse_counters(struct evidence_rank *rank, const char *text);
 
-/* rank-N.counters.json; the caller frees; NULL: nothing is saved with this rank, or no memory. */
+/* rank-N.counters.json; the caller frees; NULL: nothing is saved with this rank. */
 char *evidence_counters_text(const struct evidence_rank *rank);

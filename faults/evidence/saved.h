@@ -54,7 +54,7 @@ struct saved_header {
 	char what[40], host[64], error[256];
 };
 
-/* Room for `bytes` of saved form, aligned as it must be; free() it. NULL without memory. */
+/* Room for `bytes` of saved form, aligned as it must be; free() it. */
 void *saved_alloc(size_t bytes);
 
 /* Bytes that `saved_pack` writes for the newest `newest` records of the rank. */

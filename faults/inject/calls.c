@@ -95,12 +95,10 @@ static const struct fault_way alltoallv_counts_ways[] = {
 
 static int alltoallv_counts_fire(const struct fault_act *act)
 {
-	size_t n = (size_t)act->nranks, *counts = malloc(n * sizeof(*counts));
+	size_t n = (size_t)act->nranks, *counts = must(malloc(n * sizeof(*counts)));
 	struct call call = *act->call;
 	int rc;
 
-	if (!counts)
-		return -ENOMEM;
 	memcpy(counts, call.send_counts, n * sizeof(*counts));
 	for (int i = 0; i < act->nranks; i++)
 		if (i != act->rank)

@@ -144,10 +144,8 @@ static int resolve(struct fault_spec *spec, const struct inject_place *place, ui
 		int at;
 
 		/* of groups (NCCL_TESTS_SPLIT) all have the same */
-		if (schedule_agenda(place->schedule,
-				    spec->ranks[i] % place->schedule->comms.group_size,
-				    &agenda) < 0)
-			return error_set(err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
+		schedule_agenda(place->schedule, spec->ranks[i] % place->schedule->comms.group_size,
+				&agenda);
 		at = check_op(spec, place, spec->ranks[i], &agenda, err);
 		rc = at < 0 ? at : 0;
 		if (rc == 0) {
@@ -342,16 +340,13 @@ struct held {
 	size_t counts[]; /* alltoallv's four arrays, which the caller takes back */
 };
 
-/* Returns FAULT_SWALLOW, or -ENOMEM. */
-static int hold(struct injector *injector, const struct fault *fault, const struct call *call)
+static void hold(struct injector *injector, const struct fault *fault, const struct call *call)
 {
 	const size_t *arrays[] = { call->send_counts, call->send_at, call->recv_counts,
 				   call->recv_at };
 	size_t n = call->kind == CALL_ALLTOALLV ? (size_t)injector->nranks : 0;
-	struct held *held = malloc(sizeof(*held) + 4 * n * sizeof(held->counts[0]));
+	struct held *held = must(malloc(sizeof(*held) + 4 * n * sizeof(held->counts[0])));
 
-	if (!held)
-		return -ENOMEM;
 	*held = (struct held){ .fault = fault, .call = *call };
 	for (size_t i = 0; i < 4 && n > 0; i++)
 		memcpy(held->counts + i * n, arrays[i], n * sizeof(held->counts[0]));
@@ -360,7 +355,6 @@ static int hold(struct injector *injector, const struct fault *fault, const stru
 	held->call.recv_counts = held->counts + 2 * n;
 	held->call.recv_at = held->counts + 3 * n;
 	injector->held = held;
-	return FAULT_SWALLOW;
 }
 
 /* `call` has just been made: what waited for it is made now. */
@@ -397,10 +391,8 @@ static int fire(struct injector *injector, const struct moment *moment, struct c
 		if (rc < 0)
 			return rc;
 		if (rc == FAULT_HOLD)
-			rc = hold(injector, spec->fault, moment->call);
-		if (rc < 0)
-			return rc;
-		if (rc == FAULT_SWALLOW)
+			hold(injector, spec->fault, moment->call);
+		if (rc == FAULT_HOLD || rc == FAULT_SWALLOW)
 			verdict = FAULT_SWALLOW;
 	}
 	return verdict;

@@ -23,38 +23,33 @@
 
 /* Of a rank on another node its view alone came: its newest call is all that is known of
  * its calls. */
-static bool take_last(struct evidence_rank *rank)
+static void take_last(struct evidence_rank *rank)
 {
 	if (rank->view.last.ticket == 0 || rank->view.last.ticket != rank->view.issued)
-		return true;
-	rank->calls = malloc(sizeof(*rank->calls));
-	if (!rank->calls)
-		return false;
+		return;
+	rank->calls = must(malloc(sizeof(*rank->calls)));
 	memcpy(rank->calls, &rank->view.last, sizeof(*rank->calls));
 	rank->ncalls = 1;
 	rank->wrapped = rank->view.issued > 1;
-	return true;
 }
 
 /* A rank on another host, as its own diagnoser described it; the view came with the same answer. */
-static bool take_remote(struct diagnoser *self, struct evidence_rank *rank,
+static void take_remote(struct diagnoser *self, struct evidence_rank *rank,
 			const struct rank_view *view)
 {
 	const struct remote_evidence *remote =
 		view->rank < self->nremote ? &self->remote[view->rank] : NULL;
-	int rc = remote && remote->kinds[EVIDENCE_TAIL].data
-			 ? evidence_take_saved(rank, view->rank, remote->kinds[EVIDENCE_TAIL].data,
-					       remote->kinds[EVIDENCE_TAIL].bytes)
-			 : -EINVAL;
+	bool taken = remote && remote->kinds[EVIDENCE_TAIL].data &&
+		     evidence_take_saved(rank, view->rank, remote->kinds[EVIDENCE_TAIL].data,
+					 remote->kinds[EVIDENCE_TAIL].bytes) == 0;
 
 	rank->remote = true;
 	rank->view = *view;
-	if (rc == -EINVAL)
-		return take_last(rank);
-	return rc == 0;
+	if (!taken)
+		take_last(rank);
 }
 
-static bool take_rank(struct diagnoser *self, const struct rank_view *view,
+static void take_rank(struct diagnoser *self, const struct rank_view *view,
 		      const struct record_memory *memory)
 {
 	struct evidence_rank *rank = &self->evidence.ranks[view->rank];
@@ -62,14 +57,16 @@ static bool take_rank(struct diagnoser *self, const struct rank_view *view,
 	rank->present = true;
 	rank->view = *view;
 	rank->cpu_share = -1;
-	if (!memory)
-		return take_remote(self, rank, view);
+	if (!memory) {
+		take_remote(self, rank, view);
+		return;
+	}
 	evidence_identify(&self->evidence, &memory->header);
-	return evidence_take_calls(rank, memory) == 0;
+	evidence_take_calls(rank, memory);
 }
 
-/* Collects what each rank left, by rank number. Returns false without memory. */
-static bool collect(struct diagnoser *self, const struct rank_view *views,
+/* Collects what each rank left, by rank number. */
+static void collect(struct diagnoser *self, const struct rank_view *views,
 		    const struct record_memory *const *memories, size_t n)
 {
 	struct evidence *e = &self->evidence;
@@ -84,23 +81,20 @@ static bool collect(struct diagnoser *self, const struct rank_view *views,
 	}
 	e->ranks = evidence_ranks_alloc(e->nranks);
 	for (size_t i = 0; i < n; i++)
-		if (views[i].rank >= 0 && views[i].rank < REMOTE_RANKS &&
-		    !take_rank(self, &views[i], memories[i]))
-			return false;
+		if (views[i].rank >= 0 && views[i].rank < REMOTE_RANKS)
+			take_rank(self, &views[i], memories[i]);
 	self->site.describe(self->site.arg, e);
 	e->baseline = self->site.baseline;
-	return true;
 }
 
 static void on_begin(void *ctx, const struct rank_view *views, size_t n)
 {
 	struct diagnoser *self = ctx;
-	int *pids = malloc((n + 1) * sizeof(*pids));
+	int *pids = must(malloc((n + 1) * sizeof(*pids)));
 
-	for (size_t i = 0; pids && i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		pids[i] = views[i].pid;
-	if (pids)
-		evidence_probe_begin(&self->probe, pids, n);
+	evidence_probe_begin(&self->probe, pids, n);
 	free(pids);
 }
 
@@ -115,20 +109,19 @@ static void on_collect(void *ctx, const struct rank_view *views,
 		       const struct evidence_writer *writer)
 {
 	struct diagnoser *self = ctx;
-	size_t newest = TAIL_CALLS;
+	size_t newest;
 
-	if (!collect(self, views, memories, n))
-		return;
+	collect(self, views, memories, n);
 	look(self);
-	if (self->evidence.nranks > TAIL_RANKS)
-		newest = TAIL_SHORT;
+	newest = self->evidence.nranks > TAIL_RANKS ? TAIL_SHORT : TAIL_CALLS;
 	for (int i = 0; i < self->evidence.nranks; i++) {
 		const struct evidence_rank *rank = &self->evidence.ranks[i];
 		size_t bytes = saved_bytes(rank, newest);
-		void *image = rank->present ? saved_alloc(bytes) : NULL;
+		void *image;
 
-		if (!image)
+		if (!rank->present)
 			continue;
+		image = saved_alloc(bytes);
 		saved_pack(rank, i, newest, image);
 		writer->write(writer->to, i, EVIDENCE_TAIL, image, bytes);
 		free(image);
@@ -137,18 +130,13 @@ static void on_collect(void *ctx, const struct rank_view *views,
 
 static struct remote_evidence *remote_of(struct diagnoser *self, int rank)
 {
-	struct remote_evidence *more;
-
 	if (rank < 0 || rank >= REMOTE_RANKS)
 		return NULL;
-	if (rank < self->nremote)
-		return &self->remote[rank];
-	more = realloc(self->remote, ((size_t)rank + 1) * sizeof(*more));
-	if (!more)
-		return NULL;
-	memset(&more[self->nremote], 0, (size_t)(rank + 1 - self->nremote) * sizeof(*more));
-	self->remote = more;
-	self->nremote = rank + 1;
+	if (rank >= self->nremote)
+		self->remote =
+			must(realloc(self->remote, ((size_t)rank + 1) * sizeof(*self->remote)));
+	for (; self->nremote <= rank; self->nremote++)
+		self->remote[self->nremote] = (struct remote_evidence){ 0 };
 	return &self->remote[rank];
 }
 
@@ -158,11 +146,11 @@ static void on_evidence(void *ctx, int32_t rank, enum evidence_kind kind, const 
 	struct remote_evidence *remote = remote_of(ctx, rank);
 	char *copy;
 
+	if (!remote)
+		return;
 	if (kind != EVIDENCE_TAIL && bytes > TEXT_MAX)
 		bytes = TEXT_MAX;
-	copy = remote ? malloc(bytes + 1) : NULL;
-	if (!copy)
-		return;
+	copy = must(malloc(bytes + 1));
 	memcpy(copy, data, bytes);
 	copy[bytes] = '\0';
 	free(remote->kinds[kind].data);
@@ -180,10 +168,9 @@ static enum diagnosis_result on_refine(void *ctx, const struct rank_view *views,
 	bool ended = verdict->outcome == OUTCOME_OK || verdict->outcome == OUTCOME_WRONG_DATA ||
 		     verdict->outcome == OUTCOME_DIVERGED;
 
-	if (!collect(self, views, memories, n))
-		return result;
-	if (self->site.preloaded && evidence_number_comms(&self->evidence) < 0)
-		return result;
+	collect(self, views, memories, n);
+	if (self->site.preloaded)
+		evidence_number_comms(&self->evidence);
 	if (!ended) /* else there are no processes to look at */
 		look(self);
 	clock_local(self->evidence.when, sizeof(self->evidence.when), CLOCK_ISO);
@@ -295,10 +282,8 @@ static void on_reserve_folder(void *ctx, struct verdict *verdict)
  * what this host has counted. */
 static void run_probe(struct diagnoser *self, const char *culprits)
 {
-	bool *local = calloc((size_t)self->evidence.nranks + 1, sizeof(*local));
+	bool *local = must(calloc((size_t)self->evidence.nranks + 1, sizeof(*local)));
 
-	if (!local)
-		return;
 	for (int i = 0; i < self->evidence.nranks; i++)
 		local[i] = self->evidence.ranks[i].present && !self->evidence.ranks[i].remote;
 	probe_ranks(&self->evidence, local, culprits, self->counters.arg ? &self->counters : NULL);
@@ -313,8 +298,8 @@ static void on_save_local(void *ctx, const struct rank_view *views,
 	struct error err = { .rank = -1 };
 	bool saved;
 
-	if (!self->evidence.ranks && !collect(self, views, memories, n))
-		return;
+	if (!self->evidence.ranks)
+		collect(self, views, memories, n);
 	saved = make_told(self->folder, sizeof(self->folder), folder, &self->site) &&
 		evidence_save(&self->evidence, self->folder, &err) == 0;
 	run_probe(self, "-");

@@ -60,14 +60,14 @@ static void look_at_stacks(const struct monitor *m, char (*doing)[160])
 	free(orders);
 }
 
-/* The lines, to be freed; NULL without memory. */
+/* The lines, to be freed. */
 static char *describe(struct run_status *s, const struct monitor *m, const char *title)
 {
 	double seconds = (double)(s->counted_ns - s->looked_ns) * 1e-9;
 	char(*doing)[160] = must(calloc(m->nranks + 1, sizeof(*doing))), *text = NULL;
 	struct status_rank *ranks;
 	size_t n = m->nranks, bytes;
-	FILE *out = open_memstream(&text, &bytes);
+	FILE *out = must(open_memstream(&text, &bytes));
 
 	for (size_t i = 0; i < m->input.nhosts; i++)
 		n += m->input.hosts[i].nviews;
@@ -85,11 +85,9 @@ static char *describe(struct run_status *s, const struct monitor *m, const char 
 	for (size_t i = 0; i < m->input.nhosts; i++)
 		for (size_t k = 0; k < m->input.hosts[i].nviews; k++)
 			ranks[n++] = (struct status_rank){ .view = &m->input.hosts[i].views[k] };
-	if (out) {
-		fprintf(out, "# %s\n# %zu ranks, %.1f s since the last look\n", title, n, seconds);
-		status_print(out, ranks, n, seconds);
-		fclose(out);
-	}
+	fprintf(out, "# %s\n# %zu ranks, %.1f s since the last look\n", title, n, seconds);
+	status_print(out, ranks, n, seconds);
+	fclose(out);
 	free(ranks);
 	free(doing);
 	return text;
@@ -100,12 +98,12 @@ void run_status_answer(struct run_status *s, const struct monitor *m, int fd, co
 	char *text = describe(s, m, title);
 	struct link link;
 
-	if (fd < 0 && text) {
+	if (fd < 0) {
 		fputs(text, stdout);
 		fflush(stdout);
-	} else if (fd >= 0) {
+	} else {
 		link_init(&link, fd);
-		link_send(&link, MESSAGE_STATUS, text, text ? (uint32_t)strlen(text) : 0, -1);
+		link_send(&link, MESSAGE_STATUS, text, (uint32_t)strlen(text), -1);
 		link_release(&link);
 	}
 	free(text);

@@ -384,7 +384,7 @@ void stacks_write(int fd, const struct stacks_order *order)
 		    order->pid);
 	else if (state == 't')
 		say(&s, "no stacks of process %d: a debugger holds it\n", order->pid);
-	else if ((s.threads = calloc(s.room, sizeof(*s.threads))) && attach(&s))
+	else if ((s.threads = must(calloc(s.room, sizeof(*s.threads)))) && attach(&s))
 		say_threads(&s);
 	dwfl_end(s.dwfl);
 	free(s.threads);
@@ -445,7 +445,7 @@ char *stacks_result(struct task *task)
 		     : task->end == TASK_CUT ? "did not come to an end within "
 					     : "the unwinder failed after ",
 		     task->seconds) < 0)
-		text = NULL;
+		must(NULL);
 	free(task->text);
 	task->text = NULL;
 	return text;

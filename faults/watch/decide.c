@@ -4,6 +4,7 @@
 
 #include <signal.h>
 
+#include "base/error.h"
 #include "base/rank_list.h"
 #include "watch/decide_times.h"
 
@@ -32,9 +33,7 @@ size_t decide_views(const struct decide_input *in, struct rank_view **views)
 
 	for (size_t i = 0; i < in->nhosts; i++)
 		n += in->hosts[i].nviews;
-	*views = calloc(n ? n : 1, sizeof(**views));
-	if (!*views)
-		return 0;
+	*views = must(calloc(n + 1, sizeof(**views)));
 	n = 0;
 	for (size_t i = 0; i < in->nranks; i++)
 		(*views)[n++] = in->ranks[i].view;
@@ -147,13 +146,13 @@ static enum history compare_histories(const struct view_comm *a, const struct vi
 }
 
 /* Tells whether ranks made different calls: their numbers on each communicator tell, and the rolling
- * hashes. A process without a rank makes none by right. Without memory they are alike. */
+ * hashes. A process without a rank makes none by right. */
 static enum history compare_calls(const struct rank_view *views, size_t n)
 {
-	const struct view_comm **comms = malloc((n + 1) * sizeof(*comms));
+	const struct view_comm **comms = must(malloc((n + 1) * sizeof(*comms)));
 	enum history worst = HISTORY_ALIKE, one;
 
-	for (int c = 0; comms && c < VIEW_COMMS; c++) {
+	for (int c = 0; c < VIEW_COMMS; c++) {
 		size_t known = 0;
 
 		for (size_t i = 0; i < n; i++)
@@ -260,8 +259,6 @@ static struct decision conclude(struct decide_state *s, const struct decide_inpu
 	struct rank_view *views;
 	size_t n = decide_views(in, &views);
 
-	if (!views)
-		return nothing;
 	renew_extension(s, in, views, n, unfinished);
 	verdict_make(&d.verdict, views, n, since(s->death_ns, in->now),
 		     since(s->error_ns, in->now));

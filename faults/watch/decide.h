@@ -216,7 +216,7 @@ void decide_open(struct decide_state *state, const struct decide_config *config,
 bool decide_wants_account(const struct decide_state *state, const struct decide_input *in,
 			  const struct decide_rank *rank);
 
-/* Decides what is to be done now. Allocates at most, and without memory nothing is decided. */
+/* Decides what is to be done now. */
 struct decision decide(struct decide_state *state, struct decide_input *in);
 
 /* After DIAGNOSE: what the diagnoser made of it, at `in->now`; of the same ranks and hosts. The verdict
@@ -224,5 +224,5 @@ struct decision decide(struct decide_state *state, struct decide_input *in);
 struct decision decide_answer(struct decide_state *state, const struct decide_input *in,
 			      enum diagnosis_result result, const struct verdict *verdict);
 
-/* The views of this host and of the others, by rank. The caller frees *views; 0 without memory. */
+/* The views of this host and of the others, by rank. The caller frees *views. */
 size_t decide_views(const struct decide_input *in, struct rank_view **views);

@@ -199,13 +199,13 @@ static void carry_out(struct monitor *m, const struct decision *d)
 /* Says, once for a communicator, that ranks of this host made different calls; the run goes on. */
 static void compare_calls(struct monitor *m)
 {
-	struct unison_member *members = calloc(m->nranks + 1, sizeof(*members));
+	struct unison_member *members = must(calloc(m->nranks + 1, sizeof(*members)));
 	struct unison_found found;
 
-	for (size_t i = 0; members && i < m->nranks; i++)
+	for (size_t i = 0; i < m->nranks; i++)
 		members[i] =
 			(struct unison_member){ m->memories[i], &m->ranks[i].view, &m->unison[i] };
-	while (members && unison_look(members, m->nranks, &found)) {
+	while (unison_look(members, m->nranks, &found)) {
 		printf("# %s\n", found.text);
 		fflush(stdout);
 		if (!m->parted)

@@ -53,9 +53,7 @@ static enum diagnosis_result refine(struct monitor *m, struct verdict *verdict,
 
 	if (!client->refine)
 		return DIAGNOSIS_NOT_ASKED;
-	memories = calloc(n ? n : 1, sizeof(*memories));
-	if (!memories)
-		return DIAGNOSIS_UNEXPLAINED;
+	memories = must(calloc(n + 1, sizeof(*memories)));
 	for (size_t i = 0; i < n; i++)
 		memories[i] = memory_of(m, &views[i]);
 	result = client->refine(client->ctx, views, memories, n, verdict);
@@ -108,11 +106,9 @@ static void say(struct monitor *m, const struct verdict *verdict, const struct r
 {
 	char *text = NULL;
 	size_t bytes = 0;
-	FILE *f = open_memstream(&text, &bytes);
+	FILE *f = must(open_memstream(&text, &bytes));
 
-	verdict_print(f ? f : stdout, verdict, views, n);
-	if (!f)
-		return;
+	verdict_print(f, verdict, views, n);
 	fclose(f);
 	fputs(text, stdout);
 	fflush(stdout);

@@ -23,54 +23,33 @@ struct state {
 
 /* ---- place ---- */
 
-static int add_peer(struct monitor *m, int fd)
+static struct monitor_peer *add_peer(struct monitor *m, int fd)
 {
-	struct monitor_peer *peers = realloc(m->peers, (m->npeers + 1) * sizeof(*peers));
+	struct monitor_peer *peer;
 
-	if (!peers)
-		return -ENOMEM;
-	m->peers = peers;
-	peers[m->npeers] =
-		(struct monitor_peer){ .link = { .fd = -1, .passed_fd = -1 }, .rank = -1 };
+	m->peers = must(realloc(m->peers, (m->npeers + 1) * sizeof(*peer)));
+	peer = &m->peers[m->npeers++];
+	*peer = (struct monitor_peer){ .link = { .fd = -1, .passed_fd = -1 }, .rank = -1 };
 	if (fd >= 0)
-		link_init(&peers[m->npeers].link, fd);
-	m->npeers++;
-	return 0;
+		link_init(&peer->link, fd);
+	return peer;
 }
 
 /* The peer is a rank of this host: this is its memory. */
-static int add_rank(struct monitor *m, struct monitor_peer *peer, struct record_memory *memory)
+static void add_rank(struct monitor *m, struct monitor_peer *peer, struct record_memory *memory)
 {
-	struct decide_rank *ranks = realloc(m->ranks, (m->nranks + 1) * sizeof(*ranks));
-	struct unison_rank *unison;
-	struct record_memory **memories;
+	size_t n = m->nranks + 1;
 
-	if (!ranks)
-		return -ENOMEM;
-	m->ranks = ranks;
-	unison = realloc(m->unison, (m->nranks + 1) * sizeof(*unison));
-	if (!unison)
-		return -ENOMEM;
-	m->unison = unison;
-	memories = realloc(m->memories, (m->nranks + 1) * sizeof(struct record_memory *));
-	if (!memories)
-		return -ENOMEM;
-	m->memories = memories;
-	memories[m->nranks] = memory;
-	unison[m->nranks] = (struct unison_rank){ 0 };
-	ranks[m->nranks] = (struct decide_rank){ .view = { .rank = -1,
-							   .local = (int32_t)m->nranks,
-							   .outcome = -1,
-							   .pid = memory->header.pid } };
+	m->ranks = must(realloc(m->ranks, n * sizeof(*m->ranks)));
+	m->unison = must(realloc(m->unison, n * sizeof(*m->unison)));
+	m->memories = must(realloc(m->memories, n * sizeof(struct record_memory *)));
+	m->memories[m->nranks] = memory;
+	m->unison[m->nranks] = (struct unison_rank){ 0 };
+	m->ranks[m->nranks] = (struct decide_rank){ .view = { .rank = -1,
+							      .local = (int32_t)m->nranks,
+							      .outcome = -1,
+							      .pid = memory->header.pid } };
 	peer->rank = (int)m->nranks++;
-	return 0;
-}
-
-static int add_own(struct monitor *m)
-{
-	int rc = add_peer(m, -1);
-
-	return rc < 0 ? rc : add_rank(m, &m->peers[0], m->memory);
 }
 
 /* Names of the abstract namespace are anybody's: no rank's memory goes to another user's
@@ -115,7 +94,9 @@ int members_join(struct monitor *m, int memory_fd)
 			fcntl(fd, F_SETFL, O_NONBLOCK);
 			m->listen_fd = fd;
 			m->leader = true;
-			return m->memory ? add_own(m) : 0;
+			if (m->memory)
+				add_rank(m, add_peer(m, -1), m->memory);
+			return 0;
 		}
 		if (!m->memory) {
 			close(fd);
@@ -190,7 +171,9 @@ static void accept_members(struct monitor *m)
 	int fd;
 
 	while ((fd = accept4(m->listen_fd, NULL, NULL, SOCK_CLOEXEC)) >= 0)
-		if (!same_user(fd) || add_peer(m, fd) < 0)
+		if (same_user(fd))
+			add_peer(m, fd);
+		else
 			close(fd);
 }
 
@@ -215,8 +198,8 @@ static void adopt_memory(struct monitor *m, struct monitor_peer *peer)
 	close(peer->link.passed_fd);
 	peer->link.passed_fd = -1;
 	peer->pid = members_peer_pid(peer->link.fd);
-	if (map != MAP_FAILED && add_rank(m, peer, map) < 0)
-		munmap(map, sizeof(struct record_memory));
+	if (map != MAP_FAILED)
+		add_rank(m, peer, map);
 }
 
 /* It may have been put into a cgroup by now. */

@@ -50,9 +50,7 @@ static int report_to(struct monitor *m, struct link *link, enum message type)
 	size_t bytes = sizeof(*payload);
 	int rc;
 
-	payload = calloc(1, bytes + m->nranks * sizeof(struct rank_view));
-	if (!payload)
-		return -ENOMEM;
+	payload = must(calloc(1, bytes + m->nranks * sizeof(struct rank_view)));
 	payload->token = h ? h->uplink_token : 0;
 	bytes += members_views(m, payload->views) * sizeof(struct rank_view);
 	rc = link_send(link, type, payload, (uint32_t)bytes, -1);
@@ -211,22 +209,12 @@ bool nodes_listening(const struct monitor *m)
 	return m->uplink_fd >= 0 && find_header(m, false) != NULL;
 }
 
-static int add_node(struct monitor *m, int fd, uint64_t now)
+static void add_node(struct monitor *m, int fd, uint64_t now)
 {
-	struct decide_host *hosts = realloc(m->hosts, (m->nnodes + 1) * sizeof(*hosts));
-	struct monitor_node *nodes;
-
-	if (!hosts)
-		return -ENOMEM;
-	m->hosts = hosts;
-	nodes = realloc(m->nodes, (m->nnodes + 1) * sizeof(*nodes));
-	if (!nodes)
-		return -ENOMEM;
-	m->nodes = nodes;
-	nodes[m->nnodes] = (struct monitor_node){ .since_ns = now, .path = { .fd = -1 } };
-	link_init(&nodes[m->nnodes].link, fd);
-	m->nnodes++;
-	return 0;
+	m->hosts = must(realloc(m->hosts, (m->nnodes + 1) * sizeof(*m->hosts)));
+	m->nodes = must(realloc(m->nodes, (m->nnodes + 1) * sizeof(*m->nodes)));
+	m->nodes[m->nnodes] = (struct monitor_node){ .since_ns = now, .path = { .fd = -1 } };
+	link_init(&m->nodes[m->nnodes++].link, fd);
 }
 
 static void accept_nodes(struct monitor *m, uint64_t now)
@@ -234,17 +222,13 @@ static void accept_nodes(struct monitor *m, uint64_t now)
 	int fd;
 
 	while (nodes_listening(m) && m->nnodes < MONITOR_NODES &&
-	       (fd = accept4(m->uplink_fd, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
-		if (add_node(m, fd, now) < 0) {
-			close(fd);
-			return;
-		}
-	}
+	       (fd = accept4(m->uplink_fd, NULL, NULL, SOCK_CLOEXEC)) >= 0)
+		add_node(m, fd, now);
 }
 
 static void free_views(struct monitor_node *node)
 {
-	free((struct rank_view *)node->host.views);
+	free(node->host.views);
 	node->host.views = NULL;
 	node->host.nviews = 0;
 }
@@ -252,10 +236,8 @@ static void free_views(struct monitor_node *node)
 /* What is known of a host's ranks: copied, and printable. */
 static void take_host(struct monitor_node *node, const struct rank_view *from, size_t n)
 {
-	struct rank_view *views = malloc(n * sizeof(*views) + 1);
+	struct rank_view *views = must(malloc(n * sizeof(*views) + 1));
 
-	if (!views)
-		return;
 	memcpy(views, from, n * sizeof(*views));
 	free_views(node);
 	node->host.views = views;
@@ -466,12 +448,9 @@ size_t nodes_known(struct monitor *m)
 		m->input.hosts = &m->root.host;
 		return 1;
 	}
-
-	for (size_t i = 0; i < m->nnodes; i++) {
-		if (!m->nodes[i].known)
-			continue;
-		m->hosts[n++] = m->nodes[i].host;
-	}
+	for (size_t i = 0; i < m->nnodes; i++)
+		if (m->nodes[i].known)
+			m->hosts[n++] = m->nodes[i].host;
 	return n;
 }
 
@@ -587,9 +566,7 @@ static void send_evidence(void *to, int32_t rank, enum evidence_kind kind, const
 
 	if (sending->rc < 0 || bytes > LINK_MAX - sizeof(head))
 		return;
-	payload = malloc(sizeof(head) + bytes);
-	if (!payload)
-		return;
+	payload = must(malloc(sizeof(head) + bytes));
 	memcpy(payload, &head, sizeof(head));
 	memcpy(payload + sizeof(head), data, bytes);
 	sending->rc = link_send(&sending->m->up, kind_message[kind], payload,
@@ -605,11 +582,9 @@ static void collect_from(struct monitor *m, const char *folder)
 	struct evidence_writer writer = { &sending, send_evidence };
 	const struct record_memory *const *memories =
 		(const struct record_memory *const *)m->memories;
-	struct rank_view *views = calloc(m->nranks + 1, sizeof(*views));
-	size_t n = views ? members_views(m, views) : 0;
+	struct rank_view *views = must(calloc(m->nranks + 1, sizeof(*views)));
+	size_t n = members_views(m, views);
 
-	if (!views)
-		return;
 	if (folder && client->save_local)
 		client->save_local(client->ctx, views, memories, n, folder, &writer);
 	else if (!folder && client->collect)
@@ -632,9 +607,9 @@ void nodes_collect_slow(struct monitor *m, const char *folder)
 void nodes_prepare(struct monitor *m)
 {
 	const struct monitor_client *client = &m->config.client;
-	struct rank_view *views = client->begin ? calloc(m->nranks + 1, sizeof(*views)) : NULL;
+	struct rank_view *views = must(calloc(m->nranks + 1, sizeof(*views)));
 
-	if (views)
+	if (client->begin)
 		client->begin(client->ctx, views, members_views(m, views));
 	free(views);
 }

@@ -3,6 +3,7 @@
 #include "watch/rendezvous.h"
 
 #include "base/call_value.h"
+#include "base/error.h"
 #include "process/watch.h"
 
 bool rendezvous_missing(const struct rank_view *view)
@@ -31,12 +32,12 @@ static bool is_absent(const struct rank_view *view)
 
 bool rendezvous_mismatched(const struct rank_view *views, size_t n)
 {
-	const struct rank_view **all = malloc((n + 1) * sizeof(*all));
+	const struct rank_view **all = must(malloc((n + 1) * sizeof(*all)));
 	bool any;
 
-	for (size_t i = 0; all && i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		all[i] = &views[i];
-	any = all && rendezvous_incomplete(all, n) > 0;
+	any = rendezvous_incomplete(all, n) > 0;
 	free(all);
 	return any;
 }

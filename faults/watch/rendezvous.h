@@ -21,12 +21,10 @@ static inline bool rendezvous_never(enum rendezvous how)
 	return how >= RENDEZVOUS_MISSING && how <= RENDEZVOUS_ABSENT;
 }
 
-/* Tells how the ranks of a run of `nranks` meet, of which `n` are known. Without memory:
- * RENDEZVOUS_OPEN. */
+/* Tells how the ranks of a run of `nranks` meet, of which `n` are known. */
 enum rendezvous rendezvous_of(const struct rank_view *views, size_t n, int nranks);
 
-/* Returns true if some of those who called init did so with arguments that do not fit. False
- * without memory. */
+/* Returns true if some of those who called init did so with arguments that do not fit. */
 bool rendezvous_mismatched(const struct rank_view *views, size_t n);
 
 /* Returns true if it is inside init; or behind it, where a library made what cannot work: of

@@ -3,6 +3,7 @@
 
 #include "base/call_value.h"
 #include "base/dtype.h"
+#include "base/error.h"
 
 #define LEAST_MEMBERS 3 /* of whom two can agree against one */
 
@@ -166,17 +167,6 @@ static const struct part *majority_of(const struct team *team)
 	return NULL;
 }
 
-__attribute__((format(printf, 3, 4))) static void append(char *text, size_t len, const char *fmt,
-							 ...)
-{
-	size_t at = strlen(text);
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(text + at, len - at, fmt, args);
-	va_end(args);
-}
-
 /* Its number in the run, of a member's in the communicator. */
 static int rank_of(const struct team *team, int place)
 {
@@ -189,12 +179,12 @@ static int rank_of(const struct team *team, int place)
 /* "AllReduce 1024 float sum", "Broadcast 7 half root 2". */
 static void append_call(char *text, size_t len, const struct team *team, const struct record *r)
 {
-	append(text, len, "%s %" PRIu64 " %s", call_kind_name((enum call_kind)r->kind), r->count,
-	       r->dtype < DT_COUNT ? dtype_name((enum dtype)r->dtype) : "?");
+	text_add(text, len, "%s %" PRIu64 " %s", call_kind_name((enum call_kind)r->kind), r->count,
+		 r->dtype < DT_COUNT ? dtype_name((enum dtype)r->dtype) : "?");
 	if (r->op >= 0 && r->op < OP_COUNT)
-		append(text, len, " %s", redop_name((enum redop)r->op));
+		text_add(text, len, " %s", redop_name((enum redop)r->op));
 	if (r->peer >= 0)
-		append(text, len, " root %d", rank_of(team, r->peer));
+		text_add(text, len, " root %d", rank_of(team, r->peer));
 }
 
 /* Those whose sign this is, or (`others`) is not, as far as there is room: "1,3". */
@@ -205,7 +195,7 @@ static void append_ranks(char *text, size_t len, const struct team *team, uint64
 
 	for (size_t i = 0; i < team->n; i++)
 		if ((team->parts[i].sign == sign) != others && strlen(text) + 13 < len) {
-			append(text, len, "%s%d", comma, team->parts[i].member->view->rank);
+			text_add(text, len, "%s%d", comma, team->parts[i].member->view->rank);
 			comma = ",";
 		}
 }
@@ -230,11 +220,11 @@ static void append_sides(char *text, size_t len, const struct team *team, const 
 		if (part->sign == most->sign || !is_first(team, part))
 			continue;
 		append_ranks(ranks, sizeof(ranks), team, part->sign, false);
-		append(text, len, "%srank%s %s: ", between, strchr(ranks, ',') ? "s" : "", ranks);
+		text_add(text, len, "%srank%s %s: ", between, strchr(ranks, ',') ? "s" : "", ranks);
 		append_call(text, len, team, &part->record);
 		between = ", ";
 	}
-	append(text, len, ", the others: ");
+	text_add(text, len, ", the others: ");
 	append_call(text, len, team, &most->record);
 }
 
@@ -260,9 +250,9 @@ static bool report_call(const struct team *team, struct unison_found *found)
 	if (!part_ways(team, found))
 		return false;
 	found->low = found->high = most->record.seq;
-	append(found->text, sizeof(found->text),
-	       "ranks made different calls at call %" PRIu64 " of communicator %u", found->low,
-	       found->comm);
+	text_add(found->text, sizeof(found->text),
+		 "ranks made different calls at call %" PRIu64 " of communicator %u", found->low,
+		 found->comm);
 	append_sides(found->text, sizeof(found->text), team, most);
 	return true;
 }
@@ -275,10 +265,10 @@ static bool report_marks(const struct team *team, uint64_t low, uint64_t high,
 		return false;
 	found->low = low;
 	found->high = high;
-	append(found->text, sizeof(found->text),
-	       "ranks made different calls, the first from collective %" PRIu64 " to %" PRIu64
-	       " of communicator %u: rank%s %s others than the rest",
-	       low, high, found->comm, strchr(found->ranks, ',') ? "s" : "", found->ranks);
+	text_add(found->text, sizeof(found->text),
+		 "ranks made different calls, the first from collective %" PRIu64 " to %" PRIu64
+		 " of communicator %u: rank%s %s others than the rest",
+		 low, high, found->comm, strchr(found->ranks, ',') ? "s" : "", found->ranks);
 	return true;
 }
 
@@ -338,10 +328,10 @@ static void gather(struct team *team, const struct unison_member *members, size_
 
 bool unison_look(const struct unison_member *members, size_t n, struct unison_found *found)
 {
-	struct team team = { .parts = calloc(n + 1, sizeof(*team.parts)) };
+	struct team team = { .parts = must(calloc(n + 1, sizeof(*team.parts))) };
 	bool any = false;
 
-	for (team.comm = 0; team.parts && team.comm < VIEW_COMMS && !any; team.comm++)
+	for (team.comm = 0; team.comm < VIEW_COMMS && !any; team.comm++)
 		for (size_t i = 0; i < n && !any; i++) {
 			const struct view_comm *comm = &members[i].view->comms[team.comm];
 

@@ -33,11 +33,9 @@ static void mpi_close(struct backend *be);
 static int mpi_open(struct job *job, const struct watch *watch, struct error *err,
 		    const struct backend_config *config, struct backend **out)
 {
-	struct mpi *mpi = calloc(1, sizeof(*mpi));
+	struct mpi *mpi = must(calloc(1, sizeof(*mpi)));
 	int rc;
 
-	if (!mpi)
-		return error_set(err, OUTCOME_INTERNAL, -ENOMEM, "no memory for the mpi backend");
 	mpi->be = (struct backend){
 		.ops = &backend_mpi,
 		.job = job,
@@ -174,10 +172,7 @@ static int mpi_comm_open(struct backend *be, const struct comm_request *request)
 	int rc;
 
 	if (!mpi->counts)
-		mpi->counts = calloc(4 * (size_t)be->job->group_size, sizeof(*mpi->counts));
-	if (!mpi->counts)
-		return error_set(be->err, OUTCOME_INTERNAL, -ENOMEM, "no memory for %d ranks",
-				 be->job->group_size);
+		mpi->counts = must(calloc(4 * (size_t)be->job->group_size, sizeof(*mpi->counts)));
 	watch_enter(be->watch, "MPI_Comm_create_group",
 		    be->job->deadline > INIT_SECONDS ? be->job->deadline : INIT_SECONDS);
 	rc = make_comm(mpi, request, &comm->comm);

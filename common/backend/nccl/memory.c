@@ -27,15 +27,12 @@ static int alloc_fail(struct nccl *nccl, size_t bytes, cudaError_t cuda, ncclRes
 int nccl_alloc(struct backend *be, size_t bytes, size_t used, void **ptr)
 {
 	struct nccl *nccl = to_nccl(be);
-	struct nccl_memory *memory = calloc(1, sizeof(*memory));
+	struct nccl_memory *memory = must(calloc(1, sizeof(*memory)));
 	ncclResult_t result = ncclSuccess;
 	cudaError_t cuda = cudaSuccess;
 
 	(void)used; /* all of it is taken at once */
 	*ptr = NULL;
-	if (!memory)
-		return error_set(be->err, OUTCOME_INTERNAL, -ENOMEM,
-				 "no memory for a buffer's record");
 	if (bytes > SIZE_MAX - ALIGNMENT)
 		cuda = cudaErrorMemoryAllocation;
 	else if (be->config.alloc == ALLOC_NCCL)

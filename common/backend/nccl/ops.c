@@ -140,12 +140,10 @@ static void nccl_close(struct backend *be);
 static int nccl_open(struct job *job, const struct watch *watch, struct error *err,
 		     const struct backend_config *config, struct backend **out)
 {
-	struct nccl *nccl = calloc(1, sizeof(*nccl));
+	struct nccl *nccl = must(calloc(1, sizeof(*nccl)));
 	ncclResult_t result;
 	int rc;
 
-	if (!nccl)
-		return error_set(err, OUTCOME_INTERNAL, -ENOMEM, "no memory for the nccl backend");
 	nccl->be = (struct backend){
 		.ops = &backend_nccl,
 		.job = job,

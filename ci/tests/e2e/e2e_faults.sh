@@ -5,6 +5,7 @@
 # alone: a hang has to be named within 3 s
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
+end_at_once
 
 # verdict FIELD: of the last run's line
 verdict() {
@@ -31,7 +32,9 @@ broken() {
 	again "$spec on $ranks" "$code" "$class" "$guilty"
 }
 
-# again WHAT CODE CLASS GUILTY: hang_diagnose on a copy of the evidence comes to the same
+# again WHAT CODE CLASS GUILTY: hang_diagnose on a copy of the evidence comes to the same; its verdict.json is read
+# with the others at the end
+saved=0
 again() {
 	local copy=$work/copy
 	rm -rf "$copy"
@@ -39,16 +42,9 @@ again() {
 	rm -f "$copy"/verdict.json "$copy"/report.txt "$copy"/postmortem.md "$copy"/timeline.* "$copy"/command.txt
 	run "$BUILD/hang_diagnose" "$copy"
 	expect_rc "$2" "hang_diagnose after $1:"
-	holds "after $1 verdict.json has no class $3 and ranks $4" python3 - "$copy" "$3" "$4" <<'END'
-import json
-import sys
-
-verdict = json.load(open(sys.argv[1] + "/verdict.json"))
-ranks = verdict["ranks"]
-if isinstance(ranks, list):
-    ranks = ",".join(map(str, ranks))
-sys.exit(0 if (verdict["class"], ranks) == (sys.argv[2], sys.argv[3]) else 1)
-END
+	saved=$((saved + 1))
+	cp "$copy/verdict.json" "$work/saved-$saved.json"
+	echo "$work/saved-$saved.json|$3|$4|$1" >>"$work/saved"
 	holds "after $1 no postmortem.md" [ -s "$copy/postmortem.md" ]
 }
 
@@ -70,6 +66,22 @@ broken "drop-rank:0" 2 10 missing-call 0
 broken "drop-rank:1,2" 4 10 missing-call 1,2
 broken "drop-rank:1@15" 2 10 missing-call 1 15
 broken "block-rank:1@25,when=after" 4 10 host-blocked 1 25 # past the last call, before what comes then
+
+wrong=$(python3 - "$work/saved" 2>&1 <<'END'
+import json
+import sys
+
+for line in open(sys.argv[1]):
+    path, *wanted, what = line.rstrip("\n").split("|")
+    verdict = json.load(open(path))
+    ranks = verdict["ranks"]
+    if isinstance(ranks, list):
+        ranks = ",".join(map(str, ranks))
+    if [verdict["class"], ranks] != wanted:
+        print("after", what, "class", verdict["class"], "and ranks", ranks, "instead of", wanted)
+END
+)
+check "verdict.json: ${wrong:0:600}" [ -z "$wrong" ]
 
 # A rank late by less than the deadline is no fault, and neither is the healthy schedule.
 for spec in late-rank:1,delay=0.2 none; do

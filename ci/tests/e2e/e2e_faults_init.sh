@@ -5,6 +5,7 @@
 # timeout: 400
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
+end_at_once
 
 # verdict FIELD: of the last run's line
 verdict() {

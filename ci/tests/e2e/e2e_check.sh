@@ -13,61 +13,61 @@ end_at_once
 read -ra options <<<"${CHECK_OPTIONS:---backend mpi}"
 element=77
 
-# judge COLLECTIVE KIND RANK ROWS: prints what is not as it must be in rows.csv
+# judge: prints what is not as it must be in the rows of the runs in $work/runs: a line for each run, of
+# FILE COLLECTIVE KIND RANK ROWS
 judge() {
-	python3 - "$work/rows.csv" "$element" "$@" <<'END'
+	python3 - "$work/runs" "$element" <<'END'
 import csv
 import sys
 
-path, element, collective, kind, rank, rows = sys.argv[1:]
-element = int(element)
-named = {"unsent": "missing", "twice": "doubled"}.get(kind, kind)
+element = int(sys.argv[2])
 floats = {"half", "float", "double", "bfloat16", "f8e4m3", "f8e5m2"}
-table = list(csv.DictReader(open(path)))
-if len(table) != int(rows):
-    print(f"{len(table)} rows instead of {rows}")
-for row in table:
-    in_place, extreme = row["placement"] == "in-place", row["redop"] in ("max", "min")
-    size, ranks = int(row["size_bytes"]), int(row["nranks"])
-    low, high = element, element
-    if kind in ("shifted", "missing", "doubled") and row["dtype"] not in ("float", "double"):
-        high += 31  # neighbours may be equal, and another rank's maximum hides a missing one
-    elif extreme or row["redop"] == "avg":
-        high += 31
-    if kind == "guard":
-        low = high = element + (size // ranks if collective == "reduce_scatter" else size)
-    elif kind in ("unsent", "twice"):
-        low, high = 0, 1
-    spoilt = kind != "none"
-    if kind == "doubled" and extreme or kind == "nan" and row["dtype"] not in floats:
-        spoilt = False
-    elif kind == "send" and in_place or kind == "guard" and in_place and collective == "reduce_scatter":
-        spoilt = False  # nothing to keep: buffers are one, or lie among this rank's own data
-    where = "{dtype} {redop} {placement}: ".format(**row)
-    got = "{wrong_kind} of rank {wrong_rank} at {wrong_element}, {wrong} wrong".format(**row)
-    if not spoilt:
-        if row["wrong"] != "0" or row["wrong_kind"]:
-            print(where + got + " instead of nothing")
-    elif (int(row["wrong"]) < 1 or row["wrong_kind"] != named or row["wrong_rank"] != rank or
-          not low <= int(row["wrong_element"]) <= high):
-        print(where + got + f" instead of {named} of rank {rank} at {low} to {high}")
+for run in open(sys.argv[1]):
+    path, collective, kind, rank, rows = run.split()
+    table = list(csv.DictReader(open(path)))
+    named = {"unsent": "missing", "twice": "doubled"}.get(kind, kind)
+    if len(table) != int(rows):
+        print(f"{collective} {kind}: {len(table)} rows instead of {rows}")
+    for row in table:
+        in_place, extreme = row["placement"] == "in-place", row["redop"] in ("max", "min")
+        size, ranks = int(row["size_bytes"]), int(row["nranks"])
+        low, high = element, element
+        if kind in ("shifted", "missing", "doubled") and row["dtype"] not in ("float", "double"):
+            high += 31  # neighbours may be equal, and another rank's maximum hides a missing one
+        elif extreme or row["redop"] == "avg":
+            high += 31
+        if kind == "guard":
+            low = high = element + (size // ranks if collective == "reduce_scatter" else size)
+        elif kind in ("unsent", "twice"):
+            low, high = 0, 1
+        spoilt = kind != "none"
+        if kind == "doubled" and extreme or kind == "nan" and row["dtype"] not in floats:
+            spoilt = False
+        elif kind == "send" and in_place or kind == "guard" and in_place and collective == "reduce_scatter":
+            spoilt = False  # nothing to keep: buffers are one, or lie among this rank's own data
+        where = f"{collective} {kind}: " + "{dtype} {redop} {placement}: ".format(**row)
+        got = "{wrong_kind} of rank {wrong_rank} at {wrong_element}, {wrong} wrong".format(**row)
+        if not spoilt:
+            if row["wrong"] != "0" or row["wrong_kind"]:
+                print(where + got + " instead of nothing")
+        elif (int(row["wrong"]) < 1 or row["wrong_kind"] != named or row["wrong_rank"] != rank or
+              not low <= int(row["wrong_element"]) <= high):
+            print(where + got + f" instead of {named} of rank {rank} at {low} to {high}")
 END
 }
 
 # spoil COLLECTIVE KIND RANK CULPRIT ROWS OPTION...: one run; CULPRIT - where there is none
 spoil() {
-	local collective=$1 kind=$2 rank=$3 culprit=$4 rows=$5 wrong place='element'
+	local collective=$1 kind=$2 rank=$3 culprit=$4 rows=$5 csv=$work/rows.$runs.csv wrong place='element'
 	shift 5
 	[[ "$collective $kind" =~ ${CHECK_ONLY:-.} ]] || return 0
-	rm -f "$work/rows.csv"
 	HANGAR_CORRUPT=$collective:$kind:$rank:$element:${culprit/#-/-1} run \
-		"$BUILD/tests/tool_corrupt" "${options[@]}" -g 3 -n 4 -w 1 --topo none --csv "$work/rows.csv" "$@"
+		"$BUILD/tests/tool_corrupt" "${options[@]}" -g 3 -n 4 -w 1 --topo none --csv "$csv" "$@"
 	expect_rc "$([ "$kind" = none ] && echo 0 || echo 12)" "$collective $kind:"
 	[ "$kind" = guard ] && place=byte
 	[ "$kind" = send ] && place='send element'
-	wrong=$(judge "$collective" "$kind" "$rank" "$rows" 2>&1)
-	holds "$collective $kind: ${wrong:0:600}" [ -z "$wrong" ]
-	wrong=$(awk -F, 'NR > 1 && $17 > 0' "$work/rows.csv" | wc -l)
+	echo "$csv $collective $kind $rank $rows" >>"$work/runs"
+	wrong=$(awk -F, 'NR > 1 && $17 > 0' "$csv" | wc -l)
 	holds "$collective $kind: not one '# wrong' line for each of $wrong rows" \
 		[ "$(grep -c "^# wrong: rank $rank $place " "$work/out")" -eq "$wrong" ]
 	case $kind in
@@ -110,4 +110,6 @@ for collective in all_gather reduce_scatter broadcast alltoall; do
 		spoil $collective $kind $rank - $rows -d float -b 12K -e 24K
 	done
 done
+wrong=$(judge 2>&1)
+check "${wrong:0:2000}" [ -z "$wrong" ]
 finish

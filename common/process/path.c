@@ -102,6 +102,16 @@ static void take(struct path *path, const struct probe *probe, size_t bytes)
 		path->told = probe->got;
 }
 
+/* Returns false where the connection is another one by now. */
+static bool is_beside(int fd, int tcp)
+{
+	union address own = { 0 }, its = { 0 };
+	socklen_t len = sizeof(own), len2 = sizeof(its);
+
+	return getsockname(fd, &own.any, &len) == 0 && getsockname(tcp, &its.any, &len2) == 0 &&
+	       own.v4.sin_port == its.v4.sin_port; /* where it is in IPv6, too */
+}
+
 void path_probe(struct path *path, int tcp, uint64_t token)
 {
 	struct probe probe = { .token = token };
@@ -111,6 +121,8 @@ void path_probe(struct path *path, int tcp, uint64_t token)
 	uint32_t headers = 0, full;
 	ssize_t n;
 
+	if (path->fd >= 0 && !is_beside(path->fd, tcp))
+		path_close(path);
 	if (path->fd < 0)
 		open_beside(path, tcp);
 	if (path->fd < 0)

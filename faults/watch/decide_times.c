@@ -42,6 +42,8 @@ const struct decide_times decide_times = {
 	/* Watchers are looked at so often; one that has not run for so long is said. */
 	.watchers_look_ns = 250 * MS,
 	.watcher_ns = 1000 * MS,
+	/* Where another host's leader is held its members give the root so long to say it. */
+	.root_first_ns = 2000 * MS,
 	/* What comes from another kernel so much later than the last message are its repetitions of
 	 * what it believes to be lost. */
 	.one_way_ns = 1000 * MS,

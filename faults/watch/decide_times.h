@@ -21,6 +21,7 @@ struct decide_times {
 	uint64_t come_again_ns;
 	uint64_t watchers_look_ns;
 	uint64_t watcher_ns;
+	uint64_t root_first_ns;
 	uint64_t one_way_ns;
 	uint64_t probe_ns;
 	/* ---- a busy host ---- */

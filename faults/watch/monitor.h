@@ -140,8 +140,10 @@ struct monitor {
 	int memory_fd;			  /* borrowed */
 	int asking_fd; /* somebody wants to know how it is; the caller's: -1 once it is taken */
 	pid_t launcher_pid;
-	uint64_t watchers_ns;	 /* when watchers were last looked at */
-	pid_t former_pid;	 /* of the leader whose place this one took */
+	uint64_t watchers_ns; /* when watchers were last looked at */
+	pid_t former_pid;     /* of the leader whose place this one took */
+	uint64_t own_beat,
+		own_beat_ns;	 /* member: its own rank's heartbeat while the leader is held */
 	bool deposed;		 /* members left this leader, and live */
 	unsigned int generation; /* 1: the first leader was replaced */
 	bool ended;

@@ -76,6 +76,21 @@ static bool take_over(struct monitor *m, const struct supervised *child)
 	return members_join(m, m->memory_fd) == 0 && (m->leader || members_report(m, child) == 0);
 }
 
+/* On other hosts than rank 0's the root says who is held, once no rank makes a step: its members, who cannot ask,
+ * wait longer. */
+static bool awaits_root(struct monitor *m, uint64_t now)
+{
+	uint64_t beat = atomic_load(&m->memory->header.heartbeat);
+	double limit = m->config.decide.partition_seconds * 1e9;
+
+	if (beat != m->own_beat) {
+		m->own_beat = beat;
+		m->own_beat_ns = now;
+	}
+	return m->memory->header.node > 0 &&
+	       (double)(now - m->own_beat_ns) < limit + (double)decide_times.root_first_ns;
+}
+
 bool watchers_replace_leader(struct monitor *m, const struct supervised *child, bool gone,
 			     uint64_t now)
 {
@@ -90,7 +105,7 @@ bool watchers_replace_leader(struct monitor *m, const struct supervised *child, 
 	if (m->memory->header.local_rank < 2)
 		say(leader, members_peer_pid(m->up.fd), "the monitor of this host", now);
 	if (!gone && (leader->hold == HOLD_NONE || limit <= 0 || m->generation > 0 ||
-		      (double)(now - leader->since_ns) < limit * 1e9))
+		      awaits_root(m, now) || (double)(now - leader->since_ns) < limit * 1e9))
 		return true;
 	return m->generation == 0 && m->memory->header.node <= 0 && take_over(m, child);
 }

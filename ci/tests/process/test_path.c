@@ -87,6 +87,9 @@ UNIT_TEST(test_probe, "two ends")
 	path_probe(&a, one, 7);
 	UNIT_ALL(a.got.small <= 1, a.told.small == 0, path_there(&a) == PATH_UNKNOWN,
 		 !path_unplugged(one));
+	/* another connection: the next datagrams are beside that one */
+	path_probe(&b, one, 7);
+	UNIT_ALL(b.sent == 1, b.got.small == 0, path_there(&b) == PATH_UNKNOWN);
 	path_close(&a);
 	path_close(&b);
 	close(one);

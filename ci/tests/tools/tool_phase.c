@@ -19,7 +19,7 @@ static const char usage[] =
 	"\n"
 	"TOKEN: the processes of the run have HANGAR_E2E=TOKEN in their environment\n"
 	"PHASE: any, start, init, setup, warmup, timed, check, finalise\n"
-	"WHO:   rank:R  supervisor:R  leader  member  launcher  guard\n"
+	"WHO:   rank:R  supervisor:R  launcher:R  leader  member  launcher  guard\n"
 	"SIGNAL: a number\n"
 	"\n"
 	"While it makes sure of the phase it stops the rank whose phase counts: R, or any. Exit 0\n"
@@ -263,7 +263,7 @@ static pid_t choose(const struct run *run, const char *who, const struct member 
 		if (!m->process)
 			continue;
 		if (colon && atoi(colon + 1) == m->rank)
-			return *who == 'r' ? m->process : m->supervisor;
+			return *who == 'r' ? m->process : *who == 'l' ? parent : m->supervisor;
 		if ((strcmp(who, "leader") == 0 && m->leader) ||
 		    (strcmp(who, "member") == 0 && !m->leader))
 			return m->supervisor;

@@ -82,6 +82,27 @@ UNIT_TEST(test_node_lost, "a node is lost")
 	seats_close();
 }
 
+/* A node's leader is stopped. While ranks make steps nobody ends them; then the root says it, before the node's own
+ * members give up. */
+UNIT_TEST(test_leader_held, "a leader is held")
+{
+	seats_open(4);
+	seats_config.decide.partition_seconds = 0.5;
+	two_nodes();
+	kill(seats[2].pid, SIGSTOP);
+	for (int i = 0; i < 30; i++) {
+		for (int k = 0; k < 4; k++)
+			atomic_fetch_add(&seats[k].memory->header.heartbeat, 1);
+		clock_nap(0.05);
+	}
+	CU_ASSERT(seats_sit(3, 3));
+	CU_ASSERT(seats_end(0, 1, OUTCOME_HANG));
+	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "class=watcher-held ranks=- "));
+	CU_ASSERT(seats_sit(3, 3));
+	CU_ASSERT(seats_end(3, 3, OUTCOME_DIED));
+	seats_close();
+}
+
 /* The root is gone: the other node must not call that a success. */
 UNIT_TEST(test_root_lost, "the root is lost")
 {

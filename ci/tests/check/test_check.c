@@ -5,8 +5,6 @@
 static struct scene s;
 static struct check_report report;
 
-/* ---- Fill and verify ---- */
-
 UNIT_TEST(test_fill_is_element, "fill writes check_element's")
 {
 	const uint64_t bases[] = { 0, 7, ((uint64_t)1 << 32) - 300, ((uint64_t)5 << 32) + 1 };
@@ -86,8 +84,6 @@ UNIT_TEST(test_verify_counts, "verify counts and locates")
 	CU_ASSERT_EQUAL(result.wrong, 0);
 	scene_release(&s);
 }
-
-/* ---- Around the data ---- */
 
 UNIT_TEST(test_keep, "keep")
 {
@@ -247,8 +243,6 @@ UNIT_TEST(test_backend_errors, "errors of the backend")
 	fetches_until_failure = -1;
 	scene_release(&s);
 }
-
-/* ---- The rest ---- */
 
 UNIT_TEST(test_report_text, "text of a report")
 {

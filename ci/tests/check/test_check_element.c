@@ -18,8 +18,6 @@ static uint32_t random32(void)
 	return random_state;
 }
 
-/* ---- Formats ---- */
-
 UNIT_TEST(test_rounding, "rounding, by hand")
 {
 	const struct {
@@ -213,8 +211,6 @@ UNIT_TEST(test_small_integers, "small integers")
 	}
 	UNIT_ALL(wrong == 0, check_integer(DT_DOUBLE, -((int64_t)1 << 37)) == 0xc240000000000000);
 }
-
-/* ---- Reductions ---- */
 
 static int64_t sign_extended(enum dtype type, uint64_t bits)
 {

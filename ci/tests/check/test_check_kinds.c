@@ -5,8 +5,6 @@
 static struct scene s;
 static struct check_report report;
 
-/* ---- Every kind ---- */
-
 /* Every kind that a reduction can suffer, for every type and operator. */
 UNIT_TEST(test_reduction_kinds, "kinds of a reduction")
 {
@@ -80,8 +78,6 @@ UNIT_TEST(test_copy_kinds, "kinds of a copy")
 	}
 }
 
-/* ---- Shifts ---- */
-
 UNIT_TEST(test_shift_distances, "shift: distances")
 {
 	const struct {
@@ -126,8 +122,6 @@ UNIT_TEST(test_shift_of_one_element, "shift: one element")
 	CU_ASSERT_EQUAL(report.kind, WRONG_OTHER);
 	scene_release(&s);
 }
-
-/* ---- Which rank ---- */
 
 /* A single wrong element: with floats one rank alone explains it. */
 UNIT_TEST(test_missing_in_one_element, "missing: one element")

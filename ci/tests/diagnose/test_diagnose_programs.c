@@ -3,8 +3,6 @@
 #include "programs_played.h"
 #include "rig/unit.h"
 
-/* ---- programs ---- */
-
 /* Rank 0 makes items; each of the others has them from the one before it. */
 static void build_pipeline(struct program *p, int i, int k)
 {
@@ -191,8 +189,6 @@ static bool build(struct program *p, const struct title *title, int nranks)
 	return true;
 }
 
-/* ---- faults ---- */
-
 static const char *const fault_names[FAULTS_PLAYED] = {
 	[FAULT_BUSY] = "busy", [FAULT_IDLE] = "idle",	[FAULT_BLOCK] = "block",
 	[FAULT_SKIP] = "skip", [FAULT_EARLY] = "early", [FAULT_EXTRA] = "extra",
@@ -352,8 +348,6 @@ UNIT_TEST(test_one_plan, "the guilty where all follow one plan")
 			}
 		}
 }
-
-/* ---- healthy runs ---- */
 
 static void end_well(const struct program *p, const char *name, enum outcome outcome)
 {

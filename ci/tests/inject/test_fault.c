@@ -4,8 +4,6 @@
 #include "inject/fault.h"
 #include "fault_machine.h"
 
-/* ---- grammar ---- */
-
 struct good {
 	const char *text, *name, *ranks; /* ranks as " 1 3" */
 	long op;
@@ -244,8 +242,6 @@ UNIT_TEST(test_random, "random specs")
 	CU_ASSERT_TRUE(accepted > 0);
 }
 
-/* ---- table ---- */
-
 static bool is_line(const char *text)
 {
 	return text && *text && !strchr(text, '\n');
@@ -349,8 +345,6 @@ UNIT_TEST(test_table, "the table")
 	UNIT_ALL(n >= 33, fault_find("drop") == NULL, fault_find("") == NULL);
 }
 
-/* ---- list ---- */
-
 static int count(const char *text, const char *part)
 {
 	int n = 0;
@@ -410,8 +404,6 @@ UNIT_TEST(test_list, "--list-faults")
 		free(text);
 	}
 }
-
-/* ---- needs ---- */
 
 static const struct {
 	const char *spec;

@@ -40,8 +40,6 @@ static const char *part_of(const char *name, int i)
 	return part ? part : "";
 }
 
-/* ---- CPUs --------------------------------------------------------------------------------- */
-
 #define CPU "/sys/devices/system/cpu/cpu"
 
 UNIT_TEST(test_cpu, "CPUs")
@@ -74,8 +72,6 @@ UNIT_TEST(test_cpu, "CPUs")
 		 value("memory", "all_kib") == 8000, value("memory", "available_kib") == 300);
 	tree_remove();
 }
-
-/* ---- network ------------------------------------------------------------------------------ */
 
 #define SNMP                                                                                       \
 	"Ip: Forwarding DefaultTTL\nIp: 1 64\n"                                                    \
@@ -140,8 +136,6 @@ UNIT_TEST(test_net, "network")
 		 value("TCP", "resent") == 67, value("kernel", "peermem") == 1);
 	tree_remove();
 }
-
-/* ---- PCI ---------------------------------------------------------------------------------- */
 
 #define TOP    "/sys/devices/pci0000:15/0000:15:01.0" /* root port */
 #define UP     TOP "/0000:16:00.0"		      /* switch, upwards */
@@ -256,8 +250,6 @@ UNIT_TEST(test_pci_virtual, "PCI in a virtual machine")
 	tree_remove();
 }
 
-/* ---- hostile files ------------------------------------------------------------------------ */
-
 #define NINES "99999999999999999999999999999999999999999999999999"
 
 /* Whatever is in the files, numbers are seen or are not. */
@@ -341,8 +333,6 @@ UNIT_TEST(test_files, "files")
 	tree_remove();
 }
 
-/* ---- settings, this host ------------------------------------------------------------------ */
-
 static char *const environment[] = {
 	(char *)"HOME=/root",
 	(char *)"NCCL_ALGO=Ring",
@@ -415,8 +405,6 @@ UNIT_TEST(test_rank, "this process")
 	UNIT_ALL(strspn(rank.cpus, "0123456789") == strlen(rank.cpus), rank.wait_ns == 700,
 		 rank.cpu_ns > 0, rank.pid == getpid());
 }
-
-/* ---- lists of CPUs ------------------------------------------------------------------------ */
 
 UNIT_TEST(test_lists, "lists of CPUs")
 {

@@ -54,8 +54,6 @@ static void check_values(const struct expected *want, size_t n)
 
 #define CHECK_VALUES(table) check_values(table, sizeof(table) / sizeof((table)[0]))
 
-/* ---- /proc and /sys ----------------------------------------------------------------------- */
-
 UNIT_TEST(test_host, "a host's counters")
 {
 	static const struct tree_file files[] = {
@@ -164,8 +162,6 @@ UNIT_TEST(test_many_interfaces, "more interfaces than room")
 		 value("veth63", "rx_bytes") == -1);
 }
 
-/* ---- between two readings ----------------------------------------------------------------- */
-
 UNIT_TEST(test_between, "between two readings")
 {
 	struct reading a = { .seconds = 10 }, b = { .seconds = 12.5, .host = "vm" };
@@ -255,8 +251,6 @@ UNIT_TEST(test_room, "room")
 	reading_count(&counters, "a", "b", -1);
 	CU_ASSERT_EQUAL(counters.n, 0);
 }
-
-/* ---- JSON --------------------------------------------------------------------------------- */
 
 UNIT_TEST(test_json, "JSON there and back")
 {

@@ -11,8 +11,6 @@ static int checks_made(void)
 	return seen.calls[PHASE_SETUP] + seen.calls[PHASE_CHECK];
 }
 
-/* ---- how often ---- */
-
 UNIT_TEST(test_fixed, "-n")
 {
 	static const char *const counts[] = { "1",  "2",  "19", "20", "21",
@@ -218,8 +216,6 @@ UNIT_TEST(test_predicted_deadline, "deadlines from predictions")
 	bench.predicted = false;
 	bench.predictor = NULL;
 }
-
-/* ---- what is checked ---- */
 
 UNIT_TEST(test_checks, "-c")
 {

@@ -60,8 +60,6 @@ static int plan_of(size_t bytes, bool in_place)
 	return plan_init(&plan, &bench, &point, in_place);
 }
 
-/* ---- batches ---- */
-
 struct stretch {
 	const char *from, *to;
 };
@@ -223,8 +221,6 @@ UNIT_TEST(test_rotation, "rotation")
 	plan_release(&plan);
 	tear_down();
 }
-
-/* ---- what is expected ---- */
 
 /* Segments tile the receive buffer, in order; in place what must be kept is the rank's own data. */
 static void check_segments(const struct collective *c, int rank, int root, bool in_place)

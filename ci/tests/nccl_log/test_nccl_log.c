@@ -3,8 +3,6 @@
 
 #include "nccl_log_lines.h"
 
-/* ---- a real log --------------------------------------------------------------------------- */
-
 static void read_real(struct nccl_log *log)
 {
 	struct error err = { .rank = -1 };
@@ -77,8 +75,6 @@ UNIT_TEST(test_real_drawing, "a real log: rings and trees as text")
 	free(text);
 	nccl_log_release(&log);
 }
-
-/* ---- prefixes, streams -------------------------------------------------------------------- */
 
 static void check_job(const struct nccl_log *log)
 {
@@ -234,8 +230,6 @@ UNIT_TEST(test_cut_trees, "Trees lines that NCCL cuts")
 		 log.comms[0].trees[0].down[0] == 701);
 	nccl_log_release(&log);
 }
-
-/* ---- communicators ------------------------------------------------------------------------ */
 
 UNIT_TEST(test_split, "split communicators")
 {

@@ -202,8 +202,6 @@ UNIT_TEST(test_missing, "missing lines")
 	CU_ASSERT_PTR_NOT_NULL(strstr(said.text, "whose host is not known"));
 }
 
-/* ---- topology files ----------------------------------------------------------------------- */
-
 #define GPU(bus, dev, links)                                                                       \
 	"<pci busid=\"0000:0" bus ":00.0\" class=\"0x030200\"><gpu dev=\"" dev "\" rank=\"" dev    \
 	"\">" links "</gpu></pci>"

@@ -6,6 +6,9 @@
 #include "base/dtype.h"
 #include "rig/unit.h"
 
+/* Rows leave out what is NULL. */
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+
 static const struct option_target all_reduce = { .name = "all_reduce", .reduces = true };
 static const struct option_target all_gather = { .name = "all_gather" };
 static const struct option_target broadcast = { .name = "broadcast", .rooted = true };

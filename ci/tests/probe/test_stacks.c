@@ -96,8 +96,6 @@ static int crowded(void)
 	return blocked_in_read();
 }
 
-/* ---- children ---- */
-
 static pid_t start(int (*hang)(void))
 {
 	char ready = 'r';

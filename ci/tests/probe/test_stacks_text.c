@@ -100,8 +100,6 @@ UNIT_TEST(test_clean, "control characters")
 	CU_ASSERT_STRING_EQUAL(text, "a b?[31m?\nc???\n");
 }
 
-/* ---- the report ---- */
-
 static char culprit_text[] = MAIN LIBC OWN;
 static char waiting_text[] = MAIN "  #0 PMPI_Allreduce+0xfa (libmpi.so.40)\n";
 static char fenced_text[] = MAIN "```\n# Cause: none\n";

@@ -202,8 +202,6 @@ UNIT_TEST(test_progress, "progress")
 	CU_ASSERT_EQUAL(launch_progress() != PROGRESS_NONE, isatty(STDERR_FILENO) == 1);
 }
 
-/* ---- the bare start ---- */
-
 static char folder[UNIT_TEMP];
 
 static const char *in_folder(const char *name)

@@ -42,8 +42,6 @@ static const struct sink_ops sink_ops = { .name = "kept", .comment = keep_remark
 static struct sink sink = { .ops = &sink_ops, .err = &err };
 static struct report report = { .sinks = { &sink }, .n = 1 };
 
-/* ---- a run -------------------------------------------------------------------------------- */
-
 static struct options options;
 static struct fake fake;
 static struct bench bench;

@@ -116,8 +116,6 @@ UNIT_TEST(test_complete, "each cause has its samples")
 	}
 }
 
-/* ---- telling ------------------------------------------------------------------------------ */
-
 static char told[8192];
 
 static int keep_line(void *ctx, const char *text)

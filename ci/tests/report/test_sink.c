@@ -6,8 +6,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-/* ---- metrics ---- */
-
 /* The whole file, in one piece: the newest of a point's rows, what is not known left out. */
 static const char *const metric_lines[] = {
 	"# HELP hangar_run_info ",
@@ -60,8 +58,6 @@ UNIT_TEST(test_metrics, "metrics")
 	CU_ASSERT_EQUAL(rmdir(folder), 0); /* no draft is left */
 	CU_ASSERT_EQUAL(mkdir(folder, 0700), 0);
 }
-
-/* ---- CSV ---- */
 
 /* The record at *at, RFC 4180, fields unquoted in place. Returns their number and moves *at behind
  * it; -1 on bad quoting. */
@@ -262,8 +258,6 @@ UNIT_TEST(test_full_disk_mid_line, "the disk fills in the middle of a line")
 		unlink(path_of("full"));
 	}
 }
-
-/* ---- the environment ---- */
 
 UNIT_TEST(test_environment_list, "environment's allow-list")
 {

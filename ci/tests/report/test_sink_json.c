@@ -4,8 +4,6 @@
 
 #include <jansson.h>
 
-/* ---- JSON lines ---- */
-
 /* Parse `len` bytes as lines: complete lines must parse, what follows the last newline is ignored.
  * The objects as an array. */
 static json_t *parse_lines(const char *text, size_t len)
@@ -188,8 +186,6 @@ UNIT_TEST(test_json_cut_anywhere, "JSON: cut anywhere")
 	}
 	free(text);
 }
-
-/* ---- nccl-tests' JSON ---- */
 
 static json_t *load(const char *name)
 {

@@ -120,8 +120,6 @@ UNIT_TEST(test_line_fails, "lines that cannot be put out")
 	stop_at = 0;
 }
 
-/* ---- the file ---- */
-
 static struct vendor_row last;
 static char item[64];
 static int rows;

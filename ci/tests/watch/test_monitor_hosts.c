@@ -198,8 +198,6 @@ UNIT_TEST(test_done_and_gone, "done and gone")
 	seats_close();
 }
 
-/* ---- strangers ---- */
-
 static struct link stranger(void)
 {
 	struct link link;

@@ -34,7 +34,6 @@ static _Noreturn void become_rank(struct supervisor *s, pid_t parent, int (*rank
 				  void *arg)
 {
 	close(s->signal_fd);
-	signal(SIGPIPE, SIG_DFL);
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* Another rank's supervisor may have to read our stacks; fails where nothing forbids
@@ -149,7 +148,9 @@ int supervisor_run(const struct supervisor_hooks *hooks, int (*rank_main)(void *
 	pid_t parent = getpid();
 	int rc;
 
-	signal(SIGPIPE, SIG_IGN); /* the launcher's death must not keep us from cleaning up */
+	/* The launcher's death must not keep us from cleaning up, nor end the rank: it inherits this. MPI writes to
+	 * peers that are gone, and the rank that was killed by it would be named. */
+	signal(SIGPIPE, SIG_IGN);
 	rc = s.signal_fd = signals_open(SFD_NONBLOCK, &s.old_mask);
 	if (rc < 0) {
 		error_set(err, OUTCOME_INTERNAL, rc, "signalfd: %s", strerror(-rc));

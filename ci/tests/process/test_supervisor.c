@@ -148,6 +148,21 @@ UNIT_TEST(test_exit_codes, "exit codes")
 	}
 }
 
+static int write_to_nobody(void *arg)
+{
+	int fds[2];
+
+	return pipe(fds) == 0 && close(fds[0]) == 0 && write(fds[1], "x", 1) < 0 && errno == EPIPE
+		       ? 5
+		       : 6;
+}
+
+UNIT_TEST(test_pipe, "a peer that is gone")
+{
+	set_up();
+	CU_ASSERT_EQUAL(unit_ended(start(write_to_nobody, NULL), 3), 5);
+}
+
 UNIT_TEST(test_killed, "the rank is killed")
 {
 	pid_t pid = start_asleep();

@@ -19,27 +19,58 @@
 #define OPEN_SECONDS  60.0 /* context and module load; nobody waits for others here */
 #define LEAVE_SECONDS 60.0 /* what libraries do at exit, after the rank has said its outcome */
 
-/* Rank 0's monitor listens; its address reaches the other nodes' monitors through their ranks. */
+/* Rank 0: has its host's monitor listen. */
+static void open_uplink(struct rank *r)
+{
+	int port = recorder_uplink_port(&r->recorder);
+
+	if (port > 0)
+		uplink_addresses(port, r->uplink.address, sizeof(r->uplink.address));
+	if (getrandom(&r->uplink.token, sizeof(r->uplink.token), 0) != sizeof(r->uplink.token))
+		r->uplink.address[0] = '\0';
+}
+
+static void use_uplink(struct rank *r)
+{
+	if (r->uplink.address[0])
+		recorder_uplink(&r->recorder, r->uplink.address, r->uplink.token);
+}
+
+/* The address of rank 0's monitor reaches those of the other hosts through their ranks: over the launcher's network
+ * where it can, so that they know of each other before ranks rely on theirs. */
+static int hear_hosts(struct rank *r)
+{
+	const struct launch *launch = r->program->launch;
+	char name[128], text[MPI_MAX_PORT_NAME] = "";
+	int end = 0;
+
+	if (launch->local < 1 || launch->local >= r->job.nranks)
+		return 0;
+	snprintf(name, sizeof(name), "hangar-%.100s", getenv("PMIX_NAMESPACE") ?: "");
+	if (r->job.rank == 0) {
+		open_uplink(r);
+		snprintf(text, sizeof(text), "%" PRIx64 " %s", r->uplink.token, r->uplink.address);
+		job_publish(name, text);
+	} else if (launch->local_rank == 0 && job_lookup(name, text) &&
+		   sscanf(text, "%" SCNx64 " %n", &r->uplink.token, &end) == 1) {
+		snprintf(r->uplink.address, sizeof(r->uplink.address), "%.199s", text + end);
+	}
+	use_uplink(r);
+	return job_hear(&r->job);
+}
+
+/* The same over MPI: to all ranks. */
 static int spread_uplink(struct rank *r)
 {
-	struct {
-		uint64_t token;
-		char address[200];
-	} uplink = { 0 };
-	int port, rc;
+	int rc;
 
 	if (r->job.nnodes < 2)
 		return 0;
-	if (r->job.rank == 0) {
-		port = recorder_uplink_port(&r->recorder);
-		if (port > 0)
-			uplink_addresses(port, uplink.address, sizeof(uplink.address));
-		if (getrandom(&uplink.token, sizeof(uplink.token), 0) != sizeof(uplink.token))
-			uplink.address[0] = '\0';
-	}
-	rc = job_bcast(&r->job, &uplink, sizeof(uplink));
-	if (rc == 0 && uplink.address[0])
-		recorder_uplink(&r->recorder, uplink.address, uplink.token);
+	if (r->job.rank == 0 && !r->uplink.address[0])
+		open_uplink(r);
+	rc = job_bcast(&r->job, &r->uplink, sizeof(r->uplink));
+	if (rc == 0)
+		use_uplink(r);
 	return rc;
 }
 
@@ -58,8 +89,12 @@ static int join(struct rank *r)
 {
 	const struct options *o = r->program->options;
 	const struct backend_ops *ops;
-	int rc = job_init(&r->job, &r->watch, &r->err, r->program->launch->announced);
+	int rc = job_open(&r->job, &r->watch, &r->err, r->program->launch->announced);
 
+	if (rc == 0)
+		rc = hear_hosts(r);
+	if (rc == 0)
+		rc = job_join(&r->job);
 	if (rc < 0)
 		return rc;
 	ops = backend_find(o->backend);

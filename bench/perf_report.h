@@ -16,6 +16,10 @@
 #include "measure/vendor_hook.h"
 
 struct rank {
+	struct {
+		uint64_t token;
+		char address[200];
+	} uplink; /* to rank 0's monitor; "" not known */
 	const struct program *program;
 	struct recorder recorder;
 	struct watch watch;

@@ -54,7 +54,25 @@ static void name_library(struct job *job)
 	snprintf(job->library, sizeof(job->library), "%.*s", (int)strcspn(text, ",\n"), text);
 }
 
+int job_join(struct job *job)
+{
+	int rc;
+
+	watch_enter(job->watch, "MPI_Comm_dup", INIT_SECONDS);
+	rc = dup_comm(job, MPI_COMM_WORLD, &job->world);
+	watch_leave(job->watch);
+	job->comm = job->world;
+	return rc;
+}
+
 int job_init(struct job *job, const struct watch *watch, struct error *err, int announced)
+{
+	int rc = job_open(job, watch, err, announced);
+
+	return rc < 0 ? rc : job_join(job);
+}
+
+int job_open(struct job *job, const struct watch *watch, struct error *err, int announced)
 {
 	int provided, size, rc;
 
@@ -67,10 +85,9 @@ int job_init(struct job *job, const struct watch *watch, struct error *err, int 
 	rc = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
 	if (rc == MPI_SUCCESS) {
 		MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-		rc = dup_comm(job, MPI_COMM_WORLD, &job->world);
+		job->comm = job->world = MPI_COMM_WORLD;
 		MPI_Comm_rank(job->world, &job->rank);
 		MPI_Comm_size(job->world, &size);
-		job->comm = job->world;
 		job->nranks = size;
 		err->rank = job->rank;
 		name_library(job);

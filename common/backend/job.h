@@ -37,6 +37,20 @@ struct job {
  * the exchanges below. Collective over all processes. */
 int job_init(struct job *job, const struct watch *watch, struct error *err, int announced);
 
+/* job_init in two parts. What lies between them: nothing has been sent between hosts by then but by the launcher. */
+int job_open(struct job *job, const struct watch *watch, struct error *err, int announced);
+int job_join(struct job *job);
+
+/* Between the two, over the launcher's network: one process says a text, of less than
+ * MPI_MAX_PORT_NAME bytes; others ask for it, for a second at most. Not collective. Return false where
+ * that cannot be. */
+bool job_publish(const char *name, const char *text);
+bool job_lookup(const char *name, char *text);
+
+/* Between the two: each process sends others an empty message, and waits for theirs
+ * (process/hearing.h). The watch is told who has not been heard of. Collective over all processes. */
+int job_hear(struct job *job);
+
 /* Ranks with the same color form a group. Collective over all taking part; after job_select. */
 int job_split(struct job *job, int color);
 

@@ -61,11 +61,15 @@ void launch_detect(struct launch *launch)
 	static const char *const step_sizes[] = { "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", NULL };
 	static const char *const ranks[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
 					     "SLURM_PROCID", NULL };
+	static const char *const locals[] = { "OMPI_COMM_WORLD_LOCAL_SIZE", NULL };
+	static const char *const local_ranks[] = { "OMPI_COMM_WORLD_LOCAL_RANK", NULL };
 	bool step = getenv("SLURM_STEP_ID") != NULL;
 
 	memset(launch, 0, sizeof(*launch));
 	launch->announced = env_number(sizes, step ? env_number(step_sizes, 0) : 0);
 	launch->launched = step || launch->announced > 0 || getenv("PMIX_NAMESPACE");
+	launch->local = env_number(locals, 0);
+	launch->local_rank = env_number(local_ranks, 0);
 	launch->own = getenv(ENV_KEY) != NULL;
 	launch->rank = launch->launched ? env_number(ranks, 0) : 0;
 	make_key(launch->key, sizeof(launch->key));

@@ -5,11 +5,13 @@
 #include "options/options.h"
 
 struct launch {
-	bool launched; /* by mpirun, srun or another launcher that announced itself */
-	bool own;      /* by our own bare start: -g and -t are answered already */
-	int announced; /* processes it says it started, 0: it does not say */
-	int rank;      /* this process' number according to it, 0 if it does not say */
-	char key[33];  /* names the run on this host; the same for all its processes */
+	bool launched;	/* by mpirun, srun or another launcher that announced itself */
+	bool own;	/* by our own bare start: -g and -t are answered already */
+	int announced;	/* processes it says it started, 0: it does not say */
+	int rank;	/* this process' number according to it, 0 if it does not say */
+	int local;	/* of these on this host, as Open MPI's daemons say; 0: nobody says */
+	int local_rank; /* among them */
+	char key[33];	/* names the run on this host; the same for all its processes */
 };
 
 /* Read the launcher's environment. A Slurm batch script outside a step counts as no launcher. */

@@ -71,6 +71,9 @@ struct watch {
 	/* Device times of a call, in ns on CLOCK_MONOTONIC's scale (--record=full); end 0: the
 	 * device has come to it and is not done. */
 	void (*device_times)(void *ctx, uint64_t ticket, uint64_t start_ns, uint64_t end_ns);
+	/* At init, of several hosts: of the words that `ranks` processes send each other (hearing.h) those of
+	 * the mask have not come. `unanswered`: connections to this process cannot be completed. */
+	void (*unheard)(void *ctx, int ranks, uint64_t mask, bool unanswered);
 	/* The check of a call, the newest with its offset, found this. */
 	void (*wrong)(void *ctx, const struct wrong_data *wrong);
 };
@@ -92,5 +95,6 @@ struct watch {
 #define watch_replayed(w, calls)	  WATCH_TELL(w, replayed, calls)
 #define watch_asked(w, comm, code)	  WATCH_TELL(w, asked, comm, code)
 #define watch_device(w, waits)		  WATCH_TELL(w, device, waits)
+#define watch_unheard(w, ranks, mask, no) WATCH_TELL(w, unheard, ranks, mask, no)
 #define watch_wrong(w, data)		  WATCH_TELL(w, wrong, data)
 #define watch_completed(w)		  WATCH_TELL(w, completed)

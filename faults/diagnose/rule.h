@@ -293,6 +293,7 @@ rule_fn rule_absent_from_init; /* others are inside it */
 rule_fn rule_aborted;	       /* its communicator, by itself */
 
 /* rule_network.c: all called init alike, and one lives in another network. */
+rule_fn rule_unheard;	/* hosts do not reach each other at init */
 rule_fn rule_cut_off;	/* some got an error for it */
 rule_fn rule_namespace; /* all wait */
 

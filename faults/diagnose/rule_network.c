@@ -2,6 +2,7 @@
 
 #include "diagnose/rule.h"
 #include "base/stats.h"
+#include "process/hearing.h"
 
 static const struct rank_view *view_of(const struct rule_ctx *ctx, int rank)
 {
@@ -68,6 +69,81 @@ bool rule_cut_off(const struct rule_ctx *ctx, struct finding *f)
 	finding_conclude(ctx, f, CLASS_INIT_UNREACHABLE,
 			 f->culprits.n ? "majority" : "inconclusive");
 	return true;
+}
+
+/* Returns the rank whose word number `i` this one has not got (process/hearing.h), -1: it has. */
+static int unheard(const struct rule_ctx *ctx, int rank, int i)
+{
+	const struct record_header *h = ctx->run->ranks[rank].recorder;
+	int n = h ? h->hearing : 0, distance = 0;
+
+	if (n > rank && h->unheard >> i & 1)
+		distance = hearing_distance(n, i);
+	return distance == 0 ? -1 : rank >= distance ? rank - distance : rank + (n - distance);
+}
+
+static bool is_present(const struct rule_ctx *ctx, int rank)
+{
+	return rank < ctx->run->nranks && ctx->run->ranks[rank].present;
+}
+
+/* Who is known to have sent its words; else NULL. */
+static const struct evidence_rank *sender(const struct rule_ctx *ctx, int rank)
+{
+	const struct evidence_rank *r = is_present(ctx, rank) ? &ctx->run->ranks[rank] : NULL;
+
+	return r && r->recorder && r->recorder->hearing > 0 ? r : NULL;
+}
+
+/* Where one of the two answers connections and gets no answer to that, it is its direction. */
+static void add_pair(struct finding *f, const struct evidence_rank *a,
+		     const struct evidence_rank *b)
+{
+	const struct evidence_rank *ends[2] = { a, b };
+	bool one = !a->recorder->unanswered != !b->recorder->unanswered;
+
+	f->confidence = one ? f->confidence : "majority";
+	for (int i = 0; i < 2; i++) {
+		char pair[130];
+		size_t at = strlen(f->pair);
+
+		if (one && !ends[i]->recorder->unanswered)
+			continue;
+		snprintf(pair, sizeof(pair), "%.60s>%.60s", ends[i]->view.host,
+			 ends[!i]->view.host);
+		if (!strstr(f->pair, pair) && at + strlen(pair) + 2 < sizeof(f->pair))
+			snprintf(f->pair + at, sizeof(f->pair) - at, "%s%s", at ? "," : "", pair);
+	}
+}
+
+/* Both live and have begun, and the word of one has not come to the other: what lies between them does not carry it.
+ * Where no monitor has met that of the other's host, that one may be at fault as well. */
+bool rule_unheard(const struct rule_ctx *ctx, struct finding *f)
+{
+	size_t found = 0, unseen = 0;
+
+	f->confidence = "proved";
+	for (int k = 0; k < ctx->run->nranks * HEARING_MOST; k++) {
+		int rank = k / HEARING_MOST, other = unheard(ctx, rank, k % HEARING_MOST);
+		const struct evidence_rank *r = sender(ctx, rank),
+					   *o = other < 0 ? NULL : sender(ctx, other);
+		bool silent = r && other >= 0 && !is_present(ctx, other);
+
+		if (!silent && (!r || !o || strcmp(r->view.host, o->view.host) == 0))
+			continue;
+		if (!silent)
+			add_pair(f, r, o);
+		found += !silent;
+		unseen += silent;
+		if (finding_has_room(f))
+			finding_note(f, "Rank %d (%.60s) has not heard of rank %d (%.60s).", rank,
+				     r->view.host, other,
+				     silent ? "nor this monitor of its host's" : o->view.host);
+	}
+	place_init(f, true);
+	f->class = found ? CLASS_PARTITION : CLASS_HOST_SILENT;
+	f->confidence = found ? f->confidence : "inconclusive";
+	return found + unseen > 0;
 }
 
 /* Inside init, with a known network namespace. */

@@ -9,6 +9,7 @@ const struct rule rules[] = {
 	{ "stopped", ON_HANG, COMMS_FIRST, 0, rule_stopped },
 	{ "device memory", ON_ERROR, COMMS_FIRST, 0, rule_device_memory },
 	{ "device fault", ON_ERROR, COMMS_FIRST, 0, rule_device_fault },
+	{ "unheard", ON_HANG, COMMS_NONE, 0, rule_unheard },
 	{ "absent from init", ON_HANG | ON_ERROR, COMMS_INIT, 0, rule_absent_from_init },
 	{ "cut off", ON_HANG | ON_ERROR, COMMS_INIT, 0, rule_cut_off },
 	{ "network namespace", ON_HANG | ON_ERROR, COMMS_INIT, 0, rule_namespace },

@@ -42,7 +42,21 @@ static void see_leave(void *ctx)
 	seen.depth--;
 }
 
-static const struct watch watch = { .enter = see_enter, .work = see_work, .leave = see_leave };
+static struct {
+	int ranks, told;
+	uint64_t first, last;
+} words;
+
+static void see_unheard(void *ctx, int ranks, uint64_t mask, bool unanswered)
+{
+	words.ranks = ranks;
+	words.first = words.told++ ? words.first : mask;
+	words.last = mask;
+}
+
+static const struct watch watch = {
+	.enter = see_enter, .work = see_work, .leave = see_leave, .unheard = see_unheard
+};
 
 static void set_up(void)
 {
@@ -63,6 +77,13 @@ UNIT_TEST(test_too_few, "fewer ranks than announced")
 	UNIT_ALL(init_rc == -EINVAL, init_err.outcome == OUTCOME_USAGE,
 		 strstr(init_err.text, "announces 5 processes but MPI sees 4") != NULL,
 		 strstr(init_err.text, job.library) != NULL);
+}
+
+UNIT_TEST(test_hear, "words before anything else")
+{
+	set_up();
+	UNIT_ALL(job_hear(&job) == 0, seen.waits == 1, seen.depth == 0, seen.endless == 0,
+		 words.ranks == RANKS, words.first == 7, words.last == 0, words.told > 1);
 }
 
 UNIT_TEST(test_places, "places")
@@ -272,7 +293,7 @@ int main(void)
 	init_err.rank = -1;
 	init_rc = job_init(&job, &watch, &init_err, RANKS + 1);
 	job.err = &err; /* the error is the last step: the job can be used */
-	if (job.world == MPI_COMM_NULL || job_select(&job, 0) < 0 || job.nranks != RANKS)
+	if (job_join(&job) < 0 || job_select(&job, 0) < 0 || job.nranks != RANKS)
 		return 1;
 	rc = unit_main();
 	set_up();

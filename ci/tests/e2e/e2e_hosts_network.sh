@@ -9,7 +9,7 @@ ranks_yield
 # shellcheck source=ci/tests/rig/hosts.sh
 source "$(dirname "$0")/../rig/hosts.sh"
 
-make_hosts 2
+make_hosts 3
 cd "$work/own" || exit 1
 
 run "$BUILD/all_reduce_perf" --backend mpi --fault=net-cut
@@ -54,4 +54,20 @@ from_host 2,2 --fault=net-stall:3,peer=2
 run "${command[@]}"
 expect_rc 2 'a peer on the same host'
 expect_err 'rank 3 and its peer 2 are on one host'
+
+# One direction between two of three hosts is shut before anything is sent; launcher and monitors do not need it.
+enter 3 nft "add table inet t; add chain inet t c { type filter hook input priority 0; };
+	add rule inet t c ip saddr $net.3 drop"
+from_host 1,1,1
+run "${command[@]}"
+expect_rc 10 'one direction shut before init'
+expect_out '^# verdict: outcome=hang class=partition ranks=- .* confidence=proved .* pair=node2>node3 side=fabric '
+holds 'one direction shut before init: something is left' within 10 no_process
+enter 3 nft delete table inet t
+for slots in 1,1,1 2,2; do
+	from_host $slots -b 8 -e 8
+	run "${command[@]}"
+	expect_rc 0 "healthy hosts with $slots slots"
+	expect_no_out '^# (host|verdict)'
+done
 finish

@@ -7,11 +7,6 @@ static int all_gather_segments(const struct geometry *geometry, const struct sha
 	return segments_gather(geometry->nranks, shape->count, 0, segments);
 }
 
-static int all_gather_run(struct chain *chain, const struct invocation *invocation)
-{
-	return run_call(chain, invocation, CALL_ALL_GATHER);
-}
-
 const struct collective all_gather = {
 	.name = "all_gather",
 	.in_place = true,
@@ -19,5 +14,5 @@ const struct collective all_gather = {
 	.alg_bytes = alg_bytes_size,
 	.bus_factor = bus_factor_slices,
 	.segments = all_gather_segments,
-	.run = all_gather_run,
+	.call = CALL_ALL_GATHER,
 };

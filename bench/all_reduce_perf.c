@@ -7,11 +7,6 @@ static int all_reduce_segments(const struct geometry *geometry, const struct sha
 	return segments_one(SEGMENT_REDUCE, shape->recv, -1, 0, segments);
 }
 
-static int all_reduce_run(struct chain *chain, const struct invocation *invocation)
-{
-	return run_call(chain, invocation, CALL_ALL_REDUCE);
-}
-
 /* Reduce-scatter, then all-gather: every byte crosses twice but for the own slice. */
 static double all_reduce_bus_factor(const struct geometry *geometry)
 {
@@ -26,5 +21,5 @@ const struct collective all_reduce = {
 	.alg_bytes = alg_bytes_size,
 	.bus_factor = all_reduce_bus_factor,
 	.segments = all_reduce_segments,
-	.run = all_reduce_run,
+	.call = CALL_ALL_REDUCE,
 };

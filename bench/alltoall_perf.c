@@ -19,16 +19,11 @@ static int alltoall_segments(const struct geometry *geometry, const struct shape
 	return segments_gather(geometry->nranks, shape->count, own, segments);
 }
 
-static int alltoall_run(struct chain *chain, const struct invocation *invocation)
-{
-	return run_call(chain, invocation, CALL_ALLTOALL);
-}
-
 const struct collective alltoall = {
 	.name = "alltoall",
 	.shape = alltoall_shape,
 	.alg_bytes = alg_bytes_size,
 	.bus_factor = bus_factor_slices,
 	.segments = alltoall_segments,
-	.run = alltoall_run,
+	.call = CALL_ALLTOALL,
 };

@@ -7,11 +7,6 @@ static int broadcast_segments(const struct geometry *geometry, const struct shap
 	return segments_one(SEGMENT_COPY, shape->recv, geometry->root, 0, segments);
 }
 
-static int broadcast_run(struct chain *chain, const struct invocation *invocation)
-{
-	return run_call(chain, invocation, CALL_BROADCAST);
-}
-
 const struct collective broadcast = {
 	.name = "broadcast",
 	.rooted = true,
@@ -20,5 +15,5 @@ const struct collective broadcast = {
 	.alg_bytes = alg_bytes_size,
 	.bus_factor = bus_factor_one,
 	.segments = broadcast_segments,
-	.run = broadcast_run,
+	.call = CALL_BROADCAST,
 };

@@ -9,11 +9,6 @@ static int gather_segments(const struct geometry *geometry, const struct shape *
 	return segments_gather(geometry->nranks, shape->count, 0, segments);
 }
 
-static int gather_run(struct chain *chain, const struct invocation *invocation)
-{
-	return run_call(chain, invocation, CALL_GATHER);
-}
-
 const struct collective gather = {
 	.name = "gather",
 	.rooted = true,
@@ -22,5 +17,5 @@ const struct collective gather = {
 	.alg_bytes = alg_bytes_size,
 	.bus_factor = bus_factor_slices,
 	.segments = gather_segments,
-	.run = gather_run,
+	.call = CALL_GATHER,
 };

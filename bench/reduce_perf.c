@@ -9,11 +9,6 @@ static int reduce_segments(const struct geometry *geometry, const struct shape *
 	return segments_one(kind, shape->recv, -1, 0, segments);
 }
 
-static int reduce_run(struct chain *chain, const struct invocation *invocation)
-{
-	return run_call(chain, invocation, CALL_REDUCE);
-}
-
 const struct collective reduce = {
 	.name = "reduce",
 	.reduces = true,
@@ -23,5 +18,5 @@ const struct collective reduce = {
 	.alg_bytes = alg_bytes_size,
 	.bus_factor = bus_factor_one,
 	.segments = reduce_segments,
-	.run = reduce_run,
+	.call = CALL_REDUCE,
 };

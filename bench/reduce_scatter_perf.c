@@ -9,11 +9,6 @@ static int reduce_scatter_segments(const struct geometry *geometry, const struct
 	return segments_one(SEGMENT_REDUCE, shape->recv, -1, own, segments);
 }
 
-static int reduce_scatter_run(struct chain *chain, const struct invocation *invocation)
-{
-	return run_call(chain, invocation, CALL_REDUCE_SCATTER);
-}
-
 const struct collective reduce_scatter = {
 	.name = "reduce_scatter",
 	.reduces = true,
@@ -22,5 +17,5 @@ const struct collective reduce_scatter = {
 	.alg_bytes = alg_bytes_size,
 	.bus_factor = bus_factor_slices,
 	.segments = reduce_scatter_segments,
-	.run = reduce_scatter_run,
+	.call = CALL_REDUCE_SCATTER,
 };

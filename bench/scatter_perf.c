@@ -9,11 +9,6 @@ static int scatter_segments(const struct geometry *geometry, const struct shape 
 	return segments_one(SEGMENT_COPY, shape->recv, geometry->root, own, segments);
 }
 
-static int scatter_run(struct chain *chain, const struct invocation *invocation)
-{
-	return run_call(chain, invocation, CALL_SCATTER);
-}
-
 const struct collective scatter = {
 	.name = "scatter",
 	.rooted = true,
@@ -22,5 +17,5 @@ const struct collective scatter = {
 	.alg_bytes = alg_bytes_size,
 	.bus_factor = bus_factor_slices,
 	.segments = scatter_segments,
-	.run = scatter_run,
+	.call = CALL_SCATTER,
 };

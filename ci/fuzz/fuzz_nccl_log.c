@@ -1,6 +1,6 @@
 /* fuzz_nccl_log.c: libFuzzer over the NCCL log reader and everything that looks at what it read. */
 
-#include "nccl_log/nccl_log.h"
+#include "rig/nccl_log_memory.h"
 #include "topo/topo.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -112,10 +112,14 @@ struct call invocation_call(const struct invocation *invocation, enum call_kind 
 	};
 }
 
-int run_call(struct chain *chain, const struct invocation *invocation, enum call_kind kind)
+int collective_run(const struct collective *collective, struct chain *chain,
+		   const struct invocation *invocation)
 {
-	struct call call = invocation_call(invocation, kind);
+	struct call call;
 
+	if (collective->run)
+		return collective->run(chain, invocation);
+	call = invocation_call(invocation, collective->call);
 	return chain_call(chain, &call);
 }
 

@@ -63,9 +63,15 @@ struct collective {
 	int (*segments)(const struct geometry *geometry, const struct shape *shape,
 			struct segment *segments);
 
-	/* Issue the collective once through the chain. Returns 0 or a negative errno. */
+	/* One call of this kind is the collective; or it is what `run` issues through the chain, which
+	 * returns 0 or a negative errno. */
+	enum call_kind call;
 	int (*run)(struct chain *chain, const struct invocation *invocation);
 };
+
+/* Issue the collective once. 0 or a negative errno. */
+int collective_run(const struct collective *collective, struct chain *chain,
+		   const struct invocation *invocation);
 
 /* Returns what the options must know of the collective. */
 struct option_target collective_target(const struct collective *collective);
@@ -97,9 +103,6 @@ int segments_one(enum segment_kind kind, size_t count, int from, size_t from_at,
 /* The call that an invocation makes when it is one call of `kind`; the caller sets what else it
  * needs. */
 struct call invocation_call(const struct invocation *invocation, enum call_kind kind);
-
-/* Make that call. */
-int run_call(struct chain *chain, const struct invocation *invocation, enum call_kind kind);
 
 #define EXCHANGE_CALLS 2 /* that run_exchange makes */
 

@@ -29,6 +29,12 @@ void sort_words(uint64_t *words, size_t n)
 	qsort(words, n, sizeof(*words), compare_words);
 }
 
+double sort_median(double *values, size_t n)
+{
+	qsort(values, n, sizeof(*values), compare);
+	return (values[(n - 1) / 2] + values[n / 2]) / 2;
+}
+
 /* Type 7: linear between the order statistics around (n - 1) p. Equal neighbours are not
  * subtracted, so that infinite samples give infinity and not NaN. */
 static double quantile(const double *sorted, size_t n, double p)

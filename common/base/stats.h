@@ -23,8 +23,9 @@ struct stats {
 /* Sorts a copy; `samples` is left alone. Returns 0, or -EINVAL when a sample is NaN. */
 int stats_compute(const double *samples, size_t n, struct stats *stats);
 
-/* Sort, ascending. */
+/* Sort, ascending; of numbers, one at least, the median. */
 void sort_words(uint64_t *words, size_t n);
+double sort_median(double *values, size_t n);
 
 /* Half width of the confidence interval over the median, in percent; infinity when the median is
  * 0 or n == 0. */

@@ -114,7 +114,7 @@ static int issue_at(struct plan *plan, size_t index, char *send, char *recv)
 			  plan->shift_bytes,
 	};
 
-	return plan->collective->run(&plan->bench->chain, &invocation);
+	return collective_run(plan->collective, &plan->bench->chain, &invocation);
 }
 
 int plan_issue(struct plan *plan, size_t index)

@@ -1,6 +1,8 @@
 /* predict_rows.c: what the model says of a row, and what the rows came to. */
 #include "measure/predict.h"
 
+#include "base/stats.h"
+
 #define MOST_OF_CEILING 105.0 /* percent */
 
 static enum model_mode mode_of(const struct row *row)
@@ -97,13 +99,6 @@ void predict_row(void *ctx, struct row *row)
 	}
 }
 
-static int compare_percents(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* True when the rows so far can be told good from bad by their predictions: not where one is faster
  * than can be. False with the reason in `why`. */
 static bool is_measure(const struct predict *p, char *why, size_t len)
@@ -118,13 +113,6 @@ static bool is_measure(const struct predict *p, char *why, size_t len)
 static const char *word(const struct predict *p, double percent)
 {
 	return percent >= p->good ? "good" : percent >= p->low ? "low" : "bad";
-}
-
-/* Sorts them. */
-static double median_of(double *values, size_t n)
-{
-	qsort(values, n, sizeof(values[0]), compare_percents);
-	return (values[(n - 1) / 2] + values[n / 2]) / 2;
 }
 
 double predict_reached(void *ctx, char *text, size_t len)
@@ -143,7 +131,7 @@ double predict_reached(void *ctx, char *text, size_t len)
 		snprintf(text, len, "Prediction: no size from 1 MiB was measured%s", choice);
 		return NAN;
 	}
-	median = median_of(p->percents, p->npercents);
+	median = sort_median(p->percents, p->npercents);
 	told = is_measure(p, why, sizeof(why));
 	snprintf(text, len,
 		 "Prediction: the median of %zu rows from 1 MiB reaches %.1f %% of its predicted "
@@ -151,6 +139,6 @@ double predict_reached(void *ctx, char *text, size_t len)
 		 p->npercents, median, told ? ": " : "", told ? word(p, median) : "",
 		 p->percents[0], told ? ": " : "",
 		 told ? word(p, p->percents[0]) : ": not judged: ", why, choice);
-	p->median = told ? median_of(p->of_low, p->npercents) : NAN;
+	p->median = told ? sort_median(p->of_low, p->npercents) : NAN;
 	return p->median;
 }

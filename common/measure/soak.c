@@ -2,6 +2,7 @@
 #include "measure/soak.h"
 
 #include "base/error.h"
+#include "base/stats.h"
 
 #define OUTLIER_ROWS  6	  /* fewer say nothing of what is usual */
 #define OUTLIER_SHARE .25 /* of the median, at least */
@@ -9,18 +10,10 @@
 #define DRIFT_SHARE   .02
 #define DRIFT_BUT     2 /* rows of a window that may be as in the other */
 
-static int by_value(const void *a, const void *b)
-{
-	double p = *(const double *)a, q = *(const double *)b;
-
-	return (p > q) - (p < q);
-}
-
 static double sorted(const double *values, size_t n, double *to)
 {
 	memcpy(to, values, n * sizeof(*to));
-	qsort(to, n, sizeof(*to), by_value);
-	return (to[(n - 1) / 2] + to[n / 2]) / 2;
+	return sort_median(to, n);
 }
 
 static const char *judge_outlier(struct soak_point *p, double us, char *text, size_t len)

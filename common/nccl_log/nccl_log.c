@@ -255,15 +255,6 @@ int nccl_log_read_stream(struct nccl_log *log, FILE *in, const char *name, int r
 	return ferror(in) ? error_set(err, OUTCOME_USAGE, -EIO, "%s: can't be read", name) : 0;
 }
 
-void nccl_log_read(struct nccl_log *log, const char *data, size_t len, int rank_hint)
-{
-	FILE *in = must(fmemopen((void *)(uintptr_t)data, len, "r"));
-	struct error err = { .rank = -1 };
-
-	nccl_log_read_stream(log, in, "memory", rank_hint, &err);
-	fclose(in);
-}
-
 int nccl_log_read_file(struct nccl_log *log, const char *path, int rank_hint, struct error *err)
 {
 	bool pipe = strcmp(path, "-") == 0;

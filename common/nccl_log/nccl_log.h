@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 
-/* Use: nccl_log_init, nccl_log_read or nccl_log_read_file any number of times, nccl_log_finish
+/* Use: nccl_log_init, nccl_log_read_stream or nccl_log_read_file any number of times, nccl_log_finish
  * once, then look and print, nccl_log_release. Formats: NCCL 2.19 to 2.30 (init.cc, enqueue.cc,
  * p2p.cc, shm.cc, net.cc, topo.cc). Lines that fit none are passed over. Lack of memory ends the
  * process (must).
@@ -143,9 +143,6 @@ int nccl_log_read_stream(struct nccl_log *log, FILE *in, const char *name, int r
 
 /* The same for a file; "-" is standard input. 0, or what opening or reading it failed with. */
 int nccl_log_read_file(struct nccl_log *log, const char *path, int rank_hint, struct error *err);
-
-/* The same for what is in memory. */
-void nccl_log_read(struct nccl_log *log, const char *data, size_t len, int rank_hint);
 
 /* Sort, count, join. */
 void nccl_log_finish(struct nccl_log *log);

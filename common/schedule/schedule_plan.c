@@ -229,15 +229,16 @@ void schedule_agenda(const struct schedule_setup *setup, int rank, struct agenda
 			struct shape shape;
 
 			measure_part(setup, &parts[k], rank, i, &geometry, &shape);
-			parts[k].collective->run(&chain, &(struct invocation){
-								 .geometry = &geometry,
-								 .shape = &shape,
-								 .send = nowhere,
-								 .recv = nowhere + 1,
-								 .dtype = point.dtype,
-								 .op = point.op,
-								 .comm = point.comm,
-							 });
+			collective_run(parts[k].collective, &chain,
+				       &(struct invocation){
+					       .geometry = &geometry,
+					       .shape = &shape,
+					       .send = nowhere,
+					       .recv = nowhere + 1,
+					       .dtype = point.dtype,
+					       .op = point.op,
+					       .comm = point.comm,
+				       });
 		}
 	}
 }

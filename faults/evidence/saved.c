@@ -30,7 +30,7 @@ static size_t each(bool times)
 
 void *saved_alloc(size_t bytes)
 {
-	return must(aligned_alloc(64, (bytes + 63) / 64 * 64));
+	return must(aligned_alloc(64, bytes / 64 * 64 + 64));
 }
 
 size_t saved_bytes(const struct evidence_rank *rank, size_t newest)

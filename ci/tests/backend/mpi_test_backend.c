@@ -74,7 +74,7 @@ static int trial_run(struct trial *t)
 	invocation.recv = t->recv;
 	be->ops->poison(be, pool[1], t->shape.bytes + 2 * CHECK_GUARD);
 	be->ops->fill(be, t->send, &t->data, job.group_rank, base, t->shape.send);
-	return t->c->run(&chain, &invocation);
+	return collective_run(t->c, &chain, &invocation);
 }
 
 /* Elements of a stretch to be kept that are neither poison nor, in place, this rank's own data. */

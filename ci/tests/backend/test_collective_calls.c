@@ -127,7 +127,7 @@ static void world_run(struct world *w, int rank)
 
 	recorder->be.ops = &note_ops;
 	recorder->nranks = w->n;
-	CU_ASSERT_EQUAL(w->c->run(&chain, &invocation), 0);
+	CU_ASSERT_EQUAL(collective_run(w->c, &chain, &invocation), 0);
 	for (int i = 0; i < recorder->nsteps; i++) {
 		const struct step *step = &recorder->steps[i];
 

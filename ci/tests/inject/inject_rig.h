@@ -86,10 +86,10 @@ static inline int rig_run(struct chain *chain, const struct invocation *invocati
 	int rc = 0;
 
 	for (int i = 0; i < rig_step_calls && rc == 0; i++) {
-		struct invocation one = *invocation;
+		struct call call = invocation_call(invocation, CALL_ALL_REDUCE);
 
-		one.comm = rig_alternates && i % 2;
-		rc = run_call(chain, &one, CALL_ALL_REDUCE);
+		call.comm = rig_alternates && i % 2;
+		rc = chain_call(chain, &call);
 	}
 	return rc;
 }

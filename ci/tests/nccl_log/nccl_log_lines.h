@@ -1,7 +1,7 @@
 /* nccl_log_lines.h: NCCL logs made for tests, line by line, and read at once. */
 #pragma once
 
-#include "nccl_log/nccl_log.h"
+#include "rig/nccl_log_memory.h"
 #include "rig/unit.h"
 
 /* What makes a job: ranks, how many per host, what a launcher puts before each line ("%d" in it

@@ -63,7 +63,9 @@ UNIT_TEST(test_check, "large enough")
 
 static int run_once(struct chain *chain, const struct invocation *invocation)
 {
-	return run_call(chain, invocation, CALL_ALL_REDUCE);
+	struct call call = invocation_call(invocation, CALL_ALL_REDUCE);
+
+	return chain_call(chain, &call);
 }
 
 /* What rank `rank` of `n` does in one step, as "A0 S0 R0": a collective, a send, a receive, and on which

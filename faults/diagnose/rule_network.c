@@ -71,10 +71,12 @@ bool rule_cut_off(const struct rule_ctx *ctx, struct finding *f)
 	return true;
 }
 
-/* Returns the rank whose word number `i` this one has not got (process/hearing.h), -1: it has. */
+/* Returns the rank whose word number `i` this one has not got (process/hearing.h), -1: it has, as has whoever
+ * made a call, of whom no more is read. */
 static int unheard(const struct rule_ctx *ctx, int rank, int i)
 {
-	const struct record_header *h = ctx->run->ranks[rank].recorder;
+	const struct evidence_rank *r = &ctx->run->ranks[rank];
+	const struct record_header *h = r->view.issued ? NULL : r->recorder;
 	int n = h ? h->hearing : 0, distance = 0;
 
 	if (n > rank && h->unheard >> i & 1)
@@ -125,9 +127,9 @@ bool rule_unheard(const struct rule_ctx *ctx, struct finding *f)
 	f->confidence = "proved";
 	for (int k = 0; k < ctx->run->nranks * HEARING_MOST; k++) {
 		int rank = k / HEARING_MOST, other = unheard(ctx, rank, k % HEARING_MOST);
-		const struct evidence_rank *r = sender(ctx, rank),
-					   *o = other < 0 ? NULL : sender(ctx, other);
-		bool silent = r && other >= 0 && !is_present(ctx, other);
+		const struct evidence_rank *r = other < 0 ? NULL : sender(ctx, rank),
+					   *o = r ? sender(ctx, other) : NULL;
+		bool silent = r && !is_present(ctx, other);
 
 		if (!silent && (!r || !o || strcmp(r->view.host, o->view.host) == 0))
 			continue;

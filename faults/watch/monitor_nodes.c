@@ -182,6 +182,8 @@ void nodes_beat(struct monitor *m, uint64_t now)
 	nodes_send_all(m, MESSAGE_BEAT, NULL, 0);
 	for (size_t i = 0; i < m->nnodes; i++) {
 		look_at_line(&m->nodes[i].host, &m->nodes[i].link, now);
+		/* of who has not come to say who it is no large segment may ever arrive */
+		m->nodes[i].host.answers &= m->nodes[i].known;
 		if (m->nodes[i].known)
 			probe(m, &m->nodes[i], &m->nodes[i].link, now);
 	}

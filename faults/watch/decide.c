@@ -107,10 +107,12 @@ static bool all_answered(const struct decide_input *in)
 
 static void note_end(struct decide_state *s, const struct rank_view *view, uint64_t now)
 {
+	/* of 0 nobody saw which signal it was */
+	bool told = view->status == SIGTERM || view->status == SIGINT || view->status == 0;
+
 	if (s->death_ns == 0 && view_died(view))
 		s->death_ns = now;
-	s->crashed |= view_died(view) && (view->process != PROCESS_KILLED ||
-					  (view->status != SIGTERM && view->status != SIGINT));
+	s->crashed |= view_died(view) && (view->process != PROCESS_KILLED || !told);
 	if (s->error_ns == 0 && view_failed(view))
 		s->error_ns = now;
 }

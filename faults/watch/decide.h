@@ -190,7 +190,7 @@ struct decide_state {
 	uint64_t looked_from_ns; /* since then this leader ran without a pause */
 	uint64_t known_ns;	 /* when it first knew that there are other hosts */
 	uint64_t death_ns;	 /* when the first death was seen, 0: none */
-	bool crashed;		 /* not all who died did by SIGTERM or SIGINT */
+	bool crashed;		 /* not all who died did by SIGTERM, SIGINT, or unseen */
 	uint64_t error_ns;	 /* when the first rank that left with an error was, 0: none */
 	uint64_t error_until;	 /* a death behind it is awaited until then */
 	uint64_t overdue_ns;	 /* until when nobody was overdue, or some rank still moved */

@@ -112,13 +112,14 @@ static bool is_beside(int fd, int tcp)
 	       own.v4.sin_port == its.v4.sin_port; /* where it is in IPv6, too */
 }
 
-void path_probe(struct path *path, int tcp, uint64_t token)
+bool path_probe(struct path *path, int tcp, uint64_t token)
 {
 	struct probe probe = { .token = token };
 	static const char zeros[LARGEST];
 	struct iovec parts[2] = { { &probe, sizeof(probe) }, { (void *)zeros, 0 } };
 	struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
 	uint32_t headers = 0, full;
+	bool came = false;
 	ssize_t n;
 
 	if (path->fd >= 0 && !is_beside(path->fd, tcp))
@@ -126,10 +127,12 @@ void path_probe(struct path *path, int tcp, uint64_t token)
 	if (path->fd < 0)
 		open_beside(path, tcp);
 	if (path->fd < 0)
-		return;
+		return false;
 	while ((n = recv(path->fd, &probe, sizeof(probe), MSG_TRUNC)) >= 0 || errno == ECONNREFUSED)
-		if (n >= (ssize_t)sizeof(probe) && probe.token == token)
+		if (n >= (ssize_t)sizeof(probe) && probe.token == token) {
 			take(path, &probe, (size_t)n);
+			came = true;
+		}
 	full = full_size(path->fd, &headers);
 	probe = (struct probe){ token, path->window, path->theirs, path->got, 0, 0 };
 	if (full > headers + sizeof(probe)) {
@@ -139,6 +142,7 @@ void path_probe(struct path *path, int tcp, uint64_t token)
 	}
 	send(path->fd, &probe, sizeof(probe), 0);
 	path->sent++;
+	return came;
 }
 
 void path_close(struct path *path)

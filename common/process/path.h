@@ -34,8 +34,9 @@ enum path_way path_there(const struct path *path);
 enum path_way path_here(const struct path *path);
 
 /* Sends one datagram of each size beside the TCP connection `tcp`, between the same addresses and ports, and takes
- * in what came; opens the socket first if there is none, or if it is beside another connection. `token`: both ends have the run's. Never waits. */
-void path_probe(struct path *path, int tcp, uint64_t token);
+ * in what came; opens the socket first if there is none, or if it is beside another connection. `token`: both ends have the run's. Never waits.
+ * Returns true if one of the other end's has come. */
+bool path_probe(struct path *path, int tcp, uint64_t token);
 /* Probing is over; what was counted is kept until it begins anew. */
 void path_close(struct path *path);
 

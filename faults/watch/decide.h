@@ -68,8 +68,9 @@ struct decide_host {
 	bool init_overdue;	   /* ranks there wait at communicator init for others */
 	bool counted;		   /* it has answered the last census */
 	uint64_t heard_ns;	   /* when anything came from its leader, a heartbeat at least */
-	uint64_t arrived_ns;	   /* when its kernel last sent anything, 0: not known */
+	uint64_t arrived_ns;	   /* when its kernel, which acknowledges nothing, last sent anything; 0: never */
 	bool answers;		   /* its kernel acknowledges what is sent to it */
+	bool speaks;		   /* of one that is silent: its leader sends datagrams */
 	bool unplugged;		   /* of one that is silent: this host's own interface is down */
 	enum path_way there, here; /* what passes, while something seems wrong */
 	/* decide() says of it: */

@@ -27,7 +27,8 @@ static bool large_lost(const struct decide_host *host)
 	return host->there == PATH_LARGE_LOST || host->here == PATH_LARGE_LOST;
 }
 
-/* Says of a silent host what the connection tells. Large answers that do not pass look like none. What comes
+/* Says of a silent host what the connection tells. Large answers that do not pass look like none, whatever its
+ * kernel acknowledges: a leader whose datagrams come is not held. What comes
  * from a kernel whose acknowledgements are missing are its repetitions: the way here is open, the way there
  * is not. */
 static enum view_lost why_silent(const struct decide_host *host)
@@ -35,7 +36,7 @@ static enum view_lost why_silent(const struct decide_host *host)
 	if (large_lost(host))
 		return LOST_LARGE;
 	if (host->answers)
-		return LOST_STALLED;
+		return host->speaks ? LOST_SILENT : LOST_STALLED;
 	if (host->unplugged)
 		return LOST_UNPLUGGED;
 	if (host->there == PATH_LOST)
@@ -221,8 +222,9 @@ void hosts_verdict(const struct decide_input *in, struct verdict *verdict)
 	enum view_lost worst = hosts_worst(in);
 	double seconds = 0;
 
-	/* who has never been heard of, in all the time that there was for it */
-	for (size_t i = in->nhosts; verdict->outcome == OUTCOME_HANG && i < in->expected_hosts;
+	/* who has never been heard of, in all the time that there was for it; who took a held leader's place had none */
+	for (size_t i = in->nhosts; verdict->outcome == OUTCOME_HANG && i < in->expected_hosts &&
+				    in->leader.hold == HOLD_NONE;
 	     i++) {
 		add_name(verdict->hosts, sizeof(verdict->hosts), "");
 		worst = worst == LOST_NOT ? LOST_SILENT : worst;

@@ -2,6 +2,7 @@
 #include "watch/monitor.h"
 
 #include "base/clock.h"
+#include "process/hangup.h"
 #include "watch/decide_times.h"
 #include "watch/monitor_end.h"
 #include "watch/monitor_members.h"
@@ -86,6 +87,9 @@ static void take_message(struct monitor *m, const struct link_message *message)
 		orders->extended = true;
 		m->probe_until = m->input.now + decide_times.probe_ns;
 		break;
+	case MESSAGE_BEAT:
+		nodes_take_beat(&m->root, message, m->input.now);
+		break;
 	case MESSAGE_JOIN:
 		nodes_take_root(m, message);
 		break;
@@ -137,6 +141,8 @@ static void receive_root(struct monitor *m)
 	if (m->ended && m->requests.slow)
 		nodes_collect_slow(m, m->requests.folder);
 	if (m->ended) {
+		if (m->input.launcher.hold)
+			launcher_hang_up(m->launcher_pid, NULL, 0);
 		monitor_send_end(m, m->exit_code);
 		shutdown(m->up.fd, SHUT_WR);
 	}

@@ -97,7 +97,9 @@ struct monitor_node {
 	bool replaced;		 /* it has come again over another connection */
 	bool silent;		 /* did not answer in time once: not waited for again */
 	struct decide_host host; /* as the decision sees it; owns its views */
-	struct path path;	 /* probed while something seems wrong */
+	struct path path;	 /* probed while something seems wrong, */
+	uint64_t asked_until;	 /* ... or the other hears nothing */
+	uint64_t datagram_ns;	 /* when a datagram last came of it */
 };
 
 /* The root wants these, since the last tick. */

@@ -93,7 +93,8 @@ static bool wants_to_join(const struct monitor *m, uint64_t now)
 	if (!h || atomic_load(&h->uplink_wanted) || find_header(m, true))
 		return false;
 	return !m->root.known || m->up.fd < 0 ||
-	       (!m->root.host.answers && now - m->root.host.heard_ns > decide_times.rejoin_ns);
+	       ((!m->root.host.answers || m->root.host.speaks) &&
+		now - m->root.host.heard_ns > decide_times.rejoin_ns);
 }
 
 void nodes_join(struct monitor *m, uint64_t now)
@@ -135,11 +136,13 @@ void nodes_take_root(struct monitor *m, const struct link_message *message)
 
 /* ---- heartbeats ---- */
 
-/* What the kernel knows of the connection to somebody who says nothing. */
+/* What the kernel knows of the connection to somebody who says nothing. Of who has never said who it is no large
+ * segment may ever arrive. */
 static void look_at_line(struct decide_host *host, const struct link *link, uint64_t now)
 {
 	struct tcp_info info = { 0 };
 	socklen_t len = sizeof(info);
+	bool acknowledges;
 
 	host->answers = now - host->heard_ns < decide_times.beat_ns;
 	host->unplugged = now - host->heard_ns > decide_times.rejoin_ns && link->fd >= 0 &&
@@ -147,8 +150,9 @@ static void look_at_line(struct decide_host *host, const struct link *link, uint
 	if (host->answers || link->fd < 0 ||
 	    getsockopt(link->fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0)
 		return;
-	host->answers = info.tcpi_retransmits == 0 && info.tcpi_probes == 0;
-	host->arrived_ns = now - (uint64_t)info.tcpi_last_ack_recv * MS;
+	acknowledges = info.tcpi_retransmits == 0 && info.tcpi_probes == 0;
+	host->answers = acknowledges && host->nviews > 0;
+	host->arrived_ns = acknowledges ? 0 : now - (uint64_t)info.tcpi_last_ack_recv * MS;
 }
 
 /* Probes the way to a host while something seems wrong, or nothing comes from it. */
@@ -158,12 +162,33 @@ static void probe(struct monitor *m, struct monitor_node *node, const struct lin
 	const struct record_header *h = find_header(m, false);
 	uint64_t silence = now - node->host.heard_ns;
 
-	if (h && link->fd >= 0 && (now < m->probe_until || silence > decide_times.rejoin_ns))
-		path_probe(&node->path, link->fd, h->uplink_token);
-	else
+	if (h && link->fd >= 0 &&
+	    (now < m->probe_until || now < node->asked_until || silence > decide_times.rejoin_ns)) {
+		if (path_probe(&node->path, link->fd, h->uplink_token))
+			node->datagram_ns = now;
+	} else {
 		path_close(&node->path);
+	}
+	node->host.speaks = now - node->datagram_ns < decide_times.rejoin_ns;
 	node->host.there = path_there(&node->path);
 	node->host.here = path_here(&node->path);
+}
+
+/* One heartbeat. With a byte it says that nothing is heard of the other, whose datagrams perhaps come. */
+static void beat(struct monitor *m, struct monitor_node *node, struct link *link, uint64_t now)
+{
+	bool deaf = now - node->host.heard_ns > decide_times.rejoin_ns;
+
+	if (link->fd >= 0)
+		link_send(link, MESSAGE_BEAT, "", deaf, -1);
+	look_at_line(&node->host, link, now);
+	probe(m, node, link, now);
+}
+
+void nodes_take_beat(struct monitor_node *node, const struct link_message *message, uint64_t now)
+{
+	if (message->bytes > 0)
+		node->asked_until = now + decide_times.rejoin_ns;
 }
 
 void nodes_beat(struct monitor *m, uint64_t now)
@@ -174,19 +199,11 @@ void nodes_beat(struct monitor *m, uint64_t now)
 	if (now - m->beat_ns < period)
 		return;
 	m->beat_ns = now;
-	if (m->root.known) {
-		link_send(&m->up, MESSAGE_BEAT, NULL, 0, -1);
-		look_at_line(&m->root.host, &m->up, now);
-		probe(m, &m->root, &m->up, now);
-	}
-	nodes_send_all(m, MESSAGE_BEAT, NULL, 0);
-	for (size_t i = 0; i < m->nnodes; i++) {
-		look_at_line(&m->nodes[i].host, &m->nodes[i].link, now);
-		/* of who has not come to say who it is no large segment may ever arrive */
-		m->nodes[i].host.answers &= m->nodes[i].known;
+	if (m->root.known)
+		beat(m, &m->root, &m->up, now);
+	for (size_t i = 0; i < m->nnodes; i++)
 		if (m->nodes[i].known)
-			probe(m, &m->nodes[i], &m->nodes[i].link, now);
-	}
+			beat(m, &m->nodes[i], &m->nodes[i].link, now);
 }
 
 static bool has_rank0(const struct monitor *m)
@@ -353,6 +370,7 @@ static int take_message(struct monitor *m, struct monitor_node *node,
 	case MESSAGE_COUNTERS:
 		return take_evidence(m, node, message);
 	case MESSAGE_BEAT:
+		nodes_take_beat(node, message, m->input.now);
 		return node->known ? 0 : -EPROTO;
 	case MESSAGE_STATUS:
 		return node->known ? report_to(m, &node->link, MESSAGE_JOIN) : -EPROTO;
@@ -461,8 +479,9 @@ static void say_news(const struct decide_host *host)
 	if (host->news == NEWS_SILENT)
 		printf("# host %s: nothing heard of its monitor for %.1f s: %s\n", host->name,
 		       host->silence_s,
-		       host->answers ? "its kernel answers; the monitor does not run"
-				     : "no answer from the host either");
+		       host->speaks    ? "small datagrams of it arrive"
+		       : host->answers ? "its kernel answers; the monitor does not run"
+				       : "no answer from the host either");
 	else if (host->news == NEWS_HEARD)
 		printf("# host %s: heard of again, after %.1f s of silence; the run goes on\n",
 		       host->name, host->silence_s);

@@ -36,7 +36,7 @@ enum message {
 	MESSAGE_CENSUS,	      /* root to leader: it asks who has come to it */
 	MESSAGE_PRESENT,      /* leader to root: views in answer to that */
 	MESSAGE_RENDEZVOUS,   /* root to leader: uint32 enum rendezvous, as the census says */
-	MESSAGE_BEAT,	      /* both ways: a heartbeat */
+	MESSAGE_BEAT,	      /* both ways: a heartbeat; with a byte: nothing is heard of you */
 	MESSAGE_STATUS, /* somebody to a hangar_run: how is it? and its answer, text; between leaders that is a
 	                 * JOIN */
 	MESSAGE_SAID /* root to leader of a hangar_run: the verdict's lines, which it says too */
@@ -55,6 +55,8 @@ void nodes_join(struct monitor *m, uint64_t now);
 void nodes_part(struct monitor_node *node, struct link *link, int rc, uint64_t now);
 /* Leader elsewhere: how the root and its ranks are. */
 void nodes_take_root(struct monitor *m, const struct link_message *message);
+/* Takes in a heartbeat: of who hears nothing of this host it asks for datagrams. */
+void nodes_take_beat(struct monitor_node *node, const struct link_message *message, uint64_t now);
 /* Send a heartbeat when one is due, and look at the connections of who is silent. */
 void nodes_beat(struct monitor *m, uint64_t now);
 /* Counts the hosts that should be connected: at the root all others, elsewhere the root. */

@@ -87,7 +87,7 @@ build_hosts() {
 # enter I COMMAND...: on that host
 enter() {
 	[ -z "${GPUS:-}" ] || local -x CUDA_VISIBLE_DEVICES=$((($1 - 1) % GPUS))
-	nsenter -t "$(cat "$work/host$1.pid")" -n -m -u -p -- "${@:2}"
+	nsenter -t "$(cat "$work/host$1.pid")" -n -m -u -p ${agent:+-F} -- "${@:2}"
 }
 
 # The agent is called with an address and a command, as ssh is.
@@ -114,7 +114,8 @@ serve_calls() {
 	local i mark call
 	mkfifo "$work/calls"
 	while read -r i mark call; do
-		HANGAR_E2E=$mark enter "$i" bash -c "$call" </dev/null >/dev/null 2>&1 &
+		# as ssh does it goes on when the launcher is stopped
+		HANGAR_E2E=$mark agent=1 enter "$i" bash -c "$call; exit" </dev/null >/dev/null 2>&1 &
 	done <>"$work/calls" &
 	server=$!
 }

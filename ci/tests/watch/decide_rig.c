@@ -380,7 +380,8 @@ static void hear_of(struct decide_host *seen, const struct host *h, int now)
 {
 	bool cut = now < h->cut_until;
 
-	seen->answers = !cut || h->passes == 1 || h->passes == 5;
+	seen->answers = !cut || h->passes == 1 || h->passes == 5 || h->passes == 8;
+	seen->speaks = cut && h->passes == 8;
 	if (!cut || h->passes == 6)
 		seen->heard_ns = clock_at(now);
 	if (!cut || h->passes == 2)

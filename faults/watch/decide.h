@@ -59,16 +59,17 @@ enum host_news { NEWS_NONE, NEWS_SILENT, NEWS_HEARD };
 /* Another host, whose leader has shown the run's token. What is known of its ranks is as old as its
  * last message. */
 struct decide_host {
-	char name[64];		 /* as it calls itself; "" unknown */
+	char name[64];		 /* as it calls itself, before that its address; "" unknown */
 	struct rank_view *views; /* decide() says of them what is lost */
 	size_t nviews;
-	bool done;		   /* all its ranks finished by themselves */
-	uint64_t ended_ns;	   /* when its connection ended in order, 0: it did not */
-	bool answered;		   /* it has said all that it was last asked for */
-	bool init_overdue;	   /* ranks there wait at communicator init for others */
-	bool counted;		   /* it has answered the last census */
-	uint64_t heard_ns;	   /* when anything came from its leader, a heartbeat at least */
-	uint64_t arrived_ns;	   /* when its kernel, which acknowledges nothing, last sent anything; 0: never */
+	bool done;	   /* all its ranks finished by themselves */
+	uint64_t ended_ns; /* when its connection ended in order, 0: it did not */
+	bool answered;	   /* it has said all that it was last asked for */
+	bool init_overdue; /* ranks there wait at communicator init for others */
+	bool counted;	   /* it has answered the last census */
+	uint64_t heard_ns; /* when anything came from its leader, a heartbeat at least */
+	uint64_t
+		arrived_ns; /* when its kernel, which acknowledges nothing, last sent anything; 0: never */
 	bool answers;		   /* its kernel acknowledges what is sent to it */
 	bool speaks;		   /* of one that is silent: its leader sends datagrams */
 	bool unplugged;		   /* of one that is silent: this host's own interface is down */

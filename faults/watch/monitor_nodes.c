@@ -2,6 +2,7 @@
  * know of their ranks. */
 #include "watch/monitor_nodes.h"
 
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -72,6 +73,19 @@ void nodes_part(struct monitor_node *node, struct link *link, int rc, uint64_t n
 	link_abort(link);
 }
 
+/* Until it says its name, it has its address. */
+static void name_by_address(struct decide_host *host, int fd)
+{
+	struct in6_addr peer;
+	bool v4;
+
+	if (host->name[0] || !path_peer(fd, &peer))
+		return;
+	v4 = IN6_IS_ADDR_V4MAPPED(&peer);
+	inet_ntop(v4 ? AF_INET : AF_INET6, peer.s6_addr + (v4 ? 12 : 0), host->name,
+		  sizeof(host->name));
+}
+
 /* What it reported over the connection before may not have arrived. */
 static void joined(struct monitor *m, uint64_t now)
 {
@@ -79,6 +93,7 @@ static void joined(struct monitor *m, uint64_t now)
 	link_init(&m->up, m->joining_fd);
 	m->joining_fd = -1;
 	m->root.known = true;
+	name_by_address(&m->root.host, m->up.fd);
 	m->root.host.ended_ns = 0;
 	m->decide.reported = m->decide.init.reported = false;
 	m->root.host.heard_ns = m->root.host.heard_ns ? m->root.host.heard_ns : now;

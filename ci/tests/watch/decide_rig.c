@@ -411,7 +411,7 @@ static void step_host(struct world *w, int host)
 				   .ranks = h->ranks,
 				   .nranks = h->nranks,
 				   .job_ranks = 0,
-				   .job_hosts = w->nhosts,
+				   .job_hosts = w->nhosts + w->row->absent,
 				   .follows = host > 0,
 				   .name = "node0",
 				   .launcher = h->launcher,
@@ -431,6 +431,7 @@ static void step_host(struct world *w, int host)
 	if (host == 0) {
 		in.hosts = w->others;
 		in.nhosts = (size_t)w->nhosts - 1;
+		in.expected_hosts += (size_t)w->row->absent;
 		in.reported = w->reported;
 		w->reported = false;
 	}

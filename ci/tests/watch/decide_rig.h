@@ -82,6 +82,7 @@ struct row {
 	const char *hosts; /* of each rank its host: "0011" */
 	int init_ms;	   /* ranks come to communicator init in this time; 0: not looked at */
 	int alone;	   /* that host's leader is played, and the root is what the events say */
+	int absent;	   /* so many hosts more never come */
 	bool no_deadlines, extensions;
 	const char *
 		answer; /* of the diagnoser: "U": no cause; "1,3": a cause, and these; "-": a cause, and

@@ -7,7 +7,6 @@
 # CHECK_ONLY (an extended regular expression): only what it matches of "COLLECTIVE KIND".
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
-ranks_yield
 end_at_once
 
 read -ra options <<<"${CHECK_OPTIONS:---backend mpi}"

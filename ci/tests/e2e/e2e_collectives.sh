@@ -3,7 +3,6 @@
 # timeout: 240
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
-ranks_yield
 
 few=(-n 2 -w 1 -c 1 --topo none)
 dtypes=12

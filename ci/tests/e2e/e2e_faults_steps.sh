@@ -7,7 +7,6 @@
 # quiet: a hang has to be named within 3 s
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
-ranks_yield
 end_at_once
 cd "$work" || exit 1 # evidence goes below the working directory
 

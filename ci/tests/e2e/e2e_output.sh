@@ -8,7 +8,6 @@ if [ -z "${HANGAR_E2E_OWN_MOUNTS:-}" ]; then
 fi
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
-ranks_yield
 own_shm
 
 few=(--backend mpi -g 2 -n 2 -w 1 -c 1)

@@ -4,7 +4,6 @@
 # timeout: 240
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
-ranks_yield
 limit=200
 export BUILD
 

@@ -140,12 +140,6 @@ end_at_once() {
 	export OMPI_MCA_odls_base_sigkill_timeout=0
 }
 
-# ranks_yield: for tests that judge no speed: a rank that waits leaves its core to others, of which there
-# are more than cores
-ranks_yield() {
-	export OMPI_MCA_mpi_yield_when_idle=1
-}
-
 # perf COLLECTIVE OPTION...: a bare start on the mpi backend
 perf() {
 	local binary=$BUILD/${1}_perf

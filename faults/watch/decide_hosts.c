@@ -70,6 +70,8 @@ static enum view_lost look_at(const struct decide_state *s, const struct decide_
 		return LOST_LARGE;
 	if (asked_in_vain)
 		return silence > decide_times.progress_ns ? why_silent(host) : LOST_STALLED;
+	if (host->speaks && host->here == PATH_OPEN)
+		return LOST_NOT; /* its datagrams are heartbeats, too, where TCP waits to repeat its own */
 	return quiet && silence >= limit_ns(s->config.partition_seconds) ? why_silent(host)
 									 : LOST_NOT;
 }

@@ -127,8 +127,10 @@ void nodes_join(struct monitor *m, uint64_t now)
 		}
 		return;
 	}
+	/* whom a new connection has reached has its time to answer */
 	if (!wants_to_join(m, now) ||
-	    (m->joining > 0 && now - m->joining_ns < decide_times.beat_ns))
+	    (m->joining > 0 &&
+	     now - m->joining_ns < (m->up.fd < 0 ? decide_times.beat_ns : decide_times.rejoin_ns)))
 		return;
 	m->joining_ns = now;
 	m->joining_fd = uplink_begin(find_header(m, false)->uplink_address, m->joining++);

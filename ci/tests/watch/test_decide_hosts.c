@@ -153,6 +153,8 @@ static const struct row silent[] = {
 		      { 0, BOTH(0, 2), BEATS, 20, 15000 },
 		      { 15000, 0, WAITS, 100 } },
 	  .until = 20000, .expect = { 15500, 15800, OUTCOME_HANG, "-", 1, 3, .hosts = "node1" } },
+	{ "E44: datagrams of both sizes come, and nobody waits", "0011", .answer = "2",
+	  .events = { { 500, 1, IS_CUT, 19000, 9 } }, .until = 18000 },
 	{ "E38: ranks that make steps are not cut off", "0011", .answer = "2",
 	  .events = { { 500, 1, IS_CUT, 99000 }, { 0, 0, BEATS, 20, 19000 } }, .until = 19000,
 	  .expect = { .looks_max = 1 } },

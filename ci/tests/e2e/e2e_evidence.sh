@@ -8,7 +8,7 @@ source "$(dirname "$0")/lib.sh"
 # broken SPEC RANKS: one run with a fault; leaves its folder in $dir
 broken() {
 	cd "$work" || exit 1 # evidence goes below the working directory
-	run "$BUILD/all_reduce_perf" --backend mpi -g "$2" "--fault=$1"
+	run "$BUILD/all_reduce_perf" --backend mpi --topo none -g "$2" "--fault=$1"
 	cd "$OLDPWD" || exit 1
 	dir=$work/$(sed -n 's/^# verdict: .*evidence=\([^ ]*\).*/\1/p' "$work/out")
 	what="$1 on $2"
@@ -92,7 +92,7 @@ kept_nothing() {
 	mkdir -p "$work/disk"
 	# shellcheck disable=SC2016 # for the inner shell
 	run unshare -rm bash -c 'mount -t tmpfs -o "$1" tmpfs "$2" && cd "$2" && eval "$3" && shift 3 && "$@"' - \
-		"$options" "$work/disk" "$prepare" "$BUILD/all_reduce_perf" --backend mpi -g 6 --fault=drop-rank:1
+		"$options" "$work/disk" "$prepare" "$BUILD/all_reduce_perf" --backend mpi --topo none -g 6 --fault=drop-rank:1
 	expect_rc 10 "$why:"
 	expect_err "^all_reduce_perf: .*results/runs.*: $why"
 	holds "$why: said more than once" [ "$(grep -c "$why" "$work/err")" -eq 1 ]
@@ -189,7 +189,7 @@ holds 'control characters come through' \
 # the same.
 small() {
 	cd "$work" || exit 1
-	run "$BUILD/$1_perf" --backend mpi -g 4 -b 16K "--fault=$2"
+	run "$BUILD/$1_perf" --backend mpi --topo none -g 4 -b 16K "--fault=$2"
 	cd "$OLDPWD" || exit 1
 	expect_rc "$3"
 	expect_out "^# verdict: outcome=$4 class=$5 ranks=0 comm=0 seq=$6 "
@@ -198,7 +198,7 @@ small() {
 small scatter extra-call:0@25 16 diverged extra-call 25
 small gather early-exit:0@12 12 wrong-data early-exit 12
 for program in scatter sendrecv hypercube alltoallv; do
-	run "$BUILD/${program}_perf" --backend mpi -g 4 -b 16K --fault=none
+	run "$BUILD/${program}_perf" --backend mpi --topo none -g 4 -b 16K --fault=none
 	expect_rc 0
 	holds 'a verdict on equal calls' bash -c '! grep -q "^# verdict" "$1"' - "$work/out"
 done

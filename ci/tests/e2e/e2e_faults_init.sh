@@ -19,7 +19,7 @@ broken() {
 	detect=
 	shift 6
 	cd "$work" || exit 1 # evidence goes below the working directory
-	run "$BUILD/all_reduce_perf" --backend mpi -g "$ranks" "--fault=$spec" "$@"
+	run "$BUILD/all_reduce_perf" --backend mpi --topo none -g "$ranks" "--fault=$spec" "$@"
 	cd "$OLDPWD" || exit 1
 	expect_rc "$code" "$spec on $ranks:"
 	detect=$(verdict detect_ms)
@@ -55,7 +55,7 @@ no_cgroup() {
 
 # No call, no picture.
 cd "$work" || exit 1
-run "$BUILD/all_reduce_perf" --backend mpi -g 2 --fault=init-missing:1
+run "$BUILD/all_reduce_perf" --backend mpi --topo none -g 2 --fault=init-missing:1
 cd "$OLDPWD" || exit 1
 expect_out '^# look further: hang_diagnose [^ ;]*$'
 expect_no_out 'plots/plot'
@@ -135,7 +135,7 @@ holds 'a cgroup is left' [ -z "$(cgroups)" ]
 
 # Whoever is killed, the cgroups go: all hang, for ever, with a cgroup each.
 for victim in mpirun supervisor; do
-	start "$BUILD/all_reduce_perf" --backend mpi -g 2 --no-watch --fault=oom-rank:0@25 --fault=drop-rank:1
+	start "$BUILD/all_reduce_perf" --backend mpi --topo none -g 2 --no-watch --fault=oom-rank:0@25 --fault=drop-rank:1
 	holds 'no cgroups to be seen' within 20 two_cgroups
 	sleep 1
 	mapfile -t made < <(cgroups)

@@ -50,7 +50,7 @@ gone_soon() {
 
 start_held() {
 	# shellcheck disable=SC2086 # words
-	start "$BUILD/all_reduce_perf" --backend mpi -g $ranks ${hold[$1]} "${@:2}"
+	start "$BUILD/all_reduce_perf" --backend mpi --topo none -g $ranks ${hold[$1]} "${@:2}"
 }
 
 # strike PHASE WHO SIGNAL [OPTION...]: start a run, send the signal in that phase. A short phase can
@@ -101,7 +101,7 @@ strike timed rank:0 $KILL --expect died:rank-killed:0 && {
 }
 
 # Under mpirun typed by the user
-start mpirun --quiet -np $ranks "$BUILD/all_reduce_perf" --backend mpi -n 100000000 -b 8 -e 8
+start mpirun --quiet -np $ranks "$BUILD/all_reduce_perf" --backend mpi --topo none -n 100000000 -b 8 -e 8
 hit=$("$tool" "$token" timed $phase_seconds rank:1 $KILL) || explain 'mpirun: no rank to kill'
 limit=10 ended
 expect_rc 14 'rank killed under mpirun:'

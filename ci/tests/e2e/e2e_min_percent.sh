@@ -3,6 +3,7 @@
 # --min-percent has nothing to go by there. What --min-busbw asks for is judged without them.
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
+model= # predictions are what it is about
 
 # unknown COLUMN: every cell of it says that nothing is known
 unknown() {

@@ -47,6 +47,7 @@ done
 # One after the other: the first waits for the second until its time is over
 rm -r "$SEEN" && mkdir "$SEEN"
 made b '# timeout: 1' 'until [ -e "$SEEN/c" ]; do sleep 0.1; done'
+made c '# timeout: 1' 'touch "$SEEN/c"; exit 3'
 JOBS=1 run "$work/tree/ci/tests/run" e2e_b e2e_c
 expect_rc 1 'one after the other:'
 expect_out '^FAIL e2e_b .*: not finished after 1 s$'

@@ -130,7 +130,7 @@ RIG := $(BUILD)/obj/librig.a
 FIRED := $(PERF_SRC:bench/%.c=$(BUILD)/tests/fired/%)
 # What hangar is compared with must link nothing of it.
 BARE := $(BUILD)/tests/bare_mpi_loop
-# Test doubles of libcuda and libnccl, and a program that is linked with them.
+# Test doubles of libcuda, libnccl and sched_yield(), and a program that is linked with the first two.
 DOUBLE := $(BUILD)/tests/double
 
 ifeq ($(V),1)
@@ -152,7 +152,7 @@ DATA := $(patsubst common/topo/%,$(BUILD)/%,$(wildcard common/topo/*.json common
 	common/topo/specs/*.json))
 
 all: $(PERF) $(PROGRAM_BIN) $(BUILD)/libhangar.so $(DATA) stale-data
-tests: $(UNIT) $(TOOL) $(FIRED) $(BARE) $(DOUBLE)/subject $(DOUBLE)/subject-static
+tests: $(UNIT) $(TOOL) $(FIRED) $(BARE) $(addprefix $(DOUBLE)/,subject subject-static libyield.so)
 
 # The two commands for a machine that may have nothing yet. Flags are asked for when a Makefile is
 # read, so what was just installed is seen by a second make only; it takes all cores unless told
@@ -243,6 +243,10 @@ $(DOUBLE)/libnccl.so.2: ci/tests/preload/double/nccl.c $(DOUBLE)/libcuda.so.1
 $(DOUBLE)/subject: ci/tests/preload/double/subject.c $(DOUBLE)/libnccl.so.2 $(DOUBLE)/libcudart.so.13
 	$(say) LINK $@
 	$(Q)$(DOUBLE_CC) -Wl,-rpath,'$$ORIGIN' -o $@ $< $(DOUBLE)/libnccl.so.2 $(DOUBLE)/libcudart.so.13 $(DOUBLE)/libcuda.so.1
+
+$(DOUBLE)/libyield.so: ci/tests/preload/double/yield.c $(FLAGS)
+	@mkdir -p $(@D)
+	$(Q)$(DOUBLE_CC) -shared -o $@ $<
 
 # Its NCCL is a part of it.
 $(DOUBLE)/subject-static: ci/tests/preload/double/subject.c ci/tests/preload/double/nccl.c $(DOUBLE)/libcudart.so.13

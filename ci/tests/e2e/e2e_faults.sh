@@ -5,7 +5,7 @@
 # alone: a hang has to be named within 3 s
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
-export OMPI_MCA_mpi_yield_when_idle=1
+export OMPI_MCA_mpi_yield_when_idle=1 LD_PRELOAD=$BUILD/tests/double/libyield.so
 end_at_once
 
 # verdict FIELD: of the last run's line

@@ -248,6 +248,15 @@ static int list(struct run *run)
 
 /* ---- the signal ---- */
 
+/* Is there another supervisor, which can say that the leader is gone, and has each started its rank? */
+static bool has_others(const struct run *run)
+{
+	for (int i = 0; i < run->n; i++)
+		if (!run->members[i].process)
+			return false;
+	return run->n > 1;
+}
+
 /* Who is meant, or 0 while that is not known; *held is the member whose phase counts. */
 static pid_t choose(const struct run *run, const char *who, const struct member **held)
 {
@@ -264,7 +273,7 @@ static pid_t choose(const struct run *run, const char *who, const struct member 
 			continue;
 		if (colon && atoi(colon + 1) == m->rank)
 			return *who == 'r' ? m->process : *who == 'l' ? parent : m->supervisor;
-		if ((strcmp(who, "leader") == 0 && m->leader) ||
+		if ((strcmp(who, "leader") == 0 && m->leader && has_others(run)) ||
 		    (strcmp(who, "member") == 0 && !m->leader))
 			return m->supervisor;
 		if (strcmp(who, "launcher") == 0)

@@ -245,6 +245,7 @@ $(DOUBLE)/subject: ci/tests/preload/double/subject.c $(DOUBLE)/libnccl.so.2 $(DO
 	$(Q)$(DOUBLE_CC) -Wl,-rpath,'$$ORIGIN' -o $@ $< $(DOUBLE)/libnccl.so.2 $(DOUBLE)/libcudart.so.13 $(DOUBLE)/libcuda.so.1
 
 $(DOUBLE)/libyield.so: ci/tests/preload/double/yield.c $(FLAGS)
+	$(say) LINK $@
 	@mkdir -p $(@D)
 	$(Q)$(DOUBLE_CC) -shared -o $@ $<
 

@@ -206,6 +206,7 @@ UNIT_TEST(test_start, "what is done at the start")
 		{ "settings-mismatch:0,lib=/dev/null", 0, 0, "LD_PRELOAD", "/dev/null", false },
 	};
 
+	unsetenv("LD_PRELOAD"); /* the runner's */
 	UNIT_ROWS(c, cases) {
 		struct error err = { .code = 0 };
 		struct injector injector;

@@ -79,7 +79,8 @@ static bool shut_dead(int pidfd, pid_t launcher, const struct lost *lost)
 	return taken;
 }
 
-static _Noreturn void hang_up(pid_t launcher, const struct lost *lost)
+/* `watcher`, the launcher's child, ends first: its exit code is the job's. */
+static _Noreturn void hang_up(pid_t launcher, pid_t watcher, const struct lost *lost)
 {
 	static const struct lost none;
 	int pidfd;
@@ -88,10 +89,13 @@ static _Noreturn void hang_up(pid_t launcher, const struct lost *lost)
 	closefrom(0);
 	pidfd = (int)syscall(SYS_pidfd_open, launcher, 0);
 	for (int i = 0; i < ROUNDS && kill(launcher, 0) == 0; i++) {
-		if ((pidfd < 0 || !shut_dead(pidfd, launcher, i < LATER ? &none : lost)) &&
+		bool waits = getppid() == watcher && i < LATER;
+
+		clock_nap(ROUND_S);
+		if (!waits &&
+		    (pidfd < 0 || !shut_dead(pidfd, launcher, i < LATER ? &none : lost)) &&
 		    i == ROUNDS / 2)
 			kill(launcher, SIGTERM);
-		clock_nap(ROUND_S);
 	}
 	_exit(0);
 }
@@ -99,6 +103,7 @@ static _Noreturn void hang_up(pid_t launcher, const struct lost *lost)
 void launcher_hang_up(pid_t launcher, const int *links, size_t n)
 {
 	struct lost lost = { 0 };
+	pid_t watcher = getpid();
 	sigset_t none;
 
 	if (!is_launcher(launcher))
@@ -110,5 +115,5 @@ void launcher_hang_up(pid_t launcher, const int *links, size_t n)
 		return;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	hang_up(launcher, &lost);
+	hang_up(launcher, watcher, &lost);
 }

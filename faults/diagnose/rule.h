@@ -293,9 +293,10 @@ rule_fn rule_absent_from_init; /* others are inside it */
 rule_fn rule_aborted;	       /* its communicator, by itself */
 
 /* rule_network.c: all called init alike, and one lives in another network. */
-rule_fn rule_unheard;	/* hosts do not reach each other at init */
-rule_fn rule_cut_off;	/* some got an error for it */
-rule_fn rule_namespace; /* all wait */
+rule_fn rule_unheard;	 /* hosts do not reach each other at init */
+rule_fn rule_unanswered; /* another host's kernel answers nothing of what a rank sends */
+rule_fn rule_cut_off;	 /* some got an error for it */
+rule_fn rule_namespace;	 /* all wait */
 
 /* rule_deviation.c: ranks' calls are other than most ranks'; or no side is larger, and nobody is named. */
 rule_fn rule_died_in_call; /* of a call whose arguments were others than the others' */

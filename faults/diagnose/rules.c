@@ -10,6 +10,7 @@ const struct rule rules[] = {
 	{ "device memory", ON_ERROR, COMMS_FIRST, 0, rule_device_memory },
 	{ "device fault", ON_ERROR, COMMS_FIRST, 0, rule_device_fault },
 	{ "unheard", ON_HANG, COMMS_NONE, 0, rule_unheard },
+	{ "unanswered", ON_HANG, COMMS_NONE, 0, rule_unanswered },
 	{ "absent from init", ON_HANG | ON_ERROR, COMMS_INIT, 0, rule_absent_from_init },
 	{ "cut off", ON_HANG | ON_ERROR, COMMS_INIT, 0, rule_cut_off },
 	{ "network namespace", ON_HANG | ON_ERROR, COMMS_INIT, 0, rule_namespace },

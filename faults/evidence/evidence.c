@@ -201,6 +201,7 @@ static void probe_state(struct evidence_rank *rank)
 	if (proc_stat_read(&stat, rank->view.pid, 0))
 		rank->state = proc_hold_read(rank->view.pid) == HOLD_FROZEN ? 'F' : stat.state;
 	rank->netns = probe_netns(rank->view.pid);
+	sockets_read(&rank->sockets, "", rank->view.pid);
 	rank->syscall[0] = '\0';
 	if (file_text("", text, sizeof(text), "/proc/%d/syscall", rank->view.pid) < 0)
 		return;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "process/sockets.h"
 #include "record/record.h"
 #include "record/view.h"
 
@@ -36,7 +37,8 @@ struct evidence_rank {
 	char state; /* letter of /proc/PID/stat; 'F': frozen with its cgroup; 0: unknown */
 	char syscall
 		[24]; /* system call it is in: "futex" "read" "nanosleep"...; "" running or unknown */
-	uint64_t netns; /* number of its network namespace (/proc/PID/ns/net), 0: unknown */
+	uint64_t netns;		/* number of its network namespace (/proc/PID/ns/net), 0: unknown */
+	struct sockets sockets; /* whom it reaches over TCP */
 	double cpu_share; /* of the last tenth of a second, in which it ran or was ready to; -1: unknown */
 	struct record *calls;	  /* sound records, oldest first; owned, or in the image */
 	struct call_times *times; /* of each of `calls`; owned, or in the image; NULL: none */

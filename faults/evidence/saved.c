@@ -45,6 +45,8 @@ static void pack_texts(struct saved_header *h, const struct evidence_rank *rank)
 	snprintf(h->what, sizeof(h->what), "%s", rank->view.what);
 	snprintf(h->host, sizeof(h->host), "%s", rank->view.host);
 	snprintf(h->error, sizeof(h->error), "%s", rank->view.error);
+	snprintf(h->addresses, sizeof(h->addresses), "%s", rank->sockets.addresses);
+	snprintf(h->peer, sizeof(h->peer), "%s", rank->sockets.peer);
 }
 
 void saved_pack(const struct evidence_rank *rank, int number, size_t newest, void *image)
@@ -71,6 +73,8 @@ void saved_pack(const struct evidence_rank *rank, int number, size_t newest, voi
 				    .cpu_share = rank->cpu_share,
 				    .netns = rank->netns,
 				    .lost = (uint8_t)v->lost,
+				    .port = rank->sockets.port,
+				    .resends = rank->sockets.resends,
 				    .monotonic_ns = clock_ns(),
 				    .realtime_ns = real.tv_sec * 1000000000ll + real.tv_nsec };
 	FOR_EACH_SAME(TO_HEADER)
@@ -154,6 +158,11 @@ static void unpack_view(struct evidence_rank *rank, int number, const struct sav
 	rank->state = isalpha((unsigned char)h->state) ? h->state : 0;
 	rank->cpu_share = at_least_zero(h->cpu_share, -1);
 	rank->netns = h->netns;
+	take_text(rank->sockets.addresses, sizeof(rank->sockets.addresses), h->addresses,
+		  sizeof(h->addresses));
+	take_text(rank->sockets.peer, sizeof(rank->sockets.peer), h->peer, sizeof(h->peer));
+	rank->sockets.port = within(h->port, 0, 65535, 0);
+	rank->sockets.resends = within(h->resends, 0, 99, 0);
 }
 
 /* Closes up over records that are not sound. Returns how many are left. */

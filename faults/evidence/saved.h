@@ -1,4 +1,4 @@
-/* saved.h: the saved form of one rank's evidence, version 1: what rank-N.fr holds, and what one host
+/* saved.h: the saved form of one rank's evidence, version 2: what rank-N.fr holds, and what one host
  * tells another.
  *
  * Little endian, parts one behind the other:
@@ -20,7 +20,7 @@
 #include "evidence/evidence.h"
 
 #define SAVED_MAGIC   "hangarEV"
-#define SAVED_VERSION 1
+#define SAVED_VERSION 2
 
 struct saved_header {
 	_Alignas(64) char magic[8];
@@ -52,6 +52,8 @@ struct saved_header {
 	char unused[2];
 	char syscall[24];
 	char what[40], host[64], error[256];
+	int32_t port, resends; /* of a connection without an answer, as struct sockets has them */
+	char addresses[96], peer[48];
 };
 
 /* Room for `bytes` of saved form, aligned as it must be; free() it. */

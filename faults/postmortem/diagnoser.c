@@ -196,7 +196,8 @@ static enum diagnosis_result on_refine(void *ctx, const struct rank_view *views,
 	if (result == DIAGNOSIS_NAMED)
 		snprintf(verdict->pair, sizeof(verdict->pair), "%s", d->pair);
 	/* as likely harmless: it gets the time of what nothing explains, since slow is not hung */
-	if (d->class == CLASS_SETTINGS && setting_weight(d->field) != SETTING_BREAKS)
+	if ((d->class == CLASS_SETTINGS && setting_weight(d->field) != SETTING_BREAKS) ||
+	    (d->class == CLASS_PARTITION && strcmp(d->confidence, "inconclusive") == 0))
 		result = DIAGNOSIS_UNEXPLAINED;
 	if (d->seq_low >= 0) {
 		verdict->comm = d->comm;

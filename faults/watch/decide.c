@@ -371,7 +371,9 @@ struct decision decide_answer(struct decide_state *s, const struct decide_input 
 	bool hang = verdict->outcome == OUTCOME_HANG;
 	struct decision d;
 
-	s->stage = any_lost(in) || class_is_lost(verdict->class) ? STAGE_END : STAGE_WATCH;
+	s->stage = any_lost(in) || (result == DIAGNOSIS_NAMED && class_is_lost(verdict->class))
+			   ? STAGE_END
+			   : STAGE_WATCH;
 	if (s->stage == STAGE_END)
 		return (struct decision){ .action = DECIDE_END };
 	if (hang && s->config.patience.hang > 0) {

@@ -156,8 +156,10 @@ struct decision monitor_conclude(struct monitor *m, const struct decision *d)
 		enum diagnosis_result result = refine(m, &verdict, views, n);
 
 		if (class_is_lost(
-			    before.class)) /* evidence was collected; no rank is blamed for it */
+			    before.class)) { /* evidence was collected; no rank is blamed for it */
 			verdict = before;
+			result = DIAGNOSIS_NAMED;
+		}
 		closer = closer || verdict.class != before.class ||
 			 verdict.outcome != before.outcome;
 		m->input.now = clock_ns();

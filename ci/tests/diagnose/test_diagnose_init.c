@@ -357,6 +357,45 @@ UNIT_TEST(test_unheard, "hosts that do not reach each other")
 	expect(OUTCOME_HANG, "rank-stopped", "4", -1, "", "proved");
 }
 
+/* Rank 1 has not made the call in which the others wait, as it seems: what it sends is lost. */
+UNIT_TEST(test_unanswered, "a kernel that answers nothing")
+{
+	static const struct {
+		int from, resends;
+		const char *peer, *class, *pair, *confidence, *ranks;
+	} cases[] = {
+		{ 1, 3, "10.0.0.3", "partition", "node1>node2", "inconclusive", "-" },
+		{ 1, 6, "10.0.0.3", "partition", "node1>node2", "majority", "-" },
+		{ 2, 7, "10.1.0.2", "partition", "node2>node1", "majority", "-" },
+		{ 1, 2, "10.0.0.3", "unexplained", "", "inconclusive", "-" }, /* it may be chance */
+		{ 1, 9, "10.0.0.2", "init-missing-rank", "", "proved",
+		  "1" }, /* a peer of the same host, ... */
+		{ 1, 9, "10.9.9.9", "init-missing-rank", "", "proved",
+		  "1" }, /* ... somebody else, ... */
+		{ 1, 0, "10.0.0.3", "init-missing-rank", "", "proved", "1" },
+	};
+
+	for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
+		struct evidence_rank *r;
+
+		at_init(4);
+		for (int i = 0; i < 4; i++) {
+			snprintf(ranks[i].view.host, sizeof(ranks[i].view.host), "node%d",
+				 i / 2 + 1);
+			snprintf(ranks[i].sockets.addresses, sizeof(ranks[i].sockets.addresses),
+				 "10.0.0.%d 10.1.0.%d", i / 2 + 2, i / 2 + 2);
+		}
+		ranks[1].view.comm_state = RECORD_COMM_NONE;
+		r = &ranks[cases[k].from];
+		r->sockets.resends = cases[k].resends;
+		snprintf(r->sockets.peer, sizeof(r->sockets.peer), "%s", cases[k].peer);
+		expect(OUTCOME_HANG, cases[k].class, cases[k].ranks,
+		       *cases[k].ranks == '1' ? 0 : -1, *cases[k].ranks == '1' ? "call" : "",
+		       cases[k].confidence);
+		CU_ASSERT_STRING_EQUAL(found.pair, cases[k].pair);
+	}
+}
+
 /* NCCL gives up where there is no route, before the others' deadline. */
 UNIT_TEST(test_cut_off, "no way to the others")
 {

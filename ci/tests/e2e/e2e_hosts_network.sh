@@ -63,6 +63,21 @@ expect_rc 10 'one direction shut before init'
 expect_out '^# verdict: outcome=hang class=partition ranks=- .* confidence=proved .* pair=node2>node3 side=fabric '
 holds 'one direction shut before init: something is left' within 10 no_process
 enter 3 nft delete table inet t
+
+# MPI's own ports alone are shut in the midst of calls, as where data have another network than monitors
+from_host 2,2 -b 8 -e 8 -n 100000000
+export OMPI_MCA_btl_tcp_port_min_v4=21000 OMPI_MCA_btl_tcp_port_range_v4=100
+# shellcheck disable=SC2154 # command: of from_host
+start "${command[@]}"
+"$BUILD/tests/tool_phase" "$token" timed 20 rank:0 18 >/dev/null || explain 'no rank in a timed call'
+enter 2 nft "add table inet t; add chain inet t c { type filter hook input priority 0; };
+	add rule inet t c tcp dport 21000-21099 drop; add rule inet t c tcp sport 21000-21099 drop"
+limit=40 ended
+expect_rc 10 'ports of data shut'
+expect_out '^# verdict: outcome=hang class=partition ranks=- .* confidence=inconclusive .* pair=[^ ]*node[12]>node[12][^ ]* side=fabric '
+expect_out '^# What rank [0-3] \(node[12]\) sends to port [0-9]+ of [0-9.]+ \(node[12]\) is not acknowledged: sent again [0-9]+ times'
+holds 'ports of data shut: something is left' within 10 no_process
+enter 2 nft delete table inet t
 for slots in 1,1,1 2,2; do
 	from_host $slots -b 8 -e 8
 	run "${command[@]}"

@@ -90,7 +90,7 @@ UNIT_TEST(test_format, "saved form")
 	h = pack_one(&bytes);
 	/* 10 calls: two headers, 10 records of 64 bytes, and 10 times two words for the device */
 	UNIT_ALL(bytes == sizeof(*h) + sizeof(struct record_header) + 800,
-		 memcmp(h, "hangarEV\1\0\0\0", 12) == 0, h->records == 10, h->rank == 1,
+		 memcmp(h, "hangarEV\2\0\0\0", 12) == 0, h->records == 10, h->rank == 1,
 		 h->pid == 4711, h->issued == 10, h->waited == 1.5);
 	free(h);
 	CU_ASSERT_EQUAL(saved_bytes(&saved.ranks[1], 3),
@@ -213,6 +213,7 @@ UNIT_TEST(test_init_saved, "init, aborts, memory")
 	v = &saved.ranks[1].view;
 	v->oom_kills = 2;
 	saved.ranks[1].netns = 4026531840;
+	saved.ranks[1].sockets = (struct sockets){ "10.0.0.2 10.0.0.3", "10.0.0.4", 80, 3 };
 	v->error_code = -ENOMEM;
 	v->comm_state = RECORD_COMM_ABORTED;
 	v->init_rank = 1;
@@ -223,6 +224,9 @@ UNIT_TEST(test_init_saved, "init, aborts, memory")
 	saved.ranks[2].view.comm_state = 77;
 	UNIT_ALL(evidence_save(&saved, dir, &err) == 0, load() == 0);
 	v = &loaded.ranks[1].view;
+	CU_ASSERT_EQUAL(memcmp(&loaded.ranks[1].sockets, &saved.ranks[1].sockets,
+			       sizeof(struct sockets)),
+			0);
 	UNIT_ALL(v->oom_kills == 2, loaded.ranks[1].netns == 4026531840, v->error_code == -ENOMEM,
 		 v->comm_state == RECORD_COMM_ABORTED, v->init_rank == 1, v->init_nranks == 3,
 		 v->init_id == 0xfedcba9876543210, v->aborted_after == 7,

@@ -22,7 +22,7 @@ UNIT_TEST(test_foreign, "magic, version, layout, rank")
 		{ AT(magic), "X", "rank-1.fr is no saved evidence." },
 		/* the whole memory, as it was once saved */
 		{ AT(magic), RECORD_MAGIC, "rank-1.fr is no saved evidence." },
-		{ AT(version), "\2", "rank-1.fr has another format version." },
+		{ AT(version), "\1", "rank-1.fr has another format version." },
 		{ AT(record_bytes), "\110", "rank-1.fr has another layout." },
 		{ AT(rank), "\2", "rank-1.fr says that it is another rank's." },
 		{ sizeof(struct saved_header) + offsetof(struct record_header, version), "\377",

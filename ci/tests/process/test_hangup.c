@@ -11,19 +11,33 @@
 #include "base/clock.h"
 #include "process/hangup.h"
 
-/* Waits for an answer of an address that never gives one (RFC 5737); exits 0 when that has an end. */
+static int listen_here(struct sockaddr_in *to, int backlog)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	socklen_t len = sizeof(*to);
+
+	*to = (struct sockaddr_in){ .sin_family = AF_INET };
+	inet_pton(AF_INET, "127.0.0.1", &to->sin_addr);
+	UNIT_ALL(bind(fd, (struct sockaddr *)to, len) == 0, listen(fd, backlog) == 0,
+		 getsockname(fd, (struct sockaddr *)to, &len) == 0);
+	return fd;
+}
+
+/* Waits for an answer of a listener that takes no more and whose kernel gives none; exits 0 when that has an end. */
 static pid_t play_launcher(const char *name)
 {
-	struct sockaddr_in nobody = { .sin_family = AF_INET, .sin_port = htons(9) };
-	pid_t pid = fork();
+	struct sockaddr_in full;
+	pid_t pid;
 
+	listen_here(&full, 0);
+	pid = fork();
 	if (pid != 0)
 		return pid;
 	prctl(PR_SET_NAME, name);
-	inet_pton(AF_INET, "192.0.2.1", &nobody.sin_addr);
 	if (name[0] != 'm')
 		clock_nap(30);
-	connect(socket(AF_INET, SOCK_STREAM, 0), (struct sockaddr *)&nobody, sizeof(nobody));
+	for (int i = 0; i < 3; i++)
+		connect(socket(AF_INET, SOCK_STREAM, 0), (struct sockaddr *)&full, sizeof(full));
 	_exit(0);
 }
 
@@ -52,18 +66,31 @@ UNIT_TEST(test_launcher, "a launcher")
 	CU_ASSERT(ends_within(pid, 8));
 }
 
+/* Who has it shut ends first: its exit code is the job's, not the lost connection's. */
+UNIT_TEST(test_first, "a launcher whose child has not ended")
+{
+	double begin = clock_seconds();
+	pid_t pid = play_launcher("mpirun"), watcher = fork();
+
+	if (watcher == 0) {
+		clock_nap(1.2);
+		launcher_hang_up(pid, NULL, 0);
+		clock_nap(1);
+		_exit(0);
+	}
+	CU_ASSERT(ends_within(pid, 8));
+	CU_ASSERT(clock_seconds() - begin > 2.2);
+}
+
 /* A connection whose other end's kernel lives is shut where a link leads to the same host, and only there. */
 UNIT_TEST(test_lost_host, "a lost host")
 {
-	struct sockaddr_in to = { .sin_family = AF_INET };
-	int listener = socket(AF_INET, SOCK_STREAM, 0), link = socket(AF_INET, SOCK_STREAM, 0);
+	struct sockaddr_in to;
+	int listener = listen_here(&to, 4), link = socket(AF_INET, SOCK_STREAM, 0);
 	socklen_t len = sizeof(to);
 	char byte;
 
-	inet_pton(AF_INET, "127.0.0.1", &to.sin_addr);
-	UNIT_ALL(bind(listener, (struct sockaddr *)&to, len) == 0, listen(listener, 4) == 0,
-		 getsockname(listener, (struct sockaddr *)&to, &len) == 0,
-		 connect(link, (struct sockaddr *)&to, len) == 0);
+	CU_ASSERT_EQUAL(connect(link, (struct sockaddr *)&to, len), 0);
 	for (size_t n = 0; n < 2; n++) {
 		pid_t pid = fork();
 

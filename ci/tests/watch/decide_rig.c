@@ -297,12 +297,16 @@ static struct decision ask_diagnoser(struct world *w, int host, struct decide_in
 				     struct decision *d)
 {
 	const char *answer = w->row->answer;
-	enum diagnosis_result result = !answer		  ? DIAGNOSIS_NOT_ASKED
-				       : answer[0] == 'U' ? DIAGNOSIS_UNEXPLAINED
-							  : DIAGNOSIS_NAMED;
+	enum diagnosis_result result = !answer			 ? DIAGNOSIS_NOT_ASKED
+				       : strchr("UP", answer[0]) ? DIAGNOSIS_UNEXPLAINED
+								 : DIAGNOSIS_NAMED;
 
 	look(w, host);
-	if (result == DIAGNOSIS_NAMED && !class_is_lost(d->verdict.class))
+	if (class_is_lost(d->verdict.class))
+		result = DIAGNOSIS_NAMED;
+	else if (answer && answer[0] == 'P') /* as a packet that was lost by chance would look */
+		d->verdict.class = CLASS_PARTITION;
+	else if (result == DIAGNOSIS_NAMED)
 		snprintf(d->verdict.ranks, sizeof(d->verdict.ranks), "%s", answer);
 	in->now += (uint64_t)w->row->answer_ms * MS;
 	d->verdict.detect_ms += w->row->answer_ms;

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -21,6 +22,7 @@ struct lost {
 #define ROUNDS	    40	 /* looks ... */
 #define ROUND_S	    0.25 /* ... and the time between two */
 #define LATER	    8	 /* looks until what lives there is shut: an exit code may be on its way */
+#define ENOUGH	    35	 /* looks, after which it is taken for dead */
 #define RETRANSMITS 3	 /* of one segment: 1.4 s without an answer where the network is fast */
 
 static bool is_launcher(pid_t pid)
@@ -79,6 +81,23 @@ static bool shut_dead(int pidfd, pid_t launcher, const struct lost *lost)
 	return taken;
 }
 
+/* False where it may only wait for somebody who is slow to read. */
+static bool output_taken(int pidfd)
+{
+	bool taken = true;
+
+	for (int out = STDOUT_FILENO; out <= STDERR_FILENO; out++) {
+		struct pollfd p = { .fd = (int)syscall(SYS_pidfd_getfd, pidfd, out, 0),
+				    .events = POLLOUT };
+
+		poll(&p, 1, 0);
+		taken &= p.fd < 0 || p.revents != 0;
+		if (p.fd >= 0)
+			close(p.fd);
+	}
+	return taken;
+}
+
 /* `watcher`, the launcher's child, ends first: its exit code is the job's. */
 static _Noreturn void hang_up(pid_t launcher, pid_t watcher, const struct lost *lost)
 {
@@ -96,6 +115,8 @@ static _Noreturn void hang_up(pid_t launcher, pid_t watcher, const struct lost *
 		    (pidfd < 0 || !shut_dead(pidfd, launcher, i < LATER ? &none : lost)) &&
 		    i == ROUNDS / 2)
 			kill(launcher, SIGTERM);
+		if (i == ENOUGH && output_taken(pidfd))
+			kill(launcher, SIGKILL);
 	}
 	_exit(0);
 }

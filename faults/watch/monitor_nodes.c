@@ -105,7 +105,9 @@ static bool wants_to_join(const struct monitor *m, uint64_t now)
 {
 	const struct record_header *h = find_header(m, false);
 
-	if (!h || atomic_load(&h->uplink_wanted) || find_header(m, true))
+	/* where rank 0's leader is held, who takes its place on that host finds its address only */
+	if (!h || atomic_load(&h->uplink_wanted) || find_header(m, true) ||
+	    (m->generation > 0 && m->memory && m->memory->header.node == 0))
 		return false;
 	return !m->root.known || m->up.fd < 0 ||
 	       ((!m->root.host.answers || m->root.host.speaks) &&

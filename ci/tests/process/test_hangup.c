@@ -2,6 +2,7 @@
 #include "rig/unit.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -80,6 +81,32 @@ UNIT_TEST(test_first, "a launcher whose child has not ended")
 	}
 	CU_ASSERT(ends_within(pid, 8));
 	CU_ASSERT(clock_seconds() - begin > 2.2);
+}
+
+/* One that does not do anything any more, whatever it has been told. */
+UNIT_TEST(test_dead, "a launcher that does not end")
+{
+	pid_t pids[2];
+	int out[2];
+
+	CU_ASSERT_EQUAL(pipe(out), 0);
+	for (int full = 0; full < 2; full++) {
+		pids[full] = fork();
+		if (pids[full] == 0) {
+			prctl(PR_SET_NAME, "mpirun");
+			signal(SIGTERM, SIG_IGN);
+			dup2(full ? out[1] : open("/dev/null", O_WRONLY), STDOUT_FILENO);
+			fcntl(out[1], F_SETFL, O_NONBLOCK);
+			while (full && write(out[1], "", 1) == 1)
+				;
+			clock_nap(30);
+			_exit(0);
+		}
+		clock_nap(0.1);
+		launcher_hang_up(pids[full], NULL, 0);
+	}
+	CU_ASSERT(ends_within(pids[0], 11));
+	CU_ASSERT(!ends_within(pids[1], 0.5));
 }
 
 /* A connection whose other end's kernel lives is shut where a link leads to the same host, and only there. */

@@ -2,7 +2,6 @@
 # e2e_hosts_network.sh: --fault=net-* and host-gone between two hosts made of namespaces: what they come to, that no rank is
 # blamed, and that nothing is left.
 # timeout: 240
-# quiet: waits for time-outs
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
 # shellcheck source=ci/tests/rig/hosts.sh

@@ -107,8 +107,7 @@ bool watchers_replace_leader(struct monitor *m, const struct supervised *child, 
 	if (!gone && (leader->hold == HOLD_NONE || limit <= 0 || m->generation > 0 ||
 		      awaits_root(m, now) || (double)(now - leader->since_ns) < limit * 1e9))
 		return true;
-	/* where a leader elsewhere is gone the root says so */
-	return m->generation == 0 && (!gone || m->memory->header.node <= 0) && take_over(m, child);
+	return m->generation == 0 && take_over(m, child);
 }
 
 bool watchers_yield(struct monitor *m, const struct supervised *child)

@@ -293,14 +293,23 @@ static void take_host(struct monitor_node *node, const struct rank_view *from, s
 		snprintf(node->host.name, sizeof(node->host.name), "%s", views[0].host);
 }
 
+/* Of a leader that is gone another one has what is left. */
+static bool shares_rank(const struct decide_host *a, const struct decide_host *b)
+{
+	for (size_t i = 0; i < a->nviews; i++)
+		for (size_t k = 0; k < b->nviews; k++)
+			if (a->views[i].rank >= 0 && a->views[i].rank == b->views[k].rank)
+				return true;
+	return false;
+}
+
 /* It is the same host as another one, whose connection is of no use any more. */
 static void replace_node(struct monitor *m, struct monitor_node *node)
 {
 	for (size_t i = 0; i < m->nnodes; i++) {
 		struct monitor_node *old = &m->nodes[i];
 
-		if (old == node || !old->known || !old->host.nviews || !node->host.nviews ||
-		    old->host.views[0].rank != node->host.views[0].rank)
+		if (old == node || !old->known || !shares_rank(&old->host, &node->host))
 			continue;
 		old->replaced = true;
 		node->host.silent_ns = old->host.silent_ns;

@@ -116,6 +116,9 @@ static int join(struct rank *r)
 		return rc;
 	if (r->choice.shared_gpu)
 		devices_share_gpu(&r->job, r->program->launch->key);
+	rc = devices_between_hosts(&r->job, ops, &r->choice);
+	if (rc < 0)
+		return rc;
 	/* A schedule's graphs mix collectives with sends. NCCL 2.28.9 registers the buffers of both,
 	   and healthy ranks then read outside of memory (results/2026-11-23-graph-register). */
 	if (o->nfaults > 0 && o->mode == MODE_GRAPH)

@@ -92,8 +92,8 @@ struct backend_ops {
 	/* Required. Devices this process could use: > 0, or 0 when the backend can't run here
 	 * (mpi: always 1). */
 	int (*devices)(void);
-	/* Required with BACKEND_DEVICE. A name that is the same on every process of a host for the
-	 * same physical device (PCI bus id); makes no context. */
+	/* Required with BACKEND_DEVICE. A name that is the same in every process, on any host, for the
+	 * same device, and no other's (its UUID; "" where it has none); makes no context. */
 	void (*device_name)(int device, char *buf, size_t len);
 	/* Required. Take the device and a stream; no communicator yet. On success *out is owned
 	 * by the caller. */

@@ -4,7 +4,7 @@
 /* A rank sees this, for the others on its host to compare. */
 struct sight {
 	int32_t devices;
-	char first[36]; /* bus id of device 0 */
+	char first[36]; /* name of device 0 */
 };
 
 static bool all_bound(const struct sight *sights, int n)
@@ -67,6 +67,34 @@ int devices_choose(struct job *job, const struct backend_ops *ops, const struct 
 	}
 	free(all);
 	return 0;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+int devices_between_hosts(struct job *job, const struct backend_ops *ops,
+			  struct device_choice *choice)
+{
+	size_t n = job->rank == 0 ? (size_t)job->nranks : 1;
+	char(*all)[36], mine[36] = "";
+	int shared = choice->shared_gpu, rc;
+
+	if (!ops->device_name || job->nnodes < 2)
+		return 0;
+	ops->device_name(choice->device, mine, sizeof(mine));
+	all = must(calloc(n, sizeof(*all)));
+	rc = job_gather(job, mine, sizeof(mine), all);
+	if (job->rank == 0)
+		qsort(all, n, sizeof(*all), compare_names);
+	for (size_t i = 1; i < n; i++)
+		shared |= all[i][0] && strcmp(all[i], all[i - 1]) == 0;
+	free(all);
+	if (rc == 0)
+		rc = job_bcast(job, &shared, sizeof(shared));
+	choice->shared_gpu = shared;
+	return rc;
 }
 
 void devices_share_gpu(const struct job *job, const char *key)

@@ -8,7 +8,7 @@
 struct device_choice {
 	int device;	 /* ordinal for this rank */
 	int take_part;	 /* local ranks that have a device, 0: all */
-	bool shared_gpu; /* several ranks per device (--share-gpu) */
+	bool shared_gpu; /* several ranks per device (--share-gpu, or hosts that are containers) */
 };
 
 /* Decide from what each local rank sees. A launcher that binds one device to each task (they see
@@ -17,6 +17,11 @@ struct device_choice {
  * negative errno with the error set. */
 int devices_choose(struct job *job, const struct backend_ops *ops, const struct options *options,
 		   struct device_choice *choice);
+
+/* Whether ranks of several hosts have the same device, as namespaces, containers and virtual machines may: sets
+ * shared_gpu then. Collective, after job_select. 0, or a negative errno with the error set. */
+int devices_between_hosts(struct job *job, const struct backend_ops *ops,
+			  struct device_choice *choice);
 
 /* Environment that lets NCCL put several ranks on one device: a host id of its own per rank and the
  * socket transport. What the user has set stays. After job_select, before the backend is opened. */

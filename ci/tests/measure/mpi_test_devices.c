@@ -21,7 +21,7 @@ static int host_devices(void)
 
 static void host_name(int device, char *buf, size_t len)
 {
-	snprintf(buf, len, "0000:%02x:00.0", host.bound ? job.rank : device);
+	snprintf(buf, host.devices ? len : 1, "GPU-%d", host.bound ? job.rank : device);
 }
 
 static const struct backend_ops with_devices = { .devices = host_devices,
@@ -103,6 +103,31 @@ UNIT_TEST(test_sharing, "sharing")
 		CU_ASSERT_STRING_EQUAL(getenv(names[i]), "mine");
 		unsetenv(names[i]);
 	}
+}
+
+UNIT_TEST(test_between_hosts, "between hosts")
+{
+	static const struct {
+		int devices, nnodes;
+		bool bound, shared;
+	} cases[] = {
+		{ 1, 2, false, true },	/* all have its first */
+		{ 1, 2, true, false },	/* one each */
+		{ 0, 2, false, false }, /* without a name */
+		{ 1, 1, false, false }, /* one host: its ranks have told each other */
+	};
+
+	UNIT_ROWS(c, cases) {
+		struct device_choice choice = { .device = 0 };
+
+		host.devices = c->devices;
+		host.bound = c->bound;
+		job.nnodes = c->nnodes;
+		UNIT_ALL(devices_between_hosts(&job, &with_devices, &choice) == 0,
+			 choice.shared_gpu == c->shared);
+	}
+	job.nnodes = 1;
+	UNIT_ALL(devices_between_hosts(&job, &without, &(struct device_choice){ 0 }) == 0);
 }
 
 int main(void)

@@ -102,10 +102,17 @@ static int nccl_devices(void)
 
 static void nccl_device_name(int device, char *buf, size_t len)
 {
-	if (cudaDeviceGetPCIBusId(buf, (int)len, device) != cudaSuccess) {
+	struct cudaDeviceProp properties = { 0 };
+	size_t at = 0;
+
+	buf[0] = '\0';
+	if (cudaGetDeviceProperties(&properties, device) != cudaSuccess) {
 		(void)cudaGetLastError();
-		snprintf(buf, len, "device %d", device);
+		return;
 	}
+	for (size_t i = 0; i < sizeof(properties.uuid.bytes) && at + 2 < len; i++)
+		at += (size_t)snprintf(buf + at, len - at, "%02x",
+				       (unsigned)(unsigned char)properties.uuid.bytes[i]);
 }
 
 static int device_open(struct nccl *nccl)

@@ -38,8 +38,9 @@ UNIT_TEST(test_tiers, "tiers")
 }
 
 /* A wait for an all-reduce lasted 2 s and ended; then one for a call of this kind lasts. Returns after how many seconds
- * it is suspected, 0: not within 15; `moves`: a rank of another host makes steps until 14 s. */
-static double said_after(uint32_t kind, double hang, bool moves, enum decide_action *last)
+ * it is suspected or ends as `class`, 0: not within 15; `moves`: a rank of another host makes steps until 14 s. */
+static double said_after(uint32_t kind, double hang, enum diagnosis_class class, bool moves,
+			 enum decide_action *last)
 {
 	struct decide_config config = { .deadlines = true,
 					.patience = { .look = 1, .suspect = 10, .hang = hang } };
@@ -52,7 +53,7 @@ static double said_after(uint32_t kind, double hang, bool moves, enum decide_act
 				   .job_hosts = 1,
 				   .hosts = &host,
 				   .nhosts = moves };
-	struct verdict verdict = { .outcome = OUTCOME_HANG, .class = CLASS_MISSING, .ranks = "-" };
+	struct verdict verdict = { .outcome = OUTCOME_HANG, .class = class, .ranks = "-" };
 	struct decide_state s;
 	struct decision d;
 
@@ -84,14 +85,16 @@ static double said_after(uint32_t kind, double hang, bool moves, enum decide_act
 UNIT_TEST(test_waits, "the longest wait of its kind")
 {
 	enum decide_action last;
-	double said = said_after(CALL_BROADCAST, 120, false, &last);
+	double said = said_after(CALL_BROADCAST, 120, CLASS_MISSING, false, &last);
 
 	CU_ASSERT(said >= 10 && said < 11.5 && last == DECIDE_EXTEND);
-	CU_ASSERT_EQUAL(said_after(CALL_ALL_REDUCE, 120, false, &last), 0);
-	said = said_after(CALL_ALL_REDUCE, 5, false, &last);
+	CU_ASSERT_EQUAL(said_after(CALL_ALL_REDUCE, 120, CLASS_MISSING, false, &last), 0);
+	said = said_after(CALL_ALL_REDUCE, 5, CLASS_MISSING, false, &last);
 	CU_ASSERT(said >= 5 && said < 6.5 && last == DECIDE_END);
-	said = said_after(CALL_ALL_REDUCE, 5, true, &last);
+	said = said_after(CALL_ALL_REDUCE, 5, CLASS_MISSING, true, &last);
 	CU_ASSERT(said >= 14 && last == DECIDE_END);
+	said = said_after(CALL_ALL_REDUCE, 120, CLASS_HOST_SILENT, false, &last);
+	CU_ASSERT(said > 0 && said < 2 && last == DECIDE_END);
 }
 
 /* The monitor of another host is gone, at 2 s. Returns after how many seconds that is a verdict, 0: not within 20; `moves`: a rank

@@ -1,6 +1,8 @@
 /* outcome.c: outcomes as words and exit codes, and --expect. */
 #include "base/outcome.h"
 
+#include <regex.h>
+
 #include "base/rank_list.h"
 
 /* From the one that hides all others to the one that any other hides. */
@@ -59,28 +61,13 @@ enum outcome outcome_worse(enum outcome a, enum outcome b)
 	return place(a) <= place(b) ? a : b;
 }
 
-/* A spec taken apart: pointers into it, lengths without the colons. */
+/* A spec taken apart: pointers into it. */
 struct expectation {
 	int outcome;
 	const char *class;
 	size_t class_len;  /* 0: any */
 	const char *ranks; /* "": any */
 };
-
-/* "1,3": numbers of up to nine digits, a comma between two. */
-static int ranks_check(const char *list)
-{
-	for (; *list; list++) {
-		size_t digits = strspn(list, "0123456789");
-
-		list += digits;
-		if (digits == 0 || digits > 9 || (*list && *list != ',') || (*list && !list[1]))
-			return -EINVAL;
-		if (!*list)
-			return 0;
-	}
-	return -EINVAL;
-}
 
 /* True when every rank of `a` is one of `b`. */
 static bool ranks_within(const char *a, const char *b)
@@ -93,45 +80,33 @@ static bool ranks_within(const char *a, const char *b)
 	return false;
 }
 
-static int class_check(const char *class, size_t len)
-{
-	size_t i;
-
-	for (i = 0; i < len; i++) {
-		if (!islower((unsigned char)class[i]) && !isdigit((unsigned char)class[i]) &&
-		    class[i] != '-')
-			return -EINVAL;
-	}
-	return len ? 0 : -EINVAL;
-}
-
 static int expect_parse(const char *spec, struct expectation *expected)
 {
+	static const char grammar[] =
+		"^([a-z-]{1,15})(:([a-z0-9-]+)(:([0-9]{1,9}(,[0-9]{1,9})*))?)?$";
+	regmatch_t part[6]; /* 1: outcome, 3: class, 5: ranks */
 	char name[16];
-	size_t len = strcspn(spec, ":");
+	regex_t regex;
+	bool fits;
 
 	*expected = (struct expectation){ .class = "", .ranks = "" };
-	if (len >= sizeof(name))
+	if (regcomp(&regex, grammar, REG_EXTENDED) != 0)
 		return -EINVAL;
-	memcpy(name, spec, len);
-	name[len] = '\0';
+	fits = regexec(&regex, spec, 6, part, 0) == 0;
+	regfree(&regex);
+	if (!fits)
+		return -EINVAL;
+	snprintf(name, sizeof(name), "%.*s", (int)part[1].rm_eo, spec);
 	expected->outcome = outcome_parse(name);
-	if (expected->outcome < 0)
-		return -EINVAL;
-	spec += len;
-	if (*spec == '\0')
-		return 0;
-	if (expected->outcome == OUTCOME_OK)
-		return -EINVAL; /* nobody is to blame for it */
-	expected->class = ++spec;
-	expected->class_len = strcspn(spec, ":");
-	if (class_check(expected->class, expected->class_len) < 0)
-		return -EINVAL;
-	spec += expected->class_len;
-	if (*spec == '\0')
-		return 0;
-	expected->ranks = spec + 1;
-	return ranks_check(expected->ranks);
+	if (part[3].rm_so >= 0) {
+		expected->class = spec + part[3].rm_so;
+		expected->class_len = (size_t)(part[3].rm_eo - part[3].rm_so);
+	}
+	if (part[5].rm_so >= 0)
+		expected->ranks = spec + part[5].rm_so;
+	if (expected->outcome < 0 || (expected->outcome == OUTCOME_OK && expected->class_len))
+		return -EINVAL; /* nobody is to blame for "ok" */
+	return 0;
 }
 
 int expect_check(const char *spec)

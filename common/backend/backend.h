@@ -85,9 +85,8 @@ struct backend_breakage {
 };
 
 struct backend_ops {
-	/* Required. help is one line. */
-	const char *name, *help;
-	unsigned flags; /* bits of backend_flag, BACKEND_FLAGS_NAME */
+	const char *name; /* required */
+	unsigned flags;	  /* bits of backend_flag, BACKEND_FLAGS_NAME */
 
 	/* Required. Devices this process could use: > 0, or 0 when the backend can't run here
 	 * (mpi: always 1). */

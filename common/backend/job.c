@@ -169,22 +169,6 @@ out:
 	return rc < 0 || job->spare ? rc : job_split(job, 0);
 }
 
-/* In the order of the groups' lowest ranks. */
-static int number_groups(struct job *job)
-{
-	int leads = job->group_rank == 0, before = 0, numbers[2];
-
-	watch_enter(job->watch, "numbering groups", job->deadline);
-	MPI_Exscan(&leads, &before, 1, MPI_INT, MPI_SUM, job->comm);
-	numbers[0] = job->rank == 0 ? 0 : before;
-	MPI_Bcast(numbers, 1, MPI_INT, 0, job->group_comm);
-	MPI_Allreduce(&leads, &numbers[1], 1, MPI_INT, MPI_SUM, job->comm);
-	watch_leave(job->watch);
-	job->group = numbers[0];
-	job->ngroups = numbers[1];
-	return 0;
-}
-
 int job_split(struct job *job, int color)
 {
 	int rc;
@@ -200,7 +184,7 @@ int job_split(struct job *job, int color)
 		return rc;
 	MPI_Comm_rank(job->group_comm, &job->group_rank);
 	MPI_Comm_size(job->group_comm, &job->group_size);
-	return number_groups(job);
+	return 0;
 }
 
 /* MPI_Finalize waits for all processes by spinning; surplus ones would disturb what is measured, so

@@ -11,21 +11,21 @@ struct job {
 	int rank, nranks; /* among the ranks that take part in the measurement */
 	int node, nnodes; /* nodes in the order of their lowest rank */
 	int local_rank, local_ranks;
-	int *node_of;	    /* nranks entries */
-	bool spare;	    /* this process is surplus: it only waits in job_release */
-	int group, ngroups; /* NCCL_TESTS_SPLIT: ranks of one group share a communicator; else
-	                           * 0 of 1 */
-	int group_rank, group_size; /* what a collective sees as rank and nranks */
-	MPI_Comm comm;		    /* control traffic of all ranks above; a duplicate,
+	int *node_of; /* nranks entries */
+	bool spare;   /* this process is surplus: it only waits in job_release */
+	/* what a collective sees as rank and nranks: with NCCL_TESTS_SPLIT those of the group that
+	 * shares a communicator */
+	int group_rank, group_size;
+	MPI_Comm comm;	     /* control traffic of all ranks above; a duplicate,
 	                           * never measured */
-	MPI_Comm group_comm;	    /* control traffic inside the group */
-	MPI_Comm traffic;	    /* the group's ranks; another duplicate, from which the mpi
+	MPI_Comm group_comm; /* control traffic inside the group */
+	MPI_Comm traffic;    /* the group's ranks; another duplicate, from which the mpi
 	                           * backend makes its own */
-	MPI_Comm world;		    /* all processes, for spare ones to wait on */
-	double deadline; /* seconds that the small exchanges below may wait for the slowest
+	MPI_Comm world;	     /* all processes, for spare ones to wait on */
+	double deadline;     /* seconds that the small exchanges below may wait for the slowest
 	                           * rank; the user raises it before phases in which ranks work
 	                           * alone for long */
-	bool unhurried;	 /* -T does not cut the waits of these exchanges: some rank is at
+	bool unhurried;	     /* -T does not cut the waits of these exchanges: some rank is at
 	                           * work of its own */
 	const struct watch *watch;
 	struct error *err;

@@ -100,8 +100,6 @@ size_t sweep_next_size(const struct options *options, size_t bytes)
 
 bool sweep_next(struct sweep *sweep, struct point *point)
 {
-	bool first = false;
-
 	if (sweep->started)
 		sweep->bytes = sweep->bytes ? sweep_next_size(sweep->options, sweep->bytes) : 0;
 	if (!sweep->bytes) {
@@ -110,14 +108,12 @@ bool sweep_next(struct sweep *sweep, struct point *point)
 		if (!(sweep->started ? next_series(sweep) : first_series(sweep)))
 			return false;
 		sweep->bytes = sweep->options->min_bytes;
-		first = true;
 	}
 	*point = (struct point){
 		.dtype = (enum dtype)sweep->dtype,
 		.op = (enum redop)sweep->op,
 		.root = sweep->root,
 		.bytes = sweep->bytes,
-		.first_of_series = first,
 	};
 	return true;
 }

@@ -14,7 +14,6 @@ struct point {
 	/* A schedule's: NULL and 0 are the program's own, on all ranks of the group. */
 	const struct collective *collective;
 	uint32_t comm;
-	bool first_of_series; /* dtype, op or root changed: new data, new warm-up */
 };
 
 struct sweep {

@@ -41,8 +41,7 @@ struct nccl_member {
 	int dev;	/* CUDA device, -1 unknown */
 	int host_number;
 	int64_t pid;
-	uint64_t address; /* of its ncclComm; 0 unknown */
-	uint64_t bus;	  /* PCI bus id as NCCL prints it, 0 unknown */
+	uint64_t bus; /* PCI bus id as NCCL prints it, 0 unknown */
 	const char *host;
 	enum nccl_state state;
 	double init;		 /* seconds; NAN unknown */
@@ -219,7 +218,6 @@ struct nccl_finding {
 	enum nccl_finding_kind kind;
 	int channel;  /* the first one that has it */
 	int channels; /* how many do */
-	int from, to; /* the pair; -1 for none */
 	char *reason; /* one line */
 };
 

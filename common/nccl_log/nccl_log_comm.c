@@ -166,7 +166,6 @@ static void init_take(struct nccl_log *log, const struct message *message,
 	member->rank = line->rank;
 	member->dev = line->dev;
 	member->bus = line->bus;
-	member->address = line->address;
 	member->state = line->start ? NCCL_STATE_STARTED : NCCL_STATE_COMPLETE;
 	log->comms[member->comm].nranks = line->nranks;
 	address->member = member;
@@ -195,7 +194,6 @@ static struct nccl_member *call_member(struct nccl_log *log, const struct messag
 
 	if (!place->member) {
 		place->member = member_guess(log, message, message->hint);
-		place->member->address = address;
 		comm = &log->comms[place->member->comm];
 		comm->nranks = comm->nranks ? comm->nranks : nranks;
 	}

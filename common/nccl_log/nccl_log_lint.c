@@ -26,7 +26,7 @@ const char *nccl_verdict_name(enum nccl_verdict verdict)
 }
 
 void nccl_lint_add(struct linter *lint, enum nccl_finding_kind kind, const struct nccl_ring *ring,
-		   int from, int to, const char *format, ...)
+		   const char *format, ...)
 {
 	struct nccl_lint *out = lint->out;
 	char *text = NULL;
@@ -48,8 +48,6 @@ void nccl_lint_add(struct linter *lint, enum nccl_finding_kind kind, const struc
 		(struct nccl_finding){ .kind = kind,
 				       .channel = ring ? ring->channel : -1,
 				       .channels = 1,
-				       .from = from,
-				       .to = to,
 				       .reason = text });
 }
 
@@ -110,7 +108,7 @@ static void lint_crossings(struct linter *lint, const struct nccl_ring *ring)
 		if (a < 0 || b < 0 || a == b)
 			continue;
 		if (++visits[b] == 2)
-			found(lint, ring, from, to,
+			found(lint, ring,
 			      "the ring leaves host %s and comes back more than once: again with "
 			      "%d -> %d",
 			      lint->log->hosts[b], from, to);
@@ -125,20 +123,19 @@ static void lint_net(struct linter *lint, const struct nccl_ring *ring, int from
 
 	if (nccl_lint_host(lint, from) != nccl_lint_host(lint, to)) {
 		if (lint->gdr && !strstr(text, "/GDRDMA"))
-			found(lint, ring, from, to,
+			found(lint, ring,
 			      "%d -> %d uses %s without GPUDirect RDMA, which %d -> %d has", from,
 			      to, text, lint->gdr->from, lint->gdr->to);
 		return;
 	}
 	if (lint->comm->nnodes > lint->hosts && lint->comm->n_members == lint->comm->nranks)
-		found(lint, ring, from, to,
+		found(lint, ring,
 		      "%d -> %d uses %s inside host %s: NCCL counts %d nodes on %d host%s "
 		      "(NCCL_HOSTID, or P2P and SHM refused)",
 		      from, to, text, host, lint->comm->nnodes, lint->hosts,
 		      lint->hosts == 1 ? "" : "s");
 	else
-		found(lint, ring, from, to, "%d -> %d uses %s inside host %s", from, to, text,
-		      host);
+		found(lint, ring, "%d -> %d uses %s inside host %s", from, to, text, host);
 }
 
 /* Shared memory or a detour over a third GPU, where peers could reach each other. */
@@ -153,10 +150,10 @@ static void lint_slower(struct linter *lint, const struct nccl_ring *ring, int f
 		note(lint, "%d -> %d uses %s: their GPUs are %s apart, too far for P2P by default",
 		     from, to, text, name);
 	else if (near != NEAR_UNKNOWN)
-		found(lint, ring, from, to, "%d -> %d uses %s although their GPUs are %s apart",
-		      from, to, text, name);
+		found(lint, ring, "%d -> %d uses %s although their GPUs are %s apart", from, to,
+		      text, name);
 	else if (best->transport < transport_of(text))
-		found(lint, ring, from, to,
+		found(lint, ring,
 		      "%d -> %d uses %s while %d -> %d on the same host uses %s "
 		      "(no topology at hand that would explain it)",
 		      from, to, text, best->from, best->to,

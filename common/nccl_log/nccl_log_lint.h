@@ -53,17 +53,14 @@ struct linter {
 	int open, differing, no_transport, no_host;
 };
 
-/* Note something, on a channel's ring (NULL: on none) and a pair; the same line for several channels
- * is kept once. */
-__attribute__((format(printf, 6, 7))) void nccl_lint_add(struct linter *lint,
-							 enum nccl_finding_kind kind,
-							 const struct nccl_ring *ring, int from,
-							 int to, const char *format, ...);
+/* Note something, on a channel's ring (NULL: on none); the same line for several channels is kept
+ * once. */
+void nccl_lint_add(struct linter *lint, enum nccl_finding_kind kind, const struct nccl_ring *ring,
+		   const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-#define missing(lint, ...) nccl_lint_add((lint), NCCL_MISSING, NULL, -1, -1, __VA_ARGS__)
-#define note(lint, ...)	   nccl_lint_add((lint), NCCL_NOTE, NULL, -1, -1, __VA_ARGS__)
-#define found(lint, ring, from, to, ...)                                                           \
-	nccl_lint_add((lint), NCCL_FOUND, (ring), (from), (to), __VA_ARGS__)
+#define missing(lint, ...)     nccl_lint_add((lint), NCCL_MISSING, NULL, __VA_ARGS__)
+#define note(lint, ...)	       nccl_lint_add((lint), NCCL_NOTE, NULL, __VA_ARGS__)
+#define found(lint, ring, ...) nccl_lint_add((lint), NCCL_FOUND, (ring), __VA_ARGS__)
 
 /* The number of a rank's host, -1 unknown. With one node all are where the known ones are. */
 int nccl_lint_host(const struct linter *lint, int rank);

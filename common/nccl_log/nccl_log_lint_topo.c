@@ -142,7 +142,7 @@ void nccl_lint_numa(struct linter *lint, const struct nccl_ring *ring)
 		int fewest = __builtin_popcountll(numa->nodes) - (lint->hosts > 1);
 
 		if (numa->changes > fewest && fewest > 0)
-			found(lint, ring, numa->from, numa->to,
+			found(lint, ring,
 			      "the ring changes NUMA node %d times on host %s, %d would do: last "
 			      "with %d -> %d",
 			      numa->changes, lint->log->hosts[h], fewest, numa->from, numa->to);
@@ -202,7 +202,7 @@ void nccl_lint_orders(struct linter *lint)
 		return;
 	even = uniform(lint);
 	if (even == 1)
-		found(lint, other, -1, -1,
+		found(lint, other,
 		      "%d of %d channels have another order than channel %02d without "
 		      "need: all GPUs "
 		      "are equally far from each other",

@@ -138,7 +138,6 @@ bool path_probe(struct path *path, int tcp, uint64_t token)
 	if (full > headers + sizeof(probe)) {
 		parts[1].iov_len = full - headers - sizeof(probe);
 		probe.no_full = sendmsg(path->fd, &message, 0) < 0 && errno == EMSGSIZE;
-		path->full_bytes = full;
 	}
 	send(path->fd, &probe, sizeof(probe), 0);
 	path->sent++;

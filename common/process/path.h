@@ -23,7 +23,6 @@ struct path_counts {
 struct path {
 	int fd;
 	uint32_t window, theirs;      /* the number of this end's probing, and of the other's */
-	uint32_t full_bytes;	      /* of a full-size datagram with its headers */
 	uint32_t sent;		      /* of each size */
 	struct path_counts got, told; /* arrived here; arrived there, as it last said */
 	bool no_full; /* of what comes from there none is full-size: its kernel refuses them */

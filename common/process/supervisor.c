@@ -56,7 +56,6 @@ static uint32_t oom_kills(const struct supervisor *s)
 static void observe_end(struct supervisor *s, int status)
 {
 	s->child.changed = true;
-	s->child.since_ns = clock_ns();
 	s->child.running = false;
 	s->child.stopped = false;
 	s->child.wait_status = status;
@@ -72,7 +71,6 @@ static void observe(struct supervisor *s, int status)
 		observe_end(s, status);
 	} else if (!s->reaped) {
 		s->child.changed = true;
-		s->child.since_ns = clock_ns();
 		s->child.stopped = WIFSTOPPED(status);
 	}
 }
@@ -168,7 +166,6 @@ int supervisor_run(const struct supervisor_hooks *hooks, int (*rank_main)(void *
 	if (s.child.pid == 0)
 		become_rank(&s, parent, rank_main, arg);
 	s.child.running = true;
-	s.child.since_ns = clock_ns();
 	rc = watch_child(&s);
 	end_rank(&s);
 	close(s.signal_fd);

@@ -15,7 +15,6 @@ struct supervised {
 	                   * matter (exit_seen) */
 	bool stopped;	    /* by SIGSTOP or a terminal */
 	int wait_status;    /* as of waitpid, once !running */
-	uint64_t since_ns;  /* when the state was last seen to change */
 	bool changed;	    /* since the last step */
 	uint32_t oom_kills; /* by the kernel in hooks->cgroup since the start, once it was killed
 	                     * by SIGKILL */

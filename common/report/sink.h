@@ -46,7 +46,6 @@ struct sink;
 
 /* Any hook may be NULL but free. Hooks return 0 or a negative errno with the error set. */
 struct sink_ops {
-	const char *name;
 	int (*begin)(struct sink *sink, const struct run_facts *facts);
 	int (*row)(struct sink *sink, const struct row *row);
 	int (*comment)(struct sink *sink, const char *line); /* a remark, one line without '#'

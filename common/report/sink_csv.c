@@ -63,7 +63,6 @@ static int csv_row(struct sink *sink, const struct row *row)
 }
 
 static const struct sink_ops csv_ops = {
-	.name = "csv",
 	.begin = csv_begin,
 	.row = csv_row,
 	.free = sink_lines_free,

@@ -186,7 +186,6 @@ static int json_end(struct sink *sink, const struct run_summary *summary)
 }
 
 static const struct sink_ops json_ops = {
-	.name = "json",
 	.begin = json_begin,
 	.row = json_row,
 	.comment = json_comment,

@@ -129,7 +129,6 @@ static void metrics_free(struct sink *sink)
 }
 
 static const struct sink_ops metrics_ops = {
-	.name = "metrics",
 	.begin = metrics_begin,
 	.row = metrics_row,
 	.end = metrics_end,

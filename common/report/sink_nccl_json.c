@@ -257,7 +257,6 @@ static void nccl_json_free(struct sink *sink)
 }
 
 static const struct sink_ops nccl_json_ops = {
-	.name = "nccl-json",
 	.begin = nccl_json_begin,
 	.row = nccl_json_row,
 	.end = nccl_json_end,

@@ -354,7 +354,6 @@ static void table_free(struct sink *sink)
 }
 
 static const struct sink_ops table_ops = {
-	.name = "table",
 	.begin = table_begin,
 	.row = table_row,
 	.comment = table_comment,

@@ -2,13 +2,8 @@
 #include "schedule/scheme.h"
 
 const struct scheme schemes[] = {
-	{ .name = "plain",
-	  .help = "the program's collective on all ranks",
-	  .always = { { 0 } },
-	  .nalways = 1 },
+	{ .name = "plain", .always = { { 0 } }, .nalways = 1 },
 	{ .name = "mixed",
-	  .help = "the same, and all_reduce, broadcast, all_gather, sendrecv, reduce_scatter, "
-		  "alltoall in turn",
 	  .always = { { 0 } },
 	  .nalways = 1,
 	  .turns = { { "all_reduce", false },
@@ -19,25 +14,15 @@ const struct scheme schemes[] = {
 		     { "reduce_scatter", false } },
 	  .nturns = 6 },
 	{ .name = "halves",
-	  .help = "the program's collective on all ranks, then in each half of them",
 	  .family = COMMS_HALVES,
 	  .always = { { 0 }, { NULL, true } },
 	  .nalways = 2 },
 	{ .name = "pairs",
-	  .help = "the same with pairs of ranks",
 	  .family = COMMS_PAIRS,
 	  .always = { { 0 }, { NULL, true } },
 	  .nalways = 2 },
-	{ .name = "ring",
-	  .help = "on communicators of each rank with its neighbours alone: all ranks' stays idle",
-	  .family = COMMS_RING,
-	  .always = { { NULL, true } },
-	  .nalways = 1 },
-	{ .name = "p2p",
-	  .help = "the program's collective, then sends and receives between pairs, outside of "
-		  "groups",
-	  .always = { { 0 }, { "handoff", false } },
-	  .nalways = 2 },
+	{ .name = "ring", .family = COMMS_RING, .always = { { NULL, true } }, .nalways = 1 },
+	{ .name = "p2p", .always = { { 0 }, { "handoff", false } }, .nalways = 2 },
 	{ .name = NULL },
 };
 

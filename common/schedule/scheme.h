@@ -14,7 +14,7 @@ struct scheme_part {
 };
 
 struct scheme {
-	const char *name, *help;
+	const char *name;
 	enum comm_family family;
 	struct scheme_part always[2], turns[6]; /* every step; one of these in turn, besides */
 	int nalways, nturns;

@@ -100,7 +100,7 @@ static void predict_nothing(void *ctx, struct row *row)
 /* --min-percent: a share that is not there, or no measure, proves nothing. */
 UNIT_TEST(test_min_percent, "below the predictions")
 {
-	static const struct sink_ops ops = { .name = "kept", .comment = keep_remark };
+	static const struct sink_ops ops = { .comment = keep_remark };
 	static const struct predictor hooks = { .row = predict_nothing, .reached = tell_reached };
 	static const struct {
 		bool predicted;
@@ -137,7 +137,7 @@ UNIT_TEST(test_min_percent, "below the predictions")
 /* --vendor: rank 0's hook sees the rows and has the last word. */
 UNIT_TEST(test_vendor, "vendors' figures")
 {
-	static const struct sink_ops ops = { .name = "kept", .comment = keep_remark };
+	static const struct sink_ops ops = { .comment = keep_remark };
 	struct sink sink = { .ops = &ops, .err = &err };
 	struct report report = { .sinks = { &sink }, .n = 1 };
 	struct vendor_hook vendor;

@@ -23,11 +23,9 @@ static void set_up(const struct collective *c, int rank, int nranks)
 	fake.allocs = 0;
 	err = (struct error){ .rank = -1 };
 	options = (struct options){ .align = 16, .seed = 7, .agg_iters = 1 };
-	job = (struct job){ .rank = rank,
-			    .nranks = nranks,
-			    .group_rank = rank,
-			    .group_size = nranks,
-			    .ngroups = 1 };
+	job = (struct job){
+		.rank = rank, .nranks = nranks, .group_rank = rank, .group_size = nranks
+	};
 	bench = (struct bench){
 		.collective = c,
 		.options = &options,

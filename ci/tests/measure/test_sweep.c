@@ -65,13 +65,12 @@ UNIT_TEST(test_sizes, "sizes")
 		options.step_factor = c->factor;
 		sweep_init(&sweep, &options, &all_reduce, NULL, 2);
 		for (j = 0; c->want[j]; j++)
-			UNIT_ALL(sweep_next(&sweep, &point), point.bytes == c->want[j],
-				 point.first_of_series == (j == 0));
+			UNIT_ALL(sweep_next(&sweep, &point), point.bytes == c->want[j]);
 		UNIT_ALL(!sweep_next(&sweep, &point), !sweep_next(&sweep, &point));
 	}
 }
 
-/* Walk all points into "type/op/root/bytes* ...": the star says that a series begins. */
+/* Walk all points into "type/op/root/bytes ...". */
 static void walk(struct sweep *sweep, char *buf, size_t len)
 {
 	struct point point;
@@ -79,9 +78,9 @@ static void walk(struct sweep *sweep, char *buf, size_t len)
 
 	buf[0] = '\0';
 	while (n < len && sweep_next(sweep, &point))
-		n += (size_t)snprintf(buf + n, len - n, "%s%s/%s/%d/%zu%s", n ? " " : "",
+		n += (size_t)snprintf(buf + n, len - n, "%s%s/%s/%d/%zu", n ? " " : "",
 				      dtype_name(point.dtype), redop_name(point.op), point.root,
-				      point.bytes, point.first_of_series ? "*" : "");
+				      point.bytes);
 }
 
 static void check_order(const struct options *options, const struct collective *c, int nranks,
@@ -100,23 +99,23 @@ UNIT_TEST(test_order, "order of types, operators, roots and sizes")
 	struct options options = plain();
 
 	options.max_bytes = 16;
-	check_order(&options, &hypercube, 2, "float/none/-1/8* float/none/-1/16");
+	check_order(&options, &hypercube, 2, "float/none/-1/8 float/none/-1/16");
 
 	options.root = -1;
 	check_order(&options, &broadcast, 3,
-		    "float/none/0/8* float/none/0/16 float/none/1/8* float/none/1/16 "
-		    "float/none/2/8* float/none/2/16");
+		    "float/none/0/8 float/none/0/16 float/none/1/8 float/none/1/16 "
+		    "float/none/2/8 float/none/2/16");
 
 	options.max_bytes = 8;
 	options.dtype_first = DT_HALF;
 	options.op_last = OP_PROD;
 	check_order(&options, &reduce, 2,
-		    "half/sum/0/8* half/sum/1/8* half/prod/0/8* half/prod/1/8* "
-		    "float/sum/0/8* float/sum/1/8* float/prod/0/8* float/prod/1/8*");
+		    "half/sum/0/8 half/sum/1/8 half/prod/0/8 half/prod/1/8 "
+		    "float/sum/0/8 float/sum/1/8 float/prod/0/8 float/prod/1/8");
 
 	options.root = 1;
 	options.dtype_last = DT_HALF;
-	check_order(&options, &reduce, 2, "half/sum/1/8* half/prod/1/8*");
+	check_order(&options, &reduce, 2, "half/sum/1/8 half/prod/1/8");
 }
 
 UNIT_TEST(test_all, "all types and operators")
@@ -163,13 +162,13 @@ UNIT_TEST(test_passes_over, "what the backend does not have")
 	sweep_init(&sweep, &options, &reduce, &backend, 2);
 	CU_ASSERT_EQUAL(sweep_check(&sweep, &err), 0);
 	walk(&sweep, text, sizeof(text));
-	CU_ASSERT_STRING_EQUAL(text, "int8/sum/0/8* int8/sum/1/8* float/sum/0/8* float/sum/1/8* "
-				     "float/max/0/8* float/max/1/8*");
+	CU_ASSERT_STRING_EQUAL(text, "int8/sum/0/8 int8/sum/1/8 float/sum/0/8 float/sum/1/8 "
+				     "float/max/0/8 float/max/1/8");
 	/* The first combination is none. */
 	options.op_first = OP_PROD;
 	sweep_init(&sweep, &options, &all_reduce, &backend, 2);
 	walk(&sweep, text, sizeof(text));
-	CU_ASSERT_STRING_EQUAL(text, "float/max/-1/8*");
+	CU_ASSERT_STRING_EQUAL(text, "float/max/-1/8");
 }
 
 struct check_case {

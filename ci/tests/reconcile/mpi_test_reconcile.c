@@ -38,7 +38,7 @@ static int keep_remark(struct sink *sink, const char *line)
 	return 0;
 }
 
-static const struct sink_ops sink_ops = { .name = "kept", .comment = keep_remark };
+static const struct sink_ops sink_ops = { .comment = keep_remark };
 static struct sink sink = { .ops = &sink_ops, .err = &err };
 static struct report report = { .sinks = { &sink }, .n = 1 };
 

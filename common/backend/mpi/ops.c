@@ -303,7 +303,6 @@ static const struct backend_marks mpi_marks = { .mark = mpi_mark, .between = mpi
 
 const struct backend_ops backend_mpi = {
 	.name = "mpi",
-	.help = "host memory, MPI's collectives",
 	.flags = BACKEND_FLAGS_MPI,
 	.devices = mpi_devices,
 	.open = mpi_open,

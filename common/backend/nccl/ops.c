@@ -413,7 +413,6 @@ static const struct backend_breakage nccl_breakage = {
 
 const struct backend_ops backend_nccl = {
 	.name = "nccl",
-	.help = "GPU memory, NCCL's collectives",
 	.flags = BACKEND_FLAGS_NCCL,
 	.devices = nccl_devices,
 	.device_name = nccl_device_name,

@@ -160,7 +160,6 @@ static int null_nothing(struct backend *be)
 
 const struct backend_ops backend_null = {
 	.name = "null",
-	.help = "no communication: calls return at once and the harness itself is measured",
 	.flags = BACKEND_FLAGS_NULL,
 	.devices = null_devices,
 	.open = null_open,

@@ -21,34 +21,8 @@ struct cursor {
 	error_set((cursor)->err, OUTCOME_USAGE, -EINVAL,                                           \
 		  "NCCL_TESTS_ALLTOALLV_MATRIX_FILE=%.200s: " fmt, (cursor)->path, __VA_ARGS__)
 
-enum token { TOKEN_NUMBER, TOKEN_NEWLINE, TOKEN_END };
-
-/* Next word, newline or end of file. A word that is too long for a number is cut, which makes it
- * no number. */
-static enum token next_token(FILE *file, char *word, size_t len)
-{
-	size_t n = 0;
-	int c;
-
-	do
-		c = getc(file);
-	while (c != '\n' && isspace(c));
-	if (c == '\n')
-		return TOKEN_NEWLINE;
-	if (c == EOF)
-		return TOKEN_END;
-	for (; c != EOF && !isspace(c); c = getc(file)) {
-		/* A NUL byte would hide what follows it. */
-		if (n < len - 1)
-			word[n++] = c ? (char)c : '?';
-		else
-			word[0] = '?';
-	}
-	word[n] = '\0';
-	if (c != EOF)
-		ungetc(c, file);
-	return TOKEN_NUMBER;
-}
+#define BLANKS " \t\v\f\r\n"
+#define WORD   63 /* characters: more are no number */
 
 static int read_amount(struct cursor *at, const char *word, double scale, double *amount)
 {
@@ -56,7 +30,7 @@ static int read_amount(struct cursor *at, const char *word, double scale, double
 
 	*amount = strtod(word, &end);
 	/* No nan, no inf, nothing hexadecimal. */
-	if (word[strspn(word, "0123456789.eE+-")] || *end || end == word)
+	if (word[strspn(word, "0123456789.eE+-")] || *end || end == word || strlen(word) > WORD)
 		return reject(at, "row %zu, column %zu: '%.40s' is not a number of bytes", at->row,
 			      at->column, word);
 	if (*amount < 0)
@@ -71,47 +45,46 @@ static int read_amount(struct cursor *at, const char *word, double scale, double
 	return 0;
 }
 
-/* A row ended. Rows and columns beyond nranks are read and checked, but not kept. */
-static int end_row(struct cursor *at, size_t *columns)
-{
-	size_t got = at->column - 1;
-
-	if (got == 0)
-		return 0; /* blank line */
-	if (at->row > 1 && got != *columns)
-		return reject(at, "row %zu has %zu columns, but row 1 has %zu", at->row, got,
-			      *columns);
-	*columns = got;
-	at->row++;
-	at->column = 1;
-	return 0;
-}
-
-/* Fills the matrix; *rows and *columns are the size of what the file holds. */
-static int read_rows(struct cursor *at, struct traffic *traffic, double scale, size_t *rows,
-		     size_t *columns)
+/* A line of the file, `len` characters. Rows and columns beyond nranks are read and checked, but not
+ * kept; a blank line is no row. */
+static int read_row(struct cursor *at, struct traffic *traffic, double scale, char *line,
+		    size_t len, size_t *columns)
 {
 	size_t n = (size_t)traffic->nranks;
-	enum token token;
-	char word[64];
+	char *word, *from = line, *rest;
 	double amount;
 	int rc = 0;
 
-	do {
-		token = next_token(at->file, word, sizeof(word));
-		if (token != TOKEN_NUMBER) {
-			rc = end_row(at, columns);
-			continue;
-		}
+	for (size_t i = 0; i < len; i++)
+		line[i] = line[i] ? line[i] : '?'; /* it would hide what follows it */
+	for (at->column = 1; rc == 0 && (word = strtok_r(from, BLANKS, &rest)); at->column++) {
+		from = NULL;
 		rc = read_amount(at, word, scale, &amount);
 		if (at->row <= n && at->column <= n)
 			traffic->matrix[(at->row - 1) * n + at->column - 1] = amount;
-		at->column++;
-	} while (rc == 0 && token != TOKEN_END);
-	*rows = at->row - 1;
-	if (rc == 0 && ferror(at->file))
-		return reject(at, "can't be read: %s", strerror(EIO));
-	return rc;
+	}
+	if (rc < 0 || at->column == 1)
+		return rc;
+	if (at->row > 1 && at->column - 1 != *columns)
+		return reject(at, "row %zu has %zu columns, but row 1 has %zu", at->row,
+			      at->column - 1, *columns);
+	*columns = at->column - 1;
+	at->row++;
+	return 0;
+}
+
+/* Fills the matrix; *columns is how many the file has, its rows those before at->row. */
+static int read_rows(struct cursor *at, struct traffic *traffic, double scale, size_t *columns)
+{
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t len;
+	int rc = 0;
+
+	while (rc == 0 && (len = getline(&line, &room, at->file)) >= 0)
+		rc = read_row(at, traffic, scale, line, (size_t)len, columns);
+	free(line);
+	return rc == 0 && ferror(at->file) ? reject(at, "can't be read: %s", strerror(EIO)) : rc;
 }
 
 static int check_dimensions(struct cursor *at, const struct traffic *traffic, size_t rows,
@@ -181,14 +154,14 @@ static int open_matrix(struct cursor *at)
 static int read_matrix(struct traffic *traffic, const struct options *options, struct error *err)
 {
 	struct cursor at = { .path = options->matrix_file, .row = 1, .column = 1, .err = err };
-	size_t rows = 0, columns = 0;
+	size_t columns = 0;
 	int rc = open_matrix(&at);
 
 	if (rc < 0)
 		return rc;
-	rc = read_rows(&at, traffic, options->matrix_scale, &rows, &columns);
+	rc = read_rows(&at, traffic, options->matrix_scale, &columns);
 	if (rc == 0)
-		rc = check_dimensions(&at, traffic, rows, columns);
+		rc = check_dimensions(&at, traffic, at.row - 1, columns);
 	fclose(at.file);
 	return rc;
 }

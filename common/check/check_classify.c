@@ -43,54 +43,36 @@ struct change {
 	uint64_t bits;
 };
 
-/* Ranks that contribute: a neutral element counts where it has become another. */
-static uint32_t changed_active(const struct check_plan *p, const struct change *change)
-{
-	return change->replaced ? p->nranks : p->active;
-}
-
-static uint64_t float_with(const struct check_plan *p, uint64_t index, const struct change *change)
-{
-	double sum = 0, product = 1, value;
-	uint32_t turn = check_turn(p, index), rank = turn, count;
-
-	for (uint32_t phase = 0; phase < changed_active(p, change); phase++) {
-		uint64_t bits = rank == change->rank && change->replaced
-					? change->bits
-					: check_element_at(p, rank, index, turn);
-
-		value = check_decode(p->dtype, bits) * (1 + (rank & p->scaled));
-		for (count = rank == change->rank ? change->times : 1; count > 0; count--) {
-			sum += value;
-			product *= value;
-		}
-		rank = check_next_turn(p, rank, 1);
-	}
-	if (p->op == OP_PROD)
-		return check_round(p->dtype, product);
-	return p->op == OP_AVG ? check_average(p, (uint64_t)(int64_t)sum)
-			       : check_round(p->dtype, sum);
-}
-
+/* A neutral element counts where it has become another. Of floating types doubles hold every sum and
+ * product exactly. */
 static uint64_t reduced_with(const struct check_plan *p, uint64_t index,
 			     const struct change *change)
 {
 	uint32_t turn = check_turn(p, index), rank = turn, count;
+	uint32_t active = change->replaced ? p->nranks : p->active;
+	bool real = check_is_float(p->dtype) && p->fold != FOLD_MAX;
 	uint64_t carrier = p->start, next;
+	double sum = 0, product = 1, value;
 
-	if (check_is_float(p->dtype) && p->fold != FOLD_MAX)
-		return float_with(p, index, change);
-	for (uint32_t phase = 0; phase < changed_active(p, change); phase++) {
+	for (uint32_t phase = 0; phase < active; phase++) {
 		uint64_t bits = rank == change->rank && change->replaced
 					? change->bits
 					: check_element_at(p, rank, index, turn);
 
+		value = real ? check_decode(p->dtype, bits) * (1 + (rank & p->scaled)) : 0;
 		next = (p->fold == FOLD_MAX ? check_to_key(p, bits) : bits) << (rank & p->scaled);
-		for (count = rank == change->rank ? change->times : 1; count > 0; count--)
+		for (count = rank == change->rank ? change->times : 1; count > 0; count--) {
+			sum += value;
+			product *= value;
 			carrier = check_folded(p, carrier, next);
+		}
 		rank = check_next_turn(p, rank, 1);
 	}
-	return p->op == OP_AVG ? check_average(p, carrier) : check_carried(p, carrier, p->active);
+	if (p->op == OP_AVG)
+		return check_average(p, real ? (uint64_t)(int64_t)sum : carrier);
+	if (real)
+		return check_round(p->dtype, p->op == OP_PROD ? product : sum);
+	return check_carried(p, carrier, p->active);
 }
 
 uint64_t check_reduced_with(const struct check_plan *p, uint64_t index, uint32_t culprit,

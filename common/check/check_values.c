@@ -80,8 +80,9 @@ static void fold_lane(const struct check_plan *p, const struct lane *lane, union
 }
 
 #define STORE_LOOP(name, from, to, expression)                                                     \
-	static void name(const struct check_plan *p, const from *carrier, size_t n, void *dst)     \
+	static void name(const struct check_plan *p, const void *carriers, size_t n, void *dst)    \
 	{                                                                                          \
+		const from *carrier = carriers;                                                    \
 		to *restrict out = dst;                                                            \
 		const uint64_t sign = p->sign, back0 = p->back[0], back1 = p->back[1];             \
                                                                                                    \
@@ -107,43 +108,22 @@ STORE_LOOP(store_bfloat16, uint32_t, uint16_t, check_integer(DT_BFLOAT16, (int32
 STORE_LOOP(store_f8e4m3, uint32_t, uint8_t, check_integer(DT_F8E4M3, (int32_t)carrier[i]))
 STORE_LOOP(store_f8e5m2, uint32_t, uint8_t, check_integer(DT_F8E5M2, (int32_t)carrier[i]))
 
-static void store_small(const struct check_plan *p, const union carriers *c, size_t n, void *dst)
-{
-	switch (p->dtype) {
-	case DT_HALF:
-		store_half(p, c->narrow, n, dst);
-		break;
-	case DT_DOUBLE:
-		store_double(p, c->wide, n, dst);
-		break;
-	case DT_BFLOAT16:
-		store_bfloat16(p, c->narrow, n, dst);
-		break;
-	case DT_F8E4M3:
-		store_f8e4m3(p, c->narrow, n, dst);
-		break;
-	case DT_F8E5M2:
-		store_f8e5m2(p, c->narrow, n, dst);
-		break;
-	default:
-		store_float(p, c->narrow, n, dst);
-	}
-}
-
+/* A block of carriers as elements: of small integers by type, of bits by width. */
 static void store_block(const struct check_plan *p, const union carriers *c, size_t n, void *dst)
 {
-	int key = p->fold == FOLD_MAX;
+	typedef void store(const struct check_plan *, const void *, size_t, void *);
+	static store *const small[DT_COUNT] = {
+		[DT_HALF] = store_half,	    [DT_FLOAT] = store_float,
+		[DT_DOUBLE] = store_double, [DT_BFLOAT16] = store_bfloat16,
+		[DT_F8E4M3] = store_f8e4m3, [DT_F8E5M2] = store_f8e5m2,
+	};
+	static store *const bits[][9] = {
+		{ [1] = store_8, [2] = store_16, [4] = store_32, [8] = store_64 },
+		{ [1] = store_key8, [2] = store_key16, [4] = store_key32, [8] = store_key64 },
+	};
 
-	if (p->term == TERM_SMALL)
-		store_small(p, c, n, dst);
-	else if (p->width == 1)
-		key ? store_key8(p, c->narrow, n, dst) : store_8(p, c->narrow, n, dst);
-	else if (p->width == 2)
-		key ? store_key16(p, c->narrow, n, dst) : store_16(p, c->narrow, n, dst);
-	else if (p->width == 4)
-		key ? store_key32(p, c->narrow, n, dst) : store_32(p, c->narrow, n, dst);
-	else
-		key ? store_key64(p, c->wide, n, dst) : store_64(p, c->wide, n, dst);
+	(p->term == TERM_SMALL ? small[p->dtype] : bits[p->fold == FOLD_MAX][p->width])(p, c, n,
+											dst);
 }
 
 static void start_block(const struct check_plan *p, size_t n, union carriers *c)

@@ -131,20 +131,15 @@ static int scatter(struct mpi *mpi, const struct call *call)
 			   type_of(mpi, call), call->peer, of(mpi, call)->comm);
 }
 
-/* Room for one more request; MPI_ERR_NO_MEM when there is none. */
-static int request_room(struct mpi *mpi)
+/* Where the next request of a group goes. */
+static MPI_Request *next_request(struct mpi *mpi)
 {
-	int room = mpi->room ? 2 * mpi->room : 64;
-	MPI_Request *requests;
-
-	if (mpi->nrequests < mpi->room)
-		return MPI_SUCCESS;
-	requests = realloc(mpi->requests, (size_t)room * sizeof(*requests));
-	if (!requests)
-		return MPI_ERR_NO_MEM;
-	mpi->requests = requests;
-	mpi->room = room;
-	return MPI_SUCCESS;
+	if (mpi->nrequests == mpi->room) {
+		mpi->room = mpi->room ? 2 * mpi->room : 64;
+		mpi->requests =
+			must(realloc(mpi->requests, (size_t)mpi->room * sizeof(*mpi->requests)));
+	}
+	return &mpi->requests[mpi->nrequests];
 }
 
 static int send_one(struct mpi *mpi, const struct call *call)
@@ -154,10 +149,8 @@ static int send_one(struct mpi *mpi, const struct call *call)
 	if (!mpi->depth)
 		return MPI_Send(call->send, (int)call->count, type_of(mpi, call), call->peer, 0,
 				of(mpi, call)->comm);
-	rc = request_room(mpi);
-	if (rc == MPI_SUCCESS)
-		rc = MPI_Isend(call->send, (int)call->count, type_of(mpi, call), call->peer, 0,
-			       of(mpi, call)->comm, &mpi->requests[mpi->nrequests]);
+	rc = MPI_Isend(call->send, (int)call->count, type_of(mpi, call), call->peer, 0,
+		       of(mpi, call)->comm, next_request(mpi));
 	mpi->nrequests += rc == MPI_SUCCESS;
 	return rc;
 }
@@ -169,10 +162,8 @@ static int recv_one(struct mpi *mpi, const struct call *call)
 	if (!mpi->depth)
 		return MPI_Recv(call->recv, (int)call->count, type_of(mpi, call), call->peer, 0,
 				of(mpi, call)->comm, MPI_STATUS_IGNORE);
-	rc = request_room(mpi);
-	if (rc == MPI_SUCCESS)
-		rc = MPI_Irecv(call->recv, (int)call->count, type_of(mpi, call), call->peer, 0,
-			       of(mpi, call)->comm, &mpi->requests[mpi->nrequests]);
+	rc = MPI_Irecv(call->recv, (int)call->count, type_of(mpi, call), call->peer, 0,
+		       of(mpi, call)->comm, next_request(mpi));
 	mpi->nrequests += rc == MPI_SUCCESS;
 	return rc;
 }

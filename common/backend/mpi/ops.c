@@ -7,6 +7,7 @@
 #include "backend/call.h"
 #include "check/check.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "process/cgroup.h"
 #include "backend/job.h"
 
@@ -81,33 +82,17 @@ static void mpi_close(struct backend *be)
 	free(mpi);
 }
 
-/* "Open MPI v4.1.4, package: ..." up to the first comma. */
-static void library_name(char *name, size_t len)
-{
-	char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-	int n = 0;
-
-	MPI_Get_library_version(text, &n);
-	snprintf(name, len, "%.*s", (int)strcspn(text, ",\r\n"), text);
-}
-
 static void cpu_model(char *model, size_t len)
 {
-	FILE *file = fopen("/proc/cpuinfo", "re");
-	char line[256];
+	char text[4096], *at;
 
-	snprintf(model, len, "unknown CPU");
-	while (file && fgets(line, sizeof(line), file)) {
-		char *colon = strchr(line, ':');
-
-		if (!colon || strncmp(line, "model name", strlen("model name")) != 0)
-			continue;
-		colon += 1 + strspn(colon + 1, " \t");
-		snprintf(model, len, "%.*s", (int)strcspn(colon, "\n"), colon);
-		break;
-	}
-	if (file)
-		fclose(file);
+	file_text("", text, sizeof(text), "/proc/cpuinfo");
+	at = strstr(text, "model name");
+	at = at ? strchr(at, ':') : NULL;
+	if (at)
+		at += 1 + strspn(at + 1, " \t");
+	snprintf(model, len, "%.*s", at ? (int)strcspn(at, "\n") : INT_MAX,
+		 at ? at : "unknown CPU");
 }
 
 static void mpi_facts(struct backend *be, struct backend_facts *facts)
@@ -116,7 +101,7 @@ static void mpi_facts(struct backend *be, struct backend_facts *facts)
 		.device_index = -1,
 		.device_memory = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE),
 	};
-	library_name(facts->library, sizeof(facts->library));
+	snprintf(facts->library, sizeof(facts->library), "%.63s", be->job->library);
 	cpu_model(facts->device, sizeof(facts->device));
 }
 

@@ -73,12 +73,8 @@ static void builtin_types(struct mpi_types *types)
 			[DT_UINT32] = MPI_UINT32_T,
 			[DT_INT64] = MPI_INT64_T,
 			[DT_UINT64] = MPI_UINT64_T,
-			[DT_HALF] = MPI_DATATYPE_NULL,
 			[DT_FLOAT] = MPI_FLOAT,
 			[DT_DOUBLE] = MPI_DOUBLE,
-			[DT_BFLOAT16] = MPI_DATATYPE_NULL,
-			[DT_F8E4M3] = MPI_DATATYPE_NULL,
-			[DT_F8E5M2] = MPI_DATATYPE_NULL,
 		},
 	};
 	for (int dtype = 0; dtype < DT_COUNT; dtype++) {
@@ -90,6 +86,8 @@ static void builtin_types(struct mpi_types *types)
 		types->op[dtype][OP_MULSUM] = MPI_OP_NULL;
 	}
 	for (size_t i = 0; i < OWNS; i++) {
+		if (owns[i].type)
+			types->type[owns[i].dtype] = MPI_DATATYPE_NULL;
 		for (int op = OP_SUM; op <= OP_MIN; op++)
 			if (owns[i].functions[op])
 				types->op[owns[i].dtype][op] = MPI_OP_NULL;

@@ -11,7 +11,6 @@
 #include "options/settings_read.h"
 #include "watch/uplink.h"
 #include "perf_agree.h"
-#include "perf_folder.h"
 #include "perf_check.h"
 #include "perf_folder.h"
 #include "perf_report.h"

@@ -1,7 +1,8 @@
-/* check_call.h: the check of one finished call on this rank. */
+/* check_call.h: the check of one finished call on this rank, and what all ranks' come to. */
 #pragma once
 
 #include "backend/backend.h"
+#include "backend/job.h"
 #include "check/check.h"
 
 /* A buffer to be checked lies here; addresses are the backend's. */
@@ -24,3 +25,8 @@ struct check_place {
  * `report->rank` is set to `rank`. */
 int check_call(struct backend *be, const struct check_data *data, int rank,
 	       const struct check_place *place, struct check_report *report);
+
+/* In: this rank's report. Out, on all ranks: the report of the first rank that found something, with its
+ * rank in the job and how many ranks did, and the wrong elements of all. 0 or a negative errno with the
+ * error set. Collective. */
+int check_gather(struct job *job, struct check_report *report, int64_t *wrong);

@@ -23,9 +23,3 @@ char *number_fit(double value, int width, char *buf, size_t len)
 	snprintf(buf, len, "%.*e", width >= 7 ? 1 : 0, value);
 	return buf;
 }
-
-char *number_fixed(double value, int decimals, char *buf, size_t len)
-{
-	snprintf(buf, len, "%.*f", decimals, plain(value));
-	return buf;
-}

@@ -9,6 +9,3 @@ char *number_text(double value, char *buf, size_t len);
 /* As many of two decimals as fit into `width` characters, an exponent where not even the integer
  * part does: what nccl-tests prints in its columns. len > width. Returns buf. */
 char *number_fit(double value, int width, char *buf, size_t len);
-
-/* With so many decimals. Returns buf. */
-char *number_fixed(double value, int decimals, char *buf, size_t len);

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/nccl_profiler.h"
-#include "backend/check_gather.h"
+#include "backend/check_call.h"
 
 /* Ranks compare their buffers alone, and not equally fast. */
 static void allow_data_time(struct measured *m)
@@ -30,13 +30,13 @@ static int fill_pool(struct measured *m, struct checked_slot slot)
 /* Local report to all; the point keeps the first failure. */
 static int gather_report(struct measured *m, struct check_report *report)
 {
-	struct check_sum sum;
-	int rc = check_gather(m->plan.bench->job, report, &sum);
+	int64_t wrong;
+	int rc = check_gather(m->plan.bench->job, report, &wrong);
 
 	if (rc < 0)
 		return rc;
-	m->wrong_checks += sum.ranks;
-	m->row.wrong = (m->row.wrong < 0 ? 0 : m->row.wrong) + sum.elements;
+	m->wrong_checks += report->ranks;
+	m->row.wrong = (m->row.wrong < 0 ? 0 : m->row.wrong) + wrong;
 	if (m->row.report.wrong == 0)
 		m->row.report = *report;
 	return 0;

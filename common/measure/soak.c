@@ -63,35 +63,24 @@ static const char *judge_drift(struct soak_point *p, char *text, size_t len)
 	return text;
 }
 
-static void keep_window(struct soak_point *p)
-{
-	memcpy(p->former, p->newest, sizeof(p->former));
-	p->former_from = p->rows - SOAK_WINDOW;
-}
-
-const char *soak_judge(struct soak_point *p, double us, char *text, size_t len)
-{
-	const char *said = judge_outlier(p, us, text, len);
-
-	p->newest[p->rows++ % SOAK_WINDOW] = us;
-	if (p->rows == SOAK_WINDOW) {
-		keep_window(p);
-	} else if (p->rows % SOAK_WINDOW == 0 && judge_drift(p, text, len)) {
-		keep_window(p);
-		said = text;
-	}
-	return said;
-}
-
 const char *soak_row(struct soak *soak, size_t i, double us, char *text, size_t len)
 {
-	if (i >= soak->npoints) {
-		soak->points = must(realloc(soak->points, (i + 1) * sizeof(*soak->points)));
-		memset(&soak->points[soak->npoints], 0,
-		       (i + 1 - soak->npoints) * sizeof(*soak->points));
-		soak->npoints = i + 1;
+	struct soak_point *p;
+	const char *said;
+
+	for (; soak->npoints <= i; soak->npoints++) {
+		soak->points = must_room(soak->points, (int)soak->npoints, sizeof(*soak->points));
+		soak->points[soak->npoints] = (struct soak_point){ .rows = 0 };
 	}
-	return soak_judge(&soak->points[i], us, text, len);
+	p = &soak->points[i];
+	said = judge_outlier(p, us, text, len);
+	p->newest[p->rows++ % SOAK_WINDOW] = us;
+	if (p->rows == SOAK_WINDOW || (p->rows % SOAK_WINDOW == 0 && judge_drift(p, text, len))) {
+		said = p->rows == SOAK_WINDOW ? said : text;
+		memcpy(p->former, p->newest, sizeof(p->former));
+		p->former_from = p->rows - SOAK_WINDOW;
+	}
+	return said;
 }
 
 void soak_release(struct soak *soak)

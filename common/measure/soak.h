@@ -16,13 +16,10 @@ struct soak {
 	size_t npoints;
 };
 
-/* Takes the time of the point's next row. Returns `text`, a remark without the point's name, when
- * the row is an outlier among the newest (one a window; the others are counted), or the newest window has drifted from the former one: at
- * least 2 % of the median, and all but two of its rows beyond all but two of the former's (once in a
- * million windows by chance); then it takes that one's place, so that a drift is said once. Else
- * NULL. */
-const char *soak_judge(struct soak_point *point, double us, char *text, size_t len);
-
-/* The same for point number `i` of the sweep, which may be new. */
+/* Takes the time of the next row of point number `i` of the sweep, which may be new. Returns `text`, a
+ * remark without the point's name, when the row is an outlier among the newest (one a window; the others
+ * are counted), or the newest window has drifted from the former one: at least 2 % of the median, and all
+ * but two of its rows beyond all but two of the former's (once in a million windows by chance); then it
+ * takes that one's place, so that a drift is said once. Else NULL. */
 const char *soak_row(struct soak *soak, size_t i, double us, char *text, size_t len);
 void soak_release(struct soak *soak);

@@ -86,7 +86,8 @@ static bool first_series(struct sweep *sweep)
 	return next_series(sweep);
 }
 
-size_t sweep_next_size(const struct options *options, size_t bytes)
+/* The size after this one; 0: it was the last. */
+static size_t next_size(const struct options *options, size_t bytes)
 {
 	size_t factor = (size_t)options->step_factor, max = options->max_bytes;
 
@@ -101,7 +102,7 @@ size_t sweep_next_size(const struct options *options, size_t bytes)
 bool sweep_next(struct sweep *sweep, struct point *point)
 {
 	if (sweep->started)
-		sweep->bytes = sweep->bytes ? sweep_next_size(sweep->options, sweep->bytes) : 0;
+		sweep->bytes = sweep->bytes ? next_size(sweep->options, sweep->bytes) : 0;
 	if (!sweep->bytes) {
 		if (sweep->started && sweep->dtype > sweep->options->dtype_last)
 			return false;

@@ -38,6 +38,3 @@ bool sweep_next(struct sweep *sweep, struct point *point);
 /* Checks that this can be run at all. 0, or a negative errno with the error set: type and operator
  * supported, root < nranks, power of two where needed (OUTCOME_UNSUPPORTED or OUTCOME_USAGE). */
 int sweep_check(const struct sweep *sweep, struct error *err);
-
-/* The size after `bytes`, or 0 after the last. */
-size_t sweep_next_size(const struct options *options, size_t bytes);

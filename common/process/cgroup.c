@@ -25,7 +25,7 @@ static int file_write(const char *dir, const char *name, const char *text)
 	return rc;
 }
 
-int64_t cgroup_number(const char *dir, const char *name, const char *key)
+static int64_t number(const char *dir, const char *name, const char *key)
 {
 	char text[8 << 10] = "\n", line[64];
 
@@ -55,8 +55,9 @@ static bool listed(const char *list, const char *word)
 }
 
 /* Lines of /proc/PID/cgroup: "4:memory:/path", and "0::/path" of version 2, which has no memory
- * where version 1 has it. A container sees part of the hierarchy: where there is no such folder,
- * its own is the mount point. */
+ * where version 1 has it. Of the first *base characters, the mount point, there is nothing to see
+ * above. A container sees part of the hierarchy: where there is no such folder, its own is the mount
+ * point. */
 static int find(const char *root, const char *process, char *path, size_t len, size_t *base,
 		bool *v2)
 {
@@ -82,11 +83,6 @@ static int find(const char *root, const char *process, char *path, size_t len, s
 	if (access(path, F_OK) < 0)
 		path[*base] = '\0';
 	return access(path, F_OK) == 0 ? 0 : -ENOENT;
-}
-
-int cgroup_find(const char *root, char *path, size_t len, size_t *base, bool *v2)
-{
-	return find(root, "self", path, len, base, v2);
 }
 
 int cgroup_of(pid_t pid, char *path, size_t len)
@@ -130,7 +126,7 @@ int cgroup_make(struct cgroup *cgroup, const char *name, const char *run)
 	int rc;
 
 	memset(cgroup, 0, sizeof(*cgroup));
-	rc = cgroup_find("", parent, sizeof(parent), &base, &v2);
+	rc = find("", "self", parent, sizeof(parent), &base, &v2);
 	if (rc < 0)
 		return rc;
 	if (run)
@@ -156,7 +152,7 @@ int cgroup_enter(const char *path)
 int cgroup_limit(const char *path, size_t room)
 {
 	bool v2 = has(path, "memory.max");
-	int64_t used = cgroup_number(path, v2 ? "memory.current" : "memory.usage_in_bytes", "");
+	int64_t used = number(path, v2 ? "memory.current" : "memory.usage_in_bytes", "");
 	char text[32];
 
 	if (used < 0)
@@ -172,9 +168,9 @@ int cgroup_limit(const char *path, size_t room)
 
 int64_t cgroup_oom_kills(const char *path)
 {
-	int64_t kills = cgroup_number(path, "memory.events", "oom_kill");
+	int64_t kills = number(path, "memory.events", "oom_kill");
 
-	return kills >= 0 ? kills : cgroup_number(path, "memory.oom_control", "oom_kill");
+	return kills >= 0 ? kills : number(path, "memory.oom_control", "oom_kill");
 }
 
 /* 0: it is gone. Never a folder with anything in it: those of a cgroup are no files of ours, and
@@ -218,10 +214,9 @@ int cgroup_remove_link(const char *link)
 /* Returns what one cgroup has left; page cache that can be dropped counts as free. */
 static size_t group_left(const char *dir, bool v2)
 {
-	int64_t limit = cgroup_number(dir, v2 ? "memory.max" : "memory.limit_in_bytes", "");
-	int64_t usage = cgroup_number(dir, v2 ? "memory.current" : "memory.usage_in_bytes", "");
-	int64_t cache =
-		cgroup_number(dir, "memory.stat", v2 ? "inactive_file" : "total_inactive_file");
+	int64_t limit = number(dir, v2 ? "memory.max" : "memory.limit_in_bytes", "");
+	int64_t usage = number(dir, v2 ? "memory.current" : "memory.usage_in_bytes", "");
+	int64_t cache = number(dir, "memory.stat", v2 ? "inactive_file" : "total_inactive_file");
 
 	if (limit < 0 || usage < 0)
 		return SIZE_MAX;
@@ -239,10 +234,10 @@ size_t host_memory_available(const char *root)
 	bool v2;
 
 	snprintf(dir, sizeof(dir), "%s/proc", root);
-	kib = cgroup_number(dir, "meminfo", "MemAvailable:");
+	kib = number(dir, "meminfo", "MemAvailable:");
 	if (kib >= 0)
 		least = (size_t)kib * 1024;
-	if (cgroup_find(root, dir, sizeof(dir), &base, &v2) < 0)
+	if (find(root, "self", dir, sizeof(dir), &base, &v2) < 0)
 		return least;
 	for (;;) {
 		left = group_left(dir, v2);

@@ -12,16 +12,9 @@ struct cgroup {
 	                         * cgroup too; "" for none */
 };
 
-/* The folder of the memory cgroup that this process is in, to `path`; of its first *base characters,
- * the mount point, there is nothing to see above. `root` stands before /proc and /sys: "" outside
- * of tests. 0; -ENOENT where the kernel has no memory controller or does not show it. */
-int cgroup_find(const char *root, char *path, size_t len, size_t *base, bool *v2);
-
-/* The same of any process, as it is now. */
+/* The folder of the memory cgroup that a process is in now, to `path`. 0; -ENOENT where the kernel has
+ * no memory controller or does not show it. */
 int cgroup_of(pid_t pid, char *path, size_t len);
-
-/* The number behind `key` in the folder's file `name`, or its only one (key ""); -1: there is none. */
-int64_t cgroup_number(const char *dir, const char *name, const char *key);
 
 /* Make an empty one below our own or, in version 2, below the nearest one above where that
  * works: "hangar-UID-PID-NAME". While it exists the folder `run` of the run (common/process/leftovers.h;

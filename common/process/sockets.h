@@ -2,8 +2,6 @@
  * proc(5), Documentation/networking/proc_net_tcp.rst). */
 #pragma once
 
-#include <stdbool.h>
-
 struct sockets {
 	/* its own addresses, of its sockets that are bound to one or connected: "10.0.0.2 10.1.0.2",
 	 * those that fit; no loopback */

@@ -282,13 +282,15 @@ static void put_memory_amount(FILE *out, const char *label, size_t bytes)
 {
 	static const char *const units[] = { "B", "KB", "MB", "GB" };
 	double amount = (double)bytes;
-	char text[CELL_SIZE];
 	size_t unit = 0;
 
 	for (; amount >= 1024 && unit + 1 < sizeof(units) / sizeof(units[0]); unit++)
 		amount /= 1024;
-	number_fixed(amount, amount < 10 ? 2 : amount < 100 ? 1 : 0, text, sizeof(text));
-	fprintf(out, "%s %s %s", label, text, units[unit]);
+	fprintf(out, "%s %.*f %s", label,
+		amount < 10    ? 2
+		: amount < 100 ? 1
+			       : 0,
+		amount, units[unit]);
 }
 
 static void put_memory(FILE *out, const struct run_summary *summary)

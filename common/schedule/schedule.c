@@ -1,7 +1,7 @@
 /* schedule.c: runs a schedule: known steps in a known order. */
 #include "schedule/schedule_parts.h"
 
-#include "backend/check_gather.h"
+#include "backend/check_call.h"
 #include "base/clock.h"
 #include "base/stats.h"
 #include "measure/plan.h"
@@ -172,7 +172,7 @@ static int check_part(struct schedule *s, int i, int part)
 	struct bench *bench = run->bench;
 	int k = s->first[i] + part;
 	struct check_report report = { 0 };
-	struct check_sum sum;
+	int64_t wrong;
 	char text[256];
 	int rc;
 
@@ -183,7 +183,7 @@ static int check_part(struct schedule *s, int i, int part)
 		report.culprit =
 			comm_set_member(&s->setup->comms, s->plans[k].comm, report.culprit);
 	if (rc == 0)
-		rc = check_gather(bench->job, &report, &sum);
+		rc = check_gather(bench->job, &report, &wrong);
 	if (rc < 0 || report.wrong == 0)
 		return rc;
 	run_note_culprits(run, &report);

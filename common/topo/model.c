@@ -126,8 +126,8 @@ static int running_channels(const struct model *model, const struct predict_requ
 	return n;
 }
 
-int model_predict_tuned(const struct model *model, const struct predict_request *request,
-			struct prediction *out)
+static int predict_tuned(const struct model *model, const struct predict_request *request,
+			 struct prediction *out)
 {
 	enum model_coll coll = request->collective;
 	double bytes = request->bytes, raw;
@@ -247,7 +247,7 @@ int model_predict(const struct model *model, const struct predict_request *reque
 		set_bar(model, request, out);
 		return rc;
 	}
-	rc = request->collective < MODEL_TUNED ? model_predict_tuned(model, request, out)
+	rc = request->collective < MODEL_TUNED ? predict_tuned(model, request, out)
 					       : model_predict_p2p(model, request, out);
 	if (rc != 0)
 		return rc;

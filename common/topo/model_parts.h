@@ -55,10 +55,7 @@ double model_channel(const struct model *model);
 void model_nccl_terms(const struct model *model, int version, enum model_coll coll, int algo,
 		      int proto, struct prediction *out);
 
-/* The two halves of model_predict: collectives that NCCL tunes, and groups of sends and receives.
- */
-int model_predict_tuned(const struct model *model, const struct predict_request *request,
-			struct prediction *out);
+/* The half of model_predict that is about groups of sends and receives. */
 int model_predict_p2p(const struct model *model, const struct predict_request *request,
 		      struct prediction *out);
 

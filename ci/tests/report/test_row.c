@@ -135,7 +135,6 @@ UNIT_TEST(test_numbers, "numbers")
 	/* Eight characters with two decimals: one goes. */
 	CU_ASSERT_STRING_EQUAL(number_fit(99999.96, 8, buf, sizeof(buf)), "99999.96");
 	CU_ASSERT_STRING_EQUAL(number_fit(99999.94, 7, buf, sizeof(buf)), "99999.9");
-	CU_ASSERT_STRING_EQUAL(number_fixed(2.5, 3, buf, sizeof(buf)), "2.500");
 }
 
 UNIT_TEST(test_pair, "pair of placements")

@@ -9,10 +9,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void predict_all(const struct topo_system *sys, const struct model_constants *constants)
 {
 	static struct model model;
-	struct error err = { .outcome = OUTCOME_OK };
 
-	if (model_init(&model, sys, constants, 0, false, &err) != 0)
-		abort();
+	model_init(&model, sys, constants, false);
 	for (int nodes = 1; nodes <= 4; nodes += 3) {
 		model_scale(&model, nodes);
 		for (int coll = 0; coll < MODEL_COLLS; coll++) {

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 
 #include "base/file.h"
+#include "topo/topo.h"
 
 #define DEPTH 16 /* devices between root and endpoint */
 
@@ -38,23 +39,15 @@ static void follow(const char *root, const char *folder, struct chain *chain)
 	}
 }
 
-/* GT/s of a lane of each generation. */
-static int generation(const char *speed)
-{
-	static const char *const speeds[] = { "2.5 ", "5", "8", "16", "32", "64" };
-	size_t n = strcspn(speed, ". ");
-
-	for (int i = 1; i < 6; i++)
-		if (strlen(speeds[i]) == n && strncmp(speed, speeds[i], n) == 0)
-			return i + 1;
-	return strncmp(speed, "2.5", 3) == 0 ? 1 : -1;
-}
-
+/* "16.0 GT/s PCIe" */
 static int read_gen(const char *folder, const char *file)
 {
 	char text[32];
+	int gen = file_text(folder, text, sizeof(text), "/%s", file) > 0
+			  ? topo_pcie_gen(strtod(text, NULL))
+			  : 0;
 
-	return file_text(folder, text, sizeof(text), "/%s", file) > 0 ? generation(text) : -1;
+	return gen > 0 ? gen : -1;
 }
 
 /* 0 and 255 are what virtual machines show. */

@@ -208,11 +208,11 @@ static int load_topology(struct predict *p, const struct bench *bench, struct er
 		rc = topo_reshape(&p->sys, &change, err);
 	if (rc == 0)
 		rc = model_load_constants(&constants, NULL, err);
-	if (rc == 0) /* keeps the fitted ones: not measured */
-		(void)model_calibrate(&constants, &p->kernel);
-	if (rc == 0)
-		rc = model_init(&p->model, &p->sys, &constants, 0, nvls && atoi(nvls) == 0, err);
-	return rc;
+	if (rc != 0)
+		return rc;
+	(void)model_calibrate(&constants, &p->kernel); /* keeps the fitted ones: not measured */
+	model_init(&p->model, &p->sys, &constants, nvls && atoi(nvls) == 0);
+	return 0;
 }
 
 static void describe(const struct predict *p, const struct bench *bench, char *text, size_t len)

@@ -33,15 +33,9 @@ static bool one_way(const struct predict_request *request)
 	return request->collective <= MODEL_REDUCE && request->mode != MODEL_ISOLATED;
 }
 
-/* NVLinks that a call's first byte crosses one after the other. */
-static double node_hops(const struct model *model, enum model_coll coll, int algo)
+/* NVLinks that the first byte of a ring's loop crosses one after the other. */
+static double ring_hops(const struct model *model, enum model_coll coll)
 {
-	if (model->hop != MODEL_HOP_NVLINK)
-		return 0;
-	if (algo == MODEL_TREE)
-		return 2 * (model->ppn - 1);
-	if (algo != MODEL_RING || coll <= MODEL_REDUCE)
-		return algo == MODEL_RING;
 	return (coll == MODEL_ALL_REDUCE ? 2 : 1) * (double)(model->nranks - model->nnodes);
 }
 
@@ -54,7 +48,6 @@ static void ring_simple(const struct model *model, const struct predict_request 
 	enum model_coll coll = request->collective;
 	double bytes = request->bytes;
 	bool loops = coll > MODEL_REDUCE;
-	double hops = node_hops(model, coll, MODEL_RING);
 	double part = bytes / out->channels / (loops ? model->nranks : 1);
 	double slice = fmin(loops ? 2 * STEP : STEP, loops ? part / 2 : part);
 	double link = out->alg_gbs / model_ring_factor(coll, model->nranks, NULL);
@@ -62,7 +55,7 @@ static void ring_simple(const struct model *model, const struct predict_request 
 	if (loops && model->hop == MODEL_HOP_NVLINK) {
 		out->latency_us += c->simple_base_us - 8.4;
 		if (model->nnodes == 1)
-			out->latency_us += hops * (c->simple_hop_us - 3.4);
+			out->latency_us += ring_hops(model, coll) * (c->simple_hop_us - 3.4);
 	}
 	out->fill_us = c->fill * slice * out->channels / (link * GB);
 	if (one_way(request)) /* the next call fills while this one drains */
@@ -115,8 +108,6 @@ static int running_channels(const struct model *model, const struct predict_requ
 	int n = model->channels, threads = proto == MODEL_LL128 ? 640 : 512;
 	int threshold = proto == MODEL_SIMPLE ? 64 : 8;
 
-	if (request->channels > 0)
-		return request->channels;
 	if (algo == MODEL_NVLS || algo == MODEL_NVLS_TREE)
 		return model->sys->gpu[0].model->sm < 100 ? 16 : model->nnodes > 1 ? 32 : 24;
 	if (algo == MODEL_RING && proto == MODEL_LL)
@@ -232,8 +223,7 @@ int model_predict(const struct model *model, const struct predict_request *reque
 
 	memset(out, 0, sizeof(*out));
 	if (model->nranks < 2 || !isfinite(request->bytes) || request->bytes <= 0 ||
-	    request->bytes > 1e18 || (unsigned)request->collective >= MODEL_COLLS ||
-	    request->channels < 0)
+	    request->bytes > 1e18 || (unsigned)request->collective >= MODEL_COLLS)
 		return -ERANGE;
 	if (model->nnodes > 1 && model->net <= 0)
 		return -ERANGE;

@@ -127,7 +127,6 @@ struct predict_request {
 	int elsize; /* bytes of an element: -ERANGE when a rank's slice would be less; 0: never */
 	bool in_place;	  /* hypercube: nothing to copy first */
 	int algo, proto;  /* -1: what NCCL would choose */
-	int channels;	  /* 0: what NCCL would use */
 	int process_gpus; /* that one process has: it launches on one after the other; 0: one */
 	bool no_nvls;	  /* NCCL_NVLS_ENABLE=0, or an operator that switches cannot do */
 };
@@ -242,9 +241,9 @@ struct model {
 	struct model_tuning choice; /* of the version that runs */
 };
 
-/* Work out a node with `ppn` of its GPUs in use (0: all). `sys` must outlive the model. */
-int model_init(struct model *model, const struct topo_system *sys,
-	       const struct model_constants *constants, int ppn, bool no_nvls, struct error *err);
+/* Work out a node, which has passed topo_check; it must outlive the model. */
+void model_init(struct model *model, const struct topo_system *sys,
+		const struct model_constants *constants, bool no_nvls);
 
 /* Take `nnodes` such nodes. */
 void model_scale(struct model *model, int nnodes);

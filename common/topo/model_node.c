@@ -143,13 +143,10 @@ static int pow2_floor(double value, int most)
 	return pow2;
 }
 
-int model_init(struct model *model, const struct topo_system *sys,
-	       const struct model_constants *constants, int ppn, bool no_nvls, struct error *err)
+void model_init(struct model *model, const struct topo_system *sys,
+		const struct model_constants *constants, bool no_nvls)
 {
 	memset(model, 0, sizeof(*model));
-	if (ppn > 0 && ppn != sys->ngpus)
-		return error_usage(err, "%s has %d GPUs a node, not %d: reshape it first",
-				   sys->name, sys->ngpus, ppn);
 	model->sys = sys;
 	model->constants = *constants;
 	model->ppn = sys->ngpus;
@@ -169,7 +166,6 @@ int model_init(struct model *model, const struct topo_system *sys,
 	break_links(model);
 	init_net(model);
 	model_scale(model, sys->nnodes);
-	return 0;
 }
 
 void model_scale(struct model *model, int nnodes)

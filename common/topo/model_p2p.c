@@ -219,9 +219,7 @@ static void finish_flows(const struct model *model, const struct predict_request
 	out->proto = flows->proto;
 	out->transfer_us = net ? inter : intra;
 	out->fill_us = net ? fill_net : fill;
-	out->channels = request->channels > 0
-				? request->channels
-				: (int)flow_channels(model, flows->part, flows->proto);
+	out->channels = (int)flow_channels(model, flows->part, flows->proto);
 	out->latency_us = p2p_latency(model, flows->proto, hidden);
 	out->launch_us = p2p_launch(model, flows->peers);
 	out->winner = net ? far : near;

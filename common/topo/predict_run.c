@@ -427,7 +427,8 @@ int predict_run(struct predict_job *job, struct error *err)
 		rc = model_load_constants(&constants, job->physical ? "" : job->fitted, err);
 	if (rc == 0)
 		rc = calibrate(job, &constants, err);
-	if (rc == 0)
-		rc = model_init(&model, &sys, &constants, 0, job->no_nvls, err);
-	return rc != 0 ? rc : predict_all(job, &model, err);
+	if (rc != 0)
+		return rc;
+	model_init(&model, &sys, &constants, job->no_nvls);
+	return predict_all(job, &model, err);
 }

@@ -117,6 +117,16 @@ double topo_pcie_gbs(int gen, int width)
 	return ldexp(12, gen - 3) * width / 16;
 }
 
+int topo_pcie_gen(double gts)
+{
+	static const double speeds[] = { 2.5, 5, 8, 16, 32, 64 };
+	int n = sizeof(speeds) / sizeof(speeds[0]);
+
+	while (n > 0 && fabs(gts - speeds[n - 1]) >= .01)
+		n--;
+	return n;
+}
+
 /* Links between two GPUs of a mesh, both directions. */
 static int mesh_links(const struct topo_system *sys, int a, int b)
 {

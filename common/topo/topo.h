@@ -175,6 +175,9 @@ int topo_word(const char *words, const char *word);
 double topo_cpu_link(const char *cpu);
 double topo_pcie_gbs(int gen, int width);
 
+/* The generation whose lanes have so many GT/s; 0 when there is none. */
+int topo_pcie_gen(double gts);
+
 /* NVLinks that the rings of one node use per GPU and direction: all of them below an NVSwitch, else
  * as many directed Hamiltonian cycles as fit into the mesh at once. 0: the GPUs are not joined by
  * NVLink in a ring. */

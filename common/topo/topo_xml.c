@@ -95,18 +95,14 @@ static bool bus_parse(const char *text, uint64_t *bus)
  * width as 16. */
 static double pci_gbs(struct reader *r, const char **attrs)
 {
-	static const double speeds[] = { 2.5, 5, 8, 16, 32, 64 }; /* of generations from 1 */
 	const char *speed = attribute(attrs, "link_speed");
 	long width = number(r, attrs, "link_width", 16, 0, 64);
-	int gen = 3;
 	double value = speed != NULL ? strtod(speed, NULL) : 8;
+	int gen = topo_pcie_gen(value);
 
 	if (!(value >= 0 && value < 1000))
 		fail(r, "link_speed=\"%.40s\" is no PCIe speed", speed);
-	for (size_t i = 0; i < sizeof(speeds) / sizeof(speeds[0]); i++)
-		if (fabs(value - speeds[i]) < .01)
-			gen = 1 + (int)i;
-	return topo_pcie_gbs(gen, width == 0 ? 16 : (int)width);
+	return topo_pcie_gbs(gen > 0 ? gen : 3, width == 0 ? 16 : (int)width);
 }
 
 static void start_cpu(struct reader *r, const char **attrs)

@@ -17,7 +17,7 @@ static void machine(const char *name, int gpus, int nodes, bool no_nvls)
 	model_physical(&physical);
 	CU_ASSERT_EQUAL_FATAL(topo_load(&sys, name, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(topo_reshape(&sys, &change, &err), 0);
-	CU_ASSERT_EQUAL_FATAL(model_init(&model, &sys, &physical, 0, no_nvls, &err), 0);
+	model_init(&model, &sys, &physical, no_nvls);
 }
 
 static int point(enum model_coll coll, double bytes, int algo, int proto, struct prediction *p)

@@ -236,7 +236,7 @@ static void reshaped(const char *spec, int nodes, const struct topo_change *chan
 
 	machine(spec, 0, nodes, true);
 	CU_ASSERT_EQUAL_FATAL(topo_reshape(&sys, change, &err), 0);
-	CU_ASSERT_EQUAL_FATAL(model_init(&model, &sys, &physical, 0, true, &err), 0);
+	model_init(&model, &sys, &physical, true);
 }
 
 /* Nodes with 1 to 8 NICs of 100, 200 and 400 Gb/s: a ring gets what they carry, n * gbps / 8 * 4096

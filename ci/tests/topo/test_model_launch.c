@@ -20,7 +20,7 @@ static void machine(const struct kernel_cost *cost)
 		CU_ASSERT_EQUAL_FATAL(model_calibrate(&constants, cost), 0);
 	CU_ASSERT_EQUAL_FATAL(topo_load(&sys, "hgx-h200", &err), 0);
 	CU_ASSERT_EQUAL_FATAL(topo_reshape(&sys, &change, &err), 0);
-	CU_ASSERT_EQUAL_FATAL(model_init(&model, &sys, &constants, 0, true, &err), 0);
+	model_init(&model, &sys, &constants, true);
 }
 
 static void point(enum model_coll coll, double bytes, enum model_mode mode)

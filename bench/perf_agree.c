@@ -4,7 +4,7 @@
 
 #include "options/options_agree.h"
 #include "options/rank_groups.h"
-#include "report/facts.h"
+#include "report/sink.h"
 
 /* All equal when the largest of each half is also the smallest. */
 static int hashes_differ(struct job *job, uint64_t hash)

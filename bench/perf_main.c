@@ -7,7 +7,7 @@
 #include "backend/backend.h"
 #include "base/clock.h"
 #include "process/cgroup.h"
-#include "report/facts.h"
+#include "report/sink.h"
 #include "process/launch.h"
 #include "process/leftovers.h"
 #include "options/options.h"

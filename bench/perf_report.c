@@ -2,6 +2,7 @@
  * causes. */
 #include "perf_report.h"
 
+#include "base/clock.h"
 #include "base/nccl_profiler.h"
 #include "postmortem/timeline.h"
 #include "report/sink_shared.h"
@@ -71,22 +72,50 @@ int rank_open_reconcile(struct rank *r)
 				r->choice.shared_gpu, &r->run.reconciler);
 }
 
+/* Every rank's host, device and versions to rank 0. */
+static int gather_facts(struct rank *r)
+{
+	struct job *job = &r->job;
+	struct rank_facts mine = {
+		.rank = job->rank,
+		.node = job->node,
+		.local_rank = job->local_rank,
+		.pid = getpid(),
+	};
+
+	gethostname(mine.host, sizeof(mine.host) - 1);
+	r->bench.backend->ops->facts(r->bench.backend, &mine.device);
+	if (job->rank == 0)
+		r->facts = must(calloc((size_t)job->nranks, sizeof(*r->facts)));
+	return job_gather(job, &mine, sizeof(mine), r->facts);
+}
+
 int rank_open_report(struct rank *r)
 {
-	int rc = facts_gather(&r->job, r->bench.backend, &r->facts);
+	struct run_facts *facts = &r->run_facts;
+	int rc = gather_facts(r);
 
 	if (rc < 0 || r->job.rank != 0)
 		return rc;
-	facts_run(&r->run_facts, &r->job, r->bench.backend, r->program->options, r->facts);
-	r->run_facts.program = r->program->name;
-	r->run_facts.predicted = !predict_refusal(&r->bench, r->choice.shared_gpu);
-	r->run_facts.argc = r->program->argc;
-	r->run_facts.argv = r->program->argv;
+	*facts = (struct run_facts){
+		.program = r->program->name,
+		.argc = r->program->argc,
+		.argv = r->program->argv,
+		.options = r->program->options,
+		.backend = r->bench.backend->ops->name,
+		.mpi_library = r->job.library,
+		.hangar_version = HANGAR_VERSION,
+		.predicted = !predict_refusal(&r->bench, r->choice.shared_gpu),
+		.nranks = r->job.nranks,
+		.nnodes = r->job.nnodes,
+		.ranks = r->facts,
+	};
+	clock_local(facts->started, sizeof(facts->started), CLOCK_ISO);
 	if (r->program->collective == &p2p_matrix) /* it prints what has no rows itself */
-		sink_table_head(stdout, &r->run_facts);
+		sink_table_head(stdout, facts);
 	else
-		rc = report_open(&r->report, r->program->options, r->program->collective,
-				 &r->run_facts, &r->err);
+		rc = report_open(&r->report, r->program->options, r->program->collective, facts,
+				 &r->err);
 	r->run.report = &r->report;
 	r->run.progress = launch_progress();
 	return rc;

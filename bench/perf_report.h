@@ -12,7 +12,7 @@
 #include "perf_rank.h"
 #include "reconcile/reconcile.h"
 #include "record/recorder.h"
-#include "report/facts.h"
+#include "report/report.h"
 #include "measure/vendor_hook.h"
 
 struct rank {

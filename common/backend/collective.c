@@ -107,7 +107,6 @@ struct call invocation_call(const struct invocation *invocation, enum call_kind 
 		.dtype = invocation->dtype,
 		.op = invocation->op,
 		.peer = invocation->geometry->root,
-		.stream = invocation->stream,
 		.offset = invocation->offset,
 	};
 }

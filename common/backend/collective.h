@@ -38,7 +38,7 @@ struct invocation {
 	void *recv;
 	enum dtype dtype;
 	enum redop op;
-	uint32_t comm, stream;
+	uint32_t comm;
 	uint64_t offset; /* of the buffers in their pool, bytes */
 };
 

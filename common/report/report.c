@@ -2,6 +2,7 @@
 #include "report/report.h"
 
 #include <fcntl.h>
+#include <libgen.h>
 #include <sys/stat.h>
 
 #include "report/sink_shared.h"
@@ -101,16 +102,11 @@ static int writable(const char *folder)
 /* Whether the folder that `path` lies in takes a new entry. */
 static int takes_entry(const char *path)
 {
-	size_t len = strlen(path);
-	char folder[PATH_MAX];
+	char copy[PATH_MAX], folder[PATH_MAX + 2];
 
-	while (len > 1 && path[len - 1] == '/')
-		len--;
-	while (len > 0 && path[len - 1] != '/')
-		len--;
-	if (len + 2 > sizeof(folder))
+	if (strlen(path) >= sizeof(copy))
 		return -ENAMETOOLONG;
-	snprintf(folder, sizeof(folder), "%.*s.", (int)len, path);
+	snprintf(folder, sizeof(folder), "%s/.", dirname(strcpy(copy, path)));
 	return writable(folder);
 }
 

@@ -4,22 +4,19 @@
 #include "base/error.h"
 #include "base/number.h"
 
-#define COLUMN(column_type, field, column_name, column_heading, column_unit, text)                 \
+/* Behind the texts further members: ".predicted = true". */
+#define COLUMN(column_type, field, column_name, column_heading, column_unit, text, ...)            \
 	{                                                                                          \
 		.name = column_name, .heading = column_heading, .unit = column_unit, .help = text, \
-		.type = column_type, .offset = offsetof(struct row, field)                         \
+		.type = column_type, .offset = offsetof(struct row, field), __VA_ARGS__            \
 	}
-#define PREDICTED(column_type, field, column_name, column_heading, column_unit, text)              \
-	{                                                                                          \
-		.name = column_name, .heading = column_heading, .unit = column_unit, .help = text, \
-		.type = column_type, .offset = offsetof(struct row, field), .predicted = true      \
-	}
-#define INT32(...)  COLUMN(COLUMN_INT32, __VA_ARGS__)
-#define INT64(...)  COLUMN(COLUMN_INT64, __VA_ARGS__)
-#define UINT64(...) COLUMN(COLUMN_UINT64, __VA_ARGS__)
-#define DOUBLE(...) COLUMN(COLUMN_DOUBLE, __VA_ARGS__)
-#define STRING(...) COLUMN(COLUMN_STRING, __VA_ARGS__)
-#define TEXT(...)   COLUMN(COLUMN_TEXT, __VA_ARGS__)
+#define PREDICTED(...) COLUMN(__VA_ARGS__, .predicted = true)
+#define INT32(...)     COLUMN(COLUMN_INT32, __VA_ARGS__)
+#define INT64(...)     COLUMN(COLUMN_INT64, __VA_ARGS__)
+#define UINT64(...)    COLUMN(COLUMN_UINT64, __VA_ARGS__)
+#define DOUBLE(...)    COLUMN(COLUMN_DOUBLE, __VA_ARGS__)
+#define STRING(...)    COLUMN(COLUMN_STRING, __VA_ARGS__)
+#define TEXT(...)      COLUMN(COLUMN_TEXT, __VA_ARGS__)
 
 /* The type column is "dtype": "type" names the kind of object in JSON. */
 const struct column row_columns[] = {

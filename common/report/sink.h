@@ -7,6 +7,8 @@
 #include "options/options.h"
 #include "report/row.h"
 
+#define HANGAR_VERSION "0.1.0"
+
 /* One rank as the header shows it. Plain data, gathered over MPI. */
 struct rank_facts {
 	int32_t rank, node, local_rank, pid;

@@ -121,7 +121,6 @@ static void world_run(struct world *w, int rank)
 		.dtype = DT_UINT32,
 		.op = w->c->reduces ? OP_SUM : OP_NONE,
 		.comm = 0,
-		.stream = 0,
 		.offset = 4096,
 	};
 

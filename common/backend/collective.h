@@ -104,8 +104,6 @@ int segments_one(enum segment_kind kind, size_t count, int from, size_t from_at,
  * needs. */
 struct call invocation_call(const struct invocation *invocation, enum call_kind kind);
 
-#define EXCHANGE_CALLS 2 /* that run_exchange makes */
-
 /* Send and receive at once: `count` elements to rank `to` and as many from rank `from`, in one
  * group. */
 int run_exchange(struct chain *chain, const struct invocation *invocation, size_t count,

@@ -2,6 +2,7 @@
 #include "measure/predict.h"
 
 #include "base/stats.h"
+#include "measure/irregular.h"
 
 #define MOST_OF_CEILING 105.0 /* percent */
 
@@ -16,24 +17,17 @@ static enum model_mode mode_of(const struct row *row)
 static void uneven(const struct bench *bench, const struct row *row, size_t elsize,
 		   struct predict_request *request)
 {
-	const struct traffic *traffic = &bench->traffic;
-	size_t n = (size_t)traffic->nranks, bytes = row->count * n * elsize;
+	int n = bench->traffic.nranks;
+	const struct geometry g = { .nranks = n,
+				    .elsize = elsize,
+				    .bytes = row->count * (size_t)n * elsize,
+				    .traffic = &bench->traffic };
 
-	for (int a = 0; a < traffic->nranks; a++) {
-		size_t send = 0, recv = 0, most = 0;
-
-		for (int b = 0; b < traffic->nranks; b++) {
-			size_t to = a == b ? 0 : traffic_count(traffic, a, b, bytes, elsize);
-
-			send += to;
-			recv += a == b ? 0 : traffic_count(traffic, b, a, bytes, elsize);
-			most = to > most ? to : most;
-		}
-		most *= elsize;
-		send = (send > recv ? send : recv) * elsize;
-		request->away = fmax(request->away, (double)send);
-		request->flow = fmax(request->flow, (double)most);
-	}
+	request->away = (double)(irregular_busiest(&g, false) * elsize);
+	for (int i = 0; i < n * n; i++)
+		if (i / n != i % n)
+			request->flow = fmax(request->flow,
+					     (double)(irregular_count(&g, i / n, i % n) * elsize));
 }
 
 /* False: the model knows nothing of the row. */

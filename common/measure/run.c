@@ -2,6 +2,7 @@
 #include "measure/run.h"
 
 #include "base/clock.h"
+#include "base/rank_list.h"
 #include "measure/irregular.h"
 #include "measure/point.h"
 #include "measure/sweep.h"
@@ -83,19 +84,10 @@ void run_note_culprits(struct run *run, const struct check_report *report)
 	if (report->wrong == 0)
 		return;
 	run->outcome = OUTCOME_WRONG_DATA;
-	if (who < 0)
-		return;
-	snprintf(name, sizeof(name), "%d", who);
-	for (const char *at = run->culprits; *at; at += strspn(at, ",")) {
-		size_t n = strcspn(at, ",");
-
-		if (n == strlen(name) && strncmp(at, name, n) == 0)
-			return;
-		at += n;
-	}
-	if (len + strlen(name) + 2 <= sizeof(run->culprits))
-		snprintf(run->culprits + len, sizeof(run->culprits) - len, "%s%s", len ? "," : "",
-			 name);
+	snprintf(name, sizeof(name), "%s%d", len ? "," : "", who);
+	if (who >= 0 && !rank_list_has(run->culprits, who) &&
+	    len + strlen(name) < sizeof(run->culprits))
+		strcpy(run->culprits + len, name);
 }
 
 /* Rank 0 holds the times of all; with groups, of the first one's ranks it tells. */

@@ -1,89 +1,67 @@
 /* sweep.c: walks types, operators, roots and sizes in nccl-tests' order. */
 #include "measure/sweep.h"
 
+/* A loop that a collective lacks has one step. */
 void sweep_init(struct sweep *sweep, const struct options *options,
 		const struct collective *collective, struct backend *backend, int nranks)
 {
+	bool reduces = collective->reduces, all = options->root < 0;
+
 	*sweep = (struct sweep){
 		.options = options,
 		.collective = collective,
 		.backend = backend,
 		.nranks = nranks,
+		.op_first = reduces ? options->op_first : OP_NONE,
+		.op_last = reduces ? options->op_last : OP_NONE,
+		.root_first = !collective->rooted ? -1
+			      : all		  ? 0
+						  : options->root,
+		.root_last = !collective->rooted ? -1
+			     : all		 ? nranks - 1
+						 : options->root,
+		.dtype = options->dtype_first,
 	};
+	sweep->op = sweep->op_first;
+	sweep->root = sweep->root_first;
 }
 
-/* Bounds of the two loops that a collective may not have. */
-static int op_first(const struct sweep *sweep)
-{
-	return sweep->collective->reduces ? sweep->options->op_first : OP_NONE;
-}
-
-static int op_last(const struct sweep *sweep)
-{
-	return sweep->collective->reduces ? sweep->options->op_last : OP_NONE;
-}
-
-static int root_first(const struct sweep *sweep)
-{
-	if (!sweep->collective->rooted)
-		return -1;
-	return sweep->options->root < 0 ? 0 : sweep->options->root;
-}
-
-static int root_last(const struct sweep *sweep)
-{
-	if (!sweep->collective->rooted)
-		return -1;
-	return sweep->options->root < 0 ? sweep->nranks - 1 : sweep->options->root;
-}
-
-static bool supported(const struct sweep *sweep, int dtype, int op, char *why, size_t len)
+static bool supported(const struct sweep *sweep, char *why, size_t len)
 {
 	struct backend *be = sweep->backend;
 
 	why[0] = '\0';
-	return !be || be->ops->supports(be, (enum dtype)dtype, (enum redop)op, why, len);
+	return !be ||
+	       be->ops->supports(be, (enum dtype)sweep->dtype, (enum redop)sweep->op, why, len);
 }
 
 /* Move to the next (type, operator), supported or not. false behind the last. */
 static bool next_pair(struct sweep *sweep)
 {
-	if (sweep->op < op_last(sweep)) {
+	if (sweep->op < sweep->op_last) {
 		sweep->op++;
 		return true;
 	}
-	sweep->op = op_first(sweep);
+	sweep->op = sweep->op_first;
 	return ++sweep->dtype <= sweep->options->dtype_last;
 }
 
 static bool next_series(struct sweep *sweep)
 {
 	char why[128];
+	bool more = sweep->dtype <= sweep->options->dtype_last;
 
-	if (sweep->root < root_last(sweep)) {
+	if (more && sweep->started && sweep->root < sweep->root_last) {
 		sweep->root++;
 		return true;
 	}
-	sweep->root = root_first(sweep);
-	while (next_pair(sweep)) {
-		if (supported(sweep, sweep->dtype, sweep->op, why, sizeof(why)))
-			return true;
-	}
-	return false;
-}
-
-static bool first_series(struct sweep *sweep)
-{
-	char why[128];
-
+	if (more && sweep->started)
+		more = next_pair(sweep);
+	while (more && !supported(sweep, why, sizeof(why)))
+		more = next_pair(sweep);
 	sweep->started = true;
-	sweep->dtype = sweep->options->dtype_first;
-	sweep->op = op_first(sweep);
-	sweep->root = root_first(sweep);
-	if (supported(sweep, sweep->dtype, sweep->op, why, sizeof(why)))
-		return true;
-	sweep->root = root_last(sweep);
-	return next_series(sweep);
+	sweep->root = sweep->root_first;
+	return more;
 }
 
 /* The size after this one; 0: it was the last. */
@@ -101,12 +79,9 @@ static size_t next_size(const struct options *options, size_t bytes)
 
 bool sweep_next(struct sweep *sweep, struct point *point)
 {
-	if (sweep->started)
-		sweep->bytes = sweep->bytes ? next_size(sweep->options, sweep->bytes) : 0;
+	sweep->bytes = sweep->bytes ? next_size(sweep->options, sweep->bytes) : 0;
 	if (!sweep->bytes) {
-		if (sweep->started && sweep->dtype > sweep->options->dtype_last)
-			return false;
-		if (!(sweep->started ? next_series(sweep) : first_series(sweep)))
+		if (!next_series(sweep))
 			return false;
 		sweep->bytes = sweep->options->min_bytes;
 	}
@@ -120,17 +95,13 @@ bool sweep_next(struct sweep *sweep, struct point *point)
 }
 
 /* At least one combination of type and operator must be there; `why` tells of the last one that
- * is not. */
-static bool any_supported(const struct sweep *sweep, char *why, size_t len)
+ * is not. `cursor` stands at the first. */
+static bool any_supported(struct sweep cursor, char *why, size_t len)
 {
-	struct sweep cursor = *sweep;
-
-	cursor.dtype = sweep->options->dtype_first;
-	cursor.op = op_first(sweep);
-	do {
-		if (supported(sweep, cursor.dtype, cursor.op, why, len))
+	do
+		if (supported(&cursor, why, len))
 			return true;
-	} while (next_pair(&cursor));
+	while (next_pair(&cursor));
 	return false;
 }
 
@@ -160,7 +131,7 @@ int sweep_check(const struct sweep *sweep, struct error *err)
 		return error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP,
 				 "%s: needs 2, 4, 8 or another power of two of ranks, not %d",
 				 collective->name, n);
-	if (!any_supported(sweep, why, sizeof(why)))
+	if (!any_supported(*sweep, why, sizeof(why)))
 		return reject_unsupported(sweep, why, err);
 	return 0;
 }

@@ -21,6 +21,7 @@ struct sweep {
 	const struct collective *collective;
 	struct backend *backend; /* asked what it supports; may be NULL (tests): everything */
 	int nranks;
+	int op_first, op_last, root_first, root_last;
 	/* cursor */
 	int dtype, op, root;
 	size_t bytes;

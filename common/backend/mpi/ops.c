@@ -181,40 +181,28 @@ static int mpi_alloc(struct backend *be, size_t bytes, size_t used, void **ptr)
 {
 	struct mpi *mpi = to_mpi(be);
 	size_t ranks = be->job->local_ranks > 0 ? (size_t)be->job->local_ranks : 1;
-	size_t room = mpi->available / ranks;
-	struct mpi_mapping *mapping = NULL;
-	size_t mapped;
+	size_t room = mpi->available / ranks, mapped = bytes > 4096 ? bytes : 4096;
+	struct mpi_mapping *mapping;
+	void *map = MAP_FAILED;
 
 	*ptr = NULL;
-	if (bytes > PTRDIFF_MAX)
-		goto too_large;
 	used = (used + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
 	used = used < bytes ? used : bytes;
-	if (mpi->held > room || used > room - mpi->held)
-		goto too_large;
-	mapped = (bytes + 4095) / 4096 * 4096;
-	mapping = malloc(sizeof(*mapping));
-	if (!mapping)
-		goto too_large;
-	mapping->bytes = mapped ? mapped : 4096;
-	mapping->ptr = mmap(NULL, mapping->bytes, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (mapping->ptr == MAP_FAILED)
-		goto too_large;
-	madvise(mapping->ptr, mapping->bytes, MADV_HUGEPAGE);
-	mapping->next = mpi->mappings;
+	if (bytes <= PTRDIFF_MAX && mpi->held <= room && used <= room - mpi->held)
+		map = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			   0);
+	if (map == MAP_FAILED)
+		return error_set(be->err, OUTCOME_USAGE, -ENOMEM,
+				 "%zu bytes of buffers do not fit: %zu held, %zu bytes of memory "
+				 "for each of %zu ranks",
+				 used, mpi->held, room, ranks);
+	madvise(map, mapped, MADV_HUGEPAGE);
+	mapping = must(malloc(sizeof(*mapping)));
+	*mapping = (struct mpi_mapping){ mpi->mappings, map, mapped, used };
 	mpi->mappings = mapping;
-	mapping->used = used;
 	mpi->held += used;
-	*ptr = mapping->ptr;
+	*ptr = map;
 	return 0;
-
-too_large:
-	free(mapping);
-	return error_set(be->err, OUTCOME_USAGE, -ENOMEM,
-			 "%zu bytes of buffers do not fit: %zu held, %zu bytes of memory for each "
-			 "of %zu ranks",
-			 used < bytes ? used : bytes, mpi->held, room, ranks);
 }
 
 static void mpi_release(struct backend *be, void *ptr)

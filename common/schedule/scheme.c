@@ -2,27 +2,14 @@
 #include "schedule/scheme.h"
 
 const struct scheme schemes[] = {
-	{ .name = "plain", .always = { { 0 } }, .nalways = 1 },
+	{ .name = "plain" },
 	{ .name = "mixed",
-	  .always = { { 0 } },
-	  .nalways = 1,
-	  .turns = { { "all_reduce", false },
-		     { "broadcast", false },
-		     { "all_gather", false },
-		     { "sendrecv", false },
-		     { "alltoall", false },
-		     { "reduce_scatter", false } },
-	  .nturns = 6 },
-	{ .name = "halves",
-	  .family = COMMS_HALVES,
-	  .always = { { 0 }, { NULL, true } },
-	  .nalways = 2 },
-	{ .name = "pairs",
-	  .family = COMMS_PAIRS,
-	  .always = { { 0 }, { NULL, true } },
-	  .nalways = 2 },
-	{ .name = "ring", .family = COMMS_RING, .always = { { NULL, true } }, .nalways = 1 },
-	{ .name = "p2p", .always = { { 0 }, { "handoff", false } }, .nalways = 2 },
+	  .turns = { "all_reduce", "broadcast", "all_gather", "sendrecv", "alltoall",
+		     "reduce_scatter" } },
+	{ .name = "halves", .family = COMMS_HALVES },
+	{ .name = "pairs", .family = COMMS_PAIRS },
+	{ .name = "ring", .family = COMMS_RING, .apart = true },
+	{ .name = "p2p", .turns = { "handoff" } },
 	{ .name = NULL },
 };
 
@@ -66,19 +53,18 @@ int scheme_parts(const struct scheme *scheme, const struct collective *own,
 {
 	const struct collective *inner = own->irregular ? by_name(known, "alltoall") : own;
 	struct parts parts = { .at = at };
+	int turns = 0;
 
-	for (int i = 0; i < scheme->nalways + (scheme->nturns > 0); i++) {
-		const struct scheme_part *part = i < scheme->nalways
-							 ? &scheme->always[i]
-							 : &scheme->turns[step % scheme->nturns];
-
-		if (!part->family)
-			add(&parts, part->collective ? by_name(known, part->collective) : own, 0,
-			    i);
-		for (int c = comm_set_next(comms, 1, rank); part->family && c >= 0;
+	if (!scheme->apart)
+		add(&parts, own, 0, 0);
+	if (scheme->family != COMMS_WORLD)
+		for (int c = comm_set_next(comms, 1, rank); c >= 0;
 		     c = comm_set_next(comms, c + 1, rank))
-			add(&parts, part->collective ? by_name(known, part->collective) : inner,
-			    (uint32_t)c, scheme->family == COMMS_RING ? ring_slot(comms, c) : i);
-	}
+			add(&parts, inner, (uint32_t)c,
+			    scheme->family == COMMS_RING ? ring_slot(comms, c) : 1);
+	while (scheme->turns[turns])
+		turns++;
+	if (turns > 0)
+		add(&parts, by_name(known, scheme->turns[step % turns]), 0, 1);
 	return parts.n;
 }

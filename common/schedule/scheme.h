@@ -7,17 +7,13 @@
 
 #define SCHEME_PARTS 3 /* of one step on one rank, at most */
 
-/* One issue of a collective in every step, or in every n-th. */
-struct scheme_part {
-	const char *collective; /* NULL: the program's own */
-	bool family; /* on the rank's communicators of the scheme's family, else on all ranks' */
-};
-
+/* A step is the program's collective on all ranks, then on each of the rank's communicators of a family
+ * that is not all ranks', then one of `turns`. */
 struct scheme {
 	const char *name;
 	enum comm_family family;
-	struct scheme_part always[2], turns[6]; /* every step; one of these in turn, besides */
-	int nalways, nturns;
+	bool apart;	      /* not on all ranks */
+	const char *turns[7]; /* collectives that take turns on all ranks; NULL at the end */
 };
 
 /* All schemes, in the order of the help; a NULL name at the end. */

@@ -4,16 +4,22 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-int output_close(FILE *f)
+/* What was ever wrong with the stream, `end` (fclose or fflush) included: 0 or a negative errno. */
+static int ended(FILE *f, int (*end)(FILE *))
 {
 	bool failed = ferror(f);
 	int why = errno;
 
-	if (fclose(f) < 0) {
+	if (end(f) < 0) {
 		failed = true;
 		why = errno;
 	}
 	return !failed ? 0 : why > 0 ? -why : -EIO;
+}
+
+int output_close(FILE *f)
+{
+	return ended(f, fclose);
 }
 
 static int write_whole(const char *path, const void *data, size_t bytes)
@@ -50,14 +56,9 @@ static int refuse_stdout(struct error *err, int code)
 
 int output_stdout(struct error *err)
 {
-	bool failed = ferror(stdout);
-	int why = errno;
+	int rc = ended(stdout, fflush);
 
-	if (fflush(stdout) < 0) {
-		failed = true;
-		why = errno;
-	}
-	return !failed ? 0 : refuse_stdout(err, why > 0 ? -why : -EIO);
+	return rc < 0 ? refuse_stdout(err, rc) : 0;
 }
 
 static const char *guarded; /* atexit() hands nothing on */

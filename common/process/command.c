@@ -1,33 +1,29 @@
 /* command.c: words to a line, and what must stand before it. */
 #include "process/command.h"
 
+#include "base/error.h"
+
 /* Appends a blank and the word; all of it or nothing. */
 static void add_word(char *buf, size_t len, const char *word)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789_-+=:,./@%^";
-	size_t n = strlen(word), at = strlen(buf), need = n + 4;
-	bool quote = n == 0 || strspn(word, plain) < n;
+	const char *quote = *word && !word[strspn(word, plain)] ? "" : "'";
+	char *text = NULL;
+	size_t n = 0;
+	FILE *f = must(open_memstream(&text, &n));
 
-	for (size_t i = 0; i < n; i++)
-		need += word[i] == '\'' ? 3 : 0;
-	if (at + need > len)
-		return;
-	if (at > 0)
-		buf[at++] = ' ';
-	if (quote)
-		buf[at++] = '\'';
-	for (size_t i = 0; i < n; i++) {
-		if (word[i] == '\'') {
-			memcpy(&buf[at], "'\\''", 4);
-			at += 4;
-		} else {
-			buf[at++] = word[i];
-		}
-	}
-	if (quote)
-		buf[at++] = '\'';
-	buf[at] = '\0';
+	fprintf(f, "%s%s", *buf ? " " : "", quote);
+	for (; *word; word++)
+		if (*word == '\'')
+			fputs("'\\''", f);
+		else
+			putc(*word, f);
+	fputs(quote, f);
+	fclose(f);
+	if (strlen(buf) + n < len)
+		strcpy(buf + strlen(buf), text);
+	free(text);
 }
 
 static void add_words(char *buf, size_t len, int argc, const char *const *argv)

@@ -390,20 +390,14 @@ static int run_all(struct rank *r)
 
 static int measure(struct rank *r)
 {
-	size_t before;
+	static int (*const steps[])(struct rank *) = { rank_explain_empty, rank_open_predictions,
+						       rank_open_vendor, rank_open_reconcile,
+						       run_all };
 	int rc = open_comm(r);
+	size_t before = memory_used(r);
 
-	before = memory_used(r);
-	if (rc == 0)
-		rc = rank_explain_empty(r);
-	if (rc == 0)
-		rc = rank_open_predictions(r);
-	if (rc == 0)
-		rc = rank_open_vendor(r);
-	if (rc == 0)
-		rc = rank_open_reconcile(r);
-	if (rc == 0)
-		rc = run_all(r);
+	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps) && rc == 0; i++)
+		rc = steps[i](r);
 	if (rc == 0)
 		rc = reconcile_after(&r->reconcile);
 	if (rc < 0)

@@ -126,7 +126,8 @@ int sampling_batch(struct sampling *s, const struct checked_slot *checked)
 	int rc;
 
 	/* all come from a meeting or the last batch: nobody is later than a batch may take */
-	job->deadline = timing_batch_deadline(s->timing);
+	job->deadline =
+		timing_calls_deadline(s->timing, (double)s->timing->per_sample * (double)samples);
 	rc = timing_batch(s->timing, checked, &batch);
 	if (rc == 0)
 		rc = job_gather(job, mine, 2 * samples * sizeof(*mine), all);

@@ -35,11 +35,6 @@ double timing_calls_deadline(const struct timing *t, double calls)
 	return fmax(seconds, 10 * t->predicted * calls);
 }
 
-double timing_batch_deadline(const struct timing *t)
-{
-	return timing_calls_deadline(t, (double)t->per_sample * t->samples);
-}
-
 /* ---- warm-up ---- */
 
 /* `calls` eager calls; the slowest rank's seconds per call. */

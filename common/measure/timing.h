@@ -74,6 +74,3 @@ double timing_deadline(double slowest, double calls);
 /* That deadline for calls of this point, 10 x what is predicted at least; before any warm-up scaled
  * from the point before. */
 double timing_calls_deadline(const struct timing *timing, double calls);
-
-/* The same for the next batch. */
-double timing_batch_deadline(const struct timing *timing);

@@ -110,9 +110,6 @@ int model_load_constants(struct model_constants *constants, const char *path, st
  * fit. -ERANGE, and nothing is taken, when one is no time that a kernel launch takes. */
 int model_calibrate(struct model_constants *constants, const struct kernel_cost *cost);
 
-/* Bus efficiency of a transport: payload fraction of what crosses the wire. */
-double model_net_efficiency(enum topo_transport transport);
-
 /* Calls follow each other like this: back to back, each alone on an idle stream, or replayed in a
  * graph, which spares the host the enqueueing. */
 enum model_mode { MODEL_STREAM, MODEL_ISOLATED, MODEL_GRAPH };

@@ -47,15 +47,6 @@ static const struct {
 
 enum { NCONSTANTS = sizeof(constants_table) / sizeof(constants_table[0]) };
 
-/* Payload over wire bytes. InfiniBand: 4096 + LRH, BTH, RETH/CRCs, 64b/66b gaps (82); RoCE v2:
- * Ethernet, IP and UDP on top (94), likewise EFA with 8928 + 150; Slingshot: 2048-byte packets, 94
- * + switch framing; TCP: 1448 of 1538, and one copy through host memory in each direction. */
-static const double net_efficiency[TOPO_TRANSPORTS] = {
-	[TOPO_IB] = 4096. / (4096 + 82),   [TOPO_ROCE] = 4096. / (4096 + 94),
-	[TOPO_EFA] = 8928. / (8928 + 150), [TOPO_SLINGSHOT] = 2048. / (2048 + 94),
-	[TOPO_TCP] = 1448. / 1538 * .9,
-};
-
 /* us a hop takes beyond NCCL's hwLat, which is InfiniBand's. Order of magnitude, from memory: not
  * verified. TCP: 20 for two passes through the kernel and two wake-ups of proxy threads (NCCL's
  * sockets over loopback, results/2026-11-23-pairs), 30 of a data centre's network; EFA and
@@ -69,11 +60,6 @@ double model_net_latency(const struct model *model)
 	enum topo_transport transport = model->sys->transport;
 
 	return transport == TOPO_ROCE ? model->constants.roce_hop_us : net_latency[transport];
-}
-
-double model_net_efficiency(enum topo_transport transport)
-{
-	return net_efficiency[transport];
 }
 
 static double *constant(struct model_constants *constants, int i)

@@ -4,6 +4,15 @@
 /* Copy engines and NICs reach 55.4 of PCIe 5's 63 GB/s (vendor_specs.csv, pcie_measured). */
 static const double DMA_SHARE = .88;
 
+/* Payload over wire bytes. InfiniBand: 4096 + LRH, BTH, RETH/CRCs, 64b/66b gaps (82); RoCE v2:
+ * Ethernet, IP and UDP on top (94), likewise EFA with 8928 + 150; Slingshot: 2048-byte packets, 94
+ * + switch framing; TCP: 1448 of 1538, and one copy through host memory in each direction. */
+static const double net_efficiency[TOPO_TRANSPORTS] = {
+	[TOPO_IB] = 4096. / (4096 + 82),   [TOPO_ROCE] = 4096. / (4096 + 94),
+	[TOPO_EFA] = 8928. / (8928 + 150), [TOPO_SLINGSHOT] = 2048. / (2048 + 94),
+	[TOPO_TCP] = 1448. / 1538 * .9,
+};
+
 /* ---- the node -------------------------------------------------------------------------------- */
 static void init_ring(struct model *model)
 {
@@ -91,7 +100,7 @@ static void init_pairs(struct model *model)
 static void init_net(struct model *model)
 {
 	const struct topo_system *sys = model->sys;
-	double all = 0, all_raw = 0, efficiency = model_net_efficiency(sys->transport);
+	double all = 0, all_raw = 0, efficiency = net_efficiency[sys->transport];
 	double fraction = (double)sys->ngpus / sys->full_gpus;
 	int mine;
 

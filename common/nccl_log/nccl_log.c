@@ -58,17 +58,13 @@ struct place *nccl_place(struct nccl_log *log, const char *host, int64_t pid, en
 /* The number that ends before `end`, and where it begins; NULL when there is none. */
 static char *number_before(char *start, char *end, int64_t *value)
 {
-	char *p = end, digits[24];
-	size_t n;
+	char *p = end;
 
 	while (p > start && isdigit((unsigned char)p[-1]))
 		p--;
-	n = (size_t)(end - p);
-	if (n == 0 || n >= sizeof(digits) - 4)
+	if (p == end || end - p >= 20)
 		return NULL;
-	memcpy(digits, p, n);
-	digits[n] = '\0';
-	*value = strtoll(digits, NULL, 10);
+	*value = strtoll(p, NULL, 10);
 	return p;
 }
 

@@ -1,28 +1,25 @@
 /* cgroup.c: memory cgroups through their file systems. */
 #include "process/cgroup.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/output.h"
 
 #define PREFIX "hangar-"
 
 static int file_write(const char *dir, const char *name, const char *text)
 {
 	char path[CGROUP_PATH + 64];
-	size_t len = strlen(text);
-	int fd, rc = 0;
+	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
+	f = fopen(path, "r+e");
+	if (!f)
 		return -errno;
-	if (write(fd, text, len) != (ssize_t)len)
-		rc = errno ? -errno : -EIO;
-	close(fd);
-	return rc;
+	fputs(text, f);
+	return output_close(f);
 }
 
 static int64_t number(const char *dir, const char *name, const char *key)
@@ -43,17 +40,6 @@ static bool has(const char *dir, const char *name)
 	return access(path, F_OK) == 0;
 }
 
-/* One of a list "cpu,memory,rw". */
-static bool listed(const char *list, const char *word)
-{
-	size_t len = strlen(word);
-
-	for (; *list; list += strcspn(list, ",\n"), list += strspn(list, ",\n"))
-		if (strncmp(list, word, len) == 0 && strchr(",\n", list[len]))
-			return true;
-	return false;
-}
-
 /* Lines of /proc/PID/cgroup: "4:memory:/path", and "0::/path" of version 2, which has no memory
  * where version 1 has it. Of the first *base characters, the mount point, there is nothing to see
  * above. A container sees part of the hierarchy: where there is no such folder, its own is the mount
@@ -61,7 +47,7 @@ static bool listed(const char *list, const char *word)
 static int find(const char *root, const char *process, char *path, size_t len, size_t *base,
 		bool *v2)
 {
-	char text[16 << 10], *rest = text, *line;
+	char text[16 << 10], *rest = text, *line, list[256];
 	const char *place = "";
 
 	*v2 = true;
@@ -72,7 +58,8 @@ static int find(const char *root, const char *process, char *path, size_t len, s
 		if (!at)
 			continue;
 		*at++ = '\0';
-		*v2 = !listed(names + 1, "memory");
+		snprintf(list, sizeof(list), ",%s,", names + 1);
+		*v2 = !strstr(list, ",memory,");
 		if (!*v2 || !names[1])
 			place = at[0] == '/' && at[1] && !strstr(at, "..") ? at : "";
 	}

@@ -4,23 +4,11 @@
 #include <fcntl.h>
 #include <sys/signalfd.h>
 
-static void close_from_to(unsigned first, unsigned last)
-{
-	long end = sysconf(_SC_OPEN_MAX);
-
-	if (first > last || close_range(first, last, 0) == 0)
-		return;
-	/* Linux before 5.9, as under many a container */
-	end = end > 0 && end < 1 << 20 ? end : 1 << 20;
-	for (unsigned fd = first; fd <= last && fd < (unsigned)end; fd++)
-		close((int)fd);
-}
-
 void descriptors_close(int keep)
 {
-	if (keep > 0)
-		close_from_to(0, (unsigned)keep - 1);
-	close_from_to(keep < 0 ? 0 : (unsigned)keep + 1, ~0U);
+	for (int fd = 0; fd < keep; fd++)
+		close(fd);
+	closefrom(keep + 1);
 }
 
 void child_detach(void)

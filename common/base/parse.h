@@ -17,3 +17,7 @@ int parse_real(const char *text, double min, double max, double *value);
 /* Digits in `base`: 2, 10 or 16, or 0 to tell by the prefix 0b or 0x. 0x is allowed, not
  * required, in base 16. */
 int parse_unsigned(const char *text, int base, uint64_t max, uint64_t *value);
+
+/* Which of the names, a blank between two, `name` is; one with "*" at its end is all that begin so. -1:
+ * none. */
+int names_find(const char *names, const char *name);

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "machine/cpu_list.h"
 #include "base/file.h"
+#include "base/parse.h"
 #include "report/sink.h"
 
 /* ---- settings ----------------------------------------------------------------------------- */
@@ -14,13 +15,8 @@
 /* True for a variable that changes speed and is no secret; hangar's own NCCL_TESTS_* do not. */
 static bool is_setting(const char *name)
 {
-	static const char *const prefixes[] = { "NCCL_", "CUDA_LAUNCH_", "CUDA_DEVICE_",
-						"CUDA_VISIBLE_" };
-
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
-		if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
-			return strncmp(name, "NCCL_TESTS_", 11) != 0 && sink_env_allowed(name);
-	return false;
+	return names_find("NCCL_* CUDA_LAUNCH_* CUDA_DEVICE_* CUDA_VISIBLE_*", name) >= 0 &&
+	       strncmp(name, "NCCL_TESTS_", 11) != 0 && sink_env_allowed(name);
 }
 
 static void read_settings(const struct read_request *request, struct reading *m)

@@ -20,7 +20,6 @@ static const char *judge_outlier(struct soak_point *p, double us, char *text, si
 {
 	size_t n = p->rows < SOAK_WINDOW ? p->rows : SOAK_WINDOW;
 	double values[SOAK_WINDOW], median, mad;
-	int at;
 
 	if (n < OUTLIER_ROWS)
 		return NULL;
@@ -34,11 +33,10 @@ static const char *judge_outlier(struct soak_point *p, double us, char *text, si
 		p->unsaid++;
 		return NULL;
 	}
-	at = snprintf(text, len, "outlier: cycle %zu took %.4g us, %.3g times the usual %.4g us",
-		      p->rows, us, us / median, median);
-	if (p->unsaid && (size_t)at < len)
-		snprintf(text + at, len - (size_t)at, "; %zu more since cycle %zu", p->unsaid,
-			 p->said);
+	snprintf(text, len, "outlier: cycle %zu took %.4g us, %.3g times the usual %.4g us",
+		 p->rows, us, us / median, median);
+	if (p->unsaid)
+		text_add(text, len, "; %zu more since cycle %zu", p->unsaid, p->said);
 	p->said = p->rows;
 	p->unsaid = 0;
 	return text;

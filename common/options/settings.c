@@ -2,6 +2,7 @@
 #include "options/settings.h"
 
 #include "base/error.h"
+#include "base/parse.h"
 #include "options/rank_groups.h"
 
 #define MORE "further-settings"
@@ -50,24 +51,11 @@ static const struct {
 	  "NCCL_OOB_NET_ENABLE" },
 };
 
-/* Which of the names, separated by blanks, fits; -1: none. */
-static int fits(const char *names, const char *name)
-{
-	for (int i = 0; *names; i++, names += strspn(names, " ")) {
-		size_t n = strcspn(names, "* ");
-
-		if (strncmp(names, name, n) == 0 && (names[n] == '*' || name[n] == '\0'))
-			return i;
-		names += strcspn(names, " ");
-	}
-	return -1;
-}
-
 /* The place of a name, hundreds by row; UNKNOWN. */
 static int place_of(const char *name)
 {
 	for (int i = 0; i < (int)(sizeof(rows) / sizeof(rows[0])); i++) {
-		int at = fits(rows[i].names, name);
+		int at = names_find(rows[i].names, name);
 
 		if (at >= 0)
 			return 100 * i + at;

@@ -2,6 +2,7 @@
 #include "process/command.h"
 
 #include "base/error.h"
+#include "base/parse.h"
 
 /* Appends a blank and the word; all of it or nothing. */
 static void add_word(char *buf, size_t len, const char *word)
@@ -39,18 +40,13 @@ char *command_join(char *buf, size_t len, int argc, const char *const *argv)
 	return buf;
 }
 
-static bool starts_with(const char *text, const char *start)
-{
-	return strncmp(text, start, strlen(start)) == 0;
-}
-
 /* By env: a shell takes no assignment that stands in quotes. What NCCL prints, and to which file, is
  * left out: it makes no other run, and the file's folder may be gone. */
 static void add_settings(char *buf, size_t len)
 {
 	for (char **e = environ; *e; e++) {
-		if ((!starts_with(*e, "NCCL_") || starts_with(*e, "NCCL_DEBUG")) &&
-		    !starts_with(*e, "CUDA_DEVICE_MAX_CONNECTIONS="))
+		if (names_find("NCCL_* CUDA_DEVICE_MAX_CONNECTIONS=*", *e) < 0 ||
+		    names_find("NCCL_DEBUG*", *e) >= 0)
 			continue;
 		if (!buf[0])
 			add_word(buf, len, "env");
@@ -60,13 +56,7 @@ static void add_settings(char *buf, size_t len)
 
 static bool is_launcher(const char *path)
 {
-	static const char *const names[] = { "mpirun",	"mpiexec",	 "orterun",
-					     "prterun", "mpiexec.hydra", NULL };
-
-	for (int i = 0; names[i]; i++)
-		if (strcmp(basename(path), names[i]) == 0)
-			return true;
-	return false;
+	return names_find("mpirun mpiexec orterun prterun mpiexec.hydra", basename(path)) >= 0;
 }
 
 /* The words of a /proc/PID/cmdline, if that is a launcher: elsewhere it is a daemon that knows

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 
 #include "base/clock.h"
+#include "base/parse.h"
 #include "base/proc_stat.h"
 #include "process/path.h"
 
@@ -27,16 +28,11 @@ struct lost {
 
 static bool is_launcher(pid_t pid)
 {
-	static const char *const names[] = { "mpirun",	"mpiexec", "orterun", "orted",
-					     "prterun", "prted",   "prte" };
+	static const char names[] = "mpirun mpiexec orterun orted prterun prted prte";
 	struct proc_stat stat;
 
-	if (pid <= 1 || !proc_stat_read(&stat, pid, 0))
-		return false;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(stat.name, names[i]) == 0)
-			return stat.state != 'T' || kill(pid, SIGCONT) == 0;
-	return false;
+	return pid > 1 && proc_stat_read(&stat, pid, 0) && names_find(names, stat.name) >= 0 &&
+	       (stat.state != 'T' || kill(pid, SIGCONT) == 0);
 }
 
 static bool is_dead(int fd, const struct lost *lost)

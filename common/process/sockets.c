@@ -66,11 +66,10 @@ static bool address_text(const char *hex, char *text, size_t len)
 
 static void add_address(struct sockets *s, const char *address)
 {
-	size_t at = strlen(s->addresses);
-
-	if (sockets_has(s, address) || at + strlen(address) + 2 > sizeof(s->addresses))
-		return;
-	snprintf(s->addresses + at, sizeof(s->addresses) - at, "%s%s", at ? " " : "", address);
+	if (!sockets_has(s, address) &&
+	    strlen(s->addresses) + strlen(address) + 2 <= sizeof(s->addresses))
+		text_add(s->addresses, sizeof(s->addresses), "%s%s", *s->addresses ? " " : "",
+			 address);
 }
 
 static void take_line(struct sockets *s, const struct inodes *own, const char *line)

@@ -1,7 +1,7 @@
 /* cause_net.c: causes between hosts: which network, how fast, how well. */
 #include "reconcile/cause_parts.h"
 
-#include <strings.h>
+#include "base/parse.h"
 
 /* A network interface or a port of an RDMA device, at the first look. */
 struct nic {
@@ -254,15 +254,11 @@ void cause_gdr(const struct observation *o, struct cause_finding *f)
 /* Rings stay on their rail without it; what sends to every rank needs it. */
 void cause_pxn(const struct observation *o, struct cause_finding *f)
 {
-	static const char *const to_all[] = { "alltoall", "alltoallv", "hypercube", "gather",
-					      "scatter" };
+	static const char to_all[] = "alltoall alltoallv hypercube gather scatter";
 	int far = cause_nccl(o, "far");
-	bool needed = false;
 
-	for (size_t i = 0; i < sizeof(to_all) / sizeof(to_all[0]); i++)
-		needed |= cause_run_is(o, "collective", to_all[i]);
-	if (!needed || !rdma_between(o) || cause_run(o, "ranks") <= cause_run(o, "nodes") ||
-	    !cause_run_is(o, "hop", "NVLink"))
+	if (names_find(to_all, cause_run_text(o, "collective")) < 0 || !rdma_between(o) ||
+	    cause_run(o, "ranks") <= cause_run(o, "nodes") || !cause_run_is(o, "hop", "NVLink"))
 		return;
 	if (far > 0 && cause_nccl(o, "far_pxn") == 0)
 		cause_yes(f, "none of %d connections between hosts uses another GPU's NIC", far);

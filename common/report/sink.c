@@ -7,6 +7,7 @@
 
 #include "base/json_value.h"
 #include "base/output.h"
+#include "base/parse.h"
 #include "report/sink_shared.h"
 
 int sink_file_create(const char *path)
@@ -101,18 +102,13 @@ bool sink_row_failed(const struct row *row)
 	return row->wrong > 0 || row->report.wrong > 0;
 }
 
-/* Names recorded as a family, and single ones. A job's shape and what changes speed; nothing about
- * the user. */
-static const char *const allowed_prefixes[] = { "NCCL_", "CUDA_", "OMPI_MCA_",
-						"UCX_",	 "FI_",	  "HANGAR_" };
-static const char *const allowed_names[] = {
-	"SLURM_JOB_ID",		"SLURM_STEP_ID",       "SLURM_NTASKS",
-	"SLURM_NPROCS",		"SLURM_NNODES",	       "SLURM_JOB_NUM_NODES",
-	"SLURM_JOB_NODELIST",	"SLURM_JOB_PARTITION", "SLURM_NTASKS_PER_NODE",
-	"SLURM_TASKS_PER_NODE", "SLURM_CPUS_PER_TASK", "SLURM_CPU_BIND",
-	"SLURM_GPUS_PER_NODE",	"SLURM_GPUS_PER_TASK", "NVIDIA_VISIBLE_DEVICES",
-	"OMP_NUM_THREADS",	"LD_LIBRARY_PATH",     "LD_PRELOAD",
-};
+/* A job's shape and what changes speed; nothing about the user. */
+static const char allowed[] =
+	"NCCL_* CUDA_* OMPI_MCA_* UCX_* FI_* HANGAR_* SLURM_JOB_ID SLURM_STEP_ID SLURM_NTASKS "
+	"SLURM_NPROCS SLURM_NNODES SLURM_JOB_NUM_NODES SLURM_JOB_NODELIST SLURM_JOB_PARTITION "
+	"SLURM_NTASKS_PER_NODE SLURM_TASKS_PER_NODE SLURM_CPUS_PER_TASK SLURM_CPU_BIND "
+	"SLURM_GPUS_PER_NODE SLURM_GPUS_PER_TASK NVIDIA_VISIBLE_DEVICES OMP_NUM_THREADS "
+	"LD_LIBRARY_PATH LD_PRELOAD";
 /* Anywhere in a name. PRECONDITION_TRANSPORTS is a key that Open MPI hands to its own processes;
  * URIs are its addresses. */
 static const char *const refused_parts[] = {
@@ -131,13 +127,7 @@ bool sink_env_allowed(const char *name)
 	for (size_t i = 0; i < COUNT(refused_parts); i++)
 		if (strcasestr(name, refused_parts[i]))
 			return false;
-	for (size_t i = 0; i < COUNT(allowed_prefixes); i++)
-		if (strncmp(name, allowed_prefixes[i], strlen(allowed_prefixes[i])) == 0)
-			return true;
-	for (size_t i = 0; i < COUNT(allowed_names); i++)
-		if (strcmp(name, allowed_names[i]) == 0)
-			return true;
-	return false;
+	return names_find(allowed, name) >= 0;
 }
 
 /* ---- as JSON -------------------------------------------------------------------------------- */

@@ -220,7 +220,7 @@ static int announce(const struct schedule *s, uint32_t meets)
 
 	for (int i = SCHEDULE_WARMUP; i < SCHEDULE_STEPS; i++)
 		if (meets & 1u << i)
-			snprintf(where + strlen(where), sizeof(where) - strlen(where), "%sstep %d",
+			text_add(where, sizeof(where), "%sstep %d",
 				 where[0] ? ", " : "; all ranks meet before ", i + 1);
 	return report_comment(run->report, "schedule %s: %d + %d steps of %s, %zu to %zu bytes%s",
 			      s->setup->scheme->name, SCHEDULE_WARMUP, SCHEDULE_TIMED,

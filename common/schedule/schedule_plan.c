@@ -13,8 +13,7 @@ int schedule_setup(struct schedule_setup *setup, const char *name, int nranks, s
 
 	setup->scheme = scheme_find(name);
 	for (int i = 0; !setup->scheme && schemes[i].name; i++)
-		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
-			 i ? ", " : "", schemes[i].name);
+		text_add(names, sizeof(names), "%s%s", i ? ", " : "", schemes[i].name);
 	if (!setup->scheme)
 		return error_set(err, OUTCOME_USAGE, -EINVAL, "--schedule %.40s: must be one of %s",
 				 name, names);

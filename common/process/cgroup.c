@@ -1,25 +1,28 @@
 /* cgroup.c: memory cgroups through their file systems. */
 #include "process/cgroup.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/output.h"
 
 #define PREFIX "hangar-"
 
 static int file_write(const char *dir, const char *name, const char *text)
 {
 	char path[CGROUP_PATH + 64];
-	FILE *f;
+	size_t len = strlen(text);
+	int fd, rc = 0;
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	f = fopen(path, "r+e");
-	if (!f)
+	fd = open(path, O_WRONLY | O_CLOEXEC); /* some cannot be read */
+	if (fd < 0)
 		return -errno;
-	fputs(text, f);
-	return output_close(f);
+	if (write(fd, text, len) != (ssize_t)len)
+		rc = errno ? -errno : -EIO;
+	close(fd);
+	return rc;
 }
 
 static int64_t number(const char *dir, const char *name, const char *key)

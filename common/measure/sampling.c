@@ -24,6 +24,7 @@ void sampling_release(struct sampling *s)
 	free(s->enqueue);
 	free(s->headline);
 	free(s->per_rank);
+	free(s->detail_us);
 	memset(s, 0, sizeof(*s));
 }
 
@@ -213,6 +214,21 @@ static void put_stats(struct row *row, const struct stats *stats)
 	row->samples = (int64_t)stats->n;
 }
 
+/* -I: every sample, unless ranks are in groups, whose times stand side by side. */
+static void put_detail(struct sampling *s, struct row *row)
+{
+	const struct job *job = job_of(s);
+	size_t n = s->n * (size_t)job->nranks;
+
+	if (!s->timing->plan->bench->options->per_iter || job->group_size != job->nranks)
+		return;
+	s->detail_us = must(malloc(n * sizeof(*s->detail_us)));
+	for (size_t i = 0; i < n; i++)
+		s->detail_us[i] = s->time[i] * 1e6;
+	row->sample_times_us = s->detail_us;
+	row->skipped = (int64_t)s->skip;
+}
+
 void sampling_finish(struct sampling *s, struct row *row)
 {
 	struct stats stats;
@@ -227,7 +243,7 @@ void sampling_finish(struct sampling *s, struct row *row)
 	put_stats(row, &stats);
 	rank_stats(s, scratch, row);
 	row->slowest_rank = most_often_slowest(s);
-	row->sample_times_us = NULL;
+	put_detail(s, row);
 	row->calls = s->timing->per_sample;
 	row->stop = stop_reason_name(s->stop);
 	free(scratch);

@@ -20,6 +20,7 @@ struct sampling {
 	int iterations;		/* timed so far; known to all ranks */
 	enum stop_reason stop;
 	struct stats *per_rank; /* nranks entries, us, once sampling_finish ran */
+	double *detail_us;	/* -I: `time` in us, once sampling_finish ran */
 };
 
 void sampling_init(struct sampling *sampling, struct timing *timing);

@@ -174,7 +174,7 @@ static void *copy_array(const void *from, size_t n, size_t size)
 void row_pair_put(struct row_pair *pair, const struct row *row)
 {
 	size_t nranks = row->nranks > 0 ? (size_t)row->nranks : 0;
-	size_t nsamples = row->samples > 0 ? (size_t)row->samples : 0;
+	size_t nsamples = row->samples > 0 ? (size_t)(row->skipped + row->samples) : 0;
 	int side = side_of(row);
 
 	pair->rows[side] = *row;

@@ -57,9 +57,10 @@ struct row {
 	};
 	char timestamp[32];	    /* local time with zone, ISO 8601 */
 	struct check_report report; /* of the first bad rank; wrong == 0 when all is right */
-	/* Detail for JSON, owned by whoever fills the row: samples x nranks, row-major, us. May
-	 * be NULL. */
+	/* Detail for JSON, owned by whoever fills the row: (skipped + samples) x nranks, row-major,
+	 * us. May be NULL. */
 	const double *sample_times_us;
+	int64_t skipped; /* -K: samples of it that come first and count for nothing else */
 	const struct stats *per_rank; /* nranks entries, us; may be NULL */
 };
 

@@ -130,7 +130,7 @@ static json_t *samples_array(const struct row *row)
 {
 	json_t *list = json_array();
 
-	for (int64_t i = 0; i < row->samples; i++) {
+	for (int64_t i = 0; i < row->skipped + row->samples; i++) {
 		json_t *sample = json_array();
 
 		for (int r = 0; r < row->nranks; r++)

@@ -94,9 +94,10 @@ static json_t *times_array(const double *times, int64_t n, int64_t stride)
 /* The slowest rank's time of every sample; to be freed. */
 static double *slowest_times(const struct row *row)
 {
-	double *times = must(calloc((size_t)row->samples, sizeof(*times)));
+	int64_t n = row->skipped + row->samples;
+	double *times = must(calloc((size_t)n, sizeof(*times)));
 
-	for (int64_t i = 0; i < row->samples; i++) {
+	for (int64_t i = 0; i < n; i++) {
 		times[i] = row->sample_times_us[i * row->nranks];
 		for (int r = 1; r < row->nranks; r++)
 			times[i] = fmax(times[i], row->sample_times_us[i * row->nranks + r]);
@@ -115,19 +116,18 @@ static json_t *iterations_object(const struct stats *stats, int64_t skipped)
 }
 
 /* -I: the single samples. */
-static json_t *per_iteration_object(const struct row *row, int skip)
+static json_t *per_iteration_object(const struct row *row)
 {
 	double *times = slowest_times(row);
-	int64_t skipped = skip < row->samples ? skip : row->samples;
+	int64_t n = row->skipped + row->samples;
 	json_t *to, *ranks = json_array();
 	struct stats stats;
 
-	stats_compute(times + skipped, (size_t)(row->samples - skipped), &stats);
-	to = iterations_object(&stats, skipped);
-	json_object_set_new(to, "times_us", times_array(times, row->samples, 1));
+	stats_compute(times + row->skipped, (size_t)row->samples, &stats);
+	to = iterations_object(&stats, row->skipped);
+	json_object_set_new(to, "times_us", times_array(times, n, 1));
 	for (int r = 0; r < row->nranks; r++)
-		json_array_append_new(ranks, times_array(row->sample_times_us + r, row->samples,
-							 row->nranks));
+		json_array_append_new(ranks, times_array(row->sample_times_us + r, n, row->nranks));
 	if (row->nranks > 1)
 		json_object_set(to, "per_process_max_times_us", ranks);
 	json_decref(ranks);
@@ -147,8 +147,7 @@ static void put_side(json_t *to, const struct sink_nccl_json *json, int side)
 
 	json_object_set_new(to, names[side], has ? place_object(row, options) : json_null());
 	if (has && options->per_iter && row->sample_times_us && row->samples > 0 && row->nranks > 0)
-		json_object_set_new(to, details[side],
-				    per_iteration_object(row, options->per_iter_skip));
+		json_object_set_new(to, details[side], per_iteration_object(row));
 }
 
 static json_t *result_object(const struct sink_nccl_json *json)

@@ -96,7 +96,9 @@ UNIT_TEST(test_per_iteration, "-I")
 	UNIT_ALL(measure(1024, false) == 0, seen.calls[PHASE_TIMED] == 45);
 	if (job.rank == 0)
 		UNIT_ALL(measured.row.samples == 40, measured.row.calls == 1,
-			 measured.row.min_us > 0);
+			 measured.row.min_us > 0, measured.row.skipped == 5,
+			 measured.row.sample_times_us &&
+				 measured.row.sample_times_us[45 * job.nranks - 1] > 0);
 	done();
 }
 

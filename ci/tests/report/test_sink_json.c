@@ -279,16 +279,17 @@ UNIT_TEST(test_nccl_json_endless, "nccl-tests' JSON: no end")
 
 UNIT_TEST(test_nccl_json_per_iteration, "nccl-tests' JSON: per iteration")
 {
-	struct row row = make_row(8, true);
+	struct row row = make_row(8, true), out = make_row(8, false);
 
 	set_up();
 	options.per_iter = true;
-	options.per_iter_skip = 1;
+	out.samples = 2;
+	out.skipped = 1;
 	options.cputime = true;
 	options.step_factor = 0;
 	options.step_bytes = 1 << 10;
 	sink = nccl_json_open("iter.json");
-	put(sink, make_row(8, false));
+	put(sink, out);
 	put(sink, row);
 	finish(sink);
 	document = load("iter.json");

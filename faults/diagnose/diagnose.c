@@ -281,6 +281,10 @@ void rules_walk(const struct rule *table, size_t n, const struct evidence *evide
 	free(w.named.in);
 }
 
+#define RULE_ROW(...) { __VA_ARGS__ },
+const struct rule rules[] = { RULES(RULE_ROW) };
+const size_t rules_count = sizeof(rules) / sizeof(rules[0]);
+
 static void investigate(const struct evidence *evidence, struct diagnosis *d)
 {
 	rules_walk(rules, rules_count, evidence, d);

@@ -1,4 +1,4 @@
-/* rule.h: what a rule is given and what it returns, the rules by name, and the helpers that they use.
+/* rule.h: what a rule is given and what it returns, the table of rules, and the helpers that they use.
  * Internal to faults/diagnose/.
  *
  * A rule looks at a const context and writes into its finding alone. What it wrote is forgotten where
@@ -77,14 +77,55 @@ enum rule_flags {
 };
 
 struct rule {
-	const char *name;
+	rule_fn *f;
 	unsigned outcomes; /* bits of rule_outcomes */
 	enum rule_comms comms;
 	unsigned flags;
-	rule_fn *f;
 };
 
-/* rules.c: all rules, in the order in which they are asked. */
+/* All rules, in the order in which they are asked. Why it is this one: README.md. */
+/* clang-format off */
+#define RULES(row) \
+	row(rule_lost_hosts, ON_HANG | ON_DIED, COMMS_NONE, 0) /* nobody can look at some hosts */ \
+	row(rule_init_arguments, ON_ANY, COMMS_INIT, RULE_DIVERGED) /* of a communicator */ \
+	row(rule_died_in_call, ON_DIED, COMMS_EACH, 0) /* with arguments of its own */ \
+	row(rule_dead, ON_DIED, COMMS_FIRST, 0) /* ended without saying so */ \
+	row(rule_stopped, ON_HANG, COMMS_FIRST, 0) /* by a signal or debugger */ \
+	row(rule_device_memory, ON_ERROR, COMMS_FIRST, 0) /* none was left: it gave up */ \
+	row(rule_device_fault, ON_ERROR, COMMS_FIRST, 0) /* a kernel broke its context */ \
+	row(rule_unheard, ON_HANG, COMMS_NONE, 0) /* hosts do not meet at init */ \
+	row(rule_unanswered, ON_HANG, COMMS_NONE, 0) /* another host's kernel is silent */ \
+	row(rule_absent_from_init, ON_HANG | ON_ERROR, COMMS_INIT, 0) /* others are in it */ \
+	row(rule_cut_off, ON_HANG | ON_ERROR, COMMS_INIT, 0) /* some got an error for it */ \
+	row(rule_namespace, ON_HANG | ON_ERROR, COMMS_INIT, 0) /* cut off, all wait */ \
+	row(rule_aborted, ON_HANG | ON_ERROR, COMMS_INIT, 0) /* its communicator, by itself */ \
+	row(rule_stuck, ON_HANG, COMMS_EACH, 0) /* ahead of a call on its device */ \
+	row(rule_plan, ON_ANY, COMMS_EACH, RULE_STRICT | RULE_DIVERGED) /* all but few follow */ \
+	row(rule_deviation, ON_ANY, COMMS_EACH, RULE_DIVERGED) /* from most ranks' calls */ \
+	row(rule_counts, ON_ANY, COMMS_EACH, RULE_DIVERGED) /* of an alltoallv disagree */ \
+	row(rule_pairs, ON_ANY, COMMS_EACH, RULE_STRICT | RULE_DIVERGED) /* met, do not fit */ \
+	row(rule_replays, ON_ANY, COMMS_EACH, RULE_DIVERGED) /* fewer, of a graph */ \
+	row(rule_deadlock, ON_HANG, COMMS_NONE, 0) /* all send, or receive, first */ \
+	row(rule_cycle, ON_HANG, COMMS_NONE, 0) /* over several communicators */ \
+	row(rule_inside, ON_HANG, COMMS_EACH, 0) /* a call that all made */ \
+	row(rule_missing, ON_HANG, COMMS_EACH, RULE_JOINS) /* a call that others made */ \
+	row(rule_unequal, ON_ERROR, COMMS_EACH, 0) /* partners' amounts; no culprit */ \
+	row(rule_missing_at_end, ON_ANY, COMMS_EACH, RULE_DIVERGED) /* and all ended */ \
+	row(rule_behind, ON_HANG, COMMS_FIRST, 0) /* where others wait, between calls */ \
+	row(rule_not_come, ON_HANG, COMMS_FIRST, 0) /* there, before all calls */ \
+	row(remark_open_pairs, ON_HANG | ON_ERROR, COMMS_EACH, RULE_REMARK) /* no part made */ \
+	row(remark_nobody_called, ON_HANG, COMMS_FIRST, RULE_REMARK) \
+	row(rule_unseen, ON_HANG, COMMS_EACH, 0) /* of whom nothing is known */ \
+	row(rule_own_data, ON_OTHER, COMMS_EACH, 0) /* a send buffer shows whose */ \
+	row(rule_settings, ON_HANG | ON_ERROR | ON_OTHER, COMMS_EACH, 0) /* or libraries differ */ \
+	row(rule_uncalled, ON_OTHER, COMMS_FIRST, 0) /* wrong data of no call */ \
+	row(rule_data, ON_OTHER, COMMS_EACH, 0) /* what was received shows it */ \
+	row(rule_unexplained, ON_HANG, COMMS_FIRST, 0) /* that no other row explains */ \
+	row(rule_reported, ON_ERROR | ON_DIED | ON_OTHER, COMMS_NONE, 0) /* by the ranks */
+/* clang-format on */
+
+#define RULE_DECLARE(name, ...) rule_fn name;
+RULES(RULE_DECLARE)
 extern const struct rule rules[];
 extern const size_t rules_count;
 
@@ -273,74 +314,20 @@ bool groups_investigate(const struct evidence *evidence,
 			void (*investigate)(const struct evidence *, struct diagnosis *),
 			struct diagnosis *d);
 
-/* ---- The rules; rules.c puts them in their order, and what each needs stands there ---- */
-
-/* rule_process.c: how a rank's process and its device are. */
-rule_fn rule_dead;	    /* ended without saying so */
-rule_fn rule_stopped;	    /* by a signal or debugger */
-rule_fn rule_device_memory; /* gave up because its device had no memory left */
-rule_fn rule_stuck;	    /* its device does not come to a call that was enqueued */
-rule_fn rule_inside;	    /* it does not come out of a call that all made */
-rule_fn rule_device_fault;  /* a kernel broke its device's context */
-rule_fn rule_reported;	    /* no more than the ranks said themselves */
-
-/* rule_hosts.c: nobody can look at some hosts. */
-rule_fn rule_lost_hosts;
-
-/* rule_init.c: who did not come to init, who came otherwise, who left. */
-rule_fn rule_init_arguments;
-rule_fn rule_absent_from_init; /* others are inside it */
-rule_fn rule_aborted;	       /* its communicator, by itself */
-
-/* rule_network.c: all called init alike, and one lives in another network. */
-rule_fn rule_unheard;	 /* hosts do not reach each other at init */
-rule_fn rule_unanswered; /* another host's kernel answers nothing of what a rank sends */
-rule_fn rule_cut_off;	 /* some got an error for it */
-rule_fn rule_namespace;	 /* all wait */
+/* ---- What rules share with each other and with the driver ---- */
 
 /* rule_deviation.c: ranks' calls are other than most ranks'; or no side is larger, and nobody is named. */
-rule_fn rule_died_in_call; /* of a call whose arguments were others than the others' */
-rule_fn rule_deviation;
-rule_fn rule_replays; /* calls of a graph that others launched more often */
 bool find_deviation(const struct rule_ctx *ctx, struct finding *finding);
 
-/* rule_plan.c: of a strict alignment. */
+/* rule_plan.c: what the team at hand, whose alignment is strict, tells of its plan; `plan` is zero before. */
 #define PLAN_MIN 4 /* calls that are alike: ranks follow one plan */
-rule_fn rule_plan; /* all follow one plan, and some left a send or receive out or made one too many */
-/* What the team at hand, whose alignment is strict, tells of its plan; `plan` is zero before. */
 void plan_find(const struct rule_ctx *ctx, struct plan *plan);
 
-/* rule_cycle.c: ranks wait for each other in a circle. */
-rule_fn rule_cycle;    /* over several communicators */
-rule_fn rule_deadlock; /* in sends alone, or receives alone, which they made outside of groups */
-
-/* rule_missing.c: some made a call that others, not inside one, never did. */
-rule_fn rule_missing;
-rule_fn rule_missing_at_end; /* and all came to their end */
-/* Others than the culprits, alive, who did not make a call, as rule_missing has it: a line each. After
- * finding_conclude. */
+/* rule_missing.c: others than the culprits, alive, who did not make a call, as rule_missing has it: a line
+ * each. After finding_conclude. */
 void note_missing_too(const struct rule_ctx *ctx, struct finding *finding);
 
-/* rule_pairs.c: sends and receives that cannot end. */
-rule_fn rule_pairs;	   /* that have met and do not fit, or are with another partner */
-rule_fn rule_counts;	   /* ranks of an alltoallv disagree about an amount */
-rule_fn rule_unequal;	   /* the partner made its part with another amount; no culprit */
-rule_fn remark_open_pairs; /* the partner has not made its part */
-
-/* rule_settings.c: the ranks made the same calls, and their settings or libraries differ. */
-rule_fn rule_settings;
-/* A line of evidence for each difference that can matter, whatever the diagnosis is. */
-/* Returns true if settings differ of which one alone that has another value breaks calls. */
+/* rule_settings.c: returns true if settings differ of which one alone that has another value breaks calls. */
 bool settings_break(const struct rule_ctx *ctx);
+/* A line of evidence for each difference that can matter, whatever the diagnosis is. */
 void note_settings(const struct evidence *evidence, struct diagnosis *diagnosis);
-/* rule_data.c: the ranks made the same calls, and data are wrong. */
-rule_fn rule_own_data; /* a send buffer shows whose */
-rule_fn rule_data;     /* what was received shows it */
-
-/* rule_outside.c: all calls that were made have ended. */
-rule_fn rule_not_come; /* the others wait for it between calls */
-rule_fn rule_behind;   /* and a rank does not come to where the others wait for it */
-rule_fn remark_nobody_called;
-rule_fn rule_unseen;	  /* the others wait in one call, and of it nothing is known */
-rule_fn rule_uncalled;	  /* data are wrong of a call that nobody made */
-rule_fn rule_unexplained; /* a hang that no other rule explains */

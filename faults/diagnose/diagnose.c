@@ -290,6 +290,47 @@ static void investigate(const struct evidence *evidence, struct diagnosis *d)
 	rules_walk(rules, rules_count, evidence, d);
 }
 
+/* Weighs how much a finding says: a death explains why others hang. */
+static int weight(const struct diagnosis *d)
+{
+	if (d->outcome == OUTCOME_OK)
+		return 0;
+	return d->outcome == OUTCOME_DIED      ? 4
+	       : d->class == CLASS_UNEXPLAINED ? 1
+	       : strcmp(d->ranks, "-") == 0    ? 2
+					       : 3;
+}
+
+/* One investigation for each group of ranks with a communicator of its own (NCCL_TESTS_SPLIT), the others'
+ * ranks left out: calls of another one say nothing. The finding that says most is left in `d`. Returns false,
+ * `d` as it was, unless there are two groups or more, each complete. */
+static bool investigate_groups(const struct evidence *all, struct diagnosis *d)
+{
+	struct diagnosis *one = must(malloc(sizeof(*one)));
+	struct team_part part = { .numbers = NULL };
+	struct teams groups;
+	char names[128] = "";
+	bool found;
+
+	teams_of_init(&groups, all);
+	found = groups.n > 0;
+	for (size_t i = 0; i < groups.n; i++) {
+		team_part_take(&part, all, &groups.list[i]);
+		investigate(&part.evidence, one);
+		if (i > 0 && weight(one) <= weight(d))
+			continue;
+		*d = *one;
+		ranks_words(&part.evidence, NULL, names, sizeof(names));
+	}
+	if (found && d->outcome != OUTCOME_OK)
+		diagnosis_note(d, "There are %zu groups with a communicator each; this is of %s.",
+			       groups.n, names);
+	team_part_release(&part);
+	teams_release(&groups);
+	free(one);
+	return found;
+}
+
 /* Of whom nothing is known. Returns how many. */
 static size_t note_absent(const struct evidence *e, struct diagnosis *d)
 {
@@ -368,7 +409,7 @@ void diagnose(const struct evidence *evidence, struct diagnosis *d)
 {
 	size_t absent;
 
-	if (!groups_investigate(evidence, investigate, d))
+	if (!investigate_groups(evidence, d))
 		investigate(evidence, d);
 	note_settings(evidence, d);
 	find_damage(evidence, d);

@@ -303,17 +303,6 @@ bool link_gap(const struct rule_ctx *ctx, const struct link *link, size_t *at);
 /* Returns true if all calls of the rank on the communicator are known. */
 bool knows_all_calls(const struct rule_ctx *ctx, int rank);
 
-/* ---- groups.c: ranks split into groups, each with a communicator of its own (NCCL_TESTS_SPLIT). Calls are
- * compared within a group: those of another one say nothing ---- */
-
-/* Gives `investigate` the evidence of each group, the others' ranks left out of it, where there
- * are two groups or more, each complete. The finding that says most is left in `d`: one with
- * culprits before "unexplained" before none. Returns false, `d` as it was, if there are no such
- * groups. */
-bool groups_investigate(const struct evidence *evidence,
-			void (*investigate)(const struct evidence *, struct diagnosis *),
-			struct diagnosis *d);
-
 /* ---- What rules share with each other and with the driver ---- */
 
 /* rule_deviation.c: ranks' calls are other than most ranks'; or no side is larger, and nobody is named. */

@@ -59,7 +59,7 @@ struct evidence {
 	bool uncounted; /* nobody says how many there were: there may have been more */
 	struct evidence_rank *ranks; /* nranks entries; owned */
 	const int *
-		numbers; /* of a part of a run (groups.h): its ranks' numbers in the whole; borrowed;
+		numbers; /* of a part of a run (teams.h): its ranks' numbers in the whole; borrowed;
 	                           * NULL: their own */
 	char run[80];	 /* the run's name, the same on all its hosts; "" unknown */
 	char backend[16];

@@ -3,49 +3,8 @@
 
 #include "record/view.h"
 
-static const char *const names[CLASS_COUNT] = {
-	[CLASS_MISSING] = "missing-call",
-	[CLASS_BLOCKED] = "host-blocked",
-	[CLASS_BUSY] = "host-busy",
-	[CLASS_KILLED] = "rank-killed",
-	[CLASS_CRASHED] = "rank-crashed",
-	[CLASS_EXITED] = "rank-exited",
-	[CLASS_STOPPED] = "rank-stopped",
-	[CLASS_FROZEN] = "rank-frozen",
-	[CLASS_TRACED] = "rank-traced",
-	[CLASS_SKIPPED] = "skipped-call",
-	[CLASS_EXTRA] = "extra-call",
-	[CLASS_EARLY] = "early-exit",
-	[CLASS_SKIPPED_OR_EARLY] = "skipped-or-early-exit",
-	[CLASS_SWAPPED] = "swapped-calls",
-	[CLASS_MISMATCH] = "mismatch",
-	[CLASS_OOM] = "rank-oom",
-	[CLASS_GPU_OOM] = "rank-gpu-oom",
-	[CLASS_INIT_MISSING] = "init-missing-rank",
-	[CLASS_INIT_MISMATCH] = "init-mismatch",
-	[CLASS_INIT_UNREACHABLE] = "init-unreachable",
-	[CLASS_ABORTED] = "aborted",
-	[CLASS_SETTINGS] = "settings-mismatch",
-	[CLASS_UNMATCHED] = "p2p-unmatched",
-	[CLASS_PAIR_SIZE] = "p2p-size",
-	[CLASS_PAIR_PEER] = "p2p-peer",
-	[CLASS_PAIR_DEADLOCK] = "p2p-deadlock",
-	[CLASS_REPLAY] = "graph-replay",
-	[CLASS_CYCLE] = "order-cycle",
-	[CLASS_GPU_STUCK] = "gpu-stuck",
-	[CLASS_INSIDE] = "stuck-in-call",
-	[CLASS_GPU_FAULT] = "gpu-fault",
-	[CLASS_CORRUPT] = "corrupt-data",
-	[CLASS_UNSEEN] = "rank-unseen",
-	[CLASS_HOST_SILENT] = "host-silent",
-	[CLASS_PARTITION] = "partition",
-	[CLASS_WATCHER_HELD] = "watcher-held",
-	[CLASS_MONITOR_GONE] = "monitor-gone",
-	[CLASS_LAUNCHER_GONE] = "launcher-gone",
-	[CLASS_UNEXPLAINED] = "unexplained",
-	[CLASS_DIED] = "rank-died",
-	[CLASS_ERROR] = "error",
-};
+#define CLASS_NAME(name, text) [CLASS_##name] = text,
+static const char *const names[CLASS_COUNT] = { CLASSES(CLASS_NAME) };
 
 enum diagnosis_class class_of_lost(uint32_t lost)
 {

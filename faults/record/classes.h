@@ -4,55 +4,56 @@
 
 #include "base/outcome.h"
 
+/* The names of enum and verdict; the last two are the monitor's, where nobody could look at the calls. */
+/* clang-format off */
+#define CLASSES(row) \
+	row(MISSING, "missing-call") /* alive, idle, never made the call */ \
+	row(BLOCKED, "host-blocked") /* in a lock or read of host code */ \
+	row(BUSY, "host-busy") /* in a loop of its own */ \
+	row(KILLED, "rank-killed") /* by SIGKILL, or by a signal that nobody saw */ \
+	row(CRASHED, "rank-crashed") /* by a signal of its own making */ \
+	row(EXITED, "rank-exited") /* without telling the others */ \
+	row(STOPPED, "rank-stopped") /* SIGSTOP, a terminal */ \
+	row(FROZEN, "rank-frozen") /* with its cgroup: a paused container, a suspended job */ \
+	row(TRACED, "rank-traced") /* a debugger holds it */ \
+	row(SKIPPED, "skipped-call") /* left a call out */ \
+	row(EXTRA, "extra-call") /* made one too many */ \
+	row(EARLY, "early-exit") /* left the loop of calls before the others */ \
+	row(SKIPPED_OR_EARLY, "skipped-or-early-exit") /* the last that anyone made, or all from it */ \
+	row(SWAPPED, "swapped-calls") /* made two in the other order */ \
+	row(MISMATCH, "mismatch") /* same place, other arguments */ \
+	row(OOM, "rank-oom") /* killed for its cgroup's limit */ \
+	row(GPU_OOM, "rank-gpu-oom") /* gave up: no device memory left */ \
+	row(INIT_MISSING, "init-missing-rank") /* never called communicator init */ \
+	row(INIT_MISMATCH, "init-mismatch") /* called it with other arguments */ \
+	row(INIT_UNREACHABLE, "init-unreachable") /* lives in another network than the others */ \
+	row(ABORTED, "aborted") /* aborted its communicator by itself */ \
+	row(SETTINGS, "settings-mismatch") /* has other settings, or another library, than most */ \
+	row(UNMATCHED, "p2p-unmatched") /* left out a send or receive, or made one too many */ \
+	row(PAIR_SIZE, "p2p-size") /* sent another amount or type than is received */ \
+	row(PAIR_PEER, "p2p-peer") /* made one with another partner */ \
+	row(PAIR_DEADLOCK, "p2p-deadlock") /* all send, or all receive, first; in no group */ \
+	row(REPLAY, "graph-replay") /* launched a captured graph less often, or another one */ \
+	row(CYCLE, "order-cycle") /* in calls of several communicators */ \
+	row(GPU_STUCK, "gpu-stuck") /* something stands on its stream ahead of the call */ \
+	row(INSIDE, "stuck-in-call") /* the library, in a call that all ranks made */ \
+	row(GPU_FAULT, "gpu-fault") /* a kernel of its broke its CUDA context */ \
+	row(CORRUPT, "corrupt-data") /* calls were alike, data were not what they must be */ \
+	row(UNSEEN, "rank-unseen") /* all wait for it, and nothing is known of it */ \
+	row(HOST_SILENT, "host-silent") /* nothing is heard of a host */ \
+	row(PARTITION, "partition") /* hosts live on both sides, and do not reach each other */ \
+	row(WATCHER_HELD, "watcher-held") /* stopped, frozen or traced */ \
+	row(MONITOR_GONE, "monitor-gone") /* a host's monitor was killed */ \
+	row(LAUNCHER_GONE, "launcher-gone") /* mpirun, or orted: killed */ \
+	row(UNEXPLAINED, "unexplained") /* a hang for which no cause was found */ \
+	row(DIED, "rank-died") \
+	row(ERROR, "error") /* a rank left with an error, whichever outcome that makes */
+/* clang-format on */
+
+#define CLASS_ENTRY(name, text) CLASS_##name,
 enum diagnosis_class {
 	CLASS_OUTCOME, /* no more than the outcome says: it has the outcome's name */
-
-	/* the diagnosis' own */
-	CLASS_MISSING,		/* alive, idle, never made the call */
-	CLASS_BLOCKED,		/* in a lock or read of host code */
-	CLASS_BUSY,		/* in a loop of its own */
-	CLASS_KILLED,		/* by SIGKILL, or by a signal that nobody saw */
-	CLASS_CRASHED,		/* by a signal of its own making */
-	CLASS_EXITED,		/* without telling the others */
-	CLASS_STOPPED,		/* SIGSTOP, a terminal */
-	CLASS_FROZEN,		/* with its cgroup: a paused container, a suspended job */
-	CLASS_TRACED,		/* a debugger holds it */
-	CLASS_SKIPPED,		/* left a call out */
-	CLASS_EXTRA,		/* made one too many */
-	CLASS_EARLY,		/* left the loop of calls before the others */
-	CLASS_SKIPPED_OR_EARLY, /* left out the last call that anyone made, or all from it on */
-	CLASS_SWAPPED,		/* made two in the other order */
-	CLASS_MISMATCH,		/* same place, other arguments */
-	CLASS_OOM,		/* killed for its cgroup's limit */
-	CLASS_GPU_OOM,		/* gave up: no device memory left */
-	CLASS_INIT_MISSING,	/* never called communicator init */
-	CLASS_INIT_MISMATCH,	/* called it with other arguments */
-	CLASS_INIT_UNREACHABLE, /* lives in another network than the others */
-	CLASS_ABORTED,		/* aborted its communicator by itself */
-	CLASS_SETTINGS,		/* has other settings, or another library, than most */
-	CLASS_UNMATCHED,	/* left out a send or receive, or made one too many */
-	CLASS_PAIR_SIZE,	/* sent another amount or type than is received */
-	CLASS_PAIR_PEER,	/* made one with another partner */
-	CLASS_PAIR_DEADLOCK,	/* all send first, or all receive first, none in a group */
-	CLASS_REPLAY,		/* launched a captured graph less often, or another one */
-	CLASS_CYCLE,		/* ranks wait for each other in calls of several communicators */
-	CLASS_GPU_STUCK,	/* a kernel or a wait stands on its stream ahead of the call */
-	CLASS_INSIDE,		/* the library does not come out of a call that all ranks made */
-	CLASS_GPU_FAULT,	/* a kernel of its broke its CUDA context */
-	CLASS_CORRUPT,		/* calls were alike, data were not what they must be */
-	CLASS_UNSEEN,		/* all wait for it, and nothing is known of it */
-	CLASS_HOST_SILENT,	/* nothing is heard of a host */
-	CLASS_PARTITION,	/* hosts live on both sides, and do not reach each other */
-	CLASS_WATCHER_HELD, /* supervisor, monitor or launcher does not run: stopped, frozen, traced */
-	CLASS_MONITOR_GONE,  /* a host's monitor was killed */
-	CLASS_LAUNCHER_GONE, /* mpirun, or orted on a host, was killed */
-	CLASS_UNEXPLAINED,   /* a hang for which no cause was found */
-
-	/* the monitor's, where nobody could look at the calls */
-	CLASS_DIED,
-	CLASS_ERROR, /* a rank left with an error, whichever outcome that makes */
-
-	CLASS_COUNT
+	CLASSES(CLASS_ENTRY) CLASS_COUNT
 };
 
 /* "missing-call" "rank-died"...; of CLASS_OUTCOME the outcome's name. */

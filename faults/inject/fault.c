@@ -5,6 +5,33 @@
 
 /* ---- keys, as the row of the table words them ---- */
 
+/* Kinds of values: numbers have a range, texts are any but an empty one. */
+static const struct key_kind {
+	const char *name, *help;
+	int64_t min, max;
+	bool real;
+} kinds[] = {
+	{ "SECONDS", "seconds from 0 to 86400", 0, 86400, true },
+	{ "STATUS", "an exit status from 0 to 255", 0, 255, false },
+	{ "NUMBER", "a number", -1000000000, 1000000000, false },
+	{ "ELEMENT", "an element's number, from 0", 0, INT64_MAX, false },
+	{ "BIT", "a bit from 0 to 63", 0, 63, false },
+	{ "KBYTES", "KiB a second, from 1 to 100000000", 1, 100000000, false },
+	{ "PERCENT", "a percentage from 0 to 100", 0, 100, true },
+	{ "RANK", "a rank, from 0", 0, INT_MAX - 1, false },
+	{ "VALUE", NULL, 0, 0, false },
+	{ "PATH", NULL, 0, 0, false },
+};
+
+static const struct key_kind *kind_of(const struct key *key)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (key->value_len == strlen(kinds[i].name) &&
+		    memcmp(key->value, kinds[i].name, key->value_len) == 0)
+			return &kinds[i];
+	return NULL;
+}
+
 bool fault_key_next(const char **args, struct key *key)
 {
 	const char *at = *args;
@@ -17,6 +44,7 @@ bool fault_key_next(const char **args, struct key *key)
 	key->name_len = strcspn(at, "= ");
 	key->value = at + key->name_len + (at[key->name_len] == '=');
 	key->value_len = (size_t)(at + len - key->value);
+	key->kind = kind_of(key);
 	*args = at + len + (at[len] == ' ');
 	return true;
 }
@@ -40,38 +68,6 @@ static bool key_find(const char *args, const char *name, size_t len, struct key 
 	return false;
 }
 
-/* Kinds of values: numbers have a range, texts are any but an empty one. */
-static const struct kind {
-	const char *name, *help;
-	int64_t min, max;
-	bool real;
-} kinds[] = {
-	{ "SECONDS", "seconds from 0 to 86400", 0, 86400, true },
-	{ "STATUS", "an exit status from 0 to 255", 0, 255, false },
-	{ "NUMBER", "a number", -1000000000, 1000000000, false },
-	{ "ELEMENT", "an element's number, from 0", 0, INT64_MAX, false },
-	{ "BIT", "a bit from 0 to 63", 0, 63, false },
-	{ "KBYTES", "KiB a second, from 1 to 100000000", 1, 100000000, false },
-	{ "PERCENT", "a percentage from 0 to 100", 0, 100, true },
-	{ "RANK", "a rank, from 0", 0, INT_MAX - 1, false },
-	{ "VALUE", NULL, 0, 0, false },
-	{ "PATH", NULL, 0, 0, false },
-};
-
-static const struct kind *kind_of(const struct key *key)
-{
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (key->value_len == strlen(kinds[i].name) &&
-		    memcmp(key->value, kinds[i].name, key->value_len) == 0)
-			return &kinds[i];
-	return NULL;
-}
-
-bool fault_key_has_kind(const struct key *key)
-{
-	return kind_of(key) != NULL;
-}
-
 /* Returns true if `value` is one of the words of "lock|read". */
 static bool word_of(const struct key *key, const char *value)
 {
@@ -90,7 +86,7 @@ static bool word_of(const struct key *key, const char *value)
 
 static bool key_allows(const struct key *key, const char *value)
 {
-	const struct kind *kind = kind_of(key);
+	const struct key_kind *kind = key->kind;
 	int64_t number;
 	double real;
 
@@ -105,10 +101,8 @@ static bool key_allows(const struct key *key, const char *value)
 /* What a key takes, for a usage error. */
 static void key_help(const struct key *key, char *buf, size_t len)
 {
-	const struct kind *kind = kind_of(key);
-
-	if (kind && kind->help)
-		snprintf(buf, len, "%s", kind->help);
+	if (key->kind && key->kind->help)
+		snprintf(buf, len, "%s", key->kind->help);
 	else
 		snprintf(buf, len, "%.*s", (int)key->value_len, key->value);
 }

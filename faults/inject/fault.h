@@ -179,14 +179,11 @@ int fault_parse(struct fault_spec *spec, const char *text, struct error *err);
 struct key {
 	const char *name, *value;
 	size_t name_len, value_len;
+	const struct key_kind *kind; /* of value: "SECONDS" "BIT" "PATH"...; NULL: words */
 };
 
 /* The first key at *args (may be NULL), which moves behind it. False at the end. */
 bool fault_key_next(const char **args, struct key *key);
-
-/* Returns true if the key takes a kind of value ("SECONDS" "STATUS" "NUMBER" "ELEMENT" "BIT" "VALUE"
- * "PATH"), false if words. */
-bool fault_key_has_kind(const struct key *key);
 
 /* Sets a usage error that begins with the spec as it was typed. -EINVAL. */
 int fault_usage(struct error *err, const struct fault_spec *spec, const char *fmt, ...)

@@ -126,15 +126,17 @@ static int lacking(const struct fault_spec *spec, const char *why, struct error 
 }
 
 /* Of every culprit: where it fires, and how. Fills in op (rank `own`'s where that is one), way and the step's
- * bit in *meets. */
-static int resolve(struct fault_spec *spec, const struct inject_place *place, uint32_t *meets,
-		   struct error *err)
+ * bit in *meets. `runs`: what this machine has is known, and must do. */
+static int resolve(struct fault_spec *spec, const struct inject_place *place, bool runs,
+		   uint32_t *meets, struct error *err)
 {
 	const long given = spec->op;
 	long op = given;
 	char why[360];
 	int rc = check_ranks(spec, place, err);
 
+	if (rc == 0 && runs && fault_runs(spec, &place->machine, why, sizeof(why)) < 0)
+		rc = lacking(spec, why, err);
 	if (rc == 0)
 		rc = check_peer(spec, place, err);
 	if (rc == 0 && spec->nranks == 0)
@@ -163,58 +165,43 @@ static int resolve(struct fault_spec *spec, const struct inject_place *place, ui
 	return rc;
 }
 
-/* A rank holds one call back at a time. */
-static int check_order(const struct injector *injector, struct error *err)
+/* All specs. A rank holds one call back at a time. */
+static int resolve_all(struct injector *injector, const struct inject_place *place, bool runs,
+		       uint32_t *meets, struct error *err)
 {
-	int n = 0;
+	int n = 0, rc = 0;
 
 	for (int i = 0; i < injector->nspecs; i++)
 		n += injector->specs[i].fault->behind != NULL;
-	if (n <= 1)
-		return 0;
-	return error_set(err, OUTCOME_USAGE, -EINVAL,
-			 "--fault: %d of them make calls in another order; at most one can", n);
+	if (n > 1)
+		return error_usage(
+			err, "--fault: %d of them make calls in another order; at most one can", n);
+	*meets = 0;
+	for (int i = 0; i < injector->nspecs && rc == 0; i++)
+		rc = resolve(&injector->specs[i], place, runs, meets, err);
+	return rc;
 }
 
 int inject_check(const struct injector *injector, const struct inject_place *place,
 		 struct error *err)
 {
-	uint32_t meets = 0;
-	int rc = check_order(injector, err);
+	struct injector copy = *injector;
+	uint32_t meets;
 
-	for (int i = 0; i < injector->nspecs && rc == 0; i++) {
-		struct fault_spec spec = injector->specs[i];
-
-		rc = resolve(&spec, place, &meets, err);
-	}
-	return rc;
-}
-
-static int place_spec(struct fault_spec *spec, const struct inject_place *place, uint32_t *meets,
-		      struct error *err)
-{
-	char why[360];
-	int rc = check_ranks(spec, place, err);
-
-	if (rc == 0 && fault_runs(spec, &place->machine, why, sizeof(why)) < 0)
-		rc = lacking(spec, why, err);
-	return rc < 0 ? rc : resolve(spec, place, meets, err);
+	return resolve_all(&copy, place, false, &meets, err);
 }
 
 int inject_place(struct injector *injector, const struct inject_place *place, struct error *err)
 {
-	uint32_t meets = 0;
-	int culprits = 0, rc = check_order(injector, err);
+	int culprits = 0, rc = resolve_all(injector, place, true, &injector->meets, err);
 
-	for (int i = 0; i < injector->nspecs && rc == 0; i++) {
-		rc = place_spec(&injector->specs[i], place, &meets, err);
-		culprits += injector->specs[i].nranks;
-	}
 	if (rc < 0)
 		return rc;
+	for (int i = 0; i < injector->nspecs; i++)
+		culprits += injector->specs[i].nranks;
 	injector->rank = place->rank;
 	injector->nranks = place->nranks;
-	injector->meets = culprits > 1 ? meets : 0;
+	injector->meets = culprits > 1 ? injector->meets : 0;
 	injector->machine = place->machine;
 	injector->comms = place->schedule->comms;
 	injector->record = place->record;

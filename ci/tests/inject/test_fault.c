@@ -279,7 +279,7 @@ static bool args_ok(const char *args)
 			return false;
 		if (strspn(key.name, lower) != key.name_len && strncmp(key.name, "NCCL_*=", 7) != 0)
 			return false;
-		if (fault_key_has_kind(&key))
+		if (key.kind)
 			continue;
 		if (key.value_len == 0 ||
 		    strspn(key.value, "abcdefghijklmnopqrstuvwxyz|") != key.value_len)

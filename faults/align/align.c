@@ -26,7 +26,7 @@ static bool measure_plain(struct track *track, const struct evidence_rank *rank,
 {
 	const struct evidence_index *x = &rank->index;
 
-	if (!x->sig || !x->plain || x->comm != a->comm || x->first_seq > SEQ_MAX)
+	if (!x->plain || x->comm != a->comm || x->first_seq > SEQ_MAX)
 		return false;
 	track->plain = track->whole = true;
 	track->sig = a->strict ? NULL : x->sig;
@@ -41,7 +41,7 @@ static void walk_track(struct track *track, const struct evidence_rank *rank, ui
 {
 	uint64_t room = rank->ncalls > RECORD_RING ? rank->ncalls : RECORD_RING;
 
-	if (rank->index.sig && !record_set_has(&rank->index.comms, comm))
+	if (!record_set_has(&rank->index.comms, comm))
 		return;
 	for (size_t i = 0; i < rank->ncalls; i++) {
 		const struct record *r = &rank->calls[i];
@@ -56,13 +56,6 @@ static void walk_track(struct track *track, const struct evidence_rank *rank, ui
 		track->last = r->seq;
 		track->final = r;
 	}
-}
-
-static uint64_t last_ticket(const struct evidence_rank *rank)
-{
-	if (rank->index.sig)
-		return rank->index.last_ticket;
-	return rank->ncalls ? rank->calls[rank->ncalls - 1].ticket : 0;
 }
 
 /* Returns true if it may make calls on the communicator: then none is none. Of one that has no
@@ -86,7 +79,8 @@ static void measure_track(struct track *track, const struct evidence_rank *rank,
 	}
 	/* who stands aside makes no calls by right */
 	track->known = rank->present && (track->final || is_member(rank, a->comm)) &&
-		       rank->view.phase != PHASE_SPARE && last_ticket(rank) >= rank->view.issued;
+		       rank->view.phase != PHASE_SPARE &&
+		       rank->index.last_ticket >= rank->view.issued;
 }
 
 uint64_t align_signed(const struct align *a, const struct record *record)
@@ -98,7 +92,6 @@ uint64_t align_signed(const struct align *a, const struct record *record)
 static void fill_track(struct track *track, uint64_t *sig, const struct evidence_rank *rank,
 		       const struct align *a)
 {
-	const uint64_t *known = a->strict ? NULL : rank->index.sig;
 	uint64_t at = 0, n = track->last - track->first + 1;
 
 	track->sig = sig;
@@ -109,7 +102,7 @@ static void fill_track(struct track *track, uint64_t *sig, const struct evidence
 			at++;
 		at = track->own ? at : r->seq - track->first; /* from before it: huge */
 		if (r->comm == a->comm && at < n)
-			sig[at] = known ? known[i] : align_signed(a, r);
+			sig[at] = a->strict ? evidence_signature_strict(r) : rank->index.sig[i];
 		if (r == track->final)
 			break;
 	}

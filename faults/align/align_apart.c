@@ -15,16 +15,6 @@ static const struct record *next_collective(const struct align *a, const struct 
 	return NULL;
 }
 
-static bool in_pairs(const struct align *a, const struct evidence_rank *rank, const struct track *t)
-{
-	if (rank->index.sig)
-		return record_set_has(&rank->index.pairs, a->comm);
-	for (const struct record *r = t->oldest; r <= t->final; r++)
-		if (r->comm == a->comm && r->kind >= CALL_SEND)
-			return true;
-	return false;
-}
-
 static bool is_whole(const struct track *t)
 {
 	return t->final && t->known && t->whole && t->first == 1;
@@ -93,7 +83,7 @@ void align_number_apart(struct align *a, const struct evidence *e)
 	struct leaders l = { .n = 0 };
 
 	for (int i = 0; i < a->nranks && l.n < LEADERS_MAX; i++) {
-		if (!is_whole(&a->tracks[i]) || !in_pairs(a, &e->ranks[i], &a->tracks[i]))
+		if (!is_whole(&a->tracks[i]) || !record_set_has(&e->ranks[i].index.pairs, a->comm))
 			continue;
 		l.tracks[l.n++] = &a->tracks[i];
 		l.last = a->tracks[i].last > l.last ? a->tracks[i].last : l.last;
@@ -102,7 +92,7 @@ void align_number_apart(struct align *a, const struct evidence *e)
 		struct track *t = &a->tracks[i];
 		bool past = false;
 
-		if (!is_whole(t) || in_pairs(a, &e->ranks[i], t))
+		if (!is_whole(t) || record_set_has(&e->ranks[i].index.pairs, a->comm))
 			continue;
 		for (int k = 0; k < l.n && !past; k++)
 			past = went_past(a, t, l.tracks[k]);

@@ -229,15 +229,23 @@ static void find_waits(struct walk *w)
 	w->ctx.waits = &w->waits;
 }
 
+static bool any_pairs(const struct evidence *e)
+{
+	for (int i = 0; i < e->nranks; i++)
+		for (size_t k = 0; k < RECORD_COMMS / 64; k++)
+			if (e->ranks[i].index.pairs.words[k])
+				return true;
+	return false;
+}
+
 static void walk_rows(struct walk *w, const struct rule *table, size_t n)
 {
 	enum rule_outcomes outcome = outcome_bit(w->ctx.outcome);
-	const struct team *first = next_team(w, w->teams.list), *team;
+	const struct team *team = next_team(w, w->teams.list);
 
-	for (team = first; team && !w->ctx.in_pairs; team = next_team(w, team + 1))
-		w->ctx.in_pairs = ranks_in_pairs(look_at(w, team, false));
+	w->ctx.in_pairs = any_pairs(w->ctx.run);
 	find_waits(w);
-	for (team = first; team && w->ctx.in_pairs; team = next_team(w, team + 1))
+	for (; team && w->ctx.in_pairs; team = next_team(w, team + 1))
 		plan_find(look_at(w, team, true), &w->plans[team - w->teams.list]);
 	w->ctx.settled = is_settled(w);
 	for (size_t i = 0; i < n; i++)
@@ -375,15 +383,9 @@ static void find_damage(const struct evidence *e, struct diagnosis *d)
 /* Returns true if newest calls of some rank are lost. */
 static bool any_torn(const struct evidence *e)
 {
-	for (int i = 0; i < e->nranks; i++) {
-		const struct evidence_rank *r = &e->ranks[i];
-		uint64_t last = r->index.sig ? r->index.last_ticket
-				: r->ncalls  ? r->calls[r->ncalls - 1].ticket
-					     : 0;
-
-		if (r->present && last < r->view.issued)
+	for (int i = 0; i < e->nranks; i++)
+		if (e->ranks[i].present && e->ranks[i].index.last_ticket < e->ranks[i].view.issued)
 			return true;
-	}
 	return false;
 }
 

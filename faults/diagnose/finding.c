@@ -1,6 +1,7 @@
 /* finding.c: what a rule found: notes, culprits, and what they and the others are doing. */
 
 #include "diagnose/rule.h"
+#include "record/verdict.h"
 
 void finding_reset(struct finding *f)
 {
@@ -58,23 +59,12 @@ void clear_culprits(struct culprits *culprits)
 bool culprits_list(const struct evidence *evidence, const struct culprits *culprits, char *buf,
 		   size_t len)
 {
-	size_t at = 0;
 	bool all = true;
 
-	for (int i = 0; i < culprits->nranks && all; i++) {
-		int step;
-
-		if (!culprits->in[i])
-			continue;
-		step = snprintf(buf + at, len - at, "%s%d", at ? "," : "",
-				rank_number(evidence, i));
-		all = step >= 0 && (size_t)step < len - at;
-		if (all)
-			at += (size_t)step;
-		else
-			buf[at] = '\0'; /* no room: the list stays whole numbers */
-	}
-	if (at == 0)
+	buf[0] = '\0';
+	for (int i = 0; i < culprits->nranks && all; i++)
+		all = !culprits->in[i] || ranks_add(buf, len, rank_number(evidence, i));
+	if (!buf[0])
 		snprintf(buf, len, "-");
 	return all;
 }

@@ -24,21 +24,6 @@ bool all_wait_in_pairs(const struct rule_ctx *ctx, const struct culprits *culpri
 	return culprits->n > 0;
 }
 
-bool ranks_in_pairs(const struct rule_ctx *ctx)
-{
-	static const struct record send = { .kind = CALL_SEND };
-	uint64_t pair = evidence_signature(&send);
-
-	for (int i = 0; i < ctx->align->nranks; i++) {
-		const struct track *t = &ctx->align->tracks[i];
-
-		for (uint64_t s = 0; t->final && s <= t->last - t->first; s++)
-			if (t->sig[s] == pair)
-				return true;
-	}
-	return false;
-}
-
 /* How far a partner is from a rank, going round or in bits. */
 static int distance(int n, int from, int to, bool bits)
 {

@@ -256,8 +256,6 @@ bool call_in_pairs(const struct record *record);
 bool waits_in_pairs(const struct rule_ctx *ctx, int rank);
 /* Returns true if all of the culprits do; false for none. */
 bool all_wait_in_pairs(const struct rule_ctx *ctx, const struct culprits *culprits);
-/* Returns true if there are sends and receives among the calls. */
-bool ranks_in_pairs(const struct rule_ctx *ctx);
 
 /* Returns true if it can be told what became of all that the rank waits for. It cannot where
  * calls are no longer known, or ranks are split into groups with numbers of their own. */

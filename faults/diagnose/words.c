@@ -38,16 +38,13 @@ const char *call_words(const struct evidence *e, const struct record *r, char *b
 		snprintf(buf, len, "no call");
 		return buf;
 	}
-	snprintf(buf, len, "%s count %" PRIu64 " %s", call_kind_name((enum call_kind)r->kind),
-		 r->count, r->dtype < DT_COUNT ? dtype_name((enum dtype)r->dtype) : "?");
-	if (r->op >= 0 && r->op < OP_COUNT && strlen(buf) + 12 < len)
-		sprintf(buf + strlen(buf), " %s", redop_name((enum redop)r->op));
-	if (r->peer >= 0 && strlen(buf) + 20 < len)
-		sprintf(buf + strlen(buf), " %s %d",
-			r->kind == CALL_SEND   ? "to"
-			: r->kind == CALL_RECV ? "from"
-					       : "root",
-			peer_number(e, r->peer));
+	view_call(r, buf, len);
+	if (r->peer >= 0)
+		text_add(buf, len, " %s %d",
+			 r->kind == CALL_SEND	? "to"
+			 : r->kind == CALL_RECV ? "from"
+						: "root",
+			 peer_number(e, r->peer));
 	return buf;
 }
 

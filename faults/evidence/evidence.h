@@ -21,7 +21,7 @@ struct call_times {
 /* Answers what is asked of a rank's calls again and again, so that 16,384 x 1,024 of them need
  * not be looked at twice. */
 struct evidence_index {
-	uint64_t *sig;		 /* evidence_signature of each call; owned; NULL: not made */
+	uint64_t *sig;		 /* evidence_signature of each call; owned; NULL: there are none */
 	struct record_set comms; /* there are calls on these communicators */
 	struct record_set pairs; /* sends or receives among them */
 	bool plain;		 /* one communicator; tickets and sequence numbers without a gap */
@@ -99,7 +99,7 @@ int evidence_take_saved(struct evidence_rank *rank, int number, const void *imag
 uint64_t evidence_signature(const struct record *record);
 uint64_t evidence_signature_strict(const struct record *record);
 
-/* Make the index of the rank's calls. */
+/* Make the index of the rank's calls: whoever writes `calls` does, before anybody diagnoses. */
 void evidence_index(struct evidence_rank *rank);
 
 /* Returns true if later code can rely on this record. `last_seq`: newest number per communicator

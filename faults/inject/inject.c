@@ -214,16 +214,15 @@ int inject_place(struct injector *injector, const struct inject_place *place, st
 char *inject_describe(const struct injector *injector, int i, char *buf, size_t len)
 {
 	const struct fault_spec *spec = &injector->specs[i];
-	size_t n = (size_t)snprintf(buf, len, "%s: rank %d%s", spec->fault->name, spec->ranks[0],
-				    spec->nranks > 1 ? " and others" : "");
 
-	if (spec->op != FAULT_OP_INIT && n < len)
-		n += (size_t)snprintf(buf + n, len - n, ", call %ld", spec->op);
-	for (int k = 0; k < spec->nargs && n < len; k++)
-		n += (size_t)snprintf(buf + n, len - n, ", %s=%s", spec->args[k].key,
-				      spec->args[k].value);
-	if (spec->way && n < len)
-		snprintf(buf + n, len - n, ": should come to outcome=%s", spec->way->outcome);
+	snprintf(buf, len, "%s: rank %d%s", spec->fault->name, spec->ranks[0],
+		 spec->nranks > 1 ? " and others" : "");
+	if (spec->op != FAULT_OP_INIT)
+		text_add(buf, len, ", call %ld", spec->op);
+	for (int k = 0; k < spec->nargs; k++)
+		text_add(buf, len, ", %s=%s", spec->args[k].key, spec->args[k].value);
+	if (spec->way)
+		text_add(buf, len, ": should come to outcome=%s", spec->way->outcome);
 	return buf;
 }
 

@@ -31,6 +31,7 @@ static void take_last(struct evidence_rank *rank)
 	memcpy(rank->calls, &rank->view.last, sizeof(*rank->calls));
 	rank->ncalls = 1;
 	rank->wrapped = rank->view.issued > 1;
+	evidence_index(rank);
 }
 
 /* A rank on another host, as its own diagnoser described it; the view came with the same answer. */

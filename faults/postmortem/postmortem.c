@@ -62,26 +62,20 @@ static const char *host_of(const struct evidence *e, int rank)
 /* Runs of ranks in a row on one host, in order of rank: linear however many hosts there are. */
 void report_hosts(const struct evidence *e, char *buf, size_t len)
 {
-	size_t at = 0;
-
 	buf[0] = '\0';
 	for (int i = 0, next; i < e->nranks; i = next) {
 		const char *host = host_of(e, i);
-		char text[128];
-		int n;
+		size_t at = strlen(buf);
 
 		for (next = i + 1; next < e->nranks && strcmp(host_of(e, next), host) == 0;)
 			next++;
-		n = snprintf(text, sizeof(text), "%s%.63s: %d%s", at ? "; " : "", host, i,
-			     next - i > 1 ? "-" : "");
+		text_add(buf, len, "%s%.63s: %d", at ? "; " : "", host, i);
 		if (next - i > 1)
-			n += snprintf(text + n, sizeof(text) - (size_t)n, "%d", next - 1);
-		if (at + (size_t)n + 8 > len) {
+			text_add(buf, len, "-%d", next - 1);
+		if (strlen(buf) + 8 > len) {
 			snprintf(buf + at, len - at, "; ...");
 			return;
 		}
-		memcpy(buf + at, text, (size_t)n + 1);
-		at += (size_t)n;
 	}
 }
 

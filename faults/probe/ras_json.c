@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/rank_list.h"
 #include "base/stats.h"
+#include "record/verdict.h"
 
 #define COLLECTIVES 64 /* with counts of their own; NCCL has five */
 
@@ -202,7 +203,7 @@ static const json_t *read_answer(const char *text, json_t **answer)
 /* The named ranks as a list, cut at `len`; false when they are not the diagnosis' ranks. */
 static bool compare_ranks(const struct reading *r, const char *culprits, char *list, size_t len)
 {
-	size_t n = 0, at = 0;
+	size_t n = 0;
 	bool same = true;
 
 	list[0] = '\0';
@@ -210,8 +211,7 @@ static bool compare_ranks(const struct reading *r, const char *culprits, char *l
 		if (!r->named[i])
 			continue;
 		same = same && rank_list_has(culprits, i);
-		if (at < len)
-			at += (size_t)snprintf(list + at, len - at, "%s%d", n ? "," : "", i);
+		ranks_add(list, len, i);
 		n++;
 	}
 	return same && n == rank_list_count(culprits);

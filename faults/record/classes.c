@@ -1,6 +1,7 @@
 /* classes.c: the names of the classes. */
 #include "record/classes.h"
 
+#include "base/error.h"
 #include "record/view.h"
 
 #define CLASS_NAME(name, text) [CLASS_##name] = text,
@@ -39,11 +40,9 @@ bool class_known(const char *name)
 
 char *class_list(char *buf, size_t len)
 {
-	size_t n = 0;
-
 	buf[0] = '\0';
-	for (int i = CLASS_OUTCOME + 1; i < CLASS_COUNT && n < len; i++)
+	for (int i = CLASS_OUTCOME + 1; i < CLASS_COUNT; i++)
 		if (outcome_parse(names[i]) < 0)
-			n += (size_t)snprintf(buf + n, len - n, "%s%s", n ? " " : "", names[i]);
+			text_add(buf, len, "%s%s", *buf ? " " : "", names[i]);
 	return buf;
 }

@@ -27,25 +27,27 @@ bool views_abnormal(const struct rank_view *views, size_t n, bool deadlines)
 	return false;
 }
 
+bool ranks_add(char *list, size_t len, int rank)
+{
+	size_t at = strlen(list);
+	int n = snprintf(list + at, len - at, "%s%d", at ? "," : "", rank);
+	bool fits = n >= 0 && (size_t)n < len - at;
+
+	if (!fits)
+		list[at] = '\0';
+	return fits;
+}
+
 static void name_ranks(char *buf, size_t len, const struct rank_view *views, size_t n,
 		       bool (*is_culprit)(const struct rank_view *))
 {
-	size_t at = 0;
+	bool all = true;
 
 	buf[0] = '\0';
-	for (size_t i = 0; i < n; i++) {
-		int step;
-
-		if (!is_culprit(&views[i]) || views[i].rank < 0)
-			continue;
-		step = snprintf(buf + at, len - at, "%s%d", at ? "," : "", views[i].rank);
-		if (step < 0 || (size_t)step >= len - at) {
-			buf[at] = '\0'; /* no room: the list stays whole numbers */
-			break;
-		}
-		at += (size_t)step;
-	}
-	if (at == 0)
+	for (size_t i = 0; i < n && all; i++)
+		all = !is_culprit(&views[i]) || views[i].rank < 0 ||
+		      ranks_add(buf, len, views[i].rank);
+	if (!buf[0])
 		snprintf(buf, len, "-");
 }
 

@@ -9,24 +9,6 @@ struct claim {
 	int place, nranks, rank;
 };
 
-static struct record_set comms_of(const struct evidence_rank *r)
-{
-	struct record_set set = r->index.comms;
-
-	for (size_t k = 0; !r->index.sig && k < r->ncalls; k++)
-		if (r->calls[k].comm < RECORD_COMMS)
-			record_set_add(&set, r->calls[k].comm);
-	return set;
-}
-
-static void add_all(struct record_set *called, const struct evidence_rank *r)
-{
-	struct record_set set = comms_of(r);
-
-	for (size_t i = 0; i < sizeof(set.words) / sizeof(set.words[0]); i++)
-		called->words[i] |= set.words[i];
-}
-
 int team_rank(const struct team *team, int place)
 {
 	if (place < 0 || place >= team->nranks)
@@ -39,12 +21,8 @@ bool team_called(const struct team *team, const struct evidence *e)
 	for (int i = 0; i < team->nranks; i++) {
 		int rank = team_rank(team, i);
 
-		if (rank >= 0) {
-			struct record_set set = comms_of(&e->ranks[rank]);
-
-			if (record_set_has(&set, team->comm))
-				return true;
-		}
+		if (rank >= 0 && record_set_has(&e->ranks[rank].index.comms, team->comm))
+			return true;
 	}
 	return false;
 }
@@ -144,7 +122,8 @@ void teams_init(struct teams *t, const struct evidence *e)
 
 	memset(t, 0, sizeof(*t));
 	for (int i = 0; i < e->nranks; i++)
-		add_all(&called, &e->ranks[i]);
+		for (size_t k = 0; k < sizeof(called.words) / sizeof(called.words[0]); k++)
+			called.words[k] |= e->ranks[i].index.comms.words[k];
 	for (uint32_t c = 1; c < RECORD_COMMS; c++)
 		comms += record_set_has(&called, c);
 	t->list = must(calloc(comms == 1 ? 1 : comms * n, sizeof(*t->list)));

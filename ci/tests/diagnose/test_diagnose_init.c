@@ -19,6 +19,8 @@ static struct diagnosis found;
 /* All are inside init with the same arguments. */
 static void at_init(int nranks)
 {
+	for (int i = 0; i < MOST; i++)
+		free(ranks[i].index.sig);
 	memset(ranks, 0, sizeof(ranks));
 	memset(&evidence, 0, sizeof(evidence));
 	evidence.nranks = nranks;
@@ -65,6 +67,7 @@ static void in_calls(int nranks, const int *made, int most)
 			};
 		ranks[i].calls = calls[i];
 		ranks[i].ncalls = (size_t)made[i];
+		evidence_index(&ranks[i]);
 		ranks[i].view.issued = (uint64_t)made[i];
 		ranks[i].view.completed = (uint64_t)(made[i] == most ? most - 1 : made[i]);
 	}

@@ -33,7 +33,7 @@ static double time_large(int nranks)
 	evidence.ranks[5].calls = calls + SETS * CALLS_LARGE;
 	evidence.ranks[5].ncalls = evidence.ranks[5].view.issued = CALLS_LARGE - 1;
 	seconds = clock_seconds();
-	diagnose(&evidence, &found);
+	judge();
 	seconds = clock_seconds() - seconds;
 	UNIT_ALL(!strcmp(class_name(found.class, found.outcome), "skipped-call"),
 		 !strcmp(found.ranks, "5"), found.seq_low == 512);

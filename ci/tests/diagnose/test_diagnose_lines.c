@@ -374,7 +374,7 @@ UNIT_TEST(test_postmortem_names, "who is named in a post-mortem")
 
 		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 		set_up(4);
-		diagnose(&evidence, &found);
+		judge();
 		snprintf(found.ranks, sizeof(found.ranks), "%s", row->ranks);
 		postmortem_print(f, &found, &evidence, "/nonexistent", true);
 		fclose(f);

@@ -86,6 +86,7 @@ static void walk(const struct rule *table, size_t n)
 {
 	all_play(3, OP, odd_count, true);
 	no_is_seen = false;
+	index_calls();
 	rules_walk(table, n, &evidence, &found);
 	evidence_release(&evidence);
 	CU_ASSERT_FALSE(no_is_seen);

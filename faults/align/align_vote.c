@@ -11,28 +11,22 @@ static uint64_t vote(struct align *a, const bool *in)
 {
 	uint64_t *votes = a->work, *total = a->work + a->span, from, to;
 
-	memset(a->work, 0, 2 * a->span * sizeof(*a->work));
 	memset(a->reference, 0, a->span * sizeof(*a->reference));
-	for (int r = 0; r < a->nranks; r++) {
-		if (!in[r] || !align_clip(a, &a->tracks[r], &from, &to))
+	for (int r = 0; r < 2 * a->nranks; r++) {
+		const struct track *t = &a->tracks[r % a->nranks];
+		bool count = r >= a->nranks; /* the second pass */
+
+		if (r % a->nranks == 0)
+			memset(a->work, 0, 2 * a->span * sizeof(*a->work));
+		if (!in[r % a->nranks] || !align_clip(a, t, &from, &to))
 			continue;
 		for (uint64_t s = from; s <= to; s++) {
-			uint64_t sig = a->tracks[r].sig[s - a->tracks[r].first], k = s - a->base;
+			uint64_t sig = t->sig[s - t->first], k = s - a->base;
 
-			if (sig && votes[k] == 0)
+			if (sig && !count && votes[k] == 0)
 				a->reference[k] = sig;
 			if (sig)
-				votes[k] += sig == a->reference[k] ? 1 : -1ull;
-		}
-	}
-	memset(a->work, 0, 2 * a->span * sizeof(*a->work));
-	for (int r = 0; r < a->nranks; r++) {
-		if (!in[r] || !align_clip(a, &a->tracks[r], &from, &to))
-			continue;
-		for (uint64_t s = from; s <= to; s++) {
-			uint64_t sig = a->tracks[r].sig[s - a->tracks[r].first], k = s - a->base;
-
-			votes[k] += sig == a->reference[k];
+				votes[k] += sig == a->reference[k] ? 1 : count ? 0 : -1ull;
 			total[k] += sig != 0;
 		}
 	}

@@ -37,14 +37,9 @@ static enum outcome find_outcome(const struct evidence *e)
 
 		if (!e->ranks[i].present)
 			continue;
-		if (view_died(v) || v->lost >= LOST_MONITOR)
-			worst = outcome_worse(worst, OUTCOME_DIED);
-		else if (v->lost)
-			worst = outcome_worse(worst, OUTCOME_HANG);
-		else if (view_finished(v))
-			worst = outcome_worse(worst, (enum outcome)v->outcome);
-		else if (v->overdue)
-			worst = outcome_worse(worst, OUTCOME_HANG);
+		worst = outcome_worse(worst, v->lost >= LOST_MONITOR	? OUTCOME_DIED
+					     : v->lost && !view_died(v) ? OUTCOME_HANG
+									: view_outcome(v));
 	}
 	return worst;
 }

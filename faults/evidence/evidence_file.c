@@ -96,13 +96,6 @@ int evidence_save(const struct evidence *evidence, const char *dir, struct error
 
 /* ---- reading ---- */
 
-/* Says what became of one rank's file. */
-struct reading {
-	const char *fault;     /* end of a sentence, NULL: none */
-	bool missing, untimed; /* no file; the device's times were cut off */
-	size_t unsound, cut;   /* records */
-};
-
 /* Descriptor and size of a plain file, or a negative errno. */
 static int open_plain(int dir, const char *name, size_t *bytes)
 {
@@ -133,49 +126,44 @@ static void *map_image(int fd, size_t bytes)
 	return image;
 }
 
-static void read_rank(struct evidence_rank *rank, int number, int dir, struct reading *reading)
+static void load_rank(struct evidence *e, int i, int dir)
 {
+	struct evidence_rank *rank = &e->ranks[i];
+	size_t bytes = 0, unsound = 0, missing = 0;
+	const char *fault = "cannot be read";
 	char name[32];
-	size_t bytes = 0;
 	int fd;
 
-	snprintf(name, sizeof(name), "rank-%d.fr", number);
+	snprintf(name, sizeof(name), "rank-%d.fr", i);
 	fd = open_plain(dir, name, &bytes);
-	if (fd < 0) {
-		reading->missing = fd == -ENOENT;
-		reading->fault = "cannot be read";
+	if (fd == -ENOENT)
+		return;
+	if (fd >= 0) {
+		rank->image = map_image(fd, bytes);
+		rank->mapped = rank->image ? bytes : 0;
+		close(fd);
+		fault = rank->image  ? saved_unpack(rank, i, rank->image, bytes, &unsound, &missing)
+			: bytes == 0 ? "is too short to be evidence"
+				     : "is larger than the memory there is";
+	}
+	rank->unread = fault != NULL;
+	if (fault) {
+		evidence_rank_release(rank);
+		evidence_remark(e, "%s %s.", name, fault);
 		return;
 	}
-	rank->image = map_image(fd, bytes);
-	rank->mapped = rank->image ? bytes : 0;
-	close(fd);
-	reading->fault = rank->image  ? saved_unpack(rank, number, rank->image, bytes,
-						     &reading->unsound, &reading->cut)
-			 : bytes == 0 ? "is too short to be evidence"
-				      : "is larger than the memory there is";
-	reading->untimed = !reading->fault && !rank->times &&
-			   ((struct saved_header *)rank->image)->has_times && rank->ncalls > 0;
-	if (reading->fault)
-		evidence_rank_release(rank);
-	else if (reading->unsound == 0) /* comes back when it is looked at again */
-		madvise(rank->image, rank->mapped, MADV_DONTNEED);
-}
-
-static void remark_file(struct evidence *e, int i, const struct reading *r)
-{
-	const struct evidence_rank *rank = &e->ranks[i];
-
-	if (r->fault)
-		evidence_remark(e, "rank-%d.fr %s.", i, r->fault);
-	if (r->cut)
-		evidence_remark(e, "rank-%d.fr is cut off: its newest %zu records are missing.", i,
-				r->cut);
-	else if (r->untimed)
-		evidence_remark(e, "rank-%d.fr is cut off: its device times are missing.", i);
-	if (r->unsound)
-		evidence_remark(e, "Rank %d: %zu of %zu records are unsound.", i, r->unsound,
-				r->unsound + rank->ncalls);
-	if (!r->fault && !r->cut && rank->ncalls > 0 && rank->index.last_ticket < rank->view.issued)
+	if (missing)
+		evidence_remark(e, "%s is cut off: its newest %zu records are missing.", name,
+				missing);
+	else if (((struct saved_header *)rank->image)->has_times && !rank->times && rank->ncalls)
+		evidence_remark(e, "%s is cut off: its device times are missing.", name);
+	if (unsound)
+		evidence_remark(e, "Rank %d: %zu of %zu records are unsound.", i, unsound,
+				unsound + rank->ncalls);
+	else
+		madvise(rank->image, rank->mapped,
+			MADV_DONTNEED); /* comes back when it is looked at */
+	if (!missing && rank->ncalls > 0 && rank->index.last_ticket < rank->view.issued)
 		evidence_remark(e, "Rank %d: its newest calls are missing.", i);
 }
 
@@ -256,16 +244,9 @@ static int find_ranks(DIR *d, bool *there)
 static void load_ranks(struct evidence *e, int dir, const bool *there)
 {
 	e->ranks = evidence_ranks_alloc(e->nranks);
-	for (int i = 0; i < e->nranks; i++) {
-		struct reading reading = { .fault = NULL };
-
-		if (!there[i])
-			continue;
-		read_rank(&e->ranks[i], i, dir, &reading);
-		e->ranks[i].unread = reading.fault && !reading.missing;
-		if (!reading.missing)
-			remark_file(e, i, &reading);
-	}
+	for (int i = 0; i < e->nranks; i++)
+		if (there[i])
+			load_rank(e, i, dir);
 	for (int i = 0; i < e->nranks && i < NAMING_RANKS && !(e->library[0] && e->program[0]); i++)
 		if (e->ranks[i].recorder)
 			evidence_identify(e, e->ranks[i].recorder);

@@ -67,16 +67,10 @@ static bool receives_data(const struct planned_call *planned)
 	       count_of((struct seat){ &planned->call, planned->rank, planned->nranks }, false) > 0;
 }
 
-static struct extent extent_sent(const struct fault_act *act)
+static struct extent extent_of(const struct fault_act *act, bool sent)
 {
-	return (struct extent){ (char *)act->call->send, count_of(seat_of(act), true),
-				dtype_size(act->call->dtype) };
-}
-
-static struct extent extent_received(const struct fault_act *act)
-{
-	return (struct extent){ act->call->recv, count_of(seat_of(act), false),
-				dtype_size(act->call->dtype) };
+	return (struct extent){ sent ? (char *)act->call->send : act->call->recv,
+				count_of(seat_of(act), sent), dtype_size(act->call->dtype) };
 }
 
 /* The element that at= names, counted modulo the length, else the one in the middle. */
@@ -112,7 +106,7 @@ static int extent_empty(const struct fault_act *act, const char *what)
 
 static int corrupt_send_fire(const struct fault_act *act)
 {
-	struct extent sent = extent_sent(act);
+	struct extent sent = extent_of(act, true);
 
 	return sent.count == 0 ? extent_empty(act, "sends")
 			       : element_flip(act, extent_element(&sent, act), sent.width);
@@ -131,7 +125,7 @@ const struct fault fault_corrupt_send = {
 
 static int corrupt_recv_fire(const struct fault_act *act)
 {
-	struct extent received = extent_received(act);
+	struct extent received = extent_of(act, false);
 	struct backend *be = act->chain->backend;
 	int rc;
 
@@ -164,7 +158,7 @@ static bool nan_applies(const struct planned_call *planned)
 static int nan_fire(const struct fault_act *act)
 {
 	struct backend *be = act->chain->backend;
-	struct extent sent = extent_sent(act);
+	struct extent sent = extent_of(act, true);
 	uint64_t bits = check_round(act->call->dtype, NAN);
 
 	if (sent.count == 0)
@@ -202,7 +196,7 @@ static int rewrite(const struct fault_act *act, const struct extent *sent)
 
 static int stale_buffer_fire(const struct fault_act *act)
 {
-	struct extent sent = extent_sent(act);
+	struct extent sent = extent_of(act, true);
 	int rc = sent.count > 1 ? rewrite(act, &sent) : extent_empty(act, "sends");
 
 	return fault_swallowed(rc);

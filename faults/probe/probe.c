@@ -31,11 +31,6 @@ static void add_ranks(struct probe *h, const struct evidence *e, const bool *loc
 	}
 }
 
-static void run_ras(int fd, const void *arg)
-{
-	ras_ask(fd, arg);
-}
-
 static char *ras_result(struct task *task)
 {
 	char *text = task->text;
@@ -76,7 +71,7 @@ void probe_ranks(struct evidence *evidence, const bool *local, const char *culpr
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	size_t nras = backend_has(evidence->backend, BACKEND_RAS), nfirst = nras + (before != NULL);
 
-	h.tasks[0] = (struct task){ .run = run_ras, .arg = &ras, .limit = EVIDENCE_RAS_BYTES };
+	h.tasks[0] = (struct task){ .run = ras_ask, .arg = &ras, .limit = EVIDENCE_RAS_BYTES };
 	if (before)
 		h.tasks[nras] = counter_delta_task(before->arg);
 	h.tasks += nfirst; /* RAS and counters first */

@@ -46,15 +46,11 @@ struct stacks_order {
 	bool stopped;	/* stacks_order's own: was stopped before */
 };
 
-/* Write the stacks of a process to `fd`. Each thread is held (ptrace) while it is unwound,
- * microseconds to milliseconds, and goes on; a process that is dead, stopped or may not be traced
- * is left alone and said to be so. May hang with a thread that cannot be stopped (a driver): run
- * it as a task. */
-void stacks_write(int fd, const struct stacks_order *order);
-
-/* The same as a task: fill in what tasks_run needs, and afterwards the text, which the caller
- * frees (NULL: no memory). A process that a cut task left behind stopped is continued. `order`
- * stays the caller's. */
+/* A task that writes the stacks of a process: fill in what tasks_run needs, and afterwards the text,
+ * which the caller frees. Each thread is held (ptrace) while it is unwound, microseconds to
+ * milliseconds, and goes on; a process that is dead, stopped or may not be traced is left alone and
+ * said to be so. With a thread that cannot be stopped (a driver) the task hangs; a process that a cut
+ * one left behind stopped is continued. `order` stays the caller's. */
 void stacks_order(struct task *task, struct stacks_order *order);
 char *stacks_result(struct task *task);
 
@@ -79,9 +75,9 @@ struct ras_order {
 	double seconds;	     /* for everything: connecting, several attempts, the answer */
 };
 
-/* Ask, and write what was answered to `fd`, as it came; a line in brackets says why nothing or no
- * more came. Looking up a name may take longer than the order allows: run it as a task. */
-void ras_ask(int fd, const struct ras_order *order);
+/* Ask (struct ras_order), and write what was answered to `fd`, as it came; a line in brackets says why
+ * nothing or no more came. Looking up a name may take longer than the order allows: run it as a task. */
+void ras_ask(int fd, const void *order);
 
 enum ras_answer { RAS_NOT_ASKED, RAS_UNREAD, RAS_NAMES_NOBODY, RAS_AGREES, RAS_DISAGREES };
 

@@ -123,8 +123,9 @@ static const char *reason(int rc)
 	return rc == -EPROTO ? "what answers is not NCCL RAS" : strerror(-rc);
 }
 
-void ras_ask(int to, const struct ras_order *order)
+void ras_ask(int to, const void *arg)
 {
+	const struct ras_order *order = arg;
 	uint64_t deadline = clock_ns() + (uint64_t)(order->seconds * 1e9);
 	struct addrinfo *list = NULL;
 	int rc = find_addresses(order->address, &list), fd = rc < 0 ? rc : greet(list, deadline);

@@ -371,7 +371,7 @@ static bool attach(struct stacks *s)
 	return rc == 0;
 }
 
-void stacks_write(int fd, const struct stacks_order *order)
+static void write_native(int fd, const struct stacks_order *order)
 {
 	struct stacks s = { .fd = fd, .pid = order->pid, .room = THREADS };
 	char state = order->pid > 0 ? state_of(order->pid, 0, NULL) : '?';
@@ -417,7 +417,7 @@ static void write_python(int fd, pid_t process)
 static void run(int fd, const void *arg)
 {
 	write_python(fd, ((const struct stacks_order *)arg)->pid);
-	stacks_write(fd, arg);
+	write_native(fd, arg);
 }
 
 void stacks_order(struct task *task, struct stacks_order *order)

@@ -51,18 +51,20 @@ static void name_ranks(char *buf, size_t len, const struct rank_view *views, siz
 		snprintf(buf, len, "-");
 }
 
+enum outcome view_outcome(const struct rank_view *view)
+{
+	return view_died(view)	     ? OUTCOME_DIED
+	       : view_finished(view) ? (enum outcome)view->outcome
+	       : view->overdue	     ? OUTCOME_HANG
+				     : OUTCOME_OK;
+}
+
 static enum outcome worst_outcome(const struct rank_view *views, size_t n)
 {
 	enum outcome worst = OUTCOME_OK;
 
-	for (size_t i = 0; i < n; i++) {
-		if (view_died(&views[i]))
-			worst = outcome_worse(worst, OUTCOME_DIED);
-		else if (view_finished(&views[i]))
-			worst = outcome_worse(worst, (enum outcome)views[i].outcome);
-		else if (views[i].overdue)
-			worst = outcome_worse(worst, OUTCOME_HANG);
-	}
+	for (size_t i = 0; i < n; i++)
+		worst = outcome_worse(worst, view_outcome(&views[i]));
 	return worst;
 }
 

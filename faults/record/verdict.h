@@ -32,6 +32,9 @@ bool view_died(const struct rank_view *view);
  * before. */
 bool view_failed(const struct rank_view *view);
 
+/* What this rank alone comes to: OUTCOME_OK as long as it runs and is not overdue. */
+enum outcome view_outcome(const struct rank_view *view);
+
 /* Returns true if something is wrong that no waiting will repair: a rank died, reported an error
  * while others go on, or (only if `deadlines`) waits past its deadline. */
 bool views_abnormal(const struct rank_view *views, size_t n, bool deadlines);

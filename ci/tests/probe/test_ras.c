@@ -106,16 +106,11 @@ static void stop(struct server server)
 	waitpid(server.pid, NULL, 0);
 }
 
-static void run(int fd, const void *arg)
-{
-	ras_ask(fd, arg);
-}
-
 /* What ras_ask wrote within its time. */
 static char *ask(const char *address, double seconds, double *took)
 {
 	struct ras_order order = { address, seconds };
-	struct task task = { .run = run, .arg = &order, .limit = 100000 };
+	struct task task = { .run = ras_ask, .arg = &order, .limit = 100000 };
 
 	tasks_run(&task, 1, 1, seconds + 5, seconds + 5);
 	*took = task.seconds;

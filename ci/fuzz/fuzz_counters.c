@@ -16,8 +16,8 @@ static void show(const struct evidence *evidence)
 	counter_delta_note(evidence, &diagnosis);
 	if (!nowhere || diagnosis.nlines > 1)
 		abort();
-	counter_delta_print(nowhere, evidence);
-	counter_delta_table(nowhere, evidence);
+	counter_delta_print(nowhere, evidence, false);
+	counter_delta_print(nowhere, evidence, true);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

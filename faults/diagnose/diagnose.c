@@ -358,14 +358,13 @@ static size_t note_absent(const struct evidence *e, struct diagnosis *d)
 static void find_damage(const struct evidence *e, struct diagnosis *d)
 {
 	for (int i = 0; i < e->nranks; i++) {
-		const struct evidence_rank *r = &e->ranks[i];
-		bool wanted = r->present && r->recorder &&
-			      (!r->mapped || d->outcome == OUTCOME_WRONG_DATA);
-		const struct record_header *h = wanted ? r->recorder : NULL;
-		uint32_t n = h ? h->wrongs : 0;
+		const struct record_wrong *w;
+		uint32_t n;
 
-		for (uint32_t k = 0; k < n && k < RECORD_WRONGS; k++) {
-			const struct record_wrong *w = &h->wrong[k];
+		if (e->ranks[i].mapped && d->outcome != OUTCOME_WRONG_DATA)
+			continue;
+		w = evidence_wrongs(&e->ranks[i], &n);
+		for (uint32_t k = 0; k < n; k++, w++) {
 			int64_t seq = (int64_t)w->seq;
 
 			if (w->comm == d->comm && seq > 0 && w->seq <= w->seq_last &&

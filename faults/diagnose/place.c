@@ -255,10 +255,9 @@ static bool place_elsewhere(const struct rule_ctx *ctx, struct finding *f)
 	}
 	if (!there)
 		return false;
-	f->comm = there->call->comm;
-	f->seq_low = f->seq_high = f->hang_seq = (int64_t)there->call->seq;
-	snprintf(f->field, sizeof(f->field), "call");
-	snprintf(f->theirs, sizeof(f->theirs), "no call");
+	finding_place(f, there->call->comm, there->call->seq, there->call->seq,
+		      (int64_t)there->call->seq);
+	finding_differ(f, "call", "no call", "");
 	call_words(ctx->run, there->call, f->majority, sizeof(f->majority));
 	return true;
 }

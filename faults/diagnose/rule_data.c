@@ -4,17 +4,6 @@
 #include "base/element.h"
 #include "diagnose/rule.h"
 
-/* A rank's `n` wrong elements, as it noted them: whatever may stand there. */
-static const struct record_wrong *wrongs_of(const struct rule_ctx *ctx, int rank, uint32_t *n)
-{
-	const struct evidence_rank *r = &ctx->evidence->ranks[rank];
-
-	*n = r->present && r->recorder ? r->recorder->wrongs : 0;
-	if (*n > RECORD_WRONGS)
-		*n = RECORD_WRONGS;
-	return *n > 0 ? r->recorder->wrong : NULL;
-}
-
 /* Returns true if it is of the communicator at hand, and later code can rely on it. */
 static bool is_sound(const struct rule_ctx *ctx, const struct record_wrong *w)
 {
@@ -64,7 +53,7 @@ static struct witnesses ask_all(const struct rule_ctx *ctx, const struct record_
 	for (int i = 0; i < ctx->evidence->nranks; i++) {
 		bool received = false;
 		uint32_t n;
-		const struct record_wrong *own = wrongs_of(ctx, i, &n);
+		const struct record_wrong *own = evidence_wrongs(&ctx->evidence->ranks[i], &n);
 
 		in[i] = false;
 		for (uint32_t k = 0; k < n; k++) {
@@ -197,7 +186,7 @@ static void judge_rank(const struct rule_ctx *ctx, struct finding *f, int rank,
 		       struct inquiry *inquiry)
 {
 	uint32_t n;
-	const struct record_wrong *wrong = wrongs_of(ctx, rank, &n);
+	const struct record_wrong *wrong = evidence_wrongs(&ctx->evidence->ranks[rank], &n);
 
 	for (uint32_t k = 0; k < n; k++) {
 		if (!is_sound(ctx, &wrong[k]))
@@ -223,7 +212,8 @@ static void note_wrongs(const struct rule_ctx *ctx, struct finding *f, struct in
 	inquiry->looked = 0;
 	for (int i = 0; i < 2 * nranks; i++) {
 		uint32_t n;
-		const struct record_wrong *wrong = wrongs_of(ctx, i % nranks, &n);
+		const struct record_wrong *wrong =
+			evidence_wrongs(&ctx->evidence->ranks[i % nranks], &n);
 
 		for (uint32_t k = 0; k < n && finding_has_room(f); k++)
 			if (is_sound(ctx, &wrong[k]) && wrong[k].sent == (i < nranks) &&

@@ -216,13 +216,13 @@ bool remark_nobody_called(const struct rule_ctx *ctx, struct finding *f)
 /* Returns true if the rank received wrong data, and all of them in buffers of no call that it made. */
 static bool is_uncalled(const struct evidence_rank *r)
 {
-	uint32_t n = r->present && r->recorder && !r->wrapped ? r->recorder->wrongs : 0;
+	uint32_t n;
+	const struct record_wrong *wrong = evidence_wrongs(r, &n);
 
-	n = n > RECORD_WRONGS ? RECORD_WRONGS : n;
 	for (uint32_t k = 0; k < n; k++)
-		if (r->recorder->wrong[k].seq != 0 || r->recorder->wrong[k].sent)
+		if (wrong[k].seq != 0 || wrong[k].sent)
 			return false;
-	return n > 0;
+	return n > 0 && !r->wrapped;
 }
 
 bool rule_uncalled(const struct rule_ctx *ctx, struct finding *f)

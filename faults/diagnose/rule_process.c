@@ -87,25 +87,25 @@ bool rule_stopped(const struct rule_ctx *ctx, struct finding *f)
 	return conclude(ctx, f, class, "proved");
 }
 
-/* It ended with this error, a negative errno. */
-static bool gave_up(const struct evidence_rank *r, int error)
-{
-	return r->present && view_finished(&r->view) && r->view.outcome == OUTCOME_ERROR &&
-	       r->view.error_code == error;
-}
-
-bool rule_device_memory(const struct rule_ctx *ctx, struct finding *f)
+/* Marks those that ended with this error, a negative errno, and notes, of `most` of them, what they said. */
+static void mark_given_up(const struct rule_ctx *ctx, struct finding *f, int error, size_t most,
+			  const char *fmt)
 {
 	for (int i = 0; i < ctx->evidence->nranks; i++) {
 		const struct rank_view *v = &ctx->evidence->ranks[i].view;
 
-		if (!gave_up(&ctx->evidence->ranks[i], -ENOMEM))
+		if (!ctx->evidence->ranks[i].present || !view_finished(v) ||
+		    v->outcome != OUTCOME_ERROR || v->error_code != error)
 			continue;
 		mark_culprit(&f->culprits, i);
-		if (f->culprits.n == 1)
-			finding_note(f, "Rank %d gave up: %.200s", rank_number(ctx->evidence, i),
-				     v->error);
+		if (f->culprits.n <= most && finding_has_room(f))
+			finding_note(f, fmt, rank_number(ctx->evidence, i), v->error);
 	}
+}
+
+bool rule_device_memory(const struct rule_ctx *ctx, struct finding *f)
+{
+	mark_given_up(ctx, f, -ENOMEM, 1, "Rank %d gave up: %.200s");
 	return conclude(ctx, f, CLASS_GPU_OOM, "proved");
 }
 
@@ -265,16 +265,7 @@ bool rule_device_fault(const struct rule_ctx *ctx, struct finding *f)
 	/* a protocol of its own makes a rank write where its peer's kernel does not expect it */
 	if (settings_break(ctx))
 		return false;
-	for (int i = 0; i < nranks; i++) {
-		const struct evidence_rank *r = &ctx->evidence->ranks[i];
-
-		if (!gave_up(r, -EFAULT))
-			continue;
-		mark_culprit(&f->culprits, i);
-		if (finding_has_room(f))
-			finding_note(f, "Rank %d's device broke: %.190s",
-				     rank_number(ctx->evidence, i), r->view.error);
-	}
+	mark_given_up(ctx, f, -EFAULT, SIZE_MAX, "Rank %d's device broke: %.190s");
 	if (f->culprits.n == 0)
 		return false;
 	f->comm = ctx->align->comm;

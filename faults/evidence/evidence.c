@@ -345,6 +345,13 @@ void evidence_identify(struct evidence *e, const struct record_header *h)
 		snprintf(e->backend, sizeof(e->backend), "%s", backend_of_library(e->library));
 }
 
+const struct record_wrong *evidence_wrongs(const struct evidence_rank *rank, uint32_t *n)
+{
+	*n = rank->present && rank->recorder ? rank->recorder->wrongs : 0;
+	*n = *n < RECORD_WRONGS ? *n : RECORD_WRONGS;
+	return *n > 0 ? rank->recorder->wrong : NULL;
+}
+
 void evidence_remark(struct evidence *e, const char *fmt, ...)
 {
 	size_t at = strlen(e->remarks);

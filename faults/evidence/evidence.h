@@ -152,6 +152,9 @@ int evidence_load_all(struct evidence *evidence, const char *const *dirs, size_t
  * no dump, or of several jobs, OUTCOME_UNSUPPORTED without python3. evidence_release in either case. */
 int evidence_load_torch(struct evidence *evidence, const char *dir, struct error *err);
 
+/* The wrong elements that the rank noted, whatever may stand there, and how many; NULL: none are known. */
+const struct record_wrong *evidence_wrongs(const struct evidence_rank *rank, uint32_t *n);
+
 /* Add a sentence to evidence->remarks, as long as there is room. */
 void evidence_remark(struct evidence *evidence, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -12,14 +12,20 @@
 #define RANKS_SHOWN  64 /* the culprits are always shown */
 #define STACKS_SHOWN 4	/* of culprits */
 
+static void print_point(FILE *out, int64_t comm, int64_t seq, const char *none)
+{
+	if (seq < 0)
+		fprintf(out, "%s", none);
+	else if (seq == 0)
+		fprintf(out, "communicator %" PRId64 ", init", comm);
+	else
+		fprintf(out, "communicator %" PRId64 ", call %" PRId64, comm, seq);
+}
+
 void report_place(FILE *out, const struct diagnosis *d)
 {
-	if (d->seq_low < 0)
-		fprintf(out, "nowhere in the recorded calls");
-	else if (d->seq_low == 0)
-		fprintf(out, "communicator %" PRId64 ", init", d->comm);
-	else if (d->seq_low == d->seq_high)
-		fprintf(out, "communicator %" PRId64 ", call %" PRId64, d->comm, d->seq_low);
+	if (d->seq_low <= 0 || d->seq_low == d->seq_high)
+		print_point(out, d->comm, d->seq_low, "nowhere in the recorded calls");
 	else
 		fprintf(out, "communicator %" PRId64 ", between calls %" PRId64 " and %" PRId64,
 			d->comm, d->seq_low, d->seq_high);
@@ -30,12 +36,7 @@ void report_place(FILE *out, const struct diagnosis *d)
 
 void report_hang(FILE *out, const struct diagnosis *d)
 {
-	if (d->hang_seq < 0)
-		fprintf(out, "none");
-	else if (d->hang_seq == 0)
-		fprintf(out, "communicator %" PRId64 ", init", d->comm);
-	else
-		fprintf(out, "communicator %" PRId64 ", call %" PRId64, d->comm, d->hang_seq);
+	print_point(out, d->comm, d->hang_seq, "none");
 	if (d->wrong_seq > 0)
 		fprintf(out, "; data are wrong from call %" PRId64 " on", d->wrong_seq);
 }
@@ -344,7 +345,7 @@ void postmortem_print(FILE *out, const struct diagnosis *d, const struct evidenc
 	print_reproducer(out, dir);
 	print_walk(out, d, e);
 	report_stacks(out, e, d->ranks);
-	counter_delta_table(out, e);
+	counter_delta_print(out, e, true);
 	fprintf(out, "\n### Timeline\n\n%s\n",
 		drawable ? "The calls of all ranks around the divergence: timeline.png "
 			   "(`plots/plot` draws it of timeline.csv), and timeline.json for "

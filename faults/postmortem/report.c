@@ -31,7 +31,7 @@ void diagnosis_print(FILE *out, const struct diagnosis *d, const struct evidence
 		d->prevention);
 	report_errors(out, d, e, false);
 	report_stuck(out, "stack       ", e, d->ranks, RANKS_SHOWN);
-	counter_delta_print(out, e);
+	counter_delta_print(out, e, false);
 	if (e->remarks[0])
 		fprintf(out, "evidence    %s\n", e->remarks);
 }

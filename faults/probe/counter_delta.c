@@ -98,35 +98,6 @@ static void print_host(FILE *out, const struct reading *c)
 		fprintf(out, "; none of GPUs: %s", c->why);
 }
 
-/* Rank by rank, those that a host's counters are saved with; *left_out: more than are shown. */
-static const struct reading *next_host(const struct evidence *e, int *i, int *shown, int *left_out)
-{
-	while (*i < e->nranks) {
-		const struct reading *c = e->ranks[(*i)++].counters;
-
-		if (c && (*shown)++ < HOSTS_SHOWN)
-			return c;
-		*left_out += c != NULL;
-	}
-	return NULL;
-}
-
-void counter_delta_print(FILE *out, const struct evidence *e)
-{
-	int i = 0, shown = 0, left_out = 0;
-	const struct reading *c;
-
-	while ((c = next_host(e, &i, &shown, &left_out))) {
-		fprintf(out, "counters    ");
-		print_host(out, c);
-		fprintf(out, "\n");
-	}
-	if (left_out)
-		fprintf(out, "counters    of %d more hosts\n", left_out);
-	if (shown == 0)
-		fprintf(out, "counters    none were read\n");
-}
-
 /* A table's cell: no bars, no markup. */
 static void put(FILE *out, const char *text)
 {
@@ -155,20 +126,28 @@ static void print_rows(FILE *out, const struct reading *c)
 		fprintf(out, "\n%zu more are in the evidence.\n", moved - rows);
 }
 
-void counter_delta_table(FILE *out, const struct evidence *e)
+void counter_delta_print(FILE *out, const struct evidence *e, bool page)
 {
-	int i = 0, shown = 0, left_out = 0;
-	const struct reading *c;
+	int hosts = 0;
 
-	fprintf(out, "\n### Counters\n");
-	while ((c = next_host(e, &i, &shown, &left_out))) {
-		fprintf(out, "\nHost ");
+	if (page)
+		fprintf(out, "\n### Counters\n");
+	for (int i = 0; i < e->nranks; i++) {
+		const struct reading *c = e->ranks[i].counters;
+
+		if (!c || hosts++ >= HOSTS_SHOWN)
+			continue;
+		fprintf(out, page ? "\nHost " : "counters    ");
 		print_host(out, c);
-		fprintf(out, ".\n");
-		print_rows(out, c);
+		fprintf(out, page ? ".\n" : "\n");
+		if (page)
+			print_rows(out, c);
 	}
-	if (left_out)
-		fprintf(out, "\nThose of %d more hosts are in the evidence.\n", left_out);
-	if (shown == 0)
-		fprintf(out, "\nNo counters were read.\n");
+	if (hosts > HOSTS_SHOWN)
+		fprintf(out,
+			page ? "\nThose of %d more hosts are in the evidence.\n"
+			     : "counters    of %d more hosts\n",
+			hosts - HOSTS_SHOWN);
+	if (hosts == 0)
+		fprintf(out, page ? "\nNo counters were read.\n" : "counters    none were read\n");
 }

@@ -107,8 +107,5 @@ void counter_delta_take(struct evidence_rank *rank, const char *before, const ch
  * left. */
 void counter_delta_note(const struct evidence *evidence, struct diagnosis *diagnosis);
 
-/* Of the report: a line for every host, or that no counters were read. */
-void counter_delta_print(FILE *out, const struct evidence *evidence);
-
-/* Section of a Markdown page: what moved, or that no counters were read. */
-void counter_delta_table(FILE *out, const struct evidence *evidence);
+/* A line for every host, or that no counters were read; `page`: as a section of Markdown, and what moved. */
+void counter_delta_print(FILE *out, const struct evidence *evidence, bool page);

@@ -228,10 +228,6 @@ static inline bool record_done(const struct record *record, uint64_t completed)
 
 /* Returns true if the device said of the call of this ticket, not yet overwritten, that it is past it. */
 bool record_device_done(const struct record_memory *memory, uint64_t ticket);
-/* The call with which the device tells of this one: itself, or a later one. */
-uint64_t record_device_mark(const struct record_memory *memory, uint64_t ticket);
-/* Returns true if the device was not asked. */
-bool record_device_held(const struct record_memory *memory, uint64_t ticket);
 /* The newest call up to which the device is past all, given that it is past `completed`. */
 uint64_t record_device_completed(const struct record_memory *memory, uint64_t completed);
 

@@ -33,51 +33,6 @@ uint64_t record_hash_strict(uint64_t hash, const struct record *r)
 	return hash_call(hash, r, call_is_pair(r->kind) ? -1 : r->peer);
 }
 
-/* The call that stands for this one: of a group the last, of those that are held the next that is not. */
-static const struct record_times *stand_in(const struct record_memory *memory, uint64_t *ticket)
-{
-	const struct record_times *times = &memory->times[*ticket & (RECORD_RING - 1)];
-	uint64_t until;
-
-	for (int steps = 0; steps < 4; steps++) {
-		until = atomic_load_explicit(&times->until, memory_order_acquire);
-		if (until <= *ticket || until == RECORD_HELD)
-			break;
-		*ticket = until;
-		times = &memory->times[until & (RECORD_RING - 1)];
-	}
-	return times;
-}
-
-bool record_device_done(const struct record_memory *memory, uint64_t ticket)
-{
-	const struct record_times *times = stand_in(memory, &ticket);
-
-	return atomic_load_explicit(&times->done, memory_order_acquire) >= ticket;
-}
-
-uint64_t record_device_mark(const struct record_memory *memory, uint64_t ticket)
-{
-	stand_in(memory, &ticket);
-	return ticket;
-}
-
-bool record_device_held(const struct record_memory *memory, uint64_t ticket)
-{
-	return stand_in(memory, &ticket)->until == RECORD_HELD;
-}
-
-uint64_t record_device_completed(const struct record_memory *memory, uint64_t completed)
-{
-	uint64_t issued = atomic_load_explicit(&memory->header.issued_ticket, memory_order_acquire);
-
-	if (issued > completed + RECORD_RING)
-		completed = issued - RECORD_RING;
-	while (completed < issued && record_device_done(memory, completed + 1))
-		completed++;
-	return completed;
-}
-
 int recorder_create(const char *program, struct record_memory **memory, int *fd, struct error *err)
 {
 	struct record_header *h;
@@ -85,13 +40,11 @@ int recorder_create(const char *program, struct record_memory **memory, int *fd,
 	int rc;
 
 	*fd = memfd_create("hangar-flight-recorder", MFD_CLOEXEC);
-	if (*fd < 0)
+	if (*fd < 0 || ftruncate(*fd, sizeof(**memory)) < 0)
 		goto fail;
-	if (ftruncate(*fd, sizeof(**memory)) < 0)
-		goto fail_fd;
 	map = mmap(NULL, sizeof(**memory), PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
 	if (map == MAP_FAILED)
-		goto fail_fd;
+		goto fail;
 	*memory = map;
 	h = &(*memory)->header;
 	memcpy(h->magic, RECORD_MAGIC, sizeof(h->magic));
@@ -105,13 +58,11 @@ int recorder_create(const char *program, struct record_memory **memory, int *fd,
 	gethostname(h->host, sizeof(h->host) - 1);
 	return 0;
 
-fail_fd:
-	rc = -errno;
-	close(*fd);
-	return error_set(err, OUTCOME_INTERNAL, rc, "flight recorder memory: %s", strerror(-rc));
 fail:
 	rc = -errno;
-	return error_set(err, OUTCOME_INTERNAL, rc, "memfd_create: %s", strerror(-rc));
+	if (*fd >= 0)
+		close(*fd);
+	return error_set(err, OUTCOME_INTERNAL, rc, "flight recorder memory: %s", strerror(-rc));
 }
 
 static void beat(struct record_header *h)

@@ -6,6 +6,40 @@
 #include "base/error.h"
 #include "process/watch.h"
 
+/* The call that stands for this one: of a group the last, of those that are held the next that is not. */
+static const struct record_times *stand_in(const struct record_memory *memory, uint64_t *ticket)
+{
+	const struct record_times *times = &memory->times[*ticket & (RECORD_RING - 1)];
+	uint64_t until;
+
+	for (int steps = 0; steps < 4; steps++) {
+		until = atomic_load_explicit(&times->until, memory_order_acquire);
+		if (until <= *ticket || until == RECORD_HELD)
+			break;
+		*ticket = until;
+		times = &memory->times[until & (RECORD_RING - 1)];
+	}
+	return times;
+}
+
+bool record_device_done(const struct record_memory *memory, uint64_t ticket)
+{
+	const struct record_times *times = stand_in(memory, &ticket);
+
+	return atomic_load_explicit(&times->done, memory_order_acquire) >= ticket;
+}
+
+uint64_t record_device_completed(const struct record_memory *memory, uint64_t completed)
+{
+	uint64_t issued = atomic_load_explicit(&memory->header.issued_ticket, memory_order_acquire);
+
+	if (issued > completed + RECORD_RING)
+		completed = issued - RECORD_RING;
+	while (completed < issued && record_device_done(memory, completed + 1))
+		completed++;
+	return completed;
+}
+
 static void read_wait(struct rank_view *view, const struct record_wait *wait, uint64_t now)
 {
 	uint32_t before = atomic_load_explicit(&wait->sequence, memory_order_acquire);
@@ -37,8 +71,9 @@ static void note_undone(struct rank_view *view, const struct record *call, struc
 static uint64_t last_alike(const struct record_memory *memory, uint64_t ticket)
 {
 	const struct record *own = &memory->ring[ticket & (RECORD_RING - 1)], *r;
-	uint64_t at = record_device_mark(memory, ticket);
+	uint64_t at = ticket;
 
+	stand_in(memory, &at);
 	do
 		r = &memory->ring[at-- & (RECORD_RING - 1)];
 	while (at >= ticket && r->comm != own->comm);
@@ -55,12 +90,14 @@ static void read_calls(struct rank_view *view, const struct record_memory *memor
 
 	view->completed = completed;
 	for (uint64_t t = view->completed + 1; t <= view->issued; t++) {
+		uint64_t mark = t;
+
 		if (record_device_done(memory, t)) {
 			completed++;
 			continue;
 		}
 		note_undone(view, &memory->ring[t & (RECORD_RING - 1)], &undone);
-		if (!open && !record_device_held(memory, t))
+		if (!open && stand_in(memory, &mark)->until != RECORD_HELD)
 			open = t;
 	}
 	view->heartbeat += completed;

@@ -52,8 +52,8 @@ static void give(int rank, const char *const *entries)
 	reading_release(&counters);
 }
 
-/* What `print` writes. */
-static const char *printed(void (*print)(FILE *out, const struct evidence *e))
+/* What the report, or the page, says. */
+static const char *printed(bool of_page)
 {
 	size_t bytes;
 	FILE *out;
@@ -61,7 +61,7 @@ static const char *printed(void (*print)(FILE *out, const struct evidence *e))
 	free(page);
 	out = open_memstream(&page, &bytes);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(out);
-	print(out, &evidence);
+	counter_delta_print(out, &evidence, of_page);
 	fclose(out);
 	return page;
 }
@@ -155,15 +155,14 @@ UNIT_TEST(test_reports, "reports")
 	static const char *const still[] = { "TCP|resent 0", NULL };
 
 	set_up();
-	UNIT_ALL(!strcmp(printed(counter_delta_print), "counters    none were read\n"),
-		 !strcmp(printed(counter_delta_table),
-			 "\n### Counters\n\nNo counters were read.\n"));
+	UNIT_ALL(!strcmp(printed(false), "counters    none were read\n"),
+		 !strcmp(printed(true), "\n### Counters\n\nNo counters were read.\n"));
 	give(1, moved);
 	give(4, still);
-	UNIT_ALL(!strcmp(printed(counter_delta_print),
+	UNIT_ALL(!strcmp(printed(false),
 			 "counters    vm: 3 counters over 10.0 s, 1 of them 0\ncounters    vm: 1 "
 			 "counter over 10.0 s, 1 of them 0\n"),
-		 !strcmp(printed(counter_delta_table),
+		 !strcmp(printed(true),
 			 "\n### Counters\n\nHost vm: 3 counters over 10.0 s, 1 of them 0.\n\n| | | "
 			 "|\n|---|---|---|\n| TCP | resent | 12 |\n| GPU 2 | a?b | 5 |\n\nHost vm: "
 			 "1 counter over 10.0 s, 1 of them 0.\n"));
@@ -205,8 +204,7 @@ UNIT_TEST(test_take, "two tasks' texts")
 	/* no earlier reading */
 	counter_delta_take(rank, NULL, after, false);
 	UNIT_ALL(reading_value(rank->counters, "TCP", "resent") == -1, rank->counters->seconds == 0,
-		 !strcmp(printed(counter_delta_print),
-			 "counters    vm: 1 counter, at the end only\n"));
+		 !strcmp(printed(false), "counters    vm: 1 counter, at the end only\n"));
 	tear_down();
 }
 

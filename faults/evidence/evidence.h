@@ -81,6 +81,19 @@ void evidence_blind_command(const char *command, char *to, size_t len);
 /* Program, library and backend, as the rank's recorder names them, unless they are known. */
 void evidence_identify(struct evidence *evidence, const struct record_header *recorder);
 
+/* What one rank handed to the init of a communicator, which is number `comm` to it. */
+struct claim {
+	uint64_t id;
+	int place, nranks, rank;
+	uint32_t comm;
+	uint32_t number; /* evidence_number_comms' own */
+};
+
+/* All claims to communicator `comm`, -1: to any. Returns how many; `claims` NULL: only that. */
+size_t evidence_claims(const struct evidence *evidence, int64_t comm, struct claim *claims);
+/* By id, the claims of one by rank: for qsort. */
+int claims_by_id(const void *a, const void *b);
+
 /* Ranks that know nothing of each other number their communicators as they come: give each its number in the
  * whole run, by its id. The one of all ranks that was made first is 0; those that share no rank may share a
  * number, as teams.h expects it. Where one has none left its calls are forgotten, with a remark. */

@@ -1,16 +1,9 @@
 /* evidence_comms.c: communicators that each rank numbered by itself get the run's numbers. */
 #include "evidence/evidence.h"
 
-/* A rank's number for a communicator, and the run's. */
-struct claim {
-	uint64_t id;
-	int nranks, rank;
-	uint32_t own, number;
-};
-
 #define NO_NUMBER RECORD_COMMS
 
-static int compare_ids(const void *a, const void *b)
+int claims_by_id(const void *a, const void *b)
 {
 	const struct claim *x = a, *y = b;
 
@@ -29,24 +22,24 @@ static int compare_births(const void *a, const void *b)
 {
 	const struct claim *x = *(struct claim *const *)a, *y = *(struct claim *const *)b;
 
-	if (x->own != y->own)
-		return x->own < y->own ? -1 : 1;
+	if (x->comm != y->comm)
+		return x->comm < y->comm ? -1 : 1;
 	return x->rank - y->rank;
 }
 
-static size_t collect(const struct evidence *e, struct claim *claims)
+size_t evidence_claims(const struct evidence *e, int64_t comm, struct claim *claims)
 {
+	uint32_t first = comm < 0 ? 0 : (uint32_t)comm, end = comm < 0 ? RECORD_COMMS : first + 1;
 	size_t n = 0;
 
 	for (int i = 0; i < e->nranks; i++)
-		for (uint32_t c = 0; e->ranks[i].recorder && c < RECORD_COMMS; c++) {
-			const struct record_init *init = &e->ranks[i].recorder->inits[c];
+		for (uint32_t c = first; e->ranks[i].recorder && c < end; c++) {
+			const struct record_init *in = &e->ranks[i].recorder->inits[c];
 
-			if (init->state == RECORD_COMM_NONE)
+			if (in->state == RECORD_COMM_NONE)
 				continue;
 			if (claims)
-				claims[n] =
-					(struct claim){ init->id, init->nranks, i, c, NO_NUMBER };
+				claims[n] = (struct claim){ in->id, in->rank, in->nranks, i, c, 0 };
 			n++;
 		}
 	return n;
@@ -129,13 +122,13 @@ static void renumber(struct evidence_rank *r, const uint32_t *to)
 
 void evidence_number_comms(struct evidence *e)
 {
-	size_t n = collect(e, NULL), without;
+	size_t n = evidence_claims(e, -1, NULL), without;
 	struct claim *claims = must(malloc((n + 1) * sizeof(*claims))), *of = claims;
 	struct claim **comms = must(malloc((n + 1) * sizeof(struct claim *)));
 	struct record_set *taken = must(calloc((size_t)e->nranks + 1, sizeof(*taken)));
 
-	collect(e, claims);
-	qsort(claims, n, sizeof(*claims), compare_ids);
+	evidence_claims(e, -1, claims);
+	qsort(claims, n, sizeof(*claims), claims_by_id);
 	without = give_numbers(claims, n, comms, e->nranks, taken);
 	qsort(claims, n, sizeof(*claims), compare_ranks);
 	for (int i = 0; i < e->nranks; i++) {
@@ -144,7 +137,7 @@ void evidence_number_comms(struct evidence *e)
 		for (uint32_t c = 0; c < RECORD_COMMS; c++)
 			to[c] = NO_NUMBER;
 		for (; of < claims + n && of->rank == i; of++)
-			to[of->own] = of->number;
+			to[of->comm] = of->number;
 		if (e->ranks[i].recorder)
 			renumber(&e->ranks[i], to);
 	}

@@ -10,13 +10,24 @@ _Static_assert(sizeof(struct record_header) % 64 == 0, "records are aligned to 6
 
 static const size_t front = sizeof(struct saved_header) + sizeof(struct record_header);
 
+/* clang-format off */
 /* These stand in the saved header as in the view. */
-#define FOR_EACH_SAME(do)                                                                                              \
-	do                                                                                                             \
-	(node) do(pid) do(process) do(status) do(outcome) do(phase) do(waited) do(since_ns) do(seen_ns) do(issued) do( \
-		completed) do(init_id) do(aborted_after) do(comm_state) do(init_rank) do(init_nranks) do(error_code) do(oom_kills)
+#define FOR_EACH_SAME(do) \
+	do(node) do(pid) do(process) do(status) do(outcome) do(phase) do(waited) do(since_ns) do(seen_ns) \
+	do(issued) do(completed) do(init_id) do(aborted_after) do(comm_state) do(init_rank) \
+	do(init_nranks) do(error_code) do(oom_kills)
+/* Texts, and where the rank has them; read as somebody else's: ended, and printable. */
+#define FOR_EACH_TEXT(do) \
+	do(syscall, rank->syscall) do(what, rank->view.what) do(host, rank->view.host) \
+	do(error, rank->view.error) do(addresses, rank->sockets.addresses) do(peer, rank->sockets.peer)
+/* clang-format on */
 #define TO_HEADER(field) h->field = v->field;
 #define TO_VIEW(field)	 v->field = h->field;
+
+#define PACK_TEXT(field, text) snprintf(h->field, sizeof(h->field), "%s", text);
+#define TAKE_TEXT(field, text)                                                                     \
+	snprintf(text, sizeof(text), "%.*s", (int)sizeof(h->field), h->field);                     \
+	make_printable(text);
 
 static size_t newest_of(const struct evidence_rank *rank, size_t newest)
 {
@@ -36,17 +47,6 @@ void *saved_alloc(size_t bytes)
 size_t saved_bytes(const struct evidence_rank *rank, size_t newest)
 {
 	return front + newest_of(rank, newest) * each(rank->times != NULL);
-}
-
-static void pack_texts(struct saved_header *h, const struct evidence_rank *rank)
-{
-	h->state = rank->state;
-	snprintf(h->syscall, sizeof(h->syscall), "%s", rank->syscall);
-	snprintf(h->what, sizeof(h->what), "%s", rank->view.what);
-	snprintf(h->host, sizeof(h->host), "%s", rank->view.host);
-	snprintf(h->error, sizeof(h->error), "%s", rank->view.error);
-	snprintf(h->addresses, sizeof(h->addresses), "%s", rank->sockets.addresses);
-	snprintf(h->peer, sizeof(h->peer), "%s", rank->sockets.peer);
 }
 
 void saved_pack(const struct evidence_rank *rank, int number, size_t newest, void *image)
@@ -72,13 +72,14 @@ void saved_pack(const struct evidence_rank *rank, int number, size_t newest, voi
 				    .has_times = rank->times != NULL,
 				    .cpu_share = rank->cpu_share,
 				    .netns = rank->netns,
+				    .state = rank->state,
 				    .lost = (uint8_t)v->lost,
 				    .port = rank->sockets.port,
 				    .resends = rank->sockets.resends,
 				    .monotonic_ns = clock_ns(),
 				    .realtime_ns = real.tv_sec * 1000000000ll + real.tv_nsec };
 	FOR_EACH_SAME(TO_HEADER)
-	pack_texts(h, rank);
+	FOR_EACH_TEXT(PACK_TEXT)
 	if (rank->recorder)
 		memcpy(recorder, rank->recorder, sizeof(*recorder));
 	recorder->uplink_token = 0; /* a secret while the run lasts */
@@ -116,13 +117,6 @@ static const char *header_fault(const struct saved_header *h, int number, size_t
 	return NULL;
 }
 
-/* A text that somebody else wrote, for reports: ended, and printable. */
-static void take_text(char *to, size_t room, const char *from, size_t len)
-{
-	snprintf(to, room, "%.*s", (int)len, from);
-	make_printable(to);
-}
-
 static int32_t within(int32_t n, int32_t low, int32_t high, int32_t unknown)
 {
 	return n >= low && n <= high ? n : unknown;
@@ -151,16 +145,10 @@ static void unpack_view(struct evidence_rank *rank, int number, const struct sav
 	v->waited = at_least_zero(h->waited, 0);
 	v->comm_state = h->comm_state <= RECORD_COMM_LEFT ? h->comm_state : 0;
 	v->error_code = within(h->error_code, -4095, 0, 0);
-	take_text(v->what, sizeof(v->what), h->what, sizeof(h->what));
-	take_text(v->host, sizeof(v->host), h->host, sizeof(h->host));
-	take_text(v->error, sizeof(v->error), h->error, sizeof(h->error));
-	take_text(rank->syscall, sizeof(rank->syscall), h->syscall, sizeof(h->syscall));
+	FOR_EACH_TEXT(TAKE_TEXT)
 	rank->state = isalpha((unsigned char)h->state) ? h->state : 0;
 	rank->cpu_share = at_least_zero(h->cpu_share, -1);
 	rank->netns = h->netns;
-	take_text(rank->sockets.addresses, sizeof(rank->sockets.addresses), h->addresses,
-		  sizeof(h->addresses));
-	take_text(rank->sockets.peer, sizeof(rank->sockets.peer), h->peer, sizeof(h->peer));
 	rank->sockets.port = within(h->port, 0, 65535, 0);
 	rank->sockets.resends = within(h->resends, 0, 99, 0);
 }

@@ -3,12 +3,6 @@
 
 #include "record/verdict.h"
 
-/* What one rank handed to init. */
-struct claim {
-	uint64_t id;
-	int place, nranks, rank;
-};
-
 int team_rank(const struct team *team, int place)
 {
 	if (place < 0 || place >= team->nranks)
@@ -25,31 +19,6 @@ bool team_called(const struct team *team, const struct evidence *e)
 			return true;
 	}
 	return false;
-}
-
-static size_t collect_claims(const struct evidence *e, uint32_t comm, struct claim *claims)
-{
-	size_t n = 0;
-
-	for (int i = 0; i < e->nranks; i++) {
-		const struct record_header *h = e->ranks[i].recorder;
-
-		if (h && h->inits[comm].state != RECORD_COMM_NONE)
-			claims[n++] = (struct claim){ .id = h->inits[comm].id,
-						      .place = h->inits[comm].rank,
-						      .nranks = h->inits[comm].nranks,
-						      .rank = i };
-	}
-	return n;
-}
-
-static int compare_claims(const void *a, const void *b)
-{
-	const struct claim *x = a, *y = b;
-
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
 /* Each at the place that it claims, where all fit and at least half are there: 0. Evidence may say
@@ -101,12 +70,12 @@ static size_t end_of(const struct claim *claims, size_t n, size_t first, size_t 
 static int add_comm(struct teams *t, const struct evidence *e, uint32_t comm, struct claim *claims,
 		    int *ranks)
 {
-	size_t n = collect_claims(e, comm, claims), end;
+	size_t n = evidence_claims(e, comm, claims), end;
 	int used = 0;
 
 	if (n == 0)
 		t->list[t->n++] = (struct team){ .comm = comm, .nranks = e->nranks };
-	qsort(claims, n, sizeof(*claims), compare_claims);
+	qsort(claims, n, sizeof(*claims), claims_by_id);
 	for (size_t i = 0; i < n; i = end) {
 		end_of(claims, n, i, &end);
 		used += add_team(t, e, comm, claims + i, (int)(end - i), ranks + used);
@@ -148,11 +117,12 @@ void teams_of_init(struct teams *t, const struct evidence *e)
 		const struct rank_view *v = &e->ranks[i].view;
 
 		if (e->ranks[i].present && v->init_id)
-			claims[n++] = (struct claim){ v->init_id, v->init_rank, v->init_nranks, i };
+			claims[n++] =
+				(struct claim){ v->init_id, v->init_rank, v->init_nranks, i, 0, 0 };
 		else if (e->ranks[i].present && view_died(v))
 			whole = false;
 	}
-	qsort(claims, n, sizeof(*claims), compare_claims);
+	qsort(claims, n, sizeof(*claims), claims_by_id);
 	for (size_t i = 0; i < n && whole; i = end, t->n++) {
 		int nranks = (int)(end_of(claims, n, i, &end) - i);
 

@@ -128,18 +128,6 @@ int fault_usage(struct error *err, const struct fault_spec *spec, const char *fm
 	return error_set(err, OUTCOME_USAGE, -EINVAL, "--fault=%.80s: %s", spec->text, why);
 }
 
-/* The first `len` characters of `text` as a number. -EINVAL: they are none that fits. */
-static int number(const char *text, size_t len, int64_t min, int64_t max, int64_t *value)
-{
-	char digits[24];
-
-	if (len == 0 || len >= sizeof(digits))
-		return -EINVAL;
-	memcpy(digits, text, len);
-	digits[len] = '\0';
-	return parse_int(digits, min, max, value);
-}
-
 /* Keeps ranks ascending, whatever the order they are named in. */
 static int add_rank(struct parser *p, int rank)
 {
@@ -160,63 +148,39 @@ static int add_rank(struct parser *p, int rank)
 }
 
 /* "3" or "0-2". */
-static int parse_range(struct parser *p, const char *text, size_t len)
+static int parse_range(struct parser *p, char *text)
 {
-	const char *dash = memchr(text, '-', len);
-	size_t head = dash ? (size_t)(dash - text) : len;
+	char *last_text = text, *first_text = strsep(&last_text, "-");
 	int64_t first = 0, last = 0;
-	int rc = number(text, head, 0, INT_MAX - 1, &first);
+	int rc = parse_int(first_text, 0, INT_MAX - 1, &first);
 
 	last = first;
-	if (rc == 0 && dash)
-		rc = number(dash + 1, len - head - 1, first, INT_MAX - 1, &last);
+	if (rc == 0 && last_text)
+		rc = parse_int(last_text, first, INT_MAX - 1, &last);
+	if (last_text)
+		last_text[-1] = '-';
 	if (rc < 0)
-		return WRONG(p, "bad ranks \"%.*s\": wanted 3, 1,3 or 0-2",
-			     (int)(len < 40 ? len : 40), text);
+		return WRONG(p, "bad ranks \"%.40s\": wanted 3, 1,3 or 0-2", text);
 	for (int64_t rank = first; rank <= last && rc == 0; rank++)
 		rc = add_rank(p, (int)rank);
 	return rc;
 }
 
-/* Ranks end at '@', at the first item with '=', or with the text. */
-static int parse_ranks(struct parser *p, const char **text)
+static int parse_op(struct parser *p, const char *text)
 {
-	const char *at = *text;
-	int rc;
-
-	for (;;) {
-		size_t len = strcspn(at, ",@");
-		const char *next = at + len;
-
-		rc = parse_range(p, at, len);
-		if (rc < 0 || *next != ',' || next[1 + strcspn(next + 1, ",@=")] == '=') {
-			*text = next;
-			return rc;
-		}
-		at = next + 1;
-	}
-}
-
-static int parse_op(struct parser *p, const char **text)
-{
-	size_t len = strcspn(*text, ",");
 	const struct fault *fault = p->spec->fault;
-	int64_t op = 0;
+	int64_t op = strcmp(text, "init") == 0 ? FAULT_OP_INIT : 1;
 
-	if (len == 4 && memcmp(*text, "init", len) == 0)
-		op = FAULT_OP_INIT;
-	else if (len == 5 && memcmp(*text, "first", len) == 0)
-		op = 1;
-	else if (number(*text, len, 1, LONG_MAX, &op) < 0)
+	if (op != FAULT_OP_INIT && strcmp(text, "first") != 0 &&
+	    parse_int(text, 1, LONG_MAX, &op) < 0)
 		return WRONG(p,
-			     "bad call \"@%.*s\": wanted the number of a call, from 1, or first "
+			     "bad call \"@%.40s\": wanted the number of a call, from 1, or first "
 			     "or init",
-			     (int)(len < 40 ? len : 40), *text);
+			     text);
 	if (fault->where == (op == FAULT_OP_INIT ? FAULT_AT_CALL : FAULT_AT_INIT))
 		return WRONG(p, "%s fires at %s only", fault->name,
 			     op == FAULT_OP_INIT ? "calls" : "init");
 	p->spec->op = (long)op;
-	*text += len;
 	return 0;
 }
 
@@ -265,62 +229,65 @@ static int take_pair(struct parser *p)
 	return 0;
 }
 
-/* "key=value" up to the next comma. */
-static int parse_pair(struct parser *p, const char **text)
+/* "key=value". */
+static int parse_pair(struct parser *p, const char *text)
 {
 	struct fault_spec *spec = p->spec;
-	size_t len = strcspn(*text, ","), name = strcspn(*text, "=,");
-	const char *value = *text + name + 1;
-	size_t value_len = name < len ? len - name - 1 : 0;
+	size_t name = strcspn(text, "=");
+	const char *value = text[name] ? text + name + 1 : "";
 
-	if (name == 0 || name >= sizeof(spec->args[0].key) || value_len == 0 ||
-	    value_len >= sizeof(spec->args[0].value))
-		return WRONG(p, "bad \"%.*s\": wanted key=value", (int)(len < 40 ? len : 40),
-			     *text);
+	if (name == 0 || name >= sizeof(spec->args[0].key) || !*value ||
+	    strlen(value) >= sizeof(spec->args[0].value))
+		return WRONG(p, "bad \"%.40s\": wanted key=value", text);
 	if (spec->nargs == FAULT_MAX_ARGS)
 		return WRONG(p, "more than %d keys", FAULT_MAX_ARGS);
-	memset(&spec->args[spec->nargs], 0, sizeof(spec->args[0]));
-	memcpy(spec->args[spec->nargs].key, *text, name);
-	memcpy(spec->args[spec->nargs].value, value, value_len);
-	*text += len;
-	if (strcmp(spec->args[spec->nargs].key, "when") == 0)
-		return parse_when(p, spec->args[spec->nargs].value);
-	return take_pair(p);
+	snprintf(spec->args[spec->nargs].key, name + 1, "%s", text);
+	strcpy(spec->args[spec->nargs].value, value);
+	return strcmp(spec->args[spec->nargs].key, "when") == 0
+		       ? parse_when(p, spec->args[spec->nargs].value)
+		       : take_pair(p);
 }
 
-static int parse_name(struct parser *p, const char **text)
+/* The text up to one of `ends`, behind which *at moves; *end: which one, 0: the text's end. */
+static char *take(char **at, const char *ends, char *end)
 {
-	size_t len = strcspn(*text, ":@,");
-	char name[32] = "";
+	char *text = *at;
 
-	if (len < sizeof(name))
-		memcpy(name, *text, len);
-	p->spec->fault = fault_find(name);
+	*at += strcspn(text, ends);
+	*end = **at;
+	if (*end)
+		*(*at)++ = '\0';
+	return text;
+}
+
+static int parse_spec(struct parser *p, char *text)
+{
+	char end;
+	int rc = 0;
+
+	p->spec->fault = fault_find(take(&text, ":@,", &end));
 	if (!p->spec->fault)
 		return WRONG(p, "unknown fault; --list-faults says what there is");
-	*text += len;
-	return 0;
+	/* ranks end at '@', at the first item with '=', or with the text */
+	for (bool more = end == ':'; more && rc == 0;
+	     more = end == ',' && text[strcspn(text, ",@=")] != '=')
+		rc = parse_range(p, take(&text, ",@", &end));
+	if (rc == 0 && end == '@')
+		rc = parse_op(p, take(&text, ",", &end));
+	while (rc == 0 && end == ',')
+		rc = parse_pair(p, take(&text, ",", &end));
+	return rc;
 }
 
 int fault_parse(struct fault_spec *spec, const char *text, struct error *err)
 {
 	struct parser parser = { .spec = spec, .err = err };
+	char *copy = must(strdup(text));
 	int rc;
 
 	*spec = (struct fault_spec){ .text = text };
-	rc = parse_name(&parser, &text);
-	if (rc == 0 && *text == ':') {
-		text++;
-		rc = parse_ranks(&parser, &text);
-	}
-	if (rc == 0 && *text == '@') {
-		text++;
-		rc = parse_op(&parser, &text);
-	}
-	while (rc == 0 && *text == ',') {
-		text++;
-		rc = parse_pair(&parser, &text);
-	}
+	rc = parse_spec(&parser, copy);
+	free(copy);
 	if (rc == 0 && spec->op == 0 && spec->fault->where == FAULT_AT_INIT)
 		spec->op = FAULT_OP_INIT;
 	if (rc == 0 && spec->op == FAULT_OP_INIT && spec->when == FAULT_INFLIGHT)

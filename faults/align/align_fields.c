@@ -5,18 +5,13 @@
 
 static int64_t value_of(enum call_field field, const struct record *r)
 {
-	switch (field) {
-	case FIELD_KIND:
-		return r->kind;
-	case FIELD_COUNT:
-		return (int64_t)r->count;
-	case FIELD_DTYPE:
-		return r->dtype;
-	case FIELD_OP:
-		return r->op;
-	default:
-		return r->peer;
-	}
+	const int64_t values[] = { [FIELD_KIND] = r->kind,
+				   [FIELD_COUNT] = (int64_t)r->count,
+				   [FIELD_DTYPE] = r->dtype,
+				   [FIELD_OP] = r->op,
+				   [FIELD_ROOT] = r->peer };
+
+	return values[field];
 }
 
 const char *field_name(enum call_field field, const struct record *r)

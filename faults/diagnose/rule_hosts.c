@@ -5,21 +5,8 @@
 #include "diagnose/rule.h"
 #include "record/verdict.h"
 
-static const char *const words[LOST_KINDS] = {
-	[LOST_SILENT] =
-		"nothing was heard of it, and nothing says whether it or the way to it failed",
-	[LOST_UNPLUGGED] = "the interface that leads to it is down or has no carrier; whether it "
-			   "lives nothing says",
-	[LOST_ONE_WAY] = "what it sends arrives, what is sent to it does not",
-	[LOST_LARGE] =
-		"small packets pass, full-size ones do not: an MTU that nobody announces, or "
-		"a filter",
-	[LOST_STALLED] = "its kernel answers, its monitor does not run",
-	[LOST_PARTED] = "it lived, and another host did not hear of it",
-	[LOST_HELD] = "a watcher there is stopped, frozen or traced",
-	[LOST_MONITOR] = "its monitor is gone",
-	[LOST_LAUNCHER] = "its launcher is gone",
-};
+#define LOST_WORDS(name, class, words) [name] = words,
+static const char *const words[LOST_KINDS] = { LOSTS(LOST_WORDS) };
 
 static bool lists(const char *list, const char *name)
 {

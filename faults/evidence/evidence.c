@@ -270,14 +270,11 @@ static void begin_now(struct evidence_probe *probe, const struct evidence_rank *
 
 void evidence_probe(struct evidence_rank *ranks, size_t n, struct evidence_probe *probe)
 {
-	struct evidence_probe own = { 0 };
 	uint64_t until;
 	double window;
 
-	if (!probe || probe->begin_ns == 0) {
-		probe = &own;
+	if (probe->begin_ns == 0)
 		begin_now(probe, ranks, n);
-	}
 	until = probe->begin_ns + PROBE_NS;
 	if (clock_ns() < until)
 		clock_nap((double)(until - clock_ns()) * 1e-9);
@@ -298,7 +295,7 @@ void evidence_probe(struct evidence_rank *ranks, size_t n, struct evidence_probe
 		if (ranks[i].state == 'R' && then >= 0 && now <= then)
 			ranks[i].cpu_share = 1;
 	}
-	evidence_probe_release(&own);
+	evidence_probe_release(probe);
 }
 
 /* getopt takes any beginning of a long option that no other one shares. */

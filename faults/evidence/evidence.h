@@ -136,8 +136,8 @@ void evidence_probe_begin(struct evidence_probe *probe, const int *pids, size_t 
 void evidence_probe_release(struct evidence_probe *probe);
 
 /* State letter, system call and processor share of the live processes of ranks 0..n-1 that are
- * on this host. `probe` says what they had used some time ago; NULL: look twice, a tenth of a
- * second apart. */
+ * on this host. `probe`, released here, says what they had used some time ago; zero: look twice, a tenth
+ * of a second apart. */
 void evidence_probe(struct evidence_rank *ranks, size_t n, struct evidence_probe *probe);
 
 /* Write to `dir`, which exists: every file whole or not at all. 0 or a negative errno with the

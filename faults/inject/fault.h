@@ -23,17 +23,20 @@ enum fault_where { FAULT_AT_CALL, FAULT_AT_INIT, FAULT_AT_BOTH };
 
 #define FAULT_OP_INIT (-1) /* @init */
 
-/* A fault may need these, which not every machine or job has: bits. */
-enum fault_need {
-	NEED_CGROUP = 1, /* a memory cgroup of the rank's own that can be given a limit */
-	NEED_GPU = 2,
-	NEED_NET = 4,	    /* ranks that talk over sockets, at least at init */
-	NEED_NAMESPACE = 8, /* a network namespace of the rank's own */
-	NEED_HOST = 16,	    /* two hosts made of namespaces (inject/host.h) */
-	NEED_NFT = 32,	    /* nftables */
-	NEED_SWITCH = 64,   /* a switch between the hosts that takes commands */
-	NEED_LAST = NEED_SWITCH
-};
+/* A fault may need these, which not every machine or job has: bits, in --list-faults, and what is lacking. */
+/* clang-format off */
+#define NEEDS(row) \
+	row(NEED_CGROUP, 1, "cgroup", "a memory cgroup that may be made and limited here") \
+	row(NEED_GPU, 2, "GPU", "a GPU") \
+	row(NEED_NET, 4, "NET", "ranks that talk over sockets") /* at least at init */ \
+	row(NEED_NAMESPACE, 8, "namespace", "a network namespace of its own (CAP_SYS_ADMIN)") \
+	row(NEED_HOST, 16, "host", "ranks on two hosts made of namespaces") /* inject/host.h */ \
+	row(NEED_NFT, 32, "nft", "the program nft (nftables)") \
+	row(NEED_SWITCH, 64, "switch", \
+	    "a switch between the hosts that takes commands (" NETWORK_SWITCH ")")
+/* clang-format on */
+#define NEED_ENTRY(name, bit, ...) name = bit,
+enum fault_need { NEEDS(NEED_ENTRY) NEED_LAST = NEED_SWITCH };
 
 /* What carries the calls: bits. */
 enum fault_transport { BY_MPI = 1, BY_P2P = 2, BY_SHM = 4, BY_NET = 8, BY_ANY = 15 };

@@ -12,17 +12,10 @@ const struct fault *fault_find(const char *name)
 }
 
 /* By the bits of fault_need, from the lowest on. */
+#define NEED_ROW(bit, number, ...) { __VA_ARGS__ },
 static const struct {
 	const char *name, *lacking;
-} needs[] = {
-	{ "cgroup", "a memory cgroup that may be made and limited here" },
-	{ "GPU", "a GPU" },
-	{ "NET", "ranks that talk over sockets" },
-	{ "namespace", "a network namespace of its own (CAP_SYS_ADMIN)" },
-	{ "host", "ranks on two hosts made of namespaces" },
-	{ "nft", "the program nft (nftables)" },
-	{ "switch", "a switch between the hosts that takes commands (" NETWORK_SWITCH ")" },
-};
+} needs[] = { NEEDS(NEED_ROW) };
 
 int fault_ranks(const struct fault *fault)
 {

@@ -99,12 +99,6 @@ static void on_begin(void *ctx, const struct rank_view *views, size_t n)
 	free(pids);
 }
 
-static void look(struct diagnoser *self)
-{
-	evidence_probe(self->evidence.ranks, (size_t)self->evidence.nranks, &self->probe);
-	evidence_probe_release(&self->probe);
-}
-
 static void on_collect(void *ctx, const struct rank_view *views,
 		       const struct record_memory *const *memories, size_t n,
 		       const struct evidence_writer *writer)
@@ -113,7 +107,7 @@ static void on_collect(void *ctx, const struct rank_view *views,
 	size_t newest;
 
 	collect(self, views, memories, n);
-	look(self);
+	evidence_probe(self->evidence.ranks, (size_t)self->evidence.nranks, &self->probe);
 	newest = self->evidence.nranks > TAIL_RANKS ? TAIL_SHORT : TAIL_CALLS;
 	for (int i = 0; i < self->evidence.nranks; i++) {
 		const struct evidence_rank *rank = &self->evidence.ranks[i];
@@ -173,7 +167,7 @@ static enum diagnosis_result on_refine(void *ctx, const struct rank_view *views,
 	if (self->site.preloaded)
 		evidence_number_comms(&self->evidence);
 	if (!ended) /* else there are no processes to look at */
-		look(self);
+		evidence_probe(self->evidence.ranks, (size_t)self->evidence.nranks, &self->probe);
 	clock_local(self->evidence.when, sizeof(self->evidence.when), CLOCK_ISO);
 	diagnose(&self->evidence, d);
 	if (ended && (d->outcome == OUTCOME_INTERNAL ||

@@ -15,14 +15,16 @@ struct probe {
 	size_t n;
 };
 
+/* The culprits first. */
 static void add_ranks(struct probe *h, const struct evidence *e, const bool *local,
-		      const char *culprits, bool first)
+		      const char *culprits)
 {
-	for (int i = 0; i < e->nranks; i++) {
+	for (int k = 0; k < 2 * e->nranks; k++) {
+		const int i = k % e->nranks;
 		const struct evidence_rank *rank = &e->ranks[i];
 
 		if (!local[i] || !rank->present || rank->view.pid <= 0 ||
-		    rank->view.process > PROCESS_STOPPED || rank_list_has(culprits, i) != first)
+		    rank->view.process > PROCESS_STOPPED || rank_list_has(culprits, i) != (k == i))
 			continue;
 		h->orders[h->n] =
 			(struct stacks_order){ .pid = rank->view.pid, .seconds = PROBE_EACH * 0.7 };
@@ -75,8 +77,7 @@ void probe_ranks(struct evidence *evidence, const bool *local, const char *culpr
 	if (before)
 		h.tasks[nras] = counter_delta_task(before->arg);
 	h.tasks += nfirst; /* RAS and counters first */
-	add_ranks(&h, evidence, local, culprits, true);
-	add_ranks(&h, evidence, local, culprits, false);
+	add_ranks(&h, evidence, local, culprits);
 	h.tasks -= nfirst;
 	tasks_run(h.tasks, h.n + nfirst, (size_t)(cpus > 0 ? cpus : 1) * PER_CPU, PROBE_EACH,
 		  PROBE_SECONDS);

@@ -7,15 +7,10 @@
 #define CLASS_NAME(name, text) [CLASS_##name] = text,
 static const char *const names[CLASS_COUNT] = { CLASSES(CLASS_NAME) };
 
+#define LOST_CLASS(name, class, words) [name] = class,
 enum diagnosis_class class_of_lost(uint32_t lost)
 {
-	static const enum diagnosis_class classes[LOST_KINDS] = {
-		[LOST_SILENT] = CLASS_HOST_SILENT,     [LOST_UNPLUGGED] = CLASS_PARTITION,
-		[LOST_ONE_WAY] = CLASS_PARTITION,      [LOST_LARGE] = CLASS_PARTITION,
-		[LOST_PARTED] = CLASS_PARTITION,       [LOST_STALLED] = CLASS_WATCHER_HELD,
-		[LOST_HELD] = CLASS_WATCHER_HELD,      [LOST_MONITOR] = CLASS_MONITOR_GONE,
-		[LOST_LAUNCHER] = CLASS_LAUNCHER_GONE,
-	};
+	static const enum diagnosis_class classes[LOST_KINDS] = { LOSTS(LOST_CLASS) };
 
 	return lost < LOST_KINDS ? classes[lost] : CLASS_HOST_SILENT;
 }

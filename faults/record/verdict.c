@@ -105,27 +105,20 @@ void verdict_make(struct verdict *verdict, const struct rank_view *views, size_t
 	snprintf(verdict->evidence, sizeof(verdict->evidence), "-");
 	find_place(verdict, views, n);
 	verdict->hang_seq = verdict->wrong_seq = -1;
-	switch (verdict->outcome) {
-	case OUTCOME_DIED:
+	if (verdict->outcome == OUTCOME_DIED) {
 		verdict->class = CLASS_DIED;
 		name_ranks(verdict->ranks, sizeof(verdict->ranks), views, n, view_died);
-		break;
-	case OUTCOME_HANG:
+	} else if (verdict->outcome == OUTCOME_HANG) {
 		verdict->class = CLASS_UNEXPLAINED;
 		verdict->confidence = "inconclusive";
 		verdict->detect_ms = shortest_wait(views, n) * 1e3;
-		break;
-	case OUTCOME_ERROR:
-	case OUTCOME_INTERNAL:
+	} else if (verdict->outcome == OUTCOME_ERROR || verdict->outcome == OUTCOME_INTERNAL) {
 		verdict->class = CLASS_ERROR;
 		verdict->detect_ms = error_seconds * 1e3;
 		name_ranks(verdict->ranks, sizeof(verdict->ranks), views, n, view_failed);
-		break;
-	case OUTCOME_WRONG_DATA: /* whose data are wrong says nothing of who made them so */
+	} else if (verdict->outcome == OUTCOME_WRONG_DATA) {
+		/* whose data are wrong says nothing of who made them so */
 		verdict->confidence = "inconclusive";
-		break;
-	default:
-		verdict->class = CLASS_OUTCOME;
 	}
 }
 

@@ -194,24 +194,18 @@ void view_read(struct rank_view *view, const struct record_memory *memory, uint6
 
 char *view_process(const struct rank_view *view, char *buf, size_t len)
 {
-	const char *name;
+	const char *name = view->process == PROCESS_KILLED ? sigabbrev_np(view->status) : NULL;
 
-	switch (view->process) {
-	case PROCESS_EXITED:
+	if (view->process == PROCESS_EXITED)
 		snprintf(buf, len, "exited with %d", view->status);
-		break;
-	case PROCESS_KILLED:
-		name = sigabbrev_np(view->status);
-		if (!view->status)
-			snprintf(buf, len, "ended by a signal that nobody here saw");
-		else if (name)
-			snprintf(buf, len, "killed by SIG%s", name);
-		else
-			snprintf(buf, len, "killed by signal %d", view->status);
-		break;
-	default:
+	else if (view->process != PROCESS_KILLED)
 		snprintf(buf, len, "%s", view->process == PROCESS_STOPPED ? "stopped" : "alive");
-	}
+	else if (!view->status)
+		snprintf(buf, len, "ended by a signal that nobody here saw");
+	else if (name)
+		snprintf(buf, len, "killed by SIG%s", name);
+	else
+		snprintf(buf, len, "killed by signal %d", view->status);
 	return buf;
 }
 

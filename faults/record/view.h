@@ -7,20 +7,26 @@
 
 enum process_state { PROCESS_ALIVE, PROCESS_STOPPED, PROCESS_EXITED, PROCESS_KILLED };
 
-/* What watches a rank, or the way to its host, is lost: then nobody can see what the rank does. */
-enum view_lost {
-	LOST_NOT,
-	LOST_SILENT,	/* nothing comes from its host, and nothing says why */
-	LOST_UNPLUGGED, /* this host's own interface to it is down, or has no carrier */
-	LOST_ONE_WAY,	/* what its host sends arrives; what is sent there does not */
-	LOST_LARGE,	/* small packets pass between the hosts, full-size ones do not */
-	LOST_STALLED,	/* its host's kernel answers, its monitor does not */
-	LOST_PARTED,   /* it lives, and others do not hear of it: both sides' evidence was joined */
-	LOST_HELD,     /* a watcher of its host is stopped, frozen or traced */
-	LOST_MONITOR,  /* its host's monitor is gone, as its kernel says */
-	LOST_LAUNCHER, /* its host's launcher is gone */
-	LOST_KINDS
-};
+/* What watches a rank, or the way to its host, is lost: then nobody can see what the rank does. With the
+ * class of a verdict that says so, and in words. */
+/* clang-format off */
+#define LOSTS(row) \
+	row(LOST_SILENT, CLASS_HOST_SILENT, \
+	    "nothing was heard of it, and nothing says whether it or the way to it failed") \
+	row(LOST_UNPLUGGED, CLASS_PARTITION, \
+	    "the interface that leads to it is down or has no carrier; whether it lives nothing says") \
+	row(LOST_ONE_WAY, CLASS_PARTITION, "what it sends arrives, what is sent to it does not") \
+	row(LOST_LARGE, CLASS_PARTITION, \
+	    "small packets pass, full-size ones do not: an MTU that nobody announces, or a filter") \
+	row(LOST_STALLED, CLASS_WATCHER_HELD, "its kernel answers, its monitor does not run") \
+	row(LOST_PARTED, CLASS_PARTITION, /* both sides' evidence was joined */ \
+	    "it lived, and another host did not hear of it") \
+	row(LOST_HELD, CLASS_WATCHER_HELD, "a watcher there is stopped, frozen or traced") \
+	row(LOST_MONITOR, CLASS_MONITOR_GONE, "its monitor is gone") /* as its kernel says */ \
+	row(LOST_LAUNCHER, CLASS_LAUNCHER_GONE, "its launcher is gone")
+/* clang-format on */
+#define LOST_ENTRY(name, class, words) name,
+enum view_lost { LOST_NOT, LOSTS(LOST_ENTRY) LOST_KINDS };
 
 /* A communicator as the rank sees it. */
 struct view_comm {

@@ -54,12 +54,11 @@ static bool is_without(const struct align *a, int less, int more, uint64_t at)
 	return compared > 0;
 }
 
-/* The rank made the call before `at` once more, and that was not the one before itself. */
-static bool is_again(const struct align *a, int rank, uint64_t at)
+bool align_again(const struct align *a, int rank, uint64_t at)
 {
 	const struct record *r = align_record(a, rank, at), *b = align_record(a, rank, at - 1);
 
-	return at > 2 && r && b && r->peer == b->peer && align_alike(a, rank, at, at - 1) &&
+	return r && b && r->peer == b->peer && align_alike(a, rank, at, at - 1) &&
 	       !align_alike(a, rank, at - 1, at - 2);
 }
 
@@ -82,8 +81,7 @@ static bool is_foreign(const struct align *a, int rank, uint64_t at)
 	return true;
 }
 
-/* The rank made a send or receive of this exchange, of which call `at` is, once more. */
-static bool is_again_in_pairs(const struct align *a, int rank, uint64_t at)
+bool align_again_in_pairs(const struct align *a, int rank, uint64_t at)
 {
 	for (uint64_t s = at > 2 ? at - 2 : at; s <= at; s += 2) {
 		const struct record *r[3];
@@ -120,9 +118,9 @@ static uint64_t right_side(const struct align *a, int x, int y, uint64_t at)
 	if (x_short == y_short && align_sig(a, x, at + 1) &&
 	    align_sig(a, x, at + 1) == align_sig(a, y, at + 1))
 		return 0; /* neither made one more */
-	if (x_short == y_short && is_again(a, x, at) != is_again(a, y, at))
-		return is_again(a, x, at) ? sy : sx;
-	again = is_again_in_pairs(a, more, at);
+	if (at > 2 && x_short == y_short && align_again(a, x, at) != align_again(a, y, at))
+		return align_again(a, x, at) ? sy : sx;
+	again = align_again_in_pairs(a, more, at);
 	if (x_short == y_short ||
 	    (!again && (align_swapped(a, x, y, at) || is_foreign(a, more, at))))
 		return 0;

@@ -191,23 +191,6 @@ static bool is_explained(const struct rule_ctx *ctx, const struct culprits *behi
 	return all_wait_in_pairs(ctx, behind) && pairs_explain(ctx, behind);
 }
 
-/* The two are one call, made twice. */
-static bool is_twice(const struct record *a, const struct record *b)
-{
-	return a && b && a->kind == b->kind && a->count == b->count && a->dtype == b->dtype &&
-	       a->op == b->op && a->peer == b->peer;
-}
-
-/* The last of an exchange of sends and receives, of which one was made twice. */
-static bool is_twice_in_pairs(const struct align *a, int rank, uint64_t seq)
-{
-	const struct record *r = align_record(a, rank, seq), *b = align_record(a, rank, seq - 1);
-	const struct record *c = seq > 2 ? align_record(a, rank, seq - 2) : NULL;
-
-	return call_in_pairs(r) && call_in_pairs(b) && call_in_pairs(c) &&
-	       (is_twice(r, c) || is_twice(b, c));
-}
-
 /* Returns true if all who made call `seq`, the last, made their call before once more, where the
  * schedule repeats none by itself; or (`few`: of fewer ranks than not) one of the same exchange. */
 static bool is_repeated(const struct rule_ctx *ctx, uint64_t seq, bool few)
@@ -215,14 +198,9 @@ static bool is_repeated(const struct rule_ctx *ctx, uint64_t seq, bool few)
 	const struct align *a = ctx->align;
 	bool repeated = seq == a->top && seq > 1;
 
-	for (int i = 0; i < a->nranks && repeated; i++) {
-		const struct record *before = align_record(a, i, seq - 1);
-
-		repeated = a->tracks[i].last < seq || (few && is_twice_in_pairs(a, i, seq)) ||
-			   (is_twice(align_record(a, i, seq), before) &&
-			    (seq == 2 || align_record(a, i, seq - 2)) &&
-			    !is_twice(before, align_record(a, i, seq - 2)));
-	}
+	for (int i = 0; i < a->nranks && repeated; i++)
+		repeated = a->tracks[i].last < seq || (few && align_again_in_pairs(a, i, seq)) ||
+			   (align_again(a, i, seq) && (seq == 2 || align_record(a, i, seq - 2)));
 	return repeated;
 }
 

@@ -110,8 +110,7 @@ bool rule_device_memory(const struct rule_ctx *ctx, struct finding *f)
 }
 
 enum stand {
-	STAND_UNKNOWN,
-	STAND_THROUGH, /* it waits for no call */
+	STAND_UNKNOWN, /* or it waits for no call, and may lack the one that the others wait in */
 	STAND_STARTED, /* its device has come to the first call that is not done */
 	STAND_AHEAD    /* it has not: something stands ahead of the call */
 };
@@ -132,11 +131,8 @@ static enum stand stand_of(const struct rule_ctx *ctx, int rank)
 	const struct evidence_rank *r = &ctx->evidence->ranks[rank];
 	const struct record *call;
 
-	if (!r->present)
-		return STAND_UNKNOWN;
-	if (r->view.completed >= r->view.issued)
-		return STAND_THROUGH;
-	if (r->view.process != PROCESS_ALIVE || r->view.device_wait != RECORD_DEVICE_AWAITED)
+	if (!r->present || r->view.completed >= r->view.issued ||
+	    r->view.process != PROCESS_ALIVE || r->view.device_wait != RECORD_DEVICE_AWAITED)
 		return STAND_UNKNOWN;
 	call = first_open(r);
 	if (!call || call->state != RECORD_RETURNED)
@@ -164,8 +160,7 @@ static struct stands look_at_all(const struct rule_ctx *ctx, struct finding *f)
 		const struct record *call = stand == STAND_AHEAD ? first_open(r) : NULL;
 
 		all.started += stand == STAND_STARTED;
-		/* who waits for no call may lack the one that the others wait in */
-		all.unknown += stand == STAND_UNKNOWN || stand == STAND_THROUGH;
+		all.unknown += stand == STAND_UNKNOWN;
 		all.sampled = all.sampled || r->times;
 		if (!call || call->comm != ctx->align->comm)
 			continue;

@@ -83,6 +83,9 @@ static void begin_wait(struct recorder *recorder, const char *what, double secon
 	struct record_wait *wait = &recorder->memory->header.wait;
 	uint64_t now = clock_ns();
 
+	/* -T may lengthen the time for work, but not cut it */
+	if (seconds > 0 && recorder->timeout > (work ? seconds : 0))
+		seconds = recorder->timeout;
 	seconds *= recorder->stretch;
 	wait->since_ns = now;
 	wait->work = work;
@@ -95,20 +98,12 @@ static void begin_wait(struct recorder *recorder, const char *what, double secon
 
 static void recorder_enter(void *ctx, const char *what, double seconds)
 {
-	struct recorder *recorder = ctx;
-
-	if (seconds > 0 && recorder->timeout > 0)
-		seconds = recorder->timeout;
-	begin_wait(recorder, what, seconds, false);
+	begin_wait(ctx, what, seconds, false);
 }
 
 static void recorder_work(void *ctx, const char *what, double seconds)
 {
-	struct recorder *recorder = ctx;
-
-	if (seconds > 0 && recorder->timeout > seconds)
-		seconds = recorder->timeout;
-	begin_wait(recorder, what, seconds, true);
+	begin_wait(ctx, what, seconds, true);
 }
 
 static void recorder_leave(void *ctx)
@@ -389,11 +384,9 @@ static void recorder_wrong(void *ctx, const struct wrong_data *data)
 void recorder_init(struct recorder *recorder, struct record_memory *memory, bool calls,
 		   double timeout)
 {
-	recorder->memory = memory;
-	recorder->calls = calls;
-	recorder->timed = false;
-	recorder->timeout = timeout;
-	recorder->stretch = 1;
+	*recorder = (struct recorder){
+		.memory = memory, .calls = calls, .timeout = timeout, .stretch = 1
+	};
 	memory->header.pid = getpid();
 }
 

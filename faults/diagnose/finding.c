@@ -75,7 +75,10 @@ void note_rank(const struct rule_ctx *ctx, struct finding *f, int rank, const ch
 	const struct track *t = &ctx->align->tracks[rank];
 	uint64_t made = t->own ? t->final->seq : t->last;
 	int number = rank_number(ctx->evidence, rank);
-	char how[64], doing[64] = "";
+	const char *verb = r->view.process == PROCESS_EXITED   ? ""
+			   : r->view.process == PROCESS_KILLED ? "was "
+							       : "is ";
+	char how[48], doing[64] = "";
 
 	if (!r->present)
 		return; /* which is said of all such ranks at once */
@@ -84,18 +87,18 @@ void note_rank(const struct rule_ctx *ctx, struct finding *f, int rank, const ch
 	else if (r->view.process == PROCESS_ALIVE && r->cpu_share >= 0)
 		snprintf(doing, sizeof(doing), ", running or ready to run %.0f %% of the time",
 			 r->cpu_share * 100);
-	process_words(&r->view, how, sizeof(how));
+	view_process(&r->view, how, sizeof(how));
 	if (!t->known)
-		finding_note(f, "Rank %d %s%s; its calls are not known here%s.", number, how, doing,
-			     tail);
+		finding_note(f, "Rank %d %s%s%s; its calls are not known here%s.", number, verb,
+			     how, doing, tail);
 	else if (t->last == 0)
-		finding_note(f, "Rank %d %s%s: no calls made on communicator %u%s.", number, how,
-			     doing, ctx->align->comm, tail);
+		finding_note(f, "Rank %d %s%s%s: no calls made on communicator %u%s.", number, verb,
+			     how, doing, ctx->align->comm, tail);
 	else
 		finding_note(f,
-			     "Rank %d %s%s: %" PRIu64
+			     "Rank %d %s%s%s: %" PRIu64
 			     " call%s made on communicator %u, the last one %s%s.",
-			     number, how, doing, made, made == 1 ? "" : "s", ctx->align->comm,
+			     number, verb, how, doing, made, made == 1 ? "" : "s", ctx->align->comm,
 			     t->inside ? "not returned" : "returned", tail);
 }
 

@@ -38,14 +38,3 @@ enum diagnosis_class culprits_class(const struct rule_ctx *ctx, const struct cul
 					     idle);
 	return class;
 }
-
-enum diagnosis_class held_class(const struct evidence_rank *r)
-{
-	if (r->view.process != PROCESS_STOPPED && r->view.process != PROCESS_ALIVE)
-		return CLASS_OUTCOME;
-	if (r->state == 't')
-		return CLASS_TRACED;
-	if (r->view.process == PROCESS_STOPPED || r->state == 'T')
-		return CLASS_STOPPED;
-	return r->state == 'F' ? CLASS_FROZEN : CLASS_OUTCOME;
-}

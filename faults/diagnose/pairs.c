@@ -16,14 +16,6 @@ bool waits_in_pairs(const struct rule_ctx *ctx, int rank)
 	       !waits_over(ctx->run, t->final);
 }
 
-bool all_wait_in_pairs(const struct rule_ctx *ctx, const struct culprits *culprits)
-{
-	for (int i = 0; i < culprits->nranks; i++)
-		if (culprits->in[i] && !waits_in_pairs(ctx, i))
-			return false;
-	return culprits->n > 0;
-}
-
 /* How far a partner is from a rank, going round or in bits. */
 static int distance(int n, int from, int to, bool bits)
 {
@@ -126,16 +118,6 @@ const struct record *open_pair(const struct rule_ctx *ctx, int rank, const struc
 	return NULL;
 }
 
-bool pairs_explain(const struct rule_ctx *ctx, const struct culprits *culprits)
-{
-	const struct record *theirs;
-
-	for (int i = 0; i < culprits->nranks; i++)
-		if (culprits->in[i] && !open_pair(ctx, i, &theirs))
-			return false;
-	return true;
-}
-
 bool pairs_point_at(const struct rule_ctx *ctx, int rank, bool extra)
 {
 	const struct record *theirs, *own;
@@ -162,20 +144,6 @@ bool culprits_awaited(const struct rule_ctx *ctx, const struct culprits *culprit
 			certain = certain && partners_known(ctx, i);
 	}
 	return all || !certain;
-}
-
-bool pairs_contradict(const struct rule_ctx *ctx, const struct culprits *culprits,
-		      const struct deviation *d, int rank)
-{
-	bool skipped = d->kind == DEVIATION_SKIPPED;
-
-	if (ctx->outcome != OUTCOME_HANG || (!skipped && d->kind != DEVIATION_EXTRA) ||
-	    !call_in_pairs(align_reference(ctx->align, d->high)))
-		return false;
-	if (d->agreed <= 1)
-		return true;
-	return skipped ? !culprits_awaited(ctx, culprits)
-		       : partners_known(ctx, rank) && !waits_in_pairs(ctx, rank);
 }
 
 void name_lacking_pair(const struct rule_ctx *ctx, struct finding *f, int rank, uint64_t seq,

@@ -177,9 +177,6 @@ enum diagnosis_class shared_class(enum diagnosis_class so_far, enum diagnosis_cl
 enum diagnosis_class culprits_class(const struct rule_ctx *ctx, const struct culprits *culprits,
 				    enum diagnosis_class idle);
 
-/* CLASS_STOPPED, CLASS_FROZEN or CLASS_TRACED of a process that does not run, else CLASS_OUTCOME. */
-enum diagnosis_class held_class(const struct evidence_rank *rank);
-
 /* ---- meaning.c: what each class means, from meanings.txt ---- */
 
 /* Fill in cause, fix, prevention and side of the diagnosis' class. */
@@ -200,9 +197,6 @@ const char *call_words(const struct evidence *evidence, const struct record *rec
 /* The value of one field of a call. Returns buf. */
 const char *field_words(const struct evidence *evidence, enum call_field field,
 			const struct record *record, char *buf, size_t len);
-
-/* "is stopped", "was killed by SIGKILL", "exited with 3". Returns buf. */
-const char *process_words(const struct rank_view *view, char *buf, size_t len);
 
 /* ---- place.c: where ranks stand on the communicator at hand, and where their timelines parted ---- */
 
@@ -254,8 +248,6 @@ bool call_in_pairs(const struct record *record);
 /* Returns true if the rank waits for sends or receives that it made. A group of them returns one
  * by one and waits at its end. */
 bool waits_in_pairs(const struct rule_ctx *ctx, int rank);
-/* Returns true if all of the culprits do; false for none. */
-bool all_wait_in_pairs(const struct rule_ctx *ctx, const struct culprits *culprits);
 
 /* Returns true if it can be told what became of all that the rank waits for. It cannot where
  * calls are no longer known, or ranks are split into groups with numbers of their own. */
@@ -266,18 +258,11 @@ bool partners_known(const struct rule_ctx *ctx, int rank);
  * its partner made of it, NULL: nothing. */
 const struct record *open_pair(const struct rule_ctx *ctx, int rank, const struct record **theirs);
 
-/* Returns true if all of the culprits wait for such a partner: then they are none. */
-bool pairs_explain(const struct rule_ctx *ctx, const struct culprits *culprits);
 /* Returns true if another rank waits for a part of this one's that it has not made, or made
  * otherwise; or (`extra`) this one for another's. */
 bool pairs_point_at(const struct rule_ctx *ctx, int rank, bool extra);
 /* Returns true if somebody waits for each of the culprits so. False only where that is certain. */
 bool culprits_awaited(const struct rule_ctx *ctx, const struct culprits *culprits);
-/* A send or receive too few leaves others waiting for it, one too many the rank itself. Returns
- * true if it is the other way round for this deviation of `rank`, in a hang, or if one call is
- * all that it has in common with others. False for other deviations. */
-bool pairs_contradict(const struct rule_ctx *ctx, const struct culprits *culprits,
-		      const struct deviation *deviation, int rank);
 
 /* The partner of the rank's call `seq`, where most ranks make a send (receive) there to one equally far
  * from them, or with a number as many bits away; -1: they do not. */

@@ -18,6 +18,16 @@ static const struct wait_call *owed_by(const struct circle *c, size_t i)
 	return c->calls[(i + c->n - 1) % c->n];
 }
 
+/* Of those in the circle; where none is one, the last. */
+static size_t first_culprit(const struct finding *f, const struct circle *c)
+{
+	size_t i = 0;
+
+	while (i + 1 < c->n && !f->culprits.in[c->calls[i]->rank])
+		i++;
+	return i;
+}
+
 /* "Rank 0 waits in AllReduce call 8 of communicator 1 for rank 2, which waits in ... for rank 0." */
 static void note_circle(const struct rule_ctx *ctx, struct finding *f, const struct circle *c)
 {
@@ -168,12 +178,8 @@ static void place_order(struct finding *f, const struct circle *c)
 {
 	const struct record *owed, *made;
 	char theirs[64], right[64];
-	size_t i = 0;
+	size_t i = f->culprits.n ? first_culprit(f, c) : 0;
 
-	while (i + 1 < c->n && !f->culprits.in[c->calls[i]->rank])
-		i++;
-	if (f->culprits.n == 0)
-		i = 0;
 	owed = owed_by(c, i)->call;
 	made = c->calls[i]->call;
 	finding_place(f, owed->comm, owed->seq, owed->seq, (int64_t)owed->seq);
@@ -301,19 +307,15 @@ static void find_too_many(const struct rule_ctx *ctx, struct finding *f, const s
 
 static void place_circle(const struct rule_ctx *ctx, struct finding *f, const struct wait_call *in)
 {
-	bool sends = in->call->kind == CALL_SEND;
-
 	finding_place(f, in->call->comm, in->call->seq, in->call->seq, (int64_t)in->call->seq);
 	snprintf(f->field, sizeof(f->field), "order");
-	snprintf(f->pair, sizeof(f->pair), "%d>%d",
-		 rank_number(ctx->run, sends ? in->rank : in->partner),
-		 rank_number(ctx->run, sends ? in->partner : in->rank));
+	name_pair(ctx, f, in->rank, in->call->kind, in->partner);
 }
 
 bool rule_deadlock(const struct rule_ctx *ctx, struct finding *f)
 {
 	struct circle c = { .n = 0 };
-	size_t first = 0;
+	size_t first;
 	bool named;
 
 	if (ctx->waits)
@@ -329,8 +331,7 @@ bool rule_deadlock(const struct rule_ctx *ctx, struct finding *f)
 										: CALL_SEND));
 	for (size_t i = 0; i < c.n && !named; i++)
 		mark_culprit(&f->culprits, c.calls[i]->rank);
-	while (first + 1 < c.n && !f->culprits.in[c.calls[first]->rank])
-		first++;
+	first = first_culprit(f, &c);
 	place_circle(ctx, f, c.calls[first]);
 	f->class = CLASS_PAIR_DEADLOCK;
 	if (named && is_again(ctx, c.calls[first]))

@@ -217,6 +217,22 @@ static bool has_voices(const struct align *a, uint64_t seq)
 	return 2 * n > a->nranks;
 }
 
+/* A send or receive too few leaves others waiting for it, one too many the rank itself. Returns true if it is the
+ * other way round for this deviation, in a hang, or if one call is all that it has in common with others. */
+static bool pairs_contradict(const struct rule_ctx *ctx, const struct culprits *culprits,
+			     const struct deviation *d, int rank)
+{
+	bool skipped = d->kind == DEVIATION_SKIPPED;
+
+	if (ctx->outcome != OUTCOME_HANG || (!skipped && d->kind != DEVIATION_EXTRA) ||
+	    !call_in_pairs(align_reference(ctx->align, d->high)))
+		return false;
+	if (d->agreed <= 1)
+		return true;
+	return skipped ? !culprits_awaited(ctx, culprits)
+		       : partners_known(ctx, rank) && !waits_in_pairs(ctx, rank);
+}
+
 static void report_deviation(const struct rule_ctx *ctx, struct finding *f,
 			     const struct deviation *first, int rank)
 {

@@ -169,6 +169,20 @@ static const char *note_past(const struct rule_ctx *ctx, struct finding *f, uint
 	return "majority";
 }
 
+/* Returns true if all of the culprits wait for sends or receives of theirs; `alone`: for partners that left
+ * them alone: then they are no culprits. */
+static bool all_wait_in_pairs(const struct rule_ctx *ctx, const struct culprits *culprits,
+			      bool alone)
+{
+	const struct record *theirs;
+
+	for (int i = 0; i < culprits->nranks; i++)
+		if (culprits->in[i] &&
+		    (!waits_in_pairs(ctx, i) || (alone && !open_pair(ctx, i, &theirs))))
+			return false;
+	return culprits->n > 0;
+}
+
 /* Of culprits in host code: with sends or receives of their own pending it may be those that
  * they wait for. Returns the confidence. */
 static const char *note_own_pairs(const struct rule_ctx *ctx, struct finding *f)
@@ -176,19 +190,13 @@ static const char *note_own_pairs(const struct rule_ctx *ctx, struct finding *f)
 	const char *who = f->culprits.n == 1 ? "it" : "they";
 	bool known = true;
 
-	if (!all_wait_in_pairs(ctx, &f->culprits))
+	if (!all_wait_in_pairs(ctx, &f->culprits, false))
 		return "proved";
 	for (int i = 0; i < ctx->align->nranks; i++)
 		known = known && (!f->culprits.in[i] || partners_known(ctx, i));
 	finding_note(f, "Sends or receives that %s made are pending: %s may wait for these.", who,
 		     who);
 	return known ? "majority" : "inconclusive";
-}
-
-/* Returns true if all whose call is missing wait for partners that left them alone. */
-static bool is_explained(const struct rule_ctx *ctx, const struct culprits *behind)
-{
-	return all_wait_in_pairs(ctx, behind) && pairs_explain(ctx, behind);
 }
 
 /* Returns true if all who made call `seq`, the last, made their call before once more, where the
@@ -292,7 +300,7 @@ bool rule_missing(const struct rule_ctx *ctx, struct finding *f)
 		return report_surplus(ctx, f, seq, loose);
 	if (is_surplus(ctx, &f->culprits, &makers, true) && is_repeated(ctx, seq, false))
 		return report_surplus(ctx, f, seq, true);
-	if (is_explained(ctx, &f->culprits)) {
+	if (all_wait_in_pairs(ctx, &f->culprits, true)) {
 		finding_reset(f);
 		return rule_unequal(ctx, f);
 	}

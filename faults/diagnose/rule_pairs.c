@@ -431,9 +431,7 @@ static int find_unequal(const struct rule_ctx *ctx, struct finding *f, uint64_t 
 				continue;
 			if (n++ == 0) {
 				f->seq_low = f->seq_high = (int64_t)out->seq;
-				snprintf(f->pair, sizeof(f->pair), "%d>%d",
-					 rank_number(ctx->evidence, from),
-					 rank_number(ctx->evidence, to));
+				name_pair(ctx, f, from, CALL_SEND, to);
 				snprintf(f->theirs, sizeof(f->theirs), "%" PRIu32 " sent",
 					 out->send[to]);
 				snprintf(f->majority, sizeof(f->majority), "%" PRIu32 " expected",

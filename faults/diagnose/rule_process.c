@@ -70,6 +70,18 @@ bool rule_dead(const struct rule_ctx *ctx, struct finding *f)
 	return f->culprits.n > 0;
 }
 
+/* CLASS_OUTCOME of a process that runs. */
+static enum diagnosis_class held_class(const struct evidence_rank *r)
+{
+	if (r->view.process != PROCESS_STOPPED && r->view.process != PROCESS_ALIVE)
+		return CLASS_OUTCOME;
+	if (r->state == 't')
+		return CLASS_TRACED;
+	if (r->view.process == PROCESS_STOPPED || r->state == 'T')
+		return CLASS_STOPPED;
+	return r->state == 'F' ? CLASS_FROZEN : CLASS_OUTCOME;
+}
+
 bool rule_stopped(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct evidence *e = ctx->evidence;

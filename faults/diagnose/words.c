@@ -66,14 +66,3 @@ const char *field_words(const struct evidence *e, enum call_field field, const s
 		snprintf(buf, len, "%s", word);
 	return buf;
 }
-
-const char *process_words(const struct rank_view *v, char *buf, size_t len)
-{
-	const char *verb = v->process == PROCESS_EXITED	  ? ""
-			   : v->process == PROCESS_KILLED ? "was "
-							  : "is ";
-	char how[48];
-
-	snprintf(buf, len, "%s%s", verb, view_process(v, how, sizeof(how)));
-	return buf;
-}

@@ -57,14 +57,13 @@ static int check_peer(const struct fault_spec *spec, const struct inject_place *
 	int peer = text ? atoi(text) : -1;
 
 	if (peer >= place->nranks)
-		return error_usage(err, "--fault=%.80s: peer out of range: %d, the job has 0 to %d",
-				   spec->text, peer, place->nranks - 1);
+		return fault_usage(err, spec, "peer out of range: %d, the job has 0 to %d", peer,
+				   place->nranks - 1);
 	for (int rank = 0; text && rank < place->nranks; rank++)
 		if (fault_names(spec, rank, place->nranks) &&
 		    (rank == peer || (hosts && strcmp(hosts[rank], hosts[peer]) == 0)))
-			return error_usage(err,
-					   "--fault=%.80s: rank %d and its peer %d are on one host",
-					   spec->text, rank, peer);
+			return fault_usage(err, spec, "rank %d and its peer %d are on one host",
+					   rank, peer);
 	return 0;
 }
 

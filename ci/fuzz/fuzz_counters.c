@@ -1,7 +1,7 @@
 /* fuzz_counters.c: libFuzzer harness: rank-N.counters.json, whatever its bytes, through reader,
  * lines, report and post-mortem; what was read is written, and read again, as it was. */
 
-#include "evidence/evidence_text.h"
+#include "evidence/evidence.h"
 #include "probe/probe.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

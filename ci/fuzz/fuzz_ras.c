@@ -1,6 +1,6 @@
 /* fuzz_ras.c: libFuzzer harness: what NCCL RAS answered, whatever its bytes, as a diagnosis' line. */
 
-#include "evidence/evidence_text.h"
+#include "evidence/evidence.h"
 #include "probe/probe.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -164,8 +164,6 @@ void note_rank(const struct rule_ctx *ctx, struct finding *finding, int rank, co
 void finding_conclude(const struct rule_ctx *ctx, struct finding *finding,
 		      enum diagnosis_class class, const char *confidence);
 
-/* ---- host.c: what the host's evidence shows of a rank's process ---- */
-
 /* CLASS_BLOCKED or CLASS_BUSY where it shows so a rank whose call is missing, else `idle`. */
 enum diagnosis_class host_class(const struct evidence_rank *rank, enum diagnosis_class idle);
 

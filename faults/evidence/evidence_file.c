@@ -7,7 +7,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "evidence/evidence_text.h"
 #include "base/json_value.h"
 #include "base/output.h"
 #include "evidence/saved.h"

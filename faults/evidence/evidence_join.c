@@ -1,6 +1,6 @@
 /* evidence_join.c: evidence of several folders of one run, as its hosts keep it without a shared
  * file system; and what is said of a run as a whole. */
-#include "evidence/evidence_text.h"
+#include "evidence/evidence.h"
 
 #include "base/rank_list.h"
 

@@ -1,6 +1,6 @@
 /* evidence_text.c: the texts of an evidence folder: rank-N.stack.txt, ras.txt and
  * rank-N.counters.json, written and read. */
-#include "evidence/evidence_text.h"
+#include "evidence/evidence.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "process/command.h"
-#include "evidence/evidence_text.h"
 #include "postmortem/postmortem.h"
 #include "evidence/saved.h"
 #include "probe/probe.h"

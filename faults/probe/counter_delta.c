@@ -3,7 +3,6 @@
 
 #include "machine/health.h"
 #include "machine/read.h"
-#include "evidence/evidence_text.h"
 
 #define HOSTS_SAID  4
 #define HOSTS_SHOWN 32

@@ -4,7 +4,6 @@
 #include "options/backend_kind.h"
 #include "process/task.h"
 #include "base/rank_list.h"
-#include "evidence/evidence_text.h"
 
 #define PER_CPU 4 /* unwinders at once: they wait for files and for threads to stop */
 

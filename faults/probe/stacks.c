@@ -10,7 +10,6 @@
 
 #include "base/clock.h"
 #include "base/proc_stat.h"
-#include "evidence/evidence_text.h"
 
 #define FRAMES	40  /* of one thread */
 #define THREADS 512 /* of one process */

@@ -3,7 +3,7 @@
 #include "rig/unit.h"
 
 #include "machine/reading.h"
-#include "evidence/evidence_text.h"
+#include "evidence/evidence.h"
 #include "probe/probe.h"
 #include "rig/tree.h"
 

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
-#include "evidence/evidence_text.h"
+#include "evidence/evidence.h"
 #include "probe/probe.h"
 
 #define RANKS		 4

@@ -2,7 +2,7 @@
 #include "rig/unit.h"
 
 #include "postmortem/postmortem.h"
-#include "evidence/evidence_text.h"
+#include "evidence/evidence.h"
 #include "probe/probe.h"
 
 #define LIBC "  #0 __read+0x4d (libc.so.6)\n"

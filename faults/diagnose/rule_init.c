@@ -25,58 +25,46 @@ static void argument_text(const struct rank_view *v, bool id, char *buf, size_t 
 		snprintf(buf, len, "%d rank%s", v->init_nranks, v->init_nranks == 1 ? "" : "s");
 }
 
-/* The first of them whose value more than half of them have; NULL: there is none. */
-static const struct rank_view *majority_of(const struct rank_view *const *views, size_t n, bool id)
+/* False: all have called it alike. */
+static bool report_arguments(const struct rule_ctx *ctx, struct finding *f,
+			     const struct rank_view *const *views, size_t n, bool id)
 {
-	uint64_t *values = must(malloc(n * sizeof(*values)));
-	const struct rank_view *const *at = views;
+	uint64_t *values = must(malloc((n + 1) * sizeof(*values))), right;
+	const struct rank_view *ours = NULL, *theirs = NULL; /* the first of each */
 	struct vote vote;
+	char text[64];
+	bool most;
 
 	for (size_t i = 0; i < n; i++)
 		values[i] = argument(views[i], id);
 	vote = vote_words(values, n);
 	free(values);
-	while (argument(*at, id) != vote.most)
-		at++;
-	return vote.votes * 2 > n ? *at : NULL;
-}
-
-/* The first of them that differs from the first, NULL: they are all alike. */
-static const struct rank_view *other_than(const struct rank_view *const *views, size_t n,
-					  const struct rank_view *than, bool id)
-{
-	for (size_t i = 0; i < n; i++)
-		if (argument(views[i], id) != argument(than, id))
-			return views[i];
-	return NULL;
-}
-
-static void report_arguments(const struct rule_ctx *ctx, struct finding *f,
-			     const struct rank_view *const *views, size_t n, bool id)
-{
-	const struct rank_view *most = majority_of(views, n, id);
-	const struct rank_view *ours = most ? most : views[0];
-	const struct rank_view *theirs = other_than(views, n, ours, id);
-	char text[64];
-
+	if (vote.kinds < 2)
+		return false;
+	most = vote.votes * 2 > n;
+	right = most ? vote.most : argument(views[0], id);
+	for (size_t i = n; i-- > 0;)
+		*(argument(views[i], id) == right ? &ours : &theirs) = views[i];
 	place_init(f, ctx->outcome == OUTCOME_HANG);
 	snprintf(f->field, sizeof(f->field), "%s", id ? "id" : "nranks");
 	argument_text(theirs, id, f->theirs, sizeof(f->theirs));
 	argument_text(ours, id, f->majority, sizeof(f->majority));
-	for (size_t i = 0; i < n && finding_has_room(f); i++) {
-		if (most && argument(views[i], id) == argument(most, id))
+	for (size_t i = 0; i < n; i++) {
+		if (most && argument(views[i], id) == right)
 			continue;
 		argument_text(views[i], id, text, sizeof(text));
-		finding_note(f, "Rank %d called communicator init with %s%s%s.", views[i]->rank,
-			     text, most ? ", the others with " : "", most ? f->majority : "");
-	}
-	for (size_t i = 0; most && i < n; i++)
-		if (argument(views[i], id) != argument(most, id))
+		if (finding_has_room(f))
+			finding_note(f, "Rank %d called communicator init with %s%s%s.",
+				     views[i]->rank, text, most ? ", the others with " : "",
+				     most ? f->majority : "");
+		if (most)
 			mark_culprit(&f->culprits, views[i]->rank);
+	}
 	finding_conclude(ctx, f, CLASS_INIT_MISMATCH, most ? "majority" : "inconclusive");
 	if (!most)
 		finding_note(f,
 			     "No value has a majority: either side may be the one that is wrong.");
+	return true;
 }
 
 bool rule_init_arguments(const struct rule_ctx *ctx, struct finding *f)
@@ -91,11 +79,8 @@ bool rule_init_arguments(const struct rule_ctx *ctx, struct finding *f)
 			views[n++] = view_of(ctx, i);
 	n = rendezvous_incomplete(views, n);
 	/* the number of ranks first: who asks for another one may have got another id with it */
-	for (int id = 0; id <= 1 && n > 0 && !found; id++) {
-		found = other_than(views, n, views[0], id) != NULL;
-		if (found)
-			report_arguments(ctx, f, views, n, id);
-	}
+	for (int id = 0; id <= 1 && !found; id++)
+		found = report_arguments(ctx, f, views, n, id);
 	free(views);
 	return found;
 }

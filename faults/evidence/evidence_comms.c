@@ -112,11 +112,7 @@ static void renumber(struct evidence_rank *r, const uint32_t *to)
 	r->ncalls = left;
 	if (r->view.last.ticket && to[r->view.last.comm % RECORD_COMMS] != NO_NUMBER)
 		r->view.last.comm = (uint16_t)to[r->view.last.comm % RECORD_COMMS];
-	r->view.comm_state = h->inits[0].state;
-	r->view.init_rank = h->inits[0].rank;
-	r->view.init_nranks = h->inits[0].nranks;
-	r->view.init_id = h->inits[0].id;
-	r->view.aborted_after = h->inits[0].aborted_after;
+	view_read_init(&r->view, &h->inits[0]);
 	evidence_index(r);
 }
 

@@ -140,7 +140,7 @@ static void read_last(struct rank_view *view, const struct record_memory *memory
 	view->seq = view->last.ticket ? view->last.seq : 0;
 }
 
-static void read_init(struct rank_view *view, const struct record_init *init)
+void view_read_init(struct rank_view *view, const struct record_init *init)
 {
 	view->comm_state = atomic_load_explicit(&init->state, memory_order_acquire);
 	view->init_rank = init->rank;
@@ -180,7 +180,7 @@ void view_read(struct rank_view *view, const struct record_memory *memory, uint6
 	view->completed = h->completed_ticket;
 	read_wait(view, &h->wait, now);
 	read_last(view, memory);
-	read_init(view, &h->inits[0]);
+	view_read_init(view, &h->inits[0]);
 	for (int i = 0; i < VIEW_COMMS; i++) /* after `issued`: what counts there counts here */
 		read_comm(&view->comms[i], h, i);
 	view->device_wait = h->device_wait;

@@ -95,6 +95,9 @@ uint32_t view_wait_kind(const struct rank_view *view);
  * the monitor decides of it are left alone. */
 void view_read(struct rank_view *view, const struct record_memory *memory, uint64_t now);
 
+/* The part of that about communicator 0. */
+void view_read_init(struct rank_view *view, const struct record_init *init);
+
 /* One line without '#' or newline: who, where, in what state, at which call. Returns buf. */
 char *view_describe(const struct rank_view *view, char *buf, size_t len);
 

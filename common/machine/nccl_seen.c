@@ -131,7 +131,7 @@ static void take_findings(struct reading *run, const struct nccl_log *log,
 			  const struct nccl_comm *comm)
 {
 	struct nccl_lint lint;
-	char name[16];
+	char name[24];
 	int n = 0;
 
 	nccl_log_lint(log, comm, NULL, &lint);

@@ -184,7 +184,7 @@ void cause_transport(const struct observation *o, struct cause_finding *f)
 
 void cause_rings(const struct observation *o, struct cause_finding *f)
 {
-	char name[16];
+	char name[24];
 
 	if (cause_run(o, "shared_gpu") == 1)
 		return;

@@ -19,7 +19,7 @@ static void set_up(void)
 	observation_init(&seen, 1);
 	strcpy(seen.before[0].host, "vm.example.org");
 	for (int r = 0; r < 4; r++) {
-		char part[16];
+		char part[24];
 
 		snprintf(part, sizeof(part), "rank %d", r);
 		reading_state(&seen.before[0], part, "pid", 900 + r);

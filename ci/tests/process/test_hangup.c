@@ -1,4 +1,5 @@
 /* test_hangup.c: of a process that is no launcher nothing is touched; of one by name dead connections are shut. */
+/* timeout: 150 */
 #include "rig/unit.h"
 
 #include <arpa/inet.h>

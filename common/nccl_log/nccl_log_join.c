@@ -112,11 +112,19 @@ static int sort_unique(void *array, int n, size_t size, int (*compare)(const voi
 static const void *find(const void *key, const void *array, int n, size_t size,
 			int (*compare)(const void *, const void *))
 {
-	const char *at = n > 0 ? bsearch(key, array, (size_t)n, size, compare) : NULL;
+	const char *low = array, *end;
 
-	while (at && at > (const char *)array && compare(key, at - size) == 0)
-		at -= size;
-	return at;
+	if (n == 0)
+		return NULL;
+	end = low + (size_t)n * size;
+	for (size_t left = (size_t)n; left > 0;) {
+		const char *middle = low + left / 2 * size;
+		bool less = compare(middle, key) < 0;
+
+		low = less ? middle + size : low;
+		left = less ? left - left / 2 - 1 : left / 2;
+	}
+	return low < end && compare(low, key) == 0 ? low : NULL;
 }
 
 /* ---- rings -------------------------------------------------------------------------------- */

@@ -113,7 +113,7 @@ static int join(struct rank *r)
 		warn_surplus(r);
 	if (rc < 0 || r->job.spare)
 		return rc;
-	if (r->choice.shared_gpu)
+	if (r->choice.over_sockets)
 		devices_share_gpu(&r->job, r->program->launch->key);
 	rc = devices_between_hosts(&r->job, ops, &r->choice);
 	if (rc < 0)

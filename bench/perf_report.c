@@ -69,7 +69,7 @@ int rank_open_reconcile(struct rank *r)
 	if (o->nfaults > 0) /* a fixed schedule; the monitors look at the hosts */
 		return 0;
 	return reconcile_before(&r->reconcile, &r->bench, r->bench.predictor ? &r->predict : NULL,
-				r->choice.shared_gpu, &r->run.reconciler);
+				r->choice.over_sockets, &r->run.reconciler);
 }
 
 /* Every rank's host, device and versions to rank 0. */

@@ -84,6 +84,8 @@ struct backend_breakage {
 	void (*let_go)(struct backend *be);
 };
 
+#define DEVICE_NAME 64
+
 struct backend_ops {
 	const char *name; /* required */
 	unsigned flags;	  /* bits of backend_flag, BACKEND_FLAGS_NAME */
@@ -91,8 +93,8 @@ struct backend_ops {
 	/* Required. Devices this process could use: > 0, or 0 when the backend can't run here
 	 * (mpi: always 1). */
 	int (*devices)(void);
-	/* Required with BACKEND_DEVICE. A name that is the same in every process, on any host, for the
-	 * same device, and no other's (its UUID; "" where it has none); makes no context. */
+	/* Required with BACKEND_DEVICE. PCI bus id, a space, UUID: the same in every process, on any host,
+	 * for the same device, and no other's; "" where it has none. DEVICE_NAME bytes do; no context. */
 	void (*device_name)(int device, char *buf, size_t len);
 	/* Required. Take the device and a stream; no communicator yet. On success *out is owned
 	 * by the caller. */

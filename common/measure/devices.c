@@ -4,8 +4,16 @@
 /* A rank sees this, for the others on its host to compare. */
 struct sight {
 	int32_t devices;
-	char first[36]; /* name of device 0 */
+	char first[DEVICE_NAME]; /* name of device 0 */
 };
+
+/* NCCL refuses two ranks of a host at one bus id, also where each has an instance (MIG) of its own. */
+static bool same_place(const char *a, const char *b)
+{
+	size_t n = strcspn(a, " ");
+
+	return n == strcspn(b, " ") && strncmp(a, b, n) == 0;
+}
 
 static bool all_bound(const struct sight *sights, int n)
 {
@@ -13,7 +21,7 @@ static bool all_bound(const struct sight *sights, int n)
 		if (sights[i].devices != 1)
 			return false;
 		for (int j = 0; j < i; j++)
-			if (strcmp(sights[i].first, sights[j].first) == 0)
+			if (same_place(sights[i].first, sights[j].first))
 				return false;
 	}
 	return n > 1;
@@ -61,7 +69,7 @@ int devices_choose(struct job *job, const struct backend_ops *ops, const struct 
 				 "NCCL_TESTS_DEVICE=%d: this host has devices 0 to %d", first,
 				 mine.devices - 1);
 	} else {
-		choice->shared_gpu = options->share_gpu;
+		choice->shared_gpu = choice->over_sockets = options->share_gpu;
 		choice->device = first + local % usable;
 		choice->take_part = options->share_gpu ? 0 : usable;
 	}
@@ -78,7 +86,7 @@ int devices_between_hosts(struct job *job, const struct backend_ops *ops,
 			  struct device_choice *choice)
 {
 	size_t n = job->rank == 0 ? (size_t)job->nranks : 1;
-	char(*all)[36], mine[36] = "";
+	char(*all)[DEVICE_NAME], mine[DEVICE_NAME] = "";
 	int shared = choice->shared_gpu, rc;
 
 	if (!ops->device_name || job->nnodes < 2)

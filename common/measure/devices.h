@@ -6,9 +6,10 @@
 #include "options/options.h"
 
 struct device_choice {
-	int device;	 /* ordinal for this rank */
-	int take_part;	 /* local ranks that have a device, 0: all */
-	bool shared_gpu; /* several ranks per device (--share-gpu, or hosts that are containers) */
+	int device;    /* ordinal for this rank */
+	int take_part; /* local ranks that have a device, 0: all */
+	bool shared_gpu; /* several ranks per device, as --share-gpu wants or on hosts that are containers */
+	bool over_sockets; /* ranks of a host do: devices_share_gpu has to be called */
 };
 
 /* Decide from what each local rank sees. A launcher that binds one device to each task (they see

@@ -125,7 +125,7 @@ static json_t *per_rank_array(const struct row *row)
 	return list;
 }
 
-/* One array per sample, in it one time per rank. */
+/* One array per sample, in it one time per rank; those that -K skips come first. */
 static json_t *samples_array(const struct row *row)
 {
 	json_t *list = json_array();
@@ -153,8 +153,10 @@ static int json_row(struct sink *sink, const struct row *row)
 	if (row->per_rank)
 		json_object_set_new(to, "per_rank", per_rank_array(row));
 	if (row->sample_times_us && row->nranks > 0 && row->samples > 0 &&
-	    row->samples <= SAMPLES_MAX / row->nranks)
+	    row->skipped + row->samples <= SAMPLES_MAX / row->nranks) {
 		json_object_set_new(to, "samples_us", samples_array(row));
+		json_object_set_new(to, "samples_skipped", json_integer(row->skipped));
+	}
 	return write_object(sink, to);
 }
 

@@ -153,7 +153,7 @@ static void put_side(json_t *to, const struct sink_nccl_json *json, int side)
 static json_t *result_object(const struct sink_nccl_json *json)
 {
 	const struct row *row = row_pair_any(&json->pair);
-	int64_t calls = row->samples * (row->calls > 0 ? row->calls : 1);
+	int64_t calls = (row->skipped + row->samples) * (row->calls > 0 ? row->calls : 1);
 	int grouped = json->facts->options->agg_iters;
 	char root[16];
 	json_t *to;

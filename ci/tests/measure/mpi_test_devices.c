@@ -11,7 +11,11 @@ static struct job job;
 /* A host as one of its ranks sees it. */
 static struct {
 	int devices;
-	bool bound; /* each rank sees one of its own */
+	enum {
+		TOGETHER,
+		BOUND,
+		INSTANCES
+	} show; /* each rank sees all, one of its own, or an instance */
 } host;
 
 static int host_devices(void)
@@ -21,7 +25,10 @@ static int host_devices(void)
 
 static void host_name(int device, char *buf, size_t len)
 {
-	snprintf(buf, host.devices ? len : 1, "GPU-%d", host.bound ? job.rank : device);
+	if (host.show == INSTANCES)
+		snprintf(buf, len, "0000:3b:00 MIG-%d", job.rank);
+	else
+		snprintf(buf, host.devices ? len : 1, "GPU-%d", host.show ? job.rank : device);
 }
 
 static const struct backend_ops with_devices = { .devices = host_devices,
@@ -32,22 +39,24 @@ UNIT_TEST(test_choices, "choices")
 {
 	static const struct {
 		int devices;
-		bool bound;
+		int show;
 		int first; /* NCCL_TESTS_DEVICE */
 		bool share;
 		int device[3], take_part;
 		bool shared;
 	} cases[] = {
-		{ 8, false, -1, false, { 0, 1, 2 }, 8, false },
-		{ 3, false, -1, false, { 0, 1, 2 }, 3, false },
-		{ 2, false, -1, false, { 0, 1, 0 }, 2, false }, /* rank 2 stands aside */
-		{ 1, false, -1, false, { 0, 0, 0 }, 1, false }, /* the same one for all */
-		{ 1, true, -1, false, { 0, 0, 0 }, 0, false },	/* one each, by the launcher */
-		{ 8, false, 2, false, { 2, 3, 4 }, 6, false },
-		{ 8, false, 7, false, { 7, 7, 7 }, 1, false },
-		{ 1, false, -1, true, { 0, 0, 0 }, 0, true },
-		{ 2, false, -1, true, { 0, 1, 0 }, 0, true },
-		{ 8, false, 6, true, { 6, 7, 6 }, 0, true },
+		{ 8, TOGETHER, -1, false, { 0, 1, 2 }, 8, false },
+		{ 3, TOGETHER, -1, false, { 0, 1, 2 }, 3, false },
+		{ 2, TOGETHER, -1, false, { 0, 1, 0 }, 2, false }, /* rank 2 stands aside */
+		{ 1, TOGETHER, -1, false, { 0, 0, 0 }, 1, false }, /* the same one for all */
+		{ 1, BOUND, -1, false, { 0, 0, 0 }, 0, false },	   /* one each, by the launcher */
+		{ 1, INSTANCES, -1, false, { 0, 0, 0 }, 1, false },
+		{ 1, INSTANCES, -1, true, { 0, 0, 0 }, 0, true },
+		{ 8, TOGETHER, 2, false, { 2, 3, 4 }, 6, false },
+		{ 8, TOGETHER, 7, false, { 7, 7, 7 }, 1, false },
+		{ 1, TOGETHER, -1, true, { 0, 0, 0 }, 0, true },
+		{ 2, TOGETHER, -1, true, { 0, 1, 0 }, 0, true },
+		{ 8, TOGETHER, 6, true, { 6, 7, 6 }, 0, true },
 	};
 
 	UNIT_ROWS(c, cases) {
@@ -55,10 +64,11 @@ UNIT_TEST(test_choices, "choices")
 		struct device_choice choice;
 
 		host.devices = c->devices;
-		host.bound = c->bound;
+		host.show = c->show;
 		UNIT_ALL(devices_choose(&job, &with_devices, &options, &choice) == 0,
 			 choice.device == c->device[job.rank], choice.take_part == c->take_part,
-			 choice.shared_gpu == c->shared, err.outcome == OUTCOME_OK);
+			 choice.shared_gpu == c->shared, choice.over_sockets == c->shared,
+			 err.outcome == OUTCOME_OK);
 	}
 }
 
@@ -78,7 +88,7 @@ UNIT_TEST(test_out_of_range, "NCCL_TESTS_DEVICE out of range")
 	struct device_choice choice;
 
 	host.devices = 4;
-	host.bound = false;
+	host.show = TOGETHER;
 	CU_ASSERT_EQUAL(devices_choose(&job, &with_devices, &options, &choice), -EINVAL);
 	CU_ASSERT_EQUAL(err.outcome, OUTCOME_USAGE);
 	CU_ASSERT_STRING_EQUAL(err.text, "NCCL_TESTS_DEVICE=4: this host has devices 0 to 3");
@@ -109,22 +119,23 @@ UNIT_TEST(test_between_hosts, "between hosts")
 {
 	static const struct {
 		int devices, nnodes;
-		bool bound, shared;
+		int show;
+		bool shared;
 	} cases[] = {
-		{ 1, 2, false, true },	/* all have its first */
-		{ 1, 2, true, false },	/* one each */
-		{ 0, 2, false, false }, /* without a name */
-		{ 1, 1, false, false }, /* one host: its ranks have told each other */
+		{ 1, 2, TOGETHER, true }, /* all have its first */
+		{ 1, 2, BOUND, false },	   { 1, 2, INSTANCES, false },
+		{ 0, 2, TOGETHER, false }, /* without a name */
+		{ 1, 1, TOGETHER, false }, /* one host: its ranks have told each other */
 	};
 
 	UNIT_ROWS(c, cases) {
 		struct device_choice choice = { .device = 0 };
 
 		host.devices = c->devices;
-		host.bound = c->bound;
+		host.show = c->show;
 		job.nnodes = c->nnodes;
 		UNIT_ALL(devices_between_hosts(&job, &with_devices, &choice) == 0,
-			 choice.shared_gpu == c->shared);
+			 choice.shared_gpu == c->shared, !choice.over_sockets);
 	}
 	job.nnodes = 1;
 	UNIT_ALL(devices_between_hosts(&job, &without, &(struct device_choice){ 0 }) == 0);

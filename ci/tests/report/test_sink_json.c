@@ -156,10 +156,16 @@ UNIT_TEST(test_json_sample_limit, "JSON: limit of samples")
 	put(sink, row);
 	row.samples = 2049;
 	put(sink, row);
+	row.samples = 2047;
+	row.skipped = 2;
+	put(sink, row);
+	row.skipped = 1;
+	put(sink, row);
 	sink->ops->free(sink);
 	lines = parse_lines_of(path_of("many.json"));
 	CHECK_ALL(lines, { "1/samples_us/#", "2048" }, { "2/samples_us", "" },
-		  { "2/per_rank", "" });
+		  { "3/samples_us", "" }, { "4/samples_us/#", "2048" },
+		  { "4/samples_skipped", "1" }, { "2/per_rank", "" });
 	json_decref(lines);
 }
 
@@ -300,7 +306,8 @@ UNIT_TEST(test_nccl_json_per_iteration, "nccl-tests' JSON: per iteration")
 		  { DETAIL "min_us", "13.0" }, { DETAIL "avg_us", "14.0" },
 		  { DETAIL "per_process_max_times_us/#", "2" },
 		  { DETAIL "per_process_max_times_us/0/2", "14.0" },
-		  { "results/0/in_place/cpu_time", "4.5" });
+		  { "results/0/in_place/cpu_time", "4.5" },
+		  { "results/0/actual_iterations", "60" });
 	CU_ASSERT_TRUE(at(document, "results/0/in_place_per_iter")[0] != '\0');
 	json_decref(document);
 }

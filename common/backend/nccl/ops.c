@@ -103,13 +103,15 @@ static int nccl_devices(void)
 static void nccl_device_name(int device, char *buf, size_t len)
 {
 	struct cudaDeviceProp properties = { 0 };
-	size_t at = 0;
+	size_t at;
 
 	buf[0] = '\0';
 	if (cudaGetDeviceProperties(&properties, device) != cudaSuccess) {
 		(void)cudaGetLastError();
 		return;
 	}
+	at = (size_t)snprintf(buf, len, "%04x:%02x:%02x ", (unsigned)properties.pciDomainID,
+			      (unsigned)properties.pciBusID, (unsigned)properties.pciDeviceID);
 	for (size_t i = 0; i < sizeof(properties.uuid.bytes) && at + 2 < len; i++)
 		at += (size_t)snprintf(buf + at, len - at, "%02x",
 				       (unsigned)(unsigned char)properties.uuid.bytes[i]);

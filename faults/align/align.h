@@ -91,7 +91,7 @@ enum call_field field_first(const struct record *a, const struct record *b);
  * nobody made. False where a field has no majority. Looks at a record of every rank. */
 bool align_fieldwise(const struct align *align, uint64_t seq, struct record *most);
 
-/* Returns true if the rank made the call before `seq` once more, and that was not the one before itself. */
+/* Returns true if the rank made the call before `seq` once more, with the same partner. */
 bool align_again(const struct align *align, int rank, uint64_t seq);
 /* The same of a send or receive of the exchange that call `seq` is of. */
 bool align_again_in_pairs(const struct align *align, int rank, uint64_t seq);

@@ -58,8 +58,13 @@ bool align_again(const struct align *a, int rank, uint64_t at)
 {
 	const struct record *r = align_record(a, rank, at), *b = align_record(a, rank, at - 1);
 
-	return r && b && r->peer == b->peer && align_alike(a, rank, at, at - 1) &&
-	       !align_alike(a, rank, at - 1, at - 2);
+	return r && b && r->peer == b->peer && align_alike(a, rank, at, at - 1);
+}
+
+/* And it was the first such call. */
+static bool is_new_again(const struct align *a, int rank, uint64_t at)
+{
+	return align_again(a, rank, at) && !align_alike(a, rank, at - 1, at - 2);
 }
 
 /* The rank made no other call like `at`, whatever the count. */
@@ -118,8 +123,8 @@ static uint64_t right_side(const struct align *a, int x, int y, uint64_t at)
 	if (x_short == y_short && align_sig(a, x, at + 1) &&
 	    align_sig(a, x, at + 1) == align_sig(a, y, at + 1))
 		return 0; /* neither made one more */
-	if (at > 2 && x_short == y_short && align_again(a, x, at) != align_again(a, y, at))
-		return align_again(a, x, at) ? sy : sx;
+	if (at > 2 && x_short == y_short && is_new_again(a, x, at) != is_new_again(a, y, at))
+		return is_new_again(a, x, at) ? sy : sx;
 	again = align_again_in_pairs(a, more, at);
 	if (x_short == y_short ||
 	    (!again && (align_swapped(a, x, y, at) || is_foreign(a, more, at))))

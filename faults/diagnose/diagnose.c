@@ -262,7 +262,8 @@ static void begin(struct diagnosis *d, enum outcome outcome)
 void rules_walk(const struct rule *table, size_t n, const struct evidence *evidence,
 		struct diagnosis *d)
 {
-	size_t room = (size_t)evidence->nranks + 1;
+	size_t room =
+		2 * (size_t)evidence->nranks + 1; /* a team may have twice as many: place_claims */
 	struct walk w = {
 		.ctx = { .run = evidence, .evidence = evidence, .outcome = find_outcome(evidence) },
 		.finding.culprits.in = must(calloc(room, sizeof(bool))),

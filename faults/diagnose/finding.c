@@ -1,4 +1,4 @@
-/* finding.c: what a rule found: notes, culprits, and what they and the others are doing. */
+/* finding.c: what a rule found: notes, culprits, and what they and the others are doing, and what their hosts show. */
 
 #include "diagnose/rule.h"
 #include "record/verdict.h"

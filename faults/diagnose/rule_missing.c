@@ -208,7 +208,8 @@ static bool is_repeated(const struct rule_ctx *ctx, uint64_t seq, bool few)
 
 	for (int i = 0; i < a->nranks && repeated; i++)
 		repeated = a->tracks[i].last < seq || (few && align_again_in_pairs(a, i, seq)) ||
-			   (align_again(a, i, seq) && (seq == 2 || align_record(a, i, seq - 2)));
+			   (align_again(a, i, seq) && !align_again(a, i, seq - 1) &&
+			    (seq == 2 || align_record(a, i, seq - 2)));
 	return repeated;
 }
 

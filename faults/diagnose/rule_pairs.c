@@ -145,6 +145,22 @@ static bool is_stuck(const struct rule_ctx *ctx, int rank)
 	return ctx->waits && number >= 0 && waits_closed(ctx->waits, number);
 }
 
+/* Returns true if most ranks' partners say that call `odd` should go to `partner`, and say so of no other call of
+ * the rank's: where several ranks have an order of their own, two may have the same one by chance. */
+static bool is_off_plan(const struct rule_ctx *ctx, const struct flows *flows, int rank,
+			const struct record *odd, int partner)
+{
+	bool off = plan_peer(ctx, rank, odd->seq, odd->kind) == partner;
+
+	for (size_t k = flows->first[rank]; k < flows->first[rank + 1] && off; k++) {
+		const struct record *r = flows->calls[k];
+		int plan = r == odd ? r->peer : plan_peer(ctx, rank, r->seq, r->kind);
+
+		off = plan < 0 || plan == r->peer;
+	}
+	return off;
+}
+
 /* A call of `rank`'s, of this kind and amount, with a partner that has no part in it, where it lacks one with
  * `partner`; `sure`: and nobody will come to it, or most ranks' partners say so. NULL: there is none. */
 static const struct record *find_stray(const struct rule_ctx *ctx, const struct flows *flows,
@@ -167,7 +183,7 @@ static const struct record *find_stray(const struct rule_ctx *ctx, const struct 
 		strange = flow.n == 1 && flow_of(flows, rank, kind, partner).n > 0 &&
 			  is_stuck(ctx, r->peer);
 		if (sure && theirs.n < flow.n &&
-		    (strange || plan_peer(ctx, rank, r->seq, kind) == partner))
+		    (strange || is_off_plan(ctx, flows, rank, r, partner)))
 			return r;
 	}
 	return NULL;

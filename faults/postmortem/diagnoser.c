@@ -24,7 +24,9 @@
  * its calls. */
 static void take_last(struct evidence_rank *rank)
 {
-	if (rank->view.last.ticket == 0 || rank->view.last.ticket != rank->view.issued)
+	static const uint64_t before[RECORD_COMMS];
+
+	if (!evidence_sound(&rank->view.last, rank->view.issued, before))
 		return;
 	rank->calls = must(malloc(sizeof(*rank->calls)));
 	memcpy(rank->calls, &rank->view.last, sizeof(*rank->calls));

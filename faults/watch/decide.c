@@ -266,8 +266,8 @@ static struct decision conclude(struct decide_state *s, const struct decide_inpu
 		     since(s->error_ns, in->now));
 	if (d.verdict.outcome == OUTCOME_OK && compare_calls(views, n) == HISTORY_DIFFERENT)
 		note_parted(&d.verdict, in->parted);
-	/* who is done, and well, knows no more than that where a root is gone */
-	if (d.verdict.outcome != OUTCOME_OK || !all_done(in) || hosts_worst(in) < LOST_MONITOR)
+	/* what all who are done have found stands where a root is gone; errors are what that looks like */
+	if (d.verdict.outcome == OUTCOME_ERROR || !all_done(in) || hosts_worst(in) < LOST_MONITOR)
 		hosts_verdict(in, &d.verdict);
 	if (was_ended(s, views, n) && !any_lost(in)) {
 		d.verdict.outcome = OUTCOME_OK;

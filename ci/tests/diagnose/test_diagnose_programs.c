@@ -59,6 +59,16 @@ static void build_alltoall(struct program *p, int i, int k)
 	add_wait(p, i);
 }
 
+/* All sends, then all receives, of one amount. */
+static void build_even_alltoall(struct program *p, int i, int k)
+{
+	for (int step = 0; step < 2; step++)
+		for (int peer = 0; peer < p->nranks; peer++)
+			if (peer != i)
+				add_step(p, i, step ? STEP_RECV : STEP_SEND, peer, 8);
+	add_wait(p, i);
+}
+
 static void add_ring(struct program *p, int rank, int count)
 {
 	add_step(p, rank, STEP_SEND, (rank + 1) % p->nranks, count);
@@ -167,6 +177,7 @@ static const struct title titles[] = {
 	{ "gather and scatter", build_gather_scatter, 3 },
 	{ "uneven alltoall, once", build_alltoall, 1 },
 	{ "uneven alltoall", build_alltoall, 2 },
+	{ "even alltoall", build_even_alltoall, 2 },
 	{ "ring", build_ring, 5, 4, 3 },
 	{ "even ring", build_even_ring, 5, 9, 5 },
 	{ "ring and collectives", build_ring_collectives, 4, 4, 3 },
@@ -347,6 +358,25 @@ UNIT_TEST(test_one_plan, "the guilty where all follow one plan")
 				expect_right(title, &s, n, fault, n * told);
 			}
 		}
+}
+
+/* Neighbouring calls of one amount go to different partners: the last one made twice is told. */
+UNIT_TEST(test_last_twice, "the last call of an exchange made twice")
+{
+	static const struct title title = { "even alltoall", build_even_alltoall, 1 };
+	struct program p;
+
+	for (int n = 3; n <= PLAYERS_MAX; n++) {
+		struct trouble t = { .fault = FAULT_EXTRA, .rank = 1 };
+
+		build(&p, &title, n);
+		t.at = count_calls(&p, 1) - 1;
+		CU_ASSERT_TRUE(play_program(&p, &t));
+		show_played(&p, &t);
+		finish();
+		CU_ASSERT_STRING_EQUAL(found.ranks, "1");
+		CU_ASSERT_STRING_EQUAL(class_name(found.class, found.outcome), "p2p-unmatched");
+	}
 }
 
 static void end_well(const struct program *p, const char *name, enum outcome outcome)

@@ -181,9 +181,14 @@ static void note_deviation(const struct rule_ctx *ctx, struct finding *f,
 }
 
 /* One made a send or receive where others are in a collective, and little was alike before: some
- * ranks may have no part in those by right. */
-static bool may_be_apart(const struct align *a, const struct deviation *first, int rank)
+ * ranks may have no part in those by right. Where ranks hang that do not all follow one plan it takes more. */
+static bool may_be_apart(const struct rule_ctx *ctx, const struct deviation *first, int rank)
 {
+	const struct align *a = ctx->align;
+
+	if (ctx->in_pairs && ctx->outcome == OUTCOME_HANG && !ctx->plan->followed &&
+	    first->agreed < 3 * PLAN_MIN)
+		return true;
 	return first->agreed < PLAN_MIN && call_in_pairs(align_record(a, rank, first->high)) !=
 						   call_in_pairs(align_reference(a, first->high));
 }
@@ -264,13 +269,15 @@ static void report_deviation(const struct rule_ctx *ctx, struct finding *f,
 			"As many ranks made the one as the other; what was made before and after "
 			"decides.");
 	}
-	finding_conclude(
-		ctx, f, open ? CLASS_MISMATCH : class_of(ctx, f, first, rank),
-		open || tied || (first->kind == DEVIATION_FIELD && !has_voices(a, first->high)) ||
-				first->kind == DEVIATION_UNCLEAR || may_be_apart(a, first, rank) ||
-				pairs_contradict(ctx, &f->culprits, first, rank)
-			? "inconclusive"
-			: "majority");
+	finding_conclude(ctx, f, open ? CLASS_MISMATCH : class_of(ctx, f, first, rank),
+			 open || tied ||
+					 (first->kind == DEVIATION_FIELD &&
+					  !has_voices(a, first->high)) ||
+					 first->kind == DEVIATION_UNCLEAR ||
+					 may_be_apart(ctx, first, rank) ||
+					 pairs_contradict(ctx, &f->culprits, first, rank)
+				 ? "inconclusive"
+				 : "majority");
 }
 
 /* The first deviation of any rank, and who else deviates there and so. Returns one of them, -1: none. */

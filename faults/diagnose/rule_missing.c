@@ -257,12 +257,33 @@ static bool report_surplus(const struct rule_ctx *ctx, struct finding *f, uint64
 	return true;
 }
 
+/* Returns true if the rank waits in no call, and somebody waits for it. */
+static bool is_awaited(const struct rule_ctx *ctx, int rank)
+{
+	bool awaited = false;
+
+	if (rank < 0 || waits_in(ctx->waits, rank))
+		return false;
+	for (int i = 0; i < ctx->run->nranks && !awaited; i++) {
+		const struct wait_call *in = waits_in(ctx->waits, i);
+
+		for (; in && !awaited; in = waits_also(ctx->waits, in))
+			awaited = in->team == ctx->team && waits_for(ctx->waits, in, rank);
+	}
+	return awaited;
+}
+
 /* Numbers of calls say little where each rank follows a plan of its own, or nobody waits for what is
  * missing. */
 static bool is_loose(const struct rule_ctx *ctx, const struct culprits *behind, uint64_t seq)
 {
-	return call_in_pairs(align_reference(ctx->align, seq)) &&
-	       (!ctx->plan->followed || !culprits_awaited(ctx, behind));
+	bool pairs = call_in_pairs(align_reference(ctx->align, seq)), awaited = true;
+
+	if (!ctx->in_pairs || ctx->plan->followed)
+		return pairs && !culprits_awaited(ctx, behind);
+	for (int i = 0; i < ctx->align->nranks && !pairs && awaited && ctx->waits; i++)
+		awaited = !behind->in[i] || is_awaited(ctx, team_rank(ctx->team, i));
+	return pairs || !awaited;
 }
 
 static bool is_past(enum diagnosis_class class)

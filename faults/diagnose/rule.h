@@ -290,7 +290,8 @@ bool knows_all_calls(const struct rule_ctx *ctx, int rank);
 bool find_deviation(const struct rule_ctx *ctx, struct finding *finding);
 
 /* rule_plan.c: what the team at hand, whose alignment is strict, tells of its plan; `plan` is zero before. */
-#define PLAN_MIN 4 /* calls that are alike: ranks follow one plan */
+#define PLAN_MIN  4  /* calls that are alike: ranks follow one plan */
+#define PLAN_LONG 12 /* and where some ranks' numbers are others by right */
 void plan_find(const struct rule_ctx *ctx, struct plan *plan);
 
 /* rule_missing.c: others than the culprits, alive, who did not make a call, as rule_missing has it: a line

@@ -187,7 +187,7 @@ static bool may_be_apart(const struct rule_ctx *ctx, const struct deviation *fir
 	const struct align *a = ctx->align;
 
 	if (ctx->in_pairs && ctx->outcome == OUTCOME_HANG && !ctx->plan->followed &&
-	    first->agreed < 3 * PLAN_MIN)
+	    first->agreed < PLAN_LONG)
 		return true;
 	return first->agreed < PLAN_MIN && call_in_pairs(align_record(a, rank, first->high)) !=
 						   call_in_pairs(align_reference(a, first->high));

@@ -258,15 +258,17 @@ static bool find_peers(const struct rule_ctx *ctx, struct finding *f, const stru
 	size_t sure = find_strays(ctx, f, flows, 0), n;
 	size_t sends = hang ? find_strays(ctx, f, flows, CALL_SEND) : 0;
 	size_t receives = hang ? find_strays(ctx, f, flows, CALL_RECV) : 0;
-	bool open = (sends == 0) != (receives == 0) && sends + receives > sure;
+	bool open = (sends == 0) != (receives == 0) && sends + receives > sure, apart;
 
 	n = find_strays(ctx, f, flows, open ? sends ? CALL_SEND : CALL_RECV : 0);
 	if (n == 0)
 		return false;
+	apart = !ctx->plan->followed && f->seq_high < PLAN_LONG;
 	if (open)
 		finding_note(f, "Another rank's call that never came would leave these open, too.");
 	finding_conclude(ctx, f, CLASS_PAIR_PEER,
-			 open || 2 * n > (size_t)ctx->align->nranks ? "inconclusive" : "majority");
+			 open || apart || 2 * n > (size_t)ctx->align->nranks ? "inconclusive"
+									     : "majority");
 	return true;
 }
 
@@ -292,7 +294,9 @@ static void report_gap(const struct rule_ctx *ctx, struct finding *f, const stru
 			     "Nothing speaks for one or the other: either may be the one that is "
 			     "wrong.");
 	finding_conclude(ctx, f, j.moved ? CLASS_UNMATCHED : CLASS_PAIR_SIZE,
-			 j.culprit >= 0 ? "majority" : "inconclusive");
+			 j.culprit >= 0 && (ctx->plan->followed || gap->at >= PLAN_MIN)
+				 ? "majority"
+				 : "inconclusive");
 }
 
 bool rule_pairs(const struct rule_ctx *ctx, struct finding *f)

@@ -338,6 +338,7 @@ bool rule_missing(const struct rule_ctx *ctx, struct finding *f)
 				"made one too many.");
 		loose = true;
 	}
+	loose |= is_past(class) && ctx->in_pairs && !ctx->plan->followed;
 	report_missing(ctx, f, seq, class, loose);
 	/* who does something else than the others may wait for one of them */
 	if (mixed && strcmp(f->confidence, "proved") == 0)

@@ -233,47 +233,18 @@ static bool any_pairs(const struct evidence *e)
 	return false;
 }
 
-/* Returns true if the rank is alive, in no call, and not known to be at something else than `other`. */
-static bool is_idle(const struct waits *waits, int rank, const struct rank_view *other)
-{
-	const struct rank_view *v = rank < 0 ? NULL : &waits->evidence->ranks[rank].view;
-
-	return v && waits->ranks[rank].known && v->completed >= v->issued &&
-	       v->process == PROCESS_ALIVE && !view_finished(v) &&
-	       (!v->waiting || !other->waiting || strcmp(v->what, other->what) == 0);
-}
-
-/* A rank in no call for whom `in` waits, -1: there is none. */
-static int idle_behind(const struct waits *waits, const struct wait_call *in)
-{
-	const struct rank_view *v = &waits->evidence->ranks[in->rank].view;
-
-	if (call_in_pairs(in->call))
-		return waits_for(waits, in, in->partner) && is_idle(waits, in->partner, v)
-			       ? in->partner
-			       : -1;
-	for (int i = in->seen; i < in->team->nranks; i++) {
-		int rank = team_rank(in->team, i);
-
-		if (waits_for(waits, in, rank) && is_idle(waits, rank, v))
-			return rank;
-	}
-	return -1;
-}
-
 /* By their calls others were named than a rank in no call for whom somebody waits: it may be that one. */
 static void doubt_idle(struct walk *w)
 {
-	const struct waits *waits = w->ctx.waits;
 	int idle = -1;
 
-	for (int i = 0; i < w->ctx.run->nranks && idle < 0; i++) {
-		const struct wait_call *in = waits_in(waits, i);
-
-		for (; in && (idle < 0 || w->named.in[idle]); in = waits_also(waits, in))
-			idle = idle_behind(waits, in);
-	}
-	if (idle < 0 || w->named.in[idle])
+	for (int i = 0; i < w->ctx.run->nranks; i++)
+		if (is_awaited(&w->ctx, i)) {
+			if (w->named.in[i])
+				return;
+			idle = i;
+		}
+	if (idle < 0)
 		return;
 	w->d->confidence = "inconclusive";
 	diagnosis_note(w->d, "Rank %d is in no call, and others wait for it: it may be the one.",

@@ -1,6 +1,7 @@
 /* pairs.c: sends and receives between two ranks: who waits for whom. */
 #include "base/stats.h"
 #include "diagnose/rule.h"
+#include "record/verdict.h"
 
 bool call_in_pairs(const struct record *r)
 {
@@ -144,6 +145,30 @@ bool culprits_awaited(const struct rule_ctx *ctx, const struct culprits *culprit
 			certain = certain && partners_known(ctx, i);
 	}
 	return all || !certain;
+}
+
+/* Returns true unless the rank waits elsewhere than the other one. */
+static bool is_at(const struct rank_view *v, const struct rank_view *other)
+{
+	return !v->waiting || !other->waiting || strcmp(v->what, other->what) == 0;
+}
+
+bool is_awaited(const struct rule_ctx *ctx, int rank)
+{
+	const struct waits *waits = ctx->waits;
+	const struct rank_view *v = rank < 0 ? NULL : &ctx->run->ranks[rank].view;
+
+	if (!v || !waits || !waits->ranks[rank].known || v->completed < v->issued ||
+	    v->process != PROCESS_ALIVE || view_finished(v))
+		return false;
+	for (int i = 0; i < ctx->run->nranks; i++) {
+		const struct wait_call *in = waits_in(waits, i);
+
+		for (; in; in = waits_also(waits, in))
+			if (waits_for(waits, in, rank) && is_at(v, &ctx->run->ranks[i].view))
+				return true;
+	}
+	return false;
 }
 
 void name_lacking_pair(const struct rule_ctx *ctx, struct finding *f, int rank, uint64_t seq,

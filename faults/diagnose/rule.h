@@ -274,6 +274,9 @@ void name_pair(const struct rule_ctx *ctx, struct finding *finding, int rank, in
 void name_lacking_pair(const struct rule_ctx *ctx, struct finding *finding, int rank, uint64_t seq,
 		       const struct record *like);
 
+/* Returns true if this rank of the run lives and is in no call, somebody waits for its part in one, and it is not
+ * known to be at something else. */
+bool is_awaited(const struct rule_ctx *ctx, int rank);
 /* Returns true if there is a send or receive that the partner has no part of, or
  * another amount, or a collective that not all made, in the same order. True also where that
  * cannot be told. */

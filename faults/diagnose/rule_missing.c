@@ -257,22 +257,6 @@ static bool report_surplus(const struct rule_ctx *ctx, struct finding *f, uint64
 	return true;
 }
 
-/* Returns true if the rank waits in no call, and somebody waits for it. */
-static bool is_awaited(const struct rule_ctx *ctx, int rank)
-{
-	bool awaited = false;
-
-	if (rank < 0 || waits_in(ctx->waits, rank))
-		return false;
-	for (int i = 0; i < ctx->run->nranks && !awaited; i++) {
-		const struct wait_call *in = waits_in(ctx->waits, i);
-
-		for (; in && !awaited; in = waits_also(ctx->waits, in))
-			awaited = in->team == ctx->team && waits_for(ctx->waits, in, rank);
-	}
-	return awaited;
-}
-
 /* Numbers of calls say little where each rank follows a plan of its own, or nobody waits for what is
  * missing. */
 static bool is_loose(const struct rule_ctx *ctx, const struct culprits *behind, uint64_t seq)

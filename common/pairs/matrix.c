@@ -156,6 +156,11 @@ void pair_digest_make(struct pair_digest *d, const struct pair_matrix *m)
 				pair_digest_of(m, s % 2, (enum pair_load)load, s / 2);
 }
 
+bool pair_digest_disturbed(const struct pair_digest *d)
+{
+	return d->us[0][PAIR_ALONE][0] >= 200;
+}
+
 double pair_digest_us(const struct pair_digest *d, bool far, enum pair_load load, double bytes)
 {
 	const double *us = d->us[d->us[far][load][0] > 0 ? far : !far][load];

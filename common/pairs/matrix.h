@@ -68,3 +68,7 @@ void pair_digest_make(struct pair_digest *digest, const struct pair_matrix *m);
  * What was not measured of one kind of pairs is taken of the other, else of the load before. */
 double pair_digest_us(const struct pair_digest *digest, bool far, enum pair_load load,
 		      double bytes);
+
+/* Returns true if 8 bytes took 200 us or more within a host, where memory takes under one and loopback 30:
+ * ranks were not let run, and the times are the scheduler's. */
+bool pair_digest_disturbed(const struct pair_digest *digest);

@@ -190,7 +190,12 @@ UNIT_TEST(test_digest, "digest")
 		 fabs(pair_digest_us(&d, false, PAIR_ALONE, 5e5) - 501) < 1e-6,
 		 fabs(pair_digest_us(&d, false, PAIR_ALONE, 2e6) - 2002) < 1e-6,
 		 /* not measured: as alone */
-		 fabs(pair_digest_us(&d, false, PAIR_ALL, 5e5) - 501) < 1e-6);
+		 fabs(pair_digest_us(&d, false, PAIR_ALL, 5e5) - 501) < 1e-6,
+		 !pair_digest_disturbed(&d));
+	d.us[0][PAIR_ALONE][0] = 3640; /* on loaded cores */
+	CU_ASSERT_TRUE(pair_digest_disturbed(&d));
+	d.us[0][PAIR_ALONE][0] = 0; /* no two ranks share a host */
+	CU_ASSERT_FALSE(pair_digest_disturbed(&d));
 	/* a pair that takes twice as long decides, one that takes a fifth longer does not */
 	*pair_us(&m, PAIR_ALONE, 1, pair_plan_of(&m.plan, 0, 1), false) *= 1.2;
 	CU_ASSERT_DOUBLE_EQUAL(pair_digest_of(&m, false, PAIR_ALONE, 1), 1001, 1e-6);

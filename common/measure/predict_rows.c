@@ -30,6 +30,16 @@ static void uneven(const struct bench *bench, const struct row *row, size_t elsi
 					     (double)(irregular_count(&g, i / n, i % n) * elsize));
 }
 
+/* Returns true if hosts reduce this by functions of the mpi backend's own, a type that MPI lacks, one by one:
+ * how fast is not measured. */
+static bool is_own_reduction(const struct predict *p, const struct row *row, int dtype)
+{
+	return !(p->bench->backend->ops->flags & BACKEND_DEVICE) &&
+	       strcmp(row->redop, "none") != 0 &&
+	       (dtype == DT_HALF || dtype == DT_BFLOAT16 || dtype == DT_F8E4M3 ||
+		dtype == DT_F8E5M2);
+}
+
 /* False: the model knows nothing of the row. */
 static bool fill(const struct predict *p, struct row *row)
 {
@@ -49,7 +59,8 @@ static bool fill(const struct predict *p, struct row *row)
 
 	if (request.collective == MODEL_ALLTOALLV && p->bench->traffic.nranks > 1 && dtype >= 0)
 		uneven(p->bench, row, dtype_size((enum dtype)dtype), &request);
-	if ((int)request.collective < 0 || model_predict(&p->model, &request, &found) < 0)
+	if ((int)request.collective < 0 || is_own_reduction(p, row, dtype) ||
+	    model_predict(&p->model, &request, &found) < 0)
 		return false;
 	row->predicted_us = found.time_us;
 	row->predicted_busbw_gbs = found.busbw;
@@ -122,7 +133,7 @@ double predict_reached(void *ctx, char *text, size_t len)
 			 "; algorithm and protocol were as predicted in %zu of %zu rows",
 			 p->nas_predicted, p->nused);
 	if (p->npercents == 0) {
-		snprintf(text, len, "Prediction: no size from 1 MiB was measured%s", choice);
+		snprintf(text, len, "Prediction: no row from 1 MiB has one%s", choice);
 		return NAN;
 	}
 	median = sort_median(p->percents, p->npercents);

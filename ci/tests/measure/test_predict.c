@@ -154,6 +154,15 @@ UNIT_TEST(test_rows, "rows")
 	row = make_row("all_at_once", 1ull << 30, 1);
 	f->row(f->ctx, &row);
 	UNIT_ALL(isnan(row.predicted_us), row.predicted_algo == NULL, row.predicted_channels == -1);
+	backend.ops = &mpi; /* which adds these one by one */
+	row = make_row("all_reduce", 1024, 1);
+	row.type = "half";
+	f->row(f->ctx, &row);
+	CU_ASSERT_TRUE(isnan(row.predicted_us));
+	row.redop = "none";
+	f->row(f->ctx, &row);
+	CU_ASSERT_TRUE(isfinite(row.predicted_us));
+	backend.ops = &nccl;
 	row = make_row("alltoall", 1024, 1);
 	f->row(f->ctx, &row);
 	CU_ASSERT_STRING_EQUAL(row.predicted_algo, "P2P");

@@ -1,6 +1,8 @@
 /* hangar_run.c: start any NCCL program with libhangar.so and a monitor beside it. This process becomes the
  * program: exit code, signals and output are the program's own. */
 #include <argp.h>
+#include <libgen.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/nccl_profiler.h"
@@ -65,6 +67,20 @@ static int parse_on_hang(const char *text)
 	return -EINVAL;
 }
 
+/* Whether evidence has a place in that folder, which need not be there yet: a hang is too late to learn it. A trial
+ * tells, as access() says yes to root in /proc. 0 or a negative errno. */
+static int try_folder(const char *out)
+{
+	char path[PATH_MAX + 32], copy[PATH_MAX];
+	struct stat st;
+
+	if (strlen(out) >= sizeof(copy))
+		return -ENAMETOOLONG;
+	snprintf(path, sizeof(path), "%s/.hangar-XXXXXX",
+		 lstat(out, &st) == 0 ? out : dirname(strcpy(copy, out)));
+	return mkdtemp(path) && rmdir(path) == 0 ? 0 : -errno;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
@@ -84,6 +100,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--timeout=%s: seconds, from 1 to 1000000", arg);
 		return 0;
 	case KEY_OUT:
+		rc = *arg ? try_folder(arg) : 0;
+		if (rc < 0)
+			argp_error(state, "--out=%s: %s", arg, strerror(-rc));
 		a->run.out = arg;
 		return 0;
 	case KEY_FAULT:

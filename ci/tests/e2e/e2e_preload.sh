@@ -137,6 +137,15 @@ DOUBLE_NO_REGISTER=1 timeout 20 "$BUILD/hangar_run" "$subject" 2 5 >"$work/forwa
 check "without device writes it runs" [ $? -eq 0 ]
 check "missing device writes are said" [ "$(said)" = 2 ]
 check "usage" [ "$("$BUILD/hangar_run" --on-hang=never true 2>/dev/null; echo $?)" = 2 ]
+mkdir "$work/there"
+: >"$work/file"
+for out in /proc/x /proc/self "$work/none/out" "$work/file"; do
+	check "evidence cannot go to $out: refused at once" [ "$("$BUILD/hangar_run" --out="$out" echo ran 2>/dev/null; echo $?)" = 2 ]
+done
+for out in there not-yet; do
+	check "evidence can go to $out" [ "$("$BUILD/hangar_run" --out="$out" echo ran; ls -A "$out" 2>/dev/null)" = ran ]
+done
+check "a folder is made when it is needed" [ ! -e not-yet ]
 check "a command that is not there" [ "$("$BUILD/hangar_run" /nowhere 2>/dev/null; echo $?)" = 127 ]
 for _ in $(seq 40); do no_process && break; sleep 0.1; done
 check "no process is left: $(pids_of_run | xargs -r -n1 ps -o args= -p)" no_process

@@ -85,7 +85,11 @@ static char *describe(struct run_status *s, const struct monitor *m, const char 
 	for (size_t i = 0; i < m->input.nhosts; i++)
 		for (size_t k = 0; k < m->input.hosts[i].nviews; k++)
 			ranks[n++] = (struct status_rank){ .view = &m->input.hosts[i].views[k] };
-	fprintf(out, "# %s\n# %zu ranks, %.1f s since the last look\n", title, n, seconds);
+	fprintf(out, "# %s\n", title);
+	if (s->looked_ns)
+		fprintf(out, "# %zu ranks, %.1f s since the last look\n", n, seconds);
+	else
+		fprintf(out, "# no rank has come yet: none has used NCCL\n");
 	status_print(out, ranks, n, seconds);
 	fclose(out);
 	free(ranks);
@@ -112,7 +116,7 @@ void run_status_answer(struct run_status *s, const struct monitor *m, int fd, co
 		for (int c = 0; c < VIEW_COMMS; c++)
 			s->counts[i].done[c] = m->ranks[i].view.comms[c].done;
 	}
-	s->looked_ns = s->counted_ns;
+	s->looked_ns = s->looked_ns ? s->counted_ns : 0;
 }
 
 void run_status_release(struct run_status *s)

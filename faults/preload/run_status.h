@@ -7,7 +7,8 @@
 struct run_status {
 	struct status_counts *counts; /* of this host's ranks */
 	size_t n;
-	uint64_t looked_ns, counted_ns; /* when somebody last asked; when it was last counted */
+	uint64_t looked_ns;  /* when somebody last asked, 0: no rank has come yet */
+	uint64_t counted_ns; /* when it was last counted */
 };
 
 /* At each tick of the monitor: how the ranks are is counted. */

@@ -111,6 +111,14 @@ wait $job 2>/dev/null
 check "nobody to ask" [ "$(status "$work/dir.status" 2>&1; echo $?)" = "hangar_run: no hangar_run of this user watches $work/dir.status on this host
 1" ]
 
+# before any rank has come
+HANGAR_E2E=$token "$BUILD/hangar_run" --out "$work/dir.early" sleep 40 &
+none_yet() { status "$work/dir.early" 2>&1 | tail -n +2 | diff - <(echo "# no rank has come yet: none has used NCCL"); }
+check "--status says that no rank has come" within 5 none_yet
+check "and again" none_yet
+kill $!
+wait $! 2>/dev/null
+
 # the wrappers' parameters are as many as those of the nccl.h that is here, as far as it has them
 header=$(ls /usr/include/nccl.h /usr/local/include/nccl.h 2>/dev/null | head -n 1)
 params() { tr '\n' ' ' <"$header" | grep -o "[ *]nccl$1([^)]*)" | head -n 1 | tr -dc , | wc -c; }

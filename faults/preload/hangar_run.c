@@ -14,7 +14,6 @@
 
 struct arguments {
 	struct run_settings run;
-	const char *fault; /* NULL: none */
 	int command;	   /* where it begins in argv, 0: nowhere */
 	bool status;	   /* asks how runs are, and starts none */
 	const char *which; /* run, NULL: all */
@@ -110,7 +109,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (wrong)
 			argp_error(state, "--fault=%s: %s (there are: %s)", arg, wrong,
 				   fault_spec_names());
-		a->fault = arg;
+		a->run.fault = arg;
 		return 0;
 	case 'q':
 		a->run.quiet = true;
@@ -189,11 +188,11 @@ static void arm(const struct arguments *a)
 	char value[512];
 
 	unsetenv("HANGAR_FAULT");
-	if (!a->fault)
+	if (!a->run.fault)
 		return;
-	snprintf(value, sizeof(value), "%s %s", a->run.key, a->fault);
+	snprintf(value, sizeof(value), "%s %s", a->run.key, a->run.fault);
 	setenv("HANGAR_FAULT", value, 1);
-	fprintf(stderr, "hangar_run: armed: %s\n", a->fault);
+	fprintf(stderr, "hangar_run: armed: %s\n", a->run.fault);
 }
 
 int main(int argc, char **argv)

@@ -217,6 +217,14 @@ static void watch_command(struct runner *r)
 	}
 }
 
+/* A rank that was watched says it by itself. */
+static void say_unstruck(const struct runner *r)
+{
+	if (r->settings->fault && !r->status.looked_ns)
+		fprintf(stderr, "hangar_run: the fault that was asked for did not strike: nothing "
+				"was watched, as no rank here is known to have used NCCL\n");
+}
+
 static int open_monitor(struct runner *r)
 {
 	struct monitor_config config = {
@@ -259,6 +267,7 @@ static _Noreturn void run(struct runner *r, int ready_fd)
 		_exit(0);
 	diagnoser_start(&r->diagnoser);
 	watch_command(r);
+	say_unstruck(r);
 	monitor_close(&r->monitor);
 	run_status_release(&r->status);
 	diagnoser_release(&r->diagnoser);

@@ -11,7 +11,8 @@ struct run_settings {
 	char key[40];
 	double timeout; /* seconds: struct patience's `hang` */
 	enum on_hang on_hang;
-	const char *out; /* folder for the evidence, NULL: a new one below results/runs/ */
+	const char *out;   /* folder for the evidence, NULL: a new one below results/runs/ */
+	const char *fault; /* armed in a rank, NULL: none */
 	bool quiet;
 	const char *
 		rendezvous; /* HOST:PORT where the leaders of several hosts meet, NULL: as ranks' variables say */

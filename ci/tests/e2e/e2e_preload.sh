@@ -21,6 +21,7 @@ hangs() {
 	rc=$?
 	[ -n "$verdict" ] || within 20 unwatched "$work/dir.$n" || rc=watched
 	sed -i '/NCCL is part of the program/d' "$out"
+	! grep -q "nothing was watched" "$out" || rc=unwatched
 	if [ $rc != "$code" ] || ! { if [ -n "$verdict" ]; then grep -q "$verdict" "$out"; else [ ! -s "$out" ]; fi; }; then
 		echo "${fault[*]} $* ended with $rc, not $code, or not '$verdict': $(head -c 400 "$out")" >>"$work/failed"
 	fi
@@ -145,6 +146,9 @@ DOUBLE_NO_REGISTER=1 timeout 20 "$BUILD/hangar_run" "$subject" 2 5 >"$work/forwa
 check "without device writes it runs" [ $? -eq 0 ]
 check "missing device writes are said" [ "$(said)" = 2 ]
 check "usage" [ "$("$BUILD/hangar_run" --on-hang=never true 2>/dev/null; echo $?)" = 2 ]
+"$BUILD/hangar_run" --fault=skip-call:1@60 true >"$work/unused" 2>&1
+not_struck() { [ "$(grep -c "^hangar_run: the fault .* did not strike: nothing was watched" "$work/unused")" = 1 ]; }
+check "a fault in a program without NCCL did not strike: $(cat "$work/unused")" within 10 not_struck
 mkdir "$work/there"
 : >"$work/file"
 for out in /proc/x /proc/self "$work/none/out" "$work/file"; do

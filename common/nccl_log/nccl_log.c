@@ -201,9 +201,11 @@ static void read_line(struct nccl_log *log, char *line)
 		message = next;
 		message.text = text = start;
 	}
+	/* a program that prints versions has "%s" where its log has digits */
 	if (text)
 		nccl_log_message(log, &message);
-	else if (!log->version && (text = strstr(line, "NCCL version ")) != NULL)
+	else if (!log->version && (text = strstr(line, "NCCL version ")) != NULL &&
+		 isdigit((unsigned char)text[13]))
 		log->version = nccl_log_text(log, text + 13, strcspn(text + 13, " \t"));
 }
 

@@ -69,6 +69,12 @@ expect_rc 2 'a topology that is no XML'
 expect_err 'no NCCL topology'
 run "$nccl_log" Makefile
 expect_rc 77 'no NCCL line'
+run "$nccl_log" "$nccl_log"
+expect_rc 77 'a program instead of its log'
+echo '[1,0]<stdout>:NCCL version 2.28.9+cuda13.0' >"$work/version"
+run "$nccl_log" "$work/version"
+expect_rc 0 'NCCL_DEBUG=VERSION'
+expect_out '^NCCL 2\.28\.9\+cuda13\.0,'
 run bash -c '"$1" "$2" >/dev/full' - "$nccl_log" "$log"
 expect_rc 1 'output that fails'
 

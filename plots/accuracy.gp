@@ -41,7 +41,7 @@ note_row(row) = note_model(strcol(model)) + (is_time(0) ? \
 	strcol(source) eq own ? note_ours(0) : 0 : note_plateau(0))
 stats csv using (whole(0) ? note_row(0) : 0) nooutput
 if (nours == 0) {
-	print csv, ": no times to plot"
+	print file, ": no times to plot"
 	exit status 1
 }
 

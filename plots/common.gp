@@ -8,6 +8,17 @@ if (!exists("csv") || !exists("out")) {
 	exit status 2
 }
 
+# What is read: the rows that have as many cells as the first line; the last row of a run that was
+# killed may break off. gnuplot ends a text at a comma even in quotes: there it is a semicolon here.
+in_shell(s) = (mark = strstrt(s, "'"), mark ? s[:mark - 1]."'\\''".in_shell(s[mark + 1:]) : s)
+file = csv
+csv = "< exec 2>/dev/null; awk -F, '/^#/ { next } NR == 1 { width = NF } \
+	/\"/ { n = split($0, part, \"\\\"\"); line = part[1]; for (i = 2; i <= n; i++) { \
+		if (i % 2 == 0) gsub(/,/, \";\", part[i]); line = line \"\\\"\" part[i] } $0 = line } \
+	NF >= width' <'".in_shell(file)."'"
+# Text of a file with its commas again
+commas(s) = (mark = strstrt(s, ";"), mark ? s[:mark - 1].",".commas(s[mark + 1:]) : s)
+
 # The first line, whole, tells which columns there are.
 header = ""
 set datafile separator "\t"
@@ -23,7 +34,7 @@ do for [name in needs] {
 	places = places.sprintf("%d ", place(name))
 }
 if (lacking ne "") {
-	print csv, header eq "" ? ": not there, or empty" : ": no column".lacking
+	print file, header eq "" ? ": not there, or empty" : ": no column".lacking
 	exit status 1
 }
 # `wants`: numbers that can be done without; it is said which are not there.
@@ -32,7 +43,7 @@ if (!exists("wants")) { wants = "" }
 do for [name in wants] {
 	if (!place(name)) { lacking = lacking." ".name }
 }
-if (lacking ne "") { print csv, ": drawn without column".lacking }
+if (lacking ne "") { print file, ": drawn without column".lacking }
 
 # The file's header line gives its columns their names; a panel is a block of numbers without one.
 of_file = "set datafile separator ','; set key autotitle columnheader"
@@ -40,7 +51,7 @@ of_panel = "set datafile separator whitespace; set key noautotitle"
 eval of_file
 set datafile missing NaN          # a row of another curve leaves no gap in this one's line
 
-# The last row of a run that was killed may break off: its numbers are not all there.
+# A row counts where all its numbers are there.
 whole(row) = (sum [k = 1:words(places)] valid(int(word(places, k)))) == words(places)
 
 # "a,b,c" as words

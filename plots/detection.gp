@@ -17,7 +17,7 @@ note_row(row) = (curves = keep(curves, strcol(by)), note_time(column("detect_ms"
 stats csv using (named(0) ? note_row(0) : 0) nooutput
 ncurves = words(curves)
 if (ncurves == 0) {
-	print csv, ": no verdict with a time"
+	print file, ": no verdict with a time"
 	exit status 1
 }
 of_curve(i) = named(0) ? strcol(by) eq word(curves, i) ? column("detect_ms") : NaN : NaN

@@ -11,7 +11,7 @@ links = ""
 stats csv using (whole(0) ? (last = column("to") > last ? column("to") : last, \
 	links = strstrt(links, strcol("link")) ? links : links." ".strcol("link"), 1) : NaN) nooutput
 if (last == 0) {
-	print csv, ": no pairs to plot"
+	print file, ": no pairs to plot"
 	exit status 1
 }
 set xrange [-0.5:last + 0.5]

@@ -39,7 +39,7 @@ note_row(row) = note_topo(0) + note_key(key_of(0)) + note_x(column(over))
 stats csv using (drawn(0) ? note_row(0) : 0) nooutput
 ncurves = words(curves)
 if (ncurves == 0) {
-	print csv, ": no rows to plot"
+	print file, ": no rows to plot"
 	exit status 1
 }
 

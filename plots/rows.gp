@@ -42,11 +42,11 @@ note_row(row) = note_kind(kind_of(0)) + note_point(point_of(0)) + note_curve(cur
 stats csv using (asked(0) ? note_row(0) : 0) nooutput
 ncurves = words(curves)
 if (ncurves == 0 || largest == 0) {
-	print csv, ": no rows to plot"
+	print file, ": no rows to plot"
 	exit status 1
 }
 if (words(kinds) > 1) {
-	print csv, ": holds ".kinds."- one picture each: only='".word(kinds, 1)."', or plots/plot"
+	print file, ": holds ".kinds."- one picture each: only='".word(kinds, 1)."', or plots/plot"
 	exit status 1
 }
 curve(i) = word(curves, i)

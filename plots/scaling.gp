@@ -25,7 +25,7 @@ note_row(n) = (names = keep(names, strcol("collective")), least = n < least ? n 
 stats csv using (of_kind(0) ? note_row(column("nranks")) : 0) nooutput
 ncurves = words(names)
 if (ncurves == 0) {
-	print csv, ": no rows to plot"
+	print file, ": no rows to plot"
 	exit status 1
 }
 array fewest[ncurves]
@@ -55,7 +55,7 @@ do for [i = 1:ncurves] {
 	has_prediction = has_prediction || predicted[i] > 0
 }
 if (shown eq "") {
-	print csv, sprintf(": no rows of %g bytes to plot", at)
+	print file, sprintf(": no rows of %g bytes to plot", at)
 	exit status 1
 }
 

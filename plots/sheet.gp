@@ -28,7 +28,7 @@ stats csv using (whole(0) ? column("size_bytes") > 0 ? note_row(0) : 0 : 0) noou
 nkinds = words(kinds)
 nseries = words(series)
 if (nkinds == 0) {
-	print csv, ": no rows to plot"
+	print file, ": no rows to plot"
 	exit status 1
 }
 

@@ -32,7 +32,7 @@ do for [kind in kinds] {
 }
 npoints = words(points)
 if (npoints == 0) {
-	print csv, ": no rows to plot"
+	print file, ": no rows to plot"
 	exit status 1
 }
 

@@ -159,6 +159,13 @@ draw busbw "$work/cut.csv"
 expect_rc 0 'a row that breaks off:'
 key_has 'a row that breaks off' predicted
 holds 'a row that breaks off: gnuplot says something' [ ! -s "$work/err" ]
+mkdir "$work/cut"
+for less in 5 10 14 30 40; do
+	head -c -$less "$work/full.csv" >"$work/cut/rows.csv"
+	run env FORMATS=svg plots/plot "$work/cut"
+	expect_rc 0 "the last $less bytes cut off:"
+	holds "the last $less bytes cut off: gnuplot says something" [ ! -s "$work/err" ]
+done
 
 # ---- timeline ----
 

@@ -56,7 +56,7 @@ note_phase(name) = (strstrt(phases, "'".name."'") || words(phases) == MOST ? 0 :
 note_step(v) = (step = last[p] > 0 ? abs(v - last[p]) : -1, (last[p] = v), step)
 stats csv using (whole(0) ? 1 : 0) nooutput
 array date[STATS_records + 1]
-note_night(row) = (night = night + 1, (date[night] = strcol("date")), night)
+note_night(row) = (night = night + 1, (date[night] = strcol(place("night") ? "night" : "date")), night)
 
 outside(n, p, v) = v < real(word(lows[n], int(p))) || v > real(word(highs[n], int(p)))
 red(n, p, v) = outside(n, p, v) ? v : NaN
@@ -129,9 +129,9 @@ do for [format in formats] {
 		unset label
 		name = word(points, n)
 		set title sprintf("%s, %s, %s, %s\n%s", part(name, 1), unit(real(part(name, 2))), \
-			part(name, 3), part(name, 4), part(name, 5)) noenhanced font ",12" offset 0, -0.6
+			part(name, 3), part(name, 4), commas(part(name, 5))) noenhanced font ",12" offset 0, -0.6
 		set format y "%g"
-		set autoscale y
+		set yrange [0 <*:*]
 		set offsets 0, 0, graph 0.1, graph 0.1
 		eval decor[n]
 		eval sprintf("plot $panel%d using 1:2 with lines linecolor rgb 0x9fc5e0 notitle, \

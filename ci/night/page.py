@@ -309,12 +309,12 @@ class Pictures:
 
     def trend(self, place):
         """The history, and of it apart the points that became slower."""
-        lines = [[plain(cell) for cell in line]
+        lines = [[plain(cell, ",") for cell in line]
                  for line in csv.reader(source.text_of(self.data.trend, self.notes, 64 << 20).splitlines())] or [[]]
         head, whole = lines[0], [line for line in lines[1:] if len(line) == len(lines[0])]
         names = ("collective", "bytes", "mode", "placement", "variant")
         at = [head.index(name) if name in head else None for name in names]
-        slower = [tuple(plain(row.get(name) or "") if i is not None else "" for i, name in zip(at, names))
+        slower = [tuple(plain(row.get(name) or "", ",") if i is not None else "" for i, name in zip(at, names))
                   for row in source.listed(self.data.night, "comparisons") if row.get("verdict") == "slower"]
         asked = set(slower[::-(-len(slower) // SLOWER_DRAWN) or 1])
         write(place / "trend.csv", head, whole)
@@ -353,11 +353,11 @@ class Pictures:
         return f'<figure><img alt="{esc(title)}" src="data:image/svg+xml;base64,{code}"><figcaption>{esc(title)}</figcaption></figure>'
 
 
-def plain(value):
-    """A cell for a plot: no text of a file reaches gnuplot's strings unchanged."""
+def plain(value, also=""):
+    """A cell for a plot: no text of a file reaches gnuplot's strings unchanged. `also`: more characters that may stay."""
     if isinstance(value, float):
         return f"{value:.9g}"
-    return "".join(c if c.isalnum() or c in " ._+-" else "_" for c in str(value))[:80]
+    return "".join(c if c.isalnum() or c in " ._+-" + also else "_" for c in str(value))[:80]
 
 
 def write(path, head, lines):
@@ -463,7 +463,8 @@ def files_section(data):
 
 def title_of(data):
     if data.night:
-        return f"Night {data.night.get('date')}, {data.night.get('host')}"
+        name, date = data.path.resolve().name, str(data.night.get("date"))
+        return f"Night {name if name.startswith(date) else date}, {data.night.get('host')}"
     names = dict.fromkeys(str(run.header.get("program")) for run in data.runs if run.header)
     return f"{', '.join(list(names)[:4])}{' ...' if len(names) > 4 else ''} {data.path.resolve().name}".strip()
 

@@ -280,6 +280,21 @@ key_has 'a change' ' NCCL 2.29.1'
 head -n 4 "$work/nights.csv" >"$work/few.csv"
 draw trend "$work/few.csv" "formats='svg'"
 holds 'limits of three nights' [ "$(grep -c 'rgb(  0, 158, 115)' "$work/out.svg")" -eq 1 ]
+# A panel of each variant, an axis that does not go below 0, and two nights of one day
+{
+	echo $trend_head,variant,night,exit
+	for type in float half; do
+		for night in 24 24-2 25; do
+			echo "2026-11-${night%-2},h,c,mpi,,all_reduce,8,stream,in-place,1,0.1,2,5,\"2 ranks, mpi, $type sum\",2026-11-$night,0"
+		done
+	done
+} >"$work/variants.csv"
+draw trend "$work/variants.csv" "formats='svg'"
+expect_rc 0 'variants:'
+for text in '2 ranks, mpi, float sum' '2 ranks, mpi, half sum' 2026-11-24 2026-11-24-2 0; do
+	key_has variants "$text"
+done
+holds 'variants: an axis below 0' bash -c '! grep -q ">-[0-9.]*<" "$1"' - "$work/out.svg"
 
 # ---- predict ----
 

@@ -140,7 +140,14 @@ class PageTest(NightCase):
         self.assertNotIn("named as it must be", text)
         night["state"], night["runs"][-1]["status"] = "incomplete", "ok"
         (self.place / "night/night.json").write_text(json.dumps(night))
-        text = page.render(page_data.gather(self.place / "night"))
+        second = (self.place / "night").rename(self.place / "2026-11-22-2")
+        head, *lines = (second / "trend.csv").read_text().splitlines()
+        (second / "trend.csv").write_text("\n".join([f"{head},variant"] + [
+            f'{line},"4 ranks, nccl, {kind}"' for kind in ("float", "half") for line in lines]))
+        text = page.render(page_data.gather(second))
+        for kind in ("float", "half"):
+            self.assertTrue(f">4 ranks, nccl, {kind}<" in (second / "plots/trend.svg").read_text(), kind)
+        self.assertIn("<title>Night 2026-11-22-2, gpu-7<", text)
         for said in ("the night is incomplete", "a fault, named as it must be", "1 fault named"):
             self.assertIn(said, text)
 

@@ -438,15 +438,14 @@ static void tear_down(struct rank *r)
 static int conclude(struct rank *r, int rc, bool agreed)
 {
 	enum outcome outcome = rc < 0 ? r->err.outcome : r->run.outcome;
-	bool own = r->err.rank < 0 || r->err.rank == r->job.rank; /* else job_agree() told of it */
 
 	if (rc < 0 && outcome == OUTCOME_OK)
 		outcome = OUTCOME_INTERNAL;
-	if (rc < 0 && (agreed ? r->job.rank == 0 : own))
+	if (rc < 0 && (!agreed || r->job.rank == 0))
 		error_print(&r->err, r->program->name);
 	if (rc == 0 || agreed)
 		tear_down(r);
-	recorder_finish(&r->recorder, outcome, r->run.culprits, rc < 0 && own ? &r->err : NULL);
+	recorder_finish(&r->recorder, outcome, r->run.culprits, rc < 0 ? &r->err : NULL);
 	watch_work(&r->watch, "leaving the process", LEAVE_SECONDS);
 	return (int)outcome;
 }

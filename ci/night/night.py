@@ -468,8 +468,12 @@ def main(arguments):
         options.config, options.accept = options.accept, ""
     try:
         config = configuration.read(options.config, TOP)
-        config.reports.mkdir(parents=True, exist_ok=True)
-        held = lock(config.reports)
+        try:
+            config.reports.mkdir(parents=True, exist_ok=True)
+            held = lock(config.reports)
+        except OSError as trouble:
+            raise configuration.ConfigError(f"{options.config}: reports: {config.reports}: cannot be made or written: "
+                                            f"{trouble.strerror}") from None
         if not held:
             return 75
         if options.accept is not None:

@@ -170,6 +170,8 @@ class PageTest(NightCase):
             self.assertIn(why, said)
         code, _, said = self.program("scaling", self.place / "new", "no_perf")
         self.assertIn("no no_perf in", said)
+        code, _, said = self.program("scaling", "-r", "2", "/dev/null/x", "alltoall_perf")
+        self.assertEqual((code, said), (2, "scaling: /dev/null/x: cannot be made: Not a directory\n"))
 
     def test_without_gnuplot(self):
         self.addCleanup(os.environ.__setitem__, "PATH", os.environ["PATH"])

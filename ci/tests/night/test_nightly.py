@@ -138,6 +138,10 @@ class Nights(Rig):
                          [("finding", 5), ("not-run", 1), ("failed", 1)])
         self.assertEqual(self.nightly(self.configure({"broadcast": "exit=77 err=no-GPU"})), 77, self.said)
 
+    def test_reports_that_cannot_be_made(self):
+        self.assertEqual(self.nightly(self.configure({"all_reduce": ""}, reports="/dev/null/x")), 2, self.said)
+        self.assertRegex(self.said, "^nightly: .*/night.toml: reports: /dev/null/x: cannot be made or written: Not a directory\n$")
+
     def test_time_is_up_then_it_goes_on(self):
         path = self.configure({"all_reduce": "sleep=0.4"}, within="1.2s")
         self.assertEqual(self.nightly(path), 1, self.said)

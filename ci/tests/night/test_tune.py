@@ -95,6 +95,9 @@ class Tune(NightCase):
             with contextlib.redirect_stderr(io.StringIO()) as err, self.assertRaises(SystemExit) as end:
                 tune.Tune([str(word) for word in words])
             self.assertEqual((end.exception.code, why in err.getvalue()), (2, True), (words, err.getvalue()))
+        for keep, why in (("/dev/null/x", "Not a directory"), ("/dev/null", "File exists")):
+            code, _, err = self.program("tune", self.fake, "X=1,2", "--keep", keep)
+            self.assertEqual((code, err), (2, f"tune: {keep}: cannot be made: {why}\n"))
         self.assertFalse((self.place / "order").exists())
 
     def test_for_real(self):

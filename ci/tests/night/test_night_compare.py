@@ -137,7 +137,11 @@ class Program(NightCase):
                 (("--min-vendor", 60), 77, "--vendor-gbs"),
                 (("--min-vendor", 60, "--vendor-gbs", 450), 0, "3 same"),
                 (("--min-vendor", 70, "--vendor-gbs", 450), 13, "66.7 % of the vendor's 450 GB/s"),
-                (("--min-effect", "0"), 2, "above 0")):
+                (("--min-percent", 1000), 13, "asked for 1000 %"),
+                (("--min-percent", 0), 0, "3 same"),
+                (("--min-percent", 1001), 2, "1001: must be a number from 0 to 1000"),
+                (("--min-percent", "nan"), 2, "nan: must be a number from 0 to 1000"),
+                (("--min-effect", "0"), 2, "above 0, to 1000")):
             found, out, err = self.program("perf_compare", *options, base, new)
             with self.subTest(options):
                 self.assertEqual(found, code)

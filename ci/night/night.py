@@ -403,6 +403,14 @@ def summary(night, progress):
     progress.line(f"{night.night['state']}, exit {night.night['exit']}, compared: {compared}: {night.folder}")
 
 
+def check_programs(config, path):
+    """Raises ConfigError with the programs of runs that are not there."""
+    gone = dict.fromkeys(program for run in config.runs if (program := config.build / run.program).is_dir()
+                         or not os.access(program, os.X_OK))
+    if gone:
+        raise configuration.ConfigError("\n".join(f"{path}: program: {program}: no such program" for program in gone))
+
+
 def tonight(config):
     progress = Progress(sys.stderr)
     ended = launch.end_marked(f"{config.reports.resolve()}/")
@@ -468,6 +476,8 @@ def main(arguments):
         options.config, options.accept = options.accept, ""
     try:
         config = configuration.read(options.config, TOP)
+        if options.accept is None and not options.report:
+            check_programs(config, options.config)
         try:
             config.reports.mkdir(parents=True, exist_ok=True)
             held = lock(config.reports)

@@ -138,6 +138,12 @@ class Nights(Rig):
                          [("finding", 5), ("not-run", 1), ("failed", 1)])
         self.assertEqual(self.nightly(self.configure({"broadcast": "exit=77 err=no-GPU"})), 77, self.said)
 
+    def test_programs_that_are_not_there(self):
+        path = self.configure({"all_reduce": "", "all_gahter": ""})
+        self.assertEqual(self.nightly(path), 2, self.said)
+        self.assertEqual(self.said, f"nightly: {path}: program: {self.place}/all_gahter_perf: no such program\n")
+        self.assertFalse(self.reports.exists())
+
     def test_reports_that_cannot_be_made(self):
         self.assertEqual(self.nightly(self.configure({"all_reduce": ""}, reports="/dev/null/x")), 2, self.said)
         self.assertRegex(self.said, "^nightly: .*/night.toml: reports: /dev/null/x: cannot be made or written: Not a directory\n$")

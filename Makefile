@@ -21,17 +21,21 @@ BUILD ?= $(if $(SANITIZE),build-asan,build)
 # ---- what is built ---------------------------------------------------------------------------
 # Small programs whose main stands beside the code they show: source files; NAME.c and NAME_main.c
 # become build/NAME.
-PROGRAMS := faults/postmortem/hang_diagnose.c faults/preload/hangar_run.c common/nccl_log/nccl_log_main.c common/topo/topo_predict.c \
-	common/reconcile/reconcile_main.c common/machine/health_main.c
+PROGRAMS := faults/detect/postmortem/hang_diagnose.c faults/detect/preload/hangar_run.c common/host/nccl_log/nccl_log_main.c common/predict/topo/topo_predict.c \
+	common/host/reconcile/reconcile_main.c common/host/machine/health_main.c
 
-# The rooms, in the order of their layers: a file includes from its own room and from those before.
-LIB_DIRS := $(addprefix common/,base options process check backend backend/mpi backend/nccl backend/null pairs topo \
-	nccl_log report machine measure schedule reconcile) \
-	$(addprefix faults/,record inject \
-	watch evidence align waits diagnose probe \
-	postmortem preload preload/library)
-LIB_SRC := $(filter-out $(PROGRAMS) faults/preload/library/%,$(wildcard $(LIB_DIRS:%=%/*.c)))
-CU_SRC := $(wildcard common/*/*.cu common/*/*/*.cu)
+# The rooms by house, in the order of their layers: a file includes from its own room and from those before, of the
+# houses that its own may use (ci/check_layers).
+HOUSES := lib harness predict host inject detect
+lib := $(addprefix common/lib/,base process)
+harness := $(addprefix common/harness/,options check backend backend/mpi backend/nccl backend/null report measure schedule)
+predict := $(addprefix common/predict/,pairs topo)
+host := $(addprefix common/host/,nccl_log machine reconcile)
+inject := faults/inject
+detect := $(addprefix faults/detect/,record watch evidence align waits diagnose probe postmortem preload preload/library)
+LIB_DIRS := $(foreach h,$(HOUSES),$($(h)))
+LIB_SRC := $(filter-out $(PROGRAMS) faults/detect/preload/library/%,$(wildcard $(LIB_DIRS:%=%/*.c)))
+CU_SRC := $(wildcard common/*/*/*.cu common/*/*/*/*.cu)
 PERF_SRC := $(wildcard bench/*_perf.c)
 MAIN_SRC := $(filter-out bench/perf_entry.c,$(wildcard bench/*.c))
 UNIT_SRC := $(wildcard ci/tests/*/test_*.c)
@@ -75,13 +79,13 @@ CUDA_CFLAGS := -DHAVE_NCCL $(addprefix -isystem ,$(system_dirs))
 NCCL_RPATH := $(filter-out /usr/lib/$(MACHINE)-linux-gnu/ /usr/lib/ /usr/lib64/,$(dir $(NCCL_LIB)))
 # NCCL finds the profiler plugin among the program's own symbols.
 CUDA_LIBS := $(NCCL_LIB) $(NCCL_RPATH:%/=-Wl,-rpath,%) $(CUDA_RT) -lrt -lstdc++ \
-	-Wl,--dynamic-list=common/backend/nccl/exported.txt
+	-Wl,--dynamic-list=common/harness/backend/nccl/exported.txt
 CU_OBJ := $(CU_SRC:%.cu=$(BUILD)/obj/%.cu.o)
 else
 ifneq ($(NCCL),0)
 no_nccl := CUDA or NCCL not found (CUDA_HOME, NCCL_HOME): building the mpi backend only
 endif
-LIB_SRC := $(filter-out common/backend/nccl/%.c,$(LIB_SRC))
+LIB_SRC := $(filter-out common/harness/backend/nccl/%.c,$(LIB_SRC))
 endif
 # A folder that was named and holds nothing is said, not passed over.
 unlike = $(if $(and $($(1)),$(filter-out $($(1)),$(2))),$(1)=$($(1)) holds none: using $(2))
@@ -99,7 +103,7 @@ WARNINGS := -Wall -Wextra -Wno-unused-parameter -Wshadow -Wstrict-prototypes -Wm
 SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
 	-fno-omit-frame-pointer)
 # Headers are included by room: "base/error.h"; the C library's, by base/c.h, in all. Tests alone see the whole tree.
-INCLUDES := -Icommon -Ifaults -include base/c.h
+INCLUDES := -Icommon/lib -Icommon/harness -Icommon/predict -Icommon/host -Ifaults -Ifaults/detect -include base/c.h
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) $(WARNINGS) $(INCLUDES) $(MPI_CFLAGS:-I%=-isystem %) \
 	$(CUDA_CFLAGS) -pthread $(SANITIZE_FLAGS) $(CFLAGS)
 ALL_LDFLAGS = -pthread $(SANITIZE_FLAGS) $(LDFLAGS)
@@ -109,7 +113,7 @@ LIBS = $(MPI_LIBS) $(CUDA_LIBS) $(READER_LIBS)
 
 # How fast test data are made and compared decides how long a checked run takes; how fast pairs add
 # up stands for the MPI library's own loops.
-$(BUILD)/obj/common/check/%.o $(BUILD)/obj/common/pairs/%.o: OPT := $(patsubst -O2,-O3,$(OPT))
+$(BUILD)/obj/common/harness/check/%.o $(BUILD)/obj/common/predict/pairs/%.o: OPT := $(patsubst -O2,-O3,$(OPT))
 
 obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 LIB := $(BUILD)/obj/libhangar.a
@@ -148,8 +152,8 @@ endif
 .SECONDARY:
 
 # Data that programs look for beside themselves.
-DATA := $(patsubst common/topo/%,$(BUILD)/%,$(wildcard common/topo/*.json common/topo/*.csv \
-	common/topo/specs/*.json))
+DATA := $(patsubst common/predict/topo/%,$(BUILD)/%,$(wildcard common/predict/topo/*.json common/predict/topo/*.csv \
+	common/predict/topo/specs/*.json))
 
 all: $(PERF) $(PROGRAM_BIN) $(BUILD)/libhangar.so $(DATA) stale-data
 tests: $(UNIT) $(TOOL) $(FIRED) $(BARE) $(addprefix $(DOUBLE)/,subject subject-static libyield.so)
@@ -204,16 +208,16 @@ check-style: record-alone
 	$(Q)ci/check_layers
 
 # The flight recorder, and all that it needs, is a library over libc: what a preloaded one may link.
-RECORD_ALONE := $(wildcard faults/record/*.c) common/process/watch.c \
-	$(addprefix common/base/,call_value.c dtype.c error.c outcome.c rank_list.c)
+RECORD_ALONE := $(wildcard faults/detect/record/*.c) common/lib/process/watch.c \
+	$(addprefix common/lib/base/,call_value.c dtype.c error.c outcome.c rank_list.c)
 record-alone:
 	@mkdir -p $(BUILD)/obj
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(OPT) $(WARNINGS) $(INCLUDES) -fPIC -shared -nodefaultlibs \
 		-Wl,--no-undefined -o $(BUILD)/obj/record-alone.so $(RECORD_ALONE) -lc
 
 # What any NCCL program is preloaded with: the recorder, and nothing else of hangar.
-PRELOAD_SRC := $(wildcard faults/preload/library/*.c) faults/preload/fault_spec.c $(RECORD_ALONE) faults/watch/link.c \
-	common/base/nccl_profiler.c
+PRELOAD_SRC := $(wildcard faults/detect/preload/library/*.c) faults/detect/preload/fault_spec.c $(RECORD_ALONE) faults/detect/watch/link.c \
+	common/lib/base/nccl_profiler.c
 PRELOAD_OBJ := $(PRELOAD_SRC:%.c=$(BUILD)/obj/pic/%.o) $(BUILD)/obj/pic/wrappers.o
 PRELOAD_CC = $(CC) -std=gnu11 -D_GNU_SOURCE $(OPT) $(WARNINGS) $(INCLUDES) -fPIC -fvisibility=hidden \
 	-ftls-model=initial-exec -pthread -MMD -MP -c -o $@ $<
@@ -223,7 +227,7 @@ $(BUILD)/obj/pic/%.o: %.c $(FLAGS)
 	$(Q)$(PRELOAD_CC)
 $(BUILD)/obj/pic/wrappers.o: $(BUILD)/obj/pic/wrappers.c
 	$(Q)$(PRELOAD_CC)
-$(BUILD)/obj/pic/wrappers.c: faults/preload/library/wrappers.awk faults/preload/library/nccl.txt
+$(BUILD)/obj/pic/wrappers.c: faults/detect/preload/library/wrappers.awk faults/detect/preload/library/nccl.txt
 	@mkdir -p $(@D)
 	$(Q)awk -f $^ >$@
 
@@ -231,7 +235,7 @@ $(BUILD)/libhangar.so: $(PRELOAD_OBJ)
 	$(say) LINK $@
 	$(Q)$(CC) -shared -Wl,--no-undefined -o $@ $^ -lc -ldl
 
-DOUBLE_CC = $(CC) -std=gnu11 -D_GNU_SOURCE $(OPT) $(WARNINGS) -include common/base/c.h -fPIC -pthread
+DOUBLE_CC = $(CC) -std=gnu11 -D_GNU_SOURCE $(OPT) $(WARNINGS) -include common/lib/base/c.h -fPIC -pthread
 $(DOUBLE)/libcuda.so.1 $(DOUBLE)/libcudart.so.13 $(DOUBLE)/libnccl.so.2 $(DOUBLE)/subject: ci/tests/preload/double/double.h
 $(DOUBLE)/libcuda.so.1: ci/tests/preload/double/cuda.c $(FLAGS)
 	@mkdir -p $(@D)
@@ -254,9 +258,9 @@ $(DOUBLE)/subject-static: ci/tests/preload/double/subject.c ci/tests/preload/dou
 	$(say) LINK $@
 	$(Q)$(DOUBLE_CC) -Wl,-rpath,'$$ORIGIN' -o $@ $^ $(DOUBLE)/libcuda.so.1
 
-# The rooms in their order, for ci/check_layers.
+# A line a house, with its rooms in their order, for ci/check_layers.
 rooms:
-	@echo $(LIB_DIRS)
+	@$(foreach h,$(HOUSES),echo $(h) $($(h));)
 
 # Evidence and rows of runs that were started in a build folder (results/) stay.
 clean:
@@ -292,9 +296,9 @@ $(BUILD)/obj/%.o: %.c $(FLAGS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(BUILD)/obj/common/machine/health.o: common/machine/health_rules.txt
-$(BUILD)/obj/faults/evidence/evidence_torch.o: faults/evidence/torch_dumps.py
-$(BUILD)/obj/faults/diagnose/meaning.o: faults/diagnose/meanings.txt
+$(BUILD)/obj/common/host/machine/health.o: common/host/machine/health_rules.txt
+$(BUILD)/obj/faults/detect/evidence/evidence_torch.o: faults/detect/evidence/torch_dumps.py
+$(BUILD)/obj/faults/detect/diagnose/meaning.o: faults/detect/diagnose/meanings.txt
 
 $(BUILD)/obj/%.cu.o: %.cu $(FLAGS)
 	$(say) NVCC $<
@@ -359,7 +363,7 @@ $(FUZZ): $(BUILD)/fuzz/%: $(BUILD)/obj/ci/fuzz/%.o $(LIB)
 stale-data:
 	@rm -f $(filter-out $(DATA),$(wildcard $(BUILD)/*.json $(BUILD)/*.csv $(BUILD)/specs/*.json))
 
-$(DATA): $(BUILD)/%: common/topo/%
+$(DATA): $(BUILD)/%: common/predict/topo/%
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 

@@ -12,7 +12,7 @@ extern const struct collective all_gather, all_reduce, alltoall, alltoallv, broa
 extern const struct collective *const collectives[];
 
 /* Options, processes, sweep, output: everything but the collective. Returns the exit code
- * (common/base/outcome.h). */
+ * (common/lib/base/outcome.h). */
 int perf_main(const struct collective *collective, int argc, char **argv);
 
 /* A test program adds these to a run; NULL: nothing. */

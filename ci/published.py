@@ -76,7 +76,7 @@ def sweeps(path):
 
 
 def machine_class(gpu, nodes, gpus, machine, algo):
-    """As common/topo/model.c has it; '': a kind that nothing scores."""
+    """As common/predict/topo/model.c has it; '': a kind that nothing scores."""
     far = nodes > 1
     if {'tcp-10g', 'geforce-4090', *(['gh200-quad'] if far else [])} & set(machine) or (
             'a100-pcie-bridged' in machine and gpus > 2):

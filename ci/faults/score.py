@@ -38,7 +38,7 @@ VOID = ("impossible", "refused")
 # ---- expectations ----
 
 def members(cell, comm):
-    """The ranks of a communicator of the cell's schedule: common/backend/comm_set.c."""
+    """The ranks of a communicator of the cell's schedule: common/harness/backend/comm_set.c."""
     n = int(cell["ranks"])
     if comm > 0 and cell["schedule"] == "ring":
         return {comm - 1, comm % n}

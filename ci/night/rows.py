@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
-SCHEMA = 1  # ROW_SCHEMA of common/report/row.h
+SCHEMA = 1  # ROW_SCHEMA of common/harness/report/row.h
 BASELINE_SCHEMA = 1
 
 # What is compared with what. `variant` has all else that must be equal: ranks, type, operator, root.

@@ -8,7 +8,7 @@ from statistics import median
 import rows as launches_of
 from rows import human
 
-SPECS = Path(__file__).resolve().parents[2] / "common/topo/vendor_specs.csv"
+SPECS = Path(__file__).resolve().parents[2] / "common/predict/topo/vendor_specs.csv"
 LIMITS = """Usual limits, at the best size of a collective: below 70 % of the ceiling is a configuration
 problem; 80 to 90 % of the NICs' line rate is good, below 50 % is poor. Small sizes never get there:
 what they take is latency, which predictions know (--min-percent)."""

@@ -1,5 +1,5 @@
 /* bare_mpi.c: the calls of hangar's mpi backend in a bare loop, nothing of hangar linked: the same
- * addresses (common/measure/buffers.h), the same batches (common/measure/timing.c, mode stream), and nothing else.
+ * addresses (common/harness/measure/buffers.h), the same batches (common/harness/measure/timing.c, mode stream), and nothing else.
  *
  * usage: mpirun -np N bare_mpi_loop COLLECTIVE SIZE:CALLS:BATCHES:WARMUP...
  *

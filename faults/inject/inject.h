@@ -74,7 +74,7 @@ int inject_unfired(const struct injector *injector, const struct fault_record *r
 struct call_filter inject_filter(struct injector *injector);
 
 /* machine.c: what this machine has of the things that faults need. Memory cgroups and namespaces: each is tried, in a way that leaves nothing behind; `run`
- * is the run's folder or NULL (common/process/cgroup.h). Forks: before MPI and CUDA. */
+ * is the run's folder or NULL (common/lib/process/cgroup.h). Forks: before MPI and CUDA. */
 void machine_look(struct fault_machine *machine, const char *run);
 
 /* Programs and namespaces for faults of the network. Forks. */

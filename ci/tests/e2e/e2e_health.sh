@@ -127,7 +127,7 @@ inside 2 cp -r "$work/bad" "$work/own/tree"
 inside 1 cp -r "$work/hot" "$work/own/lib"
 inside 2 cp -r "$work/older" "$work/own/lib"
 program="env LD_LIBRARY_PATH=$work/own/lib $BUILD/health --seconds 0.05"
-on_hosts 2,2 --root "$work/own/tree" --rules "$PWD/common/machine/health_rules.txt"
+on_hosts 2,2 --root "$work/own/tree" --rules "$PWD/common/host/machine/health_rules.txt"
 run "${command[@]}"
 expect_rc 13
 expect_out '^2 hosts: 0 in order, 2 with findings, 2 of them to be drained$'

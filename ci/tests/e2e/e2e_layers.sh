@@ -20,10 +20,10 @@ planted() {
 	expect_out "$3"
 	cp "$work/before" "$work/tree/$1"
 }
-planted common/base/error.c '#include "measure/run.h"' '^common/base/error.c: includes measure/run.h from below: common/measure$'
-planted faults/record/recorder.c '#include "watch/monitor.h"' '^faults/record/recorder.c: includes watch/monitor.h from below'
-planted common/base/stats.h '#include "base/stats.h"' '^circle: .*common/base/stats.h'
-planted common/base/error.c '#include "error.h"' 'names no room, or two'
+planted common/lib/base/error.c '#include "measure/run.h"' '^common/lib/base/error.c: includes measure/run.h from below: common/harness/measure$'
+planted faults/detect/record/recorder.c '#include "watch/monitor.h"' '^faults/detect/record/recorder.c: includes watch/monitor.h from below'
+planted common/lib/base/stats.h '#include "base/stats.h"' '^circle: .*common/lib/base/stats.h'
+planted common/lib/base/error.c '#include "error.h"' 'names no room, or two'
 
 for i in {1..31}; do
 	touch "$work/tree/bench/crowd_$i.c"

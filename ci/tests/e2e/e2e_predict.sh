@@ -56,8 +56,8 @@ refused() {
 		[ "$(wc -l <"$work/err"),$(wc -c <"$work/out")" = 1,0 ]
 }
 mkfifo "$work/fifo.json"
-sed 's/"gpus": 8/"gpus": 4294967304/' common/topo/specs/dgx-h100.json >"$work/wraps.json"
-sed 's/"dgx-h100"/"dgx\\nh100"/' common/topo/specs/dgx-h100.json >"$work/lines.json"
+sed 's/"gpus": 8/"gpus": 4294967304/' common/predict/topo/specs/dgx-h100.json >"$work/wraps.json"
+sed 's/"dgx-h100"/"dgx\\nh100"/' common/predict/topo/specs/dgx-h100.json >"$work/lines.json"
 refused 'fifo.json: is not a regular file' --topo "$work/fifo.json"
 mkfifo "$work/fifo.xml"
 truncate -s 17M "$work/large.json"

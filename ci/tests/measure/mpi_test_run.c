@@ -143,7 +143,7 @@ UNIT_TEST(test_vendor, "vendors' figures")
 	struct vendor_hook vendor;
 
 	SET_UP(&all_reduce, "-b", "8", "-e", "8", "-n", "2", "-w", "1");
-	setenv("HANGAR_SPECS", "common/topo/specs", 1);
+	setenv("HANGAR_SPECS", "common/predict/topo/specs", 1);
 	remarks[0] = '\0';
 	run = (struct run){ .bench = &bench };
 	if (job.rank == 0) {

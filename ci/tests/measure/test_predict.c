@@ -27,7 +27,7 @@ static void set_up(const char *topo, int nranks, int nnodes)
 {
 	unsetenv("NCCL_TOPO_DUMP_FILE");
 	setenv("NCCL_NVLS_ENABLE", "0", 1);
-	setenv("HANGAR_SPECS", "common/topo/specs", 1);
+	setenv("HANGAR_SPECS", "common/predict/topo/specs", 1);
 	/* physical constants: they change with knowledge alone */
 	setenv("HANGAR_FITTED", "/nowhere", 1);
 	options = (struct options){ .topo = topo, .good = 80, .low = 50 };

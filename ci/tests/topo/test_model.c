@@ -4,7 +4,7 @@
 #include "model_machine.h"
 
 /* The table that NCCL 2.28.9 printed on four H200 and those of
- * common/topo/NCCL.md for 2 and 8: one decimal each. */
+ * common/predict/topo/NCCL.md for 2 and 8: one decimal each. */
 UNIT_TEST(test_nccl_tables, "NCCL's tables")
 {
 	static const struct {
@@ -87,7 +87,7 @@ UNIT_TEST(test_versions, "of older versions")
 		 fabs(model.choice.lat[MODEL_ALL_REDUCE][MODEL_RING][MODEL_LL] - 10.18) <= .001);
 }
 
-/* What NCCL takes by size: common/topo/NCCL.md, and 1 MiB from the recorded log. */
+/* What NCCL takes by size: common/predict/topo/NCCL.md, and 1 MiB from the recorded log. */
 UNIT_TEST(test_choice, "NCCL's choice")
 {
 	static const struct {

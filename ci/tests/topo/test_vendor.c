@@ -3,7 +3,7 @@
 
 #include "topo/vendor.h"
 
-static const char *const file = "common/topo/vendor_specs.csv";
+static const char *const file = "common/predict/topo/vendor_specs.csv";
 static char lines[2048];
 static int nlines, stop_at;
 
@@ -192,7 +192,7 @@ UNIT_TEST(test_file, "the file")
 	UNIT_ALL(vendor_each(file, count, NULL, &err) == 0, rows > 100);
 	rows = 0;
 	UNIT_ALL(vendor_each(file, count, &third, &err) == -EINTR, rows == 3);
-	setenv("HANGAR_SPECS", "common/topo/specs", 1);
+	setenv("HANGAR_SPECS", "common/predict/topo/specs", 1);
 	rows = 0;
 	UNIT_ALL(vendor_each(NULL, count, NULL, &err) == 0, rows > 100, err.code == 0,
 		 vendor_each("/nowhere.csv", count, NULL, &err) == -ENOENT,

@@ -1,0 +1,51 @@
+/* ops.h: what the parts of the mpi backend share. Internal to common/harness/backend/mpi/. */
+#pragma once
+
+#include <mpi.h>
+
+#include "backend/backend.h"
+#include "backend/comm_set.h"
+#include "backend/mpi/types.h"
+
+enum { BACKEND_MARKS = 1024 };
+
+/* Memory given out by alloc. */
+struct mpi_mapping {
+	struct mpi_mapping *next;
+	void *ptr;
+	size_t bytes, used;
+};
+
+/* A communicator of the measured calls. */
+struct mpi_comm {
+	MPI_Comm comm; /* MPI_COMM_NULL: none */
+	int rank, size;
+};
+
+struct mpi {
+	struct backend be;
+	struct mpi_types types;
+	struct mpi_comm comms[COMM_SET_MAX];
+	uint32_t named; /* communicators so far */
+	struct mpi_mapping *mappings;
+	size_t held;	       /* bytes that mappings may take */
+	size_t available;      /* bytes that the node could give at open, SIZE_MAX: unknown */
+	int *counts;	       /* 4 x nranks, for MPI_Alltoallv */
+	int depth;	       /* of open groups */
+	MPI_Request *requests; /* sends and receives of the open group */
+	int nrequests, room;
+	uint64_t marks[BACKEND_MARKS]; /* ns */
+};
+
+static inline struct mpi *to_mpi(struct backend *be)
+{
+	return (struct mpi *)be;
+}
+
+/* Keep an error of the library: `what` failed with MPI's code `rc`. Returns -EIO. */
+int mpi_fail(struct mpi *mpi, const char *what, int rc);
+
+/* calls.c: hooks. */
+int mpi_issue(struct backend *be, const struct call *call, uint64_t ticket);
+int mpi_group_begin(struct backend *be);
+int mpi_group_end(struct backend *be);

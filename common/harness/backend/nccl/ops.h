@@ -1,0 +1,166 @@
+/* ops.h: what the parts of the nccl backend share. Internal to common/harness/backend/nccl/. */
+#pragma once
+
+#include <cuda_runtime_api.h>
+#include <nccl.h>
+
+#include "backend/backend.h"
+#include "backend/call.h"
+#include "check/check_cuda.h"
+
+#if NCCL_VERSION_CODE < NCCL_VERSION(2, 19, 0)
+#error "hangar needs the headers of NCCL 2.19 or later"
+#endif
+
+/* Numbers of two types since NCCL 2.24; older headers have no names for them. */
+enum { NCCL_FLOAT8_E4M3 = 10, NCCL_FLOAT8_E5M2 = 11 };
+enum { NCCL_WITH_FLOAT8 = NCCL_VERSION(2, 24, 0) };
+
+/* Functions that the NCCL library found at run time may lack, whatever the headers had; NULL
+ * where it does. A preloaded wrapper is found first. */
+struct nccl_symbols {
+	ncclResult_t (*alltoall)(const void *, void *, size_t, ncclDataType_t, ncclComm_t,
+				 cudaStream_t);
+	ncclResult_t (*gather)(const void *, void *, size_t, ncclDataType_t, int, ncclComm_t,
+			       cudaStream_t);
+	ncclResult_t (*scatter)(const void *, void *, size_t, ncclDataType_t, int, ncclComm_t,
+				cudaStream_t);
+	ncclResult_t (*window_register)(ncclComm_t, void *, size_t, void **, int);
+	ncclResult_t (*window_deregister)(ncclComm_t, void *);
+};
+
+/* Memory given out by alloc. */
+struct nccl_memory {
+	struct nccl_memory *next;
+	void *base, *ptr; /* as allocated; as given out, aligned */
+	size_t bytes;
+	void *handle; /* of the registration, NULL: none */
+	bool window;
+};
+
+/* A communicator. The first one is that of all ranks: memory is registered with it. */
+struct nccl_comm {
+	ncclComm_t comm; /* NULL: none */
+	int rank, size;
+	bool mulsum_made[DT_COUNT];
+	ncclRedOp_t mulsum[DT_COUNT];
+};
+
+/* What holds the stream up ends when *word is `until` or more. */
+struct nccl_hold {
+	uint32_t *word, *on_device; /* host memory, and its address there; NULL until needed */
+	uint32_t until;
+	cudaStream_t aside; /* of the kernel that ends a wait for the word; NULL until needed */
+};
+
+struct nccl {
+	struct backend be;
+	struct nccl_symbols symbols;
+	cudaStream_t stream; /* NULL with -y */
+	struct nccl_comm comms[COMM_SET_MAX];
+	bool broken; /* an error was seen: the communicators can only be aborted */
+	bool capturing;
+	int depth;	/* of open groups */
+	int version;	/* of the library, ncclGetVersion */
+	int capability; /* compute capability x 10 */
+	struct nccl_memory *memory;
+	cudaEvent_t *marks; /* made by the first mark; NULL entries at the end of a failed start */
+	struct device_clock *clock; /* NULL without --record=full */
+	struct nccl_hold hold;
+	struct check_cuda_result *verdict; /* device memory, of the verify under way */
+};
+
+static inline struct nccl *to_nccl(struct backend *be)
+{
+	return (struct nccl *)be;
+}
+
+/* Keep an error of the library: `what` failed with `rc`. Return -EIO. */
+int nccl_fail(struct nccl *nccl, const char *what, ncclResult_t rc);
+int nccl_cuda_fail(struct nccl *nccl, const char *what, cudaError_t rc);
+
+/* Shortest deadline of init. A few ranks take 1 to 5 s, a cold driver and library included; the
+ * job's deadline may be longer. */
+#define NCCL_INIT_SECONDS 30.0
+
+/* ops.c: hook. */
+int nccl_wait(struct backend *be);
+
+/* memory.c: hooks. */
+int nccl_alloc(struct backend *be, size_t bytes, size_t used, void **ptr);
+void nccl_release(struct backend *be, void *ptr);
+int nccl_register(struct backend *be, void *ptr, size_t bytes);
+int nccl_fill(struct backend *be, void *ptr, const struct check_data *data, int rank, uint64_t base,
+	      size_t count);
+int nccl_poison(struct backend *be, void *ptr, size_t bytes);
+int nccl_copy(struct backend *be, void *dst, const void *src, size_t bytes);
+int nccl_store(struct backend *be, void *dst, const void *host, size_t bytes);
+int nccl_fetch(struct backend *be, void *host, const void *src, size_t bytes);
+int nccl_verify(struct backend *be, const void *recv, const struct segment *segments, int n,
+		const struct check_data *data, uint64_t base, struct verify_result *result);
+
+/* comm.c: hooks. */
+int nccl_comm_id(struct backend *be, unsigned char *id);
+int nccl_comm_open(struct backend *be, const struct comm_request *request);
+void nccl_comm_close(struct backend *be);
+int nccl_comm_abort(struct backend *be);
+
+/* A wait that only this backend makes: at least `seconds`, at least the job's deadline. */
+void nccl_enter(struct backend *be, const char *what, double seconds);
+
+/* Take back what register_memory registered, if anything. */
+void nccl_deregister(struct nccl *nccl, struct nccl_memory *memory);
+
+/* calls.c: hooks. */
+int nccl_issue(struct backend *be, const struct call *call, uint64_t ticket);
+int nccl_group_begin(struct backend *be);
+int nccl_group_end(struct backend *be);
+
+/* Destroy the operators that issue made; before the communicator. */
+void nccl_calls_release(struct nccl_comm *comm);
+
+/* Resolve them. */
+void nccl_symbols_init(struct nccl_symbols *symbols);
+
+/* clock.c: hooks. */
+int nccl_mark(struct backend *be, int number);
+int nccl_between(struct backend *be, int n, double *seconds);
+void nccl_marks_release(struct nccl *nccl);
+
+/* kernel.c: hook. */
+int nccl_kernel_cost(struct backend *be, struct kernel_cost *cost);
+
+/* breakage.c: hooks. */
+int nccl_spin(struct backend *be, double seconds);
+int nccl_wait_word(struct backend *be, double seconds);
+int nccl_bad_access(struct backend *be);
+void nccl_let_go(struct backend *be);
+
+/* Let go, and give the memory back. */
+void nccl_breakage_release(struct nccl *nccl);
+
+/* clock.c: device times of calls. Event pairs in a ring are recorded around a call,
+ * or around a group of them, and read once the stream has passed them. Nothing here waits but
+ * open and refresh; when the ring is full of unfinished pairs, a call goes without times. */
+struct device_clock;
+
+/* Returns cudaSuccess and *out, or an error and NULL. Waits for the stream. `watch` is borrowed. */
+cudaError_t device_clock_open(struct device_clock **out, cudaStream_t stream,
+			      const struct watch *watch);
+void device_clock_close(struct device_clock *clock); /* NULL is fine */
+
+/* Before the call or group; before that is launched; a call made in between; after it. */
+cudaError_t device_clock_begin(struct device_clock *clock);
+cudaError_t device_clock_launch(struct device_clock *clock);
+void device_clock_ticket(struct device_clock *clock, uint64_t ticket);
+cudaError_t device_clock_end(struct device_clock *clock);
+
+/* Wait, a tenth of a second at most, until the stream has come to the last call or group. */
+cudaError_t device_clock_started(struct device_clock *clock);
+
+/* Report every finished pair to the watch, and the calls that the stream has come to and not finished. */
+cudaError_t device_clock_harvest(struct device_clock *clock);
+
+/* The stream is idle: tie device time to CLOCK_MONOTONIC anew if that was more than a second
+ * ago. */
+cudaError_t device_clock_refresh(struct device_clock *clock);

@@ -1,0 +1,278 @@
+/* health.c: the reader of health_rules.txt, and its rules on what lies between two readings. */
+#include "machine/health.h"
+
+#include "base/parse.h"
+#include "base/file.h"
+
+struct rule {
+	const char *group, *text, *fix;
+	const char *when; /* n conditions, each with a NUL behind it */
+	int n;
+	bool otherwise; /* only where the group is silent */
+	enum health_weight weight;
+};
+
+struct health {
+	char text[64 << 10]; /* that the rules point into */
+	struct rule rules[256];
+	size_t n;
+};
+
+extern const char health_built_in[];
+__asm__(".section .rodata\n"
+	".global health_built_in\n"
+	"health_built_in:\n"
+	".incbin \"common/host/machine/health_rules.txt\"\n"
+	".byte 0\n"
+	".previous\n");
+
+static const char *const weights[] = { "note", "warn", "drain" };
+
+const char *health_weight_name(enum health_weight weight)
+{
+	return weights[weight];
+}
+
+/* ---- one part against one rule ------------------------------------------------------------ */
+
+/* NaN: not seen. */
+static double number(const struct reading *part, const char *name)
+{
+	double value = strcmp(name, "seconds") == 0 && part->seconds > 0
+			       ? part->seconds
+			       : (double)reading_value(part, part->list->part, name);
+
+	return value < 0 ? NAN : value;
+}
+
+enum { WRONG = -2, UNSEEN = -1 };
+
+/* "NAME OP [NUMBER] [NAME]"; 1: yes, 0: no. */
+static int meets(const char *condition, const struct reading *part)
+{
+	char name[48], op[3], first[48], other[48] = "", rest[2];
+	int n = sscanf(condition, " %47s %2s %47s %47s %1s", name, op, first, other, rest);
+	bool not = n > 1 && *op == '!';
+	double a, b = 1;
+	const char *text;
+	uint64_t bits;
+
+	if (n < 3 || n > 4 || !op[not ] || !strchr("<>=&", op[not ]) || op[not +1])
+		return WRONG;
+	if (parse_unsigned(first, 0, UINT64_MAX, &bits) == 0)
+		b = (double)bits;
+	else if (parse_real(first, -1e18, 1e18, &b) < 0 && n == 4)
+		return WRONG;
+	else if (parse_real(first, -1e18, 1e18, &b) < 0)
+		strcpy(other, first);
+	text = reading_text(part, part->list->part, name);
+	if (*text && op[not ] == '=')
+		return (strcmp(text, other) == 0) != not ;
+	a = number(part, name);
+	b *= *other ? number(part, other) : 1;
+	if (isnan(a) || isnan(b))
+		return UNSEEN;
+	return (op[not ] == '<'	  ? a < b
+		: op[not ] == '>' ? a > b
+		: op[not ] == '=' ? a == b
+				  : ((uint64_t)a & (uint64_t)b) != 0) != not ;
+}
+
+/* All conditions; WRONG and UNSEEN before yes and no. */
+static int holds(const struct rule *rule, const struct reading *part)
+{
+	const char *at = rule->when;
+	int all = 1;
+
+	for (int i = 0; i < rule->n; i++, at += strlen(at) + 1) {
+		int met = meets(at, part);
+
+		all = met < all ? met : all;
+	}
+	return all;
+}
+
+/* "{NAME}"; nanoseconds as seconds. Returns the number. */
+static double print_value(FILE *out, const char *name, const struct reading *part)
+{
+	const char *text = reading_text(part, part->list->part, name);
+	bool ns = strlen(name) > 3 && strcmp(name + strlen(name) - 3, "_ns") == 0;
+	double value = number(part, name);
+
+	if (isnan(value))
+		fputs(*text ? text : "?", out);
+	else if (ns)
+		fprintf(out, "%.2f s", value * 1e-9);
+	else
+		fprintf(out, strcmp(name, "seconds") == 0 ? "%.2f" : "%.0f", value);
+	return value;
+}
+
+static void fill_text(const char *at, const struct reading *part, char *buf, size_t len)
+{
+	FILE *out = fmemopen(buf, len, "w");
+	double last = 0;
+	char name[48];
+	int n;
+
+	for (; out && *at; at += n) {
+		n = 1;
+		if (sscanf(at, "{%47[a-z0-9_]}%n", name, &n) == 1)
+			last = print_value(out, name, part);
+		else if (strncmp(at, "(s)", 3) == 0)
+			n = 3 + (last != 1 && putc('s', out) == EOF);
+		else
+			putc(*at, out);
+	}
+	if (out)
+		fclose(out);
+	buf[len - 1] = '\0';
+}
+
+/* ---- rules -------------------------------------------------------------------------------- */
+
+static char *trim(char *text)
+{
+	char *end = text + strlen(text);
+
+	while (end > text && isspace((unsigned char)end[-1]))
+		*--end = '\0';
+	return text + strspn(text, " \t");
+}
+
+/* A line without comment, changed; NULL, or what is wrong. */
+static const char *take_rule(struct rule *rule, char *line)
+{
+	struct reading_entry entry = { .part = "" };
+	const struct reading nothing = { .list = &entry };
+	char *fields[5], *at;
+	int n = 0, weight = HEALTH_DRAIN;
+
+	while (n < 5 && (at = strsep(&line, "|")))
+		fields[n++] = trim(at);
+	if (n < 5 || line)
+		return "a rule is GROUP | WEIGHT | WHEN | WHAT | WHAT TO DO";
+	rule->otherwise = strncmp(fields[0], "else ", 5) == 0;
+	rule->group = fields[0] + (rule->otherwise ? 5 : 0);
+	rule->when = fields[2];
+	rule->text = fields[3];
+	rule->fix = fields[4];
+	while (weight >= 0 && strcmp(fields[1], weights[weight]) != 0)
+		weight--;
+	if (weight < 0)
+		return "a weight is note, warn or drain";
+	rule->weight = (enum health_weight)weight;
+	while (strsep(&fields[2], ","))
+		rule->n++;
+	return holds(rule, &nothing) == WRONG
+		       ? "a condition is NAME < > = & !VALUE, as \"gen < max_gen\", or \"a > 2 b\""
+		       : NULL;
+}
+
+struct health *health_open(const char *path, struct error *err)
+{
+	struct health *health = must(calloc(1, sizeof(*health)));
+	char *rest = health->text, *line;
+	const char *wrong = NULL;
+	int number = 0, n;
+
+	if (path)
+		n = file_text("", health->text, sizeof(health->text), "%s", path);
+	else
+		n = snprintf(health->text, sizeof(health->text), "%s", health_built_in);
+	if (n < 0 || n >= (int)sizeof(health->text) - 1)
+		wrong = n < 0 ? strerror(-n) : "too long";
+	while (!wrong && (line = strsep(&rest, "\n"))) {
+		number++;
+		line = trim(line);
+		if (*line && *line != '#')
+			wrong = health->n == 256 ? "too many rules"
+						 : take_rule(&health->rules[health->n++], line);
+	}
+	if (!wrong && health->n > 0)
+		return health;
+	error_set(err, OUTCOME_USAGE, -EINVAL, "%.200s: line %d: %s", path ? path : "the rules",
+		  number, wrong ? wrong : "no rules");
+	free(health);
+	return NULL;
+}
+
+/* ---- all of a host ------------------------------------------------------------------------ */
+
+static void judge_part(const struct health *health, const struct reading *part, health_fn *each,
+		       void *ctx)
+{
+	const char *spoke = "";
+
+	for (size_t i = 0; i < health->n; i++) {
+		const struct rule *rule = &health->rules[i];
+		struct health_finding finding = { rule->group, part->list->part,
+						  rule->fix,   rule->weight,
+						  false,       "" };
+		int rc = holds(rule, part);
+
+		if (rc < 0 || (rule->otherwise && strcmp(spoke, rule->group) == 0))
+			continue;
+		finding.holds = rc > 0;
+		if (finding.holds) {
+			spoke = rule->group;
+			fill_text(rule->text, part, finding.text, sizeof(finding.text));
+		}
+		each(ctx, &finding);
+	}
+}
+
+void health_judge(const struct health *health, const struct reading *delta, health_fn *each,
+		  void *ctx)
+{
+	/* the entries of a part stand together */
+	for (size_t i = 0; i < delta->n;) {
+		struct reading part = { .seconds = delta->seconds, .list = &delta->list[i] };
+
+		while (i < delta->n && strcmp(part.list->part, delta->list[i].part) == 0)
+			part.n++, i++;
+		judge_part(health, &part, each, ctx);
+	}
+}
+
+struct line {
+	char *buf;
+	size_t len, at, held, left_out;
+	char part[40]; /* of the finding before */
+};
+
+static void add_to_line(void *ctx, const struct health_finding *f)
+{
+	struct line *line = ctx;
+	bool same = strcmp(line->part, f->part) == 0;
+	char text[sizeof(f->text) + 64];
+
+	if (!f->holds)
+		return;
+	snprintf(text, sizeof(text), "%s%s%s%s",
+		 same		? ", "
+		 : line->held++ ? "; "
+				: "",
+		 same ? "" : f->part, same ? "" : ": ", f->text);
+	if (line->left_out || line->at + strlen(text) + 16 > line->len) {
+		line->left_out++;
+		return;
+	}
+	line->at += (size_t)sprintf(line->buf + line->at, "%s", text);
+	strcpy(line->part, f->part);
+}
+
+bool health_line(const struct reading *delta, char *buf, size_t len)
+{
+	struct line line = { .buf = buf, .len = len };
+	struct error err = { .rank = -1 };
+	struct health *health = health_open(NULL, &err);
+
+	buf[0] = '\0';
+	if (health)
+		health_judge(health, delta, add_to_line, &line);
+	free(health);
+	if (line.left_out)
+		sprintf(buf + line.at, "; %zu more", line.left_out);
+	return buf[0] != '\0';
+}

@@ -1,0 +1,187 @@
+/* topo.h: the machine a collective runs on: GPUs, NICs, CPUs, switches and the GB/s between them,
+ * per node. */
+#pragma once
+
+#include "base/error.h"
+#include "pairs/matrix.h"
+
+struct json_t;
+
+enum {
+	TOPO_MAX_GPUS = 128,
+	TOPO_MAX_NICS = 256,
+	TOPO_MAX_CPUS = 16,
+	TOPO_NAME = 64,
+	TOPO_MAX_ABOVE = 8,
+	TOPO_MAX_FILE = 16 << 20
+};
+
+/* Gb/s of a NIC. */
+#define TOPO_MIN_GBPS .001
+#define TOPO_MAX_GBPS 1e6
+
+/* GPUs of a node reach each other like this when no NVLink joins them. */
+enum topo_p2p { TOPO_P2P_PCIE, TOPO_P2P_NONE };
+
+enum topo_fabric { TOPO_RAIL, TOPO_FAT_TREE };
+
+enum topo_transport { TOPO_IB, TOPO_ROCE, TOPO_EFA, TOPO_SLINGSHOT, TOPO_TCP, TOPO_TRANSPORTS };
+
+/* A GPU model, as far as it is known. Bandwidths are per direction. */
+struct topo_gpu_model {
+	const char *name; /* as in a spec, "H100" */
+	int sm;		  /* compute capability times ten */
+	int links;	  /* NVLinks; 0 for none */
+	double link_raw;  /* GB/s that a link can carry */
+	double link_sm; /* GB/s that stores of a kernel get through a link (NCCL's src/graph/topo.h)
+			 */
+};
+
+struct topo_gpu {
+	const struct topo_gpu_model *model;
+	int cpu;	  /* index */
+	int pci_switch;	  /* number of the topmost PCIe switch above it, -1 for none */
+	double pcie_gbs;  /* slowest PCIe link up to the CPU */
+	int switch_links; /* NVLinks into an NVSwitch */
+	unsigned char links[TOPO_MAX_GPUS]; /* NVLinks straight to that GPU */
+	/* Of a NCCL file only; a spec leaves them 0. */
+	uint64_t bus;			   /* as NCCL's log prints it: 0000:00:06.0 is 0x60 */
+	int above[TOPO_MAX_ABOVE], nabove; /* numbers of the PCIe switches above, topmost first */
+};
+
+struct topo_nic {
+	char name[TOPO_NAME];
+	int pci_switch;
+	double gbs; /* line rate */
+	double pcie_gbs;
+};
+
+/* Nodes stand in leaf order; or one below each leaf (rack) in turn; or at random. */
+enum topo_place { TOPO_IN_ORDER = 1, TOPO_BY_RACK, TOPO_RANDOM };
+
+/* How a job lies on the fabric, and what of it is broken. All 0: in order, alone, healthy. Nodes
+ * are their number + 1. */
+struct topo_layout {
+	enum topo_place place;
+	unsigned seed;
+	int beside;	/* nodes of another job that makes the same calls at the same time */
+	int failed_nic; /* the node that lacks one */
+	int slow_node;	/* its links carry the fraction `slow` */
+	double slow;
+	bool no_p2p;	  /* GPUs of a node reach each other through host memory alone */
+	bool no_gdr;	  /* NICs reach host memory alone (no GPUDirect RDMA) */
+	bool far_nic;	  /* a GPU's NIC hangs on the other socket */
+	bool half_nvlink; /* one NVLink of a GPU at half its width: data are striped evenly over
+			    * links, so the GPU's carry half */
+};
+
+/* One node; `nnodes` of them are alike. Filled by topo_load or topo_read_xml, changed by
+ * topo_reshape. */
+struct topo_system {
+	char name[TOPO_NAME];
+	char source[256];
+	bool by_sm; /* a NCCL file tells a GPU's sm, not its model: `model` is the one NCCL's
+	             * constants are for */
+	int nnodes, ngpus, nnics, ncpus;
+	struct topo_gpu gpu[TOPO_MAX_GPUS];
+	struct topo_nic nic[TOPO_MAX_NICS];
+	int numa[TOPO_MAX_CPUS]; /* the CPU's node by a NCCL file, -1 unknown; a spec leaves 0 */
+	int full_gpus; /* GPUs of the node before --gpus took some away: NICs stay with their GPU */
+	double cpu_link_gbs; /* between two CPU sockets */
+	bool amd, grace;     /* CPUs */
+	int nccl;	     /* its version, 226 for 2.26; 0: the model's own */
+	bool nvls;	     /* the switches can reduce and multicast */
+	bool sharp;	     /* the network can reduce */
+	enum topo_p2p p2p;
+	enum topo_transport transport;
+	enum topo_fabric fabric;
+	double oversubscription; /* 1 for none */
+	int leaf_nodes; /* nodes below one leaf switch (fat tree), or below one of each rail */
+	struct topo_layout layout;
+	struct pair_digest pairs; /* what was measured between ranks; nranks 0: nothing */
+};
+
+/* A user changes this about a spec; zero keeps what the spec says. */
+struct topo_change {
+	int nnodes, gpus, nics;
+	double nic_gbps;
+	double oversubscription;
+	int fabric, transport;	   /* their enums + 1 */
+	int leaf_nodes, radix;	   /* ports of a switch: they decide leaf_nodes */
+	struct topo_layout layout; /* as it is */
+	bool sharp;		   /* switch the network's reduction on */
+	int nccl;		   /* as topo_system's */
+};
+
+/* Open a file to read. 0, or -errno with the error set, which names the file: it can't be read, is
+ * no regular file (a FIFO would be waited for), or is larger than TOPO_MAX_FILE. */
+int topo_open(const char *path, FILE **in, struct error *err);
+
+/* The JSON document in such a file, a new reference. */
+int topo_open_json(const char *path, struct json_t **json, struct error *err);
+
+/* Hosts whose ranks are processes with memory in common or a network between them, as measured.
+ * -EINVAL when the digest is none of host memory. */
+int topo_from_pairs(struct topo_system *sys, const char *name, const char *source,
+		    const struct pair_digest *pairs, struct error *err);
+
+/* What p2p_matrix_perf --spec wrote: such hosts, or GPUs on the topology that NCCL found there. */
+int topo_from_json(struct topo_system *sys, const struct json_t *json, const char *path,
+		   struct error *err);
+
+/* True for such hosts: predicted by model_pairs.c, not as NCCL. */
+bool topo_is_host(const struct topo_system *sys);
+
+/* Fill `sys` from a path, which ends in .xml or .json or holds a '/', or from the spec of that name (in
+ * $HANGAR_SPECS, beside the executable, or below it as common/predict/topo/specs). Returns 0 or -errno
+ * (-ENOENT names the specs there are). */
+int topo_load(struct topo_system *sys, const char *what, struct error *err);
+
+/* Write the names of all specs, one line each with what they describe. Returns how many, or -errno.
+ */
+int topo_list_specs(FILE *out, struct error *err);
+
+/* The folder of specs into `path`. Returns 0 or -ENOENT. */
+int topo_spec_dir(char *path, size_t size);
+
+/* A NCCL topology file (NCCL_TOPO_DUMP_FILE). Hostile input ends in -EINVAL and a text that names
+ * the line. What is read has a GPU and indices within bounds; whether it can be predicted (GPUs
+ * known and alike, links that can be) is topo_check's business: the model of a GPU may be NULL. */
+int topo_read_xml(struct topo_system *sys, const char *path, struct error *err);
+int topo_parse_xml(struct topo_system *sys, const char *text, size_t size, struct error *err);
+
+/* Apply a user's changes. -EINVAL when the node has too few GPUs and so on. */
+int topo_reshape(struct topo_system *sys, const struct topo_change *change, struct error *err);
+
+/* Checks that it can be predicted: at least one GPU, all of one known kind, finite bandwidths,
+ * indices within bounds. Systems that topo_load and topo_reshape return have passed. */
+int topo_check(const struct topo_system *sys, struct error *err);
+
+/* NULL when unknown: then error_set names the known. Exact name, or contained in a product name
+ * ("NVIDIA H200"). */
+const struct topo_gpu_model *topo_gpu_model(const char *name);
+const struct topo_gpu_model *topo_gpu_model_sm(int sm); /* the one NCCL's constants are for */
+void topo_gpu_names(char *text, size_t size);
+extern const char *const topo_transports[TOPO_TRANSPORTS]; /* names */
+
+/* Which of "a|b|c" the word is, from 1; 0: none. Words of enums are in their order. */
+int topo_word(const char *words, const char *word);
+#define TOPO_WORDS_P2P	     "pcie|none"
+#define TOPO_WORDS_FABRIC    "rail|fat-tree"
+#define TOPO_WORDS_TRANSPORT "ib|roce|efa|slingshot|tcp"
+
+/* GB/s between the sockets of a kind of CPU; 0 when unknown. PCIe GB/s of a generation and width as
+ * NCCL counts them. */
+double topo_cpu_link(const char *cpu);
+double topo_pcie_gbs(int gen, int width);
+
+/* The generation whose lanes have so many GT/s; 0 when there is none. */
+int topo_pcie_gen(double gts);
+
+/* NVLinks that the rings of one node use per GPU and direction: all of them below an NVSwitch, else
+ * as many directed Hamiltonian cycles as fit into the mesh at once. 0: the GPUs are not joined by
+ * NVLink in a ring. */
+int topo_ring_links(const struct topo_system *sys);
+
+/* Like GPU 0's most common peer link: NVLinks between two neighbours, 0 when they share none. */
+int topo_pair_links(const struct topo_system *sys, int a, int b);

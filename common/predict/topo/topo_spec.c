@@ -1,0 +1,352 @@
+/* topo_spec.c: machine specs: small JSON files, found by name. */
+#include "topo/topo.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <jansson.h>
+#include <sys/stat.h>
+
+/* Counts are as wide as JSON's, so that none wraps before it is checked. */
+struct spec {
+	const char *name, *describes, *source, *gpu, *nvlink, *cpu, *p2p, *transport, *fabric;
+	json_int_t gpus, links, pcie_gen, pcie_width, gpus_per_switch, cpus, nics, leaf_nodes;
+	int nvls, sharp;
+	double nic_gbps, oversubscription;
+	json_t *mesh;
+};
+
+int topo_open(const char *path, FILE **in, struct error *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int rc = fd < 0 ? -errno : -EINVAL;
+	struct stat st;
+	const char *why = fd < 0 || fstat(fd, &st) < 0 ? strerror(errno)
+			  : !S_ISREG(st.st_mode)       ? "is not a regular file"
+			  : st.st_size > TOPO_MAX_FILE ? "is larger than 16 MiB"
+						       : NULL;
+
+	if (why == NULL) {
+		*in = must(fdopen(fd, "r"));
+		return 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	return error_set(err, OUTCOME_USAGE, rc, "%.200s: %s", path, why);
+}
+
+int topo_open_json(const char *path, json_t **json, struct error *err)
+{
+	json_error_t where;
+	FILE *in;
+	int rc = topo_open(path, &in, err);
+
+	if (rc != 0)
+		return rc;
+	*json = json_loadf(in, JSON_REJECT_DUPLICATES, &where);
+	fclose(in);
+	return *json ? 0 : error_usage(err, "%.200s:%d: %s", path, where.line, where.text);
+}
+
+int topo_spec_dir(char *path, size_t size)
+{
+	char exe[3072];
+	const char *set = getenv("HANGAR_SPECS");
+	static const char *const beside[] = { "specs", "../specs", "../common/predict/topo/specs",
+					      "../../common/predict/topo/specs", "../share/hangar/specs" };
+	ssize_t length = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	char *slash;
+
+	if (set != NULL && set[0] != '\0')
+		return snprintf(path, size, "%s", set) < (int)size ? 0 : -ENAMETOOLONG;
+	if (length <= 0)
+		return -ENOENT;
+	exe[length] = '\0';
+	slash = strrchr(exe, '/');
+	*slash = '\0';
+	for (size_t i = 0; i < sizeof(beside) / sizeof(beside[0]); i++) {
+		if (snprintf(path, size, "%s/%s", exe, beside[i]) < (int)size &&
+		    access(path, R_OK | X_OK) == 0)
+			return 0;
+	}
+	return -ENOENT;
+}
+
+static int is_spec(const struct dirent *entry)
+{
+	return fnmatch("?*.json", entry->d_name, 0) == 0 && strlen(entry->d_name) - 5 < TOPO_NAME;
+}
+
+/* Names of all specs, sorted, without ".json". Returns how many, or -errno. */
+static int spec_names(char names[][TOPO_NAME], int room)
+{
+	char path[4096];
+	struct dirent **found;
+	int n = topo_spec_dir(path, sizeof(path)) == 0 ? scandir(path, &found, is_spec, alphasort)
+						       : -1;
+
+	for (int i = 0; i < n; i++) {
+		if (i < room)
+			*(char *)mempcpy(names[i], found[i]->d_name, strlen(found[i]->d_name) - 5) =
+				'\0';
+		free(found[i]);
+	}
+	if (n >= 0)
+		free(found);
+	return n < 0 ? -ENOENT : n < room ? n : room;
+}
+
+static int no_such_spec(const char *name, struct error *err)
+{
+	char names[64][TOPO_NAME], text[400] = "";
+	int n = spec_names(names, 64);
+
+	for (int i = 0; i < n; i++)
+		text_add(text, sizeof(text), "%s%s", i ? " " : "", names[i]);
+	return error_set(err, OUTCOME_USAGE, -ENOENT, "no machine spec '%.60s'; there are: %s",
+			 name, n > 0 ? text : "none (set HANGAR_SPECS)");
+}
+
+static int unpack(json_t *json, struct spec *spec, const char *path, struct error *err)
+{
+	json_error_t where;
+
+	if (json_unpack_ex(json, &where, JSON_STRICT,
+			   "{s:s, s:s, s:s, s:s, s:I, s:s, s?I, s?o, s:I, s?I, s?I, s?I, s?s, s?s, "
+			   "s?I, s?F, s?s, s?s,"
+			   " s?F, s?I, s?b, s?b}",
+			   "name", &spec->name, "describes", &spec->describes, "source",
+			   &spec->source, "gpu", &spec->gpu, "gpus", &spec->gpus, "nvlink",
+			   &spec->nvlink, "links", &spec->links, "mesh", &spec->mesh, "pcie_gen",
+			   &spec->pcie_gen, "pcie_width", &spec->pcie_width, "gpus_per_switch",
+			   &spec->gpus_per_switch, "cpus", &spec->cpus, "cpu", &spec->cpu, "p2p",
+			   &spec->p2p, "nics", &spec->nics, "nic_gbps", &spec->nic_gbps,
+			   "transport", &spec->transport, "fabric", &spec->fabric,
+			   "oversubscription", &spec->oversubscription, "leaf_nodes",
+			   &spec->leaf_nodes, "nvls", &spec->nvls, "sharp", &spec->sharp) != 0)
+		return error_usage(err, "%.200s: %s", path, where.text);
+	return 0;
+}
+
+static bool printable(const char *text)
+{
+	while (isprint((unsigned char)*text))
+		text++;
+	return *text == '\0';
+}
+
+#define NVLINKS "switch|pairs|mesh|none"
+
+/* Names stand in tables, CSV and on a terminal. */
+static int check_words(const struct spec *spec, const char *path, struct error *err)
+{
+	char known[400];
+	const struct {
+		bool good;
+		const char *what, *value, *right;
+	} words[] = {
+		{ spec->name[0] != '\0' && strlen(spec->name) < TOPO_NAME &&
+			  printable(spec->name) && strpbrk(spec->name, ",\"\\") == NULL,
+		  "name", spec->name,
+		  "1 to 63 printable characters without comma, quote, backslash" },
+		{ printable(spec->source), "source", spec->source, "one line" },
+		{ topo_gpu_model(spec->gpu) != NULL, "gpu", spec->gpu, known },
+		{ topo_cpu_link(spec->cpu) > 0, "cpu", spec->cpu, "one that is known" },
+		{ topo_word(TOPO_WORDS_TRANSPORT, spec->transport) > 0, "transport",
+		  spec->transport, TOPO_WORDS_TRANSPORT },
+		{ topo_word(TOPO_WORDS_FABRIC, spec->fabric) > 0, "fabric", spec->fabric,
+		  TOPO_WORDS_FABRIC },
+		{ topo_word(TOPO_WORDS_P2P, spec->p2p) > 0, "p2p", spec->p2p, TOPO_WORDS_P2P },
+		{ topo_word(NVLINKS, spec->nvlink) > 0, "nvlink", spec->nvlink, NVLINKS },
+	};
+
+	topo_gpu_names(known, sizeof(known));
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (!words[i].good)
+			return error_usage(err, "%.200s: %s '%.40s' is not %s", path, words[i].what,
+					   words[i].value, words[i].right);
+	return 0;
+}
+
+static int check_spec(const struct spec *spec, const char *path, struct error *err)
+{
+	const struct topo_gpu_model *gpu = topo_gpu_model(spec->gpu);
+	const struct {
+		const char *name;
+		double value, min, most;
+	} numbers[] = {
+		{ "gpus", (double)spec->gpus, 1, TOPO_MAX_GPUS },
+		{ "links", (double)spec->links, 0, gpu != NULL ? gpu->links : 0 },
+		{ "pcie_gen", (double)spec->pcie_gen, 1, 8 },
+		{ "pcie_width", (double)spec->pcie_width, 1, 32 },
+		{ "gpus_per_switch", (double)spec->gpus_per_switch, 0, TOPO_MAX_GPUS },
+		{ "cpus", (double)spec->cpus, 1, TOPO_MAX_CPUS },
+		{ "nics", (double)spec->nics, 0, TOPO_MAX_NICS },
+		{ "leaf_nodes", (double)spec->leaf_nodes, 1, 1e6 },
+		{ "nic_gbps", spec->nic_gbps, spec->nics > 0 ? TOPO_MIN_GBPS : 0, TOPO_MAX_GBPS },
+		{ "oversubscription", spec->oversubscription, 1, 1000 },
+	};
+	int rc = check_words(spec, path, err);
+
+	for (size_t i = 0; rc == 0 && i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (!(numbers[i].value >= numbers[i].min && numbers[i].value <= numbers[i].most))
+			rc = error_usage(err, "%.200s: %s must be %g to %g for %s, not %g", path,
+					 numbers[i].name, numbers[i].min, numbers[i].most,
+					 spec->gpu, numbers[i].value);
+	return rc;
+}
+
+/* As many rows of as many links as there are GPUs, the same both ways, no GPU with more than it
+ * has. */
+static int set_mesh(struct topo_system *sys, const json_t *mesh, const char *path,
+		    struct error *err)
+{
+	size_t n = (size_t)sys->ngpus;
+	int most = sys->gpu[0].model->links;
+
+	for (size_t i = 0; i < n; i++) {
+		const json_t *row = json_array_get(mesh, i);
+		json_int_t sum = 0;
+		bool good = json_array_size(mesh) == n && json_array_size(row) == n;
+
+		for (size_t j = 0; good && j < n; j++) {
+			json_int_t links = json_integer_value(json_array_get(row, j));
+
+			good = json_equal(json_array_get(row, j),
+					  json_array_get(json_array_get(mesh, j), i)) &&
+			       json_is_integer(json_array_get(row, j)) && links >= 0 &&
+			       (sum += links) <= most && (i != j || links == 0);
+			sys->gpu[i].links[j] = (unsigned char)links;
+		}
+		if (!good)
+			return error_usage(
+				err,
+				"%.200s: mesh row %zu is none of %zu counts of links, the "
+				"same both ways, 0 to itself, at most %d in all",
+				path, i, n, most);
+	}
+	return 0;
+}
+
+/* nvlink: "switch", "pairs" (0-1, 2-3...), "mesh" (matrix of links) or "none". */
+static int set_nvlink(struct topo_system *sys, const struct spec *spec, const char *path,
+		      struct error *err)
+{
+	int links = spec->links > 0 ? (int)spec->links : sys->gpu[0].model->links;
+
+	for (int i = 0; i < sys->ngpus; i++)
+		if (spec->nvlink[0] == 's')
+			sys->gpu[i].switch_links = links;
+		else if (spec->nvlink[0] == 'p' && (i ^ 1) < sys->ngpus)
+			sys->gpu[i].links[i ^ 1] = (unsigned char)links;
+	return spec->nvlink[0] == 'm' ? set_mesh(sys, spec->mesh, path, err) : 0;
+}
+
+static int build(struct topo_system *sys, const struct spec *spec, const char *path,
+		 struct error *err)
+{
+	int per_cpu = (int)((spec->gpus + spec->cpus - 1) / spec->cpus);
+
+	memset(sys, 0, sizeof(*sys));
+	snprintf(sys->name, sizeof(sys->name), "%s", spec->name);
+	snprintf(sys->source, sizeof(sys->source), "%s", spec->source);
+	sys->nnodes = 1;
+	sys->ngpus = sys->full_gpus = (int)spec->gpus;
+	sys->nnics = (int)spec->nics;
+	sys->ncpus = (int)spec->cpus;
+	sys->cpu_link_gbs = topo_cpu_link(spec->cpu);
+	sys->amd = strncmp(spec->cpu, "amd", 3) == 0;
+	sys->grace = strcmp(spec->cpu, "grace") == 0;
+	sys->nvls = spec->nvls;
+	sys->sharp = spec->sharp;
+	sys->p2p = (enum topo_p2p)(topo_word(TOPO_WORDS_P2P, spec->p2p) - 1);
+	sys->transport =
+		(enum topo_transport)(topo_word(TOPO_WORDS_TRANSPORT, spec->transport) - 1);
+	sys->fabric = (enum topo_fabric)(topo_word(TOPO_WORDS_FABRIC, spec->fabric) - 1);
+	sys->oversubscription = spec->oversubscription;
+	sys->leaf_nodes = (int)spec->leaf_nodes;
+	for (int i = 0; i < sys->ngpus; i++) {
+		sys->gpu[i].model = topo_gpu_model(spec->gpu);
+		sys->gpu[i].cpu = i / per_cpu;
+		sys->gpu[i].pci_switch =
+			spec->gpus_per_switch > 0 ? i / (int)spec->gpus_per_switch : -1;
+		sys->gpu[i].pcie_gbs = topo_pcie_gbs((int)spec->pcie_gen, (int)spec->pcie_width);
+	}
+	for (int i = 0; i < sys->nnics; i++) {
+		sys->nic[i] = (struct topo_nic){ .gbs = spec->nic_gbps / 8,
+						 .pci_switch = -1,
+						 .pcie_gbs = sys->gpu[0].pcie_gbs };
+		snprintf(sys->nic[i].name, sizeof(sys->nic[i].name), "nic%d", i);
+	}
+	return set_nvlink(sys, spec, path, err);
+}
+
+static int load_path(struct topo_system *sys, const char *path, struct error *err)
+{
+	struct spec spec = { .pcie_width = 16,
+			     .cpus = 1,
+			     .cpu = "intel-sapphire",
+			     .p2p = "pcie",
+			     .transport = "ib",
+			     .fabric = "rail",
+			     .oversubscription = 1,
+			     .leaf_nodes = 16 };
+	json_t *json;
+	int rc = topo_open_json(path, &json, err);
+
+	if (rc != 0)
+		return rc;
+	if (json_object_get(json, "measured")) {
+		rc = topo_from_json(sys, json, path, err);
+		json_decref(json);
+		return rc;
+	}
+	rc = unpack(json, &spec, path, err);
+	if (rc == 0)
+		rc = check_spec(&spec, path, err);
+	if (rc == 0)
+		rc = build(sys, &spec, path, err);
+	if (rc == 0)
+		rc = topo_check(sys, err);
+	json_decref(json);
+	return rc;
+}
+
+int topo_load(struct topo_system *sys, const char *what, struct error *err)
+{
+	char dir[4096], path[4096 + TOPO_NAME + 8];
+	int rc;
+
+	if (fnmatch("?*.xml", what, 0) == 0) {
+		rc = topo_read_xml(sys, what, err);
+		return rc != 0 ? rc : topo_check(sys, err);
+	}
+	if (strchr(what, '/') != NULL || fnmatch("?*.json", what, 0) == 0)
+		return load_path(sys, what, err);
+	if (strlen(what) >= TOPO_NAME || topo_spec_dir(dir, sizeof(dir)) != 0)
+		return no_such_spec(what, err);
+	snprintf(path, sizeof(path), "%s/%s.json", dir, what);
+	return access(path, R_OK) == 0 ? load_path(sys, path, err) : no_such_spec(what, err);
+}
+
+int topo_list_specs(FILE *out, struct error *err)
+{
+	char names[64][TOPO_NAME];
+	int n = spec_names(names, 64);
+
+	if (n < 0)
+		return error_set(err, OUTCOME_USAGE, n, "no folder of specs: set HANGAR_SPECS");
+	for (int i = 0; i < 2 * n; i++) { /* all are read before the first is printed */
+		struct topo_system sys;
+		int rc = topo_load(&sys, names[i % n], err);
+
+		if (rc != 0)
+			return rc;
+		if (i < n)
+			continue;
+		fprintf(out, "%-20s %3d x %-6s %2d NICs of %3.0f Gb/s, %s\n", names[i % n],
+			sys.ngpus, sys.gpu[0].model->name, sys.nnics,
+			sys.nnics ? sys.nic[0].gbs * 8 : 0, topo_transports[sys.transport]);
+	}
+	return n;
+}

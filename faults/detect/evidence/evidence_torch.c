@@ -1,0 +1,181 @@
+/* evidence_torch.c: PyTorch's dumps, as torch_dumps.py tells them, played to a flight recorder. */
+#include "evidence/evidence.h"
+
+#include <jansson.h>
+#include <sys/mman.h>
+
+#include "base/call_value.h"
+#include "process/task.h"
+#include "record/recorder.h"
+
+/* The script, which is given to python3 as it is. */
+extern const char torch_dumps[];
+__asm__(".section .rodata\n"
+	".global torch_dumps\n"
+	"torch_dumps:\n"
+	".incbin \"faults/detect/evidence/torch_dumps.py\"\n"
+	".byte 0\n"
+	".previous\n");
+
+#define NO_PYTHON "{\"error\": \"takes python3, which is not on PATH\"}"
+#define SECONDS	  300.0 /* a thousand dumps of 1600 calls take about 80 */
+#define BYTES	  ((size_t)1 << 30)
+
+struct player {
+	struct record_header blank;
+	struct record_memory *memory;
+	struct recorder recorder;
+	struct watch watch;
+};
+
+static bool play_comm(struct player *p, json_t *j)
+{
+	struct comm_request request = { .comm = 0 };
+	json_int_t id;
+
+	if (json_unpack(j, "[iiiI]", &request.comm, &request.rank, &request.nranks, &id) < 0 ||
+	    request.comm >= RECORD_COMMS)
+		return false;
+	memcpy(request.id, &id, sizeof(id));
+	watch_comm(&p->watch, request.comm, COMM_INIT, &request);
+	watch_comm(&p->watch, request.comm, COMM_READY, &request);
+	return true;
+}
+
+/* The first call that has not completed is what the rank waits in. */
+static bool play_call(struct player *p, json_t *j)
+{
+	struct record_header *h = &p->memory->header;
+	struct call call = { .op = OP_NONE };
+	json_int_t seq, count, created, started, ended;
+	int completed, alone;
+	struct record *slot;
+
+	if (json_unpack(j, "[iIiIiiiiiIII]", &call.comm, &seq, &call.kind, &count, &call.dtype,
+			&call.peer, &call.stream, &completed, &alone, &created, &started,
+			&ended) < 0 ||
+	    call.comm >= RECORD_COMMS || call.kind >= CALL_KIND_COUNT || call.dtype >= DT_COUNT)
+		return false;
+	call.count = (size_t)count;
+	if ((uint64_t)seq > h->comms[call.comm].seq) /* older ones are no longer in the dump */
+		h->comms[call.comm].seq = (uint64_t)seq - 1;
+	p->watch.returned(p->watch.ctx, p->watch.call(p->watch.ctx, &call), 0);
+	slot = &p->memory->ring[h->issued_ticket & (RECORD_RING - 1)];
+	slot->enqueued_ns = (uint64_t)created;
+	slot->returned_ns = (uint64_t)created;
+	slot->flags = alone ? RECORD_ALONE : 0;
+	p->watch.device_times(p->watch.ctx, h->issued_ticket, (uint64_t)started, (uint64_t)ended);
+	if (h->wait.sequence == 0 && completed) {
+		p->watch.completed(p->watch.ctx);
+	} else if (h->wait.sequence == 0) {
+		watch_enter(&p->watch, "a call that has not completed", 0);
+		h->wait.since_ns = (uint64_t)created;
+		p->watch.device(p->watch.ctx, true);
+	}
+	return true;
+}
+
+/* A rank that is not present has groups, as others tell, and nothing else is known of it. */
+static bool play_rank(struct player *p, struct evidence *e, json_t *j)
+{
+	struct record_header *h = &p->memory->header;
+	struct evidence_rank *r;
+	json_t *comms, *calls, *item;
+	json_int_t before, newest;
+	int number, present;
+	const char *stack;
+	size_t i;
+
+	if (json_unpack(j, "{s:i s:i s:I s:I s:s s:o s:o}", "rank", &number, "present", &present,
+			"before", &before, "newest", &newest, "stack", &stack, "comms", &comms,
+			"calls", &calls) < 0 ||
+	    number < 0 || number >= e->nranks || e->ranks[number].recorder)
+		return false;
+	r = &e->ranks[number];
+	memset(p->memory, 0, sizeof(*p->memory));
+	memcpy(h, &p->blank, sizeof(*h));
+	h->rank = number;
+	h->issued_ticket = h->completed_ticket = (uint64_t)before;
+	recorder_init(&p->recorder, p->memory, true, 0);
+	p->watch = recorder_watch(&p->recorder);
+	watch_phase(&p->watch, PHASE_TIMED);
+	json_array_foreach(comms, i, item) if (!play_comm(p, item)) return false;
+	json_array_foreach(calls, i, item) if (!play_call(p, item)) return false;
+	view_read(&r->view, p->memory, (uint64_t)newest);
+	r->view.overdue = r->view.waiting;
+	evidence_take_calls(r, p->memory);
+	r->present = present;
+	r->remote = true;
+	r->wrapped = r->ncalls > 0 && r->calls[0].ticket > 1;
+	r->stack = *stack ? must(strdup(stack)) : NULL;
+	return true;
+}
+
+static bool begin(struct evidence *e, json_t *j)
+{
+	const char *library, *remarks;
+	int counted;
+
+	if (json_unpack(j, "{s:i s:i s:s s:s}", "ranks", &e->nranks, "counted", &counted, "library",
+			&library, "remarks", &remarks) < 0)
+		return false;
+	e->uncounted = !counted;
+	e->ranks = evidence_ranks_alloc(e->nranks);
+	snprintf(e->library, sizeof(e->library), "%.63s", library);
+	snprintf(e->remarks, sizeof(e->remarks), "%s", remarks);
+	return true;
+}
+
+/* A line for the job, or what is wrong with it; then one for each rank. */
+static int play(struct player *p, struct evidence *e, char *text, const char *dir,
+		struct error *err)
+{
+	const char *line, *wrong = NULL;
+	bool sound = true;
+
+	for (int n = -1; sound && n < e->nranks && !wrong; n++) {
+		json_t *j = json_loads((line = strsep(&text, "\n")) ? line : "", 0, NULL);
+
+		if (n < 0 && json_unpack(j, "{s:s}", "error", &wrong) == 0)
+			error_set(err,
+				  strstr(NO_PYTHON, wrong) ? OUTCOME_UNSUPPORTED : OUTCOME_USAGE,
+				  -ENOENT, "%s %.400s", dir, wrong);
+		else
+			sound = n < 0 ? begin(e, j) : play_rank(p, e, j);
+		json_decref(j);
+	}
+	evidence_identify(e, &p->blank);
+	if (!sound)
+		error_set(err, OUTCOME_INTERNAL, -EINVAL, "%s: torch_dumps.py broke off", dir);
+	return err->code;
+}
+
+static void run_script(int fd, const void *dir)
+{
+	char comms[16];
+
+	snprintf(comms, sizeof(comms), "%d", RECORD_COMMS);
+	dup2(fd, STDOUT_FILENO);
+	execlp("python3", "python3", "-I", "-B", "-c", torch_dumps, (const char *)dir, comms,
+	       (char *)NULL);
+	dprintf(fd, NO_PYTHON);
+}
+
+int evidence_load_torch(struct evidence *evidence, const char *dir, struct error *err)
+{
+	struct task task = { .run = run_script, .arg = dir, .limit = BYTES };
+	struct player player;
+	int fd, rc;
+
+	memset(evidence, 0, sizeof(*evidence));
+	if (recorder_create("PyTorch", &player.memory, &fd, err) < 0)
+		return err->code;
+	close(fd);
+	memcpy(&player.blank, &player.memory->header, sizeof(player.blank));
+	player.blank.host[0] = '\0'; /* which is this one */
+	tasks_run(&task, 1, 1, SECONDS, SECONDS);
+	rc = play(&player, evidence, task.text ? task.text : (char[]){ "" }, dir, err);
+	munmap(player.memory, sizeof(*player.memory));
+	free(task.text);
+	return rc;
+}

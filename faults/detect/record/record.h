@@ -1,0 +1,240 @@
+/* record.h: the flight recorder's memory, version 4: a header and a ring of fixed-size records.
+ *
+ * One such memory per rank, written by the rank alone, read by others at any moment: so everything
+ * that changes is either a single aligned word, or guarded by a sequence number. Times are
+ * nanoseconds of CLOCK_MONOTONIC on the rank's host. Little endian, as every host we build for. */
+#pragma once
+
+#include <stdatomic.h>
+
+#define RECORD_MAGIC	"hangarFR"
+#define RECORD_VERSION	4
+#define RECORD_RING	4096 /* records; a power of two */
+#define RECORD_COMMS	256  /* a multiple of 64 */
+#define RECORD_SETTINGS 2048
+#define RECORD_WRONGS	8
+#define RECORD_STRIDE	256 /* collectives from one mark to the next */
+#define RECORD_MARKS	64
+#define RECORD_HELD                                                                                \
+	UINT64_MAX /* the device was not asked: it is, before anybody waits for the call */
+
+enum record_state {
+	RECORD_EMPTY,
+	RECORD_ISSUING,	 /* handed to the backend, which has not returned */
+	RECORD_RETURNED, /* the backend returned; whether it completed says `completed_ticket` */
+	RECORD_CLOSING, /* the newest call of a group whose end, which starts it, has not returned */
+	RECORD_COMPLETED /* in evidence alone: by record_times */
+};
+
+enum record_flags {
+	RECORD_FAILED = 1, /* the backend returned an error */
+	RECORD_ALONE = 2   /* made outside of a group: started by itself */
+};
+
+/* 64 bytes, one cache line: data in motion push the ring out of the caches, so every line costs.
+ * `ticket` counts the rank's calls from 1; it is stored last, and 0 while the slot is being
+ * rewritten: a reader takes the record only if it reads the same ticket before and after. */
+struct record {
+	_Atomic uint64_t ticket;
+	uint64_t seq;	 /* number of the call on its communicator, from 1 */
+	uint64_t count;	 /* elements */
+	uint64_t offset; /* of the buffer in its pool, bytes */
+	uint64_t enqueued_ns;
+	_Atomic uint64_t returned_ns; /* 0 until the backend has returned */
+	int32_t peer;		      /* root or peer, -1 for none */
+	uint16_t comm;
+	uint8_t kind;  /* enum call_kind */
+	uint8_t dtype; /* enum dtype */
+	int8_t op;     /* enum redop */
+	uint8_t stream;
+	_Atomic uint8_t state;	  /* enum record_state */
+	uint8_t flags;		  /* enum record_flags */
+	_Atomic uint32_t replays; /* graph launches that repeated this call */
+};
+
+/* What the device made of the call of the same slot. The times are sampled with --record=full; 0: not
+ * sampled, or not yet. `done` is written by the device itself, in stream order (faults/detect/preload): a word for
+ * each slot, since streams write in any order. */
+struct record_times {
+	_Atomic uint64_t start_ns, end_ns;
+	_Atomic uint64_t done;	/* ticket: the stream is past the call */
+	_Atomic uint64_t until; /* done when this later call is; 0: by itself; or RECORD_HELD */
+};
+
+struct record_comm {
+	_Atomic uint64_t seq;  /* calls issued */
+	_Atomic uint64_t hash; /* rolling hash of all collectives' signatures (record_hash) */
+};
+
+/* How the hash was when every RECORD_STRIDE-th collective had been issued: observers compare ranks at
+ * equal numbers, and come too seldom to see each call. */
+struct record_mark {
+	_Atomic uint64_t calls; /* collectives up to here; stored last, 0 while it is rewritten */
+	_Atomic uint64_t ticket, hash;
+};
+
+/* A wait in progress. `sequence` is odd while one is. */
+struct record_wait {
+	_Atomic uint32_t sequence;
+	_Atomic uint32_t
+		work; /* 1: the rank is at work of its own, or waits for others' (was padding) */
+	_Atomic uint64_t since_ns;
+	_Atomic uint64_t deadline_ns; /* 0: none */
+	char what[40];
+};
+
+enum record_comm_state {
+	RECORD_COMM_NONE, /* init was not called */
+	RECORD_COMM_INIT, /* inside init */
+	RECORD_COMM_READY,
+	RECORD_COMM_FAILED,  /* init returned an error */
+	RECORD_COMM_ABORTED, /* by this rank */
+	RECORD_COMM_LEFT     /* destroyed by it */
+};
+
+/* States whether the rank waits for its device to complete what was enqueued. */
+enum record_device {
+	RECORD_DEVICE_UNKNOWN, /* it never said: a backend without device, or evidence from before */
+	RECORD_DEVICE_LEFT,    /* it does not */
+	RECORD_DEVICE_AWAITED
+};
+
+/* With what a communicator was initialised, and what became of it. `state` is stored last. */
+struct record_init {
+	_Atomic uint32_t state; /* enum record_comm_state */
+	int32_t rank, nranks;	/* as handed to init */
+	/* The library, asked while the rank waits whether the communicator has failed
+	 * (ncclCommGetAsyncError), last said: 1 no error, 1 + n its error n; 0: never asked. */
+	_Atomic int32_t asked;
+	uint64_t id;		/* hash of the unique id handed to init (FNV-1a); never
+	                         * 0 once called */
+	uint64_t aborted_after; /* calls issued on it before it was aborted */
+	uint64_t born; /* calls of the rank before it: older ones are of one that had its number */
+};
+
+/* The rank's check found a wrong element in what calls seq to seq_last of `comm` left: the fields
+ * of struct wrong_data (base/call_value.h). seq 0: which calls is not known any more. */
+struct record_wrong {
+	uint64_t seq, seq_last;
+	uint64_t index, count, expected, got;
+	int32_t from, culprit;
+	uint16_t comm;
+	uint8_t dtype; /* enum dtype */
+	uint8_t sent;  /* 1: in the rank's own send buffer */
+	uint32_t unused;
+};
+
+#define RECORD_PEERS  32 /* ranks of an alltoallv whose amounts are kept */
+#define RECORD_COUNTS 32 /* of the newest so many, whatever is called between them */
+
+/* What one alltoallv sends to and receives from each rank of its communicator, elements. `seq` is stored last,
+ * 0 while the rest is rewritten. */
+struct record_counts {
+	_Atomic uint64_t seq;
+	uint32_t comm, n;				 /* ranks, at most RECORD_PEERS */
+	uint32_t send[RECORD_PEERS], recv[RECORD_PEERS]; /* UINT32_MAX: that many or more */
+};
+
+struct record_header {
+	char magic[8];
+	uint32_t version, header_bytes, record_bytes, ring_records;
+
+	/* identity; -1 and "" until known */
+	_Atomic int32_t rank, nranks, node, nnodes, local_rank;
+	int32_t pid;
+	char host[64], program[32], device[64], library[64];
+
+	/* progress */
+	_Atomic uint32_t phase; /* enum phase */
+	struct record_wait wait;
+	_Alignas(64) _Atomic uint64_t heartbeat; /* grows with everything the rank does */
+	_Atomic uint64_t issued_ticket, completed_ticket;
+	struct record_comm comms[RECORD_COMMS];
+
+	/* how the rank sees its own end: -1 while it runs, else enum outcome, set before exit */
+	_Atomic int32_t outcome;
+	char culprits[64]; /* ranks that the outcome points at, "1,3"; "" for none */
+	char error[256];
+
+	/* how this node's monitor reaches the one of rank 0's node; filled from MPI after init */
+	_Atomic uint32_t uplink_wanted; /* set by rank 0 of a run on several nodes */
+	_Atomic int32_t uplink_port;	/* the monitor's answer: TCP port, -1 for failed */
+	_Atomic uint32_t uplink_ready;
+	char uplink_address[256]; /* "a.b.c.d:port" list, separated by blanks */
+	uint64_t uplink_token;
+
+	/* since version 2 */
+	struct record_init inits[RECORD_COMMS];
+	_Atomic int32_t error_code; /* of `error`: negative errno, 0: none; -ENOMEM: the device had
+	                             * no memory left, -EFAULT: a kernel broke it */
+	_Atomic uint32_t device_wait; /* enum record_device; was padding, so still version 2 */
+
+	/* since version 3 */
+	char settings[RECORD_SETTINGS]; /* of NCCL, lines "NAME=VALUE" (options/settings.h) */
+	_Atomic uint64_t settings_hash; /* of those that break calls; stored last, 0: none are
+	                                 * known */
+	_Atomic uint32_t wrongs;	/* wrong elements noted, at most RECORD_WRONGS */
+	struct record_wrong wrong[RECORD_WRONGS];
+	struct record_counts counts[RECORD_COUNTS]; /* of one after the other, round and round */
+	_Atomic uint64_t pairs[RECORD_COMMS];	    /* of comms[].seq: sends and receives */
+
+	/* since version 4 */
+	_Atomic uint32_t
+		preloaded; /* 1: a program of somebody else's: what it waits for is read off its calls */
+	_Atomic int32_t exit_status; /* handed to exit, -1: it was not called */
+
+	/* of several hosts, at init; was padding, so still version 4 */
+	_Atomic uint64_t unheard; /* words of others that have not come (process/hearing.h) */
+	_Atomic int32_t
+		hearing; /* so many ranks send each other words; 0: this one has not begun */
+	_Atomic uint32_t
+		unanswered; /* 1: connections to this rank are asked for, and cannot be completed */
+};
+
+/* A set of communicators. */
+struct record_set {
+	uint64_t words[RECORD_COMMS / 64];
+};
+
+static inline void record_set_add(struct record_set *set, uint32_t comm)
+{
+	set->words[comm / 64 % (RECORD_COMMS / 64)] |= 1ull << comm % 64;
+}
+
+static inline bool record_set_has(const struct record_set *set, uint32_t comm)
+{
+	return comm < RECORD_COMMS && set->words[comm / 64] >> comm % 64 & 1;
+}
+
+struct record_memory {
+	struct record_header header;
+	_Alignas(64) struct record ring[RECORD_RING];
+	_Alignas(4096) struct record_times times[RECORD_RING]; /* pages that a device may write */
+	struct record_mark marks[RECORD_COMMS][RECORD_MARKS];  /* by calls / RECORD_STRIDE */
+};
+
+/* The mark of that many collectives, a multiple of RECORD_STRIDE, unless it was overwritten. */
+static inline const struct record_mark *record_mark_of(const struct record_memory *memory,
+						       uint32_t comm, uint64_t calls)
+{
+	return &memory->marks[comm][calls / RECORD_STRIDE % RECORD_MARKS];
+}
+
+/* Returns true if the call is over: all calls up to `completed` are, or the device said so of this one. */
+static inline bool record_done(const struct record *record, uint64_t completed)
+{
+	return record->ticket <= completed || record->state == RECORD_COMPLETED;
+}
+
+/* Returns true if the device said of the call of this ticket, not yet overwritten, that it is past it. */
+bool record_device_done(const struct record_memory *memory, uint64_t ticket);
+/* The newest call up to which the device is past all, given that it is past `completed`. */
+uint64_t record_device_completed(const struct record_memory *memory, uint64_t completed);
+
+/* Add a call to a rolling hash of what must be alike on all ranks: FNV-1a over (kind, count, dtype,
+ * op, peer). Partners, amounts and types of sends and receives differ by right: all of them are one
+ * call here. Equal histories have equal hashes; the order matters. */
+uint64_t record_hash(uint64_t hash, const struct record *record);
+/* The same, but of sends and receives only the partners are left out: they are alike on all ranks
+ * where all follow one plan. */
+uint64_t record_hash_strict(uint64_t hash, const struct record *record);

@@ -1,0 +1,52 @@
+/* recorder.h: the writing side of the flight recorder, in the rank. Implements common/lib/process/watch.h. */
+#pragma once
+
+#include "base/error.h"
+#include "base/outcome.h"
+#include "record/record.h"
+#include "process/watch.h"
+
+struct recorder {
+	struct record_memory *memory; /* shared with the supervisor; borrowed */
+	bool calls;		      /* --record is not off: calls are noted */
+	bool timed;		      /* device times have been noted: a slot's old ones must go */
+	int depth;		      /* of the groups that are open */
+	uint64_t counted;	      /* alltoallvs whose amounts were kept */
+	double timeout;		      /* -T seconds for every wait for others, 0: the
+	                               * caller's deadline */
+	double stretch;		      /* all deadlines times this */
+};
+
+/* Anonymous shared memory (memfd) for one rank, header initialised. On success *memory is mapped
+ * and *fd open; close and munmap are the caller's. 0 or negative errno with the error set. */
+int recorder_create(const char *program, struct record_memory **memory, int *fd, struct error *err);
+
+void recorder_init(struct recorder *recorder, struct record_memory *memory, bool calls,
+		   double timeout);
+
+/* Multiply every deadline from now on: a verdict must not depend on when it is reached. */
+void recorder_stretch(struct recorder *recorder, double factor);
+
+/* The hooks of this recorder; valid as long as it is. */
+struct watch recorder_watch(struct recorder *recorder);
+
+/* Records who the rank is, once MPI has said so. */
+void recorder_identify(struct recorder *recorder, int rank, int nranks, int node, int nnodes,
+		       int local_rank, const char *device, const char *library);
+
+/* Records NCCL's settings on a rank, at most RECORD_SETTINGS bytes, and a hash, not 0, of those that
+ * break calls where they differ. Once. */
+void record_settings(struct record_header *rank, const char *text, uint64_t hash);
+
+/* Rank 0 of a run on several nodes: ask this node's monitor to listen and return its TCP port, or a
+ * negative errno when it does not within two seconds. */
+int recorder_uplink_port(struct recorder *recorder);
+
+/* Records how to reach the root monitor; `address` as in record_header. Publishes uplink_ready
+ * last. */
+void recorder_uplink(struct recorder *recorder, const char *address, uint64_t token);
+
+/* The rank is about to exit by itself as `outcome`, which points at the ranks `culprits` ("1,3", "" for
+ * none); `err` may be NULL. */
+void recorder_finish(struct recorder *recorder, enum outcome outcome, const char *culprits,
+		     const struct error *err);

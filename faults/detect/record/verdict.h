@@ -1,0 +1,52 @@
+/* verdict.h: from the views of all ranks to what happened. Pure; what causes a hang is
+ * faults/detect/diagnose's work. */
+#pragma once
+
+#include "base/outcome.h"
+#include "record/classes.h"
+#include "record/view.h"
+
+struct verdict {
+	enum outcome outcome;
+	enum diagnosis_class class;
+	char ranks[256];   /* culprits, "1,3"; "-" when nobody is named */
+	int64_t comm, seq; /* where the healthy ranks stand, or timelines parted; -1: unknown */
+	int64_t hang_seq;  /* where they parted elsewhere, and the others stand here; else -1 */
+	int64_t wrong_seq; /* and data were first found wrong in this one; else -1 */
+	const char *confidence; /* "proved" "majority" "inconclusive" */
+	char field[48];		/* in which arguments or settings differ, "" for none */
+	const char *side;	/* "host" "gpu" "fabric", NULL: not known */
+	char pair[136];	 /* of ranks, a send and its receive, "1>2"; of hosts, what is sent from the
+	                         * first does not arrive at the second; "" for none */
+	char hosts[256]; /* whose monitor or launcher is lost, "node2,node3"; "" for none */
+	char evidence[256]; /* folder, "-" for none */
+	double detect_ms;   /* from the latest entry into a wait, the observed death, or
+	                         * the observed end of a rank that left with an error, to now */
+};
+
+/* Returns true if this rank ended by itself, with an exit code that it had announced. */
+bool view_finished(const struct rank_view *view);
+/* Returns true if it ended in any other way. */
+bool view_died(const struct rank_view *view);
+/* Returns true if it left with an error of its own. Usage and unsupported are agreed by all
+ * before. */
+bool view_failed(const struct rank_view *view);
+
+/* What this rank alone comes to: OUTCOME_OK as long as it runs and is not overdue. */
+enum outcome view_outcome(const struct rank_view *view);
+
+/* Returns true if something is wrong that no waiting will repair: a rank died, reported an error
+ * while others go on, or (only if `deadlines`) waits past its deadline. */
+bool views_abnormal(const struct rank_view *views, size_t n, bool deadlines);
+
+/* Adds a rank to a list as "1,3", "" at first. False: there is no room, and the list is as it was. */
+bool ranks_add(char *list, size_t len, int rank);
+
+/* Makes the verdict: the outcome that the run came to. The seconds say how long ago the first
+ * death was observed, and the first rank that left with an error: 0 if none. */
+void verdict_make(struct verdict *verdict, const struct rank_view *views, size_t n,
+		  double death_seconds, double error_seconds);
+
+/* The line for scripts, then, unless every rank finished, one line per rank. */
+void verdict_print(FILE *out, const struct verdict *verdict, const struct rank_view *views,
+		   size_t n);

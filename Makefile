@@ -27,9 +27,9 @@ PROGRAMS := faults/detect/postmortem/hang_diagnose.c faults/detect/preload/hanga
 # The rooms by house, in the order of their layers: a file includes from its own room and from those before, of the
 # houses that its own may use (ci/check_layers).
 HOUSES := lib harness predict host inject detect
-lib := $(addprefix common/lib/,base process)
+lib := $(addprefix common/lib/,base process net settings profiler)
 harness := $(addprefix common/harness/,options check backend backend/mpi backend/nccl backend/null report measure schedule)
-predict := $(addprefix common/predict/,pairs topo)
+predict := $(addprefix common/predict/,pairs topo live vendor)
 host := $(addprefix common/host/,nccl_log machine reconcile)
 inject := faults/inject
 detect := $(addprefix faults/detect/,record watch evidence align waits diagnose probe postmortem preload preload/library)
@@ -217,7 +217,7 @@ record-alone:
 
 # What any NCCL program is preloaded with: the recorder, and nothing else of hangar.
 PRELOAD_SRC := $(wildcard faults/detect/preload/library/*.c) faults/detect/preload/fault_spec.c $(RECORD_ALONE) faults/detect/watch/link.c \
-	common/lib/base/nccl_profiler.c
+	common/lib/profiler/nccl_profiler.c
 PRELOAD_OBJ := $(PRELOAD_SRC:%.c=$(BUILD)/obj/pic/%.o) $(BUILD)/obj/pic/wrappers.o
 PRELOAD_CC = $(CC) -std=gnu11 -D_GNU_SOURCE $(OPT) $(WARNINGS) $(INCLUDES) -fPIC -fvisibility=hidden \
 	-ftls-model=initial-exec -pthread -MMD -MP -c -o $@ $<

@@ -3,7 +3,7 @@
 #include "perf_agree.h"
 
 #include "options/options_agree.h"
-#include "options/rank_groups.h"
+#include "settings/rank_groups.h"
 #include "report/sink.h"
 
 /* All equal when the largest of each half is also the smallest. */

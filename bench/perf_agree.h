@@ -3,7 +3,7 @@
 #pragma once
 
 #include "backend/job.h"
-#include "options/settings.h"
+#include "settings/settings.h"
 #include "perf_rank.h"
 
 /* Ensures that all processes run the same program of the same version, and have alike the

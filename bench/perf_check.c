@@ -1,7 +1,7 @@
 /* perf_check.c: a command line against what is known before ranks are started. */
 #include "perf_check.h"
 
-#include "measure/predict.h"
+#include "live/predict.h"
 #include "schedule/schedule.h"
 #include "measure/sweep.h"
 #include "report/report.h"

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "process/cgroup.h"
 #include "report/sink.h"
+#include "options/options_launch.h"
 #include "process/launch.h"
 #include "process/leftovers.h"
 #include "options/options.h"
@@ -306,7 +307,7 @@ static int start_bare(const struct program *program, struct options *options, st
 	bool counted = options->gpus || options->threads, shared = options->share_gpu;
 	int devices = count_gpus(options), code;
 	int chosen = choose_fault_ranks(program, options, devices, err);
-	int ranks = chosen < 0 ? chosen : launch_ranks(options, devices, err);
+	int ranks = chosen < 0 ? chosen : options_launch_ranks(options, devices, err);
 	char **words;
 
 	if (ranks < 0 || check_start(program, ranks, err) < 0)
@@ -349,7 +350,7 @@ int perf_main_hooked(const struct collective *collective, const struct perf_hook
 	if (check_expect(&options, &err) < 0 || read_environment(&program, &err) < 0 ||
 	    read_faults(&program, &injector, &err) < 0)
 		return fail(&err, &program);
-	if (launch_check(&launch, &options, argv[0], &err) < 0)
+	if (options_launch_check(&launch, &options, argv[0], &err) < 0)
 		return fail(&err, &program);
 	if (!launch.launched)
 		return start_bare(&program, &options, &err);

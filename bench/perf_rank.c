@@ -8,7 +8,7 @@
 #include "measure/sweep.h"
 #include "measure/timing.h"
 #include "inject/inject.h"
-#include "options/settings_read.h"
+#include "settings/settings_read.h"
 #include "watch/uplink.h"
 #include "perf_agree.h"
 #include "perf_check.h"

@@ -3,7 +3,7 @@
 #include "perf_report.h"
 
 #include "base/clock.h"
-#include "base/nccl_profiler.h"
+#include "profiler/nccl_profiler.h"
 #include "postmortem/timeline.h"
 #include "report/sink_shared.h"
 

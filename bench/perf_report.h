@@ -5,15 +5,15 @@
 
 #include "measure/bench.h"
 #include "measure/devices.h"
-#include "measure/predict.h"
+#include "live/predict.h"
 #include "measure/run.h"
-#include "options/settings.h"
+#include "settings/settings.h"
 #include "schedule/schedule.h"
 #include "perf_rank.h"
 #include "reconcile/reconcile.h"
 #include "record/recorder.h"
 #include "report/report.h"
-#include "measure/vendor_hook.h"
+#include "vendor/vendor_hook.h"
 
 struct rank {
 	struct {

@@ -1,7 +1,7 @@
 /* fault_rows.c: the table of faults: searched, listed, and what of it can run on this machine. */
 #include "inject/fault.h"
 
-#include "options/backend_kind.h"
+#include "settings/backend_kind.h"
 
 const struct fault *fault_find(const char *name)
 {

@@ -4,7 +4,7 @@
 #include <sched.h>
 #include <sys/wait.h>
 
-#include "options/backend_kind.h"
+#include "settings/backend_kind.h"
 #include "process/cgroup.h"
 
 /* In a child, whose namespace ends with it. Not vfork: the child must not change its parent. */

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "backend/check_call.h"
-#include "base/element.h"
+#include "check/check_plan.h"
 #include "rig/check_spoil.h"
 #include "rig/unit.h"
 

@@ -3,7 +3,7 @@
 #include "rig/unit.h"
 
 #include "check/check.h"
-#include "base/element.h"
+#include "check/check_plan.h"
 
 static const int rank_counts[] = { 1, 2, 3, 4, 5, 8, 16, 33, 70 };
 

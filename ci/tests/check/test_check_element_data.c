@@ -3,7 +3,7 @@
 #include "rig/unit.h"
 
 #include "check/check.h"
-#include "base/element.h"
+#include "check/check_plan.h"
 
 UNIT_TEST(test_moved_data_are_finite, "moved data are finite")
 {

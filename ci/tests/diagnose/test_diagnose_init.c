@@ -6,7 +6,7 @@
 
 #include "backend/call.h"
 #include "diagnose/diagnose.h"
-#include "process/hearing.h"
+#include "net/hearing.h"
 #include "process/watch.h"
 
 #define MOST 8

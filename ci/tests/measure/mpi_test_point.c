@@ -4,7 +4,7 @@
 /* alone: budgets and deadlines of a fraction of a second are asserted */
 #include "point_rig.h"
 
-#include "base/nccl_profiler.h"
+#include "profiler/nccl_profiler.h"
 
 static int checks_made(void)
 {

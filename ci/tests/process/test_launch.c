@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
+#include "options/options_launch.h"
+#include "options/options_launch.h"
 #include "process/launch.h"
 
 static struct error err;
@@ -152,7 +154,7 @@ UNIT_TEST(test_check, "-g and -t under a launcher")
 		const struct options options = { .gpus = c->gpus, .threads = c->threads };
 
 		err = (struct error){ .rank = -1 };
-		CU_ASSERT_EQUAL(launch_check(&launch, &options, "./prog", &err), c->rc);
+		CU_ASSERT_EQUAL(options_launch_check(&launch, &options, "./prog", &err), c->rc);
 		CU_ASSERT_EQUAL(err.outcome, c->rc ? OUTCOME_USAGE : OUTCOME_OK);
 		if (c->part)
 			CU_ASSERT_PTR_NOT_NULL(strstr(err.text, c->part));
@@ -169,7 +171,7 @@ UNIT_TEST(test_ranks, "ranks of a bare start")
 	UNIT_ROWS(c, cases) {
 		const struct options options = { .gpus = c->gpus, .threads = c->threads };
 
-		CU_ASSERT_EQUAL(launch_ranks(&options, c->devices, &err), c->ranks);
+		CU_ASSERT_EQUAL(options_launch_ranks(&options, c->devices, &err), c->ranks);
 	}
 }
 
@@ -181,13 +183,13 @@ UNIT_TEST(test_ranks_of_cores, "ranks and cores")
 	cpu_set_t all, one;
 
 	CU_ASSERT_EQUAL_FATAL(sched_getaffinity(0, sizeof(all), &all), 0);
-	UNIT_ALL(cores == CPU_COUNT(&all), launch_ranks(&options, 0, &err) == ranks);
+	UNIT_ALL(cores == CPU_COUNT(&all), options_launch_ranks(&options, 0, &err) == ranks);
 	CPU_ZERO(&one);
 	for (size_t i = 0; CPU_COUNT(&one) == 0; i++)
 		if (CPU_ISSET(i, &all))
 			CPU_SET(i, &one);
 	CU_ASSERT_EQUAL_FATAL(sched_setaffinity(0, sizeof(one), &one), 0);
-	UNIT_ALL(launch_cores() == 1, launch_ranks(&options, 0, &err) == 2);
+	UNIT_ALL(launch_cores() == 1, options_launch_ranks(&options, 0, &err) == 2);
 	sched_setaffinity(0, sizeof(all), &all);
 }
 

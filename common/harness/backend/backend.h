@@ -2,7 +2,7 @@
  * NAME/ops.c. */
 #pragma once
 
-#include "options/backend_kind.h"
+#include "settings/backend_kind.h"
 #include "base/dtype.h"
 #include "base/error.h"
 #include "process/watch.h"
@@ -167,7 +167,8 @@ struct backend_ops {
 
 extern const struct backend_ops backend_mpi;
 extern const struct backend_ops backend_nccl; /* present only where HAVE_NCCL is defined */
-extern const struct backend_ops backend_null; /* the harness alone: common/harness/backend/null/ops.c */
+extern const struct backend_ops
+	backend_null; /* the harness alone: common/harness/backend/null/ops.c */
 
 /* The tables of this build, NULL-terminated, nccl first. */
 extern const struct backend_ops *const backend_table[];

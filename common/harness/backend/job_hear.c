@@ -2,7 +2,7 @@
 #include "backend/job.h"
 
 #include "base/clock.h"
-#include "process/hearing.h"
+#include "net/hearing.h"
 
 #define TAG		4711
 #define HEARING_SECONDS 10.0 /* as for all that happens at init */

@@ -4,7 +4,7 @@
  * Element = f(seed, rank, index). `index` counts elements from the start of the send pool, so
  * one filled pool serves every size and any rank can compute what any other sent. Contributions
  * to a reduction are chosen so that every order of reduction gives one exact result in that type
- * (check_element.h says how). */
+ * (check_plan.h says how). */
 #pragma once
 
 #include "base/dtype.h"

@@ -1,7 +1,7 @@
 /* check_classify.c: which single cause explains every wrong element of a window. */
 #include "check/check_classify.h"
 
-#include "base/element.h"
+#include "check/check_plan.h"
 
 /* A name is given only where arbitrary data would have fitted it with at most this probability. */
 #define LUCK_LIMIT 0.01

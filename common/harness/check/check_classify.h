@@ -1,7 +1,7 @@
 /* check_classify.h: give a failure its name. */
 #pragma once
 
-#include "base/element.h"
+#include "check/check_plan.h"
 #include "check/check.h"
 
 /* Elements that are looked at to name a failure, and how far a shift is searched for. */

@@ -5,7 +5,7 @@
  * segment, copy the result back, wait. */
 #pragma once
 
-#include "base/element.h"
+#include "check/check_plan.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,10 +1,10 @@
-/* check_plan.c: what is constant about the elements of one point: check_element.h's table. */
+/* check_plan.c: what is constant about the elements of one point: check_plan.h's table. */
 #include "check/check.h"
 
-#include "base/element.h"
+#include "check/check_plan.h"
 
 /* Most ranks that contribute to one element, and the largest |v| of TERM_SMALL: the table in
- * check_element.h. */
+ * check_plan.h. */
 static uint32_t most_active(enum dtype type, enum redop op)
 {
 	if (op == OP_AVG)

@@ -1,8 +1,8 @@
-/* check_values.c: fill and verify host memory: the functions of check_element.h in blocks that
+/* check_values.c: fill and verify host memory: the functions of check_plan.h in blocks that
  * compilers vectorise. */
 #include "check/check.h"
 
-#include "base/element.h"
+#include "check/check_plan.h"
 
 #define BLOCK 512 /* elements: carriers, block and compared bytes stay in the L1 cache */
 

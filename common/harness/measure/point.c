@@ -2,7 +2,7 @@
 #include "measure/point.h"
 
 #include "base/clock.h"
-#include "base/nccl_profiler.h"
+#include "profiler/nccl_profiler.h"
 #include "backend/check_call.h"
 
 /* Ranks compare their buffers alone, and not equally fast. */

@@ -2,7 +2,7 @@
  * changed. */
 #pragma once
 
-#include "options/backend_kind.h"
+#include "settings/backend_kind.h"
 #include "base/error.h"
 
 enum mode { MODE_STREAM, MODE_ISOLATED, MODE_GRAPH };

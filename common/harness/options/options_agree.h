@@ -3,7 +3,7 @@
 #pragma once
 
 #include "options/options.h"
-#include "options/settings.h"
+#include "settings/settings.h"
 
 /* Adds to `mine` what every rank must have alike: hangar's version, the program, the backend that
  * "auto" came to, and each option and environment variable whose row says so. Those of an irregular

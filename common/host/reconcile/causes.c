@@ -2,7 +2,7 @@
 #include "reconcile/cause_parts.h"
 
 #include "machine/health.h"
-#include "options/backend_kind.h"
+#include "settings/backend_kind.h"
 
 const struct cause cause_table[] = {
 	{ "forced-settings", true, cause_settings, "a setting limits NCCL",

@@ -4,7 +4,7 @@
 
 #include "measure/bench.h"
 #include "measure/run.h"
-#include "measure/predict.h"
+#include "live/predict.h"
 #include "machine/observation.h"
 #include "machine/nccl_seen.h"
 #include "machine/read.h"

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
-#include "options/rank_groups.h"
+#include "settings/rank_groups.h"
 #include "process/leftovers.h"
 #include "process/child.h"
 
@@ -20,8 +20,6 @@
 #define LOOK_MS	     500
 #define ORPHANED_NS  5000000000u /* without ranks; mpirun itself gives what it ends 2 s */
 #define TERM_NS	     1000000000u /* from SIGTERM to SIGKILL */
-#define SHARED_RANKS 4		 /* of a bare start with --share-gpu */
-#define MOST_RANKS   8		 /* of a bare start without a GPU */
 
 /* First of the variables that is set to a number >= 0, else `missing`. */
 static int env_number(const char *const *names, int missing)
@@ -75,21 +73,6 @@ void launch_detect(struct launch *launch)
 	make_key(launch->key, sizeof(launch->key));
 }
 
-int launch_check(const struct launch *launch, const struct options *options, const char *program,
-		 struct error *err)
-{
-	int threads = options->threads ? options->threads : 1;
-	int gpus = options->gpus ? options->gpus : 1;
-
-	if (!launch->launched || launch->own || threads * gpus <= 1)
-		return 0;
-	return error_set(err, OUTCOME_USAGE, -EINVAL,
-			 "-%c %d under a launcher: every rank is a process here; start "
-			 "mpirun -np %d %s instead",
-			 gpus > 1 ? 'g' : 't', gpus > 1 ? gpus : threads,
-			 (launch->announced ? launch->announced : 1) * threads * gpus, program);
-}
-
 /* In a process of its own: counting starts CUDA's threads, and a thread of ours with signals
  * unblocked would swallow the SIGCHLD that wait_for() waits for. */
 int launch_count(int (*devices)(void))
@@ -117,27 +100,6 @@ int launch_cores(void)
 	if (sched_getaffinity(0, sizeof(set), &set) == 0)
 		return CPU_COUNT(&set);
 	return (int)sysconf(_SC_NPROCESSORS_ONLN); /* more than a cpu_set_t holds */
-}
-
-int launch_ranks(const struct options *options, int devices, struct error *err)
-{
-	int asked = 0;
-
-	if (options->gpus || options->threads)
-		asked = (options->gpus ? options->gpus : 1) *
-			(options->threads ? options->threads : 1);
-	if (devices > 0 && asked > devices && !options->share_gpu)
-		return error_set(err, OUTCOME_USAGE, -EINVAL,
-				 "-g %d: this host has %d GPU%s (--share-gpu puts several ranks "
-				 "on one)",
-				 asked, devices, devices == 1 ? "" : "s");
-	if (asked)
-		return asked;
-	if (devices > 0 && !options->share_gpu)
-		return devices;
-	if (devices > 0)
-		return devices > SHARED_RANKS ? devices : SHARED_RANKS;
-	return launch_cores() < 2 ? 2 : launch_cores() > MOST_RANKS ? MOST_RANKS : launch_cores();
 }
 
 /* Slurm's variables would make mpirun start ranks on the whole allocation; a bare start is this

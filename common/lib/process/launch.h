@@ -2,7 +2,6 @@
 #pragma once
 
 #include "base/error.h"
-#include "options/options.h"
 
 struct launch {
 	bool launched;	/* by mpirun, srun or another launcher that announced itself */
@@ -17,22 +16,12 @@ struct launch {
 /* Read the launcher's environment. A Slurm batch script outside a step counts as no launcher. */
 void launch_detect(struct launch *launch);
 
-/* -g N and -t N under a launcher: 0 if they ask for nothing else than what was launched, else
- * -EINVAL with the equivalent -np line. */
-int launch_check(const struct launch *launch, const struct options *options, const char *program,
-		 struct error *err);
-
 /* Returns what `devices` returns, 0 to 255, asked in a child process: counting GPUs starts
  * threads. */
 int launch_count(int (*devices)(void));
 
 /* Cores that this process may run on. */
 int launch_cores(void);
-
-/* Returns how many ranks a bare start runs on a host with so many usable GPUs: -g x -t, else one
- * per GPU (at least 4 with --share-gpu), else one per core, but at least 2 and at most 8; -EINVAL
- * with the error set when -g asks for more GPUs than there are. */
-int launch_ranks(const struct options *options, int devices, struct error *err);
 
 /* Run argv under mpirun with `ranks` processes, wait, remove what it left. Says on standard
  * error what it runs. Returns the exit code. */

@@ -53,7 +53,8 @@ int topo_spec_dir(char *path, size_t size)
 	char exe[3072];
 	const char *set = getenv("HANGAR_SPECS");
 	static const char *const beside[] = { "specs", "../specs", "../common/predict/topo/specs",
-					      "../../common/predict/topo/specs", "../share/hangar/specs" };
+					      "../../common/predict/topo/specs",
+					      "../share/hangar/specs" };
 	ssize_t length = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	char *slash;
 

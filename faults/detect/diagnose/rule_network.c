@@ -2,7 +2,7 @@
 
 #include "diagnose/rule.h"
 #include "base/stats.h"
-#include "process/hearing.h"
+#include "net/hearing.h"
 
 /* What is sent again so often is lost by something that lasts, as it seems: where a tenth of all packets is lost it is by
  * chance once in 1,000, and once in 1,000,000. That takes 1.4 and 13 s, of a new connection 7 and 63 s. */

@@ -1,7 +1,7 @@
 /* rule_outside.c: the rule about ranks that wait for each other outside of calls, where one does
  * not come; and what is said where no rule explains a hang. */
 
-#include "options/backend_kind.h"
+#include "settings/backend_kind.h"
 #include "diagnose/rule.h"
 #include "process/watch.h"
 

@@ -2,7 +2,7 @@
  * memory; the device broke, or does not come to a call that was enqueued. */
 #include <signal.h>
 
-#include "options/backend_kind.h"
+#include "settings/backend_kind.h"
 #include "diagnose/rule.h"
 #include "record/verdict.h"
 

@@ -1,7 +1,7 @@
 /* rule_settings.c: the rule about ranks whose settings or libraries differ. */
 
 #include "diagnose/rule.h"
-#include "options/settings.h"
+#include "settings/settings.h"
 
 _Static_assert(SETTINGS_BYTES == RECORD_SETTINGS, "the recorder has room for a rank's settings");
 _Static_assert(SETTING_NAME <= sizeof(((struct finding *)0)->field), "a field may be a setting");

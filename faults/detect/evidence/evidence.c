@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "options/backend_kind.h"
+#include "settings/backend_kind.h"
 #include "base/call_value.h"
 #include "base/clock.h"
 #include "base/file.h"

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "process/sockets.h"
+#include "net/sockets.h"
 #include "record/record.h"
 #include "record/view.h"
 

@@ -3,7 +3,7 @@
 
 #include "base/call_value.h"
 #include "diagnose/rule.h"
-#include "options/backend_kind.h"
+#include "settings/backend_kind.h"
 #include "postmortem/timeline.h"
 
 #define CALLS_MOST 1024 /* of a rank; a schedule has fewer */

@@ -10,7 +10,7 @@
 #include "evidence/saved.h"
 #include "probe/probe.h"
 #include "record/verdict.h"
-#include "options/settings.h"
+#include "settings/settings.h"
 
 #define RUNS	     "results/runs/"
 #define LINES_SHOWN  4

@@ -2,7 +2,7 @@
  * prevention. */
 #include "postmortem/postmortem.h"
 
-#include "options/backend_kind.h"
+#include "settings/backend_kind.h"
 #include "base/call_value.h"
 #include "base/rank_list.h"
 #include "probe/probe.h"

@@ -2,7 +2,7 @@
  * may trust. */
 #include "postmortem/timeline.h"
 
-#include "options/backend_kind.h"
+#include "settings/backend_kind.h"
 #include "diagnose/rule.h"
 #include "base/rank_list.h"
 #include "record/verdict.h"

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
-#include "base/nccl_profiler.h"
+#include "profiler/nccl_profiler.h"
 #include "base/parse.h"
 #include "preload/fault_spec.h"
 #include "preload/run_monitor.h"

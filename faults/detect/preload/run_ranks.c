@@ -5,8 +5,8 @@
 #include <sys/socket.h>
 
 #include "base/error.h"
-#include "options/rank_groups.h"
-#include "options/settings_read.h"
+#include "settings/rank_groups.h"
+#include "settings/settings_read.h"
 #include "record/recorder.h"
 
 #define ENVIRONMENT_MOST (256 << 10)

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "options/settings_read.h"
+#include "settings/settings_read.h"
 #include "preload/run_monitor.h"
 #include "preload/run_ranks.h"
 #include "probe/probe.h"

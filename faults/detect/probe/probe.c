@@ -1,7 +1,7 @@
 /* probe.c: stacks of all local ranks, NCCL RAS and counters, as tasks that run side by side. */
 #include "probe/probe.h"
 
-#include "options/backend_kind.h"
+#include "settings/backend_kind.h"
 #include "process/task.h"
 #include "base/rank_list.h"
 

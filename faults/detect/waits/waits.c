@@ -1,7 +1,7 @@
 /* waits.c: how far a run can have come: which calls have started, which have ended. */
 #include "waits/waits.h"
 
-#include "options/backend_kind.h"
+#include "settings/backend_kind.h"
 #include "process/watch.h"
 #include "record/verdict.h"
 #include "waits/flows.h"

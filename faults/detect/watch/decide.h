@@ -10,7 +10,7 @@
 #include "base/proc_stat.h"
 #include "record/verdict.h"
 #include "record/view.h"
-#include "process/path.h"
+#include "net/path.h"
 #include "watch/rendezvous.h"
 #include "watch/tiers.h"
 #include "watch/unison.h"

@@ -3,7 +3,7 @@
 #include "watch/monitor_end.h"
 
 #include "base/clock.h"
-#include "process/hangup.h"
+#include "net/hangup.h"
 #include "watch/decide_times.h"
 #include "watch/monitor_members.h"
 #include "watch/monitor_nodes.h"

@@ -1,7 +1,7 @@
 /* comm.c: the communicator: named, made, destroyed, aborted. */
 
 #include "backend/nccl/ops.h"
-#include "base/nccl_profiler.h"
+#include "profiler/nccl_profiler.h"
 #include "backend/job.h"
 
 #define DESTROY_SECONDS 10.0

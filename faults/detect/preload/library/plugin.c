@@ -2,7 +2,7 @@
  * to its profiler plugin (base/nccl_profiler.h): collectives, without their operator. */
 #include <dlfcn.h>
 
-#include "base/nccl_profiler.h"
+#include "profiler/nccl_profiler.h"
 #include "preload/library/library.h"
 
 static __thread bool making;

@@ -1,7 +1,7 @@
 /* test_settings.c: which settings matter, what a rank has of them, and in what ranks differ. */
 #include "rig/unit.h"
 
-#include "options/settings_read.h"
+#include "settings/settings_read.h"
 
 UNIT_TEST(test_weights, "which settings matter")
 {

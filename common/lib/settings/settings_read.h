@@ -1,7 +1,7 @@
 /* settings_read.h: the settings that NCCL finds in a process. */
 #pragma once
 
-#include "options/settings.h"
+#include "settings/settings.h"
 
 /* Adds what NCCL reads: variables of `environment` ("NAME=VALUE", NULL at the end; in NCCL_* and
  * those of CUDA's that matter), then lines of `files` that set a variable that is not set yet, in their

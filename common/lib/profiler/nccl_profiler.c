@@ -2,7 +2,7 @@
  *
  * Structures are those of NCCL's src/include/plugin/profiler/profiler_v1.h to v5.h, which no installation of NCCL
  * brings along: offsets in the event's descriptor, on a 64-bit host. */
-#include "base/nccl_profiler.h"
+#include "profiler/nccl_profiler.h"
 
 #include <strings.h>
 

@@ -1,5 +1,5 @@
 /* rank_groups.c: sorts ranks by value, and the groups that this makes by rank. */
-#include "options/rank_groups.h"
+#include "settings/rank_groups.h"
 
 #include "base/error.h"
 #include "base/rank_list.h"

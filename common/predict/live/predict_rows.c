@@ -1,5 +1,5 @@
 /* predict_rows.c: what the model says of a row, and what the rows came to. */
-#include "measure/predict.h"
+#include "live/predict.h"
 
 #include "base/stats.h"
 #include "measure/irregular.h"

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
-#include "process/hangup.h"
+#include "net/hangup.h"
 
 static int listen_here(struct sockaddr_in *to, int backlog)
 {

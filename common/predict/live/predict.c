@@ -1,6 +1,6 @@
 /* predict.c: what predictions of a run are made of: NCCL's own topology file, or the one asked for,
  * and launches measured on the spot. */
-#include "measure/predict.h"
+#include "live/predict.h"
 
 #include "base/clock.h"
 #include "pairs/probe.h"

@@ -3,7 +3,7 @@
 
 #include <sys/stat.h>
 
-#include "process/sockets.h"
+#include "net/sockets.h"
 
 #define HEAD                                                                                       \
 	"  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  "      \

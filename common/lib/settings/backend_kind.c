@@ -1,5 +1,5 @@
 /* backend_kind.c: the backends by name. */
-#include "options/backend_kind.h"
+#include "settings/backend_kind.h"
 
 static const struct {
 	const char *name, *library;

@@ -2,7 +2,7 @@
  * come to. */
 #include "rig/unit.h"
 
-#include "measure/predict.h"
+#include "live/predict.h"
 
 static struct options options;
 static struct job job;

@@ -1,5 +1,5 @@
 /* hearing.c: partners by distance; half-open connections of this process' ports. */
-#include "process/hearing.h"
+#include "net/hearing.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,5 +1,5 @@
 /* hangup.c: shuts a launcher's dead connections. */
-#include "process/hangup.h"
+#include "net/hangup.h"
 
 #include <dirent.h>
 #include <netinet/in.h>
@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/parse.h"
 #include "base/proc_stat.h"
-#include "process/path.h"
+#include "net/path.h"
 
 /* Other ends whose connections are shut in any case. */
 struct lost {

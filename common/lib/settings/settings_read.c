@@ -1,6 +1,6 @@
 /* settings_read.c: the environment and NCCL's configuration files, as NCCL 2.28 reads them
  * (misc/param.cc). */
-#include "options/settings_read.h"
+#include "settings/settings_read.h"
 
 #include <envz.h>
 #include <pwd.h>

@@ -5,7 +5,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
-#include "process/hearing.h"
+#include "net/hearing.h"
 
 UNIT_TEST(test_distances, "distances")
 {

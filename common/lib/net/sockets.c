@@ -1,5 +1,5 @@
 /* sockets.c: /proc/PID/fd says which sockets are the process', /proc/PID/net/tcp how all of its network namespace are. */
-#include "process/sockets.h"
+#include "net/sockets.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>

@@ -1,9 +1,9 @@
 /* settings.c: which settings must be alike, and in which ranks differ. */
-#include "options/settings.h"
+#include "settings/settings.h"
 
 #include "base/error.h"
 #include "base/parse.h"
-#include "options/rank_groups.h"
+#include "settings/rank_groups.h"
 
 #define MORE "further-settings"
 

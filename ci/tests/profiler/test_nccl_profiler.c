@@ -1,7 +1,7 @@
 /* test_nccl_profiler.c: the profiler plugin, called as each NCCL calls the version that it takes. */
 #include "rig/unit.h"
 
-#include "base/nccl_profiler.h"
+#include "profiler/nccl_profiler.h"
 
 /* The descriptors of collectives as src/include/plugin/profiler/profiler_v1.h to v5.h declare them. */
 #define HEAD                                                                                       \

@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
-#include "process/path.h"
+#include "net/path.h"
 
 static const struct {
 	const char *what;

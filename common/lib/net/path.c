@@ -1,5 +1,5 @@
 /* path.c: datagrams of two sizes beside a TCP connection, counted at both ends. */
-#include "process/path.h"
+#include "net/path.h"
 
 #include <ifaddrs.h>
 #include <net/if.h>

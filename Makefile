@@ -27,9 +27,9 @@ PROGRAMS := faults/detect/postmortem/hang_diagnose.c faults/detect/preload/hanga
 # The rooms by house, in the order of their layers: a file includes from its own room and from those before, of the
 # houses that its own may use (ci/check_layers).
 HOUSES := lib harness predict host inject detect
-lib := $(addprefix common/lib/,base process net settings profiler)
+lib := $(addprefix common/lib/,base settings process net profiler)
 harness := $(addprefix common/harness/,options check backend backend/mpi backend/nccl backend/null report measure schedule)
-predict := $(addprefix common/predict/,pairs topo live vendor)
+predict := $(addprefix common/predict/,pairs topo live)
 host := $(addprefix common/host/,nccl_log machine reconcile)
 inject := faults/inject
 detect := $(addprefix faults/detect/,record watch evidence align waits diagnose probe postmortem preload preload/library)

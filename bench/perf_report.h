@@ -13,7 +13,7 @@
 #include "reconcile/reconcile.h"
 #include "record/recorder.h"
 #include "report/report.h"
-#include "vendor/vendor_hook.h"
+#include "live/vendor_hook.h"
 
 struct rank {
 	struct {

@@ -20,17 +20,26 @@ planted() {
 	expect_out "$3"
 	cp "$work/before" "$work/tree/$1"
 }
-planted common/lib/base/error.c '#include "measure/run.h"' '^common/lib/base/error.c: includes measure/run.h from below: common/harness/measure$'
-planted faults/detect/record/recorder.c '#include "watch/monitor.h"' '^faults/detect/record/recorder.c: includes watch/monitor.h from below'
+planted common/lib/base/error.c '#include "measure/run.h"' '^common/lib/base/error.c: lib reaches harness: common/harness/measure/run.h, which common/lib/base/error.c includes$'
+planted faults/detect/record/recorder.c '#include "watch/monitor.h"' '^faults/detect/record/recorder.c: includes faults/detect/watch/monitor.h from below$'
 planted common/lib/base/stats.h '#include "base/stats.h"' '^circle: .*common/lib/base/stats.h'
 planted common/lib/base/error.c '#include "error.h"' 'names no room, or two'
+planted common/host/machine/reading.h '#include "backend/job.h"' '^faults/detect/.*: detect reaches harness: common/harness/backend/job.h, which common/host/machine/reading.h includes$'
+planted faults/inject/order.c '#include "watch/monitor.h"' '^faults/inject/order.c: inject reaches detect: '
+planted common/harness/measure/run.c '#include "schedule/schedule_parts.h"' 'schedule_parts.h, which is internal to its room$'
+planted common/lib/base/file.h 'int signals_open(int flags, void *old);' 'declares signals_open'
 
+mkdir -p "$work/tree/ci/crowd"
 for i in {1..31}; do
-	touch "$work/tree/bench/crowd_$i.c"
+	touch "$work/tree/ci/crowd/$i.c"
 done
 git -C "$work/tree" add -A
 run ci/check_layers "$work/tree"
 expect_rc 1 'a crowded folder:'
-expect_out '^bench: [0-9]+ files, 30 fit$'
+expect_out '^ci/crowd: 31 files, 30 fit$'
+
+seq -f '/* %g */' 6000 >"$work/tree/bench/long.c"
+run ci/check_layers "$work/tree"
+expect_out '^bench: [0-9]+ lines, 5000 fit$'
 
 finish

@@ -6,7 +6,7 @@
 #include <fcntl.h>
 
 #include "measure/run.h"
-#include "vendor/vendor_hook.h"
+#include "live/vendor_hook.h"
 
 static struct run run;
 

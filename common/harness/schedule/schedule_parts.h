@@ -1,4 +1,4 @@
-/* schedule_parts.h: what the parts of schedule share. For common/harness/schedule/ only. */
+/* schedule_parts.h: what the parts of schedule share. Internal to schedule. */
 #pragma once
 
 #include "schedule/schedule.h"

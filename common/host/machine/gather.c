@@ -1,4 +1,5 @@
 /* gather.c: what hosts read, at rank 0. */
+#include "machine/gather.h"
 #include "machine/read.h"
 
 int reading_gather(struct job *job, const char *text, struct reading *hosts)

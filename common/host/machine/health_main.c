@@ -5,6 +5,7 @@
 #include "base/output.h"
 #include "base/parse.h"
 #include "machine/health.h"
+#include "machine/gather.h"
 #include "machine/read.h"
 #include "process/launch.h"
 #include "process/task.h"

@@ -2,7 +2,6 @@
  * and changes nothing. */
 #pragma once
 
-#include "backend/job.h"
 #include "machine/reading.h"
 #include "machine/nvml.h"
 
@@ -54,11 +53,6 @@ void reading_rank(struct reading *host, const struct observed_rank *rank);
 /* Write what this host shows as a line, a text of reading_dump, to `fd`: now, or (`seconds` over 0) what
  * happens in so many. */
 void reading_tell(int fd, const struct read_request *request, double seconds);
-
-/* The hosts' readings into `hosts`, by node, at rank 0; elsewhere it is not looked at. `text` is one or
- * several of reading_dump, of this host's local rank 0; NULL on other ranks. A host whose text is none
- * stays as it was. 0, or a negative errno with the error set. Collective. */
-int reading_gather(struct job *job, const char *text, struct reading *hosts);
 
 /* Two GPUs of this host, as nvidia-smi topo -m names their link ("NV18", "PIX", "SYS"; "" where NVML does not
  * tell), and why they can't reach each other's memory, a constant; NULL: they can, or it is not known. */

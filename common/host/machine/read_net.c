@@ -1,4 +1,5 @@
 /* read_net.c: network interfaces and RDMA ports: how they are set up, and what they count. */
+#include "base/error.h"
 #include "machine/read.h"
 
 #include <dlfcn.h>

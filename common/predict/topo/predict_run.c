@@ -4,7 +4,7 @@
 
 #include "backend/nccl/kernel_cost.h"
 #include "topo/model_parts.h"
-#include "vendor/vendor.h"
+#include "topo/vendor.h"
 
 /* Names what limits the call. */
 static const char *limit_of(const struct prediction *p)

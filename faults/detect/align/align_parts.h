@@ -1,4 +1,4 @@
-/* align_parts.h: what the parts of align share. For faults/detect/align/ only. */
+/* align_parts.h: what the parts of align share. Internal to align. */
 #pragma once
 
 #include "align/align.h"

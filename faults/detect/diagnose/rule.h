@@ -1,5 +1,5 @@
 /* rule.h: what a rule is given and what it returns, the table of rules, and the helpers that they use.
- * Internal to faults/detect/diagnose/.
+ * Internal to diagnose.
  *
  * A rule looks at a const context and writes into its finding alone. What it wrote is forgotten where
  * it says no; where it says yes the driver (diagnose.c) makes the diagnosis of it. */

@@ -1,4 +1,4 @@
-/* decide_parts.h: what the parts of decide() have of each other. Internal to it; all of it pure. */
+/* decide_parts.h: what the parts of decide() have of each other. Internal to watch; all of it pure. */
 #pragma once
 
 #include "watch/decide.h"

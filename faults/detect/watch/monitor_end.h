@@ -1,4 +1,4 @@
-/* monitor_end.h: how a verdict is said, and a run ended. Internal to the monitor. */
+/* monitor_end.h: how a verdict is said, and a run ended. Internal to watch. */
 #pragma once
 
 #include "watch/monitor.h"

@@ -1,5 +1,5 @@
 /* monitor_members.h: the observers of one host: who leads, what the leader sees of its ranks.
- * Internal to the monitor. */
+ * Internal to watch. */
 #pragma once
 
 #include "watch/monitor.h"

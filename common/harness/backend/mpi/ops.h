@@ -1,4 +1,4 @@
-/* ops.h: what the parts of the mpi backend share. Internal to common/harness/backend/mpi/. */
+/* ops.h: what the parts of the mpi backend share. Internal to backend/mpi. */
 #pragma once
 
 #include <mpi.h>

@@ -1,4 +1,4 @@
-/* ops.h: what the parts of the nccl backend share. Internal to common/harness/backend/nccl/. */
+/* ops.h: what the parts of the nccl backend share. Internal to backend/nccl. */
 #pragma once
 
 #include <cuda_runtime_api.h>

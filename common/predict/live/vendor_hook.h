@@ -2,7 +2,7 @@
 #pragma once
 
 #include "measure/run.h"
-#include "vendor/vendor.h"
+#include "topo/vendor.h"
 
 struct vendor_hook {
 	struct vendor_run best;

@@ -1,6 +1,6 @@
 /* vendor.c: the reader of vendor_specs.csv; which of its rows are about a GPU and its links, and how far
  * a run got. */
-#include "vendor/vendor.h"
+#include "topo/vendor.h"
 
 enum { COLUMNS = 7 };
 

@@ -1,5 +1,5 @@
 /* vendor_hook.c: the rows of a run for vendor_run, and its lines as remarks. */
-#include "vendor/vendor_hook.h"
+#include "live/vendor_hook.h"
 
 static void take_row(void *ctx, const struct row *row)
 {

@@ -3,6 +3,7 @@
 
 #include "reconcile/causes.h"
 #include "base/clock.h"
+#include "machine/gather.h"
 #include "machine/health.h"
 
 #define LOOK_SECONDS 60.0 /* a driver that no process keeps loaded needs seconds to answer */

@@ -196,7 +196,7 @@ fuzzers: $(FUZZ)
 install-deps:
 	$(Q)ci/setup
 
-C_FILES = $(wildcard $(foreach d,bench $(LIB_DIRS) ci/tests/* ci/fuzz ci/versus,$(d)/*.[ch])) \
+C_FILES = $(wildcard $(foreach d,bench $(LIB_DIRS) ci/tests/* ci/fuzz ci/research/versus,$(d)/*.[ch])) \
 	$(CU_SRC)
 format:
 	$(Q)clang-format -i $(C_FILES)
@@ -339,7 +339,7 @@ $(TOOL): $(BUILD)/tests/%: $(BUILD)/obj/ci/tests/tools/%.o $(MAIN_OBJ) $(RIG) $(
 	@mkdir -p $(@D)
 	$(Q)$(LINK) $(LIBS)
 
-$(BARE): $(BUILD)/obj/ci/versus/bare_mpi.o
+$(BARE): $(BUILD)/obj/ci/research/versus/bare_mpi.o
 	$(say) LINK $@
 	@mkdir -p $(@D)
 	$(Q)$(LINK) $(MPI_LIBS)
@@ -376,4 +376,4 @@ $(BUILD)/$(call program_name,$(1)): $(call obj,$(1)) $(LIB)
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call program,$(p))))
 
--include $(wildcard $(PRELOAD_OBJ:.o=.d) $(patsubst %,$(BUILD)/obj/%/*.d,bench entry $(LIB_DIRS) ci/tests/* ci/fuzz ci/versus))
+-include $(wildcard $(PRELOAD_OBJ:.o=.d) $(patsubst %,$(BUILD)/obj/%/*.d,bench entry $(LIB_DIRS) ci/tests/* ci/fuzz ci/research/versus))

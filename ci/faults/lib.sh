@@ -5,8 +5,8 @@
 # end.txt ("EXIT SECONDS PROCESSES SHM CGROUPS": the last three are what it left behind). Its
 # processes carry HANGAR_TRIAL=TOKEN-NAME in their environment: that is how they are found.
 
-# shellcheck source=ci/versus/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/../versus/lib.sh"
+# shellcheck source=ci/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 token=$$-$EPOCHREALTIME
 declare -A weights=()
 

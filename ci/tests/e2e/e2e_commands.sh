@@ -58,7 +58,7 @@ expect_err '^setup: could not install: gcc '
 # Nothing is installed, measured or written; `apt` would tell.
 rm -f "$work/apt"
 fake apt-get 'echo "apt-get $*" >>'"$work/apt"
-for script in ci/gpu_check ci/record ci/hang ci/sweep ci/setup ci/faults/matrix ci/faults/healthy \
+for script in ci/gpu_check ci/research/record ci/hang ci/sweep ci/setup ci/faults/matrix ci/faults/healthy \
 	plots/plot plots/predict; do
 	run "$script" --help
 	expect_rc 0 "$script --help:"
@@ -82,7 +82,7 @@ expect_err '^run: no such test: test_nope$'
 # What the programs of `make all` do not suffice for
 mkdir -p "$work/untested"
 cp "$BUILD"/*_perf "$BUILD/hang_diagnose" "$work/untested/"
-for script in ci/record ci/faults/matrix; do
+for script in ci/research/record ci/faults/matrix; do
 	run env BUILD="$work/untested" BACKEND=mpi RANKS=2 "$script" "$work/never"
 	expect_rc 1 "$script before make tests:"
 	expect_err "no program $work/untested/tests/(fired/all_gather_perf|tool_evidence): run .make tests."

@@ -22,7 +22,7 @@ ends 0 'NVLSTree' --topo dgx-h100 --nodes 16
 ends 0 'limited by: NICs of a node' --topo dgx-a100 --nodes 16 -c all_gather -e 1G --explain
 ends 0 'constants: physical only (asked for)$' --topo dgx-a100 --physical
 ends 0 'constants: fitted (fitted.json)$' --topo dgx-a100
-ends 0 'constants: fitted to results/.*; 134 points' --explain
+ends 0 'constants: fitted to runs of ci/research/.*; 134 points' --explain
 ends 2 '/nowhere.json: No such file' --fitted /nowhere.json
 ends 0 '^# 100 nodes, 2 failures' --topo dgx-h100 --nodes 100 --failures 2
 ends 0 'no progress: a checkpoint takes 150.0 min, a failure comes every 26.3 min' \

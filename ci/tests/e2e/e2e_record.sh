@@ -9,7 +9,7 @@ export BUILD
 
 # record OUTDIR SETTING...
 record() {
-	run ci/record "$work/$1" "${@:2}"
+	run ci/research/record "$work/$1" "${@:2}"
 }
 # cell OUTDIR KEYS COLUMN: of points.csv, the row whose first five columns are KEYS
 cell() {
@@ -85,7 +85,7 @@ expect_rc 0 'figures:'
 expect_out '^2 +stream +gather '
 
 # Killed in the middle of a part: nothing is left running, and that part is run again
-start ci/record "$work/killed" "${few[@]}"
+start ci/research/record "$work/killed" "${few[@]}"
 holds 'the faults never began' within 30 test -d "$work/killed/faults-p2p-2/raw"
 kill -TERM "$pid"
 ended

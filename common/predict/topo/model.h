@@ -50,7 +50,7 @@ enum model_hop { MODEL_HOP_NONE, MODEL_HOP_NVLINK, MODEL_HOP_PCIE, MODEL_HOP_SHM
 
 /* Where measured over predicted bus bandwidth lay for nine points in ten of a class of machines, a
  * collective and sizes (0: below 1 MiB, 1: to 64 MiB, 2: above), each host or cluster predicted by
- * constants of the others (ci/accuracy --bars). */
+ * constants of the others (ci/research/accuracy --bars). */
 struct model_bar {
 	char name[24]; /* of the class, as model_class has it */
 	int coll, sizes, points, sources;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""record_figures.py: the arithmetic of ci/record: from OUTDIR's parts to points, tables and plots.
+"""record_figures.py: the arithmetic of ci/research/record: from OUTDIR's parts to points, tables and plots.
 
-usage: ci/record_figures.py OUTDIR
+usage: ci/research/record_figures.py OUTDIR
 """
 import importlib.machinery
 import importlib.util
@@ -103,7 +103,7 @@ def finished(found, before):
 # ---- accuracy ----
 
 def accuracy_rows(lines):
-    """What ci/accuracy counts and plots/accuracy.gp draws: mode stream, a colour per number of
+    """What ci/research/accuracy counts and plots/accuracy.gp draws: mode stream, a colour per number of
     ranks."""
     return [dict(source="this host", sweep=p["collective"], model=f"{p['ranks']}-ranks",
                  size_bytes=p["size_bytes"], placement=p["placement"], set="held-out",

@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from tables import table, write_csv  # noqa: E402
 
 SMALL = 64 << 10  # "8 B to 64 KiB"

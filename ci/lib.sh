@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# lib.sh: what the comparisons share. Sourced; not a program.
+# lib.sh: what scripts with NAME=VALUE settings share. Sourced; not a program.
 #
 # A comparison gives its settings their defaults, calls `settings`, then `begin`, then `launch` as
 # often as it likes, and ends with `finish`. Its own first comment is its usage.
 set -euo pipefail
 export LC_ALL=C
-top=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
+top=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
 # shellcheck source=ci/machine.sh
 . "$top/ci/machine.sh"
 
@@ -133,7 +133,7 @@ launch() {
 }
 
 figures() {
-	python3 "$top/ci/versus/figures.py" "$@"
+	python3 "$top/ci/research/versus/figures.py" "$@"
 }
 
 # finish COMMAND OUTDIR...: the final figures. Exit 1 when a target is missed or a launch failed.

@@ -1,6 +1,6 @@
 """published: sweeps of other people's clusters, at every size, and which of them may be fitted to.
 
-The sample is not in the tree (--published of ci/accuracy); here are the machines of its sweeps.
+The sample is not in the tree (--published of ci/research/accuracy); here are the machines of its sweeps.
 """
 import collections
 import csv

@@ -119,7 +119,7 @@ static int join(struct rank *r)
 	if (rc < 0)
 		return rc;
 	/* A schedule's graphs mix collectives with sends. NCCL 2.28.9 registers the buffers of both,
-	   and healthy ranks then read outside of memory (results/2026-11-23-graph-register). */
+	   and healthy ranks then read outside of memory (results/faults). */
 	if (o->nfaults > 0 && o->mode == MODE_GRAPH)
 		setenv("NCCL_GRAPH_REGISTER", "0", 0);
 	if (o->split_kind != SPLIT_NONE)

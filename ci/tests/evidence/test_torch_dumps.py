@@ -151,7 +151,7 @@ PLAYED = [
 ]
 
 
-# What PyTorch 2.11.0 with NCCL 2.28.9 wrote on two H200 (results/2026-11-23-torch-dumps): in the archive's folder, class, ranks,
+# What PyTorch 2.11.0 with NCCL 2.28.9 wrote on two H200 (results/any-program/torch-dumps.md): in the archive's folder, class, ranks,
 # comm and call. Guilty: rank 2 of mixed, 3 of the others. Who died left nothing, nor did rank 3 of mixed/exit0, which crashed
 # then. plain/order: the half's all-reduce stands last in a step and first in the guilty rank's, as if it were made twice.
 RECORDED = {

@@ -49,7 +49,7 @@ enum { NCONSTANTS = sizeof(constants_table) / sizeof(constants_table[0]) };
 
 /* us a hop takes beyond NCCL's hwLat, which is InfiniBand's. Order of magnitude, from memory: not
  * verified. TCP: 20 for two passes through the kernel and two wake-ups of proxy threads (NCCL's
- * sockets over loopback, results/2026-11-23-pairs), 30 of a data centre's network; EFA and
+ * sockets over loopback, results/prediction), 30 of a data centre's network; EFA and
  * Slingshot: requests of NCCL's libfabric plugin, matched and put in order in software. */
 static const double net_latency[TOPO_TRANSPORTS] = {
 	[TOPO_EFA] = 15, [TOPO_SLINGSHOT] = 15, [TOPO_TCP] = 50

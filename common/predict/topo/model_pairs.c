@@ -67,7 +67,7 @@ enum { SLICE = 1, ADD = 2, ONCE = 4, TWICE = 8 };
 
 /* Above it glibc gives new memory each time (M_MMAP_THRESHOLD grows no further). Of two pieces as large as
  * the largest before it gives one back to the kernel (M_TRIM_THRESHOLD is twice that): counted as page
- * faults, 2, 4 and 8 ranks (results/2026-11-23-pairs). */
+ * faults, 2, 4 and 8 ranks (results/prediction). */
 enum { KEPT_MOST = 32 << 20 };
 
 /* Messages one after the other: how many, and to whom: one; one for each other rank; to ranks 1, 2, 4 ...
@@ -260,7 +260,7 @@ int model_predict_host(const struct model *model, const struct predict_request *
 
 /* ---- GPUs ------------------------------------------------------------------------------------ */
 /* Of what the model gives neighbours, sends reach so much over healthy NVLinks, one way and both ways
- * (two H200, results/2026-11-23-pairs). What is below that is the links' own. */
+ * (two H200, results/prediction). What is below that is the links' own. */
 static const double ALONE = .97, BOTH_WAYS = .825;
 
 void model_take_pairs(struct model *model)

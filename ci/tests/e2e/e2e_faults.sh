@@ -2,7 +2,7 @@
 # e2e_faults.sh: every fault of the first part, on the mpi backend: outcome, class, guilty rank and
 # the call where timelines parted; the same again from the saved evidence, in another process.
 # timeout: 300
-# alone: a hang has to be named within 3 s
+# quiet: a hang has to be named within 3 s
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
 export OMPI_MCA_mpi_yield_when_idle=1 LD_PRELOAD=$BUILD/tests/double/libyield.so

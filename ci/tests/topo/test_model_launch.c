@@ -87,8 +87,6 @@ UNIT_TEST(test_process, "several GPUs a process")
 
 	machine(NULL);
 	UNIT_ALL(model_predict(&model, &request, &p) == 0, fabs(p.time_us - 13.8) <= 1e-9);
-	sys.nccl = 213;
-	UNIT_ALL(model_predict(&model, &request, &p) == 0, fabs(p.time_us - 24) <= .001);
 	request.mode = MODEL_GRAPH;
 	UNIT_ALL(model_predict(&model, &request, &p) == 0, fabs(p.time_us - 10.2) <= .001);
 }

@@ -198,8 +198,7 @@ static void set_bar(const struct model *model, const struct predict_request *req
 }
 
 /* ---- a point --------------------------------------------------------------------------------- */
-/* `in_turn`: launches do not overlap with what runs. */
-static double time_of(const struct model_constants *c, enum model_mode mode, bool in_turn,
+static double time_of(const struct model_constants *c, enum model_mode mode,
 		      const struct prediction *p)
 {
 	double device = p->latency_us + p->transfer_us + p->fill_us;
@@ -211,14 +210,13 @@ static double time_of(const struct model_constants *c, enum model_mode mode, boo
 		return c->kernel_latency_us + fmax(0, p->launch_us - c->kernel_host_us) +
 		       fmax(0, device - c->kernel_device_us);
 	default:
-		return in_turn ? p->launch_us + device : fmax(p->launch_us, device);
+		return fmax(p->launch_us, device);
 	}
 }
 
 int model_predict(const struct model *model, const struct predict_request *request,
 		  struct prediction *out)
 {
-	bool early = model->sys->nccl > 0 && model->sys->nccl < 214;
 	int rc;
 
 	memset(out, 0, sizeof(*out));
@@ -242,10 +240,8 @@ int model_predict(const struct model *model, const struct predict_request *reque
 	if (rc != 0)
 		return rc;
 	if (request->process_gpus > 1)
-		out->launch_us *= request->process_gpus * (early ? model->constants.grouped_early
-								 : model->constants.grouped);
-	out->time_us =
-		time_of(&model->constants, request->mode, early && request->process_gpus > 1, out);
+		out->launch_us *= request->process_gpus * model->constants.grouped;
+	out->time_us = time_of(&model->constants, request->mode, out);
 	out->algbw = request->bytes / (out->time_us * GB);
 	out->busbw = out->algbw * out->bus_factor;
 	set_bar(model, request, out);

@@ -86,11 +86,10 @@ struct model_constants {
 	double grouped;	  /* of a call's launches, for each of the GPUs that one process has */
 	double nvls_fill; /* loops of an NVLS pipeline that a stage fills and drains */
 	double nvls_net;  /* fraction of the NICs that NVLSTree gets where they have two children */
-	double volta_link;    /* GB/s of a Volta's NVLink over NCCL's */
-	double grouped_early; /* `grouped` before NCCL 2.14 */
-	double roce_hop_us;   /* a hop over RoCE, beyond InfiniBand's */
-	bool fitted;	      /* false: physical-only */
-	bool calibrated;      /* host and latency of a kernel were measured on this host, in
+	double volta_link;  /* GB/s of a Volta's NVLink over NCCL's */
+	double roce_hop_us; /* a hop over RoCE, beyond InfiniBand's */
+	bool fitted;	    /* false: physical-only */
+	bool calibrated;    /* host and latency of a kernel were measured on this host, in
 	                           * this run */
 	struct model_bar bar[MODEL_BARS];
 	int nbars;

@@ -41,7 +41,6 @@ static const struct {
 	{ CONSTANT(nvls_fill), 1, 0, 4, "a loop in each stage that nothing overlaps" },
 	{ CONSTANT(nvls_net), 1, .3, 1, "NICs carry what they carry for rings" },
 	{ CONSTANT(volta_link), 1, .8, 1.25, "NCCL's SM70_NVLINK_BW" },
-	{ CONSTANT(grouped_early), .5, .1, 1, "the same as of grouped" },
 	{ CONSTANT(roce_hop_us), 0, 0, 50, "InfiniBand's" },
 };
 

@@ -63,19 +63,8 @@ static const float tree_correction[MODEL_PROTOS][23] = {
 	  .5f, .5f, .5f, .6f, .7f, .8f, .7f, .7f, .8f, .9f, .9f },
 };
 
-/* GB/s of LL128 by channel before 2.10, by collective: measured on Volta and Ampere. */
-static const double early_ll128[MODEL_TUNED] = { [MODEL_BROADCAST] = 18.8,
-						 [MODEL_REDUCE] = 12.0,
-						 [MODEL_ALL_GATHER] = 18.3,
-						 [MODEL_REDUCE_SCATTER] = 15.2,
-						 [MODEL_ALL_REDUCE] = 16.9 };
-
 static double base_of(int version, int algo, int proto)
 {
-	static const double early[2][MODEL_PROTOS] = { { 4.4, 4.4, 0 }, { 3.6, 10, 8.4 } };
-
-	if (version < 218 && algo <= MODEL_RING)
-		return early[algo][proto];
 	return version < 223 && algo == MODEL_TREE && proto == MODEL_SIMPLE ? 0
 									    : base_lat[algo][proto];
 }
@@ -86,10 +75,6 @@ static double hop_of(int version, enum hw hw, int algo, int proto)
 		return 14;
 	if (version < 223 && algo == MODEL_TREE && proto == MODEL_SIMPLE)
 		return 28;
-	if (version < 218 && hw == HW_NVLINK && algo <= MODEL_RING && proto == MODEL_LL)
-		return algo == MODEL_TREE ? .52 : .47;
-	if (version < 218 && hw == HW_NET && algo == MODEL_RING && proto == MODEL_SIMPLE)
-		return 9.6;
 	return hw_lat[hw][algo][proto];
 }
 
@@ -265,7 +250,6 @@ const char *model_refusal(const struct model *model, enum model_coll coll, int a
 /* So much per channel, so many channels, NCCL's fraction of that, and the way from bus to algorithm
  * bandwidth. */
 struct bus {
-	int version;
 	double channels, factor;
 	const char *what;
 	struct prediction *out;
@@ -280,13 +264,9 @@ static void bus_term(const struct bus *bus, const char *limit, const char *what,
 	model_times(bus->out, bus->factor, bus->what);
 }
 
-/* What a channel of LL128 has at most. */
-static void ll128_most(const struct bus *bus, int arch, enum model_coll coll, double gbs)
+static void ll128_most(const struct bus *bus, double gbs)
 {
-	bool early = bus->version < 210 && arch < MODEL_HOPPER;
-
-	bus_term(bus, "channels", "NCCL's most for a channel of LL128",
-		 early ? early_ll128[coll] : gbs, 1, "");
+	bus_term(bus, "channels", "NCCL's most for a channel of LL128", gbs, 1, "");
 }
 
 static void ll_most(const struct bus *bus, double gbs)
@@ -335,7 +315,7 @@ static void tree_terms(const struct model *model, int proto, const struct bus *b
 	if (proto == MODEL_LL)
 		ll_most(bus, ll_max[model->nnodes == 1 ? a : model->sys->amd ? 1 : 0][i]);
 	if (proto == MODEL_LL128)
-		ll128_most(bus, a, MODEL_ALL_REDUCE, tree_ll128_max[a][i]);
+		ll128_most(bus, tree_ll128_max[a][i]);
 }
 
 /* tuning.cc:284-323. */
@@ -347,8 +327,7 @@ void model_nccl_terms(const struct model *model, int version, enum model_coll co
 	int ll_row = model->nnodes == 1 ? a : model->sys->amd ? 1 : 0;
 	double channel = model->nnodes <= 2 ? search->intra : search->inter;
 	bool nvls = algo == MODEL_NVLS || algo == MODEL_NVLS_TREE, ring = algo == MODEL_RING;
-	struct bus bus = { version > 0 ? version : version_of(model), search->channels, 1, "",
-			   out };
+	struct bus bus = { search->channels, 1, "", out };
 	double flags =
 		version > 0 && version < 221
 			? (model->nnodes > 1 || coll == MODEL_ALL_REDUCE || coll == MODEL_REDUCE
@@ -373,7 +352,7 @@ void model_nccl_terms(const struct model *model, int version, enum model_coll co
 		ll_most(&bus, ll_max[ll_row][i]);
 	} else if (ring && proto == MODEL_LL128) {
 		bus_term(&bus, "protocol LL128", own, channel, .92, "LL128's share");
-		ll128_most(&bus, a, coll, ring_ll128_max[a][i]);
+		ll128_most(&bus, ring_ll128_max[a][i]);
 	} else {
 		bus_term(&bus, "channels", own, channel,
 			 algo == MODEL_PAT				     ? .75

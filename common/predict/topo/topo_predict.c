@@ -61,8 +61,8 @@ static const struct row {
 	{ "process-gpus", 0, "N",
 	  "GPUs of one process, which launches on them in turn (default: 1)", WHOLE,
 	  AT(process_gpus) },
-	{ "nccl", 0, "VERSION", "What it would choose, from 2.4 (default: 2.28)", VERSION,
-	  AT(change.nccl) },
+	{ "nccl", 0, "VERSION", "What it would choose (default: 2.28; before 2.18 as 2.18)",
+	  VERSION, AT(change.nccl) },
 	{ "algo", 0, "NAME", "Tree, Ring, CollNetDirect, CollNetChain, NVLS, NVLSTree, PAT or P2P",
 	  ALGO, AT(algo) },
 	{ "proto", 0, "NAME", "LL, LL128 or Simple", PROTO, AT(proto) },
@@ -117,7 +117,7 @@ static int version(struct argp_state *state, const char *text)
 {
 	int major = 0, minor = 0;
 
-	if (sscanf(text, "%1d.%2d", &major, &minor) != 2 || major != 2 || minor < 4)
+	if (sscanf(text, "%1d.%2d", &major, &minor) != 2 || major != 2)
 		refuse(state, "--nccl is a version like 2.26, not '%s'", text);
 	return 100 * major + minor;
 }

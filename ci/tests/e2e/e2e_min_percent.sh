@@ -31,7 +31,7 @@ expect_rc 77
 expect_err "a single rank has no pair to measure"
 perf all_reduce -g 2 -b 1M -e 4M -c 0 -n 5 --min-percent 0.001
 expect_rc 0
-expect_out '^# Prediction of pairs of ranks, measured here in [0-9.]+ s: a message takes [0-9.]+ us'
+expect_out '^# Prediction of pairs of ranks, measured here in [0-9.]+ s: a message takes [0-9.]+ us, [0-9.]+ GB/s while all exchange; error bars are wide$'
 perf all_reduce -g 2 -b 1M -e 4M -c 0 -n 5 --min-percent 1000
 expect_rc 13
 

@@ -193,6 +193,24 @@ UNIT_TEST(test_lower_end, "lower end")
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "reaches 60.0 % of its predicted speed"));
 }
 
+/* Hosts have wide bars: the word is about the lower end, the figure about the prediction. */
+UNIT_TEST(test_hosts, "hosts")
+{
+	const struct predictor *f = &predictions.hooks;
+
+	set_up("hgx-h200", 4, 1);
+	opened();
+	predictions.sys.pairs = (struct pair_digest){ .nranks = 4, .nnodes = 1, .host = true };
+	predictions.npercents = 1;
+	predictions.percents[0] = 30;
+	predictions.of_low[0] = 120;
+	CU_ASSERT_DOUBLE_EQUAL(f->reached(f->ctx, text, sizeof(text)), 120, 1e-9);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "30.0 % of its predicted speed: good"));
+	predictions.sys.pairs.host = false;
+	f->reached(f->ctx, text, sizeof(text));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "30.0 % of its predicted speed: bad"));
+}
+
 /* Median of an odd and an even number; the words for it. */
 UNIT_TEST(test_share, "the share that was reached")
 {

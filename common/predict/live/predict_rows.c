@@ -125,7 +125,9 @@ double predict_reached(void *ctx, char *text, size_t len)
 	struct predict *p = ctx;
 	char choice[96] = "";
 	char why[160] = "";
-	double median;
+	double median, low;
+	const double *judged = topo_is_host(&p->sys) ? &low : &median;
+	const double *worst = topo_is_host(&p->sys) ? p->of_low : p->percents;
 	bool told;
 
 	if (p->nused)
@@ -137,13 +139,14 @@ double predict_reached(void *ctx, char *text, size_t len)
 		return NAN;
 	}
 	median = sort_median(p->percents, p->npercents);
+	low = sort_median(p->of_low, p->npercents);
 	told = is_measure(p, why, sizeof(why));
 	snprintf(text, len,
 		 "Prediction: the median of %zu rows from 1 MiB reaches %.1f %% of its predicted "
 		 "speed%s%s, the slowest row %.1f %%%s%s%s%s",
-		 p->npercents, median, told ? ": " : "", told ? word(p, median) : "",
-		 p->percents[0], told ? ": " : "",
-		 told ? word(p, p->percents[0]) : ": not judged: ", why, choice);
-	p->median = told ? sort_median(p->of_low, p->npercents) : NAN;
+		 p->npercents, median, told ? ": " : "", told ? word(p, *judged) : "",
+		 p->percents[0], told ? ": " : "", told ? word(p, worst[0]) : ": not judged: ", why,
+		 choice);
+	p->median = told ? low : NAN;
 	return p->median;
 }

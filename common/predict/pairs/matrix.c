@@ -5,13 +5,7 @@
 
 #include "base/stats.h"
 
-const char *const pair_load_names[] = { "alone",
-					"both ways",
-					"disjoint pairs",
-					"all pairs",
-					"into kept memory",
-					"into new memory",
-					"into memory just read" };
+const char *const pair_load_names[] = { "alone", "both ways", "disjoint pairs", "all pairs" };
 
 void pair_matrix_init(struct pair_matrix *m, const struct pair_plan *plan, int nnodes)
 {
@@ -60,9 +54,8 @@ json_t *pair_matrix_json(const struct pair_matrix *m)
 							k / 2 % m->nsizes, i, k % 2)));
 		json_array_append_new(rows, row);
 	}
-	return json_pack("{s:i,s:i,s:o,s:o,s:f,s:f,s:f}", "ranks", m->plan.n, "nodes", m->nnodes,
-			 "bytes", bytes, "pairs", rows, "reduce_gbs", m->reduce_gbs, "copy_gbs",
-			 m->copy_gbs, "fresh_gbs", m->fresh_gbs);
+	return json_pack("{s:i,s:i,s:o,s:o,s:b}", "ranks", m->plan.n, "nodes", m->nnodes, "bytes",
+			 bytes, "pairs", rows, "host", m->host);
 }
 
 /* A number that a rank, a size or a time can be; -1: it is none. */
@@ -103,9 +96,7 @@ int pair_matrix_parse(struct pair_matrix *m, const json_t *json, const char *pat
 	plan.pairs = must(calloc((size_t)plan.npairs + 1, sizeof(*plan.pairs)));
 	pair_matrix_init(m, &plan, nnodes);
 	m->nsizes = (int)json_array_size(bytes);
-	m->reduce_gbs = json_number_value(json_object_get(json, "reduce_gbs"));
-	m->copy_gbs = json_number_value(json_object_get(json, "copy_gbs"));
-	m->fresh_gbs = json_number_value(json_object_get(json, "fresh_gbs"));
+	m->host = json_is_true(json_object_get(json, "host"));
 	fine = fine && plan.n > 1 && nnodes > 0 && plan.n % nnodes == 0 && plan.npairs > 0 &&
 	       m->nsizes > 1 && m->nsizes <= PAIR_SIZES;
 	for (int s = 0; fine && s < m->nsizes; s++) {
@@ -143,12 +134,9 @@ double pair_digest_of(const struct pair_matrix *m, bool far, enum pair_load load
 
 void pair_digest_make(struct pair_digest *d, const struct pair_matrix *m)
 {
-	*d = (struct pair_digest){ .nranks = m->plan.n,
-				   .nnodes = m->nnodes,
-				   .nsizes = m->nsizes,
-				   .reduce_gbs = m->reduce_gbs,
-				   .copy_gbs = m->copy_gbs,
-				   .fresh_gbs = m->fresh_gbs };
+	*d = (struct pair_digest){
+		.nranks = m->plan.n, .nnodes = m->nnodes, .nsizes = m->nsizes, .host = m->host
+	};
 	memcpy(d->bytes, m->bytes, sizeof(d->bytes));
 	for (int load = 0; load < PAIR_LOADS; load++)
 		for (int s = 0; s < 2 * m->nsizes; s++)
@@ -158,7 +146,7 @@ void pair_digest_make(struct pair_digest *d, const struct pair_matrix *m)
 
 bool pair_digest_disturbed(const struct pair_digest *d)
 {
-	return d->us[0][PAIR_ALONE][0] >= 200;
+	return d->us[0][PAIR_DISJOINT][0] >= 200;
 }
 
 double pair_digest_us(const struct pair_digest *d, bool far, enum pair_load load, double bytes)

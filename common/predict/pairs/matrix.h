@@ -10,11 +10,6 @@ enum pair_load {
 	PAIR_BOTH,     /* the same pair's message the other way */
 	PAIR_DISJOINT, /* all pairs of the round, both ways */
 	PAIR_ALL,      /* every rank with every other, both ways */
-	/* As disjoint, between processes: out of and into memory that malloc gave once, as
-	 * libraries keep, and into memory that the kernel gives for each message */
-	PAIR_KEPT,
-	PAIR_NEW,
-	PAIR_READ, /* into memory that the peer has just read: its cache must let go of it */
 	PAIR_LOADS
 };
 
@@ -29,9 +24,7 @@ struct pair_matrix {
 	int nnodes, nsizes;
 	double bytes[PAIR_SIZES]; /* rising; the first is a message whose time is latency */
 	double *us;		  /* pair_us; 0: not measured */
-	/* GB/s of one operand that a rank adds up and copies while all others do the same, and of
-	 * pages that the kernel gives it; 0: not measured, or a GPU does it */
-	double reduce_gbs, copy_gbs, fresh_gbs;
+	bool host;		  /* ranks are processes that hold their data in host memory */
 };
 
 /* Take the plan over and make room; sizes are the caller's to set. */
@@ -56,7 +49,7 @@ struct pair_digest {
 	int nranks, nnodes, nsizes; /* nranks 0: nothing was measured */
 	double bytes[PAIR_SIZES];
 	double us[2][PAIR_LOADS][PAIR_SIZES]; /* pair_digest_of */
-	double reduce_gbs, copy_gbs, fresh_gbs;
+	bool host;			      /* as the matrix's */
 };
 
 /* Microseconds of the median pair; of the slowest one, for which collectives wait, where it takes half

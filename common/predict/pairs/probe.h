@@ -12,8 +12,7 @@ struct pair_probe {
 	char *send, *recv; /* memory of the backend's; messages rotate through it */
 	size_t pool;	   /* bytes of each */
 	double seconds;	   /* about so long for the messages of one pair, size and load */
-	bool brief;	   /* without what no digest takes */
-	bool host_memory;  /* it is: adding and copying are timed, too */
+	bool brief;	   /* disjoint pairs and all pairs alone, which predictions take */
 };
 
 /* Sizes are the matrix's, at most the pool's. Fills in its times on every rank: a message takes as long

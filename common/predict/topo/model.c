@@ -164,8 +164,9 @@ const char *model_class(const struct model *model, int algo)
 	const struct topo_layout *l = &sys->layout;
 	bool far = model->nnodes > 1, hopper = model_arch(model) == MODEL_HOPPER;
 
-	if (topo_is_host(sys) || model->constants.nbars == 0 ||
-	    (model->ppn > 1 && model->hop != MODEL_HOP_NVLINK) ||
+	if (topo_is_host(sys))
+		return far || model->nranks > 16 ? "" : "host";
+	if (model->constants.nbars == 0 || (model->ppn > 1 && model->hop != MODEL_HOP_NVLINK) ||
 	    (far && sys->transport != TOPO_IB && sys->transport != TOPO_ROCE) ||
 	    l->failed_nic > 0 || l->slow_node > 0 || l->half_nvlink || l->beside > 0 || l->no_gdr ||
 	    l->far_nic || sys->oversubscription > 1)
@@ -183,18 +184,15 @@ static void set_bar(const struct model *model, const struct predict_request *req
 	int sizes = request->bytes < 1 << 20 ? 0 : request->bytes <= 64 << 20 ? 1 : 2;
 	const char *name = model_class(model, out->algo);
 
-	out->bar = NULL;
-	out->low_busbw = out->high_busbw = NAN;
 	for (int i = 0; i < model->constants.nbars; i++) {
 		const struct model_bar *bar = &model->constants.bar[i];
 
-		if (bar->coll != (int)request->collective || bar->sizes != sizes ||
-		    strcmp(bar->name, name) != 0)
-			continue;
-		out->bar = bar;
-		out->low_busbw = out->busbw * bar->low;
-		out->high_busbw = out->busbw * bar->high;
+		if (bar->coll == (int)request->collective && bar->sizes == sizes &&
+		    strcmp(bar->name, name) == 0)
+			out->bar = bar;
 	}
+	out->low_busbw = out->bar != NULL ? out->busbw * out->bar->low : NAN;
+	out->high_busbw = out->bar != NULL ? out->busbw * out->bar->high : NAN;
 }
 
 /* ---- a point --------------------------------------------------------------------------------- */

@@ -158,50 +158,6 @@ const char *nccl_comm_host(const struct nccl_comm *comm, int rank);
  * Where sender's and receiver's lines differ, the sender's. */
 const char *nccl_comm_transport(const struct nccl_comm *comm, int channel, int from, int to);
 
-/* ---- calls across ranks ------------------------------------------------------------------- */
-
-enum nccl_log_calls_verdict {
-	NCCL_CALLS_NONE,    /* no COLL lines */
-	NCCL_CALLS_UNKNOWN, /* a guessed communicator with more members than ranks: several in
-	                     * one; or logs without heads */
-	NCCL_CALLS_SAME,    /* every rank that is here made the same calls */
-	NCCL_CALLS_FEWER,   /* the same calls as far as they go, but some ranks made fewer */
-	NCCL_CALLS_DIFFER   /* a call number at which the ranks' calls differ */
-};
-
-enum nccl_odd_how {
-	NCCL_ODD_OTHER,	   /* another call */
-	NCCL_ODD_LEFT_OUT, /* what it calls is the majority's sequence without this call */
-	NCCL_ODD_EXTRA,	   /* ... with one more call here */
-	NCCL_ODD_SWAPPED,  /* ... with this call and the next in the other order */
-	NCCL_ODD_ENDED	   /* no further call */
-};
-
-struct nccl_odd {
-	const struct nccl_member *member;
-	enum nccl_odd_how how;
-	const struct nccl_call *call; /* at index; where it ended its last one, NULL for none */
-};
-
-struct nccl_log_calls {
-	enum nccl_log_calls_verdict verdict;
-	int index; /* first collective call (from 0) where ranks differ, or that one lacks; or -1 */
-	int fewest, most;		  /* collective calls of a rank */
-	int voters, votes;		  /* that made a call at index; that made the majority's */
-	const struct nccl_call *majority; /* what more than half of the voters made; NULL: a tie */
-	struct nccl_odd *odd;		  /* who made another or none; in a tie: all */
-	int n_odd;
-};
-
-/* Compare the collective calls (not Send and Recv) of a communicator's ranks: the n-th of one rank
- * is the n-th of another. A rank with an Init line and no COLL line made none. Owned by the
- * caller: nccl_log_calls_release. */
-void nccl_log_calls_compare(const struct nccl_comm *comm, struct nccl_log_calls *calls);
-void nccl_log_calls_release(struct nccl_log_calls *calls);
-
-/* True when both are the same call: function, count, type, operator and root. */
-bool nccl_call_same(const struct nccl_call *a, const struct nccl_call *b);
-
 /* ---- rings, rational or not --------------------------------------------------------------- */
 
 enum nccl_verdict { NCCL_RATIONAL, NCCL_IRRATIONAL, NCCL_CANNOT_SAY };
@@ -248,8 +204,6 @@ void nccl_log_print_rings(FILE *out, const struct nccl_log *log);
 /* Trees, parent and child: "channels 00-23: 0>1 1>2". */
 void nccl_log_print_trees(FILE *out, const struct nccl_log *log);
 void nccl_log_print_lints(FILE *out, const struct nccl_log *log, const struct topo_system *topo);
-/* Calls compared across ranks, per communicator. */
-void nccl_log_print_calls(FILE *out, const struct nccl_log *log);
 void nccl_log_print_warnings(FILE *out, const struct nccl_log *log);
 
 /* "0-3,7" of n ascending numbers of at least `width` digits. */

@@ -1,5 +1,4 @@
-/* nccl_log_main.c: nccl_log, the program: NCCL's log in, rings, calls, warnings and a verdict
- * out. */
+/* nccl_log_main.c: nccl_log, the program: NCCL's log in, rings, warnings and a verdict out. */
 #include <argp.h>
 
 #include "nccl_log/nccl_log.h"
@@ -55,7 +54,7 @@ static const struct argp argp = {
 	.args_doc = "FILE...",
 	.doc = "Read NCCL_DEBUG=INFO output of one or many ranks, with whatever a launcher put "
 	       "before the lines, and print versions, rings and trees, transports, algorithms, "
-	       "calls compared across ranks, warnings, and whether the rings are rational."
+	       "warnings, and whether the rings are rational."
 	       "\vMost is there with NCCL_DEBUG_SUBSYS=INIT,BOOTSTRAP,ENV,GRAPH,TUNING,COLL,NET. "
 	       "The exit code is 0 whatever the verdict; 1 no memory or output, 2 usage or "
 	       "unreadable files, 77 no NCCL line in them.",

@@ -14,7 +14,7 @@ void nccl_log_print_list(FILE *out, const int *numbers, int n, int width)
 	}
 }
 
-void nccl_log_print_title(FILE *out, const struct nccl_log *log, const struct nccl_comm *comm)
+static void print_title(FILE *out, const struct nccl_log *log, const struct nccl_comm *comm)
 {
 	fprintf(out, "communicator %d (%s): ", (int)(comm - log->comms), comm->id);
 	if (comm->nranks)
@@ -53,7 +53,7 @@ static void print_comm(FILE *out, const struct nccl_log *log, const struct nccl_
 {
 	const struct nccl_member *slowest = NULL;
 
-	nccl_log_print_title(out, log, comm);
+	print_title(out, log, comm);
 	print_states(out, comm);
 	for (int i = 0; i < comm->n_says; i++)
 		fprintf(out, "  %s\n", comm->says[i]);
@@ -236,8 +236,6 @@ void nccl_log_print(FILE *out, const struct nccl_log *log, const struct topo_sys
 	nccl_log_print_trees(out, log);
 	fprintf(out, "\nverdict\n");
 	nccl_log_print_lints(out, log, topo);
-	fprintf(out, "\ncalls\n");
-	nccl_log_print_calls(out, log);
 	fprintf(out, "\nwarnings\n");
 	nccl_log_print_warnings(out, log);
 }

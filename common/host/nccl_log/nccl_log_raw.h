@@ -83,6 +83,3 @@ void nccl_log_join(struct nccl_log *log);
 
 /* The first of the log's paths of this GPU, or NULL. */
 const struct nccl_path *nccl_log_path(const struct nccl_log *log, const char *host, uint64_t gpu);
-
-/* A communicator's line that is the head of what is printed of it. */
-void nccl_log_print_title(FILE *out, const struct nccl_log *log, const struct nccl_comm *comm);

@@ -55,7 +55,6 @@ static void print_log(FILE *out, const struct nccl_log *log, bool rings)
 	} parts[] = {
 		{ "Rings", nccl_log_print_rings },
 		{ "Are they rational?", print_lints },
-		{ "Calls that NCCL logged, compared across ranks", nccl_log_print_calls },
 		{ "Warnings", nccl_log_print_warnings },
 	};
 

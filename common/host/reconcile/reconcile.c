@@ -113,7 +113,10 @@ static void take_row(void *ctx, const struct row *row)
 	if (row->size < PREDICT_FROM || !isfinite(row->of_predicted_percent) ||
 	    row->of_predicted_percent >= r->worst)
 		return;
-	r->worst = row->of_predicted_percent;
+	r->worst = r->judged = row->of_predicted_percent;
+	/* bars of hosts are wide */
+	if (!(r->bench->backend->ops->flags & BACKEND_DEVICE) && row->predicted_low_gbs > 0)
+		r->judged = 100 * row->busbw_gbs / row->predicted_low_gbs;
 	percent(r, "worst_ppm", r->worst);
 	state(r, "worst_bytes", (int64_t)row->size);
 	say(r, "worst_algo", row->predicted_algo);
@@ -225,7 +228,7 @@ static int tell_health(const struct observation *o, struct report *report)
 static int explain(void *ctx, struct report *report)
 {
 	struct reconcile *r = ctx;
-	bool low = r->worst < r->bench->options->good;
+	bool low = r->judged < r->bench->options->good;
 	char text[200];
 	int rc;
 
@@ -255,7 +258,7 @@ int reconcile_before(struct reconcile *r, const struct bench *bench, const struc
 	if (job->rank == 0)
 		observation_init(&r->observation, job->nnodes);
 	r->bench = bench;
-	r->worst = INFINITY;
+	r->worst = r->judged = INFINITY;
 	rc = look_around(r, r->observation.before);
 	if (rc < 0 || job->rank != 0)
 		return rc;

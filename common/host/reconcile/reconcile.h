@@ -16,7 +16,8 @@ struct reconcile {
 	struct nccl_asked asked;
 	struct nvml nvml;	     /* of the ranks that look at their host */
 	struct observed_rank *ranks; /* all of the job */
-	double worst; /* percent of its prediction that the worst row from 1 MiB reached */
+	double worst;  /* percent of its prediction that the slowest row reached; infinity: none */
+	double judged; /* the same of the lower end, where bars are wide */
 	struct observation observation; /* rank 0 */
 	struct run_hook hooks;
 };

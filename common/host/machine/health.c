@@ -26,7 +26,7 @@ __asm__(".section .rodata\n"
 	".byte 0\n"
 	".previous\n");
 
-static const char *const weights[] = { "note", "warn", "drain" };
+static const char *const weights[] = { "cause", "note", "warn", "drain" };
 
 const char *health_weight_name(enum health_weight weight)
 {
@@ -160,7 +160,7 @@ static const char *take_rule(struct rule *rule, char *line)
 	while (weight >= 0 && strcmp(fields[1], weights[weight]) != 0)
 		weight--;
 	if (weight < 0)
-		return "a weight is note, warn or drain";
+		return "a weight is cause, note, warn or drain";
 	rule->weight = (enum health_weight)weight;
 	while (strsep(&fields[2], ","))
 		rule->n++;
@@ -247,7 +247,7 @@ static void add_to_line(void *ctx, const struct health_finding *f)
 	bool same = strcmp(line->part, f->part) == 0;
 	char text[sizeof(f->text) + 64];
 
-	if (!f->holds)
+	if (!f->holds || f->weight == HEALTH_CAUSE)
 		return;
 	snprintf(text, sizeof(text), "%s%s%s%s",
 		 same		? ", "

@@ -4,9 +4,10 @@
 #include "base/error.h"
 #include "machine/reading.h"
 
-enum health_weight { HEALTH_NOTE, HEALTH_WARN, HEALTH_DRAIN };
+/* HEALTH_CAUSE speaks where a run is slow, and nowhere else. */
+enum health_weight { HEALTH_CAUSE, HEALTH_NOTE, HEALTH_WARN, HEALTH_DRAIN };
 
-/* "note", "warn", "drain" */
+/* "cause", "note", "warn", "drain" */
 const char *health_weight_name(enum health_weight weight);
 
 struct health_finding {

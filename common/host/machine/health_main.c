@@ -149,7 +149,7 @@ static void tell_finding(void *ctx, const struct health_finding *f)
 	struct telling *t = ctx;
 	const char *weight = health_weight_name(f->weight);
 
-	if (!f->holds)
+	if (!f->holds || f->weight == HEALTH_CAUSE)
 		return;
 	t->held[f->weight]++;
 	if (t->arguments->json)

@@ -19,7 +19,7 @@ static void put_finding(void *ctx, const struct health_finding *finding)
 {
 	const struct finder *to = ctx;
 
-	if (!finding->holds)
+	if (!finding->holds || finding->weight == HEALTH_CAUSE)
 		return;
 	fputs("hangar_health_finding", to->f);
 	prometheus_label(to->f, '{', "host", to->host);

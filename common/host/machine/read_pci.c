@@ -154,8 +154,8 @@ static void read_bridges(struct chain *chain, const char *part, struct reading *
 			reading_say(m, part, "acs_bridge", strrchr(chain->path, '/') + 1);
 	}
 	reading_state(m, part, "bridges", bridges);
-	reading_state(m, part, "bridges_unread", unread);
-	reading_state(m, part, "bridges_acs", redirecting);
+	if (unread == 0 || redirecting > 0)
+		reading_state(m, part, "bridges_acs", redirecting);
 }
 
 /* ---- IOMMU -------------------------------------------------------------------------------- */

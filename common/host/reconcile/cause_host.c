@@ -3,8 +3,6 @@
 
 #include "machine/cpu_list.h"
 
-#define WAITED_FRACTION 0.05 /* of the sweep without a CPU that a rank's main thread wanted */
-#define WAITED_MIN	0.01 /* seconds */
 #define BUSY_FRACTION	0.95 /* of all CPUs */
 #define OTHERS_FRACTION 0.05 /* of them, used by others than the job */
 #define TICKS_MIN	100  /* of all CPUs, for a fraction to mean something */
@@ -70,23 +68,6 @@ void cause_affinity(const struct observation *o, struct cause_finding *f)
 
 /* ---- load --------------------------------------------------------------------------------- */
 
-/* The fraction of the sweep that a host's rank waited most for a CPU; -1: not seen. */
-static double worst_wait(const struct observation *o, int h, const char **worst)
-{
-	double most = -1, seconds = cause_seconds(o, h);
-	const char *rank;
-
-	for (size_t at = 0; seconds > 0 && (rank = cause_next(o, h, "pid", &at));) {
-		int64_t waited = cause_step(o, h, rank, "wait_ns");
-
-		if (waited < 0 || (double)waited * 1e-9 / seconds <= most)
-			continue;
-		most = (double)waited * 1e-9 / seconds;
-		*worst = rank;
-	}
-	return most;
-}
-
 /* NaN: not seen. */
 static double busy_fraction(const struct observation *o, int h)
 {
@@ -114,16 +95,14 @@ static double own_cpus(const struct observation *o, int h)
 
 void cause_load(const struct observation *o, struct cause_finding *f)
 {
+	cause_rules(o, "cpu-wait", "rank ", "", f);
 	for (int h = 0; h < o->nhosts; h++) {
-		const char *rank = "", *host = cause_host(o, h);
+		const char *host = cause_host(o, h);
 		int64_t cpus = cause_before(o, h, "CPU", "cpus");
 		int ranks = cause_count_of(o, h, "pid");
-		double waited = worst_wait(o, h, &rank), busy = busy_fraction(o, h);
+		double busy = busy_fraction(o, h);
 		double others = busy * (double)cpus - own_cpus(o, h);
 
-		if (waited > fmax(WAITED_FRACTION, WAITED_MIN / cause_seconds(o, h)))
-			cause_yes(f, "%s on %s wanted a CPU and had none for %.0f %% of the sweep",
-				  rank, host, 100 * waited);
 		if (busy > BUSY_FRACTION &&
 		    others > fmax(OTHERS_MIN, OTHERS_FRACTION * (double)cpus))
 			cause_yes(f,
@@ -132,7 +111,7 @@ void cause_load(const struct observation *o, struct cause_finding *f)
 				  others, cpus, host);
 		if (cpus > 0 && ranks > cpus)
 			cause_yes(f, "%d ranks on the %" PRId64 " CPUs of %s", ranks, cpus, host);
-		if (waited < 0 && isnan(busy))
-			cause_unseen(f, "/proc shows neither waiting nor busy CPUs");
+		if (isnan(busy))
+			cause_unseen(f, "/proc does not show how busy the CPUs are");
 	}
 }

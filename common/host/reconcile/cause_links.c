@@ -63,45 +63,18 @@ void cause_pcie(const struct observation *o, struct cause_finding *f)
 
 /* ---- P2P ---------------------------------------------------------------------------------- */
 
-static void check_p2p(const struct observation *o, int h, const char *gpu, struct cause_finding *f)
-{
-	int64_t peers = cause_before(o, h, gpu, "peers");
-	int64_t refused = cause_before(o, h, gpu, "peers_refused");
-
-	if (cause_count_of(o, h, "bus") < 2)
-		return;
-	if (peers < 1)
-		cause_no_nvml(o, h, f);
-	else if (refused > 0)
-		cause_yes(f, "%s on %s: refused to %" PRId64 " of %" PRId64 " others: %.60s", gpu,
-			  cause_host(o, h), refused, peers, cause_text(o, h, gpu, "refusal"));
-}
-
 void cause_p2p(const struct observation *o, struct cause_finding *f)
 {
-	cause_each_gpu(o, f, check_p2p);
-}
-
-static void check_acs(const struct observation *o, int h, const char *gpu, struct cause_finding *f)
-{
-	const char *iommu = cause_text(o, h, gpu, "iommu");
-
-	if (cause_before(o, h, gpu, "bridges_acs") > 0)
-		cause_yes(f, "ACS of bridge %.31s above %s on %s sends P2P traffic up to the CPU",
-			  cause_text(o, h, gpu, "acs_bridge"), gpu, cause_host(o, h));
-	if (iommu[0] && strcmp(iommu, "none") != 0 && strcmp(iommu, "identity") != 0)
-		cause_yes(f, "the IOMMU translates what %s on %s sends (%.15s)", gpu,
-			  cause_host(o, h), iommu);
-	if (cause_before(o, h, gpu, "bridges") < 0 || !iommu[0])
-		cause_unseen(f, "/sys does not show the bridges and the IOMMU above the GPUs");
-	else if (cause_before(o, h, gpu, "bridges_unread") > 0)
-		cause_unseen(f, "the ACS of PCIe bridges can be read by root alone");
+	if (cause_run(o, "ranks") > cause_run(o, "nodes"))
+		cause_rules(o, "p2p", "GPU ", NULL, f);
 }
 
 void cause_acs(const struct observation *o, struct cause_finding *f)
 {
-	if (over_pcie(o))
-		cause_each_gpu(o, f, check_acs);
+	if (!over_pcie(o))
+		return;
+	cause_rules(o, "acs", "GPU ", "/sys shows the ACS of bridges above GPUs to root alone", f);
+	cause_rules(o, "iommu", "GPU ", "/sys does not show the IOMMU above the GPUs", f);
 }
 
 /* ---- other processes ---------------------------------------------------------------------- */

@@ -1,9 +1,6 @@
 /* health_main.c: health, the program: all hosts of an mpirun looked at without a benchmark. */
-#include <argp.h>
-
+#include "base/arguments.h"
 #include "base/json_value.h"
-#include "base/output.h"
-#include "base/parse.h"
 #include "machine/health.h"
 #include "machine/gather.h"
 #include "machine/read.h"
@@ -16,56 +13,52 @@ struct arguments {
 	bool json, drain_list;
 };
 
-static const struct argp_option options[] = {
-	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0 }, /* as --help */
-	{ "drain-list", 'd', NULL, 0, "The hosts that should take no work, one a line, alone", 0 },
-	{ "json", 'j', NULL, 0, "Findings, and all that was read, as JSON", 0 },
-	{ "metrics", 'm', "FILE.prom", 0,
-	  "Also Prometheus text for node_exporter's textfile collector; the file is replaced", 0 },
-	{ "patience", 'p', "S", 0, "Give a driver so long to answer (default: 30)", 0 },
-	{ "root", 'R', "DIR", OPTION_HIDDEN, "Before /proc, /sys and /dev", 0 },
-	{ "rules", 'r', "FILE", 0,
-	  "Thresholds (built in: those of common/host/machine/health_rules.txt)", 0 },
-	{ "seconds", 's', "S", 0, "Watch counters for so long (default: 1)", 0 },
-	{ 0 },
-};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
+static void take_metrics(struct argp_state *state, void *into, const struct argument *row,
+			 char *text)
 {
-	struct arguments *arguments = state->input;
+	size_t n = strlen(text);
 
-	if (key == 'd')
-		arguments->drain_list = true;
-	else if (key == 'j')
-		arguments->json = true;
-	else if (key == 'R')
-		arguments->root = arg;
-	else if (key == 'm' && strlen(arg) > 5 && strcmp(arg + strlen(arg) - 5, ".prom") == 0)
-		arguments->metrics = arg;
-	else if (key == 'm')
-		argp_error(state, "--metrics %s: the collector reads files that end in .prom", arg);
-	else if (key == 'r')
-		arguments->rules = arg;
-	else if (key == 'h')
-		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
-	else if (key == ARGP_KEY_ARG)
-		argp_error(state, "%s: what is this?", arg);
-	else if (key == ARGP_KEY_END && arguments->json && arguments->drain_list)
-		argp_error(state, "--json or --drain-list");
-	else if (key != 's' && key != 'p')
-		return ARGP_ERR_UNKNOWN;
-	else if (parse_real(arg, 0.01, 600,
-			    key == 's' ? &arguments->seconds : &arguments->patience) < 0)
-		argp_error(state, "%s: seconds are from 0.01 to 600", arg);
-	return 0;
+	if (n <= 5 || strcmp(text + n - 5, ".prom") != 0)
+		argument_refuse(state, "--metrics %s: the collector reads files that end in .prom",
+				text);
+	((struct arguments *)into)->metrics = text;
 }
 
-static const struct argp argp = {
-	.options = options,
-	.parser = parse,
+static void check(struct argp_state *state, void *into)
+{
+	const struct arguments *arguments = into;
+
+	if (arguments->json && arguments->drain_list)
+		argument_refuse(state, "--json or --drain-list");
+}
+
+#define FIELD(kind, field) ARGUMENT(kind, struct arguments, field)
+
+static const struct argument rows[] = {
+	{ "drain-list", 'd', NULL, "The hosts that should take no work, one a line, alone",
+	  FIELD(FLAG, drain_list) },
+	{ "json", 'j', NULL, "Findings, and all that was read, as JSON", FIELD(FLAG, json) },
+	{ "metrics", 'm', "FILE.prom",
+	  "Also Prometheus text for node_exporter's textfile collector; the file is replaced",
+	  .kind = ARGUMENT_OWN, .take = take_metrics },
+	{ "patience", 'p', "S", "Give a driver so long to answer (default: 30)",
+	  FIELD(REAL, patience), .min = .01, .most = 600 },
+	{ "root", 'R', "DIR", NULL, FIELD(TEXT, root) }, /* before /proc, /sys and /dev */
+	{ "rules", 'r', "FILE",
+	  "Thresholds (built in: those of common/host/machine/health_rules.txt)",
+	  FIELD(TEXT, rules) },
+	{ "seconds", 's', "S", "Watch counters for so long (default: 1)", FIELD(REAL, seconds),
+	  .min = .01, .most = 600 },
+};
+
+static const struct argument_table table = {
+	.program = "health",
 	.doc = "Look at this host, or under mpirun at all of its hosts: what is wrong, what to do."
 	       "\vThe exit code is 0 where nothing is wrong (notes are nothing), 13 with findings, "
 	       "2 for a usage error, 11 when MPI fails, 77 where nothing could be read.",
+	.rows = rows,
+	.n = sizeof(rows) / sizeof(rows[0]),
+	.check = check,
 };
 
 /* ---- looking ------------------------------------------------------------------------------ */
@@ -278,10 +271,7 @@ int main(int argc, char **argv)
 	struct health *health;
 	int rc = -EINVAL;
 
-	argp_err_exit_status = OUTCOME_USAGE;
-	output_guard("health");
-	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
-		return OUTCOME_USAGE;
+	arguments_read(&table, argc, argv, &arguments);
 	health = health_open(arguments.rules, &err);
 	if (health)
 		rc = at_job(&arguments, health, &err);

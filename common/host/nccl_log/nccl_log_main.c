@@ -1,9 +1,6 @@
 /* nccl_log_main.c: nccl_log, the program: NCCL's log in, rings, warnings and a verdict out. */
-#include <argp.h>
-
+#include "base/arguments.h"
 #include "nccl_log/nccl_log.h"
-#include "base/parse.h"
-#include "base/output.h"
 #include "topo/topo.h"
 
 struct arguments {
@@ -13,51 +10,45 @@ struct arguments {
 	const char *topo;
 };
 
-static const struct argp_option options[] = {
-	{ "topo", 't', "FILE", 0,
-	  "Check rings against this NCCL topology (XML, as NCCL_TOPO_DUMP_FILE writes it) of every "
-	  "host",
-	  0 },
-	{ "rank", 'r', "RANK", 0,
-	  "Whose log the next files are, where their lines don't say it (no Init lines); -1: "
-	  "unknown",
-	  0 },
-	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0 }, /* as --help */
-	{ 0 },
-};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
+static void read_file(struct argp_state *state, void *into, char *text)
 {
-	struct arguments *arguments = state->input;
-	int64_t rank;
+	struct arguments *arguments = into;
 
-	if (key == 't')
-		arguments->topo = arg;
-	else if (key == 'r' && parse_int(arg, -1, NCCL_LOG_RANKS - 1, &rank) < 0)
-		argp_error(state, "no rank: %s", arg);
-	else if (key == 'r')
-		arguments->rank = (int)rank;
-	else if (key == 'h')
-		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
-	else if (key == ARGP_KEY_ARG && ++arguments->files)
-		nccl_log_read_file(&arguments->log, arg, arguments->rank, &arguments->err);
-	else if (key == ARGP_KEY_END && arguments->files == 0)
-		argp_error(state, "which log? (- is standard input)");
-	else
-		return ARGP_ERR_UNKNOWN;
-	return 0;
+	arguments->files++;
+	nccl_log_read_file(&arguments->log, text, arguments->rank, &arguments->err);
 }
 
-static const struct argp argp = {
-	.options = options,
-	.parser = parse,
-	.args_doc = "FILE...",
+static void check(struct argp_state *state, void *into)
+{
+	const struct arguments *arguments = into;
+
+	if (arguments->files == 0)
+		argument_refuse(state, "which log? (- is standard input)");
+}
+
+static const struct argument rows[] = {
+	{ "topo", 't', "FILE",
+	  "Check rings against this NCCL topology (XML, as NCCL_TOPO_DUMP_FILE writes it) of every "
+	  "host",
+	  ARGUMENT(TEXT, struct arguments, topo) },
+	{ "rank", 'r', "RANK",
+	  "The rank of the next files, where their lines lack it (no Init lines); -1: unknown",
+	  ARGUMENT(WHOLE, struct arguments, rank), .min = -1, .most = NCCL_LOG_RANKS - 1 },
+};
+
+static const struct argument_table table = {
+	.program = "nccl_log",
+	.values = "FILE...",
 	.doc = "Read NCCL_DEBUG=INFO output of one or many ranks, with whatever a launcher put "
 	       "before the lines, and print versions, rings and trees, transports, algorithms, "
 	       "warnings, and whether the rings are rational."
 	       "\vMost is there with NCCL_DEBUG_SUBSYS=INIT,BOOTSTRAP,ENV,GRAPH,TUNING,COLL,NET. "
 	       "The exit code is 0 whatever the verdict; 1 no memory or output, 2 usage or "
 	       "unreadable files, 77 no NCCL line in them.",
+	.rows = rows,
+	.n = sizeof(rows) / sizeof(rows[0]),
+	.word = read_file,
+	.check = check,
 };
 
 int main(int argc, char **argv)
@@ -66,10 +57,8 @@ int main(int argc, char **argv)
 	struct error *err = &arguments.err;
 	static struct topo_system topo; /* large */
 
-	argp_err_exit_status = OUTCOME_USAGE;
-	output_guard("nccl_log");
 	nccl_log_init(&arguments.log);
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments);
+	arguments_read(&table, argc, argv, &arguments);
 	nccl_log_finish(&arguments.log);
 	if (err->code == 0 && arguments.topo)
 		topo_read_xml(&topo, arguments.topo, err);

@@ -1,47 +1,46 @@
 /* reconcile_main.c: reconcile, the program: observation.json in, causes out, long after the run. */
-#include <argp.h>
 #include <sys/stat.h>
 
+#include "base/arguments.h"
 #include "reconcile/causes.h"
-#include "base/output.h"
 
 struct arguments {
 	const char *path;
 	bool list;
 };
 
-static const struct argp_option options[] = {
-	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0 }, /* as --help */
-	{ "list", 'l', NULL, 0, "The causes that are looked for, and the fix of each", 0 },
-	{ 0 },
-};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
+static void take_path(struct argp_state *state, void *into, char *text)
 {
-	struct arguments *arguments = state->input;
+	struct arguments *arguments = into;
 
-	if (key == 'l')
-		arguments->list = true;
-	else if (key == 'h')
-		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
-	else if (key == ARGP_KEY_ARG && arguments->path)
-		argp_error(state, "one run at a time");
-	else if (key == ARGP_KEY_ARG)
-		arguments->path = arg;
-	else if (key == ARGP_KEY_END && !arguments->path && !arguments->list)
-		argp_error(state, "which run?");
-	else
-		return ARGP_ERR_UNKNOWN;
-	return 0;
+	if (arguments->path)
+		argument_refuse(state, "one run at a time");
+	arguments->path = text;
 }
 
-static const struct argp argp = {
-	.options = options,
-	.parser = parse,
-	.args_doc = "DIR|FILE",
+static void check(struct argp_state *state, void *into)
+{
+	const struct arguments *arguments = into;
+
+	if (!arguments->path && !arguments->list)
+		argument_refuse(state, "which run?");
+}
+
+static const struct argument rows[] = {
+	{ "list", 'l', NULL, "The causes that are looked for, and the fix of each",
+	  ARGUMENT(FLAG, struct arguments, list) },
+};
+
+static const struct argument_table table = {
+	.program = "reconcile",
+	.values = "DIR|FILE",
 	.doc = "Say what made a run slower than predicted, from the observation.json that --out "
 	       "DIR kept."
 	       "\vThe exit code is 0 whatever is found, 2 for a file that is none.",
+	.rows = rows,
+	.n = sizeof(rows) / sizeof(rows[0]),
+	.word = take_path,
+	.check = check,
 };
 
 static int print_line(void *ctx, const char *text)
@@ -79,10 +78,7 @@ int main(int argc, char **argv)
 	struct error err = { .rank = -1 };
 	int code = 0;
 
-	argp_err_exit_status = OUTCOME_USAGE;
-	output_guard("reconcile");
-	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
-		return OUTCOME_USAGE;
+	arguments_read(&table, argc, argv, &arguments);
 	for (size_t i = 0; i < cause_count && arguments.list; i++)
 		printf("%-16s %s. Fix: %s\n", cause_table[i].name, cause_table[i].what,
 		       cause_table[i].fix);

@@ -1,0 +1,45 @@
+/* arguments.h: the command line of a small program, as a table over glibc's argp. */
+#pragma once
+
+#include <argp.h>
+
+#include "base/error.h"
+
+/* How a row says what kind of field it is, and which. */
+#define ARGUMENT(kind_of, type, field) .kind = ARGUMENT_##kind_of, .at = offsetof(type, field)
+
+/* A field is a bool, a const char *, an int or a double from min to most, or what `take` makes of the text. */
+enum argument_kind { ARGUMENT_FLAG, ARGUMENT_TEXT, ARGUMENT_WHOLE, ARGUMENT_REAL, ARGUMENT_OWN };
+
+/* An option, whose field lies `at` bytes into the program's struct. */
+struct argument {
+	const char *name;
+	char letter;	   /* 0: none */
+	const char *value; /* its name in the help; NULL: the option has none */
+	const char *help;  /* NULL: the option is hidden */
+	enum argument_kind kind;
+	size_t at;
+	double min, most;
+	void (*take)(struct argp_state *state, void *into, const struct argument *row, char *text);
+	int flags; /* argp's */
+};
+
+struct argument_table {
+	const char *program, *values, *doc; /* values: what follows options, in the help */
+	const struct argument *rows;
+	size_t n;
+	/* A word that belongs to no option (NULL: each is refused); and the end (NULL: nothing is checked). */
+	void (*word)(struct argp_state *state, void *into, char *text);
+	void (*check)(struct argp_state *state, void *into);
+};
+
+/* Fills `into` in the order of the command line. A mistake ends the process with OUTCOME_USAGE and a line on
+ * standard error. Guards standard output (output_guard). */
+void arguments_read(const struct argument_table *table, int argc, char **argv, void *into);
+
+/* Ends the process so. */
+#define argument_refuse(state, ...) argp_failure(state, OUTCOME_USAGE, 0, __VA_ARGS__)
+
+/* The number that `text` is, within the row's limits. */
+double argument_number(struct argp_state *state, const struct argument *row, bool whole,
+		       const char *text);

@@ -2,7 +2,6 @@
 #include <strings.h>
 
 #include "base/error.h"
-#include "base/number.h"
 #include "base/parse.h"
 #include "options/options_table.h"
 

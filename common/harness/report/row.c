@@ -2,7 +2,7 @@
 #include "report/row.h"
 
 #include "base/error.h"
-#include "base/number.h"
+#include "base/parse.h"
 
 /* Behind the texts further members: ".predicted = true". */
 #define COLUMN(column_type, field, column_name, column_heading, column_unit, text, ...)            \

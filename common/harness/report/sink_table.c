@@ -2,7 +2,7 @@
  * that what reads theirs reads ours: 13 columns, further ones behind them, and "#" before
  * everything else. */
 
-#include "base/number.h"
+#include "base/parse.h"
 #include "report/row.h"
 #include "report/sink.h"
 #include "report/sink_shared.h"
@@ -189,6 +189,16 @@ static const struct row *row_of(const struct row_pair *pair, const struct printe
 	return pair->has[side] ? &pair->rows[side] : NULL;
 }
 
+/* As many of two decimals as fit into `width` characters, an exponent where the integer part does not fit: as
+ * nccl-tests prints its columns. */
+static void number_fit(double value, int width, char *buf)
+{
+	for (int decimals = 2; decimals >= 0; decimals--)
+		if (snprintf(buf, CELL_SIZE, "%.*f", decimals, isnan(value) ? NAN : value) <= width)
+			return;
+	snprintf(buf, CELL_SIZE, "%.*e", width >= 7 ? 1 : 0, value);
+}
+
 /* One word, whatever it came from. */
 static void cell_text(const struct sink_table *table, const struct printed *printed, char *buf)
 {
@@ -201,7 +211,7 @@ static void cell_text(const struct sink_table *table, const struct printed *prin
 		value = *(const double *)((const char *)row + column->offset);
 		if (!printed->finite || isfinite(value))
 			number_fit(value, printed->width < TIME_WIDTH ? printed->width : TIME_WIDTH,
-				   buf, CELL_SIZE);
+				   buf);
 	} else if (row && (column->offset != AT(wrong) || (table->checked && row->wrong >= 0))) {
 		column_format(column, row, buf, CELL_SIZE);
 	}

@@ -123,3 +123,12 @@ int names_find(const char *names, const char *name)
 	}
 	return -1;
 }
+
+char *number_text(double value, char *buf, size_t len)
+{
+	double size = fabs(value);
+
+	snprintf(buf, len, size >= 999999.5 && size < 1e15 ? "%.0f" : "%.6g",
+		 isnan(value) ? NAN : value);
+	return buf;
+}

@@ -21,3 +21,7 @@ int parse_unsigned(const char *text, int base, uint64_t max, uint64_t *value);
 /* Which of the names, a blank between two, `name` is; one with "*" at its end is all that begin so. -1:
  * none. */
 int names_find(const char *names, const char *name);
+
+/* The other way round: six significant digits, more where the integer part has more (up to 1e15): 12.3457,
+ * 8e-06, 1234568; "nan", "inf", "-inf". Returns buf. */
+char *number_text(double value, char *buf, size_t len);

@@ -1,4 +1,4 @@
-/* perf_rank.c: puts backend, buffers, recorder, sweep and sinks together in the rank's process. */
+/* perf_rank.c: combines backend, buffers, recorder, sweep and sinks in the rank's process. */
 #include "perf_rank.h"
 
 #include <stdatomic.h>
@@ -15,10 +15,10 @@
 #include "perf_folder.h"
 #include "perf_report.h"
 
-#define OPEN_SECONDS  60.0 /* context and module load; nobody waits for others here */
-#define LEAVE_SECONDS 60.0 /* what libraries do at exit, after the rank has said its outcome */
+#define OPEN_SECONDS  60.0 /* context and module load; other ranks are not involved */
+#define LEAVE_SECONDS 60.0 /* exit handlers of libraries, after the rank has recorded its outcome */
 
-/* Rank 0: has its host's monitor listen. */
+/* Rank 0: makes its host's monitor listen. */
 static void open_uplink(struct rank *r)
 {
 	int port = recorder_uplink_port(&r->recorder);
@@ -35,16 +35,17 @@ static void use_uplink(struct rank *r)
 		recorder_uplink(&r->recorder, r->uplink.address, r->uplink.token);
 }
 
-/* The address of rank 0's monitor reaches those of the other hosts through their ranks: over the launcher's network
- * where it can, so that they know of each other before ranks rely on theirs. */
-static int hear_hosts(struct rank *r)
+/* Passes the address of rank 0's monitor to those of the other hosts, through their ranks. The
+ * launcher's network carries it if possible, so that the monitors know each other before ranks rely
+ * on MPI's network. */
+static void meet_monitors(struct rank *r)
 {
 	const struct launch *launch = r->program->launch;
 	char name[128], text[MPI_MAX_PORT_NAME] = "";
 	int end = 0;
 
 	if (launch->local < 1 || launch->local >= r->job.nranks)
-		return 0;
+		return;
 	snprintf(name, sizeof(name), "hangar-%.100s", getenv("PMIX_NAMESPACE") ?: "");
 	if (r->job.rank == 0) {
 		open_uplink(r);
@@ -55,10 +56,9 @@ static int hear_hosts(struct rank *r)
 		snprintf(r->uplink.address, sizeof(r->uplink.address), "%.199s", text + end);
 	}
 	use_uplink(r);
-	return job_hear(&r->job);
 }
 
-/* The same over MPI: to all ranks. */
+/* The same over MPI, to all ranks. */
 static int spread_uplink(struct rank *r)
 {
 	int rc;
@@ -83,17 +83,17 @@ static void warn_surplus(const struct rank *r)
 			r->choice.take_part);
 }
 
-/* Meet the others and take a place. 0, or a negative errno. */
+/* Joins the other ranks and takes a place. Returns 0 or a negative errno. */
 static int join(struct rank *r)
 {
 	const struct options *o = r->program->options;
 	const struct backend_ops *ops;
 	int rc = job_open(&r->job, &r->watch, &r->err, r->program->launch->announced);
 
-	if (rc == 0)
-		rc = hear_hosts(r);
-	if (rc == 0)
-		rc = job_join(&r->job);
+	if (rc < 0)
+		return rc;
+	meet_monitors(r);
+	rc = job_join(&r->job);
 	if (rc < 0)
 		return rc;
 	ops = backend_find(o->backend);
@@ -127,7 +127,7 @@ static int join(struct rank *r)
 	return rc;
 }
 
-/* What NCCL finds in this process: before its first call, which reads it. */
+/* Reads NCCL's settings in this process before its first call, which uses them. */
 static void read_settings(struct rank *r, const struct backend_facts *facts)
 {
 	if (!(r->bench.backend->ops->flags & BACKEND_SETTINGS))
@@ -175,7 +175,7 @@ static int compare_settings(struct rank *r)
 	return perf_agree_settings(&r->job, &r->settings);
 }
 
-/* Groups of unequal size would skip different sizes and have different roots, while all meet at
+/* Groups of unequal size would skip different sizes and have different roots, but all ranks meet at
  * every point. */
 static int check_groups(struct rank *r)
 {
@@ -217,7 +217,7 @@ static int allocate(struct rank *r)
 	return rc;
 }
 
-/* Faults of the network are told where everybody is. Collective where there is one. */
+/* Gathers the addresses of all hosts for faults of the network. Collective in a run with one. */
 static int spread_addresses(struct rank *r)
 {
 	const struct network_host *host = &r->program->machine.host;
@@ -253,7 +253,7 @@ static int place_faults(struct rank *r)
 	return inject_place(r->program->injector, &place, &r->err);
 }
 
-/* The communicators, and the schedule that has others beside the first. */
+/* Makes the communicators, and a schedule, which has more than the first. */
 static int prepare_schedule(struct rank *r)
 {
 	struct bench *b = &r->bench;
@@ -272,7 +272,7 @@ static int prepare_schedule(struct rank *r)
 	return rc < 0 ? rc : schedule_check(&r->schedule, &r->err);
 }
 
-/* Everything that can be refused before ranks communicate: types, roots, matrices, memory. */
+/* Checks everything before ranks communicate: types, roots, matrices, memory. */
 static int check_request(struct rank *r)
 {
 	struct bench *b = &r->bench;
@@ -320,7 +320,7 @@ static int open_comm(struct rank *r)
 	if (r->bench.backend->ops->flags & BACKEND_DEVICE &&
 	    !predict_refusal(&r->bench, r->choice.shared_gpu))
 		predict_ask(&r->predict, r->program->options, r->program->folder);
-	/* nothing between this and init: whoever comes late to it is named */
+	/* init follows at once: a rank that is late there is named */
 	rc = job_barrier(&r->job, "the start of communicator init");
 	if (rc < 0)
 		return rc;
@@ -332,7 +332,7 @@ static int open_comm(struct rank *r)
 	return rc;
 }
 
-/* Each step is agreed upon before the next begins, so that a refusal ends all ranks alike. */
+/* All ranks agree after each step, so a refusal ends all in the same way. */
 static int prepare(struct rank *r)
 {
 	static int (*const steps[])(struct rank *) = { open_backend,	 spread_uplink,
@@ -345,7 +345,7 @@ static int prepare(struct rank *r)
 	return rc;
 }
 
-/* A fault that did not fire, on one of its ranks, proves nothing. */
+/* A run whose fault did not fire on one of its ranks proves nothing. */
 static int check_fired(struct rank *r)
 {
 	const struct program *p = r->program;
@@ -360,7 +360,7 @@ static int check_fired(struct rank *r)
 	return rc;
 }
 
-/* What will be broken, as remarks. */
+/* Prints the planned faults as notes. */
 static int announce_faults(struct rank *r)
 {
 	const struct injector *injector = r->program->injector;
@@ -433,8 +433,8 @@ static void tear_down(struct rank *r)
 	job_release(&r->job);
 }
 
-/* A failure that all ranks know of ends in order; one that only this rank knows of must not wait
- * for the others, who may wait for us: the monitor sees our outcome and ends them. */
+/* After a failure that all ranks know the run ends in order. After a failure of this rank only it
+ * must not wait for others, which may wait for it: the monitor sees the outcome and ends them. */
 static int conclude(struct rank *r, int rc, bool agreed)
 {
 	enum outcome outcome = rc < 0 ? r->err.outcome : r->run.outcome;
@@ -467,7 +467,7 @@ int perf_rank(void *arg)
 	if (rc < 0)
 		return conclude(&r, rc, r.err.outcome != OUTCOME_ERROR);
 	if (r.job.spare) {
-		/* the launcher's number for it is another rank's now */
+		/* the launcher's number of this process is now another rank's */
 		atomic_store(&p->memory->header.rank, -1);
 		return conclude(&r, 0, true);
 	}

@@ -42,21 +42,7 @@ static void see_leave(void *ctx)
 	seen.depth--;
 }
 
-static struct {
-	int ranks, told;
-	uint64_t first, last;
-} words;
-
-static void see_unheard(void *ctx, int ranks, uint64_t mask, bool unanswered)
-{
-	words.ranks = ranks;
-	words.first = words.told++ ? words.first : mask;
-	words.last = mask;
-}
-
-static const struct watch watch = {
-	.enter = see_enter, .work = see_work, .leave = see_leave, .unheard = see_unheard
-};
+static const struct watch watch = { .enter = see_enter, .work = see_work, .leave = see_leave };
 
 static void set_up(void)
 {
@@ -77,13 +63,6 @@ UNIT_TEST(test_too_few, "fewer ranks than announced")
 	UNIT_ALL(init_rc == -EINVAL, init_err.outcome == OUTCOME_USAGE,
 		 strstr(init_err.text, "announces 5 processes but MPI sees 4") != NULL,
 		 strstr(init_err.text, job.library) != NULL);
-}
-
-UNIT_TEST(test_hear, "words before anything else")
-{
-	set_up();
-	UNIT_ALL(job_hear(&job) == 0, seen.waits == 1, seen.depth == 0, seen.endless == 0,
-		 words.ranks == RANKS, words.first == 7, words.last == 0, words.told > 1);
 }
 
 UNIT_TEST(test_places, "places")

@@ -6,7 +6,6 @@
 
 #include "backend/call.h"
 #include "diagnose/diagnose.h"
-#include "net/hearing.h"
 #include "process/watch.h"
 
 #define MOST 8
@@ -288,76 +287,6 @@ UNIT_TEST(test_unreachable, "another network")
 	at_init(4); /* all alike: nobody is named */
 	diagnose(&evidence, &found);
 	CU_ASSERT_STRING_EQUAL(class_name(found.class, found.outcome), "unexplained");
-}
-
-/* Of `n` ranks, two a host, all wait for words, or have got them. */
-static void in_hearing(int n)
-{
-	static struct record_header headers[MOST];
-
-	at_init(n);
-	memset(headers, 0, sizeof(headers));
-	for (int i = 0; i < n; i++) {
-		ranks[i].recorder = &headers[i];
-		headers[i].hearing = n;
-		ranks[i].view.comm_state = RECORD_COMM_NONE;
-		snprintf(ranks[i].view.host, sizeof(ranks[i].view.host), "node%d", i / 2 + 1);
-	}
-}
-
-/* A word that the other sent has not come; `unanswered`: and what is said to this one's caller is not heard. */
-static void not_heard(int rank, int other, bool unanswered)
-{
-	struct record_header *h = (struct record_header *)ranks[rank].recorder;
-
-	for (int i = 0; hearing_distance(h->hearing, i) > 0; i++)
-		if ((other + hearing_distance(h->hearing, i)) % h->hearing == rank)
-			h->unheard |= 1ull << i;
-	h->unanswered = unanswered;
-}
-
-UNIT_TEST(test_unheard, "hosts that do not reach each other")
-{
-	static const struct {
-		int words[4][3]; /* who, of whom, whether its answers go astray */
-		const char *class, *pair, *confidence;
-	} cases[] = {
-		{ { { 2, 4, 1 }, { 4, 2, 0 } }, "partition", "node2>node3", "proved" },
-		{ { { 2, 4, 0 }, { 4, 2, 1 } }, "partition", "node3>node2", "proved" },
-		{ { { 2, 4, 0 } }, "partition", "node2>node3,node3>node2", "majority" },
-		{ { { 2, 4, 1 }, { 4, 2, 0 }, { 5, 3, 0 }, { 3, 5, 1 } },
-		  "partition",
-		  "node2>node3",
-		  "proved" },
-		{ { { 0, 5, 0 }, { 5, 0, 1 }, { 1, 2, 1 } },
-		  "partition",
-		  "node3>node1,node1>node2",
-		  "proved" },
-		{ { { 2, 3, 1 } }, "init-missing-rank", "", "inconclusive" }, /* of one host */
-	};
-
-	for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
-		in_hearing(6);
-		for (int i = 0; i < 4 && cases[k].words[i][0] + cases[k].words[i][1] > 0; i++)
-			not_heard(cases[k].words[i][0], cases[k].words[i][1], cases[k].words[i][2]);
-		expect(OUTCOME_HANG, cases[k].class, "-", 0, "", cases[k].confidence);
-		CU_ASSERT_STRING_EQUAL(found.pair, cases[k].pair);
-	}
-	in_hearing(6); /* who has not come sends none: no network's fault */
-	((struct record_header *)ranks[4].recorder)->hearing = 0;
-	for (int i = 0; i < 4; i++)
-		not_heard(i, 4, false);
-	diagnose(&evidence, &found);
-	UNIT_ALL(found.class != CLASS_PARTITION, !found.pair[0]);
-	in_hearing(6); /* nor has this monitor of its host's */
-	not_heard(1, 4, false);
-	evidence.nranks = 4;
-	expect(OUTCOME_HANG, "host-silent", "-", 0, "", "inconclusive");
-	in_hearing(6); /* stopped there: neither */
-	not_heard(0, 4, false);
-	ranks[4].state = 'T';
-	gone(4, PROCESS_STOPPED, SIGSTOP);
-	expect(OUTCOME_HANG, "rank-stopped", "4", -1, "", "proved");
 }
 
 /* Rank 1 has not made the call in which the others wait, as it seems: what it sends is lost. */

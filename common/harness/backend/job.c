@@ -3,10 +3,11 @@
 
 #include "base/clock.h"
 
-#define INIT_SECONDS	 10.0 /* as the watch gives init (faults/detect/watch/README.md) */
+#define INIT_SECONDS	 10.0 /* as the monitor's limit for init */
 #define DEADLINE_SECONDS 10.0
+#define LOOKUP_SECONDS	 1.0 /* rank 0 needs a port from its monitor before it publishes */
 
-/* Turn an MPI return code into the job's error. */
+/* Sets the job's error from an MPI return code. */
 static int mpi_failed(struct job *job, int rc, const char *what)
 {
 	char text[MPI_MAX_ERROR_STRING];
@@ -103,7 +104,24 @@ int job_open(struct job *job, const struct watch *watch, struct error *err, int 
 	return 0;
 }
 
-/* *local: those of `comm` on this rank's node, among whom it has a place. */
+bool job_publish(const char *name, const char *text)
+{
+	return MPI_Publish_name(name, MPI_INFO_NULL, text) == MPI_SUCCESS;
+}
+
+bool job_lookup(const char *name, char *text)
+{
+	double end = clock_seconds() + LOOKUP_SECONDS;
+
+	while (MPI_Lookup_name(name, MPI_INFO_NULL, text) != MPI_SUCCESS) {
+		if (clock_seconds() > end)
+			return false;
+		clock_nap(0.01);
+	}
+	return true;
+}
+
+/* *local: the ranks of `comm` on this rank's node. Sets local_rank. */
 static int split_node(struct job *job, MPI_Comm comm, MPI_Comm *local)
 {
 	int rc = mpi_failed(job,
@@ -116,7 +134,7 @@ static int split_node(struct job *job, MPI_Comm comm, MPI_Comm *local)
 	return rc;
 }
 
-/* Nodes numbered by their lowest rank: the node's number is the rank of its first rank among the
+/* Numbers nodes by their lowest rank: a node's number is the position of its first rank among the
  * first ranks of all nodes. */
 static int find_nodes(struct job *job)
 {
@@ -187,8 +205,8 @@ int job_split(struct job *job, int color)
 	return 0;
 }
 
-/* MPI_Finalize waits for all processes by spinning; surplus ones would disturb what is measured, so
- * they poll a non-blocking barrier in their sleep. */
+/* MPI_Finalize waits for all processes by spinning. Surplus processes would disturb the
+ * measurement, so they poll a non-blocking barrier and sleep in between. */
 static void wait_for_all(struct job *job)
 {
 	MPI_Request request;
@@ -226,7 +244,7 @@ void job_release(struct job *job)
 	job->node_of = NULL;
 }
 
-/* Others may be at work of their own: then -T does not cut the wait for them. */
+/* -T does not cut a wait for ranks that work alone. */
 static void wait_begin(const struct job *job, const char *what)
 {
 	if (job->unhurried)
@@ -309,7 +327,7 @@ int job_gather(struct job *job, const void *mine, size_t bytes, void *all)
 		 MPI_Gather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, job->comm));
 }
 
-/* Fills in what each rank sends: `bytes` from the first of a node, which goes to the node's
+/* Fills in the bytes of each rank: `bytes` from the first of a node, which go to the node's
  * place. */
 static void count_nodes(const struct job *job, int bytes, int *counts, int *places)
 {

@@ -1,5 +1,5 @@
-/* watch.h: how the harness tells an observer what it is doing. The flight recorder implements
- * it; common/ knows only this. */
+/* watch.h: hooks by which the harness reports its progress to an observer. The flight recorder
+ * implements them. */
 #pragma once
 
 struct call;
@@ -14,7 +14,7 @@ enum phase {
 	PHASE_TIMED,
 	PHASE_CHECK,
 	PHASE_FINALISE,
-	PHASE_SPARE, /* a surplus rank that waits for the others to finish; has no deadline */
+	PHASE_SPARE, /* a surplus rank waits for the others; no deadline */
 	PHASE_DONE
 };
 
@@ -24,61 +24,57 @@ const char *phase_name(enum phase phase);
 
 /* Events in the life of a communicator on this rank. */
 enum comm_event {
-	COMM_INIT, /* init is about to be called */
+	COMM_INIT, /* before the call of init */
 	COMM_READY,
 	COMM_FAILED,  /* init returned an error */
-	COMM_ABORTED, /* this rank is about to abort it */
-	COMM_LEFT     /* ... to destroy it */
+	COMM_ABORTED, /* before this rank aborts it */
+	COMM_LEFT     /* before this rank destroys it */
 };
 
-/* Calls made between a group's begin and its end are started by its end, all at once. */
+/* Calls between a group's begin and end start together at its end. */
 enum group_event {
 	GROUP_BEGUN,
-	GROUP_ENDING, /* its end is about to be handed to the backend */
+	GROUP_ENDING, /* before the group's end goes to the backend */
 	GROUP_ENDED
 };
 
-/* Any hook may be NULL. None of them fails, blocks or makes system calls. Called from the rank's
- * main thread only. */
+/* Any hook may be NULL. Hooks do not fail, block or make system calls. They are called on the
+ * rank's main thread only. */
 struct watch {
 	void *ctx;
 	void (*phase)(void *ctx, enum phase phase);
-	/* A wait begins that must end within `seconds` (0: no deadline); `what` is a string
-	 * constant. Waits do not nest. */
+	/* A wait begins, with a deadline in `seconds` (0: none). `what` is a string constant. Waits
+	 * do not nest. */
 	void (*enter)(void *ctx, const char *what, double seconds);
-	/* As enter, for work of the rank's own in which it waits for nobody: -T may lengthen the
-	 * time but not cut it. */
+	/* As enter, for work of this rank alone: -T may lengthen the time but not cut it. */
 	void (*work)(void *ctx, const char *what, double seconds);
 	void (*leave)(void *ctx);
-	/* The call is about to be handed to the backend; returns a ticket for `returned`. */
+	/* Before the call goes to the backend; returns a ticket for `returned`. */
 	uint64_t (*call)(void *ctx, const struct call *call);
 	void (*returned)(void *ctx, uint64_t ticket, int rc);
 	void (*group)(void *ctx, enum group_event event);
-	/* Everything enqueued so far on every stream has completed. */
+	/* All work enqueued so far on all streams is complete. */
 	void (*completed)(void *ctx);
-	/* A captured graph was launched: the last `calls` calls run once more. */
+	/* A captured graph was launched: the last `calls` calls run again. */
 	void (*replayed)(void *ctx, uint32_t calls);
-	/* Something becomes of communicator `comm`; `request` NULL unless COMM_INIT, COMM_READY
-	 * or COMM_FAILED. */
+	/* An event of communicator `comm`; `request` is NULL unless the event is COMM_INIT,
+	 * COMM_READY or COMM_FAILED. */
 	void (*comm)(void *ctx, uint32_t comm, enum comm_event event,
 		     const struct comm_request *request);
-	/* The library was asked whether communicator `comm` has failed meanwhile: `code` is its
-	 * own number for that, 0: it has not. */
+	/* The library was asked for communicator `comm`'s asynchronous error: `code` is its number
+	 * for it, 0: none. */
 	void (*asked)(void *ctx, uint32_t comm, int code);
-	/* The rank begins (`waits`), or has ended, to wait until its device has completed what is
-	 * enqueued. Backends whose calls block say nothing. */
+	/* The rank starts (`waits`) or ends a wait for its device to complete all enqueued work.
+	 * Backends with blocking calls do not use it. */
 	void (*device)(void *ctx, bool waits);
-	/* Device times of a call, in ns on CLOCK_MONOTONIC's scale (--record=full); end 0: the
-	 * device has come to it and is not done. */
+	/* Device times of a call, in ns of CLOCK_MONOTONIC (--record=full); end 0: the device has
+	 * started it. */
 	void (*device_times)(void *ctx, uint64_t ticket, uint64_t start_ns, uint64_t end_ns);
-	/* At init, of several hosts: of the words that `ranks` processes send each other (hearing.h) those of
-	 * the mask have not come. `unanswered`: connections to this process cannot be completed. */
-	void (*unheard)(void *ctx, int ranks, uint64_t mask, bool unanswered);
-	/* The check of a call, the newest with its offset, found this. */
+	/* The result of a data check: the newest call with this offset is wrong. */
 	void (*wrong)(void *ctx, const struct wrong_data *wrong);
 };
 
-/* Tell an observer, which may be NULL, as may its hook. Arguments as the hook has them. */
+/* Calls a hook of an observer; both may be NULL. Arguments as in the hook. */
 #define WATCH_TELL(w, hook, ...)                                                                   \
 	do {                                                                                       \
 		const struct watch *told = (w);                                                    \
@@ -95,6 +91,5 @@ struct watch {
 #define watch_replayed(w, calls)	  WATCH_TELL(w, replayed, calls)
 #define watch_asked(w, comm, code)	  WATCH_TELL(w, asked, comm, code)
 #define watch_device(w, waits)		  WATCH_TELL(w, device, waits)
-#define watch_unheard(w, ranks, mask, no) WATCH_TELL(w, unheard, ranks, mask, no)
 #define watch_wrong(w, data)		  WATCH_TELL(w, wrong, data)
 #define watch_completed(w)		  WATCH_TELL(w, completed)

@@ -93,7 +93,6 @@ struct rule {
 	row(rule_stopped, ON_HANG, COMMS_FIRST, 0) /* by a signal or debugger */ \
 	row(rule_device_memory, ON_ERROR, COMMS_FIRST, 0) /* none was left: it gave up */ \
 	row(rule_device_fault, ON_ERROR, COMMS_FIRST, 0) /* a kernel broke its context */ \
-	row(rule_unheard, ON_HANG, COMMS_NONE, 0) /* hosts do not meet at init */ \
 	row(rule_unanswered, ON_HANG, COMMS_NONE, 0) /* another host's kernel is silent */ \
 	row(rule_absent_from_init, ON_HANG | ON_ERROR, COMMS_INIT, 0) /* others are in it */ \
 	row(rule_cut_off, ON_HANG | ON_ERROR, COMMS_INIT, 0) /* some got an error for it */ \

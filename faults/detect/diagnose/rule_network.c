@@ -2,7 +2,6 @@
 
 #include "diagnose/rule.h"
 #include "base/stats.h"
-#include "net/hearing.h"
 
 /* What is sent again so often is lost by something that lasts, as it seems: where a tenth of all packets is lost it is by
  * chance once in 1,000, and once in 1,000,000. That takes 1.4 and 13 s, of a new connection 7 and 63 s. */
@@ -76,32 +75,6 @@ bool rule_cut_off(const struct rule_ctx *ctx, struct finding *f)
 	return true;
 }
 
-/* Returns the rank whose word number `i` this one has not got (process/hearing.h), -1: it has, as has whoever
- * made a call, of whom no more is read. */
-static int unheard(const struct rule_ctx *ctx, int rank, int i)
-{
-	const struct evidence_rank *r = &ctx->run->ranks[rank];
-	const struct record_header *h = r->view.issued ? NULL : r->recorder;
-	int n = h ? h->hearing : 0, distance = 0;
-
-	if (n > rank && h->unheard >> i & 1)
-		distance = hearing_distance(n, i);
-	return distance == 0 ? -1 : rank >= distance ? rank - distance : rank + (n - distance);
-}
-
-static bool is_present(const struct rule_ctx *ctx, int rank)
-{
-	return rank < ctx->run->nranks && ctx->run->ranks[rank].present;
-}
-
-/* Who is known to have sent its words; else NULL. */
-static const struct evidence_rank *sender(const struct rule_ctx *ctx, int rank)
-{
-	const struct evidence_rank *r = is_present(ctx, rank) ? &ctx->run->ranks[rank] : NULL;
-
-	return r && r->recorder && r->recorder->hearing > 0 ? r : NULL;
-}
-
 /* Adds "one>other" to the finding's pairs. */
 static void add_way(struct finding *f, const char *from, const char *to)
 {
@@ -111,49 +84,6 @@ static void add_way(struct finding *f, const char *from, const char *to)
 	snprintf(pair, sizeof(pair), "%.60s>%.60s", from, to);
 	if (!strstr(f->pair, pair) && at + strlen(pair) + 2 < sizeof(f->pair))
 		snprintf(f->pair + at, sizeof(f->pair) - at, "%s%s", at ? "," : "", pair);
-}
-
-/* Where one of the two answers connections and gets no answer to that, it is its direction. */
-static void add_pair(struct finding *f, const struct evidence_rank *a,
-		     const struct evidence_rank *b)
-{
-	const struct evidence_rank *ends[2] = { a, b };
-	bool one = !a->recorder->unanswered != !b->recorder->unanswered;
-
-	f->confidence = one ? f->confidence : "majority";
-	for (int i = 0; i < 2; i++)
-		if (!one || ends[i]->recorder->unanswered)
-			add_way(f, ends[i]->view.host, ends[!i]->view.host);
-}
-
-/* Both live and have begun, and the word of one has not come to the other: what lies between them does not carry it.
- * Where no monitor has met that of the other's host, that one may be at fault as well. */
-bool rule_unheard(const struct rule_ctx *ctx, struct finding *f)
-{
-	size_t found = 0, unseen = 0;
-
-	f->confidence = "proved";
-	for (int k = 0; k < ctx->run->nranks * HEARING_MOST; k++) {
-		int rank = k / HEARING_MOST, other = unheard(ctx, rank, k % HEARING_MOST);
-		const struct evidence_rank *r = other < 0 ? NULL : sender(ctx, rank),
-					   *o = r ? sender(ctx, other) : NULL;
-		bool silent = r && !is_present(ctx, other);
-
-		if (!silent && (!r || !o || strcmp(r->view.host, o->view.host) == 0))
-			continue;
-		if (!silent)
-			add_pair(f, r, o);
-		found += !silent;
-		unseen += silent;
-		if (finding_has_room(f))
-			finding_note(f, "Rank %d (%.60s) has not heard of rank %d (%.60s).", rank,
-				     r->view.host, other,
-				     silent ? "nor this monitor of its host's" : o->view.host);
-	}
-	place_init(f, true);
-	f->class = found ? CLASS_PARTITION : CLASS_HOST_SILENT;
-	f->confidence = found ? f->confidence : "inconclusive";
-	return found + unseen > 0;
 }
 
 /* Whose address it is, on another host than `of`: NULL for nobody's who is known. */

@@ -183,12 +183,7 @@ struct record_header {
 		preloaded; /* 1: a program of somebody else's: what it waits for is read off its calls */
 	_Atomic int32_t exit_status; /* handed to exit, -1: it was not called */
 
-	/* of several hosts, at init; was padding, so still version 4 */
-	_Atomic uint64_t unheard; /* words of others that have not come (process/hearing.h) */
-	_Atomic int32_t
-		hearing; /* so many ranks send each other words; 0: this one has not begun */
-	_Atomic uint32_t
-		unanswered; /* 1: connections to this rank are asked for, and cannot be completed */
+	uint64_t reserved[2]; /* keeps the size of version 4 */
 };
 
 /* A set of communicators. */

@@ -310,17 +310,6 @@ static void recorder_asked(void *ctx, uint32_t comm, int code)
 				      memory_order_relaxed);
 }
 
-static void recorder_unheard(void *ctx, int ranks, uint64_t mask, bool unanswered)
-{
-	struct recorder *recorder = ctx;
-	struct record_header *h = &recorder->memory->header;
-
-	atomic_store_explicit(&h->unanswered, unanswered, memory_order_relaxed);
-	atomic_store_explicit(&h->unheard, mask, memory_order_relaxed);
-	atomic_store_explicit(&h->hearing, ranks, memory_order_release);
-	beat(h);
-}
-
 static void recorder_device(void *ctx, bool waits)
 {
 	struct recorder *recorder = ctx;
@@ -406,7 +395,6 @@ struct watch recorder_watch(struct recorder *recorder)
 		.comm = recorder_comm,
 		.asked = recorder_asked,
 		.device = recorder_device,
-		.unheard = recorder_unheard,
 	};
 
 	if (recorder->calls) {

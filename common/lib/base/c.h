@@ -1,5 +1,4 @@
-/* c.h: the C headers that most files use. The Makefile includes it before each (INCLUDES), so that
- * none lists them. */
+/* c.h: the C headers that most files use. The Makefile includes it before each file (INCLUDES). */
 #pragma once
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
-/* call_value.h: one communication call, one request for a communicator, one wrong element, as values: what the
- * chain of backend/call.h carries and the flight recorder records. */
+/* call_value.h: plain values for one communication call, one communicator request and one wrong
+ * element. The filter chain of backend/call.h carries them and the flight recorder stores them. */
 #pragma once
 
 #include "base/dtype.h"
@@ -57,19 +57,22 @@ struct comm_span {
 struct comm_request {
 	uint32_t comm;	       /* communicator id, as in struct call */
 	int rank, nranks;      /* in the communicator */
-	struct comm_span span; /* its members; where nranks is not n, those that follow them */
+	struct comm_span span; /* its members; if n differs from nranks, the nranks ranks after the
+			        * span */
 	unsigned char id[COMM_ID_BYTES]; /* the library's own name for it: NCCL's unique id; MPI: a
 	                                  * tag (uint32_t) */
 };
 
-/* A wrong element that the check of a call found: what the flight recorder keeps of it. */
+/* A wrong element that the check of a call found, as the flight recorder keeps it. */
 struct wrong_data {
-	uint64_t offset;	/* of the call's buffers in their pool, as its record has it */
-	uint64_t index;		/* of the element in the send buffers that it comes from */
-	uint64_t count;		/* wrong elements of that stretch, this one the first */
+	uint64_t offset;	/* byte offset of the call's buffers in their pool, as in the call's
+				 * record */
+	uint64_t index;		/* index of the element in the send buffers it comes from */
+	uint64_t count;		/* consecutive wrong elements, this one the first */
 	uint64_t expected, got; /* bits of the element */
-	int32_t from;		/* rank that it comes from; -1: from all, a reduction */
-	int32_t culprit;	/* of a reduction, whose contribution alone accounts for it; -1 */
+	int32_t from;		/* rank the element comes from; -1: all ranks, by a reduction */
+	int32_t culprit;	/* the rank whose contribution alone explains a wrong reduction; -1:
+				 * none */
 	enum dtype dtype;
-	bool sent; /* it stands in the rank's own send buffer; else it was received */
+	bool sent; /* the element is in the rank's own send buffer; false: it was received */
 };

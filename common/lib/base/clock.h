@@ -1,4 +1,4 @@
-/* clock.h: the one clock of hangar: CLOCK_MONOTONIC, which all processes of a host share. */
+/* clock.h: CLOCK_MONOTONIC, the only clock of hangar; all processes of a host share it. */
 #pragma once
 
 #include <time.h>
@@ -16,7 +16,7 @@ static inline double clock_seconds(void)
 	return (double)clock_ns() * 1e-9;
 }
 
-/* Local time now, by this strftime format. */
+/* Formats the local time by a strftime format; "" on failure. */
 static inline void clock_local(char *buf, size_t len, const char *format)
 {
 	time_t now = time(NULL);
@@ -36,7 +36,7 @@ static inline int clock_ms_until(uint64_t deadline)
 	return deadline > now ? (int)((deadline - now) / 1000000u) + 1 : 0;
 }
 
-/* Sleep that is cut short by signals; for polling loops. */
+/* Sleeps for `seconds`, for polling loops. A signal ends the sleep early. */
 static inline void clock_nap(double seconds)
 {
 	struct timespec t = { .tv_sec = (time_t)seconds };

@@ -2,8 +2,8 @@
  * formats. */
 #pragma once
 
-/* Same order as ncclDataType_t (nccl.h, 2.24 and later), but nothing may rely on that: backends
- * map by switch. */
+/* The order is that of ncclDataType_t (nccl.h, 2.24 and later). Backends map by switch and do not
+ * rely on it. */
 enum dtype {
 	DT_INT8,
 	DT_UINT8,
@@ -29,13 +29,13 @@ enum redop { OP_NONE = -1, OP_SUM, OP_PROD, OP_MAX, OP_MIN, OP_AVG, OP_MULSUM, O
 const char *dtype_name(enum dtype type);
 const char *redop_name(enum redop op);
 
-/* Returns the value, or -EINVAL when the name is none of the known. `name` is not NULL. */
+/* Returns the value, or -EINVAL for an unknown name. `name` is not NULL. */
 int dtype_parse(const char *name);
 
 /* Bytes of one element: 1, 2, 4 or 8. */
 size_t dtype_size(enum dtype type);
 
-/* Print the element at `bits` (little endian, dtype_size bytes) as text: integers in decimal,
- * floats with %.9g or %.17g and their bits in hex. Writes at most `len` bytes, always
- * terminated; returns buf. */
+/* Prints the element at `bits` (little endian, dtype_size bytes): integers in decimal, floats with
+ * %.9g or %.17g and their bits in hex. Writes at most `len` bytes, always terminated; returns
+ * buf. */
 char *dtype_format(enum dtype type, const void *bits, char *buf, size_t len);

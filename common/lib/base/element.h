@@ -1,4 +1,4 @@
-/* element.h: bits of an element of each type, as numbers, in C and in CUDA. */
+/* element.h: elements of each type as bits and as numbers, in C and in CUDA. */
 #pragma once
 
 #include "base/dtype.h"
@@ -59,7 +59,7 @@ CHECK_HD int check_bias(enum dtype type)
 	return type == DT_BFLOAT16 ? 127 : type == DT_F8E4M3 ? 7 : 15;
 }
 
-/* The first magnitude that is no finite number: infinity, or e4m3's NaN, which has no infinity. */
+/* The first magnitude that is not finite: infinity, or the NaN of e4m3, which has no infinity. */
 CHECK_HD uint32_t check_endless(enum dtype type)
 {
 	return type == DT_HALF	     ? 0x7c00
@@ -68,7 +68,8 @@ CHECK_HD uint32_t check_endless(enum dtype type)
 				     : 0x7c;
 }
 
-/* Magnitude bits of the double whose magnitude bits are `bits`, in a type narrower than float. */
+/* Rounds the double with magnitude bits `bits` to a type narrower than float. Returns magnitude
+ * bits. */
 CHECK_HD uint32_t check_round_narrow(enum dtype type, uint64_t bits)
 {
 	int mantissa = check_mantissa_bits(type), bias = check_bias(type);
@@ -76,10 +77,10 @@ CHECK_HD uint32_t check_round_narrow(enum dtype type, uint64_t bits)
 	uint64_t significand = (bits & 0xfffffffffffffull) | 0x10000000000000ull, kept, rest, half;
 	uint32_t result;
 
-	if (bits > 0x7ff0000000000000ull) /* NaN: the quiet one */
+	if (bits > 0x7ff0000000000000ull) /* NaN becomes the quiet NaN */
 		return check_endless(type) | (type == DT_F8E4M3 ? 0 : 1u << (mantissa - 1));
-	if (exponent < 1 - bias) /* subnormal in the type, or a double's own subnormal, which is far
-	                            below half of one */
+	if (exponent < 1 - bias) /* subnormal in the type; a subnormal double is far below half of
+				  * the smallest one */
 		shift += 1 - bias - exponent;
 	if (shift > 54)
 		return 0;
@@ -87,7 +88,7 @@ CHECK_HD uint32_t check_round_narrow(enum dtype type, uint64_t bits)
 	rest = significand & (((uint64_t)1 << shift) - 1);
 	half = (uint64_t)1 << (shift - 1);
 	kept += rest > half || (rest == half && (kept & 1));
-	/* Adding rather than or-ing: a mantissa that rounds up to 2 carries into the exponent. */
+	/* Addition lets a mantissa that rounds up to 2 carry into the exponent. */
 	if (exponent > bias + 1)
 		return check_endless(type);
 	result = (uint32_t)kept;
@@ -96,8 +97,7 @@ CHECK_HD uint32_t check_round_narrow(enum dtype type, uint64_t bits)
 	return result < check_endless(type) ? result : check_endless(type);
 }
 
-/* `value` in the floating type, rounded to nearest even. Too large: infinity; NaN in e4m3, which
- * has none. */
+/* Rounds `value` to nearest even. An overflow becomes infinity, or NaN in e4m3. */
 CHECK_HD uint64_t check_round(enum dtype type, double value)
 {
 	uint64_t bits = check_double_bits(value), sign = bits >> 63;
@@ -110,7 +110,7 @@ CHECK_HD uint64_t check_round(enum dtype type, double value)
 	return sign | check_round_narrow(type, bits & 0x7fffffffffffffffull);
 }
 
-/* The number that `bits` of a floating type stand for; exact. */
+/* The exact value of `bits` in a floating type. */
 CHECK_HD double check_decode(enum dtype type, uint64_t bits)
 {
 	int mantissa = check_mantissa_bits(type), bias = check_bias(type);
@@ -139,7 +139,7 @@ CHECK_HD double check_decode(enum dtype type, uint64_t bits)
 					       ((uint64_t)(1023 - bias) << 52)));
 }
 
-/* The number in float bits `bits`, zero or exact and normal in the type: no rounding, cheap. */
+/* The value of float bits that are zero, or normal and exact in the type: no rounding, cheap. */
 CHECK_HD uint64_t check_narrow(enum dtype type, uint32_t bits)
 {
 	uint32_t magnitude = bits & 0x7fffffff, sign = bits & 0x80000000;

@@ -1,7 +1,7 @@
 /* error.c: the first error of a process. */
 #include "base/error.h"
 
-/* Values that users typed end up in the text: whatever they hold, it stays one line of a
+/* Replaces control characters: the text holds values that users typed, and stays one line of a
  * terminal. */
 static void one_line(char *text)
 {
@@ -18,7 +18,7 @@ int error_set_at(struct error *err, enum outcome outcome, int code, const char *
 
 	if (err->outcome != OUTCOME_OK)
 		return code;
-	/* An error that claims to be none would be lost. */
+	/* an error with OUTCOME_OK would be lost */
 	err->outcome = outcome == OUTCOME_OK ? OUTCOME_INTERNAL : outcome;
 	err->code = code;
 	err->file = file;
@@ -30,7 +30,7 @@ int error_set_at(struct error *err, enum outcome outcome, int code, const char *
 	return code;
 }
 
-/* One fprintf each: standard error is unbuffered, and lines of several ranks must not mix. */
+/* One fprintf per line: standard error is unbuffered, and lines of several ranks must not mix. */
 void error_print(const struct error *err, const char *program)
 {
 	switch (err->outcome) {

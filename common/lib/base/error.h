@@ -1,43 +1,43 @@
-/* error.h: the first error of a process, kept where it was first known and carried to every
- * sink. */
+/* error.h: the first error of a process, stored where it is detected and carried to every sink. */
 #pragma once
 
 #include "base/outcome.h"
 
 struct error {
-	enum outcome outcome; /* what the error means for the run: OUTCOME_OK while there is none */
+	enum outcome outcome; /* the run's outcome by this error; OUTCOME_OK: no error */
 	int code;	      /* negative errno */
 	int rank;	      /* -1 while unknown */
 	int line;
 	const char *file;
-	char text[600]; /* one line, no newline; names what failed and what would be right */
+	char text[600]; /* one line, no newline; names what failed and what would be valid */
 };
 
-/* Keep the error if it is the first, and return `code` either way, so that callers can `return
- * error_set(...)`. Prints nothing; whoever ends the process prints it once (error_print). `err`
- * is not NULL. */
+/* Stores the error if it is the first, and returns `code` either way, so that callers can `return
+ * error_set(...)`. Prints nothing: error_print prints it once at the end of the process. `err` is
+ * not NULL. */
 #define error_set(err, outcome, code, ...)                                                         \
 	error_set_at(err, outcome, code, __FILE__, __LINE__, __VA_ARGS__)
-/* The same of input that is wrong. */
+/* The same for invalid input. */
 #define error_usage(err, ...) error_set(err, OUTCOME_USAGE, -EINVAL, __VA_ARGS__)
 
 int error_set_at(struct error *err, enum outcome outcome, int code, const char *file, int line,
 		 const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 
-/* One line on standard error: "PROGRAM: TEXT", plus rank and file:line where the outcome is no
- * usage error. */
+/* Prints one line on standard error: "PROGRAM: TEXT". Rank and file:line follow unless the outcome
+ * is a usage error. */
 void error_print(const struct error *err, const char *program);
 
-/* Others' text for a line of a terminal or report: what is no printable ASCII becomes "?", in place.
- * Returns it. */
+/* Replaces every byte that is not printable ASCII with "?", in place, and returns `text`. For
+ * foreign text in one line of a terminal or report. */
 char *make_printable(char *text);
 
-/* Write behind the text in `size` bytes; cut where there is no room. */
+/* Appends to the text in a buffer of `size` bytes; the text is cut where the buffer ends. */
 void text_add(char *text, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* `memory`, as malloc and its like returned it; on NULL the process ends here: "out of memory" on
- * standard error, exit OUTCOME_INTERNAL. For readers and printers, which have nothing to undo. */
+/* Returns `memory` as malloc returned it. On NULL the process prints "out of memory" and exits with
+ * OUTCOME_INTERNAL. For readers and printers, which have nothing to undo. */
 void *must(void *memory);
 
-/* Room for element n of an array whose capacity doubles: the array, perhaps elsewhere; as must. */
+/* Makes room for element n of an array whose capacity doubles. Returns the array, which may have
+ * moved; exits like must without memory. */
 void *must_room(void *array, int n, size_t size);

@@ -4,7 +4,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 
-/* Files that would block (a FIFO, a terminal) are opened without waiting and read as they are. */
+/* Reads the start of a file. O_NONBLOCK keeps a FIFO or a terminal from blocking. */
 static int read_start(const char *path, char *buf, size_t len)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -20,7 +20,7 @@ static int read_start(const char *path, char *buf, size_t len)
 	return got < 0 && n == 0 ? (int)got : (int)n;
 }
 
-/* Ended with a NUL, and without what would steer a terminal. */
+/* Terminates the text and replaces control characters. */
 static void clean(char *buf, size_t n)
 {
 	buf[n] = '\0';
@@ -121,7 +121,7 @@ int file_list(const char *root, const char *folder, char names[][32], int room)
 	return n;
 }
 
-/* The next line from `text` on that begins so; NULL: none. */
+/* The next line from `text` on that begins with `start`; NULL: none. */
 static const char *find_line(const char *text, const char *start)
 {
 	size_t len = strlen(start);

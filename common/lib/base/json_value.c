@@ -1,4 +1,4 @@
-/* json_value.c: jansson values from C values that JSON can't hold as they are. */
+/* json_value.c: jansson values from C values that JSON cannot hold. */
 #include "base/json_value.h"
 
 #include "base/error.h"

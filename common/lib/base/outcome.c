@@ -5,7 +5,7 @@
 
 #include "base/rank_list.h"
 
-/* From the one that hides all others to the one that any other hides. */
+/* Order of precedence: an outcome hides all those below it. */
 static const struct {
 	enum outcome outcome;
 	const char *name;
@@ -26,7 +26,7 @@ static const struct {
 
 enum { OUTCOMES = sizeof(outcomes) / sizeof(outcomes[0]) };
 
-/* A value that is none of the known ones ranks first and has no name. */
+/* An unknown value ranks first and has no name. */
 static int place(enum outcome outcome)
 {
 	int i;
@@ -61,7 +61,7 @@ enum outcome outcome_worse(enum outcome a, enum outcome b)
 	return place(a) <= place(b) ? a : b;
 }
 
-/* A spec taken apart: pointers into it. */
+/* A parsed --expect spec; pointers into its text. */
 struct expectation {
 	int outcome;
 	const char *class;
@@ -69,7 +69,7 @@ struct expectation {
 	const char *ranks; /* "": any */
 };
 
-/* True when every rank of `a` is one of `b`. */
+/* Returns true if every rank of `a` is in `b`. */
 static bool ranks_within(const char *a, const char *b)
 {
 	while (isdigit((unsigned char)*a) && rank_list_has(b, atoi(a))) {
@@ -105,7 +105,7 @@ static int expect_parse(const char *spec, struct expectation *expected)
 	if (part[5].rm_so >= 0)
 		expected->ranks = spec + part[5].rm_so;
 	if (expected->outcome < 0 || (expected->outcome == OUTCOME_OK && expected->class_len))
-		return -EINVAL; /* nobody is to blame for "ok" */
+		return -EINVAL; /* "ok" has no class and no ranks */
 	return 0;
 }
 
@@ -133,7 +133,7 @@ static bool expect_matches(const struct expectation *expected, enum outcome outc
 	if (expected->class_len && (strlen(class) != expected->class_len ||
 				    memcmp(class, expected->class, expected->class_len) != 0))
 		return false;
-	/* Sets, not strings: the order in which ranks are named says nothing. */
+	/* Ranks compare as sets: the order in a list has no meaning. */
 	return !*expected->ranks ||
 	       (ranks_within(expected->ranks, ranks) && ranks_within(ranks, expected->ranks));
 }

@@ -1,10 +1,11 @@
-/* output.c: streams and standard output asked whether what was written arrived. */
+/* output.c: checks that output to streams and standard output arrived. */
 #include "base/output.h"
 
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-/* What was ever wrong with the stream, `end` (fclose or fflush) included: 0 or a negative errno. */
+/* Closes or flushes the stream with `end`. Returns 0, or the negative errno of that or of an
+ * earlier write. */
 static int ended(FILE *f, int (*end)(FILE *))
 {
 	bool failed = ferror(f);
@@ -32,8 +33,8 @@ static int write_whole(const char *path, const void *data, size_t bytes)
 	return output_close(f);
 }
 
-/* Hosts that share a folder may write the same file, and be ended meanwhile: each has a name of
- * its own for the draft. */
+/* The draft's name is unique per host and process: hosts that share a folder may write the same
+ * file at once. */
 int output_whole(const char *path, const void *data, size_t bytes)
 {
 	char draft[4224], host[64] = "";
@@ -61,7 +62,7 @@ int output_stdout(struct error *err)
 	return rc < 0 ? refuse_stdout(err, rc) : 0;
 }
 
-static const char *guarded; /* atexit() hands nothing on */
+static const char *guarded; /* atexit() passes no argument */
 
 static void guard(void)
 {
@@ -84,7 +85,7 @@ int output_room(struct error *err)
 	struct statvfs disk;
 	struct stat st;
 
-	/* nothing, which a closed descriptor and /dev/full refuse */
+	/* an empty write fails on a closed descriptor and on /dev/full */
 	if (write(STDOUT_FILENO, "", 0) < 0)
 		return refuse_stdout(err, -errno);
 	if (fstat(STDOUT_FILENO, &st) == 0 && S_ISREG(st.st_mode) &&

@@ -1,4 +1,4 @@
-/* parse.c: text to value, all or nothing. */
+/* parse.c: text to value, as a whole or not at all. */
 #include "base/parse.h"
 
 #include <strings.h>
@@ -8,7 +8,7 @@ static bool digit(const char *p)
 	return isdigit((unsigned char)*p);
 }
 
-/* Log2 of what a size suffix stands for; 0 when there is none. Moves *p behind it. */
+/* Log2 of a size suffix, 0 without one. Moves *p behind it. */
 static int take_suffix(const char **p)
 {
 	static const char letters[] = "KMGT";
@@ -30,7 +30,7 @@ int parse_size(const char *text, size_t *value)
 	char *rest;
 	const char *end;
 
-	/* strtold also takes blanks, signs, exponents and names of no number */
+	/* strtold would also take blanks, signs, exponents and names such as "nan" */
 	if (!digit(text + (*text == '.')))
 		return -EINVAL;
 	end = text + strspn(text, "0123456789.");
@@ -70,7 +70,7 @@ int parse_real(const char *text, double min, double max, double *value)
 	double number;
 	char *end;
 
-	/* strtod also takes blanks, '+', hexadecimal and names of no number. */
+	/* strtod would also take blanks, '+', hexadecimal and names such as "nan" */
 	if (!digit(p + (*p == '.')) || text[strspn(text, "0123456789.eE+-")])
 		return -EINVAL;
 	errno = 0;
@@ -101,7 +101,7 @@ int parse_unsigned(const char *text, int base, uint64_t max, uint64_t *value)
 	} else if (base == 0) {
 		base = 10;
 	}
-	/* strtoull would take blanks, a sign and a second prefix. */
+	/* strtoull would also take blanks, a sign and a second prefix */
 	if (*text == '\0' || text[strspn(text, digits_of(base))])
 		return -EINVAL;
 	errno = 0;

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/file.h"
 
-/* The name, field 2, may hold anything, a parenthesis too. */
+/* Field 2, the name, may hold any byte, also a parenthesis. */
 static bool parse(struct proc_stat *stat, char *text)
 {
 	char *open = strchr(text, '('), *close = strrchr(text, ')');
@@ -22,7 +22,7 @@ static bool parse(struct proc_stat *stat, char *text)
 		return false;
 	*close = '\0';
 	snprintf(stat->name, sizeof(stat->name), "%s", open + 1);
-	make_printable(stat->name); /* a program calls its threads what it likes */
+	make_printable(stat->name); /* a program can give a thread any name */
 	return true;
 }
 
@@ -79,8 +79,8 @@ enum proc_hold proc_hold_read(pid_t pid)
 				   : HOLD_NONE;
 }
 
-/* PF_* of the kernel's sched.h: it ends; it writes a core file, in another thread of its or in this
- * one; after a signal. */
+/* PF_* of the kernel's sched.h: the process exits; another thread or this one writes a core file; a
+ * signal ended it. */
 enum { EXITING = 0x4, DUMPED_BY_ANOTHER = 0x8, DUMPS = 0x200, SIGNALLED = 0x400 };
 
 bool exit_seen(pid_t pid, bool *again, int *wait_status)
@@ -90,7 +90,7 @@ bool exit_seen(pid_t pid, bool *again, int *wait_status)
 	if (!proc_stat_read(&stat, pid, 0))
 		return false;
 	if (!(stat.flags & EXITING)) {
-		*wait_status = stat.exit_code; /* nothing but the signal, as yet */
+		*wait_status = stat.exit_code; /* only the signal so far */
 		return stat.exit_code != 0 &&
 		       (stat.flags & (DUMPED_BY_ANOTHER | DUMPS | SIGNALLED));
 	}

@@ -1,49 +1,47 @@
-/* proc_stat.h: what the kernel says of a process or thread in /proc/PID/stat (proc_pid_stat(5)). */
+/* proc_stat.h: the kernel's data on a process or thread in /proc/PID/stat (proc_pid_stat(5)). */
 #pragma once
 
 #include <sys/types.h>
 
 struct proc_stat {
-	char name[64];	/* what cannot be printed is '?' */
+	char name[64];	/* unprintable bytes are '?' */
 	char state;	/* 'R' 'S' 'D' 'T' 't' 'Z' 'X' */
 	unsigned flags; /* PF_* of the kernel's sched.h */
-	int exit_code;	/* as waitpid has it, once it ends; 0 also where it is hidden from us */
+	int exit_code;	/* in waitpid's form, once the process exits; 0 also if the kernel hides
+			 * it */
 };
 
-/* Of process `pid`, or (tid > 0) of its thread `tid`. False when there is none, or nothing that
- * can be read. */
+/* Reads process `pid`, or its thread `tid` if tid > 0. Returns false if there is none or its file
+ * cannot be read. */
 bool proc_stat_read(struct proc_stat *stat, pid_t pid, pid_t tid);
 
-/* What keeps a process from running, of its own will or not. */
+/* The reason why a process does not run. */
 enum proc_hold {
 	HOLD_NONE,
 	HOLD_STOPPED, /* SIGSTOP, a terminal */
 	HOLD_TRACED,  /* a debugger */
 	HOLD_FROZEN,  /* the freezer of its cgroup, version 1 or 2 */
-	HOLD_GONE     /* there is none, or it has ended */
+	HOLD_GONE     /* no such process, or it has ended */
 };
 enum proc_hold proc_hold_read(pid_t pid);
 
 /* The scheduler's account of a thread (/proc/PID/schedstat), nanoseconds. */
 struct proc_account {
-	uint64_t ran_ns;    /* on a processor */
-	uint64_t waited_ns; /* ready to run without one; brought up to date when it runs again */
+	uint64_t ran_ns;    /* time on a processor */
+	uint64_t waited_ns; /* time ready without a processor; updated when the thread runs again */
 };
 
-/* Of the main thread of process `pid`, of the calling thread for 0. False where there is none or
- * the kernel keeps none. */
+/* Reads the main thread of process `pid`, for 0 the calling thread. Returns false without such a
+ * thread or if the kernel keeps no account. */
 bool proc_account_read(struct proc_account *account, pid_t pid);
 
-/* ---- a process that has started to end, before anybody can wait for it ----
- *
- * A process with a GPU gives memory and mappings back before its parent's waitpid returns it:
- * up to half a second on a loaded host. One that crashed writes its core file first, for seconds
- * and minutes. The kernel shows that, and how, it ends as soon as it does (proc_pid_stat(5): flags,
- * exit_code; of a core file being written Linux 6 does, older ones may not). */
+/* ---- a process that exits, before waitpid returns it ---- A process with a GPU returns memory and
+ * mappings first: up to half a second on a loaded host. A crashed process first writes its core
+ * file, for seconds or minutes. The kernel shows the exit and its status at once (proc_pid_stat(5):
+ * flags, exit_code). During a core dump Linux 6 shows them; older kernels may not. */
 
-/* Returns true when the process has started to end; then *wait_status is what waitpid will say of
- * it. A process that ends with status 0 is told from one whose status does not stand yet only by
- * asking again: the caller's `again` must be false at first, is kept by us, and makes that answer
- * one call late. False when the process or /proc is not there. Of another user's process the kernel
- * hides the status: it reads 0, and waitpid knows better. */
+/* Returns true if the process has started to exit, and sets *wait_status as waitpid will. A status
+ * of 0 is reported one call late, since it may not be set yet: `again` is the function's memory of
+ * that and must be false at first. Returns false without the process or /proc. For another user's
+ * process the status reads 0; waitpid has the real one. */
 bool exit_seen(pid_t pid, bool *again, int *wait_status);

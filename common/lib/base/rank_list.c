@@ -1,4 +1,4 @@
-/* rank_list.c: reading lists of ranks, and writing them as words. */
+/* rank_list.c: lists of ranks, parsed and printed. */
 #include "base/rank_list.h"
 
 static const char *next_item(const char *at)
@@ -60,6 +60,8 @@ const char *rank_list_words(const bool *in, int nranks, char *buf, size_t len)
 		return strcpy(buf, "no rank");
 	memcpy(buf, "ranks ", begin);
 	if (n == 1)
-		memmove(buf + begin - 2, buf + begin - 1, strlen(buf + begin - 1) + 1); /* no s */
+		memmove(buf + begin - 2, buf + begin - 1, strlen(buf + begin - 1) + 1); /* cuts the
+											 * plural
+											 * s */
 	return buf;
 }

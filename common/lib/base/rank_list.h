@@ -1,17 +1,17 @@
-/* rank_list.h: ranks as verdicts write them: "1,3", "-" for nobody; as sentences do: "rank 1",
- * "ranks 0-2,5". */
+/* rank_list.h: lists of ranks as verdicts have them ("1,3", "-" for none) and as sentences do
+ * ("rank 1", "ranks 0-2,5"). */
 #pragma once
 
-/* Returns true when `rank` is in the list. A text that is no number stands for no rank. */
+/* Returns true if `rank` is in the list. Text that is not a number matches no rank. */
 bool rank_list_has(const char *list, int rank);
 
-/* Returns how many numbers are in the list. */
+/* Returns the count of numbers in the list. */
 size_t rank_list_count(const char *list);
 
-/* Numbers i of 0..n-1 with in[i] as "0-2,5"; "..." ends a list for which there is no room. Returns how
- * many they are, as far as they were looked at. */
+/* Writes the numbers i of 0..n-1 with in[i] as "0-2,5"; "..." ends a list that does not fit.
+ * Returns how many there are up to that point. */
 size_t rank_list_text(const bool *in, int n, char *buf, size_t len);
 
-/* Ranks i of 0..nranks-1 with in[i] as "rank 1", "ranks 0-2,5", "no rank"; "..." ends a list for
- * which there is no room. `len` is at least 32. Returns buf. */
+/* Writes the ranks i of 0..nranks-1 with in[i] as "rank 1", "ranks 0-2,5" or "no rank"; "..." ends
+ * a list that does not fit. `len` is at least 32. Returns buf. */
 const char *rank_list_words(const bool *in, int nranks, char *buf, size_t len);

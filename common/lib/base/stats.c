@@ -1,10 +1,9 @@
-/* stats.c: order statistics of a sample, and when to stop sampling. */
+/* stats.c: order statistics of a sample, and the stop rule of sampling. */
 #include "base/stats.h"
 
 #include "base/error.h"
 
-/* The budget alone does not end a measurement before this many samples: a median of fewer says
- * nothing. */
+/* Fewest samples before the budget ends a measurement: a median of fewer means little. */
 #define BUDGET_SAMPLES 3
 
 /* Probability left out on each side of the interval. */
@@ -36,7 +35,7 @@ double sort_median(double *values, size_t n)
 }
 
 /* Type 7: linear between the order statistics around (n - 1) p. Equal neighbours are not
- * subtracted, so that infinite samples give infinity and not NaN. */
+ * subtracted, so infinite samples give infinity and not NaN. */
 static double quantile(const double *sorted, size_t n, double p)
 {
 	double at = p * (double)(n - 1);
@@ -49,7 +48,7 @@ static double quantile(const double *sorted, size_t n, double p)
 }
 
 /* P(B <= k) for B binomial (n, 1/2) and k < n / 2. Terms fall towards 0, so the sum starts at k and
- * ends when the rest can't matter; the logarithm keeps 2^-n representable. */
+ * ends once the rest is negligible. The logarithm keeps 2^-n representable. */
 static double binomial_tail(size_t n, size_t k)
 {
 	int sign;
@@ -65,7 +64,7 @@ static double binomial_tail(size_t n, size_t k)
 }
 
 /* Largest 1-based rank l whose interval [x(l), x(n + 1 - l)] covers the median with 95 %: P(B <= l
- * - 1) <= 2.5 %. The normal approximation says where to look, the binomial decides. n >=
+ * - 1) <= 2.5 %. The search starts at the normal approximation and the binomial decides. n >=
  * STATS_CI_SAMPLES. */
 static size_t ci_rank(size_t n)
 {

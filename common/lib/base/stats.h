@@ -1,13 +1,12 @@
-/* stats.h: order statistics of a sample, and when to stop sampling. Pure functions; no clock, no
- * communication. */
+/* stats.h: order statistics of a sample, and the stop rule of sampling. Pure functions; no clock,
+ * no communication. */
 #pragma once
 
-/* Smallest sample that has a 95 % interval for the median at all: 2 x 2^-5 is more than 5 %, 2 x
- * 2^-6 is not. */
+/* Smallest sample with a 95 % interval for the median: 2 x 2^-5 is more than 5 %, 2 x 2^-6 is
+ * less. */
 #define STATS_CI_SAMPLES 6
 
-/* Unit of every field is the unit of the samples; n says how many there were. With n == 0 all
- * are NaN. */
+/* All fields have the unit of the samples; n is the sample size. With n == 0 all are NaN. */
 struct stats {
 	size_t n;
 	double min, max, mean, median;
@@ -23,7 +22,7 @@ struct stats {
 /* Sorts a copy; `samples` is left alone. Returns 0, or -EINVAL when a sample is NaN. */
 int stats_compute(const double *samples, size_t n, struct stats *stats);
 
-/* Sort, ascending; of numbers, one at least, the median. */
+/* Sorts in ascending order; the median of at least one number. */
 void sort_words(uint64_t *words, size_t n);
 double sort_median(double *values, size_t n);
 
@@ -35,29 +34,29 @@ enum stop_reason {
 	STOP_NOT_YET,
 	STOP_PRECISE, /* confidence interval within the target: "ci" */
 	STOP_BUDGET,  /* time budget spent: "budget" */
-	STOP_COUNT    /* the asked number of iterations: "count" */
+	STOP_COUNT    /* iteration limit reached: "count" */
 };
 
 const char *stop_reason_name(enum stop_reason reason);
 
-/* When an adaptive measurement ends. */
+/* The stop rule of an adaptive measurement. */
 struct stop_rule {
 	double ci_percent;     /* target half width, percent of the median: 1 */
-	double budget_seconds; /* spent in timed calls; counts from the third sample on */
-	size_t max_samples;    /* reached: STOP_BUDGET; 0: no such limit */
+	double budget_seconds; /* time in timed calls; checked from the third sample on */
+	size_t max_samples;    /* limit that also gives STOP_BUDGET; 0: none */
 };
 
-/* Sorts the samples when there are STATS_CI_SAMPLES or more: call it per batch, not per sample, where
- * calls are short. An interval of fewer than 6 samples is never precise. */
+/* Sorts the samples if there are STATS_CI_SAMPLES or more; call it per batch where calls are short.
+ * An interval of fewer than 6 samples is never precise. */
 enum stop_reason stop_check(const struct stop_rule *rule, const double *samples, size_t n,
 			    double spent_seconds);
 
-/* What `n` values say: the one that most have (of as many the greatest), how many have it, how many have
- * the next one, and how many values there are. All 0 of none. */
+/* Votes of `n` values: the most frequent one (the greatest on a tie), its count, the count of the
+ * next one, and the number of different values. All 0 for n = 0. */
 struct vote {
 	uint64_t most;
 	size_t n, votes, second, kinds;
 };
 
-/* Sorts the values. */
+/* Counts votes. Sorts the values in place. */
 struct vote vote_words(uint64_t *values, size_t n);

@@ -14,17 +14,19 @@
 #include "base/proc_stat.h"
 #include "net/path.h"
 
-/* Other ends whose connections are shut in any case. */
+/* Hosts whose connections are shut in any case. */
 struct lost {
 	struct in6_addr hosts[HANGUP_HOSTS];
 	size_t n;
 };
 
-#define ROUNDS	    40	 /* looks ... */
-#define ROUND_S	    0.25 /* ... and the time between two */
-#define LATER	    8	 /* looks until what lives there is shut: an exit code may be on its way */
-#define ENOUGH	    35	 /* looks, after which it is taken for dead */
-#define RETRANSMITS 3	 /* of one segment: 1.4 s without an answer where the network is fast */
+#define ROUNDS	40   /* number of checks */
+#define ROUND_S 0.25 /* seconds between two checks */
+#define LATER                                                                                      \
+	8	       /* checks before live connections to lost hosts are shut: an exit code may
+			  * be on its way */
+#define ENOUGH	    35 /* checks before the launcher counts as dead */
+#define RETRANSMITS 3  /* resends of one segment: 1.4 s without an answer on a fast network */
 
 static bool is_launcher(pid_t pid)
 {
@@ -50,7 +52,7 @@ static bool is_dead(int fd, const struct lost *lost)
 		(info.tcpi_state == TCP_SYN_SENT && info.tcpi_retransmits > 0));
 }
 
-/* Returns false if its descriptors cannot be taken. */
+/* Shuts the dead connections. Returns false if the launcher's descriptors cannot be taken. */
 static bool shut_dead(int pidfd, pid_t launcher, const struct lost *lost)
 {
 	bool taken = false;
@@ -77,7 +79,7 @@ static bool shut_dead(int pidfd, pid_t launcher, const struct lost *lost)
 	return taken;
 }
 
-/* False where it may only wait for somebody who is slow to read. */
+/* Returns false if the launcher may only wait for a slow reader of its output. */
 static bool output_taken(int pidfd)
 {
 	bool taken = true;
@@ -94,7 +96,7 @@ static bool output_taken(int pidfd)
 	return taken;
 }
 
-/* `watcher`, the launcher's child, ends first: its exit code is the job's. */
+/* `watcher`, a child of the launcher, ends first: its exit code becomes the job's. */
 static _Noreturn void hang_up(pid_t launcher, pid_t watcher, const struct lost *lost)
 {
 	static const struct lost none;

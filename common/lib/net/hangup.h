@@ -1,17 +1,17 @@
-/* hangup.h: the end of a job whose launcher waits for a host that it cannot reach. */
+/* hangup.h: ends a job whose launcher waits for an unreachable host. */
 #pragma once
 
 #include <sys/types.h>
 
 #define HANGUP_HOSTS 8
 
-/* Leaves a process behind, for ten seconds at most and until `launcher` has ended, that shuts the launcher's TCP
- * connections whose other end does not answer: mpirun and orted take that for what it is and end, with
- * the exit code of the ranks, instead of waiting for TCP to give up after a quarter of an hour.
- * So are, after two seconds, connections to the hosts to which `links` lead (n sockets, of which the first
- * HANGUP_HOSTS count): the kernel there may answer for a launcher that does not run. A launcher that
- * is stopped is continued. Where its descriptors may not be taken (kernel before 5.6, ptrace forbidden)
- * it gets SIGTERM after half of the time. One that lives nine seconds later, and whose output is read, is ended by
- * SIGKILL: Open MPI 4.1.4's deadlock or crash where a rank is killed while it connects. Only of launchers known by name (Open MPI's, PRRTE's); of
- * others nothing is touched. */
+/* Starts a process that shuts the TCP connections of `launcher` whose other end does not answer. It
+ * lives until the launcher has ended, at most ten seconds. mpirun and orted then end with the exit
+ * code of the ranks, and do not wait a quarter of an hour for TCP to give up. After two seconds it
+ * also shuts connections to the hosts of the sockets `links` (n of them; the first HANGUP_HOSTS
+ * count), whose kernel may answer for a launcher that does not run. It continues a stopped
+ * launcher. If the launcher's descriptors cannot be taken (kernel before 5.6, ptrace forbidden) the
+ * launcher gets SIGTERM after half of the time. After nine seconds, and with its output read, it
+ * gets SIGKILL: Open MPI 4.1.4 can deadlock when a rank is killed while it connects. Only for
+ * launchers known by name (Open MPI, PRRTE). */
 void launcher_hang_up(pid_t launcher, const int *links, size_t n);

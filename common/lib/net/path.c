@@ -6,7 +6,7 @@
 #include <arpa/inet.h>
 #include <sys/socket.h>
 
-#define HEADERS_V4 28 /* IP and UDP */
+#define HEADERS_V4 28 /* bytes of IP and UDP headers */
 #define HEADERS_V6 48
 #define LARGEST	   65507
 
@@ -16,10 +16,10 @@ union address {
 	struct sockaddr_in6 v6;
 };
 
-/* A datagram; a full-size one goes on with zeros. */
+/* A datagram. A full-size one continues with zeros. */
 struct probe {
 	uint64_t token;
-	uint32_t window, answers; /* the sender's window, and the one that `got` is about */
+	uint32_t window, answers; /* the sender's window, and the window that `got` counts */
 	struct path_counts got;
 	uint32_t no_full, unused;
 };
@@ -46,8 +46,8 @@ static bool is_v6(const union address *a)
 	return a->any.sa_family == AF_INET6 && !IN6_IS_ADDR_V4MAPPED(&a->v6.sin6_addr);
 }
 
-/* Both ends bind the address and port that their TCP connection has, so neither has to tell. Of a host with many
- * connections on one port the kernel finds the connected socket. */
+/* Both ends bind the address and port of their TCP connection, so no port has to be exchanged.
+ * Where several connections share one local port the kernel finds the connected socket. */
 static void open_beside(struct path *path, int tcp)
 {
 	union address own, other;
@@ -71,7 +71,7 @@ static void open_beside(struct path *path, int tcp)
 		path_close(path);
 }
 
-/* What this host takes for the largest packet on this way, headers included; 0: not known. */
+/* The path MTU this host assumes, headers included; 0: unknown. */
 static uint32_t full_size(int fd, uint32_t *headers)
 {
 	union address other;
@@ -102,14 +102,14 @@ static void take(struct path *path, const struct probe *probe, size_t bytes)
 		path->told = probe->got;
 }
 
-/* Returns false where the connection is another one by now. */
+/* Returns false if the TCP connection has changed since. */
 static bool is_beside(int fd, int tcp)
 {
 	union address own = { 0 }, its = { 0 };
 	socklen_t len = sizeof(own), len2 = sizeof(its);
 
 	return getsockname(fd, &own.any, &len) == 0 && getsockname(tcp, &its.any, &len2) == 0 &&
-	       own.v4.sin_port == its.v4.sin_port; /* where it is in IPv6, too */
+	       own.v4.sin_port == its.v4.sin_port; /* the port has the same offset in IPv6 */
 }
 
 bool path_probe(struct path *path, int tcp, uint64_t token)

@@ -1,4 +1,5 @@
-/* sockets.c: /proc/PID/fd says which sockets are the process', /proc/PID/net/tcp how all of its network namespace are. */
+/* sockets.c: /proc/PID/fd lists the sockets of a process, /proc/PID/net/tcp the state of all in its
+ * network namespace. */
 #include "net/sockets.h"
 
 #include <arpa/inet.h>
@@ -9,7 +10,7 @@
 enum { ESTABLISHED = 1, SYN_SENT = 2, LISTEN = 10 };
 
 struct inodes {
-	unsigned long *all; /* in order; owned */
+	unsigned long *all; /* sorted; owned */
 	size_t n;
 };
 
@@ -46,7 +47,8 @@ static struct inodes inodes_of(const char *root, int pid)
 	return found;
 }
 
-/* "0200000A", or four such words: in the byte order of the host. False for loopback and for any address. */
+/* Converts "0200000A", or four such words, in the host's byte order. Returns false for loopback and
+ * for the any-address. */
 static bool address_text(const char *hex, char *text, size_t len)
 {
 	struct in6_addr a = IN6ADDR_ANY_INIT;

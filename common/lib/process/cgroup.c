@@ -1,4 +1,4 @@
-/* cgroup.c: memory cgroups through their file systems. */
+/* cgroup.c: memory cgroups, through their file systems. */
 #include "process/cgroup.h"
 
 #include <fcntl.h>
@@ -16,7 +16,7 @@ static int file_write(const char *dir, const char *name, const char *text)
 	int fd, rc = 0;
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	fd = open(path, O_WRONLY | O_CLOEXEC); /* some cannot be read */
+	fd = open(path, O_WRONLY | O_CLOEXEC); /* unreadable ones exist */
 	if (fd < 0)
 		return -errno;
 	if (write(fd, text, len) != (ssize_t)len)
@@ -43,10 +43,10 @@ static bool has(const char *dir, const char *name)
 	return access(path, F_OK) == 0;
 }
 
-/* Lines of /proc/PID/cgroup: "4:memory:/path", and "0::/path" of version 2, which has no memory
- * where version 1 has it. Of the first *base characters, the mount point, there is nothing to see
- * above. A container sees part of the hierarchy: where there is no such folder, its own is the mount
- * point. */
+/* Parses lines of /proc/PID/cgroup: "4:memory:/path", and "0::/path" of version 2. Version 2 has no
+ * memory controller if version 1 has it. The first *base characters of the path are the mount
+ * point. A container sees part of the hierarchy: if the folder does not exist, its own cgroup is
+ * the mount point. */
 static int find(const char *root, const char *process, char *path, size_t len, size_t *base,
 		bool *v2)
 {
@@ -85,8 +85,8 @@ int cgroup_of(pid_t pid, char *path, size_t len)
 	return find("", process, path, len, &base, &v2);
 }
 
-/* Below `parent`; -EAGAIN where it could be given no limit. The link comes first: whoever is
- * killed in between leaves one that leads nowhere. */
+/* Makes a cgroup below `parent`; -EAGAIN if it cannot have a limit. The link is made first, so a
+ * kill in between leaves only a dangling link. */
 static int make_below(struct cgroup *cgroup, const char *parent, const char *name)
 {
 	int n = snprintf(cgroup->path, sizeof(cgroup->path), "%s/" PREFIX "%u-%d-%s", parent,
@@ -123,8 +123,7 @@ int cgroup_make(struct cgroup *cgroup, const char *name, const char *run)
 		snprintf(cgroup->link, sizeof(cgroup->link), "%s/cgroup-%d", run, (int)getpid());
 	for (;;) {
 		rc = make_below(cgroup, parent, name);
-		/* in version 2 only a group without processes of its own hands its controllers
-		 * down */
+		/* in version 2 only a group without processes hands its controllers down */
 		if (rc == 0 || !v2 || strlen(parent) <= base)
 			break;
 		*strrchr(parent, '/') = '\0';
@@ -148,7 +147,7 @@ int cgroup_limit(const char *path, size_t room)
 	if (used < 0)
 		return -ENOENT;
 	snprintf(text, sizeof(text), "%" PRId64, used + (int64_t)room);
-	/* without swap these files may be missing, and nothing has to be done */
+	/* without swap these files may not exist, and nothing is to be done */
 	if (v2)
 		file_write(path, "memory.swap.max", "0");
 	else
@@ -163,8 +162,8 @@ int64_t cgroup_oom_kills(const char *path)
 	return kills >= 0 ? kills : number(path, "memory.oom_control", "oom_kill");
 }
 
-/* 0: it is gone. Never a folder with anything in it: those of a cgroup are no files of ours, and
- * rmdir knows. */
+/* Returns 0 once the folder is gone. rmdir refuses a cgroup that is in use; its files are not
+ * removed. */
 static int remove_path(const char *path)
 {
 	const char *name = strrchr(path, '/');
@@ -199,9 +198,9 @@ int cgroup_remove_link(const char *link)
 	return remove_path(path);
 }
 
-/* ---- memory that is left -------------------------------------------------------------------- */
+/* ---- available memory ------------------------------------------------------------------------ */
 
-/* Returns what one cgroup has left; page cache that can be dropped counts as free. */
+/* Returns the free bytes of one cgroup; page cache that can be dropped counts as free. */
 static size_t group_left(const char *dir, bool v2)
 {
 	int64_t limit = number(dir, v2 ? "memory.max" : "memory.limit_in_bytes", "");
@@ -215,7 +214,7 @@ static size_t group_left(const char *dir, bool v2)
 	return limit > usage ? (size_t)(limit - usage) : 0;
 }
 
-/* The least of a cgroup and all above it, up to the mount. */
+/* The minimum over a cgroup and all its ancestors up to the mount. */
 size_t host_memory_available(const char *root)
 {
 	char dir[CGROUP_PATH];

@@ -1,4 +1,4 @@
-/* child.c: closing all descriptors but one; blocking signals, to read them. */
+/* child.c: closes all descriptors but one; blocks signals and reads them from a descriptor. */
 #include "process/child.h"
 
 #include <fcntl.h>

@@ -1,18 +1,18 @@
-/* child.h: what a parent that forks, and a child that never calls exec, take care of. */
+/* child.h: duties of a parent that forks, and of a child that never calls exec. */
 #pragma once
 
 #include <signal.h>
 
-/* Close every descriptor but `keep` (-1: every one, standard streams as well): locks, sockets and
- * pipes of the parent live as long as a child has them. */
+/* Closes every descriptor except `keep` (-1: every one, also the standard streams). The parent's
+ * locks, sockets and pipes would live as long as a child holds them. */
 void descriptors_close(int keep);
 
-/* What outlives a run begins so, in a child: a session of its own, deaf to signals that end runs, no
- * descriptor but /dev/null as standard streams. */
+/* Prepares a child that outlives the run: a session of its own, signals that end runs ignored,
+ * /dev/null as standard streams and no other descriptor. */
 void child_detach(void);
 
-/* Block SIGCHLD, SIGTERM, SIGINT and SIGHUP and return a signalfd for them (`flags`:
- * SFD_NONBLOCK or 0), or a negative errno. The mask before goes to *old, for the child to
- * restore. SIGCHLD is no longer ignored, in case a launcher passed that on: the kernel would
- * reap children behind our back. */
+/* Blocks SIGCHLD, SIGTERM, SIGINT and SIGHUP and returns a signalfd for them (`flags`: SFD_NONBLOCK
+ * or 0), or a negative errno. The old mask goes to *old, for the child to restore. A SIGCHLD that a
+ * launcher left ignored gets its default again: the kernel would otherwise reap children before
+ * waitpid. */
 int signals_open(int flags, sigset_t *old);

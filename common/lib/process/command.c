@@ -1,10 +1,10 @@
-/* command.c: words to a line, and what must stand before it. */
+/* command.c: joins words to a command line and prepends launcher and settings. */
 #include "process/command.h"
 
 #include "base/error.h"
 #include "base/parse.h"
 
-/* Appends a blank and the word; all of it or nothing. */
+/* Appends a blank and the word, as a whole or not at all. */
 static void add_word(char *buf, size_t len, const char *word)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -40,8 +40,8 @@ char *command_join(char *buf, size_t len, int argc, const char *const *argv)
 	return buf;
 }
 
-/* By env: a shell takes no assignment that stands in quotes. What NCCL prints, and to which file, is
- * left out: it makes no other run, and the file's folder may be gone. */
+/* Settings go through env: a shell takes no quoted assignment. NCCL's debug variables are left out:
+ * they do not change the run, and their file's folder may be gone. */
 static void add_settings(char *buf, size_t len)
 {
 	for (char **e = environ; *e; e++) {
@@ -59,8 +59,8 @@ static bool is_launcher(const char *path)
 	return names_find("mpirun mpiexec orterun prterun mpiexec.hydra", basename(path)) >= 0;
 }
 
-/* The words of a /proc/PID/cmdline, if that is a launcher: elsewhere it is a daemon that knows
- * less. */
+/* Adds the words of a /proc/PID/cmdline if that is a launcher. On other hosts the parent is a
+ * daemon with a shorter line. */
 static bool add_launcher(char *buf, size_t len, const char *path)
 {
 	char text[8192];

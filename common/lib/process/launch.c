@@ -18,10 +18,10 @@
 #define ENV_KEY	     "HANGAR_RUN_KEY"
 #define ENV_PROGRESS "HANGAR_PROGRESS"
 #define LOOK_MS	     500
-#define ORPHANED_NS  5000000000u /* without ranks; mpirun itself gives what it ends 2 s */
+#define ORPHANED_NS  5000000000u /* time without ranks; mpirun gives processes that it ends 2 s */
 #define TERM_NS	     1000000000u /* from SIGTERM to SIGKILL */
 
-/* First of the variables that is set to a number >= 0, else `missing`. */
+/* Returns the first of the variables that is a number >= 0, else `missing`. */
 static int env_number(const char *const *names, int missing)
 {
 	for (; *names; names++) {
@@ -35,8 +35,8 @@ static int env_number(const char *const *names, int missing)
 	return missing;
 }
 
-/* Makes a key of what the launcher gave all processes of this run alike, and no other run on this
- * host. */
+/* Makes a key from the launcher's variables: the same for all processes of this run, different for
+ * every other run on this host. */
 static void make_key(char *key, size_t len)
 {
 	static const char *const names[] = { "PMIX_NAMESPACE", "OMPI_MCA_orte_hnp_uri", "PMI_JOBID",
@@ -73,8 +73,8 @@ void launch_detect(struct launch *launch)
 	make_key(launch->key, sizeof(launch->key));
 }
 
-/* In a process of its own: counting starts CUDA's threads, and a thread of ours with signals
- * unblocked would swallow the SIGCHLD that wait_for() waits for. */
+/* Runs in a child process: counting starts CUDA's threads, and a thread here with signals unblocked
+ * would take the SIGCHLD that wait_for() needs. */
 int launch_count(int (*devices)(void))
 {
 	pid_t pid;
@@ -102,7 +102,7 @@ int launch_cores(void)
 	return (int)sysconf(_SC_NPROCESSORS_ONLN); /* more than a cpu_set_t holds */
 }
 
-/* Slurm's variables would make mpirun start ranks on the whole allocation; a bare start is this
+/* Slurm's variables would make mpirun start ranks on the whole allocation; a bare start uses this
  * host. */
 static void forget_slurm(void)
 {
@@ -111,20 +111,20 @@ static void forget_slurm(void)
 	for (char **e = environ; *e;) {
 		snprintf(name, sizeof(name), "%.*s", (int)strcspn(*e, "="), *e);
 		if (strncmp(name, "SLURM_", 6) != 0 || unsetenv(name) < 0)
-			e++; /* else the next one has its place */
+			e++; /* the next entry moves to this place */
 	}
 }
 
-/* mpirun and its options, then our own command line. */
+/* mpirun and its options, then this process' command line. */
 static char **make_command(int ranks, char **argv, const char *tmpdir)
 {
 	static char count[16];
 	const char *fixed[] = { "mpirun", "--quiet", "-np", count, "--oversubscribe",
-				/* NCCL and the scheduler place threads better than a binding to
-		                 * one core, which mpirun sets for two ranks */
+				/* NCCL and the scheduler place threads better than mpirun's default
+				 * binding to one core */
 				"--bind-to", "none", "--mca", "orte_tmpdir_base", tmpdir,
-				/* or exit code 0 of --expect, after a rank that could not
-		                 * finalise, would become 1 */
+				/* without it exit code 0 of --expect becomes 1 after a rank that
+				 * could not finalise */
 				"--mca", "orte_allowed_exit_without_sync", "1",
 				geteuid() == 0 ? "--allow-run-as-root" : NULL };
 	size_t n = sizeof(fixed) / sizeof(*fixed), argc = 0;
@@ -141,14 +141,14 @@ static char **make_command(int ranks, char **argv, const char *tmpdir)
 	return command;
 }
 
-/* A rank that is killed while it connects can leave mpirun waiting for ever (Open MPI 4.1: "PMIX
- * ERROR: UNREACHABLE"). So one whose ranks are all gone is given some time to end, and is ended. */
+/* Open MPI 4.1 can wait for ever when a rank is killed while it connects ("PMIX ERROR:
+ * UNREACHABLE"). An mpirun without ranks gets some time, then signals. */
 struct orphaned {
-	uint64_t since_ns; /* that nobody is left; 0: somebody is */
-	int told;	   /* the last signal for it, 0: none */
+	uint64_t since_ns; /* time since no rank is left; 0: ranks remain */
+	int told;	   /* the last signal sent to it, 0: none */
 };
 
-/* True when whoever reads our output is slow: then mpirun may still hold much of it. */
+/* Returns true if the reader of our output is slow: mpirun may still hold much of it. */
 static bool output_waits(void)
 {
 	struct pollfd out[] = { { .fd = STDOUT_FILENO, .events = POLLOUT },
@@ -176,7 +176,7 @@ static void look_after(struct orphaned *b, pid_t pid, const struct run_folder *f
 	}
 }
 
-/* Passes signals on; *ended_by is the first of them. */
+/* Forwards signals; *ended_by is the first of them. */
 static int wait_for(pid_t pid, int signal_fd, const struct run_folder *folder, int *ended_by)
 {
 	struct pollfd ready = { .fd = signal_fd, .events = POLLIN };
@@ -202,8 +202,8 @@ static int wait_for(pid_t pid, int signal_fd, const struct run_folder *folder, i
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* In a process group of its own, so that a terminal's signals reach us alone, once; and without the
- * caller's standard input, which mpirun would read empty. */
+/* mpirun gets its own process group, so a terminal's signals reach only us, once. It does not get
+ * the caller's standard input, which it would drain. */
 static _Noreturn void become_mpirun(char **command, const sigset_t *mask, pid_t parent)
 {
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -245,7 +245,7 @@ int launch_self(int ranks, char **argv, struct error *err)
 	for (char **word = command; *word; word++)
 		fprintf(stderr, " %s", *word);
 	fputc('\n', stderr);
-	signal(SIGTSTP, SIG_IGN); /* half of a run stopped is a hang: Ctrl-Z does nothing */
+	signal(SIGTSTP, SIG_IGN); /* a half-stopped run is a hang, so Ctrl-Z is ignored */
 	signal_fd = signals_open(0, &mask);
 	fflush(NULL);
 	pid = fork();

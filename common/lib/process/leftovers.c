@@ -13,7 +13,7 @@
 #include "process/child.h"
 
 #define SHM    "/dev/shm"
-#define JOINED "joined" /* in a run folder: somebody has joined who did not make it */
+#define JOINED "joined" /* file in a run folder: a process other than its maker has joined */
 
 void leftovers_note(struct leftovers *l, pid_t pid)
 {
@@ -39,15 +39,15 @@ void leftovers_note(struct leftovers *l, pid_t pid)
 void leftovers_remove(struct leftovers *l)
 {
 	for (const char *path = NULL; (path = argz_next(l->paths, l->len, path));)
-		unlink(path); /* mapped in several pieces, it may be gone */
+		unlink(path); /* a file mapped in several pieces may already be gone */
 	free(l->paths);
 	memset(l, 0, sizeof(*l));
 }
 
 static int remove_entry(const char *path, const struct stat *st, int flag, struct FTW *ftw)
 {
-	/* A cgroup whose last process is still ending: the link stays, and with it the folder,
-	 * for another try. */
+	/* The last process of a cgroup may still be exiting: the link and the folder stay for
+	 * another try. */
 	if (flag == FTW_SL && cgroup_remove_link(path) < 0)
 		clock_nap(0.02);
 	else
@@ -55,8 +55,8 @@ static int remove_entry(const char *path, const struct stat *st, int flag, struc
 	return 0;
 }
 
-/* Somebody else's clean-up may remove the folder before we have its lock: then what stands at
- * that path is another one, and others live in it. */
+/* Another clean-up may remove the folder before its lock is taken: the path is then another folder,
+ * which is in use. */
 static bool still_there(int fd, const char *path)
 {
 	struct stat mine, there;
@@ -65,8 +65,8 @@ static bool still_there(int fd, const char *path)
 	       mine.st_dev == there.st_dev;
 }
 
-/* The folder at `path` that is open as `fd`, unless somebody has a lock on it. mpirun may be
- * removing its own part at the same time, which cuts a walk short. */
+/* Removes the folder at `path`, open as `fd`, unless it is locked. mpirun may remove its own part
+ * at the same time, which ends a walk early. */
 static void remove_tree(int fd, const char *path)
 {
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
@@ -75,7 +75,7 @@ static void remove_tree(int fd, const char *path)
 		nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* /dev/shm is everybody's: what another user has put there under our name is not ours. */
+/* /dev/shm is shared: files of another user under our name are not ours. */
 static bool owned(int fd)
 {
 	struct stat st;
@@ -94,7 +94,7 @@ void run_folder_remove(const char *path)
 	close(fd);
 }
 
-/* The folders of runs of ours of which no process is left. */
+/* Removes folders of our runs without living processes. */
 static void remove_stale(const char *prefix)
 {
 	DIR *dir = opendir(SHM);
@@ -112,9 +112,9 @@ static void remove_stale(const char *prefix)
 	closedir(dir);
 }
 
-/* Waits until every process of the run has let go of the folder, however it ended, and removes
- * it: a launcher may kill all of them in the middle of their own clean-up. Outside of the
- * launcher's process group, and holding none of its pipes. */
+/* Waits until every process of the run has released the folder, and removes it. A launcher may kill
+ * all of them during their own clean-up, so this process is outside of the launcher's process group
+ * and holds none of its pipes. */
 static _Noreturn void keep_house(const char *path)
 {
 	int fd;
@@ -128,7 +128,7 @@ static _Noreturn void keep_house(const char *path)
 	_exit(0);
 }
 
-/* 0, -EAGAIN when somebody removed it meanwhile, or another negative errno. */
+/* Returns 0, -EAGAIN if the folder was removed meanwhile, or another negative errno. */
 static int open_once(struct run_folder *folder)
 {
 	bool made = mkdir(folder->path, 0700) == 0;
@@ -185,8 +185,8 @@ void run_folder_release(struct run_folder *folder)
 	folder->fd = -1;
 }
 
-/* Lines "N: FLOCK  ADVISORY  READ PID MAJOR:MINOR:INODE START END"; one that waits for its lock
- * has an arrow before FLOCK. */
+/* Lines are "N: FLOCK ADVISORY READ PID MAJOR:MINOR:INODE START END"; a waiting lock has an arrow
+ * before FLOCK. */
 bool run_folder_deserted(const struct run_folder *folder)
 {
 	int holders = 0;

@@ -18,26 +18,26 @@
 struct supervisor {
 	const struct supervisor_hooks *hooks;
 	struct supervised child;
-	bool reaped; /* it is gone; before that it may have started to end */
+	bool reaped; /* it has been reaped; before that it may have started to exit */
 	bool exit_again;
 	int signal_fd;
 	pid_t launcher;
-	uint64_t orphan_ns; /* when it was seen to be gone, 0: it is there */
+	uint64_t orphan_ns; /* time when the launcher was first seen gone, 0: it lives */
 	sigset_t old_mask;
-	int64_t oom_kills; /* in the rank's cgroup before it started, -1: unknown */
-	int ended_by;	   /* signal that asked us to stop, 0: none */
+	int64_t oom_kills; /* count of the rank's cgroup before the start, -1: unknown */
+	int ended_by;	   /* signal that ended the supervisor, 0: none */
 };
 
-/* In the child. Its own process group, so that a launcher that signals groups reaches only us
- * and we decide the order in which things end. */
+/* Runs in the child. Its own process group lets a launcher's group signal reach only the
+ * supervisor, which decides the order of the ends. */
 static _Noreturn void become_rank(struct supervisor *s, pid_t parent, int (*rank_main)(void *),
 				  void *arg)
 {
 	close(s->signal_fd);
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* Another rank's supervisor may have to read our stacks; fails where nothing forbids
-	 * that. */
+	/* another rank's supervisor may have to read our stacks; fails harmlessly without the Yama
+	 * module */
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 	if (getppid() != parent)
 		_exit(1);
@@ -66,7 +66,7 @@ static void observe_end(struct supervisor *s, int status)
 static void observe(struct supervisor *s, int status)
 {
 	s->reaped = WIFEXITED(status) || WIFSIGNALED(status);
-	/* its beginning may have been seen, with a status that the kernel hid */
+	/* an earlier check may have seen the exit begin, with a status that the kernel hid */
 	if (s->reaped && (s->child.running || ((s->child.wait_status ^ status) & ~WCOREFLAG))) {
 		observe_end(s, status);
 	} else if (!s->reaped) {
@@ -95,8 +95,8 @@ static void read_signals(struct supervisor *s)
 			s->ended_by = (int)info.ssi_signo;
 }
 
-/* SIGKILL works on stopped processes too; a process in an uninterruptible wait (a GPU driver that
- * tears down) may need a while, which we grant. */
+/* SIGKILL also works on stopped processes. A process in an uninterruptible wait (a GPU driver that
+ * tears down) may need a while. */
 static void end_rank(struct supervisor *s)
 {
 	struct leftovers leftovers;
@@ -105,7 +105,7 @@ static void end_rank(struct supervisor *s)
 	if (s->reaped)
 		return;
 	leftovers_note(&leftovers, s->child.pid);
-	kill(-s->child.pid, SIGKILL); /* its group, which it may not have made yet */
+	kill(-s->child.pid, SIGKILL); /* its group may not exist yet */
 	kill(s->child.pid, SIGKILL);
 	while (waitpid(s->child.pid, &status, 0) < 0 && errno == EINTR)
 		;
@@ -132,7 +132,8 @@ static int watch_child(struct supervisor *s)
 		if (getppid() != s->launcher && s->orphan_ns == 0)
 			s->orphan_ns = clock_ns();
 		if (s->orphan_ns && clock_ns() - s->orphan_ns > ORPHAN_NS)
-			return 1; /* the launcher is gone and with it the job: time to say so is over */
+			return 1; /* the launcher and the job are gone: the time for a verdict is
+				   * over */
 		if (hooks->step(hooks->ctx, &s->child, &exit_code))
 			return exit_code;
 		s->child.changed = false;
@@ -146,8 +147,8 @@ int supervisor_run(const struct supervisor_hooks *hooks, int (*rank_main)(void *
 	pid_t parent = getpid();
 	int rc;
 
-	/* The launcher's death must not keep us from cleaning up, nor end the rank: it inherits this. MPI writes to
-	 * peers that are gone, and the rank that was killed by it would be named. */
+	/* The launcher's death must not stop the clean-up. The rank inherits this, since MPI writes
+	 * to closed connections and a rank killed by SIGPIPE would be named the culprit. */
 	signal(SIGPIPE, SIG_IGN);
 	rc = s.signal_fd = signals_open(SFD_NONBLOCK, &s.old_mask);
 	if (rc < 0) {

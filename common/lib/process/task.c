@@ -1,4 +1,4 @@
-/* task.c: children with a pipe each, a deadline each, and one for all. */
+/* task.c: children with a pipe and a deadline each, and a deadline for all. */
 #include "process/task.h"
 
 #include <fcntl.h>
@@ -11,9 +11,9 @@
 #include "base/clock.h"
 #include "process/child.h"
 
-#define REAP_NS 50000000ull /* a killed child is waited for so long */
+#define REAP_NS 50000000ull /* time to wait for a killed child */
 
-/* One that hangs must not hold the run's folder, sockets and recorder, nor what reads our output. */
+/* A hung child must not hold the run's folder, sockets, recorder or output. */
 static void keep_only(int fd)
 {
 	int null;
@@ -35,7 +35,7 @@ static _Noreturn void be_child(const struct task *task, int fd, pid_t parent)
 	keep_only(fd);
 	if (getppid() == parent)
 		task->run(fd, task->arg);
-	_exit(0); /* without flushing what the parent has in its streams */
+	_exit(0); /* without a flush of the parent's streams */
 }
 
 static bool begin(struct task *task)
@@ -70,7 +70,7 @@ static void finish(struct task *task, bool cut)
 		kill(task->pid, SIGKILL);
 	while ((got = waitpid(task->pid, &status, WNOHANG)) == 0 && clock_ns() < give_up)
 		clock_nap(0.0005);
-	if (got == 0 && !cut) { /* has closed its pipe and goes on all the same */
+	if (got == 0 && !cut) { /* its pipe is closed, and it still runs */
 		finish(task, true);
 		return;
 	}
@@ -83,7 +83,7 @@ static void finish(struct task *task, bool cut)
 		task->end = got == task->pid && status == 0 ? TASK_DONE : TASK_BROKEN;
 }
 
-/* Takes the text that has come so far. */
+/* Reads the available text. */
 static void take_text(struct task *task)
 {
 	for (;;) {
@@ -104,7 +104,7 @@ static void take_text(struct task *task)
 	}
 }
 
-/* Nothing has come of it. */
+/* Sets the result of a task that has not started. */
 static void reset(struct task *task)
 {
 	*task = (struct task){ .run = task->run, .arg = task->arg, .limit = task->limit, .fd = -1 };
@@ -124,7 +124,7 @@ void task_end(struct task *task)
 		finish(task, true);
 }
 
-/* One round over those that are running: their number, 0 when all are over. */
+/* One round over the running tasks. Returns their number, 0 at the end. */
 static size_t wait_round(struct task *tasks, size_t n, struct pollfd *fds, uint64_t each,
 			 uint64_t deadline)
 {

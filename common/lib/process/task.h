@@ -1,40 +1,38 @@
-/* task.h: work that may take for ever, done in child processes that are given a time and no
- * more. */
+/* task.h: work that may hang, in child processes with a time limit. */
 #pragma once
 
 #include <sys/types.h>
 
 enum task_end {
-	TASK_NEVER, /* not started: time was over before its turn, or no child could be made */
+	TASK_NEVER, /* not started: the time was over before its turn, or fork failed */
 	TASK_DONE,
-	TASK_CUT,    /* ended by us: its time or its bytes were used up */
-	TASK_BROKEN, /* ended by itself with a signal or a code other than 0 */
+	TASK_CUT,    /* killed: it used up its time or its bytes */
+	TASK_BROKEN, /* ended by a signal or with a code other than 0 */
 };
 
 struct task {
-	/* In a child that has no other descriptor, and /dev/null for standard streams: writes its
-	 * text to `fd` and returns. Nothing else of what it does is seen. */
+	/* Runs in a child without other descriptors and with /dev/null as standard streams. Writes
+	 * its text to `fd` and returns; it has no other result. */
 	void (*run)(int fd, const void *arg);
 	const void *arg;
-	size_t limit; /* bytes of text that are stored; more ends it */
-	/* what came of it */
+	size_t limit; /* largest text in bytes; more ends the task */
+	/* the result */
 	enum task_end end;
-	char *text; /* whatever it wrote, terminated; the caller frees; NULL: nothing started */
+	char *text; /* the output, terminated; the caller frees it; NULL: not started */
 	size_t bytes;
 	double seconds;
-	/* tasks_run's own */
+	/* private to task.c */
 	pid_t pid;
 	int fd;
 	uint64_t started;
 };
 
-/* One begins now, and nobody waits for it: task_end tells what it has written by then, ends it,
- * and may be called again. 0 or -EAGAIN. More than a pipe holds (64 KiB) keeps it waiting. */
+/* Starts a task without a wait. task_end returns its output so far, ends it, and may be called
+ * again. Returns 0 or -EAGAIN. A task blocks after a pipe's capacity (64 KiB). */
 int task_begin(struct task *task);
 void task_end(struct task *task);
 
-/* Run them in this order, at most `parallel` at once, each for at most `each` seconds, all for
- * at most `all`. Returns when all are over. Never blocks longer than `all` and a tenth of a
- * second: a child that cannot be killed (it sits in a dead file system) is left to the end of
- * this process. */
+/* Runs tasks in this order, at most `parallel` at once, each for at most `each` seconds, all for at
+ * most `all`. Never blocks longer than `all` and a tenth of a second: a child that cannot be killed
+ * (in a dead file system) stays until the end of this process. */
 void tasks_run(struct task *tasks, size_t n, size_t parallel, double each, double all);

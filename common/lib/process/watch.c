@@ -1,4 +1,4 @@
-/* watch.c: the names of a run's phases. */
+/* watch.c: names of a run's phases. */
 #include "process/watch.h"
 
 const char *phase_name(enum phase phase)

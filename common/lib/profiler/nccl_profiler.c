@@ -1,39 +1,38 @@
-/* nccl_profiler.c: the plugin's tables and what is taken from its events.
- *
- * Structures are those of NCCL's src/include/plugin/profiler/profiler_v1.h to v5.h, which no installation of NCCL
- * brings along: offsets in the event's descriptor, on a 64-bit host. */
+/* nccl_profiler.c: the plugin's tables and the decoding of its events. The structures are those of
+ * NCCL's src/include/plugin/profiler/profiler_v1.h to v5.h, which NCCL does not install: offsets in
+ * the event's descriptor, on a 64-bit host. */
 #include "profiler/nccl_profiler.h"
 
 #include <strings.h>
 
-/* As profiler_v1 numbers them; later versions name them in capitals, with '_' in between. */
+/* The order of profiler_v1. Later versions have the names in capitals, with '_' in between. */
 static const char *const algos[] = { "Tree",	 "Ring", "CollNetDirect", "CollNetChain", "NVLS",
 				     "NVLSTree", "PAT" };
 static const char *const protos[] = { "LL", "LL128", "Simple" };
 #define COUNT(table) ((int)(sizeof(table) / sizeof((table)[0])))
 
-/* Bits of the mask, and an event's type: a byte before profiler_v5. */
+/* Bits of the mask, and an event's type. The type is one byte before profiler_v5. */
 enum { EVENT_COLL = 1 << 1, EVENT_P2P = 1 << 2, EVENT_GROUP_API = 1 << 8, EVENT_COLL_API = 1 << 9 };
 
-/* Where a version's descriptor of a collective that is launched has it. */
+/* Offsets in a version's descriptor of a launched collective. */
 struct layout {
-	bool numbered; /* algorithm and protocol are numbers of a byte, else names */
+	bool numbered; /* algorithm and protocol are one-byte numbers, else names */
 	size_t algo, proto;
-	size_t channels; /* 0: nowhere */
+	size_t channels; /* 0: absent */
 };
 static const struct layout layouts[] = {
 	[1] = { true, 106, 107, 0 }, [2] = { false, 112, 120, 0 }, [3] = { false, 104, 112, 0 },
 	[4] = { false, 88, 96, 80 }, [5] = { false, 88, 96, 80 },
 };
 
-static int *event_mask;	  /* NCCL's own */
-static bool asked, heard; /* heard: a communicator is listened to */
+static int *event_mask;	  /* owned by NCCL */
+static bool asked, heard; /* heard: a communicator has a listener */
 static __thread struct {
 	bool any;
 	struct nccl_choice choice;
 } told;
 
-/* ---- for those who ask ---- */
+/* ---- interface ---- */
 
 bool nccl_profiler_offer(void)
 {
@@ -74,7 +73,7 @@ void nccl_profiler_take(struct nccl_choice *choice)
 
 /* ---- events ---- */
 
-/* The table's entry of that name, NULL: none. */
+/* The table entry with that name; NULL: none. */
 static const char *find(const char *const *table, int n, const char *name)
 {
 	char plain[32];
@@ -113,7 +112,8 @@ static void tell(const struct nccl_choice *choice)
 	all->channels = all->channels == choice->channels ? all->channels : -1;
 }
 
-/* A collective without channels is none of the usual kernels (symmetric memory): its algorithm means nothing. */
+/* A collective without channels uses an unusual kernel (symmetric memory); its algorithm has no
+ * meaning. */
 static void launched(const struct layout *layout, const unsigned char *at)
 {
 	struct nccl_choice choice = { .channels = -1 };
@@ -128,7 +128,7 @@ static void launched(const struct layout *layout, const unsigned char *at)
 	tell(&choice);
 }
 
-/* Only a communicator that is listened to has a context. */
+/* Only a communicator with a listener has a context. */
 static int start_event(int version, void *context, void **handle, const void *event)
 {
 	const struct nccl_told *call = event;
@@ -141,7 +141,7 @@ static int start_event(int version, void *context, void **handle, const void *ev
 		return 0;
 	if (type == EVENT_GROUP_API) {
 		nccl_listener.group(true);
-		*handle = context; /* NCCL says when it ends */
+		*handle = context; /* makes NCCL report the end of the event */
 	} else if (type == EVENT_COLL_API) {
 		nccl_listener.call(context, call);
 	}
@@ -194,7 +194,7 @@ static int init_5(void **context, uint64_t hash, int *mask, const char *name, in
 	return 0;
 }
 
-/* The same for all versions, but for the descriptors and what init is given. */
+/* All versions share this code except the descriptors and the arguments of init. */
 #define PLUGIN(version, initialise)                                                                \
 	static int start_##version(void *context, void **handle, void *event)                      \
 	{                                                                                          \

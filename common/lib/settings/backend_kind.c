@@ -10,7 +10,7 @@ static const struct {
 	{ "mpi", "", BACKEND_FLAGS_MPI },
 };
 
-/* The bits of that name's row; `unknown` when there is none. */
+/* The flags of the named backend; `unknown` for another name. */
 static unsigned flags_of(const char *name, unsigned unknown)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)

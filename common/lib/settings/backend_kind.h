@@ -1,35 +1,33 @@
-/* backend_kind.h: what the name of a backend says, also where this build lacks it: rows, faults and
- * evidence on disk carry the name alone. */
+/* backend_kind.h: properties of a backend by its name, also for a backend that this build lacks.
+ * Rows, faults and evidence files carry only the name. */
 #pragma once
 
 enum backend_flag {
 	BACKEND_DEVICE = 1,	/* buffers are GPU memory, ranks take GPUs */
-	BACKEND_ASYNC = 2,	/* calls go on after they have returned */
-	BACKEND_ABORT = 4,	/* one rank alone can give a communicator up */
+	BACKEND_ASYNC = 2,	/* calls continue after they return */
+	BACKEND_ABORT = 4,	/* one rank alone can abort a communicator */
 	BACKEND_GRAPH = 8,	/* calls can be captured and replayed */
-	BACKEND_AVG_FIRST = 16, /* ncclAvg on floats multiplies by 1/n before it adds */
+	BACKEND_AVG_FIRST = 16, /* ncclAvg on floats multiplies by 1/n before the addition */
 	BACKEND_SOCKETS = 32,	/* communicator init always uses sockets */
 	BACKEND_RAS = 64,	/* the library answers RAS queries and logs its rings */
-	BACKEND_NO_DATA = 128,	/* calls move nothing: there is nothing to check */
-	BACKEND_SETTINGS = 256	/* ranks should have NCCL's settings alike; null: to test that */
+	BACKEND_NO_DATA = 128,	/* calls move no data: checks are off */
+	BACKEND_SETTINGS = 256	/* ranks should have equal NCCL settings; null has it for tests */
 };
 
-/* Bits of backend_flag, of each backend that hangar has. */
+/* Flags of each backend of hangar. */
 #define BACKEND_FLAGS_MPI  0u
 #define BACKEND_FLAGS_NULL ((unsigned)(BACKEND_NO_DATA | BACKEND_SETTINGS))
 #define BACKEND_FLAGS_NCCL                                                                         \
 	((unsigned)(BACKEND_DEVICE | BACKEND_ASYNC | BACKEND_ABORT | BACKEND_GRAPH |               \
 		    BACKEND_AVG_FIRST | BACKEND_SOCKETS | BACKEND_RAS | BACKEND_SETTINGS))
 
-/* Returns true when the backend of that name has this flag; false for a name that nobody knows,
- * "auto" and "" too. */
+/* Returns true if the named backend has this flag; false for an unknown name, "auto" and "" too. */
 bool backend_has(const char *name, enum backend_flag flag);
 
-/* Returns true when there is a backend of that name and it has not this flag. */
+/* Returns true if the named backend exists and does not have this flag. */
 bool backend_lacks(const char *name, enum backend_flag flag);
 
-/* The name of the backend whose library calls itself so ("NCCL 2.28.9"); "mpi" when it is no
- * other's. */
+/* The backend of a library with this version text ("NCCL 2.28.9"); "mpi" if no other matches. */
 const char *backend_of_library(const char *library);
 
 enum alloc_kind {

@@ -1,4 +1,4 @@
-/* rank_groups.c: sorts ranks by value, and the groups that this makes by rank. */
+/* rank_groups.c: sorts ranks by value, and the resulting groups by rank. */
 #include "settings/rank_groups.h"
 
 #include "base/error.h"
@@ -12,7 +12,7 @@ static int by_value(const void *a, const void *b, void *values)
 	return x != y ? (x > y) - (x < y) : *(const int *)a - *(const int *)b;
 }
 
-/* At the lowest rank of each value how many have it, else 0. */
+/* Counts each value at its lowest rank; 0 at its other ranks. */
 static void count_values(const uint64_t *values, int nranks, int *counts)
 {
 	int *ranks = must(malloc(((size_t)nranks + 1) * sizeof(*ranks))), n = 0, lowest = 0;

@@ -1,4 +1,4 @@
-/* settings.c: which settings must be alike, and in which ranks differ. */
+/* settings.c: weights of settings, and the settings in which ranks differ. */
 #include "settings/settings.h"
 
 #include "base/error.h"
@@ -8,19 +8,20 @@
 #define MORE "further-settings"
 
 enum {
-	VALUE_SHOWN = 80, /* of a value that is longer, with its hash */
+	VALUE_SHOWN = 80, /* characters shown of a longer value, with its hash */
 	VALUE_WHOLE = 100,
-	MORE_ROOM = 40,	 /* for the line of what has no room */
-	NAMES_MOST = 64, /* in which ranks differ and which are looked at */
-	UNKNOWN = 999	 /* place of a setting that nobody knows */
+	MORE_ROOM = 40,	 /* for the line about settings that do not fit */
+	NAMES_MOST = 64, /* names of differing settings that are examined */
+	UNKNOWN = 999	 /* index of an unknown setting */
 };
 
-/* Settings by name, those that fit twice by the first; "*" at the end: all that begin so. Of those that break
- * calls or matter the order is that in which they are suspected. What breaks calls did so on NCCL 2.28.9 over
- * sockets (hang or "message truncated"), or chooses the transport at each end by itself; NCCL_NTHREADS,
- * NCCL_CHUNK_SIZE, NCCL_CROSS_NIC and NCCL_NSOCKS_PERTHREAD did no harm there. What is free is a rank's own: its
- * logs, its names, its interfaces, options of ours, and where containers and builds look for the library; what
- * NCCL_CONF_FILE holds is compared. A rank may have a NIC of its own. "CUDA": versions of runtime and driver. */
+/* Settings by name; the first match counts, and "*" at the end matches any rest. BREAKS and MATTERS
+ * rows stand in the order of suspicion. BREAKS rows broke calls on NCCL 2.28.9 over sockets (hang
+ * or "message truncated"), or choose the transport at each end separately. NCCL_NTHREADS,
+ * NCCL_CHUNK_SIZE, NCCL_CROSS_NIC and NCCL_NSOCKS_PERTHREAD did no harm there. FREE rows are a
+ * rank's own: logs, names, interfaces, hangar's options, and library paths of containers and
+ * builds. The content of NCCL_CONF_FILE is compared, its name is not. Each rank may have its own
+ * NIC. "CUDA": runtime and driver versions. */
 static const struct {
 	enum setting_weight weight;
 	const char *names;
@@ -51,7 +52,7 @@ static const struct {
 	  "NCCL_OOB_NET_ENABLE" },
 };
 
-/* The place of a name, hundreds by row; UNKNOWN. */
+/* The rank of a name in suspicion, hundreds by row; UNKNOWN. */
 static int place_of(const char *name)
 {
 	for (int i = 0; i < (int)(sizeof(rows) / sizeof(rows[0])); i++) {
@@ -72,9 +73,9 @@ enum setting_weight setting_weight(const char *name)
 	return strncmp(name, "NCCL_", 5) == 0 ? SETTING_MAY : SETTING_FREE;
 }
 
-/* ---- one rank's ---- */
+/* ---- settings of one rank ---- */
 
-/* `value` as it is kept: printable, and not longer than VALUE_WHOLE. */
+/* Stores `value` in printable form, with at most VALUE_WHOLE characters. */
 static void shorten(const char *value, char *to, size_t len)
 {
 	if (strlen(value) < VALUE_WHOLE)
@@ -111,9 +112,9 @@ void settings_put(struct settings *s, const char *name, const char *value)
 		settings_add(s, name, value);
 }
 
-/* ---- lines of a text that is not trusted ---- */
+/* ---- lines of an untrusted text ---- */
 
-/* A copy to take lines from, ended by a NUL whatever the text is. */
+/* A copy to read lines from, terminated for any input. */
 struct copy {
 	char text[SETTINGS_BYTES + 1], *rest;
 };
@@ -124,7 +125,8 @@ static void copy_text(struct copy *copy, const char *text)
 	copy->rest = copy->text;
 }
 
-/* The name in the next line, and *value; NULL: it has none. NULL at the end. */
+/* Returns the next line's name and sets *value, NULL for a line without one. Returns NULL at the
+ * end. */
 static const char *next_line(struct copy *copy, const char **value)
 {
 	char *line = strsep(&copy->rest, "\n"), *sign = line ? strchr(line, '=') : NULL;
@@ -169,14 +171,14 @@ bool settings_like(const char *a, const char *b, const char *name)
 		      value_of(b, name, other, sizeof(other))) == 0;
 }
 
-/* ---- in which ranks differ ---- */
+/* ---- differences between ranks ---- */
 
 struct names {
 	char names[NAMES_MOST][SETTING_NAME];
 	int n;
 };
 
-/* Adds the names, printable ones that fit, of lines that b lacks. */
+/* Adds printable names of lines that b lacks, as many as fit. */
 static void add_unlike(struct names *names, const char *a, const char *b)
 {
 	char other[SETTINGS_BYTES + 3], line[SETTINGS_BYTES + 4];
@@ -207,7 +209,7 @@ static int by_place(const void *a, const void *b)
 	return x != y ? (x > y) - (x < y) : strcmp(a, b);
 }
 
-/* All names in which some text differs from the first that is known, by weight. */
+/* All names in which a text differs from the first known text, by weight. */
 static void find_names(struct names *names, const char *const *texts, int nranks)
 {
 	const char *first = NULL;
@@ -239,7 +241,7 @@ static void describe(const struct rank_groups *g, const char *const *texts, cons
 		text_add(words, len, "; others differ again");
 }
 
-/* Of one setting; `values` is room for nranks. Returns false if they all have the same. */
+/* Compares one setting; `values` has room for nranks. Returns false if all ranks agree. */
 static bool compare_one(const char *const *texts, int nranks, uint64_t *values,
 			struct setting_difference *d)
 {

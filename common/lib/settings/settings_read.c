@@ -21,7 +21,7 @@ struct entries {
 	size_t len;
 };
 
-/* Whose name is not there yet. */
+/* Adds an entry unless its name is present. */
 static void add(struct entries *e, const char *text)
 {
 	if (strchr(text, '=') && weight_of(text) != SETTING_FREE &&

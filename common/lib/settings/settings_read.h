@@ -1,16 +1,16 @@
-/* settings_read.h: the settings that NCCL finds in a process. */
+/* settings_read.h: reads the NCCL settings of a process. */
 #pragma once
 
 #include "settings/settings.h"
 
-/* Adds what NCCL reads: variables of `environment` ("NAME=VALUE", NULL at the end; in NCCL_* and
- * those of CUDA's that matter), then lines of `files` that set a variable that is not set yet, in their
- * order. Comments and files that cannot be read are passed over, as NCCL does. */
+/* Adds variables of `environment` ("NAME=VALUE", NULL at the end): NCCL_* and relevant CUDA ones.
+ * Then adds lines of `files`, in order, for variables that are not set yet. Comments and unreadable
+ * files are skipped, as in NCCL. */
 void settings_read(struct settings *settings, char *const *environment, const char *const *files);
 
-/* The same of a process of this user with that environment: NCCL_CONF_FILE or ~/.nccl.conf, /etc/nccl.conf. What NCCL's
- * environment plugin (NCCL_ENV_PLUGIN) gives it instead is not known. */
+/* The same for a process of this user with that environment: NCCL_CONF_FILE or ~/.nccl.conf, then
+ * /etc/nccl.conf. Settings from NCCL's environment plugin (NCCL_ENV_PLUGIN) are not known. */
 void settings_read_of(struct settings *settings, char *const *environment);
 
-/* The variable's value, inside of `environment`; NULL: it is not set. */
+/* The variable's value inside of `environment`; NULL: not set. */
 const char *environment_get(char *const *environment, const char *name);

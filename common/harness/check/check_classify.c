@@ -1,22 +1,22 @@
-/* check_classify.c: which single cause explains every wrong element of a window. */
+/* check_classify.c: finds a single cause that explains every wrong element of a window. */
 #include "check/check_classify.h"
 
 #include "check/check_plan.h"
 
-/* A name is given only where arbitrary data would have fitted it with at most this probability. */
+/* A kind is named only if random data would match it with at most this probability. */
 #define LUCK_LIMIT 0.01
 
-/* The wrong elements and what is known around them. Window element i is pool index `index` + i. */
+/* The wrong elements and their surroundings. Window element i has pool index `index` + i. */
 struct scene {
 	struct check_plan plan;
 	const struct segment *segment;
 	uint64_t index;
-	int64_t low, high; /* window elements [low, high) have their place in the segment */
+	int64_t low, high; /* window elements [low, high) lie in the segment */
 	size_t last;	   /* wrong elements lie in [0, last) */
 	size_t wrong;
-	double luck; /* probability that two elements near here are equal */
+	double luck; /* probability that two neighbouring elements are equal */
 	uint64_t got[CHECK_WINDOW];
-	/* expected, from window element -CHECK_REACH on */
+	/* expected elements, from window element -CHECK_REACH on */
 	uint64_t around[CHECK_REACH + CHECK_WINDOW + CHECK_REACH];
 };
 
@@ -35,16 +35,16 @@ static uint64_t expected(const struct scene *s, int64_t i)
 	return s->around[i + CHECK_REACH];
 }
 
-/* ---- A reduction with one contribution too few, too many, or another ---- */
+/* ---- A reduction with one contribution missing, doubled or replaced ---- */
 
 struct change {
-	uint32_t rank, times; /* its contribution is counted so many times */
-	bool replaced;	      /* and is `bits` */
+	uint32_t rank, times; /* its contribution counts `times` times */
+	bool replaced;	      /* its contribution is `bits` */
 	uint64_t bits;
 };
 
-/* A neutral element counts where it has become another. Of floating types doubles hold every sum and
- * product exactly. */
+/* A neutral element counts if it has been replaced. Doubles hold every sum and product of floating
+ * types exactly. */
 static uint64_t reduced_with(const struct check_plan *p, uint64_t index,
 			     const struct change *change)
 {
@@ -114,15 +114,15 @@ static bool all_wrong_are_nan(const struct scene *s)
 	return true;
 }
 
-/* True when arbitrary data of this kind would have passed one of `trials` tests on `tested`
+/* Returns true if random data of this kind would pass one of `trials` tests on `tested`
  * elements. */
 static bool may_be_luck(const struct scene *s, double trials, size_t tested)
 {
 	return trials * pow(s->luck, (double)tested) > LUCK_LIMIT;
 }
 
-/* Ranks whose contribution, counted so many times, explains the wrong elements, and of these the
- * right ones between too. */
+/* Ranks whose contribution, with this multiplicity, explains the wrong elements (fit), and also the
+ * correct ones between them (fit_all). */
 struct contributors {
 	int fit, fit_all;
 	uint32_t first, first_all;
@@ -166,8 +166,8 @@ static bool name_contribution(const struct scene *s, struct check_report *report
 	}
 	if (!missing.fit && !doubled.fit)
 		return false;
-	/* Leaving out one rank's 3 and adding another's -3 twice are the same: the right elements
-	 * between must tell. */
+	/* One rank's missing 3 and another's doubled -3 give the same result: the correct elements
+	 * between decide. */
 	if (missing.fit && doubled.fit && !missing.fit_all == !doubled.fit_all)
 		return false;
 	is_missing = missing.fit && (!doubled.fit || missing.fit_all);
@@ -176,7 +176,7 @@ static bool name_contribution(const struct scene *s, struct check_report *report
 	return true;
 }
 
-/* One bit flipped in rank `rank`'s contribution to the first element explains it. */
+/* One flipped bit in rank `rank`'s contribution to the first element explains it. */
 static bool flip_fits(const struct scene *s, uint32_t rank)
 {
 	for (uint32_t bit = 0; bit < 8 * s->plan.width; bit++)
@@ -185,7 +185,7 @@ static bool flip_fits(const struct scene *s, uint32_t rank)
 	return false;
 }
 
-/* A single element, or a single rank's contribution to it, with one bit flipped. */
+/* One flipped bit in a single element, or in one rank's contribution to it. */
 static bool name_flip(const struct scene *s, struct check_report *report)
 {
 	uint64_t differ = s->got[0] ^ expected(s, 0);
@@ -197,7 +197,7 @@ static bool name_flip(const struct scene *s, struct check_report *report)
 		return false;
 	for (uint32_t rank = 0; reduced && rank < ranks; rank++)
 		fits += flip_fits(s, rank);
-	/* a bit of the finished sum may look like one of some rank's contribution */
+	/* a flipped bit of the sum can look like one of a contribution */
 	report->culprit = -1;
 	if (!fits && (differ & (differ - 1)))
 		return false;
@@ -205,15 +205,15 @@ static bool name_flip(const struct scene *s, struct check_report *report)
 	return true;
 }
 
-/* Counts the wrong elements that hold what belongs `shift` elements earlier, provided that no
- * element there contradicts it. */
+/* Counts the wrong elements that equal the expected ones `shift` elements earlier; 0 if an element
+ * contradicts the shift. */
 static size_t explained_by_shift(const struct scene *s, int64_t shift)
 {
 	size_t explained = 0;
 
 	for (int64_t i = 0; i < (int64_t)s->last; i++) {
 		if (i - shift < s->low || i - shift >= s->high)
-			continue; /* came from outside the segment: nothing is known of it */
+			continue; /* came from outside the segment: unknown */
 		if (s->got[i] != expected(s, i - shift))
 			return 0;
 		explained += s->got[i] != expected(s, i);
@@ -231,7 +231,7 @@ static bool name_shift(const struct scene *s, struct check_report *report)
 		if (!explained || may_be_luck(s, 2.0 * CHECK_REACH, explained))
 			continue;
 		/* Near the ends of a segment a wide shift is tested on few elements: the best
-		 * tested counts. */
+		 * tested shift counts. */
 		fits = explained > best ? 1 : fits + (explained == best);
 		if (explained > best) {
 			best = explained;
@@ -301,7 +301,7 @@ void check_classify(const struct check_data *data, const struct segment *segment
 	if (segment->kind == SEGMENT_KEEP)
 		report->kind = WRONG_KEEP;
 	else if (!s.wrong)
-		return; /* right by now: it was changed behind our back */
+		return; /* correct by now: another writer changed it */
 	else if (all_wrong_are(&s, 0))
 		report->kind = WRONG_ZERO;
 	else if (all_wrong_are(&s, s.plan.poison))

@@ -1,10 +1,10 @@
-/* check_classify.h: give a failure its name. */
+/* check_classify.h: finds the kind of a failure. */
 #pragma once
 
 #include "check/check_plan.h"
 #include "check/check.h"
 
-/* Elements that are looked at to name a failure, and how far a shift is searched for. */
+/* Number of elements that are examined, and the largest shift that is tested. */
 #define CHECK_WINDOW 256
 #define CHECK_REACH  64
 
@@ -13,14 +13,14 @@
 void check_classify(const struct check_data *data, const struct segment *segment, uint64_t base,
 		    uint64_t at, size_t n, const void *got, struct check_report *report);
 
-/* Returns the element that a segment must hold at a pool index. */
+/* Returns the expected element of a segment at a pool index. */
 uint64_t check_expected_at(const struct check_plan *p, const struct segment *segment,
 			   uint64_t index);
 
-/* The reduction at `index` with `culprit`'s contribution counted `times` times. */
+/* Returns the reduction at `index` with `culprit`'s contribution counted `times` times. */
 uint64_t check_reduced_with(const struct check_plan *p, uint64_t index, uint32_t culprit,
 			    uint32_t times);
 
-/* The reduction at `index` with one bit of `culprit`'s contribution flipped. */
+/* Returns the reduction at `index` with one flipped bit in `culprit`'s contribution. */
 uint64_t check_reduced_flipped(const struct check_plan *p, uint64_t index, uint32_t culprit,
 			       uint32_t bit);

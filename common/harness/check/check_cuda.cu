@@ -1,12 +1,12 @@
-/* check_cuda.cu: the two kernels of the data check. One instance per element width, the rest of a
- * plan is uniform over the grid: its branches cost little beside the hashes, and the binary stays
- * small. */
+/* check_cuda.cu: the two kernels of the data check. One instance per element width. All other
+ * parameters of a plan are uniform over the grid: their branches are cheap beside the hashes, and
+ * the binary stays small. */
 #include <cuda_runtime_api.h>
 
 #include "check/check_cuda.h"
 
 #define THREADS	   256
-#define MAX_BLOCKS 2048 /* about two waves on the largest GPUs; threads stride over the rest */
+#define MAX_BLOCKS 2048 /* about two waves on the largest GPUs; threads loop over the rest */
 
 static unsigned int blocks_for(size_t count)
 {
@@ -15,7 +15,7 @@ static unsigned int blocks_for(size_t count)
 	return blocks < MAX_BLOCKS ? (unsigned int)blocks : MAX_BLOCKS;
 }
 
-/* check_turn moves on so far in `stride` elements. */
+/* Change of check_turn over `stride` elements. */
 __device__ static uint32_t turn_step(const struct check_plan *p, uint64_t stride)
 {
 	return (uint32_t)(stride % p->nranks * p->step % p->nranks);

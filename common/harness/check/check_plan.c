@@ -1,9 +1,9 @@
-/* check_plan.c: what is constant about the elements of one point: check_plan.h's table. */
+/* check_plan.c: the constants of one point's elements, by check_plan.h's table. */
 #include "check/check.h"
 
 #include "check/check_plan.h"
 
-/* Most ranks that contribute to one element, and the largest |v| of TERM_SMALL: the table in
+/* The maximum of contributing ranks, and the largest |v| of TERM_SMALL, by the table in
  * check_plan.h. */
 static uint32_t most_active(enum dtype type, enum redop op)
 {
@@ -37,8 +37,8 @@ static uint64_t low_exponent_bit(const struct check_plan *p)
 	return (uint64_t)1 << mantissa;
 }
 
-/* Order keys: unsigned numbers in the order of the elements; for min in the opposite order, so that
- * both are a maximum. */
+/* Order keys: unsigned numbers in the order of the elements, reversed for min, so that both
+ * operators take the maximum. */
 static void plan_order(struct check_plan *p)
 {
 	int is_signed = p->dtype == DT_INT8 || p->dtype == DT_INT32 || p->dtype == DT_INT64;
@@ -57,7 +57,7 @@ static void plan_order(struct check_plan *p)
 		p->neutral = check_from_key(p, 0);
 	} else {
 		p->set = low_exponent_bit(p);
-		/* the lowest (max) or highest (min) value in use */
+		/* the lowest (max) or highest (min) used value */
 		p->neutral = p->keep & ~p->sign;
 		p->neutral |= p->op == OP_MAX ? p->sign : 0;
 	}

@@ -1,4 +1,4 @@
-/* check_plan.h: the one definition of what each element is, in C and in CUDA. */
+/* check_plan.h: the definition of every element's value, in C and in CUDA. */
 
 /*
  * Element = f(seed, rank, index). Everything that does not depend on rank and index is worked out
@@ -37,20 +37,20 @@
 enum check_term { TERM_BITS, TERM_SMALL, TERM_POWER, TERM_PAIR };
 enum check_fold { FOLD_ADD, FOLD_MUL, FOLD_MAX };
 
-/* All that is constant while one buffer is filled or verified. Plain data: travels to the GPU by
- * value. A *carrier* is the 64-bit number in which contributions are folded: integers modulo 2^64,
- * sums of small integers, order keys (max, min), or the counts of TERM_POWER. */
+/* The constants of one fill or verification. Plain data, passed to the GPU by value. A *carrier* is
+ * the 64-bit number that contributions are folded into: integers modulo 2^64, sums of small
+ * integers, order keys (max, min), or the counts of TERM_POWER. */
 struct check_plan {
 	uint64_t mask;	    /* the bits of one element */
 	uint64_t sign;	    /* its top bit */
 	uint64_t keep, set; /* TERM_BITS: (hash & keep) | set */
 	uint64_t flip[2];   /* FOLD_MAX: bits to order key, by the top bit of the bits ... */
-	uint64_t back[2];   /* ... and back, by the top bit of the key */
-	uint64_t start;	    /* the carrier that a fold starts from */
+	uint64_t back[2];   /* and back, by the top bit of the key */
+	uint64_t start;	    /* the initial carrier of a fold */
 	uint64_t neutral;   /* element of a rank that does not contribute */
 	uint64_t poison;    /* an element that was never written */
-	double scale; /* float avg that multiplies first: 1/n in the type; 0: the sum is divided by
-	                 n */
+	double scale; /* float avg with an early multiplication: 1/n in the type; 0: the sum is
+		       * divided by n */
 	uint32_t key_a, key_b; /* from the seed */
 	uint32_t nranks, active, step, turn;
 	uint32_t small;	 /* TERM_SMALL: largest magnitude, a power of two */
@@ -64,7 +64,7 @@ struct check_plan {
 
 struct check_data;
 
-/* Work the plan out. Host only (check_plan.c). data->nranks is at least 1. */
+/* Computes the plan. Host only (check_plan.c). data->nranks is at least 1. */
 #ifdef __cplusplus
 extern "C" void check_plan(const struct check_data *data, struct check_plan *plan);
 #else
@@ -73,7 +73,7 @@ void check_plan(const struct check_data *data, struct check_plan *plan);
 
 /* ---- Hash ---- */
 
-/* The part of the hash that one (rank, upper half of the index) fixes. */
+/* The part of the hash that depends on rank and upper half of the index only. */
 CHECK_HD uint32_t check_key_a(const struct check_plan *p, uint32_t rank, uint32_t high)
 {
 	return p->key_a + rank * 0x9e3779b9u + high * 0x85ebca6bu;
@@ -84,8 +84,8 @@ CHECK_HD uint32_t check_key_b(const struct check_plan *p, uint32_t rank, uint32_
 	return p->key_b + rank * 0xc2b2ae35u + high * 0x27d4eb2fu;
 }
 
-/* lowbias32 (Chris Wellons, "Prospecting for Hash Functions", 2018) with a second key halfway: with
- * the first key alone all ranks would hold the same sequence, displaced. */
+/* lowbias32 (Chris Wellons, "Prospecting for Hash Functions", 2018) with a second key halfway. With
+ * only the first key all ranks would hold one sequence, displaced. */
 CHECK_HD uint32_t check_mix(uint32_t low, uint32_t a, uint32_t b)
 {
 	uint32_t x = low ^ a;
@@ -132,14 +132,14 @@ CHECK_HD uint64_t check_from_key(const struct check_plan *p, uint64_t key)
 	return key ^ (key & p->sign ? p->back[1] : p->back[0]);
 }
 
-/* TERM_POWER in fields that add up: exponents + 1 (bits 0-7), mantissa quarters (8-15), signs (16
- * and up). */
+/* TERM_POWER as additive fields: exponents + 1 (bits 0-7), mantissa quarters (8-15), signs (16 and
+ * up). */
 CHECK_HD uint64_t check_power(uint32_t h, uint32_t phase)
 {
 	return ((h & 0xff) * 3 >> 8) | (phase == 0 ? (h >> 9 & 3) << 8 : 0) | (h >> 11 & 1) << 16;
 }
 
-/* The float that `count` such contributions multiply to. */
+/* The float product of `count` such contributions. */
 CHECK_HD uint32_t check_power_bits(uint64_t fields, uint32_t count)
 {
 	uint32_t exponent = (uint32_t)(fields & 0xff) - count + 127;
@@ -148,8 +148,8 @@ CHECK_HD uint32_t check_power_bits(uint64_t fields, uint32_t count)
 	       (uint32_t)(fields >> 8 & 3) << 21;
 }
 
-/* TERM_PAIR: phases 0 and 1 hold -2^a and 2^(a+1) or the other way round, the signs may be swapped;
- * a lone rank 2^a. */
+/* TERM_PAIR: phases 0 and 1 hold -2^a and 2^(a+1) in either order, perhaps with swapped signs; a
+ * single rank holds 2^a. */
 CHECK_HD int64_t check_pair(const struct check_plan *p, uint32_t phase, uint64_t index)
 {
 	uint32_t h = check_hash(p, 0xffffffffu, index);
@@ -160,7 +160,7 @@ CHECK_HD int64_t check_pair(const struct check_plan *p, uint32_t phase, uint64_t
 	return h >> 3 & 1 ? -v : v;
 }
 
-/* The carrier of what the rank with this hash and phase contributes at `index`. */
+/* The carrier of the contribution of the rank with this hash and phase at `index`. */
 CHECK_HD uint64_t check_contribution(const struct check_plan *p, uint32_t h, uint32_t phase,
 				     uint64_t index)
 {
@@ -221,7 +221,7 @@ CHECK_HD uint64_t check_average(const struct check_plan *p, uint64_t carrier)
 
 	if (check_is_float(p->dtype))
 		return check_round(p->dtype, p->scale != 0 ? p->scale * value : value / p->nranks);
-	/* Only a sum with one contribution too many is ever negative. */
+	/* Only a sum with one extra contribution can be negative. */
 	if ((p->dtype == DT_INT8 || p->dtype == DT_INT32 || p->dtype == DT_INT64) &&
 	    (sum & p->sign))
 		return (uint64_t)((int64_t)(sum | ~p->mask) / (int64_t)p->nranks) & p->mask;
@@ -230,7 +230,7 @@ CHECK_HD uint64_t check_average(const struct check_plan *p, uint64_t carrier)
 
 /* ---- Elements ---- */
 
-/* g(index): the rank of phase 0. Its successor is that of check_next_turn, which is cheaper. */
+/* g(index): the rank of phase 0. check_next_turn gives the next one at less cost. */
 CHECK_HD uint32_t check_turn(const struct check_plan *p, uint64_t index)
 {
 	return (uint32_t)((p->turn + index % p->nranks * p->step) % p->nranks);
@@ -242,7 +242,7 @@ CHECK_HD uint32_t check_next_turn(const struct check_plan *p, uint32_t turn, uin
 	return turn >= p->nranks ? turn - p->nranks : turn;
 }
 
-/* The element of `rank` at `index`, where `turn` is check_turn's. */
+/* The element of `rank` at `index`; `turn` is check_turn's result. */
 CHECK_HD uint64_t check_element_at(const struct check_plan *p, uint32_t rank, uint64_t index,
 				   uint32_t turn)
 {
@@ -253,7 +253,7 @@ CHECK_HD uint64_t check_element_at(const struct check_plan *p, uint32_t rank, ui
 	return check_carried(p, check_contribution(p, check_hash(p, rank, index), phase, index), 1);
 }
 
-/* The element that the reduction gives at `index`. */
+/* The element of the reduction at `index`. */
 CHECK_HD uint64_t check_reduced_at(const struct check_plan *p, uint64_t index, uint32_t turn)
 {
 	uint64_t carrier = p->start, next;

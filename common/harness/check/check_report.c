@@ -1,4 +1,4 @@
-/* check_report.c: what is wrong, in words. */
+/* check_report.c: the text of a failed check. */
 #include "check/check.h"
 
 static const char *const kind_names[] = {
@@ -13,7 +13,7 @@ const char *wrong_kind_name(enum wrong_kind kind)
 	return kind_names[kind];
 }
 
-/* The name of the kind and what is known beyond it. */
+/* The name of the kind, with details. */
 static const char *describe_kind(const struct check_report *report, char *buf, size_t len)
 {
 	const char *name = wrong_kind_name((enum wrong_kind)report->kind);

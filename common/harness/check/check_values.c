@@ -1,10 +1,10 @@
-/* check_values.c: fill and verify host memory: the functions of check_plan.h in blocks that
+/* check_values.c: fills and verifies host memory, with the functions of check_plan.h in blocks that
  * compilers vectorise. */
 #include "check/check.h"
 
 #include "check/check_plan.h"
 
-#define BLOCK 512 /* elements: carriers, block and compared bytes stay in the L1 cache */
+#define BLOCK 512 /* elements; carriers, block and compared bytes fit into the L1 cache */
 
 void check_element(const struct check_data *data, int rank, uint64_t index, void *bits)
 {
@@ -33,8 +33,8 @@ union carriers {
 	uint64_t wide[BLOCK]; /* elements of 8 bytes */
 };
 
-/* One rank's part of a block; the constants come by value, so that no store can be thought to
- * change them. */
+/* One rank's part of a block. Constants are passed by value, so the compiler knows that stores do
+ * not change them. */
 struct lane {
 	uint32_t low, a, b, shift, small;
 	uint64_t keep, set, sign, flip[2];
@@ -108,7 +108,7 @@ STORE_LOOP(store_bfloat16, uint32_t, uint16_t, check_integer(DT_BFLOAT16, (int32
 STORE_LOOP(store_f8e4m3, uint32_t, uint8_t, check_integer(DT_F8E4M3, (int32_t)carrier[i]))
 STORE_LOOP(store_f8e5m2, uint32_t, uint8_t, check_integer(DT_F8E5M2, (int32_t)carrier[i]))
 
-/* A block of carriers as elements: of small integers by type, of bits by width. */
+/* Stores a block of carriers as elements: small integers by type, bits by width. */
 static void store_block(const struct check_plan *p, const union carriers *c, size_t n, void *dst)
 {
 	typedef void store(const struct check_plan *, const void *, size_t, void *);
@@ -134,7 +134,7 @@ static void start_block(const struct check_plan *p, size_t n, union carriers *c)
 		c->narrow[i] = (uint32_t)p->start;
 }
 
-/* Back to the neutral carrier wherever `rank` does not contribute. */
+/* Resets carriers to neutral where `rank` does not contribute. */
 static void mask_block(const struct check_plan *p, uint32_t rank, uint64_t index, size_t n,
 		       union carriers *c)
 {
@@ -184,7 +184,7 @@ static void put(void *dst, size_t i, uint32_t width, uint64_t bits)
 		((uint64_t *)dst)[i] = bits;
 }
 
-/* Elements of one rank; all in one half of the index (see part_size). */
+/* Elements of one rank, all in one half of the index (see part_size). */
 static void make_elements(const struct check_plan *p, uint32_t rank, uint64_t index, size_t n,
 			  void *dst)
 {
@@ -223,7 +223,7 @@ static void make_reduced(const struct check_plan *p, uint64_t index, size_t n, v
 	}
 }
 
-/* Returns how many of `count` elements from `index` on make the next block: all with the same upper
+/* Returns the size of the next block of `count` elements from `index` on: all have the same upper
  * half of the index. */
 static size_t part_size(uint64_t index, size_t count)
 {
@@ -248,7 +248,7 @@ void check_fill(const struct check_data *data, int rank, uint64_t base, size_t c
 	}
 }
 
-/* Count what differs in a block that is known to differ. */
+/* Counts the differences in a block that differs. */
 static void count_wrong(const char *got, const char *expected, size_t at, size_t n, size_t width,
 			struct verify_result *result)
 {

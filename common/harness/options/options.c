@@ -1,11 +1,12 @@
-/* options.c: command line and environment into struct options, by getopt_long and the table. */
+/* options.c: parses command line and environment into struct options, with getopt_long and the
+ * table. */
 #include "options/options.h"
 
 #include <getopt.h>
 
 #include "options/options_table.h"
 
-/* getopt's value of a row without letter: above all characters. */
+/* getopt's value of a row without a letter: above all characters. */
 enum { KEY_BASE = 0x100 };
 
 const char *mode_name(enum mode mode)
@@ -13,7 +14,7 @@ const char *mode_name(enum mode mode)
 	return option_rows[option_find("mode")].words[mode];
 }
 
-/* The row that getopt's value stands for; -1: none. */
+/* The row of getopt's value; -1: none. */
 static int row_of_key(int key)
 {
 	if (key >= KEY_BASE)
@@ -24,7 +25,7 @@ static int row_of_key(int key)
 	return -1;
 }
 
-/* How many long options begin with these `len` characters. */
+/* The number of long options that begin with these `len` characters. */
 static int count_long(const char *name, size_t len)
 {
 	int n = 0;
@@ -34,7 +35,7 @@ static int count_long(const char *name, size_t len)
 	return n;
 }
 
-/* What getopt, which is told to be silent, refused: `text`, the element that it read last. */
+/* Explains getopt's refusal (getopt itself prints nothing): `text` is the last element it read. */
 static int explain(struct error *err, const char *text, bool no_value)
 {
 	bool is_long = strncmp(text, "--", 2) == 0;
@@ -50,8 +51,8 @@ static int explain(struct error *err, const char *text, bool no_value)
 	return error_usage(err, "%.60s: %s", is_long ? text : letter, why);
 }
 
-/* The table as getopt wants it: all letters behind "+:", which stops at the first word that is no
- * option, and tells a missing value from an unknown option. */
+/* The table in getopt's form: all letters after "+:". "+" stops at the first word that is not an
+ * option; ":" distinguishes a missing value from an unknown option. */
 static void describe_all(struct option *options, char *letters, size_t len)
 {
 	snprintf(letters, len, "+:");
@@ -75,7 +76,7 @@ static int parse_command_line(struct option_set *set, int argc, char **argv)
 	int key, rc = 0;
 
 	describe_all(options, letters, sizeof(letters));
-	optind = 0; /* from the start */
+	optind = 0; /* restarts getopt */
 	opterr = 0;
 	while (rc == 0 && argc > 0 &&
 	       (key = getopt_long(argc, argv, letters, options, NULL)) != -1) {
@@ -111,7 +112,7 @@ int options_parse(struct options *options, const struct option_target *target, i
 
 	option_defaults(options);
 	rc = parse_command_line(&set, argc, argv);
-	/* A user who asks how to use it gets the answer, even where the rest is wrong. */
+	/* Help is printed even if other options are wrong. */
 	if (rc < 0 || options->help || options->version || options->list_faults)
 		return rc;
 	rc = parse_environment(&set);

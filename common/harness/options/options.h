@@ -1,5 +1,4 @@
-/* options.h: what a user may ask of a *_perf binary: parsed once, checked as a whole, never
- * changed. */
+/* options.h: the options of a *_perf binary: parsed once, checked together, constant afterwards. */
 #pragma once
 
 #include "settings/backend_kind.h"
@@ -13,7 +12,7 @@ enum table_kind { TABLE_HANGAR, TABLE_NCCL_TESTS, TABLE_WIDE };
 enum average { AVERAGE_RANK0, AVERAGE_MEAN, AVERAGE_MIN, AVERAGE_MAX }; /* -a 0..3 */
 enum split_kind { SPLIT_NONE, SPLIT_AND, SPLIT_OR, SPLIT_MOD, SPLIT_DIV };
 
-/* Groups without names: a field is options->FIELD. */
+/* The groups have no names: a field is options->FIELD. */
 struct options {
 	/* sweep, bytes */
 	struct {
@@ -24,13 +23,13 @@ struct options {
 	};
 	/* shape of the job */
 	struct {
-		int threads, gpus; /* -t -g: ranks to start = threads x gpus; 0: not given */
-		bool share_gpu;	   /* --share-gpu */
-		int device_first;  /* NCCL_TESTS_DEVICE, -1 unset */
+		int threads, gpus;	    /* -t -g: ranks to start = threads x gpus; 0: not set */
+		bool share_gpu;		    /* --share-gpu */
+		int device_first;	    /* NCCL_TESTS_DEVICE, -1 unset */
 		enum split_kind split_kind; /* NCCL_TESTS_SPLIT, NCCL_TESTS_SPLIT_MASK (as AND) */
 		unsigned long split_value;
 	};
-	/* what to run */
+	/* the calls */
 	struct {
 		const char *backend;	     /* --backend auto|nccl|mpi|null */
 		enum mode mode;		     /* --mode; MODE_GRAPH also from -G */
@@ -38,25 +37,27 @@ struct options {
 		int op_first, op_last;	     /* -o; OP_SUM..OP_MULSUM for "all" */
 		int root;		     /* -r; -1: all */
 	};
-	/* how often */
+	/* repetitions */
 	struct {
 		int iters;		  /* -n; 0: adaptive */
 		int warmup;		  /* -w; -1: until steady */
 		bool like_nccl_tests;	  /* --like-nccl-tests */
 		int agg_iters;		  /* -m */
 		int cycles;		  /* -N; 0: for ever */
-		int graph_launches;	  /* -G; 0: none given */
+		int graph_launches;	  /* -G; 0: not set */
 		double budget;		  /* --budget: seconds per point when adaptive */
 		double ci_percent;	  /* --ci: target */
-		int check;		  /* -c: extra check iterations, 0: no check at all */
+		int check;		  /* -c: extra check iterations, 0: no check */
 		bool check_every;	  /* --check-every: check every call (slow; times are then
 	                       * not comparable) */
 		uint32_t seed;		  /* --seed */
 		int unalign;		  /* -u elements */
 		int blocking;		  /* -z 0..3 */
 		int timeout;		  /* -T seconds, 0: automatic deadlines */
-		double silent, partition; /* seconds without a sign of a host: a line, a verdict */
-		int parallel_init; /* -p; accepted: every rank is a process, always parallel */
+		double silent, partition; /* seconds without a sign of life of a host: until a
+					   * warning, until a verdict */
+		int parallel_init;	  /* -p; accepted: each rank is a process, and all start in
+				    * parallel */
 	};
 	/* communicator and memory */
 	struct {
@@ -65,8 +66,8 @@ struct options {
 		int cta_policy;	       /* -x, -1 unset */
 		bool nvlink_centric;   /* --nvlink-centric 0|1 */
 		bool stream_null;      /* -y */
-		int device_impl;       /* -D: > 0 is not there: exit 77 */
-		int device_ctas; /* -V: given at all: exit 77 unless -D is 0 ... see options_check */
+		int device_impl;       /* -D: exit 77 if > 0 */
+		int device_ctas;       /* -V: exit 77 if set, unless it is 16; see options_check */
 	};
 	/* report */
 	struct {
@@ -78,7 +79,7 @@ struct options {
 		int per_iter_skip;    /* -K */
 		double min_bw;	      /* NCCL_TESTS_MIN_BW GB/s, 0: none */
 		double min_busbw;     /* --min-busbw GB/s, 0: none */
-		double min_percent;   /* --min-percent of what is predicted, 0: none */
+		double min_percent;   /* --min-percent of the prediction, 0: none */
 		double good,
 			low;	/* --good --low: percent of the prediction, for the run's verdict */
 		bool vendor;	/* --vendor */
@@ -97,7 +98,7 @@ struct options {
 		const char *faults[8];
 		int nfaults;
 		bool list_faults;	     /* --list-faults */
-		bool size_given, ends_given; /* -b or -e was; both were */
+		bool size_given, ends_given; /* -b or -e is set; both are set */
 		const char *schedule;	     /* --schedule; NULL: the fault's own, or plain */
 	};
 	/* watching */
@@ -114,32 +115,32 @@ struct options {
 		double matrix_scale;	 /* NCCL_TESTS_ALLTOALLV_MATRIX_SCALE */
 		bool matrix_summary;	 /* NCCL_TESTS_ALLTOALLV_PRINT_SUMMARY */
 	};
-	/* requests that end the program after printing to standard output; see options_parse */
+	/* options that print to standard output and end the program; see options_parse */
 	struct {
 		bool help, version;
 	};
 };
 
-/* The collective that a command line is for. */
+/* The collective of a command line. */
 struct option_target {
 	const char *name;		 /* "all_reduce" */
-	bool reduces, rooted, irregular; /* options that are about these make sense */
+	bool reduces, rooted, irregular; /* true: options of this subject are valid */
 };
 
-/* Defaults, environment, command line, then the checks of the whole; argv is left alone. Returns
- * 0, or -EINVAL with one line in `err` that names the option (or variable), its value and what
- * is allowed; err->outcome is OUTCOME_USAGE, or OUTCOME_UNSUPPORTED for what this build never
- * has (-D). Prints nothing and never exits. `target` decides which options make sense, NULL: all do. */
+/* Sets defaults, then environment, then command line, then checks the whole; argv is not changed.
+ * Returns 0, or -EINVAL with one line in `err` that names the option or variable, its value and the
+ * valid values. err->outcome is OUTCOME_USAGE, or OUTCOME_UNSUPPORTED for a feature of no build
+ * (-D). Prints nothing and never exits. `target` decides which options are valid; NULL: all. */
 int options_parse(struct options *options, const struct option_target *target, int argc,
 		  char **argv, struct error *err);
 
-/* Long name of an option in force that only a GPU can honour, or NULL. With --backend mpi
- * options_parse refuses it; when "auto" finds no GPU, the caller must. */
+/* Returns the long name of a set option that needs a GPU, or NULL. options_parse refuses it with
+ * --backend mpi; the caller must do so if "auto" finds no GPU. */
 const char *options_need_gpu(const struct options *options);
 
-/* Color of a rank's group under NCCL_TESTS_SPLIT; ranks of equal color form one. 0 without a
- * split. */
+/* Returns the color of a rank's group under NCCL_TESTS_SPLIT; ranks of one color form a group. 0
+ * without a split. */
 int options_color(const struct options *options, int rank);
 
-/* --help, generated from the table that parses. */
+/* Prints --help from the option table. */
 void options_print_help(FILE *out, const struct option_target *target, const char *program);

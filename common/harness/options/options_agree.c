@@ -1,4 +1,4 @@
-/* options_agree.c: the values that must be the same on all ranks, as text. */
+/* options_agree.c: the values that all ranks must share, as text. */
 #include "options/options_agree.h"
 
 #include "base/error.h"
@@ -12,7 +12,8 @@ static bool counts(const struct option_row *row, bool irregular)
 	return row->agree == AGREE_SAME && (row->scope != SCOPE_IRREGULAR || irregular);
 }
 
-/* As it would be typed: "-d half", "--check-every", "no --fault", "NCCL_TESTS_SPLIT=MOD 2". */
+/* Formats an option as typed: "-d half", "--check-every", "no --fault", "NCCL_TESTS_SPLIT=MOD
+ * 2". */
 static void show(const struct option_row *row, const struct options *options, char *buf, size_t len)
 {
 	char text[TEXT_MAX], letter[2] = { (char)row->letter, '\0' };
@@ -29,7 +30,8 @@ static void show(const struct option_row *row, const struct options *options, ch
 		text_add(buf, len, "%c%s", row->env ? '=' : ' ', text);
 }
 
-/* Lines are named by numbers: ranks of one version have the same, and of others that comes first. */
+/* Lines have numbers as names: equal on ranks of one version. A difference of versions comes
+ * first. */
 void options_agree_fill(struct settings *mine, const struct options *options, const char *version,
 			const char *program, const char *backend, bool irregular)
 {

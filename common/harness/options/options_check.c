@@ -1,9 +1,9 @@
-/* options_check.c: what all options together must fulfil: no two that exclude each other. */
+/* options_check.c: checks of options against each other. */
 
 #include "options/options_table.h"
 
-/* Where `is`, none of these options (names, a blank between two) may be given: `why`, in which "%s"
- * stands for `value`. */
+/* If `is` holds, none of these options (names, blank-separated) may be set. `why` is the message;
+ * "%s" in it stands for `value`. */
 struct clash {
 	bool is;
 	const char *names, *why, *value;
@@ -14,7 +14,7 @@ static bool given(const struct option_set *set, const char *name)
 	return set->given[option_find(name)] != NULL;
 }
 
-/* True when the field of this row differs from its default. */
+/* Returns true if the row's field differs from its default. */
 static bool changed(const struct options *options, const struct option_row *row)
 {
 	struct options defaults;
@@ -24,7 +24,7 @@ static bool changed(const struct options *options, const struct option_row *row)
 		      row->kind->size) != 0;
 }
 
-/* The first of the names that is given; `other`: a value other than its default. */
+/* Refuses the first of the names that is set; `other`: with a value other than its default. */
 static int refuse_one(struct option_set *set, const struct clash *clash, bool other)
 {
 	char names[256], *rest = names, *name;
@@ -50,7 +50,7 @@ static int refuse(struct option_set *set, const struct clash *clashes, size_t n,
 
 #define COUNT(clashes) (sizeof(clashes) / sizeof((clashes)[0]))
 
-/* As typed, or the default. */
+/* The value as typed, or the default. */
 static const char *text_of(const struct option_set *set, const char *name)
 {
 	int i = option_find(name);
@@ -58,13 +58,13 @@ static const char *text_of(const struct option_set *set, const char *name)
 	return set->given[i] ? set->given[i] : option_rows[i].initial;
 }
 
-/* A program with one size and no rows. */
+/* A program with one size and without rows. */
 static bool is_matrix(const struct option_set *set)
 {
 	return set->target && strcmp(set->target->name, "p2p_matrix") == 0;
 }
 
-/* ---- what follows from others ------------------------------------------------------------- */
+/* ---- derived values ---------------------------------------------------------------------- */
 
 static void derive(const struct option_set *set)
 {
@@ -73,7 +73,7 @@ static void derive(const struct option_set *set)
 	o->size_given = given(set, "minbytes") || given(set, "maxbytes");
 	o->ends_given = given(set, "minbytes") && given(set, "maxbytes");
 	if (o->nfaults && !given(set, "maxbytes"))
-		o->max_bytes = o->min_bytes; /* a schedule's first step, and no other end */
+		o->max_bytes = o->min_bytes; /* the first step of a schedule, without another end */
 	if ((o->nfaults || is_matrix(set)) && given(set, "maxbytes") && !given(set, "minbytes"))
 		o->min_bytes = o->max_bytes;
 	if (given(set, "stepbytes"))
@@ -81,12 +81,12 @@ static void derive(const struct option_set *set)
 	if (o->graph_launches > 0)
 		o->mode = MODE_GRAPH;
 	if (o->like_nccl_tests) {
-		/* nccl-tests' defaults where nothing else is asked for */
+		/* nccl-tests' defaults unless set */
 		o->iters = given(set, "iters") ? o->iters : 20;
 		o->warmup = given(set, "warmup_iters") ? o->warmup : 1;
 		o->average = given(set, "average") ? o->average : AVERAGE_MEAN;
 	}
-	/* a default of --low stays below a --good that was given */
+	/* the default of --low stays below a given --good */
 	if (!given(set, "low") && o->low > o->good)
 		o->low = o->good;
 }
@@ -161,7 +161,7 @@ static int check_calls(struct option_set *set)
 	return refuse(set, clashes, COUNT(clashes), true);
 }
 
-/* An option that this collective or backend would silently ignore. */
+/* Refuses an option that this collective or backend would ignore. */
 static int check_scopes(struct option_set *set)
 {
 	const struct option_target *target = set->target;
@@ -212,8 +212,7 @@ static bool same(const char *a, const char *b)
 	return a && b && strcmp(a, b) == 0;
 }
 
-/* --out decides where CSV and JSON go; a second place for the same file would leave open which
- * one is meant. */
+/* --out sets the paths of CSV and JSON, so --csv or --json beside it would be ambiguous. */
 static int check_files(struct option_set *set)
 {
 	const struct options *o = set->options;
@@ -231,8 +230,8 @@ static int check_files(struct option_set *set)
 	return refuse(set, clashes, COUNT(clashes), false);
 }
 
-/* Runs that are no sweeps: pairs of ranks are measured in their own way, and make no rows; a run with
- * faults is a schedule of its own. */
+/* Programs and runs without a sweep: a matrix of pairs makes no rows, and a run with faults is a
+ * schedule. */
 static int check_kind(struct option_set *set)
 {
 	const struct options *o = set->options;
@@ -264,7 +263,7 @@ static int check_kind(struct option_set *set)
 	return refuse(set, clashes, COUNT(clashes), false);
 }
 
-/* Calls that move nothing leave nothing to check, and break nothing. */
+/* Calls without data cannot be checked or broken. */
 static int check_no_data(struct option_set *set)
 {
 	struct options *o = set->options;
@@ -309,7 +308,7 @@ int options_check(struct option_set *set)
 		check_files,
 		check_kind,
 		check_no_data,
-		/* Last: wrong input is told first, whatever this build has. */
+		/* last: wrong input is reported first in every build */
 		check_device_kernels,
 	};
 	int rc = 0;

@@ -3,7 +3,7 @@
 
 #include "options/options_table.h"
 
-/* Before the options, and after the \v behind them. */
+/* The text before the options, and after \v the text behind them. */
 static const char help_text[] =
 	"Measures one collective over a range of sizes and checks its data. Options, columns, "
 	"algbw and busbw are those of nccl-tests, with three differences:\n"
@@ -33,7 +33,7 @@ static bool makes_sense(const struct option_row *row, const struct option_target
 	}
 }
 
-/* The row's help, the words it takes where the value's name does not say them, its default. */
+/* The row's help, its words unless the value's name lists them, and its default. */
 static void describe(const struct option_row *row, char *buf, size_t len)
 {
 	bool list = row->words && row->words[1] && row->arg && !strchr(row->arg, '|');

@@ -1,4 +1,4 @@
-/* options_kind.c: the kinds of values: how each is parsed, described and written. */
+/* options_kind.c: kinds of values: parser, description and text of each. */
 #include <strings.h>
 
 #include "base/error.h"
@@ -26,7 +26,7 @@ void option_allowed(const struct option_row *row, char *buf, size_t len)
 		text_add(buf, len, "%s%s", i ? " " : "", row->words[i]);
 }
 
-/* A word's index; -EINVAL: none of the row's. */
+/* Returns the index of a word; -EINVAL: not a word of the row. */
 static int word_index(const struct option_row *row, const char *text)
 {
 	for (int i = 0; row->words && row->words[i]; i++)
@@ -58,7 +58,7 @@ static void allow_size(const struct option_row *row, char *buf, size_t len)
 		text_add(buf, len, " (suffixes K, M, G, T; less than 2^64)");
 }
 
-/* In the largest unit that divides it, as it is typed. */
+/* Uses the largest unit that divides the value. */
 static void text_size(const struct option_row *row, const void *field, char *buf, size_t len)
 {
 	size_t value = *(const size_t *)field;
@@ -71,7 +71,7 @@ static void text_size(const struct option_row *row, const void *field, char *buf
 
 const struct option_kind kind_size = { sizeof(size_t), parse_kind_size, allow_size, text_size };
 
-/* Of 32 bits, whether signed or (`max` says it) not. */
+/* A 32-bit number, signed or (by `max`) unsigned. */
 static int parse_kind_int(const struct option_row *row, const char *text, void *field)
 {
 	int64_t number = row->word_value;
@@ -123,16 +123,16 @@ static void text_real(const struct option_row *row, const void *field, char *buf
 	double value = *(const double *)field, back;
 
 	number_text(value, buf, len);
-	/* the short form must not make two values alike */
+	/* two different values must not have one text */
 	if (parse_real(buf, row->min, row->max, &back) < 0 || back != value)
 		snprintf(buf, len, "%.17g", value);
 }
 
 const struct option_kind kind_real = { sizeof(double), parse_kind_real, allow_real, text_real };
 
-/* ---- words and texts ---------------------------------------------------------------------- */
+/* ---- words and texts ----------------------------------------------------------------------- */
 
-/* Words whose order is that of an enum, or "0" and "1". */
+/* Words in the order of an enum, or "0" and "1". */
 static int parse_kind_word(const struct option_row *row, const char *text, void *field)
 {
 	int i = word_index(row, text);
@@ -154,7 +154,7 @@ static void text_word(const struct option_row *row, const void *field, char *buf
 const struct option_kind kind_word = { sizeof(int), parse_kind_word, NULL, text_word };
 const struct option_kind kind_bool = { sizeof(bool), parse_kind_word, NULL, text_word };
 
-/* The last word stands for all before it. */
+/* The last word stands for all words before it. */
 static int last_word(const struct option_row *row)
 {
 	int i = 0;
@@ -185,8 +185,8 @@ static void text_range(const struct option_row *row, const void *field, char *bu
 
 const struct option_kind kind_range = { 2 * sizeof(int), parse_kind_range, NULL, text_range };
 
-/* Any text but the empty one; or one of the words, one with the suffix and more, one that the row's
- * check takes. */
+/* A text that is not empty: one of the words, one with the suffix, or one that the row's check
+ * accepts. */
 static int parse_kind_text(const struct option_row *row, const char *text, void *field)
 {
 	size_t len = strlen(text), tail = row->suffix ? strlen(row->suffix) : 0;
@@ -210,7 +210,7 @@ const struct option_kind kind_text = { sizeof(const char *), parse_kind_text, NU
 
 /* ---- small languages ---------------------------------------------------------------------- */
 
-/* May be given several times; what it says is parsed where faults are known. */
+/* A repeatable option; its grammar is parsed in faults/inject. */
 static int parse_kind_fault(const struct option_row *row, const char *text, void *field)
 {
 	struct options *options = field;
@@ -222,7 +222,7 @@ static int parse_kind_fault(const struct option_row *row, const char *text, void
 	return 0;
 }
 
-/* All that were given, in their order. */
+/* All values, in their order. */
 static void text_fault(const struct option_row *row, const void *field, char *buf, size_t len)
 {
 	const struct options *options = field;
@@ -241,7 +241,7 @@ static const struct {
 		  [SPLIT_MOD] = { "MOD", "%" },
 		  [SPLIT_DIV] = { "DIV", "/" } };
 
-/* What follows the operator that a split begins with; NULL: it begins with none. */
+/* Returns the text after the operator at the start of a split; NULL: no operator. */
 static const char *split_operator(const char *text, enum split_kind *kind)
 {
 	for (*kind = SPLIT_AND; *kind <= SPLIT_DIV; (*kind)++) {
@@ -265,7 +265,7 @@ static int parse_kind_split(const struct option_row *row, const char *text, void
 
 	if (!number)
 		return -EINVAL;
-	/* the colour of an MPI communicator is an int */
+	/* an MPI communicator's color is an int */
 	rc = parse_unsigned(number + strspn(number, " \t"), 0, INT_MAX, &value);
 	if (rc < 0)
 		return rc;
@@ -288,7 +288,7 @@ static void text_split(const struct option_row *row, const void *field, char *bu
 
 const struct option_kind kind_split = { 0, parse_kind_split, NULL, text_split };
 
-/* Wins over a split that was parsed before. */
+/* Overrides a split that was parsed before. */
 static int parse_kind_split_mask(const struct option_row *row, const char *text, void *field)
 {
 	struct options *options = field;
@@ -302,7 +302,7 @@ static int parse_kind_split_mask(const struct option_row *row, const char *text,
 	return 0;
 }
 
-/* The split itself shows what it says. */
+/* The split's own text contains it. */
 static void text_split_mask(const struct option_row *row, const void *field, char *buf, size_t len)
 {
 	buf[0] = '\0';

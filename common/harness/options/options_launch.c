@@ -1,8 +1,8 @@
-/* options_launch.c: how many ranks a command line asks for. */
+/* options_launch.c: the number of ranks that a command line requests. */
 #include "options/options_launch.h"
 
-#define SHARED_RANKS 4 /* of a bare start with --share-gpu */
-#define MOST_RANKS   8 /* of a bare start without a GPU */
+#define SHARED_RANKS 4 /* ranks of a bare start with --share-gpu */
+#define MOST_RANKS   8 /* most ranks of a bare start without a GPU */
 
 int options_launch_check(const struct launch *launch, const struct options *options,
 			 const char *program, struct error *err)

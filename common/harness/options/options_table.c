@@ -9,22 +9,22 @@
 #define WHOLE(low, high) .kind = &kind_int, .min = (low), .max = (high)
 #define REAL(low, high) .kind = &kind_real, .min = (low), .max = (high)
 #define WORDS(...) .words = (const char *const[]){ __VA_ARGS__, NULL }, .allowed = "one of "
-/* A word in place of a number. */
+/* A word that stands for a number. */
 #define WORD(name, number) .words = (const char *const[]){ (name), NULL }, .word_value = (number)
 #define BOOLEAN .kind = &kind_bool, .words = (const char *const[]){ "0", "1", NULL }, .allowed = "0 or 1"
 #define SWITCH BOOLEAN, .arg = "0|1"
 #define TEXT .kind = &kind_text, .allowed = "a name that is not empty"
 #define FILE_LIKE(end) .kind = &kind_text, .suffix = (end), .allowed = "a file name that ends in " end
-/* An option without value; its field is parsed from `on` when it is there, else from `off`. */
+/* An option without a value; its field is parsed from `on` if it is set, else from `off`. */
 #define FLAG(on, off) BOOLEAN, .flag = (on), .initial = (off)
 
 #define SPLIT_ALLOWED \
 	"AND, OR, MOD or DIV (or &, |, %, /) and a number (decimal, 0x.. or 0b..) up to 2147483647, not 0 for " \
 	"MOD and DIV"
 
-/* On all ranks alike: what is called, what is measured, what decides the outcome. */
+/* Must be the same on all ranks: calls, measurement, and conditions of the outcome. */
 #define SAME .agree = AGREE_SAME
-/* Each rank's own: where files go, what is shown, how long to wait, which device of its host. */
+/* May differ between ranks: files, display, timeouts, devices of a host. */
 #define FREE .agree = AGREE_FREE
 
 const char *const option_group_titles[GROUP_END] = {
@@ -112,7 +112,7 @@ const struct option_row option_rows[] = {
 	{ "parallel_init", 'p', SWITCH, .initial = "0", FIELD(parallel_init),
 	  FREE, .group = GROUP_PROCESSES,
 	  .help = "accepted; ranks are processes and always start in parallel" },
-	/* which one it comes to is compared */
+	/* the resolved backend is compared */
 	{ "backend", .arg = "NAME", .initial = "auto", .kind = &kind_text, FIELD(backend),
 	  FREE, .group = GROUP_PROCESSES, WORDS("auto", "nccl", "mpi", "null"),
 	  .help = "who communicates; auto: nccl where a GPU is visible, else mpi; null: nobody, calls "
@@ -300,7 +300,7 @@ int option_take(struct option_set *set, int i, const char *text)
 	return option_reject(set, i, "must be %s", allowed);
 }
 
-/* Writes what the user typed, as far as one line has room for it: "-b 0", "--mode x", "--no-watch",
+/* Formats the option as typed, cut to one line: "-b 0", "--mode x", "--no-watch",
  * "NCCL_TESTS_DEVICE=x". */
 static void describe(const struct option_row *row, const char *value, char *buf, size_t len)
 {

@@ -1,7 +1,7 @@
-/* handoff.c: partners send to each other one after the other, outside of any group. */
+/* handoff.c: pairs of ranks exchange data by sequential sends and receives without a group. */
 #include "schedule/scheme.h"
 
-/* -1: none, the last one of an odd number of ranks. */
+/* Returns the partner; -1: none, the last of an odd number of ranks. */
 static int partner(const struct geometry *geometry)
 {
 	int other = geometry->rank ^ 1;

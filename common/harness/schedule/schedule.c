@@ -1,4 +1,4 @@
-/* schedule.c: runs a schedule: known steps in a known order. */
+/* schedule.c: runs a schedule: fixed steps in a fixed order. */
 #include "schedule/schedule_parts.h"
 
 #include "backend/check_call.h"
@@ -15,11 +15,11 @@ struct schedule {
 	struct run *run;
 	const struct schedule_setup *setup;
 	struct plan plans[SCHEDULE_STEPS * SCHEME_PARTS];
-	size_t slots[SCHEDULE_STEPS * SCHEME_PARTS]; /* of each: the same on all its ranks */
+	size_t slots[SCHEDULE_STEPS * SCHEME_PARTS]; /* slot of each plan, equal on all its ranks */
 	int nplans;
-	int first[SCHEDULE_STEPS + 1]; /* plan of each step; and the end */
+	int first[SCHEDULE_STEPS + 1]; /* first plan of each step, and the end */
 	size_t slot_bytes;
-	double slowest; /* warm-up step, seconds */
+	double slowest; /* the slowest warm-up step, seconds */
 	void *graphs[SCHEDULE_STEPS];
 };
 
@@ -28,7 +28,7 @@ static struct checked_slot slot_of(const struct schedule *s, int plan)
 	return (struct checked_slot){ .index = s->slots[plan] };
 }
 
-/* Preparing or comparing all of it may take so long. */
+/* Time for preparation or comparison of all data. */
 static double data_seconds(const struct schedule *s)
 {
 	return CHECK_SECONDS + s->nplans * (double)s->slot_bytes / CHECK_BYTES_PER_SECOND;
@@ -62,7 +62,7 @@ static int make_plans(struct schedule *s)
 	for (int i = 0; i < SCHEDULE_STEPS && rc == 0; i++)
 		rc = add_plans(s, i);
 	s->first[SCHEDULE_STEPS] = s->nplans;
-	/* one rotation for all, on all ranks, with room for each one's guards */
+	/* one rotation for all ranks, with room for each call's guards */
 	most = (double)(s->slot_bytes + 2 * CHECK_GUARD);
 	if (rc == 0)
 		rc = job_max(s->run->bench->job, &most, 1);
@@ -100,13 +100,13 @@ static int issue_step(struct schedule *s, int i)
 	return rc;
 }
 
-/* The step's calls are captured, and launched as often as -G says. */
+/* Captures the step's calls and launches the graph -G times. */
 static int replay_step(struct schedule *s, int i)
 {
 	struct bench *bench = s->run->bench;
 	struct backend *be = bench->backend;
 	int launches = bench->options->graph_launches > 0 ? bench->options->graph_launches : 1;
-	uint32_t before = bench->chain.emitted; /* a fault may make others than are planned */
+	uint32_t before = bench->chain.emitted; /* a fault may make other calls than planned */
 	int rc = be->ops->graph->begin(be), end;
 
 	if (rc < 0)
@@ -120,7 +120,7 @@ static int replay_step(struct schedule *s, int i)
 	return rc < 0 ? rc : end;
 }
 
-/* One step to its end; its wait has a deadline of its own. */
+/* Runs one step to its end; its wait has its own deadline. */
 static int one_step(struct schedule *s, int i)
 {
 	struct bench *bench = s->run->bench;
@@ -137,7 +137,8 @@ static int one_step(struct schedule *s, int i)
 	return rc;
 }
 
-/* What a step takes, with room: the median, or a third of the slowest, which may have connected. */
+/* Generous time for a step: the median, or a third of the slowest, which may include connection
+ * set-up. */
 static double usual_seconds(const double *steps, size_t n)
 {
 	struct stats stats;
@@ -165,7 +166,7 @@ static int warm_up(struct schedule *s)
 	return rc;
 }
 
-/* Part `part` of step `i`; a rank that has none checks nothing. */
+/* Checks part `part` of step `i`; a rank without that part checks nothing. */
 static int check_part(struct schedule *s, int i, int part)
 {
 	struct run *run = s->run;
@@ -194,7 +195,7 @@ static int check_part(struct schedule *s, int i, int part)
 			      check_describe(&report, text, sizeof(text)));
 }
 
-/* The steps that are timed, each to its end. */
+/* Runs the timed steps, each to its end. */
 static int make_steps(struct schedule *s, uint32_t meets)
 {
 	struct bench *bench = s->run->bench;
@@ -211,7 +212,7 @@ static int make_steps(struct schedule *s, uint32_t meets)
 	return rc < 0 ? rc : job_barrier(bench->job, "the end of the schedule");
 }
 
-/* Says what will be done, as a remark. */
+/* Prints the planned steps as a note. */
 static int announce(const struct schedule *s, uint32_t meets)
 {
 	const struct run *run = s->run;

@@ -1,5 +1,6 @@
-/* schedule.h: the fixed run that faults break: known steps, each with a size of its own. A step issues
- * what its scheme says (scheme.h): the program's collective once, and more, on other communicators too. */
+/* schedule.h: the fixed run that faults break: numbered steps, each of its own size. A step issues
+ * the calls of its scheme (scheme.h): the program's collective once, and others, also on other
+ * communicators. */
 #pragma once
 
 #include "measure/run.h"
@@ -8,45 +9,47 @@
 #define SCHEDULE_WARMUP 5
 #define SCHEDULE_TIMED	20
 #define SCHEDULE_STEPS	(SCHEDULE_WARMUP + SCHEDULE_TIMED)
-/* Step, from 1, at whose first call a fault fires unless its spec says otherwise. */
+/* Step, from 1, at whose first call a fault fires by default. */
 #define SCHEDULE_FAULT_STEP (SCHEDULE_WARMUP + 3)
-#define SCHEDULE_BYTES	    ((size_t)1 << 20) /* of the first step, unless -b or -e says otherwise */
+#define SCHEDULE_BYTES	    ((size_t)1 << 20) /* size of the first step without -b or -e */
 
-/* What a schedule is made of; the same before ranks are started and in them. */
+/* The parameters of a schedule, equal before the start of ranks and in them. */
 struct schedule_setup {
 	const struct options *options;
-	const struct collective *collective;	     /* the program's */
-	const struct collective *const *collectives; /* that it may mix, NULL-terminated */
+	const struct collective *collective;	     /* the program's collective */
+	const struct collective *const *collectives; /* the collectives that it may mix,
+						      * NULL-terminated */
 	const struct scheme *scheme;
 	struct comm_set comms;
-	const struct traffic *traffic; /* an irregular collective's, else NULL */
+	const struct traffic *traffic; /* for an irregular collective, else NULL */
 };
 
-/* Fill in scheme and communicators of a job of `nranks` ranks; the caller has set the other fields. `name`
- * NULL: the plain scheme. 0, or -EINVAL with a usage error: no such scheme, or not on so many ranks. */
+/* Sets scheme and communicators for a job of `nranks` ranks; the caller has set the other fields.
+ * `name` NULL: the plain scheme. Returns 0, or -EINVAL with a usage error: no such scheme, or not
+ * with this number of ranks. */
 int schedule_setup(struct schedule_setup *setup, const char *name, int nranks, struct error *err);
 
-/* Size of step `i` (from 0), bytes: every step is smaller than the one before, so that each is recognisable
- * in a flight recorder. The first one is -e, or without it -b; the last one -b where both were given, else
- * each is a 64th of the first smaller. 0: too small for that. */
+/* Returns the size of step `i` (from 0) in bytes. Every step is smaller than the one before, so a
+ * flight record identifies each. The first is -e, or -b without it. The last is -b if both are set,
+ * else each is a 64th smaller than the first. 0: too small. */
 size_t schedule_bytes(const struct options *options, int i);
 
-/* The largest buffer of any step on rank `rank`, bytes; and bytes of a pool in which those of all steps lie
- * beside each other. */
+/* Return the largest buffer of any step on rank `rank` in bytes, and the bytes of a pool that holds
+ * the buffers of all steps side by side. */
 size_t schedule_largest(const struct schedule_setup *setup, int rank);
 size_t schedule_pool(const struct schedule_setup *setup, size_t largest);
 
-/* Checks that every step is large enough to give each rank a slice, and that every collective runs on as
- * many ranks as its communicator has. 0, or -EINVAL with a usage error. */
+/* Checks that each step gives each rank a slice, and that each collective supports its
+ * communicator's size. Returns 0, or -EINVAL with a usage error. */
 int schedule_check(const struct schedule_setup *setup, struct error *err);
 
-/* A call of the schedule, as a rank asks for it. */
+/* A call of the schedule, as a rank requests it. */
 struct planned_call {
 	int step;	  /* from 1 */
-	int rank, nranks; /* of its communicator: who makes it, and of how many */
+	int rank, nranks; /* the rank in its communicator, and its size */
 	bool opens;	  /* it is the first of its step */
-	bool grouped;	  /* with others: their order says nothing */
-	struct call call; /* without alltoallv's counts; its buffers are no addresses */
+	bool grouped;	  /* part of a group: the order inside has no meaning */
+	struct call call; /* without alltoallv's counts; its buffers are not addresses */
 };
 
 struct agenda {
@@ -54,13 +57,13 @@ struct agenda {
 	int n;
 };
 
-/* All calls that rank `rank` makes, in their order; the caller releases. */
+/* Lists all calls of rank `rank` in order; the caller releases the agenda. */
 void schedule_agenda(const struct schedule_setup *setup, int rank, struct agenda *agenda);
 void agenda_release(struct agenda *agenda);
 
-/* Make the steps, which schedule_check() has found to be large enough: the warm-up ones meet after each, the
- * others follow each other without a word between the ranks but where `meets` has a bit (bit 0: before step
- * 1), on slots of their own; then all of these are checked. In mode graph each of the others is captured and
- * launched as often as -G says. Prints the schedule as a remark, one remark per wrong step. 0 or a negative
- * errno with the error set; wrong data are run->outcome. Collective: `meets` is the same on all ranks. */
+/* Runs the steps, which schedule_check() has accepted. Warm-up steps meet after each. The others
+ * follow without communication, except where `meets` has a bit (bit 0: before step 1), and each
+ * uses its own slots. All of these are then checked. In mode graph each is captured and launched -G
+ * times. Prints the schedule as a note, and one note per wrong step. Returns 0 or a negative errno
+ * with the error set; wrong data set run->outcome. Collective: `meets` is equal on all ranks. */
 int schedule_run(struct run *run, const struct schedule_setup *setup, uint32_t meets);

@@ -1,11 +1,10 @@
-/* schedule_plan.c: what the steps of a schedule are, before anything is run. */
+/* schedule_plan.c: the steps of a schedule, before the run. */
 #include "schedule/schedule_parts.h"
 
 #include "measure/plan.h"
 
-#define FRACTION                                                                                   \
-	64 /* a step is a 64th of the first smaller than the one before, unless -b ends them */
-#define UNIT 512 /* bytes, at least, between two steps */
+#define FRACTION 64  /* without -b a step is smaller than the one before by a 64th of the first */
+#define UNIT	 512 /* smallest difference between two steps, bytes */
 
 int schedule_setup(struct schedule_setup *setup, const char *name, int nranks, struct error *err)
 {
@@ -61,7 +60,7 @@ int schedule_parts(const struct schedule_setup *setup, int rank, int i,
 			    rank, i, parts);
 }
 
-/* Where rank `rank` of all is in the part, and what its buffers are. */
+/* Geometry and buffers of rank `rank` (of all) in the part. */
 static void measure_part(const struct schedule_setup *setup, const struct step_part *part, int rank,
 			 int i, struct geometry *geometry, struct shape *shape)
 {
@@ -97,8 +96,8 @@ size_t schedule_largest(const struct schedule_setup *setup, int rank)
 	return largest;
 }
 
-/* All calls lie in the pools at once, for they are checked at the end; with a slot more at each end, for
- * what a fault writes beyond its own. */
+/* All calls lie in the pools side by side, since they are checked at the end. One extra slot at
+ * each end takes a fault's writes past its buffer. */
 int schedule_width(const struct schedule_setup *setup)
 {
 	return setup->scheme->family == COMMS_RING ? 3 : 2;
@@ -139,7 +138,7 @@ int schedule_check(const struct schedule_setup *setup, struct error *err)
 	struct step_part parts[SCHEME_PARTS];
 	int rc = 0;
 
-	/* shapes are alike in a communicator: its first rank speaks for all */
+	/* shapes are equal in a communicator: its first rank represents all */
 	for (int c = 0; c < setup->comms.n && rc == 0; c++)
 		for (int i = SCHEDULE_STEPS - 1; i >= SCHEDULE_WARMUP && rc == 0; i--) {
 			int rank = comm_set_member(&setup->comms, (uint32_t)c, 0);
@@ -151,14 +150,14 @@ int schedule_check(const struct schedule_setup *setup, struct error *err)
 	return rc;
 }
 
-/* ---- agenda: the collectives' own code, in a chain that only notes ---- */
+/* ---- agenda: the collectives' own code, in a chain that only records ---- */
 
 struct noting {
 	struct backend be;
 	struct agenda *agenda;
 	int step, depth;
 	const struct comm_set *comms;
-	int rank; /* of the group */
+	int rank; /* in the group */
 };
 
 static int note_call(void *state, const struct call *call, struct chain *chain)
@@ -205,7 +204,7 @@ static const struct backend_ops noting_ops = {
 	.copy = note_copy,
 };
 
-/* Never written through: calls are only noted. */
+/* never written: calls are only recorded */
 static char nowhere[2];
 
 void schedule_agenda(const struct schedule_setup *setup, int rank, struct agenda *agenda)

@@ -1,4 +1,4 @@
-/* scheme.c: the schemes, and what they come to on a rank. */
+/* scheme.c: the schemes, and their parts on a rank. */
 #include "schedule/scheme.h"
 
 const struct scheme schemes[] = {
@@ -41,7 +41,7 @@ static void add(struct parts *parts, const struct collective *collective, uint32
 		parts->at[parts->n++] = (struct step_part){ collective, comm, slot };
 }
 
-/* Neighbours in a ring have different ones, which takes three where it is odd. */
+/* Neighbours in a ring have different slots; an odd ring needs three. */
 static int ring_slot(const struct comm_set *comms, int comm)
 {
 	return comm == comms->group_size && comm % 2 == 1 ? 2 : comm % 2;

@@ -1,4 +1,4 @@
-/* call.c: the chain that every call travels. */
+/* call.c: the filter chain of calls. */
 #include "backend/call.h"
 
 #include "backend/job.h"
@@ -25,10 +25,11 @@ int chain_emit(struct chain *chain, const struct call *call)
 	return rc;
 }
 
-/* From where all ranks meet to the backend, which sets deadlines of its own, nothing takes time. */
+/* All ranks have just met, and the backend sets deadlines of its own: nothing in between takes
+ * time. */
 #define COME_SECONDS 1
 
-/* The first rank sends this to all others. */
+/* The message of the first rank to all others. */
 struct naming {
 	int rc;
 	unsigned char ids[COMM_SET_MAX][COMM_ID_BYTES];

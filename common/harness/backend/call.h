@@ -1,5 +1,5 @@
-/* call.h: the chain that a communication call (base/call_value.h) travels: fault filter, flight
- * recorder, backend. */
+/* call.h: the chain of a communication call (base/call_value.h): fault filter, flight recorder,
+ * backend. */
 #pragma once
 
 #include "backend/backend.h"
@@ -11,16 +11,15 @@ struct chain;
 
 enum launch_verdict { LAUNCH_IT, LAUNCH_NOTHING, LAUNCH_OTHER };
 
-/* The fault filter. `issue` receives the call that the benchmark wants to make and passes on
- * what is really made: it may call chain_emit() not at all, once, several times or with another
- * call, and may hold the thread. NULL filter: passes every call unchanged. Returns 0 or a
- * negative errno. `init` does the same at communicator init: it passes on what is really asked
- * for with chain_emit_init(), or never returns. NULL: passes every request unchanged. */
+/* The fault filter. `issue` receives the benchmark's call and decides which calls are made: it may
+ * call chain_emit() never, once, several times or with another call, and may block. NULL passes
+ * every call unchanged. Returns 0 or a negative errno. `init` does the same at communicator init
+ * with chain_emit_init(), and may never return. NULL passes every request unchanged. */
 struct call_filter {
 	void *state;
 	int (*issue)(void *state, const struct call *call, struct chain *chain);
 	int (*init)(void *state, const struct comm_request *request, struct chain *chain);
-	/* A captured graph is about to be launched. NULL: it is. */
+	/* Before a launch of a captured graph. NULL: launch it. */
 	enum launch_verdict (*launch)(void *state);
 };
 
@@ -28,43 +27,45 @@ struct chain {
 	struct backend *backend;
 	const struct watch *watch;	  /* may be NULL */
 	const struct call_filter *filter; /* may be NULL */
-	uint32_t emitted;		  /* calls that went to the backend so far */
+	uint32_t emitted;		  /* calls passed to the backend so far */
 };
 
-/* Make a call: filter, recorder, backend. Returns 0 or a negative errno (kept in the backend's
- * error). */
+/* Makes a call through filter, recorder and backend. Returns 0 or a negative errno (stored in the
+ * backend's error). */
 int chain_call(struct chain *chain, const struct call *call);
 
-/* The part behind the filter: record, then issue. For filters only. */
+/* The chain behind the filter: records, then issues. For filters only. */
 int chain_emit(struct chain *chain, const struct call *call);
 
-/* Make the communicators of the job's group, each rank those of which it is a member, in the order of
- * their numbers: the group's first rank names them, then each rank's request goes through filter and
- * recorder to the backend. Collective. 0 or a negative errno with the backend's error set. */
+/* Makes the communicators of the job's group in the order of their numbers, on each rank those it
+ * is a member of. The group's first rank names them; each rank's request then goes through filter
+ * and recorder to the backend. Collective. Returns 0 or a negative errno with the backend's error
+ * set. */
 int chain_init(struct chain *chain, const struct comm_set *comms);
 
-/* The part behind the filter: note the request, then make the communicator. For filters only. */
+/* The chain behind the filter: records the request, then makes the communicator. For filters
+ * only. */
 int chain_emit_init(struct chain *chain, const struct comm_request *request);
 
-/* Give the request a name of its own, which no other rank has. For filters only. */
+/* Gives the request a name that no other rank has. For filters only. */
 int chain_new_id(struct chain *chain, struct comm_request *request);
 
-/* Abort communicator 0 on this rank alone; nothing happens when it is aborted already. -ENOTSUP
- * (no error set) on a backend whose library has no such thing. For filters only. */
+/* Aborts communicator 0 on this rank alone; does nothing after an earlier abort. Returns -ENOTSUP
+ * (no error set) if the backend's library has no abort. For filters only. */
 int chain_abort(struct chain *chain);
 
-/* Return once the last call is in progress, or at once where that cannot be known. -ENOTSUP (no
- * error set) on a backend whose calls are complete when they return. For filters only. */
+/* Returns once the last call is in progress, or at once if that cannot be determined. Returns
+ * -ENOTSUP (no error set) if the backend's calls complete before they return. For filters only. */
 int chain_started(struct chain *chain);
 
-/* Launch a captured graph of `calls` calls once, and tell the watch. `other`: one captured before, which a
- * fault may launch in its place; NULL: there is none, and nothing is launched then. */
+/* Launches a captured graph of `calls` calls once, and reports it to the watch. A fault may launch
+ * `other`, an earlier graph, in its place; NULL: there is none, and such a launch is skipped. */
 int chain_launch(struct chain *chain, void *graph, void *other, uint32_t calls);
 
-/* Calls between begin and end start together (ncclGroupStart/End; MPI: non-blocking, completed
- * at the end). */
+/* Calls between begin and end start together (ncclGroupStart/End; MPI: non-blocking, completed at
+ * the end). */
 int chain_group_begin(struct chain *chain);
 int chain_group_end(struct chain *chain);
 
-/* Stream-ordered local copy; no communication, not recorded. */
+/* A stream-ordered local copy; no communication, not recorded. */
 int chain_copy(struct chain *chain, void *dst, const void *src, size_t bytes);

@@ -1,4 +1,5 @@
-/* check_call.c: the check of one finished call: receive buffer, guards, send buffer; of all ranks. */
+/* check_call.c: checks a finished call: receive buffer, guards and send buffer, and the results of
+ * all ranks. */
 #include "backend/check_call.h"
 
 #include "base/call_value.h"
@@ -15,7 +16,7 @@ static const struct segment *segment_of(const struct check_place *place, uint64_
 	return NULL;
 }
 
-/* Tells the watch of a wrong element that must hold what `segment` says; it lies at `at`. */
+/* Reports a wrong element at `at` to the watch; `segment` has its expected value. */
 static int note_element(struct backend *be, const struct check_data *data,
 			const struct check_place *place, const struct segment *segment,
 			const char *at, struct wrong_data *wrong)
@@ -38,7 +39,7 @@ static int note_element(struct backend *be, const struct check_data *data,
 	return 0;
 }
 
-/* Each stretch by itself, since each may come from another rank. */
+/* Reports each stretch by itself, since each may come from another rank. */
 static int note_received(struct backend *be, const struct check_data *data,
 			 const struct check_place *place, int culprit)
 {
@@ -93,7 +94,8 @@ static int check_recv(struct backend *be, const struct check_data *data,
 	return note_received(be, data, place, report->culprit);
 }
 
-/* Count changed bytes of one guard, whose first byte is `offset` bytes from the receive buffer. */
+/* Counts changed bytes of a guard; `offset` is its first byte's distance from the receive
+ * buffer. */
 static void compare_guard(const unsigned char *guard, int64_t offset, struct check_report *report)
 {
 	for (int i = 0; i < CHECK_GUARD; i++) {
@@ -126,9 +128,9 @@ static int check_guards(struct backend *be, const struct check_place *place,
 	return 0;
 }
 
-/* The send buffer and, with guards, its neighbours in the pool: all are elements of this rank, so
- * one comparison does. What lies before the first element of the pool belongs to nobody and is left
- * out. */
+/* Checks the send buffer and, with guards, its neighbours in the pool: all are elements of this
+ * rank, so one comparison is enough. Bytes before the pool's first element have no expected value
+ * and are left out. */
 static int check_send(struct backend *be, const struct check_data *data, int rank,
 		      const struct check_place *place, struct check_report *report)
 {
@@ -152,7 +154,7 @@ static int check_send(struct backend *be, const struct check_data *data, int ran
 	if (rc < 0 || result.wrong == 0)
 		return rc;
 	wrong.count = result.wrong;
-	wrong.index = result.first - before; /* as int64_t below zero in front of the buffer */
+	wrong.index = result.first - before; /* negative as int64_t in front of the buffer */
 	rc = note_element(be, data, place, &segment, first + result.first * width, &wrong);
 	if (rc < 0)
 		return rc;
@@ -174,7 +176,7 @@ int check_call(struct backend *be, const struct check_data *data, int rank,
 	report->rank = rank;
 	report->culprit = -1;
 	sent = *report;
-	/* first: of all that the watch is told this says most, and it may have room for little */
+	/* first: the most informative report, and the watch may have room for few */
 	rc = check_send(be, data, rank, place, &sent);
 	if (rc == 0)
 		rc = check_recv(be, data, place, report);
@@ -193,7 +195,7 @@ int check_gather(struct job *job, struct check_report *report, int64_t *wrong)
 	long long sums[2] = { (long long)report->wrong, report->wrong ? 1 : 0 };
 	int rc;
 
-	/* they compare data still, which -T does not cut */
+	/* ranks still compare data; -T does not cut this */
 	watch_work(job->watch, "the others' checks", job->deadline);
 	rc = MPI_Allreduce(&first, &found, 1, MPI_2INT, MPI_MINLOC, job->comm);
 	if (rc == MPI_SUCCESS && found.bad == 0)

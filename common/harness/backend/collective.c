@@ -1,5 +1,5 @@
-/* collective.c: what the collectives of bench/ have in common: counts, bandwidth factors,
- * oracles, calls. */
+/* collective.c: shared parts of the collectives of bench/: counts, bandwidth factors, oracles,
+ * calls. */
 #include "backend/collective.h"
 
 struct option_target collective_target(const struct collective *collective)

@@ -1,4 +1,4 @@
-/* comm_set.c: who is in which communicator. */
+/* comm_set.c: members of communicators. */
 #include "backend/comm_set.h"
 
 static int add(struct comm_set *set, int first, int n)

@@ -3,13 +3,13 @@
 
 #include <sys/stat.h>
 
-/* Every amount is a multiple of this, as in all of nccl-tests. */
+/* Every amount is a multiple of this, as in nccl-tests. */
 enum { UNIT = 16 };
 
-/* Up to here a double holds every whole number, and sums of two don't overflow size_t. */
+/* Up to this limit a double holds every whole number, and a sum of two fits into size_t. */
 #define AMOUNT_MAX 9007199254740992.0
 
-/* The reader stands here, for messages: counted from 1. */
+/* The reader's position for messages, counted from 1. */
 struct cursor {
 	const char *path;
 	FILE *file;
@@ -22,14 +22,14 @@ struct cursor {
 		  "NCCL_TESTS_ALLTOALLV_MATRIX_FILE=%.200s: " fmt, (cursor)->path, __VA_ARGS__)
 
 #define BLANKS " \t\v\f\r\n"
-#define WORD   63 /* characters: more are no number */
+#define WORD   63 /* characters; a longer word is not a number */
 
 static int read_amount(struct cursor *at, const char *word, double scale, double *amount)
 {
 	char *end;
 
 	*amount = strtod(word, &end);
-	/* No nan, no inf, nothing hexadecimal. */
+	/* Refuses nan, inf and hexadecimal. */
 	if (word[strspn(word, "0123456789.eE+-")] || *end || end == word || strlen(word) > WORD)
 		return reject(at, "row %zu, column %zu: '%.40s' is not a number of bytes", at->row,
 			      at->column, word);
@@ -45,8 +45,8 @@ static int read_amount(struct cursor *at, const char *word, double scale, double
 	return 0;
 }
 
-/* A line of the file, `len` characters. Rows and columns beyond nranks are read and checked, but not
- * kept; a blank line is no row. */
+/* Parses a line of `len` characters. Rows and columns beyond nranks are checked and dropped; a
+ * blank line is not a row. */
 static int read_row(struct cursor *at, struct traffic *traffic, double scale, char *line,
 		    size_t len, size_t *columns)
 {
@@ -56,7 +56,7 @@ static int read_row(struct cursor *at, struct traffic *traffic, double scale, ch
 	int rc = 0;
 
 	for (size_t i = 0; i < len; i++)
-		line[i] = line[i] ? line[i] : '?'; /* it would hide what follows it */
+		line[i] = line[i] ? line[i] : '?'; /* a NUL would hide the rest of the line */
 	for (at->column = 1; rc == 0 && (word = strtok_r(from, BLANKS, &rest)); at->column++) {
 		from = NULL;
 		rc = read_amount(at, word, scale, &amount);
@@ -73,7 +73,7 @@ static int read_row(struct cursor *at, struct traffic *traffic, double scale, ch
 	return 0;
 }
 
-/* Fills the matrix; *columns is how many the file has, its rows those before at->row. */
+/* Fills the matrix; *columns is the file's number of columns; at->row ends behind the last row. */
 static int read_rows(struct cursor *at, struct traffic *traffic, double scale, size_t *columns)
 {
 	char *line = NULL;
@@ -101,7 +101,7 @@ static int check_dimensions(struct cursor *at, const struct traffic *traffic, si
 	return 0;
 }
 
-/* Largest row or column sum: the buffer that the busiest rank needs. */
+/* Returns the largest row or column sum: the buffer size of the busiest rank. */
 static double largest_sum(const struct traffic *traffic)
 {
 	size_t n = (size_t)traffic->nranks, i, j;
@@ -138,7 +138,7 @@ static int check_sizes(const struct traffic *traffic, const struct options *opti
 	return 0;
 }
 
-/* A pipe could block for ever, and a device never ends. */
+/* Opens regular files only: a pipe could block for ever, and a device has no end. */
 static int open_matrix(struct cursor *at)
 {
 	struct stat st;
@@ -190,9 +190,9 @@ void traffic_release(struct traffic *traffic)
 	traffic->matrix = NULL;
 }
 
-/* nccl-tests' pattern, in its order of operations so that the amounts are the same: a blend of
- * equal amounts and amounts that grow with the distance to the right. Each rank sends and receives
- * every distance once, so all totals are equal. */
+/* nccl-tests' pattern, in the same order of operations for the same amounts: a blend of equal
+ * amounts and amounts that grow with the distance to the right. Each rank sends and receives every
+ * distance once, so all totals are equal. */
 static double generated_bytes(const struct traffic *traffic, int from, int to, size_t bytes)
 {
 	size_t n = (size_t)traffic->nranks;

@@ -32,7 +32,7 @@ static char *slice_of(const struct call *call, const void *all, int rank)
 	return (char *)all + (size_t)rank * call_bytes(call);
 }
 
-/* The issuers below return MPI's code. NCCL knows in-place calls by their addresses, MPI by
+/* The issuers below return MPI's code. NCCL detects in-place calls by their addresses; MPI needs
  * MPI_IN_PLACE. */
 
 static int all_reduce(struct mpi *mpi, const struct call *call)
@@ -52,8 +52,8 @@ static int all_gather(struct mpi *mpi, const struct call *call)
 			     of(mpi, call)->comm);
 }
 
-/* MPI leaves an in-place result at the start of the buffer, NCCL's callers expect it in the
- * rank's own slice. */
+/* MPI leaves an in-place result at the start of the buffer; NCCL's callers expect it in the rank's
+ * own slice. */
 static int reduce_scatter(struct mpi *mpi, const struct call *call)
 {
 	bool in_place = call->recv == slice_of(call, call->send, of(mpi, call)->rank);
@@ -67,8 +67,7 @@ static int reduce_scatter(struct mpi *mpi, const struct call *call)
 	return rc;
 }
 
-/* MPI has one buffer; out of place the root's receive buffer gets its copy afterwards, when the
- * others have theirs. */
+/* MPI has one buffer. Out of place the root copies to its receive buffer after the broadcast. */
 static int broadcast(struct mpi *mpi, const struct call *call)
 {
 	bool root = of(mpi, call)->rank == call->peer;
@@ -131,7 +130,7 @@ static int scatter(struct mpi *mpi, const struct call *call)
 			   type_of(mpi, call), call->peer, of(mpi, call)->comm);
 }
 
-/* Where the next request of a group goes. */
+/* The next free request of the group. */
 static MPI_Request *next_request(struct mpi *mpi)
 {
 	if (mpi->nrequests == mpi->room) {
@@ -168,10 +167,10 @@ static int recv_one(struct mpi *mpi, const struct call *call)
 	return rc;
 }
 
-/* Each kind of call is executed so. */
+/* The issuer of each kind of call. */
 static const struct issuer {
 	int (*issue)(struct mpi *mpi, const struct call *call);
-	bool slices; /* nranks x count elements in one buffer: MPI libraries add up in int */
+	bool slices; /* nranks x count elements in one buffer; MPI libraries add up in int */
 	bool reduces;
 } issuers[CALL_KIND_COUNT] = {
 	[CALL_ALL_REDUCE] = { .issue = all_reduce, .reduces = true },
@@ -187,7 +186,7 @@ static const struct issuer {
 	[CALL_RECV] = { .issue = recv_one },
 };
 
-/* The largest number that has to fit into an int. */
+/* The largest number that must fit into an int. */
 static size_t largest_count(const struct mpi *mpi, const struct call *call)
 {
 	size_t largest = call->count, n = (size_t)of(mpi, call)->size;
@@ -250,8 +249,8 @@ int mpi_group_begin(struct backend *be)
 	return 0;
 }
 
-/* One by one: Open MPI 4.1's MPI_Waitall may never return when a request fails. What is left after
- * a failure may never complete, so it is given up. */
+/* Waits one by one: Open MPI 4.1's MPI_Waitall may never return after a failed request. Requests
+ * after a failure may never complete and are abandoned. */
 int mpi_group_end(struct backend *be)
 {
 	struct mpi *mpi = to_mpi(be);

@@ -11,9 +11,9 @@
 #include "process/cgroup.h"
 #include "backend/job.h"
 
-/* Memory is taken in pieces of this size where the kernel has such pages. */
+/* Huge page size: memory is committed in these units where the kernel has such pages. */
 #define HUGE_PAGE    ((size_t)2 << 20)
-#define INIT_SECONDS 10.0 /* as the watch gives init (faults/detect/watch/README.md) */
+#define INIT_SECONDS 10.0 /* as the monitor's limit for init */
 
 int mpi_fail(struct mpi *mpi, const char *what, int rc)
 {
@@ -113,7 +113,7 @@ static bool mpi_supports(struct backend *be, enum dtype dtype, enum redop op, ch
 	return false;
 }
 
-/* MPI tells the creations of communicators apart by a tag, as NCCL does by its unique id. */
+/* MPI identifies a communicator's creation by a tag, as NCCL does by its unique id. */
 static int mpi_comm_id(struct backend *be, unsigned char *id)
 {
 	struct mpi *mpi = to_mpi(be);
@@ -124,7 +124,7 @@ static int mpi_comm_id(struct backend *be, unsigned char *id)
 	return 0;
 }
 
-/* Those of the group who ask for as many ranks and by the same tag. */
+/* Makes a communicator of the group's ranks with the same tag and number of ranks. */
 static int make_comm(struct mpi *mpi, const struct comm_request *request, MPI_Comm *comm)
 {
 	int size = mpi->be.job->group_size,
@@ -175,8 +175,8 @@ static int mpi_comm_open(struct backend *be, const struct comm_request *request)
 	return 0;
 }
 
-/* Every rank of the node maps as much, and the pages are only taken when they are written: the
- * kernel says no too late. */
+/* Every rank of the node maps as much, and pages are committed on write, when the kernel's refusal
+ * comes too late. */
 static int mpi_alloc(struct backend *be, size_t bytes, size_t used, void **ptr)
 {
 	struct mpi *mpi = to_mpi(be);
@@ -248,13 +248,13 @@ static int mpi_verify(struct backend *be, const void *recv, const struct segment
 	return 0;
 }
 
-/* Every call has completed when it returned, or at the end of its group. */
+/* Every call is complete when it, or its group, returns. */
 static int mpi_wait(struct backend *be)
 {
 	return 0;
 }
 
-/* The host's own time is the stream's. */
+/* The host's time is the stream's time. */
 static int mpi_mark(struct backend *be, int number)
 {
 	if (number < 0 || number >= BACKEND_MARKS)

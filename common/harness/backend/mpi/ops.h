@@ -1,4 +1,4 @@
-/* ops.h: what the parts of the mpi backend share. Internal to backend/mpi. */
+/* ops.h: shared by the files of the mpi backend. Internal to backend/mpi. */
 #pragma once
 
 #include <mpi.h>
@@ -9,14 +9,14 @@
 
 enum { BACKEND_MARKS = 1024 };
 
-/* Memory given out by alloc. */
+/* Memory from alloc. */
 struct mpi_mapping {
 	struct mpi_mapping *next;
 	void *ptr;
 	size_t bytes, used;
 };
 
-/* A communicator of the measured calls. */
+/* A communicator of measured calls. */
 struct mpi_comm {
 	MPI_Comm comm; /* MPI_COMM_NULL: none */
 	int rank, size;
@@ -26,12 +26,12 @@ struct mpi {
 	struct backend be;
 	struct mpi_types types;
 	struct mpi_comm comms[COMM_SET_MAX];
-	uint32_t named; /* communicators so far */
+	uint32_t named; /* number of communicators made so far */
 	struct mpi_mapping *mappings;
-	size_t held;	       /* bytes that mappings may take */
-	size_t available;      /* bytes that the node could give at open, SIZE_MAX: unknown */
+	size_t held;	       /* bytes that mappings may commit */
+	size_t available;      /* free bytes of the node at open, SIZE_MAX: unknown */
 	int *counts;	       /* 4 x nranks, for MPI_Alltoallv */
-	int depth;	       /* of open groups */
+	int depth;	       /* depth of open groups */
 	MPI_Request *requests; /* sends and receives of the open group */
 	int nrequests, room;
 	uint64_t marks[BACKEND_MARKS]; /* ns */
@@ -42,7 +42,7 @@ static inline struct mpi *to_mpi(struct backend *be)
 	return (struct mpi *)be;
 }
 
-/* Keep an error of the library: `what` failed with MPI's code `rc`. Returns -EIO. */
+/* Sets the error of the library: `what` failed with MPI's code `rc`. Returns -EIO. */
 int mpi_fail(struct mpi *mpi, const char *what, int rc);
 
 /* calls.c: hooks. */

@@ -3,8 +3,8 @@
 
 #include "base/element.h"
 
-/* One operator of a type that MPI lacks. Sums and products go through double, which holds them
- * exactly enough to round once: 53 bits are more than twice the 11 of half. */
+/* An operator of a type that MPI lacks. Sums and products go through double, which is exact enough
+ * for a single rounding: 53 bits are more than twice the 11 of half. */
 #define USER_OP(name, dtype, raw, op, expression)                                                  \
 	static void name##_##op(void *in, void *inout, int *len, MPI_Datatype *datatype)           \
 	{                                                                                          \
@@ -30,8 +30,8 @@ USER_TYPE(bfloat16, DT_BFLOAT16, uint16_t)
 USER_TYPE(f8e4m3, DT_F8E4M3, uint8_t)
 USER_TYPE(f8e5m2, DT_F8E5M2, uint8_t)
 
-/* Open MPI 4.1 saturates when it adds 8-bit integers with AVX: 100 + 100 gives 127. NCCL's sum
- * wraps around. */
+/* Open MPI 4.1 saturates sums of 8-bit integers with AVX: 100 + 100 gives 127. NCCL's sum wraps
+ * around. */
 static void int8_sum(void *in, void *inout, int *len, MPI_Datatype *datatype)
 {
 	const uint8_t *from = in;
@@ -46,7 +46,7 @@ static void int8_sum(void *in, void *inout, int *len, MPI_Datatype *datatype)
 		type##_sum, type##_prod, type##_max, type##_min                                    \
 	}
 
-/* Operators of our own, NULL: MPI's; and whether the type is our own, too. */
+/* Hangar's own operators, NULL: MPI's; and whether the type is hangar's own. */
 static const struct own {
 	enum dtype dtype;
 	bool type;
@@ -62,7 +62,7 @@ static const struct own {
 
 #define OWNS (sizeof(owns) / sizeof(owns[0]))
 
-/* MPI's handles are no constant expressions, so the table is filled at run time. */
+/* MPI's handles are not constant expressions, so the table is filled at run time. */
 static void builtin_types(struct mpi_types *types)
 {
 	*types = (struct mpi_types){

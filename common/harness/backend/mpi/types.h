@@ -5,17 +5,16 @@
 
 #include "base/dtype.h"
 
-/* Types without an MPI counterpart (half, bfloat16, float8) are contiguous bytes with operators of
- * our own; sums of 8-bit integers are our own, too. */
+/* Types without an MPI counterpart (half, bfloat16, float8) are contiguous bytes with hangar's
+ * operators; so are sums of 8-bit integers. */
 struct mpi_types {
 	MPI_Datatype type[DT_COUNT];
 	MPI_Op op[DT_COUNT][OP_COUNT]; /* none for mulsum; avg: sum, then _average */
 };
 
-/* After MPI_Init. Returns MPI_SUCCESS or MPI's error code; release is right either way. */
+/* Call after MPI_Init. Returns MPI_SUCCESS or MPI's error code; release is valid after both. */
 int mpi_types_init(struct mpi_types *types);
 void mpi_types_release(struct mpi_types *types);
 
-/* Turn `count` sums over nranks into means: integers are truncated, floats rounded to nearest
- * even. */
+/* Divides `count` sums by nranks: integers are truncated, floats rounded to nearest even. */
 void mpi_types_average(enum dtype dtype, void *data, size_t count, int nranks);

@@ -1,5 +1,5 @@
-/* breakage.c: what faults do to a stream: it is held up, or a kernel on it breaks the context. Whatever holds
- * it ends when it is released, and after its time in any case: a kernel's end writes the word, too. */
+/* breakage.c: faults on a stream: a hold, or a kernel that breaks the context. A hold ends on
+ * release and after its time: a kernel writes the word, too. */
 #include <dlfcn.h>
 
 #include "backend/nccl/breakage_cuda.h"
@@ -9,7 +9,7 @@ enum { WAIT_GEQ = 0 }; /* CU_STREAM_WAIT_VALUE_GEQ */
 
 typedef int wait_value_fn(cudaStream_t, unsigned long long, unsigned, unsigned);
 
-/* The driver's cuStreamWaitValue32, NULL where it has none. The runtime has loaded the driver. */
+/* Finds the driver's cuStreamWaitValue32, NULL: absent. The runtime has loaded the driver. */
 static wait_value_fn *find_wait_value(void)
 {
 	static const char *const names[] = { "cuStreamWaitValue32_v2", "cuStreamWaitValue32" };
@@ -23,7 +23,8 @@ static wait_value_fn *find_wait_value(void)
 	return found;
 }
 
-/* The word, in host memory that the device sees; it grows, so that a wait which is over stays so. */
+/* Prepares the word, in host memory that the device can read. Its value only grows, so an ended
+ * wait stays ended. */
 static cudaError_t arm(struct nccl *nccl)
 {
 	struct nccl_hold *hold = &nccl->hold;
@@ -57,7 +58,7 @@ int nccl_spin(struct backend *be, double seconds)
 	return rc == cudaSuccess ? 0 : nccl_cuda_fail(nccl, "launching a kernel", rc);
 }
 
-/* A kernel on a stream of its own writes the word when the time is over. */
+/* A kernel on another stream writes the word when the time is over. */
 int nccl_wait_word(struct backend *be, double seconds)
 {
 	struct nccl *nccl = to_nccl(be);

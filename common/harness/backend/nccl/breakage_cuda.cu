@@ -1,4 +1,5 @@
-/* breakage_cuda.cu: a kernel that holds a stream up, for a bounded time; one that breaks its context. */
+/* breakage_cuda.cu: a kernel that holds a stream for a bounded time, and one that breaks its
+ * context. */
 #include <cuda_runtime.h>
 
 #include "backend/nccl/breakage_cuda.h"

@@ -39,7 +39,7 @@ static ncclDataType_t nccl_type(enum dtype dtype)
 	return types[dtype];
 }
 
-/* 1 and 2 in the bits of each type, little endian: mulsum's factor on even and odd ranks. */
+/* The bits of 1 and 2 in each type, little endian: mulsum's factor on even and odd ranks. */
 static const uint64_t mulsum_factor[DT_COUNT][2] = {
 	[DT_INT8] = { 1, 2 },
 	[DT_UINT8] = { 1, 2 },
@@ -61,7 +61,8 @@ static struct nccl_comm *of(struct nccl *nccl, const struct call *call)
 	return &nccl->comms[call->comm];
 }
 
-/* Made at the first call with a type, which is a warm-up call: no timed one pays for it. */
+/* Makes the operator at the first call with a type, a warm-up call, so no timed call includes
+ * it. */
 static int mulsum_op(struct nccl *nccl, const struct call *call, ncclRedOp_t *op)
 {
 	struct nccl_comm *comm = of(nccl, call);
@@ -89,7 +90,7 @@ void nccl_calls_release(struct nccl_comm *comm)
 	}
 }
 
-/* Any for a call that reduces nothing. */
+/* Any operator serves a call without a reduction. */
 static int nccl_op(struct nccl *nccl, const struct call *call, ncclRedOp_t *op)
 {
 	static const ncclRedOp_t ops[OP_MULSUM] = {
@@ -111,7 +112,7 @@ static char *at(const void *base, size_t elements, enum dtype dtype)
 	return (char *)base + elements * dtype_size(dtype);
 }
 
-/* What goes to one peer and comes from it, in elements. */
+/* Elements sent to one peer and received from it. */
 struct swap {
 	size_t send_at, send_count, recv_at, recv_count;
 };
@@ -135,7 +136,8 @@ static struct swap swap_with(const struct call *call, int rank, int peer)
 	}
 }
 
-/* The form of sends and receives, of alltoallv and of what libraries before 2.28 lack. */
+/* Sends and receives: for these, for alltoallv, and for collectives that libraries before 2.28
+ * lack. */
 static ncclResult_t issue_pairs(struct nccl *nccl, const struct call *call)
 {
 	ncclDataType_t type = nccl_type(call->dtype);
@@ -200,13 +202,13 @@ static ncclResult_t issue_one(struct nccl *nccl, const struct call *call, ncclRe
 	}
 }
 
-/* True when this call or group gets device times. Events of a captured stream have none. */
+/* Returns true if this call or group gets device times. Events of a captured stream have none. */
 static bool clocked(const struct nccl *nccl)
 {
 	return nccl->clock && !nccl->capturing;
 }
 
-/* One step of the clock, if this call has one: device_clock_begin, _launch, _end. */
+/* A step of the clock, if this call has one: device_clock_begin, _launch, _end. */
 static int clock_step(struct nccl *nccl, cudaError_t (*step)(struct device_clock *))
 {
 	cudaError_t rc = clocked(nccl) ? step(nccl->clock) : cudaSuccess;
@@ -224,8 +226,7 @@ static int call_check(struct nccl *nccl, const struct call *call)
 			 call->kind, call->dtype, call->comm, call->stream);
 }
 
-/* In a group nothing is launched before its end, so that is what the events of its calls
- * enclose. */
+/* A group launches at its end, so its events enclose the end. */
 int nccl_issue(struct backend *be, const struct call *call, uint64_t ticket)
 {
 	struct nccl *nccl = to_nccl(be);

@@ -1,24 +1,24 @@
-/* clock.c: when calls ran on the device, on CLOCK_MONOTONIC's scale. */
+/* clock.c: device times of calls on the scale of CLOCK_MONOTONIC. */
 
 #include "backend/nccl/ops.h"
 #include "base/clock.h"
 
 enum {
-	SPANS = 512,	   /* pairs of events that may be under way */
+	SPANS = 512,	   /* most pairs of events in flight */
 	SPAN_TICKETS = 32, /* calls of one group that get times */
 	BASE_TRIES = 3,
 	MARKS = 1024
 };
 
-/* A base taken within this time is good enough: a launch and its completion seen by a spinning
- * host. */
+/* A base within this time is precise enough: a launch and its completion as a spinning host sees
+ * them. */
 static const uint64_t base_width_ns = 20000;
 
-/* cudaEventElapsedTime gives float milliseconds: a second away from the base they resolve 0.06
- * us. */
+/* cudaEventElapsedTime gives float milliseconds, which resolve 0.06 us one second away from the
+ * base. */
 static const uint64_t base_life_ns = 1000000000;
 
-/* Work before the last call that takes longer than this is not waited for. */
+/* Limit for the wait for work before the last call. */
 static const uint64_t start_ns = 100000000;
 
 struct span {
@@ -33,12 +33,12 @@ struct device_clock {
 	cudaEvent_t base;
 	uint64_t base_ns;
 	uint64_t head, tail; /* spans recorded and harvested; the ring holds tail..head */
-	uint64_t started;    /* spans reported to have begun, at least */
+	uint64_t started;    /* number of spans reported as begun, at least */
 	bool open;	     /* between begin and end, with a span */
 	struct span spans[SPANS];
 };
 
-/* The base event happened between two readings of the host's clock; assume the middle. */
+/* The base event lies between two readings of the host's clock; the middle is used. */
 static cudaError_t base_take(struct device_clock *clock)
 {
 	for (int i = 0; i < BASE_TRIES; i++) {
@@ -176,7 +176,7 @@ static void report(const struct device_clock *clock, const struct span *span, ui
 		watch->device_times(watch->ctx, span->tickets[i], start, end);
 }
 
-/* The stream has passed the beginning of these, and no end. */
+/* Reports spans whose begin the stream has passed and whose end it has not. */
 static cudaError_t harvest_started(struct device_clock *clock)
 {
 	if (clock->started < clock->tail)

@@ -1,4 +1,4 @@
-/* comm.c: the communicator: named, made, destroyed, aborted. */
+/* comm.c: makes, destroys and aborts communicators. */
 
 #include "backend/nccl/ops.h"
 #include "profiler/nccl_profiler.h"
@@ -22,7 +22,7 @@ void nccl_deregister(struct nccl *nccl, struct nccl_memory *memory)
 	memory->handle = NULL;
 }
 
-/* The communicator is gone, and with it what was registered or made on it. */
+/* Clears the communicator with its registrations and operators. */
 static void forget_comm(struct nccl *nccl, struct nccl_comm *comm)
 {
 	memset(comm, 0, sizeof(*comm));
@@ -42,7 +42,8 @@ int nccl_comm_abort(struct backend *be)
 
 		if (!comm->comm)
 			continue;
-		/* Before: the abort may wait for other ranks of the host, whose proxies talk to ours. */
+		/* before the abort, which may wait for other ranks of the host: their proxies use
+		 * ours */
 		watch_comm(be->watch, i, COMM_ABORTED, NULL);
 		one = ncclCommAbort(comm->comm);
 		forget_comm(nccl, comm);
@@ -66,7 +67,7 @@ static void destroy_comms(struct nccl *nccl)
 	}
 }
 
-/* A communicator that failed is aborted: its peers may be gone, and destroying waits for them. */
+/* A failed communicator is aborted: destroying waits for peers, which may be gone. */
 void nccl_comm_close(struct backend *be)
 {
 	struct nccl *nccl = to_nccl(be);
@@ -81,7 +82,7 @@ void nccl_comm_close(struct backend *be)
 	watch_leave(be->watch);
 }
 
-/* A setting that the headers of this build cannot ask for is refused, not left out. */
+/* Refuses a setting that this build's headers do not have. */
 static int comm_config(struct nccl *nccl, ncclConfig_t *config)
 {
 	const struct backend_config *asked = &nccl->be.config;
@@ -112,7 +113,7 @@ int nccl_comm_id(struct backend *be, unsigned char *id)
 	ncclUniqueId made;
 	ncclResult_t result;
 
-	nccl_profiler_offer(); /* NCCL's first thread comes with the id */
+	nccl_profiler_offer(); /* NCCL's first thread starts with the id */
 	result = ncclGetUniqueId(&made);
 	if (result != ncclSuccess)
 		return nccl_fail(nccl, "ncclGetUniqueId", result);

@@ -1,12 +1,12 @@
-/* kernel.c: what launching a kernel costs on this host, now. */
+/* kernel.c: the current cost of a kernel launch on this host. */
 #include "backend/nccl/ops.h"
 #include "base/clock.h"
 #include "backend/nccl/kernel_cost.h"
 #include "backend/nccl/kernel_cuda.h"
 #include "base/stats.h"
 
-/* A few milliseconds; the first rounds load the module and wake host and device. ROW as many as
- * a batch of small calls has (timing.c): the host never waits for the queue. */
+/* Takes a few milliseconds; the first rounds load the module and wake host and device. ROW is the
+ * number of launches in a batch of small calls (timing.c): the host never waits for the queue. */
 enum { ROUNDS = 24, WARM = 4, ROW = 64 };
 
 static cudaError_t launch(struct nccl *nccl)
@@ -25,7 +25,7 @@ static cudaError_t measure_row(struct nccl *nccl, double *host_us)
 	return rc == cudaSuccess ? cudaStreamSynchronize(nccl->stream) : rc;
 }
 
-/* The host looks on as nccl_wait does. */
+/* The host polls as nccl_wait does. */
 static cudaError_t measure_latency(struct nccl *nccl, double *latency_us)
 {
 	double begin = clock_seconds();
@@ -34,7 +34,7 @@ static cudaError_t measure_latency(struct nccl *nccl, double *latency_us)
 	while (rc == cudaSuccess && (rc = cudaStreamQuery(nccl->stream)) == cudaErrorNotReady)
 		rc = cudaSuccess;
 	*latency_us = (clock_seconds() - begin) * 1e6;
-	(void)cudaGetLastError(); /* "not ready" is kept as an error */
+	(void)cudaGetLastError(); /* "not ready" is stored as an error */
 	return rc;
 }
 

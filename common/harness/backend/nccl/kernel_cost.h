@@ -1,13 +1,13 @@
-/* kernel_cost.h: what an empty kernel costs on this host, now. */
+/* kernel_cost.h: the current cost of an empty kernel on this host. */
 #pragma once
 
-/* Medians in microseconds: the host per launch in a row of them, and from before a launch on an
- * idle stream until the host has seen its end. (How fast the device gets through such a row does
- * not show: the host is slower.) */
+/* Medians in microseconds: host time per launch in a row of launches, and time from a launch on an
+ * idle stream until the host sees its end. The device's own rate does not show, since the host is
+ * slower. */
 struct kernel_cost {
 	double host_us, latency_us;
 };
 
-/* The remark of a run on its launches, which topo_predict --calibrate reads: then "%.2f us, %.2f us
- * to its end". */
+/* The note of a run on its launches, which topo_predict --calibrate parses; "%.2f us, %.2f us to
+ * its end" follows. */
 #define KERNEL_COST_SAID "a launch takes the host "

@@ -1,4 +1,4 @@
-/* kernel_cuda.cu: a kernel that does nothing. */
+/* kernel_cuda.cu: an empty kernel. */
 #include <cuda_runtime.h>
 
 #include "backend/nccl/kernel_cuda.h"

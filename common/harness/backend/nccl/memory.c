@@ -6,7 +6,7 @@
 
 enum { ALIGNMENT = 4096 };
 
-/* An allocation failed. Too large for the device, or something else? */
+/* Sets the error of a failed allocation: too large for the device, or another cause. */
 static int alloc_fail(struct nccl *nccl, size_t bytes, cudaError_t cuda, ncclResult_t result)
 {
 	size_t free_bytes = 0, total = 0;
@@ -23,7 +23,7 @@ static int alloc_fail(struct nccl *nccl, size_t bytes, cudaError_t cuda, ncclRes
 	return nccl_fail(nccl, "ncclMemAlloc", result);
 }
 
-/* cudaMalloc aligns to 256 bytes, as does ncclMemAlloc where it falls back to it: align here. */
+/* cudaMalloc, which ncclMemAlloc may fall back to, aligns to 256 bytes: align here. */
 int nccl_alloc(struct backend *be, size_t bytes, size_t used, void **ptr)
 {
 	struct nccl *nccl = to_nccl(be);
@@ -31,7 +31,7 @@ int nccl_alloc(struct backend *be, size_t bytes, size_t used, void **ptr)
 	ncclResult_t result = ncclSuccess;
 	cudaError_t cuda = cudaSuccess;
 
-	(void)used; /* all of it is taken at once */
+	(void)used; /* all of it is committed at once */
 	*ptr = NULL;
 	if (bytes > SIZE_MAX - ALIGNMENT)
 		cuda = cudaErrorMemoryAllocation;
@@ -71,8 +71,8 @@ void nccl_release(struct backend *be, void *ptr)
 	}
 }
 
-/* ncclMemAlloc's memory starts on a 2 MiB page, so `ptr` has one offset on all ranks, which
- * symmetric windows need. */
+/* ncclMemAlloc's memory starts on a 2 MiB page, so `ptr` has the same offset on all ranks, as
+ * symmetric windows require. */
 int nccl_register(struct backend *be, void *ptr, size_t bytes)
 {
 	struct nccl *nccl = to_nccl(be);
@@ -134,13 +134,14 @@ int nccl_copy(struct backend *be, void *dst, const void *src, size_t bytes)
 	return copy_async(to_nccl(be), dst, src, bytes, cudaMemcpyDeviceToDevice);
 }
 
-/* From pageable memory the call returns once the data are staged: the caller may reuse them. */
+/* From pageable memory the call returns once the data are staged: the caller may then reuse
+ * them. */
 int nccl_store(struct backend *be, void *dst, const void *host, size_t bytes)
 {
 	return copy_async(to_nccl(be), dst, host, bytes, cudaMemcpyHostToDevice);
 }
 
-/* The copy itself waits inside CUDA, so whatever may hang is waited for first. */
+/* The copy waits inside CUDA, so work that may hang is waited for first. */
 int nccl_fetch(struct backend *be, void *host, const void *src, size_t bytes)
 {
 	int rc = nccl_wait(be);

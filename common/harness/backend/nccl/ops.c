@@ -1,5 +1,5 @@
-/* ops.c: device, waiting and graphs on NCCL and CUDA. Buffers are in memory.c,
- * calls in calls.c, the communicator is in comm.c. */
+/* ops.c: device, waits and graphs on NCCL and CUDA. memory.c has the buffers, calls.c the calls,
+ * comm.c the communicator. */
 #include "backend/nccl/ops.h"
 
 #include <dlfcn.h>
@@ -7,17 +7,17 @@
 
 #include "base/clock.h"
 
-/* Stream queries, 1 us each, between looks at the communicator. */
+/* Stream queries (1 us each) between two checks of the communicator. */
 enum { POLLS_PER_LOOK = 200 };
 
-/* NCCL's texts may hold several lines. */
+/* The length of the first line: NCCL's texts may have several. */
 static int line_length(const char *text)
 {
 	return text ? (int)strcspn(text, "\r\n") : 0;
 }
 
-/* NCCL says of a failed allocation no more than that CUDA failed; the rest is in its text: CUDA's
- * words, or its own. */
+/* NCCL reports a failed allocation as a CUDA failure; its text has the details, in CUDA's words or
+ * its own. */
 static bool lacks_memory(ncclResult_t rc, const char *detail)
 {
 	return rc == ncclUnhandledCudaError && detail &&
@@ -25,7 +25,7 @@ static bool lacks_memory(ncclResult_t rc, const char *detail)
 		strstr(detail, "Failed to CUDA calloc") || strstr(detail, "Failed to CUDA malloc"));
 }
 
-/* A kernel that went wrong has broken the context: every call gives this from there on. */
+/* A broken kernel breaks the context: every later call returns this error. */
 static bool is_sticky(cudaError_t rc)
 {
 	switch (rc) {
@@ -51,8 +51,8 @@ static int code_of(cudaError_t rc)
 	return rc == cudaErrorMemoryAllocation ? -ENOMEM : is_sticky(rc) ? -EFAULT : -EIO;
 }
 
-/* What the own device says, a tenth of a second at most: others' errors may come before it has said that a
- * kernel broke it. */
+/* The error of this rank's device, after at most a tenth of a second: errors of other ranks may
+ * arrive before the device reports a broken kernel. */
 static cudaError_t device_state(struct nccl *nccl)
 {
 	const uint64_t give_up = clock_ns() + 100000000u;
@@ -92,7 +92,7 @@ static int nccl_devices(void)
 	int n = 0;
 
 	if (visible && !*visible)
-		return 0; /* known before the driver has started */
+		return 0; /* checked before the driver starts */
 	if (cudaGetDeviceCount(&n) != cudaSuccess) {
 		(void)cudaGetLastError();
 		return 0;
@@ -208,7 +208,7 @@ static void config_text(const struct backend_config *config, char *text, size_t 
 		snprintf(text + n, len - (size_t)n, " CTAPolicy=%d", config->cta_policy);
 }
 
-/* Where the library that is called was loaded from. */
+/* Finds the file of the loaded library. */
 static void find_library(char *path, size_t len)
 {
 	char real[PATH_MAX];
@@ -241,8 +241,7 @@ static void nccl_facts(struct backend *be, struct backend_facts *facts)
 	config_text(&be->config, facts->config, sizeof(facts->config));
 }
 
-/* Moving float8 needs a library that knows the types, reducing it Hopper (NCCL 2.24 release
- * notes). */
+/* Moving float8 needs a library with the types, reducing it Hopper (NCCL 2.24 release notes). */
 static bool nccl_supports(struct backend *be, enum dtype dtype, enum redop op, char *why,
 			  size_t len)
 {
@@ -264,7 +263,7 @@ static bool nccl_supports(struct backend *be, enum dtype dtype, enum redop op, c
 	return true;
 }
 
-/* Reports what another rank or the network did to the communicator. */
+/* Reports an error of the communicator from another rank or the network. */
 static int async_error(struct nccl *nccl)
 {
 	for (uint32_t i = 0; i < COMM_SET_MAX; i++) {
@@ -283,13 +282,13 @@ static int async_error(struct nccl *nccl)
 	return 0;
 }
 
-/* Known where calls get device times: the event before the last call is past. */
+/* Known only for calls with device times: the event before the last call has passed. */
 static int nccl_started(struct backend *be)
 {
 	struct nccl *nccl = to_nccl(be);
 	cudaError_t rc = nccl->clock ? device_clock_started(nccl->clock) : cudaSuccess;
 
-	(void)cudaGetLastError(); /* not-ready is kept as CUDA's last error */
+	(void)cudaGetLastError(); /* not-ready is stored as CUDA's last error */
 	return rc == cudaSuccess ? 0 : nccl_cuda_fail(nccl, "reading an event", rc);
 }
 
@@ -314,7 +313,7 @@ static int stream_wait(struct nccl *nccl)
 	}
 }
 
-/* Not-ready is kept as CUDA's last error and would look like a later launch's. */
+/* Not-ready is stored as CUDA's last error and would look like a later launch's. */
 int nccl_wait(struct backend *be)
 {
 	struct nccl *nccl = to_nccl(be);

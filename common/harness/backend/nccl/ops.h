@@ -1,4 +1,4 @@
-/* ops.h: what the parts of the nccl backend share. Internal to backend/nccl. */
+/* ops.h: shared by the files of the nccl backend. Internal to backend/nccl. */
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -12,12 +12,12 @@
 #error "hangar needs the headers of NCCL 2.19 or later"
 #endif
 
-/* Numbers of two types since NCCL 2.24; older headers have no names for them. */
+/* Values of two types since NCCL 2.24; older headers do not name them. */
 enum { NCCL_FLOAT8_E4M3 = 10, NCCL_FLOAT8_E5M2 = 11 };
 enum { NCCL_WITH_FLOAT8 = NCCL_VERSION(2, 24, 0) };
 
-/* Functions that the NCCL library found at run time may lack, whatever the headers had; NULL
- * where it does. A preloaded wrapper is found first. */
+/* Functions that the NCCL library at run time may lack; NULL: absent. A preloaded wrapper is found
+ * first. */
 struct nccl_symbols {
 	ncclResult_t (*alltoall)(const void *, void *, size_t, ncclDataType_t, ncclComm_t,
 				 cudaStream_t);
@@ -29,16 +29,16 @@ struct nccl_symbols {
 	ncclResult_t (*window_deregister)(ncclComm_t, void *);
 };
 
-/* Memory given out by alloc. */
+/* Memory from alloc. */
 struct nccl_memory {
 	struct nccl_memory *next;
-	void *base, *ptr; /* as allocated; as given out, aligned */
+	void *base, *ptr; /* as allocated; aligned, as returned */
 	size_t bytes;
-	void *handle; /* of the registration, NULL: none */
+	void *handle; /* handle of the registration, NULL: none */
 	bool window;
 };
 
-/* A communicator. The first one is that of all ranks: memory is registered with it. */
+/* A communicator. Memory is registered with the first one, that of all ranks. */
 struct nccl_comm {
 	ncclComm_t comm; /* NULL: none */
 	int rank, size;
@@ -46,11 +46,11 @@ struct nccl_comm {
 	ncclRedOp_t mulsum[DT_COUNT];
 };
 
-/* What holds the stream up ends when *word is `until` or more. */
+/* A hold of the stream, which ends when *word is `until` or more. */
 struct nccl_hold {
-	uint32_t *word, *on_device; /* host memory, and its address there; NULL until needed */
+	uint32_t *word, *on_device; /* host memory, and its device address; NULL until first use */
 	uint32_t until;
-	cudaStream_t aside; /* of the kernel that ends a wait for the word; NULL until needed */
+	cudaStream_t aside; /* stream of the kernel that ends a hold; NULL until first use */
 };
 
 struct nccl {
@@ -58,16 +58,17 @@ struct nccl {
 	struct nccl_symbols symbols;
 	cudaStream_t stream; /* NULL with -y */
 	struct nccl_comm comms[COMM_SET_MAX];
-	bool broken; /* an error was seen: the communicators can only be aborted */
+	bool broken; /* after an error: the communicators can only be aborted */
 	bool capturing;
-	int depth;	/* of open groups */
-	int version;	/* of the library, ncclGetVersion */
+	int depth;	/* depth of open groups */
+	int version;	/* of the library, by ncclGetVersion */
 	int capability; /* compute capability x 10 */
 	struct nccl_memory *memory;
-	cudaEvent_t *marks; /* made by the first mark; NULL entries at the end of a failed start */
+	cudaEvent_t *marks; /* made by the first mark; NULL entries after the end of a failed
+			     * start */
 	struct device_clock *clock; /* NULL without --record=full */
 	struct nccl_hold hold;
-	struct check_cuda_result *verdict; /* device memory, of the verify under way */
+	struct check_cuda_result *verdict; /* device memory, for the current verify */
 };
 
 static inline struct nccl *to_nccl(struct backend *be)
@@ -75,12 +76,12 @@ static inline struct nccl *to_nccl(struct backend *be)
 	return (struct nccl *)be;
 }
 
-/* Keep an error of the library: `what` failed with `rc`. Return -EIO. */
+/* Sets the error of the library: `what` failed with `rc`. Returns -EIO. */
 int nccl_fail(struct nccl *nccl, const char *what, ncclResult_t rc);
 int nccl_cuda_fail(struct nccl *nccl, const char *what, cudaError_t rc);
 
-/* Shortest deadline of init. A few ranks take 1 to 5 s, a cold driver and library included; the
- * job's deadline may be longer. */
+/* Shortest deadline of init. Some ranks take 1 to 5 s with a cold driver and library; the job's
+ * deadline may be longer. */
 #define NCCL_INIT_SECONDS 30.0
 
 /* ops.c: hook. */
@@ -105,10 +106,10 @@ int nccl_comm_open(struct backend *be, const struct comm_request *request);
 void nccl_comm_close(struct backend *be);
 int nccl_comm_abort(struct backend *be);
 
-/* A wait that only this backend makes: at least `seconds`, at least the job's deadline. */
+/* Begins a wait with a deadline of at least `seconds` and at least the job's deadline. */
 void nccl_enter(struct backend *be, const char *what, double seconds);
 
-/* Take back what register_memory registered, if anything. */
+/* Undoes register_memory, if done. */
 void nccl_deregister(struct nccl *nccl, struct nccl_memory *memory);
 
 /* calls.c: hooks. */
@@ -116,10 +117,10 @@ int nccl_issue(struct backend *be, const struct call *call, uint64_t ticket);
 int nccl_group_begin(struct backend *be);
 int nccl_group_end(struct backend *be);
 
-/* Destroy the operators that issue made; before the communicator. */
+/* Destroys the operators that issue made; call it before the communicator is destroyed. */
 void nccl_calls_release(struct nccl_comm *comm);
 
-/* Resolve them. */
+/* Resolves all symbols. */
 void nccl_symbols_init(struct nccl_symbols *symbols);
 
 /* clock.c: hooks. */
@@ -136,31 +137,31 @@ int nccl_wait_word(struct backend *be, double seconds);
 int nccl_bad_access(struct backend *be);
 void nccl_let_go(struct backend *be);
 
-/* Let go, and give the memory back. */
+/* Ends a hold and frees its memory. */
 void nccl_breakage_release(struct nccl *nccl);
 
-/* clock.c: device times of calls. Event pairs in a ring are recorded around a call,
- * or around a group of them, and read once the stream has passed them. Nothing here waits but
- * open and refresh; when the ring is full of unfinished pairs, a call goes without times. */
+/* clock.c: device times of calls. Pairs of events in a ring enclose a call or a group of calls, and
+ * are read once the stream has passed them. Only open and refresh wait. While the ring is full of
+ * unfinished pairs, calls have no times. */
 struct device_clock;
 
 /* Returns cudaSuccess and *out, or an error and NULL. Waits for the stream. `watch` is borrowed. */
 cudaError_t device_clock_open(struct device_clock **out, cudaStream_t stream,
 			      const struct watch *watch);
-void device_clock_close(struct device_clock *clock); /* NULL is fine */
+void device_clock_close(struct device_clock *clock); /* NULL is allowed */
 
-/* Before the call or group; before that is launched; a call made in between; after it. */
+/* Before the call or group; before its launch; for a call in between; after it. */
 cudaError_t device_clock_begin(struct device_clock *clock);
 cudaError_t device_clock_launch(struct device_clock *clock);
 void device_clock_ticket(struct device_clock *clock, uint64_t ticket);
 cudaError_t device_clock_end(struct device_clock *clock);
 
-/* Wait, a tenth of a second at most, until the stream has come to the last call or group. */
+/* Waits, at most a tenth of a second, until the stream has started the last call or group. */
 cudaError_t device_clock_started(struct device_clock *clock);
 
-/* Report every finished pair to the watch, and the calls that the stream has come to and not finished. */
+/* Reports every finished pair to the watch, and the calls that the stream has started and not
+ * finished. */
 cudaError_t device_clock_harvest(struct device_clock *clock);
 
-/* The stream is idle: tie device time to CLOCK_MONOTONIC anew if that was more than a second
- * ago. */
+/* On an idle stream: takes a new base on CLOCK_MONOTONIC if the last is more than a second old. */
 cudaError_t device_clock_refresh(struct device_clock *clock);

@@ -1,6 +1,6 @@
 /* ops.c: the null backend: ranks, memory, waits and clocks of a real run, and calls that return at
- * once. What a sweep measures on it is the harness itself. Nothing is moved or written, so there is
- * nothing to check either. */
+ * once. A sweep on it measures the harness. No data are moved or written, so there is nothing to
+ * check. */
 #include <sys/mman.h>
 
 #include "backend/backend.h"
@@ -94,7 +94,7 @@ static void null_comm_close(struct backend *be)
 {
 }
 
-/* Address space: no page of it is ever touched. */
+/* Reserves address space; pages are never touched. */
 static int null_alloc(struct backend *be, size_t bytes, size_t used, void **ptr)
 {
 	struct null *null = (struct null *)be;

@@ -1,5 +1,4 @@
-/* bench.h: one run of one collective: everything that measuring a point needs, put together
- * once. */
+/* bench.h: the data of one run of one collective, shared by all that measure a point. */
 #pragma once
 
 #include "backend/backend.h"
@@ -24,11 +23,10 @@ struct bench {
 	struct comm_set comms;
 	struct traffic traffic; /* irregular collectives only */
 	struct buffers buffers;
-	/* The point before: what a call took (slowest rank, seconds) on how many bytes. 0: there
-	 * was none. */
+	/* The previous point: seconds of a call (slowest rank) and its bytes. 0: none. */
 	double last_seconds;
 	size_t last_bytes;
-	bool predicted;			   /* the same on all ranks: rank 0 may have
-	                                      * predictions, */
-	const struct predictor *predictor; /* and these they are; NULL: none, or another rank */
+	bool predicted;			   /* equal on all ranks: rank 0 has predictions */
+	const struct predictor *predictor; /* the predictions; NULL on other ranks, or without
+					    * any */
 };

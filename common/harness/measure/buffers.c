@@ -6,8 +6,8 @@ static size_t round_up(size_t n, size_t to)
 	return (n + to - 1) / to * to;
 }
 
-/* Bytes of a pool that are written to: a slot for every call, and those that keep the checked one
- * apart from the others (plan_last_slot). Smaller slots reach less far. */
+/* Bytes of a pool that are written: a slot for every call, and the slots that keep the checked one
+ * apart (plan_last_slot). Smaller slots reach less far. */
 static size_t reach(const struct buffers *b, size_t largest, size_t calls)
 {
 	size_t stride = round_up(largest ? largest : 1, BUFFERS_ALIGN);
@@ -25,7 +25,7 @@ int buffers_init(struct buffers *b, struct backend *backend, size_t largest, siz
 	memset(b, 0, sizeof(*b));
 	b->backend = backend;
 	if (largest > SIZE_MAX / 4)
-		largest = SIZE_MAX / 4; /* does not fit either, and no sum below wraps around */
+		largest = SIZE_MAX / 4; /* too large as well, and no sum below overflows */
 	b->pool = pool;
 	b->bytes = round_up(largest, BUFFERS_ALIGN);
 	if (b->bytes < pool)

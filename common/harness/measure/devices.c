@@ -1,13 +1,13 @@
-/* devices.c: ranks to devices. */
+/* devices.c: assigns devices to ranks. */
 #include "measure/devices.h"
 
-/* A rank sees this, for the others on its host to compare. */
+/* The devices that a rank sees, for comparison on its host. */
 struct sight {
 	int32_t devices;
 	char first[DEVICE_NAME]; /* name of device 0 */
 };
 
-/* NCCL refuses two ranks of a host at one bus id, also where each has an instance (MIG) of its own. */
+/* NCCL refuses two ranks of a host with one bus id, also if each has a MIG instance of its own. */
 static bool same_place(const char *a, const char *b)
 {
 	size_t n = strcspn(a, " ");
@@ -27,7 +27,7 @@ static bool all_bound(const struct sight *sights, int n)
 	return n > 1;
 }
 
-/* Every local rank's sight. The caller frees; NULL on failure. */
+/* Gathers every local rank's sight. The caller frees it; NULL on failure. */
 static struct sight *look_around(struct job *job, const struct sight *mine, int *rank, int *n)
 {
 	struct sight *all = NULL;

@@ -1,4 +1,4 @@
-/* devices.h: which rank of a host takes which device, and which ranks are too many. */
+/* devices.h: the device of each rank of a host, and surplus ranks. */
 #pragma once
 
 #include "backend/backend.h"
@@ -6,24 +6,27 @@
 #include "options/options.h"
 
 struct device_choice {
-	int device;    /* ordinal for this rank */
-	int take_part; /* local ranks that have a device, 0: all */
-	bool shared_gpu; /* several ranks per device, as --share-gpu wants or on hosts that are containers */
-	bool over_sockets; /* ranks of a host do: devices_share_gpu has to be called */
+	int device;	   /* ordinal for this rank */
+	int take_part;	   /* local ranks that have a device, 0: all */
+	bool shared_gpu;   /* several ranks per device, by --share-gpu or on hosts that are
+			  * containers */
+	bool over_sockets; /* ranks of one host share a device: devices_share_gpu must be called */
 };
 
-/* Decide from what each local rank sees. A launcher that binds one device to each task (they see
- * one each, and not the same) gives everybody its own; else local rank r takes device first + r,
- * where `first` is NCCL_TESTS_DEVICE. Collective over all processes, before job_select. 0 or a
+/* Chooses devices from the sight of each local rank. Under a launcher that binds one device to each
+ * task every rank sees one device, and takes it; otherwise local rank r takes device first + r
+ * (`first`: NCCL_TESTS_DEVICE). Collective over all processes, before job_select. Returns 0 or a
  * negative errno with the error set. */
 int devices_choose(struct job *job, const struct backend_ops *ops, const struct options *options,
 		   struct device_choice *choice);
 
-/* Whether ranks of several hosts have the same device, as namespaces, containers and virtual machines may: sets
- * shared_gpu then. Collective, after job_select. 0, or a negative errno with the error set. */
+/* Sets shared_gpu if ranks of several hosts have the same device, as namespaces, containers and
+ * virtual machines may. Collective, after job_select. Returns 0 or a negative errno with the error
+ * set. */
 int devices_between_hosts(struct job *job, const struct backend_ops *ops,
 			  struct device_choice *choice);
 
-/* Environment that lets NCCL put several ranks on one device: a host id of its own per rank and the
- * socket transport. What the user has set stays. After job_select, before the backend is opened. */
+/* Sets the environment that lets NCCL put several ranks on one device: a host id per rank and the
+ * socket transport. The user's own variables stay. Call it after job_select and before the backend
+ * is opened. */
 void devices_share_gpu(const struct job *job, const char *key);

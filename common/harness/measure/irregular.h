@@ -3,21 +3,22 @@
 
 #include "backend/collective.h"
 
-/* Elements from one rank to another. The size is cut to whole slices first, as for the other
- * split collectives. */
+/* Returns the elements from one rank to another. The size is first cut to whole slices, as for
+ * other split collectives. */
 size_t irregular_count(const struct geometry *geometry, int from, int to);
 
-/* Computes what a rank sends and receives, elements; `self` counts what it sends to itself. */
+/* Computes the elements that a rank sends and receives; `self` includes those to itself. */
 void irregular_totals(const struct geometry *geometry, int rank, bool self, size_t *send,
 		      size_t *recv);
 
-/* The largest of all ranks' totals in either direction, elements. */
+/* Returns the largest total of any rank in either direction, elements. */
 size_t irregular_busiest(const struct geometry *geometry, bool self);
 
-/* NCCL_TESTS_ALLTOALLV_PRINT_SUMMARY: what one rank sent and received, itself included as in the
- * matrix, and at which rate, in `us` microseconds of its own: the larger direction, and what of
- * it left the rank. One line into buf. */
+/* NCCL_TESTS_ALLTOALLV_PRINT_SUMMARY: writes one line with the bytes that one rank sent and
+ * received, itself included, and the rate over its own `us` microseconds: of the larger direction,
+ * and of its part that left the rank. */
 void irregular_summary(const struct geometry *geometry, int rank, double us, char *buf, size_t len);
 
-/* struct collective's run: one CALL_ALLTOALLV with this rank's row and column of the matrix. */
+/* The `run` of a struct collective: one CALL_ALLTOALLV with this rank's row and column of the
+ * matrix. */
 int irregular_run(struct chain *chain, const struct invocation *invocation);

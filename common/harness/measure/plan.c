@@ -1,4 +1,4 @@
-/* plan.c: from a point to addresses, calls and expectations. */
+/* plan.c: addresses, calls and expected data of a point. */
 #include "measure/plan.h"
 
 #include "backend/check_call.h"
@@ -24,7 +24,7 @@ static size_t min_of(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* In place a stretch that must be kept may hold this rank's own data to send: then those stay. */
+/* In place a KEEP stretch may hold this rank's own send data, which must stay. */
 static int keep_in_place(const struct plan *plan, const struct segment *keep, struct segment *out)
 {
 	size_t from = plan->shape.inplace_recv + keep->at, to = from + keep->count;
@@ -92,7 +92,7 @@ void plan_release(struct plan *plan)
 	plan->segments = NULL;
 }
 
-/* Start of the buffers of a slot; in place both are the same. */
+/* Returns the start of a slot's buffers; in place both have the same. */
 static char *slot_address(const struct plan *plan, char *pool, size_t index)
 {
 	return pool + buffers_offset(&plan->bench->buffers, plan->slot_bytes, index) +
@@ -129,7 +129,7 @@ struct checked_slot plan_last_slot(const struct plan *plan, size_t calls)
 {
 	size_t slots = buffers_slots(&plan->bench->buffers, plan->slot_bytes);
 	size_t stride = slots > 1 ? buffers_offset(&plan->bench->buffers, plan->slot_bytes, 1) : 1;
-	/* its own guard, and as much again for what an overrun before it may reach */
+	/* its own guard, and as much for an overrun of the slot before it */
 	size_t apart = calls - 1 + (2 * CHECK_GUARD + stride - 1) / stride;
 
 	if (calls == 1 || slots == 1)
@@ -154,7 +154,7 @@ int plan_issue_checked(struct plan *plan, struct checked_slot slot)
 			checked_recv(plan, slot));
 }
 
-/* Pool index of the slot's first element. */
+/* Returns the pool index of the slot's first element. */
 static uint64_t slot_base(const struct plan *plan, size_t index)
 {
 	return (buffers_offset(&plan->bench->buffers, plan->slot_bytes, index) +
@@ -197,7 +197,7 @@ int plan_check(struct plan *plan, struct checked_slot slot, struct check_report 
 	struct check_place place = {
 		.recv = recv + (plan->in_place ? plan->shape.inplace_recv * elsize : 0),
 		.recv_bytes = plan->shape.recv * elsize,
-		/* in place the bytes around a part of the buffer are this rank's own data */
+		/* in place this rank's own data surround a part of the buffer */
 		.guards = !slot.crowded &&
 			  (!plan->in_place || plan->shape.recv * elsize == plan->shape.bytes),
 		.segments = plan->segments,

@@ -1,17 +1,17 @@
-/* point.c: the life of one point. */
+/* point.c: measures one point from start to end. */
 #include "measure/point.h"
 
 #include "base/clock.h"
 #include "profiler/nccl_profiler.h"
 #include "backend/check_call.h"
 
-/* Ranks compare their buffers alone, and not equally fast. */
+/* Extends deadlines: ranks compare their buffers alone, at different speeds. */
 static void allow_data_time(struct measured *m)
 {
 	m->plan.bench->job->deadline = 10 + (double)m->plan.shape.bytes / CHECK_BYTES_PER_SECOND;
 }
 
-/* Send data for every slot that a batch visits, and the checked one. */
+/* Fills in send data for every slot of a batch, and for the checked one. */
 static int fill_pool(struct measured *m, struct checked_slot slot)
 {
 	struct bench *bench = m->plan.bench;
@@ -27,7 +27,7 @@ static int fill_pool(struct measured *m, struct checked_slot slot)
 			    buffers_offset(b, m->plan.slot_bytes, last) + m->plan.slot_bytes);
 }
 
-/* Local report to all; the point keeps the first failure. */
+/* Gathers a report; the point keeps the first failure. */
 static int gather_report(struct measured *m, struct check_report *report)
 {
 	int64_t wrong;
@@ -70,11 +70,11 @@ static int prepare_slot(struct measured *m, struct checked_slot slot)
 	if (rc == 0)
 		rc = bench->backend->ops->wait(bench->backend);
 	watch_leave(bench->watch);
-	/* hosts fill unequally fast: what comes next may have a short deadline */
+	/* hosts fill at different speeds, and the next deadline may be short */
 	return rc < 0 ? rc : job_await_work(bench->job, "the others' buffers");
 }
 
-/* A timed batch whose last call is checked. */
+/* Runs a timed batch whose last call is checked. */
 static int checked_batch(struct measured *m)
 {
 	struct checked_slot slot = timing_last_slot(&m->timing);
@@ -86,9 +86,10 @@ static int checked_batch(struct measured *m)
 	return rc < 0 ? rc : check_slot(m, slot);
 }
 
-/* Until the rule is met. The last batch is a checked one: where the rule is adaptive the first that
- * may meet it, and else one more, which must leave it met. As nccl-tests none is checked. The last
- * batch of -n may be longer than those before it, and meets no untouched page either. */
+/* Runs batches until the stop rule is met. The last batch is checked. With an adaptive rule that is
+ * the first batch that may meet it, or one more, after which it must still be met. With
+ * --like-nccl-tests none is checked. The last batch of -n may be longer than those before it; its
+ * pages are touched, too. */
 static int sample(struct measured *m)
 {
 	const struct options *o = m->plan.bench->options;
@@ -108,8 +109,8 @@ static int sample(struct measured *m)
 	return rc;
 }
 
-/* After the timed calls: one more iteration, while the library tells what it uses. With `checked` its last call
- * runs on that slot. Its deadline is that of a first call. */
+/* Runs one more iteration after the timed calls, with NCCL's reports on. With `checked` its last
+ * call runs on that slot. Its deadline is that of a first call. */
 static int told_once(struct measured *m, const struct checked_slot *checked)
 {
 	const struct bench *bench = m->plan.bench;
@@ -129,7 +130,7 @@ static int told_once(struct measured *m, const struct checked_slot *checked)
 	return rc;
 }
 
-/* -c: calls of their own, untimed; the first one, or one more, also shows what the library used. */
+/* -c: untimed calls of their own; the first, or one more, also reports algorithm and protocol. */
 static int extra_checks(struct measured *m)
 {
 	const struct options *o = m->plan.bench->options;
@@ -169,7 +170,7 @@ static void describe(struct measured *m, const struct point *point)
 	row->used_channels = -1;
 }
 
-/* GB/s from bytes and microseconds (nccl-tests: 1e9 bytes per second). */
+/* Sets GB/s from bytes and microseconds (nccl-tests: 1e9 bytes per second). */
 static void put_bandwidth(struct measured *m)
 {
 	const struct bench *bench = m->plan.bench;
@@ -191,7 +192,8 @@ static void finish(struct measured *m)
 	m->plan.bench->last_bytes = m->plan.shape.bytes;
 }
 
-/* A call of this size, from the point before: as long, or longer by the ratio of bytes. */
+/* Estimates a call of this size by the previous point: the same time, or longer by the ratio of
+ * bytes. */
 static double expected(const struct measured *m)
 {
 	const struct bench *bench = m->plan.bench;
@@ -201,7 +203,7 @@ static double expected(const struct measured *m)
 	return bench->last_seconds * (ratio > 1 ? ratio : 1);
 }
 
-/* Rank 0 tells the others what the topology says a call takes, for deadlines. */
+/* Broadcasts rank 0's prediction of a call, for deadlines. */
 static int predict(struct measured *m)
 {
 	const struct bench *bench = m->plan.bench;

@@ -7,7 +7,7 @@
 #include "measure/point.h"
 #include "measure/sweep.h"
 
-#define REPORT_SECONDS 60 /* the last words of the sinks: a document of millions of samples */
+#define REPORT_SECONDS 60 /* the end of the sinks: a document of millions of samples */
 
 static void begin_sweep(struct sweep *sweep, const struct bench *bench)
 {
@@ -63,8 +63,8 @@ static void show_progress(struct run *run, const struct point *point)
 		dtype_name(point->dtype), redop_name(point->op), point->bytes, left);
 }
 
-/* A launcher carries the two streams apart: what clears the line for a row goes ahead of the
- * row, in the same write, which the row's sink makes. */
+/* A launcher carries the two streams separately. The text that clears the line goes in front of the
+ * row, in the row's own write, which its sink makes. */
 static void clear_progress(const struct run *run)
 {
 	if (run->progress == PROGRESS_AMONG_ROWS)
@@ -77,7 +77,7 @@ void run_note_culprits(struct run *run, const struct check_report *report)
 {
 	char name[16];
 	size_t len = strlen(run->culprits);
-	/* wrong on all alike: that points at whose contribution is at fault, or at nobody */
+	/* equal errors on all ranks point at a rank's contribution, or at none */
 	bool all = report->ranks > 1 && report->ranks == run->bench->job->nranks;
 	int who = all ? report->culprit : report->rank;
 
@@ -90,7 +90,7 @@ void run_note_culprits(struct run *run, const struct check_report *report)
 		strcpy(run->culprits + len, name);
 }
 
-/* Rank 0 holds the times of all; with groups, of the first one's ranks it tells. */
+/* Rank 0 has the times of all ranks; with groups, of the first group's. */
 static int summarise_ranks(struct run *run, const struct measured *measured)
 {
 	const struct bench *bench = run->bench;
@@ -107,7 +107,7 @@ static int summarise_ranks(struct run *run, const struct measured *measured)
 	return rc;
 }
 
-/* Rank 0: the row to the hooks, then to the sinks. */
+/* Rank 0: passes the row to the hooks, then to the sinks. */
 static int report_point(struct run *run, struct measured *measured)
 {
 	const struct predictor *predictor = run->bench->predictor;
@@ -129,7 +129,7 @@ static int report_point(struct run *run, struct measured *measured)
 	return rc;
 }
 
-/* Of a sweep that runs again: is it as it was? */
+/* Watches a point for changes over repeated sweeps. */
 static int watch_drift(struct run *run, const struct row *row)
 {
 	char text[192];
@@ -185,7 +185,7 @@ int run_sweep(struct run *run)
 {
 	int cycles = run->bench->options->cycles, rc = 0;
 
-	run->points = count_points(run->bench) * cycles; /* 0: for ever */
+	run->points = count_points(run->bench) * cycles; /* 0: without end */
 	run->started = clock_seconds();
 	for (int cycle = 0; rc == 0 && (cycles == 0 || cycle < cycles); cycle++)
 		rc = one_cycle(run, cycle);
@@ -199,8 +199,7 @@ int run_sweep(struct run *run)
 	return rc;
 }
 
-/* --min-percent: below it the run is slow; without a prediction, or where it is no measure, nothing
- * is proved. */
+/* --min-percent: the run is slow below it. Without a valid prediction nothing is proved. */
 static int check_min_percent(struct run *run, double reached, enum outcome *outcome)
 {
 	double min = run->bench->options->min_percent;
@@ -219,7 +218,7 @@ static int check_min_percent(struct run *run, double reached, enum outcome *outc
 			      (int)*outcome);
 }
 
-/* Remarks what the predictions came to. */
+/* Notes the result of the predictions. */
 static int finish_predictions(struct run *run, enum outcome *outcome)
 {
 	const struct predictor *predictor = run->bench->predictor;
@@ -234,7 +233,7 @@ static int finish_predictions(struct run *run, enum outcome *outcome)
 	return rc < 0 ? rc : check_min_percent(run, reached, outcome);
 }
 
-/* --min-busbw as `min`, or nine tenths of NCCL_TESTS_MIN_BW, which is nccl-tests' rule for it. */
+/* --min-busbw as `min`, or nine tenths of NCCL_TESTS_MIN_BW as in nccl-tests. */
 static int check_min_busbw(struct run *run, const char *option, double asked, double min,
 			   enum outcome *outcome)
 {
@@ -253,7 +252,7 @@ static int finish_hook(struct run *run, const struct run_hook *hook)
 	return hook ? hook->finish(hook->ctx, run->report) : 0;
 }
 
-/* The sinks' last words, of which one writes a whole document: the others are not in a hurry. */
+/* Ends the sinks. One of them writes a whole document, so the other ranks wait without -T. */
 static int finish_report(struct run *run, struct run_summary *summary)
 {
 	const struct watch *watch = run->bench->watch;

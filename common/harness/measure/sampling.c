@@ -1,4 +1,4 @@
-/* sampling.c: gather batches, decide when to stop, condense into a row. */
+/* sampling.c: gathers batches, decides when to stop, and computes a row. */
 #include "measure/sampling.h"
 
 #define MAX_SAMPLES 2000
@@ -45,7 +45,7 @@ static void grow(struct sampling *s, size_t more)
 	s->room = room;
 }
 
-/* -a over the ranks of one sample. */
+/* Applies -a over the ranks of one sample. */
 static double headline(const struct sampling *s, const double *times, size_t nranks)
 {
 	double sum = 0, low = times[0], high = times[0];
@@ -67,7 +67,7 @@ static double headline(const struct sampling *s, const double *times, size_t nra
 	}
 }
 
-/* `all` holds per rank: samples times, then samples enqueue times. */
+/* `all` holds times and then enqueue times of each rank, `samples` of both. */
 static void append(struct sampling *s, const double *all, size_t samples, size_t nranks)
 {
 	for (size_t i = 0; i < samples; i++) {
@@ -97,7 +97,7 @@ bool sampling_last_batch(struct sampling *s)
 	return true;
 }
 
-/* Rank 0 decides, everybody follows. */
+/* Rank 0 decides for all. */
 static int decide(struct sampling *s, size_t samples)
 {
 	struct job *job = job_of(s);
@@ -126,7 +126,7 @@ int sampling_batch(struct sampling *s, const struct checked_slot *checked)
 	double deadline = job->deadline;
 	int rc;
 
-	/* all come from a meeting or the last batch: nobody is later than a batch may take */
+	/* all ranks come from a barrier or the last batch: a batch's deadline is enough */
 	job->deadline =
 		timing_calls_deadline(s->timing, (double)s->timing->per_sample * (double)samples);
 	rc = timing_batch(s->timing, checked, &batch);
@@ -144,7 +144,7 @@ int sampling_batch(struct sampling *s, const struct checked_slot *checked)
 	return rc;
 }
 
-/* Column `rank` of a matrix, in us, from the first sample that counts. */
+/* Extracts column `rank` of a matrix, in us, from the first sample that counts. */
 static void column_us(const struct sampling *s, const double *matrix, size_t rank, double *out)
 {
 	size_t nranks = (size_t)job_of(s)->nranks;
@@ -177,7 +177,7 @@ static void rank_stats(struct sampling *s, double *scratch, struct row *row)
 	row->rank_spread_percent = fastest > 0 ? 100 * (slowest - fastest) / fastest : 0;
 }
 
-/* The rank that was slowest in most samples. */
+/* Returns the rank that was slowest in most samples. */
 static int32_t most_often_slowest(const struct sampling *s)
 {
 	size_t nranks = (size_t)job_of(s)->nranks, best = 0;
@@ -207,14 +207,14 @@ static void put_stats(struct row *row, const struct stats *stats)
 	row->p95_us = stats->p95;
 	row->p99_us = stats->p99;
 	row->stddev_us = stats->n > 1 ? stats->stddev : NAN;
-	/* fewer than six samples have no such interval, one has no spread: said as such */
+	/* NaN: fewer than six samples have no such interval, one has no spread */
 	row->ci_low_us = stats->ci_exact ? stats->ci_low : NAN;
 	row->ci_high_us = stats->ci_exact ? stats->ci_high : NAN;
 	row->ci_percent = stats->ci_exact ? stats_ci_percent(stats) : NAN;
 	row->samples = (int64_t)stats->n;
 }
 
-/* -I: every sample, unless ranks are in groups, whose times stand side by side. */
+/* -I: stores every sample, unless ranks are in groups, whose times run in parallel. */
 static void put_detail(struct sampling *s, struct row *row)
 {
 	const struct job *job = job_of(s);

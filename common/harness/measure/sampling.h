@@ -1,4 +1,4 @@
-/* sampling.h: the samples of one point, of every rank, gathered at rank 0 batch by batch. */
+/* sampling.h: samples of one point on every rank, gathered on rank 0 by batch. */
 #pragma once
 
 #include "options/options.h"
@@ -9,31 +9,30 @@
 struct sampling {
 	struct timing *timing;
 	struct stop_rule rule;
-	enum average average; /* -a: what a sample's headline is over the ranks */
+	enum average average; /* -a: reduction of a sample over the ranks */
 	size_t skip;	      /* -K: samples to leave out at the start */
-	/* the rest is filled at rank 0 only, but `n`, `spent` and `stop`, which all ranks agree
-	 * on */
+	/* filled on rank 0 only, except `n`, `spent` and `stop`, which all ranks share */
 	size_t n, room;
 	double *time, *enqueue; /* n x nranks, row-major, seconds per call */
 	double *headline;	/* n, seconds per call */
 	double spent;		/* seconds in timed calls */
-	int iterations;		/* timed so far; known to all ranks */
+	int iterations;		/* timed iterations so far; known to all ranks */
 	enum stop_reason stop;
-	struct stats *per_rank; /* nranks entries, us, once sampling_finish ran */
-	double *detail_us;	/* -I: `time` in us, once sampling_finish ran */
+	struct stats *per_rank; /* nranks entries, us, after sampling_finish */
+	double *detail_us;	/* -I: `time` in us, after sampling_finish */
 };
 
 void sampling_init(struct sampling *sampling, struct timing *timing);
 void sampling_release(struct sampling *sampling);
 
-/* Returns true when the next batch may be the last: with -n it completes what was asked for, and its
- * length is set to what is left; else the interval may be narrow enough after it for the first time. */
+/* Returns true if the next batch may be the last. With -n it completes the count, and its length is
+ * set to the rest; otherwise the interval may be narrow enough after it for the first time. */
 bool sampling_last_batch(struct sampling *sampling);
 
-/* Run one batch and gather it; with `checked` its last call runs on that slot. Sets
- * sampling->stop when this was enough. Collective. */
+/* Runs one batch and gathers it; with `checked` its last call runs on that slot. Sets
+ * sampling->stop at the end. Collective. */
 int sampling_batch(struct sampling *sampling, const struct checked_slot *checked);
 
-/* Rank 0: put statistics into the row (times, spread, slowest rank, sample counts, stop reason).
+/* Rank 0: writes statistics into the row (times, spread, slowest rank, sample counts, stop reason).
  * The row borrows arrays of `sampling`. */
 void sampling_finish(struct sampling *sampling, struct row *row);

@@ -4,11 +4,11 @@
 #include "base/error.h"
 #include "base/stats.h"
 
-#define OUTLIER_ROWS  6	  /* fewer say nothing of what is usual */
-#define OUTLIER_SHARE .25 /* of the median, at least */
-#define OUTLIER_MADS  10. /* median absolute deviations, at least */
+#define OUTLIER_ROWS  6	  /* fewer rows give no usual value */
+#define OUTLIER_SHARE .25 /* smallest distance as a share of the median */
+#define OUTLIER_MADS  10. /* smallest distance in median absolute deviations */
 #define DRIFT_SHARE   .02
-#define DRIFT_BUT     2 /* rows of a window that may be as in the other */
+#define DRIFT_BUT     2 /* rows of a window that may lie in the range of the other */
 
 static double sorted(const double *values, size_t n, double *to)
 {

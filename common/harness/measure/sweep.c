@@ -1,7 +1,7 @@
 /* sweep.c: walks types, operators, roots and sizes in nccl-tests' order. */
 #include "measure/sweep.h"
 
-/* A loop that a collective lacks has one step. */
+/* A loop that does not apply to the collective has one step. */
 void sweep_init(struct sweep *sweep, const struct options *options,
 		const struct collective *collective, struct backend *backend, int nranks)
 {
@@ -35,7 +35,7 @@ static bool supported(const struct sweep *sweep, char *why, size_t len)
 	       be->ops->supports(be, (enum dtype)sweep->dtype, (enum redop)sweep->op, why, len);
 }
 
-/* Move to the next (type, operator), supported or not. false behind the last. */
+/* Moves to the next (type, operator), supported or not. Returns false after the last. */
 static bool next_pair(struct sweep *sweep)
 {
 	if (sweep->op < sweep->op_last) {
@@ -64,12 +64,12 @@ static bool next_series(struct sweep *sweep)
 	return more;
 }
 
-/* The size after this one; 0: it was the last. */
+/* Returns the next size; 0 after the last. */
 static size_t next_size(const struct options *options, size_t bytes)
 {
 	size_t factor = (size_t)options->step_factor, max = options->max_bytes;
 
-	/* Nothing may be computed past the end: it may lie at SIZE_MAX. */
+	/* The end may be SIZE_MAX, so no size beyond it is computed. */
 	if (factor > 1)
 		return bytes > max / factor ? 0 : bytes * factor;
 	if (options->step_bytes == 0 || bytes > max || options->step_bytes > max - bytes)
@@ -94,8 +94,8 @@ bool sweep_next(struct sweep *sweep, struct point *point)
 	return true;
 }
 
-/* At least one combination of type and operator must be there; `why` tells of the last one that
- * is not. `cursor` stands at the first. */
+/* Checks that at least one combination of type and operator is supported; `why` explains the last
+ * that is not. `cursor` is at the first. */
 static bool any_supported(struct sweep cursor, char *why, size_t len)
 {
 	do

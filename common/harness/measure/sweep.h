@@ -5,13 +5,14 @@
 #include "backend/collective.h"
 #include "options/options.h"
 
-/* One point without its placement. */
+/* A point without its placement. */
 struct point {
 	enum dtype dtype;
-	enum redop op; /* OP_NONE when the collective does not reduce */
-	int root;      /* -1 when it has none */
-	size_t bytes;  /* as asked for, one entry of -b..-e */
-	/* A schedule's: NULL and 0 are the program's own, on all ranks of the group. */
+	enum redop op; /* OP_NONE without a reduction */
+	int root;      /* -1: none */
+	size_t bytes;  /* requested size, one entry of -b..-e */
+	/* For a schedule. NULL and 0 are the program's own collective, on all ranks of the
+	 * group. */
 	const struct collective *collective;
 	uint32_t comm;
 };
@@ -19,7 +20,7 @@ struct point {
 struct sweep {
 	const struct options *options;
 	const struct collective *collective;
-	struct backend *backend; /* asked what it supports; may be NULL (tests): everything */
+	struct backend *backend; /* decides support; NULL (tests): all combinations */
 	int nranks;
 	int op_first, op_last, root_first, root_last;
 	/* cursor */
@@ -31,11 +32,12 @@ struct sweep {
 void sweep_init(struct sweep *sweep, const struct options *options,
 		const struct collective *collective, struct backend *backend, int nranks);
 
-/* Next point: types outside, then operators, then roots, sizes innermost. false at the end.
- * Combinations that the backend does not support are passed over when they came from "all";
- * sweep_check() has refused the others before. */
+/* Sets the next point: types outermost, then operators, then roots, sizes innermost. Returns false
+ * at the end. Combinations that the backend does not support are skipped if they come from "all";
+ * sweep_check() refuses others before. */
 bool sweep_next(struct sweep *sweep, struct point *point);
 
-/* Checks that this can be run at all. 0, or a negative errno with the error set: type and operator
- * supported, root < nranks, power of two where needed (OUTCOME_UNSUPPORTED or OUTCOME_USAGE). */
+/* Checks that the sweep can run: type and operator supported, root < nranks, a power of two of
+ * ranks if required. Returns 0, or a negative errno with the error set (OUTCOME_UNSUPPORTED or
+ * OUTCOME_USAGE). */
 int sweep_check(const struct sweep *sweep, struct error *err);

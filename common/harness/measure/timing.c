@@ -1,22 +1,22 @@
-/* timing.c: deadlines, warm-up, and how much goes into a batch. */
+/* timing.c: deadlines, warm-up, and the size of a batch. */
 #include "measure/timing.h"
 
 #include "base/clock.h"
 
-/* Launching the first call, filling the pipeline and seeing the last one end costs a batch 10 to 30 us
- * (two H200, 2026-11-23): at most 0.8 % of it. From 512 KiB a batch's slots leave an L2 cache of 50 MB:
- * data come from memory, as a gradient bucket's do after a step that moved gigabytes. */
+/* A batch's first launch, pipeline fill and last completion cost 10 to 30 us (two H200,
+ * 2026-11-23): at most 0.8 % of it. From 512 KiB on a batch's slots exceed an L2 cache of 50 MB:
+ * data come from memory, as those of a gradient bucket do after a step. */
 #define BATCH_SECONDS 4e-3
-/* Half the recorder's ring holds so many, also of several calls each. */
+/* Half of the recorder's ring holds this many, also with several calls each. */
 #define MAX_CALLS	   64
 #define MAX_GRAPH	   1024
 #define ISOLATED_SAMPLES   32
-#define ISOLATED_SECONDS   0.1 /* of calls between two looks at whether to stop */
+#define ISOLATED_SECONDS   0.1 /* seconds of calls between two checks of the stop rule */
 #define WARM_ROUND_SECONDS 1e-3
-#define WARM_SECONDS	   0.2 /* a point not steady after this long is measured as it is */
+#define WARM_SECONDS	   0.2 /* limit for the wait for a steady state */
 #define WARM_ROUNDS	   8
 #define STEADY		   0.05
-#define FIXED_BATCH	   20 /* -n N: batches of so many calls, nccl-tests' default -n */
+#define FIXED_BATCH	   20 /* -n N: calls per batch, nccl-tests' default of -n */
 
 double timing_deadline(double slowest, double calls)
 {
@@ -37,7 +37,7 @@ double timing_calls_deadline(const struct timing *t, double calls)
 
 /* ---- warm-up ---- */
 
-/* `calls` eager calls; the slowest rank's seconds per call. */
+/* Runs `calls` eager calls; returns the slowest rank's seconds per call. */
 static int warm_round(struct timing *t, int calls, double *seconds)
 {
 	struct bench *bench = t->plan->bench;
@@ -60,7 +60,7 @@ static int clamp(double value, int low, int high)
 	return value < low ? low : value > high ? high : (int)value;
 }
 
-/* All ranks see the same figures (job_max) and so take the same decisions. */
+/* All ranks see the same figures (job_max) and so decide alike. */
 static int warm_adaptive(struct timing *t, double *seconds)
 {
 	double before, spent;
@@ -80,7 +80,7 @@ static int warm_adaptive(struct timing *t, double *seconds)
 	return rc;
 }
 
-/* -w, in rounds that the ranks finish together: nobody runs ahead by more than half a ring. */
+/* -w, in rounds that the ranks finish together: no rank gets ahead by more than half a ring. */
 static int warm_fixed(struct timing *t, int calls, double *seconds)
 {
 	int rc = 0, round;
@@ -93,11 +93,11 @@ static int warm_fixed(struct timing *t, int calls, double *seconds)
 			t->slowest = *seconds;
 	}
 	if (t->slowest == 0)
-		t->slowest = *seconds; /* -w 1: the first call is all there is to go by */
+		t->slowest = *seconds; /* -w 1: the first call is the only measurement */
 	return rc;
 }
 
-/* A last batch of -n may be almost twice as long as those before it. */
+/* The last batch of -n may be almost twice as long as those before it. */
 size_t timing_most_calls(const struct options *o)
 {
 	size_t longest = o->mode == MODE_GRAPH ? MAX_GRAPH : 2 * FIXED_BATCH;
@@ -113,8 +113,8 @@ static void update_per_sample(struct timing *t)
 	t->per_sample = o->agg_iters * t->launches * (o->per_iter ? 1 : t->calls);
 }
 
-/* -n: batches of about nccl-tests' default length; a graph holds all of them, as there, unless they
- * are very many. */
+/* -n: batches of about nccl-tests' default length. A graph holds all calls, as there, up to a
+ * limit. */
 static void choose_fixed(struct timing *t)
 {
 	int iters = t->plan->bench->options->iters;
@@ -126,7 +126,7 @@ static void choose_fixed(struct timing *t)
 	t->samples = t->mode == MODE_ISOLATED ? t->calls : 1;
 }
 
-/* `per`: seconds that one iteration takes. */
+/* `per`: seconds of one iteration. */
 static void choose_adaptive(struct timing *t, double per)
 {
 	const struct bench *bench = t->plan->bench;
@@ -140,7 +140,7 @@ static void choose_adaptive(struct timing *t, double per)
 		t->calls = FIXED_BATCH;
 }
 
-/* Chooses how much goes into one batch, from what a call takes. */
+/* Chooses the size of a batch from the seconds of a call. */
 static void choose_batch(struct timing *t, double seconds)
 {
 	const struct options *o = t->plan->bench->options;
@@ -167,7 +167,7 @@ static void choose_batch(struct timing *t, double seconds)
 void timing_set_last(struct timing *t, int left)
 {
 	if (t->mode == MODE_GRAPH && left != t->calls)
-		timing_release(t); /* the graph of the batches before */
+		timing_release(t); /* the graph of earlier batches */
 	if (t->mode != MODE_ISOLATED)
 		t->calls = left;
 	if (t->mode == MODE_ISOLATED || t->plan->bench->options->per_iter)

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 
-/* Isolated: time to get out of the exchange that agrees on a start. */
+/* Isolated: time to leave the exchange that agrees on a start. */
 #define START_AHEAD 30e-6
 
 int timing_wait(struct timing *t)
@@ -41,8 +41,8 @@ static int calls_of(const struct timing *t)
 
 /* ---- stream ---- */
 
-/* -z: 1 waits and meets the others after every iteration, 2 waits, 3 is 1 without the meeting in
- * the time (its barrier is taken off by the caller's clock: `off`). */
+/* -z: 1 waits and meets the others after every iteration, 2 waits, 3 is 1 without the barrier in
+ * the time (`off` returns the barrier's seconds). */
 static int block(struct timing *t, double *off)
 {
 	struct bench *bench = t->plan->bench;
@@ -52,15 +52,15 @@ static int block(struct timing *t, double *off)
 	if (rc < 0 || bench->options->blocking == 2)
 		return rc;
 	begin = clock_seconds();
-	/* inside a watched wait already: the plain barrier */
+	/* inside a watched wait already: a plain barrier */
 	rc = MPI_Barrier(bench->job->comm) == MPI_SUCCESS ? 0 : -EIO;
 	if (bench->options->blocking == 3)
 		*off += clock_seconds() - begin;
 	return rc;
 }
 
-/* -I: the stream's own times between the ends of consecutive iterations, one sample each; with
- * -z, whose waits lie between them, from begin to end of each: two marks an iteration. */
+/* -I: stream times between the ends of consecutive iterations, one sample each. With -z, whose
+ * waits lie in between, from begin to end of each: two marks per iteration. */
 static int marks_per_call(const struct timing *t)
 {
 	return t->plan->bench->options->blocking ? 2 : 1;
@@ -120,8 +120,8 @@ static int batch_stream(struct timing *t, const struct checked_slot *checked, st
 
 /* ---- isolated ---- */
 
-/* A moment shortly ahead, the same for all ranks of one host; on several hosts, whose clocks
- * differ, the end of a barrier. */
+/* A start time shortly ahead, equal for all ranks of a host; on several hosts, whose clocks differ,
+ * the end of a barrier. */
 static int aligned_start(struct bench *bench, double *start)
 {
 	*start = clock_seconds() + START_AHEAD;
@@ -183,9 +183,9 @@ static int launch(struct timing *t, void *graph)
 	return rc;
 }
 
-/* A checked batch is a graph of its own: its last call runs elsewhere. Only its last launch
- * finds the slot freshly prepared, so it is launched once. A last batch of another length has
- * its own, too. */
+/* A checked batch has its own graph: its last call uses another slot. Only one launch finds that
+ * slot freshly prepared, so it is launched once. A last batch of another length also has its
+ * own. */
 static int batch_graph(struct timing *t, const struct checked_slot *checked, struct batch *batch)
 {
 	struct bench *bench = t->plan->bench;
@@ -211,7 +211,7 @@ static int batch_graph(struct timing *t, const struct checked_slot *checked, str
 	return rc;
 }
 
-/* A graph captured and launched, or one iteration, under the name `what`. */
+/* Runs a captured graph, or one iteration, under the wait name `what`. */
 static int untimed(struct timing *t, const struct checked_slot *checked, const char *what,
 		   double seconds)
 {

@@ -1,4 +1,4 @@
-/* report.c: open, feed and close the sinks. */
+/* report.c: opens, feeds and closes the sinks. */
 #include "report/report.h"
 
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 static int add(struct report *report, struct sink *sink)
 {
 	if (!sink)
-		return -EIO; /* its maker has set the error */
+		return -EIO; /* the sink's constructor has set the error */
 	report->sinks[report->n++] = sink;
 	return 0;
 }
@@ -22,12 +22,12 @@ static int add_table(struct report *report, FILE *out, const struct options *opt
 					  options->check > 0, options->timestamps, err));
 }
 
-/* The files that options name; `make` NULL: they are written elsewhere. */
+/* Files of the options; `make` NULL: another module writes them. */
 static const struct {
 	const char *option;
 	size_t offset; /* of the path in struct options */
 	struct sink *(*make)(const char *path, struct error *err);
-	bool may_exist; /* then one beside it is made, or it is replaced */
+	bool may_exist; /* an existing file is replaced, or gets a sibling */
 } files[] = {
 	{ "--csv", offsetof(struct options, csv), sink_csv_new, false },
 	{ "--json", offsetof(struct options, json), sink_json_new, false },
@@ -44,7 +44,7 @@ static const char *path_of(const struct options *options, size_t i)
 	return *(const char *const *)(const void *)((const char *)options + files[i].offset);
 }
 
-/* --out DIR: a folder of its own per run. */
+/* --out DIR: a folder per run. */
 static int add_folder(struct report *report, const struct options *options,
 		      const struct collective *collective, struct error *err)
 {
@@ -99,7 +99,7 @@ static int writable(const char *folder)
 	return faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) < 0 ? -errno : 0;
 }
 
-/* Whether the folder that `path` lies in takes a new entry. */
+/* Returns true if the folder of `path` accepts a new entry. */
 static int takes_entry(const char *path)
 {
 	char copy[PATH_MAX], folder[PATH_MAX + 2];

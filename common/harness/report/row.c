@@ -1,10 +1,10 @@
-/* row.c: the columns of a row, each declared once. */
+/* row.c: the columns of a row. */
 #include "report/row.h"
 
 #include "base/error.h"
 #include "base/parse.h"
 
-/* Behind the texts further members: ".predicted = true". */
+/* Further members may follow the texts: ".predicted = true". */
 #define COLUMN(column_type, field, column_name, column_heading, column_unit, text, ...)            \
 	{                                                                                          \
 		.name = column_name, .heading = column_heading, .unit = column_unit, .help = text, \
@@ -18,7 +18,7 @@
 #define STRING(...)    COLUMN(COLUMN_STRING, __VA_ARGS__)
 #define TEXT(...)      COLUMN(COLUMN_TEXT, __VA_ARGS__)
 
-/* The type column is "dtype": "type" names the kind of object in JSON. */
+/* The type column is named "dtype": "type" is the kind of object in JSON. */
 const struct column row_columns[] = {
 	INT32(schema, "schema", NULL, "", "version of these columns"),
 	STRING(collective, "collective", NULL, "", "what was measured"),
@@ -87,7 +87,7 @@ const struct column row_columns[] = {
 };
 const size_t row_column_count = sizeof(row_columns) / sizeof(row_columns[0]);
 
-/* An element may be negative: in front of a buffer. */
+/* An element may be negative, in front of a buffer. */
 const struct column wrong_columns[WRONG_COLUMNS] = {
 	COLUMN(COLUMN_WRONG, report.kind, "wrong_kind", NULL, "", "in which way it is wrong"),
 	INT32(report.rank, "wrong_rank", NULL, "", "the rank whose buffer is wrong"),
@@ -202,6 +202,6 @@ const struct row *row_pair_any(const struct row_pair *pair)
 
 bool row_pair_shared(const struct column *column)
 {
-	/* struct row states the point first, then what was measured. */
+	/* struct row has the point first, then the measurement. */
 	return column->offset < offsetof(struct row, time_us);
 }

@@ -1,15 +1,15 @@
-/* row.h: one measured point, and the columns it is printed as. Every sink walks row_columns[]. */
+/* row.h: one measured point, and its columns. Every sink walks row_columns[]. */
 #pragma once
 
 #include "check/check.h"
 #include "base/stats.h"
 
-/* Changes when a column is removed, renamed or changes its meaning; adding one keeps it. First
- * column of the CSV. */
+/* Changes when a column is removed, renamed or redefined; a new column keeps it. First column of
+ * the CSV. */
 #define ROW_SCHEMA 1
 
 struct row {
-	/* The point. Groups have no names: a field is row->FIELD. */
+	/* The point. The groups have no names: a field is row->FIELD. */
 	struct {
 		int32_t schema;
 		const char *collective; /* "all_reduce" */
@@ -26,41 +26,41 @@ struct row {
 	/* The measurement. */
 	struct {
 		double time_us; /* median over the samples; a sample is the slowest rank's time per
-	                         * call (-a says otherwise) */
+				 * call, unless -a is set */
 		double algbw_gbs, busbw_gbs; /* 1e9 bytes per second */
 		int64_t wrong;		     /* wrong elements over all ranks; -1: not checked */
 		double mean_us, min_us, p5_us, p95_us, p99_us, max_us, stddev_us;
 		double ci_low_us, ci_high_us, ci_percent;
-		int64_t samples;      /* how many */
+		int64_t samples;      /* number of samples */
 		int64_t calls;	      /* calls per sample */
-		const char *stop;     /* why sampling ended: "ci" "budget" "count" */
+		const char *stop;     /* reason for the end of sampling: "ci" "budget" "count" */
 		double enqueue_us;    /* host time per call to issue it, slowest rank's median */
-		int32_t slowest_rank; /* the rank that was slowest most often */
+		int32_t slowest_rank; /* the rank that was most often the slowest */
 		double rank_spread_percent; /* (slowest - fastest rank's median) / fastest */
 		int64_t warmup_calls;
 	};
-	/* The topology predicts this (struct predictor); NaN and NULL where it says nothing. */
+	/* Predictions by the topology (struct predictor); NaN and NULL: unknown. */
 	struct {
 		double predicted_us, predicted_busbw_gbs;
-		double predicted_low_gbs, predicted_high_gbs; /* nine in ten lay between */
-		double ceiling_busbw_gbs;		      /* what the links could carry */
+		double predicted_low_gbs, predicted_high_gbs; /* interval of nine in ten rows */
+		double ceiling_busbw_gbs;		      /* limit of the links */
 		double of_predicted_percent; /* predicted time over measured time */
 		double of_ceiling_percent;   /* measured busbw over the ceiling */
 		const char *predicted_algo, *predicted_proto;
 		int32_t predicted_channels; /* -1: none */
 	};
-	/* The library really did this in an untimed call (base/nccl_profiler.h); NULL, -1: it did
-	 * not say. */
+	/* Choices of the library in an untimed call (profiler/nccl_profiler.h); NULL, -1: not
+	 * reported. */
 	struct {
 		const char *used_algo, *used_proto;
 		int32_t used_channels;
 	};
 	char timestamp[32];	    /* local time with zone, ISO 8601 */
-	struct check_report report; /* of the first bad rank; wrong == 0 when all is right */
-	/* Detail for JSON, owned by whoever fills the row: (skipped + samples) x nranks, row-major,
-	 * us. May be NULL. */
+	struct check_report report; /* of the first wrong rank; wrong == 0 for correct data */
+	/* Detail for JSON, owned by the row's maker: (skipped + samples) x nranks, row-major, us.
+	 * May be NULL. */
 	const double *sample_times_us;
-	int64_t skipped; /* -K: samples of it that come first and count for nothing else */
+	int64_t skipped;	      /* -K: first samples of it that are not in any statistic */
 	const struct stats *per_rank; /* nranks entries, us; may be NULL */
 };
 
@@ -75,72 +75,68 @@ enum column_type {
 };
 
 struct column {
-	const char *name;    /* CSV and JSON name with the unit in it: "time_us" */
-	const char *heading; /* one word for the table beyond nccl-tests' 13, NULL: not in
-	                      * the table */
+	const char *name;    /* CSV and JSON name with its unit: "time_us" */
+	const char *heading; /* a word for the table beyond nccl-tests' 13 columns, NULL: not in the
+			      * table */
 	const char *unit;    /* "us" "GB/s" "B" "" */
 	const char *help;    /* one line */
 	enum column_type type;
 	size_t offset;	/* in struct row */
-	bool predicted; /* in the table only where predictions are made */
+	bool predicted; /* in the table only with predictions */
 };
 
-/* Predictions of rows, and what they came to; made of a topology elsewhere. */
+/* Predictions of rows and their result; another room makes them from a topology. */
 struct predictor {
 	void *ctx;
-	/* Fill in the row's predicted fields; those of a row it knows nothing of stay as they
-	 * are. */
+	/* Sets the row's predicted fields; leaves those of a row without prediction. */
 	void (*row)(void *ctx, struct row *row);
-	/* Writes what the rows so far came to, as a remark. Returns the median of measured speed
-	 * over the lower end of what is predicted (its error bar; where it was never scored, over
-	 * the prediction) in percent, NaN when nothing was predicted, or the predictions are no
-	 * measure of this run. */
+	/* Writes the result over the rows so far as a note. Returns the median of measured speed
+	 * over the lower end of the prediction's error bar (over the prediction, if it has no bar)
+	 * in percent. NaN: no predictions, or they do not apply to this run. */
 	double (*reached)(void *ctx, char *text, size_t len);
 };
 
-/* Set the predicted fields to "nothing is known". */
+/* Sets the predicted fields to unknown. */
 void row_no_prediction(struct row *row);
 
 extern const struct column row_columns[];
 extern const size_t row_column_count;
 
-/* Behind them: what was wrong, of rows whose check failed. */
+/* These follow for rows whose check failed. */
 enum { WRONG_COLUMNS = 5 };
 extern const struct column wrong_columns[WRONG_COLUMNS];
 
-/* The cell as text: doubles with up to 6 significant decimals; NaN
- * and infinity as "nan" and "inf". Returns buf. */
+/* Formats a cell: doubles with up to 6 significant decimals, NaN and infinity as "nan" and "inf".
+ * Returns buf. */
 char *column_format(const struct column *column, const struct row *row, char *buf, size_t len);
 
 /* ---- the out-of-place and the in-place row of one point ---- */
 
 enum { PAIR_OUT, PAIR_IN, PAIR_SIDES };
 
-/* Held until both are there: a line of nccl-tests' table and a result of its JSON show the two side by
- * side. Zeroed is empty. The rows' strings are borrowed and must stay (they are names from const tables);
- * their detail arrays are copied. */
+/* Holds rows until both are there: a line of nccl-tests' table and a result of its JSON have both.
+ * Zeroed is empty. The rows' strings are borrowed from const tables; detail arrays are copied. */
 struct row_pair {
 	bool has[PAIR_SIDES];
 	struct row rows[PAIR_SIDES];
 };
 
-/* Returns true when nothing is held. */
+/* Returns true if no row is held. */
 bool row_pair_empty(const struct row_pair *pair);
 
-/* Returns true when `row` may stand beside what is held: it is empty, or `row` is the missing
- * in-place twin of the same point. */
+/* Returns true if `row` fits: the pair is empty, or `row` is the missing in-place row of the same
+ * point. */
 bool row_pair_takes(const struct row_pair *pair, const struct row *row);
 
-/* Hold a copy of a row that row_pair_takes(). */
+/* Stores a copy of a row that row_pair_takes(). */
 void row_pair_put(struct row_pair *pair, const struct row *row);
 
-/* Forget what is held and free it. */
+/* Frees the rows; the pair is empty then. */
 void row_pair_clear(struct row_pair *pair);
 
-/* Any row of the pair that holds what both share: size, count, type, operator, root. The pair is
- * not empty. */
+/* Returns a row of the pair, for the fields that both share: size, count, type, operator, root. The
+ * pair is not empty. */
 const struct row *row_pair_any(const struct row_pair *pair);
 
-/* Returns true when this column is one of those that name the point, the same in both
- * placements. */
+/* Returns true if the column is part of the point, equal in both placements. */
 bool row_pair_shared(const struct column *column);

@@ -1,5 +1,5 @@
-/* sink.c: what the sinks share: files that never overwrite, sinks of lines, the environment's
- * allow-list, columns and environment as JSON. */
+/* sink.c: shared parts of the sinks: files that are never overwritten, sinks of lines, the
+ * environment's allow-list, columns and environment as JSON. */
 #include "report/sink.h"
 
 #include <fcntl.h>
@@ -71,7 +71,7 @@ struct sink *sink_lines_new(const struct sink_ops *ops, const char *path, struct
 	return NULL;
 }
 
-/* A full disk takes the first half of a line: without it the file stays readable. */
+/* Cuts off the part of a line that a full disk accepted: the file stays readable. */
 static int take_back(const struct sink_lines *lines, off_t start, int code)
 {
 	if (start >= 0 && ftruncate(lines->fd, start) == 0)
@@ -82,7 +82,7 @@ static int take_back(const struct sink_lines *lines, off_t start, int code)
 int sink_lines_append(struct sink *sink, const char *data, size_t len)
 {
 	const struct sink_lines *lines = (const struct sink_lines *)sink;
-	off_t start = lseek(lines->fd, 0, SEEK_CUR); /* -1: a pipe or device: no taking back */
+	off_t start = lseek(lines->fd, 0, SEEK_CUR); /* -1: a pipe or device, which cannot be cut */
 
 	while (len > 0) {
 		ssize_t n = write(lines->fd, data, len);
@@ -102,15 +102,15 @@ bool sink_row_failed(const struct row *row)
 	return row->wrong > 0 || row->report.wrong > 0;
 }
 
-/* A job's shape and what changes speed; nothing about the user. */
+/* Variables of a job's shape and speed, none about the user. */
 static const char allowed[] =
 	"NCCL_* CUDA_* OMPI_MCA_* UCX_* FI_* HANGAR_* SLURM_JOB_ID SLURM_STEP_ID SLURM_NTASKS "
 	"SLURM_NPROCS SLURM_NNODES SLURM_JOB_NUM_NODES SLURM_JOB_NODELIST SLURM_JOB_PARTITION "
 	"SLURM_NTASKS_PER_NODE SLURM_TASKS_PER_NODE SLURM_CPUS_PER_TASK SLURM_CPU_BIND "
 	"SLURM_GPUS_PER_NODE SLURM_GPUS_PER_TASK NVIDIA_VISIBLE_DEVICES OMP_NUM_THREADS "
 	"LD_LIBRARY_PATH LD_PRELOAD";
-/* Anywhere in a name. PRECONDITION_TRANSPORTS is a key that Open MPI hands to its own processes;
- * URIs are its addresses. */
+/* Matched anywhere in a name. PRECONDITION_TRANSPORTS is a key that Open MPI passes to its
+ * processes; URIs are its addresses. */
 static const char *const refused_parts[] = {
 	"TOKEN", "KEY", "SECRET", "PASS", "CRED", "AUTH", "PRECONDITION_TRANSPORTS", "_URI",
 };
@@ -119,8 +119,7 @@ static const char *const refused_parts[] = {
 
 bool sink_env_allowed(const char *name)
 {
-	/* letters, digits and underscores; anything else (exported shell functions, garbage) is none of
-	 * ours */
+	/* letters, digits and underscores only: exported shell functions have other characters */
 	for (const char *c = name; *c; c++)
 		if (!isalnum((unsigned char)*c) && *c != '_')
 			return false;
@@ -141,7 +140,7 @@ json_t *sink_environment(bool list)
 		char *name = must(strndup(*variable, len));
 
 		if (!(*variable)[len] || !sink_env_allowed(name))
-			; /* none, or none of ours */
+			; /* no hangar file */
 		else if (list)
 			json_array_append_new(to, json_value_text(*variable));
 		else

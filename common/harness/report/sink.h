@@ -1,4 +1,4 @@
-/* sink.h: where rows go. Table on standard output, CSV, JSON lines, nccl-tests' JSON,
+/* sink.h: the sinks of rows: table on standard output, CSV, JSON lines, nccl-tests' JSON,
  * Prometheus text. Only rank 0 has sinks. */
 #pragma once
 
@@ -9,36 +9,36 @@
 
 #define HANGAR_VERSION "0.1.0"
 
-/* One rank as the header shows it. Plain data, gathered over MPI. */
+/* A rank in the header. Plain data, gathered over MPI. */
 struct rank_facts {
 	int32_t rank, node, local_rank, pid;
 	char host[64];
 	struct backend_facts device;
 };
 
-/* All that a sink prints apart from rows. Borrowed by the sinks until they are closed. */
+/* The data of a run besides its rows. Borrowed by the sinks until they are closed. */
 struct run_facts {
 	const char *program; /* "all_reduce_perf" */
 	int argc;
-	char **argv; /* the command as typed (before the start under mpirun) */
+	char **argv; /* the command as typed, before a start under mpirun */
 	const struct options *options;
 	const char *backend;
 	const char *mpi_library; /* "Open MPI v4.1.4, ..." one line */
 	const char *hangar_version;
 	char started[32]; /* local time with zone, ISO 8601 */
-	bool predicted;	  /* rows may come with predictions */
+	bool predicted;	  /* rows may have predictions */
 	int nranks, nnodes;
 	const struct rank_facts *ranks; /* nranks entries */
 };
 
-/* The run ended like this, for the closing lines. */
+/* The end of a run, for the closing lines. */
 struct run_summary {
 	enum outcome outcome;
-	int64_t wrong_checks; /* (rank, point) pairs whose check failed: nccl-tests'
-	                           * "Out of bounds values" */
+	int64_t wrong_checks; /* (rank, point) pairs with a failed check: nccl-tests' "Out of bounds
+			       * values" */
 	bool checked;
 	double avg_busbw_gbs;	 /* mean of all rows' busbw */
-	int calls_checked;	 /* of a schedule with faults, which has no rows; 0: a sweep */
+	int calls_checked;	 /* for a schedule with faults, which has no rows; 0: a sweep */
 	const struct error *err; /* first error, may be NULL */
 	/* -M, bytes of device memory; 0 0 0 without -M */
 	size_t memory_init, memory_buffers, memory_collectives;
@@ -46,14 +46,15 @@ struct run_summary {
 
 struct sink;
 
-/* Any hook may be NULL but free. Hooks return 0 or a negative errno with the error set. */
+/* Any hook except free may be NULL. Hooks return 0 or a negative errno with the error set. */
 struct sink_ops {
 	int (*begin)(struct sink *sink, const struct run_facts *facts);
 	int (*row)(struct sink *sink, const struct row *row);
-	int (*comment)(struct sink *sink, const char *line); /* a remark, one line without '#'
-	                                                      * or newline */
+	int (*comment)(struct sink *sink, const char *line); /* a note, one line without '#' or
+							      * newline */
 	int (*end)(struct sink *sink, const struct run_summary *summary);
-	void (*free)(struct sink *sink); /* also after a failed begin; frees the sink itself */
+	void (*free)(struct sink *sink); /* also called after a failed begin; frees the sink
+					  * itself */
 };
 
 struct sink {
@@ -61,34 +62,35 @@ struct sink {
 	struct error *err; /* borrowed */
 };
 
-/* Table for people and scripts, on `out` (not closed): nccl-tests' 13 columns, then ours as `kind`
- * says; every other line starts with '#'. TABLE_HANGAR is 140 characters wide: of both placements only
- * the first has room for its prediction, share and spread. `checked` false prints N/A for #wrong. A line holds both placements, so a row is
- * printed when its in-place twin came or is known not to come (`in_place` false). Flushed per
- * line. */
+/* The table on `out` (not closed): nccl-tests' 13 columns, then hangar's by `kind`. Every other
+ * line starts with '#'. TABLE_HANGAR is 140 characters wide: only the first placement has room for
+ * prediction, share and spread. `checked` false prints N/A for #wrong. A line has both placements,
+ * so a row is printed once its in-place twin is there or will not come (`in_place` false). Flushed
+ * per line. */
 struct sink *sink_table_new(FILE *out, enum table_kind kind, bool in_place, bool checked,
 			    bool timestamps, struct error *err);
 
-/* CSV: header line, then one line per row (RFC 4180), flushed per row. The file must not exist
- * yet: -EEXIST, a usage error, else. NULL with the error set when it can't be created. */
+/* CSV: a header line, then one line per row (RFC 4180), flushed per row. An existing file is a
+ * usage error, -EEXIST. Returns NULL with the error set if it cannot be created. */
 struct sink *sink_csv_new(const char *path, struct error *err);
 
 /* JSON lines (jansson): {"type":"header",...} first, then {"type":"row",...},
- * {"type":"comment",...}, last {"type":"end",...}; each flushed. The header holds command,
- * versions, hosts, devices, seed, options and the allow-listed environment (sink_env_allowed).
- * The file must not exist yet, as for CSV. */
+ * {"type":"comment",...}, last {"type":"end",...}; each flushed. The header has command, versions,
+ * hosts, devices, seed, options and the allowed environment (sink_env_allowed). The file must not
+ * exist, as for CSV. */
 struct sink *sink_json_new(const char *path, struct error *err);
 
-/* nccl-tests' JSON version 3, written when the run ends; without an end the file is removed again. An existing FILE is kept and FILE.0, FILE.1, ... is
- * taken, as nccl-tests does. "env" holds the allow-listed variables alone. */
+/* nccl-tests' JSON version 3, written at the end of the run; without an end the file is removed. An
+ * existing FILE is kept and FILE.0, FILE.1, ... is used, as in nccl-tests. "env" has allowed
+ * variables only. */
 struct sink *sink_nccl_json_new(const char *path, struct error *err);
 
-/* Prometheus text (metrics hangar_*), for node_exporter's textfile collector: `path`, which is
- * borrowed, is replaced as a whole when the run begins, every 10 s while rows come, and at its end;
- * of a run that hangs or is killed it says hangar_run_completed 0. */
+/* Prometheus text (metrics hangar_*) for node_exporter's textfile collector. `path`, which is
+ * borrowed, is replaced as a whole at the begin of the run, every 10 s with new rows, and at the
+ * end. For a hung or killed run it contains hangar_run_completed 0. */
 struct sink *sink_metrics_new(const char *path, struct error *err);
 
-/* Returns true when this environment variable (name without value) may be recorded: NCCL_*, CUDA_*,
- * OMPI_MCA_*, UCX_*, SLURM_JOB_ID and the like; never a name that looks like a secret (TOKEN, KEY,
+/* Returns true if this environment variable (name without value) may be recorded: NCCL_*, CUDA_*,
+ * OMPI_MCA_*, UCX_*, SLURM_JOB_ID and the like, but no name that suggests a secret (TOKEN, KEY,
  * SECRET, PASS, CRED). */
 bool sink_env_allowed(const char *name);

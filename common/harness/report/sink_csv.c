@@ -1,5 +1,4 @@
-/* sink_csv.c: rows as CSV (RFC 4180 but for the line end, which is a line feed): one write per
- * line. */
+/* sink_csv.c: rows as CSV (RFC 4180 except the line end, a line feed): one write per line. */
 
 #include "report/sink.h"
 #include "report/sink_shared.h"
@@ -21,7 +20,7 @@ static void put_field(FILE *out, const char *text, bool first)
 	fputc('"', out);
 }
 
-/* The names when row is NULL; `has`: the row has something there. */
+/* Writes names if row is NULL; `has`: the row has these columns. */
 static void put_cells(FILE *out, const struct column *columns, size_t n, const struct row *row,
 		      bool has)
 {
@@ -35,7 +34,7 @@ static void put_cells(FILE *out, const struct column *columns, size_t n, const s
 			  c == row_columns);
 }
 
-/* One line: the names when row is NULL. */
+/* Writes one line: names if row is NULL. */
 static int write_line(struct sink *sink, const struct row *row)
 {
 	char *line = NULL;

@@ -6,7 +6,7 @@
 #include "report/sink.h"
 #include "report/sink_shared.h"
 
-/* Single samples are written up to this many per row: 32 KiB of text or so. */
+/* Most single samples of a row: about 32 KiB of text. */
 #define SAMPLES_MAX 4096
 
 static json_t *option_value(const struct option_row *row, const struct options *options)
@@ -53,7 +53,7 @@ static json_t *rank_object(const struct rank_facts *rank, const struct options *
 			 json_value_text(device->config));
 }
 
-/* Takes `object` as a line. */
+/* Writes `object` as a line and releases it. */
 static int write_object(struct sink *sink, json_t *object)
 {
 	char *text = must(json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(12)));
@@ -61,14 +61,14 @@ static int write_object(struct sink *sink, json_t *object)
 	int rc;
 
 	json_decref(object);
-	/* The terminator's place takes the newline, so that text and newline are one write. */
+	/* The newline replaces the terminator, so text and newline are one write. */
 	text[len] = '\n';
 	rc = sink_lines_append(sink, text, len + 1);
 	free(text);
 	return rc;
 }
 
-/* Hosts: each once, in the order of their lowest rank. */
+/* Hosts: once each, in the order of their lowest rank. */
 static int json_begin(struct sink *sink, const struct run_facts *facts)
 {
 	json_t *hosts = json_array(), *ranks = json_array();
@@ -125,7 +125,7 @@ static json_t *per_rank_array(const struct row *row)
 	return list;
 }
 
-/* One array per sample, in it one time per rank; those that -K skips come first. */
+/* One array per sample with a time per rank; samples that -K skips come first. */
 static json_t *samples_array(const struct row *row)
 {
 	json_t *list = json_array();

@@ -1,5 +1,5 @@
-/* sink_metrics.c: the run as Prometheus text for node_exporter's textfile collector, which may read
- * the file at any moment: it is replaced as a whole. */
+/* sink_metrics.c: the run as Prometheus text for node_exporter's textfile collector. The collector
+ * may read the file at any time, so it is replaced as a whole. */
 #include <time.h>
 
 #include "base/clock.h"
@@ -8,7 +8,7 @@
 #include "report/sink.h"
 #include "report/sink_shared.h"
 
-#define SECONDS 10 /* from one writing to the next while rows come */
+#define SECONDS 10 /* between two writes while rows come */
 
 struct kept {
 	struct row row;
@@ -21,7 +21,7 @@ struct sink_metrics {
 	const struct run_facts *facts; /* borrowed */
 	time_t started;
 	double written;
-	struct kept *rows; /* the newest of each point; owned */
+	struct kept *rows; /* the newest row of each point; owned */
 	size_t nrows;
 };
 
@@ -45,7 +45,7 @@ static void put_info(FILE *f, const struct run_facts *facts)
 	fprintf(f, "} 1\n");
 }
 
-/* What is not known is absent, not zero. */
+/* An unknown value is absent, not zero. */
 static void put_column(FILE *f, const struct sink_metrics *m, const struct column *c)
 {
 	char name[64];
@@ -64,7 +64,7 @@ static void put_column(FILE *f, const struct sink_metrics *m, const struct colum
 	}
 }
 
-/* `summary` NULL: the run goes on. */
+/* `summary` NULL: the run is in progress. */
 static int save(struct sink_metrics *m, const struct run_summary *summary)
 {
 	char *text = NULL;
@@ -97,7 +97,7 @@ static int metrics_begin(struct sink *sink, const struct run_facts *facts)
 	return save(m, NULL);
 }
 
-/* A later cycle's row takes the place of the former one. */
+/* A row replaces that of an earlier cycle. */
 static int metrics_row(struct sink *sink, const struct row *row)
 {
 	struct sink_metrics *m = (struct sink_metrics *)sink;

@@ -1,5 +1,5 @@
-/* sink_nccl_json.c: nccl-tests' JSON, version 3 (src/util.cu there), written when the run ends. Their
- * oddities are part of the shape: booleans are strings, root is a padded string. */
+/* sink_nccl_json.c: nccl-tests' JSON, version 3 (src/util.cu there), written at the end of the run.
+ * Its oddities are part of the format: booleans are strings, root is a padded string. */
 #include <jansson.h>
 
 #include "base/clock.h"
@@ -11,17 +11,17 @@
 #define FILE_VERSION 3
 #define DUMP_FLAGS   (JSON_COMPACT | JSON_REAL_PRECISION(12))
 
-/* FILE.0, FILE.1, ... are tried up to here. */
+/* Largest N of FILE.N. */
 #define SUFFIXES 10000
 
 struct sink_nccl_json {
 	struct sink base;
-	char *path; /* the one that was created */
+	char *path; /* path of the created file */
 	int fd;
 	bool written;
 	const struct run_facts *facts; /* borrowed */
 	json_t *results;
-	struct row_pair pair; /* the result to come */
+	struct row_pair pair; /* the next result */
 };
 
 static const char *truth(bool value)
@@ -29,7 +29,7 @@ static const char *truth(bool value)
 	return value ? "true" : "false";
 }
 
-/* Theirs writes "nan" as a string; infinity, which theirs can't write, goes the same way. */
+/* nccl-tests writes "nan" as a string; infinity, which it cannot write, is one here. */
 static json_t *number(double value)
 {
 	if (isnan(value))
@@ -91,7 +91,7 @@ static json_t *times_array(const double *times, int64_t n, int64_t stride)
 	return list;
 }
 
-/* The slowest rank's time of every sample; to be freed. */
+/* Returns the slowest rank's time of every sample; the caller frees. */
 static double *slowest_times(const struct row *row)
 {
 	int64_t n = row->skipped + row->samples;
@@ -208,7 +208,7 @@ static int nccl_json_begin(struct sink *sink, const struct run_facts *facts)
 	return 0;
 }
 
-/* The point that is held, if any, becomes a result. */
+/* Makes the held point a result. */
 static void keep_result(struct sink_nccl_json *json)
 {
 	if (!row_pair_empty(&json->pair))
@@ -247,9 +247,9 @@ static void nccl_json_free(struct sink *sink)
 	row_pair_clear(&json->pair);
 	json_decref(json->results);
 	if (json->fd >= 0) {
-		close(json->fd); /* it held the name */
+		close(json->fd); /* the descriptor reserved the name */
 		if (!json->written)
-			unlink(json->path); /* no half of a document */
+			unlink(json->path); /* half a document is worthless */
 	}
 	free(json->path);
 	free(json);
@@ -262,8 +262,8 @@ static const struct sink_ops nccl_json_ops = {
 	.free = nccl_json_free,
 };
 
-/* Creates `path` or the first free PATH.N. The descriptor, or a negative errno; *taken is the name,
- * to be freed. */
+/* Creates `path` or the first free PATH.N. Returns the descriptor, or a negative errno; the caller
+ * frees *taken, the name. */
 static int create_free_name(const char *path, char **taken)
 {
 	size_t room = strlen(path) + 8;

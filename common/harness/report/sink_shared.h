@@ -1,4 +1,4 @@
-/* sink_shared.h: what the sinks and report.c share; nobody else includes it. */
+/* sink_shared.h: shared by the sinks and report.c. Internal to report. */
 #pragma once
 
 #include <jansson.h>
@@ -8,37 +8,38 @@
 #include "report/row.h"
 #include "report/sink.h"
 
-/* Create `path`, which must not exist; its parents must. The descriptor, or a negative errno
- * without an error set. */
+/* Creates `path`, which must not exist, in an existing folder. Returns the descriptor, or a
+ * negative errno without an error set. */
 int sink_file_create(const char *path);
 
-/* Keep in `err` that `path`, an option before it or not, can not be created; returns `code`. */
+/* Sets the error that `path` (of an option, if one is given) cannot be created; returns `code`. */
 int sink_file_refused(struct error *err, const char *path, int code);
 
-/* The file becomes `text`, whole or not at all; frees it. */
+/* Replaces the file by `text`, as a whole or not at all; frees the text. */
 int sink_file_replace(struct error *err, const char *path, char *text);
 
-/* A sink whose only state is a file that gets lines. `new` creates `path`, which must not exist;
- * NULL with the error set when it can't. `free` is a hook; what takes a sink wants one of these. */
+/* Makes a sink whose state is one file of lines. `new` creates `path`, which must not exist; it
+ * returns NULL with the error set on failure. `free` is a hook. Functions with a `struct sink *`
+ * argument need such a sink. */
 struct sink *sink_lines_new(const struct sink_ops *ops, const char *path, struct error *err);
 void sink_lines_free(struct sink *sink);
 
-/* Append everything with one write (more only where the kernel takes less), or nothing: what was
- * written before a failure is cut off again. */
+/* Appends all data with one write (more only if the kernel accepts less) or nothing: a partial
+ * write is cut off again. */
 int sink_lines_append(struct sink *sink, const char *data, size_t len);
 
-/* Every allow-listed variable of this process: an object, or with `list` nccl-tests' array of
+/* Returns every allowed variable of this process: an object, or with `list` nccl-tests' array of
  * "NAME=value". A new reference. */
 json_t *sink_environment(bool list);
 
-/* The cell of a column, in its own type. */
+/* Returns the cell of a column in its own type. */
 json_t *sink_column_value(const struct column *column, const struct row *row);
 
-/* "# TEXT" and a newline, with what would break the line replaced by blanks. */
+/* Writes "# TEXT" and a newline; control characters become blanks. */
 void sink_put_comment(FILE *out, const char *text);
 
-/* The lines before the table's headings. */
+/* Writes the lines above the table's headings. */
 void sink_table_head(FILE *out, const struct run_facts *facts);
 
-/* Returns true when the check of this row failed. */
+/* Returns true if the check of this row failed. */
 bool sink_row_failed(const struct row *row);

@@ -1,6 +1,5 @@
-/* sink_table.c: the table on standard output. Its layout is nccl-tests' (src/util.cu there), so
- * that what reads theirs reads ours: 13 columns, further ones behind them, and "#" before
- * everything else. */
+/* sink_table.c: the table on standard output. The layout is nccl-tests' (src/util.cu there), so
+ * scripts read both: 13 columns, then further ones, and "#" before everything else. */
 
 #include "base/parse.h"
 #include "report/row.h"
@@ -13,8 +12,8 @@
 #define NOTHING	    "N/A"
 #define AT(field)   offsetof(struct row, field)
 
-/* Columns of a fixed place: those of the point, those of a placement, and those that fit beside the 13
- * into 140 characters. */
+/* Fixed columns: of the point, of a placement, and those that fit beside the 13 into 140
+ * characters. */
 struct place {
 	const char *heading, *unit;
 	size_t offset; /* in struct row */
@@ -37,12 +36,12 @@ static const struct place stamp = { "timestamp", "", AT(timestamp), 26 };
 
 #define COUNT(places) (sizeof(places) / sizeof((places)[0]))
 
-/* A column as it is printed. */
+/* A printed column. */
 struct printed {
 	char heading[24], unit[16];
 	const struct column *column;
 	int side, width;
-	bool finite; /* what is no number is not available */
+	bool finite; /* NaN and infinity are printed as N/A */
 };
 
 struct sink_table {
@@ -56,7 +55,7 @@ struct sink_table {
 	struct row_pair pair;
 };
 
-/* Text is put together in memory, so that a line reaches `out` whole. */
+/* Text is composed in memory, so a line reaches `out` whole. */
 struct draft {
 	FILE *out;
 	char *text;
@@ -108,8 +107,8 @@ static void add_places(struct sink_table *table, const struct place *place, size
 	}
 }
 
-/* Columns that name the point are the same in both placements: printed once. The in-place ones'
- * headings begin with i. */
+/* Columns of the point are equal in both placements and printed once. Headings of in-place columns
+ * begin with i. */
 static void add_wide(struct sink_table *table, int side)
 {
 	for (const struct column *c = row_columns; c < row_columns + row_column_count; c++) {
@@ -149,7 +148,7 @@ static void choose_columns(struct sink_table *table)
 
 /* ---- lines -------------------------------------------------------------------------------- */
 
-/* A line of headings, whose first cell has the "#" in it, or one of the point that is held. */
+/* Writes a line of headings, with the "#" in the first cell, or one of the held point. */
 static void put_line(FILE *out, const struct sink_table *table,
 		     void (*text)(const struct sink_table *table, const struct printed *printed,
 				  char *buf),
@@ -177,7 +176,7 @@ static void unit_text(const struct sink_table *table, const struct printed *prin
 	strcpy(buf, printed->unit);
 }
 
-/* NULL: there is none of this placement. */
+/* Returns the row of this placement; NULL: none. */
 static const struct row *row_of(const struct row_pair *pair, const struct printed *printed)
 {
 	int side = printed->column->offset != AT(timestamp) ? printed->side
@@ -199,7 +198,7 @@ static void number_fit(double value, int width, char *buf)
 	snprintf(buf, CELL_SIZE, "%.*e", width >= 7 ? 1 : 0, value);
 }
 
-/* One word, whatever it came from. */
+/* Writes a cell as one word. */
 static void cell_text(const struct sink_table *table, const struct printed *printed, char *buf)
 {
 	const struct row *row = row_of(&table->pair, printed);
@@ -233,7 +232,7 @@ static void put_wrong(FILE *out, const struct row *row)
 	sink_put_comment(out, line);
 }
 
-/* Print the point that is held, if any. */
+/* Prints the held point, if any. */
 static int print_pair(struct sink_table *table)
 {
 	struct row_pair *pair = &table->pair;
@@ -346,7 +345,7 @@ static int table_end(struct sink *sink, const struct run_summary *summary)
 	if (summary->calls_checked > 0)
 		fprintf(draft.out, "# %-20s : %d\n", "Calls checked", summary->calls_checked);
 	else
-		/* nccl-tests tolerates 10 % less than what is wanted */
+		/* nccl-tests tolerates 10 % below the required value */
 		fprintf(draft.out, "# %-20s : %s %s\n", "Avg bus bandwidth",
 			number_text(reached, avg, sizeof(avg)),
 			wanted <= 0		  ? ""

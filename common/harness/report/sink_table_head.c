@@ -1,9 +1,9 @@
-/* sink_table_head.c: what the table begins with: the run's settings, versions and devices. */
+/* sink_table_head.c: the lines above the table: settings, versions and devices. */
 
 #include "report/sink.h"
 #include "report/sink_shared.h"
 
-/* "# TEXT", with what would break the line replaced by blanks. */
+/* Writes "# TEXT"; control characters become blanks. */
 void sink_put_comment(FILE *out, const char *text)
 {
 	fputs("# ", out);

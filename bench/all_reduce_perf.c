@@ -7,7 +7,7 @@ static int all_reduce_segments(const struct geometry *geometry, const struct sha
 	return segments_one(SEGMENT_REDUCE, shape->recv, -1, 0, segments);
 }
 
-/* Reduce-scatter, then all-gather: every byte crosses twice but for the own slice. */
+/* Reduce-scatter, then all-gather: every byte except the own slice crosses twice. */
 static double all_reduce_bus_factor(const struct geometry *geometry)
 {
 	return 2.0 * bus_factor_slices(geometry);

@@ -1,4 +1,4 @@
-/* alltoall_perf.c: every rank sends every rank another slice. */
+/* alltoall_perf.c: every rank sends a different slice to every rank. */
 #include "perf_main.h"
 
 static void alltoall_shape(const struct geometry *geometry, struct shape *shape)

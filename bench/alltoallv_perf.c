@@ -1,9 +1,9 @@
-/* alltoallv_perf.c: every rank sends every rank another amount, as a traffic matrix says. */
+/* alltoallv_perf.c: every rank sends a different amount to every rank, by a traffic matrix. */
 #include "measure/irregular.h"
 #include "backend/traffic.h"
 #include "perf_main.h"
 
-/* A matrix knows no single count: then it is the busiest rank's mean per peer. */
+/* A matrix has no single count; the busiest rank's mean per peer is used. */
 static void alltoallv_shape(const struct geometry *geometry, struct shape *shape)
 {
 	size_t n = (size_t)geometry->nranks;
@@ -14,8 +14,8 @@ static void alltoallv_shape(const struct geometry *geometry, struct shape *shape
 	shape->count = geometry->traffic->matrix ? (most + n - 1) / n : slice_count(geometry);
 }
 
-/* Bytes that leave the busiest rank over all its bytes; nccl-tests takes (n-1)/n whatever stays
- * at home. */
+/* Bytes that leave the busiest rank over all its bytes. nccl-tests uses (n-1)/n whatever share
+ * stays on the rank. */
 static double alltoallv_bus_factor(const struct geometry *geometry)
 {
 	size_t all = irregular_busiest(geometry, true);

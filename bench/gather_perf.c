@@ -1,4 +1,4 @@
-/* gather_perf.c: the root gets every rank's slice; the other receive buffers stay as they were. */
+/* gather_perf.c: the root gets every rank's slice; other receive buffers must not change. */
 #include "perf_main.h"
 
 static int gather_segments(const struct geometry *geometry, const struct shape *shape,

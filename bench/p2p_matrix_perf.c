@@ -1,4 +1,5 @@
-/* p2p_matrix_perf.c: every pair of ranks: latency, and bandwidth alone, both ways, beside others. */
+/* p2p_matrix_perf.c: latency of every pair of ranks, and bandwidth alone, both ways, and beside
+ * other pairs. */
 #include <jansson.h>
 #include <sys/stat.h>
 
@@ -8,13 +9,13 @@
 #include "pairs/shared.h"
 #include "perf_report.h"
 
-#define SLOW	.75 /* of the median of its kind */
-#define ON_LINE 32  /* ranks that fit into a printed matrix */
+#define SLOW	.75 /* share of the median of its kind */
+#define ON_LINE 32  /* most ranks of a printed matrix */
 
-/* A pair beside its times: what NVML, and the topology, say of it. */
+/* A pair's times, with its link by NVML and by the topology. */
 struct said {
 	struct gpu_pair link;
-	double promised; /* GB/s alone; NaN: not known */
+	double promised; /* GB/s alone, by the topology; NaN: unknown */
 	double alone;	 /* the slower direction, GB/s */
 	bool slow;
 };
@@ -23,8 +24,8 @@ struct shown {
 	const struct pair_matrix *m;
 	const struct rank_facts *ranks;
 	const struct predict *predict;
-	const struct topo_system *sys; /* NULL: not known */
-	struct said *said;	       /* a pair each */
+	const struct topo_system *sys; /* NULL: unknown */
+	struct said *said;	       /* one per pair */
 };
 
 static const struct topo_gpu *gpu_of(const struct shown *s, int rank)
@@ -48,7 +49,7 @@ static double promised(const struct shown *s, const struct pair *p)
 		       : model->pair;
 }
 
-/* Those far slower than others of their kind: between hosts, or over the same link. */
+/* Finds pairs far slower than others of their kind: between hosts, or over the same link. */
 static void find_slow(struct shown *s)
 {
 	const struct pair_plan *plan = &s->m->plan;
@@ -113,7 +114,7 @@ static void put_slow(const struct shown *s)
 	free(ends);
 }
 
-/* A line per rank that sends: microseconds of the first size, or GB/s of the last one. */
+/* One line per sender: microseconds of the first size, or GB/s of the last one. */
 static void put_matrix(const struct shown *s, enum pair_load load, bool latency)
 {
 	const struct pair_plan *plan = &s->m->plan;
@@ -269,7 +270,7 @@ int p2p_matrix_run(struct rank *r)
 	return job_agree(&r->job, rc);
 }
 
-/* It is no collective, and has no rows. */
+/* Not a collective: it has no rows. */
 const struct collective p2p_matrix = {
 	.name = "p2p_matrix",
 	.shape = shape_whole,

@@ -1,12 +1,12 @@
-/* perf_agree.c: the ranks' options and settings are brought together, and in full only where they
- * differ. */
+/* perf_agree.c: compares the ranks' options and settings by hash, and gathers them in full only if
+ * they differ. */
 #include "perf_agree.h"
 
 #include "options/options_agree.h"
 #include "settings/rank_groups.h"
 #include "report/sink.h"
 
-/* All equal when the largest of each half is also the smallest. */
+/* All ranks agree if the largest of each half is also the smallest. */
 static int hashes_differ(struct job *job, uint64_t hash)
 {
 	int low = (int)(hash & 0x7fffffff), high = (int)(hash >> 32 & 0x7fffffff);
@@ -16,8 +16,8 @@ static int hashes_differ(struct job *job, uint64_t hash)
 	return rc < 0 ? rc : ends[0] != -ends[1] || ends[2] != -ends[3];
 }
 
-/* In what ranks differ, from this weight on: 1, and *n of it in `found` at rank 0; 0: in nothing; or a
- * negative errno. */
+/* Compares from this weight on. Returns 1 if ranks differ, with the *n differences in `found` on
+ * rank 0; 0 if they agree; or a negative errno. */
 static int compare(struct job *job, const struct settings *mine, enum setting_weight least,
 		   struct setting_difference *found, size_t *n)
 {

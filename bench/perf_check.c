@@ -1,4 +1,4 @@
-/* perf_check.c: a command line against what is known before ranks are started. */
+/* perf_check.c: checks a command line before ranks are started. */
 #include "perf_check.h"
 
 #include "live/predict.h"
@@ -39,7 +39,7 @@ const char *program_schedule(const struct program *program)
 	return program->options->schedule;
 }
 
-/* Checks the schedule before any rank starts. `traffic`: of an irregular collective. */
+/* Checks the schedule before any rank starts. `traffic`: for an irregular collective. */
 static int check_schedule(const struct program *program, int ranks, const struct traffic *traffic,
 			  struct error *err)
 {
@@ -64,8 +64,8 @@ static int check_schedule(const struct program *program, int ranks, const struct
 	return rc == 0 && program->injector ? inject_check(program->injector, &place, err) : rc;
 }
 
-/* Roots, numbers of ranks, the traffic matrix, the schedule; what groups of ranks make of these, the
- * ranks find out themselves. */
+/* Checks roots, number of ranks, traffic matrix and schedule. Ranks check their effects on
+ * groups. */
 static int check_calls(const struct program *program, int ranks, struct error *err)
 {
 	const struct options *o = program->options;

@@ -1,4 +1,4 @@
-/* perf_entry.c: main() of every *_perf program; the Makefile says whose. */
+/* perf_entry.c: main() of every *_perf program; the Makefile passes the collective. */
 #include "perf_main.h"
 
 int main(int argc, char **argv)

@@ -1,9 +1,9 @@
-/* perf_fired.c: what a rank and its supervisor know of faults; the diagnoser never sees it. */
+/* perf_fired.c: the fault record of a rank and its supervisor; the diagnoser does not see it. */
 #include "perf_fired.h"
 
 #include <stdatomic.h>
 
-#define LOOK_MS 20 /* the launcher ends everybody soon after the first supervisor is gone */
+#define LOOK_MS 20 /* the launcher ends all ranks soon after the first supervisor exits */
 
 static size_t fired_fds(void *ctx, struct pollfd *fds, size_t room)
 {
@@ -12,7 +12,7 @@ static size_t fired_fds(void *ctx, struct pollfd *fds, size_t room)
 	return watch->hooks.fds(watch->hooks.ctx, fds, room);
 }
 
-/* The --fault that was to fire on this rank and has not; NULL: none. */
+/* Returns the --fault that should have fired on this rank and has not; NULL: none. */
 static const char *unfired(const struct program *program)
 {
 	int number =
@@ -21,8 +21,8 @@ static const char *unfired(const struct program *program)
 	return number < 0 ? NULL : program->injector->specs[number].text;
 }
 
-/* The hook before the monitor's step, which may be the last. What never fired is told at once when
- * that ends the run: the launcher soon listens to nobody. */
+/* Runs before the monitor's step, which may be the last. At the end of the run it reports faults
+ * that did not fire at once, before the launcher stops forwarding output. */
 static bool fired_step(void *ctx, const struct supervised *child, int *exit_code)
 {
 	struct fired_watch *watch = ctx;

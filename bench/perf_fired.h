@@ -1,22 +1,21 @@
-/* perf_fired.h: whether the faults that were ordered fired, told past the diagnoser. */
+/* perf_fired.h: reports faults that did not fire, without the diagnoser. */
 #pragma once
 
 #include "process/supervisor.h"
 #include "perf_rank.h"
 
 struct fired_watch {
-	struct supervisor_hooks hooks; /* the monitor's */
+	struct supervisor_hooks hooks; /* the monitor's hooks */
 	const struct program *program;
 	bool done;
 };
 
-/* With a fault in the run wrap the monitor's `hooks`, so that at the run's end a supervisor says on
- * standard error which --fault never fired on its rank, and that a test program's hook learns when
- * one fired. Else leave them alone. `watch` must outlive them. */
+/* In a run with faults, wraps the monitor's `hooks`: at the end a supervisor prints each --fault
+ * that did not fire on its rank, and a test program's hook is called when one fires. Otherwise
+ * leaves them. `watch` must outlive them. */
 void fired_wrap(struct fired_watch *watch, struct supervisor_hooks *hooks,
 		const struct program *program);
 
-/* The run is over, with this exit code. Returns it, but 1 where --expect made it 0 and a fault
- * never fired on the rank: such a run proves nothing. Without --expect what happened keeps
- * its code. */
+/* Returns the exit code of a finished run: `code`, but 1 if --expect made it 0 and a fault did not
+ * fire on the rank, since such a run proves nothing. */
 int fired_exit_code(const struct program *program, int code);

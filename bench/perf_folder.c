@@ -1,4 +1,4 @@
-/* perf_folder.c: how a run is named in its evidence; a healthy twin kept. */
+/* perf_folder.c: describes a run in its evidence; stores a healthy twin. */
 #include "perf_folder.h"
 
 #include "base/clock.h"
@@ -33,7 +33,7 @@ void folder_save_command(void *arg, const char *folder, int nranks)
 	snprintf(path, sizeof(path), "%s/command.txt", folder);
 	f = fopen(path, "we");
 	if (!f)
-		return; /* the report says that it is unknown */
+		return; /* the report says: unknown */
 	fprintf(f, "%s\n", command);
 	fclose(f);
 }
@@ -59,7 +59,7 @@ int folder_keep_twin(const struct program *program, int rank, int nranks, const 
 	rc = rank == 0 ? evidence_save(&e, dir, err)
 		       : evidence_save_rank(&e.ranks[rank], rank, dir);
 	evidence_release(&e);
-	if (rc == 0 || rank > 0) /* a host that does not share the folder has none */
+	if (rc == 0 || rank > 0) /* a host without the shared folder stores none */
 		return 0;
 	return error_set(err, OUTCOME_INTERNAL, rc, "cannot keep the healthy run in %s: %s", dir,
 			 strerror(-rc));

@@ -1,16 +1,18 @@
-/* perf_folder.h: what an abnormal run's evidence says of the run, and what a healthy twin keeps. */
+/* perf_folder.h: the description of a run in the evidence of a failure, and the content of a
+ * healthy twin. */
 #pragma once
 
 #include "evidence/evidence.h"
 #include "perf_rank.h"
 
-/* Names the run in its evidence: the command, without faults, and the options. */
+/* Describes the run in its evidence: the command without faults, and the options. */
 void folder_describe(void *program, struct evidence *evidence);
 
-/* The command with its fault to `folder`, for the report's reproducer alone: evidence_load does not read it. */
+/* Saves the command with its fault to `folder`, for the report's reproducer only: evidence_load
+ * does not read it. */
 void folder_save_command(void *program, const char *folder, int nranks);
 
-/* Keep a rank's calls of a healthy twin in the folder of --out, if there is one, for --baseline. 0 or a negative
- * errno with the error set. */
+/* Saves a rank's calls of a healthy twin in --out's folder, if set, for --baseline. Returns 0 or a
+ * negative errno with the error set. */
 int folder_keep_twin(const struct program *program, int rank, int nranks, const char *backend,
 		     struct error *err);

@@ -1,5 +1,4 @@
-/* perf_main.c: from a command line to supervisor and rank: the one place that composes
- * all rooms. */
+/* perf_main.c: from a command line to supervisor and rank. This file composes all rooms. */
 #include "perf_main.h"
 
 #include <sys/mman.h>
@@ -26,12 +25,12 @@
 #include "perf_rank.h"
 
 #define ALONE_SECONDS	   3.0	/* mpirun ends the other ranks about 1 s after the first */
-#define RANKS_UNASKED	   16	/* that a fault may start on any host */
-#define RENDEZVOUS_SECONDS 0.75 /* from a barrier to communicator init */
-#define RANKS_PER_PLACE	   4	/* GPU, or CPU where there is none: more only when -g says so */
+#define RANKS_UNASKED	   16	/* most ranks that a fault starts by default on any host */
+#define INIT_APART_SECONDS 0.75 /* from a barrier to communicator init */
+#define RANKS_PER_PLACE	   4	/* per GPU, or per core without one; -g allows more */
 
-/* Rank 0 reports what every rank finds, and the launcher ends the others; a rank reports itself
- * what only it finds. */
+/* Rank 0 prints an error that every rank finds, and the launcher ends the others. A rank prints an
+ * error that only it finds. */
 static int fail(const struct error *err, const struct program *program)
 {
 	char name[128];
@@ -43,7 +42,7 @@ static int fail(const struct error *err, const struct program *program)
 	return (int)err->outcome;
 }
 
-/* GPUs that a bare start may use: 0 with a backend that takes none. */
+/* Returns the GPUs that a bare start may use: 0 for a backend without GPUs. */
 static int count_gpus(const struct options *options)
 {
 	bool any = strcmp(options->backend, "auto") == 0;
@@ -55,7 +54,7 @@ static int count_gpus(const struct options *options)
 	return 0;
 }
 
-/* The backend that a run would take on a host with so many GPUs. */
+/* Returns the backend of a run on a host with this many GPUs. */
 static const char *taken_backend(const struct options *options, int gpus)
 {
 	if (strcmp(options->backend, "auto") != 0)
@@ -77,7 +76,7 @@ static void list_faults(const struct options *options)
 	fault_list(stdout, &machine);
 }
 
-/* --help, --version, --list-faults: true when that was all. */
+/* Handles --help, --version and --list-faults; returns true if the program ends with that. */
 static bool answer(const struct program *program)
 {
 	const struct option_target target = collective_target(program->collective);
@@ -94,7 +93,7 @@ static bool answer(const struct program *program)
 	return o->help || o->version || o->list_faults;
 }
 
-/* Open MPI's shared-memory files go to a folder of this run, so that no kill leaves them behind. */
+/* Open MPI's shared-memory files go to a folder of this run, which is removed after any kill. */
 static int open_folder(const struct program *program, struct run_folder *folder, struct error *err)
 {
 	int rc = run_folder_open(folder, program->launch->key, err);
@@ -104,7 +103,7 @@ static int open_folder(const struct program *program, struct run_folder *folder,
 	return rc;
 }
 
-/* --fault, "none" left out. 0 or a negative errno with the error set. */
+/* Parses --fault, except "none". Returns 0 or a negative errno with the error set. */
 static int read_faults(struct program *program, struct injector *injector, struct error *err)
 {
 	const struct options *o = program->options;
@@ -120,7 +119,7 @@ static int read_faults(struct program *program, struct injector *injector, struc
 	return inject_init(injector, texts, n, err);
 }
 
-/* Some faults are there before any library is; this process may become another one for it. */
+/* Starts faults that precede any library. They may re-execute this process. */
 static int start_faults(const struct program *program, struct error *err)
 {
 	int rc = 0;
@@ -136,8 +135,8 @@ static int start_faults(const struct program *program, struct error *err)
 	return error_set(err, OUTCOME_INTERNAL, rc, "cannot start again: %s", strerror(-rc));
 }
 
-/* A fault that nobody asked so many ranks for, and that would bring this host down, is a typing
- * error. */
+/* Refuses a fault that would need a huge number of ranks by default: a typing error that would
+ * bring this host down. */
 static int check_fault_ranks(int ranks, int devices, struct error *err)
 {
 	long places = devices > 0 ? devices : sysconf(_SC_NPROCESSORS_ONLN);
@@ -151,8 +150,9 @@ static int check_fault_ranks(int ranks, int devices, struct error *err)
 		ranks - 1, ranks, places, devices > 0 ? "GPUs" : "CPUs", ranks);
 }
 
-/* Ranks of a bare start with faults: at least four and all that are culprits, on one GPU if need be.
- * Returns how many, 0 when the fault does not decide, or a negative errno with the error set. */
+/* Returns the number of ranks of a bare start with faults: at least four, and all culprits, on one
+ * GPU if necessary. Returns 0 if the fault does not decide, or a negative errno with the error
+ * set. */
 static int choose_fault_ranks(const struct program *program, struct options *options, int devices,
 			      struct error *err)
 {
@@ -169,7 +169,7 @@ static int choose_fault_ranks(const struct program *program, struct options *opt
 	return check_fault_ranks(ranks, devices, err);
 }
 
-/* Settings of scripts that test hangar, in the environment: no user needs them. */
+/* Reads variables for scripts that test hangar. */
 static int read_environment(struct program *program, struct error *err)
 {
 	const char *factor = getenv("HANGAR_DEADLINE_FACTOR");
@@ -182,7 +182,7 @@ static int read_environment(struct program *program, struct error *err)
 	return 0;
 }
 
-/* Shared by rank and supervisor, and with nobody else. NULL without memory. */
+/* Shared by rank and supervisor only. NULL without memory. */
 static struct fault_record *make_fault_record(void)
 {
 	void *map = mmap(NULL, sizeof(struct fault_record), PROT_READ | PROT_WRITE,
@@ -191,8 +191,8 @@ static struct fault_record *make_fault_record(void)
 	return map == MAP_FAILED ? NULL : map;
 }
 
-/* Finds out what the faults of this run can have here; a rank that may be limited gets a cgroup
- * of its own. */
+/* Determines the resources for this run's faults; a rank that may be limited gets its own
+ * cgroup. */
 static void equip(struct program *program, const struct run_folder *folder)
 {
 	struct fault_machine *machine = &program->machine;
@@ -226,14 +226,14 @@ static int supervise(struct program *program, struct error *err)
 		.expect = program->options->expect,
 		.decide = {
 			.deadlines = program->options->watch,
-			/* -T is taken at its word; without records there is nothing to find a cause in */
+			/* an explicit -T is exact; without records no cause can be found */
 			.extensions = program->options->timeout == 0 &&
 				      program->options->record != RECORD_OFF,
 			.silent_seconds = program->options->silent,
 			.partition_seconds = program->options->partition * program->deadline_factor,
 			.init_seconds = program->options->timeout
 						? 0
-						: RENDEZVOUS_SECONDS * program->deadline_factor,
+						: INIT_APART_SECONDS * program->deadline_factor,
 		},
 		.client = diagnoser_client(&diagnoser),
 	};
@@ -253,7 +253,7 @@ static int supervise(struct program *program, struct error *err)
 		program->fault_record = make_fault_record();
 		equip(program, &folder);
 	}
-	/* what the launcher says until MPI does: a death in MPI_Init has a name */
+	/* the launcher's numbers until MPI's are known: a death in MPI_Init has a rank */
 	if (program->launch->announced > 0)
 		atomic_store(&program->memory->header.rank, program->launch->rank);
 	if (monitor_open(&monitor, &config, program->memory, memory_fd, err) < 0)
@@ -280,8 +280,8 @@ out_folder:
 	return err->code ? fail(err, program) : code;
 }
 
-/* The words of the command line with what was chosen besides, -g and --share-gpu: the ranks read them,
- * and keep them for whoever wants the same run again. */
+/* Adds the chosen -g and --share-gpu to the command line: ranks parse it, and evidence stores it
+ * for another run. */
 static char **add_choice(char **argv, int argc, bool counted, bool shared, int ranks)
 {
 	static char number[16], share[] = "--share-gpu", count[] = "-g";
@@ -301,7 +301,7 @@ static char **add_choice(char **argv, int argc, bool counted, bool shared, int r
 	return words;
 }
 
-/* Ranks and their devices are chosen, and mpirun started on this program. Returns the exit code. */
+/* Chooses ranks and devices, and starts mpirun on this program. Returns the exit code. */
 static int start_bare(const struct program *program, struct options *options, struct error *err)
 {
 	bool counted = options->gpus || options->threads, shared = options->share_gpu;
@@ -320,7 +320,7 @@ static int start_bare(const struct program *program, struct options *options, st
 	code = launch_self(ranks, words, err);
 	free(words);
 	if (code == OUTCOME_OK)
-		output_room(err); /* mpirun passes over what it could not write */
+		output_room(err); /* mpirun ignores its own failed writes */
 	return err->code ? fail(err, program) : code;
 }
 

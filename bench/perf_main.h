@@ -5,21 +5,22 @@
 #include "backend/collective.h"
 #include "inject/fault.h"
 
-/* NAME_perf.c: what is special to each. */
+/* NAME_perf.c: one definition each. */
 extern const struct collective all_gather, all_reduce, alltoall, alltoallv, broadcast, gather,
 	hypercube, reduce, reduce_scatter, scatter, sendrecv, p2p_matrix;
-/* perf_check.c: all of these but the last, which is none, NULL-terminated, by name. */
+/* perf_check.c: all of these except the last, which is not a collective; NULL-terminated, sorted by
+ * name. */
 extern const struct collective *const collectives[];
 
-/* Options, processes, sweep, output: everything but the collective. Returns the exit code
+/* Runs a program around a collective: options, processes, sweep, output. Returns the exit code
  * (common/lib/base/outcome.h). */
 int perf_main(const struct collective *collective, int argc, char **argv);
 
-/* A test program adds these to a run; NULL: nothing. */
+/* Additions of a test program to a run; NULL: none. */
 struct perf_hooks {
-	/* In every rank's call chain, unless --fault has its own there. */
+	/* In every rank's call chain, unless --fault uses that place. */
 	const struct call_filter *filter;
-	/* Called by a rank's supervisor when it sees that a fault has fired on the rank, once. */
+	/* Called once by a rank's supervisor after a fault has fired on the rank. */
 	void (*fired)(int rank, const struct fault_record *record);
 };
 

@@ -1,4 +1,4 @@
-/* perf_rank.h: what a rank's process does, from MPI_Init to its outcome. */
+/* perf_rank.h: a rank's process, from MPI_Init to its outcome. */
 #pragma once
 
 #include "backend/call.h"
@@ -8,7 +8,7 @@
 #include "record/record.h"
 #include "perf_main.h"
 
-/* Made by the supervisor before it forks; the rank gets a copy. */
+/* Filled in by the supervisor before it forks; the rank has a copy. */
 struct program {
 	const char *name; /* "all_reduce_perf" */
 	const struct collective *collective;
@@ -16,14 +16,15 @@ struct program {
 	const struct launch *launch;
 	int argc;
 	char **argv;
-	const char *folder;		   /* of the run, for what lives as long as it */
+	const char *folder;		   /* of the run, borrowed for its lifetime */
 	struct record_memory *memory;	   /* shared with the supervisor */
-	struct perf_hooks hooks;	   /* of a test program */
+	struct perf_hooks hooks;	   /* from a test program */
 	struct injector *injector;	   /* --fault; NULL: none */
-	double deadline_factor;		   /* all deadlines times this */
-	struct fault_machine machine;	   /* what faults can have here */
-	struct cgroup cgroup;		   /* the rank's own, where a fault needs one */
-	struct fault_record *fault_record; /* shared with the supervisor, not with the diagnoser */
+	double deadline_factor;		   /* factor of all deadlines */
+	struct fault_machine machine;	   /* resources for faults */
+	struct cgroup cgroup;		   /* the rank's own, if a fault needs one */
+	struct fault_record *fault_record; /* shared with the supervisor, hidden from the
+					    * diagnoser */
 };
 
 /* supervisor_run's rank_main; `arg` is a struct program. Returns the exit code. */

@@ -1,5 +1,4 @@
-/* perf_report.c: what stands beside the measured times: report, predictions, vendors' figures,
- * causes. */
+/* perf_report.c: report, predictions, vendors' figures and causes beside the measured times. */
 #include "perf_report.h"
 
 #include "base/clock.h"
@@ -7,7 +6,7 @@
 #include "postmortem/timeline.h"
 #include "report/sink_shared.h"
 
-#define TRACE_SECONDS 60 /* gathered and written */
+#define TRACE_SECONDS 60 /* for gathering and writing */
 
 int rank_explain_empty(struct rank *r)
 {
@@ -37,7 +36,7 @@ int rank_open_predictions(struct rank *r)
 
 	if (r->program->collective == &p2p_matrix &&
 	    !(r->bench.backend->ops->flags & BACKEND_DEVICE))
-		return 0; /* it measures the same, longer */
+		return 0; /* it measures the same for longer */
 	r->bench.predicted = !why;
 	if (why && r->run.report && r->program->options->nfaults == 0 &&
 	    strcmp(r->program->options->topo, "none") != 0)
@@ -66,13 +65,13 @@ int rank_open_reconcile(struct rank *r)
 {
 	const struct options *o = r->program->options;
 
-	if (o->nfaults > 0) /* a fixed schedule; the monitors look at the hosts */
+	if (o->nfaults > 0) /* a fixed schedule; the monitors read the hosts */
 		return 0;
 	return reconcile_before(&r->reconcile, &r->bench, r->bench.predictor ? &r->predict : NULL,
 				r->choice.over_sockets, &r->run.reconciler);
 }
 
-/* Every rank's host, device and versions to rank 0. */
+/* Gathers every rank's host, device and versions on rank 0. */
 static int gather_facts(struct rank *r)
 {
 	struct job *job = &r->job;
@@ -111,7 +110,7 @@ int rank_open_report(struct rank *r)
 		.ranks = r->facts,
 	};
 	clock_local(facts->started, sizeof(facts->started), CLOCK_ISO);
-	if (r->program->collective == &p2p_matrix) /* it prints what has no rows itself */
+	if (r->program->collective == &p2p_matrix) /* it prints results without rows itself */
 		sink_table_head(stdout, facts);
 	else
 		rc = report_open(&r->report, r->program->options, r->program->collective, facts,
@@ -121,7 +120,7 @@ int rank_open_report(struct rank *r)
 	return rc;
 }
 
-/* All ranks' recorders, which stand still now, to rank 0. 0 or a negative errno. */
+/* Gathers all ranks' recorders, which are idle now, on rank 0. Returns 0 or a negative errno. */
 static int gather_calls(struct rank *r, struct evidence *e)
 {
 	bool root = r->job.rank == 0;
@@ -133,8 +132,8 @@ static int gather_calls(struct rank *r, struct evidence *e)
 	e->ranks = must(calloc((size_t)e->nranks, sizeof(*e->ranks)));
 	for (size_t i = 0; rc == 0 && root && i < n; i++) {
 		e->ranks[i].present = true;
-		view_read(&e->ranks[i].view, &all[i], 0); /* its newest call is when it was seen */
-		e->ranks[i].view.waiting = 0;		  /* but for this */
+		view_read(&e->ranks[i].view, &all[i], 0); /* its newest call dates the view */
+		e->ranks[i].view.waiting = 0;		  /* the rank does not wait */
 		evidence_take_calls(&e->ranks[i], &all[i]);
 	}
 	free(all);

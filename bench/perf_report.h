@@ -1,6 +1,6 @@
-/* perf_report.h: between perf_rank.c and perf_report.c: all that a rank's process holds, and what
- * stands beside the times that it measures. Each open step returns 0 or a negative errno with the
- * error set, and does nothing where it was not asked for. */
+/* perf_report.h: shared by perf_rank.c and perf_report.c: the state of a rank's process, and the
+ * output beside its times. Each open step returns 0 or a negative errno with the error set, and
+ * does nothing unless requested. */
 #pragma once
 
 #include "measure/bench.h"
@@ -19,7 +19,7 @@ struct rank {
 	struct {
 		uint64_t token;
 		char address[200];
-	} uplink; /* to rank 0's monitor; "" not known */
+	} uplink; /* address of rank 0's monitor; "" unknown */
 	const struct program *program;
 	struct recorder recorder;
 	struct watch watch;
@@ -27,10 +27,10 @@ struct rank {
 	struct job job;
 	struct device_choice choice;
 	struct bench bench;
-	struct schedule_setup schedule; /* of a run with --fault */
+	struct schedule_setup schedule; /* for a run with --fault */
 	struct call_filter faults;
-	char (*addresses)[16];	  /* of all ranks' hosts, where a fault is about them; owned */
-	struct settings settings; /* of NCCL; none where the backend does not read them */
+	char (*addresses)[16];	  /* of all ranks' hosts, for faults of the network; owned */
+	struct settings settings; /* of NCCL; empty if the backend does not use them */
 	struct run run;
 	struct report report;
 	struct rank_facts *facts;
@@ -40,26 +40,26 @@ struct rank {
 	struct reconcile reconcile;
 };
 
-/* Rank 0's report and its header. Collective. */
+/* Opens rank 0's report and writes its header. Collective. */
 int rank_open_report(struct rank *r);
 
-/* Columns that stay empty are explained, in a remark. */
+/* Explains empty columns in a note. */
 int rank_explain_empty(struct rank *r);
 
-/* Once NCCL has found out what it runs on. Collective. */
+/* Makes predictions, after NCCL has detected its topology. Collective. */
 int rank_open_predictions(struct rank *r);
 
-/* --vendor; after the predictions, whose links it takes. */
+/* --vendor; after the predictions, whose links it uses. */
 int rank_open_vendor(struct rank *r);
 
-/* Rows that can be called slow, or a user who asks. Collective. */
+/* --reconcile, or rows that may be slow. Collective. */
 int rank_open_reconcile(struct rank *r);
 
-/* --trace, of a run that came to its end: rank 0 writes the newest calls of all. Collective. */
+/* --trace, after a normal end: rank 0 writes the newest calls of all ranks. Collective. */
 int rank_save_trace(struct rank *r);
 
-/* p2p_matrix_perf, instead of a sweep. Collective. */
+/* Runs p2p_matrix_perf, in place of a sweep. Collective. */
 int p2p_matrix_run(struct rank *r);
 
-/* --reconcile: before NCCL's first call, which is when it reads its settings. */
+/* --reconcile: requests NCCL's log. Call it before NCCL's first call, which reads the settings. */
 void rank_ask_nccl(struct rank *r);

@@ -1,7 +1,7 @@
 /* sendrecv_perf.c: a ring shift: every rank sends to the next and receives from the one before. */
 #include "perf_main.h"
 
-/* The rank `step` further on in the ring. */
+/* The rank `step` places further in the ring. */
 static int ring_rank(const struct geometry *geometry, int step)
 {
 	return (geometry->rank + step + geometry->nranks) % geometry->nranks;

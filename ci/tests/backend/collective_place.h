@@ -1,4 +1,4 @@
-/* collective_place.h: where one rank of a few stands in a collective. Include it once per test
+/* collective_place.h: geometry of one rank of a few in a collective. Include it once per test
  * program. */
 #pragma once
 
@@ -9,7 +9,7 @@ enum { MAX_RANKS = 8 };
 
 static struct traffic even = { .nranks = MAX_RANKS, .spread = 0 };
 
-/* Elements of 4 bytes, shares of whole 16 bytes, traffic that is even. Valid until the next one with
+/* Elements of 4 bytes, shares of whole 16 bytes, even traffic. Valid until the next call with
  * another number of ranks. */
 static inline struct geometry place(const struct collective *c, int rank, int nranks, int root,
 				    size_t bytes)

@@ -43,7 +43,7 @@ static void tear_down(void)
 	be = NULL;
 }
 
-/* What one check needs; buffers lie behind a guard in the two pools. */
+/* The data of one check; buffers lie behind a guard in the two pools. */
 struct trial {
 	const struct collective *c;
 	struct geometry geometry;
@@ -78,7 +78,7 @@ static int trial_run(struct trial *t)
 	return collective_run(t->c, &chain, &invocation);
 }
 
-/* Elements of a stretch to be kept that are neither poison nor, in place, this rank's own data. */
+/* Elements of a KEEP stretch that are neither poison nor, in place, this rank's own data. */
 static uint64_t kept_wrong(const struct trial *t, const struct segment *segment)
 {
 	uint64_t wrong = 0;
@@ -114,7 +114,7 @@ static uint64_t trial_wrong(const struct trial *t)
 	return wrong;
 }
 
-/* Bytes before and behind the buffers that changed, and send elements that did. */
+/* Changed bytes around the buffers, and changed send elements. */
 static uint64_t trial_stray(const struct trial *t)
 {
 	size_t end = CHECK_GUARD + t->shape.bytes;
@@ -133,8 +133,7 @@ static uint64_t trial_stray(const struct trial *t)
 	return stray;
 }
 
-/* A trial of this collective and its outcome; false, with the trial named, when anything is
- * wrong. */
+/* Runs a trial of this collective; returns false, and names the trial, for any error. */
 static bool trial(const struct collective *c, enum dtype dtype, enum redop op, int root,
 		  size_t bytes, bool in_place)
 {
@@ -308,7 +307,7 @@ UNIT_TEST(test_memory, "memory")
 	UNIT_ALL(be->ops->alloc(be, (size_t)1 << 60, (size_t)1 << 60, &a) == -ENOMEM, a == NULL,
 		 err.outcome == OUTCOME_USAGE, strstr(err.text, "1152921504606846976") != NULL,
 		 be->ops->alloc(be, SIZE_MAX, 1, &a) == -ENOMEM);
-	/* 16 GiB a rank, of which 128 MiB would be written: they fit. */
+	/* 16 GiB a rank, of which 128 MiB would be written: enough memory */
 	for (int i = 0; i < 64; i++)
 		CU_ASSERT_EQUAL(be->ops->alloc(be, (size_t)256 << 20, 8, &a), 0);
 	tear_down(); /* frees b */
@@ -328,7 +327,7 @@ static struct call pair_call(enum call_kind kind, size_t count, int peer, void *
 	};
 }
 
-/* 200 messages each way in a nested group: more than the first room for requests; they stay in
+/* 200 messages each way in a nested group: more than the first allocation of requests; they stay in
  * order. */
 UNIT_TEST(test_group, "nested group")
 {
@@ -373,7 +372,7 @@ UNIT_TEST(test_blocking_pair, "blocking send and receive")
 	tear_down();
 }
 
-/* MPI's own complaint comes through: rank 1 expects less than rank 0 sends. */
+/* MPI's own error text is passed on: rank 1 expects less than rank 0 sends. */
 UNIT_TEST(test_mpi_error, "MPI's errors")
 {
 	struct call call = pair_call(job.rank ? CALL_RECV : CALL_SEND, job.rank ? 1 : 3,

@@ -10,7 +10,7 @@ static struct job job;
 static struct error err, init_err;
 static int init_rc;
 
-/* ---- the observer: counts waits, and that they neither nest nor last for ever ---- */
+/* ---- the observer: counts waits; they do not nest and have deadlines ---- */
 
 static struct {
 	int depth, deepest, waits, endless;
@@ -57,7 +57,7 @@ static void one_wait(const char *what)
 	memset(&seen, 0, sizeof(seen));
 }
 
-/* main() has told job_init that a launcher announces one process more than there are. */
+/* main() has announced one process too many to job_init. */
 UNIT_TEST(test_too_few, "fewer ranks than announced")
 {
 	UNIT_ALL(init_rc == -EINVAL, init_err.outcome == OUTCOME_USAGE,
@@ -78,7 +78,7 @@ UNIT_TEST(test_places, "places")
 		CU_ASSERT_EQUAL(job.node_of[r], 0);
 	UNIT_ALL(!job.spare, job.group_rank == job.rank, job.group_size == RANKS,
 		 strlen(job.library) > 0 && !strpbrk(job.library, ",\n"));
-	/* measured traffic and control traffic never meet, nor does either meet the user's */
+	/* measured traffic, control traffic and the user's are separate */
 	MPI_Comm_compare(job.comm, job.traffic, &same);
 	CU_ASSERT_EQUAL(same, MPI_CONGRUENT);
 	MPI_Comm_compare(job.group_comm, job.traffic, &same);
@@ -133,7 +133,7 @@ UNIT_TEST(test_gather, "gather")
 		UNIT_ALL(all[r].rank == r, all[r].text[5] == '0' + r);
 }
 
-/* All ranks are on one node: its first one's word alone. */
+/* All ranks are on one node: only its first one contributes. */
 UNIT_TEST(test_gather_nodes, "gather from nodes")
 {
 	int mine = 100 + job.rank, all[RANKS];
@@ -193,9 +193,9 @@ UNIT_TEST(test_agree, "agree")
 	UNIT_ALL(rc == (job.rank == 2 ? -ENODEV : -EREMOTEIO), seen.depth == 0,
 		 err.outcome == OUTCOME_UNSUPPORTED, err.code == -ENODEV, err.rank == 2,
 		 !strcmp(err.text, "rank 2: no GPU"));
-	CU_ASSERT(strlen(err.file) > 0); /* of this process, not a pointer of another's */
+	CU_ASSERT(strlen(err.file) > 0); /* of this process, not another's pointer */
 
-	/* of several the lowest rank's, everywhere */
+	/* the lowest failing rank's error, on all ranks */
 	set_up();
 	rc = job_agree(&job, job.rank % 2 ? fail("odd") : 0);
 	UNIT_ALL(rc < 0, !strcmp(err.text, "rank 1: odd"), err.rank == 1);
@@ -203,14 +203,14 @@ UNIT_TEST(test_agree, "agree")
 	set_up();
 	UNIT_ALL(job_agree(&job, fail("all")) < 0, !strcmp(err.text, "rank 0: all"));
 
-	/* who fails without a word still fails */
+	/* a failure without an error set is still a failure */
 	set_up();
 	CU_ASSERT(job_agree(&job, job.rank == 3 ? -EIO : 0) < 0);
 	set_up();
 	CU_ASSERT_EQUAL(job_agree(&job, 0), 0);
 }
 
-/* An MPI error is kept with MPI's words. */
+/* An MPI error has MPI's text. */
 UNIT_TEST(test_mpi_error, "MPI's errors")
 {
 	struct job broken = job;
@@ -223,7 +223,7 @@ UNIT_TEST(test_mpi_error, "MPI's errors")
 		 strstr(err.text, "MPI_ERR_COMM") != NULL, seen.depth == 0);
 }
 
-/* A surplus rank has no part in anything until the end. */
+/* A surplus rank takes no part until the end. */
 UNIT_TEST(test_aside, "surplus ranks")
 {
 	struct job less = job;
@@ -247,8 +247,7 @@ UNIT_TEST(test_aside, "surplus ranks")
 	CU_ASSERT_EQUAL(job_barrier(&job, "all four"), 0);
 }
 
-/* While some rank is at work of its own the others wait for it as long as that takes,
- * whatever -T says. */
+/* Ranks wait for one that works alone, whatever -T is. */
 UNIT_TEST(test_unhurried, "unhurried")
 {
 	int before = works, one = 1;

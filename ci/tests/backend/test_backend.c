@@ -1,4 +1,4 @@
-/* test_backend.c: the tables of this build are complete; names and flags. */
+/* test_backend.c: complete tables of this build; names and flags. */
 #include "rig/unit.h"
 
 #include "backend/backend.h"
@@ -16,7 +16,7 @@ static size_t missing(const void *table, size_t from, size_t end)
 	return n;
 }
 
-/* Each has what its flags say, and no more than what is optional is missing. */
+/* Each table has the hooks of its flags, and only optional ones are missing. */
 UNIT_TEST(test_tables_complete, "tables are complete")
 {
 	int n = 0;
@@ -47,7 +47,7 @@ UNIT_TEST(test_tables_complete, "tables are complete")
 	UNIT_ALL(backend_table[n - 2] == &backend_mpi, backend_table[n - 1] == &backend_null);
 }
 
-/* What a name says is what the table says, also of backends that this build lacks. */
+/* Flags by name equal those of the table, also for backends that this build lacks. */
 UNIT_TEST(test_kinds, "kinds")
 {
 	for (int i = 0; backend_table[i]; i++)

@@ -1,10 +1,9 @@
-/* test_call.c: the chain: what filter, watch and backend get to see, in which order. */
+/* test_call.c: the chain: calls that filter, watch and backend see, and their order. */
 #include "rig/unit.h"
 
 #include "backend/call.h"
 
-/* Everything that happens is written down as letters: W watch.call, I issue, R watch.returned, B
- * and E groups, C copy. */
+/* All events as letters: W watch.call, I issue, R watch.returned, B and E groups, C copy. */
 struct note {
 	struct backend be;
 	char log[64];
@@ -74,7 +73,7 @@ static void watch_returned(void *ctx, uint64_t ticket, int rc)
 
 static struct note note;
 static struct watch watch;
-static struct chain chain; /* watched, unless a test says otherwise */
+static struct chain chain; /* watched by default */
 
 static void set_up(void)
 {
@@ -111,7 +110,7 @@ UNIT_TEST(test_watch_without_hooks, "a watch may have no hooks")
 	UNIT_ALL(chain_call(&chain, &call) == 0, !strcmp(note.log, "I"));
 }
 
-/* Makes the call `*state` times, each with one element more; 0 times says -9. */
+/* Makes the call `*state` times, each with one element more; 0 times returns -9. */
 static int filter_issue(void *state, const struct call *asked, struct chain *below)
 {
 	struct call changed = *asked;
@@ -132,11 +131,11 @@ UNIT_TEST(test_filter, "a filter changes, doubles and drops")
 	set_up();
 	chain.filter = &filter;
 	UNIT_ALL(chain_call(&chain, &call) == 0, !strcmp(note.log, "WIRWIR"));
-	CU_ASSERT_EQUAL(note.seen_count, 9); /* the recorder sees what is really made */
+	CU_ASSERT_EQUAL(note.seen_count, 9); /* the recorder sees the call that is made */
 	CU_ASSERT_EQUAL(note.issued_count, 9);
 	times = 0;
 	UNIT_ALL(chain_call(&chain, &call) == -9, !strcmp(note.log, "WIRWIR"));
-	CU_ASSERT_EQUAL(chain.emitted, 2); /* as many as are made, not as were asked for */
+	CU_ASSERT_EQUAL(chain.emitted, 2); /* calls made, not requested */
 }
 
 static int comm_rc;
@@ -161,7 +160,7 @@ static void watch_init(void *ctx, uint32_t comm, enum comm_event event,
 	strcat(note.log, event == COMM_INIT ? "i" : event == COMM_READY ? "r" : "f");
 }
 
-/* The watch sees init before and after; what a backend lacks is said, not done. */
+/* The watch sees init before and after; a hook that the backend lacks is reported. */
 UNIT_TEST(test_communicators, "communicators")
 {
 	static const struct backend_ops ops = { .comm_open = open_comm, .comm_abort = give_up };

@@ -1,5 +1,5 @@
-/* test_collective.c: counts, factors and oracles of every collective, against numbers worked out by
- * hand. What their calls do is in test_collective_calls.c. */
+/* test_collective.c: counts, factors and oracles of every collective, against hand calculation.
+ * Their calls are in test_collective_calls.c. */
 #include "collective_place.h"
 
 #include "bench/perf_main.h"
@@ -147,8 +147,8 @@ UNIT_TEST(test_segments_by_hand, "segments by hand")
 	UNIT_ALL(reduce.segments(&geometry, &shape, s) == 1, s[0].kind == SEGMENT_KEEP);
 }
 
-/* Spread 1 on 4 ranks: shares of 6 to distances 1, 2, 3 are 1, 2, 3 sixths, in whole 16 byte
- * units; nothing stays at home. */
+/* Spread 1 on 4 ranks: shares of 6 to distances 1, 2, 3 are 1, 2, 3 sixths, in whole 16 byte units;
+ * nothing stays on the rank. */
 UNIT_TEST(test_alltoallv, "alltoallv by hand")
 {
 	struct traffic far = { .nranks = 4, .spread = 1 };

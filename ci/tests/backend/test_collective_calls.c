@@ -1,7 +1,6 @@
-/* test_collective_calls.c: what the calls of every collective do, against its oracle. Ranks run one
- * after the other against a backend that only notes what is asked; then the notes of all ranks are
- * carried out step by step. Elements are uint32_t: rank * 100000 + index; the reduction is their
- * sum. */
+/* test_collective_calls.c: the calls of every collective against its oracle. Ranks run one after
+ * the other on a backend that only records calls. The records of all ranks are then executed step
+ * by step. Elements are uint32_t: rank * 100000 + index; the reduction is their sum. */
 #include "collective_place.h"
 
 #include "bench/perf_main.h"
@@ -136,8 +135,8 @@ static void world_run(struct world *w, int rank)
 	}
 }
 
-/* What rank `to` finds at `recv` after one collective step; `old` are all ranks' send buffers as
- * they were. */
+/* Writes rank `to`'s result of one collective step to `recv`; `old` are all ranks' send buffers
+ * before it. */
 static void deliver(struct world *w, int to, int at, uint32_t *const *old)
 {
 	const struct call *call = &w->ranks[to].steps[at].call;
@@ -180,7 +179,7 @@ static void deliver(struct world *w, int to, int at, uint32_t *const *old)
 	}
 }
 
-/* A send of step `at` arrives at whoever receives from that rank in the next step. */
+/* Delivers the sends of step `at` to the receives of the next step. */
 static void exchange(struct world *w, int at, uint32_t *const *old)
 {
 	for (int from = 0; from < w->n; from++) {
@@ -228,7 +227,7 @@ static void world_step(struct world *w, int at)
 		free(old[rank]);
 }
 
-/* A place that must be kept holds the fill, or in place what this rank has to send. */
+/* A KEEP element holds the fill, or in place this rank's send data. */
 static uint32_t kept_value(const struct world *w, int rank, size_t at)
 {
 	const struct shape *shape = &w->shape[rank];
@@ -305,7 +304,7 @@ UNIT_TEST(test_calls_meet_the_oracle, "calls do what the oracle says")
 	}
 }
 
-/* An issue that fails inside a group still closes the group, and its error is what comes back. */
+/* A failed issue inside a group still closes the group, and its error is returned. */
 static int fail_issue(struct backend *be, const struct call *call, uint64_t ticket)
 {
 	next_step(be, STEP_CALL);

@@ -1,4 +1,4 @@
-/* test_null.c: the backend that does nothing: it holds memory, makes calls, and claims no data. */
+/* test_null.c: the null backend: it reserves memory, accepts calls, and claims no data. */
 #include "rig/unit.h"
 
 #include "backend/backend.h"
@@ -17,7 +17,7 @@ UNIT_TEST(test_life, "life")
 	CU_ASSERT_EQUAL_FATAL(backend_null.open(NULL, NULL, &err, &config, &be), 0);
 	be->ops->facts(be, &facts);
 	CU_ASSERT_STRING_EQUAL(backend_of_library(facts.library), "null");
-	/* more than any host has: nothing of it is touched */
+	/* more than any host has: it is never touched */
 	UNIT_ALL(be->ops->alloc(be, (size_t)1 << 40, (size_t)1 << 40, &ptr) == 0,
 		 (uintptr_t)ptr % 4096 == 0, be->ops->alloc(be, 1, 1, &other) == 0);
 	be->ops->release(be, ptr);

@@ -1,4 +1,5 @@
-/* test_traffic.c: the generated pattern of alltoallv, and matrix files right, wrong and hostile. */
+/* test_traffic.c: the generated pattern of alltoallv, and matrix files: valid, wrong and
+ * hostile. */
 #include "measure/irregular.h"
 #include "backend/traffic.h"
 
@@ -19,7 +20,7 @@ struct pattern_case {
 	int nranks;
 	double spread;
 	size_t bytes, elsize;
-	size_t want[4]; /* what rank 0 sends to 0, 1, 2, 3; elements */
+	size_t want[4]; /* elements from rank 0 to 0, 1, 2, 3 */
 };
 
 /* By hand: total = bytes cut to 16 x nranks; to rank j goes (1 - s) total / n + s j total / (n
@@ -55,7 +56,7 @@ UNIT_TEST(test_pattern, "generated pattern")
 		options.spread = c->spread;
 		CU_ASSERT_EQUAL(traffic_init(&traffic, &options, c->nranks, &err), 0);
 		CU_ASSERT_PTR_NULL(traffic.matrix);
-		/* Only the distance counts: every rank's row is rank 0's, turned. */
+		/* Only the distance counts: every rank's row is rank 0's, rotated. */
 		for (from = 0; from < c->nranks; from++) {
 			for (to = 0; to < c->nranks; to++)
 				CU_ASSERT_EQUAL(traffic_count(&traffic, from, to, c->bytes,
@@ -66,7 +67,7 @@ UNIT_TEST(test_pattern, "generated pattern")
 	}
 }
 
-/* Whatever the spread: all ranks send and receive the same, never more than was asked for. */
+/* With any spread all ranks send and receive the same, never more than requested. */
 UNIT_TEST(test_totals, "equal totals")
 {
 	struct options options = plain();
@@ -171,7 +172,7 @@ static const struct wrong_case wrong_cases[] = {
 	  "row 2, column 2:" },
 };
 
-/* Expects the file at `name` to be refused with `want`. */
+/* Expects a refusal of the file `name` with `want` in the text. */
 static void refused(const char *name, int nranks, const char *want)
 {
 	struct options options = plain();

@@ -1,4 +1,4 @@
-/* test_error.c: the first error wins, stays one line, and is printed as its outcome asks. */
+/* test_error.c: the first error wins, stays one line, and is printed by its outcome. */
 #include "base/error.h"
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@ UNIT_TEST(test_first_wins, "the first error wins")
 		 !strcmp(err.text, "waited 5 s"));
 }
 
-/* The rank is whose error it is: nobody but its owner sets it. */
+/* Only the owner of an error sets its rank. */
 UNIT_TEST(test_keeps_rank, "the rank is left alone")
 {
 	struct error err = { .rank = 3 };
@@ -48,7 +48,7 @@ UNIT_TEST(test_hostile_text, "hostile and long texts")
 	CU_ASSERT_EQUAL(strlen(err.text), sizeof(err.text) - 1);
 }
 
-/* What error_print writes to standard error. */
+/* Captures the output of error_print. */
 static void printed(const struct error *err, char *buf, size_t len)
 {
 	int saved = dup(STDERR_FILENO), ends[2];

@@ -1,4 +1,4 @@
-/* test_exit.c: processes that have begun to end, seen before waitpid hears of them. */
+/* test_exit.c: processes that have begun to exit, before waitpid returns them. */
 #include "rig/unit.h"
 
 #include <pthread.h>
@@ -9,9 +9,9 @@
 #include "base/clock.h"
 #include "base/proc_stat.h"
 
-#define DUMPED ((size_t)200 << 20) /* bytes, so that writing them takes a while */
+#define DUMPED ((size_t)200 << 20) /* bytes: writing them takes a while */
 
-/* where a core file goes, if the host writes it where a process is */
+/* folder of core files, if the host writes them to the process' folder */
 static char folder[UNIT_TEMP];
 
 static void *crash(void *unused)
@@ -20,8 +20,8 @@ static void *crash(void *unused)
 	return unused;
 }
 
-/* A process that dirties memory, waits until it is told and crashes, in another thread or
- * its own. */
+/* Starts a process that dirties memory, waits for a signal to go on and crashes, in another thread
+ * or its own. */
 static pid_t start(size_t bytes, bool thread, int *tell)
 {
 	struct rlimit core;
@@ -54,7 +54,7 @@ static pid_t start(size_t bytes, bool thread, int *tell)
 	return pid;
 }
 
-/* Of the crash: what was seen of it while waitpid did not know yet; -1: nothing was. */
+/* Returns the crash's status as seen before waitpid knows it; -1: not seen. */
 static int see(pid_t pid)
 {
 	double until = clock_seconds() + 30;
@@ -96,7 +96,7 @@ UNIT_TEST(test_crash_of_a_thread, "a crash of another thread")
 	crashes(true);
 }
 
-/* Stopped is not ending, and neither is nobody. */
+/* A stopped process and a missing one do not exit. */
 UNIT_TEST(test_others, "who does not end")
 {
 	bool again = false;

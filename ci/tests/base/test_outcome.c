@@ -3,7 +3,7 @@
 
 #include "rig/unit.h"
 
-/* As README.md has it; here from the strongest to the weakest. */
+/* As in README.md, from the strongest to the weakest. */
 static const struct {
 	int code;
 	const char *name;

@@ -1,4 +1,4 @@
-/* test_output.c: what did not arrive is told, and why. */
+/* test_output.c: lost output is reported, with its reason. */
 #include "rig/unit.h"
 
 #include <fcntl.h>
@@ -7,7 +7,7 @@
 #include "base/json_value.h"
 #include "base/output.h"
 
-/* By the amount: less and more than a stream holds back. */
+/* Amounts below and above a stream's buffer. */
 UNIT_TEST(test_close, "streams")
 {
 	static const int amounts[] = { 0, 1, 4096, 100000 };
@@ -41,7 +41,7 @@ UNIT_TEST(test_json, "JSON")
 	unit_remove(folder);
 }
 
-/* With `path` as standard output: output_room, or a word and output_stdout. */
+/* With `path` as standard output: runs output_room, or a write and output_stdout. */
 static int on_stdout(const char *path, bool word, struct error *err)
 {
 	int kept = dup(STDOUT_FILENO), fd = open(path, O_WRONLY | O_CLOEXEC), rc;

@@ -1,5 +1,5 @@
-/* check_scene.h: one finished call on host memory, right in every element until a test spoils it,
- * and the check of it. Include it once per test program. */
+/* check_scene.h: one finished call on host memory, correct until a test corrupts it, and its check.
+ * Include it once per test program. */
 #pragma once
 
 #include "backend/check_call.h"
@@ -32,10 +32,10 @@ static const struct backend_ops fake_ops = { .name = "fake",
 					     .fetch = fake_fetch };
 static struct backend fake = { .ops = &fake_ops };
 
-/* ---- One finished call: filled send pool, guarded receive buffer with right results ---- */
+/* ---- One finished call: filled send pool, guarded receive buffer with correct results ---- */
 
 #define COUNT 3000
-#define BASE  8192 /* so many elements before the send buffer: more than a guard of any type */
+#define BASE  8192 /* elements before the send buffer: more than a guard of any type */
 
 struct scene {
 	struct check_data data;
@@ -126,8 +126,8 @@ static inline struct check_report checked(struct scene *s)
 	return report;
 }
 
-/* Spoil [at, at + count) in the buffer; returns what check_spoil does, and where the first changed
- * element is. */
+/* Corrupts [at, at + count) of the buffer; returns check_spoil's result and the first changed
+ * element. */
 static inline int spoil(struct scene *s, enum wrong_kind kind, int culprit, size_t at, size_t count,
 			size_t *first)
 {

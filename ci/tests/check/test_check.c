@@ -1,5 +1,5 @@
-/* test_check.c: fill and verify, what lies around the data, and what is said of a wrong element; on
- * host memory. */
+/* test_check.c: fill and verify, guards around the data, and the report of a wrong element; on host
+ * memory. */
 #include "check_scene.h"
 
 static struct scene s;
@@ -73,11 +73,11 @@ UNIT_TEST(test_verify_counts, "verify counts and locates")
 	s.recv[4 * 2999] ^= 1;
 	check_verify(&s.data, s.recv, s.segments, 3, BASE, &result);
 	UNIT_ALL(result.wrong == 3, result.first == 1000);
-	/* the first wrong element is the lowest, in whatever order the segments come */
+	/* the first wrong element is the lowest, in any order of segments */
 	check_verify(&s.data, s.recv, (struct segment[]){ s.segments[2], s.segments[1] }, 2, BASE,
 		     &result);
 	UNIT_ALL(result.wrong == 3, result.first == 1000);
-	/* elements outside all segments are nobody's business */
+	/* elements outside all segments are not checked */
 	check_verify(&s.data, s.recv, s.segments, 1, BASE, &result);
 	CU_ASSERT_EQUAL(result.wrong, 0);
 	check_verify(&s.data, s.recv, s.segments, 0, BASE, &result);
@@ -149,7 +149,7 @@ UNIT_TEST(test_guards_on_both_sides, "guards on both sides")
 	UNIT_ALL(report.wrong == 10,
 		 !strcmp(check_describe(&report, line, sizeof(line)),
 			 "rank 1 byte -4: expected 0xa5 got 0x00: guard (10 wrong)"));
-	s.recv[5] ^= 1; /* wrong data weigh more than wrong guards */
+	s.recv[5] ^= 1; /* wrong data precede wrong guards */
 	report = checked(&s);
 	UNIT_ALL(report.kind == WRONG_OTHER, report.wrong == 1);
 	scene_release(&s);
@@ -178,7 +178,7 @@ UNIT_TEST(test_send_changed, "send buffer changed")
 	scene_release(&s);
 }
 
-/* A send buffer near the start of its pool: what lies before the pool is not ours. */
+/* A send buffer near the start of its pool: bytes before the pool are not checked. */
 UNIT_TEST(test_send_at_pool_start, "send buffer at the pool's start")
 {
 	scene_reduce(&s, DT_FLOAT, OP_SUM, 4);

@@ -1,5 +1,5 @@
-/* test_check_element.c: number formats, and that contributions give one result in every order and
- * precision of reduction. What values there are is in test_check_element_data.c. */
+/* test_check_element.c: number formats; contributions give one result in every order and precision
+ * of reduction. Properties of the data are in test_check_element_data.c. */
 #include "rig/unit.h"
 
 #include "check/check.h"
@@ -81,7 +81,7 @@ UNIT_TEST(test_rounding, "rounding, by hand")
 		CU_ASSERT_EQUAL(check_round(cases[i].type, cases[i].value), cases[i].bits);
 }
 
-/* The number of bits `x`, worked out from the definition of the format. */
+/* The number of bits `x`, by the definition of the format. */
 static double decode_by_definition(uint32_t x, int exponent_bits, int mantissa_bits,
 				   bool has_infinity)
 {
@@ -133,7 +133,7 @@ UNIT_TEST(test_every_pattern, "every pattern there and back")
 				wrong += value != reference ||
 					 check_round(formats[i].type, value) != x;
 		}
-		/* both signs of every mantissa but infinity's; e4m3 has one each */
+		/* both signs of every mantissa except infinity's; e4m3 has one each */
 		CU_ASSERT_EQUAL(nans, formats[i].has_infinity
 					      ? 2 * ((1u << formats[i].mantissa_bits) - 1)
 					      : 2);
@@ -190,7 +190,7 @@ UNIT_TEST(test_half_by_compiler, "half, by the compiler")
 }
 #endif
 
-/* The cheap conversion agrees with the rounding one on what it is for. */
+/* The cheap conversion agrees with the rounding one on its domain. */
 UNIT_TEST(test_small_integers, "small integers")
 {
 	const struct {
@@ -229,7 +229,7 @@ static bool is_unsigned(enum dtype type)
 	return type == DT_UINT8 || type == DT_UINT32 || type == DT_UINT64;
 }
 
-/* One step of a reduction as a library makes it: in the type itself, rounded after each step. */
+/* One step of a reduction in a library: in the type itself, rounded after each step. */
 static uint64_t step(enum dtype type, enum redop op, uint64_t a, uint64_t b)
 {
 	uint64_t mask = ~(uint64_t)0 >> (64 - 8 * dtype_size(type));
@@ -253,7 +253,7 @@ static uint64_t step(enum dtype type, enum redop op, uint64_t a, uint64_t b)
 	return less == (op == OP_MAX) ? b : a;
 }
 
-/* What happens to a rank's element before it is added. */
+/* A rank's element before the addition. */
 static uint64_t prepared(const struct check_data *data, int rank, uint64_t bits)
 {
 	double scalar = data->dtype == DT_DOUBLE ? 1.0 / data->nranks : (float)(1.0 / data->nranks);
@@ -268,7 +268,7 @@ static uint64_t prepared(const struct check_data *data, int rank, uint64_t bits)
 			   check_decode(data->dtype, bits) * check_decode(data->dtype, share));
 }
 
-/* What happens to the sum. */
+/* The result from the sum. */
 static uint64_t finished(const struct check_data *data, uint64_t bits)
 {
 	if (data->op != OP_AVG)
@@ -283,8 +283,7 @@ static uint64_t finished(const struct check_data *data, uint64_t bits)
 	return (uint64_t)(sign_extended(data->dtype, bits) / data->nranks);
 }
 
-/* Reduce all ranks' elements by merging two random ones until one is left: every order and every
- * tree can occur. */
+/* Reduces all ranks' elements by merging random pairs: every order and every tree can occur. */
 static uint64_t reduce_somehow(const struct check_data *data, uint64_t index)
 {
 	uint64_t values[128] = { 0 };
@@ -299,7 +298,7 @@ static uint64_t reduce_somehow(const struct check_data *data, uint64_t index)
 
 		b += b >= a;
 		values[a] = step(data->dtype, data->op, values[a], values[b]);
-		values[b] = values[--n]; /* which is the result, where that was the last */
+		values[b] = values[--n]; /* the result, after the last merge */
 	}
 	return finished(data, values[0]);
 }
@@ -340,8 +339,7 @@ UNIT_TEST(test_any_order, "one result in any order")
 	}
 }
 
-/* With partial sums in double instead of the type nothing changes: some algorithms accumulate
- * wider. */
+/* Partial sums in double instead of the type give the same: some algorithms accumulate wider. */
 UNIT_TEST(test_any_precision, "one average in any precision")
 {
 	uint32_t wrong = 0;
@@ -368,7 +366,7 @@ UNIT_TEST(test_any_precision, "one average in any precision")
 	CU_ASSERT_EQUAL(wrong, 0);
 }
 
-/* The largest partial sum that can occur is an exact integer in the type, whatever the seed. */
+/* The largest partial sum is an exact integer in the type, with any seed. */
 UNIT_TEST(test_sums_cannot_overflow, "sums cannot overflow")
 {
 	const struct {

@@ -1,4 +1,4 @@
-/* test_check_element_data.c: what test data are like: finite, of all bits, told apart by rank, place
+/* test_check_element_data.c: properties of test data: finite, of all bits, different by rank, place
  * and seed. */
 #include "rig/unit.h"
 
@@ -47,7 +47,7 @@ UNIT_TEST(test_extremes_are_normal, "extremes are normal")
 	CU_ASSERT_EQUAL(wrong, 0);
 }
 
-/* Every bit of moved data is sometimes 0 and sometimes 1, but for the cleared top exponent bit. */
+/* Every bit of moved data takes both values, except the cleared top exponent bit. */
 UNIT_TEST(test_moved_data_use_all_bits, "moved data use all bits")
 {
 	for (int type = 0; type < DT_COUNT; type++) {
@@ -66,7 +66,7 @@ UNIT_TEST(test_moved_data_use_all_bits, "moved data use all bits")
 	}
 }
 
-/* Every rank's own contribution is there in any 256 neighbouring elements. */
+/* Every rank contributes to any 256 neighbouring elements. */
 UNIT_TEST(test_every_rank_contributes, "every rank contributes")
 {
 	uint32_t absent = 0;

@@ -1,11 +1,10 @@
-/* test_check_kinds.c: that each way to be wrong is located and named, and that nobody innocent
- * is named. */
+/* test_check_kinds.c: each kind of failure is located and named, and no correct rank is named. */
 #include "check_scene.h"
 
 static struct scene s;
 static struct check_report report;
 
-/* Every kind that a reduction can suffer, for every type and operator. */
+/* Every kind of failure of a reduction, for every type and operator. */
 UNIT_TEST(test_reduction_kinds, "kinds of a reduction")
 {
 	const enum wrong_kind kinds[] = { WRONG_ZERO,	 WRONG_STALE, WRONG_SHIFTED, WRONG_MISSING,
@@ -46,7 +45,7 @@ UNIT_TEST(test_many_ranks, "kinds with 40 ranks")
 		size_t first;
 
 		scene_reduce(&s, types[k / 2 % LENGTH(types)], ops[k / 2 / LENGTH(types)], 40);
-		/* an average of 40 small numbers is mostly 0, whatever is missing */
+		/* an average of 40 small numbers is mostly 0, whichever is missing */
 		if (s.data.dtype != DT_INT8 || s.data.op != OP_AVG) {
 			CU_ASSERT_EQUAL(spoil(&s, kind, 33, 0, COUNT, &first), 0);
 			report = checked(&s);
@@ -96,7 +95,7 @@ UNIT_TEST(test_shift_distances, "shift: distances")
 	}
 }
 
-/* All data of a gather 5 elements too late: the first ones of each segment come from another
+/* All data of a gather 5 elements too far back: the first ones of each segment come from another
  * rank's. */
 UNIT_TEST(test_shift_of_whole_buffer, "shift: whole buffer")
 {
@@ -138,7 +137,8 @@ UNIT_TEST(test_missing_in_one_element, "missing: one element")
 	}
 }
 
-/* Is rank 1's contribution `factor` times rank 0's, and rank 2's unlike both? */
+/* Returns true if rank 1's contribution is `factor` times rank 0's, and rank 2's differs from
+ * both. */
 static bool related(const struct check_data *data, uint64_t index, double factor)
 {
 	double v[3];
@@ -152,7 +152,7 @@ static bool related(const struct check_data *data, uint64_t index, double factor
 	return v[1] == factor * v[0] && v[2] != v[0] && v[2] != -v[0];
 }
 
-/* Leave rank 0 out wherever rank 1's contribution is `factor` times its own; returns how often. */
+/* Leaves rank 0 out wherever rank 1's contribution is `factor` times its own; returns how often. */
 static size_t spoil_related(double factor)
 {
 	size_t spoilt = 0, first;
@@ -166,7 +166,7 @@ static size_t spoil_related(double factor)
 	return spoilt;
 }
 
-/* Rank 0 left out in such places: what kind is said, and nobody is named. */
+/* Rank 0 is missing in such places: the kind is named, a rank is not. */
 static void check_related(double factor, enum wrong_kind kind)
 {
 	size_t spoilt;
@@ -179,20 +179,19 @@ static void check_related(double factor, enum wrong_kind kind)
 	scene_release(&s);
 }
 
-/* Two ranks hold the same value wherever one is missing: the kind is certain, the rank is not. */
+/* Two ranks hold the same value at each missing place: the kind is certain, the rank is not. */
 UNIT_TEST(test_missing_is_ambiguous, "missing: two ranks fit")
 {
 	check_related(1, WRONG_MISSING);
 }
 
-/* Rank 0 left out or rank 1 counted twice: both explain it, so neither is said. */
+/* Rank 0 missing or rank 1 doubled: both explain it, so neither is named. */
 UNIT_TEST(test_missing_or_doubled, "missing or doubled")
 {
 	check_related(-1, WRONG_OTHER);
 }
 
-/* Values of very few bits: a single wrong element fits somebody by chance and must name nobody.
- */
+/* Values of few bits: a single wrong element fits some rank by chance and must not name one. */
 UNIT_TEST(test_single_small_element_names_nobody, "missing: too few bits")
 {
 	uint32_t named = 0;
@@ -210,8 +209,8 @@ UNIT_TEST(test_single_small_element_names_nobody, "missing: too few bits")
 	CU_ASSERT_EQUAL(named, 0);
 }
 
-/* Whatever the length of the stretch, nobody innocent is ever named: of a contribution that is missing, or has
- * one bit flipped, which a missing one may explain as well. */
+/* A stretch of any length never names a correct rank: for a missing contribution, or one flipped
+ * bit, which a missing one may explain as well. */
 UNIT_TEST(test_never_the_wrong_rank, "missing: never the wrong rank")
 {
 	const enum dtype types[] = { DT_INT8,	DT_HALF,  DT_BFLOAT16, DT_F8E4M3,

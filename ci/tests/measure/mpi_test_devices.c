@@ -1,5 +1,4 @@
-/* mpi_test_devices.c: which rank takes which device, for every way in which a host may show its
- * devices. */
+/* mpi_test_devices.c: devices of ranks, for each way in which a host may show its devices. */
 /* ranks: 3 */
 #include "rig/unit.h"
 
@@ -8,7 +7,7 @@
 static struct error err;
 static struct job job;
 
-/* A host as one of its ranks sees it. */
+/* A host in the view of one of its ranks. */
 static struct {
 	int devices;
 	enum {
@@ -47,7 +46,7 @@ UNIT_TEST(test_choices, "choices")
 	} cases[] = {
 		{ 8, TOGETHER, -1, false, { 0, 1, 2 }, 8, false },
 		{ 3, TOGETHER, -1, false, { 0, 1, 2 }, 3, false },
-		{ 2, TOGETHER, -1, false, { 0, 1, 0 }, 2, false }, /* rank 2 stands aside */
+		{ 2, TOGETHER, -1, false, { 0, 1, 0 }, 2, false }, /* rank 2 is surplus */
 		{ 1, TOGETHER, -1, false, { 0, 0, 0 }, 1, false }, /* the same one for all */
 		{ 1, BOUND, -1, false, { 0, 0, 0 }, 0, false },	   /* one each, by the launcher */
 		{ 1, INSTANCES, -1, false, { 0, 0, 0 }, 1, false },
@@ -122,10 +121,10 @@ UNIT_TEST(test_between_hosts, "between hosts")
 		int show;
 		bool shared;
 	} cases[] = {
-		{ 1, 2, TOGETHER, true }, /* all have its first */
+		{ 1, 2, TOGETHER, true }, /* all have the first one */
 		{ 1, 2, BOUND, false },	   { 1, 2, INSTANCES, false },
 		{ 0, 2, TOGETHER, false }, /* without a name */
-		{ 1, 1, TOGETHER, false }, /* one host: its ranks have told each other */
+		{ 1, 1, TOGETHER, false }, /* one host: its ranks have compared already */
 	};
 
 	UNIT_ROWS(c, cases) {

@@ -1,5 +1,4 @@
-/* mpi_test_point.c: points measured for real on the mpi backend: how often, by which deadlines,
- * what is checked, and in graphs. */
+/* mpi_test_point.c: points on the mpi backend: repetitions, deadlines, checks, and graphs. */
 /* ranks: 3 */
 /* alone: budgets and deadlines of a fraction of a second are asserted */
 #include "point_rig.h"
@@ -57,7 +56,7 @@ UNIT_TEST(test_aggregated, "-n and -m")
 	done();
 }
 
-/* -a over the ranks of a sample: each naps another time after its call. */
+/* -a over the ranks of a sample: each sleeps for a different time after its call. */
 UNIT_TEST(test_average, "-a")
 {
 	static const char *const kinds[] = { "0", "1", "2", "3" };
@@ -102,7 +101,8 @@ UNIT_TEST(test_per_iteration, "-I")
 	done();
 }
 
-/* nccl-tests' loop: the warm-up on the first slot, which alone is filled; no call of the batch is checked. */
+/* nccl-tests' loop: the warm-up uses the first slot, the only one that is filled; no call of the
+ * batch is checked. */
 UNIT_TEST(test_like_nccl_tests, "like nccl-tests")
 {
 	SET_UP(&all_reduce, "-n", "20", "-w", "3");
@@ -160,7 +160,7 @@ UNIT_TEST(test_adaptive, "until precise, or the budget is spent")
 	}
 	UNIT_ALL(seen.calls[PHASE_WARMUP] >= 2, checks_made() == 1);
 	done();
-	/* a budget is a budget whether calls are made one by one or 16 in a group */
+	/* the budget is the same for single calls and groups of 16 */
 	for (int agg = 0; agg < 2; agg++) {
 		SET_UP(&all_reduce, "--ci", "0.01", "--budget", "0.05", "-m", agg ? "16" : "1");
 		begin = clock_seconds();
@@ -175,7 +175,7 @@ UNIT_TEST(test_adaptive, "until precise, or the budget is spent")
 	}
 }
 
-/* -w 1: the deadline of what follows comes from the one call there was. */
+/* -w 1: later deadlines follow from the one call. */
 UNIT_TEST(test_deadline, "deadlines after little warm-up")
 {
 	for (int warm_up = 1; warm_up <= 2; warm_up++) {
@@ -190,7 +190,7 @@ UNIT_TEST(test_deadline, "deadlines after little warm-up")
 static void predict_second(void *ctx, struct row *row)
 {
 	CU_ASSERT_EQUAL(row->size, 1024);
-	CU_ASSERT_EQUAL(row->time_us, 0); /* asked before anything was measured */
+	CU_ASSERT_EQUAL(row->time_us, 0); /* queried before any measurement */
 	row->predicted_us = 1e6;
 }
 
@@ -199,7 +199,7 @@ static void predict_nothing(void *ctx, struct row *row)
 	CU_ASSERT(isnan(row->predicted_us));
 }
 
-/* Only rank 0 has predictions; all wait by them. */
+/* Only rank 0 has predictions; all ranks use them for waits. */
 UNIT_TEST(test_predicted_deadline, "deadlines from predictions")
 {
 	static const struct predictor second = { .row = predict_second };
@@ -233,8 +233,7 @@ UNIT_TEST(test_checks, "-c")
 		}
 }
 
-/* Every collective, small and large: nothing wrong where nothing
- * is. */
+/* Every collective, small and large: no false alarm. */
 UNIT_TEST(test_right, "all collectives come out right")
 {
 	static const size_t sizes[] = { 1536, 3 * 16384, 3 << 20 };
@@ -254,8 +253,8 @@ UNIT_TEST(test_right, "all collectives come out right")
 	}
 }
 
-/* On one rank the last timed call leaves one wrong bit: that is found, every rank knows, and there
- * is no need for extra checks. */
+/* On one rank the last timed call leaves one wrong bit. It is found, every rank knows, and extra
+ * checks are not needed. */
 UNIT_TEST(test_wrong_in_last_call, "wrong in the last timed call")
 {
 	static const char *const modes[] = { "stream", "isolated" };
@@ -271,7 +270,7 @@ UNIT_TEST(test_wrong_in_last_call, "wrong in the last timed call")
 		}
 }
 
-/* A last call that nobody makes leaves what was prepared, not what the calls before it left. */
+/* A missing last call leaves the prepared content, not that of earlier calls. */
 UNIT_TEST(test_dropped_last_call, "the last timed call is dropped")
 {
 	static const char *const counts[] = { "1", "4" };
@@ -294,8 +293,8 @@ UNIT_TEST(test_dropped_last_call, "the last timed call is dropped")
 		}
 }
 
-/* 100 MiB: the pool has two slots, a batch of three goes round; in place the checked call takes a
- * slot of the send pool. */
+/* 100 MiB: the pool has two slots and a batch of three wraps around; in place the checked call uses
+ * a slot of the send pool. */
 UNIT_TEST(test_dropped_in_short_rotation, "dropped, in a short rotation")
 {
 	SET_UP(&all_reduce, "-n", "3", "-w", "0");
@@ -305,8 +304,7 @@ UNIT_TEST(test_dropped_in_short_rotation, "dropped, in a short rotation")
 	done();
 }
 
-/* An extra check that goes wrong; a timed call before the last one is not looked at, unless each
- * is. */
+/* A wrong extra check; a timed call before the last is only checked with --check-every. */
 UNIT_TEST(test_where_checks_are, "which calls are checked")
 {
 	SET_UP(&all_reduce, "-n", "4", "-c", "3");
@@ -332,7 +330,7 @@ UNIT_TEST(test_too_small, "too small")
 	point_release(&measured);
 }
 
-/* A refusal by the backend comes back on the rank that has it, with its text. */
+/* A refusal by the backend is returned on its rank, with its text. */
 static int refuse(void *state, const struct call *call, struct chain *chain)
 {
 	return *(int *)state ? chain_emit(chain, call)
@@ -345,12 +343,12 @@ UNIT_TEST(test_refused_call, "a call is refused")
 	const struct call_filter refuser = { .state = &luck, .issue = refuse };
 
 	SET_UP(&all_reduce, "-n", "2");
-	bench.chain.filter = &refuser; /* on all ranks alike, or the others would wait */
+	bench.chain.filter = &refuser; /* on all ranks, or the others would wait */
 	UNIT_ALL(measure(1024, false) == -EIO, !strcmp(err.text, "no luck"), seen.depth == 0);
 	point_release(&measured);
 }
 
-/* ---- graphs, played by a backend that notes calls and makes them again ---- */
+/* ---- graphs, on a backend that records calls and repeats them ---- */
 
 static struct backend_ops graph_ops;
 
@@ -446,8 +444,8 @@ UNIT_TEST(test_graph, "graphs")
 	be->ops = &backend_mpi;
 }
 
-/* -n beyond what one graph holds: equal graphs but for the last, whatever number it is; all calls
- * are timed once, and each in a graph of hundreds. */
+/* -n beyond the capacity of one graph: equal graphs except the last, for any number; all calls are
+ * timed once, each in a graph of hundreds. */
 UNIT_TEST(test_long_graph, "graphs of very many calls")
 {
 	static const struct {
@@ -481,7 +479,7 @@ UNIT_TEST(test_long_graph, "graphs of very many calls")
 		}
 }
 
-/* No capture, no graph to free: neither the first, nor the one of the checked batch. */
+/* A failed capture leaves no graph to free: neither the first, nor that of the checked batch. */
 UNIT_TEST(test_graph_failed, "graphs that fail")
 {
 	for (int nth = 1; nth <= 2; nth++) {
@@ -495,7 +493,7 @@ UNIT_TEST(test_graph_failed, "graphs that fail")
 	}
 }
 
-/* ---- a library that tells what it uses ---- */
+/* ---- a library that reports its choices ---- */
 
 extern const struct {
 	const char *name;
@@ -505,11 +503,11 @@ extern const struct {
 } ncclProfiler_v4;
 
 static struct {
-	int mask, asked; /* calls while it is asked */
+	int mask, asked; /* calls during a request */
 	bool fail;
 } told;
 
-/* A collective's event of profiler_v4, as far as it is read. */
+/* The used fields of a collective's event of profiler_v4. */
 static int tell_issue(struct backend *b, const struct call *call, uint64_t ticket)
 {
 	struct {
@@ -527,7 +525,7 @@ static int tell_issue(struct backend *b, const struct call *call, uint64_t ticke
 	return backend_mpi.issue(b, call, ticket);
 }
 
-/* Once a point, around one untimed iteration, whatever becomes of that. */
+/* Once per point, around one untimed iteration, whatever its result. */
 UNIT_TEST(test_telling, "a library that tells what it uses")
 {
 	static const struct {

@@ -1,5 +1,4 @@
-/* mpi_test_run.c: sweeps of points on the mpi backend: who is the culprit, what was too slow, how large
- * buffers must be. */
+/* mpi_test_run.c: sweeps on the mpi backend: culprits, slow runs, sizes of buffers. */
 /* ranks: 3 */
 #include "point_rig.h"
 
@@ -10,7 +9,7 @@
 
 static struct run run;
 
-/* A sweep of that many points, all done: how the run ends, and whom it names. */
+/* A sweep of this many points: its outcome and culprits. */
 static void sweep(enum outcome outcome, const char *culprits, int points)
 {
 	run = (struct run){ .bench = &bench };
@@ -19,7 +18,8 @@ static void sweep(enum outcome outcome, const char *culprits, int points)
 		 run.outcome == outcome);
 }
 
-/* Wrong on rank 2 in one size, on rank 0 in the next, on 2 again in the third: each named once. */
+/* Wrong on rank 2 in one size, on rank 0 in the next, on 2 again in the third: each is named
+ * once. */
 static int spoil_by_size(void *state, const struct call *call, struct chain *chain)
 {
 	int rc = chain_emit(chain, call), rank = call->count == 512 ? 0 : 2;
@@ -41,7 +41,7 @@ UNIT_TEST(test_culprits, "guilty ranks of a run")
 	sweep(OUTCOME_OK, "", 16);
 }
 
-/* Rank 0 alone knows the bandwidth; all end alike. */
+/* Only rank 0 knows the bandwidth; all end alike. */
 UNIT_TEST(test_slow, "too slow")
 {
 	struct run_facts facts = { .program = "test", .options = &options, .backend = "mpi" };
@@ -85,7 +85,7 @@ static int keep_remark(struct sink *sink, const char *line)
 	return 0;
 }
 
-static double reached; /* what the rows came to, percent */
+static double reached; /* result of the predictions, percent */
 
 static double tell_reached(void *ctx, char *text, size_t len)
 {
@@ -97,7 +97,7 @@ static void predict_nothing(void *ctx, struct row *row)
 {
 }
 
-/* --min-percent: a share that is not there, or no measure, proves nothing. */
+/* --min-percent: a missing or invalid share proves nothing. */
 UNIT_TEST(test_min_percent, "below the predictions")
 {
 	static const struct sink_ops ops = { .comment = keep_remark };
@@ -134,7 +134,7 @@ UNIT_TEST(test_min_percent, "below the predictions")
 	bench.predictor = NULL;
 }
 
-/* --vendor: rank 0's hook sees the rows and has the last word. */
+/* --vendor: rank 0's hook sees the rows and writes last. */
 UNIT_TEST(test_vendor, "vendors' figures")
 {
 	static const struct sink_ops ops = { .comment = keep_remark };

@@ -1,5 +1,5 @@
-/* point_rig.h: what it takes to measure points on the mpi backend: a job, buffers, a watch and a
- * filter that count, and spoil or hold calls. Include it once per test program, of 3 ranks. */
+/* point_rig.h: a job, buffers, a watch and a filter that count, corrupt or delay calls, for points
+ * on the mpi backend. Include it once per test program, of 3 ranks. */
 #pragma once
 
 #include "bench/perf_main.h"
@@ -17,26 +17,26 @@ static struct options options;
 static struct bench bench;
 static struct measured measured;
 
-/* ---- what the chain and the observer see ---- */
+/* ---- counts of the chain and the observer ---- */
 
 static struct {
 	enum phase phase;
 	int calls[PHASE_DONE + 1], depth, deepest, endless, works;
 	double timed_deadline; /* of the last wait for timed calls */
 	int misplaced;	       /* timed batches in another phase */
-	int strays;	       /* timed calls on memory that was never touched */
-	int far;	       /* calls on slots beyond what the pools are judged by */
+	int strays;	       /* timed calls on untouched memory */
+	int far;	       /* calls on slots beyond the limit for the pools */
 } seen;
 
-/* What goes wrong: call number `nth` (from 1, of those made in `phase`) on `rank`. */
+/* A failure: call number `nth` (from 1, of those in `phase`) on `rank`. */
 static struct spoil {
 	int rank;
 	enum phase phase;
 	int nth;
-	bool drop;	  /* not made at all; else a bit of the result is changed */
+	bool drop;	  /* the call is dropped; else a bit of the result is changed */
 	size_t bytes;	  /* only in points of this size, 0: all */
-	double nap;	  /* seconds that every call of `phase` takes longer */
-	double nap_after; /* the same on this rank alone: nobody waits for it */
+	double nap;	  /* seconds by which every call of `phase` is longer */
+	double nap_after; /* the same on this rank only: no rank waits for it */
 } spoil;
 
 static inline void see_phase(void *ctx, enum phase phase)
@@ -55,7 +55,7 @@ static inline void see_enter(void *ctx, const char *what, double seconds)
 	seen.misplaced += seen.phase != PHASE_TIMED;
 }
 
-/* Preparing and comparing data: nobody is waited for. */
+/* Preparing and comparing data: no rank is waited for. */
 static inline void see_work(void *ctx, const char *what, double seconds)
 {
 	seen.works++;
@@ -80,7 +80,7 @@ static inline bool spoilt_call(const struct call *call)
 	       (spoil.bytes == 0 || spoil.bytes == bytes);
 }
 
-/* Is this element of a pool written to for the first time? */
+/* Returns true if this element of a pool is written for the first time. */
 static inline bool untouched(const char *at)
 {
 	const struct buffers *b = &bench.buffers;
@@ -88,10 +88,11 @@ static inline bool untouched(const char *at)
 	if (at >= b->recv && at < b->recv + b->bytes)
 		return at >= b->recv + b->touched;
 	return at < b->send || at >= b->send + b->bytes ||
-	       (b->filled && at >= b->send + b->filled); /* not filled: spoilt by a spare slot */
+	       (b->filled && at >= b->send + b->filled); /* not filled: overwritten by a spare
+							  * slot */
 }
 
-/* All-reduce alone: there a call's bytes are its slot's. */
+/* All-reduce only: a call's bytes are its slot's. */
 static inline bool beyond(const struct call *call)
 {
 	const struct buffers *b = &bench.buffers;
@@ -169,7 +170,7 @@ static inline int measure(size_t bytes, bool in_place)
 	return point_measure(&bench, &point, in_place, &measured);
 }
 
-/* Everything that must hold after any point; releases it. */
+/* Checks the invariants after any point, and releases it. */
 static inline void done(void)
 {
 	CU_ASSERT_EQUAL(seen.depth, 0);

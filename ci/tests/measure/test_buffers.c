@@ -1,4 +1,4 @@
-/* test_buffers.c: pools, where slots lie, and how little is filled again. */
+/* test_buffers.c: pools, places of slots, and the amount of refills. */
 #include "rig/unit.h"
 
 #include "measure/buffers.h"
@@ -47,7 +47,8 @@ UNIT_TEST(test_sizes, "sizes")
 	}
 }
 
-/* What so many calls write to: 17 slots more keep the checked one's guards apart; two guards. */
+/* Bytes that this many calls write: 17 extra slots keep the checked one's guards apart; two
+ * guards. */
 UNIT_TEST(test_used, "what is used of them")
 {
 	static const struct {
@@ -88,7 +89,7 @@ UNIT_TEST(test_no_memory, "no memory")
 		buffers_release(&buffers);
 		CU_ASSERT_EQUAL(fake.released, nth - 1);
 	}
-	/* rounding up must not wrap around to a small pool */
+	/* rounding up must not overflow to a small pool */
 	for (size_t i = 0; i < LENGTH(huge); i++) {
 		fake = (struct fake){ .be = { .ops = &fake_ops } };
 		CU_ASSERT(buffers_init(&buffers, &fake.be, huge[i], BUFFERS_POOL, 1) == -ENOMEM);
@@ -163,23 +164,23 @@ UNIT_TEST(test_fill, "fill")
 	UNIT_ALL(fake.poison_at == buffers.recv, fake.poison_bytes == 1000 + 4096,
 		 holds(&floats, 3, 1000 + 4096), buffers_fill(&buffers, &floats, 3, 1000) == 0,
 		 buffers_fill(&buffers, &floats, 3, 8) == 0, fake.fills == 1);
-	/* only what is missing */
+	/* only the missing part */
 	UNIT_ALL(buffers_fill(&buffers, &floats, 3, 2002) == 0, fake.fills == 2,
 		 fake.fill_base == 1274, fake.fill_count == (2002 + 4096) / 4 - 1274,
 		 fake.poison_at == buffers.recv + 5096, holds(&floats, 3, 2000 + 4096));
-	/* other data: all of it; the receive side is warm already */
+	/* other data: all of it; the receive side has been touched */
 	other.dtype = DT_DOUBLE;
 	UNIT_ALL(buffers_fill(&buffers, &other, 3, 100) == 0, fake.fill_base == 0,
 		 fake.fill_count == (100 + 4096) / 8, fake.poisons == 2,
 		 holds(&other, 3, 100 + 4096 - 4), buffers_fill(&buffers, &other, 3, 5000) == 0,
 		 fake.fill_base == (100 + 4096) / 8, holds(&other, 3, 5000));
-	/* somebody wrote to it */
+	/* the pool was overwritten */
 	buffers_dirty(&buffers);
 	UNIT_ALL(buffers_fill(&buffers, &other, 3, 100) == 0, fake.fill_base == 0);
 	tear_down();
 }
 
-/* Each of the things that decide what an element is. */
+/* Each parameter of an element. */
 UNIT_TEST(test_fill_again, "other data")
 {
 	struct check_data data[5] = { floats, floats, floats, floats, floats };
@@ -215,7 +216,7 @@ UNIT_TEST(test_fill_all, "fill to the end")
 	tear_down();
 }
 
-/* What failed half way is not taken for filled. */
+/* A failed fill does not count as filled. */
 UNIT_TEST(test_fill_failed, "a fill that failed")
 {
 	struct check_data other = floats;

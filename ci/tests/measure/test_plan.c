@@ -1,5 +1,5 @@
-/* test_plan.c: where calls of a batch lie, that the checked one lies apart, what it is checked
- * against, for every collective; on one rank also that the check passes and fails as it must. */
+/* test_plan.c: places of a batch's calls, separation of the checked one, and its expected data, for
+ * every collective; on one rank also that the check passes and fails correctly. */
 #include "rig/unit.h"
 
 #include "bench/perf_main.h"
@@ -67,7 +67,7 @@ static bool overlap(struct stretch a, struct stretch b)
 	return a.from < b.to && b.from < a.to;
 }
 
-/* The whole buffer of a call on this slot: in place it may be written to anywhere. */
+/* The whole buffer of a call on this slot; in place any part may be written. */
 static struct stretch slot_stretch(size_t index, const char *pool, size_t margin)
 {
 	const char *at =
@@ -81,7 +81,7 @@ static struct stretch pool_stretch(const char *pool)
 	return (struct stretch){ pool - CHECK_GUARD, pool + bench.buffers.bytes + CHECK_GUARD };
 }
 
-/* Every pointer of the calls made since lies in one of two stretches of the slot's pools. */
+/* Counts pointers of recent calls outside of the two stretches of the slot's pools. */
 static int strays(size_t index)
 {
 	struct stretch send = slot_stretch(index, bench.buffers.send, 0);
@@ -93,7 +93,7 @@ static int strays(size_t index)
 
 		if (plan.in_place)
 			send = recv;
-		/* the later rounds of a hypercube pass on what was received */
+		/* later rounds of a hypercube pass on received data */
 		n += from && (from < send.from || from > send.to) &&
 		     (from < recv.from || from > recv.to);
 		n += to && (to < recv.from || to > recv.to);
@@ -104,7 +104,7 @@ static int strays(size_t index)
 	return n;
 }
 
-/* What a batch of `calls` does before its last call, against where that one is checked. */
+/* The calls of a batch of `calls` before its last one, against the place of its check. */
 static void check_batch(size_t calls)
 {
 	struct checked_slot slot = plan_last_slot(&plan, calls);
@@ -115,7 +115,7 @@ static void check_batch(size_t calls)
 
 	for (size_t i = 0; i + 1 < calls; i++)
 		touched += overlap(slot_stretch(i % slots, bench.buffers.recv, 0), mine);
-	/* where there is room it is used; without, only whoever is out of place shares */
+	/* with room it is used; without, only the out-of-place call shares */
 	if (calls + 4096 / 512 < slots || plan.in_place)
 		CU_ASSERT_EQUAL(touched, 0);
 	if (slots > 1 && !slot.crowded)
@@ -165,7 +165,7 @@ UNIT_TEST(test_batches, "the checked call of a batch lies apart")
 	}
 }
 
-/* Slots begin at multiples of 512 bytes, -u moves all of them by so many elements. */
+/* Slots begin at multiples of 512 bytes; -u shifts all of them by elements. */
 UNIT_TEST(test_alignment, "alignment")
 {
 	set_up(&all_reduce, 0, 4);
@@ -203,7 +203,7 @@ UNIT_TEST(test_too_small, "sizes too small")
 	}
 }
 
-/* The same data at the same place whatever the size of a sweep: element k of slot i. */
+/* The same data at the same place for any sweep: element k of slot i. */
 UNIT_TEST(test_rotation, "rotation")
 {
 	size_t far;
@@ -220,7 +220,7 @@ UNIT_TEST(test_rotation, "rotation")
 	tear_down();
 }
 
-/* Segments tile the receive buffer, in order; in place what must be kept is the rank's own data. */
+/* Segments tile the receive buffer, in order; in place KEEP is the rank's own data. */
 static void check_segments(const struct collective *c, int rank, int root, bool in_place)
 {
 	struct point point = point_of(c, 4096);
@@ -235,7 +235,7 @@ static void check_segments(const struct collective *c, int rank, int root, bool 
 
 		UNIT_ALL(s->at == at, s->count > 0);
 		at += s->count;
-		/* nothing that this rank has sent in place may count as poison to be kept */
+		/* this rank's send data in place must not count as poison */
 		if (in_place && s->kind == SEGMENT_KEEP)
 			CU_ASSERT(own >= plan.shape.send);
 	}
@@ -286,7 +286,7 @@ static char *slot_pointer(struct checked_slot slot)
 	       buffers_offset(&bench.buffers, plan.slot_bytes, slot.index) + plan.shift_bytes;
 }
 
-/* Prepare a checked call on a slot, and make it unless `dropped`. */
+/* Prepares a checked call on a slot, and makes it unless `dropped`. */
 static void checked_call(struct checked_slot slot, bool dropped)
 {
 	UNIT_ALL(buffers_fill(&bench.buffers, &plan.data, 0,
@@ -320,7 +320,7 @@ UNIT_TEST(test_check_right, "a right call passes")
 			CU_ASSERT_EQUAL_FATAL(plan_of(4000, in_place), 0);
 			checked_call(slot, false);
 			CU_ASSERT_EQUAL(check(slot).wrong, 0);
-			/* after a spare slot the send pool is whole again */
+			/* after a spare slot the send pool is refilled */
 			checked_call((struct checked_slot){ .index = 1 }, false);
 			CU_ASSERT_EQUAL(check((struct checked_slot){ .index = 1 }).wrong, 0);
 			plan_release(&plan);
@@ -329,7 +329,7 @@ UNIT_TEST(test_check_right, "a right call passes")
 	}
 }
 
-/* What a spare slot did to the send pool is undone before anybody sends from it again. */
+/* A spare slot's writes to the send pool are undone before the next send from it. */
 UNIT_TEST(test_after_spare, "after a spare slot")
 {
 	const struct checked_slot first = { .index = 0 }, spare = { .index = 0, .spare = true };
@@ -367,7 +367,7 @@ UNIT_TEST(test_check_wrong, "a wrong one does not")
 		slot_pointer(slot)[side ? 4000 : -1] = 0;
 		report = check(slot);
 		UNIT_ALL(report.wrong == 1, report.kind == WRONG_GUARD);
-		CU_ASSERT_EQUAL(check(crowded).wrong, 0); /* that could have been a neighbour */
+		CU_ASSERT_EQUAL(check(crowded).wrong, 0); /* a neighbour may have written it */
 	}
 	checked_call(slot, false);
 	bench.buffers.send[buffers_offset(&bench.buffers, 4000, 2)] ^= 1;

@@ -1,10 +1,10 @@
-/* test_soak.c: what is said of a point over the cycles of a soak, and what is not. */
+/* test_soak.c: notes on a point over the cycles of a soak. */
 #include "measure/soak.h"
 
 #include "rig/unit.h"
 
 /* A point of `rows` rows: 100 us with a jitter of 1 %; from cycle `from` on times `factor`, for
- * `lasting` cycles. What is said, cycle by cycle, joined. */
+ * `lasting` cycles. The notes by cycle, joined. */
 static const struct {
 	const char *name;
 	size_t rows, from, lasting;
@@ -47,7 +47,7 @@ UNIT_TEST(test_series, "what is said of series")
 
 			if (now)
 				snprintf(said + n, sizeof(said) - n, "%zu: %s\n", k, now);
-			/* another point's rows are its own */
+			/* another point has its own rows */
 			CU_ASSERT_PTR_NULL(soak_row(&soak, 0, 5, text, sizeof(text)));
 		}
 		if (strcmp(said, c->want) != 0)

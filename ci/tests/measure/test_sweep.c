@@ -1,4 +1,4 @@
-/* test_sweep.c: which points a sweep visits, in which order, and what it refuses. */
+/* test_sweep.c: the points of a sweep, their order, and refusals. */
 #include "measure/sweep.h"
 
 #include "rig/unit.h"
@@ -70,7 +70,7 @@ UNIT_TEST(test_sizes, "sizes")
 	}
 }
 
-/* Walk all points into "type/op/root/bytes ...". */
+/* Writes all points as "type/op/root/bytes ...". */
 static void walk(struct sweep *sweep, char *buf, size_t len)
 {
 	struct point point;
@@ -134,7 +134,7 @@ UNIT_TEST(test_all, "all types and operators")
 	CU_ASSERT_EQUAL(n, 12 * 6 * 4);
 }
 
-/* A backend that can do floats, of operators sum and max, and int8 of sum. */
+/* A backend that supports floats with sum and max, and int8 with sum. */
 static bool some(struct backend *be, enum dtype dtype, enum redop op, char *why, size_t len)
 {
 	if ((dtype == DT_FLOAT && (op == OP_SUM || op == OP_MAX || op == OP_NONE)) ||
@@ -164,7 +164,7 @@ UNIT_TEST(test_passes_over, "what the backend does not have")
 	walk(&sweep, text, sizeof(text));
 	CU_ASSERT_STRING_EQUAL(text, "int8/sum/0/8 int8/sum/1/8 float/sum/0/8 float/sum/1/8 "
 				     "float/max/0/8 float/max/1/8");
-	/* The first combination is none. */
+	/* The first combination is not supported. */
 	options.op_first = OP_PROD;
 	sweep_init(&sweep, &options, &all_reduce, &backend, 2);
 	walk(&sweep, text, sizeof(text));

@@ -1,4 +1,4 @@
-/* test_timing.c: deadlines. What batches hold is in mpi_test_point.c. */
+/* test_timing.c: deadlines. Batches are in mpi_test_point.c. */
 #include "rig/unit.h"
 
 #include "measure/timing.h"
@@ -19,7 +19,7 @@ UNIT_TEST(test_deadline, "deadlines")
 		CU_ASSERT_DOUBLE_EQUAL(timing_deadline(c->slowest, c->calls), c->seconds, 1e-9);
 }
 
-/* Before and after the warm-up; a prediction lengthens both and shortens neither. */
+/* Before and after the warm-up: a prediction lengthens both and shortens neither. */
 UNIT_TEST(test_point, "deadlines of a point")
 {
 	static const struct {

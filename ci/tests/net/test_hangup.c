@@ -1,4 +1,5 @@
-/* test_hangup.c: of a process that is no launcher nothing is touched; of one by name dead connections are shut. */
+/* test_hangup.c: processes that are not launchers are not touched; dead connections of launchers
+ * are shut. */
 /* timeout: 150 */
 #include "rig/unit.h"
 
@@ -25,7 +26,7 @@ static int listen_here(struct sockaddr_in *to, int backlog)
 	return fd;
 }
 
-/* Waits for an answer of a listener that takes no more and whose kernel gives none; exits 0 when that has an end. */
+/* Waits for an answer of a listener whose kernel does not respond; exits 0 at the end of that. */
 static pid_t play_launcher(const char *name)
 {
 	struct sockaddr_in full;
@@ -68,7 +69,7 @@ UNIT_TEST(test_launcher, "a launcher")
 	CU_ASSERT(ends_within(pid, 8));
 }
 
-/* Who has it shut ends first: its exit code is the job's, not the lost connection's. */
+/* The process that shuts the connection exits first: its exit code is the job's. */
 UNIT_TEST(test_first, "a launcher whose child has not ended")
 {
 	double begin = clock_seconds();
@@ -84,7 +85,7 @@ UNIT_TEST(test_first, "a launcher whose child has not ended")
 	CU_ASSERT(clock_seconds() - begin > 2.2);
 }
 
-/* One that does not do anything any more, whatever it has been told. */
+/* A launcher that does nothing more, whatever signals it gets. */
 UNIT_TEST(test_dead, "a launcher that does not end")
 {
 	pid_t pids[2];
@@ -110,7 +111,7 @@ UNIT_TEST(test_dead, "a launcher that does not end")
 	CU_ASSERT(!ends_within(pids[1], 0.5));
 }
 
-/* A connection whose other end's kernel lives is shut where a link leads to the same host, and only there. */
+/* A live connection is shut if a link leads to the same host, and only then. */
 UNIT_TEST(test_lost_host, "a lost host")
 {
 	struct sockaddr_in to;

@@ -1,4 +1,4 @@
-/* test_path.c: datagrams of two sizes beside a connection, and what their counts say. */
+/* test_path.c: datagrams of two sizes beside a connection, and the verdict on their counts. */
 #include "rig/unit.h"
 
 #include <netinet/in.h>
@@ -60,7 +60,7 @@ UNIT_TEST(test_judge, "what counts say")
 	}
 }
 
-/* Two ends of a connection of this host. Strangers' datagrams do not count. */
+/* Two ends of a connection of this host. Foreign datagrams do not count. */
 UNIT_TEST(test_probe, "two ends")
 {
 	struct path a = { .fd = -1 }, b = { .fd = -1 };
@@ -82,12 +82,12 @@ UNIT_TEST(test_probe, "two ends")
 	UNIT_ALL(path_there(&a) == PATH_OPEN, path_here(&a) == PATH_OPEN,
 		 path_there(&b) == PATH_OPEN, a.got.small >= PATH_ENOUGH,
 		 a.got.small <= 2 * PATH_ENOUGH, a.got.full > 0);
-	/* one end begins anew: what the other has counted before says nothing of that */
+	/* one end restarts: old counts of the other end do not apply */
 	path_close(&a);
 	path_probe(&a, one, 7);
 	UNIT_ALL(a.got.small <= 1, a.told.small == 0, path_there(&a) == PATH_UNKNOWN,
 		 !path_unplugged(one));
-	/* another connection: the next datagrams are beside that one */
+	/* another connection: the next datagrams go beside it */
 	path_probe(&b, one, 7);
 	UNIT_ALL(b.sent == 1, b.got.small == 0, path_there(&b) == PATH_UNKNOWN);
 	path_close(&a);

@@ -1,4 +1,4 @@
-/* test_sockets.c: whom a process reaches over TCP, as lines of /proc say it. */
+/* test_sockets.c: a process' TCP peers, from lines of /proc. */
 #include "rig/unit.h"
 
 #include <sys/stat.h>
@@ -53,11 +53,11 @@ UNIT_TEST(test_lines, "lines of the kernel")
 		{ LINE("01", "00000004", "7"), "", "10.0.0.2", "10.0.0.3", 80, 4 },
 		{ LINE("02", "00000001", "7"), "", "10.0.0.2", "10.0.0.3", 80, 1 },
 		{ LINE("01", "00000400", "7"), "", "10.0.0.2", "10.0.0.3", 80, 99 },
-		/* another process', one that is being closed, a torn line */
+		/* another process' socket, a closing one, a torn line */
 		{ LINE("01", "00000004", "8"), "", "", "", 0, 0 },
 		{ LINE("04", "00000004", "7"), "", "", "", 0, 0 },
 		{ "   0: 0200000A:1F90 0300000A:0050 01 0000", "", "", "", 0, 0 },
-		/* the worst of several; loopback counts for nothing, and who listens waits for nobody */
+		/* the worst of several; loopback and listeners do not count */
 		{ LINE("01", "00000002", "7") LOCAL, MAPPED, "10.0.0.2 10.1.0.2", "10.1.0.3", 80,
 		  3 },
 		{ LINE("01", "00000002", "7") BOUND, SIX, "10.0.0.2 10.0.0.5 2001:db8::1",

@@ -6,7 +6,7 @@
 #include "base/dtype.h"
 #include "rig/unit.h"
 
-/* Rows leave out what is NULL. */
+/* Rows leave out fields that are NULL. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 static const struct option_target all_reduce = { .name = "all_reduce", .reduces = true };
@@ -15,7 +15,7 @@ static const struct option_target broadcast = { .name = "broadcast", .rooted = t
 static const struct option_target reduce = { .name = "reduce", .reduces = true, .rooted = true };
 static const struct option_target alltoallv = { .name = "alltoallv", .irregular = true };
 
-/* Parse "a b ''": words split at blanks, '' is the empty argument. `buf` must outlive the
+/* Parses "a b ''": words split at blanks, '' is the empty argument. `buf` must outlive the
  * options. */
 static inline int parse(struct options *options, const struct option_target *collective,
 			const char *line, char *buf, size_t len, struct error *err)
@@ -33,7 +33,7 @@ static inline int parse(struct options *options, const struct option_target *col
 	return rc;
 }
 
-/* "NAME=value;NAME=value" into the environment, or out of it again. */
+/* Sets or removes "NAME=value;NAME=value" in the environment. */
 static inline void environment(const char *list, bool set)
 {
 	char buf[512], *word, *save = NULL;
@@ -50,7 +50,7 @@ static inline void environment(const char *list, bool set)
 	}
 }
 
-/* unit_main without what whoever runs the tests may have in the environment. */
+/* unit_main in a clean environment. */
 static inline int options_main(void)
 {
 	environment(

@@ -1,9 +1,9 @@
-/* test_options.c: command lines and environments that are right, and what becomes of them; help. */
+/* test_options.c: valid command lines and environments and their effects; help. */
 #include "options_line.h"
 
 #include "options/options_table.h"
 
-/* Numbers without a leading zero; --low follows a --good below it, unless it is given itself. */
+/* Numbers without a leading zero; --low follows a --good below it, unless it is set. */
 UNIT_TEST(test_lenient, "numbers and --low as they are meant")
 {
 	struct options o;
@@ -18,7 +18,7 @@ UNIT_TEST(test_lenient, "numbers and --low as they are meant")
 		 strstr(err.text, "--low 2: must be at most --good") != NULL);
 }
 
-/* A field and what it must be; sizes are sizeof of the field, values compared as numbers. */
+/* A field and its expected value; sizes are sizeof of the field, values compared as numbers. */
 #define IS(field, number)                                                                          \
 	{                                                                                          \
 		offsetof(struct options, field), sizeof(((struct options *)0)->field),             \
@@ -156,7 +156,7 @@ UNIT_TEST(test_right, "defaults and values")
 		char line[128];
 		int rc;
 
-		/* Where only one end of the sweep is given, the other must not stand in the way. */
+		/* With only one end of the sweep set, the other must not be in the way. */
 		snprintf(line, sizeof(line), "%s%s",
 			 strstr(c->line, "-e ") && !strstr(c->line, "-b") ? "-b 1 " : "", c->line);
 		environment(c->env, true);
@@ -206,7 +206,7 @@ UNIT_TEST(test_text_and_reals, "texts and numbers")
 		 o.spread == 0.25, o.min_bw == 150, !strcmp(o.matrix_file, "m"));
 }
 
-/* Words, defaults and flags are what the row itself accepts. */
+/* A row accepts its own words, default and flag. */
 static bool values_allowed(const struct option_row *row)
 {
 	struct options scratch = { 0 };
@@ -236,7 +236,7 @@ UNIT_TEST(test_table, "the table itself")
 	}
 }
 
-/* The words of ranges are the names of the values in their order. */
+/* The words of ranges are the names of the values in order. */
 UNIT_TEST(test_ranges, "types and operators")
 {
 	const char *const *types = option_rows[option_find("datatype")].words;

@@ -1,5 +1,5 @@
-/* test_options_agree.c: options that differ between ranks are found, and told with the ranks that
- * have them; every row of the table has decided whether it may differ. */
+/* test_options_agree.c: differing options are found and reported with their ranks; every row of the
+ * table states whether it may differ. */
 #include "options_line.h"
 
 #include "options/options_agree.h"
@@ -7,7 +7,7 @@
 
 enum { RANKS = 6 };
 
-/* What one rank with this command line has. */
+/* The values of one rank with this command line. */
 static void fill(struct settings *agree, const struct option_target *target, const char *line,
 		 const char *env)
 {
@@ -27,7 +27,7 @@ static void fill(struct settings *agree, const struct option_target *target, con
 	options_agree_fill(agree, &options, "1.0", "x_perf", "mpi", irregular);
 }
 
-/* What is said of the first difference, "": none. */
+/* The report of the first difference, "": none. */
 static const char *compare(const struct settings *all, int n)
 {
 	static struct setting_difference found[SETTINGS_DIFFERENCES];
@@ -42,7 +42,8 @@ static const struct {
 	const char *row; /* its name in the table */
 	const char *line, *env, *other, *other_env;
 	const struct option_target *target; /* NULL: all_reduce's */
-	const char *said, *other_said;	    /* what rank 0 has, and rank 1; NULL: as it was given */
+	const char *said, *other_said;	    /* reported values of rank 0 and rank 1; NULL: as
+					     * typed */
 } same[] = {
 	{ "minbytes", "-b 1K", .other = "-b 1M", .said = "-b 1K" },
 	{ "maxbytes", "", .other = "-e 64M", .said = "-e 32M" },
@@ -124,7 +125,7 @@ UNIT_TEST(test_same, "each option that must be the same")
 	}
 }
 
-/* What this build refuses everywhere differs nowhere. */
+/* An option that every build refuses cannot differ. */
 static bool refused(const char *name)
 {
 	return strncmp(name, "device_", 7) == 0;
@@ -145,7 +146,7 @@ UNIT_TEST(test_decided, "every row has decided")
 	}
 }
 
-/* Files, what is shown, how long is waited, and other spellings of the same. */
+/* Files, display, timeouts, and other spellings of one value. */
 UNIT_TEST(test_free, "what may differ")
 {
 	static const struct {
@@ -155,8 +156,8 @@ UNIT_TEST(test_free, "what may differ")
 		{ "", "--csv b --json c -J d.json", NULL },
 		{ "", "-T 9 -S 1 -M 1 --vendor -p 1 -g 1 -t 1", NULL },
 		{ "", "--no-watch", "NCCL_TESTS_DEVICE=3" },
-		{ "", "--backend mpi", NULL }, /* which one it comes to is compared */
-		/* rank 0 alone reads it; mpirun hands no variable on to other hosts */
+		{ "", "--backend mpi", NULL }, /* the resolved backend is compared */
+		/* only rank 0 reads it; mpirun does not forward variables to other hosts */
 		{ "", "", "NCCL_TESTS_MIN_BW=3" },
 		{ "", "", "NCCL_TESTS_ALLTOALLV_MATRIX_FILE=m" }, /* not all_reduce's */
 		{ "", "", "NCCL_TESTS_ALLTOALLV_PRINT_SUMMARY=1" },
@@ -174,7 +175,7 @@ UNIT_TEST(test_free, "what may differ")
 	}
 }
 
-/* Those of whom there are most come last; nobody is more among equally many. */
+/* The majority comes last; a tie has none. */
 UNIT_TEST(test_many, "who has what")
 {
 	static const struct {
@@ -204,7 +205,7 @@ UNIT_TEST(test_many, "who has what")
 	}
 }
 
-/* Version, program and backend come before options: they say why those differ. */
+/* Version, program and backend come before options: they explain their differences. */
 UNIT_TEST(test_program, "version, program and backend first")
 {
 	static const struct {
@@ -228,7 +229,7 @@ UNIT_TEST(test_program, "version, program and backend first")
 	}
 }
 
-/* Values that are too long to be shown are compared in full. */
+/* Long values are compared in full. */
 UNIT_TEST(test_long, "long values")
 {
 	struct settings both[2];

@@ -1,15 +1,14 @@
-/* test_options_wrong.c: command lines and environments that are refused, each with the words that
- * say why. */
+/* test_options_wrong.c: refused command lines and environments, each with its message. */
 #include "options_line.h"
 
 struct wrong_case {
-	const char *line, *want;		/* `want` stands in the error's text */
+	const char *line, *want;		/* `want` is part of the error's text */
 	const struct option_target *collective; /* all_reduce */
 	const char *env;
 	enum outcome outcome; /* OUTCOME_USAGE */
 };
 
-/* Command lines, and variables, that are told as they are and then what is wrong with them. */
+/* Refused command lines and variables, with their messages. */
 static const struct {
 	const char *want, *lines[16];
 } wrong_alike[] = {
@@ -158,7 +157,7 @@ static const struct wrong_case wrong_cases[] = {
 	{ "-D 1 -b 2 -e 1", "-e 1: must be" },
 	{ "", "NCCL_TESTS_ALLTOALLV_SPREAD=1.5: must be a number from 0 to 1",
 	  .collective = &alltoallv, .env = "NCCL_TESTS_ALLTOALLV_SPREAD=1.5" },
-	/* The command line is told first. */
+	/* The command line is reported first. */
 	{ "-b 0", "-b 0: must be", .env = "NCCL_TESTS_DEVICE=x" },
 };
 
@@ -203,7 +202,7 @@ UNIT_TEST(test_wrong_alike, "what is wrong with a value")
 		}
 }
 
-/* No argument at all, not even a program name; and far too long or unprintable ones. */
+/* No argument at all, not even a program name; and very long or unprintable ones. */
 UNIT_TEST(test_odd_arguments, "odd arguments")
 {
 	static char huge[100000];

@@ -1,5 +1,5 @@
-/* test_cgroup.c: a memory cgroup of our own: made, limited until the kernel kills, counted, removed
- * by whoever is left. */
+/* test_cgroup.c: a memory cgroup: made, limited until the kernel kills, counted, removed by the
+ * last user. */
 #include "rig/unit.h"
 
 #include <signal.h>
@@ -29,7 +29,7 @@ static bool gone_soon(const char *path)
 	return !there(path);
 }
 
-/* Takes `bytes` in steps, touched; exits with 0 when it could. */
+/* Touches `bytes` in steps; exits with 0 on success. */
 static int take(const char *path, size_t room, size_t bytes)
 {
 	const size_t step = 1 << 20;
@@ -88,7 +88,7 @@ UNIT_TEST(test_nowhere, "nowhere")
 	UNIT_ALL(cgroup_make(&cgroup, "x", "/nowhere") < 0, !strcmp(cgroup.path, ""));
 }
 
-/* The kernel kills who takes more than the limit, nobody else, and counts it. */
+/* The kernel kills only the process above the limit, and counts it. */
 UNIT_TEST(test_limit, "the limit kills")
 {
 	struct cgroup cgroup;
@@ -103,7 +103,7 @@ UNIT_TEST(test_limit, "the limit kills")
 	cgroup_remove(&cgroup);
 }
 
-/* ---- a supervisor says how its rank died ---- */
+/* ---- a supervisor reports the death of its rank ---- */
 
 struct look {
 	uint32_t oom_kills;
@@ -156,7 +156,7 @@ UNIT_TEST(test_supervisor, "the supervisor's word")
 	job.cgroup = hooks.cgroup = cgroup.path;
 	UNIT_ALL(supervisor_run(&hooks, rank_main, &job, &err) == 0,
 		 WIFSIGNALED(look.status) && WTERMSIG(look.status) == SIGKILL, look.oom_kills == 1);
-	/* the count of before is no evidence for this death */
+	/* an earlier count is no evidence for this death */
 	job.bytes = 0;
 	UNIT_ALL(supervisor_run(&hooks, rank_main, &job, &err) == 0,
 		 WIFSIGNALED(look.status) && WTERMSIG(look.status) == SIGKILL, look.oom_kills == 0);
@@ -201,7 +201,7 @@ UNIT_TEST(test_keeper, "the keeper of the run's folder")
 	UNIT_ALL(gone_soon(folder_path), !there(path));
 }
 
-/* A link that somebody else put there leads nowhere that we would remove. */
+/* A foreign link does not lead to a removal. */
 UNIT_TEST(test_foreign_link, "links to other things")
 {
 	char dir[UNIT_TEMP], inside[UNIT_PATH], link[UNIT_PATH];

@@ -1,4 +1,4 @@
-/* test_command.c: the line that starts a run again: its words, its launcher, its settings. */
+/* test_command.c: the command that starts a run again: words, launcher, settings. */
 #include "rig/unit.h"
 
 #include "process/command.h"

@@ -1,4 +1,4 @@
-/* test_host_memory.c: available memory out of made-up /proc and /sys trees. */
+/* test_host_memory.c: available memory, from made-up /proc and /sys trees. */
 #include "rig/unit.h"
 
 #include "process/cgroup.h"
@@ -24,7 +24,7 @@ static const struct {
 	    { "/sys/fs/cgroup/a/b/memory.current", "30000\n", 0 },
 	    { "/sys/fs/cgroup/a/b/memory.stat", "anon 20000\ninactive_file 10000\n", 0 } },
 	  30000 },
-	/* version 2, the parent limits, the leaf has none */
+	/* version 2, a limit on the parent only */
 	{ { MEMINFO,
 	    { "/proc/self/cgroup", "0::/a/b\n", 0 },
 	    { "/sys/fs/cgroup/a/b/memory.max", "max\n", 0 },
@@ -59,7 +59,7 @@ static const struct {
 	    { "/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n", 0 },
 	    { "/sys/fs/cgroup/memory/memory.usage_in_bytes", "0\n", 0 } },
 	  102400 },
-	/* nonsense is passed over */
+	/* nonsense is skipped */
 	{ { MEMINFO,
 	    { "/proc/self/cgroup", "\n:\n::\n4:memory\n0::relative\nmemory\n", 0 },
 	    { "/sys/fs/cgroup/memory.max", "lots\n", 0 } },

@@ -1,5 +1,4 @@
-/* test_launch.c: whose environment says what, what -g means where, and the bare start around a
- * pretended mpirun. */
+/* test_launch.c: launchers' variables, the effect of -g, and a bare start with a fake mpirun. */
 #include "rig/unit.h"
 
 #include <fcntl.h>
@@ -15,7 +14,7 @@
 
 static struct error err;
 
-/* As from a plain shell. */
+/* As in a plain shell. */
 static void clean_environment(void)
 {
 	static const char *const prefixes[] = { "OMPI_", "PMIX_",  "PMI_",
@@ -30,7 +29,7 @@ static void clean_environment(void)
 			ours |= strncmp(*e, prefixes[i], strlen(prefixes[i])) == 0;
 		snprintf(name, sizeof(name), "%.*s", (int)strcspn(*e, "="), *e);
 		if (!ours || unsetenv(name) < 0)
-			e++; /* else the next one has its place */
+			e++; /* the next entry moves to this place */
 	}
 	err = (struct error){ .rank = -1 };
 }
@@ -175,7 +174,7 @@ UNIT_TEST(test_ranks, "ranks of a bare start")
 	}
 }
 
-/* A bare start without a GPU: as many ranks as cores that it may run on, from 2 to 8. */
+/* A bare start without a GPU: one rank per usable core, from 2 to 8. */
 UNIT_TEST(test_ranks_of_cores, "ranks and cores")
 {
 	const struct options options = { 0 };
@@ -214,7 +213,7 @@ static const char *in_folder(const char *name)
 	return path;
 }
 
-/* An mpirun that does what FIRST says, notes what it was given, and then does what DO says. */
+/* A fake mpirun that runs FIRST, notes its arguments, and runs DO. */
 UNIT_TEST(test_mpirun, "a pretended mpirun")
 {
 	static const char script[] =
@@ -298,7 +297,7 @@ UNIT_TEST(test_command, "the command")
 	UNIT_ALL(strstr(text, "SLURM_") == NULL, strstr(text, "HANGAR_PROGRESS=0\n") != NULL,
 		 strstr(text, "HANGAR_RUN_KEY=") != NULL,
 		 strstr(contents("stderr"), "running: mpirun --quiet -np 3 ") != NULL);
-	/* the run's folder was there and is gone */
+	/* the run's folder existed and is gone */
 	snprintf(shm, sizeof(shm), "%s", contents("notes.ready"));
 	shm[strcspn(shm, "\n")] = '\0';
 	UNIT_ALL(strncmp(shm, "/dev/shm/hangar-", 16) == 0, stat(shm, &st) < 0);
@@ -311,11 +310,11 @@ UNIT_TEST(test_codes, "exit codes")
 	CU_ASSERT_EQUAL(unit_ended(start("", "exit 0", false), 3), 0);
 	CU_ASSERT_EQUAL(unit_ended(start("", "kill -9 $$", false), 3), 128 + SIGKILL);
 	CU_ASSERT_EQUAL(unit_ended(start("", "exit 14", true), 3),
-			14); /* whoever started us ignores SIGCHLD */
+			14); /* the parent ignores SIGCHLD */
 }
 
-/* The end that is asked of us is asked of mpirun, whose own code for it does not matter: a trap
- * that did not run would leave it asleep. */
+/* A signal to end is forwarded to mpirun, and mpirun's own exit code is ignored. Without the trap
+ * mpirun would sleep on. */
 UNIT_TEST(test_signal, "signals")
 {
 	pid_t pid = start("trap 'exit 33' TERM", NAP, false);
@@ -329,7 +328,7 @@ UNIT_TEST(test_signal, "signals")
 	CU_ASSERT_EQUAL(unit_ended(pid, 3), 128 + SIGINT);
 }
 
-/* Killed ourselves we take mpirun along. */
+/* A killed parent takes mpirun along. */
 UNIT_TEST(test_parent_killed, "killed")
 {
 	pid_t pid = start("trap 'echo >\"$NOTES.ended\"; exit' TERM", NAP, false);
@@ -340,7 +339,7 @@ UNIT_TEST(test_parent_killed, "killed")
 	wait_for("notes.ended");
 }
 
-/* Its ranks are gone and it stays; SIGTERM may do nothing, either. */
+/* Its ranks are gone and it stays; it may ignore SIGTERM, too. */
 UNIT_TEST(test_hung_mpirun, "an mpirun that hangs")
 {
 	static const char *const ends[] = { "trap '' TERM; exec sleep 60", "exec sleep 60" };
@@ -357,8 +356,7 @@ UNIT_TEST(test_hung_mpirun, "an mpirun that hangs")
 	CU_ASSERT_PTR_NOT_NULL(strstr(contents("stderr"), "ranks are gone and it does not end"));
 }
 
-/* It has lost its ranks and still forwards what they said, to a reader that takes its time: it is
- * left alone. */
+/* An mpirun without ranks that still forwards output to a slow reader is left alone. */
 UNIT_TEST(test_slow_reader, "a slow reader")
 {
 	double began = clock_seconds();

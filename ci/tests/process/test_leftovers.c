@@ -1,5 +1,5 @@
-/* test_leftovers.c: run folders are shared, outlive nobody and hit nothing else; NCCL's files are
- * found by mapping. */
+/* test_leftovers.c: run folders are shared, do not outlive their users and do not affect others;
+ * NCCL's files are found by mapping. */
 #include "rig/unit.h"
 
 #include <dirent.h>
@@ -45,7 +45,7 @@ static bool there(const char *path)
 	return lstat(path, &st) == 0;
 }
 
-/* The folder's keeper may be the one to remove it. */
+/* The folder's keeper may remove it. */
 static bool gone_soon(const char *path)
 {
 	double give_up = clock_seconds() + 2;
@@ -95,8 +95,8 @@ UNIT_TEST(test_last_one_out, "the last one out removes the folder")
 	CU_ASSERT(gone_soon(path_of(key)));
 }
 
-/* Eight processes come and go, all at once, again and again: each has a folder that stays while it
- * is there, and none is left. */
+/* Eight processes join and leave at random: each has a folder while it is there, and none is
+ * left. */
 static int come_and_go(int rounds)
 {
 	for (int i = 0; i < rounds; i++) {
@@ -142,8 +142,8 @@ UNIT_TEST(test_crowd, "eight at once")
 	CU_ASSERT(gone_soon(path_of(key)));
 }
 
-/* What a run has left whose every process was killed is removed by the next one, whatever its key;
- * what a living one uses is not. */
+/* Folders of runs without living processes are removed by the next run, whatever its key; folders
+ * in use stay. */
 UNIT_TEST(test_stale, "stale folders, and living ones")
 {
 	struct run_folder folder;
@@ -172,13 +172,13 @@ UNIT_TEST(test_stale, "stale folders, and living ones")
 	CU_ASSERT(there(path_of(living)));
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	CU_ASSERT(gone_soon(path_of(living))); /* its keeper sees to that */
+	CU_ASSERT(gone_soon(path_of(living))); /* its keeper removes it */
 	close(ready[0]);
 	close(ready[1]);
 }
 
-/* On kernels before 5.9 there is no close_range: what the keeper inherited must be closed all the
- * same, or it waits for itself and holds the launcher's pipes. */
+/* Kernels before 5.9 lack close_range. The keeper must still close inherited descriptors, or it
+ * waits for itself and holds the launcher's pipes. */
 static void forbid_close_range(void)
 {
 	struct sock_filter code[] = {
@@ -191,7 +191,7 @@ static void forbid_close_range(void)
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
-		_exit(77); /* this machine does not let us pretend */
+		_exit(77); /* the kernel does not allow the filter */
 }
 
 UNIT_TEST(test_keeper, "the keeper of a folder")
@@ -216,13 +216,13 @@ UNIT_TEST(test_keeper, "the keeper of a folder")
 		CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
 		if (status != W_EXITCODE(77, 0)) {
 			UNIT_ALL(status == 0, gone_soon(path_of(key)));
-			CU_ASSERT_EQUAL(poll(&closed, 1, 1000), 1); /* nobody holds the pipe */
+			CU_ASSERT_EQUAL(poll(&closed, 1, 1000), 1); /* no process holds the pipe */
 		}
 		close(ends[0]);
 	}
 }
 
-/* Links lead elsewhere: neither one in the place of the folder nor one inside is followed. */
+/* Links are not followed, neither in the folder's place nor inside. */
 UNIT_TEST(test_links, "links")
 {
 	char outside[UNIT_TEMP], link_path[UNIT_PATH], stale[64];
@@ -245,7 +245,7 @@ UNIT_TEST(test_links, "links")
 	rmdir(outside);
 }
 
-/* The key may come from the environment: it names a folder in /dev/shm and no other. */
+/* A key from the environment names a folder in /dev/shm and nothing else. */
 UNIT_TEST(test_keys, "keys")
 {
 	char outside[UNIT_TEMP], stem[64], evil[UNIT_PATH], precious[UNIT_PATH];
@@ -265,7 +265,7 @@ UNIT_TEST(test_keys, "keys")
 	rmdir(path_of(stem));
 }
 
-/* A folder that another user has put there is neither used nor removed. */
+/* Another user's folder is neither used nor removed. */
 UNIT_TEST(test_foreign, "another user's folder")
 {
 	struct run_folder folder;
@@ -367,6 +367,6 @@ UNIT_TEST(test_no_keeper, "no keeper is left")
 
 int main(void)
 {
-	prctl(PR_SET_CHILD_SUBREAPER, 1); /* keepers lose their parents and become our children */
+	prctl(PR_SET_CHILD_SUBREAPER, 1); /* keepers without a parent become our children */
 	return unit_main();
 }

@@ -13,11 +13,11 @@
 #include "base/clock.h"
 #include "process/supervisor.h"
 
-/* What supervisor and rank, two processes of their own, tell the test and each other. */
+/* Shared by supervisor, rank and test, three processes. */
 struct board {
 	_Atomic pid_t rank, grandchild;
 	_Atomic int steps, changes, stops, continues, ready, group, blocked;
-	_Atomic int gone;			    /* when its end was seen */
+	_Atomic int gone;			    /* time when its end was seen */
 	_Atomic int running, wait_status, end_with; /* end_with: the hook's answer, -1: not yet */
 };
 
@@ -38,7 +38,7 @@ static int hook_interval(void *ctx)
 	return interval_ms;
 }
 
-/* Over when the rank is, or when the test says so. */
+/* Ends with the rank, or when the test sets a code. */
 static bool hook_step(void *ctx, const struct supervised *child, int *exit_code)
 {
 	uint64_t count;
@@ -81,7 +81,7 @@ static void set_up(void)
 	board->end_with = -1;
 }
 
-/* The supervisor, in a process of its own; its exit code is what supervisor_run returns. */
+/* Starts a supervisor process; its exit code is supervisor_run's result. */
 static pid_t start(int (*rank_main)(void *), void *arg)
 {
 	struct error err = { .rank = -1 };
@@ -125,7 +125,7 @@ static int sleep_long(void *unused)
 	return 0;
 }
 
-/* A supervisor and its rank, which is at work. */
+/* A supervisor with a working rank. */
 static pid_t start_asleep(void)
 {
 	pid_t pid;
@@ -176,7 +176,7 @@ UNIT_TEST(test_killed, "the rank is killed")
 
 static int sleep_with_much_memory(void *arg)
 {
-	const size_t bytes = 1ul << 30; /* in small pages: 60 ms to give back */
+	const size_t bytes = 1ul << 30; /* in small pages: 60 ms to free */
 	char *memory =
 		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -187,7 +187,7 @@ static int sleep_with_much_memory(void *arg)
 	return sleep_long(arg);
 }
 
-/* A process that takes its time to end is seen to end at once, and how. */
+/* The end of a process that exits slowly is seen at once, with its status. */
 UNIT_TEST(test_killed_slowly, "killed, with much to give back")
 {
 	double begin;
@@ -216,7 +216,7 @@ UNIT_TEST(test_stop_and_continue, "stopped and continued")
 		kill(board->rank, SIGCONT);
 		SOON(board->continues == i);
 		CU_ASSERT(clock_seconds() - begin <
-			  0.1); /* told at once, not at the next tick's end */
+			  0.1); /* reported at once, not at the next tick */
 	}
 	CU_ASSERT_EQUAL(board->changes, 4);
 	kill(board->rank, SIGSTOP);
@@ -225,7 +225,7 @@ UNIT_TEST(test_stop_and_continue, "stopped and continued")
 	UNIT_ALL(unit_ended(pid, 3) == 10, gone(board->rank));
 }
 
-/* The hooks end the run while the rank is at work; a descriptor wakes them. */
+/* The hooks end the run during the rank's work; a descriptor wakes them. */
 UNIT_TEST(test_hooks_end_it, "the hooks end it")
 {
 	const uint64_t one = 1;
@@ -254,7 +254,7 @@ UNIT_TEST(test_signals, "signals")
 	}
 }
 
-/* Become the parent of what loses its own, so that its end can be seen. */
+/* Makes this process the parent of orphans, so that their ends can be seen. */
 static void adopt(bool on)
 {
 	prctl(PR_SET_CHILD_SUBREAPER, on ? 1 : 0);
@@ -299,7 +299,7 @@ UNIT_TEST(test_launcher_killed, "the launcher is killed")
 	close(tell[1]);
 }
 
-/* A launcher that ignores SIGCHLD passes that on; the rank's end is seen all the same. */
+/* A launcher that ignores SIGCHLD passes that on; the rank's end is still seen. */
 UNIT_TEST(test_ignored_sigchld, "SIGCHLD was ignored")
 {
 	struct error err = { .rank = -1 };

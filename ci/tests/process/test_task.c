@@ -1,4 +1,4 @@
-/* test_task.c: children that end, break, hang, never stop writing, or never get their turn. */
+/* test_task.c: children that end, break, hang, write without end, or do not get a turn. */
 #include "rig/unit.h"
 
 #include <dirent.h>
@@ -47,7 +47,7 @@ static void resign(int fd, const void *arg)
 	_exit(3);
 }
 
-/* The number of every descriptor that is open, and what it is, but for the folder being read. */
+/* Lists every open descriptor with its target, except the folder's own. */
 static void list_open(int fd, const void *arg)
 {
 	DIR *dir = opendir("/proc/self/fd");
@@ -77,7 +77,7 @@ static void free_texts(struct task *tasks, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		free(tasks[i].text);
-	/* nobody of them is left, not even as a zombie */
+	/* none is left, not even as a zombie */
 	UNIT_ALL(waitpid(-1, NULL, WNOHANG) == -1, errno == ECHILD);
 }
 
@@ -107,7 +107,7 @@ UNIT_TEST(test_ends, "each way to end")
 	free_texts(tasks, N);
 }
 
-/* Two at once, half a second each: the third begins behind the first two, the fifth has no time
+/* Two at once, half a second each: the third begins after the first two, the fifth has no time
  * left. */
 UNIT_TEST(test_turns, "two at a time, until time is over")
 {
@@ -147,7 +147,7 @@ UNIT_TEST(test_none, "none, and no time")
 	UNIT_ALL(task.end == TASK_NEVER, task.text == NULL);
 }
 
-/* Begun, and left alone until somebody asks: ended by then, or not; or never asked for. */
+/* Begun without a wait: ended when queried, or not; or never queried. */
 UNIT_TEST(test_started, "started, and asked for later")
 {
 	struct task tasks[3] = { { .run = say, .arg = "said", .limit = 4 },
@@ -164,14 +164,14 @@ UNIT_TEST(test_started, "started, and asked for later")
 		CU_ASSERT_EQUAL(tasks[i].end, i == 0 ? TASK_DONE : TASK_CUT);
 		CU_ASSERT_STRING_EQUAL(tasks[i].text, i == 2 ? "saidsaidsa" : "said");
 	}
-	CU_ASSERT(clock_seconds() - begin < 10); /* nobody is waited for */
+	CU_ASSERT(clock_seconds() - begin < 10); /* no task is waited for */
 	free_texts(tasks, 3);
 	tasks[0] = (struct task){ .run = say };
 	task_end(&tasks[0]); /* not started */
 	CU_ASSERT_PTR_NULL(tasks[0].text);
 }
 
-/* A lock, a socket or a pipe of ours does not outlive us in a child. */
+/* A child does not extend the life of our locks, sockets and pipes. */
 UNIT_TEST(test_holds_nothing, "a child holds nothing of ours")
 {
 	struct task tasks[2] = { { .run = list_open, .limit = 4096 },

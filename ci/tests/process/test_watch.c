@@ -1,5 +1,4 @@
-/* test_watch.c: the names of phases, and that an observer may leave out any hook, or not be
- * there. */
+/* test_watch.c: names of phases; an observer, and each of its hooks, may be absent. */
 #include "rig/unit.h"
 
 #include "process/watch.h"

@@ -1,9 +1,9 @@
-/* test_nccl_profiler.c: the profiler plugin, called as each NCCL calls the version that it takes. */
+/* test_nccl_profiler.c: the profiler plugin, called as each NCCL version calls it. */
 #include "rig/unit.h"
 
 #include "profiler/nccl_profiler.h"
 
-/* The descriptors of collectives as src/include/plugin/profiler/profiler_v1.h to v5.h declare them. */
+/* The descriptors of collectives in src/include/plugin/profiler/profiler_v1.h to v5.h. */
 #define HEAD                                                                                       \
 	void *parent;                                                                              \
 	int rank;
@@ -71,7 +71,7 @@ struct descr_5 {
 	} coll;
 };
 
-/* A table as NCCL sees it. */
+/* A table as NCCL declares it. */
 struct plugin {
 	const char *name;
 	void *init; /* with the arguments of its version */
@@ -98,7 +98,7 @@ static void init(int version)
 	const struct plugin *p = plugins[version];
 	int rc;
 
-	context = &mask; /* without a listener there is none */
+	context = &mask; /* without a listener: no context */
 	if (version == 5)
 		rc = ((int (*)(void **, uint64_t, int *, const char *, int, int, int,
 			       void *))p->init)(&context, 7, &mask, "world", 1, 2, 0, NULL);
@@ -110,7 +110,7 @@ static void init(int version)
 	UNIT_ALL(rc == 0, context == NULL, strlen(p->name) > 0);
 }
 
-/* An event, where the mask asks for its kind. */
+/* An event, if the mask contains its kind. */
 static void event(int version, uint64_t type, const char *algo, const char *proto, int channels)
 {
 	static const char *const names[] = { "TREE", "RING" }, *const protos[] = { "LL", "LL128" };
@@ -168,7 +168,7 @@ static void expect(const char *algo, const char *proto, int channels)
 	UNIT_ALL(same(got.algo, algo), same(got.proto, proto), got.channels == channels);
 }
 
-/* Why it is not known what NCCL used; the first one: nothing has asked for the plugin yet. */
+/* Reasons for missing reports. First: the plugin has not been requested. */
 UNIT_TEST(test_refusal, "refusals")
 {
 	static const struct {
@@ -200,7 +200,7 @@ UNIT_TEST(test_versions, "every version")
 		nccl_profiler_ask(true);
 		event(v, COLL, "RING", "LL128", 24);
 		expect("Ring", "LL128", channels);
-		expect(NULL, NULL, -1); /* taken */
+		expect(NULL, NULL, -1); /* taken already */
 		event(v, COLL, "TREE", "LL", 24);
 		event(v, COLL, "TREE", "LL", 24);
 		expect("Tree", "LL", channels);
@@ -248,7 +248,7 @@ UNIT_TEST(test_calls_that_differ, "calls that differ")
 	nccl_profiler_ask(false);
 }
 
-/* Nothing is asked for while nobody asks; kernels and proxies never. */
+/* The mask is 0 without a request; it never contains kernels and proxies. */
 UNIT_TEST(test_mask, "what NCCL is asked for")
 {
 	mask = 0xfff;
@@ -259,15 +259,15 @@ UNIT_TEST(test_mask, "what NCCL is asked for")
 	nccl_profiler_ask(true);
 	CU_ASSERT_EQUAL(mask, COLL | P2P);
 	mask = 0;
-	init(NEWEST); /* a second communicator, while it is asked */
+	init(NEWEST); /* a second communicator during a request */
 	CU_ASSERT_EQUAL(mask, COLL | P2P);
 	for (int bit = 0; bit < 15; bit++) {
 		mask = 1 << bit;
 		if (!(mask & (COLL | P2P)))
 			event(NEWEST, 1u << bit, "RING", "LL", 2);
 	}
-	expect(NULL, NULL,
-	       -1); /* other kinds, unasked: API and group events come with a collective's */
+	expect(NULL, NULL, -1); /* other kinds in the mask: API and group events come with those of
+		     * collectives */
 	nccl_profiler_ask(false);
 	CU_ASSERT_EQUAL(mask, 0);
 }

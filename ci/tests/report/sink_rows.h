@@ -1,5 +1,5 @@
-/* sink_rows.h: a run of two ranks and rows of it to feed sinks with, and a folder for what they
- * write. Include it once per test program. */
+/* sink_rows.h: a run of two ranks with rows for sinks, and a folder for their files. Include it
+ * once per test program. */
 #pragma once
 
 #include "report/sink.h"
@@ -130,7 +130,7 @@ static inline const char *path_of(const char *name)
 	return path;
 }
 
-/* The whole file, to be freed; *len may be NULL. */
+/* Returns the whole file, which the caller frees; *len may be NULL. */
 static inline char *slurp(const char *path, size_t *len)
 {
 	FILE *file = fopen(path, "r");

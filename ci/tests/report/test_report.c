@@ -1,4 +1,4 @@
-/* test_report.c: the sinks that options ask for, fed together, and what it comes to. */
+/* test_report.c: the sinks of the options, fed together, and the closing figures. */
 #include "rig/unit.h"
 
 #include <fcntl.h>
@@ -27,7 +27,7 @@ static const char *in_folder(const char *name)
 	return path;
 }
 
-/* Standard output goes to a file from here to tear_down: the table is written there. */
+/* Standard output goes to a file until tear_down: the table is written there. */
 static void set_up(void)
 {
 	int fd;
@@ -141,7 +141,7 @@ UNIT_TEST(test_table_alone, "the table alone")
 	CU_ASSERT_PTR_NOT_NULL(strstr(contents(in_folder("stdout")), "Avg bus bandwidth    : 3.5"));
 }
 
-/* A run without a single row: too small sizes alone. */
+/* A run without a row: only sizes that are too small. */
 UNIT_TEST(test_no_rows, "no rows")
 {
 	struct run_summary summary = { .outcome = OUTCOME_OK };
@@ -173,7 +173,7 @@ UNIT_TEST(test_everything, "all sinks")
 	UNIT_ALL(report.n == 8, report.n <= REPORT_SINKS, feed() == 0,
 		 report_end(&report, &summary) == 0);
 	tear_down();
-	/* the same twice: standard output and the folder */
+	/* the same on standard output and in the folder */
 	snprintf(table, sizeof(table), "%s", in_folder("run/table.txt"));
 	UNIT_ALL(lines_of(table) == lines_of(in_folder("stdout")), lines_of(table) > 3,
 		 lines_of(csv) == 3, lines_of(in_folder("run/rows.csv")) == 3);
@@ -182,7 +182,7 @@ UNIT_TEST(test_everything, "all sinks")
 		 strlen(contents(metrics)) > 100);
 	unlink(metrics);
 
-	/* a folder that holds a run is left alone */
+	/* a folder with a run is not touched */
 	set_up();
 	options.out = out;
 	UNIT_ALL(report_open(&report, &options, &collective, &facts, &err) < 0,
@@ -226,7 +226,7 @@ UNIT_TEST(test_refused, "places that are not there")
 	}
 }
 
-/* A full disk shows, whichever sink meets it. */
+/* A full disk is reported by each sink. */
 UNIT_TEST(test_full_disk, "a full disk")
 {
 	struct run_summary summary = { .outcome = OUTCOME_OK };

@@ -43,7 +43,7 @@ UNIT_TEST(test_declaration, "declaration of columns")
 	}
 }
 
-/* A unit that the name must carry. */
+/* Units that the name must carry. */
 UNIT_TEST(test_units_in_names, "units in names")
 {
 	static const struct {
@@ -164,13 +164,13 @@ UNIT_TEST(test_pair, "pair of placements")
 	CU_ASSERT_TRUE(row_pair_empty(&pair));
 	row_pair_clear(&pair);
 
-	/* An in-place row that comes first stands alone. */
+	/* An in-place row in front stands alone. */
 	row_pair_put(&pair, &in);
 	UNIT_ALL(!row_pair_takes(&pair, &out), !strcmp(row_pair_any(&pair)->placement, "in-place"));
 	row_pair_clear(&pair);
 }
 
-/* Every key of the point keeps rows apart. */
+/* Each field of the point separates rows. */
 UNIT_TEST(test_pair_keys, "pair: keys")
 {
 	const struct row out = { .collective = "reduce",

@@ -1,12 +1,12 @@
-/* test_sink.c: what all sinks that write files have in common, and the environment that they may
- * tell of; the CSV, read back. The table and JSON have tests of their own. */
+/* test_sink.c: common parts of all sinks of files, and the allowed environment; the CSV, read back.
+ * Table and JSON have tests of their own. */
 #include "sink_rows.h"
 
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-/* The whole file, in one piece: the newest of a point's rows, what is not known left out. */
+/* The whole file: the newest of a point's rows, without unknown values. */
 static const char *const metric_lines[] = {
 	"# HELP hangar_run_info ",
 	"hangar_run_info{program=\"all_reduce_perf\",backend=\"nccl\",nranks=\"2\",nnodes=\"2\","
@@ -22,7 +22,7 @@ static const char *const metric_lines[] = {
 	"hangar_collective_wrong{",
 };
 
-/* The first one: its folder is empty yet. */
+/* Runs first: its folder must be empty. */
 UNIT_TEST(test_metrics, "metrics")
 {
 	struct run_summary summary = make_summary();
@@ -51,7 +51,7 @@ UNIT_TEST(test_metrics, "metrics")
 	UNIT_ALL(strstr(text, "1.225e-05") == NULL, strstr(text, "nan") == NULL);
 	free(text);
 	unlink(path_of("m.prom"));
-	CU_ASSERT_EQUAL(mkdir(path_of("m.prom"), 0700), 0); /* nothing to be replaced */
+	CU_ASSERT_EQUAL(mkdir(path_of("m.prom"), 0700), 0); /* a folder cannot be replaced */
 	UNIT_ALL(sink->ops->end(sink, &summary) < 0, err.outcome == OUTCOME_INTERNAL,
 		 rmdir(path_of("m.prom")) == 0);
 	sink->ops->free(sink);
@@ -115,7 +115,7 @@ UNIT_TEST(test_csv, "CSV")
 	row.busbw_gbs = NAN;
 	row.algbw_gbs = INFINITY;
 	put(sink, row);
-	text = slurp(path_of("a.csv"), NULL); /* flushed: the sink is still open */
+	text = slurp(path_of("a.csv"), NULL); /* flushed while the sink is open */
 	at = text;
 	n = csv_record(&at, names);
 	CU_ASSERT_EQUAL_FATAL(n, (int)row_column_count + 5);
@@ -195,7 +195,7 @@ UNIT_TEST(test_unusable_path, "unusable path")
 	}
 }
 
-/* The file may not grow: the sink must say so, not lose rows silently. */
+/* The file may not grow: the sink must report it. */
 UNIT_TEST(test_write_failure, "write failure")
 {
 	struct rlimit before, small;
@@ -224,8 +224,8 @@ UNIT_TEST(test_write_failure, "write failure")
 	}
 }
 
-/* The disk fills in the middle of a line: the lines before it stay, whole, and no part of it does;
- * with room again the next one follows. */
+/* The disk fills in the middle of a line: earlier lines stay whole, and no part of it stays; later
+ * the next line follows. */
 UNIT_TEST(test_full_disk_mid_line, "the disk fills in the middle of a line")
 {
 	struct rlimit before, small;

@@ -4,8 +4,8 @@
 
 #include <jansson.h>
 
-/* Parse `len` bytes as lines: complete lines must parse, what follows the last newline is ignored.
- * The objects as an array. */
+/* Parses `len` bytes as lines into an array of objects. Complete lines must parse; the rest after
+ * the last newline is ignored. */
 static json_t *parse_lines(const char *text, size_t len)
 {
 	json_t *list = json_array();
@@ -32,7 +32,7 @@ static json_t *parse_lines_of(const char *path)
 	return list;
 }
 
-/* What stands at "a/2/b", as JSON; at "a/#" how many items a has. "": nothing. */
+/* Returns the value at "a/2/b" as JSON; for "a/#" the number of items of a; "": none. */
 static const char *at(const json_t *from, const char *path)
 {
 	static char text[512];
@@ -52,7 +52,7 @@ static const char *at(const json_t *from, const char *path)
 	return text;
 }
 
-/* Pairs: a path, and what stands there. */
+/* Pairs of a path and its expected value. */
 static void check_all(const json_t *from, const char *const (*pairs)[2])
 {
 	for (; (*pairs)[0]; pairs++) {
@@ -169,8 +169,7 @@ UNIT_TEST(test_json_sample_limit, "JSON: limit of samples")
 	json_decref(lines);
 }
 
-/* Killed while the last row was being written: whatever of it is there, the lines before it stand.
- * */
+/* Killed during the write of the last row: the lines before it are whole. */
 UNIT_TEST(test_json_cut_anywhere, "JSON: cut anywhere")
 {
 	size_t before, len;
@@ -234,7 +233,7 @@ UNIT_TEST(test_nccl_json, "nccl-tests' JSON")
 	row.time_us = NAN;
 	row.wrong = -1;
 	put(sink, row);
-	CU_ASSERT_TRUE(is_empty("n.json")); /* until the end */
+	CU_ASSERT_TRUE(is_empty("n.json")); /* empty until the end */
 	summary.wrong_checks = 7;
 	CU_ASSERT_EQUAL(sink->ops->end(sink, &summary), 0);
 	sink->ops->free(sink);
@@ -273,7 +272,7 @@ UNIT_TEST(test_nccl_json_errors, "nccl-tests' JSON: errors")
 	json_decref(document);
 }
 
-/* Without an end nothing stays that a reader would take for a document. */
+/* Without an end no file stays that looks like a document. */
 UNIT_TEST(test_nccl_json_endless, "nccl-tests' JSON: no end")
 {
 	set_up();

@@ -36,8 +36,8 @@ static int split(char *line, char **fields)
 	return n;
 }
 
-/* What scripts do with nccl-tests' output: skip "#" and empty lines, split the rest. Field numbers
- * start at 0. Copies go to `rows`; returns their number. */
+/* Parses the table as scripts do for nccl-tests: skips "#" and empty lines, splits the rest. Field
+ * numbers start at 0. Copies go to `rows`; returns their number. */
 struct parsed {
 	int n;
 	char line[1024], *field[FIELDS];
@@ -131,7 +131,7 @@ UNIT_TEST(test_table_header, "header")
 	screen_close(&s);
 	facts.nranks = facts.nnodes = RANKS;
 
-	/* -C: the column is the host's time and says so. */
+	/* -C: the column is the host's time, and its heading shows that. */
 	options.cputime = true;
 	screen_open(&s, TABLE_NCCL_TESTS, false, true, false);
 	headings(s.text, line, sizeof(line), field);
@@ -149,7 +149,7 @@ UNIT_TEST(test_table_extended, "further columns")
 	screen_open(&s, TABLE_WIDE, true, true, true);
 	put(s.sink, make_row(8, false));
 	put(s.sink, make_row(8, true));
-	put(s.sink, make_row(16, false)); /* its twin never comes */
+	put(s.sink, make_row(16, false)); /* its twin does not come */
 	put(s.sink, make_row(32, false));
 	n = headings(s.text, line, sizeof(line), field);
 	CU_ASSERT_TRUE_FATAL(n > 14);
@@ -177,7 +177,7 @@ UNIT_TEST(test_table_extended, "further columns")
 	screen_close(&s);
 }
 
-/* Predictions have columns only in a run that may have some; without one the cells say nan. */
+/* Predictions have columns only in a run that can have some; a missing one is nan. */
 UNIT_TEST(test_table_predicted, "predictions")
 {
 	struct row known = make_row(8, false), unknown = make_row(16, false);
@@ -210,7 +210,7 @@ UNIT_TEST(test_table_predicted, "predictions")
 	screen_close(&s);
 }
 
-/* By default: 140 characters, three columns behind the 13, and N/A where there is nothing. */
+/* By default: 140 characters, three columns behind the 13, and N/A for missing values. */
 UNIT_TEST(test_table_narrow, "140 characters")
 {
 	static const char *const names[] = { "predbw", "ofpred", "ci" };
@@ -252,7 +252,7 @@ UNIT_TEST(test_table_narrow, "140 characters")
 	screen_close(&s);
 }
 
-/* Cells that must not vanish or become two words. */
+/* Cells that must be one word, and not empty. */
 UNIT_TEST(test_table_hostile_cells, "hostile cells")
 {
 	struct row row = make_row(UINT64_MAX, false);

@@ -1,10 +1,10 @@
-/* test_schedule.c: the sizes of the steps that faults break, and which first size is too small. */
+/* test_schedule.c: sizes of the steps that faults break, and the smallest valid first size. */
 #include "rig/unit.h"
 
 #include "backend/collective.h"
 #include "schedule/schedule.h"
 
-/* A 64th of the first, in whole 512 bytes and at least that much, less from step to step. */
+/* A 64th of the first, in whole 512 bytes and at least that, decreasing from step to step. */
 UNIT_TEST(test_bytes, "sizes of the steps")
 {
 	static const struct {
@@ -68,8 +68,8 @@ static int run_once(struct chain *chain, const struct invocation *invocation)
 	return chain_call(chain, &call);
 }
 
-/* What rank `rank` of `n` does in one step, as "A0 S0 R0": a collective, a send, a receive, and on which
- * communicator. */
+/* The calls of rank `rank` of `n` in one step, as "A0 S0 R0": a collective, a send, a receive, and
+ * their communicators. */
 UNIT_TEST(test_schemes, "schemes")
 {
 	static const struct {

@@ -1,4 +1,4 @@
-/* test_settings.c: which settings matter, what a rank has of them, and in what ranks differ. */
+/* test_settings.c: weights of settings, a rank's settings, and differences between ranks. */
 #include "rig/unit.h"
 
 #include "settings/settings_read.h"
@@ -18,11 +18,11 @@ UNIT_TEST(test_weights, "which settings matter")
 			CU_ASSERT_EQUAL((int)setting_weight(names[weight][i]), weight);
 }
 
-/* Texts as they may come out of evidence, too. */
+/* Texts, also as evidence may contain them. */
 static const struct {
 	const char *texts[6], *words;
-	int rank;      /* of most */
-	bool odd_hash; /* rank 0's and the last one's differ in what breaks calls */
+	int rank;      /* rank of the majority */
+	bool odd_hash; /* the hashes of the first and the last rank differ */
 } compared[] = {
 	{ { "NCCL_ALGO=Tree\n", "NCCL_ALGO=Tree\n" }, "", 0, false },
 	{ { "A=1\n", "A=1\n", "A=1\n", "NCCL_ALGO=Tree\nA=1\n" },
@@ -46,12 +46,12 @@ static const struct {
 	  "NCCL_CROSS_NIC: rank 0: 1; ranks 1,2: unset",
 	  1,
 	  false },
-	/* not known: no part in it */
+	/* unknown: not compared */
 	{ { "?", "", "NCCL_ALGO=Tree\n", "?", "" },
 	  "NCCL_ALGO: rank 2: Tree; ranks 1,4: unset",
 	  1,
 	  false },
-	/* unsound ones: no end, no value, no name, no print */
+	/* malformed texts: no end, no value, no name, unprintable */
 	{ { "NCCL_ALGO=Tree", "NCCL_ALGO", "NCCL_ALGO=Tree" },
 	  "NCCL_ALGO: rank 1: ?; ranks 0,2: Tree",
 	  0,
@@ -86,8 +86,8 @@ UNIT_TEST(test_compare, "who has what")
 	}
 }
 
-/* The environment counts before the files, and the first file before the next; comments, lines without a
- * value and what is free are passed over. */
+/* The environment precedes the files, and each file the next. Comments, lines without a value and
+ * FREE settings are skipped. */
 UNIT_TEST(test_read, "environment and files")
 {
 	static const char *const environment[] = { "PATH=/", "NCCL_PROTO=LL", "NCCL_DEBUG=INFO",
@@ -106,7 +106,7 @@ UNIT_TEST(test_read, "environment and files")
 	unlink(path);
 }
 
-/* What is too long, or too much, still differs. */
+/* Long values and many settings still differ. */
 UNIT_TEST(test_room, "long values, many values")
 {
 	struct setting_difference found[SETTINGS_DIFFERENCES];

@@ -121,6 +121,6 @@ void warn_unwatched(const struct program *program)
 
 	if (program->options->watch || !program->injector || launch->own || launch->rank > 0)
 		return;
-	fprintf(stderr, "hangar: --fault with --no-watch: nobody will notice a hang, and the run "
+	fprintf(stderr, "hangar: --fault with --no-watch: a hang is not detected, and the run "
 			"will not end by itself\n");
 }

@@ -39,7 +39,7 @@ static bool fired_step(void *ctx, const struct supervised *child, int *exit_code
 	ended = watch->hooks.step(watch->hooks.ctx, child, exit_code);
 	missed = ended ? unfired(program) : NULL;
 	if (missed)
-		fprintf(stderr, "%s: rank %d: --fault=%s did not fire: it shows nothing\n",
+		fprintf(stderr, "%s: rank %d: --fault=%s did not fire: the run proves nothing\n",
 			program->name, atomic_load(&program->memory->header.rank), missed);
 	return ended;
 }

@@ -208,6 +208,25 @@ static void equip(struct program *program, const struct run_folder *folder)
 		machine->have &= ~(unsigned)NEED_CGROUP;
 }
 
+/* Returns the monitor's deadlines and names for this run, without a client. */
+static struct monitor_config monitor_settings(const struct program *program)
+{
+	const struct options *o = program->options;
+
+	return (struct monitor_config){
+		.key = program->launch->key,
+		.expect = o->expect,
+		.decide = {
+			.deadlines = o->watch,
+			/* an explicit -T is exact; without records no cause can be found */
+			.extensions = o->timeout == 0 && o->record != RECORD_OFF,
+			.silent_seconds = o->silent,
+			.partition_seconds = o->partition * program->deadline_factor,
+			.init_seconds = o->timeout ? 0 : INIT_APART_SECONDS * program->deadline_factor,
+		},
+	};
+}
+
 static int supervise(struct program *program, struct error *err)
 {
 	struct diagnoser diagnoser = {
@@ -221,22 +240,7 @@ static int supervise(struct program *program, struct error *err)
 			.save_command = folder_save_command,
 		},
 	};
-	struct monitor_config config = {
-		.key = program->launch->key,
-		.expect = program->options->expect,
-		.decide = {
-			.deadlines = program->options->watch,
-			/* an explicit -T is exact; without records no cause can be found */
-			.extensions = program->options->timeout == 0 &&
-				      program->options->record != RECORD_OFF,
-			.silent_seconds = program->options->silent,
-			.partition_seconds = program->options->partition * program->deadline_factor,
-			.init_seconds = program->options->timeout
-						? 0
-						: INIT_APART_SECONDS * program->deadline_factor,
-		},
-		.client = diagnoser_client(&diagnoser),
-	};
+	struct monitor_config config = monitor_settings(program);
 	char own_cgroup[CGROUP_PATH];
 	struct supervisor_hooks hooks;
 	struct fired_watch fired;
@@ -244,6 +248,7 @@ static int supervise(struct program *program, struct error *err)
 	struct monitor monitor;
 	int memory_fd, code = 1;
 
+	config.client = diagnoser_client(&diagnoser);
 	if (open_folder(program, &folder, err) < 0)
 		return fail(err, program);
 	program->folder = folder.path;

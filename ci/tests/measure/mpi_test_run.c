@@ -112,10 +112,10 @@ UNIT_TEST(test_min_percent, "below the predictions")
 		{ true, 49.96, OUTCOME_SLOW,
 		  "the share\n--min-percent 50: the median row reached 50.0 %: exit 13\n" },
 		{ true, NAN, OUTCOME_UNSUPPORTED,
-		  "the share\n--min-percent 50: cannot be told here, for the reason above: exit "
+		  "the share\n--min-percent 50: unknown, for the reason above: exit "
 		  "77\n" },
 		{ false, 0, OUTCOME_UNSUPPORTED,
-		  "--min-percent 50: cannot be told here, as there is no prediction: exit 77\n" },
+		  "--min-percent 50: unknown, as there is no prediction: exit 77\n" },
 	};
 
 	UNIT_ROWS(c, cases) {

@@ -347,7 +347,7 @@ int job_gather_nodes(struct job *job, const void *mine, size_t bytes, void *all)
 	if (bytes > (size_t)INT_MAX / (size_t)job->nnodes) {
 		free(counts);
 		return error_set(job->err, OUTCOME_INTERNAL, -EOVERFLOW,
-				 "%d hosts have too much to tell at once", job->nnodes);
+				 "%d hosts have too much data for one gather", job->nnodes);
 	}
 	count_nodes(job, (int)bytes, counts, counts + job->nranks);
 	wait_begin(job, "gathering hosts at rank 0");

@@ -211,8 +211,7 @@ static int check_min_percent(struct run *run, double reached, enum outcome *outc
 		return report_comment(run->report,
 				      "--min-percent %g: the median row reached %.1f %%: exit %d",
 				      min, reached, (int)*outcome);
-	return report_comment(run->report, "--min-percent %g: cannot be told here, %s: exit %d",
-			      min,
+	return report_comment(run->report, "--min-percent %g: unknown, %s: exit %d", min,
 			      run->bench->predictor ? "for the reason above"
 						    : "as there is no prediction",
 			      (int)*outcome);

@@ -10,11 +10,11 @@ static const char help_text[] =
 	"  - sizes are multiplied by 2 from step to step; nccl-tests adds 1 MiB (-i 1M)\n"
 	"  - the time is the slowest rank's (-a 3); nccl-tests prints the mean (-a 1)\n"
 	"  - a rank is a process with one GPU: -g N and -t N start processes, and under mpirun or "
-	"srun a -g above 1 is an error that says which -np does the same\n"
+	"srun a -g above 1 is an error that names the equivalent -np\n"
 	"Without a launcher the program starts itself under mpirun."
 	"\vExit codes: 0 ok, 1 internal failure, 2 wrong usage, 10 hang, 11 error of NCCL, CUDA or "
 	"MPI, 12 wrong data, 13 below the required bandwidth, 14 a rank died, 15 slow rank, 16 "
-	"ranks diverged, 20 a fault did not fire, 77 this machine lacks what is needed. Of "
+	"ranks diverged, 20 a fault did not fire, 77 this machine lacks a requirement. Of "
 	"several the first of 14, 11, 10, 12, 16, 15, 13.";
 
 static bool makes_sense(const struct option_row *row, const struct option_target *target)

@@ -29,8 +29,8 @@
 
 const char *const option_group_titles[GROUP_END] = {
 	[GROUP_SIZES] = "Sizes:",
-	[GROUP_DATA] = "What is run:",
-	[GROUP_REPEAT] = "How often:",
+	[GROUP_DATA] = "Calls:",
+	[GROUP_REPEAT] = "Repetitions:",
 	[GROUP_PROCESSES] = "Processes and devices:",
 	[GROUP_COMMUNICATOR] = "Communicator and memory:",
 	[GROUP_REPORT] = "Report:",
@@ -45,15 +45,14 @@ const struct option_row option_rows[] = {
 	{ "maxbytes", 'e', .arg = "SIZE", .initial = "32M", BYTES(1, SIZE_MAX), FIELD(max_bytes),
 	  SAME, .group = GROUP_SIZES, .help = "largest size" },
 	{ "stepbytes", 'i', .arg = "SIZE", .initial = "1M", BYTES(1, SIZE_MAX), FIELD(step_bytes),
-	  SAME, .group = GROUP_SIZES, .help = "add so much from size to size, instead of multiplying" },
+	  SAME, .group = GROUP_SIZES, .help = "add SIZE from size to size, in place of a factor" },
 	{ "stepfactor", 'f', .arg = "N", .initial = "2", WHOLE(2, INT_MAX), FIELD(step_factor),
-	  SAME, .group = GROUP_SIZES, .help = "multiply by so much from size to size" },
+	  SAME, .group = GROUP_SIZES, .help = "multiply by N from size to size" },
 	{ "align", .arg = "SIZE", .initial = "16", BYTES(1, 1 << 30), FIELD(align),
 	  SAME, .group = GROUP_SIZES,
-	  .help = "cut each rank's share of a size to a multiple of so many bytes; a power of "
-		  "two" },
+	  .help = "cut each rank's share of a size to a multiple of SIZE, a power of two" },
 	{ "unalign", 'u', .arg = "N", .initial = "0", WHOLE(0, 1 << 20), FIELD(unalign),
-	  SAME, .group = GROUP_SIZES, .help = "shift all buffers by so many elements" },
+	  SAME, .group = GROUP_SIZES, .help = "shift all buffers by N elements" },
 
 	{ "op", 'o', .arg = "OP", .initial = "sum", .kind = &kind_range,
 	  WORDS("sum", "prod", "max", "min", "avg", "mulsum", "all"), FIELD(op_first),
@@ -65,13 +64,13 @@ const struct option_row option_rows[] = {
 	{ "root", 'r', .arg = "RANK", .initial = "0", WHOLE(-1, INT_MAX), WORD("all", -1), FIELD(root), SAME, .group = GROUP_DATA, .scope = SCOPE_ROOTED,
 	  .help = "root rank; -1 or all: each in turn" },
 	{ "seed", .arg = "N", .initial = "1", WHOLE(0, UINT32_MAX), FIELD(seed),
-	  SAME, .group = GROUP_DATA, .help = "what the data are made from" },
+	  SAME, .group = GROUP_DATA, .help = "seed of the data" },
 	{ "mode", .arg = "MODE", .initial = "stream", .kind = &kind_word, FIELD(mode),
 	  SAME, .group = GROUP_DATA, WORDS("stream", "isolated", "graph"),
 	  .help = "time back-to-back calls, single calls with aligned starts, or replays of a "
 		  "CUDA graph" },
 	{ "cudagraph", 'G', .arg = "N", .initial = "0", WHOLE(0, INT_MAX), FIELD(graph_launches),
-	  SAME, .group = GROUP_DATA, .scope = SCOPE_GPU, .help = "mode graph with so many launches" },
+	  SAME, .group = GROUP_DATA, .scope = SCOPE_GPU, .help = "mode graph with N launches" },
 	{ "blocking", 'z', .arg = "0|1|2|3", .initial = "0", WHOLE(0, 3), FIELD(blocking),
 	  SAME, .group = GROUP_DATA,
 	  .help = "after each call 1: wait and barrier, 2: wait; 3: wait and barrier after "
@@ -81,42 +80,40 @@ const struct option_row option_rows[] = {
 	  FIELD(iters), SAME, .group = GROUP_REPEAT,
 	  .help = "timed iterations; adaptive: until --ci or --budget is reached" },
 	{ "like-nccl-tests", FLAG("1", "0"), FIELD(like_nccl_tests), SAME, .group = GROUP_REPEAT, .scope = SCOPE_GPU,
-	  .help = "nccl-tests' batch and buffers, to set its figures beside: -n 20 -w 1 -a 1 where not given, calls "
-		  "rotate through -e bytes, of which the first call's hold data and the others zeros" },
+	  .help = "nccl-tests' batch and buffers, for a comparison of figures: -n 20 -w 1 -a 1 unless set; calls "
+		  "rotate through -e bytes: data for the first call, zeros for the others" },
 	{ "ci", .arg = "PERCENT", .initial = "1", REAL(0.01, 100), FIELD(ci_percent),
 	  SAME, .group = GROUP_REPEAT,
-	  .help = "adaptive: stop when the median's 95 % confidence interval is within +- so "
-		  "much" },
+	  .help = "adaptive: stop when the median's 95 % confidence interval is within +- PERCENT" },
 	{ "budget", .arg = "SECONDS", .initial = "0.5", REAL(0.001, 86400), FIELD(budget),
 	  SAME, .group = GROUP_REPEAT,
-	  .help = "adaptive: stop when so much time went into one point's timed calls" },
+	  .help = "adaptive: stop after SECONDS in one point's timed calls" },
 	{ "warmup_iters", 'w', .arg = "N", .initial = "steady", WHOLE(0, INT_MAX), WORD("steady", -1), FIELD(warmup), SAME, .group = GROUP_REPEAT,
 	  .help = "calls before timing; steady: until their times no longer fall" },
 	{ "agg_iters", 'm', .arg = "N", .initial = "1", WHOLE(1, INT_MAX), FIELD(agg_iters),
 	  SAME, .group = GROUP_REPEAT, .help = "calls in one group per iteration; times are per call" },
 	{ "run_cycles", 'N', .arg = "N", .initial = "1", WHOLE(0, INT_MAX), FIELD(cycles),
-	  SAME, .group = GROUP_REPEAT, .help = "run the whole sweep so often; 0: for ever; outliers and drift of a point are said as they come" },
+	  SAME, .group = GROUP_REPEAT, .help = "run the whole sweep N times; 0: without end; notes report outliers and drift of a point" },
 	{ "check", 'c', .arg = "N", .initial = "1", WHOLE(0, INT_MAX), FIELD(check),
 	  SAME, .group = GROUP_REPEAT,
-	  .help = "extra iterations whose data are checked, beside the last timed one; 0: no "
-		  "check at all" },
+	  .help = "extra iterations with a data check, beside the last timed one; 0: no check" },
 	{ "check-every", FLAG("1", "0"), FIELD(check_every), SAME, .group = GROUP_REPEAT,
 	  .help = "check the data of every call; slow, times are not comparable" },
 
 	{ "ngpus", 'g', .arg = "N", .initial = "auto", WHOLE(1, 4096), WORD("auto", 0), FIELD(gpus),
 	  FREE, .group = GROUP_PROCESSES,
-	  .help = "without launcher: start so many processes, one GPU each" },
+	  .help = "without launcher: start N processes, one GPU each" },
 	{ "nthreads", 't', .arg = "N", .initial = "auto", WHOLE(1, 4096), WORD("auto", 0),
 	  FIELD(threads), FREE, .group = GROUP_PROCESSES,
-	  .help = "without launcher: start so many times -g processes" },
+	  .help = "without launcher: start N times -g processes" },
 	{ "parallel_init", 'p', SWITCH, .initial = "0", FIELD(parallel_init),
 	  FREE, .group = GROUP_PROCESSES,
 	  .help = "accepted; ranks are processes and always start in parallel" },
 	/* the resolved backend is compared */
 	{ "backend", .arg = "NAME", .initial = "auto", .kind = &kind_text, FIELD(backend),
 	  FREE, .group = GROUP_PROCESSES, WORDS("auto", "nccl", "mpi", "null"),
-	  .help = "who communicates; auto: nccl where a GPU is visible, else mpi; null: nobody, calls "
-		  "return at once and busbw is what the harness itself allows" },
+	  .help = "library of the calls; auto: nccl if a GPU is visible, else mpi; null: none, calls "
+		  "return at once and busbw is the limit of the harness" },
 	{ "share-gpu", FLAG("1", "0"), FIELD(share_gpu), SAME, .group = GROUP_PROCESSES,
 	  .scope = SCOPE_GPU,
 	  .help = "several ranks on one GPU, as if each were a host of its own" },
@@ -142,45 +139,44 @@ const struct option_row option_rows[] = {
 
 	{ "average", 'a', .arg = "0|1|2|3", .initial = "3", WHOLE(0, 3), FIELD(average),
 	  SAME, .group = GROUP_REPORT,
-	  .help = "whose time counts: 0: rank 0's, 1: the mean, 2: the fastest rank's, 3: the "
-		  "slowest rank's" },
+	  .help = "time of a sample: 0: rank 0's, 1: the mean, 2: the fastest rank's, 3: the slowest "
+		  "rank's" },
 	{ "report_cputime", 'C', SWITCH, .initial = "0", FIELD(cputime), SAME, .group = GROUP_REPORT,
-	  .help = "time is what the host needs to issue a call" },
+	  .help = "report the host's time to issue a call" },
 	{ "report_timestamps", 'S', SWITCH, .initial = "0", FIELD(timestamps),
-	  FREE, .group = GROUP_REPORT, .help = "end each line with the time" },
+	  FREE, .group = GROUP_REPORT, .help = "end each line with the time of day" },
 	{ "memory", 'M', SWITCH, .initial = "0", FIELD(memory_report), FREE, .group = GROUP_REPORT,
 	  .scope = SCOPE_GPU, .help = "report device memory in use" },
 	{ "per_iter_timing", 'I', SWITCH, .initial = "0", FIELD(per_iter), SAME, .group = GROUP_REPORT,
 	  .help = "time each iteration" },
 	{ "per_iter_skip", 'K', .arg = "N", .initial = "0", WHOLE(0, INT_MAX), FIELD(per_iter_skip),
-	  SAME, .group = GROUP_REPORT, .help = "leave so many first iterations out of -I's statistics" },
+	  SAME, .group = GROUP_REPORT, .help = "leave the first N iterations out of -I's statistics" },
 	{ "topo", .arg = "SOURCE", .initial = "live", TEXT, FIELD(topo),
 	  SAME, .group = GROUP_REPORT,
-	  .help = "topology that predictions beside each row are made of: live (what NCCL finds), "
-		  "none, a NCCL topology file, or a spec (topo_predict --list)" },
+	  .help = "topology for the predictions beside each row: live (as NCCL detects it), none, an "
+		  "NCCL topology file, or a spec (topo_predict --list)" },
 	{ "min-busbw", .arg = "GBPS", .initial = "0", REAL(0, 1e9), FIELD(min_busbw),
-	  SAME, .group = GROUP_REPORT, .help = "exit 13 when the average bus bandwidth is below" },
+	  SAME, .group = GROUP_REPORT, .help = "exit 13 if the average bus bandwidth is below GBPS" },
 	{ "min-percent", .arg = "PERCENT", .initial = "0", REAL(0, 1000), FIELD(min_percent),
 	  SAME, .group = GROUP_REPORT,
-	  .help = "exit 13 when the median row from 1 MiB reaches less of the lower end of its "
-		  "predicted speed, 77 when it can't be judged" },
+	  .help = "exit 13 if the median row from 1 MiB reaches less than PERCENT of the lower end of "
+		  "its predicted speed, 77 without a prediction" },
 	{ "good", .arg = "PERCENT", .initial = "80", REAL(0, 100), FIELD(good),
 	  SAME, .group = GROUP_REPORT,
-	  .help = "a row is good when it reaches so much of its predicted speed: the run is judged by "
-		  "its median row from 1 MiB, causes are looked for when the slowest is below" },
+	  .help = "a row is good from PERCENT of its predicted speed on; the median row from 1 MiB "
+		  "decides about the run, a slower row starts a search for causes" },
 	{ "low", .arg = "PERCENT", .initial = "50", REAL(0, 100), FIELD(low),
-	  SAME, .group = GROUP_REPORT, .help = "below --good it is low down to here, then bad" },
+	  SAME, .group = GROUP_REPORT, .help = "a row below --good is low from PERCENT on, else bad" },
 	{ "vendor", FLAG("1", "0"), FIELD(vendor), FREE, .group = GROUP_REPORT,
-	  .help = "end with the vendors' figures for this GPU and its links beside what was "
-		  "reached" },
+	  .help = "end with the vendors' figures for this GPU and its links beside the measured ones" },
 	{ "reconcile", FLAG("1", "0"), FIELD(reconcile), SAME, .group = GROUP_REPORT,
-	  .help = "look for what makes rows slow even when none is below its prediction" },
+	  .help = "search for causes of slow rows even if none is below its prediction" },
 	{ "table", .arg = "KIND", .initial = "hangar", .kind = &kind_word, FIELD(table),
 	  FREE, .group = GROUP_REPORT, WORDS("hangar", "nccl-tests", "wide"),
 	  .help = "columns of the table: nccl-tests' 13 alone; with the predicted busbw, the measured share of "
 		  "it and the spread, in 140 characters; or all" },
 	{ "spec", .arg = "FILE", TEXT, FIELD(spec), FREE, .group = GROUP_REPORT,
-	  .help = "p2p_matrix_perf: what it measured, as a topology that --topo and topo_predict take" },
+	  .help = "p2p_matrix_perf: write the measured links as a topology for --topo and topo_predict" },
 	{ "out", .arg = "DIR", TEXT, FIELD(out), FREE, .group = GROUP_REPORT,
 	  .help = "folder for the run's CSV and JSON" },
 	{ "csv", .arg = "FILE", TEXT, FIELD(csv), FREE, .group = GROUP_REPORT,
@@ -188,50 +184,48 @@ const struct option_row option_rows[] = {
 	{ "json", .arg = "FILE", TEXT, FIELD(json), FREE, .group = GROUP_REPORT,
 	  .help = "one JSON object per line" },
 	{ "output_file", 'J', .arg = "FILE.json", FILE_LIKE(".json"),
-	  FIELD(nccl_json), FREE, .group = GROUP_REPORT, .help = "nccl-tests' JSON, written when the run ends: one that is killed leaves an empty "
-		  "file" },
+	  FIELD(nccl_json), FREE, .group = GROUP_REPORT, .help = "nccl-tests' JSON, written at the end of the run; a killed run leaves an empty file" },
 
 	{ "metrics", .arg = "FILE.prom", FILE_LIKE(".prom"), FIELD(metrics),
-	  FREE, .group = GROUP_REPORT, .help = "Prometheus text for node_exporter's textfile collector, replaced as the run goes on" },
+	  FREE, .group = GROUP_REPORT, .help = "Prometheus text for node_exporter's textfile collector, replaced during the run" },
 	{ "trace", .arg = "FILE", TEXT, FIELD(trace), FREE, .group = GROUP_REPORT,
-	  .help = "the last calls of all ranks of a run that came to its end, for chrome://tracing and Perfetto; "
-		  "on a GPU with their device times, which cost about 1 us a call" },
+	  .help = "the last calls of all ranks at a normal end, for chrome://tracing and Perfetto; on a GPU with "
+		  "device times, which cost about 1 us a call" },
 
 	{ "fault", .arg = "NAME[:RANKS][@OP][,key=value...]", .kind = &kind_fault,
 	  .allowed = "NAME[:RANKS][@OP][,key=value...], at most eight times; see --list-faults",
 	  SAME, .group = GROUP_WATCH,
 	  .help = "break something on purpose, in a fixed schedule of 25 steps (-b and -e: sizes of the last and first), "
-		  "at a rank's call number OP, counted from 1 (default: the first of step 8 that it fits): "
+		  "at a rank's call number OP, counted from 1 (default: the first call of step 8 that fits the fault): "
 		  "sendrecv makes 2 calls a step, hypercube 2 for each doubling of ranks, all others 1; "
-		  "none: the same schedule, healthy" },
+		  "none: the same schedule without a fault" },
 	{ "schedule", .arg = "NAME", TEXT, FIELD(schedule), SAME, .group = GROUP_WATCH,
-	  .help = "what a step of a run with --fault issues. plain: the program's collective on all ranks; "
-		  "mixed: others in turn besides; halves, pairs: again in each half or pair of ranks; ring: "
-		  "between neighbours, on communicators of two, alone; p2p: sends and receives outside of "
-		  "groups besides. Without it the fault's own, or plain" },
+	  .help = "calls of a step of a run with --fault. plain: the program's collective on all ranks; mixed: "
+		  "also other collectives in turn; halves, pairs: again in each half or pair of ranks; ring: "
+		  "only between neighbours, on communicators of two; p2p: also sends and receives outside of "
+		  "groups. Default: the fault's own, or plain" },
 	{ "baseline", .arg = "DIR", TEXT, FIELD(baseline), FREE, .group = GROUP_WATCH,
-	  .help = "with --fault: the post-mortem opens with what the healthy twin delivered, which is the "
-		  "same command with --fault=none --out DIR" },
+	  .help = "with --fault: the post-mortem begins with the figures of the healthy twin, the same "
+		  "command with --fault=none --out DIR" },
 	{ "list-faults", FLAG("1", "0"), FIELD(list_faults), FREE, .group = GROUP_WATCH,
-	  .help = "what can be broken, and how it ends" },
+	  .help = "list the faults and their outcomes" },
 	{ "timeout", 'T', .arg = "SECONDS", .initial = "0", WHOLE(0, INT_MAX), FIELD(timeout),
 	  FREE, .group = GROUP_WATCH,
-	  .help = "deadline of every wait for other ranks; 0: from measured times" },
+	  .help = "deadline of every wait for other ranks; 0: by measured times" },
 	{ "silent-after", .arg = "SECONDS", .initial = "3", REAL(0.5, 3600), FIELD(silent), FREE,
-	  .group = GROUP_WATCH, .help = "of several hosts: say it in a line when nothing was heard of one for so long" },
+	  .group = GROUP_WATCH, .help = "several hosts: print a line about a host after SECONDS without a sign of life" },
 	{ "partition-timeout", .arg = "SECONDS", .initial = "10", REAL(1, 86400), FIELD(partition), FREE,
-	  .group = GROUP_WATCH, .help = "and when for so long: a verdict about hosts, and the end of the run" },
+	  .group = GROUP_WATCH, .help = "the same: a verdict about hosts and the end of the run after SECONDS" },
 	{ "record", .arg = "LEVEL", .initial = "calls", .kind = &kind_word, FIELD(record),
 	  SAME, .group = GROUP_WATCH, WORDS("off", "calls", "full"),
-	  .help = "what the flight recorder keeps: nothing, calls, or calls with their device "
-		  "times" },
+	  .help = "content of the flight recorder: nothing, calls, or calls with device times" },
 	{ "no-watch", FLAG("0", "1"), FIELD(watch), FREE, .group = GROUP_WATCH, .help = "no deadlines" },
 	{ "expect", .arg = "OUTCOME[:CLASS[:RANKS]]", .kind = &kind_text, .check = expect_check, FIELD(expect),
 	  SAME, .group = GROUP_WATCH,
 	  .allowed = "ok, or OUTCOME[:CLASS[:RANKS]] as in hang:missing-call:1,3, with OUTCOME one of ",
 	  .words = (const char *const[]){ "ok", "internal", "usage", "hang", "error", "wrong-data", "slow", "died",
 		"slow-rank", "diverged", "not-fired", "unsupported", NULL },
-	  .help = "exit 0 when the run ends like this, else 1" },
+	  .help = "exit 0 if the run ends like this, else 1" },
 
 	{ "help", 'h', FLAG("1", "0"), FIELD(help), FREE, .group = GROUP_HELP, .help = "print this" },
 	{ "version", FLAG("1", "0"), FIELD(version), FREE, .group = GROUP_HELP,
@@ -244,13 +238,13 @@ const struct option_row option_rows[] = {
 		  "|, %, /" },
 	{ "NCCL_TESTS_SPLIT_MASK", .env = true, .kind = &kind_split_mask, .allowed = "a hexadecimal number up to ffffffff",
 	  SAME, .group = GROUP_ENVIRONMENT,
-	  .help = "hexadecimal; as NCCL_TESTS_SPLIT with AND, and wins over it" },
+	  .help = "hexadecimal; as NCCL_TESTS_SPLIT with AND, which it overrides" },
 	{ "NCCL_TESTS_MIN_BW", .env = true, .initial = "0", REAL(0, 1e9), FIELD(min_bw),
 	  FREE, .group = GROUP_ENVIRONMENT,
-	  .help = "GB/s; exit 13 when the mean busbw is below 0.9 of it" },
+	  .help = "GB/s; exit 13 if the mean busbw is below 0.9 of it" },
 	{ "NCCL_TESTS_ALLTOALLV_SPREAD", .env = true, .initial = "1", REAL(0, 1), FIELD(spread),
 	  SAME, .group = GROUP_ENVIRONMENT, .scope = SCOPE_IRREGULAR,
-	  .help = "0: the same to every rank, 1: in proportion to the distance" },
+	  .help = "0: equal amounts, 1: in proportion to the distance" },
 	{ "NCCL_TESTS_ALLTOALLV_MATRIX_FILE", .env = true, TEXT, FIELD(matrix_file),
 	  SAME, .group = GROUP_ENVIRONMENT, .scope = SCOPE_IRREGULAR,
 	  .help = "square matrix of bytes, one row per sender; needs -b equal to -e" },

@@ -124,7 +124,7 @@ static int device_open(struct nccl *nccl)
 
 	if (device < 0 || device >= count)
 		return error_set(nccl->be.err, OUTCOME_USAGE, -ENODEV,
-				 "GPU %d asked for: there are %d, counted from 0", device, count);
+				 "GPU %d requested: there are %d, counted from 0", device, count);
 	rc = cudaSetDevice(device);
 	if (rc == cudaSuccess)
 		rc = cudaFree(NULL); /* makes the context */

@@ -7,8 +7,6 @@
 #include "report/report.h"
 #include "base/output.h"
 #include "record/classes.h"
-#include "postmortem/postmortem.h"
-#include "perf_folder.h"
 
 const struct collective *const collectives[] = {
 	&all_gather, &all_reduce, &alltoall,	   &alltoallv, &broadcast, &gather,
@@ -85,22 +83,6 @@ static int check_calls(const struct program *program, int ranks, struct error *e
 	return rc;
 }
 
-int check_baseline(const struct program *program, int ranks, struct error *err)
-{
-	struct evidence twin = { 0 }, run = { .nranks = ranks };
-	int rc;
-
-	if (!program->options->baseline)
-		return 0;
-	folder_describe((void *)program, &run);
-	snprintf(run.program, sizeof(run.program), "%s", program->name);
-	if (strcmp(program->options->backend, "auto") != 0)
-		snprintf(run.backend, sizeof(run.backend), "%s", program->options->backend);
-	rc = baseline_load(&twin, program->options->baseline, &run, err);
-	evidence_release(&twin);
-	return rc;
-}
-
 int check_start(const struct program *program, int ranks, struct error *err)
 {
 	int rc = report_check(program->options, err);
@@ -110,8 +92,6 @@ int check_start(const struct program *program, int ranks, struct error *err)
 		rc = predict_check_topology(program->options->topo, &host, err);
 	if (rc == 0)
 		rc = check_calls(program, ranks, err);
-	if (rc == 0)
-		rc = check_baseline(program, ranks, err);
 	return rc < 0 ? rc : output_room(err);
 }
 

@@ -19,7 +19,3 @@ int check_start(const struct program *program, int ranks, struct error *err);
 
 /* Warns on standard error, once a run, that with --fault and --no-watch a hang is not detected. */
 void warn_unwatched(const struct program *program);
-
-/* --baseline: checks that the folder holds the healthy twin of this command on `ranks` ranks (0:
- * unknown). Returns 0, or -EINVAL with a usage error. */
-int check_baseline(const struct program *program, int ranks, struct error *err);

@@ -1,5 +1,4 @@
-/* perf_folder.h: the description of a run in the evidence of a failure, and the content of a
- * healthy twin. */
+/* perf_folder.h: the description of a run in the evidence of a failure. */
 #pragma once
 
 #include "evidence/evidence.h"
@@ -11,8 +10,3 @@ void folder_describe(void *program, struct evidence *evidence);
 /* Saves the command with its fault to `folder`, for the report's reproducer only: evidence_load
  * does not read it. */
 void folder_save_command(void *program, const char *folder, int nranks);
-
-/* Saves a rank's calls of a healthy twin in --out's folder, if set, for --baseline. Returns 0 or a
- * negative errno with the error set. */
-int folder_keep_twin(const struct program *program, int rank, int nranks, const char *backend,
-		     struct error *err);

@@ -234,7 +234,6 @@ static int supervise(struct program *program, struct error *err)
 			.arg = program,
 			.name = program->name,
 			.key = program->launch->key,
-			.baseline = program->options->baseline,
 			.gpus = !backend_lacks(program->options->backend, BACKEND_DEVICE),
 			.describe = folder_describe,
 			.save_command = folder_save_command,
@@ -359,8 +358,6 @@ int perf_main_hooked(const struct collective *collective, const struct perf_hook
 		return fail(&err, &program);
 	if (!launch.launched)
 		return start_bare(&program, &options, &err);
-	if (launch.rank == 0 && check_baseline(&program, launch.announced, &err) < 0)
-		return fail(&err, &program);
 	if (start_faults(&program, &err) < 0)
 		return fail(&err, &program);
 	warn_unwatched(&program);

@@ -12,7 +12,6 @@
 #include "watch/uplink.h"
 #include "perf_agree.h"
 #include "perf_check.h"
-#include "perf_folder.h"
 #include "perf_report.h"
 
 #define OPEN_SECONDS  60.0 /* context and module load; other ranks are not involved */
@@ -405,12 +404,7 @@ static int measure(struct rank *r)
 	r->run.memory_collectives = memory_used(r) - before;
 	watch_phase(&r->watch, PHASE_FINALISE);
 	rc = run_finish(&r->run);
-	if (rc == 0)
-		rc = rank_save_trace(r);
-	if (rc == 0 && r->run.outcome == OUTCOME_OK)
-		rc = folder_keep_twin(r->program, r->job.rank, r->job.nranks,
-				      r->bench.backend->ops->name, &r->err);
-	return rc;
+	return rc < 0 ? rc : rank_save_trace(r);
 }
 
 static void tear_down(struct rank *r)

@@ -126,21 +126,6 @@ folder=$(sed -n 's/^# verdict: .*evidence=//p' "$work/out")
 holds "another reproducer: $(cat "$folder/command.txt")" cmp -s "$folder/command.txt" \
 	<(echo "env NCCL_ALGO=Ring $BUILD/all_reduce_perf -g 5 --backend mpi --fault=drop-rank:4")
 
-# The healthy twin, kept by a run of its own, opens the page; one of other options is refused before the start.
-run "$BUILD/all_reduce_perf" --backend mpi -g 3 --fault=none --out twin
-cp "$root/ci/tests/data/nccl_log_h200x4.log" twin/nccl-vm-1.log
-run "$BUILD/all_reduce_perf" --backend mpi -g 3 --fault=drop-rank:1 --baseline twin
-expect_rc 10
-folder=$(sed -n 's/^# verdict: .*evidence=//p' "$work/out")
-has "$folder/postmortem.md" '# Post-mortem' '## The healthy twin' '| 0:6 | AllReduce | 966656 |' '| 0:8 | AllReduce' \
-	'| - | - |' 'Healthy: 20 of these' 'Here: 2 of these' '0 -P2P/direct pointer-> 1' '## The run'
-run "$BUILD/all_reduce_perf" --backend mpi -g 3 -d half --fault=drop-rank:1 --baseline twin
-expect_rc 2
-expect_err 'baseline twin: other options: schedule plain, here schedule plain, -d half'
-run "$BUILD/hang_diagnose" --baseline copy "$folder"
-expect_rc 2
-expect_err 'copy: no healthy run was kept there'
-
 # Nothing to draw is said; rows and timeline in one folder are both drawn.
 head -n 1 copy/timeline.csv >empty.csv
 mkdir empty

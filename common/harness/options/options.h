@@ -103,7 +103,6 @@ struct options {
 	};
 	/* watching */
 	struct {
-		const char *baseline;	  /* --baseline: folder of the healthy twin; NULL: none */
 		enum record_level record; /* --record off|calls|full */
 		bool watch;		  /* --no-watch clears it */
 		const char *expect;	  /* --expect */

@@ -244,7 +244,6 @@ static int check_kind(struct option_set *set)
 		  "run_cycles per_iter_timing",
 		  "has no meaning for p2p_matrix_perf", NULL },
 		{ !faults, "schedule", "goes with --fault, or --fault=none", NULL },
-		{ !faults, "baseline", "goes with --fault, whose healthy twin it is", NULL },
 		{ o->split_kind != SPLIT_NONE, "schedule",
 		  "can't be combined with NCCL_TESTS_SPLIT", NULL },
 		{ faults,

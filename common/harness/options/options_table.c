@@ -204,9 +204,6 @@ const struct option_row option_rows[] = {
 		  "also other collectives in turn; halves, pairs: again in each half or pair of ranks; ring: "
 		  "only between neighbours, on communicators of two; p2p: also sends and receives outside of "
 		  "groups. Default: the fault's own, or plain" },
-	{ "baseline", .arg = "DIR", TEXT, FIELD(baseline), FREE, .group = GROUP_WATCH,
-	  .help = "with --fault: the post-mortem begins with the figures of the healthy twin, the same "
-		  "command with --fault=none --out DIR" },
 	{ "list-faults", FLAG("1", "0"), FIELD(list_faults), FREE, .group = GROUP_WATCH,
 	  .help = "list the faults and their outcomes" },
 	{ "timeout", 'T', .arg = "SECONDS", .initial = "0", WHOLE(0, INT_MAX), FIELD(timeout),

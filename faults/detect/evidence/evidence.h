@@ -69,9 +69,7 @@ struct evidence {
 	double detect_ms;   /* as the verdict line says; 0: unknown */
 	char command[1024]; /* without --fault and --expect: evidence never has what was injected */
 	char options[1024]; /* that all ranks must have alike, but for defaults; "" unknown */
-	int steps, warmup;  /* of a healthy twin that was kept (--fault=none --out); else 0 */
-	const char *baseline; /* folder of the run's healthy twin; borrowed; NULL: none */
-	char remarks[1024];   /* what is missing or unsound, sentences; "" when nothing */
+	char remarks[1024]; /* what is missing or unsound, sentences; "" when nothing */
 	char *ras; /* what NCCL RAS answered, as text (ras.txt); owned, NULL: was not asked */
 };
 

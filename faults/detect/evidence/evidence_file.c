@@ -13,7 +13,6 @@
 
 #define EVIDENCE_VERSION 1
 #define EVIDENCE_RANKS	 (1 << 18)
-#define EVIDENCE_STEPS	 (1 << 18)
 #define JSON_BYTES	 (1 << 20) /* larger files are not ours */
 #define NAMING_RANKS	 64	   /* who does not name program and library by then does not know */
 
@@ -42,15 +41,14 @@ static int save_run(const struct evidence *evidence, const char *dir, const char
 
 	name_run(evidence, dir, name, sizeof(name));
 	evidence_blind_command(evidence->command, command, sizeof(command));
-	run = json_pack("{s:i s:o s:i s:o s:o s:o s:o s:o s:o s:o s:o s:i s:i}", "version",
+	run = json_pack("{s:i s:o s:i s:o s:o s:o s:o s:o s:o s:o s:o}", "version",
 			EVIDENCE_VERSION, "run", json_value_text(name), "nranks", evidence->nranks,
 			"backend", json_value_text(evidence->backend), "library",
 			json_value_text(evidence->library), "program",
 			json_value_text(evidence->program), "when", json_value_text(evidence->when),
 			"detect_ms", json_value_real(evidence->detect_ms), "command",
 			json_value_text(command), "remarks", json_value_text(evidence->remarks),
-			"options", json_value_text(evidence->options), "steps", evidence->steps,
-			"warmup", evidence->warmup);
+			"options", json_value_text(evidence->options));
 	text = must(json_dumps(run, JSON_INDENT(1) | JSON_REAL_PRECISION(15)));
 	rc = output_whole(path, text, strlen(text));
 	free(text);
@@ -215,10 +213,6 @@ static void load_run(struct evidence *e, const char *dir)
 	evidence_blind_command(command, e->command, sizeof(e->command));
 	get_text(j, "remarks", e->remarks, sizeof(e->remarks));
 	get_text(j, "options", e->options, sizeof(e->options));
-	n = json_integer_value(json_object_get(j, "steps"));
-	e->steps = n > 0 && n <= EVIDENCE_STEPS ? (int)n : 0;
-	n = json_integer_value(json_object_get(j, "warmup"));
-	e->warmup = n > 0 && n < e->steps ? (int)n : 0;
 	json_decref(j);
 }
 

@@ -86,7 +86,6 @@ static void collect(struct diagnoser *self, const struct rank_view *views,
 		if (views[i].rank >= 0 && views[i].rank < REMOTE_RANKS)
 			take_rank(self, &views[i], memories[i]);
 	self->site.describe(self->site.arg, e);
-	e->baseline = self->site.baseline;
 }
 
 static void on_begin(void *ctx, const struct rank_view *views, size_t n)

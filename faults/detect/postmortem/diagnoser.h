@@ -22,9 +22,8 @@ struct diagnoser_site {
 	const char *key;  /* of the run */
 	const char *
 		out; /* folder for the evidence; NULL: results/runs/DATE-NAME-KEY below the working directory */
-	const char *baseline; /* folder of the run's healthy twin, NULL: none */
-	bool gpus;	      /* counters of GPUs are read, too */
-	bool preloaded;	      /* a program that knows nothing of hangar */
+	bool gpus;	/* counters of GPUs are read, too */
+	bool preloaded; /* a program that knows nothing of hangar */
 	/* Names the run in its evidence: command, options. */
 	void (*describe)(void *arg, struct evidence *evidence);
 	/* Save what starts the run again. */

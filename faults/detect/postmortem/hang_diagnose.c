@@ -12,7 +12,6 @@ struct arguments {
 	const char **dirs; /* owned: room for all of argv */
 	size_t ndirs;
 	bool dry_run, torch;
-	const char *baseline;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -25,9 +24,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 't':
 		arguments->torch = true;
-		return 0;
-	case 'b':
-		arguments->baseline = arg;
 		return 0;
 	case 'h':
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
@@ -48,9 +44,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option options[] = {
 	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0 }, /* as --help */
-	{ "baseline", 'b', "DIR", 0,
-	  "Compare with the healthy twin kept there (the same command with --fault=none --out DIR)",
-	  0 },
 	{ "dry-run", 'n', NULL, 0, "Print the report, write nothing", 0 },
 	{ "torch", 't', NULL, 0, "DIR holds dumps of PyTorch's Flight Recorder, one a rank", 0 },
 	{ 0 },
@@ -85,17 +78,12 @@ static int load(struct evidence *evidence, const struct arguments *arguments, st
 
 static int diagnose_folders(const struct arguments *arguments, struct error *err)
 {
-	struct evidence evidence, twin = { 0 };
+	struct evidence evidence;
 	struct diagnosis diagnosis;
 	int code = OUTCOME_INTERNAL;
 
 	if (load(&evidence, arguments, err) < 0) {
 		code = (int)err->outcome;
-		goto out;
-	}
-	evidence.baseline = arguments->baseline;
-	if (evidence.baseline && baseline_load(&twin, evidence.baseline, &evidence, err) < 0) {
-		code = OUTCOME_USAGE;
 		goto out;
 	}
 	diagnose(&evidence, &diagnosis);
@@ -105,7 +93,6 @@ static int diagnose_folders(const struct arguments *arguments, struct error *err
 	    diagnosis_save(&diagnosis, &evidence, arguments->dirs[0], err) >= 0)
 		code = diagnosis.outcome;
 out:
-	evidence_release(&twin);
 	evidence_release(&evidence);
 	return code;
 }

@@ -47,7 +47,7 @@ static void print_lints(FILE *out, const struct nccl_log *log)
 	nccl_log_print_lints(out, log, NULL);
 }
 
-static void print_log(FILE *out, const struct nccl_log *log, bool rings)
+static void print_log(FILE *out, const struct nccl_log *log)
 {
 	static const struct {
 		const char *title;
@@ -58,7 +58,7 @@ static void print_log(FILE *out, const struct nccl_log *log, bool rings)
 		{ "Warnings", nccl_log_print_warnings },
 	};
 
-	for (size_t i = 0; i < (rings ? 1 : sizeof(parts) / sizeof(parts[0])); i++) {
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		char *text = NULL;
 		size_t len = 0;
 		FILE *f = must(open_memstream(&text, &len));
@@ -73,7 +73,7 @@ static void print_log(FILE *out, const struct nccl_log *log, bool rings)
 	}
 }
 
-int logs_print(FILE *out, const char *dir, bool rings)
+int logs_print(FILE *out, const char *dir)
 {
 	struct nccl_log log;
 	int found, used;
@@ -84,7 +84,7 @@ int logs_print(FILE *out, const char *dir, bool rings)
 		fprintf(out, "From NCCL's own logs here: %d of %d could be read.\n", used, found);
 	nccl_log_finish(&log);
 	if (used > 0)
-		print_log(out, &log, rings);
+		print_log(out, &log);
 	nccl_log_release(&log);
 	return found;
 }

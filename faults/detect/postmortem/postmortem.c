@@ -118,7 +118,7 @@ static void print_run(FILE *out, const struct diagnosis *d, const struct evidenc
 static void print_rings(FILE *out, const struct evidence *e, const char *dir)
 {
 	fprintf(out, "\n### Ring topology\n\n");
-	if (logs_print(out, dir, false) > 0)
+	if (logs_print(out, dir) > 0)
 		return;
 	if (backend_lacks(e->backend, BACKEND_RAS))
 		fprintf(out, "The MPI library does not tell in which order it connects ranks.\n");
@@ -339,7 +339,6 @@ void postmortem_print(FILE *out, const struct diagnosis *d, const struct evidenc
 	fprintf(out, "# Post-mortem: %s, %s, %s\n\n", outcome_name(d->outcome),
 		class_name(d->class, d->outcome),
 		name_culprits(d, false, culprits, sizeof(culprits)));
-	baseline_print(out, e);
 	print_run(out, d, e);
 	print_rings(out, e, dir);
 	print_reproducer(out, dir);

@@ -39,19 +39,6 @@ void report_block(FILE *out, const char *text);
 void report_stacks(FILE *out, const struct evidence *evidence, const char *culprits);
 
 /* Sections of a Markdown page, of NCCL's own logs in an evidence folder (nccl-*.log): rings with their
- * transports, whether they are rational, the calls of all ranks compared, warnings; or (`rings`) the
- * first alone. What cannot be read is passed over, and counted. Returns how many logs there were; with
- * 0 nothing is printed. */
-int logs_print(FILE *out, const char *dir, bool rings);
-
-/* ---- baseline.c: what the healthy twin of a run delivered, beside what the run had reached ---- */
-
-/* Read a healthy twin (--fault=none --out DIR) of the run: it has the run's program, backend, number of
- * ranks, options and calls, as far as these are known. 0, or -EINVAL with a usage error that says
- * what is missing or differs. evidence_release(twin) in either case. */
-int baseline_load(struct evidence *twin, const char *dir, const struct evidence *run,
-		  struct error *err);
-
-/* A section of a Markdown page, if the run has a baseline (run->baseline): time and bus bandwidth of the
- * slowest rank in each timed call, healthy and here, as far as it came; the healthy one's rings. */
-void baseline_print(FILE *out, const struct evidence *run);
+ * transports, whether they are rational, the calls of all ranks compared, warnings. Unreadable logs are
+ * counted. Returns how many logs there are; with 0 nothing is printed. */
+int logs_print(FILE *out, const char *dir);

@@ -3,7 +3,7 @@
 #include "postmortem/timeline.h"
 
 #include "settings/backend_kind.h"
-#include "diagnose/rule.h"
+#include "base/call_value.h"
 #include "base/rank_list.h"
 #include "record/verdict.h"
 
@@ -142,7 +142,7 @@ static enum span_state state_of(const struct timeline *t, const struct evidence_
 		return SPAN_UNFINISHED;
 	if (ended_on_device || call->ticket <= rank->view.completed)
 		return SPAN_DONE;
-	return on_device(t) || call_in_pairs(call) ? SPAN_QUEUED : SPAN_DONE;
+	return on_device(t) || call_is_pair(call->kind) ? SPAN_QUEUED : SPAN_DONE;
 }
 
 /* 0, -EINVAL: the call's times cannot be. Here times count from the rank's own verdict, so they
@@ -174,9 +174,10 @@ static int make_span(const struct timeline *t, const struct evidence_rank *rank,
 	return 0;
 }
 
-bool call_exchange(const struct record *call, const struct record *next)
+/* Returns true if both are one exchange of a Send and a Recv. */
+static bool call_exchange(const struct record *call, const struct record *next)
 {
-	return call_in_pairs(call) && call_in_pairs(next) && call->kind != next->kind &&
+	return call_is_pair(call->kind) && call_is_pair(next->kind) && call->kind != next->kind &&
 	       call->ticket + 1 == next->ticket;
 }
 
@@ -226,16 +227,15 @@ static void fill_lane(struct timeline *t, struct lane *lane, uint64_t seen)
 	lane->wait_since = time_before(rank->view.since_ns, seen);
 }
 
-int call_order(const struct record *p, const struct record *q)
+/* By communicator and number. */
+static int by_call(const void *a, const void *b)
 {
+	const struct record *p = (*(struct span *const *)a)->call;
+	const struct record *q = (*(struct span *const *)b)->call;
+
 	if (p->comm != q->comm)
 		return p->comm < q->comm ? -1 : 1;
 	return (p->seq > q->seq) - (p->seq < q->seq);
-}
-
-static int by_call(const void *a, const void *b)
-{
-	return call_order((*(struct span *const *)a)->call, (*(struct span *const *)b)->call);
 }
 
 /* Ranks of a communicator: all of the first one, of others those that made a call on it. */

@@ -92,8 +92,3 @@ const struct record *axis_align(struct timeline *timeline, const uint64_t *seen)
 void move_lane(struct lane *lane, double by);
 /* Find the breaks. */
 void axis_breaks(struct timeline *timeline);
-
-/* By communicator and number. */
-int call_order(const struct record *a, const struct record *b);
-/* Returns true if both are one exchange of a Send and a Recv. */
-bool call_exchange(const struct record *call, const struct record *next);

@@ -10,7 +10,7 @@
 #include "preload/run_ranks.h"
 #include "probe/probe.h"
 #include "watch/link.h"
-#include "watch/monitor_nodes.h"
+#include "watch/message.h"
 
 #define STACK_SECONDS  0.7 /* for all */
 #define ANSWER_SECONDS 3.0 /* a monitor that is asked has so long */

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "preload/library/library.h"
 #include "watch/link.h"
-#include "watch/monitor_nodes.h"
+#include "watch/message.h"
 
 __thread struct preload_thread preload_thread;
 

@@ -1,0 +1,28 @@
+/* message.h: types of the messages that supervisors, monitors and preloaded programs send over links. */
+#pragma once
+
+enum message {
+	MESSAGE_HELLO = 1, /* member: its memory's descriptor comes along; payload: pid */
+	MESSAGE_STATE,	   /* member: struct state */
+	MESSAGE_END,	   /* from above: int32 exit code */
+	MESSAGE_JOIN, /* leader to root: token, then views; root to leader: the same of its own, once */
+	MESSAGE_VIEWS,	  /* leader to root: views in answer to a query */
+	MESSAGE_ABNORMAL, /* leader to root: views, something is wrong */
+	MESSAGE_DONE,	  /* leader to root: views, all finished by themselves */
+	MESSAGE_QUERY,	  /* root to leader */
+	MESSAGE_PREPARE,  /* root to leader: a query is near */
+	MESSAGE_TAIL, /* leader to root: struct evidence_head, then what the diagnoser knows of that rank */
+	MESSAGE_SLOW,	   /* root to leader: text, the evidence folder's name or nothing */
+	MESSAGE_TEXT,	   /* leader to root: struct evidence_head, then text without NUL */
+	MESSAGE_READY,	   /* leader to root: the slow evidence is complete */
+	MESSAGE_EXTENSION, /* root to leader: the run is given more time */
+	MESSAGE_COUNTERS, /* leader to root: struct evidence_head, then what its host counted, as text */
+	MESSAGE_INIT_OVERDUE, /* leader to root: ranks here wait at init, or in a first call */
+	MESSAGE_CENSUS,	      /* root to leader: it asks who has come to it */
+	MESSAGE_PRESENT,      /* leader to root: views in answer to that */
+	MESSAGE_RENDEZVOUS,   /* root to leader: uint32 enum rendezvous, as the census says */
+	MESSAGE_BEAT,	      /* both ways: a heartbeat; with a byte: nothing is heard of you */
+	MESSAGE_STATUS, /* somebody to a hangar_run: how is it? and its answer, text; between leaders that is a
+	                 * JOIN */
+	MESSAGE_SAID /* root to leader of a hangar_run: the verdict's lines, which it says too */
+};

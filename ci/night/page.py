@@ -163,7 +163,7 @@ def evidence_html(data, one, pictures):
                    (("Cause.", "cause"), ("Fix.", "fix"), ("Prevention.", "prevention")) if verdict.get(key))
     picture = pictures.html(f"timeline-{data.evidence.index(one)}", f"Timeline of {one.path.name}")
     where = os.path.relpath(one.path, data.path)
-    names = ("postmortem.md", "report.txt", "verdict.json", "timeline.json", "rank-0.stack.txt")
+    names = ("postmortem.md", "verdict.json", "timeline.json", "rank-0.stack.txt")
     links = ", ".join(link(data, f"{where}/{name}", name) for name in names if (one.path / name).exists())
     when = f", named after {num(verdict.get('detect_ms'), '{:.0f}')} ms" if num(verdict.get("detect_ms")) else ""
     why = " <span class=quiet>a fault, named as it must be</span>" if kind == "ok" else ""

@@ -29,7 +29,7 @@ blocked_at() {
 # stuck GUILTY FILE TEXT: everything that the run left says so
 stuck() {
 	local name copy=$work/copy
-	for name in "$dir/rank-$1.stack.txt" "$dir/postmortem.md" "$dir/report.txt" "$work/out"; do
+	for name in "$dir/rank-$1.stack.txt" "$dir/postmortem.md" "$work/out"; do
 		holds "$what: ${name##*/} lacks the line of $2 with $3" blocked_at "$name" "$2" "$3"
 	done
 	holds "$what: standard output lacks what rank $1 is stuck on" \
@@ -40,7 +40,7 @@ stuck() {
 		grep -q "^#### Rank [0-9]*, waiting" "$dir/postmortem.md"
 	rm -rf "$copy"
 	cp -r "$dir" "$copy"
-	rm -f "$copy"/verdict.json "$copy"/report.txt "$copy"/postmortem.md
+	rm -f "$copy"/verdict.json "$copy"/postmortem.md
 	run "$BUILD/hang_diagnose" "$copy"
 	holds "$what: hang_diagnose lacks the line of $2 with $3" blocked_at "$work/out" "$2" "$3"
 	holds "$what: hang_diagnose's postmortem.md has other stacks" \
@@ -60,11 +60,11 @@ for rank in 0 2 3; do # the others wait in MPI
 done
 kept=$dir
 
-# Counters of the host, kept with its first rank: in both reports, and the same from a copy of the folder.
+# Counters of the host, kept with its first rank: on the page, and the same from a copy of the folder.
 holds "$what: no counters of the host" grep -q '"resent": [0-9]' "$dir/rank-0.counters.json"
 holds "$what: counters with another rank, too" [ ! -e "$dir/rank-1.counters.json" ]
-counted="^counters    $(hostname): [0-9]+ counters? over [0-9]+\.[0-9] s, [0-9]+ of them 0"
-holds "$what: report.txt lacks the counters" grep -qE "$counted" "$dir/report.txt"
+counted="$(hostname): [0-9]+ counters? over [0-9]+\.[0-9] s, [0-9]+ of them 0"
+holds "$what: postmortem.md lacks the counters" grep -qE "^Host $counted" "$dir/postmortem.md"
 holds "$what: postmortem.md lacks MPI's bytes over TCP" grep -qE '^\| TCP \| sent \| [1-9]' "$dir/postmortem.md"
 holds "$what: the copy's counters are others" cmp -s <(sed -n '/^### Counters/,/^### Time/p' "$dir/postmortem.md") \
 	<(sed -n '/^### Counters/,/^### Time/p' "$work/copy/postmortem.md")
@@ -157,7 +157,7 @@ else
 	expect_out '^# Host .*: .*GPU 0: 4 NVLink replays; GPU 1: no longer answers\.$'
 	with_driver DRIVER_STUCK=1
 	holds 'a driver that is stuck is not said to be' \
-		grep -q "^counters .*; none of GPUs: NVML did not answer$" "$dir/report.txt"
+		grep -q "^Host .*; none of GPUs: NVML did not answer\.$" "$dir/postmortem.md"
 	holds 'counters of the network are lost with those of GPUs' grep -q '"resent": ' "$dir/rank-0.counters.json"
 fi
 

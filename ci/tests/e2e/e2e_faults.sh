@@ -40,7 +40,7 @@ again() {
 	local copy=$work/copy
 	rm -rf "$copy"
 	cp -r "$(folder)" "$copy"
-	rm -f "$copy"/verdict.json "$copy"/report.txt "$copy"/postmortem.md "$copy"/timeline.* "$copy"/command.txt
+	rm -f "$copy"/verdict.json "$copy"/postmortem.md "$copy"/timeline.* "$copy"/command.txt
 	run "$BUILD/hang_diagnose" "$copy"
 	expect_rc "$2" "hang_diagnose after $1:"
 	saved=$((saved + 1))

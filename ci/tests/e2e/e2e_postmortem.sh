@@ -42,7 +42,7 @@ END
 has "$folder/postmortem.md" "${parts[@]}"
 has "$folder/postmortem.md" '| mpi |' 'Open MPI' 'does not tell' '--fault=drop-rank:1' \
 	'| rank | process'
-for name in report.txt verdict.json timeline.json timeline.csv command.txt; do
+for name in verdict.json timeline.json timeline.csv command.txt; do
 	holds "no $name" [ -s "$folder/$name" ]
 done
 holds 'the command is not command.txt' grep -q -- '--fault=drop-rank:1' "$folder/command.txt"
@@ -106,7 +106,7 @@ cp "$folder"/rank-* "$folder/run.json" copy/
 run "$BUILD/hang_diagnose" copy
 expect_rc 10 'hang_diagnose:'
 has copy/postmortem.md '## Reproducer' 'Not known: command.txt'
-holds 'the copy knows the fault' bash -c '! grep -rqF -- --fault copy/postmortem.md copy/verdict.json copy/report.txt'
+holds 'the copy knows the fault' bash -c '! grep -rqF -- --fault copy/postmortem.md copy/verdict.json'
 holds 'another timeline from the copy' cmp -s "$folder/timeline.csv" copy/timeline.csv
 
 # NCCL's rings, out of its logs.

@@ -62,8 +62,8 @@ UNIT_TEST(test_blind_command, "a command without its fault")
 
 UNIT_TEST(test_diagnosis_saved, "diagnosis and its files")
 {
-	static const char *const names[] = { "verdict.json", "report.txt", "postmortem.md",
-					     "timeline.json", "timeline.csv" };
+	static const char *const names[] = { "verdict.json", "postmortem.md", "timeline.json",
+					     "timeline.csv" };
 	struct diagnosis d;
 	char path[UNIT_PATH];
 	struct stat st;

@@ -1,4 +1,4 @@
-/* test_postmortem.c: what report.txt, verdict.json and postmortem.md say beside the diagnosis: the
+/* test_postmortem.c: what the screen, verdict.json and postmortem.md say beside the diagnosis: the
  * errors that ranks reported, hostile ones too; where the picture is. */
 #include "rig/evidence_saved.h"
 
@@ -24,6 +24,18 @@ static const char *contents(const char *name)
 	return text;
 }
 
+/* What hang_diagnose prints. */
+static const char *screen(const struct evidence *e)
+{
+	static char text[1 << 16];
+	FILE *f = fmemopen(text, sizeof(text), "w");
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	diagnosis_print(f, &diagnosis, e);
+	fclose(f);
+	return text;
+}
+
 static json_t *verdict(void)
 {
 	json_t *top = json_loads(contents("verdict.json"), 0, NULL);
@@ -46,7 +58,7 @@ static void expect_error(const struct evidence *e, const char *plain, const char
 
 	report(e);
 	snprintf(line, sizeof(line), "\nreported    rank 1: %s\n", plain);
-	CU_ASSERT_PTR_NOT_NULL(strstr(contents("report.txt"), line));
+	CU_ASSERT_PTR_NOT_NULL(strstr(screen(e), line));
 	snprintf(line, sizeof(line), "\n- Rank 1 reported: %s\n", markdown);
 	CU_ASSERT_PTR_NOT_NULL(strstr(contents("postmortem.md"), line));
 	top = verdict();
@@ -102,7 +114,7 @@ UNIT_TEST(test_how_many, "how many are shown")
 
 	set_up();
 	report(&saved);
-	CU_ASSERT_PTR_NULL(strstr(contents("report.txt"), "reported"));
+	CU_ASSERT_PTR_NULL(strstr(screen(&saved), "reported"));
 	CU_ASSERT_PTR_NULL(strstr(contents("postmortem.md"), "reported"));
 	top = verdict();
 	CU_ASSERT(json_is_array(json_object_get(top, "reported")));
@@ -117,11 +129,10 @@ UNIT_TEST(test_how_many, "how many are shown")
 	}
 	strcpy(diagnosis.ranks, "18");
 	UNIT_ALL(diagnosis_save(&diagnosis, &saved, dir, &err) >= 0,
-		 strstr(contents("report.txt"), "\nreported    rank 18: error of 18\n"
-						"reported    rank 0: error of 0\n") != NULL,
-		 strstr(contents("report.txt"),
-			"\nreported    rank 14: error of 14\n"
-			"reported    4 more ranks reported errors\n") != NULL,
+		 strstr(screen(&saved), "\nreported    rank 18: error of 18\n"
+					"reported    rank 0: error of 0\n") != NULL,
+		 strstr(screen(&saved), "\nreported    rank 14: error of 14\n"
+					"reported    4 more ranks reported errors\n") != NULL,
 		 strstr(contents("postmortem.md"), "\n- Rank 14 reported: error of 14\n"
 						   "- 4 more ranks reported errors.\n") != NULL);
 	top = verdict();

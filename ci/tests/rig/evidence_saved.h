@@ -3,7 +3,7 @@
 #pragma once
 
 #include "backend/call.h"
-#include "diagnose/diagnose.h"
+#include "postmortem/postmortem.h"
 #include "base/dtype.h"
 #include "evidence/evidence.h"
 #include "record/recorder.h"

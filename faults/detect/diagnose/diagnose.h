@@ -41,10 +41,3 @@ void diagnose(const struct evidence *evidence, struct diagnosis *diagnosis);
 /* One more line of evidence, if there is room. */
 void diagnosis_note(struct diagnosis *diagnosis, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-
-/* Readable report (text), and all files beside the evidence. diagnosis_save: 1 when they hold a
- * timeline that plots/plot draws, 0 when there is no call to draw, or a negative errno with the
- * error set. */
-void diagnosis_print(FILE *out, const struct diagnosis *diagnosis, const struct evidence *evidence);
-int diagnosis_save(const struct diagnosis *diagnosis, const struct evidence *evidence,
-		   const char *dir, struct error *err);

@@ -369,7 +369,7 @@ static void note_probe(struct diagnoser *self)
 	more = report_stuck(stdout, "# ", &self->evidence, d->ranks, LINES_SHOWN);
 	if (more > 0)
 		printf("# and %d more rank%s%s\n", more, more == 1 ? "" : "s",
-		       self->folder[0] ? ": report.txt" : "");
+		       self->folder[0] ? ": postmortem.md" : "");
 	for (size_t i = before; i < d->nlines; i++)
 		printf("# %s\n", d->lines[i]);
 	fflush(stdout);

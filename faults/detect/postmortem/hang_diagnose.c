@@ -3,7 +3,6 @@
 
 #include "base/error.h"
 #include "base/output.h"
-#include "diagnose/diagnose.h"
 #include "evidence/evidence.h"
 #include "postmortem/postmortem.h"
 #include "probe/probe.h"
@@ -44,7 +43,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option options[] = {
 	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0 }, /* as --help */
-	{ "dry-run", 'n', NULL, 0, "Print the report, write nothing", 0 },
+	{ "dry-run", 'n', NULL, 0, "Print the diagnosis, write nothing", 0 },
 	{ "torch", 't', NULL, 0, "DIR holds dumps of PyTorch's Flight Recorder, one a rank", 0 },
 	{ 0 },
 };
@@ -54,8 +53,8 @@ static const struct argp argp = {
 	.parser = parse,
 	.args_doc = "DIR [DIR...]",
 	.doc = "Diagnose the evidence in DIR (rank-N.fr, run.json) and write verdict.json, "
-	       "report.txt, postmortem.md, timeline.json and timeline.csv beside it. Several DIR, "
-	       "of the hosts of one run, are joined; what is written goes to the first.\v"
+	       "postmortem.md, timeline.json and timeline.csv beside it. Several DIR, of the "
+	       "hosts of one run, are joined; what is written goes to the first.\v"
 	       "The exit code is the outcome's: 0 ok, 10 hang, 11 error, 12 wrong data, 14 a rank "
 	       "died, 16 diverged; 1 unreadable evidence, or too little of it, 2 usage.",
 };

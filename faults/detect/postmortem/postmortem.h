@@ -1,8 +1,15 @@
-/* postmortem.h: the page that an on-call engineer reads; and the wording that it shares with the
- * report. */
+/* postmortem.h: a diagnosis as a page, on the screen and as files. */
 #pragma once
 
 #include "diagnose/diagnose.h"
+
+/* The diagnosis in short, for the screen. */
+void diagnosis_print(FILE *out, const struct diagnosis *diagnosis, const struct evidence *evidence);
+
+/* Write verdict.json, postmortem.md, timeline.json and timeline.csv to `dir`. 1: the timeline holds calls
+ * to draw, 0: it holds none; or a negative errno with the error set. */
+int diagnosis_save(const struct diagnosis *diagnosis, const struct evidence *evidence,
+		   const char *dir, struct error *err);
 
 /* postmortem.md. `dir` is where the evidence lies: command.txt and nccl-*.log in it are read,
  * each if it is there. `drawable`: there is a timeline to draw. */

@@ -1,10 +1,9 @@
-/* report.c: a diagnosis as text and as verdict.json, and all the files of a diagnosed run. */
-#include "diagnose/diagnose.h"
+/* report.c: a diagnosis on the screen and as verdict.json; all files of a diagnosed run. */
+#include "postmortem/postmortem.h"
 
 #include <jansson.h>
 
 #include "base/json_value.h"
-#include "postmortem/postmortem.h"
 #include "probe/probe.h"
 #include "postmortem/timeline.h"
 #include "base/output.h"
@@ -85,26 +84,22 @@ static int save_verdict(const struct diagnosis *d, const struct evidence *e, con
 	return rc;
 }
 
-/* The page, of whose folder more is read; `dir` NULL: the report. */
-static int save_text(const struct diagnosis *d, const struct evidence *e, const char *dir,
+static int save_page(const struct diagnosis *d, const struct evidence *e, const char *dir,
 		     bool drawable, const char *path)
 {
 	FILE *f = fopen(path, "we");
 
 	if (!f)
 		return -errno;
-	if (dir)
-		postmortem_print(f, d, e, dir, drawable);
-	else
-		diagnosis_print(f, d, e);
+	postmortem_print(f, d, e, dir, drawable);
 	return output_close(f);
 }
 
 int diagnosis_save(const struct diagnosis *d, const struct evidence *e, const char *dir,
 		   struct error *err)
 {
-	static const char *const names[] = { "verdict.json", "report.txt", "postmortem.md",
-					     "timeline.json", "timeline.csv" };
+	static const char *const names[] = { "verdict.json", "postmortem.md", "timeline.json",
+					     "timeline.csv" };
 	struct timeline timeline;
 	char path[4096];
 	bool drawable;
@@ -116,9 +111,8 @@ int diagnosis_save(const struct diagnosis *d, const struct evidence *e, const ch
 	for (size_t i = 0; rc == 0 && i < sizeof(names) / sizeof(names[0]); i++) {
 		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
 		rc = i == 0   ? save_verdict(d, e, path)
-		     : i == 1 ? save_text(d, e, NULL, drawable, path)
-		     : i == 2 ? save_text(d, e, dir, drawable, path)
-		     : i == 3 ? timeline_save_trace(&timeline, path)
+		     : i == 1 ? save_page(d, e, dir, drawable, path)
+		     : i == 2 ? timeline_save_trace(&timeline, path)
 			      : timeline_save_csv(&timeline, path);
 	}
 	timeline_release(&timeline);

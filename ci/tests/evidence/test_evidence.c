@@ -90,8 +90,8 @@ UNIT_TEST(test_format, "saved form")
 	h = pack_one(&bytes);
 	/* 10 calls: two headers, 10 records of 64 bytes, and 10 times two words for the device */
 	UNIT_ALL(bytes == sizeof(*h) + sizeof(struct record_header) + 800,
-		 memcmp(h, "hangarEV\2\0\0\0", 12) == 0, h->records == 10, h->rank == 1,
-		 h->pid == 4711, h->issued == 10, h->waited == 1.5);
+		 memcmp(h, "hangarEV\5\0\0\0", 12) == 0, h->records == 10, h->rank == 1,
+		 h->view.pid == 4711, h->view.issued == 10, h->view.waited == 1.5);
 	free(h);
 	CU_ASSERT_EQUAL(saved_bytes(&saved.ranks[1], 3),
 			sizeof(*h) + sizeof(struct record_header) + 240);
@@ -107,9 +107,8 @@ UNIT_TEST(test_tail, "the newest calls alone")
 
 	set_up();
 	saved.ranks[1].recorder->uplink_token = 0x5ec2e7;
-	saved.ranks[1].recorder->inits[0].asked = 6;
-	saved.ranks[1].recorder->inits[1].asked = 7; /* another communicator */
-	saved.ranks[1].recorder->device_wait = RECORD_DEVICE_AWAITED;
+	saved.ranks[1].view.asked = 6;
+	saved.ranks[1].view.device_wait = RECORD_DEVICE_AWAITED;
 	bytes = saved_bytes(&saved.ranks[1], 4);
 	h = saved_alloc(bytes);
 	saved_pack(&saved.ranks[1], 1, 4, h);

@@ -139,16 +139,16 @@ UNIT_TEST(test_hostile_header, "hostile header")
 
 	set_up();
 	h = pack_one(&bytes);
-	h->process = 99;
-	h->status = -7;
-	h->pid = -5;
-	h->phase = 1u << 31;
-	h->waited = -1;
+	h->view.process = 99;
+	h->view.status = -7;
+	h->view.pid = -5;
+	h->view.phase = 1u << 31;
+	h->view.waited = -1;
 	h->cpu_share = 0.0 / 0.0;
 	h->state = '\33';
 	memset(h->syscall, '\n', sizeof(h->syscall));
-	memset(h->what, 'w', sizeof(h->what));
-	memset(h->error, 0x80, sizeof(h->error));
+	memset(h->view.what, 'w', sizeof(h->view.what));
+	memset(h->view.error, 0x80, sizeof(h->view.error));
 	put("rank-1.fr", h, bytes);
 	free(h);
 	UNIT_ALL(load() == 0, loaded.ranks[1].view.process == PROCESS_ALIVE,

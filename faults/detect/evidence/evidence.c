@@ -79,11 +79,11 @@ void evidence_take_calls(struct evidence_rank *rank, const struct record_memory 
 int evidence_take_saved(struct evidence_rank *rank, int number, const void *image, size_t bytes)
 {
 	struct evidence_rank taken = { .stack = NULL };
-	size_t unsound, cut;
+	struct saved_loss loss;
 
 	taken.image = saved_alloc(bytes);
 	memcpy(taken.image, image, bytes);
-	if (saved_unpack(&taken, number, taken.image, bytes, &unsound, &cut)) {
+	if (saved_unpack(&taken, number, taken.image, bytes, &loss)) {
 		free(taken.image);
 		return -EINVAL;
 	}

@@ -126,7 +126,8 @@ static void *map_image(int fd, size_t bytes)
 static void load_rank(struct evidence *e, int i, int dir)
 {
 	struct evidence_rank *rank = &e->ranks[i];
-	size_t bytes = 0, unsound = 0, missing = 0;
+	struct saved_loss loss = { 0 };
+	size_t bytes = 0;
 	const char *fault = "cannot be read";
 	char name[32];
 	int fd;
@@ -139,7 +140,7 @@ static void load_rank(struct evidence *e, int i, int dir)
 		rank->image = map_image(fd, bytes);
 		rank->mapped = rank->image ? bytes : 0;
 		close(fd);
-		fault = rank->image  ? saved_unpack(rank, i, rank->image, bytes, &unsound, &missing)
+		fault = rank->image  ? saved_unpack(rank, i, rank->image, bytes, &loss)
 			: bytes == 0 ? "is too short to be evidence"
 				     : "is larger than the memory there is";
 	}
@@ -149,18 +150,18 @@ static void load_rank(struct evidence *e, int i, int dir)
 		evidence_remark(e, "%s %s.", name, fault);
 		return;
 	}
-	if (missing)
+	if (loss.cut)
 		evidence_remark(e, "%s is cut off: its newest %zu records are missing.", name,
-				missing);
-	else if (((struct saved_header *)rank->image)->has_times && !rank->times && rank->ncalls)
+				loss.cut);
+	else if (loss.times)
 		evidence_remark(e, "%s is cut off: its device times are missing.", name);
-	if (unsound)
-		evidence_remark(e, "Rank %d: %zu of %zu records are unsound.", i, unsound,
-				unsound + rank->ncalls);
+	if (loss.unsound)
+		evidence_remark(e, "Rank %d: %zu of %zu records are unsound.", i, loss.unsound,
+				loss.unsound + rank->ncalls);
 	else
 		madvise(rank->image, rank->mapped,
 			MADV_DONTNEED); /* comes back when it is looked at */
-	if (!missing && rank->ncalls > 0 && rank->index.last_ticket < rank->view.issued)
+	if (!loss.cut && rank->ncalls > 0 && rank->index.last_ticket < rank->view.issued)
 		evidence_remark(e, "Rank %d: its newest calls are missing.", i);
 }
 

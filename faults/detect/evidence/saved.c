@@ -1,33 +1,77 @@
 /* saved.c: one rank's evidence to bytes and back; nothing that is read is trusted. */
 #include "evidence/saved.h"
 
-#include <time.h>
+#define SAVED_OLD 2
 
-#include "base/clock.h"
+/* The header of version 2. */
+struct saved_old {
+	_Alignas(64) char common[32]; /* as struct saved_header begins */
+	int32_t node, pid, process, status, outcome;
+	uint32_t phase, waiting, overdue, has_recorder, has_times;
+	uint64_t issued, completed;
+	double waited;
+	uint64_t since_ns, seen_ns;
+	double cpu_share;
+	uint64_t clocks[2], netns, init_id, aborted_after;
+	uint32_t comm_state;
+	int32_t init_rank, init_nranks, error_code;
+	uint32_t oom_kills;
+	char state;
+	uint8_t lost; /* index to old_lost[] */
+	char unused[2], syscall[24], what[40], host[64], error[256];
+	int32_t port, resends;
+	char addresses[96], peer[48];
+};
 
+/* What version 2 called an unplugged interface, or large packets that are lost, is silence. */
+static const enum view_lost old_lost[] = {
+	LOST_NOT,     LOST_SILENT, LOST_SILENT, LOST_ONE_WAY, LOST_SILENT,
+	LOST_STALLED, LOST_PARTED, LOST_HELD,	LOST_MONITOR, LOST_LAUNCHER,
+};
+
+/* clang-format off */
+#define FOR_EACH_SAME(do) \
+	do(node) do(pid) do(process) do(status) do(outcome) do(phase) do(waiting) do(overdue) do(issued) \
+	do(completed) do(waited) do(since_ns) do(seen_ns) do(comm_state) do(init_id) do(init_rank) \
+	do(init_nranks) do(aborted_after) do(error_code) do(oom_kills)
+#define FOR_EACH_TEXT(do) \
+	do(to->syscall, from->syscall) do(v->what, from->what) do(v->host, from->host) do(v->error, from->error) \
+	do(to->sockets.addresses, from->addresses) do(to->sockets.peer, from->peer)
+/* clang-format on */
+#define TO_VIEW(field)	    v->field = from->field;
+#define TAKE_TEXT(to, from) memcpy(to, from, sizeof(to));
+
+_Static_assert(offsetof(struct saved_header, has_recorder) == 32, "as struct saved_old begins");
+_Static_assert(sizeof(struct saved_old) == 768, "version 2 does not change");
 _Static_assert(sizeof(struct saved_header) % 64 == 0, "what follows is aligned to 64");
 _Static_assert(sizeof(struct record_header) % 64 == 0, "records are aligned to 64");
 
 static const size_t front = sizeof(struct saved_header) + sizeof(struct record_header);
 
-/* clang-format off */
-/* These stand in the saved header as in the view. */
-#define FOR_EACH_SAME(do) \
-	do(node) do(pid) do(process) do(status) do(outcome) do(phase) do(waited) do(since_ns) do(seen_ns) \
-	do(issued) do(completed) do(init_id) do(aborted_after) do(comm_state) do(init_rank) \
-	do(init_nranks) do(error_code) do(oom_kills)
-/* Texts, and where the rank has them; read as somebody else's: ended, and printable. */
-#define FOR_EACH_TEXT(do) \
-	do(syscall, rank->syscall) do(what, rank->view.what) do(host, rank->view.host) \
-	do(error, rank->view.error) do(addresses, rank->sockets.addresses) do(peer, rank->sockets.peer)
-/* clang-format on */
-#define TO_HEADER(field) h->field = v->field;
-#define TO_VIEW(field)	 v->field = h->field;
+static void upgrade(struct saved_header *to, const struct saved_old *from)
+{
+	const struct record_header *recorder = (const struct record_header *)(from + 1);
+	struct rank_view *v = &to->view;
 
-#define PACK_TEXT(field, text) snprintf(h->field, sizeof(h->field), "%s", text);
-#define TAKE_TEXT(field, text)                                                                     \
-	snprintf(text, sizeof(text), "%.*s", (int)sizeof(h->field), h->field);                     \
-	make_printable(text);
+	memset(to, 0, sizeof(*to));
+	memcpy(to, from, sizeof(from->common));
+	to->has_recorder = from->has_recorder;
+	to->has_times = from->has_times;
+	FOR_EACH_SAME(TO_VIEW)
+	FOR_EACH_TEXT(TAKE_TEXT)
+	v->lost = from->lost < sizeof(old_lost) / sizeof(old_lost[0]) ? old_lost[from->lost]
+								      : LOST_SILENT;
+	to->cpu_share = from->cpu_share;
+	to->netns = from->netns;
+	to->state = from->state;
+	to->sockets.port = from->port;
+	to->sockets.resends = from->resends;
+	if (!from->has_recorder)
+		return;
+	v->asked = recorder->inits[0].asked;
+	v->device_wait = recorder->device_wait;
+	v->settings = recorder->settings_hash;
+}
 
 static size_t newest_of(const struct evidence_rank *rank, size_t newest)
 {
@@ -51,14 +95,12 @@ size_t saved_bytes(const struct evidence_rank *rank, size_t newest)
 
 void saved_pack(const struct evidence_rank *rank, int number, size_t newest, void *image)
 {
-	const struct rank_view *v = &rank->view;
 	struct saved_header *h = image;
 	struct record_header *recorder = (struct record_header *)(h + 1);
 	size_t n = newest_of(rank, newest);
-	struct timespec real;
+	char *records = (char *)image + front;
 
 	memset(image, 0, front);
-	clock_gettime(CLOCK_REALTIME, &real);
 	*h = (struct saved_header){ .magic = SAVED_MAGIC,
 				    .version = SAVED_VERSION,
 				    .header_bytes = sizeof(*h),
@@ -66,55 +108,52 @@ void saved_pack(const struct evidence_rank *rank, int number, size_t newest, voi
 				    .record_bytes = sizeof(struct record),
 				    .records = (uint32_t)n,
 				    .rank = number,
-				    .waiting = v->waiting != 0,
-				    .overdue = v->overdue != 0,
 				    .has_recorder = rank->recorder != NULL,
 				    .has_times = rank->times != NULL,
 				    .cpu_share = rank->cpu_share,
 				    .netns = rank->netns,
 				    .state = rank->state,
-				    .lost = (uint8_t)v->lost,
-				    .port = rank->sockets.port,
-				    .resends = rank->sockets.resends,
-				    .monotonic_ns = clock_ns(),
-				    .realtime_ns = real.tv_sec * 1000000000ll + real.tv_nsec };
-	FOR_EACH_SAME(TO_HEADER)
-	FOR_EACH_TEXT(PACK_TEXT)
+				    .sockets = rank->sockets };
+	memcpy(&h->view, &rank->view, sizeof(h->view));
+	memcpy(h->syscall, rank->syscall, sizeof(h->syscall));
 	if (rank->recorder)
 		memcpy(recorder, rank->recorder, sizeof(*recorder));
 	recorder->uplink_token = 0; /* a secret while the run lasts */
 	if (n > 0)
-		memcpy((char *)image + front, &rank->calls[rank->ncalls - n],
-		       n * sizeof(struct record));
+		memcpy(records, &rank->calls[rank->ncalls - n], n * sizeof(struct record));
 	if (n > 0 && rank->times)
-		memcpy((char *)image + front + n * sizeof(struct record),
-		       &rank->times[rank->ncalls - n], n * sizeof(struct call_times));
+		memcpy(records + n * sizeof(struct record), &rank->times[rank->ncalls - n],
+		       n * sizeof(struct call_times));
 }
 
 static const char *header_fault(const struct saved_header *h, int number, size_t bytes)
 {
-	const struct record_header *recorder = (const struct record_header *)(h + 1);
+	bool old = bytes >= sizeof(struct saved_old) && h->version == SAVED_OLD;
+	size_t header = old ? sizeof(struct saved_old) : sizeof(*h);
 
-	if (bytes < sizeof(*h))
+	if (bytes < sizeof(struct saved_old))
 		return "is too short to be evidence";
 	if (memcmp(h->magic, SAVED_MAGIC, sizeof(h->magic)) != 0)
 		return "is no saved evidence";
-	if (h->version != SAVED_VERSION)
+	if (!old && h->version != SAVED_VERSION)
 		return "has another format version";
-	if (h->header_bytes != sizeof(*h) || h->recorder_bytes != sizeof(*recorder) ||
+	if (h->header_bytes != header || h->recorder_bytes != sizeof(struct record_header) ||
 	    h->record_bytes != sizeof(struct record))
 		return "has another layout";
-	if (bytes < front)
+	if (bytes < header + sizeof(struct record_header))
 		return "is too short to be evidence";
 	if (h->rank != number)
 		return "says that it is another rank's";
-	if (!h->has_recorder)
-		return NULL;
-	if (memcmp(recorder->magic, RECORD_MAGIC, sizeof(recorder->magic)) != 0 ||
-	    recorder->version != RECORD_VERSION || recorder->header_bytes != sizeof(*recorder) ||
-	    recorder->ring_records != RECORD_RING)
-		return "holds another recorder's version or layout";
+	if (h->records > 1u << 24)
+		return "announces more records than any ring holds";
 	return NULL;
+}
+
+static bool known_recorder(const struct record_header *recorder)
+{
+	return memcmp(recorder->magic, RECORD_MAGIC, sizeof(recorder->magic)) == 0 &&
+	       recorder->version == RECORD_VERSION && recorder->header_bytes == sizeof(*recorder) &&
+	       recorder->ring_records == RECORD_RING;
 }
 
 static int32_t within(int32_t n, int32_t low, int32_t high, int32_t unknown)
@@ -127,30 +166,54 @@ static double at_least_zero(double x, double unknown)
 	return isfinite(x) && x >= 0 ? x : unknown;
 }
 
-static void unpack_view(struct evidence_rank *rank, int number, const struct saved_header *h)
-{
-	struct rank_view *v = &rank->view;
+#define CLEAN(text) (text[sizeof(text) - 1] = '\0', make_printable(text))
 
-	*v = (struct rank_view){ .rank = number,
-				 .waiting = h->waiting == 1,
-				 .overdue = h->overdue == 1,
-				 .lost = h->lost < LOST_KINDS ? h->lost : LOST_SILENT };
-	FOR_EACH_SAME(TO_VIEW)
-	v->node = within(h->node, -1, 1 << 20, -1);
-	v->pid = within(h->pid, 1, INT32_MAX, 0);
-	v->process = within(h->process, PROCESS_ALIVE, PROCESS_KILLED, PROCESS_ALIVE);
-	v->status = within(h->status, 0, 255, -1);
-	v->outcome = within(h->outcome, -1, 255, -1);
-	v->phase = h->phase < 256 ? h->phase : 0;
-	v->waited = at_least_zero(h->waited, 0);
-	v->comm_state = h->comm_state <= RECORD_COMM_LEFT ? h->comm_state : 0;
-	v->error_code = within(h->error_code, -4095, 0, 0);
-	FOR_EACH_TEXT(TAKE_TEXT)
+static void clean_view(struct rank_view *v, int number)
+{
+	static const uint64_t before[RECORD_COMMS];
+
+	v->rank = number;
+	v->node = within(v->node, -1, 1 << 20, -1);
+	v->pid = within(v->pid, 1, INT32_MAX, 0);
+	v->process = within(v->process, PROCESS_ALIVE, PROCESS_KILLED, PROCESS_ALIVE);
+	v->status = within(v->status, 0, 255, -1);
+	v->outcome = within(v->outcome, -1, 255, -1);
+	v->phase = v->phase < 256 ? v->phase : 0;
+	v->waiting = v->waiting == 1;
+	v->overdue = v->overdue == 1;
+	v->lost = v->lost < LOST_KINDS ? v->lost : LOST_SILENT;
+	v->waited = at_least_zero(v->waited, 0);
+	v->grace = at_least_zero(v->grace, 0);
+	v->silent = at_least_zero(v->silent, 0);
+	v->comm_state = v->comm_state <= RECORD_COMM_LEFT ? v->comm_state : 0;
+	v->error_code = within(v->error_code, -4095, 0, 0);
+	for (int i = 0; i < VIEW_COMMS; i++)
+		if (v->comms[i].state > RECORD_COMM_LEFT)
+			memset(&v->comms[i], 0, sizeof(v->comms[i]));
+	if (!evidence_sound(&v->oldest, v->oldest.ticket, before))
+		memset(&v->oldest, 0, sizeof(v->oldest));
+	memset(&v->last, 0, sizeof(v->last)); /* of `calls` */
+	v->seq = 0;
+	CLEAN(v->what);
+	CLEAN(v->host);
+	CLEAN(v->error);
+}
+
+static void unpack_rank(struct evidence_rank *rank, int number, const struct saved_header *h)
+{
+	memcpy(&rank->view, &h->view, sizeof(rank->view));
+	clean_view(&rank->view, number);
+	memcpy(rank->syscall, h->syscall, sizeof(rank->syscall));
+	CLEAN(rank->syscall);
 	rank->state = isalpha((unsigned char)h->state) ? h->state : 0;
 	rank->cpu_share = at_least_zero(h->cpu_share, -1);
 	rank->netns = h->netns;
-	rank->sockets.port = within(h->port, 0, 65535, 0);
-	rank->sockets.resends = within(h->resends, 0, 99, 0);
+	rank->sockets = h->sockets;
+	rank->sockets.port = within(h->sockets.port, 0, 65535, 0);
+	rank->sockets.resends = within(h->sockets.resends, 0, 99, 0);
+	CLEAN(rank->sockets.addresses);
+	CLEAN(rank->sockets.peer);
+	rank->present = true;
 }
 
 /* Closes up over records that are not sound. Returns how many are left. */
@@ -177,42 +240,53 @@ static size_t sound_records(struct record *calls, struct call_times *times, size
 	return left;
 }
 
+/* Calls and times at `at`, of which `bytes` are there. */
+static void unpack_calls(struct evidence_rank *rank, const struct saved_header *h, char *at,
+			 size_t bytes, struct saved_loss *loss)
+{
+	size_t there = bytes / sizeof(struct record);
+	struct rank_view *v = &rank->view;
+	bool times = h->has_times && h->records > 0;
+
+	there = there < h->records ? there : h->records;
+	loss->cut = h->records - there;
+	rank->calls = (struct record *)at;
+	rank->times = times && bytes / each(true) >= h->records
+			      ? (struct call_times *)(rank->calls + h->records)
+			      : NULL;
+	rank->ncalls = sound_records(rank->calls, rank->times, there, v->issued);
+	loss->unsound = there - rank->ncalls;
+	loss->times = h->has_times && !rank->times && rank->ncalls > 0;
+	rank->wrapped = rank->ncalls > 0 && rank->calls[0].ticket > 1;
+	if (rank->ncalls > 0 && rank->calls[rank->ncalls - 1].ticket == v->issued) {
+		memcpy(&v->last, &rank->calls[rank->ncalls - 1], sizeof(struct record));
+		v->seq = v->last.seq;
+	}
+}
+
 const char *saved_unpack(struct evidence_rank *rank, int number, void *image, size_t bytes,
-			 size_t *unsound, size_t *cut)
+			 struct saved_loss *loss)
 {
 	const struct saved_header *h = image;
+	struct saved_header upgraded;
 	const char *fault = header_fault(h, number, bytes);
-	size_t announced, there;
+	struct record_header *recorder;
+	char *records;
 
-	*unsound = *cut = 0;
+	memset(loss, 0, sizeof(*loss));
 	if (fault)
 		return fault;
-	announced = h->records;
-	there = (bytes - front) / sizeof(struct record);
-	if (announced > (1u << 24))
-		return "announces more records than any ring holds";
-	unpack_view(rank, number, h);
-	rank->present = true;
-	rank->recorder =
-		h->has_recorder ? (struct record_header *)((char *)image + sizeof(*h)) : NULL;
-	if (rank->recorder) {
-		rank->view.asked = rank->recorder->inits[0].asked;
-		rank->view.device_wait = rank->recorder->device_wait;
-		rank->view.settings = rank->recorder->settings_hash;
+	recorder = (struct record_header *)((char *)image + h->header_bytes);
+	records = (char *)(recorder + 1);
+	if (h->version == SAVED_OLD) {
+		upgrade(&upgraded, image);
+		h = &upgraded;
 	}
-	there = there < announced ? there : announced;
-	*cut = announced - there;
-	rank->calls = (struct record *)((char *)image + front);
-	rank->times = NULL;
-	if (h->has_times && announced > 0 && (bytes - front) / each(true) >= announced)
-		rank->times = (struct call_times *)(rank->calls + announced);
-	rank->ncalls = sound_records(rank->calls, rank->times, there, h->issued);
-	*unsound = there - rank->ncalls;
-	rank->wrapped = rank->ncalls > 0 && rank->calls[0].ticket > 1;
-	if (rank->ncalls > 0 && rank->calls[rank->ncalls - 1].ticket == h->issued) {
-		memcpy(&rank->view.last, &rank->calls[rank->ncalls - 1], sizeof(struct record));
-		rank->view.seq = rank->view.last.seq;
-	}
+	if (h->has_recorder && !known_recorder(recorder))
+		return "holds another recorder's version or layout";
+	unpack_rank(rank, number, h);
+	rank->recorder = h->has_recorder ? recorder : NULL;
+	unpack_calls(rank, h, records, bytes - (size_t)(records - (char *)image), loss);
 	evidence_index(rank);
 	return NULL;
 }

@@ -1,6 +1,8 @@
 /* saved.c: one rank's evidence to bytes and back; nothing that is read is trusted. */
 #include "evidence/saved.h"
 
+#include "record/classes.h"
+
 #define SAVED_OLD 2
 
 /* The header of version 2. */
@@ -17,16 +19,10 @@ struct saved_old {
 	int32_t init_rank, init_nranks, error_code;
 	uint32_t oom_kills;
 	char state;
-	uint8_t lost; /* index to old_lost[] */
+	uint8_t lost;
 	char unused[2], syscall[24], what[40], host[64], error[256];
 	int32_t port, resends;
 	char addresses[96], peer[48];
-};
-
-/* What version 2 called an unplugged interface, or large packets that are lost, is silence. */
-static const enum view_lost old_lost[] = {
-	LOST_NOT,     LOST_SILENT, LOST_SILENT, LOST_ONE_WAY, LOST_SILENT,
-	LOST_STALLED, LOST_PARTED, LOST_HELD,	LOST_MONITOR, LOST_LAUNCHER,
 };
 
 /* clang-format off */
@@ -59,8 +55,7 @@ static void upgrade(struct saved_header *to, const struct saved_old *from)
 	to->has_times = from->has_times;
 	FOR_EACH_SAME(TO_VIEW)
 	FOR_EACH_TEXT(TAKE_TEXT)
-	v->lost = from->lost < sizeof(old_lost) / sizeof(old_lost[0]) ? old_lost[from->lost]
-								      : LOST_SILENT;
+	v->lost = from->lost;
 	to->cpu_share = from->cpu_share;
 	to->netns = from->netns;
 	to->state = from->state;
@@ -181,7 +176,8 @@ static void clean_view(struct rank_view *v, int number)
 	v->phase = v->phase < 256 ? v->phase : 0;
 	v->waiting = v->waiting == 1;
 	v->overdue = v->overdue == 1;
-	v->lost = v->lost < LOST_KINDS ? v->lost : LOST_SILENT;
+	if (v->lost && class_of_lost(v->lost) == CLASS_HOST_SILENT)
+		v->lost = LOST_SILENT; /* and numbers that stand for nothing any more */
 	v->waited = at_least_zero(v->waited, 0);
 	v->grace = at_least_zero(v->grace, 0);
 	v->silent = at_least_zero(v->silent, 0);

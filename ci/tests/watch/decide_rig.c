@@ -384,20 +384,14 @@ static void hear_of(struct decide_host *seen, const struct host *h, int now)
 {
 	bool cut = now < h->cut_until;
 
-	seen->answers = !cut || h->passes == 1 || h->passes == 5 || h->passes >= 8;
+	seen->answers = !cut || h->passes == 1 || h->passes >= 8;
 	seen->speaks = cut && h->passes >= 8;
-	if (!cut || h->passes == 6)
+	if (!cut)
 		seen->heard_ns = clock_at(now);
 	if (!cut || h->passes == 2)
 		seen->arrived_ns = clock_at(now);
-	seen->unplugged = cut && h->passes == 3;
-	seen->there = !cut				 ? PATH_UNKNOWN
-		      : h->passes == 4 || h->passes == 6 ? PATH_LARGE_LOST
-		      : h->passes == 7			 ? PATH_LOST
-							 : PATH_UNKNOWN;
-	seen->here = cut && h->passes == 5   ? PATH_LARGE_LOST
-		     : cut && h->passes == 9 ? PATH_OPEN
-					     : PATH_UNKNOWN;
+	seen->there = cut && h->passes == 7 ? PATH_LOST : PATH_UNKNOWN;
+	seen->here = cut && h->passes == 9 ? PATH_OPEN : PATH_UNKNOWN;
 }
 
 /* What has come to the leader of `host` since its last look. */

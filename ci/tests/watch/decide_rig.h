@@ -42,9 +42,8 @@ enum act {
 	IS_LOST,  /* its connection is closed */
 	/* a host, in `rank` */
 	IS_CUT, /* nothing passes between it and the root until `a`; b 1: kernels answer; b 2: repetitions
-		   * of what is sent here arrive; 3: the root's own link is down; large packets alone vanish,
-		   * 4: there, 5: here, and kernels answer, 6: there, and heartbeats arrive; 7: datagrams
-		   * say that nothing comes there; 8: kernels answer, and datagrams come here; 9: of both sizes */
+		   * of what is sent here arrive; 7: datagrams say that nothing comes there; 8: kernels
+		   * answer, and datagrams come here; 9: enough of them */
 	LAUNCHER, /* its launcher: enum proc_hold `a` */
 	VANISHES, /* its leader: the connection has ended; `a` 1: there is another one */
 };

@@ -8,7 +8,15 @@
 
 #include "seats.h"
 
-/* The observers themselves are killed: the leader, whose place another one takes, then a member. */
+static bool ends_for_all(int seat)
+{
+	return strstr(seat_said(seat), "class=monitor-gone ranks=- ") &&
+	       strstr(seat_said(seat), "# rank 0 (") && strstr(seat_said(seat), "# rank 1 (") &&
+	       strstr(seat_said(seat), "# rank 2 (");
+}
+
+/* The observers themselves are killed: the leader, instead of which another one ends the run, then a member. The
+ * verdict tells of all ranks, the dead observer's included. */
 UNIT_TEST(test_observer_killed, "an observer is killed")
 {
 	for (int victim = 0; victim < 2; victim++) {
@@ -16,11 +24,39 @@ UNIT_TEST(test_observer_killed, "an observer is killed")
 		seats_take_in_order(0, 2);
 		kill(seats[victim].pid, SIGKILL);
 		UNIT_ALL(seats_end(!victim, !victim, OUTCOME_DIED), seats_end(2, 2, OUTCOME_DIED),
-			 verdict_lines(0, 2) == 1,
-			 strstr(seat_said(victim ? 0 : 1), "class=monitor-gone ranks=- ") ||
-				 strstr(seat_said(2), "class=monitor-gone ranks=- "));
+			 verdict_lines(0, 2) == 1, ends_for_all(victim ? 0 : 1) || ends_for_all(2));
 		seats_close();
 	}
+}
+
+/* The leader is stopped: another observer says so once no rank makes a step, of all ranks. The leader, should it run
+ * again, leads nothing. */
+UNIT_TEST(test_leader_held, "a leader is held")
+{
+	seats_open(3);
+	seats_config.decide.partition_seconds = 0.5;
+	seats_take_in_order(0, 2);
+	SOON(seats[0].desk->steps > 5);
+	kill(seats[0].pid, SIGSTOP);
+	for (int i = 0; i < 40; i++) {
+		for (int k = 0; k < 3; k++)
+			atomic_fetch_add(&seats[k].memory->header.heartbeat, 1);
+		clock_nap(0.05);
+	}
+	kill(seats[0].pid, SIGCONT);
+	clock_nap(0.5);
+	kill(seats[0].pid, SIGSTOP);
+	CU_ASSERT(seats_end(1, 2, OUTCOME_HANG));
+	UNIT_ALL(verdict_lines(0, 2) == 1,
+		 strstr(seat_said(1), "# rank 0 (") || strstr(seat_said(2), "# rank 0 ("),
+		 strstr(seat_said(1), "class=watcher-held ranks=- ") ||
+			 strstr(seat_said(2), "class=watcher-held ranks=- "));
+	kill(seats[0].pid, SIGCONT);
+	clock_nap(0.2);
+	CU_ASSERT(seats_sit(0, 0));
+	ranks_finish(0, 0, OUTCOME_OK);
+	UNIT_ALL(seats_end(0, 0, 0), verdict_lines(0, 0) == 0);
+	seats_close();
 }
 
 /* A wait that is overdue also without the pause. */

@@ -5,7 +5,7 @@
 #include "diagnose/rule.h"
 #include "record/verdict.h"
 
-#define LOST_WORDS(name, class, words) [name] = words,
+#define LOST_WORDS(name, number, class, words) [name] = words,
 static const char *const words[LOST_KINDS] = { LOSTS(LOST_WORDS) };
 
 static bool lists(const char *list, const char *name)

@@ -7,12 +7,12 @@
 #define CLASS_NAME(name, text) [CLASS_##name] = text,
 static const char *const names[CLASS_COUNT] = { CLASSES(CLASS_NAME) };
 
-#define LOST_CLASS(name, class, words) [name] = class,
+#define LOST_CLASS(name, number, class, words) [name] = class,
 enum diagnosis_class class_of_lost(uint32_t lost)
 {
 	static const enum diagnosis_class classes[LOST_KINDS] = { LOSTS(LOST_CLASS) };
 
-	return lost < LOST_KINDS ? classes[lost] : CLASS_HOST_SILENT;
+	return lost < LOST_KINDS && classes[lost] ? classes[lost] : CLASS_HOST_SILENT;
 }
 
 bool class_is_lost(enum diagnosis_class class)

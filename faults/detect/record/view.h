@@ -7,25 +7,22 @@
 
 enum process_state { PROCESS_ALIVE, PROCESS_STOPPED, PROCESS_EXITED, PROCESS_KILLED };
 
-/* What watches a rank, or the way to its host, is lost: then nobody can see what the rank does. With the
- * class of a verdict that says so, and in words. */
+/* What watches a rank, or the way to its host, is lost: no other host sees what the rank does. A row has the
+ * number that saved evidence has, the class of a verdict, and the words. 2 and 4 stood for a host's own
+ * interface and for large packets; they are read as LOST_SILENT. */
 /* clang-format off */
 #define LOSTS(row) \
-	row(LOST_SILENT, CLASS_HOST_SILENT, \
+	row(LOST_SILENT, 1, CLASS_HOST_SILENT, \
 	    "nothing was heard of it, and nothing says whether it or the way to it failed") \
-	row(LOST_UNPLUGGED, CLASS_PARTITION, \
-	    "the interface that leads to it is down or has no carrier; whether it lives nothing says") \
-	row(LOST_ONE_WAY, CLASS_PARTITION, "what it sends arrives, what is sent to it does not") \
-	row(LOST_LARGE, CLASS_PARTITION, \
-	    "small packets pass, full-size ones do not: an MTU that nobody announces, or a filter") \
-	row(LOST_STALLED, CLASS_WATCHER_HELD, "its kernel answers, its monitor does not run") \
-	row(LOST_PARTED, CLASS_PARTITION, /* both sides' evidence was joined */ \
+	row(LOST_ONE_WAY, 3, CLASS_PARTITION, "what it sends arrives, what is sent to it does not") \
+	row(LOST_STALLED, 5, CLASS_WATCHER_HELD, "its kernel answers, its monitor does not run") \
+	row(LOST_PARTED, 6, CLASS_PARTITION, /* both sides' evidence was joined */ \
 	    "it lived, and another host did not hear of it") \
-	row(LOST_HELD, CLASS_WATCHER_HELD, "a watcher there is stopped, frozen or traced") \
-	row(LOST_MONITOR, CLASS_MONITOR_GONE, "its monitor is gone") /* as its kernel says */ \
-	row(LOST_LAUNCHER, CLASS_LAUNCHER_GONE, "its launcher is gone")
+	row(LOST_HELD, 7, CLASS_WATCHER_HELD, "a watcher there is stopped, frozen or traced") \
+	row(LOST_MONITOR, 8, CLASS_MONITOR_GONE, "its monitor is gone") /* as its kernel says */ \
+	row(LOST_LAUNCHER, 9, CLASS_LAUNCHER_GONE, "its launcher is gone")
 /* clang-format on */
-#define LOST_ENTRY(name, class, words) name,
+#define LOST_ENTRY(name, number, class, words) name = number,
 enum view_lost { LOST_NOT, LOSTS(LOST_ENTRY) LOST_KINDS };
 
 /* A communicator as the rank sees it. */

@@ -79,7 +79,7 @@ static bool any_overdue(const struct decide_input *in)
 /* A leader elsewhere knows of its own host alone whether all are done. */
 static bool all_done(const struct decide_input *in)
 {
-	/* a leader that was replaced, and runs again, has not come back with its rank yet */
+	/* another supervisor ends the run: the host's others have not come to it yet */
 	if (in->leader.since_ns && in->job_hosts == 1 && (int)in->nranks < in->job_ranks)
 		return false;
 	for (size_t i = 0; i < in->nranks; i++)

@@ -54,7 +54,7 @@ struct decide_rank {
 };
 
 /* Is worth a line, once. */
-enum host_news { NEWS_NONE, NEWS_SILENT, NEWS_HEARD };
+enum host_news { NEWS_NONE, NEWS_SILENT, NEWS_HEARD, NEWS_UNWATCHED };
 
 /* Another host, whose leader has shown the run's token. What is known of its ranks is as old as its
  * last message. */
@@ -72,7 +72,6 @@ struct decide_host {
 		arrived_ns; /* when its kernel, which acknowledges nothing, last sent anything; 0: never */
 	bool answers;		   /* its kernel acknowledges what is sent to it */
 	bool speaks;		   /* of one that is silent: its leader sends datagrams */
-	bool unplugged;		   /* of one that is silent: this host's own interface is down */
 	enum path_way there, here; /* what passes, while something seems wrong */
 	/* decide() says of it: */
 	enum view_lost lost;
@@ -96,7 +95,7 @@ struct decide_input {
 	struct decide_rank *ranks; /* of this host; a rank keeps its place */
 	size_t nranks;
 	struct decide_watcher launcher; /* of this host */
-	struct decide_watcher leader;	/* whose place this one took */
+	struct decide_watcher leader;	/* the first one, gone or held: this one ends the run */
 	const char *name;		/* of this host */
 	struct decide_host *hosts;	/* at the root: the others; elsewhere: the root's */
 	size_t nhosts;

@@ -22,33 +22,16 @@ static uint64_t silence_of(const struct decide_state *s, const struct decide_hos
 	return host->ended_ns == 0 && now > from ? now - from : 0;
 }
 
-static bool large_lost(const struct decide_host *host)
-{
-	return host->there == PATH_LARGE_LOST || host->here == PATH_LARGE_LOST;
-}
-
-/* Says of a silent host what the connection tells. Large answers that do not pass look like none, whatever its
- * kernel acknowledges: a leader whose datagrams come is not held. What comes
- * from a kernel whose acknowledgements are missing are its repetitions: the way here is open, the way there
- * is not. */
+/* Says of a silent host what its connection shows. A leader whose datagrams come is not held. A kernel that sends
+ * and whose acknowledgements are missing repeats itself: the way here is open, the way there is not. */
 static enum view_lost why_silent(const struct decide_host *host)
 {
-	if (large_lost(host))
-		return LOST_LARGE;
 	if (host->answers)
 		return host->speaks ? LOST_SILENT : LOST_STALLED;
-	if (host->unplugged)
-		return LOST_UNPLUGGED;
 	if (host->there == PATH_LOST)
 		return LOST_ONE_WAY;
 	return host->arrived_ns > host->heard_ns + decide_times.one_way_ns ? LOST_ONE_WAY
 									   : LOST_SILENT;
-}
-
-/* Returns true if a hang that nothing explains has had its time. */
-static bool unexplained(const struct decide_state *s, uint64_t now)
-{
-	return s->extension.unexplained && s->extension.since_ns && now >= s->extension.end_ns;
 }
 
 static enum view_lost look_at(const struct decide_state *s, const struct decide_input *in,
@@ -66,8 +49,6 @@ static enum view_lost look_at(const struct decide_state *s, const struct decide_
 		return quiet && in->now - host->heard_ns >= limit_ns(s->config.partition_seconds)
 			       ? LOST_MONITOR
 			       : LOST_NOT;
-	if (quiet && large_lost(host) && (asked_in_vain || unexplained(s, in->now)))
-		return LOST_LARGE;
 	if (asked_in_vain)
 		return silence > decide_times.progress_ns ? why_silent(host) : LOST_STALLED;
 	if (host->speaks && host->here == PATH_OPEN)
@@ -92,6 +73,8 @@ static void note_news(const struct decide_state *s, struct decide_host *host, ui
 	}
 	if (silent)
 		host->silence_s = ns_seconds(silence);
+	if (host->ended_ns == now && s->config.patience.hang > 0 && !host->done)
+		host->news = NEWS_UNWATCHED;
 }
 
 static enum view_lost lost_with(const struct decide_state *s, const struct decide_watcher *w,
@@ -104,8 +87,8 @@ static enum view_lost lost_with(const struct decide_state *s, const struct decid
 		       : LOST_NOT;
 }
 
-/* A rank that ended by itself needs no supervisor any more. Without a launcher nobody hears of the run, however
- * well its ranks are. */
+/* A rank that ended by itself needs no supervisor any more. The launcher counts however well the ranks are: the run's
+ * end comes to its user through it. */
 static void look_here(const struct decide_state *s, struct decide_input *in, bool quiet)
 {
 	enum view_lost all = lost_with(s, &in->leader, quiet, in->now),
@@ -212,11 +195,8 @@ static bool any_death_seen(const struct decide_input *in)
 /* The direction in which something is known not to pass. */
 static void name_pair(struct verdict *verdict, const char *own, const struct decide_host *host)
 {
-	bool there = host->lost == LOST_ONE_WAY || host->there == PATH_LARGE_LOST;
-
-	if (there || host->lost == LOST_LARGE)
-		snprintf(verdict->pair, sizeof(verdict->pair), "%.60s>%.60s",
-			 there ? own : host->name, there ? host->name : own);
+	if (host->lost == LOST_ONE_WAY)
+		snprintf(verdict->pair, sizeof(verdict->pair), "%.60s>%.60s", own, host->name);
 }
 
 void hosts_verdict(const struct decide_input *in, struct verdict *verdict)

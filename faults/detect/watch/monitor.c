@@ -230,7 +230,7 @@ static void step_leader(struct monitor *m, const struct supervised *child, uint6
 					  .launcher = m->input.launcher,
 					  .leader = m->input.leader };
 	members_look(m, child, now);
-	if (watchers_yield(m, child))
+	if (watchers_replaced(m, child))
 		return;
 	watchers_look(m, now);
 	nodes_open(m);
@@ -272,6 +272,8 @@ static void follow_leader(struct monitor *m, const struct supervised *child)
 	if (child->changed)
 		members_report(m, child);
 	while ((rc = link_receive(&m->up, &message)) == 1) {
+		if (message.type == MESSAGE_HELLO)
+			members_take_leader(m);
 		if (message.type != MESSAGE_END || message.bytes != sizeof(int32_t))
 			continue;
 		memcpy(&m->exit_code, message.payload, sizeof(int32_t));

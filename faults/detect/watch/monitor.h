@@ -143,11 +143,13 @@ struct monitor {
 	int asking_fd; /* somebody wants to know how it is; the caller's: -1 once it is taken */
 	pid_t launcher_pid;
 	uint64_t watchers_ns; /* when watchers were last looked at */
-	pid_t former_pid;     /* of the leader whose place this one took */
+	struct record_memory *
+		leader_memory; /* member: of the leader's rank, which another supervisor saves, too */
+	pid_t leader_pid;      /* of the first leader, where another one ends the run */
 	uint64_t own_beat,
-		own_beat_ns;	 /* member: its own rank's heartbeat while the leader is held */
-	bool deposed;		 /* members left this leader, and live */
-	unsigned int generation; /* 1: the first leader was replaced */
+		own_beat_ns; /* member: its own rank's heartbeat while the leader is held */
+	bool replacing;	     /* the first leader is gone or held: another supervisor ends the run */
+	bool replaced;	     /* the first leader, running again: it decides nothing any more */
 	bool ended;
 	int exit_code;
 };

@@ -14,8 +14,6 @@
 #include "base/proc_stat.h"
 #include "watch/monitor_nodes.h"
 
-#define PF_EXITING 0x4 /* the kernel's sched.h */
-
 struct state {
 	int32_t process, status;
 	uint32_t oom_kills;
@@ -78,8 +76,7 @@ int members_join(struct monitor *m, int memory_fd)
 	uint64_t give_up = clock_ns() + 5000 * MS;
 	int32_t pid = getpid();
 
-	snprintf(key, sizeof(key), m->generation ? "%.40s.%u" : "%.40s", m->config.key,
-		 m->generation);
+	snprintf(key, sizeof(key), m->replacing ? "%.40s.end" : "%.40s", m->config.key);
 	address = link_address(key, &len);
 	while (clock_ns() < give_up) {
 		int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -114,8 +111,50 @@ int members_join(struct monitor *m, int memory_fd)
 	return -ETIMEDOUT;
 }
 
+/* Maps the memory that came along with a message; NULL where none did, or it is no flight recorder. */
+static struct record_memory *take_memory(struct link *link)
+{
+	struct stat st;
+	void *map = MAP_FAILED;
+
+	if (link->passed_fd < 0)
+		return NULL;
+	if (fstat(link->passed_fd, &st) == 0 && st.st_size == (off_t)sizeof(struct record_memory))
+		map = mmap(NULL, sizeof(struct record_memory), PROT_READ | PROT_WRITE, MAP_SHARED,
+			   link->passed_fd, 0);
+	close(link->passed_fd);
+	link->passed_fd = -1;
+	return map == MAP_FAILED ? NULL : map;
+}
+
+void members_take_leader(struct monitor *m)
+{
+	if (!m->leader_memory)
+		m->leader_memory = take_memory(&m->up);
+}
+
+void members_add_leader(struct monitor *m)
+{
+	struct record_memory *memory = m->leader_memory;
+	struct rank_view *view;
+
+	m->leader_memory = NULL;
+	if (!memory)
+		return;
+	add_rank(m, add_peer(m, -1), memory);
+	view = &m->ranks[m->nranks - 1].view;
+	if (m->input.leader.hold != HOLD_GONE)
+		return;
+	/* a rank dies with its supervisor, if it has not ended before */
+	view->process = memory->header.outcome < 0 ? PROCESS_KILLED : PROCESS_EXITED;
+	view->status = memory->header.outcome < 0 ? SIGKILL : memory->header.outcome;
+}
+
 void members_release(struct monitor *m)
 {
+	if (m->leader_memory)
+		munmap(m->leader_memory, sizeof(struct record_memory));
+	m->leader_memory = NULL;
 	for (size_t i = 0; i < m->npeers; i++)
 		link_release(&m->peers[i].link);
 	for (size_t i = 0; i < m->nranks; i++)
@@ -186,20 +225,14 @@ static void drop_peer(struct monitor *m, size_t i)
 
 static void adopt_memory(struct monitor *m, struct monitor_peer *peer)
 {
-	struct stat st;
-	void *map = MAP_FAILED;
+	struct record_memory *memory = peer->rank < 0 ? take_memory(&peer->link) : NULL;
 
-	if (peer->link.passed_fd < 0 || peer->rank >= 0)
+	if (!memory)
 		return;
-	if (fstat(peer->link.passed_fd, &st) == 0 &&
-	    st.st_size == (off_t)sizeof(struct record_memory))
-		map = mmap(NULL, sizeof(struct record_memory), PROT_READ | PROT_WRITE, MAP_SHARED,
-			   peer->link.passed_fd, 0);
-	close(peer->link.passed_fd);
-	peer->link.passed_fd = -1;
 	peer->pid = members_peer_pid(peer->link.fd);
-	if (map != MAP_FAILED)
-		add_rank(m, peer, map);
+	add_rank(m, peer, memory);
+	if (m->memory) /* should this leader be lost, the member saves its rank, too */
+		link_send(&peer->link, MESSAGE_HELLO, NULL, 0, m->memory_fd);
 }
 
 /* It may have been put into a cgroup by now. */
@@ -217,12 +250,13 @@ static void observe_cgroup(struct monitor_peer *peer, pid_t pid)
 	peer->oom_kills = cgroup_oom_kills(path);
 }
 
-/* How a program is that is nobody's child here. The kernel tells how it ends until its parent has asked; after
+/* How a process is that is no child of a supervisor that is heard of. The kernel tells how it ends until its parent has asked; after
  * that there is what it handed to exit, and where it handed over nothing, nobody here saw which signal it was (0). */
 static void observe_process(struct monitor *m, struct monitor_peer *peer, bool gone)
 {
 	struct rank_view *view = &m->ranks[peer->rank].view;
-	int32_t said = m->memories[peer->rank]->header.exit_status;
+	const struct record_header *h = &m->memories[peer->rank]->header;
+	int32_t said = h->preloaded ? h->exit_status : h->outcome;
 	struct proc_stat stat;
 	int status;
 
@@ -243,15 +277,6 @@ static void observe_process(struct monitor *m, struct monitor_peer *peer, bool g
 	if (view->process == PROCESS_KILLED && peer->cgroup[0] &&
 	    cgroup_oom_kills(peer->cgroup) > peer->oom_kills)
 		view->oom_kills = 1;
-}
-
-/* And has not begun to end. */
-static bool lives(pid_t pid)
-{
-	struct proc_stat stat;
-
-	return proc_stat_read(&stat, pid, 0) && stat.state != 'Z' && stat.state != 'X' &&
-	       !(stat.flags & PF_EXITING);
 }
 
 /* Of one at a time; without an answer the others see the end of their connection. */
@@ -276,6 +301,8 @@ static void receive_member(struct monitor *m, struct monitor_peer *peer)
 			rc = -EPROTO;
 			break;
 		}
+		if (message.type == MESSAGE_END && m->memory)
+			m->replaced = true;
 		if (message.type == MESSAGE_STATE && message.bytes == sizeof(struct state)) {
 			struct state state;
 
@@ -287,10 +314,6 @@ static void receive_member(struct monitor *m, struct monitor_peer *peer)
 		return;
 	/* The supervisor, if it is one, is gone and its rank with it (PR_SET_PDEATHSIG). */
 	view = peer->rank >= 0 ? &m->ranks[peer->rank].view : NULL;
-	if (view && m->memory && rc == -EPIPE && lives(peer->pid)) {
-		m->deposed = true;
-		return;
-	}
 	if (view && !m->memory)
 		observe_process(m, peer, true);
 	link_release(&peer->link);
@@ -338,7 +361,7 @@ void members_look(struct monitor *m, const struct supervised *child, uint64_t no
 			receive_member(m, &m->peers[i]);
 		if (m->peers[i].rank < 0 && m->peers[i].link.fd < 0)
 			drop_peer(m, i--);
-		else if (!m->memory && m->peers[i].rank >= 0)
+		else if (m->peers[i].rank >= 0 && (!m->memory || (m->replacing && i == 1)))
 			observe_process(m, &m->peers[i], false);
 	}
 	for (size_t i = 0; i < m->nranks; i++) {

@@ -7,6 +7,10 @@
 /* Take a place: bind or connect, whichever works; the kernel lets exactly one bind, and that is
  * the leader. A member hands over its memory. 0 or a negative errno. */
 int members_join(struct monitor *m, int memory_fd);
+/* Member: the leader has sent its own rank's memory along, if it has one. */
+void members_take_leader(struct monitor *m);
+/* Leader, in the place of another one: adds that one's rank, with the memory that it sent. */
+void members_add_leader(struct monitor *m);
 /* The process at the other end of a Unix socket; 0: not known. */
 pid_t members_peer_pid(int fd);
 
@@ -34,11 +38,10 @@ size_t members_views(const struct monitor *m, struct rank_view *views);
 /* Leader: how the host's other supervisors and its launcher are, for decide(); a line of who does not run. */
 void watchers_look(struct monitor *m, uint64_t now);
 
-/* Leader that did not run for so long that another one took its place: becomes a member of that. Returns
- * false where that is not so. */
-bool watchers_yield(struct monitor *m, const struct supervised *child);
+/* Returns true for a first leader that another supervisor has replaced: it waits for the end of its own rank. */
+bool watchers_replaced(struct monitor *m, const struct supervised *child);
 
-/* Member: the leader is `gone`, or may be held. Where that is so for too long another one takes its place, on
- * rank 0's host alone. Returns false if there is no leader any more. */
+/* Member: the leader is `gone`, or may be held. One of the host's members becomes leader then, says the verdict
+ * and ends the run. Returns false if there is no leader any more. */
 bool watchers_replace_leader(struct monitor *m, const struct supervised *child, bool gone,
 			     uint64_t now);

@@ -29,8 +29,8 @@ void nodes_open(struct monitor *m)
 	struct record_header *h = m->uplink_fd < 0 ? find_header(m, true) : NULL;
 	int port = h ? atomic_load(&h->uplink_port) : 0, wanted;
 
-	if (!h || port < 0)
-		return;
+	if (!h || port < 0 || (m->replacing && m->input.leader.hold != HOLD_GONE))
+		return; /* a held leader has the port */
 	wanted = port;
 	m->uplink_fd = uplink_listen(&port);
 	if (m->uplink_fd >= 0 || !wanted)
@@ -105,9 +105,8 @@ static bool wants_to_join(const struct monitor *m, uint64_t now)
 {
 	const struct record_header *h = find_header(m, false);
 
-	/* where rank 0's leader is held, who takes its place on that host finds its address only */
-	if (!h || atomic_load(&h->uplink_wanted) || find_header(m, true) ||
-	    (m->generation > 0 && m->memory && m->memory->header.node == 0))
+	/* on rank 0's host the address is the first leader's */
+	if (!h || find_header(m, true) || (m->replacing && m->memory->header.node == 0))
 		return false;
 	return !m->root.known || m->up.fd < 0 ||
 	       ((!m->root.host.answers || m->root.host.speaks) &&
@@ -155,8 +154,8 @@ void nodes_take_root(struct monitor *m, const struct link_message *message)
 
 /* ---- heartbeats ---- */
 
-/* What the kernel knows of the connection to somebody who says nothing. Of who has never said who it is no large
- * segment may ever arrive. */
+/* Reads what the kernel knows of the connection to a silent host. A host that has not sent its views yet may
+ * never receive a full-size packet: its acknowledgements do not count. */
 static void look_at_line(struct decide_host *host, const struct link *link, uint64_t now)
 {
 	struct tcp_info info = { 0 };
@@ -164,8 +163,6 @@ static void look_at_line(struct decide_host *host, const struct link *link, uint
 	bool acknowledges;
 
 	host->answers = now - host->heard_ns < decide_times.beat_ns;
-	host->unplugged = now - host->heard_ns > decide_times.rejoin_ns && link->fd >= 0 &&
-			  path_unplugged(link->fd);
 	if (host->answers || link->fd < 0 ||
 	    getsockopt(link->fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0)
 		return;
@@ -293,7 +290,7 @@ static void take_host(struct monitor_node *node, const struct rank_view *from, s
 		snprintf(node->host.name, sizeof(node->host.name), "%s", views[0].host);
 }
 
-/* Of a leader that is gone another one has what is left. */
+/* Returns true if both are leaders of one host: it has connected anew, or another supervisor ends the run. */
 static bool shares_rank(const struct decide_host *a, const struct decide_host *b)
 {
 	for (size_t i = 0; i < a->nviews; i++)
@@ -513,6 +510,8 @@ static void say_news(const struct decide_host *host)
 	else if (host->news == NEWS_HEARD)
 		printf("# host %s: heard of again, after %.1f s of silence; the run goes on\n",
 		       host->name, host->silence_s);
+	else if (host->news == NEWS_UNWATCHED)
+		printf("# host %s: its monitor is gone; the run goes on without it\n", host->name);
 	fflush(stdout);
 }
 

@@ -2,8 +2,11 @@
  * launcher, the others the leader, by what the kernel says of them. */
 #include "watch/monitor_members.h"
 
+#include <sys/wait.h>
+
 #include "base/clock.h"
 #include "watch/decide_times.h"
+#include "watch/monitor_nodes.h"
 
 /* A line once, when it has not run for a while: it may only have been asked to wait. */
 static void say(struct decide_watcher *w, pid_t pid, const char *what, uint64_t now)
@@ -47,8 +50,8 @@ void watchers_look(struct monitor *m, uint64_t now)
 		note(&m->input.launcher, HOLD_GONE, now);
 	if (!is_due(m, now) || m->input.launcher.hold == HOLD_GONE)
 		return;
-	if (m->former_pid && m->input.leader.hold != HOLD_GONE)
-		note(&m->input.leader, proc_hold_read(m->former_pid), now);
+	if (m->replacing && m->input.leader.hold != HOLD_GONE)
+		note(&m->input.leader, proc_hold_read(m->leader_pid), now);
 	note(&m->input.launcher, proc_hold_read(m->launcher_pid), now);
 	say(&m->input.launcher, m->launcher_pid, "the launcher of this host", now);
 	for (size_t i = 1; i < m->npeers; i++) {
@@ -63,21 +66,28 @@ void watchers_look(struct monitor *m, uint64_t now)
 	}
 }
 
-/* One of the other supervisors becomes leader, and has the run end: the kernel decides which. */
-static bool take_over(struct monitor *m, const struct supervised *child)
+/* The kernel decides which member becomes leader: the one that binds the second address. The first leader learns of
+ * it, should it run again. */
+static bool replace_leader(struct monitor *m, const struct supervised *child)
 {
-	struct decide_watcher former = m->input.leader;
+	const struct decide_watcher leader = m->input.leader;
+	int32_t code = OUTCOME_HANG;
 
-	m->former_pid = members_peer_pid(m->up.fd);
+	m->leader_pid = members_peer_pid(m->up.fd);
+	link_send(&m->up, MESSAGE_END, &code, sizeof(code), -1);
 	link_release(&m->up);
-	m->generation++;
+	m->replacing = true;
 	decide_open(&m->decide, &m->config.decide, clock_ns());
-	m->input = (struct decide_input){ .leader = former };
-	return members_join(m, m->memory_fd) == 0 && (m->leader || members_report(m, child) == 0);
+	m->input = (struct decide_input){ .leader = leader };
+	if (members_join(m, m->memory_fd) < 0)
+		return false;
+	if (m->leader)
+		members_add_leader(m);
+	return m->leader || members_report(m, child) == 0;
 }
 
-/* On other hosts than rank 0's the root says who is held, once no rank makes a step: its members, who cannot ask,
- * wait longer. */
+/* On other hosts than rank 0's the root says that a leader is held, once no rank makes a step. The members, who see
+ * their own rank alone, wait longer. */
 static bool awaits_root(struct monitor *m, uint64_t now)
 {
 	uint64_t beat = atomic_load(&m->memory->header.heartbeat);
@@ -96,28 +106,27 @@ bool watchers_replace_leader(struct monitor *m, const struct supervised *child, 
 {
 	struct decide_watcher *leader = &m->input.leader;
 	double limit = m->config.decide.partition_seconds;
+	pid_t pid = members_peer_pid(m->up.fd);
+	bool held;
 
+	if (m->replacing)
+		return !gone;
 	if (gone)
 		note(leader, HOLD_GONE, now);
-	else if (m->generation == 0 && is_due(m, now))
-		note(leader, proc_hold_read(members_peer_pid(m->up.fd)), now);
-	/* of those who see it one is enough, and whose number it is the others do not know */
-	if (m->memory->header.local_rank < 2)
-		say(leader, members_peer_pid(m->up.fd), "the monitor of this host", now);
-	if (!gone && (leader->hold == HOLD_NONE || limit <= 0 || m->generation > 0 ||
-		      awaits_root(m, now) || (double)(now - leader->since_ns) < limit * 1e9))
-		return true;
-	return m->generation == 0 && take_over(m, child);
+	else if (is_due(m, now))
+		note(leader, proc_hold_read(pid), now);
+	if (m->memory->header.local_rank < 2) /* one line is enough, and an unknown number is -1 */
+		say(leader, pid, "the monitor of this host", now);
+	held = leader->hold != HOLD_NONE && limit > 0 && !awaits_root(m, now) &&
+	       (double)(now - leader->since_ns) >= limit * 1e9;
+	return (!gone && !held) || replace_leader(m, child);
 }
 
-bool watchers_yield(struct monitor *m, const struct supervised *child)
+bool watchers_replaced(struct monitor *m, const struct supervised *child)
 {
-	if (!m->deposed)
-		return false;
-	m->deposed = false;
-	members_release(m);
-	m->leader = false;
-	m->generation++;
-	m->input = (struct decide_input){ .leader = { 0 } };
-	return members_join(m, m->memory_fd) == 0 && !m->leader && members_report(m, child) == 0;
+	m->ended |= m->replaced && !child->running;
+	if (m->replaced && !child->running)
+		m->exit_code = WIFEXITED(child->wait_status) ? WEXITSTATUS(child->wait_status)
+							     : OUTCOME_DIED;
+	return m->replaced;
 }

@@ -3,6 +3,7 @@
 #include "base/dtype.h"
 #include "preload/run_ranks.h"
 #include "preload/status.h"
+#include "progress/arrivals.h"
 #include "rig/unit.h"
 
 #define RANKS 4
@@ -109,20 +110,20 @@ UNIT_TEST(test_waits, "who waits for whom")
 {
 	for (int i = 0; i < RANKS; i++)
 		set_rank(i, 54, 50, 54);
-	CU_ASSERT(!status_waits_for(&views[0], &views[1]));
+	CU_ASSERT_EQUAL(progress_waits_for(&views[0], &views[1]), PROGRESS_NO);
 	views[1].comms[1].seq = views[1].comms[1].calls = 53;
-	CU_ASSERT(status_waits_for(&views[0], &views[1]) &&
-		  !status_waits_for(&views[1], &views[0]));
+	CU_ASSERT_EQUAL(progress_waits_for(&views[0], &views[1]), PROGRESS_YES);
+	CU_ASSERT_EQUAL(progress_waits_for(&views[1], &views[0]), PROGRESS_NO);
 	views[1].comms[1].calls = 40;
-	CU_ASSERT(!status_waits_for(&views[0], &views[1]));
+	CU_ASSERT_EQUAL(progress_waits_for(&views[0], &views[1]), PROGRESS_UNKNOWN);
 	views[0].oldest.kind = CALL_SEND;
 	views[0].oldest.peer = 1;
-	CU_ASSERT(!status_waits_for(&views[0], &views[1]));
+	CU_ASSERT_EQUAL(progress_waits_for(&views[0], &views[1]), PROGRESS_NO);
 	views[1].oldest.ticket = 0;
-	CU_ASSERT(status_waits_for(&views[0], &views[1]) &&
-		  !status_waits_for(&views[0], &views[2]));
+	CU_ASSERT_EQUAL(progress_waits_for(&views[0], &views[1]), PROGRESS_YES);
+	CU_ASSERT_EQUAL(progress_waits_for(&views[0], &views[2]), PROGRESS_NO);
 	views[0].oldest.comm = VIEW_COMMS;
-	CU_ASSERT(!status_waits_for(&views[0], &views[1]));
+	CU_ASSERT_EQUAL(progress_waits_for(&views[0], &views[1]), PROGRESS_UNKNOWN);
 }
 
 UNIT_TEST(test_bytes, "bytes")

@@ -330,10 +330,10 @@ static void order_all(struct world *w, const struct decision *d)
 			w->others[i - 1].counted = false;
 			h->orders.census = h->present = true;
 			break;
-		case DECIDE_RENDEZVOUS:
+		case DECIDE_ARRIVALS:
 			w->others[i - 1].init_overdue = false;
-			h->orders.told_rendezvous = true;
-			h->orders.rendezvous = d->rendezvous;
+			h->orders.arrivals_reported = true;
+			h->orders.arrivals = d->arrivals;
 			break;
 		default:
 			break;
@@ -419,13 +419,13 @@ static void step_host(struct world *w, int host)
 				   .nhosts = host > 0,
 				   .expected_hosts = host > 0 ? 1 : (size_t)w->nhosts - 1,
 				   .orders = h->orders };
-	struct unison_found found = { .low = 8, .high = 8 };
+	struct desync found = { .low = 8, .high = 8 };
 	struct decision d;
 
 	if (w->now < h->paused_until || h->ended || (w->row->alone && host != w->row->alone))
 		return;
 	snprintf(found.ranks, sizeof(found.ranks), "%s", w->row->parted ? w->row->parted : "");
-	in.parted = w->row->parted ? &found : NULL;
+	in.desync = w->row->parted ? &found : NULL;
 	for (int i = 0; i < w->nranks; i++)
 		in.job_ranks += rank_of(w, i)->view.rank >= 0;
 	if (host == 0) {

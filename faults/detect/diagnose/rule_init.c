@@ -3,7 +3,7 @@
 #include "base/stats.h"
 #include "diagnose/rule.h"
 #include "record/verdict.h"
-#include "watch/rendezvous.h"
+#include "progress/arrivals.h"
 #include "process/watch.h"
 
 static const struct rank_view *view_of(const struct rule_ctx *ctx, int rank)
@@ -77,7 +77,7 @@ bool rule_init_arguments(const struct rule_ctx *ctx, struct finding *f)
 	for (int i = 0; i < ctx->evidence->nranks; i++)
 		if (ctx->evidence->ranks[i].present)
 			views[n++] = view_of(ctx, i);
-	n = rendezvous_incomplete(views, n);
+	n = progress_init_unequal(views, n);
 	/* the number of ranks first: who asks for another one may have got another id with it */
 	for (int id = 0; id <= 1 && !found; id++)
 		found = report_arguments(ctx, f, views, n, id);
@@ -96,7 +96,7 @@ static bool nobody_came(const struct rule_ctx *ctx, struct finding *f)
 
 		if (ctx->evidence->ranks[i].present && v->phase == PHASE_SPARE)
 			continue;
-		if (!ctx->evidence->ranks[i].present || !rendezvous_missing(v) || !v->waiting ||
+		if (!ctx->evidence->ranks[i].present || !progress_lacks_init(v) || !v->waiting ||
 		    (first && strcmp(first->what, v->what) != 0))
 			return false;
 		first = v;

@@ -5,40 +5,9 @@
 #include "base/dtype.h"
 #include "base/error.h"
 #include "base/rank_list.h"
+#include "progress/arrivals.h"
 
 #define RANKS_MOST (1 << 18)
-
-/* ---- who waits for whom ---- */
-
-static const struct view_comm *find_comm(const struct rank_view *view, uint64_t id)
-{
-	for (int c = 0; id && c < VIEW_COMMS; c++)
-		if (view->comms[c].id == id)
-			return &view->comms[c];
-	return NULL;
-}
-
-/* The communicator of the call that is open, NULL: none is, or the view does not hold it. */
-static const struct view_comm *open_comm(const struct rank_view *view)
-{
-	return view->oldest.ticket && view->oldest.comm < VIEW_COMMS
-		       ? &view->comms[view->oldest.comm]
-		       : NULL;
-}
-
-bool status_waits_for(const struct rank_view *view, const struct rank_view *other)
-{
-	const struct view_comm *own = open_comm(view),
-			       *theirs = own && view != other ? find_comm(other, own->id) : NULL;
-
-	if (!theirs || theirs->state == RECORD_COMM_INIT)
-		return theirs;
-	if (call_is_pair(view->oldest.kind))
-		return theirs->rank == view->oldest.peer && !other->oldest.ticket;
-	/* where sends and receives are counted among them numbers differ by right */
-	return own->calls == own->seq && theirs->calls == theirs->seq &&
-	       theirs->seq < view->open_seq;
-}
 
 void status_count(struct status_counts *counts, const struct rank_view *const *views, size_t n,
 		  double seconds)
@@ -47,8 +16,8 @@ void status_count(struct status_counts *counts, const struct rank_view *const *v
 		bool waits = false, awaited = false;
 
 		for (size_t k = 0; k < n; k++) {
-			waits |= status_waits_for(views[i], views[k]);
-			awaited |= status_waits_for(views[k], views[i]);
+			waits |= progress_waits_for(views[i], views[k]) == PROGRESS_YES;
+			awaited |= progress_waits_for(views[k], views[i]) == PROGRESS_YES;
 		}
 		counts[i].waited += waits ? seconds : 0;
 		counts[i].awaited += awaited ? seconds : 0;
@@ -110,7 +79,7 @@ static bool mark(const struct scene *s, uint64_t id, uint64_t low, uint64_t high
 	bool any = false;
 
 	for (size_t i = 0; i < s->n; i++) {
-		const struct view_comm *c = find_comm(s->ranks[i].view, id);
+		const struct view_comm *c = progress_member(s->ranks[i].view, id);
 
 		if (c && c->seq >= low && c->seq <= high)
 			any = s->marks[s->ranks[i].view->rank] = true;
@@ -154,7 +123,7 @@ static void print_comm(FILE *out, const struct scene *s, size_t number)
 	char words[160];
 
 	for (size_t i = 0; i < s->n; i++) {
-		const struct view_comm *c = find_comm(s->ranks[i].view, id);
+		const struct view_comm *c = progress_member(s->ranks[i].view, id);
 		const struct status_counts *counts = s->ranks[i].counts;
 		size_t place = c ? (size_t)(c - s->ranks[i].view->comms) : 0;
 
@@ -199,7 +168,7 @@ static void list_comms(struct scene *s)
 
 static void print_open(FILE *out, const struct scene *s, const struct rank_view *v)
 {
-	const struct view_comm *comm = open_comm(v);
+	const struct view_comm *comm = progress_open_comm(v);
 	char words[160];
 	size_t number = 0;
 	bool any = false;
@@ -213,7 +182,7 @@ static void print_open(FILE *out, const struct scene *s, const struct rank_view 
 	if (comm)
 		fprintf(out, " of communicator %zu", number);
 	for (size_t i = 0; i < s->n; i++)
-		if (status_waits_for(v, s->ranks[i].view))
+		if (progress_waits_for(v, s->ranks[i].view) == PROGRESS_YES)
 			any = s->marks[s->ranks[i].view->rank] = true;
 	if (any)
 		fprintf(out, ", for %s", take_marks(s, words, sizeof(words)));

@@ -19,10 +19,6 @@ struct status_rank {
 	const char *doing;		    /* the line of code, "" for unknown */
 };
 
-/* Returns true if `other` belongs to those who make the call that `view` has open, and has not come to it. Of sends
- * and receives: it is the partner, and has nothing open. */
-bool status_waits_for(const struct rank_view *view, const struct rank_view *other);
-
 /* `seconds` have passed since the last one, in which the n ranks of a host were as they are. */
 void status_count(struct status_counts *counts, const struct rank_view *const *views, size_t n,
 		  double seconds);

@@ -44,6 +44,15 @@ size_t decide_views(const struct decide_input *in, struct rank_view **views)
 	return n;
 }
 
+struct progress progress_of(const struct rank_view *views, size_t n)
+{
+	struct progress p = { must(calloc(n + 1, sizeof(*p.ranks))), (int)n };
+
+	for (size_t i = 0; i < n; i++)
+		p.ranks[i].view = &views[i];
+	return p;
+}
+
 /* Returns true if something is wrong on this host; with `deadlines`, a wait as well as what no
  * waiting will repair. */
 static bool abnormal_here(const struct decide_input *in, bool deadlines)
@@ -129,83 +138,30 @@ static void note_ends(struct decide_state *s, const struct decide_input *in)
 
 /* ---- a verdict, or not yet ---- */
 
-static int compare_ids(const void *a, const void *b)
-{
-	const struct view_comm *x = *(const struct view_comm *const *)a;
-	const struct view_comm *y = *(const struct view_comm *const *)b;
-
-	return (x->id > y->id) - (x->id < y->id);
-}
-
-enum history { HISTORY_ALIKE, HISTORY_UNEQUAL, HISTORY_DIFFERENT };
-
-/* Of two that belong to one communicator: as many collectives cannot be others by right. */
-static enum history compare_histories(const struct view_comm *a, const struct view_comm *b)
-{
-	if (a->hash != b->hash && a->calls == b->calls)
-		return HISTORY_DIFFERENT;
-	return a->seq != b->seq || a->hash != b->hash ? HISTORY_UNEQUAL : HISTORY_ALIKE;
-}
-
-/* Tells whether ranks made different calls: their numbers on each communicator tell, and the rolling
- * hashes. A process without a rank makes none by right. */
-static enum history compare_calls(const struct rank_view *views, size_t n)
-{
-	const struct view_comm **comms = must(malloc((n + 1) * sizeof(*comms)));
-	enum history worst = HISTORY_ALIKE, one;
-
-	for (int c = 0; c < VIEW_COMMS; c++) {
-		size_t known = 0;
-
-		for (size_t i = 0; i < n; i++)
-			if (views[i].rank >= 0)
-				comms[known++] = &views[i].comms[c];
-		qsort(comms, known, sizeof(*comms), compare_ids);
-		for (size_t i = 1; i < known; i++) {
-			if (comms[i]->id != comms[i - 1]->id)
-				continue;
-			one = compare_histories(comms[i], comms[i - 1]);
-			worst = one > worst ? one : worst;
-		}
-	}
-	free(comms);
-	return worst;
-}
-
-/* Returns true if there are sends or receives: whether all have met, no hash tells. */
-static bool any_pairs(const struct rank_view *views, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		for (int c = 0; c < VIEW_COMMS; c++)
-			if (views[i].rank >= 0 && views[i].comms[c].seq > views[i].comms[c].calls)
-				return true;
-	return false;
-}
-
 /* Returns true if the diagnoser should look. It also looks where a run came to its end, though
  * ranks made different calls, or made communicators otherwise than the others and got through. */
-static bool wants_diagnosis(enum outcome outcome, const struct rank_view *views, size_t n)
+static bool wants_diagnosis(enum outcome outcome, const struct progress *p)
 {
 	if (outcome == OUTCOME_OK)
-		return compare_calls(views, n) != HISTORY_ALIKE || any_pairs(views, n) ||
-		       rendezvous_mismatched(views, n);
+		return progress_compare_counts(p) != COUNTS_ALIKE || progress_any_pairs(p) ||
+		       progress_init_differs(p);
 	return outcome == OUTCOME_HANG || outcome == OUTCOME_DIED || outcome == OUTCOME_ERROR ||
 	       outcome == OUTCOME_WRONG_DATA || outcome == OUTCOME_DIVERGED;
 }
 
 /* Nothing worse came of calls that were different; what was seen of them while they were made may have left
  * the rings since. */
-static void note_parted(struct verdict *verdict, const struct unison_found *parted)
+static void note_desync(struct verdict *verdict, const struct desync *desync)
 {
 	verdict->outcome = OUTCOME_DIVERGED;
 	verdict->confidence = "inconclusive";
-	if (!parted)
+	if (!desync)
 		return;
 	verdict->class = CLASS_MISMATCH;
 	verdict->confidence = "majority";
-	verdict->comm = parted->comm;
-	verdict->seq = (int64_t)parted->low;
-	snprintf(verdict->ranks, sizeof(verdict->ranks), "%s", parted->ranks);
+	verdict->comm = desync->comm;
+	verdict->seq = (int64_t)desync->low;
+	snprintf(verdict->ranks, sizeof(verdict->ranks), "%s", desync->ranks);
 }
 
 /* Returns true if the wait that an extension is about, if there is one, still goes on. */
@@ -260,12 +216,13 @@ static struct decision conclude(struct decide_state *s, const struct decide_inpu
 	struct decision d = { .action = DECIDE_END };
 	struct rank_view *views;
 	size_t n = decide_views(in, &views);
+	struct progress p = progress_of(views, n);
 
 	renew_extension(s, in, views, n, unfinished);
 	verdict_make(&d.verdict, views, n, since(s->death_ns, in->now),
 		     since(s->error_ns, in->now));
-	if (d.verdict.outcome == OUTCOME_OK && compare_calls(views, n) == HISTORY_DIFFERENT)
-		note_parted(&d.verdict, in->parted);
+	if (d.verdict.outcome == OUTCOME_OK && progress_compare_counts(&p) == COUNTS_DIFFERENT)
+		note_desync(&d.verdict, in->desync);
 	/* what all who are done have found stands where a root is gone; errors are what that looks like */
 	if (d.verdict.outcome == OUTCOME_ERROR || !all_done(in) || hosts_worst(in) < LOST_MONITOR)
 		hosts_verdict(in, &d.verdict);
@@ -276,13 +233,14 @@ static struct decision conclude(struct decide_state *s, const struct decide_inpu
 		s->stage = STAGE_WATCH;
 		s->reported = false;
 		d = nothing;
-	} else if (wants_diagnosis(d.verdict.outcome, views, n) &&
+	} else if (wants_diagnosis(d.verdict.outcome, &p) &&
 		   !(in->follows && all_done(in) && d.verdict.outcome == OUTCOME_OK)) {
 		s->stage = STAGE_DIAGNOSE;
 		d.action = DECIDE_DIAGNOSE;
 	} else {
 		s->stage = STAGE_END;
 	}
+	free(p.ranks);
 	free(views);
 	return d;
 }
@@ -383,8 +341,8 @@ struct decision decide_answer(struct decide_state *s, const struct decide_input 
 		return (struct decision){ .action = DECIDE_END };
 	}
 	if (hang && result != DIAGNOSIS_NAMED && init_dismiss(s, in))
-		return (struct decision){ .action = DECIDE_RENDEZVOUS,
-					  .rendezvous = RENDEZVOUS_DISMISSED };
+		return (struct decision){ .action = DECIDE_ARRIVALS,
+					  .arrivals = ARRIVALS_DISMISSED };
 	if (hang && result != DIAGNOSIS_NOT_ASKED &&
 	    extend(s, in, result == DIAGNOSIS_UNEXPLAINED, verdict->ranks)) {
 		return (struct decision){ .action = DECIDE_EXTEND,

@@ -11,9 +11,9 @@
 #include "record/verdict.h"
 #include "record/view.h"
 #include "net/path.h"
-#include "watch/rendezvous.h"
+#include "progress/arrivals.h"
 #include "watch/tiers.h"
-#include "watch/unison.h"
+#include "progress/desync.h"
 
 /* Follows how a rank gets on, over time; decide()'s own, zeroed at first. */
 struct rank_track {
@@ -83,11 +83,11 @@ struct decide_host {
 
 /* The root has said this since the last call, to a leader elsewhere. */
 struct decide_orders {
-	bool census;	      /* it asks who has come to communicator init */
-	bool collects;	      /* the verdict is out, and it collects what is slow */
-	bool extended;	      /* it gives what was reported more time */
-	bool told_rendezvous; /* it says how the ranks meet: */
-	enum rendezvous rendezvous;
+	bool census;		/* it asks who has come to communicator init */
+	bool collects;		/* the verdict is out, and it collects what is slow */
+	bool extended;		/* it gives what was reported more time */
+	bool arrivals_reported; /* it says how the ranks meet: */
+	enum arrivals arrivals;
 };
 
 struct decide_input {
@@ -99,12 +99,11 @@ struct decide_input {
 	const char *name;		/* of this host */
 	struct decide_host *hosts;	/* at the root: the others; elsewhere: the root's */
 	size_t nhosts;
-	size_t expected_hosts;	  /* so many of them belong to the job, as far as is known */
-	int job_ranks, job_hosts; /* as any rank that knows says; -1: none does */
-	const struct unison_found
-		*parted; /* ranks here were seen to make different calls; NULL: not */
-	bool reported;	 /* another host says since the last call that something is wrong there */
-	bool follows;	 /* a leader elsewhere, which has been connected to the root */
+	size_t expected_hosts;	     /* so many of them belong to the job, as far as is known */
+	int job_ranks, job_hosts;    /* as any rank that knows says; -1: none does */
+	const struct desync *desync; /* ranks here were seen to make different calls; NULL: not */
+	bool reported; /* another host says since the last call that something is wrong there */
+	bool follows;  /* a leader elsewhere, which has been connected to the root */
 	struct decide_orders orders;
 };
 
@@ -131,13 +130,13 @@ enum decide_stage {
 
 enum decide_action {
 	DECIDE_NOTHING,
-	DECIDE_PREPARE,	   /* something seems wrong: all hosts take a first look at their ranks */
-	DECIDE_QUERY,	   /* ask the other hosts what they know of their ranks */
-	DECIDE_DIAGNOSE,   /* let the diagnoser look, then decide_answer() */
-	DECIDE_EXTEND,	   /* the run goes on: tell the others that they have extension_ns */
-	DECIDE_CENSUS,	   /* ask the other hosts who has come to communicator init */
-	DECIDE_RENDEZVOUS, /* tell them how the ranks meet there */
-	DECIDE_END,	   /* say the verdict, and end the run everywhere */
+	DECIDE_PREPARE,	 /* something seems wrong: all hosts take a first look at their ranks */
+	DECIDE_QUERY,	 /* ask the other hosts what they know of their ranks */
+	DECIDE_DIAGNOSE, /* let the diagnoser look, then decide_answer() */
+	DECIDE_EXTEND,	 /* the run goes on: tell the others that they have extension_ns */
+	DECIDE_CENSUS,	 /* ask the other hosts who has come to communicator init */
+	DECIDE_ARRIVALS, /* tell them how the ranks meet there */
+	DECIDE_END,	 /* say the verdict, and end the run everywhere */
 	/* a leader elsewhere, to the root: */
 	DECIDE_REPORT_ABNORMAL,
 	DECIDE_REPORT_DONE,
@@ -146,10 +145,10 @@ enum decide_action {
 
 struct decision {
 	enum decide_action action;
-	struct verdict verdict;	    /* DIAGNOSE, END */
-	uint64_t extension_ns;	    /* EXTEND */
-	bool suspected;		    /* EXTEND: it is time to say that this may be a hang */
-	enum rendezvous rendezvous; /* RENDEZVOUS: all but OPEN */
+	struct verdict verdict; /* DIAGNOSE, END */
+	uint64_t extension_ns;	/* EXTEND */
+	bool suspected;		/* EXTEND: it is time to say that this may be a hang */
+	enum arrivals arrivals; /* RENDEZVOUS: all but OPEN */
 };
 
 /* The diagnoser says one of these of a run that went wrong. */
@@ -171,16 +170,16 @@ struct extension {
 
 /* Follows how the ranks come to communicator init, and to first calls. */
 struct init_state {
-	bool marked;	       /* some rank here is overdue for no other reason */
-	bool complete;	       /* they all came to init */
-	bool called;	       /* several hosts: and to communicator 0's first call */
-	bool dismissed;	       /* the diagnoser saw no cause in it: never again */
-	enum rendezvous found; /* several hosts: what a census said, of MISSING, MISMATCH, ABSENT */
-	bool overdue;	       /* several hosts: ranks here wait so long that one is due */
-	bool reported;	       /* leader elsewhere: so the root was told */
-	bool counted;	       /* several hosts: one was taken, and ranks here are watched since */
-	bool counting;	       /* root: answers come in ... */
-	uint64_t census_ns;    /* ... until then; otherwise when the next one is taken */
+	bool marked;	     /* some rank here is overdue for no other reason */
+	bool complete;	     /* they all came to init */
+	bool called;	     /* several hosts: and to communicator 0's first call */
+	bool dismissed;	     /* the diagnoser saw no cause in it: never again */
+	enum arrivals found; /* several hosts: what a census said, of MISSING, MISMATCH, ABSENT */
+	bool overdue;	     /* several hosts: ranks here wait so long that one is due */
+	bool reported;	     /* leader elsewhere: so the root was told */
+	bool counted;	     /* several hosts: one was taken, and ranks here are watched since */
+	bool counting;	     /* root: answers come in ... */
+	uint64_t census_ns;  /* ... until then; otherwise when the next one is taken */
 };
 
 struct decide_state {

@@ -5,16 +5,17 @@
  * have come, alike or not, or have had the time to: of first calls, to communicator 0's. */
 #include "watch/decide_parts.h"
 
+#include "base/error.h"
 #include "watch/decide_times.h"
 
 /* Since how many seconds somebody is held up by how they meet, at most: 0 for nobody. Not counting the
  * time in which its leader did not run: the whole job may have been stopped. */
-static double longest_hold(const struct rank_view *views, size_t n, enum rendezvous how)
+static double longest_hold(const struct rank_view *views, size_t n, enum arrivals how)
 {
 	double longest = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (rendezvous_holds(&views[i], how) && views[i].waited - views[i].grace > longest)
+		if (progress_held_up(&views[i], how) && views[i].waited - views[i].grace > longest)
 			longest = views[i].waited - views[i].grace;
 	return longest;
 }
@@ -22,7 +23,7 @@ static double longest_hold(const struct rank_view *views, size_t n, enum rendezv
 /* The same on this host, of whatever may hold somebody up. */
 static double longest_here(const struct decide_state *s, const struct decide_input *in)
 {
-	enum rendezvous how = s->init.complete ? RENDEZVOUS_ABSENT : RENDEZVOUS_MISMATCH;
+	enum arrivals how = s->init.complete ? ARRIVALS_ABSENT : ARRIVALS_MISMATCH;
 	double longest = 0;
 
 	for (size_t i = 0; i < in->nranks; i++) {
@@ -40,22 +41,24 @@ static double first_call_seconds(const struct decide_state *s)
 
 /* Tells how the ranks meet that this leader knows: all, at the root. Of one host, at init alone:
  * init_abandoned() is about what follows. *left: seconds that those who are held up can be left so. */
-static enum rendezvous how_they_meet(const struct decide_state *s, const struct decide_input *in,
-				     double *left)
+static enum arrivals how_they_meet(const struct decide_state *s, const struct decide_input *in,
+				   double *left)
 {
-	enum rendezvous how = s->init.complete ? RENDEZVOUS_COMPLETE : RENDEZVOUS_OPEN;
+	enum arrivals how = s->init.complete ? ARRIVALS_COMPLETE : ARRIVALS_OPEN;
 	struct rank_view *views;
 	size_t n = decide_views(in, &views);
+	struct progress p = progress_of(views, n);
 
 	if (n > 0 && !s->init.complete)
-		how = rendezvous_of(views, n, in->job_ranks);
+		how = progress_init(&p, in->job_ranks);
 	*left = s->config.init_seconds - longest_hold(views, n, how);
-	if (n > 0 && how == RENDEZVOUS_COMPLETE && in->job_hosts > 1) {
-		how = rendezvous_first_call(views, n, in->job_ranks);
-		*left = first_call_seconds(s) - longest_hold(views, n, RENDEZVOUS_ABSENT);
+	if (n > 0 && how == ARRIVALS_COMPLETE && in->job_hosts > 1) {
+		how = progress_first_call(&p, in->job_ranks);
+		*left = first_call_seconds(s) - longest_hold(views, n, ARRIVALS_ABSENT);
 	}
-	if (how == RENDEZVOUS_COMPLETE && s->init.complete)
-		how = RENDEZVOUS_OPEN; /* that is no news */
+	if (how == ARRIVALS_COMPLETE && s->init.complete)
+		how = ARRIVALS_OPEN; /* that is no news */
+	free(p.ranks);
 	free(views);
 	return how;
 }
@@ -66,47 +69,51 @@ static bool is_wanted(const struct decide_state *s, const struct decide_input *i
 	       !(s->init.complete && s->init.called);
 }
 
-enum rendezvous init_look(struct decide_state *s, const struct decide_input *in)
+enum arrivals init_look(struct decide_state *s, const struct decide_input *in)
 {
-	enum rendezvous how = s->init.found;
+	enum arrivals how = s->init.found;
 	double longest, left;
 
 	s->init.overdue = false;
 	if (!is_wanted(s, in))
-		return RENDEZVOUS_OPEN;
+		return ARRIVALS_OPEN;
 	longest = longest_here(s, in);
 	if (in->job_hosts > 1)
 		s->init.overdue = longest > decide_times.census_early * s->config.init_seconds;
 	else if (longest > s->config.init_seconds)
 		how = how_they_meet(s, in, &left);
-	return progress_quiet(in) ? how : RENDEZVOUS_OPEN;
+	return progress_quiet(in) ? how : ARRIVALS_OPEN;
 }
 
 bool init_abandoned(const struct decide_state *s, const struct decide_input *in,
 		    const struct decide_rank *rank)
 {
 	const struct rank_view *view = &rank->view;
-	struct gathering g = { 0 };
+	struct progress p;
+	bool abandoned;
 
-	if (s->config.init_seconds <= 0 || s->init.dismissed || !rendezvous_in_first_call(view) ||
+	if (s->config.init_seconds <= 0 || s->init.dismissed || !progress_in_first_call(view) ||
 	    view->waited - view->grace <= first_call_seconds(s))
 		return false;
+	p = (struct progress){ must(calloc(in->nranks, sizeof(*p.ranks))), (int)in->nranks };
 	for (size_t i = 0; i < in->nranks; i++)
-		rendezvous_gather(&g, view, &in->ranks[i].view);
-	return rendezvous_abandoned(&g, view);
+		p.ranks[i].view = &in->ranks[i].view;
+	abandoned = progress_abandoned(&p, view) == PROGRESS_YES;
+	free(p.ranks);
+	return abandoned;
 }
 
 /* All ranks meet, or are known not to: everybody acts on it. */
-static struct decision settle(struct decide_state *s, enum rendezvous how)
+static struct decision settle(struct decide_state *s, enum arrivals how)
 {
 	s->init.counted = s->init.counting = false;
-	s->init.found = rendezvous_never(how) ? how : RENDEZVOUS_OPEN;
-	s->init.complete |= how == RENDEZVOUS_COMPLETE || how > RENDEZVOUS_MISMATCH;
-	s->init.called |= how == RENDEZVOUS_CALLED;
-	s->init.dismissed |= how == RENDEZVOUS_DISMISSED;
-	if (how == RENDEZVOUS_COMPLETE)
+	s->init.found = arrivals_never(how) ? how : ARRIVALS_OPEN;
+	s->init.complete |= how == ARRIVALS_COMPLETE || how > ARRIVALS_MISMATCH;
+	s->init.called |= how == ARRIVALS_CALLED;
+	s->init.dismissed |= how == ARRIVALS_DISMISSED;
+	if (how == ARRIVALS_COMPLETE)
 		s->init.reported = false; /* the first call is another matter */
-	return (struct decision){ .action = DECIDE_RENDEZVOUS, .rendezvous = how };
+	return (struct decision){ .action = DECIDE_ARRIVALS, .arrivals = how };
 }
 
 static bool is_due(const struct decide_state *s, const struct decide_input *in)
@@ -146,10 +153,10 @@ static uint64_t pause_for(double left, double init_seconds)
 struct decision init_lead(struct decide_state *s, const struct decide_input *in)
 {
 	const struct decision nothing = { .action = DECIDE_NOTHING };
-	enum rendezvous how = RENDEZVOUS_OPEN;
+	enum arrivals how = ARRIVALS_OPEN;
 	double left = s->config.init_seconds;
 
-	if (!is_wanted(s, in) || in->job_hosts < 2 || s->init.found != RENDEZVOUS_OPEN ||
+	if (!is_wanted(s, in) || in->job_hosts < 2 || s->init.found != ARRIVALS_OPEN ||
 	    !is_due(s, in))
 		return nothing;
 	if (!s->init.counting)
@@ -160,7 +167,7 @@ struct decision init_lead(struct decide_state *s, const struct decide_input *in)
 		return nothing;
 	s->init.counting = false;
 	s->init.census_ns = in->now + pause_for(left, s->config.init_seconds);
-	if (how != RENDEZVOUS_OPEN && (!rendezvous_never(how) || left < 0))
+	if (how != ARRIVALS_OPEN && (!arrivals_never(how) || left < 0))
 		return settle(s, how);
 	return nothing;
 }
@@ -169,9 +176,9 @@ void init_follow(struct decide_state *s, const struct decide_orders *orders)
 {
 	if (orders->census)
 		s->init.counted = true;
-	if (orders->told_rendezvous)
-		settle(s, orders->rendezvous <= RENDEZVOUS_DISMISSED ? orders->rendezvous
-								     : RENDEZVOUS_COMPLETE);
+	if (orders->arrivals_reported)
+		settle(s, orders->arrivals <= ARRIVALS_DISMISSED ? orders->arrivals
+								 : ARRIVALS_COMPLETE);
 }
 
 /* Overdue on another host, before the deadline of its own. */
@@ -190,8 +197,8 @@ static bool marked_elsewhere(const struct decide_input *in)
 bool init_dismiss(struct decide_state *s, const struct decide_input *in)
 {
 	if (s->init.dismissed ||
-	    (!s->init.marked && s->init.found == RENDEZVOUS_OPEN && !marked_elsewhere(in)))
+	    (!s->init.marked && s->init.found == ARRIVALS_OPEN && !marked_elsewhere(in)))
 		return false;
-	settle(s, RENDEZVOUS_DISMISSED);
+	settle(s, ARRIVALS_DISMISSED);
 	return true;
 }

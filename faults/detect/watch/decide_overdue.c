@@ -152,13 +152,13 @@ void overdue_mark(struct decide_state *s, struct decide_input *in, bool starved)
 {
 	uint64_t soonest = settings_deadline(s, in);
 	bool stand = deadlines_stand(s, in, starved, soonest);
-	enum rendezvous how = init_look(s, in);
-	bool never = rendezvous_never(how);
+	enum arrivals how = init_look(s, in);
+	bool never = arrivals_never(how);
 
 	s->init.marked = false;
 	for (size_t i = 0; i < in->nranks; i++) {
 		struct rank_view *view = &in->ranks[i].view;
-		bool held = (never && rendezvous_holds(view, how)) ||
+		bool held = (never && progress_held_up(view, how)) ||
 			    init_abandoned(s, in, &in->ranks[i]);
 
 		s->init.marked |= held;

@@ -8,6 +8,9 @@ static inline double ns_seconds(uint64_t ns)
 	return (double)ns * 1e-9;
 }
 
+/* The model of these views; the caller frees its ranks. */
+struct progress progress_of(const struct rank_view *views, size_t n);
+
 /* ---- decide_progress.c: how the ranks of this host get on ---- */
 
 /* Takes in one look at all ranks: steps, and what the host lets them run. Nobody had looked since
@@ -62,7 +65,7 @@ void hosts_verdict(const struct decide_input *in, struct verdict *verdict);
 
 /* Tells how the ranks of this host are held up at init, if they will never meet there: OPEN or
  * COMPLETE if they are not. Several hosts: whether a census is due. */
-enum rendezvous init_look(struct decide_state *state, const struct decide_input *in);
+enum arrivals init_look(struct decide_state *state, const struct decide_input *in);
 
 /* Returns true if it waits in the first call on a communicator, all of whose ranks are on this host, for
  * one that will not come to it. */

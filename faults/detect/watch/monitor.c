@@ -47,7 +47,7 @@ void monitor_forget(struct monitor *m)
 	members_release(m);
 	nodes_release(m);
 	m->listen_fd = listen_fd;
-	m->ended = m->parted = false;
+	m->ended = m->desynced = false;
 	decide_open(&m->decide, &m->config.decide, clock_ns());
 }
 
@@ -96,12 +96,12 @@ static void take_message(struct monitor *m, const struct link_message *message)
 	case MESSAGE_CENSUS:
 		orders->census = true;
 		break;
-	case MESSAGE_RENDEZVOUS:
+	case MESSAGE_ARRIVALS:
 		if (message->bytes != sizeof(word))
 			break;
 		memcpy(&word, message->payload, sizeof(word));
-		orders->rendezvous = (enum rendezvous)word;
-		orders->told_rendezvous = true;
+		orders->arrivals = (enum arrivals)word;
+		orders->arrivals_reported = true;
 		break;
 	case MESSAGE_STATUS:
 		nodes_report(m, MESSAGE_JOIN);
@@ -163,7 +163,7 @@ static void answer_root(struct monitor *m)
 
 static void carry_out(struct monitor *m, const struct decision *d)
 {
-	uint32_t how = d->rendezvous;
+	uint32_t how = d->arrivals;
 
 	if (d->action == DECIDE_PREPARE || d->action == DECIDE_EXTEND)
 		m->probe_until = m->input.now + decide_times.probe_ns;
@@ -183,8 +183,8 @@ static void carry_out(struct monitor *m, const struct decision *d)
 	case DECIDE_CENSUS:
 		nodes_census(m);
 		break;
-	case DECIDE_RENDEZVOUS:
-		nodes_rendezvous(m, how);
+	case DECIDE_ARRIVALS:
+		nodes_arrivals(m, how);
 		break;
 	case DECIDE_REPORT_ABNORMAL:
 		nodes_report(m, MESSAGE_ABNORMAL);
@@ -202,23 +202,23 @@ static void carry_out(struct monitor *m, const struct decision *d)
 	}
 }
 
-/* Says, once for a communicator, that ranks of this host made different calls; the run goes on. */
+/* Prints, once for a communicator, that ranks of this host made different calls; the run goes on. */
 static void compare_calls(struct monitor *m)
 {
-	struct unison_member *members = must(calloc(m->nranks + 1, sizeof(*members)));
-	struct unison_found found;
+	struct progress p = { must(calloc(m->nranks + 1, sizeof(*p.ranks))), (int)m->nranks };
+	struct desync found;
 
 	for (size_t i = 0; i < m->nranks; i++)
-		members[i] =
-			(struct unison_member){ m->memories[i], &m->ranks[i].view, &m->unison[i] };
-	while (unison_look(members, m->nranks, &found)) {
+		p.ranks[i] = (struct progress_rank){ .view = &m->ranks[i].view,
+						     .memory = m->memories[i] };
+	while (progress_differs(&p, m->desync_states, &found) == PROGRESS_YES) {
 		printf("# %s\n", found.text);
 		fflush(stdout);
-		if (!m->parted)
-			m->found = found;
-		m->parted = true;
+		if (!m->desynced)
+			m->desync = found;
+		m->desynced = true;
 	}
-	free(members);
+	free(p.ranks);
 }
 
 /* Leader: everything that is seen, to decide(), and what it says is done. */
@@ -245,7 +245,7 @@ static void step_leader(struct monitor *m, const struct supervised *child, uint6
 	nodes_beat(m, now);
 	if (m->memory) /* else one number is not one communicator */
 		compare_calls(m);
-	m->input.parted = m->parted ? &m->found : NULL;
+	m->input.desync = m->desynced ? &m->desync : NULL;
 	m->input.ranks = m->ranks;
 	m->input.nranks = m->nranks;
 	m->input.name = m->nranks ? m->ranks[0].view.host : "";

@@ -126,10 +126,10 @@ struct monitor {
 	struct monitor_peer *peers;   /* leader: local ranks, the own one first, and strangers */
 	size_t npeers;
 	struct decide_rank *ranks; /* leader: this host's */
-	struct unison_rank *unison;
+	struct desync_state *desync_states;
 	struct record_memory **memories; /* theirs, mapped */
-	bool parted;			 /* their calls did: ... */
-	struct unison_found found;	 /* ... first so, as was said */
+	bool desynced;			 /* they made different calls, */
+	struct desync desync;		 /* first these */
 	size_t nranks;
 	int uplink_fd;		    /* root: TCP listener, else -1 */
 	bool refused;		    /* the port that it was given was taken */

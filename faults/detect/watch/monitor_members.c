@@ -39,10 +39,10 @@ static void add_rank(struct monitor *m, struct monitor_peer *peer, struct record
 	size_t n = m->nranks + 1;
 
 	m->ranks = must(realloc(m->ranks, n * sizeof(*m->ranks)));
-	m->unison = must(realloc(m->unison, n * sizeof(*m->unison)));
+	m->desync_states = must(realloc(m->desync_states, n * sizeof(*m->desync_states)));
 	m->memories = must(realloc(m->memories, n * sizeof(struct record_memory *)));
 	m->memories[m->nranks] = memory;
-	m->unison[m->nranks] = (struct unison_rank){ 0 };
+	m->desync_states[m->nranks] = (struct desync_state){ 0 };
 	m->ranks[m->nranks] = (struct decide_rank){ .view = { .rank = -1,
 							      .local = (int32_t)m->nranks,
 							      .outcome = -1,
@@ -162,11 +162,11 @@ void members_release(struct monitor *m)
 			munmap(m->memories[i], sizeof(struct record_memory));
 	free(m->peers);
 	free(m->ranks);
-	free(m->unison);
+	free(m->desync_states);
 	free(m->memories);
 	m->peers = NULL;
 	m->ranks = NULL;
-	m->unison = NULL;
+	m->desync_states = NULL;
 	m->memories = NULL;
 	m->npeers = m->nranks = 0;
 	if (m->listen_fd >= 0)

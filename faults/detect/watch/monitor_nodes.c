@@ -477,11 +477,11 @@ void nodes_census(struct monitor *m)
 	nodes_send_all(m, MESSAGE_CENSUS, NULL, 0);
 }
 
-void nodes_rendezvous(struct monitor *m, uint32_t how)
+void nodes_arrivals(struct monitor *m, uint32_t how)
 {
 	for (size_t i = 0; i < m->nnodes; i++)
 		m->nodes[i].host.init_overdue = false;
-	nodes_send_all(m, MESSAGE_RENDEZVOUS, &how, sizeof(how));
+	nodes_send_all(m, MESSAGE_ARRIVALS, &how, sizeof(how));
 }
 
 size_t nodes_known(struct monitor *m)

@@ -47,8 +47,8 @@ void nodes_send_all(struct monitor *m, enum message type, const void *payload, u
 bool nodes_answered(const struct monitor *m);
 /* Root: ask anew who has come to communicator init. */
 void nodes_census(struct monitor *m);
-/* Root: say how the ranks meet (enum rendezvous); who waits from now on says so anew. */
-void nodes_rendezvous(struct monitor *m, uint32_t how);
+/* Root: say how the ranks meet (enum arrivals); who waits from now on says so anew. */
+void nodes_arrivals(struct monitor *m, uint32_t how);
 /* Root: what is known of the hosts that have shown the token, to m->input.hosts; how many they are. */
 size_t nodes_known(struct monitor *m);
 /* After decide(): keeps what it says of hosts, and prints what is news. */

@@ -1,9 +1,9 @@
-/* test_rendezvous.c: who lacks at communicator init, and whether those who came fit together. */
+/* test_arrivals.c: who lacks at communicator init, and whether those who came fit together. */
 
 #include "rig/unit.h"
 
 #include "base/call_value.h"
-#include "watch/rendezvous.h"
+#include "progress/arrivals.h"
 #include "process/watch.h"
 
 UNIT_TEST(test_lacks, "who lacks")
@@ -26,7 +26,7 @@ UNIT_TEST(test_lacks, "who lacks")
 	};
 
 	UNIT_ROWS(c, cases)
-		CU_ASSERT_EQUAL(rendezvous_missing(&c->view), c->lacks);
+		CU_ASSERT_EQUAL(progress_lacks_init(&c->view), c->lacks);
 }
 
 /* Of each rank "id:nranks"; id 0 has not called. */
@@ -61,7 +61,7 @@ UNIT_TEST(test_incomplete, "groups that do not fit")
 			views[r].init_nranks = c->ranks[r].nranks;
 			all[r] = &views[r];
 		}
-		CU_ASSERT_EQUAL(rendezvous_incomplete(all, c->n), c->left);
+		CU_ASSERT_EQUAL(progress_init_unequal(all, c->n), c->left);
 	}
 }
 
@@ -74,28 +74,44 @@ static struct rank_view came(uint64_t id, int nranks)
 				   .init_nranks = nranks };
 }
 
-UNIT_TEST(test_rendezvous_of, "how they meet")
+static struct progress_rank ranks[5];
+
+static struct progress progress_of(const struct rank_view *views, int n)
+{
+	for (int i = 0; i < n; i++)
+		ranks[i] = (struct progress_rank){ .view = &views[i] };
+	return (struct progress){ ranks, n };
+}
+
+static enum arrivals init_of(const struct rank_view *views, int n, int nranks)
+{
+	struct progress p = progress_of(views, n);
+
+	return progress_init(&p, nranks);
+}
+
+UNIT_TEST(test_init, "who came to init")
 {
 	struct rank_view views[5] = {
 		came(7, 4), came(7, 4), came(7, 4), came(0, 0), { .rank = -1, .phase = PHASE_SPARE }
 	};
 
-	CU_ASSERT_EQUAL(rendezvous_of(views, 4, 4), RENDEZVOUS_MISSING);
-	CU_ASSERT_EQUAL(rendezvous_of(views, 3, 4), RENDEZVOUS_OPEN);	 /* not all are known */
-	CU_ASSERT_EQUAL(rendezvous_of(views, 5, 4), RENDEZVOUS_MISSING); /* with a surplus rank */
+	CU_ASSERT_EQUAL(init_of(views, 4, 4), ARRIVALS_MISSING);
+	CU_ASSERT_EQUAL(init_of(views, 3, 4), ARRIVALS_OPEN);	 /* not all are known */
+	CU_ASSERT_EQUAL(init_of(views, 5, 4), ARRIVALS_MISSING); /* with a surplus rank */
 	views[3].descheduled = 1;
-	CU_ASSERT_EQUAL(rendezvous_of(views, 4, 4), RENDEZVOUS_OPEN);
+	CU_ASSERT_EQUAL(init_of(views, 4, 4), ARRIVALS_OPEN);
 	views[3] = came(7, 4);
-	CU_ASSERT_EQUAL(rendezvous_of(views, 4, 4), RENDEZVOUS_COMPLETE);
-	CU_ASSERT_EQUAL(rendezvous_of(views, 5, 4), RENDEZVOUS_COMPLETE);
+	CU_ASSERT_EQUAL(init_of(views, 4, 4), ARRIVALS_COMPLETE);
+	CU_ASSERT_EQUAL(init_of(views, 5, 4), ARRIVALS_COMPLETE);
 	views[3] = came(8, 4);
-	CU_ASSERT_EQUAL(rendezvous_of(views, 5, 4), RENDEZVOUS_MISMATCH);
+	CU_ASSERT_EQUAL(init_of(views, 5, 4), ARRIVALS_MISMATCH);
 	/* two groups, of which one has not begun */
 	views[0] = views[1] = came(7, 2);
 	views[2] = views[3] = came(0, 0);
-	CU_ASSERT_EQUAL(rendezvous_of(views, 4, 4), RENDEZVOUS_OPEN);
+	CU_ASSERT_EQUAL(init_of(views, 4, 4), ARRIVALS_OPEN);
 	views[2] = came(8, 2);
-	CU_ASSERT_EQUAL(rendezvous_of(views, 4, 4), RENDEZVOUS_MISSING);
+	CU_ASSERT_EQUAL(init_of(views, 4, 4), ARRIVALS_MISSING);
 }
 
 /* A rank by a letter, on communicator `comm`: I in its first call, P through it, A could make it; D its host
@@ -155,18 +171,79 @@ UNIT_TEST(test_first_call, "the first call")
 	UNIT_ROWS(c, cases)
 		for (uint32_t comm = 0; comm < 2; comm++) {
 			struct rank_view views[4] = { 0 };
-			struct gathering g = { 0 };
-			size_t n = strlen(c->ranks);
+			struct progress p;
+			int n = (int)strlen(c->ranks);
+			bool abandoned;
 
-			for (size_t r = 0; r < n; r++)
-				views[r] = stands(c->ranks[r], comm, (int)r, c->nranks);
-			CU_ASSERT_TRUE_FATAL(rendezvous_in_first_call(&views[0]));
-			for (size_t r = 0; r < n; r++)
-				rendezvous_gather(&g, &views[0], &views[r]);
-			UNIT_ALL(rendezvous_abandoned(&g, &views[0]) == c->abandoned,
-				 (rendezvous_first_call(views, n, (int)n) == RENDEZVOUS_ABSENT) ==
+			for (int r = 0; r < n; r++)
+				views[r] = stands(c->ranks[r], comm, r, c->nranks);
+			p = progress_of(views, n);
+			CU_ASSERT_TRUE_FATAL(progress_in_first_call(&views[0]));
+			abandoned = progress_abandoned(&p, &views[0]) == PROGRESS_YES;
+			UNIT_ALL(abandoned == c->abandoned,
+				 (progress_first_call(&p, n) == ARRIVALS_ABSENT) ==
 					 (c->abandoned && comm == 0));
 			views[0].last.seq = 3; /* it has made two before */
-			CU_ASSERT_FALSE(rendezvous_in_first_call(&views[0]));
+			CU_ASSERT_FALSE(progress_in_first_call(&views[0]));
 		}
+}
+
+/* Who came, who never comes, who may: the first rank waits. */
+UNIT_TEST(test_missing, "the members of a call")
+{
+	static const struct {
+		const char *ranks;
+		struct progress_missing missing;
+		enum progress_answer abandoned;
+	} cases[] = {
+		{ "IIII", { 4, 0, 0 }, PROGRESS_NO },	   { "IIAD", { 4, 1, 1 }, PROGRESS_NO },
+		{ "IAAI", { 4, 2, 0 }, PROGRESS_YES },	   { "IIA", { 3, 1, 0 }, PROGRESS_UNKNOWN },
+		{ "IXAI", { 3, 1, 0 }, PROGRESS_UNKNOWN },
+	};
+
+	UNIT_ROWS(c, cases) {
+		struct rank_view views[4] = { 0 };
+		struct progress_missing m;
+		struct progress p;
+		int n = (int)strlen(c->ranks);
+
+		for (int r = 0; r < n; r++)
+			views[r] = stands(c->ranks[r], 0, r, 4);
+		p = progress_of(views, n);
+		m = progress_missing(&p, &views[0]);
+		UNIT_ALL(m.members == c->missing.members, m.absent == c->missing.absent,
+			 m.open == c->missing.open,
+			 progress_abandoned(&p, &views[0]) == c->abandoned);
+	}
+}
+
+/* A rank of a program that announces nothing: calls made, and the oldest that is open, 0: none. */
+static struct rank_view made(uint64_t seq, uint64_t open)
+{
+	struct rank_view view = { .open_seq = open };
+
+	view.comms[3] =
+		(struct view_comm){ .id = 7, .seq = seq, .calls = seq, .state = RECORD_COMM_READY };
+	view.oldest =
+		(struct record){ .ticket = open, .seq = open, .comm = 3, .kind = CALL_ALL_REDUCE };
+	return view;
+}
+
+UNIT_TEST(test_waits_for, "which rank waits for which")
+{
+	struct rank_view waits = made(5, 5), late = made(4, 0), there = made(5, 5),
+			 other = made(4, 0);
+
+	UNIT_ALL(progress_waits_for(&waits, &late) == PROGRESS_YES,
+		 progress_waits_for(&waits, &there) == PROGRESS_NO,
+		 progress_waits_for(&waits, &waits) == PROGRESS_NO,
+		 progress_waits_for(&late, &waits) == PROGRESS_NO);
+	other.comms[3].id = 8; /* no member */
+	CU_ASSERT_EQUAL(progress_waits_for(&waits, &other), PROGRESS_NO);
+	other.comms[VIEW_COMMS - 1].id = 9; /* it may have more communicators than the view holds */
+	CU_ASSERT_EQUAL(progress_waits_for(&waits, &other), PROGRESS_UNKNOWN);
+	late.comms[3].calls = 3; /* a send among them: numbers differ by right */
+	CU_ASSERT_EQUAL(progress_waits_for(&waits, &late), PROGRESS_UNKNOWN);
+	waits.oldest.comm = VIEW_COMMS; /* its communicator is not in the view */
+	CU_ASSERT_EQUAL(progress_waits_for(&waits, &late), PROGRESS_UNKNOWN);
 }

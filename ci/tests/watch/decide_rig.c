@@ -249,12 +249,19 @@ static void read_accounts(struct world *w, struct host *h, const struct decide_i
 		if (&w->hosts[actor->host] != h)
 			continue;
 		rank->account = (struct rank_account){
-			.known = decide_wants_account(&h->state, in, rank),
+			.known = decide_wants_account(&h->state, in, (size_t)actor->place),
 			.ready = actor->runs != SLEEPS,
 			.ran_ns = actor->ran_ns,
 			.queued_ns = actor->queued_ns,
 		};
 	}
+}
+
+/* A rank as decide() of its own host says; before its first look as it is. */
+static const struct rank_view *judged(const struct host *h, int place)
+{
+	return (size_t)place < h->state.nranks ? &h->state.ranks[place].view
+					       : &h->ranks[place].view;
 }
 
 static void tell_root(struct world *w, int host)
@@ -266,7 +273,7 @@ static void tell_root(struct world *w, int host)
 	seen->nviews = h->nranks;
 	seen->done = true;
 	for (size_t i = 0; i < h->nranks; i++) {
-		h->told[i] = h->ranks[i].view;
+		h->told[i] = *judged(h, (int)i);
 		h->told[i].told = h->told[i].lost != LOST_NOT;
 		seen->done &= view_finished(&h->told[i]);
 	}
@@ -284,7 +291,7 @@ static void look(struct world *w, int here)
 	for (int i = 0; i < w->nranks; i++) {
 		int host = w->actors[i].host, place = w->actors[i].place;
 		const struct rank_view *v = host == here || host == 0
-						    ? &rank_of(w, i)->view
+						    ? judged(&w->hosts[host], place)
 						    : &w->others[host - 1].views[place];
 
 		if (v->overdue)
@@ -479,6 +486,8 @@ static void open_world(struct world *w, const struct row *row)
 	for (int i = 0; i < w->nhosts; i++) {
 		decide_open(&w->hosts[i].state, &config, clock_at(-TICK));
 		if (i > 0)
+			w->others[i - 1].id = (uint64_t)i;
+		if (i > 0)
 			tell_root(w, i);
 		if (i > 0)
 			snprintf(w->others[i - 1].name, sizeof(w->others[0].name), "node%d", i);
@@ -563,6 +572,8 @@ void rows_play(const struct row *rows, size_t n)
 				w->verdict.hosts, w->verdict.detect_ms, w->looks, w->gap_max,
 				w->overdue, w->censuses, w->reports);
 		CU_ASSERT(fine);
+		for (int h = 0; h < w->nhosts; h++)
+			decide_release(&w->hosts[h].state);
 	}
 	free(w);
 }

@@ -4,7 +4,8 @@
 #include "base/proc_stat.h"
 #include "rig/spinners.h"
 #include "rig/unit.h"
-#include "watch/decide_parts.h"
+#include "watch/decide_extension.h"
+#include "watch/decide_steps.h"
 #include "watch/decide_times.h"
 
 #define SECOND 1000000000ull
@@ -67,7 +68,8 @@ UNIT_TEST(test_excuse, "an excuse")
 
 #define MS 1000000ull
 
-static struct decide_state state;
+static struct rank_state seen;
+static struct decide_state state = { .ranks = &seen, .nranks = 1 };
 static struct decide_rank one;
 static struct decide_input in = { .ranks = &one, .nranks = 1, .job_ranks = 1, .job_hosts = 1 };
 
@@ -75,20 +77,22 @@ static void see(uint64_t heartbeat, uint64_t now)
 {
 	one.view.heartbeat = heartbeat;
 	in.now = now;
-	progress_look(&state, &in, now);
+	seen.view = one.view;
+	steps_look(&state, &in, now);
 }
 
 UNIT_TEST(test_steps, "steps")
 {
 	one = (struct decide_rank){ 0 };
+	seen = (struct rank_state){ 0 };
 	see(0, 100);
-	CU_ASSERT_EQUAL(one.track.progressed_ns, 100); /* first seen */
+	CU_ASSERT_EQUAL(seen.track.progressed_ns, 100); /* first seen */
 	see(0, 200);
-	CU_ASSERT_EQUAL(one.track.progressed_ns, 100);
+	CU_ASSERT_EQUAL(seen.track.progressed_ns, 100);
 	see(5, 300);
-	UNIT_ALL(one.track.progressed_ns == 300, one.view.progressed == 1);
+	UNIT_ALL(seen.track.progressed_ns == 300, seen.view.progressed == 1);
 	see(5, 300 + decide_times.progress_ns);
-	UNIT_ALL(one.track.progressed_ns == 300, one.view.progressed == 0);
+	UNIT_ALL(seen.track.progressed_ns == 300, seen.view.progressed == 0);
 }
 
 UNIT_TEST(test_is_starved, "starved or not")
@@ -111,8 +115,7 @@ UNIT_TEST(test_is_starved, "starved or not")
 	};
 
 	UNIT_ROWS(c, cases)
-		CU_ASSERT_EQUAL(progress_starved(c->ran, c->waited, c->window, c->ready),
-				c->starved);
+		CU_ASSERT_EQUAL(steps_starved(c->ran, c->waited, c->window, c->ready), c->starved);
 }
 
 /* Not 0.4 s for itself, or nothing of the last window. */
@@ -131,8 +134,8 @@ UNIT_TEST(test_descheduled, "descheduled or not")
 	};
 
 	UNIT_ROWS(c, cases) {
-		one = (struct decide_rank){ .track = c->track };
-		CU_ASSERT_EQUAL(progress_descheduled(&one), c->descheduled);
+		seen = (struct rank_state){ .track = c->track };
+		CU_ASSERT_EQUAL(steps_descheduled(&seen), c->descheduled);
 	}
 }
 
@@ -145,14 +148,15 @@ static void watch_process(pid_t pid, uint64_t now)
 	in.now = now;
 	one.view.waited = 1;
 	one.account.known = false;
-	if (decide_wants_account(&state, &in, &one) && proc_account_read(&account, pid))
+	if (decide_wants_account(&state, &in, 0) && proc_account_read(&account, pid))
 		one.account = (struct rank_account){
 			.known = true,
 			.ready = proc_stat_read(&stat, pid, 0) && stat.state == 'R',
 			.ran_ns = account.ran_ns,
 			.queued_ns = account.waited_ns,
 		};
-	progress_look(&state, &in, now);
+	seen.view = one.view;
+	steps_look(&state, &in, now);
 }
 
 /* This process runs, and a sleeping one does not want to: neither is starved. */
@@ -164,15 +168,16 @@ UNIT_TEST(test_real, "real processes")
 		uint64_t begin = clock_ns();
 
 		one = (struct decide_rank){ 0 };
+		seen = (struct rank_state){ 0 };
 		watch_process(pids[i], begin);
 		while (clock_ns() - begin < 150 * MS)
 			;
 		watch_process(pids[i], clock_ns());
-		CU_ASSERT(!one.track.starved);
-		CU_ASSERT(one.track.sampled_ns > begin); /* a second reading was taken */
-		CU_ASSERT(one.track.watched_ns >= 150 * MS);
+		CU_ASSERT(!seen.track.starved);
+		CU_ASSERT(seen.track.sampled_ns > begin); /* a second reading was taken */
+		CU_ASSERT(seen.track.watched_ns >= 150 * MS);
 		watch_process(-1, clock_ns() + 1000 * MS); /* no such process */
-		CU_ASSERT(!one.track.starved);
+		CU_ASSERT(!seen.track.starved);
 	}
 }
 
@@ -182,19 +187,22 @@ UNIT_TEST(test_starved, "a starved process")
 	pid_t greedy = spinner(SCHED_OTHER, 3), meek = spinner(SCHED_IDLE, 3);
 
 	one = (struct decide_rank){ 0 };
+	seen = (struct rank_state){ 0 };
 	CU_ASSERT_FATAL(greedy > 0 && meek > 0);
-	for (int i = 0; i < 120 && !one.track.starved; i++) {
+	for (int i = 0; i < 120 && !seen.track.starved; i++) {
 		clock_nap(0.02);
 		watch_process(meek, clock_ns());
 	}
-	UNIT_ALL(one.track.starved && one.view.starved, progress_descheduled(&one),
-		 one.track.queued_watched_ns <= one.track.watched_ns);
+	UNIT_ALL(seen.track.starved && seen.view.starved, steps_descheduled(&seen),
+		 seen.track.queued_watched_ns <= seen.track.watched_ns);
 	one.view.waited = 0; /* what was does not count: another window must pass */
 	in.now = clock_ns();
-	progress_look(&state, &in, in.now);
-	UNIT_ALL(!one.track.starved && one.track.watched_ns == 0, one.track.queued_watched_ns == 0);
+	seen.view = one.view;
+	steps_look(&state, &in, in.now);
+	UNIT_ALL(!seen.track.starved && seen.track.watched_ns == 0,
+		 seen.track.queued_watched_ns == 0);
 	watch_process(meek, clock_ns());
-	CU_ASSERT(!one.track.starved);
+	CU_ASSERT(!seen.track.starved);
 	spinner_end(meek);
 	spinner_end(greedy);
 }

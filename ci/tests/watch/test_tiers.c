@@ -75,9 +75,12 @@ static double said_after(uint32_t kind, double hang, enum diagnosis_class class,
 		if (d.action == DECIDE_DIAGNOSE)
 			d = decide_answer(&s, &in, DIAGNOSIS_NAMED, &verdict);
 		*last = d.action;
-		if (d.suspected || d.action == DECIDE_END)
+		if (d.suspected || d.action == DECIDE_END) {
+			decide_release(&s);
 			return v->waited;
+		}
 	}
+	decide_release(&s);
 	return 0;
 }
 
@@ -114,15 +117,17 @@ static double lost_after(double hang, bool moves)
 				   .hosts = &host,
 				   .nhosts = 1 };
 	struct decide_state s;
+	double after = 0;
 
 	decide_open(&s, &config, SECOND);
-	for (in.now = SECOND; in.now < 22 * SECOND; in.now += SECOND / 50) {
+	for (in.now = SECOND; after == 0 && in.now < 22 * SECOND; in.now += SECOND / 50) {
 		host.ended_ns = in.now < 2 * SECOND ? 0 : 2 * SECOND;
 		rank.view.heartbeat += moves;
 		if (decide(&s, &in).action == DECIDE_DIAGNOSE)
-			return (double)(in.now - 2 * SECOND) * 1e-9;
+			after = (double)(in.now - 2 * SECOND) * 1e-9;
 	}
-	return 0;
+	decide_release(&s);
+	return after;
 }
 
 /* A program of ours ends at once; somebody else's runs on without its watchers. */

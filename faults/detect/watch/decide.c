@@ -1,11 +1,16 @@
 /* decide.c: from what a leader sees to what it does: watch, let things settle, ask, have the diagnoser
  * look, end; or follow the root. The rules of a stage stand in the order in which they are asked. */
-#include "watch/decide_parts.h"
+#include "watch/decide.h"
 
 #include <signal.h>
 
 #include "base/error.h"
 #include "base/rank_list.h"
+#include "watch/decide_extension.h"
+#include "watch/decide_hosts.h"
+#include "watch/decide_init.h"
+#include "watch/decide_overdue.h"
+#include "watch/decide_steps.h"
 #include "watch/decide_times.h"
 
 static const struct decision nothing = { .action = DECIDE_NOTHING };
@@ -27,7 +32,17 @@ static int compare_views(const void *a, const void *b)
 				  : (x->local > y->local) - (x->local < y->local);
 }
 
-size_t decide_views(const struct decide_input *in, struct rank_view **views)
+void decide_release(struct decide_state *s)
+{
+	free(s->ranks);
+	free(s->hosts);
+	s->ranks = NULL;
+	s->hosts = NULL;
+	s->nranks = s->nhosts = 0;
+}
+
+size_t decide_views(const struct decide_state *s, const struct decide_input *in,
+		    struct rank_view **views)
 {
 	size_t n = in->nranks;
 
@@ -36,29 +51,22 @@ size_t decide_views(const struct decide_input *in, struct rank_view **views)
 	*views = must(calloc(n + 1, sizeof(**views)));
 	n = 0;
 	for (size_t i = 0; i < in->nranks; i++)
-		(*views)[n++] = in->ranks[i].view;
+		(*views)[n++] = s->ranks[i].view;
 	for (size_t i = 0; i < in->nhosts; i++)
-		for (size_t k = 0; k < in->hosts[i].nviews; k++)
-			(*views)[n++] = in->hosts[i].views[k];
+		for (size_t k = 0; k < in->hosts[i].nviews; k++) {
+			(*views)[n] = in->hosts[i].views[k];
+			hosts_say(s, in, i, &(*views)[n++]);
+		}
 	qsort(*views, n, sizeof(**views), compare_views);
 	return n;
 }
 
-struct progress progress_of(const struct rank_view *views, size_t n)
-{
-	struct progress p = { must(calloc(n + 1, sizeof(*p.ranks))), (int)n };
-
-	for (size_t i = 0; i < n; i++)
-		p.ranks[i].view = &views[i];
-	return p;
-}
-
 /* Returns true if something is wrong on this host; with `deadlines`, a wait as well as what no
  * waiting will repair. */
-static bool abnormal_here(const struct decide_input *in, bool deadlines)
+static bool abnormal_here(const struct decide_state *s, bool deadlines)
 {
-	for (size_t i = 0; i < in->nranks; i++)
-		if (views_abnormal(&in->ranks[i].view, 1, deadlines))
+	for (size_t i = 0; i < s->nranks; i++)
+		if (views_abnormal(&s->ranks[i].view, 1, deadlines))
 			return true;
 	return false;
 }
@@ -72,15 +80,15 @@ static bool abnormal_elsewhere(const struct decide_input *in, bool deadlines)
 }
 
 /* Returns true if something is wrong that no waiting will repair, on any host. */
-static bool is_worse(const struct decide_input *in)
+static bool is_worse(const struct decide_state *s, const struct decide_input *in)
 {
-	return abnormal_here(in, false) || abnormal_elsewhere(in, false);
+	return abnormal_here(s, false) || abnormal_elsewhere(in, false);
 }
 
-static bool any_overdue(const struct decide_input *in)
+static bool any_overdue(const struct decide_state *s)
 {
-	for (size_t i = 0; i < in->nranks; i++)
-		if (in->ranks[i].view.overdue)
+	for (size_t i = 0; i < s->nranks; i++)
+		if (s->ranks[i].view.overdue)
 			return true;
 	return false;
 }
@@ -100,16 +108,16 @@ static bool all_done(const struct decide_input *in)
 	return true;
 }
 
-static bool any_lost(const struct decide_input *in)
+static bool any_lost(const struct decide_state *s)
 {
-	return hosts_worst(in) != LOST_NOT;
+	return hosts_worst(s) != LOST_NOT;
 }
 
-/* Of a host that is not heard of what is known is old: it answers, or is lost in the end. */
-static bool all_answered(const struct decide_input *in)
+/* Views of a silent host are stale: it answers, or is lost in the end. */
+static bool all_answered(const struct decide_state *s, const struct decide_input *in)
 {
 	for (size_t i = 0; i < in->nhosts; i++)
-		if (!in->hosts[i].done && !in->hosts[i].lost && !in->hosts[i].answered)
+		if (!in->hosts[i].done && !s->hosts[i].lost && !in->hosts[i].answered)
 			return false;
 	return true;
 }
@@ -211,11 +219,11 @@ static bool was_ended(const struct decide_state *s, const struct rank_view *view
 static struct decision conclude(struct decide_state *s, const struct decide_input *in)
 {
 	bool deadlines = s->config.deadlines;
-	bool unfinished = !all_done(in) && !abnormal_here(in, deadlines) &&
-			  !abnormal_elsewhere(in, deadlines) && !any_lost(in);
+	bool unfinished = !all_done(in) && !abnormal_here(s, deadlines) &&
+			  !abnormal_elsewhere(in, deadlines) && !any_lost(s);
 	struct decision d = { .action = DECIDE_END };
 	struct rank_view *views;
-	size_t n = decide_views(in, &views);
+	size_t n = decide_views(s, in, &views);
 	struct progress p = progress_of(views, n);
 
 	renew_extension(s, in, views, n, unfinished);
@@ -224,9 +232,9 @@ static struct decision conclude(struct decide_state *s, const struct decide_inpu
 	if (d.verdict.outcome == OUTCOME_OK && progress_compare_counts(&p) == COUNTS_DIFFERENT)
 		note_desync(&d.verdict, in->desync);
 	/* what all who are done have found stands where a root is gone; errors are what that looks like */
-	if (d.verdict.outcome == OUTCOME_ERROR || !all_done(in) || hosts_worst(in) < LOST_MONITOR)
-		hosts_verdict(in, &d.verdict);
-	if (was_ended(s, views, n) && !any_lost(in)) {
+	if (d.verdict.outcome == OUTCOME_ERROR || !all_done(in) || hosts_worst(s) < LOST_MONITOR)
+		hosts_verdict(s, in, &d.verdict);
+	if (was_ended(s, views, n) && !any_lost(s)) {
 		d.verdict.outcome = OUTCOME_OK;
 		s->stage = STAGE_END;
 	} else if (unfinished) {
@@ -246,12 +254,13 @@ static struct decision conclude(struct decide_state *s, const struct decide_inpu
 }
 
 /* Finds the rank of all hosts that has waited longest past a deadline; NULL: there is none. */
-static const struct rank_view *longest_wait(const struct decide_input *in)
+static const struct rank_view *longest_wait(const struct decide_state *s,
+					    const struct decide_input *in)
 {
 	const struct rank_view *longest = NULL;
 
 	for (size_t i = 0; i < in->nranks; i++) {
-		const struct rank_view *view = &in->ranks[i].view;
+		const struct rank_view *view = &s->ranks[i].view;
 
 		if (view->overdue && (!longest || view->waited > longest->waited))
 			longest = view;
@@ -271,7 +280,7 @@ static const struct rank_view *longest_wait(const struct decide_input *in)
 static bool extend(struct decide_state *s, const struct decide_input *in, bool unexplained,
 		   const char *ranks)
 {
-	const struct rank_view *longest = longest_wait(in);
+	const struct rank_view *longest = longest_wait(s, in);
 	bool counts = unexplained && s->config.extensions;
 	uint64_t until = counts ? 0 : starvation_until(s, in, ranks);
 
@@ -301,15 +310,15 @@ static bool any_gone(const struct decide_input *in, const char *ranks)
 static bool is_patient(struct decide_state *s, const struct decide_input *in,
 		       const struct verdict *verdict, struct decision *d)
 {
-	const struct rank_view *longest = longest_wait(in);
+	const struct rank_view *longest = longest_wait(s, in);
 	double waited = longest ? longest->waited - longest->grace : 0;
 	double healthy = longest ? s->longest[view_wait_kind(longest)] : 0;
 	enum tier tier =
-		tier_of(&s->config.patience, verdict->class, waited, progress_still(in), healthy);
+		tier_of(&s->config.patience, verdict->class, waited, steps_still(s, in), healthy);
 
 	if (!longest || any_gone(in, verdict->ranks) ||
 	    (tier == TIER_VERDICT &&
-	     (tier_is_final(verdict->class) || !extension_goes_on(in, "-"))))
+	     (tier_is_final(verdict->class) || !extension_goes_on(s, in, "-"))))
 		return false;
 	*d = (struct decision){ .action = DECIDE_EXTEND,
 				.extension_ns = (uint64_t)(s->config.patience.look * 1e9) };
@@ -329,7 +338,7 @@ struct decision decide_answer(struct decide_state *s, const struct decide_input 
 	bool hang = verdict->outcome == OUTCOME_HANG;
 	struct decision d;
 
-	s->stage = any_lost(in) || (result == DIAGNOSIS_NAMED && class_is_lost(verdict->class))
+	s->stage = any_lost(s) || (result == DIAGNOSIS_NAMED && class_is_lost(verdict->class))
 			   ? STAGE_END
 			   : STAGE_WATCH;
 	if (s->stage == STAGE_END)
@@ -358,7 +367,7 @@ struct decision decide_answer(struct decide_state *s, const struct decide_input 
 static void note_error(struct decide_state *s, const struct decide_input *in)
 {
 	if (s->error_ns && !s->error_until)
-		s->error_until = s->error_ns + (any_overdue(in) ? 0 : decide_times.error_ns);
+		s->error_until = s->error_ns + (any_overdue(s) ? 0 : decide_times.error_ns);
 }
 
 /* Returns true if a death may be behind the error that was seen, or others follow who was told to end. */
@@ -384,11 +393,11 @@ static bool is_settled(const struct decide_state *s, uint64_t now)
  * - Else the ranks may have to be counted at communicator init. */
 static struct decision watch(struct decide_state *s, const struct decide_input *in, bool abnormal)
 {
-	bool extended = extension_holds(&s->extension, in->now) && !is_worse(in) && !any_lost(in);
+	bool extended = extension_holds(&s->extension, in->now) && !is_worse(s, in) && !any_lost(s);
 
 	if (all_done(in))
 		return conclude(s, in);
-	if (abnormal && !is_worse(in) && !any_lost(in) && hosts_absent(s, in))
+	if (abnormal && !is_worse(s, in) && !any_lost(s) && hosts_absent(s, in))
 		return nothing;
 	if (!extension_over(&s->extension, in->now) && (!abnormal || extended))
 		return init_lead(s, in);
@@ -412,17 +421,17 @@ static uint64_t query_time(const struct decide_state *s)
  * that, or what no waiting repairs, is a matter of its own. */
 static bool is_healing(const struct decide_state *s, const struct decide_input *in)
 {
-	const struct rank_view *longest = longest_wait(in);
+	const struct rank_view *longest = longest_wait(s, in);
 	uint64_t again = s->healed_gap_ns + decide_times.progress_ns;
 
 	return longest && s->healed_ns && in->now < s->healed_ns + again &&
 	       longest->waited < ns_seconds(s->healed_gap_ns + again) && !all_done(in) &&
-	       !is_worse(in) && !any_lost(in);
+	       !is_worse(s, in) && !any_lost(s);
 }
 
 static struct decision lead(struct decide_state *s, const struct decide_input *in)
 {
-	bool abnormal = in->reported || any_lost(in) || abnormal_here(in, s->config.deadlines);
+	bool abnormal = in->reported || any_lost(s) || abnormal_here(s, s->config.deadlines);
 
 	note_error(s, in);
 	if (s->stage <= STAGE_QUERY && is_healing(s, in)) {
@@ -439,7 +448,7 @@ static struct decision lead(struct decide_state *s, const struct decide_input *i
 		s->stage_until = in->now + query_time(s);
 		return (struct decision){ .action = DECIDE_QUERY };
 	case STAGE_QUERY:
-		if (!all_answered(in) && !(s->death_ns && in->now > s->stage_until))
+		if (!all_answered(s, in) && !(s->death_ns && in->now > s->stage_until))
 			return nothing;
 		if (!awaits_death(s, in->now))
 			return conclude(s, in);
@@ -457,7 +466,7 @@ static void take_orders(struct decide_state *s, const struct decide_input *in)
 	if (in->orders.collects)
 		s->saves_until = in->now + decide_times.root_saves_ns;
 	if (in->orders.extended)
-		s->extended = !abnormal_here(in, false);
+		s->extended = !abnormal_here(s, false);
 }
 
 /* Tells the root once what is wrong here, or that all are done; anew
@@ -467,7 +476,7 @@ static bool is_news(struct decide_state *s, const struct decide_input *in, bool 
 {
 	if (!abnormal && !all_done(in))
 		s->reported = false;
-	if (s->reported && s->extended && abnormal_here(in, false))
+	if (s->reported && s->extended && abnormal_here(s, false))
 		s->reported = s->extended = false;
 	return !s->reported && (abnormal || all_done(in));
 }
@@ -476,10 +485,10 @@ static bool is_news(struct decide_state *s, const struct decide_input *in, bool 
  * waited for: it may wait for others. */
 static struct decision follow(struct decide_state *s, const struct decide_input *in)
 {
-	bool abnormal = abnormal_here(in, s->config.deadlines) || hosts_lost_here(in);
+	bool abnormal = abnormal_here(s, s->config.deadlines) || hosts_lost_here(s);
 
 	take_orders(s, in);
-	if (in->hosts[0].lost || in->launcher.hold == HOLD_GONE)
+	if (s->hosts[0].lost || in->launcher.hold == HOLD_GONE)
 		return conclude(s, in);
 	if (is_news(s, in, abnormal)) {
 		s->reported = true;
@@ -493,11 +502,10 @@ static struct decision follow(struct decide_state *s, const struct decide_input 
 	return nothing;
 }
 
-/* A wait that has ended was none for ever. */
 static void note_waits(struct decide_state *s, const struct decide_input *in)
 {
 	for (size_t i = 0; i < in->nranks; i++) {
-		const struct rank_track *t = &in->ranks[i].track;
+		const struct rank_track *t = &s->ranks[i].track;
 		uint64_t ended = t->wait_since_ns;
 		double *longest = &s->longest[t->wait_kind];
 
@@ -506,13 +514,26 @@ static void note_waits(struct decide_state *s, const struct decide_input *in)
 	}
 }
 
-struct decision decide(struct decide_state *s, struct decide_input *in)
+/* Takes the ranks' new views; what decide() says of them follows. */
+static void take_ranks(struct decide_state *s, const struct decide_input *in)
+{
+	if (s->nranks < in->nranks) {
+		s->ranks = must(realloc(s->ranks, in->nranks * sizeof(*s->ranks)));
+		memset(&s->ranks[s->nranks], 0, (in->nranks - s->nranks) * sizeof(*s->ranks));
+	}
+	s->nranks = in->nranks;
+	for (size_t i = 0; i < in->nranks; i++)
+		s->ranks[i].view = in->ranks[i].view;
+}
+
+struct decision decide(struct decide_state *s, const struct decide_input *in)
 {
 	bool paused = in->now - s->last_ns > decide_times.pause_ns;
 
+	take_ranks(s, in);
 	note_waits(s, in);
 	init_follow(s, &in->orders);
-	overdue_mark(s, in, progress_look(s, in, paused ? s->last_ns : in->now));
+	overdue_mark(s, in, steps_look(s, in, paused ? s->last_ns : in->now));
 	note_ends(s, in);
 	if (paused)
 		s->looked_from_ns = in->now;

@@ -46,11 +46,15 @@ struct decide_watcher {
 
 /* A rank of this host. */
 struct decide_rank {
-	struct rank_view view; /* just read; decide() says overdue, grace, progressed, descheduled
-	                        * and starved of it */
-	struct rank_account account; /* where decide_wants_account() */
-	struct rank_track track;
+	struct rank_view view;		  /* just read */
+	struct rank_account account;	  /* where decide_wants_account() */
 	struct decide_watcher supervisor; /* its own, unless that is this leader */
+};
+
+/* What decide() says of a rank. */
+struct rank_state {
+	struct rank_view view; /* with overdue, grace, progressed, descheduled, starved and lost */
+	struct rank_track track;
 };
 
 /* Is worth a line, once. */
@@ -59,8 +63,9 @@ enum host_news { NEWS_NONE, NEWS_SILENT, NEWS_HEARD, NEWS_UNWATCHED };
 /* Another host, whose leader has shown the run's token. What is known of its ranks is as old as its
  * last message. */
 struct decide_host {
+	uint64_t id;		 /* tells hosts apart, while they come and go */
 	char name[64];		 /* as it calls itself, before that its address; "" unknown */
-	struct rank_view *views; /* decide() says of them what is lost */
+	struct rank_view *views; /* as it reported them */
 	size_t nviews;
 	bool done;	   /* all its ranks finished by themselves */
 	uint64_t ended_ns; /* when its connection ended in order, 0: it did not */
@@ -73,8 +78,13 @@ struct decide_host {
 	bool answers;		   /* its kernel acknowledges what is sent to it */
 	bool speaks;		   /* of one that is silent: its leader sends datagrams */
 	enum path_way there, here; /* what passes, while something seems wrong */
-	/* decide() says of it: */
-	enum view_lost lost;
+};
+
+/* What decide() says of such a host. */
+struct host_state {
+	uint64_t id;
+	enum view_lost lost; /* also what it reports of its own watchers */
+	enum view_lost cut;  /* as this host sees it */
 	enum host_news news; /* since the last call */
 	uint64_t silent_ns;  /* since when it is silent, as news said; 0: it is not */
 	double silence_s;    /* for how long it is, or was */
@@ -92,12 +102,12 @@ struct decide_orders {
 
 struct decide_input {
 	uint64_t now;
-	struct decide_rank *ranks; /* of this host; a rank keeps its place */
+	const struct decide_rank *ranks; /* of this host; a rank keeps its place */
 	size_t nranks;
-	struct decide_watcher launcher; /* of this host */
-	struct decide_watcher leader;	/* the first one, gone or held: this one ends the run */
-	const char *name;		/* of this host */
-	struct decide_host *hosts;	/* at the root: the others; elsewhere: the root's */
+	struct decide_watcher launcher;	 /* of this host */
+	struct decide_watcher leader;	 /* the first one, gone or held: this one ends the run */
+	const char *name;		 /* of this host */
+	const struct decide_host *hosts; /* at the root: the others; elsewhere: the root's */
 	size_t nhosts;
 	size_t expected_hosts;	     /* so many of them belong to the job, as far as is known */
 	int job_ranks, job_hosts;    /* as any rank that knows says; -1: none does */
@@ -184,6 +194,9 @@ struct init_state {
 
 struct decide_state {
 	struct decide_config config;
+	struct rank_state *ranks; /* of this host, at the places of the last input; owned */
+	struct host_state *hosts; /* likewise */
+	size_t nranks, nhosts;
 	enum decide_stage stage;
 	uint64_t stage_until;	 /* of SETTLE and QUERY */
 	uint64_t last_ns;	 /* of the last decide() */
@@ -210,19 +223,21 @@ struct decide_state {
 };
 
 void decide_open(struct decide_state *state, const struct decide_config *config, uint64_t now);
+void decide_release(struct decide_state *state);
 
 /* Returns true if a fresh account of this rank is wanted at `in->now`, in the decide() to come.
  * Reading one takes a system call or three. */
 bool decide_wants_account(const struct decide_state *state, const struct decide_input *in,
-			  const struct decide_rank *rank);
+			  size_t rank);
 
-/* Decides what is to be done now. */
-struct decision decide(struct decide_state *state, struct decide_input *in);
+/* Decides what is to be done now. What it says of ranks and hosts stands in the state. */
+struct decision decide(struct decide_state *state, const struct decide_input *in);
 
 /* After DIAGNOSE: what the diagnoser made of it, at `in->now`; of the same ranks and hosts. The verdict
  * may have become another outcome, and names ranks. EXTEND, RENDEZVOUS or END. */
 struct decision decide_answer(struct decide_state *state, const struct decide_input *in,
 			      enum diagnosis_result result, const struct verdict *verdict);
 
-/* The views of this host and of the others, by rank. The caller frees *views. */
-size_t decide_views(const struct decide_input *in, struct rank_view **views);
+/* The views of this host and of the others, by rank, with what decide() said of them. The caller frees *views. */
+size_t decide_views(const struct decide_state *state, const struct decide_input *in,
+		    struct rank_view **views);

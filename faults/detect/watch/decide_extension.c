@@ -2,9 +2,10 @@
  * the same call long after its deadline, with nobody missing (a driver that maps memory for ten runs at
  * once, 1 GiB beside busy loops). A cause that is found is said at once; where there is none, and where a
  * busy host starves who is named, the run goes on for a while. */
-#include "watch/decide_parts.h"
+#include "watch/decide_extension.h"
 
 #include "base/rank_list.h"
+#include "watch/decide_steps.h"
 #include "watch/decide_times.h"
 
 /* ---- how long ---- */
@@ -54,10 +55,11 @@ static bool goes_on(const struct rank_view *view, const char *ranks)
 	       (rank_list_count(ranks) == 0 || rank_list_has(ranks, view->rank));
 }
 
-bool extension_goes_on(const struct decide_input *in, const char *ranks)
+bool extension_goes_on(const struct decide_state *s, const struct decide_input *in,
+		       const char *ranks)
 {
 	for (size_t i = 0; i < in->nranks; i++)
-		if (goes_on(&in->ranks[i].view, ranks))
+		if (goes_on(&s->ranks[i].view, ranks))
 			return true;
 	for (size_t i = 0; i < in->nhosts; i++)
 		for (size_t k = 0; in->hosts[i].answered && k < in->hosts[i].nviews; k++)
@@ -75,7 +77,7 @@ static bool starves_here(const struct decide_state *s, const struct decide_input
 
 	for (size_t i = 0; i < in->nranks; i++)
 		if (rank_list_has(ranks, in->ranks[i].view.rank))
-			any |= progress_descheduled(&in->ranks[i]);
+			any |= steps_descheduled(&s->ranks[i]);
 	return any && in->now - s->starved_ns < decide_times.starved_lately_ns;
 }
 
@@ -103,7 +105,7 @@ uint64_t starvation_until(const struct decide_state *s, const struct decide_inpu
 {
 	uint64_t from = s->overdue_ns;
 
-	if (in->job_hosts > 1 && extension_goes_on(in, ranks))
+	if (in->job_hosts > 1 && extension_goes_on(s, in, ranks))
 		return in->now + decide_times.progress_ns;
 	if (!starves_here(s, in, ranks) && !starves_elsewhere(in, ranks))
 		return 0;

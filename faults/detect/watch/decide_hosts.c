@@ -1,8 +1,10 @@
 /* decide_hosts.c: which hosts are heard of, and what silence comes to. What is known of a host that is
  * not heard of is old, so no verdict about ranks is made meanwhile: either it is heard of again, or
  * the verdict is about hosts. */
-#include "watch/decide_parts.h"
+#include "watch/decide_hosts.h"
 
+#include "base/error.h"
+#include "watch/decide_steps.h"
 #include "watch/decide_times.h"
 
 /* Seconds become nanoseconds; 0: never. */
@@ -57,24 +59,24 @@ static enum view_lost look_at(const struct decide_state *s, const struct decide_
 									 : LOST_NOT;
 }
 
-static void note_news(const struct decide_state *s, struct decide_host *host, uint64_t silence,
-		      uint64_t now)
+static void note_news(const struct decide_state *s, const struct decide_host *host,
+		      struct host_state *state, uint64_t silence, uint64_t now)
 {
 	bool silent = !host->done && silence >= limit_ns(s->config.silent_seconds);
 
-	host->news = NEWS_NONE;
-	if (silent && !host->silent_ns) {
-		host->silent_ns = now - silence;
-		host->news = NEWS_SILENT;
-	} else if (!silent && host->silent_ns && !host->ended_ns) {
-		host->news = NEWS_HEARD;
-		host->silence_s = ns_seconds(host->heard_ns - host->silent_ns);
-		host->silent_ns = 0;
+	state->news = NEWS_NONE;
+	if (silent && !state->silent_ns) {
+		state->silent_ns = now - silence;
+		state->news = NEWS_SILENT;
+	} else if (!silent && state->silent_ns && !host->ended_ns) {
+		state->news = NEWS_HEARD;
+		state->silence_s = ns_seconds(host->heard_ns - state->silent_ns);
+		state->silent_ns = 0;
 	}
 	if (silent)
-		host->silence_s = ns_seconds(silence);
+		state->silence_s = ns_seconds(silence);
 	if (host->ended_ns == now && s->config.patience.hang > 0 && !host->done)
-		host->news = NEWS_UNWATCHED;
+		state->news = NEWS_UNWATCHED;
 }
 
 static enum view_lost lost_with(const struct decide_state *s, const struct decide_watcher *w,
@@ -89,7 +91,7 @@ static enum view_lost lost_with(const struct decide_state *s, const struct decid
 
 /* A rank that ended by itself needs no supervisor any more. The launcher counts however well the ranks are: the run's
  * end comes to its user through it. */
-static void look_here(const struct decide_state *s, struct decide_input *in, bool quiet)
+static void look_here(struct decide_state *s, const struct decide_input *in, bool quiet)
 {
 	enum view_lost all = lost_with(s, &in->leader, quiet, in->now),
 		       launcher = lost_with(s, &in->launcher, s->config.deadlines, in->now);
@@ -98,7 +100,7 @@ static void look_here(const struct decide_state *s, struct decide_input *in, boo
 		launcher = LOST_LAUNCHER;
 	all = launcher > all ? launcher : all;
 	for (size_t i = 0; i < in->nranks; i++) {
-		struct rank_view *view = &in->ranks[i].view;
+		struct rank_view *view = &s->ranks[i].view;
 		enum view_lost own = view_finished(view) ? LOST_NOT
 							 : lost_with(s, &in->ranks[i].supervisor,
 								     quiet, in->now);
@@ -107,58 +109,84 @@ static void look_here(const struct decide_state *s, struct decide_input *in, boo
 	}
 }
 
-/* What another host says of its own watchers stands; what is said of it from here is looked at anew. */
-static void look_there(struct decide_state *s, const struct decide_input *in,
-		       struct decide_host *host, bool quiet)
+/* What another host reports of its own watchers stands; what is seen of it from here is looked at anew. */
+static void look_there(struct decide_state *s, const struct decide_input *in, size_t i, bool quiet)
 {
+	const struct decide_host *host = &in->hosts[i];
+	struct host_state *state = &s->hosts[i];
 	uint64_t silence = silence_of(s, host, in->now);
 
-	note_news(s, host, silence, in->now);
+	note_news(s, host, state, silence, in->now);
 	if (silence >= decide_times.progress_ns) {
-		host->gap_ns = silence;
-	} else if (host->gap_ns) {
+		state->gap_ns = silence;
+	} else if (state->gap_ns) {
 		s->healed_ns = in->now;
-		s->healed_gap_ns = host->gap_ns;
-		host->gap_ns = 0;
+		s->healed_gap_ns = state->gap_ns;
+		state->gap_ns = 0;
 	}
-	host->lost = look_at(s, in, host, silence, quiet);
-	for (size_t k = 0; k < host->nviews; k++) {
-		struct rank_view *view = &host->views[k];
-
-		view->silent = ns_seconds(silence);
-		if (host->lost || !view->told)
-			view->lost = host->lost;
-		else if (view->lost > host->lost)
-			host->lost = view->lost;
-	}
+	state->lost = state->cut = look_at(s, in, host, silence, quiet);
+	for (size_t k = 0; k < host->nviews && !state->cut; k++)
+		if (host->views[k].told && host->views[k].lost > state->lost)
+			state->lost = host->views[k].lost;
 }
 
-/* Ranks that make steps are no part of a hang, whoever is silent: what connects the monitors need not be what
- * connects the ranks. */
-void hosts_look(struct decide_state *s, struct decide_input *in)
+/* The states of hosts follow the order of the input, by id. */
+static void follow_hosts(struct decide_state *s, const struct decide_input *in)
 {
-	bool quiet = s->config.deadlines && progress_quiet(in);
+	struct host_state *old = s->hosts;
+	size_t nold = s->nhosts, at = 0;
 
+	s->hosts = must(calloc(in->nhosts + 1, sizeof(*s->hosts)));
+	s->nhosts = in->nhosts;
+	for (size_t i = 0; i < in->nhosts; i++) {
+		size_t left = nold;
+
+		for (; left > 0 && old[at].id != in->hosts[i].id; left--)
+			at = (at + 1) % nold;
+		if (left > 0)
+			s->hosts[i] = old[at];
+		s->hosts[i].id = in->hosts[i].id;
+	}
+	free(old);
+}
+
+/* Ranks that make steps are no part of a hang, whichever host is silent: monitors and ranks may be connected in
+ * different ways. */
+void hosts_look(struct decide_state *s, const struct decide_input *in)
+{
+	bool quiet = s->config.deadlines && steps_quiet(s, in);
+
+	follow_hosts(s, in);
 	look_here(s, in, quiet);
 	for (size_t i = 0; i < in->nhosts; i++)
-		look_there(s, in, &in->hosts[i], quiet);
+		look_there(s, in, i, quiet);
 }
 
-enum view_lost hosts_worst(const struct decide_input *in)
+void hosts_say(const struct decide_state *s, const struct decide_input *in, size_t host,
+	       struct rank_view *view)
+{
+	const struct host_state *state = &s->hosts[host];
+
+	view->silent = ns_seconds(silence_of(s, &in->hosts[host], in->now));
+	if (state->cut || !view->told)
+		view->lost = state->lost;
+}
+
+enum view_lost hosts_worst(const struct decide_state *s)
 {
 	enum view_lost worst = LOST_NOT;
 
-	for (size_t i = 0; i < in->nhosts; i++)
-		worst = in->hosts[i].lost > worst ? in->hosts[i].lost : worst;
-	for (size_t i = 0; i < in->nranks; i++)
-		worst = in->ranks[i].view.lost > worst ? in->ranks[i].view.lost : worst;
+	for (size_t i = 0; i < s->nhosts; i++)
+		worst = s->hosts[i].lost > worst ? s->hosts[i].lost : worst;
+	for (size_t i = 0; i < s->nranks; i++)
+		worst = s->ranks[i].view.lost > worst ? s->ranks[i].view.lost : worst;
 	return worst;
 }
 
-bool hosts_lost_here(const struct decide_input *in)
+bool hosts_lost_here(const struct decide_state *s)
 {
-	for (size_t i = 0; i < in->nranks; i++)
-		if (in->ranks[i].view.lost)
+	for (size_t i = 0; i < s->nranks; i++)
+		if (s->ranks[i].view.lost)
 			return true;
 	return false;
 }
@@ -179,52 +207,60 @@ static void add_name(char *list, size_t len, const char *name)
 	snprintf(list + at, len - at, "%s%s", at ? "," : "", name[0] ? name : "?");
 }
 
-/* A death that was seen explains more than what nobody sees. */
-static bool any_death_seen(const struct decide_input *in)
+/* A death on a host that is heard of explains more than what no host sees. */
+static bool any_death_seen(const struct decide_state *s, const struct decide_input *in)
 {
-	for (size_t i = 0; i < in->nranks; i++)
-		if (view_died(&in->ranks[i].view) && !in->ranks[i].view.lost)
+	for (size_t i = 0; i < s->nranks; i++)
+		if (view_died(&s->ranks[i].view) && !s->ranks[i].view.lost)
 			return true;
 	for (size_t i = 0; i < in->nhosts; i++)
-		for (size_t k = 0; k < in->hosts[i].nviews; k++)
-			if (view_died(&in->hosts[i].views[k]) && !in->hosts[i].views[k].lost)
+		for (size_t k = 0; k < in->hosts[i].nviews; k++) {
+			const struct rank_view *view = &in->hosts[i].views[k];
+
+			if (view_died(view) && !s->hosts[i].cut && !(view->told && view->lost))
 				return true;
+		}
 	return false;
 }
 
-/* The direction in which something is known not to pass. */
-static void name_pair(struct verdict *verdict, const char *own, const struct decide_host *host)
+/* Adds the hosts that are lost, and the direction in which something is known not to pass. Returns for how many
+ * seconds nothing has come. */
+static double name_hosts(const struct decide_state *s, const struct decide_input *in,
+			 struct verdict *verdict)
 {
-	if (host->lost == LOST_ONE_WAY)
-		snprintf(verdict->pair, sizeof(verdict->pair), "%.60s>%.60s", own, host->name);
-}
-
-void hosts_verdict(const struct decide_input *in, struct verdict *verdict)
-{
-	enum view_lost worst = hosts_worst(in);
 	double seconds = 0;
 
-	/* who has never been heard of, in all the time that there was for it; who took a held leader's place had none */
+	if (hosts_lost_here(s))
+		add_name(verdict->hosts, sizeof(verdict->hosts), in->name);
+	for (size_t i = 0; i < in->nhosts; i++) {
+		const struct decide_host *host = &in->hosts[i];
+
+		if (s->hosts[i].lost == LOST_NOT)
+			continue;
+		add_name(verdict->hosts, sizeof(verdict->hosts), host->name);
+		if (s->hosts[i].lost == LOST_ONE_WAY)
+			snprintf(verdict->pair, sizeof(verdict->pair), "%.60s>%.60s", in->name,
+				 host->name);
+		seconds = fmax(seconds, ns_seconds(in->now - host->heard_ns));
+	}
+	return seconds;
+}
+
+void hosts_verdict(const struct decide_state *s, const struct decide_input *in,
+		   struct verdict *verdict)
+{
+	enum view_lost worst = hosts_worst(s);
+	double seconds;
+
+	/* a host that was never heard of had all the time that there was; not where this leader has only just begun */
 	for (size_t i = in->nhosts; verdict->outcome == OUTCOME_HANG && i < in->expected_hosts &&
 				    in->leader.hold == HOLD_NONE;
 	     i++) {
 		add_name(verdict->hosts, sizeof(verdict->hosts), "");
 		worst = worst == LOST_NOT ? LOST_SILENT : worst;
 	}
-	if (hosts_lost_here(in))
-		add_name(verdict->hosts, sizeof(verdict->hosts), in->name);
-	for (size_t i = 0; i < in->nhosts; i++) {
-		const struct decide_host *host = &in->hosts[i];
-
-		if (host->lost == LOST_NOT)
-			continue;
-		add_name(verdict->hosts, sizeof(verdict->hosts), host->name);
-		name_pair(verdict, in->name, host);
-		seconds = ns_seconds(in->now - host->heard_ns) > seconds
-				  ? ns_seconds(in->now - host->heard_ns)
-				  : seconds;
-	}
-	if (worst == LOST_NOT || any_death_seen(in))
+	seconds = name_hosts(s, in, verdict);
+	if (worst == LOST_NOT || any_death_seen(s, in))
 		return;
 	verdict->outcome = outcome_worse(verdict->outcome,
 					 worst >= LOST_MONITOR ? OUTCOME_DIED : OUTCOME_HANG);

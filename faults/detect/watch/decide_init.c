@@ -3,10 +3,20 @@
  * no time. A host by itself sees all its ranks, and a leader all of a communicator that its host has to
  * itself. Of several hosts a leader whose ranks wait says so, the root takes a census, and again until all
  * have come, alike or not, or have had the time to: of first calls, to communicator 0's. */
-#include "watch/decide_parts.h"
+#include "watch/decide_init.h"
 
 #include "base/error.h"
+#include "watch/decide_steps.h"
 #include "watch/decide_times.h"
+
+struct progress progress_of(const struct rank_view *views, size_t n)
+{
+	struct progress p = { must(calloc(n + 1, sizeof(*p.ranks))), (int)n };
+
+	for (size_t i = 0; i < n; i++)
+		p.ranks[i].view = &views[i];
+	return p;
+}
 
 /* Since how many seconds somebody is held up by how they meet, at most: 0 for nobody. Not counting the
  * time in which its leader did not run: the whole job may have been stopped. */
@@ -27,7 +37,7 @@ static double longest_here(const struct decide_state *s, const struct decide_inp
 	double longest = 0;
 
 	for (size_t i = 0; i < in->nranks; i++) {
-		double own = longest_hold(&in->ranks[i].view, 1, how);
+		double own = longest_hold(&s->ranks[i].view, 1, how);
 
 		longest = own > longest ? own : longest;
 	}
@@ -46,7 +56,7 @@ static enum arrivals how_they_meet(const struct decide_state *s, const struct de
 {
 	enum arrivals how = s->init.complete ? ARRIVALS_COMPLETE : ARRIVALS_OPEN;
 	struct rank_view *views;
-	size_t n = decide_views(in, &views);
+	size_t n = decide_views(s, in, &views);
 	struct progress p = progress_of(views, n);
 
 	if (n > 0 && !s->init.complete)
@@ -82,11 +92,11 @@ enum arrivals init_look(struct decide_state *s, const struct decide_input *in)
 		s->init.overdue = longest > decide_times.census_early * s->config.init_seconds;
 	else if (longest > s->config.init_seconds)
 		how = how_they_meet(s, in, &left);
-	return progress_quiet(in) ? how : ARRIVALS_OPEN;
+	return steps_quiet(s, in) ? how : ARRIVALS_OPEN;
 }
 
 bool init_abandoned(const struct decide_state *s, const struct decide_input *in,
-		    const struct decide_rank *rank)
+		    const struct rank_state *rank)
 {
 	const struct rank_view *view = &rank->view;
 	struct progress p;
@@ -97,7 +107,7 @@ bool init_abandoned(const struct decide_state *s, const struct decide_input *in,
 		return false;
 	p = (struct progress){ must(calloc(in->nranks, sizeof(*p.ranks))), (int)in->nranks };
 	for (size_t i = 0; i < in->nranks; i++)
-		p.ranks[i].view = &in->ranks[i].view;
+		p.ranks[i].view = &s->ranks[i].view;
 	abandoned = progress_abandoned(&p, view) == PROGRESS_YES;
 	free(p.ranks);
 	return abandoned;

@@ -1,13 +1,15 @@
 /* decide_overdue.c: who is overdue. A rank's deadline is its own; a busy host makes it later; ranks that
  * will never meet at communicator init, and settings that differ, make it sooner. */
-#include "watch/decide_parts.h"
+#include "watch/decide_overdue.h"
 
 #include "base/dtype.h"
 #include "process/watch.h"
+#include "watch/decide_init.h"
+#include "watch/decide_steps.h"
 #include "watch/decide_times.h"
 
 /* `soonest`: what counts where a deadline is later, 0: nothing. */
-static bool past_deadline(const struct decide_rank *rank, uint64_t now, uint64_t soonest)
+static bool past_deadline(const struct rank_state *rank, uint64_t now, uint64_t soonest)
 {
 	const struct rank_view *view = &rank->view;
 	uint64_t deadline = soonest && soonest < view->deadline_ns ? soonest : view->deadline_ns;
@@ -91,31 +93,32 @@ static uint64_t settings_deadline(const struct decide_state *s, const struct dec
 
 /* Tells whether somebody who lives is past its deadline, and whether some rank has made a step
  * lately. */
-static void survey(const struct decide_input *in, uint64_t soonest, bool *late, bool *moving)
+static void survey(const struct decide_state *s, const struct decide_input *in, uint64_t soonest,
+		   bool *late, bool *moving)
 {
 	*late = *moving = false;
 	for (size_t i = 0; i < in->nranks; i++) {
-		if (in->ranks[i].view.process >= PROCESS_EXITED)
+		if (s->ranks[i].view.process >= PROCESS_EXITED)
 			continue;
-		*late |= past_deadline(&in->ranks[i], in->now, soonest);
-		*moving |= progress_lately(&in->ranks[i], in->now);
+		*late |= past_deadline(&s->ranks[i], in->now, soonest);
+		*moving |= steps_lately(&s->ranks[i], in->now);
 	}
 }
 
 /* Has made fewer calls than another, is in none, and could run. */
-static bool is_free_to_call(const struct decide_rank *rank, uint64_t most)
+static bool is_free_to_call(const struct rank_state *rank, uint64_t most)
 {
 	const struct rank_view *view = &rank->view;
 	bool calling = view->phase == PHASE_WARMUP || view->phase == PHASE_TIMED;
 
 	return view->process < PROCESS_EXITED && calling && view->issued > 0 &&
 	       view->issued < most && view->completed == view->issued &&
-	       view->last.state != RECORD_ISSUING && !progress_descheduled(rank);
+	       view->last.state != RECORD_ISSUING && !steps_descheduled(rank);
 }
 
 /* The others may wait for just such a rank, and the host does not starve it. Of several hosts none knows
  * whom the others keep from running. */
-static bool any_free_to_call(const struct decide_input *in)
+static bool any_free_to_call(const struct decide_state *s, const struct decide_input *in)
 {
 	uint64_t most = 0;
 
@@ -125,7 +128,7 @@ static bool any_free_to_call(const struct decide_input *in)
 		if (in->ranks[i].view.issued > most)
 			most = in->ranks[i].view.issued;
 	for (size_t i = 0; i < in->nranks; i++)
-		if (is_free_to_call(&in->ranks[i], most))
+		if (is_free_to_call(&s->ranks[i], most))
 			return true;
 	return false;
 }
@@ -139,16 +142,16 @@ static bool deadlines_stand(struct decide_state *s, const struct decide_input *i
 {
 	bool late, moving;
 
-	survey(in, soonest, &late, &moving);
+	survey(s, in, soonest, &late, &moving);
 	if (!late || moving)
 		s->overdue_ns = in->now;
 	if (moving)
 		return false;
 	return !starved || in->now - s->overdue_ns > decide_times.starvation_ns ||
-	       any_free_to_call(in);
+	       any_free_to_call(s, in);
 }
 
-void overdue_mark(struct decide_state *s, struct decide_input *in, bool starved)
+void overdue_mark(struct decide_state *s, const struct decide_input *in, bool starved)
 {
 	uint64_t soonest = settings_deadline(s, in);
 	bool stand = deadlines_stand(s, in, starved, soonest);
@@ -157,12 +160,12 @@ void overdue_mark(struct decide_state *s, struct decide_input *in, bool starved)
 
 	s->init.marked = false;
 	for (size_t i = 0; i < in->nranks; i++) {
-		struct rank_view *view = &in->ranks[i].view;
+		struct rank_view *view = &s->ranks[i].view;
 		bool held = (never && progress_held_up(view, how)) ||
-			    init_abandoned(s, in, &in->ranks[i]);
+			    init_abandoned(s, in, &s->ranks[i]);
 
 		s->init.marked |= held;
-		view->overdue = held || (stand && past_deadline(&in->ranks[i], in->now, soonest));
+		view->overdue = held || (stand && past_deadline(&s->ranks[i], in->now, soonest));
 	}
 }
 

@@ -53,3 +53,8 @@ struct decide_times {
 
 /* See decide_times.c. */
 extern const struct decide_times decide_times;
+
+static inline double ns_seconds(uint64_t ns)
+{
+	return (double)ns * 1e-9;
+}

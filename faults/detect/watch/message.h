@@ -20,7 +20,7 @@ enum message {
 	MESSAGE_INIT_OVERDUE, /* leader to root: ranks here wait at init, or in a first call */
 	MESSAGE_CENSUS,	      /* root to leader: it asks who has come to it */
 	MESSAGE_PRESENT,      /* leader to root: views in answer to that */
-	MESSAGE_ARRIVALS,   /* root to leader: uint32 enum arrivals, as the census says */
+	MESSAGE_ARRIVALS,     /* root to leader: uint32 enum arrivals, as the census says */
 	MESSAGE_BEAT,	      /* both ways: a heartbeat; with a byte: nothing is heard of you */
 	MESSAGE_STATUS, /* somebody to a hangar_run: how is it? and its answer, text; between leaders that is a
 	                 * JOIN */

@@ -35,6 +35,7 @@ void monitor_close(struct monitor *m)
 {
 	members_release(m);
 	nodes_release(m);
+	decide_release(&m->decide);
 	if (m->asking_fd >= 0)
 		close(m->asking_fd);
 }
@@ -48,6 +49,7 @@ void monitor_forget(struct monitor *m)
 	nodes_release(m);
 	m->listen_fd = listen_fd;
 	m->ended = m->desynced = false;
+	decide_release(&m->decide);
 	decide_open(&m->decide, &m->config.decide, clock_ns());
 }
 

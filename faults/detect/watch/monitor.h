@@ -97,6 +97,7 @@ struct monitor_node {
 	bool replaced;		 /* it has come again over another connection */
 	bool silent;		 /* did not answer in time once: not waited for again */
 	struct decide_host host; /* as the decision sees it; owns its views */
+	enum view_lost lost;	 /* as it says of it */
 	struct path path;	 /* probed while something seems wrong, */
 	uint64_t asked_until;	 /* ... or the other hears nothing */
 	uint64_t datagram_ns;	 /* when a datagram last came of it */
@@ -136,6 +137,7 @@ struct monitor {
 	struct monitor_node *nodes; /* root: other nodes */
 	struct decide_host *hosts;  /* room for what is known of them */
 	size_t nnodes;
+	uint64_t host_ids; /* given so far; the root has 0 */
 	struct decide_state decide;
 	struct decide_input input;	  /* of the last tick */
 	struct monitor_requests requests; /* leader elsewhere */

@@ -149,7 +149,7 @@ struct decision monitor_conclude(struct monitor *m, const struct decision *d)
 	uint64_t began = clock_ns();
 	struct decision next = *d;
 	struct rank_view *views;
-	size_t n = decide_views(&m->input, &views);
+	size_t n = decide_views(&m->decide, &m->input, &views);
 
 	name_culprits(m, &verdict);
 	if (d->action == DECIDE_DIAGNOSE) {

@@ -382,7 +382,7 @@ void members_account(struct monitor *m)
 		struct proc_stat stat;
 
 		rank->account.known = false;
-		if (!decide_wants_account(&m->decide, &m->input, rank) ||
+		if (!decide_wants_account(&m->decide, &m->input, i) ||
 		    !proc_account_read(&account, rank->view.pid))
 			continue;
 		rank->account = (struct rank_account){
@@ -410,6 +410,6 @@ void members_job(const struct monitor *m, int *nranks, int *nnodes)
 size_t members_views(const struct monitor *m, struct rank_view *views)
 {
 	for (size_t i = 0; i < m->nranks; i++)
-		views[i] = m->ranks[i].view;
+		views[i] = i < m->decide.nranks ? m->decide.ranks[i].view : m->ranks[i].view;
 	return m->nranks;
 }

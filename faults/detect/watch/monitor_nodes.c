@@ -248,7 +248,9 @@ static void add_node(struct monitor *m, int fd, uint64_t now)
 {
 	m->hosts = must(realloc(m->hosts, (m->nnodes + 1) * sizeof(*m->hosts)));
 	m->nodes = must(realloc(m->nodes, (m->nnodes + 1) * sizeof(*m->nodes)));
-	m->nodes[m->nnodes] = (struct monitor_node){ .since_ns = now, .path = { .fd = -1 } };
+	m->nodes[m->nnodes] = (struct monitor_node){ .since_ns = now,
+						     .host.id = ++m->host_ids,
+						     .path = { .fd = -1 } };
 	link_init(&m->nodes[m->nnodes++].link, fd);
 }
 
@@ -309,8 +311,7 @@ static void replace_node(struct monitor *m, struct monitor_node *node)
 		if (old == node || !old->known || !shares_rank(&old->host, &node->host))
 			continue;
 		old->replaced = true;
-		node->host.silent_ns = old->host.silent_ns;
-		node->host.gap_ns = old->host.gap_ns;
+		node->host.id = old->host.id;
 		node->host.answered = false;
 		node->silent = old->silent;
 	}
@@ -499,18 +500,18 @@ size_t nodes_known(struct monitor *m)
 	return n;
 }
 
-static void say_news(const struct decide_host *host)
+static void say_news(const struct decide_host *host, const struct host_state *state)
 {
-	if (host->news == NEWS_SILENT)
+	if (state->news == NEWS_SILENT)
 		printf("# host %s: nothing heard of its monitor for %.1f s: %s\n", host->name,
-		       host->silence_s,
+		       state->silence_s,
 		       host->speaks    ? "small datagrams of it arrive"
 		       : host->answers ? "its kernel answers; the monitor does not run"
 				       : "no answer from the host either");
-	else if (host->news == NEWS_HEARD)
+	else if (state->news == NEWS_HEARD)
 		printf("# host %s: heard of again, after %.1f s of silence; the run goes on\n",
-		       host->name, host->silence_s);
-	else if (host->news == NEWS_UNWATCHED)
+		       host->name, state->silence_s);
+	else if (state->news == NEWS_UNWATCHED)
 		printf("# host %s: its monitor is gone; the run goes on without it\n", host->name);
 	fflush(stdout);
 }
@@ -520,10 +521,12 @@ void nodes_keep(struct monitor *m)
 	size_t n = 0;
 
 	for (size_t i = 0; i < m->input.nhosts; i++)
-		say_news(&m->input.hosts[i]);
+		say_news(&m->input.hosts[i], &m->decide.hosts[i]);
+	if (m->root.known)
+		m->root.lost = m->decide.hosts[0].lost;
 	for (size_t i = 0; i < m->nnodes && !m->root.known; i++)
 		if (m->nodes[i].known)
-			m->nodes[i].host = m->hosts[n++];
+			m->nodes[i].lost = m->decide.hosts[n++].lost;
 }
 
 bool nodes_answered(const struct monitor *m)
@@ -538,10 +541,10 @@ size_t nodes_lost(const struct monitor *m, int *links, size_t room)
 {
 	size_t n = 0;
 
-	if (m->root.known && m->root.host.lost && m->up.fd >= 0 && room > 0)
+	if (m->root.known && m->root.lost && m->up.fd >= 0 && room > 0)
 		links[n++] = m->up.fd;
 	for (size_t i = 0; i < m->nnodes && n < room; i++)
-		if (m->nodes[i].host.lost && m->nodes[i].link.fd >= 0)
+		if (m->nodes[i].lost && m->nodes[i].link.fd >= 0)
 			links[n++] = m->nodes[i].link.fd;
 	return n;
 }
@@ -561,7 +564,7 @@ void nodes_farewell(struct monitor *m)
 			struct monitor_node *node = &m->nodes[i];
 			int rc = 1;
 
-			while (node->known && !node->host.lost && node->link.fd >= 0 && rc == 1)
+			while (node->known && !node->lost && node->link.fd >= 0 && rc == 1)
 				rc = link_receive(&node->link, &message);
 			waits |= rc == 0;
 		}
@@ -582,7 +585,7 @@ void nodes_release(struct monitor *m)
 	free(m->hosts);
 	m->hosts = NULL;
 	free_views(&m->root);
-	if (m->root.host.lost) /* this leader ends since nothing comes from there */
+	if (m->root.lost) /* this leader ends since nothing comes from there */
 		link_abort(&m->up);
 	link_release(&m->up);
 	m->root = (struct monitor_node){ .since_ns = 0 };

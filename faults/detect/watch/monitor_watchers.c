@@ -77,6 +77,7 @@ static bool replace_leader(struct monitor *m, const struct supervised *child)
 	link_send(&m->up, MESSAGE_END, &code, sizeof(code), -1);
 	link_release(&m->up);
 	m->replacing = true;
+	decide_release(&m->decide);
 	decide_open(&m->decide, &m->config.decide, clock_ns());
 	m->input = (struct decide_input){ .leader = leader };
 	if (members_join(m, m->memory_fd) < 0)

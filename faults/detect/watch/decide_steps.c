@@ -1,6 +1,6 @@
-/* decide_progress.c: whether a rank of this host still gets anywhere, and whether the host lets
+/* decide_steps.c: whether a rank of this host still gets anywhere, and whether the host lets
  * it. Keeps a busy host from looking like a hang. */
-#include "watch/decide_parts.h"
+#include "watch/decide_steps.h"
 
 #include "watch/decide_times.h"
 
@@ -14,30 +14,30 @@ static void note_heartbeat(struct rank_track *t, uint64_t heartbeat, uint64_t no
 	t->progressed_ns = now;
 }
 
-bool progress_lately(const struct decide_rank *rank, uint64_t now)
+bool steps_lately(const struct rank_state *rank, uint64_t now)
 {
 	return now - rank->track.progressed_ns < decide_times.progress_ns;
 }
 
-double progress_still(const struct decide_input *in)
+double steps_still(const struct decide_state *s, const struct decide_input *in)
 {
 	uint64_t last = 0;
 
 	for (size_t i = 0; i < in->nranks; i++)
-		if (in->ranks[i].view.process < PROCESS_EXITED &&
-		    in->ranks[i].track.progressed_ns > last)
-			last = in->ranks[i].track.progressed_ns;
+		if (s->ranks[i].view.process < PROCESS_EXITED &&
+		    s->ranks[i].track.progressed_ns > last)
+			last = s->ranks[i].track.progressed_ns;
 	return ns_seconds(in->now - last);
 }
 
-bool progress_quiet(const struct decide_input *in)
+bool steps_quiet(const struct decide_state *s, const struct decide_input *in)
 {
-	return progress_still(in) >= ns_seconds(decide_times.progress_ns);
+	return steps_still(s, in) >= ns_seconds(decide_times.progress_ns);
 }
 
 /* ---- the scheduler's account ---- */
 
-bool progress_starved(uint64_t ran_ns, uint64_t queued_ns, uint64_t window_ns, bool ready)
+bool steps_starved(uint64_t ran_ns, uint64_t queued_ns, uint64_t window_ns, bool ready)
 {
 	/* the time in the queue is brought up to date when the process runs again: none, for one
 	 * that never does */
@@ -50,7 +50,7 @@ static void add_window(struct rank_track *t, const struct rank_account *account,
 {
 	uint64_t ran = account->ran_ns - t->ran_ns, queued = account->queued_ns - t->queued_ns;
 
-	t->starved = progress_starved(ran, queued, window, account->ready);
+	t->starved = steps_starved(ran, queued, window, account->ready);
 	/* what is accounted at the end of a long wait lies in part before the window */
 	t->queued_watched_ns += t->starved || queued > window ? window : queued;
 	t->watched_ns += window;
@@ -91,20 +91,20 @@ static bool always_looked_at(const struct decide_input *in)
 	return in->job_hosts > 1;
 }
 
-bool decide_wants_account(const struct decide_state *s, const struct decide_input *in,
-			  const struct decide_rank *rank)
+bool decide_wants_account(const struct decide_state *s, const struct decide_input *in, size_t rank)
 {
-	return rank->view.process == PROCESS_ALIVE && window_over(&rank->track, in->now) &&
+	return in->ranks[rank].view.process == PROCESS_ALIVE &&
+	       (rank >= s->nranks || window_over(&s->ranks[rank].track, in->now)) &&
 	       (always_looked_at(in) || someone_waits(s, in));
 }
 
 /* Returns whether the host keeps some rank from running. */
-static bool take_accounts(struct decide_state *s, struct decide_input *in)
+static bool take_accounts(struct decide_state *s, const struct decide_input *in)
 {
 	bool waiting = someone_waits(s, in), starved = false;
 
 	for (size_t i = 0; i < in->nranks; i++) {
-		struct rank_track *t = &in->ranks[i].track;
+		struct rank_track *t = &s->ranks[i].track;
 
 		if (in->ranks[i].view.process != PROCESS_ALIVE)
 			continue;
@@ -121,7 +121,7 @@ static bool take_accounts(struct decide_state *s, struct decide_input *in)
 	return starved;
 }
 
-bool progress_descheduled(const struct decide_rank *rank)
+bool steps_descheduled(const struct rank_state *rank)
 {
 	const struct rank_track *t = &rank->track;
 
@@ -132,7 +132,7 @@ bool progress_descheduled(const struct decide_rank *rank)
 /* ---- a look ---- */
 
 /* Time in which nobody looked is no delay of the rank's, unless it was waiting already. */
-static void add_grace(struct decide_rank *rank, uint64_t paused_from, uint64_t now)
+static void add_grace(struct rank_state *rank, uint64_t paused_from, uint64_t now)
 {
 	struct rank_track *t = &rank->track;
 	uint64_t since = rank->view.since_ns;
@@ -151,12 +151,12 @@ static bool starved_lately(const struct rank_track *t, uint64_t now)
 	return t->starved_ns && now - t->starved_ns < decide_times.starved_lately_ns;
 }
 
-bool progress_look(struct decide_state *s, struct decide_input *in, uint64_t paused_from)
+bool steps_look(struct decide_state *s, const struct decide_input *in, uint64_t paused_from)
 {
 	bool starved;
 
 	for (size_t i = 0; i < in->nranks; i++) {
-		struct decide_rank *rank = &in->ranks[i];
+		struct rank_state *rank = &s->ranks[i];
 
 		add_grace(rank, paused_from, in->now);
 		if (rank->view.process < PROCESS_EXITED)
@@ -166,10 +166,10 @@ bool progress_look(struct decide_state *s, struct decide_input *in, uint64_t pau
 	if (starved)
 		s->starved_ns = in->now;
 	for (size_t i = 0; i < in->nranks; i++) {
-		struct decide_rank *rank = &in->ranks[i];
+		struct rank_state *rank = &s->ranks[i];
 
-		rank->view.progressed = progress_lately(rank, in->now);
-		rank->view.descheduled = progress_descheduled(rank) || rank->view.progressed;
+		rank->view.progressed = steps_lately(rank, in->now);
+		rank->view.descheduled = steps_descheduled(rank) || rank->view.progressed;
 		rank->view.starved = starved_lately(&rank->track, in->now);
 	}
 	return starved;

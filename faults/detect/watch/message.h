@@ -24,5 +24,6 @@ enum message {
 	MESSAGE_BEAT,	      /* both ways: a heartbeat; with a byte: nothing is heard of you */
 	MESSAGE_STATUS, /* somebody to a hangar_run: how is it? and its answer, text; between leaders that is a
 	                 * JOIN */
-	MESSAGE_SAID /* root to leader of a hangar_run: the verdict's lines, which it says too */
+	MESSAGE_SAID, /* root to leader of a hangar_run: the verdict's lines, which it prints too */
+	MESSAGE_TYPES
 };

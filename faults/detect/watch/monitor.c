@@ -65,69 +65,100 @@ void monitor_ask_hosts(struct monitor *m)
 	nodes_send_all(m, MESSAGE_STATUS, NULL, 0);
 }
 
-/* Takes in what the root says: requests, to be answered once the ranks have been looked at, and what is for
- * decide(). */
-static void take_message(struct monitor *m, const struct link_message *message)
+/* ---- messages of the root ---- */
+
+/* Datagrams show what passes while something seems wrong. */
+static void begin_probes(struct monitor *m)
 {
-	struct decide_orders *orders = &m->input.orders;
-	uint32_t word;
-
-	switch (message->type) {
-	case MESSAGE_PREPARE:
-		m->requests.prepare = true;
-		m->probe_until = m->input.now + decide_times.probe_ns;
-		break;
-	case MESSAGE_QUERY:
-		m->requests.query = true;
-		break;
-	case MESSAGE_SLOW:
-		snprintf(m->requests.folder, sizeof(m->requests.folder), "%.*s",
-			 (int)message->bytes, (const char *)message->payload);
-		m->requests.slow = orders->collects = true;
-		break;
-	case MESSAGE_EXTENSION:
-		orders->extended = true;
-		m->probe_until = m->input.now + decide_times.probe_ns;
-		break;
-	case MESSAGE_BEAT:
-		nodes_take_beat(&m->root, message, m->input.now);
-		break;
-	case MESSAGE_JOIN:
-		nodes_take_root(m, message);
-		break;
-	case MESSAGE_CENSUS:
-		orders->census = true;
-		break;
-	case MESSAGE_ARRIVALS:
-		if (message->bytes != sizeof(word))
-			break;
-		memcpy(&word, message->payload, sizeof(word));
-		orders->arrivals = (enum arrivals)word;
-		orders->arrivals_reported = true;
-		break;
-	case MESSAGE_STATUS:
-		nodes_report(m, MESSAGE_JOIN);
-		break;
-	case MESSAGE_SAID:
-		for (uint32_t i = 0; i < message->bytes; i++) {
-			char c = ((const char *)message->payload)[i];
-
-			putchar(c == '\n' || (c >= ' ' && c <= '~') ? c : '?');
-		}
-		fflush(stdout);
-		break;
-	case MESSAGE_END:
-		if (message->bytes != sizeof(int32_t))
-			break;
-		memcpy(&m->exit_code, message->payload, sizeof(int32_t));
-		m->ended = true;
-		break;
-	default:
-		break;
-	}
+	m->probe_until = m->input.now + decide_times.probe_ns;
 }
 
-/* Leader without rank 0, connected. */
+static void take_prepare(struct monitor *m, const struct link_message *message)
+{
+	(void)message;
+	m->requests.prepare = true;
+	begin_probes(m);
+}
+
+static void take_query(struct monitor *m, const struct link_message *message)
+{
+	(void)message;
+	m->requests.query = true;
+}
+
+static void take_slow(struct monitor *m, const struct link_message *message)
+{
+	snprintf(m->requests.folder, sizeof(m->requests.folder), "%.*s", (int)message->bytes,
+		 (const char *)message->payload);
+	m->requests.slow = m->input.orders.collects = true;
+}
+
+static void take_extension(struct monitor *m, const struct link_message *message)
+{
+	(void)message;
+	m->input.orders.extended = true;
+	begin_probes(m);
+}
+
+static void take_beat(struct monitor *m, const struct link_message *message)
+{
+	nodes_take_beat(&m->root, message, m->input.now);
+}
+
+static void take_census(struct monitor *m, const struct link_message *message)
+{
+	(void)message;
+	m->input.orders.census = true;
+}
+
+static void take_arrivals(struct monitor *m, const struct link_message *message)
+{
+	uint32_t word;
+
+	if (message->bytes != sizeof(word))
+		return;
+	memcpy(&word, message->payload, sizeof(word));
+	m->input.orders.arrivals = (enum arrivals)word;
+	m->input.orders.arrivals_reported = true;
+}
+
+static void take_status(struct monitor *m, const struct link_message *message)
+{
+	(void)message;
+	nodes_report(m, MESSAGE_JOIN);
+}
+
+/* The verdict's lines, of a hangar_run. */
+static void take_lines(struct monitor *m, const struct link_message *message)
+{
+	(void)m;
+	for (uint32_t i = 0; i < message->bytes; i++) {
+		char c = ((const char *)message->payload)[i];
+
+		putchar(c == '\n' || (c >= ' ' && c <= '~') ? c : '?');
+	}
+	fflush(stdout);
+}
+
+static void take_end(struct monitor *m, const struct link_message *message)
+{
+	if (message->bytes != sizeof(int32_t))
+		return;
+	memcpy(&m->exit_code, message->payload, sizeof(int32_t));
+	m->ended = true;
+}
+
+/* What the root may send. The rest is ignored. */
+static void (*const from_root[MESSAGE_TYPES])(struct monitor *, const struct link_message *) = {
+	[MESSAGE_PREPARE] = take_prepare, [MESSAGE_QUERY] = take_query,
+	[MESSAGE_SLOW] = take_slow,	  [MESSAGE_EXTENSION] = take_extension,
+	[MESSAGE_BEAT] = take_beat,	  [MESSAGE_JOIN] = nodes_take_root,
+	[MESSAGE_CENSUS] = take_census,	  [MESSAGE_ARRIVALS] = take_arrivals,
+	[MESSAGE_STATUS] = take_status,	  [MESSAGE_SAID] = take_lines,
+	[MESSAGE_END] = take_end,
+};
+
+/* Leader elsewhere. Requests are answered once decide() has looked at the ranks. */
 static void receive_root(struct monitor *m)
 {
 	struct link_message message;
@@ -135,7 +166,8 @@ static void receive_root(struct monitor *m)
 
 	while (!m->ended && (rc = link_receive(&m->up, &message)) == 1) {
 		m->root.host.heard_ns = m->input.now;
-		take_message(m, &message);
+		if (message.type < MESSAGE_TYPES && from_root[message.type])
+			from_root[message.type](m, &message);
 	}
 	if (rc < 0)
 		nodes_part(&m->root, &m->up, rc, m->input.now);
@@ -168,7 +200,7 @@ static void carry_out(struct monitor *m, const struct decision *d)
 	uint32_t how = d->arrivals;
 
 	if (d->action == DECIDE_PREPARE || d->action == DECIDE_EXTEND)
-		m->probe_until = m->input.now + decide_times.probe_ns;
+		begin_probes(m);
 	switch (d->action) {
 	case DECIDE_NOTHING:
 		break;
@@ -204,16 +236,59 @@ static void carry_out(struct monitor *m, const struct decision *d)
 	}
 }
 
-/* Prints, once for a communicator, that ranks of this host made different calls; the run goes on. */
-static void compare_calls(struct monitor *m)
+/* ---- a leader's tick ---- */
+
+static bool look_at_ranks(struct monitor *m, const struct supervised *child)
+{
+	members_look(m, child, m->input.now);
+	return !watchers_replaced(m, child);
+}
+
+static bool look_at_watchers(struct monitor *m, const struct supervised *child)
+{
+	(void)child;
+	watchers_look(m, m->input.now);
+	return true;
+}
+
+static bool meet_hosts(struct monitor *m, const struct supervised *child)
+{
+	(void)child;
+	nodes_open(m);
+	nodes_join(m, m->input.now);
+	m->input.follows = m->root.known;
+	return true;
+}
+
+static bool hear_hosts(struct monitor *m, const struct supervised *child)
+{
+	(void)child;
+	if (m->input.follows)
+		receive_root(m);
+	else
+		m->input.reported = nodes_receive(m, m->input.now);
+	return !m->ended;
+}
+
+static bool send_beats(struct monitor *m, const struct supervised *child)
+{
+	(void)child;
+	nodes_beat(m, m->input.now);
+	return true;
+}
+
+/* Prints, once for a communicator, that ranks of this host made different calls; the run goes on. In a preloaded
+ * program one number is not one communicator. */
+static bool compare_calls(struct monitor *m, const struct supervised *child)
 {
 	struct progress p = { must(calloc(m->nranks + 1, sizeof(*p.ranks))), (int)m->nranks };
 	struct desync found;
 
+	(void)child;
 	for (size_t i = 0; i < m->nranks; i++)
 		p.ranks[i] = (struct progress_rank){ .view = &m->ranks[i].view,
 						     .memory = m->memories[i] };
-	while (progress_differs(&p, m->desync_states, &found) == PROGRESS_YES) {
+	while (m->memory && progress_differs(&p, m->desync_states, &found) == PROGRESS_YES) {
 		printf("# %s\n", found.text);
 		fflush(stdout);
 		if (!m->desynced)
@@ -221,32 +296,12 @@ static void compare_calls(struct monitor *m)
 		m->desynced = true;
 	}
 	free(p.ranks);
+	return true;
 }
 
-/* Leader: everything that is seen, to decide(), and what it says is done. */
-static void step_leader(struct monitor *m, const struct supervised *child, uint64_t now)
+static bool complete_input(struct monitor *m, const struct supervised *child)
 {
-	struct decision d;
-
-	m->input = (struct decide_input){ .now = now,
-					  .launcher = m->input.launcher,
-					  .leader = m->input.leader };
-	members_look(m, child, now);
-	if (watchers_replaced(m, child))
-		return;
-	watchers_look(m, now);
-	nodes_open(m);
-	nodes_join(m, now);
-	m->input.follows = m->root.known;
-	if (m->input.follows)
-		receive_root(m);
-	else
-		m->input.reported = nodes_receive(m, now);
-	if (m->ended)
-		return;
-	nodes_beat(m, now);
-	if (m->memory) /* else one number is not one communicator */
-		compare_calls(m);
+	(void)child;
 	m->input.desync = m->desynced ? &m->desync : NULL;
 	m->input.ranks = m->ranks;
 	m->input.nranks = m->nranks;
@@ -255,15 +310,44 @@ static void step_leader(struct monitor *m, const struct supervised *child, uint6
 	members_job(m, &m->input.job_ranks, &m->input.job_hosts);
 	m->input.expected_hosts = nodes_expected(m);
 	members_account(m);
-	if (m->nranks == 0) /* nobody has come yet */
-		return;
-	d = decide(&m->decide, &m->input);
+	return m->nranks > 0;
+}
+
+static bool decide_and_act(struct monitor *m, const struct supervised *child)
+{
+	struct decision d = decide(&m->decide, &m->input);
+
+	(void)child;
 	nodes_keep(m);
 	answer_root(m);
 	if (d.action == DECIDE_DIAGNOSE || d.action == DECIDE_END)
 		d = monitor_conclude(m, &d);
 	carry_out(m, &d);
+	return true;
 }
+
+/* The steps of a tick, in their order. A step that returns false ends the tick. */
+static bool (*const steps[])(struct monitor *, const struct supervised *) = {
+	look_at_ranks, /* members' messages, memories, processes; not where another one ends the run */
+	look_at_watchers, /* the other supervisors of this host, its launcher */
+	meet_hosts,	  /* listen for the other leaders, or connect to the root */
+	hear_hosts,	  /* what these sent; not further where the root has ended the run */
+	send_beats,	  /* heartbeats; datagrams, while something seems wrong */
+	compare_calls,	  /* the desync check */
+	complete_input,	  /* for decide(); not further before a rank has come */
+	decide_and_act,
+};
+
+static void step_leader(struct monitor *m, const struct supervised *child, uint64_t now)
+{
+	m->input = (struct decide_input){ .now = now,
+					  .launcher = m->input.launcher,
+					  .leader = m->input.leader };
+	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps) && steps[i](m, child); i++)
+		;
+}
+
+/* ---- a member ---- */
 
 /* Member: sends its own rank's state, receives the end. Without a leader the run is over. */
 static void follow_leader(struct monitor *m, const struct supervised *child)
@@ -276,11 +360,10 @@ static void follow_leader(struct monitor *m, const struct supervised *child)
 	while ((rc = link_receive(&m->up, &message)) == 1) {
 		if (message.type == MESSAGE_HELLO)
 			members_take_leader(m);
-		if (message.type != MESSAGE_END || message.bytes != sizeof(int32_t))
-			continue;
-		memcpy(&m->exit_code, message.payload, sizeof(int32_t));
-		m->ended = true;
-		return;
+		if (message.type == MESSAGE_END)
+			take_end(m, &message);
+		if (m->ended)
+			return;
 	}
 	if (!watchers_replace_leader(m, child, rc < 0, clock_ns())) {
 		fprintf(stderr, "hangar: the monitor of this node is gone; ending rank %d\n",

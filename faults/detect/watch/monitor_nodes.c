@@ -364,13 +364,13 @@ static enum evidence_kind message_kind(uint32_t type)
 }
 
 /* Of a rank of that node, and of no other: to the diagnoser. */
-static int take_evidence(struct monitor *m, const struct monitor_node *node,
+static int take_evidence(struct monitor *m, struct monitor_node *node,
 			 const struct link_message *message)
 {
 	const struct monitor_client *client = &m->config.client;
 	struct evidence_head head;
 
-	if (!node->known || message->bytes < sizeof(head))
+	if (message->bytes < sizeof(head))
 		return -EPROTO;
 	memcpy(&head, message->payload, sizeof(head));
 	for (size_t i = 0; client->on_evidence && i < node->host.nviews; i++) {
@@ -384,40 +384,79 @@ static int take_evidence(struct monitor *m, const struct monitor_node *node,
 	return 0;
 }
 
-/* Returns 1 for something abnormal, 0, or a negative errno: not to be talked to any longer. */
+/* ---- messages of the other leaders ---- */
+
+static int take_beat(struct monitor *m, struct monitor_node *node,
+		     const struct link_message *message)
+{
+	nodes_take_beat(node, message, m->input.now);
+	return 0;
+}
+
+static int take_status(struct monitor *m, struct monitor_node *node,
+		       const struct link_message *message)
+{
+	(void)message;
+	return report_to(m, &node->link, MESSAGE_JOIN);
+}
+
+static int take_ready(struct monitor *m, struct monitor_node *node,
+		      const struct link_message *message)
+{
+	(void)m;
+	(void)message;
+	node->host.answered = true;
+	return 0;
+}
+
+static int take_init_overdue(struct monitor *m, struct monitor_node *node,
+			     const struct link_message *message)
+{
+	(void)m;
+	(void)message;
+	node->host.init_overdue = true;
+	return 0;
+}
+
+static int take_answer(struct monitor *m, struct monitor_node *node,
+		       const struct link_message *message)
+{
+	int rc = take_views(m, node, message);
+
+	node->host.answered |= rc == 0 && message->type == MESSAGE_VIEWS;
+	node->host.counted |= rc == 0 && message->type == MESSAGE_PRESENT;
+	return rc < 0 ? rc : message->type == MESSAGE_ABNORMAL;
+}
+
+/* What another leader may send; views come with the token, the rest is taken from a leader that has shown it.
+ * Handlers return 1 for something abnormal, 0, or a negative errno, which ends the connection. */
+static const struct handler {
+	int (*take)(struct monitor *, struct monitor_node *, const struct link_message *);
+	bool token; /* comes along */
+} from_leader[MESSAGE_TYPES] = {
+	[MESSAGE_JOIN] = { take_answer, true },
+	[MESSAGE_VIEWS] = { take_answer, true },
+	[MESSAGE_PRESENT] = { take_answer, true },
+	[MESSAGE_ABNORMAL] = { take_answer, true },
+	[MESSAGE_DONE] = { take_answer, true },
+	[MESSAGE_TAIL] = { take_evidence },
+	[MESSAGE_TEXT] = { take_evidence },
+	[MESSAGE_COUNTERS] = { take_evidence },
+	[MESSAGE_BEAT] = { take_beat },
+	[MESSAGE_STATUS] = { take_status },
+	[MESSAGE_READY] = { take_ready },
+	[MESSAGE_INIT_OVERDUE] = { take_init_overdue },
+};
+
 static int take_message(struct monitor *m, struct monitor_node *node,
 			const struct link_message *message)
 {
-	int rc;
+	const struct handler *h =
+		message->type < MESSAGE_TYPES ? &from_leader[message->type] : NULL;
 
-	switch (message->type) {
-	case MESSAGE_TAIL:
-	case MESSAGE_TEXT:
-	case MESSAGE_COUNTERS:
-		return take_evidence(m, node, message);
-	case MESSAGE_BEAT:
-		nodes_take_beat(node, message, m->input.now);
-		return node->known ? 0 : -EPROTO;
-	case MESSAGE_STATUS:
-		return node->known ? report_to(m, &node->link, MESSAGE_JOIN) : -EPROTO;
-	case MESSAGE_READY:
-		node->host.answered = true;
-		return node->known ? 0 : -EPROTO;
-	case MESSAGE_INIT_OVERDUE:
-		node->host.init_overdue = true;
-		return node->known ? 0 : -EPROTO;
-	case MESSAGE_JOIN:
-	case MESSAGE_VIEWS:
-	case MESSAGE_PRESENT:
-	case MESSAGE_ABNORMAL:
-	case MESSAGE_DONE:
-		rc = take_views(m, node, message);
-		node->host.answered |= rc == 0 && message->type == MESSAGE_VIEWS;
-		node->host.counted |= rc == 0 && message->type == MESSAGE_PRESENT;
-		return rc < 0 ? rc : message->type == MESSAGE_ABNORMAL;
-	default:
+	if (!h || !h->take || (!h->token && !node->known))
 		return -EPROTO;
-	}
+	return h->take(m, node, message);
 }
 
 static int receive_node(struct monitor *m, struct monitor_node *node, uint64_t now)

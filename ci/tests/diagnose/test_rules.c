@@ -57,7 +57,7 @@ static void scribble(const struct rule_ctx *ctx, struct finding *f)
 	strcpy(f->theirs, "theirs");
 	strcpy(f->majority, "ours");
 	for (int i = 0; i < ctx->evidence->nranks; i++)
-		mark_culprit(&f->culprits, i);
+		rank_set_add(&f->culprits, i);
 	finding_note(f, "scribbled");
 }
 
@@ -77,7 +77,7 @@ static bool names_one(const struct rule_ctx *ctx, struct finding *f)
 {
 	no_is_seen = no_is_seen || !is_blank(f);
 	f->class = CLASS_BUSY;
-	mark_culprit(&f->culprits, 1);
+	rank_set_add(&f->culprits, 1);
 	finding_note(f, "one");
 	return true;
 }

@@ -15,3 +15,22 @@ size_t rank_list_text(const bool *in, int n, char *buf, size_t len);
 /* Writes the ranks i of 0..nranks-1 with in[i] as "rank 1", "ranks 0-2,5" or "no rank"; "..." ends
  * a list that does not fit. `len` is at least 32. Returns buf. */
 const char *rank_list_words(const bool *in, int nranks, char *buf, size_t len);
+
+/* Some of the ranks 0..nranks - 1. */
+struct rank_set {
+	bool *in; /* owned by the creator */
+	int nranks;
+	size_t n; /* that are in it */
+};
+
+static inline void rank_set_add(struct rank_set *set, int rank)
+{
+	set->n += !set->in[rank];
+	set->in[rank] = true;
+}
+
+static inline void rank_set_clear(struct rank_set *set)
+{
+	memset(set->in, 0, (size_t)set->nranks);
+	set->n = 0;
+}

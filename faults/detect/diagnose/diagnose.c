@@ -1,19 +1,20 @@
 /* diagnose.c: the driver: asks the rules in their order and makes the diagnosis of what one found. */
 
 #include "base/rank_list.h"
+#include "diagnose/part.h"
 #include "diagnose/rule.h"
 #include "record/verdict.h"
 
 struct walk {
 	struct rule_ctx ctx;
-	struct teams teams;
-	struct waits waits;
-	struct plan *plans;    /* of each team */
-	struct team_part part; /* of the team at hand, unless that is the whole run */
-	struct align made[2];  /* the last one that was made: plain, strict */
-	const struct team *made_of[2];
+	struct progress progress;
+	struct members_list comms;
+	struct plan *plans;	      /* of each of these */
+	struct evidence_part part;    /* of the members at hand, unless these are all ranks */
+	struct progress_comm made[2]; /* the last one that was made: plain, strict */
+	const struct members *made_of[2];
 	struct finding finding;
-	struct culprits named; /* of the run */
+	struct rank_set named; /* of the run */
 	struct diagnosis *d;
 };
 
@@ -48,46 +49,46 @@ static enum outcome find_outcome(const struct evidence *e)
 static void look_at_run(struct walk *w)
 {
 	w->ctx.evidence = w->ctx.run;
-	w->ctx.team = NULL;
+	w->ctx.members = NULL;
 	w->ctx.plan = NULL;
-	w->ctx.align = NULL;
+	w->ctx.comm = NULL;
 }
 
-/* The context is about this team's communicator then, and has the evidence of the team alone. */
-static struct rule_ctx *look_at(struct walk *w, const struct team *team, bool strict)
+/* The context is about this members's communicator then, and has the evidence of the members alone. */
+static struct rule_ctx *look_at(struct walk *w, const struct members *members, bool strict)
 {
-	struct align *align = &w->made[strict];
+	struct progress_comm *comm = &w->made[strict];
 
-	if (team->ranks && w->ctx.team != team)
-		team_part_take(&w->part, w->ctx.run, team);
-	w->ctx.evidence = team->ranks ? &w->part.evidence : w->ctx.run;
-	w->ctx.team = team;
-	w->ctx.plan = &w->plans[team - w->teams.list];
-	w->ctx.align = align;
-	if (!align->tracks || w->made_of[strict] != team) {
-		align_release(align);
-		align_init(align, w->ctx.evidence, team->comm, strict);
+	if (members->ranks && w->ctx.members != members)
+		evidence_part_take(&w->part, w->ctx.run, members);
+	w->ctx.evidence = members->ranks ? &w->part.evidence : w->ctx.run;
+	w->ctx.members = members;
+	w->ctx.plan = &w->plans[members - w->comms.list];
+	w->ctx.comm = comm;
+	if (!comm->tracks || w->made_of[strict] != members) {
+		progress_comm_release(comm);
+		progress_comm_init(comm, &w->progress, members, strict);
 	}
-	w->made_of[strict] = team;
+	w->made_of[strict] = members;
 	return &w->ctx;
 }
 
-/* The next team that has calls, from this one on; NULL: none. Without any it is the first. */
-static const struct team *next_team(const struct walk *w, const struct team *team)
+/* The next members that has calls, from this one on; NULL: none. Without any it is the first. */
+static const struct members *next_team(const struct walk *w, const struct members *members)
 {
-	const struct team *end = w->teams.list + w->teams.n;
+	const struct members *end = w->comms.list + w->comms.n;
 
-	if (team == w->teams.list && w->teams.n > 1 && !team_called(team, w->ctx.run))
-		team++;
-	return team < end ? team : NULL;
+	if (members == w->comms.list && w->comms.n > 1 && !members_called(members, &w->progress))
+		members++;
+	return members < end ? members : NULL;
 }
 
-/* The first team of all ranks that has calls. */
-static const struct team *first_whole(const struct walk *w)
+/* The first members of all ranks that has calls. */
+static const struct members *first_whole(const struct walk *w)
 {
-	const struct team *team = next_team(w, w->teams.list);
+	const struct members *members = next_team(w, w->comms.list);
 
-	return team->ranks ? w->teams.list : team;
+	return members->ranks ? w->comms.list : members;
 }
 
 static bool is_settled(struct walk *w)
@@ -99,8 +100,8 @@ static bool is_settled(struct walk *w)
 	for (int i = 0; i < e->nranks; i++)
 		if (!e->ranks[i].present || !view_finished(&e->ranks[i].view))
 			return false;
-	for (const struct team *t = next_team(w, w->teams.list); t; t = next_team(w, t + 1))
-		if (pairs_unmet(look_at(w, t, false)))
+	for (const struct members *t = next_team(w, w->comms.list); t; t = next_team(w, t + 1))
+		if (!progress_settled(look_at(w, t, false)->comm))
 			return false;
 	return true;
 }
@@ -130,13 +131,13 @@ static bool ask(struct walk *w, const struct rule *rule)
 /* Those that the finding names, and who was named before, to the diagnosis. */
 static void name_culprits(struct walk *w)
 {
-	const struct culprits *found = &w->finding.culprits;
+	const struct rank_set *found = &w->finding.culprits;
 
 	for (int i = 0; i < found->nranks; i++) {
-		int rank = w->ctx.team ? team_rank(w->ctx.team, i) : i;
+		int rank = w->ctx.members ? members_rank(w->ctx.members, i) : i;
 
 		if (found->in[i] && rank >= 0)
-			mark_culprit(&w->named, rank);
+			rank_set_add(&w->named, rank);
 	}
 	culprits_list(w->ctx.run, &w->named, w->d->ranks, sizeof(w->d->ranks));
 }
@@ -163,15 +164,15 @@ static void write_diagnosis(struct walk *w, const struct rule *rule)
 	name_culprits(w);
 	write_notes(d, f);
 	if (w->ctx.evidence != w->ctx.run)
-		diagnosis_note(d, "Communicator %u is that of %s.", w->ctx.team->comm,
+		diagnosis_note(d, "Communicator %u is that of %s.", w->ctx.members->comm,
 			       ranks_words(w->ctx.evidence, NULL, names, sizeof(names)));
 }
 
 /* Who is guilty of the same on further communicators, where others wait. */
-static void ask_others(struct walk *w, const struct rule *rule, const struct team *team)
+static void ask_others(struct walk *w, const struct rule *rule, const struct members *members)
 {
-	for (; team; team = next_team(w, team + 1)) {
-		look_at(w, team, rule->flags & RULE_STRICT);
+	for (; members; members = next_team(w, members + 1)) {
+		look_at(w, members, rule->flags & RULE_STRICT);
 		if (!ask(w, rule) || w->finding.class != w->d->class)
 			continue;
 		name_culprits(w);
@@ -185,25 +186,25 @@ static void ask_others(struct walk *w, const struct rule *rule, const struct tea
  * the diagnosis then. */
 static bool ask_row(struct walk *w, const struct rule *rule)
 {
-	const struct team *team = rule->comms == COMMS_EACH    ? next_team(w, w->teams.list)
-				  : rule->comms == COMMS_FIRST ? first_whole(w)
-							       : w->teams.list;
+	const struct members *members = rule->comms == COMMS_EACH    ? next_team(w, w->comms.list)
+					: rule->comms == COMMS_FIRST ? first_whole(w)
+								     : w->comms.list;
 	bool found = false;
 
 	if (rule->flags & RULE_STRICT && !w->ctx.in_pairs)
 		return false;
-	while (team && !found) {
+	while (members && !found) {
 		if (rule->comms == COMMS_NONE)
 			look_at_run(w);
 		else
-			look_at(w, team, rule->flags & RULE_STRICT);
+			look_at(w, members, rule->flags & RULE_STRICT);
 		found = ask(w, rule);
 		if (found)
 			write_diagnosis(w, rule);
-		team = rule->comms == COMMS_EACH ? next_team(w, team + 1) : NULL;
+		members = rule->comms == COMMS_EACH ? next_team(w, members + 1) : NULL;
 	}
 	if (found && rule->flags & RULE_JOINS)
-		ask_others(w, rule, team);
+		ask_others(w, rule, members);
 	return found;
 }
 
@@ -216,12 +217,12 @@ static enum rule_outcomes outcome_bit(enum outcome outcome)
 }
 
 /* Who waits for whom, where that takes more than a look at one communicator. */
-static void find_waits(struct walk *w)
+static void play_run(struct walk *w)
 {
-	if (w->teams.n < 2 && !w->ctx.in_pairs)
+	if (w->comms.n < 2 && !w->ctx.in_pairs)
 		return;
-	waits_init(&w->waits, w->ctx.run, &w->teams);
-	w->ctx.waits = &w->waits;
+	progress_play(&w->progress, &w->comms);
+	w->ctx.played = &w->progress;
 }
 
 static bool any_pairs(const struct evidence *e)
@@ -239,7 +240,7 @@ static void doubt_idle(struct walk *w)
 	int idle = -1;
 
 	for (int i = 0; i < w->ctx.run->nranks; i++)
-		if (is_awaited(&w->ctx, i)) {
+		if (progress_is_awaited(&w->progress, i)) {
 			if (w->named.in[i])
 				return;
 			idle = i;
@@ -254,16 +255,16 @@ static void doubt_idle(struct walk *w)
 static void walk_rows(struct walk *w, const struct rule *table, size_t n)
 {
 	enum rule_outcomes outcome = outcome_bit(w->ctx.outcome);
-	const struct team *team = next_team(w, w->teams.list);
+	const struct members *members = next_team(w, w->comms.list);
 
 	w->ctx.in_pairs = any_pairs(w->ctx.run);
-	find_waits(w);
-	for (; team && w->ctx.in_pairs; team = next_team(w, team + 1))
-		plan_find(look_at(w, team, true), &w->plans[team - w->teams.list]);
+	play_run(w);
+	for (; members && w->ctx.in_pairs; members = next_team(w, members + 1))
+		plan_find(look_at(w, members, true), &w->plans[members - w->comms.list]);
 	w->ctx.settled = is_settled(w);
 	for (size_t i = 0; i < n; i++)
 		if ((table[i].outcomes & outcome) && ask_row(w, &table[i])) {
-			if (w->ctx.waits && w->named.n > 0 && outcome == ON_HANG &&
+			if (w->ctx.played && w->named.n > 0 && outcome == ON_HANG &&
 			    table[i].flags & (RULE_DIVERGED | RULE_JOINS))
 				doubt_idle(w);
 			break;
@@ -284,8 +285,8 @@ static void begin(struct diagnosis *d, enum outcome outcome)
 void rules_walk(const struct rule *table, size_t n, const struct evidence *evidence,
 		struct diagnosis *d)
 {
-	size_t room =
-		2 * (size_t)evidence->nranks + 1; /* a team may have twice as many: place_claims */
+	size_t room = 2 * (size_t)evidence->nranks +
+		      1; /* a members may have twice as many: place_claims */
 	struct walk w = {
 		.ctx = { .run = evidence, .evidence = evidence, .outcome = find_outcome(evidence) },
 		.finding.culprits.in = must(calloc(room, sizeof(bool))),
@@ -294,14 +295,16 @@ void rules_walk(const struct rule *table, size_t n, const struct evidence *evide
 	};
 
 	begin(d, w.ctx.outcome);
-	teams_init(&w.teams, evidence);
-	w.plans = must(calloc(w.teams.n, sizeof(*w.plans)));
+	evidence_progress(evidence, &w.progress);
+	w.ctx.progress = &w.progress;
+	progress_members(&w.progress, &w.comms);
+	w.plans = must(calloc(w.comms.n, sizeof(*w.plans)));
 	walk_rows(&w, table, n);
-	align_release(&w.made[0]);
-	align_release(&w.made[1]);
-	team_part_release(&w.part);
-	waits_release(&w.waits);
-	teams_release(&w.teams);
+	progress_comm_release(&w.made[0]);
+	progress_comm_release(&w.made[1]);
+	evidence_part_release(&w.part);
+	evidence_progress_release(&w.progress);
+	members_list_release(&w.comms);
 	free(w.plans);
 	free(w.finding.culprits.in);
 	free(w.named.in);
@@ -333,15 +336,18 @@ static int weight(const struct diagnosis *d)
 static bool investigate_groups(const struct evidence *all, struct diagnosis *d)
 {
 	struct diagnosis *one = must(malloc(sizeof(*one)));
-	struct team_part part = { .numbers = NULL };
-	struct teams groups;
+	struct evidence_part part = { .numbers = NULL };
+	struct members_list groups;
+	struct progress progress;
 	char names[128] = "";
 	bool found;
 
-	teams_of_init(&groups, all);
+	evidence_progress(all, &progress);
+	progress_groups(&progress, &groups);
+	evidence_progress_release(&progress);
 	found = groups.n > 0;
 	for (size_t i = 0; i < groups.n; i++) {
-		team_part_take(&part, all, &groups.list[i]);
+		evidence_part_take(&part, all, &groups.list[i]);
 		investigate(&part.evidence, one);
 		if (i > 0 && weight(one) <= weight(d))
 			continue;
@@ -351,8 +357,8 @@ static bool investigate_groups(const struct evidence *all, struct diagnosis *d)
 	if (found && d->outcome != OUTCOME_OK)
 		diagnosis_note(d, "There are %zu groups with a communicator each; this is of %s.",
 			       groups.n, names);
-	team_part_release(&part);
-	teams_release(&groups);
+	evidence_part_release(&part);
+	members_list_release(&groups);
 	free(one);
 	return found;
 }

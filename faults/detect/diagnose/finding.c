@@ -5,7 +5,7 @@
 
 void finding_reset(struct finding *f)
 {
-	clear_culprits(&f->culprits);
+	rank_set_clear(&f->culprits);
 	f->class = CLASS_OUTCOME;
 	f->confidence = "inconclusive";
 	f->comm = f->seq_low = f->seq_high = f->hang_seq = -1;
@@ -44,19 +44,7 @@ bool finding_has_room(const struct finding *f)
 	return f->nnotes < DIAGNOSIS_LINES / 2;
 }
 
-void mark_culprit(struct culprits *culprits, int rank)
-{
-	culprits->n += !culprits->in[rank];
-	culprits->in[rank] = true;
-}
-
-void clear_culprits(struct culprits *culprits)
-{
-	memset(culprits->in, 0, (size_t)culprits->nranks);
-	culprits->n = 0;
-}
-
-bool culprits_list(const struct evidence *evidence, const struct culprits *culprits, char *buf,
+bool culprits_list(const struct evidence *evidence, const struct rank_set *culprits, char *buf,
 		   size_t len)
 {
 	bool all = true;
@@ -72,7 +60,7 @@ bool culprits_list(const struct evidence *evidence, const struct culprits *culpr
 void note_rank(const struct rule_ctx *ctx, struct finding *f, int rank, const char *tail)
 {
 	const struct evidence_rank *r = &ctx->evidence->ranks[rank];
-	const struct track *t = &ctx->align->tracks[rank];
+	const struct track *t = &ctx->comm->tracks[rank];
 	uint64_t made = t->own ? t->final->seq : t->last;
 	int number = rank_number(ctx->evidence, rank);
 	const char *verb = r->view.process == PROCESS_EXITED   ? ""
@@ -93,12 +81,12 @@ void note_rank(const struct rule_ctx *ctx, struct finding *f, int rank, const ch
 			     how, doing, tail);
 	else if (t->last == 0)
 		finding_note(f, "Rank %d %s%s%s: no calls made on communicator %u%s.", number, verb,
-			     how, doing, ctx->align->comm, tail);
+			     how, doing, ctx->comm->comm, tail);
 	else
 		finding_note(f,
 			     "Rank %d %s%s%s: %" PRIu64
 			     " call%s made on communicator %u, the last one %s%s.",
-			     number, verb, how, doing, made, made == 1 ? "" : "s", ctx->align->comm,
+			     number, verb, how, doing, made, made == 1 ? "" : "s", ctx->comm->comm,
 			     t->inside ? "not returned" : "returned", tail);
 }
 
@@ -116,7 +104,7 @@ static void note_culprits(const struct rule_ctx *ctx, struct finding *f)
 /* Without a majority the others are nobody. */
 static void note_others(const struct rule_ctx *ctx, struct finding *f)
 {
-	const struct align *a = ctx->align;
+	const struct progress_comm *a = ctx->comm;
 	uint64_t seq = (uint64_t)f->hang_seq;
 	char call[160];
 	size_t n;
@@ -166,7 +154,7 @@ enum diagnosis_class shared_class(enum diagnosis_class so_far, enum diagnosis_cl
 	return so_far == CLASS_OUTCOME || so_far == one ? one : mixed;
 }
 
-enum diagnosis_class culprits_class(const struct rule_ctx *ctx, const struct culprits *culprits,
+enum diagnosis_class culprits_class(const struct rule_ctx *ctx, const struct rank_set *culprits,
 				    enum diagnosis_class idle)
 {
 	enum diagnosis_class class = CLASS_OUTCOME;

@@ -5,10 +5,8 @@
  * it says no; where it says yes the driver (diagnose.c) makes the diagnosis of it. */
 #pragma once
 
-#include "align/align.h"
 #include "diagnose/diagnose.h"
-#include "waits/flows.h"
-#include "waits/waits.h"
+#include "progress/comm.h"
 
 /* Sends and receives tell this of a team when they are compared strictly. */
 struct plan {
@@ -25,24 +23,20 @@ struct rule_ctx {
 	bool in_pairs;	      /* sends and receives are among what ranks wait for */
 	bool settled; /* all came to their end, and what was sent was received: more calls of one rank are
 	               * its right */
-	const struct waits *waits; /* of a hang that is not of one communicator's collectives alone;
-	                            * else NULL */
-	const struct team *team; /* at hand; this and the next ones are NULL in a row for the run */
+	const struct progress *progress; /* the model of the run */
+	const struct progress
+		*played; /* the same, where it was played: not where all calls are collectives of
+	                                * one communicator; else NULL */
+	const struct members
+		*members;	 /* at hand; this and the next ones are NULL in a row for the run */
 	const struct plan *plan; /* its; nothing unless in_pairs */
-	const struct align *align;
-};
-
-/* Ranks that a rule names as culprits. */
-struct culprits {
-	bool *in; /* nranks marks; owned by whoever made it */
-	int nranks;
-	size_t n;
+	const struct progress_comm *comm;
 };
 
 struct finding {
 	enum diagnosis_class class;
 	const char *confidence;
-	struct culprits culprits;
+	struct rank_set culprits;
 	int64_t comm, seq_low, seq_high, hang_seq; /* as in struct diagnosis; -1: none */
 	char field[48], theirs[64], majority[64];
 	char hosts[256], pair[136]; /* as in struct diagnosis */
@@ -149,11 +143,8 @@ void finding_place(struct finding *finding, uint32_t comm, uint64_t low, uint64_
 void finding_differ(struct finding *finding, const char *field, const char *theirs,
 		    const char *majority);
 
-void mark_culprit(struct culprits *culprits, int rank);
-void clear_culprits(struct culprits *culprits);
-
 /* Culprits as "1,3", "-" for none; false when not all of them fit. */
-bool culprits_list(const struct evidence *evidence, const struct culprits *culprits, char *buf,
+bool culprits_list(const struct evidence *evidence, const struct rank_set *culprits, char *buf,
 		   size_t len);
 
 /* A line: how the rank is, what it does, what calls it made; `tail` before the full stop. */
@@ -171,7 +162,7 @@ enum diagnosis_class shared_class(enum diagnosis_class so_far, enum diagnosis_cl
 				  enum diagnosis_class mixed);
 
 /* The same of all that are marked: by host_class, CLASS_OUTCOME for nobody. */
-enum diagnosis_class culprits_class(const struct rule_ctx *ctx, const struct culprits *culprits,
+enum diagnosis_class culprits_class(const struct rule_ctx *ctx, const struct rank_set *culprits,
 				    enum diagnosis_class idle);
 
 /* ---- meaning.c: what each class means, from meanings.txt ---- */
@@ -195,23 +186,13 @@ const char *call_words(const struct evidence *evidence, const struct record *rec
 const char *field_words(const struct evidence *evidence, enum call_field field,
 			const struct record *record, char *buf, size_t len);
 
-/* ---- place.c: where ranks stand on the communicator at hand, and where their timelines parted ---- */
-
-/* A rank's number of calls on the communicator that are known to have completed. */
-uint64_t calls_completed(const struct rule_ctx *ctx, int rank);
-
-/* Returns true if the rank waits until its device has done what it enqueued: then it is in no host code of
- * its own, whoever was let go before it. */
-bool awaits_device(const struct rule_ctx *ctx, int rank);
-
-/* The first call that not all ranks completed, -1 when nobody waits for one. */
-int64_t hang_point(const struct rule_ctx *ctx);
+/* ---- place.c: where timelines parted ---- */
 
 /* Writes what all have in common, in words, that are no culprits and made call `seq` as the
  * reference has it; *n: how many they are. Ranks that made another one in its place are not
  * among them. Of sends and receives partner, amount and direction may be each rank's own.
  * Returns buf. */
-const char *common_call(const struct rule_ctx *ctx, const struct culprits *culprits, uint64_t seq,
+const char *common_call(const struct rule_ctx *ctx, const struct rank_set *culprits, uint64_t seq,
 			size_t *n, char *buf, size_t len);
 
 /* Init stands before call 1. `hangs`: others are inside it. */
@@ -221,49 +202,13 @@ void place_init(struct finding *finding, bool hangs);
  * the place. */
 bool place_missing_init(const struct rule_ctx *ctx, struct finding *finding);
 
-/* A rank's first call, of any communicator, that is not known to be done; NULL: there is none. */
-const struct record *first_open(const struct evidence_rank *rank);
-
 /* Where the calls of culprits themselves end, whatever the others did. */
 void place_own(const struct rule_ctx *ctx, struct finding *finding);
 
 /* The call that culprits did not make though others did; init, where that is missing. */
 void place_missing(const struct rule_ctx *ctx, struct finding *finding);
 
-/* Counts the ranks alive inside init; waits_at_init is true if this is one. */
-size_t count_inside_init(const struct rule_ctx *ctx);
-bool waits_at_init(const struct rule_ctx *ctx, int rank);
-
-/* ---- pairs.c: sends and receives, whose signatures leave out kind, partner and size: what the records
- * themselves tell ---- */
-
-#define PAIR_RANKS_MAX 1024 /* ranks of a run that are looked at */
-
-/* Returns true if this is a send or a receive; false for NULL. */
-bool call_in_pairs(const struct record *record);
-
-/* Returns true if the rank waits for sends or receives that it made. A group of them returns one
- * by one and waits at its end. */
-bool waits_in_pairs(const struct rule_ctx *ctx, int rank);
-
-/* Returns true if it can be told what became of all that the rank waits for. It cannot where
- * calls are no longer known, or ranks are split into groups with numbers of their own. */
-bool partners_known(const struct rule_ctx *ctx, int rank);
-
-/* Sends and receives between two ranks meet in the order in which they are made. The first that the
- * rank waits for and that cannot end: NULL where there is none or too little is known. `theirs`: what
- * its partner made of it, NULL: nothing. */
-const struct record *open_pair(const struct rule_ctx *ctx, int rank, const struct record **theirs);
-
-/* Returns true if another rank waits for a part of this one's that it has not made, or made
- * otherwise; or (`extra`) this one for another's. */
-bool pairs_point_at(const struct rule_ctx *ctx, int rank, bool extra);
-/* Returns true if somebody waits for each of the culprits so. False only where that is certain. */
-bool culprits_awaited(const struct rule_ctx *ctx, const struct culprits *culprits);
-
-/* The partner of the rank's call `seq`, where most ranks make a send (receive) there to one equally far
- * from them, or with a number as many bits away; -1: they do not. */
-int plan_peer(const struct rule_ctx *ctx, int rank, uint64_t seq, int kind);
+#define PAIR_RANKS_MAX 1024 /* ranks of a run whose pairs are looked at */
 
 /* Writes between whom a send or receive of `rank` is, as the verdict says it ("1>2": from 1 to 2). */
 void name_pair(const struct rule_ctx *ctx, struct finding *finding, int rank, int kind, int peer);
@@ -272,19 +217,6 @@ void name_pair(const struct rule_ctx *ctx, struct finding *finding, int rank, in
  * most ranks' partners. */
 void name_lacking_pair(const struct rule_ctx *ctx, struct finding *finding, int rank, uint64_t seq,
 		       const struct record *like);
-
-/* Returns true if this rank of the run lives and is in no call, somebody waits for its part in one, and it is not
- * known to be at something else. */
-bool is_awaited(const struct rule_ctx *ctx, int rank);
-/* Returns true if there is a send or receive that the partner has no part of, or
- * another amount, or a collective that not all made, in the same order. True also where that
- * cannot be told. */
-bool pairs_unmet(const struct rule_ctx *ctx);
-/* Returns true if a send and a receive have met that do not fit; *at: the first of them, unless not all
- * calls of the two ranks are known: 0. */
-bool link_gap(const struct rule_ctx *ctx, const struct link *link, size_t *at);
-/* Returns true if all calls of the rank on the communicator are known. */
-bool knows_all_calls(const struct rule_ctx *ctx, int rank);
 
 /* ---- What rules share with each other and with the driver ---- */
 

@@ -9,11 +9,11 @@
 
 /* Ranks in a circle. Each made the call that it is in before the one that the rank before it waits for. */
 struct circle {
-	const struct wait_call *calls[CIRCLE_MAX];
+	const struct pending_call *calls[CIRCLE_MAX];
 	size_t n;
 };
 
-static const struct wait_call *owed_by(const struct circle *c, size_t i)
+static const struct pending_call *owed_by(const struct circle *c, size_t i)
 {
 	return c->calls[(i + c->n - 1) % c->n];
 }
@@ -53,66 +53,71 @@ static void note_circle(const struct rule_ctx *ctx, struct finding *f, const str
 
 /* ---- orders ---- */
 
-/* The communicator of `v` that has the place of `rank`'s `comm` among those that each is in. -1: they are
+/* The communicator of `v` that has the place of `rank`'s `comm` among those that each has calls on. -1: they are
  * not in as many. */
-static int same_role(const struct waits *w, int rank, uint32_t comm, int v)
+static int same_role(const struct progress *p, int rank, uint32_t comm, int v)
 {
+	const struct rank_calls *one = &p->pending[rank], *other = &p->pending[v];
 	int role = 0, n = 0, found = -1;
 
-	for (uint32_t c = 0; c < RECORD_COMMS; c++)
-		n += w->ranks[rank].comms[c].made > 0;
-	for (uint32_t c = 0; c < comm; c++)
-		role += w->ranks[rank].comms[c].made > 0;
-	for (int c = 0; c < RECORD_COMMS; c++) {
-		if (w->ranks[v].comms[c].made == 0)
+	for (size_t i = 0; i < one->ncomms; i++) {
+		n += one->comms[i].made > 0;
+		role += one->comms[i].made > 0 && one->comms[i].members->comm < comm;
+	}
+	for (size_t i = 0; i < other->ncomms; i++) {
+		if (other->comms[i].made == 0)
 			continue;
-		found = role-- == 0 ? c : found;
+		found = role-- == 0 ? (int)other->comms[i].members->comm : found;
 		n--;
 	}
 	return n == 0 ? found : -1;
 }
 
 /* 1: `v` made `first` before `second`, calls of another rank or their like on its own communicators; -1: the
- * other way round; 0: it made neither, or nobody knows. */
-static int order_of(const struct waits *w, int v, const struct wait_call *first,
-		    const struct wait_call *second, int rank, bool alike)
+ * other way round; 0: it made neither, or that is not known. */
+static int order_of(const struct progress *p, int v, const struct pending_call *first,
+		    const struct pending_call *second, int rank, bool alike)
 {
-	int a = alike ? same_role(w, rank, first->call->comm, v) : (int)first->call->comm;
-	int b = alike ? same_role(w, rank, second->call->comm, v) : (int)second->call->comm;
+	int a = alike ? same_role(p, rank, first->call->comm, v) : (int)first->call->comm;
+	int b = alike ? same_role(p, rank, second->call->comm, v) : (int)second->call->comm;
+	const struct rank_comm *one, *other;
 	const struct record *x, *y;
 
-	if (!w->ranks[v].known || a < 0 || b < 0)
+	if (!progress_known(p, v) || a < 0 || b < 0)
 		return 0;
-	if (!alike &&
-	    (w->ranks[v].comms[a].team != first->team || w->ranks[v].comms[b].team != second->team))
+	one = progress_part(p, v, (uint32_t)a);
+	other = progress_part(p, v, (uint32_t)b);
+	if (!one || !other)
 		return 0;
-	if (w->ranks[v].comms[a].made < first->nth || w->ranks[v].comms[b].made < second->nth)
-		return (w->ranks[v].comms[a].made >= first->nth) -
-		       (w->ranks[v].comms[b].made >= second->nth);
-	x = waits_collective(w, v, (uint32_t)a, first->nth);
-	y = waits_collective(w, v, (uint32_t)b, second->nth);
+	if (!alike && (one->members != first->members || other->members != second->members))
+		return 0;
+	if (one->made < first->nth || other->made < second->nth)
+		return (one->made >= first->nth) - (other->made >= second->nth);
+	x = progress_collective(p, v, (uint32_t)a, first->nth);
+	y = progress_collective(p, v, (uint32_t)b, second->nth);
 	return !x || !y ? 0 : x->ticket < y->ticket ? 1 : -1;
 }
 
 /* Marks those whose order of two calls in the circle is not that of most. */
 static void mark_minority(const struct rule_ctx *ctx, const struct circle *c, bool alike,
-			  struct culprits *culprits)
+			  struct rank_set *culprits)
 {
 	for (size_t i = 0; i < c->n; i++) {
-		const struct wait_call *in = c->calls[i], *owed = owed_by(c, i);
+		const struct pending_call *in = c->calls[i], *owed = owed_by(c, i);
 		int with = 0, against = 0;
 
-		if (call_in_pairs(in->call) || call_in_pairs(owed->call) || in->team == owed->team)
+		if (call_in_pairs(in->call) || call_in_pairs(owed->call) ||
+		    in->members == owed->members)
 			continue;
 		for (int v = 0; v < ctx->run->nranks; v++) {
-			int order = order_of(ctx->waits, v, in, owed, in->rank, alike);
+			int order = order_of(ctx->played, v, in, owed, in->rank, alike);
 
 			with += order > 0;
 			against += order < 0;
 		}
 		for (int v = 0; v < ctx->run->nranks && with < against; v++)
-			if (order_of(ctx->waits, v, in, owed, in->rank, alike) > 0)
-				mark_culprit(culprits, v);
+			if (order_of(ctx->played, v, in, owed, in->rank, alike) > 0)
+				rank_set_add(culprits, v);
 	}
 }
 
@@ -123,7 +128,7 @@ static bool same_turn(const struct record *a, const struct record *b, bool kinds
 
 /* Returns 1 if the rank's communicators (and `kinds` of calls) have followed each other in a period, up
  * to the call that it is in; -1: up to the one before that; 0: in none. */
-static int keeps_period(const struct rule_ctx *ctx, const struct wait_call *in, bool kinds)
+static int keeps_period(const struct rule_ctx *ctx, const struct pending_call *in, bool kinds)
 {
 	const struct record *calls = ctx->run->ranks[in->rank].calls;
 	size_t at = (size_t)(in->call - calls);
@@ -141,21 +146,21 @@ static int keeps_period(const struct rule_ctx *ctx, const struct wait_call *in, 
 }
 
 /* Marks those who are in the same call as this one, out of their own order. */
-static void mark_alike(const struct rule_ctx *ctx, const struct wait_call *one, bool kinds,
-		       struct culprits *culprits)
+static void mark_alike(const struct rule_ctx *ctx, const struct pending_call *one, bool kinds,
+		       struct rank_set *culprits)
 {
 	for (int v = 0; v < ctx->run->nranks; v++) {
-		const struct wait_call *in = waits_in(ctx->waits, v);
+		const struct pending_call *in = progress_at(ctx->played, v);
 
-		if (in && in->team == one->team && in->nth == one->nth &&
+		if (in && in->members == one->members && in->nth == one->nth &&
 		    keeps_period(ctx, in, kinds) < 0)
-			mark_culprit(culprits, v);
+			rank_set_add(culprits, v);
 	}
 }
 
 /* Marks those who have left their own order, where others in the circle have kept theirs. */
 static void mark_changed(const struct rule_ctx *ctx, const struct circle *c, bool kinds,
-			 struct culprits *culprits)
+			 struct rank_set *culprits)
 {
 	size_t changed = 0;
 
@@ -204,17 +209,17 @@ static void note_orders(const struct rule_ctx *ctx, struct finding *f, const cha
 
 /* Returns true if the rank has made the same call just before, and another one before that: one of the two
  * may be too many. */
-static bool is_again(const struct rule_ctx *ctx, const struct wait_call *in)
+static bool is_again(const struct rule_ctx *ctx, const struct pending_call *in)
 {
 	const struct record *calls = ctx->run->ranks[in->rank].calls, *r = in->call;
-	uint64_t sig = evidence_signature_strict(r);
+	uint64_t sig = call_signature_strict(r);
 
 	return r > calls + 1 && r[-1].comm == r->comm && r[-1].peer == r->peer &&
-	       evidence_signature_strict(r - 1) == sig &&
-	       (r[-2].comm != r->comm || evidence_signature_strict(r - 2) != sig);
+	       call_signature_strict(r - 1) == sig &&
+	       (r[-2].comm != r->comm || call_signature_strict(r - 2) != sig);
 }
 
-static void name_again(const struct rule_ctx *ctx, struct finding *f, const struct wait_call *in,
+static void name_again(const struct rule_ctx *ctx, struct finding *f, const struct pending_call *in,
 		       enum diagnosis_class class)
 {
 	f->class = class;
@@ -229,9 +234,9 @@ bool rule_cycle(const struct rule_ctx *ctx, struct finding *f)
 	struct circle c;
 	const char *const usual = "the order of most", *why = usual;
 
-	if (!ctx->waits)
+	if (!ctx->played)
 		return false;
-	c.n = waits_circle(ctx->waits, false, c.calls, CIRCLE_MAX);
+	c.n = progress_circle(ctx->played, false, c.calls, CIRCLE_MAX);
 	if (c.n == 0)
 		return false;
 	mark_minority(ctx, &c, false, &f->culprits);
@@ -269,8 +274,8 @@ static bool none_grouped(const struct circle *c)
 
 /* Without the call that it is in the rank's calls are the other halves of the other one's: it may be one too
  * many. */
-static bool is_too_many(const struct rule_ctx *ctx, const struct wait_call *in,
-			const struct wait_call *other)
+static bool is_too_many(const struct rule_ctx *ctx, const struct pending_call *in,
+			const struct pending_call *other)
 {
 	const struct evidence_rank *ranks = ctx->run->ranks;
 	const struct record *own = in->call + 1, *theirs = other->call;
@@ -296,8 +301,8 @@ static void find_too_many(const struct rule_ctx *ctx, struct finding *f, const s
 	i = is_too_many(ctx, c->calls[1], c->calls[0]);
 	if (!is_too_many(ctx, c->calls[i], c->calls[1 - i]))
 		return;
-	clear_culprits(&f->culprits);
-	mark_culprit(&f->culprits, c->calls[i]->rank);
+	rank_set_clear(&f->culprits);
+	rank_set_add(&f->culprits, c->calls[i]->rank);
 	f->class = CLASS_UNMATCHED;
 	snprintf(f->field, sizeof(f->field), "call");
 	finding_note(f, "Without this call rank %d's are those that rank %d's expect.",
@@ -305,7 +310,8 @@ static void find_too_many(const struct rule_ctx *ctx, struct finding *f, const s
 		     rank_number(ctx->run, c->calls[1 - i]->rank));
 }
 
-static void place_circle(const struct rule_ctx *ctx, struct finding *f, const struct wait_call *in)
+static void place_circle(const struct rule_ctx *ctx, struct finding *f,
+			 const struct pending_call *in)
 {
 	finding_place(f, in->call->comm, in->call->seq, in->call->seq, (int64_t)in->call->seq);
 	snprintf(f->field, sizeof(f->field), "order");
@@ -318,8 +324,8 @@ bool rule_deadlock(const struct rule_ctx *ctx, struct finding *f)
 	size_t first;
 	bool named;
 
-	if (ctx->waits)
-		c.n = waits_circle(ctx->waits, true, c.calls, CIRCLE_MAX);
+	if (ctx->played)
+		c.n = progress_circle(ctx->played, true, c.calls, CIRCLE_MAX);
 	if (!none_grouped(&c))
 		return false;
 	note_circle(ctx, f, &c);
@@ -330,7 +336,7 @@ bool rule_deadlock(const struct rule_ctx *ctx, struct finding *f)
 			     call_kind_name(c.calls[0]->call->kind == CALL_SEND ? CALL_RECV
 										: CALL_SEND));
 	for (size_t i = 0; i < c.n && !named; i++)
-		mark_culprit(&f->culprits, c.calls[i]->rank);
+		rank_set_add(&f->culprits, c.calls[i]->rank);
 	first = first_culprit(f, &c);
 	place_circle(ctx, f, c.calls[first]);
 	f->class = CLASS_PAIR_DEADLOCK;

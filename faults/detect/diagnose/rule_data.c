@@ -7,8 +7,8 @@
 /* Returns true if it is of the communicator at hand, and later code can rely on it. */
 static bool is_sound(const struct rule_ctx *ctx, const struct record_wrong *w)
 {
-	return w->dtype < DT_COUNT && w->sent <= 1 && w->comm == ctx->align->comm &&
-	       w->from >= -1 && w->from < ctx->evidence->nranks && w->culprit >= -1 &&
+	return w->dtype < DT_COUNT && w->sent <= 1 && w->comm == ctx->comm->comm && w->from >= -1 &&
+	       w->from < ctx->evidence->nranks && w->culprit >= -1 &&
 	       w->culprit < ctx->evidence->nranks && w->seq <= w->seq_last;
 }
 
@@ -173,11 +173,11 @@ static void judge_received(const struct rule_ctx *ctx, struct finding *f, int ra
 		return; /* that explains it */
 	for (int i = 0; i < nranks && (few || sole); i++)
 		if (inquiry->in[i])
-			mark_culprit(&f->culprits, i);
+			rank_set_add(&f->culprits, i);
 	if (!few && !sole && all.alike < receivers - (w->from >= 0 && !all.sender))
 		who = -1;
 	if (!few && !sole && who >= 0)
-		mark_culprit(&f->culprits, who);
+		rank_set_add(&f->culprits, who);
 	inquiry->open |= sole || (!few && who < 0) || (few && all.alike > 1);
 	inquiry->vote |= few || sole || who >= 0;
 }
@@ -194,7 +194,7 @@ static void judge_rank(const struct rule_ctx *ctx, struct finding *f, int rank,
 		place_wrong(ctx, f, rank, &wrong[k]);
 		if (wrong[k].sent) {
 			inquiry->own = true;
-			mark_culprit(&f->culprits, rank);
+			rank_set_add(&f->culprits, rank);
 		} else if (inquiry->looked++ == LOOKS_MAX) {
 			inquiry->open = true;
 			return;

@@ -20,11 +20,11 @@ static void name_field(const struct rule_ctx *ctx, struct finding *f, const stru
 static void mark_value(const struct rule_ctx *ctx, const struct finding *f, uint64_t seq,
 		       enum call_field field, int rank, bool *in)
 {
-	const struct record *theirs = align_record(ctx->align, rank, seq);
+	const struct record *theirs = progress_call(ctx->comm, rank, seq);
 
-	for (int i = 0; i < ctx->align->nranks; i++) {
+	for (int i = 0; i < ctx->comm->nranks; i++) {
 		const struct record *r =
-			f->culprits.in[i] ? align_record(ctx->align, i, seq) : NULL;
+			f->culprits.in[i] ? progress_call(ctx->comm, i, seq) : NULL;
 
 		in[i] = r && r->kind == theirs->kind && !field_differs(field, r, theirs);
 	}
@@ -34,14 +34,14 @@ static void mark_value(const struct rule_ctx *ctx, const struct finding *f, uint
 static void note_fields(const struct rule_ctx *ctx, struct finding *f, uint64_t seq,
 			const struct record *ours)
 {
-	int nranks = ctx->align->nranks, most = nranks - (int)f->culprits.n;
+	int nranks = ctx->comm->nranks, most = nranks - (int)f->culprits.n;
 	bool *in = must(calloc((size_t)nranks + 1, sizeof(*in)));
 	char names[80], value[48], others[48];
 
 	for (enum call_field field = 0; field < CALL_FIELDS; field++)
 		for (int i = 0; i < nranks && finding_has_room(f); i++) {
 			const struct record *r =
-				f->culprits.in[i] ? align_record(ctx->align, i, seq) : NULL;
+				f->culprits.in[i] ? progress_call(ctx->comm, i, seq) : NULL;
 
 			if (!r || !field_differs(field, r, ours))
 				continue;
@@ -69,28 +69,28 @@ static void note_swapped(struct finding *f, uint64_t at, uint64_t shift)
  * are named. */
 static bool report_fieldwise(const struct rule_ctx *ctx, struct finding *f)
 {
-	const struct align *a = ctx->align;
+	const struct progress_comm *a = ctx->comm;
 	struct record most;
 	int who = -1;
 	bool made = false, pairs = false;
 
-	if (!align_fieldwise(a, a->tie, &most))
+	if (!progress_fieldwise(a, a->tie, &most))
 		return false;
 	for (int i = a->nranks - 1; i >= 0; i--) {
-		const struct record *r = align_record(a, i, a->tie);
+		const struct record *r = progress_call(a, i, a->tie);
 
 		pairs |= call_in_pairs(r);
 		made |= r && field_first(r, &most) == CALL_FIELDS;
 		if (!r || field_first(r, &most) == CALL_FIELDS)
 			continue;
-		mark_culprit(&f->culprits, i);
+		rank_set_add(&f->culprits, i);
 		who = i;
 	}
 	if (who < 0 || !made || pairs) { /* nobody is right in all, or all may be by right */
-		clear_culprits(&f->culprits);
+		rank_set_clear(&f->culprits);
 		return false;
 	}
-	name_field(ctx, f, align_record(a, who, a->tie), &most);
+	name_field(ctx, f, progress_call(a, who, a->tie), &most);
 	note_fields(ctx, f, a->tie, &most);
 	finding_conclude(ctx, f, CLASS_MISMATCH, "majority");
 	return true;
@@ -99,16 +99,16 @@ static bool report_fieldwise(const struct rule_ctx *ctx, struct finding *f)
 /* Notes who made which call there. Returns the first rank of the first two sides in sides[]. */
 static void note_sides(const struct rule_ctx *ctx, struct finding *f, int *sides)
 {
-	const struct align *a = ctx->align;
+	const struct progress_comm *a = ctx->comm;
 	bool *in = must(calloc((size_t)a->nranks + 1, sizeof(*in)));
 	char names[80], call[160];
 	int n = 0;
 
 	for (int i = 0; i < a->nranks && f->nnotes < DIAGNOSIS_LINES; i++) {
-		const struct record *r = align_record(a, i, a->tie);
+		const struct record *r = progress_call(a, i, a->tie);
 
 		for (int k = 0; r && k < a->nranks; k++)
-			in[k] = align_sig(a, k, a->tie) == align_sig(a, i, a->tie);
+			in[k] = progress_sig(a, k, a->tie) == progress_sig(a, i, a->tie);
 		if (!r || memchr(in, true, (size_t)i))
 			continue; /* it is among those of another rank */
 		if (n < 2)
@@ -124,18 +124,18 @@ static void note_sides(const struct rule_ctx *ctx, struct finding *f, int *sides
 /* A tie that nothing decides: both sides, no culprit. */
 static void report_tie(const struct rule_ctx *ctx, struct finding *f)
 {
-	const struct align *a = ctx->align;
+	const struct progress_comm *a = ctx->comm;
 	int sides[2] = { -1, -1 };
 	uint64_t swapped = 0;
 
-	finding_place(f, a->comm, a->tie, a->tie, hang_point(ctx));
+	finding_place(f, a->comm, a->tie, a->tie, progress_hang_point(ctx->comm));
 	if (!a->strict && report_fieldwise(ctx, f))
 		return;
 	note_sides(ctx, f, sides);
 	if (sides[1] >= 0) {
-		name_field(ctx, f, align_record(a, sides[1], a->tie),
-			   align_record(a, sides[0], a->tie));
-		swapped = align_swapped(a, sides[0], sides[1], a->tie);
+		name_field(ctx, f, progress_call(a, sides[1], a->tie),
+			   progress_call(a, sides[0], a->tie));
+		swapped = progress_swapped(a, sides[0], sides[1], a->tie);
 	}
 	if (swapped)
 		note_swapped(f, a->tie, swapped);
@@ -157,14 +157,14 @@ static enum diagnosis_class deviation_class(enum deviation_kind kind)
 static void note_deviation(const struct rule_ctx *ctx, struct finding *f,
 			   const struct deviation *first, int rank)
 {
-	const struct align *a = ctx->align;
-	uint64_t sig = align_sig(a, rank, first->high);
+	const struct progress_comm *a = ctx->comm;
+	uint64_t sig = progress_sig(a, rank, first->high);
 	bool *alike = must(calloc((size_t)a->nranks + 1, sizeof(*alike)));
 	const char *others = a->nranks - (int)f->culprits.n == 1 ? "the other" : "the others";
 	char names[80];
 
 	for (int i = 0; i < a->nranks; i++)
-		alike[i] = f->culprits.in[i] && align_sig(a, i, first->high) == sig;
+		alike[i] = f->culprits.in[i] && progress_sig(a, i, first->high) == sig;
 	ranks_words(ctx->evidence, alike, names, sizeof(names));
 	free(alike);
 	finding_note(f, "Call %" PRIu64 " of communicator %u: %s made %s, %s %s.", first->high,
@@ -177,20 +177,21 @@ static void note_deviation(const struct rule_ctx *ctx, struct finding *f,
 	if (first->kind == DEVIATION_SWAPPED)
 		note_swapped(f, first->high, first->shift);
 	if (first->kind == DEVIATION_FIELD)
-		note_fields(ctx, f, first->high, align_reference(a, first->high));
+		note_fields(ctx, f, first->high, progress_reference(a, first->high));
 }
 
 /* One made a send or receive where others are in a collective, and little was alike before: some
  * ranks may have no part in those by right. Where ranks hang that do not all follow one plan it takes more. */
 static bool may_be_apart(const struct rule_ctx *ctx, const struct deviation *first, int rank)
 {
-	const struct align *a = ctx->align;
+	const struct progress_comm *a = ctx->comm;
 
 	if (ctx->in_pairs && ctx->outcome == OUTCOME_HANG && !ctx->plan->followed &&
 	    first->agreed < PLAN_LONG)
 		return true;
-	return first->agreed < PLAN_MIN && call_in_pairs(align_record(a, rank, first->high)) !=
-						   call_in_pairs(align_reference(a, first->high));
+	return first->agreed < PLAN_MIN &&
+	       call_in_pairs(progress_call(a, rank, first->high)) !=
+		       call_in_pairs(progress_reference(a, first->high));
 }
 
 /* A send or receive left out, or one too many, is unmatched: between whom is said. */
@@ -198,8 +199,8 @@ static enum diagnosis_class class_of(const struct rule_ctx *ctx, struct finding 
 				     const struct deviation *one, int rank)
 {
 	bool extra = one->kind == DEVIATION_EXTRA;
-	const struct record *r = extra ? align_record(ctx->align, rank, one->high)
-				       : align_reference(ctx->align, one->high);
+	const struct record *r = extra ? progress_call(ctx->comm, rank, one->high)
+				       : progress_reference(ctx->comm, one->high);
 
 	if (!call_in_pairs(r) || (!extra && one->kind != DEVIATION_SKIPPED))
 		return deviation_class(one->kind);
@@ -212,43 +213,45 @@ static enum diagnosis_class class_of(const struct rule_ctx *ctx, struct finding 
 
 /* More than half of all ranks made call `seq` as the reference has it: those who have not come to it could
  * not change that. */
-static bool has_voices(const struct align *a, uint64_t seq)
+static bool has_voices(const struct progress_comm *a, uint64_t seq)
 {
-	uint64_t sig = align_reference(a, seq) ? align_signed(a, align_reference(a, seq)) : 0;
+	uint64_t sig =
+		progress_reference(a, seq) ? progress_signed(a, progress_reference(a, seq)) : 0;
 	int n = 0;
 
 	for (int i = 0; i < a->nranks; i++)
-		n += sig && align_sig(a, i, seq) == sig;
+		n += sig && progress_sig(a, i, seq) == sig;
 	return 2 * n > a->nranks;
 }
 
 /* A send or receive too few leaves others waiting for it, one too many the rank itself. Returns true if it is the
  * other way round for this deviation, in a hang, or if one call is all that it has in common with others. */
-static bool pairs_contradict(const struct rule_ctx *ctx, const struct culprits *culprits,
+static bool pairs_contradict(const struct rule_ctx *ctx, const struct rank_set *culprits,
 			     const struct deviation *d, int rank)
 {
 	bool skipped = d->kind == DEVIATION_SKIPPED;
 
 	if (ctx->outcome != OUTCOME_HANG || (!skipped && d->kind != DEVIATION_EXTRA) ||
-	    !call_in_pairs(align_reference(ctx->align, d->high)))
+	    !call_in_pairs(progress_reference(ctx->comm, d->high)))
 		return false;
 	if (d->agreed <= 1)
 		return true;
-	return skipped ? !culprits_awaited(ctx, culprits)
-		       : partners_known(ctx, rank) && !waits_in_pairs(ctx, rank);
+	return skipped ? !progress_all_awaited(ctx->comm, culprits)
+		       : progress_partners_known(ctx->comm, rank) &&
+				 !progress_in_pairs(ctx->comm, rank);
 }
 
 static void report_deviation(const struct rule_ctx *ctx, struct finding *f,
 			     const struct deviation *first, int rank)
 {
-	const struct align *a = ctx->align;
+	const struct progress_comm *a = ctx->comm;
 	bool tied = a->tie && a->tie <= first->high;
-	bool open = !tied && align_speaks_for(a, rank, first->high);
+	bool open = !tied && progress_speaks_for(a, rank, first->high);
 
-	finding_place(f, a->comm, first->low, first->high, hang_point(ctx));
+	finding_place(f, a->comm, first->low, first->high, progress_hang_point(ctx->comm));
 	if (f->hang_seq >= 0 && f->hang_seq < f->seq_low)
 		f->hang_seq = f->seq_low; /* before it all calls agree and complete */
-	name_field(ctx, f, align_record(a, rank, first->high), align_reference(a, first->high));
+	name_field(ctx, f, progress_call(a, rank, first->high), progress_reference(a, first->high));
 	if (first->kind == DEVIATION_SKIPPED || first->kind == DEVIATION_EXTRA)
 		snprintf(f->field, sizeof(f->field), "call");
 	note_deviation(ctx, f, first, rank);
@@ -256,13 +259,13 @@ static void report_deviation(const struct rule_ctx *ctx, struct finding *f,
 		finding_note(f,
 			     "More ranks made the one, and what was made before and after speaks "
 			     "for the other: either side may be the one that is wrong.");
-		clear_culprits(&f->culprits);
+		rank_set_clear(&f->culprits);
 	} else if (tied && first->kind == DEVIATION_FIELD) {
 		finding_note(
 			f,
 			"As many ranks made the one as the other: either side may be the one that "
 			"is wrong.");
-		clear_culprits(&f->culprits);
+		rank_set_clear(&f->culprits);
 	} else if (tied) {
 		finding_note(
 			f,
@@ -286,19 +289,19 @@ static int find_first(const struct rule_ctx *ctx, struct finding *f, struct devi
 	int who = -1;
 
 	*first = (struct deviation){ .kind = DEVIATION_NONE };
-	for (int i = 0; i < ctx->align->nranks; i++) {
-		struct deviation one = align_compare(ctx->align, i);
+	for (int i = 0; i < ctx->comm->nranks; i++) {
+		struct deviation one = progress_deviation(ctx->comm, i);
 
 		if (one.kind == DEVIATION_NONE || (who >= 0 && one.high > first->high))
 			continue;
 		if (who < 0 || one.high < first->high) {
-			clear_culprits(&f->culprits);
+			rank_set_clear(&f->culprits);
 			f->nnotes = 0; /* they are of a later place */
 			*first = one;
 			who = i;
 		}
 		if (one.kind == first->kind && one.shift == first->shift)
-			mark_culprit(&f->culprits, i);
+			rank_set_add(&f->culprits, i);
 		else
 			finding_note(f, "Rank %d differs there too, in another way.",
 				     rank_number(ctx->evidence, i));
@@ -308,13 +311,13 @@ static int find_first(const struct rule_ctx *ctx, struct finding *f, struct devi
 
 bool find_deviation(const struct rule_ctx *ctx, struct finding *f)
 {
-	const struct align *a = ctx->align;
+	const struct progress_comm *a = ctx->comm;
 	struct deviation first;
 	int who = find_first(ctx, f, &first);
 
 	if (a->tie && (who < 0 || first.high >= a->tie) &&
 	    (!a->sided || first.kind == DEVIATION_UNCLEAR)) {
-		clear_culprits(&f->culprits);
+		rank_set_clear(&f->culprits);
 		report_tie(ctx, f);
 		return true;
 	}
@@ -334,11 +337,11 @@ bool rule_deviation(const struct rule_ctx *ctx, struct finding *f)
 static bool went_on(const struct rule_ctx *ctx, int rank, uint64_t seq)
 {
 	const struct rank_view *v = &ctx->evidence->ranks[rank].view;
-	const struct record *r = align_record(ctx->align, rank, seq);
+	const struct record *r = progress_call(ctx->comm, rank, seq);
 
 	if (record_done(r, v->completed))
 		return true;
-	while ((r = align_record(ctx->align, rank, ++seq)))
+	while ((r = progress_call(ctx->comm, rank, ++seq)))
 		if (r->replays > 0)
 			return true;
 	if (view_finished(v))
@@ -354,16 +357,16 @@ static void mark_fewer(const struct rule_ctx *ctx, struct finding *f, uint64_t s
 	const struct record *r;
 
 	*most = *least = 0;
-	for (int i = 0; i < ctx->align->nranks; i++) {
-		r = align_record(ctx->align, i, seq);
+	for (int i = 0; i < ctx->comm->nranks; i++) {
+		r = progress_call(ctx->comm, i, seq);
 		*most = r && r->replays > *most ? r->replays : *most;
 	}
-	for (int i = 0; i < ctx->align->nranks; i++) {
-		r = align_record(ctx->align, i, seq);
+	for (int i = 0; i < ctx->comm->nranks; i++) {
+		r = progress_call(ctx->comm, i, seq);
 		if (!r || r->replays == *most || !went_on(ctx, i, seq))
 			continue;
 		*least = r->replays;
-		mark_culprit(&f->culprits, i);
+		rank_set_add(&f->culprits, i);
 	}
 }
 
@@ -377,7 +380,7 @@ static bool any_replays(const struct evidence *e)
 
 bool rule_replays(const struct rule_ctx *ctx, struct finding *f)
 {
-	const struct align *a = ctx->align;
+	const struct progress_comm *a = ctx->comm;
 	uint64_t seq = a->base, end = any_replays(ctx->evidence) ? a->base + a->span : 0;
 	uint32_t most = 0, least = 0;
 	char times[16], others[16];
@@ -389,7 +392,7 @@ bool rule_replays(const struct rule_ctx *ctx, struct finding *f)
 		return false;
 	seq--;
 	tie = 2 * f->culprits.n >= (size_t)a->nranks;
-	finding_place(f, a->comm, seq, seq, hang_point(ctx));
+	finding_place(f, a->comm, seq, seq, progress_hang_point(ctx->comm));
 	snprintf(times, sizeof(times), "%u", least);
 	snprintf(others, sizeof(others), "%u", most);
 	finding_differ(f, "replays", times, others);
@@ -399,7 +402,7 @@ bool rule_replays(const struct rule_ctx *ctx, struct finding *f)
 		     "times.",
 		     seq, a->comm, least, most);
 	if (tie)
-		clear_culprits(&f->culprits);
+		rank_set_clear(&f->culprits);
 	finding_conclude(ctx, f, CLASS_REPLAY, tie ? "inconclusive" : "majority");
 	return true;
 }

@@ -58,7 +58,7 @@ static bool report_arguments(const struct rule_ctx *ctx, struct finding *f,
 				     views[i]->rank, text, most ? ", the others with " : "",
 				     most ? f->majority : "");
 		if (most)
-			mark_culprit(&f->culprits, views[i]->rank);
+			rank_set_add(&f->culprits, views[i]->rank);
 	}
 	finding_conclude(ctx, f, CLASS_INIT_MISMATCH, most ? "majority" : "inconclusive");
 	if (!most)
@@ -116,7 +116,7 @@ static bool nobody_came(const struct rule_ctx *ctx, struct finding *f)
 
 bool rule_absent_from_init(const struct rule_ctx *ctx, struct finding *f)
 {
-	size_t inside = count_inside_init(ctx);
+	size_t inside = progress_count_in_init(ctx->comm);
 
 	for (int i = 0; inside > 0 && i < ctx->evidence->nranks; i++) {
 		const struct evidence_rank *r = &ctx->evidence->ranks[i];
@@ -124,7 +124,7 @@ bool rule_absent_from_init(const struct rule_ctx *ctx, struct finding *f)
 		if (!r->present || r->view.comm_state != RECORD_COMM_NONE || view_died(&r->view) ||
 		    view_finished(&r->view))
 			continue;
-		mark_culprit(&f->culprits, i);
+		rank_set_add(&f->culprits, i);
 	}
 	if (f->culprits.n == 0)
 		return inside == 0 && nobody_came(ctx, f);
@@ -156,7 +156,7 @@ bool rule_aborted(const struct rule_ctx *ctx, struct finding *f)
 		if (!ctx->evidence->ranks[i].present || v->comm_state != RECORD_COMM_ABORTED ||
 		    v->error_code != 0)
 			continue;
-		mark_culprit(&f->culprits, i);
+		rank_set_add(&f->culprits, i);
 		last = i;
 		after = v->aborted_after < after ? v->aborted_after : after;
 	}

@@ -4,34 +4,11 @@
 #include "record/verdict.h"
 #include "process/watch.h"
 
-/* Says what the ranks that made the call are doing. */
-struct makers {
-	size_t n;
-	uint32_t phase; /* the furthest */
-	const char *
-		what; /* what one of those waits for whose calls have not completed, NULL: none does */
-	const char *through; /* the same of those whose calls all have */
-};
-
-/* Returns true if this rank's own account puts it past the calls that others are still in. The
- * place where those wait whom the call let go says nothing: they may be further on than a rank
- * that never came to it. */
-static bool is_beyond(const struct evidence_rank *rank, const struct makers *makers)
-{
-	const struct rank_view *v = &rank->view;
-
-	if (view_finished(v))
-		return true;
-	if (v->phase > makers->phase && v->phase != PHASE_SPARE)
-		return true;
-	return v->waiting && makers->what && strcmp(v->what, makers->what) != 0;
-}
-
 /* What is lacking from call `seq` on may be one call: of sends and receives each rank has its own
  * number, by right. */
 static bool is_one_step(const struct rule_ctx *ctx, uint64_t seq)
 {
-	return seq == ctx->align->top || call_in_pairs(align_reference(ctx->align, seq));
+	return seq == ctx->comm->top || call_in_pairs(progress_reference(ctx->comm, seq));
 }
 
 /* It waits, all its calls done, in one place with those who made one more and are done with it. */
@@ -47,102 +24,30 @@ static enum diagnosis_class missing_class(const struct rule_ctx *ctx, int rank,
 {
 	const struct evidence_rank *r = &ctx->evidence->ranks[rank];
 
-	bool one_step = is_one_step(ctx, ctx->align->tracks[rank].last + 1);
+	bool one_step = is_one_step(ctx, ctx->comm->tracks[rank].last + 1);
 
-	if (!is_beyond(r, makers) && !(one_step && is_level(&r->view, makers)))
+	if (!makers_passed(makers, &r->view) && !(one_step && is_level(&r->view, makers)))
 		return host_class(r, CLASS_MISSING);
 	return one_step ? CLASS_SKIPPED_OR_EARLY : CLASS_EARLY;
 }
 
-/* The fewest calls that any rank made; `idle`: leaving out those who wait for their own sends and
- * receives. */
-static uint64_t fewest_calls(const struct rule_ctx *ctx, bool idle)
-{
-	uint64_t least = UINT64_MAX;
-
-	for (int i = 0; i < ctx->align->nranks; i++) {
-		const struct track *t = &ctx->align->tracks[i];
-
-		if (t->known && t->last < least && !(idle && waits_in_pairs(ctx, i)))
-			least = t->last;
-	}
-	return least;
-}
-
-/* Returns true if the rank waits in a call of another communicator: then what keeps it from here is
- * told there. */
-static bool waits_elsewhere(const struct rule_ctx *ctx, int rank)
-{
-	int number = team_rank(ctx->team, rank);
-	const struct record_header *h = ctx->evidence->ranks[rank].recorder;
-	const struct wait_call *in =
-		ctx->waits && number >= 0 ? waits_in(ctx->waits, number) : NULL;
-
-	for (uint32_t c = 1; h && c < RECORD_COMMS; c++)
-		if (c != ctx->align->comm && h->inits[c].state == RECORD_COMM_INIT)
-			return true; /* inside init of a communicator, for who does not come */
-	return in && in->team != ctx->team;
-}
-
-/* An error of the library ends ranks wherever they are: how many calls they made says nothing. */
-static bool ended_by_error(const struct rank_view *v)
-{
-	return view_finished(v) && v->outcome == OUTCOME_ERROR && v->error_code != 0;
-}
-
-/* Those that made fewest calls and are not inside one; who waits for a partner may be behind the
- * one that left it alone. Returns the number of the call they did not make, 0: all made it. */
-static uint64_t find_behind(const struct rule_ctx *ctx, struct culprits *behind,
-			    struct makers *makers)
-{
-	const struct align *a = ctx->align;
-	uint64_t least = fewest_calls(ctx, true);
-	bool idle = least < a->top;
-
-	memset(makers, 0, sizeof(*makers));
-	if (!idle)
-		least = fewest_calls(ctx, false);
-	if (least >= a->top)
-		return 0;
-	for (int i = 0; i < a->nranks; i++) {
-		const struct rank_view *v = &ctx->evidence->ranks[i].view;
-
-		if (!a->tracks[i].known)
-			continue;
-		if (a->tracks[i].last < a->top && waits_elsewhere(ctx, i))
-			return 0;
-		if (a->tracks[i].last == least && !a->tracks[i].inside && !awaits_device(ctx, i) &&
-		    !ended_by_error(v) && !(idle && waits_in_pairs(ctx, i)))
-			mark_culprit(behind, i);
-		if (a->tracks[i].last <= least)
-			continue;
-		makers->n++;
-		makers->phase = v->phase > makers->phase ? v->phase : makers->phase;
-		if (v->waiting && v->completed < v->issued)
-			makers->what = v->what;
-		else if (v->waiting)
-			makers->through = v->what;
-	}
-	return behind->n ? least + 1 : 0;
-}
-
 /* Most ranks (`half`: half of them) are done with the calls; the others make one that nobody else makes. */
-static bool is_surplus(const struct rule_ctx *ctx, const struct culprits *behind,
+static bool is_surplus(const struct rule_ctx *ctx, const struct rank_set *behind,
 		       const struct makers *makers, bool half)
 {
 	if (makers->n >= behind->n + half)
 		return false;
-	for (int i = 0; i < ctx->align->nranks; i++)
-		if (behind->in[i] && !is_beyond(&ctx->evidence->ranks[i], makers))
+	for (int i = 0; i < ctx->comm->nranks; i++)
+		if (behind->in[i] && !makers_passed(makers, &ctx->evidence->ranks[i].view))
 			return false;
 	return true;
 }
 
-static void turn_round(const struct rule_ctx *ctx, struct culprits *behind, uint64_t seq)
+static void turn_round(const struct rule_ctx *ctx, struct rank_set *behind, uint64_t seq)
 {
 	behind->n = 0;
-	for (int i = 0; i < ctx->align->nranks; i++) {
-		behind->in[i] = ctx->align->tracks[i].known && ctx->align->tracks[i].last >= seq;
+	for (int i = 0; i < ctx->comm->nranks; i++) {
+		behind->in[i] = ctx->comm->tracks[i].known && ctx->comm->tracks[i].last >= seq;
 		behind->n += behind->in[i];
 	}
 }
@@ -151,7 +56,7 @@ static void turn_round(const struct rule_ctx *ctx, struct culprits *behind, uint
 static const char *note_past(const struct rule_ctx *ctx, struct finding *f, uint64_t seq)
 {
 	bool one = f->culprits.n == 1;
-	uint64_t top = ctx->align->top;
+	uint64_t top = ctx->comm->top;
 	char calls[64];
 
 	finding_note(f, "The culprit%s past the call: %s in another place or %s finished.",
@@ -171,14 +76,14 @@ static const char *note_past(const struct rule_ctx *ctx, struct finding *f, uint
 
 /* Returns true if all of the culprits wait for sends or receives of theirs; `alone`: for partners that left
  * them alone: then they are no culprits. */
-static bool all_wait_in_pairs(const struct rule_ctx *ctx, const struct culprits *culprits,
+static bool all_wait_in_pairs(const struct rule_ctx *ctx, const struct rank_set *culprits,
 			      bool alone)
 {
 	const struct record *theirs;
 
 	for (int i = 0; i < culprits->nranks; i++)
-		if (culprits->in[i] &&
-		    (!waits_in_pairs(ctx, i) || (alone && !open_pair(ctx, i, &theirs))))
+		if (culprits->in[i] && (!progress_in_pairs(ctx->comm, i) ||
+					(alone && !progress_open_pair(ctx->comm, i, &theirs))))
 			return false;
 	return culprits->n > 0;
 }
@@ -192,8 +97,8 @@ static const char *note_own_pairs(const struct rule_ctx *ctx, struct finding *f)
 
 	if (!all_wait_in_pairs(ctx, &f->culprits, false))
 		return "proved";
-	for (int i = 0; i < ctx->align->nranks; i++)
-		known = known && (!f->culprits.in[i] || partners_known(ctx, i));
+	for (int i = 0; i < ctx->comm->nranks; i++)
+		known = known && (!f->culprits.in[i] || progress_partners_known(ctx->comm, i));
 	finding_note(f, "Sends or receives that %s made are pending: %s may wait for these.", who,
 		     who);
 	return known ? "majority" : "inconclusive";
@@ -203,13 +108,13 @@ static const char *note_own_pairs(const struct rule_ctx *ctx, struct finding *f)
  * schedule repeats none by itself; or (`few`: of fewer ranks than not) one of the same exchange. */
 static bool is_repeated(const struct rule_ctx *ctx, uint64_t seq, bool few)
 {
-	const struct align *a = ctx->align;
+	const struct progress_comm *a = ctx->comm;
 	bool repeated = seq == a->top && seq > 1;
 
 	for (int i = 0; i < a->nranks && repeated; i++)
-		repeated = a->tracks[i].last < seq || (few && align_again_in_pairs(a, i, seq)) ||
-			   (align_again(a, i, seq) && !align_again(a, i, seq - 1) &&
-			    (seq == 2 || align_record(a, i, seq - 2)));
+		repeated = a->tracks[i].last < seq || (few && progress_again_in_pairs(a, i, seq)) ||
+			   (progress_again(a, i, seq) && !progress_again(a, i, seq - 1) &&
+			    (seq == 2 || progress_call(a, i, seq - 2)));
 	return repeated;
 }
 
@@ -220,9 +125,9 @@ static enum diagnosis_class class_of_surplus(const struct rule_ctx *ctx, struct 
 	const struct record *r;
 	int who = 0;
 
-	while (who + 1 < ctx->align->nranks && !f->culprits.in[who])
+	while (who + 1 < ctx->comm->nranks && !f->culprits.in[who])
 		who++;
-	r = align_record(ctx->align, who, seq);
+	r = progress_call(ctx->comm, who, seq);
 	if (!call_in_pairs(r))
 		return CLASS_EXTRA;
 	name_pair(ctx, f, who, r->kind, r->peer);
@@ -241,14 +146,14 @@ static bool report_surplus(const struct rule_ctx *ctx, struct finding *f, uint64
 	ranks_words(ctx->evidence, f->culprits.in, more, sizeof(more));
 	memcpy(f->theirs, f->majority, sizeof(f->theirs));
 	snprintf(f->majority, sizeof(f->majority), "no call");
-	f->seq_low = (int64_t)align_run(ctx->align, seq);
-	if (is_repeated(ctx, seq, 2 * (int)f->culprits.n < ctx->align->nranks)) {
+	f->seq_low = (int64_t)progress_run_start(ctx->comm, seq);
+	if (is_repeated(ctx, seq, 2 * (int)f->culprits.n < ctx->comm->nranks)) {
 		class = class_of_surplus(ctx, f, seq);
 		/* of the first call of all nothing shows that it is not made twice */
 		finding_conclude(ctx, f, class, loose || seq == 2 ? "inconclusive" : "majority");
 		return true;
 	}
-	clear_culprits(&f->culprits);
+	rank_set_clear(&f->culprits);
 	finding_note(f,
 		     "Either %s made call %" PRIu64 " too many, or %s left it out or left before "
 		     "it: nothing but their numbers speaks for a side.",
@@ -259,14 +164,15 @@ static bool report_surplus(const struct rule_ctx *ctx, struct finding *f, uint64
 
 /* Numbers of calls say little where each rank follows a plan of its own, or nobody waits for what is
  * missing. */
-static bool is_loose(const struct rule_ctx *ctx, const struct culprits *behind, uint64_t seq)
+static bool is_loose(const struct rule_ctx *ctx, const struct rank_set *behind, uint64_t seq)
 {
-	bool pairs = call_in_pairs(align_reference(ctx->align, seq)), awaited = true;
+	bool pairs = call_in_pairs(progress_reference(ctx->comm, seq)), awaited = true;
 
 	if (!ctx->in_pairs || ctx->plan->followed)
-		return pairs && !culprits_awaited(ctx, behind);
-	for (int i = 0; i < ctx->align->nranks && !pairs && awaited && ctx->waits; i++)
-		awaited = !behind->in[i] || is_awaited(ctx, team_rank(ctx->team, i));
+		return pairs && !progress_all_awaited(ctx->comm, behind);
+	for (int i = 0; i < ctx->comm->nranks && !pairs && awaited && ctx->played; i++)
+		awaited = !behind->in[i] ||
+			  progress_is_awaited(ctx->progress, members_rank(ctx->members, i));
 	return pairs || !awaited;
 }
 
@@ -280,8 +186,8 @@ static void report_missing(const struct rule_ctx *ctx, struct finding *f, uint64
 {
 	const char *confidence = "proved";
 
-	if (class == CLASS_SKIPPED_OR_EARLY && seq == ctx->align->top && !ctx->plan->followed)
-		f->seq_low = (int64_t)align_run(ctx->align, seq);
+	if (class == CLASS_SKIPPED_OR_EARLY && seq == ctx->comm->top && !ctx->plan->followed)
+		f->seq_low = (int64_t)progress_run_start(ctx->comm, seq);
 	if (is_past(class))
 		confidence = note_past(ctx, f, seq);
 	else if (class == CLASS_BLOCKED || class == CLASS_BUSY)
@@ -294,7 +200,7 @@ bool rule_missing(const struct rule_ctx *ctx, struct finding *f)
 	bool mixed = false, loose;
 	enum diagnosis_class class = CLASS_OUTCOME;
 	struct makers makers;
-	uint64_t seq = find_behind(ctx, &f->culprits, &makers);
+	uint64_t seq = progress_behind(ctx->comm, &f->culprits, &makers);
 
 	if (seq == 0)
 		return false;
@@ -310,7 +216,7 @@ bool rule_missing(const struct rule_ctx *ctx, struct finding *f)
 		finding_reset(f);
 		return rule_unequal(ctx, f);
 	}
-	for (int i = 0; i < ctx->align->nranks; i++)
+	for (int i = 0; i < ctx->comm->nranks; i++)
 		if (f->culprits.in[i]) {
 			enum diagnosis_class one = missing_class(ctx, i, &makers);
 
@@ -343,18 +249,18 @@ bool rule_missing_at_end(const struct rule_ctx *ctx, struct finding *f)
 void note_missing_too(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct evidence_rank *ranks = ctx->evidence->ranks;
-	struct culprits behind = { .nranks = f->culprits.nranks };
+	struct rank_set behind = { .nranks = f->culprits.nranks };
 	struct makers makers;
 	char tail[64];
 	uint64_t seq;
 
 	behind.in = must(calloc((size_t)behind.nranks + 1, sizeof(*behind.in)));
-	seq = find_behind(ctx, &behind, &makers);
+	seq = progress_behind(ctx->comm, &behind, &makers);
 	snprintf(tail, sizeof(tail), "; it did not make call %" PRIu64 "%s", seq,
 		 f->seq_high == (int64_t)seq ? " either" : "");
 	for (int i = 0; i < behind.nranks && f->nnotes < DIAGNOSIS_LINES - 4; i++)
 		if (behind.in[i] && !f->culprits.in[i] && ranks[i].view.process < PROCESS_EXITED &&
-		    !is_beyond(&ranks[i], &makers))
+		    !makers_passed(&makers, &ranks[i].view))
 			note_rank(ctx, f, i, tail);
 	free(behind.in);
 }

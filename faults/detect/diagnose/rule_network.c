@@ -53,7 +53,7 @@ bool rule_cut_off(const struct rule_ctx *ctx, struct finding *f)
 
 	for (int i = 0; i < ctx->evidence->nranks; i++) {
 		cut += cut_off_at_init(ctx, i);
-		waiting += waits_at_init(ctx, i);
+		waiting += progress_in_init(ctx->comm, i);
 	}
 	if (cut == 0 || cut + waiting < (size_t)ctx->evidence->nranks)
 		return false;
@@ -63,7 +63,7 @@ bool rule_cut_off(const struct rule_ctx *ctx, struct finding *f)
 			finding_note(f, "Rank %d: %.200s", rank_number(ctx->evidence, i),
 				     view_of(ctx, i)->error);
 		if (cut != waiting && cut_off_at_init(ctx, i) == few)
-			mark_culprit(&f->culprits, i);
+			rank_set_add(&f->culprits, i);
 	}
 	place_init(f, waiting > 0);
 	finding_note(
@@ -134,7 +134,7 @@ bool rule_unanswered(const struct rule_ctx *ctx, struct finding *f)
 /* Inside init, with a known network namespace. */
 static bool has_network(const struct rule_ctx *ctx, int rank)
 {
-	return waits_at_init(ctx, rank) && ctx->evidence->ranks[rank].netns != 0;
+	return progress_in_init(ctx->comm, rank) && ctx->evidence->ranks[rank].netns != 0;
 }
 
 static struct vote count_networks(const struct rule_ctx *ctx)
@@ -163,7 +163,7 @@ bool rule_namespace(const struct rule_ctx *ctx, struct finding *f)
 		return false;
 	for (int i = 0; !tie && i < ctx->evidence->nranks; i++)
 		if (has_network(ctx, i) && ctx->evidence->ranks[i].netns != networks.most)
-			mark_culprit(&f->culprits, i);
+			rank_set_add(&f->culprits, i);
 	place_init(f, true);
 	finding_note(f,
 		     "All are inside communicator init with the same arguments, but in %zu network "

@@ -11,7 +11,7 @@
 static bool is_over(const struct rule_ctx *ctx, int rank)
 {
 	const struct rank_view *v = &ctx->evidence->ranks[rank].view;
-	const struct track *t = &ctx->align->tracks[rank];
+	const struct track *t = &ctx->comm->tracks[rank];
 	bool elsewhere = backend_lacks(ctx->evidence->backend, BACKEND_ASYNC) ||
 			 v->device_wait == RECORD_DEVICE_LEFT;
 
@@ -21,9 +21,9 @@ static bool is_over(const struct rule_ctx *ctx, int rank)
 /* Returns true if it has made as many calls as anybody, waits for none of them, and lives. */
 static bool is_through(const struct rule_ctx *ctx, int rank)
 {
-	const struct track *t = &ctx->align->tracks[rank];
+	const struct track *t = &ctx->comm->tracks[rank];
 
-	return t->known && t->last > 0 && t->last == ctx->align->top && is_over(ctx, rank) &&
+	return t->known && t->last > 0 && t->last == ctx->comm->top && is_over(ctx, rank) &&
 	       ctx->evidence->ranks[rank].view.process < PROCESS_EXITED;
 }
 
@@ -32,7 +32,7 @@ static int find_last(const struct rule_ctx *ctx)
 {
 	int last = -1;
 
-	for (int i = 0; i < ctx->align->nranks; i++) {
+	for (int i = 0; i < ctx->comm->nranks; i++) {
 		const struct rank_view *v = &ctx->evidence->ranks[i].view;
 
 		if (!is_through(ctx, i))
@@ -51,7 +51,7 @@ static size_t count_there(const struct rule_ctx *ctx, int last, double *longest)
 	size_t n = 0;
 
 	*longest = 0;
-	for (int i = 0; i < ctx->align->nranks; i++) {
+	for (int i = 0; i < ctx->comm->nranks; i++) {
 		const struct rank_view *v = &ctx->evidence->ranks[i].view;
 
 		if (!v->waiting || strcmp(v->what, what) != 0)
@@ -86,25 +86,25 @@ bool rule_behind(const struct rule_ctx *ctx, struct finding *f)
 	if (there == 0)
 		return false;
 	what = ranks[last].view.what;
-	for (int i = 0; i < ctx->align->nranks; i++) {
+	for (int i = 0; i < ctx->comm->nranks; i++) {
 		if (!stays_behind(&ranks[i].view, what, longest))
 			continue;
 		first = first < 0 ? i : first;
-		mark_culprit(&f->culprits, i);
+		rank_set_add(&f->culprits, i);
 	}
 	class = culprits_class(ctx, &f->culprits, CLASS_MISSING);
 	/* where others are in yet other places, or most are behind, who waits for whom cannot be
 	 * told; and who waits in MPI is busy, too */
-	if (!class || there + f->culprits.n != (size_t)ctx->align->nranks ||
-	    there < f->culprits.n || (there == f->culprits.n && class == CLASS_BUSY))
+	if (!class || there + f->culprits.n != (size_t)ctx->comm->nranks || there < f->culprits.n ||
+	    (there == f->culprits.n && class == CLASS_BUSY))
 		return false;
-	finding_place(f, ctx->align->comm, ctx->align->top, ctx->align->top, -1);
+	finding_place(f, ctx->comm->comm, ctx->comm->top, ctx->comm->top, -1);
 	finding_differ(f, "place", ranks[first].view.what, what);
 	finding_note(f,
 		     "Nobody waits for a call: those up to %" PRIu64
 		     " of communicator %u have ended or returned. "
 		     "%zu of %d ranks wait outside of calls, in '%s'; the other%s stayed behind.",
-		     ctx->align->top, ctx->align->comm, there, ctx->align->nranks, what,
+		     ctx->comm->top, ctx->comm->comm, there, ctx->comm->nranks, what,
 		     f->culprits.n == 1 ? "" : "s");
 	finding_conclude(ctx, f, class, there > f->culprits.n ? "majority" : "inconclusive");
 	return true;
@@ -115,7 +115,7 @@ static bool is_outside(const struct rule_ctx *ctx, int rank)
 {
 	const struct rank_view *v = &ctx->evidence->ranks[rank].view;
 
-	return ctx->align->tracks[rank].known && v->process == PROCESS_ALIVE && v->waiting &&
+	return ctx->comm->tracks[rank].known && v->process == PROCESS_ALIVE && v->waiting &&
 	       v->completed >= v->issued && v->comm_state != RECORD_COMM_INIT;
 }
 
@@ -135,11 +135,11 @@ bool rule_not_come(const struct rule_ctx *ctx, struct finding *f)
 	const char *what = NULL;
 	size_t there = 0;
 
-	for (int i = 0; i < ctx->align->nranks; i++) {
-		if (ctx->align->top > 0)
+	for (int i = 0; i < ctx->comm->nranks; i++) {
+		if (ctx->comm->top > 0)
 			return false;
 		if (is_on_its_own(ctx, i)) {
-			mark_culprit(&f->culprits, i);
+			rank_set_add(&f->culprits, i);
 			continue;
 		}
 		if (!is_outside(ctx, i) || (what && strcmp(what, ranks[i].view.what) != 0))
@@ -149,11 +149,11 @@ bool rule_not_come(const struct rule_ctx *ctx, struct finding *f)
 	}
 	if (there == 0 || f->culprits.n == 0)
 		return false;
-	finding_place(f, ctx->align->comm, ctx->align->top, ctx->align->top, -1);
+	finding_place(f, ctx->comm->comm, ctx->comm->top, ctx->comm->top, -1);
 	finding_differ(f, "place", "no wait", what);
 	finding_note(
 		f, "Nobody waits for a call: %zu of %d ranks wait in '%s', and %s not come there.",
-		there, ctx->align->nranks, what, f->culprits.n == 1 ? "one has" : "others have");
+		there, ctx->comm->nranks, what, f->culprits.n == 1 ? "one has" : "others have");
 	finding_conclude(ctx, f, culprits_class(ctx, &f->culprits, CLASS_MISSING),
 			 there > f->culprits.n ? "majority" : "inconclusive");
 	return true;
@@ -173,7 +173,7 @@ static void note_place(const struct rule_ctx *ctx, struct finding *f, bool *left
 	char names[64], call[48] = "in no system call";
 	size_t n = 0;
 
-	for (int i = 0; i < ctx->align->nranks; i++) {
+	for (int i = 0; i < ctx->comm->nranks; i++) {
 		there[i] = left[i] && same_place(&ranks[i], r);
 		left[i] = left[i] && !there[i];
 		n += there[i];
@@ -187,7 +187,7 @@ static void note_place(const struct rule_ctx *ctx, struct finding *f, bool *left
 
 bool remark_nobody_called(const struct rule_ctx *ctx, struct finding *f)
 {
-	const struct align *a = ctx->align;
+	const struct progress_comm *a = ctx->comm;
 	bool *left = must(calloc(2 * (size_t)a->nranks + 1, sizeof(*left))), all = true;
 	size_t n = 0;
 
@@ -235,7 +235,7 @@ bool rule_uncalled(const struct rule_ctx *ctx, struct finding *f)
 	finding_note(f,
 		     "Nothing diverged: all ranks made the same %" PRIu64
 		     " calls on communicator %u.",
-		     ctx->align->top, ctx->align->comm);
+		     ctx->comm->top, ctx->comm->comm);
 	finding_note(f, "The wrong data are in buffers of calls that nobody made: all ranks left "
 			"them out alike, or left before them.");
 	return true;
@@ -243,7 +243,7 @@ bool rule_uncalled(const struct rule_ctx *ctx, struct finding *f)
 
 bool rule_unseen(const struct rule_ctx *ctx, struct finding *f)
 {
-	const struct align *a = ctx->align;
+	const struct progress_comm *a = ctx->comm;
 	uint64_t seq = UINT64_MAX;
 	size_t n;
 
@@ -251,11 +251,11 @@ bool rule_unseen(const struct rule_ctx *ctx, struct finding *f)
 		uint64_t done;
 
 		if (!ctx->evidence->ranks[i].present) {
-			mark_culprit(&f->culprits, i);
+			rank_set_add(&f->culprits, i);
 			continue;
 		}
-		done = calls_completed(ctx, i);
-		if (!awaits_device(ctx, i) || done >= a->tracks[i].last)
+		done = progress_completed(ctx->comm, i);
+		if (!progress_awaits_device(ctx->comm, i) || done >= a->tracks[i].last)
 			return false;
 		seq = done + 1 < seq ? done + 1 : seq;
 	}
@@ -274,8 +274,8 @@ bool rule_unseen(const struct rule_ctx *ctx, struct finding *f)
 bool rule_unexplained(const struct rule_ctx *ctx, struct finding *f)
 {
 	f->class = CLASS_UNEXPLAINED;
-	f->comm = ctx->align->comm;
-	f->hang_seq = hang_point(ctx);
+	f->comm = ctx->comm->comm;
+	f->hang_seq = progress_hang_point(ctx->comm);
 	finding_note(f, "Ranks wait past their deadline, and nothing in the evidence says "
 			"for whom.");
 	return true;

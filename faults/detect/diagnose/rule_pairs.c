@@ -45,7 +45,7 @@ static bool first_gap(const struct rule_ctx *ctx, const struct flows *flows, str
 	bool any = false;
 
 	while (flows_next(flows, &gap.link)) {
-		if (!link_gap(ctx, &gap.link, &gap.at))
+		if (!progress_gap(ctx->comm, &gap.link, &gap.at))
 			continue;
 		gap.send = gap.link.sent.calls[gap.at];
 		gap.recv = gap.link.received.calls[gap.at];
@@ -59,14 +59,14 @@ static bool first_gap(const struct rule_ctx *ctx, const struct flows *flows, str
 /* Returns true if this call is other than most ranks', the rank's first such, and no other rank differs. */
 static bool differs_alone(const struct rule_ctx *ctx, int rank, const struct record *r)
 {
-	const struct align *a = ctx->align;
-	struct deviation own = align_compare(a, rank);
+	const struct progress_comm *a = ctx->comm;
+	struct deviation own = progress_deviation(a, rank);
 	bool alone = !a->tie && own.kind == DEVIATION_FIELD && own.high == r->seq &&
 		     (own.agreed >= PLAN_MIN || own.high == 1) &&
-		     align_reference(a, r->seq)->kind == r->kind;
+		     progress_reference(a, r->seq)->kind == r->kind;
 
 	for (int i = 0; i < a->nranks && alone; i++)
-		alone = i == rank || align_compare(a, i).kind == DEVIATION_NONE;
+		alone = i == rank || progress_deviation(a, i).kind == DEVIATION_NONE;
 	return alone;
 }
 
@@ -75,7 +75,8 @@ static bool is_moved(const struct flow *flow, const struct flow *other, size_t a
 {
 	size_t i = at;
 
-	while (i < flow->n && i + 1 < other->n && flow_fits(flow->calls[i], other->calls[i + 1]))
+	while (i < flow->n && i + 1 < other->n &&
+	       progress_fits(flow->calls[i], other->calls[i + 1]))
 		i++;
 	return i > at && (i == flow->n || i + 1 == other->n);
 }
@@ -85,7 +86,7 @@ static bool is_in_step(const struct flow *a, const struct flow *b, size_t at)
 {
 	size_t i = at + 1;
 
-	while (i < a->n && i < b->n && flow_fits(a->calls[i], b->calls[i]))
+	while (i < a->n && i < b->n && progress_fits(a->calls[i], b->calls[i]))
 		i++;
 	return i > at + 1 && (i == a->n || i == b->n);
 }
@@ -128,8 +129,8 @@ static void place_gap(const struct rule_ctx *ctx, struct finding *f, const struc
 	const uint64_t high = !sure && other->seq > odd->seq ? other->seq : odd->seq;
 	char one[64], two[64];
 
-	finding_place(f, ctx->align->comm, low, high,
-		      ctx->outcome == OUTCOME_HANG ? hang_point(ctx) : -1);
+	finding_place(f, ctx->comm->comm, low, high,
+		      ctx->outcome == OUTCOME_HANG ? progress_hang_point(ctx->comm) : -1);
 	finding_differ(f, odd->count != other->count ? "count" : "dtype",
 		       call_words(ctx->evidence, odd, one, sizeof(one)),
 		       call_words(ctx->evidence, other, two, sizeof(two)));
@@ -140,9 +141,9 @@ static void place_gap(const struct rule_ctx *ctx, struct finding *f, const struc
 /* Returns true if nobody is free on whom the rank's wait depends: it will not come. */
 static bool is_stuck(const struct rule_ctx *ctx, int rank)
 {
-	int number = team_rank(ctx->team, rank);
+	int number = members_rank(ctx->members, rank);
 
-	return ctx->waits && number >= 0 && waits_closed(ctx->waits, number);
+	return ctx->played && number >= 0 && progress_closed(ctx->played, number);
 }
 
 /* Returns true if most ranks' partners say that call `odd` should go to `partner`, and say so of no other call of
@@ -150,11 +151,12 @@ static bool is_stuck(const struct rule_ctx *ctx, int rank)
 static bool is_off_plan(const struct rule_ctx *ctx, const struct flows *flows, int rank,
 			const struct record *odd, int partner)
 {
-	bool off = plan_peer(ctx, rank, odd->seq, odd->kind) == partner;
+	bool off = progress_planned_peer(ctx->comm, rank, odd->seq, odd->kind) == partner;
 
 	for (size_t k = flows->first[rank]; k < flows->first[rank + 1] && off; k++) {
 		const struct record *r = flows->calls[k];
-		int plan = r == odd ? r->peer : plan_peer(ctx, rank, r->seq, r->kind);
+		int plan = r == odd ? r->peer
+				    : progress_planned_peer(ctx->comm, rank, r->seq, r->kind);
 
 		off = plan < 0 || plan == r->peer;
 	}
@@ -174,8 +176,8 @@ static const struct record *find_stray(const struct rule_ctx *ctx, const struct 
 		struct flow flow = flow_of(flows, rank, kind, r->peer), theirs;
 		bool strange;
 
-		if (r->kind != kind || r->peer == partner || !flow_fits(r, lacking) ||
-		    !knows_all_calls(ctx, r->peer))
+		if (r->kind != kind || r->peer == partner || !progress_fits(r, lacking) ||
+		    !progress_knows_all(ctx->comm, r->peer))
 			continue;
 		theirs = flow_of(flows, r->peer, lacking->kind, rank);
 		if (!sure && theirs.n + 1 == flow.n && flow.calls[theirs.n] == r)
@@ -204,7 +206,7 @@ static void report_stray(const struct rule_ctx *ctx, struct finding *f, int rank
 	}
 	if (f->culprits.in[rank])
 		return;
-	mark_culprit(&f->culprits, rank);
+	rank_set_add(&f->culprits, rank);
 	finding_note(f,
 		     "Rank %d made call %" PRIu64 " (%s), of which rank %d has no part; rank %d's "
 		     "call %" PRIu64 " (%s) lacks its counterpart.",
@@ -220,8 +222,8 @@ static const struct record *first_lacking(const struct rule_ctx *ctx, const stru
 {
 	const struct flow *sent = &link->sent, *received = &link->received;
 
-	if (sent->n == received->n || !knows_all_calls(ctx, link->from) ||
-	    !knows_all_calls(ctx, link->to))
+	if (sent->n == received->n || !progress_knows_all(ctx->comm, link->from) ||
+	    !progress_knows_all(ctx->comm, link->to))
 		return NULL;
 	*who = sent->n > received->n ? link->from : link->to;
 	return sent->n > received->n ? sent->calls[received->n] : received->calls[sent->n];
@@ -267,8 +269,8 @@ static bool find_peers(const struct rule_ctx *ctx, struct finding *f, const stru
 	if (open)
 		finding_note(f, "Another rank's call that never came would leave these open, too.");
 	finding_conclude(ctx, f, CLASS_PAIR_PEER,
-			 open || apart || 2 * n > (size_t)ctx->align->nranks ? "inconclusive"
-									     : "majority");
+			 open || apart || 2 * n > (size_t)ctx->comm->nranks ? "inconclusive"
+									    : "majority");
 	return true;
 }
 
@@ -282,7 +284,7 @@ static void report_gap(const struct rule_ctx *ctx, struct finding *f, const stru
 	place_gap(ctx, f, odd, from ? gap->recv : gap->send, j.culprit >= 0);
 	note_open(ctx, f, from ? gap->link.from : gap->link.to, odd, from ? gap->recv : gap->send);
 	if (j.culprit >= 0)
-		mark_culprit(&f->culprits, j.culprit);
+		rank_set_add(&f->culprits, j.culprit);
 	if (j.moved)
 		snprintf(f->field, sizeof(f->field), "call");
 	if (j.step == STEP_AHEAD)
@@ -305,9 +307,9 @@ bool rule_pairs(const struct rule_ctx *ctx, struct finding *f)
 	struct gap gap;
 	bool found;
 
-	if (ctx->align->nranks > PAIR_RANKS_MAX)
+	if (ctx->comm->nranks > PAIR_RANKS_MAX)
 		return false;
-	flows_init(&flows, ctx->evidence, ctx->align->comm);
+	flows_init(&flows, ctx->progress, ctx->members);
 	found = find_peers(ctx, f, &flows);
 	if (!found && first_gap(ctx, &flows, &gap)) {
 		report_gap(ctx, f, &gap);
@@ -323,8 +325,9 @@ static const struct record *note_all_open(const struct rule_ctx *ctx, struct fin
 {
 	const struct record *first = NULL;
 
-	for (int i = 0; i < ctx->align->nranks && finding_has_room(f); i++) {
-		const struct record *theirs = NULL, *own = open_pair(ctx, i, &theirs);
+	for (int i = 0; i < ctx->comm->nranks && finding_has_room(f); i++) {
+		const struct record *theirs = NULL,
+				    *own = progress_open_pair(ctx->comm, i, &theirs);
 
 		if (!own)
 			continue;
@@ -341,12 +344,12 @@ static const struct record *note_all_open(const struct rule_ctx *ctx, struct fin
 static bool is_out_of_group(const struct rule_ctx *ctx, int rank, const struct record *own)
 {
 	const struct rank_view *v = &ctx->evidence->ranks[own->peer].view;
-	const struct record *last = ctx->align->tracks[own->peer].final;
-	const struct record *met = align_record(ctx->align, rank, own->seq - 1);
+	const struct record *last = ctx->comm->tracks[own->peer].final;
+	const struct record *met = progress_call(ctx->comm, rank, own->seq - 1);
 
 	return call_in_pairs(last) && call_in_pairs(met) && last->peer == rank &&
 	       met->peer == own->peer && last->kind == own->kind && met->kind != own->kind &&
-	       flow_fits(last, met) && !(last->flags | own->flags | met->flags) &&
+	       progress_fits(last, met) && !(last->flags | own->flags | met->flags) &&
 	       (last->state == RECORD_CLOSING || view_finished(v)) && v->completed < last->ticket;
 }
 
@@ -354,14 +357,14 @@ bool rule_unequal(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct record *met = NULL, *own = note_all_open(ctx, f, &met);
 
-	for (int i = 0; !own && i < ctx->align->nranks; i++) {
-		own = open_pair(ctx, i, &met);
+	for (int i = 0; !own && i < ctx->comm->nranks; i++) {
+		own = progress_open_pair(ctx->comm, i, &met);
 		if (!own || met || !is_out_of_group(ctx, i, own)) {
 			own = NULL;
 			continue;
 		}
-		mark_culprit(&f->culprits, i);
-		mark_culprit(&f->culprits, own->peer);
+		rank_set_add(&f->culprits, i);
+		rank_set_add(&f->culprits, own->peer);
 	}
 	if (!own)
 		return false;
@@ -370,7 +373,7 @@ bool rule_unequal(const struct rule_ctx *ctx, struct finding *f)
 		f->seq_low--;
 		snprintf(f->field, sizeof(f->field), "call");
 		snprintf(f->majority, sizeof(f->majority), "no call");
-		name_pair(ctx, f, ctx->align->tracks[own->peer].final->peer, own->kind, own->peer);
+		name_pair(ctx, f, ctx->comm->tracks[own->peer].final->peer, own->kind, own->peer);
 	}
 	finding_conclude(ctx, f, met ? CLASS_PAIR_SIZE : CLASS_UNMATCHED, "inconclusive");
 	return true;
@@ -393,10 +396,10 @@ static uint64_t nth_of(const struct rule_ctx *ctx, int rank, uint64_t seq)
 	const struct evidence_rank *r = &ctx->evidence->ranks[rank];
 	uint64_t nth = 0;
 
-	if (!knows_all_calls(ctx, rank))
+	if (!progress_knows_all(ctx->comm, rank))
 		return seq;
 	for (size_t k = 0; k < r->ncalls; k++)
-		nth += r->calls[k].comm == ctx->align->comm && r->calls[k].seq <= seq &&
+		nth += r->calls[k].comm == ctx->comm->comm && r->calls[k].seq <= seq &&
 		       r->calls[k].kind == CALL_ALLTOALLV;
 	return nth;
 }
@@ -409,8 +412,8 @@ static const struct record_counts *counts_of(const struct rule_ctx *ctx, int ran
 	for (int i = 0; h && i < RECORD_COUNTS; i++) {
 		const struct record_counts *c = &h->counts[i];
 
-		if (c->seq && c->comm == ctx->align->comm && c->n <= RECORD_PEERS &&
-		    c->n == (uint32_t)ctx->align->nranks && nth_of(ctx, rank, c->seq) == nth)
+		if (c->seq && c->comm == ctx->comm->comm && c->n <= RECORD_PEERS &&
+		    c->n == (uint32_t)ctx->comm->nranks && nth_of(ctx, rank, c->seq) == nth)
 			return c;
 	}
 	return NULL;
@@ -421,12 +424,12 @@ static uint64_t next_counted(const struct rule_ctx *ctx, uint64_t nth)
 {
 	uint64_t next = 0;
 
-	for (int rank = 0; rank < ctx->align->nranks; rank++) {
+	for (int rank = 0; rank < ctx->comm->nranks; rank++) {
 		const struct record_header *h = ctx->evidence->ranks[rank].recorder;
 
 		for (int i = 0; h && i < RECORD_COUNTS; i++) {
 			const struct record_counts *c = &h->counts[i];
-			bool here = c->seq && c->comm == ctx->align->comm;
+			bool here = c->seq && c->comm == ctx->comm->comm;
 			uint64_t one = here ? nth_of(ctx, rank, c->seq) : 0;
 
 			if (one > nth && (next == 0 || one < next))
@@ -442,8 +445,8 @@ static int find_unequal(const struct rule_ctx *ctx, struct finding *f, uint64_t 
 {
 	int n = 0;
 
-	for (int from = 0; from < ctx->align->nranks; from++)
-		for (int to = 0; to < ctx->align->nranks; to++) {
+	for (int from = 0; from < ctx->comm->nranks; from++)
+		for (int to = 0; to < ctx->comm->nranks; to++) {
 			const struct record_counts *out = counts_of(ctx, from, nth);
 			const struct record_counts *in = counts_of(ctx, to, nth);
 
@@ -471,7 +474,7 @@ static int find_unequal(const struct rule_ctx *ctx, struct finding *f, uint64_t 
 /* One who disagrees with several is the culprit by majority; of one pair either may be. */
 bool rule_counts(const struct rule_ctx *ctx, struct finding *f)
 {
-	const struct align *a = ctx->align;
+	const struct progress_comm *a = ctx->comm;
 	int pairs[RECORD_PEERS] = { 0 }, n = 0;
 	uint64_t nth = 0;
 
@@ -483,11 +486,11 @@ bool rule_counts(const struct rule_ctx *ctx, struct finding *f)
 		return false;
 	for (int i = 0; i < a->nranks && n > 1; i++)
 		if (pairs[i] == n)
-			mark_culprit(&f->culprits, i);
+			rank_set_add(&f->culprits, i);
 	if (f->culprits.n != 1)
-		clear_culprits(&f->culprits);
+		rank_set_clear(&f->culprits);
 	f->comm = a->comm;
-	f->hang_seq = ctx->outcome == OUTCOME_HANG ? hang_point(ctx) : -1;
+	f->hang_seq = ctx->outcome == OUTCOME_HANG ? progress_hang_point(ctx->comm) : -1;
 	snprintf(f->field, sizeof(f->field), "count");
 	finding_conclude(ctx, f, CLASS_MISMATCH, f->culprits.n ? "majority" : "inconclusive");
 	if (f->culprits.n == 0)

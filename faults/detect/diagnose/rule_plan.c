@@ -11,18 +11,19 @@ static bool is_of_plan(const struct rule_ctx *ctx, const struct deviation *one, 
 	if (one->kind != DEVIATION_SKIPPED && one->kind != DEVIATION_EXTRA)
 		return false;
 	return one->agreed >= PLAN_MIN ||
-	       (odd < POINTED_MAX && pairs_point_at(ctx, rank, one->kind == DEVIATION_EXTRA));
+	       (odd < POINTED_MAX &&
+		progress_points_at(ctx->comm, rank, one->kind == DEVIATION_EXTRA));
 }
 
 void plan_find(const struct rule_ctx *ctx, struct plan *plan)
 {
-	const struct align *a = ctx->align;
+	const struct progress_comm *a = ctx->comm;
 	size_t odd = 0;
 
 	if (a->tie && (a->tie < a->base + PLAN_MIN || !a->sided))
 		return;
 	for (int i = 0; i < a->nranks; i++) {
-		struct deviation one = align_compare(a, i);
+		struct deviation one = progress_deviation(a, i);
 
 		if (one.kind == DEVIATION_NONE)
 			continue;

@@ -63,7 +63,7 @@ bool rule_dead(const struct rule_ctx *ctx, struct finding *f)
 				continue;
 			mixed = mixed || own == 3;
 			class = class ? class : how;
-			mark_culprit(&f->culprits, i);
+			rank_set_add(&f->culprits, i);
 		}
 	if (conclude(ctx, f, class, mixed ? "inconclusive" : "proved") && class == CLASS_OOM)
 		finding_note(f, "The kernel counts a kill for lack of memory in its cgroup.");
@@ -94,7 +94,7 @@ bool rule_stopped(const struct rule_ctx *ctx, struct finding *f)
 		if (one == CLASS_OUTCOME)
 			continue;
 		class = shared_class(class, one, CLASS_STOPPED);
-		mark_culprit(&f->culprits, i);
+		rank_set_add(&f->culprits, i);
 	}
 	return conclude(ctx, f, class, "proved");
 }
@@ -109,7 +109,7 @@ static void mark_given_up(const struct rule_ctx *ctx, struct finding *f, int err
 		if (!ctx->evidence->ranks[i].present || !view_finished(v) ||
 		    v->outcome != OUTCOME_ERROR || v->error_code != error)
 			continue;
-		mark_culprit(&f->culprits, i);
+		rank_set_add(&f->culprits, i);
 		if (f->culprits.n <= most && finding_has_room(f))
 			finding_note(f, fmt, rank_number(ctx->evidence, i), v->error);
 	}
@@ -146,7 +146,7 @@ static enum stand stand_of(const struct rule_ctx *ctx, int rank)
 	if (!r->present || r->view.completed >= r->view.issued ||
 	    r->view.process != PROCESS_ALIVE || r->view.device_wait != RECORD_DEVICE_AWAITED)
 		return STAND_UNKNOWN;
-	call = first_open(r);
+	call = progress_first_open(&ctx->comm->ranks[rank]);
 	if (!call || call->state != RECORD_RETURNED)
 		return STAND_UNKNOWN;
 	if (r->times && r->times[call - r->calls].start_ns)
@@ -169,16 +169,17 @@ static struct stands look_at_all(const struct rule_ctx *ctx, struct finding *f)
 	for (int i = 0; i < ctx->evidence->nranks; i++) {
 		const struct evidence_rank *r = &ctx->evidence->ranks[i];
 		enum stand stand = stand_of(ctx, i);
-		const struct record *call = stand == STAND_AHEAD ? first_open(r) : NULL;
+		const struct record *call =
+			stand == STAND_AHEAD ? progress_first_open(&ctx->comm->ranks[i]) : NULL;
 
 		all.started += stand == STAND_STARTED;
 		all.unknown += stand == STAND_UNKNOWN;
 		all.sampled = all.sampled || r->times;
-		if (!call || call->comm != ctx->align->comm)
+		if (!call || call->comm != ctx->comm->comm)
 			continue;
 		all.ahead++;
 		all.first = call->seq < all.first ? call->seq : all.first;
-		mark_culprit(&f->culprits, i);
+		rank_set_add(&f->culprits, i);
 	}
 	return all;
 }
@@ -189,13 +190,13 @@ bool rule_stuck(const struct rule_ctx *ctx, struct finding *f)
 
 	if (all.ahead == 0 || !all.sampled)
 		return false;
-	finding_place(f, ctx->align->comm, all.first, all.first, (int64_t)all.first);
+	finding_place(f, ctx->comm->comm, all.first, all.first, (int64_t)all.first);
 	finding_note(f,
 		     "Call %" PRIu64
 		     " of communicator %u is enqueued on %s, and the device has not "
 		     "come to it; no call of theirs stands ahead of it. %zu other%s come to their "
 		     "first call that is not done and wait in it.",
-		     all.first, ctx->align->comm,
+		     all.first, ctx->comm->comm,
 		     f->culprits.n == 1 ? "the culprit" : "the culprits", all.started,
 		     all.started == 1 ? " has" : "s have");
 	finding_conclude(ctx, f, CLASS_GPU_STUCK, all.unknown == 0 ? "proved" : "majority");
@@ -219,13 +220,13 @@ static const struct record *not_returned(const struct evidence_rank *r)
 /* Returns true if the rank's call `seq` of the communicator at hand waits for nobody to come. */
 static bool all_came(const struct rule_ctx *ctx, int rank, uint64_t seq)
 {
-	int number = team_rank(ctx->team, rank);
+	int number = members_rank(ctx->members, rank);
 
-	if (ctx->waits)
-		return number >= 0 && ctx->waits->ranks[number].known &&
-		       !waits_in(ctx->waits, number);
-	for (int i = 0; i < ctx->align->nranks; i++)
-		if (!ctx->align->tracks[i].known || ctx->align->tracks[i].last < seq)
+	if (ctx->played)
+		return number >= 0 && progress_known(ctx->played, number) &&
+		       !progress_at(ctx->played, number);
+	for (int i = 0; i < ctx->comm->nranks; i++)
+		if (!ctx->comm->tracks[i].known || ctx->comm->tracks[i].last < seq)
 			return false;
 	return true;
 }
@@ -243,12 +244,12 @@ bool rule_inside(const struct rule_ctx *ctx, struct finding *f)
 	for (int i = 0; i < nranks; i++) {
 		const struct record *r = not_returned(&ctx->evidence->ranks[i]);
 
-		if (!r || r->comm != ctx->align->comm || !all_came(ctx, i, r->seq))
+		if (!r || r->comm != ctx->comm->comm || !all_came(ctx, i, r->seq))
 			continue;
 		if (at && r->seq != at->seq && !call_in_pairs(r))
 			return false;
 		at = at ? at : r;
-		mark_culprit(&f->culprits, i);
+		rank_set_add(&f->culprits, i);
 	}
 	if (!at || (int)f->culprits.n == nranks)
 		return false;
@@ -275,8 +276,8 @@ bool rule_device_fault(const struct rule_ctx *ctx, struct finding *f)
 	mark_given_up(ctx, f, -EFAULT, SIZE_MAX, "Rank %d's device broke: %.190s");
 	if (f->culprits.n == 0)
 		return false;
-	f->comm = ctx->align->comm;
-	f->hang_seq = hang_point(ctx);
+	f->comm = ctx->comm->comm;
+	f->hang_seq = progress_hang_point(ctx->comm);
 	place_own(ctx, f);
 	/* what a peer sent may break a device, too */
 	finding_conclude(ctx, f, CLASS_GPU_FAULT,
@@ -293,7 +294,7 @@ bool rule_reported(const struct rule_ctx *ctx, struct finding *f)
 		const struct rank_view *v = &ctx->evidence->ranks[i].view;
 
 		if (view_finished(v) && v->outcome == (int)ctx->outcome)
-			mark_culprit(&f->culprits, i);
+			rank_set_add(&f->culprits, i);
 	}
 	return true;
 }

@@ -59,21 +59,21 @@ static bool is_odd(const struct rule_ctx *ctx, const struct survey *s,
 
 /* Marks whom the first difference makes the odd ones. Returns false if no value has a majority, or if another
  * setting of the same weight makes it others. */
-static bool mark_all(const struct rule_ctx *ctx, const struct survey *s, struct culprits *culprits)
+static bool mark_all(const struct rule_ctx *ctx, const struct survey *s, struct rank_set *culprits)
 {
 	const struct setting_difference *first = &s->found[0], *d = first;
 	bool same = first->rank >= 0;
 
 	for (int i = 0; same && i < ctx->evidence->nranks; i++)
 		if (is_odd(ctx, s, first, i))
-			mark_culprit(culprits, i);
+			rank_set_add(culprits, i);
 	while (same && ++d < first + s->nfound && d->weight == first->weight) {
 		same = d->rank >= 0;
 		for (int i = 0; same && i < ctx->evidence->nranks; i++)
 			same = is_odd(ctx, s, d, i) == culprits->in[i];
 	}
 	if (!same)
-		clear_culprits(culprits);
+		rank_set_clear(culprits);
 	return culprits->n > 0;
 }
 
@@ -82,7 +82,7 @@ static bool mark_all(const struct rule_ctx *ctx, const struct survey *s, struct 
 static bool anything_wrong(const struct rule_ctx *ctx)
 {
 	if (ctx->outcome == OUTCOME_HANG)
-		return count_inside_init(ctx) > 0 || hang_point(ctx) >= 0;
+		return progress_count_in_init(ctx->comm) > 0 || progress_hang_point(ctx->comm) >= 0;
 	return ctx->outcome == OUTCOME_ERROR || ctx->outcome == OUTCOME_WRONG_DATA;
 }
 
@@ -93,7 +93,8 @@ static void conclude(const struct rule_ctx *ctx, const struct survey *s, struct 
 
 	place_init(f, false);
 	if (ctx->outcome == OUTCOME_HANG)
-		f->hang_seq = count_inside_init(ctx) > 0 ? 0 : hang_point(ctx);
+		f->hang_seq =
+			progress_count_in_init(ctx->comm) > 0 ? 0 : progress_hang_point(ctx->comm);
 	finding_differ(f, d->name, d->theirs, d->most);
 	finding_note(f,
 		     "Nothing in the calls says for whom ranks wait or what went wrong; settings "

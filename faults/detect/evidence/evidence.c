@@ -94,49 +94,38 @@ int evidence_take_saved(struct evidence_rank *rank, int number, const void *imag
 	return 0;
 }
 
-/* ---- what alignment needs of each call, in 8 bytes ---- */
-
-#define FNV_BASIS 0xcbf29ce484222325ull
-
-uint64_t evidence_signature(const struct record *record)
-{
-	uint64_t hash = record_hash(FNV_BASIS, record);
-
-	return hash ? hash : 1;
-}
-
-uint64_t evidence_signature_strict(const struct record *record)
-{
-	uint64_t hash = record_hash_strict(FNV_BASIS, record);
-
-	return hash ? hash : 1;
-}
+/* ---- as the model of a run takes it ---- */
 
 void evidence_index(struct evidence_rank *rank)
 {
-	struct evidence_index *x = &rank->index;
-	const struct record *first = rank->calls;
+	call_index_make(&rank->index, rank->calls, rank->ncalls);
+}
 
-	free(x->sig);
-	memset(x, 0, sizeof(*x));
-	if (rank->ncalls == 0)
-		return;
-	x->sig = must(malloc(rank->ncalls * sizeof(*x->sig)));
-	x->comm = first->comm;
-	x->first_seq = first->seq;
-	x->first_ticket = first->ticket;
-	x->last_ticket = rank->calls[rank->ncalls - 1].ticket;
-	x->plain = true;
-	for (size_t i = 0; i < rank->ncalls; i++) {
-		const struct record *r = &rank->calls[i];
+void evidence_progress(const struct evidence *e, struct progress *progress)
+{
+	*progress = (struct progress){ .nranks = e->nranks,
+				       .blocks = backend_lacks(e->backend, BACKEND_ASYNC),
+				       .ranks = must(calloc((size_t)e->nranks + 1,
+							    sizeof(*progress->ranks))) };
+	for (int i = 0; i < e->nranks; i++) {
+		const struct evidence_rank *r = &e->ranks[i];
 
-		x->sig[i] = evidence_signature(r);
-		record_set_add(&x->comms, r->comm);
-		if (r->kind >= CALL_SEND)
-			record_set_add(&x->pairs, r->comm);
-		x->plain &= r->comm == x->comm && r->seq == x->first_seq + i &&
-			    r->ticket == x->first_ticket + i;
+		progress->ranks[i] = (struct progress_rank){ .view = &r->view,
+							     .calls = r->calls,
+							     .times = r->times,
+							     .ncalls = r->ncalls,
+							     .recorder = r->recorder,
+							     .index = &r->index,
+							     .present = r->present,
+							     .mapped = r->mapped > 0 };
 	}
+}
+
+void evidence_progress_release(struct progress *progress)
+{
+	progress_release(progress);
+	free(progress->ranks);
+	memset(progress, 0, sizeof(*progress));
 }
 
 /* ---- how a process is ---- */

@@ -8,26 +8,11 @@
 
 #include "base/error.h"
 #include "net/sockets.h"
+#include "progress/progress.h"
 #include "record/record.h"
 #include "record/view.h"
 
 struct reading;
-
-/* The device ran a call at these times; 0: not sampled. */
-struct call_times {
-	uint64_t start_ns, end_ns;
-};
-
-/* Answers what is asked of a rank's calls again and again, so that 16,384 x 1,024 of them need
- * not be looked at twice. */
-struct evidence_index {
-	uint64_t *sig;		 /* evidence_signature of each call; owned; NULL: there are none */
-	struct record_set comms; /* there are calls on these communicators */
-	struct record_set pairs; /* sends or receives among them */
-	bool plain;		 /* one communicator; tickets and sequence numbers without a gap */
-	uint32_t comm;		 /* where plain: which, and the first call's numbers */
-	uint64_t first_seq, first_ticket, last_ticket;
-};
 
 struct evidence_rank {
 	bool present;	       /* anything at all is known */
@@ -44,7 +29,7 @@ struct evidence_rank {
 	struct call_times *times; /* of each of `calls`; owned, or in the image; NULL: none */
 	size_t ncalls;
 	struct record_header *recorder; /* as it was; owned, or in the image; NULL: not known */
-	struct evidence_index index;
+	struct call_index index;
 	void *image;   /* saved form that calls, times and recorder lie in; owned; NULL: none */
 	size_t mapped; /* bytes, when the image is a mapping of a file; 0: from malloc */
 	bool wrapped;  /* older calls have left the ring, or did not come along */
@@ -59,9 +44,9 @@ struct evidence {
 	bool uncounted; /* nobody says how many there were: there may have been more */
 	struct evidence_rank *ranks; /* nranks entries; owned */
 	const int *
-		numbers; /* of a part of a run (teams.h): its ranks' numbers in the whole; borrowed;
+		numbers; /* of a part of a run (diagnose/part.h): its ranks' numbers in the whole; borrowed;
 	                           * NULL: their own */
-	char run[80];	 /* the run's name, the same on all its hosts; "" unknown */
+	char run[80]; /* the run's name, the same on all its hosts; "" unknown */
 	char backend[16];
 	char library[64]; /* NCCL's or MPI's version; "" unknown */
 	char program[32];
@@ -79,22 +64,9 @@ void evidence_blind_command(const char *command, char *to, size_t len);
 /* Program, library and backend, as the rank's recorder names them, unless they are known. */
 void evidence_identify(struct evidence *evidence, const struct record_header *recorder);
 
-/* What one rank handed to the init of a communicator, which is number `comm` to it. */
-struct claim {
-	uint64_t id;
-	int place, nranks, rank;
-	uint32_t comm;
-	uint32_t number; /* evidence_number_comms' own */
-};
-
-/* All claims to communicator `comm`, -1: to any. Returns how many; `claims` NULL: only that. */
-size_t evidence_claims(const struct evidence *evidence, int64_t comm, struct claim *claims);
-/* By id, the claims of one by rank: for qsort. */
-int claims_by_id(const void *a, const void *b);
-
 /* Ranks that know nothing of each other number their communicators as they come: give each its number in the
  * whole run, by its id. The one of all ranks that was made first is 0; those that share no rank may share a
- * number, as teams.h expects it. Where one has none left its calls are forgotten, with a remark. */
+ * number, as progress.h expects it. Where one has none left its calls are forgotten, with a remark. */
 void evidence_number_comms(struct evidence *evidence);
 
 /* Copy the recorder's header and the sound records of a live or mapped memory, oldest first, and
@@ -105,10 +77,9 @@ void evidence_take_calls(struct evidence_rank *rank, const struct record_memory 
  * -EINVAL when it is not sound. */
 int evidence_take_saved(struct evidence_rank *rank, int number, const void *image, size_t bytes);
 
-/* The signature of a call: the fields in which all ranks must agree, never 0. Sends and receives are
- * all one call, or (strict) told apart by kind, amount and type. */
-uint64_t evidence_signature(const struct record *record);
-uint64_t evidence_signature_strict(const struct record *record);
+/* The ranks as the model of a run takes them (progress/progress.h), borrowed from the evidence. */
+void evidence_progress(const struct evidence *evidence, struct progress *progress);
+void evidence_progress_release(struct progress *progress);
 
 /* Make the index of the rank's calls: whoever writes `calls` does, before anybody diagnoses. */
 void evidence_index(struct evidence_rank *rank);

@@ -3,15 +3,6 @@
 
 #define NO_NUMBER RECORD_COMMS
 
-int claims_by_id(const void *a, const void *b)
-{
-	const struct claim *x = a, *y = b;
-
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	return (x->rank > y->rank) - (x->rank < y->rank);
-}
-
 static int compare_ranks(const void *a, const void *b)
 {
 	return ((const struct claim *)a)->rank - ((const struct claim *)b)->rank;
@@ -25,24 +16,6 @@ static int compare_births(const void *a, const void *b)
 	if (x->comm != y->comm)
 		return x->comm < y->comm ? -1 : 1;
 	return x->rank - y->rank;
-}
-
-size_t evidence_claims(const struct evidence *e, int64_t comm, struct claim *claims)
-{
-	uint32_t first = comm < 0 ? 0 : (uint32_t)comm, end = comm < 0 ? RECORD_COMMS : first + 1;
-	size_t n = 0;
-
-	for (int i = 0; i < e->nranks; i++)
-		for (uint32_t c = first; e->ranks[i].recorder && c < end; c++) {
-			const struct record_init *in = &e->ranks[i].recorder->inits[c];
-
-			if (in->state == RECORD_COMM_NONE)
-				continue;
-			if (claims)
-				claims[n] = (struct claim){ in->id, in->rank, in->nranks, i, c, 0 };
-			n++;
-		}
-	return n;
 }
 
 /* The lowest from `number` on that none of the communicator's members has. */
@@ -118,12 +91,18 @@ static void renumber(struct evidence_rank *r, const uint32_t *to)
 
 void evidence_number_comms(struct evidence *e)
 {
-	size_t n = evidence_claims(e, -1, NULL), without;
-	struct claim *claims = must(malloc((n + 1) * sizeof(*claims))), *of = claims;
-	struct claim **comms = must(malloc((n + 1) * sizeof(struct claim *)));
+	struct progress progress;
+	size_t n, without;
+	struct claim *claims, *of;
+	struct claim **comms;
 	struct record_set *taken = must(calloc((size_t)e->nranks + 1, sizeof(*taken)));
 
-	evidence_claims(e, -1, claims);
+	evidence_progress(e, &progress);
+	n = progress_claims(&progress, -1, NULL);
+	of = claims = must(malloc((n + 1) * sizeof(*claims)));
+	comms = must(malloc((n + 1) * sizeof(struct claim *)));
+	progress_claims(&progress, -1, claims);
+	evidence_progress_release(&progress);
 	qsort(claims, n, sizeof(*claims), claims_by_id);
 	without = give_numbers(claims, n, comms, e->nranks, taken);
 	qsort(claims, n, sizeof(*claims), compare_ranks);

@@ -4,6 +4,7 @@
 
 #include "settings/backend_kind.h"
 #include "base/call_value.h"
+#include "progress/comm.h"
 #include "base/rank_list.h"
 #include "record/verdict.h"
 

@@ -1,21 +1,179 @@
-/* progress.h: how far the ranks of a run have come through the calls of their communicators. Live views and saved
- * evidence fill it; the questions stand in the headers beside this one. */
+/* progress.h: how far the ranks of a run have come through the calls of their communicators: which rank waits in which
+ * call, and for which ranks. Live views and saved evidence fill the input; the questions stand here and in the headers
+ * beside this one. */
 #pragma once
 
+#include "progress/index.h"
 #include "record/view.h"
 
-struct call_times;
-
-/* One rank: its view, and what more is at hand. */
+/* What is known of one rank; everything is borrowed. */
 struct progress_rank {
 	const struct rank_view *view;	    /* its state, and how many calls it has made */
 	const struct record_memory *memory; /* live, of this host: marks and ring; else NULL */
-	const struct record *calls;	    /* its records; NULL: they are not loaded */
-	const struct call_times *times;
+	const struct record *calls;	/* its records, oldest first; NULL: they are not loaded */
+	const struct call_times *times; /* of each record; NULL: none */
 	size_t ncalls;
+	const struct record_header *recorder; /* NULL: not known */
+	const struct call_index *index;	      /* of the records; NULL: not loaded */
+	bool present;			      /* anything at all is known */
+	bool mapped;			      /* a look at a record costs a page of a file */
+};
+
+/* A communicator's members, or ranks with the same id of init: numbers of the run by number in the communicator. */
+struct members {
+	uint32_t comm;
+	int nranks;
+	const int *
+		ranks; /* -1: no rank says to be that one. NULL: all of the run, by their own numbers */
+};
+
+struct members_list {
+	struct members *list;
+	size_t n;
+	int *ranks; /* the lists point into it; owned, like the list */
+};
+
+enum call_stand {
+	CALL_QUEUED, /* behind another one */
+	CALL_STARTED,
+	CALL_ENDED
+};
+
+/* A call that is not known to have completed. */
+struct pending_call {
+	const struct record *call;
+	const struct members *members; /* of its communicator */
+	int rank;		       /* of the run */
+	uint64_t nth; /* of a collective: among the rank's on the communicator, from 1; of a send or
+	               * receive: how many it has made of these */
+	int partner;  /* of a send or receive: rank of the run, -1: unknown */
+	const struct record
+		*theirs; /* the partner's half of it, NULL: the partner has not made it */
+	struct pending_call *match; /* the same, as long as it has not completed there */
+	enum call_stand state;
+	int seen;     /* members, in order, that have come */
+	bool unequal; /* `theirs` has another amount or type: the two never end */
+};
+
+/* A rank's part in a communicator. */
+struct rank_comm {
+	const struct members *members;
+	int place;	  /* its number there */
+	uint64_t made;	  /* collectives */
+	uint64_t started; /* of these, all that have ended included */
+};
+
+struct rank_calls {
+	bool known; /* else it may have made any call */
+	struct pending_call *calls;
+	size_t n, room, first;	 /* the first that has not ended */
+	struct rank_comm *comms; /* by communicator */
+	size_t ncomms;
 };
 
 struct progress {
-	struct progress_rank *ranks;
+	struct progress_rank *ranks; /* owned by the caller */
 	int nranks;
+	bool blocks; /* calls return when they are over, not when they are enqueued */
+
+	/* derived by progress_play; zero before */
+	struct rank_calls *pending;
+	struct rank_comm *comms;
+	struct pending_call *arena; /* the calls of all ranks */
+	size_t npending;
 };
+
+/* ---- members.c ---- */
+
+/* The members of all communicators with calls, as the recorder of each rank says of its init. Halves of a run share a
+ * number and have two ids: two entries. A communicator of which no recorder says anything has all ranks. The first
+ * entry is always communicator 0 with all ranks. */
+void progress_members(const struct progress *progress, struct members_list *members);
+
+/* The groups that ranks form by the id given to communicator 0's init (NCCL_TESTS_SPLIT): none unless they are several,
+ * all complete, and no rank died outside of them. */
+void progress_groups(const struct progress *progress, struct members_list *groups);
+void members_list_release(struct members_list *members);
+
+/* Returns true if any of the members has made a call on their communicator. */
+bool members_called(const struct members *members, const struct progress *progress);
+
+/* The number in the run of the member `place`, -1: unknown. */
+int members_rank(const struct members *members, int place);
+
+/* What one rank handed to the init of a communicator, which is number `comm` to it. */
+struct claim {
+	uint64_t id;
+	int place, nranks, rank;
+	uint32_t comm;
+	uint32_t number; /* for evidence_number_comms */
+};
+
+/* All claims to communicator `comm`, -1: to any. Returns how many; `claims` NULL: only that. */
+size_t progress_claims(const struct progress *progress, int64_t comm, struct claim *claims);
+/* By id, the claims of one by rank: for qsort. */
+int claims_by_id(const void *a, const void *b);
+
+/* ---- play.c: the run, carried out on paper ---- */
+
+/* Plays all pending calls as far as they can have come. A call starts when no other one stands before it: on its
+ * stream, where calls return at once; sends and receives in a row start together unless they are known to be no group. A
+ * collective ends when all members have started it, a send with its receive, the nth with the nth. */
+void progress_play(struct progress *progress, const struct members_list *members);
+/* Forgets what progress_play derived. */
+void progress_release(struct progress *progress);
+static inline bool progress_played(const struct progress *progress)
+{
+	return progress->pending != NULL;
+}
+
+/* Returns true if the call is over because it has returned: where calls block, and no group starts it later. */
+bool progress_over(const struct progress *progress, const struct record *call);
+
+/* The first call that the rank waits in, NULL: in none. The next one of those that it waits in at
+ * the same time: of another stream, or of a group. */
+const struct pending_call *progress_at(const struct progress *progress, int rank);
+const struct pending_call *progress_also(const struct progress *progress,
+					 const struct pending_call *in);
+
+/* Returns true if the rank's calls are known; else it may have come anywhere. */
+static inline bool progress_known(const struct progress *progress, int rank)
+{
+	return progress->pending[rank].known;
+}
+
+/* A rank's part in a communicator; NULL: it has none. */
+const struct rank_comm *progress_part(const struct progress *progress, int rank, uint32_t comm);
+
+/* Returns true if `in` waits for this rank's part: then that has not started it. */
+bool progress_awaits(const struct progress *progress, const struct pending_call *in, int rank);
+
+/* Returns true if the ranks that `in` waits for are all marked. */
+bool progress_awaits_only(const struct progress *progress, const struct pending_call *in,
+			  const bool *marked);
+
+/* Returns true if what `in` waits for stands behind `other`, in which the rank that owes it waits. */
+bool progress_stands_behind(const struct progress *progress, const struct pending_call *in,
+			    const struct pending_call *other);
+
+/* The rank's collective `nth` on the communicator: its record, NULL: not made or no longer known. */
+const struct record *progress_collective(const struct progress *progress, int rank, uint32_t comm,
+					 uint64_t nth);
+
+/* Returns true if this rank lives and is in no call, another one waits for its part in one, and it is not known to be
+ * at something else. */
+bool progress_is_awaited(const struct progress *progress, int rank);
+
+/* The rank's first call, of any communicator, that is not known to be done; NULL: there is none. */
+const struct record *progress_first_open(const struct progress_rank *rank);
+
+/* ---- circle.c ---- */
+
+/* Returns true if this rank waits in a call, as do all for which it waits, and so on. */
+bool progress_closed(const struct progress *progress, int rank);
+
+/* Calls each of which waits for the rank that is in the next one, the last for the first's:
+ * of sends and receives alone (`pairs`), or on two communicators at least. Begins with the lowest rank.
+ * Returns how many, 0: there is no such circle of at most `max`. */
+size_t progress_circle(const struct progress *progress, bool pairs,
+		       const struct pending_call **circle, size_t max);

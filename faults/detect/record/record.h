@@ -61,6 +61,11 @@ struct record_times {
 	_Atomic uint64_t until; /* done when this later call is; 0: by itself; or RECORD_HELD */
 };
 
+/* The device ran a call at these times; 0: not sampled. Of evidence. */
+struct call_times {
+	uint64_t start_ns, end_ns;
+};
+
 struct record_comm {
 	_Atomic uint64_t seq;  /* calls issued */
 	_Atomic uint64_t hash; /* rolling hash of all collectives' signatures (record_hash) */

@@ -1,21 +1,21 @@
 /* circle.c: calls that wait for each other in a circle. */
 
 #include "base/call_value.h"
-#include "waits/waits.h"
+#include "progress/progress.h"
 
 #define DEPTH_MAX 4096
 
 enum mark { MARK_NONE, MARK_ON_WAY, MARK_DONE };
 
 struct search {
-	const struct waits *waits;
+	const struct progress *progress;
 	bool pairs;
 	uint8_t *marks; /* enum mark of each pending call */
-	const struct wait_call **way;
+	const struct pending_call **way;
 	size_t depth, begin; /* calls on the way; the first of the circle */
 };
 
-static bool is_pair(const struct wait_call *c)
+static bool is_pair(const struct pending_call *c)
 {
 	return call_is_pair(c->call->kind);
 }
@@ -24,22 +24,22 @@ static bool is_pair(const struct wait_call *c)
 static bool fits(const struct search *s)
 {
 	for (size_t i = s->begin; !s->pairs && i < s->depth; i++)
-		if (s->way[i]->team != s->way[s->begin]->team)
+		if (s->way[i]->members != s->way[s->begin]->members)
 			return true;
 	return s->pairs;
 }
 
-static bool visit(struct search *s, const struct wait_call *c);
+static bool visit(struct search *s, const struct pending_call *c);
 
 /* Goes on to what the rank is in that keeps it from its part of `c`. */
-static bool visit_rank(struct search *s, const struct wait_call *c, int rank)
+static bool visit_rank(struct search *s, const struct pending_call *c, int rank)
 {
-	const struct wait_call *next = waits_in(s->waits, rank);
+	const struct pending_call *next = progress_at(s->progress, rank);
 
-	for (; next; next = waits_also(s->waits, next)) {
-		uint8_t mark = s->marks[next - s->waits->arena];
+	for (; next; next = progress_also(s->progress, next)) {
+		uint8_t mark = s->marks[next - s->progress->arena];
 
-		if ((s->pairs && !is_pair(next)) || !waits_behind(s->waits, c, next))
+		if ((s->pairs && !is_pair(next)) || !progress_stands_behind(s->progress, c, next))
 			continue;
 		if (mark == MARK_NONE && visit(s, next))
 			return true;
@@ -53,43 +53,44 @@ static bool visit_rank(struct search *s, const struct wait_call *c, int rank)
 	return false;
 }
 
-static bool visit(struct search *s, const struct wait_call *c)
+static bool visit(struct search *s, const struct pending_call *c)
 {
 	if (s->depth == DEPTH_MAX)
 		return false;
-	s->marks[c - s->waits->arena] = MARK_ON_WAY;
+	s->marks[c - s->progress->arena] = MARK_ON_WAY;
 	s->way[s->depth++] = c;
 	if (is_pair(c) && c->partner >= 0 && visit_rank(s, c, c->partner))
 		return true;
-	for (int i = c->seen; !is_pair(c) && i < c->team->nranks; i++) {
-		int rank = team_rank(c->team, i);
+	for (int i = c->seen; !is_pair(c) && i < c->members->nranks; i++) {
+		int rank = members_rank(c->members, i);
 
-		if (waits_for(s->waits, c, rank) && visit_rank(s, c, rank))
+		if (progress_awaits(s->progress, c, rank) && visit_rank(s, c, rank))
 			return true;
 	}
 	s->depth--;
-	s->marks[c - s->waits->arena] = MARK_DONE;
+	s->marks[c - s->progress->arena] = MARK_DONE;
 	return false;
 }
 
 static bool find(struct search *s)
 {
-	const struct wait_call *c;
+	const struct pending_call *c;
 
-	for (int i = 0; i < s->waits->evidence->nranks; i++)
-		for (c = waits_in(s->waits, i); c; c = waits_also(s->waits, c))
-			if ((is_pair(c) || !s->pairs) && !s->marks[c - s->waits->arena] &&
+	for (int i = 0; i < s->progress->nranks; i++)
+		for (c = progress_at(s->progress, i); c; c = progress_also(s->progress, c))
+			if ((is_pair(c) || !s->pairs) && !s->marks[c - s->progress->arena] &&
 			    visit(s, c))
 				return true;
 	return false;
 }
 
-size_t waits_circle(const struct waits *w, bool pairs, const struct wait_call **circle, size_t max)
+size_t progress_circle(const struct progress *p, bool pairs, const struct pending_call **circle,
+		       size_t max)
 {
-	struct search s = { .waits = w, .pairs = pairs };
+	struct search s = { .progress = p, .pairs = pairs };
 	size_t n = 0, lowest = 0;
 
-	s.marks = must(calloc(w->pending + 1, sizeof(*s.marks)));
+	s.marks = must(calloc(p->npending + 1, sizeof(*s.marks)));
 	s.way = must(calloc(DEPTH_MAX, sizeof(*s.way)));
 	if (find(&s) && s.depth - s.begin <= max)
 		n = s.depth - s.begin;
@@ -104,20 +105,20 @@ size_t waits_circle(const struct waits *w, bool pairs, const struct wait_call **
 }
 
 /* Adds those for whom `rank` waits to the list. */
-static size_t add_awaited(const struct waits *w, int rank, int *list, size_t n, bool *in)
+static size_t add_awaited(const struct progress *p, int rank, int *list, size_t n, bool *in)
 {
-	for (const struct wait_call *c = waits_in(w, rank); c; c = waits_also(w, c))
-		for (int i = 0; i < w->evidence->nranks; i++)
-			if (!in[i] && waits_for(w, c, i)) {
+	for (const struct pending_call *c = progress_at(p, rank); c; c = progress_also(p, c))
+		for (int i = 0; i < p->nranks; i++)
+			if (!in[i] && progress_awaits(p, c, i)) {
 				in[i] = true;
 				list[n++] = i;
 			}
 	return n;
 }
 
-bool waits_closed(const struct waits *w, int rank)
+bool progress_closed(const struct progress *p, int rank)
 {
-	size_t ranks = (size_t)w->evidence->nranks, n = 1;
+	size_t ranks = (size_t)p->nranks, n = 1;
 	int *list = must(malloc((ranks + 1) * sizeof(*list)));
 	bool *in = must(calloc(ranks + 1, sizeof(*in)));
 	bool closed = true;
@@ -125,8 +126,8 @@ bool waits_closed(const struct waits *w, int rank)
 	list[0] = rank;
 	in[rank] = true;
 	for (size_t i = 0; closed && i < n; i++) {
-		closed = waits_in(w, list[i]) != NULL;
-		n = add_awaited(w, list[i], list, n, in);
+		closed = progress_at(p, list[i]) != NULL;
+		n = add_awaited(p, list[i], list, n, in);
 	}
 	free(list);
 	free(in);

@@ -1,5 +1,5 @@
-/* align.c: ranks' call sequences side by side: laid out, and looked up. */
-#include "align/align_parts.h"
+/* comm.c: ranks' call sequences side by side: laid out, and looked up. */
+#include "progress/comm_parts.h"
 #include "base/stats.h"
 
 #include "base/call_value.h"
@@ -10,23 +10,23 @@
 
 /* The newest record, or its copy in the view where there is one: to look at the record itself costs
  * a page of a mapped file, and the pages around it. */
-static const struct record *newest(const struct evidence_rank *rank, const struct record *final)
+static const struct record *newest(const struct progress_rank *rank, const struct record *final)
 {
-	const struct record *last = &rank->view.last;
+	const struct record *last = &rank->view->last;
 
-	return rank->mapped && last->ticket && last->ticket == rank->index.last_ticket &&
+	return rank->mapped && last->ticket && last->ticket == rank->index->last_ticket &&
 			       final == &rank->calls[rank->ncalls - 1]
 		       ? last
 		       : final;
 }
 
 /* A rank whose index says it all. False: its records must be walked. */
-static bool measure_plain(struct track *track, const struct evidence_rank *rank,
-			  const struct align *a)
+static bool measure_plain(struct track *track, const struct progress_rank *rank,
+			  const struct progress_comm *a)
 {
-	const struct evidence_index *x = &rank->index;
+	const struct call_index *x = rank->index;
 
-	if (!x->plain || x->comm != a->comm || x->first_seq > SEQ_MAX)
+	if (!x || !x->plain || x->comm != a->comm || x->first_seq > SEQ_MAX)
 		return false;
 	track->plain = track->whole = true;
 	track->sig = a->strict ? NULL : x->sig;
@@ -37,11 +37,11 @@ static bool measure_plain(struct track *track, const struct evidence_rank *rank,
 }
 
 /* First, last and final record on the communicator; what goes backwards ends the track. */
-static void walk_track(struct track *track, const struct evidence_rank *rank, uint32_t comm)
+static void walk_track(struct track *track, const struct progress_rank *rank, uint32_t comm)
 {
 	uint64_t room = rank->ncalls > RECORD_RING ? rank->ncalls : RECORD_RING;
 
-	if (!record_set_has(&rank->index.comms, comm))
+	if (!record_set_has(&rank->index->comms, comm))
 		return;
 	for (size_t i = 0; i < rank->ncalls; i++) {
 		const struct record *r = &rank->calls[i];
@@ -60,14 +60,14 @@ static void walk_track(struct track *track, const struct evidence_rank *rank, ui
 
 /* Returns true if it may make calls on the communicator: then none is none. Of one that has no
  * recorder that is known of the one of all ranks alone. */
-static bool is_member(const struct evidence_rank *rank, uint32_t comm)
+static bool is_member(const struct progress_rank *rank, uint32_t comm)
 {
 	return comm == 0 ||
 	       (rank->recorder && rank->recorder->inits[comm].state != RECORD_COMM_NONE);
 }
 
-static void measure_track(struct track *track, const struct evidence_rank *rank,
-			  const struct align *a)
+static void measure_track(struct track *track, const struct progress_rank *rank,
+			  const struct progress_comm *a)
 {
 	memset(track, 0, sizeof(*track));
 	track->oldest = rank->calls;
@@ -79,18 +79,18 @@ static void measure_track(struct track *track, const struct evidence_rank *rank,
 	}
 	/* who stands aside makes no calls by right */
 	track->known = rank->present && (track->final || is_member(rank, a->comm)) &&
-		       rank->view.phase != PHASE_SPARE &&
-		       rank->index.last_ticket >= rank->view.issued;
+		       rank->view->phase != PHASE_SPARE &&
+		       (!rank->index || rank->index->last_ticket >= rank->view->issued);
 }
 
-uint64_t align_signed(const struct align *a, const struct record *record)
+uint64_t progress_signed(const struct progress_comm *a, const struct record *record)
 {
-	return a->strict ? evidence_signature_strict(record) : evidence_signature(record);
+	return a->strict ? call_signature_strict(record) : call_signature(record);
 }
 
 /* `sig`: room for first..last, zero. */
-static void fill_track(struct track *track, uint64_t *sig, const struct evidence_rank *rank,
-		       const struct align *a)
+static void fill_track(struct track *track, uint64_t *sig, const struct progress_rank *rank,
+		       const struct progress_comm *a)
 {
 	uint64_t at = 0, n = track->last - track->first + 1;
 
@@ -102,14 +102,14 @@ static void fill_track(struct track *track, uint64_t *sig, const struct evidence
 			at++;
 		at = track->own ? at : r->seq - track->first; /* from before it: huge */
 		if (r->comm == a->comm && at < n)
-			sig[at] = a->strict ? evidence_signature_strict(r) : rank->index.sig[i];
+			sig[at] = a->strict ? call_signature_strict(r) : rank->index->sig[i];
 		if (r == track->final)
 			break;
 	}
 }
 
 /* The numbers that are compared: a hostile rank's must not make everyone else's disappear. */
-static void set_window(struct align *a)
+static void set_window(struct progress_comm *a)
 {
 	uint64_t *lasts = must(malloc(((size_t)a->nranks + 1) * sizeof(*lasts)));
 	uint64_t low = UINT64_MAX, high = 0, median;
@@ -137,14 +137,14 @@ static void set_window(struct align *a)
 	a->span = n ? (size_t)(high - low + 1) : 0;
 }
 
-uint64_t align_sig(const struct align *a, int rank, uint64_t seq)
+uint64_t progress_sig(const struct progress_comm *a, int rank, uint64_t seq)
 {
 	const struct track *t = &a->tracks[rank];
 
 	return t->final && seq >= t->first && seq <= t->last ? t->sig[seq - t->first] : 0;
 }
 
-bool align_clip(const struct align *a, const struct track *t, uint64_t *from, uint64_t *to)
+bool comm_clip(const struct progress_comm *a, const struct track *t, uint64_t *from, uint64_t *to)
 {
 	uint64_t end = a->base + a->span - 1;
 
@@ -155,7 +155,7 @@ bool align_clip(const struct align *a, const struct track *t, uint64_t *from, ui
 	return true;
 }
 
-const struct record *align_record(const struct align *a, int rank, uint64_t seq)
+const struct record *progress_call(const struct progress_comm *a, int rank, uint64_t seq)
 {
 	const struct track *t = &a->tracks[rank];
 
@@ -174,17 +174,17 @@ const struct record *align_record(const struct align *a, int rank, uint64_t seq)
 	}
 }
 
-const struct record *align_reference(const struct align *a, uint64_t seq)
+const struct record *progress_reference(const struct progress_comm *a, uint64_t seq)
 {
-	uint64_t sig = align_reference_sig(a, seq);
+	uint64_t sig = comm_reference_sig(a, seq);
 
 	for (int r = 0; sig && r < a->nranks; r++)
-		if (align_sig(a, r, seq) == sig)
-			return align_record(a, r, seq);
+		if (progress_sig(a, r, seq) == sig)
+			return progress_call(a, r, seq);
 	return NULL;
 }
 
-static void find_top(struct align *a)
+static void find_top(struct progress_comm *a)
 {
 	a->top_rank = -1;
 	for (int r = 0; r < a->nranks; r++) {
@@ -202,55 +202,85 @@ static void find_top(struct align *a)
 	}
 }
 
-void align_init(struct align *a, const struct evidence *evidence, uint32_t comm, bool strict)
+/* The members' ranks in their order; one that no rank says to be is not there. */
+static void take_ranks(struct progress_comm *a)
+{
+	static const struct rank_view unknown = { .outcome = -1, .node = -1 };
+	static const struct call_index none;
+
+	a->ranks = a->progress->ranks;
+	if (!a->members->ranks)
+		return;
+	a->own_ranks = must(calloc((size_t)a->nranks + 1, sizeof(*a->own_ranks)));
+	a->ranks = a->own_ranks;
+	for (int i = 0; i < a->nranks; i++) {
+		int rank = members_rank(a->members, i);
+
+		a->own_ranks[i] =
+			rank >= 0 ? a->progress->ranks[rank]
+				  : (struct progress_rank){ .view = &unknown, .index = &none };
+	}
+}
+
+/* Lays out the signatures of all tracks that have none yet. */
+static void fill_tracks(struct progress_comm *a)
 {
 	size_t words = 0, at = 0;
 
-	memset(a, 0, sizeof(*a));
-	a->comm = comm;
-	a->nranks = evidence->nranks;
-	a->strict = strict;
-	a->tracks = must(calloc((size_t)a->nranks + 1, sizeof(*a->tracks)));
-	for (int i = 0; i < a->nranks; i++)
-		measure_track(&a->tracks[i], &evidence->ranks[i], a);
-	if (!strict)
-		align_number_apart(a, evidence);
 	for (int i = 0; i < a->nranks; i++)
 		if (a->tracks[i].final && !a->tracks[i].sig)
 			words += (size_t)(a->tracks[i].last - a->tracks[i].first + 1);
-	set_window(a);
 	a->arena = must(calloc(words + 1, sizeof(*a->arena)));
-	a->reference = must(calloc(a->span + 1, sizeof(*a->reference)));
-	a->work = must(calloc(2 * a->span + 1, sizeof(*a->work)));
 	for (int i = 0; i < a->nranks; i++) {
 		if (a->tracks[i].sig || !a->tracks[i].final)
 			continue;
-		fill_track(&a->tracks[i], a->arena + at, &evidence->ranks[i], a);
+		fill_track(&a->tracks[i], a->arena + at, &a->ranks[i], a);
 		at += (size_t)(a->tracks[i].last - a->tracks[i].first + 1);
 	}
-	find_top(a);
-	align_find_reference(a);
 }
 
-void align_release(struct align *a)
+void progress_comm_init(struct progress_comm *a, const struct progress *progress,
+			const struct members *members, bool strict)
+{
+	*a = (struct progress_comm){ .progress = progress,
+				     .members = members,
+				     .comm = members->comm,
+				     .nranks = members->nranks,
+				     .strict = strict };
+	take_ranks(a);
+	a->tracks = must(calloc((size_t)a->nranks + 1, sizeof(*a->tracks)));
+	for (int i = 0; i < a->nranks; i++)
+		measure_track(&a->tracks[i], &a->ranks[i], a);
+	if (!strict)
+		comm_number_apart(a);
+	set_window(a);
+	fill_tracks(a);
+	a->reference = must(calloc(a->span + 1, sizeof(*a->reference)));
+	a->work = must(calloc(2 * a->span + 1, sizeof(*a->work)));
+	find_top(a);
+	comm_vote(a);
+}
+
+void progress_comm_release(struct progress_comm *a)
 {
 	for (int i = 0; a->tracks && i < a->nranks; i++)
 		free(a->tracks[i].own);
 	free(a->tracks);
+	free(a->own_ranks);
 	free(a->arena);
 	free(a->reference);
 	free(a->work);
 	memset(a, 0, sizeof(*a));
 }
 
-uint64_t align_run(const struct align *a, uint64_t seq)
+uint64_t progress_run_start(const struct progress_comm *a, uint64_t seq)
 {
-	const struct record *last = align_reference(a, seq);
+	const struct record *last = progress_reference(a, seq);
 	bool pairs = last && last->kind >= CALL_SEND; /* else signatures say it all */
 
-	while (seq > a->base && align_reference_sig(a, seq) &&
-	       align_reference_sig(a, seq - 1) == align_reference_sig(a, seq) &&
-	       (!pairs || align_alike(a, -1, seq - 1, seq)))
+	while (seq > a->base && comm_reference_sig(a, seq) &&
+	       comm_reference_sig(a, seq - 1) == comm_reference_sig(a, seq) &&
+	       (!pairs || comm_alike(a, -1, seq - 1, seq)))
 		seq--;
 	return seq;
 }

@@ -1,12 +1,12 @@
-/* align_apart.c: ranks that make the collectives of a communicator and, by right, none of the sends and
+/* apart.c: ranks that make the collectives of a communicator and, by right, none of the sends and
  * receives that others make between them. Their calls are counted as the others' are. */
-#include "align/align_parts.h"
+#include "progress/comm_parts.h"
 
 #include "base/call_value.h"
 
 #define LEADERS_MAX 8 /* ranks in pairs whose collectives are compared */
 
-static const struct record *next_collective(const struct align *a, const struct track *t,
+static const struct record *next_collective(const struct progress_comm *a, const struct track *t,
 					    const struct record *r)
 {
 	for (r = r ? r + 1 : t->oldest; r <= t->final; r++)
@@ -22,12 +22,13 @@ static bool is_whole(const struct track *t)
 
 /* Returns true if a collective of both stands behind sends or receives of the leader's: it went on past them.
  * One that did not may lack them. */
-static bool went_past(const struct align *a, const struct track *t, const struct track *leader)
+static bool went_past(const struct progress_comm *a, const struct track *t,
+		      const struct track *leader)
 {
 	const struct record *x = next_collective(a, t, NULL);
 	const struct record *y = next_collective(a, leader, NULL);
 
-	while (x && y && (y->seq == x->seq || evidence_signature(x) != evidence_signature(y))) {
+	while (x && y && (y->seq == x->seq || call_signature(x) != call_signature(y))) {
 		x = next_collective(a, t, x);
 		y = next_collective(a, leader, y);
 	}
@@ -42,7 +43,7 @@ struct leaders {
 };
 
 /* On to the next collective of each. Returns its number where none has another call there, else 0. */
-static uint64_t advance(const struct align *a, struct leaders *l, bool first)
+static uint64_t advance(const struct progress_comm *a, struct leaders *l, bool first)
 {
 	uint64_t seq = 0;
 	bool agree = true;
@@ -61,7 +62,7 @@ static uint64_t advance(const struct align *a, struct leaders *l, bool first)
 }
 
 /* What stands where in the others' sequences is not known any more is left out. */
-static void number_as(const struct align *a, struct track *t, struct leaders *l)
+static void number_as(const struct progress_comm *a, struct track *t, struct leaders *l)
 {
 	uint64_t made = t->last, n = 0, at = 0, next = advance(a, l, true);
 
@@ -78,12 +79,17 @@ static void number_as(const struct align *a, struct track *t, struct leaders *l)
 	t->sig = NULL;
 }
 
-void align_number_apart(struct align *a, const struct evidence *e)
+static bool has_pairs(const struct progress_rank *rank, uint32_t comm)
+{
+	return rank->index && record_set_has(&rank->index->pairs, comm);
+}
+
+void comm_number_apart(struct progress_comm *a)
 {
 	struct leaders l = { .n = 0 };
 
 	for (int i = 0; i < a->nranks && l.n < LEADERS_MAX; i++) {
-		if (!is_whole(&a->tracks[i]) || !record_set_has(&e->ranks[i].index.pairs, a->comm))
+		if (!is_whole(&a->tracks[i]) || !has_pairs(&a->ranks[i], a->comm))
 			continue;
 		l.tracks[l.n++] = &a->tracks[i];
 		l.last = a->tracks[i].last > l.last ? a->tracks[i].last : l.last;
@@ -92,7 +98,7 @@ void align_number_apart(struct align *a, const struct evidence *e)
 		struct track *t = &a->tracks[i];
 		bool past = false;
 
-		if (!is_whole(t) || record_set_has(&e->ranks[i].index.pairs, a->comm))
+		if (!is_whole(t) || has_pairs(&a->ranks[i], a->comm))
 			continue;
 		for (int k = 0; k < l.n && !past; k++)
 			past = went_past(a, t, l.tracks[k]);

@@ -1,20 +1,20 @@
-/* align_schedule.c: what the schedule's own regularity, a period or equal steps of count, says of
+/* schedule.c: what the schedule's own regularity, a period or equal steps of count, says of
  * calls that nobody has made yet. */
-#include "align/align_parts.h"
+#include "progress/comm_parts.h"
 
 #define PERIOD_MAX  64
 #define PERIOD_LOOK 1024 /* calls back in which it is looked whether the period ends sometimes */
 
 /* A schedule whose counts go by about equal steps (rounding makes them uneven): the call `ahead`
  * after `seq` in *next, and by how much its count may be off. False: no such schedule. */
-static bool next_step(const struct align *a, uint64_t seq, uint64_t ahead, struct record *next,
-		      uint64_t *off)
+static bool next_step(const struct progress_comm *a, uint64_t seq, uint64_t ahead,
+		      struct record *next, uint64_t *off)
 {
 	const struct record *last[3];
 	int64_t step, before;
 
 	for (uint64_t i = 0; i < 3; i++) {
-		last[i] = seq > i ? align_reference(a, seq - i) : NULL;
+		last[i] = seq > i ? progress_reference(a, seq - i) : NULL;
 		if (!last[i])
 			return false;
 	}
@@ -24,16 +24,17 @@ static bool next_step(const struct align *a, uint64_t seq, uint64_t ahead, struc
 		return false;
 	*next = *last[0];
 	next->count = last[1]->count;
-	if (align_signed(a, next) != align_signed(a, last[1]))
+	if (progress_signed(a, next) != progress_signed(a, last[1]))
 		return false; /* more than the count changes */
 	next->count = last[0]->count + (uint64_t)step * ahead;
 	*off = (uint64_t)llabs(step / 8) * ahead;
 	return true;
 }
 
-bool align_is_step(const struct align *a, int rank, uint64_t seq, uint64_t before, uint64_t ahead)
+bool comm_is_step(const struct progress_comm *a, int rank, uint64_t seq, uint64_t before,
+		  uint64_t ahead)
 {
-	const struct record *made = align_record(a, rank, seq);
+	const struct record *made = progress_call(a, rank, seq);
 	struct record next, same;
 	uint64_t off = 0;
 
@@ -41,38 +42,37 @@ bool align_is_step(const struct align *a, int rank, uint64_t seq, uint64_t befor
 		return false;
 	same = *made;
 	same.count = next.count;
-	return align_signed(a, &same) == align_signed(a, &next) &&
+	return progress_signed(a, &same) == progress_signed(a, &next) &&
 	       made->count - next.count + off <= 2 * off;
 }
 
 /* Counts the calls up to `seq` that are those of `p` calls before, as far back as is known. */
-static uint64_t agreement(const struct align *a, uint64_t seq, uint64_t p)
+static uint64_t agreement(const struct progress_comm *a, uint64_t seq, uint64_t p)
 {
 	uint64_t i = 0;
 
-	while (seq >= a->base + i + p && align_reference_sig(a, seq - i) &&
-	       align_reference_sig(a, seq - i) == align_reference_sig(a, seq - i - p))
+	while (seq >= a->base + i + p && comm_reference_sig(a, seq - i) &&
+	       comm_reference_sig(a, seq - i) == comm_reference_sig(a, seq - i - p))
 		i++;
 	return i;
 }
 
 /* Another distance agrees as long, and goes on with another call: the end of a run of calls alike, such as the
  * buckets of a training step, which has come before. */
-static bool is_contradicted(const struct align *a, uint64_t seq, uint64_t period)
+static bool is_contradicted(const struct progress_comm *a, uint64_t seq, uint64_t period)
 {
 	uint64_t n = agreement(a, seq, period),
 		 most = a->span < PERIOD_LOOK ? a->span : PERIOD_LOOK;
 
 	for (uint64_t p = period + 1; p < most && seq >= a->base + p; p++)
-		if (align_reference_sig(a, seq + 1 - p) !=
-			    align_reference_sig(a, seq + 1 - period) &&
+		if (comm_reference_sig(a, seq + 1 - p) != comm_reference_sig(a, seq + 1 - period) &&
 		    agreement(a, seq, p) >= n)
 			return true;
 	return false;
 }
 
 /* The shortest period that the reference has had up to `seq`, 0: none. */
-static uint64_t period(const struct align *a, uint64_t seq)
+static uint64_t period(const struct progress_comm *a, uint64_t seq)
 {
 	for (uint64_t p = 1; p <= PERIOD_MAX && seq >= a->base + 2 * p; p++)
 		if (agreement(a, seq, p) >= (p < 3 ? 3 : p))
@@ -80,23 +80,23 @@ static uint64_t period(const struct align *a, uint64_t seq)
 	return 0;
 }
 
-uint64_t align_next_expected(const struct align *a, uint64_t seq)
+uint64_t comm_next_expected(const struct progress_comm *a, uint64_t seq)
 {
 	uint64_t p = period(a, seq);
 
-	return p ? align_reference_sig(a, seq + 1 - p) : 0;
+	return p ? comm_reference_sig(a, seq + 1 - p) : 0;
 }
 
-bool align_runs_ahead(const struct align *a, int rank, uint64_t at)
+bool comm_runs_ahead(const struct progress_comm *a, int rank, uint64_t at)
 {
 	uint64_t p = period(a, at);
 
 	for (uint64_t s = at; s <= a->tracks[rank].last; s++) {
 		uint64_t ahead = s + 1 - at;
 
-		if (p ? align_sig(a, rank, s) !=
-				    align_reference_sig(a, at + 1 + (ahead - 1) % p - p)
-		      : !align_is_step(a, rank, s, at, ahead))
+		if (p ? progress_sig(a, rank, s) !=
+				    comm_reference_sig(a, at + 1 + (ahead - 1) % p - p)
+		      : !comm_is_step(a, rank, s, at, ahead))
 			return false;
 	}
 	return true;

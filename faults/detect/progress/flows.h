@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/call_value.h"
-#include "evidence/evidence.h"
+#include "progress/progress.h"
 
 /* Calls of one kind that a rank made with one partner, oldest first. */
 struct flow {
@@ -16,8 +16,9 @@ struct flows {
 	int nranks;
 };
 
-/* Sort what `evidence`, a team's, holds of a communicator. */
-void flows_init(struct flows *flows, const struct evidence *evidence, uint32_t comm);
+/* Sorts the members' sends and receives. */
+void flows_init(struct flows *flows, const struct progress *progress,
+		const struct members *members);
 void flows_release(struct flows *flows);
 
 /* What `rank` sent to (received from) `peer`. `kind`: CALL_SEND or CALL_RECV. */
@@ -33,7 +34,7 @@ static inline int flow_other(int kind)
 const struct record *flow_match(const struct flows *flows, int rank, const struct record *call);
 
 /* Returns true if a send and the receive that it meets are of the same amount and type. */
-bool flow_fits(const struct record *a, const struct record *b);
+bool progress_fits(const struct record *a, const struct record *b);
 
 /* What one rank sent to another, and that one received; one of the two may be empty. */
 struct link {

@@ -1,5 +1,5 @@
-/* align_fields.c: one call of all ranks, field by field. */
-#include "align/align.h"
+/* fields.c: one call of all ranks, field by field. */
+#include "progress/comm.h"
 
 #include "base/call_value.h"
 
@@ -39,14 +39,14 @@ enum call_field field_first(const struct record *a, const struct record *b)
 
 /* The record whose value of the field more than half of those have that made call `seq`, of this kind where
  * that is given; NULL: there is none. */
-static const struct record *most_of(const struct align *a, uint64_t seq, enum call_field field,
-				    const struct record *kind)
+static const struct record *most_of(const struct progress_comm *a, uint64_t seq,
+				    enum call_field field, const struct record *kind)
 {
 	const struct record *most = NULL;
 	size_t votes = 0, total = 0, agree = 0;
 
 	for (int i = 0; i < 2 * a->nranks; i++) {
-		const struct record *r = align_record(a, i % a->nranks, seq);
+		const struct record *r = progress_call(a, i % a->nranks, seq);
 
 		if (!r || (kind && r->kind != kind->kind))
 			continue;
@@ -61,7 +61,7 @@ static const struct record *most_of(const struct align *a, uint64_t seq, enum ca
 	return 2 * agree > total ? most : NULL;
 }
 
-bool align_fieldwise(const struct align *a, uint64_t seq, struct record *most)
+bool progress_fieldwise(const struct progress_comm *a, uint64_t seq, struct record *most)
 {
 	const struct record *kind = most_of(a, seq, FIELD_KIND, NULL);
 	const struct record *each[CALL_FIELDS] = { kind };

@@ -1,5 +1,5 @@
 /* flows.c: sends and receives by partner; steps of their amounts. */
-#include "waits/flows.h"
+#include "progress/flows.h"
 
 /* By kind, partner, time. */
 static int compare_calls(const void *a, const void *b)
@@ -14,26 +14,44 @@ static int compare_calls(const void *a, const void *b)
 	return (x->seq > y->seq) - (x->seq < y->seq);
 }
 
-void flows_init(struct flows *f, const struct evidence *e, uint32_t comm)
+/* Returns true if the member has sends or receives there. */
+static bool has_pairs(const struct progress *p, const struct members *members, int place)
+{
+	int rank = members_rank(members, place);
+
+	return rank >= 0 && p->ranks[rank].index &&
+	       record_set_has(&p->ranks[rank].index->pairs, members->comm);
+}
+
+static size_t take_pairs(const struct progress_rank *r, uint32_t comm, const struct record **to)
+{
+	size_t n = 0;
+
+	for (size_t k = 0; k < r->ncalls; k++)
+		if (r->calls[k].comm == comm && call_is_pair(r->calls[k].kind))
+			to[n++] = &r->calls[k];
+	return n;
+}
+
+void flows_init(struct flows *f, const struct progress *p, const struct members *members)
 {
 	size_t n = 0;
 
 	memset(f, 0, sizeof(*f));
-	f->nranks = e->nranks;
-	for (int i = 0; i < e->nranks; i++)
-		n += e->ranks[i].ncalls;
+	f->nranks = members->nranks;
+	for (int i = 0; i < f->nranks; i++)
+		n += has_pairs(p, members, i) ? p->ranks[members_rank(members, i)].ncalls : 0;
 	f->calls = must(malloc((n + 1) * sizeof(*f->calls)));
-	f->first = must(calloc((size_t)e->nranks + 1, sizeof(*f->first)));
+	f->first = must(calloc((size_t)f->nranks + 1, sizeof(*f->first)));
 	n = 0;
-	for (int i = 0; i < e->nranks; i++) {
+	for (int i = 0; i < f->nranks; i++) {
 		f->first[i] = n;
-		for (size_t k = 0; k < e->ranks[i].ncalls; k++)
-			if (e->ranks[i].calls[k].comm == comm &&
-			    call_is_pair(e->ranks[i].calls[k].kind))
-				f->calls[n++] = &e->ranks[i].calls[k];
+		if (!has_pairs(p, members, i))
+			continue;
+		n += take_pairs(&p->ranks[members_rank(members, i)], members->comm, f->calls + n);
 		qsort(f->calls + f->first[i], n - f->first[i], sizeof(*f->calls), compare_calls);
 	}
-	f->first[e->nranks] = n;
+	f->first[f->nranks] = n;
 }
 
 void flows_release(struct flows *f)
@@ -81,7 +99,7 @@ const struct record *flow_match(const struct flows *f, int rank, const struct re
 	return nth < theirs.n ? theirs.calls[nth] : NULL;
 }
 
-bool flow_fits(const struct record *a, const struct record *b)
+bool progress_fits(const struct record *a, const struct record *b)
 {
 	return a->count == b->count && a->dtype == b->dtype;
 }

@@ -1,29 +1,29 @@
-/* align_compare.c: how one rank's calls differ from those that most ranks made. */
-#include "align/align_parts.h"
+/* progress_deviation.c: how one rank's calls differ from those that most ranks made. */
+#include "progress/comm_parts.h"
 
 #define SHIFT_MAX 8 /* calls skipped or added in one place */
 
-static uint64_t sig_of(const struct align *a, int rank, uint64_t seq)
+static uint64_t sig_of(const struct progress_comm *a, int rank, uint64_t seq)
 {
-	return rank < 0 ? align_reference_sig(a, seq) : align_sig(a, rank, seq);
+	return rank < 0 ? comm_reference_sig(a, seq) : progress_sig(a, rank, seq);
 }
 
-bool align_alike(const struct align *a, int rank, uint64_t x, uint64_t y)
+bool comm_alike(const struct progress_comm *a, int rank, uint64_t x, uint64_t y)
 {
 	const struct record *one, *other;
 
 	if (!sig_of(a, rank, x) || sig_of(a, rank, x) != sig_of(a, rank, y))
 		return false;
-	one = rank < 0 ? align_reference(a, x) : align_record(a, rank, x);
-	other = rank < 0 ? align_reference(a, y) : align_record(a, rank, y);
-	return !one || !other || evidence_signature_strict(one) == evidence_signature_strict(other);
+	one = rank < 0 ? progress_reference(a, x) : progress_call(a, rank, x);
+	other = rank < 0 ? progress_reference(a, y) : progress_call(a, rank, y);
+	return !one || !other || call_signature_strict(one) == call_signature_strict(other);
 }
 
-uint64_t align_first_difference(const struct align *a, int rank)
+uint64_t comm_first_difference(const struct progress_comm *a, int rank)
 {
 	uint64_t from, to;
 
-	if (!align_clip(a, &a->tracks[rank], &from, &to))
+	if (!comm_clip(a, &a->tracks[rank], &from, &to))
 		return 0;
 	for (uint64_t s = from; s <= to; s++) {
 		uint64_t sig = a->tracks[rank].sig[s - a->tracks[rank].first];
@@ -36,21 +36,21 @@ uint64_t align_first_difference(const struct align *a, int rank)
 }
 
 /* The most calls that any other rank made. */
-static uint64_t others_last(const struct align *a, int rank)
+static uint64_t others_last(const struct progress_comm *a, int rank)
 {
 	return rank == a->top_rank ? a->second : a->top;
 }
 
 /* Counts the calls after `at` that speak for the rank being the reference moved by `shift`
  * (positive: calls are missing); -1: some call speaks against it. */
-static int64_t fits(const struct align *a, int rank, uint64_t at, int64_t shift)
+static int64_t fits(const struct progress_comm *a, int rank, uint64_t at, int64_t shift)
 {
 	uint64_t from = shift < 0 ? at + (uint64_t)-shift : at + (shift == 0);
 	int64_t n = 0;
 
 	for (uint64_t s = from; s <= a->tracks[rank].last; s++) {
-		uint64_t sig = align_sig(a, rank, s);
-		uint64_t ref = align_reference_sig(a, s + (uint64_t)shift);
+		uint64_t sig = progress_sig(a, rank, s);
+		uint64_t ref = comm_reference_sig(a, s + (uint64_t)shift);
 
 		if (sig && ref && sig != ref)
 			return -1;
@@ -61,19 +61,20 @@ static int64_t fits(const struct align *a, int rank, uint64_t at, int64_t shift)
 
 /* Nothing follows the call that differs: it may be the one after (skipped) or the one before
  * once more (extra). */
-static enum deviation_kind kind_of_last(const struct align *a, int rank, uint64_t at)
+static enum deviation_kind kind_of_last(const struct progress_comm *a, int rank, uint64_t at)
 {
-	uint64_t sig = align_sig(a, rank, at), next = align_reference_sig(a, at + 1);
-	bool extra = sig == align_reference_sig(a, at - 1), skipped;
+	uint64_t sig = progress_sig(a, rank, at), next = comm_reference_sig(a, at + 1);
+	bool extra = sig == comm_reference_sig(a, at - 1), skipped;
 
-	skipped = next ? sig == next : align_runs_ahead(a, rank, at);
+	skipped = next ? sig == next : comm_runs_ahead(a, rank, at);
 	if (extra && skipped)
 		return DEVIATION_UNCLEAR;
 	return extra ? DEVIATION_EXTRA : skipped ? DEVIATION_SKIPPED : DEVIATION_FIELD;
 }
 
 /* Several explanations fit: how many calls the rank made in all decides. */
-static enum deviation_kind kind_by_length(const struct align *a, int rank, bool skipped, bool extra)
+static enum deviation_kind kind_by_length(const struct progress_comm *a, int rank, bool skipped,
+					  bool extra)
 {
 	uint64_t mine = a->tracks[rank].last, others = others_last(a, rank);
 
@@ -84,18 +85,18 @@ static enum deviation_kind kind_by_length(const struct align *a, int rank, bool 
 	return DEVIATION_UNCLEAR;
 }
 
-uint64_t align_swapped(const struct align *a, int rank, int other, uint64_t at)
+uint64_t progress_swapped(const struct progress_comm *a, int rank, int other, uint64_t at)
 {
 	uint64_t n = 0;
 
 	for (uint64_t s = at; s <= a->tracks[rank].last; s++) {
-		uint64_t own = align_sig(a, rank, s);
+		uint64_t own = progress_sig(a, rank, s);
 		uint64_t ref = sig_of(a, other, s);
 
 		if (!own || !ref || own == ref || s == at)
 			continue;
 		if (n > 0 || s - at > SHIFT_MAX || own != sig_of(a, other, at) ||
-		    ref != align_sig(a, rank, at))
+		    ref != progress_sig(a, rank, at))
 			return 0;
 		n = s - at;
 	}
@@ -105,29 +106,30 @@ uint64_t align_swapped(const struct align *a, int rank, int other, uint64_t at)
 /* The others stand in call `at`, which let this rank go on: nothing of theirs is there to compare what follows
  * with. It is that call, made otherwise, where more than its amount is the same, or where the schedule so far
  * has what this rank made next. */
-static bool is_other_field(const struct align *a, int rank, uint64_t at)
+static bool is_other_field(const struct progress_comm *a, int rank, uint64_t at)
 {
-	const struct record *own = align_record(a, rank, at), *ref = align_reference(a, at);
-	uint64_t next = align_next_expected(a, at);
+	const struct record *own = progress_call(a, rank, at), *ref = progress_reference(a, at);
+	uint64_t next = comm_next_expected(a, at);
 
-	if (align_reference_sig(a, at + 1) || !own || !ref || own->kind != ref->kind)
+	if (comm_reference_sig(a, at + 1) || !own || !ref || own->kind != ref->kind)
 		return false;
 	if (own->count == ref->count)
 		return (own->dtype != ref->dtype) + (own->op != ref->op) +
 			       (own->peer != ref->peer) ==
 		       1;
-	return next ? align_sig(a, rank, at + 1) == next : align_is_step(a, rank, at + 1, at, 1);
+	return next ? progress_sig(a, rank, at + 1) == next : comm_is_step(a, rank, at + 1, at, 1);
 }
 
-static enum deviation_kind find_kind(const struct align *a, int rank, uint64_t at, uint64_t *shift)
+static enum deviation_kind find_kind(const struct progress_comm *a, int rank, uint64_t at,
+				     uint64_t *shift)
 {
 	bool field = fits(a, rank, at, 0) > 0;
-	bool ahead = !align_reference_sig(a, at + 1) && align_runs_ahead(a, rank, at);
+	bool ahead = !comm_reference_sig(a, at + 1) && comm_runs_ahead(a, rank, at);
 
 	*shift = 1;
 	if (at == a->tracks[rank].last)
 		return kind_of_last(a, rank, at);
-	*shift = align_swapped(a, rank, -1, at);
+	*shift = progress_swapped(a, rank, -1, at);
 	if (*shift && kind_by_length(a, rank, fits(a, rank, at, 1) > 0,
 				     at > 1 && fits(a, rank, at, -1) > 0) == DEVIATION_UNCLEAR)
 		return DEVIATION_SWAPPED;
@@ -146,20 +148,22 @@ static enum deviation_kind find_kind(const struct align *a, int rank, uint64_t a
 }
 
 /* Removing or adding the calls a little earlier would have given the same sequence. */
-static uint64_t earliest(const struct align *a, int rank, uint64_t at, const struct deviation *d)
+static uint64_t earliest(const struct progress_comm *a, int rank, uint64_t at,
+			 const struct deviation *d)
 {
 	const struct track *t = &a->tracks[rank];
 
 	if (at == t->first && t->first > 1)
 		return 1; /* it lies before what the ring still holds */
 	while (at > a->base + 1 &&
-	       align_alike(a, d->kind == DEVIATION_SKIPPED ? -1 : rank, at - 1 + d->shift, at - 1))
+	       comm_alike(a, d->kind == DEVIATION_SKIPPED ? -1 : rank, at - 1 + d->shift, at - 1))
 		at--;
 	return at;
 }
 
 /* Counts the calls that speak for the rank having the reference's plan, but for the deviation. */
-static uint64_t agreed(const struct align *a, int rank, uint64_t at, const struct deviation *d)
+static uint64_t agreed(const struct progress_comm *a, int rank, uint64_t at,
+		       const struct deviation *d)
 {
 	int64_t shift = d->kind == DEVIATION_SKIPPED ? (int64_t)d->shift
 			: d->kind == DEVIATION_EXTRA ? -(int64_t)d->shift
@@ -167,16 +171,16 @@ static uint64_t agreed(const struct align *a, int rank, uint64_t at, const struc
 	int64_t behind = fits(a, rank, at, shift);
 	uint64_t n = behind > 0 ? (uint64_t)behind : 0, from, to;
 
-	if (align_clip(a, &a->tracks[rank], &from, &to))
+	if (comm_clip(a, &a->tracks[rank], &from, &to))
 		for (uint64_t s = from; s < at; s++)
-			n += align_sig(a, rank, s) &&
-			     align_sig(a, rank, s) == align_reference_sig(a, s);
+			n += progress_sig(a, rank, s) &&
+			     progress_sig(a, rank, s) == comm_reference_sig(a, s);
 	return n;
 }
 
-struct deviation align_compare(const struct align *a, int rank)
+struct deviation progress_deviation(const struct progress_comm *a, int rank)
 {
-	uint64_t at = align_first_difference(a, rank);
+	uint64_t at = comm_first_difference(a, rank);
 	struct deviation d = { .kind = DEVIATION_NONE };
 
 	if (!at)

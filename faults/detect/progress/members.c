@@ -1,0 +1,172 @@
+/* members.c: which ranks share a communicator, by what each one's recorder says of its init. */
+#include "progress/progress.h"
+
+#include "record/verdict.h"
+
+int members_rank(const struct members *members, int place)
+{
+	if (place < 0 || place >= members->nranks)
+		return -1;
+	return members->ranks ? members->ranks[place] : place;
+}
+
+bool members_called(const struct members *members, const struct progress *p)
+{
+	for (int i = 0; i < members->nranks; i++) {
+		int rank = members_rank(members, i);
+
+		if (rank >= 0 && p->ranks[rank].index &&
+		    record_set_has(&p->ranks[rank].index->comms, members->comm))
+			return true;
+	}
+	return false;
+}
+
+int claims_by_id(const void *a, const void *b)
+{
+	const struct claim *x = a, *y = b;
+
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+size_t progress_claims(const struct progress *p, int64_t comm, struct claim *claims)
+{
+	uint32_t first = comm < 0 ? 0 : (uint32_t)comm, end = comm < 0 ? RECORD_COMMS : first + 1;
+	size_t n = 0;
+
+	for (int i = 0; i < p->nranks; i++)
+		for (uint32_t c = first; p->ranks[i].recorder && c < end; c++) {
+			const struct record_init *in = &p->ranks[i].recorder->inits[c];
+
+			if (in->state == RECORD_COMM_NONE)
+				continue;
+			if (claims)
+				claims[n] = (struct claim){ in->id, in->rank, in->nranks, i, c, 0 };
+			n++;
+		}
+	return n;
+}
+
+/* Each at the place that it claims, where all fit and at least half are there: 0. Evidence may say
+ * anything. */
+static int place_claims(const struct claim *claims, int n, int *ranks)
+{
+	int nranks = claims[0].nranks;
+
+	if (nranks < n || nranks > 2 * n)
+		return -EINVAL;
+	for (int i = 0; i < nranks; i++)
+		ranks[i] = -1;
+	for (int i = 0; i < n; i++) {
+		int place = claims[i].place;
+
+		if (claims[i].nranks != nranks || place < 0 || place >= nranks || ranks[place] >= 0)
+			return -EINVAL;
+		ranks[place] = claims[i].rank;
+	}
+	return nranks;
+}
+
+/* The members with one id; without a place for each they stand in the order of the run.
+ * Returns how many of `ranks` it takes. */
+static int add_members(struct members_list *l, const struct progress *p, uint32_t comm,
+		       const struct claim *claims, int n, int *ranks)
+{
+	struct members one = { .comm = comm, .ranks = ranks };
+	int placed = place_claims(claims, n, ranks);
+
+	one.nranks = placed > 0 ? placed : n;
+	for (int i = 0; placed < 0 && i < n; i++)
+		ranks[i] = claims[i].rank;
+	if (!members_called(&one, p))
+		return 0;
+	l->list[l->n++] = one;
+	return one.nranks;
+}
+
+/* Behind the last claim with the id of the first. */
+static size_t end_of(const struct claim *claims, size_t n, size_t first, size_t *end)
+{
+	for (*end = first; *end < n && claims[*end].id == claims[first].id;)
+		++*end;
+	return *end;
+}
+
+/* All members of a communicator other than 0. Returns how many of `ranks` they take. */
+static int add_comm(struct members_list *l, const struct progress *p, uint32_t comm,
+		    struct claim *claims, int *ranks)
+{
+	size_t n = progress_claims(p, comm, claims), end;
+	int used = 0;
+
+	if (n == 0)
+		l->list[l->n++] = (struct members){ .comm = comm, .nranks = p->nranks };
+	qsort(claims, n, sizeof(*claims), claims_by_id);
+	for (size_t i = 0; i < n; i = end) {
+		end_of(claims, n, i, &end);
+		used += add_members(l, p, comm, claims + i, (int)(end - i), ranks + used);
+	}
+	return used;
+}
+
+void progress_members(const struct progress *p, struct members_list *l)
+{
+	size_t n = (size_t)p->nranks + 1, used = 0, comms = 1;
+	struct claim *claims = must(malloc(n * sizeof(*claims)));
+	struct record_set called = { { 0 } };
+
+	memset(l, 0, sizeof(*l));
+	for (int i = 0; i < p->nranks; i++)
+		for (size_t k = 0; k < sizeof(called.words) / sizeof(called.words[0]); k++)
+			if (p->ranks[i].index)
+				called.words[k] |= p->ranks[i].index->comms.words[k];
+	for (uint32_t c = 1; c < RECORD_COMMS; c++)
+		comms += record_set_has(&called, c);
+	l->list = must(calloc(comms == 1 ? 1 : comms * n, sizeof(*l->list)));
+	/* place_claims: twice as many */
+	l->ranks = must(malloc(comms * 2 * n * sizeof(*l->ranks)));
+	l->list[l->n++] = (struct members){ .comm = 0, .nranks = p->nranks };
+	for (uint32_t c = 1; c < RECORD_COMMS; c++)
+		if (record_set_has(&called, c))
+			used += (size_t)add_comm(l, p, c, claims, l->ranks + used);
+	free(claims);
+}
+
+void progress_groups(const struct progress *p, struct members_list *l)
+{
+	size_t room = (size_t)p->nranks + 1, n = 0, used = 0, end;
+	struct claim *claims = must(malloc(room * sizeof(*claims)));
+	bool whole = true;
+
+	*l = (struct members_list){ .list = must(calloc(room, sizeof(*l->list))),
+				    .ranks = must(malloc(2 * room * sizeof(*l->ranks))) };
+	for (int i = 0; i < p->nranks; i++) {
+		const struct rank_view *v = p->ranks[i].view;
+
+		if (p->ranks[i].present && v->init_id)
+			claims[n++] =
+				(struct claim){ v->init_id, v->init_rank, v->init_nranks, i, 0, 0 };
+		else if (p->ranks[i].present && view_died(v))
+			whole = false;
+	}
+	qsort(claims, n, sizeof(*claims), claims_by_id);
+	for (size_t i = 0; i < n && whole; i = end, l->n++) {
+		int nranks = (int)(end_of(claims, n, i, &end) - i);
+
+		l->list[l->n] = (struct members){ .nranks = nranks, .ranks = l->ranks + used };
+		whole = place_claims(claims + i, nranks, l->ranks + used) == nranks;
+		used += (size_t)nranks;
+	}
+	if (!whole || l->n < 2)
+		l->n = 0;
+	free(claims);
+}
+
+void members_list_release(struct members_list *l)
+{
+	free(l->list);
+	free(l->ranks);
+	memset(l, 0, sizeof(*l));
+}

@@ -1,0 +1,447 @@
+/* play.c: how far a run can have come: which pending calls have started, which have ended. A rank of which too little is
+ * known may have come anywhere, so no call waits for it. */
+#include "progress/progress.h"
+
+#include "base/call_value.h"
+#include "process/watch.h"
+#include "progress/flows.h"
+#include "record/verdict.h"
+
+#define PENDING_MAX 1024 /* of a rank with more calls that have not completed nothing is known */
+
+bool progress_over(const struct progress *p, const struct record *call)
+{
+	return p->blocks && (call->flags & RECORD_ALONE) && call->state == RECORD_RETURNED;
+}
+
+/* It waits for nobody any more; its sends and receives may still be open. */
+static bool has_left(const struct progress_rank *r)
+{
+	return r->view->process >= PROCESS_EXITED;
+}
+
+/* Returns true if the rank may still wait for its call `i`, by what is known of that rank alone. Where
+ * calls block, it is in the last one, or in sends and receives at the end of their group. */
+static bool is_pending(const struct progress *p, const struct progress_rank *r, size_t i)
+{
+	const struct record *call = &r->calls[i], *newest = &r->calls[r->ncalls - 1];
+
+	if (record_done(call, r->view->completed) || view_died(r->view))
+		return false;
+	if (has_left(r) && !call_is_pair(call->kind))
+		return false;
+	if (!p->blocks)
+		return !r->times || r->times[i].end_ns == 0;
+	if (newest->state == RECORD_ISSUING)
+		return call == newest;
+	if (progress_over(p, call))
+		return false;
+	while (newest > call && call_is_pair(newest->kind))
+		newest--;
+	return call_is_pair(newest->kind);
+}
+
+/* How many of the rank's calls are pending; -1: calls are no longer known that would have to be. */
+static long count_pending(const struct progress *p, const struct progress_rank *r)
+{
+	uint64_t last[RECORD_COMMS] = { 0 };
+	bool cut[RECORD_COMMS] = { false };
+	long n = 0;
+
+	if (!r->present || r->view->phase == PHASE_SPARE)
+		return -1;
+	for (size_t i = 0; i < r->ncalls; i++) {
+		const struct record *call = &r->calls[i];
+
+		if (call->comm >= RECORD_COMMS)
+			return -1;
+		if (last[call->comm] && call->seq != last[call->comm] + 1)
+			return -1;
+		cut[call->comm] |= !last[call->comm] && call->seq > 1;
+		last[call->comm] = call->seq;
+		if (cut[call->comm] && call_is_pair(call->kind))
+			return -1;
+		n += is_pending(p, r, i);
+	}
+	if (r->ncalls ? r->calls[r->ncalls - 1].ticket < r->view->issued : r->view->issued > 0)
+		return -1;
+	return n > PENDING_MAX ? -1 : n;
+}
+
+static struct rank_comm *part_of(const struct progress *p, int rank, uint32_t comm)
+{
+	struct rank_calls *calls = &p->pending[rank];
+	size_t low = 0, high = calls->ncomms;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (calls->comms[middle].members->comm < comm)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < calls->ncomms && calls->comms[low].members->comm == comm ? &calls->comms[low]
+									      : NULL;
+}
+
+const struct rank_comm *progress_part(const struct progress *p, int rank, uint32_t comm)
+{
+	return part_of(p, rank, comm);
+}
+
+/* Adds a rank's calls: collectives are counted, pending calls are noted. */
+static void add_calls(struct progress *p, int rank)
+{
+	const struct progress_rank *r = &p->ranks[rank];
+	struct rank_calls *calls = &p->pending[rank];
+	struct record_set seen = { { 0 } };
+
+	for (size_t i = 0; i < r->ncalls; i++) {
+		const struct record *call = &r->calls[i];
+		struct rank_comm *comm = part_of(p, rank, call->comm);
+		bool pair = call_is_pair(call->kind), pending = is_pending(p, r, i);
+
+		if (!comm)
+			continue;
+		if (!record_set_has(&seen, call->comm))
+			comm->made = comm->started = call->seq - 1;
+		record_set_add(&seen, call->comm);
+		comm->made += !pair;
+		comm->started += !pair && !pending;
+		if (!pending)
+			continue;
+		calls->calls[calls->n++] = (struct pending_call){
+			.call = call,
+			.members = comm->members,
+			.rank = rank,
+			.nth = comm->made,
+			.partner = pair ? members_rank(comm->members, call->peer) : 0
+		};
+	}
+}
+
+static bool is_known(const struct progress *p, int rank)
+{
+	return rank >= 0 && p->pending[rank].known;
+}
+
+/* Finds the partner's half of a send or receive. */
+static void find_match(struct progress *p, struct pending_call *own, const struct flows *flows)
+{
+	struct rank_calls *partner = &p->pending[own->partner];
+
+	own->theirs = flow_match(flows, part_of(p, own->rank, own->call->comm)->place, own->call);
+	for (size_t i = 0; own->theirs && i < partner->n; i++)
+		if (partner->calls[i].call == own->theirs)
+			own->match = &partner->calls[i];
+	own->unequal = own->theirs && !progress_fits(own->theirs, own->call);
+}
+
+/* Returns true if any member has a send or receive pending on the communicator. */
+static bool any_pending_pair(const struct progress *p, const struct members *members)
+{
+	for (int m = 0; m < members->nranks; m++) {
+		int rank = members_rank(members, m);
+
+		for (size_t i = 0; rank >= 0 && i < p->pending[rank].n; i++)
+			if (p->pending[rank].calls[i].members == members &&
+			    call_is_pair(p->pending[rank].calls[i].call->kind))
+				return true;
+	}
+	return false;
+}
+
+static void match_members(struct progress *p, const struct members *members)
+{
+	struct flows flows;
+
+	if (!any_pending_pair(p, members))
+		return;
+	flows_init(&flows, p, members);
+	for (int m = 0; m < members->nranks; m++) {
+		int rank = members_rank(members, m);
+
+		for (size_t i = 0; rank >= 0 && i < p->pending[rank].n; i++) {
+			struct pending_call *c = &p->pending[rank].calls[i];
+
+			if (c->members == members && call_is_pair(c->call->kind) &&
+			    is_known(p, c->partner))
+				find_match(p, c, &flows);
+		}
+	}
+	flows_release(&flows);
+}
+
+static bool has_come(const struct progress *p, const struct pending_call *in, int rank)
+{
+	const struct rank_comm *comm;
+
+	if (!is_known(p, rank))
+		return true;
+	if (call_is_pair(in->call->kind))
+		return rank != in->partner ||
+		       (in->theirs && (!in->match || in->match->state != CALL_QUEUED));
+	comm = progress_part(p, rank, in->call->comm);
+	/* where no recorder names the members, only a rank with calls is one */
+	return !comm || comm->members != in->members || comm->started >= in->nth ||
+	       (comm->made == 0 && !in->members->ranks && in->members->comm > 0);
+}
+
+/* Returns true if nothing is left to wait for. */
+static bool is_met(const struct progress *p, struct pending_call *in)
+{
+	if (call_is_pair(in->call->kind))
+		return has_come(p, in, in->partner) && !in->unequal;
+	while (in->seen < in->members->nranks &&
+	       has_come(p, in, members_rank(in->members, in->seen)))
+		in->seen++;
+	return in->seen == in->members->nranks;
+}
+
+/* Returns true if it starts beside the sends and receives before it, as far as is known. */
+static bool starts_beside(const struct record *call)
+{
+	return call_is_pair(call->kind) && !(call->flags & RECORD_ALONE);
+}
+
+/* Starts what nothing on its stream stands before. Returns whether there was any. */
+static bool start_calls(const struct progress *p, struct rank_calls *calls)
+{
+	enum { FREE, PAIRS, TAKEN };
+	uint8_t streams[UINT8_MAX + 1] = { FREE };
+	bool any = false;
+
+	for (size_t i = calls->first; i < calls->n; i++) {
+		struct pending_call *c = &calls->calls[i];
+		uint8_t *stream = &streams[c->call->stream];
+
+		if (c->state == CALL_ENDED)
+			continue;
+		if (c->state == CALL_QUEUED &&
+		    (*stream == FREE || (*stream == PAIRS && starts_beside(c->call)))) {
+			c->state = CALL_STARTED;
+			any = true;
+			if (!call_is_pair(c->call->kind))
+				part_of(p, c->rank, c->call->comm)->started = c->nth;
+		}
+		*stream = starts_beside(c->call) && *stream != TAKEN ? PAIRS : TAKEN;
+	}
+	return any;
+}
+
+static bool end_calls(const struct progress *p, struct rank_calls *calls)
+{
+	bool any = false;
+
+	for (size_t i = calls->first; i < calls->n; i++) {
+		struct pending_call *c = &calls->calls[i];
+
+		if (c->state != CALL_STARTED || !is_met(p, c))
+			continue;
+		c->state = CALL_ENDED;
+		any = true;
+	}
+	while (calls->first < calls->n && calls->calls[calls->first].state == CALL_ENDED)
+		calls->first++;
+	return any;
+}
+
+static void run(struct progress *p)
+{
+	bool any = true;
+
+	while (any) {
+		any = false;
+		for (int i = 0; i < p->nranks; i++)
+			any |= start_calls(p, &p->pending[i]);
+		for (int i = 0; i < p->nranks; i++)
+			any |= end_calls(p, &p->pending[i]);
+	}
+}
+
+/* Gives each rank its part in the communicators that it is a member of: these come by their numbers. */
+static void place_ranks(struct progress *p, const struct members_list *l)
+{
+	size_t room = 0, at = 0;
+
+	for (size_t k = 0; k < l->n; k++)
+		for (int i = 0; i < l->list[k].nranks; i++)
+			if (members_rank(&l->list[k], i) >= 0) {
+				p->pending[members_rank(&l->list[k], i)].ncomms++;
+				room++;
+			}
+	p->comms = must(calloc(room + 1, sizeof(*p->comms)));
+	for (int i = 0; i < p->nranks; i++) {
+		p->pending[i].comms = p->comms + at;
+		at += p->pending[i].ncomms;
+		p->pending[i].ncomms = 0;
+	}
+	for (size_t k = 0; k < l->n; k++)
+		for (int i = 0; i < l->list[k].nranks; i++) {
+			int rank = members_rank(&l->list[k], i);
+
+			if (rank >= 0)
+				p->pending[rank].comms[p->pending[rank].ncomms++] =
+					(struct rank_comm){ .members = &l->list[k], .place = i };
+		}
+}
+
+/* Makes room for the pending calls. */
+static void make_arena(struct progress *p)
+{
+	size_t at = 0;
+
+	for (int i = 0; i < p->nranks; i++) {
+		long pending = count_pending(p, &p->ranks[i]);
+
+		p->pending[i].known = pending >= 0;
+		p->pending[i].room = pending > 0 ? (size_t)pending : 0;
+		p->npending += p->pending[i].room;
+	}
+	p->arena = must(calloc(p->npending + 1, sizeof(*p->arena)));
+	for (int i = 0; i < p->nranks; i++) {
+		p->pending[i].calls = p->arena + at;
+		at += p->pending[i].room;
+	}
+}
+
+void progress_play(struct progress *p, const struct members_list *l)
+{
+	p->pending = must(calloc((size_t)p->nranks + 1, sizeof(*p->pending)));
+	make_arena(p);
+	place_ranks(p, l);
+	for (int i = 0; i < p->nranks; i++)
+		if (p->pending[i].known)
+			add_calls(p, i);
+	for (size_t k = 0; k < l->n; k++)
+		match_members(p, &l->list[k]);
+	run(p);
+}
+
+void progress_release(struct progress *p)
+{
+	free(p->pending);
+	free(p->comms);
+	free(p->arena);
+	p->pending = NULL;
+	p->comms = NULL;
+	p->arena = NULL;
+	p->npending = 0;
+}
+
+/* The first call from `i` on that the rank waits in. */
+static const struct pending_call *next_at(const struct rank_calls *calls, size_t i)
+{
+	while (i < calls->n && calls->calls[i].state != CALL_STARTED)
+		i++;
+	return i < calls->n ? &calls->calls[i] : NULL;
+}
+
+const struct pending_call *progress_at(const struct progress *p, int rank)
+{
+	return has_left(&p->ranks[rank]) ? NULL
+					 : next_at(&p->pending[rank], p->pending[rank].first);
+}
+
+const struct pending_call *progress_also(const struct progress *p, const struct pending_call *in)
+{
+	const struct rank_calls *calls = &p->pending[in->rank];
+
+	return next_at(calls, (size_t)(in - calls->calls) + 1);
+}
+
+bool progress_awaits(const struct progress *p, const struct pending_call *in, int rank)
+{
+	return !has_come(p, in, rank);
+}
+
+bool progress_awaits_only(const struct progress *p, const struct pending_call *in,
+			  const bool *marked)
+{
+	bool any = false;
+
+	for (int i = 0; i < in->members->nranks; i++) {
+		int rank = members_rank(in->members, i);
+
+		if (rank < 0 || !progress_awaits(p, in, rank))
+			continue;
+		if (!marked[rank])
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+const struct record *progress_collective(const struct progress *p, int rank, uint32_t comm,
+					 uint64_t nth)
+{
+	const struct progress_rank *r = &p->ranks[rank];
+	const struct rank_comm *part = progress_part(p, rank, comm);
+	uint64_t back = part ? part->made : 0;
+
+	for (size_t i = r->ncalls; i-- > 0 && back >= nth;)
+		if (r->calls[i].comm == comm && !call_is_pair(r->calls[i].kind) && back-- == nth)
+			return &r->calls[i];
+	return NULL;
+}
+
+/* What `in` waits for of `rank` is queued there: its call, NULL: it was not made. */
+static const struct record *owed(const struct progress *p, const struct pending_call *in, int rank)
+{
+	return call_is_pair(in->call->kind) ? in->theirs
+					    : progress_collective(p, rank, in->call->comm, in->nth);
+}
+
+bool progress_stands_behind(const struct progress *p, const struct pending_call *in,
+			    const struct pending_call *other)
+{
+	const struct record *call;
+
+	if (!progress_awaits(p, in, other->rank))
+		return false;
+	call = owed(p, in, other->rank);
+	return !call || call->stream == other->call->stream;
+}
+
+/* Returns true unless the rank waits elsewhere than the other one. */
+static bool is_at(const struct rank_view *v, const struct rank_view *other)
+{
+	return !v->waiting || !other->waiting || strcmp(v->what, other->what) == 0;
+}
+
+bool progress_is_awaited(const struct progress *p, int rank)
+{
+	const struct rank_view *v = rank < 0 ? NULL : p->ranks[rank].view;
+
+	if (!v || !progress_played(p) || !is_known(p, rank) || v->completed < v->issued ||
+	    v->process != PROCESS_ALIVE || view_finished(v))
+		return false;
+	for (int i = 0; i < p->nranks; i++) {
+		const struct pending_call *in = progress_at(p, i);
+
+		for (; in; in = progress_also(p, in))
+			if (progress_awaits(p, in, rank) && is_at(v, p->ranks[i].view))
+				return true;
+	}
+	return false;
+}
+
+const struct record *progress_first_open(const struct progress_rank *r)
+{
+	size_t low = 0, high = r->ncalls;
+
+	/* tickets ascend; of a mapped file every look costs */
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (r->calls[mid].ticket > r->view->completed)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	while (low < r->ncalls &&
+	       (r->calls[low].state == RECORD_COMPLETED || (r->times && r->times[low].end_ns)))
+		low++;
+	return low < r->ncalls ? &r->calls[low] : NULL;
+}

@@ -80,7 +80,7 @@ static struct progress progress_of(const struct rank_view *views, int n)
 {
 	for (int i = 0; i < n; i++)
 		ranks[i] = (struct progress_rank){ .view = &views[i] };
-	return (struct progress){ ranks, n };
+	return (struct progress){ .ranks = ranks, .nranks = n };
 }
 
 static enum arrivals init_of(const struct rank_view *views, int n, int nranks)

@@ -70,7 +70,7 @@ static enum progress_answer answer;
 
 static bool look(size_t n, struct desync *found)
 {
-	struct progress p = { ranks, (int)n };
+	struct progress p = { .ranks = ranks, .nranks = (int)n };
 
 	for (size_t i = 0; i < n; i++)
 		view_read(&views[i], memories[i], 0);

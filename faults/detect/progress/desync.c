@@ -16,7 +16,7 @@ struct part {
 };
 
 /* The members of one communicator. */
-struct members {
+struct compared {
 	uint32_t comm;
 	struct part *parts;
 	size_t n;
@@ -75,7 +75,7 @@ static bool take_mark(struct part *part, uint32_t comm, uint64_t calls)
 
 /* ---- the members' calls ---- */
 
-static enum answer compare(const struct members *m)
+static enum answer compare(const struct compared *m)
 {
 	for (size_t i = 1; i < m->n; i++)
 		if (m->parts[i].sign != m->parts[0].sign)
@@ -83,7 +83,7 @@ static enum answer compare(const struct members *m)
 	return ALIKE;
 }
 
-static enum answer compare_marks(struct members *m, uint64_t calls)
+static enum answer compare_marks(struct compared *m, uint64_t calls)
 {
 	for (size_t i = 0; i < m->n; i++)
 		if (!take_mark(&m->parts[i], m->comm, calls))
@@ -91,7 +91,7 @@ static enum answer compare_marks(struct members *m, uint64_t calls)
 	return compare(m);
 }
 
-static enum answer compare_next(struct members *m)
+static enum answer compare_next(struct compared *m)
 {
 	for (size_t i = 0; i < m->n; i++) {
 		struct part *part = &m->parts[i];
@@ -104,7 +104,7 @@ static enum answer compare_next(struct members *m)
 }
 
 /* All are alike up to here. */
-static void advance(const struct members *m, uint64_t calls)
+static void advance(const struct compared *m, uint64_t calls)
 {
 	for (size_t i = 0; i < m->n; i++) {
 		struct desync_state *state = m->parts[i].state;
@@ -115,7 +115,7 @@ static void advance(const struct members *m, uint64_t calls)
 }
 
 /* From mark to mark: the first that differs, or the last one up to `most`. *at: of how many calls. */
-static enum answer pass_marks(struct members *m, uint64_t most, uint64_t *at)
+static enum answer pass_marks(struct compared *m, uint64_t most, uint64_t *at)
 {
 	uint64_t last = most / RECORD_STRIDE * RECORD_STRIDE;
 	uint64_t alike = m->parts[0].state->alike[m->comm];
@@ -136,7 +136,7 @@ static enum answer pass_marks(struct members *m, uint64_t most, uint64_t *at)
 }
 
 /* Call by call, up to number `most` or to one that differs, which is in the parts then. */
-static enum answer pass_calls(struct members *m, uint64_t most)
+static enum answer pass_calls(struct compared *m, uint64_t most)
 {
 	const struct desync_state *state = m->parts[0].state;
 	enum answer answer = ALIKE;
@@ -152,7 +152,7 @@ static enum answer pass_calls(struct members *m, uint64_t most)
 /* ---- in words ---- */
 
 /* A majority of all the communicator's ranks: some may be on other hosts. */
-static const struct part *majority_of(const struct members *m)
+static const struct part *majority_of(const struct compared *m)
 {
 	int32_t nranks = m->parts[0].rank->memory->header.inits[m->comm].nranks;
 	size_t all = nranks > 0 && (size_t)nranks > m->n ? (size_t)nranks : m->n;
@@ -169,7 +169,7 @@ static const struct part *majority_of(const struct members *m)
 }
 
 /* The number in the run of the communicator's rank `place`. */
-static int rank_of(const struct members *m, int place)
+static int rank_of(const struct compared *m, int place)
 {
 	for (size_t i = 0; i < m->n; i++)
 		if (m->parts[i].rank->view->comms[m->comm].rank == place)
@@ -178,7 +178,7 @@ static int rank_of(const struct members *m, int place)
 }
 
 /* "AllReduce 1024 float sum", "Broadcast 7 half root 2". */
-static void append_call(char *text, size_t len, const struct members *m, const struct record *r)
+static void append_call(char *text, size_t len, const struct compared *m, const struct record *r)
 {
 	text_add(text, len, "%s %" PRIu64 " %s", call_kind_name((enum call_kind)r->kind), r->count,
 		 r->dtype < DT_COUNT ? dtype_name((enum dtype)r->dtype) : "?");
@@ -189,7 +189,7 @@ static void append_call(char *text, size_t len, const struct members *m, const s
 }
 
 /* The ranks with this sign, or (`others`) without it, as far as there is room: "1,3". */
-static void append_ranks(char *text, size_t len, const struct members *m, uint64_t sign,
+static void append_ranks(char *text, size_t len, const struct compared *m, uint64_t sign,
 			 bool others)
 {
 	const char *comma = "";
@@ -201,7 +201,7 @@ static void append_ranks(char *text, size_t len, const struct members *m, uint64
 		}
 }
 
-static bool is_first(const struct members *m, const struct part *part)
+static bool is_first(const struct compared *m, const struct part *part)
 {
 	for (const struct part *p = m->parts; p < part; p++)
 		if (p->sign == part->sign)
@@ -210,7 +210,7 @@ static bool is_first(const struct members *m, const struct part *part)
 }
 
 /* Each side's call, the majority's last. */
-static void append_sides(char *text, size_t len, const struct members *m, const struct part *most)
+static void append_sides(char *text, size_t len, const struct compared *m, const struct part *most)
 {
 	const char *between = ": ";
 
@@ -230,7 +230,7 @@ static void append_sides(char *text, size_t len, const struct members *m, const 
 }
 
 /* The parts differ. Returns false for a tie. */
-static bool take_sides(const struct members *m, struct desync *found)
+static bool take_sides(const struct compared *m, struct desync *found)
 {
 	const struct part *most = majority_of(m);
 
@@ -244,7 +244,7 @@ static bool take_sides(const struct members *m, struct desync *found)
 }
 
 /* The calls are in the parts. */
-static bool report_call(const struct members *m, struct desync *found)
+static bool report_call(const struct compared *m, struct desync *found)
 {
 	const struct part *most = majority_of(m);
 
@@ -259,7 +259,8 @@ static bool report_call(const struct members *m, struct desync *found)
 }
 
 /* The calls have left the rings: two marks are in the parts. */
-static bool report_marks(const struct members *m, uint64_t low, uint64_t high, struct desync *found)
+static bool report_marks(const struct compared *m, uint64_t low, uint64_t high,
+			 struct desync *found)
 {
 	if (!take_sides(m, found))
 		return false;
@@ -275,7 +276,7 @@ static bool report_marks(const struct members *m, uint64_t low, uint64_t high, s
 /* ---- all communicators ---- */
 
 /* If a member is new, the comparison of this communicator starts over. */
-static void begin(const struct members *m)
+static void begin(const struct compared *m)
 {
 	uint64_t alike = m->parts[0].state->alike[m->comm];
 	bool same = true;
@@ -297,7 +298,7 @@ static enum progress_answer answer_of(enum answer answer, bool majority)
 }
 
 /* Compares what the members have made since the last time. */
-static enum progress_answer look(struct members *m, struct desync *found)
+static enum progress_answer look(struct compared *m, struct desync *found)
 {
 	const struct desync_state *state = m->parts[0].state;
 	uint64_t most = UINT64_MAX, mark;
@@ -324,7 +325,7 @@ static enum progress_answer look(struct members *m, struct desync *found)
 }
 
 /* The members of this rank's communicator; none where a rank before it is one. */
-static void gather(struct members *m, const struct progress *p, struct desync_state *states,
+static void gather(struct compared *m, const struct progress *p, struct desync_state *states,
 		   int first)
 {
 	uint64_t id = p->ranks[first].view->comms[m->comm].id;
@@ -343,7 +344,7 @@ static void gather(struct members *m, const struct progress *p, struct desync_st
 enum progress_answer progress_differs(const struct progress *p, struct desync_state *states,
 				      struct desync *found)
 {
-	struct members m = { .parts = must(calloc((size_t)p->nranks + 1, sizeof(*m.parts))) };
+	struct compared m = { .parts = must(calloc((size_t)p->nranks + 1, sizeof(*m.parts))) };
 	enum progress_answer any = PROGRESS_NO, one;
 
 	for (m.comm = 0; m.comm < VIEW_COMMS && any != PROGRESS_YES; m.comm++)

@@ -11,7 +11,7 @@
 
 struct progress progress_of(const struct rank_view *views, size_t n)
 {
-	struct progress p = { must(calloc(n + 1, sizeof(*p.ranks))), (int)n };
+	struct progress p = { .ranks = must(calloc(n + 1, sizeof(*p.ranks))), .nranks = (int)n };
 
 	for (size_t i = 0; i < n; i++)
 		p.ranks[i].view = &views[i];
@@ -105,7 +105,8 @@ bool init_abandoned(const struct decide_state *s, const struct decide_input *in,
 	if (s->config.init_seconds <= 0 || s->init.dismissed || !progress_in_first_call(view) ||
 	    view->waited - view->grace <= first_call_seconds(s))
 		return false;
-	p = (struct progress){ must(calloc(in->nranks, sizeof(*p.ranks))), (int)in->nranks };
+	p = (struct progress){ .ranks = must(calloc(in->nranks, sizeof(*p.ranks))),
+			       .nranks = (int)in->nranks };
 	for (size_t i = 0; i < in->nranks; i++)
 		p.ranks[i].view = &s->ranks[i].view;
 	abandoned = progress_abandoned(&p, view) == PROGRESS_YES;

@@ -281,7 +281,8 @@ static bool send_beats(struct monitor *m, const struct supervised *child)
  * program one number is not one communicator. */
 static bool compare_calls(struct monitor *m, const struct supervised *child)
 {
-	struct progress p = { must(calloc(m->nranks + 1, sizeof(*p.ranks))), (int)m->nranks };
+	struct progress p = { .ranks = must(calloc(m->nranks + 1, sizeof(*p.ranks))),
+			      .nranks = (int)m->nranks };
 	struct desync found;
 
 	(void)child;

@@ -46,11 +46,22 @@ command -v nvidia-smi >/dev/null || {
 # ---- the mpi backend ----
 
 few=(BACKEND=mpi RANKS=2 MAIN=all_reduce COLLECTIVES='all_reduce gather' ONLY='early-exit|crash-rank')
-# DRY from the environment, below as an argument
-DRY=1 record mpi "${few[@]}"
-few+=(DRY=1)
-expect_rc 0 'mpi:'
+# Killed in the middle of a part: nothing is left running, and that part is run again. DRY from the environment, below as an
+# argument.
+export DRY=1
+start ci/research/record "$work/mpi" "${few[@]}"
+export -n DRY
+holds 'the faults never began' within 30 test -d "$work/mpi/faults-p2p-2/raw"
+kill -TERM "$pid"
+ended
+expect_rc 143 'killed:'
 expect_out '^# sweep-2 +2 ranks  about   24 s,    24 s in all$'
+holds "left running: $(pids_of_run)" within 15 no_process
+holds "a part that was killed: $(part mpi faults-p2p-2)" [ -z "$(part mpi faults-p2p-2)" ]
+few+=(DRY=1)
+record mpi "${few[@]}"
+holds 'no second command' grep -q '^continued: ' "$work/mpi/command.txt"
+expect_rc 0 'mpi:'
 expect_out '^# not here: pair-matrix: '
 expect_out '^# not here: predictions made before: '
 expect_out '^# now a tiny version'
@@ -83,19 +94,6 @@ expect_err 'is of another plan'
 record mpi FIGURES=1
 expect_rc 0 'figures:'
 expect_out '^2 +stream +gather '
-
-# Killed in the middle of a part: nothing is left running, and that part is run again
-start ci/research/record "$work/killed" "${few[@]}"
-holds 'the faults never began' within 30 test -d "$work/killed/faults-p2p-2/raw"
-kill -TERM "$pid"
-ended
-expect_rc 143 'killed:'
-holds "left running: $(pids_of_run)" within 15 no_process
-holds "a part that was killed: $(part killed faults-p2p-2)" [ -z "$(part killed faults-p2p-2)" ]
-record killed "${few[@]}"
-expect_rc 0 'after a kill:'
-holds 'no second command' grep -q '^continued: ' "$work/killed/command.txt"
-holds "after a kill: $(part killed faults-p2p-2)" [ "$(part killed faults-p2p-2)" = 'done' ]
 
 # ---- GPUs and nccl-tests, played ----
 

@@ -146,7 +146,7 @@ Q := @
 endif
 
 # ---- targets ---------------------------------------------------------------------------------
-.PHONY: all tests run test test-installed hang unit e2e fuzz fuzzers install-deps format check-style record-alone rooms clean FORCE
+.PHONY: all tests compile run test test-installed hang unit e2e fuzz fuzzers install-deps format check-style record-alone rooms clean FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -315,6 +315,9 @@ ENTRY_OBJ := $(PERF_SRC:bench/%.c=$(BUILD)/obj/entry/%.o)
 $(ENTRY_OBJ): $(BUILD)/obj/entry/%.o: bench/perf_entry.c $(FLAGS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -DCOLLECTIVE=$(*:_perf=) -MMD -MP -c -o $@ $<
+
+# Every C file without linking: for a compiler's warnings, with OPT=-fsyntax-only.
+compile: $(sort $(call obj,$(LIB_SRC) $(MAIN_SRC) $(PROGRAMS) $(UNIT_SRC) $(MPI_UNIT_SRC) $(TOOL_SRC) $(RIG_SRC))) $(ENTRY_OBJ) $(PRELOAD_OBJ)
 
 $(PERF): $(BUILD)/%: $(BUILD)/obj/entry/%.o $(MAIN_OBJ) $(LIB)
 	$(say) LINK $@

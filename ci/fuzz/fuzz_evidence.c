@@ -32,7 +32,8 @@ static void report(const struct evidence *evidence)
 	if (!nowhere)
 		nowhere = fopen("/dev/null", "w");
 	diagnose(evidence, &diagnosis);
-	if ((unsigned)diagnosis.class >= CLASS_COUNT || !diagnosis.confidence || !diagnosis.cause ||
+	if ((unsigned)diagnosis.class >= CLASS_COUNT ||
+	    (unsigned)diagnosis.confidence > CONFIDENCE_PROVED || !diagnosis.cause ||
 	    diagnosis.nlines > DIAGNOSIS_LINES ||
 	    strlen(diagnosis.ranks) >= sizeof(diagnosis.ranks))
 		abort();

@@ -136,7 +136,7 @@ static inline void finds(const char *wanted)
 {
 	const char *const parts[] = { outcome_name(found.outcome),
 				      class_name(found.class, found.outcome), found.ranks,
-				      found.confidence };
+				      confidence_name(found.confidence) };
 	bool same = true;
 
 	for (size_t i = 0; i < 4; i++, wanted += strcspn(wanted, " "), wanted += *wanted == ' ')

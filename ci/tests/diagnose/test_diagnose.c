@@ -70,9 +70,10 @@ static void arrival_case(const struct arrival *a, int nranks, uint32_t set, int 
 	name_set(set, names);
 	expect(a->outcome, either ? "skipped-or-early-exit" : a->class, names, OP, OP, OP);
 	/* of two, the other one may have gone on too long */
-	CU_ASSERT_STRING_EQUAL(found.confidence, left && nranks == 2 ? "inconclusive"
-						 : either	     ? "majority"
-								     : "proved");
+	CU_ASSERT_STRING_EQUAL(confidence_name(found.confidence), left && nranks == 2
+									  ? "inconclusive"
+								  : either ? "majority"
+									   : "proved");
 }
 
 UNIT_TEST(test_arrivals, "who did not arrive, and how its process is")
@@ -125,7 +126,7 @@ UNIT_TEST(test_not_proved, "who waits elsewhere, or may")
 			evidence.ranks[i].calls[OP - 1].count++;
 	}
 	finish();
-	CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
+	CU_ASSERT_STRING_EQUAL(confidence_name(found.confidence), "inconclusive");
 
 	/* An error of the library ends all, wherever they are: one made fewer calls. */
 	set_up(4);
@@ -140,7 +141,7 @@ UNIT_TEST(test_not_proved, "who waits elsewhere, or may")
 	}
 	finish();
 	CU_ASSERT_STRING_NOT_EQUAL(class_name(found.class, found.outcome), "early-exit");
-	CU_ASSERT_STRING_NOT_EQUAL(found.confidence, "proved");
+	CU_ASSERT_STRING_NOT_EQUAL(confidence_name(found.confidence), "proved");
 
 	all_but(4, 2, OP - 1, OP, odd_count, true);
 	evidence.ranks[2].recorder = calloc(1, sizeof(*evidence.ranks[2].recorder));
@@ -167,7 +168,7 @@ static void same_calls_case(const struct arrival *a, int nranks, uint32_t set, i
 	}
 	name_set(set, names);
 	expect(a->outcome, a->class, names, own + 1, own + 1, OP - 1);
-	CU_ASSERT_STRING_EQUAL(found.confidence, "proved");
+	CU_ASSERT_STRING_EQUAL(confidence_name(found.confidence), "proved");
 	CU_ASSERT_STRING_EQUAL(found.field, made ? "completion" : "call");
 	CU_ASSERT_STRING_EQUAL(found.theirs, made ? "made, cannot complete" : "no call");
 }
@@ -310,9 +311,10 @@ UNIT_TEST(test_absent_ranks, "absent ranks")
 		finish();
 		UNIT_ALL(!strcmp(class_name(found.class, found.outcome), "missing-call"),
 			 !strcmp(found.ranks, "1"),
-			 !strcmp(found.confidence, absent == 0	 ? "proved"
-						   : absent == 1 ? "majority"
-								 : "inconclusive"));
+			 !strcmp(confidence_name(found.confidence), absent == 0 ? "proved"
+								    : absent == 1
+									    ? "majority"
+									    : "inconclusive"));
 	}
 	/* the others are well: that says nothing of the run */
 	for (int ended = 0; ended <= 2; ended++) {
@@ -330,7 +332,7 @@ UNIT_TEST(test_absent_ranks, "absent ranks")
 	all_but(4, 1, OP - 1, OP, odd_count, true); /* of which nobody says that they were all */
 	evidence.uncounted = true;
 	finish();
-	UNIT_ALL(!strcmp(found.ranks, "1"), !strcmp(found.confidence, "majority"),
+	UNIT_ALL(!strcmp(found.ranks, "1"), !strcmp(confidence_name(found.confidence), "majority"),
 		 strstr(found.lines[found.nlines - 1], "is not known: at least 4") != NULL);
 }
 

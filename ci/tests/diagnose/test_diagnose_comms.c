@@ -242,8 +242,8 @@ UNIT_TEST(test_rows, "who waits for whom")
 		play_row(row);
 		snprintf(verdict, sizeof(verdict), "%s %s comm=%ld seq=%ld %s%s%s",
 			 class_name(found.class, found.outcome), found.ranks, (long)found.comm,
-			 (long)found.seq_low, found.confidence, found.pair[0] ? " " : "",
-			 found.pair);
+			 (long)found.seq_low, confidence_name(found.confidence),
+			 found.pair[0] ? " " : "", found.pair);
 		CU_ASSERT_STRING_EQUAL(verdict, row->verdict);
 		if (strcmp(verdict, row->verdict) != 0)
 			printf("\n  %s: wanted %s, found %s\n", row->what, row->verdict, verdict);

@@ -108,7 +108,8 @@ static void expect(enum outcome outcome, const char *class, const char *culprit,
 	diagnose(&evidence, &found);
 	UNIT_ALL(found.outcome == outcome, !strcmp(class_name(found.class, found.outcome), class),
 		 !strcmp(found.ranks, culprit), found.seq_low == seq, found.seq_high == seq,
-		 !strcmp(found.field, field), !strcmp(found.confidence, confidence),
+		 !strcmp(found.field, field),
+		 !strcmp(confidence_name(found.confidence), confidence),
 		 strlen(found.cause) > 10 && strlen(found.fix) > 10);
 	if (strcmp(class_name(found.class, found.outcome), class) || strcmp(found.ranks, culprit) ||
 	    found.seq_low != seq)

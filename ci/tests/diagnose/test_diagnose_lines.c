@@ -141,7 +141,8 @@ UNIT_TEST(test_last_or_all, "one last call left out, or all from it on")
 		strcpy(evidence.ranks[3].view.what, "the end of the schedule");
 		finish();
 		UNIT_ALL(!strcmp(class_name(found.class, found.outcome), row->class),
-			 !strcmp(found.ranks, "3"), !strcmp(found.confidence, row->confidence),
+			 !strcmp(found.ranks, "3"),
+			 !strcmp(confidence_name(found.confidence), row->confidence),
 			 said("The culprit is past the call: it waits in another place or has "
 			      "finished."));
 		if (row->lacking == 1)
@@ -319,7 +320,8 @@ UNIT_TEST(test_fields, "field by field")
 			r->peer = c == 'r' ? 1 : -1;
 		}
 		expect(OUTCOME_HANG, "mismatch", fields[k].ranks, OP, OP, OP);
-		CU_ASSERT_STRING_EQUAL(found.confidence, named ? "majority" : "inconclusive");
+		CU_ASSERT_STRING_EQUAL(confidence_name(found.confidence),
+				       named ? "majority" : "inconclusive");
 		CU_ASSERT_STRING_EQUAL(found.field, fields[k].field);
 		CU_ASSERT(said(fields[k].line) && said(fields[k].more));
 		CU_ASSERT(named || !mentions("ranks made call")); /* the others' */

@@ -56,7 +56,7 @@ UNIT_TEST(test_named, "each way, each rank")
 				does(culprit, row->state, row->syscall, row->share);
 				snprintf(name, sizeof(name), "%d", culprit);
 				expect(OUTCOME_HANG, row->class, name, 10, 10, -1);
-				UNIT_ALL(!strcmp(found.confidence,
+				UNIT_ALL(!strcmp(confidence_name(found.confidence),
 						 job_sizes[s] > 2 ? "majority" : "inconclusive"),
 					 !strcmp(found.theirs, "a scheduled call"),
 					 !strcmp(found.majority, "the end"),

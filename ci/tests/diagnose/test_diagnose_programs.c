@@ -233,7 +233,7 @@ static void print_case(const struct program *p, const char *name, const struct t
 {
 	printf("\n  %s, %d ranks, %s at call %d of rank %d: named %s, %s, %s\n", name, p->nranks,
 	       fault_names[t->fault], t->at, t->rank, found.ranks,
-	       class_name(found.class, found.outcome), found.confidence);
+	       class_name(found.class, found.outcome), confidence_name(found.confidence));
 }
 
 static void score_case(const struct program *p, const char *name, const struct trouble *t,
@@ -245,10 +245,10 @@ static void score_case(const struct program *p, const char *name, const struct t
 	show_played(p, t);
 	finish();
 	snprintf(culprit, sizeof(culprit), "%d", t->rank);
-	sure = strcmp(found.confidence, "inconclusive") != 0;
+	sure = strcmp(confidence_name(found.confidence), "inconclusive") != 0;
 	right = strcmp(found.ranks, culprit) == 0;
 	score->cases++;
-	score->proved_wrong += !right && strcmp(found.confidence, "proved") == 0;
+	score->proved_wrong += !right && strcmp(confidence_name(found.confidence), "proved") == 0;
 	score->right[t->fault] += right;
 	score->sure += right && sure;
 	if (right && sure && !is_class_of(t->fault, class_name(found.class, found.outcome)) &&
@@ -421,7 +421,8 @@ static void end_well(const struct program *p, const char *name, enum outcome out
 	    strcmp(class_name(found.class, found.outcome), outcome_name(outcome)))
 		printf("\n  %s, %d ranks, ended with %s: %s, %s, named %s, %s\n", name, p->nranks,
 		       outcome_name(outcome), outcome_name(found.outcome),
-		       class_name(found.class, found.outcome), found.ranks, found.confidence);
+		       class_name(found.class, found.outcome), found.ranks,
+		       confidence_name(found.confidence));
 }
 
 /* All came to their end, and all that they called has met: there is nothing to find. */

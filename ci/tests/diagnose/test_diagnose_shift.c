@@ -62,7 +62,8 @@ static void shift_case(int nranks, uint32_t set, int by)
 		expect(OUTCOME_HANG, "skipped-call", names, OP, OP, last);
 	else
 		expect(OUTCOME_HANG, "extra-call", names, OP, OP + 1, last);
-	CU_ASSERT_STRING_EQUAL(found.confidence, nranks == 2 ? "inconclusive" : "majority");
+	CU_ASSERT_STRING_EQUAL(confidence_name(found.confidence),
+			       nranks == 2 ? "inconclusive" : "majority");
 	CU_ASSERT_STRING_EQUAL(found.field, by ? "call" : "order");
 }
 
@@ -241,7 +242,8 @@ UNIT_TEST(test_most_guilty, "three of four are guilty, or one")
 			UNIT_ALL(!strcmp(class_name(found.class, found.outcome),
 					 most ? "mismatch" : row->class),
 				 !strcmp(found.ranks, most ? "-" : "3"),
-				 (strcmp(found.confidence, "inconclusive") == 0) == most,
+				 (strcmp(confidence_name(found.confidence), "inconclusive") == 0) ==
+					 most,
 				 !strcmp(found.field, "call"),
 				 found.seq_high == OP + (row->by > 0));
 		}
@@ -321,7 +323,7 @@ UNIT_TEST(test_field_let_go, "a mismatch that let the guilty rank go on")
 				evidence.ranks[nranks - 1].calls[OP - 1].count /= 2;
 			expect(OUTCOME_HANG, "mismatch", nranks == 2 ? "-" : "3", OP, OP, OP);
 			UNIT_ALL(!strcmp(found.field, narrow ? "dtype" : "count"),
-				 !strcmp(found.confidence,
+				 !strcmp(confidence_name(found.confidence),
 					 nranks == 2 ? "inconclusive" : "majority"));
 		}
 }
@@ -367,7 +369,7 @@ UNIT_TEST(test_two_sides, "one against one, in either order or one more")
 				UNIT_ALL(!strcmp(class_name(found.class, found.outcome),
 						 swapped ? "swapped-calls" : "mismatch"),
 					 !strcmp(found.ranks, "-"),
-					 !strcmp(found.confidence, "inconclusive"),
+					 !strcmp(confidence_name(found.confidence), "inconclusive"),
 					 found.seq_low == OP);
 			}
 	/* one more, and no more than the other has made: nothing of what it would be fits */

@@ -32,7 +32,8 @@ UNIT_TEST(test_missing, "a call is missing in one")
 		evidence.ranks[culprit].state = 'S';
 		snprintf(name, sizeof(name), "%d", culprit);
 		expect(OUTCOME_HANG, "host-blocked", name, OP, OP, OP);
-		UNIT_ALL(!strcmp(found.confidence, "proved"), said("3 of 4 ranks made call 20 "),
+		UNIT_ALL(!strcmp(confidence_name(found.confidence), "proved"),
+			 said("3 of 4 ranks made call 20 "),
 			 said(culprit % 2 ? "There are 2 groups with a communicator each; this is "
 					    "of ranks 1,3,5,7."
 					  : "There are 2 groups with a communicator each; this is "

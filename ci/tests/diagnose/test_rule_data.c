@@ -91,9 +91,10 @@ UNIT_TEST(test_cases, "whose doing")
 			at += strcspn(at, " ");
 		}
 		expect(OUTCOME_WRONG_DATA, "corrupt-data", c->ranks, 5, 5, -1);
-		UNIT_ALL(found.wrong_seq == 5, !strcmp(found.confidence, c->confidence));
-		if (strcmp(found.confidence, c->confidence) != 0)
-			printf("  %s: %s\n", c->noted, found.confidence);
+		UNIT_ALL(found.wrong_seq == 5,
+			 !strcmp(confidence_name(found.confidence), c->confidence));
+		if (strcmp(confidence_name(found.confidence), c->confidence) != 0)
+			printf("  %s: %s\n", c->noted, confidence_name(found.confidence));
 		CU_ASSERT(said("Rank") &&
 			  strstr(found.lines[0], "is nan (0x7fc00000) (NaN), not 3"));
 	}
@@ -208,8 +209,8 @@ UNIT_TEST(test_stands, "devices that stand")
 		CU_ASSERT_STRING_EQUAL(found.ranks, row->ranks);
 		if (!row->confidence)
 			continue;
-		CU_ASSERT_STRING_EQUAL(found.confidence, row->confidence);
-		CU_ASSERT_STRING_EQUAL(found.side, "gpu");
+		CU_ASSERT_STRING_EQUAL(confidence_name(found.confidence), row->confidence);
+		CU_ASSERT_STRING_EQUAL(side_name(found.side), "gpu");
 		CU_ASSERT(found.seq_low == OP && found.seq_high == OP && found.hang_seq == OP);
 	}
 }

@@ -42,7 +42,8 @@ static bool is_blank(const struct finding *f)
 		marked += f->culprits.in[i];
 	return marked == 0 && f->class == CLASS_OUTCOME && f->nnotes == 0 && f->comm == -1 &&
 	       f->seq_low == -1 && f->seq_high == -1 && f->hang_seq == -1 && !f->field[0] &&
-	       !f->theirs[0] && !f->majority[0] && strcmp(f->confidence, "inconclusive") == 0;
+	       !f->theirs[0] && !f->majority[0] && f->seen == CONFIDENCE_INCONCLUSIVE &&
+	       f->reasons == 0;
 }
 
 /* Writes all over its finding. */
@@ -50,7 +51,7 @@ static void scribble(const struct rule_ctx *ctx, struct finding *f)
 {
 	no_is_seen = no_is_seen || !is_blank(f);
 	f->class = CLASS_MISMATCH;
-	f->confidence = "proved";
+	f->seen = CONFIDENCE_PROVED;
 	f->comm = 3;
 	f->seq_low = f->seq_high = f->hang_seq = 7;
 	strcpy(f->field, "count");
@@ -535,7 +536,7 @@ UNIT_TEST(test_settings, "settings")
 		give_settings(row->texts);
 		finish();
 		snprintf(is, sizeof(is), "%s %s %s %s", class_name(found.class, found.outcome),
-			 found.ranks, found.confidence, found.field);
+			 found.ranks, confidence_name(found.confidence), found.field);
 		CU_ASSERT_STRING_EQUAL(is, row->is);
 		for (size_t i = 0; i < found.nlines; i++)
 			said |= row->note && strstr(found.lines[i], row->note);

@@ -79,7 +79,7 @@ UNIT_TEST(test_missing_of_all, "ranks that no folder has")
 	CU_ASSERT_STRING_EQUAL(loaded.remarks,
 			       "Of rank 2 no folder has a file: nothing is known of it.");
 	diagnose(&loaded, &d);
-	CU_ASSERT_STRING_NOT_EQUAL(d.confidence, "proved");
+	CU_ASSERT_STRING_NOT_EQUAL(confidence_name(d.confidence), "proved");
 	CU_ASSERT_EQUAL_FATAL(unit_remove(other), 0);
 	CU_ASSERT_EQUAL_FATAL(unit_folder(other), 0);
 	UNIT_ALL(load_two() == -ENOENT, strstr(err.text, "holds no evidence") != NULL);

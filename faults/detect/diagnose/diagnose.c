@@ -1,6 +1,7 @@
 /* diagnose.c: the driver: asks the rules in their order and makes the diagnosis of what one found. */
 
 #include "base/rank_list.h"
+#include "diagnose/meaning.h"
 #include "diagnose/part.h"
 #include "diagnose/rule.h"
 #include "record/verdict.h"
@@ -151,7 +152,7 @@ static void write_diagnosis(struct walk *w, const struct rule *rule)
 	if (rule->flags & RULE_DIVERGED)
 		d->outcome = outcome_worse(d->outcome, OUTCOME_DIVERGED);
 	d->class = f->class;
-	d->confidence = f->confidence;
+	d->confidence = confidence_of(f->seen, f->reasons);
 	d->comm = f->comm;
 	d->seq_low = f->seq_low;
 	d->seq_high = f->seq_high;
@@ -177,8 +178,8 @@ static void ask_others(struct walk *w, const struct rule *rule, const struct mem
 			continue;
 		name_culprits(w);
 		write_notes(w->d, &w->finding);
-		if (strcmp(w->d->confidence, "proved") == 0)
-			w->d->confidence = w->finding.confidence;
+		if (w->d->confidence == CONFIDENCE_PROVED)
+			w->d->confidence = confidence_of(w->finding.seen, w->finding.reasons);
 	}
 }
 
@@ -247,7 +248,7 @@ static void doubt_idle(struct walk *w)
 		}
 	if (idle < 0)
 		return;
-	w->d->confidence = "inconclusive";
+	w->d->confidence = confidence_of(w->d->confidence, 1u << REASON_OTHER_IDLE);
 	diagnosis_note(w->d, "Rank %d is in no call, and others wait for it: it may be the one.",
 		       rank_number(w->ctx.run, idle));
 }
@@ -260,7 +261,7 @@ static void walk_rows(struct walk *w, const struct rule *table, size_t n)
 	w->ctx.in_pairs = any_pairs(w->ctx.run);
 	play_run(w);
 	for (; members && w->ctx.in_pairs; members = next_team(w, members + 1))
-		plan_find(look_at(w, members, true), &w->plans[members - w->comms.list]);
+		w->plans[members - w->comms.list] = progress_plan(look_at(w, members, true)->comm);
 	w->ctx.settled = is_settled(w);
 	for (size_t i = 0; i < n; i++)
 		if ((table[i].outcomes & outcome) && ask_row(w, &table[i])) {
@@ -277,7 +278,7 @@ static void begin(struct diagnosis *d, enum outcome outcome)
 	memset(d, 0, sizeof(*d));
 	d->outcome = outcome;
 	d->class = CLASS_UNEXPLAINED;
-	d->confidence = outcome == OUTCOME_OK ? "proved" : "inconclusive";
+	d->confidence = outcome == OUTCOME_OK ? CONFIDENCE_PROVED : CONFIDENCE_INCONCLUSIVE;
 	d->comm = d->seq_low = d->seq_high = d->hang_seq = d->wrong_seq = -1;
 	snprintf(d->ranks, sizeof(d->ranks), "-");
 }
@@ -403,27 +404,13 @@ static void find_damage(const struct evidence *e, struct diagnosis *d)
 	}
 }
 
-/* Returns true if newest calls of some rank are lost. */
-static bool any_torn(const struct evidence *e)
-{
-	for (int i = 0; i < e->nranks; i++)
-		if (e->ranks[i].present && e->ranks[i].index.last_ticket < e->ranks[i].view.issued)
-			return true;
-	return false;
-}
-
-/* `absent` ranks may be culprits too, or instead; and that others are well says nothing of them. */
+/* What is not known of the run speaks against the finding; that others are well says nothing of it. */
 static void doubt(const struct evidence *e, size_t absent, struct diagnosis *d)
 {
-	bool few = absent * 2 < (size_t)e->nranks;
+	unsigned reasons = reasons_of_run(e, absent, d->outcome == OUTCOME_OK);
 
-	if (absent == 0 && !e->uncounted && !any_torn(e))
-		return;
-	if (!few || d->outcome == OUTCOME_OK)
-		d->confidence = "inconclusive";
-	else if (strcmp(d->confidence, "proved") == 0)
-		d->confidence = "majority";
-	if (d->outcome != OUTCOME_OK)
+	d->confidence = confidence_of(d->confidence, reasons);
+	if (d->outcome != OUTCOME_OK || !reasons)
 		return;
 	d->outcome = OUTCOME_INTERNAL;
 	d->class = CLASS_UNEXPLAINED;

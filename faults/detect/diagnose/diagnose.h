@@ -25,11 +25,10 @@ struct diagnosis {
 	int64_t wrong_seq; /* the first whose data were found wrong on any rank, -1: none is known */
 	uint64_t
 		said_ns; /* CLOCK_MONOTONIC when the run's monitor had said it; 0: diagnosed later */
-	const char *confidence;		  /* "proved" "majority" "inconclusive" */
+	enum confidence confidence;
 	char lines[DIAGNOSIS_LINES][256]; /* evidence, sentences */
 	size_t nlines;
-	const char *side; /* where the fault lies: "host" "gpu" "fabric", NULL: the evidence does
-	                   * not show it */
+	enum fault_side side;
 	char cause[400], fix[400], prevention[400]; /* a paragraph each, of meanings.txt */
 };
 

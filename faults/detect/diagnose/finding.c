@@ -5,12 +5,12 @@
 
 void finding_reset(struct finding *f)
 {
-	rank_set_clear(&f->culprits);
-	f->class = CLASS_OUTCOME;
-	f->confidence = "inconclusive";
-	f->comm = f->seq_low = f->seq_high = f->hang_seq = -1;
-	f->field[0] = f->theirs[0] = f->majority[0] = f->pair[0] = '\0';
-	f->nnotes = 0;
+	struct rank_set culprits = f->culprits;
+
+	rank_set_clear(&culprits);
+	*f = (struct finding){
+		.culprits = culprits, .comm = -1, .seq_low = -1, .seq_high = -1, .hang_seq = -1
+	};
 }
 
 void finding_note(struct finding *f, const char *fmt, ...)
@@ -120,10 +120,10 @@ static void note_others(const struct rule_ctx *ctx, struct finding *f)
 }
 
 void finding_conclude(const struct rule_ctx *ctx, struct finding *f, enum diagnosis_class class,
-		      const char *confidence)
+		      enum confidence seen)
 {
 	f->class = class;
-	f->confidence = confidence;
+	f->seen = seen;
 	note_culprits(ctx, f);
 	note_others(ctx, f);
 }

@@ -1,5 +1,5 @@
 /* meaning.c: the reader of meanings.txt. */
-#include "diagnose/rule.h"
+#include "diagnose/meaning.h"
 
 extern const char meanings[];
 __asm__(".section .rodata\n"
@@ -36,7 +36,6 @@ void class_explain(struct diagnosis *d)
 {
 	bool call = strcmp(d->field, "kind") == 0 || strcmp(d->field, "call") == 0;
 	const char *name = class_name(d->class, d->outcome), *at;
-	static const char *const sides[] = { "host", "gpu", "fabric", "unknown" };
 
 	if (call && d->class == CLASS_MISMATCH)
 		name = "mismatch-call";
@@ -45,12 +44,12 @@ void class_explain(struct diagnosis *d)
 	at = find(name);
 	if (!at)
 		at = find(d->outcome == OUTCOME_OK ? "ok" : "reported");
-	d->side = NULL;
-	for (size_t i = 0; i < sizeof(sides) / sizeof(sides[0]); i++)
-		if (at[0] == ' ' && strncmp(at + 1, sides[i], strlen(sides[i])) == 0)
-			d->side = sides[i];
+	d->side = SIDE_NOT_SHOWN;
+	for (enum fault_side i = SIDE_HOST; i <= SIDE_UNKNOWN; i++)
+		if (at[0] == ' ' && strncmp(at + 1, side_name(i), strlen(side_name(i))) == 0)
+			d->side = i;
 	if (d->class == CLASS_INIT_MISSING && strcmp(d->ranks, "-") == 0)
-		d->side = "unknown"; /* whoever is missing may be behind a link */
+		d->side = SIDE_UNKNOWN; /* a missing rank may be behind a link */
 	at = take_line(at + strcspn(at, "\n"), d->cause, sizeof(d->cause));
 	at = take_line(at, d->fix, sizeof(d->fix));
 	take_line(at, d->prevention, sizeof(d->prevention));

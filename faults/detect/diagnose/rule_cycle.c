@@ -257,7 +257,7 @@ bool rule_cycle(const struct rule_ctx *ctx, struct finding *f)
 			name_again(ctx, f, c.calls[i], CLASS_EXTRA);
 	if (f->class == CLASS_CYCLE)
 		note_orders(ctx, f, why);
-	f->confidence = f->culprits.n ? "majority" : "inconclusive";
+	f->seen = f->culprits.n ? CONFIDENCE_MAJORITY : CONFIDENCE_INCONCLUSIVE;
 	return true;
 }
 
@@ -344,6 +344,6 @@ bool rule_deadlock(const struct rule_ctx *ctx, struct finding *f)
 		name_again(ctx, f, c.calls[first], CLASS_UNMATCHED);
 	if (!named)
 		find_too_many(ctx, f, &c);
-	f->confidence = named ? "majority" : "inconclusive";
+	f->seen = named ? CONFIDENCE_MAJORITY : CONFIDENCE_INCONCLUSIVE;
 	return true;
 }

@@ -225,12 +225,14 @@ static void note_wrongs(const struct rule_ctx *ctx, struct finding *f, struct in
 	}
 }
 
-static const char *confidence_of(const struct rule_ctx *ctx, const struct finding *f,
-				 const struct inquiry *inquiry)
+static enum confidence seen_by(const struct rule_ctx *ctx, const struct finding *f,
+			       const struct inquiry *inquiry)
 {
 	bool most = !inquiry->own && 2 * (int)f->culprits.n >= ctx->evidence->nranks;
 
-	return inquiry->open || most ? "inconclusive" : inquiry->vote ? "majority" : "proved";
+	return inquiry->open || most ? CONFIDENCE_INCONCLUSIVE
+	       : inquiry->vote	     ? CONFIDENCE_MAJORITY
+				     : CONFIDENCE_PROVED;
 }
 
 /* `own`: only if a send buffer is wrong. */
@@ -245,7 +247,7 @@ static bool judge(const struct rule_ctx *ctx, struct finding *f, bool own)
 	if (found) {
 		note_wrongs(ctx, f, inquiry);
 		f->class = CLASS_CORRUPT;
-		f->confidence = confidence_of(ctx, f, inquiry);
+		f->seen = seen_by(ctx, f, inquiry);
 		finding_note(f, inquiry->own
 					? "What a rank sends is its own: nobody else's data or "
 					  "calls explain it."

@@ -62,6 +62,6 @@ bool rule_lost_hosts(const struct rule_ctx *ctx, struct finding *f)
 	if (worst == LOST_NOT || any_died(ctx->run))
 		return false;
 	f->class = class_of_lost(worst);
-	f->confidence = worst == LOST_SILENT ? "inconclusive" : "proved";
+	f->seen = worst == LOST_SILENT ? CONFIDENCE_INCONCLUSIVE : CONFIDENCE_PROVED;
 	return true;
 }

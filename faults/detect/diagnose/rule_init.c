@@ -60,7 +60,8 @@ static bool report_arguments(const struct rule_ctx *ctx, struct finding *f,
 		if (most)
 			rank_set_add(&f->culprits, views[i]->rank);
 	}
-	finding_conclude(ctx, f, CLASS_INIT_MISMATCH, most ? "majority" : "inconclusive");
+	finding_conclude(ctx, f, CLASS_INIT_MISMATCH,
+			 most ? CONFIDENCE_MAJORITY : CONFIDENCE_INCONCLUSIVE);
 	if (!most)
 		finding_note(f,
 			     "No value has a majority: either side may be the one that is wrong.");
@@ -110,7 +111,7 @@ static bool nobody_came(const struct rule_ctx *ctx, struct finding *f)
 		"Nobody has come to communicator init: all %zu ranks wait in '%s'. Whether one "
 		"of them keeps the others from it cannot be told.",
 		n, first->what);
-	finding_conclude(ctx, f, CLASS_INIT_MISSING, "inconclusive");
+	finding_conclude(ctx, f, CLASS_INIT_MISSING, CONFIDENCE_INCONCLUSIVE);
 	return true;
 }
 
@@ -131,7 +132,8 @@ bool rule_absent_from_init(const struct rule_ctx *ctx, struct finding *f)
 	place_missing_init(ctx, f);
 	finding_note(f, "%zu of %d ranks %s inside communicator init.", inside,
 		     ctx->evidence->nranks, inside == 1 ? "is" : "are");
-	finding_conclude(ctx, f, culprits_class(ctx, &f->culprits, CLASS_INIT_MISSING), "proved");
+	finding_conclude(ctx, f, culprits_class(ctx, &f->culprits, CLASS_INIT_MISSING),
+			 CONFIDENCE_PROVED);
 	return true;
 }
 
@@ -167,6 +169,6 @@ bool rule_aborted(const struct rule_ctx *ctx, struct finding *f)
 	after = view_of(ctx, last)->aborted_after;
 	finding_note(f, "Rank %d aborted communicator 0 after %" PRIu64 " call%s on it.",
 		     rank_number(ctx->evidence, last), after, after == 1 ? "" : "s");
-	finding_conclude(ctx, f, CLASS_ABORTED, "proved");
+	finding_conclude(ctx, f, CLASS_ABORTED, CONFIDENCE_PROVED);
 	return true;
 }

@@ -52,8 +52,8 @@ static void turn_round(const struct rule_ctx *ctx, struct rank_set *behind, uint
 	}
 }
 
-/* Of culprits that are past call `seq`: says so, and what cannot be told. Returns the confidence. */
-static const char *note_past(const struct rule_ctx *ctx, struct finding *f, uint64_t seq)
+/* The culprits are past call `seq`: says so, and what cannot be told. */
+static void note_past(const struct rule_ctx *ctx, struct finding *f, uint64_t seq)
 {
 	bool one = f->culprits.n == 1;
 	uint64_t top = ctx->comm->top;
@@ -62,7 +62,8 @@ static const char *note_past(const struct rule_ctx *ctx, struct finding *f, uint
 	finding_note(f, "The culprit%s past the call: %s in another place or %s finished.",
 		     one ? " is" : "s are", one ? "it waits" : "they wait", one ? "has" : "have");
 	if (!is_one_step(ctx, seq))
-		return "proved";
+		return;
+	f->reasons |= 1u << REASON_LAST_CALL;
 	snprintf(calls, sizeof(calls),
 		 seq == top ? "Call %" PRIu64 " is" : "Calls %" PRIu64 " to %" PRIu64 " are", seq,
 		 top);
@@ -71,7 +72,6 @@ static const char *note_past(const struct rule_ctx *ctx, struct finding *f, uint
 		     "cannot be told (skipped-call or early-exit).",
 		     calls, one ? "the rank" : "they", seq == top ? "this one" : "these",
 		     seq == top ? "it" : "there");
-	return "majority";
 }
 
 /* Returns true if all of the culprits wait for sends or receives of theirs; `alone`: for partners that left
@@ -88,20 +88,20 @@ static bool all_wait_in_pairs(const struct rule_ctx *ctx, const struct rank_set 
 	return culprits->n > 0;
 }
 
-/* Of culprits in host code: with sends or receives of their own pending it may be those that
- * they wait for. Returns the confidence. */
-static const char *note_own_pairs(const struct rule_ctx *ctx, struct finding *f)
+/* The culprits are in host code: with sends or receives of their own pending it may be those that
+ * they wait for. */
+static void note_own_pairs(const struct rule_ctx *ctx, struct finding *f)
 {
 	const char *who = f->culprits.n == 1 ? "it" : "they";
 	bool known = true;
 
 	if (!all_wait_in_pairs(ctx, &f->culprits, false))
-		return "proved";
+		return;
 	for (int i = 0; i < ctx->comm->nranks; i++)
 		known = known && (!f->culprits.in[i] || progress_partners_known(ctx->comm, i));
 	finding_note(f, "Sends or receives that %s made are pending: %s may wait for these.", who,
 		     who);
-	return known ? "majority" : "inconclusive";
+	f->reasons |= 1u << (known ? REASON_OWN_PAIRS : REASON_PARTNERS_UNKNOWN);
 }
 
 /* Returns true if all who made call `seq`, the last, made their call before once more, where the
@@ -136,7 +136,7 @@ static enum diagnosis_class class_of_surplus(const struct rule_ctx *ctx, struct 
 
 /* The culprits at first are those without the call. Nothing but numbers makes a call one too many that
  * repeats none: then nobody is named, and both sides are listed. */
-static bool report_surplus(const struct rule_ctx *ctx, struct finding *f, uint64_t seq, bool loose)
+static bool report_surplus(const struct rule_ctx *ctx, struct finding *f, uint64_t seq)
 {
 	enum diagnosis_class class;
 	char less[64], more[64];
@@ -149,8 +149,8 @@ static bool report_surplus(const struct rule_ctx *ctx, struct finding *f, uint64
 	f->seq_low = (int64_t)progress_run_start(ctx->comm, seq);
 	if (is_repeated(ctx, seq, 2 * (int)f->culprits.n < ctx->comm->nranks)) {
 		class = class_of_surplus(ctx, f, seq);
-		/* of the first call of all nothing shows that it is not made twice */
-		finding_conclude(ctx, f, class, loose || seq == 2 ? "inconclusive" : "majority");
+		f->reasons |= seq == 2 ? 1u << REASON_FIRST_CALL : 0;
+		finding_conclude(ctx, f, class, CONFIDENCE_MAJORITY);
 		return true;
 	}
 	rank_set_clear(&f->culprits);
@@ -158,22 +158,8 @@ static bool report_surplus(const struct rule_ctx *ctx, struct finding *f, uint64
 		     "Either %s made call %" PRIu64 " too many, or %s left it out or left before "
 		     "it: nothing but their numbers speaks for a side.",
 		     more, seq, less);
-	finding_conclude(ctx, f, CLASS_MISMATCH, "inconclusive");
+	finding_conclude(ctx, f, CLASS_MISMATCH, CONFIDENCE_INCONCLUSIVE);
 	return true;
-}
-
-/* Numbers of calls say little where each rank follows a plan of its own, or nobody waits for what is
- * missing. */
-static bool is_loose(const struct rule_ctx *ctx, const struct rank_set *behind, uint64_t seq)
-{
-	bool pairs = call_in_pairs(progress_reference(ctx->comm, seq)), awaited = true;
-
-	if (!ctx->in_pairs || ctx->plan->followed)
-		return pairs && !progress_all_awaited(ctx->comm, behind);
-	for (int i = 0; i < ctx->comm->nranks && !pairs && awaited && ctx->played; i++)
-		awaited = !behind->in[i] ||
-			  progress_is_awaited(ctx->progress, members_rank(ctx->members, i));
-	return pairs || !awaited;
 }
 
 static bool is_past(enum diagnosis_class class)
@@ -181,59 +167,67 @@ static bool is_past(enum diagnosis_class class)
 	return class == CLASS_SKIPPED_OR_EARLY || class == CLASS_EARLY;
 }
 
-static void report_missing(const struct rule_ctx *ctx, struct finding *f, uint64_t seq,
-			   enum diagnosis_class class, bool loose)
+/* The class of all culprits, and what speaks against it. */
+static enum diagnosis_class class_of_missing(const struct rule_ctx *ctx, struct finding *f,
+					     const struct makers *makers)
 {
-	const char *confidence = "proved";
+	enum diagnosis_class class = CLASS_OUTCOME;
 
+	for (int i = 0; i < ctx->comm->nranks; i++)
+		if (f->culprits.in[i]) {
+			enum diagnosis_class one = missing_class(ctx, i, makers);
+
+			/* a rank that does something else than the others may wait for one of them */
+			if (class != CLASS_OUTCOME && one != class)
+				f->reasons |= 1u << REASON_MIXED;
+			class = shared_class(class, one, CLASS_MISSING);
+		}
+	if (is_past(class) && f->culprits.n >= makers->n) {
+		finding_note(f, "As many ranks made the call as did not: those who did may have "
+				"made one too many.");
+		f->reasons |= 1u << REASON_SURPLUS;
+	}
+	if (is_past(class) && ctx->in_pairs && !ctx->plan->followed)
+		f->reasons |= 1u << REASON_OWN_PLANS;
+	return class;
+}
+
+static bool report_missing(const struct rule_ctx *ctx, struct finding *f)
+{
+	struct makers makers;
+	uint64_t seq = progress_behind(ctx->comm, &f->culprits, &makers);
+	enum diagnosis_class class;
+
+	if (seq == 0)
+		return false;
+	f->reasons |= reasons_of_missing(ctx, &f->culprits, seq);
+	place_missing(ctx, f);
+	if (ctx->outcome != OUTCOME_HANG)
+		f->hang_seq = -1; /* all came to their end: no rank waits */
+	if (is_surplus(ctx, &f->culprits, &makers, false))
+		return report_surplus(ctx, f, seq);
+	if (is_surplus(ctx, &f->culprits, &makers, true) && is_repeated(ctx, seq, false)) {
+		f->reasons |= 1u << REASON_NO_MAJORITY;
+		return report_surplus(ctx, f, seq);
+	}
+	if (all_wait_in_pairs(ctx, &f->culprits, true)) {
+		finding_reset(f);
+		return report_unequal(ctx, f);
+	}
+	class = class_of_missing(ctx, f, &makers);
 	if (class == CLASS_SKIPPED_OR_EARLY && seq == ctx->comm->top && !ctx->plan->followed)
 		f->seq_low = (int64_t)progress_run_start(ctx->comm, seq);
 	if (is_past(class))
-		confidence = note_past(ctx, f, seq);
+		note_past(ctx, f, seq);
 	else if (class == CLASS_BLOCKED || class == CLASS_BUSY)
-		confidence = note_own_pairs(ctx, f);
-	finding_conclude(ctx, f, class, loose ? "inconclusive" : confidence);
+		note_own_pairs(ctx, f);
+	finding_conclude(ctx, f, class, CONFIDENCE_PROVED);
+	return true;
 }
 
 bool rule_missing(const struct rule_ctx *ctx, struct finding *f)
 {
-	bool mixed = false, loose;
-	enum diagnosis_class class = CLASS_OUTCOME;
-	struct makers makers;
-	uint64_t seq = progress_behind(ctx->comm, &f->culprits, &makers);
-
-	if (seq == 0)
-		return false;
-	loose = is_loose(ctx, &f->culprits, seq);
-	place_missing(ctx, f);
-	if (ctx->outcome != OUTCOME_HANG)
-		f->hang_seq = -1; /* all came to their end: nobody waits */
-	if (is_surplus(ctx, &f->culprits, &makers, false))
-		return report_surplus(ctx, f, seq, loose);
-	if (is_surplus(ctx, &f->culprits, &makers, true) && is_repeated(ctx, seq, false))
-		return report_surplus(ctx, f, seq, true);
-	if (all_wait_in_pairs(ctx, &f->culprits, true)) {
-		finding_reset(f);
-		return rule_unequal(ctx, f);
-	}
-	for (int i = 0; i < ctx->comm->nranks; i++)
-		if (f->culprits.in[i]) {
-			enum diagnosis_class one = missing_class(ctx, i, &makers);
-
-			mixed |= class != CLASS_OUTCOME && one != class;
-			class = shared_class(class, one, CLASS_MISSING);
-		}
-	if (is_past(class) && f->culprits.n >= makers.n) {
-		finding_note(f, "As many ranks made the call as did not: those who did may have "
-				"made one too many.");
-		loose = true;
-	}
-	loose |= is_past(class) && ctx->in_pairs && !ctx->plan->followed;
-	report_missing(ctx, f, seq, class, loose);
-	/* who does something else than the others may wait for one of them */
-	if (mixed && strcmp(f->confidence, "proved") == 0)
-		f->confidence = "majority";
-	return true;
+	return report_missing(ctx, f);
 }
 
 bool rule_missing_at_end(const struct rule_ctx *ctx, struct finding *f)
@@ -243,7 +237,7 @@ bool rule_missing_at_end(const struct rule_ctx *ctx, struct finding *f)
 	for (int i = 0; i < e->nranks; i++)
 		if (!e->ranks[i].present || !view_finished(&e->ranks[i].view))
 			return false;
-	return !ctx->settled && rule_missing(ctx, f);
+	return !ctx->settled && report_missing(ctx, f);
 }
 
 void note_missing_too(const struct rule_ctx *ctx, struct finding *f)

@@ -71,7 +71,7 @@ bool rule_cut_off(const struct rule_ctx *ctx, struct finding *f)
 		"%zu of %d ranks found no way to the others; %zu wait%s inside communicator init.",
 		cut, ctx->evidence->nranks, waiting, waiting == 1 ? "s" : "");
 	finding_conclude(ctx, f, CLASS_INIT_UNREACHABLE,
-			 f->culprits.n ? "majority" : "inconclusive");
+			 f->culprits.n ? CONFIDENCE_MAJORITY : CONFIDENCE_INCONCLUSIVE);
 	return true;
 }
 
@@ -125,7 +125,7 @@ bool rule_unanswered(const struct rule_ctx *ctx, struct finding *f)
 				     o->view.host, r->sockets.resends);
 	}
 	f->class = most < RESENDS_TELL ? CLASS_UNEXPLAINED : CLASS_PARTITION;
-	f->confidence = most < RESENDS_SHOW ? "inconclusive" : "majority";
+	f->seen = most < RESENDS_SHOW ? CONFIDENCE_INCONCLUSIVE : CONFIDENCE_MAJORITY;
 	if (most < RESENDS_TELL)
 		f->pair[0] = '\0';
 	return most > 0;
@@ -170,6 +170,7 @@ bool rule_namespace(const struct rule_ctx *ctx, struct finding *f)
 		     "namespaces, of which the largest holds %zu of them.",
 		     networks.kinds, networks.votes);
 	finding_conclude(ctx, f, CLASS_INIT_UNREACHABLE,
-			 networks.votes * 2 > networks.n ? "majority" : "inconclusive");
+			 networks.votes * 2 > networks.n ? CONFIDENCE_MAJORITY
+							 : CONFIDENCE_INCONCLUSIVE);
 	return true;
 }

@@ -106,7 +106,8 @@ bool rule_behind(const struct rule_ctx *ctx, struct finding *f)
 		     "%zu of %d ranks wait outside of calls, in '%s'; the other%s stayed behind.",
 		     ctx->comm->top, ctx->comm->comm, there, ctx->comm->nranks, what,
 		     f->culprits.n == 1 ? "" : "s");
-	finding_conclude(ctx, f, class, there > f->culprits.n ? "majority" : "inconclusive");
+	finding_conclude(ctx, f, class,
+			 there > f->culprits.n ? CONFIDENCE_MAJORITY : CONFIDENCE_INCONCLUSIVE);
 	return true;
 }
 
@@ -155,7 +156,7 @@ bool rule_not_come(const struct rule_ctx *ctx, struct finding *f)
 		f, "Nobody waits for a call: %zu of %d ranks wait in '%s', and %s not come there.",
 		there, ctx->comm->nranks, what, f->culprits.n == 1 ? "one has" : "others have");
 	finding_conclude(ctx, f, culprits_class(ctx, &f->culprits, CLASS_MISSING),
-			 there > f->culprits.n ? "majority" : "inconclusive");
+			 there > f->culprits.n ? CONFIDENCE_MAJORITY : CONFIDENCE_INCONCLUSIVE);
 	return true;
 }
 
@@ -267,7 +268,7 @@ bool rule_unseen(const struct rule_ctx *ctx, struct finding *f)
 	finding_note(f,
 		     "All others wait in calls that they make alike: for who left no evidence, or "
 		     "it is not here.");
-	finding_conclude(ctx, f, CLASS_UNSEEN, "inconclusive");
+	finding_conclude(ctx, f, CLASS_UNSEEN, CONFIDENCE_INCONCLUSIVE);
 	return true;
 }
 

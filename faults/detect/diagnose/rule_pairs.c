@@ -5,26 +5,7 @@
 #include "diagnose/rule.h"
 #include "record/verdict.h"
 
-static void note_open(const struct rule_ctx *ctx, struct finding *f, int rank,
-		      const struct record *own, const struct record *theirs)
-{
-	int number = rank_number(ctx->evidence, rank);
-	int partner = rank_number(ctx->evidence, own->peer);
-	char one[160], other[160];
-
-	call_words(ctx->evidence, own, one, sizeof(one));
-	if (theirs)
-		finding_note(f,
-			     "Rank %d's call %" PRIu64 " (%s) meets rank %d's call %" PRIu64
-			     " (%s): they do not fit.",
-			     number, own->seq, one, partner, theirs->seq,
-			     call_words(ctx->evidence, theirs, other, sizeof(other)));
-	else
-		finding_note(f,
-			     "Rank %d waits in call %" PRIu64 " (%s), of which rank %d has not "
-			     "made its part.",
-			     number, own->seq, one, partner);
-}
+#define PAIR_RANKS_MAX 1024 /* ranks of a communicator whose pairs are looked at */
 
 /* A send and the receive that meets it, of which one is not what the other takes it for. */
 struct gap {
@@ -119,23 +100,6 @@ static struct judgement judge(const struct rule_ctx *ctx, const struct gap *gap)
 		   (is_moved(&gap->link.sent, &gap->link.received, gap->at) ||
 		    is_moved(&gap->link.received, &gap->link.sent, gap->at)));
 	return j;
-}
-
-/* Places the finding at two calls that have met, of which `odd` is, or may be, the wrong one. */
-static void place_gap(const struct rule_ctx *ctx, struct finding *f, const struct record *odd,
-		      const struct record *other, bool sure)
-{
-	const uint64_t low = !sure && other->seq < odd->seq ? other->seq : odd->seq;
-	const uint64_t high = !sure && other->seq > odd->seq ? other->seq : odd->seq;
-	char one[64], two[64];
-
-	finding_place(f, ctx->comm->comm, low, high,
-		      ctx->outcome == OUTCOME_HANG ? progress_hang_point(ctx->comm) : -1);
-	finding_differ(f, odd->count != other->count ? "count" : "dtype",
-		       call_words(ctx->evidence, odd, one, sizeof(one)),
-		       call_words(ctx->evidence, other, two, sizeof(two)));
-	name_pair(ctx, f, odd->kind == CALL_SEND ? other->peer : odd->peer, CALL_SEND,
-		  odd->kind == CALL_SEND ? odd->peer : other->peer);
 }
 
 /* Returns true if nobody is free on whom the rank's wait depends: it will not come. */
@@ -269,8 +233,9 @@ static bool find_peers(const struct rule_ctx *ctx, struct finding *f, const stru
 	if (open)
 		finding_note(f, "Another rank's call that never came would leave these open, too.");
 	finding_conclude(ctx, f, CLASS_PAIR_PEER,
-			 open || apart || 2 * n > (size_t)ctx->comm->nranks ? "inconclusive"
-									    : "majority");
+			 open || apart || 2 * n > (size_t)ctx->comm->nranks
+				 ? CONFIDENCE_INCONCLUSIVE
+				 : CONFIDENCE_MAJORITY);
 	return true;
 }
 
@@ -282,7 +247,8 @@ static void report_gap(const struct rule_ctx *ctx, struct finding *f, const stru
 	int rank = rank_number(ctx->evidence, j.culprit >= 0 ? j.culprit : gap->link.to);
 
 	place_gap(ctx, f, odd, from ? gap->recv : gap->send, j.culprit >= 0);
-	note_open(ctx, f, from ? gap->link.from : gap->link.to, odd, from ? gap->recv : gap->send);
+	note_open_pair(ctx, f, from ? gap->link.from : gap->link.to, odd,
+		       from ? gap->recv : gap->send);
 	if (j.culprit >= 0)
 		rank_set_add(&f->culprits, j.culprit);
 	if (j.moved)
@@ -297,8 +263,8 @@ static void report_gap(const struct rule_ctx *ctx, struct finding *f, const stru
 			     "wrong.");
 	finding_conclude(ctx, f, j.moved ? CLASS_UNMATCHED : CLASS_PAIR_SIZE,
 			 j.culprit >= 0 && (ctx->plan->followed || gap->at >= PLAN_MIN)
-				 ? "majority"
-				 : "inconclusive");
+				 ? CONFIDENCE_MAJORITY
+				 : CONFIDENCE_INCONCLUSIVE);
 }
 
 bool rule_pairs(const struct rule_ctx *ctx, struct finding *f)
@@ -319,71 +285,16 @@ bool rule_pairs(const struct rule_ctx *ctx, struct finding *f)
 	return found;
 }
 
-/* Writes down who waits for whom. Returns the first call that met one which does not fit, NULL: none. */
-static const struct record *note_all_open(const struct rule_ctx *ctx, struct finding *f,
-					  const struct record **met)
-{
-	const struct record *first = NULL;
-
-	for (int i = 0; i < ctx->comm->nranks && finding_has_room(f); i++) {
-		const struct record *theirs = NULL,
-				    *own = progress_open_pair(ctx->comm, i, &theirs);
-
-		if (!own)
-			continue;
-		note_open(ctx, f, i, own, theirs);
-		if (theirs && !first)
-			*met = theirs;
-		first = first || !theirs ? first : own;
-	}
-	return first;
-}
-
-/* The partner came to the end of a group whose last call is the other half of the one before `own`, and comes
- * no further: it left its part of `own` out, or that is one too many. */
-static bool is_out_of_group(const struct rule_ctx *ctx, int rank, const struct record *own)
-{
-	const struct rank_view *v = &ctx->evidence->ranks[own->peer].view;
-	const struct record *last = ctx->comm->tracks[own->peer].final;
-	const struct record *met = progress_call(ctx->comm, rank, own->seq - 1);
-
-	return call_in_pairs(last) && call_in_pairs(met) && last->peer == rank &&
-	       met->peer == own->peer && last->kind == own->kind && met->kind != own->kind &&
-	       progress_fits(last, met) && !(last->flags | own->flags | met->flags) &&
-	       (last->state == RECORD_CLOSING || view_finished(v)) && v->completed < last->ticket;
-}
-
 bool rule_unequal(const struct rule_ctx *ctx, struct finding *f)
 {
-	const struct record *met = NULL, *own = note_all_open(ctx, f, &met);
-
-	for (int i = 0; !own && i < ctx->comm->nranks; i++) {
-		own = progress_open_pair(ctx->comm, i, &met);
-		if (!own || met || !is_out_of_group(ctx, i, own)) {
-			own = NULL;
-			continue;
-		}
-		rank_set_add(&f->culprits, i);
-		rank_set_add(&f->culprits, own->peer);
-	}
-	if (!own)
-		return false;
-	place_gap(ctx, f, met ? met : own, own, false);
-	if (!met) {
-		f->seq_low--;
-		snprintf(f->field, sizeof(f->field), "call");
-		snprintf(f->majority, sizeof(f->majority), "no call");
-		name_pair(ctx, f, ctx->comm->tracks[own->peer].final->peer, own->kind, own->peer);
-	}
-	finding_conclude(ctx, f, met ? CLASS_PAIR_SIZE : CLASS_UNMATCHED, "inconclusive");
-	return true;
+	return report_unequal(ctx, f);
 }
 
 bool remark_open_pairs(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct record *met;
 
-	note_all_open(ctx, f, &met);
+	note_open_pairs(ctx, f, &met);
 	return f->nnotes > 0;
 }
 
@@ -492,7 +403,8 @@ bool rule_counts(const struct rule_ctx *ctx, struct finding *f)
 	f->comm = a->comm;
 	f->hang_seq = ctx->outcome == OUTCOME_HANG ? progress_hang_point(ctx->comm) : -1;
 	snprintf(f->field, sizeof(f->field), "count");
-	finding_conclude(ctx, f, CLASS_MISMATCH, f->culprits.n ? "majority" : "inconclusive");
+	finding_conclude(ctx, f, CLASS_MISMATCH,
+			 f->culprits.n ? CONFIDENCE_MAJORITY : CONFIDENCE_INCONCLUSIVE);
 	if (f->culprits.n == 0)
 		finding_note(f, "Either side of the pair may be the one that is wrong.");
 	return true;

@@ -38,12 +38,12 @@ static int death_order(const struct evidence_rank *r)
 
 /* The culprits are seen to be so: who else is behind is said. False: there are none. */
 static bool conclude(const struct rule_ctx *ctx, struct finding *f, enum diagnosis_class class,
-		     const char *confidence)
+		     enum confidence seen)
 {
 	if (f->culprits.n == 0)
 		return false;
 	place_missing(ctx, f);
-	finding_conclude(ctx, f, class, confidence);
+	finding_conclude(ctx, f, class, seen);
 	note_missing_too(ctx, f);
 	return true;
 }
@@ -65,7 +65,8 @@ bool rule_dead(const struct rule_ctx *ctx, struct finding *f)
 			class = class ? class : how;
 			rank_set_add(&f->culprits, i);
 		}
-	if (conclude(ctx, f, class, mixed ? "inconclusive" : "proved") && class == CLASS_OOM)
+	if (conclude(ctx, f, class, mixed ? CONFIDENCE_INCONCLUSIVE : CONFIDENCE_PROVED) &&
+	    class == CLASS_OOM)
 		finding_note(f, "The kernel counts a kill for lack of memory in its cgroup.");
 	return f->culprits.n > 0;
 }
@@ -96,7 +97,7 @@ bool rule_stopped(const struct rule_ctx *ctx, struct finding *f)
 		class = shared_class(class, one, CLASS_STOPPED);
 		rank_set_add(&f->culprits, i);
 	}
-	return conclude(ctx, f, class, "proved");
+	return conclude(ctx, f, class, CONFIDENCE_PROVED);
 }
 
 /* Marks those that ended with this error, a negative errno, and notes, of `most` of them, what they said. */
@@ -118,7 +119,7 @@ static void mark_given_up(const struct rule_ctx *ctx, struct finding *f, int err
 bool rule_device_memory(const struct rule_ctx *ctx, struct finding *f)
 {
 	mark_given_up(ctx, f, -ENOMEM, 1, "Rank %d gave up: %.200s");
-	return conclude(ctx, f, CLASS_GPU_OOM, "proved");
+	return conclude(ctx, f, CLASS_GPU_OOM, CONFIDENCE_PROVED);
 }
 
 enum stand {
@@ -199,7 +200,8 @@ bool rule_stuck(const struct rule_ctx *ctx, struct finding *f)
 		     all.first, ctx->comm->comm,
 		     f->culprits.n == 1 ? "the culprit" : "the culprits", all.started,
 		     all.started == 1 ? " has" : "s have");
-	finding_conclude(ctx, f, CLASS_GPU_STUCK, all.unknown == 0 ? "proved" : "majority");
+	finding_conclude(ctx, f, CLASS_GPU_STUCK,
+			 all.unknown == 0 ? CONFIDENCE_PROVED : CONFIDENCE_MAJORITY);
 	return true;
 }
 
@@ -260,7 +262,7 @@ bool rule_inside(const struct rule_ctx *ctx, struct finding *f)
 		     at->seq, at->comm, call_words(ctx->evidence, at, call, sizeof(call)),
 		     f->culprits.n == 1 ? "the culprit" : "the culprits",
 		     nranks - (int)f->culprits.n == 1 ? "" : "s");
-	finding_conclude(ctx, f, CLASS_INSIDE, "majority");
+	finding_conclude(ctx, f, CLASS_INSIDE, CONFIDENCE_MAJORITY);
 	return true;
 }
 
@@ -281,15 +283,16 @@ bool rule_device_fault(const struct rule_ctx *ctx, struct finding *f)
 	place_own(ctx, f);
 	/* what a peer sent may break a device, too */
 	finding_conclude(ctx, f, CLASS_GPU_FAULT,
-			 f->culprits.n == 1 || 2 * (int)f->culprits.n < nranks ? "majority"
-									       : "inconclusive");
+			 f->culprits.n == 1 || 2 * (int)f->culprits.n < nranks
+				 ? CONFIDENCE_MAJORITY
+				 : CONFIDENCE_INCONCLUSIVE);
 	return true;
 }
 
 bool rule_reported(const struct rule_ctx *ctx, struct finding *f)
 {
 	f->class = CLASS_OUTCOME;
-	f->confidence = ctx->outcome == OUTCOME_OK ? "proved" : "inconclusive";
+	f->seen = ctx->outcome == OUTCOME_OK ? CONFIDENCE_PROVED : CONFIDENCE_INCONCLUSIVE;
 	for (int i = 0; i < ctx->evidence->nranks && ctx->outcome != OUTCOME_OK; i++) {
 		const struct rank_view *v = &ctx->evidence->ranks[i].view;
 

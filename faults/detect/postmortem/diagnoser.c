@@ -180,8 +180,8 @@ static enum diagnosis_result on_refine(void *ctx, const struct rank_view *views,
 		result = DIAGNOSIS_NAMED;
 		verdict->class = d->class;
 		snprintf(verdict->ranks, sizeof(verdict->ranks), "%s", d->ranks);
-		verdict->confidence = d->confidence;
-		verdict->side = d->side;
+		verdict->confidence = confidence_name(d->confidence);
+		verdict->side = side_name(d->side);
 	} else if (self->site.preloaded && d->outcome == OUTCOME_HANG) /* who, if not how */
 		snprintf(verdict->ranks, sizeof(verdict->ranks), "%s", d->ranks);
 	if (result == DIAGNOSIS_NAMED &&
@@ -192,7 +192,7 @@ static enum diagnosis_result on_refine(void *ctx, const struct rank_view *views,
 		snprintf(verdict->pair, sizeof(verdict->pair), "%s", d->pair);
 	/* as likely harmless: it gets the time of what nothing explains, since slow is not hung */
 	if ((d->class == CLASS_SETTINGS && setting_weight(d->field) != SETTING_BREAKS) ||
-	    (d->class == CLASS_PARTITION && strcmp(d->confidence, "inconclusive") == 0))
+	    (d->class == CLASS_PARTITION && d->confidence == CONFIDENCE_INCONCLUSIVE))
 		result = DIAGNOSIS_UNEXPLAINED;
 	if (d->seq_low >= 0) {
 		verdict->comm = d->comm;

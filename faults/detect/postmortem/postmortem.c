@@ -353,6 +353,6 @@ void postmortem_print(FILE *out, const struct diagnosis *d, const struct evidenc
 	fprintf(out,
 		"\n## Root cause\n\n%s, confidence: %s. %s\n\n## Fix\n\n%s\n\n## "
 		"Prevention\n\n%s\n",
-		name_culprits(d, true, culprits, sizeof(culprits)), d->confidence, d->cause, d->fix,
-		d->prevention);
+		name_culprits(d, true, culprits, sizeof(culprits)), confidence_name(d->confidence),
+		d->cause, d->fix, d->prevention);
 }

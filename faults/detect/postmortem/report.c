@@ -14,9 +14,9 @@ void diagnosis_print(FILE *out, const struct diagnosis *d, const struct evidence
 {
 	fprintf(out, "outcome     %s\nclass       %s\nranks       %s of %d\nconfidence  %s\n",
 		outcome_name(d->outcome), class_name(d->class, d->outcome), d->ranks, e->nranks,
-		d->confidence);
+		confidence_name(d->confidence));
 	if (d->side)
-		fprintf(out, "side        %s\n", d->side);
+		fprintf(out, "side        %s\n", side_name(d->side));
 	if (d->hosts[0])
 		fprintf(out, "hosts       %s\n", d->hosts);
 	fprintf(out, "divergence  ");
@@ -60,10 +60,10 @@ static json_t *verdict_json(const struct diagnosis *d, const struct evidence *e)
 		"{s:i s:s s:s s:s s:s s:s* s:s s:i s:I s:I s:I s:s s:s s:o s:o s:I s:I s:I s:o "
 		"s:o s:o s:s s:s s:s s:o s:o s:o s:o s:o s:o}",
 		"version", 1, "outcome", outcome_name(d->outcome), "class",
-		class_name(d->class, d->outcome), "ranks", d->ranks, "confidence", d->confidence,
-		"side", d->side, "hosts_lost", d->hosts, "nranks", e->nranks, "comm",
-		(json_int_t)d->comm, "seq_low", (json_int_t)d->seq_low, "seq_high",
-		(json_int_t)d->seq_high, "field", d->field, "pair", d->pair, "theirs",
+		class_name(d->class, d->outcome), "ranks", d->ranks, "confidence",
+		confidence_name(d->confidence), "side", side_name(d->side), "hosts_lost", d->hosts,
+		"nranks", e->nranks, "comm", (json_int_t)d->comm, "seq_low", (json_int_t)d->seq_low,
+		"seq_high", (json_int_t)d->seq_high, "field", d->field, "pair", d->pair, "theirs",
 		json_value_text(d->theirs), "majority", json_value_text(d->majority), "hang_seq",
 		(json_int_t)d->hang_seq, "wrong_seq", (json_int_t)d->wrong_seq, "said_ns",
 		(json_int_t)d->said_ns, "detect_ms",

@@ -80,7 +80,7 @@ static void measure_track(struct track *track, const struct progress_rank *rank,
 	/* who stands aside makes no calls by right */
 	track->known = rank->present && (track->final || is_member(rank, a->comm)) &&
 		       rank->view->phase != PHASE_SPARE &&
-		       (!rank->index || rank->index->last_ticket >= rank->view->issued);
+		       (rank->index ? rank->index->last_ticket : 0) >= rank->view->issued;
 }
 
 uint64_t progress_signed(const struct progress_comm *a, const struct record *record)

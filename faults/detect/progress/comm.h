@@ -69,6 +69,21 @@ void progress_comm_release(struct progress_comm *comm);
 /* Tells how `rank` differs from the reference. */
 struct deviation progress_deviation(const struct progress_comm *comm, int rank);
 
+/* The first call in which any rank differs from the reference, as one of them does: who differ there so are marked in
+ * `same`, who differ there in another way in `other`. Returns that rank, -1: none differs. */
+int progress_first_deviation(const struct progress_comm *comm, struct deviation *first,
+			     struct rank_set *same, struct rank_set *other);
+
+#define PLAN_MIN  4  /* calls that are alike: ranks follow one plan */
+#define PLAN_LONG 12 /* the same where some ranks' numbers are others by right */
+
+/* Sends and receives, compared strictly, tell this of a communicator. */
+struct plan {
+	bool followed; /* no rank's calls differ from the others' but for some left out or added */
+	bool few;      /* and fewer than half of the ranks did that */
+};
+struct plan progress_plan(const struct progress_comm *comm);
+
 /* Returns true if the sequences themselves, whatever the number of ranks, speak for the rank's call `at`
  * and against the reference's: what came before goes on with it, or the reference lacks it, or has
  * made another one twice. */

@@ -1,4 +1,4 @@
-/* parts.h: what the files about one communicator share. Internal to progress. */
+/* comm_parts.h: what the files about one communicator share. Internal to progress. */
 #pragma once
 
 #include "progress/comm.h"

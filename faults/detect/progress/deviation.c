@@ -1,4 +1,4 @@
-/* progress_deviation.c: how one rank's calls differ from those that most ranks made. */
+/* deviation.c: how one rank's calls differ from those that most ranks made. */
 #include "progress/comm_parts.h"
 
 #define SHIFT_MAX 8 /* calls skipped or added in one place */
@@ -191,4 +191,61 @@ struct deviation progress_deviation(const struct progress_comm *a, int rank)
 		d.low = earliest(a, rank, at, &d);
 	d.agreed = agreed(a, rank, at, &d);
 	return d;
+}
+
+int progress_first_deviation(const struct progress_comm *a, struct deviation *first,
+			     struct rank_set *same, struct rank_set *other)
+{
+	int who = -1;
+
+	*first = (struct deviation){ .kind = DEVIATION_NONE };
+	for (int i = 0; i < a->nranks; i++) {
+		struct deviation one = progress_deviation(a, i);
+
+		if (one.kind == DEVIATION_NONE || (who >= 0 && one.high > first->high))
+			continue;
+		if (who < 0 || one.high < first->high) {
+			rank_set_clear(same);
+			rank_set_clear(other);
+			*first = one;
+			who = i;
+		}
+		rank_set_add(one.kind == first->kind && one.shift == first->shift ? same : other,
+			     i);
+	}
+	return who;
+}
+
+#define POINTED_MAX 8 /* ranks of which it is asked which ranks wait for them */
+
+/* Returns true if the deviation of one rank may be that from a plan. Where each follows one of
+ * its own it says nothing. */
+static bool is_of_plan(const struct progress_comm *a, const struct deviation *one, int rank,
+		       size_t odd)
+{
+	if (one->kind != DEVIATION_SKIPPED && one->kind != DEVIATION_EXTRA)
+		return false;
+	return one->agreed >= PLAN_MIN ||
+	       (odd < POINTED_MAX && progress_points_at(a, rank, one->kind == DEVIATION_EXTRA));
+}
+
+struct plan progress_plan(const struct progress_comm *a)
+{
+	struct plan plan = { .followed = false };
+	size_t odd = 0;
+
+	if (a->tie && (a->tie < a->base + PLAN_MIN || !a->sided))
+		return plan;
+	for (int i = 0; i < a->nranks; i++) {
+		struct deviation one = progress_deviation(a, i);
+
+		if (one.kind == DEVIATION_NONE)
+			continue;
+		if (!is_of_plan(a, &one, i, odd))
+			return plan;
+		odd++;
+	}
+	plan.followed = true;
+	plan.few = odd * 2 < (size_t)a->nranks + a->sided;
+	return plan;
 }

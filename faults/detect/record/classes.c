@@ -1,4 +1,4 @@
-/* classes.c: the names of the classes. */
+/* classes.c: the names of classes, confidences and sides. */
 #include "record/classes.h"
 
 #include "base/error.h"
@@ -40,4 +40,24 @@ char *class_list(char *buf, size_t len)
 		if (outcome_parse(names[i]) < 0)
 			text_add(buf, len, "%s%s", *buf ? " " : "", names[i]);
 	return buf;
+}
+
+const char *confidence_name(enum confidence confidence)
+{
+	static const char *const words[] = { [CONFIDENCE_INCONCLUSIVE] = "inconclusive",
+					     [CONFIDENCE_MAJORITY] = "majority",
+					     [CONFIDENCE_PROVED] = "proved" };
+
+	return words[confidence];
+}
+
+const char *side_name(enum fault_side side)
+{
+	static const char *const words[] = { [SIDE_NOT_SHOWN] = NULL,
+					     [SIDE_HOST] = "host",
+					     [SIDE_GPU] = "gpu",
+					     [SIDE_FABRIC] = "fabric",
+					     [SIDE_UNKNOWN] = "unknown" };
+
+	return words[side];
 }

@@ -70,3 +70,25 @@ bool class_known(const char *name);
 
 /* The classes that are no outcome's name, with blanks between them. Returns buf. */
 char *class_list(char *buf, size_t len);
+
+/* How much speaks for a verdict, from the least on. */
+enum confidence {
+	CONFIDENCE_INCONCLUSIVE, /* another rank may be the one */
+	CONFIDENCE_MAJORITY,	 /* most ranks' calls or values speak for it */
+	CONFIDENCE_PROVED	 /* it was seen */
+};
+
+/* "inconclusive" "majority" "proved". */
+const char *confidence_name(enum confidence confidence);
+
+/* Where a fault lies. */
+enum fault_side {
+	SIDE_NOT_SHOWN, /* the evidence does not show it */
+	SIDE_HOST,
+	SIDE_GPU,
+	SIDE_FABRIC,
+	SIDE_UNKNOWN
+};
+
+/* "host" "gpu" "fabric" "unknown"; NULL for SIDE_NOT_SHOWN. */
+const char *side_name(enum fault_side side);

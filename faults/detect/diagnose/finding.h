@@ -1,0 +1,58 @@
+/* finding.h: what a rule found: class, culprits, where timelines parted, and notes. Internal to diagnose. */
+#pragma once
+
+#include "base/rank_list.h"
+#include "diagnose/confidence.h"
+#include "diagnose/diagnose.h"
+
+struct rule_ctx;
+
+struct finding {
+	enum diagnosis_class class;
+	enum confidence seen; /* by the rule alone */
+	unsigned reasons;     /* bits 1u << enum reason: it is less certain than that */
+	struct rank_set culprits;
+	int64_t comm, seq_low, seq_high, hang_seq; /* as in struct diagnosis; -1: none */
+	char field[48], theirs[64], majority[64];
+	char hosts[256], pair[136]; /* as in struct diagnosis */
+	char notes[DIAGNOSIS_LINES][256];
+	size_t nnotes;
+};
+
+/* A blank finding with room for as many culprits. */
+void finding_reset(struct finding *finding);
+/* A sentence of evidence, if there is room. */
+void finding_note(struct finding *finding, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Returns true if there is room for as many notes again. Half of them are left to what concludes
+ * a finding. */
+bool finding_has_room(const struct finding *finding);
+
+/* Timelines parted at calls low..high of the communicator; the others stand in call `hang` of it (-1: none).
+ * And in what: field, the culprits' value, the others'. */
+void finding_place(struct finding *finding, uint32_t comm, uint64_t low, uint64_t high,
+		   int64_t hang);
+void finding_differ(struct finding *finding, const char *field, const char *theirs,
+		    const char *majority);
+
+/* Culprits as "1,3", "-" for none; false when not all of them fit. */
+bool culprits_list(const struct evidence *evidence, const struct rank_set *culprits, char *buf,
+		   size_t len);
+
+/* A line: how the rank is, what it does, what calls it made; `tail` before the full stop. */
+void note_rank(const struct rule_ctx *ctx, struct finding *finding, int rank, const char *tail);
+
+/* The end of a rule: class and confidence, and notes of what the culprits and the others are doing. */
+void finding_conclude(const struct rule_ctx *ctx, struct finding *finding,
+		      enum diagnosis_class class, enum confidence seen);
+
+/* CLASS_BLOCKED or CLASS_BUSY where it shows so a rank whose call is missing, else `idle`. */
+enum diagnosis_class host_class(const struct evidence_rank *rank, enum diagnosis_class idle);
+
+/* Of several culprits: the class that they share, else `mixed`. `so_far`: CLASS_OUTCOME for none yet. */
+enum diagnosis_class shared_class(enum diagnosis_class so_far, enum diagnosis_class one,
+				  enum diagnosis_class mixed);
+
+/* The same of all culprits, by host_class; CLASS_OUTCOME where there are none. */
+enum diagnosis_class culprits_class(const struct rule_ctx *ctx, const struct rank_set *culprits,
+				    enum diagnosis_class idle);

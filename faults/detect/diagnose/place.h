@@ -1,0 +1,33 @@
+/* place.h: where timelines parted, and between which two ranks a send or receive is. Internal to diagnose. */
+#pragma once
+
+#include "diagnose/finding.h"
+#include "progress/comm.h"
+
+/* Writes what all have in common, in words, that are no culprits and made call `seq` as the
+ * reference has it; *n: how many they are. Ranks that made another one in its place are not
+ * among them. Of sends and receives partner, amount and direction may be each rank's own.
+ * Returns buf. */
+const char *common_call(const struct rule_ctx *ctx, const struct rank_set *culprits, uint64_t seq,
+			size_t *n, char *buf, size_t len);
+
+/* Init stands before call 1. `hangs`: others are inside it. */
+void place_init(struct finding *finding, bool hangs);
+
+/* Returns true if init itself is missing of a culprit, while others are inside it; then that is
+ * the place. */
+bool place_missing_init(const struct rule_ctx *ctx, struct finding *finding);
+
+/* Where the calls of culprits themselves end, whatever the others did. */
+void place_own(const struct rule_ctx *ctx, struct finding *finding);
+
+/* The call that culprits did not make though others did; init, where that is missing. */
+void place_missing(const struct rule_ctx *ctx, struct finding *finding);
+
+/* Writes between whom a send or receive of `rank` is, as the verdict says it ("1>2": from 1 to 2). */
+void name_pair(const struct rule_ctx *ctx, struct finding *finding, int rank, int kind, int peer);
+
+/* The same of a call `seq` that `rank` left out, as `like` is in its place: by the rank that waits for it, else by
+ * most ranks' partners. */
+void name_lacking_pair(const struct rule_ctx *ctx, struct finding *finding, int rank, uint64_t seq,
+		       const struct record *like);

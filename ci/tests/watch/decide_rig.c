@@ -274,7 +274,7 @@ static void tell_root(struct world *w, int host)
 	seen->done = true;
 	for (size_t i = 0; i < h->nranks; i++) {
 		h->told[i] = *judged(h, (int)i);
-		h->told[i].told = h->told[i].lost != LOST_NOT;
+		h->told[i].reported = h->told[i].lost != LOST_NOT;
 		seen->done &= view_finished(&h->told[i]);
 	}
 }
@@ -392,7 +392,7 @@ static void hear_of(struct decide_host *seen, const struct host *h, int now)
 	bool cut = now < h->cut_until;
 
 	seen->answers = !cut || h->passes == 1 || h->passes >= 8;
-	seen->speaks = cut && h->passes >= 8;
+	seen->sends_datagrams = cut && h->passes >= 8;
 	if (!cut)
 		seen->heard_ns = clock_at(now);
 	if (!cut || h->passes == 2)

@@ -147,7 +147,7 @@ UNIT_TEST(test_token_late, "the token is late")
 	seats_close();
 }
 
-/* No way to the root: each node speaks for itself. */
+/* No way to the root: each node decides by itself. */
 UNIT_TEST(test_no_way, "no way to the root")
 {
 	seats_open(4);

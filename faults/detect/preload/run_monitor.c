@@ -15,7 +15,7 @@
 
 #define LOOK_SECONDS	1.0	     /* from one look at a wait to the next */
 #define SUSPECT_SECONDS 10.0	     /* a wait that is worth a line */
-#define SILENT_SECONDS	3.0	     /* a host that is not heard of for so long is said */
+#define SILENT_SECONDS	3.0	     /* a host is silent for so long before a line */
 #define HOSTS_NS	200000000ull /* other hosts answer in this time how they are */
 #define LINGER_SECONDS	1.0	     /* after the command's end: others of the run may still come */
 #define SETTLE_NS	500000000ull /* others that were started with a rank have come, too */
@@ -27,12 +27,12 @@ struct runner {
 	struct monitor monitor;
 	struct supervisor_hooks hooks;
 	struct run_status status;
-	uint64_t asked_ns;    /* when other hosts were asked for it, 0: nobody wants to know */
-	int command_fd;	      /* pidfd of the command */
-	uint64_t ended_ns;    /* when nobody was left, 0: somebody is */
-	bool said;	      /* a verdict: nothing more until all have gone */
-	uint64_t settings_ns; /* when settings that came since are compared, 0: none did */
-	bool differ;	      /* they do, as was said */
+	uint64_t requested_ns; /* when the status of other hosts was requested, 0: it was not */
+	int command_fd;	       /* pidfd of the command */
+	uint64_t ended_ns;     /* when no process was left, 0: some is */
+	bool reported;	       /* a verdict: nothing more before all have gone */
+	uint64_t settings_ns;  /* when settings that came since are compared, 0: none did */
+	bool differ;	       /* they do, as was printed */
 };
 
 void run_key(char *key, size_t len, const char *launcher)
@@ -115,7 +115,7 @@ static void act(const struct runner *r)
 			kill(m->ranks[i].view.pid, signal);
 }
 
-/* Returns true while a rank that was there at the verdict still is: of its end nothing more is said. */
+/* Returns true while a rank that was there at the verdict still is: its end is not worth a line. */
 static bool any_left(const struct monitor *m)
 {
 	for (size_t i = 0; i < m->nranks; i++)
@@ -152,8 +152,8 @@ static void note_signal(int number)
 	signalled = 1;
 }
 
-/* Says how the run is to those who asked. */
-static void tell_status(struct runner *r, uint64_t now)
+/* Prints the status, where that is asked for. */
+static void print_status(struct runner *r, uint64_t now)
 {
 	struct monitor *m = &r->monitor;
 	char title[PATH_MAX + 160], path[PATH_MAX];
@@ -161,13 +161,13 @@ static void tell_status(struct runner *r, uint64_t now)
 	run_status_count(&r->status, m, now);
 	if (m->asking_fd < 0 && !signalled)
 		return;
-	if (!r->asked_ns) {
-		r->asked_ns = now;
+	if (!r->requested_ns) {
+		r->requested_ns = now;
 		monitor_ask_hosts(m);
 	}
-	if (m->input.nhosts && now < r->asked_ns + HOSTS_NS)
+	if (m->input.nhosts && now < r->requested_ns + HOSTS_NS)
 		return;
-	r->asked_ns = 0;
+	r->requested_ns = 0;
 	snprintf(title, sizeof(title), "%.80s (hangar_run pid %d, --out %s)",
 		 basename(r->settings->argv[0]), (int)getpid(),
 		 r->settings->out ? run_absolute(r->settings->out, path) : "none");
@@ -181,25 +181,25 @@ static void tell_status(struct runner *r, uint64_t now)
 
 static void step(struct runner *r)
 {
-	static const struct supervised nobody = { .running = true };
+	static const struct supervised unchanged = { .running = true };
 	int exit_code = 0;
 	bool over;
 
-	if (r->said && any_left(&r->monitor)) {
+	if (r->reported && any_left(&r->monitor)) {
 		monitor_look(&r->monitor);
-		tell_status(r, clock_ns());
+		print_status(r, clock_ns());
 		return;
 	}
-	if (r->said)
+	if (r->reported)
 		monitor_forget(&r->monitor);
-	r->said = false;
-	over = r->hooks.step(r->hooks.ctx, &nobody, &exit_code);
+	r->reported = false;
+	over = r->hooks.step(r->hooks.ctx, &unchanged, &exit_code);
 	compare_settings(r, clock_ns());
-	tell_status(r, clock_ns());
+	print_status(r, clock_ns());
 	if (!over)
 		return;
-	r->said = exit_code != 0;
-	if (r->said)
+	r->reported = exit_code != 0;
+	if (r->reported)
 		act(r);
 	else
 		monitor_forget(&r->monitor);
@@ -210,15 +210,15 @@ static void watch_command(struct runner *r)
 	struct pollfd fds[MAX_FDS];
 
 	while (!is_over(r, clock_ns())) {
-		size_t n = r->said ? 0 : r->hooks.fds(r->hooks.ctx, fds, MAX_FDS);
+		size_t n = r->reported ? 0 : r->hooks.fds(r->hooks.ctx, fds, MAX_FDS);
 
-		poll(fds, n, r->said ? 100 : r->hooks.interval_ms(r->hooks.ctx));
+		poll(fds, n, r->reported ? 100 : r->hooks.interval_ms(r->hooks.ctx));
 		step(r);
 	}
 }
 
 /* A rank that was watched says it by itself. */
-static void say_unstruck(const struct runner *r)
+static void print_unfired(const struct runner *r)
 {
 	if (r->settings->fault && !r->status.looked_ns)
 		fprintf(stderr, "hangar_run: the fault that was asked for did not strike: nothing "
@@ -250,7 +250,7 @@ static int open_monitor(struct runner *r)
 	return rc;
 }
 
-/* Results are said on standard error: standard output is the command's. */
+/* Results go to standard error: standard output is the command's. */
 static _Noreturn void run(struct runner *r, int ready_fd)
 {
 	int32_t rc;
@@ -267,14 +267,14 @@ static _Noreturn void run(struct runner *r, int ready_fd)
 		_exit(0);
 	diagnoser_start(&r->diagnoser);
 	watch_command(r);
-	say_unstruck(r);
+	print_unfired(r);
 	monitor_close(&r->monitor);
 	run_status_release(&r->status);
 	diagnoser_release(&r->diagnoser);
 	_exit(0);
 }
 
-/* Nobody's child: the command must not find one that it did not make. */
+/* The monitor is no child of the command, which must not find a child that it did not make. */
 static void start_apart(struct runner *r, int ready_fd)
 {
 	pid_t pid = fork();

@@ -13,7 +13,7 @@
 #include "watch/message.h"
 
 #define STACK_SECONDS  0.7 /* for all */
-#define ANSWER_SECONDS 3.0 /* a monitor that is asked has so long */
+#define ANSWER_SECONDS 3.0 /* time for the answer of a monitor */
 
 /* ---- the monitor's side ---- */
 
@@ -34,7 +34,7 @@ void run_status_count(struct run_status *s, const struct monitor *m, uint64_t no
 	free(views);
 }
 
-/* What ranks of this host are stuck on, to doing[]; the caller frees each. */
+/* Writes the line of code that each rank of this host is stuck on to doing[]. */
 static void look_at_stacks(const struct monitor *m, char (*doing)[160])
 {
 	struct task *tasks = must(calloc(m->nranks + 1, sizeof(*tasks)));

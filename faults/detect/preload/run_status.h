@@ -1,4 +1,4 @@
-/* run_status.h: a run says how it is: to who asks (hangar_run --status, from another shell), and on SIGUSR1. */
+/* run_status.h: a run prints its status: for hangar_run --status, from another shell, and on SIGUSR1. */
 #pragma once
 
 #include "preload/status.h"
@@ -7,7 +7,7 @@
 struct run_status {
 	struct status_counts *counts; /* of this host's ranks */
 	size_t n;
-	uint64_t looked_ns;  /* when somebody last asked, 0: no rank has come yet */
+	uint64_t looked_ns;  /* when the status was last asked for, 0: no rank has come yet */
 	uint64_t counted_ns; /* when it was last counted */
 };
 
@@ -22,6 +22,6 @@ void run_status_release(struct run_status *status);
 /* A path from the root on, there or not. Returns buf, of PATH_MAX bytes. */
 const char *run_absolute(const char *path, char *buf);
 
-/* Asks the monitors of this user on this host and prints what they answer. `which`: a process of the run, or the
- * folder of its --out; NULL: all runs. Returns the exit code: 1 if nobody answered. */
+/* Asks the monitors of this user on this host and prints their answers. `which`: a process of the run, or the folder
+ * of its --out; NULL: all runs. Returns the exit code: 1 without an answer. */
 int run_status_ask(const char *which);

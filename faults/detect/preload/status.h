@@ -1,10 +1,10 @@
-/* status.h: how a run is at this moment, in words: per communicator who has come to which call, per rank what it is in
- * and for whom it waits, and how much has passed since the last look. Pure. */
+/* status.h: the state of a run, in words: per communicator the ranks that have come to which call; per rank its call,
+ * the ranks that it waits for, and how much has passed since the last look. Pure. */
 #pragma once
 
 #include "record/view.h"
 
-/* What is counted of a rank of this host since the last look. Zeroed at first. */
+/* Counters of a rank of this host since the last look. Zeroed at first. */
 struct status_counts {
 	double waited;	/* seconds in which it was in a call that another rank had not come to */
 	double awaited; /* in which it was that other one */

@@ -31,7 +31,7 @@ bool progress_lacks_init(const struct rank_view *view)
 	       view->phase <= PHASE_SETUP;
 }
 
-/* By id, then by number of ranks asked for. */
+/* By id, then by announced number of ranks. */
 static int compare_views(const void *a, const void *b)
 {
 	const struct rank_view *x = *(const struct rank_view *const *)a;

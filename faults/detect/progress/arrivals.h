@@ -43,7 +43,7 @@ bool progress_lacks_init(const struct rank_view *view);
 /* Which ranks of a run of `nranks` have come to init: OPEN to MISMATCH. */
 enum arrivals progress_init(const struct progress *progress, int nranks);
 
-/* Ranks in init form groups by id. A group is right if it has as many ranks as each of it asked for. Returns how
+/* Ranks in init form groups by id. A group is right if it has as many ranks as each of them announced. Returns how
  * many ranks are in other groups; these stand first in `views` then, by id and number. */
 size_t progress_init_unequal(const struct rank_view **views, size_t n);
 /* Returns true if there are any. */
@@ -70,7 +70,7 @@ enum progress_answer progress_abandoned(const struct progress *progress,
  * a deadline could be taken from. */
 bool progress_in_first_call(const struct rank_view *view);
 
-/* Of `nranks` ranks that all came to init: COMPLETE, ABSENT or CALLED, by communicator 0's first call. */
+/* Arrivals at communicator 0's first call, where all `nranks` ranks came to init: COMPLETE, ABSENT or CALLED. */
 enum arrivals progress_first_call(const struct progress *progress, int nranks);
 
 /* Returns true if the rank waits for ranks that never come: inside of init; with MISMATCH also behind it; with

@@ -7,7 +7,7 @@
 
 #define LEAST_MEMBERS 3 /* two can agree against one */
 
-/* What is compared of a rank at one number of collectives. */
+/* One side of a comparison, at one number of collectives. */
 struct part {
 	const struct progress_rank *rank;
 	struct desync_state *state;
@@ -319,7 +319,7 @@ static enum progress_answer look(struct compared *m, struct desync *found)
 					 report_marks(m, state->alike[m->comm] + 1, mark, found));
 	}
 	if (most > state->alike[m->comm] + RECORD_STRIDE)
-		return PROGRESS_UNKNOWN; /* until the next mark */
+		return PROGRESS_UNKNOWN; /* the next mark will tell */
 	answer = pass_calls(m, most);
 	return answer_of(answer, answer == DIFFERENT && report_call(m, found));
 }

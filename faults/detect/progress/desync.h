@@ -31,7 +31,7 @@ struct desync {
 enum progress_answer progress_differs(const struct progress *progress, struct desync_state *states,
 				      struct desync *found);
 
-/* What call counts and rolling hashes of all communicators say at the end of a run. */
+/* The answer of call counts and rolling hashes of all communicators at the end of a run. */
 enum desync_counts {
 	COUNTS_ALIKE,
 	COUNTS_UNEQUAL,	 /* some members made fewer calls, or other sends and receives */

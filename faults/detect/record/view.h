@@ -80,7 +80,7 @@ struct rank_view {
 	uint32_t progressed; /* 1: it made a step lately */
 	uint32_t working;    /* 1: that wait is for work, its own or others' (watch_work) */
 	uint32_t lost;	     /* enum view_lost; the caller's */
-	uint32_t told;	     /* 1: its own host says `lost`; the caller's */
+	uint32_t reported;   /* 1: its own host says `lost`; the caller's */
 	double silent;	     /* seconds for which it was so when that was said */
 	struct view_comm comms[VIEW_COMMS];
 };

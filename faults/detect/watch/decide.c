@@ -1,5 +1,5 @@
-/* decide.c: from what a leader sees to what it does: watch, let things settle, ask, have the diagnoser
- * look, end; or follow the root. The rules of a stage stand in the order in which they are asked. */
+/* decide.c: from what a leader sees to what it does: watch, let things settle, query, have the diagnoser look, end; or
+ * follow the root. The rules of a stage stand in their order. */
 #include "watch/decide.h"
 
 #include <signal.h>
@@ -124,12 +124,12 @@ static bool all_answered(const struct decide_state *s, const struct decide_input
 
 static void note_end(struct decide_state *s, const struct rank_view *view, uint64_t now)
 {
-	/* of 0 nobody saw which signal it was */
-	bool told = view->status == SIGTERM || view->status == SIGINT || view->status == 0;
+	/* no process here saw which signal status 0 stands for */
+	bool signalled = view->status == SIGTERM || view->status == SIGINT || view->status == 0;
 
 	if (s->death_ns == 0 && view_died(view))
 		s->death_ns = now;
-	s->crashed |= view_died(view) && (view->process != PROCESS_KILLED || !told);
+	s->crashed |= view_died(view) && (view->process != PROCESS_KILLED || !signalled);
 	if (s->error_ns == 0 && view_failed(view))
 		s->error_ns = now;
 }
@@ -183,8 +183,8 @@ static bool same_wait(const struct extension *x, const struct rank_view *views, 
 	return false;
 }
 
-/* An extension is about one wait, and another one has its own; so has this one when nobody is overdue any
- * more, unless starvation hides that for a moment. What moves on other hosts is not known here. */
+/* An extension is about one wait; another wait has its own. The extension of a wait ends when no rank is overdue any
+ * more, unless starvation hides that for a moment. Steps on other hosts are not known here. */
 static void renew_extension(struct decide_state *s, const struct decide_input *in,
 			    const struct rank_view *views, size_t n, bool unfinished)
 {
@@ -200,7 +200,7 @@ static double since(uint64_t then, uint64_t now)
 	return then ? ns_seconds(now - then) : 0;
 }
 
-/* Whoever ends a foreign program ends all of its ranks. */
+/* The user of a foreign program who ends it ends all of its ranks. */
 static bool was_ended(const struct decide_state *s, const struct rank_view *views, size_t n)
 {
 	bool all = s->death_ns && !s->crashed && s->config.patience.hang > 0;
@@ -306,7 +306,7 @@ static bool any_gone(const struct decide_input *in, const char *ranks)
 	return false;
 }
 
-/* Somebody else's program is given the time that its kind of wait has. */
+/* A program that knows nothing of hangar is given the time that its kind of wait has. */
 static bool is_patient(struct decide_state *s, const struct decide_input *in,
 		       const struct verdict *verdict, struct decision *d)
 {
@@ -363,14 +363,15 @@ struct decision decide_answer(struct decide_state *s, const struct decide_input 
 
 /* ---- the root, or a host by itself ---- */
 
-/* A first error has just been seen: a death may be behind it, unless somebody here had hung before. */
+/* A first error has just been seen: a death may be behind it, unless a rank here had hung before. */
 static void note_error(struct decide_state *s, const struct decide_input *in)
 {
 	if (s->error_ns && !s->error_until)
 		s->error_until = s->error_ns + (any_overdue(s) ? 0 : decide_times.error_ns);
 }
 
-/* Returns true if a death may be behind the error that was seen, or others follow who was told to end. */
+/* Returns true if a death may be behind the error that was seen, or if ranks were signalled to end and others may
+ * follow. */
 static bool awaits_death(const struct decide_state *s, uint64_t now)
 {
 	if (s->death_ns && !s->crashed)
@@ -407,7 +408,7 @@ static struct decision watch(struct decide_state *s, const struct decide_input *
 	return (struct decision){ .action = DECIDE_PREPARE };
 }
 
-/* A death is one whatever others do; all else may look other than it is until they have answered. */
+/* A death is certain. Everything else may look different once the other hosts have answered. */
 static uint64_t query_time(const struct decide_state *s)
 {
 	if (s->death_ns)
@@ -416,9 +417,9 @@ static uint64_t query_time(const struct decide_state *s)
 					       : decide_times.root_saves_ns;
 }
 
-/* Returns true while whoever is overdue may wait for a connection that has not repeated since a host is heard of
- * again. TCP repeats later each time: at most as late again as nothing passed. A wait that is older than all
- * that, or what no waiting repairs, is a matter of its own. */
+/* Returns true while an overdue rank may wait for a connection that has not repeated since a host is heard of again.
+ * TCP repeats later each time: at most as late again as nothing passed. A wait that is older, and what no waiting
+ * repairs, do not count. */
 static bool is_healing(const struct decide_state *s, const struct decide_input *in)
 {
 	const struct rank_view *longest = longest_wait(s, in);
@@ -452,7 +453,7 @@ static struct decision lead(struct decide_state *s, const struct decide_input *i
 			return nothing;
 		if (!awaits_death(s, in->now))
 			return conclude(s, in);
-		s->stage = STAGE_SETTLE; /* an answer told of the error */
+		s->stage = STAGE_SETTLE; /* an answer reported the error */
 		return nothing;
 	default:
 		return nothing;

@@ -1,9 +1,9 @@
-/* decide.h: whether somebody hangs, who, since when, and what is to be done now. The leader of a
- * host decides all of that from what it sees: no clock, no file, no process, no message is
- * touched here. Times are nanoseconds of clock_ns(), as the caller says it is.
+/* decide.h: whether ranks hang, which, since when, and what is to be done now. The leader of a host decides that from
+ * what it sees: no clock, no file, no process, no message is touched here. Times are nanoseconds of clock_ns(), from
+ * the caller.
  *
- * A leader calls decide() at each tick and does what it answers. On one host, and on rank 0's of
- * several (the root), it leads; on the others it follows the root while that answers. */
+ * A leader calls decide() at each tick and does what it answers. On one host, and on rank 0's of several (the root),
+ * it leads; on the others it follows the root while that answers. */
 #pragma once
 
 #include "base/call_value.h"
@@ -21,13 +21,13 @@ struct rank_track {
 	uint64_t progressed_ns;	    /* when it was first seen so */
 	uint64_t wait_since_ns;	    /* the wait that grace_ns belongs to */
 	uint32_t wait_kind;	    /* of that wait (view_wait_kind) */
-	uint64_t grace_ns;	    /* of that wait: time in which nobody looked */
+	uint64_t grace_ns;	    /* of that wait: time without a look */
 	uint64_t sampled_ns;	    /* beginning of the window for `starved`, 0: none is open */
 	uint64_t ran_ns, queued_ns; /* the scheduler's account then */
-	uint64_t watched_ns;	    /* all windows since somebody waits */
+	uint64_t watched_ns;	    /* all windows since some rank waits */
 	uint64_t queued_watched_ns; /* in these it was ready, and not run */
 	bool starved;		    /* as of the last window */
-	uint64_t starved_ns;	    /* when a window last said so, 0: never */
+	uint64_t starved_ns;	    /* end of the last window in which it was, 0: none */
 };
 
 /* The scheduler's account of a process, nanoseconds. */
@@ -41,7 +41,7 @@ struct rank_account {
 struct decide_watcher {
 	enum proc_hold hold;
 	uint64_t since_ns;
-	bool said; /* the caller's */
+	bool printed; /* the caller's */
 };
 
 /* A rank of this host. */
@@ -51,7 +51,7 @@ struct decide_rank {
 	struct decide_watcher supervisor; /* its own, unless that is this leader */
 };
 
-/* What decide() says of a rank. */
+/* The judgement of a rank. */
 struct rank_state {
 	struct rank_view view; /* with overdue, grace, progressed, descheduled, starved and lost */
 	struct rank_track track;
@@ -60,8 +60,7 @@ struct rank_state {
 /* Is worth a line, once. */
 enum host_news { NEWS_NONE, NEWS_SILENT, NEWS_HEARD, NEWS_UNWATCHED };
 
-/* Another host, whose leader has shown the run's token. What is known of its ranks is as old as its
- * last message. */
+/* Another host, whose leader has shown the run's token. Its ranks are known as of its last message. */
 struct decide_host {
 	uint64_t id;		 /* tells hosts apart, while they come and go */
 	char name[64];		 /* as it calls itself, before that its address; "" unknown */
@@ -69,29 +68,29 @@ struct decide_host {
 	size_t nviews;
 	bool done;	   /* all its ranks finished by themselves */
 	uint64_t ended_ns; /* when its connection ended in order, 0: it did not */
-	bool answered;	   /* it has said all that it was last asked for */
+	bool answered;	   /* it has answered the last query */
 	bool init_overdue; /* ranks there wait at communicator init for others */
 	bool counted;	   /* it has answered the last census */
 	uint64_t heard_ns; /* when anything came from its leader, a heartbeat at least */
 	uint64_t
 		arrived_ns; /* when its kernel, which acknowledges nothing, last sent anything; 0: never */
 	bool answers;		   /* its kernel acknowledges what is sent to it */
-	bool speaks;		   /* of one that is silent: its leader sends datagrams */
+	bool sends_datagrams;	   /* it is silent, but its leader sends datagrams */
 	enum path_way there, here; /* what passes, while something seems wrong */
 };
 
-/* What decide() says of such a host. */
+/* The judgement of such a host. */
 struct host_state {
 	uint64_t id;
 	enum view_lost lost; /* also what it reports of its own watchers */
 	enum view_lost cut;  /* as this host sees it */
 	enum host_news news; /* since the last call */
-	uint64_t silent_ns;  /* since when it is silent, as news said; 0: it is not */
+	uint64_t silent_ns;  /* since when it is silent, as was printed; 0: it is not */
 	double silence_s;    /* for how long it is, or was */
 	uint64_t gap_ns;     /* for how long nothing has come; 0: less than half a second */
 };
 
-/* The root has said this since the last call, to a leader elsewhere. */
+/* Messages of the root to a leader elsewhere, since the last call. */
 struct decide_orders {
 	bool census;		/* it asks who has come to communicator init */
 	bool collects;		/* the verdict is out, and it collects what is slow */
@@ -120,7 +119,7 @@ struct decide_input {
 struct decide_config {
 	bool deadlines;	       /* a wait past its deadline is a hang */
 	bool extensions;       /* a hang that nothing explains is given more time */
-	double silent_seconds; /* so long nothing comes from a host before that is said; 0: never */
+	double silent_seconds; /* nothing comes from a host for so long before a line; 0: never */
 	double partition_seconds; /* and so long before it is a verdict */
 	double init_seconds; /* ranks come to communicator init within this time, and alike, and to a
 	                      * communicator's first call in a part of it (decide_times.h); 0: only
@@ -133,7 +132,7 @@ struct decide_config {
 enum decide_stage {
 	STAGE_WATCH,
 	STAGE_SETTLE,	/* something is wrong: what else is comes in */
-	STAGE_QUERY,	/* other hosts have been asked */
+	STAGE_QUERY,	/* the other hosts have been queried */
 	STAGE_DIAGNOSE, /* the diagnoser has, and answers with decide_answer() */
 	STAGE_END
 };
@@ -158,7 +157,7 @@ struct decision {
 	struct verdict verdict; /* DIAGNOSE, END */
 	uint64_t extension_ns;	/* EXTEND */
 	bool suspected;		/* EXTEND: it is time to say that this may be a hang */
-	enum arrivals arrivals; /* RENDEZVOUS: all but OPEN */
+	enum arrivals arrivals; /* ARRIVALS: all but OPEN */
 };
 
 /* The diagnoser says one of these of a run that went wrong. */
@@ -186,7 +185,7 @@ struct init_state {
 	bool dismissed;	     /* the diagnoser saw no cause in it: never again */
 	enum arrivals found; /* several hosts: what a census said, of MISSING, MISMATCH, ABSENT */
 	bool overdue;	     /* several hosts: ranks here wait so long that one is due */
-	bool reported;	     /* leader elsewhere: so the root was told */
+	bool reported;	     /* leader elsewhere: the root knows of that */
 	bool counted;	     /* several hosts: one was taken, and ranks here are watched since */
 	bool counting;	     /* root: answers come in ... */
 	uint64_t census_ns;  /* ... until then; otherwise when the next one is taken */
@@ -205,13 +204,13 @@ struct decide_state {
 	uint64_t death_ns;	 /* when the first death was seen, 0: none */
 	bool crashed;		 /* not all who died did by SIGTERM, SIGINT, or unseen */
 	uint64_t error_ns;	 /* when the first rank that left with an error was, 0: none */
-	uint64_t error_until;	 /* a death behind it is awaited until then */
-	uint64_t overdue_ns;	 /* until when nobody was overdue, or some rank still moved */
-	uint64_t starved_ns;	 /* when the host last kept some rank from running */
+	uint64_t error_until;	 /* a death behind it is awaited that long */
+	uint64_t overdue_ns; /* the last time when no rank was overdue, or some rank still moved */
+	uint64_t starved_ns; /* when the host last starved some rank */
 	double longest[CALL_KIND_COUNT +
 		       1]; /* seconds of the longest wait of each kind that ended well */
 	uint64_t
-		suspected_ns; /* the wait, by its start, of which it was said that it may be a hang; 0: none */
+		suspected_ns; /* the wait, by its start, that was printed as a possible hang; 0: none */
 	struct extension extension;
 	struct init_state init;
 	/* leader elsewhere */
@@ -219,7 +218,7 @@ struct decide_state {
 	bool extended; /* it gives time for what was reported, a wait */
 	/* A host was heard of again then, after so long. */
 	uint64_t healed_ns, healed_gap_ns;
-	uint64_t saves_until; /* the root is busy with evidence until then, and may be silent */
+	uint64_t saves_until; /* the root may be silent that long, busy with evidence */
 };
 
 void decide_open(struct decide_state *state, const struct decide_config *config, uint64_t now);
@@ -233,8 +232,8 @@ bool decide_wants_account(const struct decide_state *state, const struct decide_
 /* Decides what is to be done now. What it says of ranks and hosts stands in the state. */
 struct decision decide(struct decide_state *state, const struct decide_input *in);
 
-/* After DIAGNOSE: what the diagnoser made of it, at `in->now`; of the same ranks and hosts. The verdict
- * may have become another outcome, and names ranks. EXTEND, RENDEZVOUS or END. */
+/* After DIAGNOSE: takes the diagnoser's answer, at `in->now`, about the same ranks and hosts. The verdict may have
+ * become another outcome, and names ranks. EXTEND, ARRIVALS or END. */
 struct decision decide_answer(struct decide_state *state, const struct decide_input *in,
 			      enum diagnosis_result result, const struct verdict *verdict);
 

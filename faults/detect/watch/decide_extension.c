@@ -1,7 +1,7 @@
-/* decide_extension.c: a hang is given more time. Slow is not hung: on a crowded host all ranks may be in
- * the same call long after its deadline, with nobody missing (a driver that maps memory for ten runs at
- * once, 1 GiB beside busy loops). A cause that is found is said at once; where there is none, and where a
- * busy host starves who is named, the run goes on for a while. */
+/* decide_extension.c: a hang is given more time. Slow is not hung: on a crowded host all ranks may be in the same call
+ * long after its deadline, and none is missing (a driver that maps memory for ten runs at once, 1 GiB beside busy
+ * loops). A cause that is found is a verdict at once. Without a cause, and where a busy host starves the named ranks,
+ * the run goes on for a while. */
 #include "watch/decide_extension.h"
 
 #include "base/rank_list.h"
@@ -46,9 +46,9 @@ bool extension_over(const struct extension *x, uint64_t now)
 	return x->until_ns != 0 && now >= x->until_ns;
 }
 
-/* ---- whom a busy host starves ---- */
+/* ---- ranks that a busy host starves ---- */
 
-/* Returns true if it makes steps and is one of these, or nobody is named. */
+/* Returns true if it makes steps and is one of these, or none is named. */
 static bool goes_on(const struct rank_view *view, const char *ranks)
 {
 	return view->progressed && view->process < PROCESS_EXITED &&
@@ -68,8 +68,8 @@ bool extension_goes_on(const struct decide_state *s, const struct decide_input *
 	return false;
 }
 
-/* Returns true if this host keeps one of them from running; where nobody is named, one of all. A
- * rank that is as good as never run gets its turn now and then. */
+/* Returns true if this host keeps one of them from running; where none is named, one of all. A rank that is as good as
+ * never run gets its turn now and then. */
 static bool starves_here(const struct decide_state *s, const struct decide_input *in,
 			 const char *ranks)
 {
@@ -96,10 +96,11 @@ static bool starves_elsewhere(const struct decide_input *in, const char *ranks)
 	return false;
 }
 
-/* - Of several hosts: one of them makes a step now and then, on another host than those who wait. One
- *   host by itself has asked that already (decide_overdue.c).
- * - A host keeps one of them from running: counted from when somebody here was overdue, and where only
- *   others wait, from when they were first given time. */
+/* Returns the end of the time in which the host may be the cause:
+ * - Several hosts: a named rank makes a step now and then, on another host than the waiting ones. One host by itself
+ *   has checked that already (decide_overdue.c).
+ * - A host starves a named rank: counted from when a rank here was overdue, and where only ranks elsewhere wait, from
+ *   when these were first given time. */
 uint64_t starvation_until(const struct decide_state *s, const struct decide_input *in,
 			  const char *ranks)
 {

@@ -3,8 +3,8 @@
 
 #include "watch/decide.h"
 
-/* Until when what keeps `ranks` ("1,3"; "-": none is named) from going on may be the host's doing, or they may go on
- * yet; 0: it is not. */
+/* Returns the end of the time in which a busy host may be the cause, or `ranks` ("1,3"; "-": none is named) may go on
+ * yet; 0: neither. */
 uint64_t starvation_until(const struct decide_state *state, const struct decide_input *in,
 			  const char *ranks);
 
@@ -20,7 +20,7 @@ bool extension_holds(const struct extension *extension, uint64_t now);
 /* Returns true if time was given, and is over. */
 bool extension_over(const struct extension *extension, uint64_t now);
 
-/* Returns true if one of these ranks, where none is named any, made a step lately; ranks of other hosts as they said
- * in answer to a query. */
+/* Returns true if one of these ranks, where none is named any, made a step lately. Ranks of other hosts count as of
+ * their answer to a query. */
 bool extension_goes_on(const struct decide_state *state, const struct decide_input *in,
 		       const char *ranks);

@@ -1,6 +1,5 @@
-/* decide_hosts.c: which hosts are heard of, and what silence comes to. What is known of a host that is
- * not heard of is old, so no verdict about ranks is made meanwhile: either it is heard of again, or
- * the verdict is about hosts. */
+/* decide_hosts.c: which hosts are heard of, and what silence comes to. Views of a silent host are stale, so no verdict
+ * about ranks is made meanwhile: either the host is heard of again, or the verdict is about hosts. */
 #include "watch/decide_hosts.h"
 
 #include "base/error.h"
@@ -29,7 +28,7 @@ static uint64_t silence_of(const struct decide_state *s, const struct decide_hos
 static enum view_lost why_silent(const struct decide_host *host)
 {
 	if (host->answers)
-		return host->speaks ? LOST_SILENT : LOST_STALLED;
+		return host->sends_datagrams ? LOST_SILENT : LOST_STALLED;
 	if (host->there == PATH_LOST)
 		return LOST_ONE_WAY;
 	return host->arrived_ns > host->heard_ns + decide_times.one_way_ns ? LOST_ONE_WAY
@@ -47,13 +46,13 @@ static enum view_lost look_at(const struct decide_state *s, const struct decide_
 	if (host->ended_ns && s->config.patience.hang == 0)
 		return in->now - host->ended_ns >= decide_times.come_again_ns ? LOST_MONITOR
 									      : LOST_NOT;
-	if (host->ended_ns) /* somebody else's program runs on without its watcher */
+	if (host->ended_ns) /* a preloaded program runs on without */
 		return quiet && in->now - host->heard_ns >= limit_ns(s->config.partition_seconds)
 			       ? LOST_MONITOR
 			       : LOST_NOT;
 	if (asked_in_vain)
 		return silence > decide_times.progress_ns ? why_silent(host) : LOST_STALLED;
-	if (host->speaks && host->here == PATH_OPEN)
+	if (host->sends_datagrams && host->here == PATH_OPEN)
 		return LOST_NOT; /* its datagrams are heartbeats, too, where TCP waits to repeat its own */
 	return quiet && silence >= limit_ns(s->config.partition_seconds) ? why_silent(host)
 									 : LOST_NOT;
@@ -109,7 +108,7 @@ static void look_here(struct decide_state *s, const struct decide_input *in, boo
 	}
 }
 
-/* What another host reports of its own watchers stands; what is seen of it from here is looked at anew. */
+/* A report of another host about its own watchers stands; the view of it from here is made anew. */
 static void look_there(struct decide_state *s, const struct decide_input *in, size_t i, bool quiet)
 {
 	const struct decide_host *host = &in->hosts[i];
@@ -126,7 +125,7 @@ static void look_there(struct decide_state *s, const struct decide_input *in, si
 	}
 	state->lost = state->cut = look_at(s, in, host, silence, quiet);
 	for (size_t k = 0; k < host->nviews && !state->cut; k++)
-		if (host->views[k].told && host->views[k].lost > state->lost)
+		if (host->views[k].reported && host->views[k].lost > state->lost)
 			state->lost = host->views[k].lost;
 }
 
@@ -168,7 +167,7 @@ void hosts_say(const struct decide_state *s, const struct decide_input *in, size
 	const struct host_state *state = &s->hosts[host];
 
 	view->silent = ns_seconds(silence_of(s, &in->hosts[host], in->now));
-	if (state->cut || !view->told)
+	if (state->cut || !view->reported)
 		view->lost = state->lost;
 }
 
@@ -217,7 +216,7 @@ static bool any_death_seen(const struct decide_state *s, const struct decide_inp
 		for (size_t k = 0; k < in->hosts[i].nviews; k++) {
 			const struct rank_view *view = &in->hosts[i].views[k];
 
-			if (view_died(view) && !s->hosts[i].cut && !(view->told && view->lost))
+			if (view_died(view) && !s->hosts[i].cut && !(view->reported && view->lost))
 				return true;
 		}
 	return false;

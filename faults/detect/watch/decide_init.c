@@ -1,8 +1,8 @@
-/* decide_init.c: who waits at communicator init, or in a communicator's first call, for others that will
- * never come. Either may take a library long, and their deadlines are long; that all come, and alike, takes
- * no time. A host by itself sees all its ranks, and a leader all of a communicator that its host has to
- * itself. Of several hosts a leader whose ranks wait says so, the root takes a census, and again until all
- * have come, alike or not, or have had the time to: of first calls, to communicator 0's. */
+/* decide_init.c: ranks that wait at communicator init, or in a communicator's first call, for ranks that never come.
+ * Either may take a library long, and deadlines are long; that all come, with arguments that fit, takes no time. A
+ * host by itself sees all its ranks, and a leader all of a communicator that its host has to itself. On several hosts
+ * a leader reports that ranks wait. The root takes a census then, again and again: to the end of init for all ranks,
+ * or of the time for it; for first calls of communicator 0 alone. */
 #include "watch/decide_init.h"
 
 #include "base/error.h"
@@ -18,8 +18,8 @@ struct progress progress_of(const struct rank_view *views, size_t n)
 	return p;
 }
 
-/* Since how many seconds somebody is held up by how they meet, at most: 0 for nobody. Not counting the
- * time in which its leader did not run: the whole job may have been stopped. */
+/* The longest time, seconds, for which a rank is held up by missing ones; 0: none is. Time in which its leader did not
+ * run does not count: the whole job may have been stopped. */
 static double longest_hold(const struct rank_view *views, size_t n, enum arrivals how)
 {
 	double longest = 0;
@@ -30,7 +30,7 @@ static double longest_hold(const struct rank_view *views, size_t n, enum arrival
 	return longest;
 }
 
-/* The same on this host, of whatever may hold somebody up. */
+/* The same on this host, at init or in a first call. */
 static double longest_here(const struct decide_state *s, const struct decide_input *in)
 {
 	enum arrivals how = s->init.complete ? ARRIVALS_ABSENT : ARRIVALS_MISMATCH;
@@ -49,8 +49,8 @@ static double first_call_seconds(const struct decide_state *s)
 	return s->config.init_seconds * decide_times.first_call_part;
 }
 
-/* Tells how the ranks meet that this leader knows: all, at the root. Of one host, at init alone:
- * init_abandoned() is about what follows. *left: seconds that those who are held up can be left so. */
+/* The arrivals that this leader knows: the root knows all. On one host only init counts: init_abandoned() is about
+ * first calls. *left: seconds that the held up ranks may be left waiting. */
 static enum arrivals how_they_meet(const struct decide_state *s, const struct decide_input *in,
 				   double *left)
 {
@@ -114,7 +114,7 @@ bool init_abandoned(const struct decide_state *s, const struct decide_input *in,
 	return abandoned;
 }
 
-/* All ranks meet, or are known not to: everybody acts on it. */
+/* All ranks have come, or some are known not to: all hosts act on it. */
 static struct decision settle(struct decide_state *s, enum arrivals how)
 {
 	s->init.counted = s->init.counting = false;
@@ -151,8 +151,7 @@ static struct decision take_census(struct decide_state *s, uint64_t now)
 	return (struct decision){ .action = DECIDE_CENSUS };
 }
 
-/* Returns how long it is until the next census; the verdict may be said in `left` seconds, or
- * could have been. */
+/* Returns the pause before the next census; a verdict is due in `left` seconds, or was due. */
 static uint64_t pause_for(double left, double init_seconds)
 {
 	if (left < -init_seconds)

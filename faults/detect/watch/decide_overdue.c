@@ -1,5 +1,5 @@
-/* decide_overdue.c: who is overdue. A rank's deadline is its own; a busy host makes it later; ranks that
- * will never meet at communicator init, and settings that differ, make it sooner. */
+/* decide_overdue.c: which ranks are overdue. A rank's deadline is its own. A busy host makes it later; ranks that
+ * never come to communicator init, and settings that differ, make it sooner. */
 #include "watch/decide_overdue.h"
 
 #include "base/dtype.h"
@@ -33,7 +33,7 @@ static bool settings_differ(const struct decide_input *in)
 	return false;
 }
 
-/* What a rank's part of its calls takes on a slow network, with that of `nranks`. */
+/* The time that a rank's part of its calls takes on a slow network, with that of `nranks`. */
 static uint64_t transfer_ns(const struct rank_view *view, size_t nranks)
 {
 	double each = view->last.dtype < DT_COUNT ? dtype_size(view->last.dtype) : 1,
@@ -42,8 +42,8 @@ static uint64_t transfer_ns(const struct rank_view *view, size_t nranks)
 	return (uint64_t)(fmin(bytes / decide_times.settings_bytes_per_s, 1e5) * 1e9);
 }
 
-/* Until then a rank at init, or in its first call, is given where settings differ; 0: it is in neither.
- * Connections are made inside of the call, and none any more once it has returned. */
+/* The time that a rank at init, or in its first call, is given where settings differ; 0: it is in neither. Connections
+ * are made inside of the call, and none any more once it has returned. */
 static uint64_t settings_until(const struct decide_state *s, const struct rank_view *view,
 			       size_t nranks)
 {
@@ -65,9 +65,8 @@ static uint64_t settings_until(const struct decide_state *s, const struct rank_v
 	       (init ? 0 : transfer_ns(view, nranks));
 }
 
-/* Deadlines of init and of first calls allow for whatever is set up in them. Where all ranks of a run, on one
- * host, are there, and have settings that differ, a hang has its first suspect: they count until this time.
- * 0: as they are. */
+/* Deadlines of init and of first calls allow for set-up. Where all ranks of a run on one host are in them, with
+ * settings that differ, a hang has its first suspect, and counts from this time on. 0: deadlines are as they are. */
 static uint64_t settings_deadline(const struct decide_state *s, const struct decide_input *in)
 {
 	uint64_t latest = 0;
@@ -89,10 +88,9 @@ static uint64_t settings_deadline(const struct decide_state *s, const struct dec
 	return waiting == in->job_ranks ? latest : 0;
 }
 
-/* ---- who is overdue ---- */
+/* ---- overdue ranks ---- */
 
-/* Tells whether somebody who lives is past its deadline, and whether some rank has made a step
- * lately. */
+/* Tells whether a living rank is past its deadline, and whether some rank has made a step lately. */
 static void survey(const struct decide_state *s, const struct decide_input *in, uint64_t soonest,
 		   bool *late, bool *moving)
 {
@@ -116,8 +114,8 @@ static bool is_free_to_call(const struct rank_state *rank, uint64_t most)
 	       view->last.state != RECORD_ISSUING && !steps_descheduled(rank);
 }
 
-/* The others may wait for just such a rank, and the host does not starve it. Of several hosts none knows
- * whom the others keep from running. */
+/* The others may wait for just such a rank, and the host does not starve it. On several hosts no leader knows which
+ * ranks the others starve. */
 static bool any_free_to_call(const struct decide_state *s, const struct decide_input *in)
 {
 	uint64_t most = 0;
@@ -135,8 +133,8 @@ static bool any_free_to_call(const struct decide_state *s, const struct decide_i
 
 /* A deadline that passed is no hang
  * - while a rank of this host has made a step lately;
- * - for five seconds, while the host keeps a rank from running: unless another one is free to make the
- *   call that it did not make. Then the diagnoser says for whom the others wait. */
+ * - for five seconds, while the host keeps a rank from running: unless another one is free to make the call that it
+ *   did not make. Then the diagnoser names the rank that the others wait for. */
 static bool deadlines_stand(struct decide_state *s, const struct decide_input *in, bool starved,
 			    uint64_t soonest)
 {

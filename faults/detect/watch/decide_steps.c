@@ -1,5 +1,5 @@
-/* decide_steps.c: whether a rank of this host still gets anywhere, and whether the host lets
- * it. Keeps a busy host from looking like a hang. */
+/* decide_steps.c: whether ranks of this host make steps, and whether the host lets them run. Keeps a busy host from
+ * looking like a hang. */
 #include "watch/decide_steps.h"
 
 #include "watch/decide_times.h"
@@ -74,8 +74,8 @@ static void take_account(struct rank_track *t, const struct rank_account *accoun
 	t->queued_ns = account->queued_ns;
 }
 
-/* Returns true if accounts are looked at: somebody here waits, or a census was taken. What was
- * seen before counts for nothing then. */
+/* Returns true if accounts are looked at: a rank here waits, or a census was taken. Earlier windows count for nothing
+ * then. */
 static bool someone_waits(const struct decide_state *s, const struct decide_input *in)
 {
 	for (size_t i = 0; i < in->nranks; i++)
@@ -85,7 +85,7 @@ static bool someone_waits(const struct decide_state *s, const struct decide_inpu
 	return s->init.counted;
 }
 
-/* Of several hosts none knows whether somebody waits elsewhere. */
+/* On several hosts no leader knows whether ranks wait elsewhere. */
 static bool always_looked_at(const struct decide_input *in)
 {
 	return in->job_hosts > 1;
@@ -131,7 +131,7 @@ bool steps_descheduled(const struct rank_state *rank)
 
 /* ---- a look ---- */
 
-/* Time in which nobody looked is no delay of the rank's, unless it was waiting already. */
+/* Time without a look is no delay of the rank, unless it was waiting already. */
 static void add_grace(struct rank_state *rank, uint64_t paused_from, uint64_t now)
 {
 	struct rank_track *t = &rank->track;

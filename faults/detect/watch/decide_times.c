@@ -16,8 +16,8 @@ const struct decide_times decide_times = {
 
 	/* Deaths and errors that belong together come in within this time, and make one verdict. */
 	.settle_ns = 100 * MS,
-	/* A rank's death reaches its neighbours as an error of theirs, before its own supervisor
-	 * sees it: a process with GPUs ends in up to 0.5 s. So long an error waits for a death. */
+	/* A rank's death reaches its neighbours as an error of theirs before its own supervisor sees it: a process
+	 * with GPUs ends in up to 0.5 s. An error waits so long for a death. */
 	.error_ns = 600 * MS,
 	/* Where a rank died other hosts answer in this time, or the verdict is made without them. */
 	.query_ns = 300 * MS,
@@ -39,36 +39,35 @@ const struct decide_times decide_times = {
 	/* A leader that lives resets connections and never ends one; should it have done so it is here again
 	 * in this time: it begins to connect within a tick. Soon after, mpirun ends what a killed one leaves. */
 	.come_again_ns = 500 * MS,
-	/* Watchers are looked at so often; one that has not run for so long is said. */
+	/* Watchers are looked at so often; one that has not run for so long is worth a line. */
 	.watchers_look_ns = 250 * MS,
 	.watcher_ns = 1000 * MS,
-	/* Where another host's leader is held its members give the root so long to say it. */
+	/* Where another host's leader is held its members give the root so long to report it. */
 	.root_first_ns = 2000 * MS,
-	/* What comes from another kernel so much later than the last message are its repetitions of
-	 * what it believes to be lost. */
+	/* A packet that comes so much later than the last message is a repetition: its kernel believes what it sent to
+	 * be lost. */
 	.one_way_ns = 1000 * MS,
 	/* After something seemed wrong datagrams of two sizes are sent to and fro with each heartbeat for so
 	 * long: longer than extension_cap, at whose end they are judged. */
 	.probe_ns = 12000 * MS,
 
-	/* Nobody is overdue while some rank of the host made a step so lately: slow is not hung. It
-	 * is also the shortest deadline that a rank sets. */
+	/* No rank is overdue while some rank of the host made a step so lately: slow is not hung. It is also the
+	 * shortest deadline that a rank sets. */
 	.progress_ns = 500 * MS,
-	/* A host that keeps a rank from running gives time to it and to those who wait for it for so
-	 * long and no longer: on a crowded host somebody is always kept from running. */
+	/* A host that keeps a rank from running gives time to it, and to ranks that wait for it, for so long and no
+	 * longer: a crowded host always keeps some rank from running. */
 	.starvation_ns = 5000 * MS,
 	/* A rank that has waited so long has the scheduler's accounts of all ranks read. Early
 	 * enough for own_time_ns to pass before progress_ns does. */
 	.watch_after_ns = 100 * MS,
-	/* Three windows: who is as good as never run gets its turn now and then, and is starved all
-	 * the same. */
+	/* Three windows: a starved rank gets its turn now and then, and is starved all the same. */
 	.starved_lately_ns = 300 * MS,
 	/* Between two readings of a scheduler's account; a shorter one says little. */
 	.window_ns = 100 * MS,
-	/* A rank that has had so much time for itself since somebody waits, running or asleep, is
-	 * where it is by its own will. */
+	/* A rank that has had so much time for itself since some rank waits, running or asleep, is where it is by its
+	 * own will. */
 	.own_time_ns = 400 * MS,
-	/* Starved is who ran for less than a fiftieth of a window, ... */
+	/* A starved rank ran for less than a fiftieth of a window, ... */
 	.starved_ran_part = 50,
 	/* ... and was ready to run for more than half of it. */
 	.starved_queued_part = 2,
@@ -94,18 +93,18 @@ const struct decide_times decide_times = {
 	/* ... and calls what they take at a speed below that of any network in use. */
 	.settings_bytes_per_s = 1e8,
 
-	/* Ranks come to a communicator's first call in this part of the time in which all come to init:
-	 * 0.45 s after the first one did, since nothing lies between it and the meeting before it. Who is
-	 * absent has had own_time_ns by then. The library may take its time when all are there. */
+	/* Ranks come to a communicator's first call in this part of the time in which all come to init: 0.45 s after
+	 * the first one did, since only a barrier lies between. An absent rank has had own_time_ns by then. The
+	 * library may take its time when all are there. */
 	.first_call_part = 0.6,
-	/* The first census at init is taken after this part of the time in which all come there: who
-	 * is missing is watched from then on, and has had own_time_ns when it is over. */
+	/* The first census at init is taken after this part of the time in which all come there. Missing ranks are
+	 * watched from then on, and have had own_time_ns when it is over. */
 	.census_early = 0.2,
 	/* The hosts answer a census in this time, or another one is taken. */
 	.census_answer_ns = 300 * MS,
 	/* From one census to the next, at least; the next one is due when a verdict could be. */
 	.census_again_ns = 100 * MS,
-	/* Once the missing have had twice the time, because their hosts keep them from running:
-	 * thousands of hosts need not be asked all the time. */
+	/* Once the missing have had twice the time, because their hosts keep them from running: thousands of hosts
+	 * need no query all the time. */
 	.census_seldom_ns = 1000 * MS,
 };

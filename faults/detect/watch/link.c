@@ -68,7 +68,7 @@ static void attach_fd(struct msghdr *msg, void *control, size_t room, int fd)
 	memcpy(CMSG_DATA(c), &fd, sizeof(int));
 }
 
-/* Until `give_up` (clock_ns). */
+/* Waits to `give_up` (clock_ns) at most. */
 static int wait_writable(int fd, uint64_t give_up)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
@@ -175,7 +175,7 @@ static int read_up_to(struct link *link, size_t want)
 {
 	while (link->have < want) {
 		_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
-		/* room for what comes, not for what is announced: whoever it is has to send it */
+		/* room for bytes that come, not for an announced length: the sender has to send them */
 		size_t room = want < link->have + ROOM_STEP ? want : link->have + ROOM_STEP;
 		struct iovec part;
 		struct msghdr msg = { .msg_iov = &part,

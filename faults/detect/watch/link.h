@@ -28,7 +28,7 @@ struct link_message {
 void link_init(struct link *link, int fd);
 /* Closes both descriptors; safe to repeat. */
 void link_release(struct link *link);
-/* The same of a TCP connection by somebody who lives: the other side finds it reset, not ended. */
+/* The same for a TCP connection: the other side finds it reset, not ended, and knows that this process lives. */
 void link_abort(struct link *link);
 
 /* Send whole, waiting at most one second for room. `pass_fd` -1 for none. 0 or a negative errno

@@ -4,7 +4,7 @@
 enum message {
 	MESSAGE_HELLO = 1, /* member: its memory's descriptor comes along; payload: pid */
 	MESSAGE_STATE,	   /* member: struct state */
-	MESSAGE_END,	   /* from above: int32 exit code */
+	MESSAGE_END, /* from above: int32 exit code; member to leader: another one ends the run */
 	MESSAGE_JOIN, /* leader to root: token, then views; root to leader: the same of its own, once */
 	MESSAGE_VIEWS,	  /* leader to root: views in answer to a query */
 	MESSAGE_ABNORMAL, /* leader to root: views, something is wrong */
@@ -20,10 +20,9 @@ enum message {
 	MESSAGE_INIT_OVERDUE, /* leader to root: ranks here wait at init, or in a first call */
 	MESSAGE_CENSUS,	      /* root to leader: it asks who has come to it */
 	MESSAGE_PRESENT,      /* leader to root: views in answer to that */
-	MESSAGE_ARRIVALS,     /* root to leader: uint32 enum arrivals, as the census says */
-	MESSAGE_BEAT,	      /* both ways: a heartbeat; with a byte: nothing is heard of you */
-	MESSAGE_STATUS, /* somebody to a hangar_run: how is it? and its answer, text; between leaders that is a
-	                 * JOIN */
-	MESSAGE_SAID, /* root to leader of a hangar_run: the verdict's lines, which it prints too */
+	MESSAGE_ARRIVALS,     /* root to leader: uint32 enum arrivals, as of the census */
+	MESSAGE_BEAT,	      /* both ways: a heartbeat; with a byte: the sender hears nothing */
+	MESSAGE_STATUS, /* a question to a hangar_run, and its answer, text; between leaders the answer is a JOIN */
+	MESSAGE_LINES, /* root to leader of a hangar_run: the verdict's lines, which it prints too */
 	MESSAGE_TYPES
 };

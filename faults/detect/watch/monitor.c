@@ -154,7 +154,7 @@ static void (*const from_root[MESSAGE_TYPES])(struct monitor *, const struct lin
 	[MESSAGE_SLOW] = take_slow,	  [MESSAGE_EXTENSION] = take_extension,
 	[MESSAGE_BEAT] = take_beat,	  [MESSAGE_JOIN] = nodes_take_root,
 	[MESSAGE_CENSUS] = take_census,	  [MESSAGE_ARRIVALS] = take_arrivals,
-	[MESSAGE_STATUS] = take_status,	  [MESSAGE_SAID] = take_lines,
+	[MESSAGE_STATUS] = take_status,	  [MESSAGE_LINES] = take_lines,
 	[MESSAGE_END] = take_end,
 };
 
@@ -171,7 +171,7 @@ static void receive_root(struct monitor *m)
 	}
 	if (rc < 0)
 		nodes_part(&m->root, &m->up, rc, m->input.now);
-	/* the root may have asked for it and not waited: this host was slow, and is worth a look */
+	/* the root may have requested it and not waited: this host was slow, and is worth a look */
 	if (m->ended && m->requests.slow)
 		nodes_collect_slow(m, m->requests.folder);
 	if (m->ended) {

@@ -1,11 +1,10 @@
-/* monitor.h: the observers of a run: one member per rank, one leader per node, one root that
- * decides.
+/* monitor.h: the observers of a run: one member per rank, one leader per host, one root that decides.
  *
- * Every supervisor opens a monitor. On each node the first one becomes the leader (the kernel
- * decides: it could bind the run's abstract Unix address); the others hand it their rank's
- * memory and tell it when their process changes state. Leaders of other nodes report to the
- * leader of rank 0's node over TCP, once rank 0 has spread the address over MPI. Until then a
- * leader speaks for its own node. No MPI, CUDA or NCCL is called here. */
+ * Every supervisor opens a monitor. On each host the first one becomes the leader (the kernel decides: it could bind
+ * the run's abstract Unix address); the others hand it their rank's memory and report their process' state. Where a
+ * leader is gone or held another supervisor of the host ends the run. Leaders of other hosts report to the leader of
+ * rank 0's host over TCP, once rank 0 has spread the address over MPI. Before that a leader knows its own host alone.
+ * No MPI, CUDA or NCCL is called here. */
 #pragma once
 
 #include <poll.h>
@@ -22,8 +21,8 @@
 
 struct verdict;
 
-/* These are told of a rank on another node: evidence for the verdict, its stacks, and what its
- * host counted, which is said with one rank of the host. */
+/* Evidence about a rank of another host: for the verdict, its stacks, and the counters of its host, which come with
+ * one rank of the host. */
 enum evidence_kind { EVIDENCE_TAIL, EVIDENCE_STACK, EVIDENCE_COUNTERS, EVIDENCE_KINDS };
 
 struct evidence_writer {
@@ -32,9 +31,8 @@ struct evidence_writer {
 		      size_t bytes);
 };
 
-/* Looks closer at an abnormal run than the monitor does. May refine the verdict before it is
- * said, and may save evidence after. `memories[i]` belongs to views[i]; NULL: on another node.
- * Any may be NULL. */
+/* Looks closer at an abnormal run than the monitor does. May refine the verdict before it is printed, and may save
+ * evidence after. `memories[i]` belongs to views[i]; NULL: on another host. Any may be NULL. */
 struct monitor_client {
 	void *ctx;
 	/* Every leader: something may be wrong, 0.1 s before the others are called: a first look
@@ -57,8 +55,7 @@ struct monitor_client {
 	/* Root: this may become the verdict, of a program that is given time. */
 	void (*suspect)(void *ctx, const struct verdict *verdict, const struct rank_view *views,
 			size_t n);
-	/* Root: the verdict stands, and is about to be said: name the folder that evidence will
-	 * be saved in. */
+	/* Root: the verdict stands, and is about to be printed: name the folder that evidence will be saved in. */
 	void (*reserve_folder)(void *ctx, struct verdict *verdict);
 	/* The verdict is out. Leader elsewhere: save the evidence under the root's folder's name
 	 * ("" for none), and tell what took time to find out as text, e.g. stacks. */
@@ -81,7 +78,7 @@ struct monitor_config {
 struct monitor_peer {
 	struct link link; /* to the member; fd -1 for the leader's own rank */
 	pid_t pid;
-	int rank; /* place in `ranks`; -1: a stranger until it has shown a memory */
+	int rank; /* place in `ranks`; -1: a stranger, which has shown no memory */
 	/* of a preloaded program: exit_seen's; the memory cgroup that it was last seen in, and how often the
 	 * kernel had killed there when it was first */
 	bool exit_again;
@@ -142,7 +139,7 @@ struct monitor {
 	struct decide_input input;	  /* of the last tick */
 	struct monitor_requests requests; /* leader elsewhere */
 	int memory_fd;			  /* borrowed */
-	int asking_fd; /* somebody wants to know how it is; the caller's: -1 once it is taken */
+	int asking_fd; /* a connection that asks for the status; the caller's: -1 once it is taken */
 	pid_t launcher_pid;
 	uint64_t watchers_ns; /* when watchers were last looked at */
 	struct record_memory *

@@ -30,7 +30,7 @@ static void name_culprits(struct monitor *m, struct verdict *verdict)
 	}
 }
 
-static bool speaks(enum outcome outcome)
+static bool has_line(enum outcome outcome)
 {
 	return outcome != OUTCOME_OK && outcome != OUTCOME_USAGE && outcome != OUTCOME_UNSUPPORTED;
 }
@@ -113,7 +113,7 @@ static void say(struct monitor *m, const struct verdict *verdict, const struct r
 	fputs(text, stdout);
 	fflush(stdout);
 	if (!m->memory)
-		nodes_send_all(m, MESSAGE_SAID, text, (uint32_t)bytes);
+		nodes_send_all(m, MESSAGE_LINES, text, (uint32_t)bytes);
 	free(text);
 }
 
@@ -126,7 +126,7 @@ static void end(struct monitor *m, struct verdict *verdict, const struct rank_vi
 
 	if (closer && client->reserve_folder)
 		client->reserve_folder(client->ctx, verdict);
-	if (speaks(verdict->outcome))
+	if (has_line(verdict->outcome))
 		say(m, verdict, views, n);
 	if (closer)
 		gather_slow(m, strcmp(verdict->evidence, "-") ? verdict->evidence : "");

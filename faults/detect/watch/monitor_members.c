@@ -250,13 +250,13 @@ static void observe_cgroup(struct monitor_peer *peer, pid_t pid)
 	peer->oom_kills = cgroup_oom_kills(path);
 }
 
-/* How a process is that is no child of a supervisor that is heard of. The kernel tells how it ends until its parent has asked; after
- * that there is what it handed to exit, and where it handed over nothing, nobody here saw which signal it was (0). */
+/* Reads the state of a process that is no child of a supervisor that is heard of. The kernel keeps its exit status for
+ * its parent; after that its record has what it handed to exit, or reported. Without either its signal is unknown (0). */
 static void observe_process(struct monitor *m, struct monitor_peer *peer, bool gone)
 {
 	struct rank_view *view = &m->ranks[peer->rank].view;
 	const struct record_header *h = &m->memories[peer->rank]->header;
-	int32_t said = h->preloaded ? h->exit_status : h->outcome;
+	int32_t exit_status = h->preloaded ? h->exit_status : h->outcome;
 	struct proc_stat stat;
 	int status;
 
@@ -266,9 +266,9 @@ static void observe_process(struct monitor *m, struct monitor_peer *peer, bool g
 	    (gone && exit_seen(view->pid, &peer->exit_again, &status))) {
 		view->process = WIFEXITED(status) ? PROCESS_EXITED : PROCESS_KILLED;
 		view->status = WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status);
-	} else if (!proc_stat_read(&stat, view->pid, 0) || (gone && said >= 0)) {
-		view->process = said >= 0 ? PROCESS_EXITED : PROCESS_KILLED;
-		view->status = said >= 0 ? said : 0;
+	} else if (!proc_stat_read(&stat, view->pid, 0) || (gone && exit_status >= 0)) {
+		view->process = exit_status >= 0 ? PROCESS_EXITED : PROCESS_KILLED;
+		view->status = exit_status >= 0 ? exit_status : 0;
 	} else {
 		view->process =
 			stat.state == 'T' || stat.state == 't' ? PROCESS_STOPPED : PROCESS_ALIVE;
@@ -279,7 +279,7 @@ static void observe_process(struct monitor *m, struct monitor_peer *peer, bool g
 		view->oom_kills = 1;
 }
 
-/* Of one at a time; without an answer the others see the end of their connection. */
+/* One question at a time is taken; the others see the end of their connection. */
 static void take_question(struct monitor *m, const struct monitor_peer *peer)
 {
 	if (!m->memory && m->asking_fd < 0)
@@ -335,7 +335,7 @@ static bool has_left(const struct record_header *header)
 	return true;
 }
 
-/* Of a preloaded program: when a wait is worth a look, and that it has ended as it should. */
+/* A preloaded program: when a wait is worth a look, and whether it has ended as it should. */
 static void members_expect(struct monitor *m, struct rank_view *view,
 			   const struct record_header *header)
 {

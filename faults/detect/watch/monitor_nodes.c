@@ -73,7 +73,7 @@ void nodes_part(struct monitor_node *node, struct link *link, int rc, uint64_t n
 	link_abort(link);
 }
 
-/* Until it says its name, it has its address. */
+/* A host is called by its address before its views give its name. */
 static void name_by_address(struct decide_host *host, int fd)
 {
 	struct in6_addr peer;
@@ -86,7 +86,7 @@ static void name_by_address(struct decide_host *host, int fd)
 		  sizeof(host->name));
 }
 
-/* What it reported over the connection before may not have arrived. */
+/* Reports over the connection before may not have arrived. */
 static void joined(struct monitor *m, uint64_t now)
 {
 	link_abort(&m->up);
@@ -100,7 +100,8 @@ static void joined(struct monitor *m, uint64_t now)
 	nodes_report(m, MESSAGE_JOIN);
 }
 
-/* Not yet connected, or silent although its kernel should answer at once. */
+/* Returns true for a leader that is not yet connected, or hears nothing although the root's kernel should answer at
+ * once. */
 static bool wants_to_join(const struct monitor *m, uint64_t now)
 {
 	const struct record_header *h = find_header(m, false);
@@ -109,7 +110,7 @@ static bool wants_to_join(const struct monitor *m, uint64_t now)
 	if (!h || find_header(m, true) || (m->replacing && m->memory->header.node == 0))
 		return false;
 	return !m->root.known || m->up.fd < 0 ||
-	       ((!m->root.host.answers || m->root.host.speaks) &&
+	       ((!m->root.host.answers || m->root.host.sends_datagrams) &&
 		now - m->root.host.heard_ns > decide_times.rejoin_ns);
 }
 
@@ -128,7 +129,7 @@ void nodes_join(struct monitor *m, uint64_t now)
 		}
 		return;
 	}
-	/* whom a new connection has reached has its time to answer */
+	/* a new connection has its time to be answered */
 	if (!wants_to_join(m, now) ||
 	    (m->joining > 0 &&
 	     now - m->joining_ns < (m->up.fd < 0 ? decide_times.beat_ns : decide_times.rejoin_ns)))
@@ -185,7 +186,7 @@ static void probe(struct monitor *m, struct monitor_node *node, const struct lin
 	} else {
 		path_close(&node->path);
 	}
-	node->host.speaks = now - node->datagram_ns < decide_times.rejoin_ns;
+	node->host.sends_datagrams = now - node->datagram_ns < decide_times.rejoin_ns;
 	node->host.there = path_there(&node->path);
 	node->host.here = path_here(&node->path);
 }
@@ -237,8 +238,7 @@ size_t nodes_expected(const struct monitor *m)
 	return hosts <= 1 || !find_header(m, false) ? 0 : has_rank0(m) ? (size_t)hosts - 1 : 1;
 }
 
-/* Before the own ranks have the token nobody can be told from a stranger: callers wait in the
- * queue. */
+/* Before the own ranks have the token no caller can be told from a stranger: callers wait in the queue. */
 bool nodes_listening(const struct monitor *m)
 {
 	return m->uplink_fd >= 0 && find_header(m, false) != NULL;
@@ -270,7 +270,7 @@ static void free_views(struct monitor_node *node)
 	node->host.nviews = 0;
 }
 
-/* What is known of a host's ranks: copied, and printable. */
+/* Takes the views of a host's ranks: copied, and made printable. */
 static void take_host(struct monitor_node *node, const struct rank_view *from, size_t n)
 {
 	struct rank_view *views = must(malloc(n * sizeof(*views) + 1));
@@ -283,7 +283,7 @@ static void take_host(struct monitor_node *node, const struct rank_view *from, s
 	for (size_t i = 0; i < n; i++) {
 		node->host.done &= view_finished(&views[i]);
 		views[i].lost = views[i].lost < LOST_KINDS ? views[i].lost : LOST_NOT;
-		views[i].told = views[i].lost != LOST_NOT;
+		views[i].reported = views[i].lost != LOST_NOT;
 		views[i].what[sizeof(views[i].what) - 1] = '\0';
 		views[i].host[sizeof(views[i].host) - 1] = '\0';
 		views[i].error[sizeof(views[i].error) - 1] = '\0';
@@ -363,7 +363,7 @@ static enum evidence_kind message_kind(uint32_t type)
 	return kind;
 }
 
-/* Of a rank of that node, and of no other: to the diagnoser. */
+/* Hands evidence about a rank of that node, and of no other, to the diagnoser. */
 static int take_evidence(struct monitor *m, struct monitor_node *node,
 			 const struct link_message *message)
 {
@@ -544,9 +544,9 @@ static void say_news(const struct decide_host *host, const struct host_state *st
 	if (state->news == NEWS_SILENT)
 		printf("# host %s: nothing heard of its monitor for %.1f s: %s\n", host->name,
 		       state->silence_s,
-		       host->speaks    ? "small datagrams of it arrive"
-		       : host->answers ? "its kernel answers; the monitor does not run"
-				       : "no answer from the host either");
+		       host->sends_datagrams ? "small datagrams of it arrive"
+		       : host->answers	     ? "its kernel answers; the monitor does not run"
+					     : "no answer from the host either");
 	else if (state->news == NEWS_HEARD)
 		printf("# host %s: heard of again, after %.1f s of silence; the run goes on\n",
 		       host->name, state->silence_s);

@@ -1,21 +1,20 @@
-/* monitor_nodes.h: what passes between the leaders of several nodes and the root. Internal to the
- * monitor.
+/* monitor_nodes.h: messages between the leaders of several hosts and the root. Internal to watch.
  *
- * A node's leader reports by itself (JOIN, ABNORMAL, DONE, INIT_OVERDUE). Where ranks wait at
- * communicator init, or in its first call, the root takes a census (CENSUS, PRESENT, RENDEZVOUS). When something seems wrong
- * the root says so (PREPARE), and asks before it decides (QUERY): the leader answers with the evidence
- * of each of its ranks (TAIL: token-free saved form, opaque here) and then their views (VIEWS). After
- * the verdict the root asks for what takes longer (SLOW, with the name of the evidence folder): texts
- * (TEXT, COUNTERS), then READY. A run that gets more time goes on (EXTENSION). Whoever does not answer
- * in time is done without. */
+ * A host's leader reports by itself (JOIN, ABNORMAL, DONE, INIT_OVERDUE). Where ranks wait at communicator init, or in
+ * its first call, the root takes a census (CENSUS, PRESENT, ARRIVALS). When something seems wrong the root announces
+ * that (PREPARE), and queries before it decides (QUERY). The leader answers with the evidence of each of its ranks
+ * (TAIL: token-free saved form, opaque here), then their views (VIEWS). After the verdict the root requests slow
+ * evidence (SLOW, with the name of the folder): texts (TEXT, COUNTERS), then READY. A run that gets more time goes on
+ * (EXTENSION). A leader that does not answer in time is done without. */
 #pragma once
 
 #include "watch/message.h"
 #include "watch/monitor.h"
 #include "record/verdict.h"
 
-#define MS		  1000000ull
-#define NODES_STRANGER_NS (2000 * MS) /* whoever has not shown the token by then is sent away */
+#define MS 1000000ull
+#define NODES_STRANGER_NS                                                                          \
+	(2000 * MS) /* a caller that has not shown the token by then is sent away */
 
 /* Stands in front of what is sent of one rank. */
 struct evidence_head {
@@ -28,11 +27,11 @@ void nodes_open(struct monitor *m);
 void nodes_join(struct monitor *m, uint64_t now);
 /* Nothing comes over this connection any more, as link_receive() says: `rc`. It is closed. */
 void nodes_part(struct monitor_node *node, struct link *link, int rc, uint64_t now);
-/* Leader elsewhere: how the root and its ranks are. */
+/* Leader elsewhere: takes the views of the root's ranks. */
 void nodes_take_root(struct monitor *m, const struct link_message *message);
-/* Takes in a heartbeat: of who hears nothing of this host it asks for datagrams. */
+/* Takes in a heartbeat. A sender that hears nothing gets datagrams. */
 void nodes_take_beat(struct monitor_node *node, const struct link_message *message, uint64_t now);
-/* Send a heartbeat when one is due, and look at the connections of who is silent. */
+/* Send a heartbeat when one is due, and look at the connections of silent hosts. */
 void nodes_beat(struct monitor *m, uint64_t now);
 /* Counts the hosts that should be connected: at the root all others, elsewhere the root. */
 size_t nodes_expected(const struct monitor *m);
@@ -41,22 +40,22 @@ bool nodes_listening(const struct monitor *m);
 
 /* Root: take in what came. Returns true when a node has reported something abnormal. */
 bool nodes_receive(struct monitor *m, uint64_t now);
-/* Root: to all nodes whose leader is there; who is asked has not answered. */
+/* Root: to all nodes whose leader is there; a queried one has not answered. */
 void nodes_ask(struct monitor *m, enum message type, const char *text);
 void nodes_send_all(struct monitor *m, enum message type, const void *payload, uint32_t bytes);
 bool nodes_answered(const struct monitor *m);
 /* Root: ask anew who has come to communicator init. */
 void nodes_census(struct monitor *m);
-/* Root: say how the ranks meet (enum arrivals); who waits from now on says so anew. */
+/* Root: sends the arrivals; ranks that wait from now on are reported anew. */
 void nodes_arrivals(struct monitor *m, uint32_t how);
 /* Root: what is known of the hosts that have shown the token, to m->input.hosts; how many they are. */
 size_t nodes_known(struct monitor *m);
-/* After decide(): keeps what it says of hosts, and prints what is news. */
+/* After decide(): keeps which hosts are lost, and prints news. */
 void nodes_keep(struct monitor *m);
-/* To launcher_hang_up(): links to hosts that are lost; how many of `room`. */
+/* For launcher_hang_up(): links to lost hosts; how many of `room`. */
 size_t nodes_lost(const struct monitor *m, int *links, size_t room);
-/* Root, at the end: what was said last arrives, since a connection that is closed while something unread is
- * there is reset. Until all who are heard of have closed theirs, 2 s at most. */
+/* Root, at the end: the last message arrives, since a connection that is closed with something unread is reset. Waits
+ * for all leaders that are heard of to close theirs, 2 s at most. */
 void nodes_farewell(struct monitor *m);
 void nodes_release(struct monitor *m);
 

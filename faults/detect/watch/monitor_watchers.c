@@ -1,5 +1,5 @@
-/* monitor_watchers.c: who watches the watchers of a host: its leader the other supervisors and the
- * launcher, the others the leader, by what the kernel says of them. */
+/* monitor_watchers.c: the watchers of a host are watched: by its leader the other supervisors and the launcher, by
+ * these the leader, from what the kernel reports of them. */
 #include "watch/monitor_members.h"
 
 #include <sys/wait.h>
@@ -8,7 +8,7 @@
 #include "watch/decide_times.h"
 #include "watch/monitor_nodes.h"
 
-/* A line once, when it has not run for a while: it may only have been asked to wait. */
+/* Prints a line once, when a watcher has not run for a while. */
 static void say(struct decide_watcher *w, pid_t pid, const char *what, uint64_t now)
 {
 	static const char *const hints[] = {
@@ -18,10 +18,10 @@ static void say(struct decide_watcher *w, pid_t pid, const char *what, uint64_t 
 			"is frozen with its cgroup: thaw that (cgroup.freeze, docker unpause)",
 	};
 
-	if (w->said || w->hold == HOLD_NONE || w->hold == HOLD_GONE ||
+	if (w->printed || w->hold == HOLD_NONE || w->hold == HOLD_GONE ||
 	    now - w->since_ns < decide_times.watcher_ns)
 		return;
-	w->said = true;
+	w->printed = true;
 	printf("# %s (pid %d) %s; the run goes on\n", what, (int)pid, hints[w->hold]);
 	fflush(stdout);
 }
@@ -71,10 +71,9 @@ void watchers_look(struct monitor *m, uint64_t now)
 static bool replace_leader(struct monitor *m, const struct supervised *child)
 {
 	const struct decide_watcher leader = m->input.leader;
-	int32_t code = OUTCOME_HANG;
 
 	m->leader_pid = members_peer_pid(m->up.fd);
-	link_send(&m->up, MESSAGE_END, &code, sizeof(code), -1);
+	link_send(&m->up, MESSAGE_END, NULL, 0, -1);
 	link_release(&m->up);
 	m->replacing = true;
 	decide_release(&m->decide);

@@ -7,7 +7,7 @@
 struct patience {
 	double look; /* seconds from one look at a wait to the next */
 	double suspect; /* after this a wait is worth a line, if it is 20 times the longest of its kind that ended well */
-	double hang; /* after this, nobody having made a step meanwhile, it is a hang; 0: tiers do not count */
+	double hang; /* after this, without a step of any rank, it is a hang; 0: tiers do not count */
 };
 
 enum tier {
@@ -16,10 +16,10 @@ enum tier {
 	TIER_VERDICT  /* no waiting helps, or it took too long */
 };
 
-/* Returns true if waiting longer cannot help: somebody is gone, or calls were made that cannot meet. */
+/* Returns true if waiting longer cannot help: a rank is gone, or calls were made that cannot meet. */
 bool tier_is_final(enum diagnosis_class class);
 
-/* Of a wait of so many seconds, of which the diagnoser says `class`; for the last `still` ones no rank has made a step;
- * the longest wait that ended well took `longest`. */
+/* The tier of a wait of so many seconds that the diagnoser calls `class`. For the last `still` of these no rank has
+ * made a step. The longest wait that ended well took `longest`. */
 enum tier tier_of(const struct patience *patience, enum diagnosis_class class, double waited,
 		  double still, double longest);

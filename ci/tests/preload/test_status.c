@@ -1,4 +1,4 @@
-/* test_status.c: how a run is, in words: who has come to which call, who waits for whom. */
+/* test_status.c: how a run is, in words: who has come to which call, who waits for which. */
 #include "base/call_value.h"
 #include "base/dtype.h"
 #include "preload/run_ranks.h"
@@ -104,9 +104,9 @@ UNIT_TEST(test_states, "states")
 		      "sum, 1.0 s ago"));
 }
 
-/* Who waits for whom: a call that all have come to keeps nobody, nor one where sends are counted among them; of a send the
+/* Who waits for which: a call that all have come to keeps no rank, nor one where sends are counted among them; of a send the
  * partner does, unless it is in a call itself. */
-UNIT_TEST(test_waits, "who waits for whom")
+UNIT_TEST(test_waits, "who waits for which")
 {
 	for (int i = 0; i < RANKS; i++)
 		set_rank(i, 54, 50, 54);

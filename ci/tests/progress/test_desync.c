@@ -174,7 +174,7 @@ static void *sing(void *arg)
 	return NULL;
 }
 
-/* Nobody is blamed for what is read while it is written; the one that differs at last is. */
+/* No rank is blamed for what is read while it is written; the one that differs at last is. */
 UNIT_TEST(test_meanwhile, "while they are made")
 {
 	struct desync found = { .text = "" };

@@ -14,7 +14,7 @@
 
 enum { RANKS = 8, HOSTS = 4, TICK = 20 };
 
-/* A rank as it is, whoever looks. */
+/* A rank as it is, at any look. */
 struct actor {
 	int host, place, beat_every, beat_until, turn_every, turn_until, turn_from;
 	enum act runs; /* SLEEPS STARVES SHARES */

@@ -85,10 +85,10 @@ struct row {
 	bool no_deadlines, extensions;
 	const char *
 		answer; /* of the diagnoser: "U": no cause; "1,3": a cause, and these; "-": a cause, and
-	                     * nobody; NULL: there is none */
+	                     * no rank; NULL: there is none */
 	int answer_ms; /* it takes so long */
 	const char
-		*parted; /* these were seen to make a call of their own, number 8; NULL: nobody */
+		*parted; /* these were seen to make a call of their own, number 8; NULL: no rank */
 	struct event events[20];
 	int until; /* the run is played so long */
 	struct expectation expect;

@@ -33,7 +33,7 @@ struct desk {
 };
 
 struct seat {
-	pid_t pid; /* 0: nobody sits there */
+	pid_t pid; /* 0: no rank sits there */
 	int wake, out;
 	struct desk *desk;
 	struct record_memory *memory;

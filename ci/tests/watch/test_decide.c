@@ -47,7 +47,7 @@ UNIT_TEST(test_everyday, "every day")
 	ROWS_PLAY(everyday);
 }
 
-/* ---- what is nobody's delay ---- */
+/* ---- what is no rank's delay ---- */
 
 static const struct row pauses[] = {
 	{ "E1a: a pause does not excuse what begins later", "00", .answer = "1",
@@ -62,7 +62,7 @@ static const struct row pauses[] = {
 	{ "E1b: who was only late is back while it settles", "00", .answer = "1",
 	  .events = { { 0, 1, WAITS, 50 }, { 560, 1, LEAVES }, { 900, 1, WAITS, 50 } },
 	  .until = 4000, .expect = { 1500, 1560, OUTCOME_HANG, "1", 1, 1 } },
-	{ "E2: somebody moves", "00", .answer = "1",
+	{ "E2: some rank moves", "00", .answer = "1",
 	  .events = { { 0, 0, WAITS, 100 }, { 0, 1, BEATS, 400, 2000 } }, .until = 4000,
 	  .expect = { 2600, 2660, OUTCOME_HANG } },
 	{ "E2: the host starves one", "00",
@@ -72,7 +72,7 @@ static const struct row pauses[] = {
 		      { 0, 1, STARVES },
 		      { 1500, 1, SLEEPS } },
 	  .until = 4000, .expect = { 1600, 1760, OUTCOME_HANG } },
-	{ "E8: on a crowded host somebody is always starved", "000", .answer = "-",
+	{ "E8: on a crowded host some rank is always starved", "000", .answer = "-",
 	  .events = { { 0, 0, WAITS, 100 },
 		      { 0, 1, STARVES },
 		      { 0, 1, CALLED, 2 },
@@ -81,7 +81,7 @@ static const struct row pauses[] = {
 	  .until = 9000, .expect = { 5500, 5700, OUTCOME_HANG, "-", 1, 1 } },
 };
 
-UNIT_TEST(test_pauses, "what is nobody's delay")
+UNIT_TEST(test_pauses, "what is no rank's delay")
 {
 	ROWS_PLAY(pauses);
 }
@@ -98,14 +98,14 @@ static const struct row errors[] = {
 	{ "E20: the time counts from the error", "00",
 	  .events = { { 0, 0, FINISHES, OUTCOME_OK }, { 300, 1, FINISHES, OUTCOME_ERROR } },
 	  .until = 2000, .expect = { 300, 360, OUTCOME_ERROR, "1" } },
-	{ "E20: and nobody else's end", "000",
+	{ "E20: and no other end", "000",
 	  .events = { { 0, 0, FINISHES, OUTCOME_OK }, { 300, 1, FINISHES, OUTCOME_ERROR } },
 	  .until = 2000,
 	  .expect = { 900, 960, OUTCOME_ERROR, "1", .detect_from = 600, .detect_to = 660 } },
-	{ "E34: somebody becomes overdue meanwhile", "000", .answer = "2",
+	{ "E34: some rank becomes overdue meanwhile", "000", .answer = "2",
 	  .events = { { 0, 0, WAITS, 100 }, { 250, 1, FINISHES, OUTCOME_ERROR }, { 700, 2, DIES } },
 	  .until = 2000, .expect = { 800, 860, OUTCOME_DIED, "2" } },
-	{ "E34: somebody was overdue before", "000", .answer = "1",
+	{ "E34: some rank was overdue before", "000", .answer = "1",
 	  .events = { { 0, 0, WAITS, 100 }, { 560, 1, FINISHES, OUTCOME_ERROR } }, .until = 2000,
 	  .expect = { 600, 660, OUTCOME_ERROR, "1" } },
 	{ "E5: the closer look takes its time", "00", .answer = "1", .answer_ms = 30,
@@ -184,14 +184,14 @@ static const struct row extensions[] = {
 		      { 0, 1, STARVES },
 		      { 3100, 1, SLEEPS } },
 	  .until = ALL_WORLDS, .expect = { 3300, 3890, OUTCOME_HANG, "1", 5, 20, .gap_max = 400 } },
-	{ "E23: a host that starved somebody gives no second extension", "00", .extensions = true,
+	{ "E23: a host that starved some rank gives no second extension", "00", .extensions = true,
 	  .answer = "U", .events = { { 0, 1, WAITS, 100 }, { 0, 0, STARVES }, { 380, 0, SLEEPS } },
 	  .until = ALL_WORLDS, .expect = { 3600, 4220, OUTCOME_HANG, "-", 2, 9 } },
 	{ "E30: a moment of starvation does not begin it anew", "00", .extensions = true,
 	  .answer = "U",
 	  .events = { { 0, 1, WAITS, 100 }, { 640, 0, STARVES }, { 1860, 0, SLEEPS } },
 	  .until = ALL_WORLDS, .expect = { 3100, 4960, OUTCOME_HANG, "-", 2, 9 } },
-	{ "E32: a second look while somebody is starved waits for no error", "00",
+	{ "E32: a second look while some rank is starved waits for no error", "00",
 	  .extensions = true, .answer = "U",
 	  .events = { { 0, 1, WAITS, 100 }, { 820, 0, STARVES }, { 920, 0, SLEEPS } },
 	  .until = 1150, .expect = { .looks_min = 2, .looks_max = 2 } },
@@ -224,7 +224,7 @@ static const struct row crowds[] = {
 	  .expect = { 2100, 2790, OUTCOME_HANG, "1", 4, 9, .gap_max = 400 } },
 	{ "E16d: the excuse ends", "000", .answer = "1", .events = { CROWD }, .until = 9000,
 	  .expect = { 5400, 5900, OUTCOME_HANG, "1", 4, 30 } },
-	{ "E16d: so it does where nobody is named", "000", .answer = "-", .events = { CROWD },
+	{ "E16d: so it does where no rank is named", "000", .answer = "-", .events = { CROWD },
 	  .until = 9000, .expect = { 5400, 5900, OUTCOME_HANG, "-", 4, 30 } },
 	{ "E16e: one that sets up is not free to call", "000", .answer = "2",
 	  .events = { CROWD, { 0, 2, PHASE, PHASE_SETUP } }, .until = 2000 },

@@ -43,7 +43,7 @@ UNIT_TEST(test_short_waits, "short waits")
 	CU_ASSERT_FALSE(extension_grant(&extension, 0.6, 0, SECOND + SECOND / 2));
 	extension = (struct extension){ 0 };
 	CU_ASSERT_FALSE(
-		extension_grant(&extension, 0, 0, SECOND)); /* nobody waits: nothing to grant */
+		extension_grant(&extension, 0, 0, SECOND)); /* no rank waits: nothing to grant */
 	CU_ASSERT_EQUAL(extension.since_ns, 0);
 }
 
@@ -125,7 +125,7 @@ UNIT_TEST(test_descheduled, "descheduled or not")
 		struct rank_track track;
 		bool descheduled;
 	} cases[] = {
-		{ { 0 }, true }, /* nobody has looked yet */
+		{ { 0 }, true }, /* no rank has looked yet */
 		{ { .watched_ns = 400 * MS, .queued_watched_ns = 0 }, false },
 		{ { .watched_ns = 400 * MS, .queued_watched_ns = 1 * MS }, true },
 		{ { .watched_ns = 4000 * MS, .queued_watched_ns = 3600 * MS }, false },
@@ -181,7 +181,7 @@ UNIT_TEST(test_real, "real processes")
 	}
 }
 
-/* Whoever runs only when nobody else wants to, beside one who always wants to. */
+/* A process that runs only when no other wants to, beside one who always wants to. */
 UNIT_TEST(test_starved, "a starved process")
 {
 	pid_t greedy = spinner(SCHED_OTHER, 3), meek = spinner(SCHED_IDLE, 3);

@@ -92,7 +92,7 @@ UNIT_TEST(test_bytes_one_by_one, "bytes one by one, then a cut")
 		UNIT_ALL(link_receive(&b, &m) == 0, write(raw, bytes + i, 1) == 1);
 	CU_ASSERT_EQUAL_FATAL(link_receive(&b, &m), 1);
 	UNIT_ALL(m.type == 5, m.bytes == 3, memcmp(m.payload, "abc", 3) == 0);
-	/* cut within a frame: nobody ends it there */
+	/* cut within a frame: no rank ends it there */
 	UNIT_ALL(write(raw, bytes, 14) == 14, link_receive(&b, &m) == 0);
 	link_release(&a);
 	CU_ASSERT_EQUAL(link_receive(&b, &m), -ECONNRESET);
@@ -205,7 +205,7 @@ UNIT_TEST(test_descriptor, "a descriptor comes along")
 	CU_ASSERT_FATAL(b.passed_fd >= 0);
 	UNIT_ALL(b.passed_fd != fd, pread(b.passed_fd, text, 3, 0) == 3, !strcmp(text, "abc"),
 		 fcntl(b.passed_fd, F_GETFD) & FD_CLOEXEC);
-	/* nobody took it: the next one replaces it, release closes that */
+	/* no rank took it: the next one replaces it, release closes that */
 	UNIT_ALL(link_send(&a, 1, "again", 5, fd) == 0, link_receive(&b, &m) == 1);
 	tear_down();
 	close(fd);

@@ -32,7 +32,7 @@ static void four(double seconds, enum diagnosis_class found)
 	two_nodes();
 }
 
-/* Whoever does not come, and wherever: all others are held up, long before init's deadline. */
+/* Whichever rank does not come, and on whichever host: all others are held up, long before init's deadline. */
 UNIT_TEST(test_missing, "one does not come")
 {
 	static const char *const seen[] = { "0 1* 2* 3* looked\n", "0* 1 2* 3* looked\n",

@@ -82,7 +82,7 @@ UNIT_TEST(test_node_lost, "a node is lost")
 	seats_close();
 }
 
-/* A node's leader is stopped. While ranks make steps nobody ends them; then the root says it, before one of the node's own
+/* A node's leader is stopped. While ranks make steps no rank ends them; then the root says it, before one of the node's own
  * members takes its place and ends with that, too. */
 UNIT_TEST(test_leader_held, "a leader is held")
 {
@@ -271,7 +271,7 @@ UNIT_TEST(test_strangers, "strangers")
 	seats_close();
 }
 
-/* Who says nothing, or begins and does not go on, is sent away after two seconds; nobody waits
+/* Who says nothing, or begins and does not go on, is sent away after two seconds; no rank waits
  * for him. */
 UNIT_TEST(test_silent_strangers, "silent strangers")
 {

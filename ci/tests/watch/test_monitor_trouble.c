@@ -75,7 +75,7 @@ UNIT_TEST(test_hang_across_pause, "a hang across a pause")
 	seats_close();
 }
 
-/* A rank that is stopped and continued while nobody waits too long. */
+/* A rank that is stopped and continued while no rank waits too long. */
 UNIT_TEST(test_stopped_rank, "a rank is stopped")
 {
 	seats_open(2);
@@ -144,7 +144,7 @@ UNIT_TEST(test_strangers, "strangers")
 	say(fds[n++] = stranger(), magic, 1, 100, NULL, -1);	    /* stops in the middle */
 	say(fds[n++] = stranger(), 0, 1, 0, NULL, -1);		    /* a member without a rank */
 	say(fds[n++] = stranger(), 0, 1, 4, &code, small);	    /* not a flight recorder */
-	say(fds[n++] = stranger(), 0, 2, sizeof(state), state, -1); /* a death of nobody */
+	say(fds[n++] = stranger(), 0, 2, sizeof(state), state, -1); /* a death of no rank */
 	say(fds[n++] = stranger(), 0, 3, sizeof(code), &code, -1);  /* not for it to say */
 	say(fds[n++] = stranger(), 0, 77, 0, NULL, -1);
 	clock_nap(0.3);
@@ -180,7 +180,7 @@ UNIT_TEST(test_mad_member, "a member gone mad")
 	seats_close();
 }
 
-/* Somebody else's process has taken the run's name: no rank's memory is handed to it. */
+/* Another user's process has taken the run's name: no rank's memory is handed to it. */
 UNIT_TEST(test_foreign_leader, "a foreign leader")
 {
 	int ready[2];
@@ -188,7 +188,7 @@ UNIT_TEST(test_foreign_leader, "a foreign leader")
 	char byte;
 
 	if (geteuid() != 0)
-		return; /* only root can be somebody else too */
+		return; /* only root can be another user too */
 	seats_open(1);
 	CU_ASSERT_EQUAL_FATAL(pipe(ready), 0);
 	fflush(NULL);

@@ -1,4 +1,4 @@
-/* test_tiers.c: which waits of somebody else's program are named, suspected, or none of our business; and the faults that
+/* test_tiers.c: which waits of a program of others are named, suspected, or none of our business; and the faults that
  * it can be given. */
 #include "preload/fault_spec.h"
 #include "rig/unit.h"
@@ -21,7 +21,7 @@ UNIT_TEST(test_tiers, "tiers")
 		{ CLASS_MISSING, 30, 30, 2, TIER_WAIT },
 		{ CLASS_MISSING, 40, 40, 2, TIER_SUSPECT },
 		{ CLASS_MISSING, 120, 120, 30, TIER_VERDICT },
-		{ CLASS_MISSING, 120, 3, 0, TIER_SUSPECT }, /* somebody went on until then */
+		{ CLASS_MISSING, 120, 3, 0, TIER_SUSPECT }, /* some rank went on until then */
 		{ CLASS_STOPPED, 120, 3, 0, TIER_VERDICT },
 		{ CLASS_UNEXPLAINED, 119, 119, 0, TIER_SUSPECT },
 		{ CLASS_BLOCKED, 5, 5, 0, TIER_WAIT },
@@ -130,7 +130,7 @@ static double lost_after(double hang, bool moves)
 	return after;
 }
 
-/* A program of ours ends at once; somebody else's runs on without its watchers. */
+/* A program of ours ends at once; a program of others runs on without its watchers. */
 UNIT_TEST(test_lost, "a watcher is gone")
 {
 	double quiet = lost_after(120, false);

@@ -129,7 +129,7 @@ UNIT_TEST(test_refused, "lists that lead nowhere")
 	CU_ASSERT_EQUAL(connect_to("127.0.0.1:1", 0.2), -ECONNREFUSED);
 }
 
-/* A listener whose queue is full answers nobody: the time is bounded. */
+/* A listener whose queue is full answers no rank: the time is bounded. */
 UNIT_TEST(test_silence, "no answer")
 {
 	struct sockaddr_in address = { .sin_family = AF_INET };

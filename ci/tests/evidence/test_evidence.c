@@ -98,7 +98,7 @@ UNIT_TEST(test_format, "saved form")
 	tear_down();
 }
 
-/* What crosses to another host: the newest calls alone, and the token not at all. */
+/* Another host gets the newest calls alone, and never the token. */
 UNIT_TEST(test_tail, "the newest calls alone")
 {
 	struct evidence_rank taken = { .present = false };
@@ -203,7 +203,7 @@ UNIT_TEST(test_torn_and_wrapped, "torn records, wrapped ring, hostile numbers")
 	free(m);
 }
 
-/* What became of a rank's communicator and memory. */
+/* A rank's communicator and memory. */
 UNIT_TEST(test_init_saved, "init, aborts, memory")
 {
 	struct rank_view *v;

@@ -66,7 +66,7 @@ UNIT_TEST(test_ranks_of_all, "ranks of all folders")
 	tear_down_two();
 }
 
-/* Nobody has it: named, and no more is said of it than of any rank that is missing. */
+/* A rank in no folder is named, like any rank that is missing. */
 UNIT_TEST(test_missing_of_all, "ranks that no folder has")
 {
 	struct diagnosis d;
@@ -115,7 +115,7 @@ UNIT_TEST(test_missing_list, "a list of such ranks")
 	tear_down_two();
 }
 
-/* What one knows of the run and the other does not. */
+/* Facts that one folder has and the other has not. */
 UNIT_TEST(test_facts_of_all, "facts of all folders")
 {
 	set_up_two();

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 
-/* What was started before costs no time later; who is on another host is left alone. */
+/* A first half that began before costs no time later. A rank on another host is left alone. */
 static void probe_in_two_halves(const pid_t *pids)
 {
 	struct evidence_probe probe = { 0 };

@@ -18,7 +18,7 @@ static const char *in_dir(const char *name)
 	return path;
 }
 
-/* What is printed of the folder has this in it; "" is all of it. */
+/* The text that is printed of the folder has this in it; "" is all of it. */
 static void expect(int logs, const char *const *has, const char *lacks)
 {
 	char *text = NULL;

@@ -24,7 +24,7 @@ static const char *contents(const char *name)
 	return text;
 }
 
-/* What hang_diagnose prints. */
+/* The text that hang_diagnose prints. */
 static const char *screen(const struct evidence *e)
 {
 	static char text[1 << 16];
@@ -106,7 +106,7 @@ UNIT_TEST(test_endless, "an error without end")
 	tear_down();
 }
 
-/* Nobody reported anything; then more did than are shown, the culprits before all others. */
+/* No rank reported anything; then more did than are shown, the culprits before all others. */
 UNIT_TEST(test_how_many, "how many are shown")
 {
 	enum { MANY = 20 };

@@ -107,7 +107,7 @@ UNIT_TEST(test_hostile_times, "hostile times")
 	}
 }
 
-/* One rank's mad clock costs that rank its calls, and nobody else. */
+/* One rank's mad clock costs that rank alone its calls. */
 UNIT_TEST(test_mad_clock, "one mad clock")
 {
 	set_up(3);

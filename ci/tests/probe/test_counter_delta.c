@@ -52,7 +52,7 @@ static void give(int rank, const char *const *entries)
 	reading_release(&counters);
 }
 
-/* What the report, or the page, says. */
+/* The text on the screen, or on the page. */
 static const char *printed(bool of_page)
 {
 	size_t bytes;
@@ -195,7 +195,7 @@ UNIT_TEST(test_take, "two tasks' texts")
 	UNIT_ALL(reading_value(rank->counters, "TCP", "resent") == 2,
 		 reading_value(rank->counters, "GPU 0", "gone") == 1, rank->counters->seconds == 4,
 		 !strcmp(rank->counters->why, ""));
-	/* the driver takes too long: what is known of the host stays, nobody is called gone */
+	/* the driver takes too long: the host's counters stay, and no GPU is called gone */
 	snprintf(cut, sizeof(cut), "%.*s", (int)sizeof(after) - 10, after);
 	counter_delta_take(rank, before, cut, true);
 	CU_ASSERT_EQUAL(reading_value(rank->counters, "TCP", "resent"), 2);

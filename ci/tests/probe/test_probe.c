@@ -167,7 +167,7 @@ UNIT_TEST(test_folder, "the folder")
 
 	CU_ASSERT_EQUAL(unit_put(dir, "rank-0.stack.txt", "a\0b\x1b\xff", 5), 0);
 	unlink(strcat(strcpy(path, dir), "/rank-1.stack.txt"));
-	CU_ASSERT_EQUAL(mkfifo(path, 0600), 0); /* would block whoever opens it */
+	CU_ASSERT_EQUAL(mkfifo(path, 0600), 0); /* would block its reader */
 	CU_ASSERT_EQUAL(mkdir(strcat(strcpy(path, dir), "/rank-3.stack.txt"), 0700), 0);
 	unlink(strcat(strcpy(path, dir), "/ras.txt"));
 	CU_ASSERT_EQUAL(symlink("/dev/zero", path), 0);
@@ -183,8 +183,7 @@ UNIT_TEST(test_folder, "the folder")
 	UNIT_ALL(rmdir(dir) == 0, evidence_save_texts(&e, dir, &err) != 0, err.code != 0);
 }
 
-/* What NCCL's communicators say of a hang; of what ended otherwise, and of who never
- * asked, nothing. */
+/* NCCL's communicators are cited for a hang alone, and only where a rank asked them. */
 UNIT_TEST(test_async, "what communicators say of a hang")
 {
 	struct evidence_rank some[RANKS] = { 0 };

@@ -1,5 +1,4 @@
-/* test_ras.c: asking NCCL RAS: a server that answers, and servers that refuse, are silent,
- * endless, slow or somebody else. */
+/* test_ras.c: asking NCCL RAS: a server that answers, and servers that refuse, are silent, endless, slow or foreign. */
 #include "rig/unit.h"
 
 #include <arpa/inet.h>
@@ -33,7 +32,7 @@ static bool hears(FILE *in, const char *wanted)
 /* Rows leave out what is zero. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
-/* What a server does: it speaks RAS where it has an answer to SET FORMAT json, else says something. */
+/* A server speaks RAS where it has an answer to SET FORMAT json; else it sends a text. */
 struct manner {
 	const char *format, *report, *end, *said;
 	int times;	 /* `said` again */
@@ -106,7 +105,7 @@ static void stop(struct server server)
 	waitpid(server.pid, NULL, 0);
 }
 
-/* What ras_ask wrote within its time. */
+/* The text that ras_ask wrote within its time. */
 static char *ask(const char *address, double seconds, double *took)
 {
 	struct ras_order order = { address, seconds };
@@ -194,7 +193,7 @@ UNIT_TEST(test_servers, "servers good and bad")
 	}
 }
 
-/* Nobody listens; no address. */
+/* No server; no address. */
 UNIT_TEST(test_nobody, "nobody there")
 {
 	static const struct {

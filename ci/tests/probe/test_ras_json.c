@@ -1,5 +1,4 @@
-/* test_ras_json.c: whom answers of NCCL RAS name: JSON in the shape of 2.28's, its broken one, text,
- * hostile ones; and lists of ranks. */
+/* test_ras_json.c: ranks that answers of NCCL RAS name: JSON as of 2.28, broken JSON, text, hostile ones; and lists of ranks. */
 #include "rig/unit.h"
 
 #include "probe/probe.h"
@@ -65,7 +64,7 @@ static const struct sample samples[] = {
 	{ NULL, "2", RAS_NOT_ASKED, "" },
 	{ SKIPPED, "2", RAS_AGREES, "NCCL RAS agrees: " BEHIND("2", "5") },
 	{ SKIPPED, "1", RAS_DISAGREES, "NCCL RAS disagrees, it names 2: " BEHIND("2", "5") },
-	/* nobody is a culprit for us */
+	/* there is no culprit for us */
 	{ SKIPPED, "-", RAS_DISAGREES, "NCCL RAS disagrees, it names 2: " BEHIND("2", "5") },
 	/* never called at all */
 	{ ONE(SAME("0", "100") "," SAME("1", "101") "," SAME("2", "102") "," ENTRY(
@@ -85,7 +84,7 @@ static const struct sample samples[] = {
 		  "\"a\\n\\u001b[2J\": 6") "," ENTRY("2", "102", STATUS("0", "false"),
 						     "\"a\\n\\u001b[2J\": 5")),
 	  "2", RAS_AGREES, "NCCL RAS agrees: rank 2 has launched up to a??[2J 5, others up to 6" },
-	/* two ranks, and two against two: whoever is behind */
+	/* two ranks, and two against two: the one that is behind */
 	{ ONE(RANK("1", "101", "5") "," SAME("0", "100")), "1", RAS_AGREES,
 	  "NCCL RAS agrees: " BEHIND("1", "5") },
 	{ ONE(SAME("0", "100") "," RANK("1", "101", "5") "," SAME("2", "102") "," RANK("3", "103",
@@ -138,7 +137,7 @@ static const struct sample samples[] = {
 	{ "{}", "2", RAS_UNREAD, UNREAD },
 	{ "{\"communicators\": {\"0\": 1}}", "2", RAS_UNREAD, UNREAD },
 	{ "{\"communicators\": 99999999999999999999999}", "2", RAS_UNREAD, UNREAD },
-	/* what is not as it should be inside names nobody */
+	/* an unsound member names no rank */
 	{ "{\"communicators\": [1, null, [], {\"ranks\": 7, \"missing_ranks\": {}}]}", "2",
 	  RAS_NAMES_NOBODY, "NCCL RAS names nobody" },
 	{ "{\"communicators\": [{\"ranks\": [1, {}, {\"rank\": -1}, {\"rank\": 4}, {\"rank\": "
@@ -168,7 +167,7 @@ UNIT_TEST(test_unknown_processes, "processes that are not known")
 	CU_ASSERT_EQUAL(ras_agrees(sample.text, &none, &d, line, sizeof(line)), RAS_NAMES_NOBODY);
 }
 
-/* What NCCL 2.28.9 answered on two GPUs: ranks 0 and 1 were these processes, 1 is the culprit. */
+/* An answer of NCCL 2.28.9 on two GPUs: ranks 0 and 1 were these processes, 1 is the culprit. */
 UNIT_TEST(test_recorded, "answers of NCCL 2.28.9")
 {
 	static const struct {

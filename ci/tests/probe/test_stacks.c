@@ -117,7 +117,7 @@ static pid_t start(int (*hang)(void))
 	return pid;
 }
 
-/* Of a child that may have been waited for already. */
+/* Ends a child that may have been waited for already. */
 static void end(pid_t pid)
 {
 	if (waitpid(pid, NULL, WNOHANG) == 0) {

@@ -133,7 +133,7 @@ UNIT_TEST(test_report, "a section of the report")
 				     "    " MAIN "    " LIBC "    " OWN "\n#### Rank 2, waiting\n\n"
 				     "    " MAIN "      #0 PMPI_Allreduce+0xfa (libmpi.so.40)\n");
 	free(text);
-	text = page(&e, "-"); /* nobody is named: one stack all the same */
+	text = page(&e, "-"); /* no rank is named: one stack all the same */
 	UNIT_ALL(strstr(text, "culprit") == NULL, strstr(text, "#### Rank 2, waiting\n") != NULL);
 	free(text);
 	ranks[0].stack = ranks[2].stack = ranks[3].stack = NULL;

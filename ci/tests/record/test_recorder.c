@@ -53,8 +53,7 @@ UNIT_TEST(test_layout, "layout")
 		 sizeof(struct record_header) % 8 == 0);
 }
 
-/* What a rank asks of init, and what becomes of the communicator; other communicators are
- * left alone. */
+/* A rank's arguments to init and the states of the communicator; other communicators are left alone. */
 UNIT_TEST(test_comm, "communicators, from init to abort")
 {
 	static const struct {
@@ -96,8 +95,7 @@ UNIT_TEST(test_comm, "communicators, from init to abort")
 	tear_down();
 }
 
-/* What the library says of a communicator: 0 never asked; a communicator made anew was
- * never asked. */
+/* The library's answer for a communicator: 0 never asked; a communicator made anew was never asked. */
 UNIT_TEST(test_asked, "communicators that are asked for errors")
 {
 	struct comm_request request = { .comm = 3, .nranks = 8, .id = { 1 } };

@@ -74,7 +74,7 @@ UNIT_TEST(test_abnormal, "abnormal")
 	views[2].process = PROCESS_STOPPED;
 	finish(3, OUTCOME_OK);
 	CU_ASSERT(!views_abnormal(views, RANKS,
-				  true)); /* nobody waits too long for the stopped one */
+				  true)); /* no rank waits too long for the stopped one */
 	views[1].overdue = 1;
 	UNIT_ALL(views_abnormal(views, RANKS, true), !views_abnormal(views, RANKS, false));
 	views[1].overdue = 0;
@@ -124,7 +124,7 @@ UNIT_TEST(test_died, "died")
 	CU_ASSERT_DOUBLE_EQUAL(v.detect_ms, 125, 1e-9);
 }
 
-/* Before MPI has given numbers nobody can be named. */
+/* Before MPI has given numbers no rank can be named. */
 UNIT_TEST(test_died_unnumbered, "died before MPI")
 {
 	struct verdict v;

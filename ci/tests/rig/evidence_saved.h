@@ -102,7 +102,7 @@ static inline int load(void)
 	return evidence_load(&loaded, dir, &err);
 }
 
-/* Rank 1's saved form, to be spoiled; the caller frees. */
+/* Rank 1's saved form, to be corrupted; the caller frees. */
 static inline struct saved_header *pack_one(size_t *bytes)
 {
 	struct saved_header *image;

@@ -16,8 +16,7 @@
 
 #define PROBE_NS 100000000ull /* a processor share is one of at least so long a time */
 
-/* Whatever stands in memory that another process wrote: only what later code can rely on is
- * taken. */
+/* Another process wrote the memory: only records that later code can rely on are taken. */
 bool evidence_sound(const struct record *r, uint64_t ticket, const uint64_t *last_seq)
 {
 	return r->ticket == ticket && r->comm < RECORD_COMMS && r->seq >= 1 && r->seq <= ticket &&
@@ -26,7 +25,7 @@ bool evidence_sound(const struct record *r, uint64_t ticket, const uint64_t *las
 	       r->state <= RECORD_COMPLETED;
 }
 
-/* *sampled: the device's times of any call are there. */
+/* *sampled: times of at least one call are there. */
 static size_t copy_calls(struct record *calls, struct call_times *times,
 			 const struct record_memory *memory, uint64_t issued, bool *sampled)
 {

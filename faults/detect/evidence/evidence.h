@@ -23,7 +23,7 @@ struct evidence_rank {
 	char syscall
 		[24]; /* system call it is in: "futex" "read" "nanosleep"...; "" running or unknown */
 	uint64_t netns;		/* number of its network namespace (/proc/PID/ns/net), 0: unknown */
-	struct sockets sockets; /* whom it reaches over TCP */
+	struct sockets sockets; /* its connections over TCP */
 	double cpu_share; /* of the last tenth of a second, in which it ran or was ready to; -1: unknown */
 	struct record *calls;	  /* sound records, oldest first; owned, or in the image */
 	struct call_times *times; /* of each of `calls`; owned, or in the image; NULL: none */
@@ -41,7 +41,7 @@ struct evidence_rank {
 
 struct evidence {
 	int nranks;	/* as the ranks or run.json say; at least the highest rank seen + 1 */
-	bool uncounted; /* nobody says how many there were: there may have been more */
+	bool uncounted; /* the number is not recorded: there may have been more */
 	struct evidence_rank *ranks; /* nranks entries; owned */
 	const int *
 		numbers; /* of a part of a run (diagnose/part.h): its ranks' numbers in the whole; borrowed;
@@ -99,8 +99,7 @@ struct evidence_probe {
 	} * accounts;	       /* owned */
 };
 
-/* The first half, of `n` processes; what an earlier one left is released. The second waits until
- * a tenth of a second after it. */
+/* The first half, of `n` processes; an earlier one is released. The second half waits until 0.1 s after it. */
 void evidence_probe_begin(struct evidence_probe *probe, const int *pids, size_t n);
 void evidence_probe_release(struct evidence_probe *probe);
 
@@ -168,12 +167,10 @@ void evidence_clean(char *text);
  * error set. evidence_save does not: texts may come later than the rest. */
 int evidence_save_texts(const struct evidence *evidence, const char *dir, struct error *err);
 
-/* Read those of ranks 0 to nranks - 1. What is missing stays NULL; of longer files the beginning
- * is taken; hostile content becomes printable text; counters that are torn or not ours are left out
- * with a remark. */
+/* Read those of ranks 0 to nranks - 1. A missing text stays NULL, and of a longer file the beginning is taken. Hostile content becomes printable text. Torn or foreign counters are left out, with a remark. */
 void evidence_load_texts(struct evidence *evidence, const char *dir);
 
-/* Keep with `rank` what its host counted; what is in `delta` is the rank's from now on. */
+/* Keep with `rank` what its host counted; the contents of `delta` are the rank's from now on. */
 void evidence_take_counters(struct evidence_rank *rank, struct reading *delta);
 
 /* The same, of a text as evidence_counters_text gave it, here or on another host. Nothing in it is

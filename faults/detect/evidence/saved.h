@@ -38,7 +38,7 @@ struct saved_header {
 	struct sockets sockets;
 };
 
-/* What a saved form lacks. */
+/* Parts that are missing in a saved form. */
 struct saved_loss {
 	size_t unsound; /* records that were passed over */
 	size_t cut;	/* records that are announced and not there */

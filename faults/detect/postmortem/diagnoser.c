@@ -20,8 +20,7 @@
 #define TAIL_SHORT   64
 #define TAIL_RANKS   1024
 
-/* Of a rank on another node its view alone came: its newest call is all that is known of
- * its calls. */
+/* A rank on another host is known by its view alone, which holds its newest call. */
 static void take_last(struct evidence_rank *rank)
 {
 	static const uint64_t before[RECORD_COMMS];
@@ -190,7 +189,7 @@ static enum diagnosis_result on_refine(void *ctx, const struct rank_view *views,
 		snprintf(verdict->field, sizeof(verdict->field), "%s", d->field);
 	if (result == DIAGNOSIS_NAMED)
 		snprintf(verdict->pair, sizeof(verdict->pair), "%s", d->pair);
-	/* as likely harmless: it gets the time of what nothing explains, since slow is not hung */
+	/* probably harmless: the run gets as much time as an unexplained hang */
 	if ((d->class == CLASS_SETTINGS && setting_weight(d->field) != SETTING_BREAKS) ||
 	    (d->class == CLASS_PARTITION && d->confidence == CONFIDENCE_INCONCLUSIVE))
 		result = DIAGNOSIS_UNEXPLAINED;
@@ -225,8 +224,7 @@ static bool make(const char *path, bool shared)
 	return mkdir(path, 0777) == 0 || (shared && errno == EEXIST);
 }
 
-/* Makes a folder, below results/runs/ or where it was asked for; a `shared` one may be there. false: it could
- * not be, and standard error has said why; `path` is empty then. */
+/* Makes a folder, below results/runs/ or where --out says; a `shared` one may exist. On failure standard error says why, and `path` is empty. */
 static bool make_folder(char *path, const struct diagnoser_site *site, bool below, bool shared)
 {
 	if ((!below || (make("results", true) && make("results/runs", true))) && make(path, shared))
@@ -251,8 +249,7 @@ static bool make_own(char *path, size_t len, const struct diagnoser_site *site)
 	return make_folder(path, site, !told, told);
 }
 
-/* The one with the name that another host told; hosts may share it. A name of anything else than such a
- * folder is passed over in silence. */
+/* Makes the folder that another host named; hosts may share it. Any other name than that of such a folder is ignored. */
 static bool make_told(char *path, size_t len, const char *told, const struct diagnoser_site *site)
 {
 	bool below = strncmp(told, RUNS, strlen(RUNS)) == 0;
@@ -335,8 +332,7 @@ static void take_texts(struct diagnoser *self)
 	}
 }
 
-/* After the verdict line: nobody waits for it. What is there already is saved first: this process
- * may be ended at any time. */
+/* Runs after the verdict line. Evidence that is there is saved first, since this process may be ended at any time. */
 static void on_collect_slow(void *ctx)
 {
 	struct diagnoser *self = ctx;

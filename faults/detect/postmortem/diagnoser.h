@@ -15,7 +15,7 @@ struct remote_evidence {
 	} kinds[EVIDENCE_KINDS];
 };
 
-/* What only whoever starts the run knows of it. `arg` is handed to each function. */
+/* Facts and functions of the program that starts the run. `arg` is handed to each function. */
 struct diagnoser_site {
 	void *arg;
 	const char *name; /* of the program */

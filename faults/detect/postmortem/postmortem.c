@@ -130,8 +130,7 @@ static void print_rings(FILE *out, const struct evidence *e, const char *dir)
 			"run hang_diagnose on it.\n");
 }
 
-/* The one reader of command.txt. Evidence that was moved without it does not know what had been
- * broken. */
+/* The only reader of command.txt: evidence does not say what was injected. */
 static void print_reproducer(FILE *out, const char *dir)
 {
 	char path[4096], line[8192];
@@ -320,7 +319,7 @@ void report_stacks(FILE *out, const struct evidence *evidence, const char *culpr
 	}
 }
 
-/* "rank 1", "Ranks 1,3", "Nobody is named". */
+/* "rank 1", "Ranks 1,3", "No rank is named". */
 static const char *name_culprits(const struct diagnosis *d, bool capital, char *buf, size_t len)
 {
 	if (rank_list_count(d->ranks) == 0)

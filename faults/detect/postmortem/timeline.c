@@ -1,5 +1,4 @@
-/* timeline.c: which calls of which ranks are shown, on one time axis made of clocks that nobody
- * may trust. */
+/* timeline.c: the calls and ranks that are shown, on one time axis; clocks are not trusted. */
 #include "postmortem/timeline.h"
 
 #include "settings/backend_kind.h"
@@ -28,7 +27,7 @@ size_t timeline_newest(int nranks)
 	return each < TIMELINE_BEFORE ? TIMELINE_BEFORE : each < RECORD_RING ? each : RECORD_RING;
 }
 
-/* What a rank is to a reader: the fewer, the more. */
+/* Rank's weight for a reader: 0 is shown first. */
 static int weigh_rank(const struct diagnosis *d, int rank, int nranks)
 {
 	if (rank == 0 || rank == nranks - 1)
@@ -204,7 +203,7 @@ static void mark_waited(const struct timeline *t, struct lane *lane)
 	}
 }
 
-/* Of more calls than there is room for, the first and the very last are taken. */
+/* Where there are too many calls, the first ones and the very last are taken. */
 static void fill_lane(struct timeline *t, struct lane *lane, uint64_t seen)
 {
 	const struct evidence_rank *rank = rank_of(t, lane);

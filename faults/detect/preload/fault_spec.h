@@ -45,7 +45,7 @@ struct fault_place {
 	int order, size;  /* which of the rank's communicators; how many ranks it has */
 	int kind;
 	uint64_t nth,
-		nth_kind; /* of all on the communicator; of its kind. Of set-up: of all communicators */
+		nth_kind; /* call number on the communicator; among its kind. At set-up: communicator number */
 };
 
 /* "skip-call:3@100[,comm=NAME][,size=N][,order=K][,kind=all_reduce][,value=V]". Returns NULL, or what is wrong with the

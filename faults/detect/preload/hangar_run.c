@@ -66,8 +66,7 @@ static int parse_on_hang(const char *text)
 	return -EINVAL;
 }
 
-/* Whether evidence has a place in that folder, which need not be there yet: a hang is too late to learn it. A trial
- * tells, as access() says yes to root in /proc. 0 or a negative errno. */
+/* Checks at the start that evidence can be written to that folder, which need not exist yet. It makes a trial folder, since access() is wrong for root in /proc. 0 or a negative errno. */
 static int try_folder(const char *out)
 {
 	char path[PATH_MAX + 32], copy[PATH_MAX];

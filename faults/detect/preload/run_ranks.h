@@ -14,13 +14,10 @@ struct run_place {
 	uint64_t token;
 };
 
-/* What its launcher's variables (torchrun's, mpirun's, srun's) say of rank `rank`; `given`: HOST:PORT, or NULL for MASTER_ADDR and
- * the port behind MASTER_PORT. false: one host, or nothing says where. Pure. */
+/* Finds the place of rank `rank` in its launcher's variables (torchrun's, mpirun's, srun's). `given` is HOST:PORT, or NULL for MASTER_ADDR and the port behind MASTER_PORT. false: one host, or no variable says where. Pure. */
 bool run_place(struct run_place *place, char *const *environment, int rank, const char *given);
 
-/* Of a rank's process of this user: notes in its record, once, NCCL's settings as it was started with them and its library's
- * version (what the program itself sets later is not known), and how the leaders of its job's hosts meet. Returns true if
- * they are new. */
+/* Notes in the rank's record, once, the NCCL settings and version that its process was started with. Notes, too, where the leaders of its job's hosts meet. Settings that the program makes later are not known. Returns true if the notes are new. */
 bool run_note_rank(struct record_header *rank, const char *rendezvous);
 
 /* Writes in which of the settings that matter the ranks of these records differ, as a line. false: in none. */

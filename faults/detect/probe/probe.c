@@ -45,7 +45,7 @@ static char *ras_result(struct task *task)
 	return text;
 }
 
-/* Of this host, with its first rank. */
+/* Keeps this host's counters with its first rank. */
 static void take_counters(struct evidence *e, const bool *local, struct task *before,
 			  struct task *after)
 {
@@ -101,7 +101,7 @@ void probe_ranks(struct evidence *evidence, const bool *local, const char *culpr
 	free(h.ranks);
 }
 
-/* A hang is silent where the library knows of no error; where it knows of one, of which. */
+/* Notes whether the library reports an asynchronous error. */
 static void note_async(const struct evidence *e, struct diagnosis *d)
 {
 	size_t asked = 0;

@@ -8,18 +8,16 @@
 #define PROBE_SECONDS 2.0 /* for all */
 #define PROBE_EACH    1.0 /* for the stacks of a process, and for NCCL RAS */
 
-/* Take the native stacks of every rank i with local[i] whose process is there
- * (evidence->ranks[i].stack), those of ranks `culprits` first; and with the nccl backend ask NCCL
- * RAS (evidence->ras). All at once, PROBE_SECONDS at most; what was cut says so in its text.
- * The ranks go on afterwards. `before`: a counter_delta_task, started when the run did; it is ended,
- * counters are read again, and what lies between is saved with the first of the local ranks; NULL:
- * no counters are asked for. */
+/* Take the native stacks of every rank i with local[i] whose process lives, those of ranks `culprits`
+ * first. With the nccl backend ask NCCL RAS, too (evidence->ras). All run at once, PROBE_SECONDS at
+ * most; a text that was cut says so. The ranks go on afterwards. `before` is a counter_delta_task that
+ * began with the run, or NULL for no counters. It is ended, counters are read again, and the difference
+ * is saved with the first of the local ranks. */
 void probe_ranks(struct evidence *evidence, const bool *local, const char *culprits,
 		 struct task *before);
 
-/* Add to the diagnosis' lines what the hosts' counters say, and NCCL itself: of a hang whether
- * communicators report an asynchronous error, where there is room; and RAS's word, in the place
- * of the last line where there is none. Nothing of what was not asked. */
+/* Add lines to the diagnosis: the hosts' counters, for a hang NCCL's asynchronous errors, and RAS's
+ * answer, which takes the place of the last line where there is no room. */
 void probe_note(const struct evidence *evidence, struct diagnosis *diagnosis);
 
 /* ---- stacks.c: native stacks of every thread of a live process, as text, and the line it is stuck on.
@@ -61,11 +59,11 @@ bool stacks_stuck_on(const char *text, char *line, size_t len);
 
 /* ---- ras.c: NCCL's own RAS service: what it answers, and whether it names the ranks that we name.
  *
- * Each process of an NCCL job (2.24 and later) listens for clients, by default on localhost:28028,
- * all on one port: the kernel picks which of them answers, perhaps a stopped one. Lines of text:
- * "CLIENT PROTOCOL 2", "TIMEOUT 1", "SET FORMAT json" and "VERBOSE STATUS" go there, "SERVER
- * PROTOCOL 2", "OK", "OK" and a report come back, then the end. NCCL before 2.28.7 knows no
- * formats: "ERROR: Unknown command" comes back, and the report is text, which is saved unread.
+ * Each process of an NCCL job (2.24 and later) listens for clients on one port, by default
+ * localhost:28028. The kernel picks the one that answers, perhaps a stopped one. The client sends
+ * lines: "CLIENT PROTOCOL 2", "TIMEOUT 1", "SET FORMAT json", "VERBOSE STATUS". The server answers
+ * "SERVER PROTOCOL 2", "OK", "OK" and a report. NCCL before 2.28.7 knows no formats: it answers
+ * "ERROR: Unknown command" and a text, which is saved unread.
  */
 
 #define RAS_ADDRESS "localhost:28028"
@@ -81,18 +79,12 @@ void ras_ask(int fd, const void *order);
 
 enum ras_answer { RAS_NOT_ASKED, RAS_UNREAD, RAS_NAMES_NOBODY, RAS_AGREES, RAS_DISAGREES };
 
-/* Writes what an answer (NULL: not asked; hostile text is fine) says about the ranks of a
- * diagnosis, as one sentence in `line` ("" for RAS_NOT_ASKED). Any form but the JSON of NCCL
- * 2.28.7 and later is RAS_UNREAD. Ranks are told from processes where the evidence knows those,
- * since RAS counts within communicators; processes that are none of ours belong to another job
- * and name nobody. It names whoever launched another number of a collective than most did (fewer
- * than the others, where there is no most), has another status than most, or is missing or dead. */
+/* Compares an answer with the ranks of a diagnosis: one sentence in `line` ("" for RAS_NOT_ASKED). `text` is NULL where RAS was not asked, and may be hostile. Any form but the JSON of NCCL 2.28.7 and later is RAS_UNREAD. RAS counts within communicators, so ranks are found by their processes; foreign processes belong to another job. RAS names a rank that is missing or dead, or has another status than most. It also names one that launched another number of a collective than most did, or fewer where there is no majority. */
 enum ras_answer ras_agrees(const char *text, const struct evidence *evidence,
 			   const struct diagnosis *diagnosis, char *line, size_t len);
 
-/* ---- counter_delta.c: what the hosts of a run have counted meanwhile (machine/reading.h), as evidence: taken,
- * saved, said where something speaks. Children take it: a driver that is stuck answers nobody.
- */
+/* ---- counter_delta.c: what a run's hosts counted during it (machine/reading.h): taken, saved, and noted where a
+ * counter speaks. Children read the counters, since a driver may be stuck. */
 
 /* A reading of this host as a task: texts of reading.h, the host's first, then GPUs' where
  * `*gpus`, which must outlive it. */

@@ -90,7 +90,7 @@ static int greet_one(const struct addrinfo *to, uint64_t deadline)
 	return rc < 0 ? rc : fd;
 }
 
-/* The same again when whoever took the call is silent. */
+/* A silent server is asked again: another process may take the call. */
 static int greet(const struct addrinfo *list, uint64_t deadline)
 {
 	for (;;) {

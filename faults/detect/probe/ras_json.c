@@ -1,4 +1,4 @@
-/* ras_json.c: whom an answer of NCCL RAS in JSON names, against whom we name. */
+/* ras_json.c: the ranks that an answer of NCCL RAS in JSON names, compared with a diagnosis. */
 #include "probe/probe.h"
 
 #include <jansson.h>
@@ -66,7 +66,7 @@ static void name_rank(struct reading *r, int rank, const char *why)
 		snprintf(r->why, sizeof(r->why), "%s", why);
 }
 
-/* What stands as `key` in the object `part` of a member. */
+/* The value of `key` in the object `part` of a member. */
 static int64_t value_of(const struct member *m, const char *part, const char *key)
 {
 	const json_t *value = json_object_get(json_object_get(m->entry, part), key);

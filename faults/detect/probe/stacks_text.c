@@ -1,4 +1,4 @@
-/* stacks_text.c: reading stacks that were taken earlier, perhaps by somebody else. */
+/* stacks_text.c: reading stacks that were taken earlier, perhaps on another machine. */
 #include "probe/probe.h"
 
 #define MAIN_THREAD "main thread "

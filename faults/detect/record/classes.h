@@ -4,13 +4,13 @@
 
 #include "base/outcome.h"
 
-/* The names of enum and verdict; the last two are the monitor's, where nobody could look at the calls. */
+/* The names of enum and verdict. The last two are the monitor's, for runs whose calls were not looked at. */
 /* clang-format off */
 #define CLASSES(row) \
 	row(MISSING, "missing-call") /* alive, idle, never made the call */ \
 	row(BLOCKED, "host-blocked") /* in a lock or read of host code */ \
 	row(BUSY, "host-busy") /* in a loop of its own */ \
-	row(KILLED, "rank-killed") /* by SIGKILL, or by a signal that nobody saw */ \
+	row(KILLED, "rank-killed") /* by SIGKILL, or by an unknown signal */ \
 	row(CRASHED, "rank-crashed") /* by a signal of its own making */ \
 	row(EXITED, "rank-exited") /* without telling the others */ \
 	row(STOPPED, "rank-stopped") /* SIGSTOP, a terminal */ \

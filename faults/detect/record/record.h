@@ -15,8 +15,8 @@
 #define RECORD_WRONGS	8
 #define RECORD_STRIDE	256 /* collectives from one mark to the next */
 #define RECORD_MARKS	64
-#define RECORD_HELD                                                                                \
-	UINT64_MAX /* the device was not asked: it is, before anybody waits for the call */
+#define RECORD_UNMARKED                                                                            \
+	UINT64_MAX /* no mark covers the call yet; one is written before anything waits for it */
 
 enum record_state {
 	RECORD_EMPTY,
@@ -52,13 +52,12 @@ struct record {
 	_Atomic uint32_t replays; /* graph launches that repeated this call */
 };
 
-/* What the device made of the call of the same slot. The times are sampled with --record=full; 0: not
- * sampled, or not yet. `done` is written by the device itself, in stream order (faults/detect/preload): a word for
- * each slot, since streams write in any order. */
+/* The device's side of the call of the same slot. Times are sampled with --record=full; 0: not sampled, or not yet. The device itself writes `done`, in stream order (preload/): each slot has a word, since streams write in any order. */
 struct record_times {
 	_Atomic uint64_t start_ns, end_ns;
-	_Atomic uint64_t done;	/* ticket: the stream is past the call */
-	_Atomic uint64_t until; /* done when this later call is; 0: by itself; or RECORD_HELD */
+	_Atomic uint64_t done; /* ticket: the stream is past the call */
+	_Atomic uint64_t
+		covered_by; /* ticket of the later call whose mark covers this one; 0: its own mark; or RECORD_UNMARKED */
 };
 
 /* The device ran a call at these times; 0: not sampled. Of evidence. */
@@ -71,8 +70,7 @@ struct record_comm {
 	_Atomic uint64_t hash; /* rolling hash of all collectives' signatures (record_hash) */
 };
 
-/* How the hash was when every RECORD_STRIDE-th collective had been issued: observers compare ranks at
- * equal numbers, and come too seldom to see each call. */
+/* The hash after every RECORD_STRIDE-th collective. Observers compare ranks at equal numbers, since they look too seldom to see each call. */
 struct record_mark {
 	_Atomic uint64_t calls; /* collectives up to here; stored last, 0 while it is rewritten */
 	_Atomic uint64_t ticket, hash;
@@ -99,12 +97,12 @@ enum record_comm_state {
 
 /* States whether the rank waits for its device to complete what was enqueued. */
 enum record_device {
-	RECORD_DEVICE_UNKNOWN, /* it never said: a backend without device, or evidence from before */
+	RECORD_DEVICE_UNKNOWN, /* not recorded: a backend without device, or older evidence */
 	RECORD_DEVICE_LEFT,    /* it does not */
 	RECORD_DEVICE_AWAITED
 };
 
-/* With what a communicator was initialised, and what became of it. `state` is stored last. */
+/* Arguments of a communicator's init, and its state, which is stored last. */
 struct record_init {
 	_Atomic uint32_t state; /* enum record_comm_state */
 	int32_t rank, nranks;	/* as handed to init */
@@ -132,8 +130,7 @@ struct record_wrong {
 #define RECORD_PEERS  32 /* ranks of an alltoallv whose amounts are kept */
 #define RECORD_COUNTS 32 /* of the newest so many, whatever is called between them */
 
-/* What one alltoallv sends to and receives from each rank of its communicator, elements. `seq` is stored last,
- * 0 while the rest is rewritten. */
+/* Elements that one alltoallv sends to and receives from each rank of its communicator. `seq` is stored last, and is 0 while the rest is rewritten. */
 struct record_counts {
 	_Atomic uint64_t seq;
 	uint32_t comm, n;				 /* ranks, at most RECORD_PEERS */
@@ -156,12 +153,12 @@ struct record_header {
 	_Atomic uint64_t issued_ticket, completed_ticket;
 	struct record_comm comms[RECORD_COMMS];
 
-	/* how the rank sees its own end: -1 while it runs, else enum outcome, set before exit */
+	/* the rank's own outcome: -1 while it runs, else enum outcome, set before exit */
 	_Atomic int32_t outcome;
 	char culprits[64]; /* ranks that the outcome points at, "1,3"; "" for none */
 	char error[256];
 
-	/* how this node's monitor reaches the one of rank 0's node; filled from MPI after init */
+	/* address of the monitor on rank 0's host; filled from MPI after init */
 	_Atomic uint32_t uplink_wanted; /* set by rank 0 of a run on several nodes */
 	_Atomic int32_t uplink_port;	/* the monitor's answer: TCP port, -1 for failed */
 	_Atomic uint32_t uplink_ready;
@@ -185,7 +182,7 @@ struct record_header {
 
 	/* since version 4 */
 	_Atomic uint32_t
-		preloaded; /* 1: a program of somebody else's: what it waits for is read off its calls */
+		preloaded; /* 1: the rank runs any program, and its waits are read off its calls */
 	_Atomic int32_t exit_status; /* handed to exit, -1: it was not called */
 
 	uint64_t reserved[2]; /* keeps the size of version 4 */
@@ -220,13 +217,13 @@ static inline const struct record_mark *record_mark_of(const struct record_memor
 	return &memory->marks[comm][calls / RECORD_STRIDE % RECORD_MARKS];
 }
 
-/* Returns true if the call is over: all calls up to `completed` are, or the device said so of this one. */
+/* Returns true if the call is over: all calls up to `completed` are, or the device has marked this one. */
 static inline bool record_done(const struct record *record, uint64_t completed)
 {
 	return record->ticket <= completed || record->state == RECORD_COMPLETED;
 }
 
-/* Returns true if the device said of the call of this ticket, not yet overwritten, that it is past it. */
+/* Returns true if the device is past the call of this ticket, which is not yet overwritten. */
 bool record_device_done(const struct record_memory *memory, uint64_t ticket);
 /* The newest call up to which the device is past all, given that it is past `completed`. */
 uint64_t record_device_completed(const struct record_memory *memory, uint64_t completed);

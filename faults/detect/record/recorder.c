@@ -135,7 +135,7 @@ static uint32_t at_most(size_t count)
 	return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
 }
 
-/* Of more ranks than there is room for nothing is kept. */
+/* A communicator of more than RECORD_PEERS ranks is left out. */
 static void keep_counts(struct recorder *recorder, const struct call *call, uint64_t seq)
 {
 	struct record_header *h = &recorder->memory->header;

@@ -24,7 +24,7 @@ int recorder_create(const char *program, struct record_memory **memory, int *fd,
 void recorder_init(struct recorder *recorder, struct record_memory *memory, bool calls,
 		   double timeout);
 
-/* Multiply every deadline from now on: a verdict must not depend on when it is reached. */
+/* Multiply every deadline from now on. */
 void recorder_stretch(struct recorder *recorder, double factor);
 
 /* The hooks of this recorder; valid as long as it is. */

@@ -9,7 +9,7 @@
 struct verdict {
 	enum outcome outcome;
 	enum diagnosis_class class;
-	char ranks[256];   /* culprits, "1,3"; "-" when nobody is named */
+	char ranks[256];   /* culprits, "1,3"; "-": none */
 	int64_t comm, seq; /* where the healthy ranks stand, or timelines parted; -1: unknown */
 	int64_t hang_seq;  /* where they parted elsewhere, and the others stand here; else -1 */
 	int64_t wrong_seq; /* and data were first found wrong in this one; else -1 */
@@ -32,7 +32,7 @@ bool view_died(const struct rank_view *view);
  * before. */
 bool view_failed(const struct rank_view *view);
 
-/* What this rank alone comes to: OUTCOME_OK as long as it runs and is not overdue. */
+/* The outcome of this rank alone: OUTCOME_OK as long as it runs and is not overdue. */
 enum outcome view_outcome(const struct rank_view *view);
 
 /* Returns true if something is wrong that no waiting will repair: a rank died, reported an error

@@ -6,18 +6,18 @@
 #include "base/error.h"
 #include "process/watch.h"
 
-/* The call that stands for this one: of a group the last, of those that are held the next that is not. */
+/* The call whose mark covers this one: the last of its group, or the next marked call of its stream. */
 static const struct record_times *stand_in(const struct record_memory *memory, uint64_t *ticket)
 {
 	const struct record_times *times = &memory->times[*ticket & (RECORD_RING - 1)];
-	uint64_t until;
+	uint64_t by;
 
 	for (int steps = 0; steps < 4; steps++) {
-		until = atomic_load_explicit(&times->until, memory_order_acquire);
-		if (until <= *ticket || until == RECORD_HELD)
+		by = atomic_load_explicit(&times->covered_by, memory_order_acquire);
+		if (by <= *ticket || by == RECORD_UNMARKED)
 			break;
-		*ticket = until;
-		times = &memory->times[until & (RECORD_RING - 1)];
+		*ticket = by;
+		times = &memory->times[by & (RECORD_RING - 1)];
 	}
 	return times;
 }
@@ -80,8 +80,7 @@ static uint64_t last_alike(const struct record_memory *memory, uint64_t ticket)
 	return r->comm == own->comm ? r->seq : own->seq;
 }
 
-/* What a program that knows nothing of hangar waits for: its oldest call that is not over, since it is the
- * oldest. Calls that the device is past count as steps. */
+/* Reads what a preloaded program waits for: its oldest call that is not over. Calls that the device is past count as steps. */
 static void read_calls(struct rank_view *view, const struct record_memory *memory, uint64_t now)
 {
 	uint64_t completed = record_device_completed(memory, view->completed),
@@ -97,7 +96,7 @@ static void read_calls(struct rank_view *view, const struct record_memory *memor
 			continue;
 		}
 		note_undone(view, &memory->ring[t & (RECORD_RING - 1)], &undone);
-		if (!open && stand_in(memory, &mark)->until != RECORD_HELD)
+		if (!open && stand_in(memory, &mark)->covered_by != RECORD_UNMARKED)
 			open = t;
 	}
 	view->heartbeat += completed;

@@ -85,11 +85,10 @@ struct rank_view {
 	struct view_comm comms[VIEW_COMMS];
 };
 
-/* What a wait is for, enum call_kind: a preloaded program's call; CALL_KIND_COUNT: anything else. */
+/* The kind of the call that a preloaded program waits for; CALL_KIND_COUNT: another wait. */
 uint32_t view_wait_kind(const struct rank_view *view);
 
-/* Read `memory` as of now (clock_ns) into the view; what is said to be the caller's, the process and what
- * the monitor decides of it are left alone. */
+/* Read `memory` as of now (clock_ns) into the view. The caller's fields, and those of the process, are left alone. */
 void view_read(struct rank_view *view, const struct record_memory *memory, uint64_t now);
 
 /* The part of that about communicator 0. */
@@ -98,13 +97,11 @@ void view_read_init(struct rank_view *view, const struct record_init *init);
 /* One line without '#' or newline: who, where, in what state, at which call. Returns buf. */
 char *view_describe(const struct rank_view *view, char *buf, size_t len);
 
-/* "AllReduce count 8 float sum", whatever stands there. Returns buf. */
+/* "AllReduce count 8 float sum"; hostile records are fine. Returns buf. */
 char *view_call(const struct record *record, char *buf, size_t len);
 
-/* Writes what the rank reported as its error, in printable characters of one line, whatever
- * stands there; "" for none. Returns buf. */
+/* Writes the rank's error as one line of printable characters; "" for none. Returns buf. */
 char *view_error(const struct rank_view *view, char *buf, size_t len);
 
-/* The word for how the process is: "alive", "stopped", "exited with 3", "killed by SIGKILL", of
- * status 0 "ended by a signal that nobody here saw". */
+/* The state of the process in words: "alive", "stopped", "exited with 3", "killed by SIGKILL". Returns buf. */
 char *view_process(const struct rank_view *view, char *buf, size_t len);

@@ -231,7 +231,7 @@ int ncclCommInitAll(void **comms, int n, const int *devices)
 
 	(void)devices;
 	ncclGetUniqueId(&id);
-	open_shared(id.bytes)->joined = (uint64_t)n; /* nobody waits for another one */
+	open_shared(id.bytes)->joined = (uint64_t)n; /* no rank waits for another one */
 	for (int i = 0; i < n; i++)
 		make(&comms[i], id.bytes, n, i, true);
 	return 0;

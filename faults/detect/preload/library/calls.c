@@ -1,5 +1,4 @@
-/* calls.c: a call on its way to NCCL: recorded before, marked on its stream after. What is grouped starts, and
- * is marked, when the outermost group ends. */
+/* calls.c: a call on its way to NCCL: recorded before, marked on its stream after. Calls of a group start, and are marked, when the outermost group ends. */
 
 #include "preload/library/library.h"
 
@@ -32,7 +31,7 @@ static void set_word(_Atomic uint64_t *word, uint64_t value)
 	atomic_store_explicit(word, value, memory_order_release);
 }
 
-/* The group's calls are kept until it ends, and hold nobody up before. Without memory the call counts as done. */
+/* The calls of a group wait for its end unmarked. Without memory the call counts as done. */
 static void keep(struct preload_thread *t, const struct preload_call *call)
 {
 	if (t->ncalls == t->room) {
@@ -47,10 +46,10 @@ static void keep(struct preload_thread *t, const struct preload_call *call)
 		t->room = room;
 	}
 	t->calls[t->ncalls++] = *call;
-	set_word(&times_of(call->session, call->ticket)->until, RECORD_HELD);
+	set_word(&times_of(call->session, call->ticket)->covered_by, RECORD_UNMARKED);
 }
 
-/* What the device is past, so that observers begin there. */
+/* Moves completed_ticket to where the device is, so that observers begin there. */
 static void catch_up(struct session *s)
 {
 	struct record_header *h = &s->recorder.memory->header;
@@ -133,7 +132,7 @@ int call_end(struct made *made, int rc)
 	else
 		calls_mark(&call, 1, rc);
 	if (t->depth == 0)
-		inject_spoil();
+		inject_corrupt();
 	return rc;
 }
 
@@ -161,7 +160,7 @@ static void hold(const struct preload_call *call)
 	struct preload_comm *comm = &call->session->comms[call->comm];
 
 	if (comm->held)
-		set_word(&times_of(call->session, comm->held)->until, call->ticket);
+		set_word(&times_of(call->session, comm->held)->covered_by, call->ticket);
 	comm->held = call->ticket;
 	comm->held_stream = call->stream;
 }
@@ -185,7 +184,7 @@ void calls_mark(const struct preload_call *calls, size_t n, int rc)
 		if (rc != NCCL_SUCCESS && rc != NCCL_IN_PROGRESS)
 			set_word(&times->done, calls[i].ticket);
 		else if (last != &calls[i])
-			set_word(&times->until, last->ticket);
+			set_word(&times->covered_by, last->ticket);
 		else if (rc == NCCL_IN_PROGRESS)
 			hold(last);
 		else
@@ -195,7 +194,7 @@ void calls_mark(const struct preload_call *calls, size_t n, int rc)
 
 /* ---- groups ---- */
 
-/* Of each rank that has a call in it. */
+/* Notes it for each rank that has a call in the group. */
 static void note_group(enum group_event event)
 {
 	const struct preload_thread *t = &preload_thread;
@@ -229,7 +228,7 @@ void group_ending(void)
 	if (t->depth != 1)
 		return;
 	for (size_t i = 0; i < t->ncalls; i++)
-		set_word(&times_of(t->calls[i].session, t->calls[i].ticket)->until, 0);
+		set_word(&times_of(t->calls[i].session, t->calls[i].ticket)->covered_by, 0);
 	note_group(GROUP_ENDING);
 }
 
@@ -246,7 +245,7 @@ int group_end(int rc, bool launched)
 		note_group(GROUP_ENDED);
 		calls_mark(t->calls, t->ncalls, launched ? rc : NCCL_INVALID_USAGE);
 	}
-	inject_spoil();
+	inject_corrupt();
 	t->ncalls = 0;
 	t->nmade = 0;
 	return rc;

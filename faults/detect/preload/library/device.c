@@ -1,12 +1,10 @@
-/* device.c: the device says how far it has come: stream-ordered writes into slots of record_times. No event,
- * no thread, no call of CUDA by whoever looks. */
+/* device.c: the device marks how far it has come, by stream-ordered writes into slots of record_times. There is no event and no thread, and observers make no call of CUDA. */
 #include <pthread.h>
 
 #include "base/clock.h"
 #include "preload/library/library.h"
 
-/* Registering memory spoils a capture anywhere in the process, and a write asks of one, unless this thread says that it
- * knows: `mode` is exchanged for the thread's. */
+/* Exchanges `mode` for the thread's capture mode. In the default mode registering memory, or a write, breaks a capture anywhere in the process. */
 static void exchange_mode(int *mode)
 {
 	CALL(OF_CUDA, "cuThreadExchangeStreamCaptureMode", (int *), (mode));
@@ -80,16 +78,14 @@ static void write_ticket(struct session *s, uint64_t ticket, int comm, void *str
 
 /* ---- marks ---- */
 
-/* A write costs the stream 5 us behind a small call, and more where others move data. Whoever blocks, asks or calls
- * next comes here first, so most calls need none of their own: only where somebody did lately, and not by CUDA's driver,
- * or a runtime that is linked statically. */
+/* A write costs the stream 5 us behind a small call, and more where others move data. Most calls need none of their own: a thread that waits for the stream, asks for it or makes the next call writes the mark first. Where no such call was seen lately (CUDA's driver, a static runtime), every call is marked. */
 #define LATELY_NS 300000000ull
 
 static _Atomic uint64_t asked_ns;
 
-static void set_until(struct session *s, uint64_t ticket, uint64_t until)
+static void set_covered_by(struct session *s, uint64_t ticket, uint64_t by)
 {
-	atomic_store_explicit(&s->recorder.memory->times[ticket & (RECORD_RING - 1)].until, until,
+	atomic_store_explicit(&s->recorder.memory->times[ticket & (RECORD_RING - 1)].covered_by, by,
 			      memory_order_release);
 }
 
@@ -99,7 +95,7 @@ static uint64_t take_held(struct session *s, struct preload_stream *t, uint64_t 
 	uint64_t last = t->nheld ? t->held[t->nheld - 1] : 0;
 
 	for (size_t i = 0; i < t->nheld; i++)
-		set_until(s, t->held[i], t->held[i] == last ? 0 : last);
+		set_covered_by(s, t->held[i], t->held[i] == last ? 0 : last);
 	__atomic_sub_fetch(&s->nheld, t->nheld, __ATOMIC_RELAXED);
 	t->nheld = 0;
 	t->marked_ns = now;
@@ -116,7 +112,7 @@ void device_done(struct session *s, uint64_t ticket, int comm, void *stream)
 	t->comm = comm;
 	t->held[t->nheld++] = ticket;
 	__atomic_add_fetch(&s->nheld, 1, __ATOMIC_RELAXED);
-	set_until(s, ticket, RECORD_HELD);
+	set_covered_by(s, ticket, RECORD_UNMARKED);
 	if (s->mapped && t != &s->streams[255] && t->nheld < PRELOAD_HELD &&
 	    now - t->marked_ns < MARK_NS && now - asked_ns < LATELY_NS)
 		ticket = 0;

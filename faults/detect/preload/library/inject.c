@@ -27,15 +27,15 @@ static void nap(void *seconds)
 	clock_nap(*(double *)seconds);
 }
 
-void inject_spoil(void)
+void inject_corrupt(void)
 {
-	struct preload_spoil *spoil = &preload_thread.spoil;
+	struct preload_corrupt *corrupt = &preload_thread.corrupt;
 
-	if (spoil->bytes > 0 &&
+	if (corrupt->bytes > 0 &&
 	    CALL(OF_CUDA, "cuMemsetD8Async", (uint64_t, unsigned char, size_t, void *),
-		 ((uint64_t)(uintptr_t)spoil->at, 0x5a, spoil->bytes, spoil->stream)) != 0)
+		 ((uint64_t)(uintptr_t)corrupt->at, 0x5a, corrupt->bytes, corrupt->stream)) != 0)
 		say("the output could not be overwritten");
-	spoil->bytes = 0;
+	corrupt->bytes = 0;
 }
 
 /* Returns false where NCCL is not to see the call; then it returns *rc. */
@@ -71,9 +71,9 @@ static bool strike(struct session *s, struct made *made, int *rc)
 		break;
 	case PRELOAD_WRONG: /* an element has a byte at least */
 		if (made->recv)
-			preload_thread.spoil =
-				(struct preload_spoil){ made->recv, made->stream,
-							made->count < 16 ? made->count : 16 };
+			preload_thread.corrupt =
+				(struct preload_corrupt){ made->recv, made->stream,
+							  made->count < 16 ? made->count : 16 };
 		break;
 	case PRELOAD_ERROR:
 		*rc = (int)f->value;
@@ -88,7 +88,7 @@ static bool strike(struct session *s, struct made *made, int *rc)
 	return true;
 }
 
-/* Of a set-up `kind` is -1. */
+/* `kind` is -1 at set-up. */
 static bool hits(struct session *s, int number, int size, int kind, uint64_t nth, uint64_t nth_kind)
 {
 	int rank = s->recorder.memory->header.rank;

@@ -12,7 +12,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* What has to be known of NCCL's and CUDA's binary interfaces: this is built where neither is installed. */
+/* NCCL's and CUDA's binary interfaces, as far as they are used: the library is built where neither is installed. */
 enum { NCCL_SUCCESS = 0, NCCL_INVALID_USAGE = 5, NCCL_IN_PROGRESS = 7 };
 enum { NCCL_OLDEST = 21800, NCCL_NEWEST = 23300 }; /* versions that were read: 2.18 to 2.32 */
 struct nccl_id {
@@ -76,7 +76,7 @@ struct preload_stream {
 	int comm; /* of the newest */
 };
 
-/* Of a rank: one in most processes, one for each device where a program has several ranks in a process. */
+/* One rank's record. Most processes have one; a process with several ranks has one for each device. */
 struct session {
 	struct recorder recorder;
 	int device;	 /* ordinal, -1: not known */
@@ -101,14 +101,14 @@ struct making {
 	void **handle;
 };
 
-/* What goes on in this thread. */
+/* State of a thread. */
 struct preload_call {
 	struct session *session;
 	uint64_t ticket;
 	int comm;
 	void *stream;
 };
-struct preload_spoil { /* output that a fault overwrites, once NCCL has the call; 0 bytes: none */
+struct preload_corrupt { /* output that a fault overwrites, once NCCL has the call; 0 bytes: none */
 	void *at, *stream;
 	size_t bytes;
 };
@@ -119,7 +119,7 @@ struct preload_thread {
 	size_t ncalls, room;
 	struct making made[32]; /* in the open group */
 	int nmade;
-	struct preload_spoil spoil;
+	struct preload_corrupt corrupt;
 };
 extern __thread struct preload_thread preload_thread;
 
@@ -131,7 +131,7 @@ struct session *session_nth(int n);
 void session_lock(void);
 void session_unlock(void);
 
-/* Whose communicator it is, and its number; NULL: it is not known. */
+/* The session that a communicator belongs to, and its number there; NULL: it is not known. */
 struct session *session_of(const void *handle, int *number);
 /* The number of a stream: that of the 256th and all further ones is 255. */
 uint32_t session_stream(struct session *s, const void *stream);
@@ -141,13 +141,13 @@ uint32_t session_stream(struct session *s, const void *stream);
 /* A fault may change rank and nranks. `config` may be NULL. */
 void make_begin(struct making *m, void **handle, const struct nccl_id *id, int *rank, int *nranks,
 		const struct nccl_config *config);
-/* Of a parent, as its next child; `apart` is the same for those that come into one. */
+/* The same for the next child of a parent; ranks that come into one child have the same `apart`. */
 void make_child(struct making *m, void **handle, void *parent, int apart,
 		const struct nccl_config *config);
 int make_end(struct making *m, int rc);
 /* In a group it is there when that has ended. */
 void make_settle(const struct making *m, int rc);
-/* The program gives the communicator up; has asked whether it has failed; makes those of n ranks at once. */
+/* The program gives the communicator up; it has asked whether the communicator has failed. */
 void comm_ends(void *handle, enum comm_event event);
 int comm_asked(void *handle, int state, int rc);
 /* All ranks of one communicator are in this process; returns `rc`. */
@@ -155,13 +155,11 @@ int comms_of_all(void **comms, int n, int rc);
 
 /* ---- device.c: what the device writes ---- */
 
-/* Has the device able to write into the session's slots. false: it is not, and calls count as done when they
- * have returned. */
+/* Let the device write into the session's slots. Where it returns false, calls count as done when they have returned. */
 bool device_open(struct session *s);
-/* Nothing more is enqueued of this call: the stream is to say that it is past it, at once or with others. */
+/* All of this call is enqueued: its mark is written, now or with later calls. */
 void device_done(struct session *s, uint64_t ticket, int comm, void *stream);
-/* Whoever waits for a stream, or asks for it (as PyTorch's watchdog does, several times a second), first has what is
- * held for so long said. */
+/* Marks calls that have been unmarked for so long. It runs before the program waits for a stream or asks for it, as PyTorch's watchdog does several times a second. */
 #define MARK_NS 20000000ull
 void device_flush(uint64_t age);
 /* Returns true if what is enqueued on the stream is captured, and not executed. */
@@ -186,15 +184,14 @@ struct made {
 
 /* inject.c: arms the fault of the run with this name, if there is one. */
 void inject_arm(struct session *s, const char *key);
-/* What the armed fault makes of a call. Returns true if NCCL is to see it; else it results in *rc. */
+/* Apply the armed fault to a call. Returns true if NCCL is to see it; else its result is *rc. */
 bool inject(struct made *made, int *rc);
 /* The same of a set-up; nranks and rank are NULL where they are the parent's. */
 void inject_init(struct session *s, int number, int *nranks, int *rank);
 /* Overwrites it, once. */
-void inject_spoil(void);
+void inject_corrupt(void);
 
-/* For who measures what recording costs: while `on`, calls are handed on alone. All ranks must do it between the same
- * calls, none of them open, or they seem to make different ones. Found by dlsym. */
+/* Stops recording while `on`, to measure its cost; found by dlsym. All ranks call it between the same calls, none of them open, or their calls seem to differ. */
 EXPORT void hangar_pause(int on);
 
 /* Notes the call on its communicator `number`, before NCCL has it. */

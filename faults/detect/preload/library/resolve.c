@@ -35,7 +35,7 @@ static dlsym_fn *real_dlsym(void)
 	return kept;
 }
 
-/* Of the NCCL that the wrappers stand in front of; NULL: there is none, or another one is asked for. */
+/* The wrapper of a function of the NCCL that is loaded; NULL: there is none, or another NCCL is asked for. */
 static __attribute__((noinline)) void *wrapper_of(void *handle, const char *name)
 {
 	void *found = handle == RTLD_NEXT ? NULL : real_dlsym()(handle, name);
@@ -47,8 +47,7 @@ static __attribute__((noinline)) void *wrapper_of(void *handle, const char *name
 	return real_dlsym()(dlopen(own.dli_fname, RTLD_NOW | RTLD_NOLOAD), name);
 }
 
-/* Who loads NCCL by hand (ctypes, XLA) gets the wrappers as well. All else by a jump: the C library takes from the
- * return address who asks. */
+/* Programs that load NCCL by hand (ctypes, XLA) get the wrappers as well. Other names are a tail call, since the C library finds the caller by the return address. */
 EXPORT void *dlsym(void *handle, const char *name)
 {
 	void *wrapper = strncmp(name, "nccl", 4) == 0 && getenv("HANGAR_RUN")
@@ -82,5 +81,5 @@ void say(const char *fmt, ...)
 	va_end(args);
 	strcat(line, "\n");
 	if (write(STDERR_FILENO, line, strlen(line)) < 0)
-		return; /* nobody listens */
+		return; /* standard error is closed */
 }

@@ -269,8 +269,7 @@ static bool has_id(const struct session *s, uint64_t id)
 	return false;
 }
 
-/* A communicator's id comes once in a rank: who brings it again is another rank, of another device. Who brings a new one
- * is the rank of the current device, else the first. */
+/* A communicator's id comes once in a rank: the second time it belongs to another rank, of another device. A new id belongs to the rank of the current device, else to the first. */
 static struct session *choose_session(uint64_t id)
 {
 	bool again = false, all_alike = getenv("NCCL_COMM_ID");
@@ -441,7 +440,7 @@ int comm_asked(void *handle, int state, int rc)
 	return rc;
 }
 
-/* Nobody else has its id. */
+/* The id is this process's own. */
 int comms_of_all(void **comms, int n, int rc)
 {
 	uint64_t own[] = { (uint64_t)getpid(), clock_ns() };

@@ -205,7 +205,8 @@ static void add_half(int rank, uint64_t enter, enum call_kind kind)
 	evidence.ranks[rank].view.completed = completed;
 }
 
-/* Two groups of a send and a receive since the host last synchronised, as hypercube has them. The first has ended, though no record says so, and the rank waits in the second. Without a wait it is in neither. */
+/* Two groups of a send and a receive since the host last synchronised, as hypercube has them. The first has
+ * ended, though no record says so, and the rank waits in the second. Without a wait it is in neither. */
 UNIT_TEST(test_groups, "groups of sends and receives")
 {
 	for (int waiting = 1; waiting >= 0; waiting--) {
@@ -273,7 +274,8 @@ UNIT_TEST(test_polling, "a rank that polls")
 	tear_down();
 }
 
-/* A receive, a call that is not next to it, and a collective, which is over when it returned, do not belong to an exchange. */
+/* A receive, a call that is not next to it, and a collective, which is over when it returned, do not belong
+ * to an exchange. */
 UNIT_TEST(test_last_exchange, "the last exchange")
 {
 	static const struct {

@@ -1,4 +1,5 @@
-/* test_ras.c: asking NCCL RAS: a server that answers, and servers that refuse, are silent, endless, slow or foreign. */
+/* test_ras.c: asking NCCL RAS: a server that answers, and servers that refuse, are silent, endless, slow or
+ * foreign. */
 #include "rig/unit.h"
 
 #include <arpa/inet.h>

@@ -1,4 +1,5 @@
-/* test_ras_json.c: ranks that answers of NCCL RAS name: JSON as of 2.28, broken JSON, text, hostile ones; and lists of ranks. */
+/* test_ras_json.c: ranks that answers of NCCL RAS name: JSON as of 2.28, broken JSON, text, hostile ones;
+ * and lists of ranks. */
 #include "rig/unit.h"
 
 #include "probe/probe.h"

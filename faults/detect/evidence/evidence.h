@@ -126,11 +126,12 @@ int evidence_load(struct evidence *evidence, const char *dir, struct error *err)
 int evidence_load_all(struct evidence *evidence, const char *const *dirs, size_t n,
 		      struct error *err);
 
-/* The dumps of PyTorch's Flight Recorder as evidence of a job that died without us. A process group is a
- * communicator; a rank with a call that had not completed waits too long. Reduction operator, root, stream
- * and how the process was are not recorded: alike on all ranks here, and remarked. Reads those in `dir`: files of any name that ends with the rank, as pickle or JSON, which python3 and
- * torch_dumps.py decode as data. 0, or a negative errno with the error set: OUTCOME_USAGE where there is
- * no dump, or of several jobs, OUTCOME_UNSUPPORTED without python3. evidence_release in either case. */
+/* Read dumps of PyTorch's Flight Recorder in `dir`: files of any name that ends with the rank, pickle or
+ * JSON; python3 and torch_dumps.py decode them as data. A process group is a communicator. A rank with a
+ * call that had not completed waits too long. Operator, root, stream and the state of processes are not
+ * recorded: they count as alike, with a remark. 0, or a negative errno with the error set: OUTCOME_USAGE
+ * where there is no dump, or of several jobs, OUTCOME_UNSUPPORTED without python3. evidence_release() in
+ * either case. */
 int evidence_load_torch(struct evidence *evidence, const char *dir, struct error *err);
 
 /* The wrong elements that the rank noted, whatever may stand there, and how many; NULL: none are known. */
@@ -167,7 +168,8 @@ void evidence_clean(char *text);
  * error set. evidence_save does not: texts may come later than the rest. */
 int evidence_save_texts(const struct evidence *evidence, const char *dir, struct error *err);
 
-/* Read those of ranks 0 to nranks - 1. A missing text stays NULL, and of a longer file the beginning is taken. Hostile content becomes printable text. Torn or foreign counters are left out, with a remark. */
+/* Read those of ranks 0 to nranks - 1. A missing text stays NULL, and of a longer file the beginning is
+ * taken. Hostile content becomes printable text. Torn or foreign counters are left out, with a remark. */
 void evidence_load_texts(struct evidence *evidence, const char *dir);
 
 /* Keep with `rank` what its host counted; the contents of `delta` are the rank's from now on. */

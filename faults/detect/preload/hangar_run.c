@@ -40,8 +40,7 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "rendezvous", KEY_RENDEZVOUS, "HOST:PORT", 0,
 	  "Of several hosts: where their monitors meet, a free port of rank 0's host "
-	  "[MASTER_ADDR:MASTER_PORT+1, as the "
-	  "ranks have them]",
+	  "[MASTER_ADDR:MASTER_PORT+1, as the ranks have them]",
 	  0 },
 	{ "status", KEY_STATUS, NULL, 0,
 	  "Say how a run is that hangar_run watches on this host: who has come to which call, who "
@@ -66,7 +65,8 @@ static int parse_on_hang(const char *text)
 	return -EINVAL;
 }
 
-/* Checks at the start that evidence can be written to that folder, which need not exist yet. It makes a trial folder, since access() is wrong for root in /proc. 0 or a negative errno. */
+/* Checks at the start that evidence can be written to that folder, which need not exist yet. It makes a
+ * trial folder, since access() is wrong for root in /proc. 0 or a negative errno. */
 static int try_folder(const char *out)
 {
 	char path[PATH_MAX + 32], copy[PATH_MAX];

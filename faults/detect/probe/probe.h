@@ -79,7 +79,12 @@ void ras_ask(int fd, const void *order);
 
 enum ras_answer { RAS_NOT_ASKED, RAS_UNREAD, RAS_NAMES_NOBODY, RAS_AGREES, RAS_DISAGREES };
 
-/* Compares an answer with the ranks of a diagnosis: one sentence in `line` ("" for RAS_NOT_ASKED). `text` is NULL where RAS was not asked, and may be hostile. Any form but the JSON of NCCL 2.28.7 and later is RAS_UNREAD. RAS counts within communicators, so ranks are found by their processes; foreign processes belong to another job. RAS names a rank that is missing or dead, or has another status than most. It also names one that launched another number of a collective than most did, or fewer where there is no majority. */
+/* Compares an answer with the ranks of a diagnosis: one sentence in `line` ("" for RAS_NOT_ASKED). `text`
+ * is NULL where RAS was not asked, and may be hostile. Any form but the JSON of NCCL 2.28.7 and later is
+ * RAS_UNREAD. RAS counts within communicators, so ranks are found by their processes; foreign processes
+ * belong to another job. RAS names a rank that is missing or dead, or has another status than most. It also
+ * names one that launched another number of a collective than most did, or fewer where there is no
+ * majority. */
 enum ras_answer ras_agrees(const char *text, const struct evidence *evidence,
 			   const struct diagnosis *diagnosis, char *line, size_t len);
 

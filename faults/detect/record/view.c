@@ -80,7 +80,8 @@ static uint64_t last_alike(const struct record_memory *memory, uint64_t ticket)
 	return r->comm == own->comm ? r->seq : own->seq;
 }
 
-/* Reads what a preloaded program waits for: its oldest call that is not over. Calls that the device is past count as steps. */
+/* Reads what a preloaded program waits for: its oldest call that is not over. Calls that the device is past
+ * count as steps. */
 static void read_calls(struct rank_view *view, const struct record_memory *memory, uint64_t now)
 {
 	uint64_t completed = record_device_completed(memory, view->completed),
@@ -200,7 +201,7 @@ char *view_process(const struct rank_view *view, char *buf, size_t len)
 	else if (view->process != PROCESS_KILLED)
 		snprintf(buf, len, "%s", view->process == PROCESS_STOPPED ? "stopped" : "alive");
 	else if (!view->status)
-		snprintf(buf, len, "ended by a signal that nobody here saw");
+		snprintf(buf, len, "ended by an unknown signal");
 	else if (name)
 		snprintf(buf, len, "killed by SIG%s", name);
 	else

@@ -88,7 +88,8 @@ struct rank_view {
 /* The kind of the call that a preloaded program waits for; CALL_KIND_COUNT: another wait. */
 uint32_t view_wait_kind(const struct rank_view *view);
 
-/* Read `memory` as of now (clock_ns) into the view. The caller's fields, and those of the process, are left alone. */
+/* Read `memory` as of now (clock_ns) into the view. The caller's fields, and those of the process, are left
+ * alone. */
 void view_read(struct rank_view *view, const struct record_memory *memory, uint64_t now);
 
 /* The part of that about communicator 0. */

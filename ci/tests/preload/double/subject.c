@@ -238,7 +238,8 @@ static int train_in_threads(void)
 	return 0;
 }
 
-/* The parent only waits, and asks as seldom as torchrun does: the exit code of the first that failed, or 128 + its signal. */
+/* The parent only waits, and asks as seldom as torchrun does: the exit code of the first that failed, or
+ * 128 + its signal. */
 static int wait_for(int n)
 {
 	int status, code = 0;

@@ -1,4 +1,5 @@
-/* calls.c: a call on its way to NCCL: recorded before, marked on its stream after. Calls of a group start, and are marked, when the outermost group ends. */
+/* calls.c: a call on its way to NCCL: recorded before, marked on its stream after. Calls of a group start,
+ * and are marked, when the outermost group ends. */
 
 #include "preload/library/library.h"
 

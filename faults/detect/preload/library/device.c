@@ -1,10 +1,12 @@
-/* device.c: the device marks how far it has come, by stream-ordered writes into slots of record_times. There is no event and no thread, and observers make no call of CUDA. */
+/* device.c: the device marks how far it has come, by stream-ordered writes into slots of record_times.
+ * There is no event and no thread, and observers make no call of CUDA. */
 #include <pthread.h>
 
 #include "base/clock.h"
 #include "preload/library/library.h"
 
-/* Exchanges `mode` for the thread's capture mode. In the default mode registering memory, or a write, breaks a capture anywhere in the process. */
+/* Exchanges `mode` for the thread's capture mode. In the default mode registering memory, or a write,
+ * breaks a capture anywhere in the process. */
 static void exchange_mode(int *mode)
 {
 	CALL(OF_CUDA, "cuThreadExchangeStreamCaptureMode", (int *), (mode));
@@ -78,7 +80,9 @@ static void write_ticket(struct session *s, uint64_t ticket, int comm, void *str
 
 /* ---- marks ---- */
 
-/* A write costs the stream 5 us behind a small call, and more where others move data. Most calls need none of their own: a thread that waits for the stream, asks for it or makes the next call writes the mark first. Where no such call was seen lately (CUDA's driver, a static runtime), every call is marked. */
+/* A write costs the stream 5 us behind a small call, and more where others move data. Most calls need none
+ * of their own: a thread that waits for the stream, asks for it or makes the next call writes the mark
+ * first. Where no such call was seen lately (CUDA's driver, a static runtime), every call is marked. */
 #define LATELY_NS 300000000ull
 
 static _Atomic uint64_t asked_ns;

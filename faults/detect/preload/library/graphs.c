@@ -1,5 +1,5 @@
-/* graphs.c: captured calls are made by no capture, but by each launch of the graph: then they are recorded, and one
- * write behind the graph says that all are over. (A write that is captured would be the same at each launch.) */
+/* graphs.c: launches of CUDA graphs. A captured call is recorded at each launch of its graph, and one write
+ * behind the graph marks them all; a captured write would be the same at each launch. */
 #include "preload/library/library.h"
 
 struct graph {

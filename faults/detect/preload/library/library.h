@@ -12,7 +12,8 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* NCCL's and CUDA's binary interfaces, as far as they are used: the library is built where neither is installed. */
+/* NCCL's and CUDA's binary interfaces, as far as they are used: the library is built where neither is
+ * installed. */
 enum { NCCL_SUCCESS = 0, NCCL_INVALID_USAGE = 5, NCCL_IN_PROGRESS = 7 };
 enum { NCCL_OLDEST = 21800, NCCL_NEWEST = 23300 }; /* versions that were read: 2.18 to 2.32 */
 struct nccl_id {
@@ -155,11 +156,13 @@ int comms_of_all(void **comms, int n, int rc);
 
 /* ---- device.c: what the device writes ---- */
 
-/* Let the device write into the session's slots. Where it returns false, calls count as done when they have returned. */
+/* Let the device write into the session's slots. Where it returns false, calls count as done when they have
+ * returned. */
 bool device_open(struct session *s);
 /* All of this call is enqueued: its mark is written, now or with later calls. */
 void device_done(struct session *s, uint64_t ticket, int comm, void *stream);
-/* Marks calls that have been unmarked for so long. It runs before the program waits for a stream or asks for it, as PyTorch's watchdog does several times a second. */
+/* Marks calls that have been unmarked for so long. It runs before the program waits for a stream or asks
+ * for it, as PyTorch's watchdog does several times a second. */
 #define MARK_NS 20000000ull
 void device_flush(uint64_t age);
 /* Returns true if what is enqueued on the stream is captured, and not executed. */
@@ -191,7 +194,8 @@ void inject_init(struct session *s, int number, int *nranks, int *rank);
 /* Overwrites it, once. */
 void inject_corrupt(void);
 
-/* Stops recording while `on`, to measure its cost; found by dlsym. All ranks call it between the same calls, none of them open, or their calls seem to differ. */
+/* Stops recording while `on`, to measure its cost; found by dlsym. All ranks call it between the same
+ * calls, none of them open, or their calls seem to differ. */
 EXPORT void hangar_pause(int on);
 
 /* Notes the call on its communicator `number`, before NCCL has it. */

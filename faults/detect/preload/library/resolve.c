@@ -47,7 +47,8 @@ static __attribute__((noinline)) void *wrapper_of(void *handle, const char *name
 	return real_dlsym()(dlopen(own.dli_fname, RTLD_NOW | RTLD_NOLOAD), name);
 }
 
-/* Programs that load NCCL by hand (ctypes, XLA) get the wrappers as well. Other names are a tail call, since the C library finds the caller by the return address. */
+/* Programs that load NCCL by hand (ctypes, XLA) get the wrappers as well. Other names are a tail call,
+ * since the C library finds the caller by the return address. */
 EXPORT void *dlsym(void *handle, const char *name)
 {
 	void *wrapper = strncmp(name, "nccl", 4) == 0 && getenv("HANGAR_RUN")

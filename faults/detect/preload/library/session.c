@@ -269,7 +269,8 @@ static bool has_id(const struct session *s, uint64_t id)
 	return false;
 }
 
-/* A communicator's id comes once in a rank: the second time it belongs to another rank, of another device. A new id belongs to the rank of the current device, else to the first. */
+/* A communicator's id comes once in a rank: the second time it belongs to another rank, of another device.
+ * A new id belongs to the rank of the current device, else to the first. */
 static struct session *choose_session(uint64_t id)
 {
 	bool again = false, all_alike = getenv("NCCL_COMM_ID");

@@ -112,12 +112,12 @@ health "$work/hot" --rules "$work/rules"
 expect_rc 2
 expect_err "$work/rules: line 1: a condition is NAME"
 
-# What the host itself says comes before the driver is given up.
+# The host's own findings come before the driver is given up.
 health "$work/stuck" --root "$work/bad" --patience 1
 expect_rc 13
 expect_out 'drain: RDMA mlx5_0:1: '
 expect_out 'drain: NVML: the driver does not answer\. Do: reboot'
-check 'nobody is left' no_process
+check 'a process is left' no_process
 
 # shellcheck source=ci/tests/rig/hosts.sh
 source "$(dirname "$0")/../rig/hosts.sh"

@@ -71,7 +71,7 @@ refused 'nic-gbps: a number from 1e-09 to 1e+06, not .1e-300' --nic-gbps 1e-300
 refused 'oversubscription: from 1, not .0.5' --oversubscription 0.5
 refused 'not .4X' -e 4X
 refused '8 GPUs a node, not 9' --topo dgx-h100 --gpus 9
-refused 'belongs to no option' stray
+refused 'belongs to no option' word
 refused "nodes: a whole number from 1 to 1e+06, not '-1'" --nodes -1
 refused "leaf-nodes: a whole number from 1 to 1e+06, not '0'" --leaf-nodes 0
 refused 'two levels of switches with 64 ports hold 2048 nodes of 8 NICs, not 2049' --radix 64 -N 2049

@@ -41,7 +41,7 @@ expect_rc 2
 run "$BUILD/reconcile" --list
 expect_out '^tcp-retransmits +TCP sends segments again'
 
-# What H200 showed when slowed on purpose: just those causes.
+# Observations of H200 slowed on purpose: just those causes.
 h200=ci/tests/data/observed_h200
 run "$BUILD/reconcile" "$h200/p2p_off.json"
 expect_out '^The slowest row, of [0-9]+ bytes, reaches [0-9.]+ % of its prediction'

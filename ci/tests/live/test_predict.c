@@ -147,7 +147,7 @@ UNIT_TEST(test_rows, "rows")
 	CU_ASSERT_EQUAL(row.predicted_channels, 24); /* 12 rings of 30 GB/s, each twice */
 	share = f->reached(f->ctx, text, sizeof(text));
 	CU_ASSERT_DOUBLE_EQUAL(share, row.of_predicted_percent, 1e-9);
-	/* small ones, and collectives that nobody knows, do not count */
+	/* small rows and unknown collectives do not count */
 	row = make_row("all_reduce", 1024, 1);
 	f->row(f->ctx, &row);
 	CU_ASSERT_TRUE(isfinite(row.predicted_us));
@@ -343,7 +343,7 @@ UNIT_TEST(test_launches, "launches")
 	CU_ASSERT_DOUBLE_EQUAL(row.predicted_us, 26.7, .001);
 }
 
-/* Four ranks; rank 0 sends 64 MiB to rank 1 and 16 MiB to rank 2, nobody else anything: the busiest
+/* Four ranks; rank 0 sends 64 MiB to rank 1 and 16 MiB to rank 2, no other rank sends: the busiest
  * rank's 80 MiB leave it over 370.8 GB/s, its flow of 64 MiB over 8 channels of 20 GB/s, which
  * takes longer. */
 UNIT_TEST(test_matrix, "a matrix")
@@ -379,7 +379,7 @@ static const char *says(double percent, double of_ceiling)
 	return text;
 }
 
-/* What is faster than can be is called neither good nor bad. */
+/* A row above its ceiling is called neither good nor bad. */
 UNIT_TEST(test_not_judged, "what is not judged")
 {
 	set_up("hgx-h200", 4, 1);

@@ -5,7 +5,7 @@
 #include "rig/tree.h"
 
 static struct observation seen;
-static const struct nccl_asked nobody;
+static const struct nccl_asked not_asked;
 
 static void add_setting(const char *name, const char *value)
 {
@@ -66,7 +66,7 @@ UNIT_TEST(test_real_log, "a real log")
 	set_up();
 	add_setting("NCCL_DEBUG", "INFO");
 	add_setting("NCCL_DEBUG_FILE", "ci/tests/data/nccl_log_h200x4.log");
-	nccl_seen_read(&nobody, &seen);
+	nccl_seen_read(&not_asked, &seen);
 	UNIT_ALL(number("logs") == 4, !strcmp(text("why"), ""), !strcmp(text("network"), "Socket"),
 		 number("coll_channels") == 24, number("nvls") == 0);
 	CU_ASSERT_EQUAL(number("p2p"), 8); /* as many lines say so */
@@ -131,12 +131,12 @@ UNIT_TEST(test_no_log, "no log")
 			add_setting("NCCL_DEBUG", row->level);
 		if (row->file)
 			add_setting("NCCL_DEBUG_FILE", row->file);
-		nccl_seen_read(&nobody, &seen);
+		nccl_seen_read(&not_asked, &seen);
 		UNIT_ALL(number("logs") == 0, number("p2p") == -1,
 			 strstr(text("why"), row->why) != NULL);
 	}
 	observation_release(&seen);
-	nccl_seen_read(&nobody, &seen);
+	nccl_seen_read(&not_asked, &seen);
 	CU_ASSERT_EQUAL(number("logs"), 0);
 	observation_release(&seen);
 }

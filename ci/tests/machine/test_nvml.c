@@ -233,7 +233,7 @@ UNIT_TEST(test_all, "all of a host")
 	CU_ASSERT_EQUAL(reading_value(&host, "GPU 2", "links"), -1);
 }
 
-/* Of an old library, or one that refuses: everything stays unseen. */
+/* An old library, or one that refuses, leaves everything unseen. */
 UNIT_TEST(test_nothing, "one that tells nothing")
 {
 	struct nvml bare = { .by_bus = by_bus }, none = { .why = "libnvidia-ml.so.1 is not here" };

@@ -11,7 +11,7 @@
 
 static struct reading host;
 
-/* What these readers see below a root. */
+/* The values that these readers see below a root. */
 static void look(unsigned readers, const char *root)
 {
 	const struct read_request request = { .readers = readers, .root = root };
@@ -326,7 +326,7 @@ UNIT_TEST(test_files, "files")
 	UNIT_ALL(file_number(root, "/%s", "a") == 12, file_number(root, "/none") == -1,
 		 file_number(root, "/folder") == -1, file_text(root, text, sizeof(text), "/b") == 3,
 		 !strcmp(text, "a?b"), file_text(root, text, 2, "/a") == 1, !strcmp(text, "1"));
-	/* nobody writes into this one: it must not wait */
+	/* this one has no writer: it must not wait */
 	snprintf(path, sizeof(path), "%s/fifo", root);
 	CU_ASSERT_EQUAL_FATAL(mkfifo(path, 0600), 0);
 	CU_ASSERT_EQUAL(file_number(root, "/fifo"), -1);

@@ -1,5 +1,5 @@
 /* test_reading.c: readings out of made-up /proc and /sys; what lies between two readings;
- * JSON that nobody should trust. */
+ * JSON that must not be trusted. */
 #include "rig/unit.h"
 
 #include "machine/read.h"

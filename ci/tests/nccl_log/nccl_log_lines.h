@@ -4,7 +4,7 @@
 #include "rig/nccl_log_memory.h"
 #include "rig/unit.h"
 
-/* What makes a job: ranks, how many per host, what a launcher puts before each line ("%d" in it
+/* The parameters of a job: ranks, how many per host, what a launcher puts before each line ("%d" in it
  * becomes the rank). */
 struct lines {
 	FILE *out;
@@ -139,7 +139,7 @@ static inline void lines_read(struct lines *lines, struct nccl_log *log)
 	free(lines->text);
 }
 
-/* What a printing function prints; the caller frees it. */
+/* The output of a printing function; the caller frees it. */
 static inline char *printed(void (*print)(FILE *out, const struct nccl_log *log),
 			    const struct nccl_log *log)
 {

@@ -202,7 +202,7 @@ UNIT_TEST(test_digest, "digest")
 	pair_matrix_release(&m);
 }
 
-/* What is written is read back; what is no matrix is refused, and its file named. */
+/* A written matrix is read back; other JSON is refused, and its file named. */
 UNIT_TEST(test_json, "JSON")
 {
 	static const char *const wrong[] = { "ranks", "nodes", "bytes", "pairs" };

@@ -144,7 +144,7 @@ UNIT_TEST(test_slow, "slow rows")
 	reconcile_release(&reconcile);
 }
 
-/* Good rows are left alone, unless somebody asks. */
+/* Good rows are left alone without --reconcile. */
 UNIT_TEST(test_good, "good rows")
 {
 	for (int ask = 0; ask < 2; ask++) {
@@ -163,7 +163,7 @@ UNIT_TEST(test_good, "good rows")
 	}
 }
 
-/* NVLinks that a product should have: modules all of theirs, of cards nobody knows. */
+/* NVLinks that a product should have: modules all of theirs, cards an unknown number. */
 UNIT_TEST(test_products, "products")
 {
 	static const struct {

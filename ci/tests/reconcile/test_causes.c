@@ -174,7 +174,7 @@ static int refuse(void *ctx, const char *text)
 	return -5;
 }
 
-UNIT_TEST(test_refused_line, "a line that nobody takes")
+UNIT_TEST(test_refused_line, "a line that is refused")
 {
 	static const char *const nothing[] = { NULL };
 	struct observation o;

@@ -49,7 +49,7 @@ UNIT_TEST(test_nccl_tables, "NCCL's tables")
 	}
 }
 
-/* What older versions would take (their tuning.cc), by hand. */
+/* The choice of older versions (their tuning.cc), by hand. */
 UNIT_TEST(test_versions, "of older versions")
 {
 	static const struct {
@@ -85,7 +85,7 @@ UNIT_TEST(test_versions, "of older versions")
 	UNIT_ALL(fabs(model.choice.bw[MODEL_ALL_REDUCE][MODEL_RING][MODEL_LL] - 34.286) <= .001);
 }
 
-/* What NCCL takes by size: common/predict/topo/NCCL.md, and 1 MiB from the recorded log. */
+/* The choice by size: common/predict/topo/NCCL.md, and 1 MiB from the recorded log. */
 UNIT_TEST(test_choice, "NCCL's choice")
 {
 	static const struct {
@@ -427,7 +427,7 @@ UNIT_TEST(test_constants, "constants")
 	CU_ASSERT_DOUBLE_EQUAL(constants.fill, 1, 0);
 }
 
-/* A bar is of a class of machine, a collective and sizes; what nobody scored has none. */
+/* A bar is of a class of machine, a collective and sizes; the others have none. */
 UNIT_TEST(test_bars, "error bars")
 {
 	static const struct {

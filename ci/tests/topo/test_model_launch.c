@@ -124,7 +124,7 @@ UNIT_TEST(test_ll, "sends by LL")
 	UNIT_ALL(p.proto == MODEL_LL, fabs(p.transfer_us - 65536 / 5875.) <= .001);
 }
 
-/* What goes one way only waits for nobody when calls follow each other: base 6.6, no hop under LL,
+/* One-way data wait for no peer when calls follow each other: base 6.6, no hop under LL,
  * and the last chunk lands while the next call runs. */
 UNIT_TEST(test_one_way, "one way")
 {

@@ -1,7 +1,7 @@
 /* test_model_rate.c: the terms of a bandwidth by hand, and a leaf's uplinks. */
 #include "model_machine.h"
 
-/* What the least term says is the prediction's; a few terms by hand. */
+/* The least term is the prediction's; a few terms by hand. */
 UNIT_TEST(test_terms, "terms by hand")
 {
 	static const struct {

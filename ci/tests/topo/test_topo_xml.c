@@ -135,7 +135,7 @@ UNIT_TEST(test_hostile, "hostile files")
 	}
 }
 
-/* GPUs that nobody can predict are read all the same: how they are joined needs no model. */
+/* Unknown GPUs are read all the same: their links need no model. */
 UNIT_TEST(test_shape, "shape without models")
 {
 	static const char text[] = CPU("<pci busid=\"0000:0a:00.0\"><pci busid=\"0000:0b:00.0\">"

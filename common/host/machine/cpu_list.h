@@ -10,9 +10,9 @@ struct cpu_list {
 	cpu_set_t sets[CPU_LIST_MOST / CPU_SETSIZE];
 };
 
-/* Read a list. How many, or -EINVAL: not a list, cut short ("..."), or a number too large. "" is
- * the empty set. */
+/* Reads a list. Returns the number of CPUs, or -EINVAL: not a list, cut short ("..."), or a number
+ * too large. "" is the empty set. */
 int cpu_list_parse(struct cpu_list *list, const char *text);
 
-/* Write one; too long for `len`, it ends in "...". Returns buf. */
+/* Writes a set; a text too long for `len` ends in "...". Returns buf. */
 char *cpu_list_text(const struct cpu_list *list, char *buf, size_t len);

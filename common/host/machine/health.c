@@ -1,4 +1,4 @@
-/* health.c: the reader of health_rules.txt, and its rules on what lies between two readings. */
+/* health.c: the reader of health_rules.txt, and its rules on the difference of two readings. */
 #include "machine/health.h"
 
 #include "base/parse.h"

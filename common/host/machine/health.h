@@ -1,10 +1,10 @@
-/* health.h: what in a host's readings is worth saying, by the rules of health_rules.txt. */
+/* health.h: findings in a host's readings, by the rules of health_rules.txt. */
 #pragma once
 
 #include "base/error.h"
 #include "machine/reading.h"
 
-/* HEALTH_CAUSE speaks where a run is slow, and nowhere else. */
+/* HEALTH_CAUSE is evidence where a run is slow, and is left out elsewhere. */
 enum health_weight { HEALTH_CAUSE, HEALTH_NOTE, HEALTH_WARN, HEALTH_DRAIN };
 
 /* "cause", "note", "warn", "drain" */
@@ -20,21 +20,21 @@ struct health_finding {
 /* Rules. */
 struct health;
 
-/* Those of a file, or of `path` NULL the built-in ones. NULL with the error set (OUTCOME_USAGE:
- * the file, the line, what is wrong). The caller frees it with free(). */
+/* The rules of a file, or of `path` NULL the built-in ones. Returns NULL with the error set: the
+ * file, the line, the mistake. The caller frees them with free(). */
 struct health *health_open(const char *path, struct error *err);
 
-/* Hand over each rule that could be judged, part by part, of what lies between two readings
- * (counter_delta). What a finding points to lives as long as the rules and the reading. */
+/* Hands over each rule that could be judged, part by part, on the difference of two readings
+ * (counter_delta). A finding's pointers live as long as the rules and the reading. */
 typedef void health_fn(void *ctx, const struct health_finding *finding);
 void health_judge(const struct health *health, const struct reading *delta, health_fn *each,
 		  void *ctx);
 
-/* "TCP: 12 of 900 segments sent again; eth0: ...", by the built-in rules, into `buf`; what does not
- * fit is counted at its end. False: nothing is worth it. */
+/* Writes "TCP: 12 of 900 segments sent again; eth0: ...", by the built-in rules, into `buf`; the
+ * rest that does not fit is counted at its end. Returns false where there is no finding. */
 bool health_line(const struct reading *delta, char *buf, size_t len);
 
-/* Replace `path` by Prometheus text (hangar_health_*): findings at `n` hosts, each number in base units,
- * `outcome` as exit code. 0 or a negative errno with the error set. */
+/* Replaces `path` by Prometheus text (hangar_health_*): findings at `n` hosts, each number in base
+ * units, `outcome` as exit code. Returns 0 or a negative errno with the error set. */
 int health_metrics(const char *path, const struct health *health, const struct reading *hosts,
 		   int n, int outcome, struct error *err);

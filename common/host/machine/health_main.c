@@ -63,7 +63,7 @@ static const struct argument_table table = {
 
 /* ---- looking ------------------------------------------------------------------------------ */
 
-/* The driver last: when it is stuck, the rest has been told. */
+/* The driver comes last: when it is stuck, the rest is printed already. */
 static void look(int fd, const void *arg)
 {
 	const struct arguments *arguments = arg;
@@ -81,7 +81,8 @@ static void look(int fd, const void *arg)
 	nvml_close(&nvml);
 }
 
-/* This host's texts; the caller frees. Whoever has not answered in time is said to have not. */
+/* Returns this host's texts, which the caller frees. A driver without an answer in time is a
+ * finding. */
 static char *look_in_time(const struct arguments *arguments)
 {
 	struct task task = { .run = look, .arg = arguments, .limit = 2 * READING_BYTES };
@@ -107,7 +108,7 @@ static char *look_in_time(const struct arguments *arguments)
 
 /* ---- hosts beside each other -------------------------------------------------------------- */
 
-/* Says of each host that does not have what most have that it differs: no host is the measure. */
+/* Marks each host that differs from most hosts. No single host is the measure. */
 static void compare(struct reading *hosts, int n, const char *part, const char *name)
 {
 	for (int h = 0; h < n; h++) {
@@ -240,7 +241,7 @@ static int at_hosts(struct job *job, const struct arguments *arguments, const st
 /* One process of a host looks, before MPI begins where the launcher tells which that is. */
 static int at_job(const struct arguments *arguments, const struct health *health, struct error *err)
 {
-	static const struct watch nobody = { .ctx = NULL };
+	static const struct watch unwatched = { .ctx = NULL };
 	struct job job = { .nranks = 1, .nnodes = 1, .err = err };
 	const char *local = getenv("OMPI_COMM_WORLD_LOCAL_RANK");
 	struct launch launch;
@@ -251,7 +252,7 @@ static int at_job(const struct arguments *arguments, const struct health *health
 	if (!launch.launched || (local && strcmp(local, "0") == 0))
 		text = look_in_time(arguments);
 	if (launch.launched)
-		rc = job_init(&job, &nobody, err, launch.announced);
+		rc = job_init(&job, &unwatched, err, launch.announced);
 	if (rc == 0 && launch.launched)
 		rc = job_select(&job, 0);
 	if (rc == 0 && job.local_rank == 0 && !text)

@@ -1,4 +1,4 @@
-/* health_metrics.c: what health found, as Prometheus text for node_exporter's textfile collector. */
+/* health_metrics.c: findings of health as Prometheus text for node_exporter's textfile collector. */
 
 #include "base/output.h"
 #include "machine/health.h"

@@ -204,7 +204,7 @@ static bool read_one(struct logs *logs, const char *asked, const struct reading 
 				  &err) == 0;
 }
 
-/* Why there can be no log: nobody asked for one. NULL: somebody did. */
+/* Returns the reason for which there is no log; NULL: one was requested. */
 static const char *no_log(const struct nccl_asked *asked, const struct observation *o)
 {
 	const char *level = o->nhosts > 0 ? setting(&o->before[0], "NCCL_DEBUG") : "";

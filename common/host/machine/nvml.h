@@ -1,9 +1,9 @@
-/* nvml.h: the library of the NVIDIA driver that tells of GPUs, where it is installed. */
+/* nvml.h: the library of the NVIDIA driver, where it is installed. */
 #pragma once
 
-/* NVML's functions and structs as its ABI has them (API reference, "NVML API"; unchanged since
- * CUDA 11), so that neither its header nor the library is needed to build. Any but the first
- * three may be NULL. All return 0 for success. older_reasons is what `reasons` was called before. */
+/* NVML's functions and structs as in its ABI (API reference, "NVML API"; unchanged since CUDA 11):
+ * neither its header nor the library is needed to build. Any but the first three may be NULL. All
+ * return 0 for success. older_reasons is the former name of `reasons`. */
 typedef void *nvml_device;
 
 struct nvml_process { /* nvmlProcessInfo_v2_t */
@@ -84,6 +84,7 @@ struct nvml {
 #undef NVML_FIELD
 };
 
-/* Load and initialise; false with `why` where there is none. Closed by nvml_close either way. */
+/* Loads and initialises NVML. Returns false with `why` where there is none. nvml_close closes it in
+ * either case. */
 bool nvml_open(struct nvml *nvml);
 void nvml_close(struct nvml *nvml);

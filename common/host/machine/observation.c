@@ -1,4 +1,4 @@
-/* observation.c: what was seen of a run's machines, as a JSON file, and back. */
+/* observation.c: an observation of a run as a JSON file, and back. */
 #include "machine/observation.h"
 
 #include <jansson.h>

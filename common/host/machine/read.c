@@ -71,7 +71,7 @@ static void read_nccl(const struct read_request *request, struct reading *m)
 
 /* ---- a host ------------------------------------------------------------------------------- */
 
-/* Those that tell most about few come first: a list that is full takes no more. */
+/* Readers of few and important values come first: a full list takes no more. */
 static const struct reader {
 	unsigned bit;
 	reader_fn *read;

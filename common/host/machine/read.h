@@ -1,5 +1,5 @@
-/* read.h: looks at this host and this rank: /proc, /sys, the environment, NVML. It decides nothing
- * and changes nothing. */
+/* read.h: the reader of this host and this rank: /proc, /sys, the environment, NVML. It decides
+ * nothing and changes nothing. */
 #pragma once
 
 #include "machine/reading.h"
@@ -39,23 +39,24 @@ struct read_request {
 	int node; /* this host's number in ranks */
 };
 
-/* Add what these readers see now, when, and whose it is. What can't be seen is left out; nothing
- * fails. Asking a driver that is stuck may take for ever. */
+/* Adds the values that these readers see now, the time, and the host's name. Unreadable values are
+ * left out; nothing fails. A stuck driver may take for ever. */
 void read_host(const struct read_request *request, struct reading *reading);
 
-/* This process: its CPUs and what its main thread got of them. rank, node and bus are the
- * caller's. */
+/* Reads this process: its CPUs and its main thread's time on them. The caller sets rank, node and
+ * bus. */
 void read_rank(const char *root, struct observed_rank *rank);
 
 /* A rank as a part of its host, "rank 3" (observation.h). */
 void reading_rank(struct reading *host, const struct observed_rank *rank);
 
-/* Write what this host shows as a line, a text of reading_dump, to `fd`: now, or (`seconds` over 0) what
- * happens in so many. */
+/* Writes this host's values as a line, a text of reading_dump, to `fd`: those of now, or (`seconds`
+ * over 0) the changes within so many seconds. */
 void reading_tell(int fd, const struct read_request *request, double seconds);
 
-/* Two GPUs of this host, as nvidia-smi topo -m names their link ("NV18", "PIX", "SYS"; "" where NVML does not
- * tell), and why they can't reach each other's memory, a constant; NULL: they can, or it is not known. */
+/* The link of two GPUs of this host as nvidia-smi topo -m names it ("NV18", "PIX", "SYS"; "" where
+ * NVML does not tell). `refused` is the reason for which they can't reach each other's memory, a
+ * constant; NULL: they can, or it is not known. */
 struct gpu_pair {
 	char link[16];
 	const char *refused;

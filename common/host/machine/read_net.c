@@ -1,4 +1,4 @@
-/* read_net.c: network interfaces and RDMA ports: how they are set up, and what they count. */
+/* read_net.c: set-up and counters of network interfaces and RDMA ports. */
 #include "base/error.h"
 #include "machine/read.h"
 
@@ -13,7 +13,7 @@
 
 /* ---- interfaces ----------------------------------------------------------------------------- */
 
-/* ARPHRD_ETHER, ARPHRD_INFINIBAND; Linux says "unknown" of the state of links that have none:
+/* ARPHRD_ETHER, ARPHRD_INFINIBAND. Linux reports the state "unknown" of links that have none:
  * tunnels, loopback, some virtual NICs. */
 static void read_setup(const char *root, const char *name, bool hardware, struct reading *m)
 {
@@ -73,8 +73,8 @@ static bool has_hardware(const char *root, const char *line)
 	return access(path, F_OK) == 0;
 }
 
-/* /proc/net/dev, since /sys shows the interfaces of whoever mounted it, which need not be this
- * process' own. The last line of a buffer that is full may be torn: left out. */
+/* Reads /proc/net/dev, as /sys shows the interfaces of its mounter, perhaps of another namespace.
+ * The last line of a full buffer may be torn and is left out. */
 static void read_interfaces(const struct read_request *request, struct reading *m, char *buf,
 			    size_t len)
 {
@@ -206,7 +206,7 @@ struct verbs {
 	int (*query)(void *context, uint8_t port, unsigned *attributes);
 };
 
-/* Of its first port; enum ibv_mtu: 1 is 256, 5 is 4096. */
+/* The active MTU of a device's first port; enum ibv_mtu: 1 is 256, 5 is 4096. */
 static void ask_device(const struct verbs *verbs, void *device, struct reading *m)
 {
 	char part[sizeof(m->list->part)], text[64];

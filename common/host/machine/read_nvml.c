@@ -12,7 +12,7 @@ enum { LINK_REPLAY = 0, LINK_RECOVERY = 1, LINK_CRC_FLIT = 2, LINK_CRC_DATA = 3 
 
 #define GPUS 64 /* of a host */
 
-/* A GPU that is asked, and the part that it is in the list. */
+/* A GPU, and its part in the list. */
 struct gpu {
 	const struct nvml *nvml;
 	nvml_device device;
@@ -39,7 +39,7 @@ static void count(const struct gpu *gpu, const char *name, unsigned long long va
 	reading_count(gpu->m, gpu->part, name, counter(value));
 }
 
-/* What the function writes to its last argument, where it answers: `put` is state or count. */
+/* Reads the last argument of an NVML function: `put` is state or count. */
 #define TAKE(gpu, put, name, type, function, ...)                                                  \
 	do {                                                                                       \
 		type taken;                                                                        \
@@ -50,7 +50,7 @@ static void count(const struct gpu *gpu, const char *name, unsigned long long va
 
 /* ---- its health --------------------------------------------------------------------------- */
 
-/* Of all links together; ULLONG_MAX, which is not taken, when no link tells. */
+/* The sum of all links; ULLONG_MAX, which is not taken, when no link tells. */
 static unsigned long long link_errors(const struct gpu *gpu, unsigned kind)
 {
 	unsigned long long errors, sum = ULLONG_MAX;
@@ -114,8 +114,8 @@ static void read_load(const struct gpu *gpu)
 
 /* ---- how it is set up --------------------------------------------------------------------- */
 
-/* Of its own PCIe link; /sys, which virtual machines hide, knows the whole way to the CPU and has the last
- * word. */
+/* The GPU's own PCIe link. /sys, which virtual machines hide, knows the whole way to the CPU and
+ * has the last word. */
 static void read_setup(const struct gpu *gpu)
 {
 	unsigned links = 0, up = 0, value;
@@ -181,7 +181,7 @@ static const char *refusal(unsigned status)
 	return status < sizeof(names) / sizeof(names[0]) ? names[status] : NULL;
 }
 
-/* Of reading and writing, what is refused first. */
+/* The first refusal of reading and writing. */
 static const char *ask_peer(const struct nvml *nvml, nvml_device a, nvml_device b)
 {
 	unsigned status;
@@ -248,7 +248,7 @@ static void read_peers(const struct gpu *gpus, int n, int i)
 
 /* ---- all of them -------------------------------------------------------------------------- */
 
-/* Those that have a "bus" in the list: the job's. Returns how many answer. */
+/* Reads the GPUs with a "bus" in the list, the job's. Returns how many answer. */
 static int find_by_bus(const struct nvml *nvml, struct reading *m, struct gpu gpus[GPUS])
 {
 	const char *part;
@@ -266,7 +266,7 @@ static int find_by_bus(const struct nvml *nvml, struct reading *m, struct gpu gp
 	return n;
 }
 
-/* All that there are, whoever uses them. */
+/* All GPUs of the host. */
 static int find_by_number(const struct nvml *nvml, struct reading *m, struct gpu gpus[GPUS])
 {
 	unsigned count = 0;

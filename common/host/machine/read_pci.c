@@ -72,7 +72,7 @@ static double bandwidth_left(const int link[4])
 }
 
 /* Every second device faces the CPU: the endpoint, and upstream ports of switches. The ports above
- * them may well be able to do more than what is plugged in. */
+ * them may have more lanes than the card below. */
 void read_link(const char *root, const char *folder, const char *part, struct reading *m)
 {
 	static const char *const names[] = { "width", "max_width", "gen", "max_gen" };
@@ -98,8 +98,7 @@ void read_link(const char *root, const char *folder, const char *part, struct re
 /* ---- ACS ---------------------------------------------------------------------------------- */
 
 /* PCI Express Base Specification 7.7.11: extended capability 000Dh; control register: request
- * redirect, completion redirect. With either, what one device sends to another goes up to
- * the CPU. */
+ * redirect, completion redirect. Either sends traffic between devices up to the CPU. */
 #define ACS_CAPABILITY 0x0d
 #define ACS_CONTROL    6
 #define ACS_REDIRECT   0x0c

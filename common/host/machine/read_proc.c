@@ -1,4 +1,4 @@
-/* read_proc.c: what the kernel counts: ticks of the CPUs, memory pressure, TCP's segments, Xids. */
+/* read_proc.c: counters of the kernel: ticks of the CPUs, memory pressure, TCP's segments, Xids. */
 #include "machine/read.h"
 
 #include "base/error.h"
@@ -28,8 +28,8 @@ static void take_ticks(const char *text, struct reading *m)
 	reading_count(m, "CPU", "all_ticks", total);
 }
 
-/* The slowest CPU now, and what they can; how often any was slowed down for heat (one of a package
- * speaks for all of it). Virtual machines show neither. */
+/* The slowest CPU now, and its limit; the number of slow-downs for heat (one CPU stands for its
+ * package). Virtual machines show neither. */
 static void read_frequency(const char *root, struct reading *m)
 {
 	static const char *const folder = "/sys/devices/system/cpu/cpu%d/%s";

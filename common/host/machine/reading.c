@@ -121,7 +121,7 @@ int64_t reading_step(const struct reading *earlier, const struct reading *later,
 	return before < 0 || after < before ? -1 : after - before;
 }
 
-/* Parts of other kinds come and go; of these another part shows that they were looked at. */
+/* Another part shows that these were looked at; parts of other kinds come and go. */
 static void add_gone(const struct reading *earlier, const struct reading *later,
 		     struct reading *delta)
 {

@@ -1,12 +1,12 @@
-/* reading.h: what one host showed at one moment, as a list of (part, name, value): counters, and
- * states in numbers or words. */
+/* reading.h: one host at one moment, as a list of (part, name, value): counters, and states in
+ * numbers or words. */
 #pragma once
 
 #include <jansson.h>
 
-/* The readers of read.h fill it; the causes of a slow run, the counter lines of a hang and the
- * files observation.json and rank-N.counters.json are made from it. What could not be read is not
- * in the list, and never 0.
+/* The readers of read.h fill it. Causes of a slow run, counter lines of a hang and the files
+ * observation.json and rank-N.counters.json are made from it. A value that could not be read is
+ * absent, and never 0.
  *
  * Parts: "CPU", "TCP"; an interface by its name, "eth0"; "RDMA mlx5_0:1", a port of a device;
  * "NVML"; "GPU 2" in the order of nvidia-smi, or "GPU 0000:18:00.0", one of a job's; "kernel";
@@ -34,7 +34,7 @@ struct reading {
 	char host[64];
 	/* of a reading: CLOCK_MONOTONIC; of a difference: between the two, 0: there was but one */
 	double seconds;
-	char why[96]; /* why nothing of GPUs is here; "": it is, or nobody asked for it */
+	char why[96]; /* the reason for which GPUs are absent; "": they are not, or were not requested */
 	struct reading_entry *list; /* owned; the entries of a part stand together */
 	size_t n;
 };
@@ -65,20 +65,19 @@ const char *reading_next(const struct reading *reading, const char *name, size_t
 int64_t reading_step(const struct reading *earlier, const struct reading *later, const char *part,
 		     const char *name);
 
-/* Fills `delta` with what happened between two readings of one host: counters that both have, the
- * later one's less the earlier one's, without those that ran backwards; and states as they were
- * later, but of a PCIe link the better of both: it falls when nobody uses it. A GPU or RDMA port that counts nothing any more, though it was asked, has the state "gone"
- * 1: interfaces of containers come and go, so theirs say nothing. `earlier` may be empty. The
- * caller releases what is in `delta`. */
+/* Fills `delta` with the changes between two readings of one host. Counters of both are subtracted;
+ * those that ran backwards are left out. States are the later ones; a PCIe link's are the better of
+ * both, as it falls when idle. A GPU or RDMA port that stopped counting has the state "gone" 1, an
+ * interface has not, as those of containers come and go. `earlier` may be empty. The caller
+ * releases `delta`. */
 void counter_delta(const struct reading *earlier, const struct reading *later,
 		   struct reading *delta);
 
-/* As JSON, version 2: the one form that it has in files and on its way between hosts. The caller
- * frees or decrefs. */
+/* As JSON, version 2, in files and between hosts. The caller frees or decrefs. */
 json_t *reading_json(const struct reading *reading);
 char *reading_dump(const struct reading *reading, bool indent);
 
-/* Add what stands in such a value, or in one or several such texts. Nothing in them is trusted:
- * 0; -EINVAL: cut off, or no such text; what stood before that has been added. */
+/* Adds the entries of such a value, or of one or several such texts, which are not trusted. Returns
+ * 0, or -EINVAL for a torn or wrong text; the entries before the mistake stay. */
 int reading_take(struct reading *reading, const json_t *from);
 int reading_parse(struct reading *reading, const char *text);

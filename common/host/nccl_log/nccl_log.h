@@ -1,17 +1,17 @@
-/* nccl_log.h: what NCCL_DEBUG=INFO output of one or many ranks says, as data. */
+/* nccl_log.h: NCCL_DEBUG=INFO output of one or many ranks, as data. */
 #pragma once
 
 #include "base/error.h"
 
-/* Use: nccl_log_init, nccl_log_read_stream or nccl_log_read_file any number of times, nccl_log_finish
- * once, then look and print, nccl_log_release. Formats: NCCL 2.19 to 2.30 (init.cc, enqueue.cc,
- * p2p.cc, shm.cc, net.cc, topo.cc). Lines that fit none are passed over. Lack of memory ends the
- * process (must).
+/* Call nccl_log_init, then nccl_log_read_stream or nccl_log_read_file any number of times, then
+ * nccl_log_finish once; look and print; nccl_log_release. Formats: NCCL 2.19 to 2.30 (init.cc,
+ * enqueue.cc, p2p.cc, shm.cc, net.cc, topo.cc). Other lines are passed over. Lack of memory ends
+ * the process (must).
  *
- * Lines name no communicator, except a few: a line belongs to the communicator that its thread
- * (host:pid:tid) initialises, else to the one that its device called last. Communicators of several
- * ranks are the same where the commId is, or parent, split count and colour. Without such lines
- * the n-th unknown communicator of each process and device is taken for the same one (`guessed`).
+ * Few lines name a communicator. A line belongs to the communicator under initialisation in its
+ * thread (host:pid:tid), else to the newest call's of its device. Communicators of several ranks
+ * are the same where the commId is, or parent, split count and colour. Without such lines the n-th
+ * unknown communicators of all processes and devices are one (`guessed`).
  *
  * All text belongs to the log, equal texts have equal addresses. */
 
@@ -135,8 +135,8 @@ struct nccl_log {
 
 void nccl_log_init(struct nccl_log *log);
 
-/* Read a stream, line by line; lines are `name`'s from then on. rank_hint: the rank whose log this
- * is, where its lines don't say, or -1. 0, or -EIO (OUTCOME_USAGE). */
+/* Reads a stream, line by line; `name` is the name of those lines. rank_hint is the rank of lines
+ * that lack one, or -1. Returns 0, or -EIO (OUTCOME_USAGE). */
 int nccl_log_read_stream(struct nccl_log *log, FILE *in, const char *name, int rank_hint,
 			 struct error *err);
 
@@ -148,14 +148,14 @@ void nccl_log_finish(struct nccl_log *log);
 
 void nccl_log_release(struct nccl_log *log);
 
-/* The member with this rank, or NULL. Of several (a restart) any. */
+/* The member with this rank, or NULL; any of several (a restart). */
 const struct nccl_member *nccl_comm_member(const struct nccl_comm *comm, int rank);
 
 /* The host of this rank, NULL unknown. */
 const char *nccl_comm_host(const struct nccl_comm *comm, int rank);
 
-/* The transport from one rank to the next on a channel, or NULL. Of several connections the first.
- * Where sender's and receiver's lines differ, the sender's. */
+/* The transport from one rank to the next on a channel, or NULL; the first of several connections.
+ * The sender's line counts where the receiver's differs. */
 const char *nccl_comm_transport(const struct nccl_comm *comm, int channel, int from, int to);
 
 /* ---- rings, rational or not --------------------------------------------------------------- */
@@ -183,8 +183,8 @@ struct nccl_lint {
 	int n_findings;
 };
 
-/* Check whether a communicator's rings are rational. topo (may be NULL): every host's topology, in
- * place of the log's own graph lines. Owned by the caller: nccl_lint_release. */
+/* Checks if a communicator's rings are rational. `topo` (may be NULL) is every host's topology, in
+ * place of the log's own graph lines. The caller releases the lint. */
 void nccl_log_lint(const struct nccl_log *log, const struct nccl_comm *comm,
 		   const struct topo_system *topo, struct nccl_lint *lint);
 void nccl_lint_release(struct nccl_lint *lint);

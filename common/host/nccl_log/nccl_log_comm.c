@@ -1,4 +1,4 @@
-/* nccl_log_comm.c: which communicator and rank a line is about; initialisation, calls. */
+/* nccl_log_comm.c: the communicator and rank of a line; initialisation, calls. */
 
 #include "nccl_log/nccl_log_raw.h"
 
@@ -185,7 +185,7 @@ bool nccl_message_init(struct nccl_log *log, const struct message *message)
 
 /* ---- calls -------------------------------------------------------------------------------- */
 
-/* Without an Init line the rank is what the prefix or the caller says. */
+/* Without an Init line the rank is that of the prefix or the caller. */
 static struct nccl_member *call_member(struct nccl_log *log, const struct message *message,
 				       uint64_t address, int nranks)
 {

@@ -1,4 +1,4 @@
-/* nccl_log_join.c: sorts what the lines said, each once, and makes rings of it. */
+/* nccl_log_join.c: sorts the facts of the lines, each once, and makes rings of them. */
 
 #include "nccl_log/nccl_log_raw.h"
 

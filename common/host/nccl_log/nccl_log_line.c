@@ -127,7 +127,7 @@ static void on_trees(struct nccl_log *log, const struct message *message)
 
 /* ---- facts about a communicator ----------------------------------------------------------- */
 
-/* What is shown as NCCL says it. */
+/* Lines shown in NCCL's own words. */
 static void add_fact(struct nccl_comm *comm, const char *text)
 {
 	for (int i = 0; i < comm->n_says; i++)
@@ -274,7 +274,7 @@ static void on_version(struct nccl_log *log, const struct message *message)
 
 /* ---- warnings ----------------------------------------------------------------------------- */
 
-/* Of the rank of the device in its first communicator, which is the world in most programs. */
+/* The rank of the device in its first communicator, which is the world in most programs. */
 static void add_warning(struct nccl_log *log, const struct message *message, const char *where,
 			const char *text)
 {

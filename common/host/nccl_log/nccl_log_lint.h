@@ -1,5 +1,5 @@
-/* nccl_log_lint.h: the inside of the check of rings, shared by its two files: also how GPUs of a host
- * are joined. */
+/* nccl_log_lint.h: the inside of the check of rings, shared by its two files; also the links
+ * between GPUs of a host. Internal to nccl_log. */
 #pragma once
 
 #include "nccl_log/nccl_log.h"
@@ -19,8 +19,8 @@ enum nccl_near {
 	NEAR_SYS
 };
 
-/* Returns how the GPUs of two members of one host are joined: by the file (topo_read_xml) where
- * topo isn't NULL, else by the log's graph lines. *bw (may be NULL) is GB/s where the log says it,
+/* Returns the link between the GPUs of two members of one host: by the file (topo_read_xml) where
+ * topo isn't NULL, else by the log's graph lines. *bw (may be NULL) is GB/s where the log has it,
  * else 0. */
 enum nccl_near nccl_topo_near(const struct nccl_log *log, const struct topo_system *topo,
 			      const struct nccl_member *a, const struct nccl_member *b, double *bw);
@@ -35,7 +35,7 @@ const char *nccl_near_name(enum nccl_near near);
 /* Faster first. */
 enum transport { T_UNKNOWN, T_P2P, T_INDIRECT, T_SHM, T_NET };
 
-/* The best transport between two ranks of a host, and who uses it. */
+/* The best transport between two ranks of a host, and a user of it. */
 struct best {
 	enum transport transport;
 	int from, to;
@@ -53,7 +53,7 @@ struct linter {
 	int open, differing, no_transport, no_host;
 };
 
-/* Note something, on a channel's ring (NULL: on none); the same line for several channels is kept
+/* Notes a finding, on a channel's ring (NULL: on none). The same line for several channels is kept
  * once. */
 void nccl_lint_add(struct linter *lint, enum nccl_finding_kind kind, const struct nccl_ring *ring,
 		   const char *format, ...) __attribute__((format(printf, 4, 5)));

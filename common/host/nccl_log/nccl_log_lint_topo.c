@@ -1,5 +1,5 @@
-/* nccl_log_lint_topo.c: what only a topology can tell, NCCL's topology file or the log's graph lines:
- * how GPUs of a host are joined, NUMA ping-pong, orders across channels. */
+/* nccl_log_lint_topo.c: checks that need a topology, NCCL's file or the log's graph lines: links
+ * between GPUs of a host, NUMA ping-pong, orders across channels. */
 
 #include "nccl_log/nccl_log_lint.h"
 #include "nccl_log/nccl_log_raw.h"

@@ -108,8 +108,8 @@ static void print_ring(FILE *out, const struct nccl_comm *comm, const struct ncc
 		fprintf(out, " (lines contradict each other)");
 }
 
-/* What is drawn of each channel ("" and NULL: nothing), each text once with the channels that have
- * it. Frees the texts. */
+/* Prints the text of each channel ("" and NULL: nothing), equal texts once with all their channels.
+ * Frees the texts. */
 static void print_merged(FILE *out, char **texts)
 {
 	int channels[NCCL_LOG_CHANNELS], n;

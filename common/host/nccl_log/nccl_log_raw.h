@@ -1,10 +1,10 @@
-/* nccl_log_raw.h: the reader's inside: what lines come from, and what they said before it is
- * joined. */
+/* nccl_log_raw.h: the inside of the reader: origins of lines, and facts before they are joined.
+ * Internal to nccl_log. */
 #pragma once
 
 #include "nccl_log/nccl_log.h"
 
-/* Something that a line comes from or names, and the member it stands for. */
+/* An origin that a line has or names, and its member. */
 enum place_kind {
 	PLACE_HOST,
 	PLACE_PROCESS,
@@ -63,9 +63,9 @@ const char *nccl_log_text(struct nccl_log *log, const char *text, size_t len);
 struct place *nccl_place(struct nccl_log *log, const char *host, int64_t pid, enum place_kind kind,
 			 uint64_t id);
 
-/* The member that a message is from: of the communicator under initialisation in that thread, else
- * of the one its device called last; `rank` (-1 unknown) must fit. NULL, counted, when that can't
- * be told. */
+/* The member of a message: in the communicator under initialisation in that thread, else in the
+ * newest call's of its device; `rank` (-1 unknown) must fit. NULL, counted, when that can't be
+ * told. */
 struct nccl_member *nccl_log_member(struct nccl_log *log, const struct message *message, int rank);
 
 /* Its communicator, or NULL. */

@@ -1,4 +1,4 @@
-/* cause_host.c: causes on the host's side: CPUs that ranks may use, and who else uses them. */
+/* cause_host.c: causes on the host's side: CPUs that ranks may use, and other load on them. */
 #include "reconcile/cause_parts.h"
 
 #include "machine/cpu_list.h"

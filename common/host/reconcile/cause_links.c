@@ -2,7 +2,7 @@
  * other processes. */
 #include "reconcile/cause_parts.h"
 
-/* True when PCIe carries the traffic. Where that is not known, it may. */
+/* Returns true when PCIe carries the traffic, or may. */
 static bool over_pcie(const struct observation *o)
 {
 	return !cause_run_is(o, "hop", "NVLink") || cause_run(o, "nodes") > 1;
@@ -10,7 +10,7 @@ static bool over_pcie(const struct observation *o)
 
 /* ---- NVLinks ------------------------------------------------------------------------------ */
 
-/* NVLinks of the best GPU of the job: what the others should have, where no spec says it. */
+/* NVLinks of the best GPU of the job: the expectation for the others where no spec has it. */
 static int64_t most_links(const struct observation *o)
 {
 	int64_t most = -1;
@@ -36,7 +36,7 @@ static void check_links(const struct observation *o, int h, const char *gpu,
 			  cause_host(o, h), up, want);
 }
 
-/* NCCL's own count first: it is there without NVML, and what NCCL works with. */
+/* NCCL's own count comes first: it needs no NVML, and NCCL works with it. */
 void cause_links(const struct observation *o, struct cause_finding *f)
 {
 	int links = cause_run(o, "links"), found = cause_run(o, "links_found");
@@ -89,8 +89,8 @@ static int ranks_on(const struct observation *o, int h, const char *gpu)
 	return n;
 }
 
-/* At one of the looks. False: not seen. Containers hide or renumber processes: then their number is
- * what is left to go by. */
+/* Checks one of the looks; false: not seen. Containers hide or renumber processes; then their
+ * number alone is evidence. */
 static bool look_at(const struct observation *o, int h, const struct reading *look, const char *gpu,
 		    struct cause_finding *f)
 {

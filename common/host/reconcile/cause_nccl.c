@@ -1,4 +1,4 @@
-/* cause_nccl.c: causes inside NCCL: what it was told, and what it chose. */
+/* cause_nccl.c: causes inside NCCL: its settings and its choice. */
 #include "reconcile/cause_parts.h"
 
 #include <strings.h>
@@ -24,7 +24,7 @@ static bool is_p2p(const struct observation *o)
 	return cause_run_is(o, "worst_algo", "P2P");
 }
 
-/* What a setting must be like to limit this run. */
+/* Conditions under which a setting limits this run. */
 enum limit_kind {
 	LIMIT_ON,	/* not 0 */
 	LIMIT_LIST,	/* a list without what is best here, which the run's text `of` names */
@@ -128,8 +128,8 @@ void cause_choice(const struct observation *o, struct cause_finding *f)
 			  proto);
 }
 
-/* The log tells how many channels the communicator has where what the row used is not known.
- * Channels of another algorithm are another matter. */
+/* The log has the channels of the communicator where those of the row are not known. Channels of
+ * another algorithm are another matter. */
 void cause_channels(const struct observation *o, struct cause_finding *f)
 {
 	const char *algo = cause_run_text(o, "worst_algo"), *taken = cause_run_text(o, "used_algo");

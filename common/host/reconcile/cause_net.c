@@ -1,4 +1,4 @@
-/* cause_net.c: causes between hosts: which network, how fast, how well. */
+/* cause_net.c: causes between hosts: the choice, speed and quality of the network. */
 #include "reconcile/cause_parts.h"
 
 #include "base/parse.h"
@@ -251,7 +251,7 @@ void cause_gdr(const struct observation *o, struct cause_finding *f)
 		cause_no_log(o, f);
 }
 
-/* Rings stay on their rail without it; what sends to every rank needs it. */
+/* Rings stay on their rail without it; collectives that send to every rank need it. */
 void cause_pxn(const struct observation *o, struct cause_finding *f)
 {
 	static const char to_all[] = "alltoall alltoallv hypercube gather scatter";

@@ -1,17 +1,17 @@
-/* cause_parts.h: the inside of the causes: what their files share. */
+/* cause_parts.h: declarations that the files of causes share. Internal to reconcile. */
 #pragma once
 
 #include "reconcile/causes.h"
 
-/* Found: evidence, added to what is there as long as there is room. */
+/* The cause is found: evidence, added as long as there is room. */
 void cause_yes(struct cause_finding *finding, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Can't be told; said once, and only while nothing was found. */
+/* The cause can't be judged; the first reason counts, and only while nothing was found. */
 void cause_unseen(struct cause_finding *finding, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Of the run: a number of its part "run" or "NCCL", -1: not seen; a text, "": not seen. */
+/* A number of the run's part "run" or "NCCL", -1: not seen; a text, "": not seen. */
 int cause_run(const struct observation *observation, const char *name);
 int cause_nccl(const struct observation *observation, const char *name);
 const char *cause_run_text(const struct observation *observation, const char *name);
@@ -30,8 +30,8 @@ const char *cause_text(const struct observation *observation, int host, const ch
 int64_t cause_step(const struct observation *observation, int host, const char *part,
 		   const char *name);
 
-/* The next part of a host that has an entry of this name at the first look, from *at (0 at first) on; NULL:
- * no more. How many there are. Ranks have "pid", GPUs of the job "bus". */
+/* The next part of a host that has an entry of this name at the first look, from *at (0 at first)
+ * on; NULL: no more. cause_count_of returns their number. Ranks have "pid", GPUs of the job "bus". */
 const char *cause_next(const struct observation *observation, int host, const char *name,
 		       size_t *at);
 int cause_count_of(const struct observation *observation, int host, const char *name);
@@ -42,7 +42,7 @@ double cause_seconds(const struct observation *observation, int host);
 /* A host's name; "a host" where it has none. */
 const char *cause_host(const struct observation *observation, int host);
 
-/* The value of a setting on any host; NULL: nobody has it. */
+/* The value of a setting on any host; NULL: no host has it. */
 const char *cause_setting(const struct observation *observation, const char *name);
 
 /* cause_network returns true when its ranks talk over a network, cause_tcp when that is known to be
@@ -53,20 +53,20 @@ bool cause_tcp(const struct observation *observation);
 /* Returns true when it runs on NVIDIA's library. */
 bool cause_on_gpus(const struct observation *observation);
 
-/* NVML, or NCCL's log, did not tell: unseen, for that reason. */
+/* The cause is unseen, as NVML, or NCCL's log, does not tell. */
 void cause_no_nvml(const struct observation *observation, int host, struct cause_finding *finding);
 void cause_no_log(const struct observation *observation, struct cause_finding *finding);
 
-/* Run a check on every GPU of every host h that was looked at twice; `gpu` is its part, "GPU
- * 0000:18:00.0". Without any: unseen. */
+/* Runs a check on every GPU of every host h that was looked at twice; `gpu` is its part, "GPU
+ * 0000:18:00.0". Without any the cause is unseen. */
 typedef void cause_gpu_fn(const struct observation *observation, int h, const char *gpu,
 			  struct cause_finding *finding);
 void cause_each_gpu(const struct observation *observation, struct cause_finding *finding,
 		    cause_gpu_fn *check);
 
-/* What the health rules of this group (machine/health.h) say of parts that begin so, of every host.
- * Unseen of one, for the reason `blind` (NULL: NVML's, "": no matter), where none of its rules could be
- * judged; and of all, where there is none. */
+/* Takes the findings of this group of health rules (machine/health.h) on parts that begin so, of
+ * every host. The cause is unseen, for the reason `blind` (NULL: NVML's, "": no matter), where no
+ * rule could be judged on a part, and where no host has such a part. */
 void cause_rules(const struct observation *observation, const char *group, const char *parts,
 		 const char *blind, struct cause_finding *finding);
 

@@ -1,4 +1,4 @@
-/* causes.c: the table of causes, running it and telling what it found. */
+/* causes.c: the table of causes, their checks, and the lines about them. */
 #include "reconcile/cause_parts.h"
 
 #include "machine/health.h"
@@ -59,7 +59,7 @@ const size_t cause_count = sizeof(cause_table) / sizeof(cause_table[0]);
 
 /* ---- what the checks share ---------------------------------------------------------------- */
 
-/* Evidence that says the same of one GPU after the other is cut short, and says so. */
+/* Room below which the rest of the evidence becomes "...". */
 #define ROOM_FOR_ONE 160
 
 void cause_yes(struct cause_finding *finding, const char *format, ...)
@@ -247,7 +247,7 @@ static void take_rule(void *ctx, const struct health_finding *f)
 		cause_yes(r->finding, "%s on %s: %s", f->part, cause_host(r->o, r->host), f->text);
 }
 
-/* How many parts of this kind there are in both looks. */
+/* The number of parts of this kind in both looks. */
 static int parts_of(const struct observation *o, int h, const char *parts)
 {
 	const struct reading *before = &o->before[h];
@@ -308,7 +308,7 @@ static void add_name(char *names, size_t len, const char *name)
 	text_add(names, len, "%s%s", names[0] ? ", " : "", name);
 }
 
-/* Each reason once, behind all causes that were not seen for it. */
+/* Prints each reason once, behind all causes that were not seen for it. */
 static int tell_unseen(struct cause_finding *findings, int (*line)(void *ctx, const char *text),
 		       void *ctx)
 {

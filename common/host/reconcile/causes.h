@@ -1,4 +1,4 @@
-/* causes.h: why a run may be slower than predicted: a table of checks on an observation. */
+/* causes.h: causes of a run slower than predicted: a table of checks on an observation. */
 #pragma once
 
 #include "machine/observation.h"
@@ -13,8 +13,8 @@ struct cause_finding {
 struct cause {
 	const char *name; /* "forced-settings" */
 	bool gpu;	  /* of runs on GPUs alone */
-	/* Looks at the observation alone. The finding is CAUSE_NO before. NULL: what the health rules of
-	 * this name say of GPUs. */
+	/* The check looks at the observation alone; the finding is CAUSE_NO before. NULL: the
+	 * health rules of this name on GPUs. */
 	void (*check)(const struct observation *observation, struct cause_finding *finding);
 	const char *what; /* in a few words */
 	const char *fix;
@@ -28,12 +28,12 @@ extern const size_t cause_count;
 void cause_check(const struct cause *cause, const struct observation *observation,
 		 struct cause_finding *finding);
 
-/* "The slowest row, of 4096 bytes, reaches 30.0 % of its prediction (ring/cma)" into `text`.
- * False: no row was compared with a prediction. */
+/* Writes "The slowest row, of 4096 bytes, reaches 30.0 % of its prediction (ring/cma)". Returns
+ * false where no row was compared with a prediction. */
 bool causes_slowest(const struct observation *observation, char *text, size_t len);
 
-/* Run all that this kind of run can have, and hand over what they found, a line each without
- * newline: "cause: ..." per cause, else "no cause found ..."; then what could not be seen, with
- * the reason, equal reasons together. 0, or the first negative value of `line`. */
+/* Runs all causes that this kind of run can have, and hands over their lines without newline:
+ * "cause: ..." per cause, else "no cause found ..."; then those that could not be seen, with the
+ * reason, equal reasons together. Returns 0, or the first negative value of `line`. */
 int causes_tell(const struct observation *observation, int (*line)(void *ctx, const char *text),
 		void *ctx);

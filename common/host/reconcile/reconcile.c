@@ -1,4 +1,4 @@
-/* reconcile.c: looks at the machine before and after the sweep, and says what made rows slow. */
+/* reconcile.c: a look at the machine before and after the sweep, and the causes of slow rows. */
 #include "reconcile/reconcile.h"
 
 #include "reconcile/causes.h"
@@ -10,8 +10,8 @@
 
 /* ---- looking ------------------------------------------------------------------------------ */
 
-/* Everybody's `mine` in r->ranks on every rank: who looks at a host wants its ranks' GPUs
- * and processes. */
+/* Gathers each rank's `mine` in r->ranks on every rank: the rank that looks at a host needs its
+ * ranks' GPUs and processes. */
 static int meet(struct reconcile *r, struct observed_rank *mine)
 {
 	struct job *job = r->bench->job;
@@ -64,8 +64,8 @@ static int look(struct reconcile *r, struct reading *hosts)
 		text = reading_dump(&mine, false);
 		reading_release(&mine);
 	}
-	/* all stay until all have looked: whoever went on would wait for the others in its
-	 * own hurry */
+	/* all ranks stay until all have looked: a rank that went on would wait for the others under
+	 * a shorter limit */
 	rc = job_agree(job, reading_gather(job, text, hosts));
 	job_hurry(job, former);
 	free(text);

@@ -1,5 +1,5 @@
-/* reconcile.h: a run's search for what made its rows slow: a look before and after the sweep,
- * and the telling. */
+/* reconcile.h: a run's search for causes of slow rows: a look before and after the sweep, and the
+ * lines about it. */
 #pragma once
 
 #include "measure/bench.h"
@@ -22,13 +22,13 @@ struct reconcile {
 	struct run_hook hooks;
 };
 
-/* Look for the first time, on every rank: once the communicator is there, before the sweep.
- * `predict` is rank 0's, NULL where no predictions are made. Sets *hooks for struct run on rank
- * 0; they live as long as `reconcile`. 0, or a negative errno with the error set. Collective. */
+/* Looks for the first time, on every rank, between the communicator's start and the sweep.
+ * `predict` is rank 0's, NULL where no predictions are made. Sets *hooks for struct run on rank 0;
+ * they live as long as `reconcile`. Returns 0, or a negative errno with the error set. Collective. */
 int reconcile_before(struct reconcile *reconcile, const struct bench *bench,
 		     const struct predict *predict, bool shared_gpu, const struct run_hook **hooks);
 
-/* Look again, after the sweep. Does nothing without the first look. The same. Collective. */
+/* Looks again, after the sweep. Does nothing without the first look. Returns the same. Collective. */
 int reconcile_after(struct reconcile *reconcile);
 
 void reconcile_release(struct reconcile *reconcile);

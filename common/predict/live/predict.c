@@ -1,11 +1,11 @@
-/* predict.c: what predictions of a run are made of: NCCL's own topology file, or the one asked for,
- * and launches measured on the spot. */
+/* predict.c: the parts of a run's predictions: NCCL's own topology file or --topo, launches or
+ * pairs measured on the spot. */
 #include "live/predict.h"
 
 #include "base/clock.h"
 #include "pairs/probe.h"
 
-/* Seconds. Both take milliseconds; a crowded host takes longer, a device in trouble for ever. */
+/* Seconds. Both take milliseconds on a quiet host. */
 #define LAUNCHES_SECONDS    10.0 /* of a rank */
 #define CALIBRATION_SECONDS 30.0 /* until all ranks have measured */
 
@@ -109,7 +109,7 @@ static int measure_launch(struct predict *p, const struct bench *bench)
 	return rc;
 }
 
-/* Sizes up to the largest, which a full measurement takes from -e. */
+/* Sizes up to the largest. A full measurement takes that from -e. */
 static int choose_sizes(const struct bench *bench, bool brief, double bytes[PAIR_SIZES])
 {
 	static const size_t sizes[] = { 8, 4096, 65536, 1 << 20, 8 << 20 };
@@ -146,7 +146,7 @@ int predict_measure_pairs(const struct bench *bench, bool brief, struct pair_mat
 	pair_matrix_init(m, &plan, bench->job->nnodes);
 	m->nsizes = choose_sizes(bench, brief, m->bytes);
 	m->host = on_host(bench);
-	if (brief) { /* no calls of the run: neither recorded nor broken by faults */
+	if (brief) { /* these are no calls of the run: faults and the recorder leave them alone */
 		chain.watch = NULL;
 		chain.filter = NULL;
 	}
@@ -160,7 +160,7 @@ int predict_measure_pairs(const struct bench *bench, bool brief, struct pair_mat
 	return rc;
 }
 
-/* Again where ranks were not let run. All have the same times. */
+/* Measures again where ranks were not let run. All ranks have the same times. */
 static int measure_pairs(struct predict *p, const struct bench *bench)
 {
 	double begin = clock_seconds();
@@ -220,7 +220,8 @@ static int load_topology(struct predict *p, const struct bench *bench, struct er
 		rc = model_load_constants(&constants, NULL, err);
 	if (rc != 0)
 		return rc;
-	(void)model_calibrate(&constants, &p->kernel); /* keeps the fitted ones: not measured */
+	(void)model_calibrate(&constants,
+			      &p->kernel); /* the fitted ones stay where none were measured */
 	model_init(&p->model, &p->sys, &constants, nvls && atoi(nvls) == 0);
 	return 0;
 }

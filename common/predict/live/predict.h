@@ -1,4 +1,4 @@
-/* predict.h: predictions beside the rows of a run: where its topology comes from, and the model over
+/* predict.h: predictions beside the rows of a run: the source of its topology, and the model over
  * it. */
 #pragma once
 
@@ -17,9 +17,9 @@ struct predict {
 	struct kernel_cost kernel; /* of the slowest rank; 0: not measured */
 	struct pair_digest pairs;  /* between ranks of hosts, measured here; nranks 0: not */
 	double pairs_seconds;	   /* that this took */
-	char *xml;	/* with --spec: what NCCL wrote there; it lives as long as the process */
-	char dump[160]; /* file that NCCL writes its topology to; "": none */
-	bool own_dump;	/* we asked for it */
+	char *xml; /* with --spec: the text of NCCL's topology file; it lives as long as the process */
+	char dump[160];		       /* file that NCCL writes its topology to; "": none */
+	bool own_dump;		       /* the file is deleted after reading */
 	double percents[PREDICT_ROWS]; /* predicted over measured time of the larger sizes */
 	double of_low[PREDICT_ROWS];   /* the same of the lower end of what is predicted */
 	size_t npercents;
@@ -31,37 +31,40 @@ struct predict {
 	struct predictor hooks;
 };
 
-/* Why this run has no predictions, in words; NULL: it may have some. They are made of --topo, for
- * ranks with a GPU each; groups and fault schedules have none. Every rank finds the same. */
+/* The reason for which this run has no predictions; NULL: it may have some. Predictions are made of
+ * --topo for ranks with a GPU each, or of measured pairs over MPI. Groups and fault schedules have
+ * none. Every rank finds the same. */
 const char *predict_refusal(const struct bench *bench, bool shared_gpu);
 
-/* Checks that --topo's value is live, none, the name of a spec, or a file that can be read as a
- * topology; `host` is set to whether that is of hosts without GPUs. 0, or a negative errno with the error set. */
+/* Checks that the value of --topo is live, none, the name of a spec, or a readable topology file.
+ * `host` becomes true where that describes hosts without GPUs. Returns 0, or a negative errno with
+ * the error set. */
 int predict_check_topology(const char *topo, bool *host, struct error *err);
 
-/* Refuse what --topo and --min-percent cannot have: a spec that is not there, predictions where
- * none are made. 0, or a negative errno with the error set. Every rank finds the same. */
+/* Refuses options that need predictions where none are made, and a spec that is not there. Returns
+ * 0, or a negative errno with the error set. Every rank finds the same. */
 int predict_check(const struct bench *bench, bool shared_gpu, struct error *err);
 
 /* The next three are for runs without a refusal.
  *
- * Before the communicator is made, on every rank: have NCCL write what it finds into `folder`.
- * (NCCL 2.28 puts the topology together once more for that, over all ranks of a host: one that is
- * not asked makes the others wait for ever.) */
+ * Call this before the communicator is made, on every rank. NCCL then writes its topology into
+ * `folder`. (NCCL 2.28 puts the topology together once more for that, over all ranks of a host: a
+ * rank that does not ask makes the others wait for ever.) */
 void predict_ask(struct predict *predict, const struct options *options, const char *folder);
 
-/* After it, on every rank: measure what launching a kernel costs the slowest rank, where the
- * backend can tell; without a GPU, what pairs of ranks reach. 0, or a negative errno with the error set that ends the run. Collective. */
+/* Call this after the communicator is made, on every rank. It measures the launch cost of the
+ * slowest rank's kernel on GPUs, and pairs of ranks over MPI. Returns 0, or a negative errno with
+ * the error set, which ends the run. Collective. */
 int predict_calibrate(struct predict *predict, const struct bench *bench);
 
-/* Measures the pairs of this run's ranks: `brief`, for a prediction, in less than a second for eight ranks of a
- * host; else up to the largest size, which is -e, or 256 MiB on GPUs and 32 MiB without. The matrix is the
- * caller's to release when it returned 0. Collective. */
+/* Measures the pairs of this run's ranks. A `brief` measurement serves a prediction and takes less
+ * than a second for eight ranks of a host. A long one goes up to -e, or 256 MiB on GPUs and 32 MiB
+ * without. The caller releases the matrix when 0 was returned. Collective. */
 int predict_measure_pairs(const struct bench *bench, bool brief, struct pair_matrix *matrix);
 
-/* After it, on rank 0: read the topology. `text` gets a remark: what predictions are made of, or
- * why there are none. Returns the hooks for struct bench, NULL without predictions. They live as
- * long as `predict`. */
+/* Call this last, on rank 0. It reads the topology. `text` gets a remark: the sources of the
+ * predictions, or the reason for none. Returns the hooks for struct bench, NULL without
+ * predictions. They live as long as `predict`. */
 const struct predictor *predict_open(struct predict *predict, const struct bench *bench, char *text,
 				     size_t len);
 

@@ -1,4 +1,4 @@
-/* predict_rows.c: what the model says of a row, and what the rows came to. */
+/* predict_rows.c: the prediction of a row, and the verdict on all rows. */
 #include "live/predict.h"
 
 #include "base/stats.h"
@@ -13,7 +13,7 @@ static enum model_mode mode_of(const struct row *row)
 	return row->mode && strcmp(row->mode, "graph") == 0 ? MODEL_GRAPH : MODEL_STREAM;
 }
 
-/* Fills in what the matrix makes of the row's size. */
+/* Fills in the bytes that the matrix gives the row's size. */
 static void uneven(const struct bench *bench, const struct row *row, size_t elsize,
 		   struct predict_request *request)
 {
@@ -30,8 +30,8 @@ static void uneven(const struct bench *bench, const struct row *row, size_t elsi
 					     (double)(irregular_count(&g, i / n, i % n) * elsize));
 }
 
-/* Returns true if hosts reduce this by functions of the mpi backend's own, a type that MPI lacks, one by one:
- * how fast is not measured. */
+/* Returns true if the mpi backend reduces this type by its own functions, one element at a time.
+ * Their speed is not measured. */
 static bool is_own_reduction(const struct predict *p, const struct row *row, int dtype)
 {
 	return !(p->bench->backend->ops->flags & BACKEND_DEVICE) &&
@@ -40,7 +40,7 @@ static bool is_own_reduction(const struct predict *p, const struct row *row, int
 		dtype == DT_F8E5M2);
 }
 
-/* False: the model knows nothing of the row. */
+/* Returns false where the model has no prediction of the row. */
 static bool fill(const struct predict *p, struct row *row)
 {
 	int dtype = dtype_parse(row->type);
@@ -73,7 +73,7 @@ static bool fill(const struct predict *p, struct row *row)
 	return true;
 }
 
-/* Both names are of the model; sends and receives have no choice. */
+/* Counts rows whose algorithm and protocol are known. Sends and receives have no choice. */
 static void count_choice(struct predict *p, const struct row *row)
 {
 	if (!row->used_algo || !row->used_proto || !row->predicted_proto)
@@ -104,8 +104,8 @@ void predict_row(void *ctx, struct row *row)
 	}
 }
 
-/* True when the rows so far can be told good from bad by their predictions: not where one is faster
- * than can be. False with the reason in `why`. */
+/* Returns true where the rows can be judged by their predictions. A row above its ceiling makes it
+ * false, with the reason in `why`. */
 static bool is_measure(const struct predict *p, char *why, size_t len)
 {
 	if (p->most_of_ceiling <= MOST_OF_CEILING)

@@ -13,7 +13,7 @@ static int line(void *report, const char *text)
 	return report_comment(report, "%s", text);
 }
 
-/* A file that cannot be read is a remark: the run itself is none the worse. */
+/* An unreadable file is a remark and does not harm the run. */
 static int finish(void *ctx, struct report *report)
 {
 	struct vendor_hook *vendor = ctx;

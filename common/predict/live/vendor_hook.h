@@ -1,4 +1,4 @@
-/* vendor_hook.h: --vendor of a run: its best row beside what vendors say of its links. */
+/* vendor_hook.h: --vendor of a run: its best row beside vendors' figures of its links. */
 #pragma once
 
 #include "measure/run.h"

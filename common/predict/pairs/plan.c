@@ -17,8 +17,8 @@ static void add(struct pair_plan *plan, int a, int b, int round, const int *node
 	plan->nrounds = round >= plan->nrounds ? round + 1 : plan->nrounds;
 }
 
-/* Adds round number `turn` of the circle method as the plan's next one: the last seat stays, the
- * others go round; of an odd number of ranks one has no partner. */
+/* Adds round number `turn` of the circle method as the plan's next one. The last seat stays, the
+ * others go round. One rank of an odd number has no partner. */
 static void add_turn(struct pair_plan *plan, int turn, const int *node_of)
 {
 	int seats = plan->n + plan->n % 2, round = plan->nrounds;
@@ -41,8 +41,8 @@ static bool has_pair(const struct pair_plan *plan, int rank, bool far)
 	return false;
 }
 
-/* Gives a rank a pair of that kind, with the next rank that makes one, in the first round in which
- * both have none. */
+/* Gives a rank a pair of that kind, with the next rank that fits, in the first round where both are
+ * free. */
 static void cover(struct pair_plan *plan, int rank, bool far, const int *node_of)
 {
 	int other = -1, round = 0;

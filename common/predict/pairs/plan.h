@@ -1,4 +1,4 @@
-/* plan.h: which pairs of ranks are measured, and which of them at once. */
+/* plan.h: the pairs of ranks to measure, and the rounds of pairs at the same time. */
 #pragma once
 
 struct pair {
@@ -15,10 +15,10 @@ struct pair_plan {
 
 enum { PAIRS_MOST = 1024 }; /* unordered; 45 ranks have fewer, all of them measured */
 
-/* All pairs of n ranks, in the n-1 rounds of a tournament (n of an odd n). Where they are more than
- * `most`: whole rounds chosen by `seed`, at least one, then pairs for each rank that has none inside of
- * its node, or none to another node, and could have. `node_of`: n entries. Ranks that hand in the same
- * get the same. Ends the process where there is no memory. */
+/* Makes all pairs of n ranks, in the n-1 rounds of a tournament (n of an odd n). More than `most`
+ * pairs are sampled by `seed`: whole rounds, at least one, then pairs for each rank that lacks one
+ * inside of its node or to another node. `node_of` has n entries. Equal arguments give equal plans.
+ * Lack of memory ends the process. */
 void pair_plan_make(struct pair_plan *plan, int n, const int *node_of, int most, uint32_t seed);
 void pair_plan_release(struct pair_plan *plan);
 

@@ -36,7 +36,7 @@ static int message(struct step *s, int peer, bool out)
 	return chain_call(s->p->chain, &call);
 }
 
-/* To and from each of the peers at once. */
+/* One message to and from each of the peers at once. */
 static int exchange(struct step *s, const int *peers, int n, int ways)
 {
 	size_t stride = (s->bytes + 511) / 512 * 512;
@@ -56,7 +56,7 @@ static int exchange(struct step *s, const int *peers, int n, int ways)
 	return rc < 0 ? rc : end;
 }
 
-/* Microseconds of an exchange: the median of rounds, as a rank that the scheduler interrupts makes a round
+/* Microseconds of an exchange, as the median of rounds: an interruption makes one of them
  * long. `calls` exchanges fill all rounds. A ping-pong counts half. */
 static int timed(struct step *s, const int *peers, int n, int ways, int calls, double *us)
 {
@@ -97,7 +97,8 @@ static void keep(const struct step *s, int pair, double us)
 		*pair_us(s->m, s->load, s->size, pair, back) = us;
 }
 
-/* The pairs of each round of the plan at once; `slowest`: of this rank's. The last times are kept. */
+/* Measures the pairs of each round of the plan at once. The last times are kept. `slowest` is this
+ * rank's longest time. */
 static int disjoint(struct step *s, int calls, double *slowest)
 {
 	const struct pair_plan *plan = &s->m->plan;
@@ -142,7 +143,7 @@ static int pair_alone(struct step *s, int i)
 	return rc;
 }
 
-/* All peers in one group; a message has taken as long as the group. */
+/* All peers are in one group. A message takes as long as the group. */
 static int all_pairs(struct step *s)
 {
 	const struct pair_plan *plan = &s->m->plan;
@@ -167,7 +168,7 @@ static int all_pairs(struct step *s)
 	return rc;
 }
 
-/* The first messages connect, the next say how many fit into the time. */
+/* The first messages connect; the next decide how many fit into the time. */
 static int one_size(struct step *s)
 {
 	double us = 0;

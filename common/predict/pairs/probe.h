@@ -1,4 +1,4 @@
-/* probe.h: measures pairs of ranks, over a communicator that is there. */
+/* probe.h: measures pairs of ranks over an existing communicator. */
 #pragma once
 
 #include "backend/call.h"
@@ -15,8 +15,8 @@ struct pair_probe {
 	bool brief;	   /* disjoint pairs and all pairs alone, which predictions take */
 };
 
-/* Sizes are the matrix's, at most the pool's. Fills in its times on every rank: a message takes as long
- * as the slower end says. "All pairs" are more than those of the plan up to 128 ranks: all there are. 0
- * or a negative errno with the error set. Collective over the job's ranks, which are the
+/* Fills in the matrix' times on every rank; its sizes are at most the pool's. A message takes as
+ * long as its slower end. "All pairs" are all there are up to 128 ranks, else those of the plan.
+ * Returns 0, or a negative errno with the error set. Collective over the job's ranks, which are the
  * communicator's. */
 int pair_probe_run(const struct pair_probe *probe, struct pair_matrix *m);

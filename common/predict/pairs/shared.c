@@ -1,4 +1,4 @@
-/* shared.c: of all things on the way of pairs, those that slow ones alone have. */
+/* shared.c: the things on the way of pairs that slow pairs alone have. */
 #include "pairs/shared.h"
 
 #include "base/error.h"
@@ -30,8 +30,8 @@ static bool on_way(const struct pair *p, const struct pair_end *ends, int kind, 
 	return kind == PAIR_SWITCH || kind == PAIR_SOCKET ? !p->far && a != b : a || b;
 }
 
-/* How many slow pairs it would account for that nothing does yet (`left`); 0: a fast one has it, or it
- * is on the way of a single pair. */
+/* Returns the number of slow pairs (`left`) that a thing accounts for. 0: a fast pair has it, or a
+ * single pair. */
 static int accounts(const struct pair_plan *plan, const struct pair_end *ends, const bool *slow,
 		    const bool *left, int kind, const char *name)
 {
@@ -48,7 +48,7 @@ static int accounts(const struct pair_plan *plan, const struct pair_end *ends, c
 	return all > 1 ? n : 0;
 }
 
-/* The thing that accounts for most; 0: none does. */
+/* Returns the thing that accounts for most pairs; 0: none. */
 static int best(const struct pair_plan *plan, const struct pair_end *ends, const bool *slow,
 		const bool *left, int *kind, const char **name)
 {

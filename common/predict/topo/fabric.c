@@ -144,8 +144,8 @@ static void route_both(struct graph *g, int traffic)
 }
 
 /* ---- capacities ------------------------------------------------------------------------------ */
-/* A GPU that lost its NIC shares another's; channels avoid it on all nodes, which is the model's. Of
- * a fat tree's leaf all NICs of its nodes go up, of a rail's leaf one of each node. */
+/* A GPU that lost its NIC shares another's. Channels avoid that NIC on all nodes (model_node.c).
+ * All NICs of a node go up from a fat tree's leaf, one from a rail's leaf. */
 static double width(const struct graph *g, int traffic, bool leaf, int node)
 {
 	const struct topo_layout *layout = &g->sys->layout;

@@ -27,7 +27,7 @@ static void choose(const struct model *model, const struct predict_request *requ
 	out->nccl_us = out->algo < 0 ? -1 : best;
 }
 
-/* Data run one way along the chain: back to back, nobody waits for the end of the call before. */
+/* Data run one way along the chain. Back to back, no rank waits for the end of the call before. */
 static bool one_way(const struct predict_request *request)
 {
 	return request->collective <= MODEL_REDUCE && request->mode != MODEL_ISOLATED;
@@ -66,10 +66,10 @@ static void ring_simple(const struct model *model, const struct predict_request 
 		out->fill_us += c->loop_bubble * part / 2 * out->channels / (link * GB);
 }
 
-/* An NVLS call goes through stages: scatter, reduction, way up and down the tree, gather. All but
- * one fill and drain with a loop, in which a head of a channel takes a chunk, less while there would
- * be few loops (enqueue.cc, calcCollChunking of 2.28). A stage shares links with the others as far
- * as they have a loop each: alone it is so much faster. */
+/* An NVLS call goes through stages: scatter, reduction, way up and down the tree, gather. All
+ * stages but one fill and drain with a loop, in which a head of a channel takes a chunk. Chunks are
+ * smaller where there would be few loops (enqueue.cc, calcCollChunking of 2.28). A stage has the
+ * links to itself while the others have no loop. */
 static double nvls_ramp(const struct model *model, const struct prediction *out, double bytes)
 {
 	bool tree = out->algo == MODEL_NVLS_TREE;

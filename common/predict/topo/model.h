@@ -1,8 +1,8 @@
-/* model.h: what a collective should take on a topology, and what its links could carry at best.
+/* model.h: the time of a collective on a topology, and the best that its links could carry.
  *
- * NCCL's tuning model (model_nccl.c, src/graph/tuning.cc of 2.28) says which algorithm and protocol
- * NCCL would take; the time is our own (model.c): bytes over the slowest link on the way, plus
- * launch, hops and the filling of the pipeline. */
+ * NCCL's tuning model (model_nccl.c, src/graph/tuning.cc of 2.28) chooses algorithm and protocol.
+ * The time is our own (model.c): bytes over the slowest link on the way, plus launch, hops and the
+ * filling of the pipeline. */
 #pragma once
 
 #include "topo/topo.h"
@@ -48,9 +48,9 @@ enum model_proto { MODEL_LL, MODEL_LL128, MODEL_SIMPLE, MODEL_PROTOS };
 /* Data between two GPUs of a node cross one of these. */
 enum model_hop { MODEL_HOP_NONE, MODEL_HOP_NVLINK, MODEL_HOP_PCIE, MODEL_HOP_SHM };
 
-/* Where measured over predicted bus bandwidth lay for nine points in ten of a class of machines, a
- * collective and sizes (0: below 1 MiB, 1: to 64 MiB, 2: above), each host or cluster predicted by
- * constants of the others (ci/research/accuracy --bars). */
+/* Measured over predicted bus bandwidth of nine points in ten: of a class of machines, a collective
+ * and sizes (0: below 1 MiB, 1: to 64 MiB, 2: above). Constants of the other hosts and clusters
+ * predict each (ci/research/accuracy --bars). */
 struct model_bar {
 	char name[24]; /* of the class, as model_class has it */
 	int coll, sizes, points, sources;
@@ -64,23 +64,20 @@ struct model_constants {
 	double nvlink_efficiency; /* of NCCL's per-link bandwidth */
 	double loop_bubble;	  /* slices of each loop of a ring that nothing overlaps */
 	double fill;		  /* slices that fill the pipeline once */
-	double step_us;		  /* broadcast, reduce: what a step of 512 KiB waits for
-	                           * its neighbours */
-	double channel_gbs;	  /* what one channel (thread block) copies to a peer */
-	double fan_loss; /* fraction of a link lost where flows of one channel meet; falls as 1 /
+	double step_us; /* broadcast, reduce: the wait of a step of 512 KiB for its neighbours */
+	double channel_gbs; /* GB/s that one channel (thread block) copies to a peer */
+	double fan_loss;    /* fraction of a link lost where flows of one channel meet; falls as 1 /
 				  sqrt(channels a flow) */
 	double simple_base_us; /* latency of a looping Simple ring kernel, and of each of its hops
 				  over NVLink */
 	double simple_hop_us;
-	double p2p_base_us;	  /* latency of a group of sends and receives, without its hop */
-	double ll_base_us;	  /* latency of an LL kernel without its hops */
-	double one_way_base_us;	  /* the same of a kernel that waits for nobody: broadcast, reduce,
-	                         * gather, scatter back to back */
-	double kernel_host_us;	  /* an empty kernel of NCCL's shape: what launching it costs
-	                        * the host, */
+	double p2p_base_us; /* latency of a group of sends and receives, without its hop */
+	double ll_base_us;  /* latency of an LL kernel without its hops */
+	double one_way_base_us; /* the same of a kernel that waits for no peer: broadcast, reduce, gather, scatter back to back */
+	double kernel_host_us; /* an empty kernel of NCCL's shape: the host's part of a launch, */
 	double kernel_latency_us; /* from an idle stream to the host that sees its end, */
 	double kernel_device_us;  /* and the device's part of that */
-	double call_launches;	  /* what enqueueing a call costs the host, in such launches, */
+	double call_launches;	  /* host time to enqueue a call, in such launches, */
 	double p2p_launches;	  /* a group of sends and receives, */
 	double peer_launches;	  /* and each peer in it */
 	double grouped;	  /* of a call's launches, for each of the GPUs that one process has */
@@ -100,17 +97,17 @@ struct model_constants {
 /* The physical values. */
 void model_physical(struct model_constants *constants);
 
-/* The physical values, then those in `path`; NULL: $HANGAR_FITTED, else fitted.json above the
- * folder of specs; "": none is wanted. Where none is said and there is none, or none is wanted,
- * they stay physical and 0 returns; a `path` that is not there is -ENOENT, a wrong file -EINVAL. */
+/* The physical values, then those in `path`. NULL is $HANGAR_FITTED, else fitted.json above the
+ * folder of specs, which may be absent; "" is none. Returns 0; -ENOENT where a `path` is absent,
+ * -EINVAL for a wrong file. */
 int model_load_constants(struct model_constants *constants, const char *path, struct error *err);
 
-/* Take the times of a kernel as they are on this host now, instead of those of the host of the
- * fit. -ERANGE, and nothing is taken, when one is no time that a kernel launch takes. */
+/* Takes the times of a kernel as measured on this host, instead of those of the host of the fit.
+ * Returns -ERANGE, and takes nothing, where a time is outside of what a launch takes. */
 int model_calibrate(struct model_constants *constants, const struct kernel_cost *cost);
 
-/* Calls follow each other like this: back to back, each alone on an idle stream, or replayed in a
- * graph, which spares the host the enqueueing. */
+/* Order of calls: back to back, each alone on an idle stream, or replayed in a graph, which spares
+ * the host the enqueueing. */
 enum model_mode { MODEL_STREAM, MODEL_ISOLATED, MODEL_GRAPH };
 
 struct predict_request {
@@ -122,7 +119,7 @@ struct predict_request {
 	                    * distance (traffic.h) */
 	int elsize; /* bytes of an element: -ERANGE when a rank's slice would be less; 0: never */
 	bool in_place;	  /* hypercube: nothing to copy first */
-	int algo, proto;  /* -1: what NCCL would choose */
+	int algo, proto;  /* -1: NCCL's choice */
 	int process_gpus; /* that one process has: it launches on one after the other; 0: one */
 	bool no_nvls;	  /* NCCL_NVLS_ENABLE=0, or an operator that switches cannot do */
 };
@@ -159,8 +156,8 @@ struct fabric_busiest {
 
 /* A bandwidth that may be the limit, in GB/s of the size column: base times every factor. */
 struct model_term {
-	const char *limit; /* what it is, in words: "NVLink of a GPU", "channels", "protocol LL" */
-	const char *what;  /* whose figure `base` is */
+	const char *limit; /* its name: "NVLink of a GPU", "channels", "protocol LL" */
+	const char *what;  /* the source of `base` */
 	double base;	   /* GB/s */
 	struct {
 		double value;
@@ -173,10 +170,10 @@ struct model_term {
 };
 
 struct prediction {
-	double time_us, algbw, busbw; /* what healthy hardware delivers */
+	double time_us, algbw, busbw; /* times and speeds of healthy hardware */
 	double low_busbw, high_busbw; /* nine in ten lie between; NaN: never scored */
 	const struct model_bar *bar;  /* of the model's constants; NULL: never scored */
-	double ceiling_busbw; /* what the links could carry, without protocol, latency or launch */
+	double ceiling_busbw; /* capacity of the links, without protocol, latency or launch */
 	double nccl_us; /* NCCL's own estimate for this algorithm and protocol; -1: it has no model
 			 */
 	double bus_factor; /* busbw / algbw */
@@ -189,14 +186,14 @@ struct prediction {
 	double alg_gbs;	   /* algorithm bandwidth: the winning term times the correction */
 	double correction; /* NCCL's of Tree at this size; else 1 */
 	const char *limit; /* of the winning term */
-	/* It could be limited by each of these. One after the other (hypercube): their times add
-	 * up, the last is the winner. */
+	/* Each of these could limit it. Times of terms in turn (hypercube) add up, and the last is
+	 * the winner. */
 	struct model_term term[MODEL_TERMS];
 	int nterms, winner;
 	bool in_turn;
 };
 
-/* NCCL's search for channels finds this, GB/s of a channel (model_nccl.c). */
+/* The result of NCCL's search for channels, GB/s of a channel (model_nccl.c). */
 struct model_search {
 	int arch, nodes_index, channels;
 	int nics; /* of a node that its channels go through */
@@ -251,13 +248,14 @@ double model_net_latency(const struct model *model);
  * never. */
 const char *model_class(const struct model *model, int algo);
 
-/* Predict one point; request->nranks and nnodes are the model's. -EINVAL: that algorithm or
- * protocol does not exist for this collective here; -ERANGE: fewer than two ranks, or a size that
- * is no size. Nothing is printed or kept. */
+/* Predicts one point; request->nranks and nnodes are the model's. -EINVAL: this collective has no
+ * such algorithm or protocol here. -ERANGE: fewer than two ranks, or an impossible size. Nothing is
+ * printed or kept. */
 int model_predict(const struct model *model, const struct predict_request *request,
 		  struct prediction *prediction);
 
-/* Why NCCL has no such algorithm and protocol for a collective here, a sentence; NULL: it has. */
+/* The reason for which NCCL has no such algorithm and protocol for a collective here, a sentence;
+ * NULL: it has them. */
 const char *model_refusal(const struct model *model, enum model_coll coll, int algo, int proto);
 
 /* NCCL's tuning model as it is (NCCL.md), of 2.28 and of the version that runs. */
@@ -274,9 +272,9 @@ extern const char *const model_coll_names[MODEL_COLLS],
 	*const model_algo_names[MODEL_ALGOS], *const model_proto_names[MODEL_PROTOS];
 int model_find(const char *const *names, int n, const char *name);
 
-/* Chance that a job of `nodes` nodes meets a failure within `hours`, at `rate` failures per node
- * and year, and the interval between checkpoints of `cost_s` seconds that loses least (Young 1974;
- * Daly 2006, higher order). Seconds. */
+/* Odds of failures: the chance that a job of `nodes` nodes meets one within `hours`, at `rate`
+ * failures per node and year. The best interval between checkpoints of `cost_s` seconds follows
+ * Young (1974) and Daly (2006, higher order). Seconds. */
 struct model_failures {
 	double mtbf_s, probability, young_s, daly_s;
 };

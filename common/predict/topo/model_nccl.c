@@ -1,6 +1,6 @@
-/* model_nccl.c: NCCL 2.28's tuning model as it is: which algorithm and protocol it would take, and
- * its own estimate. Tables and formulas are those of src/graph/tuning.cc, search.cc and
- * enqueue.cc; NCCL.md has them in words, and what older versions had otherwise. */
+/* model_nccl.c: NCCL 2.28's tuning model as it is: its choice of algorithm and protocol, and its
+ * own estimate. Tables and formulas are those of src/graph/tuning.cc, search.cc and enqueue.cc.
+ * NCCL.md has them in words, with the differences of older versions. */
 #include "topo/model_parts.h"
 
 enum { NOW = 228 };
@@ -117,8 +117,8 @@ static double largest(const double *speeds, double limit)
 }
 
 /* Channels of a speed: as many as the GPU's links carry and, over the network, as the NICs carry.
- * Most bandwidth wins, the faster channels when equal; NCCL stops looking once a speed falls below
- * half of the best. */
+ * Most bandwidth wins, the faster channels when equal. NCCL stops once a speed falls below half of
+ * the best. */
 static void search_channels(const struct model *model, struct model_search *search)
 {
 	const struct topo_nic *first = model->sys->nic;
@@ -247,8 +247,8 @@ const char *model_refusal(const struct model *model, enum model_coll coll, int a
 	return NULL;
 }
 
-/* So much per channel, so many channels, NCCL's fraction of that, and the way from bus to algorithm
- * bandwidth. */
+/* A bandwidth a channel, the number of channels, NCCL's fraction of that, and the way from bus to
+ * algorithm bandwidth. */
 struct bus {
 	double channels, factor;
 	const char *what;

@@ -1,4 +1,4 @@
-/* model_node.c: what the links of a node and of its NICs add up to. */
+/* model_node.c: the sum of the links of a node and of its NICs. */
 #include "topo/model_parts.h"
 
 /* Copy engines and NICs reach 55.4 of PCIe 5's 63 GB/s (vendor_specs.csv, pcie_measured). */
@@ -47,8 +47,8 @@ static void init_ring(struct model *model)
 	model->link_nccl = model->ring;
 }
 
-/* Neighbours in a send/receive chain, and all to all: what a byte from each GPU to each other one
- * costs. */
+/* Neighbours in a send/receive chain, and all to all: the cost of a byte from each GPU to each
+ * other one. */
 static void init_pairs(struct model *model)
 {
 	const struct topo_system *sys = model->sys;
@@ -107,8 +107,8 @@ static void init_net(struct model *model)
 	if (sys->nnics == 0)
 		return;
 	for (int i = 0; i < sys->nnics; i++) {
-		/* From host memory, a PCIe switch's way up carries what its GPU sends and what its
-		 * NIC receives, the way down the others. */
+		/* With host memory on the way, a PCIe switch's way up carries its GPU's sends and
+		 * its NIC's receives, the way down the others. */
 		all += fmin(sys->nic[i].gbs * efficiency, sys->nic[i].pcie_gbs * 15.75 / 12 *
 								  DMA_SHARE /
 								  (sys->layout.no_gdr ? 2 : 1));
@@ -127,7 +127,7 @@ static void init_net(struct model *model)
 	model->nic_raw = all_raw * mine / sys->nnics;
 }
 
-/* What is broken in a node holds up the others. */
+/* Broken parts of a node hold up the other nodes. */
 static void break_links(struct model *model)
 {
 	const struct topo_layout *layout = &model->sys->layout;

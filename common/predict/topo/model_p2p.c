@@ -19,8 +19,8 @@ static int flow_proto(const struct model *model, const struct predict_request *r
 		       : MODEL_SIMPLE;
 }
 
-/* That a peer may have at most (NCCL.md, "Sends"): over several nodes those of a peer over the
- * network, whoever the peer is. */
+/* Most channels of a peer (NCCL.md, "Sends"): over several nodes those of a peer over the network,
+ * for any peer. */
 static int peer_channels(const struct model *model)
 {
 	double nics = model->sys->nnics / (double)model->sys->full_gpus;
@@ -90,7 +90,7 @@ static void shared_link(const struct model *model, const struct flows *flows, do
 	model_times(flows->out, ll ? 1 : fan, "left where flows meet");
 }
 
-/* The network, where `sent` bytes are what a load of 1 means. */
+/* Terms of the network, where a load of 1 means `sent` bytes. */
 static void net_links(const struct model *model, struct flows *flows, enum fabric_traffic traffic,
 		      double sent)
 {
@@ -120,9 +120,9 @@ static void flows_spread(const struct model *model, double away, double part, st
 	flows->peers = n;
 }
 
-/* One rank exchanges 1/n of the data with every other; its own links are the narrow place, and
- * as no peer has anybody else to serve, they do not idle (gather on four H200, 2026-11-21: 372
- * GB/s from 128 MiB, all that stores get through). */
+/* One rank exchanges 1/n of the data with every other. Its own links are the narrow place, and they
+ * do not idle, as its peers serve no other rank (gather on four H200, 2026-11-21: 372 GB/s from 128
+ * MiB, all that stores get through). */
 static void flows_root(const struct model *model, struct flows *flows)
 {
 	double g = model->ppn, n = model->nranks, part = flows->bytes / n;
@@ -163,7 +163,7 @@ static void flows_pair(const struct model *model, bool near, bool far, enum fabr
 	flows->peers = 1;
 }
 
-/* Base and NCCL's hwLat. Back to back, what goes one way by LL does not wait for its way. */
+/* Base and NCCL's hwLat. Back to back, data that go one way by LL do not wait for their way. */
 static double p2p_latency(const struct model *model, int proto, bool hidden)
 {
 	const struct model_constants *c = &model->constants;
@@ -175,7 +175,7 @@ static double p2p_latency(const struct model *model, int proto, bool hidden)
 	return c->p2p_base_us + hop;
 }
 
-/* The host spends this on a group of sends to, and receives from, so many peers. */
+/* Host time of a group of sends to, and receives from, so many peers. */
 static double p2p_launch(const struct model *model, double peers)
 {
 	const struct model_constants *c = &model->constants;
@@ -183,8 +183,8 @@ static double p2p_launch(const struct model *model, double peers)
 	return (c->p2p_launches + c->peer_launches * peers) * c->kernel_host_us;
 }
 
-/* us until a flow's last chunk is where it belongs, after its transfer of `us`, at the same speed.
- * LL has no chunks to wait for: words carry their flags. */
+/* us until a flow's last chunk arrives, after its transfer of `us`, at the same speed. LL has no
+ * chunks to wait for: words carry their flags. */
 static double last_chunk(const struct model *model, double bytes, double us, int proto, bool net)
 {
 	double part = bytes / flow_channels(model, bytes, proto), step = net ? STEP / 4 : STEP;
@@ -226,8 +226,8 @@ static void finish_flows(const struct model *model, const struct predict_request
 	out->limit = out->term[out->winner].limit;
 }
 
-/* log2(n) groups, each an exchange of what was gathered so far with the rank 2^k away; those beyond
- * the node's size go over the network. Returns us at the wires' speed. */
+/* log2(n) groups, each an exchange of all data so far with the rank 2^k away. Those beyond the
+ * node's size go over the network. Returns us at the wires' speed. */
 static double predict_hypercube(const struct model *model, const struct predict_request *request,
 				struct prediction *out)
 {

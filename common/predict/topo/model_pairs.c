@@ -62,20 +62,21 @@ int topo_from_json(struct topo_system *sys, const json_t *json, const char *path
 }
 
 /* ---- hosts: rounds of messages --------------------------------------------------------------- */
-/* Measured over predicted, nine in ten, of the sweeps in results/2026-11-23-pairs: 2 to 16 ranks of one host
- * of 2 or 32 cores, Open MPI 4.1. Its memory decides most: pages that are new or in another cache cost up
- * to ten times. The first row is of copies, the second of sums; below 1 MiB, and from there. */
+/* Measured over predicted, nine in ten, of the sweeps in results/2026-11-23-pairs: 2 to 16 ranks of
+ * one host of 2 or 32 cores, Open MPI 4.1. The library's memory decides most: pages that are new or
+ * in another cache cost up to ten times. The first row is of copies, the second of sums; below 1
+ * MiB, and from there. */
 static const struct model_bar bars[2][2] = {
 	{ { "host", -1, 0, 275, 3, .45, 2.2 }, { "host", -1, 1, 220, 3, .45, 2 } },
 	{ { "host", -1, 0, 220, 3, .3, 2.6 }, { "host", -1, 1, 176, 3, .25, 2.7 } },
 };
 
-/* From here on malloc takes new pages from the kernel for each call (M_MMAP_THRESHOLD grows no further), and
- * from here reduce_scatter reduces in memory of its own. */
+/* From 32 MiB on malloc takes new pages from the kernel for each call (M_MMAP_THRESHOLD grows no
+ * further). From 256 KiB on reduce_scatter reduces in memory of its own. */
 enum { NEW_PAGES = 32 << 20, OWN_MEMORY = 256 << 10 };
 
-/* Messages that follow each other, and what they carry in all, in size columns: the usual algorithms
- * (Thakur, Rabenseifner, Gropp 2005). Adding costs half of moving, a new page as much as two more moves. */
+/* Messages that follow each other, and the bytes of all, in size columns, of the usual algorithms
+ * (Thakur, Rabenseifner, Gropp 2005). Adding costs half of moving; new pages double a reduction. */
 struct steps {
 	double messages, sizes;
 };
@@ -144,8 +145,8 @@ int model_predict_host(const struct model *model, const struct predict_request *
 }
 
 /* ---- GPUs ------------------------------------------------------------------------------------ */
-/* Of what the model gives neighbours, sends reach so much over healthy NVLinks, one way and both ways
- * (two H200, results/2026-11-23-pairs). What is below that is the links' own. */
+/* Fraction of the model's bandwidth of neighbours that sends reach over healthy NVLinks, one way
+ * and both ways (two H200, results/2026-11-23-pairs). Less than that is due to the links. */
 static const double ALONE = .97, BOTH_WAYS = .825;
 
 void model_take_pairs(struct model *model)

@@ -1,4 +1,4 @@
-/* model_parts.h: what the model's own files share; nobody else includes it. */
+/* model_parts.h: declarations that the model's own files share. Internal to topo. */
 #pragma once
 
 #include "topo/model.h"
@@ -13,22 +13,22 @@ enum { STEP = 512 << 10, P2P_CHANNELS = 32 };
 
 enum model_arch model_arch(const struct model *model);
 
-/* What crosses between two GPUs of a node, in words. */
+/* Names of the ways between two GPUs of a node. */
 extern const char *const model_hop_names[];
 
 /* us of a hop of NCCL's rings, in the node or over the network. */
 double model_hop_us(const struct model *model, bool net, int proto);
 
-/* Add the terms of the NICs of a node and, where uplinks are narrower, of those of a leaf, which a
- * traffic loads most: of `used` of a node's NICs, GB/s of the size column at `factor` times what a
- * load of 1 carries. Returns what their wires carry; infinity on one node. */
+/* Adds the terms of the NICs of a node and, where uplinks are narrower, of those of a leaf, at the
+ * most loaded place of a traffic. The node uses `used` of its NICs. A load of 1 carries `factor`
+ * times GB/s of the size column. Returns the capacity of their wires; infinity on one node. */
 double model_network(const struct model *model, enum fabric_traffic traffic, double used,
 		     double factor, const char *what, struct prediction *out);
 
 /* fabric.c: fill model->busiest of two nodes and more, placed as sys->layout says. */
 void model_fabric(struct model *model);
 
-/* Who shares a link: its edges "8>16" ("8>*": to all), the first few. */
+/* Edges that share a link, "8>16" ("8>*": to all), the first few. */
 void model_sharers(const struct model *model, const struct fabric_link *link, char *text,
 		   size_t size);
 
@@ -50,8 +50,8 @@ double model_ring_factor(enum model_coll coll, double nranks, const char **what)
  * (perChMaxRingLL128). */
 double model_channel(const struct model *model);
 
-/* The terms of NCCL's own bandwidth in a version: the slowest of them is tuning.bw. 0: what
- * protocols carry in the one that runs. */
+/* The terms of NCCL's own bandwidth in a version: the slowest of them is tuning.bw. Version 0:
+ * NCCL's fractions of today, for times. */
 void model_nccl_terms(const struct model *model, int version, enum model_coll coll, int algo,
 		      int proto, struct prediction *out);
 
@@ -63,5 +63,5 @@ int model_predict_p2p(const struct model *model, const struct predict_request *r
 int model_predict_host(const struct model *model, const struct predict_request *request,
 		       struct prediction *out);
 
-/* Measured pairs of GPUs take the place of what their links should carry. */
+/* Measured pairs of GPUs replace the expected figures of their links. */
 void model_take_pairs(struct model *model);

@@ -1,4 +1,4 @@
-/* model_rate.c: what can limit the bandwidth of an algorithm: terms for a reader to recompute. */
+/* model_rate.c: the terms that can limit the bandwidth of an algorithm, for a reader to recompute. */
 #include "topo/model_parts.h"
 
 /* Fraction of a GPU's links under NVLS: NCCL's nvlsEfficiency (tuning.cc:180); and under NVLSTree,

@@ -46,7 +46,7 @@ static void show_network(const struct topo_system *sys, int most_nodes)
 		       : ", which has no effect: one leaf holds them");
 }
 
-/* The heading says what the columns are, and the nodes: the model's to `most_nodes`; and the network,
+/* The heading names the columns, and the nodes: the model's to `most_nodes`. The network is named
  * where it narrows, is shared or broken, or is to be explained. */
 static void table_header(const struct model *model, int most_nodes, bool explain)
 {
@@ -80,7 +80,7 @@ static void table_header(const struct model *model, int most_nodes, bool explain
 	       "limit");
 }
 
-/* Of the links between nodes that may limit, the slowest, and the edges that share it. */
+/* The slowest of the links between nodes that may limit, and the edges that share it. */
 static void explain_link(const struct model *model, const struct prediction *p)
 {
 	static const char *const names[] = { "NICs out of node", "NICs into node",
@@ -165,8 +165,8 @@ static void explain_others(const struct model *model, const struct predict_reque
 		}
 }
 
-/* The derivation of one point, whose row was printed, with its numbers, and what every other algorithm
- * and protocol would give. `asked`: the user said which. */
+/* The derivation of a printed point with its numbers, and the times of every other algorithm and
+ * protocol. `asked`: the user chose. */
 static void show_derivation(const struct model *model, const struct predict_request *request,
 			    const struct prediction *p, bool asked)
 {
@@ -366,7 +366,7 @@ static int predict_all(struct predict_job *job, struct model *model, struct erro
 	return nothing_shown(job, model, &shown, err);
 }
 
-/* What a run said of its launches, in a comment of its rows. */
+/* The cost of launches, from a comment among the rows of a run. */
 static int read_launches(const char *folder, struct kernel_cost *cost, struct error *err)
 {
 	char path[4096], *line = NULL, *at;

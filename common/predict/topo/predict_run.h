@@ -1,4 +1,4 @@
-/* predict_run.h: what topo_predict was asked for, and doing it. */
+/* predict_run.h: the request of topo_predict, and its execution. */
 #pragma once
 
 #include "topo/model.h"
@@ -7,7 +7,7 @@ struct predict_job {
 	const char *topo; /* NULL: dgx-h100; with --vendor: every machine */
 	const char *fitted, *vendor_file;
 	const char *calibrate; /* folder of a run whose launches are taken; NULL: none */
-	double host_launch_us; /* what a launch costs the host; 0: the constants' */
+	double host_launch_us; /* host time of a launch; 0: the constants' */
 	unsigned colls;	       /* bits */
 	int nodes_from, nodes_to;
 	double from, to; /* bytes, from <= to */

@@ -1,9 +1,9 @@
-/* topo.c: what is known of GPUs, CPUs and transports, and what a node's links add up to. */
+/* topo.c: known GPUs, CPUs and transports, and the sum of a node's links. */
 #include "topo/topo.h"
 
-/* Raw rates: vendor_specs.csv (25 or 50 GB/s a link and direction; GA102: 14.0625).
- * What a kernel's stores get: NCCL 2.28 src/graph/topo.h, SMxx_NVLINK_BW. Longer names first: they
- * are looked for inside product names. */
+/* Raw rates: vendor_specs.csv (25 or 50 GB/s a link and direction; GA102: 14.0625). Rates of a
+ * kernel's stores: NCCL 2.28 src/graph/topo.h, SMxx_NVLINK_BW. Longer names come first, as a
+ * product name contains them. */
 static const struct topo_gpu_model gpu_models[] = {
 	{ "P100", 60, 4, 20, 18.0 },
 	{ "V100", 70, 6, 25, 20.0 },

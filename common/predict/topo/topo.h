@@ -44,7 +44,7 @@ struct topo_gpu {
 	double pcie_gbs;  /* slowest PCIe link up to the CPU */
 	int switch_links; /* NVLinks into an NVSwitch */
 	unsigned char links[TOPO_MAX_GPUS]; /* NVLinks straight to that GPU */
-	/* Of a NCCL file only; a spec leaves them 0. */
+	/* These come from a NCCL file alone; a spec leaves them 0. */
 	uint64_t bus;			   /* as NCCL's log prints it: 0000:00:06.0 is 0x60 */
 	int above[TOPO_MAX_ABOVE], nabove; /* numbers of the PCIe switches above, topmost first */
 };
@@ -59,8 +59,8 @@ struct topo_nic {
 /* Nodes stand in leaf order; or one below each leaf (rack) in turn; or at random. */
 enum topo_place { TOPO_IN_ORDER = 1, TOPO_BY_RACK, TOPO_RANDOM };
 
-/* How a job lies on the fabric, and what of it is broken. All 0: in order, alone, healthy. Nodes
- * are their number + 1. */
+/* The place of a job on the fabric, and broken parts of it. All 0: in order, alone, healthy. A node
+ * is its number + 1. */
 struct topo_layout {
 	enum topo_place place;
 	unsigned seed;
@@ -98,10 +98,10 @@ struct topo_system {
 	double oversubscription; /* 1 for none */
 	int leaf_nodes; /* nodes below one leaf switch (fat tree), or below one of each rail */
 	struct topo_layout layout;
-	struct pair_digest pairs; /* what was measured between ranks; nranks 0: nothing */
+	struct pair_digest pairs; /* measured between ranks; nranks 0: nothing */
 };
 
-/* A user changes this about a spec; zero keeps what the spec says. */
+/* A user's changes of a spec; zero keeps the spec's value. */
 struct topo_change {
 	int nnodes, gpus, nics;
 	double nic_gbps;
@@ -113,8 +113,8 @@ struct topo_change {
 	int nccl;		   /* as topo_system's */
 };
 
-/* Open a file to read. 0, or -errno with the error set, which names the file: it can't be read, is
- * no regular file (a FIFO would be waited for), or is larger than TOPO_MAX_FILE. */
+/* Opens a file to read. Returns 0, or -errno with the error set, which names the file. Files larger
+ * than TOPO_MAX_FILE and files that are not regular (a FIFO would block) are refused. */
 int topo_open(const char *path, FILE **in, struct error *err);
 
 /* The JSON document in such a file, a new reference. */
@@ -125,7 +125,7 @@ int topo_open_json(const char *path, struct json_t **json, struct error *err);
 int topo_from_pairs(struct topo_system *sys, const char *name, const char *source,
 		    const struct pair_digest *pairs, struct error *err);
 
-/* What p2p_matrix_perf --spec wrote: such hosts, or GPUs on the topology that NCCL found there. */
+/* The file of p2p_matrix_perf --spec: such hosts, or GPUs on the topology that NCCL found there. */
 int topo_from_json(struct topo_system *sys, const struct json_t *json, const char *path,
 		   struct error *err);
 
@@ -145,8 +145,8 @@ int topo_list_specs(FILE *out, struct error *err);
 int topo_spec_dir(char *path, size_t size);
 
 /* A NCCL topology file (NCCL_TOPO_DUMP_FILE). Hostile input ends in -EINVAL and a text that names
- * the line. What is read has a GPU and indices within bounds; whether it can be predicted (GPUs
- * known and alike, links that can be) is topo_check's business: the model of a GPU may be NULL. */
+ * the line. A topology that was read has a GPU, and indices within bounds. topo_check decides if it
+ * can be predicted; the model of a GPU may be NULL. */
 int topo_read_xml(struct topo_system *sys, const char *path, struct error *err);
 int topo_parse_xml(struct topo_system *sys, const char *text, size_t size, struct error *err);
 

@@ -1,12 +1,12 @@
-/* topo_xml.c: NCCL's topology file. It may come from anywhere: what is read is bounded, and checked
- * before it is used. */
+/* topo_xml.c: NCCL's topology file. It may come from anywhere: its values are bounded, and checked
+ * before use. */
 #include "topo/topo.h"
 
 #include <expat.h>
 
 enum { MAX_DEPTH = 32, MAX_LINKS = 1024, NVSWITCH_CLASS = 0x068000 };
 
-/* One level of <pci>: what is above decides the bandwidth of what is below. */
+/* One level of <pci>: the upper levels decide the bandwidth of the lower ones. */
 struct level {
 	double gbs; /* slowest link from here up to the CPU */
 	int number; /* of this <pci> in the file */

@@ -1,5 +1,5 @@
-/* vendor.c: the reader of vendor_specs.csv; which of its rows are about a GPU and its links, and how far
- * a run got. */
+/* vendor.c: the reader of vendor_specs.csv, the rows about a GPU and its links, and the share that
+ * a run reached. */
 #include "topo/vendor.h"
 
 enum { COLUMNS = 7 };

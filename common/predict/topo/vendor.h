@@ -13,9 +13,9 @@ struct vendor_row {
 	const char *note;
 };
 
-/* Hand each row of `path` (NULL: vendor_specs.csv above the folder of specs) to `each`, which
- * returns 0 to go on; the texts are its only until then. Lines that are no rows are passed over.
- * 0, what `each` returned, or -errno with the error set: no file, or no row in it. */
+/* Hands each row of `path` (NULL: vendor_specs.csv above the folder of specs) to `each`, which
+ * returns 0 to go on. The texts live until then. Other lines are passed over. Returns 0, the value
+ * of `each`, or -errno with the error set: no file, or no row in it. */
 int vendor_each(const char *path, int (*each)(void *ctx, const struct vendor_row *row), void *ctx,
 		struct error *err);
 
@@ -34,10 +34,10 @@ struct vendor_run {
  * none. */
 void vendor_run_row(struct vendor_run *run, uint64_t size, double measured, double predicted);
 
-/* One line for what was reached, then one for each figure of NVLink and memory of boards with this GPU,
- * of its PCIe and NIC: GB/s, what was reached of it in percent, and whether it is verified; or that
- * there is none. A GPU that nobody knows gets one line that names the known. `path` as for vendor_each. 0, what `line`
- * returned, or -errno with the error set. */
+/* Prints a line of the reached speed, then one for each figure of NVLink, memory, PCIe and NIC of
+ * such a GPU: GB/s, the reached percent, and whether it is verified. An unknown GPU gets one line
+ * that names the known ones. `path` is as for vendor_each. Returns 0, the value of `line`, or
+ * -errno with the error set. */
 int vendor_run_lines(const struct vendor_run *run, const char *path,
 		     int (*line)(void *ctx, const char *text), void *ctx, struct error *err);
 

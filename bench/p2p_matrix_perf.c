@@ -13,7 +13,7 @@
 #define ON_LINE 32  /* most ranks of a printed matrix */
 
 /* A pair's times, with its link by NVML and by the topology. */
-struct said {
+struct pair_note {
 	struct gpu_pair link;
 	double promised; /* GB/s alone, by the topology; NaN: unknown */
 	double alone;	 /* the slower direction, GB/s */
@@ -25,7 +25,7 @@ struct shown {
 	const struct rank_facts *ranks;
 	const struct predict *predict;
 	const struct topo_system *sys; /* NULL: unknown */
-	struct said *said;	       /* one per pair */
+	struct pair_note *notes;       /* one per pair */
 };
 
 static const struct topo_gpu *gpu_of(const struct shown *s, int rank)
@@ -61,10 +61,10 @@ static void find_slow(struct shown *s)
 
 		for (int j = 0; j < plan->npairs; j++)
 			if (plan->pairs[j].far == plan->pairs[i].far &&
-			    strcmp(s->said[j].link.link, s->said[i].link.link) == 0)
-				like[n++] = s->said[j].alone;
+			    strcmp(s->notes[j].link.link, s->notes[i].link.link) == 0)
+				like[n++] = s->notes[j].alone;
 		(void)stats_compute(like, n, &stats);
-		s->said[i].slow = s->said[i].alone < SLOW * stats.median;
+		s->notes[i].slow = s->notes[i].alone < SLOW * stats.median;
 	}
 	free(like);
 }
@@ -97,10 +97,10 @@ static void put_slow(const struct shown *s)
 	int n = 0, rest;
 
 	for (int i = 0; i < plan->npairs; i++) {
-		slow[i] = s->said[i].slow;
+		slow[i] = s->notes[i].slow;
 		if (slow[i] && n++ < 16)
 			printf("# slow: %d and %d: %.4g GB/s %s\n", plan->pairs[i].a,
-			       plan->pairs[i].b, s->said[i].alone, s->said[i].link.link);
+			       plan->pairs[i].b, s->notes[i].alone, s->notes[i].link.link);
 	}
 	for (int rank = 0; rank < plan->n; rank++)
 		name_end(s, rank, &ends[rank]);
@@ -134,7 +134,7 @@ static void put_matrix(const struct shown *s, enum pair_load load, bool latency)
 			printf(" %9.4g", latency ? *pair_us(s->m, load, 0, i, from > to)
 						 : pair_gbs(s->m, load, i, from > to));
 		if (load == PAIR_ALONE && !latency && i >= 0)
-			printf(" %s", s->said[i].link.link);
+			printf(" %s", s->notes[i].link.link);
 	}
 	printf("\n");
 }
@@ -155,11 +155,11 @@ static void put_all(const struct shown *s)
 	for (int i = 0; i < plan->npairs; i++) {
 		const struct pair *p = &plan->pairs[i];
 
-		most[p->far] = fmax(most[p->far], s->said[i].promised);
-		unknown += !*s->said[i].link.link;
-		if (s->said[i].link.refused)
+		most[p->far] = fmax(most[p->far], s->notes[i].promised);
+		unknown += !*s->notes[i].link.link;
+		if (s->notes[i].link.refused)
 			printf("# P2P is refused between %d and %d: %s\n", p->a, p->b,
-			       s->said[i].link.refused);
+			       s->notes[i].link.refused);
 	}
 	for (int far = 0; far < 2; far++)
 		if (most[far] > 0)
@@ -186,11 +186,11 @@ static int save_csv(const struct shown *s, const char *path, struct error *err)
 		int from = i % 2 ? p->b : p->a, to = i % 2 ? p->a : p->b;
 
 		fprintf(out, "%d,%d,%s,%s,%s,%.0f,%.4g", from, to, s->ranks[from].host,
-			s->ranks[to].host, s->said[i / 2].link.link, s->m->bytes[s->m->nsizes - 1],
+			s->ranks[to].host, s->notes[i / 2].link.link, s->m->bytes[s->m->nsizes - 1],
 			*pair_us(s->m, PAIR_ALONE, 0, i / 2, i % 2));
 		for (int load = 0; load <= PAIR_ALL; load++)
 			fprintf(out, ",%.5g", pair_gbs(s->m, (enum pair_load)load, i / 2, i % 2));
-		fprintf(out, ",%.5g,%d\n", s->said[i / 2].promised, s->said[i / 2].slow);
+		fprintf(out, ",%.5g,%d\n", s->notes[i / 2].promised, s->notes[i / 2].slow);
 	}
 	if (out)
 		rc = output_close(out);
@@ -222,16 +222,16 @@ static int show(const struct rank *r, const struct pair_matrix *m, struct error 
 	struct nvml nvml;
 	int rc = 0;
 
-	s.said = must(calloc((size_t)m->plan.npairs + 1, sizeof(*s.said)));
+	s.notes = must(calloc((size_t)m->plan.npairs + 1, sizeof(*s.notes)));
 	(void)nvml_open(&nvml);
 	for (int i = 0; i < m->plan.npairs; i++) {
 		const struct rank_facts *a = &r->facts[m->plan.pairs[i].a];
 		const struct rank_facts *b = &r->facts[m->plan.pairs[i].b];
 
 		if (a->node == 0 && b->node == 0 && a->device.bus_id[0])
-			gpu_pair_read(&nvml, a->device.bus_id, b->device.bus_id, &s.said[i].link);
-		s.said[i].promised = promised(&s, &m->plan.pairs[i]);
-		s.said[i].alone =
+			gpu_pair_read(&nvml, a->device.bus_id, b->device.bus_id, &s.notes[i].link);
+		s.notes[i].promised = promised(&s, &m->plan.pairs[i]);
+		s.notes[i].alone =
 			fmin(pair_gbs(m, PAIR_ALONE, i, false), pair_gbs(m, PAIR_ALONE, i, true));
 	}
 	nvml_close(&nvml);
@@ -251,7 +251,7 @@ static int show(const struct rank *r, const struct pair_matrix *m, struct error 
 			       "--spec %.400s: the hosts have unequal numbers of ranks", o->spec);
 	else if (rc == 0 && o->spec)
 		rc = save_spec(&s, o->spec, err);
-	free(s.said);
+	free(s.notes);
 	return rc;
 }
 

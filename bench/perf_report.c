@@ -6,7 +6,7 @@
 #include "postmortem/timeline.h"
 #include "report/sink_shared.h"
 
-#define TRACE_SECONDS 60 /* for gathering and writing */
+#define TRACE_SECONDS 60 /* to gather and write all calls */
 
 int rank_explain_empty(struct rank *r)
 {
@@ -156,7 +156,7 @@ static int save_trace(const struct evidence *e, const char *path, struct error *
 int rank_save_trace(struct rank *r)
 {
 	const char *path = r->program->options->trace;
-	struct job_time former = job_unhurry(&r->job, TRACE_SECONDS);
+	struct job_time former = job_extend_deadline(&r->job, TRACE_SECONDS);
 	struct evidence e = { .nranks = r->job.nranks };
 	int wanted = path != NULL, rc = job_bcast(&r->job, &wanted, sizeof(wanted));
 
@@ -169,7 +169,7 @@ int rank_save_trace(struct rank *r)
 		watch_leave(&r->watch);
 		rc = job_agree(&r->job, rc);
 	}
-	job_hurry(&r->job, former);
+	job_restore_deadline(&r->job, former);
 	evidence_release(&e);
 	return rc;
 }

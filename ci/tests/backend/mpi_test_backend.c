@@ -115,22 +115,22 @@ static uint64_t trial_wrong(const struct trial *t)
 }
 
 /* Changed bytes around the buffers, and changed send elements. */
-static uint64_t trial_stray(const struct trial *t)
+static uint64_t trial_outside(const struct trial *t)
 {
 	size_t end = CHECK_GUARD + t->shape.bytes;
-	uint64_t stray = 0;
+	uint64_t outside = 0;
 
 	for (size_t i = 0; i < CHECK_GUARD; i++)
-		stray += (unsigned char)pool[1][i] != CHECK_POISON ||
-			 (unsigned char)pool[1][end + i] != CHECK_POISON;
+		outside += (unsigned char)pool[1][i] != CHECK_POISON ||
+			   (unsigned char)pool[1][end + i] != CHECK_POISON;
 	for (size_t i = 0; i < t->shape.send && !t->in_place; i++) {
 		unsigned char expected[8];
 
 		check_element(&t->data, job.group_rank, base + i, expected);
-		stray +=
+		outside +=
 			memcmp(t->send + i * t->geometry.elsize, expected, t->geometry.elsize) != 0;
 	}
-	return stray;
+	return outside;
 }
 
 /* Runs a trial of this collective; returns false, and names the trial, for any error. */
@@ -147,19 +147,19 @@ static bool trial(const struct collective *c, enum dtype dtype, enum redop op, i
 		.data = { .seed = 7, .dtype = dtype, .op = op, .nranks = job.group_size },
 		.in_place = in_place,
 	};
-	uint64_t wrong, stray;
+	uint64_t wrong, outside;
 	int rc;
 
 	c->shape(&t.geometry, &t.shape);
 	rc = trial_run(&t);
 	wrong = trial_wrong(&t);
-	stray = trial_stray(&t);
-	if (rc == 0 && wrong == 0 && stray == 0)
+	outside = trial_outside(&t);
+	if (rc == 0 && wrong == 0 && outside == 0)
 		return true;
-	printf("\n%s %s %s root %d of %d, %zu bytes, %s: rc %d, %llu wrong, %llu stray: %s\n",
+	printf("\n%s %s %s root %d of %d, %zu bytes, %s: rc %d, %llu wrong, %llu outside: %s\n",
 	       c->name, dtype_name(dtype), redop_name(op), root, job.group_size, bytes,
 	       in_place ? "in place" : "out of place", rc, (unsigned long long)wrong,
-	       (unsigned long long)stray, err.text);
+	       (unsigned long long)outside, err.text);
 	return false;
 }
 

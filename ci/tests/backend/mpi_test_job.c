@@ -248,18 +248,18 @@ UNIT_TEST(test_aside, "surplus ranks")
 }
 
 /* Ranks wait for one that works alone, whatever -T is. */
-UNIT_TEST(test_unhurried, "unhurried")
+UNIT_TEST(test_extended, "extended deadlines")
 {
 	int before = works, one = 1;
-	struct job_time former = job_unhurry(&job, 60);
+	struct job_time former = job_extend_deadline(&job, 60);
 
-	UNIT_ALL(job_barrier(&job, "unhurried") == 0, works == before + 1, seen.seconds == 60,
+	UNIT_ALL(job_barrier(&job, "extended") == 0, works == before + 1, seen.seconds == 60,
 		 job_agree(&job, 0) == 0, works == before + 2);
-	job_hurry(&job, former);
+	job_restore_deadline(&job, former);
 	UNIT_ALL(job_max_int(&job, &one, 1) == 0, works == before + 2,
 		 seen.seconds == former.deadline, job_await_work(&job, "the others' work") == 0,
 		 works == before + 3, seen.seconds == former.deadline,
-		 job_barrier(&job, "hurried") == 0, works == before + 3);
+		 job_barrier(&job, "restored") == 0, works == before + 3);
 }
 
 int main(void)

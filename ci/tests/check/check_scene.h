@@ -128,8 +128,8 @@ static inline struct check_report checked(struct scene *s)
 
 /* Corrupts [at, at + count) of the buffer; returns check_spoil's result and the first changed
  * element. */
-static inline int spoil(struct scene *s, enum wrong_kind kind, int culprit, size_t at, size_t count,
-			size_t *first)
+static inline int corrupt(struct scene *s, enum wrong_kind kind, int culprit, size_t at,
+			  size_t count, size_t *first)
 {
 	char *dst = malloc(count * s->width), *good = s->recv + at * s->width;
 	const struct segment *segment = s->segments;

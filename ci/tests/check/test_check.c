@@ -94,9 +94,9 @@ UNIT_TEST(test_keep, "keep")
 	size_t first;
 
 	scene_init(&s, DT_INT32, OP_NONE, 4, parts, 2);
-	UNIT_ALL(checked(&s).wrong == 0, spoil(&s, WRONG_STALE, -1, 100, 4, &first) == -EINVAL,
-		 spoil(&s, WRONG_KEEP, -1, 1600, 4, &first) == -EINVAL,
-		 spoil(&s, WRONG_KEEP, -1, 100, 4, &first) == 0);
+	UNIT_ALL(checked(&s).wrong == 0, corrupt(&s, WRONG_STALE, -1, 100, 4, &first) == -EINVAL,
+		 corrupt(&s, WRONG_KEEP, -1, 1600, 4, &first) == -EINVAL,
+		 corrupt(&s, WRONG_KEEP, -1, 100, 4, &first) == 0);
 	report = checked(&s);
 	UNIT_ALL(report.kind == WRONG_KEEP, report.element == 100, report.wrong == 4);
 	CU_ASSERT_STRING_EQUAL(report.expected, "-1515870811"); /* 0xa5a5a5a5 */
@@ -261,7 +261,7 @@ UNIT_TEST(test_report_text, "text of a report")
 	scene_release(&s);
 }
 
-UNIT_TEST(test_spoil_refuses, "spoil refuses")
+UNIT_TEST(test_corrupt_refuses, "refusals of corruption")
 {
 	const struct segment reduce = { .kind = SEGMENT_REDUCE, .count = 10 },
 			     copy = { .kind = SEGMENT_COPY, .count = 10 };

@@ -20,7 +20,7 @@ UNIT_TEST(test_reduction_kinds, "kinds of a reduction")
 		possible = !(kind == WRONG_NAN && !check_is_float(type)) &&
 			   !(kind == WRONG_DOUBLED && extreme);
 		scene_reduce(&s, type, op, 4);
-		CU_ASSERT_EQUAL(spoil(&s, kind, 2, 500, 400, &first), possible ? 0 : -EINVAL);
+		CU_ASSERT_EQUAL(corrupt(&s, kind, 2, 500, 400, &first), possible ? 0 : -EINVAL);
 		report = checked(&s);
 		UNIT_ALL(report.kind == (possible ? (int)kind : WRONG_NONE),
 			 (report.wrong != 0) == possible, report.element == (possible ? first : 0),
@@ -47,7 +47,7 @@ UNIT_TEST(test_many_ranks, "kinds with 40 ranks")
 		scene_reduce(&s, types[k / 2 % LENGTH(types)], ops[k / 2 / LENGTH(types)], 40);
 		/* an average of 40 small numbers is mostly 0, whichever is missing */
 		if (s.data.dtype != DT_INT8 || s.data.op != OP_AVG) {
-			CU_ASSERT_EQUAL(spoil(&s, kind, 33, 0, COUNT, &first), 0);
+			CU_ASSERT_EQUAL(corrupt(&s, kind, 33, 0, COUNT, &first), 0);
 			report = checked(&s);
 			UNIT_ALL(report.kind == (int)kind, report.element == first,
 				 report.culprit == (kind == WRONG_MISSING ? 33 : -1));
@@ -66,7 +66,7 @@ UNIT_TEST(test_copy_kinds, "kinds of a copy")
 		size_t first;
 
 		scene_gather(&s, (enum dtype)(k % DT_COUNT));
-		if (spoil(&s, kind, -1, 1200, 700, &first) < 0) {
+		if (corrupt(&s, kind, -1, 1200, 700, &first) < 0) {
 			CU_ASSERT(kind == WRONG_NAN && !check_is_float(s.data.dtype));
 		} else {
 			report = checked(&s);
@@ -129,7 +129,7 @@ UNIT_TEST(test_missing_in_one_element, "missing: one element")
 		size_t first;
 
 		scene_reduce(&s, DT_FLOAT, OP_SUM, 4);
-		CU_ASSERT_EQUAL(spoil(&s, WRONG_MISSING, culprit, 77, 1, &first), 0);
+		CU_ASSERT_EQUAL(corrupt(&s, WRONG_MISSING, culprit, 77, 1, &first), 0);
 		report = checked(&s);
 		UNIT_ALL(report.wrong == 1, report.kind == WRONG_MISSING,
 			 report.culprit == culprit);
@@ -153,29 +153,29 @@ static bool related(const struct check_data *data, uint64_t index, double factor
 }
 
 /* Leaves rank 0 out wherever rank 1's contribution is `factor` times its own; returns how often. */
-static size_t spoil_related(double factor)
+static size_t corrupt_related(double factor)
 {
-	size_t spoilt = 0, first;
+	size_t corrupted = 0, first;
 
 	for (size_t i = 0; i < 200; i++) {
 		if (!related(&s.data, BASE + i, factor))
 			continue;
-		CU_ASSERT_EQUAL(spoil(&s, WRONG_MISSING, 0, i, 1, &first), 0);
-		spoilt++;
+		CU_ASSERT_EQUAL(corrupt(&s, WRONG_MISSING, 0, i, 1, &first), 0);
+		corrupted++;
 	}
-	return spoilt;
+	return corrupted;
 }
 
 /* Rank 0 is missing in such places: the kind is named, a rank is not. */
 static void check_related(double factor, enum wrong_kind kind)
 {
-	size_t spoilt;
+	size_t corrupted;
 
 	scene_reduce(&s, DT_BFLOAT16, OP_SUM, 3);
-	spoilt = spoil_related(factor);
-	CU_ASSERT(spoilt >= 4);
+	corrupted = corrupt_related(factor);
+	CU_ASSERT(corrupted >= 4);
 	report = checked(&s);
-	UNIT_ALL(report.wrong == spoilt, report.kind == (int32_t)kind, report.culprit == -1);
+	UNIT_ALL(report.wrong == corrupted, report.kind == (int32_t)kind, report.culprit == -1);
 	scene_release(&s);
 }
 
@@ -192,7 +192,7 @@ UNIT_TEST(test_missing_or_doubled, "missing or doubled")
 }
 
 /* Values of few bits: a single wrong element fits some rank by chance and must not name one. */
-UNIT_TEST(test_single_small_element_names_nobody, "missing: too few bits")
+UNIT_TEST(test_single_small_element_names_no_rank, "missing: too few bits")
 {
 	uint32_t named = 0;
 
@@ -200,7 +200,7 @@ UNIT_TEST(test_single_small_element_names_nobody, "missing: too few bits")
 		size_t first;
 
 		scene_reduce(&s, DT_F8E5M2, OP_SUM, 4);
-		CU_ASSERT_EQUAL(spoil(&s, WRONG_MISSING, (int)(i % 4), i, 1, &first), 0);
+		CU_ASSERT_EQUAL(corrupt(&s, WRONG_MISSING, (int)(i % 4), i, 1, &first), 0);
 		report = checked(&s);
 		CU_ASSERT_EQUAL(report.wrong, 1);
 		named += report.culprit != -1;
@@ -223,8 +223,8 @@ UNIT_TEST(test_never_the_wrong_rank, "missing: never the wrong rank")
 
 		scene_reduce(&s, types[k % LENGTH(types)],
 			     (enum redop)(k / LENGTH(types) % OP_COUNT), 5);
-		if (spoil(&s, flip ? WRONG_FLIPPED : WRONG_MISSING, 3, 11 * (k % 97),
-			  flip ? 1 : 1 + k / LENGTH(types) / OP_COUNT, &first) == 0) {
+		if (corrupt(&s, flip ? WRONG_FLIPPED : WRONG_MISSING, 3, 11 * (k % 97),
+			    flip ? 1 : 1 + k / LENGTH(types) / OP_COUNT, &first) == 0) {
 			report = checked(&s);
 			innocent += report.culprit != -1 && report.culprit != 3;
 			other_kind += !flip && (report.kind == WRONG_DOUBLED ||

@@ -60,21 +60,21 @@ UNIT_TEST(test_aggregated, "-n and -m")
 UNIT_TEST(test_average, "-a")
 {
 	static const char *const kinds[] = { "0", "1", "2", "3" };
-	static const double naps[RANKS] = { 0.02, 0.01, 0.06 };
+	static const double delays[RANKS] = { 0.02, 0.01, 0.06 };
 
 	for (int kind = 0; kind < 4; kind++) {
 		double t[RANKS], want;
 
 		SET_UP(&all_reduce, "-n", "1", "-c", "0", "-w", "0", "-a", kinds[kind]);
-		spoil = (struct spoil){ .rank = NOBODY,
-					.phase = PHASE_TIMED,
-					.nap_after = naps[job.rank] };
+		failure = (struct failure){ .rank = NO_RANK,
+					    .phase = PHASE_TIMED,
+					    .delay_after = delays[job.rank] };
 		CU_ASSERT_EQUAL(measure(64, false), 0);
 		if (job.rank == 0) {
 			CU_ASSERT_PTR_NOT_NULL_FATAL(measured.row.per_rank);
 			for (int r = 0; r < RANKS; r++) {
 				t[r] = measured.row.per_rank[r].median;
-				CU_ASSERT(t[r] >= naps[r] * 1e6);
+				CU_ASSERT(t[r] >= delays[r] * 1e6);
 			}
 			want = kind == 0   ? t[0]
 			       : kind == 1 ? (t[0] + t[1] + t[2]) / 3
@@ -108,11 +108,12 @@ UNIT_TEST(test_like_nccl_tests, "like nccl-tests")
 	SET_UP(&all_reduce, "-n", "20", "-w", "3");
 	options.like_nccl_tests = true; /* which is for GPUs */
 	bench.buffers.filled = bench.buffers.touched = 0;
-	UNIT_ALL(measure(65536, false) == 0, seen.calls[PHASE_TIMED] == 20, seen.strays == 19,
-		 seen.calls[PHASE_WARMUP] == 3, checks_made() == 1, measured.row.wrong == 0);
+	UNIT_ALL(measure(65536, false) == 0, seen.calls[PHASE_TIMED] == 20,
+		 seen.untouched_calls == 19, seen.calls[PHASE_WARMUP] == 3, checks_made() == 1,
+		 measured.row.wrong == 0);
 	if (job.rank == 0)
 		CU_ASSERT_EQUAL(measured.row.samples, 1);
-	seen.strays = 0;
+	seen.untouched_calls = 0;
 	done();
 }
 
@@ -180,7 +181,7 @@ UNIT_TEST(test_deadline, "deadlines after little warm-up")
 {
 	for (int warm_up = 1; warm_up <= 2; warm_up++) {
 		SET_UP(&all_reduce, "-n", "20", "-w", warm_up == 1 ? "1" : "2", "-c", "0");
-		spoil = (struct spoil){ .rank = NOBODY, .phase = PHASE_WARMUP, .nap = 0.1 };
+		failure = (struct failure){ .rank = NO_RANK, .phase = PHASE_WARMUP, .delay = 0.1 };
 		CU_ASSERT_EQUAL(measure(1024, false), 0);
 		CU_ASSERT(seen.timed_deadline >= 20); /* 10 x 0.1 s x 20 calls */
 		done();
@@ -262,7 +263,7 @@ UNIT_TEST(test_wrong_in_last_call, "wrong in the last timed call")
 	for (int mode = 0; mode < 2; mode++)
 		for (int in_place = 0; in_place < 2; in_place++) {
 			SET_UP(&all_reduce, "-n", "25", "--mode", modes[mode], "-c", "3");
-			spoil = (struct spoil){ .rank = 1, .phase = PHASE_TIMED, .nth = 25 };
+			failure = (struct failure){ .rank = 1, .phase = PHASE_TIMED, .nth = 25 };
 			UNIT_ALL(measure(4096, in_place) == 0, measured.row.wrong == 1,
 				 measured.wrong_checks == 1, measured.row.report.rank == 1,
 				 measured.row.report.element == 0, checks_made() == 0);
@@ -278,10 +279,10 @@ UNIT_TEST(test_dropped_last_call, "the last timed call is dropped")
 	for (int i = 0; i < 2; i++)
 		for (int in_place = 0; in_place < 2; in_place++) {
 			SET_UP(&all_reduce, "-n", counts[i]);
-			spoil = (struct spoil){ .rank = ALL,
-						.phase = PHASE_TIMED,
-						.nth = atoi(counts[i]),
-						.drop = true };
+			failure = (struct failure){ .rank = ALL,
+						    .phase = PHASE_TIMED,
+						    .nth = atoi(counts[i]),
+						    .drop = true };
 			UNIT_ALL(measure(4096, in_place) == 0, measured.wrong_checks == RANKS,
 				 measured.row.report.rank == 0);
 			if (!in_place) {
@@ -298,7 +299,7 @@ UNIT_TEST(test_dropped_last_call, "the last timed call is dropped")
 UNIT_TEST(test_dropped_in_short_rotation, "dropped, in a short rotation")
 {
 	SET_UP(&all_reduce, "-n", "3", "-w", "0");
-	spoil = (struct spoil){ .rank = ALL, .phase = PHASE_TIMED, .nth = 3, .drop = true };
+	failure = (struct failure){ .rank = ALL, .phase = PHASE_TIMED, .nth = 3, .drop = true };
 	UNIT_ALL(measure((size_t)100 << 20, true) == 0, timing_last_slot(&measured.timing).spare,
 		 measured.wrong_checks == RANKS);
 	done();
@@ -308,14 +309,14 @@ UNIT_TEST(test_dropped_in_short_rotation, "dropped, in a short rotation")
 UNIT_TEST(test_where_checks_are, "which calls are checked")
 {
 	SET_UP(&all_reduce, "-n", "4", "-c", "3");
-	spoil = (struct spoil){ .rank = 2, .phase = PHASE_CHECK, .nth = 2 };
+	failure = (struct failure){ .rank = 2, .phase = PHASE_CHECK, .nth = 2 };
 	UNIT_ALL(measure(4096, false) == 0, measured.wrong_checks == 1,
 		 measured.row.report.rank == 2, seen.calls[PHASE_CHECK] == 2,
 		 seen.calls[PHASE_SETUP] == 0);
 	done();
 	for (int every = 0; every < 2; every++) {
 		SET_UP(&all_reduce, "-n", "6", "-c", "1", every ? "--check-every" : "-c1");
-		spoil = (struct spoil){ .rank = 0, .phase = PHASE_TIMED, .nth = 3 };
+		failure = (struct failure){ .rank = 0, .phase = PHASE_TIMED, .nth = 3 };
 		UNIT_ALL(measure(4096, false) == 0, seen.calls[PHASE_TIMED] == 6,
 			 measured.wrong_checks == every);
 		done();
@@ -550,7 +551,8 @@ UNIT_TEST(test_telling, "a library that tells what it uses")
 		be->ops = &ops;
 		told.asked = 0;
 		if (!c->called) {
-			spoil = (struct spoil){ .rank = ALL, .phase = PHASE_CHECK, .drop = true };
+			failure =
+				(struct failure){ .rank = ALL, .phase = PHASE_CHECK, .drop = true };
 		}
 		CU_ASSERT_EQUAL(measure(4096, false), 0);
 		UNIT_ALL(told.mask == 0, told.asked == (c->called ? together : 0),

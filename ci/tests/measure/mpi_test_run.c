@@ -20,7 +20,7 @@ static void sweep(enum outcome outcome, const char *culprits, int points)
 
 /* Wrong on rank 2 in one size, on rank 0 in the next, on 2 again in the third: each is named
  * once. */
-static int spoil_by_size(void *state, const struct call *call, struct chain *chain)
+static int corrupt_by_size(void *state, const struct call *call, struct chain *chain)
 {
 	int rc = chain_emit(chain, call), rank = call->count == 512 ? 0 : 2;
 
@@ -31,7 +31,7 @@ static int spoil_by_size(void *state, const struct call *call, struct chain *cha
 
 UNIT_TEST(test_culprits, "guilty ranks of a run")
 {
-	const struct call_filter spoiler = { .issue = spoil_by_size };
+	const struct call_filter spoiler = { .issue = corrupt_by_size };
 
 	SET_UP(&all_reduce, "-b", "512", "-e", "4K", "-n", "2", "-w", "1");
 	bench.chain.filter = &spoiler;

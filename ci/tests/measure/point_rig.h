@@ -8,7 +8,7 @@
 #include "measure/point.h"
 #include "rig/unit.h"
 
-enum { RANKS = 3, ALL = -1, NOBODY = -2 };
+enum { RANKS = 3, ALL = -1, NO_RANK = -2 };
 
 static struct error err;
 static struct job job;
@@ -24,20 +24,20 @@ static struct {
 	int calls[PHASE_DONE + 1], depth, deepest, endless, works;
 	double timed_deadline; /* of the last wait for timed calls */
 	int misplaced;	       /* timed batches in another phase */
-	int strays;	       /* timed calls on untouched memory */
+	int untouched_calls;   /* timed calls on untouched memory */
 	int far;	       /* calls on slots beyond the limit for the pools */
 } seen;
 
 /* A failure: call number `nth` (from 1, of those in `phase`) on `rank`. */
-static struct spoil {
+static struct failure {
 	int rank;
 	enum phase phase;
 	int nth;
-	bool drop;	  /* the call is dropped; else a bit of the result is changed */
-	size_t bytes;	  /* only in points of this size, 0: all */
-	double nap;	  /* seconds by which every call of `phase` is longer */
-	double nap_after; /* the same on this rank only: no rank waits for it */
-} spoil;
+	bool drop;	    /* the call is dropped; else a bit of the result is changed */
+	size_t bytes;	    /* only in points of this size, 0: all */
+	double delay;	    /* seconds by which every call of `phase` is longer */
+	double delay_after; /* the same on this rank only: no rank waits for it */
+} failure;
 
 static inline void see_phase(void *ctx, enum phase phase)
 {
@@ -75,9 +75,9 @@ static inline bool spoilt_call(const struct call *call)
 {
 	size_t bytes = call->count * dtype_size(call->dtype);
 
-	return (spoil.rank == ALL || spoil.rank == job.rank) && seen.phase == spoil.phase &&
-	       (spoil.nth == 0 || seen.calls[seen.phase] == spoil.nth) &&
-	       (spoil.bytes == 0 || spoil.bytes == bytes);
+	return (failure.rank == ALL || failure.rank == job.rank) && seen.phase == failure.phase &&
+	       (failure.nth == 0 || seen.calls[seen.phase] == failure.nth) &&
+	       (failure.bytes == 0 || failure.bytes == bytes);
 }
 
 /* Returns true if this element of a pool is written for the first time. */
@@ -113,19 +113,20 @@ static inline int see_call(void *state, const struct call *call, struct chain *c
 	seen.calls[seen.phase]++;
 	seen.far += beyond(call);
 	if (seen.phase == PHASE_TIMED)
-		seen.strays += (call->send && untouched((const char *)call->send + last)) ||
-			       (call->recv && untouched((char *)call->recv + last));
-	if (spoil.nap > 0 && seen.phase == spoil.phase)
-		clock_nap(spoil.nap);
+		seen.untouched_calls +=
+			(call->send && untouched((const char *)call->send + last)) ||
+			(call->recv && untouched((char *)call->recv + last));
+	if (failure.delay > 0 && seen.phase == failure.phase)
+		clock_nap(failure.delay);
 	if (!spoilt_call(call)) {
 		rc = chain_emit(chain, call);
-		if (spoil.nap_after > 0 && seen.phase == spoil.phase)
-			clock_nap(spoil.nap_after);
+		if (failure.delay_after > 0 && seen.phase == failure.phase)
+			clock_nap(failure.delay_after);
 		return rc;
 	}
-	if (!spoil.drop)
+	if (!failure.drop)
 		rc = chain_emit(chain, call);
-	if (!spoil.drop && call->recv)
+	if (!failure.drop && call->recv)
 		*(char *)call->recv ^= 1;
 	return rc;
 }
@@ -141,7 +142,7 @@ static inline void set_up(const struct collective *c, int argc, const char *cons
 		all[i + 1] = argv[i];
 	err = (struct error){ .rank = job.rank };
 	memset(&seen, 0, sizeof(seen));
-	spoil = (struct spoil){ .rank = NOBODY };
+	failure = (struct failure){ .rank = NO_RANK };
 	if (options_parse(&options, &target, argc + 1, (char **)(void *)all, &err) < 0) {
 		printf(" %s", err.text);
 		CU_FAIL_FATAL("options");
@@ -176,7 +177,7 @@ static inline void done(void)
 	CU_ASSERT_EQUAL(seen.depth, 0);
 	CU_ASSERT_EQUAL(seen.deepest, 1); /* waits do not nest */
 	CU_ASSERT(seen.works >= 1);	  /* buffers are prepared */
-	UNIT_ALL(seen.endless == 0, seen.strays == 0, seen.far == 0, seen.misplaced == 0);
+	UNIT_ALL(seen.endless == 0, seen.untouched_calls == 0, seen.far == 0, seen.misplaced == 0);
 	point_release(&measured);
 }
 

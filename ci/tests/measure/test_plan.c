@@ -82,7 +82,7 @@ static struct stretch pool_stretch(const char *pool)
 }
 
 /* Counts pointers of recent calls outside of the two stretches of the slot's pools. */
-static int strays(size_t index)
+static int pointers_outside(size_t index)
 {
 	struct stretch send = slot_stretch(index, bench.buffers.send, 0);
 	struct stretch recv = slot_stretch(index, bench.buffers.recv, 0);
@@ -126,7 +126,7 @@ static void check_batch(size_t calls)
 	fake.ncalls = 0;
 	CU_ASSERT_EQUAL(plan_issue_checked(&plan, slot), 0);
 	if (!slot.spare)
-		CU_ASSERT_EQUAL(strays(slot.index), 0);
+		CU_ASSERT_EQUAL(pointers_outside(slot.index), 0);
 }
 
 static void check_point(size_t bytes, bool in_place, int unalign)
@@ -138,7 +138,7 @@ static void check_point(size_t bytes, bool in_place, int unalign)
 	CU_ASSERT_EQUAL(plan.slot_bytes, plan.shape.bytes + 4 * (size_t)unalign);
 	for (size_t i = 0; i < 5; i++) {
 		fake.ncalls = 0;
-		UNIT_ALL(plan_issue(&plan, i) == 0, strays(i) == 0);
+		UNIT_ALL(plan_issue(&plan, i) == 0, pointers_outside(i) == 0);
 	}
 	for (size_t i = 0; i < LENGTH(batches); i++)
 		check_batch(batches[i]);

@@ -231,7 +231,7 @@ UNIT_TEST(test_mpirun, "a pretended mpirun")
 }
 
 /* Five seconds that a trap can interrupt. */
-#define NAP "n=0; while [ $n -lt 500 ]; do sleep 0.01; n=$((n + 1)); done"
+#define SLEEP "n=0; while [ $n -lt 500 ]; do sleep 0.01; n=$((n + 1)); done"
 
 static pid_t start(const char *first, const char *what, bool ignore_children)
 {
@@ -317,7 +317,7 @@ UNIT_TEST(test_codes, "exit codes")
  * mpirun would sleep on. */
 UNIT_TEST(test_signal, "signals")
 {
-	pid_t pid = start("trap 'exit 33' TERM", NAP, false);
+	pid_t pid = start("trap 'exit 33' TERM", SLEEP, false);
 
 	wait_for("notes.ready");
 	kill(pid, SIGTERM);
@@ -331,7 +331,7 @@ UNIT_TEST(test_signal, "signals")
 /* A killed parent takes mpirun along. */
 UNIT_TEST(test_parent_killed, "killed")
 {
-	pid_t pid = start("trap 'echo >\"$NOTES.ended\"; exit' TERM", NAP, false);
+	pid_t pid = start("trap 'echo >\"$NOTES.ended\"; exit' TERM", SLEEP, false);
 
 	wait_for("notes.ready");
 	kill(pid, SIGKILL);

@@ -148,7 +148,7 @@ UNIT_TEST(test_exit_codes, "exit codes")
 	}
 }
 
-static int write_to_nobody(void *arg)
+static int write_without_reader(void *arg)
 {
 	int fds[2];
 
@@ -160,7 +160,7 @@ static int write_to_nobody(void *arg)
 UNIT_TEST(test_pipe, "a peer that is gone")
 {
 	set_up();
-	CU_ASSERT_EQUAL(unit_ended(start(write_to_nobody, NULL), 3), 5);
+	CU_ASSERT_EQUAL(unit_ended(start(write_without_reader, NULL), 3), 5);
 }
 
 UNIT_TEST(test_killed, "the rank is killed")

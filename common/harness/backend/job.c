@@ -247,25 +247,25 @@ void job_release(struct job *job)
 /* -T does not cut a wait for ranks that work alone. */
 static void wait_begin(const struct job *job, const char *what)
 {
-	if (job->unhurried)
+	if (job->extended)
 		watch_work(job->watch, what, job->deadline);
 	else
 		watch_enter(job->watch, what, job->deadline);
 }
 
-struct job_time job_unhurry(struct job *job, double seconds)
+struct job_time job_extend_deadline(struct job *job, double seconds)
 {
-	struct job_time former = { job->deadline, job->unhurried };
+	struct job_time former = { job->deadline, job->extended };
 
 	job->deadline = seconds;
-	job->unhurried = true;
+	job->extended = true;
 	return former;
 }
 
-void job_hurry(struct job *job, struct job_time former)
+void job_restore_deadline(struct job *job, struct job_time former)
 {
 	job->deadline = former.deadline;
-	job->unhurried = former.unhurried;
+	job->extended = former.extended;
 }
 
 /* Every exchange is one collective inside a watched wait. */
@@ -285,10 +285,10 @@ int job_barrier(struct job *job, const char *what)
 
 int job_await_work(struct job *job, const char *what)
 {
-	struct job_time former = job_unhurry(job, job->deadline);
+	struct job_time former = job_extend_deadline(job, job->deadline);
 	int rc = job_barrier(job, what);
 
-	job_hurry(job, former);
+	job_restore_deadline(job, former);
 	return rc;
 }
 

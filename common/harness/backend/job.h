@@ -23,7 +23,7 @@ struct job {
 	MPI_Comm world;	     /* all processes, for the wait of spare ones */
 	double deadline;     /* seconds that the small exchanges below wait for the slowest rank;
 			      * callers raise it before phases in which ranks work alone for long */
-	bool unhurried;	     /* -T does not cut the waits of these exchanges: some rank works
+	bool extended;	     /* -T does not cut the waits of these exchanges: some rank works
 			      * alone */
 	const struct watch *watch;
 	struct error *err;
@@ -77,13 +77,13 @@ int job_gather_nodes(struct job *job, const void *mine, size_t bytes, void *all)
 int job_agree(struct job *job, int rc);
 
 /* Extends the wait of the exchanges to `seconds`, whatever -T is. Returns the former state, which
- * job_hurry restores. */
+ * job_restore_deadline restores. */
 struct job_time {
 	double deadline;
-	bool unhurried;
+	bool extended;
 };
-struct job_time job_unhurry(struct job *job, double seconds);
-void job_hurry(struct job *job, struct job_time former);
+struct job_time job_extend_deadline(struct job *job, double seconds);
+void job_restore_deadline(struct job *job, struct job_time former);
 
 /* A barrier after work that each rank does alone: job->deadline applies, whatever -T is. `what` is
  * a string constant. */

@@ -111,7 +111,7 @@ static int sample(struct measured *m)
 
 /* Runs one more iteration after the timed calls, with NCCL's reports on. With `checked` its last
  * call runs on that slot. Its deadline is that of a first call. */
-static int told_once(struct measured *m, const struct checked_slot *checked)
+static int reported_once(struct measured *m, const struct checked_slot *checked)
 {
 	const struct bench *bench = m->plan.bench;
 	struct nccl_choice used;
@@ -141,12 +141,12 @@ static int extra_checks(struct measured *m)
 		rc = prepare_slot(m, slot);
 		watch_phase(m->plan.bench->watch, PHASE_CHECK);
 		if (rc == 0)
-			rc = i == 0 ? told_once(m, &slot) : timing_once(&m->timing, &slot, 0);
+			rc = i == 0 ? reported_once(m, &slot) : timing_once(&m->timing, &slot, 0);
 		if (rc == 0)
 			rc = check_slot(m, slot);
 	}
 	watch_phase(m->plan.bench->watch, PHASE_CHECK);
-	return n > 0 || rc < 0 ? rc : told_once(m, NULL);
+	return n > 0 || rc < 0 ? rc : reported_once(m, NULL);
 }
 
 static void describe(struct measured *m, const struct point *point)

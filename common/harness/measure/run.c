@@ -275,7 +275,7 @@ int run_finish(struct run *run)
 		.memory_buffers = run->memory_buffers,
 		.memory_collectives = run->memory_collectives,
 	};
-	struct job_time former = job_unhurry(run->bench->job, REPORT_SECONDS);
+	struct job_time former = job_extend_deadline(run->bench->job, REPORT_SECONDS);
 	int outcome = (int)run->outcome, rc = 0;
 
 	if (run->report) {
@@ -296,7 +296,7 @@ int run_finish(struct run *run)
 	}
 	if (rc == 0)
 		rc = job_bcast(run->bench->job, &outcome, sizeof(outcome));
-	job_hurry(run->bench->job, former);
+	job_restore_deadline(run->bench->job, former);
 	run->outcome = (enum outcome)outcome;
 	return rc;
 }

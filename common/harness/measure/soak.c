@@ -29,16 +29,16 @@ static const char *judge_outlier(struct soak_point *p, double us, char *text, si
 	mad = sorted(values, n, (double[SOAK_WINDOW]){ 0 });
 	if (!(fabs(us - median) > fmax(OUTLIER_MADS * mad, OUTLIER_SHARE * median)))
 		return NULL;
-	if (p->said && p->rows < p->said + SOAK_WINDOW) {
-		p->unsaid++;
+	if (p->reported && p->rows < p->reported + SOAK_WINDOW) {
+		p->unreported++;
 		return NULL;
 	}
 	snprintf(text, len, "outlier: cycle %zu took %.4g us, %.3g times the usual %.4g us",
 		 p->rows, us, us / median, median);
-	if (p->unsaid)
-		text_add(text, len, "; %zu more since cycle %zu", p->unsaid, p->said);
-	p->said = p->rows;
-	p->unsaid = 0;
+	if (p->unreported)
+		text_add(text, len, "; %zu more since cycle %zu", p->unreported, p->reported);
+	p->reported = p->rows;
+	p->unreported = 0;
 	return text;
 }
 
@@ -64,21 +64,21 @@ static const char *judge_drift(struct soak_point *p, char *text, size_t len)
 const char *soak_row(struct soak *soak, size_t i, double us, char *text, size_t len)
 {
 	struct soak_point *p;
-	const char *said;
+	const char *note;
 
 	for (; soak->npoints <= i; soak->npoints++) {
 		soak->points = must_room(soak->points, (int)soak->npoints, sizeof(*soak->points));
 		soak->points[soak->npoints] = (struct soak_point){ .rows = 0 };
 	}
 	p = &soak->points[i];
-	said = judge_outlier(p, us, text, len);
+	note = judge_outlier(p, us, text, len);
 	p->newest[p->rows++ % SOAK_WINDOW] = us;
 	if (p->rows == SOAK_WINDOW || (p->rows % SOAK_WINDOW == 0 && judge_drift(p, text, len))) {
-		said = p->rows == SOAK_WINDOW ? said : text;
+		note = p->rows == SOAK_WINDOW ? note : text;
 		memcpy(p->former, p->newest, sizeof(p->former));
 		p->former_from = p->rows - SOAK_WINDOW;
 	}
-	return said;
+	return note;
 }
 
 void soak_release(struct soak *soak)

@@ -8,7 +8,8 @@
 struct soak_point {
 	double newest[SOAK_WINDOW], former[SOAK_WINDOW]; /* us */
 	size_t rows, former_from; /* number of rows; cycle of the first of `former` */
-	size_t said, unsaid;	  /* cycle of the last reported outlier; number of unreported ones
+	size_t reported,
+		unreported; /* cycle of the last reported outlier; number of unreported ones
 				   * since */
 };
 

@@ -54,7 +54,7 @@ static void look_at_host(struct reconcile *r, struct reading *mine)
 static int look(struct reconcile *r, struct reading *hosts)
 {
 	struct job *job = r->bench->job;
-	struct job_time former = job_unhurry(job, LOOK_SECONDS);
+	struct job_time former = job_extend_deadline(job, LOOK_SECONDS);
 	struct reading mine = { .list = NULL };
 	char *text = NULL;
 	int rc;
@@ -67,7 +67,7 @@ static int look(struct reconcile *r, struct reading *hosts)
 	/* all ranks stay until all have looked: a rank that went on would wait for the others under
 	 * a shorter limit */
 	rc = job_agree(job, reading_gather(job, text, hosts));
-	job_hurry(job, former);
+	job_restore_deadline(job, former);
 	free(text);
 	return rc;
 }

@@ -48,7 +48,7 @@ bool proc_account_read(struct proc_account *account, pid_t pid)
 
 static bool is_frozen(pid_t pid)
 {
-	char text[8 << 10], *rest = text, *line, said[256];
+	char text[8 << 10], *rest = text, *line, state[256];
 	bool frozen = false;
 
 	file_text("", text, sizeof(text), "/proc/%d/cgroup", (int)pid);
@@ -56,13 +56,13 @@ static bool is_frozen(pid_t pid)
 		const char *group = strchr(line, '/');
 
 		if (group && strstr(line, ":freezer:"))
-			frozen = file_text("", said, sizeof(said),
+			frozen = file_text("", state, sizeof(state),
 					   "/sys/fs/cgroup/freezer%s/freezer.state", group) > 0 &&
-				 strcmp(said, "FROZEN") == 0;
+				 strcmp(state, "FROZEN") == 0;
 		else if (group && strncmp(line, "0::", 3) == 0)
-			frozen = file_text("", said, sizeof(said), "/sys/fs/cgroup%s/cgroup.events",
+			frozen = file_text("", state, sizeof(state), "/sys/fs/cgroup%s/cgroup.events",
 					   group) > 0 &&
-				 strstr(said, "frozen 1");
+				 strstr(state, "frozen 1");
 	}
 	return frozen;
 }

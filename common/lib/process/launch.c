@@ -145,7 +145,7 @@ static char **make_command(int ranks, char **argv, const char *tmpdir)
  * UNREACHABLE"). An mpirun without ranks gets some time, then signals. */
 struct orphaned {
 	uint64_t since_ns; /* time since no rank is left; 0: ranks remain */
-	int told;	   /* the last signal sent to it, 0: none */
+	int signalled;	   /* the last signal sent to it, 0: none */
 };
 
 /* Returns true if the reader of our output is slow: mpirun may still hold much of it. */
@@ -168,11 +168,11 @@ static void look_after(struct orphaned *b, pid_t pid, const struct run_folder *f
 	}
 	if (b->since_ns == 0)
 		b->since_ns = now;
-	if (!b->told && now - b->since_ns > ORPHANED_NS) {
+	if (!b->signalled && now - b->since_ns > ORPHANED_NS) {
 		fprintf(stderr, "hangar: mpirun's ranks are gone and it does not end: ending it\n");
-		kill(pid, b->told = SIGTERM);
-	} else if (b->told == SIGTERM && now - b->since_ns > ORPHANED_NS + TERM_NS) {
-		kill(pid, b->told = SIGKILL);
+		kill(pid, b->signalled = SIGTERM);
+	} else if (b->signalled == SIGTERM && now - b->since_ns > ORPHANED_NS + TERM_NS) {
+		kill(pid, b->signalled = SIGKILL);
 	}
 }
 
@@ -197,7 +197,7 @@ static int wait_for(pid_t pid, int signal_fd, const struct run_folder *folder, i
 	}
 	if (*ended_by)
 		return 128 + *ended_by;
-	if (orphaned.told && (!WIFEXITED(status) || WEXITSTATUS(status) == 0))
+	if (orphaned.signalled && (!WIFEXITED(status) || WEXITSTATUS(status) == 0))
 		return OUTCOME_INTERNAL;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
@@ -263,11 +263,11 @@ int launch_self(int ranks, char **argv, struct error *err)
 
 enum progress_line launch_progress(void)
 {
-	const char *told = getenv(ENV_PROGRESS);
+	const char *place = getenv(ENV_PROGRESS);
 
-	if (told)
-		return *told == '2'   ? PROGRESS_AMONG_ROWS
-		       : *told == '1' ? PROGRESS_ALONE
+	if (place)
+		return *place == '2'   ? PROGRESS_AMONG_ROWS
+		       : *place == '1' ? PROGRESS_ALONE
 				      : PROGRESS_NONE;
 	if (!isatty(STDERR_FILENO))
 		return PROGRESS_NONE;

@@ -181,7 +181,7 @@ static int measure_pairs(struct predict *p, const struct bench *bench)
 
 int predict_calibrate(struct predict *p, const struct bench *bench)
 {
-	struct job_time former = job_unhurry(bench->job, CALIBRATION_SECONDS);
+	struct job_time former = job_extend_deadline(bench->job, CALIBRATION_SECONDS);
 	int rc = 0;
 
 	if (!on_host(bench))
@@ -189,7 +189,7 @@ int predict_calibrate(struct predict *p, const struct bench *bench)
 	else if (strcmp(bench->options->topo, "live") == 0)
 		rc = measure_pairs(p, bench);
 
-	job_hurry(bench->job, former);
+	job_restore_deadline(bench->job, former);
 	return rc;
 }
 

@@ -189,7 +189,7 @@ static int one_size(struct step *s)
 int pair_probe_run(const struct pair_probe *p, struct pair_matrix *m)
 {
 	struct step step = { .p = p, .m = m };
-	struct job_time former = job_unhurry(p->job, STEP_SECONDS);
+	struct job_time former = job_extend_deadline(p->job, STEP_SECONDS);
 	int rc = 0;
 
 	for (step.size = 0; rc == 0 && step.size < m->nsizes; step.size++) {
@@ -198,6 +198,6 @@ int pair_probe_run(const struct pair_probe *p, struct pair_matrix *m)
 	}
 	if (rc == 0)
 		rc = job_max(p->job, m->us, (int)pair_places(m));
-	job_hurry(p->job, former);
+	job_restore_deadline(p->job, former);
 	return rc;
 }

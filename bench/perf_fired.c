@@ -21,22 +21,32 @@ static const char *unfired(const struct program *program)
 	return number < 0 ? NULL : program->injector->specs[number].text;
 }
 
+/* Calls the program's hook once: when a fault has fired, and its command has ended or the run has. */
+static void log_fired(struct fired_watch *watch, bool ended)
+{
+	const struct program *program = watch->program;
+	struct fault_record *record = program->fault_record;
+
+	if (!program->hooks.fired || watch->done || atomic_load(&record->fired_ns) == 0 ||
+	    (!ended && atomic_load(&record->command) == COMMAND_RUNS))
+		return;
+	program->hooks.fired(atomic_load(&program->memory->header.rank), record);
+	watch->done = true;
+}
+
 /* Runs before the monitor's step, which may be the last. At the end of the run it reports faults
  * that did not fire at once, before the launcher stops forwarding output. */
 static bool fired_step(void *ctx, const struct supervised *child, int *exit_code)
 {
 	struct fired_watch *watch = ctx;
 	const struct program *program = watch->program;
-	bool fired = atomic_load(&program->fault_record->fired_ns) > 0;
 	const char *missed;
 	bool ended;
 
-	if (program->hooks.fired && !watch->done && fired) {
-		program->hooks.fired(atomic_load(&program->memory->header.rank),
-				     program->fault_record);
-		watch->done = true;
-	}
+	log_fired(watch, false);
 	ended = watch->hooks.step(watch->hooks.ctx, child, exit_code);
+	if (ended)
+		log_fired(watch, true);
 	missed = ended ? unfired(program) : NULL;
 	if (missed)
 		fprintf(stderr, "%s: rank %d: --fault=%s did not fire: the run proves nothing\n",

@@ -71,7 +71,6 @@ static void list_faults(const struct options *options)
 	struct fault_machine machine;
 
 	machine_look(&machine, NULL);
-	machine_look_network(&machine);
 	machine_serve(&machine, taken_backend(options, gpus), gpus);
 	fault_list(stdout, &machine);
 }
@@ -198,8 +197,6 @@ static void equip(struct program *program, const struct run_folder *folder)
 	struct fault_machine *machine = &program->machine;
 
 	machine_look(machine, folder->path);
-	if (inject_needs(program->injector, NEED_HOST))
-		machine_look_network(machine);
 	if (!inject_needs(program->injector, NEED_CGROUP))
 		return;
 	if (cgroup_make(&program->cgroup, "rank", folder->path) == 0)

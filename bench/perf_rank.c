@@ -216,21 +216,6 @@ static int allocate(struct rank *r)
 	return rc;
 }
 
-/* Gathers the addresses of all hosts for faults of the network. Collective in a run with one. */
-static int spread_addresses(struct rank *r)
-{
-	const struct network_host *host = &r->program->machine.host;
-	int rc;
-
-	if (!r->program->injector || !inject_needs(r->program->injector, NEED_HOST))
-		return 0;
-	r->addresses = must(calloc((size_t)r->job.nranks, sizeof(*r->addresses)));
-	rc = job_gather(&r->job, host->address, sizeof(*r->addresses), r->addresses);
-	return rc < 0 ? rc
-		      : job_bcast(&r->job, r->addresses,
-				  (size_t)r->job.nranks * sizeof(*r->addresses));
-}
-
 static int place_faults(struct rank *r)
 {
 	const struct backend_ops *ops = r->bench.backend->ops;
@@ -243,9 +228,6 @@ static int place_faults(struct rank *r)
 		.record = r->program->fault_record,
 	};
 
-	place.machine.addresses = (const char(*)[16])r->addresses;
-	if (r->job.nnodes < 2)
-		place.machine.have &= ~(unsigned)NEED_HOST;
 	machine_serve(&place.machine, ops->name, ops->flags & BACKEND_DEVICE ? ops->devices() : 0);
 	if (place.machine.cgroup && cgroup_enter(place.machine.cgroup) < 0)
 		place.machine.have &= ~(unsigned)NEED_CGROUP;
@@ -334,9 +316,9 @@ static int open_comm(struct rank *r)
 /* All ranks agree after each step, so a refusal ends all in the same way. */
 static int prepare(struct rank *r)
 {
-	static int (*const steps[])(struct rank *) = { open_backend,	 spread_uplink,
-						       spread_addresses, compare_settings,
-						       check_request,	 rank_open_report };
+	static int (*const steps[])(struct rank *) = { open_backend, spread_uplink,
+						       compare_settings, check_request,
+						       rank_open_report };
 	int rc = 0;
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps) && rc == 0; i++)
@@ -414,7 +396,6 @@ static void tear_down(struct rank *r)
 	watch_phase(&r->watch, PHASE_FINALISE);
 	report_release(&r->report);
 	free(r->facts);
-	free(r->addresses);
 	if (be) {
 		be->ops->comm_close(be);
 		watch_work(&r->watch, "closing the device", OPEN_SECONDS);

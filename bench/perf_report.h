@@ -29,7 +29,6 @@ struct rank {
 	struct bench bench;
 	struct schedule_setup schedule; /* for a run with --fault */
 	struct call_filter faults;
-	char (*addresses)[16];	  /* of all ranks' hosts, for faults of the network; owned */
 	struct settings settings; /* of NCCL; empty if the backend does not use them */
 	struct run run;
 	struct report report;

@@ -186,10 +186,10 @@ def same(line, verdict):
 
 
 def fired(folder):
-    """Rank -> (when, communicator, call on it)."""
+    """Rank -> (when, communicator, call on it). The status of a command is left out."""
     path = folder / "fired.txt"
     lines = path.read_text().splitlines() if path.exists() else []
-    return {rank: rest for rank, *rest in (map(int, line.split()) for line in lines)}
+    return {rank: rest[:3] for rank, *rest in (map(int, line.split()) for line in lines)}
 
 
 def marked(shots):

@@ -1,9 +1,9 @@
-/* fault.c: --fault taken apart. */
+/* fault.c: the parser of --fault. */
 #include "inject/fault.h"
 
 #include "base/parse.h"
 
-/* ---- keys, as the row of the table words them ---- */
+/* ---- keys ---- */
 
 /* Kinds of values: numbers have a range, texts are any but an empty one. */
 static const struct key_kind {
@@ -16,9 +16,6 @@ static const struct key_kind {
 	{ "NUMBER", "a number", -1000000000, 1000000000, false },
 	{ "ELEMENT", "an element's number, from 0", 0, INT64_MAX, false },
 	{ "BIT", "a bit from 0 to 63", 0, 63, false },
-	{ "KBYTES", "KiB a second, from 1 to 100000000", 1, 100000000, false },
-	{ "PERCENT", "a percentage from 0 to 100", 0, 100, true },
-	{ "RANK", "a rank, from 0", 0, INT_MAX - 1, false },
 	{ "VALUE", NULL, 0, 0, false },
 	{ "PATH", NULL, 0, 0, false },
 };
@@ -98,7 +95,7 @@ static bool key_allows(const struct key *key, const char *value)
 			  : parse_int(value, kind->min, kind->max, &number) == 0;
 }
 
-/* What a key takes, for a usage error. */
+/* Values of a key, for a usage error. */
 static void key_help(const struct key *key, char *buf, size_t len)
 {
 	if (key->kind && key->kind->help)
@@ -128,7 +125,7 @@ int fault_usage(struct error *err, const struct fault_spec *spec, const char *fm
 	return error_set(err, OUTCOME_USAGE, -EINVAL, "--fault=%.80s: %s", spec->text, why);
 }
 
-/* Keeps ranks ascending, whatever the order they are named in. */
+/* Keeps ranks ascending. */
 static int add_rank(struct parser *p, int rank)
 {
 	struct fault_spec *spec = p->spec;
@@ -236,9 +233,11 @@ static int parse_pair(struct parser *p, const char *text)
 	size_t name = strcspn(text, "=");
 	const char *value = text[name] ? text + name + 1 : "";
 
-	if (name == 0 || name >= sizeof(spec->args[0].key) || !*value ||
-	    strlen(value) >= sizeof(spec->args[0].value))
+	if (name == 0 || name >= sizeof(spec->args[0].key) || !*value)
 		return WRONG(p, "bad \"%.40s\": wanted key=value", text);
+	if (strlen(value) >= sizeof(spec->args[0].value))
+		return WRONG(p, "the value of %.40s is longer than %zu characters", text,
+			     sizeof(spec->args[0].value) - 1);
 	if (spec->nargs == FAULT_MAX_ARGS)
 		return WRONG(p, "more than %d keys", FAULT_MAX_ARGS);
 	snprintf(spec->args[spec->nargs].key, name + 1, "%s", text);
@@ -288,6 +287,8 @@ int fault_parse(struct fault_spec *spec, const char *text, struct error *err)
 	*spec = (struct fault_spec){ .text = text };
 	rc = parse_spec(&parser, copy);
 	free(copy);
+	if (rc == 0 && spec->fault->required && !fault_arg(spec, spec->fault->required))
+		rc = WRONG(&parser, "%s needs %s=", spec->fault->name, spec->fault->required);
 	if (rc == 0 && spec->op == 0 && spec->fault->where == FAULT_AT_INIT)
 		spec->op = FAULT_OP_INIT;
 	if (rc == 0 && spec->op == FAULT_OP_INIT && spec->when == FAULT_INFLIGHT)

@@ -1,12 +1,11 @@
-/* fault.h: what a fault is, how one is asked for, and how it fires. One file per family, one table.
+/* fault.h: a fault, its spec on the command line, and how it fires. One file per family, one table.
  *
- * A fault says what is broken, never when: the injector decides that from the spec
- * (index of the call, rank), never from time. */
+ * A fault defines what is broken. The injector decides when, from the rank and call in the spec, never from
+ * time. */
 #pragma once
 
 #include "backend/call.h"
 #include "base/error.h"
-#include "inject/host.h"
 #include "schedule/schedule.h"
 
 #define FAULT_MAX_RANKS 64
@@ -23,35 +22,29 @@ enum fault_where { FAULT_AT_CALL, FAULT_AT_INIT, FAULT_AT_BOTH };
 
 #define FAULT_OP_INIT (-1) /* @init */
 
-/* A fault may need these, which not every machine or job has: bits, in --list-faults, and what is lacking. */
+/* Needs of faults that not every machine or job has: bit, name in --list-faults, and text if it is missing. */
 /* clang-format off */
 #define NEEDS(row) \
 	row(NEED_CGROUP, 1, "cgroup", "a memory cgroup that may be made and limited here") \
 	row(NEED_GPU, 2, "GPU", "a GPU") \
 	row(NEED_NET, 4, "NET", "ranks that talk over sockets") /* at least at init */ \
-	row(NEED_NAMESPACE, 8, "namespace", "a network namespace of its own (CAP_SYS_ADMIN)") \
-	row(NEED_HOST, 16, "host", "ranks on two hosts made of namespaces") /* inject/host.h */ \
-	row(NEED_NFT, 32, "nft", "the program nft (nftables)") \
-	row(NEED_SWITCH, 64, "switch", \
-	    "a switch between the hosts that takes commands (" NETWORK_SWITCH ")")
+	row(NEED_NAMESPACE, 8, "namespace", "a network namespace of its own (CAP_SYS_ADMIN)")
 /* clang-format on */
 #define NEED_ENTRY(name, bit, ...) name = bit,
-enum fault_need { NEEDS(NEED_ENTRY) NEED_LAST = NEED_SWITCH };
+enum fault_need { NEEDS(NEED_ENTRY) NEED_LAST = NEED_NAMESPACE };
 
-/* What carries the calls: bits. */
+/* Transports of calls: bits. */
 enum fault_transport { BY_MPI = 1, BY_P2P = 2, BY_SHM = 4, BY_NET = 8, BY_ANY = 15 };
 
 struct fault;
 
 /* Describes what this machine and this job have. */
 struct fault_machine {
-	const char *backend;	  /* "nccl" or "mpi" */
-	unsigned have;		  /* bits of fault_need */
-	unsigned transport;	  /* one bit of fault_transport */
-	const char *cgroup;	  /* folder of the rank's own memory cgroup, NULL: none; borrowed */
-	const char *run;	  /* the run's folder (process/leftovers.h), NULL: none; borrowed */
-	struct network_host host; /* where NEED_HOST is asked for */
-	const char (*addresses)[16]; /* of all ranks' hosts; borrowed */
+	const char *backend; /* "nccl" or "mpi" */
+	unsigned have;	     /* bits of fault_need */
+	unsigned transport;  /* one bit of fault_transport */
+	const char *cgroup;  /* folder of the rank's own memory cgroup, NULL: none; borrowed */
+	const char *run;     /* the run's folder (process/leftovers.h), NULL: none; borrowed */
 };
 
 /* --fault=NAME[:RANKS][@OP][,key=value...]; OP is a number from 1, "first" (1: the first call on a
@@ -71,6 +64,8 @@ struct fault_spec {
 	const char *text;	     /* as typed; borrowed */
 };
 
+#define COMMAND_RUNS (-1)
+
 /* Written by the culprit when its fault fires, read by its supervisor alone: the diagnoser
  * never sees it. Lives in shared memory of its own. */
 struct fault_record {
@@ -79,6 +74,10 @@ struct fault_record {
 	_Atomic uint32_t comm;	    /* where it was: the communicator, */
 	_Atomic uint64_t seq;	    /* and the number of the call on it, from 1; 0: init */
 	_Atomic uint32_t due, done; /* bit i: --fault number i names this rank; has fired on it */
+	_Atomic int32_t
+		command;	/* of the last fault `command`: 0: none; COMMAND_RUNS; else its exit
+	                             * status + 1 */
+	char command_text[160]; /* the first line that it printed */
 };
 
 /* Handed to a fault that fires. */
@@ -86,10 +85,12 @@ struct fault_act {
 	const struct fault_spec *spec;
 	const struct call *call; /* the call that the rank is about to make, is in, or has made;
 	                          * NULL at init */
-	const struct comm_request *request; /* at init, what is about to be, or has been, asked for;
+	const struct comm_request
+		*request; /* at init, the request that is about to be, or has been, made;
 	                                     * else NULL */
 	const struct fault_machine *machine;
-	const struct comm_set *comms; /* who is in which communicator */
+	struct fault_record *record;  /* may be NULL */
+	const struct comm_set *comms; /* the ranks of each communicator */
 	struct chain *chain;	      /* chain_emit() makes a call */
 	int rank, nranks;
 };
@@ -108,10 +109,10 @@ struct fault_way {
 	unsigned transports; /* bits of fault_transport */
 	uint32_t kinds;	     /* a bit 1 << enum call_kind for each; 0: any */
 	size_t least, most;  /* bytes of the call's buffer of `count` elements; 0: no limit */
-	const char *args;    /* "factor=half", which the user has not given otherwise; "" none */
+	const char *args;    /* "factor=half", unless the user has given the key; "" none */
 };
 
-/* Of `kinds`. */
+/* Bits of `kinds`. */
 #define KIND(name) (1u << CALL_##name)
 #define KIND_PAIR  (KIND(SEND) | KIND(RECV))
 
@@ -120,17 +121,18 @@ struct fault {
 	const char *help;   /* one line */
 	const char *source; /* the incident, thread or paper that it reproduces */
 	/* Keys that it takes, "delay=SECONDS code=STATUS", NULL: none. This row is parser and help:
-	 * SECONDS is a number from 0 to 86400, STATUS an exit status from 0 to 255, NUMBER any, ELEMENT one from 0, RANK one of the job, KBYTES a rate, PERCENT from 0 to 100,
+	 * SECONDS is a number from 0 to 86400, STATUS an exit status from 0 to 255, NUMBER any, ELEMENT one from 0,
 	 * BIT one from 0 to 63, "how=lock|read"
 	 * one of these words, VALUE and PATH any text without a comma; NCCL_* is any name that begins so. */
 	const char *args;
+	const char *required; /* the key that must be given; NULL: none */
 	struct {
 		int ranks;	  /* of the job, at least; 0: two */
 		unsigned machine; /* bits of fault_need */
 		bool graph;	  /* calls that are captured and launched (--mode graph) */
 		bool stream;	  /* calls that run when they are issued (no --mode graph) */
 	} needs;
-	/* The schedule that a run takes where none is asked for; NULL: plain. */
+	/* The schedule of a run without --schedule; NULL: plain. */
 	const char *schedule;
 	/* Calls that it can break: a bit 1 << enum call_kind for each, 0: any; of these, NULL: all. */
 	uint32_t kinds;
@@ -159,8 +161,8 @@ struct fault {
 	int (*fire)(const struct fault_act *act);
 };
 
-/* Of rows: it may fire at any moment; on both backends it ends so; where parts of a call do not fit,
- * anything may come of it. */
+/* Parts of rows: the fault may fire at any moment; it ends so on both backends; it makes parts of a call not fit, and
+ * any outcome may follow. */
 #define FAULT_ANY_MOMENT   .where = FAULT_AT_BOTH, .any_when = true
 #define FAULT_ENDS(either) .mpi = (either), .nccl = (either)
 #define FAULT_PARTS                                                                                \
@@ -177,8 +179,7 @@ const struct fault *fault_find(const char *name);
  * or bad value. */
 int fault_parse(struct fault_spec *spec, const char *text, struct error *err);
 
-/* One key of fault.args, "delay=SECONDS how=lock|read": what stands before and behind '='; not
- * terminated. */
+/* One key of fault.args, "delay=SECONDS how=lock|read": the text before and behind '=', not terminated. */
 struct key {
 	const char *name, *value;
 	size_t name_len, value_len;
@@ -192,7 +193,7 @@ bool fault_key_next(const char **args, struct key *key);
 int fault_usage(struct error *err, const struct fault_spec *spec, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Value of a key, or NULL; as a number, which the parser has let through; whether it is this word. */
+/* Value of a key, or NULL; as a number, which the parser has checked; true if it is this word. */
 const char *fault_arg(const struct fault_spec *spec, const char *key);
 double fault_real(const struct fault_spec *spec, const char *key, double otherwise);
 int64_t fault_whole(const struct fault_spec *spec, const char *key, int64_t otherwise);
@@ -209,10 +210,10 @@ int fault_choose_way(struct fault_spec *spec, const struct fault_machine *machin
 /* Fires by returning FAULT_SWALLOW, and nothing else. */
 int fault_swallow(const struct fault_act *act);
 
-/* What `fire` returns where `rc` came of what was done in the place of the call or init. */
+/* Result of `fire` if another call or init was made instead, with status `rc`. */
 int fault_swallowed(int rc);
 
-/* Makes the call in the place of the one that was asked for: what `fire` returns. */
+/* Makes this call instead of the requested one. The result of `fire`. */
 int fault_replace(const struct fault_act *act, const struct call *call);
 
 /* The ranks that a job needs for it. */

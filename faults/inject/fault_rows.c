@@ -1,4 +1,4 @@
-/* fault_rows.c: the table of faults: searched, listed, and what of it can run on this machine. */
+/* fault_rows.c: the table of faults is searched and listed; some faults cannot run on this machine. */
 #include "inject/fault.h"
 
 #include "settings/backend_kind.h"
@@ -38,10 +38,7 @@ static int row_runs(const struct fault *fault, const struct fault_machine *machi
 		return -ENOTSUP;
 	}
 	if (lacking) {
-		snprintf(why, len, "needs %s",
-			 lacking & NEED_HOST && machine->host.lacks
-				 ? machine->host.lacks
-				 : needs[__builtin_ctz(lacking)].lacking);
+		snprintf(why, len, "needs %s", needs[__builtin_ctz(lacking)].lacking);
 		return -ENOTSUP;
 	}
 	return 0;
@@ -63,7 +60,7 @@ int fault_runs(const struct fault_spec *spec, const struct fault_machine *machin
 	return rc;
 }
 
-/* Takes it unless the user has given a key that is not the way's own. */
+/* Takes the way, unless the user has given another key or value. */
 static bool take_way(struct fault_spec *spec, const struct fault_way *way)
 {
 	char pair[sizeof(spec->args[0]) + 1];

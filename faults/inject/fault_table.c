@@ -1,6 +1,4 @@
-/* fault_table.c: all faults, in the order of --list-faults: who does not come, who dies, who calls
- * otherwise, who runs out of memory, who comes to init otherwise, who has other settings,
- * whose data are wrong, whose GPU stands or breaks, whose host's network does. */
+/* fault_table.c: all faults, in the order of --list-faults. */
 #include "inject/fault.h"
 
 /* clang-format off */
@@ -20,9 +18,7 @@
 	row(fault_settings_mismatch)          \
 	row(fault_corrupt_send) row(fault_corrupt_recv) row(fault_nan) row(fault_stale_buffer)     \
 	row(fault_gpu_stuck) row(fault_stream_wait) row(fault_gpu_fault)                           \
-	row(fault_net_cut) row(fault_net_stall) row(fault_net_slow) row(fault_net_delay)          \
-	row(fault_net_loss) row(fault_net_loss_large) row(fault_net_reset) row(fault_net_flap)     \
-	row(fault_dns_loopback) row(fault_port_blocked) row(fault_host_gone)
+	row(fault_command)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct fault name;

@@ -19,7 +19,7 @@ int inject_init(struct injector *injector, const char *const *texts, int n, stru
 	return rc;
 }
 
-/* Its ranks, and its needs, against the job's. */
+/* Compares the spec's ranks and needs with the job. */
 static int check_ranks(const struct fault_spec *spec, const struct inject_place *place,
 		       struct error *err)
 {
@@ -48,31 +48,12 @@ static int check_ranks(const struct fault_spec *spec, const struct inject_place 
 	return 0;
 }
 
-/* The other end of a pair of hosts. */
-static int check_peer(const struct fault_spec *spec, const struct inject_place *place,
-		      struct error *err)
-{
-	const char(*hosts)[16] = place->machine.addresses;
-	const char *text = fault_arg(spec, "peer");
-	int peer = text ? atoi(text) : -1;
-
-	if (peer >= place->nranks)
-		return fault_usage(err, spec, "peer out of range: %d, the job has 0 to %d", peer,
-				   place->nranks - 1);
-	for (int rank = 0; text && rank < place->nranks; rank++)
-		if (fault_names(spec, rank, place->nranks) &&
-		    (rank == peer || (hosts && strcmp(hosts[rank], hosts[peer]) == 0)))
-			return fault_usage(err, spec, "rank %d and its peer %d are on one host",
-					   rank, peer);
-	return 0;
-}
-
 static bool applies(const struct fault *fault, const struct agenda *agenda, int i)
 {
 	const struct planned_call *call = &agenda->calls[i];
 	bool followed = !fault->behind;
 
-	/* where a rank is alone nobody has anything else */
+	/* a rank that is alone cannot differ from others */
 	if (call->nranks == 1 && (fault->kinds || fault->applies || !followed))
 		return false;
 	if ((fault->kinds && !(fault->kinds & 1u << call->call.kind)) ||
@@ -124,8 +105,8 @@ static int lacking(const struct fault_spec *spec, const char *why, struct error 
 			 spec->fault->name, why);
 }
 
-/* Of every culprit: where it fires, and how. Fills in op (rank `own`'s where that is one), way and the step's
- * bit in *meets. `runs`: what this machine has is known, and must do. */
+/* Finds the call and the way of every culprit: fills in op (that of place->rank, if it is one), way, and the step's
+ * bit in *meets. `runs`: the needs of the machine are checked, too. */
 static int resolve(struct fault_spec *spec, const struct inject_place *place, bool runs,
 		   uint32_t *meets, struct error *err)
 {
@@ -136,15 +117,13 @@ static int resolve(struct fault_spec *spec, const struct inject_place *place, bo
 
 	if (rc == 0 && runs && fault_runs(spec, &place->machine, why, sizeof(why)) < 0)
 		rc = lacking(spec, why, err);
-	if (rc == 0)
-		rc = check_peer(spec, place, err);
 	if (rc == 0 && spec->nranks == 0)
 		spec->ranks[spec->nranks++] = place->nranks - 1;
 	for (int i = 0; i < spec->nranks && rc == 0 && given != FAULT_OP_INIT; i++) {
 		struct agenda agenda;
 		int at;
 
-		/* of groups (NCCL_TESTS_SPLIT) all have the same */
+		/* all groups of NCCL_TESTS_SPLIT have the same agenda */
 		schedule_agenda(place->schedule, spec->ranks[i] % place->schedule->comms.group_size,
 				&agenda);
 		at = check_op(spec, place, spec->ranks[i], &agenda, err);
@@ -164,7 +143,7 @@ static int resolve(struct fault_spec *spec, const struct inject_place *place, bo
 	return rc;
 }
 
-/* All specs. A rank holds one call back at a time. */
+/* Resolves all specs. A rank can hold back one call only. */
 static int resolve_all(struct injector *injector, const struct inject_place *place, bool runs,
 		       uint32_t *meets, struct error *err)
 {
@@ -248,7 +227,7 @@ bool inject_needs(const struct injector *injector, unsigned need)
 	return false;
 }
 
-/* NULL: at init. */
+/* Returns true if the spec fires at this call (NULL: init). */
 static bool due(const struct injector *injector, const struct fault_spec *spec,
 		const struct call *call)
 {
@@ -261,7 +240,7 @@ static bool due(const struct injector *injector, const struct fault_spec *spec,
 	return injector->calls == (uint64_t)spec->op;
 }
 
-/* Where the first one fires: at the call that is about to be made. */
+/* Notes the call at which the first fault fires. */
 static void note_place(const struct injector *injector)
 {
 	struct fault_record *record = injector->record;
@@ -272,7 +251,7 @@ static void note_place(const struct injector *injector)
 	atomic_store(&record->seq, injector->made[injector->comm]);
 }
 
-/* A reader that sees that it fired also sees when, and where. */
+/* The place and time are stored before the count: a reader of the count finds them. */
 static void note(const struct injector *injector, int number)
 {
 	struct fault_record *record = injector->record;
@@ -287,7 +266,7 @@ static void note(const struct injector *injector, int number)
 	atomic_fetch_add(&record->fired, 1);
 }
 
-/* Something is about to be done, or has been: a call, or init. */
+/* A call or init that is about to be made, is in progress, or has been made. */
 struct moment {
 	enum fault_when when;
 	const struct call *call;
@@ -302,6 +281,7 @@ static int fire_one(struct injector *injector, const struct fault_spec *spec,
 		.call = moment->call,
 		.request = moment->request,
 		.machine = &injector->machine,
+		.record = injector->record,
 		.comms = &injector->comms,
 		.chain = chain,
 		.rank = injector->rank,
@@ -311,14 +291,14 @@ static int fire_one(struct injector *injector, const struct fault_spec *spec,
 
 	note(injector, (int)(spec - injector->specs));
 	rc = spec->fault->fire(&act);
-	/* the first error stands: the fault's own, or what the library said */
+	/* the first error stands: that of the fault or of the library */
 	if (rc < 0 && chain->backend && chain->backend->err)
 		error_set(chain->backend->err, OUTCOME_INTERNAL, rc, "fault %s could not act: %s",
 			  spec->fault->name, strerror(-rc));
 	return rc;
 }
 
-/* A call that waits for another one to be made before it. */
+/* A call that is held back until another one has been made. */
 struct held {
 	const struct fault *fault;
 	struct call call;
@@ -342,7 +322,7 @@ static void hold(struct injector *injector, const struct fault *fault, const str
 	injector->held = held;
 }
 
-/* `call` has just been made: what waited for it is made now. */
+/* `call` has just been made: makes the held call, if it waited for this one. */
 static int let_go(struct injector *injector, const struct call *call, struct chain *chain)
 {
 	struct held *held = injector->held;
@@ -356,8 +336,8 @@ static int let_go(struct injector *injector, const struct call *call, struct cha
 	return rc;
 }
 
-/* All that is due fires, in the order of the command line. FAULT_SWALLOW when one of them
- * says so. */
+/* Fires all faults that are due, in the order of the command line. Returns FAULT_SWALLOW if one of them
+ * does. */
 static int fire(struct injector *injector, const struct moment *moment, struct chain *chain)
 {
 	int verdict = FAULT_PASS;
@@ -368,7 +348,7 @@ static int fire(struct injector *injector, const struct moment *moment, struct c
 
 		if (spec->when != moment->when || !due(injector, spec, moment->call))
 			continue;
-		if (spec->fault->launch) { /* when the graph is that holds the call */
+		if (spec->fault->launch) { /* at the launch of its graph */
 			note_place(injector);
 			continue;
 		}
@@ -383,7 +363,7 @@ static int fire(struct injector *injector, const struct moment *moment, struct c
 	return verdict;
 }
 
-/* Returns true if a fault is to fire while this call is in progress; only then is it waited for. */
+/* Returns true if a fault fires while this call is in progress. Only then its start is waited for. */
 static bool wants_flight(const struct injector *injector, const struct call *call)
 {
 	for (int i = 0; i < injector->nspecs; i++)
@@ -406,7 +386,7 @@ static int inject_issue(void *state, const struct call *call, struct chain *chai
 	rc = fire(injector, &(struct moment){ .when = FAULT_BEFORE, .call = call }, chain);
 	if (rc < 0)
 		return rc;
-	/* made otherwise or not at all, it is what the held one waited for */
+	/* the held call waited for this one, also if it is not made */
 	if (rc != FAULT_PASS)
 		return waits ? let_go(injector, call, chain) : 0;
 	rc = chain_emit(chain, call);
@@ -423,7 +403,7 @@ static int inject_issue(void *state, const struct call *call, struct chain *chai
 	return rc < 0 ? rc : 0;
 }
 
-/* A launch of the graph that was captured last: what the call that is due in it says. */
+/* Decides about a launch of the graph that was captured last. */
 static enum launch_verdict inject_launch(void *state)
 {
 	struct injector *injector = state;
@@ -443,7 +423,7 @@ static enum launch_verdict inject_launch(void *state)
 	return verdict;
 }
 
-/* Faults at init are about the communicator of all ranks. */
+/* Faults at init break the communicator of all ranks. */
 static int inject_init_comm(void *state, const struct comm_request *request, struct chain *chain)
 {
 	struct injector *injector = state;

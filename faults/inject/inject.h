@@ -15,7 +15,7 @@ struct injector {
 	struct fault_machine machine;
 	struct comm_set comms;
 	uint32_t meets;		     /* set by inject_place */
-	uint64_t calls;		     /* so far, as the benchmark asked for them */
+	uint64_t calls;		     /* so far, as requested by the benchmark */
 	uint64_t made[COMM_SET_MAX]; /* of these, by communicator */
 	uint32_t comm;		     /* of the last one */
 	long launched;		     /* of these, in a graph that has been launched */
@@ -26,8 +26,8 @@ struct injector {
 /* Parse `n` --fault values. 0 or a negative errno with the error set. */
 int inject_init(struct injector *injector, const char *const *texts, int n, struct error *err);
 
-/* In the process of the launcher's rank `rank` of `nranks`, as soon as it starts: what faults have to do
- * before libraries are initialised. Returns 0, 1 when the program is to be started again with the
+/* Does what faults need before libraries are initialised, in the process of the launcher's rank `rank` of `nranks`.
+ * Returns 0, 1 when the program is to be started again with the
  * environment as it is now, or a negative errno with a usage error. */
 int inject_start(const struct injector *injector, int rank, int nranks, size_t bytes,
 		 struct error *err);
@@ -36,12 +36,12 @@ int inject_start(const struct injector *injector, int rank, int nranks, size_t b
 struct inject_place {
 	int rank, nranks;
 	const struct schedule_setup *schedule;
-	int default_step; /* from 1: its first call that a fault applies to is the op of one that names none */
+	int default_step; /* from 1: a fault without op fires at the first call from there on that it applies to */
 	struct fault_machine machine; /* copied; what it points to is borrowed */
 	struct fault_record *record;  /* borrowed, may be NULL */
 };
 
-/* Checks before any rank is there that the culprits exist in a job like `place`, and the calls
+/* Checks before ranks exist that the culprits exist in a job like `place`, and the calls
  * in its schedule. Machine, record and rank are not looked at. Returns 0, or -EINVAL with a
  * usage error ("rank out of range", "never reached"). */
 int inject_check(const struct injector *injector, const struct inject_place *place,
@@ -61,9 +61,9 @@ char *inject_describe(const struct injector *injector, int i, char *buf, size_t 
 bool inject_needs(const struct injector *injector, unsigned need);
 
 /* Steps, from 1, as bits (step 1: bit 0), before which all ranks should meet: those in which
- * something fires when more than one rank is a culprit. What befalls the first of them may else keep
- * the next from ever coming to its call: over sockets a rank that is stopped or dead still owes the
- * others data of the call before. After inject_place; a schedule has at most 32 steps. */
+ * something fires when more than one rank is a culprit. Otherwise the end of the first culprit could keep
+ * the next one from its call: over sockets a stopped or dead rank still owes the others data of the call
+ * before. After inject_place; a schedule has at most 32 steps. */
 uint32_t inject_meets(const struct injector *injector);
 
 /* By the record that the rank shares with its supervisor, the number of the first --fault that
@@ -73,12 +73,9 @@ int inject_unfired(const struct injector *injector, const struct fault_record *r
 /* The filter that fires the specs; valid as long as the injector is. */
 struct call_filter inject_filter(struct injector *injector);
 
-/* machine.c: what this machine has of the things that faults need. Memory cgroups and namespaces: each is tried, in a way that leaves nothing behind; `run`
+/* machine.c: tries which needs of faults this machine has (memory cgroups, namespaces) and leaves nothing behind. `run`
  * is the run's folder or NULL (common/lib/process/cgroup.h). Forks: before MPI and CUDA. */
 void machine_look(struct fault_machine *machine, const char *run);
-
-/* Programs and namespaces for faults of the network. Forks. */
-void machine_look_network(struct fault_machine *machine);
 
 /* The backend by name (borrowed), and how many GPUs it could use. */
 void machine_serve(struct fault_machine *machine, const char *backend, int gpus);

@@ -7,7 +7,7 @@
 #include "settings/backend_kind.h"
 #include "process/cgroup.h"
 
-/* In a child, whose namespace ends with it. Not vfork: the child must not change its parent. */
+/* The namespace ends with the child. After vfork the child would change its parent. */
 static bool can_unshare(void)
 {
 	pid_t pid = fork();
@@ -37,22 +37,8 @@ void machine_look(struct fault_machine *machine, const char *run)
 		machine->have |= NEED_NAMESPACE;
 }
 
-void machine_look_network(struct fault_machine *machine)
-{
-	const char *name = getenv(NETWORK_SWITCH);
-	char said[8];
-
-	network_look(&machine->host);
-	if (!machine->host.lacks)
-		machine->have |= NEED_HOST;
-	if (network_run("nft --version", said, sizeof(said)) == 0)
-		machine->have |= NEED_NFT;
-	if (name && access(name, W_OK) == 0)
-		machine->have |= NEED_SWITCH;
-}
-
-/* What NCCL may take is for the environment to say, which is alike on all ranks; between hosts, and where
- * ranks share a GPU and so are hosts of their own to NCCL, it is the network. */
+/* The environment, which is alike on all ranks, limits NCCL's transport. Between hosts it is the network. Ranks that
+ * share a GPU are hosts of their own to NCCL. */
 static unsigned machine_transport(const char *backend)
 {
 	const char *p2p = getenv("NCCL_P2P_DISABLE"), *shm = getenv("NCCL_SHM_DISABLE");

@@ -16,7 +16,7 @@ cd "$work/own" || exit 1
 
 # link up|down [HOST]: the second host's
 link() {
-	ip link set "hgv$$-${2:-2}" "$1"
+	netns "$([ "$1" = up ] && echo mend || echo cut)" "node${2:-2}"
 	[ "$1" = down ] || within 5 reachable
 }
 

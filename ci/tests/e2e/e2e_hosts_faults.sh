@@ -1,6 +1,6 @@
 #!/bin/bash
-# e2e_hosts_faults.sh: two and three hosts made of namespaces: whoever is guilty on another host
-# than rank 0's is named as he would be on this one, from all hosts' evidence.
+# e2e_hosts_faults.sh: two and three hosts made of namespaces: a guilty rank on another host than rank 0's is
+# named as on one host, from all hosts' evidence.
 # timeout: 300
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
@@ -57,7 +57,7 @@ for case in drop-rank:10:missing-call block-rank:10:host-blocked busy-rank:10:ho
 	broken 2,1,1 "$fault:3" "$code" "$class" 3 "$work"
 	again "$class" 3
 done
-# Whoever does not come to init, wherever: the others' deadline there is 10 s, and is not waited for.
+# A rank that does not come to init is named before the others' deadline there, which is 10 s.
 for case in 2,2:init-missing:2 2,1,1:init-missing:3 2,2:init-missing:0 2,1,1:drop-rank:1@init; do
 	IFS=: read -r slots fault guilty <<<"$case"
 	broken "$slots" "$fault:$guilty" 10 init-missing-rank "${guilty%@*}" "$work" 0
@@ -97,7 +97,7 @@ joined() {
 	expect_out '^counters +node3: '
 	holds 'verdict.json is not in the first folder' test -s "$first/verdict.json"
 	holds 'a folder that was only read has a verdict' test ! -e "$work/host-2/verdict.json"
-	# A host that nobody reaches any more.
+	# One host's folder is missing.
 	run "$BUILD/hang_diagnose" --dry-run "$first" "$work/host-3"
 	expect_out '^evidence .*Of rank 2 no folder has a file: nothing is known of it\.'
 	run "$BUILD/hang_diagnose" --dry-run "$first" "$work/$another"
@@ -107,18 +107,17 @@ joined() {
 another=$(verdict evidence)
 joined
 
-# What gets lost on the way to the second host: sent again, which the first host's counters say. A queue of two
-# packets is there on kernels without netem.
+# Packets that are lost on the way to the second host are sent again, which the first host's counters show.
 lossy() {
-	if ! tc qdisc add dev "hgv$$-2" root tbf rate 40mbit burst 4kb limit 4kb 2>/dev/null; then
-		echo 'losses: not tried: no tc, or no tbf in this kernel'
+	if ! netns lose node2 2 in; then
+		echo 'losses: not tried: no nft'
 		return
 	fi
 	on_hosts 1,1 -b 256K --fault=drop-rank:1
 	cd "$work" || exit 1
 	run "${command[@]}"
 	cd "$OLDPWD" || exit 1
-	tc qdisc del dev "hgv$$-2" root
+	netns mend node2
 	expect_rc 10 'with losses:'
 	expect_out '^# Host node1, during the run: TCP: .*segments? sent again'
 	run "$BUILD/hang_diagnose" "$work/$(verdict evidence)"

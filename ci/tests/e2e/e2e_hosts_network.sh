@@ -1,6 +1,6 @@
 #!/bin/bash
-# e2e_hosts_network.sh: --fault=net-* and host-gone between two hosts made of namespaces: what they come to, that no rank is
-# blamed, and that nothing is left.
+# e2e_hosts_network.sh: --fault=command with faults/inject/netns between hosts made of namespaces: what each fault of the
+# network comes to, that no rank is blamed, and that nothing is left.
 # timeout: 240
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
@@ -9,10 +9,6 @@ source "$(dirname "$0")/../rig/hosts.sh"
 
 make_hosts 3
 cd "$work/own" || exit 1
-
-run "$BUILD/all_reduce_perf" --backend mpi --fault=net-cut
-expect_rc 77 "on the machine's own network"
-expect_err "net-cut needs a network namespace that is not the machine's own"
 command -v nft >/dev/null || { echo 'faults of the network: not tried: nft (nftables) is not installed'; finish; }
 
 # clean: no process, no file and no change of the network is left on either host
@@ -20,48 +16,50 @@ clean() {
 	local i
 	no_process || return
 	for i in 1 2; do
-		[ -z "$(enter $i nft list ruleset)$(enter $i ls /dev/shm)" ] &&
+		[ -z "$(enter $i nft list ruleset)$(enter $i ls /dev/shm)$(enter 0 ls "$work/wire$i" 2>/dev/null)" ] &&
 			[[ $(enter $i ip -br link show eth0) == *' UP '* ]] || return
 	done
 }
 
-# broken SPEC OUTCOMES CLASSES OPTION...: regular expressions
+# broken RANK@CALL "FAULT" OUTCOMES CLASSES OPTION...: netns FAULT at that call, mended when the run is over and both
+# sides have come to their verdict. Outcomes and classes are regular expressions.
 broken() {
-	from_host 2,2 "--fault=$1" --silent-after 1.5 --partition-timeout 4 "${@:4}"
+	from_host 2,2 "--fault=command:$1,run=netns $2,undo=sleep 4; netns mend node2" \
+		--silent-after 1.5 --partition-timeout 4 "${@:5}"
 	run "${command[@]}"
-	holds "$1: not this fault's end" grep -qE "^# verdict: outcome=($2) class=($3) " "$work/out"
-	holds "$1: a rank is blamed" grep -qE '^# verdict: .* ranks=- ' "$work/out"
-	holds "$1: something is left" within 10 clean
+	holds "$2: not this fault's end" grep -qE "^# verdict: outcome=($3) class=($4) " "$work/out"
+	holds "$2: a rank is blamed" grep -qE '^# verdict: .* ranks=- ' "$work/out"
+	holds "$2: something is left" within 15 clean
 }
 
-broken net-cut:3 hang 'host-silent|partition'
-broken net-stall:0@init hang 'host-silent|partition'
-broken net-stall:2,peer=1,dir=out,when=after hang 'host-silent|partition'
-broken net-loss-large:3 hang '[a-z-]+'
-broken host-gone:3,hold=7 hang 'host-silent|partition'
+broken 3@8 'cut node2' hang 'host-silent|partition'
+broken 0@init 'stall node2' hang 'host-silent|partition'
+broken 2@8 'stall node2 out node1' hang 'host-silent|partition' # one way
+broken 3@8 'large-only node2' hang '[a-z-]+'
+broken 1@8 'reset node2' 'hang|error|died' '[a-z-]+'
+broken 0@8 'gone node2' hang 'host-silent|partition'
 
-# what a network can do without a verdict: the run goes on
-for fault in net-slow:3,rate=20000 net-loss:1,loss=1 net-flap:3,times=2,down=0.2,up=0.2; do
-	from_host 2,2 "--fault=$fault"
+# The run goes on where the network only gets worse. -T: the deadline of a call is for the network before.
+for fault in 'slow node2 160mbit' 'lose node2 1' 'delay node2 0.005' 'cut node2; sleep 0.2; netns mend node2'; do
+	from_host 2,2 "--fault=command:3,run=netns $fault,undo=netns mend node2" -T 5
 	run "${command[@]}"
 	expect_rc 0 "$fault"
 	holds "$fault: something is left" within 10 clean
 done
 
-from_host 2,2 --fault=net-stall:3,peer=2
+from_host 2,2 '--fault=command:3,run=netns cut node7'
 run "${command[@]}"
-expect_rc 2 'a peer on the same host'
-expect_err 'rank 3 and its peer 2 are on one host'
+expect_err 'ended with status 2: netns: no host node7'
+expect_rc 2 'a host that does not exist'
 
 # One direction between two of three hosts is shut before anything is sent; launcher and monitors do not need it.
-enter 3 nft "add table inet t; add chain inet t c { type filter hook input priority 0; };
-	add rule inet t c ip saddr $net.3 drop"
+netns stall node3 in node2
 from_host 1,1,1
 run "${command[@]}"
 expect_rc 10 'one direction shut before init'
 expect_out '^# verdict: outcome=hang class=partition ranks=- .* confidence=proved .* pair=node2>node3 side=fabric '
 holds 'one direction shut before init: something is left' within 10 no_process
-enter 3 nft delete table inet t
+netns mend node3
 
 # MPI's own ports alone are shut in the midst of calls, as where data have another network than monitors
 from_host 2,2 -b 8 -e 8 -n 100000000

@@ -1,6 +1,6 @@
 #!/bin/bash
-# e2e_reconcile_hosts.sh: two hosts made of namespaces: the second's MTU is another one, and what
-# each host saw is told at rank 0.
+# e2e_reconcile_hosts.sh: two hosts made of namespaces: the second has another MTU, and rank 0 reports what
+# each host saw.
 # timeout: 120
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
@@ -16,7 +16,7 @@ expect_no_out 'cause: mtu'
 check 'two hosts were looked at, twice' test "$(grep -c '"resent"' "$work/same/observation.json")" -eq 4
 check 'by their names' grep -q '"host": "node2"' "$work/same/observation.json"
 
-ip -n "$(name 2)" link set eth0 mtu 1280
+enter 2 ip link set eth0 mtu 1280
 on_hosts 2,2 -b 1K -e 1K -n 40 -w 2 --reconcile
 run "${command[@]}"
 expect_rc 0

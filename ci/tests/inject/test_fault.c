@@ -51,7 +51,8 @@ static const struct good good[] = {
 	{ "corrupt-send,at=9223372036854775807", "corrupt-send", "", 0, FAULT_BEFORE, "at",
 	  "9223372036854775807" },
 	{ "corrupt-recv:1@3,bit=63", "corrupt-recv", " 1", 3, FAULT_BEFORE, "bit", "63" },
-	{ "net-stall:3@init,peer=0", "net-stall", " 3", FAULT_OP_INIT, FAULT_BEFORE, "peer", "0" },
+	{ "command:3@init,run=a b@c:d=e", "command", " 3", FAULT_OP_INIT, FAULT_BEFORE, "run",
+	  "a b@c:d=e" },
 	{ "exit-rank:2@3,code=255", "exit-rank", " 2", 3, FAULT_BEFORE, "code", "255" },
 };
 
@@ -136,7 +137,7 @@ static const struct {
 	  "unknown key \"delay\": drop-rank takes when=before|inflight|after" },
 	{ "late-rank,dela=1", "late-rank takes delay=SECONDS when=before|inflight|after" },
 	{ "late-rank," FIFTY "=1", "wanted key=value" },
-	{ "late-rank,delay=" FIFTY FIFTY FIFTY FIFTY, "wanted key=value" },
+	{ "late-rank,delay=" FIFTY FIFTY FIFTY FIFTY, "is longer than 199 characters" },
 	{ "settings-mismatch,CUDA=1", "settings-mismatch takes NCCL_*=VALUE lib=PATH" },
 	{ "settings-mismatch,NCCL_A=1,NCCL_A=2", "NCCL_A is given twice" },
 	{ "settings-mismatch,NCCL_A=1,NCCL_B=1,NCCL_C=1,NCCL_D=1,NCCL_E=1,NCCL_F=1,NCCL_G=1,"
@@ -151,8 +152,11 @@ static const struct {
 	{ "late-rank,delay=1,delay=2", "delay is given twice" },
 	{ "exit-rank,code=256", "bad code=256: wanted an exit status from 0 to 255" },
 	{ "exit-rank,code=-1", "bad code=-1" },
-	{ "net-stall,peer=-1", "bad peer=-1: wanted a rank, from 0" },
-	{ "net-stall,dir=up", "bad dir=up: wanted in|out|both" },
+	{ "command", "command needs run=" },
+	{ "command:1@3,undo=true", "command needs run=" },
+	{ "command,run=", "bad \"run=\": wanted key=value" },
+	{ "command,run=true,how=soon", "bad how=soon: wanted wait|start" },
+	{ "command,run=a,b", "bad \"b\": wanted key=value" },
 	{ "corrupt-send,bit=64", "bad bit=64: wanted a bit from 0 to 63" },
 	{ "nan,at=-1", "bad at=-1: wanted an element's number, from 0" },
 	{ "block-rank,how=x", "bad how=x: wanted lock|read" },
@@ -374,10 +378,10 @@ UNIT_TEST(test_list, "--list-faults")
 		const char *head;
 		unsigned lacks; /* needs of faults that cannot run */
 	} cases[] = {
-		{ MACHINE("mpi", 0, BY_MPI), "on the mpi backend", NEED_CGROUP | NEED_HOST },
-		{ MACHINE("mpi", NEED_CGROUP, BY_MPI), "on the mpi backend", NEED_HOST },
+		{ MACHINE("mpi", 0, BY_MPI), "on the mpi backend", NEED_CGROUP },
+		{ MACHINE("mpi", NEED_CGROUP, BY_MPI), "on the mpi backend", 0 },
 		{ MACHINE("nccl", NEED_GPU | NEED_NET, BY_NET), "on the nccl backend",
-		  NEED_CGROUP | NEED_NAMESPACE | NEED_HOST },
+		  NEED_CGROUP | NEED_NAMESPACE },
 		{ MACHINE("nccl", ~0u, BY_NET), "on the nccl backend", 0 },
 	};
 

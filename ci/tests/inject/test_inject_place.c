@@ -44,8 +44,6 @@ static const struct {
 	{ "drop-rank:2", 2, "rank out of range: 2, the job has 0 to 1" },
 	{ "drop-rank:0,4", 4, "rank out of range: 4" },
 	{ "drop-rank:100000", 4, "rank out of range" },
-	{ "net-stall:1,peer=4", 4, "peer out of range: 4, the job has 0 to 3" },
-	{ "net-stall:1,peer=1", 4, "rank 1 and its peer 1 are on one host" },
 	{ "drop-rank", 1, "drop-rank needs 2 ranks, the job has 1" },
 	{ "late-rank:0", 1, "late-rank needs 2 ranks" },
 };

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
+#include "process/leftovers.h"
 
 /* What the child and the test share. */
 struct shared {
@@ -237,4 +238,103 @@ UNIT_TEST(test_busy_orphan, "a loop whose parent is gone")
 	}
 	UNIT_ALL(ended == 2, killed == 1);
 	prctl(PR_SET_CHILD_SUBREAPER, 0);
+}
+
+/* A rank in a run's folder, whose fault runs a command. What the command and its `undo` leave is in files. */
+struct scene { /* shared with the process that keeps the command */
+	char folder[UNIT_TEMP];
+	struct run_folder run;
+	struct rig rig;
+};
+
+static struct scene *scene_make(void)
+{
+	void *map = mmap(NULL, sizeof(struct scene), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	CU_ASSERT_PTR_NOT_EQUAL_FATAL(map, MAP_FAILED);
+	return map;
+}
+
+static int scene_call(struct scene *s, const char *spec)
+{
+	static int n;
+	char key[32];
+
+	snprintf(key, sizeof(key), "command-%d-%d", (int)getpid(), n++);
+	CU_ASSERT_EQUAL_FATAL(unit_folder(s->folder), 0);
+	CU_ASSERT_EQUAL_FATAL(chdir(s->folder), 0);
+	CU_ASSERT_EQUAL_FATAL(run_folder_open(&s->run, key, &(struct error){ .code = 0 }), 0);
+	CU_ASSERT_EQUAL_FATAL(rig_open(&s->rig, &spec, 1, 3, 4), 0);
+	s->rig.injector.machine.run = s->run.path;
+	return rig_call(&s->rig, 1, 0);
+}
+
+static bool exists_within(const char *name, double seconds)
+{
+	double end = clock_seconds() + seconds;
+
+	while (access(name, F_OK) < 0 && clock_seconds() < end)
+		clock_nap(0.002);
+	return access(name, F_OK) == 0;
+}
+
+/* The process whose number is in the file. */
+static bool is_alive(const char *name)
+{
+	FILE *f = fopen(name, "re");
+	int pid = 0;
+
+	if (f && fscanf(f, "%d", &pid) != 1)
+		pid = 0;
+	if (f)
+		fclose(f);
+	return pid > 0 && kill(pid, 0) == 0;
+}
+
+static void scene_end(struct scene *s)
+{
+	run_folder_release(&s->run);
+	CU_ASSERT_TRUE(exists_within("undone", 10));
+	CU_ASSERT_EQUAL(chdir("/"), 0);
+	unit_remove(s->folder);
+	munmap(s, sizeof(*s));
+}
+
+UNIT_TEST(test_command, "commands")
+{
+	static const struct {
+		const char *spec, *text;
+		int rc, status;
+	} cases[] = {
+		{ "command@1,run=true,undo=touch undone", "", 0, 0 },
+		{ "command@1,run=echo a b; exit 7,undo=touch undone",
+		  "\"echo a b; exit 7\" ended with status 7: a b", -EIO, 7 },
+		{ "command@1,run=kill -KILL $$,undo=touch undone", "status 137", -EIO, 137 },
+		{ "command@1,run=no-such-program,undo=touch undone", "status 127", -EIO, 127 },
+		{ "command@1,run=sleep 60,how=start,undo=touch undone", "", 0, COMMAND_RUNS - 1 },
+	};
+
+	UNIT_ROWS(row, cases) {
+		struct scene *s = scene_make();
+
+		CU_ASSERT_EQUAL(scene_call(s, row->spec), row->rc);
+		UNIT_ALL(s->rig.record.command == 1 + row->status, access("undone", F_OK) < 0,
+			 strstr(s->rig.note.err.text, row->text) != NULL);
+		scene_end(s);
+	}
+}
+
+/* Processes in the background live as long as the run, also in a session of their own; then `undo` runs. */
+UNIT_TEST(test_command_ends, "what a command starts")
+{
+	struct scene *s = scene_make();
+
+	CU_ASSERT_EQUAL(scene_call(s, "command@1,run=sleep 60 & echo $! >one; setsid sh -c 'echo "
+				      "$$ >two; exec sleep 60' & true,undo=touch undone"),
+			0);
+	UNIT_ALL(exists_within("two", 10), is_alive("one"), is_alive("two"));
+	run_folder_release(&s->run);
+	UNIT_ALL(exists_within("undone", 10), !is_alive("one"), !is_alive("two"));
+	scene_end(s);
 }

@@ -48,7 +48,10 @@ echo "PMIxCliTmpDirBase=$work/own" >"$work/mpi.conf"
 daemon munged --force --foreground --key-file="$work/munge/key" --socket="$work/munge/socket" \
 	--pid-file="$work/munge/pid" --log-file="$work/munge/log" --seed-file="$work/munge/seed"
 holds 'munged does not start' within 20 [ -S "$work/munge/socket" ]
-daemon slurmctld -D
+# slurmctld and its clients are beside the switch, where the hosts can be reached
+at_switch=(nsenter -t "$(cat "$work/host0.pid")" -n --)
+for tool in sinfo squeue scancel; do eval "$tool() { \"\${at_switch[@]}\" $tool \"\$@\"; }"; done
+daemon "${at_switch[@]}" slurmctld -D
 for i in 1 2; do daemon enter $i slurmd -D -N node$i; done
 are_idle() { [ "$(sinfo -h -N -o %T 2>/dev/null | grep -cx idle)" -eq 2 ]; }
 holds "slurmd does not start: $(tail -n 2 "$work"/*.log)" within 60 are_idle
@@ -56,7 +59,7 @@ holds "slurmd does not start: $(tail -n 2 "$work"/*.log)" within 60 are_idle
 # each host has a /tmp of its own
 export OMPI_MCA_btl=tcp,self OMPI_MCA_btl_tcp_if_include=$net.0/24 OMPI_MCA_orte_tmpdir_base=$work/own
 is_empty() { [ -z "$(squeue -h)" ]; }
-srun=(srun --mpi=pmix --kill-on-bad-exit=0 -N 2 -n 4 --ntasks-per-node 2 --overcommit "$BUILD/all_gather_perf" --backend mpi
+srun=("${at_switch[@]}" srun --mpi=pmix --kill-on-bad-exit=0 -N 2 -n 4 --ntasks-per-node 2 --overcommit "$BUILD/all_gather_perf" --backend mpi
 	--topo none --silent-after 1.5 --partition-timeout 4)
 run "${srun[@]}" -n 20 -w 1 -b 8 -e 64K -f 4
 expect_rc 0 'two hosts:'
@@ -76,7 +79,7 @@ END
 # Each side says it and its ranks end. slurmstepd gives up after five tries to tell srun, which waits for ever.
 is_said() { grep -qE '^# verdict: outcome=hang class=(host-silent|partition) ranks=- .* hosts=node[12]( |$)' "$work/out"; }
 no_rank() { ! pids_of_run | sed 's,.*,/proc/&/exe,' | xargs -r readlink | grep -q all_gather_perf; }
-start "${srun[@]}" --fault=net-cut:3
+start "${srun[@]}" '--fault=command:3,run=netns cut node2,undo=sleep 4; netns mend node2'
 holds 'no verdict of a cut' within 30 is_said
 holds 'ranks that go on behind a cut' within 15 no_rank
 scancel -u root

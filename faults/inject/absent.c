@@ -1,4 +1,4 @@
-/* absent.c: who does not come to a call, comes late, or makes more or fewer calls than the others. */
+/* absent.c: a rank does not come to a call, comes late, or makes more or fewer calls than the others. */
 #include <time.h>
 
 #include "backend/call.h"
@@ -91,8 +91,8 @@ const struct fault fault_extra_call = {
 	.name = "extra-call",
 	.help = "makes one call twice",
 	.source = "k2-fsa/snowfall#152: the rank with one batch more hangs at the end",
-	/* Open MPI calls the longer one of two shifted messages truncated; who only sends a small
-	 * message is through before anybody listens. */
+	/* Open MPI calls the longer one of two shifted messages truncated. A rank that only sends a
+	 * small message is through before another rank receives. */
 	.mpi = "hang|error|died|wrong-data|diverged|ok",
 	.nccl = "hang|wrong-data",
 	.fire = call_twice,
@@ -103,7 +103,7 @@ static int call_another(const struct fault_act *act)
 	const struct call *call = act->call;
 	const bool reduces = call->kind == CALL_ALL_REDUCE;
 	/* In place, one byte of the buffer that the rank's own call is about to write (a send has
-	 * none; its byte changes only if somebody answers). */
+	 * none; its byte changes only if another rank answers). */
 	void *byte = call->recv ? call->recv : (void *)call->send;
 	struct call extra = {
 		.comm = call->comm,
@@ -124,14 +124,14 @@ static int call_another(const struct fault_act *act)
 
 const struct fault fault_conditional_call = {
 	.name = "conditional-call",
-	.help = "makes a call of another kind that nobody else makes, before its own",
+	.help = "makes a call of another kind that no other rank makes, before its own",
 	.source = "dylanyunlon/Neuron_SP#197: an all-reduce of one element that rank 0 alone makes",
 	.mpi = "hang",
 	.nccl = "hang|wrong-data",
 	.fire = call_another,
 };
 
-/* Every later call is one on a communicator that is gone: the rank has none to make it on. */
+/* Later calls would be on a communicator that is gone, so none is made. */
 static int abort_comm(const struct fault_act *act)
 {
 	return fault_swallowed(chain_abort(act->chain));
@@ -140,10 +140,10 @@ static int abort_comm(const struct fault_act *act)
 const struct fault fault_abort_one = {
 	.name = "abort-one",
 	.help = "aborts its communicator, goes on to the end of the run without it",
-	.source = "NVIDIA/nccl#549 and #1013: ncclCommAbort on one rank, peers are not told",
+	.source = "NVIDIA/nccl#549 and #1013: ncclCommAbort on one rank, peers do not learn of it",
 	.needs = { .machine = NEED_GPU },
 	.sticky = true,
-	/* Over sockets the neighbours are told by the end of a connection. */
+	/* Over sockets the end of a connection tells the neighbours. */
 	.nccl = "hang|error|wrong-data",
 	.why_not = "MPI 3 has no abort of one communicator: MPI_Abort ends processes, "
 		   "MPI_Comm_free is collective",

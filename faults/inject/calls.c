@@ -1,8 +1,8 @@
-/* calls.c: whose call has other arguments than the others'. */
+/* calls.c: one call has other arguments than those of the other ranks. */
 #include "inject/fault.h"
 
-/* `count` elements as the keys factor= and by= say, at least 1 and at most twice as many, for which the
- * schedule's pools have room; without keys half of them. */
+/* The count after the keys factor= and by=, from 1 to twice the call's, for which the schedule's pools have room. The
+ * default is half of it. */
 static size_t changed_count(const struct fault_spec *spec, size_t count)
 {
 	int64_t changed = (int64_t)count, most = 2 * changed;

@@ -1,4 +1,4 @@
-/* data.c: whose data are wrong, in calls that all make alike: one element of what a call reads or writes, by
+/* data.c: wrong data in calls that all ranks make alike: one element of what a call reads or writes, by
  * NCCL's meaning of count. */
 #include "base/element.h"
 #include "inject/fault.h"
@@ -34,7 +34,7 @@ static size_t stretches(struct seat seat, const size_t *counts, const size_t *at
 	return end;
 }
 
-/* Elements that the rank sends, or receives. */
+/* Elements that the rank sends or receives. */
 static size_t count_of(struct seat seat, bool sent)
 {
 	/* what goes out and what comes in: count (1), that for each rank (n), of the root alone (I, N) */
@@ -60,7 +60,7 @@ static bool sends_data(const struct planned_call *planned)
 	return count_of((struct seat){ &planned->call, planned->rank, planned->nranks }, true) > 0;
 }
 
-/* What a group receives is there only behind its end. */
+/* A group has received nothing before its end. */
 static bool receives_data(const struct planned_call *planned)
 {
 	return !planned->grouped &&

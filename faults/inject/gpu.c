@@ -1,5 +1,5 @@
-/* gpu.c: whose GPU stands ahead of the call, breaks, or is full; nothing outlasts 60 s, whoever is dead by
- * then. */
+/* gpu.c: a rank's GPU stands ahead of the call, breaks, or is full. Nothing outlasts 60 s, even if the rank is
+ * dead. */
 #include "backend/backend.h"
 #include "backend/call.h"
 #include "inject/fault.h"
@@ -37,7 +37,7 @@ static int wait_word(const struct fault_act *act)
 const struct fault fault_stream_wait = {
 	.name = "stream-wait",
 	.help = "its stream waits for a word in memory ahead of the call, 60 s at most",
-	.source = "ROCm/rocm-systems#5800: a stream waits for an event that nobody has recorded",
+	.source = "ROCm/rocm-systems#5800: a stream waits for an event that is never recorded",
 	.args = "bound=SECONDS",
 	.needs = { .machine = NEED_GPU, .stream = true },
 	.nccl = "hang|ok",
@@ -62,12 +62,12 @@ const struct fault fault_gpu_fault = {
 	.fire = write_nowhere,
 };
 
-enum { SMALLEST = 2 << 20 }; /* what CUDA hands out in one piece at least */
+enum { SMALLEST = 2 << 20 }; /* the smallest piece that CUDA hands out */
 
 static const size_t largest = (size_t)64 << 30;
 
-/* The rank's own process takes all that is left. What it cannot have in large pieces it tries in
- * smaller ones. Errors on the way are expected: they go to `ignored`. */
+/* The rank's own process takes all memory that is left, first in large pieces and then in smaller
+ * ones. Errors on the way are expected: they go to `ignored`. */
 static void take_all(struct backend *be)
 {
 	const enum alloc_kind kind = be->config.alloc;
@@ -103,7 +103,7 @@ static int fill(const struct fault_act *act)
 	rc = be->ops->alloc(be, wanted, wanted, &ptr);
 	be->err = saved;
 	if (rc == 0)
-		return -EAGAIN; /* somebody freed memory meanwhile: nothing ran out */
+		return -EAGAIN; /* another process freed memory meanwhile: nothing ran out */
 	return error_set(saved, OUTCOME_ERROR, -ENOMEM, "out of device memory: %.200s", why.text);
 }
 

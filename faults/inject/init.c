@@ -1,4 +1,4 @@
-/* init.c: who comes to communicator init otherwise, or from elsewhere. */
+/* init.c: a rank calls communicator init with other arguments, or from another network. */
 #include <net/if.h>
 #include <sched.h>
 #include <sys/ioctl.h>
@@ -7,7 +7,7 @@
 #include "backend/call.h"
 #include "inject/fault.h"
 
-/* One less where the rank's own number allows it, else one more. */
+/* The default is one rank less, if the rank's own number allows it. */
 static int other_number(const struct fault_act *act)
 {
 	struct comm_request request = *act->request;
@@ -51,10 +51,9 @@ const struct fault fault_init_id = {
 	.fire = own_id,
 };
 
-/* On one host every address of one network namespace can be reached from it, whatever interface
- * NCCL is told to take. So this thread moves to a namespace of its own: sockets that are open stay
- * where they are, NCCL's new ones, and its threads, know a loopback that leads nowhere. It ends
- * with the process. */
+/* Every address of a network namespace can be reached from within it, whatever interface NCCL takes. So this
+ * thread moves to a namespace of its own. Open sockets stay where they are. New sockets of NCCL and its threads
+ * have a loopback that leads nowhere. The namespace ends with the process. */
 static int leave_network(const struct fault_act *act)
 {
 	struct ifreq request = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };

@@ -1,4 +1,4 @@
-/* order.c: whose calls are in another order, in other groups or graphs, or do not meet their partners'. */
+/* order.c: calls in another order, in other groups or graphs, or that do not meet their partners. */
 #include "inject/fault.h"
 
 static int hold(const struct fault_act *act)
@@ -62,7 +62,7 @@ const struct fault fault_group_unbalanced = {
 	.fire = fault_swallow,
 };
 
-/* Its op is the first call that the graph holds: from there on ranks differ. */
+/* The op is the first call of the graph: from there on ranks differ. */
 static bool graph_replay_applies(const struct planned_call *planned)
 {
 	return planned->step > SCHEDULE_WARMUP && planned->opens;
@@ -147,8 +147,8 @@ static bool p2p_deadlock_behind(const struct call *held, const struct call *next
 	       next->peer == held->peer;
 }
 
-/* Who should send first and receives instead leaves two who receive. Two who send first hang where a send is
- * larger than what lies between them takes. Measured on 2 and 4 ranks, NCCL 2.28.9, H200. */
+/* A rank that receives instead of sending first leaves two ranks that receive. Two ranks that send first hang if a
+ * send is larger than the buffers between them. Measured on 2 and 4 ranks, NCCL 2.28.9, H200. */
 static const struct fault_way p2p_deadlock_ways[] = {
 	{ "hang", BY_ANY, KIND(SEND), 0, 0, "" },
 	{ "hang", BY_MPI, KIND(RECV), 0, 0, "" },

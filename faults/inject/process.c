@@ -1,4 +1,4 @@
-/* process.c: whose process ends, stops, is stuck in host code, or has no memory left. */
+/* process.c: a process ends, stops, is stuck in host code, or has no memory left. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -8,7 +8,7 @@
 #include "inject/fault.h"
 #include "process/cgroup.h"
 
-/* Not exit(): handlers of MPI and CUDA would tell the others, or wait for them. */
+/* exit() would run handlers of MPI and CUDA, which notify other ranks or wait for them. */
 static int end(const struct fault_act *act)
 {
 	_exit((int)fault_whole(act->spec, "code", 0));
@@ -70,7 +70,6 @@ const struct fault fault_crash_rank = {
 	.fire = crash,
 };
 
-/* Were it continued, it would go on as if nothing had been. */
 static int stop(const struct fault_act *act)
 {
 	return kill(getpid(), SIGSTOP) < 0 ? -errno : FAULT_PASS;

@@ -5,8 +5,8 @@
 
 #define PRELOAD "LD_PRELOAD"
 
-/* Where no setting is named: another protocol than NCCL takes for calls of so many bytes, and for sends and
- * receives, which have none, other buffers and so another length of their pieces. */
+/* Without keys: another protocol than NCCL's for calls of so many bytes. Sends and receives have no protocol; other
+ * buffers change the length of their pieces. */
 static int set_default(size_t bytes)
 {
 	const char *protocol = bytes < (size_t)256 << 10 ? "Simple" : "LL";
@@ -14,8 +14,7 @@ static int set_default(size_t bytes)
 	return setenv("NCCL_PROTO", protocol, 1) < 0 ? -1 : setenv("NCCL_BUFFSIZE", "65536", 1);
 }
 
-/* The loader puts it before the library that the program is linked with, in a program that is started
- * again. */
+/* The loader puts it before the program's own library when the program is started again. */
 static int preload(const char *path)
 {
 	const char *now = getenv(PRELOAD);
@@ -58,7 +57,7 @@ static bool is_library(const char *path)
 	       strcmp(real, wanted) == 0;
 }
 
-/* All was done when the process started: NCCL is about to read it. */
+/* The settings are in place since the process started; this checks that they still are. */
 static int fire(const struct fault_act *act)
 {
 	const struct fault_spec *spec = act->spec;

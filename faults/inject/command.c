@@ -14,6 +14,7 @@
 
 #define LOOK_SECONDS 0.002
 #define END_SECONDS  5.0 /* a process in a dead file system cannot be killed */
+#define UNDO_SECONDS 60.0
 #define NO_SHELL     127
 
 /* In a session of its own. What it prints goes to `out`. */
@@ -90,6 +91,8 @@ static _Noreturn void keep(const struct fault_act *act)
 	folder = open(run ? run : "", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	out = memfd_create("output", MFD_CLOEXEC);
 	pid = shell(fault_arg(act->spec, "run"), out);
+	if (pid < 0)
+		atomic_store(&act->record->command, 1 + NO_SHELL);
 	do {
 		pid_t ended = waitpid(-1, &status, WNOHANG);
 
@@ -99,7 +102,9 @@ static _Noreturn void keep(const struct fault_act *act)
 	} while (!run_is_over(folder));
 	end_children();
 	if (undo && (pid = shell(undo, out)) > 0)
-		waitpid(pid, &status, 0);
+		for (double n = UNDO_SECONDS; waitpid(pid, NULL, WNOHANG) == 0 && n > 0;
+		     n -= LOOK_SECONDS)
+			clock_nap(LOOK_SECONDS);
 	end_children();
 	if (run)
 		run_folder_remove(run);

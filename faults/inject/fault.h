@@ -74,20 +74,19 @@ struct fault_record {
 	_Atomic uint32_t comm;	    /* where it was: the communicator, */
 	_Atomic uint64_t seq;	    /* and the number of the call on it, from 1; 0: init */
 	_Atomic uint32_t due, done; /* bit i: --fault number i names this rank; has fired on it */
-	_Atomic int32_t
-		command;	/* of the last fault `command`: 0: none; COMMAND_RUNS; else its exit
-	                             * status + 1 */
-	char command_text[160]; /* the first line that it printed */
+	/* Of the last fault `command`: 0 (none), COMMAND_RUNS, or its exit status + 1; the first line that it
+	 * printed. */
+	_Atomic int32_t command;
+	char command_text[160];
 };
 
 /* Handed to a fault that fires. */
 struct fault_act {
 	const struct fault_spec *spec;
-	const struct call *call; /* the call that the rank is about to make, is in, or has made;
-	                          * NULL at init */
-	const struct comm_request
-		*request; /* at init, the request that is about to be, or has been, made;
-	                                     * else NULL */
+	/* The call, or at init the request, that is about to be made, is in progress, or has been made; else
+	 * NULL. */
+	const struct call *call;
+	const struct comm_request *request;
 	const struct fault_machine *machine;
 	struct fault_record *record;  /* may be NULL */
 	const struct comm_set *comms; /* the ranks of each communicator */

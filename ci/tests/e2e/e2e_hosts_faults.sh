@@ -109,7 +109,7 @@ joined
 
 # Packets that are lost on the way to the second host are sent again, which the first host's counters show.
 lossy() {
-	if ! netns lose node2 2 in; then
+	if ! netns lose node2 10 in; then
 		echo 'losses: not tried: no nft'
 		return
 	fi

@@ -29,7 +29,7 @@ from tables import write_csv  # noqa: E402
 FACTORS = ["collective", "ranks", "place", "size", "dtype", "mode", "transport", "schedule", "when",
            "keys"]
 COLUMNS = ["cell", "fault", *FACTORS, "culprits", "spec", "command"]
-COVERAGE = ["fault", "cells", "spoilt", "covered", "feasible", "infeasible"]
+COVERAGE = ["fault", "cells", "replaced", "covered", "feasible", "infeasible"]
 REFUSED = ["fault", "transport", "exit_code", "why", "times", "command"]
 PLACES = ["first", "middle", "last", "several", "rest"]
 TRIES = 3  # so many cells with a pair were refused by started ranks and none was not: it cannot be
@@ -217,10 +217,10 @@ def values_of(cell):
 
 
 class Array:
-    """The cells of one fault; `spoilt`: names of those that started ranks refused. `causes`: sets of
+    """The cells of one fault; `replaced`: names of those that started ranks refused. `causes`: sets of
     values that the program refuses, whatever the others are."""
 
-    def __init__(self, fault, factors, cells, spoilt):
+    def __init__(self, fault, factors, cells, replaced):
         self.fault, self.factors, self.cells = fault, factors, list(cells)
         self.dice = random.Random(f"{os.environ['SEED']} {fault} {len(cells)}")
         self.fails, self.good, self.barren = Counter(), Counter(), set()
@@ -229,7 +229,7 @@ class Array:
                      for x in factors[a] for y in factors[b]}
         self.pairs = set(self.open)
         for cell in cells:
-            self.note(cell, cell["cell"] not in spoilt)
+            self.note(cell, cell["cell"] not in replaced)
 
     def note(self, cell, good):
         self.seen.add(values_of(cell))
@@ -345,21 +345,21 @@ class Array:
                 self.note(cell, True)
                 self.cells.append(dict(cell, cell=f"{self.fault}.{len(self.cells) + 1:02d}"))
 
-    def coverage(self, spoilt):
+    def coverage(self, replaced):
         """Of pairs of factors with several values: covered, feasible, infeasible; a pair that no cell was
         found for counts as feasible unless it is known why."""
         real = {p for p in self.pairs if all(len(self.factors[name]) > 1 for name, _ in p)}
         left = real & self.open
         cannot = sum(self.cannot(pair) for pair in left)
-        return [self.fault, len(self.cells) - spoilt, spoilt, len(real) - len(left),
+        return [self.fault, len(self.cells) - replaced, replaced, len(real) - len(left),
                 len(real) - cannot, cannot]
 
 
-def extended(fault, factors, cells, spoilt, limit):
+def extended(fault, factors, cells, replaced, limit):
     """(cells, coverage, what was refused) of one fault."""
-    array = Array(fault, factors, cells, spoilt)
+    array = Array(fault, factors, cells, replaced)
     array.extend(limit)
-    return array.cells, array.coverage(len(spoilt)), [
+    return array.cells, array.coverage(len(replaced)), [
         [fault, transport, code, why, times, words]
         for (transport, code, _), (times, (why, words)) in array.said.items()]
 
@@ -383,19 +383,19 @@ def runnable():
 def plan(out):
     """Makes cells.csv, coverage.csv and refused.csv, or adds cells where a run refused one."""
     old = read_csv(out / "cells.csv")
-    spoilt = {row["cell"] for row in read_csv(out / "matrix.csv")
+    replaced = {row["cell"] for row in read_csv(out / "matrix.csv")
               if row["verdict"] in ("impossible", "refused")}
     coverage = {row["fault"]: list(row.values()) for row in read_csv(out / "coverage.csv")}
     refused = [list(row.values()) for row in read_csv(out / "refused.csv")]
-    found, cannot = runnable() if not old or spoilt else ({}, [])
+    found, cannot = runnable() if not old or replaced else ({}, [])
     most = min(int(os.environ["CELLS"]), max(1, int(os.environ["MOST"]) // max(1, len(found))))
     jobs = []
     with ProcessPoolExecutor() as pool:
         for fault, (transports, fires) in found.items():
             mine = [cell for cell in old if cell["fault"] == fault]
-            bad = {cell["cell"] for cell in mine} & spoilt
+            bad = {cell["cell"] for cell in mine} & replaced
             limit = min(most, FEW) if alone(fault) else most
-            if not old or len(bad) > int(coverage[fault][COVERAGE.index("spoilt")]):
+            if not old or len(bad) > int(coverage[fault][COVERAGE.index("replaced")]):
                 jobs.append(pool.submit(extended, fault, factors_of(fault, transports, fires), mine,
                                         bad, min(2 * limit, limit + len(bad))))
     cells = {fault: [c for c in old if c["fault"] == fault] for fault in coverage}
@@ -409,7 +409,7 @@ def plan(out):
         write_csv(out / "coverage.csv", COVERAGE, coverage.values())
         write_csv(out / "cells.csv", COLUMNS, [[cell[name] for name in COLUMNS]
                                                for made in cells.values() for cell in made])
-    return read_csv(out / "cells.csv"), spoilt
+    return read_csv(out / "cells.csv"), replaced
 
 
 def forget_wrong(out):
@@ -429,12 +429,12 @@ def todo(out):
         fcntl.flock(lock, fcntl.LOCK_EX)
         if os.environ["RETRY"] == "1":
             forget_wrong(out)
-        cells, spoilt = plan(out)
+        cells, replaced = plan(out)
     ran = {(row["cell"], row["repeat"]) for row in read_csv(out / "matrix.csv")}
     runs = itertools.product(range(1, int(os.environ["REPEATS"]) + 1), cells)
     for repeat, cell in sorted(runs, key=lambda r: (alone(r[1]["fault"]), r[0],
                                                     int(r[1]["cell"].rsplit(".", 1)[1]))):
-        if (cell["cell"], str(repeat)) not in ran and cell["cell"] not in spoilt and \
+        if (cell["cell"], str(repeat)) not in ran and cell["cell"] not in replaced and \
                 os.environ["CELL"] in ("", cell["cell"]):
             print(f"{cell['cell']}-{repeat}", cell["transport"], cell["ranks"],
                   shlex.quote(fired("")) + "/" + cell["command"])

@@ -15,7 +15,7 @@ pids_of() {
 	grep -lsz "^HANGAR_TRIAL=$1" /proc/[0-9]*/environ | tr -dc '0-9\n'
 }
 
-# Ends what is left of our own runs, whoever started it.
+# Ends all processes that are left of our own runs.
 clean_up() {
 	local pid
 	trap '' TERM INT HUP
@@ -34,7 +34,7 @@ left_files() {
 	find /dev/shm -maxdepth 1 -name "*$key*" 2>/dev/null | wc -l
 }
 
-# our_cgroups: hangar's, whoever's run it is
+# our_cgroups: those of all runs of hangar
 our_cgroups() {
 	find /sys/fs/cgroup -maxdepth 7 -name 'hangar-*' 2>/dev/null | sort
 }

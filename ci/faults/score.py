@@ -87,7 +87,7 @@ def fault_of(row, shots, cell, verdict):
     here = fired_here or set(shots)
     tie = bool(row["tie"]) and 2 * len(here) >= len(circle)
     classes = row["class"].split("|") + (row["tie"].removeprefix("?").split("|") if tie else [])
-    nobody = row["class"] == "-" or tie and verdict["confidence"] == "inconclusive"
+    none_named = row["class"] == "-" or tie and verdict["confidence"] == "inconclusive"
     if verdict["class"] not in classes:
         return f"class {verdict['class']} instead of {'|'.join(classes)}"
     if not point_right(row["point"], shots, verdict, cell):
@@ -96,7 +96,7 @@ def fault_of(row, shots, cell, verdict):
     if tie and row["fault"].endswith(("-mismatch", "conditional-call")) and 2 * len(set(shots) & circle) > len(circle) and verdict["confidence"] == "majority" and \
             verdict["named"] == circle - set(shots):
         return OUTVOTED
-    if not (nobody and verdict["named"] in (set(), circle, set(range(int(cell["ranks"]))))) and \
+    if not (none_named and verdict["named"] in (set(), circle, set(range(int(cell["ranks"]))))) and \
             (row["class"] == "-" or not names_right(
                 verdict["named"], shots, fired_here or set(shots) & circle, verdict["class"])):
         return f"ranks {listed(verdict['named'])} instead of {listed(shots)}"
@@ -310,7 +310,7 @@ def score(out, name):
 
 
 def append(path, line):
-    """One line, whole, whoever else appends; the first brings the head."""
+    """One line, whole, also if other processes append; the first brings the head."""
     with open(path, "a", newline="") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         writer = csv.writer(file, lineterminator="\n")

@@ -1,7 +1,7 @@
 #!/bin/bash
 # e2e_faults_init.sh: faults at communicator init and on a cold communicator, and of memory, on the
 # mpi backend: outcome, class, guilty rank, place; what this machine or backend lacks; and that no
-# cgroup is left, whoever was killed.
+# cgroup is left, whichever process was killed.
 # timeout: 400
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
@@ -62,7 +62,7 @@ expect_no_out 'plots/plot'
 holds 'a picture of no calls in postmortem.md' \
 	bash -c '! grep -qF plots/plot "$1"' - "$work/$(verdict evidence)/postmortem.md"
 
-# Who does not come to init, or not alike, is named long before init's own deadline of 10 s; -T is
+# A rank that does not come to init, or not alike, is named long before init's own deadline of 10 s; -T is
 # taken at its word.
 broken init-missing:2 4 10 init-missing-rank 2 0
 holds "init-missing named after $detect ms" [ "${detect:-0}" -gt 750 -a "${detect:-0}" -lt 7000 ]
@@ -99,7 +99,7 @@ for spec in late-rank:1@init,delay=0.5 late-rank:2@first,delay=0.3 none; do
 	expect_no_out '^# verdict'
 done
 
-# What cannot occur here, and what is wrong anywhere.
+# Faults that cannot occur here, and specs that are wrong anywhere.
 for spec in gpu-oom abort-one init-iface settings-mismatch:1,NCCL_ALGO=Tree drop-rank,when=inflight; do
 	perf all_reduce -g 2 "--fault=$spec"
 	expect_rc 77 "$spec:"
@@ -129,11 +129,11 @@ done
 broken oom-rank:0,2 4 14 rank-oom 0,2 8
 broken oom-rank:1@init 4 14 rank-oom 1 0
 broken oom-rank:1@first,when=after 2 14 rank-oom 1 1
-# a rank killed by somebody else in such a run is not out of memory
+# a rank killed by another process in such a run is not out of memory
 broken kill-rank:2 4 14 rank-killed 2 8 --fault=oom-rank:0@25
 holds 'a cgroup is left' [ -z "$(cgroups)" ]
 
-# Whoever is killed, the cgroups go: all hang, for ever, with a cgroup each.
+# The cgroups go, whichever process is killed: all hang, for ever, with a cgroup each.
 for victim in mpirun supervisor; do
 	start "$BUILD/all_reduce_perf" --backend mpi --topo none -g 2 --no-watch --fault=oom-rank:0@25 --fault=drop-rank:1
 	holds 'no cgroups to be seen' within 20 two_cgroups

@@ -42,7 +42,7 @@ perf hypercube -g 8 --fault=init-nranks:4 -b 64K -e 64K
 expect_rc 16 'init-nranks that nothing came of:'
 expect_out '^# verdict: outcome=diverged class=init-mismatch ranks=4 comm=0 seq=0 '
 
-# Who made a call otherwise is said while the run goes on, which ends well but for that.
+# A rank that made a call otherwise is named while the run goes on; the run ends well but for that.
 perf all_gather -g 4 --fault=dtype-mismatch:1,how=same
 expect_rc 16 'dtype-mismatch that nothing came of:'
 expect_out '^# ranks made different calls at call 8 of communicator 0: rank 1: AllGather 58368 int32, the others: AllGather 58368 float$'

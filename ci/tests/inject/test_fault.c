@@ -179,11 +179,11 @@ UNIT_TEST(test_bad, "specs that are wrong")
 		struct error err = { .code = 0 };
 		struct fault_spec spec;
 		int rc = fault_parse(&spec, row->text, &err);
-		bool told = strstr(err.text, row->why) != NULL;
+		bool found = strstr(err.text, row->why) != NULL;
 
 		UNIT_ALL(rc == -EINVAL, err.outcome == OUTCOME_USAGE, err.code == -EINVAL,
-			 strncmp(err.text, "--fault=", 8) == 0, told);
-		if (rc != -EINVAL || !told)
+			 strncmp(err.text, "--fault=", 8) == 0, found);
+		if (rc != -EINVAL || !found)
 			fprintf(stderr, "\n\"%s\": %d %s\n", row->text, rc, err.text);
 	}
 }

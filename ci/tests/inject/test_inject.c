@@ -172,8 +172,8 @@ UNIT_TEST(test_unfired, "faults that did not fire")
 	CU_ASSERT_EQUAL(inject_unfired(&rig.injector, NULL), -1);
 }
 
-/* The call that nobody else makes: of another kind, in place, one byte, asking for an answer. */
-UNIT_TEST(test_conditional, "a call that nobody else makes")
+/* The call that no other rank makes: of another kind, in place, one byte, asking for an answer. */
+UNIT_TEST(test_conditional, "a call that no other rank makes")
 {
 	static const struct {
 		enum call_kind asked, extra;

@@ -24,7 +24,7 @@ UNIT_TEST(test_init, "init")
 	CU_ASSERT_EQUAL(rig_open(&rig, reorder, 2, 3, 4), -EINVAL);
 	CU_ASSERT_PTR_NOT_NULL(strstr(rig.note.err.text, "2 of them make calls in another order"));
 
-	/* Nothing fires before the ranks are known, and nobody need want the record. */
+	/* Nothing fires before the ranks are known, and the record may be missing. */
 	CU_ASSERT_EQUAL(rig_open(&rig, many, 1, 3, 4), 0);
 	rig.injector.rank = -1;
 	rig_call(&rig, 1, 0);

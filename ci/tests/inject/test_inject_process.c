@@ -106,7 +106,7 @@ static const struct {
 	{ "kill-rank@3", -1, SIGKILL, 2 },
 	{ "kill-rank@6,when=after", -1, SIGKILL, 6 },
 	{ "crash-rank@3", -1, SIGSEGV, 2 },
-	/* Nobody ended it: the call is never reached, or the rank is another one. */
+	/* It was not ended: the call is never reached, or the rank is another one. */
 	{ "exit-rank@7,code=7", 97, 0, 6 },
 	{ "kill-rank:1@3", 97, 0, 6 },
 };
@@ -129,7 +129,7 @@ UNIT_TEST(test_ends, "processes that end")
 }
 
 /* A handler that a library has put in place does not save the process. */
-UNIT_TEST(test_crash_handled, "a crash that somebody handles")
+UNIT_TEST(test_crash_handled, "a crash with a handler")
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN }, old;
 	struct shared *shared;

@@ -140,7 +140,7 @@ def devices():
 
 
 def possible(cell):
-    """What needs no asking: ranks that are culprits, and a GPU for each but over sockets. The cell may
+    """Conditions that need no asking: ranks that are culprits, and a GPU for each but over sockets. The cell may
     lack factors."""
     ranks, place = int(cell.get("ranks", 0)), cell.get("place", "-")
     if ranks and place != "-" and not culprits(place, ranks, 0):
@@ -271,7 +271,7 @@ class Array:
         return possible(cell) and not self.hits(cell) and values_of(cell) not in self.seen
 
     def best(self, pair):
-        """Of some candidates that can be and are new the one that covers most; or None."""
+        """The possible and new candidate that covers most; or None."""
         for greedy in (True, False):
             made = [c for c in (self.candidate(pair, greedy) for _ in range(CANDIDATES))
                     if self.usable(c)]
@@ -346,7 +346,7 @@ class Array:
                 self.cells.append(dict(cell, cell=f"{self.fault}.{len(self.cells) + 1:02d}"))
 
     def coverage(self, replaced):
-        """Of pairs of factors with several values: covered, feasible, infeasible; a pair that no cell was
+        """Pairs of factors with several values: covered, feasible, infeasible; a pair that no cell was
         found for counts as feasible unless it is known why."""
         real = {p for p in self.pairs if all(len(self.factors[name]) > 1 for name, _ in p)}
         left = real & self.open

@@ -74,8 +74,8 @@ def names_right(named, shots, here, kind):
 
 
 def fault_of(row, shots, cell, verdict):
-    """What is wrong with a verdict; "" when it is right. `shots`: rank -> (communicator, number of the
-    call on it) where a fault fired. Who fired on another communicator may be left unnamed."""
+    """The error of a verdict; "" when it is right. `shots`: rank -> (communicator, number of the
+    call on it) where a fault fired. A rank that fired on another communicator may be left unnamed."""
     if row is None:
         return "expected.csv has no row for this cell"
     if verdict["outcome"] not in row["outcome"].split("|"):
@@ -144,7 +144,7 @@ def from_json(path):
 
 
 def copy_evidence(source, target, fault):
-    """What a rank's host would have had: no verdict, no report, no command. Stack traces hold the
+    """The evidence as a rank's host would have had it: no verdict, no report, no command. Stack traces hold the
     name of the fault's source file: it is taken out. "" or where the fault is still named."""
     source_file = fault.replace("-", "_") + ".c"
     for name in sorted(os.listdir(source)):

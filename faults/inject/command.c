@@ -17,7 +17,7 @@
 #define UNDO_SECONDS 60.0
 #define NO_SHELL     127
 
-/* In a session of its own. What it prints goes to `out`. */
+/* Starts a shell in a session of its own. Its output goes to `out`. */
 static pid_t shell(const char *command, int out)
 {
 	pid_t pid = fork();

@@ -3,7 +3,7 @@
 #include "base/element.h"
 #include "inject/fault.h"
 
-/* What a call reads or writes on its rank; `count` elements, 0: nothing. */
+/* Data that a call reads or writes on its rank; `count` elements, 0: nothing. */
 struct extent {
 	char *first;
 	size_t count, width; /* bytes of an element */

@@ -74,7 +74,7 @@ struct fault_record {
 	_Atomic uint32_t comm;	    /* where it was: the communicator, */
 	_Atomic uint64_t seq;	    /* and the number of the call on it, from 1; 0: init */
 	_Atomic uint32_t due, done; /* bit i: --fault number i names this rank; has fired on it */
-	/* Of the last fault `command`: 0 (none), COMMAND_RUNS, or its exit status + 1; the first line that it
+	/* The last fault `command`: 0 (none), COMMAND_RUNS, or its exit status + 1; the first line that it
 	 * printed. */
 	_Atomic int32_t command;
 	char command_text[160];

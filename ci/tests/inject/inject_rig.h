@@ -29,7 +29,7 @@ static inline int note_issue(struct backend *be, const struct call *call, uint64
 	return note->rc;
 }
 
-/* What became of communicators, as "I4:7 " for init with 4 ranks and id byte 7, "N " for a new id,
+/* The fate of communicators, as "I4:7 " for init with 4 ranks and id byte 7, "N " for a new id,
  * "A " for an abort. */
 static inline int note_comm_open(struct backend *be, const struct comm_request *request)
 {

@@ -92,7 +92,7 @@ UNIT_TEST(test_good, "specs that are right")
 
 #define FIFTY "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwx"
 
-/* What is wrong, and the part of the message that says so. */
+/* A wrong spec, and the part of the message that says why. */
 static const struct {
 	const char *text, *why;
 } bad[] = {

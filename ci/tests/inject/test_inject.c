@@ -38,7 +38,7 @@ static const struct {
 	/* The same call: swallowed is swallowed, and what did not happen has no after. */
 	{ { "skip-call@2", "late-rank@2,delay=0" }, 3, " 1 3 4 5 6 7 8", 2 },
 	{ { "skip-call@2", "late-rank@2,delay=0,when=after" }, 3, " 1 3 4 5 6 7 8", 1 },
-	/* What a held call waited for is made otherwise, or not. */
+	/* The call that a held call waits for is made otherwise, or not. */
 	{ { "swap-calls@3", "skip-call@4" }, 3, " 1 2 3 5 6 7 8", 2 },
 	{ { "swap-calls@3", "size-mismatch@4,factor=double" }, 3, " 1 2 8 3 5 6 7 8", 2 },
 	{ { "extra-call@2", "extra-call@2" }, 3, " 1 2 2 2 3 4 5 6 7 8", 2 },
@@ -152,7 +152,7 @@ UNIT_TEST(test_launch, "a graph is not launched")
 	rig_step_calls = 1;
 }
 
-/* Of several faults, which are this rank's and have not fired. */
+/* The faults of this rank that have not fired. */
 UNIT_TEST(test_unfired, "faults that did not fire")
 {
 	static const char *const specs[] = { "late-rank:0@1,delay=0.001", "skip-call:1,3@2",

@@ -62,7 +62,7 @@ UNIT_TEST(test_place, "place")
 	}
 }
 
-/* Who has all its ranks may still lack what the machine must give. */
+/* A fault with all its ranks may still lack a need of the machine. */
 UNIT_TEST(test_needs, "needs")
 {
 	const char *specs[] = { "gpu-oom", "drop-rank", "oom-rank:9" };

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "process/leftovers.h"
 
-/* What the child and the test share. */
+/* Shared by the child and the test. */
 struct shared {
 	struct fault_record record;
 	_Atomic int made; /* calls that reached the backend */
@@ -240,7 +240,7 @@ UNIT_TEST(test_busy_orphan, "a loop whose parent is gone")
 	prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
-/* A rank in a run's folder, whose fault runs a command. What the command and its `undo` leave is in files. */
+/* A rank in a run's folder, whose fault runs a command. The command and its `undo` write files. */
 struct scene { /* shared with the process that keeps the command */
 	char folder[UNIT_TEMP];
 	struct run_folder run;

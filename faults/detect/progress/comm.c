@@ -89,7 +89,7 @@ uint64_t progress_signed(const struct progress_comm *a, const struct record *rec
 }
 
 /* `sig`: room for first..last, zero. */
-static void fill_track(struct track *track, uint64_t *sig, const struct progress_rank *rank,
+static void fill_track(struct track *track, uint32_t *sig, const struct progress_rank *rank,
 		       const struct progress_comm *a)
 {
 	uint64_t at = 0, n = track->last - track->first + 1;

@@ -10,8 +10,7 @@
 /* One rank's calls on the communicator: sequence numbers first..last; last 0: none. */
 struct track {
 	uint64_t first, last;
-	const uint64_t
-		*sig; /* of calls first..last, 0: not known; in the arena or the rank's index */
+	const uint32_t *sig; /* of calls first..last, 0: not known; in the arena or the index */
 	const struct record *oldest; /* of the rank, on any communicator */
 	const struct record *final; /* the last call; looking there costs a page of a mapped file */
 	bool plain;	   /* the rank's index has it all, and final - i is call last - i */
@@ -49,7 +48,7 @@ struct progress_comm {
 	int nranks;
 	bool strict;
 	struct track *tracks; /* nranks */
-	uint64_t *arena;
+	uint32_t *arena;
 	uint64_t base; /* sequence number of reference[0] */
 	size_t span;
 	uint64_t *reference;  /* what most ranks made; 0: nobody knows */

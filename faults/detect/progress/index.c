@@ -5,18 +5,21 @@
 
 #define FNV_BASIS 0xcbf29ce484222325ull
 
-uint64_t call_signature(const struct record *record)
+static uint32_t fold(uint64_t hash)
 {
-	uint64_t hash = record_hash(FNV_BASIS, record);
+	uint32_t folded = (uint32_t)(hash ^ hash >> 32);
 
-	return hash ? hash : 1;
+	return folded ? folded : 1;
 }
 
-uint64_t call_signature_strict(const struct record *record)
+uint32_t call_signature(const struct record *record)
 {
-	uint64_t hash = record_hash_strict(FNV_BASIS, record);
+	return fold(record_hash(FNV_BASIS, record));
+}
 
-	return hash ? hash : 1;
+uint32_t call_signature_strict(const struct record *record)
+{
+	return fold(record_hash_strict(FNV_BASIS, record));
 }
 
 void call_index_make(struct call_index *x, const struct record *calls, size_t n)

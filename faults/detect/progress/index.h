@@ -6,7 +6,7 @@
 #include "record/record.h"
 
 struct call_index {
-	uint64_t *sig;		 /* call_signature of each call; owned; NULL: there are none */
+	uint32_t *sig;		 /* call_signature of each call; owned; NULL: there are none */
 	struct record_set comms; /* there are calls on these communicators */
 	struct record_set pairs; /* sends or receives among them */
 	bool plain;		 /* one communicator; tickets and call numbers without a gap */
@@ -18,6 +18,7 @@ struct call_index {
 void call_index_make(struct call_index *index, const struct record *calls, size_t n);
 
 /* The signature of a call: the fields in which all ranks must agree, never 0. Sends and receives are
- * all one call, or (strict) told apart by kind, amount and type. */
-uint64_t call_signature(const struct record *record);
-uint64_t call_signature_strict(const struct record *record);
+ * all one call, or (strict) told apart by kind, amount and type. 32 bits: of a large run signatures are most of what
+ * is in memory. */
+uint32_t call_signature(const struct record *record);
+uint32_t call_signature_strict(const struct record *record);

@@ -68,7 +68,7 @@ static long count_pending(const struct progress *p, const struct progress_rank *
 	return n > PENDING_MAX ? -1 : n;
 }
 
-static struct rank_comm *part_of(const struct progress *p, int rank, uint32_t comm)
+struct rank_comm *progress_part(const struct progress *p, int rank, uint32_t comm)
 {
 	struct rank_calls *calls = &p->pending[rank];
 	size_t low = 0, high = calls->ncomms;
@@ -85,11 +85,6 @@ static struct rank_comm *part_of(const struct progress *p, int rank, uint32_t co
 									      : NULL;
 }
 
-const struct rank_comm *progress_part(const struct progress *p, int rank, uint32_t comm)
-{
-	return part_of(p, rank, comm);
-}
-
 /* Adds a rank's calls: collectives are counted, pending calls are noted. */
 static void add_calls(struct progress *p, int rank)
 {
@@ -99,7 +94,7 @@ static void add_calls(struct progress *p, int rank)
 
 	for (size_t i = 0; i < r->ncalls; i++) {
 		const struct record *call = &r->calls[i];
-		struct rank_comm *comm = part_of(p, rank, call->comm);
+		struct rank_comm *comm = progress_part(p, rank, call->comm);
 		bool pair = call_is_pair(call->kind), pending = is_pending(p, r, i);
 
 		if (!comm)
@@ -131,7 +126,7 @@ static void find_match(struct progress *p, struct pending_call *own, const struc
 {
 	struct rank_calls *partner = &p->pending[own->partner];
 
-	own->theirs = flow_match(flows, part_of(p, own->rank, own->call->comm)->place, own->call);
+	own->theirs = flow_match(flows, progress_part(p, own->rank, own->call->comm)->place, own->call);
 	for (size_t i = 0; own->theirs && i < partner->n; i++)
 		if (partner->calls[i].call == own->theirs)
 			own->match = &partner->calls[i];
@@ -173,28 +168,28 @@ static void match_members(struct progress *p, const struct members *members)
 	flows_release(&flows);
 }
 
-static bool has_come(const struct progress *p, const struct pending_call *in, int rank)
+bool progress_awaits(const struct progress *p, const struct pending_call *in, int rank)
 {
-	const struct rank_comm *comm;
+	const struct rank_comm *part;
 
 	if (!is_known(p, rank))
-		return true;
+		return false;
 	if (call_is_pair(in->call->kind))
-		return rank != in->partner ||
-		       (in->theirs && (!in->match || in->match->state != CALL_QUEUED));
-	comm = progress_part(p, rank, in->call->comm);
+		return rank == in->partner &&
+		       (!in->theirs || (in->match && in->match->state == CALL_QUEUED));
+	part = progress_part(p, rank, in->call->comm);
 	/* where no recorder names the members, only a rank with calls is one */
-	return !comm || comm->members != in->members || comm->started >= in->nth ||
-	       (comm->made == 0 && !in->members->ranks && in->members->comm > 0);
+	return part && part->members == in->members && part->started < in->nth &&
+	       (part->made > 0 || in->members->ranks || in->members->comm == 0);
 }
 
 /* Returns true if nothing is left to wait for. */
 static bool is_met(const struct progress *p, struct pending_call *in)
 {
 	if (call_is_pair(in->call->kind))
-		return has_come(p, in, in->partner) && !in->unequal;
+		return !progress_awaits(p, in, in->partner) && !in->unequal;
 	while (in->seen < in->members->nranks &&
-	       has_come(p, in, members_rank(in->members, in->seen)))
+	       !progress_awaits(p, in, members_rank(in->members, in->seen)))
 		in->seen++;
 	return in->seen == in->members->nranks;
 }
@@ -223,7 +218,7 @@ static bool start_calls(const struct progress *p, struct rank_calls *calls)
 			c->state = CALL_STARTED;
 			any = true;
 			if (!call_is_pair(c->call->kind))
-				part_of(p, c->rank, c->call->comm)->started = c->nth;
+				progress_part(p, c->rank, c->call->comm)->started = c->nth;
 		}
 		*stream = starts_beside(c->call) && *stream != TAKEN ? PAIRS : TAKEN;
 	}
@@ -349,11 +344,6 @@ const struct pending_call *progress_also(const struct progress *p, const struct 
 	const struct rank_calls *calls = &p->pending[in->rank];
 
 	return next_at(calls, (size_t)(in - calls->calls) + 1);
-}
-
-bool progress_awaits(const struct progress *p, const struct pending_call *in, int rank)
-{
-	return !has_come(p, in, rank);
 }
 
 bool progress_awaits_only(const struct progress *p, const struct pending_call *in,

@@ -143,7 +143,7 @@ static inline bool progress_known(const struct progress *progress, int rank)
 }
 
 /* A rank's part in a communicator; NULL: it has none. */
-const struct rank_comm *progress_part(const struct progress *progress, int rank, uint32_t comm);
+struct rank_comm *progress_part(const struct progress *progress, int rank, uint32_t comm);
 
 /* Returns true if `in` waits for this rank's part: then that has not started it. */
 bool progress_awaits(const struct progress *progress, const struct pending_call *in, int rank);

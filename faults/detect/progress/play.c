@@ -126,7 +126,8 @@ static void find_match(struct progress *p, struct pending_call *own, const struc
 {
 	struct rank_calls *partner = &p->pending[own->partner];
 
-	own->theirs = flow_match(flows, progress_part(p, own->rank, own->call->comm)->place, own->call);
+	own->theirs =
+		flow_match(flows, progress_part(p, own->rank, own->call->comm)->place, own->call);
 	for (size_t i = 0; own->theirs && i < partner->n; i++)
 		if (partner->calls[i].call == own->theirs)
 			own->match = &partner->calls[i];

@@ -24,8 +24,8 @@ struct rule_ctx;
 	row(REASON_PARTNERS_UNKNOWN, INCONCLUSIVE) /* the same, and what became of them is not known */ \
 	row(REASON_MIXED, MAJORITY) /* the culprits do different things */ \
 	row(REASON_OTHER_IDLE, INCONCLUSIVE) /* another rank is in no call, and others wait for it */ \
-	row(REASON_SOME_UNKNOWN, MAJORITY) /* of fewer than half of the ranks not all is known */ \
-	row(REASON_MOST_UNKNOWN, INCONCLUSIVE) /* of half of the ranks or more */
+	row(REASON_SOME_UNKNOWN, MAJORITY) /* something of fewer than half of the ranks is not known */ \
+	row(REASON_MOST_UNKNOWN, INCONCLUSIVE) /* the same of half of the ranks or more */
 /* clang-format on */
 
 #define REASON_ENTRY(name, most) name,
@@ -42,5 +42,5 @@ unsigned reasons_of_deviation(const struct rule_ctx *ctx, const struct rank_set 
 unsigned reasons_of_missing(const struct rule_ctx *ctx, const struct rank_set *behind,
 			    uint64_t seq);
 
-/* Reasons for what is not known of the run, `absent` of whose ranks left no evidence. */
+/* Reasons that lie in missing evidence: `absent` ranks left none. `well`: nothing is wrong in what is known. */
 unsigned reasons_of_run(const struct evidence *evidence, size_t absent, bool well);

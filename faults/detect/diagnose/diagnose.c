@@ -46,7 +46,7 @@ static enum outcome find_outcome(const struct evidence *e)
 	return worst;
 }
 
-/* The context is about all of the run then, and no communicator. */
+/* Makes the context that of all ranks and no communicator. */
 static void look_at_run(struct walk *w)
 {
 	w->ctx.evidence = w->ctx.run;
@@ -55,7 +55,7 @@ static void look_at_run(struct walk *w)
 	w->ctx.comm = NULL;
 }
 
-/* The context is about this members's communicator then, and has the evidence of the members alone. */
+/* Makes the context that of these members and their communicator. */
 static struct rule_ctx *look_at(struct walk *w, const struct members *members, bool strict)
 {
 	struct progress_comm *comm = &w->made[strict];
@@ -129,7 +129,7 @@ static bool ask(struct walk *w, const struct rule *rule)
 	return !(rule->flags & RULE_REMARK);
 }
 
-/* Those that the finding names, and who was named before, to the diagnosis. */
+/* Writes the culprits, and the ranks named before, to the diagnosis. */
 static void name_culprits(struct walk *w)
 {
 	const struct rank_set *found = &w->finding.culprits;
@@ -169,7 +169,7 @@ static void write_diagnosis(struct walk *w, const struct rule *rule)
 			       ranks_words(w->ctx.evidence, NULL, names, sizeof(names)));
 }
 
-/* Who is guilty of the same on further communicators, where others wait. */
+/* Asks the same rule on further communicators: its culprits there are named, too. */
 static void ask_others(struct walk *w, const struct rule *rule, const struct members *members)
 {
 	for (; members; members = next_team(w, members + 1)) {
@@ -217,7 +217,7 @@ static enum rule_outcomes outcome_bit(enum outcome outcome)
 					  : ON_OTHER;
 }
 
-/* Who waits for whom, where that takes more than a look at one communicator. */
+/* Plays the run, where waits take more than a look at one communicator. */
 static void play_run(struct walk *w)
 {
 	if (w->comms.n < 2 && !w->ctx.in_pairs)
@@ -235,7 +235,7 @@ static bool any_pairs(const struct evidence *e)
 	return false;
 }
 
-/* By their calls others were named than a rank in no call for whom somebody waits: it may be that one. */
+/* The calls name other ranks than one in no call that is awaited: that one may be the culprit. */
 static void doubt_idle(struct walk *w)
 {
 	int idle = -1;
@@ -364,7 +364,7 @@ static bool investigate_groups(const struct evidence *all, struct diagnosis *d)
 	return found;
 }
 
-/* Of whom nothing is known. Returns how many. */
+/* A note of the ranks of which nothing is known. Returns how many. */
 static size_t note_absent(const struct evidence *e, struct diagnosis *d)
 {
 	bool *absent = must(calloc((size_t)e->nranks + 1, sizeof(*absent)));
@@ -383,8 +383,8 @@ static size_t note_absent(const struct evidence *e, struct diagnosis *d)
 	return n;
 }
 
-/* What diverged in one call may do its damage in a later one. Of a large run the records are on disk: they
- * are not looked at where no check told of anything. */
+/* A divergence in one call may do its damage in a later one. The records of a large run are on disk: they
+ * are not looked at where no check found wrong data. */
 static void find_damage(const struct evidence *e, struct diagnosis *d)
 {
 	for (int i = 0; i < e->nranks; i++) {
@@ -404,7 +404,7 @@ static void find_damage(const struct evidence *e, struct diagnosis *d)
 	}
 }
 
-/* What is not known of the run speaks against the finding; that others are well says nothing of it. */
+/* Missing evidence speaks against the finding. A run without fault in what is known may have one. */
 static void doubt(const struct evidence *e, size_t absent, struct diagnosis *d)
 {
 	unsigned reasons = reasons_of_run(e, absent, d->outcome == OUTCOME_OK);

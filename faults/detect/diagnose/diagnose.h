@@ -11,7 +11,7 @@
 struct diagnosis {
 	enum outcome outcome;
 	enum diagnosis_class class;
-	char ranks[256]; /* culprits, "1,3"; "-" when nobody is named */
+	char ranks[256]; /* culprits, "1,3"; "-" when no rank is named */
 	/* Timelines parted here: at the first call on `comm` that not all made alike. An
 	 * interval where identical calls leave it open; 0: communicator init; -1: nowhere. */
 	int64_t comm, seq_low, seq_high;
@@ -19,10 +19,10 @@ struct diagnosis {
 	 * name of a setting; "" for none */
 	char field[48];
 	char theirs[64], majority[64];
-	char hosts[256];  /* whose monitor or launcher is lost, "node2,node3"; "" none */
+	char hosts[256];  /* with lost monitor or launcher, "node2,node3"; "" none */
 	char pair[136];	  /* a send and its receive are between these: "1>2" from 1 to 2; "" none */
 	int64_t hang_seq; /* the call in which the others stand, 0: init; -1: none */
-	int64_t wrong_seq; /* the first whose data were found wrong on any rank, -1: none is known */
+	int64_t wrong_seq; /* the first call with wrong data on any rank, -1: none is known */
 	uint64_t
 		said_ns; /* CLOCK_MONOTONIC when the run's monitor had said it; 0: diagnosed later */
 	enum confidence confidence;

@@ -44,7 +44,7 @@ static void note_fields(const struct rule_ctx *ctx, struct finding *f, uint64_t 
 				continue;
 			mark_value(ctx, f, seq, field, i, in);
 			if (memchr(in, true, (size_t)i))
-				continue; /* it was told with another rank's */
+				continue; /* a line of another rank has it */
 			finding_note(f, "%s: %s: %s, the other%s: %s.", field_name(field, ours),
 				     ranks_words(ctx->evidence, in, names, sizeof(names)),
 				     field_words(ctx->evidence, field, r, value, sizeof(value)),
@@ -83,7 +83,7 @@ static bool report_fieldwise(const struct rule_ctx *ctx, struct finding *f)
 		rank_set_add(&f->culprits, i);
 		who = i;
 	}
-	if (who < 0 || !made || pairs) { /* nobody is right in all, or all may be by right */
+	if (who < 0 || !made || pairs) { /* no rank is right in all, or all may be by right */
 		rank_set_clear(&f->culprits);
 		return false;
 	}
@@ -93,7 +93,7 @@ static bool report_fieldwise(const struct rule_ctx *ctx, struct finding *f)
 	return true;
 }
 
-/* Notes who made which call there. Returns the first rank of the first two sides in sides[]. */
+/* Notes which ranks made which call there. Returns the first rank of the first two sides in sides[]. */
 static void note_sides(const struct rule_ctx *ctx, struct finding *f, int *sides)
 {
 	const struct progress_comm *a = ctx->comm;
@@ -177,7 +177,7 @@ static void note_deviation(const struct rule_ctx *ctx, struct finding *f,
 		note_fields(ctx, f, first->high, progress_reference(a, first->high));
 }
 
-/* A send or receive left out, or one too many, is unmatched: between whom is said. */
+/* A send or receive left out, or one too many, is unmatched: its pair is named. */
 static enum diagnosis_class class_of(const struct rule_ctx *ctx, struct finding *f,
 				     const struct deviation *one, int rank)
 {
@@ -244,7 +244,7 @@ bool report_differences(const struct rule_ctx *ctx, struct finding *f)
 	struct deviation first;
 	int who = progress_first_deviation(a, &first, &f->culprits, &other);
 	bool tie = a->tie && (who < 0 || first.high >= a->tie) &&
-		   (!a->sided || first.kind == DEVIATION_UNCLEAR);
+		   (!a->tie_side || first.kind == DEVIATION_UNCLEAR);
 
 	note_other_ways(ctx, f, &other);
 	free(other.in);

@@ -69,7 +69,7 @@ void note_rank(const struct rule_ctx *ctx, struct finding *f, int rank, const ch
 	char how[48], doing[64] = "";
 
 	if (!r->present)
-		return; /* which is said of all such ranks at once */
+		return; /* one note names all such ranks */
 	if (r->view.process == PROCESS_ALIVE && r->syscall[0])
 		snprintf(doing, sizeof(doing), " in system call %s", r->syscall);
 	else if (r->view.process == PROCESS_ALIVE && r->cpu_share >= 0)
@@ -101,7 +101,7 @@ static void note_culprits(const struct rule_ctx *ctx, struct finding *f)
 			note_rank(ctx, f, i, "");
 }
 
-/* Without a majority the others are nobody. */
+/* Notes the others and their call, where a majority made one. */
 static void note_others(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct progress_comm *a = ctx->comm;

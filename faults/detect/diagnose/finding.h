@@ -46,10 +46,10 @@ void note_rank(const struct rule_ctx *ctx, struct finding *finding, int rank, co
 void finding_conclude(const struct rule_ctx *ctx, struct finding *finding,
 		      enum diagnosis_class class, enum confidence seen);
 
-/* CLASS_BLOCKED or CLASS_BUSY where it shows so a rank whose call is missing, else `idle`. */
+/* CLASS_BLOCKED or CLASS_BUSY where the process of a rank without the call shows so, else `idle`. */
 enum diagnosis_class host_class(const struct evidence_rank *rank, enum diagnosis_class idle);
 
-/* Of several culprits: the class that they share, else `mixed`. `so_far`: CLASS_OUTCOME for none yet. */
+/* The class that several culprits share, else `mixed`. `so_far`: CLASS_OUTCOME for none yet. */
 enum diagnosis_class shared_class(enum diagnosis_class so_far, enum diagnosis_class one,
 				  enum diagnosis_class mixed);
 

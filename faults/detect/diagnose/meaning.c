@@ -9,7 +9,7 @@ __asm__(".section .rodata\n"
 	".byte 0\n"
 	".previous\n");
 
-/* What stands behind the name in its line; NULL: there is no such class. */
+/* The rest of the line with the name; NULL: there is no such class. */
 static const char *find(const char *name)
 {
 	size_t len = strlen(name);

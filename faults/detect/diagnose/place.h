@@ -18,13 +18,13 @@ void place_init(struct finding *finding, bool hangs);
  * the place. */
 bool place_missing_init(const struct rule_ctx *ctx, struct finding *finding);
 
-/* Where the calls of culprits themselves end, whatever the others did. */
+/* Places the finding where the calls of the culprits themselves end. */
 void place_own(const struct rule_ctx *ctx, struct finding *finding);
 
 /* The call that culprits did not make though others did; init, where that is missing. */
 void place_missing(const struct rule_ctx *ctx, struct finding *finding);
 
-/* Writes between whom a send or receive of `rank` is, as the verdict says it ("1>2": from 1 to 2). */
+/* Writes the pair of a send or receive of `rank`, as the verdict has it ("1>2": from 1 to 2). */
 void name_pair(const struct rule_ctx *ctx, struct finding *finding, int rank, int kind, int peer);
 
 /* The same of a call `seq` that `rank` left out, as `like` is in its place: by the rank that waits for it, else by

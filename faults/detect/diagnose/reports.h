@@ -15,11 +15,11 @@ const struct record *note_open_pairs(const struct rule_ctx *ctx, struct finding 
 void note_open_pair(const struct rule_ctx *ctx, struct finding *finding, int rank,
 		    const struct record *own, const struct record *theirs);
 /* Places the finding at two calls that have met, of which `odd` is, or may be, the wrong one. */
-void place_gap(const struct rule_ctx *ctx, struct finding *finding, const struct record *odd,
-	       const struct record *other, bool sure);
+void place_mismatch(const struct rule_ctx *ctx, struct finding *finding, const struct record *odd,
+		    const struct record *other, bool sure);
 
-/* rule_missing.c: others than the culprits, alive, who did not make a call, as rule_missing has it: a line
- * each. After finding_conclude. */
+/* rule_missing.c: a line for each live rank that is no culprit and did not make a call, as rule_missing
+ * has it. After finding_conclude. */
 void note_missing_too(const struct rule_ctx *ctx, struct finding *finding);
 
 /* rule_settings.c: returns true if settings differ of which one alone that has another value breaks calls. */

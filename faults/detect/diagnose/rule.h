@@ -13,7 +13,7 @@ struct rule_ctx {
 	/* of the members at hand, whose ranks are numbered within it; in a row for the whole run that
 	 * of the run */
 	const struct evidence *evidence;
-	enum outcome outcome; /* what the run came to, by how its ranks are */
+	enum outcome outcome; /* of the run, by the state of its ranks */
 	bool in_pairs;	      /* sends and receives are among what ranks wait for */
 	bool settled; /* all came to their end, and what was sent was received: more calls of one rank are
 	               * its right */
@@ -49,7 +49,7 @@ enum rule_comms {
 enum rule_flags {
 	RULE_STRICT = 1,   /* sends and receives told apart; only where ctx->in_pairs */
 	RULE_DIVERGED = 2, /* what it finds makes the outcome diverged at least */
-	RULE_JOINS = 4,	   /* who is guilty of the same on further communicators is named, too */
+	RULE_JOINS = 4,	   /* culprits of the same on further communicators are named, too */
 	RULE_REMARK = 8 /* never the answer: its notes are taken over, and the next row is asked */
 };
 
@@ -63,7 +63,7 @@ struct rule {
 /* All rules, in the order in which they are asked. Why it is this one: README.md. */
 /* clang-format off */
 #define RULES(row) \
-	row(rule_lost_hosts, ON_HANG | ON_DIED, COMMS_NONE, 0) /* nobody can look at some hosts */ \
+	row(rule_lost_hosts, ON_HANG | ON_DIED, COMMS_NONE, 0) /* some hosts cannot be looked at */ \
 	row(rule_init_arguments, ON_ANY, COMMS_INIT, RULE_DIVERGED) /* of a communicator */ \
 	row(rule_died_in_call, ON_DIED, COMMS_EACH, 0) /* with arguments of its own */ \
 	row(rule_dead, ON_DIED, COMMS_FIRST, 0) /* ended without saying so */ \
@@ -91,11 +91,11 @@ struct rule {
 	row(rule_not_come, ON_HANG, COMMS_FIRST, 0) /* there, before all calls */ \
 	row(remark_open_pairs, ON_HANG | ON_ERROR, COMMS_EACH, RULE_REMARK) /* no part made */ \
 	row(remark_nobody_called, ON_HANG, COMMS_FIRST, RULE_REMARK) \
-	row(rule_unseen, ON_HANG, COMMS_EACH, 0) /* of whom nothing is known */ \
-	row(rule_own_data, ON_OTHER, COMMS_EACH, 0) /* a send buffer shows whose */ \
+	row(rule_unseen, ON_HANG, COMMS_EACH, 0) /* no evidence of some ranks */ \
+	row(rule_own_data, ON_OTHER, COMMS_EACH, 0) /* a wrong send buffer */ \
 	row(rule_settings, ON_HANG | ON_ERROR | ON_OTHER, COMMS_EACH, 0) /* or libraries differ */ \
 	row(rule_uncalled, ON_OTHER, COMMS_FIRST, 0) /* wrong data of no call */ \
-	row(rule_data, ON_OTHER, COMMS_EACH, 0) /* what was received shows it */ \
+	row(rule_data, ON_OTHER, COMMS_EACH, 0) /* wrong received data */ \
 	row(rule_unexplained, ON_HANG, COMMS_FIRST, 0) /* that no other row explains */ \
 	row(rule_reported, ON_ERROR | ON_DIED | ON_OTHER, COMMS_NONE, 0) /* by the ranks */
 /* clang-format on */

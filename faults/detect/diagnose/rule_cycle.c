@@ -18,7 +18,7 @@ static const struct pending_call *owed_by(const struct circle *c, size_t i)
 	return c->calls[(i + c->n - 1) % c->n];
 }
 
-/* Of those in the circle; where none is one, the last. */
+/* The first culprit in the circle; where none is one, the last rank. */
 static size_t first_culprit(const struct finding *f, const struct circle *c)
 {
 	size_t i = 0;
@@ -98,7 +98,7 @@ static int order_of(const struct progress *p, int v, const struct pending_call *
 	return !x || !y ? 0 : x->ticket < y->ticket ? 1 : -1;
 }
 
-/* Marks those whose order of two calls in the circle is not that of most. */
+/* Marks the ranks with another order of two calls in the circle than most. */
 static void mark_minority(const struct rule_ctx *ctx, const struct circle *c, bool alike,
 			  struct rank_set *culprits)
 {
@@ -145,7 +145,7 @@ static int keeps_period(const struct rule_ctx *ctx, const struct pending_call *i
 	return 0;
 }
 
-/* Marks those who are in the same call as this one, out of their own order. */
+/* Marks the ranks in the same call as this one, out of their own order. */
 static void mark_alike(const struct rule_ctx *ctx, const struct pending_call *one, bool kinds,
 		       struct rank_set *culprits)
 {
@@ -158,7 +158,7 @@ static void mark_alike(const struct rule_ctx *ctx, const struct pending_call *on
 	}
 }
 
-/* Marks those who have left their own order, where others in the circle have kept theirs. */
+/* Marks the ranks that have left their own order, where others in the circle have kept theirs. */
 static void mark_changed(const struct rule_ctx *ctx, const struct circle *c, bool kinds,
 			 struct rank_set *culprits)
 {
@@ -176,7 +176,7 @@ static void mark_changed(const struct rule_ctx *ctx, const struct circle *c, boo
 			mark_alike(ctx, c->calls[i], kinds, culprits);
 }
 
-/* Between the call that culprit `i` (nobody: the first rank) owes, and the one that it made before. */
+/* Between the call that culprit `i` (none: the first rank) owes, and the one that it made before. */
 #define FIRST "call %" PRIu64 " of communicator %u first"
 
 static void place_order(struct finding *f, const struct circle *c)
@@ -261,7 +261,7 @@ bool rule_cycle(const struct rule_ctx *ctx, struct finding *f)
 	return true;
 }
 
-/* Returns true if each is inside a call of the same kind: nobody groups them. */
+/* Returns true if each is inside a call of the same kind, and no group holds them. */
 static bool none_grouped(const struct circle *c)
 {
 	for (size_t i = 0; i < c->n; i++)
@@ -291,7 +291,7 @@ static bool is_too_many(const struct rule_ctx *ctx, const struct pending_call *i
 	return true;
 }
 
-/* One of two who wait for each other has made what the other one expects, but for a call before it. */
+/* Of two ranks that wait for each other one has made the calls that the other expects, but for a call before them. */
 static void find_too_many(const struct rule_ctx *ctx, struct finding *f, const struct circle *c)
 {
 	size_t i;

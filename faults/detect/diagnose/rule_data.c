@@ -1,4 +1,4 @@
-/* rule_data.c: the rule about data that are wrong although all made the same calls: whose they are. */
+/* rule_data.c: the rule about data that are wrong although all made the same calls: the rank that they come from. */
 
 #include "base/call_value.h"
 #include "base/element.h"
@@ -37,7 +37,7 @@ static bool same_value(const struct record_wrong *a, const struct record_wrong *
 
 #define LOOKS_MAX 8192 /* wrong elements that all ranks are asked about */
 
-/* What all ranks noted about an element. */
+/* The notes of all ranks about an element. */
 struct witnesses {
 	int alike;	  /* ranks that received it with the same wrong value */
 	int otherwise;	  /* with another wrong value */
@@ -86,7 +86,7 @@ static int receivers_of(const struct rule_ctx *ctx, int rank, const struct recor
 	return ctx->evidence->nranks;
 }
 
-/* What stands there: no number, or the value it must have but for one bit. */
+/* How the value is wrong: no number, or right but for one bit. */
 static const char *oddity(const struct record_wrong *w, char *buf, size_t len)
 {
 	uint64_t differ = w->expected ^ w->got;
@@ -120,7 +120,7 @@ static void note_element(const struct rule_ctx *ctx, struct finding *f, const bo
 		     from, got, oddity(w, odd, sizeof(odd)), expected, w->count);
 }
 
-/* The first of the calls whose data are wrong: of several with the same buffers those that send, or those
+/* Places the finding at the first of the calls with wrong data: of several with the same buffers those that send, or those
  * that receive. */
 static void place_wrong(const struct rule_ctx *ctx, struct finding *f, int rank,
 			const struct record_wrong *w)
@@ -143,11 +143,11 @@ static void place_wrong(const struct rule_ctx *ctx, struct finding *f, int rank,
 	f->seq_high = high;
 }
 
-/* What is known of wrong elements against all ranks' accounts. */
+/* The wrong elements, held against all ranks' notes. */
 struct inquiry {
 	bool own;  /* some send buffer is wrong: proved */
-	bool vote; /* somebody is named because others' data are right */
-	bool open; /* something is left that names nobody, or as many are wrong as right */
+	bool vote; /* a rank is named because others' data are right */
+	bool open; /* some element names no rank, or as many are wrong as right */
 	int looked;
 	bool in[]; /* the ranks that say the same of the element at hand */
 };
@@ -158,9 +158,9 @@ static bool is_told(const struct inquiry *inquiry, int rank)
 	return memchr(inquiry->in, true, (size_t)rank);
 }
 
-/* Of an element that `rank` received and no send buffer shows: it is the receiver's doing if most of those who
- * received it have it right, the sender's if all have it wrong alike. Several who hold the same wrong value
- * may have it from one place between them: nobody can tell. */
+/* No send buffer shows the element that `rank` received wrong: it is the receiver's doing if most receivers have it
+ * right, the sender's if all have it wrong alike. Several ranks with the same wrong value may have it from one
+ * place between them, which cannot be told. */
 static void judge_received(const struct rule_ctx *ctx, struct finding *f, int rank,
 			   const struct record_wrong *w, struct inquiry *inquiry)
 {

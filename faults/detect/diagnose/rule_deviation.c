@@ -31,7 +31,7 @@ static bool went_on(const struct rule_ctx *ctx, int rank, uint64_t seq)
 	return v->device_wait == RECORD_DEVICE_AWAITED;
 }
 
-/* Marks those who launched call `seq` less often than the others, and went on. `least`: how often, of one of
+/* Marks the ranks that launched call `seq` less often than the others, and went on. `least`: how often, of one of
  * them. */
 static void mark_fewer(const struct rule_ctx *ctx, struct finding *f, uint64_t seq, uint32_t *most,
 		       uint32_t *least)

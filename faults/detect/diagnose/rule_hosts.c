@@ -1,5 +1,5 @@
-/* rule_hosts.c: the rule about hosts that nobody can look at: their monitor or their launcher is lost, or
- * the way to them. What their ranks do is not known, so nobody is blamed. */
+/* rule_hosts.c: the rule about hosts that cannot be looked at: their monitor or their launcher is lost, or
+ * the way to them. Their ranks' state is not known, so no rank is blamed. */
 
 #include "base/rank_list.h"
 #include "diagnose/rule.h"

@@ -1,4 +1,4 @@
-/* rule_init.c: rules about communicators: who did not come to init, who came otherwise, who left. */
+/* rule_init.c: rules about ranks that did not come to init, came with other arguments, or left. */
 
 #include "base/stats.h"
 #include "diagnose/rule.h"
@@ -78,15 +78,15 @@ bool rule_init_arguments(const struct rule_ctx *ctx, struct finding *f)
 	for (int i = 0; i < ctx->evidence->nranks; i++)
 		if (ctx->evidence->ranks[i].present)
 			views[n++] = view_of(ctx, i);
-	n = progress_init_unequal(views, n);
-	/* the number of ranks first: who asks for another one may have got another id with it */
+	n = rendezvous_incomplete(views, n);
+	/* the number of ranks first: a rank that asks for another one may have got another id with it */
 	for (int id = 0; id <= 1 && !found; id++)
 		found = report_arguments(ctx, f, views, n, id);
 	free(views);
 	return found;
 }
 
-/* All wait in one place before init. Whether one of them keeps the others from it cannot be told. */
+/* All wait in one place before init. One of them may keep the others from it. */
 static bool nobody_came(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct rank_view *first = NULL;
@@ -154,7 +154,7 @@ bool rule_aborted(const struct rule_ctx *ctx, struct finding *f)
 	for (int i = 0; i < ctx->evidence->nranks; i++) {
 		const struct rank_view *v = view_of(ctx, i);
 
-		/* who aborts after an error of its own follows the fault */
+		/* a rank that aborts after an error of its own follows the fault */
 		if (!ctx->evidence->ranks[i].present || v->comm_state != RECORD_COMM_ABORTED ||
 		    v->error_code != 0)
 			continue;

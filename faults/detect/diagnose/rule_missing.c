@@ -4,21 +4,21 @@
 #include "record/verdict.h"
 #include "process/watch.h"
 
-/* What is lacking from call `seq` on may be one call: of sends and receives each rank has its own
- * number, by right. */
+/* Returns true if one call may be all that is missing from `seq` on: each rank has its own number of sends and
+ * receives, by right. */
 static bool is_one_step(const struct rule_ctx *ctx, uint64_t seq)
 {
 	return seq == ctx->comm->top || call_in_pairs(progress_reference(ctx->comm, seq));
 }
 
-/* It waits, all its calls done, in one place with those who made one more and are done with it. */
-static bool is_level(const struct rank_view *v, const struct makers *makers)
+/* Returns true if it waits, all its calls done, in one place with ranks that made one more and are done with it. */
+static bool waits_with_makers(const struct rank_view *v, const struct makers *makers)
 {
 	return v->waiting && makers->through && v->completed >= v->issued &&
 	       strcmp(v->what, makers->through) == 0;
 }
 
-/* What was left out once at the end, and a loop left that much early, leave the same evidence. */
+/* One call left out at the end, and a loop left that much early, leave the same evidence. */
 static enum diagnosis_class missing_class(const struct rule_ctx *ctx, int rank,
 					  const struct makers *makers)
 {
@@ -26,12 +26,12 @@ static enum diagnosis_class missing_class(const struct rule_ctx *ctx, int rank,
 
 	bool one_step = is_one_step(ctx, ctx->comm->tracks[rank].last + 1);
 
-	if (!makers_passed(makers, &r->view) && !(one_step && is_level(&r->view, makers)))
+	if (!makers_passed(makers, &r->view) && !(one_step && waits_with_makers(&r->view, makers)))
 		return host_class(r, CLASS_MISSING);
 	return one_step ? CLASS_SKIPPED_OR_EARLY : CLASS_EARLY;
 }
 
-/* Most ranks (`half`: half of them) are done with the calls; the others make one that nobody else makes. */
+/* Most ranks (`half`: half of them) are done with the calls; the others make one more. */
 static bool is_surplus(const struct rule_ctx *ctx, const struct rank_set *behind,
 		       const struct makers *makers, bool half)
 {
@@ -52,7 +52,7 @@ static void turn_round(const struct rule_ctx *ctx, struct rank_set *behind, uint
 	}
 }
 
-/* The culprits are past call `seq`: says so, and what cannot be told. */
+/* Notes that the culprits are past call `seq`, and that one call or all may be missing. */
 static void note_past(const struct rule_ctx *ctx, struct finding *f, uint64_t seq)
 {
 	bool one = f->culprits.n == 1;
@@ -104,7 +104,7 @@ static void note_own_pairs(const struct rule_ctx *ctx, struct finding *f)
 	f->reasons |= 1u << (known ? REASON_OWN_PAIRS : REASON_PARTNERS_UNKNOWN);
 }
 
-/* Returns true if all who made call `seq`, the last, made their call before once more, where the
+/* Returns true if all ranks that made call `seq`, the last, made their call before once more, where the
  * schedule repeats none by itself; or (`few`: of fewer ranks than not) one of the same exchange. */
 static bool is_repeated(const struct rule_ctx *ctx, uint64_t seq, bool few)
 {
@@ -118,7 +118,7 @@ static bool is_repeated(const struct rule_ctx *ctx, uint64_t seq, bool few)
 	return repeated;
 }
 
-/* A send or receive too many is unmatched: between whom is said of the first who made it. */
+/* A send or receive too many is unmatched: the pair is that of the first rank that made it. */
 static enum diagnosis_class class_of_surplus(const struct rule_ctx *ctx, struct finding *f,
 					     uint64_t seq)
 {
@@ -135,7 +135,7 @@ static enum diagnosis_class class_of_surplus(const struct rule_ctx *ctx, struct 
 }
 
 /* The culprits at first are those without the call. Nothing but numbers makes a call one too many that
- * repeats none: then nobody is named, and both sides are listed. */
+ * repeats none: then no rank is named, and both sides are listed. */
 static bool report_surplus(const struct rule_ctx *ctx, struct finding *f, uint64_t seq)
 {
 	enum diagnosis_class class;

@@ -3,7 +3,7 @@
 #include "diagnose/rule.h"
 #include "base/stats.h"
 
-/* What is sent again so often is lost by something that lasts, as it seems: where a tenth of all packets is lost it is by
+/* A packet that is sent again so often is lost by something that lasts: where a tenth of all packets is lost it is by
  * chance once in 1,000, and once in 1,000,000. That takes 1.4 and 13 s, of a new connection 7 and 63 s. */
 #define RESENDS_TELL 3
 #define RESENDS_SHOW 6
@@ -86,7 +86,7 @@ static void add_way(struct finding *f, const char *from, const char *to)
 		snprintf(f->pair + at, sizeof(f->pair) - at, "%s%s", at ? "," : "", pair);
 }
 
-/* Whose address it is, on another host than `of`: NULL for nobody's who is known. */
+/* The rank on another host that has the peer's address of `of`; NULL: none that is known. */
 static const struct evidence_rank *addressed(const struct rule_ctx *ctx,
 					     const struct evidence_rank *of)
 {
@@ -101,7 +101,7 @@ static const struct evidence_rank *addressed(const struct rule_ctx *ctx,
 }
 
 /* A rank waits, and another host's kernel, whose monitor lives, answers nothing of what it sends there: that stops calls
- * before any rank does, and whose call is missing behind it is not at fault. After the first packets that were sent
+ * before any rank does, and a rank without a call behind it is not at fault. After the first packets that were sent
  * again nothing is said yet: they may have been lost by chance. */
 bool rule_unanswered(const struct rule_ctx *ctx, struct finding *f)
 {
@@ -151,8 +151,8 @@ static struct vote count_networks(const struct rule_ctx *ctx)
 	return found;
 }
 
-/* Whoever of those inside init lives elsewhere than the largest group that can meet. Two of
- * equal size: nobody can say. All alone, as in containers: nothing strange about anyone, unless
+/* Names the ranks inside init that live elsewhere than the largest group that can meet; none if two groups are of
+ * equal size. Where each is alone, as in containers, that is no fault, unless
  * there are but two. */
 bool rule_namespace(const struct rule_ctx *ctx, struct finding *f)
 {

@@ -18,7 +18,7 @@ static bool is_over(const struct rule_ctx *ctx, int rank)
 	return v->completed >= v->issued || (elsewhere && !t->inside && !call_in_pairs(t->final));
 }
 
-/* Returns true if it has made as many calls as anybody, waits for none of them, and lives. */
+/* Returns true if it has made as many calls as any rank, waits for none of them, and lives. */
 static bool is_through(const struct rule_ctx *ctx, int rank)
 {
 	const struct track *t = &ctx->comm->tracks[rank];
@@ -43,7 +43,7 @@ static int find_last(const struct rule_ctx *ctx)
 	return last;
 }
 
-/* Counts the ranks that wait where `last` does, all of whose calls have completed; *longest:
+/* Counts the ranks that wait where `last` does, with all calls completed; *longest:
  * since how many seconds the first of them. 0: some wait there for a call. */
 static size_t count_there(const struct rule_ctx *ctx, int last, double *longest)
 {
@@ -65,7 +65,7 @@ static size_t count_there(const struct rule_ctx *ctx, int last, double *longest)
 }
 
 /* In another place since before any of them came, in the midst of calls that have all ended: nothing
- * there takes long. Buffers and data checks are a rank's own work, and may. Who waits for its device has
+ * there takes long. Buffers and data checks are a rank's own work, and may. A rank that waits for its device has
  * more calls there than are noted: a graph repeats them. */
 static bool stays_behind(const struct rank_view *v, const char *what, double longest)
 {
@@ -93,8 +93,8 @@ bool rule_behind(const struct rule_ctx *ctx, struct finding *f)
 		rank_set_add(&f->culprits, i);
 	}
 	class = culprits_class(ctx, &f->culprits, CLASS_MISSING);
-	/* where others are in yet other places, or most are behind, who waits for whom cannot be
-	 * told; and who waits in MPI is busy, too */
+	/* where others are in yet other places, or most are behind, waits cannot be told; and a rank
+	 * that waits in MPI is busy, too */
 	if (!class || there + f->culprits.n != (size_t)ctx->comm->nranks || there < f->culprits.n ||
 	    (there == f->culprits.n && class == CLASS_BUSY))
 		return false;
@@ -197,7 +197,7 @@ bool remark_nobody_called(const struct rule_ctx *ctx, struct finding *f)
 
 		left[i] = is_outside(ctx, i) && a->tracks[i].last == a->top;
 		n += left[i];
-		/* who stands aside has no part in it */
+		/* a spare rank has no part in it */
 		all = left[i] || (r->present && r->view.phase == PHASE_SPARE);
 	}
 	all = all && n > 0;

@@ -1,37 +1,39 @@
-/* rule_pairs.c: the rule about sends and receives that do not fit each other; what is said of those
+/* rule_pairs.c: the rule about sends and receives that do not fit each other, and notes of those
  * that wait. */
 
 #include "base/call_value.h"
 #include "diagnose/rule.h"
 #include "record/verdict.h"
 
-#define PAIR_RANKS_MAX 1024 /* ranks of a communicator whose pairs are looked at */
+#define PAIR_RANKS_MAX 1024 /* members of a communicator with more are not looked at */
 
 /* A send and the receive that meets it, of which one is not what the other takes it for. */
-struct gap {
+struct mismatch {
 	struct link link;
 	size_t at;
 	const struct record *send, *recv;
 };
 
-static uint64_t place_of(const struct gap *gap)
+static uint64_t place_of(const struct mismatch *mismatch)
 {
-	return gap->send->seq < gap->recv->seq ? gap->send->seq : gap->recv->seq;
+	return mismatch->send->seq < mismatch->recv->seq ? mismatch->send->seq
+							 : mismatch->recv->seq;
 }
 
-/* The first gap of the team. False: there is none that can be told. */
-static bool first_gap(const struct rule_ctx *ctx, const struct flows *flows, struct gap *first)
+/* The first mismatch of the members. False: there is none that can be told. */
+static bool first_mismatch(const struct rule_ctx *ctx, const struct flows *flows,
+			   struct mismatch *first)
 {
-	struct gap gap = { .at = 0 };
+	struct mismatch mismatch = { .at = 0 };
 	bool any = false;
 
-	while (flows_next(flows, &gap.link)) {
-		if (!progress_gap(ctx->comm, &gap.link, &gap.at))
+	while (flows_next(flows, &mismatch.link)) {
+		if (!progress_mismatch(ctx->comm, &mismatch.link, &mismatch.at))
 			continue;
-		gap.send = gap.link.sent.calls[gap.at];
-		gap.recv = gap.link.received.calls[gap.at];
-		if (!any || place_of(&gap) < place_of(first))
-			*first = gap;
+		mismatch.send = mismatch.link.sent.calls[mismatch.at];
+		mismatch.recv = mismatch.link.received.calls[mismatch.at];
+		if (!any || place_of(&mismatch) < place_of(first))
+			*first = mismatch;
 		any = true;
 	}
 	return any;
@@ -72,37 +74,37 @@ static bool is_in_step(const struct flow *a, const struct flow *b, size_t at)
 	return i > at + 1 && (i == a->n || i == b->n);
 }
 
-/* What a gap comes to: whose call is the odd one (-1: nobody can say), how it goes on from those before it. */
+/* A mismatch as it is judged: the rank with the wrong call (-1: not known), how that goes on from those before. */
 struct judgement {
 	int culprit;
 	enum flow_step step;
 	bool moved; /* a call was left out, or is one too many */
 };
 
-static struct judgement judge(const struct rule_ctx *ctx, const struct gap *gap)
+static struct judgement judge(const struct rule_ctx *ctx, const struct mismatch *mismatch)
 {
-	enum flow_step sent = flow_step(&gap->link.sent, gap->at);
-	enum flow_step received = flow_step(&gap->link.received, gap->at);
+	enum flow_step sent = flow_step(&mismatch->link.sent, mismatch->at);
+	enum flow_step received = flow_step(&mismatch->link.received, mismatch->at);
 	bool from = sent > received && (received == STEP_EXACT || received == STEP_KEEPS);
 	bool to = received > sent && (sent == STEP_EXACT || sent == STEP_KEEPS);
 	struct judgement j = { .culprit = -1 };
 
 	if (from == to) {
-		from = differs_alone(ctx, gap->link.from, gap->send);
-		to = differs_alone(ctx, gap->link.to, gap->recv);
+		from = differs_alone(ctx, mismatch->link.from, mismatch->send);
+		to = differs_alone(ctx, mismatch->link.to, mismatch->recv);
 	}
 	if (from != to) {
-		j.culprit = from ? gap->link.from : gap->link.to;
+		j.culprit = from ? mismatch->link.from : mismatch->link.to;
 		j.step = from ? sent : received;
 	}
 	j.moved = j.step == STEP_AHEAD || j.step == STEP_AGAIN ||
-		  (!is_in_step(&gap->link.sent, &gap->link.received, gap->at) &&
-		   (is_moved(&gap->link.sent, &gap->link.received, gap->at) ||
-		    is_moved(&gap->link.received, &gap->link.sent, gap->at)));
+		  (!is_in_step(&mismatch->link.sent, &mismatch->link.received, mismatch->at) &&
+		   (is_moved(&mismatch->link.sent, &mismatch->link.received, mismatch->at) ||
+		    is_moved(&mismatch->link.received, &mismatch->link.sent, mismatch->at)));
 	return j;
 }
 
-/* Returns true if nobody is free on whom the rank's wait depends: it will not come. */
+/* Returns true if no rank is free on which the rank's wait depends: it will not come. */
 static bool is_stuck(const struct rule_ctx *ctx, int rank)
 {
 	int number = members_rank(ctx->members, rank);
@@ -128,10 +130,10 @@ static bool is_off_plan(const struct rule_ctx *ctx, const struct flows *flows, i
 }
 
 /* A call of `rank`'s, of this kind and amount, with a partner that has no part in it, where it lacks one with
- * `partner`; `sure`: and nobody will come to it, or most ranks' partners say so. NULL: there is none. */
-static const struct record *find_stray(const struct rule_ctx *ctx, const struct flows *flows,
-				       int rank, const struct record *lacking, int partner,
-				       bool sure)
+ * `partner`; `sure`: and no rank will come to it, or most ranks' partners say so. NULL: there is none. */
+static const struct record *find_wrong_peer(const struct rule_ctx *ctx, const struct flows *flows,
+					    int rank, const struct record *lacking, int partner,
+					    bool sure)
 {
 	int kind = flow_other(lacking->kind);
 
@@ -155,18 +157,18 @@ static const struct record *find_stray(const struct rule_ctx *ctx, const struct 
 	return NULL;
 }
 
-static void report_stray(const struct rule_ctx *ctx, struct finding *f, int rank,
-			 const struct record *stray, const struct record *lacking, int partner)
+static void report_wrong_peer(const struct rule_ctx *ctx, struct finding *f, int rank,
+			      const struct record *wrong, const struct record *lacking, int partner)
 {
-	struct record right = *stray;
+	struct record right = *wrong;
 	char one[160], other[160];
 
 	right.peer = partner;
 	if (f->culprits.n == 0) {
-		place_gap(ctx, f, stray, lacking, true);
+		place_mismatch(ctx, f, wrong, lacking, true);
 		snprintf(f->field, sizeof(f->field), "peer");
 		call_words(ctx->evidence, &right, f->majority, sizeof(f->majority));
-		name_pair(ctx, f, rank, stray->kind, partner);
+		name_pair(ctx, f, rank, wrong->kind, partner);
 	}
 	if (f->culprits.in[rank])
 		return;
@@ -174,13 +176,13 @@ static void report_stray(const struct rule_ctx *ctx, struct finding *f, int rank
 	finding_note(f,
 		     "Rank %d made call %" PRIu64 " (%s), of which rank %d has no part; rank %d's "
 		     "call %" PRIu64 " (%s) lacks its counterpart.",
-		     rank_number(ctx->evidence, rank), stray->seq,
-		     call_words(ctx->evidence, stray, one, sizeof(one)),
-		     rank_number(ctx->evidence, stray->peer), rank_number(ctx->evidence, partner),
+		     rank_number(ctx->evidence, rank), wrong->seq,
+		     call_words(ctx->evidence, wrong, one, sizeof(one)),
+		     rank_number(ctx->evidence, wrong->peer), rank_number(ctx->evidence, partner),
 		     lacking->seq, call_words(ctx->evidence, lacking, other, sizeof(other)));
 }
 
-/* The first call that has no counterpart, and who made it; NULL: there is none that can be told. */
+/* The first call that has no counterpart, and the rank that made it; NULL: there is none that can be told. */
 static const struct record *first_lacking(const struct rule_ctx *ctx, const struct link *link,
 					  int *who)
 {
@@ -193,40 +195,40 @@ static const struct record *first_lacking(const struct rule_ctx *ctx, const stru
 	return sent->n > received->n ? sent->calls[received->n] : received->calls[sent->n];
 }
 
-/* Reports strays of this kind (0: any, where they are sure). Returns how many ranks made them; of a kind 0
+/* Reports wrong-peer calls of this kind (0: any, where they are sure). Returns how many ranks made them; of a kind 0
  * unless they account for all calls that lack a counterpart of it. */
-static size_t find_strays(const struct rule_ctx *ctx, struct finding *f, const struct flows *flows,
-			  int kind)
+static size_t find_wrong_peers(const struct rule_ctx *ctx, struct finding *f,
+			       const struct flows *flows, int kind)
 {
 	struct link link = { .rank = 0 };
 
 	finding_reset(f);
 	while (flows_next(flows, &link)) {
 		int who;
-		const struct record *own = first_lacking(ctx, &link, &who), *stray;
+		const struct record *own = first_lacking(ctx, &link, &who), *wrong;
 
 		if (!own || own->kind == kind)
 			continue;
-		stray = find_stray(ctx, flows, own->peer, own, who, kind == 0);
-		if (stray)
-			report_stray(ctx, f, own->peer, stray, own, who);
+		wrong = find_wrong_peer(ctx, flows, own->peer, own, who, kind == 0);
+		if (wrong)
+			report_wrong_peer(ctx, f, own->peer, wrong, own, who);
 		else if (kind)
 			return 0;
 	}
 	return f->culprits.n;
 }
 
-/* Somebody lacks the counterpart of a call, which a rank made with another one. Where sends of that kind
+/* A call lacks its counterpart, which a rank made with another partner. Where sends of that kind
  * account for all that is open, and receives do not, or the other way round, these may be the wrong ones. */
 static bool find_peers(const struct rule_ctx *ctx, struct finding *f, const struct flows *flows)
 {
 	bool hang = ctx->outcome == OUTCOME_HANG;
-	size_t sure = find_strays(ctx, f, flows, 0), n;
-	size_t sends = hang ? find_strays(ctx, f, flows, CALL_SEND) : 0;
-	size_t receives = hang ? find_strays(ctx, f, flows, CALL_RECV) : 0;
+	size_t sure = find_wrong_peers(ctx, f, flows, 0), n;
+	size_t sends = hang ? find_wrong_peers(ctx, f, flows, CALL_SEND) : 0;
+	size_t receives = hang ? find_wrong_peers(ctx, f, flows, CALL_RECV) : 0;
 	bool open = (sends == 0) != (receives == 0) && sends + receives > sure, apart;
 
-	n = find_strays(ctx, f, flows, open ? sends ? CALL_SEND : CALL_RECV : 0);
+	n = find_wrong_peers(ctx, f, flows, open ? sends ? CALL_SEND : CALL_RECV : 0);
 	if (n == 0)
 		return false;
 	apart = !ctx->plan->followed && f->seq_high < PLAN_LONG;
@@ -239,16 +241,17 @@ static bool find_peers(const struct rule_ctx *ctx, struct finding *f, const stru
 	return true;
 }
 
-static void report_gap(const struct rule_ctx *ctx, struct finding *f, const struct gap *gap)
+static void report_mismatch(const struct rule_ctx *ctx, struct finding *f,
+			    const struct mismatch *mismatch)
 {
-	struct judgement j = judge(ctx, gap);
-	bool from = j.culprit == gap->link.from;
-	const struct record *odd = from ? gap->send : gap->recv;
-	int rank = rank_number(ctx->evidence, j.culprit >= 0 ? j.culprit : gap->link.to);
+	struct judgement j = judge(ctx, mismatch);
+	bool from = j.culprit == mismatch->link.from;
+	const struct record *odd = from ? mismatch->send : mismatch->recv;
+	int rank = rank_number(ctx->evidence, j.culprit >= 0 ? j.culprit : mismatch->link.to);
 
-	place_gap(ctx, f, odd, from ? gap->recv : gap->send, j.culprit >= 0);
-	note_open_pair(ctx, f, from ? gap->link.from : gap->link.to, odd,
-		       from ? gap->recv : gap->send);
+	place_mismatch(ctx, f, odd, from ? mismatch->recv : mismatch->send, j.culprit >= 0);
+	note_open_pair(ctx, f, from ? mismatch->link.from : mismatch->link.to, odd,
+		       from ? mismatch->recv : mismatch->send);
 	if (j.culprit >= 0)
 		rank_set_add(&f->culprits, j.culprit);
 	if (j.moved)
@@ -262,7 +265,7 @@ static void report_gap(const struct rule_ctx *ctx, struct finding *f, const stru
 			     "Nothing speaks for one or the other: either may be the one that is "
 			     "wrong.");
 	finding_conclude(ctx, f, j.moved ? CLASS_UNMATCHED : CLASS_PAIR_SIZE,
-			 j.culprit >= 0 && (ctx->plan->followed || gap->at >= PLAN_MIN)
+			 j.culprit >= 0 && (ctx->plan->followed || mismatch->at >= PLAN_MIN)
 				 ? CONFIDENCE_MAJORITY
 				 : CONFIDENCE_INCONCLUSIVE);
 }
@@ -270,15 +273,15 @@ static void report_gap(const struct rule_ctx *ctx, struct finding *f, const stru
 bool rule_pairs(const struct rule_ctx *ctx, struct finding *f)
 {
 	struct flows flows;
-	struct gap gap;
+	struct mismatch mismatch;
 	bool found;
 
 	if (ctx->comm->nranks > PAIR_RANKS_MAX)
 		return false;
 	flows_init(&flows, ctx->progress, ctx->members);
 	found = find_peers(ctx, f, &flows);
-	if (!found && first_gap(ctx, &flows, &gap)) {
-		report_gap(ctx, f, &gap);
+	if (!found && first_mismatch(ctx, &flows, &mismatch)) {
+		report_mismatch(ctx, f, &mismatch);
 		found = true;
 	}
 	flows_release(&flows);
@@ -350,7 +353,7 @@ static uint64_t next_counted(const struct rule_ctx *ctx, uint64_t nth)
 	return next;
 }
 
-/* Counts who is in how many pairs that disagree in alltoallv `nth`, and notes each pair; the first is the
+/* Counts, for each rank, the pairs that disagree in alltoallv `nth`, and notes each pair; the first is the
  * finding's. Returns how many pairs. */
 static int find_unequal(const struct rule_ctx *ctx, struct finding *f, uint64_t nth, int *pairs)
 {
@@ -382,7 +385,7 @@ static int find_unequal(const struct rule_ctx *ctx, struct finding *f, uint64_t 
 	return n;
 }
 
-/* One who disagrees with several is the culprit by majority; of one pair either may be. */
+/* A rank that disagrees with several is the culprit by majority; of one pair either may be. */
 bool rule_counts(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct progress_comm *a = ctx->comm;

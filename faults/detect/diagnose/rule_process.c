@@ -14,7 +14,7 @@ static enum diagnosis_class death_class(const struct rank_view *v)
 						   : CLASS_KILLED;
 }
 
-/* Returns true if NCCL had told it that another rank was gone (ncclRemoteError): its end follows from that. */
+/* Returns true if NCCL had reported a lost peer to it (ncclRemoteError): its end follows from that. */
 static bool was_told(const struct evidence_rank *r)
 {
 	for (int c = 0; r->recorder && c < RECORD_COMMS; c++)
@@ -23,8 +23,8 @@ static bool was_told(const struct evidence_rank *r)
 	return false;
 }
 
-/* Who dies of a signal of its own may take the others with it: these exit, or a launcher ends them. Who has ended as if
- * all were well is the last to be blamed; -1: not at all. */
+/* A rank that dies of a signal of its own may take the others with it: these exit, or a launcher ends them. A rank that
+ * ended as if all were well is the last to be blamed; -1: not at all. */
 static int death_order(const struct evidence_rank *r)
 {
 	const struct rank_view *v = &r->view;
@@ -36,7 +36,7 @@ static int death_order(const struct evidence_rank *r)
 	return v->status == SIGTERM ? 2 : 0;
 }
 
-/* The culprits are seen to be so: who else is behind is said. False: there are none. */
+/* The culprits are seen to be so; other ranks that are behind are noted. False: there are none. */
 static bool conclude(const struct rule_ctx *ctx, struct finding *f, enum diagnosis_class class,
 		     enum confidence seen)
 {
@@ -155,7 +155,7 @@ static enum stand stand_of(const struct rule_ctx *ctx, int rank)
 	return is_sampled(r, call) ? STAND_AHEAD : STAND_UNKNOWN;
 }
 
-/* What the ranks' devices do. */
+/* The ranks' devices, counted. */
 struct stands {
 	size_t started, ahead, unknown;
 	uint64_t first; /* number of the first call on the communicator at hand that some device has
@@ -219,7 +219,7 @@ static const struct record *not_returned(const struct evidence_rank *r)
 		       : NULL;
 }
 
-/* Returns true if the rank's call `seq` of the communicator at hand waits for nobody to come. */
+/* Returns true if the rank's call `seq` of the communicator at hand waits for no rank to come. */
 static bool all_came(const struct rule_ctx *ctx, int rank, uint64_t seq)
 {
 	int number = members_rank(ctx->members, rank);
@@ -233,8 +233,8 @@ static bool all_came(const struct rule_ctx *ctx, int rank, uint64_t seq)
 	return true;
 }
 
-/* Where calls return once they are enqueued, one that all came to holds nobody. Where all are inside, or
- * are inside different ones, nothing tells who holds whom. */
+/* Where calls return once they are enqueued, one that all came to holds no rank. Where all are inside, or
+ * are inside different ones, nothing tells which rank holds which. */
 bool rule_inside(const struct rule_ctx *ctx, struct finding *f)
 {
 	const int nranks = ctx->evidence->nranks;

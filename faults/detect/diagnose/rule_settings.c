@@ -1,4 +1,4 @@
-/* rule_settings.c: the rule about ranks whose settings or libraries differ. */
+/* rule_settings.c: the rule about ranks with other settings or libraries. */
 
 #include "diagnose/rule.h"
 #include "settings/settings.h"
@@ -23,7 +23,7 @@ static const char *text_of(const struct evidence_rank *rank)
 	return known ? rank->recorder->settings : NULL;
 }
 
-/* Of a large run the texts are on disk, a page and more of memory a rank: they are not looked at where
+/* The texts of a large run are on disk, a page and more of memory a rank: they are not looked at where
  * what must be alike is. */
 static bool is_alike(const struct evidence *e)
 {
@@ -57,7 +57,7 @@ static bool is_odd(const struct rule_ctx *ctx, const struct survey *s,
 	return text && !settings_like(text, s->texts[d->rank], d->name);
 }
 
-/* Marks whom the first difference makes the odd ones. Returns false if no value has a majority, or if another
+/* Marks the minority of the first difference. Returns false if no value has a majority, or if another
  * setting of the same weight makes it others. */
 static bool mark_all(const struct rule_ctx *ctx, const struct survey *s, struct rank_set *culprits)
 {
@@ -77,7 +77,7 @@ static bool mark_all(const struct rule_ctx *ctx, const struct survey *s, struct 
 	return culprits->n > 0;
 }
 
-/* Returns true if something came of it: somebody waits in a call or at init, an error came, data are
+/* Returns true if something came of it: a rank waits in a call or at init, an error came, data are
  * wrong. */
 static bool anything_wrong(const struct rule_ctx *ctx)
 {

@@ -23,8 +23,8 @@ void note_open_pair(const struct rule_ctx *ctx, struct finding *f, int rank,
 			     number, own->seq, one, partner);
 }
 
-void place_gap(const struct rule_ctx *ctx, struct finding *f, const struct record *odd,
-	       const struct record *other, bool sure)
+void place_mismatch(const struct rule_ctx *ctx, struct finding *f, const struct record *odd,
+		    const struct record *other, bool sure)
 {
 	const uint64_t low = !sure && other->seq < odd->seq ? other->seq : odd->seq;
 	const uint64_t high = !sure && other->seq > odd->seq ? other->seq : odd->seq;
@@ -58,7 +58,7 @@ const struct record *note_open_pairs(const struct rule_ctx *ctx, struct finding 
 	return first;
 }
 
-/* The partner came to the end of a group whose last call is the other half of the one before `own`, and comes
+/* Returns true if the partner came to the end of a group with, as its last call, the other half of the one before `own`, and comes
  * no further: it left its part of `own` out, or that is one too many. */
 static bool is_out_of_group(const struct rule_ctx *ctx, int rank, const struct record *own)
 {
@@ -87,7 +87,7 @@ bool report_unequal(const struct rule_ctx *ctx, struct finding *f)
 	}
 	if (!own)
 		return false;
-	place_gap(ctx, f, met ? met : own, own, false);
+	place_mismatch(ctx, f, met ? met : own, own, false);
 	if (!met) {
 		f->seq_low--;
 		snprintf(f->field, sizeof(f->field), "call");

@@ -26,7 +26,7 @@ const char *ranks_words(const struct evidence *e, const bool *in, char *buf, siz
 	return buf;
 }
 
-/* Of hostile evidence a partner may be nobody. */
+/* In hostile evidence a partner may be no rank. */
 static int peer_number(const struct evidence *e, int peer)
 {
 	return peer < e->nranks && rank_number(e, peer) >= 0 ? rank_number(e, peer) : peer;

@@ -61,7 +61,7 @@ static uint64_t advance(const struct progress_comm *a, struct leaders *l, bool f
 	return agree ? seq : 0;
 }
 
-/* What stands where in the others' sequences is not known any more is left out. */
+/* Calls whose place in the others' sequences is no longer known are left out. */
 static void number_as(const struct progress_comm *a, struct track *t, struct leaders *l)
 {
 	uint64_t made = t->last, n = 0, at = 0, next = advance(a, l, true);

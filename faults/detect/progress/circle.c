@@ -104,7 +104,7 @@ size_t progress_circle(const struct progress *p, bool pairs, const struct pendin
 	return n;
 }
 
-/* Adds those for whom `rank` waits to the list. */
+/* Adds the ranks for which `rank` waits to the list. */
 static size_t add_awaited(const struct progress *p, int rank, int *list, size_t n, bool *in)
 {
 	for (const struct pending_call *c = progress_at(p, rank); c; c = progress_also(p, c))

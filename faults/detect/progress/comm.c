@@ -77,7 +77,7 @@ static void measure_track(struct track *track, const struct progress_rank *rank,
 		track->inside = newest(rank, track->final)->state == RECORD_ISSUING;
 		track->last_kind = newest(rank, track->final)->kind;
 	}
-	/* who stands aside makes no calls by right */
+	/* a spare rank makes no calls by right */
 	track->known = rank->present && (track->final || is_member(rank, a->comm)) &&
 		       rank->view->phase != PHASE_SPARE &&
 		       (rank->index ? rank->index->last_ticket : 0) >= rank->view->issued;

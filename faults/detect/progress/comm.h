@@ -51,12 +51,12 @@ struct progress_comm {
 	uint32_t *arena;
 	uint64_t base; /* sequence number of reference[0] */
 	size_t span;
-	uint64_t *reference;  /* what most ranks made; 0: nobody knows */
+	uint64_t *reference;  /* what most ranks made; 0: not known */
 	uint64_t *work;	      /* 2 * span words of scratch */
 	uint64_t tie;	      /* first call with no majority, 0: none */
 	uint64_t top, second; /* most calls of any rank, and of the ranks but `top_rank` */
 	int top_rank;
-	bool sided; /* which side of the tie is right follows from the sequences themselves */
+	bool tie_side; /* the sequences themselves say which side of the tie is right */
 };
 
 /* Lay out the calls on `comm`. Sends and receives are all one call, or (`strict`) told apart by
@@ -68,8 +68,8 @@ void progress_comm_release(struct progress_comm *comm);
 /* Tells how `rank` differs from the reference. */
 struct deviation progress_deviation(const struct progress_comm *comm, int rank);
 
-/* The first call in which any rank differs from the reference, as one of them does: who differ there so are marked in
- * `same`, who differ there in another way in `other`. Returns that rank, -1: none differs. */
+/* The first call in which any rank differs from the reference, as one of them does. Ranks that differ there so are marked in
+ * `same`, ranks that differ there in another way in `other`. Returns that rank, -1: none differs. */
 int progress_first_deviation(const struct progress_comm *comm, struct deviation *first,
 			     struct rank_set *same, struct rank_set *other);
 
@@ -99,7 +99,7 @@ uint64_t progress_sig(const struct progress_comm *comm, int rank, uint64_t seq);
 const struct record *progress_call(const struct progress_comm *comm, int rank, uint64_t seq);
 const struct record *progress_reference(const struct progress_comm *comm, uint64_t seq);
 
-/* What a collective is called with, in the order in which differences are told. */
+/* The arguments of a collective, in the order in which differences are reported. */
 enum call_field { FIELD_KIND, FIELD_COUNT, FIELD_DTYPE, FIELD_OP, FIELD_ROOT, CALL_FIELDS };
 
 /* "kind" "count" "dtype" "op" "root"; of a send or receive "peer". */
@@ -110,7 +110,7 @@ bool field_differs(enum call_field field, const struct record *a, const struct r
 enum call_field field_first(const struct record *a, const struct record *b);
 
 /* Writes to *most what more than half of the ranks gave each field of call `seq`: a call that perhaps
- * nobody made. False where a field has no majority. Looks at a record of every rank. */
+ * no rank made. False where a field has no majority. Looks at a record of every rank. */
 bool progress_fieldwise(const struct progress_comm *comm, uint64_t seq, struct record *most);
 
 /* Returns true if the rank made the call before `seq` once more, with the same partner. */
@@ -195,7 +195,7 @@ int progress_planned_peer(const struct progress_comm *comm, int rank, uint64_t s
 
 /* Returns true if a send and a receive have met that do not fit; *at: the first of them, unless not all
  * calls of the two ranks are known: 0. */
-bool progress_gap(const struct progress_comm *comm, const struct link *link, size_t *at);
+bool progress_mismatch(const struct progress_comm *comm, const struct link *link, size_t *at);
 
 /* Returns true if nothing is open: all made the same collectives, and each send has met a receive that fits. False also
  * where that cannot be told. */

@@ -3,7 +3,7 @@
 
 #include "progress/comm.h"
 
-/* The signature that the reference has at call `seq`, 0: nobody knows. */
+/* The signature that the reference has at call `seq`, 0: not known. */
 static inline uint64_t comm_reference_sig(const struct progress_comm *a, uint64_t seq)
 {
 	return seq >= a->base && seq - a->base < a->span ? a->reference[seq - a->base] : 0;
@@ -16,7 +16,7 @@ bool comm_clip(const struct progress_comm *a, const struct track *t, uint64_t *f
  * calls have. */
 void comm_number_apart(struct progress_comm *a);
 
-/* vote.c: fill in `reference`, `tie` and `sided` of what is laid out. */
+/* vote.c: fill in `reference`, `tie` and `tie_side` of what is laid out. */
 void comm_vote(struct progress_comm *a);
 
 /* progress_deviation.c: the first call in which rank and reference differ, 0: none. */

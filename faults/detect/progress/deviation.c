@@ -234,7 +234,7 @@ struct plan progress_plan(const struct progress_comm *a)
 	struct plan plan = { .followed = false };
 	size_t odd = 0;
 
-	if (a->tie && (a->tie < a->base + PLAN_MIN || !a->sided))
+	if (a->tie && (a->tie < a->base + PLAN_MIN || !a->tie_side))
 		return plan;
 	for (int i = 0; i < a->nranks; i++) {
 		struct deviation one = progress_deviation(a, i);
@@ -246,6 +246,6 @@ struct plan progress_plan(const struct progress_comm *a)
 		odd++;
 	}
 	plan.followed = true;
-	plan.few = odd * 2 < (size_t)a->nranks + a->sided;
+	plan.few = odd * 2 < (size_t)a->nranks + a->tie_side;
 	return plan;
 }

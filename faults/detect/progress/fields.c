@@ -37,8 +37,8 @@ enum call_field field_first(const struct record *a, const struct record *b)
 	return field;
 }
 
-/* The record whose value of the field more than half of those have that made call `seq`, of this kind where
- * that is given; NULL: there is none. */
+/* A record with the value of the field that more than half of the ranks gave it in call `seq`, among calls of this
+ * kind where one is given; NULL: there is none. */
 static const struct record *most_of(const struct progress_comm *a, uint64_t seq,
 				    enum call_field field, const struct record *kind)
 {

@@ -21,7 +21,7 @@ void flows_init(struct flows *flows, const struct progress *progress,
 		const struct members *members);
 void flows_release(struct flows *flows);
 
-/* What `rank` sent to (received from) `peer`. `kind`: CALL_SEND or CALL_RECV. */
+/* The calls in which `rank` sent to (received from) `peer`. `kind`: CALL_SEND or CALL_RECV. */
 struct flow flow_of(const struct flows *flows, int rank, int kind, int peer);
 
 /* The kind of the calls that meet those of `kind`. */
@@ -30,13 +30,13 @@ static inline int flow_other(int kind)
 	return kind == CALL_SEND ? CALL_RECV : CALL_SEND;
 }
 
-/* What the partner of the rank's `call`, of these flows, made of it; NULL: nothing. */
+/* The partner's half of the rank's `call`, of these flows; NULL: the partner has not made it. */
 const struct record *flow_match(const struct flows *flows, int rank, const struct record *call);
 
 /* Returns true if a send and the receive that it meets are of the same amount and type. */
 bool progress_fits(const struct record *a, const struct record *b);
 
-/* What one rank sent to another, and that one received; one of the two may be empty. */
+/* The sends of one rank to another and the receives that meet them; one of the two may be empty. */
 struct link {
 	int from, to;
 	struct flow sent, received;

@@ -132,7 +132,7 @@ bool progress_all_awaited(const struct progress_comm *a, const struct rank_set *
 	return all || !certain;
 }
 
-bool progress_gap(const struct progress_comm *a, const struct link *link, size_t *at)
+bool progress_mismatch(const struct progress_comm *a, const struct link *link, size_t *at)
 {
 	size_t n = link->sent.n < link->received.n ? link->sent.n : link->received.n;
 
@@ -170,7 +170,7 @@ bool progress_settled(const struct progress_comm *a)
 		return false;
 	flows_init(&flows, a->progress, a->members);
 	while (met && flows_next(&flows, &link))
-		met = link.sent.n == link.received.n && !progress_gap(a, &link, &at);
+		met = link.sent.n == link.received.n && !progress_mismatch(a, &link, &at);
 	flows_release(&flows);
 	return met;
 }

@@ -14,7 +14,7 @@ bool progress_over(const struct progress *p, const struct record *call)
 	return p->blocks && (call->flags & RECORD_ALONE) && call->state == RECORD_RETURNED;
 }
 
-/* It waits for nobody any more; its sends and receives may still be open. */
+/* Returns true if the rank waits for no other one any more; its sends and receives may still be open. */
 static bool has_left(const struct progress_rank *r)
 {
 	return r->view->process >= PROCESS_EXITED;
@@ -377,7 +377,7 @@ const struct record *progress_collective(const struct progress *p, int rank, uin
 	return NULL;
 }
 
-/* What `in` waits for of `rank` is queued there: its call, NULL: it was not made. */
+/* The rank's part that `in` waits for; NULL: it was not made. */
 static const struct record *owed(const struct progress *p, const struct pending_call *in, int rank)
 {
 	return call_is_pair(in->call->kind) ? in->theirs

@@ -6,7 +6,7 @@
 #include "progress/index.h"
 #include "record/view.h"
 
-/* What is known of one rank; everything is borrowed. */
+/* The state of one rank as far as it is known; everything is borrowed. */
 struct progress_rank {
 	const struct rank_view *view;	    /* its state, and how many calls it has made */
 	const struct record_memory *memory; /* live, of this host: marks and ring; else NULL */
@@ -101,7 +101,7 @@ bool members_called(const struct members *members, const struct progress *progre
 /* The number in the run of the member `place`, -1: unknown. */
 int members_rank(const struct members *members, int place);
 
-/* What one rank handed to the init of a communicator, which is number `comm` to it. */
+/* The arguments of one rank to the init of a communicator, which is number `comm` to it. */
 struct claim {
 	uint64_t id;
 	int place, nranks, rank;

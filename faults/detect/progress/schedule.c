@@ -1,5 +1,5 @@
-/* schedule.c: what the schedule's own regularity, a period or equal steps of count, says of
- * calls that nobody has made yet. */
+/* schedule.c: the schedule's own regularity, a period or equal steps of count, predicts
+ * calls that no rank has made yet. */
 #include "progress/comm_parts.h"
 
 #define PERIOD_MAX  64

@@ -1,11 +1,11 @@
-/* vote.c: the sequence that most ranks made: voted on call by call, ties, whose vote counts. */
+/* vote.c: the sequence that most ranks made: voted on call by call; ties; excluded ranks. */
 #include "progress/comm_parts.h"
 
 #include "base/call_value.h"
 
 #define ROUNDS 4 /* of voting: each removes ranks that have left the majority */
 
-/* Boyer and Moore's vote for every call number at once, then a count of who agrees: two passes
+/* Boyer and Moore's vote for every call number at once, then a count of the ranks that agree: two passes
  * over the tracks. Returns the first number without majority, 0: there is none. */
 static uint64_t vote(struct progress_comm *a, const bool *in)
 {
@@ -98,7 +98,7 @@ bool progress_again_in_pairs(const struct progress_comm *a, int rank, uint64_t a
 		}
 		if (pairs && r[0]->peer == r[2]->peer && comm_alike(a, rank, s, s + 2))
 			return true;
-		/* told as one call, any of the exchange may be the one */
+		/* compared as one call, any of the exchange may be the one */
 		if (pairs && !a->strict && s < at && r[0]->peer == r[1]->peer &&
 		    comm_alike(a, rank, s, s + 1))
 			return true;
@@ -206,7 +206,7 @@ void comm_vote(struct progress_comm *a)
 			a->tie = tie;
 		if (!take_side(a, in, tie))
 			break;
-		a->sided = a->tie == tie || a->sided;
+		a->tie_side = a->tie == tie || a->tie_side;
 	}
 	free(in);
 }

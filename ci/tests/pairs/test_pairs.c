@@ -249,8 +249,8 @@ UNIT_TEST(test_hosts, "hosts")
 		int n;
 		double bytes, us, low;
 	} cases[] = {
-		{ MODEL_SENDRECV, 4, 2e6, 2 * 2001, .45 },
-		{ MODEL_ALL_GATHER, 4, 1e6, 4 + 2 * 750, .45 },
+		{ MODEL_SENDRECV, 4, 2e6, 2 * 2001, .55 },
+		{ MODEL_ALL_GATHER, 4, 1e6, 4 + 2 * 1000, .5 },
 		{ MODEL_ALL_REDUCE, 4, 2e6, 8 + 2 * 4500, .25 },
 		{ MODEL_ALL_REDUCE, 4, 1e3, 8 + 2 * 2.25, .3 },
 		{ MODEL_ALL_REDUCE, 3, 2e6, 8 + 2 * 4000, .25 },
@@ -258,13 +258,13 @@ UNIT_TEST(test_hosts, "hosts")
 		{ MODEL_ALL_REDUCE, 2, 33554431, 4 + 3 * 33554.431, .25 },
 		{ MODEL_ALL_REDUCE, 2, 33554432, 4 + 6 * 33554.432, .25 },
 		{ MODEL_REDUCE, 4, 2e6, 4 + 2 * 6000, .25 },
-		{ MODEL_BROADCAST, 2, 1e6, 2 * 1001, .45 },
-		{ MODEL_BROADCAST, 4, 2e6, 4 + 2 * 3000, .45 },
+		{ MODEL_BROADCAST, 2, 1e6, 2 * 1001, .5 },
+		{ MODEL_BROADCAST, 4, 2e6, 4 + 2 * 3000, .55 },
 		{ MODEL_REDUCE_SCATTER, 2, 1e5, 2 + 2 * 75, .3 },
 		{ MODEL_REDUCE_SCATTER, 2, 2e6, 4 + 2 * 7000, .25 },
-		{ MODEL_ALLTOALL, 4, 2e6, 3 * (3 + 1500), .45 },
-		{ MODEL_GATHER, 4, 1e6, 2 * (3 + 750), .45 },
-		{ MODEL_GATHER, 32, 1e6, 2 * (31 + 968.75), NAN }, /* never scored */
+		{ MODEL_ALLTOALL, 4, 2e6, 3 * (3 + 1500) + 1000, .55 },
+		{ MODEL_GATHER, 4, 1e6, 2 * (3 + 1000), .5 },
+		{ MODEL_GATHER, 32, 1e6, 2 * (31 + 1000), NAN }, /* never scored */
 	};
 	struct pair_digest d = { .nnodes = 1, .nsizes = 2, .host = true };
 	struct error err = { .rank = -1 };
@@ -293,6 +293,18 @@ UNIT_TEST(test_hosts, "hosts")
 			printf("%s %g: %.3f, not %.3f\n", model_coll_names[c->coll], c->bytes,
 			       p.time_us, c->us);
 	}
+	d.nranks = 4; /* in place no rank copies its own slice */
+	CU_ASSERT_EQUAL_FATAL(topo_from_pairs(&sys, "x", "x", &d, &err), 0);
+	model_init(&model, &sys, &constants, false);
+	CU_ASSERT_EQUAL(model_predict(&model,
+				      &(struct predict_request){ .collective = MODEL_ALL_GATHER,
+								 .bytes = 1e6,
+								 .in_place = true,
+								 .algo = -1,
+								 .proto = -1 },
+				      &p),
+			0);
+	CU_ASSERT_DOUBLE_EQUAL(p.time_us, 4 + 2 * 750, 1e-6);
 	model_scale(&model, 2); /* pairs of one host alone were measured */
 	CU_ASSERT_EQUAL(model_predict(&model,
 				      &(struct predict_request){

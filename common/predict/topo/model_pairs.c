@@ -67,7 +67,7 @@ int topo_from_json(struct topo_system *sys, const json_t *json, const char *path
  * in another cache cost up to ten times. The first row is of copies, the second of sums; below 1
  * MiB, and from there. */
 static const struct model_bar bars[2][2] = {
-	{ { "host", -1, 0, 275, 3, .45, 2.2 }, { "host", -1, 1, 220, 3, .45, 2 } },
+	{ { "host", -1, 0, 275, 3, .5, 2.5 }, { "host", -1, 1, 220, 3, .55, 2.1 } },
 	{ { "host", -1, 0, 220, 3, .3, 2.6 }, { "host", -1, 1, 176, 3, .25, 2.7 } },
 };
 
@@ -76,9 +76,10 @@ static const struct model_bar bars[2][2] = {
 enum { NEW_PAGES = 32 << 20, OWN_MEMORY = 256 << 10 };
 
 /* Messages that follow each other, and the bytes of all, in size columns, of the usual algorithms
- * (Thakur, Rabenseifner, Gropp 2005). Adding costs half of moving; new pages double a reduction. */
+ * (Thakur, Rabenseifner, Gropp 2005). Adding costs half of moving; new pages double a reduction.
+ * `own` is the slice that a rank copies from its own send to its own receive buffer. */
 struct steps {
-	double messages, sizes;
+	double messages, sizes, own;
 };
 
 static struct steps steps_of(enum model_coll coll, double n, double bytes)
@@ -87,23 +88,23 @@ static struct steps steps_of(enum model_coll coll, double n, double bytes)
 
 	switch (coll) {
 	case MODEL_ALL_REDUCE:
-		return (struct steps){ 2 * rounds, pages * 3 * others };
+		return (struct steps){ 2 * rounds, pages * 3 * others, 0 };
 	case MODEL_REDUCE:
-		return (struct steps){ rounds, pages * 1.5 * rounds };
+		return (struct steps){ rounds, pages * 1.5 * rounds, 0 };
 	case MODEL_REDUCE_SCATTER:
 		if (bytes < OWN_MEMORY)
-			return (struct steps){ rounds, 1.5 * others };
+			return (struct steps){ rounds, 1.5 * others, 0 };
 		/* a reduction to one rank, which scatters */
-		return (struct steps){ rounds + 1, 2 * rounds + others + 1 };
+		return (struct steps){ rounds + 1, 2 * rounds + others + 1, 0 };
 	case MODEL_ALL_GATHER:
 	case MODEL_HYPERCUBE:
-		return (struct steps){ rounds, others };
+		return (struct steps){ rounds, others, 1 / n };
 	case MODEL_BROADCAST:
-		return (struct steps){ rounds, 2 * others };
+		return (struct steps){ rounds, 2 * others, 0 };
 	case MODEL_SENDRECV:
-		return (struct steps){ 1, 1 };
+		return (struct steps){ 1, 1, 0 };
 	default:
-		return (struct steps){ n - 1, others };
+		return (struct steps){ n - 1, others, 1 / n };
 	}
 }
 
@@ -117,6 +118,7 @@ int model_predict_host(const struct model *model, const struct predict_request *
 		coll == MODEL_ALL_REDUCE || coll == MODEL_REDUCE || coll == MODEL_REDUCE_SCATTER;
 	bool far = model->nnodes > 1, all = coll == MODEL_ALLTOALL || coll == MODEL_ALLTOALLV;
 	enum pair_load load = all ? PAIR_ALL : PAIR_DISJOINT;
+	double most = d->bytes[d->nsizes - 1];
 
 	if ((request->algo >= 0 && request->algo != MODEL_P2P) || request->proto >= 0 ||
 	    (far && d->nnodes == 1))
@@ -133,6 +135,9 @@ int model_predict_host(const struct model *model, const struct predict_request *
 	out->latency_us = steps.messages * pair_digest_us(d, far, load, 1);
 	out->time_us = steps.messages *
 		       pair_digest_us(d, far, load, request->bytes * steps.sizes / steps.messages);
+	if (!request->in_place) /* at the rate of the largest message */
+		out->time_us += pair_digest_us(d, false, PAIR_DISJOINT, most) / most *
+				request->bytes * steps.own;
 	out->transfer_us = out->time_us - out->latency_us;
 	out->alg_gbs = out->algbw = request->bytes / (out->time_us * GB);
 	out->busbw = out->algbw * out->bus_factor;

@@ -60,8 +60,8 @@ static bool is_frozen(pid_t pid)
 					   "/sys/fs/cgroup/freezer%s/freezer.state", group) > 0 &&
 				 strcmp(state, "FROZEN") == 0;
 		else if (group && strncmp(line, "0::", 3) == 0)
-			frozen = file_text("", state, sizeof(state), "/sys/fs/cgroup%s/cgroup.events",
-					   group) > 0 &&
+			frozen = file_text("", state, sizeof(state),
+					   "/sys/fs/cgroup%s/cgroup.events", group) > 0 &&
 				 strstr(state, "frozen 1");
 	}
 	return frozen;

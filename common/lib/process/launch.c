@@ -268,7 +268,7 @@ enum progress_line launch_progress(void)
 	if (place)
 		return *place == '2'   ? PROGRESS_AMONG_ROWS
 		       : *place == '1' ? PROGRESS_ALONE
-				      : PROGRESS_NONE;
+				       : PROGRESS_NONE;
 	if (!isatty(STDERR_FILENO))
 		return PROGRESS_NONE;
 	return isatty(STDOUT_FILENO) ? PROGRESS_AMONG_ROWS : PROGRESS_ALONE;

@@ -62,7 +62,7 @@ int topo_from_json(struct topo_system *sys, const json_t *json, const char *path
 }
 
 /* ---- hosts: rounds of messages --------------------------------------------------------------- */
-/* Measured over predicted, nine in ten, of the sweeps in results/2026-11-23-pairs: 2 to 16 ranks of
+/* Measured over predicted, nine in ten, of the sweeps in results/prediction: 2 to 16 ranks of
  * one host of 2 or 32 cores, Open MPI 4.1. The library's memory decides most: pages that are new or
  * in another cache cost up to ten times. The first row is of copies, the second of sums; below 1
  * MiB, and from there. */
@@ -151,7 +151,7 @@ int model_predict_host(const struct model *model, const struct predict_request *
 
 /* ---- GPUs ------------------------------------------------------------------------------------ */
 /* Fraction of the model's bandwidth of neighbours that sends reach over healthy NVLinks, one way
- * and both ways (two H200, results/2026-11-23-pairs). Less than that is due to the links. */
+ * and both ways (two H200, results/prediction). Less than that is due to the links. */
 static const double ALONE = .97, BOTH_WAYS = .825;
 
 void model_take_pairs(struct model *model)

@@ -1,8 +1,6 @@
 /* hang_diagnose.c: evidence of a run in, verdict and report out; works long after the job died. */
-#include <argp.h>
-
+#include "base/arguments.h"
 #include "base/error.h"
-#include "base/output.h"
 #include "evidence/evidence.h"
 #include "postmortem/postmortem.h"
 #include "probe/probe.h"
@@ -13,50 +11,42 @@ struct arguments {
 	bool dry_run, torch;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static void take_folder(struct argp_state *state, void *into, char *text)
 {
-	struct arguments *arguments = state->input;
+	struct arguments *arguments = into;
 
-	switch (key) {
-	case 'n':
-		arguments->dry_run = true;
-		return 0;
-	case 't':
-		arguments->torch = true;
-		return 0;
-	case 'h':
-		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
-		return 0;
-	case ARGP_KEY_ARG:
-		arguments->dirs[arguments->ndirs++] = arg;
-		return 0;
-	case ARGP_KEY_END:
-		if (arguments->ndirs == 0)
-			argp_error(state, "which evidence folder?");
-		if (arguments->torch && arguments->ndirs > 1)
-			argp_error(state, "--torch takes one folder: bring all dumps together");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	arguments->dirs[arguments->ndirs++] = text;
 }
 
-static const struct argp_option options[] = {
-	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0 }, /* as --help */
-	{ "dry-run", 'n', NULL, 0, "Print the diagnosis, write nothing", 0 },
-	{ "torch", 't', NULL, 0, "DIR holds dumps of PyTorch's Flight Recorder, one a rank", 0 },
-	{ 0 },
+static void check(struct argp_state *state, void *into)
+{
+	const struct arguments *arguments = into;
+
+	if (arguments->ndirs == 0)
+		argument_refuse(state, "which evidence folder?");
+	if (arguments->torch && arguments->ndirs > 1)
+		argument_refuse(state, "--torch takes one folder: bring all dumps together");
+}
+
+static const struct argument rows[] = {
+	{ "dry-run", 'n', NULL, "Print the diagnosis, write nothing",
+	  ARGUMENT(FLAG, struct arguments, dry_run) },
+	{ "torch", 't', NULL, "DIR holds dumps of PyTorch's Flight Recorder, one a rank",
+	  ARGUMENT(FLAG, struct arguments, torch) },
 };
 
-static const struct argp argp = {
-	.options = options,
-	.parser = parse,
-	.args_doc = "DIR [DIR...]",
+static const struct argument_table table = {
+	.program = "hang_diagnose",
+	.values = "DIR [DIR...]",
 	.doc = "Diagnose the evidence in DIR (rank-N.fr, run.json) and write verdict.json, "
 	       "postmortem.md, timeline.json and timeline.csv beside it. Several DIR, of the "
 	       "hosts of one run, are joined; what is written goes to the first.\v"
 	       "The exit code is the outcome's: 0 ok, 10 hang, 11 error, 12 wrong data, 14 a rank "
 	       "died, 16 diverged; 1 unreadable evidence, or too little of it, 2 usage.",
+	.rows = rows,
+	.n = sizeof(rows) / sizeof(rows[0]),
+	.word = take_folder,
+	.check = check,
 };
 
 static int load(struct evidence *evidence, const struct arguments *arguments, struct error *err)
@@ -100,12 +90,10 @@ int main(int argc, char **argv)
 {
 	struct arguments arguments = { .dirs = must(calloc((size_t)argc + 1, sizeof(char *))) };
 	struct error err = { .rank = -1 };
-	int code = OUTCOME_USAGE;
+	int code;
 
-	argp_err_exit_status = OUTCOME_USAGE;
-	output_guard("hang_diagnose");
-	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) == 0)
-		code = diagnose_folders(&arguments, &err);
+	arguments_read(&table, argc, argv, &arguments);
+	code = diagnose_folders(&arguments, &err);
 	if (err.code)
 		error_print(&err, "hang_diagnose");
 	free(arguments.dirs);

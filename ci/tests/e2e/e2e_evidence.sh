@@ -84,7 +84,7 @@ run "$BUILD/hang_diagnose" "$work/old"
 expect_rc 10
 expect_out '^class +missing-call$'
 expect_out '^ranks +1 of 3$'
-expect_out '^divergence +communicator 0, call 8$'
+expect_out '^divergence +communicator 0, call 8, field call'
 expect_out 'Rank 1 is alive in system call clock_nanosleep: 7 calls made'
 expect_no_out '^evidence '
 

@@ -78,7 +78,7 @@ bool rule_init_arguments(const struct rule_ctx *ctx, struct finding *f)
 	for (int i = 0; i < ctx->evidence->nranks; i++)
 		if (ctx->evidence->ranks[i].present)
 			views[n++] = view_of(ctx, i);
-	n = rendezvous_incomplete(views, n);
+	n = progress_init_unequal(views, n);
 	/* the number of ranks first: a rank that asks for another one may have got another id with it */
 	for (int id = 0; id <= 1 && !found; id++)
 		found = report_arguments(ctx, f, views, n, id);

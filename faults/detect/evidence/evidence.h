@@ -99,13 +99,14 @@ struct evidence_probe {
 	} * accounts;	       /* owned */
 };
 
-/* The first half, of `n` processes; an earlier one is released. The second half waits until 0.1 s after it. */
+/* The first half, of `n` processes; an earlier one is released. The second half waits until 0.1 s
+ * after it. */
 void evidence_probe_begin(struct evidence_probe *probe, const int *pids, size_t n);
 void evidence_probe_release(struct evidence_probe *probe);
 
-/* State letter, system call and processor share of the live processes of ranks 0..n-1 that are
- * on this host. `probe`, released here, says what they had used some time ago; zero: look twice, a tenth
- * of a second apart. */
+/* State letter, system call and processor share of the live processes of ranks 0..n-1 that are on
+ * this host. `probe`, released here, says what they had used some time ago; zero: look twice, a
+ * tenth of a second apart. */
 void evidence_probe(struct evidence_rank *ranks, size_t n, struct evidence_probe *probe);
 
 /* Write to `dir`, which exists: every file whole or not at all. 0 or a negative errno with the
@@ -126,15 +127,16 @@ int evidence_load(struct evidence *evidence, const char *dir, struct error *err)
 int evidence_load_all(struct evidence *evidence, const char *const *dirs, size_t n,
 		      struct error *err);
 
-/* Read dumps of PyTorch's Flight Recorder in `dir`: files of any name that ends with the rank, pickle or
- * JSON; python3 and torch_dumps.py decode them as data. A process group is a communicator. A rank with a
- * call that had not completed waits too long. Operator, root, stream and the state of processes are not
- * recorded: they count as alike, with a remark. 0, or a negative errno with the error set: OUTCOME_USAGE
- * where there is no dump, or of several jobs, OUTCOME_UNSUPPORTED without python3. evidence_release() in
- * either case. */
+/* Read dumps of PyTorch's Flight Recorder in `dir`: files of any name that ends with the rank,
+ * pickle or JSON; python3 and torch_dumps.py decode them as data. A process group is a
+ * communicator. A rank with a call that had not completed waits too long. Operator, root, stream
+ * and the state of processes are not recorded: they count as alike, with a remark. 0, or a negative
+ * errno with the error set: OUTCOME_USAGE where there is no dump, or of several jobs,
+ * OUTCOME_UNSUPPORTED without python3. evidence_release() in either case. */
 int evidence_load_torch(struct evidence *evidence, const char *dir, struct error *err);
 
-/* The wrong elements that the rank noted, whatever may stand there, and how many; NULL: none are known. */
+/* The wrong elements that the rank noted, whatever may stand there, and how many; NULL: none are
+ * known. */
 const struct record_wrong *evidence_wrongs(const struct evidence_rank *rank, uint32_t *n);
 
 /* Add a sentence to evidence->remarks, as long as there is room. */
@@ -164,12 +166,13 @@ int evidence_file_rank(const char *name, const char *suffix);
 /* Nothing but printable ASCII and newlines, in place: tabs become blanks, anything else '?'. */
 void evidence_clean(char *text);
 
-/* Write the stacks, the counters and the answer of RAS that there are. 0 or a negative errno with the
- * error set. evidence_save does not: texts may come later than the rest. */
+/* Write the stacks, the counters and the answer of RAS that there are. 0 or a negative errno with
+ * the error set. evidence_save does not: texts may come later than the rest. */
 int evidence_save_texts(const struct evidence *evidence, const char *dir, struct error *err);
 
-/* Read those of ranks 0 to nranks - 1. A missing text stays NULL, and of a longer file the beginning is
- * taken. Hostile content becomes printable text. Torn or foreign counters are left out, with a remark. */
+/* Read those of ranks 0 to nranks - 1. A missing text stays NULL, and of a longer file the
+ * beginning is taken. Hostile content becomes printable text. Torn or foreign counters are left
+ * out, with a remark. */
 void evidence_load_texts(struct evidence *evidence, const char *dir);
 
 /* Keep with `rank` what its host counted; the contents of `delta` are the rank's from now on. */

@@ -217,8 +217,8 @@ static void load_run(struct evidence *e, const char *dir)
 	json_decref(j);
 }
 
-/* Marks the ranks that have a file in `there` (EVIDENCE_RANKS + 1 marks): a rank that a file claims to
- * exist costs no look for it. Returns the highest, -1: none. */
+/* Marks the ranks that have a file in `there` (EVIDENCE_RANKS + 1 marks): a rank that a file claims
+ * to exist costs no look for it. Returns the highest, -1: none. */
 static int find_ranks(DIR *d, bool *there)
 {
 	struct dirent *entry;

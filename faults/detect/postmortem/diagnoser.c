@@ -224,8 +224,8 @@ static bool make(const char *path, bool shared)
 	return mkdir(path, 0777) == 0 || (shared && errno == EEXIST);
 }
 
-/* Makes a folder, below results/runs/ or where --out says; a `shared` one may exist. On failure standard
- * error says why, and `path` is empty. */
+/* Makes a folder, below results/runs/ or where --out says; a `shared` one may exist. On failure
+ * standard error says why, and `path` is empty. */
 static bool make_folder(char *path, const struct diagnoser_site *site, bool below, bool shared)
 {
 	if ((!below || (make("results", true) && make("results/runs", true))) && make(path, shared))
@@ -250,8 +250,8 @@ static bool make_own(char *path, size_t len, const struct diagnoser_site *site)
 	return make_folder(path, site, !told, told);
 }
 
-/* Makes the folder that another host named; hosts may share it. Any other name than that of such a folder
- * is ignored. */
+/* Makes the folder that another host named; hosts may share it. Any other name than that of such a
+ * folder is ignored. */
 static bool make_told(char *path, size_t len, const char *told, const struct diagnoser_site *site)
 {
 	bool below = strncmp(told, RUNS, strlen(RUNS)) == 0;
@@ -334,8 +334,8 @@ static void take_texts(struct diagnoser *self)
 	}
 }
 
-/* Runs after the verdict line. Evidence that is there is saved first, since this process may be ended at
- * any time. */
+/* Runs after the verdict line. Evidence that is there is saved first, since this process may be
+ * ended at any time. */
 static void on_collect_slow(void *ctx)
 {
 	struct diagnoser *self = ctx;

@@ -1,4 +1,5 @@
-/* diagnoser.h: the diagnoser's place in a run that went wrong: behind the monitor, before the verdict. */
+/* diagnoser.h: the diagnoser's place in a run that went wrong: behind the monitor, before the
+ * verdict. */
 #pragma once
 
 #include "diagnose/diagnose.h"

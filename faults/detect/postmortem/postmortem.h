@@ -6,8 +6,8 @@
 /* The diagnosis in short, for the screen. */
 void diagnosis_print(FILE *out, const struct diagnosis *diagnosis, const struct evidence *evidence);
 
-/* Write verdict.json, postmortem.md, timeline.json and timeline.csv to `dir`. 1: the timeline holds calls
- * to draw, 0: it holds none; or a negative errno with the error set. */
+/* Write verdict.json, postmortem.md, timeline.json and timeline.csv to `dir`. 1: the timeline holds
+ * calls to draw, 0: it holds none; or a negative errno with the error set. */
 int diagnosis_save(const struct diagnosis *diagnosis, const struct evidence *evidence,
 		   const char *dir, struct error *err);
 
@@ -23,10 +23,11 @@ void report_hang(FILE *out, const struct diagnosis *diagnosis);
 
 #define REPORT_ERRORS 16
 
-/* The next rank that reported an error (view_error), the culprits first; *at is 0 before the first one. -1:
- * there are no more. */
+/* The next rank that reported an error (view_error), the culprits first; *at is 0 before the first
+ * one. -1: there are no more. */
 int report_error(const struct diagnosis *diagnosis, const struct evidence *evidence, int *at);
-/* A line for each of them, REPORT_ERRORS at most, and how many more there are; `page`: of Markdown. */
+/* A line for each of them, REPORT_ERRORS at most, and how many more there are; `page`: of
+ * Markdown. */
 void report_errors(FILE *out, const struct diagnosis *diagnosis, const struct evidence *evidence,
 		   bool page);
 
@@ -45,7 +46,7 @@ void report_block(FILE *out, const char *text);
  * "-": none) and of one rank that waits for them. Says so when no stacks were taken. */
 void report_stacks(FILE *out, const struct evidence *evidence, const char *culprits);
 
-/* Sections of a Markdown page, of NCCL's own logs in an evidence folder (nccl-*.log): rings with their
- * transports, whether they are rational, the calls of all ranks compared, warnings. Unreadable logs are
- * counted. Returns how many logs there are; with 0 nothing is printed. */
+/* Sections of a Markdown page, of NCCL's own logs in an evidence folder (nccl-*.log): rings with
+ * their transports, whether they are rational, the calls of all ranks compared, warnings.
+ * Unreadable logs are counted. Returns how many logs there are; with 0 nothing is printed. */
 int logs_print(FILE *out, const char *dir);

@@ -106,8 +106,8 @@ static bool on_device(const struct timeline *t)
 	return backend_has(t->evidence->backend, BACKEND_ASYNC);
 }
 
-/* When the rank's evidence was taken, on its host's clock: as recorded, else the latest time in it. 0: no
- * time at all. */
+/* When the rank's evidence was taken, on its host's clock: as recorded, else the latest time in it.
+ * 0: no time at all. */
 static uint64_t time_seen(const struct evidence_rank *rank)
 {
 	uint64_t latest = rank->view.seen_ns;
@@ -121,8 +121,8 @@ static uint64_t time_seen(const struct evidence_rank *rank)
 	return latest;
 }
 
-/* Nanoseconds from `seen` back to `time`, negative; NAN for a time that is 0, after it, or more than a day
- * before it. */
+/* Nanoseconds from `seen` back to `time`, negative; NAN for a time that is 0, after it, or more
+ * than a day before it. */
 static double time_before(uint64_t time, uint64_t seen)
 {
 	return time == 0 || time > seen || (double)(seen - time) > DAY_NS ? NAN

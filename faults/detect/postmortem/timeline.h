@@ -84,9 +84,9 @@ int timeline_save_trace(const struct timeline *timeline, const char *path);
  * note, lane, call, break, divergence, hang, verdict. 0 or a negative errno. */
 int timeline_save_csv(const struct timeline *timeline, const char *path);
 
-/* timeline_axis.c: move the lanes' times, which count from `seen` of each lane, onto the axis of the first
- * host, and set `end`. A lane whose clock cannot be its host's loses its calls. Returns the call on which
- * hosts were aligned; NULL when they were aligned on `seen`. */
+/* timeline_axis.c: move the lanes' times, which count from `seen` of each lane, onto the axis of
+ * the first host, and set `end`. A lane whose clock cannot be its host's loses its calls. Returns
+ * the call on which hosts were aligned; NULL when they were aligned on `seen`. */
 const struct record *axis_align(struct timeline *timeline, const uint64_t *seen);
 /* Add to all times of a lane. */
 void move_lane(struct lane *lane, double by);

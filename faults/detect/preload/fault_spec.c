@@ -56,7 +56,8 @@ static int kind_of(const char *name, size_t len)
 	return -1;
 }
 
-/* One of ",comm=NAME", ",size=N", ",order=K", ",kind=NAME", ",value=V". Returns its end, NULL: it is none. */
+/* One of ",comm=NAME", ",size=N", ",order=K", ",kind=NAME", ",value=V". Returns its end, NULL: it
+ * is none. */
 static const char *take_option(struct fault_spec *spec, const char *text)
 {
 	size_t len = strcspn(text + 1, ",") + 1;

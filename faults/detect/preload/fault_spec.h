@@ -1,5 +1,5 @@
-/* fault_spec.h: what --fault of hangar_run asks for: one wrong thing that one rank of any program does in one of its
- * calls. Linked into libhangar.so as well. Pure. */
+/* fault_spec.h: what --fault of hangar_run asks for: one wrong thing that one rank of any program
+ * does in one of its calls. Linked into libhangar.so as well. Pure. */
 #pragma once
 
 #include "base/call_value.h"
@@ -48,12 +48,12 @@ struct fault_place {
 		nth_kind; /* call number on the communicator; among its kind. At set-up: communicator number */
 };
 
-/* "skip-call:3@100[,comm=NAME][,size=N][,order=K][,kind=all_reduce][,value=V]". Returns NULL, or what is wrong with the
- * text, or why such a fault is not made, as the end of a sentence. */
+/* "skip-call:3@100[,comm=NAME][,size=N][,order=K][,kind=all_reduce][,value=V]". Returns NULL, or
+ * what is wrong with the text, or why such a fault is not made, as the end of a sentence. */
 const char *fault_spec_parse(struct fault_spec *spec, const char *text);
 
-/* Returns true if it strikes there, which it only can where it changes something (a root of calls that have
- * one). */
+/* Returns true if it strikes there, which it only can where it changes something (a root of calls
+ * that have one). */
 bool fault_spec_hits(const struct fault_spec *spec, const struct fault_place *place);
 
 /* The names of all, with blanks between them. */

@@ -1,5 +1,5 @@
-/* hangar_run.c: start any NCCL program with libhangar.so and a monitor beside it. This process becomes the
- * program: exit code, signals and output are the program's own. */
+/* hangar_run.c: start any NCCL program with libhangar.so and a monitor beside it. This process
+ * becomes the program: exit code, signals and output are the program's own. */
 #include <argp.h>
 #include <libgen.h>
 #include <sys/stat.h>
@@ -65,8 +65,8 @@ static int parse_on_hang(const char *text)
 	return -EINVAL;
 }
 
-/* Checks at the start that evidence can be written to that folder, which need not exist yet. It makes a
- * trial folder, since access() is wrong for root in /proc. 0 or a negative errno. */
+/* Checks at the start that evidence can be written to that folder, which need not exist yet. It
+ * makes a trial folder, since access() is wrong for root in /proc. 0 or a negative errno. */
 static int try_folder(const char *out)
 {
 	char path[PATH_MAX + 32], copy[PATH_MAX];

@@ -1,11 +1,11 @@
-/* run_ranks.h: what the environments of a run's ranks say that their records do not: NCCL's settings, and where
- * the job's hosts meet. */
+/* run_ranks.h: what the environments of a run's ranks say that their records do not: NCCL's
+ * settings, and where the job's hosts meet. */
 #pragma once
 
 #include "record/record.h"
 
-/* Copies the variable that a process of this user was started with. false: it is not set, or cannot be
- * read. */
+/* Copies the variable that a process of this user was started with. false: it is not set, or cannot
+ * be read. */
 bool run_variable(pid_t pid, const char *name, char *value, size_t len);
 
 /* Where a rank is in a job of several hosts, and where the leaders of these meet. */
@@ -15,15 +15,16 @@ struct run_place {
 	uint64_t token;
 };
 
-/* Finds the place of rank `rank` in its launcher's variables (torchrun's, mpirun's, srun's). `given` is
- * HOST:PORT, or NULL for MASTER_ADDR and the port behind MASTER_PORT. false: one host, or no variable says
- * where. Pure. */
+/* Finds the place of rank `rank` in its launcher's variables (torchrun's, mpirun's, srun's).
+ * `given` is HOST:PORT, or NULL for MASTER_ADDR and the port behind MASTER_PORT. false: one host,
+ * or no variable says where. Pure. */
 bool run_place(struct run_place *place, char *const *environment, int rank, const char *given);
 
-/* Notes in the rank's record, once, the NCCL settings and version that its process was started with. Notes,
- * too, where the leaders of its job's hosts meet. Settings that the program makes later are not known.
- * Returns true if the notes are new. */
+/* Notes in the rank's record, once, the NCCL settings and version that its process was started
+ * with. Notes, too, where the leaders of its job's hosts meet. Settings that the program makes
+ * later are not known. Returns true if the notes are new. */
 bool run_note_rank(struct record_header *rank, const char *rendezvous);
 
-/* Writes in which of the settings that matter the ranks of these records differ, as a line. false: in none. */
+/* Writes in which of the settings that matter the ranks of these records differ, as a line. false:
+ * in none. */
 bool run_settings_differ(struct record_memory *const *memories, size_t n, char *line, size_t len);

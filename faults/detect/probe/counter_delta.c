@@ -1,4 +1,5 @@
-/* counter_delta.c: counters of the run's hosts: read before and after, and what of them says something. */
+/* counter_delta.c: counters of the run's hosts: read before and after, and what of them says
+ * something. */
 #include "probe/probe.h"
 
 #include "machine/health.h"

@@ -8,11 +8,11 @@
 #define PROBE_SECONDS 2.0 /* for all */
 #define PROBE_EACH    1.0 /* for the stacks of a process, and for NCCL RAS */
 
-/* Take the native stacks of every rank i with local[i] whose process lives, those of ranks `culprits`
- * first. With the nccl backend ask NCCL RAS, too (evidence->ras). All run at once, PROBE_SECONDS at
- * most; a text that was cut says so. The ranks go on afterwards. `before` is a counter_delta_task that
- * began with the run, or NULL for no counters. It is ended, counters are read again, and the difference
- * is saved with the first of the local ranks. */
+/* Take the native stacks of every rank i with local[i] whose process lives, those of ranks
+ * `culprits` first. With the nccl backend ask NCCL RAS, too (evidence->ras). All run at once,
+ * PROBE_SECONDS at most; a text that was cut says so. The ranks go on afterwards. `before` is a
+ * counter_delta_task that began with the run, or NULL for no counters. It is ended, counters are
+ * read again, and the difference is saved with the first of the local ranks. */
 void probe_ranks(struct evidence *evidence, const bool *local, const char *culprits,
 		 struct task *before);
 
@@ -44,11 +44,11 @@ struct stacks_order {
 	bool stopped;	/* stacks_order's own: was stopped before */
 };
 
-/* A task that writes the stacks of a process: fill in what tasks_run needs, and afterwards the text,
- * which the caller frees. Each thread is held (ptrace) while it is unwound, microseconds to
+/* A task that writes the stacks of a process: fill in what tasks_run needs, and afterwards the
+ * text, which the caller frees. Each thread is held (ptrace) while it is unwound, microseconds to
  * milliseconds, and goes on; a process that is dead, stopped or may not be traced is left alone and
- * said to be so. With a thread that cannot be stopped (a driver) the task hangs; a process that a cut
- * one left behind stopped is continued. `order` stays the caller's. */
+ * said to be so. With a thread that cannot be stopped (a driver) the task hangs; a process that a
+ * cut one left behind stopped is continued. `order` stays the caller's. */
 void stacks_order(struct task *task, struct stacks_order *order);
 char *stacks_result(struct task *task);
 
@@ -73,23 +73,24 @@ struct ras_order {
 	double seconds;	     /* for everything: connecting, several attempts, the answer */
 };
 
-/* Ask (struct ras_order), and write what was answered to `fd`, as it came; a line in brackets says why
- * nothing or no more came. Looking up a name may take longer than the order allows: run it as a task. */
+/* Ask (struct ras_order), and write what was answered to `fd`, as it came; a line in brackets says
+ * why nothing or no more came. Looking up a name may take longer than the order allows: run it as a
+ * task. */
 void ras_ask(int fd, const void *order);
 
 enum ras_answer { RAS_NOT_ASKED, RAS_UNREAD, RAS_NAMES_NOBODY, RAS_AGREES, RAS_DISAGREES };
 
-/* Compares an answer with the ranks of a diagnosis: one sentence in `line` ("" for RAS_NOT_ASKED). `text`
- * is NULL where RAS was not asked, and may be hostile. Any form but the JSON of NCCL 2.28.7 and later is
- * RAS_UNREAD. RAS counts within communicators, so ranks are found by their processes; foreign processes
- * belong to another job. RAS names a rank that is missing or dead, or has another status than most. It also
- * names one that launched another number of a collective than most did, or fewer where there is no
- * majority. */
+/* Compares an answer with the ranks of a diagnosis: one sentence in `line` ("" for RAS_NOT_ASKED).
+ * `text` is NULL where RAS was not asked, and may be hostile. Any form but the JSON of NCCL 2.28.7
+ * and later is RAS_UNREAD. RAS counts within communicators, so ranks are found by their processes;
+ * foreign processes belong to another job. RAS names a rank that is missing or dead, or has another
+ * status than most. It also names one that launched another number of a collective than most did,
+ * or fewer where there is no majority. */
 enum ras_answer ras_agrees(const char *text, const struct evidence *evidence,
 			   const struct diagnosis *diagnosis, char *line, size_t len);
 
-/* ---- counter_delta.c: what a run's hosts counted during it (machine/reading.h): taken, saved, and noted where a
- * counter speaks. Children read the counters, since a driver may be stuck. */
+/* ---- counter_delta.c: what a run's hosts counted during it (machine/reading.h): taken, saved, and
+ * noted where a counter speaks. Children read the counters, since a driver may be stuck. */
 
 /* A reading of this host as a task: texts of reading.h, the host's first, then GPUs' where
  * `*gpus`, which must outlive it. */
@@ -104,5 +105,6 @@ void counter_delta_take(struct evidence_rank *rank, const char *before, const ch
  * left. */
 void counter_delta_note(const struct evidence *evidence, struct diagnosis *diagnosis);
 
-/* A line for every host, or that no counters were read; `page`: as a section of Markdown, and what moved. */
+/* A line for every host, or that no counters were read; `page`: as a section of Markdown, and what
+ * moved. */
 void counter_delta_print(FILE *out, const struct evidence *evidence, bool page);

@@ -39,8 +39,8 @@ static json_int_t whole(const json_t *of, const char *key)
 	return json_integer_value(json_object_get(of, key));
 }
 
-/* The job's rank of an entry: the one of its process, where none tells (two hosts may have one number) its
- * rank in the communicator; -1: none of ours. */
+/* The job's rank of an entry: the one of its process, where none tells (two hosts may have one
+ * number) its rank in the communicator; -1: none of ours. */
 static int rank_of(const struct reading *r, const json_t *entry)
 {
 	json_int_t pid = whole(entry, "pid"), number = whole(entry, "rank");
@@ -74,8 +74,8 @@ static int64_t value_of(const struct member *m, const char *part, const char *ke
 	return json_is_true(value) ? 1 : json_integer_value(value);
 }
 
-/* Names the members whose value is not that of most; of counts, where as many have something else, not the
- * greatest. */
+/* Names the members whose value is not that of most; of counts, where as many have something else,
+ * not the greatest. */
 static void compare(struct reading *r, const char *part, const char *key, bool counts)
 {
 	struct vote vote;

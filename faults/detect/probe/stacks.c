@@ -391,7 +391,8 @@ static void write_native(int fd, const struct stacks_order *order)
 
 /* ---- as a task ---- */
 
-/* Python's own stacks by py-spy, where that is on the PATH: native ones say only that it is inside Python. */
+/* Python's own stacks by py-spy, where that is on the PATH: native ones say only that it is inside
+ * Python. */
 static void write_python(int fd, pid_t process)
 {
 	char path[64], exe[256] = "", number[16];

@@ -42,7 +42,8 @@ static bool has_name(const char *frame)
 	return strncmp(frame, "0x", 2) != 0;
 }
 
-/* py-spy: the main thread's innermost frame that is not the framework's, as "evaluation (train.py:9)". */
+/* py-spy: the main thread's innermost frame that is not the framework's, as "evaluation
+ * (train.py:9)". */
 static bool stuck_in_python(const char *text, char *line, size_t len)
 {
 	const char *at = text ? strstr(text, "\"MainThread\"\n    ") : NULL, *named = NULL;

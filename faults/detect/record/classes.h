@@ -4,7 +4,8 @@
 
 #include "base/outcome.h"
 
-/* The names of enum and verdict. The last two are the monitor's, for runs whose calls were not looked at. */
+/* The names of enum and verdict. The last two are the monitor's, for runs whose calls were not
+ * looked at. */
 /* clang-format off */
 #define CLASSES(row) \
 	row(MISSING, "missing-call") /* alive, idle, never made the call */ \

@@ -52,9 +52,9 @@ struct record {
 	_Atomic uint32_t replays; /* graph launches that repeated this call */
 };
 
-/* The device's side of the call of the same slot. Times are sampled with --record=full; 0: not sampled, or
- * not yet. The device itself writes `done`, in stream order (preload/): each slot has a word, since streams
- * write in any order. */
+/* The device's side of the call of the same slot. Times are sampled with --record=full; 0: not
+ * sampled, or not yet. The device itself writes `done`, in stream order (preload/): each slot has a
+ * word, since streams write in any order. */
 struct record_times {
 	_Atomic uint64_t start_ns, end_ns;
 	_Atomic uint64_t done; /* ticket: the stream is past the call */
@@ -72,8 +72,8 @@ struct record_comm {
 	_Atomic uint64_t hash; /* rolling hash of all collectives' signatures (record_hash) */
 };
 
-/* The hash after every RECORD_STRIDE-th collective. Observers compare ranks at equal numbers, since they
- * look too seldom to see each call. */
+/* The hash after every RECORD_STRIDE-th collective. Observers compare ranks at equal numbers, since
+ * they look too seldom to see each call. */
 struct record_mark {
 	_Atomic uint64_t calls; /* collectives up to here; stored last, 0 while it is rewritten */
 	_Atomic uint64_t ticket, hash;
@@ -133,8 +133,8 @@ struct record_wrong {
 #define RECORD_PEERS  32 /* ranks of an alltoallv whose amounts are kept */
 #define RECORD_COUNTS 32 /* of the newest so many, whatever is called between them */
 
-/* Elements that one alltoallv sends to and receives from each rank of its communicator. `seq` is stored
- * last, and is 0 while the rest is rewritten. */
+/* Elements that one alltoallv sends to and receives from each rank of its communicator. `seq` is
+ * stored last, and is 0 while the rest is rewritten. */
 struct record_counts {
 	_Atomic uint64_t seq;
 	uint32_t comm, n;				 /* ranks, at most RECORD_PEERS */
@@ -221,7 +221,8 @@ static inline const struct record_mark *record_mark_of(const struct record_memor
 	return &memory->marks[comm][calls / RECORD_STRIDE % RECORD_MARKS];
 }
 
-/* Returns true if the call is over: all calls up to `completed` are, or the device has marked this one. */
+/* Returns true if the call is over: all calls up to `completed` are, or the device has marked this
+ * one. */
 static inline bool record_done(const struct record *record, uint64_t completed)
 {
 	return record->ticket <= completed || record->state == RECORD_COMPLETED;

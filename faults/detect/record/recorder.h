@@ -1,4 +1,4 @@
-/* recorder.h: the writing side of the flight recorder, in the rank. Implements common/lib/process/watch.h. */
+/* recorder.h: the writer of the flight recorder, in the rank; it implements process/watch.h. */
 #pragma once
 
 #include "base/error.h"
@@ -34,11 +34,11 @@ struct watch recorder_watch(struct recorder *recorder);
 void recorder_identify(struct recorder *recorder, int rank, int nranks, int node, int nnodes,
 		       int local_rank, const char *device, const char *library);
 
-/* Records NCCL's settings on a rank, at most RECORD_SETTINGS bytes, and a hash, not 0, of those that
- * break calls where they differ. Once. */
+/* Records NCCL's settings on a rank, once: at most RECORD_SETTINGS bytes, and a hash, not 0, of
+ * those that break calls where they differ. */
 void record_settings(struct record_header *rank, const char *text, uint64_t hash);
 
-/* Rank 0 of a run on several nodes: ask this node's monitor to listen and return its TCP port, or a
+/* Rank 0 of a run on several hosts: ask this host's monitor to listen. Returns its TCP port, or a
  * negative errno when it does not within two seconds. */
 int recorder_uplink_port(struct recorder *recorder);
 
@@ -46,7 +46,7 @@ int recorder_uplink_port(struct recorder *recorder);
  * last. */
 void recorder_uplink(struct recorder *recorder, const char *address, uint64_t token);
 
-/* The rank is about to exit by itself as `outcome`, which points at the ranks `culprits` ("1,3", "" for
- * none); `err` may be NULL. */
+/* The rank is about to exit by itself as `outcome`, which points at the ranks `culprits` ("1,3",
+ * "": none). `err` may be NULL. */
 void recorder_finish(struct recorder *recorder, enum outcome outcome, const char *culprits,
 		     const struct error *err);

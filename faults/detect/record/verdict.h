@@ -39,7 +39,8 @@ enum outcome view_outcome(const struct rank_view *view);
  * while others go on, or (only if `deadlines`) waits past its deadline. */
 bool views_abnormal(const struct rank_view *views, size_t n, bool deadlines);
 
-/* Adds a rank to a list as "1,3", "" at first. False: there is no room, and the list is as it was. */
+/* Adds a rank to a list as "1,3", "" at first. False: there is no room, and the list is as it
+ * was. */
 bool ranks_add(char *list, size_t len, int rank);
 
 /* Makes the verdict: the outcome that the run came to. The seconds say how long ago the first

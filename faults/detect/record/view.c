@@ -6,7 +6,8 @@
 #include "base/error.h"
 #include "process/watch.h"
 
-/* The call whose mark covers this one: the last of its group, or the next marked call of its stream. */
+/* The call whose mark covers this one: the last of its group, or the next marked call of its
+ * stream. */
 static const struct record_times *stand_in(const struct record_memory *memory, uint64_t *ticket)
 {
 	const struct record_times *times = &memory->times[*ticket & (RECORD_RING - 1)];
@@ -80,8 +81,8 @@ static uint64_t last_alike(const struct record_memory *memory, uint64_t ticket)
 	return r->comm == own->comm ? r->seq : own->seq;
 }
 
-/* Reads what a preloaded program waits for: its oldest call that is not over. Calls that the device is past
- * count as steps. */
+/* Reads what a preloaded program waits for: its oldest call that is not over. Calls that the device
+ * is past count as steps. */
 static void read_calls(struct rank_view *view, const struct record_memory *memory, uint64_t now)
 {
 	uint64_t completed = record_device_completed(memory, view->completed),

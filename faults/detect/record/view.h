@@ -88,8 +88,8 @@ struct rank_view {
 /* The kind of the call that a preloaded program waits for; CALL_KIND_COUNT: another wait. */
 uint32_t view_wait_kind(const struct rank_view *view);
 
-/* Read `memory` as of now (clock_ns) into the view. The caller's fields, and those of the process, are left
- * alone. */
+/* Read `memory` as of now (clock_ns) into the view. The caller's fields, and those of the process,
+ * are left alone. */
 void view_read(struct rank_view *view, const struct record_memory *memory, uint64_t now);
 
 /* The part of that about communicator 0. */
@@ -104,5 +104,6 @@ char *view_call(const struct record *record, char *buf, size_t len);
 /* Writes the rank's error as one line of printable characters; "" for none. Returns buf. */
 char *view_error(const struct rank_view *view, char *buf, size_t len);
 
-/* The state of the process in words: "alive", "stopped", "exited with 3", "killed by SIGKILL". Returns buf. */
+/* The state of the process in words: "alive", "stopped", "exited with 3", "killed by SIGKILL".
+ * Returns buf. */
 char *view_process(const struct rank_view *view, char *buf, size_t len);

@@ -1,5 +1,5 @@
-/* calls.c: a call on its way to NCCL: recorded before, marked on its stream after. Calls of a group start,
- * and are marked, when the outermost group ends. */
+/* calls.c: a call on its way to NCCL: recorded before, marked on its stream after. Calls of a group
+ * start, and are marked, when the outermost group ends. */
 
 #include "preload/library/library.h"
 
@@ -154,8 +154,8 @@ static const struct preload_call *last_like(const struct preload_call *calls, si
 	return call;
 }
 
-/* A non-blocking communicator's kernel is launched later, by a thread of NCCL's: a write now would be before
- * it. */
+/* A non-blocking communicator's kernel is launched later, by a thread of NCCL's: a write now would
+ * be before it. */
 static void hold(const struct preload_call *call)
 {
 	struct preload_comm *comm = &call->session->comms[call->comm];

@@ -1,12 +1,12 @@
-/* device.c: the device marks how far it has come, by stream-ordered writes into slots of record_times.
- * There is no event and no thread, and observers make no call of CUDA. */
+/* device.c: the device marks how far it has come, by stream-ordered writes into slots of
+ * record_times. There is no event and no thread, and observers make no call of CUDA. */
 #include <pthread.h>
 
 #include "base/clock.h"
 #include "preload/library/library.h"
 
-/* Exchanges `mode` for the thread's capture mode. In the default mode registering memory, or a write,
- * breaks a capture anywhere in the process. */
+/* Exchanges `mode` for the thread's capture mode. In the default mode registering memory, or a
+ * write, breaks a capture anywhere in the process. */
 static void exchange_mode(int *mode)
 {
 	CALL(OF_CUDA, "cuThreadExchangeStreamCaptureMode", (int *), (mode));
@@ -80,9 +80,10 @@ static void write_ticket(struct session *s, uint64_t ticket, int comm, void *str
 
 /* ---- marks ---- */
 
-/* A write costs the stream 5 us behind a small call, and more where others move data. Most calls need none
- * of their own: a thread that waits for the stream, asks for it or makes the next call writes the mark
- * first. Where no such call was seen lately (CUDA's driver, a static runtime), every call is marked. */
+/* A write costs the stream 5 us behind a small call, and more where others move data. Most calls
+ * need none of their own: a thread that waits for the stream, asks for it or makes the next call
+ * writes the mark first. Where no such call was seen lately (CUDA's driver, a static runtime),
+ * every call is marked. */
 #define LATELY_NS 300000000ull
 
 static _Atomic uint64_t asked_ns;
@@ -93,7 +94,8 @@ static void set_covered_by(struct session *s, uint64_t ticket, uint64_t by)
 			      memory_order_release);
 }
 
-/* The last call that is held on the stream stands for the others. Returns its ticket, 0: there is none. */
+/* The last call that is held on the stream stands for the others. Returns its ticket, 0: there is
+ * none. */
 static uint64_t take_held(struct session *s, struct preload_stream *t, uint64_t now)
 {
 	uint64_t last = t->nheld ? t->held[t->nheld - 1] : 0;

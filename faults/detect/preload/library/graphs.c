@@ -1,5 +1,5 @@
-/* graphs.c: launches of CUDA graphs. A captured call is recorded at each launch of its graph, and one write
- * behind the graph marks them all; a captured write would be the same at each launch. */
+/* graphs.c: launches of CUDA graphs. A captured call is recorded at each launch of its graph, and
+ * one write behind the graph marks them all; a captured write would be the same at each launch. */
 #include "preload/library/library.h"
 
 struct graph {

@@ -12,8 +12,8 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* NCCL's and CUDA's binary interfaces, as far as they are used: the library is built where neither is
- * installed. */
+/* NCCL's and CUDA's binary interfaces, as far as they are used: the library is built where neither
+ * is installed. */
 enum { NCCL_SUCCESS = 0, NCCL_INVALID_USAGE = 5, NCCL_IN_PROGRESS = 7 };
 enum { NCCL_OLDEST = 21800, NCCL_NEWEST = 23300 }; /* versions that were read: 2.18 to 2.32 */
 struct nccl_id {
@@ -25,7 +25,8 @@ enum { CU_HOST_REGISTER = 3 /* PORTABLE | DEVICEMAP */, CU_CAPTURE_RELAXED = 2 }
 
 enum library_of { OF_NCCL, OF_CUDA, OF_CUDART, LIBRARIES };
 
-/* The real function, NULL: that library is not there, or lacks it. Asked for once, at its first use. */
+/* The real function, NULL: that library is not there, or lacks it. Asked for once, at its first
+ * use. */
 void *resolve(enum library_of library, const char *name, void **kept);
 /* Calls it; -1: it is not there. */
 #define CALL(library, name, types, arguments)                                                      \
@@ -77,7 +78,8 @@ struct preload_stream {
 	int comm; /* of the newest */
 };
 
-/* One rank's record. Most processes have one; a process with several ranks has one for each device. */
+/* One rank's record. Most processes have one; a process with several ranks has one for each
+ * device. */
 struct session {
 	struct recorder recorder;
 	int device;	 /* ordinal, -1: not known */
@@ -156,13 +158,13 @@ int comms_of_all(void **comms, int n, int rc);
 
 /* ---- device.c: what the device writes ---- */
 
-/* Let the device write into the session's slots. Where it returns false, calls count as done when they have
- * returned. */
+/* Let the device write into the session's slots. Where it returns false, calls count as done when
+ * they have returned. */
 bool device_open(struct session *s);
 /* All of this call is enqueued: its mark is written, now or with later calls. */
 void device_done(struct session *s, uint64_t ticket, int comm, void *stream);
-/* Marks calls that have been unmarked for so long. It runs before the program waits for a stream or asks
- * for it, as PyTorch's watchdog does several times a second. */
+/* Marks calls that have been unmarked for so long. It runs before the program waits for a stream or
+ * asks for it, as PyTorch's watchdog does several times a second. */
 #define MARK_NS 20000000ull
 void device_flush(uint64_t age);
 /* Returns true if what is enqueued on the stream is captured, and not executed. */
@@ -194,14 +196,14 @@ void inject_init(struct session *s, int number, int *nranks, int *rank);
 /* Overwrites it, once. */
 void inject_corrupt(void);
 
-/* Stops recording while `on`, to measure its cost; found by dlsym. All ranks call it between the same
- * calls, none of them open, or their calls seem to differ. */
+/* Stops recording while `on`, to measure its cost; found by dlsym. All ranks call it between the
+ * same calls, none of them open, or their calls seem to differ. */
 EXPORT void hangar_pause(int on);
 
 /* Notes the call on its communicator `number`, before NCCL has it. */
 void call_record(struct made *made);
-/* graphs.c: the call is on a stream that is captured; the graph was instantiated; is launched, which group_end()
- * ends. */
+/* graphs.c: the call is on a stream that is captured; the graph was instantiated; is launched,
+ * which group_end() ends. */
 void graph_captured(const struct made *made);
 int graph_made(int rc, void **exec, void *graph);
 void graph_launching(const void *exec, void *stream);
@@ -209,7 +211,8 @@ void graph_launching(const void *exec, void *stream);
 bool call_begin(struct made *made, int *rc);
 /* Returns `rc`, NCCL's result. */
 int call_end(struct made *made, int rc);
-/* These calls were handed to NCCL together, which returned `rc`: the device will say when it is past them. */
+/* These calls were handed to NCCL together, which returned `rc`: the device will say when it is
+ * past them. */
 void calls_mark(const struct preload_call *calls, size_t n, int rc);
 /* NCCL says of this communicator that nothing is in progress any more. */
 void calls_release_held(struct session *s, int comm);

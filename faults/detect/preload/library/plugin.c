@@ -1,5 +1,6 @@
-/* plugin.c: calls of an NCCL that the wrappers do not stand in front of (linked statically): it tells of them itself, as
- * to its profiler plugin (base/nccl_profiler.h): collectives, without their operator. */
+/* plugin.c: calls of an NCCL that the wrappers do not stand in front of (linked statically): it
+ * tells of them itself, as to its profiler plugin (base/nccl_profiler.h): collectives, without
+ * their operator. */
 #include <dlfcn.h>
 
 #include "profiler/nccl_profiler.h"
@@ -12,7 +13,8 @@ bool session_by_profiler(void)
 	return making;
 }
 
-/* Returns true if the wrappers stand in front of the NCCL whose word this is: they see all of it. */
+/* Returns true if the wrappers stand in front of the NCCL whose word this is: they see all of
+ * it. */
 static bool is_wrapped(const void *word)
 {
 	static void *kept;

@@ -1,5 +1,5 @@
-/* resolve.c: the real functions. dlsym(RTLD_NEXT) does not find them: PyTorch loads libnccl where only it
- * sees it. */
+/* resolve.c: the real functions. dlsym(RTLD_NEXT) does not find them: PyTorch loads libnccl where
+ * only it sees it. */
 #include <dlfcn.h>
 #include <pthread.h>
 
@@ -35,7 +35,8 @@ static dlsym_fn *real_dlsym(void)
 	return kept;
 }
 
-/* The wrapper of a function of the NCCL that is loaded; NULL: there is none, or another NCCL is asked for. */
+/* The wrapper of a function of the NCCL that is loaded; NULL: there is none, or another NCCL is
+ * asked for. */
 static __attribute__((noinline)) void *wrapper_of(void *handle, const char *name)
 {
 	void *found = handle == RTLD_NEXT ? NULL : real_dlsym()(handle, name);
@@ -47,8 +48,8 @@ static __attribute__((noinline)) void *wrapper_of(void *handle, const char *name
 	return real_dlsym()(dlopen(own.dli_fname, RTLD_NOW | RTLD_NOLOAD), name);
 }
 
-/* Programs that load NCCL by hand (ctypes, XLA) get the wrappers as well. Other names are a tail call,
- * since the C library finds the caller by the return address. */
+/* Programs that load NCCL by hand (ctypes, XLA) get the wrappers as well. Other names are a tail
+ * call, since the C library finds the caller by the return address. */
 EXPORT void *dlsym(void *handle, const char *name)
 {
 	void *wrapper = strncmp(name, "nccl", 4) == 0 && getenv("HANGAR_RUN")

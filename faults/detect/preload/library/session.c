@@ -1,5 +1,5 @@
-/* session.c: the record of this process: made when it makes its first communicator, handed to the monitor,
- * forgotten by a child that forks off. */
+/* session.c: the record of this process: made when it makes its first communicator, handed to the
+ * monitor, forgotten by a child that forks off. */
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -59,7 +59,8 @@ static int version(void)
 	return version;
 }
 
-/* A launcher says who it is; without one, and of several in a process, the first communicator does. */
+/* A launcher says who it is; without one, and of several in a process, the first communicator
+ * does. */
 static void identify(struct session *s, int rank, int nranks)
 {
 	int own = told("RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "PMI_RANK"),
@@ -269,8 +270,8 @@ static bool has_id(const struct session *s, uint64_t id)
 	return false;
 }
 
-/* A communicator's id comes once in a rank: the second time it belongs to another rank, of another device.
- * A new id belongs to the rank of the current device, else to the first. */
+/* A communicator's id comes once in a rank: the second time it belongs to another rank, of another
+ * device. A new id belongs to the rank of the current device, else to the first. */
 static struct session *choose_session(uint64_t id)
 {
 	bool again = false, all_alike = getenv("NCCL_COMM_ID");

@@ -2,75 +2,19 @@
 #include "perf_rank.h"
 
 #include <stdatomic.h>
-#include <sys/random.h>
 
 #include "schedule/schedule.h"
 #include "measure/sweep.h"
 #include "measure/timing.h"
 #include "inject/inject.h"
 #include "settings/settings_read.h"
-#include "watch/uplink.h"
 #include "perf_agree.h"
 #include "perf_check.h"
 #include "perf_report.h"
+#include "perf_uplink.h"
 
 #define OPEN_SECONDS  60.0 /* context and module load; other ranks are not involved */
 #define LEAVE_SECONDS 60.0 /* exit handlers of libraries, after the rank has recorded its outcome */
-
-/* Rank 0: makes its host's monitor listen. */
-static void open_uplink(struct rank *r)
-{
-	int port = recorder_uplink_port(&r->recorder);
-
-	if (port > 0)
-		uplink_addresses(port, r->uplink.address, sizeof(r->uplink.address));
-	if (getrandom(&r->uplink.token, sizeof(r->uplink.token), 0) != sizeof(r->uplink.token))
-		r->uplink.address[0] = '\0';
-}
-
-static void use_uplink(struct rank *r)
-{
-	if (r->uplink.address[0])
-		recorder_uplink(&r->recorder, r->uplink.address, r->uplink.token);
-}
-
-/* Passes the address of rank 0's monitor to those of the other hosts, through their ranks. The
- * launcher's network carries it if possible, so that the monitors know each other before ranks rely
- * on MPI's network. */
-static void meet_monitors(struct rank *r)
-{
-	const struct launch *launch = r->program->launch;
-	char name[128], text[MPI_MAX_PORT_NAME] = "";
-	int end = 0;
-
-	if (launch->local < 1 || launch->local >= r->job.nranks)
-		return;
-	snprintf(name, sizeof(name), "hangar-%.100s", getenv("PMIX_NAMESPACE") ?: "");
-	if (r->job.rank == 0) {
-		open_uplink(r);
-		snprintf(text, sizeof(text), "%" PRIx64 " %s", r->uplink.token, r->uplink.address);
-		job_publish(name, text);
-	} else if (launch->local_rank == 0 && job_lookup(name, text) &&
-		   sscanf(text, "%" SCNx64 " %n", &r->uplink.token, &end) == 1) {
-		snprintf(r->uplink.address, sizeof(r->uplink.address), "%.199s", text + end);
-	}
-	use_uplink(r);
-}
-
-/* The same over MPI, to all ranks. */
-static int spread_uplink(struct rank *r)
-{
-	int rc;
-
-	if (r->job.nnodes < 2)
-		return 0;
-	if (r->job.rank == 0 && !r->uplink.address[0])
-		open_uplink(r);
-	rc = job_bcast(&r->job, &r->uplink, sizeof(r->uplink));
-	if (rc == 0)
-		use_uplink(r);
-	return rc;
-}
 
 static void warn_surplus(const struct rank *r)
 {
@@ -91,7 +35,7 @@ static int join(struct rank *r)
 
 	if (rc < 0)
 		return rc;
-	meet_monitors(r);
+	uplink_meet(r);
 	rc = job_join(&r->job);
 	if (rc < 0)
 		return rc;
@@ -316,9 +260,8 @@ static int open_comm(struct rank *r)
 /* All ranks agree after each step, so a refusal ends all in the same way. */
 static int prepare(struct rank *r)
 {
-	static int (*const steps[])(struct rank *) = { open_backend, spread_uplink,
-						       compare_settings, check_request,
-						       rank_open_report };
+	static int (*const steps[])(struct rank *) = { open_backend, uplink_spread, compare_settings,
+						       check_request, rank_open_report };
 	int rc = 0;
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps) && rc == 0; i++)

@@ -18,8 +18,8 @@ int rank_explain_empty(struct rank *r)
 		return 0;
 	if (be->ops->flags & BACKEND_NO_DATA)
 		return report_comment(&r->report,
-				      "Data check: none: the %s backend moves no data; what is "
-				      "measured is the harness itself",
+				      "Data check: none: the %s backend moves no data; the figures "
+				      "are those of the harness",
 				      be->ops->name);
 	be->ops->facts(be, &facts);
 	if (be->ops->flags & BACKEND_DEVICE && r->program->options->nfaults == 0)

@@ -22,6 +22,8 @@ struct sampling {
 	double *detail_us;	/* -I: `time` in us, after sampling_finish */
 };
 
+/* Prepares an empty sample; `timing` is borrowed. sampling_release frees all arrays, which rows may
+ * borrow. */
 void sampling_init(struct sampling *sampling, struct timing *timing);
 void sampling_release(struct sampling *sampling);
 

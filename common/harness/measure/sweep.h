@@ -29,6 +29,8 @@ struct sweep {
 	bool started;
 };
 
+/* Puts the cursor before the first point. All arguments are borrowed; `nranks` is the size of the
+ * group. */
 void sweep_init(struct sweep *sweep, const struct options *options,
 		const struct collective *collective, struct backend *backend, int nranks);
 

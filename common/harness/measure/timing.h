@@ -61,6 +61,7 @@ int timing_wait(struct timing *timing);
 /* Graph mode: captures a batch into timing->graph, launches it once and waits for it. */
 int timing_capture(struct timing *timing);
 
+/* Frees the graph, if any. */
 void timing_release(struct timing *timing);
 
 /* Returns the deadline in seconds for `calls` calls if the slowest so far took `slowest` seconds:

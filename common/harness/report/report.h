@@ -28,9 +28,12 @@ int report_open(struct report *report, const struct options *options,
  * option. */
 int report_check(const struct options *options, struct error *err);
 
+/* Passes a row to every sink and adds it to the average. Returns 0 or a negative errno with the
+ * error set. */
 int report_row(struct report *report, const struct row *row);
 /* Writes a note to every sink, printf style, no newline. */
 int report_comment(struct report *report, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* Ends every sink; sets the averages of `summary`. */
 int report_end(struct report *report, struct run_summary *summary);
 void report_release(struct report *report);

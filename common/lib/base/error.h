@@ -20,6 +20,7 @@ struct error {
 /* The same for invalid input. */
 #define error_usage(err, ...) error_set(err, OUTCOME_USAGE, -EINVAL, __VA_ARGS__)
 
+/* error_set with the place of its call. */
 int error_set_at(struct error *err, enum outcome outcome, int code, const char *file, int line,
 		 const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 

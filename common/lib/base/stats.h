@@ -37,6 +37,7 @@ enum stop_reason {
 	STOP_COUNT    /* iteration limit reached: "count" */
 };
 
+/* The quoted word of a reason; "none" for STOP_NOT_YET. */
 const char *stop_reason_name(enum stop_reason reason);
 
 /* The stop rule of an adaptive measurement. */

@@ -12,6 +12,8 @@ enum setting_weight {
 	SETTING_BREAKS	 /* a single rank with another value usually breaks calls */
 };
 
+/* The weight of a setting by its name. An unknown one has SETTING_MAY if it begins with NCCL_, else
+ * SETTING_FREE. */
 enum setting_weight setting_weight(const char *name);
 
 /* Lines "NAME=VALUE", each with a newline, then zeros. Ranks with equal settings have equal

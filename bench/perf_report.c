@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "profiler/nccl_profiler.h"
 #include "postmortem/timeline.h"
-#include "report/sink_shared.h"
+#include "report/sink.h"
 
 #define TRACE_SECONDS 60 /* to gather and write all calls */
 

@@ -70,6 +70,9 @@ struct sink {
 struct sink *sink_table_new(FILE *out, enum table_kind kind, bool in_place, bool checked,
 			    bool timestamps, struct error *err);
 
+/* Writes the lines above the table's headings. */
+void sink_table_head(FILE *out, const struct run_facts *facts);
+
 /* CSV: a header line, then one line per row (RFC 4180), flushed per row. An existing file is a
  * usage error, -EEXIST. Returns NULL with the error set if it cannot be created. */
 struct sink *sink_csv_new(const char *path, struct error *err);

@@ -1,4 +1,4 @@
-/* test_path.c: datagrams beside a connection, and what their counts say. */
+/* test_path.c: datagrams beside a connection, and the verdict on their counts. */
 #include "rig/unit.h"
 
 #include <netinet/in.h>
@@ -56,11 +56,11 @@ UNIT_TEST(test_probe, "two ends")
 	}
 	UNIT_ALL(path_there(&a) == PATH_OPEN, path_here(&a) == PATH_OPEN,
 		 path_there(&b) == PATH_OPEN, a.got >= PATH_ENOUGH, a.got <= 2 * PATH_ENOUGH);
-	/* one end begins anew: what the other has counted before says nothing of that */
+	/* one end restarts: old counts of the other end do not apply */
 	path_close(&a);
 	path_probe(&a, one, 7);
 	UNIT_ALL(a.got <= 1, a.told == 0, path_there(&a) == PATH_UNKNOWN);
-	/* another connection: the next datagrams are beside that one */
+	/* another connection: the next datagrams go beside it */
 	path_probe(&b, one, 7);
 	UNIT_ALL(b.sent == 1, b.got == 0, path_there(&b) == PATH_UNKNOWN);
 	path_close(&a);

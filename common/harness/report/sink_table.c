@@ -188,8 +188,8 @@ static const struct row *row_of(const struct row_pair *pair, const struct printe
 	return pair->has[side] ? &pair->rows[side] : NULL;
 }
 
-/* As many of two decimals as fit into `width` characters, an exponent where the integer part does not fit: as
- * nccl-tests prints its columns. */
+/* Prints up to two decimals in `width` characters, with an exponent if the integer part does not
+ * fit, as nccl-tests does in its columns. */
 static void number_fit(double value, int width, char *buf)
 {
 	for (int decimals = 2; decimals >= 0; decimals--)

@@ -5,10 +5,11 @@
 
 #include "base/error.h"
 
-/* How a row says what kind of field it is, and which. */
+/* The kind of a row's field, and the field. */
 #define ARGUMENT(kind_of, type, field) .kind = ARGUMENT_##kind_of, .at = offsetof(type, field)
 
-/* A field is a bool, a const char *, an int or a double from min to most, or what `take` makes of the text. */
+/* A field is a bool, a const char *, an int or a double from min to most, or a value that `take`
+ * parses. */
 enum argument_kind { ARGUMENT_FLAG, ARGUMENT_TEXT, ARGUMENT_WHOLE, ARGUMENT_REAL, ARGUMENT_OWN };
 
 /* An option, whose field lies `at` bytes into the program's struct. */
@@ -21,25 +22,27 @@ struct argument {
 	size_t at;
 	double min, most;
 	void (*take)(struct argp_state *state, void *into, const struct argument *row, char *text);
-	int flags; /* argp's */
+	int flags; /* flags of argp */
 };
 
 struct argument_table {
-	const char *program, *values, *doc; /* values: what follows options, in the help */
+	const char *program, *values, *doc; /* values: the arguments after the options, in the
+					     * help */
 	const struct argument *rows;
 	size_t n;
-	/* A word that belongs to no option (NULL: each is refused); and the end (NULL: nothing is checked). */
+	/* Called for a word that is not an option's (NULL: every word is refused), and at the end
+	 * (NULL: no check). */
 	void (*word)(struct argp_state *state, void *into, char *text);
 	void (*check)(struct argp_state *state, void *into);
 };
 
-/* Fills `into` in the order of the command line. A mistake ends the process with OUTCOME_USAGE and a line on
- * standard error. Guards standard output (output_guard). */
+/* Fills `into` in the order of the command line. An error ends the process with OUTCOME_USAGE and a
+ * line on standard error. Guards standard output (output_guard). */
 void arguments_read(const struct argument_table *table, int argc, char **argv, void *into);
 
-/* Ends the process so. */
+/* Ends the process in that way. */
 #define argument_refuse(state, ...) argp_failure(state, OUTCOME_USAGE, 0, __VA_ARGS__)
 
-/* The number that `text` is, within the row's limits. */
+/* Returns the number in `text`, within the row's limits. */
 double argument_number(struct argp_state *state, const struct argument *row, bool whole,
 		       const char *text);

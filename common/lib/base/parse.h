@@ -22,6 +22,7 @@ int parse_unsigned(const char *text, int base, uint64_t max, uint64_t *value);
  * any rest; -1: none. */
 int names_find(const char *names, const char *name);
 
-/* The other way round: six significant digits, more where the integer part has more (up to 1e15): 12.3457,
- * 8e-06, 1234568; "nan", "inf", "-inf". Returns buf. */
+/* The reverse: six significant digits, more if the integer part has more (up to 1e15): 12.3457,
+ * 8e-06, 1234568; "nan", "inf", "-inf". Writes at most `len` bytes, always terminated; returns
+ * buf. */
 char *number_text(double value, char *buf, size_t len);

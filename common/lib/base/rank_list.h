@@ -20,7 +20,7 @@ const char *rank_list_words(const bool *in, int nranks, char *buf, size_t len);
 struct rank_set {
 	bool *in; /* owned by the creator */
 	int nranks;
-	size_t n; /* that are in it */
+	size_t n; /* number of its members */
 };
 
 static inline void rank_set_add(struct rank_set *set, int rank)

@@ -13,7 +13,7 @@ union address {
 /* A datagram. */
 struct probe {
 	uint64_t token;
-	uint32_t window, answers; /* the sender's window, and the one that `got` is about */
+	uint32_t window, answers; /* the sender's window, and the window that `got` counts */
 	uint32_t got, unused;
 };
 

@@ -14,7 +14,7 @@ BYTES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 class ConfigError(Exception):
-    """What is wrong with a configuration, a line each."""
+    """The errors of a configuration, a line each."""
 
 
 @dataclass(frozen=True)

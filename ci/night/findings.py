@@ -93,7 +93,7 @@ def give_up(launches):
 
 
 def signature(text):
-    """What is the same of a thing that happens again: not the number of the call."""
+    """A verdict without the number of its call: the same when it happens again."""
     return re.sub(r", call \d+ of", ", call of", text)
 
 
@@ -188,7 +188,7 @@ def fault_findings(run):
 # ---- comparisons ----
 
 def blame(differences):
-    """What changed between the baseline's launches and the night's, in words; "" where nothing did."""
+    """The settings that changed between the baseline's launches and the night's, in words; "" where nothing did."""
     return differences and "Changed since the baseline: " + "; ".join(
         f"{d.name}: {d.base} before, {d.new} now" for d in differences)
 
@@ -227,7 +227,7 @@ def threshold_findings(kind, sentences, option):
 # ---- health ----
 
 def health_findings(hosts, file, code, error):
-    """Of what build/health --json printed: a list of hosts, None when it printed none."""
+    """Findings of build/health --json. `hosts` is the list that it printed, None: it printed none."""
     if hosts is None:
         return [] if code == 77 else [finding("warning", "health", "", f"health: exit {code}: {error}", file)]
     severities = {"note": "info", "warn": "warning", "drain": "low"}

@@ -30,12 +30,12 @@ CREATE INDEX point_night ON point (night);
 
 
 class HistoryError(Exception):
-    """What is wrong with the file, for people."""
+    """The file cannot be used; the text says why."""
 
 
 @contextmanager
 def opened(path):
-    """The history with nobody else writing; made where there is none. Raises HistoryError, OSError."""
+    """The history, locked against other writers; made where there is none. Raises HistoryError, OSError."""
     with open(f"{path}.lock", "a", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:

@@ -3,7 +3,7 @@ per compared point."""
 import re
 import xml.etree.ElementTree as xml
 
-# What XML 1.0 cannot hold, whoever said it.
+# Characters that XML 1.0 cannot hold.
 HOSTILE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 BAD = ("failed", "regression", "low")
 

@@ -1,7 +1,7 @@
 """launch.py: starts one launch of a program, waits for it, and leaves nothing of it behind.
 
 All processes of a launch carry NIGHTLY_LAUNCH=TOKEN in their environment: that is how they are found,
-whoever started them, and also when the night that started them was killed."""
+also as grandchildren, and also when the night that started them was killed."""
 import os
 import signal
 import subprocess

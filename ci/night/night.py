@@ -180,7 +180,7 @@ class Night:
         record["wrong"], record["why"] = judged.fault_wrong(entry, record, self.facts(run, folder, record))
 
     def facts(self, run, folder, record):
-        """What a fault's launch tells of itself: see findings.cell_of."""
+        """The cell that a fault's launch was: see findings.cell_of."""
         try:
             head = json.loads((folder / "rows.jsonl").read_text(errors="replace").split("\n", 1)[0])
         except (OSError, ValueError):
@@ -244,7 +244,7 @@ class Night:
     # -- the end --
 
     def health(self, when):
-        """What build/health reads of the hosts goes to health-WHEN.json; what it found is said once."""
+        """Keeps the readings of build/health in health-WHEN.json; its findings are printed once."""
         program = self.config.build / "health"
         if not program.exists():
             self.progress.line(f"health {when}: {program} is not there: not asked")

@@ -273,7 +273,7 @@ def point_line(p):
 # ---- pictures ----
 
 class Pictures:
-    """Pictures by name, as SVG text. What is drawn is kept in the folder's plots/ where that can be written."""
+    """Pictures by name, as SVG text. Pictures are kept in the folder's plots/ where that can be written."""
 
     def __init__(self, data, points):
         self.svg, self.left, self.data = {}, [], data
@@ -417,7 +417,7 @@ def topology_section(data):
 
 
 def health_section(data):
-    """What differs before and after comes first; what was not read is absent, not 0."""
+    """Readings that differ before and after come first; a reading that was not made is absent, not 0."""
     lines = []
     for (host, part, name), values in data.health.items():
         before, after = (values.get(when) for when in ("before", "after"))

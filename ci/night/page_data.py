@@ -81,7 +81,7 @@ def object_of(path, notes):
 
 
 def read_health(data):
-    """What health-before.json and health-after.json of a night say, by host, part and name."""
+    """The readings of health-before.json and health-after.json of a night, by host, part and name."""
     for when in ("before", "after"):
         path = data.path / f"health-{when}.json"
         try:

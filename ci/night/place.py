@@ -24,7 +24,7 @@ def stamp():
 # ---- what the machine says ----
 
 def ask(*argv, seconds=60, env=None):
-    """What a program says, with its exit code; 127 and why where it does not say anything in time."""
+    """The output of a program, with its exit code; 127 and why where it does not say anything in time."""
     try:
         return subprocess.run(argv, text=True, errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, timeout=seconds, check=False, env={**os.environ, **(env or {})})

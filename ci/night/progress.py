@@ -37,7 +37,7 @@ class Progress:
 
 
 def seconds_left(todo, seen):
-    """What `todo`, names of runs, will take, from seconds seen so far: name -> list; None at the start."""
+    """Expected seconds of `todo`, names of runs, from seconds seen so far: name -> list; None at the start."""
     means = {name: median(values) for name, values in seen.items() if values}
     if not means:
         return None

@@ -2,8 +2,8 @@
 
 A launch is one folder of `--out`: rows.csv, and beside it rows.jsonl, whose first line says on what
 it ran. A side (BASE, NEW) is a folder of launches at any depth, a night among them, or a baseline
-file. What cannot be read raises RowsError, whose text is for people; what can be read in part leaves
-a note with its launch.
+file. A side that cannot be read raises RowsError, whose text is for people; one that can be read in
+part leaves a note with its launch.
 """
 import csv
 import io
@@ -20,7 +20,7 @@ from statistics import median
 SCHEMA = 1  # ROW_SCHEMA of common/harness/report/row.h
 BASELINE_SCHEMA = 1
 
-# What is compared with what. `variant` has all else that must be equal: ranks, type, operator, root.
+# A thing that is compared. `variant` has all else that must be equal: ranks, type, operator, root.
 Point = namedtuple("Point", "collective bytes mode placement variant")
 # `name` differs between the sides; `base` and `new` are what it was there, as text.
 Difference = namedtuple("Difference", "name base new")
@@ -43,7 +43,7 @@ _OPTIONS_LEFT_OUT = {
 
 
 class RowsError(Exception):
-    """What cannot be compared, and why, for people."""
+    """Sides that cannot be compared; the text says why."""
 
 
 @dataclass
@@ -265,7 +265,7 @@ def columns(launches, column="time_us"):
 # ---- what differs between sides ----
 
 def fact_text(launches, name):
-    """What the launches say of a fact: one text, or each with its count. "" where none says anything."""
+    """The values of a fact in the launches: one text, or each with its count. "" where none says anything."""
     values = [launch.facts.get(name, "") for launch in launches]
     if len(set(values)) == 1:
         return values[0]

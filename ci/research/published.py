@@ -47,8 +47,8 @@ Sweep = collections.namedtuple('Sweep', 'name cluster part collective gpu nodes 
 
 
 def part_of(cluster):
-    """A third of all names are for the test. A cluster's rows stay together, whoever published
-    them, and the rule knows nothing but its name."""
+    """A third of all names are for the test. A cluster's rows stay together, from all
+    sources, and the rule knows nothing but its name."""
     return 'test' if int(hashlib.sha256(cluster.encode()).hexdigest(), 16) * 3 < 1 << 256 else 'fit'
 
 
@@ -180,7 +180,7 @@ def score(some):
 
 
 def coverage(rows_):
-    """Of the rows with an error bar, the share inside it; the bars' median width over the prediction."""
+    """The share of rows that are inside their error bar; the bars' median width over the prediction."""
     inside = [float(r['low']) <= r['measured'] <= float(r['high']) for r in rows_ if r['low']]
     widths = [(float(r['high']) - float(r['low'])) / r['predicted'] for r in rows_ if r['low']]
     return 'never scored: %d points' % len(rows_) if not inside else (

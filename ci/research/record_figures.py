@@ -103,7 +103,7 @@ def finished(found, before):
 # ---- accuracy ----
 
 def accuracy_rows(lines):
-    """What ci/research/accuracy counts and plots/accuracy.gp draws: mode stream, a colour per number of
+    """The points that ci/research/accuracy counts and plots/accuracy.gp draws: mode stream, a colour per number of
     ranks."""
     return [dict(source="this host", sweep=p["collective"], model=f"{p['ranks']}-ranks",
                  size_bytes=p["size_bytes"], placement=p["placement"], set="held-out",
@@ -171,7 +171,7 @@ def fault_lines(out):
 
 
 def steps(out):
-    """What was left out, what failed, what cannot be had here."""
+    """Parts that were left out, that failed, that cannot be had here."""
     for r in figures.rows(out / "steps.csv"):
         if r["how"] != "done":
             yield f"{r['part']}: {r['how']}" + (f", {r['note']}" if r["note"] else "")

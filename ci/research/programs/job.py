@@ -28,7 +28,7 @@ LAUNCHERS = {"RANK": ("RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"),
 
 
 def launched(what, otherwise):
-    """What the launcher says, whichever it is; MASTER_ADDR and MASTER_PORT must be there in any case."""
+    """A value of the launcher, whichever it is; MASTER_ADDR and MASTER_PORT must be there in any case."""
     return int(next((os.environ[name] for name in LAUNCHERS[what] if name in os.environ), otherwise))
 
 
@@ -39,7 +39,7 @@ def pause(on):
 
 
 def limit_memory(room):
-    """Into a memory cgroup of its own, in which no more than `room` bytes come to what it has. Who started it removes it."""
+    """Into a memory cgroup of its own, in which no more than `room` bytes come to what it has. The starter removes it."""
     for base, limit in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):
         path = os.path.join(base, f"hangar-bug-{os.getpid()}")
         try:

@@ -1,6 +1,6 @@
 #!/bin/bash
 # e2e_layers.sh: ci/check_layers finds nothing in this tree, and each thing that it looks for in a
-# copy in which it was planted.
+# copy in which it was planted; so does ci/tests/watch/mutate --check.
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
 
@@ -42,4 +42,14 @@ seq -f '/* %g */' 6000 >"$work/tree/bench/long.c"
 run ci/check_layers "$work/tree"
 expect_out '^bench: [0-9]+ lines, 5000 fit$'
 
+# each rule of ci/tests/watch/mutate stands exactly once where that looks for it; one that is gone is said
+run ci/tests/watch/mutate --check
+expect_rc 0 'mutate --check:'
+mkdir -p "$work/rules/ci/tests" "$work/rules/faults/detect"
+cp -r ci/tests/watch ci/tests/progress "$work/rules/ci/tests"
+cp -r faults/detect/watch faults/detect/progress "$work/rules/faults/detect"
+sed -i 's/come_again_ns/comes_again_ns/' "$work/rules/faults/detect/watch/decide_times.c"
+run "$work/rules/ci/tests/watch/mutate" --check
+expect_rc 1 'mutate --check without a pattern:'
+expect_out 'stands 0 times in decide_times.c$'
 finish

@@ -1,5 +1,5 @@
-/* run_monitor.h: the monitor of a host beside a program that is not ours: in a session of its own, so that what
- * ends the program does not end it. */
+/* run_monitor.h: the monitor of a host beside a program that is not ours: in a session of its
+ * own, so that what ends the program does not end it. */
 #pragma once
 
 #define RUN_KEY                                                                                    \
@@ -23,6 +23,7 @@ struct run_settings {
 /* The run's name: the launcher's, which is the same on all its hosts, or (NULL) a new one. */
 void run_key(char *key, size_t len, const char *launcher);
 
-/* Starts it, or finds that one is there, which libhangar.so can reach when this returns. It watches this process, also
- * after exec, and those that join it. 0 or a negative errno, which was printed. */
+/* Starts it, or finds that one is there, which libhangar.so can reach when this returns. It
+ * watches this process, also after exec, and those that join it. 0 or a negative errno, which
+ * was printed. */
 int run_monitor_start(const struct run_settings *settings);

@@ -1,4 +1,5 @@
-/* run_status.h: a run prints its status: for hangar_run --status, from another shell, and on SIGUSR1. */
+/* run_status.h: a run prints its status: for hangar_run --status, from another shell, and on
+ * SIGUSR1. */
 #pragma once
 
 #include "preload/status.h"
@@ -13,8 +14,8 @@ struct run_status {
 
 /* At each tick of the monitor: how the ranks are is counted. */
 void run_status_count(struct run_status *status, const struct monitor *monitor, uint64_t now);
-/* Says how it is, to `fd` (which is closed; -1: to standard output); the ranks' stacks are looked at for 0.7 s at most.
- * `title` begins the first line. */
+/* Says how it is, to `fd` (which is closed; -1: to standard output); the ranks' stacks are
+ * looked at for 0.7 s at most. `title` begins the first line. */
 void run_status_answer(struct run_status *status, const struct monitor *monitor, int fd,
 		       const char *title);
 void run_status_release(struct run_status *status);
@@ -22,6 +23,7 @@ void run_status_release(struct run_status *status);
 /* A path from the root on, there or not. Returns buf, of PATH_MAX bytes. */
 const char *run_absolute(const char *path, char *buf);
 
-/* Asks the monitors of this user on this host and prints their answers. `which`: a process of the run, or the folder
- * of its --out; NULL: all runs. Returns the exit code: 1 without an answer. */
+/* Asks the monitors of this user on this host and prints their answers. `which`: a process of
+ * the run, or the folder of its --out; NULL: all runs. Returns the exit code: 1 without an
+ * answer. */
 int run_status_ask(const char *which);

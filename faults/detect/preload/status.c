@@ -54,7 +54,8 @@ double status_bytes(const struct record_memory *memory, uint32_t comm, uint64_t 
 
 /* ---- in words ---- */
 
-/* The printed run: ranks by their numbers, and their communicators, by the numbers of the lowest. */
+/* The printed run: ranks by their numbers, and their communicators, by the numbers of the
+ * lowest. */
 struct scene {
 	const struct status_rank *ranks;
 	size_t n;
@@ -101,7 +102,8 @@ static const struct record *find_call(const struct scene *s, uint64_t id, uint64
 	return NULL;
 }
 
-/* Prints which ranks have come to the first call that not all have completed, and which have not. */
+/* Prints which ranks have come to the first call that not all have completed, and which have
+ * not. */
 static void print_next(FILE *out, const struct scene *s, uint64_t id, uint64_t next)
 {
 	const struct record *call = find_call(s, id, next);

@@ -1,5 +1,6 @@
-/* status.h: the state of a run, in words: per communicator the ranks that have come to which call; per rank its call,
- * the ranks that it waits for, and how much has passed since the last look. Pure. */
+/* status.h: the state of a run, in words: per communicator the ranks that have come to which
+ * call; per rank its call, the ranks that it waits for, and how much has passed since the last
+ * look. Pure. */
 #pragma once
 
 #include "record/view.h"
@@ -23,8 +24,8 @@ struct status_rank {
 void status_count(struct status_counts *counts, const struct rank_view *const *views, size_t n,
 		  double seconds);
 
-/* Bytes of the calls `from` + 1 to `to` on a communicator: those that the ring still holds say how large
- * one is. */
+/* Bytes of the calls `from` + 1 to `to` on a communicator: those that the ring still holds say
+ * how large one is. */
 double status_bytes(const struct record_memory *memory, uint32_t comm, uint64_t from, uint64_t to);
 
 /* Lines that begin with "# ". `seconds` since the last look. Sorts the ranks by their numbers. */

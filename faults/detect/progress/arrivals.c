@@ -119,8 +119,8 @@ bool progress_in_first_call(const struct rank_view *view)
 	       (pending >= view->last.seq || view->last.seq <= FIRST_CALLS);
 }
 
-/* Returns true for a member that made the call in which the other one waits. Sends and receives have no numbers in
- * common: any will do. */
+/* Returns true for a member that made the call in which the other one waits. Sends and receives
+ * have no numbers in common: any will do. */
 static bool has_come(const struct view_comm *comm, const struct rank_view *waiting)
 {
 	return call_is_pair(waiting->last.kind)
@@ -128,8 +128,8 @@ static bool has_come(const struct view_comm *comm, const struct rank_view *waiti
 		       : comm->calls >= waiting->comms[waiting->last.comm].calls;
 }
 
-/* Returns true for a rank inside of no call that does not wait for its device either. Sends and receives that
- * returned may be waited for at the end of their group. */
+/* Returns true for a rank inside of no call that does not wait for its device either. Sends and
+ * receives that returned may be waited for at the end of their group. */
 static bool in_no_call(const struct rank_view *view)
 {
 	if (view->issued == view->completed)
@@ -223,7 +223,8 @@ static struct calls_made most_calls(const struct progress *p)
 	return most;
 }
 
-/* Returns true if another rank may wait for it in communicator 0's first call: cheap to ask of all. */
+/* Returns true if another rank may wait for it in communicator 0's first call: cheap to ask of
+ * all. */
 static bool may_lack(const struct rank_view *view, const struct calls_made *most)
 {
 	const struct view_comm *comm = &view->comms[0];

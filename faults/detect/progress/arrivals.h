@@ -1,6 +1,6 @@
-/* arrivals.h: which ranks have come to communicator init and to a call, which have not, and which of those could
- * come. Ranks come to init from a barrier: a rank that is not there soon, or asks for something else, never is,
- * however long the library is given. Pure. */
+/* arrivals.h: which ranks have come to communicator init and to a call, which have not, and
+ * which of those could come. Ranks come to init from a barrier: a rank that is not there soon,
+ * or asks for something else, never is, however long the library is given. Pure. */
 #pragma once
 
 #include "progress/progress.h"
@@ -29,22 +29,26 @@ static inline bool arrivals_never(enum arrivals how)
 
 /* ---- members ---- */
 
-/* The communicator with this id in the view; NULL: the rank is no member, or the view does not hold it. */
+/* The communicator with this id in the view; NULL: the rank is no member, or the view does not
+ * hold it. */
 const struct view_comm *progress_member(const struct rank_view *view, uint64_t id);
 
-/* The communicator of the oldest call that is not over; NULL: none is open, or the view does not hold it. */
+/* The communicator of the oldest call that is not over; NULL: none is open, or the view does not
+ * hold it. */
 const struct view_comm *progress_open_comm(const struct rank_view *view);
 
 /* ---- communicator init ---- */
 
-/* Returns true for a rank that lives and has not called init. A surplus rank and one that is done never do. */
+/* Returns true for a rank that lives and has not called init. A surplus rank and one that is
+ * done never do. */
 bool progress_lacks_init(const struct rank_view *view);
 
 /* Which ranks of a run of `nranks` have come to init: OPEN to MISMATCH. */
 enum arrivals progress_init(const struct progress *progress, int nranks);
 
-/* Ranks in init form groups by id. A group is right if it has as many ranks as each of them announced. Returns how
- * many ranks are in other groups; these stand first in `views` then, by id and number. */
+/* Ranks in init form groups by id. A group is right if it has as many ranks as each of them
+ * announced. Returns how many ranks are in other groups; these stand first in `views` then, by
+ * id and number. */
 size_t progress_init_unequal(const struct rank_view **views, size_t n);
 /* Returns true if there are any. */
 bool progress_init_differs(const struct progress *progress);
@@ -58,7 +62,8 @@ struct progress_missing {
 	size_t open; /* have not come, and may */
 };
 
-/* Counts them. A rank in a send or receive waits for its partner alone, and that has come if it made any. */
+/* Counts them. A rank in a send or receive waits for its partner alone, and that has come if it
+ * made any. */
 struct progress_missing progress_missing(const struct progress *progress,
 					 const struct rank_view *waiting);
 
@@ -66,15 +71,16 @@ struct progress_missing progress_missing(const struct progress *progress,
 enum progress_answer progress_abandoned(const struct progress *progress,
 					const struct rank_view *waiting);
 
-/* Returns true for a rank in one of its first two calls on a communicator: these have no warm call before them that
- * a deadline could be taken from. */
+/* Returns true for a rank in one of its first two calls on a communicator: these have no warm
+ * call before them that a deadline could be taken from. */
 bool progress_in_first_call(const struct rank_view *view);
 
-/* Arrivals at communicator 0's first call, where all `nranks` ranks came to init: COMPLETE, ABSENT or CALLED. */
+/* Arrivals at communicator 0's first call, where all `nranks` ranks came to init: COMPLETE,
+ * ABSENT or CALLED. */
 enum arrivals progress_first_call(const struct progress *progress, int nranks);
 
-/* Returns true if the rank waits for ranks that never come: inside of init; with MISMATCH also behind it; with
- * ABSENT in communicator 0's first call. */
+/* Returns true if the rank waits for ranks that never come: inside of init; with MISMATCH also
+ * behind it; with ABSENT in communicator 0's first call. */
 bool progress_held_up(const struct rank_view *view, enum arrivals how);
 
 /* Returns whether `rank` has a call open to which `other` has not come. */

@@ -114,7 +114,8 @@ static void advance(const struct compared *m, uint64_t calls)
 	}
 }
 
-/* From mark to mark: the first that differs, or the last one up to `most`. *at: of how many calls. */
+/* From mark to mark: the first that differs, or the last one up to `most`. *at: of how many
+ * calls. */
 static enum answer pass_marks(struct compared *m, uint64_t most, uint64_t *at)
 {
 	uint64_t last = most / RECORD_STRIDE * RECORD_STRIDE;

@@ -1,8 +1,10 @@
-/* desync.h: the first call in which members of a communicator differ. Compares collectives at equal numbers, live:
- * by marks, and by records where marks differ. Sends and receives differ by right. Reads memories that are being
- * written, and neither waits for their writers nor makes them wait.
+/* desync.h: the first call in which members of a communicator differ. Compares collectives at
+ * equal numbers, live: by marks, and by records where marks differ. Sends and receives differ by
+ * right. Reads memories that are being written, and neither waits for their writers nor makes
+ * them wait.
  *
- * Cost: of few calls each is compared; of many, marks: RECORD_STRIDE calls of every rank at most, each time. */
+ * Cost: of few calls each is compared; of many, marks: RECORD_STRIDE calls of every rank at
+ * most, each time. */
 #pragma once
 
 #include "progress/arrivals.h"
@@ -24,10 +26,11 @@ struct desync {
 	char text[512]; /* a line without '#' or newline */
 };
 
-/* Compares what was issued since the last time, by the memories of `progress`; states[i] belongs to rank i of it.
- * YES: a majority of a communicator's members made the same calls and others did not, once for a communicator; then
- * it is to be called again. UNKNOWN: a side has no majority, or records have left the rings. Members on other hosts
- * count for neither side; two have no majority. Pure but for the states. */
+/* Compares what was issued since the last time, by the memories of `progress`; states[i] belongs
+ * to rank i of it. YES: a majority of a communicator's members made the same calls and others
+ * did not, once for a communicator; then it is to be called again. UNKNOWN: a side has no
+ * majority, or records have left the rings. Members on other hosts count for neither side; two
+ * have no majority. Pure but for the states. */
 enum progress_answer progress_differs(const struct progress *progress, struct desync_state *states,
 				      struct desync *found);
 

@@ -1,5 +1,5 @@
-/* decide.c: from what a leader sees to what it does: watch, let things settle, query, have the diagnoser look, end; or
- * follow the root. The rules of a stage stand in their order. */
+/* decide.c: from what a leader sees to what it does: watch, let things settle, query, have the
+ * diagnoser look, end; or follow the root. The rules of a stage stand in their order. */
 #include "watch/decide.h"
 
 #include <signal.h>
@@ -157,8 +157,8 @@ static bool wants_diagnosis(enum outcome outcome, const struct progress *p)
 	       outcome == OUTCOME_WRONG_DATA || outcome == OUTCOME_DIVERGED;
 }
 
-/* Nothing worse came of calls that were different; what was seen of them while they were made may have left
- * the rings since. */
+/* Nothing worse came of calls that were different; what was seen of them while they were made
+ * may have left the rings since. */
 static void note_desync(struct verdict *verdict, const struct desync *desync)
 {
 	verdict->outcome = OUTCOME_DIVERGED;
@@ -183,8 +183,9 @@ static bool same_wait(const struct extension *x, const struct rank_view *views, 
 	return false;
 }
 
-/* An extension is about one wait; another wait has its own. The extension of a wait ends when no rank is overdue any
- * more, unless starvation hides that for a moment. Steps on other hosts are not known here. */
+/* An extension is about one wait; another wait has its own. The extension of a wait ends when no
+ * rank is overdue any more, unless starvation hides that for a moment. Steps on other hosts are
+ * not known here. */
 static void renew_extension(struct decide_state *s, const struct decide_input *in,
 			    const struct rank_view *views, size_t n, bool unfinished)
 {
@@ -231,7 +232,8 @@ static struct decision conclude(struct decide_state *s, const struct decide_inpu
 		     since(s->error_ns, in->now));
 	if (d.verdict.outcome == OUTCOME_OK && progress_compare_counts(&p) == COUNTS_DIFFERENT)
 		note_desync(&d.verdict, in->desync);
-	/* what all who are done have found stands where a root is gone; errors are what that looks like */
+	/* what all who are done have found stands where a root is gone; errors are what that
+	 * looks like */
 	if (d.verdict.outcome == OUTCOME_ERROR || !all_done(in) || hosts_worst(s) < LOST_MONITOR)
 		hosts_verdict(s, in, &d.verdict);
 	if (was_ended(s, views, n) && !any_lost(s)) {
@@ -363,15 +365,16 @@ struct decision decide_answer(struct decide_state *s, const struct decide_input 
 
 /* ---- the root, or a host by itself ---- */
 
-/* A first error has just been seen: a death may be behind it, unless a rank here had hung before. */
+/* A first error has just been seen: a death may be behind it, unless a rank here had hung
+ * before. */
 static void note_error(struct decide_state *s, const struct decide_input *in)
 {
 	if (s->error_ns && !s->error_until)
 		s->error_until = s->error_ns + (any_overdue(s) ? 0 : decide_times.error_ns);
 }
 
-/* Returns true if a death may be behind the error that was seen, or if ranks were signalled to end and others may
- * follow. */
+/* Returns true if a death may be behind the error that was seen, or if ranks were signalled to
+ * end and others may follow. */
 static bool awaits_death(const struct decide_state *s, uint64_t now)
 {
 	if (s->death_ns && !s->crashed)
@@ -389,8 +392,8 @@ static bool is_settled(const struct decide_state *s, uint64_t now)
 
 /* - All are done: the end.
  * - Hosts are still to be heard of for the first time: a wait here says nothing yet.
- * - Time that was given is over, or something is wrong: it settles. But while time is given for a wait,
- *   only what no waiting will repair counts.
+ * - Time that was given is over, or something is wrong: it settles. But while time is given for
+ *   a wait, only what no waiting will repair counts.
  * - Else the ranks may have to be counted at communicator init. */
 static struct decision watch(struct decide_state *s, const struct decide_input *in, bool abnormal)
 {
@@ -417,9 +420,9 @@ static uint64_t query_time(const struct decide_state *s)
 					       : decide_times.root_saves_ns;
 }
 
-/* Returns true while an overdue rank may wait for a connection that has not repeated since a host is heard of again.
- * TCP repeats later each time: at most as late again as nothing passed. A wait that is older, and what no waiting
- * repairs, do not count. */
+/* Returns true while an overdue rank may wait for a connection that has not repeated since a
+ * host is heard of again. TCP repeats later each time: at most as late again as nothing passed.
+ * A wait that is older, and what no waiting repairs, do not count. */
 static bool is_healing(const struct decide_state *s, const struct decide_input *in)
 {
 	const struct rank_view *longest = longest_wait(s, in);
@@ -482,8 +485,8 @@ static bool is_news(struct decide_state *s, const struct decide_input *in, bool 
 	return !s->reported && (abnormal || all_done(in));
 }
 
-/* Without the root this host ends by its own decision, unless it is done. While the root is heard of it is
- * waited for: it may wait for others. */
+/* Without the root this host ends by its own decision, unless it is done. While the root is
+ * heard of it is waited for: it may wait for others. */
 static struct decision follow(struct decide_state *s, const struct decide_input *in)
 {
 	bool abnormal = abnormal_here(s, s->config.deadlines) || hosts_lost_here(s);

@@ -1,9 +1,9 @@
-/* decide.h: whether ranks hang, which, since when, and what is to be done now. The leader of a host decides that from
- * what it sees: no clock, no file, no process, no message is touched here. Times are nanoseconds of clock_ns(), from
- * the caller.
+/* decide.h: whether ranks hang, which, since when, and what is to be done now. The leader of a
+ * host decides that from what it sees: no clock, no file, no process, no message is touched
+ * here. Times are nanoseconds of clock_ns(), from the caller.
  *
- * A leader calls decide() at each tick and does what it answers. On one host, and on rank 0's of several (the root),
- * it leads; on the others it follows the root while that answers. */
+ * A leader calls decide() at each tick and does what it answers. On one host, and on rank 0's of
+ * several (the root), it leads; on the others it follows the root while that answers. */
 #pragma once
 
 #include "base/call_value.h"
@@ -60,7 +60,8 @@ struct rank_state {
 /* Is worth a line, once. */
 enum host_news { NEWS_NONE, NEWS_SILENT, NEWS_HEARD, NEWS_UNWATCHED };
 
-/* Another host, whose leader has shown the run's token. Its ranks are known as of its last message. */
+/* Another host, whose leader has shown the run's token. Its ranks are known as of its last
+ * message. */
 struct decide_host {
 	uint64_t id;		 /* tells hosts apart, while they come and go */
 	char name[64];		 /* as it calls itself, before that its address; "" unknown */
@@ -167,7 +168,8 @@ enum diagnosis_result {
 	DIAGNOSIS_NAMED /* a cause, and perhaps ranks */
 };
 
-/* More time for a hang: because nothing explains it, or because a busy host starves who is named. */
+/* More time for a hang: because nothing explains it, or because a busy host starves who is
+ * named. */
 struct extension {
 	uint64_t until_ns; /* not looked at again before, unless something else happens; 0: none */
 	uint64_t end_ns;   /* then a verdict it is */
@@ -232,11 +234,12 @@ bool decide_wants_account(const struct decide_state *state, const struct decide_
 /* Decides what is to be done now. What it says of ranks and hosts stands in the state. */
 struct decision decide(struct decide_state *state, const struct decide_input *in);
 
-/* After DIAGNOSE: takes the diagnoser's answer, at `in->now`, about the same ranks and hosts. The verdict may have
- * become another outcome, and names ranks. EXTEND, ARRIVALS or END. */
+/* After DIAGNOSE: takes the diagnoser's answer, at `in->now`, about the same ranks and hosts.
+ * The verdict may have become another outcome, and names ranks. EXTEND, ARRIVALS or END. */
 struct decision decide_answer(struct decide_state *state, const struct decide_input *in,
 			      enum diagnosis_result result, const struct verdict *verdict);
 
-/* The views of this host and of the others, by rank, with what decide() said of them. The caller frees *views. */
+/* The views of this host and of the others, by rank, with what decide() said of them. The caller
+ * frees *views. */
 size_t decide_views(const struct decide_state *state, const struct decide_input *in,
 		    struct rank_view **views);

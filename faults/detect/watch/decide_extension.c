@@ -1,7 +1,8 @@
-/* decide_extension.c: a hang is given more time. Slow is not hung: on a crowded host all ranks may be in the same call
- * long after its deadline, and none is missing (a driver that maps memory for ten runs at once, 1 GiB beside busy
- * loops). A cause that is found is a verdict at once. Without a cause, and where a busy host starves the named ranks,
- * the run goes on for a while. */
+/* decide_extension.c: a hang is given more time. Slow is not hung: on a crowded host all ranks
+ * may be in the same call long after its deadline, and none is missing (a driver that maps
+ * memory for ten runs at once, 1 GiB beside busy loops). A cause that is found is a verdict at
+ * once. Without a cause, and where a busy host starves the named ranks, the run goes on for a
+ * while. */
 #include "watch/decide_extension.h"
 
 #include "base/rank_list.h"
@@ -68,8 +69,8 @@ bool extension_goes_on(const struct decide_state *s, const struct decide_input *
 	return false;
 }
 
-/* Returns true if this host keeps one of them from running; where none is named, one of all. A rank that is as good as
- * never run gets its turn now and then. */
+/* Returns true if this host keeps one of them from running; where none is named, one of all. A
+ * rank that is as good as never run gets its turn now and then. */
 static bool starves_here(const struct decide_state *s, const struct decide_input *in,
 			 const char *ranks)
 {
@@ -97,10 +98,10 @@ static bool starves_elsewhere(const struct decide_input *in, const char *ranks)
 }
 
 /* Returns the end of the time in which the host may be the cause:
- * - Several hosts: a named rank makes a step now and then, on another host than the waiting ones. One host by itself
- *   has checked that already (decide_overdue.c).
- * - A host starves a named rank: counted from when a rank here was overdue, and where only ranks elsewhere wait, from
- *   when these were first given time. */
+ * - Several hosts: a named rank makes a step now and then, on another host than the waiting
+ *   ones. One host by itself has checked that already (decide_overdue.c).
+ * - A host starves a named rank: counted from when a rank here was overdue, and where only ranks
+ *   elsewhere wait, from when these were first given time. */
 uint64_t starvation_until(const struct decide_state *s, const struct decide_input *in,
 			  const char *ranks)
 {

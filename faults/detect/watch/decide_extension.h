@@ -3,14 +3,14 @@
 
 #include "watch/decide.h"
 
-/* Returns the end of the time in which a busy host may be the cause, or `ranks` ("1,3"; "-": none is named) may go on
- * yet; 0: neither. */
+/* Returns the end of the time in which a busy host may be the cause, or `ranks` ("1,3"; "-":
+ * none is named) may go on yet; 0: neither. */
 uint64_t starvation_until(const struct decide_state *state, const struct decide_input *in,
 			  const char *ranks);
 
-/* Grants more time where no cause was found for a wait of `waited` seconds (0: one was), or where the host starves the
- * rank until `starved_until_ns` (0: it does not). Returns true if the run goes on until until_ns, false if all has
- * been given. */
+/* Grants more time where no cause was found for a wait of `waited` seconds (0: one was), or
+ * where the host starves the rank until `starved_until_ns` (0: it does not). Returns true if the
+ * run goes on until until_ns, false if all has been given. */
 bool extension_grant(struct extension *extension, double waited, uint64_t starved_until_ns,
 		     uint64_t now);
 
@@ -20,7 +20,7 @@ bool extension_holds(const struct extension *extension, uint64_t now);
 /* Returns true if time was given, and is over. */
 bool extension_over(const struct extension *extension, uint64_t now);
 
-/* Returns true if one of these ranks, where none is named any, made a step lately. Ranks of other hosts count as of
- * their answer to a query. */
+/* Returns true if one of these ranks, where none is named any, made a step lately. Ranks of
+ * other hosts count as of their answer to a query. */
 bool extension_goes_on(const struct decide_state *state, const struct decide_input *in,
 		       const char *ranks);

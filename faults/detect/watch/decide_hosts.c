@@ -1,5 +1,6 @@
-/* decide_hosts.c: which hosts are heard of, and what silence comes to. Views of a silent host are stale, so no verdict
- * about ranks is made meanwhile: either the host is heard of again, or the verdict is about hosts. */
+/* decide_hosts.c: which hosts are heard of, and what silence comes to. Views of a silent host
+ * are stale, so no verdict about ranks is made meanwhile: either the host is heard of again, or
+ * the verdict is about hosts. */
 #include "watch/decide_hosts.h"
 
 #include "base/error.h"
@@ -12,8 +13,8 @@ static uint64_t limit_ns(double seconds)
 	return seconds > 0 ? (uint64_t)(seconds * 1e9) : UINT64_MAX;
 }
 
-/* For how long nothing came. Time in which this leader did not look itself, and in which the other is
- * known to be busy, does not count. */
+/* For how long nothing came. Time in which this leader did not look itself, and in which the
+ * other is known to be busy, does not count. */
 static uint64_t silence_of(const struct decide_state *s, const struct decide_host *host,
 			   uint64_t now)
 {
@@ -23,8 +24,9 @@ static uint64_t silence_of(const struct decide_state *s, const struct decide_hos
 	return host->ended_ns == 0 && now > from ? now - from : 0;
 }
 
-/* Says of a silent host what its connection shows. A leader whose datagrams come is not held. A kernel that sends
- * and whose acknowledgements are missing repeats itself: the way here is open, the way there is not. */
+/* Says of a silent host what its connection shows. A leader whose datagrams come is not held. A
+ * kernel that sends and whose acknowledgements are missing repeats itself: the way here is open,
+ * the way there is not. */
 static enum view_lost why_silent(const struct decide_host *host)
 {
 	if (host->answers)
@@ -88,8 +90,8 @@ static enum view_lost lost_with(const struct decide_state *s, const struct decid
 		       : LOST_NOT;
 }
 
-/* A rank that ended by itself needs no supervisor any more. The launcher counts however well the ranks are: the run's
- * end comes to its user through it. */
+/* A rank that ended by itself needs no supervisor any more. The launcher counts however well the
+ * ranks are: the run's end comes to its user through it. */
 static void look_here(struct decide_state *s, const struct decide_input *in, bool quiet)
 {
 	enum view_lost all = lost_with(s, &in->leader, quiet, in->now),
@@ -149,8 +151,8 @@ static void follow_hosts(struct decide_state *s, const struct decide_input *in)
 	free(old);
 }
 
-/* Ranks that make steps are no part of a hang, whichever host is silent: monitors and ranks may be connected in
- * different ways. */
+/* Ranks that make steps are no part of a hang, whichever host is silent: monitors and ranks may
+ * be connected in different ways. */
 void hosts_look(struct decide_state *s, const struct decide_input *in)
 {
 	bool quiet = s->config.deadlines && steps_quiet(s, in);
@@ -222,8 +224,8 @@ static bool any_death_seen(const struct decide_state *s, const struct decide_inp
 	return false;
 }
 
-/* Adds the hosts that are lost, and the direction in which something is known not to pass. Returns for how many
- * seconds nothing has come. */
+/* Adds the hosts that are lost, and the direction in which something is known not to pass.
+ * Returns for how many seconds nothing has come. */
 static double name_hosts(const struct decide_state *s, const struct decide_input *in,
 			 struct verdict *verdict)
 {
@@ -251,7 +253,8 @@ void hosts_verdict(const struct decide_state *s, const struct decide_input *in,
 	enum view_lost worst = hosts_worst(s);
 	double seconds;
 
-	/* a host that was never heard of had all the time that there was; not where this leader has only just begun */
+	/* a host that was never heard of had all the time that there was; not where this leader
+	 * has only just begun */
 	for (size_t i = in->nhosts; verdict->outcome == OUTCOME_HANG && i < in->expected_hosts &&
 				    in->leader.hold == HOLD_NONE;
 	     i++) {

@@ -1,8 +1,9 @@
-/* decide_init.c: ranks that wait at communicator init, or in a communicator's first call, for ranks that never come.
- * Either may take a library long, and deadlines are long; that all come, with arguments that fit, takes no time. A
- * host by itself sees all its ranks, and a leader all of a communicator that its host has to itself. On several hosts
- * a leader reports that ranks wait. The root takes a census then, again and again: to the end of init for all ranks,
- * or of the time for it; for first calls of communicator 0 alone. */
+/* decide_init.c: ranks that wait at communicator init, or in a communicator's first call, for
+ * ranks that never come. Either may take a library long, and deadlines are long; that all come,
+ * with arguments that fit, takes no time. A host by itself sees all its ranks, and a leader all
+ * of a communicator that its host has to itself. On several hosts a leader reports that ranks
+ * wait. The root takes a census then, again and again: to the end of init for all ranks, or of
+ * the time for it; for first calls of communicator 0 alone. */
 #include "watch/decide_init.h"
 
 #include "base/error.h"
@@ -18,8 +19,8 @@ struct progress progress_of(const struct rank_view *views, size_t n)
 	return p;
 }
 
-/* The longest time, seconds, for which a rank is held up by missing ones; 0: none is. Time in which its leader did not
- * run does not count: the whole job may have been stopped. */
+/* The longest time, seconds, for which a rank is held up by missing ones; 0: none is. Time in
+ * which its leader did not run does not count: the whole job may have been stopped. */
 static double longest_hold(const struct rank_view *views, size_t n, enum arrivals how)
 {
 	double longest = 0;
@@ -49,8 +50,9 @@ static double first_call_seconds(const struct decide_state *s)
 	return s->config.init_seconds * decide_times.first_call_part;
 }
 
-/* The arrivals that this leader knows: the root knows all. On one host only init counts: init_abandoned() is about
- * first calls. *left: seconds that the held up ranks may be left waiting. */
+/* The arrivals that this leader knows: the root knows all. On one host only init counts:
+ * init_abandoned() is about first calls. *left: seconds that the held up ranks may be left
+ * waiting. */
 static enum arrivals how_they_meet(const struct decide_state *s, const struct decide_input *in,
 				   double *left)
 {

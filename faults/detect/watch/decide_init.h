@@ -6,12 +6,12 @@
 /* The model of these views; the caller frees its ranks. */
 struct progress progress_of(const struct rank_view *views, size_t n);
 
-/* Tells how the ranks of this host are held up at init, if some never come there: OPEN or COMPLETE if they are not.
- * Several hosts: whether a census is due. */
+/* Tells how the ranks of this host are held up at init, if some never come there: OPEN or
+ * COMPLETE if they are not. Several hosts: whether a census is due. */
 enum arrivals init_look(struct decide_state *state, const struct decide_input *in);
 
-/* Returns true if it waits in the first call on a communicator, all of whose ranks are on this host, for one that
- * will not come to it. */
+/* Returns true if it waits in the first call on a communicator, all of whose ranks are on this
+ * host, for one that will not come to it. */
 bool init_abandoned(const struct decide_state *state, const struct decide_input *in,
 		    const struct rank_state *rank);
 
@@ -21,6 +21,6 @@ struct decision init_lead(struct decide_state *state, const struct decide_input 
 /* Leader elsewhere: what the root says of it. */
 void init_follow(struct decide_state *state, const struct decide_orders *orders);
 
-/* The diagnoser saw no cause in how ranks arrive. Returns whether a rank was overdue for that, on any host; then none
- * is again. */
+/* The diagnoser saw no cause in how ranks arrive. Returns whether a rank was overdue for that,
+ * on any host; then none is again. */
 bool init_dismiss(struct decide_state *state, const struct decide_input *in);

@@ -1,5 +1,5 @@
-/* decide_overdue.c: which ranks are overdue. A rank's deadline is its own. A busy host makes it later; ranks that
- * never come to communicator init, and settings that differ, make it sooner. */
+/* decide_overdue.c: which ranks are overdue. A rank's deadline is its own. A busy host makes it
+ * later; ranks that never come to communicator init, and settings that differ, make it sooner. */
 #include "watch/decide_overdue.h"
 
 #include "base/dtype.h"
@@ -42,8 +42,8 @@ static uint64_t transfer_ns(const struct rank_view *view, size_t nranks)
 	return (uint64_t)(fmin(bytes / decide_times.settings_bytes_per_s, 1e5) * 1e9);
 }
 
-/* The time that a rank at init, or in its first call, is given where settings differ; 0: it is in neither. Connections
- * are made inside of the call, and none any more once it has returned. */
+/* The time that a rank at init, or in its first call, is given where settings differ; 0: it is
+ * in neither. Connections are made inside of the call, and none any more once it has returned. */
 static uint64_t settings_until(const struct decide_state *s, const struct rank_view *view,
 			       size_t nranks)
 {
@@ -65,8 +65,9 @@ static uint64_t settings_until(const struct decide_state *s, const struct rank_v
 	       (init ? 0 : transfer_ns(view, nranks));
 }
 
-/* Deadlines of init and of first calls allow for set-up. Where all ranks of a run on one host are in them, with
- * settings that differ, a hang has its first suspect, and counts from this time on. 0: deadlines are as they are. */
+/* Deadlines of init and of first calls allow for set-up. Where all ranks of a run on one host
+ * are in them, with settings that differ, a hang has its first suspect, and counts from this
+ * time on. 0: deadlines are as they are. */
 static uint64_t settings_deadline(const struct decide_state *s, const struct decide_input *in)
 {
 	uint64_t latest = 0;
@@ -90,7 +91,8 @@ static uint64_t settings_deadline(const struct decide_state *s, const struct dec
 
 /* ---- overdue ranks ---- */
 
-/* Tells whether a living rank is past its deadline, and whether some rank has made a step lately. */
+/* Tells whether a living rank is past its deadline, and whether some rank has made a step
+ * lately. */
 static void survey(const struct decide_state *s, const struct decide_input *in, uint64_t soonest,
 		   bool *late, bool *moving)
 {
@@ -114,8 +116,8 @@ static bool is_free_to_call(const struct rank_state *rank, uint64_t most)
 	       view->last.state != RECORD_ISSUING && !steps_descheduled(rank);
 }
 
-/* The others may wait for just such a rank, and the host does not starve it. On several hosts no leader knows which
- * ranks the others starve. */
+/* The others may wait for just such a rank, and the host does not starve it. On several hosts no
+ * leader knows which ranks the others starve. */
 static bool any_free_to_call(const struct decide_state *s, const struct decide_input *in)
 {
 	uint64_t most = 0;
@@ -133,8 +135,9 @@ static bool any_free_to_call(const struct decide_state *s, const struct decide_i
 
 /* A deadline that passed is no hang
  * - while a rank of this host has made a step lately;
- * - for five seconds, while the host keeps a rank from running: unless another one is free to make the call that it
- *   did not make. Then the diagnoser names the rank that the others wait for. */
+ * - for five seconds, while the host keeps a rank from running: unless another one is free to
+ *   make the call that it did not make. Then the diagnoser names the rank that the others wait
+ *   for. */
 static bool deadlines_stand(struct decide_state *s, const struct decide_input *in, bool starved,
 			    uint64_t soonest)
 {

@@ -1,5 +1,5 @@
-/* decide_steps.c: whether ranks of this host make steps, and whether the host lets them run. Keeps a busy host from
- * looking like a hang. */
+/* decide_steps.c: whether ranks of this host make steps, and whether the host lets them run.
+ * Keeps a busy host from looking like a hang. */
 #include "watch/decide_steps.h"
 
 #include "watch/decide_times.h"
@@ -74,8 +74,8 @@ static void take_account(struct rank_track *t, const struct rank_account *accoun
 	t->queued_ns = account->queued_ns;
 }
 
-/* Returns true if accounts are looked at: a rank here waits, or a census was taken. Earlier windows count for nothing
- * then. */
+/* Returns true if accounts are looked at: a rank here waits, or a census was taken. Earlier
+ * windows count for nothing then. */
 static bool someone_waits(const struct decide_state *s, const struct decide_input *in)
 {
 	for (size_t i = 0; i < in->nranks; i++)

@@ -3,9 +3,9 @@
 
 #include "watch/decide.h"
 
-/* Takes in one look at all ranks: steps, and what the host lets them run. Nothing was looked at since `paused_from`.
- * Says of the views what those who decide from views alone need. Returns whether the host keeps some rank from
- * running. */
+/* Takes in one look at all ranks: steps, and what the host lets them run. Nothing was looked at
+ * since `paused_from`. Says of the views what those who decide from views alone need. Returns
+ * whether the host keeps some rank from running. */
 bool steps_look(struct decide_state *state, const struct decide_input *in, uint64_t paused_from);
 
 /* Returns true if it made a step within the last half second. */
@@ -17,10 +17,11 @@ double steps_still(const struct decide_state *state, const struct decide_input *
 /* Returns true if no rank of this host did within the last half second. */
 bool steps_quiet(const struct decide_state *state, const struct decide_input *in);
 
-/* Returns true if, since some rank waits, this one has not yet had 0.4 s for itself, in which it ran or did not want
- * to, or none of the last window: then the host may be what keeps it. True also before anything is known. */
+/* Returns true if, since some rank waits, this one has not yet had 0.4 s for itself, in which it
+ * ran or did not want to, or none of the last window: then the host may be what keeps it. True
+ * also before anything is known. */
 bool steps_descheduled(const struct rank_state *rank);
 
-/* Returns true if it was starved, by two readings of its account: nanoseconds run and queued in a window; `ready`:
- * it wants to run at its end. */
+/* Returns true if it was starved, by two readings of its account: nanoseconds run and queued in
+ * a window; `ready`: it wants to run at its end. */
 bool steps_starved(uint64_t ran_ns, uint64_t queued_ns, uint64_t window_ns, bool ready);

@@ -1,5 +1,5 @@
-/* decide_times.c: the monitor's time constants, each with its reason. The deadlines of waits are not
- * here: ranks set them (measure/timing.h). */
+/* decide_times.c: the monitor's time constants, each with its reason. The deadlines of waits are
+ * not here: ranks set them (measure/timing.h). */
 #include "watch/decide_times.h"
 
 #define MS 1000000ull
@@ -10,16 +10,18 @@ const struct decide_times decide_times = {
 	/* Members look at their own rank so often: a process that begins to end is found by asking,
 	 * since the kernel takes up to 0.5 s to take one with GPUs apart. */
 	.member_tick_ns = 40 * MS,
-	/* An observer that did not run for so long was stopped with the job, or starved. That gap is
-	 * no delay of a rank's: it is added to the deadline of the wait that was under way. */
+	/* An observer that did not run for so long was stopped with the job, or starved. That
+	 * gap is no delay of a rank's: it is added to the deadline of the wait that was under
+	 * way. */
 	.pause_ns = 500 * MS,
 
 	/* Deaths and errors that belong together come in within this time, and make one verdict. */
 	.settle_ns = 100 * MS,
-	/* A rank's death reaches its neighbours as an error of theirs before its own supervisor sees it: a process
-	 * with GPUs ends in up to 0.5 s. An error waits so long for a death. */
+	/* A rank's death reaches its neighbours as an error of theirs before its own supervisor
+	 * sees it: a process with GPUs ends in up to 0.5 s. An error waits so long for a death. */
 	.error_ns = 600 * MS,
-	/* Where a rank died other hosts answer in this time, or the verdict is made without them. */
+	/* Where a rank died other hosts answer in this time, or the verdict is made without
+	 * them. */
 	.query_ns = 300 * MS,
 	/* Once the verdict is out the root saves the evidence of all hosts, and may be silent. */
 	.root_saves_ns = 10000 * MS,
@@ -31,31 +33,32 @@ const struct decide_times decide_times = {
 	/* ... the root not more than a thousand a second: each should cost it some 5 us
 	 * (reckoned, not measured). */
 	.beat_each_ns = 1 * MS,
-	/* A leader whose connection is silent for so long makes a new one, again and again: TCP waits
-	 * twice as long after each loss, and would not see a link that heals. */
+	/* A leader whose connection is silent for so long makes a new one, again and again: TCP
+	 * waits twice as long after each loss, and would not see a link that heals. */
 	.rejoin_ns = 1000 * MS,
 	/* An attempt to connect is given up after this time. */
 	.connect_ns = 2000 * MS,
-	/* A leader that lives resets connections and never ends one; should it have done so it is here again
-	 * in this time: it begins to connect within a tick. Soon after, mpirun ends what a killed one leaves. */
+	/* A leader that lives resets connections and never ends one; should it have done so it
+	 * is here again in this time: it begins to connect within a tick. Soon after, mpirun
+	 * ends what a killed one leaves. */
 	.come_again_ns = 500 * MS,
 	/* Watchers are looked at so often; one that has not run for so long is worth a line. */
 	.watchers_look_ns = 250 * MS,
 	.watcher_ns = 1000 * MS,
 	/* Where another host's leader is held its members give the root so long to report it. */
 	.root_first_ns = 2000 * MS,
-	/* A packet that comes so much later than the last message is a repetition: its kernel believes what it sent to
-	 * be lost. */
+	/* A packet that comes so much later than the last message is a repetition: its kernel
+	 * believes what it sent to be lost. */
 	.one_way_ns = 1000 * MS,
-	/* After something seemed wrong datagrams of two sizes are sent to and fro with each heartbeat for so
-	 * long: longer than extension_cap, at whose end they are judged. */
+	/* After something seemed wrong datagrams of two sizes are sent to and fro with each
+	 * heartbeat for so long: longer than extension_cap, at whose end they are judged. */
 	.probe_ns = 12000 * MS,
 
-	/* No rank is overdue while some rank of the host made a step so lately: slow is not hung. It is also the
-	 * shortest deadline that a rank sets. */
+	/* No rank is overdue while some rank of the host made a step so lately: slow is not
+	 * hung. It is also the shortest deadline that a rank sets. */
 	.progress_ns = 500 * MS,
-	/* A host that keeps a rank from running gives time to it, and to ranks that wait for it, for so long and no
-	 * longer: a crowded host always keeps some rank from running. */
+	/* A host that keeps a rank from running gives time to it, and to ranks that wait for it,
+	 * for so long and no longer: a crowded host always keeps some rank from running. */
 	.starvation_ns = 5000 * MS,
 	/* A rank that has waited so long has the scheduler's accounts of all ranks read. Early
 	 * enough for own_time_ns to pass before progress_ns does. */
@@ -64,8 +67,8 @@ const struct decide_times decide_times = {
 	.starved_lately_ns = 300 * MS,
 	/* Between two readings of a scheduler's account; a shorter one says little. */
 	.window_ns = 100 * MS,
-	/* A rank that has had so much time for itself since some rank waits, running or asleep, is where it is by its
-	 * own will. */
+	/* A rank that has had so much time for itself since some rank waits, running or asleep,
+	 * is where it is by its own will. */
 	.own_time_ns = 400 * MS,
 	/* A starved rank ran for less than a fiftieth of a window, ... */
 	.starved_ran_part = 50,
@@ -82,29 +85,29 @@ const struct decide_times decide_times = {
 	/* ... but not more often than this; of a wait on a starved rank, exactly so often. */
 	.extension_look_ns = 250 * MS,
 
-	/* Where settings that break calls differ, first calls that all ranks have enqueued are given this part of the time
-	 * for init, which progress_ns makes half a second, ... */
+	/* Where settings that break calls differ, first calls that all ranks have enqueued are
+	 * given this part of the time for init, which progress_ns makes half a second, ... */
 	.settings_part = 0.5,
-	/* ... as long as some rank connects inside of its call, 3 s: 0.1 to 0.3 s were measured with 16
-	 * processes on one H100 and sockets, ... */
+	/* ... as long as some rank connects inside of its call, 3 s: 0.1 to 0.3 s were measured
+	 * with 16 processes on one H100 and sockets, ... */
 	.settings_inside = 4,
 	/* ... inside of init, which took less than 2 s there, 9.75 s; ... */
 	.settings_init = 13,
 	/* ... and calls what they take at a speed below that of any network in use. */
 	.settings_bytes_per_s = 1e8,
 
-	/* Ranks come to a communicator's first call in this part of the time in which all come to init: 0.45 s after
-	 * the first one did, since only a barrier lies between. An absent rank has had own_time_ns by then. The
-	 * library may take its time when all are there. */
+	/* Ranks come to a communicator's first call in this part of the time in which all come
+	 * to init: 0.45 s after the first one did, since only a barrier lies between. An absent
+	 * rank has had own_time_ns by then. The library may take its time when all are there. */
 	.first_call_part = 0.6,
-	/* The first census at init is taken after this part of the time in which all come there. Missing ranks are
-	 * watched from then on, and have had own_time_ns when it is over. */
+	/* The first census at init is taken after this part of the time in which all come there.
+	 * Missing ranks are watched from then on, and have had own_time_ns when it is over. */
 	.census_early = 0.2,
 	/* The hosts answer a census in this time, or another one is taken. */
 	.census_answer_ns = 300 * MS,
 	/* From one census to the next, at least; the next one is due when a verdict could be. */
 	.census_again_ns = 100 * MS,
-	/* Once the missing have had twice the time, because their hosts keep them from running: thousands of hosts
-	 * need no query all the time. */
+	/* Once the missing have had twice the time, because their hosts keep them from running:
+	 * thousands of hosts need no query all the time. */
 	.census_seldom_ns = 1000 * MS,
 };

@@ -28,7 +28,8 @@ struct link_message {
 void link_init(struct link *link, int fd);
 /* Closes both descriptors; safe to repeat. */
 void link_release(struct link *link);
-/* The same for a TCP connection: the other side finds it reset, not ended, and knows that this process lives. */
+/* The same for a TCP connection: the other side finds it reset, not ended, and knows that this
+ * process lives. */
 void link_abort(struct link *link);
 
 /* Send whole, waiting at most one second for room. `pass_fd` -1 for none. 0 or a negative errno
@@ -36,8 +37,9 @@ void link_abort(struct link *link);
  * of a message the other side finds the end of the connection there. Never raises SIGPIPE. */
 int link_send(struct link *link, uint32_t type, const void *payload, uint32_t bytes, int pass_fd);
 
-/* Next complete message: 1 with *message filled, 0 when there is none yet, -EPIPE at the end of the
- * connection, -ECONNRESET where it breaks off in any other way, -EPROTO on nonsense, -ENOMEM. Never blocks. */
+/* Next complete message: 1 with *message filled, 0 when there is none yet, -EPIPE at the end of
+ * the connection, -ECONNRESET where it breaks off in any other way, -EPROTO on nonsense,
+ * -ENOMEM. Never blocks. */
 int link_receive(struct link *link, struct link_message *message);
 
 /* The abstract address on which the leader of a host listens, for the run with this name. */

@@ -1,4 +1,5 @@
-/* message.h: types of the messages that supervisors, monitors and preloaded programs send over links. */
+/* message.h: types of the messages that supervisors, monitors and preloaded programs send over
+ * links. */
 #pragma once
 
 enum message {

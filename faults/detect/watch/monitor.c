@@ -1,4 +1,5 @@
-/* monitor.c: what an observer does from tick to tick: look, have decide() say what is to be done, and do it. */
+/* monitor.c: what an observer does from tick to tick: look, have decide() say what is to be
+ * done, and do it. */
 #include "watch/monitor.h"
 
 #include "base/clock.h"
@@ -277,8 +278,8 @@ static bool send_beats(struct monitor *m, const struct supervised *child)
 	return true;
 }
 
-/* Prints, once for a communicator, that ranks of this host made different calls; the run goes on. In a preloaded
- * program one number is not one communicator. */
+/* Prints, once for a communicator, that ranks of this host made different calls; the run goes
+ * on. In a preloaded program one number is not one communicator. */
 static bool compare_calls(struct monitor *m, const struct supervised *child)
 {
 	struct progress p = { .ranks = must(calloc(m->nranks + 1, sizeof(*p.ranks))),

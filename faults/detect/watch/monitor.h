@@ -1,10 +1,12 @@
-/* monitor.h: the observers of a run: one member per rank, one leader per host, one root that decides.
+/* monitor.h: the observers of a run: one member per rank, one leader per host, one root that
+ * decides.
  *
- * Every supervisor opens a monitor. On each host the first one becomes the leader (the kernel decides: it could bind
- * the run's abstract Unix address); the others hand it their rank's memory and report their process' state. Where a
- * leader is gone or held another supervisor of the host ends the run. Leaders of other hosts report to the leader of
- * rank 0's host over TCP, once rank 0 has spread the address over MPI. Before that a leader knows its own host alone.
- * No MPI, CUDA or NCCL is called here. */
+ * Every supervisor opens a monitor. On each host the first one becomes the leader (the kernel
+ * decides: it could bind the run's abstract Unix address); the others hand it their rank's
+ * memory and report their process' state. Where a leader is gone or held another supervisor of
+ * the host ends the run. Leaders of other hosts report to the leader of rank 0's host over TCP,
+ * once rank 0 has spread the address over MPI. Before that a leader knows its own host alone. No
+ * MPI, CUDA or NCCL is called here. */
 #pragma once
 
 #include <poll.h>
@@ -21,8 +23,8 @@
 
 struct verdict;
 
-/* Evidence about a rank of another host: for the verdict, its stacks, and the counters of its host, which come with
- * one rank of the host. */
+/* Evidence about a rank of another host: for the verdict, its stacks, and the counters of its
+ * host, which come with one rank of the host. */
 enum evidence_kind { EVIDENCE_TAIL, EVIDENCE_STACK, EVIDENCE_COUNTERS, EVIDENCE_KINDS };
 
 struct evidence_writer {
@@ -31,8 +33,9 @@ struct evidence_writer {
 		      size_t bytes);
 };
 
-/* Looks closer at an abnormal run than the monitor does. May refine the verdict before it is printed, and may save
- * evidence after. `memories[i]` belongs to views[i]; NULL: on another host. Any may be NULL. */
+/* Looks closer at an abnormal run than the monitor does. May refine the verdict before it is
+ * printed, and may save evidence after. `memories[i]` belongs to views[i]; NULL: on another
+ * host. Any may be NULL. */
 struct monitor_client {
 	void *ctx;
 	/* Every leader: something may be wrong, 0.1 s before the others are called: a first look
@@ -43,8 +46,8 @@ struct monitor_client {
 	void (*collect)(void *ctx, const struct rank_view *views,
 			const struct record_memory *const *memories, size_t n,
 			const struct evidence_writer *writer);
-	/* Root: such evidence arrived, or what save_local() wrote. The sender has the run's token, no
-	 * more. */
+	/* Root: such evidence arrived, or what save_local() wrote. The sender has the run's
+	 * token, no more. */
 	void (*on_evidence)(void *ctx, int32_t rank, enum evidence_kind kind, const void *data,
 			    size_t bytes);
 	/* Root: the diagnoser looks. It may name class, ranks and place in the verdict, and a worse
@@ -55,7 +58,8 @@ struct monitor_client {
 	/* Root: this may become the verdict, of a program that is given time. */
 	void (*suspect)(void *ctx, const struct verdict *verdict, const struct rank_view *views,
 			size_t n);
-	/* Root: the verdict stands, and is about to be printed: name the folder that evidence will be saved in. */
+	/* Root: the verdict stands, and is about to be printed: name the folder that evidence
+	 * will be saved in. */
 	void (*reserve_folder)(void *ctx, struct verdict *verdict);
 	/* The verdict is out. Leader elsewhere: save the evidence under the root's folder's name
 	 * ("" for none), and tell what took time to find out as text, e.g. stacks. */
@@ -79,8 +83,8 @@ struct monitor_peer {
 	struct link link; /* to the member; fd -1 for the leader's own rank */
 	pid_t pid;
 	int rank; /* place in `ranks`; -1: a stranger, which has shown no memory */
-	/* of a preloaded program: exit_seen's; the memory cgroup that it was last seen in, and how often the
-	 * kernel had killed there when it was first */
+	/* of a preloaded program: exit_seen's; the memory cgroup that it was last seen in, and
+	 * how often the kernel had killed there when it was first */
 	bool exit_again;
 	char cgroup[CGROUP_PATH];
 	int64_t oom_kills;
@@ -154,8 +158,8 @@ struct monitor {
 };
 
 /* Take a place among the run's observers and pass on the own rank's memory (mapped at `memory`,
- * open as `memory_fd`); without one (NULL) it leads, or there is a leader: -EADDRINUSE. 0 or negative errno
- * with the error set. */
+ * open as `memory_fd`); without one (NULL) it leads, or there is a leader: -EADDRINUSE. 0 or
+ * negative errno with the error set. */
 int monitor_open(struct monitor *monitor, const struct monitor_config *config,
 		 struct record_memory *memory, int memory_fd, struct error *err);
 void monitor_close(struct monitor *monitor);

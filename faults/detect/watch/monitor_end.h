@@ -3,8 +3,9 @@
 
 #include "watch/monitor.h"
 
-/* DIAGNOSE or END: has the diagnoser look, for DIAGNOSE; then prints the verdict, has the evidence saved and ends the
- * run everywhere. Returns what is to be done instead, if the answer gives the run more time, else END. */
+/* DIAGNOSE or END: has the diagnoser look, for DIAGNOSE; then prints the verdict, has the
+ * evidence saved and ends the run everywhere. Returns what is to be done instead, if the answer
+ * gives the run more time, else END. */
 struct decision monitor_conclude(struct monitor *m, const struct decision *decision);
 
 /* Members and other hosts: the run is over, with this exit code. */

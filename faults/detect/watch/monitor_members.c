@@ -111,7 +111,8 @@ int members_join(struct monitor *m, int memory_fd)
 	return -ETIMEDOUT;
 }
 
-/* Maps the memory that came along with a message; NULL where none did, or it is no flight recorder. */
+/* Maps the memory that came along with a message; NULL where none did, or it is no flight
+ * recorder. */
 static struct record_memory *take_memory(struct link *link)
 {
 	struct stat st;
@@ -250,8 +251,9 @@ static void observe_cgroup(struct monitor_peer *peer, pid_t pid)
 	peer->oom_kills = cgroup_oom_kills(path);
 }
 
-/* Reads the state of a process that is no child of a supervisor that is heard of. The kernel keeps its exit status for
- * its parent; after that its record has what it handed to exit, or reported. Without either its signal is unknown (0). */
+/* Reads the state of a process that is no child of a supervisor that is heard of. The kernel
+ * keeps its exit status for its parent; after that its record has what it handed to exit, or
+ * reported. Without either its signal is unknown (0). */
 static void observe_process(struct monitor *m, struct monitor_peer *peer, bool gone)
 {
 	struct rank_view *view = &m->ranks[peer->rank].view;
@@ -325,7 +327,8 @@ static void receive_member(struct monitor *m, struct monitor_peer *peer)
 	}
 }
 
-/* Returns true if the rank destroyed all its communicators: what it exits with is none of the others' business. */
+/* Returns true if the rank destroyed all its communicators: what it exits with is none of the
+ * others' business. */
 static bool has_left(const struct record_header *header)
 {
 	for (int c = 0; c < RECORD_COMMS; c++)

@@ -35,13 +35,15 @@ size_t members_views(const struct monitor *m, struct rank_view *views);
 
 /* ---- monitor_watchers.c: supervisors, the monitor and the launcher of a host watched ---- */
 
-/* Leader: how the host's other supervisors and its launcher are, for decide(); a line of who does not run. */
+/* Leader: how the host's other supervisors and its launcher are, for decide(); a line of who
+ * does not run. */
 void watchers_look(struct monitor *m, uint64_t now);
 
-/* Returns true for a first leader that another supervisor has replaced: it waits for the end of its own rank. */
+/* Returns true for a first leader that another supervisor has replaced: it waits for the end of
+ * its own rank. */
 bool watchers_replaced(struct monitor *m, const struct supervised *child);
 
-/* Member: the leader is `gone`, or may be held. One of the host's members becomes leader then, says the verdict
- * and ends the run. Returns false if there is no leader any more. */
+/* Member: the leader is `gone`, or may be held. One of the host's members becomes leader then,
+ * says the verdict and ends the run. Returns false if there is no leader any more. */
 bool watchers_replace_leader(struct monitor *m, const struct supervised *child, bool gone,
 			     uint64_t now);

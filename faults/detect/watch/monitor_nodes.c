@@ -100,8 +100,8 @@ static void joined(struct monitor *m, uint64_t now)
 	nodes_report(m, MESSAGE_JOIN);
 }
 
-/* Returns true for a leader that is not yet connected, or hears nothing although the root's kernel should answer at
- * once. */
+/* Returns true for a leader that is not yet connected, or hears nothing although the root's
+ * kernel should answer at once. */
 static bool wants_to_join(const struct monitor *m, uint64_t now)
 {
 	const struct record_header *h = find_header(m, false);
@@ -155,8 +155,8 @@ void nodes_take_root(struct monitor *m, const struct link_message *message)
 
 /* ---- heartbeats ---- */
 
-/* Reads what the kernel knows of the connection to a silent host. A host that has not sent its views yet may
- * never receive a full-size packet: its acknowledgements do not count. */
+/* Reads what the kernel knows of the connection to a silent host. A host that has not sent its
+ * views yet may never receive a full-size packet: its acknowledgements do not count. */
 static void look_at_line(struct decide_host *host, const struct link *link, uint64_t now)
 {
 	struct tcp_info info = { 0 };
@@ -191,7 +191,8 @@ static void probe(struct monitor *m, struct monitor_node *node, const struct lin
 	node->host.here = path_here(&node->path);
 }
 
-/* One heartbeat. With a byte it says that nothing is heard of the other, whose datagrams perhaps come. */
+/* One heartbeat. With a byte it says that nothing is heard of the other, whose datagrams perhaps
+ * come. */
 static void beat(struct monitor *m, struct monitor_node *node, struct link *link, uint64_t now)
 {
 	bool deaf = now - node->host.heard_ns > decide_times.rejoin_ns;
@@ -238,7 +239,8 @@ size_t nodes_expected(const struct monitor *m)
 	return hosts <= 1 || !find_header(m, false) ? 0 : has_rank0(m) ? (size_t)hosts - 1 : 1;
 }
 
-/* Before the own ranks have the token no caller can be told from a stranger: callers wait in the queue. */
+/* Before the own ranks have the token no caller can be told from a stranger: callers wait in the
+ * queue. */
 bool nodes_listening(const struct monitor *m)
 {
 	return m->uplink_fd >= 0 && find_header(m, false) != NULL;
@@ -292,7 +294,8 @@ static void take_host(struct monitor_node *node, const struct rank_view *from, s
 		snprintf(node->host.name, sizeof(node->host.name), "%s", views[0].host);
 }
 
-/* Returns true if both are leaders of one host: it has connected anew, or another supervisor ends the run. */
+/* Returns true if both are leaders of one host: it has connected anew, or another supervisor
+ * ends the run. */
 static bool shares_rank(const struct decide_host *a, const struct decide_host *b)
 {
 	for (size_t i = 0; i < a->nviews; i++)
@@ -428,8 +431,9 @@ static int take_answer(struct monitor *m, struct monitor_node *node,
 	return rc < 0 ? rc : message->type == MESSAGE_ABNORMAL;
 }
 
-/* What another leader may send; views come with the token, the rest is taken from a leader that has shown it.
- * Handlers return 1 for something abnormal, 0, or a negative errno, which ends the connection. */
+/* What another leader may send; views come with the token, the rest is taken from a leader that
+ * has shown it. Handlers return 1 for something abnormal, 0, or a negative errno, which ends the
+ * connection. */
 static const struct handler {
 	int (*take)(struct monitor *, struct monitor_node *, const struct link_message *);
 	bool token; /* comes along */

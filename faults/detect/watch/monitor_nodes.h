@@ -1,11 +1,13 @@
-/* monitor_nodes.h: messages between the leaders of several hosts and the root. Internal to watch.
+/* monitor_nodes.h: messages between the leaders of several hosts and the root. Internal to
+ * watch.
  *
- * A host's leader reports by itself (JOIN, ABNORMAL, DONE, INIT_OVERDUE). Where ranks wait at communicator init, or in
- * its first call, the root takes a census (CENSUS, PRESENT, ARRIVALS). When something seems wrong the root announces
- * that (PREPARE), and queries before it decides (QUERY). The leader answers with the evidence of each of its ranks
- * (TAIL: token-free saved form, opaque here), then their views (VIEWS). After the verdict the root requests slow
- * evidence (SLOW, with the name of the folder): texts (TEXT, COUNTERS), then READY. A run that gets more time goes on
- * (EXTENSION). A leader that does not answer in time is done without. */
+ * A host's leader reports by itself (JOIN, ABNORMAL, DONE, INIT_OVERDUE). Where ranks wait at
+ * communicator init, or in its first call, the root takes a census (CENSUS, PRESENT, ARRIVALS).
+ * When something seems wrong the root announces that (PREPARE), and queries before it decides
+ * (QUERY). The leader answers with the evidence of each of its ranks (TAIL: token-free saved
+ * form, opaque here), then their views (VIEWS). After the verdict the root requests slow
+ * evidence (SLOW, with the name of the folder): texts (TEXT, COUNTERS), then READY. A run that
+ * gets more time goes on (EXTENSION). A leader that does not answer in time is done without. */
 #pragma once
 
 #include "watch/message.h"
@@ -21,8 +23,8 @@ struct evidence_head {
 	int32_t rank, unused;
 };
 
-/* Root: listen when rank 0 wants it. Others: connect as soon as the address is known, and anew when the
- * root is not heard of. Never blocks. */
+/* Root: listen when rank 0 wants it. Others: connect as soon as the address is known, and anew
+ * when the root is not heard of. Never blocks. */
 void nodes_open(struct monitor *m);
 void nodes_join(struct monitor *m, uint64_t now);
 /* Nothing comes over this connection any more, as link_receive() says: `rc`. It is closed. */
@@ -48,14 +50,15 @@ bool nodes_answered(const struct monitor *m);
 void nodes_census(struct monitor *m);
 /* Root: sends the arrivals; ranks that wait from now on are reported anew. */
 void nodes_arrivals(struct monitor *m, uint32_t how);
-/* Root: what is known of the hosts that have shown the token, to m->input.hosts; how many they are. */
+/* Root: what is known of the hosts that have shown the token, to m->input.hosts; how many they
+ * are. */
 size_t nodes_known(struct monitor *m);
 /* After decide(): keeps which hosts are lost, and prints news. */
 void nodes_keep(struct monitor *m);
 /* For launcher_hang_up(): links to lost hosts; how many of `room`. */
 size_t nodes_lost(const struct monitor *m, int *links, size_t room);
-/* Root, at the end: the last message arrives, since a connection that is closed with something unread is reset. Waits
- * for all leaders that are heard of to close theirs, 2 s at most. */
+/* Root, at the end: the last message arrives, since a connection that is closed with something
+ * unread is reset. Waits for all leaders that are heard of to close theirs, 2 s at most. */
 void nodes_farewell(struct monitor *m);
 void nodes_release(struct monitor *m);
 

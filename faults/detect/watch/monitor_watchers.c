@@ -1,5 +1,5 @@
-/* monitor_watchers.c: the watchers of a host are watched: by its leader the other supervisors and the launcher, by
- * these the leader, from what the kernel reports of them. */
+/* monitor_watchers.c: the watchers of a host are watched: by its leader the other supervisors
+ * and the launcher, by these the leader, from what the kernel reports of them. */
 #include "watch/monitor_members.h"
 
 #include <sys/wait.h>
@@ -66,8 +66,8 @@ void watchers_look(struct monitor *m, uint64_t now)
 	}
 }
 
-/* The kernel decides which member becomes leader: the one that binds the second address. The first leader learns of
- * it, should it run again. */
+/* The kernel decides which member becomes leader: the one that binds the second address. The
+ * first leader learns of it, should it run again. */
 static bool replace_leader(struct monitor *m, const struct supervised *child)
 {
 	const struct decide_watcher leader = m->input.leader;
@@ -86,8 +86,8 @@ static bool replace_leader(struct monitor *m, const struct supervised *child)
 	return m->leader || members_report(m, child) == 0;
 }
 
-/* On other hosts than rank 0's the root says that a leader is held, once no rank makes a step. The members, who see
- * their own rank alone, wait longer. */
+/* On other hosts than rank 0's the root says that a leader is held, once no rank makes a step.
+ * The members, who see their own rank alone, wait longer. */
 static bool awaits_root(struct monitor *m, uint64_t now)
 {
 	uint64_t beat = atomic_load(&m->memory->header.heartbeat);

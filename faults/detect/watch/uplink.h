@@ -1,8 +1,8 @@
 /* uplink.h: the TCP leg between monitors of several nodes: listen, publish an address, find it. */
 #pragma once
 
-/* Listen on every interface, on that port, 0: on one of the kernel's choice. Returns the descriptor or a
- * negative errno; *port is set. */
+/* Listen on every interface, on that port, 0: on one of the kernel's choice. Returns the
+ * descriptor or a negative errno; *port is set. */
 int uplink_listen(int *port);
 
 /* This host's addresses with that port, "a.b.c.d:port [a:b::c]:port", IPv4 before IPv6, loopback

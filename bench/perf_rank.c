@@ -260,8 +260,9 @@ static int open_comm(struct rank *r)
 /* All ranks agree after each step, so a refusal ends all in the same way. */
 static int prepare(struct rank *r)
 {
-	static int (*const steps[])(struct rank *) = { open_backend, uplink_spread, compare_settings,
-						       check_request, rank_open_report };
+	static int (*const steps[])(struct rank *) = { open_backend, uplink_spread,
+						       compare_settings, check_request,
+						       rank_open_report };
 	int rc = 0;
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps) && rc == 0; i++)

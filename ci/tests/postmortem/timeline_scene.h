@@ -26,7 +26,7 @@ static inline void set_up(int nranks)
 	CU_ASSERT_EQUAL_FATAL(unit_folder(dir), 0);
 	diagnosis.outcome = OUTCOME_HANG;
 	diagnosis.class = CLASS_MISSING;
-	diagnosis.confidence = "proved";
+	diagnosis.confidence = CONFIDENCE_PROVED;
 	diagnosis.seq_low = diagnosis.seq_high = diagnosis.hang_seq = 2;
 	strcpy(diagnosis.ranks, "1");
 	strcpy(evidence.backend, "mpi");

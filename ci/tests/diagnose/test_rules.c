@@ -42,8 +42,8 @@ static bool is_blank(const struct finding *f)
 		marked += f->culprits.in[i];
 	return marked == 0 && f->class == CLASS_OUTCOME && f->nnotes == 0 && f->comm == -1 &&
 	       f->seq_low == -1 && f->seq_high == -1 && f->hang_seq == -1 && !f->field[0] &&
-	       !f->theirs[0] && !f->majority[0] && f->seen == CONFIDENCE_INCONCLUSIVE &&
-	       f->reasons == 0;
+	       !f->theirs[0] && !f->majority[0] && !f->hosts[0] && !f->pair[0] &&
+	       f->seen == CONFIDENCE_INCONCLUSIVE && f->reasons == 0;
 }
 
 /* Writes all over its finding. */
@@ -57,6 +57,9 @@ static void scribble(const struct rule_ctx *ctx, struct finding *f)
 	strcpy(f->field, "count");
 	strcpy(f->theirs, "theirs");
 	strcpy(f->majority, "ours");
+	strcpy(f->hosts, "node2");
+	strcpy(f->pair, "0>1");
+	f->reasons = 1;
 	for (int i = 0; i < ctx->evidence->nranks; i++)
 		rank_set_add(&f->culprits, i);
 	finding_note(f, "scribbled");

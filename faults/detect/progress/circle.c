@@ -61,7 +61,7 @@ static bool visit(struct search *s, const struct pending_call *c)
 	s->way[s->depth++] = c;
 	if (is_pair(c) && c->partner >= 0 && visit_rank(s, c, c->partner))
 		return true;
-	for (int i = c->seen; !is_pair(c) && i < c->members->nranks; i++) {
+	for (int i = 0; !is_pair(c) && i < c->members->nranks; i++) {
 		int rank = members_rank(c->members, i);
 
 		if (progress_awaits(s->progress, c, rank) && visit_rank(s, c, rank))

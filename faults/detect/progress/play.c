@@ -90,7 +90,7 @@ static void add_calls(struct progress *p, int rank)
 {
 	const struct progress_rank *r = &p->ranks[rank];
 	struct rank_calls *calls = &p->pending[rank];
-	struct record_set seen = { { 0 } };
+	struct record_set seen = { { 0 } }, streams = { { 0 } };
 
 	for (size_t i = 0; i < r->ncalls; i++) {
 		const struct record *call = &r->calls[i];
@@ -106,6 +106,8 @@ static void add_calls(struct progress *p, int rank)
 		comm->started += !pair && !pending;
 		if (!pending)
 			continue;
+		calls->streams += !record_set_has(&streams, call->stream);
+		record_set_add(&streams, call->stream);
 		calls->calls[calls->n++] = (struct pending_call){
 			.call = call,
 			.members = comm->members,
@@ -169,6 +171,13 @@ static void match_members(struct progress *p, const struct members *members)
 	flows_release(&flows);
 }
 
+/* Returns true if collectives of these members wait for the rank with this part. Where no recorder names the members, only
+ * a rank with calls is one. */
+static bool counts_in(const struct members *members, const struct rank_comm *part)
+{
+	return part->members == members && (part->made > 0 || members->ranks || members->comm == 0);
+}
+
 bool progress_awaits(const struct progress *p, const struct pending_call *in, int rank)
 {
 	const struct rank_comm *part;
@@ -179,20 +188,32 @@ bool progress_awaits(const struct progress *p, const struct pending_call *in, in
 		return rank == in->partner &&
 		       (!in->theirs || (in->match && in->match->state == CALL_QUEUED));
 	part = progress_part(p, rank, in->call->comm);
-	/* where no recorder names the members, only a rank with calls is one */
-	return part && part->members == in->members && part->started < in->nth &&
-	       (part->made > 0 || in->members->ranks || in->members->comm == 0);
+	return part && part->started < in->nth && counts_in(in->members, part);
+}
+
+/* Finds how many collectives all members have started, as far as these are known. */
+static void find_common(struct progress *p, size_t k)
+{
+	const struct members *m = &p->members->list[k];
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < m->nranks; i++) {
+		int rank = members_rank(m, i);
+		const struct rank_comm *part =
+			is_known(p, rank) ? progress_part(p, rank, m->comm) : NULL;
+
+		if (part && counts_in(m, part) && part->started < least)
+			least = part->started;
+	}
+	p->common[k] = (struct common_start){ .least = least };
 }
 
 /* Returns true if nothing is left to wait for. */
-static bool is_met(const struct progress *p, struct pending_call *in)
+static bool is_met(const struct progress *p, const struct pending_call *in)
 {
 	if (call_is_pair(in->call->kind))
 		return !progress_awaits(p, in, in->partner) && !in->unequal;
-	while (in->seen < in->members->nranks &&
-	       !progress_awaits(p, in, members_rank(in->members, in->seen)))
-		in->seen++;
-	return in->seen == in->members->nranks;
+	return p->common[in->members - p->members->list].least >= in->nth;
 }
 
 /* Returns true if it starts beside the sends and receives before it, as far as is known. */
@@ -201,46 +222,58 @@ static bool starts_beside(const struct record *call)
 	return call_is_pair(call->kind) && !(call->flags & RECORD_ALONE);
 }
 
-/* Starts what nothing on its stream stands before. Returns whether there was any. */
-static bool start_calls(const struct progress *p, struct rank_calls *calls)
+static void start_call(struct progress *p, struct rank_calls *calls, struct pending_call *c)
+{
+	size_t end = (size_t)(c - calls->calls) + 1;
+
+	c->state = CALL_STARTED;
+	calls->end = end > calls->end ? end : calls->end;
+	if (call_is_pair(c->call->kind))
+		return;
+	progress_part(p, c->rank, c->call->comm)->started = c->nth;
+	p->common[c->members - p->members->list].stale = true;
+}
+
+/* Starts the calls that no other one stands before on their streams. Returns true if there was any. */
+static bool start_calls(struct progress *p, struct rank_calls *calls)
 {
 	enum { FREE, PAIRS, TAKEN };
 	uint8_t streams[UINT8_MAX + 1] = { FREE };
+	int taken = 0;
 	bool any = false;
 
-	for (size_t i = calls->first; i < calls->n; i++) {
+	for (size_t i = calls->first; i < calls->n && taken < calls->streams; i++) {
 		struct pending_call *c = &calls->calls[i];
-		uint8_t *stream = &streams[c->call->stream];
+		uint8_t *stream = &streams[c->call->stream], was = *stream;
 
 		if (c->state == CALL_ENDED)
 			continue;
 		if (c->state == CALL_QUEUED &&
-		    (*stream == FREE || (*stream == PAIRS && starts_beside(c->call)))) {
-			c->state = CALL_STARTED;
+		    (was == FREE || (was == PAIRS && starts_beside(c->call)))) {
+			start_call(p, calls, c);
 			any = true;
-			if (!call_is_pair(c->call->kind))
-				progress_part(p, c->rank, c->call->comm)->started = c->nth;
 		}
-		*stream = starts_beside(c->call) && *stream != TAKEN ? PAIRS : TAKEN;
+		*stream = starts_beside(c->call) && was != TAKEN ? PAIRS : TAKEN;
+		taken += *stream == TAKEN && was != TAKEN;
 	}
+	calls->moves = false;
 	return any;
 }
 
+/* Ends the calls that have nothing left to wait for. Returns true if there was any. */
 static bool end_calls(const struct progress *p, struct rank_calls *calls)
 {
-	bool any = false;
-
-	for (size_t i = calls->first; i < calls->n; i++) {
+	for (size_t i = calls->first; i < calls->end; i++) {
 		struct pending_call *c = &calls->calls[i];
 
 		if (c->state != CALL_STARTED || !is_met(p, c))
 			continue;
 		c->state = CALL_ENDED;
-		any = true;
+		calls->moves = true;
 	}
 	while (calls->first < calls->n && calls->calls[calls->first].state == CALL_ENDED)
 		calls->first++;
-	return any;
+	return calls->moves;
 }
 
 static void run(struct progress *p)
@@ -250,7 +283,10 @@ static void run(struct progress *p)
 	while (any) {
 		any = false;
 		for (int i = 0; i < p->nranks; i++)
-			any |= start_calls(p, &p->pending[i]);
+			any |= p->pending[i].moves && start_calls(p, &p->pending[i]);
+		for (size_t k = 0; k < p->members->n; k++)
+			if (p->common[k].stale)
+				find_common(p, k);
 		for (int i = 0; i < p->nranks; i++)
 			any |= end_calls(p, &p->pending[i]);
 	}
@@ -291,7 +327,7 @@ static void make_arena(struct progress *p)
 	for (int i = 0; i < p->nranks; i++) {
 		long pending = count_pending(p, &p->ranks[i]);
 
-		p->pending[i].known = pending >= 0;
+		p->pending[i].known = p->pending[i].moves = pending >= 0;
 		p->pending[i].room = pending > 0 ? (size_t)pending : 0;
 		p->npending += p->pending[i].room;
 	}
@@ -305,6 +341,8 @@ static void make_arena(struct progress *p)
 void progress_play(struct progress *p, const struct members_list *l)
 {
 	p->pending = must(calloc((size_t)p->nranks + 1, sizeof(*p->pending)));
+	p->members = l;
+	p->common = must(calloc(l->n + 1, sizeof(*p->common)));
 	make_arena(p);
 	place_ranks(p, l);
 	for (int i = 0; i < p->nranks; i++)
@@ -312,6 +350,8 @@ void progress_play(struct progress *p, const struct members_list *l)
 			add_calls(p, i);
 	for (size_t k = 0; k < l->n; k++)
 		match_members(p, &l->list[k]);
+	for (size_t k = 0; k < l->n; k++)
+		find_common(p, k);
 	run(p);
 }
 
@@ -320,9 +360,11 @@ void progress_release(struct progress *p)
 	free(p->pending);
 	free(p->comms);
 	free(p->arena);
+	free(p->common);
 	p->pending = NULL;
 	p->comms = NULL;
 	p->arena = NULL;
+	p->common = NULL;
 	p->npending = 0;
 }
 

@@ -51,7 +51,6 @@ struct pending_call {
 		*theirs; /* the partner's half of it, NULL: the partner has not made it */
 	struct pending_call *match; /* the same, as long as it has not completed there */
 	enum call_stand state;
-	int seen;     /* members, in order, that have come */
 	bool unequal; /* `theirs` has another amount or type: the two never end */
 };
 
@@ -66,9 +65,18 @@ struct rank_comm {
 struct rank_calls {
 	bool known; /* else it may have made any call */
 	struct pending_call *calls;
-	size_t n, room, first;	 /* the first that has not ended */
+	size_t n, room;
+	size_t first, end; /* the first that has not ended; behind the last that has started */
+	int streams;	   /* that these are on */
+	bool moves;	   /* one has ended since others were started */
 	struct rank_comm *comms; /* by communicator */
 	size_t ncomms;
+};
+
+/* How far the members of a communicator have come together: all have started so many collectives. */
+struct common_start {
+	uint64_t least;
+	bool stale;
 };
 
 struct progress {
@@ -79,7 +87,9 @@ struct progress {
 	/* derived by progress_play; zero before */
 	struct rank_calls *pending;
 	struct rank_comm *comms;
-	struct pending_call *arena; /* the calls of all ranks */
+	struct pending_call *arena;	    /* the calls of all ranks */
+	const struct members_list *members; /* borrowed */
+	struct common_start *common;	    /* of each of these */
 	size_t npending;
 };
 

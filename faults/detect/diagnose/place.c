@@ -131,6 +131,23 @@ void place_own(const struct rule_ctx *ctx, struct finding *f)
 		       call_words(ctx->evidence, low, call, sizeof(call)));
 }
 
+/* Returns true if the ranks that `in` waits for are all marked. */
+static bool awaits_only(const struct progress *p, const struct pending_call *in, const bool *marked)
+{
+	bool any = false;
+
+	for (int i = 0; i < in->members->nranks; i++) {
+		int rank = members_rank(in->members, i);
+
+		if (rank < 0 || !progress_awaits(p, in, rank))
+			continue;
+		if (!marked[rank])
+			return false;
+		any = true;
+	}
+	return any;
+}
+
 /* Where the culprits are awaited in a call of another communicator than the one at hand, and not in one of
  * that: there (PyTorch's dumps of two H200: mixed/half). */
 static bool place_elsewhere(const struct rule_ctx *ctx, struct finding *f)
@@ -143,7 +160,7 @@ static bool place_elsewhere(const struct rule_ctx *ctx, struct finding *f)
 		const struct pending_call *in =
 			f->culprits.in[i] ? NULL : progress_at(ctx->played, i);
 
-		if (!in || !progress_awaits_only(ctx->played, in, f->culprits.in))
+		if (!in || !awaits_only(ctx->played, in, f->culprits.in))
 			continue;
 		if (in->members == ctx->members)
 			return false;

@@ -74,6 +74,43 @@ static bool is_in_step(const struct flow *a, const struct flow *b, size_t at)
 	return i > at + 1 && (i == a->n || i == b->n);
 }
 
+/* How a call goes on from those before it, where their amounts go by about equal steps. */
+enum flow_step {
+	STEP_UNKNOWN, /* they do not, or are too few */
+	STEP_EXACT,
+	STEP_KEEPS, /* but for what rounding may do */
+	STEP_AHEAD, /* it is what comes behind the next one */
+	STEP_AGAIN, /* the last one once more */
+	STEP_BREAKS
+};
+
+static double amount(const struct record *r)
+{
+	return (double)r->count;
+}
+
+static enum flow_step flow_step(const struct flow *flow, size_t at)
+{
+	const struct record *const *c = flow->calls + at;
+	double step, before, now, off;
+
+	if (at < 3 || at >= flow->n)
+		return STEP_UNKNOWN;
+	step = amount(c[-1]) - amount(c[-2]);
+	before = amount(c[-2]) - amount(c[-3]);
+	now = amount(c[0]) - amount(c[-1]);
+	off = fabs(step) / 8;
+	if (c[-1]->dtype != c[-2]->dtype || fabs(step - before) > off)
+		return STEP_UNKNOWN;
+	if (c[0]->dtype != c[-1]->dtype)
+		return STEP_BREAKS;
+	if (fabs(now - step) <= off)
+		return now == step ? STEP_EXACT : STEP_KEEPS;
+	if (c[0]->count == c[-1]->count)
+		return STEP_AGAIN;
+	return fabs(now - 2 * step) <= 2 * off ? STEP_AHEAD : STEP_BREAKS;
+}
+
 /* A mismatch as it is judged: the rank with the wrong call (-1: not known), how that goes on from those before. */
 struct judgement {
 	int culprit;

@@ -35,7 +35,7 @@ static int peer_number(const struct evidence *e, int peer)
 const char *call_words(const struct evidence *e, const struct record *r, char *buf, size_t len)
 {
 	if (!r) {
-		snprintf(buf, len, "no call");
+		snprintf(buf, len, "unknown");
 		return buf;
 	}
 	view_call(r, buf, len);
@@ -65,4 +65,12 @@ const char *field_words(const struct evidence *e, enum call_field field, const s
 	else
 		snprintf(buf, len, "%s", word);
 	return buf;
+}
+
+const char *field_name(enum call_field field, const struct record *r)
+{
+	static const char *const names[CALL_FIELDS] = { "kind", "count", "dtype", "op", "root" };
+	bool pairs = call_is_pair(r->kind);
+
+	return field == FIELD_ROOT && pairs ? "peer" : names[field];
 }

@@ -102,8 +102,6 @@ const struct record *progress_reference(const struct progress_comm *comm, uint64
 /* The arguments of a collective, in the order in which differences are reported. */
 enum call_field { FIELD_KIND, FIELD_COUNT, FIELD_DTYPE, FIELD_OP, FIELD_ROOT, CALL_FIELDS };
 
-/* "kind" "count" "dtype" "op" "root"; of a send or receive "peer". */
-const char *field_name(enum call_field field, const struct record *record);
 /* Returns true if the two have other values there; calls of other kinds differ in their kind alone. */
 bool field_differs(enum call_field field, const struct record *a, const struct record *b);
 /* The first in which they do, CALL_FIELDS: none. */

@@ -14,14 +14,6 @@ static int64_t value_of(enum call_field field, const struct record *r)
 	return values[field];
 }
 
-const char *field_name(enum call_field field, const struct record *r)
-{
-	static const char *const names[CALL_FIELDS] = { "kind", "count", "dtype", "op", "root" };
-	bool pairs = call_is_pair(r->kind);
-
-	return field == FIELD_ROOT && pairs ? "peer" : names[field];
-}
-
 bool field_differs(enum call_field field, const struct record *a, const struct record *b)
 {
 	return value_of(field, a) != value_of(field, b) &&

@@ -1,4 +1,4 @@
-/* flows.c: sends and receives by partner; steps of their amounts. */
+/* flows.c: sends and receives by partner. */
 #include "progress/flows.h"
 
 /* By kind, partner, time. */
@@ -129,31 +129,4 @@ bool flows_next(const struct flows *f, struct link *l)
 		return true;
 	}
 	return false;
-}
-
-static double amount(const struct record *r)
-{
-	return (double)r->count;
-}
-
-enum flow_step flow_step(const struct flow *flow, size_t at)
-{
-	const struct record *const *c = flow->calls + at;
-	double step, before, now, off;
-
-	if (at < 3 || at >= flow->n)
-		return STEP_UNKNOWN;
-	step = amount(c[-1]) - amount(c[-2]);
-	before = amount(c[-2]) - amount(c[-3]);
-	now = amount(c[0]) - amount(c[-1]);
-	off = fabs(step) / 8;
-	if (c[-1]->dtype != c[-2]->dtype || fabs(step - before) > off)
-		return STEP_UNKNOWN;
-	if (c[0]->dtype != c[-1]->dtype)
-		return STEP_BREAKS;
-	if (fabs(now - step) <= off)
-		return now == step ? STEP_EXACT : STEP_KEEPS;
-	if (c[0]->count == c[-1]->count)
-		return STEP_AGAIN;
-	return fabs(now - 2 * step) <= 2 * off ? STEP_AHEAD : STEP_BREAKS;
 }

@@ -46,15 +46,3 @@ struct link {
 
 /* The next one that there is, of partners that exist; *link is zero before the first. False: it was the last. */
 bool flows_next(const struct flows *flows, struct link *link);
-
-/* How a call goes on from those before it, where their amounts go by about equal steps. */
-enum flow_step {
-	STEP_UNKNOWN, /* they do not, or are too few */
-	STEP_EXACT,
-	STEP_KEEPS, /* but for what rounding may do */
-	STEP_AHEAD, /* it is what comes behind the next one */
-	STEP_AGAIN, /* the last one once more */
-	STEP_BREAKS
-};
-
-enum flow_step flow_step(const struct flow *flow, size_t at);

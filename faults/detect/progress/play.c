@@ -389,23 +389,6 @@ const struct pending_call *progress_also(const struct progress *p, const struct 
 	return next_at(calls, (size_t)(in - calls->calls) + 1);
 }
 
-bool progress_awaits_only(const struct progress *p, const struct pending_call *in,
-			  const bool *marked)
-{
-	bool any = false;
-
-	for (int i = 0; i < in->members->nranks; i++) {
-		int rank = members_rank(in->members, i);
-
-		if (rank < 0 || !progress_awaits(p, in, rank))
-			continue;
-		if (!marked[rank])
-			return false;
-		any = true;
-	}
-	return any;
-}
-
 const struct record *progress_collective(const struct progress *p, int rank, uint32_t comm,
 					 uint64_t nth)
 {

@@ -158,10 +158,6 @@ struct rank_comm *progress_part(const struct progress *progress, int rank, uint3
 /* Returns true if `in` waits for this rank's part: then that has not started it. */
 bool progress_awaits(const struct progress *progress, const struct pending_call *in, int rank);
 
-/* Returns true if the ranks that `in` waits for are all marked. */
-bool progress_awaits_only(const struct progress *progress, const struct pending_call *in,
-			  const bool *marked);
-
 /* Returns true if what `in` waits for stands behind `other`, in which the rank that owes it waits. */
 bool progress_stands_behind(const struct progress *progress, const struct pending_call *in,
 			    const struct pending_call *other);

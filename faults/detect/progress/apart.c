@@ -79,17 +79,12 @@ static void number_as(const struct progress_comm *a, struct track *t, struct lea
 	t->sig = NULL;
 }
 
-static bool has_pairs(const struct progress_rank *rank, uint32_t comm)
-{
-	return rank->index && record_set_has(&rank->index->pairs, comm);
-}
-
 void comm_number_apart(struct progress_comm *a)
 {
 	struct leaders l = { .n = 0 };
 
 	for (int i = 0; i < a->nranks && l.n < LEADERS_MAX; i++) {
-		if (!is_whole(&a->tracks[i]) || !has_pairs(&a->ranks[i], a->comm))
+		if (!is_whole(&a->tracks[i]) || !progress_has_pairs(&a->ranks[i], a->comm))
 			continue;
 		l.tracks[l.n++] = &a->tracks[i];
 		l.last = a->tracks[i].last > l.last ? a->tracks[i].last : l.last;
@@ -98,7 +93,7 @@ void comm_number_apart(struct progress_comm *a)
 		struct track *t = &a->tracks[i];
 		bool past = false;
 
-		if (!is_whole(t) || has_pairs(&a->ranks[i], a->comm))
+		if (!is_whole(t) || progress_has_pairs(&a->ranks[i], a->comm))
 			continue;
 		for (int k = 0; k < l.n && !past; k++)
 			past = went_past(a, t, l.tracks[k]);

@@ -1,6 +1,5 @@
 /* comm.h: the calls of one communicator's members side by side: the reference (the sequence that most ranks made), how
- * one rank's differs, and how far each has come. Ranks are numbered as in the communicator. Cost linear in ranks x
- * calls. */
+ * one rank's differs, and how far each has come. Ranks are numbered as in the communicator. */
 #pragma once
 
 #include "base/call_value.h"
@@ -152,8 +151,7 @@ struct makers {
 uint64_t progress_behind(const struct progress_comm *comm, struct rank_set *behind,
 			 struct makers *makers);
 
-/* Returns true if the rank's own account puts it past the calls that the makers are still in. A place where those wait
- * that the call let go says nothing: they may be further on than a rank that never came to it. */
+/* Returns true if the rank's own account puts it past the calls that the makers are still in. */
 bool makers_passed(const struct makers *makers, const struct rank_view *view);
 
 /* ---- pairs.c: sends and receives between two ranks ---- */
@@ -187,8 +185,7 @@ bool progress_points_at(const struct progress_comm *comm, int rank, bool extra);
 /* Returns true if a rank waits for each of these so. False only where that is certain. */
 bool progress_all_awaited(const struct progress_comm *comm, const struct rank_set *ranks);
 
-/* The partner of the rank's call `seq`, where most ranks make a send (receive) there to one equally far
- * from them, or with a number as many bits away; -1: they do not. */
+/* The partner of the rank's call `seq`, if those of most ranks are equally far away, or in bits; -1: they are not. */
 int progress_planned_peer(const struct progress_comm *comm, int rank, uint64_t seq, int kind);
 
 /* Returns true if a send and a receive have met that do not fit; *at: the first of them, unless not all

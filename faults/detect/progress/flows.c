@@ -14,20 +14,12 @@ static int compare_calls(const void *a, const void *b)
 	return (x->seq > y->seq) - (x->seq < y->seq);
 }
 
-/* Returns true if the member has sends or receives there. */
-static bool has_pairs(const struct progress *p, const struct members *members, int place)
-{
-	int rank = members_rank(members, place);
-
-	return rank >= 0 && p->ranks[rank].index &&
-	       record_set_has(&p->ranks[rank].index->pairs, members->comm);
-}
-
+/* Takes the rank's sends and receives there. Returns how many. */
 static size_t take_pairs(const struct progress_rank *r, uint32_t comm, const struct record **to)
 {
 	size_t n = 0;
 
-	for (size_t k = 0; k < r->ncalls; k++)
+	for (size_t k = 0; progress_has_pairs(r, comm) && k < r->ncalls; k++)
 		if (r->calls[k].comm == comm && call_is_pair(r->calls[k].kind))
 			to[n++] = &r->calls[k];
 	return n;
@@ -39,16 +31,21 @@ void flows_init(struct flows *f, const struct progress *p, const struct members 
 
 	memset(f, 0, sizeof(*f));
 	f->nranks = members->nranks;
-	for (int i = 0; i < f->nranks; i++)
-		n += has_pairs(p, members, i) ? p->ranks[members_rank(members, i)].ncalls : 0;
+	for (int i = 0; i < f->nranks; i++) {
+		int rank = members_rank(members, i);
+
+		if (rank >= 0 && progress_has_pairs(&p->ranks[rank], members->comm))
+			n += p->ranks[rank].ncalls;
+	}
 	f->calls = must(malloc((n + 1) * sizeof(*f->calls)));
 	f->first = must(calloc((size_t)f->nranks + 1, sizeof(*f->first)));
 	n = 0;
 	for (int i = 0; i < f->nranks; i++) {
+		int rank = members_rank(members, i);
+
 		f->first[i] = n;
-		if (!has_pairs(p, members, i))
-			continue;
-		n += take_pairs(&p->ranks[members_rank(members, i)], members->comm, f->calls + n);
+		if (rank >= 0)
+			n += take_pairs(&p->ranks[rank], members->comm, f->calls + n);
 		qsort(f->calls + f->first[i], n - f->first[i], sizeof(*f->calls), compare_calls);
 	}
 	f->first[f->nranks] = n;

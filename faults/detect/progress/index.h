@@ -18,7 +18,6 @@ struct call_index {
 void call_index_make(struct call_index *index, const struct record *calls, size_t n);
 
 /* The signature of a call: the fields in which all ranks must agree, never 0. Sends and receives are
- * all one call, or (strict) told apart by kind, amount and type. 32 bits: of a large run signatures are most of what
- * is in memory. */
+ * all one call, or (strict) told apart by kind, amount and type. 32 bits: a large run has many. */
 uint32_t call_signature(const struct record *record);
 uint32_t call_signature_strict(const struct record *record);

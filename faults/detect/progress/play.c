@@ -171,8 +171,7 @@ static void match_members(struct progress *p, const struct members *members)
 	flows_release(&flows);
 }
 
-/* Returns true if collectives of these members wait for the rank with this part. Where no recorder names the members, only
- * a rank with calls is one. */
+/* Returns true if collectives wait for the rank with this part: a member by a recorder's word, or by its calls. */
 static bool counts_in(const struct members *members, const struct rank_comm *part)
 {
 	return part->members == members && (part->made > 0 || members->ranks || members->comm == 0);
@@ -322,19 +321,17 @@ static void place_ranks(struct progress *p, const struct members_list *l)
 /* Makes room for the pending calls. */
 static void make_arena(struct progress *p)
 {
-	size_t at = 0;
-
 	for (int i = 0; i < p->nranks; i++) {
 		long pending = count_pending(p, &p->ranks[i]);
 
 		p->pending[i].known = p->pending[i].moves = pending >= 0;
-		p->pending[i].room = pending > 0 ? (size_t)pending : 0;
-		p->npending += p->pending[i].room;
+		p->pending[i].first = p->npending;
+		p->npending += pending > 0 ? (size_t)pending : 0;
 	}
 	p->arena = must(calloc(p->npending + 1, sizeof(*p->arena)));
 	for (int i = 0; i < p->nranks; i++) {
-		p->pending[i].calls = p->arena + at;
-		at += p->pending[i].room;
+		p->pending[i].calls = p->arena + p->pending[i].first;
+		p->pending[i].first = 0;
 	}
 }
 

@@ -1,6 +1,5 @@
-/* progress.h: how far the ranks of a run have come through the calls of their communicators: which rank waits in which
- * call, and for which ranks. Live views and saved evidence fill the input; the questions stand here and in the headers
- * beside this one. */
+/* progress.h: how far the ranks of a run have come through the calls of their communicators. Live views and saved
+ * evidence fill the input; the questions stand here and in the headers beside this one. */
 #pragma once
 
 #include "progress/index.h"
@@ -18,6 +17,12 @@ struct progress_rank {
 	bool present;			      /* anything at all is known */
 	bool mapped;			      /* a look at a record costs a page of a file */
 };
+
+/* Returns true if the rank has records of sends or receives on the communicator. */
+static inline bool progress_has_pairs(const struct progress_rank *rank, uint32_t comm)
+{
+	return rank->index && record_set_has(&rank->index->pairs, comm);
+}
 
 /* A communicator's members, or ranks with the same id of init: numbers of the run by number in the communicator. */
 struct members {
@@ -65,7 +70,7 @@ struct rank_comm {
 struct rank_calls {
 	bool known; /* else it may have made any call */
 	struct pending_call *calls;
-	size_t n, room;
+	size_t n;
 	size_t first, end; /* the first that has not ended; behind the last that has started */
 	int streams;	   /* that these are on */
 	bool moves;	   /* one has ended since others were started */

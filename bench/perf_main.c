@@ -37,7 +37,7 @@ static int fail(const struct error *err, const struct program *program)
 
 	snprintf(name, sizeof(name), "%.80s: rank %d", program->name, program->launch->rank);
 	if (program->launch->rank > 0)
-		clock_nap(ALONE_SECONDS);
+		clock_sleep(ALONE_SECONDS);
 	error_print(err, program->launch->rank > 0 ? name : program->name);
 	return (int)err->outcome;
 }

@@ -73,7 +73,7 @@ static void end_children(void)
 			kill(pid, SIGKILL);
 		if (list)
 			fclose(list);
-		clock_nap(LOOK_SECONDS);
+		clock_sleep(LOOK_SECONDS);
 	}
 }
 
@@ -98,13 +98,13 @@ static _Noreturn void keep(const struct fault_act *act)
 
 		if (ended == pid && pid > 0)
 			report(act->record, out, status);
-		clock_nap(LOOK_SECONDS);
+		clock_sleep(LOOK_SECONDS);
 	} while (!run_is_over(folder));
 	end_children();
 	if (undo && (pid = shell(undo, out)) > 0)
 		for (double n = UNDO_SECONDS; waitpid(pid, NULL, WNOHANG) == 0 && n > 0;
 		     n -= LOOK_SECONDS)
-			clock_nap(LOOK_SECONDS);
+			clock_sleep(LOOK_SECONDS);
 	end_children();
 	if (run)
 		run_folder_remove(run);
@@ -130,7 +130,7 @@ static int run_command(const struct fault_act *act)
 	while ((status = atomic_load(&record->command)) == COMMAND_RUNS) {
 		if (waitpid(keeper, NULL, WNOHANG) != 0)
 			return -EIO;
-		clock_nap(LOOK_SECONDS);
+		clock_sleep(LOOK_SECONDS);
 	}
 	if (status == 1)
 		return FAULT_PASS;

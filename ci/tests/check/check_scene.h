@@ -4,7 +4,7 @@
 
 #include "backend/check_call.h"
 #include "check/check_plan.h"
-#include "rig/check_spoil.h"
+#include "rig/check_corrupt.h"
 #include "rig/unit.h"
 
 /* ---- A backend on host memory ---- */
@@ -126,7 +126,7 @@ static inline struct check_report checked(struct scene *s)
 	return report;
 }
 
-/* Corrupts [at, at + count) of the buffer; returns check_spoil's result and the first changed
+/* Corrupts [at, at + count) of the buffer; returns check_corrupt's result and the first changed
  * element. */
 static inline int corrupt(struct scene *s, enum wrong_kind kind, int culprit, size_t at,
 			  size_t count, size_t *first)
@@ -137,7 +137,7 @@ static inline int corrupt(struct scene *s, enum wrong_kind kind, int culprit, si
 
 	while (at >= segment->at + segment->count)
 		segment++;
-	rc = check_spoil(&s->data, kind, segment, s->place.base, culprit, good, at, count, dst);
+	rc = check_corrupt(&s->data, kind, segment, s->place.base, culprit, good, at, count, dst);
 	*first = at;
 	if (rc == 0) {
 		while (!memcmp(dst + (*first - at) * s->width, good + (*first - at) * s->width,

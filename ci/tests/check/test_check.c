@@ -270,15 +270,15 @@ UNIT_TEST(test_corrupt_refuses, "refusals of corruption")
 
 	for (int i = 0; i < 10; i++)
 		check_reduced(&data, (uint64_t)i, &good[i]);
-	UNIT_ALL(check_spoil(&data, WRONG_MISSING, &reduce, 0, 4, good, 0, 10, dst) == -EINVAL,
-		 check_spoil(&data, WRONG_MISSING, &reduce, 0, -1, good, 0, 10, dst) == -EINVAL,
-		 check_spoil(&data, WRONG_MISSING, &copy, 0, 1, good, 0, 10, dst) == -EINVAL,
-		 check_spoil(&data, WRONG_NONE, &reduce, 0, 1, good, 0, 10, dst) == -EINVAL,
-		 check_spoil(&data, WRONG_ZERO, &reduce, 0, 1, good, 0, 0, dst) == -EINVAL,
-		 check_spoil(&data, WRONG_GUARD, &reduce, 0, 1, good, 0, 1, dst) == 0);
+	UNIT_ALL(check_corrupt(&data, WRONG_MISSING, &reduce, 0, 4, good, 0, 10, dst) == -EINVAL,
+		 check_corrupt(&data, WRONG_MISSING, &reduce, 0, -1, good, 0, 10, dst) == -EINVAL,
+		 check_corrupt(&data, WRONG_MISSING, &copy, 0, 1, good, 0, 10, dst) == -EINVAL,
+		 check_corrupt(&data, WRONG_NONE, &reduce, 0, 1, good, 0, 10, dst) == -EINVAL,
+		 check_corrupt(&data, WRONG_ZERO, &reduce, 0, 1, good, 0, 0, dst) == -EINVAL,
+		 check_corrupt(&data, WRONG_GUARD, &reduce, 0, 1, good, 0, 1, dst) == 0);
 	CU_ASSERT(dst[0] == ~good[0]);
 	data.nranks = 1;
-	CU_ASSERT(check_spoil(&data, WRONG_MISSING, &reduce, 0, 0, good, 0, 10, dst) == -EINVAL);
+	CU_ASSERT(check_corrupt(&data, WRONG_MISSING, &reduce, 0, 0, good, 0, 10, dst) == -EINVAL);
 }
 
 UNIT_TEST(test_describe, "describe")

@@ -1,6 +1,6 @@
 #!/bin/bash
 # e2e_check.sh: the data check finds every kind of wrong data in running collectives, and names
-# rank, element and kind; the same runs unspoilt pass.
+# rank, element and kind; the same runs uncorrupted pass.
 # timeout: 240
 #
 # Environment: CHECK_OPTIONS ("--backend mpi"): ci/gpu_check runs this with "--backend nccl";
@@ -39,14 +39,14 @@ for run in open(sys.argv[1]):
             low = high = element + (size // ranks if collective == "reduce_scatter" else size)
         elif kind in ("unsent", "twice"):
             low, high = 0, 1
-        spoilt = kind != "none"
+        corrupted = kind != "none"
         if kind == "doubled" and extreme or kind == "nan" and row["dtype"] not in floats:
-            spoilt = False
+            corrupted = False
         elif kind == "send" and in_place or kind == "guard" and in_place and collective == "reduce_scatter":
-            spoilt = False  # nothing to keep: buffers are one, or lie among this rank's own data
+            corrupted = False  # nothing to keep: buffers are one, or lie among this rank's own data
         where = f"{collective} {kind}: " + "{dtype} {redop} {placement}: ".format(**row)
         got = "{wrong_kind} of rank {wrong_rank} at {wrong_element}, {wrong} wrong".format(**row)
-        if not spoilt:
+        if not corrupted:
             if row["wrong"] != "0" or row["wrong_kind"]:
                 print(where + got + " instead of nothing")
         elif (int(row["wrong"]) < 1 or row["wrong_kind"] != named or row["wrong_rank"] != rank or
@@ -55,8 +55,8 @@ for run in open(sys.argv[1]):
 END
 }
 
-# spoil COLLECTIVE KIND RANK CULPRIT ROWS OPTION...: one run; CULPRIT - where there is none
-spoil() {
+# corrupt COLLECTIVE KIND RANK CULPRIT ROWS OPTION...: one run; CULPRIT - where there is none
+corrupt() {
 	local collective=$1 kind=$2 rank=$3 culprit=$4 rows=$5 csv=$work/rows.$runs.csv wrong place='element'
 	shift 5
 	[[ "$collective $kind" =~ ${CHECK_ONLY:-.} ]] || return 0
@@ -84,29 +84,29 @@ spoil() {
 	esac
 }
 
-# 12 types, 5 operators, 2 placements; operators of NCCL beyond these are not spoilt here
+# 12 types, 5 operators, 2 placements; operators of NCCL beyond these are not corrupted here
 for operator in sum prod max min avg; do
-	spoil all_reduce none 0 - 24 -d all -o $operator -b 12K -e 12K
+	corrupt all_reduce none 0 - 24 -d all -o $operator -b 12K -e 12K
 done
 for kind in zero stale shifted nan guard send; do
-	spoil all_reduce $kind 1 - 24 -d all -o sum -b 12K -e 12K
+	corrupt all_reduce $kind 1 - 24 -d all -o sum -b 12K -e 12K
 done
 for operator in sum prod min; do
-	spoil all_reduce missing 1 2 24 -d all -o $operator -b 12K -e 12K
+	corrupt all_reduce missing 1 2 24 -d all -o $operator -b 12K -e 12K
 done
-spoil all_reduce doubled 2 0 24 -d all -o prod -b 12K -e 12K
+corrupt all_reduce doubled 2 0 24 -d all -o prod -b 12K -e 12K
 # What a rank really failed to send, or sent too much of, is wrong on all; the first is named.
-spoil all_reduce unsent 0 1 4 -d float -b 12K -e 24K
-spoil all_reduce twice 0 2 4 -d float -b 12K -e 24K
-spoil reduce_scatter missing 2 1 4 -d float -b 12K -e 24K
+corrupt all_reduce unsent 0 1 4 -d float -b 12K -e 24K
+corrupt all_reduce twice 0 2 4 -d float -b 12K -e 24K
+corrupt reduce_scatter missing 2 1 4 -d float -b 12K -e 24K
 for collective in all_gather reduce_scatter broadcast alltoall; do
 	rows=4
 	[ $collective = alltoall ] && rows=2
-	spoil $collective none 0 - $rows -d float -b 12K -e 24K
+	corrupt $collective none 0 - $rows -d float -b 12K -e 24K
 	for kind in zero stale shifted nan guard send; do
 		rank=2
 		[ $collective$kind = broadcastsend ] && rank=0
-		spoil $collective $kind $rank - $rows -d float -b 12K -e 24K
+		corrupt $collective $kind $rank - $rows -d float -b 12K -e 24K
 	done
 done
 wrong=$(judge 2>&1)

@@ -57,7 +57,7 @@ static bool status_within(pid_t pid, int *status, double seconds)
 	while (clock_seconds() < end) {
 		if (waitpid(pid, status, WNOHANG | WUNTRACED) == pid)
 			return true;
-		clock_nap(0.002);
+		clock_sleep(0.002);
 	}
 	return false;
 }
@@ -67,7 +67,7 @@ static bool fired_within(struct shared *shared, double seconds)
 	double end = clock_seconds() + seconds;
 
 	while (!shared->record.fired && clock_seconds() < end)
-		clock_nap(0.002);
+		clock_sleep(0.002);
 	return shared->record.fired == 1;
 }
 
@@ -224,7 +224,7 @@ UNIT_TEST(test_busy_orphan, "a loop whose parent is gone")
 			alarm(20);
 			spec.fault->fire(&act);
 		}
-		clock_nap(0.1);
+		clock_sleep(0.1);
 		_exit(0);
 	}
 	while (ended < 2 && clock_seconds() < end) {
@@ -234,7 +234,7 @@ UNIT_TEST(test_busy_orphan, "a loop whose parent is gone")
 			ended++;
 			killed += WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGKILL;
 		}
-		clock_nap(0.002);
+		clock_sleep(0.002);
 	}
 	UNIT_ALL(ended == 2, killed == 1);
 	prctl(PR_SET_CHILD_SUBREAPER, 0);
@@ -275,7 +275,7 @@ static bool exists_within(const char *name, double seconds)
 	double end = clock_seconds() + seconds;
 
 	while (access(name, F_OK) < 0 && clock_seconds() < end)
-		clock_nap(0.002);
+		clock_sleep(0.002);
 	return access(name, F_OK) == 0;
 }
 

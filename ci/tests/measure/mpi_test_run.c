@@ -31,10 +31,10 @@ static int corrupt_by_size(void *state, const struct call *call, struct chain *c
 
 UNIT_TEST(test_culprits, "guilty ranks of a run")
 {
-	const struct call_filter spoiler = { .issue = corrupt_by_size };
+	const struct call_filter corrupter = { .issue = corrupt_by_size };
 
 	SET_UP(&all_reduce, "-b", "512", "-e", "4K", "-n", "2", "-w", "1");
-	bench.chain.filter = &spoiler;
+	bench.chain.filter = &corrupter;
 	sweep(OUTCOME_WRONG_DATA, "2,0", 8);
 
 	SET_UP(&all_reduce, "-b", "512", "-e", "4K", "-n", "2", "-w", "1", "-N", "2");

@@ -71,7 +71,7 @@ static const struct watch watch = {
 	.phase = see_phase, .enter = see_enter, .work = see_work, .leave = see_leave
 };
 
-static inline bool spoilt_call(const struct call *call)
+static inline bool corrupt_call(const struct call *call)
 {
 	size_t bytes = call->count * dtype_size(call->dtype);
 
@@ -117,11 +117,11 @@ static inline int see_call(void *state, const struct call *call, struct chain *c
 			(call->send && untouched((const char *)call->send + last)) ||
 			(call->recv && untouched((char *)call->recv + last));
 	if (failure.delay > 0 && seen.phase == failure.phase)
-		clock_nap(failure.delay);
-	if (!spoilt_call(call)) {
+		clock_sleep(failure.delay);
+	if (!corrupt_call(call)) {
 		rc = chain_emit(chain, call);
 		if (failure.delay_after > 0 && seen.phase == failure.phase)
-			clock_nap(failure.delay_after);
+			clock_sleep(failure.delay_after);
 		return rc;
 	}
 	if (!failure.drop)

@@ -38,7 +38,7 @@ static pid_t play_launcher(const char *name)
 		return pid;
 	prctl(PR_SET_NAME, name);
 	if (name[0] != 'm')
-		clock_nap(30);
+		clock_sleep(30);
 	for (int i = 0; i < 3; i++)
 		connect(socket(AF_INET, SOCK_STREAM, 0), (struct sockaddr *)&full, sizeof(full));
 	_exit(0);
@@ -49,7 +49,7 @@ static bool ends_within(pid_t pid, double seconds)
 	double until = clock_seconds() + seconds;
 	pid_t got = 0;
 
-	while (got == 0 && clock_seconds() < until && (clock_nap(0.05), true))
+	while (got == 0 && clock_seconds() < until && (clock_sleep(0.05), true))
 		got = waitpid(pid, NULL, WNOHANG);
 	if (got == 0) {
 		kill(pid, SIGKILL);
@@ -64,7 +64,7 @@ UNIT_TEST(test_launcher, "a launcher")
 {
 	pid_t pid = play_launcher("mpirun");
 
-	clock_nap(0.1);
+	clock_sleep(0.1);
 	launcher_hang_up(pid, NULL, 0);
 	CU_ASSERT(ends_within(pid, 8));
 }
@@ -76,9 +76,9 @@ UNIT_TEST(test_first, "a launcher whose child has not ended")
 	pid_t pid = play_launcher("mpirun"), watcher = fork();
 
 	if (watcher == 0) {
-		clock_nap(1.2);
+		clock_sleep(1.2);
 		launcher_hang_up(pid, NULL, 0);
-		clock_nap(1);
+		clock_sleep(1);
 		_exit(0);
 	}
 	CU_ASSERT(ends_within(pid, 8));
@@ -101,10 +101,10 @@ UNIT_TEST(test_dead, "a launcher that does not end")
 			fcntl(out[1], F_SETFL, O_NONBLOCK);
 			while (full && write(out[1], "", 1) == 1)
 				;
-			clock_nap(30);
+			clock_sleep(30);
 			_exit(0);
 		}
-		clock_nap(0.1);
+		clock_sleep(0.1);
 		launcher_hang_up(pids[full], NULL, 0);
 	}
 	CU_ASSERT(ends_within(pids[0], 11));
@@ -130,7 +130,7 @@ UNIT_TEST(test_lost_host, "a lost host")
 			connect(fd, (struct sockaddr *)&to, len);
 			_exit(recv(fd, &byte, 1, 0) == 0 ? 0 : 1);
 		}
-		clock_nap(0.1);
+		clock_sleep(0.1);
 		launcher_hang_up(pid, &link, n);
 		CU_ASSERT_EQUAL(ends_within(pid, 4), n == 1);
 	}
@@ -142,7 +142,7 @@ UNIT_TEST(test_others, "somebody else")
 {
 	pid_t pid = play_launcher("slurmstepd");
 
-	clock_nap(0.1);
+	clock_sleep(0.1);
 	kill(pid, SIGSTOP);
 	launcher_hang_up(pid, NULL, 0);
 	CU_ASSERT(!ends_within(pid, 1));

@@ -52,7 +52,7 @@ UNIT_TEST(test_probe, "two ends")
 	for (int i = 0; i < 2 * PATH_ENOUGH + 4; i++) {
 		path_probe(&a, one, 7);
 		path_probe(&b, two, i < 4 ? 8 : 7);
-		clock_nap(0.001);
+		clock_sleep(0.001);
 	}
 	UNIT_ALL(path_there(&a) == PATH_OPEN, path_here(&a) == PATH_OPEN,
 		 path_there(&b) == PATH_OPEN, a.got >= PATH_ENOUGH, a.got <= 2 * PATH_ENOUGH);

@@ -335,9 +335,9 @@ class Values(NightCase):
             self.assertEqual(db.execute("SELECT count(*) FROM finding").fetchone()[0], 28)
             db.execute("PRAGMA user_version = 9")
         db.close()
-        for spoilt in (None, b"no database" * 100):
-            if spoilt:
-                path.write_bytes(spoilt)
+        for corrupted in (None, b"no database" * 100):
+            if corrupted:
+                path.write_bytes(corrupted)
             with self.assertRaises(history.HistoryError):
                 write(0)
 

@@ -49,7 +49,7 @@ static void set_up(void)
 	kill(evidence.ranks[1].view.pid, SIGSTOP);
 	evidence.ranks[1].view.process = PROCESS_STOPPED;
 	evidence.ranks[3].view.process = PROCESS_KILLED;
-	clock_nap(0.05);
+	clock_sleep(0.05);
 }
 
 static void tear_down(void)

@@ -46,7 +46,7 @@ static void serve(int fd, int nth, const struct manner *m)
 	FILE *in = fdopen(dup(fd), "r");
 
 	if (m->first_deaf && nth == 0) {
-		clock_nap(0.3);
+		clock_sleep(0.3);
 	} else if (m->format) {
 		if (hears(in, "CLIENT PROTOCOL 2\n"))
 			dprintf(fd, "SERVER PROTOCOL 2\n");
@@ -56,14 +56,14 @@ static void serve(int fd, int nth, const struct manner *m)
 			dprintf(fd, "%s\n", m->format);
 		if (hears(in, "VERBOSE STATUS\n")) {
 			dprintf(fd, "%s", m->report);
-			clock_nap(0.05); /* in parts */
+			clock_sleep(0.05); /* in parts */
 			dprintf(fd, "%s", m->end);
 		}
 	} else if (m->said && dprintf(fd, "%s", m->said) > 0) {
 		for (int i = 0; i < m->times && dprintf(fd, "%s", m->end) > 0; i++)
 			;
 	}
-	clock_nap(m->nap);
+	clock_sleep(m->nap);
 	fclose(in);
 }
 

@@ -231,7 +231,7 @@ UNIT_TEST(test_hostile, "hostile answers")
 }
 
 /* A true answer, cut off or with a byte changed, at every place. */
-UNIT_TEST(test_spoilt, "an answer with a byte changed")
+UNIT_TEST(test_corrupted, "an answer with a byte changed")
 {
 	static const char whole[] = LOST(GONE("", "2", "102", "true"));
 	struct diagnosis d = { .ranks = "2" };

@@ -66,7 +66,7 @@ static int blocked_with_threads(void)
 		pthread_create(&thread, NULL, thread_main, &there);
 	for (int i = 0; i < 3; i++)
 		sem_wait(&there);
-	clock_nap(0.05); /* from the post into the wait */
+	clock_sleep(0.05); /* from the post into the wait */
 	return blocked_in_read();
 }
 
@@ -92,7 +92,7 @@ static int crowded(void)
 	prctl(PR_SET_NAME, "a\nb\x1b[c");
 	for (intptr_t i = 0; i < 40; i++)
 		pthread_create(&thread, NULL, descend_main, (void *)i);
-	clock_nap(0.2);
+	clock_sleep(0.2);
 	return blocked_in_read();
 }
 
@@ -113,7 +113,7 @@ static pid_t start(int (*hang)(void))
 		_exit(0);
 	}
 	CU_ASSERT_EQUAL(read(to_parent[0], &ready, 1), 1);
-	clock_nap(0.05); /* into what it hangs in */
+	clock_sleep(0.05); /* into what it hangs in */
 	return pid;
 }
 
@@ -227,7 +227,7 @@ UNIT_TEST(test_threads, "threads alike are told once")
 	pid_t pid = start(blocked_with_threads);
 	char *text, line[300];
 
-	clock_nap(0.1);
+	clock_sleep(0.1);
 	text = take(pid);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\n3 threads alike: test_stacks (tid "));
 	CU_ASSERT(names(text, "blocked_in_futex", FUTEX_FROM, FUTEX_TO));
@@ -245,7 +245,7 @@ UNIT_TEST(test_crowd, "a crowd is cut, names are tamed")
 	pid_t pid = start(crowded);
 	char *text;
 
-	clock_nap(0.4);
+	clock_sleep(0.4);
 	text = take(pid);
 	CU_ASSERT_EQUAL(strncmp(text, "main thread a?b?[c (tid ", 24), 0);
 	CU_ASSERT(names(text, "blocked_in_read", READ_FROM, READ_TO));
@@ -264,7 +264,7 @@ UNIT_TEST(test_dead, "dead processes")
 
 	kill(pid, SIGKILL);
 	while (state_of(pid) != 'Z')
-		clock_nap(0.01);
+		clock_sleep(0.01);
 	text = take(pid);
 	UNIT_ALL(strstr(text, ": it is dead\n") != NULL, strstr(text, "#0") == NULL);
 	free(text);
@@ -333,12 +333,12 @@ UNIT_TEST(test_cut, "out of time")
 	task.seconds = 1.25;
 	kill(pid, SIGSTOP); /* as a tracer that ends at a bad moment leaves it */
 	while (state_of(pid) != 'T')
-		clock_nap(0.01);
+		clock_sleep(0.01);
 	text = stacks_result(&task);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "  #0 half\n[cut] process "));
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "within 1.250 s\n"));
 	while (state_of(pid) == 'T')
-		clock_nap(0.01);
+		clock_sleep(0.01);
 	free(text);
 	stacks_order(&task, &order);
 	tasks_run(&task, 1, 1, 1, 0);

@@ -25,7 +25,7 @@ static bool gone_soon(const char *path)
 	double give_up = clock_seconds() + 5;
 
 	while (there(path) && clock_seconds() < give_up)
-		clock_nap(0.005);
+		clock_sleep(0.005);
 	return !there(path);
 }
 

@@ -277,7 +277,7 @@ static void wait_for(const char *name)
 	double give_up = clock_seconds() + 2;
 
 	while (access(in_folder(name), F_OK) < 0 && clock_seconds() < give_up)
-		clock_nap(0.002);
+		clock_sleep(0.002);
 	CU_ASSERT_EQUAL(access(in_folder(name), F_OK), 0);
 }
 
@@ -376,7 +376,7 @@ UNIT_TEST(test_slow_reader, "a slow reader")
 		_exit(unit_ended(pid, 30));
 	}
 	close(ends[1]);
-	clock_nap(7.5);
+	clock_sleep(7.5);
 	CU_ASSERT_EQUAL(waitpid(pid, &status, WNOHANG), 0);
 	while (read(ends[0], text, sizeof(text)) > 0)
 		;

@@ -51,7 +51,7 @@ static bool gone_soon(const char *path)
 	double give_up = clock_seconds() + 2;
 
 	while (there(path) && clock_seconds() < give_up)
-		clock_nap(0.001);
+		clock_sleep(0.001);
 	return !there(path);
 }
 
@@ -113,7 +113,7 @@ static int come_and_go(int rounds)
 			return 2;
 		close(fd);
 		if (i % 7 == 0)
-			clock_nap(0.0002);
+			clock_sleep(0.0002);
 		if (unlink(name) < 0)
 			return 3;
 		run_folder_release(&folder);
@@ -360,7 +360,7 @@ UNIT_TEST(test_no_keeper, "no keeper is left")
 	while (pid >= 0 && clock_seconds() < give_up) {
 		pid = waitpid(-1, NULL, WNOHANG);
 		if (pid == 0)
-			clock_nap(0.002);
+			clock_sleep(0.002);
 	}
 	UNIT_ALL(pid == -1, errno == ECHILD);
 }

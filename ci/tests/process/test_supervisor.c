@@ -98,7 +98,7 @@ static pid_t start(int (*rank_main)(void *), void *arg)
 	do {                                                                                       \
 		double give_up = clock_seconds() + 2;                                              \
 		while (!(expression) && clock_seconds() < give_up)                                 \
-			clock_nap(0.001);                                                          \
+			clock_sleep(0.001);                                                        \
 		CU_ASSERT(expression);                                                             \
 	} while (0)
 
@@ -121,7 +121,7 @@ static int sleep_long(void *unused)
 	board->group = getpgid(0) == getpid();
 	board->ready = 1;
 	for (int i = 0; i < 100; i++)
-		clock_nap(0.1);
+		clock_sleep(0.1);
 	return 0;
 }
 
@@ -197,7 +197,7 @@ UNIT_TEST(test_killed_slowly, "killed, with much to give back")
 	interval_ms = 5;
 	pid = start(sleep_with_much_memory, NULL);
 	for (begin = clock_seconds(); !board->ready && clock_seconds() < begin + 10;)
-		clock_nap(0.001);
+		clock_sleep(0.001);
 	kill(board->rank, SIGKILL);
 	UNIT_ALL(unit_ended(pid, 3) == 70, board->gone == 0, WIFSIGNALED(board->wait_status),
 		 WTERMSIG(board->wait_status) == SIGKILL, gone(board->rank));

@@ -157,7 +157,7 @@ UNIT_TEST(test_started, "started, and asked for later")
 
 	for (int i = 0; i < 3; i++)
 		CU_ASSERT_EQUAL(task_begin(&tasks[i]), 0);
-	clock_nap(0.2);
+	clock_sleep(0.2);
 	for (int i = 0; i < 3; i++) {
 		task_end(&tasks[i]);
 		task_end(&tasks[i]);
@@ -180,7 +180,7 @@ UNIT_TEST(test_holds_nothing, "a child holds nothing of ours")
 
 	CU_ASSERT_EQUAL_FATAL(pipe(held), 0);
 	CU_ASSERT_EQUAL(task_begin(&tasks[0]), 0);
-	clock_nap(0.2);
+	clock_sleep(0.2);
 	task_end(&tasks[0]);
 	tasks_run(&tasks[1], 1, 1, 5, 5);
 	for (int i = 0; i < 2; i++) {

@@ -430,7 +430,7 @@ UNIT_TEST(test_identity_and_end, "identity and end")
 static void *answer_port(void *port)
 {
 	while (!memory->header.uplink_wanted)
-		clock_nap(0.001);
+		clock_sleep(0.001);
 	memory->header.uplink_port = *(int *)port;
 	return NULL;
 }

@@ -150,7 +150,7 @@ int unit_ended(pid_t pid, double seconds)
 			waitpid(pid, &status, 0);
 			return -1;
 		}
-		clock_nap(0.001);
+		clock_sleep(0.001);
 	}
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

@@ -125,9 +125,9 @@ check("pairs met", all(((a, x), (b, y)) in met for a, x, b, y in (
     ("collective", "gather", "ranks", "3"), ("ranks", "8", "place", "several"),
     ("size", "1K", "dtype", "half"), ("dtype", "int8", "when", "last"))))
 check("what was refused", {(line[2], line[3]) for line in said} == {(2, "too small")})
-spoilt = {made[0]["cell"]}
-again, covered, _ = cells.extended("f", factors, made, spoilt, 60)
-check(f"a spoilt cell is replaced: {covered} {len(made)}", again[:len(made)] == made and len(again) > len(made) and
+corrupted = {made[0]["cell"]}
+again, covered, _ = cells.extended("f", factors, made, corrupted, 60)
+check(f"a corrupted cell is replaced: {covered} {len(made)}", again[:len(made)] == made and len(again) > len(made) and
       covered[:3] == ["f", len(again) - 1, 1] and covered[3] == 111)
 check("a limit", len(cells.extended("f", factors, [], set(), 5)[0]) == 5)
 check("p50", score.percentile([3, 1, 2, 4], 50) == 2)

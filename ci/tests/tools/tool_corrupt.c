@@ -1,4 +1,4 @@
-/* tool_corrupt.c: a *_perf program with results spoilt in a named way: proves the data check.
+/* tool_corrupt.c: a *_perf program with results corrupted in a named way: proves the data check.
  *
  * HANGAR_CORRUPT=COLLECTIVE:KIND:RANK:ELEMENT[:CULPRIT], with the options of a *_perf binary.
  *   COLLECTIVE  all_reduce, all_gather, reduce_scatter, broadcast or alltoall
@@ -7,15 +7,15 @@
  *               unsent, twice: the culprit really sends zeros, or its data doubled (float);
  *               none: nothing at all
  *   CULPRIT     whose contribution, for missing, doubled, unsent and twice
- * Every call is spoilt, through the backend's own hooks. The seed is --seed's default. */
+ * Every call is corrupted, through the backend's own hooks. The seed is --seed's default. */
 
 #include "bench/perf_main.h"
 #include "check/check.h"
-#include "rig/check_spoil.h"
+#include "rig/check_corrupt.h"
 #include "backend/collective.h"
 #include "backend/job.h"
 
-#define SPOILT	  32 /* elements: enough to tell the kinds apart in types of few values */
+#define CORRUPTED 32 /* elements: enough to tell the kinds apart in types of few values */
 #define MAX_RANKS 64
 
 enum deed { DEED_NONE, DEED_RECEIVED, DEED_GUARD, DEED_SEND, DEED_UNSENT, DEED_TWICE };
@@ -111,10 +111,10 @@ static bool in_place(const struct scene *s, const struct call *call)
 
 /* ---- after the call, on the culprit ---- */
 
-static int spoil_received(struct corruption *c, const struct scene *s, const struct call *call,
-			  struct backend *be)
+static int corrupt_received(struct corruption *c, const struct scene *s, const struct call *call,
+			    struct backend *be)
 {
-	unsigned char good[SPOILT * 8], bad[SPOILT * 8];
+	unsigned char good[CORRUPTED * 8], bad[CORRUPTED * 8];
 	const struct segment *segment = s->segments;
 	size_t n;
 	char *at = (char *)call->recv + c->element * s->elsize;
@@ -125,17 +125,18 @@ static int spoil_received(struct corruption *c, const struct scene *s, const str
 	if (segment == s->segments + s->n)
 		return 0; /* a size without this element */
 	n = segment->at + segment->count - c->element;
-	n = n < SPOILT ? n : SPOILT;
+	n = n < CORRUPTED ? n : CORRUPTED;
 	rc = be->ops->fetch(be, good, at, n * s->elsize);
 	if (rc < 0)
 		return rc;
-	if (check_spoil(&s->data, c->kind, segment, s->base, c->culprit, good, c->element, n, bad))
+	if (check_corrupt(&s->data, c->kind, segment, s->base, c->culprit, good, c->element, n,
+			  bad))
 		return 0;
 	return put(be, at, bad, n * s->elsize);
 }
 
-static int spoil_send(struct corruption *c, const struct scene *s, const struct call *call,
-		      struct backend *be)
+static int corrupt_send(struct corruption *c, const struct scene *s, const struct call *call,
+			struct backend *be)
 {
 	char *at = (char *)(uintptr_t)call->send + c->element * s->elsize;
 
@@ -159,8 +160,8 @@ static int restore_send(struct corruption *c, const struct call *call, struct ba
 }
 
 /* Where the check sees it: around a whole buffer. */
-static int spoil_guard(const struct corruption *c, const struct scene *s, const struct call *call,
-		       struct backend *be)
+static int corrupt_guard(const struct corruption *c, const struct scene *s, const struct call *call,
+			 struct backend *be)
 {
 	size_t bytes = s->shape.recv * s->elsize;
 	unsigned char was[8];
@@ -221,11 +222,11 @@ static int issue(void *state, const struct call *call, struct chain *chain)
 	if (rc == 0)
 		rc = be->ops->wait(be);
 	if (rc == 0 && c->deed == DEED_RECEIVED)
-		rc = spoil_received(c, &s, call, be);
+		rc = corrupt_received(c, &s, call, be);
 	else if (rc == 0 && c->deed == DEED_SEND)
-		rc = spoil_send(c, &s, call, be);
+		rc = corrupt_send(c, &s, call, be);
 	else if (rc == 0)
-		rc = spoil_guard(c, &s, call, be);
+		rc = corrupt_guard(c, &s, call, be);
 	return rc;
 }
 

@@ -304,7 +304,7 @@ static bool strike(const struct member *held, const char *phase, pid_t target, i
 
 	kill(held->process, SIGSTOP);
 	while (!gone(held) && process_state(held->process, NULL) != 'T')
-		clock_nap(POLL_SECONDS);
+		clock_sleep(POLL_SECONDS);
 	still = !gone(held) && in_phase(held, phase) && kill(target, number) == 0;
 	if (!still || target != held->process || number != SIGSTOP)
 		kill(held->process, SIGCONT);
@@ -321,7 +321,7 @@ static int hit(struct run *run, const char *phase, double seconds, const char *w
 		if (!target) {
 			find_run(run);
 			target = choose(run, who, &held);
-			clock_nap(target ? 0 : 1e-3);
+			clock_sleep(target ? 0 : 1e-3);
 			continue;
 		}
 		if (in_phase(held, phase) && strike(held, phase, target, number)) {
@@ -330,7 +330,7 @@ static int hit(struct run *run, const char *phase, double seconds, const char *w
 		}
 		if (gone(held))
 			break;
-		clock_nap(POLL_SECONDS);
+		clock_sleep(POLL_SECONDS);
 	}
 	return 3;
 }

@@ -32,7 +32,7 @@ static int issue(void *state, const struct call *call, struct chain *chain)
 	if (chain->backend->job->rank == s->rank) {
 		s->calls++;
 		if (s->calls == 1)
-			clock_nap(s->first);
+			clock_sleep(s->first);
 		if (s->calls % s->every == 0)
 			be_busy(s->seconds);
 	}

@@ -51,7 +51,7 @@ static inline void two_nodes(void)
 	node_take(0, 0, 1);
 	node_take(1, 2, 3);
 	join(1);
-	clock_nap(0.05);
+	clock_sleep(0.05);
 }
 
 /* Ranks 0 and 1 on one node, 2 and 3 on one each, joined. */

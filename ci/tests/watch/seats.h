@@ -145,7 +145,7 @@ static inline void seats_take(int first, int last)
 	do {                                                                                       \
 		double give_up = clock_seconds() + PATIENCE;                                       \
 		while (!(expression) && clock_seconds() < give_up)                                 \
-			clock_nap(0.002);                                                          \
+			clock_sleep(0.002);                                                        \
 		CU_ASSERT(expression);                                                             \
 	} while (0)
 
@@ -212,7 +212,7 @@ static int seat_code(int i, double seconds)
 			break;
 		if (pid < 0 || clock_seconds() > give_up)
 			return NOT_ENDED;
-		clock_nap(0.002);
+		clock_sleep(0.002);
 	}
 	seats[i].pid = 0;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

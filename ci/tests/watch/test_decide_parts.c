@@ -190,7 +190,7 @@ UNIT_TEST(test_starved, "a starved process")
 	seen = (struct rank_state){ 0 };
 	CU_ASSERT_FATAL(greedy > 0 && meek > 0);
 	for (int i = 0; i < 120 && !seen.track.starved; i++) {
-		clock_nap(0.02);
+		clock_sleep(0.02);
 		watch_process(meek, clock_ns());
 	}
 	UNIT_ALL(seen.track.starved && seen.view.starved, steps_descheduled(&seen),

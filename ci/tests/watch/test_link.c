@@ -156,7 +156,7 @@ static void *drip(void *done)
 	static char bytes[180 * 1024];
 
 	while (!*(_Atomic int *)done) {
-		clock_nap(0.45);
+		clock_sleep(0.45);
 		(void)!read(b.fd, bytes, sizeof(bytes));
 	}
 	return NULL;

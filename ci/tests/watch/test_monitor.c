@@ -13,7 +13,7 @@ UNIT_TEST(test_all_well, "eight observers, all well")
 	UNIT_ALL(seat_leading(0, 7) >= 0, seat_leading(seat_leading(0, 7) + 1, 7) == -1);
 	SOON(seats[seat_leading(0, 7)].desk->peers == 8);
 	ranks_finish(0, 6, OUTCOME_OK);
-	clock_nap(0.15);
+	clock_sleep(0.15);
 	CU_ASSERT(seats_sit(0, 7)); /* one is still at work */
 	rank_finishes(7, OUTCOME_OK, "", NULL);
 	CU_ASSERT(seats_end(0, 7, 0));
@@ -67,7 +67,7 @@ UNIT_TEST(test_two_deaths, "two ranks die")
 	seats_open(4);
 	seats_take_in_order(0, 3);
 	rank_ends(3, SIGKILL);
-	clock_nap(0.03);
+	clock_sleep(0.03);
 	rank_ends(1, SIGTERM);
 	UNIT_ALL(seats_end(0, 3, OUTCOME_DIED), strstr(seat_said(0), "ranks=1,3 ") != NULL);
 	seats_close();
@@ -107,7 +107,7 @@ UNIT_TEST(test_error, "a rank reports an error")
 	seats_open(3);
 	seats_take_in_order(0, 2);
 	rank_finishes(0, OUTCOME_OK, "", NULL);
-	clock_nap(0.3);
+	clock_sleep(0.3);
 	begin = clock_seconds();
 	rank_finishes(1, OUTCOME_ERROR, "", "MPI_Allreduce failed: out of luck");
 	UNIT_ALL(seats_end(0, 2, OUTCOME_ERROR), said_ms(0) >= 600,

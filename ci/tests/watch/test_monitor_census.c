@@ -84,7 +84,7 @@ static void surplus(int at)
 		if (i % 3 != at)
 			publish(i, i, address, TOKEN);
 	SOON(seats[0].desk->nodes == 1);
-	clock_nap(0.05);
+	clock_sleep(0.05);
 }
 
 UNIT_TEST(test_surplus, "surplus ranks")

@@ -130,7 +130,7 @@ UNIT_TEST(test_far_death_in_doubt, "a far death in doubt")
 	two_nodes();
 	watch_enter(&seats[3].watch, "timed calls", 1.5);
 	SOON(looks(seat_said(0)) == 1);
-	clock_nap(0.1);
+	clock_sleep(0.1);
 	begin = clock_seconds();
 	rank_ends(2, SIGKILL);
 	CU_ASSERT(seats_end(0, 3, OUTCOME_DIED));

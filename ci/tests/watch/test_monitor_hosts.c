@@ -20,7 +20,7 @@ UNIT_TEST(test_all_well, "two nodes, all well")
 		seats_open(4);
 		two_nodes();
 		ranks_finish(first_done, first_done + 1, OUTCOME_OK);
-		clock_nap(0.1);
+		clock_sleep(0.1);
 		CU_ASSERT(seats_sit(0, 3));
 		ranks_finish(others, others + 1, OUTCOME_OK);
 		CU_ASSERT(seats_end(0, 3, 0));
@@ -93,7 +93,7 @@ UNIT_TEST(test_leader_held, "a leader is held")
 	for (int i = 0; i < 30; i++) {
 		for (int k = 0; k < 4; k++)
 			atomic_fetch_add(&seats[k].memory->header.heartbeat, 1);
-		clock_nap(0.05);
+		clock_sleep(0.05);
 	}
 	CU_ASSERT(seats_sit(3, 3));
 	CU_ASSERT(seats_end(0, 1, OUTCOME_HANG));
@@ -117,7 +117,7 @@ UNIT_TEST(test_root_lost, "the root is lost")
 	seats_open(4);
 	two_nodes();
 	ranks_finish(2, 3, OUTCOME_OK);
-	clock_nap(0.1);
+	clock_sleep(0.1);
 	kill(seats[0].pid, SIGKILL);
 	kill(seats[1].pid, SIGKILL);
 	CU_ASSERT(seats_end(2, 3, OUTCOME_OK)); /* as far as this node can know */
@@ -135,9 +135,9 @@ UNIT_TEST(test_token_late, "the token is late")
 	node_take(1, 2, 3);
 	open_star();
 	publish(2, 3, address, TOKEN);
-	clock_nap(0.1);
+	clock_sleep(0.1);
 	steps = seats[0].desk->steps;
-	clock_nap(0.12);
+	clock_sleep(0.12);
 	CU_ASSERT(seats[0].desk->steps - steps < 30); /* it does not spin meanwhile */
 	CU_ASSERT(seats_sit(0, 3));
 	publish(0, 1, address, TOKEN);
@@ -169,7 +169,7 @@ UNIT_TEST(test_three_nodes, "three nodes")
 	seats_open(4);
 	three_nodes();
 	ranks_finish(2, 2, OUTCOME_OK);
-	clock_nap(0.1);
+	clock_sleep(0.1);
 	rank_finishes(3, OUTCOME_ERROR, "", "no luck");
 	UNIT_ALL(seats_end(0, 3, OUTCOME_ERROR), strstr(seat_said(0), " detect_ms=") != NULL,
 		 strstr(seat_said(0), " detect_ms=0 ") == NULL,
@@ -187,11 +187,11 @@ UNIT_TEST(test_done_and_gone, "done and gone")
 	seats_open(4);
 	two_nodes();
 	ranks_finish(2, 3, OUTCOME_OK);
-	clock_nap(0.1);
+	clock_sleep(0.1);
 	kill(seats[2].pid, SIGKILL);
-	clock_nap(0.1);
+	clock_sleep(0.1);
 	steps = seats[0].desk->steps;
-	clock_nap(0.12);
+	clock_sleep(0.12);
 	UNIT_ALL(seats[0].desk->steps - steps < 30, seats_sit(0, 1));
 	ranks_finish(0, 1, OUTCOME_OK);
 	CU_ASSERT(seats_end(0, 1, 0));
@@ -231,7 +231,7 @@ static bool refused(struct link *link)
 
 	while (rc == 0 && clock_seconds() < give_up) {
 		rc = link_receive(link, &message);
-		clock_nap(0.005);
+		clock_sleep(0.005);
 	}
 	return rc < 0;
 }
@@ -286,7 +286,7 @@ UNIT_TEST(test_silent_strangers, "silent strangers")
 	begin = clock_seconds();
 	SOON(seats[0].desk->nodes == 3);
 	while (seats[0].desk->nodes > 1 && clock_seconds() < begin + 4)
-		clock_nap(0.01);
+		clock_sleep(0.01);
 	UNIT_ALL(seats[0].desk->nodes == 1, clock_seconds() - begin > 1.9, seats_sit(0, 3));
 	ranks_finish(0, 3, OUTCOME_OK);
 	CU_ASSERT(seats_end(0, 3, 0));
@@ -311,7 +311,7 @@ UNIT_TEST(test_mad_node, "a node gone mad")
 	link = stranger();
 	say(&link, JOIN, TOKEN, views, sizeof(views));
 	SOON(seats[0].desk->nodes == 1);
-	clock_nap(0.05);
+	clock_sleep(0.05);
 	say(&link, ABNORMAL, TOKEN, views, sizeof(views));
 	CU_ASSERT(seats_end(0, 1, OUTCOME_DIED));
 	at = strstr(seat_said(0), "(xxxxxxxx"); /* the host, 63 characters of it */
@@ -336,12 +336,12 @@ UNIT_TEST(test_reset, "a connection is reset")
 
 		say(&link, JOIN, TOKEN, &there, sizeof(there));
 		SOON(seats[0].desk->nodes == 1);
-		clock_nap(0.7);
+		clock_sleep(0.7);
 		CU_ASSERT(seats_sit(0, 1));
 		while (link_receive(&link, &message) == 1) /* or its end is a reset */
 			;
 		(times == 0 ? link_abort : link_release)(&link);
-		clock_nap(0.7);
+		clock_sleep(0.7);
 	}
 	CU_ASSERT(seats_end(0, 1, OUTCOME_DIED));
 	UNIT_ALL(verdict_lines(0, 1) == 1, strstr(seat_said(0), "class=monitor-gone") != NULL);

@@ -41,10 +41,10 @@ UNIT_TEST(test_leader_held, "a leader is held")
 	for (int i = 0; i < 40; i++) {
 		for (int k = 0; k < 3; k++)
 			atomic_fetch_add(&seats[k].memory->header.heartbeat, 1);
-		clock_nap(0.05);
+		clock_sleep(0.05);
 	}
 	kill(seats[0].pid, SIGCONT);
-	clock_nap(0.5);
+	clock_sleep(0.5);
 	kill(seats[0].pid, SIGSTOP);
 	CU_ASSERT(seats_end(1, 2, OUTCOME_HANG));
 	UNIT_ALL(verdict_lines(0, 2) == 1,
@@ -52,7 +52,7 @@ UNIT_TEST(test_leader_held, "a leader is held")
 		 strstr(seat_said(1), "class=watcher-held ranks=- ") ||
 			 strstr(seat_said(2), "class=watcher-held ranks=- "));
 	kill(seats[0].pid, SIGCONT);
-	clock_nap(0.2);
+	clock_sleep(0.2);
 	CU_ASSERT(seats_sit(0, 0));
 	ranks_finish(0, 0, OUTCOME_OK);
 	UNIT_ALL(seats_end(0, 0, 0), verdict_lines(0, 0) == 0);
@@ -68,7 +68,7 @@ UNIT_TEST(test_hang_across_pause, "a hang across a pause")
 	seats_take_in_order(0, 0);
 	watch_enter(&seats[0].watch, "across the pause", 0.3);
 	kill(seats[0].pid, SIGSTOP);
-	clock_nap(0.7);
+	clock_sleep(0.7);
 	kill(seats[0].pid, SIGCONT);
 	UNIT_ALL(seats_end(0, 0, OUTCOME_HANG), clock_seconds() - begin > 0.95,
 		 clock_seconds() - begin < 1.6);
@@ -83,7 +83,7 @@ UNIT_TEST(test_stopped_rank, "a rank is stopped")
 	seats[1].desk->stopped = 1;
 	seat_tell(1);
 	watch_enter(&seats[0].watch, "the stopped one", 5);
-	clock_nap(0.3);
+	clock_sleep(0.3);
 	CU_ASSERT(seats_sit(0, 1));
 	seats[1].desk->stopped = 0;
 	seat_tell(1);
@@ -147,11 +147,11 @@ UNIT_TEST(test_strangers, "strangers")
 	say(fds[n++] = stranger(), 0, 2, sizeof(state), state, -1); /* a death of no rank */
 	say(fds[n++] = stranger(), 0, 3, sizeof(code), &code, -1);  /* not for it to say */
 	say(fds[n++] = stranger(), 0, 77, 0, NULL, -1);
-	clock_nap(0.3);
+	clock_sleep(0.3);
 	CU_ASSERT(seats_sit(0, 1));
 	close(fds[4]);
 	close(fds[6]);
-	clock_nap(0.2);
+	clock_sleep(0.2);
 	CU_ASSERT(seats_sit(0, 1));
 	ranks_finish(0, 1, OUTCOME_OK);
 	UNIT_ALL(seats_end(0, 1, 0), verdict_lines(0, 1) == 0);
@@ -173,7 +173,7 @@ UNIT_TEST(test_mad_member, "a member gone mad")
 	link_init(&link, stranger());
 	CU_ASSERT_EQUAL(link_send(&link, 1, &pid, sizeof(pid), seats[1].memory_fd), 0);
 	SOON(seats[0].desk->peers == 2);
-	clock_nap(0.05);
+	clock_sleep(0.05);
 	UNIT_ALL(write(link.fd, "something else", 14) == 14, seats_end(0, 0, OUTCOME_DIED),
 		 strstr(seat_said(0), "class=monitor-gone ranks=- ") != NULL);
 	link_release(&link);

@@ -16,7 +16,7 @@ static inline int connect_to(const char *list, double seconds)
 		rc = fd < 0 ? fd : 0;
 		while (rc == 0 && clock_seconds() < until) {
 			rc = uplink_connected(fd);
-			clock_nap(0.002);
+			clock_sleep(0.002);
 		}
 		if (rc == 1)
 			return fd;

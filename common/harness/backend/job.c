@@ -116,7 +116,7 @@ bool job_lookup(const char *name, char *text)
 	while (MPI_Lookup_name(name, MPI_INFO_NULL, text) != MPI_SUCCESS) {
 		if (clock_seconds() > end)
 			return false;
-		clock_nap(0.01);
+		clock_sleep(0.01);
 	}
 	return true;
 }
@@ -215,7 +215,7 @@ static void wait_for_all(struct job *job)
 	if (MPI_Ibarrier(job->world, &request) != MPI_SUCCESS)
 		return;
 	while (MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done)
-		clock_nap(job->spare ? 0.02 : 0.0001);
+		clock_sleep(job->spare ? 0.02 : 0.0001);
 }
 
 void job_release(struct job *job)

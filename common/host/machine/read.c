@@ -140,7 +140,7 @@ void reading_tell(int fd, const struct read_request *request, double seconds)
 
 	if (seconds > 0) {
 		read_host(request, &before);
-		clock_nap(seconds);
+		clock_sleep(seconds);
 	}
 	read_host(request, &after);
 	if (seconds > 0)

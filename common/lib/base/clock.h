@@ -37,7 +37,7 @@ static inline int clock_ms_until(uint64_t deadline)
 }
 
 /* Sleeps for `seconds`, for polling loops. A signal ends the sleep early. */
-static inline void clock_nap(double seconds)
+static inline void clock_sleep(double seconds)
 {
 	struct timespec t = { .tv_sec = (time_t)seconds };
 

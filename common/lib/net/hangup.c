@@ -108,7 +108,7 @@ static _Noreturn void hang_up(pid_t launcher, pid_t watcher, const struct lost *
 	for (int i = 0; i < ROUNDS && kill(launcher, 0) == 0; i++) {
 		bool waits = getppid() == watcher && i < LATER;
 
-		clock_nap(ROUND_S);
+		clock_sleep(ROUND_S);
 		if (!waits &&
 		    (pidfd < 0 || !shut_dead(pidfd, launcher, i < LATER ? &none : lost)) &&
 		    i == ROUNDS / 2)

@@ -180,7 +180,7 @@ void cgroup_remove(struct cgroup *cgroup)
 	for (int tries = 0; cgroup->path[0] && tries < 100; tries++) {
 		if (remove_path(cgroup->path) == 0)
 			break;
-		clock_nap(0.01);
+		clock_sleep(0.01);
 	}
 	if (cgroup->link[0])
 		unlink(cgroup->link);

@@ -49,7 +49,7 @@ static int remove_entry(const char *path, const struct stat *st, int flag, struc
 	/* The last process of a cgroup may still be exiting: the link and the folder stay for
 	 * another try. */
 	if (flag == FTW_SL && cgroup_remove_link(path) < 0)
-		clock_nap(0.02);
+		clock_sleep(0.02);
 	else
 		remove(path);
 	return 0;

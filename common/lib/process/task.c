@@ -69,7 +69,7 @@ static void finish(struct task *task, bool cut)
 	if (cut)
 		kill(task->pid, SIGKILL);
 	while ((got = waitpid(task->pid, &status, WNOHANG)) == 0 && clock_ns() < give_up)
-		clock_nap(0.0005);
+		clock_sleep(0.0005);
 	if (got == 0 && !cut) { /* its pipe is closed, and it still runs */
 		finish(task, true);
 		return;
@@ -140,7 +140,7 @@ static size_t wait_round(struct task *tasks, size_t n, struct pollfd *fds, uint6
 	if (running == 0)
 		return 0;
 	if (poll(fds, n, clock_ms_until(next)) < 0 && errno != EINTR)
-		clock_nap(0.001);
+		clock_sleep(0.001);
 	for (size_t i = 0; i < n; i++) {
 		struct task *task = &tasks[i];
 		uint64_t now = clock_ns();

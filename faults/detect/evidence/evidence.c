@@ -265,7 +265,7 @@ void evidence_probe(struct evidence_rank *ranks, size_t n, struct evidence_probe
 		begin_now(probe, ranks, n);
 	until = probe->begin_ns + PROBE_NS;
 	if (clock_ns() < until)
-		clock_nap((double)(until - clock_ns()) * 1e-9);
+		clock_sleep((double)(until - clock_ns()) * 1e-9);
 	window = (double)(clock_ns() - probe->begin_ns);
 	for (size_t i = 0; i < n; i++) {
 		double then, now;

@@ -103,7 +103,7 @@ static int greet(const struct addrinfo *list, uint64_t deadline)
 		if (rc >= 0 || rc == -ECONNREFUSED || rc == -EPROTO ||
 		    clock_ns() + (uint64_t)(PAUSE * 1e9) >= deadline)
 			return rc;
-		clock_nap(PAUSE);
+		clock_sleep(PAUSE);
 	}
 }
 

@@ -176,7 +176,7 @@ struct record_header {
 	_Atomic uint32_t device_wait; /* enum record_device; was padding, so still version 2 */
 
 	/* since version 3 */
-	char settings[RECORD_SETTINGS]; /* of NCCL, lines "NAME=VALUE" (options/settings.h) */
+	char settings[RECORD_SETTINGS]; /* of NCCL, lines "NAME=VALUE" (settings/settings.h) */
 	_Atomic uint64_t settings_hash; /* of those that break calls; stored last, 0: none are
 	                                 * known */
 	_Atomic uint32_t wrongs;	/* wrong elements noted, at most RECORD_WRONGS */

@@ -436,7 +436,7 @@ int recorder_uplink_port(struct recorder *recorder)
 
 	atomic_store(&h->uplink_wanted, 1);
 	while (atomic_load(&h->uplink_port) == 0 && clock_ns() < give_up)
-		clock_nap(0.005);
+		clock_sleep(0.005);
 	return atomic_load(&h->uplink_port) > 0 ? atomic_load(&h->uplink_port) : -ETIMEDOUT;
 }
 

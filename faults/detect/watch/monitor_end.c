@@ -80,7 +80,7 @@ static void gather_slow(struct monitor *m, const char *folder)
 		client->collect_slow(client->ctx);
 	do
 		nodes_receive(m, clock_ns());
-	while (!nodes_answered(m) && clock_ns() < until && (clock_nap(0.002), true));
+	while (!nodes_answered(m) && clock_ns() < until && (clock_sleep(0.002), true));
 	if (client->save)
 		client->save(client->ctx);
 }

@@ -106,7 +106,7 @@ int members_join(struct monitor *m, int memory_fd)
 			return link_send(&m->up, MESSAGE_HELLO, &pid, sizeof(pid), memory_fd);
 		}
 		close(fd);
-		clock_nap(0.005); /* the leader has bound but does not listen yet */
+		clock_sleep(0.005); /* the leader has bound but does not listen yet */
 	}
 	return -ETIMEDOUT;
 }

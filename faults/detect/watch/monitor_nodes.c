@@ -612,7 +612,7 @@ void nodes_farewell(struct monitor *m)
 			waits |= rc == 0;
 		}
 		if (waits)
-			clock_nap(0.002);
+			clock_sleep(0.002);
 	}
 }
 

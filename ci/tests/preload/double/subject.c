@@ -190,7 +190,7 @@ static int train_all(void)
 	if (half)
 		ncclCommDestroy(half);
 	ncclCommDestroy(world);
-	if (has("spoiled"))
+	if (has("corrupted"))
 		return ((unsigned char *)data)[3] == 0x5a ? 6 : 0;
 	return has("fails") ? 5 : 0;
 }

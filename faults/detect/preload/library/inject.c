@@ -24,7 +24,7 @@ static int type_as_wide(int type)
 /* On the stream, which waits for it. */
 static void nap(void *seconds)
 {
-	clock_nap(*(double *)seconds);
+	clock_sleep(*(double *)seconds);
 }
 
 void inject_corrupt(void)
@@ -48,7 +48,7 @@ static bool strike(struct session *s, struct made *made, int *rc)
 		return false;
 	case PRELOAD_LATE:
 	case PRELOAD_SLOW:
-		clock_nap(f->value);
+		clock_sleep(f->value);
 		break;
 	case PRELOAD_COUNT:
 		made->count /= 2;
@@ -124,7 +124,7 @@ void inject_init(struct session *s, int number, int *nranks, int *rank)
 	if (!hits(s, number, nranks ? *nranks : -1, -1, (uint64_t)number + 1, 0))
 		return;
 	if (s->fault.fault == PRELOAD_INIT_LATE)
-		clock_nap(s->fault.value);
+		clock_sleep(s->fault.value);
 	else if (!nranks)
 		say("a child's rank and size are its parent's: nothing is changed");
 	else if (s->fault.fault == PRELOAD_INIT_RANK)

@@ -1,5 +1,5 @@
 /* plugin.c: calls of an NCCL that the wrappers do not stand in front of (linked statically): it
- * tells of them itself, as to its profiler plugin (base/nccl_profiler.h): collectives, without
+ * tells of them itself, as to its profiler plugin (profiler/nccl_profiler.h): collectives, without
  * their operator. */
 #include <dlfcn.h>
 

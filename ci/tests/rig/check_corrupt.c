@@ -1,5 +1,5 @@
-/* check_spoil.c: the bytes that a wrong result of a given kind would leave. */
-#include "rig/check_spoil.h"
+/* check_corrupt.c: the bytes that a wrong result of a given kind would leave. */
+#include "rig/check_corrupt.h"
 
 #include "check/check_classify.h"
 
@@ -9,8 +9,8 @@ static uint64_t quiet_nan(enum dtype type)
 }
 
 /* Can this kind be told from right data at all? */
-static bool can_spoil(const struct check_data *data, enum wrong_kind kind,
-		      const struct segment *segment, int culprit)
+static bool can_corrupt(const struct check_data *data, enum wrong_kind kind,
+			const struct segment *segment, int culprit)
 {
 	bool extreme = data->op == OP_MAX || data->op == OP_MIN;
 
@@ -59,14 +59,15 @@ static uint64_t dirty_bits(const struct check_plan *p, enum wrong_kind kind,
 	}
 }
 
-int check_spoil(const struct check_data *data, enum wrong_kind kind, const struct segment *segment,
-		uint64_t base, int culprit, const void *good, size_t at, size_t count, void *dst)
+int check_corrupt(const struct check_data *data, enum wrong_kind kind,
+		  const struct segment *segment, uint64_t base, int culprit, const void *good,
+		  size_t at, size_t count, void *dst)
 {
 	uint64_t index = base + segment->from_at + (at - segment->at), element;
 	struct check_plan p;
 	bool changed = false;
 
-	if (!can_spoil(data, kind, segment, culprit))
+	if (!can_corrupt(data, kind, segment, culprit))
 		return -EINVAL;
 	check_plan(data, &p);
 	for (size_t i = 0; i < count; i++) {

@@ -10,7 +10,8 @@
  * byte units. */
 static const struct expected {
 	const char *name;
-	const char *flags; /* r: reduces, R: rooted, i: in place, p: power of two, v: irregular */
+	const char
+		*flags; /* r: reduces, R: rooted, i: in place, p: power of two, v: irregular */
 	struct shape shape;
 	double alg_bytes, factor;
 } table[] = {
@@ -49,7 +50,7 @@ UNIT_TEST(test_table, "shapes, flags and factors by hand")
 		struct shape shape;
 
 		CU_ASSERT_PTR_NOT_NULL_FATAL(c);
-		geometry = place(c, 1, 4, 2, 1030);
+		geometry = rank_place(c, 1, 4, 2, 1030);
 		c->shape(&geometry, &shape);
 		UNIT_ALL(c->reduces == !!strchr(want->flags, 'r'),
 			 c->rooted == !!strchr(want->flags, 'R'),
@@ -120,7 +121,7 @@ UNIT_TEST(test_segments_tile, "segments tile the receive buffer")
 		for (int n = 1; n <= MAX_RANKS; n++)
 			for (int rank = 0; rank < n; rank++) {
 				const struct collective *c = collectives[i];
-				struct geometry geometry = place(c, rank, n, n / 2, 4096);
+				struct geometry geometry = rank_place(c, rank, n, n / 2, 4096);
 
 				check_tiling(c, &geometry);
 			}
@@ -128,7 +129,7 @@ UNIT_TEST(test_segments_tile, "segments tile the receive buffer")
 
 UNIT_TEST(test_segments_by_hand, "segments by hand")
 {
-	struct geometry geometry = place(&gather, 1, 4, 2, 1024);
+	struct geometry geometry = rank_place(&gather, 1, 4, 2, 1024);
 	struct segment s[MAX_RANKS];
 	struct shape shape;
 
@@ -136,13 +137,13 @@ UNIT_TEST(test_segments_by_hand, "segments by hand")
 	CU_ASSERT_EQUAL(gather.segments(&geometry, &shape, s), 1);
 	CU_ASSERT(s[0].kind == SEGMENT_KEEP && s[0].at == 0 && s[0].count == 256);
 
-	geometry = place(&gather, 2, 4, 2, 1024);
+	geometry = rank_place(&gather, 2, 4, 2, 1024);
 	gather.shape(&geometry, &shape);
 	UNIT_ALL(gather.segments(&geometry, &shape, s) == 4,
 		 s[3].kind == SEGMENT_COPY && s[3].at == 192 && s[3].from == 3 &&
 			 s[3].from_at == 0);
 
-	geometry = place(&reduce, 0, 4, 2, 1024);
+	geometry = rank_place(&reduce, 0, 4, 2, 1024);
 	reduce.shape(&geometry, &shape);
 	UNIT_ALL(reduce.segments(&geometry, &shape, s) == 1, s[0].kind == SEGMENT_KEEP);
 }

@@ -269,7 +269,7 @@ static void simulate(const struct collective *c, int n, int root, bool in_place)
 
 	w.ranks = calloc((size_t)n, sizeof(*w.ranks));
 	for (int rank = 0; rank < n; rank++) {
-		w.geometry[rank] = place(c, rank, n, root, 777);
+		w.geometry[rank] = rank_place(c, rank, n, root, 777);
 		world_fill(&w, rank);
 	}
 	for (int rank = 0; rank < n; rank++) {
@@ -321,7 +321,7 @@ UNIT_TEST(test_failed_issue_closes_group, "a failed call closes its group")
 	};
 	struct recorder recorder = { .be = { .ops = &ops }, .nranks = 4 };
 	struct chain chain = { .backend = &recorder.be };
-	struct geometry geometry = place(&sendrecv, 0, 4, 0, 1024);
+	struct geometry geometry = rank_place(&sendrecv, 0, 4, 0, 1024);
 	struct shape shape;
 	uint32_t memory[512];
 	struct invocation invocation = {

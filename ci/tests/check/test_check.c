@@ -53,7 +53,7 @@ UNIT_TEST(test_right_data_pass, "right data pass")
 		for (int op = 0; op < OP_COUNT; op++) {
 			for (size_t n = 0; n < LENGTH(nranks); n++) {
 				scene_reduce(&s, (enum dtype)type, (enum redop)op, nranks[n]);
-				report = checked(&s);
+				report = scene_checked(&s);
 				UNIT_ALL(report.wrong == 0, report.kind == WRONG_NONE);
 				scene_release(&s);
 			}
@@ -94,10 +94,11 @@ UNIT_TEST(test_keep, "keep")
 	size_t first;
 
 	scene_init(&s, DT_INT32, OP_NONE, 4, parts, 2);
-	UNIT_ALL(checked(&s).wrong == 0, corrupt(&s, WRONG_STALE, -1, 100, 4, &first) == -EINVAL,
-		 corrupt(&s, WRONG_KEEP, -1, 1600, 4, &first) == -EINVAL,
-		 corrupt(&s, WRONG_KEEP, -1, 100, 4, &first) == 0);
-	report = checked(&s);
+	UNIT_ALL(scene_checked(&s).wrong == 0,
+		 scene_corrupt(&s, WRONG_STALE, -1, 100, 4, &first) == -EINVAL,
+		 scene_corrupt(&s, WRONG_KEEP, -1, 1600, 4, &first) == -EINVAL,
+		 scene_corrupt(&s, WRONG_KEEP, -1, 100, 4, &first) == 0);
+	report = scene_checked(&s);
 	UNIT_ALL(report.kind == WRONG_KEEP, report.element == 100, report.wrong == 4);
 	CU_ASSERT_STRING_EQUAL(report.expected, "-1515870811"); /* 0xa5a5a5a5 */
 	CU_ASSERT_STRING_EQUAL(report.got, "1515870810");
@@ -125,14 +126,14 @@ UNIT_TEST(test_guards, "guards")
 		memcpy(padded + 2 * CHECK_GUARD, s.recv, COUNT);
 		padded[2 * CHECK_GUARD + cases[i].at] = 0x11;
 		s.place.recv = padded + 2 * CHECK_GUARD;
-		report = checked(&s);
+		report = scene_checked(&s);
 		CU_ASSERT_EQUAL(report.wrong, cases[i].wrong);
 		CU_ASSERT_EQUAL(report.kind, cases[i].wrong ? WRONG_GUARD : WRONG_NONE);
 		CU_ASSERT_EQUAL((int64_t)report.element, cases[i].wrong ? cases[i].at : 0);
 		if (cases[i].wrong)
 			CU_ASSERT_STRING_EQUAL(report.got, "0x11");
 		s.place.guards = false;
-		CU_ASSERT_EQUAL(checked(&s).wrong, 0);
+		CU_ASSERT_EQUAL(scene_checked(&s).wrong, 0);
 		free(padded);
 		scene_release(&s);
 	}
@@ -145,12 +146,12 @@ UNIT_TEST(test_guards_on_both_sides, "guards on both sides")
 	scene_reduce(&s, DT_INT8, OP_SUM, 4);
 	memset(s.recv - 4, 0, 4);
 	memset(s.recv + COUNT, 0, 6);
-	report = checked(&s);
+	report = scene_checked(&s);
 	UNIT_ALL(report.wrong == 10,
 		 !strcmp(check_describe(&report, line, sizeof(line)),
 			 "rank 1 byte -4: expected 0xa5 got 0x00: guard (10 wrong)"));
 	s.recv[5] ^= 1; /* wrong data precede wrong guards */
-	report = checked(&s);
+	report = scene_checked(&s);
 	UNIT_ALL(report.kind == WRONG_OTHER, report.wrong == 1);
 	scene_release(&s);
 }
@@ -164,17 +165,17 @@ UNIT_TEST(test_send_changed, "send buffer changed")
 	scene_reduce(&s, DT_FLOAT, OP_PROD, 4);
 	for (size_t i = 0; i < LENGTH(places); i++) {
 		s.send[4 * places[i]] ^= 1;
-		report = checked(&s);
+		report = scene_checked(&s);
 		UNIT_ALL(report.kind == WRONG_SEND, report.wrong == 1,
 			 (int64_t)report.element == places[i]);
 		s.send[4 * places[i]] ^= 1;
 	}
 	s.send[4 * (-CHECK_GUARD / 4 - 1)] ^= 1;
 	s.send[4 * (COUNT + CHECK_GUARD / 4)] ^= 1;
-	CU_ASSERT_EQUAL(checked(&s).wrong, 0);
+	CU_ASSERT_EQUAL(scene_checked(&s).wrong, 0);
 	s.send[-4] ^= 1;
 	s.place.guards = false;
-	CU_ASSERT_EQUAL(checked(&s).wrong, 0);
+	CU_ASSERT_EQUAL(scene_checked(&s).wrong, 0);
 	scene_release(&s);
 }
 
@@ -184,10 +185,10 @@ UNIT_TEST(test_send_at_pool_start, "send buffer at the pool's start")
 	scene_reduce(&s, DT_FLOAT, OP_SUM, 4);
 	s.place.base = 3;
 	s.place.send = s.pool + 3 * 4;
-	right_results(&s);
-	CU_ASSERT_EQUAL(checked(&s).wrong, 0);
+	scene_right_results(&s);
+	CU_ASSERT_EQUAL(scene_checked(&s).wrong, 0);
 	s.pool[1] ^= 1;
-	UNIT_ALL(checked(&s).kind == WRONG_SEND, (int64_t)checked(&s).element == -3);
+	UNIT_ALL(scene_checked(&s).kind == WRONG_SEND, (int64_t)scene_checked(&s).element == -3);
 	scene_release(&s);
 }
 
@@ -196,20 +197,20 @@ UNIT_TEST(test_absent_buffers, "absent buffers")
 {
 	scene_reduce(&s, DT_FLOAT, OP_SUM, 4);
 	memset(s.send, 0, 64);
-	CU_ASSERT_EQUAL(checked(&s).kind, WRONG_SEND);
+	CU_ASSERT_EQUAL(scene_checked(&s).kind, WRONG_SEND);
 	s.place.send = NULL;
-	CU_ASSERT_EQUAL(checked(&s).wrong, 0);
+	CU_ASSERT_EQUAL(scene_checked(&s).wrong, 0);
 	s.place.send = s.send;
 	s.place.send_bytes = 0;
-	CU_ASSERT_EQUAL(checked(&s).wrong, 0);
+	CU_ASSERT_EQUAL(scene_checked(&s).wrong, 0);
 	memset(s.recv, 0, 64);
-	CU_ASSERT_EQUAL(checked(&s).kind, WRONG_ZERO);
+	CU_ASSERT_EQUAL(scene_checked(&s).kind, WRONG_ZERO);
 	s.place.nsegments = 0;
-	CU_ASSERT_EQUAL(checked(&s).wrong, 0);
+	CU_ASSERT_EQUAL(scene_checked(&s).wrong, 0);
 	s.recv[-1] = 0;
-	CU_ASSERT_EQUAL(checked(&s).kind, WRONG_GUARD);
+	CU_ASSERT_EQUAL(scene_checked(&s).kind, WRONG_GUARD);
 	s.place.recv = NULL;
-	CU_ASSERT_EQUAL(checked(&s).wrong, 0);
+	CU_ASSERT_EQUAL(scene_checked(&s).wrong, 0);
 	scene_release(&s);
 }
 
@@ -222,7 +223,7 @@ static int failing_verify(struct backend *be, const void *recv, const struct seg
 
 static const struct backend_ops failing_ops = { .name = "failing",
 						.verify = failing_verify,
-						.fetch = fake_fetch };
+						.fetch = scene_fetch };
 
 UNIT_TEST(test_backend_errors, "errors of the backend")
 {
@@ -231,16 +232,16 @@ UNIT_TEST(test_backend_errors, "errors of the backend")
 	scene_reduce(&s, DT_FLOAT, OP_SUM, 4);
 	CU_ASSERT_EQUAL(check_call(&failing, &s.data, 1, &s.place, &report), -ENODEV);
 	for (int fetches = 0; fetches < 2; fetches++) { /* the guards */
-		fetches_until_failure = fetches;
-		CU_ASSERT_EQUAL(check_call(&fake, &s.data, 1, &s.place, &report), -EIO);
+		scene_fetches_left = fetches;
+		CU_ASSERT_EQUAL(check_call(&scene_backend, &s.data, 1, &s.place, &report), -EIO);
 	}
 	s.send[0] ^= 1;
-	fetches_until_failure = 2; /* the changed element */
-	CU_ASSERT_EQUAL(check_call(&fake, &s.data, 1, &s.place, &report), -EIO);
+	scene_fetches_left = 2; /* the changed element */
+	CU_ASSERT_EQUAL(check_call(&scene_backend, &s.data, 1, &s.place, &report), -EIO);
 	s.recv[0] ^= 1;
-	fetches_until_failure = 0; /* the window */
-	CU_ASSERT_EQUAL(check_call(&fake, &s.data, 1, &s.place, &report), -EIO);
-	fetches_until_failure = -1;
+	scene_fetches_left = 0; /* the window */
+	CU_ASSERT_EQUAL(check_call(&scene_backend, &s.data, 1, &s.place, &report), -EIO);
+	scene_fetches_left = -1;
 	scene_release(&s);
 }
 
@@ -252,7 +253,7 @@ UNIT_TEST(test_report_text, "text of a report")
 	scene_reduce(&s, DT_FLOAT, OP_SUM, 4);
 	dtype_format(DT_FLOAT, s.recv + 4 * 17, expected, sizeof(expected));
 	memcpy(s.recv + 4 * 17, &wrong, 4);
-	report = checked(&s);
+	report = scene_checked(&s);
 	UNIT_ALL(report.wrong == 1, report.element == 17, report.kind == WRONG_OTHER,
 		 !strcmp(report.expected, expected), !strcmp(report.got, "-7 (0xc0e00000)"),
 		 check_describe(&report, line, sizeof(line)) == line,

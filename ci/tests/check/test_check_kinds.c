@@ -20,8 +20,9 @@ UNIT_TEST(test_reduction_kinds, "kinds of a reduction")
 		possible = !(kind == WRONG_NAN && !check_is_float(type)) &&
 			   !(kind == WRONG_DOUBLED && extreme);
 		scene_reduce(&s, type, op, 4);
-		CU_ASSERT_EQUAL(corrupt(&s, kind, 2, 500, 400, &first), possible ? 0 : -EINVAL);
-		report = checked(&s);
+		CU_ASSERT_EQUAL(scene_corrupt(&s, kind, 2, 500, 400, &first),
+				possible ? 0 : -EINVAL);
+		report = scene_checked(&s);
 		UNIT_ALL(report.kind == (possible ? (int)kind : WRONG_NONE),
 			 (report.wrong != 0) == possible, report.element == (possible ? first : 0),
 			 report.shift == (possible && kind == WRONG_SHIFTED),
@@ -47,8 +48,8 @@ UNIT_TEST(test_many_ranks, "kinds with 40 ranks")
 		scene_reduce(&s, types[k / 2 % LENGTH(types)], ops[k / 2 / LENGTH(types)], 40);
 		/* an average of 40 small numbers is mostly 0, whichever is missing */
 		if (s.data.dtype != DT_INT8 || s.data.op != OP_AVG) {
-			CU_ASSERT_EQUAL(corrupt(&s, kind, 33, 0, COUNT, &first), 0);
-			report = checked(&s);
+			CU_ASSERT_EQUAL(scene_corrupt(&s, kind, 33, 0, COUNT, &first), 0);
+			report = scene_checked(&s);
 			UNIT_ALL(report.kind == (int)kind, report.element == first,
 				 report.culprit == (kind == WRONG_MISSING ? 33 : -1));
 		}
@@ -66,10 +67,10 @@ UNIT_TEST(test_copy_kinds, "kinds of a copy")
 		size_t first;
 
 		scene_gather(&s, (enum dtype)(k % DT_COUNT));
-		if (corrupt(&s, kind, -1, 1200, 700, &first) < 0) {
+		if (scene_corrupt(&s, kind, -1, 1200, 700, &first) < 0) {
 			CU_ASSERT(kind == WRONG_NAN && !check_is_float(s.data.dtype));
 		} else {
-			report = checked(&s);
+			report = scene_checked(&s);
 			UNIT_ALL(report.kind == (int)kind, report.element == first,
 				 report.shift == (kind == WRONG_SHIFTED));
 		}
@@ -88,7 +89,7 @@ UNIT_TEST(test_shift_distances, "shift: distances")
 	for (size_t i = 0; i < LENGTH(cases); i++) {
 		scene_reduce(&s, DT_F8E4M3, OP_SUM, 4);
 		memmove(s.recv + 1000, s.recv + 1000 - cases[i].shift, 500);
-		report = checked(&s);
+		report = scene_checked(&s);
 		CU_ASSERT_EQUAL(report.kind, cases[i].named ? WRONG_SHIFTED : WRONG_OTHER);
 		CU_ASSERT_EQUAL(report.shift, cases[i].named ? cases[i].shift : 0);
 		scene_release(&s);
@@ -101,7 +102,7 @@ UNIT_TEST(test_shift_of_whole_buffer, "shift: whole buffer")
 {
 	scene_gather(&s, DT_HALF);
 	memmove(s.recv + 5 * 2, s.recv, (COUNT - 5) * 2);
-	report = checked(&s);
+	report = scene_checked(&s);
 	UNIT_ALL(report.kind == WRONG_SHIFTED, report.shift == 5,
 		 report.element >= 5 && report.element <= 6);
 	scene_release(&s);
@@ -112,12 +113,12 @@ UNIT_TEST(test_shift_of_one_element, "shift: one element")
 {
 	scene_reduce(&s, DT_INT64, OP_SUM, 4);
 	memcpy(s.recv + 8 * 200, s.recv + 8 * 198, 8);
-	report = checked(&s);
+	report = scene_checked(&s);
 	UNIT_ALL(report.kind == WRONG_SHIFTED, report.shift == 2);
 	scene_release(&s);
 	scene_gather(&s, DT_UINT8);
 	s.recv[200] = s.recv[200] == s.recv[198] ? (char)(s.recv[198] ^ 1) : s.recv[198];
-	report = checked(&s);
+	report = scene_checked(&s);
 	CU_ASSERT_EQUAL(report.kind, WRONG_OTHER);
 	scene_release(&s);
 }
@@ -129,8 +130,8 @@ UNIT_TEST(test_missing_in_one_element, "missing: one element")
 		size_t first;
 
 		scene_reduce(&s, DT_FLOAT, OP_SUM, 4);
-		CU_ASSERT_EQUAL(corrupt(&s, WRONG_MISSING, culprit, 77, 1, &first), 0);
-		report = checked(&s);
+		CU_ASSERT_EQUAL(scene_corrupt(&s, WRONG_MISSING, culprit, 77, 1, &first), 0);
+		report = scene_checked(&s);
 		UNIT_ALL(report.wrong == 1, report.kind == WRONG_MISSING,
 			 report.culprit == culprit);
 		scene_release(&s);
@@ -160,7 +161,7 @@ static size_t corrupt_related(double factor)
 	for (size_t i = 0; i < 200; i++) {
 		if (!related(&s.data, BASE + i, factor))
 			continue;
-		CU_ASSERT_EQUAL(corrupt(&s, WRONG_MISSING, 0, i, 1, &first), 0);
+		CU_ASSERT_EQUAL(scene_corrupt(&s, WRONG_MISSING, 0, i, 1, &first), 0);
 		corrupted++;
 	}
 	return corrupted;
@@ -174,7 +175,7 @@ static void check_related(double factor, enum wrong_kind kind)
 	scene_reduce(&s, DT_BFLOAT16, OP_SUM, 3);
 	corrupted = corrupt_related(factor);
 	CU_ASSERT(corrupted >= 4);
-	report = checked(&s);
+	report = scene_checked(&s);
 	UNIT_ALL(report.wrong == corrupted, report.kind == (int32_t)kind, report.culprit == -1);
 	scene_release(&s);
 }
@@ -200,8 +201,8 @@ UNIT_TEST(test_single_small_element_names_no_rank, "missing: too few bits")
 		size_t first;
 
 		scene_reduce(&s, DT_F8E5M2, OP_SUM, 4);
-		CU_ASSERT_EQUAL(corrupt(&s, WRONG_MISSING, (int)(i % 4), i, 1, &first), 0);
-		report = checked(&s);
+		CU_ASSERT_EQUAL(scene_corrupt(&s, WRONG_MISSING, (int)(i % 4), i, 1, &first), 0);
+		report = scene_checked(&s);
 		CU_ASSERT_EQUAL(report.wrong, 1);
 		named += report.culprit != -1;
 		scene_release(&s);
@@ -223,9 +224,9 @@ UNIT_TEST(test_never_the_wrong_rank, "missing: never the wrong rank")
 
 		scene_reduce(&s, types[k % LENGTH(types)],
 			     (enum redop)(k / LENGTH(types) % OP_COUNT), 5);
-		if (corrupt(&s, flip ? WRONG_FLIPPED : WRONG_MISSING, 3, 11 * (k % 97),
-			    flip ? 1 : 1 + k / LENGTH(types) / OP_COUNT, &first) == 0) {
-			report = checked(&s);
+		if (scene_corrupt(&s, flip ? WRONG_FLIPPED : WRONG_MISSING, 3, 11 * (k % 97),
+				  flip ? 1 : 1 + k / LENGTH(types) / OP_COUNT, &first) == 0) {
+			report = scene_checked(&s);
 			innocent += report.culprit != -1 && report.culprit != 3;
 			other_kind += !flip && (report.kind == WRONG_DOUBLED ||
 						report.kind == WRONG_SHIFTED);

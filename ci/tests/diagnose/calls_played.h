@@ -1,5 +1,5 @@
 /* calls_played.h: synthetic evidence for tests of the diagnoser: ranks that make calls on
- * communicator 0, and what is found of them. Include it once per test program. */
+ * communicator 0, and what is found of them. */
 #pragma once
 
 #include "backend/call.h"

@@ -1,6 +1,5 @@
 /* programs_played.h: a small model of ranks that follow programs of sends, receives and
- * collectives, one of which goes wrong; what it leaves behind becomes evidence. Include it once per
- * test program.
+ * collectives, one of which goes wrong; what it leaves behind becomes evidence.
  *
  * The model. A call returns at once; at a wait step a rank stays until all that it has called has
  * met its counterpart, and after its last step likewise, before it ends. No send is eager: it is

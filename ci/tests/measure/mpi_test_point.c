@@ -23,8 +23,8 @@ UNIT_TEST(test_fixed, "-n")
 
 				SET_UP(&all_reduce, "-n", counts[i], "--mode", modes[mode], "-c",
 				       check ? "1" : "0", "-w", "1");
-				UNIT_ALL(measure(1024, check) == 0, seen.calls[PHASE_TIMED] == n,
-					 checks_made() == check);
+				UNIT_ALL(rig_measure(1024, check) == 0,
+					 seen.calls[PHASE_TIMED] == n, checks_made() == check);
 				if (job.rank == 0)
 					CU_ASSERT_STRING_EQUAL(measured.row.stop, "count");
 				if (job.rank == 0)
@@ -32,7 +32,7 @@ UNIT_TEST(test_fixed, "-n")
 									      : n < 40 ? 1
 										       : n / 20);
 				CU_ASSERT_EQUAL(measured.row.wrong, check ? 0 : -1);
-				done();
+				rig_done();
 			}
 }
 
@@ -40,20 +40,20 @@ UNIT_TEST(test_fixed, "-n")
 UNIT_TEST(test_longer_last_batch, "-n, not a multiple")
 {
 	SET_UP(&all_reduce, "-n", "59", "-c", "0", "-w", "1");
-	UNIT_ALL(measure(65536, false) == 0, seen.calls[PHASE_TIMED] == 59);
-	done();
+	UNIT_ALL(rig_measure(65536, false) == 0, seen.calls[PHASE_TIMED] == 59);
+	rig_done();
 }
 
 UNIT_TEST(test_aggregated, "-n and -m")
 {
 	SET_UP(&all_reduce, "-n", "45", "-m", "3", "-w", "2");
-	UNIT_ALL(measure(1024, false) == 0, seen.calls[PHASE_TIMED] == 45 * 3,
+	UNIT_ALL(rig_measure(1024, false) == 0, seen.calls[PHASE_TIMED] == 45 * 3,
 		 seen.calls[PHASE_WARMUP] == 2 * 3, measured.row.wrong == 0);
 	if (job.rank == 0) {
 		CU_ASSERT_EQUAL(measured.row.samples, 2);
 		CU_ASSERT_EQUAL(measured.row.calls % 3, 0); /* the time is that of one call */
 	}
-	done();
+	rig_done();
 }
 
 /* -a over the ranks of a sample: each sleeps for a different time after its call. */
@@ -69,7 +69,7 @@ UNIT_TEST(test_average, "-a")
 		failure = (struct failure){ .rank = NO_RANK,
 					    .phase = PHASE_TIMED,
 					    .delay_after = delays[job.rank] };
-		CU_ASSERT_EQUAL(measure(64, false), 0);
+		CU_ASSERT_EQUAL(rig_measure(64, false), 0);
 		if (job.rank == 0) {
 			CU_ASSERT_PTR_NOT_NULL_FATAL(measured.row.per_rank);
 			for (int r = 0; r < RANKS; r++) {
@@ -83,7 +83,7 @@ UNIT_TEST(test_average, "-a")
 			CU_ASSERT_DOUBLE_EQUAL(measured.row.time_us, want, 1e-3);
 			CU_ASSERT_DOUBLE_EQUAL(measured.row.algbw_gbs, 64 / want / 1e3, 1e-12);
 		}
-		done();
+		rig_done();
 	}
 }
 
@@ -92,13 +92,13 @@ UNIT_TEST(test_per_iteration, "-I")
 	SET_UP(&all_reduce, "-n", "45", "-w", "1");
 	options.per_iter = true; /* -I -K 5, which are for GPUs */
 	options.per_iter_skip = 5;
-	UNIT_ALL(measure(1024, false) == 0, seen.calls[PHASE_TIMED] == 45);
+	UNIT_ALL(rig_measure(1024, false) == 0, seen.calls[PHASE_TIMED] == 45);
 	if (job.rank == 0)
 		UNIT_ALL(measured.row.samples == 40, measured.row.calls == 1,
 			 measured.row.min_us > 0, measured.row.skipped == 5,
 			 measured.row.sample_times_us &&
 				 measured.row.sample_times_us[45 * job.nranks - 1] > 0);
-	done();
+	rig_done();
 }
 
 /* nccl-tests' loop: the warm-up uses the first slot, the only one that is filled; no call of the
@@ -108,13 +108,13 @@ UNIT_TEST(test_like_nccl_tests, "like nccl-tests")
 	SET_UP(&all_reduce, "-n", "20", "-w", "3");
 	options.like_nccl_tests = true; /* which is for GPUs */
 	bench.buffers.filled = bench.buffers.touched = 0;
-	UNIT_ALL(measure(65536, false) == 0, seen.calls[PHASE_TIMED] == 20,
+	UNIT_ALL(rig_measure(65536, false) == 0, seen.calls[PHASE_TIMED] == 20,
 		 seen.untouched_calls == 19, seen.calls[PHASE_WARMUP] == 3, checks_made() == 1,
 		 measured.row.wrong == 0);
 	if (job.rank == 0)
 		CU_ASSERT_EQUAL(measured.row.samples, 1);
 	seen.untouched_calls = 0;
-	done();
+	rig_done();
 }
 
 UNIT_TEST(test_blocking, "-z")
@@ -123,10 +123,10 @@ UNIT_TEST(test_blocking, "-z")
 
 	for (int i = 0; i < 3; i++) {
 		SET_UP(&all_reduce, "-n", "20", "-z", kinds[i]);
-		UNIT_ALL(measure(1024, false) == 0, seen.calls[PHASE_TIMED] == 20);
+		UNIT_ALL(rig_measure(1024, false) == 0, seen.calls[PHASE_TIMED] == 20);
 		if (job.rank == 0)
 			CU_ASSERT(measured.row.min_us > 0);
-		done();
+		rig_done();
 	}
 }
 
@@ -136,9 +136,9 @@ UNIT_TEST(test_warm_up, "-w")
 
 	for (int i = 0; i < 4; i++) {
 		SET_UP(&all_reduce, "-n", "2", "-w", counts[i], "-c", "0");
-		UNIT_ALL(measure(64, false) == 0, seen.calls[PHASE_WARMUP] == atoi(counts[i]),
+		UNIT_ALL(rig_measure(64, false) == 0, seen.calls[PHASE_WARMUP] == atoi(counts[i]),
 			 measured.row.warmup_calls == atoi(counts[i]));
-		done();
+		rig_done();
 	}
 }
 
@@ -147,7 +147,7 @@ UNIT_TEST(test_adaptive, "until precise, or the budget is spent")
 	double begin;
 
 	SET_UP(&all_reduce, "--ci", "100", "--budget", "20");
-	CU_ASSERT_EQUAL(measure(1024, false), 0);
+	CU_ASSERT_EQUAL(rig_measure(1024, false), 0);
 	if (job.rank == 0) {
 		UNIT_ALL(!strcmp(measured.row.stop, "ci"), measured.row.samples >= 6,
 			 measured.row.ci_percent <= 100,
@@ -160,19 +160,19 @@ UNIT_TEST(test_adaptive, "until precise, or the budget is spent")
 			 measured.row.per_rank != NULL);
 	}
 	UNIT_ALL(seen.calls[PHASE_WARMUP] >= 2, checks_made() == 1);
-	done();
+	rig_done();
 	/* the budget is the same for single calls and groups of 16 */
 	for (int agg = 0; agg < 2; agg++) {
 		SET_UP(&all_reduce, "--ci", "0.01", "--budget", "0.05", "-m", agg ? "16" : "1");
 		begin = clock_seconds();
-		CU_ASSERT_EQUAL(measure(1024, false), 0);
+		CU_ASSERT_EQUAL(rig_measure(1024, false), 0);
 		begin = clock_seconds() - begin;
 		if (job.rank == 0) {
 			UNIT_ALL(!strcmp(measured.row.stop, "budget"),
 				 measured.sampling.spent >= 0.05, measured.sampling.spent < 0.25,
 				 measured.sampling.spent < begin);
 		}
-		done();
+		rig_done();
 	}
 }
 
@@ -182,9 +182,9 @@ UNIT_TEST(test_deadline, "deadlines after little warm-up")
 	for (int warm_up = 1; warm_up <= 2; warm_up++) {
 		SET_UP(&all_reduce, "-n", "20", "-w", warm_up == 1 ? "1" : "2", "-c", "0");
 		failure = (struct failure){ .rank = NO_RANK, .phase = PHASE_WARMUP, .delay = 0.1 };
-		CU_ASSERT_EQUAL(measure(1024, false), 0);
+		CU_ASSERT_EQUAL(rig_measure(1024, false), 0);
 		CU_ASSERT(seen.timed_deadline >= 20); /* 10 x 0.1 s x 20 calls */
-		done();
+		rig_done();
 	}
 }
 
@@ -210,11 +210,11 @@ UNIT_TEST(test_predicted_deadline, "deadlines from predictions")
 		SET_UP(&all_reduce, "-n", "20", "-w", "1", "-c", "0");
 		bench.predicted = true;
 		bench.predictor = job.rank > 0 ? NULL : known ? &second : &nothing;
-		CU_ASSERT_EQUAL(measure(1024, false), 0);
+		CU_ASSERT_EQUAL(rig_measure(1024, false), 0);
 		/* 10 x 1 s x 20 calls */
 		CU_ASSERT(known ? fabs(seen.timed_deadline - 200) <= 1e-9
 				: seen.timed_deadline < 200);
-		done();
+		rig_done();
 	}
 	bench.predicted = false;
 	bench.predictor = NULL;
@@ -227,10 +227,10 @@ UNIT_TEST(test_checks, "-c")
 	for (int i = 0; i < 3; i++)
 		for (int in_place = 0; in_place < 2; in_place++) {
 			SET_UP(&all_reduce, "-n", "4", "-c", counts[i]);
-			UNIT_ALL(measure(4096, in_place) == 0, checks_made() == atoi(counts[i]),
+			UNIT_ALL(rig_measure(4096, in_place) == 0, checks_made() == atoi(counts[i]),
 				 measured.row.wrong == (i == 0 ? -1 : 0),
 				 measured.wrong_checks == 0);
-			done();
+			rig_done();
 		}
 }
 
@@ -248,8 +248,9 @@ UNIT_TEST(test_right, "all collectives come out right")
 			for (int in_place = 0; in_place <= collective->in_place; in_place++) {
 				SET_UP(collective, "-n", "3", "-w", "1", "-u", "1");
 				bench.traffic = (struct traffic){ .nranks = RANKS, .spread = 0.5 };
-				UNIT_ALL(measure(sizes[i], in_place) == 0, measured.row.wrong == 0);
-				done();
+				UNIT_ALL(rig_measure(sizes[i], in_place) == 0,
+					 measured.row.wrong == 0);
+				rig_done();
 			}
 	}
 }
@@ -264,10 +265,10 @@ UNIT_TEST(test_wrong_in_last_call, "wrong in the last timed call")
 		for (int in_place = 0; in_place < 2; in_place++) {
 			SET_UP(&all_reduce, "-n", "25", "--mode", modes[mode], "-c", "3");
 			failure = (struct failure){ .rank = 1, .phase = PHASE_TIMED, .nth = 25 };
-			UNIT_ALL(measure(4096, in_place) == 0, measured.row.wrong == 1,
+			UNIT_ALL(rig_measure(4096, in_place) == 0, measured.row.wrong == 1,
 				 measured.wrong_checks == 1, measured.row.report.rank == 1,
 				 measured.row.report.element == 0, checks_made() == 0);
-			done();
+			rig_done();
 		}
 }
 
@@ -283,14 +284,14 @@ UNIT_TEST(test_dropped_last_call, "the last timed call is dropped")
 						    .phase = PHASE_TIMED,
 						    .nth = atoi(counts[i]),
 						    .drop = true };
-			UNIT_ALL(measure(4096, in_place) == 0, measured.wrong_checks == RANKS,
+			UNIT_ALL(rig_measure(4096, in_place) == 0, measured.wrong_checks == RANKS,
 				 measured.row.report.rank == 0);
 			if (!in_place) {
 				CU_ASSERT_EQUAL(measured.row.report.kind, WRONG_STALE);
 				CU_ASSERT_EQUAL(measured.row.wrong, RANKS * 1024);
 			}
 			CU_ASSERT(measured.row.wrong > 0);
-			done();
+			rig_done();
 		}
 }
 
@@ -300,9 +301,9 @@ UNIT_TEST(test_dropped_in_short_rotation, "dropped, in a short rotation")
 {
 	SET_UP(&all_reduce, "-n", "3", "-w", "0");
 	failure = (struct failure){ .rank = ALL, .phase = PHASE_TIMED, .nth = 3, .drop = true };
-	UNIT_ALL(measure((size_t)100 << 20, true) == 0, timing_last_slot(&measured.timing).spare,
-		 measured.wrong_checks == RANKS);
-	done();
+	UNIT_ALL(rig_measure((size_t)100 << 20, true) == 0,
+		 timing_last_slot(&measured.timing).spare, measured.wrong_checks == RANKS);
+	rig_done();
 }
 
 /* A wrong extra check; a timed call before the last is only checked with --check-every. */
@@ -310,23 +311,23 @@ UNIT_TEST(test_where_checks_are, "which calls are checked")
 {
 	SET_UP(&all_reduce, "-n", "4", "-c", "3");
 	failure = (struct failure){ .rank = 2, .phase = PHASE_CHECK, .nth = 2 };
-	UNIT_ALL(measure(4096, false) == 0, measured.wrong_checks == 1,
+	UNIT_ALL(rig_measure(4096, false) == 0, measured.wrong_checks == 1,
 		 measured.row.report.rank == 2, seen.calls[PHASE_CHECK] == 2,
 		 seen.calls[PHASE_SETUP] == 0);
-	done();
+	rig_done();
 	for (int every = 0; every < 2; every++) {
 		SET_UP(&all_reduce, "-n", "6", "-c", "1", every ? "--check-every" : "-c1");
 		failure = (struct failure){ .rank = 0, .phase = PHASE_TIMED, .nth = 3 };
-		UNIT_ALL(measure(4096, false) == 0, seen.calls[PHASE_TIMED] == 6,
+		UNIT_ALL(rig_measure(4096, false) == 0, seen.calls[PHASE_TIMED] == 6,
 			 measured.wrong_checks == every);
-		done();
+		rig_done();
 	}
 }
 
 UNIT_TEST(test_too_small, "too small")
 {
 	SET_UP(&alltoall, "-n", "2");
-	UNIT_ALL(measure(8, false) == -ENODATA, err.outcome == OUTCOME_OK,
+	UNIT_ALL(rig_measure(8, false) == -ENODATA, rig_err.outcome == OUTCOME_OK,
 		 seen.calls[PHASE_TIMED] == 0);
 	point_release(&measured);
 }
@@ -345,7 +346,8 @@ UNIT_TEST(test_refused_call, "a call is refused")
 
 	SET_UP(&all_reduce, "-n", "2");
 	bench.chain.filter = &refuser; /* on all ranks, or the others would wait */
-	UNIT_ALL(measure(1024, false) == -EIO, !strcmp(err.text, "no luck"), seen.depth == 0);
+	UNIT_ALL(rig_measure(1024, false) == -EIO, !strcmp(rig_err.text, "no luck"),
+		 seen.depth == 0);
 	point_release(&measured);
 }
 
@@ -430,18 +432,18 @@ UNIT_TEST(test_graph, "graphs")
 {
 	SET_UP(&all_reduce, "-n", "12", "-w", "1");
 	with_graphs();
-	UNIT_ALL(measure(4096, false) == 0, measured.row.wrong == 0, gpu.graphs == 1,
+	UNIT_ALL(rig_measure(4096, false) == 0, measured.row.wrong == 0, gpu.graphs == 1,
 		 gpu.launches >= 2);
-	done();
+	rig_done();
 	CU_ASSERT_EQUAL(gpu.graphs, 0);
 
 	SET_UP(&all_reduce, "-n", "12", "-c", "0");
 	with_graphs();
-	CU_ASSERT_EQUAL(measure(4096, false), 0);
+	CU_ASSERT_EQUAL(rig_measure(4096, false), 0);
 	CU_ASSERT_EQUAL(gpu.launches, 1 + 5); /* the first one warms up */
 	if (job.rank == 0)
 		CU_ASSERT_EQUAL(measured.row.calls, 60);
-	done();
+	rig_done();
 	be->ops = &backend_mpi;
 }
 
@@ -464,7 +466,8 @@ UNIT_TEST(test_long_graph, "graphs of very many calls")
 			SET_UP(&all_reduce, "-n", c->n, "-w", "1", "-c", check ? "1" : "0");
 			with_graphs();
 			options.graph_launches = 1;
-			UNIT_ALL(measure(64, false) == 0, measured.row.wrong == (check ? 0 : -1));
+			UNIT_ALL(rig_measure(64, false) == 0,
+				 measured.row.wrong == (check ? 0 : -1));
 			if (job.rank == 0)
 				CU_ASSERT_EQUAL(measured.row.samples, c->graphs);
 			CU_ASSERT_EQUAL(gpu.launches, 1 + c->graphs + check);
@@ -474,7 +477,7 @@ UNIT_TEST(test_long_graph, "graphs of very many calls")
 				timed += gpu.played[1 + g];
 			}
 			CU_ASSERT_EQUAL(timed, atoi(c->n));
-			done();
+			rig_done();
 			CU_ASSERT_EQUAL(gpu.graphs, 0);
 			be->ops = &backend_mpi;
 		}
@@ -487,7 +490,7 @@ UNIT_TEST(test_graph_failed, "graphs that fail")
 		SET_UP(&all_reduce, "-n", "12", "-w", "1");
 		with_graphs();
 		gpu.fail_end = nth;
-		UNIT_ALL(measure(4096, false) == -EIO, gpu.graphs == nth - 1, seen.depth == 0);
+		UNIT_ALL(rig_measure(4096, false) == -EIO, gpu.graphs == nth - 1, seen.depth == 0);
 		point_release(&measured);
 		CU_ASSERT_EQUAL(gpu.graphs, 0);
 		be->ops = &backend_mpi;
@@ -520,7 +523,7 @@ static int tell_issue(struct backend *b, const struct call *call, uint64_t ticke
 	CU_ASSERT(!told.mask || seen.phase != PHASE_TIMED);
 	told.asked += told.mask != 0;
 	if (told.mask && told.fail)
-		return error_set(&err, OUTCOME_ERROR, -EIO, "an error while it tells");
+		return error_set(&rig_err, OUTCOME_ERROR, -EIO, "an error while it tells");
 	if (told.mask)
 		ncclProfiler_v4.start(NULL, &handle, &event);
 	return backend_mpi.issue(b, call, ticket);
@@ -554,24 +557,24 @@ UNIT_TEST(test_telling, "a library that tells what it uses")
 			failure =
 				(struct failure){ .rank = ALL, .phase = PHASE_CHECK, .drop = true };
 		}
-		CU_ASSERT_EQUAL(measure(4096, false), 0);
+		CU_ASSERT_EQUAL(rig_measure(4096, false), 0);
 		UNIT_ALL(told.mask == 0, told.asked == (c->called ? together : 0),
 			 !c->called || !strcmp(measured.row.used_algo, "Ring"),
 			 !c->called || !strcmp(measured.row.used_proto, "LL"),
 			 measured.row.used_channels == c->channels);
-		done();
+		rig_done();
 		be->ops = &backend_mpi;
 	}
 	SET_UP(&all_reduce, "-n", "2", "-w", "1");
 	be->ops = &ops;
 	told.fail = true;
-	UNIT_ALL(measure(4096, false) == -EIO, told.mask == 0);
+	UNIT_ALL(rig_measure(4096, false) == -EIO, told.mask == 0);
 	point_release(&measured);
 	be->ops = &backend_mpi;
 	SET_UP(&all_reduce, "-n", "2", "-w", "1");
-	UNIT_ALL(measure(4096, false) == 0, !measured.row.used_algo, !measured.row.used_proto,
+	UNIT_ALL(rig_measure(4096, false) == 0, !measured.row.used_algo, !measured.row.used_proto,
 		 measured.row.used_channels == -1);
-	done();
+	rig_done();
 }
 
-UNIT_MAIN(point_main())
+UNIT_MAIN(rig_main())

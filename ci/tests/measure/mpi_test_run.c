@@ -61,7 +61,7 @@ UNIT_TEST(test_slow, "too slow")
 		run = (struct run){ .bench = &bench };
 		if (job.rank == 0) {
 			CU_ASSERT_EQUAL_FATAL(report_open(&report, &options, &all_reduce, &facts,
-							  &err),
+							  &rig_err),
 					      0);
 			run.report = &report;
 		}
@@ -119,7 +119,7 @@ UNIT_TEST(test_min_percent, "below the predictions")
 	};
 
 	UNIT_ROWS(c, cases) {
-		struct sink sink = { .ops = &ops, .err = &err };
+		struct sink sink = { .ops = &ops, .err = &rig_err };
 		struct report report = { .sinks = { &sink }, .n = 1 };
 
 		SET_UP(&all_reduce, "-b", "8", "-e", "8", "-n", "2", "-w", "1");
@@ -138,7 +138,7 @@ UNIT_TEST(test_min_percent, "below the predictions")
 UNIT_TEST(test_vendor, "vendors' figures")
 {
 	static const struct sink_ops ops = { .comment = keep_remark };
-	struct sink sink = { .ops = &ops, .err = &err };
+	struct sink sink = { .ops = &ops, .err = &rig_err };
 	struct report report = { .sinks = { &sink }, .n = 1 };
 	struct vendor_hook vendor;
 
@@ -170,4 +170,4 @@ UNIT_TEST(test_largest, "the largest buffer")
 	CU_ASSERT_EQUAL(run_largest(&bench), 0);
 }
 
-UNIT_MAIN(point_main())
+UNIT_MAIN(rig_main())

@@ -65,12 +65,12 @@ UNIT_TEST(test_real_drawing, "a real log: rings and trees as text")
 	char *text;
 
 	read_real(&log);
-	text = printed(nccl_log_print_rings, &log);
+	text = lines_printed(nccl_log_print_rings, &log);
 	CU_ASSERT_STRING_EQUAL(text, "communicator 0\n  channels 00,23: 0 -P2P/direct pointer-> 1 "
 				     "-P2P/direct pointer-> 2 -P2P/direct pointer-> 3 "
 				     "-P2P/direct pointer-> 0\n");
 	free(text);
-	text = printed(nccl_log_print_trees, &log);
+	text = lines_printed(nccl_log_print_trees, &log);
 	CU_ASSERT_STRING_EQUAL(text, "communicator 0\n  channels 00-23: 0>1 1>2 2>3\n");
 	free(text);
 	nccl_log_release(&log);
@@ -143,7 +143,7 @@ UNIT_TEST(test_interleaved, "ranks' lines mixed in one stream")
 			if (i < n[r])
 				at += sprintf(at, "%s%s", rank_lines[r][i],
 					      i == 3 && r == 5 ? "" : "\r\n");
-	text_read(&log, mixed, (size_t)(at - mixed));
+	lines_read_text(&log, mixed, (size_t)(at - mixed));
 	check_job(&log);
 	nccl_log_release(&log);
 	free(mixed);
@@ -159,7 +159,7 @@ UNIT_TEST(test_two_hosts_drawn, "a ring over two hosts as text")
 
 	lines_job(&lines, "");
 	lines_read(&lines, &log);
-	text = printed(nccl_log_print_rings, &log);
+	text = lines_printed(nccl_log_print_rings, &log);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "  channels 00,01:\n    host-A: 0 -P2P/CUMEM-> 1 "));
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "7 -NET/IB/0/GDRDMA-> \n    host-B: 8 -P2P/CUMEM-> "));
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "15 -NET/IB/0/GDRDMA-> 0\n"));

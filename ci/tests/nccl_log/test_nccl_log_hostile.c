@@ -60,7 +60,7 @@ UNIT_TEST(test_hostile_bytes, "NULs, no prefixes, a line of 1 MiB")
 	memset(text + sizeof(head) - 1, 'x', 1 << 20);
 	memcpy(text + sizeof(head) - 1 + 100, "b:1:1 [0] NCCL INFO Using network ", 34);
 	text[len - 1] = '\n';
-	text_read(&log, text, len);
+	lines_read_text(&log, text, len);
 	UNIT_ALL(!strcmp(log.version, "2.0"), log.nccl_lines == 3, log.n_comms == 0);
 	nccl_log_release(&log);
 	free(text);
@@ -80,7 +80,7 @@ UNIT_TEST(test_circles, "trees and rings in circles")
 		lines_say(&lines, r, "Ring 00 : 0 -> %d -> %d", r, r == 3 ? 1 : r + 1);
 	}
 	lines_read(&lines, &log);
-	text = printed(nccl_log_print_trees, &log);
+	text = lines_printed(nccl_log_print_trees, &log);
 	CU_ASSERT_STRING_EQUAL(text, "communicator 0\n  channel 00: 3>0 0>1 1>2 2>3\n");
 	free(text);
 	UNIT_ALL(!log.comms[0].rings[0].closed, log.comms[0].rings[0].differs);

@@ -1,5 +1,4 @@
-/* options_line.h: command lines and environments as one string each, for the option parser. Include
- * it once per test program. */
+/* options_line.h: command lines and environments as one string each, for the option parser. */
 #pragma once
 
 #include "options/options.h"
@@ -17,46 +16,11 @@ static const struct option_target alltoallv = { .name = "alltoallv", .irregular 
 
 /* Parses "a b ''": words split at blanks, '' is the empty argument. `buf` must outlive the
  * options. */
-static inline int parse(struct options *options, const struct option_target *collective,
-			const char *line, char *buf, size_t len, struct error *err)
-{
-	char *argv[64] = { (char *)(uintptr_t) "x_perf" }, *before[64], *word, *save = NULL;
-	int argc = 1, rc;
-
-	snprintf(buf, len, "%s", line);
-	for (word = strtok_r(buf, " ", &save); word && argc < 63; word = strtok_r(NULL, " ", &save))
-		argv[argc++] = strcmp(word, "''") == 0 ? word + 2 : word;
-	memcpy(before, argv, sizeof(argv));
-	*err = (struct error){ .rank = -1 };
-	rc = options_parse(options, collective, argc, argv, err);
-	CU_ASSERT_EQUAL(memcmp(before, argv, sizeof(argv)), 0);
-	return rc;
-}
+int line_parse(struct options *options, const struct option_target *collective, const char *line,
+	       char *buf, size_t len, struct error *err);
 
 /* Sets or removes "NAME=value;NAME=value" in the environment. */
-static inline void environment(const char *list, bool set)
-{
-	char buf[512], *word, *save = NULL;
-
-	snprintf(buf, sizeof(buf), "%s", list ? list : "");
-	for (word = strtok_r(buf, ";", &save); word; word = strtok_r(NULL, ";", &save)) {
-		char *value = strchr(word, '=');
-
-		*value++ = '\0';
-		if (set)
-			setenv(word, value, 1);
-		else
-			unsetenv(word);
-	}
-}
+void line_environment(const char *list, bool set);
 
 /* unit_main in a clean environment. */
-static inline int options_main(void)
-{
-	environment(
-		"NCCL_TESTS_DEVICE=;NCCL_TESTS_SPLIT=;NCCL_TESTS_SPLIT_MASK=;NCCL_TESTS_MIN_BW=;"
-		"NCCL_TESTS_ALLTOALLV_SPREAD=;NCCL_TESTS_ALLTOALLV_MATRIX_FILE=;"
-		"NCCL_TESTS_ALLTOALLV_MATRIX_SCALE=;NCCL_TESTS_ALLTOALLV_PRINT_SUMMARY=",
-		false);
-	return unit_main();
-}
+int options_main(void);

@@ -10,11 +10,11 @@ UNIT_TEST(test_lenient, "numbers and --low as they are meant")
 	struct error err;
 	char buf[256];
 
-	UNIT_ALL(parse(&o, &all_reduce, "--budget .05 -b .5K -e 1K --good 1", buf, sizeof(buf),
-		       &err) == 0,
+	UNIT_ALL(line_parse(&o, &all_reduce, "--budget .05 -b .5K -e 1K --good 1", buf, sizeof(buf),
+			    &err) == 0,
 		 o.budget == .05, o.min_bytes == 512, o.good == 1, o.low == 1,
-		 parse(&o, &all_reduce, "--good 60", buf, sizeof(buf), &err) == 0, o.low == 50,
-		 parse(&o, &all_reduce, "--good 1 --low 2", buf, sizeof(buf), &err) < 0,
+		 line_parse(&o, &all_reduce, "--good 60", buf, sizeof(buf), &err) == 0, o.low == 50,
+		 line_parse(&o, &all_reduce, "--good 1 --low 2", buf, sizeof(buf), &err) < 0,
 		 strstr(err.text, "--low 2: must be at most --good") != NULL);
 }
 
@@ -159,10 +159,10 @@ UNIT_TEST(test_right, "defaults and values")
 		/* With only one end of the sweep set, the other must not be in the way. */
 		snprintf(line, sizeof(line), "%s%s",
 			 strstr(c->line, "-e ") && !strstr(c->line, "-b") ? "-b 1 " : "", c->line);
-		environment(c->env, true);
-		rc = parse(&options, c->collective ? c->collective : &all_reduce, line, buf,
-			   sizeof(buf), &err);
-		environment(c->env, false);
+		line_environment(c->env, true);
+		rc = line_parse(&options, c->collective ? c->collective : &all_reduce, line, buf,
+				sizeof(buf), &err);
+		line_environment(c->env, false);
 		UNIT_ALL(rc == 0, err.outcome == OUTCOME_OK);
 		for (int k = 0; c->is[k].size > 0; k++) {
 			size_t size = c->is[k].size;
@@ -184,22 +184,23 @@ UNIT_TEST(test_text_and_reals, "texts and numbers")
 	struct error err;
 	char buf[512];
 
-	UNIT_ALL(parse(&o, &all_reduce,
-		       "--out d -J a.json --expect hang:missing-call:1,3 --budget 2.5 "
-		       "--ci 0.5 --backend nccl",
-		       buf, sizeof(buf), &err) == 0,
+	UNIT_ALL(line_parse(&o, &all_reduce,
+			    "--out d -J a.json --expect hang:missing-call:1,3 --budget 2.5 "
+			    "--ci 0.5 --backend nccl",
+			    buf, sizeof(buf), &err) == 0,
 		 !strcmp(o.out, "d"), !strcmp(o.nccl_json, "a.json"),
 		 !strcmp(o.expect, "hang:missing-call:1,3"), !strcmp(o.backend, "nccl"),
 		 o.budget == 2.5, o.ci_percent == 0.5, o.good == 80, o.low == 50, !o.vendor,
 		 o.spread == 1, o.matrix_scale == 1, o.min_bw == 0);
 
-	environment("NCCL_TESTS_ALLTOALLV_SPREAD=0.25;NCCL_TESTS_MIN_BW=1.5e2;NCCL_TESTS_ALLTOALLV_"
-		    "MATRIX_FILE=m",
-		    true);
-	UNIT_ALL(parse(&o, &alltoallv, "--csv c --json j --good 92.5 --low=92.5 --vendor", buf,
-		       sizeof(buf), &err) == 0,
+	line_environment(
+		"NCCL_TESTS_ALLTOALLV_SPREAD=0.25;NCCL_TESTS_MIN_BW=1.5e2;NCCL_TESTS_ALLTOALLV_"
+		"MATRIX_FILE=m",
+		true);
+	UNIT_ALL(line_parse(&o, &alltoallv, "--csv c --json j --good 92.5 --low=92.5 --vendor", buf,
+			    sizeof(buf), &err) == 0,
 		 o.good == 92.5, o.low == 92.5, o.vendor);
-	environment(
+	line_environment(
 		"NCCL_TESTS_ALLTOALLV_SPREAD=;NCCL_TESTS_MIN_BW=;NCCL_TESTS_ALLTOALLV_MATRIX_FILE=",
 		false);
 	UNIT_ALL(!strcmp(o.csv, "c"), !strcmp(o.json, "j"), !strcmp(o.backend, "auto"),
@@ -311,7 +312,7 @@ UNIT_TEST(test_kept, "nccl-tests' options, in every form")
 						 row->value);
 
 			snprintf(line + n, sizeof(line) - (size_t)n, "%s", more);
-			CU_ASSERT_EQUAL(parse(&o, &reduce, line, buf, sizeof(buf), &err), 0);
+			CU_ASSERT_EQUAL(line_parse(&o, &reduce, line, buf, sizeof(buf), &err), 0);
 			if (err.code)
 				fprintf(stderr, "\n%s: %s\n", line, err.text);
 		}

@@ -17,9 +17,9 @@ static void fill(struct settings *agree, const struct option_target *target, con
 	char buf[512];
 	int rc;
 
-	environment(env, true);
-	rc = parse(&options, target, line, buf, sizeof(buf), &err);
-	environment(env, false);
+	line_environment(env, true);
+	rc = line_parse(&options, target, line, buf, sizeof(buf), &err);
+	line_environment(env, false);
 	CU_ASSERT_EQUAL(rc, 0);
 	if (rc < 0)
 		printf(" %s: %s", line, err.text);
@@ -221,7 +221,7 @@ UNIT_TEST(test_program, "version, program and backend first")
 	char buf[64];
 
 	fill(&both[0], &all_reduce, "", NULL);
-	CU_ASSERT_EQUAL(parse(&options, &all_reduce, "-d half", buf, sizeof(buf), &err), 0);
+	CU_ASSERT_EQUAL(line_parse(&options, &all_reduce, "-d half", buf, sizeof(buf), &err), 0);
 	UNIT_ROWS(c, cases) {
 		memset(&both[1], 0, sizeof(both[1]));
 		options_agree_fill(&both[1], &options, c->version, c->program, c->backend, false);

@@ -168,10 +168,10 @@ static void refuse(const struct wrong_case *c)
 	char buf[512];
 	int rc;
 
-	environment(c->env, true);
-	rc = parse(&options, c->collective ? c->collective : &all_reduce, c->line, buf, sizeof(buf),
-		   &err);
-	environment(c->env, false);
+	line_environment(c->env, true);
+	rc = line_parse(&options, c->collective ? c->collective : &all_reduce, c->line, buf,
+			sizeof(buf), &err);
+	line_environment(c->env, false);
 	UNIT_ALL(rc == -EINVAL, err.outcome == (c->outcome ? c->outcome : OUTCOME_USAGE),
 		 strchr(err.text, '\n') == NULL, strstr(err.text, c->want) != NULL);
 	if (!strstr(err.text, c->want))

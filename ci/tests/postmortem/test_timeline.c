@@ -6,7 +6,7 @@ UNIT_TEST(test_two_ranks, "two ranks: times, waiting, verdict")
 {
 	const struct span *s;
 
-	play_two();
+	timeline_play_two();
 	CU_ASSERT_EQUAL_FATAL(timeline.nlanes, 2);
 	CU_ASSERT_EQUAL(timeline.ndrawn, 2);
 	CU_ASSERT_EQUAL_FATAL(timeline.lanes[0].nspans, 2);
@@ -22,7 +22,7 @@ UNIT_TEST(test_two_ranks, "two ranks: times, waiting, verdict")
 		 timeline.lanes[0].wait_since == 25e6, isnan(timeline.lanes[1].wait_since),
 		 !strcmp(timeline.lanes[0].note, "in call 2 for 60 ms"),
 		 !strcmp(timeline.lanes[1].note, "in futex"), !strcmp(timeline.notes, ""));
-	tear_down();
+	timeline_tear_down();
 }
 
 /* The nth event of that phase and rank, -1: any; NULL: there is none. */
@@ -74,18 +74,18 @@ UNIT_TEST(test_healthy, "trace of a healthy run")
 
 	for (size_t i = 0; i < LENGTH(room); i++)
 		CU_ASSERT_EQUAL(timeline_newest(room[i][0]), (size_t)room[i][1]);
-	set_up(2);
+	timeline_set_up(2);
 	for (uint64_t i = 0; i < 99; i++)
 		for (int rank = 0; rank < 2; rank++)
-			add(rank, i, i + 1);
+			timeline_call(rank, i, i + 1);
 	timeline_init(&timeline, NULL, &evidence);
 	CU_ASSERT_EQUAL(timeline.lanes[1].nspans, 99);
-	top = save_trace();
+	top = timeline_trace();
 	expect_event(top, 1, 98, "AllReduce", 0, 98000, 1000);
 	CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(event(top, "i", -1, 0), "name")),
 			       "end of the run");
 	json_decref(top);
-	tear_down();
+	timeline_tear_down();
 }
 
 UNIT_TEST(test_trace, "trace, event by event")
@@ -93,8 +93,8 @@ UNIT_TEST(test_trace, "trace, event by event")
 	const json_t *e;
 	json_t *top;
 
-	play_two();
-	top = save_trace();
+	timeline_play_two();
+	top = timeline_trace();
 	expect_event(top, 0, 0, "AllReduce", 0, 0, 20000);
 	expect_event(top, 0, 1, "waits for ranks", 0, 0, 10000);
 	expect_event(top, 0, 2, "AllReduce", 0, 30000, 60000);
@@ -121,23 +121,24 @@ UNIT_TEST(test_trace, "trace, event by event")
 		 !strcmp(json_string_value(json_object_get(event(top, "i", -1, 2), "name")),
 			 "verdict"));
 	json_decref(top);
-	tear_down();
+	timeline_tear_down();
 }
 
 /* Several culprits; no comma, which gnuplot would end the cell at. */
 UNIT_TEST(test_title, "title of several ranks")
 {
-	play_two();
+	timeline_play_two();
 	strcpy(diagnosis.ranks, "0,1");
-	CU_ASSERT_PTR_NOT_NULL(strstr(table(), "\ntitle,,,,\"hang: missing-call (ranks 0;1)\",,"));
-	tear_down();
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(timeline_table(), "\ntitle,,,,\"hang: missing-call (ranks 0;1)\",,"));
+	timeline_tear_down();
 }
 
 UNIT_TEST(test_table, "table, cell by cell")
 {
-	play_two();
+	timeline_play_two();
 	CU_ASSERT_STRING_EQUAL(
-		table(),
+		timeline_table(),
 		"row,rank,lane,guilty,text,comm,seq,kind,count,dtype,state,start_ms,joined_ms,"
 		"end_ms,device_start_ms,device_end_ms\n"
 		"title,,,,\"hang: missing-call (rank 1)\",,,,,,,,,,,\n"
@@ -149,21 +150,21 @@ UNIT_TEST(test_table, "table, cell by cell")
 		"call,0,0,0,,0,2,AllReduce,102,float,unfinished,30.000000,90.000000,90.000000,,\n"
 		"lane,1,1,1,\"in futex\",,,,,,,,,,,\n"
 		"call,1,1,1,,0,1,AllReduce,101,float,done,10.000000,10.000000,20.000000,,\n");
-	tear_down();
+	timeline_tear_down();
 }
 
 /* Four ranks on a device, which runs on behind the host: times of the device count, and what is
  * queued is told from what ran. */
 UNIT_TEST(test_device, "four ranks on a device")
 {
-	set_up(4);
+	timeline_set_up(4);
 	strcpy(evidence.backend, "nccl");
 	for (int i = 0; i < 4; i++) {
 		struct evidence_rank *r = &evidence.ranks[i];
 
-		add(i, 10, 11);
-		add(i, 12, 13);
-		add(i, 14, 15);
+		timeline_call(i, 10, 11);
+		timeline_call(i, 12, 13);
+		timeline_call(i, 14, 15);
 		r->view.completed = 0;
 		r->view.waiting = 1;
 		r->view.since_ns = START + 16 * MS;
@@ -172,7 +173,7 @@ UNIT_TEST(test_device, "four ranks on a device")
 		r->times[1] = (struct call_times){ START + 5 * MS, START + 4 * MS }; /* cannot be */
 	}
 	evidence.ranks[3].calls[2].flags = RECORD_FAILED;
-	build();
+	timeline_build();
 	CU_ASSERT_EQUAL_FATAL(timeline.lanes[2].nspans, 3);
 	CU_ASSERT_EQUAL(timeline.lanes[2].spans[0].state, SPAN_DONE);
 	CU_ASSERT_EQUAL(timeline.lanes[2].spans[0].device_start, 10e6);
@@ -183,10 +184,10 @@ UNIT_TEST(test_device, "four ranks on a device")
 		 timeline.lanes[2].spans[2].state == SPAN_QUEUED,
 		 timeline.lanes[2].spans[2].leave == 5e6,
 		 timeline.lanes[3].spans[2].state == SPAN_FAILED,
-		 strstr(table(),
+		 strstr(timeline_table(),
 			"call,2,2,0,,0,1,AllReduce,101,float,done,0.000000,0.000000,15.000000,"
 			"10.000000,15.000000\n") != NULL);
-	tear_down();
+	timeline_tear_down();
 }
 
 /* A send or receive of a group: it returns at once, and the group's end completes it. */
@@ -194,14 +195,15 @@ static void add_half(int rank, uint64_t enter, enum call_kind kind)
 {
 	uint64_t completed = evidence.ranks[rank].view.completed;
 
-	*add(rank, enter, enter + 1) = (struct record){ .ticket = evidence.ranks[rank].ncalls,
-							.seq = evidence.ranks[rank].ncalls,
-							.enqueued_ns = START + enter * MS,
-							.returned_ns = START + (enter + 1) * MS,
-							.peer = 1 - rank,
-							.kind = (uint8_t)kind,
-							.op = OP_NONE,
-							.state = RECORD_RETURNED };
+	*timeline_call(rank, enter, enter + 1) =
+		(struct record){ .ticket = evidence.ranks[rank].ncalls,
+				 .seq = evidence.ranks[rank].ncalls,
+				 .enqueued_ns = START + enter * MS,
+				 .returned_ns = START + (enter + 1) * MS,
+				 .peer = 1 - rank,
+				 .kind = (uint8_t)kind,
+				 .op = OP_NONE,
+				 .state = RECORD_RETURNED };
 	evidence.ranks[rank].view.completed = completed;
 }
 
@@ -212,15 +214,15 @@ UNIT_TEST(test_groups, "groups of sends and receives")
 	for (int waiting = 1; waiting >= 0; waiting--) {
 		const struct span *s;
 
-		set_up(2);
-		add(0, 10, 11);
+		timeline_set_up(2);
+		timeline_call(0, 10, 11);
 		add_half(0, 12, CALL_SEND);
 		add_half(0, 13, CALL_RECV);
 		add_half(0, 20, CALL_SEND);
 		add_half(0, 21, CALL_RECV);
 		evidence.ranks[0].state = 'R';
 		evidence.ranks[0].view.waiting = (uint32_t)waiting;
-		build();
+		timeline_build();
 		CU_ASSERT_EQUAL_FATAL(timeline.lanes[0].nspans, 5);
 		s = timeline.lanes[0].spans;
 		UNIT_ALL(s[0].state == SPAN_DONE, s[1].state == SPAN_QUEUED,
@@ -231,7 +233,7 @@ UNIT_TEST(test_groups, "groups of sends and receives")
 			 s[4].leave == (waiting ? 90e6 : 12e6));
 		CU_ASSERT(!strcmp(timeline.lanes[0].note,
 				  waiting ? "in calls 4 and 5 for 80 ms" : "running"));
-		tear_down();
+		timeline_tear_down();
 	}
 }
 
@@ -242,7 +244,7 @@ UNIT_TEST(test_left, "a rank that left")
 	for (int killed = 0; killed <= 1; killed++) {
 		struct rank_view *view;
 
-		set_up(2);
+		timeline_set_up(2);
 		add_half(0, 10, CALL_SEND);
 		add_half(0, 12, CALL_RECV);
 		view = &evidence.ranks[0].view;
@@ -250,28 +252,28 @@ UNIT_TEST(test_left, "a rank that left")
 		view->process = killed ? PROCESS_KILLED : PROCESS_EXITED;
 		view->outcome = killed ? -1 : OUTCOME_ERROR;
 		view->status = killed ? 9 : OUTCOME_ERROR;
-		build();
+		timeline_build();
 		CU_ASSERT_EQUAL_FATAL(timeline.lanes[0].nspans, 2);
 		for (int i = 0; i < 2; i++)
 			CU_ASSERT_EQUAL(timeline.lanes[0].spans[i].state,
 					killed ? SPAN_UNFINISHED : SPAN_QUEUED);
-		tear_down();
+		timeline_tear_down();
 	}
 }
 
 /* A rank that polls in a wait of its own is not merely running. */
 UNIT_TEST(test_polling, "a rank that polls")
 {
-	set_up(2);
-	add(0, 10, 11);
-	add(1, 10, 11);
+	timeline_set_up(2);
+	timeline_call(0, 10, 11);
+	timeline_call(1, 10, 11);
 	evidence.ranks[0].state = evidence.ranks[1].state = 'R';
 	evidence.ranks[0].view.waiting = 1;
 	strcpy(evidence.ranks[0].view.what, "the end of the schedule");
-	build();
+	timeline_build();
 	CU_ASSERT_STRING_EQUAL(timeline.lanes[0].note, "running in 'the end of the schedule'");
 	CU_ASSERT_STRING_EQUAL(timeline.lanes[1].note, "running");
-	tear_down();
+	timeline_tear_down();
 }
 
 /* A receive, a call that is not next to it, and a collective, which is over when it returned, do not belong
@@ -296,61 +298,61 @@ UNIT_TEST(test_last_exchange, "the last exchange")
 	UNIT_ROWS(row, rows) {
 		struct evidence_rank *r;
 
-		set_up(2);
+		timeline_set_up(2);
 		r = &evidence.ranks[0];
 		add_half(0, 10, row->kinds[0]);
 		add_half(0, 12, row->kinds[1]);
 		r->calls[1].ticket += row->skipped;
 		r->view.waiting = 1;
 		r->view.completed = row->completed;
-		build();
+		timeline_build();
 		CU_ASSERT_EQUAL_FATAL(timeline.lanes[0].nspans, 2);
 		CU_ASSERT_EQUAL(timeline.lanes[0].spans[0].state, row->states[0]);
 		CU_ASSERT_EQUAL(timeline.lanes[0].spans[1].state, row->states[1]);
-		tear_down();
+		timeline_tear_down();
 	}
 }
 
 /* From four calls before the divergence on, the last four of a rank that did not come so far. */
 UNIT_TEST(test_window, "which calls")
 {
-	set_up(2);
+	timeline_set_up(2);
 	for (uint64_t k = 1; k <= 40; k++)
-		add(0, k, k + 1);
+		timeline_call(0, k, k + 1);
 	for (uint64_t k = 1; k <= 9; k++)
-		add(1, k, k + 1);
+		timeline_call(1, k, k + 1);
 	diagnosis.seq_low = 20;
 	diagnosis.hang_seq = 30;
-	build();
+	timeline_build();
 	UNIT_ALL(timeline.lanes[0].nspans == 25, timeline.lanes[0].spans[0].call->seq == 16,
 		 timeline.lanes[1].nspans == 4, timeline.lanes[1].spans[0].call->seq == 6);
 	timeline_release(&timeline);
 	diagnosis.hang_seq = 10; /* the lower of the two */
-	build();
+	timeline_build();
 	CU_ASSERT_EQUAL(timeline.lanes[0].spans[0].call->seq, 6);
 	timeline_release(&timeline);
 	diagnosis.seq_low = 2;
 	diagnosis.hang_seq = -1;
 	for (uint64_t k = 41; k <= 90; k++)
-		add(0, k, k + 1);
-	build(); /* 90 calls: 63 and the last */
+		timeline_call(0, k, k + 1);
+	timeline_build(); /* 90 calls: 63 and the last */
 	UNIT_ALL(timeline.lanes[0].nspans == TIMELINE_CALLS,
 		 timeline.lanes[0].spans[0].call->seq == 1,
 		 timeline.lanes[0].spans[62].call->seq == 63,
 		 timeline.lanes[0].spans[63].call->seq == 90, timeline.dropped == 26,
 		 strstr(timeline.notes, "26 calls are left out") != NULL);
-	tear_down();
+	timeline_tear_down();
 }
 
 static void expect_drawn(int nranks, const char *culprits, const int *ranks, size_t n)
 {
 	size_t k = 0;
 
-	set_up(nranks);
+	timeline_set_up(nranks);
 	strcpy(diagnosis.ranks, culprits);
 	for (int i = 0; i < nranks; i++)
-		add(i, 10, 20);
-	build();
+		timeline_call(i, 10, 20);
+	timeline_build();
 	CU_ASSERT_EQUAL(timeline.ndrawn, n);
 	for (size_t i = 0; i < timeline.nlanes; i++)
 		if (timeline.lanes[i].drawn && k < n)
@@ -358,7 +360,7 @@ static void expect_drawn(int nranks, const char *culprits, const int *ranks, siz
 	CU_ASSERT_EQUAL(k, n);
 	CU_ASSERT_EQUAL(strstr(timeline.notes, "ranks are drawn") != NULL, nranks > TIMELINE_DRAWN);
 	CU_ASSERT_EQUAL((int)timeline.nlanes, nranks < TIMELINE_LANES ? nranks : TIMELINE_LANES);
-	tear_down();
+	timeline_tear_down();
 }
 
 UNIT_TEST(test_selection, "which ranks")
@@ -377,8 +379,8 @@ UNIT_TEST(test_selection, "which ranks")
 
 UNIT_TEST(test_no_folder, "no folder to write to")
 {
-	play_two();
+	timeline_play_two();
 	CU_ASSERT(timeline_save_csv(&timeline, "/nowhere/at/all/t.csv") < 0);
 	CU_ASSERT(timeline_save_trace(&timeline, "/nowhere/at/all/t.json") < 0);
-	tear_down();
+	timeline_tear_down();
 }

@@ -10,11 +10,11 @@ UNIT_TEST(test_hosts, "clocks of two hosts")
 	const uint64_t ahead = 4000000 * MS;
 
 	for (int common = 1; common >= 0; common--) {
-		set_up(4);
+		timeline_set_up(4);
 		for (int i = 0; i < 4; i++) {
-			add(i, 10, 30);
+			timeline_call(i, 10, 30);
 			if (i != 1)
-				add(i, 40, 0);
+				timeline_call(i, 40, 0);
 		}
 		for (int i = 2; i < 4; i++) {
 			struct evidence_rank *r = &evidence.ranks[i];
@@ -30,7 +30,7 @@ UNIT_TEST(test_hosts, "clocks of two hosts")
 			if (!common)
 				r->calls[0].seq = 77;
 		}
-		build();
+		timeline_build();
 		CU_ASSERT_EQUAL(timeline.nhosts, 2);
 		CU_ASSERT_EQUAL_FATAL(timeline.lanes[3].nspans, 2);
 		if (common) {
@@ -45,7 +45,7 @@ UNIT_TEST(test_hosts, "clocks of two hosts")
 			CU_ASSERT_DOUBLE_EQUAL(timeline.lanes[0].spans[0].enter, 7e6, 1);
 			CU_ASSERT_PTR_NOT_NULL(strstr(timeline.notes, "share no completed call"));
 		}
-		tear_down();
+		timeline_tear_down();
 	}
 }
 
@@ -64,10 +64,10 @@ static void check_bounds(void)
 			CU_ASSERT(s->joined >= s->enter && s->joined <= s->leave);
 		}
 	CU_ASSERT(timeline.end >= 0 && timeline.end < 1e15);
-	top = save_trace();
+	top = timeline_trace();
 	json_decref(top);
-	UNIT_ALL(stat(path_of("t.json"), &st) == 0, st.st_size < 4 << 20,
-		 strlen(table()) < 1 << 19);
+	UNIT_ALL(stat(timeline_path("t.json"), &st) == 0, st.st_size < 4 << 20,
+		 strlen(timeline_table()) < 1 << 19);
 }
 
 #define NASTY                                                                                      \
@@ -81,13 +81,13 @@ UNIT_TEST(test_hostile_times, "hostile times")
 
 	srand(5);
 	for (int round = 0; round < 300; round++) {
-		set_up(4);
+		timeline_set_up(4);
 		for (int i = 0; i < 4; i++) {
 			struct evidence_rank *r = &evidence.ranks[i];
 
 			r->times = calloc(200, sizeof(*r->times));
 			for (int k = 0; k < 5; k++) {
-				struct record *call = add(i, 10, k < 4 ? 20 : 0);
+				struct record *call = timeline_call(i, 10, k < 4 ? 20 : 0);
 
 				call->enqueued_ns = nasty[(size_t)rand() % n];
 				call->returned_ns = nasty[(size_t)rand() % n];
@@ -101,65 +101,65 @@ UNIT_TEST(test_hostile_times, "hostile times")
 			memset(r->view.what, 0xff, sizeof(r->view.what) - 1);
 			r->view.host[0] = round % 3 ? 'a' : (char)('a' + i);
 		}
-		build();
+		timeline_build();
 		check_bounds();
-		tear_down();
+		timeline_tear_down();
 	}
 }
 
 /* One rank's mad clock costs that rank alone its calls. */
 UNIT_TEST(test_mad_clock, "one mad clock")
 {
-	set_up(3);
+	timeline_set_up(3);
 	for (int i = 0; i < 3; i++)
-		add(i, 10, 30);
+		timeline_call(i, 10, 30);
 	evidence.ranks[1].view.seen_ns += 86400000 * MS;
 	evidence.ranks[1].calls[0].enqueued_ns += 86400000 * MS;
 	evidence.ranks[1].calls[0].returned_ns += 86400000 * MS;
-	build();
+	timeline_build();
 	UNIT_ALL(timeline.lanes[0].nspans == 1, timeline.lanes[1].nspans == 0,
 		 timeline.lanes[2].nspans == 1, timeline.end == 90e6, timeline.dropped == 1);
-	tear_down();
+	timeline_tear_down();
 }
 
 UNIT_TEST(test_empty, "empty evidence")
 {
-	set_up(2);
+	timeline_set_up(2);
 	evidence.ranks[1].present = false;
 	diagnosis.seq_low = diagnosis.hang_seq = -1;
-	build();
+	timeline_build();
 	check_bounds();
 	UNIT_ALL(timeline.end == 0, isnan(timeline.divergence),
-		 strstr(table(), "lane,1,1,1,\"nothing known\"") != NULL,
-		 strstr(table(), "\ncall,") == NULL);
-	tear_down();
-	set_up(1);
+		 strstr(timeline_table(), "lane,1,1,1,\"nothing known\"") != NULL,
+		 strstr(timeline_table(), "\ncall,") == NULL);
+	timeline_tear_down();
+	timeline_set_up(1);
 	evidence.nranks = 0;
-	build();
+	timeline_build();
 	check_bounds();
 	CU_ASSERT_EQUAL(timeline.nlanes, 0);
 	evidence.nranks = 1;
-	tear_down();
+	timeline_tear_down();
 }
 
 /* Hours of waiting beside microseconds of calls: the wait is named as what may be shortened. */
 UNIT_TEST(test_breaks, "long gaps")
 {
-	set_up(2);
+	timeline_set_up(2);
 	for (uint64_t k = 1; k < 20; k += 2) {
-		add(0, k, k + 1);
-		add(1, k, k + 1);
+		timeline_call(0, k, k + 1);
+		timeline_call(1, k, k + 1);
 	}
-	add(0, 30, 0);
+	timeline_call(0, 30, 0);
 	evidence.ranks[0].view.seen_ns = evidence.ranks[1].view.seen_ns = START + 3600000 * MS;
 	diagnosis.seq_low = diagnosis.hang_seq = 11;
-	build();
+	timeline_build();
 	CU_ASSERT_EQUAL_FATAL(timeline.nbreaks, 1);
 	CU_ASSERT_EQUAL(timeline.breaks[0].low,
 			17e6); /* the first call shown is number 7, at 13 ms */
 	UNIT_ALL(timeline.breaks[0].high == timeline.end, timeline.end == 3600e9 - 13e6);
-	tear_down();
-	play_two(); /* nothing stands out */
+	timeline_tear_down();
+	timeline_play_two(); /* nothing stands out */
 	CU_ASSERT_EQUAL(timeline.nbreaks, 0);
-	tear_down();
+	timeline_tear_down();
 }

@@ -25,38 +25,38 @@ static const char *const metric_lines[] = {
 /* Runs first: its folder must be empty. */
 UNIT_TEST(test_metrics, "metrics")
 {
-	struct run_summary summary = make_summary();
-	struct row row = make_row(8, false);
+	struct run_summary summary = sink_summary();
+	struct row row = sink_row(8, false);
 	struct sink *sink;
 	char *text;
 
-	set_up();
+	sink_set_up();
 	strcpy(ranks[0].host, "n\"d\\");
-	CU_ASSERT_EQUAL(unit_put(folder, "m.prom", "old", 3), 0);
-	sink = begun(sink_metrics_new(path_of("m.prom"), &err));
-	text = slurp(path_of("m.prom"), NULL);
+	CU_ASSERT_EQUAL(unit_put(sink_folder, "m.prom", "old", 3), 0);
+	sink = sink_begun(sink_metrics_new(sink_path("m.prom"), &sink_err));
+	text = sink_read(sink_path("m.prom"), NULL);
 	UNIT_ALL(strstr(text, "nranks=\"2\"} 0\n") != NULL, strstr(text, "collective") == NULL,
 		 strstr(text, "exit_code") == NULL);
 	free(text);
-	put(sink, row);
-	put(sink, make_row(8, true));
+	sink_put(sink, row);
+	sink_put(sink, sink_row(8, true));
 	row.time_us = 20;
 	row.of_predicted_percent = NAN;
-	put(sink, row);
+	sink_put(sink, row);
 	summary.outcome = OUTCOME_SLOW;
 	CU_ASSERT_EQUAL(sink->ops->end(sink, &summary), 0);
-	text = slurp(path_of("m.prom"), NULL);
+	text = sink_read(sink_path("m.prom"), NULL);
 	for (size_t i = 0; i < LENGTH(metric_lines); i++)
 		CU_ASSERT_PTR_NOT_NULL(strstr(text, metric_lines[i]));
 	UNIT_ALL(strstr(text, "1.225e-05") == NULL, strstr(text, "nan") == NULL);
 	free(text);
-	unlink(path_of("m.prom"));
-	CU_ASSERT_EQUAL(mkdir(path_of("m.prom"), 0700), 0); /* a folder cannot be replaced */
-	UNIT_ALL(sink->ops->end(sink, &summary) < 0, err.outcome == OUTCOME_INTERNAL,
-		 rmdir(path_of("m.prom")) == 0);
+	unlink(sink_path("m.prom"));
+	CU_ASSERT_EQUAL(mkdir(sink_path("m.prom"), 0700), 0); /* a folder cannot be replaced */
+	UNIT_ALL(sink->ops->end(sink, &summary) < 0, sink_err.outcome == OUTCOME_INTERNAL,
+		 rmdir(sink_path("m.prom")) == 0);
 	sink->ops->free(sink);
-	CU_ASSERT_EQUAL(rmdir(folder), 0); /* no draft is left */
-	CU_ASSERT_EQUAL(mkdir(folder, 0700), 0);
+	CU_ASSERT_EQUAL(rmdir(sink_folder), 0); /* no draft is left */
+	CU_ASSERT_EQUAL(mkdir(sink_folder, 0700), 0);
 }
 
 /* The record at *at, RFC 4180, fields unquoted in place. Returns their number and moves *at behind
@@ -104,18 +104,18 @@ static int field_of(char **names, int n, const char *name)
 
 UNIT_TEST(test_csv, "CSV")
 {
-	struct row row = make_row(8, false);
+	struct row row = sink_row(8, false);
 	char *text, *at, *names[FIELDS], *cells[FIELDS];
 	struct sink *sink;
 	int n;
 
-	set_up();
-	sink = begun(sink_csv_new(path_of("a.csv"), &err));
+	sink_set_up();
+	sink = sink_begun(sink_csv_new(sink_path("a.csv"), &sink_err));
 	row.stop = "a \"b\",\r\nc";
 	row.busbw_gbs = NAN;
 	row.algbw_gbs = INFINITY;
-	put(sink, row);
-	text = slurp(path_of("a.csv"), NULL); /* flushed while the sink is open */
+	sink_put(sink, row);
+	text = sink_read(sink_path("a.csv"), NULL); /* flushed while the sink is open */
 	at = text;
 	n = csv_record(&at, names);
 	CU_ASSERT_EQUAL_FATAL(n, (int)row_column_count + 5);
@@ -127,8 +127,8 @@ UNIT_TEST(test_csv, "CSV")
 		 !strcmp(CELL("wrong_got"), ""));
 	free(text);
 
-	put(sink, make_wrong_row(8, false));
-	text = slurp(path_of("a.csv"), NULL);
+	sink_put(sink, sink_wrong_row(8, false));
+	text = sink_read(sink_path("a.csv"), NULL);
 	at = text;
 	csv_record(&at, names);
 	csv_record(&at, cells);
@@ -145,17 +145,17 @@ UNIT_TEST(test_csv, "CSV")
 
 static struct sink *csv_new(const char *path)
 {
-	return sink_csv_new(path, &err);
+	return sink_csv_new(path, &sink_err);
 }
 
 static struct sink *json_new(const char *path)
 {
-	return sink_json_new(path, &err);
+	return sink_json_new(path, &sink_err);
 }
 
 static struct sink *nccl_json_new(const char *path)
 {
-	return sink_nccl_json_new(path, &err);
+	return sink_nccl_json_new(path, &sink_err);
 }
 
 static struct sink *(*const makers[])(const char *path) = { csv_new, json_new, nccl_json_new };
@@ -163,35 +163,36 @@ static struct sink *(*const makers[])(const char *path) = { csv_new, json_new, n
 UNIT_TEST(test_existing_file_refused, "existing file refused")
 {
 	for (int i = 0; i < 2; i++) { /* CSV and JSON lines */
-		FILE *file = fopen(path_of("taken"), "w");
+		FILE *file = fopen(sink_path("taken"), "w");
 		char *text;
 
 		fputs("mine", file);
 		fclose(file);
-		set_up();
-		UNIT_ALL(makers[i](path_of("taken")) == NULL, err.outcome == OUTCOME_USAGE,
-			 err.code == -EEXIST, strstr(err.text, path_of("taken")) != NULL);
-		text = slurp(path_of("taken"), NULL);
+		sink_set_up();
+		UNIT_ALL(makers[i](sink_path("taken")) == NULL, sink_err.outcome == OUTCOME_USAGE,
+			 sink_err.code == -EEXIST,
+			 strstr(sink_err.text, sink_path("taken")) != NULL);
+		text = sink_read(sink_path("taken"), NULL);
 		CU_ASSERT_STRING_EQUAL(text, "mine");
 		free(text);
-		unlink(path_of("taken"));
+		unlink(sink_path("taken"));
 	}
 }
 
 UNIT_TEST(test_unusable_path, "unusable path")
 {
 	for (int i = 0; i < 3; i++) {
-		set_up();
-		UNIT_ALL(makers[i](path_of("no/such/folder.json")) == NULL,
-			 err.outcome == OUTCOME_USAGE, err.code == -ENOENT);
+		sink_set_up();
+		UNIT_ALL(makers[i](sink_path("no/such/folder.json")) == NULL,
+			 sink_err.outcome == OUTCOME_USAGE, sink_err.code == -ENOENT);
 		/* A dangling link must not be followed. */
-		CU_ASSERT_EQUAL(symlink("nowhere", path_of("link")), 0);
-		set_up();
+		CU_ASSERT_EQUAL(symlink("nowhere", sink_path("link")), 0);
+		sink_set_up();
 		if (i < 2) {
-			UNIT_ALL(makers[i](path_of("link")) == NULL, err.code == -EEXIST);
+			UNIT_ALL(makers[i](sink_path("link")) == NULL, sink_err.code == -EEXIST);
 		}
-		CU_ASSERT_NOT_EQUAL(access(path_of("nowhere"), F_OK), 0);
-		unlink(path_of("link"));
+		CU_ASSERT_NOT_EQUAL(access(sink_path("nowhere"), F_OK), 0);
+		unlink(sink_path("link"));
 	}
 }
 
@@ -205,12 +206,12 @@ UNIT_TEST(test_write_failure, "write failure")
 	small = before;
 	small.rlim_cur = 16;
 	for (int i = 0; i < 3; i++) {
-		const struct run_summary summary = make_summary();
+		const struct run_summary summary = sink_summary();
 		struct sink *sink;
 		int rc;
 
-		set_up();
-		sink = makers[i](path_of("small"));
+		sink_set_up();
+		sink = makers[i](sink_path("small"));
 		CU_ASSERT_PTR_NOT_NULL_FATAL(sink);
 		setrlimit(RLIMIT_FSIZE, &small);
 		rc = sink->ops->begin(sink, &facts);
@@ -218,9 +219,10 @@ UNIT_TEST(test_write_failure, "write failure")
 			rc = sink->ops->end(sink, &summary); /* nccl-tests' JSON */
 		CU_ASSERT_EQUAL(rc, -EFBIG);
 		setrlimit(RLIMIT_FSIZE, &before);
-		UNIT_ALL(err.outcome == OUTCOME_INTERNAL, strstr(err.text, "small") != NULL);
+		UNIT_ALL(sink_err.outcome == OUTCOME_INTERNAL,
+			 strstr(sink_err.text, "small") != NULL);
 		sink->ops->free(sink);
-		unlink(path_of("small"));
+		unlink(sink_path("small"));
 	}
 }
 
@@ -229,7 +231,7 @@ UNIT_TEST(test_write_failure, "write failure")
 UNIT_TEST(test_full_disk_mid_line, "the disk fills in the middle of a line")
 {
 	struct rlimit before, small;
-	struct row row = make_row(8, true);
+	struct row row = sink_row(8, true);
 	size_t len, after;
 	char *text;
 
@@ -238,24 +240,24 @@ UNIT_TEST(test_full_disk_mid_line, "the disk fills in the middle of a line")
 	for (int i = 0; i < 2; i++) { /* CSV, JSON */
 		struct sink *sink;
 
-		set_up();
-		sink = begun(makers[i](path_of("full")));
-		put(sink, make_row(8, false));
-		free(slurp(path_of("full"), &len));
+		sink_set_up();
+		sink = sink_begun(makers[i](sink_path("full")));
+		sink_put(sink, sink_row(8, false));
+		free(sink_read(sink_path("full"), &len));
 		small = before;
 		small.rlim_cur = len + 20;
 		setrlimit(RLIMIT_FSIZE, &small);
 		CU_ASSERT_EQUAL(sink->ops->row(sink, &row), -EFBIG);
 		setrlimit(RLIMIT_FSIZE, &before);
-		text = slurp(path_of("full"), &after);
+		text = sink_read(sink_path("full"), &after);
 		UNIT_ALL(after == len, text[after - 1] == '\n');
 		free(text);
-		put(sink, row);
-		text = slurp(path_of("full"), &after);
+		sink_put(sink, row);
+		text = sink_read(sink_path("full"), &after);
 		CU_ASSERT(after > len && strlen(text) == after); /* no hole */
 		free(text);
 		sink->ops->free(sink);
-		unlink(path_of("full"));
+		unlink(sink_path("full"));
 	}
 }
 
@@ -294,4 +296,4 @@ UNIT_TEST(test_environment_list, "environment's allow-list")
 		CU_ASSERT_FALSE(sink_env_allowed(refused[i]));
 }
 
-UNIT_MAIN(unit_main_folder(folder))
+UNIT_MAIN(unit_main_folder(sink_folder))

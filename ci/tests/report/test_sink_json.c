@@ -24,7 +24,7 @@ static json_t *parse_lines(const char *text, size_t len)
 static json_t *parse_lines_of(const char *path)
 {
 	size_t len;
-	char *text = slurp(path, &len);
+	char *text = sink_read(path, &len);
 	json_t *list = parse_lines(text, len);
 
 	CU_ASSERT_EQUAL(text[len - 1], '\n');
@@ -67,7 +67,7 @@ static void check_all(const json_t *from, const char *const (*pairs)[2])
 
 static struct sink *json_open(const char *name)
 {
-	return begun(sink_json_new(path_of(name), &err));
+	return sink_begun(sink_json_new(sink_path(name), &sink_err));
 }
 
 static struct sink *sink;
@@ -77,13 +77,13 @@ UNIT_TEST(test_json_header, "JSON: header")
 {
 	char *text;
 
-	set_up();
+	sink_set_up();
 	setenv("NCCL_ALGO", "Ring", 1);
 	setenv("NCCL_API_TOKEN", "s3cr3t", 1);
 	setenv("AWS_SECRET_ACCESS_KEY", "s3cr3t", 1);
 	sink = json_open("header.json");
 	sink->ops->free(sink);
-	lines = parse_lines_of(path_of("header.json"));
+	lines = parse_lines_of(sink_path("header.json"));
 	CHECK_ALL(lines, { "#", "1" }, { "0/type", "\"header\"" }, { "0/schema", "1" },
 		  { "0/seed", "42" }, { "0/command/#", "3" },
 		  { "0/command/1", "\"--csv=a \\\"b\\\",c\"" }, { "0/command/2", "\"??\"" },
@@ -93,7 +93,7 @@ UNIT_TEST(test_json_header, "JSON: header")
 		  { "0/options/max_bytes", "1048576" }, { "0/options/budget", "null" },
 		  { "0/env/NCCL_ALGO", "\"Ring\"" });
 	json_decref(lines);
-	text = slurp(path_of("header.json"), NULL);
+	text = sink_read(sink_path("header.json"), NULL);
 	UNIT_ALL(strstr(text, "s3cr3t") == NULL, strstr(text, "\"PATH\"") == NULL);
 	free(text);
 }
@@ -103,16 +103,16 @@ UNIT_TEST(test_json_rows, "JSON: rows, comment, end")
 	const struct error failure = {
 		.outcome = OUTCOME_HANG, .code = -ETIMEDOUT, .rank = 3, .text = "stuck"
 	};
-	struct run_summary summary = make_summary();
+	struct run_summary summary = sink_summary();
 	struct row row;
 
-	set_up();
-	row = make_row(8, false);
+	sink_set_up();
+	row = sink_row(8, false);
 	row.busbw_gbs = NAN;
 	row.p99_us = INFINITY;
 	sink = json_open("rows.json");
-	put(sink, row);
-	lines = parse_lines_of(path_of("rows.json"));
+	sink_put(sink, row);
+	lines = parse_lines_of(sink_path("rows.json"));
 	for (size_t i = 0; i < row_column_count; i++)
 		CU_ASSERT_PTR_NOT_NULL(
 			json_object_get(json_array_get(lines, 1), row_columns[i].name));
@@ -123,8 +123,8 @@ UNIT_TEST(test_json_rows, "JSON: rows, comment, end")
 		  { "1/samples_us/#", "3" }, { "1/samples_us/2/1", "15.0" });
 	json_decref(lines);
 
-	put(sink, make_wrong_row(16, true));
-	lines = parse_lines_of(path_of("rows.json"));
+	sink_put(sink, sink_wrong_row(16, true));
+	lines = parse_lines_of(sink_path("rows.json"));
 	CHECK_ALL(lines, { "2/wrong_kind", "\"zero\"" }, { "2/wrong_element", "-4" },
 		  { "2/wrong_got", "\"0,\\\"\\n\"" }, { "2/placement", "\"in-place\"" });
 	json_decref(lines);
@@ -134,7 +134,7 @@ UNIT_TEST(test_json_rows, "JSON: rows, comment, end")
 	summary.err = &failure;
 	CU_ASSERT_EQUAL(sink->ops->end(sink, &summary), 0);
 	sink->ops->free(sink);
-	lines = parse_lines_of(path_of("rows.json"));
+	lines = parse_lines_of(sink_path("rows.json"));
 	CHECK_ALL(lines, { "#", "5" }, { "3/type", "\"comment\"" },
 		  { "3/text", "\"a \\\"remark\\\"\\n\"" }, { "4/type", "\"end\"" },
 		  { "4/outcome", "\"hang\"" }, { "4/error/text", "\"stuck\"" },
@@ -147,22 +147,22 @@ UNIT_TEST(test_json_sample_limit, "JSON: limit of samples")
 	static double many[4098];
 	struct row row;
 
-	set_up();
-	row = make_row(8, false);
+	sink_set_up();
+	row = sink_row(8, false);
 	row.sample_times_us = many;
 	row.per_rank = NULL;
 	sink = json_open("many.json");
 	row.samples = 2048;
-	put(sink, row);
+	sink_put(sink, row);
 	row.samples = 2049;
-	put(sink, row);
+	sink_put(sink, row);
 	row.samples = 2047;
 	row.skipped = 2;
-	put(sink, row);
+	sink_put(sink, row);
 	row.skipped = 1;
-	put(sink, row);
+	sink_put(sink, row);
 	sink->ops->free(sink);
-	lines = parse_lines_of(path_of("many.json"));
+	lines = parse_lines_of(sink_path("many.json"));
 	CHECK_ALL(lines, { "1/samples_us/#", "2048" }, { "2/samples_us", "" },
 		  { "3/samples_us", "" }, { "4/samples_us/#", "2048" },
 		  { "4/samples_skipped", "1" }, { "2/per_rank", "" });
@@ -175,13 +175,13 @@ UNIT_TEST(test_json_cut_anywhere, "JSON: cut anywhere")
 	size_t before, len;
 	char *text;
 
-	set_up();
+	sink_set_up();
 	sink = json_open("cut.json");
-	put(sink, make_row(8, false));
-	free(slurp(path_of("cut.json"), &before));
-	put(sink, make_wrong_row(8, true));
+	sink_put(sink, sink_row(8, false));
+	free(sink_read(sink_path("cut.json"), &before));
+	sink_put(sink, sink_wrong_row(8, true));
 	sink->ops->free(sink);
-	text = slurp(path_of("cut.json"), &len);
+	text = sink_read(sink_path("cut.json"), &len);
 	CU_ASSERT_TRUE_FATAL(len > before);
 	for (size_t cut = before; cut <= len; cut++) {
 		lines = parse_lines(text, cut);
@@ -194,7 +194,7 @@ UNIT_TEST(test_json_cut_anywhere, "JSON: cut anywhere")
 
 static json_t *load(const char *name)
 {
-	document = json_load_file(path_of(name), JSON_REJECT_DUPLICATES, NULL);
+	document = json_load_file(sink_path(name), JSON_REJECT_DUPLICATES, NULL);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(document);
 	return document;
 }
@@ -203,13 +203,13 @@ static bool is_empty(const char *name)
 {
 	size_t len;
 
-	free(slurp(path_of(name), &len));
+	free(sink_read(sink_path(name), &len));
 	return len == 0;
 }
 
 static void finish(struct sink *one)
 {
-	const struct run_summary summary = make_summary();
+	const struct run_summary summary = sink_summary();
 
 	CU_ASSERT_EQUAL(one->ops->end(one, &summary), 0);
 	one->ops->free(one);
@@ -217,22 +217,22 @@ static void finish(struct sink *one)
 
 static struct sink *nccl_json_open(const char *name)
 {
-	return begun(sink_nccl_json_new(path_of(name), &err));
+	return sink_begun(sink_nccl_json_new(sink_path(name), &sink_err));
 }
 
 UNIT_TEST(test_nccl_json, "nccl-tests' JSON")
 {
-	struct run_summary summary = make_summary();
-	struct row row = make_row(32, false);
+	struct run_summary summary = sink_summary();
+	struct row row = sink_row(32, false);
 
-	set_up();
+	sink_set_up();
 	sink = nccl_json_open("n.json");
-	put(sink, make_row(8, false));
-	put(sink, make_row(8, true));
-	put(sink, make_wrong_row(16, false));
+	sink_put(sink, sink_row(8, false));
+	sink_put(sink, sink_row(8, true));
+	sink_put(sink, sink_wrong_row(16, false));
 	row.time_us = NAN;
 	row.wrong = -1;
-	put(sink, row);
+	sink_put(sink, row);
 	CU_ASSERT_TRUE(is_empty("n.json")); /* empty until the end */
 	summary.wrong_checks = 7;
 	CU_ASSERT_EQUAL(sink->ops->end(sink, &summary), 0);
@@ -259,11 +259,11 @@ UNIT_TEST(test_nccl_json, "nccl-tests' JSON")
 UNIT_TEST(test_nccl_json_errors, "nccl-tests' JSON: errors")
 {
 	const struct error failure = { .outcome = OUTCOME_ERROR, .text = "what failed" };
-	struct run_summary summary = make_summary();
+	struct run_summary summary = sink_summary();
 
-	set_up();
+	sink_set_up();
 	sink = nccl_json_open("failed.json");
-	put(sink, make_row(8, false));
+	sink_put(sink, sink_row(8, false));
 	summary.err = &failure;
 	CU_ASSERT_EQUAL(sink->ops->end(sink, &summary), 0);
 	sink->ops->free(sink);
@@ -275,27 +275,27 @@ UNIT_TEST(test_nccl_json_errors, "nccl-tests' JSON: errors")
 /* Without an end no file stays that looks like a document. */
 UNIT_TEST(test_nccl_json_endless, "nccl-tests' JSON: no end")
 {
-	set_up();
+	sink_set_up();
 	sink = nccl_json_open("endless.json");
-	put(sink, make_row(8, false));
+	sink_put(sink, sink_row(8, false));
 	sink->ops->free(sink);
-	CU_ASSERT_EQUAL(access(path_of("endless.json"), F_OK), -1);
+	CU_ASSERT_EQUAL(access(sink_path("endless.json"), F_OK), -1);
 }
 
 UNIT_TEST(test_nccl_json_per_iteration, "nccl-tests' JSON: per iteration")
 {
-	struct row row = make_row(8, true), out = make_row(8, false);
+	struct row row = sink_row(8, true), out = sink_row(8, false);
 
-	set_up();
-	options.per_iter = true;
+	sink_set_up();
+	sink_options.per_iter = true;
 	out.samples = 2;
 	out.skipped = 1;
-	options.cputime = true;
-	options.step_factor = 0;
-	options.step_bytes = 1 << 10;
+	sink_options.cputime = true;
+	sink_options.step_factor = 0;
+	sink_options.step_bytes = 1 << 10;
 	sink = nccl_json_open("iter.json");
-	put(sink, out);
-	put(sink, row);
+	sink_put(sink, out);
+	sink_put(sink, row);
 	finish(sink);
 	document = load("iter.json");
 	/* Slowest ranks: 11, 13, 15; the first is skipped. */
@@ -315,12 +315,12 @@ UNIT_TEST(test_nccl_json_suffixes, "nccl-tests' JSON: suffixes")
 {
 	struct sink *three[3];
 
-	set_up();
+	sink_set_up();
 	for (int i = 0; i < 3; i++)
 		three[i] = nccl_json_open("s.json");
-	UNIT_ALL(access(path_of("s.json"), F_OK) == 0, access(path_of("s.json.0"), F_OK) == 0,
-		 access(path_of("s.json.1"), F_OK) == 0);
-	put(three[2], make_row(8, false));
+	UNIT_ALL(access(sink_path("s.json"), F_OK) == 0, access(sink_path("s.json.0"), F_OK) == 0,
+		 access(sink_path("s.json.1"), F_OK) == 0);
+	sink_put(three[2], sink_row(8, false));
 	for (int i = 0; i < 3; i++)
 		finish(three[i]);
 	for (int i = 0; i < 2; i++) {
@@ -337,7 +337,7 @@ UNIT_TEST(test_nccl_json_environment, "nccl-tests' JSON: environment")
 	bool found = false;
 	char *text;
 
-	set_up();
+	sink_set_up();
 	setenv("UCX_TLS", "tcp\xff", 1);
 	setenv("NCCL_CREDENTIALS", "s3cr3t", 1);
 	sink = nccl_json_open("env.json");
@@ -348,9 +348,9 @@ UNIT_TEST(test_nccl_json_environment, "nccl-tests' JSON: environment")
 		found |= strcmp(json_string_value(json_array_get(env, i)), "UCX_TLS=tcp?") == 0;
 	CU_ASSERT_TRUE(found);
 	json_decref(document);
-	text = slurp(path_of("env.json"), NULL);
+	text = sink_read(sink_path("env.json"), NULL);
 	CU_ASSERT_PTR_NULL(strstr(text, "s3cr3t"));
 	free(text);
 }
 
-UNIT_MAIN(unit_main_folder(folder))
+UNIT_MAIN(unit_main_folder(sink_folder))

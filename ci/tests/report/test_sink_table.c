@@ -14,8 +14,8 @@ static void screen_open(struct screen *screen, enum table_kind kind, bool in_pla
 {
 	screen->text = NULL;
 	screen->out = open_memstream(&screen->text, &screen->len);
-	screen->sink =
-		begun(sink_table_new(screen->out, kind, in_place, checked, timestamps, &err));
+	screen->sink = sink_begun(
+		sink_table_new(screen->out, kind, in_place, checked, timestamps, &sink_err));
 }
 
 static void screen_close(struct screen *screen)
@@ -87,13 +87,13 @@ static const char *const both[] = { "8",    "2", "float", "sum",  "-1",	  "12.25
 
 UNIT_TEST(test_table_plain, "nccl-tests' columns")
 {
-	const struct run_summary summary = make_summary();
+	const struct run_summary summary = sink_summary();
 
-	set_up();
+	sink_set_up();
 	screen_open(&s, TABLE_NCCL_TESTS, true, true, false);
-	put(s.sink, make_row(8, false));
+	sink_put(s.sink, sink_row(8, false));
 	CU_ASSERT_EQUAL(parse_table(s.text, rows, 4), 0); /* the twin is awaited */
-	put(s.sink, make_row(8, true));
+	sink_put(s.sink, sink_row(8, true));
 	CU_ASSERT_EQUAL_FATAL(parse_table(s.text, rows, 4), 1);
 	CU_ASSERT_EQUAL(rows[0].n, 13);
 	check_fields(&rows[0], both, 13);
@@ -110,8 +110,8 @@ UNIT_TEST(test_table_plain, "nccl-tests' columns")
 
 UNIT_TEST(test_table_header, "header")
 {
-	set_up();
-	options.iters = 20;
+	sink_set_up();
+	sink_options.iters = 20;
 	screen_open(&s, TABLE_NCCL_TESTS, true, true, false);
 	UNIT_ALL(headings(s.text, line, sizeof(line), field) == 13, !strcmp(field[5], "time"),
 		 !strcmp(field[12], "#wrong"),
@@ -132,11 +132,11 @@ UNIT_TEST(test_table_header, "header")
 	facts.nranks = facts.nnodes = RANKS;
 
 	/* -C: the column is the host's time, and its heading shows that. */
-	options.cputime = true;
+	sink_options.cputime = true;
 	screen_open(&s, TABLE_NCCL_TESTS, false, true, false);
 	headings(s.text, line, sizeof(line), field);
 	CU_ASSERT_STRING_EQUAL(field[5], "cputime");
-	put(s.sink, make_row(8, false));
+	sink_put(s.sink, sink_row(8, false));
 	CU_ASSERT_PTR_NOT_NULL(strstr(s.text, "-1     4.50    1.50"));
 	screen_close(&s);
 }
@@ -145,12 +145,12 @@ UNIT_TEST(test_table_extended, "further columns")
 {
 	int n, mode = -1, ip99 = -1;
 
-	set_up();
+	sink_set_up();
 	screen_open(&s, TABLE_WIDE, true, true, true);
-	put(s.sink, make_row(8, false));
-	put(s.sink, make_row(8, true));
-	put(s.sink, make_row(16, false)); /* its twin does not come */
-	put(s.sink, make_row(32, false));
+	sink_put(s.sink, sink_row(8, false));
+	sink_put(s.sink, sink_row(8, true));
+	sink_put(s.sink, sink_row(16, false)); /* its twin does not come */
+	sink_put(s.sink, sink_row(32, false));
 	n = headings(s.text, line, sizeof(line), field);
 	CU_ASSERT_TRUE_FATAL(n > 14);
 	for (int i = 13; i < n; i++) {
@@ -180,10 +180,10 @@ UNIT_TEST(test_table_extended, "further columns")
 /* Predictions have columns only in a run that can have some; a missing one is nan. */
 UNIT_TEST(test_table_predicted, "predictions")
 {
-	struct row known = make_row(8, false), unknown = make_row(16, false);
+	struct row known = sink_row(8, false), unknown = sink_row(16, false);
 	int n, pred = -1;
 
-	set_up();
+	sink_set_up();
 	known.predicted_us = 12.25;
 	known.ceiling_busbw_gbs = 450;
 	known.of_predicted_percent = 98.5;
@@ -197,8 +197,8 @@ UNIT_TEST(test_table_predicted, "predictions")
 	CU_ASSERT_TRUE_FATAL(pred > 0 && pred + 4 < n);
 	UNIT_ALL(!strcmp(field[pred + 2], "predlow"), !strcmp(field[pred + 4], "ceiling"),
 		 !strcmp(field[pred + 5], "ofpred"));
-	put(s.sink, known);
-	put(s.sink, unknown);
+	sink_put(s.sink, known);
+	sink_put(s.sink, unknown);
 	CU_ASSERT_EQUAL_FATAL(parse_table(s.text, rows, 4), 2);
 	UNIT_ALL(rows[0].n == n, !strcmp(rows[0].field[pred], "12.25"),
 		 !strcmp(rows[0].field[pred + 4], "450.00"),
@@ -225,19 +225,19 @@ UNIT_TEST(test_table_narrow, "140 characters")
 		{ INFINITY, 0, 0, { "N/A", "0.00", "0.00" } },
 	};
 
-	set_up();
+	sink_set_up();
 	screen_open(&s, TABLE_HANGAR, true, true, false);
 	CU_ASSERT_EQUAL_FATAL(headings(s.text, line, sizeof(line), field), 16);
 	for (int i = 0; i < 3; i++)
 		CU_ASSERT_STRING_EQUAL(field[13 + i], names[i]);
 	for (size_t i = 0; i < LENGTH(cases); i++) {
-		struct row row = make_row(8 << i, false);
+		struct row row = sink_row(8 << i, false);
 
 		row.predicted_busbw_gbs = cases[i].predicted;
 		row.of_predicted_percent = cases[i].share;
 		row.ci_percent = cases[i].spread;
-		put(s.sink, row);
-		put(s.sink, make_row(8 << i, true));
+		sink_put(s.sink, row);
+		sink_put(s.sink, sink_row(8 << i, true));
 	}
 	for (const char *l = s.text; *l; l += strcspn(l, "\n") + 1)
 		if (strncmp(l, "# nThread ", 10) != 0) /* nccl-tests' own line */
@@ -255,10 +255,10 @@ UNIT_TEST(test_table_narrow, "140 characters")
 /* Cells that must be one word, and not empty. */
 UNIT_TEST(test_table_hostile_cells, "hostile cells")
 {
-	struct row row = make_row(UINT64_MAX, false);
+	struct row row = sink_row(UINT64_MAX, false);
 	int n;
 
-	set_up();
+	sink_set_up();
 	row.stop = "";
 	row.mode = "two words\n";
 	row.timestamp[0] = '\0';
@@ -269,7 +269,7 @@ UNIT_TEST(test_table_hostile_cells, "hostile cells")
 	row.wrong = 123456789;
 	screen_open(&s, TABLE_WIDE, false, true, true);
 	n = headings(s.text, line, sizeof(line), field);
-	put(s.sink, row);
+	sink_put(s.sink, row);
 	CU_ASSERT_EQUAL_FATAL(parse_table(s.text, rows, 2), 1);
 	CU_ASSERT_EQUAL_FATAL(rows[0].n, n);
 	CU_ASSERT_STRING_EQUAL(rows[0].field[0], "18446744073709551615");
@@ -281,12 +281,12 @@ UNIT_TEST(test_table_hostile_cells, "hostile cells")
 
 UNIT_TEST(test_table_unchecked, "not checked")
 {
-	struct run_summary summary = make_summary();
-	struct row row = make_row(8, false);
+	struct run_summary summary = sink_summary();
+	struct row row = sink_row(8, false);
 
-	set_up();
+	sink_set_up();
 	screen_open(&s, TABLE_NCCL_TESTS, false, false, false);
-	put(s.sink, row);
+	sink_put(s.sink, row);
 	CU_ASSERT_EQUAL_FATAL(parse_table(s.text, rows, 2), 1);
 	UNIT_ALL(rows[0].n == 13, !strcmp(rows[0].field[8], "N/A"));
 	summary.checked = false;
@@ -297,7 +297,7 @@ UNIT_TEST(test_table_unchecked, "not checked")
 	/* This one row was not checked. */
 	screen_open(&s, TABLE_NCCL_TESTS, false, true, false);
 	row.wrong = -1;
-	put(s.sink, row);
+	sink_put(s.sink, row);
 	CU_ASSERT_EQUAL_FATAL(parse_table(s.text, rows, 2), 1);
 	CU_ASSERT_STRING_EQUAL(rows[0].field[8], "N/A");
 	screen_close(&s);
@@ -311,14 +311,14 @@ UNIT_TEST(test_table_wrong_and_end, "wrong data and the end")
 				       .line = 7,
 				       .file = "x.c",
 				       .text = "two\nlines" };
-	struct run_summary summary = make_summary();
+	struct run_summary summary = sink_summary();
 	char *at;
 
-	set_up();
-	options.min_bw = 3;
-	options.memory_report = true;
+	sink_set_up();
+	sink_options.min_bw = 3;
+	sink_options.memory_report = true;
 	screen_open(&s, TABLE_NCCL_TESTS, true, true, false);
-	put(s.sink, make_wrong_row(8, false));
+	sink_put(s.sink, sink_wrong_row(8, false));
 	CU_ASSERT_EQUAL(s.sink->ops->comment(s.sink, "in\nbetween"), 0);
 	summary.wrong_checks = 2;
 	summary.err = &failure;
@@ -339,7 +339,7 @@ UNIT_TEST(test_table_wrong_and_end, "wrong data and the end")
 			"# GPU memory usage     : Initialization 1.50 KB | User-Allocated 200 GB"
 			" | Collective 0.00 B | Total  200 GB\n") != NULL);
 	screen_close(&s);
-	options.min_bw = 2.6; /* 10 % below is still good */
+	sink_options.min_bw = 2.6; /* 10 % below is still good */
 	screen_open(&s, TABLE_NCCL_TESTS, true, true, false);
 	CU_ASSERT_EQUAL(s.sink->ops->end(s.sink, &summary), 0);
 	CU_ASSERT_PTR_NOT_NULL(strstr(s.text, "# Avg bus bandwidth    : 2.5 OK\n"));
@@ -351,12 +351,12 @@ UNIT_TEST(test_table_full_disk, "full disk")
 	FILE *out = fopen("/dev/full", "w");
 	struct sink *sink;
 
-	set_up();
+	sink_set_up();
 	CU_ASSERT_PTR_NOT_NULL_FATAL(out);
-	sink = sink_table_new(out, TABLE_HANGAR, true, true, false, &err);
-	UNIT_ALL(sink->ops->begin(sink, &facts) == -EIO, err.outcome == OUTCOME_INTERNAL);
+	sink = sink_table_new(out, TABLE_HANGAR, true, true, false, &sink_err);
+	UNIT_ALL(sink->ops->begin(sink, &facts) == -EIO, sink_err.outcome == OUTCOME_INTERNAL);
 	sink->ops->free(sink);
 	fclose(out);
 }
 
-UNIT_MAIN(unit_main_folder(folder))
+UNIT_MAIN(unit_main_folder(sink_folder))

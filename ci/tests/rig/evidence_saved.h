@@ -1,5 +1,4 @@
-/* evidence_saved.h: three ranks, the last a call behind, and their evidence saved in a folder. Include
- * it once per test program. */
+/* evidence_saved.h: three ranks, the last a call behind, and their evidence saved in a folder. */
 #pragma once
 
 #include "backend/call.h"

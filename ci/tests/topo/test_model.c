@@ -41,7 +41,7 @@ UNIT_TEST(test_nccl_tables, "NCCL's tables")
 	};
 
 	UNIT_ROWS(row, rows) {
-		machine("hgx-h200", row->gpus, 1, false);
+		machine_model("hgx-h200", row->gpus, 1, false);
 		UNIT_ALL(fabs(model.tuning.bw[row->coll][row->algo][row->proto] - row->bw) <= .0501,
 			 fabs(model.tuning.lat[row->coll][row->algo][row->proto] - row->lat) <=
 				 .0501,
@@ -72,13 +72,13 @@ UNIT_TEST(test_versions, "of older versions")
 	struct prediction p;
 
 	UNIT_ROWS(row, rows) {
-		machine(row->name, row->gpus, row->nodes, false);
+		machine_model(row->name, row->gpus, row->nodes, false);
 		sys.nccl = row->version;
 		model_scale(&model, row->nodes);
-		UNIT_ALL(point(MODEL_ALL_REDUCE, row->bytes, -1, -1, &p) == 0, p.algo == row->algo,
-			 p.proto == row->proto);
+		UNIT_ALL(machine_point(MODEL_ALL_REDUCE, row->bytes, -1, -1, &p) == 0,
+			 p.algo == row->algo, p.proto == row->proto);
 	}
-	machine("dgx-a100", 8, 1, false);
+	machine_model("dgx-a100", 8, 1, false);
 	sys.nccl = 218;
 	model_scale(&model, 1);
 	/* 240 / 4 x 8 / 14 */
@@ -101,8 +101,8 @@ UNIT_TEST(test_choice, "NCCL's choice")
 	struct prediction p;
 
 	UNIT_ROWS(row, rows) {
-		machine("hgx-h200", row->gpus, 1, !row->nvls);
-		UNIT_ALL(point(MODEL_ALL_REDUCE, row->mib * 1048576., -1, -1, &p) == 0,
+		machine_model("hgx-h200", row->gpus, 1, !row->nvls);
+		UNIT_ALL(machine_point(MODEL_ALL_REDUCE, row->mib * 1048576., -1, -1, &p) == 0,
 			 p.algo == row->algo, p.proto == row->proto);
 	}
 	/* an operator that switches cannot do */
@@ -124,8 +124,8 @@ UNIT_TEST(test_ring_simple, "Ring Simple by hand")
 {
 	struct prediction p;
 
-	machine("hgx-h200", 4, 1, true);
-	UNIT_ALL(point(MODEL_ALL_REDUCE, 67108864, MODEL_RING, MODEL_SIMPLE, &p) == 0,
+	machine_model("hgx-h200", 4, 1, true);
+	UNIT_ALL(machine_point(MODEL_ALL_REDUCE, 67108864, MODEL_RING, MODEL_SIMPLE, &p) == 0,
 		 fabs(p.alg_gbs - 247.2) <= 1e-6, fabs(p.transfer_us - 271.476) <= .001,
 		 fabs(p.fill_us - 33.9345) <= .001, fabs(p.latency_us - 28.8) <= 1e-6,
 		 fabs(p.time_us - 334.2105) <= .002,
@@ -134,7 +134,7 @@ UNIT_TEST(test_ring_simple, "Ring Simple by hand")
 	CU_ASSERT(fabs(p.nccl_us - (28.8 + 67108864 / 240e3)) <= .001);
 	/* broadcast: chunks of 512 KiB, no loops: fill 524288 * 24 / 370800 = 33.934, half of
 	 * it while the call before drains */
-	UNIT_ALL(point(MODEL_BROADCAST, 1 << 30, MODEL_RING, MODEL_SIMPLE, &p) == 0,
+	UNIT_ALL(machine_point(MODEL_BROADCAST, 1 << 30, MODEL_RING, MODEL_SIMPLE, &p) == 0,
 		 fabs(p.fill_us - 16.9672) <= .001, fabs(p.alg_gbs - 370.8) <= 1e-6);
 }
 
@@ -188,8 +188,8 @@ UNIT_TEST(test_bandwidths, "bandwidths by hand")
 	struct prediction p;
 
 	UNIT_ROWS(row, rows) {
-		machine(row->spec, 0, row->nodes, false);
-		UNIT_ALL(point(row->coll, 68719476736., row->algo, MODEL_SIMPLE, &p) == 0,
+		machine_model(row->spec, 0, row->nodes, false);
+		UNIT_ALL(machine_point(row->coll, 68719476736., row->algo, MODEL_SIMPLE, &p) == 0,
 			 fabs(p.alg_gbs / row->gbs - 1) <= 1e-4,
 			 strstr(p.limit, row->limit) != NULL);
 	}
@@ -200,30 +200,32 @@ UNIT_TEST(test_p2p, "sends by hand")
 {
 	struct prediction p;
 
-	machine("hgx-h200", 4, 1, true);
+	machine_model("hgx-h200", 4, 1, true);
 	/* 64 MiB: parts of at most 16 MiB on at least 8 channels: 8, 20 GB/s each: 419.43 us; the
 	 * last 512 KiB 26.2 */
-	UNIT_ALL(point(MODEL_SENDRECV, 67108864, -1, -1, &p) == 0, p.channels == 8);
+	UNIT_ALL(machine_point(MODEL_SENDRECV, 67108864, -1, -1, &p) == 0, p.channels == 8);
 	CU_ASSERT_DOUBLE_EQUAL(p.transfer_us, 419.430, .001);
 	CU_ASSERT_DOUBLE_EQUAL(p.time_us, 419.430 + 26.2144 + 11.8, .001);
 	/* 256 MiB takes 16 channels, 512 MiB 32: then the link limits */
-	UNIT_ALL(point(MODEL_SENDRECV, 268435456, -1, -1, &p) == 0, p.channels == 16,
-		 fabs(p.alg_gbs - 320) <= 1e-6, point(MODEL_SENDRECV, 536870912, -1, -1, &p) == 0,
-		 p.channels == 32, fabs(p.alg_gbs - 370.8) <= 1e-6);
+	UNIT_ALL(machine_point(MODEL_SENDRECV, 268435456, -1, -1, &p) == 0, p.channels == 16,
+		 fabs(p.alg_gbs - 320) <= 1e-6,
+		 machine_point(MODEL_SENDRECV, 536870912, -1, -1, &p) == 0, p.channels == 32,
+		 fabs(p.alg_gbs - 370.8) <= 1e-6);
 	/* three quarters leave the GPU: 370.8 * 4/3 */
-	UNIT_ALL(point(MODEL_ALLTOALL, 1 << 30, -1, -1, &p) == 0, fabs(p.alg_gbs - 494.4) <= 1e-6,
-		 fabs(p.ceiling_busbw - 450) <= 1e-6, point(MODEL_GATHER, 1 << 30, -1, -1, &p) == 0,
+	UNIT_ALL(machine_point(MODEL_ALLTOALL, 1 << 30, -1, -1, &p) == 0,
+		 fabs(p.alg_gbs - 494.4) <= 1e-6, fabs(p.ceiling_busbw - 450) <= 1e-6,
+		 machine_point(MODEL_GATHER, 1 << 30, -1, -1, &p) == 0,
 		 fabs(p.alg_gbs - 494.4) <= 1e-6);
 	/* two exchanges, of 1/4 and 2/4 of 1 GiB; both on 16 channels of 20 GB/s and more: 256 MiB
 	 * at 320, 512 MiB at 370.8; the last 512 KiB of each channel, 16 and 32; a copy first, 2 us */
-	UNIT_ALL(point(MODEL_HYPERCUBE, 1 << 30, -1, -1, &p) == 0,
+	UNIT_ALL(machine_point(MODEL_HYPERCUBE, 1 << 30, -1, -1, &p) == 0,
 		 fabs(p.transfer_us - (268435456 / 320e3 + 536870912 / 370.8e3)) <= .001,
 		 fabs(p.latency_us - (2 + 2 * 11.8)) <= 1e-6,
 		 fabs(p.fill_us - (26.2144 + 32 * 524288 / 370.8e3)) <= 1e-4,
 		 fabs(p.nccl_us - -1) <= 0);
 	/* 10 nodes of one GPU: everything but 1/10 leaves over a NIC of 50 * 4096 / 4178 */
-	machine("dgx-h100", 1, 10, true);
-	UNIT_ALL(point(MODEL_ALLTOALL, 1 << 30, -1, -1, &p) == 0,
+	machine_model("dgx-h100", 1, 10, true);
+	UNIT_ALL(machine_point(MODEL_ALLTOALL, 1 << 30, -1, -1, &p) == 0,
 		 fabs(p.alg_gbs - 49.01867 / .9) <= .001, !strcmp(p.limit, "NICs of a node"));
 }
 
@@ -232,7 +234,7 @@ static void reshaped(const char *spec, int nodes, const struct topo_change *chan
 {
 	struct error err = { .outcome = OUTCOME_OK };
 
-	machine(spec, 0, nodes, true);
+	machine_model(spec, 0, nodes, true);
 	CU_ASSERT_EQUAL_FATAL(topo_reshape(&sys, change, &err), 0);
 	model_init(&model, &sys, &physical, true);
 }
@@ -251,7 +253,8 @@ UNIT_TEST(test_nics, "NICs")
 			double net = nics * gbps[i] / 8 * 4096 / 4178;
 
 			reshaped("dgx-h100", 16, &change);
-			UNIT_ALL(point(MODEL_BROADCAST, 1 << 30, MODEL_RING, MODEL_SIMPLE, &p) == 0,
+			UNIT_ALL(machine_point(MODEL_BROADCAST, 1 << 30, MODEL_RING, MODEL_SIMPLE,
+					       &p) == 0,
 				 fabs(p.alg_gbs - fmin(net, p.channels * 20)) <= 1e-6,
 				 fabs(p.ceiling_busbw - fmin(nics * gbps[i] / 8, 450)) <= 1e-6);
 		}
@@ -279,7 +282,7 @@ UNIT_TEST(test_detours, "detours")
 
 	UNIT_ROWS(row, rows) {
 		reshaped(row->spec, 2, &row->change);
-		UNIT_ALL(point(MODEL_BROADCAST, 1 << 30, MODEL_RING, MODEL_SIMPLE, &p) == 0,
+		UNIT_ALL(machine_point(MODEL_BROADCAST, 1 << 30, MODEL_RING, MODEL_SIMPLE, &p) == 0,
 			 fabs(p.alg_gbs - row->gbs) <= .001, !strcmp(p.limit, row->limit));
 	}
 }
@@ -293,14 +296,15 @@ UNIT_TEST(test_sharp, "SHARP")
 	struct topo_change change = { .sharp = true };
 	struct prediction p;
 
-	machine("dgx-h100", 0, 4, false);
-	CU_ASSERT_EQUAL(point(MODEL_ALL_REDUCE, 1 << 30, MODEL_NVLS, -1, &p), -EINVAL);
-	CU_ASSERT_EQUAL(point(MODEL_ALL_REDUCE, 1 << 30, MODEL_COLLNET_DIRECT, -1, &p), -EINVAL);
+	machine_model("dgx-h100", 0, 4, false);
+	CU_ASSERT_EQUAL(machine_point(MODEL_ALL_REDUCE, 1 << 30, MODEL_NVLS, -1, &p), -EINVAL);
+	CU_ASSERT_EQUAL(machine_point(MODEL_ALL_REDUCE, 1 << 30, MODEL_COLLNET_DIRECT, -1, &p),
+			-EINVAL);
 	CU_ASSERT_EQUAL_FATAL(topo_reshape(&sys, &change, &err), 0);
 	model_scale(&model, 4);
-	CU_ASSERT_EQUAL(point(MODEL_ALL_REDUCE, 1 << 30, MODEL_NVLS, -1, &p), 0);
+	CU_ASSERT_EQUAL(machine_point(MODEL_ALL_REDUCE, 1 << 30, MODEL_NVLS, -1, &p), 0);
 	CU_ASSERT_DOUBLE_EQUAL(p.alg_gbs, 198.194, .001);
-	CU_ASSERT_EQUAL(point(MODEL_ALL_REDUCE, 1 << 30, MODEL_COLLNET_DIRECT, -1, &p), 0);
+	CU_ASSERT_EQUAL(machine_point(MODEL_ALL_REDUCE, 1 << 30, MODEL_COLLNET_DIRECT, -1, &p), 0);
 	CU_ASSERT_DOUBLE_EQUAL(p.alg_gbs, 211.886, .001);
 }
 
@@ -318,14 +322,14 @@ static void check_machine(const char *spec)
 
 			model_scale(&model, nodes);
 			for (double bytes = 8; bytes <= 17179869184.; bytes *= 2) {
-				if (point((enum model_coll)coll, bytes, -1, -1, &p) != 0) {
+				if (machine_point((enum model_coll)coll, bytes, -1, -1, &p) != 0) {
 					CU_ASSERT_EQUAL(model.nranks, 1);
 					continue;
 				}
 				UNIT_ALL(isfinite(p.time_us) && p.time_us > 0 && p.busbw > 0,
 					 p.busbw <= p.ceiling_busbw,
-					 point((enum model_coll)coll, bytes, algo, MODEL_SIMPLE,
-					       &p) == 0,
+					 machine_point((enum model_coll)coll, bytes, algo,
+						       MODEL_SIMPLE, &p) == 0,
 					 p.time_us >= before);
 				if (p.time_us < before)
 					printf("%s %s %d nodes %.0f: %g after %g\n", spec,
@@ -348,7 +352,7 @@ UNIT_TEST(test_properties, "properties of every spec")
 					     "tcp-25g",	       "tcp-100g" };
 
 	for (size_t i = 0; i < LENGTH(specs); i++) {
-		machine(specs[i], 0, 1, false);
+		machine_model(specs[i], 0, 1, false);
 		check_machine(specs[i]);
 	}
 }
@@ -360,22 +364,22 @@ UNIT_TEST(test_refused, "refused")
 	};
 	struct prediction p;
 
-	machine("dgx-a100", 0, 1, false);
+	machine_model("dgx-a100", 0, 1, false);
 	CU_ASSERT_EQUAL(model_predict(&model, &small, &p), -ERANGE); /* 8 ranks, 4 elements */
 	small.bytes = 32;
 	CU_ASSERT_EQUAL(model_predict(&model, &small, &p), 0);
 	small.bytes = 4;
 	small.collective = MODEL_BROADCAST;
 	CU_ASSERT_EQUAL(model_predict(&model, &small, &p), 0);
-	CU_ASSERT_EQUAL(point(MODEL_ALL_REDUCE, 1024, MODEL_NVLS, -1, &p), -EINVAL);
-	CU_ASSERT_EQUAL(point(MODEL_BROADCAST, 1024, MODEL_TREE, -1, &p), -EINVAL);
-	CU_ASSERT_EQUAL(point(MODEL_ALLTOALL, 1024, MODEL_RING, -1, &p), -EINVAL);
-	CU_ASSERT_EQUAL(point(MODEL_ALL_REDUCE, 0, -1, -1, &p), -ERANGE);
-	CU_ASSERT_EQUAL(point(MODEL_ALL_REDUCE, -8, -1, -1, &p), -ERANGE);
-	CU_ASSERT_EQUAL(point(MODEL_ALL_REDUCE, NAN, -1, -1, &p), -ERANGE);
-	CU_ASSERT_EQUAL(point(MODEL_COLLS, 1024, -1, -1, &p), -ERANGE);
-	machine("tcp-10g", 0, 1, false);
-	CU_ASSERT_EQUAL(point(MODEL_ALL_REDUCE, 1024, -1, -1, &p), -ERANGE);
+	CU_ASSERT_EQUAL(machine_point(MODEL_ALL_REDUCE, 1024, MODEL_NVLS, -1, &p), -EINVAL);
+	CU_ASSERT_EQUAL(machine_point(MODEL_BROADCAST, 1024, MODEL_TREE, -1, &p), -EINVAL);
+	CU_ASSERT_EQUAL(machine_point(MODEL_ALLTOALL, 1024, MODEL_RING, -1, &p), -EINVAL);
+	CU_ASSERT_EQUAL(machine_point(MODEL_ALL_REDUCE, 0, -1, -1, &p), -ERANGE);
+	CU_ASSERT_EQUAL(machine_point(MODEL_ALL_REDUCE, -8, -1, -1, &p), -ERANGE);
+	CU_ASSERT_EQUAL(machine_point(MODEL_ALL_REDUCE, NAN, -1, -1, &p), -ERANGE);
+	CU_ASSERT_EQUAL(machine_point(MODEL_COLLS, 1024, -1, -1, &p), -ERANGE);
+	machine_model("tcp-10g", 0, 1, false);
+	CU_ASSERT_EQUAL(machine_point(MODEL_ALL_REDUCE, 1024, -1, -1, &p), -ERANGE);
 }
 
 /* Fitted constants come from a file or not at all. */
@@ -450,19 +454,19 @@ UNIT_TEST(test_bars, "error bars")
 	UNIT_ROWS(row, rows) {
 		struct model_bar *bar = model.constants.bar;
 
-		machine(row->spec, 0, row->nodes, true);
+		machine_model(row->spec, 0, row->nodes, true);
 		sys.layout = row->layout;
 		model.constants.nbars = 1;
 		*bar = (struct model_bar){ "x", MODEL_ALL_REDUCE, 1, 9, 2, .5, 1.5 };
 		if (row->name[0] != '\0')
 			snprintf(bar->name, sizeof(bar->name), "%s", row->name);
 		for (int size = 19; size <= 27; size += 4) {
-			point(MODEL_ALL_REDUCE, 1 << size, -1, -1, &p);
+			machine_point(MODEL_ALL_REDUCE, 1 << size, -1, -1, &p);
 			CU_ASSERT_EQUAL(p.bar != NULL, size == 23 && row->name[0] != '\0');
 			UNIT_ALL(p.bar == NULL || fabs(p.low_busbw - p.busbw * .5) <= 1e-9,
 				 p.bar == NULL ? isnan(p.high_busbw) : p.high_busbw > p.busbw);
 		}
-		point(MODEL_BROADCAST, 1 << 23, -1, -1, &p);
+		machine_point(MODEL_BROADCAST, 1 << 23, -1, -1, &p);
 		CU_ASSERT_PTR_NULL(p.bar);
 	}
 }

@@ -25,8 +25,10 @@ UNIT_TEST(test_terms, "terms by hand")
 	struct prediction p;
 
 	UNIT_ROWS(row, rows) {
-		machine("dgx-h100", 0, row->nodes, false);
-		CU_ASSERT_EQUAL_FATAL(point(row->coll, row->bytes, row->algo, row->proto, &p), 0);
+		machine_model("dgx-h100", 0, row->nodes, false);
+		CU_ASSERT_EQUAL_FATAL(machine_point(row->coll, row->bytes, row->algo, row->proto,
+						    &p),
+				      0);
 		CU_ASSERT_EQUAL(p.nterms, row->nterms);
 		CU_ASSERT_DOUBLE_EQUAL(p.term[p.winner].gbs, row->least, 1e-4);
 		CU_ASSERT_STRING_EQUAL(p.limit, row->limit);
@@ -42,24 +44,24 @@ UNIT_TEST(test_oversubscription, "oversubscription")
 	struct topo_change tree = { .fabric = 1 + TOPO_FAT_TREE, .oversubscription = 4 };
 	struct prediction full, over;
 
-	machine("dgx-a100", 0, 64, false);
-	point(MODEL_ALLTOALL, 1 << 30, -1, -1, &full);
+	machine_model("dgx-a100", 0, 64, false);
+	machine_point(MODEL_ALLTOALL, 1 << 30, -1, -1, &full);
 	CU_ASSERT_EQUAL(topo_reshape(&sys, &tree, &err), 0);
 	model_scale(&model, 64);
-	point(MODEL_ALLTOALL, 1 << 30, -1, -1, &over);
+	machine_point(MODEL_ALLTOALL, 1 << 30, -1, -1, &over);
 	/* of 504 GPUs beyond the node, 384 are beyond the leaf: 4 * 384 / 504 */
 	CU_ASSERT_DOUBLE_EQUAL(over.transfer_us / full.transfer_us, 3.047619, 1e-6);
 	CU_ASSERT_STRING_EQUAL(over.limit, "uplinks of a leaf");
 	/* wires: 200 GB/s of a node / 4, 511 / 384 of the bytes that cross; * 511 / 512 / 8 GPUs */
 	CU_ASSERT_DOUBLE_EQUAL(over.ceiling_busbw, 200. / 4 / 8 * 511 / 384, 1e-6);
-	point(MODEL_ALL_GATHER, 1 << 30, MODEL_RING, MODEL_SIMPLE, &over);
+	machine_point(MODEL_ALL_GATHER, 1 << 30, MODEL_RING, MODEL_SIMPLE, &over);
 	CU_ASSERT_DOUBLE_EQUAL(over.alg_gbs, 196.0747 * 512 / 511, .001);
 	model_scale(&model, 16); /* below one leaf */
-	point(MODEL_ALLTOALL, 1 << 30, -1, -1, &over);
+	machine_point(MODEL_ALLTOALL, 1 << 30, -1, -1, &over);
 	CU_ASSERT_DOUBLE_EQUAL(over.alg_gbs, 196.0747 / 8 * 128 / 120, .001);
 	/* trees leave a leaf three times: NICs with two children limit, as on one leaf */
 	model_scale(&model, 17);
-	point(MODEL_ALL_REDUCE, 1 << 30, MODEL_TREE, MODEL_SIMPLE, &over);
+	machine_point(MODEL_ALL_REDUCE, 1 << 30, MODEL_TREE, MODEL_SIMPLE, &over);
 	UNIT_ALL(!strcmp(over.limit, "NICs of a node"), fabs(over.alg_gbs - 98.0373) <= 1e-3);
 }
 
@@ -83,13 +85,13 @@ UNIT_TEST(test_broken, "broken")
 		for (int broken = 0; broken < 2; broken++) {
 			struct prediction *p = broken ? ill : well;
 
-			machine("dgx-a100", 0, 16, false);
+			machine_model("dgx-a100", 0, 16, false);
 			if (broken)
 				CU_ASSERT_EQUAL(topo_reshape(&sys, &change, &err), 0);
 			model_init(&model, &sys, &physical, false);
-			point(MODEL_ALL_REDUCE, 1 << 30, MODEL_RING, MODEL_SIMPLE, &p[0]);
-			point(MODEL_ALLTOALL, 1 << 30, -1, -1, &p[1]);
-			point(MODEL_SENDRECV, 1 << 30, -1, -1, &p[2]);
+			machine_point(MODEL_ALL_REDUCE, 1 << 30, MODEL_RING, MODEL_SIMPLE, &p[0]);
+			machine_point(MODEL_ALLTOALL, 1 << 30, -1, -1, &p[1]);
+			machine_point(MODEL_SENDRECV, 1 << 30, -1, -1, &p[2]);
 		}
 		UNIT_ALL(fabs(ill[0].alg_gbs / well[0].alg_gbs - row->ring) <= 1e-4,
 			 fabs(ill[1].alg_gbs / well[1].alg_gbs - row->all) <= 1e-4,
@@ -103,8 +105,8 @@ UNIT_TEST(test_racks, "racks")
 {
 	struct prediction p;
 
-	machine("gb200-nvl72", 0, 4, false);
-	point(MODEL_ALL_REDUCE, 1 << 30, MODEL_TREE, MODEL_SIMPLE, &p);
+	machine_model("gb200-nvl72", 0, 4, false);
+	machine_point(MODEL_ALL_REDUCE, 1 << 30, MODEL_TREE, MODEL_SIMPLE, &p);
 	for (int i = 0; i < p.nterms; i++)
 		if (p.term[i].net)
 			CU_ASSERT_DOUBLE_EQUAL(p.term[i].gbs, 16 * 50 * 4096. / 4178 / 2, 1e-6);

@@ -1,5 +1,4 @@
-/* nodes.h: seats on several nodes: runs of different keys on one host, joined over TCP. Include it
- * once per test program. */
+/* nodes.h: seats on several nodes: runs of different keys on one host, joined over TCP. */
 #pragma once
 
 #include "seats.h"

@@ -1,6 +1,6 @@
 /* seats.h: observers without ranks. A seat is a process that drives a monitor as a supervisor
  * would; the flight recorder it watches and the state of the process it believes to have are
- * written by the test. Include it once per test program. */
+ * written by the test. */
 #pragma once
 
 #include <fcntl.h>

@@ -1,0 +1,112 @@
+/* timeline_scene.c: ranks' calls on a made-up clock, and their timeline. */
+#include "postmortem/timeline_scene.h"
+
+struct evidence evidence;
+struct diagnosis diagnosis;
+struct timeline timeline;
+char dir[UNIT_TEMP];
+
+void timeline_set_up(int nranks)
+{
+	memset(&evidence, 0, sizeof(evidence));
+	memset(&diagnosis, 0, sizeof(diagnosis));
+	CU_ASSERT_EQUAL_FATAL(unit_folder(dir), 0);
+	diagnosis.outcome = OUTCOME_HANG;
+	diagnosis.class = CLASS_MISSING;
+	diagnosis.confidence = CONFIDENCE_PROVED;
+	diagnosis.seq_low = diagnosis.seq_high = diagnosis.hang_seq = 2;
+	strcpy(diagnosis.ranks, "1");
+	strcpy(evidence.backend, "mpi");
+	evidence.nranks = nranks;
+	evidence.ranks = calloc((size_t)nranks, sizeof(*evidence.ranks));
+	for (int i = 0; i < nranks; i++) {
+		struct evidence_rank *r = &evidence.ranks[i];
+
+		r->present = true;
+		r->view.rank = i;
+		r->view.seen_ns = START + 100 * MS;
+		strcpy(r->view.host, "a");
+		r->calls = calloc(200, sizeof(*r->calls));
+	}
+}
+
+struct record *timeline_call(int rank, uint64_t enter, uint64_t leave)
+{
+	struct evidence_rank *r = &evidence.ranks[rank];
+	struct record *call = &r->calls[r->ncalls++];
+
+	*call = (struct record){ .ticket = r->ncalls,
+				 .seq = r->ncalls,
+				 .count = 100 + r->ncalls,
+				 .enqueued_ns = START + enter * MS,
+				 .returned_ns = leave ? START + leave * MS : 0,
+				 .peer = -1,
+				 .kind = CALL_ALL_REDUCE,
+				 .dtype = DT_FLOAT,
+				 .op = OP_SUM,
+				 .state = leave ? RECORD_RETURNED : RECORD_ISSUING };
+	r->view.issued = r->ncalls;
+	r->view.completed = leave ? r->ncalls : r->ncalls - 1;
+	return call;
+}
+
+const char *timeline_path(const char *name)
+{
+	static char path[UNIT_PATH];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return path;
+}
+
+void timeline_build(void)
+{
+	timeline_init(&timeline, &diagnosis, &evidence);
+}
+
+void timeline_tear_down(void)
+{
+	timeline_release(&timeline);
+	evidence_release(&evidence);
+	unlink(timeline_path("t.csv"));
+	unlink(timeline_path("t.json"));
+	CU_ASSERT_EQUAL(rmdir(dir), 0);
+}
+
+void timeline_play_two(void)
+{
+	timeline_set_up(2);
+	timeline_call(0, 10, 30);
+	timeline_call(0, 40, 0);
+	timeline_call(1, 20, 30);
+	strcpy(evidence.ranks[1].syscall, "futex");
+	evidence.ranks[0].view.waiting = 1;
+	evidence.ranks[0].view.since_ns = START + 35 * MS;
+	strcpy(evidence.ranks[0].view.what, "a scheduled call");
+	timeline_build();
+}
+
+json_t *timeline_trace(void)
+{
+	json_t *top;
+
+	CU_ASSERT_EQUAL_FATAL(timeline_save_trace(&timeline, timeline_path("t.json")), 0);
+	top = json_load_file(timeline_path("t.json"), 0, NULL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(top);
+	return top;
+}
+
+const char *timeline_table(void)
+{
+	static char text[1 << 20];
+	FILE *f;
+	size_t n;
+
+	CU_ASSERT_EQUAL_FATAL(timeline_save_csv(&timeline, timeline_path("t.csv")), 0);
+	f = fopen(timeline_path("t.csv"), "r");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	CU_ASSERT(n < sizeof(text) - 1);
+	text[n] = '\0';
+	return text;
+}

@@ -1,18 +1,12 @@
 /* absent.c: a rank does not come to a call, comes late, or makes more or fewer calls than the others. */
-#include <time.h>
-
 #include "backend/call.h"
+#include "base/clock.h"
 #include "inject/fault.h"
 
-static int stay_idle(const struct fault_act *act)
+_Noreturn static int stay_idle(const struct fault_act *act)
 {
-	const struct timespec hour = { .tv_sec = 3600 };
-	int rc;
-
-	do
-		rc = clock_nanosleep(CLOCK_MONOTONIC, 0, &hour, NULL);
-	while (rc == 0 || rc == EINTR);
-	return -rc;
+	for (;;)
+		clock_nap(3600);
 }
 
 const struct fault fault_drop_rank = {
@@ -37,18 +31,11 @@ const struct fault fault_init_missing = {
 
 static int come_late(const struct fault_act *act)
 {
-	double delay = fault_real(act->spec, "delay", 0.2);
-	struct timespec until;
-	int rc;
+	const double until = clock_seconds() + fault_real(act->spec, "delay", 0.2);
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	delay += (double)until.tv_nsec * 1e-9;
-	until.tv_sec += (time_t)delay;
-	until.tv_nsec = (long)((delay - (double)(time_t)delay) * 1e9);
-	do
-		rc = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
-	while (rc == EINTR);
-	return -rc;
+	for (double left; (left = until - clock_seconds()) > 0;)
+		clock_nap(left);
+	return FAULT_PASS;
 }
 
 const struct fault fault_late_rank = {

@@ -181,21 +181,13 @@ static int parse_op(struct parser *p, const char *text)
 	return 0;
 }
 
-static const char *const whens[] = {
-	[FAULT_BEFORE] = "before",
-	[FAULT_INFLIGHT] = "inflight",
-	[FAULT_AFTER] = "after",
-};
-
 static int parse_when(struct parser *p, const char *value)
 {
-	int when = FAULT_BEFORE;
+	int when = names_find("before inflight after", value); /* as enum fault_when has them */
 
-	while (when <= FAULT_AFTER && strcmp(value, whens[when]) != 0)
-		when++;
 	if (p->timed)
 		return WRONG(p, "when is given twice");
-	if (when > FAULT_AFTER)
+	if (when < 0)
 		return WRONG(p, "bad when=%s: wanted before, inflight or after", value);
 	if (when != FAULT_BEFORE && !p->spec->fault->any_when)
 		return WRONG(p, "%s fires before the call only", p->spec->fault->name);

@@ -240,3 +240,5 @@ uint64_t record_hash(uint64_t hash, const struct record *record);
 /* The same, but of sends and receives only the partners are left out: they are alike on all ranks
  * where all follow one plan. */
 uint64_t record_hash_strict(uint64_t hash, const struct record *record);
+/* FNV-1a of a communicator's id, never 0. */
+uint64_t record_hash_id(const void *id, size_t bytes);

@@ -223,12 +223,13 @@ static uint64_t recorder_call(void *ctx, const struct call *call)
 	return ticket;
 }
 
-static uint64_t hash_bytes(const unsigned char *bytes, size_t n)
+uint64_t record_hash_id(const void *id, size_t bytes)
 {
+	const unsigned char *at = id;
 	uint64_t hash = 0xcbf29ce484222325ull;
 
-	for (size_t i = 0; i < n; i++)
-		hash = hash_word(hash, bytes[i]);
+	for (size_t i = 0; i < bytes; i++)
+		hash = hash_word(hash, at[i]);
 	return hash ? hash : 1;
 }
 
@@ -247,7 +248,7 @@ static void recorder_comm(void *ctx, uint32_t comm, enum comm_event event,
 	if (event == COMM_INIT) {
 		init->rank = request->rank;
 		init->nranks = request->nranks;
-		init->id = hash_bytes(request->id, sizeof(request->id));
+		init->id = record_hash_id(request->id, sizeof(request->id));
 		init->born = h->issued_ticket;
 		atomic_store_explicit(&init->asked, 0, memory_order_relaxed);
 	}

@@ -22,16 +22,6 @@ static enum redop redop_of(const struct made *made)
 	return made->op >= 0 && made->op <= 4 ? (enum redop)made->op : OP_MULSUM;
 }
 
-static struct record_times *times_of(struct session *s, uint64_t ticket)
-{
-	return &s->recorder.memory->times[ticket & (RECORD_RING - 1)];
-}
-
-static void set_word(_Atomic uint64_t *word, uint64_t value)
-{
-	atomic_store_explicit(word, value, memory_order_release);
-}
-
 /* The calls of a group wait for its end unmarked. Without memory the call counts as done. */
 static void keep(struct preload_thread *t, const struct preload_call *call)
 {
@@ -54,9 +44,9 @@ static void keep(struct preload_thread *t, const struct preload_call *call)
 static void catch_up(struct session *s)
 {
 	struct record_header *h = &s->recorder.memory->header;
-	uint64_t done = record_device_completed(s->recorder.memory, h->completed_ticket);
 
-	atomic_store_explicit(&h->completed_ticket, done, memory_order_release);
+	set_word(&h->completed_ticket,
+		 record_device_completed(s->recorder.memory, h->completed_ticket));
 }
 
 /* The program made another call: has the last one been launched? */

@@ -68,14 +68,11 @@ static int write_in(const struct session *s, int comm, void *stream, uint64_t wo
 
 static void write_ticket(struct session *s, uint64_t ticket, int comm, void *stream)
 {
-	struct record_memory *memory = s->recorder.memory;
-	struct record_times *times = &memory->times[ticket & (RECORD_RING - 1)];
-	uint64_t offset = (uint64_t)((char *)times - (char *)memory->times) +
-			  offsetof(struct record_times, done);
+	_Atomic uint64_t *done = &times_of(s, ticket)->done;
+	uint64_t offset = (uint64_t)((char *)done - (char *)s->recorder.memory->times);
 
-	if (s->mapped && write_in(s, comm, stream, s->mapped + offset, ticket) == 0)
-		return;
-	atomic_store_explicit(&times->done, ticket, memory_order_release);
+	if (!s->mapped || write_in(s, comm, stream, s->mapped + offset, ticket) != 0)
+		set_word(done, ticket);
 }
 
 /* ---- marks ---- */
@@ -88,12 +85,6 @@ static void write_ticket(struct session *s, uint64_t ticket, int comm, void *str
 
 static _Atomic uint64_t asked_ns;
 
-static void set_covered_by(struct session *s, uint64_t ticket, uint64_t by)
-{
-	atomic_store_explicit(&s->recorder.memory->times[ticket & (RECORD_RING - 1)].covered_by, by,
-			      memory_order_release);
-}
-
 /* The last call that is held on the stream stands for the others. Returns its ticket, 0: there is
  * none. */
 static uint64_t take_held(struct session *s, struct preload_stream *t, uint64_t now)
@@ -101,7 +92,7 @@ static uint64_t take_held(struct session *s, struct preload_stream *t, uint64_t 
 	uint64_t last = t->nheld ? t->held[t->nheld - 1] : 0;
 
 	for (size_t i = 0; i < t->nheld; i++)
-		set_covered_by(s, t->held[i], t->held[i] == last ? 0 : last);
+		set_word(&times_of(s, t->held[i])->covered_by, t->held[i] == last ? 0 : last);
 	__atomic_sub_fetch(&s->nheld, t->nheld, __ATOMIC_RELAXED);
 	t->nheld = 0;
 	t->marked_ns = now;
@@ -118,7 +109,7 @@ void device_done(struct session *s, uint64_t ticket, int comm, void *stream)
 	t->comm = comm;
 	t->held[t->nheld++] = ticket;
 	__atomic_add_fetch(&s->nheld, 1, __ATOMIC_RELAXED);
-	set_covered_by(s, ticket, RECORD_UNMARKED);
+	set_word(&times_of(s, ticket)->covered_by, RECORD_UNMARKED);
 	if (s->mapped && t != &s->streams[255] && t->nheld < PRELOAD_HELD &&
 	    now - t->marked_ns < MARK_NS && now - asked_ns < LATELY_NS)
 		ticket = 0;

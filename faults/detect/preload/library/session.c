@@ -222,16 +222,6 @@ uint32_t session_stream(struct session *s, const void *stream)
 	return (uint32_t)s->nstreams++;
 }
 
-static uint64_t hash_id(const void *id, size_t bytes)
-{
-	const unsigned char *at = id;
-	uint64_t hash = 0xcbf29ce484222325ull;
-
-	for (size_t i = 0; i < bytes; i++)
-		hash = (hash ^ at[i]) * 0x100000001b3ull;
-	return hash;
-}
-
 /* A number that no communicator had, or else the one that is free for the longest time. */
 static int take_number(struct session *s)
 {
@@ -359,7 +349,7 @@ void make_begin(struct making *m, void **handle, const struct nccl_id *id, int *
 		const struct nccl_config *config)
 {
 	*m = (struct making){ .number = -1, .handle = handle };
-	begin(m, hash_id(id, sizeof(*id)), rank, nranks, config);
+	begin(m, record_hash_id(id, sizeof(*id)), rank, nranks, config);
 	preload_thread.inside++;
 }
 
@@ -374,7 +364,7 @@ void make_child(struct making *m, void **handle, void *parent, int apart,
 	if (s) {
 		uint64_t key[] = { s->comms[of].id, ++s->comms[of].children, (uint64_t)apart };
 
-		begin(m, hash_id(key, sizeof(key)), NULL, NULL, config);
+		begin(m, record_hash_id(key, sizeof(key)), NULL, NULL, config);
 	}
 	preload_thread.inside++;
 }
@@ -451,7 +441,7 @@ int comms_of_all(void **comms, int n, int rc)
 		struct making m = { .number = -1, .handle = &comms[i] };
 		int rank = i, nranks = n;
 
-		begin(&m, hash_id(own, sizeof(own)), &rank, &nranks, NULL);
+		begin(&m, record_hash_id(own, sizeof(own)), &rank, &nranks, NULL);
 		if (m.number < 0)
 			break;
 		m.session->comms[m.number].context = NULL;

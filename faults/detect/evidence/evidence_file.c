@@ -16,10 +16,19 @@
 #define JSON_BYTES	 (1 << 20) /* larger files are not ours */
 #define NAMING_RANKS	 64	   /* who does not name program and library by then does not know */
 
+#define TEXT(field)                                                                                \
+	{                                                                                          \
+#field, offsetof(struct evidence, field), sizeof(((struct evidence *)0)->field)    \
+	}
+const struct evidence_text evidence_texts[EVIDENCE_TEXTS] = {
+	TEXT(run),     TEXT(program), TEXT(backend), TEXT(library),
+	TEXT(command), TEXT(when),    TEXT(remarks), TEXT(options),
+};
+
 /* ---- writing ---- */
 
 /* The run's name: that of the folder it was first saved in, which is the same on all hosts. */
-static void name_run(const struct evidence *evidence, const char *dir, char *name, size_t len)
+static void name_run(struct evidence *evidence, const char *dir)
 {
 	size_t end = strlen(dir), start;
 
@@ -27,28 +36,24 @@ static void name_run(const struct evidence *evidence, const char *dir, char *nam
 		end--;
 	for (start = end; start > 0 && dir[start - 1] != '/';)
 		start--;
-	if (evidence->run[0])
-		snprintf(name, len, "%s", evidence->run);
-	else
-		snprintf(name, len, "%.*s", (int)(end - start), dir + start);
+	if (!evidence->run[0])
+		snprintf(evidence->run, sizeof(evidence->run), "%.*s", (int)(end - start),
+			 dir + start);
 }
 
 static int save_run(const struct evidence *evidence, const char *dir, const char *path)
 {
-	char command[sizeof(evidence->command)], name[sizeof(evidence->run)], *text;
-	json_t *run;
+	struct evidence e = *evidence;
+	json_t *run = json_pack("{s:i s:i s:o}", "version", EVIDENCE_VERSION, "nranks", e.nranks,
+				"detect_ms", json_value_real(e.detect_ms));
+	char *text;
 	int rc;
 
-	name_run(evidence, dir, name, sizeof(name));
-	evidence_blind_command(evidence->command, command, sizeof(command));
-	run = json_pack("{s:i s:o s:i s:o s:o s:o s:o s:o s:o s:o s:o}", "version",
-			EVIDENCE_VERSION, "run", json_value_text(name), "nranks", evidence->nranks,
-			"backend", json_value_text(evidence->backend), "library",
-			json_value_text(evidence->library), "program",
-			json_value_text(evidence->program), "when", json_value_text(evidence->when),
-			"detect_ms", json_value_real(evidence->detect_ms), "command",
-			json_value_text(command), "remarks", json_value_text(evidence->remarks),
-			"options", json_value_text(evidence->options));
+	name_run(&e, dir);
+	evidence_blind_command(evidence->command, e.command, sizeof(e.command));
+	for (size_t i = 0; i < EVIDENCE_TEXTS; i++)
+		json_object_set_new(run, evidence_texts[i].name,
+				    json_value_text((char *)&e + evidence_texts[i].at));
 	text = must(json_dumps(run, JSON_INDENT(1) | JSON_REAL_PRECISION(15)));
 	rc = output_whole(path, text, strlen(text));
 	free(text);
@@ -181,13 +186,6 @@ static json_t *load_json(const char *path)
 	return value;
 }
 
-static void get_text(const json_t *from, const char *key, char *to, size_t len)
-{
-	const char *text = json_string_value(json_object_get(from, key));
-
-	snprintf(to, len, "%s", text ? text : "");
-}
-
 static void load_run(struct evidence *e, const char *dir)
 {
 	char path[4096], command[sizeof(e->command)];
@@ -203,17 +201,16 @@ static void load_run(struct evidence *e, const char *dir)
 	}
 	n = json_integer_value(json_object_get(j, "nranks"));
 	e->nranks = n >= 0 && n <= EVIDENCE_RANKS ? (int)n : 0;
-	get_text(j, "run", e->run, sizeof(e->run));
-	get_text(j, "backend", e->backend, sizeof(e->backend));
-	get_text(j, "library", e->library, sizeof(e->library));
-	get_text(j, "program", e->program, sizeof(e->program));
-	get_text(j, "when", e->when, sizeof(e->when));
 	ms = json_number_value(json_object_get(j, "detect_ms"));
 	e->detect_ms = isfinite(ms) && ms > 0 ? ms : 0;
-	get_text(j, "command", command, sizeof(command));
+	for (size_t i = 0; i < EVIDENCE_TEXTS; i++) {
+		const char *text = json_string_value(json_object_get(j, evidence_texts[i].name));
+
+		snprintf((char *)e + evidence_texts[i].at, evidence_texts[i].bytes, "%s",
+			 text ? text : "");
+	}
+	memcpy(command, e->command, sizeof(command));
 	evidence_blind_command(command, e->command, sizeof(e->command));
-	get_text(j, "remarks", e->remarks, sizeof(e->remarks));
-	get_text(j, "options", e->options, sizeof(e->options));
 	json_decref(j);
 }
 

@@ -17,18 +17,6 @@ struct evidence_rank *evidence_ranks_alloc(int n)
 
 /* ---- folders of one run ---- */
 
-/* Two folders must agree on these where both know them, on the first alone where both know that. */
-static const struct {
-	const char *name;
-	size_t at;
-} facts[] = {
-	{ "run", offsetof(struct evidence, run) },
-	{ "program", offsetof(struct evidence, program) },
-	{ "backend", offsetof(struct evidence, backend) },
-	{ "library", offsetof(struct evidence, library) },
-	{ "command", offsetof(struct evidence, command) },
-};
-
 /* Hosts that do not hear of each other name their folders by the time of each one's verdict:
  * DATE-TIME-PROGRAM-KEY. */
 static const char *without_time(const char *name)
@@ -44,23 +32,25 @@ static bool same_fact(const char *x, const char *y, bool run)
 	return strcmp(x, y) == 0 || (run && strcmp(without_time(x), without_time(y)) == 0);
 }
 
+#define DIFFERENT(err, dirs, fmt, ...)                                                             \
+	error_set(err, OUTCOME_USAGE, -EINVAL, "%s and %s are of different runs: " fmt, (dirs)[0], \
+		  (dirs)[1], __VA_ARGS__)
+
+/* Two folders must agree on what both know, on the run's name alone where both know that. */
 static int check_facts(const struct evidence *a, const struct evidence *b, const char *const *dirs,
 		       struct error *err)
 {
 	if (!a->uncounted && !b->uncounted && a->nranks != b->nranks)
-		return error_set(err, OUTCOME_USAGE, -EINVAL,
-				 "%s and %s are of different runs: nranks is %d and %d", dirs[0],
-				 dirs[1], a->nranks, b->nranks);
-	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
-		const char *x = (const char *)a + facts[i].at, *y = (const char *)b + facts[i].at;
+		return DIFFERENT(err, dirs, "nranks is %d and %d", a->nranks, b->nranks);
+	for (size_t i = 0; i < EVIDENCE_FACTS; i++) {
+		const char *x = (const char *)a + evidence_texts[i].at,
+			   *y = (const char *)b + evidence_texts[i].at;
 
 		if (!x[0] || !y[0])
 			continue;
 		if (!same_fact(x, y, i == 0))
-			return error_set(err, OUTCOME_USAGE, -EINVAL,
-					 "%s and %s are of different runs: %s is \"%.80s\" and "
-					 "\"%.80s\"",
-					 dirs[0], dirs[1], facts[i].name, x, y);
+			return DIFFERENT(err, dirs, "%s is \"%.80s\" and \"%.80s\"",
+					 evidence_texts[i].name, x, y);
 		if (i == 0)
 			break;
 	}
@@ -100,17 +90,12 @@ static int check_rank(const struct evidence_rank *a, const struct evidence_rank 
 
 	if ((x->pid > 0 && y->pid > 0 && x->pid != y->pid) ||
 	    (x->host[0] && y->host[0] && strcmp(x->host, y->host) != 0))
-		return error_set(err, OUTCOME_USAGE, -EINVAL,
-				 "%s and %s are of different runs: rank %d is process %d on %s "
-				 "and process %d on %s",
-				 dirs[0], dirs[1], i, x->pid, x->host[0] ? x->host : "?", y->pid,
+		return DIFFERENT(err, dirs, "rank %d is process %d on %s and process %d on %s", i,
+				 x->pid, x->host[0] ? x->host : "?", y->pid,
 				 y->host[0] ? y->host : "?");
 	call = differing_call(a, b);
 	if (call > 0)
-		return error_set(err, OUTCOME_USAGE, -EINVAL,
-				 "%s and %s are of different runs: call %" PRIu64
-				 " of rank %d is not the same",
-				 dirs[0], dirs[1], call, i);
+		return DIFFERENT(err, dirs, "call %" PRIu64 " of rank %d is not the same", call, i);
 	return 0;
 }
 
@@ -150,15 +135,12 @@ static void join_rank(struct evidence_rank *to, struct evidence_rank *from)
 /* Facts that only one of them knows: the verdict's time stands on rank 0's host. */
 static void join_facts(struct evidence *to, const struct evidence *from)
 {
-	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
-		char *x = (char *)to + facts[i].at;
-		const char *y = (const char *)from + facts[i].at;
+	for (size_t i = 0; i <= EVIDENCE_TIME; i++) {
+		char *x = (char *)to + evidence_texts[i].at;
 
 		if (!x[0]) /* of one field, so of one size */
-			strcpy(x, y);
+			strcpy(x, (const char *)from + evidence_texts[i].at);
 	}
-	if (!to->when[0])
-		strcpy(to->when, from->when);
 	if (to->detect_ms <= 0)
 		to->detect_ms = from->detect_ms;
 	if (from->remarks[0] && !strstr(to->remarks, from->remarks))

@@ -1,10 +1,9 @@
 /* hangar_run.c: start any NCCL program with libhangar.so and a monitor beside it. This process
  * becomes the program: exit code, signals and output are the program's own. */
-#include <argp.h>
 #include <libgen.h>
 #include <sys/stat.h>
 
-#include "base/error.h"
+#include "base/arguments.h"
 #include "profiler/nccl_profiler.h"
 #include "base/parse.h"
 #include "preload/fault_spec.h"
@@ -19,50 +18,14 @@ struct arguments {
 	const char *which; /* run, NULL: all */
 };
 
-enum { KEY_ON_HANG = 256, KEY_TIMEOUT, KEY_OUT, KEY_FAULT, KEY_STATUS, KEY_RENDEZVOUS };
-
-static const struct argp_option options[] = {
-	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0 }, /* as --help */
-	{ "on-hang", KEY_ON_HANG, "WHAT", 0,
-	  "When there is a verdict: report it and leave the job alone, abort its ranks (SIGABRT), "
-	  "or kill them "
-	  "[report]",
-	  0 },
-	{ "timeout", KEY_TIMEOUT, "SECONDS", 0,
-	  "A wait for what may yet come is a hang after this time; what no waiting cures is said "
-	  "at once [120]",
-	  0 },
-	{ "out", KEY_OUT, "DIR", 0, "Folder for the evidence [results/runs/DATE-COMMAND-RUN]", 0 },
-	{ "fault", KEY_FAULT, "NAME:RANK@CALL[,comm=NAME][,size=N][,order=K][,kind=K][,value=V]", 0,
-	  "Have one rank do one thing wrong in one call, counted from 1 on its communicator (of "
-	  "kind K, "
-	  "of those of this NCCL name, of so many ranks, or the rank's Kth from 0)",
-	  0 },
-	{ "rendezvous", KEY_RENDEZVOUS, "HOST:PORT", 0,
-	  "Of several hosts: where their monitors meet, a free port of rank 0's host "
-	  "[MASTER_ADDR:MASTER_PORT+1, as the ranks have them]",
-	  0 },
-	{ "status", KEY_STATUS, NULL, 0,
-	  "Say how a run is that hangar_run watches on this host: who has come to which call, who "
-	  "waits for "
-	  "whom and where, what moves. PID: of any process of it; DIR: its --out; none: all runs. "
-	  "SIGUSR1 to its monitor (pkill -USR1 -x hangar_run; not $!, which is COMMAND) says it "
-	  "there",
-	  0 },
-	{ "quiet", 'q', NULL, 0, "Say nothing but a verdict", 0 },
-	{ 0 },
-};
-
-static int parse_on_hang(const char *text)
+static void take_on_hang(struct argp_state *state, void *into, const struct argument *row,
+			 char *text)
 {
-	static const char *const words[] = {
-		[ON_HANG_REPORT] = "report", [ON_HANG_ABORT] = "abort", [ON_HANG_KILL] = "kill"
-	};
+	int word = names_find("report abort kill", text); /* as enum on_hang has them */
 
-	for (int i = 0; i < (int)(sizeof(words) / sizeof(words[0])); i++)
-		if (strcmp(text, words[i]) == 0)
-			return i;
-	return -EINVAL;
+	if (word < 0)
+		argument_refuse(state, "--on-hang=%s: report, abort or kill", text);
+	((struct arguments *)into)->run.on_hang = (enum on_hang)word;
 }
 
 /* Checks at the start that evidence can be written to that folder, which need not exist yet. It
@@ -79,75 +42,94 @@ static int try_folder(const char *out)
 	return mkdtemp(path) && rmdir(path) == 0 ? 0 : -errno;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static void take_out(struct argp_state *state, void *into, const struct argument *row, char *text)
 {
-	struct arguments *a = state->input;
-	struct fault_spec spec;
-	const char *wrong;
-	int rc, port;
+	int rc = *text ? try_folder(text) : 0;
 
-	switch (key) {
-	case KEY_ON_HANG:
-		rc = parse_on_hang(arg);
-		if (rc < 0)
-			argp_error(state, "--on-hang=%s: report, abort or kill", arg);
-		a->run.on_hang = (enum on_hang)rc;
-		return 0;
-	case KEY_TIMEOUT:
-		if (parse_real(arg, 1, 1e6, &a->run.timeout) < 0)
-			argp_error(state, "--timeout=%s: seconds, from 1 to 1000000", arg);
-		return 0;
-	case KEY_OUT:
-		rc = *arg ? try_folder(arg) : 0;
-		if (rc < 0)
-			argp_error(state, "--out=%s: %s", arg, strerror(-rc));
-		a->run.out = arg;
-		return 0;
-	case KEY_FAULT:
-		wrong = fault_spec_parse(&spec, arg);
-		if (wrong)
-			argp_error(state, "--fault=%s: %s (there are: %s)", arg, wrong,
-				   fault_spec_names());
-		a->run.fault = arg;
-		return 0;
-	case 'q':
-		a->run.quiet = true;
-		return 0;
-	case 'h':
-		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
-		return 0;
-	case KEY_RENDEZVOUS:
-		port = strrchr(arg, ':') ? atoi(strrchr(arg, ':') + 1) : 0;
-		if (port < 1 || port > 65535 || arg[0] == ':')
-			argp_error(state, "--rendezvous=%s: a host and a port, HOST:PORT", arg);
-		a->run.rendezvous = arg;
-		return 0;
-	case KEY_STATUS:
-		a->status = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (a->status && a->which)
-			argp_error(state, "--status takes one process or folder");
-		if (a->status) {
-			a->which = arg;
-			return 0;
-		}
-		a->command = state->next - 1;
-		state->next = state->argc;
-		return 0;
-	case ARGP_KEY_END:
-		if (!a->command && !a->status)
-			argp_error(state, "which command?");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	if (rc < 0)
+		argument_refuse(state, "--out=%s: %s", text, strerror(-rc));
+	((struct arguments *)into)->run.out = text;
 }
 
-static const struct argp argp = {
-	.options = options,
-	.parser = parse,
-	.args_doc = "[--] COMMAND [ARGUMENT...]\n--status [PID|DIR]",
+static void take_fault(struct argp_state *state, void *into, const struct argument *row, char *text)
+{
+	struct fault_spec spec;
+	const char *wrong = fault_spec_parse(&spec, text);
+
+	if (wrong)
+		argument_refuse(state, "--fault=%s: %s (there are: %s)", text, wrong,
+				fault_spec_names());
+	((struct arguments *)into)->run.fault = text;
+}
+
+static void take_rendezvous(struct argp_state *state, void *into, const struct argument *row,
+			    char *text)
+{
+	int port = strrchr(text, ':') ? atoi(strrchr(text, ':') + 1) : 0;
+
+	if (port < 1 || port > 65535 || text[0] == ':')
+		argument_refuse(state, "--rendezvous=%s: a host and a port, HOST:PORT", text);
+	((struct arguments *)into)->run.rendezvous = text;
+}
+
+/* The run whose status is asked for, or the command, to which all that follows belongs. */
+static void take_word(struct argp_state *state, void *into, char *text)
+{
+	struct arguments *a = into;
+
+	if (a->status && a->which)
+		argument_refuse(state, "--status takes one process or folder");
+	if (a->status) {
+		a->which = text;
+		return;
+	}
+	a->command = state->next - 1;
+	state->next = state->argc;
+}
+
+static void check(struct argp_state *state, void *into)
+{
+	const struct arguments *a = into;
+
+	if (!a->command && !a->status)
+		argument_refuse(state, "which command?");
+}
+
+static const struct argument rows[] = {
+	{ "on-hang", 0, "WHAT",
+	  "When there is a verdict: report it and leave the job alone, abort its ranks (SIGABRT), "
+	  "or kill them "
+	  "[report]",
+	  ARGUMENT_OWN, .take = take_on_hang },
+	{ "timeout", 0, "SECONDS",
+	  "A wait for what may yet come is a hang after this time; what no waiting cures is said "
+	  "at once [120]",
+	  ARGUMENT(REAL, struct arguments, run.timeout), .min = 1, .most = 1e6 },
+	{ "out", 0, "DIR", "Folder for the evidence [results/runs/DATE-COMMAND-RUN]", ARGUMENT_OWN,
+	  .take = take_out },
+	{ "fault", 0, "NAME:RANK@CALL[,comm=NAME][,size=N][,order=K][,kind=K][,value=V]",
+	  "Have one rank do one thing wrong in one call, counted from 1 on its communicator (of "
+	  "kind K, "
+	  "of those of this NCCL name, of so many ranks, or the rank's Kth from 0)",
+	  ARGUMENT_OWN, .take = take_fault },
+	{ "rendezvous", 0, "HOST:PORT",
+	  "Of several hosts: where their monitors meet, a free port of rank 0's host "
+	  "[MASTER_ADDR:MASTER_PORT+1, as the ranks have them]",
+	  ARGUMENT_OWN, .take = take_rendezvous },
+	{ "status", 0, NULL,
+	  "Say how a run is that hangar_run watches on this host: who has come to which call, who "
+	  "waits for "
+	  "whom and where, what moves. PID: of any process of it; DIR: its --out; none: all runs. "
+	  "SIGUSR1 to its monitor (pkill -USR1 -x hangar_run; not $!, which is COMMAND) says it "
+	  "there",
+	  ARGUMENT(FLAG, struct arguments, status) },
+	{ "quiet", 'q', NULL, "Say nothing but a verdict",
+	  ARGUMENT(FLAG, struct arguments, run.quiet) },
+};
+
+static const struct argument_table table = {
+	.program = "hangar_run",
+	.values = "[--] COMMAND [ARGUMENT...]\n--status [PID|DIR]",
 	.doc = "Run COMMAND with every NCCL call of it and its children recorded, and name what a "
 	       "hang of it "
 	       "comes from: on standard error, with evidence in a folder that hang_diagnose reads. "
@@ -156,6 +138,10 @@ static const struct argp argp = {
 	       "COMMAND may be torchrun, mpirun (also: mpirun hangar_run PROGRAM), or any program "
 	       "that uses "
 	       "libnccl.so.2. 2: usage; 127: COMMAND cannot be started.",
+	.rows = rows,
+	.n = sizeof(rows) / sizeof(rows[0]),
+	.word = take_word,
+	.check = check,
 };
 
 /* libhangar.so stands beside this program, and before whatever is preloaded already. */
@@ -199,8 +185,7 @@ int main(int argc, char **argv)
 	struct arguments a = { .run = { .timeout = 120 } };
 	struct launch launch;
 
-	argp_err_exit_status = OUTCOME_USAGE;
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &a);
+	arguments_read(&table, argc, argv, &a);
 	if (a.status)
 		return run_status_ask(a.which);
 	argv += a.command;

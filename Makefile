@@ -217,7 +217,7 @@ record-alone:
 
 # What any NCCL program is preloaded with: the recorder, and nothing else of hangar.
 PRELOAD_SRC := $(wildcard faults/detect/preload/library/*.c) faults/detect/preload/fault_spec.c $(RECORD_ALONE) faults/detect/watch/link.c \
-	common/lib/profiler/nccl_profiler.c
+	common/lib/base/parse.c common/lib/profiler/nccl_profiler.c
 PRELOAD_OBJ := $(PRELOAD_SRC:%.c=$(BUILD)/obj/pic/%.o) $(BUILD)/obj/pic/wrappers.o
 PRELOAD_CC = $(CC) -std=gnu11 -D_GNU_SOURCE $(OPT) $(WARNINGS) $(INCLUDES) -fPIC -fvisibility=hidden \
 	-ftls-model=initial-exec -pthread -MMD -MP -c -o $@ $<

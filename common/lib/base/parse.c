@@ -124,6 +124,32 @@ int names_find(const char *names, const char *name)
 	return -1;
 }
 
+const char *environment_get(char *const *environment, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (; *environment; environment++)
+		if (strncmp(*environment, name, n) == 0 && (*environment)[n] == '=')
+			return *environment + n + 1;
+	return NULL;
+}
+
+int environment_number(char *const *environment, const char *names, int missing)
+{
+	char name[64];
+	int at = 0;
+
+	for (; sscanf(names, "%63s%n", name, &at) == 1; names += at) {
+		const char *text = environment_get(environment, name);
+		char *end;
+		long n = text ? strtol(text, &end, 10) : -1;
+
+		if (text && end != text && n >= 0 && n < 1 << 30)
+			return (int)n;
+	}
+	return missing;
+}
+
 char *number_text(double value, char *buf, size_t len)
 {
 	double size = fabs(value);

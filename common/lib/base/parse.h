@@ -22,6 +22,12 @@ int parse_unsigned(const char *text, int base, uint64_t max, uint64_t *value);
  * any rest; -1: none. */
 int names_find(const char *names, const char *name);
 
+/* The variable's value inside of `environment` ("NAME=VALUE", NULL at the end); NULL: not set. */
+const char *environment_get(char *const *environment, const char *name);
+
+/* Returns the first variable of a blank-separated list that is a number >= 0, else `missing`. */
+int environment_number(char *const *environment, const char *names, int missing);
+
 /* The reverse: six significant digits, more if the integer part has more (up to 1e15): 12.3457,
  * 8e-06, 1234568; "nan", "inf", "-inf". Writes at most `len` bytes, always terminated; returns
  * buf. */

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
+#include "base/parse.h"
 #include "settings/rank_groups.h"
 #include "process/leftovers.h"
 #include "process/child.h"
@@ -20,20 +21,6 @@
 #define LOOK_MS	     500
 #define ORPHANED_NS  5000000000u /* time without ranks; mpirun gives processes that it ends 2 s */
 #define TERM_NS	     1000000000u /* from SIGTERM to SIGKILL */
-
-/* Returns the first of the variables that is a number >= 0, else `missing`. */
-static int env_number(const char *const *names, int missing)
-{
-	for (; *names; names++) {
-		const char *text = getenv(*names);
-		char *end;
-		long n = text ? strtol(text, &end, 10) : -1;
-
-		if (text && end != text && n >= 0 && n < 1 << 30)
-			return (int)n;
-	}
-	return missing;
-}
 
 /* Makes a key from the launcher's variables: the same for all processes of this run, different for
  * every other run on this host. */
@@ -54,22 +41,21 @@ static void make_key(char *key, size_t len)
 
 void launch_detect(struct launch *launch)
 {
-	static const char *const sizes[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS",
-					     NULL };
-	static const char *const step_sizes[] = { "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", NULL };
-	static const char *const ranks[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-					     "SLURM_PROCID", NULL };
-	static const char *const locals[] = { "OMPI_COMM_WORLD_LOCAL_SIZE", NULL };
-	static const char *const local_ranks[] = { "OMPI_COMM_WORLD_LOCAL_RANK", NULL };
 	bool step = getenv("SLURM_STEP_ID") != NULL;
+	int size = step ? environment_number(environ, "SLURM_STEP_NUM_TASKS SLURM_NTASKS", 0) : 0;
 
 	memset(launch, 0, sizeof(*launch));
-	launch->announced = env_number(sizes, step ? env_number(step_sizes, 0) : 0);
+	launch->announced =
+		environment_number(environ, "OMPI_COMM_WORLD_SIZE PMI_SIZE MPI_LOCALNRANKS", size);
 	launch->launched = step || launch->announced > 0 || getenv("PMIX_NAMESPACE");
-	launch->local = env_number(locals, 0);
-	launch->local_rank = env_number(local_ranks, 0);
+	launch->local = environment_number(environ, "OMPI_COMM_WORLD_LOCAL_SIZE", 0);
+	launch->local_rank = environment_number(environ, "OMPI_COMM_WORLD_LOCAL_RANK", 0);
 	launch->own = getenv(ENV_KEY) != NULL;
-	launch->rank = launch->launched ? env_number(ranks, 0) : 0;
+	if (launch->launched)
+		launch->rank =
+			environment_number(environ,
+					   "OMPI_COMM_WORLD_RANK PMIX_RANK PMI_RANK SLURM_PROCID",
+					   0);
 	make_key(launch->key, sizeof(launch->key));
 }
 

@@ -50,16 +50,6 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-const char *environment_get(char *const *environment, const char *name)
-{
-	size_t n = strlen(name);
-
-	for (; *environment; environment++)
-		if (strncmp(*environment, name, n) == 0 && (*environment)[n] == '=')
-			return *environment + n + 1;
-	return NULL;
-}
-
 void settings_read(struct settings *s, char *const *environment, const char *const *files)
 {
 	struct entries e = { .texts = NULL };

@@ -1,6 +1,7 @@
 /* settings_read.h: reads the NCCL settings of a process. */
 #pragma once
 
+#include "base/parse.h"
 #include "settings/settings.h"
 
 /* Adds variables of `environment` ("NAME=VALUE", NULL at the end): NCCL_* and relevant CUDA ones.
@@ -11,6 +12,3 @@ void settings_read(struct settings *settings, char *const *environment, const ch
 /* The same for a process of this user with that environment: NCCL_CONF_FILE or ~/.nccl.conf, then
  * /etc/nccl.conf. Settings from NCCL's environment plugin (NCCL_ENV_PLUGIN) are not known. */
 void settings_read_of(struct settings *settings, char *const *environment);
-
-/* The variable's value inside of `environment`; NULL: not set. */
-const char *environment_get(char *const *environment, const char *name);

@@ -48,34 +48,18 @@ bool run_variable(pid_t pid, const char *name, char *value, size_t len)
 	return text;
 }
 
-/* The number that a launcher gave under one of these names, separated by blanks; -1: none did. */
-static int number_of(char *const *environment, const char *names)
-{
-	char name[64];
-
-	while (sscanf(names, "%63s", name) == 1) {
-		const char *text = environment_get(environment, name);
-
-		if (text && *text >= '0' && *text <= '9')
-			return atoi(text);
-		names += strcspn(names, " ");
-		names += strspn(names, " ");
-	}
-	return -1;
-}
-
 bool run_place(struct run_place *p, char *const *e, int rank, const char *given)
 {
-	int size = number_of(e, "WORLD_SIZE OMPI_COMM_WORLD_SIZE SLURM_NTASKS"),
-	    local = number_of(e, "LOCAL_WORLD_SIZE OMPI_COMM_WORLD_LOCAL_SIZE");
+	int size = environment_number(e, "WORLD_SIZE OMPI_COMM_WORLD_SIZE SLURM_NTASKS", -1),
+	    local = environment_number(e, "LOCAL_WORLD_SIZE OMPI_COMM_WORLD_LOCAL_SIZE", -1);
 	const char *address = environment_get(e, "MASTER_ADDR"),
 		   *job = environment_get(e, "TORCHELASTIC_RUN_ID"),
 		   *colon = given ? strrchr(given, ':') : NULL;
-	int port = number_of(e, "MASTER_PORT");
+	int port = environment_number(e, "MASTER_PORT", -1);
 
 	memset(p, 0, sizeof(*p));
-	p->nodes = number_of(e, "GROUP_WORLD_SIZE SLURM_NNODES");
-	p->node = number_of(e, "GROUP_RANK SLURM_NODEID");
+	p->nodes = environment_number(e, "GROUP_WORLD_SIZE SLURM_NNODES", -1);
+	p->node = environment_number(e, "GROUP_RANK SLURM_NODEID", -1);
 	if (p->nodes < 0 && local > 0)
 		p->nodes = (size + local - 1) / local;
 	if (p->node < 0 && local > 0)

@@ -3,6 +3,7 @@
  * their operator. */
 #include <dlfcn.h>
 
+#include "base/parse.h"
 #include "profiler/nccl_profiler.h"
 #include "preload/library/library.h"
 
@@ -63,39 +64,22 @@ static void group(bool begins)
 	}
 }
 
-/* The index of a word, -1: it is none of them. */
-static int index_of(const char *const *words, int n, const char *word)
-{
-	for (int i = 0; i < n; i++)
-		if (words[i] && strcmp(words[i], word) == 0)
-			return i;
-	return -1;
-}
-
 static void call(void *comm, const struct nccl_told *told)
 {
-	/* as NCCL numbers them */
-	static const char *const types[] = { "ncclInt8",     "ncclUint8",      "ncclInt32",
-					     "ncclUint32",   "ncclInt64",      "ncclUint64",
-					     "ncclFloat16",  "ncclFloat32",    "ncclFloat64",
-					     "ncclBfloat16", "ncclFloat8e4m3", "ncclFloat8e5m2" };
-	static const char *const kinds[CALL_KIND_COUNT] = {
-		[CALL_ALL_REDUCE] = "AllReduce",
-		[CALL_ALL_GATHER] = "AllGather",
-		[CALL_REDUCE_SCATTER] = "ReduceScatter",
-		[CALL_BROADCAST] = "Broadcast",
-		[CALL_REDUCE] = "Reduce",
-	};
-	int kind = index_of(kinds, CALL_KIND_COUNT, told->func);
-	struct made made = {
-		.kind = (enum call_kind)kind,
-		.count = told->count,
-		.type = index_of(types, sizeof(types) / sizeof(types[0]), told->datatype),
-		.op = -1,
-		.peer = kind == CALL_BROADCAST || kind == CALL_REDUCE ? told->root : -1,
-		.comm = comm,
-		.stream = told->stream
-	};
+	/* in the order of enum call_kind; types as NCCL numbers them */
+	int kind = names_find("AllReduce AllGather ReduceScatter Broadcast Reduce", told->func);
+	int type = names_find("ncclInt8 ncclUint8 ncclInt32 ncclUint32 ncclInt64 ncclUint64 "
+			      "ncclFloat16 ncclFloat32 ncclFloat64 ncclBfloat16 ncclFloat8e4m3 "
+			      "ncclFloat8e5m2",
+			      told->datatype);
+	struct made made = { .kind = (enum call_kind)kind,
+			     .count = told->count,
+			     .type = type,
+			     .op = -1,
+			     .peer = kind == CALL_BROADCAST || kind == CALL_REDUCE ? told->root
+										   : -1,
+			     .comm = comm,
+			     .stream = told->stream };
 
 	made.session = session_of(comm, &made.number);
 	if (!made.session || kind < 0 || told->captured)

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 
 #include "base/clock.h"
+#include "base/parse.h"
 #include "preload/library/library.h"
 #include "watch/link.h"
 #include "watch/message.h"
@@ -35,20 +36,6 @@ struct session *session_nth(int n)
 
 /* ---- who this is ---- */
 
-/* The number that a launcher gave under one of these names, -1: none did. */
-static int told(const char *a, const char *b, const char *c, const char *d)
-{
-	const char *const names[] = { a, b, c, d };
-
-	for (int i = 0; i < 4; i++) {
-		const char *text = getenv(names[i]);
-
-		if (text && *text >= '0' && *text <= '9')
-			return atoi(text);
-	}
-	return -1;
-}
-
 static int version(void)
 {
 	int version = 0;
@@ -63,10 +50,13 @@ static int version(void)
  * does. */
 static void identify(struct session *s, int rank, int nranks)
 {
-	int own = told("RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "PMI_RANK"),
-	    size = told("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS", "PMI_SIZE"),
-	    local = told("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID",
-			 "MPI_LOCALRANKID"),
+	int own = environment_number(environ, "RANK OMPI_COMM_WORLD_RANK SLURM_PROCID PMI_RANK",
+				     -1),
+	    size = environment_number(environ,
+				      "WORLD_SIZE OMPI_COMM_WORLD_SIZE SLURM_NTASKS PMI_SIZE", -1),
+	    local = environment_number(
+		    environ, "LOCAL_RANK OMPI_COMM_WORLD_LOCAL_RANK SLURM_LOCALID MPI_LOCALRANKID",
+		    -1),
 	    v = version();
 	bool known = own >= 0 && size > 0 && nsessions < 2;
 	char library[64];

@@ -1,6 +1,5 @@
 /* process.c: a process ends, stops, is stuck in host code, or has no memory left. */
 #include <pthread.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -26,10 +25,8 @@ const struct fault fault_exit_rank = {
 
 static int die(const struct fault_act *act)
 {
-	if (kill(getpid(), SIGKILL) < 0)
-		return -errno;
-	for (;;)
-		pause();
+	raise(SIGKILL);
+	return -EIO;
 }
 
 const struct fault fault_kill_rank = {
@@ -107,35 +104,12 @@ const struct fault fault_busy_rank = {
 	.fire = spin,
 };
 
-struct holder {
-	pthread_mutex_t lock;
-	sem_t held;
-};
-
-static void *hold(void *arg)
-{
-	struct holder *holder = arg;
-
-	pthread_mutex_lock(&holder->lock);
-	sem_post(&holder->held);
-	for (;;)
-		pause();
-	return NULL;
-}
-
 static int block_lock(void)
 {
-	struct holder holder = { .lock = PTHREAD_MUTEX_INITIALIZER };
-	pthread_t thread;
-	int rc;
+	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-	sem_init(&holder.held, 0, 0);
-	rc = pthread_create(&thread, NULL, hold, &holder);
-	if (rc)
-		return -rc;
-	while (sem_wait(&holder.held) < 0)
-		;
-	return -pthread_mutex_lock(&holder.lock); /* does not return */
+	pthread_mutex_lock(&lock);
+	return -pthread_mutex_lock(&lock); /* does not return */
 }
 
 static int block_read(void)
@@ -158,8 +132,7 @@ static int block(const struct fault_act *act)
 
 const struct fault fault_block_rank = {
 	.name = "block-rank",
-	.help = "stuck in host code: a lock that another thread keeps, or a read that never "
-		"returns",
+	.help = "stuck in host code: a lock that is never free, or a read that never returns",
 	.source = "NVIDIA/TensorRT-LLM#2560: one rank stuck in another place than the others",
 	.args = "how=lock|read",
 	FAULT_ANY_MOMENT,

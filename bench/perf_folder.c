@@ -19,19 +19,12 @@ void folder_describe(void *arg, struct evidence *evidence)
 			   sizeof(evidence->options) - (size_t)n);
 }
 
-void folder_save_command(void *arg, const char *folder, int nranks)
+void folder_again(void *arg, char *command, size_t len, int nranks)
 {
 	const struct program *p = arg;
-	char path[256], command[COMMAND_MAX], parent[32];
-	FILE *f;
+	char parent[32];
 
 	snprintf(parent, sizeof(parent), "/proc/%d/cmdline", (int)getppid());
-	command_again(command, sizeof(command), p->launch, nranks, p->argc,
-		      (const char *const *)p->argv, parent);
-	snprintf(path, sizeof(path), "%s/command.txt", folder);
-	f = fopen(path, "we");
-	if (!f)
-		return; /* the report says: unknown */
-	fprintf(f, "%s\n", command);
-	fclose(f);
+	command_again(command, len, p->launch, nranks, p->argc, (const char *const *)p->argv,
+		      parent);
 }

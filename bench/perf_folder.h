@@ -7,6 +7,5 @@
 /* Describes the run in its evidence: the command without faults, and the options. */
 void folder_describe(void *program, struct evidence *evidence);
 
-/* Saves the command with its fault to `folder`, for the report's reproducer only: evidence_load
- * does not read it. */
-void folder_save_command(void *program, const char *folder, int nranks);
+/* The command with its fault, as struct diagnoser_site wants it. */
+void folder_again(void *program, char *command, size_t len, int nranks);

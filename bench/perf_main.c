@@ -233,7 +233,7 @@ static int supervise(struct program *program, struct error *err)
 			.key = program->launch->key,
 			.gpus = !backend_lacks(program->options->backend, BACKEND_DEVICE),
 			.describe = folder_describe,
-			.save_command = folder_save_command,
+			.again = folder_again,
 		},
 	};
 	struct monitor_config config = monitor_settings(program);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "base/output.h"
 #include "process/command.h"
 #include "postmortem/postmortem.h"
 #include "evidence/saved.h"
@@ -334,6 +335,16 @@ static void take_texts(struct diagnoser *self)
 	}
 }
 
+static void save_command(const struct diagnoser *self)
+{
+	char path[sizeof(self->folder) + 16], command[COMMAND_MAX + 1];
+
+	snprintf(path, sizeof(path), "%s/command.txt", self->folder);
+	self->site.again(self->site.arg, command, COMMAND_MAX, self->evidence.nranks);
+	strcat(command, "\n");
+	output_whole(path, command, strlen(command)); /* without it the report says: unknown */
+}
+
 /* Runs after the verdict line. Evidence that is there is saved first, since this process may be
  * ended at any time. */
 static void on_collect_slow(void *ctx)
@@ -348,7 +359,7 @@ static void on_collect_slow(void *ctx)
 	if (!self->evidence.ranks)
 		return;
 	if (self->folder[0]) {
-		self->site.save_command(self->site.arg, self->folder, self->evidence.nranks);
+		save_command(self);
 		if (evidence_save(&self->evidence, self->folder, &err) < 0) {
 			self->folder[0] = '\0';
 			error_print(&err, self->site.name);

@@ -27,8 +27,9 @@ struct diagnoser_site {
 	bool preloaded; /* a program that knows nothing of hangar */
 	/* Names the run in its evidence: command, options. */
 	void (*describe)(void *arg, struct evidence *evidence);
-	/* Save what starts the run again. */
-	void (*save_command)(void *arg, const char *folder, int nranks);
+	/* The command that starts the run again, faults and all: command.txt, for the report's
+	 * reproducer alone. */
+	void (*again)(void *arg, char *command, size_t len, int nranks);
 };
 
 struct diagnoser {

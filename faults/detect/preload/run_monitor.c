@@ -56,21 +56,13 @@ static void describe(void *arg, struct evidence *evidence)
 	evidence_blind_command(command, evidence->command, sizeof(evidence->command));
 }
 
-static void save_command(void *arg, const char *folder, int nranks)
+static void again(void *arg, char *command, size_t len, int nranks)
 {
 	const struct run_settings *settings = arg;
-	char path[512], command[COMMAND_MAX];
-	FILE *f;
+	int n = snprintf(command, len, "hangar_run ");
 
-	(void)nranks;
-	snprintf(path, sizeof(path), "%s/command.txt", folder);
-	f = fopen(path, "we");
-	if (!f)
-		return;
-	fprintf(f, "hangar_run %s\n",
-		command_join(command, sizeof(command), settings->argc,
-			     (const char *const *)settings->argv));
-	fclose(f);
+	command_join(command + n, len - (size_t)n, settings->argc,
+		     (const char *const *)settings->argv);
 }
 
 /* ---- the loop ---- */
@@ -299,7 +291,7 @@ int run_monitor_start(const struct run_settings *settings)
 				    .gpus = true,
 				    .preloaded = true,
 				    .describe = describe,
-				    .save_command = save_command },
+				    .again = again },
 	};
 	int32_t rc = -EIO;
 	int ready[2];

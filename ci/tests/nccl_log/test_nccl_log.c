@@ -37,7 +37,7 @@ UNIT_TEST(test_real_facts, "a real log: facts")
 	nccl_log_release(&log);
 }
 
-UNIT_TEST(test_real_ranks, "a real log: ranks and calls")
+UNIT_TEST(test_real_ranks, "a real log: ranks")
 {
 	static const uint64_t buses[] = { 0x60, 0x70, 0x80, 0x90 };
 	struct nccl_log log;
@@ -51,11 +51,10 @@ UNIT_TEST(test_real_ranks, "a real log: ranks and calls")
 
 		CU_ASSERT_PTR_NOT_NULL_FATAL(member);
 		UNIT_ALL(member->bus == buses[r], member->dev == r, member->pid == 936,
-			 member->state == NCCL_STATE_DESTROYED, member->n_calls == 9);
+			 member->state == NCCL_STATE_DESTROYED);
 		CU_ASSERT_DOUBLE_EQUAL(member->init, 0.94, 0.011);
 	}
-	UNIT_ALL(nccl_comm_member(comm, 4) == NULL, comm->members[0]->calls[8].count == 262144,
-		 comm->members[0]->calls[8].dtype == 7);
+	CU_ASSERT_PTR_NULL(nccl_comm_member(comm, 4));
 	nccl_log_release(&log);
 }
 

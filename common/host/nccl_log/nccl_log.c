@@ -185,7 +185,6 @@ static void read_line(struct nccl_log *log, char *line)
 	int hint = log->raw->rank_hint;
 
 	log->lines++;
-	log->raw->file_line++;
 	while ((marker = next_marker(start, &warning)) != NULL) {
 		next = (struct message){ .dev = -1 };
 		origin = message_origin(log, start, marker, warning, &next);
@@ -236,19 +235,15 @@ void nccl_log_init(struct nccl_log *log)
 int nccl_log_read_stream(struct nccl_log *log, FILE *in, const char *name, int rank_hint,
 			 struct error *err)
 {
-	char *line = NULL, *cleaned = must(malloc(strlen(name) + 1));
+	char *line = NULL;
 	size_t room = 0;
 	ssize_t n;
 
-	clean(cleaned, name, strlen(name));
-	log->raw->file = nccl_log_text(log, cleaned, strlen(cleaned));
-	log->raw->file_line = 0;
 	log->raw->rank_hint = rank_hint;
 	while ((n = getline(&line, &room, in)) >= 0) {
 		clean(line, line, (size_t)n);
 		read_line(log, line);
 	}
-	free(cleaned);
 	free(line);
 	return ferror(in) ? error_set(err, OUTCOME_USAGE, -EIO, "%s: can't be read", name) : 0;
 }
@@ -287,10 +282,8 @@ static void comm_free(struct nccl_comm *comm)
 {
 	for (int r = 0; r < comm->n_rings; r++)
 		free(comm->rings[r].order);
-	for (int m = 0; m < comm->n_members; m++) {
-		free(comm->members[m]->calls);
+	for (int m = 0; m < comm->n_members; m++)
 		free(comm->members[m]);
-	}
 	free(comm->rings);
 	free(comm->members);
 	free(comm->edges);

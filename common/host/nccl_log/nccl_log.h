@@ -11,7 +11,7 @@
  * Few lines name a communicator. A line belongs to the communicator under initialisation in its
  * thread (host:pid:tid), else to the newest call's of its device. Communicators of several ranks
  * are the same where the commId is, or parent, split count and colour. Without such lines the n-th
- * unknown communicators of all processes and devices are one (`guessed`).
+ * unknown communicators of all processes and devices are one ("guessed 0").
  *
  * All text belongs to the log, equal texts have equal addresses. */
 
@@ -26,15 +26,6 @@ enum nccl_state {
 	NCCL_STATE_DESTROYED
 };
 
-/* One collective call as its rank enqueued it (subsystem COLL). */
-struct nccl_call {
-	int dtype, op, root; /* NCCL's numbers */
-	uint64_t count;
-	uint64_t op_count; /* launches with proxy work before it: on one node often 0 in all */
-	const char *function, *file;
-	int64_t line; /* in the file, from 1 */
-};
-
 /* One rank of one communicator. */
 struct nccl_member {
 	int comm, rank; /* rank is -1 where no line says it */
@@ -44,12 +35,7 @@ struct nccl_member {
 	uint64_t bus; /* PCI bus id as NCCL prints it, 0 unknown */
 	const char *host;
 	enum nccl_state state;
-	double init;		 /* seconds; NAN unknown */
-	const char *file;	 /* that named it first */
-	struct nccl_call *calls; /* collectives, in order */
-	int n_calls;
-	int64_t made;	 /* calls in all, Send and Recv too */
-	uint64_t begins; /* opCount of the first: above 0 the log's head is missing */
+	double init; /* seconds; NAN unknown */
 };
 
 /* A rank's successor in a channel's ring, as a Ring line or rank 0's Channel line has it. */
@@ -81,11 +67,10 @@ struct nccl_link {
 #define NCCL_SAYS 64
 
 struct nccl_comm {
-	const char *id; /* "0xdf6d...", "split of 0x.. (count 1, color 0)", "guessed 0" */
-	bool guessed;
-	int nranks, nnodes;		  /* 0 unknown */
-	int pxn, gdr;			  /* 1 or 0 as "Connected all rings" says; -1 while not */
-	int nvls;			  /* 1 multicast available, 0 not, -1 unknown */
+	const char *id;	    /* "0xdf6d...", "split of 0x.. (count 1, color 0)", "guessed 0" */
+	int nranks, nnodes; /* 0 unknown */
+	int pxn, gdr;	    /* 1 or 0 as "Connected all rings" says; -1 while not */
+	int nvls;	    /* 1 multicast available, 0 not, -1 unknown */
 	int coll_channels, nvls_channels; /* -1 unknown */
 	const char *says
 		[NCCL_SAYS]; /* lines on channels, graph search, transports, choices; each once */
@@ -127,7 +112,7 @@ struct nccl_log {
 	struct nccl_path *paths;       /* by host and GPU */
 	struct nccl_setting *settings; /* NCCL_* "set by environment", by name */
 	int n_hosts, n_comms, n_warnings, n_paths, n_settings;
-	int64_t lines, nccl_lines, calls;
+	int64_t lines, nccl_lines;
 	int64_t unplaced;	  /* lines about a communicator that could not be told */
 	struct nccl_log_raw *raw; /* the reader's own; NULL after finish */
 	void *texts;

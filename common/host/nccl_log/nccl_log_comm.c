@@ -3,14 +3,13 @@
 #include "nccl_log/nccl_log_raw.h"
 
 /* The number of the communicator named `id`, made if new. */
-static int comm_named(struct nccl_log *log, const char *id, bool guessed)
+static int comm_named(struct nccl_log *log, const char *id)
 {
 	struct place *place = nccl_place(log, nccl_log_text(log, id, strlen(id)), 0, PLACE_COMM, 0);
 
 	if (place->number == 0) {
 		raw_add(log->comms, log->n_comms,
 			(struct nccl_comm){ .id = place->host,
-					    .guessed = guessed,
 					    .pxn = -1,
 					    .gdr = -1,
 					    .nvls = -1,
@@ -31,7 +30,6 @@ static struct nccl_member *member_new(struct nccl_log *log, const struct message
 					.dev = dev,
 					.pid = message->pid,
 					.init = NAN,
-					.file = log->raw->file,
 					.host = message->host };
 	member->host_number = nccl_place(log, message->host, 0, PLACE_HOST, 0)->number - 1;
 	raw_add(log->comms[comm].members, log->comms[comm].n_members, member);
@@ -71,7 +69,7 @@ static struct nccl_member *member_guess(struct nccl_log *log, const struct messa
 	char id[32];
 
 	snprintf(id, sizeof(id), "guessed %d", device_of(log, message, message->dev)->number++);
-	return member_new(log, message, comm_named(log, id, true), rank, message->dev);
+	return member_new(log, message, comm_named(log, id), rank, message->dev);
 }
 
 static bool fits(const struct nccl_member *member, int rank)
@@ -161,8 +159,7 @@ static void init_take(struct nccl_log *log, const struct message *message,
 	else if (!line->id[0])
 		member = member_guess(log, &from, line->rank);
 	else
-		member = member_new(log, &from, comm_named(log, line->id, false), line->rank,
-				    line->dev);
+		member = member_new(log, &from, comm_named(log, line->id), line->rank, line->dev);
 	member->rank = line->rank;
 	member->dev = line->dev;
 	member->bus = line->bus;
@@ -203,7 +200,6 @@ static struct nccl_member *call_member(struct nccl_log *log, const struct messag
 bool nccl_message_call(struct nccl_log *log, const struct message *message)
 {
 	const char *at = strstr(message->text, ": opCount ");
-	struct nccl_call call = { .file = log->raw->file, .line = log->raw->file_line };
 	struct message from = *message;
 	struct nccl_member *member;
 	uint64_t address;
@@ -212,20 +208,13 @@ bool nccl_message_call(struct nccl_log *log, const struct message *message)
 	if (!at)
 		return false;
 	if (sscanf(at,
-		   ": opCount %lx sendbuff %*s recvbuff %*s count %lu datatype %d op %d root %d "
-		   "comm %lx [nranks=%d]",
-		   &call.op_count, &call.count, &call.dtype, &call.op, &call.root, &address,
-		   &nranks) < 7 ||
+		   ": opCount %*x sendbuff %*s recvbuff %*s count %*u datatype %*d op %*d "
+		   "root %*d comm %lx [nranks=%d]",
+		   &address, &nranks) < 2 ||
 	    nranks < 1 || nranks > NCCL_LOG_RANKS || at == message->text)
 		return true;
-	call.function = nccl_log_text(log, message->text, (size_t)(at - message->text));
 	member = call_member(log, message, address, nranks);
 	from.dev = member->dev;
 	member_take(log, &from, member, false);
-	log->calls++;
-	if (member->made++ == 0)
-		member->begins = call.op_count;
-	if (strcmp(call.function, "Send") != 0 && strcmp(call.function, "Recv") != 0)
-		raw_add(member->calls, member->n_calls, call);
 	return true;
 }

@@ -112,19 +112,11 @@ static int sort_unique(void *array, int n, size_t size, int (*compare)(const voi
 static const void *find(const void *key, const void *array, int n, size_t size,
 			int (*compare)(const void *, const void *))
 {
-	const char *low = array, *end;
+	const char *found = n > 0 ? bsearch(key, array, (size_t)n, size, compare) : NULL;
 
-	if (n == 0)
-		return NULL;
-	end = low + (size_t)n * size;
-	for (size_t left = (size_t)n; left > 0;) {
-		const char *middle = low + left / 2 * size;
-		bool less = compare(middle, key) < 0;
-
-		low = less ? middle + size : low;
-		left = less ? left - left / 2 - 1 : left / 2;
-	}
-	return low < end && compare(low, key) == 0 ? low : NULL;
+	while (found && found > (const char *)array && compare(found - size, key) == 0)
+		found -= size;
+	return found;
 }
 
 /* ---- rings -------------------------------------------------------------------------------- */

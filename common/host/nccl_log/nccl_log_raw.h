@@ -38,8 +38,6 @@ struct nccl_log_raw {
 	void *places; /* tsearch tree */
 	struct raw_warning *warnings;
 	int n_warnings, rank_hint;
-	const char *file; /* that is being read */
-	int64_t file_line;
 };
 
 /* One NCCL message: text without its prefix. */

@@ -80,7 +80,7 @@ static double busy_fraction(const struct observation *o, int h)
 /* CPUs that the job's ranks used, in the mean; NaN: not seen. */
 static double own_cpus(const struct observation *o, int h)
 {
-	double sum = 0, seconds = cause_seconds(o, h);
+	double sum = 0, start = o->before[h].seconds, end = o->after[h].seconds;
 	const char *rank;
 
 	for (size_t at = 0; (rank = cause_next(o, h, "pid", &at));) {
@@ -90,7 +90,7 @@ static double own_cpus(const struct observation *o, int h)
 			return NAN;
 		sum += (double)used * 1e-9;
 	}
-	return seconds > 0 ? sum / seconds : NAN;
+	return start > 0 && end > start ? sum / (end - start) : NAN;
 }
 
 void cause_load(const struct observation *o, struct cause_finding *f)

@@ -1,21 +1,12 @@
 /* cause_nccl.c: causes inside NCCL: its settings and its choice. */
 #include "reconcile/cause_parts.h"
 
-#include <strings.h>
-
 /* ---- settings ----------------------------------------------------------------------------- */
 
-/* Comma-separated, perhaps negated with "^"; "function:" lists are not taken apart and limit. */
+/* "function:" lists are not taken apart and limit. */
 static bool list_excludes(const char *list, const char *name)
 {
-	bool negated = *list == '^', listed = false;
-
-	if (!name[0] || strchr(list, ':'))
-		return true;
-	for (list += negated; *list; list += strcspn(list, ","), list += *list == ',')
-		listed |= strcspn(list, ",") == strlen(name) &&
-			  strncasecmp(list, name, strlen(name)) == 0;
-	return listed == negated;
+	return !name[0] || strchr(list, ':') || !cause_listed(list, name, true);
 }
 
 /* Sends and receives have neither algorithm nor protocol. */

@@ -36,24 +36,6 @@ static bool next_nic(const struct observation *o, int h, size_t *at, struct nic 
 
 /* ---- wrong interface, TCP in place of RDMA ------------------------------------------------ */
 
-/* NCCL's lists: prefixes, with "=" whole names, with "^" all but these; a port after ":". */
-static bool list_takes(const char *list, const char *name)
-{
-	bool negated = *list == '^', exact, listed = false;
-
-	list += negated;
-	exact = *list == '=';
-	list += exact;
-	while (*list) {
-		size_t n = strcspn(list, ":,");
-
-		listed |= n > 0 && strncmp(list, name, n) == 0 && (!exact || strlen(name) == n);
-		list += strcspn(list, ",");
-		list += *list == ',';
-	}
-	return listed != negated;
-}
-
 /* A faster interface than those that the user's list leaves. */
 static void check_interfaces(const struct observation *o, int h, const char *list,
 			     struct cause_finding *f)
@@ -67,7 +49,7 @@ static void check_interfaces(const struct observation *o, int h, const char *lis
 		interfaces++;
 		if (nic.mbps > best.mbps)
 			best = nic;
-		if (list && list_takes(list, nic.name) && nic.mbps > taken.mbps)
+		if (list && cause_listed(list, nic.name, false) && nic.mbps > taken.mbps)
 			taken = nic;
 	}
 	if (taken.mbps > 0 && taken.mbps < best.mbps)
@@ -102,10 +84,10 @@ static void check_ports(const struct observation *o, int h, const char *list,
 	struct nic nic;
 
 	for (size_t at = 0; next_nic(o, h, &at, &nic);)
-		if (nic.rdma && list_takes(list, nic.name) && nic.mbps > taken)
+		if (nic.rdma && cause_listed(list, nic.name, false) && nic.mbps > taken)
 			taken = nic.mbps;
 	for (size_t at = 0; taken > 0 && next_nic(o, h, &at, &nic);) {
-		if (!nic.rdma || !nic.up || list_takes(list, nic.name) || nic.mbps < taken)
+		if (!nic.rdma || !nic.up || cause_listed(list, nic.name, false) || nic.mbps < taken)
 			continue;
 		cause_yes(f, "NCCL_IB_HCA=%.40s leaves out %.31s on %s, which is active", list,
 			  nic.name, cause_host(o, h));

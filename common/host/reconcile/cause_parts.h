@@ -12,35 +12,33 @@ void cause_unseen(struct cause_finding *finding, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* A number of the run's part "run" or "NCCL", -1: not seen; a text, "": not seen. */
-int cause_run(const struct observation *observation, const char *name);
-int cause_nccl(const struct observation *observation, const char *name);
-const char *cause_run_text(const struct observation *observation, const char *name);
-const char *cause_nccl_text(const struct observation *observation, const char *name);
+#define cause_run(o, name)	 ((int)reading_value(&(o)->run, "run", name))
+#define cause_nccl(o, name)	 ((int)reading_value(&(o)->run, "NCCL", name))
+#define cause_run_text(o, name)	 reading_text(&(o)->run, "run", name)
+#define cause_nccl_text(o, name) reading_text(&(o)->run, "NCCL", name)
 
-/* Returns true when the text `name` of the run is `text`. */
-bool cause_run_is(const struct observation *observation, const char *name, const char *text);
+/* True when the text `name` of the run is `text`. */
+#define cause_run_is(o, name, text) (strcmp(cause_run_text(o, name), text) == 0)
 
 /* The same of a part of a host at the first look. */
-int64_t cause_before(const struct observation *observation, int host, const char *part,
-		     const char *name);
-const char *cause_text(const struct observation *observation, int host, const char *part,
-		       const char *name);
+#define cause_before(o, host, part, name) reading_value(&(o)->before[host], part, name)
+#define cause_text(o, host, part, name)	  reading_text(&(o)->before[host], part, name)
 
 /* A counter's step from before to after, -1 where it was not seen or fell. */
-int64_t cause_step(const struct observation *observation, int host, const char *part,
-		   const char *name);
+#define cause_step(o, host, part, name)                                                            \
+	reading_step(&(o)->before[host], &(o)->after[host], part, name)
 
 /* The next part of a host that has an entry of this name at the first look, from *at (0 at first)
  * on; NULL: no more. cause_count_of returns their number. Ranks have "pid", GPUs of the job "bus". */
-const char *cause_next(const struct observation *observation, int host, const char *name,
-		       size_t *at);
+#define cause_next(o, host, name, at) reading_next(&(o)->before[host], name, at)
 int cause_count_of(const struct observation *observation, int host, const char *name);
-
-/* Seconds between the two looks at a host; 0: not known. */
-double cause_seconds(const struct observation *observation, int host);
 
 /* A host's name; "a host" where it has none. */
 const char *cause_host(const struct observation *observation, int host);
+
+/* Returns true where a user's list takes `name`. It is one of NCCL's lists: `words` in any case, or
+ * prefixes, with "=" whole names, a port after ":"; with "^" all but these. */
+bool cause_listed(const char *list, const char *name, bool words);
 
 /* The value of a setting on any host; NULL: no host has it. */
 const char *cause_setting(const struct observation *observation, const char *name);

@@ -97,51 +97,18 @@ void cause_unseen(struct cause_finding *finding, const char *format, ...)
 	va_end(args);
 }
 
-int cause_run(const struct observation *o, const char *name)
+bool cause_listed(const char *list, const char *name, bool words)
 {
-	return (int)reading_value(&o->run, "run", name);
-}
+	bool negated = *list == '^', whole = words || list[negated] == '=', listed = false;
 
-int cause_nccl(const struct observation *o, const char *name)
-{
-	return (int)reading_value(&o->run, "NCCL", name);
-}
+	list += negated + (whole && !words);
+	for (; *list; list += strcspn(list, ","), list += *list == ',') {
+		size_t n = strcspn(list, words ? "," : ":,");
 
-const char *cause_run_text(const struct observation *o, const char *name)
-{
-	return reading_text(&o->run, "run", name);
-}
-
-const char *cause_nccl_text(const struct observation *o, const char *name)
-{
-	return reading_text(&o->run, "NCCL", name);
-}
-
-bool cause_run_is(const struct observation *o, const char *name, const char *text)
-{
-	return strcmp(cause_run_text(o, name), text) == 0;
-}
-
-int64_t cause_step(const struct observation *o, int host, const char *part, const char *name)
-{
-	return reading_step(&o->before[host], &o->after[host], part, name);
-}
-
-int64_t cause_before(const struct observation *o, int host, const char *part, const char *name)
-{
-	return reading_value(&o->before[host], part, name);
-}
-
-const char *cause_text(const struct observation *o, int host, const char *part, const char *name)
-{
-	return reading_text(&o->before[host], part, name);
-}
-
-double cause_seconds(const struct observation *o, int host)
-{
-	double start = o->before[host].seconds, end = o->after[host].seconds;
-
-	return start > 0 && end > start ? end - start : 0;
+		listed |= n > 0 && (words ? strncasecmp : strncmp)(list, name, n) == 0 &&
+			  (!whole || strlen(name) == n);
+	}
+	return listed != negated;
 }
 
 const char *cause_host(const struct observation *o, int host)
@@ -209,11 +176,6 @@ void cause_each_gpu(const struct observation *o, struct cause_finding *finding, 
 			}
 	if (n == 0)
 		cause_unseen(finding, "no GPU was looked at twice");
-}
-
-const char *cause_next(const struct observation *o, int host, const char *name, size_t *at)
-{
-	return reading_next(&o->before[host], name, at);
 }
 
 int cause_count_of(const struct observation *o, int host, const char *name)

@@ -13,7 +13,7 @@ static void tell(void *ctx, const struct health_finding *f)
 {
 	if (f->holds)
 		snprintf(told + strlen(told), sizeof(told) - strlen(told), "%s%s %s: %s: %s",
-			 told[0] ? "; " : "", health_weight_name(f->weight), f->group, f->part,
+			 told[0] ? "; " : "", health_weights[f->weight], f->group, f->part,
 			 f->text);
 }
 

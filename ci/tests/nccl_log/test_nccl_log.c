@@ -27,8 +27,7 @@ UNIT_TEST(test_real_facts, "a real log: facts")
 	CU_ASSERT_EQUAL_FATAL(log.n_comms, 1);
 	comm = &log.comms[0];
 	UNIT_ALL(!strcmp(comm->id, "0xdf6d03630b7eecba"), comm->nranks == 4, comm->nnodes == 1,
-		 comm->coll_channels == 24, comm->nvls_channels == 0, comm->pxn == 0,
-		 comm->gdr == 1);
+		 comm->coll_channels == 24, comm->nvls_channels == 0, comm->gdr == 1);
 	CU_ASSERT_EQUAL_FATAL(comm->n_says, 5);
 	CU_ASSERT_STRING_EQUAL(comm->says[3], "Connected all rings, use ring PXN 0 GDR 1");
 	CU_ASSERT_STRING_EQUAL(comm->says[comm->n_says - 1],

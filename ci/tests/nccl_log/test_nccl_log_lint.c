@@ -37,7 +37,7 @@ static void expect(const struct topo_system *topo, enum nccl_verdict verdict, co
 	nccl_log_release(&log);
 	right = said.verdict == verdict && strstr(said.text, reason) != NULL;
 	if (!right)
-		fprintf(stderr, "%s: %s\n", nccl_verdict_name(said.verdict), said.text);
+		fprintf(stderr, "%s: %s\n", nccl_verdict_names[said.verdict], said.text);
 	CU_ASSERT_TRUE(right);
 }
 

@@ -3,6 +3,7 @@
 
 #include <jansson.h>
 
+#include "base/parse.h"
 #include "rig/unit.h"
 
 static struct topo_system sys;
@@ -91,8 +92,8 @@ UNIT_TEST(test_unknown_names, "unknown names")
 		 !strcmp(topo_gpu_model("NVIDIA H200")->name, "H200"),
 		 !strcmp(topo_gpu_model("NVIDIA A100-SXM4-80GB")->name, "A100"),
 		 topo_gpu_model_sm(90)->sm == 90, topo_gpu_model_sm(52) == NULL);
-	UNIT_ALL(topo_word("a|bc", "b") == 0, topo_word("a|bc", "bc") == 2,
-		 topo_word("a|bc", "") == 0);
+	UNIT_ALL(names_find("a|bc", "b") == -1, names_find("a|bc", "bc") == 1,
+		 names_find("a|bc", "") == -1);
 }
 
 /* Four H100 behind a switch with what is said replaced (null: left out); the error names the file and

@@ -26,12 +26,7 @@ __asm__(".section .rodata\n"
 	".byte 0\n"
 	".previous\n");
 
-static const char *const weights[] = { "cause", "note", "warn", "drain" };
-
-const char *health_weight_name(enum health_weight weight)
-{
-	return weights[weight];
-}
+const char *const health_weights[] = { "cause", "note", "warn", "drain" };
 
 /* ---- one part against one rule ------------------------------------------------------------ */
 
@@ -157,7 +152,7 @@ static const char *take_rule(struct rule *rule, char *line)
 	rule->when = fields[2];
 	rule->text = fields[3];
 	rule->fix = fields[4];
-	while (weight >= 0 && strcmp(fields[1], weights[weight]) != 0)
+	while (weight >= 0 && strcmp(fields[1], health_weights[weight]) != 0)
 		weight--;
 	if (weight < 0)
 		return "a weight is cause, note, warn or drain";

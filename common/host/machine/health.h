@@ -8,7 +8,7 @@
 enum health_weight { HEALTH_CAUSE, HEALTH_NOTE, HEALTH_WARN, HEALTH_DRAIN };
 
 /* "cause", "note", "warn", "drain" */
-const char *health_weight_name(enum health_weight weight);
+extern const char *const health_weights[];
 
 struct health_finding {
 	const char *group, *part, *fix;

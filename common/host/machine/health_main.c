@@ -141,7 +141,7 @@ struct telling {
 static void tell_finding(void *ctx, const struct health_finding *f)
 {
 	struct telling *t = ctx;
-	const char *weight = health_weight_name(f->weight);
+	const char *weight = health_weights[f->weight];
 
 	if (!f->holds || f->weight == HEALTH_CAUSE)
 		return;

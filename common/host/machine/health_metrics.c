@@ -25,7 +25,7 @@ static void put_finding(void *ctx, const struct health_finding *finding)
 	prometheus_label(to->f, '{', "host", to->host);
 	prometheus_label(to->f, ',', "part", finding->part);
 	prometheus_label(to->f, ',', "group", finding->group);
-	prometheus_label(to->f, ',', "weight", health_weight_name(finding->weight));
+	prometheus_label(to->f, ',', "weight", health_weights[finding->weight]);
 	prometheus_label(to->f, ',', "what", finding->text);
 	fputs("} 1\n", to->f);
 }

@@ -69,7 +69,7 @@ struct nccl_link {
 struct nccl_comm {
 	const char *id;	    /* "0xdf6d...", "split of 0x.. (count 1, color 0)", "guessed 0" */
 	int nranks, nnodes; /* 0 unknown */
-	int pxn, gdr;	    /* 1 or 0 as "Connected all rings" says; -1 while not */
+	int gdr;	    /* 1 or 0 as "Connected all rings" says; -1 while not */
 	int nvls;	    /* 1 multicast available, 0 not, -1 unknown */
 	int coll_channels, nvls_channels; /* -1 unknown */
 	const char *says
@@ -175,14 +175,13 @@ void nccl_log_lint(const struct nccl_log *log, const struct nccl_comm *comm,
 void nccl_lint_release(struct nccl_lint *lint);
 
 /* "rational", "irrational", "cannot say" */
-const char *nccl_verdict_name(enum nccl_verdict verdict);
+extern const char *const nccl_verdict_names[];
 
 /* ---- text --------------------------------------------------------------------------------- */
 
-/* Everything, in the order of the following. */
+/* A summary, then all of the following. */
 void nccl_log_print(FILE *out, const struct nccl_log *log, const struct topo_system *topo);
 
-void nccl_log_print_summary(FILE *out, const struct nccl_log *log);
 /* Rings of every communicator, equal channels merged:
  * "channels 00-23: 0 -P2P/CUMEM-> 1 -P2P/CUMEM-> 0". */
 void nccl_log_print_rings(FILE *out, const struct nccl_log *log);
@@ -190,6 +189,3 @@ void nccl_log_print_rings(FILE *out, const struct nccl_log *log);
 void nccl_log_print_trees(FILE *out, const struct nccl_log *log);
 void nccl_log_print_lints(FILE *out, const struct nccl_log *log, const struct topo_system *topo);
 void nccl_log_print_warnings(FILE *out, const struct nccl_log *log);
-
-/* "0-3,7" of n ascending numbers of at least `width` digits. */
-void nccl_log_print_list(FILE *out, const int *numbers, int n, int width);

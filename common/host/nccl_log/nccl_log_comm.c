@@ -10,7 +10,6 @@ static int comm_named(struct nccl_log *log, const char *id)
 	if (place->number == 0) {
 		raw_add(log->comms, log->n_comms,
 			(struct nccl_comm){ .id = place->host,
-					    .pxn = -1,
 					    .gdr = -1,
 					    .nvls = -1,
 					    .coll_channels = -1,

@@ -159,7 +159,7 @@ static void on_fact(struct nccl_log *log, const struct message *message)
 	if (!comm)
 		return;
 	add_fact(comm, text);
-	sscanf(text, "Connected all rings, use ring PXN %d GDR %d", &comm->pxn, &comm->gdr);
+	sscanf(text, "Connected all rings, use ring PXN %*d GDR %d", &comm->gdr);
 	if (strncmp(text, "Connected NVLS", 14) == 0 ||
 	    strncmp(text, "NVLS multicast support is available", 35) == 0)
 		comm->nvls = 1;

@@ -16,14 +16,7 @@ static enum transport transport_of(const char *text)
 	return strncmp(text, "NET/", 4) == 0 ? T_NET : T_UNKNOWN;
 }
 
-const char *nccl_verdict_name(enum nccl_verdict verdict)
-{
-	static const char *const names[] = { [NCCL_RATIONAL] = "rational",
-					     [NCCL_IRRATIONAL] = "irrational",
-					     [NCCL_CANNOT_SAY] = "cannot say" };
-
-	return names[verdict];
-}
+const char *const nccl_verdict_names[] = { "rational", "irrational", "cannot say" };
 
 void nccl_lint_add(struct linter *lint, enum nccl_finding_kind kind, const struct nccl_ring *ring,
 		   const char *format, ...)
@@ -144,7 +137,7 @@ static void lint_slower(struct linter *lint, const struct nccl_ring *ring, int f
 {
 	const struct best *best = &lint->best[nccl_lint_host(lint, from)];
 	enum nccl_near near = nccl_lint_near(lint, from, to, NULL);
-	const char *name = nccl_near_name(near);
+	const char *name = nccl_near_names[near];
 
 	if (near >= NEAR_PHB)
 		note(lint, "%d -> %d uses %s: their GPUs are %s apart, too far for P2P by default",

@@ -30,7 +30,7 @@ int nccl_topo_numa(const struct nccl_log *log, const struct topo_system *topo,
 		   const struct nccl_member *member);
 
 /* "NVL", "PIX", ... "?" */
-const char *nccl_near_name(enum nccl_near near);
+extern const char *const nccl_near_names[];
 
 /* Faster first. */
 enum transport { T_UNKNOWN, T_P2P, T_INDIRECT, T_SHM, T_NET };

@@ -4,16 +4,11 @@
 #include "nccl_log/nccl_log_lint.h"
 #include "nccl_log/nccl_log_raw.h"
 
-static const char *const near_names[] = {
+const char *const nccl_near_names[] = {
 	[NEAR_UNKNOWN] = "?", [NEAR_LOC] = "LOC", [NEAR_NVL] = "NVL",
 	[NEAR_NVB] = "NVB",   [NEAR_C2C] = "C2C", [NEAR_PIX] = "PIX",
 	[NEAR_PXB] = "PXB",   [NEAR_PHB] = "PHB", [NEAR_SYS] = "SYS",
 };
-
-const char *nccl_near_name(enum nccl_near near)
-{
-	return near_names[near];
-}
 
 /* A GPU's index in the file, -1 when it is not there. */
 static int gpu_of(const struct topo_system *topo, uint64_t bus)
@@ -67,7 +62,7 @@ enum nccl_near nccl_topo_near(const struct nccl_log *log, const struct topo_syst
 		if (bw)
 			*bw = path->bw;
 		for (enum nccl_near near = NEAR_LOC; near <= NEAR_SYS; near++)
-			if (strcmp(path->type, near_names[near]) == 0)
+			if (strcmp(path->type, nccl_near_names[near]) == 0)
 				return near;
 	}
 	return NEAR_UNKNOWN;

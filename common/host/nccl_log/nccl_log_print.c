@@ -3,7 +3,8 @@
 
 #include "nccl_log/nccl_log_raw.h"
 
-void nccl_log_print_list(FILE *out, const int *numbers, int n, int width)
+/* "0-3,7" of n ascending numbers of at least `width` digits. */
+static void print_list(FILE *out, const int *numbers, int n, int width)
 {
 	for (int i = 0, end; i < n; i = end) {
 		for (end = i + 1; end < n && numbers[end] == numbers[end - 1] + 1; end++)
@@ -43,7 +44,7 @@ static void print_states(FILE *out, const struct nccl_comm *comm)
 		if (n == 0)
 			continue;
 		fprintf(out, "  %s: ranks ", names[s]);
-		nccl_log_print_list(out, ranks, n, 1);
+		print_list(out, ranks, n, 1);
 		fprintf(out, "\n");
 	}
 	free(ranks);
@@ -65,7 +66,7 @@ static void print_comm(FILE *out, const struct nccl_log *log, const struct nccl_
 		fprintf(out, "  init: %.2f s, slowest rank %d\n", slowest->init, slowest->rank);
 }
 
-void nccl_log_print_summary(FILE *out, const struct nccl_log *log)
+static void print_summary(FILE *out, const struct nccl_log *log)
 {
 	fprintf(out, "NCCL %s, network %s, %ld of %ld lines are NCCL's\nhosts:",
 		log->version ? log->version : "(version not said)",
@@ -121,7 +122,7 @@ static void print_merged(FILE *out, char **texts)
 				channels[n++] = k;
 		if (n > 0) {
 			fprintf(out, "  channel%s ", n == 1 ? "" : "s");
-			nccl_log_print_list(out, channels, n, 2);
+			print_list(out, channels, n, 2);
 			fprintf(out, ":%s%s\n", texts[i][0] == '\n' ? "" : " ", texts[i]);
 		}
 		for (int k = 1; k < n; k++)
@@ -205,7 +206,7 @@ void nccl_log_print_lints(FILE *out, const struct nccl_log *log, const struct to
 	for (int i = 0; i < log->n_comms; i++) {
 		nccl_log_lint(log, &log->comms[i], topo, &lint);
 		fprintf(out, "communicator %d: is this ring rational? %s\n", i,
-			nccl_verdict_name(lint.verdict));
+			nccl_verdict_names[lint.verdict]);
 		for (int kind = NCCL_FOUND; kind <= NCCL_NOTE; kind++)
 			print_findings(out, &lint, (enum nccl_finding_kind)kind);
 		nccl_lint_release(&lint);
@@ -222,14 +223,14 @@ void nccl_log_print_warnings(FILE *out, const struct nccl_log *log)
 			warning->count == 1 ? "" : "s");
 		if (warning->n_ranks)
 			fprintf(out, ", ranks ");
-		nccl_log_print_list(out, warning->ranks, warning->n_ranks, 1);
+		print_list(out, warning->ranks, warning->n_ranks, 1);
 		fprintf(out, ")\n");
 	}
 }
 
 void nccl_log_print(FILE *out, const struct nccl_log *log, const struct topo_system *topo)
 {
-	nccl_log_print_summary(out, log);
+	print_summary(out, log);
 	fprintf(out, "\nrings\n");
 	nccl_log_print_rings(out, log);
 	fprintf(out, "\ntrees\n");

@@ -114,12 +114,12 @@ int parse_unsigned(const char *text, int base, uint64_t max, uint64_t *value)
 
 int names_find(const char *names, const char *name)
 {
-	for (int i = 0; *names; i++, names += strspn(names, " ")) {
-		size_t n = strcspn(names, "* ");
+	for (int i = 0; *names; i++, names += strspn(names, " |")) {
+		size_t n = strcspn(names, "* |");
 
 		if (strncmp(names, name, n) == 0 && (names[n] == '*' || name[n] == '\0'))
 			return i;
-		names += strcspn(names, " ");
+		names += strcspn(names, " |");
 	}
 	return -1;
 }

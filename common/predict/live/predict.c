@@ -258,29 +258,15 @@ static void describe(const struct predict *p, const struct bench *bench, char *t
 		 class[0] != '\0' ? "; error bars of " : "; never scored on such a machine", class);
 }
 
-/* A file's text; NULL: it cannot be read. */
-static char *read_text(const char *path)
-{
-	struct error err = { .rank = -1 };
-	char *text = NULL;
-	FILE *in;
-
-	if (topo_open(path, &in, &err) < 0)
-		return NULL;
-	text = must(calloc(1, TOPO_MAX_FILE + 1));
-	(void)!fread(text, 1, TOPO_MAX_FILE, in);
-	fclose(in);
-	return text;
-}
-
 const struct predictor *predict_open(struct predict *p, const struct bench *bench, char *text,
 				     size_t len)
 {
-	struct error err = { .rank = -1 };
+	struct error err = { .rank = -1 }, unread = err;
 	int rc = load_topology(p, bench, &err);
+	size_t size;
 
-	if (bench->options->spec && p->dump[0])
-		p->xml = read_text(p->dump);
+	if (bench->options->spec && p->dump[0] && topo_read(p->dump, &p->xml, &size, &unread) < 0)
+		p->xml = NULL;
 	if (p->own_dump && p->dump[0])
 		unlink(p->dump);
 	if (rc < 0) {

@@ -104,17 +104,6 @@ void predict_row(void *ctx, struct row *row)
 	}
 }
 
-/* Returns true where the rows can be judged by their predictions. A row above its ceiling makes it
- * false, with the reason in `why`. */
-static bool is_measure(const struct predict *p, char *why, size_t len)
-{
-	if (p->most_of_ceiling <= MOST_OF_CEILING)
-		return true;
-	snprintf(why, len, "a row reaches %.0f %% of its ceiling: the ceiling is wrong",
-		 p->most_of_ceiling);
-	return false;
-}
-
 static const char *word(const struct predict *p, double percent)
 {
 	return percent >= p->good ? "good" : percent >= p->low ? "low" : "bad";
@@ -128,7 +117,8 @@ double predict_reached(void *ctx, char *text, size_t len)
 	double median, low;
 	const double *judged = topo_is_host(&p->sys) ? &low : &median;
 	const double *worst = topo_is_host(&p->sys) ? p->of_low : p->percents;
-	bool told;
+	/* A row above its ceiling leaves the rows without a judgement. */
+	bool told = p->most_of_ceiling <= MOST_OF_CEILING;
 
 	if (p->nused)
 		snprintf(choice, sizeof(choice),
@@ -140,7 +130,10 @@ double predict_reached(void *ctx, char *text, size_t len)
 	}
 	median = sort_median(p->percents, p->npercents);
 	low = sort_median(p->of_low, p->npercents);
-	told = is_measure(p, why, sizeof(why));
+	if (!told)
+		snprintf(why, sizeof(why),
+			 "a row reaches %.0f %% of its ceiling: the ceiling is wrong",
+			 p->most_of_ceiling);
 	snprintf(text, len,
 		 "Prediction: the median of %zu rows from 1 MiB reaches %.1f %% of its predicted "
 		 "speed%s%s, the slowest row %.1f %%%s%s%s%s",

@@ -3,17 +3,10 @@
 
 #include "base/error.h"
 
-static struct pair make_pair(int a, int b, const int *node_of)
-{
-	return (struct pair){ .a = a < b ? a : b,
-			      .b = a < b ? b : a,
-			      .far = node_of[a] != node_of[b] };
-}
-
 static void add(struct pair_plan *plan, int a, int b, int round, const int *node_of)
 {
-	plan->pairs[plan->npairs] = make_pair(a, b, node_of);
-	plan->pairs[plan->npairs++].round = round;
+	plan->pairs[plan->npairs++] =
+		(struct pair){ a < b ? a : b, a < b ? b : a, round, node_of[a] != node_of[b] };
 	plan->nrounds = round >= plan->nrounds ? round + 1 : plan->nrounds;
 }
 

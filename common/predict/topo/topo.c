@@ -90,19 +90,6 @@ void topo_gpu_names(char *text, size_t size)
 		text_add(text, size, "%s%s", i ? ", " : "", gpu_models[i].name);
 }
 
-int topo_word(const char *words, const char *word)
-{
-	size_t n = strlen(word);
-
-	for (int i = 1; words != NULL; i++) {
-		if (strncmp(words, word, n) == 0 && (words[n] == '|' || words[n] == '\0'))
-			return i;
-		words = strchr(words, '|');
-		words += words != NULL;
-	}
-	return 0;
-}
-
 double topo_cpu_link(const char *cpu)
 {
 	for (int i = 0; i < NCPUS; i++)

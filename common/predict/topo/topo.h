@@ -117,6 +117,9 @@ struct topo_change {
  * than TOPO_MAX_FILE and files that are not regular (a FIFO would block) are refused. */
 int topo_open(const char *path, FILE **in, struct error *err);
 
+/* The text of such a file, which the caller frees; a NUL follows it. */
+int topo_read(const char *path, char **text, size_t *size, struct error *err);
+
 /* The JSON document in such a file, a new reference. */
 int topo_open_json(const char *path, struct json_t **json, struct error *err);
 
@@ -164,8 +167,7 @@ const struct topo_gpu_model *topo_gpu_model_sm(int sm); /* the one NCCL's consta
 void topo_gpu_names(char *text, size_t size);
 extern const char *const topo_transports[TOPO_TRANSPORTS]; /* names */
 
-/* Which of "a|b|c" the word is, from 1; 0: none. Words of enums are in their order. */
-int topo_word(const char *words, const char *word);
+/* For names_find, in the order of the enums. */
 #define TOPO_WORDS_P2P	     "pcie|none"
 #define TOPO_WORDS_FABRIC    "rail|fat-tree"
 #define TOPO_WORDS_TRANSPORT "ib|roce|efa|slingshot|tcp"

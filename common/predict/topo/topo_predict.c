@@ -28,7 +28,7 @@ static void take_word(struct argp_state *state, void *into, const struct argumen
 {
 	int *field = (int *)(void *)((char *)into + row->at);
 
-	*field = topo_word(row->value, text);
+	*field = names_find(row->value, text) + 1;
 	if (*field == 0)
 		argument_refuse(state, "--%s is %s, not '%s'", row->name, row->value, text);
 }

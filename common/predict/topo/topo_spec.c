@@ -7,6 +7,8 @@
 #include <jansson.h>
 #include <sys/stat.h>
 
+#include "base/parse.h"
+
 /* Counts are as wide as JSON's, so that none wraps before it is checked. */
 struct spec {
 	const char *name, *describes, *source, *gpu, *nvlink, *cpu, *p2p, *transport, *fabric;
@@ -33,6 +35,23 @@ int topo_open(const char *path, FILE **in, struct error *err)
 	if (fd >= 0)
 		close(fd);
 	return error_set(err, OUTCOME_USAGE, rc, "%.200s: %s", path, why);
+}
+
+int topo_read(const char *path, char **text, size_t *size, struct error *err)
+{
+	FILE *in;
+	int rc = topo_open(path, &in, err);
+
+	if (rc != 0)
+		return rc;
+	*text = must(calloc(1, TOPO_MAX_FILE + 1));
+	*size = fread(*text, 1, TOPO_MAX_FILE, in);
+	if (ferror(in)) {
+		free(*text);
+		rc = error_set(err, OUTCOME_USAGE, -EIO, "%.200s: cannot be read", path);
+	}
+	fclose(in);
+	return rc;
 }
 
 int topo_open_json(const char *path, json_t **json, struct error *err)
@@ -153,12 +172,12 @@ static int check_words(const struct spec *spec, const char *path, struct error *
 		{ printable(spec->source), "source", spec->source, "one line" },
 		{ topo_gpu_model(spec->gpu) != NULL, "gpu", spec->gpu, known },
 		{ topo_cpu_link(spec->cpu) > 0, "cpu", spec->cpu, "one that is known" },
-		{ topo_word(TOPO_WORDS_TRANSPORT, spec->transport) > 0, "transport",
+		{ names_find(TOPO_WORDS_TRANSPORT, spec->transport) >= 0, "transport",
 		  spec->transport, TOPO_WORDS_TRANSPORT },
-		{ topo_word(TOPO_WORDS_FABRIC, spec->fabric) > 0, "fabric", spec->fabric,
+		{ names_find(TOPO_WORDS_FABRIC, spec->fabric) >= 0, "fabric", spec->fabric,
 		  TOPO_WORDS_FABRIC },
-		{ topo_word(TOPO_WORDS_P2P, spec->p2p) > 0, "p2p", spec->p2p, TOPO_WORDS_P2P },
-		{ topo_word(NVLINKS, spec->nvlink) > 0, "nvlink", spec->nvlink, NVLINKS },
+		{ names_find(TOPO_WORDS_P2P, spec->p2p) >= 0, "p2p", spec->p2p, TOPO_WORDS_P2P },
+		{ names_find(NVLINKS, spec->nvlink) >= 0, "nvlink", spec->nvlink, NVLINKS },
 	};
 
 	topo_gpu_names(known, sizeof(known));
@@ -260,10 +279,9 @@ static int build(struct topo_system *sys, const struct spec *spec, const char *p
 	sys->grace = strcmp(spec->cpu, "grace") == 0;
 	sys->nvls = spec->nvls;
 	sys->sharp = spec->sharp;
-	sys->p2p = (enum topo_p2p)(topo_word(TOPO_WORDS_P2P, spec->p2p) - 1);
-	sys->transport =
-		(enum topo_transport)(topo_word(TOPO_WORDS_TRANSPORT, spec->transport) - 1);
-	sys->fabric = (enum topo_fabric)(topo_word(TOPO_WORDS_FABRIC, spec->fabric) - 1);
+	sys->p2p = (enum topo_p2p)names_find(TOPO_WORDS_P2P, spec->p2p);
+	sys->transport = (enum topo_transport)names_find(TOPO_WORDS_TRANSPORT, spec->transport);
+	sys->fabric = (enum topo_fabric)names_find(TOPO_WORDS_FABRIC, spec->fabric);
 	sys->oversubscription = spec->oversubscription;
 	sys->leaf_nodes = (int)spec->leaf_nodes;
 	for (int i = 0; i < sys->ngpus; i++) {

@@ -325,18 +325,13 @@ int topo_parse_xml(struct topo_system *sys, const char *text, size_t size, struc
 
 int topo_read_xml(struct topo_system *sys, const char *path, struct error *err)
 {
-	FILE *in;
 	char *text;
 	size_t size;
-	int rc = topo_open(path, &in, err);
+	int rc = topo_read(path, &text, &size, err);
 
 	if (rc != 0)
 		return rc;
-	text = must(malloc(TOPO_MAX_FILE));
-	size = fread(text, 1, TOPO_MAX_FILE, in);
-	rc = ferror(in) ? error_set(err, OUTCOME_USAGE, -EIO, "%.200s: cannot be read", path)
-			: parse(sys, text, size, path, err);
+	rc = parse(sys, text, size, path, err);
 	free(text);
-	fclose(in);
 	return rc;
 }

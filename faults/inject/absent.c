@@ -6,7 +6,7 @@
 _Noreturn static int stay_idle(const struct fault_act *act)
 {
 	for (;;)
-		clock_nap(3600);
+		clock_sleep(3600);
 }
 
 const struct fault fault_drop_rank = {
@@ -34,7 +34,7 @@ static int come_late(const struct fault_act *act)
 	const double until = clock_seconds() + fault_real(act->spec, "delay", 0.2);
 
 	for (double left; (left = until - clock_seconds()) > 0;)
-		clock_nap(left);
+		clock_sleep(left);
 	return FAULT_PASS;
 }
 

@@ -57,7 +57,7 @@ static void arrival_case(const struct arrival *a, int nranks, uint32_t set, int 
 	bool left = strcmp(a->class, "early-exit") == 0, either = left && !ahead;
 	char names[64];
 
-	set_up(nranks);
+	calls_set_up(nranks);
 	for (int i = 0; i < nranks; i++) {
 		bool culprit = set & 1u << i;
 
@@ -95,7 +95,7 @@ UNIT_TEST(test_arrivals, "who did not arrive, and how its process is")
  * one is in no loop of its own, though its process runs (an alltoallv whose counts disagree, two H200). */
 UNIT_TEST(test_on_device, "a rank on its device")
 {
-	set_up(2);
+	calls_set_up(2);
 	play(0, OP, odd_count, false);
 	play(1, OP + 1, odd_count, false);
 	evidence.ranks[0].view.completed = OP - 1;
@@ -111,7 +111,7 @@ UNIT_TEST(test_on_device, "a rank on its device")
  * communicator is kept there. */
 UNIT_TEST(test_not_proved, "who waits elsewhere, or may")
 {
-	set_up(4);
+	calls_set_up(4);
 	for (int i = 0; i < 4; i++)
 		play(i, i < 2 ? OP : OP - 1, odd_count, i < 2);
 	evidence.ranks[3].state = 'R';
@@ -119,7 +119,7 @@ UNIT_TEST(test_not_proved, "who waits elsewhere, or may")
 	expect(OUTCOME_HANG, "missing-call majority", "2,3", OP, OP, OP);
 
 	/* Two of eight against one, and five who have not come to it. */
-	set_up(8);
+	calls_set_up(8);
 	for (int i = 0; i < 8; i++) {
 		play(i, i < 3 ? OP : OP - 1, odd_count, i < 3);
 		if (i < 2)
@@ -129,7 +129,7 @@ UNIT_TEST(test_not_proved, "who waits elsewhere, or may")
 	CU_ASSERT_STRING_EQUAL(confidence_name(found.confidence), "inconclusive");
 
 	/* An error of the library ends all, wherever they are: one made fewer calls. */
-	set_up(4);
+	calls_set_up(4);
 	for (int i = 0; i < 4; i++) {
 		struct rank_view *v = &evidence.ranks[i].view;
 
@@ -157,7 +157,7 @@ static void same_calls_case(const struct arrival *a, int nranks, uint32_t set, i
 	bool made = own < OP - 1;
 	char names[64];
 
-	set_up(nranks);
+	calls_set_up(nranks);
 	for (int i = 0; i < nranks; i++) {
 		bool culprit = set & 1u << i;
 
@@ -212,7 +212,7 @@ UNIT_TEST(test_some_let_go, "calls that let some ranks go")
 			struct evidence_rank *r;
 			char name[16];
 
-			set_up(4);
+			calls_set_up(4);
 			r = &evidence.ranks[culprit];
 			for (int i = 0; i < 4; i++) {
 				bool inside = row->inside && i == (culprit + 1) % 4;
@@ -250,7 +250,7 @@ UNIT_TEST(test_fewer_calls, "fewer calls, and nobody waits")
 		for (int culprit = 0; culprit < 4; culprit++) {
 			char name[16];
 
-			set_up(4);
+			calls_set_up(4);
 			for (int i = 0; i < 4; i++) {
 				struct rank_view *v = &evidence.ranks[i].view;
 
@@ -267,13 +267,13 @@ UNIT_TEST(test_fewer_calls, "fewer calls, and nobody waits")
 
 UNIT_TEST(test_nothing_wrong, "nothing wrong")
 {
-	set_up(4);
+	calls_set_up(4);
 	for (int i = 0; i < 4; i++) { /* at different points, nobody overdue: late is no fault */
 		play(i, CALLS - i, odd_count, i == 0);
 		evidence.ranks[i].view.overdue = 0;
 	}
 	expect(OUTCOME_OK, "ok", "-", -1, -1, -1);
-	set_up(3);
+	calls_set_up(3);
 	for (int i = 0; i < 3; i++) {
 		play(i, CALLS, odd_count, false);
 		evidence.ranks[i].view.process = PROCESS_EXITED;
@@ -287,9 +287,9 @@ UNIT_TEST(test_unexplained, "unexplained")
 {
 	all_play(4, OP, odd_count, true); /* all in the same call */
 	expect(OUTCOME_HANG, "unexplained", "-", -1, -1, OP);
-	set_up(4); /* no call at all */
+	calls_set_up(4); /* no call at all */
 	expect(OUTCOME_HANG, "unexplained", "-", -1, -1, -1);
-	set_up(4); /* the one of which nothing is known is not named */
+	calls_set_up(4); /* the one of which nothing is known is not named */
 	for (int i = 0; i < 3; i++)
 		play(i, OP, odd_count, true);
 	evidence.ranks[3].present = false;
@@ -318,7 +318,7 @@ UNIT_TEST(test_absent_ranks, "absent ranks")
 	}
 	/* the others are well: that says nothing of the run */
 	for (int ended = 0; ended <= 2; ended++) {
-		set_up(4);
+		calls_set_up(4);
 		for (int i = 0; i < 4; i++) {
 			play(i, OP, odd_count, !ended);
 			evidence.ranks[i].view.overdue = 0;
@@ -340,7 +340,7 @@ UNIT_TEST(test_absent_ranks, "absent ranks")
  * a call. */
 UNIT_TEST(test_surplus_processes, "surplus processes")
 {
-	set_up(4);
+	calls_set_up(4);
 	for (int i = 0; i < 4; i++) {
 		struct rank_view *v = &evidence.ranks[i].view;
 
@@ -356,7 +356,7 @@ UNIT_TEST(test_surplus_processes, "surplus processes")
 
 UNIT_TEST(test_hostile_calls, "hostile records")
 {
-	set_up(3); /* call numbers at the end of their range */
+	calls_set_up(3); /* call numbers at the end of their range */
 	for (int i = 0; i < 3; i++) {
 		play(i, CALLS, odd_count, false);
 		for (uint64_t k = 0; k < CALLS; k++)
@@ -366,7 +366,7 @@ UNIT_TEST(test_hostile_calls, "hostile records")
 	CU_ASSERT_STRING_EQUAL(class_name(found.class, found.outcome), "unexplained");
 	srand(7);
 	for (int round = 0; round < 300; round++) {
-		set_up(3);
+		calls_set_up(3);
 		for (int i = 0; i < 3; i++) {
 			unsigned char *bytes = (unsigned char *)evidence.ranks[i].calls;
 

@@ -110,7 +110,7 @@ static void play_row(const struct row *row)
 
 	for (const char *c = calls; *c; c++)
 		nranks += *c == ',';
-	set_up(nranks);
+	calls_set_up(nranks);
 	set_teams(row->teams, nranks);
 	for (int i = 0; i < nranks; i++, calls += strcspn(calls, ",") + 1) {
 		struct evidence_rank *r = &evidence.ranks[i];

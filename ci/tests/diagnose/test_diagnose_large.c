@@ -61,7 +61,7 @@ static double time_large(int nranks, int comms, bool pairs)
 		evidence.ranks[5].calls = calls + sets * CALLS_LARGE;
 		evidence.ranks[5].ncalls = evidence.ranks[5].view.issued = CALLS_LARGE - 1;
 	}
-	index_calls();
+	calls_index();
 	seconds = cpu_seconds();
 	diagnose(&evidence, &found);
 	seconds = cpu_seconds() - seconds;

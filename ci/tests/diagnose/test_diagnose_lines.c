@@ -133,7 +133,7 @@ UNIT_TEST(test_last_or_all, "one last call left out, or all from it on")
 		"alone or all from it on cannot be told (skipped-call or early-exit).";
 
 	UNIT_ROWS(row, table) {
-		set_up(4);
+		calls_set_up(4);
 		for (int k = 0; k < 4; k++)
 			play(k, k == 3 ? OP - row->lacking : OP, odd_count, k < 2 && !row->level);
 		for (int k = row->level ? 0 : 2; k < 3; k++)
@@ -150,7 +150,7 @@ UNIT_TEST(test_last_or_all, "one last call left out, or all from it on")
 		else
 			CU_ASSERT_FALSE(mentions("skipped-call or early-exit"));
 	}
-	set_up(5);
+	calls_set_up(5);
 	for (int k = 0; k < 5; k++)
 		play(k, k >= 3 ? OP - 1 : OP, odd_count, k < 3);
 	for (int k = 3; k < 5; k++)
@@ -171,7 +171,7 @@ UNIT_TEST(test_nobody_called, "nobody made the call")
 	for (int odd = 0; odd <= 5; odd++) {
 		struct evidence_rank *r;
 
-		set_up(4);
+		calls_set_up(4);
 		for (int k = 0; k < 4; k++) {
 			play(k, OP - 1, odd_count, false);
 			strcpy(evidence.ranks[k].syscall, "clock_nanosleep");
@@ -202,7 +202,7 @@ UNIT_TEST(test_nobody_called, "nobody made the call")
 		}
 	}
 	/* before the first call whoever is in no wait has not come to where the others are */
-	set_up(4);
+	calls_set_up(4);
 	for (int k = 0; k < 4; k++) {
 		play(k, 0, odd_count, false);
 		evidence.ranks[k].view.comm_state = RECORD_COMM_READY;
@@ -241,7 +241,7 @@ UNIT_TEST(test_process, "how a process is")
  * operator. */
 static void differ(int nranks, unsigned wrong, int by)
 {
-	set_up(nranks);
+	calls_set_up(nranks);
 	for (int i = 0; i < nranks; i++) {
 		struct record *last = &evidence.ranks[i].calls[OP - 1];
 
@@ -307,7 +307,7 @@ UNIT_TEST(test_fields, "field by field")
 		int nranks = (int)strlen(fields[k].made);
 		bool kind = fields[k].made[2] == 'k', named = fields[k].ranks[0] != '-';
 
-		set_up(nranks);
+		calls_set_up(nranks);
 		for (int i = 0; i < nranks; i++) {
 			struct record *r = &evidence.ranks[i].calls[OP - 1];
 			char c = fields[k].made[i];
@@ -375,7 +375,7 @@ UNIT_TEST(test_postmortem_names, "who is named in a post-mortem")
 		FILE *f = open_memstream(&text, &len);
 
 		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-		set_up(4);
+		calls_set_up(4);
 		judge();
 		snprintf(found.ranks, sizeof(found.ranks), "%s", row->ranks);
 		postmortem_print(f, &found, &evidence, "/nonexistent", true);

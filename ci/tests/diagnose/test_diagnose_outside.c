@@ -15,7 +15,7 @@ static void is_in(int rank, const char *what, double waited, uint32_t phase)
 /* All have made ten calls, and are at a barrier since 0.6 to 0.9 s. */
 static void at_barrier(int nranks)
 {
-	set_up(nranks);
+	calls_set_up(nranks);
 	strcpy(evidence.backend, "mpi");
 	for (int i = 0; i < nranks; i++) {
 		play(i, 10, step_count, false);

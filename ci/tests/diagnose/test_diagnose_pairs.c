@@ -51,7 +51,7 @@ UNIT_TEST(test_one_left_out, "one left out, wherever it was")
 		int pending = without % 2 ? 12 - without : 14 - without;
 		char line[96];
 
-		set_up(4);
+		calls_set_up(4);
 		play_pairs(0, 12, without, 0);
 		for (int i = 1; i < 4; i++)
 			play_pairs(i, 12, 0, i == partner_of(without, 0) ? pending : 0);
@@ -76,7 +76,7 @@ UNIT_TEST(test_one_left_out, "one left out, wherever it was")
 /* Rank 1 waits for what rank 0 left out, and has made fewer calls than that: it is not the one. */
 UNIT_TEST(test_partner_behind, "a partner that waits is behind")
 {
-	set_up(4);
+	calls_set_up(4);
 	play_pairs(0, 8, 5, 0);
 	play_pairs(1, 6, 0, 2);
 	play_pairs(2, 8, 0, 0);
@@ -96,7 +96,7 @@ UNIT_TEST(test_one_too_many, "one too many")
 	for (int twice = 5; twice <= 6; twice++) {
 		struct evidence_rank *r;
 
-		set_up(4);
+		calls_set_up(4);
 		for (int i = 0; i < 4; i++)
 			play_pairs(i, i == 1 ? 6 : 8, 0, i == 0 ? 0 : 2);
 		r = &evidence.ranks[1];
@@ -119,7 +119,7 @@ UNIT_TEST(test_one_too_many, "one too many")
 /* In host code, or at the end of the group that its own send is in: both look like this. */
 UNIT_TEST(test_busy_in_pair, "busy within a pair")
 {
-	set_up(4);
+	calls_set_up(4);
 	for (int i = 0; i < 4; i++)
 		play_pairs(i, i == 2 ? 5 : 6, 0, i == 2 ? 1 : 2);
 	evidence.ranks[2].state = 'R';
@@ -132,7 +132,7 @@ UNIT_TEST(test_busy_in_pair, "busy within a pair")
 UNIT_TEST(test_two_ranks, "two ranks")
 {
 	for (int without = 5; without <= 6; without++) {
-		set_up(2);
+		calls_set_up(2);
 		play_pairs(0, 12, without, 0);
 		play_pairs(1, 12, 0, 4);
 		expect(OUTCOME_HANG, "p2p-unmatched inconclusive", "0", without, without, 12);
@@ -143,12 +143,12 @@ UNIT_TEST(test_two_ranks, "two ranks")
 UNIT_TEST(test_half, "two against two")
 {
 	for (int without = 5; without <= 6; without++) {
-		set_up(4);
+		calls_set_up(4);
 		for (int i = 0; i < 4; i++)
 			play_pairs(i, 12, i == 1 || i == 2 ? without : 0, 4);
 		expect(OUTCOME_HANG, "p2p-unmatched inconclusive", "1,2", without, without, 12);
 	}
-	set_up(4);
+	calls_set_up(4);
 	for (int i = 0; i < 4; i++) {
 		play_pairs(i, 12, 0, 4);
 		evidence.ranks[i].calls[9].count += i == 1 || i == 2 ? 7 : 0;
@@ -161,7 +161,7 @@ UNIT_TEST(test_half, "two against two")
  * is that one. */
 UNIT_TEST(test_idle_in_pair, "idle within a pair")
 {
-	set_up(4);
+	calls_set_up(4);
 	play_pairs(0, 5, 0, 1);
 	play_pairs(1, 6, 0, 2);
 	play_pairs(2, 6, 0, 2);
@@ -178,7 +178,7 @@ UNIT_TEST(test_steps, "a step, and more than a step")
 		int64_t first = 13 - lacking;
 		char line[64];
 
-		set_up(4);
+		calls_set_up(4);
 		play_pairs(0, 12 - lacking, 0, 0);
 		for (int i = 1; i < 4; i++)
 			play_pairs(i, 12, 0, i == 2 ? lacking : 0);
@@ -191,7 +191,7 @@ UNIT_TEST(test_steps, "a step, and more than a step")
 /* The oldest calls are no longer known, and those that are, are all moved. */
 UNIT_TEST(test_before_the_ring, "left out before what the rings hold")
 {
-	set_up(4);
+	calls_set_up(4);
 	for (int i = 0; i < 4; i++) {
 		struct evidence_rank *r = &evidence.ranks[i];
 
@@ -206,7 +206,7 @@ UNIT_TEST(test_before_the_ring, "left out before what the rings hold")
 /* Rank 0 follows another plan by right (the root of a gather receives): the place stays open. */
 UNIT_TEST(test_other_plan, "ranks with plans of their own")
 {
-	set_up(4);
+	calls_set_up(4);
 	for (int i = 0; i < 4; i++)
 		play_pairs(i, i == 0 ? 11 : 12, 0, i == 1 ? 4 : 0);
 	for (int k = 0; k < 11; k++)
@@ -218,7 +218,7 @@ UNIT_TEST(test_other_plan, "ranks with plans of their own")
  * what they made cannot be told. */
 UNIT_TEST(test_groups, "busy, in groups")
 {
-	set_up(4);
+	calls_set_up(4);
 	for (int i = 0; i < 4; i++) {
 		struct record_header *header = calloc(1, sizeof(*header));
 
@@ -237,7 +237,7 @@ UNIT_TEST(test_groups, "busy, in groups")
  * 1 and that for rank 2, which waits for one that lacks nothing: nobody is to blame. */
 UNIT_TEST(test_each_waits, "each waits for another")
 {
-	set_up(3);
+	calls_set_up(3);
 	for (int i = 0; i < 3; i++) {
 		struct evidence_rank *r = &evidence.ranks[i];
 
@@ -266,7 +266,7 @@ UNIT_TEST(test_sizes_meet, "sizes that do not fit")
 	static const uint64_t received[][4] = { { 100, 90, 80 }, { 100, 80, 90 } };
 
 	for (int fit = 0; fit < 2; fit++) {
-		set_up(2);
+		calls_set_up(2);
 		for (int k = 0; k < 4; k++) {
 			evidence.ranks[0].calls[k] = make_call((uint64_t)k + 1, sent[fit][k]);
 			evidence.ranks[0].calls[k].kind = CALL_SEND;
@@ -306,7 +306,7 @@ static struct record *next_on(struct evidence_rank *r, uint32_t comm, uint64_t c
  * out the last of three collectives and reads something. */
 UNIT_TEST(test_split_beside_skipped, "plans by right beside a skipped call")
 {
-	set_up(4);
+	calls_set_up(4);
 	for (int i = 0; i < 4; i++) {
 		struct evidence_rank *r = &evidence.ranks[i];
 
@@ -334,7 +334,7 @@ UNIT_TEST(test_split_beside_skipped, "plans by right beside a skipped call")
 UNIT_TEST(test_torn_partner, "a torn record of a partner")
 {
 	for (int torn = 0; torn <= 1; torn++) {
-		set_up(4);
+		calls_set_up(4);
 		for (int i = 0; i < 4; i++)
 			play_pairs(i, i == 2 ? 5 : 6, 0, i == 2 ? 1 : 2);
 		evidence.ranks[2].state = 'R';
@@ -378,7 +378,7 @@ UNIT_TEST(test_in_common, "what several have in common")
 	UNIT_ROWS(row, table) {
 		int last = row->nranks - 1;
 
-		set_up(row->nranks);
+		calls_set_up(row->nranks);
 		for (int k = 0; k <= last; k++) {
 			struct record *calls = evidence.ranks[k].calls;
 
@@ -404,7 +404,7 @@ UNIT_TEST(test_in_common, "what several have in common")
 /* A rank that sends to itself, and receives nothing, waits for itself: a circle of one. */
 UNIT_TEST(test_to_itself, "to itself")
 {
-	set_up(2);
+	calls_set_up(2);
 	for (int i = 0; i < 2; i++) {
 		struct evidence_rank *r = &evidence.ranks[i];
 
@@ -424,7 +424,7 @@ UNIT_TEST(test_to_itself, "to itself")
  * 0 computes before the last receive, for which rank 1 is inside its send; the rest is done. */
 UNIT_TEST(test_returned_is_over, "what has returned is over")
 {
-	set_up(4);
+	calls_set_up(4);
 	strcpy(evidence.backend, "mpi");
 	for (int i = 0; i < 4; i++) {
 		struct evidence_rank *r = &evidence.ranks[i];
@@ -452,7 +452,7 @@ UNIT_TEST(test_returned_is_over, "what has returned is over")
 UNIT_TEST(test_wrong_partner, "another partner")
 {
 	for (int two = 0; two < 2; two++) {
-		set_up(4);
+		calls_set_up(4);
 		for (int i = 0; i < 4; i++) {
 			struct evidence_rank *r = &evidence.ranks[i];
 
@@ -483,7 +483,7 @@ UNIT_TEST(test_first_partners, "strangers in the first exchange")
 	} table[] = { { { 2, 3, 3, 1 }, "0,1,3" }, { { 1, 3, 0, 0 }, "1,2" } };
 
 	UNIT_ROWS(row, table) {
-		set_up(4);
+		calls_set_up(4);
 		for (int i = 0; i < 4; i++) {
 			struct evidence_rank *r = &evidence.ranks[i];
 
@@ -508,7 +508,7 @@ UNIT_TEST(test_amounts, "an alltoallv's amounts")
 	for (int all = 0; all < 2; all++) {
 		static struct record_header headers[4];
 
-		set_up(4);
+		calls_set_up(4);
 		for (int i = 0; i < 4; i++) {
 			struct record_counts *c = &headers[i].counts[OP % RECORD_COUNTS];
 

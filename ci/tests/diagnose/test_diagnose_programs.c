@@ -229,14 +229,14 @@ static bool is_class_of(enum fault_played fault, const char *class)
 	return false;
 }
 
-static void print_case(const struct program *p, const char *name, const struct trouble *t)
+static void print_case(const struct program *p, const char *name, const struct fault_at *t)
 {
 	printf("\n  %s, %d ranks, %s at call %d of rank %d: named %s, %s, %s\n", name, p->nranks,
 	       fault_names[t->fault], t->at, t->rank, found.ranks,
 	       class_name(found.class, found.outcome), confidence_name(found.confidence));
 }
 
-static void score_case(const struct program *p, const char *name, const struct trouble *t,
+static void score_case(const struct program *p, const char *name, const struct fault_at *t,
 		       struct score *score)
 {
 	bool sure, right;
@@ -265,7 +265,7 @@ static void score_case(const struct program *p, const char *name, const struct t
 /* Each fault at each call of each rank that leaves anyone behind. */
 static void score_program(const struct program *p, const char *name, struct score *score)
 {
-	struct trouble t;
+	struct fault_at t;
 
 	memset(score, 0, sizeof(*score));
 	for (t.rank = 0; t.rank < p->nranks; t.rank++)
@@ -396,7 +396,7 @@ UNIT_TEST(test_last_twice, "the last call of an exchange made twice")
 	struct program p;
 
 	for (int n = 3; n <= PLAYERS_MAX; n++) {
-		struct trouble t = { .fault = FAULT_EXTRA, .rank = 1 };
+		struct fault_at t = { .fault = FAULT_EXTRA, .rank = 1 };
 
 		build(&p, &title, n);
 		t.at = count_calls(&p, 1) - 1;
@@ -410,7 +410,7 @@ UNIT_TEST(test_last_twice, "the last call of an exchange made twice")
 
 static void end_well(const struct program *p, const char *name, enum outcome outcome)
 {
-	static const struct trouble none = { .fault = FAULT_NONE };
+	static const struct fault_at none = { .fault = FAULT_NONE };
 
 	CU_ASSERT_FALSE(play_program(p, &none));
 	show_ended(p, &none, outcome);

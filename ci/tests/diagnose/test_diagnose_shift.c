@@ -49,7 +49,7 @@ static void shift_case(int nranks, uint32_t set, int by)
 	char names[64];
 	int64_t last = by < 0 ? CALLS : CALLS + 1;
 
-	set_up(nranks);
+	calls_set_up(nranks);
 	for (int i = 0; i < nranks; i++) {
 		play(i, CALLS, odd_count, false);
 		if (set & 1u << i)
@@ -119,7 +119,7 @@ UNIT_TEST(test_aborted_in_call, "aborted within a call")
 	};
 
 	UNIT_ROWS(row, table) {
-		set_up(4);
+		calls_set_up(4);
 		for (int r = 0; r < 4; r++)
 			play(r, OP + 1, odd_count, r != 3 || row->inside);
 		shift(1, OP, 1);
@@ -195,7 +195,7 @@ UNIT_TEST(test_identical_neighbours, "identical neighbours leave an interval")
 	strcpy(evidence.ranks[3].view.what, "the start of a batch");
 	expect(OUTCOME_HANG, "skipped-or-early-exit", "3", 1, CALLS, CALLS);
 	/* one too many, or the others one too few */
-	set_up(4);
+	calls_set_up(4);
 	for (int i = 0; i < 4; i++)
 		play(i, i == 0 ? CALLS + 1 : CALLS, same_count, i == 0);
 	for (int i = 1; i < 4; i++)
@@ -227,7 +227,7 @@ UNIT_TEST(test_most_guilty, "three of four are guilty, or one")
 		for (unsigned wrong = 8; wrong > 0; wrong = wrong == 8 ? 7 : 0) {
 			bool most = wrong != 8;
 
-			set_up(4);
+			calls_set_up(4);
 			for (int r = 0; r < 4; r++) {
 				bool guilty = wrong & 1u << r;
 				int stop = guilty && row->by == 0 ? OP - 1 : row->calls;
@@ -260,7 +260,7 @@ static void drop_oldest(int rank, size_t n)
 
 UNIT_TEST(test_wrapped, "wrapped rings")
 {
-	set_up(4);
+	calls_set_up(4);
 	for (int i = 0; i < 4; i++) {
 		play(i, CALLS, odd_count, false);
 		if (i == 2)
@@ -269,7 +269,7 @@ UNIT_TEST(test_wrapped, "wrapped rings")
 	}
 	expect(OUTCOME_HANG, "skipped-call", "2", OP, OP, CALLS);
 	/* the divergence itself has left the ring */
-	set_up(4);
+	calls_set_up(4);
 	for (int i = 0; i < 4; i++) {
 		play(i, CALLS, odd_count, false);
 		if (i == 2)
@@ -290,7 +290,7 @@ UNIT_TEST(test_wrapped, "wrapped rings")
 UNIT_TEST(test_uneven_exchange, "uneven exchanges")
 {
 	for (int kind = 0; kind <= 1; kind++) {
-		set_up(4);
+		calls_set_up(4);
 		for (int i = 0; i < 4; i++) {
 			play(i, CALLS, odd_count, false);
 			for (int k = 0; k < CALLS; k++)
@@ -313,7 +313,7 @@ UNIT_TEST(test_field_let_go, "a mismatch that let the guilty rank go on")
 {
 	for (int nranks = 2; nranks <= 4; nranks += 2)
 		for (int narrow = 0; narrow < 2; narrow++) {
-			set_up(nranks);
+			calls_set_up(nranks);
 			for (int i = 0; i < nranks; i++)
 				play(i, OP, step_count, i < nranks - 1);
 			play(nranks - 1, OP + 1, step_count, false);
@@ -356,7 +356,7 @@ UNIT_TEST(test_two_sides, "one against one, in either order or one more")
 	for (int nranks = 2; nranks <= 4; nranks += 2)
 		for (int culprit = 0; culprit < 2; culprit++)
 			for (int swapped = 0; swapped < 2; swapped++) {
-				set_up(nranks);
+				calls_set_up(nranks);
 				for (int i = 0; i < nranks; i++) {
 					play(i, OP + 2, round_count, false);
 					if (i % 2 != culprit)
@@ -373,7 +373,7 @@ UNIT_TEST(test_two_sides, "one against one, in either order or one more")
 					 found.seq_low == OP);
 			}
 	/* one more, and no more than the other has made: nothing of what it would be fits */
-	set_up(2);
+	calls_set_up(2);
 	play(0, OP + 1, same_count, false);
 	shift(0, OP, 1);
 	evidence.ranks[0].calls[OP - 1].kind = CALL_REDUCE;

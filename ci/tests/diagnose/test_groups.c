@@ -5,7 +5,7 @@
  * and wait behind them. */
 static void in_groups(int nranks, int groups)
 {
-	set_up(nranks);
+	calls_set_up(nranks);
 	for (int i = 0; i < nranks; i++) {
 		struct rank_view *v = &evidence.ranks[i].view;
 

@@ -67,7 +67,7 @@ static void note(const char *word)
 
 static void end_all(int nranks, enum call_kind kind)
 {
-	set_up(nranks);
+	calls_set_up(nranks);
 	for (int i = 0; i < nranks; i++) {
 		struct evidence_rank *r = &evidence.ranks[i];
 
@@ -200,7 +200,7 @@ UNIT_TEST(test_stands, "devices that stand")
 	UNIT_ROWS(row, stands) {
 		int nranks = (int)strlen(row->how);
 
-		set_up(nranks);
+		calls_set_up(nranks);
 		strcpy(evidence.backend, "nccl");
 		for (int k = 0; k < nranks; k++)
 			play_stand(k, row->how[k]);

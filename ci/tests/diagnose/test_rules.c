@@ -90,7 +90,7 @@ static void walk(const struct rule *table, size_t n)
 {
 	all_play(3, OP, odd_count, true);
 	no_is_seen = false;
-	index_calls();
+	calls_index();
 	rules_walk(table, n, &evidence, &found);
 	evidence_release(&evidence);
 	CU_ASSERT_FALSE(no_is_seen);
@@ -140,7 +140,7 @@ UNIT_TEST(test_yes, "remarks, outcomes, the first yes")
  * the next one, or for a capital letter the one before. */
 static void end_with(int nranks, const char *const *kinds, int wrong)
 {
-	set_up(nranks);
+	calls_set_up(nranks);
 	for (int i = 0; i < nranks; i++) {
 		struct evidence_rank *r = &evidence.ranks[i];
 		int n = (int)strlen(kinds[i]);
@@ -449,7 +449,7 @@ static void do_deed(const struct deed *deed)
 UNIT_TEST(test_reached, "each class is reached")
 {
 	for (int class = CLASS_OUTCOME + 1; class <= CLASS_UNEXPLAINED; class ++) {
-		set_up(3);
+		calls_set_up(3);
 		for (int i = 0; i < 3; i++) {
 			struct rank_view *v = &evidence.ranks[i].view;
 
@@ -534,7 +534,7 @@ UNIT_TEST(test_settings, "settings")
 		bool said = !row->note;
 		char is[512];
 
-		set_up(4);
+		calls_set_up(4);
 		come_to(row->how);
 		give_settings(row->texts);
 		finish();

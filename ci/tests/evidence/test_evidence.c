@@ -6,8 +6,8 @@
 
 UNIT_TEST(test_round_trip, "saved and read again")
 {
-	set_up();
-	CU_ASSERT_EQUAL_FATAL(load(), 0);
+	saved_set_up();
+	CU_ASSERT_EQUAL_FATAL(saved_load(), 0);
 	CU_ASSERT_EQUAL_FATAL(loaded.nranks, RANKS);
 	CU_ASSERT_STRING_EQUAL(loaded.backend, "mpi");
 	CU_ASSERT_STRING_EQUAL(loaded.command, "./all_reduce_perf -b 8?"); /* the fault stays out */
@@ -28,7 +28,7 @@ UNIT_TEST(test_round_trip, "saved and read again")
 			 !strcmp(b->syscall, a->syscall), b->cpu_share == a->cpu_share,
 			 !b->wrapped);
 	}
-	tear_down();
+	saved_tear_down();
 }
 
 UNIT_TEST(test_blind_command, "a command without its fault")
@@ -68,17 +68,18 @@ UNIT_TEST(test_diagnosis_saved, "diagnosis and its files")
 	char path[UNIT_PATH];
 	struct stat st;
 
-	set_up();
-	CU_ASSERT_EQUAL_FATAL(load(), 0);
+	saved_set_up();
+	CU_ASSERT_EQUAL_FATAL(saved_load(), 0);
 	diagnose(&loaded, &d);
 	UNIT_ALL(!strcmp(class_name(d.class, d.outcome), "missing-call"), !strcmp(d.ranks, "2"),
-		 d.seq_low == 10, diagnosis_save(&d, &loaded, dir, &err) == 0);
+		 d.seq_low == 10, diagnosis_save(&d, &loaded, saved_dir, &saved_err) == 0);
 	for (size_t i = 0; i < LENGTH(names); i++) {
-		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
+		snprintf(path, sizeof(path), "%s/%s", saved_dir, names[i]);
 		UNIT_ALL(stat(path, &st) == 0, st.st_size > 200);
 	}
-	UNIT_ALL(diagnosis_save(&d, &loaded, "/nowhere/at/all", &err) < 0, err.code < 0);
-	tear_down();
+	UNIT_ALL(diagnosis_save(&d, &loaded, "/nowhere/at/all", &saved_err) < 0,
+		 saved_err.code < 0);
+	saved_tear_down();
 }
 
 UNIT_TEST(test_format, "saved form")
@@ -86,8 +87,8 @@ UNIT_TEST(test_format, "saved form")
 	size_t bytes;
 	struct saved_header *h;
 
-	set_up();
-	h = pack_one(&bytes);
+	saved_set_up();
+	h = saved_image(&bytes);
 	/* 10 calls: two headers, 10 records of 64 bytes, and 10 times two words for the device */
 	UNIT_ALL(bytes == sizeof(*h) + sizeof(struct record_header) + 800,
 		 memcmp(h, "hangarEV\5\0\0\0", 12) == 0, h->records == 10, h->rank == 1,
@@ -95,7 +96,7 @@ UNIT_TEST(test_format, "saved form")
 	free(h);
 	CU_ASSERT_EQUAL(saved_bytes(&saved.ranks[1], 3),
 			sizeof(*h) + sizeof(struct record_header) + 240);
-	tear_down();
+	saved_tear_down();
 }
 
 /* Another host gets the newest calls alone, and never the token. */
@@ -105,7 +106,7 @@ UNIT_TEST(test_tail, "the newest calls alone")
 	size_t bytes;
 	struct saved_header *h;
 
-	set_up();
+	saved_set_up();
 	saved.ranks[1].recorder->uplink_token = 0x5ec2e7;
 	saved.ranks[1].view.asked = 6;
 	saved.ranks[1].view.device_wait = RECORD_DEVICE_AWAITED;
@@ -123,7 +124,7 @@ UNIT_TEST(test_tail, "the newest calls alone")
 	CU_ASSERT_EQUAL(taken.ncalls, 4); /* as before */
 	evidence_rank_release(&taken);
 	free(h);
-	tear_down();
+	saved_tear_down();
 }
 
 /* Large runs are mapped, with threads: the same comes out. */
@@ -133,7 +134,7 @@ UNIT_TEST(test_many_ranks, "many ranks")
 	struct diagnosis d;
 	char name[32];
 
-	set_up();
+	saved_set_up();
 	for (int i = RANKS; i < many; i++) {
 		size_t bytes = saved_bytes(&saved.ranks[1], SIZE_MAX);
 		void *image = saved_alloc(bytes);
@@ -141,10 +142,10 @@ UNIT_TEST(test_many_ranks, "many ranks")
 		saved_pack(&saved.ranks[i % 2], i, SIZE_MAX, image);
 		snprintf(name, sizeof(name), "rank-%d.fr", i);
 		if (i != 600)
-			put(name, image, bytes);
+			saved_put(name, image, bytes);
 		free(image);
 	}
-	CU_ASSERT_EQUAL_FATAL(load(), 0);
+	CU_ASSERT_EQUAL_FATAL(saved_load(), 0);
 	UNIT_ALL(loaded.nranks == many,
 		 !strcmp(loaded.remarks, "rank-600.fr is missing: nothing is known of that rank."),
 		 loaded.ranks[5].mapped > 0, loaded.ranks[5].index.plain,
@@ -152,7 +153,7 @@ UNIT_TEST(test_many_ranks, "many ranks")
 	diagnose(&loaded, &d);
 	UNIT_ALL(!strcmp(class_name(d.class, d.outcome), "missing-call"), !strcmp(d.ranks, "2"),
 		 d.seq_low == 10, d.hang_seq == 10);
-	tear_down();
+	saved_tear_down();
 }
 
 /* Every host's clocks are its own: what they show must not matter. */
@@ -160,7 +161,7 @@ UNIT_TEST(test_clock_skew, "clock skew")
 {
 	struct diagnosis d;
 
-	set_up();
+	saved_set_up();
 	for (int i = 0; i < RANKS; i++) {
 		struct evidence_rank *r = &saved.ranks[i];
 
@@ -170,17 +171,17 @@ UNIT_TEST(test_clock_skew, "clock skew")
 		}
 		r->view.waited = i == 1 ? 1e18 : 0.001;
 	}
-	CU_ASSERT_EQUAL(evidence_save(&saved, dir, &err), 0);
-	CU_ASSERT_EQUAL_FATAL(load(), 0);
+	CU_ASSERT_EQUAL(evidence_save(&saved, saved_dir, &saved_err), 0);
+	CU_ASSERT_EQUAL_FATAL(saved_load(), 0);
 	diagnose(&loaded, &d);
 	UNIT_ALL(!strcmp(class_name(d.class, d.outcome), "missing-call"), !strcmp(d.ranks, "2"));
-	tear_down();
+	saved_tear_down();
 }
 
 UNIT_TEST(test_torn_and_wrapped, "torn records, wrapped ring, hostile numbers")
 {
 	struct evidence_rank rank = { .present = true };
-	struct record_memory *m = make_memory(0, RECORD_RING + 50);
+	struct record_memory *m = saved_memory(0, RECORD_RING + 50);
 
 	evidence_take_calls(&rank, m);
 	CU_ASSERT(rank.wrapped);
@@ -208,7 +209,7 @@ UNIT_TEST(test_init_saved, "init, aborts, memory")
 {
 	struct rank_view *v;
 
-	set_up();
+	saved_set_up();
 	v = &saved.ranks[1].view;
 	v->oom_kills = 2;
 	saved.ranks[1].netns = 4026531840;
@@ -221,7 +222,7 @@ UNIT_TEST(test_init_saved, "init, aborts, memory")
 	v->aborted_after = 7;
 	saved.ranks[2].view.error_code = 12; /* no errno of ours */
 	saved.ranks[2].view.comm_state = 77;
-	UNIT_ALL(evidence_save(&saved, dir, &err) == 0, load() == 0);
+	UNIT_ALL(evidence_save(&saved, saved_dir, &saved_err) == 0, saved_load() == 0);
 	v = &loaded.ranks[1].view;
 	CU_ASSERT_EQUAL(memcmp(&loaded.ranks[1].sockets, &saved.ranks[1].sockets,
 			       sizeof(struct sockets)),
@@ -231,5 +232,5 @@ UNIT_TEST(test_init_saved, "init, aborts, memory")
 		 v->init_id == 0xfedcba9876543210, v->aborted_after == 7,
 		 loaded.ranks[2].view.error_code == 0,
 		 loaded.ranks[2].view.comm_state == RECORD_COMM_NONE);
-	tear_down();
+	saved_tear_down();
 }

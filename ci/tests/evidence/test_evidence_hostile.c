@@ -7,7 +7,7 @@ static void drop(const char *name)
 {
 	char path[UNIT_PATH];
 
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	snprintf(path, sizeof(path), "%s/%s", saved_dir, name);
 	CU_ASSERT_EQUAL(unlink(path), 0);
 }
 
@@ -35,15 +35,15 @@ UNIT_TEST(test_foreign, "magic, version, layout, rank")
 		struct saved_header *h;
 		size_t bytes;
 
-		set_up();
-		h = pack_one(&bytes);
+		saved_set_up();
+		h = saved_image(&bytes);
 		memcpy((char *)h + row->at, row->bytes, strlen(row->bytes));
-		put("rank-1.fr", h, bytes);
+		saved_put("rank-1.fr", h, bytes);
 		free(h);
-		UNIT_ALL(load() == 0, !strcmp(loaded.remarks, row->remark),
+		UNIT_ALL(saved_load() == 0, !strcmp(loaded.remarks, row->remark),
 			 !loaded.ranks[1].present, loaded.ranks[1].ncalls == 0,
 			 loaded.ranks[0].ncalls == 10, loaded.ranks[2].ncalls == 9);
-		tear_down();
+		saved_tear_down();
 	}
 }
 
@@ -53,38 +53,41 @@ UNIT_TEST(test_truncated_and_missing, "truncated and missing files")
 	clock_t began;
 	size_t bytes;
 
-	set_up();
-	h = pack_one(&bytes);
-	put("rank-1.fr", h, bytes - 160 - 3 * 64 - 10); /* six whole records are left */
-	UNIT_ALL(load() == 0,
+	saved_set_up();
+	h = saved_image(&bytes);
+	saved_put("rank-1.fr", h, bytes - 160 - 3 * 64 - 10); /* six whole records are left */
+	UNIT_ALL(saved_load() == 0,
 		 !strcmp(loaded.remarks, "rank-1.fr is cut off: its newest 4 records are missing."),
 		 loaded.ranks[1].ncalls == 6);
 	for (size_t n = 0; n < bytes; n += 97) { /* wherever it ends */
-		put("rank-1.fr", h, n);
-		UNIT_ALL(load() == 0, strlen(loaded.remarks) > 0,
+		saved_put("rank-1.fr", h, n);
+		UNIT_ALL(saved_load() == 0, strlen(loaded.remarks) > 0,
 			 loaded.ranks[1].ncalls < 10 || n >= bytes - 160,
 			 loaded.ranks[1].times == NULL);
 	}
 	free(h);
-	put("rank-262143.fr", "", 0); /* those between have no files, and cost no look for any */
+	saved_put("rank-262143.fr", "",
+		  0); /* those between have no files, and cost no look for any */
 	began = clock();
-	UNIT_ALL(load() == 0, loaded.nranks == 262144, clock() - began < 3 * CLOCKS_PER_SEC / 2);
+	UNIT_ALL(saved_load() == 0, loaded.nranks == 262144,
+		 clock() - began < 3 * CLOCKS_PER_SEC / 2);
 	drop("rank-262143.fr");
-	put("rank-0.fr", "", 0);
-	CU_ASSERT_EQUAL(load(), 0);
+	saved_put("rank-0.fr", "", 0);
+	CU_ASSERT_EQUAL(saved_load(), 0);
 	CU_ASSERT_PTR_NOT_NULL(strstr(loaded.remarks, "rank-0.fr is too short to be evidence."));
 	CU_ASSERT_EQUAL(loaded.ranks[2].ncalls, 9);
 	drop("rank-1.fr");
 	drop("run.json");
-	UNIT_ALL(load() == 0, loaded.nranks == 3, !loaded.ranks[1].present,
+	UNIT_ALL(saved_load() == 0, loaded.nranks == 3, !loaded.ranks[1].present,
 		 strstr(loaded.remarks, "rank-1.fr is missing: nothing is known") != NULL,
 		 strstr(loaded.remarks, "run.json is missing") != NULL, loaded.uncounted);
 	drop("rank-0.fr");
 	drop("rank-2.fr");
-	CU_ASSERT_EQUAL(load(), -ENOENT);
-	put("rank-0.fr", "junk", 4);
-	UNIT_ALL(load() == -EINVAL, evidence_load(&loaded, "/nowhere/at/all", &err) == -ENOENT);
-	tear_down();
+	CU_ASSERT_EQUAL(saved_load(), -ENOENT);
+	saved_put("rank-0.fr", "junk", 4);
+	UNIT_ALL(saved_load() == -EINVAL,
+		 evidence_load(&loaded, "/nowhere/at/all", &saved_err) == -ENOENT);
+	saved_tear_down();
 }
 
 UNIT_TEST(test_unsound_records, "unsound records")
@@ -93,22 +96,23 @@ UNIT_TEST(test_unsound_records, "unsound records")
 	struct record *calls;
 	size_t bytes;
 
-	set_up();
-	h = pack_one(&bytes);
+	saved_set_up();
+	h = saved_image(&bytes);
 	calls = (struct record *)((char *)(h + 1) + sizeof(struct record_header));
 	calls[2].ticket = 2;   /* before the one before it */
 	calls[4].kind = 200;   /* no such call */
 	calls[6].comm = 65535; /* no such communicator */
 	calls[7].seq = 1;      /* backwards */
 	calls[8].ticket = 11;  /* more than were made */
-	put("rank-1.fr", h, bytes);
+	saved_put("rank-1.fr", h, bytes);
 	free(h);
-	UNIT_ALL(load() == 0, !strcmp(loaded.remarks, "Rank 1: 5 of 10 records are unsound."));
+	UNIT_ALL(saved_load() == 0,
+		 !strcmp(loaded.remarks, "Rank 1: 5 of 10 records are unsound."));
 	CU_ASSERT_EQUAL_FATAL(loaded.ranks[1].ncalls, 5);
 	UNIT_ALL(loaded.ranks[1].calls[2].ticket == 4, loaded.ranks[1].calls[4].ticket == 10);
 	CU_ASSERT_EQUAL(loaded.ranks[1].times[4].start_ns, 70); /* closed up alike */
 	UNIT_ALL(loaded.ranks[1].times[4].end_ns == 90, !loaded.ranks[1].index.plain);
-	tear_down();
+	saved_tear_down();
 }
 
 #define NOT_OURS                                                                                   \
@@ -120,15 +124,15 @@ UNIT_TEST(test_hostile_json, "hostile JSON")
 {
 	static const char *const texts[] = { NOT_OURS };
 
-	set_up();
-	put("rank-1048577.fr", "x", 1); /* above the limit: not looked at */
-	put("rank-01.fr", "x", 1);
+	saved_set_up();
+	saved_put("rank-1048577.fr", "x", 1); /* above the limit: not looked at */
+	saved_put("rank-01.fr", "x", 1);
 	for (size_t i = 0; i < LENGTH(texts); i++) {
-		put("run.json", texts[i], strlen(texts[i]));
-		UNIT_ALL(load() == 0, loaded.nranks == RANKS, !strcmp(loaded.backend, ""),
+		saved_put("run.json", texts[i], strlen(texts[i]));
+		UNIT_ALL(saved_load() == 0, loaded.nranks == RANKS, !strcmp(loaded.backend, ""),
 			 !strcmp(loaded.command, ""));
 	}
-	tear_down();
+	saved_tear_down();
 }
 
 /* Numbers out of range and texts without end in a header that is otherwise right. */
@@ -137,8 +141,8 @@ UNIT_TEST(test_hostile_header, "hostile header")
 	struct saved_header *h;
 	size_t bytes;
 
-	set_up();
-	h = pack_one(&bytes);
+	saved_set_up();
+	h = saved_image(&bytes);
 	h->view.process = 99;
 	h->view.status = -7;
 	h->view.pid = -5;
@@ -149,16 +153,16 @@ UNIT_TEST(test_hostile_header, "hostile header")
 	memset(h->syscall, '\n', sizeof(h->syscall));
 	memset(h->view.what, 'w', sizeof(h->view.what));
 	memset(h->view.error, 0x80, sizeof(h->view.error));
-	put("rank-1.fr", h, bytes);
+	saved_put("rank-1.fr", h, bytes);
 	free(h);
-	UNIT_ALL(load() == 0, loaded.ranks[1].view.process == PROCESS_ALIVE,
+	UNIT_ALL(saved_load() == 0, loaded.ranks[1].view.process == PROCESS_ALIVE,
 		 loaded.ranks[1].view.status == -1, loaded.ranks[1].view.pid == 0,
 		 loaded.ranks[1].view.phase == 0, loaded.ranks[1].view.waited == 0,
 		 loaded.ranks[1].cpu_share == -1, loaded.ranks[1].state == 0,
 		 !strcmp(loaded.ranks[1].syscall, "???????????????????????"),
 		 strlen(loaded.ranks[1].view.what) == 39, loaded.ranks[1].view.error[254] == '?');
 	CU_ASSERT(loaded.ranks[1].view.error[255] == '\0');
-	tear_down();
+	saved_tear_down();
 }
 
 UNIT_TEST(test_random_bytes, "random bytes")
@@ -170,17 +174,17 @@ UNIT_TEST(test_random_bytes, "random bytes")
 		size_t bytes, from = round % 2 ? 12 : sizeof(struct saved_header);
 		struct saved_header *h;
 
-		set_up();
-		h = pack_one(&bytes);
+		saved_set_up();
+		h = saved_image(&bytes);
 		for (int k = 0; k < 1 << (round % 12); k++)
 			((unsigned char *)h)[from + (size_t)rand() % (bytes - from)] =
 				(unsigned char)rand();
-		put("rank-1.fr", h, bytes);
+		saved_put("rank-1.fr", h, bytes);
 		free(h);
-		CU_ASSERT_EQUAL_FATAL(load(), 0);
+		CU_ASSERT_EQUAL_FATAL(saved_load(), 0);
 		CU_ASSERT(loaded.ranks[1].ncalls <= 10);
 		diagnose(&loaded, &d);
-		CU_ASSERT(diagnosis_save(&d, &loaded, dir, &err) >= 0);
-		tear_down();
+		CU_ASSERT(diagnosis_save(&d, &loaded, saved_dir, &saved_err) >= 0);
+		saved_tear_down();
 	}
 }

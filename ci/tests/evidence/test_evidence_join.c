@@ -8,17 +8,17 @@ static char other[UNIT_TEMP]; /* a second folder */
 /* Both folders hold the same run; from each `drop` takes ranks away. */
 static void set_up_two(void)
 {
-	set_up();
+	saved_set_up();
 	strcpy(saved.run, "20261122-all_reduce_perf-a1");
 	CU_ASSERT_EQUAL_FATAL(unit_folder(other), 0);
-	CU_ASSERT_EQUAL_FATAL(evidence_save(&saved, dir, &err), 0);
-	CU_ASSERT_EQUAL_FATAL(evidence_save(&saved, other, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(evidence_save(&saved, saved_dir, &saved_err), 0);
+	CU_ASSERT_EQUAL_FATAL(evidence_save(&saved, other, &saved_err), 0);
 }
 
 static void tear_down_two(void)
 {
 	CU_ASSERT_EQUAL(unit_remove(other), 0);
-	tear_down();
+	saved_tear_down();
 }
 
 static void drop(const char *from, const char *name)
@@ -31,20 +31,20 @@ static void drop(const char *from, const char *name)
 
 static int load_two(void)
 {
-	const char *const dirs[] = { dir, other };
+	const char *const dirs[] = { saved_dir, other };
 
 	evidence_release(&loaded);
-	memset(&err, 0, sizeof(err));
-	return evidence_load_all(&loaded, dirs, 2, &err);
+	memset(&saved_err, 0, sizeof(saved_err));
+	return evidence_load_all(&loaded, dirs, 2, &saved_err);
 }
 
 /* Refused as another run's, for what `why` says. */
 static void refused(const char *why)
 {
-	UNIT_ALL(load_two() == -EINVAL, err.outcome == OUTCOME_USAGE, strstr(err.text, dir) != NULL,
-		 strstr(err.text, other) != NULL,
-		 strstr(err.text, " are of different runs: ") != NULL,
-		 strstr(err.text, why) != NULL);
+	UNIT_ALL(load_two() == -EINVAL, saved_err.outcome == OUTCOME_USAGE,
+		 strstr(saved_err.text, saved_dir) != NULL, strstr(saved_err.text, other) != NULL,
+		 strstr(saved_err.text, " are of different runs: ") != NULL,
+		 strstr(saved_err.text, why) != NULL);
 }
 
 UNIT_TEST(test_ranks_of_all, "ranks of all folders")
@@ -52,7 +52,7 @@ UNIT_TEST(test_ranks_of_all, "ranks of all folders")
 	struct diagnosis d;
 
 	set_up_two();
-	drop(dir, "rank-2.fr");
+	drop(saved_dir, "rank-2.fr");
 	drop(other, "rank-0.fr");
 	drop(other, "rank-1.fr");
 	CU_ASSERT_EQUAL(unit_put(other, "rank-2.stack.txt", "here\n", 5), 0);
@@ -72,7 +72,7 @@ UNIT_TEST(test_missing_of_all, "ranks that no folder has")
 	struct diagnosis d;
 
 	set_up_two();
-	drop(dir, "rank-2.fr");
+	drop(saved_dir, "rank-2.fr");
 	drop(other, "rank-2.fr");
 	drop(other, "rank-0.fr");
 	CU_ASSERT_EQUAL_FATAL(load_two(), 0);
@@ -82,7 +82,7 @@ UNIT_TEST(test_missing_of_all, "ranks that no folder has")
 	CU_ASSERT_STRING_NOT_EQUAL(confidence_name(d.confidence), "proved");
 	CU_ASSERT_EQUAL_FATAL(unit_remove(other), 0);
 	CU_ASSERT_EQUAL_FATAL(unit_folder(other), 0);
-	UNIT_ALL(load_two() == -ENOENT, strstr(err.text, "holds no evidence") != NULL);
+	UNIT_ALL(load_two() == -ENOENT, strstr(saved_err.text, "holds no evidence") != NULL);
 	tear_down_two();
 }
 
@@ -91,7 +91,7 @@ UNIT_TEST(test_missing_list, "a list of such ranks")
 {
 	set_up_two();
 	for (int k = 0; k < 2; k++) {
-		const char *to = k ? other : dir;
+		const char *to = k ? other : saved_dir;
 
 		drop(to, "rank-0.fr");
 		drop(to, "rank-2.fr");
@@ -121,7 +121,7 @@ UNIT_TEST(test_facts_of_all, "facts of all folders")
 	set_up_two();
 	saved.when[0] = saved.command[0] = '\0';
 	saved.detect_ms = 0;
-	CU_ASSERT_EQUAL(evidence_save(&saved, dir, &err), 0);
+	CU_ASSERT_EQUAL(evidence_save(&saved, saved_dir, &saved_err), 0);
 	CU_ASSERT_EQUAL_FATAL(load_two(), 0);
 	UNIT_ALL(!strcmp(loaded.command, "./all_reduce_perf -b 8?"),
 		 !strcmp(loaded.when, "2026-11-21T03:00:00+0000"), loaded.detect_ms == 640.5);
@@ -141,9 +141,9 @@ UNIT_TEST(test_rank_twice, "a rank in two folders")
 	bytes = saved_bytes(&saved.ranks[1], 4);
 	tail = saved_alloc(bytes);
 	saved_pack(&saved.ranks[1], 1, 4, tail);
-	put("rank-1.fr", tail, bytes);
+	saved_put("rank-1.fr", tail, bytes);
 	free(tail);
-	CU_ASSERT_EQUAL(unit_put(dir, "rank-1.stack.txt", "first\n", 6), 0);
+	CU_ASSERT_EQUAL(unit_put(saved_dir, "rank-1.stack.txt", "first\n", 6), 0);
 	CU_ASSERT_EQUAL_FATAL(load_two(), 0);
 	UNIT_ALL(loaded.ranks[1].ncalls == 10, !loaded.ranks[1].wrapped,
 		 !strcmp(loaded.ranks[1].stack, "first\n"), !strcmp(loaded.remarks, ""));
@@ -186,7 +186,7 @@ UNIT_TEST(test_other_runs, "folders of other runs")
 	UNIT_ROWS(row, table) {
 		set_up_two();
 		strcpy((char *)&saved + row->at, "x");
-		CU_ASSERT_EQUAL(evidence_save(&saved, other, &err), 0);
+		CU_ASSERT_EQUAL(evidence_save(&saved, other, &saved_err), 0);
 		CU_ASSERT_EQUAL(load_two(), 0); /* one run by its name */
 		forget_name(other);
 		refused(row->why);
@@ -194,10 +194,10 @@ UNIT_TEST(test_other_runs, "folders of other runs")
 	}
 	set_up_two();
 	strcpy(saved.run, "another");
-	CU_ASSERT_EQUAL(evidence_save(&saved, other, &err), 0);
+	CU_ASSERT_EQUAL(evidence_save(&saved, other, &saved_err), 0);
 	refused("run is \"20261122-all_reduce_perf-a1\" and \"another\"");
 	saved.nranks = 2;
-	CU_ASSERT_EQUAL(evidence_save(&saved, other, &err), 0);
+	CU_ASSERT_EQUAL(evidence_save(&saved, other, &saved_err), 0);
 	drop(other, "rank-2.fr");
 	refused("nranks is 3 and 2");
 	saved.nranks = RANKS;

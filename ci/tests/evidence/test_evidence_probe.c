@@ -34,7 +34,7 @@ UNIT_TEST(test_probe, "probing live processes")
 	} expected[RANKS] = { { 'S', 0, 0.2 }, { 'R', 0.1, 1.2 }, { 'T', 0, 0.2 } };
 	pid_t pids[RANKS];
 
-	set_up();
+	saved_set_up();
 	for (int i = 0; i < RANKS; i++) {
 		pids[i] = fork();
 		if (pids[i] == 0) {
@@ -63,5 +63,5 @@ UNIT_TEST(test_probe, "probing live processes")
 	printf(" in '%s' ", saved.ranks[0].syscall);
 	CU_ASSERT(!saved.ranks[0].syscall[0] || strcmp(saved.ranks[0].syscall, "pause") == 0);
 	CU_ASSERT_STRING_EQUAL(saved.ranks[1].syscall, "");
-	tear_down();
+	saved_tear_down();
 }

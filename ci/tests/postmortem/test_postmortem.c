@@ -15,7 +15,7 @@ static const char *contents(const char *name)
 	size_t n = 0;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	snprintf(path, sizeof(path), "%s/%s", saved_dir, name);
 	f = fopen(path, "r");
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 	n = fread(text, 1, sizeof(text) - 1, f);
@@ -47,7 +47,7 @@ static json_t *verdict(void)
 static void report(const struct evidence *e)
 {
 	diagnose(e, &diagnosis);
-	CU_ASSERT_FATAL(diagnosis_save(&diagnosis, e, dir, &err) >= 0);
+	CU_ASSERT_FATAL(diagnosis_save(&diagnosis, e, saved_dir, &saved_err) >= 0);
 }
 
 /* The error as its rank told it, and as a report may show it. */
@@ -84,13 +84,13 @@ UNIT_TEST(test_errors, "errors that ranks reported")
 	};
 
 	UNIT_ROWS(row, rows) {
-		set_up();
+		saved_set_up();
 		strcpy(saved.ranks[1].view.error, row->told);
 		expect_error(&saved, row->plain, row->markdown);
-		CU_ASSERT_EQUAL(evidence_save(&saved, dir, &err), 0);
-		CU_ASSERT_EQUAL_FATAL(evidence_load(&loaded, dir, &err), 0);
+		CU_ASSERT_EQUAL(evidence_save(&saved, saved_dir, &saved_err), 0);
+		CU_ASSERT_EQUAL_FATAL(evidence_load(&loaded, saved_dir, &saved_err), 0);
 		expect_error(&loaded, row->plain, row->markdown);
-		tear_down();
+		saved_tear_down();
 	}
 }
 
@@ -99,11 +99,11 @@ UNIT_TEST(test_endless, "an error without end")
 {
 	char text[sizeof(saved.ranks->view.error) + 1] = "";
 
-	set_up();
+	saved_set_up();
 	memset(saved.ranks[1].view.error, 'e', sizeof(saved.ranks[1].view.error));
 	memset(text, 'e', sizeof(text) - 1);
 	expect_error(&saved, text, text);
-	tear_down();
+	saved_tear_down();
 }
 
 /* No rank reported anything; then more did than are shown, the culprits before all others. */
@@ -112,7 +112,7 @@ UNIT_TEST(test_how_many, "how many are shown")
 	enum { MANY = 20 };
 	json_t *top;
 
-	set_up();
+	saved_set_up();
 	report(&saved);
 	CU_ASSERT_PTR_NULL(strstr(screen(&saved), "reported"));
 	CU_ASSERT_PTR_NULL(strstr(contents("postmortem.md"), "reported"));
@@ -128,7 +128,7 @@ UNIT_TEST(test_how_many, "how many are shown")
 		snprintf(saved.ranks[i].view.error, 32, "error of %d", i);
 	}
 	strcpy(diagnosis.ranks, "18");
-	UNIT_ALL(diagnosis_save(&diagnosis, &saved, dir, &err) >= 0,
+	UNIT_ALL(diagnosis_save(&diagnosis, &saved, saved_dir, &saved_err) >= 0,
 		 strstr(screen(&saved), "\nreported    rank 18: error of 18\n"
 					"reported    rank 0: error of 0\n") != NULL,
 		 strstr(screen(&saved), "\nreported    rank 14: error of 14\n"
@@ -138,31 +138,31 @@ UNIT_TEST(test_how_many, "how many are shown")
 	top = verdict();
 	CU_ASSERT_EQUAL(json_array_size(json_object_get(top, "reported")), 16);
 	json_decref(top);
-	tear_down();
+	saved_tear_down();
 }
 
 /* No picture is pointed to where there is nothing to draw: no calls, or none whose times can be.
  * The calls of one rank are enough for one. */
 UNIT_TEST(test_no_picture, "no picture without calls")
 {
-	set_up();
+	saved_set_up();
 	for (int i = 0; i < RANKS; i++)
 		saved.ranks[i].view.seen_ns =
 			saved.ranks[i].calls[saved.ranks[i].ncalls - 1].returned_ns;
 	report(&saved);
 	CU_ASSERT_PTR_NOT_NULL(strstr(contents("postmortem.md"), "timeline.png"));
 	for (int i = 0; i < RANKS; i++) {
-		CU_ASSERT_EQUAL(diagnosis_save(&diagnosis, &saved, dir, &err), 1);
+		CU_ASSERT_EQUAL(diagnosis_save(&diagnosis, &saved, saved_dir, &saved_err), 1);
 		for (size_t k = 0; k < saved.ranks[i].ncalls; k++)
 			saved.ranks[i].calls[k].enqueued_ns = 0;
 		if (i == 0)
 			saved.ranks[i].ncalls = 0;
 	}
-	CU_ASSERT_EQUAL(diagnosis_save(&diagnosis, &saved, dir, &err), 0);
+	CU_ASSERT_EQUAL(diagnosis_save(&diagnosis, &saved, saved_dir, &saved_err), 0);
 	CU_ASSERT_PTR_NULL(strstr(contents("timeline.csv"), "\ncall,"));
 	CU_ASSERT_PTR_NULL(strstr(contents("postmortem.md"), "timeline.png"));
 	CU_ASSERT_PTR_NULL(strstr(contents("postmortem.md"), "plots/plot"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(contents("postmortem.md"), "### Timeline\n\nNo call"));
-	CU_ASSERT(diagnosis_save(&diagnosis, &saved, "/nowhere/at/all", &err) < 0);
-	tear_down();
+	CU_ASSERT(diagnosis_save(&diagnosis, &saved, "/nowhere/at/all", &saved_err) < 0);
+	saved_tear_down();
 }

@@ -78,7 +78,7 @@ UNIT_TEST(test_healthy, "trace of a healthy run")
 	for (uint64_t i = 0; i < 99; i++)
 		for (int rank = 0; rank < 2; rank++)
 			timeline_call(rank, i, i + 1);
-	timeline_init(&timeline, NULL, &evidence);
+	timeline_init(&timeline, NULL, &timeline_evidence);
 	CU_ASSERT_EQUAL(timeline.lanes[1].nspans, 99);
 	top = timeline_trace();
 	expect_event(top, 1, 98, "AllReduce", 0, 98000, 1000);
@@ -128,7 +128,7 @@ UNIT_TEST(test_trace, "trace, event by event")
 UNIT_TEST(test_title, "title of several ranks")
 {
 	timeline_play_two();
-	strcpy(diagnosis.ranks, "0,1");
+	strcpy(timeline_diagnosis.ranks, "0,1");
 	CU_ASSERT_PTR_NOT_NULL(
 		strstr(timeline_table(), "\ntitle,,,,\"hang: missing-call (ranks 0;1)\",,"));
 	timeline_tear_down();
@@ -158,9 +158,9 @@ UNIT_TEST(test_table, "table, cell by cell")
 UNIT_TEST(test_device, "four ranks on a device")
 {
 	timeline_set_up(4);
-	strcpy(evidence.backend, "nccl");
+	strcpy(timeline_evidence.backend, "nccl");
 	for (int i = 0; i < 4; i++) {
-		struct evidence_rank *r = &evidence.ranks[i];
+		struct evidence_rank *r = &timeline_evidence.ranks[i];
 
 		timeline_call(i, 10, 11);
 		timeline_call(i, 12, 13);
@@ -172,7 +172,7 @@ UNIT_TEST(test_device, "four ranks on a device")
 		r->times[0] = (struct call_times){ START + 20 * MS, START + 25 * MS };
 		r->times[1] = (struct call_times){ START + 5 * MS, START + 4 * MS }; /* cannot be */
 	}
-	evidence.ranks[3].calls[2].flags = RECORD_FAILED;
+	timeline_evidence.ranks[3].calls[2].flags = RECORD_FAILED;
 	timeline_build();
 	CU_ASSERT_EQUAL_FATAL(timeline.lanes[2].nspans, 3);
 	CU_ASSERT_EQUAL(timeline.lanes[2].spans[0].state, SPAN_DONE);
@@ -193,18 +193,18 @@ UNIT_TEST(test_device, "four ranks on a device")
 /* A send or receive of a group: it returns at once, and the group's end completes it. */
 static void add_half(int rank, uint64_t enter, enum call_kind kind)
 {
-	uint64_t completed = evidence.ranks[rank].view.completed;
+	uint64_t completed = timeline_evidence.ranks[rank].view.completed;
 
 	*timeline_call(rank, enter, enter + 1) =
-		(struct record){ .ticket = evidence.ranks[rank].ncalls,
-				 .seq = evidence.ranks[rank].ncalls,
+		(struct record){ .ticket = timeline_evidence.ranks[rank].ncalls,
+				 .seq = timeline_evidence.ranks[rank].ncalls,
 				 .enqueued_ns = START + enter * MS,
 				 .returned_ns = START + (enter + 1) * MS,
 				 .peer = 1 - rank,
 				 .kind = (uint8_t)kind,
 				 .op = OP_NONE,
 				 .state = RECORD_RETURNED };
-	evidence.ranks[rank].view.completed = completed;
+	timeline_evidence.ranks[rank].view.completed = completed;
 }
 
 /* Two groups of a send and a receive since the host last synchronised, as hypercube has them. The first has
@@ -220,8 +220,8 @@ UNIT_TEST(test_groups, "groups of sends and receives")
 		add_half(0, 13, CALL_RECV);
 		add_half(0, 20, CALL_SEND);
 		add_half(0, 21, CALL_RECV);
-		evidence.ranks[0].state = 'R';
-		evidence.ranks[0].view.waiting = (uint32_t)waiting;
+		timeline_evidence.ranks[0].state = 'R';
+		timeline_evidence.ranks[0].view.waiting = (uint32_t)waiting;
 		timeline_build();
 		CU_ASSERT_EQUAL_FATAL(timeline.lanes[0].nspans, 5);
 		s = timeline.lanes[0].spans;
@@ -247,7 +247,7 @@ UNIT_TEST(test_left, "a rank that left")
 		timeline_set_up(2);
 		add_half(0, 10, CALL_SEND);
 		add_half(0, 12, CALL_RECV);
-		view = &evidence.ranks[0].view;
+		view = &timeline_evidence.ranks[0].view;
 		view->waiting = 1;
 		view->process = killed ? PROCESS_KILLED : PROCESS_EXITED;
 		view->outcome = killed ? -1 : OUTCOME_ERROR;
@@ -267,9 +267,9 @@ UNIT_TEST(test_polling, "a rank that polls")
 	timeline_set_up(2);
 	timeline_call(0, 10, 11);
 	timeline_call(1, 10, 11);
-	evidence.ranks[0].state = evidence.ranks[1].state = 'R';
-	evidence.ranks[0].view.waiting = 1;
-	strcpy(evidence.ranks[0].view.what, "the end of the schedule");
+	timeline_evidence.ranks[0].state = timeline_evidence.ranks[1].state = 'R';
+	timeline_evidence.ranks[0].view.waiting = 1;
+	strcpy(timeline_evidence.ranks[0].view.what, "the end of the schedule");
 	timeline_build();
 	CU_ASSERT_STRING_EQUAL(timeline.lanes[0].note, "running in 'the end of the schedule'");
 	CU_ASSERT_STRING_EQUAL(timeline.lanes[1].note, "running");
@@ -299,7 +299,7 @@ UNIT_TEST(test_last_exchange, "the last exchange")
 		struct evidence_rank *r;
 
 		timeline_set_up(2);
-		r = &evidence.ranks[0];
+		r = &timeline_evidence.ranks[0];
 		add_half(0, 10, row->kinds[0]);
 		add_half(0, 12, row->kinds[1]);
 		r->calls[1].ticket += row->skipped;
@@ -321,18 +321,18 @@ UNIT_TEST(test_window, "which calls")
 		timeline_call(0, k, k + 1);
 	for (uint64_t k = 1; k <= 9; k++)
 		timeline_call(1, k, k + 1);
-	diagnosis.seq_low = 20;
-	diagnosis.hang_seq = 30;
+	timeline_diagnosis.seq_low = 20;
+	timeline_diagnosis.hang_seq = 30;
 	timeline_build();
 	UNIT_ALL(timeline.lanes[0].nspans == 25, timeline.lanes[0].spans[0].call->seq == 16,
 		 timeline.lanes[1].nspans == 4, timeline.lanes[1].spans[0].call->seq == 6);
 	timeline_release(&timeline);
-	diagnosis.hang_seq = 10; /* the lower of the two */
+	timeline_diagnosis.hang_seq = 10; /* the lower of the two */
 	timeline_build();
 	CU_ASSERT_EQUAL(timeline.lanes[0].spans[0].call->seq, 6);
 	timeline_release(&timeline);
-	diagnosis.seq_low = 2;
-	diagnosis.hang_seq = -1;
+	timeline_diagnosis.seq_low = 2;
+	timeline_diagnosis.hang_seq = -1;
 	for (uint64_t k = 41; k <= 90; k++)
 		timeline_call(0, k, k + 1);
 	timeline_build(); /* 90 calls: 63 and the last */
@@ -349,7 +349,7 @@ static void expect_drawn(int nranks, const char *culprits, const int *ranks, siz
 	size_t k = 0;
 
 	timeline_set_up(nranks);
-	strcpy(diagnosis.ranks, culprits);
+	strcpy(timeline_diagnosis.ranks, culprits);
 	for (int i = 0; i < nranks; i++)
 		timeline_call(i, 10, 20);
 	timeline_build();

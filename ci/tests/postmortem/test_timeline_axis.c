@@ -17,7 +17,7 @@ UNIT_TEST(test_hosts, "clocks of two hosts")
 				timeline_call(i, 40, 0);
 		}
 		for (int i = 2; i < 4; i++) {
-			struct evidence_rank *r = &evidence.ranks[i];
+			struct evidence_rank *r = &timeline_evidence.ranks[i];
 
 			strcpy(r->view.host, "b");
 			/* 7 ms later than on host a, by the ends of call 1 */
@@ -83,7 +83,7 @@ UNIT_TEST(test_hostile_times, "hostile times")
 	for (int round = 0; round < 300; round++) {
 		timeline_set_up(4);
 		for (int i = 0; i < 4; i++) {
-			struct evidence_rank *r = &evidence.ranks[i];
+			struct evidence_rank *r = &timeline_evidence.ranks[i];
 
 			r->times = calloc(200, sizeof(*r->times));
 			for (int k = 0; k < 5; k++) {
@@ -113,9 +113,9 @@ UNIT_TEST(test_mad_clock, "one mad clock")
 	timeline_set_up(3);
 	for (int i = 0; i < 3; i++)
 		timeline_call(i, 10, 30);
-	evidence.ranks[1].view.seen_ns += 86400000 * MS;
-	evidence.ranks[1].calls[0].enqueued_ns += 86400000 * MS;
-	evidence.ranks[1].calls[0].returned_ns += 86400000 * MS;
+	timeline_evidence.ranks[1].view.seen_ns += 86400000 * MS;
+	timeline_evidence.ranks[1].calls[0].enqueued_ns += 86400000 * MS;
+	timeline_evidence.ranks[1].calls[0].returned_ns += 86400000 * MS;
 	timeline_build();
 	UNIT_ALL(timeline.lanes[0].nspans == 1, timeline.lanes[1].nspans == 0,
 		 timeline.lanes[2].nspans == 1, timeline.end == 90e6, timeline.dropped == 1);
@@ -125,8 +125,8 @@ UNIT_TEST(test_mad_clock, "one mad clock")
 UNIT_TEST(test_empty, "empty evidence")
 {
 	timeline_set_up(2);
-	evidence.ranks[1].present = false;
-	diagnosis.seq_low = diagnosis.hang_seq = -1;
+	timeline_evidence.ranks[1].present = false;
+	timeline_diagnosis.seq_low = timeline_diagnosis.hang_seq = -1;
 	timeline_build();
 	check_bounds();
 	UNIT_ALL(timeline.end == 0, isnan(timeline.divergence),
@@ -134,11 +134,11 @@ UNIT_TEST(test_empty, "empty evidence")
 		 strstr(timeline_table(), "\ncall,") == NULL);
 	timeline_tear_down();
 	timeline_set_up(1);
-	evidence.nranks = 0;
+	timeline_evidence.nranks = 0;
 	timeline_build();
 	check_bounds();
 	CU_ASSERT_EQUAL(timeline.nlanes, 0);
-	evidence.nranks = 1;
+	timeline_evidence.nranks = 1;
 	timeline_tear_down();
 }
 
@@ -151,8 +151,9 @@ UNIT_TEST(test_breaks, "long gaps")
 		timeline_call(1, k, k + 1);
 	}
 	timeline_call(0, 30, 0);
-	evidence.ranks[0].view.seen_ns = evidence.ranks[1].view.seen_ns = START + 3600000 * MS;
-	diagnosis.seq_low = diagnosis.hang_seq = 11;
+	timeline_evidence.ranks[0].view.seen_ns = timeline_evidence.ranks[1].view.seen_ns =
+		START + 3600000 * MS;
+	timeline_diagnosis.seq_low = timeline_diagnosis.hang_seq = 11;
 	timeline_build();
 	CU_ASSERT_EQUAL_FATAL(timeline.nbreaks, 1);
 	CU_ASSERT_EQUAL(timeline.breaks[0].low,

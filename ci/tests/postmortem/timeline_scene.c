@@ -1,26 +1,26 @@
 /* timeline_scene.c: ranks' calls on a made-up clock, and their timeline. */
 #include "postmortem/timeline_scene.h"
 
-struct evidence evidence;
-struct diagnosis diagnosis;
+struct evidence timeline_evidence;
+struct diagnosis timeline_diagnosis;
 struct timeline timeline;
-char dir[UNIT_TEMP];
+char timeline_dir[UNIT_TEMP];
 
 void timeline_set_up(int nranks)
 {
-	memset(&evidence, 0, sizeof(evidence));
-	memset(&diagnosis, 0, sizeof(diagnosis));
-	CU_ASSERT_EQUAL_FATAL(unit_folder(dir), 0);
-	diagnosis.outcome = OUTCOME_HANG;
-	diagnosis.class = CLASS_MISSING;
-	diagnosis.confidence = CONFIDENCE_PROVED;
-	diagnosis.seq_low = diagnosis.seq_high = diagnosis.hang_seq = 2;
-	strcpy(diagnosis.ranks, "1");
-	strcpy(evidence.backend, "mpi");
-	evidence.nranks = nranks;
-	evidence.ranks = calloc((size_t)nranks, sizeof(*evidence.ranks));
+	memset(&timeline_evidence, 0, sizeof(timeline_evidence));
+	memset(&timeline_diagnosis, 0, sizeof(timeline_diagnosis));
+	CU_ASSERT_EQUAL_FATAL(unit_folder(timeline_dir), 0);
+	timeline_diagnosis.outcome = OUTCOME_HANG;
+	timeline_diagnosis.class = CLASS_MISSING;
+	timeline_diagnosis.confidence = CONFIDENCE_PROVED;
+	timeline_diagnosis.seq_low = timeline_diagnosis.seq_high = timeline_diagnosis.hang_seq = 2;
+	strcpy(timeline_diagnosis.ranks, "1");
+	strcpy(timeline_evidence.backend, "mpi");
+	timeline_evidence.nranks = nranks;
+	timeline_evidence.ranks = calloc((size_t)nranks, sizeof(*timeline_evidence.ranks));
 	for (int i = 0; i < nranks; i++) {
-		struct evidence_rank *r = &evidence.ranks[i];
+		struct evidence_rank *r = &timeline_evidence.ranks[i];
 
 		r->present = true;
 		r->view.rank = i;
@@ -32,7 +32,7 @@ void timeline_set_up(int nranks)
 
 struct record *timeline_call(int rank, uint64_t enter, uint64_t leave)
 {
-	struct evidence_rank *r = &evidence.ranks[rank];
+	struct evidence_rank *r = &timeline_evidence.ranks[rank];
 	struct record *call = &r->calls[r->ncalls++];
 
 	*call = (struct record){ .ticket = r->ncalls,
@@ -54,22 +54,22 @@ const char *timeline_path(const char *name)
 {
 	static char path[UNIT_PATH];
 
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	snprintf(path, sizeof(path), "%s/%s", timeline_dir, name);
 	return path;
 }
 
 void timeline_build(void)
 {
-	timeline_init(&timeline, &diagnosis, &evidence);
+	timeline_init(&timeline, &timeline_diagnosis, &timeline_evidence);
 }
 
 void timeline_tear_down(void)
 {
 	timeline_release(&timeline);
-	evidence_release(&evidence);
+	evidence_release(&timeline_evidence);
 	unlink(timeline_path("t.csv"));
 	unlink(timeline_path("t.json"));
-	CU_ASSERT_EQUAL(rmdir(dir), 0);
+	CU_ASSERT_EQUAL(rmdir(timeline_dir), 0);
 }
 
 void timeline_play_two(void)
@@ -78,10 +78,10 @@ void timeline_play_two(void)
 	timeline_call(0, 10, 30);
 	timeline_call(0, 40, 0);
 	timeline_call(1, 20, 30);
-	strcpy(evidence.ranks[1].syscall, "futex");
-	evidence.ranks[0].view.waiting = 1;
-	evidence.ranks[0].view.since_ns = START + 35 * MS;
-	strcpy(evidence.ranks[0].view.what, "a scheduled call");
+	strcpy(timeline_evidence.ranks[1].syscall, "futex");
+	timeline_evidence.ranks[0].view.waiting = 1;
+	timeline_evidence.ranks[0].view.since_ns = START + 35 * MS;
+	strcpy(timeline_evidence.ranks[0].view.what, "a scheduled call");
 	timeline_build();
 }
 

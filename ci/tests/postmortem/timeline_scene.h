@@ -12,10 +12,10 @@
 #define MS    1000000ull
 #define START (5000 * MS) /* of the made-up clock */
 
-extern struct evidence evidence;
-extern struct diagnosis diagnosis;
+extern struct evidence timeline_evidence;
+extern struct diagnosis timeline_diagnosis;
 extern struct timeline timeline;
-extern char dir[UNIT_TEMP];
+extern char timeline_dir[UNIT_TEMP];
 
 /* Ranks of one host that were looked at 100 ms after START, none with calls. */
 void timeline_set_up(int nranks);

@@ -12,102 +12,22 @@
 
 #define RANKS 3
 
-static char dir[UNIT_TEMP];
-static struct record_memory *memories[RANKS];
-static struct evidence saved, loaded;
-static struct error err;
+extern char saved_dir[UNIT_TEMP];
+extern struct evidence saved, loaded;
+extern struct error saved_err;
 
 /* A rank that has made that many calls; the caller frees. */
-static inline struct record_memory *make_memory(int rank, int calls)
-{
-	struct record_memory *m = aligned_alloc(_Alignof(struct record_memory), sizeof(*m));
-	struct recorder recorder;
-	struct watch watch;
+struct record_memory *saved_memory(int rank, int calls);
 
-	memset(m, 0, sizeof(*m));
-	memcpy(m->header.magic, RECORD_MAGIC, sizeof(m->header.magic));
-	m->header.version = RECORD_VERSION;
-	m->header.header_bytes = sizeof(m->header);
-	m->header.record_bytes = sizeof(struct record);
-	m->header.ring_records = RECORD_RING;
-	m->header.rank = rank;
-	m->header.outcome = -1;
-	recorder_init(&recorder, m, true, 0);
-	watch = recorder_watch(&recorder);
-	for (int i = 0; i < calls; i++) {
-		struct call call = { .kind = CALL_ALL_GATHER,
-				     .count = 10 + (size_t)i,
-				     .dtype = DT_HALF,
-				     .op = OP_NONE,
-				     .peer = -1 };
+void saved_set_up(void);
 
-		watch.returned(watch.ctx, watch.call(watch.ctx, &call), 0);
-	}
-	return m;
-}
-
-static inline void set_up(void)
-{
-	CU_ASSERT_EQUAL_FATAL(unit_folder(dir), 0);
-	memset(&saved, 0, sizeof(saved));
-	memset(&err, 0, sizeof(err));
-	saved.nranks = RANKS;
-	strcpy(saved.backend, "mpi");
-	strcpy(saved.command, "./all_reduce_perf --fault=x -b 8\xff");
-	strcpy(saved.library, "Open MPI v4.1.4");
-	strcpy(saved.program, "all_reduce_perf");
-	strcpy(saved.when, "2026-11-21T03:00:00+0000");
-	saved.detect_ms = 640.5;
-	saved.ranks = calloc(RANKS, sizeof(*saved.ranks));
-	for (int i = 0; i < RANKS; i++) {
-		memories[i] = make_memory(i, i == 2 ? 9 : 10);
-		saved.ranks[i].present = true;
-		saved.ranks[i].cpu_share = i == 2 ? 0.25 : -1;
-		saved.ranks[i].view.outcome = -1;
-		if (i == 1)
-			memories[i]->times[10] =
-				(struct record_times){ .start_ns = 70, .end_ns = 90 };
-		view_read(&saved.ranks[i].view, memories[i], 1);
-		saved.ranks[i].view.overdue = i != 2;
-		saved.ranks[i].view.waited = 1.5;
-		saved.ranks[i].view.seen_ns = 1000 + (uint64_t)i;
-		evidence_take_calls(&saved.ranks[i], memories[i]);
-	}
-	strcpy(saved.ranks[2].syscall, "pause");
-	saved.ranks[2].state = 'S';
-	saved.ranks[1].view.pid = 4711;
-	CU_ASSERT_EQUAL(evidence_save(&saved, dir, &err), 0);
-}
-
-static inline void tear_down(void)
-{
-	CU_ASSERT_EQUAL(unit_remove(dir), 0);
-	for (int i = 0; i < RANKS; i++)
-		free(memories[i]);
-	evidence_release(&saved);
-	evidence_release(&loaded);
-}
+void saved_tear_down(void);
 
 /* A file of that name in the folder, whatever was there. */
-static inline void put(const char *name, const void *data, size_t bytes)
-{
-	CU_ASSERT_EQUAL(unit_put(dir, name, data, bytes), 0);
-}
+void saved_put(const char *name, const void *data, size_t bytes);
 
 /* Reads the folder anew into `loaded`. */
-static inline int load(void)
-{
-	evidence_release(&loaded);
-	return evidence_load(&loaded, dir, &err);
-}
+int saved_load(void);
 
 /* Rank 1's saved form, to be corrupted; the caller frees. */
-static inline struct saved_header *pack_one(size_t *bytes)
-{
-	struct saved_header *image;
-
-	*bytes = saved_bytes(&saved.ranks[1], SIZE_MAX);
-	image = saved_alloc(*bytes);
-	saved_pack(&saved.ranks[1], 1, SIZE_MAX, image);
-	return image;
-}
+struct saved_header *saved_image(size_t *bytes);

@@ -77,12 +77,12 @@ static void surplus(int at)
 		seat_take(i, node ? key : seats_key);
 		SOON(seats[i].desk->opened);
 	}
-	port = recorder_uplink_port(&seats[at == 0].recorder);
-	CU_ASSERT_FATAL(port > 0);
-	snprintf(address, sizeof(address), "127.0.0.1:%d", port);
+	nodes_port = recorder_uplink_port(&seats[at == 0].recorder);
+	CU_ASSERT_FATAL(nodes_port > 0);
+	snprintf(nodes_address, sizeof(nodes_address), "127.0.0.1:%d", nodes_port);
 	for (int i = 0; i < 6; i++)
 		if (i % 3 != at)
-			publish(i, i, address, TOKEN);
+			nodes_publish(i, i, nodes_address, TOKEN);
 	SOON(seats[0].desk->nodes == 1);
 	clock_sleep(0.05);
 }

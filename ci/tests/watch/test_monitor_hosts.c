@@ -133,14 +133,14 @@ UNIT_TEST(test_token_late, "the token is late")
 	seats_open(4);
 	node_take(0, 0, 1);
 	node_take(1, 2, 3);
-	open_star();
-	publish(2, 3, address, TOKEN);
+	nodes_open_star();
+	nodes_publish(2, 3, nodes_address, TOKEN);
 	clock_sleep(0.1);
 	steps = seats[0].desk->steps;
 	clock_sleep(0.12);
 	CU_ASSERT(seats[0].desk->steps - steps < 30); /* it does not spin meanwhile */
 	CU_ASSERT(seats_sit(0, 3));
-	publish(0, 1, address, TOKEN);
+	nodes_publish(0, 1, nodes_address, TOKEN);
 	SOON(seats[0].desk->nodes == 1);
 	rank_ends(3, SIGKILL);
 	UNIT_ALL(seats_end(0, 3, OUTCOME_DIED), strstr(seat_said(0), "ranks=3 ") != NULL);
@@ -153,9 +153,9 @@ UNIT_TEST(test_no_way, "no way to the root")
 	seats_open(4);
 	node_take(0, 0, 1);
 	node_take(1, 2, 3);
-	open_star();
-	publish(0, 1, address, TOKEN);
-	publish(2, 3, "127.0.0.1:1 nonsense", TOKEN);
+	nodes_open_star();
+	nodes_publish(0, 1, nodes_address, TOKEN);
+	nodes_publish(2, 3, "127.0.0.1:1 nonsense", TOKEN);
 	rank_ends(3, SIGKILL);
 	UNIT_ALL(seats_end(2, 3, OUTCOME_DIED), strstr(seat_said(2), "ranks=3 ") != NULL,
 		 seats_sit(0, 1));
@@ -204,7 +204,7 @@ static struct link stranger(void)
 	char to[32];
 	int fd;
 
-	snprintf(to, sizeof(to), "127.0.0.1:%d", port);
+	snprintf(to, sizeof(to), "127.0.0.1:%d", nodes_port);
 	fd = connect_to(to, 1.0);
 	CU_ASSERT_FATAL(fd >= 0);
 	link_init(&link, fd);
@@ -305,8 +305,8 @@ UNIT_TEST(test_mad_node, "a node gone mad")
 
 	seats_open(2);
 	node_take(0, 0, 1);
-	open_star();
-	publish(0, 1, address, TOKEN);
+	nodes_open_star();
+	nodes_publish(0, 1, nodes_address, TOKEN);
 	memset(views, 'x', sizeof(views));
 	link = stranger();
 	say(&link, JOIN, TOKEN, views, sizeof(views));
@@ -329,8 +329,8 @@ UNIT_TEST(test_reset, "a connection is reset")
 
 	seats_open(2);
 	node_take(0, 0, 1);
-	open_star();
-	publish(0, 1, address, TOKEN);
+	nodes_open_star();
+	nodes_publish(0, 1, nodes_address, TOKEN);
 	for (int times = 0; times < 2; times++) {
 		struct link link = stranger();
 

@@ -23,13 +23,13 @@ struct step {
 	int peer, count;
 };
 
-/* What each rank does when nothing goes wrong. */
+/* The steps of each rank in a healthy run. */
 struct program {
 	int nranks, nsteps[PLAYERS_MAX];
 	struct step steps[PLAYERS_MAX][STEPS_MAX];
 };
 
-/* What the culprit does instead of its next call: it stays in host code (in a loop, asleep, in
+/* The culprit's deed in place of its next call: it stays in host code (in a loop, asleep, in
  * a read), leaves that call out, or ends. FAULT_EXTRA: it makes its next call twice. */
 enum fault_played {
 	FAULT_BUSY,
@@ -65,10 +65,10 @@ void add_wait(struct program *p, int rank);
 
 int count_calls(const struct program *p, int rank);
 
-/* Plays until nobody can go on. Returns whether anyone is left behind. */
+/* Plays until no rank can go on. Returns true if a rank is left behind. */
 bool play_program(const struct program *program, const struct fault_at *t);
 
-/* What was played last as evidence of a run whose deadlines have passed. */
+/* Turns the last play into evidence of a run whose deadlines have passed. */
 void show_played(const struct program *program, const struct fault_at *t);
 
 /* The same of a run in which every rank has come to its end with `outcome`. */

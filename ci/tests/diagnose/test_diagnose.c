@@ -107,7 +107,7 @@ UNIT_TEST(test_on_device, "a rank on its device")
 	expect(OUTCOME_HANG, "unexplained", "-", -1, -1, OP);
 }
 
-/* Two lack the call: one asleep, one in a loop, which may be for the first. Who is inside init of another
+/* Two lack the call: one asleep, one in a loop, which may be for the first. A rank inside init of another
  * communicator is kept there. */
 UNIT_TEST(test_not_proved, "who waits elsewhere, or may")
 {
@@ -191,8 +191,8 @@ UNIT_TEST(test_same_calls, "stopped or dead after the calls that all made")
 	}
 }
 
-/* A broadcast lets its root go, and an exchange whoever is not beside the culprit: those wait
- * elsewhere by right, and who never came to the call is not past it. */
+/* A broadcast lets its root go, and an exchange the ranks that are not beside the culprit: those wait
+ * elsewhere by right. A rank that never came to the call is not past it. */
 UNIT_TEST(test_some_let_go, "calls that let some ranks go")
 {
 	static const struct {
@@ -268,7 +268,7 @@ UNIT_TEST(test_fewer_calls, "fewer calls, and nobody waits")
 UNIT_TEST(test_nothing_wrong, "nothing wrong")
 {
 	calls_set_up(4);
-	for (int i = 0; i < 4; i++) { /* at different points, nobody overdue: late is no fault */
+	for (int i = 0; i < 4; i++) { /* at different points, no rank overdue: late is no fault */
 		play(i, CALLS - i, odd_count, i == 0);
 		evidence.ranks[i].view.overdue = 0;
 	}
@@ -301,7 +301,7 @@ UNIT_TEST(test_unexplained, "unexplained")
 	expect(OUTCOME_HANG, "unexplained", "-", -1, -1, OP);
 }
 
-/* Whoever is not known may be a culprit too, or instead: nothing is proved then. */
+/* An unknown rank may be a culprit too, or instead: nothing is proved then. */
 UNIT_TEST(test_absent_ranks, "absent ranks")
 {
 	for (int absent = 0; absent <= 2; absent++) {
@@ -329,7 +329,7 @@ UNIT_TEST(test_absent_ranks, "absent ranks")
 		evidence.ranks[3].ncalls -= ended == 2; /* torn */
 		expect(OUTCOME_INTERNAL, "unexplained inconclusive", "-", -1, -1, -1);
 	}
-	all_but(4, 1, OP - 1, OP, odd_count, true); /* of which nobody says that they were all */
+	all_but(4, 1, OP - 1, OP, odd_count, true); /* and nothing says that these were all */
 	evidence.uncounted = true;
 	finish();
 	UNIT_ALL(!strcmp(found.ranks, "1"), !strcmp(confidence_name(found.confidence), "majority"),

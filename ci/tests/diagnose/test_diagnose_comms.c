@@ -1,5 +1,5 @@
-/* test_diagnose_comms.c: several communicators, and sends and receives, of a few ranks: who waits for
- * whom, and who is named. */
+/* test_diagnose_comms.c: several communicators, and sends and receives, of a few ranks: which rank
+ * waits for which, and the one that is named. */
 #include "calls_played.h"
 
 /* Rows leave out what is NULL. */

@@ -132,8 +132,8 @@ static const struct {
 	{ 'R', "", 0.1, "init-missing-rank" },
 };
 
-/* None of them: who keeps whom from it is not known, unless they are in different places. */
-UNIT_TEST(test_nobody_came, "nobody came to init")
+/* No rank came: the one that keeps the others is not known, unless they are in different places. */
+UNIT_TEST(test_none_came, "no rank came to init")
 {
 	for (int apart = 0; apart <= 1; apart++) {
 		at_init(4);
@@ -285,7 +285,7 @@ UNIT_TEST(test_unreachable, "another network")
 	strcpy(ranks[2].view.host, "there");
 	diagnose(&evidence, &found);
 	CU_ASSERT_STRING_EQUAL(class_name(found.class, found.outcome), "unexplained");
-	at_init(4); /* all alike: nobody is named */
+	at_init(4); /* all alike: no rank is named */
 	diagnose(&evidence, &found);
 	CU_ASSERT_STRING_EQUAL(class_name(found.class, found.outcome), "unexplained");
 }
@@ -304,7 +304,7 @@ UNIT_TEST(test_unanswered, "a kernel that answers nothing")
 		{ 1, 9, "10.0.0.2", "init-missing-rank", "", "proved",
 		  "1" }, /* a peer of the same host, ... */
 		{ 1, 9, "10.9.9.9", "init-missing-rank", "", "proved",
-		  "1" }, /* ... somebody else, ... */
+		  "1" }, /* ... a stranger, ... */
 		{ 1, 0, "10.0.0.3", "init-missing-rank", "", "proved", "1" },
 	};
 
@@ -357,7 +357,7 @@ UNIT_TEST(test_cut_off, "no way to the others")
 		"requested address)");
 	ranks[0].view.comm_state = RECORD_COMM_FAILED;
 	expect(OUTCOME_ERROR, "init-unreachable", "0", 0, "", "majority");
-	at_init(3); /* nobody reaches anybody: it is nobody's own doing */
+	at_init(3); /* no rank reaches another: it is no rank's own doing */
 	for (int i = 0; i < 3; i++) {
 		gave_up(i, -EIO, no_route);
 		ranks[i].view.comm_state = RECORD_COMM_FAILED;

@@ -161,10 +161,10 @@ UNIT_TEST(test_last_or_all, "one last call left out, or all from it on")
 		       "finished."));
 }
 
-/* All idle before the same call: nobody is named, but what is proved is said. */
-UNIT_TEST(test_nobody_called, "nobody made the call")
+/* All idle before the same call: no rank is named, but the proved facts are printed. */
+UNIT_TEST(test_uncalled, "no rank made the call")
 {
-	static const char nobody[] =
+	static const char uncalled[] =
 		"Nobody has made call 20 of communicator 0: all 4 ranks wait outside of "
 		"calls.";
 
@@ -192,16 +192,16 @@ UNIT_TEST(test_nobody_called, "nobody made the call")
 		finds("hang unexplained - inconclusive");
 		CU_ASSERT_EQUAL(mentions("Nobody has made"), odd < 2);
 		if (odd == 0) {
-			UNIT_ALL(said(nobody), said("Ranks 0-3 wait in 'timed calls', in system "
-						    "call clock_nanosleep."));
+			UNIT_ALL(said(uncalled), said("Ranks 0-3 wait in 'timed calls', in system "
+						      "call clock_nanosleep."));
 		} else if (odd == 1) {
-			CU_ASSERT(said(nobody));
+			CU_ASSERT(said(uncalled));
 			CU_ASSERT(said("Ranks 0,1,3 wait in 'timed calls', in system call "
 				       "clock_nanosleep."));
 			CU_ASSERT(said("Rank 2 waits in 'timed calls', in no system call."));
 		}
 	}
-	/* before the first call whoever is in no wait has not come to where the others are */
+	/* before the first call a rank in no wait has not come to where the others are */
 	calls_set_up(4);
 	for (int k = 0; k < 4; k++) {
 		play(k, 0, odd_count, false);
@@ -272,7 +272,7 @@ UNIT_TEST(test_difference, "what calls differ in")
 		 said("From there on its calls are the other's moved by 1."),
 		 said("As many ranks made the one as the other; what was made before and after "
 		      "decides."));
-	/* whose arguments are right nothing decides: nobody is named, and the words say so */
+	/* nothing decides which arguments are right: no rank is named, and the words say so */
 	differ(4, 12, 1);
 	finds("* * - inconclusive");
 	UNIT_ALL(said("Call 20 of communicator 0: ranks 2,3 made AllReduce count 1280 float max, "
@@ -292,7 +292,7 @@ static const struct {
 	{ "..o..", "2", "op", "op: rank 2: max, the others: sum.", "" },
 	{ "..r..", "2", "root", "root: rank 2: 1, the others: none.", "" },
 	{ "..x..", "2", "dtype", "dtype: rank 2: bfloat16, ", "op: rank 2: max, " }, /* two */
-	/* no call has a majority, each field has; but nobody made that; nor has a field */
+	/* no call has a majority, each field has; but no rank made that; nor has a field */
 	{ "ot.t.", "0,1,3", "op", "dtype: ranks 1,3: bfloat16, ", "op: rank 0: max, " },
 	{ "yzoto", "-", "op", "Rank 0 made call 20 ", "Rank 1 made call 20 " },
 	{ "o.", "-", "op", "Rank 0 made call 20 ", "No value has a majority: " },
@@ -346,7 +346,7 @@ UNIT_TEST(test_class_names, "names of classes")
 		CU_ASSERT_TRUE(class_known(name));
 }
 
-/* Who is in no system call runs: that is no want of anything. */
+/* A rank in no system call runs: that is no want of anything. */
 UNIT_TEST(test_running, "one that runs")
 {
 	all_but(3, 1, OP - 1, OP, step_count, true);

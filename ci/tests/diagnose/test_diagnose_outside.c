@@ -95,8 +95,8 @@ static void may_run(int rank)
 	evidence.ranks[rank].view.completed = 9;
 }
 
-/* What must not be concluded: nobody is named. */
-UNIT_TEST(test_nobody, "nobody")
+/* Evidence that allows no conclusion: no rank is named. */
+UNIT_TEST(test_none, "no rank")
 {
 	for (int i = 0; i <= 13; i++) {
 		at_barrier(i == 9 ? 2 : 4);
@@ -149,7 +149,7 @@ UNIT_TEST(test_nobody, "nobody")
 		case 9: /* of two, one spins: as one does that waits in MPI */
 			does(1, 'R', "", 1);
 			break;
-		case 8: /* nobody has made a call */
+		case 8: /* no rank has made a call */
 			for (int r = 0; r < 4; r++) {
 				evidence.ranks[r].ncalls = 0;
 				evidence.ranks[r].view.issued = 0;

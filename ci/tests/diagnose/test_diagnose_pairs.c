@@ -157,7 +157,7 @@ UNIT_TEST(test_half, "two against two")
 	expect(OUTCOME_HANG, "p2p-size inconclusive", "-", 9, 10, 12);
 }
 
-/* Idle between a send and its receive, with its own send not yet done: nobody else is behind, so it
+/* Idle between a send and its receive, with its own send not yet done: no other rank is behind, so it
  * is that one. */
 UNIT_TEST(test_idle_in_pair, "idle within a pair")
 {
@@ -234,7 +234,7 @@ UNIT_TEST(test_groups, "busy, in groups")
 }
 
 /* A rank that polls for its own looks busy. Two rounds of a ring in which rank 0 waits for rank
- * 1 and that for rank 2, which waits for one that lacks nothing: nobody is to blame. */
+ * 1 and that for rank 2, which waits for one that lacks nothing: no rank is to blame. */
 UNIT_TEST(test_each_waits, "each waits for another")
 {
 	calls_set_up(3);
@@ -258,7 +258,7 @@ UNIT_TEST(test_each_waits, "each waits for another")
 		"made its part."));
 }
 
-/* Of two ranks one sends twice what the other receives once: the second meets a receive of another
+/* One of two ranks sends twice what the other receives once: the second meets a receive of another
  * size. Either may be wrong. Where the next ones fit as they are, no call was left out. */
 UNIT_TEST(test_sizes_meet, "sizes that do not fit")
 {
@@ -329,8 +329,8 @@ UNIT_TEST(test_split_beside_skipped, "plans by right beside a skipped call")
 	UNIT_ALL(found.comm == 0, !strcmp(confidence_name(found.confidence), "majority"));
 }
 
-/* Rank 2 is busy before the receive of the third step, for which rank 3 has made its send. Of rank
- * 3 call 2 was torn: what met what can no longer be told of it, but it did not make less. */
+/* Rank 2 is busy before the receive of the third step, for which rank 3 has made its send. Call 2
+ * of rank 3 was torn: its matches are lost, but it did not make less. */
 UNIT_TEST(test_torn_partner, "a torn record of a partner")
 {
 	for (int torn = 0; torn <= 1; torn++) {
@@ -355,7 +355,7 @@ UNIT_TEST(test_torn_partner, "a torn record of a partner")
 	}
 }
 
-/* What several ranks made is told without what only one of them has: all but the last rank wait in
+/* A line about several ranks leaves out what only one of them has: all but the last rank wait in
  * call 6, each for the next one, and that is busy. */
 UNIT_TEST(test_in_common, "what several have in common")
 {

@@ -1,5 +1,5 @@
 /* test_diagnose_programs.c: programs whose ranks have plans of their own, each fault at each call:
- * nobody is named who is innocent, and where all follow one plan the culprit is. */
+ * no innocent rank is named, and where all follow one plan the culprit is. */
 #include "programs_played.h"
 #include "rig/unit.h"
 
@@ -157,8 +157,8 @@ struct title {
 	const char *name;
 	void (*build)(struct program *p, int i, int k); /* what rank i does in round k */
 	int rounds;
-	/* Where all follow one plan, else 0. Of two ranks, where no vote decides: at how many calls of a
-	 * rank the one that left a call out, or made it twice, can be told; see test_one_plan. */
+	/* Where all follow one plan, else 0: at how many calls of a rank, of two that have no vote, the
+	 * one that left a call out, or made it twice, can be told; see test_one_plan. */
 	int skip_of_two, extra_of_two;
 	bool even; /* for even numbers of ranks */
 };
@@ -205,13 +205,13 @@ static const char *const fault_names[FAULTS_PLAYED] = {
 	[FAULT_SKIP] = "skip", [FAULT_EARLY] = "early", [FAULT_EXTRA] = "extra",
 };
 
-/* What became of the cases of one program on one number of ranks: the culprit was named (by fault;
- * sure: not as inconclusive; of these misnamed: as what the fault is not), or nobody, or others. */
+/* The results of one program on one number of ranks: the culprit was named (by fault; sure: not as
+ * inconclusive; misnamed: among these, as another fault), or no rank was, or others. */
 struct score {
-	int cases, sure, misnamed, nobody, wrong, surely_wrong, proved_wrong, right[FAULTS_PLAYED];
+	int cases, sure, misnamed, unnamed, wrong, surely_wrong, proved_wrong, right[FAULTS_PLAYED];
 };
 
-/* Is this what the fault is called? What was left out last, or to the end, cannot be told apart. */
+/* Returns true if this is the fault's class. Calls left out last, or to the end, cannot be told apart. */
 static bool is_class_of(enum fault_played fault, const char *class)
 {
 	static const char *const classes[FAULTS_PLAYED][3] = {
@@ -255,7 +255,7 @@ static void score_case(const struct program *p, const char *name, const struct f
 	    ++score->misnamed <= 2 && name[0])
 		print_case(p, name, t);
 	if (strcmp(found.ranks, "-") == 0)
-		score->nobody++;
+		score->unnamed++;
 	else if (!right && !sure)
 		score->wrong++;
 	else if (!right && ++score->surely_wrong <= 2 && name[0])
@@ -281,7 +281,7 @@ static void add_score(struct score *sum, const struct score *s)
 {
 	sum->cases += s->cases;
 	sum->sure += s->sure;
-	sum->nobody += s->nobody;
+	sum->unnamed += s->unnamed;
 	sum->wrong += s->wrong;
 	for (int fault = 0; fault < FAULTS_PLAYED; fault++)
 		sum->right[fault] += s->right[fault];
@@ -289,7 +289,7 @@ static void add_score(struct score *sum, const struct score *s)
 
 /* Every fault at every call ends in a hang; in none is an innocent rank named other than as
  * inconclusive, nor the culprit for what it did not do. */
-UNIT_TEST(test_nobody_innocent, "nobody innocent is named for certain")
+UNIT_TEST(test_innocent, "no innocent rank is named for certain")
 {
 	struct score sum = { 0 }, s;
 	struct program p;
@@ -310,13 +310,13 @@ UNIT_TEST(test_nobody_innocent, "nobody innocent is named for certain")
 		}
 	for (int fault = 0; fault < FAULTS_PLAYED; fault++)
 		right += sum.right[fault];
-	printf("\n  %d hangs: the guilty named in %d, %d of them not as inconclusive; nobody in "
+	printf("\n  %d hangs: the guilty named in %d, %d of them not as inconclusive; no rank in "
 	       "%d; "
 	       "others, as inconclusive, in %d ... ",
-	       sum.cases, right, sum.sure, sum.nobody, sum.wrong);
+	       sum.cases, right, sum.sure, sum.unnamed, sum.wrong);
 }
 
-/* Of two programs at random, by turns, of which each rank has parts of its own: what is proved is right, and a
+/* Two programs at random, by turns, of which each rank has parts of its own: a proof is right, and a
  * majority names an innocent rank in one hang of a hundred at most. */
 UNIT_TEST(test_mixed, "programs by turns")
 {
@@ -355,7 +355,7 @@ static void expect_right(const struct title *title, const struct score *s, int n
 }
 
 /* Where all follow one plan three ranks or more have a majority, which tells every fault at every
- * call. Of two ranks what the culprit does in host code, or that it has ended, tells it, too. A
+ * call. One of two is told by its host code, or by its end, too. A
  * call left out or made twice is told of two where four calls were alike before, so that there is
  * a plan, and a call behind it is alike but moved:
  * - the send of a round, whose receive follows. After the receive the rank waits, or the other

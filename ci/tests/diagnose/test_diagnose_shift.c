@@ -170,7 +170,7 @@ UNIT_TEST(test_shift_runs_ahead, "a skipped call that let the guilty rank throug
 			shift(1, OP, -1);
 			expect(OUTCOME_HANG, "skipped-call", "1", OP, OP, OP + 1);
 		}
-	/* no regularity: where it would have gone nobody knows */
+	/* no regularity: the next call is not known */
 	all_but(4, 1, OP + 2, OP, odd_count, false);
 	shift(1, OP, -1);
 	finish();
@@ -204,8 +204,8 @@ UNIT_TEST(test_identical_neighbours, "identical neighbours leave an interval")
 }
 
 /* Three of four ranks are culprits, in calls as the schedule goes on with, or with another count: numbers
- * speak for them, what was made before and after for the fourth, so that nobody is named. As one of
- * four does the same, it is. */
+ * speak for them, what was made before and after for the fourth, so that no rank is named. One of
+ * four that does the same is named. */
 UNIT_TEST(test_most_guilty, "three of four are guilty, or one")
 {
 	static const struct {
@@ -390,7 +390,7 @@ static uint64_t bucket_count(uint64_t seq)
 	return at == 0 ? 5 : (at - 1) % 7 == 6 ? 1 : 4000;
 }
 
-/* Of two ranks one leaves out the loss of a step with something before it, and goes on to its next buckets: that
+/* One of two ranks leaves out the loss of a step with something before it, and goes on to its next buckets: that
  * six came after each other does not say that a seventh would (two H200: the other one was named). */
 UNIT_TEST(test_run_ends, "two ranks, a run of calls alike that ends")
 {

@@ -76,7 +76,7 @@ UNIT_TEST(test_partners, "partners")
 		 said("1 of 3 ranks made call 20 "));
 }
 
-/* What another group calls is its own affair; and who is hung is not always in the first. */
+/* Calls of another group are its own affair; and the hung rank is not always in the first. */
 UNIT_TEST(test_groups_differ, "groups differ")
 {
 	in_groups(6, 3);
@@ -116,7 +116,7 @@ UNIT_TEST(test_death, "a death")
 	}
 }
 
-/* Of a rank nothing is known: it is not taken for one of another group. */
+/* Nothing is known of a rank: it is not taken for one of another group. */
 UNIT_TEST(test_absent, "a rank is absent")
 {
 	in_groups(4, 2);

@@ -22,7 +22,7 @@ static const struct {
 	{ 4, CALL_ALL_REDUCE, "C2 a- b- c- d- b-6", "1,2", "majority" },
 	{ 4, CALL_ALL_REDUCE, "C2 a- b-= c- d-", "1,2", "majority" },
 	{ 4, CALL_REDUCE_SCATTER, "C2 b-", "2", "proved" },
-	/* one rank alone: its receive buffer; as many right as wrong, or nobody else receives: who knows */
+	/* one rank alone: its receive buffer; as many right as wrong, or no other receives: unknown */
 	{ 4, CALL_ALL_REDUCE, "d-", "3", "majority" },
 	{ 3, CALL_ALL_GATHER, "b0", "1", "majority" },
 	{ 4, CALL_ALLTOALL, "b3", "1", "inconclusive" },
@@ -38,7 +38,7 @@ static const struct {
 	{ 4, CALL_ALL_GATHER, "a2 b2 d2", "2", "majority" },
 	{ 4, CALL_ALL_REDUCE, "a-1 b-1 c-1 d-1", "1", "majority" },
 	{ 4, CALL_ALL_REDUCE, "a- b- c- d-", "-", "inconclusive" },
-	/* they see different values: nobody's contribution */
+	/* they see different values: no rank's contribution */
 	{ 4, CALL_ALL_REDUCE, "a- b- c-= d-=", "-", "inconclusive" },
 	/* whole buffers of all are wrong: no single rank's doing */
 	{ 4, CALL_ALL_GATHER, "a0 a1 a2 b0 b1 b2 c0 c1 c2 d0 d1 d2", "0,1,2", "inconclusive" },
@@ -100,7 +100,7 @@ UNIT_TEST(test_cases, "whose doing")
 	}
 }
 
-/* What diverged did its damage later: both points are told. */
+/* A divergence did its damage later: both points are told. */
 UNIT_TEST(test_deferred, "damage in a later call")
 {
 	end_all(4, CALL_ALL_REDUCE);
@@ -112,7 +112,7 @@ UNIT_TEST(test_deferred, "damage in a later call")
 
 /* All received what no call of theirs brought, as far as all calls are known, and one's send buffer is not
  * wrong: all left it out. */
-UNIT_TEST(test_uncalled, "calls that nobody made")
+UNIT_TEST(test_uncalled, "calls that no rank made")
 {
 	for (int odd = 0; odd <= 3; odd++) {
 		end_all(4, CALL_ALL_GATHER);

@@ -112,12 +112,12 @@ UNIT_TEST(test_no, "what says no leaves nothing")
 	UNIT_ALL(found.comm == -1 && found.seq_low == -1 && found.hang_seq == -1, found.nlines == 1,
 		 !strcmp(found.lines[0], "one"));
 
-	walk(table, 3); /* nobody says yes */
+	walk(table, 3); /* no rule says yes */
 	UNIT_ALL(found.class == CLASS_UNEXPLAINED, !strcmp(found.ranks, "-"),
 		 found.comm == -1 && found.seq_low == -1 && found.nlines == 0);
 }
 
-/* Of a remark the notes are kept and nothing else; a row for other outcomes is not asked; the first
+/* Only the notes of a remark are kept; a row for other outcomes is not asked; the first
  * row that says yes is the last one asked. */
 UNIT_TEST(test_yes, "remarks, outcomes, the first yes")
 {
@@ -159,8 +159,8 @@ static void end_with(int nranks, const char *const *kinds, int wrong)
 	}
 }
 
-/* The rule about missing calls finds somebody behind, places it, and then says no: two sides differ
- * before, or who is behind waits for a partner. Wrong data are then no one else's, and nowhere. */
+/* The rule about missing calls finds a rank behind, places it, and then says no: two sides differ
+ * before, or the rank behind waits for a partner. Wrong data are then no one else's, and nowhere. */
 UNIT_TEST(test_missing_says_no, "the missing-call rule says no")
 {
 	static const char *const split[] = { "sssssss", "ssssrs" };
@@ -192,7 +192,7 @@ struct deed {
 	const char *syscall;
 	double share;
 	enum phase phase;
-	bool init; /* nobody is further than that */
+	bool init; /* no rank is further than that */
 	uint32_t comm_state, oom_kills, lost;
 	int init_nranks;
 	uint64_t netns;
@@ -304,7 +304,7 @@ static void does_as_all(struct evidence_rank *r)
 	play(1, OP, odd_count, true);
 }
 
-/* Of rank i texts[i], NULL: not known. */
+/* texts[i] belongs to rank i; NULL: not known. */
 static void give_settings(const char *const *texts)
 {
 	for (int i = 0; i < evidence.nranks; i++) {
@@ -547,7 +547,7 @@ UNIT_TEST(test_settings, "settings")
 	}
 }
 
-/* Of each class there is a name that is nobody else's. */
+/* Each class has a name of its own. */
 UNIT_TEST(test_classes, "classes and their names")
 {
 	for (int i = CLASS_OUTCOME + 1; i < CLASS_COUNT; i++) {

@@ -104,7 +104,7 @@ UNIT_TEST(test_states, "states")
 		      "sum, 1.0 s ago"));
 }
 
-/* Who waits for which: a call that all have come to keeps no rank, nor one where sends are counted among them; of a send the
+/* Waits: a call that all have come to keeps no rank, nor one where sends are counted among them; of a send the
  * partner does, unless it is in a call itself. */
 UNIT_TEST(test_waits, "who waits for which")
 {

@@ -104,12 +104,12 @@ UNIT_TEST(test_stacks, "stacks of those that are here and alive")
 UNIT_TEST(test_ras, "NCCL RAS")
 {
 	struct diagnosis d = { .ranks = "2", .nlines = 1 };
-	bool nobody[RANKS] = { false };
+	bool none[RANKS] = { false };
 
 	set_up();
 	strcpy(evidence.backend, "nccl");
 	start_server();
-	probe_ranks(&evidence, nobody, "2", NULL);
+	probe_ranks(&evidence, none, "2", NULL);
 	waitpid(server, NULL, 0);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(evidence.ras);
 	CU_ASSERT_STRING_EQUAL(evidence.ras, ANSWER);
@@ -120,7 +120,7 @@ UNIT_TEST(test_ras, "NCCL RAS")
 	for (int i = 0; i < RANKS; i++)
 		CU_ASSERT_PTR_NULL(evidence.ranks[i].stack);
 	/* the server is gone */
-	probe_ranks(&evidence, nobody, "2", NULL);
+	probe_ranks(&evidence, none, "2", NULL);
 	CU_ASSERT_PTR_NOT_NULL(strstr(evidence.ras, "Connection refused]"));
 	unsetenv("NCCL_RAS_ADDR");
 	tear_down();

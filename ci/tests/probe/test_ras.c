@@ -37,7 +37,7 @@ static bool hears(FILE *in, const char *wanted)
 struct manner {
 	const char *format, *report, *end, *said;
 	int times;	 /* `said` again */
-	double nap;	 /* then */
+	double sleep;	 /* then */
 	bool first_deaf; /* the kernel gave the first call to a stopped process */
 };
 
@@ -63,7 +63,7 @@ static void serve(int fd, int nth, const struct manner *m)
 		for (int i = 0; i < m->times && dprintf(fd, "%s", m->end) > 0; i++)
 			;
 	}
-	clock_sleep(m->nap);
+	clock_sleep(m->sleep);
 	fclose(in);
 }
 
@@ -151,12 +151,15 @@ UNIT_TEST(test_servers, "servers good and bad")
 		  10,
 		  0,
 		  5,
-		  { .said = "SSH-2.0-OpenSSH_9.2\r\n", .nap = 0.1 } },
+		  { .said = "SSH-2.0-OpenSSH_9.2\r\n", .sleep = 0.1 } },
 		{ "...: what answers is not NCCL RAS]\n",
 		  10,
 		  0,
 		  5,
-		  { .said = "no newline", .end = " comes no newline", .times = 1000, .nap = 0.1 } },
+		  { .said = "no newline",
+		    .end = " comes no newline",
+		    .times = 1000,
+		    .sleep = 0.1 } },
 		{ "and on and on\nand on",
 		  10,
 		  0,
@@ -164,19 +167,19 @@ UNIT_TEST(test_servers, "servers good and bad")
 		  { .said = "SERVER PROTOCOL 2\nOK\nOK\n",
 		    .end = "and on and on\n",
 		    .times = INT_MAX } },
-		{ "[no answer from 127.0.0.1:", 1, 0.9, 3, { .nap = 30 } },
+		{ "[no answer from 127.0.0.1:", 1, 0.9, 3, { .sleep = 30 } },
 		{ "half a report\n[cut: Connection timed out after 1.0 s]\n",
 		  1,
 		  0.9,
 		  3,
-		  { .said = "SERVER PROTOCOL 2\nOK\nOK\nhalf a report", .nap = 30 } },
+		  { .said = "SERVER PROTOCOL 2\nOK\nOK\nhalf a report", .sleep = 30 } },
 		/* the answer to a command never comes */
 		{ "[no answer from 127.0.0.1:",
 		  1,
 		  0.9,
 		  3,
-		  { .said = "SERVER PROTOCOL 2\nOK\n", .nap = 30 } },
-		{ "[no answer from 127.0.0.1:", 1, 0.9, 3, { .nap = 0 } },
+		  { .said = "SERVER PROTOCOL 2\nOK\n", .sleep = 30 } },
+		{ "[no answer from 127.0.0.1:", 1, 0.9, 3, { .sleep = 0 } },
 	};
 
 	UNIT_ROWS(c, cases) {
@@ -195,7 +198,7 @@ UNIT_TEST(test_servers, "servers good and bad")
 }
 
 /* No server; no address. */
-UNIT_TEST(test_nobody, "nobody there")
+UNIT_TEST(test_no_server, "no server")
 {
 	static const struct {
 		const char *address, *answer;
@@ -206,7 +209,7 @@ UNIT_TEST(test_nobody, "nobody there")
 		{ "", "[no answer from : Invalid argument]\n" },
 		{ "127.0.0.1:nothing-of-this-name", "[no answer from 127.0.0.1:nothing-of" },
 	};
-	struct server server = start(&(struct manner){ .nap = 0 });
+	struct server server = start(&(struct manner){ .sleep = 0 });
 	char address[40], *text;
 	double took;
 

@@ -258,7 +258,7 @@ UNIT_TEST(test_crowd, "a crowd is cut, names are tamed")
 
 UNIT_TEST(test_dead, "dead processes")
 {
-	static const pid_t nobody[] = { -1, 0, 1 << 30 };
+	static const pid_t absent[] = { -1, 0, 1 << 30 };
 	pid_t pid = start(blocked_in_read);
 	char *text;
 
@@ -272,8 +272,8 @@ UNIT_TEST(test_dead, "dead processes")
 	text = take(pid);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, ": it is dead\n"));
 	free(text);
-	for (size_t i = 0; i < LENGTH(nobody); i++) {
-		text = take(nobody[i]);
+	for (size_t i = 0; i < LENGTH(absent); i++) {
+		text = take(absent[i]);
 		CU_ASSERT_PTR_NOT_NULL(strstr(text, ": it is dead\n"));
 		free(text);
 	}

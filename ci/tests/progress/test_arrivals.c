@@ -29,7 +29,7 @@ UNIT_TEST(test_lacks, "who lacks")
 		CU_ASSERT_EQUAL(progress_lacks_init(&c->view), c->lacks);
 }
 
-/* Of each rank "id:nranks"; id 0 has not called. */
+/* "id:nranks" of each rank; id 0 has not called. */
 UNIT_TEST(test_incomplete, "groups that do not fit")
 {
 	static const struct {
@@ -65,7 +65,7 @@ UNIT_TEST(test_incomplete, "groups that do not fit")
 	}
 }
 
-/* Of each rank whether it came, with how many ranks, by which id. */
+/* Each rank: did it come, with how many ranks, by which id. */
 static struct rank_view came(uint64_t id, int nranks)
 {
 	return (struct rank_view){ .phase = PHASE_SETUP,
@@ -188,7 +188,7 @@ UNIT_TEST(test_first_call, "the first call")
 		}
 }
 
-/* Who came, who never comes, who may: the first rank waits. */
+/* Ranks that came, that never come, that may: the first rank waits. */
 UNIT_TEST(test_missing, "the members of a call")
 {
 	static const struct {

@@ -160,7 +160,7 @@ UNIT_TEST(test_generated, "generated runs: one rank stops, and the others wait f
 	}
 }
 
-/* What is not known is neither missing nor awaited. */
+/* An unknown rank is neither missing nor awaited. */
 UNIT_TEST(test_unknown, "a rank of which nothing is known may have come anywhere")
 {
 	static const char *const rows[RANKS] = { "A B C*", "A ", "A B C*" };

@@ -35,7 +35,7 @@ struct corruption {
 	} lent;
 };
 
-/* What this rank's buffers hold in a call, worked out from the call alone. */
+/* The content of this rank's buffers in a call, worked out from the call alone. */
 struct scene {
 	struct check_data data;
 	struct shape shape;

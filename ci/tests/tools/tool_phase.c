@@ -257,7 +257,7 @@ static bool has_others(const struct run *run)
 	return run->n > 1;
 }
 
-/* Who is meant, or 0 while that is not known; *held is the member whose phase counts. */
+/* The process that is meant, or 0 while it is not known; *held is the member whose phase counts. */
 static pid_t choose(const struct run *run, const char *who, const struct member **held)
 {
 	const char *colon = strchr(who, ':');

@@ -42,7 +42,7 @@ static int issue(void *state, const struct call *call, struct chain *chain)
 	return rc;
 }
 
-/* What is run, or NULL when it is neither form. */
+/* The collective to run, or NULL when it is neither form. */
 static const struct collective *read_slowness(const char *text, struct slowness *s)
 {
 	char name[32];

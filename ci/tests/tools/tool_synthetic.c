@@ -15,7 +15,7 @@
 #include "record/recorder.h"
 #include "process/watch.h"
 
-/* What the culprit does with its calls. */
+/* The culprit's deed with its calls. */
 enum deed { LEAVES_OUT, REPEATS, OTHER_TYPE, STOPS_SHORT, ALIKE, NO_INIT, OTHER_INIT, OTHER_NET };
 
 /* How its process is when it is looked at. */

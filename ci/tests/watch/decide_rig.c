@@ -401,7 +401,7 @@ static void hear_of(struct decide_host *seen, const struct host *h, int now)
 	seen->here = cut && h->passes == 9 ? PATH_OPEN : PATH_UNKNOWN;
 }
 
-/* What has come to the leader of `host` since its last look. */
+/* Takes in the messages to the leader of `host` since its last look. */
 static void hear(struct world *w, int host)
 {
 	if (host > 0)

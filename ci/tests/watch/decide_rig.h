@@ -8,7 +8,7 @@
 #include "base/outcome.h"
 #include "record/classes.h"
 
-/* What becomes of a rank, or of a host. `a` and `b` are milliseconds unless said otherwise. */
+/* An event of a rank, or of a host. `a` and `b` are milliseconds unless said otherwise. */
 enum act {
 	ACT_NONE,
 	BEATS,		/* makes a step every `a` until `b` */
@@ -60,7 +60,7 @@ struct event {
 #define TRIO(a, b, c) SOME(1 << (a) | 1 << (b) | 1 << (c))
 #define ALL	      SOME(0xff)
 
-/* What the run is to come to. */
+/* The expected end of the run. */
 struct expectation {
 	int from, to; /* it ends in this time; to 0: it does not */
 	enum outcome outcome;

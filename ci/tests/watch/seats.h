@@ -81,7 +81,7 @@ bool seats_end(int first, int last, int code);
 
 bool seats_sit(int first, int last);
 
-/* What the seat has printed so far; valid until the next call. */
+/* The seat's output so far; valid until the next call. */
 const char *seat_said(int i);
 
 int seat_leading(int first, int last);

@@ -47,7 +47,7 @@ UNIT_TEST(test_short_waits, "short waits")
 	CU_ASSERT_EQUAL(extension.since_ns, 0);
 }
 
-/* What is excused until then is so, however short the wait, and looked at often. */
+/* An excused wait stays so until then, however short, and is looked at often. */
 UNIT_TEST(test_excuse, "an excuse")
 {
 	struct extension extension = { 0 };

@@ -63,7 +63,7 @@ UNIT_TEST(test_messages, "messages")
 	tear_down();
 }
 
-/* What was sent before the end still arrives. */
+/* Messages sent before the end still arrive. */
 UNIT_TEST(test_end, "the end of a connection")
 {
 	struct link_message m;

@@ -118,7 +118,7 @@ UNIT_TEST(test_error, "a rank reports an error")
 	seats_close();
 }
 
-/* What all agree upon is no matter for a verdict, unless it is about the measurement. */
+/* An outcome that all agree upon is no matter for a verdict, unless it is about the measurement. */
 UNIT_TEST(test_outcomes, "other outcomes")
 {
 	static const struct {

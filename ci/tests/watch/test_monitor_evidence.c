@@ -58,7 +58,7 @@ static void words_save(void *ctx)
 	printf("saved\n");
 }
 
-/* What other nodes know is there before the verdict, what is slow after it; each keeps its own. */
+/* Other nodes' evidence is there before the verdict, the slow part after it; each keeps its own. */
 UNIT_TEST(test_evidence_crosses, "evidence crosses")
 {
 	static const char *const order[] = { "heard word 2: word of 2 with 2\n",

@@ -271,8 +271,8 @@ UNIT_TEST(test_strangers, "strangers")
 	seats_close();
 }
 
-/* Who says nothing, or begins and does not go on, is sent away after two seconds; no rank waits
- * for him. */
+/* A peer that says nothing, or begins and does not go on, is sent away after two seconds; no rank
+ * waits for it. */
 UNIT_TEST(test_silent_strangers, "silent strangers")
 {
 	struct link links[2];
@@ -295,7 +295,7 @@ UNIT_TEST(test_silent_strangers, "silent strangers")
 	seats_close();
 }
 
-/* Who has the token may still send what is no view: it is printed, bounded, and nothing else
+/* A peer with the token may still send what is no view: it is printed, bounded, and nothing else
  * happens. */
 UNIT_TEST(test_mad_node, "a node gone mad")
 {

@@ -45,7 +45,7 @@ static __thread int depth;
 static __thread struct op *group[4096];
 static __thread size_t grouped;
 
-static void nap(void)
+static void short_sleep(void)
 {
 	usleep(200);
 }
@@ -189,7 +189,7 @@ static int make(void **made, const char *name, int nranks, int rank, bool blocki
 	c->blocking = blocking;
 	c->shared->joined++;
 	while (c->shared->joined < (uint64_t)nranks)
-		nap();
+		short_sleep();
 	if (pthread_create(&thread, NULL, profile_init, c) != 0)
 		abort();
 	pthread_join(thread, NULL);
@@ -251,7 +251,7 @@ int ncclCommSplit(void *comm, int color, int key, void **made, struct double_con
 	s->split[c->rank] = 2 * nth - 1;
 	for (int i = 0; i < c->nranks; i++)
 		while (s->split[i] < 2 * nth - 1)
-			nap();
+			short_sleep();
 	for (int i = 0; i < c->nranks; i++) {
 		bool before = s->key[i] < key || (s->key[i] == key && i < c->rank);
 
@@ -261,7 +261,7 @@ int ncclCommSplit(void *comm, int color, int key, void **made, struct double_con
 	s->split[c->rank] = 2 * nth;
 	for (int i = 0; i < c->nranks; i++)
 		while (s->split[i] < 2 * nth)
-			nap();
+			short_sleep();
 	*made = NULL;
 	if (color < 0)
 		return 0;
@@ -346,7 +346,7 @@ static void run(void *arg)
 		begin(op);
 	for (struct op *op = arg; op; op = op->next)
 		while (!is_met(op) && !op->comm->aborted)
-			nap();
+			short_sleep();
 }
 
 static void *launch_later(void *arg)

@@ -201,10 +201,11 @@ C_FILES = $(wildcard $(foreach d,bench $(LIB_DIRS) ci/tests/* ci/fuzz ci/researc
 format:
 	$(Q)clang-format -i $(C_FILES)
 
-# Layout, line and function lengths, layers. Other versions of clang-format than Debian 12's may differ.
+# Layout, line and function lengths, words, layers. Other versions of clang-format than Debian 12's may differ.
 check-style: record-alone
 	$(Q)clang-format --dry-run -Werror $(C_FILES)
 	$(Q)ci/check_style $(C_FILES)
+	$(Q)ci/check_style --words $(C_FILES) $(filter-out results/%,$(shell git ls-files '*README.md'))
 	$(Q)ci/check_layers
 
 # The flight recorder, and all that it needs, is a library over libc: what a preloaded one may link.

@@ -10,8 +10,7 @@
  * byte units. */
 static const struct expected {
 	const char *name;
-	const char
-		*flags; /* r: reduces, R: rooted, i: in place, p: power of two, v: irregular */
+	const char *flags; /* r: reduces, R: rooted, i: in place, p: power of two, v: irregular */
 	struct shape shape;
 	double alg_bytes, factor;
 } table[] = {

@@ -110,20 +110,20 @@ static const struct sample samples[] = {
 					 ALL("6")) "," SAME("2", "102")),
 	  "1", RAS_AGREES, "NCCL RAS agrees: rank 1 has async_error 6, others 0" },
 	{ ONE(SAME("0", "100") "," ENTRY("1", "101", STATUS("0", "true"), ALL("6"))), "1",
-	  RAS_NAMES_NOBODY, "NCCL RAS names nobody" },
+	  RAS_NAMES_NONE, "NCCL RAS names nobody" },
 	/* rank 1 of a smaller communicator is rank 3 of the job */
 	{ ONE(SAME("0", "100") "," RANK("1", "103", "5") "," SAME("2", "101")), "3", RAS_AGREES,
 	  "NCCL RAS agrees: " BEHIND("3", "5") },
 	/* another job answered */
-	{ ONE(SAME("0", "900") "," SAME("1", "901") "," RANK("2", "902", "5")), "2",
-	  RAS_NAMES_NOBODY, "NCCL RAS names nobody" },
-	/* no mismatch, no communicator, no answer, half an answer, with and without a word on it */
-	{ ONE(SAME("0", "100") "," SAME("1", "101")), "2", RAS_NAMES_NOBODY,
+	{ ONE(SAME("0", "900") "," SAME("1", "901") "," RANK("2", "902", "5")), "2", RAS_NAMES_NONE,
 	  "NCCL RAS names nobody" },
-	{ JSON(""), "2", RAS_NAMES_NOBODY, "NCCL RAS names nobody" },
-	{ "[no answer from localhost:28028: Connection refused]\n", "2", RAS_NAMES_NOBODY,
+	/* no mismatch, no communicator, no answer, half an answer, with and without a word on it */
+	{ ONE(SAME("0", "100") "," SAME("1", "101")), "2", RAS_NAMES_NONE,
+	  "NCCL RAS names nobody" },
+	{ JSON(""), "2", RAS_NAMES_NONE, "NCCL RAS names nobody" },
+	{ "[no answer from localhost:28028: Connection refused]\n", "2", RAS_NAMES_NONE,
 	  "NCCL RAS names nobody: no answer from localhost:28028: Connection refused" },
-	{ HEAD "\n[cut: Connection timed out after 0.9 s]\n", "2", RAS_NAMES_NOBODY,
+	{ HEAD "\n[cut: Connection timed out after 0.9 s]\n", "2", RAS_NAMES_NONE,
 	  "NCCL RAS names nobody: cut: Connection timed out after 0.9 s" },
 	{ HEAD, "2", RAS_UNREAD, UNREAD },
 	/* text, as before 2.28.7, and JSON of another kind */
@@ -140,10 +140,10 @@ static const struct sample samples[] = {
 	{ "{\"communicators\": 99999999999999999999999}", "2", RAS_UNREAD, UNREAD },
 	/* an unsound member names no rank */
 	{ "{\"communicators\": [1, null, [], {\"ranks\": 7, \"missing_ranks\": {}}]}", "2",
-	  RAS_NAMES_NOBODY, "NCCL RAS names nobody" },
+	  RAS_NAMES_NONE, "NCCL RAS names nobody" },
 	{ "{\"communicators\": [{\"ranks\": [1, {}, {\"rank\": -1}, {\"rank\": 4}, {\"rank\": "
 	  "\"2\"}, {\"pid\": \"102\"}], \"missing_ranks\": [{\"rank\": 999999999999}]}]}",
-	  "2", RAS_NAMES_NOBODY, "NCCL RAS names nobody" },
+	  "2", RAS_NAMES_NONE, "NCCL RAS names nobody" },
 };
 
 UNIT_TEST(test_answers, "answers")
@@ -165,7 +165,7 @@ UNIT_TEST(test_unknown_processes, "processes that are not known")
 	char line[256];
 
 	check(&sample, &partly);
-	CU_ASSERT_EQUAL(ras_agrees(sample.text, &none, &d, line, sizeof(line)), RAS_NAMES_NOBODY);
+	CU_ASSERT_EQUAL(ras_agrees(sample.text, &none, &d, line, sizeof(line)), RAS_NAMES_NONE);
 }
 
 /* An answer of NCCL 2.28.9 on two GPUs: ranks 0 and 1 were these processes, 1 is the culprit. */

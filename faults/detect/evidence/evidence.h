@@ -81,7 +81,7 @@ int evidence_take_saved(struct evidence_rank *rank, int number, const void *imag
 void evidence_progress(const struct evidence *evidence, struct progress *progress);
 void evidence_progress_release(struct progress *progress);
 
-/* Make the index of the rank's calls: whoever writes `calls` does, before anybody diagnoses. */
+/* Makes the index of the rank's calls, after `calls` is written and before a diagnosis. */
 void evidence_index(struct evidence_rank *rank);
 
 /* Returns true if later code can rely on this record. `last_seq`: newest number per communicator

@@ -1,7 +1,7 @@
 /* timeline.h: the calls of all ranks around the divergence on one time axis, to look at: a
  * Chrome trace and a table that plots/timeline.gp draws.
  *
- * What is shown: from TIMELINE_BEFORE calls before the lower of divergence and hang point to the
+ * It shows: from TIMELINE_BEFORE calls before the lower of divergence and hang point to the
  * end, at most TIMELINE_CALLS of a rank. Times are as hostile as the evidence: a call whose
  * times cannot be (after the verdict, a day before it, ending before it began) is left out and
  * counted. Clocks of several hosts are aligned on the end of the last call that all completed. */

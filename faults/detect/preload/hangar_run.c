@@ -62,14 +62,14 @@ static void take_fault(struct argp_state *state, void *into, const struct argume
 	((struct arguments *)into)->run.fault = text;
 }
 
-static void take_rendezvous(struct argp_state *state, void *into, const struct argument *row,
-			    char *text)
+static void take_meeting_point(struct argp_state *state, void *into, const struct argument *row,
+			       char *text)
 {
 	int port = strrchr(text, ':') ? atoi(strrchr(text, ':') + 1) : 0;
 
 	if (port < 1 || port > 65535 || text[0] == ':')
 		argument_refuse(state, "--rendezvous=%s: a host and a port, HOST:PORT", text);
-	((struct arguments *)into)->run.rendezvous = text;
+	((struct arguments *)into)->run.meeting_point = text;
 }
 
 /* The run whose status is asked for, or the command, to which all that follows belongs. */
@@ -115,7 +115,7 @@ static const struct argument rows[] = {
 	{ "rendezvous", 0, "HOST:PORT",
 	  "Of several hosts: where their monitors meet, a free port of rank 0's host "
 	  "[MASTER_ADDR:MASTER_PORT+1, as the ranks have them]",
-	  ARGUMENT_OWN, .take = take_rendezvous },
+	  ARGUMENT_OWN, .take = take_meeting_point },
 	{ "status", 0, NULL,
 	  "Say how a run is that hangar_run watches on this host: who has come to which call, who "
 	  "waits for "

@@ -123,7 +123,7 @@ static void compare_settings(struct runner *r, uint64_t now)
 	char line[1000];
 
 	for (size_t i = 0; i < m->nranks; i++)
-		if (run_note_rank(&m->memories[i]->header, r->settings->rendezvous))
+		if (run_note_rank(&m->memories[i]->header, r->settings->meeting_point))
 			r->settings_ns = now + SETTLE_NS;
 	if (!r->settings_ns || now < r->settings_ns)
 		return;

@@ -15,7 +15,7 @@ struct run_settings {
 	const char *fault; /* armed in a rank, NULL: none */
 	bool quiet;
 	const char *
-		rendezvous; /* HOST:PORT where the leaders of several hosts meet, NULL: as ranks' variables say */
+		meeting_point; /* HOST:PORT where the leaders of several hosts meet, NULL: as ranks' variables say */
 	int argc; /* the command */
 	char **argv;
 };

@@ -104,7 +104,7 @@ static void note_place(struct record_header *h, const struct run_place *p)
 	freeaddrinfo(to);
 }
 
-bool run_note_rank(struct record_header *rank, const char *rendezvous)
+bool run_note_rank(struct record_header *rank, const char *meeting_point)
 {
 	struct settings settings = { 0 };
 	struct variables *v;
@@ -115,7 +115,7 @@ bool run_note_rank(struct record_header *rank, const char *rendezvous)
 	v = read_variables(rank->pid);
 	settings_put(&settings, "libnccl", rank->library);
 	settings_read_of(&settings, v->list);
-	if (run_place(&place, v->list, rank->rank, rendezvous))
+	if (run_place(&place, v->list, rank->rank, meeting_point))
 		note_place(rank, &place);
 	free(v);
 	record_settings(rank, settings.text, settings_hash(&settings));

@@ -23,7 +23,7 @@ bool run_place(struct run_place *place, char *const *environment, int rank, cons
 /* Notes in the rank's record, once, the NCCL settings and version that its process was started
  * with. Notes, too, where the leaders of its job's hosts meet. Settings that the program makes
  * later are not known. Returns true if the notes are new. */
-bool run_note_rank(struct record_header *rank, const char *rendezvous);
+bool run_note_rank(struct record_header *rank, const char *meeting_point);
 
 /* Writes in which of the settings that matter the ranks of these records differ, as a line. false:
  * in none. */

@@ -78,7 +78,7 @@ struct ras_order {
  * task. */
 void ras_ask(int fd, const void *order);
 
-enum ras_answer { RAS_NOT_ASKED, RAS_UNREAD, RAS_NAMES_NOBODY, RAS_AGREES, RAS_DISAGREES };
+enum ras_answer { RAS_NOT_ASKED, RAS_UNREAD, RAS_NAMES_NONE, RAS_AGREES, RAS_DISAGREES };
 
 /* Compares an answer with the ranks of a diagnosis: one sentence in `line` ("" for RAS_NOT_ASKED).
  * `text` is NULL where RAS was not asked, and may be hostile. Any form but the JSON of NCCL 2.28.7

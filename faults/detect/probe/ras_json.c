@@ -221,7 +221,7 @@ static enum ras_answer compare_answer(const json_t *comms, const struct evidence
 				      const char *culprits, char *line, size_t len)
 {
 	struct reading r = { .evidence = evidence, .all_pids = all_pids_known(evidence) };
-	enum ras_answer answer = RAS_NAMES_NOBODY;
+	enum ras_answer answer = RAS_NAMES_NONE;
 	char list[128];
 	json_t *comm;
 	size_t i;
@@ -260,7 +260,7 @@ enum ras_answer ras_agrees(const char *text, const struct evidence *evidence,
 	if (comms) {
 		result = compare_answer(comms, evidence, diagnosis->ranks, line, len);
 	} else if (trouble) {
-		result = RAS_NAMES_NOBODY;
+		result = RAS_NAMES_NONE;
 		snprintf(line, len, "NCCL RAS names nobody: %.*s", (int)strcspn(trouble + 1, "]\n"),
 			 trouble + 1);
 	} else {

@@ -62,7 +62,7 @@ struct record_times {
 		covered_by; /* the later call with the mark; 0: itself; or RECORD_UNMARKED */
 };
 
-/* The device ran a call at these times; 0: not sampled. Of evidence. */
+/* The device ran a call at these times; 0: not sampled. Part of the evidence. */
 struct call_times {
 	uint64_t start_ns, end_ns;
 };

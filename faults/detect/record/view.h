@@ -7,7 +7,7 @@
 
 enum process_state { PROCESS_ALIVE, PROCESS_STOPPED, PROCESS_EXITED, PROCESS_KILLED };
 
-/* What watches a rank, or the way to its host, is lost: no other host sees what the rank does. A row has the
+/* The watcher of a rank, or the way to its host, is lost: no other host sees the rank. A row has the
  * number that saved evidence has, the class of a verdict, and the words. 2 and 4 stood for a host's own
  * interface and for large packets; they are read as LOST_SILENT. */
 /* clang-format off */

@@ -22,7 +22,7 @@ static int type_as_wide(int type)
 }
 
 /* On the stream, which waits for it. */
-static void nap(void *seconds)
+static void sleep_on_stream(void *seconds)
 {
 	clock_sleep(*(double *)seconds);
 }
@@ -67,7 +67,7 @@ static bool strike(struct session *s, struct made *made, int *rc)
 		break;
 	case PRELOAD_GPU:
 		CALL(OF_CUDA, "cuLaunchHostFunc", (void *, void (*)(void *), void *),
-		     (made->stream, nap, &f->value));
+		     (made->stream, sleep_on_stream, &f->value));
 		break;
 	case PRELOAD_WRONG: /* an element has a byte at least */
 		if (made->recv)

@@ -158,7 +158,7 @@ int comms_of_all(void **comms, int n, int rc);
 
 /* ---- device.c: what the device writes ---- */
 
-/* What the device and this process say of a call: words that others read at any time. */
+/* The device's and this process's words about a call, which others read at any time. */
 static inline struct record_times *times_of(const struct session *s, uint64_t ticket)
 {
 	return &s->recorder.memory->times[ticket & (RECORD_RING - 1)];

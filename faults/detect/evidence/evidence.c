@@ -219,14 +219,11 @@ static bool probe_possible(const struct evidence_rank *rank)
 	       rank->view.process <= PROCESS_STOPPED;
 }
 
-void evidence_probe_begin(struct evidence_probe *probe, const int *pids, size_t n)
+void evidence_probe_add(struct evidence_probe *probe, int pid)
 {
-	evidence_probe_release(probe);
+	probe->accounts = must(realloc(probe->accounts, (probe->n + 1) * sizeof(*probe->accounts)));
+	probe->accounts[probe->n++] = (struct evidence_account){ pid, probe_ran(pid) };
 	probe->begin_ns = clock_ns();
-	probe->accounts = must(malloc((n + 1) * sizeof(*probe->accounts)));
-	probe->n = n;
-	for (size_t i = 0; i < probe->n; i++)
-		probe->accounts[i] = (struct evidence_account){ pids[i], probe_ran(pids[i]) };
 }
 
 void evidence_probe_release(struct evidence_probe *probe)
@@ -243,26 +240,14 @@ static double ran_then(const struct evidence_probe *probe, int pid)
 	return -1;
 }
 
-/* The first half, now, of all that can be looked at. */
-static void begin_now(struct evidence_probe *probe, const struct evidence_rank *ranks, size_t n)
-{
-	int *pids = must(malloc((n + 1) * sizeof(*pids)));
-	size_t m = 0;
-
-	for (size_t i = 0; i < n; i++)
-		if (probe_possible(&ranks[i]))
-			pids[m++] = ranks[i].view.pid;
-	evidence_probe_begin(probe, pids, m);
-	free(pids);
-}
-
 void evidence_probe(struct evidence_rank *ranks, size_t n, struct evidence_probe *probe)
 {
 	uint64_t until;
 	double window;
 
-	if (probe->begin_ns == 0)
-		begin_now(probe, ranks, n);
+	for (size_t i = 0, none = probe->n == 0; none && i < n; i++)
+		if (probe_possible(&ranks[i]))
+			evidence_probe_add(probe, ranks[i].view.pid);
 	until = probe->begin_ns + PROBE_NS;
 	if (clock_ns() < until)
 		clock_sleep((double)(until - clock_ns()) * 1e-9);

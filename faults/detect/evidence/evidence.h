@@ -88,8 +88,8 @@ void evidence_index(struct evidence_rank *rank);
  * so far. */
 bool evidence_sound(const struct record *record, uint64_t ticket, const uint64_t *last_seq);
 
-/* Holds how much processor time the main threads of live processes have used, and since when:
- * the first half of a look at them. */
+/* Holds how much processor time the main threads of live processes have used, and when that was
+ * read last: the first half of a look at them. */
 struct evidence_probe {
 	uint64_t begin_ns;
 	size_t n;
@@ -99,9 +99,8 @@ struct evidence_probe {
 	} * accounts;	       /* owned */
 };
 
-/* The first half, of `n` processes; an earlier one is released. The second half waits until 0.1 s
- * after it. */
-void evidence_probe_begin(struct evidence_probe *probe, const int *pids, size_t n);
+/* The first half, of one more process. The second half waits until 0.1 s after it. */
+void evidence_probe_add(struct evidence_probe *probe, int pid);
 void evidence_probe_release(struct evidence_probe *probe);
 
 /* State letter, system call and processor share of the live processes of ranks 0..n-1 that are on

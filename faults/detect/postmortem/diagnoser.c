@@ -91,12 +91,10 @@ static void collect(struct diagnoser *self, const struct rank_view *views,
 static void on_begin(void *ctx, const struct rank_view *views, size_t n)
 {
 	struct diagnoser *self = ctx;
-	int *pids = must(malloc((n + 1) * sizeof(*pids)));
 
+	evidence_probe_release(&self->probe);
 	for (size_t i = 0; i < n; i++)
-		pids[i] = views[i].pid;
-	evidence_probe_begin(&self->probe, pids, n);
-	free(pids);
+		evidence_probe_add(&self->probe, views[i].pid);
 }
 
 static void on_collect(void *ctx, const struct rank_view *views,

@@ -80,17 +80,10 @@ void report_hosts(const struct evidence *e, char *buf, size_t len)
 	}
 }
 
-/* Text of others inside a table or paragraph: one line, no bars, no markup. */
-static void put(FILE *out, const char *text)
-{
-	for (const unsigned char *c = (const unsigned char *)text; *c; c++)
-		putc(*c < ' ' || *c == 0x7f || strchr("|`<>*", *c) ? '?' : *c, out);
-}
-
 static void print_fact(FILE *out, const char *name, const char *value)
 {
 	fprintf(out, "| %s | ", name);
-	put(out, value[0] ? value : "not known");
+	page_put(out, value[0] ? value : "not known");
 	fprintf(out, " |\n");
 }
 
@@ -167,7 +160,7 @@ static void print_rank(FILE *out, int number, bool culprit, const struct evidenc
 		fprintf(out, " (%c)", r->state);
 	fprintf(out, " | %s | ", phase_name((enum phase)r->view.phase));
 	if (r->view.waiting) {
-		put(out, r->view.what);
+		page_put(out, r->view.what);
 		fprintf(out, ", %.2f s%s", r->view.waited, r->view.overdue ? ", overdue" : "");
 	}
 	fprintf(out, " | %" PRIu64 ", %" PRIu64 " completed | ", r->view.issued, r->view.completed);
@@ -177,7 +170,7 @@ static void print_rank(FILE *out, int number, bool culprit, const struct evidenc
 			last->state == RECORD_RETURNED ? ", returned" : ", not returned");
 	else
 		fprintf(out, "none | ");
-	put(out, r->syscall[0] ? r->syscall : "-");
+	page_put(out, r->syscall[0] ? r->syscall : "-");
 	if (r->cpu_share >= 0)
 		fprintf(out, ", %.0f %% processor", r->cpu_share * 100);
 	fprintf(out, " |\n");
@@ -214,7 +207,7 @@ void report_errors(FILE *out, const struct diagnosis *d, const struct evidence *
 		fprintf(out, "%s%sank %d%s: ", bullet, page ? "R" : "r", rank,
 			page ? " reported" : "");
 		view_error(&e->ranks[rank].view, text, sizeof(text));
-		page ? put(out, text) : (void)fputs(text, out);
+		page ? page_put(out, text) : (void)fputs(text, out);
 		putc('\n', out);
 	}
 	if (n > REPORT_ERRORS)
@@ -241,12 +234,12 @@ static void print_walk(FILE *out, const struct diagnosis *d, const struct eviden
 	report_errors(out, d, e, true);
 	for (size_t i = 0; i < d->nlines; i++) {
 		fprintf(out, "- ");
-		put(out, d->lines[i]);
+		page_put(out, d->lines[i]);
 		fprintf(out, "\n");
 	}
 	if (e->remarks[0]) {
 		fprintf(out, "- The evidence: ");
-		put(out, e->remarks);
+		page_put(out, e->remarks);
 		fprintf(out, "\n");
 	}
 }

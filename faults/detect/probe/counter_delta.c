@@ -98,11 +98,10 @@ static void print_host(FILE *out, const struct reading *c)
 		fprintf(out, "; none of GPUs: %s", c->why);
 }
 
-/* A table's cell: no bars, no markup. */
-static void put(FILE *out, const char *text)
+void page_put(FILE *out, const char *text)
 {
-	for (; *text; text++)
-		putc(strchr("|`<>*", *text) ? '?' : *text, out);
+	for (const unsigned char *c = (const unsigned char *)text; *c; c++)
+		putc(*c < ' ' || *c == 0x7f || strchr("|`<>*", *c) ? '?' : *c, out);
 }
 
 static void print_rows(FILE *out, const struct reading *c)
@@ -116,9 +115,9 @@ static void print_rows(FILE *out, const struct reading *c)
 		if (c->list[i].value <= 0)
 			continue;
 		fprintf(out, "| ");
-		put(out, c->list[i].part);
+		page_put(out, c->list[i].part);
 		fprintf(out, " | ");
-		put(out, c->list[i].name);
+		page_put(out, c->list[i].name);
 		fprintf(out, " | %" PRId64 " |\n", c->list[i].value);
 		rows++;
 	}

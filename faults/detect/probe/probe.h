@@ -105,6 +105,9 @@ void counter_delta_take(struct evidence_rank *rank, const char *before, const ch
  * left. */
 void counter_delta_note(const struct evidence *evidence, struct diagnosis *diagnosis);
 
+/* Writes text into a page of Markdown: no bars, no markup, no control characters. */
+void page_put(FILE *out, const char *text);
+
 /* A line for every host, or that no counters were read; `page`: as a section of Markdown, and what
  * moved. */
 void counter_delta_print(FILE *out, const struct evidence *evidence, bool page);

@@ -22,12 +22,12 @@ static const char *const ops[OP_COUNT] = {
 
 const char *dtype_name(enum dtype type)
 {
-	return types[type].name;
+	return (unsigned int)type < DT_COUNT ? types[type].name : "?";
 }
 
 const char *redop_name(enum redop op)
 {
-	return op == OP_NONE ? "none" : ops[op];
+	return op == OP_NONE ? "none" : (unsigned int)op < OP_COUNT ? ops[op] : "?";
 }
 
 int dtype_parse(const char *name)

@@ -51,9 +51,8 @@ const char *call_words(const struct evidence *e, const struct record *r, char *b
 const char *field_words(const struct evidence *e, enum call_field field, const struct record *r,
 			char *buf, size_t len)
 {
-	const char *word = field == FIELD_KIND ? call_kind_name((enum call_kind)r->kind)
-			   : field == FIELD_DTYPE
-				   ? (r->dtype < DT_COUNT ? dtype_name((enum dtype)r->dtype) : "?")
+	const char *word = field == FIELD_KIND	  ? call_kind_name((enum call_kind)r->kind)
+			   : field == FIELD_DTYPE ? dtype_name((enum dtype)r->dtype)
 			   : field == FIELD_OP && r->op >= 0 && r->op < OP_COUNT
 				   ? redop_name((enum redop)r->op)
 				   : "none";

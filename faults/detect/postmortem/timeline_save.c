@@ -9,16 +9,6 @@
 
 enum { THREAD_CALLS, THREAD_DEVICE, THREAD_HOST, THREADS };
 
-static const char *dtype_of(const struct record *call)
-{
-	return call->dtype < DT_COUNT ? dtype_name((enum dtype)call->dtype) : "?";
-}
-
-static const char *op_of(const struct record *call)
-{
-	return call->op >= 0 && call->op < OP_COUNT ? redop_name((enum redop)call->op) : "none";
-}
-
 static void add(json_t *events, json_t *event)
 {
 	json_array_append_new(events, event);
@@ -56,7 +46,8 @@ static void add_call(json_t *events, const struct lane *lane, const struct span 
 			    json_pack("{s:I s:i s:s s:I s:s s:s s:i s:s s:b}", "seq",
 				      (json_int_t)s->call->seq, "comm", (int)s->call->comm, "kind",
 				      name, "count", (json_int_t)s->call->count, "dtype",
-				      dtype_of(s->call), "op", op_of(s->call), "peer",
+				      dtype_name((enum dtype)s->call->dtype), "op",
+				      redop_name((enum redop)s->call->op), "peer",
 				      (int)s->call->peer, "state", span_state_names[s->state],
 				      "unfinished", s->state == SPAN_UNFINISHED));
 	add(events, event);
@@ -160,7 +151,7 @@ static void put_lane(FILE *f, const struct lane *lane, int at)
 		fprintf(f, "call,%d,%d,%d,,%u,%" PRIu64 ",%s,%" PRIu64 ",%s,%s", lane->rank, at,
 			lane->culprit, s->call->comm, s->call->seq,
 			call_kind_name((enum call_kind)s->call->kind), s->call->count,
-			dtype_of(s->call), span_state_names[s->state]);
+			dtype_name((enum dtype)s->call->dtype), span_state_names[s->state]);
 		put_ms(f, s->enter);
 		put_ms(f, s->joined);
 		put_ms(f, s->leave);

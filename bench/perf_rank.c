@@ -309,7 +309,7 @@ static int run_all(struct rank *r)
 	rc = announce_faults(r);
 	if (rc == 0)
 		rc = schedule_run(&r->run, &r->schedule,
-				  r->program->injector ? inject_meets(r->program->injector) : 0);
+				  r->program->injector ? r->program->injector->meets : 0);
 	return rc < 0 ? rc : check_fired(r);
 }
 

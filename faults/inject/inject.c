@@ -204,11 +204,6 @@ char *inject_describe(const struct injector *injector, int i, char *buf, size_t 
 	return buf;
 }
 
-uint32_t inject_meets(const struct injector *injector)
-{
-	return injector->meets;
-}
-
 int inject_unfired(const struct injector *injector, const struct fault_record *record)
 {
 	uint32_t left = record ? atomic_load(&record->due) & ~atomic_load(&record->done) : 0;

@@ -14,7 +14,11 @@ struct injector {
 	int rank, nranks; /* set by inject_place; rank -1 before: nothing fires */
 	struct fault_machine machine;
 	struct comm_set comms;
-	uint32_t meets;		     /* set by inject_place */
+	/* Set by inject_place: steps, from 1, as bits (step 1: bit 0), before which all ranks should meet:
+	 * those in which something fires when more than one rank is a culprit. Otherwise the end of the
+	 * first culprit could keep the next one from its call: over sockets a stopped or dead rank still
+	 * owes the others data of the call before. A schedule has at most 32 steps. */
+	uint32_t meets;
 	uint64_t calls;		     /* so far, as requested by the benchmark */
 	uint64_t made[COMM_SET_MAX]; /* of these, by communicator */
 	uint32_t comm;		     /* of the last one */
@@ -59,12 +63,6 @@ char *inject_describe(const struct injector *injector, int i, char *buf, size_t 
 
 /* Returns true if any of the faults needs this, a bit of fault_need. */
 bool inject_needs(const struct injector *injector, unsigned need);
-
-/* Steps, from 1, as bits (step 1: bit 0), before which all ranks should meet: those in which
- * something fires when more than one rank is a culprit. Otherwise the end of the first culprit could keep
- * the next one from its call: over sockets a stopped or dead rank still owes the others data of the call
- * before. After inject_place; a schedule has at most 32 steps. */
-uint32_t inject_meets(const struct injector *injector);
 
 /* By the record that the rank shares with its supervisor, the number of the first --fault that
  * names the rank and has not fired on it; -1: none, or the ranks were never placed. */

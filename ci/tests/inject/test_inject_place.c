@@ -121,7 +121,7 @@ UNIT_TEST(test_meets, "several guilty ranks meet")
 	UNIT_ROWS(row, meetings) {
 		rig_step_calls = row->step_calls;
 		CU_ASSERT_EQUAL(rig_open(&rig, row->specs, row->n, 3, 4), 0);
-		CU_ASSERT_EQUAL(inject_meets(&rig.injector), row->meets);
+		CU_ASSERT_EQUAL(rig.injector.meets, row->meets);
 	}
 	rig_step_calls = 1;
 }

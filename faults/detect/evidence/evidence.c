@@ -56,7 +56,7 @@ static size_t copy_calls(struct record *calls, struct call_times *times,
 
 void evidence_take_calls(struct evidence_rank *rank, const struct record_memory *memory)
 {
-	uint64_t issued = atomic_load_explicit(&memory->header.issued_ticket, memory_order_acquire);
+	uint64_t issued = record_get(&memory->header.issued_ticket);
 	size_t room = issued < RECORD_RING ? (size_t)issued + 1 : RECORD_RING;
 	struct record_header *recorder = must(aligned_alloc(64, sizeof(*recorder)));
 	struct record *calls = must(malloc(room * sizeof(*calls)));

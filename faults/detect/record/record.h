@@ -192,6 +192,12 @@ struct record_header {
 	uint64_t reserved[2]; /* keeps the size of version 4 */
 };
 
+/* The words that others read while they change: one that stands for nothing else, and one that comes
+ * after all that it stands for. A reader gets the latter. */
+#define record_put(word, value)	    atomic_store_explicit(word, value, memory_order_relaxed)
+#define record_publish(word, value) atomic_store_explicit(word, value, memory_order_release)
+#define record_get(word)	    atomic_load_explicit(word, memory_order_acquire)
+
 /* A set of communicators. */
 struct record_set {
 	uint64_t words[RECORD_COMMS / 64];

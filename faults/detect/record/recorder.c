@@ -67,14 +67,14 @@ fail:
 
 static void beat(struct record_header *h)
 {
-	atomic_store_explicit(&h->heartbeat, h->heartbeat + 1, memory_order_relaxed);
+	record_put(&h->heartbeat, h->heartbeat + 1);
 }
 
 static void recorder_phase(void *ctx, enum phase phase)
 {
 	struct recorder *recorder = ctx;
 
-	atomic_store_explicit(&recorder->memory->header.phase, phase, memory_order_release);
+	record_publish(&recorder->memory->header.phase, phase);
 	beat(&recorder->memory->header);
 }
 
@@ -92,7 +92,7 @@ static void begin_wait(struct recorder *recorder, const char *what, double secon
 	wait->deadline_ns = seconds > 0 ? now + (uint64_t)(seconds * 1e9) : 0;
 	strncpy(wait->what, what, sizeof(wait->what) - 1);
 	/* odd, also should a wait begin inside another */
-	atomic_store_explicit(&wait->sequence, (wait->sequence + 1) | 1, memory_order_release);
+	record_publish(&wait->sequence, (wait->sequence + 1) | 1);
 	beat(&recorder->memory->header);
 }
 
@@ -111,8 +111,8 @@ static void recorder_leave(void *ctx)
 	struct recorder *recorder = ctx;
 	struct record_wait *wait = &recorder->memory->header.wait;
 
-	atomic_store_explicit(&wait->deadline_ns, 0, memory_order_release);
-	atomic_store_explicit(&wait->sequence, (wait->sequence + 1) & ~1u, memory_order_release);
+	record_publish(&wait->deadline_ns, 0);
+	record_publish(&wait->sequence, (wait->sequence + 1) & ~1u);
 	beat(&recorder->memory->header);
 }
 
@@ -126,8 +126,8 @@ static void set_times(struct record_memory *memory, uint64_t ticket, uint64_t st
 {
 	struct record_times *times = &memory->times[ticket & (RECORD_RING - 1)];
 
-	atomic_store_explicit(&times->start_ns, start_ns, memory_order_relaxed);
-	atomic_store_explicit(&times->end_ns, end_ns, memory_order_release);
+	record_put(&times->start_ns, start_ns);
+	record_publish(&times->end_ns, end_ns);
 }
 
 static uint32_t at_most(size_t count)
@@ -144,7 +144,7 @@ static void keep_counts(struct recorder *recorder, const struct call *call, uint
 
 	if (n < 1 || n > RECORD_PEERS)
 		return;
-	atomic_store_explicit(&c->seq, 0, memory_order_relaxed);
+	record_put(&c->seq, 0);
 	atomic_thread_fence(memory_order_release);
 	c->comm = call->comm;
 	c->n = (uint32_t)n;
@@ -152,16 +152,16 @@ static void keep_counts(struct recorder *recorder, const struct call *call, uint
 		c->send[i] = at_most(call->send_counts[i]);
 		c->recv[i] = at_most(call->recv_counts[i]);
 	}
-	atomic_store_explicit(&c->seq, seq, memory_order_release);
+	record_publish(&c->seq, seq);
 }
 
 static void set_mark(struct record_mark *mark, uint64_t calls, uint64_t ticket, uint64_t hash)
 {
-	atomic_store_explicit(&mark->calls, 0, memory_order_relaxed);
+	record_put(&mark->calls, 0);
 	atomic_thread_fence(memory_order_release);
-	atomic_store_explicit(&mark->ticket, ticket, memory_order_relaxed);
-	atomic_store_explicit(&mark->hash, hash, memory_order_relaxed);
-	atomic_store_explicit(&mark->calls, calls, memory_order_release);
+	record_put(&mark->ticket, ticket);
+	record_put(&mark->hash, hash);
+	record_publish(&mark->calls, calls);
 }
 
 /* Counts the call: collectives, which all ranks make alike, apart from sends and receives. */
@@ -172,13 +172,13 @@ static void count_call(struct record_memory *memory, const struct record *r, uin
 	_Atomic uint64_t *pairs = &memory->header.pairs[at];
 	uint64_t calls, hash;
 
-	atomic_store_explicit(&comm->seq, r->seq, memory_order_release);
+	record_publish(&comm->seq, r->seq);
 	if (call_is_pair(r->kind) || r->comm >= RECORD_COMMS) {
-		atomic_store_explicit(pairs, *pairs + 1, memory_order_release);
+		record_publish(pairs, *pairs + 1);
 		return;
 	}
 	hash = record_hash(comm->hash, r);
-	atomic_store_explicit(&comm->hash, hash, memory_order_relaxed);
+	record_put(&comm->hash, hash);
 	calls = r->seq - *pairs;
 	if (calls % RECORD_STRIDE == 0)
 		set_mark((struct record_mark *)record_mark_of(memory, at, calls), calls, ticket,
@@ -194,7 +194,7 @@ static uint64_t recorder_call(void *ctx, const struct call *call)
 	uint64_t ticket = h->issued_ticket + 1;
 	struct record *r = slot_of(memory, ticket);
 
-	atomic_store_explicit(&r->ticket, 0, memory_order_relaxed);
+	record_put(&r->ticket, 0);
 	atomic_thread_fence(memory_order_release);
 	if (recorder->timed)
 		set_times(memory, ticket, 0, 0);
@@ -211,12 +211,12 @@ static uint64_t recorder_call(void *ctx, const struct call *call)
 	if (call->kind == CALL_ALLTOALLV && call->send_counts)
 		keep_counts(recorder, call, r->seq);
 	r->enqueued_ns = clock_ns();
-	atomic_store_explicit(&r->returned_ns, 0, memory_order_relaxed);
-	atomic_store_explicit(&r->replays, 0, memory_order_relaxed);
-	atomic_store_explicit(&r->state, RECORD_ISSUING, memory_order_relaxed);
+	record_put(&r->returned_ns, 0);
+	record_put(&r->replays, 0);
+	record_put(&r->state, RECORD_ISSUING);
 	count_call(memory, r, ticket);
-	atomic_store_explicit(&r->ticket, ticket, memory_order_release);
-	atomic_store_explicit(&h->issued_ticket, ticket, memory_order_release);
+	record_publish(&r->ticket, ticket);
+	record_publish(&h->issued_ticket, ticket);
 	beat(h);
 	/* the next call's line comes while this one moves data */
 	__builtin_prefetch(slot_of(memory, ticket + 1), 1);
@@ -250,11 +250,11 @@ static void recorder_comm(void *ctx, uint32_t comm, enum comm_event event,
 		init->nranks = request->nranks;
 		init->id = record_hash_id(request->id, sizeof(request->id));
 		init->born = h->issued_ticket;
-		atomic_store_explicit(&init->asked, 0, memory_order_relaxed);
+		record_put(&init->asked, 0);
 	}
 	if (event == COMM_ABORTED)
 		init->aborted_after = h->comms[comm % RECORD_COMMS].seq;
-	atomic_store_explicit(&init->state, states[event], memory_order_release);
+	record_publish(&init->state, states[event]);
 	beat(h);
 }
 
@@ -265,8 +265,8 @@ static void recorder_returned(void *ctx, uint64_t ticket, int rc)
 
 	if (rc < 0)
 		r->flags |= RECORD_FAILED;
-	atomic_store_explicit(&r->returned_ns, clock_ns(), memory_order_relaxed);
-	atomic_store_explicit(&r->state, RECORD_RETURNED, memory_order_release);
+	record_put(&r->returned_ns, clock_ns());
+	record_publish(&r->state, RECORD_RETURNED);
 }
 
 static void recorder_group(void *ctx, enum group_event event)
@@ -276,9 +276,7 @@ static void recorder_group(void *ctx, enum group_event event)
 
 	recorder->depth += event == GROUP_BEGUN ? 1 : event == GROUP_ENDED ? -1 : 0;
 	if (event != GROUP_BEGUN && recorder->depth == (event == GROUP_ENDING) && r->ticket != 0)
-		atomic_store_explicit(&r->state,
-				      event == GROUP_ENDING ? RECORD_CLOSING : RECORD_RETURNED,
-				      memory_order_release);
+		record_publish(&r->state, event == GROUP_ENDING ? RECORD_CLOSING : RECORD_RETURNED);
 }
 
 static void recorder_completed(void *ctx)
@@ -286,7 +284,7 @@ static void recorder_completed(void *ctx)
 	struct recorder *recorder = ctx;
 	struct record_header *h = &recorder->memory->header;
 
-	atomic_store_explicit(&h->completed_ticket, h->issued_ticket, memory_order_release);
+	record_publish(&h->completed_ticket, h->issued_ticket);
 	beat(h);
 }
 
@@ -307,17 +305,15 @@ static void recorder_asked(void *ctx, uint32_t comm, int code)
 	struct recorder *recorder = ctx;
 
 	if (comm < RECORD_COMMS && code >= 0 && code < INT32_MAX)
-		atomic_store_explicit(&recorder->memory->header.inits[comm].asked, 1 + code,
-				      memory_order_relaxed);
+		record_put(&recorder->memory->header.inits[comm].asked, 1 + code);
 }
 
 static void recorder_device(void *ctx, bool waits)
 {
 	struct recorder *recorder = ctx;
 
-	atomic_store_explicit(&recorder->memory->header.device_wait,
-			      waits ? RECORD_DEVICE_AWAITED : RECORD_DEVICE_LEFT,
-			      memory_order_release);
+	record_publish(&recorder->memory->header.device_wait,
+		       waits ? RECORD_DEVICE_AWAITED : RECORD_DEVICE_LEFT);
 }
 
 static void recorder_device_times(void *ctx, uint64_t ticket, uint64_t start_ns, uint64_t end_ns)
@@ -368,7 +364,7 @@ static void recorder_wrong(void *ctx, const struct wrong_data *data)
 		.sent = data->sent,
 	};
 	find_calls(recorder->memory, data->offset, wrong);
-	atomic_store_explicit(&h->wrongs, h->wrongs + 1, memory_order_release);
+	record_publish(&h->wrongs, h->wrongs + 1);
 }
 
 void recorder_init(struct recorder *recorder, struct record_memory *memory, bool calls,
@@ -421,13 +417,13 @@ void recorder_identify(struct recorder *recorder, int rank, int nranks, int node
 	h->nnodes = nnodes;
 	h->node = node;
 	h->nranks = nranks;
-	atomic_store_explicit(&h->rank, rank, memory_order_release);
+	record_publish(&h->rank, rank);
 }
 
 void record_settings(struct record_header *h, const char *text, uint64_t hash)
 {
 	snprintf(h->settings, sizeof(h->settings), "%s", text);
-	atomic_store_explicit(&h->settings_hash, hash, memory_order_release);
+	record_publish(&h->settings_hash, hash);
 }
 
 int recorder_uplink_port(struct recorder *recorder)
@@ -447,7 +443,7 @@ void recorder_uplink(struct recorder *recorder, const char *address, uint64_t to
 
 	snprintf(h->uplink_address, sizeof(h->uplink_address), "%s", address);
 	h->uplink_token = token;
-	atomic_store_explicit(&h->uplink_ready, 1, memory_order_release);
+	record_publish(&h->uplink_ready, 1);
 }
 
 void recorder_finish(struct recorder *recorder, enum outcome outcome, const char *culprits,
@@ -459,8 +455,8 @@ void recorder_finish(struct recorder *recorder, enum outcome outcome, const char
 
 	if (err && err->code) {
 		snprintf(h->error, sizeof(h->error), "%.255s", err->text);
-		atomic_store_explicit(&h->error_code, err->code, memory_order_relaxed);
+		record_put(&h->error_code, err->code);
 	}
 	recorder_phase(recorder, PHASE_DONE);
-	atomic_store_explicit(&h->outcome, (int32_t)outcome, memory_order_release);
+	record_publish(&h->outcome, (int32_t)outcome);
 }

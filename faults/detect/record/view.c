@@ -14,7 +14,7 @@ static const struct record_times *stand_in(const struct record_memory *memory, u
 	uint64_t by;
 
 	for (int steps = 0; steps < 4; steps++) {
-		by = atomic_load_explicit(&times->covered_by, memory_order_acquire);
+		by = record_get(&times->covered_by);
 		if (by <= *ticket || by == RECORD_UNMARKED)
 			break;
 		*ticket = by;
@@ -27,12 +27,12 @@ bool record_device_done(const struct record_memory *memory, uint64_t ticket)
 {
 	const struct record_times *times = stand_in(memory, &ticket);
 
-	return atomic_load_explicit(&times->done, memory_order_acquire) >= ticket;
+	return record_get(&times->done) >= ticket;
 }
 
 uint64_t record_device_completed(const struct record_memory *memory, uint64_t completed)
 {
-	uint64_t issued = atomic_load_explicit(&memory->header.issued_ticket, memory_order_acquire);
+	uint64_t issued = record_get(&memory->header.issued_ticket);
 
 	if (issued > completed + RECORD_RING)
 		completed = issued - RECORD_RING;
@@ -43,7 +43,7 @@ uint64_t record_device_completed(const struct record_memory *memory, uint64_t co
 
 static void read_wait(struct rank_view *view, const struct record_wait *wait, uint64_t now)
 {
-	uint32_t before = atomic_load_explicit(&wait->sequence, memory_order_acquire);
+	uint32_t before = record_get(&wait->sequence);
 	uint64_t since = atomic_load_explicit(&wait->since_ns, memory_order_relaxed);
 	uint64_t deadline = atomic_load_explicit(&wait->deadline_ns, memory_order_relaxed);
 	uint32_t work = atomic_load_explicit(&wait->work, memory_order_relaxed);
@@ -143,7 +143,7 @@ static void read_last(struct rank_view *view, const struct record_memory *memory
 
 void view_read_init(struct rank_view *view, const struct record_init *init)
 {
-	view->comm_state = atomic_load_explicit(&init->state, memory_order_acquire);
+	view->comm_state = record_get(&init->state);
 	view->init_rank = init->rank;
 	view->init_nranks = init->nranks;
 	view->init_id = view->comm_state == RECORD_COMM_NONE ? 0 : init->id;
@@ -155,13 +155,13 @@ static void read_comm(struct view_comm *view, const struct record_header *h, int
 {
 	const struct record_init *init = &h->inits[i];
 	/* before `seq`, which counts them first: never less than there are */
-	uint64_t pairs = atomic_load_explicit(&h->pairs[i], memory_order_acquire);
+	uint64_t pairs = record_get(&h->pairs[i]);
 
-	view->state = atomic_load_explicit(&init->state, memory_order_acquire);
+	view->state = record_get(&init->state);
 	view->id = view->state == RECORD_COMM_NONE ? 0 : init->id;
 	view->rank = init->rank;
 	view->nranks = init->nranks;
-	view->seq = atomic_load_explicit(&h->comms[i].seq, memory_order_acquire);
+	view->seq = record_get(&h->comms[i].seq);
 	view->done = view->seq;
 	view->calls = view->seq > pairs ? view->seq - pairs : 0;
 	view->hash = atomic_load_explicit(&h->comms[i].hash, memory_order_relaxed);
@@ -177,7 +177,7 @@ void view_read(struct rank_view *view, const struct record_memory *memory, uint6
 	view->outcome = h->outcome;
 	view->phase = h->phase;
 	view->heartbeat = h->heartbeat;
-	view->issued = atomic_load_explicit(&h->issued_ticket, memory_order_acquire);
+	view->issued = record_get(&h->issued_ticket);
 	view->completed = h->completed_ticket;
 	read_wait(view, &h->wait, now);
 	read_last(view, memory);

@@ -37,7 +37,7 @@ static void keep(struct preload_thread *t, const struct preload_call *call)
 		t->room = room;
 	}
 	t->calls[t->ncalls++] = *call;
-	set_word(&times_of(call->session, call->ticket)->covered_by, RECORD_UNMARKED);
+	record_publish(&times_of(call->session, call->ticket)->covered_by, RECORD_UNMARKED);
 }
 
 /* Moves completed_ticket to where the device is, so that observers begin there. */
@@ -45,8 +45,8 @@ static void catch_up(struct session *s)
 {
 	struct record_header *h = &s->recorder.memory->header;
 
-	set_word(&h->completed_ticket,
-		 record_device_completed(s->recorder.memory, h->completed_ticket));
+	record_publish(&h->completed_ticket,
+		       record_device_completed(s->recorder.memory, h->completed_ticket));
 }
 
 /* The program made another call: has the last one been launched? */
@@ -151,7 +151,7 @@ static void hold(const struct preload_call *call)
 	struct preload_comm *comm = &call->session->comms[call->comm];
 
 	if (comm->held)
-		set_word(&times_of(call->session, comm->held)->covered_by, call->ticket);
+		record_publish(&times_of(call->session, comm->held)->covered_by, call->ticket);
 	comm->held = call->ticket;
 	comm->held_stream = call->stream;
 }
@@ -173,9 +173,9 @@ void calls_mark(const struct preload_call *calls, size_t n, int rc)
 		struct record_times *times = times_of(calls[i].session, calls[i].ticket);
 
 		if (rc != NCCL_SUCCESS && rc != NCCL_IN_PROGRESS)
-			set_word(&times->done, calls[i].ticket);
+			record_publish(&times->done, calls[i].ticket);
 		else if (last != &calls[i])
-			set_word(&times->covered_by, last->ticket);
+			record_publish(&times->covered_by, last->ticket);
 		else if (rc == NCCL_IN_PROGRESS)
 			hold(last);
 		else
@@ -219,7 +219,7 @@ void group_ending(void)
 	if (t->depth != 1)
 		return;
 	for (size_t i = 0; i < t->ncalls; i++)
-		set_word(&times_of(t->calls[i].session, t->calls[i].ticket)->covered_by, 0);
+		record_publish(&times_of(t->calls[i].session, t->calls[i].ticket)->covered_by, 0);
 	note_group(GROUP_ENDING);
 }
 

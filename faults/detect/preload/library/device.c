@@ -72,7 +72,7 @@ static void write_ticket(struct session *s, uint64_t ticket, int comm, void *str
 	uint64_t offset = (uint64_t)((char *)done - (char *)s->recorder.memory->times);
 
 	if (!s->mapped || write_in(s, comm, stream, s->mapped + offset, ticket) != 0)
-		set_word(done, ticket);
+		record_publish(done, ticket);
 }
 
 /* ---- marks ---- */
@@ -92,7 +92,7 @@ static uint64_t take_held(struct session *s, struct preload_stream *t, uint64_t 
 	uint64_t last = t->nheld ? t->held[t->nheld - 1] : 0;
 
 	for (size_t i = 0; i < t->nheld; i++)
-		set_word(&times_of(s, t->held[i])->covered_by, t->held[i] == last ? 0 : last);
+		record_publish(&times_of(s, t->held[i])->covered_by, t->held[i] == last ? 0 : last);
 	__atomic_sub_fetch(&s->nheld, t->nheld, __ATOMIC_RELAXED);
 	t->nheld = 0;
 	t->marked_ns = now;
@@ -109,7 +109,7 @@ void device_done(struct session *s, uint64_t ticket, int comm, void *stream)
 	t->comm = comm;
 	t->held[t->nheld++] = ticket;
 	__atomic_add_fetch(&s->nheld, 1, __ATOMIC_RELAXED);
-	set_word(&times_of(s, ticket)->covered_by, RECORD_UNMARKED);
+	record_publish(&times_of(s, ticket)->covered_by, RECORD_UNMARKED);
 	if (s->mapped && t != &s->streams[255] && t->nheld < PRELOAD_HELD &&
 	    now - t->marked_ns < MARK_NS && now - asked_ns < LATELY_NS)
 		ticket = 0;

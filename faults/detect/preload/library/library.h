@@ -164,11 +164,6 @@ static inline struct record_times *times_of(const struct session *s, uint64_t ti
 	return &s->recorder.memory->times[ticket & (RECORD_RING - 1)];
 }
 
-static inline void set_word(_Atomic uint64_t *word, uint64_t value)
-{
-	atomic_store_explicit(word, value, memory_order_release);
-}
-
 /* Let the device write into the session's slots. Where it returns false, calls count as done when
  * they have returned. */
 bool device_open(struct session *s);

@@ -1,12 +1,15 @@
 /* absent.c: a rank does not come to a call, comes late, or makes more or fewer calls than the others. */
+#include <time.h>
+
 #include "backend/call.h"
-#include "base/clock.h"
 #include "inject/fault.h"
 
 _Noreturn static int stay_idle(const struct fault_act *act)
 {
+	const struct timespec hour = { .tv_sec = 3600 };
+
 	for (;;)
-		clock_sleep(3600);
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &hour, NULL);
 }
 
 const struct fault fault_drop_rank = {
@@ -31,10 +34,11 @@ const struct fault fault_init_missing = {
 
 static int come_late(const struct fault_act *act)
 {
-	const double until = clock_seconds() + fault_real(act->spec, "delay", 0.2);
+	const double delay = fault_real(act->spec, "delay", 0.2);
+	struct timespec left = { .tv_sec = (time_t)delay, .tv_nsec = (long)(fmod(delay, 1) * 1e9) };
 
-	for (double left; (left = until - clock_seconds()) > 0;)
-		clock_sleep(left);
+	while (clock_nanosleep(CLOCK_MONOTONIC, 0, &left, &left) == EINTR)
+		;
 	return FAULT_PASS;
 }
 

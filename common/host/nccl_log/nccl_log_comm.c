@@ -168,15 +168,12 @@ static void init_take(struct nccl_log *log, const struct message *message,
 	member_take(log, &from, member, line->start);
 }
 
-bool nccl_message_init(struct nccl_log *log, const struct message *message)
+void nccl_message_init(struct nccl_log *log, const struct message *message)
 {
 	struct init_line line = { .start = strstr(message->text, "- Init START") != NULL };
 
-	if (!line.start && !strstr(message->text, "- Init COMPLETE"))
-		return false;
 	if (init_parse(log, message, &line))
 		init_take(log, message, &line);
-	return true;
 }
 
 /* ---- calls -------------------------------------------------------------------------------- */
@@ -196,7 +193,7 @@ static struct nccl_member *call_member(struct nccl_log *log, const struct messag
 	return place->member;
 }
 
-bool nccl_message_call(struct nccl_log *log, const struct message *message)
+void nccl_message_call(struct nccl_log *log, const struct message *message)
 {
 	const char *at = strstr(message->text, ": opCount ");
 	struct message from = *message;
@@ -204,16 +201,13 @@ bool nccl_message_call(struct nccl_log *log, const struct message *message)
 	uint64_t address;
 	int nranks;
 
-	if (!at)
-		return false;
 	if (sscanf(at,
 		   ": opCount %*x sendbuff %*s recvbuff %*s count %*u datatype %*d op %*d "
 		   "root %*d comm %lx [nranks=%d]",
 		   &address, &nranks) < 2 ||
 	    nranks < 1 || nranks > NCCL_LOG_RANKS || at == message->text)
-		return true;
+		return;
 	member = call_member(log, message, address, nranks);
 	from.dev = member->dev;
 	member_take(log, &from, member, false);
-	return true;
 }

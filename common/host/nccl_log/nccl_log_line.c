@@ -304,42 +304,38 @@ static void on_trace(struct nccl_log *log, const struct message *message)
 void nccl_log_message(struct nccl_log *log, const struct message *message)
 {
 	static const struct {
-		const char *start;
+		const char *start, *within;
 		void (*take)(struct nccl_log *log, const struct message *message);
 	} kinds[] = {
-		{ "Channel ", on_channel },
-		{ "Ring ", on_ring },
-		{ "Trees ", on_trees },
-		{ "Pattern ", on_fact },
-		{ "Connected ", on_fact },
-		{ "NVLS multicast ", on_fact },
-		{ "Init timings - ", on_timings },
-		{ "GPU/", on_paths },
-		{ "Using network ", on_network },
-		{ "NCCL version ", on_version },
-		{ "NCCL_", on_setting },
+		{ "Channel ", "", on_channel },
+		{ "Ring ", "", on_ring },
+		{ "Trees ", "", on_trees },
+		{ "Pattern ", "", on_fact },
+		{ "Connected ", "", on_fact },
+		{ "NVLS multicast ", "", on_fact },
+		{ "Init timings - ", "", on_timings },
+		{ "GPU/", "", on_paths },
+		{ "Using network ", "", on_network },
+		{ "NCCL version ", "", on_version },
+		{ "NCCL_", "", on_setting },
+		{ "", "- Init START", nccl_message_init },
+		{ "", "- Init COMPLETE", nccl_message_init },
+		{ "", ": opCount ", nccl_message_call },
+		{ "comm ", "", on_comm },
+		{ "", " Bytes -> ", on_choice },
+		{ "", " coll channels, ", on_counts },
+		{ "", "", on_trace },
 	};
 	const char *text = message->text;
+	size_t i = 0;
 
 	log->nccl_lines++;
 	if (message->where) {
 		add_warning(log, message, message->where, text);
 		return;
 	}
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (strncmp(text, kinds[i].start, strlen(kinds[i].start)) == 0) {
-			kinds[i].take(log, message);
-			return;
-		}
-	}
-	if (nccl_message_init(log, message) || nccl_message_call(log, message))
-		return;
-	if (strncmp(text, "comm ", 5) == 0)
-		on_comm(log, message);
-	else if (strstr(text, " Bytes -> "))
-		on_choice(log, message);
-	else if (strstr(text, " coll channels, "))
-		on_counts(log, message);
-	else
-		on_trace(log, message);
+	while (strncmp(text, kinds[i].start, strlen(kinds[i].start)) != 0 ||
+	       !strstr(text, kinds[i].within))
+		i++;
+	kinds[i].take(log, message);
 }

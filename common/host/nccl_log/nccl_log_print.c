@@ -109,16 +109,44 @@ static void print_ring(FILE *out, const struct nccl_comm *comm, const struct ncc
 		fprintf(out, " (lines contradict each other)");
 }
 
-/* Prints the text of each channel ("" and NULL: nothing), equal texts once with all their channels.
- * Frees the texts. */
-static void print_merged(FILE *out, char **texts)
+/* A channel's tree, "0>1 1>2". */
+static void print_tree(FILE *out, const struct nccl_comm *comm, int channel)
 {
+	const char *blank = "";
+
+	for (int t = 0; t < comm->n_trees; t++) {
+		if (comm->trees[t].channel != channel || comm->trees[t].up < 0)
+			continue;
+		fprintf(out, "%s%d>%d", blank, comm->trees[t].up, comm->trees[t].rank);
+		blank = " ";
+	}
+}
+
+static void print_rings(FILE *out, const struct nccl_comm *comm, int channel)
+{
+	for (int r = 0; r < comm->n_rings; r++)
+		if (comm->rings[r].channel == channel)
+			print_ring(out, comm, &comm->rings[r]);
+}
+
+/* Prints what `print` has of each channel, equal texts once with all their channels. */
+static void print_channels(FILE *out, const struct nccl_comm *comm,
+			   void (*print)(FILE *out, const struct nccl_comm *comm, int channel))
+{
+	char *texts[NCCL_LOG_CHANNELS];
 	int channels[NCCL_LOG_CHANNELS], n;
+	size_t size;
 
 	for (int i = 0; i < NCCL_LOG_CHANNELS; i++) {
+		FILE *text = must(open_memstream(&texts[i], &size));
+
+		print(text, comm, i);
+		fclose(text);
+	}
+	for (int i = 0; i < NCCL_LOG_CHANNELS; i++) {
 		n = 0;
-		for (int k = i; k < NCCL_LOG_CHANNELS && texts[i] && texts[i][0]; k++)
-			if (texts[k] && strcmp(texts[k], texts[i]) == 0)
+		for (int k = i; k < NCCL_LOG_CHANNELS && texts[i][0]; k++)
+			if (strcmp(texts[k], texts[i]) == 0)
 				channels[n++] = k;
 		if (n > 0) {
 			fprintf(out, "  channel%s ", n == 1 ? "" : "s");
@@ -134,45 +162,16 @@ static void print_merged(FILE *out, char **texts)
 void nccl_log_print_rings(FILE *out, const struct nccl_log *log)
 {
 	for (int i = 0; i < log->n_comms; i++) {
-		const struct nccl_comm *comm = &log->comms[i];
-		char *texts[NCCL_LOG_CHANNELS] = { NULL };
-		size_t size;
-
-		fprintf(out, "communicator %d%s\n", i, comm->n_rings ? "" : ": none here");
-		for (int r = 0; r < comm->n_rings; r++) {
-			FILE *text = must(open_memstream(&texts[comm->rings[r].channel], &size));
-
-			print_ring(text, comm, &comm->rings[r]);
-			fclose(text);
-		}
-		print_merged(out, texts);
+		fprintf(out, "communicator %d%s\n", i, log->comms[i].n_rings ? "" : ": none here");
+		print_channels(out, &log->comms[i], print_rings);
 	}
 }
 
 void nccl_log_print_trees(FILE *out, const struct nccl_log *log)
 {
 	for (int i = 0; i < log->n_comms; i++) {
-		const struct nccl_comm *comm = &log->comms[i];
-		char *texts[NCCL_LOG_CHANNELS] = { NULL };
-		size_t size;
-
-		fprintf(out, "communicator %d%s\n", i, comm->n_trees ? "" : ": none here");
-		/* by channel and rank */
-		for (int t = 0; t < comm->n_trees;) {
-			int channel = comm->trees[t].channel;
-			FILE *text = must(open_memstream(&texts[channel], &size));
-			const char *blank = "";
-
-			for (; t < comm->n_trees && comm->trees[t].channel == channel; t++) {
-				if (comm->trees[t].up < 0)
-					continue;
-				fprintf(text, "%s%d>%d", blank, comm->trees[t].up,
-					comm->trees[t].rank);
-				blank = " ";
-			}
-			fclose(text);
-		}
-		print_merged(out, texts);
+		fprintf(out, "communicator %d%s\n", i, log->comms[i].n_trees ? "" : ": none here");
+		print_channels(out, &log->comms[i], print_tree);
 	}
 }
 

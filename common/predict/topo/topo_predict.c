@@ -54,16 +54,14 @@ static void take_version(struct argp_state *state, void *into, const struct argu
 	job->change.nccl = 100 * major + minor;
 }
 
-static void take_algo(struct argp_state *state, void *into, const struct argument *row, char *text)
+static void take_choice(struct argp_state *state, void *into, const struct argument *row,
+			char *text)
 {
-	((struct predict_job *)into)->algo =
-		named(state, "algorithm", text, model_algo_names, MODEL_ALGOS);
-}
+	bool algo = row->at == offsetof(struct predict_job, algo);
 
-static void take_proto(struct argp_state *state, void *into, const struct argument *row, char *text)
-{
-	((struct predict_job *)into)->proto =
-		named(state, "protocol", text, model_proto_names, MODEL_PROTOS);
+	*(int *)(void *)((char *)into + row->at) =
+		algo ? named(state, "algorithm", text, model_algo_names, MODEL_ALGOS)
+		     : named(state, "protocol", text, model_proto_names, MODEL_PROTOS);
 }
 
 static void take_vendor(struct argp_state *state, void *into, const struct argument *row,
@@ -194,8 +192,8 @@ static const struct argument rows[] = {
 	{ "nccl", 0, "VERSION", "What it would choose (default: 2.28; before 2.18 as 2.18)",
 	  OWN(take_version) },
 	{ "algo", 0, "NAME", "Tree, Ring, CollNetDirect, CollNetChain, NVLS, NVLSTree, PAT or P2P",
-	  OWN(take_algo) },
-	{ "proto", 0, "NAME", "LL, LL128 or Simple", OWN(take_proto) },
+	  FIELD(algo, take_choice) },
+	{ "proto", 0, "NAME", "LL, LL128 or Simple", FIELD(proto, take_choice) },
 	{ "all-algos", 0, NULL, "One row per algorithm", OF(FLAG, all_algos) },
 	{ "no-nvls", 0, NULL, "As with NCCL_NVLS_ENABLE=0", OF(FLAG, no_nvls) },
 	{ "nccl-model", 0, NULL, "Time is NCCL's own estimate; rows without one are left out",

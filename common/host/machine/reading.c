@@ -51,8 +51,8 @@ static struct reading_entry *place(struct reading *m, const char *part, const ch
 }
 
 /* `text` NULL: a number. */
-static void set(struct reading *m, const char *part, const char *name, enum reading_kind kind,
-		int64_t value, const char *text)
+void reading_set(struct reading *m, const char *part, const char *name, enum reading_kind kind,
+		 int64_t value, const char *text)
 {
 	struct reading_entry *entry = value < 0 && !text ? NULL : place(m, part, name);
 
@@ -62,21 +62,6 @@ static void set(struct reading *m, const char *part, const char *name, enum read
 	entry->text = text ? must(strdup(text)) : NULL;
 	entry->kind = kind;
 	entry->value = value;
-}
-
-void reading_count(struct reading *m, const char *part, const char *name, int64_t value)
-{
-	set(m, part, name, READING_COUNTER, value, NULL);
-}
-
-void reading_state(struct reading *m, const char *part, const char *name, int64_t value)
-{
-	set(m, part, name, READING_STATE, value, NULL);
-}
-
-void reading_say(struct reading *m, const char *part, const char *name, const char *text)
-{
-	set(m, part, name, READING_TEXT, -1, text);
 }
 
 void reading_part(char *part, size_t len, const char *name)

@@ -42,9 +42,11 @@ struct reading {
 void reading_release(struct reading *reading);
 
 /* Add an entry or change it; a negative value, or too long a name, is none. */
-void reading_count(struct reading *reading, const char *part, const char *name, int64_t value);
-void reading_state(struct reading *reading, const char *part, const char *name, int64_t value);
-void reading_say(struct reading *reading, const char *part, const char *name, const char *text);
+void reading_set(struct reading *reading, const char *part, const char *name,
+		 enum reading_kind kind, int64_t value, const char *text);
+#define reading_count(m, part, name, value) reading_set(m, part, name, READING_COUNTER, value, NULL)
+#define reading_state(m, part, name, value) reading_set(m, part, name, READING_STATE, value, NULL)
+#define reading_say(m, part, name, text)    reading_set(m, part, name, READING_TEXT, -1, text)
 
 /* A name that a kernel or a driver gave, as a part: what is not printable becomes "?". */
 void reading_part(char *part, size_t len, const char *name);

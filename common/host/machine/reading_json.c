@@ -46,13 +46,6 @@ char *reading_dump(const struct reading *m, bool indent)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static bool is_printable(const char *text)
-{
-	while (isprint((unsigned char)*text) && (unsigned char)*text < 0x7f)
-		text++;
-	return *text == '\0';
-}
-
 /* A text of `len` at most, printable. */
 static int take_text(const json_t *from, const char *key, char *to, size_t len)
 {
@@ -81,7 +74,7 @@ static int take_entry(struct reading *m, const char *part, const char *name, con
 	}
 	if (!json_is_integer(value) || number < 0)
 		return -EINVAL;
-	(states ? reading_state : reading_count)(m, part, name, number);
+	reading_set(m, part, name, states ? READING_STATE : READING_COUNTER, number, NULL);
 	return 0;
 }
 

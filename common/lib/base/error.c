@@ -50,6 +50,13 @@ void error_print(const struct error *err, const char *program)
 	}
 }
 
+bool is_printable(const char *text)
+{
+	while (*text >= ' ' && *text <= '~')
+		text++;
+	return *text == '\0';
+}
+
 char *make_printable(char *text)
 {
 	for (char *c = text; *c; c++)

@@ -28,6 +28,9 @@ int error_set_at(struct error *err, enum outcome outcome, int code, const char *
  * is a usage error. */
 void error_print(const struct error *err, const char *program);
 
+/* True for a text of printable ASCII alone. */
+bool is_printable(const char *text);
+
 /* Replaces every byte that is not printable ASCII with "?", in place, and returns `text`. For
  * foreign text in one line of a terminal or report. */
 char *make_printable(char *text);

@@ -274,8 +274,6 @@ const struct predictor *predict_open(struct predict *p, const struct bench *benc
 		return NULL;
 	}
 	p->bench = bench;
-	p->good = bench->options->good;
-	p->low = bench->options->low;
 	p->median = NAN;
 	p->hooks = (struct predictor){ .ctx = p, .row = predict_row, .reached = predict_reached };
 	describe(p, bench, text, len);

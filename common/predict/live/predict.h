@@ -25,7 +25,6 @@ struct predict {
 	size_t npercents;
 	double median;		     /* what reached() returned */
 	double most_of_ceiling;	     /* percent, of these rows */
-	double good, low;	     /* percent, --good --low */
 	size_t nused, nas_predicted; /* rows whose algorithm and protocol are known; those
 					 * as predicted */
 	struct predictor hooks;

@@ -106,7 +106,9 @@ void predict_row(void *ctx, struct row *row)
 
 static const char *word(const struct predict *p, double percent)
 {
-	return percent >= p->good ? "good" : percent >= p->low ? "low" : "bad";
+	const struct options *o = p->bench->options;
+
+	return percent >= o->good ? "good" : percent >= o->low ? "low" : "bad";
 }
 
 double predict_reached(void *ctx, char *text, size_t len)

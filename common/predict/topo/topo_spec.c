@@ -148,13 +148,6 @@ static int unpack(json_t *json, struct spec *spec, const char *path, struct erro
 	return 0;
 }
 
-static bool printable(const char *text)
-{
-	while (isprint((unsigned char)*text))
-		text++;
-	return *text == '\0';
-}
-
 #define NVLINKS "switch|pairs|mesh|none"
 
 /* Names stand in tables, CSV and on a terminal. */
@@ -166,10 +159,10 @@ static int check_words(const struct spec *spec, const char *path, struct error *
 		const char *what, *value, *right;
 	} words[] = {
 		{ spec->name[0] != '\0' && strlen(spec->name) < TOPO_NAME &&
-			  printable(spec->name) && strpbrk(spec->name, ",\"\\") == NULL,
+			  is_printable(spec->name) && strpbrk(spec->name, ",\"\\") == NULL,
 		  "name", spec->name,
 		  "1 to 63 printable characters without comma, quote, backslash" },
-		{ printable(spec->source), "source", spec->source, "one line" },
+		{ is_printable(spec->source), "source", spec->source, "one line" },
 		{ topo_gpu_model(spec->gpu) != NULL, "gpu", spec->gpu, known },
 		{ topo_cpu_link(spec->cpu) > 0, "cpu", spec->cpu, "one that is known" },
 		{ names_find(TOPO_WORDS_TRANSPORT, spec->transport) >= 0, "transport",

@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct error err = { .outcome = OUTCOME_OK };
 
 	model_physical(&constants);
-	if (topo_parse_xml(&sys, (const char *)data, size, &err) == 0 &&
+	if (topo_parse_xml(&sys, (const char *)data, size, "topology", &err) == 0 &&
 	    topo_check(&sys, &err) == 0)
 		predict_all(&sys, &constants);
 	else if (err.code == 0)

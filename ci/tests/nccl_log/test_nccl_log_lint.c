@@ -225,7 +225,8 @@ UNIT_TEST(test_file_near, "topology file: how GPUs are joined")
 	struct nccl_log log = { 0 };
 	struct topo_system topo;
 
-	CU_ASSERT_EQUAL_FATAL(topo_parse_xml(&topo, two_nodes, strlen(two_nodes), &err), 0);
+	CU_ASSERT_EQUAL_FATAL(topo_parse_xml(&topo, two_nodes, strlen(two_nodes), "topology", &err),
+			      0);
 	CU_ASSERT_EQUAL_FATAL(topo.ngpus, 4);
 	CU_ASSERT_EQUAL(topo.gpu[3].bus, 0x4000);
 	UNIT_ROWS(c, cases) {
@@ -248,10 +249,12 @@ UNIT_TEST(test_file_judges, "topology file: verdicts")
 	struct error err = { .rank = -1 };
 	struct topo_system topo;
 
-	CU_ASSERT_EQUAL_FATAL(topo_parse_xml(&topo, two_nodes, strlen(two_nodes), &err), 0);
+	CU_ASSERT_EQUAL_FATAL(topo_parse_xml(&topo, two_nodes, strlen(two_nodes), "topology", &err),
+			      0);
 	job(4, 4, pingpong, pingpong);
 	expect(&topo, NCCL_IRRATIONAL, "changes NUMA node 4 times on host host-A, 2 would do");
-	CU_ASSERT_EQUAL_FATAL(topo_parse_xml(&topo, nvswitch, strlen(nvswitch), &err), 0);
+	CU_ASSERT_EQUAL_FATAL(topo_parse_xml(&topo, nvswitch, strlen(nvswitch), "topology", &err),
+			      0);
 	job(4, 4, pingpong, pingpong);
 	expect(&topo, NCCL_RATIONAL, "");
 	job(4, 4, straight, pingpong);

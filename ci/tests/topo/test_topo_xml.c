@@ -9,7 +9,7 @@ static char says[600]; /* why it was refused */
 static int parse(const char *text)
 {
 	struct error err = { .outcome = OUTCOME_OK };
-	int rc = topo_parse_xml(&sys, text, strlen(text), &err);
+	int rc = topo_parse_xml(&sys, text, strlen(text), "topology", &err);
 
 	if (rc == 0)
 		rc = topo_check(&sys, &err);
@@ -143,7 +143,7 @@ UNIT_TEST(test_shape, "shape without models")
 				       "<pci busid=\"0000:0d:00.0\"><gpu/></pci></pci>");
 	struct error err = { .outcome = OUTCOME_OK };
 
-	CU_ASSERT_EQUAL_FATAL(topo_parse_xml(&sys, text, strlen(text), &err), 0);
+	CU_ASSERT_EQUAL_FATAL(topo_parse_xml(&sys, text, strlen(text), "topology", &err), 0);
 	UNIT_ALL(sys.ngpus == 2, sys.gpu[0].model == NULL, sys.gpu[0].nabove == 2,
 		 sys.gpu[0].above[1] == 1, sys.gpu[1].nabove == 1, sys.gpu[1].bus == 0xd000,
 		 topo_check(&sys, &err) == -EINVAL);
@@ -181,9 +181,9 @@ UNIT_TEST(test_truncated, "truncated")
 
 	for (size_t size = 0; size < strlen(whole); size++) {
 		err = (struct error){ .outcome = OUTCOME_OK };
-		CU_ASSERT_EQUAL(topo_parse_xml(&sys, whole, size, &err), -EINVAL);
+		CU_ASSERT_EQUAL(topo_parse_xml(&sys, whole, size, "topology", &err), -EINVAL);
 	}
 	err = (struct error){ .outcome = OUTCOME_OK };
-	CU_ASSERT_EQUAL(topo_parse_xml(&sys, whole, strlen(whole), &err), 0);
+	CU_ASSERT_EQUAL(topo_parse_xml(&sys, whole, strlen(whole), "topology", &err), 0);
 	CU_ASSERT_EQUAL(topo_read_xml(&sys, "/nowhere/topo.xml", &err), -ENOENT);
 }

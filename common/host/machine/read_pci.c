@@ -61,14 +61,9 @@ static int read_width(const char *folder, const char *file)
 /* The part of its bandwidth that a link has, 1 where it is not known. */
 static double bandwidth_left(const int link[4])
 {
-	double part = 1;
+	double part = link[0] > 0 && link[1] > 0 ? (double)link[0] / link[1] : 1;
 
-	if (link[0] > 0 && link[1] > 0)
-		part *= (double)link[0] / link[1];
-	if (link[2] > 0 && link[3] > 0)
-		for (int gen = link[2]; gen < link[3]; gen++)
-			part /= 2;
-	return part;
+	return link[2] > 0 && link[2] < link[3] ? ldexp(part, link[2] - link[3]) : part;
 }
 
 /* Every second device faces the CPU: the endpoint, and upstream ports of switches. The ports above

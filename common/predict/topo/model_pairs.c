@@ -52,7 +52,7 @@ int topo_from_json(struct topo_system *sys, const json_t *json, const char *path
 	pair_matrix_release(&matrix);
 	if (!xml)
 		return topo_from_pairs(sys, "measured", path, &pairs, err);
-	rc = topo_parse_xml(sys, xml, strlen(xml), err);
+	rc = topo_parse_xml(sys, xml, strlen(xml), path, err);
 	change =
 		(struct topo_change){ .nnodes = pairs.nnodes, .gpus = pairs.nranks / pairs.nnodes };
 	if (rc == 0)

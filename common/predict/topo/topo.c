@@ -117,9 +117,7 @@ int topo_pcie_gen(double gts)
 /* Links between two GPUs of a mesh, both directions. */
 static int mesh_links(const struct topo_system *sys, int a, int b)
 {
-	int there = sys->gpu[a].links[b], back = sys->gpu[b].links[a];
-
-	return there < back ? there : back;
+	return (int)fmin(sys->gpu[a].links[b], sys->gpu[b].links[a]);
 }
 
 /* A ring and its reverse take two links of each GPU: as many pairs of them as the GPU with the
@@ -159,17 +157,15 @@ int topo_ring_links(const struct topo_system *sys)
 	if (sys->ngpus == 2)
 		return topo_pair_links(sys, 0, 1);
 	for (int i = 0; i < sys->ngpus; i++)
-		min = sys->gpu[i].switch_links < min ? sys->gpu[i].switch_links : min;
+		min = (int)fmin(min, sys->gpu[i].switch_links);
 	return min > 0 ? min : mesh_rings(sys);
 }
 
 int topo_pair_links(const struct topo_system *sys, int a, int b)
 {
-	if (sys->gpu[a].switch_links > 0 && sys->gpu[b].switch_links > 0)
-		return sys->gpu[a].switch_links < sys->gpu[b].switch_links
-			       ? sys->gpu[a].switch_links
-			       : sys->gpu[b].switch_links;
-	return sys->gpu[a].links[b];
+	int links = (int)fmin(sys->gpu[a].switch_links, sys->gpu[b].switch_links);
+
+	return links > 0 ? links : sys->gpu[a].links[b];
 }
 
 /* ---- checking and changing ------------------------------------------------------------------- */

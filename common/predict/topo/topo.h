@@ -151,7 +151,8 @@ int topo_spec_dir(char *path, size_t size);
  * the line. A topology that was read has a GPU, and indices within bounds. topo_check decides if it
  * can be predicted; the model of a GPU may be NULL. */
 int topo_read_xml(struct topo_system *sys, const char *path, struct error *err);
-int topo_parse_xml(struct topo_system *sys, const char *text, size_t size, struct error *err);
+int topo_parse_xml(struct topo_system *sys, const char *text, size_t size, const char *source,
+		   struct error *err);
 
 /* Apply a user's changes. -EINVAL when the node has too few GPUs and so on. */
 int topo_reshape(struct topo_system *sys, const struct topo_change *change, struct error *err);

@@ -284,8 +284,8 @@ static void join_links(struct reader *r)
 	}
 }
 
-static int parse(struct topo_system *sys, const char *text, size_t size, const char *source,
-		 struct error *err)
+int topo_parse_xml(struct topo_system *sys, const char *text, size_t size, const char *source,
+		   struct error *err)
 {
 	struct reader *r = must(calloc(1, sizeof(*r)));
 	int rc;
@@ -318,11 +318,6 @@ static int parse(struct topo_system *sys, const char *text, size_t size, const c
 	return rc;
 }
 
-int topo_parse_xml(struct topo_system *sys, const char *text, size_t size, struct error *err)
-{
-	return parse(sys, text, size, "topology", err);
-}
-
 int topo_read_xml(struct topo_system *sys, const char *path, struct error *err)
 {
 	char *text;
@@ -331,7 +326,7 @@ int topo_read_xml(struct topo_system *sys, const char *path, struct error *err)
 
 	if (rc != 0)
 		return rc;
-	rc = parse(sys, text, size, path, err);
+	rc = topo_parse_xml(sys, text, size, path, err);
 	free(text);
 	return rc;
 }

@@ -7,11 +7,6 @@ static bool is_rank(int rank)
 	return rank >= 0 && rank < NCCL_LOG_RANKS;
 }
 
-static bool is_rank_or_none(int rank)
-{
-	return rank == -1 || is_rank(rank);
-}
-
 static bool is_channel(int channel)
 {
 	return channel >= 0 && channel < NCCL_LOG_CHANNELS;
@@ -98,12 +93,13 @@ static void on_ring(struct nccl_log *log, const struct message *message)
 static void add_tree(struct nccl_log *log, const struct message *message,
 		     const struct nccl_tree *tree)
 {
+	const int others[] = { tree->up, tree->down[0], tree->down[1], tree->down[2] };
 	struct nccl_comm *comm;
 
-	if (!is_channel(tree->channel) || !is_rank(tree->rank) || !is_rank_or_none(tree->up))
+	if (!is_channel(tree->channel) || !is_rank(tree->rank))
 		return;
-	for (int i = 0; i < 3; i++)
-		if (!is_rank_or_none(tree->down[i]))
+	for (int i = 0; i < 4; i++)
+		if (others[i] != -1 && !is_rank(others[i]))
 			return;
 	comm = nccl_log_comm_of(log, message, tree->rank);
 	if (comm)

@@ -287,16 +287,9 @@ double model_bus_factor(enum model_coll coll, int nranks)
 {
 	double n = nranks;
 
-	switch (coll) {
-	case MODEL_ALL_REDUCE:
+	if (coll == MODEL_ALL_REDUCE)
 		return 2 * (n - 1) / n;
-	case MODEL_BROADCAST:
-	case MODEL_REDUCE:
-	case MODEL_SENDRECV:
-		return 1;
-	default:
-		return (n - 1) / n;
-	}
+	return is_sliced(coll) ? (n - 1) / n : 1;
 }
 
 struct model_failures model_failures(double rate, double nodes, double hours, double cost_s)

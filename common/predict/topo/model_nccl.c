@@ -269,9 +269,13 @@ static void ll128_most(const struct bus *bus, double gbs)
 	bus_term(bus, "channels", "NCCL's most for a channel of LL128", gbs, 1, "");
 }
 
-static void ll_most(const struct bus *bus, double gbs)
+static void ll_most(const struct model *model, const struct bus *bus)
 {
-	model_term(bus->out, "protocol LL", "NCCL's most for LL here", gbs);
+	const struct model_search *search = &model->tuning.search;
+	int row = model->nnodes == 1 ? search->arch : model->sys->amd ? 1 : 0;
+
+	model_term(bus->out, "protocol LL", "NCCL's most for LL here",
+		   ll_max[row][search->nodes_index]);
 	model_times(bus->out, bus->factor, bus->what);
 }
 
@@ -313,7 +317,7 @@ static void tree_terms(const struct model *model, int proto, const struct bus *b
 	bus_term(bus, "channels", "NCCL's most for a channel of Tree", tree_max[a][i], fraction,
 		 proto == MODEL_LL ? "1 / 3.8 of LL" : "LL128's share");
 	if (proto == MODEL_LL)
-		ll_most(bus, ll_max[model->nnodes == 1 ? a : model->sys->amd ? 1 : 0][i]);
+		ll_most(model, bus);
 	if (proto == MODEL_LL128)
 		ll128_most(bus, tree_ll128_max[a][i]);
 }
@@ -324,7 +328,6 @@ void model_nccl_terms(const struct model *model, int version, enum model_coll co
 {
 	const struct model_search *search = &model->tuning.search;
 	int a = search->arch, i = search->nodes_index;
-	int ll_row = model->nnodes == 1 ? a : model->sys->amd ? 1 : 0;
 	double channel = model->nnodes <= 2 ? search->intra : search->inter;
 	bool nvls = algo == MODEL_NVLS || algo == MODEL_NVLS_TREE, ring = algo == MODEL_RING;
 	struct bus bus = { search->channels, 1, "", out };
@@ -349,7 +352,7 @@ void model_nccl_terms(const struct model *model, int version, enum model_coll co
 		tree_terms(model, proto, &bus);
 	} else if (ring && proto == MODEL_LL) {
 		bus_term(&bus, "protocol LL", own, channel, flags, "LL: half are flags");
-		ll_most(&bus, ll_max[ll_row][i]);
+		ll_most(model, &bus);
 	} else if (ring && proto == MODEL_LL128) {
 		bus_term(&bus, "protocol LL128", own, channel, .92, "LL128's share");
 		ll128_most(&bus, ring_ll128_max[a][i]);

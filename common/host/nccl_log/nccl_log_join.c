@@ -4,16 +4,13 @@
 
 /* ---- orders ------------------------------------------------------------------------------- */
 
-static int by(int64_t a, int64_t b)
-{
-	return a < b ? -1 : a > b;
-}
+#define BY(a, b) (((a) > (b)) - ((a) < (b)))
 
 static int by_ints(const int *a, const int *b, int n)
 {
 	for (; n > 1 && *a == *b; n--, a++, b++)
 		;
-	return by(*a, *b);
+	return BY(*a, *b);
 }
 
 /* Edges and links: channel, sender, receiver. */
@@ -32,7 +29,7 @@ static int by_link(const void *a, const void *b)
 	const struct nccl_link *x = a, *y = b;
 	int d = by_ints(a, b, 4);
 
-	d = d ? d : by(x->receiving, y->receiving);
+	d = d ? d : BY(x->receiving, y->receiving);
 	return d ? d : strcmp(x->transport, y->transport);
 }
 
@@ -41,7 +38,7 @@ static int by_gpu(const void *a, const void *b)
 	const struct nccl_path *x = a, *y = b;
 	int d = strcmp(x->host, y->host);
 
-	return d ? d : (x->gpu > y->gpu) - (x->gpu < y->gpu);
+	return d ? d : BY(x->gpu, y->gpu);
 }
 
 static int by_path(const void *a, const void *b)
@@ -50,9 +47,9 @@ static int by_path(const void *a, const void *b)
 	int d = by_gpu(a, b);
 
 	d = d ? d : strcmp(x->kind, y->kind);
-	d = d ? d : (x->to < y->to ? -1 : x->to > y->to);
+	d = d ? d : BY(x->to, y->to);
 	d = d ? d : strcmp(x->type, y->type);
-	return d ? d : (x->bw < y->bw ? -1 : x->bw > y->bw);
+	return d ? d : BY(x->bw, y->bw);
 }
 
 static int by_setting(const void *a, const void *b)
@@ -69,21 +66,21 @@ static int by_text(const void *a, const void *b)
 	int d = strcmp(x->where, y->where);
 
 	d = d ? d : strcmp(x->text, y->text);
-	return d ? d : by(x->rank, y->rank);
+	return d ? d : BY(x->rank, y->rank);
 }
 
 static int by_first(const void *a, const void *b)
 {
 	const struct nccl_warning *x = a, *y = b;
 
-	return by(x->first, y->first);
+	return BY(x->first, y->first);
 }
 
 static int by_rank(const void *a, const void *b)
 {
 	const struct nccl_member *const *x = a, *const *y = b;
 
-	return by((*x)->rank, (*y)->rank);
+	return BY((*x)->rank, (*y)->rank);
 }
 
 static void sort(void *array, int n, size_t size, int (*compare)(const void *, const void *))
@@ -112,11 +109,18 @@ static int sort_unique(void *array, int n, size_t size, int (*compare)(const voi
 static const void *find(const void *key, const void *array, int n, size_t size,
 			int (*compare)(const void *, const void *))
 {
-	const char *found = n > 0 ? bsearch(key, array, (size_t)n, size, compare) : NULL;
+	const char *items = array;
+	size_t low = 0, high = (size_t)n;
 
-	while (found && found > (const char *)array && compare(found - size, key) == 0)
-		found -= size;
-	return found;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (compare(items + middle * size, key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < (size_t)n && compare(items + low * size, key) == 0 ? items + low * size : NULL;
 }
 
 /* ---- rings -------------------------------------------------------------------------------- */

@@ -3,7 +3,6 @@
 #include "base/dtype.h"
 #include "preload/run_ranks.h"
 #include "preload/status.h"
-#include "progress/arrivals.h"
 #include "rig/unit.h"
 
 #define RANKS 4
@@ -68,11 +67,12 @@ static bool says(const char *line)
 
 UNIT_TEST(test_missing, "a rank that has not come")
 {
-	const struct rank_view *all[RANKS] = { &views[0], &views[1], &views[2], &views[3] };
+	struct progress all = progress_of(views, sizeof(*views), RANKS);
 
 	for (int i = 0; i < RANKS; i++)
 		set_rank(i, i == 2 ? 52 : 54 + (uint64_t)i, i == 2 ? 52 : 50, 53);
-	status_count(counts, all, RANKS, 0.5);
+	status_count(counts, &all, 0.5);
+	free(all.ranks);
 	UNIT_ALL(says("communicator 0 of ranks 0-3: all completed call 50 at least, came to call "
 		      "53: ranks 0,1,3, not yet: rank 2; 6 calls/s, 1.5 GB/s"),
 		 says("rank 2 (node1 pid 102): in no call; made its last, Broadcast count 8 float "
@@ -108,22 +108,25 @@ UNIT_TEST(test_states, "states")
  * partner does, unless it is in a call itself. */
 UNIT_TEST(test_waits, "who waits for which")
 {
+	struct progress p = progress_of(views, sizeof(*views), RANKS);
+
 	for (int i = 0; i < RANKS; i++)
 		set_rank(i, 54, 50, 54);
-	CU_ASSERT_EQUAL(progress_waits_for(&views[0], &views[1]), PROGRESS_NO);
+	CU_ASSERT_EQUAL(progress_waits_for(&p, 0, 1), PROGRESS_NO);
 	views[1].comms[1].seq = views[1].comms[1].calls = 53;
-	CU_ASSERT_EQUAL(progress_waits_for(&views[0], &views[1]), PROGRESS_YES);
-	CU_ASSERT_EQUAL(progress_waits_for(&views[1], &views[0]), PROGRESS_NO);
+	CU_ASSERT_EQUAL(progress_waits_for(&p, 0, 1), PROGRESS_YES);
+	CU_ASSERT_EQUAL(progress_waits_for(&p, 1, 0), PROGRESS_NO);
 	views[1].comms[1].calls = 40;
-	CU_ASSERT_EQUAL(progress_waits_for(&views[0], &views[1]), PROGRESS_UNKNOWN);
+	CU_ASSERT_EQUAL(progress_waits_for(&p, 0, 1), PROGRESS_UNKNOWN);
 	views[0].oldest.kind = CALL_SEND;
 	views[0].oldest.peer = 1;
-	CU_ASSERT_EQUAL(progress_waits_for(&views[0], &views[1]), PROGRESS_NO);
+	CU_ASSERT_EQUAL(progress_waits_for(&p, 0, 1), PROGRESS_NO);
 	views[1].oldest.ticket = 0;
-	CU_ASSERT_EQUAL(progress_waits_for(&views[0], &views[1]), PROGRESS_YES);
-	CU_ASSERT_EQUAL(progress_waits_for(&views[0], &views[2]), PROGRESS_NO);
+	CU_ASSERT_EQUAL(progress_waits_for(&p, 0, 1), PROGRESS_YES);
+	CU_ASSERT_EQUAL(progress_waits_for(&p, 0, 2), PROGRESS_NO);
 	views[0].oldest.comm = VIEW_COMMS;
-	CU_ASSERT_EQUAL(progress_waits_for(&views[0], &views[1]), PROGRESS_UNKNOWN);
+	CU_ASSERT_EQUAL(progress_waits_for(&p, 0, 1), PROGRESS_UNKNOWN);
+	free(p.ranks);
 }
 
 UNIT_TEST(test_bytes, "bytes")

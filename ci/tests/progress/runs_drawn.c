@@ -89,7 +89,7 @@ const char *awaited_by(const struct drawn *d, int rank, char *buf)
 
 	buf[0] = '\0';
 	for (int i = 0; in && i < d->progress.nranks; i++)
-		if (progress_awaits(&d->progress, in, i))
+		if (pending_waits_for(&d->progress, in, i))
 			sprintf(buf + strlen(buf), "%s%d", buf[0] ? "," : "", i);
 	if (!in)
 		strcpy(buf, "-");
@@ -101,7 +101,7 @@ const char *behind_in(const struct drawn *d, char *buf)
 	bool in[RANKS] = { false };
 	struct rank_set behind = { in, d->progress.nranks, 0 };
 	struct makers makers;
-	uint64_t call = progress_behind(&d->comm, &behind, &makers);
+	uint64_t call = progress_missing(&d->comm, &behind, &makers);
 
 	sprintf(buf, "%d: ", (int)call);
 	for (int i = 0; call && i < behind.nranks; i++)

@@ -74,7 +74,7 @@ static bool look(size_t n, struct desync *found)
 
 	for (size_t i = 0; i < n; i++)
 		view_read(&views[i], memories[i], 0);
-	answer = progress_differs(&p, states, found);
+	answer = progress_desync(&p, states, found);
 	return answer == PROGRESS_YES;
 }
 

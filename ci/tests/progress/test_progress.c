@@ -89,7 +89,7 @@ UNIT_TEST(test_differences, "how one rank's calls differ, in pictures")
 		int who;
 
 		draw(&d, differences[k].rows);
-		who = progress_first_deviation(&d.comm, &first, &s, &o);
+		who = progress_differs(&d.comm, &first, &s, &o);
 		UNIT_ALL(first.kind == differences[k].kind, (int)first.low == differences[k].low,
 			 (int)first.high == differences[k].high, o.n == 0,
 			 who == (differences[k].kind ? 1 : -1), s.n == (who >= 0));
@@ -153,7 +153,7 @@ UNIT_TEST(test_generated, "generated runs: one rank stops, and the others wait f
 			/* a circle needs the stopped rank, and that waits in nothing that is not there */
 			CU_ASSERT_TRUE(stop || !in);
 			CU_ASSERT_FALSE(in && progress_closed(&d.progress, i) && stop == 1);
-			waits |= in && progress_awaits(&d.progress, in, who);
+			waits |= in && pending_waits_for(&d.progress, in, who);
 		}
 		CU_ASSERT_EQUAL(waits, stop > 0);
 		release_drawn(&d);

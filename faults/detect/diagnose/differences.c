@@ -242,7 +242,7 @@ bool report_differences(const struct rule_ctx *ctx, struct finding *f)
 	const struct progress_comm *a = ctx->comm;
 	struct rank_set other = { must(calloc((size_t)a->nranks + 1, sizeof(bool))), a->nranks, 0 };
 	struct deviation first;
-	int who = progress_first_deviation(a, &first, &f->culprits, &other);
+	int who = progress_differs(a, &first, &f->culprits, &other);
 	bool tie = a->tie && (who < 0 || first.high >= a->tie) &&
 		   (!a->tie_side || first.kind == DEVIATION_UNCLEAR);
 

@@ -139,7 +139,7 @@ static bool awaits_only(const struct progress *p, const struct pending_call *in,
 	for (int i = 0; i < in->members->nranks; i++) {
 		int rank = members_rank(in->members, i);
 
-		if (rank < 0 || !progress_awaits(p, in, rank))
+		if (rank < 0 || !pending_waits_for(p, in, rank))
 			continue;
 		if (!marked[rank])
 			return false;

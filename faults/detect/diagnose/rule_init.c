@@ -3,7 +3,6 @@
 #include "base/stats.h"
 #include "diagnose/rule.h"
 #include "record/verdict.h"
-#include "progress/arrivals.h"
 #include "process/watch.h"
 
 static const struct rank_view *view_of(const struct rule_ctx *ctx, int rank)

@@ -195,7 +195,7 @@ static enum diagnosis_class class_of_missing(const struct rule_ctx *ctx, struct 
 static bool report_missing(const struct rule_ctx *ctx, struct finding *f)
 {
 	struct makers makers;
-	uint64_t seq = progress_behind(ctx->comm, &f->culprits, &makers);
+	uint64_t seq = progress_missing(ctx->comm, &f->culprits, &makers);
 	enum diagnosis_class class;
 
 	if (seq == 0)
@@ -249,7 +249,7 @@ void note_missing_too(const struct rule_ctx *ctx, struct finding *f)
 	uint64_t seq;
 
 	behind.in = must(calloc((size_t)behind.nranks + 1, sizeof(*behind.in)));
-	seq = progress_behind(ctx->comm, &behind, &makers);
+	seq = progress_missing(ctx->comm, &behind, &makers);
 	snprintf(tail, sizeof(tail), "; it did not make call %" PRIu64 "%s", seq,
 		 f->seq_high == (int64_t)seq ? " either" : "");
 	for (int i = 0; i < behind.nranks && f->nnotes < DIAGNOSIS_LINES - 4; i++)

@@ -176,16 +176,16 @@ static const struct record *find_wrong_peer(const struct rule_ctx *ctx, const st
 
 	for (size_t k = flows->first[rank]; k < flows->first[rank + 1]; k++) {
 		const struct record *r = flows->calls[k];
-		struct flow flow = flow_of(flows, rank, kind, r->peer), theirs;
+		struct flow flow = progress_flow(flows, rank, kind, r->peer), theirs;
 		bool strange;
 
 		if (r->kind != kind || r->peer == partner || !progress_fits(r, lacking) ||
 		    !progress_knows_all(ctx->comm, r->peer))
 			continue;
-		theirs = flow_of(flows, r->peer, lacking->kind, rank);
+		theirs = progress_flow(flows, r->peer, lacking->kind, rank);
 		if (!sure && theirs.n + 1 == flow.n && flow.calls[theirs.n] == r)
 			return r;
-		strange = flow.n == 1 && flow_of(flows, rank, kind, partner).n > 0 &&
+		strange = flow.n == 1 && progress_flow(flows, rank, kind, partner).n > 0 &&
 			  is_stuck(ctx, r->peer);
 		if (sure && theirs.n < flow.n &&
 		    (strange || is_off_plan(ctx, flows, rank, r, partner)))

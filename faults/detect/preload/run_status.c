@@ -19,7 +19,7 @@
 
 void run_status_count(struct run_status *s, const struct monitor *m, uint64_t now)
 {
-	const struct rank_view **views = must(calloc(m->nranks + 1, sizeof(*views)));
+	struct progress p = progress_of(&m->ranks->view, sizeof(*m->ranks), m->nranks);
 
 	if (s->n != m->nranks) {
 		free(s->counts);
@@ -27,11 +27,9 @@ void run_status_count(struct run_status *s, const struct monitor *m, uint64_t no
 		s->n = m->nranks;
 		s->looked_ns = s->counted_ns = now;
 	}
-	for (size_t i = 0; i < m->nranks; i++)
-		views[i] = &m->ranks[i].view;
-	status_count(s->counts, views, m->nranks, (double)(now - s->counted_ns) * 1e-9);
+	status_count(s->counts, &p, (double)(now - s->counted_ns) * 1e-9);
 	s->counted_ns = now;
-	free(views);
+	free(p.ranks);
 }
 
 /* Writes the line of code that each rank of this host is stuck on to doing[]. */

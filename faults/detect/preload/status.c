@@ -5,19 +5,17 @@
 #include "base/dtype.h"
 #include "base/error.h"
 #include "base/rank_list.h"
-#include "progress/arrivals.h"
 
 #define RANKS_MOST (1 << 18)
 
-void status_count(struct status_counts *counts, const struct rank_view *const *views, size_t n,
-		  double seconds)
+void status_count(struct status_counts *counts, const struct progress *p, double seconds)
 {
-	for (size_t i = 0; i < n; i++) {
+	for (int i = 0; i < p->nranks; i++) {
 		bool waits = false, awaited = false;
 
-		for (size_t k = 0; k < n; k++) {
-			waits |= progress_waits_for(views[i], views[k]) == PROGRESS_YES;
-			awaited |= progress_waits_for(views[k], views[i]) == PROGRESS_YES;
+		for (int k = 0; k < p->nranks; k++) {
+			waits |= progress_waits_for(p, i, k) == PROGRESS_YES;
+			awaited |= progress_waits_for(p, k, i) == PROGRESS_YES;
 		}
 		counts[i].waited += waits ? seconds : 0;
 		counts[i].awaited += awaited ? seconds : 0;
@@ -59,6 +57,7 @@ double status_bytes(const struct record_memory *memory, uint32_t comm, uint64_t 
 struct scene {
 	const struct status_rank *ranks;
 	size_t n;
+	struct progress progress; /* of these */
 	uint64_t *ids;
 	size_t nids;
 	bool *marks; /* by rank */
@@ -168,8 +167,9 @@ static void list_comms(struct scene *s)
 	}
 }
 
-static void print_open(FILE *out, const struct scene *s, const struct rank_view *v)
+static void print_open(FILE *out, const struct scene *s, size_t rank)
 {
+	const struct rank_view *v = s->ranks[rank].view;
 	const struct view_comm *comm = progress_open_comm(v);
 	char words[160];
 	size_t number = 0;
@@ -184,14 +184,15 @@ static void print_open(FILE *out, const struct scene *s, const struct rank_view 
 	if (comm)
 		fprintf(out, " of communicator %zu", number);
 	for (size_t i = 0; i < s->n; i++)
-		if (progress_waits_for(v, s->ranks[i].view) == PROGRESS_YES)
+		if (progress_waits_for(&s->progress, (int)rank, (int)i) == PROGRESS_YES)
 			any = s->marks[s->ranks[i].view->rank] = true;
 	if (any)
 		fprintf(out, ", for %s", take_marks(s, words, sizeof(words)));
 }
 
-static void print_rank(FILE *out, const struct scene *s, const struct status_rank *r)
+static void print_rank(FILE *out, const struct scene *s, size_t rank)
 {
+	const struct status_rank *r = &s->ranks[rank];
 	const struct rank_view *v = r->view;
 	char words[160];
 
@@ -199,7 +200,7 @@ static void print_rank(FILE *out, const struct scene *s, const struct status_ran
 	if (v->process != PROCESS_ALIVE)
 		fprintf(out, "%s", view_process(v, words, sizeof(words)));
 	else if (v->oldest.ticket)
-		print_open(out, s, v);
+		print_open(out, s, rank);
 	else if (v->waiting)
 		fprintf(out, "%.1f s in %s", v->waited, v->what);
 	else if (v->last.ticket && v->seen_ns > v->last.enqueued_ns)
@@ -236,11 +237,17 @@ void status_print(FILE *out, struct status_rank *ranks, size_t n, double seconds
 	s.most = s.n ? ranks[s.n - 1].view->rank : 0;
 	s.marks = must(calloc((size_t)s.most + 1, sizeof(*s.marks)));
 	s.ids = must(calloc(s.n * VIEW_COMMS + 1, sizeof(*s.ids)));
+	s.progress =
+		(struct progress){ .ranks = must(calloc(s.n + 1, sizeof(struct progress_rank))),
+				   .nranks = (int)s.n };
+	for (size_t i = 0; i < s.n; i++)
+		s.progress.ranks[i].view = ranks[i].view;
 	list_comms(&s);
 	for (size_t k = 0; k < s.nids; k++)
 		print_comm(out, &s, k);
 	for (size_t i = 0; i < s.n; i++)
-		print_rank(out, &s, &ranks[i]);
+		print_rank(out, &s, i);
+	free(s.progress.ranks);
 	free(s.marks);
 	free(s.ids);
 }

@@ -3,7 +3,7 @@
  * look. Pure. */
 #pragma once
 
-#include "record/view.h"
+#include "progress/progress.h"
 
 /* Counters of a rank of this host since the last look. Zeroed at first. */
 struct status_counts {
@@ -20,9 +20,8 @@ struct status_rank {
 	const char *doing;		    /* the line of code, "" for unknown */
 };
 
-/* `seconds` have passed since the last one, in which the n ranks of a host were as they are. */
-void status_count(struct status_counts *counts, const struct rank_view *const *views, size_t n,
-		  double seconds);
+/* `seconds` have passed since the last one, in which the ranks of a host were as they are. */
+void status_count(struct status_counts *counts, const struct progress *progress, double seconds);
 
 /* Bytes of the calls `from` + 1 to `to` on a communicator: those that the ring still holds say
  * how large one is. */

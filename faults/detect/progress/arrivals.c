@@ -1,9 +1,20 @@
-/* arrivals.c: members of communicators, and who of them has come where. */
-#include "progress/arrivals.h"
+/* arrivals.c: questions that are answered from the frontier: call counts and states, without records. Ranks come to
+ * communicator init from a barrier: a rank that is not there soon, or asks for something else, never is. */
+#include "progress/progress.h"
 
 #include "base/call_value.h"
 #include "base/error.h"
 #include "process/watch.h"
+
+struct progress progress_of(const struct rank_view *first, size_t stride, size_t n)
+{
+	struct progress p = { .ranks = must(calloc(n + 1, sizeof(*p.ranks))), .nranks = (int)n };
+
+	for (size_t i = 0; i < n; i++)
+		p.ranks[i].view =
+			(const struct rank_view *)(const void *)((const char *)first + i * stride);
+	return p;
+}
 
 /* ---- members ---- */
 
@@ -158,10 +169,19 @@ static bool waits_for(const struct rank_view *waiting, const struct view_comm *c
 	return !call_is_pair(waiting->last.kind) || waiting->last.peer == comm->rank;
 }
 
-struct progress_missing progress_missing(const struct progress *p, const struct rank_view *waiting)
+/* The members of the communicator in whose newest call a rank waits. */
+struct missing_counts {
+	size_t members; /* that are known */
+	size_t absent; /* have not come, and never will: in no call, at no announced work, or stopped */
+	size_t open; /* have not come, and may */
+};
+
+/* A rank in a send or receive waits for its partner alone, and that has come if it made any. */
+static struct missing_counts count_missing(const struct progress *p,
+					   const struct rank_view *waiting)
 {
 	uint32_t c = waiting->last.comm;
-	struct progress_missing m = { 0 };
+	struct missing_counts m = { 0 };
 
 	for (int i = 0; i < p->nranks; i++) {
 		const struct rank_view *view = p->ranks[i].view;
@@ -180,7 +200,7 @@ struct progress_missing progress_missing(const struct progress *p, const struct 
 
 enum progress_answer progress_abandoned(const struct progress *p, const struct rank_view *waiting)
 {
-	const struct progress_missing m = progress_missing(p, waiting);
+	const struct missing_counts m = count_missing(p, waiting);
 	int nranks = waiting->comms[waiting->last.comm].nranks;
 
 	if (nranks <= 0 || m.members != (size_t)nranks)
@@ -260,7 +280,9 @@ static enum progress_answer answer(bool yes)
 	return yes ? PROGRESS_YES : PROGRESS_NO;
 }
 
-enum progress_answer progress_waits_for(const struct rank_view *rank, const struct rank_view *other)
+/* By the oldest open call of the one and the other's count of calls. */
+static enum progress_answer frontier_waits_for(const struct rank_view *rank,
+					       const struct rank_view *other)
 {
 	const struct view_comm *own = progress_open_comm(rank), *theirs;
 
@@ -277,4 +299,18 @@ enum progress_answer progress_waits_for(const struct rank_view *rank, const stru
 	if (own->calls != own->seq || theirs->calls != theirs->seq)
 		return PROGRESS_UNKNOWN;
 	return answer(theirs->seq < rank->open_seq);
+}
+
+enum progress_answer progress_waits_for(const struct progress *p, int rank, int other)
+{
+	const struct pending_call *in;
+
+	if (!progress_played(p))
+		return frontier_waits_for(p->ranks[rank].view, p->ranks[other].view);
+	if (!progress_known(p, rank) || !progress_known(p, other))
+		return PROGRESS_UNKNOWN;
+	for (in = progress_at(p, rank); in; in = progress_also(p, in))
+		if (pending_waits_for(p, in, other))
+			return PROGRESS_YES;
+	return PROGRESS_NO;
 }

@@ -64,7 +64,7 @@ static bool visit(struct search *s, const struct pending_call *c)
 	for (int i = 0; !is_pair(c) && i < c->members->nranks; i++) {
 		int rank = members_rank(c->members, i);
 
-		if (progress_awaits(s->progress, c, rank) && visit_rank(s, c, rank))
+		if (pending_waits_for(s->progress, c, rank) && visit_rank(s, c, rank))
 			return true;
 	}
 	s->depth--;
@@ -107,12 +107,11 @@ size_t progress_circle(const struct progress *p, bool pairs, const struct pendin
 /* Adds the ranks for which `rank` waits to the list. */
 static size_t add_awaited(const struct progress *p, int rank, int *list, size_t n, bool *in)
 {
-	for (const struct pending_call *c = progress_at(p, rank); c; c = progress_also(p, c))
-		for (int i = 0; i < p->nranks; i++)
-			if (!in[i] && progress_awaits(p, c, i)) {
-				in[i] = true;
-				list[n++] = i;
-			}
+	for (int i = 0; i < p->nranks; i++)
+		if (!in[i] && progress_waits_for(p, rank, i) == PROGRESS_YES) {
+			in[i] = true;
+			list[n++] = i;
+		}
 	return n;
 }
 

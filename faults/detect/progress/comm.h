@@ -69,8 +69,8 @@ struct deviation progress_deviation(const struct progress_comm *comm, int rank);
 
 /* The first call in which any rank differs from the reference, as one of them does. Ranks that differ there so are marked in
  * `same`, ranks that differ there in another way in `other`. Returns that rank, -1: none differs. */
-int progress_first_deviation(const struct progress_comm *comm, struct deviation *first,
-			     struct rank_set *same, struct rank_set *other);
+int progress_differs(const struct progress_comm *comm, struct deviation *first,
+		     struct rank_set *same, struct rank_set *other);
 
 #define PLAN_MIN  4  /* calls that are alike: ranks follow one plan */
 #define PLAN_LONG 12 /* the same where some ranks' numbers are others by right */
@@ -148,8 +148,8 @@ struct makers {
 /* Marks the ranks that made fewest calls and are not inside one; a rank that waits for a partner may be behind the
  * one that left it alone. Returns the number of the call they did not make, 0: all made it, or what keeps
  * them is told of another communicator. */
-uint64_t progress_behind(const struct progress_comm *comm, struct rank_set *behind,
-			 struct makers *makers);
+uint64_t progress_missing(const struct progress_comm *comm, struct rank_set *behind,
+			  struct makers *makers);
 
 /* Returns true if the rank's own account puts it past the calls that the makers are still in. */
 bool makers_passed(const struct makers *makers, const struct rank_view *view);

@@ -342,8 +342,8 @@ static void gather(struct compared *m, const struct progress *p, struct desync_s
 	}
 }
 
-enum progress_answer progress_differs(const struct progress *p, struct desync_state *states,
-				      struct desync *found)
+enum progress_answer progress_desync(const struct progress *p, struct desync_state *states,
+				     struct desync *found)
 {
 	struct compared m = { .parts = must(calloc((size_t)p->nranks + 1, sizeof(*m.parts))) };
 	enum progress_answer any = PROGRESS_NO, one;

@@ -7,7 +7,7 @@
  * most, each time. */
 #pragma once
 
-#include "progress/arrivals.h"
+#include "progress/progress.h"
 
 /* How far a rank's collectives are known to be equal to the other members'; zeroed at first. */
 struct desync_state {
@@ -31,8 +31,8 @@ struct desync {
  * did not, once for a communicator; then it is to be called again. UNKNOWN: a side has no
  * majority, or records have left the rings. Members on other hosts count for neither side; two
  * have no majority. Pure but for the states. */
-enum progress_answer progress_differs(const struct progress *progress, struct desync_state *states,
-				      struct desync *found);
+enum progress_answer progress_desync(const struct progress *progress, struct desync_state *states,
+				     struct desync *found);
 
 /* The answer of call counts and rolling hashes of all communicators at the end of a run. */
 enum desync_counts {

@@ -193,8 +193,8 @@ struct deviation progress_deviation(const struct progress_comm *a, int rank)
 	return d;
 }
 
-int progress_first_deviation(const struct progress_comm *a, struct deviation *first,
-			     struct rank_set *same, struct rank_set *other)
+int progress_differs(const struct progress_comm *a, struct deviation *first, struct rank_set *same,
+		     struct rank_set *other)
 {
 	int who = -1;
 

@@ -75,7 +75,7 @@ static size_t find_first(const struct flows *f, int rank, int kind, int64_t peer
 	return low;
 }
 
-struct flow flow_of(const struct flows *f, int rank, int kind, int peer)
+struct flow progress_flow(const struct flows *f, int rank, int kind, int peer)
 {
 	size_t first = find_first(f, rank, kind, peer);
 
@@ -83,14 +83,14 @@ struct flow flow_of(const struct flows *f, int rank, int kind, int peer)
 			      find_first(f, rank, kind, (int64_t)peer + 1) - first };
 }
 
-const struct record *flow_match(const struct flows *f, int rank, const struct record *call)
+const struct record *progress_flow_match(const struct flows *f, int rank, const struct record *call)
 {
-	struct flow own = flow_of(f, rank, call->kind, call->peer);
+	struct flow own = progress_flow(f, rank, call->kind, call->peer);
 	struct flow theirs = { NULL, 0 };
 	size_t nth = 0;
 
 	if (call->peer >= 0 && call->peer < f->nranks)
-		theirs = flow_of(f, call->peer, flow_other(call->kind), rank);
+		theirs = progress_flow(f, call->peer, flow_other(call->kind), rank);
 	while (own.calls[nth] != call)
 		nth++;
 	return nth < theirs.n ? theirs.calls[nth] : NULL;
@@ -112,11 +112,11 @@ bool flows_next(const struct flows *f, struct link *l)
 			l->rank++;
 			continue;
 		}
-		own = flow_of(f, rank, r->kind, r->peer);
+		own = progress_flow(f, rank, r->kind, r->peer);
 		l->next += own.n;
 		if (r->peer < 0 || r->peer >= f->nranks)
 			continue;
-		theirs = flow_of(f, r->peer, flow_other(r->kind), rank);
+		theirs = progress_flow(f, r->peer, flow_other(r->kind), rank);
 		if (r->kind == CALL_RECV && theirs.n > 0)
 			continue; /* it comes, or has come, as the other's */
 		l->from = r->kind == CALL_SEND ? rank : r->peer;

@@ -22,7 +22,7 @@ void flows_init(struct flows *flows, const struct progress *progress,
 void flows_release(struct flows *flows);
 
 /* The calls in which `rank` sent to (received from) `peer`. `kind`: CALL_SEND or CALL_RECV. */
-struct flow flow_of(const struct flows *flows, int rank, int kind, int peer);
+struct flow progress_flow(const struct flows *flows, int rank, int kind, int peer);
 
 /* The kind of the calls that meet those of `kind`. */
 static inline int flow_other(int kind)
@@ -31,7 +31,8 @@ static inline int flow_other(int kind)
 }
 
 /* The partner's half of the rank's `call`, of these flows; NULL: the partner has not made it. */
-const struct record *flow_match(const struct flows *flows, int rank, const struct record *call);
+const struct record *progress_flow_match(const struct flows *flows, int rank,
+					 const struct record *call);
 
 /* Returns true if a send and the receive that it meets are of the same amount and type. */
 bool progress_fits(const struct record *a, const struct record *b);

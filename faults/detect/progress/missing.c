@@ -116,8 +116,8 @@ static void add_maker(struct makers *makers, const struct rank_view *v)
 		makers->through = v->what;
 }
 
-uint64_t progress_behind(const struct progress_comm *a, struct rank_set *behind,
-			 struct makers *makers)
+uint64_t progress_missing(const struct progress_comm *a, struct rank_set *behind,
+			  struct makers *makers)
 {
 	uint64_t least = fewest_calls(a, true);
 	bool idle = least < a->top;

@@ -129,7 +129,8 @@ static void find_match(struct progress *p, struct pending_call *own, const struc
 	struct rank_calls *partner = &p->pending[own->partner];
 
 	own->theirs =
-		flow_match(flows, progress_part(p, own->rank, own->call->comm)->place, own->call);
+		progress_flow_match(flows, progress_part(p, own->rank, own->call->comm)->place,
+				    own->call);
 	for (size_t i = 0; own->theirs && i < partner->n; i++)
 		if (partner->calls[i].call == own->theirs)
 			own->match = &partner->calls[i];
@@ -177,7 +178,7 @@ static bool counts_in(const struct members *members, const struct rank_comm *par
 	return part->members == members && (part->made > 0 || members->ranks || members->comm == 0);
 }
 
-bool progress_awaits(const struct progress *p, const struct pending_call *in, int rank)
+bool pending_waits_for(const struct progress *p, const struct pending_call *in, int rank)
 {
 	const struct rank_comm *part;
 
@@ -211,7 +212,7 @@ static void find_common(struct progress *p, size_t k)
 static bool is_met(const struct progress *p, const struct pending_call *in)
 {
 	if (call_is_pair(in->call->kind))
-		return !progress_awaits(p, in, in->partner) && !in->unequal;
+		return !pending_waits_for(p, in, in->partner) && !in->unequal;
 	return p->common[in->members - p->members->list].least >= in->nth;
 }
 
@@ -411,7 +412,7 @@ bool progress_stands_behind(const struct progress *p, const struct pending_call 
 {
 	const struct record *call;
 
-	if (!progress_awaits(p, in, other->rank))
+	if (!pending_waits_for(p, in, other->rank))
 		return false;
 	call = owed(p, in, other->rank);
 	return !call || call->stream == other->call->stream;
@@ -430,13 +431,9 @@ bool progress_is_awaited(const struct progress *p, int rank)
 	if (!v || !progress_played(p) || !is_known(p, rank) || v->completed < v->issued ||
 	    v->process != PROCESS_ALIVE || view_finished(v))
 		return false;
-	for (int i = 0; i < p->nranks; i++) {
-		const struct pending_call *in = progress_at(p, i);
-
-		for (; in; in = progress_also(p, in))
-			if (progress_awaits(p, in, rank) && is_at(v, p->ranks[i].view))
-				return true;
-	}
+	for (int i = 0; i < p->nranks; i++)
+		if (is_at(v, p->ranks[i].view) && progress_waits_for(p, i, rank) == PROGRESS_YES)
+			return true;
 	return false;
 }
 

@@ -5,6 +5,28 @@
 #include "progress/index.h"
 #include "record/view.h"
 
+enum progress_answer {
+	PROGRESS_NO,
+	PROGRESS_YES,
+	PROGRESS_UNKNOWN /* records have left the ring, or a view does not hold the communicator */
+};
+
+enum arrivals {
+	ARRIVALS_OPEN,	    /* not all ranks are known, or a missing one may yet come */
+	ARRIVALS_COMPLETE,  /* all have come to init, with arguments that fit */
+	ARRIVALS_MISSING,   /* some did not come to init, though they could */
+	ARRIVALS_MISMATCH,  /* all have come to init, some with arguments that do not fit */
+	ARRIVALS_ABSENT,    /* some did not come to the first call, though they could */
+	ARRIVALS_CALLED,    /* all came to communicator 0's first call, too */
+	ARRIVALS_DISMISSED, /* the diagnoser saw no cause in it: deadlines alone count */
+};
+
+/* Returns true if some ranks wait for others that never come. */
+static inline bool arrivals_never(enum arrivals how)
+{
+	return how >= ARRIVALS_MISSING && how <= ARRIVALS_ABSENT;
+}
+
 /* The state of one rank as far as it is known; everything is borrowed. */
 struct progress_rank {
 	const struct rank_view *view;	    /* its state, and how many calls it has made */
@@ -98,6 +120,9 @@ struct progress {
 	size_t npending;
 };
 
+/* The model of `n` views, `stride` bytes apart, the first of them here. The caller frees its ranks. */
+struct progress progress_of(const struct rank_view *first, size_t stride, size_t n);
+
 /* ---- members.c ---- */
 
 /* The members of all communicators with calls, as the recorder of each rank says of its init. Halves of a run share a
@@ -160,8 +185,11 @@ static inline bool progress_known(const struct progress *progress, int rank)
 /* A rank's part in a communicator; NULL: it has none. */
 struct rank_comm *progress_part(const struct progress *progress, int rank, uint32_t comm);
 
-/* Returns true if `in` waits for this rank's part: then that has not started it. */
-bool progress_awaits(const struct progress *progress, const struct pending_call *in, int rank);
+/* Returns whether `rank` waits for `other`'s part in a call: of the calls that it waits in, where the run was played, else
+ * of its oldest open one. */
+enum progress_answer progress_waits_for(const struct progress *progress, int rank, int other);
+/* Returns true if the call `in` does: then that rank has not started its part. */
+bool pending_waits_for(const struct progress *progress, const struct pending_call *in, int rank);
 
 /* Returns true if what `in` waits for stands behind `other`, in which the rank that owes it waits. */
 bool progress_stands_behind(const struct progress *progress, const struct pending_call *in,
@@ -188,3 +216,47 @@ bool progress_closed(const struct progress *progress, int rank);
  * Returns how many, 0: there is no such circle of at most `max`. */
 size_t progress_circle(const struct progress *progress, bool pairs,
 		       const struct pending_call **circle, size_t max);
+
+/* ---- arrivals.c: the same questions where records are absent, from the frontier: call counts and states ---- */
+
+/* The communicator with this id in the view; NULL: the rank is no member, or the view does not
+ * hold it. */
+const struct view_comm *progress_member(const struct rank_view *view, uint64_t id);
+
+/* The communicator of the oldest call that is not over; NULL: none is open, or the view does not
+ * hold it. */
+const struct view_comm *progress_open_comm(const struct rank_view *view);
+
+/* ---- communicator init ---- */
+
+/* Returns true for a rank that lives and has not called init. A surplus rank and one that is
+ * done never do. */
+bool progress_lacks_init(const struct rank_view *view);
+
+/* Which ranks of a run of `nranks` have come to init: OPEN to MISMATCH. */
+enum arrivals progress_init(const struct progress *progress, int nranks);
+
+/* Ranks in init form groups by id. A group is right if it has as many ranks as each of them
+ * announced. Returns how many ranks are in other groups; these stand first in `views` then, by
+ * id and number. */
+size_t progress_init_unequal(const struct rank_view **views, size_t n);
+/* Returns true if there are any. */
+bool progress_init_differs(const struct progress *progress);
+
+/* ---- a call ---- */
+
+/* Returns YES if some never come and nothing is open; UNKNOWN where not all members are known. */
+enum progress_answer progress_abandoned(const struct progress *progress,
+					const struct rank_view *waiting);
+
+/* Returns true for a rank in one of its first two calls on a communicator: these have no warm
+ * call before them that a deadline could be taken from. */
+bool progress_in_first_call(const struct rank_view *view);
+
+/* Arrivals at communicator 0's first call, where all `nranks` ranks came to init: COMPLETE,
+ * ABSENT or CALLED. */
+enum arrivals progress_first_call(const struct progress *progress, int nranks);
+
+/* Returns true if the rank waits for ranks that never come: inside of init; with MISMATCH also
+ * behind it; with ABSENT in communicator 0's first call. */
+bool progress_held_up(const struct rank_view *view, enum arrivals how);

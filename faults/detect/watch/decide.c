@@ -225,7 +225,7 @@ static struct decision conclude(struct decide_state *s, const struct decide_inpu
 	struct decision d = { .action = DECIDE_END };
 	struct rank_view *views;
 	size_t n = decide_views(s, in, &views);
-	struct progress p = progress_of(views, n);
+	struct progress p = progress_of(views, sizeof(*views), n);
 
 	renew_extension(s, in, views, n, unfinished);
 	verdict_make(&d.verdict, views, n, since(s->death_ns, in->now),

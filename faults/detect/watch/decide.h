@@ -11,7 +11,6 @@
 #include "record/verdict.h"
 #include "record/view.h"
 #include "net/path.h"
-#include "progress/arrivals.h"
 #include "watch/tiers.h"
 #include "progress/desync.h"
 

@@ -10,15 +10,6 @@
 #include "watch/decide_steps.h"
 #include "watch/decide_times.h"
 
-struct progress progress_of(const struct rank_view *views, size_t n)
-{
-	struct progress p = { .ranks = must(calloc(n + 1, sizeof(*p.ranks))), .nranks = (int)n };
-
-	for (size_t i = 0; i < n; i++)
-		p.ranks[i].view = &views[i];
-	return p;
-}
-
 /* The longest time, seconds, for which a rank is held up by missing ones; 0: none is. Time in
  * which its leader did not run does not count: the whole job may have been stopped. */
 static double longest_hold(const struct rank_view *views, size_t n, enum arrivals how)
@@ -59,7 +50,7 @@ static enum arrivals how_they_meet(const struct decide_state *s, const struct de
 	enum arrivals how = s->init.complete ? ARRIVALS_COMPLETE : ARRIVALS_OPEN;
 	struct rank_view *views;
 	size_t n = decide_views(s, in, &views);
-	struct progress p = progress_of(views, n);
+	struct progress p = progress_of(views, sizeof(*views), n);
 
 	if (n > 0 && !s->init.complete)
 		how = progress_init(&p, in->job_ranks);
@@ -107,10 +98,7 @@ bool init_abandoned(const struct decide_state *s, const struct decide_input *in,
 	if (s->config.init_seconds <= 0 || s->init.dismissed || !progress_in_first_call(view) ||
 	    view->waited - view->grace <= first_call_seconds(s))
 		return false;
-	p = (struct progress){ .ranks = must(calloc(in->nranks, sizeof(*p.ranks))),
-			       .nranks = (int)in->nranks };
-	for (size_t i = 0; i < in->nranks; i++)
-		p.ranks[i].view = &s->ranks[i].view;
+	p = progress_of(&s->ranks->view, sizeof(*s->ranks), in->nranks);
 	abandoned = progress_abandoned(&p, view) == PROGRESS_YES;
 	free(p.ranks);
 	return abandoned;

@@ -3,9 +3,6 @@
 
 #include "watch/decide.h"
 
-/* The model of these views; the caller frees its ranks. */
-struct progress progress_of(const struct rank_view *views, size_t n);
-
 /* Tells how the ranks of this host are held up at init, if some never come there: OPEN or
  * COMPLETE if they are not. Several hosts: whether a census is due. */
 enum arrivals init_look(struct decide_state *state, const struct decide_input *in);

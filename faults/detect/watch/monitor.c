@@ -282,15 +282,13 @@ static bool send_beats(struct monitor *m, const struct supervised *child)
  * on. In a preloaded program one number is not one communicator. */
 static bool compare_calls(struct monitor *m, const struct supervised *child)
 {
-	struct progress p = { .ranks = must(calloc(m->nranks + 1, sizeof(*p.ranks))),
-			      .nranks = (int)m->nranks };
+	struct progress p = progress_of(&m->ranks->view, sizeof(*m->ranks), m->nranks);
 	struct desync found;
 
 	(void)child;
 	for (size_t i = 0; i < m->nranks; i++)
-		p.ranks[i] = (struct progress_rank){ .view = &m->ranks[i].view,
-						     .memory = m->memories[i] };
-	while (m->memory && progress_differs(&p, m->desync_states, &found) == PROGRESS_YES) {
+		p.ranks[i].memory = m->memories[i];
+	while (m->memory && progress_desync(&p, m->desync_states, &found) == PROGRESS_YES) {
 		printf("# %s\n", found.text);
 		fflush(stdout);
 		if (!m->desynced)

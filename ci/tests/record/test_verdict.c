@@ -119,7 +119,7 @@ UNIT_TEST(test_died, "died")
 	views[2].seq = 9;
 	v = judge(0.125);
 	UNIT_ALL(v.outcome == OUTCOME_DIED, !strcmp(class_name(v.class, v.outcome), "rank-died"),
-		 !strcmp(v.ranks, "1,3"), !strcmp(v.confidence, "proved"), v.comm == 2);
+		 !strcmp(v.ranks, "1,3"), v.confidence == CONFIDENCE_PROVED, v.comm == 2);
 	CU_ASSERT_EQUAL(v.seq, 9); /* of those that wait, the one furthest behind */
 	CU_ASSERT_DOUBLE_EQUAL(v.detect_ms, 125, 1e-9);
 }
@@ -146,7 +146,7 @@ UNIT_TEST(test_hang, "hang")
 	wait_in(3, 1.5, false);
 	v = judge(0);
 	UNIT_ALL(v.outcome == OUTCOME_HANG, !strcmp(class_name(v.class, v.outcome), "unexplained"),
-		 !strcmp(v.ranks, "-"), !strcmp(v.confidence, "inconclusive"), v.comm == 2,
+		 !strcmp(v.ranks, "-"), v.confidence == CONFIDENCE_INCONCLUSIVE, v.comm == 2,
 		 v.seq == 10, fabs(v.detect_ms - 750) <= 1e-9);
 	for (int i = 0; i < RANKS; i++)
 		views[i].last.ticket = 0;
@@ -160,14 +160,14 @@ UNIT_TEST(test_others, "other outcomes")
 		enum outcome outcome;
 		const char *class, *ranks;
 		double detect_ms;
-		const char *confidence;
+		enum confidence confidence;
 	} cases[] = {
-		{ OUTCOME_ERROR, "error", "2", 500, "proved" },
-		{ OUTCOME_INTERNAL, "error", "2", 500, "proved" },
-		{ OUTCOME_WRONG_DATA, "wrong-data", "-", 0, "inconclusive" },
-		{ OUTCOME_SLOW, "slow", "-", 0, "proved" },
-		{ OUTCOME_USAGE, "usage", "-", 0, "proved" },
-		{ OUTCOME_UNSUPPORTED, "unsupported", "-", 0, "proved" },
+		{ OUTCOME_ERROR, "error", "2", 500, CONFIDENCE_PROVED },
+		{ OUTCOME_INTERNAL, "error", "2", 500, CONFIDENCE_PROVED },
+		{ OUTCOME_WRONG_DATA, "wrong-data", "-", 0, CONFIDENCE_INCONCLUSIVE },
+		{ OUTCOME_SLOW, "slow", "-", 0, CONFIDENCE_PROVED },
+		{ OUTCOME_USAGE, "usage", "-", 0, CONFIDENCE_PROVED },
+		{ OUTCOME_UNSUPPORTED, "unsupported", "-", 0, CONFIDENCE_PROVED },
 	};
 
 	UNIT_ROWS(c, cases) {
@@ -180,7 +180,7 @@ UNIT_TEST(test_others, "other outcomes")
 		CU_ASSERT_EQUAL(v.outcome, c->outcome);
 		CU_ASSERT_STRING_EQUAL(class_name(v.class, v.outcome), c->class);
 		CU_ASSERT_STRING_EQUAL(v.ranks, c->ranks);
-		CU_ASSERT_STRING_EQUAL(v.confidence, c->confidence);
+		CU_ASSERT_EQUAL(v.confidence, c->confidence);
 		CU_ASSERT_EQUAL(v.detect_ms, c->detect_ms);
 	}
 }

@@ -178,8 +178,8 @@ static enum diagnosis_result on_refine(void *ctx, const struct rank_view *views,
 		result = DIAGNOSIS_NAMED;
 		verdict->class = d->class;
 		snprintf(verdict->ranks, sizeof(verdict->ranks), "%s", d->ranks);
-		verdict->confidence = confidence_name(d->confidence);
-		verdict->side = side_name(d->side);
+		verdict->confidence = d->confidence;
+		verdict->side = d->side;
 	} else if (self->site.preloaded && d->outcome == OUTCOME_HANG) /* who, if not how */
 		snprintf(verdict->ranks, sizeof(verdict->ranks), "%s", d->ranks);
 	if (result == DIAGNOSIS_NAMED &&

@@ -99,7 +99,7 @@ void verdict_make(struct verdict *verdict, const struct rank_view *views, size_t
 {
 	memset(verdict, 0, sizeof(*verdict));
 	verdict->outcome = worst_outcome(views, n);
-	verdict->confidence = "proved";
+	verdict->confidence = CONFIDENCE_PROVED;
 	verdict->detect_ms = death_seconds * 1e3;
 	snprintf(verdict->ranks, sizeof(verdict->ranks), "-");
 	snprintf(verdict->evidence, sizeof(verdict->evidence), "-");
@@ -110,7 +110,7 @@ void verdict_make(struct verdict *verdict, const struct rank_view *views, size_t
 		name_ranks(verdict->ranks, sizeof(verdict->ranks), views, n, view_died);
 	} else if (verdict->outcome == OUTCOME_HANG) {
 		verdict->class = CLASS_UNEXPLAINED;
-		verdict->confidence = "inconclusive";
+		verdict->confidence = CONFIDENCE_INCONCLUSIVE;
 		verdict->detect_ms = shortest_wait(views, n) * 1e3;
 	} else if (verdict->outcome == OUTCOME_ERROR || verdict->outcome == OUTCOME_INTERNAL) {
 		verdict->class = CLASS_ERROR;
@@ -118,7 +118,7 @@ void verdict_make(struct verdict *verdict, const struct rank_view *views, size_t
 		name_ranks(verdict->ranks, sizeof(verdict->ranks), views, n, view_failed);
 	} else if (verdict->outcome == OUTCOME_WRONG_DATA) {
 		/* whose data are wrong says nothing of who made them so */
-		verdict->confidence = "inconclusive";
+		verdict->confidence = CONFIDENCE_INCONCLUSIVE;
 	}
 }
 
@@ -138,7 +138,7 @@ void verdict_print(FILE *out, const struct verdict *v, const struct rank_view *v
 		"# verdict: outcome=%s class=%s ranks=%s comm=%" PRId64 " seq=%" PRId64
 		" confidence=%s detect_ms=%.0f",
 		outcome_name(v->outcome), class_name(v->class, v->outcome), v->ranks, v->comm,
-		v->seq, v->confidence, v->detect_ms);
+		v->seq, confidence_name(v->confidence), v->detect_ms);
 	if (v->field[0])
 		fprintf(out, " field=%s", v->field);
 	if (v->pair[0])
@@ -148,7 +148,7 @@ void verdict_print(FILE *out, const struct verdict *v, const struct rank_view *v
 	if (v->wrong_seq >= 0 && v->wrong_seq != v->seq)
 		fprintf(out, " wrong_seq=%" PRId64, v->wrong_seq);
 	if (v->side)
-		fprintf(out, " side=%s", v->side);
+		fprintf(out, " side=%s", side_name(v->side));
 	if (v->hosts[0])
 		fprintf(out, " hosts=%s", v->hosts);
 	fprintf(out, " evidence=%s\n", v->evidence);

@@ -13,9 +13,9 @@ struct verdict {
 	int64_t comm, seq; /* where the healthy ranks stand, or timelines parted; -1: unknown */
 	int64_t hang_seq;  /* where they parted elsewhere, and the others stand here; else -1 */
 	int64_t wrong_seq; /* and data were first found wrong in this one; else -1 */
-	const char *confidence; /* "proved" "majority" "inconclusive" */
+	enum confidence confidence;
 	char field[48];		/* in which arguments or settings differ, "" for none */
-	const char *side;	/* "host" "gpu" "fabric", NULL: not known */
+	enum fault_side side;
 	char pair[136];	 /* of ranks, a send and its receive, "1>2"; of hosts, what is sent from the
 	                         * first does not arrive at the second; "" for none */
 	char hosts[256]; /* whose monitor or launcher is lost, "node2,node3"; "" for none */

@@ -162,11 +162,11 @@ static bool wants_diagnosis(enum outcome outcome, const struct progress *p)
 static void note_desync(struct verdict *verdict, const struct desync *desync)
 {
 	verdict->outcome = OUTCOME_DIVERGED;
-	verdict->confidence = "inconclusive";
+	verdict->confidence = CONFIDENCE_INCONCLUSIVE;
 	if (!desync)
 		return;
 	verdict->class = CLASS_MISMATCH;
-	verdict->confidence = "majority";
+	verdict->confidence = CONFIDENCE_MAJORITY;
 	verdict->comm = desync->comm;
 	verdict->seq = (int64_t)desync->low;
 	snprintf(verdict->ranks, sizeof(verdict->ranks), "%s", desync->ranks);

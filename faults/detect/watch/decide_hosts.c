@@ -267,10 +267,10 @@ void hosts_verdict(const struct decide_state *s, const struct decide_input *in,
 	verdict->outcome = outcome_worse(verdict->outcome,
 					 worst >= LOST_MONITOR ? OUTCOME_DIED : OUTCOME_HANG);
 	verdict->class = class_of_lost(worst);
-	verdict->confidence = worst == LOST_SILENT ? "inconclusive" : "proved";
-	verdict->side = worst == LOST_SILENT		    ? "unknown"
-			: verdict->class == CLASS_PARTITION ? "fabric"
-							    : "host";
+	verdict->confidence = worst == LOST_SILENT ? CONFIDENCE_INCONCLUSIVE : CONFIDENCE_PROVED;
+	verdict->side = worst == LOST_SILENT		    ? SIDE_UNKNOWN
+			: verdict->class == CLASS_PARTITION ? SIDE_FABRIC
+							    : SIDE_HOST;
 	if (seconds > 0)
 		verdict->detect_ms = seconds * 1e3;
 	snprintf(verdict->ranks, sizeof(verdict->ranks), "-");

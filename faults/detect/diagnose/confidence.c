@@ -14,11 +14,6 @@ enum confidence confidence_of(enum confidence seen, unsigned reasons)
 	return seen;
 }
 
-static unsigned reason_if(bool holds, enum reason reason)
-{
-	return holds ? 1u << reason : 0;
-}
-
 /* One made a send or receive where others are in a collective, and little was alike before: some
  * ranks may have no part in those by right. Where ranks hang that do not all follow one plan it takes more. */
 static bool has_own_plan(const struct rule_ctx *ctx, const struct deviation *first, int rank)

@@ -24,12 +24,18 @@ struct rule_ctx;
 	row(REASON_PARTNERS_UNKNOWN, INCONCLUSIVE) /* the same, and what became of them is not known */ \
 	row(REASON_MIXED, MAJORITY) /* the culprits do different things */ \
 	row(REASON_OTHER_IDLE, INCONCLUSIVE) /* another rank is in no call, and others wait for it */ \
+	row(REASON_OTHER_CAUSE, INCONCLUSIVE) /* what another rank did would leave the same evidence */ \
 	row(REASON_SOME_UNKNOWN, MAJORITY) /* something of fewer than half of the ranks is not known */ \
 	row(REASON_MOST_UNKNOWN, INCONCLUSIVE) /* the same of half of the ranks or more */
 /* clang-format on */
 
 #define REASON_ENTRY(name, most) name,
 enum reason { REASONS(REASON_ENTRY) REASON_COUNT };
+
+static inline unsigned reason_if(bool holds, enum reason reason)
+{
+	return holds ? 1u << reason : 0;
+}
 
 /* Lowers what a rule saw by the reasons: bits 1u << enum reason. */
 enum confidence confidence_of(enum confidence seen, unsigned reasons);

@@ -257,7 +257,8 @@ bool rule_cycle(const struct rule_ctx *ctx, struct finding *f)
 			name_again(ctx, f, c.calls[i], CLASS_EXTRA);
 	if (f->class == CLASS_CYCLE)
 		note_orders(ctx, f, why);
-	f->seen = f->culprits.n ? CONFIDENCE_MAJORITY : CONFIDENCE_INCONCLUSIVE;
+	f->seen = CONFIDENCE_MAJORITY;
+	f->reasons |= reason_if(f->culprits.n == 0, REASON_NO_MAJORITY);
 	return true;
 }
 
@@ -344,6 +345,7 @@ bool rule_deadlock(const struct rule_ctx *ctx, struct finding *f)
 		name_again(ctx, f, c.calls[first], CLASS_UNMATCHED);
 	if (!named)
 		find_too_many(ctx, f, &c);
-	f->seen = named ? CONFIDENCE_MAJORITY : CONFIDENCE_INCONCLUSIVE;
+	f->seen = CONFIDENCE_MAJORITY;
+	f->reasons |= reason_if(!named, REASON_NO_MAJORITY);
 	return true;
 }

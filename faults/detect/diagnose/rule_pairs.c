@@ -53,25 +53,16 @@ static bool differs_alone(const struct rule_ctx *ctx, int rank, const struct rec
 	return alone;
 }
 
-/* The flow from `at` on is the other one from its next call on: as far as both go, once at least. */
-static bool is_moved(const struct flow *flow, const struct flow *other, size_t at)
+/* Returns true if the one flow from `i` on fits the other from `k` on: as far as both go, once at least. */
+static bool fits_on(const struct flow *a, size_t i, const struct flow *b, size_t k)
 {
-	size_t i = at;
+	size_t first = i;
 
-	while (i < flow->n && i + 1 < other->n &&
-	       progress_fits(flow->calls[i], other->calls[i + 1]))
+	while (i < a->n && k < b->n && progress_fits(a->calls[i], b->calls[k])) {
 		i++;
-	return i > at && (i == flow->n || i + 1 == other->n);
-}
-
-/* Returns true if behind `at` the two fit again as they are, once at least. */
-static bool is_in_step(const struct flow *a, const struct flow *b, size_t at)
-{
-	size_t i = at + 1;
-
-	while (i < a->n && i < b->n && progress_fits(a->calls[i], b->calls[i]))
-		i++;
-	return i > at + 1 && (i == a->n || i == b->n);
+		k++;
+	}
+	return i > first && (i == a->n || k == b->n);
 }
 
 /* How a call goes on from those before it, where their amounts go by about equal steps. */
@@ -120,8 +111,9 @@ struct judgement {
 
 static struct judgement judge(const struct rule_ctx *ctx, const struct mismatch *mismatch)
 {
-	enum flow_step sent = flow_step(&mismatch->link.sent, mismatch->at);
-	enum flow_step received = flow_step(&mismatch->link.received, mismatch->at);
+	const struct flow *out = &mismatch->link.sent, *in = &mismatch->link.received;
+	size_t at = mismatch->at;
+	enum flow_step sent = flow_step(out, at), received = flow_step(in, at);
 	bool from = sent > received && (received == STEP_EXACT || received == STEP_KEEPS);
 	bool to = received > sent && (sent == STEP_EXACT || sent == STEP_KEEPS);
 	struct judgement j = { .culprit = -1 };
@@ -134,10 +126,10 @@ static struct judgement judge(const struct rule_ctx *ctx, const struct mismatch 
 		j.culprit = from ? mismatch->link.from : mismatch->link.to;
 		j.step = from ? sent : received;
 	}
+	/* in step again behind it: no call was left out */
 	j.moved = j.step == STEP_AHEAD || j.step == STEP_AGAIN ||
-		  (!is_in_step(&mismatch->link.sent, &mismatch->link.received, mismatch->at) &&
-		   (is_moved(&mismatch->link.sent, &mismatch->link.received, mismatch->at) ||
-		    is_moved(&mismatch->link.received, &mismatch->link.sent, mismatch->at)));
+		  (!fits_on(out, at + 1, in, at + 1) &&
+		   (fits_on(out, at, in, at + 1) || fits_on(in, at, out, at + 1)));
 	return j;
 }
 
@@ -263,18 +255,17 @@ static bool find_peers(const struct rule_ctx *ctx, struct finding *f, const stru
 	size_t sure = find_wrong_peers(ctx, f, flows, 0), n;
 	size_t sends = hang ? find_wrong_peers(ctx, f, flows, CALL_SEND) : 0;
 	size_t receives = hang ? find_wrong_peers(ctx, f, flows, CALL_RECV) : 0;
-	bool open = (sends == 0) != (receives == 0) && sends + receives > sure, apart;
+	bool open = (sends == 0) != (receives == 0) && sends + receives > sure;
 
 	n = find_wrong_peers(ctx, f, flows, open ? sends ? CALL_SEND : CALL_RECV : 0);
 	if (n == 0)
 		return false;
-	apart = !ctx->plan->followed && f->seq_high < PLAN_LONG;
 	if (open)
 		finding_note(f, "Another rank's call that never came would leave these open, too.");
-	finding_conclude(ctx, f, CLASS_PAIR_PEER,
-			 open || apart || 2 * n > (size_t)ctx->comm->nranks
-				 ? CONFIDENCE_INCONCLUSIVE
-				 : CONFIDENCE_MAJORITY);
+	f->reasons |= reason_if(open, REASON_OTHER_CAUSE) |
+		      reason_if(!ctx->plan->followed && f->seq_high < PLAN_LONG, REASON_OWN_PLANS) |
+		      reason_if(2 * n > (size_t)ctx->comm->nranks, REASON_NO_MAJORITY);
+	finding_conclude(ctx, f, CLASS_PAIR_PEER, CONFIDENCE_MAJORITY);
 	return true;
 }
 
@@ -301,10 +292,9 @@ static void report_mismatch(const struct rule_ctx *ctx, struct finding *f,
 		finding_note(f,
 			     "Nothing speaks for one or the other: either may be the one that is "
 			     "wrong.");
-	finding_conclude(ctx, f, j.moved ? CLASS_UNMATCHED : CLASS_PAIR_SIZE,
-			 j.culprit >= 0 && (ctx->plan->followed || mismatch->at >= PLAN_MIN)
-				 ? CONFIDENCE_MAJORITY
-				 : CONFIDENCE_INCONCLUSIVE);
+	f->reasons |= reason_if(j.culprit < 0, REASON_NO_MAJORITY) |
+		      reason_if(!ctx->plan->followed && mismatch->at < PLAN_MIN, REASON_OWN_PLANS);
+	finding_conclude(ctx, f, j.moved ? CLASS_UNMATCHED : CLASS_PAIR_SIZE, CONFIDENCE_MAJORITY);
 }
 
 bool rule_pairs(const struct rule_ctx *ctx, struct finding *f)
@@ -443,8 +433,8 @@ bool rule_counts(const struct rule_ctx *ctx, struct finding *f)
 	f->comm = a->comm;
 	f->hang_seq = ctx->outcome == OUTCOME_HANG ? progress_hang_point(ctx->comm) : -1;
 	snprintf(f->field, sizeof(f->field), "count");
-	finding_conclude(ctx, f, CLASS_MISMATCH,
-			 f->culprits.n ? CONFIDENCE_MAJORITY : CONFIDENCE_INCONCLUSIVE);
+	f->reasons |= reason_if(f->culprits.n == 0, REASON_NO_MAJORITY);
+	finding_conclude(ctx, f, CLASS_MISMATCH, CONFIDENCE_MAJORITY);
 	if (f->culprits.n == 0)
 		finding_note(f, "Either side of the pair may be the one that is wrong.");
 	return true;

@@ -65,8 +65,8 @@ bool rule_dead(const struct rule_ctx *ctx, struct finding *f)
 			class = class ? class : how;
 			rank_set_add(&f->culprits, i);
 		}
-	if (conclude(ctx, f, class, mixed ? CONFIDENCE_INCONCLUSIVE : CONFIDENCE_PROVED) &&
-	    class == CLASS_OOM)
+	f->reasons |= reason_if(mixed, REASON_OTHER_CAUSE);
+	if (conclude(ctx, f, class, CONFIDENCE_PROVED) && class == CLASS_OOM)
 		finding_note(f, "The kernel counts a kill for lack of memory in its cgroup.");
 	return f->culprits.n > 0;
 }
@@ -200,8 +200,8 @@ bool rule_stuck(const struct rule_ctx *ctx, struct finding *f)
 		     all.first, ctx->comm->comm,
 		     f->culprits.n == 1 ? "the culprit" : "the culprits", all.started,
 		     all.started == 1 ? " has" : "s have");
-	finding_conclude(ctx, f, CLASS_GPU_STUCK,
-			 all.unknown == 0 ? CONFIDENCE_PROVED : CONFIDENCE_MAJORITY);
+	f->reasons |= reason_if(all.unknown > 0, REASON_SOME_UNKNOWN);
+	finding_conclude(ctx, f, CLASS_GPU_STUCK, CONFIDENCE_PROVED);
 	return true;
 }
 
@@ -282,10 +282,9 @@ bool rule_device_fault(const struct rule_ctx *ctx, struct finding *f)
 	f->hang_seq = progress_hang_point(ctx->comm);
 	place_own(ctx, f);
 	/* what a peer sent may break a device, too */
-	finding_conclude(ctx, f, CLASS_GPU_FAULT,
-			 f->culprits.n == 1 || 2 * (int)f->culprits.n < nranks
-				 ? CONFIDENCE_MAJORITY
-				 : CONFIDENCE_INCONCLUSIVE);
+	f->reasons |= reason_if(f->culprits.n > 1 && 2 * (int)f->culprits.n >= nranks,
+				REASON_NO_MAJORITY);
+	finding_conclude(ctx, f, CLASS_GPU_FAULT, CONFIDENCE_MAJORITY);
 	return true;
 }
 

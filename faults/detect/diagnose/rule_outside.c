@@ -106,8 +106,8 @@ bool rule_behind(const struct rule_ctx *ctx, struct finding *f)
 		     "%zu of %d ranks wait outside of calls, in '%s'; the other%s stayed behind.",
 		     ctx->comm->top, ctx->comm->comm, there, ctx->comm->nranks, what,
 		     f->culprits.n == 1 ? "" : "s");
-	finding_conclude(ctx, f, class,
-			 there > f->culprits.n ? CONFIDENCE_MAJORITY : CONFIDENCE_INCONCLUSIVE);
+	f->reasons |= reason_if(there <= f->culprits.n, REASON_NO_MAJORITY);
+	finding_conclude(ctx, f, class, CONFIDENCE_MAJORITY);
 	return true;
 }
 
@@ -155,8 +155,9 @@ bool rule_not_come(const struct rule_ctx *ctx, struct finding *f)
 	finding_note(
 		f, "Nobody waits for a call: %zu of %d ranks wait in '%s', and %s not come there.",
 		there, ctx->comm->nranks, what, f->culprits.n == 1 ? "one has" : "others have");
+	f->reasons |= reason_if(there <= f->culprits.n, REASON_NO_MAJORITY);
 	finding_conclude(ctx, f, culprits_class(ctx, &f->culprits, CLASS_MISSING),
-			 there > f->culprits.n ? CONFIDENCE_MAJORITY : CONFIDENCE_INCONCLUSIVE);
+			 CONFIDENCE_MAJORITY);
 	return true;
 }
 
@@ -256,7 +257,7 @@ bool rule_unseen(const struct rule_ctx *ctx, struct finding *f)
 			continue;
 		}
 		done = progress_completed(ctx->comm, i);
-		if (!progress_awaits_device(ctx->comm, i) || done >= a->tracks[i].last)
+		if (!view_awaits_device(ctx->comm->ranks[i].view) || done >= a->tracks[i].last)
 			return false;
 		seq = done + 1 < seq ? done + 1 : seq;
 	}

@@ -146,7 +146,7 @@ static bool in_no_call(const struct rank_view *view)
 	if (view->issued == view->completed)
 		return true;
 	return view->last.ticket && view->last.state == RECORD_RETURNED &&
-	       !call_is_pair(view->last.kind) && view->device_wait != RECORD_DEVICE_AWAITED;
+	       !call_is_pair(view->last.kind) && !view_awaits_device(view);
 }
 
 /* Returns true for a rank that could make a call, and is not about to. */

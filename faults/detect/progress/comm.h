@@ -126,10 +126,6 @@ uint64_t progress_signed(const struct progress_comm *comm, const struct record *
 /* A rank's number of calls on the communicator that are known to have completed. */
 uint64_t progress_completed(const struct progress_comm *comm, int rank);
 
-/* Returns true if the rank waits until its device has done what it enqueued: then it is in no host code of
- * its own, whichever rank was let go before it. */
-bool progress_awaits_device(const struct progress_comm *comm, int rank);
-
 /* The first call that not all ranks completed, -1 when no rank waits for one. */
 int64_t progress_hang_point(const struct progress_comm *comm);
 

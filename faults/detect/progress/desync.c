@@ -4,6 +4,7 @@
 #include "base/call_value.h"
 #include "base/dtype.h"
 #include "base/error.h"
+#include "base/stats.h"
 
 #define LEAST_MEMBERS 3 /* two can agree against one */
 
@@ -21,8 +22,6 @@ struct compared {
 	struct part *parts;
 	size_t n;
 };
-
-enum answer { UNKNOWN, ALIKE, DIFFERENT };
 
 /* ---- what a memory holds ---- */
 
@@ -75,30 +74,30 @@ static bool take_mark(struct part *part, uint32_t comm, uint64_t calls)
 
 /* ---- the members' calls ---- */
 
-static enum answer compare(const struct compared *m)
+static enum progress_answer compare(const struct compared *m)
 {
 	for (size_t i = 1; i < m->n; i++)
 		if (m->parts[i].sign != m->parts[0].sign)
-			return DIFFERENT;
-	return ALIKE;
+			return PROGRESS_YES;
+	return PROGRESS_NO;
 }
 
-static enum answer compare_marks(struct compared *m, uint64_t calls)
+static enum progress_answer compare_marks(struct compared *m, uint64_t calls)
 {
 	for (size_t i = 0; i < m->n; i++)
 		if (!take_mark(&m->parts[i], m->comm, calls))
-			return UNKNOWN;
+			return PROGRESS_UNKNOWN;
 	return compare(m);
 }
 
-static enum answer compare_next(struct compared *m)
+static enum progress_answer compare_next(struct compared *m)
 {
 	for (size_t i = 0; i < m->n; i++) {
 		struct part *part = &m->parts[i];
 
 		part->ticket = part->state->ticket[m->comm];
 		if (!take_next(part, m->comm))
-			return UNKNOWN;
+			return PROGRESS_UNKNOWN;
 	}
 	return compare(m);
 }
@@ -116,35 +115,35 @@ static void advance(const struct compared *m, uint64_t calls)
 
 /* From mark to mark: the first that differs, or the last one up to `most`. *at: of how many
  * calls. */
-static enum answer pass_marks(struct compared *m, uint64_t most, uint64_t *at)
+static enum progress_answer pass_marks(struct compared *m, uint64_t most, uint64_t *at)
 {
 	uint64_t last = most / RECORD_STRIDE * RECORD_STRIDE;
 	uint64_t alike = m->parts[0].state->alike[m->comm];
-	enum answer answer = last > alike ? compare_marks(m, last) : UNKNOWN;
+	enum progress_answer answer = last > alike ? compare_marks(m, last) : PROGRESS_UNKNOWN;
 
-	if (answer == ALIKE)
+	if (answer == PROGRESS_NO)
 		advance(m, last);
-	if (answer != DIFFERENT)
+	if (answer != PROGRESS_YES)
 		return answer;
 	for (*at = (alike / RECORD_STRIDE + 1) * RECORD_STRIDE; *at < last; *at += RECORD_STRIDE) {
 		answer = compare_marks(m, *at);
-		if (answer == DIFFERENT)
+		if (answer == PROGRESS_YES)
 			return answer;
-		if (answer == ALIKE)
+		if (answer == PROGRESS_NO)
 			advance(m, *at);
 	}
 	return compare_marks(m, last);
 }
 
 /* Call by call, up to number `most` or to one that differs, which is in the parts then. */
-static enum answer pass_calls(struct compared *m, uint64_t most)
+static enum progress_answer pass_calls(struct compared *m, uint64_t most)
 {
 	const struct desync_state *state = m->parts[0].state;
-	enum answer answer = ALIKE;
+	enum progress_answer answer = PROGRESS_NO;
 
-	while (state->alike[m->comm] < most && answer == ALIKE) {
+	while (state->alike[m->comm] < most && answer == PROGRESS_NO) {
 		answer = compare_next(m);
-		if (answer == ALIKE)
+		if (answer == PROGRESS_NO)
 			advance(m, state->alike[m->comm] + 1);
 	}
 	return answer;
@@ -156,17 +155,19 @@ static enum answer pass_calls(struct compared *m, uint64_t most)
 static const struct part *majority_of(const struct compared *m)
 {
 	int32_t nranks = m->parts[0].rank->memory->header.inits[m->comm].nranks;
-	size_t all = nranks > 0 && (size_t)nranks > m->n ? (size_t)nranks : m->n;
+	uint64_t *signs = must(malloc(m->n * sizeof(*signs)));
+	const struct part *most = m->parts;
+	struct vote vote;
 
-	for (size_t i = 0; i < m->n; i++) {
-		size_t same = 0;
-
-		for (size_t k = 0; k < m->n; k++)
-			same += m->parts[k].sign == m->parts[i].sign;
-		if (2 * same > all)
-			return &m->parts[i];
-	}
-	return NULL;
+	for (size_t i = 0; i < m->n; i++)
+		signs[i] = m->parts[i].sign;
+	vote = vote_words(signs, m->n);
+	free(signs);
+	if (2 * vote.votes <= (nranks > 0 && (size_t)nranks > m->n ? (size_t)nranks : m->n))
+		return NULL;
+	while (most->sign != vote.most)
+		most++;
+	return most;
 }
 
 /* The number in the run of the communicator's rank `place`. */
@@ -245,33 +246,33 @@ static bool take_sides(const struct compared *m, struct desync *found)
 }
 
 /* The calls are in the parts. */
-static bool report_call(const struct compared *m, struct desync *found)
+static enum progress_answer report_call(const struct compared *m, struct desync *found)
 {
 	const struct part *most = majority_of(m);
 
 	if (!take_sides(m, found))
-		return false;
+		return PROGRESS_UNKNOWN;
 	found->low = found->high = most->record.seq;
 	text_add(found->text, sizeof(found->text),
 		 "ranks made different calls at call %" PRIu64 " of communicator %u", found->low,
 		 found->comm);
 	append_sides(found->text, sizeof(found->text), m, most);
-	return true;
+	return PROGRESS_YES;
 }
 
 /* The calls have left the rings: two marks are in the parts. */
-static bool report_marks(const struct compared *m, uint64_t low, uint64_t high,
-			 struct desync *found)
+static enum progress_answer report_marks(const struct compared *m, uint64_t low, uint64_t high,
+					 struct desync *found)
 {
 	if (!take_sides(m, found))
-		return false;
+		return PROGRESS_UNKNOWN;
 	found->low = low;
 	found->high = high;
 	text_add(found->text, sizeof(found->text),
 		 "ranks made different calls, the first from collective %" PRIu64 " to %" PRIu64
 		 " of communicator %u: rank%s %s others than the rest",
 		 low, high, found->comm, strchr(found->ranks, ',') ? "s" : "", found->ranks);
-	return true;
+	return PROGRESS_YES;
 }
 
 /* ---- all communicators ---- */
@@ -290,20 +291,12 @@ static void begin(const struct compared *m)
 	}
 }
 
-/* DIFFERENT: `found` holds it, if one side has a majority; else that is not known. */
-static enum progress_answer answer_of(enum answer answer, bool majority)
-{
-	return answer == ALIKE			 ? PROGRESS_NO
-	       : answer == DIFFERENT && majority ? PROGRESS_YES
-						 : PROGRESS_UNKNOWN;
-}
-
 /* Compares what the members have made since the last time. */
 static enum progress_answer look(struct compared *m, struct desync *found)
 {
 	const struct desync_state *state = m->parts[0].state;
 	uint64_t most = UINT64_MAX, mark;
-	enum answer answer;
+	enum progress_answer answer;
 
 	begin(m);
 	for (size_t i = 0; i < m->n; i++) {
@@ -311,18 +304,18 @@ static enum progress_answer look(struct compared *m, struct desync *found)
 
 		most = calls < most ? calls : most;
 	}
-	if (pass_marks(m, most, &mark) == DIFFERENT) {
-		if (pass_calls(m, mark) == DIFFERENT)
-			return answer_of(DIFFERENT, report_call(m, found));
+	if (pass_marks(m, most, &mark) == PROGRESS_YES) {
+		if (pass_calls(m, mark) == PROGRESS_YES)
+			return report_call(m, found);
 		answer = compare_marks(m, mark);
-		return answer_of(answer,
-				 answer == DIFFERENT &&
-					 report_marks(m, state->alike[m->comm] + 1, mark, found));
+		return answer == PROGRESS_YES
+			       ? report_marks(m, state->alike[m->comm] + 1, mark, found)
+			       : answer;
 	}
 	if (most > state->alike[m->comm] + RECORD_STRIDE)
 		return PROGRESS_UNKNOWN; /* the next mark will tell */
 	answer = pass_calls(m, most);
-	return answer_of(answer, answer == DIFFERENT && report_call(m, found));
+	return answer == PROGRESS_YES ? report_call(m, found) : answer;
 }
 
 /* The members of this rank's communicator; none where a rank before it is one. */

@@ -26,20 +26,13 @@ uint64_t progress_completed(const struct progress_comm *a, int which)
 	return r ? (r->comm == a->comm ? r->seq : t->first - 1) : 0;
 }
 
-bool progress_awaits_device(const struct progress_comm *a, int rank)
-{
-	const struct rank_view *v = a->ranks[rank].view;
-
-	return v->device_wait == RECORD_DEVICE_AWAITED && v->completed < v->issued;
-}
-
 int64_t progress_hang_point(const struct progress_comm *a)
 {
 	uint64_t least = UINT64_MAX, done = UINT64_MAX;
 
 	for (int i = 0; i < a->nranks; i++) {
 		const struct track *t = &a->tracks[i];
-		uint64_t at = t->last + !(t->inside || progress_awaits_device(a, i));
+		uint64_t at = t->last + !(t->inside || view_awaits_device(a->ranks[i].view));
 
 		if (!t->known)
 			continue;
@@ -135,7 +128,7 @@ uint64_t progress_missing(const struct progress_comm *a, struct rank_set *behind
 			continue;
 		if (t->last < a->top && waits_elsewhere(a, i))
 			return 0;
-		if (t->last == least && !t->inside && !progress_awaits_device(a, i) &&
+		if (t->last == least && !t->inside && !view_awaits_device(v) &&
 		    !ended_by_error(v) && !(idle && progress_in_pairs(a, i)))
 			rank_set_add(behind, i);
 		if (t->last > least)

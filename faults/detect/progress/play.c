@@ -137,36 +137,23 @@ static void find_match(struct progress *p, struct pending_call *own, const struc
 	own->unequal = own->theirs && !progress_fits(own->theirs, own->call);
 }
 
-/* Returns true if any member has a send or receive pending on the communicator. */
-static bool any_pending_pair(const struct progress *p, const struct members *members)
-{
-	for (int m = 0; m < members->nranks; m++) {
-		int rank = members_rank(members, m);
-
-		for (size_t i = 0; rank >= 0 && i < p->pending[rank].n; i++)
-			if (p->pending[rank].calls[i].members == members &&
-			    call_is_pair(p->pending[rank].calls[i].call->kind))
-				return true;
-	}
-	return false;
-}
-
+/* Matches the members' pending sends and receives; flows are made where there is one. */
 static void match_members(struct progress *p, const struct members *members)
 {
-	struct flows flows;
+	struct flows flows = { .calls = NULL };
 
-	if (!any_pending_pair(p, members))
-		return;
-	flows_init(&flows, p, members);
 	for (int m = 0; m < members->nranks; m++) {
 		int rank = members_rank(members, m);
 
 		for (size_t i = 0; rank >= 0 && i < p->pending[rank].n; i++) {
 			struct pending_call *c = &p->pending[rank].calls[i];
 
-			if (c->members == members && call_is_pair(c->call->kind) &&
-			    is_known(p, c->partner))
-				find_match(p, c, &flows);
+			if (c->members != members || !call_is_pair(c->call->kind) ||
+			    !is_known(p, c->partner))
+				continue;
+			if (!flows.calls)
+				flows_init(&flows, p, members);
+			find_match(p, c, &flows);
 		}
 	}
 	flows_release(&flows);

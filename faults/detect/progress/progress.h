@@ -123,6 +123,13 @@ struct progress {
 /* The model of `n` views, `stride` bytes apart, the first of them here. The caller frees its ranks. */
 struct progress progress_of(const struct rank_view *first, size_t stride, size_t n);
 
+/* Returns true if the rank waits until its device has done what it enqueued: then it is in no host code of its own,
+ * whichever rank was let go before it. */
+static inline bool view_awaits_device(const struct rank_view *view)
+{
+	return view->device_wait == RECORD_DEVICE_AWAITED && view->completed < view->issued;
+}
+
 /* ---- members.c ---- */
 
 /* The members of all communicators with calls, as the recorder of each rank says of its init. Halves of a run share a

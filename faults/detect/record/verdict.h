@@ -14,7 +14,7 @@ struct verdict {
 	int64_t hang_seq;  /* where they parted elsewhere, and the others stand here; else -1 */
 	int64_t wrong_seq; /* and data were first found wrong in this one; else -1 */
 	enum confidence confidence;
-	char field[48];		/* in which arguments or settings differ, "" for none */
+	char field[48]; /* in which arguments or settings differ, "" for none */
 	enum fault_side side;
 	char pair[136];	 /* of ranks, a send and its receive, "1>2"; of hosts, what is sent from the
 	                         * first does not arrive at the second; "" for none */

@@ -97,11 +97,7 @@ UNIT_TEST(test_totals, "equal totals")
 
 static void write_file(const void *text, size_t len)
 {
-	FILE *file = fopen(path, "we");
-
-	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-	CU_ASSERT_EQUAL(fwrite(text, 1, len, file), len);
-	fclose(file);
+	CU_ASSERT_EQUAL(unit_put(NULL, path, text, len), 0);
 }
 
 UNIT_TEST(test_matrix, "matrix file")

@@ -5,28 +5,9 @@
 
 static char path[UNIT_TEMP];
 
-static char *slurp(const char *name, size_t *len)
-{
-	FILE *file = fopen(name, "r");
-	char *text = NULL;
-	size_t room = 0;
-	ssize_t got;
-
-	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-	got = getdelim(&text, &room, '\0', file);
-	CU_ASSERT_TRUE_FATAL(got > 0);
-	*len = (size_t)got;
-	fclose(file);
-	return text;
-}
-
 static void put(const char *text, size_t len)
 {
-	FILE *file = fopen(path, "w");
-
-	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-	CU_ASSERT_EQUAL(fwrite(text, 1, len, file), len);
-	fclose(file);
+	CU_ASSERT_EQUAL(unit_put(NULL, path, text, len), 0);
 }
 
 static int read_text(struct observation *o, const char *text)
@@ -62,12 +43,12 @@ UNIT_TEST(test_there_and_back, "there and back")
 		 reading_value(&o.run, "run", "worst_ppm") == 615000);
 	CU_ASSERT_EQUAL(observation_write(&o, path), 0);
 	observation_release(&o);
-	first = slurp(path, &n);
+	first = unit_read(path, &n);
 	CU_ASSERT_EQUAL_FATAL(observation_read(&o, path, &err), 0);
 	CU_ASSERT_EQUAL(reading_value(&o.before[1], "GPU 0000:2a:00.0", "links"), 18);
 	CU_ASSERT_EQUAL(observation_write(&o, path), 0);
 	observation_release(&o);
-	second = slurp(path, &m);
+	second = unit_read(path, &m);
 	UNIT_ALL(n == m, n == m && memcmp(first, second, n) == 0);
 	free(first);
 	free(second);
@@ -142,7 +123,7 @@ UNIT_TEST(test_torn, "torn and changed")
 	struct error err = { .rank = -1 };
 	struct observation o;
 	size_t n;
-	char *text = slurp("ci/tests/data/observation_healthy.json", &n);
+	char *text = unit_read("ci/tests/data/observation_healthy.json", &n);
 
 	for (size_t at = 0; at < n; at += 97) {
 		char was = text[at];

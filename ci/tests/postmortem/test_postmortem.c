@@ -10,18 +10,10 @@ static struct diagnosis diagnosis;
 
 static const char *contents(const char *name)
 {
-	static char text[1 << 16];
 	char path[UNIT_PATH];
-	size_t n = 0;
-	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/%s", saved_dir, name);
-	f = fopen(path, "r");
-	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-	n = fread(text, 1, sizeof(text) - 1, f);
-	fclose(f);
-	text[n] = '\0';
-	return text;
+	return unit_text(path);
 }
 
 /* The text that hang_diagnose prints. */

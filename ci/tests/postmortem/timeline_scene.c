@@ -97,16 +97,6 @@ json_t *timeline_trace(void)
 
 const char *timeline_table(void)
 {
-	static char text[1 << 20];
-	FILE *f;
-	size_t n;
-
 	CU_ASSERT_EQUAL_FATAL(timeline_save_csv(&timeline, timeline_path("t.csv")), 0);
-	f = fopen(timeline_path("t.csv"), "r");
-	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-	n = fread(text, 1, sizeof(text) - 1, f);
-	fclose(f);
-	CU_ASSERT(n < sizeof(text) - 1);
-	text[n] = '\0';
-	return text;
+	return unit_text(timeline_path("t.csv"));
 }

@@ -190,15 +190,8 @@ UNIT_TEST(test_recorded, "answers of NCCL 2.28.9")
 			{ .present = true, .view.pid = row->pids[1] },
 		};
 		struct evidence e = { .nranks = 2, .ranks = two };
-		FILE *f = fopen(row->file, "re");
-		char text[4096];
-		size_t n;
 
-		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-		n = fread(text, 1, sizeof(text) - 1, f);
-		text[n] = '\0';
-		fclose(f);
-		check(&(struct sample){ text, "1", RAS_AGREES, row->line }, &e);
+		check(&(struct sample){ unit_text(row->file), "1", RAS_AGREES, row->line }, &e);
 	}
 }
 

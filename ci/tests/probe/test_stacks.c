@@ -148,17 +148,11 @@ static char *take(pid_t pid)
 
 static char state_of(pid_t pid)
 {
-	char path[64], text[256] = "";
+	char path[64];
 	const char *paren;
-	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	f = fopen(path, "r");
-	if (!f)
-		return '?';
-	(void)!fread(text, 1, sizeof(text) - 1, f);
-	fclose(f);
-	paren = strrchr(text, ')');
+	paren = strrchr(unit_text(path), ')');
 	return paren ? paren[2] : '?';
 }
 

@@ -262,14 +262,7 @@ static pid_t start(const char *first, const char *what, bool ignore_children)
 
 static const char *contents(const char *name)
 {
-	static char text[32768];
-	int fd = open(in_folder(name), O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-
-	text[n > 0 ? n : 0] = '\0';
-	if (fd >= 0)
-		close(fd);
-	return text;
+	return unit_text(in_folder(name));
 }
 
 static void wait_for(const char *name)

@@ -122,20 +122,6 @@ const char *sink_path(const char *name)
 	return path;
 }
 
-char *sink_read(const char *path, size_t *len)
-{
-	FILE *file = fopen(path, "r");
-	char *text = calloc(1, 1 << 20);
-	size_t n = 0;
-
-	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-	n = fread(text, 1, (1 << 20) - 1, file);
-	fclose(file);
-	if (len)
-		*len = n;
-	return text;
-}
-
 struct sink *sink_begun(struct sink *sink)
 {
 	CU_ASSERT_PTR_NOT_NULL_FATAL(sink);

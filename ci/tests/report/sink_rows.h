@@ -22,9 +22,6 @@ struct run_summary sink_summary(void);
 
 const char *sink_path(const char *name);
 
-/* Returns the whole file, which the caller frees; *len may be NULL. */
-char *sink_read(const char *path, size_t *len);
-
 struct sink *sink_begun(struct sink *sink);
 
 void sink_put(struct sink *sink, struct row row);

@@ -75,23 +75,11 @@ static void tear_down(void)
 	back_to_stdout();
 }
 
-static const char *contents(const char *path)
-{
-	static char text[65536];
-	FILE *file = fopen(path, "r");
-	size_t n = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
-
-	if (file)
-		fclose(file);
-	text[n] = '\0';
-	return text;
-}
-
 static int lines_of(const char *path)
 {
 	int n = 0;
 
-	for (const char *at = contents(path); (at = strchr(at, '\n')); at++)
+	for (const char *at = unit_text(path); (at = strchr(at, '\n')); at++)
 		n++;
 	return n;
 }
@@ -136,9 +124,10 @@ UNIT_TEST(test_table_alone, "the table alone")
 	UNIT_ALL(report_end(&report, &summary) == 0, report.rows == 2,
 		 fabs(summary.avg_busbw_gbs - 3.5) <= 1e-12, summary.wrong_checks == 3);
 	tear_down();
-	CU_ASSERT_PTR_NOT_NULL(strstr(contents(in_folder("stdout")), "# a remark with 4 words\n"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(contents(in_folder("stdout")), "Out of bounds values : 3"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(contents(in_folder("stdout")), "Avg bus bandwidth    : 3.5"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(unit_text(in_folder("stdout")), "# a remark with 4 words\n"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(unit_text(in_folder("stdout")), "Out of bounds values : 3"));
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(unit_text(in_folder("stdout")), "Avg bus bandwidth    : 3.5"));
 }
 
 /* A run without a row: only sizes that are too small. */
@@ -178,8 +167,8 @@ UNIT_TEST(test_everything, "all sinks")
 	UNIT_ALL(lines_of(table) == lines_of(in_folder("stdout")), lines_of(table) > 3,
 		 lines_of(csv) == 3, lines_of(in_folder("run/rows.csv")) == 3);
 	CU_ASSERT_EQUAL(lines_of(json), 5); /* header, two rows, comment, end */
-	UNIT_ALL(lines_of(in_folder("run/rows.jsonl")) == 5, strlen(contents(nccl)) > 100,
-		 strlen(contents(metrics)) > 100);
+	UNIT_ALL(lines_of(in_folder("run/rows.jsonl")) == 5, strlen(unit_text(nccl)) > 100,
+		 strlen(unit_text(metrics)) > 100);
 	unlink(metrics);
 
 	/* a folder with a run is not touched */

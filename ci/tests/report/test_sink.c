@@ -34,7 +34,7 @@ UNIT_TEST(test_metrics, "metrics")
 	strcpy(ranks[0].host, "n\"d\\");
 	CU_ASSERT_EQUAL(unit_put(sink_folder, "m.prom", "old", 3), 0);
 	sink = sink_begun(sink_metrics_new(sink_path("m.prom"), &sink_err));
-	text = sink_read(sink_path("m.prom"), NULL);
+	text = unit_read(sink_path("m.prom"), NULL);
 	UNIT_ALL(strstr(text, "nranks=\"2\"} 0\n") != NULL, strstr(text, "collective") == NULL,
 		 strstr(text, "exit_code") == NULL);
 	free(text);
@@ -45,7 +45,7 @@ UNIT_TEST(test_metrics, "metrics")
 	sink_put(sink, row);
 	summary.outcome = OUTCOME_SLOW;
 	CU_ASSERT_EQUAL(sink->ops->end(sink, &summary), 0);
-	text = sink_read(sink_path("m.prom"), NULL);
+	text = unit_read(sink_path("m.prom"), NULL);
 	for (size_t i = 0; i < LENGTH(metric_lines); i++)
 		CU_ASSERT_PTR_NOT_NULL(strstr(text, metric_lines[i]));
 	UNIT_ALL(strstr(text, "1.225e-05") == NULL, strstr(text, "nan") == NULL);
@@ -115,7 +115,7 @@ UNIT_TEST(test_csv, "CSV")
 	row.busbw_gbs = NAN;
 	row.algbw_gbs = INFINITY;
 	sink_put(sink, row);
-	text = sink_read(sink_path("a.csv"), NULL); /* flushed while the sink is open */
+	text = unit_read(sink_path("a.csv"), NULL); /* flushed while the sink is open */
 	at = text;
 	n = csv_record(&at, names);
 	CU_ASSERT_EQUAL_FATAL(n, (int)row_column_count + 5);
@@ -128,7 +128,7 @@ UNIT_TEST(test_csv, "CSV")
 	free(text);
 
 	sink_put(sink, sink_wrong_row(8, false));
-	text = sink_read(sink_path("a.csv"), NULL);
+	text = unit_read(sink_path("a.csv"), NULL);
 	at = text;
 	csv_record(&at, names);
 	csv_record(&at, cells);
@@ -172,7 +172,7 @@ UNIT_TEST(test_existing_file_refused, "existing file refused")
 		UNIT_ALL(makers[i](sink_path("taken")) == NULL, sink_err.outcome == OUTCOME_USAGE,
 			 sink_err.code == -EEXIST,
 			 strstr(sink_err.text, sink_path("taken")) != NULL);
-		text = sink_read(sink_path("taken"), NULL);
+		text = unit_read(sink_path("taken"), NULL);
 		CU_ASSERT_STRING_EQUAL(text, "mine");
 		free(text);
 		unlink(sink_path("taken"));
@@ -243,17 +243,17 @@ UNIT_TEST(test_full_disk_mid_line, "the disk fills in the middle of a line")
 		sink_set_up();
 		sink = sink_begun(makers[i](sink_path("full")));
 		sink_put(sink, sink_row(8, false));
-		free(sink_read(sink_path("full"), &len));
+		free(unit_read(sink_path("full"), &len));
 		small = before;
 		small.rlim_cur = len + 20;
 		setrlimit(RLIMIT_FSIZE, &small);
 		CU_ASSERT_EQUAL(sink->ops->row(sink, &row), -EFBIG);
 		setrlimit(RLIMIT_FSIZE, &before);
-		text = sink_read(sink_path("full"), &after);
+		text = unit_read(sink_path("full"), &after);
 		UNIT_ALL(after == len, text[after - 1] == '\n');
 		free(text);
 		sink_put(sink, row);
-		text = sink_read(sink_path("full"), &after);
+		text = unit_read(sink_path("full"), &after);
 		CU_ASSERT(after > len && strlen(text) == after); /* no hole */
 		free(text);
 		sink->ops->free(sink);

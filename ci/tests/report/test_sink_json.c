@@ -24,7 +24,7 @@ static json_t *parse_lines(const char *text, size_t len)
 static json_t *parse_lines_of(const char *path)
 {
 	size_t len;
-	char *text = sink_read(path, &len);
+	char *text = unit_read(path, &len);
 	json_t *list = parse_lines(text, len);
 
 	CU_ASSERT_EQUAL(text[len - 1], '\n');
@@ -93,7 +93,7 @@ UNIT_TEST(test_json_header, "JSON: header")
 		  { "0/options/max_bytes", "1048576" }, { "0/options/budget", "null" },
 		  { "0/env/NCCL_ALGO", "\"Ring\"" });
 	json_decref(lines);
-	text = sink_read(sink_path("header.json"), NULL);
+	text = unit_read(sink_path("header.json"), NULL);
 	UNIT_ALL(strstr(text, "s3cr3t") == NULL, strstr(text, "\"PATH\"") == NULL);
 	free(text);
 }
@@ -178,10 +178,10 @@ UNIT_TEST(test_json_cut_anywhere, "JSON: cut anywhere")
 	sink_set_up();
 	sink = json_open("cut.json");
 	sink_put(sink, sink_row(8, false));
-	free(sink_read(sink_path("cut.json"), &before));
+	free(unit_read(sink_path("cut.json"), &before));
 	sink_put(sink, sink_wrong_row(8, true));
 	sink->ops->free(sink);
-	text = sink_read(sink_path("cut.json"), &len);
+	text = unit_read(sink_path("cut.json"), &len);
 	CU_ASSERT_TRUE_FATAL(len > before);
 	for (size_t cut = before; cut <= len; cut++) {
 		lines = parse_lines(text, cut);
@@ -203,7 +203,7 @@ static bool is_empty(const char *name)
 {
 	size_t len;
 
-	free(sink_read(sink_path(name), &len));
+	free(unit_read(sink_path(name), &len));
 	return len == 0;
 }
 
@@ -348,7 +348,7 @@ UNIT_TEST(test_nccl_json_environment, "nccl-tests' JSON: environment")
 		found |= strcmp(json_string_value(json_array_get(env, i)), "UCX_TLS=tcp?") == 0;
 	CU_ASSERT_TRUE(found);
 	json_decref(document);
-	text = sink_read(sink_path("env.json"), NULL);
+	text = unit_read(sink_path("env.json"), NULL);
 	CU_ASSERT_PTR_NULL(strstr(text, "s3cr3t"));
 	free(text);
 }

@@ -120,13 +120,50 @@ int unit_put(const char *folder, const char *name, const void *data, size_t byte
 	FILE *f;
 	int rc = 0;
 
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	snprintf(path, sizeof(path), "%s%s%s", folder ? folder : "", folder ? "/" : "", name);
 	f = fopen(path, "we");
 	if (!f || fwrite(data, 1, bytes, f) != bytes)
 		rc = complain(path);
 	if (f && fclose(f) != 0 && !rc)
 		rc = complain(path);
 	return rc;
+}
+
+static char *read_whole(const char *path, size_t *len)
+{
+	FILE *file = fopen(path, "re");
+	char *text = NULL;
+	size_t n = 0, room = 0;
+
+	if (!file)
+		return NULL;
+	do {
+		if (n == room)
+			text = realloc(text, (room = 2 * room + 4096) + 1);
+		n += fread(text + n, 1, room - n, file);
+	} while (n == room);
+	fclose(file);
+	text[n] = '\0';
+	if (len)
+		*len = n;
+	return text;
+}
+
+char *unit_read(const char *path, size_t *len)
+{
+	char *text = read_whole(path, len);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+	return text;
+}
+
+const char *unit_text(const char *path)
+{
+	static char *text;
+
+	free(text);
+	text = read_whole(path, NULL);
+	return text ? text : "";
 }
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)

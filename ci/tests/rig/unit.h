@@ -75,9 +75,15 @@ int unit_folder(char path[UNIT_TEMP]);
 /* The same with an empty file. Its descriptor, which the caller closes; or a negative errno. */
 int unit_file(char path[UNIT_TEMP]);
 
-/* A file in such a folder, made or overwritten. 0, or a negative errno: standard error has it in
+/* A file in such a folder (NULL: `name` is its path), made or overwritten. 0, or a negative errno: standard error has it in
  * words. */
 int unit_put(const char *folder, const char *name, const void *data, size_t bytes);
+
+/* The whole file, NUL behind it, which the caller frees; *len may be NULL. A missing file ends the case. */
+char *unit_read(const char *path, size_t *len);
+
+/* The text of a file, "" where it is missing; valid until the next call. */
+const char *unit_text(const char *path);
 
 /* Waits for a child and returns its exit code, or 128 + the signal that ended it; one that lives
  * longer than `seconds` is killed: -1. */

@@ -133,3 +133,8 @@ void sink_put(struct sink *sink, struct row row)
 {
 	CU_ASSERT_EQUAL(sink->ops->row(sink, &row), 0);
 }
+
+void sink_put_point(struct sink *sink, struct row out, const struct row *in)
+{
+	CU_ASSERT_EQUAL(sink->ops->point(sink, &out, in), 0);
+}

@@ -25,3 +25,6 @@ const char *sink_path(const char *name);
 struct sink *sink_begun(struct sink *sink);
 
 void sink_put(struct sink *sink, struct row row);
+
+/* A point of one or two rows; `in` may be NULL. */
+void sink_put_point(struct sink *sink, struct row out, const struct row *in);

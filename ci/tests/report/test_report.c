@@ -28,7 +28,7 @@ static const char *in_folder(const char *name)
 }
 
 /* Standard output goes to a file until tear_down: the table is written there. */
-static void set_up(void)
+static void sink_set_up(void)
 {
 	int fd;
 
@@ -107,9 +107,9 @@ static struct row row_of(const char *placement, double busbw)
 static int feed(void)
 {
 	struct row out = row_of("out-of-place", 2), in = row_of("in-place", 5);
-	int rc = report_row(&report, &out);
+	int rc = report_row(&report, &out, NULL);
 
-	rc = rc ? rc : report_row(&report, &in);
+	rc = rc ? rc : report_row(&report, &in, &out);
 	return rc ? rc : report_comment(&report, "a %s with %d words", "remark", 4);
 }
 
@@ -117,7 +117,7 @@ UNIT_TEST(test_table_alone, "the table alone")
 {
 	struct run_summary summary = { .outcome = OUTCOME_OK, .checked = true };
 
-	set_up();
+	sink_set_up();
 	CU_ASSERT_EQUAL_FATAL(report_open(&report, &options, &collective, &facts, &err), 0);
 	UNIT_ALL(report.n == 1, feed() == 0);
 	report.wrong_checks = 3;
@@ -130,12 +130,34 @@ UNIT_TEST(test_table_alone, "the table alone")
 		strstr(unit_text(in_folder("stdout")), "Avg bus bandwidth    : 3.5"));
 }
 
+/* A line of the table is a point: it waits for the in-place row, if the collective has one. */
+UNIT_TEST(test_points, "points")
+{
+	const struct row out = row_of("out-of-place", 2), in = row_of("in-place", 5);
+	const struct collective single = { .name = "x" };
+	int before;
+
+	for (int pair = 0; pair < 2; pair++) {
+		sink_set_up();
+		CU_ASSERT_EQUAL_FATAL(report_open(&report, &options, pair ? &collective : &single,
+						  &facts, &err),
+				      0);
+		before = lines_of(in_folder("stdout"));
+		UNIT_ALL(report_row(&report, &out, NULL) == 0,
+			 lines_of(in_folder("stdout")) == before + !pair);
+		if (pair)
+			UNIT_ALL(report_row(&report, &in, &out) == 0,
+				 lines_of(in_folder("stdout")) == before + 1);
+		tear_down();
+	}
+}
+
 /* A run without a row: only sizes that are too small. */
 UNIT_TEST(test_no_rows, "no rows")
 {
 	struct run_summary summary = { .outcome = OUTCOME_OK };
 
-	set_up();
+	sink_set_up();
 	CU_ASSERT_EQUAL_FATAL(report_open(&report, &options, &collective, &facts, &err), 0);
 	UNIT_ALL(report_end(&report, &summary) == 0, summary.avg_busbw_gbs == 0);
 	tear_down();
@@ -147,7 +169,7 @@ UNIT_TEST(test_everything, "all sinks")
 	char out[UNIT_PATH], csv[UNIT_PATH], json[UNIT_PATH], nccl[UNIT_PATH], table[UNIT_PATH],
 		metrics[UNIT_PATH];
 
-	set_up();
+	sink_set_up();
 	snprintf(out, sizeof(out), "%s", in_folder("run"));
 	snprintf(csv, sizeof(csv), "%s", in_folder("a.csv"));
 	snprintf(json, sizeof(json), "%s", in_folder("a.jsonl"));
@@ -172,7 +194,7 @@ UNIT_TEST(test_everything, "all sinks")
 	unlink(metrics);
 
 	/* a folder with a run is not touched */
-	set_up();
+	sink_set_up();
 	options.out = out;
 	UNIT_ALL(report_open(&report, &options, &collective, &facts, &err) < 0,
 		 err.outcome == OUTCOME_USAGE, strstr(err.text, out) != NULL);
@@ -180,7 +202,7 @@ UNIT_TEST(test_everything, "all sinks")
 	CU_ASSERT_EQUAL(lines_of(in_folder("run/rows.csv")), 3);
 	unlink(in_folder("run/rows.csv"));
 	unlink(in_folder("run/rows.jsonl"));
-	set_up();
+	sink_set_up();
 	options.out = out;
 	CU_ASSERT(report_open(&report, &options, &collective, &facts, &err) < 0); /* table.txt */
 	CU_ASSERT_EQUAL(err.outcome, OUTCOME_USAGE);
@@ -199,7 +221,7 @@ UNIT_TEST(test_refused, "places that are not there")
 	char path[UNIT_PATH];
 
 	for (int i = 0; i < 4; i++) {
-		set_up();
+		sink_set_up();
 		snprintf(path, sizeof(path), "%s/no/such/place", folder);
 		if (i == 0)
 			options.out = path;
@@ -221,7 +243,7 @@ UNIT_TEST(test_full_disk, "a full disk")
 	struct run_summary summary = { .outcome = OUTCOME_OK };
 	int full, rc;
 
-	set_up();
+	sink_set_up();
 	CU_ASSERT_EQUAL_FATAL(report_open(&report, &options, &collective, &facts, &err), 0);
 	fflush(stdout);
 	full = open("/dev/full", O_WRONLY | O_CLOEXEC);

@@ -1,4 +1,4 @@
-/* test_row.c: the table of columns, cells as text in any locale, and pairing of placements. */
+/* test_row.c: the table of columns, cells as text in any locale. */
 #include "rig/unit.h"
 
 #include "base/parse.h"
@@ -130,77 +130,6 @@ UNIT_TEST(test_numbers, "numbers")
 		CU_ASSERT_STRING_EQUAL(number_text(row->value, buf, sizeof(buf)), row->text);
 }
 
-UNIT_TEST(test_pair, "pair of placements")
-{
-	const double times[] = { 1, 2, 3, 4 };
-	const struct stats ranks[2] = { { .n = 2, .median = 5 }, { .n = 2, .median = 6 } };
-	struct row out = { .collective = "all_reduce",
-			   .type = "float",
-			   .redop = "sum",
-			   .placement = "out-of-place",
-			   .mode = "stream",
-			   .size = 8,
-			   .nranks = 2,
-			   .samples = 2,
-			   .sample_times_us = times,
-			   .per_rank = ranks };
-	struct row in = out, other = out;
-	struct row_pair pair = { 0 };
-
-	in.placement = "in-place";
-	other.placement = "in-place";
-	other.size = 16;
-	CU_ASSERT_TRUE(row_pair_empty(&pair) && row_pair_takes(&pair, &out) &&
-		       row_pair_takes(&pair, &in));
-	row_pair_put(&pair, &out);
-	UNIT_ALL(!row_pair_empty(&pair), !row_pair_takes(&pair, &out),
-		 !row_pair_takes(&pair, &other), row_pair_takes(&pair, &in));
-	CU_ASSERT_PTR_NOT_EQUAL(row_pair_any(&pair)->sample_times_us, times);
-	CU_ASSERT_EQUAL(memcmp(row_pair_any(&pair)->sample_times_us, times, sizeof(times)), 0);
-	CU_ASSERT_EQUAL(row_pair_any(&pair)->per_rank[1].median, 6);
-	row_pair_put(&pair, &in);
-	UNIT_ALL(pair.has[PAIR_OUT] && pair.has[PAIR_IN], !row_pair_takes(&pair, &in));
-	row_pair_clear(&pair);
-	CU_ASSERT_TRUE(row_pair_empty(&pair));
-	row_pair_clear(&pair);
-
-	/* An in-place row in front stands alone. */
-	row_pair_put(&pair, &in);
-	UNIT_ALL(!row_pair_takes(&pair, &out), !strcmp(row_pair_any(&pair)->placement, "in-place"));
-	row_pair_clear(&pair);
-}
-
-/* Each field of the point separates rows. */
-UNIT_TEST(test_pair_keys, "pair: keys")
-{
-	const struct row out = { .collective = "reduce",
-				 .type = "float",
-				 .redop = "sum",
-				 .mode = "stream",
-				 .placement = "out-of-place",
-				 .size = 8,
-				 .count = 2,
-				 .root = 1 };
-	struct row_pair pair = { 0 };
-	struct row in[7];
-
-	for (int i = 0; i < 7; i++) {
-		in[i] = out;
-		in[i].placement = "in-place";
-	}
-	in[0].collective = "broadcast";
-	in[1].type = "int8";
-	in[2].redop = "max";
-	in[3].mode = "graph";
-	in[4].count = 4;
-	in[5].root = 0;
-	in[6].cycle = 1;
-	row_pair_put(&pair, &out);
-	for (int i = 0; i < 7; i++)
-		CU_ASSERT_FALSE(row_pair_takes(&pair, &in[i]));
-	row_pair_clear(&pair);
-}
-
 UNIT_TEST(test_shared_columns, "columns both placements share")
 {
 	static const char *const shared[] = { "schema", "collective", "size_bytes",
@@ -209,5 +138,5 @@ UNIT_TEST(test_shared_columns, "columns both placements share")
 						"stop",	   "slowest_rank", "timestamp" };
 
 	for (size_t i = 0; i < 6; i++)
-		UNIT_ALL(row_pair_shared(find(shared[i])), !row_pair_shared(find(measured[i])));
+		UNIT_ALL(column_shared(find(shared[i])), !column_shared(find(measured[i])));
 }

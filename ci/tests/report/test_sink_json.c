@@ -223,16 +223,15 @@ static struct sink *nccl_json_open(const char *name)
 UNIT_TEST(test_nccl_json, "nccl-tests' JSON")
 {
 	struct run_summary summary = sink_summary();
-	struct row row = sink_row(32, false);
+	struct row row = sink_row(32, false), in = sink_row(8, true);
 
 	sink_set_up();
 	sink = nccl_json_open("n.json");
-	sink_put(sink, sink_row(8, false));
-	sink_put(sink, sink_row(8, true));
-	sink_put(sink, sink_wrong_row(16, false));
+	sink_put_point(sink, sink_row(8, false), &in);
+	sink_put_point(sink, sink_wrong_row(16, false), NULL);
 	row.time_us = NAN;
 	row.wrong = -1;
-	sink_put(sink, row);
+	sink_put_point(sink, row, NULL);
 	CU_ASSERT_TRUE(is_empty("n.json")); /* empty until the end */
 	summary.wrong_checks = 7;
 	CU_ASSERT_EQUAL(sink->ops->end(sink, &summary), 0);
@@ -263,7 +262,7 @@ UNIT_TEST(test_nccl_json_errors, "nccl-tests' JSON: errors")
 
 	sink_set_up();
 	sink = nccl_json_open("failed.json");
-	sink_put(sink, sink_row(8, false));
+	sink_put_point(sink, sink_row(8, false), NULL);
 	summary.err = &failure;
 	CU_ASSERT_EQUAL(sink->ops->end(sink, &summary), 0);
 	sink->ops->free(sink);
@@ -277,7 +276,7 @@ UNIT_TEST(test_nccl_json_endless, "nccl-tests' JSON: no end")
 {
 	sink_set_up();
 	sink = nccl_json_open("endless.json");
-	sink_put(sink, sink_row(8, false));
+	sink_put_point(sink, sink_row(8, false), NULL);
 	sink->ops->free(sink);
 	CU_ASSERT_EQUAL(access(sink_path("endless.json"), F_OK), -1);
 }
@@ -294,8 +293,7 @@ UNIT_TEST(test_nccl_json_per_iteration, "nccl-tests' JSON: per iteration")
 	sink_options.step_factor = 0;
 	sink_options.step_bytes = 1 << 10;
 	sink = nccl_json_open("iter.json");
-	sink_put(sink, out);
-	sink_put(sink, row);
+	sink_put_point(sink, out, &row);
 	finish(sink);
 	document = load("iter.json");
 	/* Slowest ranks: 11, 13, 15; the first is skipped. */
@@ -320,7 +318,7 @@ UNIT_TEST(test_nccl_json_suffixes, "nccl-tests' JSON: suffixes")
 		three[i] = nccl_json_open("s.json");
 	UNIT_ALL(access(sink_path("s.json"), F_OK) == 0, access(sink_path("s.json.0"), F_OK) == 0,
 		 access(sink_path("s.json.1"), F_OK) == 0);
-	sink_put(three[2], sink_row(8, false));
+	sink_put_point(three[2], sink_row(8, false), NULL);
 	for (int i = 0; i < 3; i++)
 		finish(three[i]);
 	for (int i = 0; i < 2; i++) {

@@ -9,13 +9,11 @@ struct screen {
 	struct sink *sink;
 };
 
-static void screen_open(struct screen *screen, enum table_kind kind, bool in_place, bool checked,
-			bool timestamps)
+static void screen_open(struct screen *screen, enum table_kind kind, bool checked, bool timestamps)
 {
 	screen->text = NULL;
 	screen->out = open_memstream(&screen->text, &screen->len);
-	screen->sink = sink_begun(
-		sink_table_new(screen->out, kind, in_place, checked, timestamps, &sink_err));
+	screen->sink = sink_begun(sink_table_new(screen->out, kind, checked, timestamps, &err));
 }
 
 static void screen_close(struct screen *screen)
@@ -85,15 +83,20 @@ static struct screen s;
 static const char *const both[] = { "8",    "2", "float", "sum",  "-1",	  "12.25", "1.50",
 				    "2.00", "0", "13.50", "1.50", "3.00", "0" };
 
+static void put_both(uint64_t size)
+{
+	const struct row in = sink_row(size, true);
+
+	sink_put_point(s.sink, sink_row(size, false), &in);
+}
+
 UNIT_TEST(test_table_plain, "nccl-tests' columns")
 {
 	const struct run_summary summary = sink_summary();
 
 	sink_set_up();
-	screen_open(&s, TABLE_NCCL_TESTS, true, true, false);
-	sink_put(s.sink, sink_row(8, false));
-	CU_ASSERT_EQUAL(parse_table(s.text, rows, 4), 0); /* the twin is awaited */
-	sink_put(s.sink, sink_row(8, true));
+	screen_open(&s, TABLE_NCCL_TESTS, true, false);
+	put_both(8);
 	CU_ASSERT_EQUAL_FATAL(parse_table(s.text, rows, 4), 1);
 	CU_ASSERT_EQUAL(rows[0].n, 13);
 	check_fields(&rows[0], both, 13);
@@ -111,8 +114,8 @@ UNIT_TEST(test_table_plain, "nccl-tests' columns")
 UNIT_TEST(test_table_header, "header")
 {
 	sink_set_up();
-	sink_options.iters = 20;
-	screen_open(&s, TABLE_NCCL_TESTS, true, true, false);
+	options.iters = 20;
+	screen_open(&s, TABLE_NCCL_TESTS, true, false);
 	UNIT_ALL(headings(s.text, line, sizeof(line), field) == 13, !strcmp(field[5], "time"),
 		 !strcmp(field[12], "#wrong"),
 		 strstr(s.text, "# Collective test starting: all_reduce_perf\n") != NULL);
@@ -126,17 +129,17 @@ UNIT_TEST(test_table_header, "header")
 	CU_ASSERT_PTR_NOT_NULL(strstr(s.text, " backend nccl, 2 ranks on 2 nodes, started "));
 	screen_close(&s);
 	facts.nranks = facts.nnodes = 1;
-	screen_open(&s, TABLE_NCCL_TESTS, true, true, false);
+	screen_open(&s, TABLE_NCCL_TESTS, true, false);
 	CU_ASSERT_PTR_NOT_NULL(strstr(s.text, " backend nccl, 1 rank on 1 node, started "));
 	screen_close(&s);
 	facts.nranks = facts.nnodes = RANKS;
 
 	/* -C: the column is the host's time, and its heading shows that. */
-	sink_options.cputime = true;
-	screen_open(&s, TABLE_NCCL_TESTS, false, true, false);
+	options.cputime = true;
+	screen_open(&s, TABLE_NCCL_TESTS, true, false);
 	headings(s.text, line, sizeof(line), field);
 	CU_ASSERT_STRING_EQUAL(field[5], "cputime");
-	sink_put(s.sink, sink_row(8, false));
+	sink_put_point(s.sink, sink_row(8, false), NULL);
 	CU_ASSERT_PTR_NOT_NULL(strstr(s.text, "-1     4.50    1.50"));
 	screen_close(&s);
 }
@@ -146,11 +149,9 @@ UNIT_TEST(test_table_extended, "further columns")
 	int n, mode = -1, ip99 = -1;
 
 	sink_set_up();
-	screen_open(&s, TABLE_WIDE, true, true, true);
-	sink_put(s.sink, sink_row(8, false));
-	sink_put(s.sink, sink_row(8, true));
-	sink_put(s.sink, sink_row(16, false)); /* its twin does not come */
-	sink_put(s.sink, sink_row(32, false));
+	screen_open(&s, TABLE_WIDE, true, true);
+	put_both(8);
+	sink_put_point(s.sink, sink_row(16, false), NULL); /* a collective without the other placement */
 	n = headings(s.text, line, sizeof(line), field);
 	CU_ASSERT_TRUE_FATAL(n > 14);
 	for (int i = 13; i < n; i++) {
@@ -189,7 +190,7 @@ UNIT_TEST(test_table_predicted, "predictions")
 	known.of_predicted_percent = 98.5;
 	row_no_prediction(&unknown);
 	facts.predicted = true;
-	screen_open(&s, TABLE_WIDE, false, true, false);
+	screen_open(&s, TABLE_WIDE, true, false);
 	n = headings(s.text, line, sizeof(line), field);
 	for (int i = 13; i < n; i++)
 		if (strcmp(field[i], "pred") == 0)
@@ -197,15 +198,15 @@ UNIT_TEST(test_table_predicted, "predictions")
 	CU_ASSERT_TRUE_FATAL(pred > 0 && pred + 4 < n);
 	UNIT_ALL(!strcmp(field[pred + 2], "predlow"), !strcmp(field[pred + 4], "ceiling"),
 		 !strcmp(field[pred + 5], "ofpred"));
-	sink_put(s.sink, known);
-	sink_put(s.sink, unknown);
+	sink_put_point(s.sink, known, NULL);
+	sink_put_point(s.sink, unknown, NULL);
 	CU_ASSERT_EQUAL_FATAL(parse_table(s.text, rows, 4), 2);
 	UNIT_ALL(rows[0].n == n, !strcmp(rows[0].field[pred], "12.25"),
 		 !strcmp(rows[0].field[pred + 4], "450.00"),
 		 !strcmp(rows[0].field[pred + 5], "98.50"), !strcmp(rows[1].field[pred], "nan"));
 	screen_close(&s);
 	facts.predicted = false;
-	screen_open(&s, TABLE_WIDE, false, true, false);
+	screen_open(&s, TABLE_WIDE, true, false);
 	CU_ASSERT_PTR_NULL(strstr(s.text, "ofpred"));
 	screen_close(&s);
 }
@@ -226,18 +227,17 @@ UNIT_TEST(test_table_narrow, "140 characters")
 	};
 
 	sink_set_up();
-	screen_open(&s, TABLE_HANGAR, true, true, false);
+	screen_open(&s, TABLE_HANGAR, true, false);
 	CU_ASSERT_EQUAL_FATAL(headings(s.text, line, sizeof(line), field), 16);
 	for (int i = 0; i < 3; i++)
 		CU_ASSERT_STRING_EQUAL(field[13 + i], names[i]);
 	for (size_t i = 0; i < LENGTH(cases); i++) {
-		struct row row = sink_row(8 << i, false);
+		struct row row = sink_row(8 << i, false), in = sink_row(8 << i, true);
 
 		row.predicted_busbw_gbs = cases[i].predicted;
 		row.of_predicted_percent = cases[i].share;
 		row.ci_percent = cases[i].spread;
-		sink_put(s.sink, row);
-		sink_put(s.sink, sink_row(8 << i, true));
+		sink_put_point(s.sink, row, &in);
 	}
 	for (const char *l = s.text; *l; l += strcspn(l, "\n") + 1)
 		if (strncmp(l, "# nThread ", 10) != 0) /* nccl-tests' own line */
@@ -267,9 +267,9 @@ UNIT_TEST(test_table_hostile_cells, "hostile cells")
 	row.time_us = 123456789012.0;
 	row.busbw_gbs = NAN;
 	row.wrong = 123456789;
-	screen_open(&s, TABLE_WIDE, false, true, true);
+	screen_open(&s, TABLE_WIDE, true, true);
 	n = headings(s.text, line, sizeof(line), field);
-	sink_put(s.sink, row);
+	sink_put_point(s.sink, row, NULL);
 	CU_ASSERT_EQUAL_FATAL(parse_table(s.text, rows, 2), 1);
 	CU_ASSERT_EQUAL_FATAL(rows[0].n, n);
 	CU_ASSERT_STRING_EQUAL(rows[0].field[0], "18446744073709551615");
@@ -285,8 +285,8 @@ UNIT_TEST(test_table_unchecked, "not checked")
 	struct row row = sink_row(8, false);
 
 	sink_set_up();
-	screen_open(&s, TABLE_NCCL_TESTS, false, false, false);
-	sink_put(s.sink, row);
+	screen_open(&s, TABLE_NCCL_TESTS, false, false);
+	sink_put_point(s.sink, row, NULL);
 	CU_ASSERT_EQUAL_FATAL(parse_table(s.text, rows, 2), 1);
 	UNIT_ALL(rows[0].n == 13, !strcmp(rows[0].field[8], "N/A"));
 	summary.checked = false;
@@ -295,9 +295,9 @@ UNIT_TEST(test_table_unchecked, "not checked")
 	screen_close(&s);
 
 	/* This one row was not checked. */
-	screen_open(&s, TABLE_NCCL_TESTS, false, true, false);
+	screen_open(&s, TABLE_NCCL_TESTS, true, false);
 	row.wrong = -1;
-	sink_put(s.sink, row);
+	sink_put_point(s.sink, row, NULL);
 	CU_ASSERT_EQUAL_FATAL(parse_table(s.text, rows, 2), 1);
 	CU_ASSERT_STRING_EQUAL(rows[0].field[8], "N/A");
 	screen_close(&s);
@@ -315,18 +315,17 @@ UNIT_TEST(test_table_wrong_and_end, "wrong data and the end")
 	char *at;
 
 	sink_set_up();
-	sink_options.min_bw = 3;
-	sink_options.memory_report = true;
-	screen_open(&s, TABLE_NCCL_TESTS, true, true, false);
-	sink_put(s.sink, sink_wrong_row(8, false));
+	options.min_bw = 3;
+	options.memory_report = true;
+	screen_open(&s, TABLE_NCCL_TESTS, true, false);
+	sink_put_point(s.sink, sink_wrong_row(8, false), NULL);
 	CU_ASSERT_EQUAL(s.sink->ops->comment(s.sink, "in\nbetween"), 0);
 	summary.wrong_checks = 2;
 	summary.err = &failure;
 	summary.memory_init = 1536;
 	summary.memory_buffers = (size_t)200 << 30;
 	CU_ASSERT_EQUAL(s.sink->ops->end(s.sink, &summary), 0);
-	CU_ASSERT_EQUAL_FATAL(parse_table(s.text, rows, 2),
-			      1); /* held until the end, then printed */
+	CU_ASSERT_EQUAL_FATAL(parse_table(s.text, rows, 2), 1);
 	CU_ASSERT_STRING_EQUAL(rows[0].field[8], "12");
 	at = strstr(s.text, "# wrong: ");
 	CU_ASSERT_PTR_NOT_NULL_FATAL(at);
@@ -339,8 +338,8 @@ UNIT_TEST(test_table_wrong_and_end, "wrong data and the end")
 			"# GPU memory usage     : Initialization 1.50 KB | User-Allocated 200 GB"
 			" | Collective 0.00 B | Total  200 GB\n") != NULL);
 	screen_close(&s);
-	sink_options.min_bw = 2.6; /* 10 % below is still good */
-	screen_open(&s, TABLE_NCCL_TESTS, true, true, false);
+	options.min_bw = 2.6; /* 10 % below is still good */
+	screen_open(&s, TABLE_NCCL_TESTS, true, false);
 	CU_ASSERT_EQUAL(s.sink->ops->end(s.sink, &summary), 0);
 	CU_ASSERT_PTR_NOT_NULL(strstr(s.text, "# Avg bus bandwidth    : 2.5 OK\n"));
 	screen_close(&s);
@@ -353,8 +352,8 @@ UNIT_TEST(test_table_full_disk, "full disk")
 
 	sink_set_up();
 	CU_ASSERT_PTR_NOT_NULL_FATAL(out);
-	sink = sink_table_new(out, TABLE_HANGAR, true, true, false, &sink_err);
-	UNIT_ALL(sink->ops->begin(sink, &facts) == -EIO, sink_err.outcome == OUTCOME_INTERNAL);
+	sink = sink_table_new(out, TABLE_HANGAR, true, false, &err);
+	UNIT_ALL(sink->ops->begin(sink, &facts) == -EIO, err.outcome == OUTCOME_INTERNAL);
 	sink->ops->free(sink);
 	fclose(out);
 }

@@ -221,30 +221,18 @@ static int predict(struct measured *m)
 	return job_bcast(bench->job, &m->timing.predicted, sizeof(m->timing.predicted));
 }
 
-int point_measure(struct bench *bench, const struct point *point, bool in_place, struct measured *m)
+static int measure(struct measured *m)
 {
-	int rc;
+	bool like = m->plan.bench->options->like_nccl_tests;
+	int rc = predict(m);
 
-	memset(m, 0, sizeof(*m));
-	rc = plan_init(&m->plan, bench, point, in_place);
-	m->timing = (struct timing){ .plan = &m->plan,
-				     .mode = bench->options->mode,
-				     .calls = 1,
-				     .samples = 1,
-				     .launches = 1,
-				     .slowest = 0 };
-	m->timing.expected = expected(m);
-	describe(m, point);
-	if (rc < 0)
-		return rc;
-	rc = predict(m);
 	if (rc == 0)
 		rc = prepare_slot(m, (struct checked_slot){ .index = 0 });
 	if (rc == 0)
 		rc = timing_warm_up(&m->timing);
 	if (rc == 0)
 		sampling_init(&m->sampling, &m->timing);
-	if (rc == 0 && !bench->options->like_nccl_tests)
+	if (rc == 0 && !like)
 		rc = prepare_slot(m, (struct checked_slot){ .index = 0 });
 	if (rc == 0)
 		rc = sample(m);
@@ -255,10 +243,27 @@ int point_measure(struct bench *bench, const struct point *point, bool in_place,
 	return rc;
 }
 
+int point_measure(struct bench *bench, const struct point *point, bool in_place, struct measured *m)
+{
+	int rc;
+
+	memset(m, 0, sizeof(*m));
+	rc = plan_init(&m->plan, bench, point, in_place);
+	m->timing = (struct timing){ .plan = &m->plan,
+				     .mode = bench->options->mode,
+				     .calls = 1,
+				     .samples = 1,
+				     .launches = 1 };
+	m->timing.expected = expected(m);
+	describe(m, point);
+	if (rc == 0)
+		rc = measure(m);
+	timing_release(&m->timing);
+	plan_release(&m->plan);
+	return rc;
+}
+
 void point_release(struct measured *m)
 {
-	if (m->timing.plan)
-		timing_release(&m->timing);
 	sampling_release(&m->sampling);
-	plan_release(&m->plan);
 }

@@ -6,7 +6,7 @@
 #include "measure/sampling.h"
 #include "measure/sweep.h"
 
-/* A measured point, alive until its row is printed. */
+/* A measured point, alive until its row is printed; plan and timing own nothing by then. */
 struct measured {
 	struct row row;	      /* complete on rank 0; elsewhere only `report` and `wrong` */
 	int64_t wrong_checks; /* ranks with a failed check, summed over the checks of this point; on

@@ -107,8 +107,8 @@ static int summarise_ranks(struct run *run, const struct measured *measured)
 	return rc;
 }
 
-/* Rank 0: passes the row to the hooks, then to the sinks. */
-static int report_point(struct run *run, struct measured *measured)
+/* Rank 0: passes the row to the hooks, then to the sinks; `out` as in report_row. */
+static int report_measured(struct run *run, struct measured *measured, const struct row *out)
 {
 	const struct predictor *predictor = run->bench->predictor;
 	const struct run_hook *const hooks[] = { run->vendor, run->reconciler };
@@ -123,7 +123,7 @@ static int report_point(struct run *run, struct measured *measured)
 	for (size_t i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++)
 		if (hooks[i])
 			hooks[i]->row(hooks[i]->ctx, row);
-	rc = report_row(run->report, row);
+	rc = report_row(run->report, row, out);
 	if (rc == 0 && run->bench->options->matrix_summary && run->bench->collective->irregular)
 		rc = summarise_ranks(run, measured);
 	return rc;
@@ -141,24 +141,38 @@ static int watch_drift(struct run *run, const struct row *row)
 			      row->type, row->redop, row->size, row->placement, text);
 }
 
-static int one_placement(struct run *run, const struct point *point, bool in_place, int cycle)
+/* In place if there is an out-of-place row `out`. */
+static int one_placement(struct run *run, const struct point *point, int cycle,
+			 struct measured *measured, const struct row *out)
 {
-	struct measured measured;
-	int rc = point_measure(run->bench, point, in_place, &measured);
+	int rc = point_measure(run->bench, point, out != NULL, measured);
 
-	if (rc == -ENODATA) {
-		run->too_small += !in_place;
-		rc = 0;
-	} else if (rc == 0) {
-		measured.row.cycle = cycle;
-		run_note_culprits(run, &measured.row.report);
-		if (run->report)
-			rc = report_point(run, &measured);
-		if (run->report && rc == 0)
-			rc = watch_drift(run, &measured.row);
-	}
-	point_release(&measured);
 	run->done++;
+	if (rc < 0)
+		return rc;
+	measured->row.cycle = cycle;
+	run_note_culprits(run, &measured->row.report);
+	if (run->report)
+		rc = report_measured(run, measured, out);
+	return rc < 0 || !run->report ? rc : watch_drift(run, &measured->row);
+}
+
+/* The out-of-place row lives until the sinks have both. */
+static int one_point(struct run *run, const struct point *point, int cycle)
+{
+	bool in_place = run->bench->collective->in_place;
+	struct measured out, in;
+	int rc = one_placement(run, point, cycle, &out, NULL);
+
+	if (rc == 0 && in_place) {
+		rc = one_placement(run, point, cycle, &in, &out.row);
+		point_release(&in);
+	} else if (rc == -ENODATA) {
+		run->too_small++;
+		run->done += in_place;
+		rc = 0;
+	}
+	point_release(&out);
 	return rc;
 }
 
@@ -173,9 +187,7 @@ static int one_cycle(struct run *run, int cycle)
 	while (rc == 0 && sweep_next(&sweep, &point)) {
 		if (run->progress)
 			show_progress(run, &point);
-		rc = one_placement(run, &point, false, cycle);
-		if (rc == 0 && run->bench->collective->in_place)
-			rc = one_placement(run, &point, true, cycle);
+		rc = one_point(run, &point, cycle);
 	}
 	clear_progress(run);
 	return rc;

@@ -16,10 +16,10 @@ static int add(struct report *report, struct sink *sink)
 }
 
 static int add_table(struct report *report, FILE *out, const struct options *options,
-		     const struct collective *collective, struct error *err)
+		     struct error *err)
 {
-	return add(report, sink_table_new(out, options->table, collective->in_place,
-					  options->check > 0, options->timestamps, err));
+	return add(report, sink_table_new(out, options->table, options->check > 0,
+					  options->timestamps, err));
 }
 
 /* Files of the options; `make` NULL: another module writes them. */
@@ -45,8 +45,7 @@ static const char *path_of(const struct options *options, size_t i)
 }
 
 /* --out DIR: a folder per run. */
-static int add_folder(struct report *report, const struct options *options,
-		      const struct collective *collective, struct error *err)
+static int add_folder(struct report *report, const struct options *options, struct error *err)
 {
 	char path[4096];
 	int rc;
@@ -65,7 +64,7 @@ static int add_folder(struct report *report, const struct options *options,
 	report->table_file = fopen(path, "wxe");
 	if (!report->table_file)
 		return error_set(err, OUTCOME_USAGE, -errno, "%s: %s", path, strerror(errno));
-	return add_table(report, report->table_file, options, collective, err);
+	return add_table(report, report->table_file, options, err);
 }
 
 int report_open(struct report *report, const struct options *options,
@@ -74,10 +73,10 @@ int report_open(struct report *report, const struct options *options,
 {
 	int rc;
 
-	memset(report, 0, sizeof(*report));
-	rc = add_table(report, stdout, options, collective, err);
+	*report = (struct report){ .in_place = collective->in_place };
+	rc = add_table(report, stdout, options, err);
 	if (rc == 0 && options->out)
-		rc = add_folder(report, options, collective, err);
+		rc = add_folder(report, options, err);
 	for (size_t i = 0; i < FILES && rc == 0; i++)
 		if (files[i].make && path_of(options, i))
 			rc = add(report, files[i].make(path_of(options, i), err));
@@ -148,15 +147,21 @@ int report_check(const struct options *options, struct error *err)
 	return rc;
 }
 
-int report_row(struct report *report, const struct row *row)
+int report_row(struct report *report, const struct row *row, const struct row *out)
 {
+	bool whole = out || !report->in_place;
 	int rc = 0;
 
 	report->busbw_sum += row->busbw_gbs;
 	report->rows++;
-	for (size_t i = 0; i < report->n && rc == 0; i++)
-		if (report->sinks[i]->ops->row)
-			rc = report->sinks[i]->ops->row(report->sinks[i], row);
+	for (size_t i = 0; i < report->n && rc == 0; i++) {
+		struct sink *sink = report->sinks[i];
+
+		if (sink->ops->row)
+			rc = sink->ops->row(sink, row);
+		if (sink->ops->point && whole && rc == 0)
+			rc = sink->ops->point(sink, out ? out : row, out ? row : NULL);
+	}
 	return rc;
 }
 

@@ -11,6 +11,7 @@ struct report {
 	struct sink *sinks[REPORT_SINKS];
 	size_t n;
 	FILE *table_file; /* --out DIR/table.txt */
+	bool in_place;	  /* a point has two rows */
 	double busbw_sum; /* for the average at the end */
 	long long rows;
 	long long wrong_checks;
@@ -28,9 +29,9 @@ int report_open(struct report *report, const struct options *options,
  * option. */
 int report_check(const struct options *options, struct error *err);
 
-/* Passes a row to every sink and adds it to the average. Returns 0 or a negative errno with the
- * error set. */
-int report_row(struct report *report, const struct row *row);
+/* Passes a row to every sink and adds it to the average. `out` is the out-of-place row of an
+ * in-place one, else NULL. Returns 0 or a negative errno with the error set. */
+int report_row(struct report *report, const struct row *row, const struct row *out);
 /* Writes a note to every sink, printf style, no newline. */
 int report_comment(struct report *report, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -1,7 +1,6 @@
 /* row.c: the columns of a row. */
 #include "report/row.h"
 
-#include "base/error.h"
 #include "base/parse.h"
 
 /* Further members may follow the texts: ".predicted = true". */
@@ -137,71 +136,8 @@ char *column_format(const struct column *column, const struct row *row, char *bu
 	return buf;
 }
 
-/* ---- pairs ---------------------------------------------------------------------------------- */
-
-static int side_of(const struct row *row)
+/* struct row has the point first, then the measurement. */
+bool column_shared(const struct column *column)
 {
-	return strcmp(row->placement, "in-place") == 0 ? PAIR_IN : PAIR_OUT;
-}
-
-static bool same_text(const char *a, const char *b)
-{
-	return a == b || (a && b && strcmp(a, b) == 0);
-}
-
-bool row_pair_empty(const struct row_pair *pair)
-{
-	return !pair->has[PAIR_OUT] && !pair->has[PAIR_IN];
-}
-
-bool row_pair_takes(const struct row_pair *pair, const struct row *row)
-{
-	const struct row *a = &pair->rows[PAIR_OUT];
-
-	if (row_pair_empty(pair))
-		return true;
-	return side_of(row) == PAIR_IN && !pair->has[PAIR_IN] && a->size == row->size &&
-	       a->count == row->count && a->root == row->root && a->cycle == row->cycle &&
-	       same_text(a->collective, row->collective) && same_text(a->type, row->type) &&
-	       same_text(a->redop, row->redop) && same_text(a->mode, row->mode);
-}
-
-static void *copy_array(const void *from, size_t n, size_t size)
-{
-	return from && n > 0 ? memcpy(must(malloc(n * size)), from, n * size) : NULL;
-}
-
-void row_pair_put(struct row_pair *pair, const struct row *row)
-{
-	size_t nranks = row->nranks > 0 ? (size_t)row->nranks : 0;
-	size_t nsamples = row->samples > 0 ? (size_t)(row->skipped + row->samples) : 0;
-	int side = side_of(row);
-
-	pair->rows[side] = *row;
-	pair->rows[side].sample_times_us =
-		copy_array(row->sample_times_us, nsamples * nranks, sizeof(double));
-	pair->rows[side].per_rank = copy_array(row->per_rank, nranks, sizeof(struct stats));
-	pair->has[side] = true;
-}
-
-void row_pair_clear(struct row_pair *pair)
-{
-	for (int side = 0; side < PAIR_SIDES; side++) {
-		if (!pair->has[side])
-			continue;
-		free((void *)pair->rows[side].sample_times_us);
-		free((void *)pair->rows[side].per_rank);
-		pair->has[side] = false;
-	}
-}
-
-const struct row *row_pair_any(const struct row_pair *pair)
-{
-	return &pair->rows[pair->has[PAIR_OUT] ? PAIR_OUT : PAIR_IN];
-}
-
-bool row_pair_shared(const struct column *column)
-{
-	/* struct row has the point first, then the measurement. */
 	return column->offset < offsetof(struct row, time_us);
 }

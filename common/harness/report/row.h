@@ -110,33 +110,5 @@ extern const struct column wrong_columns[WRONG_COLUMNS];
  * Returns buf. */
 char *column_format(const struct column *column, const struct row *row, char *buf, size_t len);
 
-/* ---- the out-of-place and the in-place row of one point ---- */
-
-enum { PAIR_OUT, PAIR_IN, PAIR_SIDES };
-
-/* Holds rows until both are there: a line of nccl-tests' table and a result of its JSON have both.
- * Zeroed is empty. The rows' strings are borrowed from const tables; detail arrays are copied. */
-struct row_pair {
-	bool has[PAIR_SIDES];
-	struct row rows[PAIR_SIDES];
-};
-
-/* Returns true if no row is held. */
-bool row_pair_empty(const struct row_pair *pair);
-
-/* Returns true if `row` fits: the pair is empty, or `row` is the missing in-place row of the same
- * point. */
-bool row_pair_takes(const struct row_pair *pair, const struct row *row);
-
-/* Stores a copy of a row that row_pair_takes(). */
-void row_pair_put(struct row_pair *pair, const struct row *row);
-
-/* Frees the rows; the pair is empty then. */
-void row_pair_clear(struct row_pair *pair);
-
-/* Returns a row of the pair, for the fields that both share: size, count, type, operator, root. The
- * pair is not empty. */
-const struct row *row_pair_any(const struct row_pair *pair);
-
 /* Returns true if the column is part of the point, equal in both placements. */
-bool row_pair_shared(const struct column *column);
+bool column_shared(const struct column *column);

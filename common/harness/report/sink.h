@@ -50,6 +50,8 @@ struct sink;
 struct sink_ops {
 	int (*begin)(struct sink *sink, const struct run_facts *facts);
 	int (*row)(struct sink *sink, const struct row *row);
+	/* A whole point, after its rows: `in` is NULL for a collective without that placement. */
+	int (*point)(struct sink *sink, const struct row *out, const struct row *in);
 	int (*comment)(struct sink *sink, const char *line); /* a note, one line without '#' or
 							      * newline */
 	int (*end)(struct sink *sink, const struct run_summary *summary);
@@ -64,11 +66,10 @@ struct sink {
 
 /* The table on `out` (not closed): nccl-tests' 13 columns, then hangar's by `kind`. Every other
  * line starts with '#'. TABLE_HANGAR is 140 characters wide: only the first placement has room for
- * prediction, share and spread. `checked` false prints N/A for #wrong. A line has both placements,
- * so a row is printed once its in-place twin is there or will not come (`in_place` false). Flushed
- * per line. */
-struct sink *sink_table_new(FILE *out, enum table_kind kind, bool in_place, bool checked,
-			    bool timestamps, struct error *err);
+ * prediction, share and spread. `checked` false prints N/A for #wrong. A line is a point, with both
+ * placements. Flushed per line. */
+struct sink *sink_table_new(FILE *out, enum table_kind kind, bool checked, bool timestamps,
+			    struct error *err);
 
 /* Writes the lines above the table's headings. */
 void sink_table_head(FILE *out, const struct run_facts *facts);

@@ -21,7 +21,6 @@ struct sink_nccl_json {
 	bool written;
 	const struct run_facts *facts; /* borrowed */
 	json_t *results;
-	struct row_pair pair; /* the next result */
 };
 
 static const char *truth(bool value)
@@ -135,26 +134,20 @@ static json_t *per_iteration_object(const struct row *row)
 	return to;
 }
 
-static void put_side(json_t *to, const struct sink_nccl_json *json, int side)
+/* `row` NULL: the collective lacks this placement. */
+static void put_side(json_t *to, const struct options *options, const struct row *row,
+		     const char *name, const char *detail)
 {
-	static const char *const names[] = { [PAIR_OUT] = "out_of_place", [PAIR_IN] = "in_place" };
-	static const char *const details[] = {
-		[PAIR_OUT] = "out_of_place_per_iter", [PAIR_IN] = "in_place_per_iter"
-	};
-	const struct options *options = json->facts->options;
-	const struct row *row = &json->pair.rows[side];
-	bool has = json->pair.has[side];
-
-	json_object_set_new(to, names[side], has ? place_object(row, options) : json_null());
-	if (has && options->per_iter && row->sample_times_us && row->samples > 0 && row->nranks > 0)
-		json_object_set_new(to, details[side], per_iteration_object(row));
+	json_object_set_new(to, name, row ? place_object(row, options) : json_null());
+	if (row && options->per_iter && row->sample_times_us && row->samples > 0 && row->nranks > 0)
+		json_object_set_new(to, detail, per_iteration_object(row));
 }
 
-static json_t *result_object(const struct sink_nccl_json *json)
+static json_t *result_object(const struct options *options, const struct row *row,
+			     const struct row *in)
 {
-	const struct row *row = row_pair_any(&json->pair);
 	int64_t calls = (row->skipped + row->samples) * (row->calls > 0 ? row->calls : 1);
-	int grouped = json->facts->options->agg_iters;
+	int grouped = options->agg_iters;
 	char root[16];
 	json_t *to;
 
@@ -162,8 +155,8 @@ static json_t *result_object(const struct sink_nccl_json *json)
 	to = json_pack("{s:I, s:I, s:o, s:o, s:s}", "size", (json_int_t)row->size, "count",
 		       (json_int_t)row->count, "type", json_value_text(row->type), "redop",
 		       json_value_text(row->redop), "root", root);
-	put_side(to, json, PAIR_OUT);
-	put_side(to, json, PAIR_IN);
+	put_side(to, options, row, "out_of_place", "out_of_place_per_iter");
+	put_side(to, options, in, "in_place", "in_place_per_iter");
 	/* nccl-tests counts rounds of -m aggregated calls */
 	json_object_set_new(to, "actual_iterations",
 			    json_integer(grouped > 1 ? calls / grouped : calls));
@@ -208,33 +201,19 @@ static int nccl_json_begin(struct sink *sink, const struct run_facts *facts)
 	return 0;
 }
 
-/* Makes the held point a result. */
-static void keep_result(struct sink_nccl_json *json)
-{
-	if (!row_pair_empty(&json->pair))
-		json_array_append_new(json->results, result_object(json));
-	row_pair_clear(&json->pair);
-}
-
-static int nccl_json_row(struct sink *sink, const struct row *row)
+static int nccl_json_point(struct sink *sink, const struct row *out, const struct row *in)
 {
 	struct sink_nccl_json *json = (struct sink_nccl_json *)sink;
 
-	if (!row_pair_takes(&json->pair, row))
-		keep_result(json);
-	row_pair_put(&json->pair, row);
+	json_array_append_new(json->results, result_object(json->facts->options, out, in));
 	return 0;
 }
 
 static int nccl_json_end(struct sink *sink, const struct run_summary *summary)
 {
 	struct sink_nccl_json *json = (struct sink_nccl_json *)sink;
-	json_t *all;
-	int rc;
-
-	keep_result(json);
-	all = document(json, summary);
-	rc = sink_file_replace(json->base.err, json->path, must(json_dumps(all, DUMP_FLAGS)));
+	json_t *all = document(json, summary);
+	int rc = sink_file_replace(json->base.err, json->path, must(json_dumps(all, DUMP_FLAGS)));
 	json_decref(all);
 	json->written = rc == 0;
 	return rc;
@@ -244,7 +223,6 @@ static void nccl_json_free(struct sink *sink)
 {
 	struct sink_nccl_json *json = (struct sink_nccl_json *)sink;
 
-	row_pair_clear(&json->pair);
 	json_decref(json->results);
 	if (json->fd >= 0) {
 		close(json->fd); /* the descriptor reserved the name */
@@ -257,7 +235,7 @@ static void nccl_json_free(struct sink *sink)
 
 static const struct sink_ops nccl_json_ops = {
 	.begin = nccl_json_begin,
-	.row = nccl_json_row,
+	.point = nccl_json_point,
 	.end = nccl_json_end,
 	.free = nccl_json_free,
 };

@@ -12,6 +12,8 @@
 #define NOTHING	    "N/A"
 #define AT(field)   offsetof(struct row, field)
 
+enum { OUT_OF_PLACE, IN_PLACE, SIDES };
+
 /* Fixed columns: of the point, of a placement, and those that fit beside the 13 into 140
  * characters. */
 struct place {
@@ -49,10 +51,10 @@ struct sink_table {
 	FILE *out;		       /* borrowed */
 	const struct run_facts *facts; /* borrowed */
 	enum table_kind kind;
-	bool in_place, checked, timestamps;
+	bool checked, timestamps;
 	struct printed columns[COLUMNS_MAX];
 	size_t n;
-	struct row_pair pair;
+	const struct row *rows[SIDES]; /* of the point to print, borrowed; NULL: none */
 };
 
 /* Text is composed in memory, so a line reaches `out` whole. */
@@ -116,11 +118,11 @@ static void add_wide(struct sink_table *table, int side)
 		struct printed *printed;
 
 		if (!c->heading || (c->predicted && !table->facts->predicted) ||
-		    (side == PAIR_IN && row_pair_shared(c)) || table->n == COLUMNS_MAX - 1)
+		    (side == IN_PLACE && column_shared(c)) || table->n == COLUMNS_MAX - 1)
 			continue;
 		printed = add(table, c, side, least);
 		snprintf(printed->heading, sizeof(printed->heading), "%s%s",
-			 side == PAIR_IN ? "i" : "", c->heading);
+			 side == IN_PLACE ? "i" : "", c->heading);
 		if ((int)strlen(printed->heading) > least)
 			printed->width = (int)strlen(printed->heading);
 		if (c->unit[0])
@@ -133,22 +135,22 @@ static void choose_columns(struct sink_table *table)
 	bool host = table->facts->options->cputime; /* -C */
 
 	table->n = 0;
-	add_places(table, point, COUNT(point), PAIR_OUT);
-	for (int side = PAIR_OUT; side < PAIR_SIDES; side++) {
+	add_places(table, point, COUNT(point), OUT_OF_PLACE);
+	for (int side = OUT_OF_PLACE; side < SIDES; side++) {
 		add_places(table, host ? &host_time : measured, 1, side);
 		add_places(table, measured + 1, COUNT(measured) - 1, side);
 	}
 	if (table->kind == TABLE_HANGAR)
-		add_places(table, narrow, COUNT(narrow), PAIR_OUT);
-	for (int side = PAIR_OUT; side < PAIR_SIDES && table->kind == TABLE_WIDE; side++)
+		add_places(table, narrow, COUNT(narrow), OUT_OF_PLACE);
+	for (int side = OUT_OF_PLACE; side < SIDES && table->kind == TABLE_WIDE; side++)
 		add_wide(table, side);
 	if (table->timestamps)
-		add_places(table, &stamp, 1, PAIR_OUT);
+		add_places(table, &stamp, 1, OUT_OF_PLACE);
 }
 
 /* ---- lines -------------------------------------------------------------------------------- */
 
-/* Writes a line of headings, with the "#" in the first cell, or one of the held point. */
+/* Writes a line of headings, with the "#" in the first cell, or one of the point. */
 static void put_line(FILE *out, const struct sink_table *table,
 		     void (*text)(const struct sink_table *table, const struct printed *printed,
 				  char *buf),
@@ -176,16 +178,12 @@ static void unit_text(const struct sink_table *table, const struct printed *prin
 	strcpy(buf, printed->unit);
 }
 
-/* Returns the row of this placement; NULL: none. */
-static const struct row *row_of(const struct row_pair *pair, const struct printed *printed)
+/* Returns the row of this column's placement; NULL: none. The time of day is the last row's. */
+static const struct row *row_of(const struct row *const *rows, const struct printed *printed)
 {
-	int side = printed->column->offset != AT(timestamp) ? printed->side
-		   : pair->has[PAIR_IN]			    ? PAIR_IN
-							    : PAIR_OUT;
-
-	if (row_pair_shared(printed->column))
-		return row_pair_any(pair);
-	return pair->has[side] ? &pair->rows[side] : NULL;
+	if (printed->column->offset == AT(timestamp) && rows[IN_PLACE])
+		return rows[IN_PLACE];
+	return rows[column_shared(printed->column) ? OUT_OF_PLACE : printed->side];
 }
 
 /* Prints up to two decimals in `width` characters, with an exponent if the integer part does not
@@ -201,7 +199,7 @@ static void number_fit(double value, int width, char *buf)
 /* Writes a cell as one word. */
 static void cell_text(const struct sink_table *table, const struct printed *printed, char *buf)
 {
-	const struct row *row = row_of(&table->pair, printed);
+	const struct row *row = row_of(table->rows, printed);
 	const struct column *column = printed->column;
 	double value;
 
@@ -232,23 +230,6 @@ static void put_wrong(FILE *out, const struct row *row)
 	sink_put_comment(out, line);
 }
 
-/* Prints the held point, if any. */
-static int print_pair(struct sink_table *table)
-{
-	struct row_pair *pair = &table->pair;
-	struct draft draft;
-
-	if (row_pair_empty(pair))
-		return 0;
-	draft_open(&draft);
-	for (int side = PAIR_OUT; side < PAIR_SIDES; side++)
-		if (pair->has[side])
-			put_wrong(draft.out, &pair->rows[side]);
-	put_line(draft.out, table, cell_text, "");
-	row_pair_clear(pair);
-	return draft_print(&draft, table);
-}
-
 /* ---- hooks -------------------------------------------------------------------------------- */
 
 static int table_begin(struct sink *sink, const struct run_facts *facts)
@@ -265,17 +246,18 @@ static int table_begin(struct sink *sink, const struct run_facts *facts)
 	return draft_print(&draft, table);
 }
 
-static int table_row(struct sink *sink, const struct row *row)
+static int table_point(struct sink *sink, const struct row *out, const struct row *in)
 {
 	struct sink_table *table = (struct sink_table *)sink;
-	int rc = 0;
+	struct draft draft;
 
-	if (!row_pair_takes(&table->pair, row))
-		rc = print_pair(table);
-	if (rc < 0)
-		return rc;
-	row_pair_put(&table->pair, row);
-	return !table->in_place || table->pair.has[PAIR_IN] ? print_pair(table) : 0;
+	table->rows[OUT_OF_PLACE] = out;
+	table->rows[IN_PLACE] = in;
+	put_wrong(draft_open(&draft), out);
+	if (in)
+		put_wrong(draft.out, in);
+	put_line(draft.out, table, cell_text, "");
+	return draft_print(&draft, table);
 }
 
 static int table_comment(struct sink *sink, const char *line)
@@ -333,10 +315,7 @@ static int table_end(struct sink *sink, const struct run_summary *summary)
 	double wanted = table->facts->options->min_bw, reached = summary->avg_busbw_gbs;
 	char avg[CELL_SIZE];
 	struct draft draft;
-	int rc = print_pair(table);
 
-	if (rc < 0)
-		return rc;
 	put_error(draft_open(&draft), summary->err);
 	if (!summary->checked)
 		fputs("# The data were not checked\n", draft.out);
@@ -358,22 +337,19 @@ static int table_end(struct sink *sink, const struct run_summary *summary)
 
 static void table_free(struct sink *sink)
 {
-	struct sink_table *table = (struct sink_table *)sink;
-
-	row_pair_clear(&table->pair);
-	free(table);
+	free(sink);
 }
 
 static const struct sink_ops table_ops = {
 	.begin = table_begin,
-	.row = table_row,
+	.point = table_point,
 	.comment = table_comment,
 	.end = table_end,
 	.free = table_free,
 };
 
-struct sink *sink_table_new(FILE *out, enum table_kind kind, bool in_place, bool checked,
-			    bool timestamps, struct error *err)
+struct sink *sink_table_new(FILE *out, enum table_kind kind, bool checked, bool timestamps,
+			    struct error *err)
 {
 	struct sink_table *table = must(calloc(1, sizeof(*table)));
 
@@ -381,7 +357,6 @@ struct sink *sink_table_new(FILE *out, enum table_kind kind, bool in_place, bool
 	table->base.err = err;
 	table->out = out;
 	table->kind = kind;
-	table->in_place = in_place;
 	table->checked = checked;
 	table->timestamps = timestamps;
 	return &table->base;

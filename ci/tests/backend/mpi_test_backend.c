@@ -392,22 +392,15 @@ UNIT_TEST(test_mpi_error, "MPI's errors")
 	tear_down();
 }
 
-UNIT_TEST(test_facts_and_marks, "facts and marks")
+UNIT_TEST(test_facts, "facts")
 {
 	struct backend_facts facts;
-	double seconds[3] = { -1, -1, -1 };
 
 	set_up();
 	be->ops->facts(be, &facts);
 	UNIT_ALL(strstr(facts.library, "MPI") != NULL, strchr(facts.library, ',') == NULL,
 		 strlen(facts.device) > 0 && !strchr(facts.device, '\n'), facts.device_index == -1,
 		 facts.device_memory > 1 << 20);
-	for (int i = 0; i < 3; i++)
-		CU_ASSERT_EQUAL(be->ops->marks->mark(be, i), 0);
-	UNIT_ALL(be->ops->marks->between(be, 3, seconds) == 0, seconds[0] >= 0 && seconds[0] < 10,
-		 seconds[1] >= 0 && seconds[1] < 10, seconds[2] == -1,
-		 be->ops->marks->mark(be, 1024) == -EINVAL,
-		 be->ops->marks->mark(be, -1) == -EINVAL);
 	tear_down();
 }
 

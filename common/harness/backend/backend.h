@@ -63,7 +63,8 @@ struct backend_graph {
 	void (*release)(struct backend *be, void *graph);
 };
 
-/* Timestamps on the stream (-I). All hooks are required. */
+/* Timestamps on the stream (-I), for a backend whose calls continue after they return; for others
+ * the host's clock serves. All hooks are required. */
 struct backend_marks {
 	/* Records the time when the stream reaches this point, as number 0 to 1023. */
 	int (*mark)(struct backend *be, int number);

@@ -66,47 +66,52 @@ static int marks_per_call(const struct timing *t)
 	return t->plan->bench->options->blocking ? 2 : 1;
 }
 
-static int read_marks(struct timing *t, struct batch *batch)
+/* `marks`: the host's times, for a backend without marks. */
+static int read_marks(struct timing *t, struct batch *batch, double *marks)
 {
 	struct backend *be = t->plan->bench->backend;
 	int per = marks_per_call(t), n = per == 2 ? 2 * t->calls : t->calls + 1;
-	double *between = must(calloc((size_t)n, sizeof(*between))), enqueue = batch->enqueue[0];
-	int rc = be->ops->marks->between(be, n, between);
+	double enqueue = batch->enqueue[0];
+	int rc = be->ops->marks ? be->ops->marks->between(be, n, marks) : 0;
 
+	for (int i = 0; !be->ops->marks && i + 1 < n; i++)
+		marks[i] = marks[i + 1] - marks[i];
 	for (int i = 0; i < t->calls; i++) {
-		batch->time[i] = between[i * per] / t->plan->bench->options->agg_iters;
+		batch->time[i] = marks[i * per] / t->plan->bench->options->agg_iters;
 		batch->enqueue[i] = enqueue;
 	}
-	free(between);
 	return rc;
 }
 
 /* Before (`after` 0) or after iteration `i`. */
-static int mark(struct timing *t, int i, int after)
+static int mark(struct timing *t, int i, int after, double *marks)
 {
-	struct bench *bench = t->plan->bench;
+	struct backend *be = t->plan->bench->backend;
 	int number = marks_per_call(t) == 2 ? 2 * i + after : i + after;
 
-	if (!bench->options->per_iter || (!after && i > 0 && marks_per_call(t) == 1))
+	if (!marks || (!after && i > 0 && marks_per_call(t) == 1))
 		return 0;
-	return bench->backend->ops->marks->mark(bench->backend, number);
+	if (be->ops->marks)
+		return be->ops->marks->mark(be, number);
+	marks[number] = clock_seconds();
+	return 0;
 }
 
 static int batch_stream(struct timing *t, const struct checked_slot *checked, struct batch *batch)
 {
 	struct bench *bench = t->plan->bench;
-	double begin, off = 0;
-	int rc;
+	size_t room = bench->options->per_iter ? 2 * (size_t)t->calls : 0;
+	double *marks = room ? must(calloc(room, sizeof(*marks))) : NULL, begin, off = 0;
+	int rc = 0;
 
 	watch_enter(bench->watch, "timed calls", timing_calls_deadline(t, calls_of(t)));
 	begin = clock_seconds();
-	rc = 0;
 	for (int i = 0; i < t->calls && rc == 0; i++) {
-		rc = mark(t, i, 0);
+		rc = mark(t, i, 0, marks);
 		if (rc == 0)
 			rc = timing_issue(t, (size_t)i, i == t->calls - 1 ? checked : NULL);
 		if (rc == 0)
-			rc = mark(t, i, 1);
+			rc = mark(t, i, 1, marks);
 		if (rc == 0 && bench->options->blocking)
 			rc = block(t, &off);
 	}
@@ -115,7 +120,10 @@ static int batch_stream(struct timing *t, const struct checked_slot *checked, st
 		rc = timing_wait(t);
 	batch->time[0] = (clock_seconds() - begin - off) / calls_of(t);
 	watch_leave(bench->watch);
-	return rc == 0 && bench->options->per_iter ? read_marks(t, batch) : rc;
+	if (rc == 0 && marks)
+		rc = read_marks(t, batch, marks);
+	free(marks);
+	return rc;
 }
 
 /* ---- isolated ---- */

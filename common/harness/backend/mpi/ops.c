@@ -1,12 +1,10 @@
-/* ops.c: communicator, host memory and marks of the mpi backend. Calls are in
- * calls.c. */
+/* ops.c: communicator and host memory of the mpi backend. Calls are in calls.c. */
 #include "backend/mpi/ops.h"
 
 #include <sys/mman.h>
 
 #include "backend/call.h"
 #include "check/check.h"
-#include "base/clock.h"
 #include "base/file.h"
 #include "process/cgroup.h"
 #include "backend/job.h"
@@ -254,26 +252,6 @@ static int mpi_wait(struct backend *be)
 	return 0;
 }
 
-/* The host's time is the stream's time. */
-static int mpi_mark(struct backend *be, int number)
-{
-	if (number < 0 || number >= BACKEND_MARKS)
-		return error_set(be->err, OUTCOME_INTERNAL, -EINVAL, "there is no mark %d", number);
-	to_mpi(be)->marks[number] = clock_ns();
-	return 0;
-}
-
-static int mpi_between(struct backend *be, int n, double *seconds)
-{
-	const uint64_t *marks = to_mpi(be)->marks;
-
-	for (int i = 0; i + 1 < n && i + 1 < BACKEND_MARKS; i++)
-		seconds[i] = (double)(int64_t)(marks[i + 1] - marks[i]) * 1e-9;
-	return 0;
-}
-
-static const struct backend_marks mpi_marks = { .mark = mpi_mark, .between = mpi_between };
-
 const struct backend_ops backend_mpi = {
 	.name = "mpi",
 	.flags = BACKEND_FLAGS_MPI,
@@ -297,5 +275,4 @@ const struct backend_ops backend_mpi = {
 	.group_begin = mpi_group_begin,
 	.group_end = mpi_group_end,
 	.wait = mpi_wait,
-	.marks = &mpi_marks,
 };

@@ -7,8 +7,6 @@
 #include "backend/comm_set.h"
 #include "backend/mpi/types.h"
 
-enum { BACKEND_MARKS = 1024 };
-
 /* Memory from alloc. */
 struct mpi_mapping {
 	struct mpi_mapping *next;
@@ -34,7 +32,6 @@ struct mpi {
 	int depth;	       /* depth of open groups */
 	MPI_Request *requests; /* sends and receives of the open group */
 	int nrequests, room;
-	uint64_t marks[BACKEND_MARKS]; /* ns */
 };
 
 static inline struct mpi *to_mpi(struct backend *be)

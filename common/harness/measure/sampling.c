@@ -9,7 +9,6 @@ void sampling_init(struct sampling *s, struct timing *timing)
 
 	memset(s, 0, sizeof(*s));
 	s->timing = timing;
-	s->average = o->average;
 	s->skip = o->per_iter ? (size_t)o->per_iter_skip : 0;
 	s->rule = (struct stop_rule){
 		.ci_percent = o->ci_percent,
@@ -24,7 +23,6 @@ void sampling_release(struct sampling *s)
 	free(s->enqueue);
 	free(s->headline);
 	free(s->per_rank);
-	free(s->detail_us);
 	memset(s, 0, sizeof(*s));
 }
 
@@ -55,7 +53,7 @@ static double headline(const struct sampling *s, const double *times, size_t nra
 		low = times[r] < low ? times[r] : low;
 		high = times[r] > high ? times[r] : high;
 	}
-	switch (s->average) {
+	switch (s->timing->plan->bench->options->average) {
 	case AVERAGE_RANK0:
 		return times[0];
 	case AVERAGE_MEAN:
@@ -67,7 +65,7 @@ static double headline(const struct sampling *s, const double *times, size_t nra
 	}
 }
 
-/* `all` holds times and then enqueue times of each rank, `samples` of both. */
+/* `all` holds times and then enqueue times of each rank, `samples` of both, in seconds. */
 static void append(struct sampling *s, const double *all, size_t samples, size_t nranks)
 {
 	for (size_t i = 0; i < samples; i++) {
@@ -75,11 +73,11 @@ static void append(struct sampling *s, const double *all, size_t samples, size_t
 		double *enqueue = s->enqueue + (s->n + i) * nranks;
 
 		for (size_t r = 0; r < nranks; r++) {
-			time[r] = all[r * 2 * samples + i];
-			enqueue[r] = all[r * 2 * samples + samples + i];
+			time[r] = all[r * 2 * samples + i] * 1e6;
+			enqueue[r] = all[r * 2 * samples + samples + i] * 1e6;
 		}
 		s->headline[s->n + i] = headline(s, time, nranks);
-		s->spent += s->headline[s->n + i] * s->timing->per_sample;
+		s->spent += s->headline[s->n + i] * 1e-6 * s->timing->per_sample;
 	}
 }
 
@@ -144,35 +142,36 @@ int sampling_batch(struct sampling *s, const struct checked_slot *checked)
 	return rc;
 }
 
-/* Extracts column `rank` of a matrix, in us, from the first sample that counts. */
-static void column_us(const struct sampling *s, const double *matrix, size_t rank, double *out)
-{
-	size_t nranks = (size_t)job_of(s)->nranks;
-
-	for (size_t i = s->skip; i < s->n; i++)
-		out[i - s->skip] = matrix[i * nranks + rank] * 1e6;
-}
-
-static void rank_stats(struct sampling *s, double *scratch, struct row *row)
+/* Statistics of column `rank` of a matrix, from the first sample that counts. */
+static void column_stats(const struct sampling *s, const double *matrix, size_t rank,
+			 double *scratch, struct stats *stats)
 {
 	size_t nranks = (size_t)job_of(s)->nranks, n = s->n - s->skip;
-	double fastest = 0, slowest = 0;
+
+	for (size_t i = 0; i < n; i++)
+		scratch[i] = matrix[(s->skip + i) * nranks + rank];
+	stats_compute(scratch, n, stats);
+}
+
+static void rank_stats(struct sampling *s, struct row *row)
+{
+	size_t nranks = (size_t)job_of(s)->nranks;
+	double *scratch = must(calloc(s->n, sizeof(*scratch))), fastest = 0, slowest = 0;
 	struct stats enqueue;
 
 	s->per_rank = must(calloc(nranks, sizeof(*s->per_rank)));
 	row->enqueue_us = 0;
 	for (size_t r = 0; r < nranks; r++) {
-		column_us(s, s->enqueue, r, scratch);
-		stats_compute(scratch, n, &enqueue);
+		column_stats(s, s->enqueue, r, scratch, &enqueue);
 		if (enqueue.median > row->enqueue_us)
 			row->enqueue_us = enqueue.median;
-		column_us(s, s->time, r, scratch);
-		stats_compute(scratch, n, &s->per_rank[r]);
+		column_stats(s, s->time, r, scratch, &s->per_rank[r]);
 		if (r == 0 || s->per_rank[r].median < fastest)
 			fastest = s->per_rank[r].median;
 		if (s->per_rank[r].median > slowest)
 			slowest = s->per_rank[r].median;
 	}
+	free(scratch);
 	row->per_rank = s->per_rank;
 	row->rank_spread_percent = fastest > 0 ? 100 * (slowest - fastest) / fastest : 0;
 }
@@ -214,37 +213,22 @@ static void put_stats(struct row *row, const struct stats *stats)
 	row->samples = (int64_t)stats->n;
 }
 
-/* -I: stores every sample, unless ranks are in groups, whose times run in parallel. */
-static void put_detail(struct sampling *s, struct row *row)
-{
-	const struct job *job = job_of(s);
-	size_t n = s->n * (size_t)job->nranks;
-
-	if (!s->timing->plan->bench->options->per_iter || job->group_size != job->nranks)
-		return;
-	s->detail_us = must(malloc(n * sizeof(*s->detail_us)));
-	for (size_t i = 0; i < n; i++)
-		s->detail_us[i] = s->time[i] * 1e6;
-	row->sample_times_us = s->detail_us;
-	row->skipped = (int64_t)s->skip;
-}
-
 void sampling_finish(struct sampling *s, struct row *row)
 {
+	const struct job *job = job_of(s);
 	struct stats stats;
-	double *scratch;
 
 	if (s->skip >= s->n)
 		s->skip = s->n - 1;
-	scratch = must(calloc(s->n, sizeof(*scratch)));
-	for (size_t i = s->skip; i < s->n; i++)
-		scratch[i - s->skip] = s->headline[i] * 1e6;
-	stats_compute(scratch, s->n - s->skip, &stats);
+	stats_compute(s->headline + s->skip, s->n - s->skip, &stats);
 	put_stats(row, &stats);
-	rank_stats(s, scratch, row);
+	rank_stats(s, row);
 	row->slowest_rank = most_often_slowest(s);
-	put_detail(s, row);
+	/* -I: every sample, unless ranks are in groups, whose times run in parallel */
+	if (s->timing->plan->bench->options->per_iter && job->group_size == job->nranks) {
+		row->sample_times_us = s->time;
+		row->skipped = (int64_t)s->skip;
+	}
 	row->calls = s->timing->per_sample;
 	row->stop = stop_reason_name(s->stop);
-	free(scratch);
 }

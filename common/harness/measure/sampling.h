@@ -9,17 +9,15 @@
 struct sampling {
 	struct timing *timing;
 	struct stop_rule rule;
-	enum average average; /* -a: reduction of a sample over the ranks */
-	size_t skip;	      /* -K: samples to leave out at the start */
+	size_t skip; /* -K: samples to leave out at the start */
 	/* filled on rank 0 only, except `n`, `spent` and `stop`, which all ranks share */
 	size_t n, room;
-	double *time, *enqueue; /* n x nranks, row-major, seconds per call */
-	double *headline;	/* n, seconds per call */
+	double *time, *enqueue; /* n x nranks, row-major, us per call */
+	double *headline;	/* n, us per call */
 	double spent;		/* seconds in timed calls */
 	int iterations;		/* timed iterations so far; known to all ranks */
 	enum stop_reason stop;
 	struct stats *per_rank; /* nranks entries, us, after sampling_finish */
-	double *detail_us;	/* -I: `time` in us, after sampling_finish */
 };
 
 /* Prepares an empty sample; `timing` is borrowed. sampling_release frees all arrays, which rows may

@@ -54,24 +54,14 @@ static int count_gpus(const struct options *options)
 	return 0;
 }
 
-/* Returns the backend of a run on a host with this many GPUs. */
-static const char *taken_backend(const struct options *options, int gpus)
-{
-	if (strcmp(options->backend, "auto") != 0)
-		return options->backend;
-	for (size_t i = 0; backend_table[i]; i++)
-		if (gpus > 0 || !(backend_table[i]->flags & BACKEND_DEVICE))
-			return backend_table[i]->name;
-	return options->backend;
-}
-
 static void list_faults(const struct options *options)
 {
+	bool any = strcmp(options->backend, "auto") == 0;
 	int gpus = count_gpus(options);
 	struct fault_machine machine;
 
 	machine_look(&machine, NULL);
-	machine_serve(&machine, taken_backend(options, gpus), gpus);
+	machine_serve(&machine, !any ? options->backend : gpus > 0 ? "nccl" : "mpi", gpus);
 	fault_list(stdout, &machine);
 }
 

@@ -1,4 +1,4 @@
-/* child.c: closes all descriptors but one; blocks signals and reads them from a descriptor. */
+/* child.c: descriptors and signals of parents and children. */
 #include "process/child.h"
 
 #include <fcntl.h>
@@ -6,22 +6,24 @@
 
 void descriptors_close(int keep)
 {
+	int null;
+
 	for (int fd = 0; fd < keep; fd++)
 		close(fd);
 	closefrom(keep + 1);
+	while ((null = open("/dev/null", O_RDWR)) >= 0 && null < STDERR_FILENO)
+		;
+	if (null > STDERR_FILENO)
+		close(null);
 }
 
 void child_detach(void)
 {
-	int null;
-
 	setsid();
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGINT, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	descriptors_close(-1);
-	while ((null = open("/dev/null", O_RDWR)) >= 0 && null < STDERR_FILENO)
-		;
 }
 
 int signals_open(int flags, sigset_t *old)

@@ -3,12 +3,12 @@
 
 #include <signal.h>
 
-/* Closes every descriptor except `keep` (-1: every one, also the standard streams). The parent's
- * locks, sockets and pipes would live as long as a child holds them. */
+/* Closes every descriptor except `keep` (-1: every one) and makes /dev/null the standard streams.
+ * The parent's locks, sockets and pipes would live as long as a child holds them. */
 void descriptors_close(int keep);
 
-/* Prepares a child that outlives the run: a session of its own, signals that end runs ignored,
- * /dev/null as standard streams and no other descriptor. */
+/* Prepares a child that outlives the run: a session of its own, signals that end runs ignored, and
+ * no descriptor but /dev/null. */
 void child_detach(void);
 
 /* Blocks SIGCHLD, SIGTERM, SIGINT and SIGHUP and returns a signalfd for them (`flags`: SFD_NONBLOCK

@@ -13,18 +13,6 @@
 
 #define REAP_NS 50000000ull /* time to wait for a killed child */
 
-/* A hung child must not hold the run's folder, sockets, recorder or output. */
-static void keep_only(int fd)
-{
-	int null;
-
-	descriptors_close(fd);
-	while ((null = open("/dev/null", O_RDWR)) >= 0 && null < STDERR_FILENO)
-		;
-	if (null > STDERR_FILENO)
-		close(null);
-}
-
 static _Noreturn void be_child(const struct task *task, int fd, pid_t parent)
 {
 	sigset_t none;
@@ -32,7 +20,7 @@ static _Noreturn void be_child(const struct task *task, int fd, pid_t parent)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	keep_only(fd);
+	descriptors_close(fd); /* a hung child must not hold the run's folder, sockets or output */
 	if (getppid() == parent)
 		task->run(fd, task->arg);
 	_exit(0); /* without a flush of the parent's streams */

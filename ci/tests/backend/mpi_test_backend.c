@@ -38,8 +38,9 @@ static void set_up(void)
 
 static void tear_down(void)
 {
-	be->ops->release(be, pool[0]);
-	be->ops->close(be); /* frees the other pool */
+	for (int i = 0; i < 2; i++)
+		be->ops->release(be, pool[i], POOL, POOL);
+	be->ops->close(be);
 	be = NULL;
 }
 
@@ -294,7 +295,7 @@ UNIT_TEST(test_alltoallv_limit, "alltoallv displacements")
 
 UNIT_TEST(test_memory, "memory")
 {
-	void *a, *b;
+	void *a, *b, *many[64];
 
 	set_up();
 	UNIT_ALL(be->ops->alloc(be, 0, 0, &a) == 0, a != NULL,
@@ -302,15 +303,18 @@ UNIT_TEST(test_memory, "memory")
 	memset(b, 1, 4097);
 	UNIT_ALL(be->ops->store(be, pool[0], "hangar", 7) == 0,
 		 be->ops->fetch(be, b, pool[0], 7) == 0, !strcmp((char *)b, "hangar"));
-	be->ops->release(be, a);
-	be->ops->release(be, NULL);
+	be->ops->release(be, a, 0, 0);
+	be->ops->release(be, NULL, 0, 0);
 	UNIT_ALL(be->ops->alloc(be, (size_t)1 << 60, (size_t)1 << 60, &a) == -ENOMEM, a == NULL,
 		 err.outcome == OUTCOME_USAGE, strstr(err.text, "1152921504606846976") != NULL,
 		 be->ops->alloc(be, SIZE_MAX, 1, &a) == -ENOMEM);
 	/* 16 GiB a rank, of which 128 MiB would be written: enough memory */
 	for (int i = 0; i < 64; i++)
-		CU_ASSERT_EQUAL(be->ops->alloc(be, (size_t)256 << 20, 8, &a), 0);
-	tear_down(); /* frees b */
+		CU_ASSERT_EQUAL(be->ops->alloc(be, (size_t)256 << 20, 8, &many[i]), 0);
+	for (int i = 0; i < 64; i++)
+		be->ops->release(be, many[i], (size_t)256 << 20, 8);
+	be->ops->release(be, b, 4097, 4097);
+	tear_down();
 	backend_mpi.close(NULL);
 }
 

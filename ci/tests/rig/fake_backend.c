@@ -16,13 +16,13 @@ int fake_alloc(struct backend *be, size_t bytes, size_t used, void **ptr)
 	return *ptr == MAP_FAILED ? -ENOMEM : 0;
 }
 
-static void fake_release(struct backend *be, void *ptr)
+static void fake_release(struct backend *be, void *ptr, size_t bytes, size_t used)
 {
 	struct fake *f = (struct fake *)be;
 
 	for (int i = 0; i < 4; i++)
-		if (ptr && f->ptrs[i] == ptr) {
-			munmap(ptr, f->bytes[i]);
+		if (ptr && f->ptrs[i] == ptr && f->bytes[i] == bytes && f->used[i] == used) {
+			munmap(ptr, bytes);
 			f->ptrs[i] = NULL;
 			f->released++;
 		}

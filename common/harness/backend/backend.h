@@ -102,7 +102,8 @@ struct backend_ops {
 	 * by the caller. */
 	int (*open)(struct job *job, const struct watch *watch, struct error *err,
 		    const struct backend_config *config, struct backend **out);
-	/* Required. Destroys remaining communicators and frees everything; NULL is allowed. */
+	/* Required. Destroys remaining communicators and frees everything but host memory that was
+	 * never released; NULL is allowed. */
 	void (*close)(struct backend *be);
 	/* Required. */
 	void (*facts)(struct backend *be, struct backend_facts *facts);
@@ -131,8 +132,8 @@ struct backend_ops {
 	 * At most `used` bytes will be written: if memory is committed on write, that much must be
 	 * available. alloc returns -ENOMEM with OUTCOME_USAGE if it is not. */
 	int (*alloc)(struct backend *be, size_t bytes, size_t used, void **ptr);
-	/* Required. NULL is allowed. */
-	void (*release)(struct backend *be, void *ptr);
+	/* Required. Takes what alloc took and returned; NULL is allowed. */
+	void (*release)(struct backend *be, void *ptr, size_t bytes, size_t used);
 	/* Optional. -R, after comm_open, collective. */
 	int (*register_memory)(struct backend *be, void *ptr, size_t bytes);
 

@@ -19,7 +19,7 @@ static size_t reach(const struct buffers *b, size_t largest, size_t calls)
 int buffers_init(struct buffers *b, struct backend *backend, size_t largest, size_t pool,
 		 size_t calls)
 {
-	size_t whole, used;
+	size_t whole;
 	int rc;
 
 	memset(b, 0, sizeof(*b));
@@ -31,11 +31,11 @@ int buffers_init(struct buffers *b, struct backend *backend, size_t largest, siz
 	if (b->bytes < pool)
 		b->bytes = pool;
 	whole = b->bytes + 2 * CHECK_GUARD;
-	used = reach(b, largest, calls) + 2 * CHECK_GUARD;
-	rc = backend->ops->alloc(backend, whole, used, &b->send_base);
+	b->used = reach(b, largest, calls) + 2 * CHECK_GUARD;
+	rc = backend->ops->alloc(backend, whole, b->used, &b->send_base);
 	if (rc < 0)
 		return rc;
-	rc = backend->ops->alloc(backend, whole, used, &b->recv_base);
+	rc = backend->ops->alloc(backend, whole, b->used, &b->recv_base);
 	if (rc < 0)
 		return rc;
 	b->send = (char *)b->send_base + CHECK_GUARD;
@@ -56,10 +56,12 @@ int buffers_register(struct buffers *b)
 
 void buffers_release(struct buffers *b)
 {
+	size_t whole = b->bytes + 2 * CHECK_GUARD;
+
 	if (b->recv_base)
-		b->backend->ops->release(b->backend, b->recv_base);
+		b->backend->ops->release(b->backend, b->recv_base, whole, b->used);
 	if (b->send_base)
-		b->backend->ops->release(b->backend, b->send_base);
+		b->backend->ops->release(b->backend, b->send_base, whole, b->used);
 	memset(b, 0, sizeof(*b));
 }
 

@@ -14,6 +14,7 @@ struct buffers {
 	struct backend *backend;
 	size_t pool;  /* bytes that slots share */
 	size_t bytes; /* bytes of one pool, without guards: `pool`, or one slot */
+	size_t used;  /* bytes of one that may be written, with guards */
 	void *send_base, *recv_base;
 	char *send, *recv;	/* first byte after the leading guard */
 	struct check_data data; /* content of the send pool */

@@ -73,8 +73,6 @@ static void mpi_close(struct backend *be)
 	if (!mpi)
 		return;
 	mpi_comm_close(be);
-	while (mpi->mappings)
-		be->ops->release(be, mpi->mappings->ptr);
 	mpi_types_release(&mpi->types);
 	free(mpi->requests);
 	free(mpi);
@@ -173,51 +171,49 @@ static int mpi_comm_open(struct backend *be, const struct comm_request *request)
 	return 0;
 }
 
+/* Bytes that the kernel may commit for memory of which `used` bytes are written. */
+static size_t committed(size_t bytes, size_t used)
+{
+	used = (used + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+	return used < bytes ? used : bytes;
+}
+
+static size_t mapped(size_t bytes)
+{
+	return bytes > 4096 ? bytes : 4096;
+}
+
 /* Every rank of the node maps as much, and pages are committed on write, when the kernel's refusal
  * comes too late. */
 static int mpi_alloc(struct backend *be, size_t bytes, size_t used, void **ptr)
 {
 	struct mpi *mpi = to_mpi(be);
 	size_t ranks = be->job->local_ranks > 0 ? (size_t)be->job->local_ranks : 1;
-	size_t room = mpi->available / ranks, mapped = bytes > 4096 ? bytes : 4096;
-	struct mpi_mapping *mapping;
+	size_t room = mpi->available / ranks;
 	void *map = MAP_FAILED;
 
 	*ptr = NULL;
-	used = (used + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-	used = used < bytes ? used : bytes;
+	used = committed(bytes, used);
 	if (bytes <= PTRDIFF_MAX && mpi->held <= room && used <= room - mpi->held)
-		map = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			   0);
+		map = mmap(NULL, mapped(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			   -1, 0);
 	if (map == MAP_FAILED)
 		return error_set(be->err, OUTCOME_USAGE, -ENOMEM,
 				 "%zu bytes of buffers do not fit: %zu held, %zu bytes of memory "
 				 "for each of %zu ranks",
 				 used, mpi->held, room, ranks);
-	madvise(map, mapped, MADV_HUGEPAGE);
-	mapping = must(malloc(sizeof(*mapping)));
-	*mapping = (struct mpi_mapping){ mpi->mappings, map, mapped, used };
-	mpi->mappings = mapping;
+	madvise(map, mapped(bytes), MADV_HUGEPAGE);
 	mpi->held += used;
 	*ptr = map;
 	return 0;
 }
 
-static void mpi_release(struct backend *be, void *ptr)
+static void mpi_release(struct backend *be, void *ptr, size_t bytes, size_t used)
 {
-	struct mpi *mpi = to_mpi(be);
-
-	for (struct mpi_mapping **at = &mpi->mappings; ptr && *at; at = &(*at)->next) {
-		struct mpi_mapping *mapping = *at;
-
-		if (mapping->ptr != ptr)
-			continue;
-		*at = mapping->next;
-		munmap(ptr, mapping->bytes);
-		mpi->held -= mapping->used;
-		free(mapping);
+	if (!ptr)
 		return;
-	}
+	munmap(ptr, mapped(bytes));
+	to_mpi(be)->held -= committed(bytes, used);
 }
 
 static int mpi_fill(struct backend *be, void *ptr, const struct check_data *data, int rank,

@@ -7,13 +7,6 @@
 #include "backend/comm_set.h"
 #include "backend/mpi/types.h"
 
-/* Memory from alloc. */
-struct mpi_mapping {
-	struct mpi_mapping *next;
-	void *ptr;
-	size_t bytes, used;
-};
-
 /* A communicator of measured calls. */
 struct mpi_comm {
 	MPI_Comm comm; /* MPI_COMM_NULL: none */
@@ -24,9 +17,8 @@ struct mpi {
 	struct backend be;
 	struct mpi_types types;
 	struct mpi_comm comms[COMM_SET_MAX];
-	uint32_t named; /* number of communicators made so far */
-	struct mpi_mapping *mappings;
-	size_t held;	       /* bytes that mappings may commit */
+	uint32_t named;	       /* number of communicators made so far */
+	size_t held;	       /* bytes that allocated memory may commit */
 	size_t available;      /* free bytes of the node at open, SIZE_MAX: unknown */
 	int *counts;	       /* 4 x nranks, for MPI_Alltoallv */
 	int depth;	       /* depth of open groups */

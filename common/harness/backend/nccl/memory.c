@@ -51,7 +51,7 @@ int nccl_alloc(struct backend *be, size_t bytes, size_t used, void **ptr)
 	return 0;
 }
 
-void nccl_release(struct backend *be, void *ptr)
+void nccl_release(struct backend *be, void *ptr, size_t bytes, size_t used)
 {
 	struct nccl *nccl = to_nccl(be);
 

@@ -187,7 +187,7 @@ static void nccl_close(struct backend *be)
 	nccl_comm_close(be);
 	nccl_breakage_release(nccl);
 	while (nccl->memory)
-		be->ops->release(be, nccl->memory->ptr);
+		nccl_release(be, nccl->memory->ptr, 0, 0);
 	nccl_marks_release(nccl);
 	device_clock_close(nccl->clock);
 	if (nccl->verdict)

@@ -89,7 +89,7 @@ int nccl_wait(struct backend *be);
 
 /* memory.c: hooks. */
 int nccl_alloc(struct backend *be, size_t bytes, size_t used, void **ptr);
-void nccl_release(struct backend *be, void *ptr);
+void nccl_release(struct backend *be, void *ptr, size_t bytes, size_t used);
 int nccl_register(struct backend *be, void *ptr, size_t bytes);
 int nccl_fill(struct backend *be, void *ptr, const struct check_data *data, int rank, uint64_t base,
 	      size_t count);

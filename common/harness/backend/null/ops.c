@@ -7,17 +7,6 @@
 #include "backend/call.h"
 #include "check/check.h"
 
-struct mapping {
-	struct mapping *next;
-	void *ptr;
-	size_t bytes;
-};
-
-struct null {
-	struct backend be;
-	struct mapping *mappings;
-};
-
 static int null_devices(void)
 {
 	return 1;
@@ -26,42 +15,20 @@ static int null_devices(void)
 static int null_open(struct job *job, const struct watch *watch, struct error *err,
 		     const struct backend_config *config, struct backend **out)
 {
-	struct null *null = must(calloc(1, sizeof(*null)));
-
-	null->be = (struct backend){
+	*out = must(calloc(1, sizeof(**out)));
+	**out = (struct backend){
 		.ops = &backend_null,
 		.job = job,
 		.watch = watch,
 		.err = err,
 		.config = *config,
 	};
-	*out = &null->be;
 	return 0;
-}
-
-static void null_release(struct backend *be, void *ptr)
-{
-	struct null *null = (struct null *)be;
-
-	for (struct mapping **at = &null->mappings; ptr && *at; at = &(*at)->next) {
-		struct mapping *mapping = *at;
-
-		if (mapping->ptr != ptr)
-			continue;
-		*at = mapping->next;
-		munmap(ptr, mapping->bytes);
-		free(mapping);
-		return;
-	}
 }
 
 static void null_close(struct backend *be)
 {
-	struct null *null = (struct null *)be;
-
-	while (null && null->mappings)
-		null_release(be, null->mappings->ptr);
-	free(null);
+	free(be);
 }
 
 static void null_facts(struct backend *be, struct backend_facts *facts)
@@ -97,22 +64,18 @@ static void null_comm_close(struct backend *be)
 /* Reserves address space; pages are never touched. */
 static int null_alloc(struct backend *be, size_t bytes, size_t used, void **ptr)
 {
-	struct null *null = (struct null *)be;
-	struct mapping *mapping = must(malloc(sizeof(*mapping)));
-
+	*ptr = mmap(NULL, bytes ? bytes : 1, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+		    -1, 0);
+	if (*ptr != MAP_FAILED)
+		return 0;
 	*ptr = NULL;
-	mapping->bytes = bytes ? bytes : 1;
-	mapping->ptr = mmap(NULL, mapping->bytes, PROT_NONE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (mapping->ptr == MAP_FAILED) {
-		free(mapping);
-		return error_set(be->err, OUTCOME_USAGE, -ENOMEM, "no address space for %zu bytes",
-				 bytes);
-	}
-	mapping->next = null->mappings;
-	null->mappings = mapping;
-	*ptr = mapping->ptr;
-	return 0;
+	return error_set(be->err, OUTCOME_USAGE, -ENOMEM, "no address space for %zu bytes", bytes);
+}
+
+static void null_release(struct backend *be, void *ptr, size_t bytes, size_t used)
+{
+	if (ptr)
+		munmap(ptr, bytes ? bytes : 1);
 }
 
 static int null_fill(struct backend *be, void *ptr, const struct check_data *data, int rank,

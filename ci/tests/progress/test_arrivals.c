@@ -218,7 +218,7 @@ static struct rank_view made(uint64_t seq, uint64_t open)
 	return view;
 }
 
-/* Of the first to the second. */
+/* The answer of the first rank about the second. */
 static enum progress_answer waits(struct rank_view first, struct rank_view second)
 {
 	struct rank_view views[2] = { first, second };

@@ -13,7 +13,8 @@ static void screen_open(struct screen *screen, enum table_kind kind, bool checke
 {
 	screen->text = NULL;
 	screen->out = open_memstream(&screen->text, &screen->len);
-	screen->sink = sink_begun(sink_table_new(screen->out, kind, checked, timestamps, &err));
+	screen->sink =
+		sink_begun(sink_table_new(screen->out, kind, checked, timestamps, &sink_err));
 }
 
 static void screen_close(struct screen *screen)
@@ -114,7 +115,7 @@ UNIT_TEST(test_table_plain, "nccl-tests' columns")
 UNIT_TEST(test_table_header, "header")
 {
 	sink_set_up();
-	options.iters = 20;
+	sink_options.iters = 20;
 	screen_open(&s, TABLE_NCCL_TESTS, true, false);
 	UNIT_ALL(headings(s.text, line, sizeof(line), field) == 13, !strcmp(field[5], "time"),
 		 !strcmp(field[12], "#wrong"),
@@ -135,7 +136,7 @@ UNIT_TEST(test_table_header, "header")
 	facts.nranks = facts.nnodes = RANKS;
 
 	/* -C: the column is the host's time, and its heading shows that. */
-	options.cputime = true;
+	sink_options.cputime = true;
 	screen_open(&s, TABLE_NCCL_TESTS, true, false);
 	headings(s.text, line, sizeof(line), field);
 	CU_ASSERT_STRING_EQUAL(field[5], "cputime");
@@ -151,7 +152,8 @@ UNIT_TEST(test_table_extended, "further columns")
 	sink_set_up();
 	screen_open(&s, TABLE_WIDE, true, true);
 	put_both(8);
-	sink_put_point(s.sink, sink_row(16, false), NULL); /* a collective without the other placement */
+	sink_put_point(s.sink, sink_row(16, false),
+		       NULL); /* a collective without the other placement */
 	n = headings(s.text, line, sizeof(line), field);
 	CU_ASSERT_TRUE_FATAL(n > 14);
 	for (int i = 13; i < n; i++) {
@@ -315,8 +317,8 @@ UNIT_TEST(test_table_wrong_and_end, "wrong data and the end")
 	char *at;
 
 	sink_set_up();
-	options.min_bw = 3;
-	options.memory_report = true;
+	sink_options.min_bw = 3;
+	sink_options.memory_report = true;
 	screen_open(&s, TABLE_NCCL_TESTS, true, false);
 	sink_put_point(s.sink, sink_wrong_row(8, false), NULL);
 	CU_ASSERT_EQUAL(s.sink->ops->comment(s.sink, "in\nbetween"), 0);
@@ -338,7 +340,7 @@ UNIT_TEST(test_table_wrong_and_end, "wrong data and the end")
 			"# GPU memory usage     : Initialization 1.50 KB | User-Allocated 200 GB"
 			" | Collective 0.00 B | Total  200 GB\n") != NULL);
 	screen_close(&s);
-	options.min_bw = 2.6; /* 10 % below is still good */
+	sink_options.min_bw = 2.6; /* 10 % below is still good */
 	screen_open(&s, TABLE_NCCL_TESTS, true, false);
 	CU_ASSERT_EQUAL(s.sink->ops->end(s.sink, &summary), 0);
 	CU_ASSERT_PTR_NOT_NULL(strstr(s.text, "# Avg bus bandwidth    : 2.5 OK\n"));
@@ -352,8 +354,8 @@ UNIT_TEST(test_table_full_disk, "full disk")
 
 	sink_set_up();
 	CU_ASSERT_PTR_NOT_NULL_FATAL(out);
-	sink = sink_table_new(out, TABLE_HANGAR, true, false, &err);
-	UNIT_ALL(sink->ops->begin(sink, &facts) == -EIO, err.outcome == OUTCOME_INTERNAL);
+	sink = sink_table_new(out, TABLE_HANGAR, true, false, &sink_err);
+	UNIT_ALL(sink->ops->begin(sink, &facts) == -EIO, sink_err.outcome == OUTCOME_INTERNAL);
 	sink->ops->free(sink);
 	fclose(out);
 }

@@ -4,10 +4,9 @@
 #include "diagnose/finding.h"
 #include "progress/comm.h"
 
-/* Writes what all have in common, in words, that are no culprits and made call `seq` as the
- * reference has it; *n: how many they are. Ranks that made another one in its place are not
- * among them. Of sends and receives partner, amount and direction may be each rank's own.
- * Returns buf. */
+/* Writes the common part of call `seq`, in words, over the innocent ranks that made it as the
+ * reference has it; *n: their number. Ranks that made another call in its place do not count. Sends
+ * and receives may differ in partner, amount and direction. Returns buf. */
 const char *common_call(const struct rule_ctx *ctx, const struct rank_set *culprits, uint64_t seq,
 			size_t *n, char *buf, size_t len);
 

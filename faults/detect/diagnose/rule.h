@@ -1,7 +1,7 @@
-/* rule.h: what a rule is given and what it returns, and the table of rules. Internal to diagnose.
+/* rule.h: a rule's input, its result, and the table of rules. Internal to diagnose.
  *
- * A rule looks at a const context and writes into its finding alone. What it wrote is forgotten where
- * it says no; where it says yes the driver (diagnose.c) makes the diagnosis of it. */
+ * A rule reads a const context and writes into its finding alone. The driver (diagnose.c) forgets the finding of a
+ * rule that says no, and makes the diagnosis of the finding of a rule that says yes. */
 #pragma once
 
 #include "diagnose/place.h"
@@ -90,7 +90,7 @@ struct rule {
 	row(rule_behind, ON_HANG, COMMS_FIRST, 0) /* where others wait, between calls */ \
 	row(rule_not_come, ON_HANG, COMMS_FIRST, 0) /* there, before all calls */ \
 	row(remark_open_pairs, ON_HANG | ON_ERROR, COMMS_EACH, RULE_REMARK) /* no part made */ \
-	row(remark_nobody_called, ON_HANG, COMMS_FIRST, RULE_REMARK) \
+	row(remark_no_calls, ON_HANG, COMMS_FIRST, RULE_REMARK) \
 	row(rule_unseen, ON_HANG, COMMS_EACH, 0) /* no evidence of some ranks */ \
 	row(rule_own_data, ON_OTHER, COMMS_EACH, 0) /* a wrong send buffer */ \
 	row(rule_settings, ON_HANG | ON_ERROR | ON_OTHER, COMMS_EACH, 0) /* or libraries differ */ \

@@ -292,7 +292,7 @@ static bool is_too_many(const struct rule_ctx *ctx, const struct pending_call *i
 	return true;
 }
 
-/* Of two ranks that wait for each other one has made the calls that the other expects, but for a call before them. */
+/* Finds a call too many: one of two ranks that wait for each other made the calls that the other expects, behind one more. */
 static void find_too_many(const struct rule_ctx *ctx, struct finding *f, const struct circle *c)
 {
 	size_t i;

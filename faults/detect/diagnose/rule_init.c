@@ -86,7 +86,7 @@ bool rule_init_arguments(const struct rule_ctx *ctx, struct finding *f)
 }
 
 /* All wait in one place before init. One of them may keep the others from it. */
-static bool nobody_came(const struct rule_ctx *ctx, struct finding *f)
+static bool no_rank_came(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct rank_view *first = NULL;
 	size_t n = 0;
@@ -127,7 +127,7 @@ bool rule_absent_from_init(const struct rule_ctx *ctx, struct finding *f)
 		rank_set_add(&f->culprits, i);
 	}
 	if (f->culprits.n == 0)
-		return inside == 0 && nobody_came(ctx, f);
+		return inside == 0 && no_rank_came(ctx, f);
 	place_missing_init(ctx, f);
 	finding_note(f, "%zu of %d ranks %s inside communicator init.", inside,
 		     ctx->evidence->nranks, inside == 1 ? "is" : "are");

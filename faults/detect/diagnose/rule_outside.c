@@ -187,7 +187,7 @@ static void note_place(const struct rule_ctx *ctx, struct finding *f, bool *left
 	finding_note(f, "%s wait%s in '%s', %s.", names, n == 1 ? "s" : "", r->view.what, call);
 }
 
-bool remark_nobody_called(const struct rule_ctx *ctx, struct finding *f)
+bool remark_no_calls(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct progress_comm *a = ctx->comm;
 	bool *left = must(calloc(2 * (size_t)a->nranks + 1, sizeof(*left))), all = true;

@@ -58,8 +58,8 @@ static void walk_track(struct track *track, const struct progress_rank *rank, ui
 	}
 }
 
-/* Returns true if it may make calls on the communicator: then none is none. Of one that has no
- * recorder that is known of the one of all ranks alone. */
+/* Returns true if the rank may make calls on the communicator, so that no record means no call. A rank
+ * without a recorder is known to be a member of communicator 0 alone. */
 static bool is_member(const struct progress_rank *rank, uint32_t comm)
 {
 	return comm == 0 ||

@@ -22,8 +22,8 @@ void comm_vote(struct progress_comm *a);
 /* progress_deviation.c: the first call in which rank and reference differ, 0: none. */
 uint64_t comm_first_difference(const struct progress_comm *a, int rank);
 
-/* progress_deviation.c: returns true if the rank's (-1: the reference's) calls x and y are alike. Of sends
- * and receives that says no more than that both are one: then kind and amount, too. */
+/* deviation.c: returns true if the rank's (-1: the reference's) calls x and y are alike. Sends and receives
+ * share one signature, so their kind and amount are compared, too. */
 bool comm_alike(const struct progress_comm *a, int rank, uint64_t x, uint64_t y);
 
 /* schedule.c: what the reference up to `seq` itself says of the call after it, where it has

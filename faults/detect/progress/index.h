@@ -14,7 +14,7 @@ struct call_index {
 	uint64_t first_seq, first_ticket, last_ticket;
 };
 
-/* Makes the index of `n` records, oldest first. What it held before is released. */
+/* Makes the index of `n` records, oldest first. Releases the content it had before. */
 void call_index_make(struct call_index *index, const struct record *calls, size_t n);
 
 /* The signature of a call: the fields in which all ranks must agree, never 0. Sends and receives are

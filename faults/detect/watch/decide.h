@@ -230,7 +230,7 @@ void decide_release(struct decide_state *state);
 bool decide_wants_account(const struct decide_state *state, const struct decide_input *in,
 			  size_t rank);
 
-/* Decides what is to be done now. What it says of ranks and hosts stands in the state. */
+/* Returns the next action. Findings about ranks and hosts stand in the state. */
 struct decision decide(struct decide_state *state, const struct decide_input *in);
 
 /* After DIAGNOSE: takes the diagnoser's answer, at `in->now`, about the same ranks and hosts.

@@ -149,7 +149,7 @@ static void take_end(struct monitor *m, const struct link_message *message)
 	m->ended = true;
 }
 
-/* What the root may send. The rest is ignored. */
+/* Messages that the root may send. The rest is ignored. */
 static void (*const from_root[MESSAGE_TYPES])(struct monitor *, const struct link_message *) = {
 	[MESSAGE_PREPARE] = take_prepare, [MESSAGE_QUERY] = take_query,
 	[MESSAGE_SLOW] = take_slow,	  [MESSAGE_EXTENSION] = take_extension,

@@ -431,7 +431,7 @@ static int take_answer(struct monitor *m, struct monitor_node *node,
 	return rc < 0 ? rc : message->type == MESSAGE_ABNORMAL;
 }
 
-/* What another leader may send; views come with the token, the rest is taken from a leader that
+/* Messages that another leader may send; views come with the token, the rest is taken from a leader that
  * has shown it. Handlers return 1 for something abnormal, 0, or a negative errno, which ends the
  * connection. */
 static const struct handler {

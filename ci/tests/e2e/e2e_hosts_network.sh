@@ -27,7 +27,7 @@ broken() {
 	from_host 2,2 "--fault=command:$1,run=netns $2,undo=sleep 4; netns mend node2" \
 		--silent-after 1.5 --partition-timeout 4 "${@:5}"
 	run "${command[@]}"
-	holds "$2: not this fault's end" grep -qE "^# verdict: outcome=($3) class=($4) " "$work/out"
+	holds "$2: not this fault's end, exit $rc: $(grep '^# verdict' "$work/out" || tail -n 4 "$work/out" "$work/err")" grep -qE "^# verdict: outcome=($3) class=($4) " "$work/out"
 	holds "$2: a rank is blamed" grep -qE '^# verdict: .* ranks=- ' "$work/out"
 	holds "$2: something is left" within 15 clean
 }

@@ -33,7 +33,7 @@ broken() {
 }
 
 broken 3@8 'cut node2' hang 'host-silent|partition'
-broken 0@init 'stall node2' hang 'host-silent|partition'
+broken 3@8 'stall node2' hang 'host-silent|partition'
 broken 2@8 'stall node2 out node1' hang 'host-silent|partition' # one way
 broken 3@8 'large-only node2' hang '[a-z-]+'
 broken 1@8 'reset node2' 'hang|error|died' '[a-z-]+'

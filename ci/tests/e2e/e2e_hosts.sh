@@ -64,7 +64,7 @@ healthy 2,1,1 4 3
 struck() {
 	on_hosts 2,1,1 -b 8 -e 8 -n 100000000 "${@:3}"
 	start "${command[@]}"
-	if ! "$tool" "$token" timed 20 "$1" "$2" >/dev/null; then
+	if ! "$tool" "$token" timed 40 "$1" "$2" >/dev/null; then
 		explain "$1: timed phase not met"
 		return 1
 	fi

@@ -40,7 +40,7 @@ inside() {
 # on_hosts SLOTS OPTION...: puts a run of all_reduce_perf (or of the command $program) with these slots ("2,2") on the
 # first hosts into $command; mpirun runs at the switch
 on_hosts() {
-	command=("$netns" run -f "${from:-0}" -s "$1" ${program:-"$BUILD/all_reduce_perf" --backend mpi} "${@:2}")
+	command=("$netns" run -f "${from:-0}" -s "$1" ${program:-"$BUILD/all_reduce_perf" --backend mpi --topo none} "${@:2}")
 }
 
 # from_host SLOTS OPTION...: the same, and mpirun runs on the first host

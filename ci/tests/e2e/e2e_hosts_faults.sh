@@ -32,8 +32,7 @@ broken() {
 	holds "$what: ranks $(verdict ranks) instead of $5" [ "$(verdict ranks)" = "$5" ]
 	holds "$what: seq $(verdict seq) instead of ${7:-8}" [ "$(verdict seq)" = "${7:-8}" ]
 	detect=$(verdict detect_ms)
-	[ "$idle" = 0 ] ||
-		holds "$what: named after $detect ms" [ "${detect:-99999}" -lt 3000 ]
+	[ "$idle" = 0 ] || in_time "$what" "$detect" 3000
 	echo "  $what: ${detect:-no verdict} ms"
 }
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# e2e_run.sh: the runner itself on tests made up for it: several at once, some quiet or alone, one line each
+# e2e_run.sh: the runner itself on tests made up for it: several at once, some quiet, alone or late, one line each
 # in the order of the list, a failure's whole output, an end when it is told to.
 # shellcheck source=ci/tests/e2e/lib.sh disable=SC2016
 source "$(dirname "$0")/lib.sh"
@@ -12,15 +12,17 @@ export SEEN=$work/seen
 made() {
 	printf '%s\n' '#!/bin/bash' "${@:2}" >"$work/tree/ci/tests/e2e/e2e_$1.sh"
 }
-made a '# alone: it looks for all the others' '[ "$(ls "$SEEN" | xargs)" = "b c d e q r" ]'
+made a '# alone: it looks for all the others' '[ "$(ls "$SEEN" | xargs)" = "b c d e l m q r" ] && touch "$SEEN/a"'
 made b 'until [ -e "$SEEN/c" ]; do sleep 0.1; done; touch "$SEEN/b"'
 made c 'touch "$SEEN/c" "$TMPDIR/mine"; echo "$TMPDIR" >"$SEEN/c"; echo one; echo two >&2; exit 3'
 made d 'touch "$SEEN/d"; [ -z "${JOBS:-}" ] || exit 1; [ "$TMPDIR" != "$(cat "$SEEN/c")" ] || exit 1; echo not here; exit 77'
 made e '# timeout: 1' 'touch "$SEEN/e"; sleep 60'
+made l 'touch "$SEEN/l"; exit 75'
+made m '[ -e "$SEEN/a" ] || { touch "$SEEN/m"; exit 75; }'
 for one in q r; do # each waits for the other, and ends if all but the two have ended
 	made $one '# quiet: it only waits' 'ls "$SEEN" >"$TMPDIR/before"; touch "$SEEN/'$one'"' \
 		'until [ -e "$SEEN/q" ] && [ -e "$SEEN/r" ]; do sleep 0.1; done' \
-		'[ "$(grep -v "[qr]" "$TMPDIR/before" | xargs)" = "b c d e" ]'
+		'[ "$(grep -v "[qr]" "$TMPDIR/before" | xargs)" = "b c d e l m" ]'
 done
 
 JOBS=2 run "$work/tree/ci/tests/run"
@@ -30,14 +32,18 @@ holds "two at once: $(paste -sd, "$work/lines")" cmp -s "$work/lines" <<'END_LIN
 ok   e2e_b
 FAIL e2e_c: exit 3
 skip e2e_d: not here
+late e2e_l: once more, alone
+late e2e_m: once more, alone
 FAIL e2e_e: not finished after 1 s
 ok   e2e_q
 ok   e2e_r
 ok   e2e_a
+FAIL e2e_l: late, alone as well
+ok   e2e_m
 END_LINES
 holds "not a failure's whole output, before its line" [ "$(grep -B2 '^FAIL e2e_c' "$work/out" | head -n 2)" = \
 	$'    | one\n    | two' ]
-expect_out '^4 passed, 2 failed, 1 skipped$'
+expect_out '^5 passed, 3 failed, 1 skipped$'
 holds 'a temporary folder is left' [ ! -e "$(cat "$SEEN/c")" ]
 for jobs in 0 x -1; do
 	JOBS=$jobs run "$work/tree/ci/tests/run"

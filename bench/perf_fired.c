@@ -62,6 +62,13 @@ static int fired_interval(void *ctx)
 	return watch->program->hooks.fired && !watch->done && ms > LOOK_MS ? LOOK_MS : ms;
 }
 
+static bool fired_ending(void *ctx)
+{
+	struct fired_watch *watch = ctx;
+
+	return watch->hooks.ending && watch->hooks.ending(watch->hooks.ctx);
+}
+
 void fired_wrap(struct fired_watch *watch, struct supervisor_hooks *hooks,
 		const struct program *program)
 {
@@ -72,6 +79,7 @@ void fired_wrap(struct fired_watch *watch, struct supervisor_hooks *hooks,
 	hooks->fds = fired_fds;
 	hooks->step = fired_step;
 	hooks->interval_ms = fired_interval;
+	hooks->ending = fired_ending;
 }
 
 int fired_exit_code(const struct program *program, int code)

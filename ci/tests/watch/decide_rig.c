@@ -32,6 +32,7 @@ struct host {
 	int passes;		 /* what does all the same: see IS_CUT */
 	struct decide_host root; /* as it sees it */
 	struct decide_watcher launcher;
+	bool ending;
 	struct decide_orders orders;  /* for the next tick */
 	struct rank_view told[RANKS]; /* to the root */
 };
@@ -112,6 +113,10 @@ static void act_host(struct world *w, const struct event *e)
 		break;
 	case VANISHES:
 		w->others[e->rank - 1].ended_ns = e->a == 1 ? 0 : clock_at(w->now);
+		w->others[e->rank - 1].left = e->b == 1;
+		break;
+	case ENDS:
+		h->ending = true;
 		break;
 	default:
 		h->root.ended_ns = clock_at(w->now);
@@ -420,6 +425,7 @@ static void step_host(struct world *w, int host)
 				   .job_ranks = 0,
 				   .job_hosts = w->nhosts + w->row->absent,
 				   .follows = host > 0,
+				   .ending = h->ending,
 				   .name = "node0",
 				   .launcher = h->launcher,
 				   .hosts = &h->root,

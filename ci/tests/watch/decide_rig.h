@@ -45,7 +45,8 @@ enum act {
 		   * of what is sent here arrive; 7: datagrams say that nothing comes there; 8: kernels
 		   * answer, and datagrams come here; 9: enough of them */
 	LAUNCHER, /* its launcher: enum proc_hold `a` */
-	VANISHES, /* its leader: the connection has ended; `a` 1: there is another one */
+	VANISHES, /* its leader: the connection has ended; `a` 1: there is another one; `b` 1: a signal told it to end */
+	ENDS,	  /* the launcher tells its leader to end */
 };
 
 struct event {

@@ -14,6 +14,7 @@
 
 #define MAX_FDS	  512
 #define ORPHAN_NS 2000000000ull
+#define ENDING_NS 800000000ull /* launchers send SIGKILL a second after SIGTERM */
 
 struct supervisor {
 	const struct supervisor_hooks *hooks;
@@ -26,6 +27,7 @@ struct supervisor {
 	sigset_t old_mask;
 	int64_t oom_kills; /* count of the rank's cgroup before the start, -1: unknown */
 	int ended_by;	   /* signal that ended the supervisor, 0: none */
+	uint64_t ended_ns; /* time of the first one */
 };
 
 /* Runs in the child. Its own process group lets a launcher's group signal reach only the
@@ -114,6 +116,18 @@ static void end_rank(struct supervisor *s)
 	leftovers_remove(&leftovers);
 }
 
+/* Returns true once a signal ends the run and there is nothing left to do. */
+static bool is_ended(struct supervisor *s)
+{
+	const struct supervisor_hooks *hooks = s->hooks;
+
+	if (!s->ended_by)
+		return false;
+	if (!s->ended_ns)
+		s->ended_ns = clock_ns();
+	return !hooks->ending || !hooks->ending(hooks->ctx) || clock_ns() - s->ended_ns > ENDING_NS;
+}
+
 static int watch_child(struct supervisor *s)
 {
 	const struct supervisor_hooks *hooks = s->hooks;
@@ -127,8 +141,6 @@ static int watch_child(struct supervisor *s)
 		poll(fds, n + 1, hooks->interval_ms(hooks->ctx));
 		read_signals(s);
 		reap(s);
-		if (s->ended_by)
-			return 128 + s->ended_by;
 		if (getppid() != s->launcher && s->orphan_ns == 0)
 			s->orphan_ns = clock_ns();
 		if (s->orphan_ns && clock_ns() - s->orphan_ns > ORPHAN_NS)
@@ -136,6 +148,8 @@ static int watch_child(struct supervisor *s)
 				   * over */
 		if (hooks->step(hooks->ctx, &s->child, &exit_code))
 			return exit_code;
+		if (is_ended(s))
+			return 128 + s->ended_by;
 		s->child.changed = false;
 	}
 }

@@ -27,11 +27,15 @@ struct supervisor_hooks {
 	 * rank that still runs is killed. */
 	bool (*step)(void *ctx, const struct supervised *child, int *exit_code);
 	int (*interval_ms)(void *ctx);
+	/* Called after each step once a signal has told this process to end. Returns true if the run
+	 * still needs a few steps; NULL: it never does. */
+	bool (*ending)(void *ctx);
 	const char *cgroup; /* folder of the rank's future memory cgroup; NULL: unknown */
 };
 
 /* Forks. The child runs rank_main(arg) and exits with its result. The parent watches it and returns
  * this process' exit code. The rank dies with its parent. SIGTERM, SIGINT, SIGHUP and the
- * launcher's death end the rank and give 128 + signal, or 1. */
+ * launcher's death end the rank and give 128 + signal, or 1; a signal after the time that hooks->ending asks for, at
+ * most 0.8 s. */
 int supervisor_run(const struct supervisor_hooks *hooks, int (*rank_main)(void *arg), void *arg,
 		   struct error *err);

@@ -72,8 +72,10 @@ static void collect(struct diagnoser *self, const struct rank_view *views,
 		    const struct record_memory *const *memories, size_t n)
 {
 	struct evidence *e = &self->evidence;
+	double detect_ms = e->detect_ms; /* of a verdict that is out */
 
 	evidence_release(e);
+	e->detect_ms = detect_ms;
 	for (size_t i = 0; i < n; i++) {
 		int nranks = memories[i] ? memories[i]->header.nranks : 0;
 

@@ -243,7 +243,7 @@ static struct decision conclude(struct decide_state *s, const struct decide_inpu
 		s->stage = STAGE_WATCH;
 		s->reported = false;
 		d = nothing;
-	} else if (wants_diagnosis(d.verdict.outcome, &p) &&
+	} else if (!in->ending && wants_diagnosis(d.verdict.outcome, &p) &&
 		   !(in->follows && all_done(in) && d.verdict.outcome == OUTCOME_OK)) {
 		s->stage = STAGE_DIAGNOSE;
 		d.action = DECIDE_DIAGNOSE;
@@ -438,6 +438,8 @@ static struct decision lead(struct decide_state *s, const struct decide_input *i
 	bool abnormal = in->reported || any_lost(s) || abnormal_here(s, s->config.deadlines);
 
 	note_error(s, in);
+	if (in->ending && any_lost(s) && s->stage < STAGE_DIAGNOSE)
+		return conclude(s, in);
 	if (s->stage <= STAGE_QUERY && is_healing(s, in)) {
 		s->stage = STAGE_WATCH;
 		return nothing;

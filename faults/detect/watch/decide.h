@@ -68,6 +68,7 @@ struct decide_host {
 	size_t nviews;
 	bool done;	   /* all its ranks finished by themselves */
 	uint64_t ended_ns; /* when its connection ended in order, 0: it did not */
+	bool left;	   /* a signal told its leader to end */
 	bool answered;	   /* it has answered the last query */
 	bool init_overdue; /* ranks there wait at communicator init for others */
 	bool counted;	   /* it has answered the last census */
@@ -112,6 +113,7 @@ struct decide_input {
 	int job_ranks, job_hosts;    /* as any rank that knows says; -1: none does */
 	const struct desync *desync; /* ranks here were seen to make different calls; NULL: not */
 	bool reported; /* another host says since the last call that something is wrong there */
+	bool ending;   /* the launcher ends the run: what is lost is said now or never */
 	bool follows;  /* a leader elsewhere, which has been connected to the root */
 	struct decide_orders orders;
 };

@@ -46,8 +46,10 @@ static enum view_lost look_at(const struct decide_state *s, const struct decide_
 	if (host->done)
 		return LOST_NOT;
 	if (host->ended_ns && s->config.patience.hang == 0)
-		return in->now - host->ended_ns >= decide_times.come_again_ns ? LOST_MONITOR
-									      : LOST_NOT;
+		return (in->ending ? !host->left
+				   : in->now - host->ended_ns >= decide_times.come_again_ns)
+			       ? LOST_MONITOR
+			       : LOST_NOT;
 	if (host->ended_ns) /* a preloaded program runs on without */
 		return quiet && in->now - host->heard_ns >= limit_ns(s->config.partition_seconds)
 			       ? LOST_MONITOR

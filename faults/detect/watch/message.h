@@ -25,5 +25,6 @@ enum message {
 	MESSAGE_BEAT,	      /* both ways: a heartbeat; with a byte: the sender hears nothing */
 	MESSAGE_STATUS, /* a question to a hangar_run, and its answer, text; between leaders the answer is a JOIN */
 	MESSAGE_LINES, /* root to leader of a hangar_run: the verdict's lines, which it prints too */
+	MESSAGE_LEAVE, /* between leaders: a signal told this one to end */
 	MESSAGE_TYPES
 };

@@ -141,6 +141,12 @@ static void take_lines(struct monitor *m, const struct link_message *message)
 	fflush(stdout);
 }
 
+static void take_leave(struct monitor *m, const struct link_message *message)
+{
+	(void)message;
+	m->root.host.left = true;
+}
+
 static void take_end(struct monitor *m, const struct link_message *message)
 {
 	if (message->bytes != sizeof(int32_t))
@@ -156,7 +162,7 @@ static void (*const from_root[MESSAGE_TYPES])(struct monitor *, const struct lin
 	[MESSAGE_BEAT] = take_beat,	  [MESSAGE_JOIN] = nodes_take_root,
 	[MESSAGE_CENSUS] = take_census,	  [MESSAGE_ARRIVALS] = take_arrivals,
 	[MESSAGE_STATUS] = take_status,	  [MESSAGE_LINES] = take_lines,
-	[MESSAGE_END] = take_end,
+	[MESSAGE_END] = take_end,	  [MESSAGE_LEAVE] = take_leave,
 };
 
 /* Leader elsewhere. Requests are answered once decide() has looked at the ranks. */
@@ -342,7 +348,8 @@ static void step_leader(struct monitor *m, const struct supervised *child, uint6
 {
 	m->input = (struct decide_input){ .now = now,
 					  .launcher = m->input.launcher,
-					  .leader = m->input.leader };
+					  .leader = m->input.leader,
+					  .ending = m->leaves };
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps) && steps[i](m, child); i++)
 		;
 }
@@ -415,6 +422,26 @@ static bool monitor_step(void *ctx, const struct supervised *child, int *exit_co
 	return m->ended;
 }
 
+/* Tells the other leaders; where one of them ended without such a word a verdict is due. */
+static bool monitor_ending(void *ctx)
+{
+	struct monitor *m = ctx;
+
+	if (!m->leader)
+		return false;
+	if (!m->leaves) {
+		if (m->root.known)
+			link_send(&m->up, MESSAGE_LEAVE, NULL, 0, -1);
+		nodes_send_all(m, MESSAGE_LEAVE, NULL, 0);
+	}
+	m->leaves = true;
+	for (size_t i = 0; i < m->input.nhosts; i++)
+		if (m->input.hosts[i].ended_ns && !m->input.hosts[i].left &&
+		    !m->input.hosts[i].done)
+			return true;
+	return false;
+}
+
 struct supervisor_hooks monitor_hooks(struct monitor *monitor)
 {
 	return (struct supervisor_hooks){
@@ -422,5 +449,6 @@ struct supervisor_hooks monitor_hooks(struct monitor *monitor)
 		.fds = monitor_fds,
 		.step = monitor_step,
 		.interval_ms = monitor_interval,
+		.ending = monitor_ending,
 	};
 }

@@ -153,6 +153,7 @@ struct monitor {
 		own_beat_ns; /* member: its own rank's heartbeat while the leader is held */
 	bool replacing;	     /* the first leader is gone or held: another supervisor ends the run */
 	bool replaced;	     /* the first leader, running again: it decides nothing any more */
+	bool leaves; /* leader: a signal told this process to end, and the other leaders know */
 	bool ended;
 	int exit_code;
 };

@@ -71,7 +71,7 @@ static bool unexpected_end(enum outcome outcome)
 static void gather_slow(struct monitor *m, const char *folder)
 {
 	const struct monitor_client *client = &m->config.client;
-	uint64_t until = clock_ns() + decide_times.slow_evidence_ns;
+	uint64_t until = clock_ns() + (m->leaves ? 0 : decide_times.slow_evidence_ns);
 
 	for (size_t i = 0; i < m->nnodes; i++)
 		m->nodes[i].silent = !m->nodes[i].host.answered;
@@ -117,7 +117,8 @@ static void say(struct monitor *m, const struct verdict *verdict, const struct r
 	free(text);
 }
 
-/* Say so, and end the run everywhere. `closer`: there is something to keep as evidence. */
+/* Prints the verdict and ends the run everywhere. `closer`: there is evidence to save. The diagnoser looks after the
+ * line where watchers are lost: mpirun ends the job a second after a supervisor's death. */
 static void end(struct monitor *m, struct verdict *verdict, const struct rank_view *views, size_t n,
 		bool closer)
 {
@@ -128,6 +129,11 @@ static void end(struct monitor *m, struct verdict *verdict, const struct rank_vi
 		client->reserve_folder(client->ctx, verdict);
 	if (has_line(verdict->outcome))
 		say(m, verdict, views, n);
+	if (class_is_lost(verdict->class)) {
+		struct verdict unused = *verdict;
+
+		refine(m, &unused, views, n); /* evidence alone: no rank is blamed */
+	}
 	if (closer)
 		gather_slow(m, strcmp(verdict->evidence, "-") ? verdict->evidence : "");
 	m->exit_code = expect_exit_code(m->config.expect, verdict->outcome,
@@ -146,6 +152,7 @@ struct decision monitor_conclude(struct monitor *m, const struct decision *d)
 	struct verdict verdict = d->verdict;
 	const struct verdict before = d->verdict;
 	bool closer = unexpected_end(verdict.outcome) || verdict.outcome == OUTCOME_DIVERGED;
+	bool lost = class_is_lost(verdict.class);
 	uint64_t began = clock_ns();
 	struct decision next = *d;
 	struct rank_view *views;
@@ -153,13 +160,9 @@ struct decision monitor_conclude(struct monitor *m, const struct decision *d)
 
 	name_culprits(m, &verdict);
 	if (d->action == DECIDE_DIAGNOSE) {
-		enum diagnosis_result result = refine(m, &verdict, views, n);
+		enum diagnosis_result result =
+			lost ? DIAGNOSIS_NAMED : refine(m, &verdict, views, n);
 
-		if (class_is_lost(
-			    before.class)) { /* evidence was collected; no rank is blamed for it */
-			verdict = before;
-			result = DIAGNOSIS_NAMED;
-		}
 		closer = closer || verdict.class != before.class ||
 			 verdict.outcome != before.outcome;
 		m->input.now = clock_ns();

@@ -421,6 +421,15 @@ static int take_init_overdue(struct monitor *m, struct monitor_node *node,
 	return 0;
 }
 
+static int take_leave(struct monitor *m, struct monitor_node *node,
+		      const struct link_message *message)
+{
+	(void)m;
+	(void)message;
+	node->host.left = true;
+	return 0;
+}
+
 static int take_answer(struct monitor *m, struct monitor_node *node,
 		       const struct link_message *message)
 {
@@ -443,13 +452,14 @@ static const struct handler {
 	[MESSAGE_PRESENT] = { take_answer, true },
 	[MESSAGE_ABNORMAL] = { take_answer, true },
 	[MESSAGE_DONE] = { take_answer, true },
-	[MESSAGE_TAIL] = { take_evidence },
-	[MESSAGE_TEXT] = { take_evidence },
-	[MESSAGE_COUNTERS] = { take_evidence },
-	[MESSAGE_BEAT] = { take_beat },
-	[MESSAGE_STATUS] = { take_status },
-	[MESSAGE_READY] = { take_ready },
-	[MESSAGE_INIT_OVERDUE] = { take_init_overdue },
+	[MESSAGE_TAIL] = { take_evidence, false },
+	[MESSAGE_TEXT] = { take_evidence, false },
+	[MESSAGE_COUNTERS] = { take_evidence, false },
+	[MESSAGE_BEAT] = { take_beat, false },
+	[MESSAGE_STATUS] = { take_status, false },
+	[MESSAGE_READY] = { take_ready, false },
+	[MESSAGE_INIT_OVERDUE] = { take_init_overdue, false },
+	[MESSAGE_LEAVE] = { take_leave, false },
 };
 
 static int take_message(struct monitor *m, struct monitor_node *node,

@@ -32,6 +32,7 @@ broken() {
 	holds "$2: something is left" within 15 clean
 }
 
+broken 3@8 'cut node2' hang 'host-silent|partition'
 broken 0@init 'stall node2' hang 'host-silent|partition'
 broken 2@8 'stall node2 out node1' hang 'host-silent|partition' # one way
 broken 3@8 'large-only node2' hang '[a-z-]+'

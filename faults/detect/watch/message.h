@@ -12,12 +12,10 @@ enum message {
 	MESSAGE_DONE,	  /* leader to root: views, all finished by themselves */
 	MESSAGE_QUERY,	  /* root to leader */
 	MESSAGE_PREPARE,  /* root to leader: a query is near */
-	MESSAGE_TAIL, /* leader to root: struct evidence_head, then what the diagnoser knows of that rank */
+	MESSAGE_EVIDENCE, /* leader to root: struct evidence_head, then that of the rank, texts without NUL */
 	MESSAGE_SLOW,	   /* root to leader: text, the evidence folder's name or nothing */
-	MESSAGE_TEXT,	   /* leader to root: struct evidence_head, then text without NUL */
 	MESSAGE_READY,	   /* leader to root: the slow evidence is complete */
 	MESSAGE_EXTENSION, /* root to leader: the run is given more time */
-	MESSAGE_COUNTERS, /* leader to root: struct evidence_head, then what its host counted, as text */
 	MESSAGE_INIT_OVERDUE, /* leader to root: ranks here wait at init, or in a first call */
 	MESSAGE_CENSUS,	      /* root to leader: it asks who has come to it */
 	MESSAGE_PRESENT,      /* leader to root: views in answer to that */
@@ -26,5 +24,4 @@ enum message {
 	MESSAGE_STATUS, /* a question to a hangar_run, and its answer, text; between leaders the answer is a JOIN */
 	MESSAGE_LINES, /* root to leader of a hangar_run: the verdict's lines, which it prints too */
 	MESSAGE_LEAVE, /* between leaders: a signal told this one to end */
-	MESSAGE_TYPES
 };

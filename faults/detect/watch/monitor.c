@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "net/hangup.h"
 #include "watch/decide_times.h"
-#include "watch/monitor_end.h"
 #include "watch/monitor_members.h"
 #include "watch/monitor_nodes.h"
 #include "record/verdict.h"
@@ -21,7 +20,8 @@ int monitor_open(struct monitor *m, const struct monitor_config *config,
 	m->memory_fd = memory_fd;
 	m->launcher_pid = getppid();
 	m->listen_fd = m->uplink_fd = m->joining_fd = m->asking_fd = -1;
-	m->up.fd = m->up.passed_fd = m->root.path.fd = -1;
+	m->up.fd = m->up.passed_fd = -1;
+	m->root = NO_NODE;
 	decide_open(&m->decide, &config->decide, clock_ns());
 	rc = members_join(m, memory_fd);
 	if (rc < 0) {
@@ -62,7 +62,7 @@ void monitor_look(struct monitor *m)
 void monitor_ask_hosts(struct monitor *m)
 {
 	if (m->root.known)
-		link_send(&m->up, MESSAGE_STATUS, NULL, 0, -1);
+		link_send(&m->root.link, MESSAGE_STATUS, NULL, 0, -1);
 	nodes_send_all(m, MESSAGE_STATUS, NULL, 0);
 }
 
@@ -74,65 +74,17 @@ static void begin_probes(struct monitor *m)
 	m->probe_until = m->input.now + decide_times.probe_ns;
 }
 
-static void take_prepare(struct monitor *m, const struct link_message *message)
+/* Returns whether the message is one word, which it puts to `word`. */
+static bool take_word(const struct link_message *message, void *word)
 {
-	(void)message;
-	m->requests.prepare = true;
-	begin_probes(m);
-}
-
-static void take_query(struct monitor *m, const struct link_message *message)
-{
-	(void)message;
-	m->requests.query = true;
-}
-
-static void take_slow(struct monitor *m, const struct link_message *message)
-{
-	snprintf(m->requests.folder, sizeof(m->requests.folder), "%.*s", (int)message->bytes,
-		 (const char *)message->payload);
-	m->requests.slow = m->input.orders.collects = true;
-}
-
-static void take_extension(struct monitor *m, const struct link_message *message)
-{
-	(void)message;
-	m->input.orders.extended = true;
-	begin_probes(m);
-}
-
-static void take_beat(struct monitor *m, const struct link_message *message)
-{
-	nodes_take_beat(&m->root, message, m->input.now);
-}
-
-static void take_census(struct monitor *m, const struct link_message *message)
-{
-	(void)message;
-	m->input.orders.census = true;
-}
-
-static void take_arrivals(struct monitor *m, const struct link_message *message)
-{
-	uint32_t word;
-
-	if (message->bytes != sizeof(word))
-		return;
-	memcpy(&word, message->payload, sizeof(word));
-	m->input.orders.arrivals = (enum arrivals)word;
-	m->input.orders.arrivals_reported = true;
-}
-
-static void take_status(struct monitor *m, const struct link_message *message)
-{
-	(void)message;
-	nodes_report(m, MESSAGE_JOIN);
+	if (message->bytes == sizeof(int32_t))
+		memcpy(word, message->payload, sizeof(int32_t));
+	return message->bytes == sizeof(int32_t);
 }
 
 /* The verdict's lines, of a hangar_run. */
-static void take_lines(struct monitor *m, const struct link_message *message)
+static void print_lines(const struct link_message *message)
 {
-	(void)m;
 	for (uint32_t i = 0; i < message->bytes; i++) {
 		char c = ((const char *)message->payload)[i];
 
@@ -141,29 +93,52 @@ static void take_lines(struct monitor *m, const struct link_message *message)
 	fflush(stdout);
 }
 
-static void take_leave(struct monitor *m, const struct link_message *message)
+/* Messages that the root does not send are ignored. */
+static void take_from_root(struct monitor *m, const struct link_message *message)
 {
-	(void)message;
-	m->root.host.left = true;
+	switch (message->type) {
+	case MESSAGE_BEAT:
+		nodes_take_beat(&m->root, message, m->input.now);
+		break;
+	case MESSAGE_JOIN:
+		nodes_take_root(m, message);
+		break;
+	case MESSAGE_STATUS:
+		nodes_report(m, MESSAGE_JOIN);
+		break;
+	case MESSAGE_CENSUS:
+		m->input.orders.census = true;
+		break;
+	case MESSAGE_ARRIVALS:
+		m->input.orders.arrivals_reported |= take_word(message, &m->input.orders.arrivals);
+		break;
+	case MESSAGE_PREPARE:
+		m->requests.prepare = true;
+		begin_probes(m);
+		break;
+	case MESSAGE_QUERY:
+		m->requests.query = true;
+		break;
+	case MESSAGE_EXTENSION:
+		m->input.orders.extended = true;
+		begin_probes(m);
+		break;
+	case MESSAGE_SLOW:
+		snprintf(m->requests.folder, sizeof(m->requests.folder), "%.*s",
+			 (int)message->bytes, (const char *)message->payload);
+		m->requests.slow = m->input.orders.collects = true;
+		break;
+	case MESSAGE_LINES:
+		print_lines(message);
+		break;
+	case MESSAGE_LEAVE:
+		m->root.host.left = true;
+		break;
+	case MESSAGE_END:
+		m->ended = take_word(message, &m->exit_code);
+		break;
+	}
 }
-
-static void take_end(struct monitor *m, const struct link_message *message)
-{
-	if (message->bytes != sizeof(int32_t))
-		return;
-	memcpy(&m->exit_code, message->payload, sizeof(int32_t));
-	m->ended = true;
-}
-
-/* Messages that the root may send. The rest is ignored. */
-static void (*const from_root[MESSAGE_TYPES])(struct monitor *, const struct link_message *) = {
-	[MESSAGE_PREPARE] = take_prepare, [MESSAGE_QUERY] = take_query,
-	[MESSAGE_SLOW] = take_slow,	  [MESSAGE_EXTENSION] = take_extension,
-	[MESSAGE_BEAT] = take_beat,	  [MESSAGE_JOIN] = nodes_take_root,
-	[MESSAGE_CENSUS] = take_census,	  [MESSAGE_ARRIVALS] = take_arrivals,
-	[MESSAGE_STATUS] = take_status,	  [MESSAGE_LINES] = take_lines,
-	[MESSAGE_END] = take_end,	  [MESSAGE_LEAVE] = take_leave,
-};
 
 /* Leader elsewhere. Requests are answered once decide() has looked at the ranks. */
 static void receive_root(struct monitor *m)
@@ -171,13 +146,12 @@ static void receive_root(struct monitor *m)
 	struct link_message message;
 	int rc = 0;
 
-	while (!m->ended && (rc = link_receive(&m->up, &message)) == 1) {
+	while (!m->ended && (rc = link_receive(&m->root.link, &message)) == 1) {
 		m->root.host.heard_ns = m->input.now;
-		if (message.type < MESSAGE_TYPES && from_root[message.type])
-			from_root[message.type](m, &message);
+		take_from_root(m, &message);
 	}
 	if (rc < 0)
-		nodes_part(&m->root, &m->up, rc, m->input.now);
+		nodes_part(&m->root, rc, m->input.now);
 	/* the root may have requested it and not waited: this host was slow, and is worth a look */
 	if (m->ended && m->requests.slow)
 		nodes_collect_slow(m, m->requests.folder);
@@ -185,7 +159,7 @@ static void receive_root(struct monitor *m)
 		if (m->input.launcher.hold)
 			launcher_hang_up(m->launcher_pid, NULL, 0);
 		monitor_send_end(m, m->exit_code);
-		shutdown(m->up.fd, SHUT_WR);
+		shutdown(m->root.link.fd, SHUT_WR);
 	}
 }
 
@@ -216,16 +190,16 @@ static void carry_out(struct monitor *m, const struct decision *d)
 		nodes_prepare(m);
 		break;
 	case DECIDE_QUERY:
-		nodes_ask(m, MESSAGE_QUERY, "");
+		nodes_send_all(m, MESSAGE_QUERY, NULL, 0);
 		break;
 	case DECIDE_EXTEND:
 		nodes_send_all(m, MESSAGE_EXTENSION, NULL, 0);
 		break;
 	case DECIDE_CENSUS:
-		nodes_census(m);
+		nodes_send_all(m, MESSAGE_CENSUS, NULL, 0);
 		break;
 	case DECIDE_ARRIVALS:
-		nodes_arrivals(m, how);
+		nodes_send_all(m, MESSAGE_ARRIVALS, &how, sizeof(how));
 		break;
 	case DECIDE_REPORT_ABNORMAL:
 		nodes_report(m, MESSAGE_ABNORMAL);
@@ -234,7 +208,7 @@ static void carry_out(struct monitor *m, const struct decision *d)
 		nodes_report(m, MESSAGE_DONE);
 		break;
 	case DECIDE_REPORT_INIT_OVERDUE:
-		if (link_send(&m->up, MESSAGE_INIT_OVERDUE, NULL, 0, -1) < 0)
+		if (link_send(&m->root.link, MESSAGE_INIT_OVERDUE, NULL, 0, -1) < 0)
 			m->decide.init.reported = false; /* again with the next tick */
 		break;
 	case DECIDE_DIAGNOSE:
@@ -245,53 +219,13 @@ static void carry_out(struct monitor *m, const struct decision *d)
 
 /* ---- a leader's tick ---- */
 
-static bool look_at_ranks(struct monitor *m, const struct supervised *child)
-{
-	members_look(m, child, m->input.now);
-	return !watchers_replaced(m, child);
-}
-
-static bool look_at_watchers(struct monitor *m, const struct supervised *child)
-{
-	(void)child;
-	watchers_look(m, m->input.now);
-	return true;
-}
-
-static bool meet_hosts(struct monitor *m, const struct supervised *child)
-{
-	(void)child;
-	nodes_open(m);
-	nodes_join(m, m->input.now);
-	m->input.follows = m->root.known;
-	return true;
-}
-
-static bool hear_hosts(struct monitor *m, const struct supervised *child)
-{
-	(void)child;
-	if (m->input.follows)
-		receive_root(m);
-	else
-		m->input.reported = nodes_receive(m, m->input.now);
-	return !m->ended;
-}
-
-static bool send_beats(struct monitor *m, const struct supervised *child)
-{
-	(void)child;
-	nodes_beat(m, m->input.now);
-	return true;
-}
-
 /* Prints, once for a communicator, that ranks of this host made different calls; the run goes
  * on. In a preloaded program one number is not one communicator. */
-static bool compare_calls(struct monitor *m, const struct supervised *child)
+static void compare_calls(struct monitor *m)
 {
 	struct progress p = progress_of(&m->ranks->view, sizeof(*m->ranks), m->nranks);
 	struct desync found;
 
-	(void)child;
 	for (size_t i = 0; i < m->nranks; i++)
 		p.ranks[i].memory = m->memories[i];
 	while (m->memory && progress_desync(&p, m->desync_states, &found) == PROGRESS_YES) {
@@ -302,12 +236,10 @@ static bool compare_calls(struct monitor *m, const struct supervised *child)
 		m->desynced = true;
 	}
 	free(p.ranks);
-	return true;
 }
 
-static bool complete_input(struct monitor *m, const struct supervised *child)
+static void complete_input(struct monitor *m)
 {
-	(void)child;
 	m->input.desync = m->desynced ? &m->desync : NULL;
 	m->input.ranks = m->ranks;
 	m->input.nranks = m->nranks;
@@ -316,33 +248,18 @@ static bool complete_input(struct monitor *m, const struct supervised *child)
 	members_job(m, &m->input.job_ranks, &m->input.job_hosts);
 	m->input.expected_hosts = nodes_expected(m);
 	members_account(m);
-	return m->nranks > 0;
 }
 
-static bool decide_and_act(struct monitor *m, const struct supervised *child)
+static void decide_and_act(struct monitor *m)
 {
 	struct decision d = decide(&m->decide, &m->input);
 
-	(void)child;
 	nodes_keep(m);
 	answer_root(m);
 	if (d.action == DECIDE_DIAGNOSE || d.action == DECIDE_END)
 		d = monitor_conclude(m, &d);
 	carry_out(m, &d);
-	return true;
 }
-
-/* The steps of a tick, in their order. A step that returns false ends the tick. */
-static bool (*const steps[])(struct monitor *, const struct supervised *) = {
-	look_at_ranks, /* members' messages, memories, processes; not where another one ends the run */
-	look_at_watchers, /* the other supervisors of this host, its launcher */
-	meet_hosts,	  /* listen for the other leaders, or connect to the root */
-	hear_hosts,	  /* what these sent; not further where the root has ended the run */
-	send_beats,	  /* heartbeats; datagrams, while something seems wrong */
-	compare_calls,	  /* the desync check */
-	complete_input,	  /* for decide(); not further before a rank has come */
-	decide_and_act,
-};
 
 static void step_leader(struct monitor *m, const struct supervised *child, uint64_t now)
 {
@@ -350,8 +267,24 @@ static void step_leader(struct monitor *m, const struct supervised *child, uint6
 					  .launcher = m->input.launcher,
 					  .leader = m->input.leader,
 					  .ending = m->leaves };
-	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps) && steps[i](m, child); i++)
-		;
+	members_look(m, child, now);
+	if (watchers_replaced(m, child))
+		return; /* another supervisor ends the run */
+	watchers_look(m, now);
+	nodes_open(m);
+	nodes_join(m, now);
+	m->input.follows = m->root.known;
+	if (m->root.known)
+		receive_root(m);
+	else
+		m->input.reported = nodes_receive(m, now);
+	if (m->ended)
+		return; /* the root has ended the run */
+	nodes_beat(m, now);
+	compare_calls(m);
+	complete_input(m);
+	if (m->nranks > 0)
+		decide_and_act(m);
 }
 
 /* ---- a member ---- */
@@ -368,7 +301,7 @@ static void follow_leader(struct monitor *m, const struct supervised *child)
 		if (message.type == MESSAGE_HELLO)
 			members_take_leader(m);
 		if (message.type == MESSAGE_END)
-			take_end(m, &message);
+			m->ended = take_word(&message, &m->exit_code);
 		if (m->ended)
 			return;
 	}
@@ -391,6 +324,7 @@ static size_t monitor_fds(void *ctx, struct pollfd *fds, size_t room)
 	if ((descriptor) >= 0 && n < room)                                                         \
 	fds[n++] = (struct pollfd){ .fd = (descriptor), .events = POLLIN }
 	ADD(m->up.fd);
+	ADD(m->root.link.fd);
 	ADD(m->listen_fd);
 	if (nodes_listening(m))
 		ADD(m->uplink_fd);

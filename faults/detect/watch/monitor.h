@@ -104,6 +104,9 @@ struct monitor_node {
 	uint64_t datagram_ns;	 /* when a datagram last came of it */
 };
 
+#define NO_NODE                                                                                    \
+	((struct monitor_node){ .link = { .fd = -1, .passed_fd = -1 }, .path = { .fd = -1 } })
+
 /* The root wants these, since the last tick. */
 struct monitor_requests {
 	bool prepare, query, slow;
@@ -116,11 +119,9 @@ struct monitor {
 		*memory; /* of the own rank; borrowed; NULL: there is none, and all ranks are
 	                               * preloaded programs */
 	int listen_fd;	 /* leader: Unix listener, else -1 */
-	struct link up;	 /* member: to the leader; leader: to the root on
-	                               * another node */
+	struct link up; /* member: to the leader */
 	bool leader;
-	struct monitor_node
-		root;	      /* leader elsewhere: known once it was connected; its link is `up` */
+	struct monitor_node root; /* leader elsewhere: known once it was connected */
 	int joining_fd;	      /* a connection to it that is being made, -1: none */
 	size_t joining;	      /* attempts so far */
 	uint64_t probe_until; /* something seemed wrong */

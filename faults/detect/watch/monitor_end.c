@@ -1,12 +1,10 @@
 /* monitor_end.c: from something that is wrong to a verdict, its evidence, and the end of the
  * run. */
-#include "watch/monitor_end.h"
+#include "watch/monitor_nodes.h"
 
 #include "base/clock.h"
 #include "net/hangup.h"
 #include "watch/decide_times.h"
-#include "watch/monitor_members.h"
-#include "watch/monitor_nodes.h"
 #include "record/verdict.h"
 
 void monitor_send_end(struct monitor *m, int32_t code)
@@ -75,7 +73,7 @@ static void gather_slow(struct monitor *m, const char *folder)
 
 	for (size_t i = 0; i < m->nnodes; i++)
 		m->nodes[i].silent = !m->nodes[i].host.answered;
-	nodes_ask(m, MESSAGE_SLOW, folder);
+	nodes_send_all(m, MESSAGE_SLOW, folder, (uint32_t)strlen(folder));
 	if (client->collect_slow)
 		client->collect_slow(client->ctx);
 	do

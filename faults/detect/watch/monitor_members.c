@@ -153,6 +153,7 @@ void members_add_leader(struct monitor *m)
 
 void members_release(struct monitor *m)
 {
+	link_release(&m->up);
 	if (m->leader_memory)
 		munmap(m->leader_memory, sizeof(struct record_memory));
 	m->leader_memory = NULL;

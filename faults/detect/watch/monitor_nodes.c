@@ -61,16 +61,16 @@ static int report_to(struct monitor *m, struct link *link, enum message type)
 
 int nodes_report(struct monitor *m, enum message type)
 {
-	return report_to(m, &m->up, type);
+	return report_to(m, &m->root.link, type);
 }
 
 /* ---- the way to the root ---- */
 
-void nodes_part(struct monitor_node *node, struct link *link, int rc, uint64_t now)
+void nodes_part(struct monitor_node *node, int rc, uint64_t now)
 {
-	if (link->fd >= 0)
+	if (node->link.fd >= 0)
 		node->host.ended_ns = rc == -EPIPE ? now : 0;
-	link_abort(link);
+	link_abort(&node->link);
 }
 
 /* A host is called by its address before its views give its name. */
@@ -89,11 +89,11 @@ static void name_by_address(struct decide_host *host, int fd)
 /* Reports over the connection before may not have arrived. */
 static void joined(struct monitor *m, uint64_t now)
 {
-	link_abort(&m->up);
-	link_init(&m->up, m->joining_fd);
+	link_abort(&m->root.link);
+	link_init(&m->root.link, m->joining_fd);
 	m->joining_fd = -1;
 	m->root.known = true;
-	name_by_address(&m->root.host, m->up.fd);
+	name_by_address(&m->root.host, m->root.link.fd);
 	m->root.host.ended_ns = 0;
 	m->decide.reported = m->decide.init.reported = false;
 	m->root.host.heard_ns = m->root.host.heard_ns ? m->root.host.heard_ns : now;
@@ -109,7 +109,7 @@ static bool wants_to_join(const struct monitor *m, uint64_t now)
 	/* on rank 0's host the address is the first leader's */
 	if (!h || find_header(m, true) || (m->replacing && m->memory->header.node == 0))
 		return false;
-	return !m->root.known || m->up.fd < 0 ||
+	return !m->root.known || m->root.link.fd < 0 ||
 	       ((!m->root.host.answers || m->root.host.sends_datagrams) &&
 		now - m->root.host.heard_ns > decide_times.rejoin_ns);
 }
@@ -123,7 +123,7 @@ void nodes_join(struct monitor *m, uint64_t now)
 		if (rc == 1)
 			joined(m, now);
 		else if (rc < 0 || now - m->joining_ns > decide_times.connect_ns ||
-			 (m->up.fd >= 0 && now - m->root.host.heard_ns < decide_times.rejoin_ns)) {
+			 (m->root.link.fd >= 0 && now - m->root.host.heard_ns < decide_times.rejoin_ns)) {
 			close(m->joining_fd);
 			m->joining_fd = -1;
 		}
@@ -132,25 +132,48 @@ void nodes_join(struct monitor *m, uint64_t now)
 	/* a new connection has its time to be answered */
 	if (!wants_to_join(m, now) ||
 	    (m->joining > 0 &&
-	     now - m->joining_ns < (m->up.fd < 0 ? decide_times.beat_ns : decide_times.rejoin_ns)))
+	     now - m->joining_ns < (m->root.link.fd < 0 ? decide_times.beat_ns : decide_times.rejoin_ns)))
 		return;
 	m->joining_ns = now;
 	m->joining_fd = uplink_begin(find_header(m, false)->uplink_address, m->joining++);
 }
 
-static void take_host(struct monitor_node *node, const struct rank_view *views, size_t n);
+/* Takes the views of a host's ranks, behind the run's token: copied, and made printable. 0 or a
+ * negative errno. */
+static int take_host(const struct monitor *m, struct monitor_node *node,
+		     const struct link_message *message)
+{
+	const struct record_header *h = find_header(m, false);
+	size_t bytes = message->bytes - sizeof(uint64_t), n = bytes / sizeof(struct rank_view);
+	struct rank_view *views;
+
+	if (message->bytes < sizeof(uint64_t) || bytes % sizeof(*views) || !h)
+		return -EPROTO;
+	if (memcmp(message->payload, &h->uplink_token, sizeof(uint64_t)) != 0)
+		return -EPERM;
+	views = must(malloc(bytes + 1));
+	memcpy(views, (const char *)message->payload + sizeof(uint64_t), bytes);
+	free(node->host.views);
+	node->host.views = views;
+	node->host.nviews = n;
+	node->host.done = n > 0;
+	for (size_t i = 0; i < n; i++) {
+		node->host.done &= view_finished(&views[i]);
+		views[i].lost = views[i].lost < LOST_KINDS ? views[i].lost : LOST_NOT;
+		views[i].reported = views[i].lost != LOST_NOT;
+		views[i].what[sizeof(views[i].what) - 1] = '\0';
+		views[i].host[sizeof(views[i].host) - 1] = '\0';
+		views[i].error[sizeof(views[i].error) - 1] = '\0';
+	}
+	if (n > 0)
+		snprintf(node->host.name, sizeof(node->host.name), "%s", views[0].host);
+	return 0;
+}
 
 void nodes_take_root(struct monitor *m, const struct link_message *message)
 {
-	const struct record_header *h = find_header(m, false);
-	size_t bytes = message->bytes - sizeof(uint64_t);
-
-	if (message->bytes < sizeof(uint64_t) || bytes % sizeof(struct rank_view) || !h ||
-	    memcmp(message->payload, &h->uplink_token, sizeof(uint64_t)) != 0)
-		return;
-	take_host(&m->root, (const void *)((const char *)message->payload + sizeof(uint64_t)),
-		  bytes / sizeof(struct rank_view));
-	m->root.host.done = false; /* it says itself when the run is over */
+	if (take_host(m, &m->root, message) == 0)
+		m->root.host.done = false; /* it says itself when the run is over */
 }
 
 /* ---- heartbeats ---- */
@@ -173,15 +196,14 @@ static void look_at_line(struct decide_host *host, const struct link *link, uint
 }
 
 /* Probes the way to a host while something seems wrong, or nothing comes from it. */
-static void probe(struct monitor *m, struct monitor_node *node, const struct link *link,
-		  uint64_t now)
+static void probe(struct monitor *m, struct monitor_node *node, uint64_t now)
 {
 	const struct record_header *h = find_header(m, false);
 	uint64_t silence = now - node->host.heard_ns;
 
-	if (h && link->fd >= 0 &&
+	if (h && node->link.fd >= 0 &&
 	    (now < m->probe_until || now < node->asked_until || silence > decide_times.rejoin_ns)) {
-		if (path_probe(&node->path, link->fd, h->uplink_token))
+		if (path_probe(&node->path, node->link.fd, h->uplink_token))
 			node->datagram_ns = now;
 	} else {
 		path_close(&node->path);
@@ -193,14 +215,14 @@ static void probe(struct monitor *m, struct monitor_node *node, const struct lin
 
 /* One heartbeat. With a byte it says that nothing is heard of the other, whose datagrams perhaps
  * come. */
-static void beat(struct monitor *m, struct monitor_node *node, struct link *link, uint64_t now)
+static void beat(struct monitor *m, struct monitor_node *node, uint64_t now)
 {
 	bool deaf = now - node->host.heard_ns > decide_times.rejoin_ns;
 
-	if (link->fd >= 0)
-		link_send(link, MESSAGE_BEAT, "", deaf, -1);
-	look_at_line(&node->host, link, now);
-	probe(m, node, link, now);
+	if (node->link.fd >= 0)
+		link_send(&node->link, MESSAGE_BEAT, "", deaf, -1);
+	look_at_line(&node->host, &node->link, now);
+	probe(m, node, now);
 }
 
 void nodes_take_beat(struct monitor_node *node, const struct link_message *message, uint64_t now)
@@ -218,10 +240,10 @@ void nodes_beat(struct monitor *m, uint64_t now)
 		return;
 	m->beat_ns = now;
 	if (m->root.known)
-		beat(m, &m->root, &m->up, now);
+		beat(m, &m->root, now);
 	for (size_t i = 0; i < m->nnodes; i++)
 		if (m->nodes[i].known)
-			beat(m, &m->nodes[i], &m->nodes[i].link, now);
+			beat(m, &m->nodes[i], now);
 }
 
 static bool has_rank0(const struct monitor *m)
@@ -250,9 +272,9 @@ static void add_node(struct monitor *m, int fd, uint64_t now)
 {
 	m->hosts = must(realloc(m->hosts, (m->nnodes + 1) * sizeof(*m->hosts)));
 	m->nodes = must(realloc(m->nodes, (m->nnodes + 1) * sizeof(*m->nodes)));
-	m->nodes[m->nnodes] = (struct monitor_node){ .since_ns = now,
-						     .host.id = ++m->host_ids,
-						     .path = { .fd = -1 } };
+	m->nodes[m->nnodes] = NO_NODE;
+	m->nodes[m->nnodes].since_ns = now;
+	m->nodes[m->nnodes].host.id = ++m->host_ids;
 	link_init(&m->nodes[m->nnodes++].link, fd);
 }
 
@@ -263,35 +285,6 @@ static void accept_nodes(struct monitor *m, uint64_t now)
 	while (nodes_listening(m) && m->nnodes < MONITOR_NODES &&
 	       (fd = accept4(m->uplink_fd, NULL, NULL, SOCK_CLOEXEC)) >= 0)
 		add_node(m, fd, now);
-}
-
-static void free_views(struct monitor_node *node)
-{
-	free(node->host.views);
-	node->host.views = NULL;
-	node->host.nviews = 0;
-}
-
-/* Takes the views of a host's ranks: copied, and made printable. */
-static void take_host(struct monitor_node *node, const struct rank_view *from, size_t n)
-{
-	struct rank_view *views = must(malloc(n * sizeof(*views) + 1));
-
-	memcpy(views, from, n * sizeof(*views));
-	free_views(node);
-	node->host.views = views;
-	node->host.nviews = n;
-	node->host.done = n > 0;
-	for (size_t i = 0; i < n; i++) {
-		node->host.done &= view_finished(&views[i]);
-		views[i].lost = views[i].lost < LOST_KINDS ? views[i].lost : LOST_NOT;
-		views[i].reported = views[i].lost != LOST_NOT;
-		views[i].what[sizeof(views[i].what) - 1] = '\0';
-		views[i].host[sizeof(views[i].host) - 1] = '\0';
-		views[i].error[sizeof(views[i].error) - 1] = '\0';
-	}
-	if (n > 0)
-		snprintf(node->host.name, sizeof(node->host.name), "%s", views[0].host);
 }
 
 /* Returns true if both are leaders of one host: it has connected anew, or another supervisor
@@ -323,17 +316,10 @@ static void replace_node(struct monitor *m, struct monitor_node *node)
 static int take_views(struct monitor *m, struct monitor_node *node,
 		      const struct link_message *message)
 {
-	struct record_header *h = find_header(m, false);
-	uint64_t token;
-	size_t bytes = message->bytes - sizeof(token);
+	int rc = take_host(m, node, message);
 
-	if (message->bytes < sizeof(token) || bytes % sizeof(struct rank_view) != 0 || !h)
-		return -EPROTO;
-	memcpy(&token, message->payload, sizeof(token));
-	if (token != h->uplink_token)
-		return -EPERM;
-	take_host(node, (const void *)((const char *)message->payload + sizeof(token)),
-		  bytes / sizeof(struct rank_view));
+	if (rc < 0)
+		return rc;
 	if (!node->known) {
 		node->known = true;
 		replace_node(m, node);
@@ -341,29 +327,25 @@ static int take_views(struct monitor *m, struct monitor_node *node,
 		if (m->decide.stage == STAGE_QUERY) /* the answer may be lost */
 			link_send(&node->link, MESSAGE_QUERY, NULL, 0, -1);
 	}
-	return 0;
+	node->host.answered |= message->type == MESSAGE_VIEWS;
+	node->host.counted |= message->type == MESSAGE_PRESENT;
+	return message->type == MESSAGE_ABNORMAL;
+}
+
+static void release_node(struct monitor_node *node, bool abort)
+{
+	if (abort)
+		link_abort(&node->link);
+	link_release(&node->link);
+	path_close(&node->path);
+	free(node->host.views);
 }
 
 static void drop_node(struct monitor *m, size_t i)
 {
-	link_abort(&m->nodes[i].link);
-	path_close(&m->nodes[i].path);
-	free_views(&m->nodes[i]);
+	release_node(&m->nodes[i], true);
 	memmove(&m->nodes[i], &m->nodes[i + 1], (m->nnodes - i - 1) * sizeof(*m->nodes));
 	m->nnodes--;
-}
-
-static const enum message kind_message[] = { [EVIDENCE_TAIL] = MESSAGE_TAIL,
-					     [EVIDENCE_STACK] = MESSAGE_TEXT,
-					     [EVIDENCE_COUNTERS] = MESSAGE_COUNTERS };
-
-static enum evidence_kind message_kind(uint32_t type)
-{
-	enum evidence_kind kind = 0;
-
-	while (kind + 1 < EVIDENCE_KINDS && kind_message[kind] != type)
-		kind++;
-	return kind;
 }
 
 /* Hands evidence about a rank of that node, and of no other, to the diagnoser. */
@@ -376,10 +358,12 @@ static int take_evidence(struct monitor *m, struct monitor_node *node,
 	if (message->bytes < sizeof(head))
 		return -EPROTO;
 	memcpy(&head, message->payload, sizeof(head));
+	if (head.kind >= EVIDENCE_KINDS)
+		return -EPROTO;
 	for (size_t i = 0; client->on_evidence && i < node->host.nviews; i++) {
 		if (node->host.views[i].rank != head.rank || head.rank < 0)
 			continue;
-		client->on_evidence(client->ctx, head.rank, message_kind(message->type),
+		client->on_evidence(client->ctx, head.rank, head.kind,
 				    (const char *)message->payload + sizeof(head),
 				    message->bytes - sizeof(head));
 		break;
@@ -389,88 +373,37 @@ static int take_evidence(struct monitor *m, struct monitor_node *node,
 
 /* ---- messages of the other leaders ---- */
 
-static int take_beat(struct monitor *m, struct monitor_node *node,
-		     const struct link_message *message)
-{
-	nodes_take_beat(node, message, m->input.now);
-	return 0;
-}
-
-static int take_status(struct monitor *m, struct monitor_node *node,
-		       const struct link_message *message)
-{
-	(void)message;
-	return report_to(m, &node->link, MESSAGE_JOIN);
-}
-
-static int take_ready(struct monitor *m, struct monitor_node *node,
-		      const struct link_message *message)
-{
-	(void)m;
-	(void)message;
-	node->host.answered = true;
-	return 0;
-}
-
-static int take_init_overdue(struct monitor *m, struct monitor_node *node,
-			     const struct link_message *message)
-{
-	(void)m;
-	(void)message;
-	node->host.init_overdue = true;
-	return 0;
-}
-
-static int take_leave(struct monitor *m, struct monitor_node *node,
-		      const struct link_message *message)
-{
-	(void)m;
-	(void)message;
-	node->host.left = true;
-	return 0;
-}
-
-static int take_answer(struct monitor *m, struct monitor_node *node,
-		       const struct link_message *message)
-{
-	int rc = take_views(m, node, message);
-
-	node->host.answered |= rc == 0 && message->type == MESSAGE_VIEWS;
-	node->host.counted |= rc == 0 && message->type == MESSAGE_PRESENT;
-	return rc < 0 ? rc : message->type == MESSAGE_ABNORMAL;
-}
-
-/* Messages that another leader may send; views come with the token, the rest is taken from a leader that
- * has shown it. Handlers return 1 for something abnormal, 0, or a negative errno, which ends the
- * connection. */
-static const struct handler {
-	int (*take)(struct monitor *, struct monitor_node *, const struct link_message *);
-	bool token; /* comes along */
-} from_leader[MESSAGE_TYPES] = {
-	[MESSAGE_JOIN] = { take_answer, true },
-	[MESSAGE_VIEWS] = { take_answer, true },
-	[MESSAGE_PRESENT] = { take_answer, true },
-	[MESSAGE_ABNORMAL] = { take_answer, true },
-	[MESSAGE_DONE] = { take_answer, true },
-	[MESSAGE_TAIL] = { take_evidence, false },
-	[MESSAGE_TEXT] = { take_evidence, false },
-	[MESSAGE_COUNTERS] = { take_evidence, false },
-	[MESSAGE_BEAT] = { take_beat, false },
-	[MESSAGE_STATUS] = { take_status, false },
-	[MESSAGE_READY] = { take_ready, false },
-	[MESSAGE_INIT_OVERDUE] = { take_init_overdue, false },
-	[MESSAGE_LEAVE] = { take_leave, false },
-};
-
+/* Views come with the token, the rest is taken from a leader that has shown it. Returns 1 for
+ * something abnormal, 0, or a negative errno, which ends the connection. */
 static int take_message(struct monitor *m, struct monitor_node *node,
 			const struct link_message *message)
 {
-	const struct handler *h =
-		message->type < MESSAGE_TYPES ? &from_leader[message->type] : NULL;
-
-	if (!h || !h->take || (!h->token && !node->known))
+	switch (node->known ? message->type : MESSAGE_JOIN) {
+	case MESSAGE_JOIN:
+	case MESSAGE_VIEWS:
+	case MESSAGE_PRESENT:
+	case MESSAGE_ABNORMAL:
+	case MESSAGE_DONE:
+		return take_views(m, node, message);
+	case MESSAGE_EVIDENCE:
+		return take_evidence(m, node, message);
+	case MESSAGE_BEAT:
+		nodes_take_beat(node, message, m->input.now);
+		return 0;
+	case MESSAGE_STATUS:
+		return report_to(m, &node->link, MESSAGE_JOIN);
+	case MESSAGE_READY:
+		node->host.answered = true;
+		return 0;
+	case MESSAGE_INIT_OVERDUE:
+		node->host.init_overdue = true;
+		return 0;
+	case MESSAGE_LEAVE:
+		node->host.left = true;
+		return 0;
+	default:
 		return -EPROTO;
-	return h->take(m, node, message);
+	}
 }
 
 static int receive_node(struct monitor *m, struct monitor_node *node, uint64_t now)
@@ -502,7 +435,7 @@ bool nodes_receive(struct monitor *m, uint64_t now)
 
 		abnormal |= rc == 1;
 		if (rc < 0)
-			nodes_part(node, &node->link, rc, now);
+			nodes_part(node, rc, now);
 	}
 	for (size_t i = 0; i < m->nnodes; i++)
 		if (m->nodes[i].replaced || (m->nodes[i].link.fd < 0 && !m->nodes[i].known))
@@ -512,30 +445,16 @@ bool nodes_receive(struct monitor *m, uint64_t now)
 
 void nodes_send_all(struct monitor *m, enum message type, const void *payload, uint32_t bytes)
 {
-	for (size_t i = 0; i < m->nnodes; i++)
-		if (m->nodes[i].known && m->nodes[i].link.fd >= 0)
-			link_send(&m->nodes[i].link, type, payload, bytes, -1);
-}
+	for (size_t i = 0; i < m->nnodes; i++) {
+		struct monitor_node *node = &m->nodes[i];
 
-void nodes_ask(struct monitor *m, enum message type, const char *text)
-{
-	for (size_t i = 0; i < m->nnodes; i++)
-		m->nodes[i].host.answered = m->nodes[i].silent;
-	nodes_send_all(m, type, text, (uint32_t)strlen(text));
-}
-
-void nodes_census(struct monitor *m)
-{
-	for (size_t i = 0; i < m->nnodes; i++)
-		m->nodes[i].host.counted = false;
-	nodes_send_all(m, MESSAGE_CENSUS, NULL, 0);
-}
-
-void nodes_arrivals(struct monitor *m, uint32_t how)
-{
-	for (size_t i = 0; i < m->nnodes; i++)
-		m->nodes[i].host.init_overdue = false;
-	nodes_send_all(m, MESSAGE_ARRIVALS, &how, sizeof(how));
+		if (type == MESSAGE_QUERY || type == MESSAGE_SLOW)
+			node->host.answered = node->silent;
+		node->host.counted &= type != MESSAGE_CENSUS;
+		node->host.init_overdue &= type != MESSAGE_ARRIVALS; /* reported anew from now on */
+		if (node->known && node->link.fd >= 0)
+			link_send(&node->link, type, payload, bytes, -1);
+	}
 }
 
 size_t nodes_known(struct monitor *m)
@@ -594,8 +513,8 @@ size_t nodes_lost(const struct monitor *m, int *links, size_t room)
 {
 	size_t n = 0;
 
-	if (m->root.known && m->root.lost && m->up.fd >= 0 && room > 0)
-		links[n++] = m->up.fd;
+	if (m->root.known && m->root.lost && m->root.link.fd >= 0 && room > 0)
+		links[n++] = m->root.link.fd;
 	for (size_t i = 0; i < m->nnodes && n < room; i++)
 		if (m->nodes[i].lost && m->nodes[i].link.fd >= 0)
 			links[n++] = m->nodes[i].link.fd;
@@ -628,20 +547,13 @@ void nodes_farewell(struct monitor *m)
 
 void nodes_release(struct monitor *m)
 {
-	for (size_t i = 0; i < m->nnodes; i++) {
-		link_release(&m->nodes[i].link);
-		path_close(&m->nodes[i].path);
-		free_views(&m->nodes[i]);
-	}
-	path_close(&m->root.path);
+	for (size_t i = 0; i < m->nnodes; i++)
+		release_node(&m->nodes[i], false);
+	release_node(&m->root, m->root.lost); /* this leader ends since nothing comes from there */
+	m->root = NO_NODE;
 	free(m->nodes);
 	free(m->hosts);
 	m->hosts = NULL;
-	free_views(&m->root);
-	if (m->root.lost) /* this leader ends since nothing comes from there */
-		link_abort(&m->up);
-	link_release(&m->up);
-	m->root = (struct monitor_node){ .since_ns = 0 };
 	m->joining = m->input.nhosts = 0;
 	if (m->joining_fd >= 0)
 		close(m->joining_fd);
@@ -665,7 +577,7 @@ static void send_evidence(void *to, int32_t rank, enum evidence_kind kind, const
 			  size_t bytes)
 {
 	struct sending *sending = to;
-	struct evidence_head head = { rank, 0 };
+	struct evidence_head head = { rank, kind };
 	char *payload;
 
 	if (sending->rc < 0 || bytes > LINK_MAX - sizeof(head))
@@ -673,7 +585,7 @@ static void send_evidence(void *to, int32_t rank, enum evidence_kind kind, const
 	payload = must(malloc(sizeof(head) + bytes));
 	memcpy(payload, &head, sizeof(head));
 	memcpy(payload + sizeof(head), data, bytes);
-	sending->rc = link_send(&sending->m->up, kind_message[kind], payload,
+	sending->rc = link_send(&sending->m->root.link, MESSAGE_EVIDENCE, payload,
 				(uint32_t)(sizeof(head) + bytes), -1);
 	free(payload);
 }
@@ -705,7 +617,7 @@ void nodes_collect(struct monitor *m)
 void nodes_collect_slow(struct monitor *m, const char *folder)
 {
 	collect_from(m, folder);
-	link_send(&m->up, MESSAGE_READY, NULL, 0, -1);
+	link_send(&m->root.link, MESSAGE_READY, NULL, 0, -1);
 }
 
 void nodes_prepare(struct monitor *m)

@@ -4,9 +4,9 @@
  * A host's leader reports by itself (JOIN, ABNORMAL, DONE, INIT_OVERDUE). Where ranks wait at
  * communicator init, or in its first call, the root takes a census (CENSUS, PRESENT, ARRIVALS).
  * When something seems wrong the root announces that (PREPARE), and queries before it decides
- * (QUERY). The leader answers with the evidence of each of its ranks (TAIL: token-free saved
+ * (QUERY). The leader answers with the evidence of each of its ranks (EVIDENCE: token-free saved
  * form, opaque here), then their views (VIEWS). After the verdict the root requests slow
- * evidence (SLOW, with the name of the folder): texts (TEXT, COUNTERS), then READY. A run that
+ * evidence (SLOW, with the name of the folder): texts (EVIDENCE), then READY. A run that
  * gets more time goes on (EXTENSION). A leader that does not answer in time is done without. */
 #pragma once
 
@@ -20,7 +20,8 @@
 
 /* Stands in front of what is sent of one rank. */
 struct evidence_head {
-	int32_t rank, unused;
+	int32_t rank;
+	uint32_t kind; /* enum evidence_kind */
 };
 
 /* Root: listen when rank 0 wants it. Others: connect as soon as the address is known, and anew
@@ -28,7 +29,7 @@ struct evidence_head {
 void nodes_open(struct monitor *m);
 void nodes_join(struct monitor *m, uint64_t now);
 /* Nothing comes over this connection any more, as link_receive() says: `rc`. It is closed. */
-void nodes_part(struct monitor_node *node, struct link *link, int rc, uint64_t now);
+void nodes_part(struct monitor_node *node, int rc, uint64_t now);
 /* Leader elsewhere: takes the views of the root's ranks. */
 void nodes_take_root(struct monitor *m, const struct link_message *message);
 /* Takes in a heartbeat. A sender that hears nothing gets datagrams. */
@@ -42,14 +43,9 @@ bool nodes_listening(const struct monitor *m);
 
 /* Root: take in what came. Returns true when a node has reported something abnormal. */
 bool nodes_receive(struct monitor *m, uint64_t now);
-/* Root: to all nodes whose leader is there; a queried one has not answered. */
-void nodes_ask(struct monitor *m, enum message type, const char *text);
+/* Root: to all nodes whose leader is there. What answers the message is awaited anew. */
 void nodes_send_all(struct monitor *m, enum message type, const void *payload, uint32_t bytes);
 bool nodes_answered(const struct monitor *m);
-/* Root: ask anew who has come to communicator init. */
-void nodes_census(struct monitor *m);
-/* Root: sends the arrivals; ranks that wait from now on are reported anew. */
-void nodes_arrivals(struct monitor *m, uint32_t how);
 /* Root: what is known of the hosts that have shown the token, to m->input.hosts; how many they
  * are. */
 size_t nodes_known(struct monitor *m);
@@ -70,3 +66,13 @@ void nodes_collect(struct monitor *m);
 void nodes_collect_slow(struct monitor *m, const char *folder);
 /* A first look at this node's ranks. */
 void nodes_prepare(struct monitor *m);
+
+/* ---- monitor_end.c: printing a verdict, ending a run ---- */
+
+/* DIAGNOSE or END: has the diagnoser look, for DIAGNOSE; then prints the verdict, has the
+ * evidence saved and ends the run everywhere. Returns what is to be done instead, if the answer
+ * gives the run more time, else END. */
+struct decision monitor_conclude(struct monitor *m, const struct decision *decision);
+
+/* Members and other hosts: the run is over, with this exit code. */
+void monitor_send_end(struct monitor *m, int32_t code);

@@ -9,7 +9,6 @@
 #include "watch/decide.h"
 #include "watch/decide_times.h"
 
-#define MS	 1000000ull
 #define START_MS 1000000 /* of the hosts' clock, when a row begins */
 
 enum { RANKS = 8, HOSTS = 4, TICK = 20 };

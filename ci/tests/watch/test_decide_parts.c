@@ -66,8 +66,6 @@ UNIT_TEST(test_excuse, "an excuse")
 
 /* ---- steps and starvation ---- */
 
-#define MS 1000000ull
-
 static struct rank_state seen;
 static struct decide_state state = { .ranks = &seen, .nranks = 1 };
 static struct decide_rank one;

@@ -9,7 +9,6 @@
 #include "watch/decide_extension.h"
 #include "watch/decide_hosts.h"
 #include "watch/decide_init.h"
-#include "watch/decide_overdue.h"
 #include "watch/decide_steps.h"
 #include "watch/decide_times.h"
 

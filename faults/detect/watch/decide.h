@@ -11,7 +11,6 @@
 #include "record/verdict.h"
 #include "record/view.h"
 #include "net/path.h"
-#include "watch/tiers.h"
 #include "progress/desync.h"
 
 /* Follows how a rank gets on, over time; decide()'s own, zeroed at first. */
@@ -116,6 +115,14 @@ struct decide_input {
 	bool ending;   /* the launcher ends the run: what is lost is said now or never */
 	bool follows;  /* a leader elsewhere, which has been connected to the root */
 	struct decide_orders orders;
+};
+
+/* How long a program that knows nothing of hangar may be in a wait: it announces neither evaluation
+ * nor checkpoint, and a rank may rightly be away for minutes. */
+struct patience {
+	double look; /* seconds from one look at a wait to the next */
+	double suspect; /* after this a wait is worth a line, if it is 20 times the longest of its kind that ended well */
+	double hang; /* after this, without a step of any rank, it is a hang; 0: tiers do not count */
 };
 
 struct decide_config {

@@ -99,7 +99,7 @@ static bool starves_elsewhere(const struct decide_input *in, const char *ranks)
 
 /* Returns the end of the time in which the host may be the cause:
  * - Several hosts: a named rank makes a step now and then, on another host than the waiting
- *   ones. One host by itself has checked that already (decide_overdue.c).
+ *   ones. One host by itself has checked that already (decide_steps.c).
  * - A host starves a named rank: counted from when a rank here was overdue, and where only ranks
  *   elsewhere wait, from when these were first given time. */
 uint64_t starvation_until(const struct decide_state *s, const struct decide_input *in,
@@ -114,4 +114,46 @@ uint64_t starvation_until(const struct decide_state *s, const struct decide_inpu
 	if (s->extension.since_ns && s->extension.since_ns < from)
 		from = s->extension.since_ns;
 	return from + decide_times.starvation_ns;
+}
+
+/* ---- programs that know nothing of hangar ---- */
+
+#define HEALTHY_TIMES 20 /* a wait this much longer than any that ended well is none of them */
+
+bool tier_is_final(enum diagnosis_class class)
+{
+	switch (class) {
+	case CLASS_KILLED:
+	case CLASS_CRASHED:
+	case CLASS_EXITED:
+	case CLASS_STOPPED:
+	case CLASS_FROZEN:
+	case CLASS_TRACED:
+	case CLASS_DIED:
+	case CLASS_ERROR:
+	case CLASS_OOM:
+	case CLASS_GPU_OOM:
+	case CLASS_GPU_FAULT:
+	case CLASS_ABORTED:
+	case CLASS_SKIPPED:
+	case CLASS_EXTRA:
+	case CLASS_SWAPPED:
+	case CLASS_MISMATCH:
+	case CLASS_INIT_MISMATCH:
+	case CLASS_PAIR_SIZE:
+	case CLASS_PAIR_PEER:
+	case CLASS_PAIR_DEADLOCK:
+	case CLASS_CYCLE:
+		return true;
+	default: /* a rank that has not come, or is not through, may yet */
+		return false;
+	}
+}
+
+enum tier tier_of(const struct patience *p, enum diagnosis_class class, double waited, double still,
+		  double longest)
+{
+	if (tier_is_final(class) || fmin(waited, still) >= p->hang)
+		return TIER_VERDICT;
+	return waited >= fmax(p->suspect, HEALTHY_TIMES * longest) ? TIER_SUSPECT : TIER_WAIT;
 }

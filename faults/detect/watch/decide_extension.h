@@ -1,4 +1,4 @@
-/* decide_extension.h: more time for a hang. Internal to watch; pure. */
+/* decide_extension.h: more time for a hang, and named at once, suspected, or a hang. Internal to watch; pure. */
 #pragma once
 
 #include "watch/decide.h"
@@ -24,3 +24,20 @@ bool extension_over(const struct extension *extension, uint64_t now);
  * other hosts count as of their answer to a query. */
 bool extension_goes_on(const struct decide_state *state, const struct decide_input *in,
 		       const char *ranks);
+
+/* ---- programs that know nothing of hangar ---- */
+
+enum tier {
+	TIER_WAIT,    /* what is waited for may come yet */
+	TIER_SUSPECT, /* it may, but never took so long */
+	TIER_VERDICT  /* no waiting helps, or it took too long */
+};
+
+/* Returns true if waiting longer cannot help: a rank is gone, or calls were made that cannot
+ * meet. */
+bool tier_is_final(enum diagnosis_class class);
+
+/* The tier of a wait of so many seconds that the diagnoser calls `class`. For the last `still`
+ * of these no rank has made a step. The longest wait that ended well took `longest`. */
+enum tier tier_of(const struct patience *patience, enum diagnosis_class class, double waited,
+		  double still, double longest);

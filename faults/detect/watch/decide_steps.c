@@ -1,7 +1,11 @@
-/* decide_steps.c: whether ranks of this host make steps, and whether the host lets them run.
- * Keeps a busy host from looking like a hang. */
+/* decide_steps.c: whether ranks of this host make steps, whether the host lets them run, and which
+ * are overdue. A rank's deadline is its own. A busy host makes it later; ranks that never come to
+ * communicator init, and settings that differ, make it sooner. */
 #include "watch/decide_steps.h"
 
+#include "base/dtype.h"
+#include "process/watch.h"
+#include "watch/decide_init.h"
 #include "watch/decide_times.h"
 
 /* ---- steps ---- */
@@ -173,4 +177,171 @@ bool steps_look(struct decide_state *s, const struct decide_input *in, uint64_t 
 		rank->view.starved = starved_lately(&rank->track, in->now);
 	}
 	return starved;
+}
+
+/* ---- overdue ranks ---- */
+
+/* `soonest`: what counts where a deadline is later, 0: nothing. */
+static bool past_deadline(const struct rank_state *rank, uint64_t now, uint64_t soonest)
+{
+	const struct rank_view *view = &rank->view;
+	uint64_t deadline = soonest && soonest < view->deadline_ns ? soonest : view->deadline_ns;
+
+	return view->waiting && view->deadline_ns != 0 && now > deadline + rank->track.grace_ns;
+}
+
+/* ---- settings that differ ---- */
+
+static bool settings_differ(const struct decide_input *in)
+{
+	uint64_t first = 0;
+
+	for (size_t i = 0; i < in->nranks; i++) {
+		uint64_t settings = in->ranks[i].view.settings;
+
+		if (settings && first && settings != first)
+			return true;
+		first = settings ? settings : first;
+	}
+	return false;
+}
+
+/* The time that a rank's part of its calls takes on a slow network, with that of `nranks`. */
+static uint64_t transfer_ns(const struct rank_view *view, size_t nranks)
+{
+	double each = view->last.dtype < DT_COUNT ? dtype_size(view->last.dtype) : 1,
+	       bytes = each * (double)view->last.count * (double)view->issued * (double)nranks;
+
+	return (uint64_t)(fmin(bytes / decide_times.settings_bytes_per_s, 1e5) * 1e9);
+}
+
+/* The time that a rank at init, or in its first call, is given where settings differ; 0: it is
+ * in neither. Connections are made inside of the call, and none any more once it has returned. */
+static uint64_t settings_until(const struct decide_state *s, const struct rank_view *view,
+			       size_t nranks)
+{
+	bool init = view->comm_state == RECORD_COMM_INIT,
+	     inside = view->last.state == RECORD_ISSUING;
+	uint64_t from = view->since_ns;
+	double part = init     ? decide_times.settings_init
+		      : inside ? decide_times.settings_inside
+			       : decide_times.settings_part;
+
+	if (view->process != PROCESS_ALIVE || !view->waiting)
+		return 0;
+	if (!init && (view->completed > 0 || view->last.ticket == 0 ||
+		      (!inside && view->device_wait != RECORD_DEVICE_AWAITED)))
+		return 0;
+	if (!init && !inside && view->last.returned_ns > from)
+		from = view->last.returned_ns;
+	return from + (uint64_t)(s->config.init_seconds * part * 1e9) +
+	       (init ? 0 : transfer_ns(view, nranks));
+}
+
+/* Deadlines of init and of first calls allow for set-up. Where all ranks of a run on one host
+ * are in them, with settings that differ, a hang has its first suspect, and counts from this
+ * time on. 0: deadlines are as they are. */
+static uint64_t settings_deadline(const struct decide_state *s, const struct decide_input *in)
+{
+	uint64_t latest = 0;
+	int waiting = 0;
+
+	if (s->config.init_seconds <= 0 || !settings_differ(in))
+		return 0;
+	for (size_t i = 0; i < in->nranks; i++) {
+		const struct rank_view *view = &in->ranks[i].view;
+		uint64_t until = settings_until(s, view, in->nranks);
+
+		if (view->rank < 0)
+			continue;
+		if (until == 0)
+			return 0;
+		latest = until > latest ? until : latest;
+		waiting++;
+	}
+	return waiting == in->job_ranks ? latest : 0;
+}
+
+/* Tells whether a living rank is past its deadline, and whether some rank has made a step
+ * lately. */
+static void survey(const struct decide_state *s, const struct decide_input *in, uint64_t soonest,
+		   bool *late, bool *moving)
+{
+	*late = *moving = false;
+	for (size_t i = 0; i < in->nranks; i++) {
+		if (s->ranks[i].view.process >= PROCESS_EXITED)
+			continue;
+		*late |= past_deadline(&s->ranks[i], in->now, soonest);
+		*moving |= steps_lately(&s->ranks[i], in->now);
+	}
+}
+
+/* Has made fewer calls than another, is in none, and could run. */
+static bool is_free_to_call(const struct rank_state *rank, uint64_t most)
+{
+	const struct rank_view *view = &rank->view;
+	bool calling = view->phase == PHASE_WARMUP || view->phase == PHASE_TIMED;
+
+	return view->process < PROCESS_EXITED && calling && view->issued > 0 &&
+	       view->issued < most && view->completed == view->issued &&
+	       view->last.state != RECORD_ISSUING && !steps_descheduled(rank);
+}
+
+/* The others may wait for just such a rank, and the host does not starve it. On several hosts no
+ * leader knows which ranks the others starve. */
+static bool any_free_to_call(const struct decide_state *s, const struct decide_input *in)
+{
+	uint64_t most = 0;
+
+	if (in->job_hosts > 1)
+		return false;
+	for (size_t i = 0; i < in->nranks; i++)
+		if (in->ranks[i].view.issued > most)
+			most = in->ranks[i].view.issued;
+	for (size_t i = 0; i < in->nranks; i++)
+		if (is_free_to_call(&s->ranks[i], most))
+			return true;
+	return false;
+}
+
+/* A deadline that passed is no hang
+ * - while a rank of this host has made a step lately;
+ * - for five seconds, while the host keeps a rank from running: unless another one is free to
+ *   make the call that it did not make. Then the diagnoser names the rank that the others wait
+ *   for. */
+static bool deadlines_stand(struct decide_state *s, const struct decide_input *in, bool starved,
+			    uint64_t soonest)
+{
+	bool late, moving;
+
+	survey(s, in, soonest, &late, &moving);
+	if (!late || moving)
+		s->overdue_ns = in->now;
+	if (moving)
+		return false;
+	return !starved || in->now - s->overdue_ns > decide_times.starvation_ns ||
+	       any_free_to_call(s, in);
+}
+
+void overdue_mark(struct decide_state *s, const struct decide_input *in, bool starved)
+{
+	uint64_t soonest = settings_deadline(s, in);
+	bool stand = deadlines_stand(s, in, starved, soonest);
+	enum arrivals how = init_look(s, in);
+	bool never = arrivals_never(how);
+
+	s->init.marked = false;
+	for (size_t i = 0; i < in->nranks; i++) {
+		struct rank_view *view = &s->ranks[i].view;
+		bool held = (never && progress_held_up(view, how)) ||
+			    init_abandoned(s, in, &s->ranks[i]);
+
+		s->init.marked |= held;
+		view->overdue = held || (stand && past_deadline(&s->ranks[i], in->now, soonest));
+	}
+}
+
+bool overdue_ever_since(const struct decide_state *s, uint64_t since)
+{
+	return s->overdue_ns < since;
 }

@@ -1,4 +1,4 @@
-/* decide_steps.h: how the ranks of this host get on. Internal to watch; pure. */
+/* decide_steps.h: how the ranks of this host get on, and which are overdue. Internal to watch; pure. */
 #pragma once
 
 #include "watch/decide.h"
@@ -25,3 +25,11 @@ bool steps_descheduled(const struct rank_state *rank);
 /* Returns true if it was starved, by two readings of its account: nanoseconds run and queued in
  * a window; `ready`: it wants to run at its end. */
 bool steps_starved(uint64_t ran_ns, uint64_t queued_ns, uint64_t window_ns, bool ready);
+
+/* The one place where `overdue` is said of a view. `starved`: the host keeps some rank from
+ * running. */
+void overdue_mark(struct decide_state *state, const struct decide_input *in, bool starved);
+
+/* Returns true if a rank here is past a deadline, and none has moved, ever since `since`; a busy
+ * host may have given it more time for a moment. */
+bool overdue_ever_since(const struct decide_state *state, uint64_t since);

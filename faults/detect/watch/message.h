@@ -13,9 +13,9 @@ enum message {
 	MESSAGE_QUERY,	  /* root to leader */
 	MESSAGE_PREPARE,  /* root to leader: a query is near */
 	MESSAGE_EVIDENCE, /* leader to root: struct evidence_head, then that of the rank, texts without NUL */
-	MESSAGE_SLOW,	   /* root to leader: text, the evidence folder's name or nothing */
-	MESSAGE_READY,	   /* leader to root: the slow evidence is complete */
-	MESSAGE_EXTENSION, /* root to leader: the run is given more time */
+	MESSAGE_SLOW,	      /* root to leader: text, the evidence folder's name or nothing */
+	MESSAGE_READY,	      /* leader to root: the slow evidence is complete */
+	MESSAGE_EXTENSION,    /* root to leader: the run is given more time */
 	MESSAGE_INIT_OVERDUE, /* leader to root: ranks here wait at init, or in a first call */
 	MESSAGE_CENSUS,	      /* root to leader: it asks who has come to it */
 	MESSAGE_PRESENT,      /* leader to root: views in answer to that */

@@ -119,12 +119,12 @@ struct monitor {
 		*memory; /* of the own rank; borrowed; NULL: there is none, and all ranks are
 	                               * preloaded programs */
 	int listen_fd;	 /* leader: Unix listener, else -1 */
-	struct link up; /* member: to the leader */
+	struct link up;	 /* member: to the leader */
 	bool leader;
-	struct monitor_node root; /* leader elsewhere: known once it was connected */
-	int joining_fd;	      /* a connection to it that is being made, -1: none */
-	size_t joining;	      /* attempts so far */
-	uint64_t probe_until; /* something seemed wrong */
+	struct monitor_node root;     /* leader elsewhere: known once it was connected */
+	int joining_fd;		      /* a connection to it that is being made, -1: none */
+	size_t joining;		      /* attempts so far */
+	uint64_t probe_until;	      /* something seemed wrong */
 	uint64_t joining_ns, beat_ns; /* when the last one began; when a heartbeat was last sent */
 	struct monitor_peer *peers;   /* leader: local ranks, the own one first, and strangers */
 	size_t npeers;

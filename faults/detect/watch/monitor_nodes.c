@@ -123,7 +123,8 @@ void nodes_join(struct monitor *m, uint64_t now)
 		if (rc == 1)
 			joined(m, now);
 		else if (rc < 0 || now - m->joining_ns > decide_times.connect_ns ||
-			 (m->root.link.fd >= 0 && now - m->root.host.heard_ns < decide_times.rejoin_ns)) {
+			 (m->root.link.fd >= 0 &&
+			  now - m->root.host.heard_ns < decide_times.rejoin_ns)) {
 			close(m->joining_fd);
 			m->joining_fd = -1;
 		}
@@ -132,7 +133,8 @@ void nodes_join(struct monitor *m, uint64_t now)
 	/* a new connection has its time to be answered */
 	if (!wants_to_join(m, now) ||
 	    (m->joining > 0 &&
-	     now - m->joining_ns < (m->root.link.fd < 0 ? decide_times.beat_ns : decide_times.rejoin_ns)))
+	     now - m->joining_ns <
+		     (m->root.link.fd < 0 ? decide_times.beat_ns : decide_times.rejoin_ns)))
 		return;
 	m->joining_ns = now;
 	m->joining_fd = uplink_begin(find_header(m, false)->uplink_address, m->joining++);

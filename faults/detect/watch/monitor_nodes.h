@@ -10,11 +10,11 @@
  * gets more time goes on (EXTENSION). A leader that does not answer in time is done without. */
 #pragma once
 
+#include "watch/decide_times.h"
 #include "watch/message.h"
 #include "watch/monitor.h"
 #include "record/verdict.h"
 
-#define MS 1000000ull
 #define NODES_STRANGER_NS                                                                          \
 	(2000 * MS) /* a caller that has not shown the token by then is sent away */
 
@@ -43,7 +43,7 @@ bool nodes_listening(const struct monitor *m);
 
 /* Root: take in what came. Returns true when a node has reported something abnormal. */
 bool nodes_receive(struct monitor *m, uint64_t now);
-/* Root: to all nodes whose leader is there. What answers the message is awaited anew. */
+/* Root: to all nodes whose leader is there. The answer to the message is awaited anew. */
 void nodes_send_all(struct monitor *m, enum message type, const void *payload, uint32_t bytes);
 bool nodes_answered(const struct monitor *m);
 /* Root: what is known of the hosts that have shown the token, to m->input.hosts; how many they

@@ -379,7 +379,7 @@ int perf_rank(void *arg)
 	r.err.rank = -1;
 	recorder_init(&r.recorder, p->memory, p->options->record != RECORD_OFF,
 		      p->options->timeout);
-	recorder_stretch(&r.recorder, p->deadline_factor);
+	r.recorder.stretch = p->deadline_factor;
 	r.watch = recorder_watch(&r.recorder);
 	watch_phase(&r.watch, PHASE_INIT);
 	rc = join(&r);

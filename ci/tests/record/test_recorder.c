@@ -357,12 +357,12 @@ UNIT_TEST(test_stretch, "deadlines stretched")
 {
 	set_up(0);
 	CU_ASSERT_EQUAL(deadline_of(0.5), 500000000u);
-	recorder_stretch(&recorder, 10);
+	recorder.stretch = 10;
 	CU_ASSERT_EQUAL(deadline_of(0.5), 5000000000u);
 	CU_ASSERT_EQUAL(deadline_of(0), 0); /* for ever stays for ever */
 	tear_down();
 	set_up(30);
-	recorder_stretch(&recorder, 10);
+	recorder.stretch = 10;
 	CU_ASSERT_EQUAL(deadline_of(0.5), 300000000000u); /* -T as well */
 	tear_down();
 }

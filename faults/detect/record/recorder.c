@@ -7,6 +7,7 @@
 #include "base/clock.h"
 
 _Static_assert(sizeof(struct record) == 64, "the saved format has 64-byte records");
+_Static_assert(RECORD_COMM_INIT + COMM_LEFT == RECORD_COMM_LEFT, "states follow the events");
 _Static_assert((RECORD_RING & (RECORD_RING - 1)) == 0, "the ring is indexed by a mask");
 
 #define FNV_PRIME 0x100000001b3ull
@@ -236,11 +237,6 @@ uint64_t record_hash_id(const void *id, size_t bytes)
 static void recorder_comm(void *ctx, uint32_t comm, enum comm_event event,
 			  const struct comm_request *request)
 {
-	static const uint32_t states[] = {
-		[COMM_INIT] = RECORD_COMM_INIT,	    [COMM_READY] = RECORD_COMM_READY,
-		[COMM_FAILED] = RECORD_COMM_FAILED, [COMM_ABORTED] = RECORD_COMM_ABORTED,
-		[COMM_LEFT] = RECORD_COMM_LEFT,
-	};
 	struct recorder *recorder = ctx;
 	struct record_header *h = &recorder->memory->header;
 	struct record_init *init = &h->inits[comm % RECORD_COMMS];
@@ -254,7 +250,7 @@ static void recorder_comm(void *ctx, uint32_t comm, enum comm_event event,
 	}
 	if (event == COMM_ABORTED)
 		init->aborted_after = h->comms[comm % RECORD_COMMS].seq;
-	record_publish(&init->state, states[event]);
+	record_publish(&init->state, RECORD_COMM_INIT + event);
 	beat(h);
 }
 
@@ -374,11 +370,6 @@ void recorder_init(struct recorder *recorder, struct record_memory *memory, bool
 		.memory = memory, .calls = calls, .timeout = timeout, .stretch = 1
 	};
 	memory->header.pid = getpid();
-}
-
-void recorder_stretch(struct recorder *recorder, double factor)
-{
-	recorder->stretch = factor;
 }
 
 struct watch recorder_watch(struct recorder *recorder)

@@ -14,7 +14,7 @@ struct recorder {
 	uint64_t counted;	      /* alltoallvs whose amounts were kept */
 	double timeout;		      /* -T seconds for every wait for others, 0: the
 	                               * caller's deadline */
-	double stretch;		      /* all deadlines times this */
+	double stretch;		      /* all deadlines times this; the caller may set it */
 };
 
 /* Anonymous shared memory (memfd) for one rank, header initialised. On success *memory is mapped
@@ -23,9 +23,6 @@ int recorder_create(const char *program, struct record_memory **memory, int *fd,
 
 void recorder_init(struct recorder *recorder, struct record_memory *memory, bool calls,
 		   double timeout);
-
-/* Multiply every deadline from now on. */
-void recorder_stretch(struct recorder *recorder, double factor);
 
 /* The hooks of this recorder; valid as long as it is. */
 struct watch recorder_watch(struct recorder *recorder);

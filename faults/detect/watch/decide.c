@@ -70,18 +70,20 @@ static bool abnormal_here(const struct decide_state *s, bool deadlines)
 	return false;
 }
 
-static bool abnormal_elsewhere(const struct decide_input *in, bool deadlines)
+/* The same on any host. */
+static bool abnormal_anywhere(const struct decide_state *s, const struct decide_input *in,
+			      bool deadlines)
 {
 	for (size_t i = 0; i < in->nhosts; i++)
 		if (views_abnormal(in->hosts[i].views, in->hosts[i].nviews, deadlines))
 			return true;
-	return false;
+	return abnormal_here(s, deadlines);
 }
 
 /* Returns true if something is wrong that no waiting will repair, on any host. */
 static bool is_worse(const struct decide_state *s, const struct decide_input *in)
 {
-	return abnormal_here(s, false) || abnormal_elsewhere(in, false);
+	return abnormal_anywhere(s, in, false);
 }
 
 static bool any_overdue(const struct decide_state *s)
@@ -218,9 +220,8 @@ static bool was_ended(const struct decide_state *s, const struct rank_view *view
  * - Else there is a verdict, once the diagnoser has looked, if there is something to look at. */
 static struct decision conclude(struct decide_state *s, const struct decide_input *in)
 {
-	bool deadlines = s->config.deadlines;
-	bool unfinished = !all_done(in) && !abnormal_here(s, deadlines) &&
-			  !abnormal_elsewhere(in, deadlines) && !any_lost(s);
+	bool unfinished =
+		!all_done(in) && !abnormal_anywhere(s, in, s->config.deadlines) && !any_lost(s);
 	struct decision d = { .action = DECIDE_END };
 	struct rank_view *views;
 	size_t n = decide_views(s, in, &views);
@@ -307,8 +308,9 @@ static bool any_gone(const struct decide_input *in, const char *ranks)
 	return false;
 }
 
-/* A program that knows nothing of hangar is given the time that its kind of wait has. */
-static bool is_patient(struct decide_state *s, const struct decide_input *in,
+/* A program that knows nothing of hangar is given the time that its kind of wait has. Nothing is
+ * decided where that is over. */
+static void be_patient(struct decide_state *s, const struct decide_input *in,
 		       const struct verdict *verdict, struct decision *d)
 {
 	const struct rank_view *longest = longest_wait(s, in);
@@ -320,7 +322,7 @@ static bool is_patient(struct decide_state *s, const struct decide_input *in,
 	if (!longest || any_gone(in, verdict->ranks) ||
 	    (tier == TIER_VERDICT &&
 	     (tier_is_final(verdict->class) || !extension_goes_on(s, in, "-"))))
-		return false;
+		return;
 	*d = (struct decision){ .action = DECIDE_EXTEND,
 				.extension_ns = (uint64_t)(s->config.patience.look * 1e9) };
 	d->suspected = tier == TIER_SUSPECT && s->suspected_ns != longest->since_ns;
@@ -330,36 +332,28 @@ static bool is_patient(struct decide_state *s, const struct decide_input *in,
 					   .since_ns = in->now,
 					   .rank = longest->rank,
 					   .wait_ns = longest->since_ns };
-	return true;
 }
 
 struct decision decide_answer(struct decide_state *s, const struct decide_input *in,
 			      enum diagnosis_result result, const struct verdict *verdict)
 {
-	bool hang = verdict->outcome == OUTCOME_HANG;
-	struct decision d;
+	struct decision d = { .action = DECIDE_END };
+	bool lost = any_lost(s) || (result == DIAGNOSIS_NAMED && class_is_lost(verdict->class));
 
-	s->stage = any_lost(s) || (result == DIAGNOSIS_NAMED && class_is_lost(verdict->class))
-			   ? STAGE_END
-			   : STAGE_WATCH;
-	if (s->stage == STAGE_END)
-		return (struct decision){ .action = DECIDE_END };
-	if (hang && s->config.patience.hang > 0) {
-		if (is_patient(s, in, verdict, &d))
-			return d;
-		s->stage = STAGE_END;
-		return (struct decision){ .action = DECIDE_END };
+	if (verdict->outcome == OUTCOME_HANG && !lost) {
+		if (s->config.patience.hang > 0)
+			be_patient(s, in, verdict, &d);
+		else if (result != DIAGNOSIS_NAMED && init_dismiss(s, in))
+			d = (struct decision){ .action = DECIDE_ARRIVALS,
+					       .arrivals = ARRIVALS_DISMISSED };
+		else if (result != DIAGNOSIS_NOT_ASKED &&
+			 extend(s, in, result == DIAGNOSIS_UNEXPLAINED, verdict->ranks)) {
+			d = (struct decision){ .action = DECIDE_EXTEND,
+					       .extension_ns = s->extension.until_ns - in->now };
+		}
 	}
-	if (hang && result != DIAGNOSIS_NAMED && init_dismiss(s, in))
-		return (struct decision){ .action = DECIDE_ARRIVALS,
-					  .arrivals = ARRIVALS_DISMISSED };
-	if (hang && result != DIAGNOSIS_NOT_ASKED &&
-	    extend(s, in, result == DIAGNOSIS_UNEXPLAINED, verdict->ranks)) {
-		return (struct decision){ .action = DECIDE_EXTEND,
-					  .extension_ns = s->extension.until_ns - in->now };
-	}
-	s->stage = STAGE_END;
-	return (struct decision){ .action = DECIDE_END };
+	s->stage = d.action == DECIDE_END ? STAGE_END : STAGE_WATCH;
+	return d;
 }
 
 /* ---- the root, or a host by itself ---- */

@@ -203,11 +203,10 @@ bool hosts_absent(const struct decide_state *s, const struct decide_input *in)
 
 /* ---- the verdict ---- */
 
-static void add_name(char *list, size_t len, const char *name)
+static void add_name(struct verdict *verdict, const char *name)
 {
-	size_t at = strlen(list);
-
-	snprintf(list + at, len - at, "%s%s", at ? "," : "", name[0] ? name : "?");
+	text_add(verdict->hosts, sizeof(verdict->hosts), "%s%s", verdict->hosts[0] ? "," : "",
+		 name[0] ? name : "?");
 }
 
 /* A death on a host that is heard of explains more than what no host sees. */
@@ -234,13 +233,13 @@ static double name_hosts(const struct decide_state *s, const struct decide_input
 	double seconds = 0;
 
 	if (hosts_lost_here(s))
-		add_name(verdict->hosts, sizeof(verdict->hosts), in->name);
+		add_name(verdict, in->name);
 	for (size_t i = 0; i < in->nhosts; i++) {
 		const struct decide_host *host = &in->hosts[i];
 
 		if (s->hosts[i].lost == LOST_NOT)
 			continue;
-		add_name(verdict->hosts, sizeof(verdict->hosts), host->name);
+		add_name(verdict, host->name);
 		if (s->hosts[i].lost == LOST_ONE_WAY)
 			snprintf(verdict->pair, sizeof(verdict->pair), "%.60s>%.60s", in->name,
 				 host->name);
@@ -260,7 +259,7 @@ void hosts_verdict(const struct decide_state *s, const struct decide_input *in,
 	for (size_t i = in->nhosts; verdict->outcome == OUTCOME_HANG && i < in->expected_hosts &&
 				    in->leader.hold == HOLD_NONE;
 	     i++) {
-		add_name(verdict->hosts, sizeof(verdict->hosts), "");
+		add_name(verdict, "");
 		worst = worst == LOST_NOT ? LOST_SILENT : worst;
 	}
 	seconds = name_hosts(s, in, verdict);

@@ -82,64 +82,46 @@ static int wait_writable(int fd, uint64_t give_up)
 	}
 }
 
-/* A frame that was cut leaves nothing readable behind it: the stream ends here. */
-static int give_up_on(struct link *link, int rc, bool cut)
-{
-	if (cut)
-		shutdown(link->fd, SHUT_WR);
-	return rc;
-}
-
-/* The first `n` bytes are sent, and the descriptor with them. */
-static void skip(struct msghdr *msg, size_t n)
-{
-	msg->msg_control = NULL;
-	msg->msg_controllen = 0;
-	for (size_t i = 0; i < msg->msg_iovlen; i++) {
-		struct iovec *part = &msg->msg_iov[i];
-		size_t step = n < part->iov_len ? n : part->iov_len;
-
-		if (step == 0)
-			continue;
-		part->iov_base = (char *)part->iov_base + step;
-		part->iov_len -= step;
-		n -= step;
-	}
-}
-
 int link_send(struct link *link, uint32_t type, const void *payload, uint32_t bytes, int pass_fd)
 {
 	struct frame frame = { LINK_MAGIC, type, bytes };
-	struct iovec parts[2] = { { &frame, sizeof(frame) }, { (void *)payload, bytes } };
-	struct msghdr msg = { .msg_iov = parts, .msg_iovlen = 2 };
-	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = { 0 };
-	size_t whole = sizeof(frame) + bytes, left = whole;
+	size_t whole = sizeof(frame) + bytes, sent = 0;
 	uint64_t give_up = clock_ns() + SEND_NS;
+	char *image;
+	int rc = 0;
 
 	if (link->fd < 0)
 		return -EPIPE;
 	if (bytes > LINK_MAX)
 		return -EMSGSIZE;
-	if (pass_fd >= 0)
-		attach_fd(&msg, control, sizeof(control), pass_fd);
-	while (left > 0) {
-		ssize_t n = sendmsg(link->fd, &msg, MSG_NOSIGNAL);
+	image = malloc(whole);
+	if (!image)
+		return -ENOMEM;
+	memcpy(image, &frame, sizeof(frame));
+	if (bytes > 0)
+		memcpy(image + sizeof(frame), payload, bytes);
+	while (rc == 0 && sent < whole) {
+		_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = { 0 };
+		struct iovec part = { image + sent, whole - sent };
+		struct msghdr msg = { .msg_iov = &part, .msg_iovlen = 1 };
+		ssize_t n;
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-			if (wait_writable(link->fd, give_up) < 0)
-				return give_up_on(link, -ETIMEDOUT, left < whole);
-			continue;
-		}
-		if (n < 0) {
+		if (pass_fd >= 0 && sent == 0)
+			attach_fd(&msg, control, sizeof(control), pass_fd);
+		n = sendmsg(link->fd, &msg, MSG_NOSIGNAL);
+		if (n >= 0) {
+			sent += (size_t)n;
+		} else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+			rc = wait_writable(link->fd, give_up);
+		} else if (errno != EINTR) {
+			rc = -errno;
 			link->broken |= errno != EPIPE;
-			return give_up_on(link, -errno, left < whole);
 		}
-		left -= (size_t)n;
-		skip(&msg, (size_t)n);
 	}
-	return 0;
+	free(image);
+	if (rc < 0 && sent > 0) /* nothing readable is behind a frame that was cut */
+		shutdown(link->fd, SHUT_WR);
+	return rc;
 }
 
 static int make_room(struct link *link, size_t bytes)

@@ -33,7 +33,7 @@ void link_release(struct link *link);
 void link_abort(struct link *link);
 
 /* Send whole, waiting at most one second for room. `pass_fd` -1 for none. 0 or a negative errno
- * (-EPIPE when the other side is gone, -EMSGSIZE above LINK_MAX); after -ETIMEDOUT in the middle
+ * (-EPIPE when the other side is gone, -EMSGSIZE above LINK_MAX, -ENOMEM); after -ETIMEDOUT in the middle
  * of a message the other side finds the end of the connection there. Never raises SIGPIPE. */
 int link_send(struct link *link, uint32_t type, const void *payload, uint32_t bytes, int pass_fd);
 

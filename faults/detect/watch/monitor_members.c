@@ -50,22 +50,26 @@ static void add_rank(struct monitor *m, struct monitor_peer *peer, struct record
 	peer->rank = (int)m->nranks++;
 }
 
+/* The process at the other end of a Unix socket. */
+static struct ucred peer_of(int fd)
+{
+	struct ucred cred = { .pid = 0, .uid = (uid_t)-1 };
+	socklen_t len = sizeof(cred);
+
+	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len);
+	return cred;
+}
+
 /* Names of the abstract namespace are anybody's: no rank's memory goes to another user's
  * process. */
 static bool same_user(int fd)
 {
-	struct ucred cred;
-	socklen_t len = sizeof(cred);
-
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 && cred.uid == geteuid();
+	return peer_of(fd).uid == geteuid();
 }
 
 pid_t members_peer_pid(int fd)
 {
-	struct ucred cred = { .pid = 0 };
-	socklen_t len = sizeof(cred);
-
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 ? cred.pid : 0;
+	return peer_of(fd).pid;
 }
 
 int members_join(struct monitor *m, int memory_fd)

@@ -1,7 +1,6 @@
 /* uplink.c: TCP listener and connector that never waits. */
 #include "watch/uplink.h"
 
-#include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
@@ -13,30 +12,24 @@
 /* On every interface, both families where the host has both. */
 static int listen_on(int family, int *port)
 {
-	union {
-		struct sockaddr any;
-		struct sockaddr_in v4;
-		struct sockaddr_in6 v6;
-	} address = { .any = { .sa_family = (sa_family_t)family } };
-	socklen_t len = family == AF_INET6 ? sizeof(address.v6) : sizeof(address.v4);
+	/* the port is where that of an IPv4 address is, and zero is any address in both */
+	struct sockaddr_in6 address = { .sin6_family = (sa_family_t)family,
+					.sin6_port = htons((uint16_t)*port) };
+	struct sockaddr *any = (struct sockaddr *)&address;
+	socklen_t len = family == AF_INET6 ? sizeof(address) : sizeof(struct sockaddr_in);
 	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), off = 0, on = 1, rc;
 
 	if (fd < 0)
 		return -errno;
-	if (family == AF_INET6)
-		address.v6.sin6_port = htons((uint16_t)*port);
-	else
-		address.v4.sin_port = htons((uint16_t)*port);
 	if ((*port && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0) ||
 	    (family == AF_INET6 &&
 	     setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) < 0) ||
-	    bind(fd, &address.any, len) < 0 || listen(fd, 1024) < 0 ||
-	    getsockname(fd, &address.any, &len) < 0) {
+	    bind(fd, any, len) < 0 || listen(fd, 1024) < 0 || getsockname(fd, any, &len) < 0) {
 		rc = -errno;
 		close(fd);
 		return rc;
 	}
-	*port = ntohs(family == AF_INET6 ? address.v6.sin6_port : address.v4.sin_port);
+	*port = ntohs(address.sin6_port);
 	return fd;
 }
 
@@ -49,15 +42,12 @@ int uplink_listen(int *port)
 
 static size_t append(char *buf, size_t len, size_t at, const struct sockaddr *address, int port)
 {
-	const void *bytes =
-		address->sa_family == AF_INET6
-			? (const void *)&((const struct sockaddr_in6 *)address)->sin6_addr
-			: (const void *)&((const struct sockaddr_in *)address)->sin_addr;
 	bool six = address->sa_family == AF_INET6;
-	char text[INET6_ADDRSTRLEN];
+	socklen_t bytes = six ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+	char text[INET6_ADDRSTRLEN] = "";
 	int n;
 
-	inet_ntop(address->sa_family, bytes, text, sizeof(text));
+	getnameinfo(address, bytes, text, sizeof(text), NULL, 0, NI_NUMERICHOST);
 	n = snprintf(buf + at, len - at, "%s%s%s%s:%d", at ? " " : "", six ? "[" : "", text,
 		     six ? "]" : "", port);
 	if (n < 0 || (size_t)n >= len - at) {

@@ -255,8 +255,7 @@ static void read_accounts(struct world *w, struct host *h, const struct decide_i
 		rank->account = (struct rank_account){
 			.known = decide_wants_account(&h->state, in, (size_t)actor->place),
 			.ready = actor->runs != SLEEPS,
-			.ran_ns = actor->ran_ns,
-			.queued_ns = actor->queued_ns,
+			.used = { actor->ran_ns, actor->queued_ns },
 		};
 	}
 }

@@ -140,19 +140,13 @@ UNIT_TEST(test_descheduled, "descheduled or not")
 /* Reads the process' account where decide() wants it, as the monitor does. */
 static void watch_process(pid_t pid, uint64_t now)
 {
-	struct proc_account account = { 0 };
 	struct proc_stat stat;
 
 	in.now = now;
 	one.view.waited = 1;
-	one.account.known = false;
-	if (decide_wants_account(&state, &in, 0) && proc_account_read(&account, pid))
-		one.account = (struct rank_account){
-			.known = true,
-			.ready = proc_stat_read(&stat, pid, 0) && stat.state == 'R',
-			.ran_ns = account.ran_ns,
-			.queued_ns = account.waited_ns,
-		};
+	one.account.known =
+		decide_wants_account(&state, &in, 0) && proc_account_read(&one.account.used, pid);
+	one.account.ready = proc_stat_read(&stat, pid, 0) && stat.state == 'R';
 	seen.view = one.view;
 	steps_look(&state, &in, now);
 }

@@ -9,26 +9,26 @@
 /* A diagnoser that prints what it is told and has a word, and a text, for each of its ranks. */
 static void words_testify(void *ctx, const struct rank_view *views,
 			  const struct record_memory *const *memories, size_t n,
-			  const struct evidence_writer *writer)
+			  struct monitor *monitor)
 {
 	for (size_t i = 0; i < n; i++) {
 		char word[64];
 
 		snprintf(word, sizeof(word), "word of %d with %d", views[i].rank,
 			 (int)memories[i]->header.rank);
-		writer->write(writer->to, views[i].rank, EVIDENCE_TAIL, word, strlen(word));
-		writer->write(writer->to, 77, EVIDENCE_TAIL, "of no rank here",
-			      15); /* is not passed on */
+		monitor_send_evidence(monitor, views[i].rank, EVIDENCE_TAIL, word, strlen(word));
+		monitor_send_evidence(monitor, 77, EVIDENCE_TAIL, "of no rank here",
+				      15); /* is not passed on */
 	}
 }
 
 static void words_keep(void *ctx, const struct rank_view *views,
 		       const struct record_memory *const *memories, size_t n, const char *folder,
-		       const struct evidence_writer *writer)
+		       struct monitor *monitor)
 {
 	for (size_t i = 0; i < n; i++)
-		writer->write(writer->to, views[i].rank, EVIDENCE_STACK, "text", 4);
-	writer->write(writer->to, views[0].rank, EVIDENCE_COUNTERS, "seven", 5);
+		monitor_send_evidence(monitor, views[i].rank, EVIDENCE_STACK, "text", 4);
+	monitor_send_evidence(monitor, views[0].rank, EVIDENCE_COUNTERS, "seven", 5);
 	printf("kept in '%s'\n", folder);
 	fflush(stdout);
 }

@@ -101,7 +101,7 @@ static void on_begin(void *ctx, const struct rank_view *views, size_t n)
 
 static void on_collect(void *ctx, const struct rank_view *views,
 		       const struct record_memory *const *memories, size_t n,
-		       const struct evidence_writer *writer)
+		       struct monitor *monitor)
 {
 	struct diagnoser *self = ctx;
 	size_t newest;
@@ -118,7 +118,7 @@ static void on_collect(void *ctx, const struct rank_view *views,
 			continue;
 		image = saved_alloc(bytes);
 		saved_pack(rank, i, newest, image);
-		writer->write(writer->to, i, EVIDENCE_TAIL, image, bytes);
+		monitor_send_evidence(monitor, i, EVIDENCE_TAIL, image, bytes);
 		free(image);
 	}
 }
@@ -288,7 +288,7 @@ static void run_probe(struct diagnoser *self, const char *culprits)
 
 static void on_save_local(void *ctx, const struct rank_view *views,
 			  const struct record_memory *const *memories, size_t n, const char *folder,
-			  const struct evidence_writer *writer)
+			  struct monitor *monitor)
 {
 	struct diagnoser *self = ctx;
 	struct error err = { .rank = -1 };
@@ -304,10 +304,11 @@ static void on_save_local(void *ctx, const struct rank_view *views,
 		char *counters = evidence_counters_text(&self->evidence.ranks[i]);
 
 		if (stack)
-			writer->write(writer->to, i, EVIDENCE_STACK, stack,
-				      strnlen(stack, TEXT_MAX));
+			monitor_send_evidence(monitor, i, EVIDENCE_STACK, stack,
+					      strnlen(stack, TEXT_MAX));
 		if (counters)
-			writer->write(writer->to, i, EVIDENCE_COUNTERS, counters, strlen(counters));
+			monitor_send_evidence(monitor, i, EVIDENCE_COUNTERS, counters,
+					      strlen(counters));
 		free(counters);
 	}
 	if (saved)

@@ -4,8 +4,16 @@
 #include "base/error.h"
 #include "record/view.h"
 
-#define CLASS_NAME(name, text) [CLASS_##name] = text,
+#define CLASS_NAME(name, text, final) [CLASS_##name] = text,
 static const char *const names[CLASS_COUNT] = { CLASSES(CLASS_NAME) };
+
+#define CLASS_FINAL(name, text, final) [CLASS_##name] = final,
+bool class_is_final(enum diagnosis_class class)
+{
+	static const bool finals[CLASS_COUNT] = { CLASSES(CLASS_FINAL) };
+
+	return finals[class];
+}
 
 #define LOST_CLASS(name, number, class, words) [name] = class,
 enum diagnosis_class class_of_lost(uint32_t lost)

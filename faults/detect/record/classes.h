@@ -4,54 +4,55 @@
 
 #include "base/outcome.h"
 
-/* The names of enum and verdict. The last two are the monitor's, for runs whose calls were not
- * looked at. */
+/* The names of enum and verdict, and whether it is final: waiting longer cannot help, since a rank is
+ * gone, or calls were made that cannot meet. The last two are the monitor's, for runs whose calls
+ * were not looked at. */
 /* clang-format off */
 #define CLASSES(row) \
-	row(MISSING, "missing-call") /* alive, idle, never made the call */ \
-	row(BLOCKED, "host-blocked") /* in a lock or read of host code */ \
-	row(BUSY, "host-busy") /* in a loop of its own */ \
-	row(KILLED, "rank-killed") /* by SIGKILL, or by an unknown signal */ \
-	row(CRASHED, "rank-crashed") /* by a signal of its own making */ \
-	row(EXITED, "rank-exited") /* without telling the others */ \
-	row(STOPPED, "rank-stopped") /* SIGSTOP, a terminal */ \
-	row(FROZEN, "rank-frozen") /* with its cgroup: a paused container, a suspended job */ \
-	row(TRACED, "rank-traced") /* a debugger holds it */ \
-	row(SKIPPED, "skipped-call") /* left a call out */ \
-	row(EXTRA, "extra-call") /* made one too many */ \
-	row(EARLY, "early-exit") /* left the loop of calls before the others */ \
-	row(SKIPPED_OR_EARLY, "skipped-or-early-exit") /* the last that anyone made, or all from it */ \
-	row(SWAPPED, "swapped-calls") /* made two in the other order */ \
-	row(MISMATCH, "mismatch") /* same place, other arguments */ \
-	row(OOM, "rank-oom") /* killed for its cgroup's limit */ \
-	row(GPU_OOM, "rank-gpu-oom") /* gave up: no device memory left */ \
-	row(INIT_MISSING, "init-missing-rank") /* never called communicator init */ \
-	row(INIT_MISMATCH, "init-mismatch") /* called it with other arguments */ \
-	row(INIT_UNREACHABLE, "init-unreachable") /* lives in another network than the others */ \
-	row(ABORTED, "aborted") /* aborted its communicator by itself */ \
-	row(SETTINGS, "settings-mismatch") /* has other settings, or another library, than most */ \
-	row(UNMATCHED, "p2p-unmatched") /* left out a send or receive, or made one too many */ \
-	row(PAIR_SIZE, "p2p-size") /* sent another amount or type than is received */ \
-	row(PAIR_PEER, "p2p-peer") /* made one with another partner */ \
-	row(PAIR_DEADLOCK, "p2p-deadlock") /* all send, or all receive, first; in no group */ \
-	row(REPLAY, "graph-replay") /* launched a captured graph less often, or another one */ \
-	row(CYCLE, "order-cycle") /* in calls of several communicators */ \
-	row(GPU_STUCK, "gpu-stuck") /* something stands on its stream ahead of the call */ \
-	row(INSIDE, "stuck-in-call") /* the library, in a call that all ranks made */ \
-	row(GPU_FAULT, "gpu-fault") /* a kernel of its broke its CUDA context */ \
-	row(CORRUPT, "corrupt-data") /* calls were alike, data were not what they must be */ \
-	row(UNSEEN, "rank-unseen") /* all wait for it, and nothing is known of it */ \
-	row(HOST_SILENT, "host-silent") /* nothing is heard of a host */ \
-	row(PARTITION, "partition") /* hosts live on both sides, and do not reach each other */ \
-	row(WATCHER_HELD, "watcher-held") /* stopped, frozen or traced */ \
-	row(MONITOR_GONE, "monitor-gone") /* a host's monitor was killed */ \
-	row(LAUNCHER_GONE, "launcher-gone") /* mpirun, or orted: killed */ \
-	row(UNEXPLAINED, "unexplained") /* a hang for which no cause was found */ \
-	row(DIED, "rank-died") \
-	row(ERROR, "error") /* a rank left with an error, whichever outcome that makes */
+	row(MISSING, "missing-call", false) /* alive, idle, never made the call */ \
+	row(BLOCKED, "host-blocked", false) /* in a lock or read of host code */ \
+	row(BUSY, "host-busy", false) /* in a loop of its own */ \
+	row(KILLED, "rank-killed", true) /* by SIGKILL, or by an unknown signal */ \
+	row(CRASHED, "rank-crashed", true) /* by a signal of its own making */ \
+	row(EXITED, "rank-exited", true) /* without telling the others */ \
+	row(STOPPED, "rank-stopped", true) /* SIGSTOP, a terminal */ \
+	row(FROZEN, "rank-frozen", true) /* with its cgroup: a paused container, a suspended job */ \
+	row(TRACED, "rank-traced", true) /* a debugger holds it */ \
+	row(SKIPPED, "skipped-call", true) /* left a call out */ \
+	row(EXTRA, "extra-call", true) /* made one too many */ \
+	row(EARLY, "early-exit", false) /* left the loop of calls before the others */ \
+	row(SKIPPED_OR_EARLY, "skipped-or-early-exit", false) /* the last that anyone made, or all from it */ \
+	row(SWAPPED, "swapped-calls", true) /* made two in the other order */ \
+	row(MISMATCH, "mismatch", true) /* same place, other arguments */ \
+	row(OOM, "rank-oom", true) /* killed for its cgroup's limit */ \
+	row(GPU_OOM, "rank-gpu-oom", true) /* gave up: no device memory left */ \
+	row(INIT_MISSING, "init-missing-rank", false) /* never called communicator init */ \
+	row(INIT_MISMATCH, "init-mismatch", true) /* called it with other arguments */ \
+	row(INIT_UNREACHABLE, "init-unreachable", false) /* lives in another network than the others */ \
+	row(ABORTED, "aborted", true) /* aborted its communicator by itself */ \
+	row(SETTINGS, "settings-mismatch", false) /* has other settings, or another library, than most */ \
+	row(UNMATCHED, "p2p-unmatched", false) /* left out a send or receive, or made one too many */ \
+	row(PAIR_SIZE, "p2p-size", true) /* sent another amount or type than is received */ \
+	row(PAIR_PEER, "p2p-peer", true) /* made one with another partner */ \
+	row(PAIR_DEADLOCK, "p2p-deadlock", true) /* all send, or all receive, first; in no group */ \
+	row(REPLAY, "graph-replay", false) /* launched a captured graph less often, or another one */ \
+	row(CYCLE, "order-cycle", true) /* in calls of several communicators */ \
+	row(GPU_STUCK, "gpu-stuck", false) /* something stands on its stream ahead of the call */ \
+	row(INSIDE, "stuck-in-call", false) /* the library, in a call that all ranks made */ \
+	row(GPU_FAULT, "gpu-fault", true) /* a kernel of its broke its CUDA context */ \
+	row(CORRUPT, "corrupt-data", false) /* calls were alike, data were not what they must be */ \
+	row(UNSEEN, "rank-unseen", false) /* all wait for it, and nothing is known of it */ \
+	row(HOST_SILENT, "host-silent", false) /* nothing is heard of a host */ \
+	row(PARTITION, "partition", false) /* hosts live on both sides, and do not reach each other */ \
+	row(WATCHER_HELD, "watcher-held", false) /* stopped, frozen or traced */ \
+	row(MONITOR_GONE, "monitor-gone", false) /* a host's monitor was killed */ \
+	row(LAUNCHER_GONE, "launcher-gone", false) /* mpirun, or orted: killed */ \
+	row(UNEXPLAINED, "unexplained", false) /* a hang for which no cause was found */ \
+	row(DIED, "rank-died", true) \
+	row(ERROR, "error", true) /* a rank left with an error, whichever outcome that makes */
 /* clang-format on */
 
-#define CLASS_ENTRY(name, text) CLASS_##name,
+#define CLASS_ENTRY(name, text, final) CLASS_##name,
 enum diagnosis_class {
 	CLASS_OUTCOME, /* no more than the outcome says: it has the outcome's name */
 	CLASSES(CLASS_ENTRY) CLASS_COUNT
@@ -59,6 +60,9 @@ enum diagnosis_class {
 
 /* "missing-call" "rank-died"...; of CLASS_OUTCOME the outcome's name. */
 const char *class_name(enum diagnosis_class class, enum outcome outcome);
+
+/* Returns true if it is final. */
+bool class_is_final(enum diagnosis_class class);
 
 /* The class of what is lost (enum view_lost, not LOST_NOT). */
 enum diagnosis_class class_of_lost(uint32_t lost);

@@ -35,9 +35,6 @@ void decide_release(struct decide_state *s)
 {
 	free(s->ranks);
 	free(s->hosts);
-	s->ranks = NULL;
-	s->hosts = NULL;
-	s->nranks = s->nhosts = 0;
 }
 
 size_t decide_views(const struct decide_state *s, const struct decide_input *in,
@@ -321,7 +318,7 @@ static void be_patient(struct decide_state *s, const struct decide_input *in,
 
 	if (!longest || any_gone(in, verdict->ranks) ||
 	    (tier == TIER_VERDICT &&
-	     (tier_is_final(verdict->class) || !extension_goes_on(s, in, "-"))))
+	     (class_is_final(verdict->class) || !extension_goes_on(s, in, "-"))))
 		return;
 	*d = (struct decision){ .action = DECIDE_EXTEND,
 				.extension_ns = (uint64_t)(s->config.patience.look * 1e9) };

@@ -21,18 +21,18 @@ struct rank_track {
 	uint32_t wait_kind;	    /* of that wait (view_wait_kind) */
 	uint64_t grace_ns;	    /* of that wait: time without a look */
 	uint64_t sampled_ns;	    /* beginning of the window for `starved`, 0: none is open */
-	uint64_t ran_ns, queued_ns; /* the scheduler's account then */
+	struct proc_account used;   /* the scheduler's account then */
 	uint64_t watched_ns;	    /* all windows since some rank waits */
 	uint64_t queued_watched_ns; /* in these it was ready, and not run */
 	bool starved;		    /* as of the last window */
 	uint64_t starved_ns;	    /* end of the last window in which it was, 0: none */
 };
 
-/* The scheduler's account of a process, nanoseconds. */
+/* The scheduler's account of a process. */
 struct rank_account {
 	bool known; /* it was read */
 	bool ready; /* it wants to run just now */
-	uint64_t ran_ns, queued_ns;
+	struct proc_account used;
 };
 
 /* A watcher of this host, as the kernel has it. */
@@ -232,6 +232,7 @@ struct decide_state {
 };
 
 void decide_open(struct decide_state *state, const struct decide_config *config, uint64_t now);
+/* decide_open() again before anything else. */
 void decide_release(struct decide_state *state);
 
 /* Returns true if a fresh account of this rank is wanted at `in->now`, in the decide() to come.

@@ -33,10 +33,6 @@ enum tier {
 	TIER_VERDICT  /* no waiting helps, or it took too long */
 };
 
-/* Returns true if waiting longer cannot help: a rank is gone, or calls were made that cannot
- * meet. */
-bool tier_is_final(enum diagnosis_class class);
-
 /* The tier of a wait of so many seconds that the diagnoser calls `class`. For the last `still`
  * of these no rank has made a step. The longest wait that ended well took `longest`. */
 enum tier tier_of(const struct patience *patience, enum diagnosis_class class, double waited,

@@ -52,7 +52,8 @@ bool steps_starved(uint64_t ran_ns, uint64_t queued_ns, uint64_t window_ns, bool
 
 static void add_window(struct rank_track *t, const struct rank_account *account, uint64_t window)
 {
-	uint64_t ran = account->ran_ns - t->ran_ns, queued = account->queued_ns - t->queued_ns;
+	uint64_t ran = account->used.ran_ns - t->used.ran_ns,
+		 queued = account->used.waited_ns - t->used.waited_ns;
 
 	t->starved = steps_starved(ran, queued, window, account->ready);
 	/* what is accounted at the end of a long wait lies in part before the window */
@@ -74,8 +75,7 @@ static void take_account(struct rank_track *t, const struct rank_account *accoun
 	if (t->starved)
 		t->starved_ns = now;
 	t->sampled_ns = now;
-	t->ran_ns = account->ran_ns;
-	t->queued_ns = account->queued_ns;
+	t->used = account->used;
 }
 
 /* Returns true if accounts are looked at: a rank here waits, or a census was taken. Earlier

@@ -178,46 +178,26 @@ static void answer_root(struct monitor *m)
 
 static void carry_out(struct monitor *m, const struct decision *d)
 {
+	static const enum message orders[DECIDE_REPORT_INIT_OVERDUE + 1] = {
+		[DECIDE_PREPARE] = MESSAGE_PREPARE,   [DECIDE_QUERY] = MESSAGE_QUERY,
+		[DECIDE_EXTEND] = MESSAGE_EXTENSION,  [DECIDE_CENSUS] = MESSAGE_CENSUS,
+		[DECIDE_ARRIVALS] = MESSAGE_ARRIVALS,
+	};
 	uint32_t how = d->arrivals;
 
 	if (d->action == DECIDE_PREPARE || d->action == DECIDE_EXTEND)
 		begin_probes(m);
-	switch (d->action) {
-	case DECIDE_NOTHING:
-		break;
-	case DECIDE_PREPARE:
-		nodes_send_all(m, MESSAGE_PREPARE, NULL, 0);
+	if (orders[d->action])
+		nodes_send_all(m, orders[d->action], &how,
+			       d->action == DECIDE_ARRIVALS ? sizeof(how) : 0);
+	if (d->action == DECIDE_PREPARE)
 		nodes_prepare(m);
-		break;
-	case DECIDE_QUERY:
-		nodes_send_all(m, MESSAGE_QUERY, NULL, 0);
-		break;
-	case DECIDE_EXTEND:
-		nodes_send_all(m, MESSAGE_EXTENSION, NULL, 0);
-		break;
-	case DECIDE_CENSUS:
-		nodes_send_all(m, MESSAGE_CENSUS, NULL, 0);
-		break;
-	case DECIDE_ARRIVALS:
-		nodes_send_all(m, MESSAGE_ARRIVALS, &how, sizeof(how));
-		break;
-	case DECIDE_REPORT_ABNORMAL:
-		nodes_report(m, MESSAGE_ABNORMAL);
-		break;
-	case DECIDE_REPORT_DONE:
-		nodes_report(m, MESSAGE_DONE);
-		break;
-	case DECIDE_REPORT_INIT_OVERDUE:
-		if (link_send(&m->root.link, MESSAGE_INIT_OVERDUE, NULL, 0, -1) < 0)
-			m->decide.init.reported = false; /* again with the next tick */
-		break;
-	case DECIDE_DIAGNOSE:
-	case DECIDE_END:
-		break; /* monitor_conclude() */
-	}
+	if (d->action == DECIDE_REPORT_ABNORMAL || d->action == DECIDE_REPORT_DONE)
+		nodes_report(m, d->action == DECIDE_REPORT_DONE ? MESSAGE_DONE : MESSAGE_ABNORMAL);
+	if (d->action == DECIDE_REPORT_INIT_OVERDUE &&
+	    link_send(&m->root.link, MESSAGE_INIT_OVERDUE, NULL, 0, -1) < 0)
+		m->decide.init.reported = false; /* again with the next tick */
 }
-
-/* ---- a leader's tick ---- */
 
 /* Prints, once for a communicator, that ranks of this host made different calls; the run goes
  * on. In a preloaded program one number is not one communicator. */

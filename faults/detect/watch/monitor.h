@@ -27,11 +27,7 @@ struct verdict;
  * host, which come with one rank of the host. */
 enum evidence_kind { EVIDENCE_TAIL, EVIDENCE_STACK, EVIDENCE_COUNTERS, EVIDENCE_KINDS };
 
-struct evidence_writer {
-	void *to;
-	void (*write)(void *to, int32_t rank, enum evidence_kind kind, const void *data,
-		      size_t bytes);
-};
+struct monitor;
 
 /* Looks closer at an abnormal run than the monitor does. May refine the verdict before it is
  * printed, and may save evidence after. `memories[i]` belongs to views[i]; NULL: on another
@@ -41,11 +37,11 @@ struct monitor_client {
 	/* Every leader: something may be wrong, 0.1 s before the others are called: a first look
 	 * at this node's ranks. */
 	void (*begin)(void *ctx, const struct rank_view *views, size_t n);
-	/* Leader on another node than the root's: what is known of this node's ranks, at most
-	 * LINK_MAX less 8 bytes each. */
+	/* Leader on another node than the root's: it sends what is known of this node's ranks
+	 * (monitor_send_evidence). */
 	void (*collect)(void *ctx, const struct rank_view *views,
 			const struct record_memory *const *memories, size_t n,
-			const struct evidence_writer *writer);
+			struct monitor *monitor);
 	/* Root: such evidence arrived, or what save_local() wrote. The sender has the run's
 	 * token, no more. */
 	void (*on_evidence)(void *ctx, int32_t rank, enum evidence_kind kind, const void *data,
@@ -62,10 +58,10 @@ struct monitor_client {
 	 * will be saved in. */
 	void (*reserve_folder)(void *ctx, struct verdict *verdict);
 	/* The verdict is out. Leader elsewhere: save the evidence under the root's folder's name
-	 * ("" for none), and tell what took time to find out as text, e.g. stacks. */
+	 * ("" for none), and send what took time to find out as text, e.g. stacks. */
 	void (*save_local)(void *ctx, const struct rank_view *views,
 			   const struct record_memory *const *memories, size_t n,
-			   const char *folder, const struct evidence_writer *writer);
+			   const char *folder, struct monitor *monitor);
 	/* Root, while the others do: what takes time here. */
 	void (*collect_slow)(void *ctx);
 	/* Root, after the others' texts came. */
@@ -93,10 +89,10 @@ struct monitor_peer {
 
 struct monitor_node {
 	struct link link;
-	uint64_t since_ns;	 /* when it was accepted */
-	bool known;		 /* has shown the token */
-	bool replaced;		 /* it has come again over another connection */
-	bool silent;		 /* did not answer in time once: not waited for again */
+	uint64_t since_ns; /* when it was accepted */
+	bool known;	   /* has shown the token */
+	bool replaced;	   /* it has come again over another connection */
+	bool silent;	   /* did not answer in time once, or take evidence: not waited for again */
 	struct decide_host host; /* as the decision sees it; owns its views */
 	enum view_lost lost;	 /* as it says of it */
 	struct path path;	 /* probed while something seems wrong, */
@@ -171,6 +167,11 @@ void monitor_forget(struct monitor *monitor);
 void monitor_look(struct monitor *monitor);
 /* Ask the other hosts' leaders how their ranks are: soon what is known of them is new. */
 void monitor_ask_hosts(struct monitor *monitor);
+
+/* In collect() and save_local(): sends the root evidence about a rank, at most LINK_MAX less 8
+ * bytes. Nothing is sent after the first failure: the root decides without this host by then. */
+void monitor_send_evidence(struct monitor *monitor, int32_t rank, enum evidence_kind kind,
+			   const void *data, size_t bytes);
 
 /* The supervisor's loop calls these; `ctx` is the monitor. */
 struct supervisor_hooks monitor_hooks(struct monitor *monitor);

@@ -385,20 +385,14 @@ void members_look(struct monitor *m, const struct supervised *child, uint64_t no
 void members_account(struct monitor *m)
 {
 	for (size_t i = 0; i < m->nranks; i++) {
-		struct decide_rank *rank = &m->ranks[i];
-		struct proc_account account;
+		struct rank_account *account = &m->ranks[i].account;
+		pid_t pid = m->ranks[i].view.pid;
 		struct proc_stat stat;
 
-		rank->account.known = false;
-		if (!decide_wants_account(&m->decide, &m->input, i) ||
-		    !proc_account_read(&account, rank->view.pid))
-			continue;
-		rank->account = (struct rank_account){
-			.known = true,
-			.ready = proc_stat_read(&stat, rank->view.pid, 0) && stat.state == 'R',
-			.ran_ns = account.ran_ns,
-			.queued_ns = account.waited_ns,
-		};
+		account->known = decide_wants_account(&m->decide, &m->input, i) &&
+				 proc_account_read(&account->used, pid);
+		account->ready =
+			account->known && proc_stat_read(&stat, pid, 0) && stat.state == 'R';
 	}
 }
 
@@ -415,9 +409,11 @@ void members_job(const struct monitor *m, int *nranks, int *nnodes)
 	}
 }
 
-size_t members_views(const struct monitor *m, struct rank_view *views)
+struct rank_view *members_views(const struct monitor *m)
 {
+	struct rank_view *views = must(calloc(m->nranks + 1, sizeof(*views)));
+
 	for (size_t i = 0; i < m->nranks; i++)
 		views[i] = i < m->decide.nranks ? m->decide.ranks[i].view : m->ranks[i].view;
-	return m->nranks;
+	return views;
 }

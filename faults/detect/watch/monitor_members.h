@@ -30,8 +30,8 @@ void members_account(struct monitor *m);
  * The leader's own may be a surplus one, which does not know. */
 void members_job(const struct monitor *m, int *nranks, int *nnodes);
 
-/* The views of this host's ranks to `views`, nranks of room; how many they are. */
-size_t members_views(const struct monitor *m, struct rank_view *views);
+/* The views of this host's ranks, nranks of them; the caller frees. */
+struct rank_view *members_views(const struct monitor *m);
 
 /* ---- monitor_watchers.c: supervisors, the monitor and the launcher of a host watched ---- */
 

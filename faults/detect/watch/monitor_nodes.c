@@ -43,18 +43,17 @@ void nodes_open(struct monitor *m)
 
 static int report_to(struct monitor *m, struct link *link, enum message type)
 {
-	struct {
-		uint64_t token;
-		struct rank_view views[];
-	} * payload;
 	struct record_header *h = find_header(m, false);
-	size_t bytes = sizeof(*payload);
+	uint64_t token = h ? h->uplink_token : 0;
+	size_t bytes = m->nranks * sizeof(struct rank_view);
+	struct rank_view *views = members_views(m);
+	char *payload = must(malloc(sizeof(token) + bytes));
 	int rc;
 
-	payload = must(calloc(1, bytes + m->nranks * sizeof(struct rank_view)));
-	payload->token = h ? h->uplink_token : 0;
-	bytes += members_views(m, payload->views) * sizeof(struct rank_view);
-	rc = link_send(link, type, payload, (uint32_t)bytes, -1);
+	memcpy(payload, &token, sizeof(token));
+	memcpy(payload + sizeof(token), views, bytes);
+	rc = link_send(link, type, payload, (uint32_t)(sizeof(token) + bytes), -1);
+	free(views);
 	free(payload);
 	return rc;
 }
@@ -569,26 +568,19 @@ void nodes_release(struct monitor *m)
 
 /* ---- leader of another node ---- */
 
-/* The diagnoser says this of one rank, to the root. */
-struct sending {
-	struct monitor *m;
-	int rc; /* the first failure ends it: the root decides without us by then */
-};
-
-static void send_evidence(void *to, int32_t rank, enum evidence_kind kind, const void *data,
-			  size_t bytes)
+void monitor_send_evidence(struct monitor *m, int32_t rank, enum evidence_kind kind,
+			   const void *data, size_t bytes)
 {
-	struct sending *sending = to;
 	struct evidence_head head = { rank, kind };
 	char *payload;
 
-	if (sending->rc < 0 || bytes > LINK_MAX - sizeof(head))
+	if (m->root.silent || bytes > LINK_MAX - sizeof(head))
 		return;
 	payload = must(malloc(sizeof(head) + bytes));
 	memcpy(payload, &head, sizeof(head));
 	memcpy(payload + sizeof(head), data, bytes);
-	sending->rc = link_send(&sending->m->root.link, MESSAGE_EVIDENCE, payload,
-				(uint32_t)(sizeof(head) + bytes), -1);
+	m->root.silent = link_send(&m->root.link, MESSAGE_EVIDENCE, payload,
+				   (uint32_t)(sizeof(head) + bytes), -1) < 0;
 	free(payload);
 }
 
@@ -596,17 +588,15 @@ static void send_evidence(void *to, int32_t rank, enum evidence_kind kind, const
 static void collect_from(struct monitor *m, const char *folder)
 {
 	const struct monitor_client *client = &m->config.client;
-	struct sending sending = { m, 0 };
-	struct evidence_writer writer = { &sending, send_evidence };
 	const struct record_memory *const *memories =
 		(const struct record_memory *const *)m->memories;
-	struct rank_view *views = must(calloc(m->nranks + 1, sizeof(*views)));
-	size_t n = members_views(m, views);
+	struct rank_view *views = members_views(m);
 
+	m->root.silent = false;
 	if (folder && client->save_local)
-		client->save_local(client->ctx, views, memories, n, folder, &writer);
+		client->save_local(client->ctx, views, memories, m->nranks, folder, m);
 	else if (!folder && client->collect)
-		client->collect(client->ctx, views, memories, n, &writer);
+		client->collect(client->ctx, views, memories, m->nranks, m);
 	free(views);
 }
 
@@ -625,9 +615,9 @@ void nodes_collect_slow(struct monitor *m, const char *folder)
 void nodes_prepare(struct monitor *m)
 {
 	const struct monitor_client *client = &m->config.client;
-	struct rank_view *views = must(calloc(m->nranks + 1, sizeof(*views)));
+	struct rank_view *views = members_views(m);
 
 	if (client->begin)
-		client->begin(client->ctx, views, members_views(m, views));
+		client->begin(client->ctx, views, m->nranks);
 	free(views);
 }

@@ -155,21 +155,6 @@ enum {
 	EVIDENCE_RAS_BYTES = 4 << 20,	    /* RAS writes about 700 bytes of JSON for a rank */
 };
 
-/* A text of run.json, which is a field of struct evidence. */
-struct evidence_text {
-	const char *name;
-	size_t at, bytes;
-};
-
-/* The first EVIDENCE_FACTS are the same in all folders of a run that know them; where one does not,
- * that of another holds for these and for the next one, which is the time. */
-enum { EVIDENCE_FACTS = 5, EVIDENCE_TIME = EVIDENCE_FACTS, EVIDENCE_TEXTS = 8 };
-extern const struct evidence_text evidence_texts[EVIDENCE_TEXTS];
-
-/* Reads what lies in one folder, with remarks on its files; the caller says who is missing, and
- * whether anything is there at all. Returns 0, or a negative errno with the error set: -ENOENT. */
-int evidence_read_folder(struct evidence *evidence, const char *dir, struct error *err);
-
 /* N of a name "rank-N" + suffix (".fr") as the files of a folder have it, else -1. */
 int evidence_file_rank(const char *name, const char *suffix);
 

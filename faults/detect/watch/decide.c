@@ -387,13 +387,14 @@ static bool is_settled(const struct decide_state *s, uint64_t now)
  * - Else the ranks may have to be counted at communicator init. */
 static struct decision watch(struct decide_state *s, const struct decide_input *in, bool abnormal)
 {
-	bool extended = extension_holds(&s->extension, in->now) && !is_worse(s, in) && !any_lost(s);
+	uint64_t until = s->extension.until_ns; /* 0: no time was given */
+	bool extended = in->now < until && !is_worse(s, in) && !any_lost(s);
 
 	if (all_done(in))
 		return conclude(s, in);
 	if (abnormal && !is_worse(s, in) && !any_lost(s) && hosts_absent(s, in))
 		return nothing;
-	if (!extension_over(&s->extension, in->now) && (!abnormal || extended))
+	if ((until == 0 || in->now < until) && (!abnormal || extended))
 		return init_lead(s, in);
 	s->stage = STAGE_SETTLE;
 	s->stage_until = in->now + decide_times.settle_ns;

@@ -37,16 +37,6 @@ bool extension_grant(struct extension *x, double waited, uint64_t starved_until_
 	return true;
 }
 
-bool extension_holds(const struct extension *x, uint64_t now)
-{
-	return now < x->until_ns;
-}
-
-bool extension_over(const struct extension *x, uint64_t now)
-{
-	return x->until_ns != 0 && now >= x->until_ns;
-}
-
 /* ---- ranks that a busy host starves ---- */
 
 /* Returns true if it makes steps and is one of these, or none is named. */

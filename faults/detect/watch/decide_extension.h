@@ -14,12 +14,6 @@ uint64_t starvation_until(const struct decide_state *state, const struct decide_
 bool extension_grant(struct extension *extension, double waited, uint64_t starved_until_ns,
 		     uint64_t now);
 
-/* Returns true if it is still time that was given. */
-bool extension_holds(const struct extension *extension, uint64_t now);
-
-/* Returns true if time was given, and is over. */
-bool extension_over(const struct extension *extension, uint64_t now);
-
 /* Returns true if one of these ranks, where none is named any, made a step lately. Ranks of
  * other hosts count as of their answer to a query. */
 bool extension_goes_on(const struct decide_state *state, const struct decide_input *in,

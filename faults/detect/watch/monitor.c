@@ -154,7 +154,7 @@ static void receive_root(struct monitor *m)
 		nodes_part(&m->root, rc, m->input.now);
 	/* the root may have requested it and not waited: this host was slow, and is worth a look */
 	if (m->ended && m->requests.slow)
-		nodes_collect_slow(m, m->requests.folder);
+		nodes_collect(m, m->requests.folder);
 	if (m->ended) {
 		if (m->input.launcher.hold)
 			launcher_hang_up(m->launcher_pid, NULL, 0);
@@ -168,9 +168,9 @@ static void answer_root(struct monitor *m)
 	if (m->requests.prepare)
 		nodes_prepare(m);
 	if (m->requests.query)
-		nodes_collect(m);
+		nodes_collect(m, NULL);
 	if (m->requests.slow)
-		nodes_collect_slow(m, m->requests.folder);
+		nodes_collect(m, m->requests.folder);
 	if (m->input.orders.census)
 		nodes_report(m, MESSAGE_PRESENT);
 	m->requests = (struct monitor_requests){ 0 };

@@ -64,6 +64,14 @@ static bool unexpected_end(enum outcome outcome)
 	return outcome == OUTCOME_HANG || outcome == OUTCOME_DIED || outcome == OUTCOME_ERROR;
 }
 
+static bool all_answered(const struct monitor *m)
+{
+	for (size_t i = 0; i < m->nnodes; i++)
+		if (m->nodes[i].known && m->nodes[i].link.fd >= 0 && !m->nodes[i].host.answered)
+			return false;
+	return true;
+}
+
 /* The other nodes keep their evidence and send what is slow to find out; so does this one
  * meanwhile. */
 static void gather_slow(struct monitor *m, const char *folder)
@@ -78,7 +86,7 @@ static void gather_slow(struct monitor *m, const char *folder)
 		client->collect_slow(client->ctx);
 	do
 		nodes_receive(m, clock_ns());
-	while (!nodes_answered(m) && clock_ns() < until && (clock_sleep(0.002), true));
+	while (!all_answered(m) && clock_ns() < until && (clock_sleep(0.002), true));
 	if (client->save)
 		client->save(client->ctx);
 }
@@ -115,6 +123,19 @@ static void say(struct monitor *m, const struct verdict *verdict, const struct r
 	free(text);
 }
 
+/* Links to lost hosts; how many of `room`. */
+static size_t lost_links(const struct monitor *m, int *links, size_t room)
+{
+	size_t n = 0;
+
+	if (m->root.known && m->root.lost && m->root.link.fd >= 0 && room > 0)
+		links[n++] = m->root.link.fd;
+	for (size_t i = 0; i < m->nnodes && n < room; i++)
+		if (m->nodes[i].lost && m->nodes[i].link.fd >= 0)
+			links[n++] = m->nodes[i].link.fd;
+	return n;
+}
+
 /* Prints the verdict and ends the run everywhere. `closer`: there is evidence to save. The diagnoser looks after the
  * line where watchers are lost: mpirun ends the job a second after a supervisor's death. */
 static void end(struct monitor *m, struct verdict *verdict, const struct rank_view *views, size_t n,
@@ -140,7 +161,7 @@ static void end(struct monitor *m, struct verdict *verdict, const struct rank_vi
 	print_expected(m->config.expect, verdict, m->exit_code);
 	monitor_send_end(m, m->exit_code);
 	if (verdict->hosts[0] || (closer && m->input.job_hosts != 1))
-		launcher_hang_up(getppid(), lost, nodes_lost(m, lost, HANGUP_HOSTS));
+		launcher_hang_up(getppid(), lost, lost_links(m, lost, HANGUP_HOSTS));
 	nodes_farewell(m);
 	m->ended = true;
 }

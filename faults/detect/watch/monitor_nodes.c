@@ -247,19 +247,13 @@ void nodes_beat(struct monitor *m, uint64_t now)
 			beat(m, &m->nodes[i], now);
 }
 
-static bool has_rank0(const struct monitor *m)
-{
-	for (size_t i = 0; i < m->nranks; i++)
-		if (m->ranks[i].view.rank == 0)
-			return true;
-	return false;
-}
-
 size_t nodes_expected(const struct monitor *m)
 {
 	int hosts = m->input.job_hosts;
 
-	return hosts <= 1 || !find_header(m, false) ? 0 : has_rank0(m) ? (size_t)hosts - 1 : 1;
+	return hosts <= 1 || !find_header(m, false) ? 0
+	       : find_header(m, true)		    ? (size_t)hosts - 1
+						    : 1;
 }
 
 /* Before the own ranks have the token no caller can be told from a stranger: callers wait in the
@@ -502,26 +496,6 @@ void nodes_keep(struct monitor *m)
 			m->nodes[i].lost = m->decide.hosts[n++].lost;
 }
 
-bool nodes_answered(const struct monitor *m)
-{
-	for (size_t i = 0; i < m->nnodes; i++)
-		if (m->nodes[i].known && m->nodes[i].link.fd >= 0 && !m->nodes[i].host.answered)
-			return false;
-	return true;
-}
-
-size_t nodes_lost(const struct monitor *m, int *links, size_t room)
-{
-	size_t n = 0;
-
-	if (m->root.known && m->root.lost && m->root.link.fd >= 0 && room > 0)
-		links[n++] = m->root.link.fd;
-	for (size_t i = 0; i < m->nnodes && n < room; i++)
-		if (m->nodes[i].lost && m->nodes[i].link.fd >= 0)
-			links[n++] = m->nodes[i].link.fd;
-	return n;
-}
-
 void nodes_farewell(struct monitor *m)
 {
 	uint64_t until = clock_ns() + decide_times.connect_ns;
@@ -584,8 +558,7 @@ void monitor_send_evidence(struct monitor *m, int32_t rank, enum evidence_kind k
 	free(payload);
 }
 
-/* Sends what the diagnoser has of this node's ranks; `folder` NULL: what is quick. */
-static void collect_from(struct monitor *m, const char *folder)
+void nodes_collect(struct monitor *m, const char *folder)
 {
 	const struct monitor_client *client = &m->config.client;
 	const struct record_memory *const *memories =
@@ -598,18 +571,10 @@ static void collect_from(struct monitor *m, const char *folder)
 	else if (!folder && client->collect)
 		client->collect(client->ctx, views, memories, m->nranks, m);
 	free(views);
-}
-
-void nodes_collect(struct monitor *m)
-{
-	collect_from(m, NULL);
-	nodes_report(m, MESSAGE_VIEWS);
-}
-
-void nodes_collect_slow(struct monitor *m, const char *folder)
-{
-	collect_from(m, folder);
-	link_send(&m->root.link, MESSAGE_READY, NULL, 0, -1);
+	if (folder)
+		link_send(&m->root.link, MESSAGE_READY, NULL, 0, -1);
+	else
+		nodes_report(m, MESSAGE_VIEWS);
 }
 
 void nodes_prepare(struct monitor *m)

@@ -45,14 +45,11 @@ bool nodes_listening(const struct monitor *m);
 bool nodes_receive(struct monitor *m, uint64_t now);
 /* Root: to all nodes whose leader is there. The answer to the message is awaited anew. */
 void nodes_send_all(struct monitor *m, enum message type, const void *payload, uint32_t bytes);
-bool nodes_answered(const struct monitor *m);
 /* Root: what is known of the hosts that have shown the token, to m->input.hosts; how many they
  * are. */
 size_t nodes_known(struct monitor *m);
 /* After decide(): keeps which hosts are lost, and prints news. */
 void nodes_keep(struct monitor *m);
-/* For launcher_hang_up(): links to lost hosts; how many of `room`. */
-size_t nodes_lost(const struct monitor *m, int *links, size_t room);
 /* Root, at the end: the last message arrives, since a connection that is closed with something
  * unread is reset. Waits for all leaders that are heard of to close theirs, 2 s at most. */
 void nodes_farewell(struct monitor *m);
@@ -60,10 +57,9 @@ void nodes_release(struct monitor *m);
 
 /* Leader: views to the root. */
 int nodes_report(struct monitor *m, enum message type);
-/* Leader: answer a query, and the question for slow evidence that is to be saved in `folder` (""
- * for nowhere). */
-void nodes_collect(struct monitor *m);
-void nodes_collect_slow(struct monitor *m, const char *folder);
+/* Leader: answer a query (`folder` NULL), or the question for slow evidence that is to be saved in
+ * `folder` ("" for nowhere). */
+void nodes_collect(struct monitor *m, const char *folder);
 /* A first look at this node's ranks. */
 void nodes_prepare(struct monitor *m);
 

@@ -103,22 +103,17 @@ void path_close(struct path *path)
 	path->fd = -1;
 }
 
-static bool address_of(const struct sockaddr *a, struct in6_addr *to)
-{
-	if (a->sa_family == AF_INET6)
-		*to = ((const struct sockaddr_in6 *)a)->sin6_addr;
-	else if (a->sa_family == AF_INET)
-		*to = (struct in6_addr){
-			.s6_addr32 = { 0, 0, htonl(0xffff),
-				       ((const struct sockaddr_in *)a)->sin_addr.s_addr }
-		};
-	return a->sa_family == AF_INET6 || a->sa_family == AF_INET;
-}
-
 bool path_peer(int fd, struct in6_addr *peer)
 {
 	union address other;
 	socklen_t len = sizeof(other);
 
-	return getpeername(fd, &other.any, &len) == 0 && address_of(&other.any, peer);
+	if (getpeername(fd, &other.any, &len) < 0)
+		return false;
+	if (other.any.sa_family == AF_INET6)
+		*peer = other.v6.sin6_addr;
+	else if (other.any.sa_family == AF_INET)
+		*peer = (struct in6_addr){ .s6_addr32 = { 0, 0, htonl(0xffff),
+							  other.v4.sin_addr.s_addr } };
+	return other.any.sa_family == AF_INET6 || other.any.sa_family == AF_INET;
 }

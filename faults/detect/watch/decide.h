@@ -51,7 +51,8 @@ struct decide_rank {
 
 /* The judgement of a rank. */
 struct rank_state {
-	struct rank_view view; /* with overdue, grace, progressed, descheduled, starved and lost */
+	struct rank_view
+		view; /* comes first; with overdue, grace, progressed, descheduled, starved and lost */
 	struct rank_track track;
 };
 

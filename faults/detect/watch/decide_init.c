@@ -11,27 +11,17 @@
 #include "watch/decide_times.h"
 
 /* The longest time, seconds, for which a rank is held up by missing ones; 0: none is. Time in
- * which its leader did not run does not count: the whole job may have been stopped. */
-static double longest_hold(const struct rank_view *views, size_t n, enum arrivals how)
+ * which its leader did not run does not count: the whole job may have been stopped. The views are
+ * `stride` bytes apart. */
+static double longest_hold(const void *views, size_t stride, size_t n, enum arrivals how)
 {
 	double longest = 0;
 
-	for (size_t i = 0; i < n; i++)
-		if (progress_held_up(&views[i], how) && views[i].waited - views[i].grace > longest)
-			longest = views[i].waited - views[i].grace;
-	return longest;
-}
+	for (size_t i = 0; i < n; i++) {
+		const struct rank_view *view = (const void *)((const char *)views + i * stride);
 
-/* The same on this host, at init or in a first call. */
-static double longest_here(const struct decide_state *s, const struct decide_input *in)
-{
-	enum arrivals how = s->init.complete ? ARRIVALS_ABSENT : ARRIVALS_MISMATCH;
-	double longest = 0;
-
-	for (size_t i = 0; i < in->nranks; i++) {
-		double own = longest_hold(&s->ranks[i].view, 1, how);
-
-		longest = own > longest ? own : longest;
+		if (progress_held_up(view, how) && view->waited - view->grace > longest)
+			longest = view->waited - view->grace;
 	}
 	return longest;
 }
@@ -54,10 +44,11 @@ static enum arrivals how_they_meet(const struct decide_state *s, const struct de
 
 	if (n > 0 && !s->init.complete)
 		how = progress_init(&p, in->job_ranks);
-	*left = s->config.init_seconds - longest_hold(views, n, how);
+	*left = s->config.init_seconds - longest_hold(views, sizeof(*views), n, how);
 	if (n > 0 && how == ARRIVALS_COMPLETE && in->job_hosts > 1) {
 		how = progress_first_call(&p, in->job_ranks);
-		*left = first_call_seconds(s) - longest_hold(views, n, ARRIVALS_ABSENT);
+		*left = first_call_seconds(s) -
+			longest_hold(views, sizeof(*views), n, ARRIVALS_ABSENT);
 	}
 	if (how == ARRIVALS_COMPLETE && s->init.complete)
 		how = ARRIVALS_OPEN; /* that is no news */
@@ -80,7 +71,9 @@ enum arrivals init_look(struct decide_state *s, const struct decide_input *in)
 	s->init.overdue = false;
 	if (!is_wanted(s, in))
 		return ARRIVALS_OPEN;
-	longest = longest_here(s, in);
+	/* at init, or in a first call */
+	longest = longest_hold(s->ranks, sizeof(*s->ranks), in->nranks,
+			       s->init.complete ? ARRIVALS_ABSENT : ARRIVALS_MISMATCH);
 	if (in->job_hosts > 1)
 		s->init.overdue = longest > decide_times.census_early * s->config.init_seconds;
 	else if (longest > s->config.init_seconds)

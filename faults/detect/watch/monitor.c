@@ -345,7 +345,7 @@ static bool monitor_ending(void *ctx)
 		return false;
 	if (!m->leaves) {
 		if (m->root.known)
-			link_send(&m->up, MESSAGE_LEAVE, NULL, 0, -1);
+			link_send(&m->root.link, MESSAGE_LEAVE, NULL, 0, -1);
 		nodes_send_all(m, MESSAGE_LEAVE, NULL, 0);
 	}
 	m->leaves = true;

@@ -100,11 +100,12 @@ const char *behind_in(const struct drawn *d, char *buf)
 {
 	bool in[RANKS] = { false };
 	struct rank_set behind = { in, d->progress.nranks, 0 };
-	struct makers makers;
-	uint64_t call = progress_missing(&d->comm, &behind, &makers);
+	struct awaited first = progress_first_missing(&d->comm);
+	struct missing missing;
 
-	sprintf(buf, "%d: ", (int)call);
-	for (int i = 0; call && i < behind.nranks; i++)
+	progress_missing(&first, &behind, &missing);
+	sprintf(buf, "%d: ", (int)missing.call);
+	for (int i = 0; missing.call && i < behind.nranks; i++)
 		if (in[i])
 			sprintf(buf + strlen(buf), "%s%d", buf[strlen(buf) - 1] == ' ' ? "" : ",",
 				i);

@@ -72,12 +72,8 @@ bool rule_init_arguments(const struct rule_ctx *ctx, struct finding *f)
 	const struct rank_view **views =
 		must(calloc((size_t)ctx->evidence->nranks + 1, sizeof(*views)));
 	bool found = false;
-	size_t n = 0;
+	size_t n = progress_init_unequal(ctx->progress, views);
 
-	for (int i = 0; i < ctx->evidence->nranks; i++)
-		if (ctx->evidence->ranks[i].present)
-			views[n++] = view_of(ctx, i);
-	n = progress_init_unequal(views, n);
 	/* the number of ranks first: a rank that asks for another one may have got another id with it */
 	for (int id = 0; id <= 1 && !found; id++)
 		found = report_arguments(ctx, f, views, n, id);

@@ -12,7 +12,7 @@ static bool is_one_step(const struct rule_ctx *ctx, uint64_t seq)
 }
 
 /* Returns true if it waits, all its calls done, in one place with ranks that made one more and are done with it. */
-static bool waits_with_makers(const struct rank_view *v, const struct makers *makers)
+static bool waits_with_makers(const struct rank_view *v, const struct missing *makers)
 {
 	return v->waiting && makers->through && v->completed >= v->issued &&
 	       strcmp(v->what, makers->through) == 0;
@@ -20,25 +20,25 @@ static bool waits_with_makers(const struct rank_view *v, const struct makers *ma
 
 /* One call left out at the end, and a loop left that much early, leave the same evidence. */
 static enum diagnosis_class missing_class(const struct rule_ctx *ctx, int rank,
-					  const struct makers *makers)
+					  const struct missing *makers)
 {
 	const struct evidence_rank *r = &ctx->evidence->ranks[rank];
 
 	bool one_step = is_one_step(ctx, ctx->comm->tracks[rank].last + 1);
 
-	if (!makers_passed(makers, &r->view) && !(one_step && waits_with_makers(&r->view, makers)))
+	if (!missing_passed(makers, &r->view) && !(one_step && waits_with_makers(&r->view, makers)))
 		return host_class(r, CLASS_MISSING);
 	return one_step ? CLASS_SKIPPED_OR_EARLY : CLASS_EARLY;
 }
 
 /* Most ranks (`half`: half of them) are done with the calls; the others make one more. */
 static bool is_surplus(const struct rule_ctx *ctx, const struct rank_set *behind,
-		       const struct makers *makers, bool half)
+		       const struct missing *makers, bool half)
 {
-	if (makers->n >= behind->n + half)
+	if (makers->came >= behind->n + half)
 		return false;
 	for (int i = 0; i < ctx->comm->nranks; i++)
-		if (behind->in[i] && !makers_passed(makers, &ctx->evidence->ranks[i].view))
+		if (behind->in[i] && !missing_passed(makers, &ctx->evidence->ranks[i].view))
 			return false;
 	return true;
 }
@@ -169,7 +169,7 @@ static bool is_past(enum diagnosis_class class)
 
 /* The class of all culprits, and what speaks against it. */
 static enum diagnosis_class class_of_missing(const struct rule_ctx *ctx, struct finding *f,
-					     const struct makers *makers)
+					     const struct missing *makers)
 {
 	enum diagnosis_class class = CLASS_OUTCOME;
 
@@ -182,7 +182,7 @@ static enum diagnosis_class class_of_missing(const struct rule_ctx *ctx, struct 
 				f->reasons |= 1u << REASON_MIXED;
 			class = shared_class(class, one, CLASS_MISSING);
 		}
-	if (is_past(class) && f->culprits.n >= makers->n) {
+	if (is_past(class) && f->culprits.n >= makers->came) {
 		finding_note(f, "As many ranks made the call as did not: those who did may have "
 				"made one too many.");
 		f->reasons |= 1u << REASON_SURPLUS;
@@ -194,10 +194,13 @@ static enum diagnosis_class class_of_missing(const struct rule_ctx *ctx, struct 
 
 static bool report_missing(const struct rule_ctx *ctx, struct finding *f)
 {
-	struct makers makers;
-	uint64_t seq = progress_missing(ctx->comm, &f->culprits, &makers);
+	struct awaited call = progress_first_missing(ctx->comm);
+	struct missing makers;
 	enum diagnosis_class class;
+	uint64_t seq;
 
+	progress_missing(&call, &f->culprits, &makers);
+	seq = makers.call;
 	if (seq == 0)
 		return false;
 	f->reasons |= reasons_of_missing(ctx, &f->culprits, seq);
@@ -244,17 +247,19 @@ void note_missing_too(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct evidence_rank *ranks = ctx->evidence->ranks;
 	struct rank_set behind = { .nranks = f->culprits.nranks };
-	struct makers makers;
+	struct awaited call = progress_first_missing(ctx->comm);
+	struct missing makers;
 	char tail[64];
 	uint64_t seq;
 
 	behind.in = must(calloc((size_t)behind.nranks + 1, sizeof(*behind.in)));
-	seq = progress_missing(ctx->comm, &behind, &makers);
+	progress_missing(&call, &behind, &makers);
+	seq = makers.call;
 	snprintf(tail, sizeof(tail), "; it did not make call %" PRIu64 "%s", seq,
 		 f->seq_high == (int64_t)seq ? " either" : "");
 	for (int i = 0; i < behind.nranks && f->nnotes < DIAGNOSIS_LINES - 4; i++)
 		if (behind.in[i] && !f->culprits.in[i] && ranks[i].view.process < PROCESS_EXITED &&
-		    !makers_passed(&makers, &ranks[i].view))
+		    !missing_passed(&makers, &ranks[i].view))
 			note_rank(ctx, f, i, tail);
 	free(behind.in);
 }

@@ -98,12 +98,9 @@ void evidence_number_comms(struct evidence *e)
 	struct record_set *taken = must(calloc((size_t)e->nranks + 1, sizeof(*taken)));
 
 	evidence_progress(e, &progress);
-	n = progress_claims(&progress, -1, NULL);
-	of = claims = must(malloc((n + 1) * sizeof(*claims)));
+	of = claims = progress_claims(&progress, -1, &n);
 	comms = must(malloc((n + 1) * sizeof(struct claim *)));
-	progress_claims(&progress, -1, claims);
 	evidence_progress_release(&progress);
-	qsort(claims, n, sizeof(*claims), claims_by_id);
 	without = give_numbers(claims, n, comms, e->nranks, taken);
 	qsort(claims, n, sizeof(*claims), compare_ranks);
 	for (int i = 0; i < e->nranks; i++) {

@@ -73,15 +73,15 @@ static const char *take_marks(const struct scene *s, char *buf, size_t len)
 	return buf;
 }
 
-/* Marks those who have made so many calls on the communicator. Returns whether any has. */
-static bool mark(const struct scene *s, uint64_t id, uint64_t low, uint64_t high)
+/* Marks the members that have come to the call, or (`not_yet`) that have not. Returns true if there are any. */
+static bool mark(const struct scene *s, const struct awaited *call, bool not_yet)
 {
 	bool any = false;
 
 	for (size_t i = 0; i < s->n; i++) {
-		const struct view_comm *c = progress_member(s->ranks[i].view, id);
+		enum presence presence = progress_presence(call, (int)i);
 
-		if (c && c->seq >= low && c->seq <= high)
+		if (presence != PRESENCE_APART && not_yet == (presence >= PRESENCE_OPEN))
 			any = s->marks[s->ranks[i].view->rank] = true;
 	}
 	return any;
@@ -103,28 +103,29 @@ static const struct record *find_call(const struct scene *s, uint64_t id, uint64
 
 /* Prints which ranks have come to the first call that not all have completed, and which have
  * not. */
-static void print_next(FILE *out, const struct scene *s, uint64_t id, uint64_t next)
+static void print_next(FILE *out, const struct scene *s, const struct awaited *next)
 {
-	const struct record *call = find_call(s, id, next);
+	const struct record *call = find_call(s, next->id, next->n);
 	char words[160];
 
-	fprintf(out, ", came to call %" PRIu64, next);
+	fprintf(out, ", came to call %" PRIu64, next->n);
 	if (call)
 		fprintf(out, " (%s)", view_call(call, words, sizeof(words)));
-	mark(s, id, next, UINT64_MAX);
+	mark(s, next, false);
 	fprintf(out, ": %s", take_marks(s, words, sizeof(words)));
-	if (mark(s, id, 0, next - 1))
+	if (mark(s, next, true))
 		fprintf(out, ", not yet: %s", take_marks(s, words, sizeof(words)));
 }
 
 static void print_comm(FILE *out, const struct scene *s, size_t number)
 {
-	uint64_t id = s->ids[number], done = UINT64_MAX, least = UINT64_MAX, most = 0, pairs = 0;
+	struct awaited call = { .progress = &s->progress, .id = s->ids[number] };
+	uint64_t done = UINT64_MAX, least = UINT64_MAX, most = 0, pairs = 0;
 	double bytes = 0, calls = 0;
 	char words[160];
 
 	for (size_t i = 0; i < s->n; i++) {
-		const struct view_comm *c = progress_member(s->ranks[i].view, id);
+		const struct view_comm *c = progress_member(s->ranks[i].view, call.id);
 		const struct status_counts *counts = s->ranks[i].counts;
 		size_t place = c ? (size_t)(c - s->ranks[i].view->comms) : 0;
 
@@ -137,15 +138,16 @@ static void print_comm(FILE *out, const struct scene *s, size_t number)
 		bytes = counts ? fmax(bytes, counts->bytes[place]) : bytes;
 		calls = counts ? fmax(calls, (double)(c->done - counts->done[place])) : calls;
 	}
-	mark(s, id, 0, UINT64_MAX);
+	mark(s, &call, false);
 	fprintf(out, "# communicator %zu of %s: ", number, take_marks(s, words, sizeof(words)));
 	if (pairs)
 		fprintf(out, "%" PRIu64 " to %" PRIu64 " calls made, sends and receives among them",
 			least, most);
 	else
 		fprintf(out, "all completed call %" PRIu64 " at least", done);
+	call.n = least < most ? least + 1 : least;
 	if (!pairs && most > done)
-		print_next(out, s, id, least < most ? least + 1 : least);
+		print_next(out, s, &call);
 	if (s->seconds > 0)
 		fprintf(out, "; %.4g calls/s, %.3g %cB/s", calls / s->seconds,
 			bytes / s->seconds * (bytes < 1e9 * s->seconds ? 1e-6 : 1e-9),
@@ -237,9 +239,8 @@ void status_print(FILE *out, struct status_rank *ranks, size_t n, double seconds
 	s.most = s.n ? ranks[s.n - 1].view->rank : 0;
 	s.marks = must(calloc((size_t)s.most + 1, sizeof(*s.marks)));
 	s.ids = must(calloc(s.n * VIEW_COMMS + 1, sizeof(*s.ids)));
-	s.progress =
-		(struct progress){ .ranks = must(calloc(s.n + 1, sizeof(struct progress_rank))),
-				   .nranks = (int)s.n };
+	s.progress = (struct progress){ .ranks = must(calloc(s.n + 1, sizeof(*s.progress.ranks))),
+					.nranks = (int)s.n };
 	for (size_t i = 0; i < s.n; i++)
 		s.progress.ranks[i].view = ranks[i].view;
 	list_comms(&s);

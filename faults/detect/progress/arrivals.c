@@ -1,19 +1,28 @@
-/* arrivals.c: questions that are answered from the frontier: call counts and states, without records. Ranks come to
- * communicator init from a barrier: a rank that is not there soon, or asks for something else, never is. */
-#include "progress/progress.h"
-
+/* arrivals.c: which ranks have come to init and to a call, and which never come: by records where they are laid out, else
+ * by the frontier: call counts and states. Ranks come to communicator init from a barrier: a rank that is not there
+ * soon, or asks for something else, never is. */
 #include "base/call_value.h"
 #include "base/error.h"
 #include "process/watch.h"
+#include "progress/comm.h"
+#include "record/verdict.h"
 
 struct progress progress_of(const struct rank_view *first, size_t stride, size_t n)
 {
 	struct progress p = { .ranks = must(calloc(n + 1, sizeof(*p.ranks))), .nranks = (int)n };
 
-	for (size_t i = 0; i < n; i++)
-		p.ranks[i].view =
-			(const struct rank_view *)(const void *)((const char *)first + i * stride);
+	for (size_t i = 0; i < n; i++) {
+		const char *view = (const char *)first + i * stride;
+
+		p.ranks[i].view = (const struct rank_view *)(const void *)view;
+		p.ranks[i].present = true;
+	}
 	return p;
+}
+
+static enum progress_answer answer(bool yes)
+{
+	return yes ? PROGRESS_YES : PROGRESS_NO;
 }
 
 /* ---- members ---- */
@@ -42,34 +51,11 @@ bool progress_lacks_init(const struct rank_view *view)
 	       view->phase <= PHASE_SETUP;
 }
 
-/* By id, then by announced number of ranks. */
-static int compare_views(const void *a, const void *b)
-{
-	const struct rank_view *x = *(const struct rank_view *const *)a;
-	const struct rank_view *y = *(const struct rank_view *const *)b;
-
-	if (x->init_id != y->init_id)
-		return x->init_id < y->init_id ? -1 : 1;
-	return (x->init_nranks > y->init_nranks) - (x->init_nranks < y->init_nranks);
-}
-
 /* A stopped rank will not come; one that its host keeps from running may. */
 static bool is_absent(const struct rank_view *view)
 {
 	return progress_lacks_init(view) &&
 	       (view->process == PROCESS_STOPPED || !view->descheduled);
-}
-
-bool progress_init_differs(const struct progress *p)
-{
-	const struct rank_view **all = must(malloc(((size_t)p->nranks + 1) * sizeof(*all)));
-	bool any;
-
-	for (int i = 0; i < p->nranks; i++)
-		all[i] = p->ranks[i].view;
-	any = progress_init_unequal(all, (size_t)p->nranks) > 0;
-	free(all);
-	return any;
 }
 
 enum arrivals progress_init(const struct progress *p, int nranks)
@@ -83,11 +69,11 @@ enum arrivals progress_init(const struct progress *p, int nranks)
 	}
 	/* a group that has not begun keeps no other one waiting */
 	if (lacking > 0)
-		return absent == lacking && progress_init_differs(p) ? ARRIVALS_MISSING
-								     : ARRIVALS_OPEN;
+		return absent == lacking && progress_init_unequal(p, NULL) > 0 ? ARRIVALS_MISSING
+									       : ARRIVALS_OPEN;
 	if (nranks <= 0 || known != nranks)
 		return ARRIVALS_OPEN;
-	return progress_init_differs(p) ? ARRIVALS_MISMATCH : ARRIVALS_COMPLETE;
+	return progress_init_unequal(p, NULL) > 0 ? ARRIVALS_MISMATCH : ARRIVALS_COMPLETE;
 }
 
 bool progress_held_up(const struct rank_view *view, enum arrivals how)
@@ -97,24 +83,6 @@ bool progress_held_up(const struct rank_view *view, enum arrivals how)
 	return view->process == PROCESS_ALIVE && view->waiting &&
 	       (view->comm_state == RECORD_COMM_INIT ||
 		(how == ARRIVALS_MISMATCH && view->comm_state == RECORD_COMM_READY));
-}
-
-size_t progress_init_unequal(const struct rank_view **views, size_t n)
-{
-	size_t left = 0, end;
-
-	qsort(views, n, sizeof(*views), compare_views);
-	for (size_t i = 0; i < n; i = end) {
-		for (end = i; end < n && views[end]->init_id == views[i]->init_id;)
-			end++;
-		if (views[i]->init_id == 0 ||
-		    (views[i]->init_nranks == views[end - 1]->init_nranks &&
-		     views[i]->init_nranks >= 0 && (size_t)views[i]->init_nranks == end - i))
-			continue;
-		memmove(&views[left], &views[i], (end - i) * sizeof(*views));
-		left += end - i;
-	}
-	return left;
 }
 
 /* ---- a call ---- */
@@ -128,15 +96,6 @@ bool progress_in_first_call(const struct rank_view *view)
 	return view->process == PROCESS_ALIVE && view->waiting && view->last.ticket &&
 	       view->last.comm < VIEW_COMMS && pending > 0 &&
 	       (pending >= view->last.seq || view->last.seq <= FIRST_CALLS);
-}
-
-/* Returns true for a member that made the call in which the other one waits. Sends and receives
- * have no numbers in common: any will do. */
-static bool has_come(const struct view_comm *comm, const struct rank_view *waiting)
-{
-	return call_is_pair(waiting->last.kind)
-		       ? comm->seq > comm->calls
-		       : comm->calls >= waiting->comms[waiting->last.comm].calls;
 }
 
 /* Returns true for a rank inside of no call that does not wait for its device either. Sends and
@@ -156,68 +115,120 @@ static bool is_idle(const struct rank_view *view, const struct view_comm *comm)
 	       in_no_call(view) && !view->working && !view->descheduled;
 }
 
-static bool never_comes(const struct rank_view *view, const struct view_comm *comm,
-			const struct rank_view *waiting)
+struct awaited progress_awaited(const struct progress *p, const struct rank_view *waiting)
 {
-	if (view->process == PROCESS_STOPPED)
-		return !has_come(comm, waiting) || view->issued > view->completed;
-	return !has_come(comm, waiting) && is_idle(view, comm);
+	const struct view_comm *comm = &waiting->comms[waiting->last.comm];
+
+	return (struct awaited){ .progress = p,
+				 .id = comm->id,
+				 .nranks = comm->nranks,
+				 .n = call_is_pair(waiting->last.kind) ? comm->seq : comm->calls,
+				 .pair = call_is_pair(waiting->last.kind),
+				 .peer = waiting->last.peer };
 }
 
-static bool waits_for(const struct rank_view *waiting, const struct view_comm *comm)
+/* Sends and receives have no numbers in common: a rank has come if it made any. */
+static bool has_come(const struct view_comm *comm, const struct awaited *call)
 {
-	return !call_is_pair(waiting->last.kind) || waiting->last.peer == comm->rank;
+	return call->pair ? comm->seq > comm->calls : comm->calls >= call->n;
 }
 
-/* The members of the communicator in whose newest call a rank waits. */
-struct missing_counts {
-	size_t members; /* that are known */
-	size_t absent; /* have not come, and never will: in no call, at no announced work, or stopped */
-	size_t open; /* have not come, and may */
-};
-
-/* A rank in a send or receive waits for its partner alone, and that has come if it made any. */
-static struct missing_counts count_missing(const struct progress *p,
-					   const struct rank_view *waiting)
+static enum presence presence_by_counts(const struct awaited *call, const struct rank_view *view)
 {
-	uint32_t c = waiting->last.comm;
-	struct missing_counts m = { 0 };
+	const struct view_comm *comm = progress_member(view, call->id);
+	bool stopped = view->process == PROCESS_STOPPED;
 
-	for (int i = 0; i < p->nranks; i++) {
-		const struct rank_view *view = p->ranks[i].view;
-		const struct view_comm *comm = &view->comms[c];
+	if (!comm)
+		return PRESENCE_APART;
+	if (has_come(comm, call))
+		return stopped && view->issued > view->completed ? PRESENCE_STOPPED : PRESENCE_CAME;
+	return stopped || is_idle(view, comm) ? PRESENCE_ABSENT : PRESENCE_OPEN;
+}
 
-		if (comm->id == 0 || comm->id != waiting->comms[c].id)
+/* An error of the library ends ranks wherever they are: how many calls they made says nothing. */
+static bool ended_by_error(const struct rank_view *v)
+{
+	return view_finished(v) && v->outcome == OUTCOME_ERROR && v->error_code != 0;
+}
+
+static enum presence presence_by_records(const struct awaited *call, int rank)
+{
+	const struct track *t = &call->records->tracks[rank];
+	const struct rank_view *v = call->records->ranks[rank].view;
+
+	if (!t->known)
+		return PRESENCE_APART;
+	if (t->last >= call->n)
+		return PRESENCE_CAME;
+	if (t->last + 1 < call->n || t->inside || view_awaits_device(v) || ended_by_error(v) ||
+	    (call->idle && progress_in_pairs(call->records, rank)))
+		return PRESENCE_OPEN;
+	return PRESENCE_ABSENT;
+}
+
+enum presence progress_presence(const struct awaited *call, int rank)
+{
+	return call->records ? presence_by_records(call, rank)
+			     : presence_by_counts(call, call->progress->ranks[rank].view);
+}
+
+/* Returns true if the rank keeps those that wait in the call for ever. */
+static bool holds_up(const struct awaited *call, int rank)
+{
+	enum presence presence = progress_presence(call, rank);
+
+	if (presence != PRESENCE_ABSENT && presence != PRESENCE_STOPPED)
+		return false;
+	return call->records || !call->pair ||
+	       progress_member(call->progress->ranks[rank].view, call->id)->rank == call->peer;
+}
+
+static void add_maker(struct missing *m, const struct rank_view *v)
+{
+	m->phase = v->phase > m->phase ? v->phase : m->phase;
+	if (v->waiting && v->completed < v->issued)
+		m->what = v->what;
+	else if (v->waiting)
+		m->through = v->what;
+}
+
+enum progress_answer progress_missing(const struct awaited *call, struct rank_set *absent,
+				      struct missing *m)
+{
+	const struct progress_comm *a = call->records;
+	int n = a ? a->nranks : call->progress->nranks;
+
+	*m = (struct missing){ .call = 0 };
+	for (int i = 0; i < n && (!a || call->n); i++) {
+		enum presence presence = progress_presence(call, i);
+
+		m->members += presence != PRESENCE_APART;
+		m->came += presence == PRESENCE_CAME;
+		m->open += presence == PRESENCE_OPEN;
+		if (a && presence == PRESENCE_CAME)
+			add_maker(m, a->ranks[i].view);
+		if (!holds_up(call, i))
 			continue;
-		m.members++;
-		if (never_comes(view, comm, waiting))
-			m.absent += waits_for(waiting, comm);
-		else
-			m.open += !has_come(comm, waiting);
+		m->call = call->n;
+		if (absent)
+			rank_set_add(absent, i);
 	}
-	return m;
-}
-
-enum progress_answer progress_abandoned(const struct progress *p, const struct rank_view *waiting)
-{
-	const struct missing_counts m = count_missing(p, waiting);
-	int nranks = waiting->comms[waiting->last.comm].nranks;
-
-	if (nranks <= 0 || m.members != (size_t)nranks)
+	if (!a && (call->nranks <= 0 || m->members != (size_t)call->nranks))
 		return PROGRESS_UNKNOWN;
-	return m.absent > 0 && m.open == 0 ? PROGRESS_YES : PROGRESS_NO;
+	return answer(m->call > 0 && m->open == 0);
 }
 
 /* A rank that waits for this one in communicator 0's first call; NULL: none does. */
-static const struct rank_view *waiter_for(const struct progress *p, const struct rank_view *view)
+static const struct rank_view *waiter_for(const struct progress *p, int rank)
 {
-	const struct view_comm *comm = &view->comms[0];
-
 	for (int i = 0; i < p->nranks; i++) {
 		const struct rank_view *other = p->ranks[i].view;
+		struct awaited call;
 
-		if (progress_held_up(other, ARRIVALS_ABSENT) && other->comms[0].id == comm->id &&
-		    waits_for(other, comm) && never_comes(view, comm, other))
+		if (!progress_held_up(other, ARRIVALS_ABSENT))
+			continue;
+		call = progress_awaited(p, other);
+		if (holds_up(&call, rank))
 			return other;
 	}
 	return NULL;
@@ -258,6 +269,8 @@ enum arrivals progress_first_call(const struct progress *p, int nranks)
 {
 	struct calls_made most = most_calls(p);
 	uint64_t looked_at = 0; /* the communicator: once is enough */
+	struct awaited call;
+	struct missing missing;
 	int called = 0;
 
 	for (int i = 0; i < p->nranks; i++) {
@@ -265,19 +278,15 @@ enum arrivals progress_first_call(const struct progress *p, int nranks)
 
 		called += view->comms[0].seq > 0;
 		if (view->comms[0].id != looked_at && may_lack(view, &most))
-			waiting = waiter_for(p, view);
+			waiting = waiter_for(p, i);
 		if (!waiting)
 			continue;
 		looked_at = view->comms[0].id;
-		if (progress_abandoned(p, waiting) == PROGRESS_YES)
+		call = progress_awaited(p, waiting);
+		if (progress_missing(&call, NULL, &missing) == PROGRESS_YES)
 			return ARRIVALS_ABSENT;
 	}
 	return nranks > 0 && called == nranks ? ARRIVALS_CALLED : ARRIVALS_COMPLETE;
-}
-
-static enum progress_answer answer(bool yes)
-{
-	return yes ? PROGRESS_YES : PROGRESS_NO;
 }
 
 /* By the oldest open call of the one and the other's count of calls. */
@@ -298,7 +307,7 @@ static enum progress_answer frontier_waits_for(const struct rank_view *rank,
 	/* where sends and receives are counted among them numbers differ by right */
 	if (own->calls != own->seq || theirs->calls != theirs->seq)
 		return PROGRESS_UNKNOWN;
-	return answer(theirs->seq < rank->open_seq);
+	return answer(!has_come(theirs, &(struct awaited){ .n = rank->open_seq }));
 }
 
 enum progress_answer progress_waits_for(const struct progress *p, int rank, int other)
@@ -313,4 +322,119 @@ enum progress_answer progress_waits_for(const struct progress *p, int rank, int 
 		if (pending_waits_for(p, in, other))
 			return PROGRESS_YES;
 	return PROGRESS_NO;
+}
+
+/* ---- by records: the first call that not all came to ---- */
+
+uint64_t progress_completed(const struct progress_comm *a, int which)
+{
+	const struct progress_rank *rank = &a->ranks[which];
+	const struct track *t = &a->tracks[which];
+	const struct call_index *x = rank->index;
+	const struct record *r = t->final;
+
+	if (t->plain) { /* as below, by arithmetic */
+		uint64_t done = rank->view->completed;
+
+		done = done < x->last_ticket ? done : x->last_ticket;
+		return done < x->first_ticket ? t->first - 1 : t->first + (done - x->first_ticket);
+	}
+	while (r && !record_done(r, rank->view->completed)) {
+		if (r == t->oldest)
+			return t->first - 1;
+		r--;
+		while (r > t->oldest && r->comm != a->comm)
+			r--;
+	}
+	return r ? (r->comm == a->comm ? r->seq : t->first - 1) : 0;
+}
+
+int64_t progress_hang_point(const struct progress_comm *a)
+{
+	uint64_t least = UINT64_MAX, done = UINT64_MAX;
+
+	for (int i = 0; i < a->nranks; i++) {
+		const struct track *t = &a->tracks[i];
+		uint64_t at = t->last + !(t->inside || view_awaits_device(a->ranks[i].view));
+
+		if (!t->known)
+			continue;
+		if (at <= a->top && at < least)
+			least = at;
+		at = progress_completed(a, i) + 1;
+		done = at < done ? at : done;
+	}
+	if (least != UINT64_MAX)
+		return (int64_t)least;
+	return done <= a->top ? (int64_t)done : -1;
+}
+
+bool progress_in_init(const struct progress_comm *a, int rank)
+{
+	const struct progress_rank *r = &a->ranks[rank];
+
+	return r->present && r->view->comm_state == RECORD_COMM_INIT &&
+	       r->view->process < PROCESS_EXITED;
+}
+
+size_t progress_count_in_init(const struct progress_comm *a)
+{
+	size_t n = 0;
+
+	for (int i = 0; i < a->nranks; i++)
+		n += progress_in_init(a, i);
+	return n;
+}
+
+/* The fewest calls that any rank made; `idle`: without the ranks that wait for their own sends and receives. */
+static uint64_t fewest_calls(const struct progress_comm *a, bool idle)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < a->nranks; i++) {
+		const struct track *t = &a->tracks[i];
+
+		if (t->known && t->last < least && !(idle && progress_in_pairs(a, i)))
+			least = t->last;
+	}
+	return least;
+}
+
+/* Returns true if the rank waits in a call of another communicator: then what keeps it from here is
+ * told there. */
+static bool waits_elsewhere(const struct progress_comm *a, int rank)
+{
+	int number = members_rank(a->members, rank);
+	const struct record_header *h = a->ranks[rank].recorder;
+	const struct pending_call *in = progress_played(a->progress) && number >= 0
+						? progress_at(a->progress, number)
+						: NULL;
+
+	for (uint32_t c = 1; h && c < RECORD_COMMS; c++)
+		if (c != a->comm && h->inits[c].state == RECORD_COMM_INIT)
+			return true; /* inside init of another communicator, for a rank that does not come */
+	return in && in->members != a->members;
+}
+
+struct awaited progress_first_missing(const struct progress_comm *a)
+{
+	uint64_t least = fewest_calls(a, true);
+	struct awaited call = { .records = a, .idle = least < a->top };
+
+	if (!call.idle)
+		least = fewest_calls(a, false);
+	for (int i = 0; i < a->nranks; i++)
+		if (a->tracks[i].known && a->tracks[i].last < a->top && waits_elsewhere(a, i))
+			return call;
+	call.n = least < a->top ? least + 1 : 0;
+	return call;
+}
+
+bool missing_passed(const struct missing *missing, const struct rank_view *v)
+{
+	if (view_finished(v))
+		return true;
+	if (v->phase > missing->phase && v->phase != PHASE_SPARE)
+		return true;
+	return v->waiting && missing->what && strcmp(v->what, missing->what) != 0;
 }

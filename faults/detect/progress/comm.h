@@ -3,7 +3,6 @@
 #pragma once
 
 #include "base/call_value.h"
-#include "base/rank_list.h"
 #include "progress/flows.h"
 
 /* One rank's calls on the communicator: sequence numbers first..last; last 0: none. */
@@ -121,7 +120,7 @@ uint64_t progress_run_start(const struct progress_comm *comm, uint64_t seq);
 /* The signature of a call as `comm` compares it. */
 uint64_t progress_signed(const struct progress_comm *comm, const struct record *record);
 
-/* ---- missing.c: the first call that not all members came to ---- */
+/* ---- arrivals.c: the first call that not all members came to ---- */
 
 /* A rank's number of calls on the communicator that are known to have completed. */
 uint64_t progress_completed(const struct progress_comm *comm, int rank);
@@ -133,22 +132,13 @@ int64_t progress_hang_point(const struct progress_comm *comm);
 bool progress_in_init(const struct progress_comm *comm, int rank);
 size_t progress_count_in_init(const struct progress_comm *comm);
 
-/* Says what the ranks that made the missing call are doing. */
-struct makers {
-	size_t n;
-	uint32_t phase;	     /* the furthest */
-	const char *what;    /* place of one whose calls have not completed, NULL: there is none */
-	const char *through; /* the same of those whose calls all have */
-};
+/* The first call that not all members made, for progress_missing: the ranks that made fewest calls and are not inside one
+ * never come; a rank that waits for a partner may be behind the one that left it alone. Number 0: all made all, or
+ * what keeps them is told of another communicator. */
+struct awaited progress_first_missing(const struct progress_comm *comm);
 
-/* Marks the ranks that made fewest calls and are not inside one; a rank that waits for a partner may be behind the
- * one that left it alone. Returns the number of the call they did not make, 0: all made it, or what keeps
- * them is told of another communicator. */
-uint64_t progress_missing(const struct progress_comm *comm, struct rank_set *behind,
-			  struct makers *makers);
-
-/* Returns true if the rank's own account puts it past the calls that the makers are still in. */
-bool makers_passed(const struct makers *makers, const struct rank_view *view);
+/* Returns true if the rank's own account puts it past the calls that the ranks that came are still in. */
+bool missing_passed(const struct missing *missing, const struct rank_view *view);
 
 /* ---- pairs.c: sends and receives between two ranks ---- */
 

@@ -22,7 +22,7 @@ bool members_called(const struct members *members, const struct progress *p)
 	return false;
 }
 
-int claims_by_id(const void *a, const void *b)
+static int compare_claims(const void *a, const void *b)
 {
 	const struct claim *x = a, *y = b;
 
@@ -31,22 +31,52 @@ int claims_by_id(const void *a, const void *b)
 	return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-size_t progress_claims(const struct progress *p, int64_t comm, struct claim *claims)
+/* The rank's claim to communicator `comm`, by its recorder; live by its view. False: it makes none. */
+static bool take_claim(const struct progress *p, int rank, uint32_t comm, struct claim *claim)
+{
+	const struct progress_rank *r = &p->ranks[rank];
+	const struct view_comm *live =
+		r->index || comm >= VIEW_COMMS ? NULL : &r->view->comms[comm];
+	const struct record_init *in = r->index && r->recorder ? &r->recorder->inits[comm] : NULL;
+
+	if (in && in->state != RECORD_COMM_NONE)
+		*claim = (struct claim){ in->id, in->rank, in->nranks, rank, comm, 0 };
+	else if (live && (live->id || live->seq))
+		*claim = (struct claim){ live->id, live->rank, live->nranks, rank, comm, 0 };
+	else
+		return false;
+	return true;
+}
+
+struct claim *progress_claims(const struct progress *p, int64_t comm, size_t *n)
 {
 	uint32_t first = comm < 0 ? 0 : (uint32_t)comm, end = comm < 0 ? RECORD_COMMS : first + 1;
-	size_t n = 0;
+	size_t room = ((size_t)p->nranks + 1) * (end - first);
+	struct claim *claims = must(malloc(room * sizeof(*claims)));
 
+	*n = 0;
 	for (int i = 0; i < p->nranks; i++)
-		for (uint32_t c = first; p->ranks[i].recorder && c < end; c++) {
-			const struct record_init *in = &p->ranks[i].recorder->inits[c];
+		for (uint32_t c = first; c < end; c++)
+			*n += take_claim(p, i, c, &claims[*n]);
+	qsort(claims, *n, sizeof(*claims), compare_claims);
+	return claims;
+}
 
-			if (in->state == RECORD_COMM_NONE)
-				continue;
-			if (claims)
-				claims[n] = (struct claim){ in->id, in->rank, in->nranks, i, c, 0 };
-			n++;
-		}
-	return n;
+/* The claims to the init of communicator 0 as each rank's view has them. */
+static struct claim *init_claims(const struct progress *p, size_t *n)
+{
+	struct claim *claims = must(malloc(((size_t)p->nranks + 1) * sizeof(*claims)));
+
+	*n = 0;
+	for (int i = 0; i < p->nranks; i++) {
+		const struct rank_view *v = p->ranks[i].view;
+
+		if (p->ranks[i].present && v->init_id)
+			claims[(*n)++] =
+				(struct claim){ v->init_id, v->init_rank, v->init_nranks, i, 0, 0 };
+	}
+	qsort(claims, *n, sizeof(*claims), compare_claims);
+	return claims;
 }
 
 /* Each at the place that it claims, where all fit and at least half are there: 0. Evidence may say
@@ -86,35 +116,35 @@ static int add_members(struct members_list *l, const struct progress *p, uint32_
 	return one.nranks;
 }
 
-/* Behind the last claim with the id of the first. */
-static size_t end_of(const struct claim *claims, size_t n, size_t first, size_t *end)
+size_t claims_end(const struct claim *claims, size_t n, size_t first)
 {
-	for (*end = first; *end < n && claims[*end].id == claims[first].id;)
-		++*end;
-	return *end;
+	size_t end = first;
+
+	while (end < n && claims[end].id == claims[first].id)
+		end++;
+	return end;
 }
 
 /* All members of a communicator other than 0. Returns how many of `ranks` they take. */
-static int add_comm(struct members_list *l, const struct progress *p, uint32_t comm,
-		    struct claim *claims, int *ranks)
+static int add_comm(struct members_list *l, const struct progress *p, uint32_t comm, int *ranks)
 {
-	size_t n = progress_claims(p, comm, claims), end;
+	size_t n, end;
+	struct claim *claims = progress_claims(p, comm, &n);
 	int used = 0;
 
 	if (n == 0)
 		l->list[l->n++] = (struct members){ .comm = comm, .nranks = p->nranks };
-	qsort(claims, n, sizeof(*claims), claims_by_id);
 	for (size_t i = 0; i < n; i = end) {
-		end_of(claims, n, i, &end);
+		end = claims_end(claims, n, i);
 		used += add_members(l, p, comm, claims + i, (int)(end - i), ranks + used);
 	}
+	free(claims);
 	return used;
 }
 
 void progress_members(const struct progress *p, struct members_list *l)
 {
 	size_t n = (size_t)p->nranks + 1, used = 0, comms = 1;
-	struct claim *claims = must(malloc(n * sizeof(*claims)));
 	struct record_set called = { { 0 } };
 
 	memset(l, 0, sizeof(*l));
@@ -130,14 +160,13 @@ void progress_members(const struct progress *p, struct members_list *l)
 	l->list[l->n++] = (struct members){ .comm = 0, .nranks = p->nranks };
 	for (uint32_t c = 1; c < RECORD_COMMS; c++)
 		if (record_set_has(&called, c))
-			used += (size_t)add_comm(l, p, c, claims, l->ranks + used);
-	free(claims);
+			used += (size_t)add_comm(l, p, c, l->ranks + used);
 }
 
 void progress_groups(const struct progress *p, struct members_list *l)
 {
-	size_t room = (size_t)p->nranks + 1, n = 0, used = 0, end;
-	struct claim *claims = must(malloc(room * sizeof(*claims)));
+	size_t room = (size_t)p->nranks + 1, n, used = 0, end;
+	struct claim *claims = init_claims(p, &n);
 	bool whole = true;
 
 	*l = (struct members_list){ .list = must(calloc(room, sizeof(*l->list))),
@@ -145,15 +174,10 @@ void progress_groups(const struct progress *p, struct members_list *l)
 	for (int i = 0; i < p->nranks; i++) {
 		const struct rank_view *v = p->ranks[i].view;
 
-		if (p->ranks[i].present && v->init_id)
-			claims[n++] =
-				(struct claim){ v->init_id, v->init_rank, v->init_nranks, i, 0, 0 };
-		else if (p->ranks[i].present && view_died(v))
-			whole = false;
+		whole &= !p->ranks[i].present || v->init_id || !view_died(v);
 	}
-	qsort(claims, n, sizeof(*claims), claims_by_id);
 	for (size_t i = 0; i < n && whole; i = end, l->n++) {
-		int nranks = (int)(end_of(claims, n, i, &end) - i);
+		int nranks = (int)((end = claims_end(claims, n, i)) - i);
 
 		l->list[l->n] = (struct members){ .nranks = nranks, .ranks = l->ranks + used };
 		whole = place_claims(claims + i, nranks, l->ranks + used) == nranks;
@@ -162,6 +186,35 @@ void progress_groups(const struct progress *p, struct members_list *l)
 	if (!whole || l->n < 2)
 		l->n = 0;
 	free(claims);
+}
+
+/* By announced number of ranks, then by rank. */
+static int compare_announced(const void *a, const void *b)
+{
+	const struct claim *x = a, *y = b;
+
+	if (x->nranks != y->nranks)
+		return x->nranks < y->nranks ? -1 : 1;
+	return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+size_t progress_init_unequal(const struct progress *p, const struct rank_view **views)
+{
+	size_t n, left = 0, end;
+	struct claim *claims = init_claims(p, &n);
+
+	for (size_t i = 0; i < n; i = end) {
+		end = claims_end(claims, n, i);
+		qsort(claims + i, end - i, sizeof(*claims), compare_announced);
+		if (claims[i].nranks == claims[end - 1].nranks &&
+		    claims[i].nranks == (int)(end - i))
+			continue;
+		for (size_t k = i; k < end; k++, left++)
+			if (views)
+				views[left] = p->ranks[claims[k].rank].view;
+	}
+	free(claims);
+	return left;
 }
 
 void members_list_release(struct members_list *l)

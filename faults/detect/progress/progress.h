@@ -2,6 +2,7 @@
  * evidence fill the input; the questions stand here and in the headers beside this one. */
 #pragma once
 
+#include "base/rank_list.h"
 #include "progress/index.h"
 #include "record/view.h"
 
@@ -156,10 +157,16 @@ struct claim {
 	uint32_t number; /* for evidence_number_comms */
 };
 
-/* All claims to communicator `comm`, -1: to any. Returns how many; `claims` NULL: only that. */
-size_t progress_claims(const struct progress *progress, int64_t comm, struct claim *claims);
-/* By id, the claims of one by rank: for qsort. */
-int claims_by_id(const void *a, const void *b);
+/* All claims to communicator `comm`, -1: to any; by id, those of one id by rank. Recorders tell them in evidence, views
+ * live. The list is the caller's. */
+struct claim *progress_claims(const struct progress *progress, int64_t comm, size_t *n);
+/* The end of the claims with the id of claim `first`. */
+size_t claims_end(const struct claim *claims, size_t n, size_t first);
+
+/* Ranks in init form groups by id. A group is right if it has as many ranks as each of them
+ * announced. Returns how many ranks are in other groups; `views`, of room for all ranks, gets them by
+ * id and number, NULL: it does not. */
+size_t progress_init_unequal(const struct progress *progress, const struct rank_view **views);
 
 /* ---- play.c: the run, carried out on paper ---- */
 
@@ -243,18 +250,53 @@ bool progress_lacks_init(const struct rank_view *view);
 /* Which ranks of a run of `nranks` have come to init: OPEN to MISMATCH. */
 enum arrivals progress_init(const struct progress *progress, int nranks);
 
-/* Ranks in init form groups by id. A group is right if it has as many ranks as each of them
- * announced. Returns how many ranks are in other groups; these stand first in `views` then, by
- * id and number. */
-size_t progress_init_unequal(const struct rank_view **views, size_t n);
-/* Returns true if there are any. */
-bool progress_init_differs(const struct progress *progress);
-
 /* ---- a call ---- */
 
-/* Returns YES if some never come and nothing is open; UNKNOWN where not all members are known. */
-enum progress_answer progress_abandoned(const struct progress *progress,
-					const struct rank_view *waiting);
+struct progress_comm;
+
+/* A rank's coming to a call. */
+enum presence {
+	PRESENCE_APART, /* it is no member, or its calls are not known */
+	PRESENCE_CAME,
+	PRESENCE_STOPPED, /* it came, and its process is stopped there */
+	PRESENCE_OPEN,	  /* it may yet come */
+	PRESENCE_ABSENT	  /* it never does: idle or stopped */
+};
+
+/* A call that members of a communicator come to; by its records where `records` are laid out, else by call counts and
+ * states. */
+struct awaited {
+	const struct progress *progress;
+	const struct progress_comm *records;
+	uint64_t id; /* of the communicator, and its size */
+	int nranks;
+	uint64_t
+		n; /* its number: with records among the calls, else among the collectives; 0: there is none */
+	bool pair; /* a send or receive: only `peer` is awaited, and has come if it made any */
+	int peer;
+	bool idle; /* with records: ranks in sends or receives of their own may yet come */
+};
+
+/* The members that came to it, and those that did not. */
+struct missing {
+	uint64_t call; /* its number, 0: no rank keeps the others for ever */
+	size_t members, came, open;
+	/* of the ranks that came, with records */
+	uint32_t phase;	     /* the furthest */
+	const char *what;    /* place of one whose calls have not completed, NULL: there is none */
+	const char *through; /* the same of those whose calls all have */
+};
+
+/* The call in which a rank waits, and (comm.h) progress_first_missing: the first that not all members made. */
+struct awaited progress_awaited(const struct progress *progress, const struct rank_view *waiting);
+
+/* With records `rank` is the communicator's, else the run's. */
+enum presence progress_presence(const struct awaited *call, int rank);
+
+/* Marks the ranks that never come in `absent`, unless that is NULL. YES: some never come, and no other may yet;
+ * UNKNOWN: not all members are known. */
+enum progress_answer progress_missing(const struct awaited *call, struct rank_set *absent,
+				      struct missing *missing);
 
 /* Returns true for a rank in one of its first two calls on a communicator: these have no warm
  * call before them that a deadline could be taken from. */

@@ -150,7 +150,7 @@ static bool wants_diagnosis(enum outcome outcome, const struct progress *p)
 {
 	if (outcome == OUTCOME_OK)
 		return progress_compare_counts(p) != COUNTS_ALIKE || progress_any_pairs(p) ||
-		       progress_init_differs(p);
+		       progress_init_unequal(p, NULL) > 0;
 	return outcome == OUTCOME_HANG || outcome == OUTCOME_DIED || outcome == OUTCOME_ERROR ||
 	       outcome == OUTCOME_WRONG_DATA || outcome == OUTCOME_DIVERGED;
 }

@@ -85,6 +85,8 @@ bool init_abandoned(const struct decide_state *s, const struct decide_input *in,
 		    const struct rank_state *rank)
 {
 	const struct rank_view *view = &rank->view;
+	struct missing missing;
+	struct awaited call;
 	struct progress p;
 	bool abandoned;
 
@@ -92,7 +94,8 @@ bool init_abandoned(const struct decide_state *s, const struct decide_input *in,
 	    view->waited - view->grace <= first_call_seconds(s))
 		return false;
 	p = progress_of(&s->ranks->view, sizeof(*s->ranks), in->nranks);
-	abandoned = progress_abandoned(&p, view) == PROGRESS_YES;
+	call = progress_awaited(&p, view);
+	abandoned = progress_missing(&call, NULL, &missing) == PROGRESS_YES;
 	free(p.ranks);
 	return abandoned;
 }

@@ -386,20 +386,6 @@ size_t progress_count_in_init(const struct progress_comm *a)
 	return n;
 }
 
-/* The fewest calls that any rank made; `idle`: without the ranks that wait for their own sends and receives. */
-static uint64_t fewest_calls(const struct progress_comm *a, bool idle)
-{
-	uint64_t least = UINT64_MAX;
-
-	for (int i = 0; i < a->nranks; i++) {
-		const struct track *t = &a->tracks[i];
-
-		if (t->known && t->last < least && !(idle && progress_in_pairs(a, i)))
-			least = t->last;
-	}
-	return least;
-}
-
 /* Returns true if the rank waits in a call of another communicator: then what keeps it from here is
  * told there. */
 static bool waits_elsewhere(const struct progress_comm *a, int rank)
@@ -418,14 +404,23 @@ static bool waits_elsewhere(const struct progress_comm *a, int rank)
 
 struct awaited progress_first_missing(const struct progress_comm *a)
 {
-	uint64_t least = fewest_calls(a, true);
-	struct awaited call = { .records = a, .idle = least < a->top };
+	uint64_t least = a->top,
+		 idle = a->top; /* calls of any rank; of one not in sends or receives */
+	struct awaited call = { .records = a };
 
-	if (!call.idle)
-		least = fewest_calls(a, false);
-	for (int i = 0; i < a->nranks; i++)
-		if (a->tracks[i].known && a->tracks[i].last < a->top && waits_elsewhere(a, i))
+	for (int i = 0; i < a->nranks; i++) {
+		const struct track *t = &a->tracks[i];
+
+		if (!t->known || t->last >= a->top)
+			continue;
+		if (waits_elsewhere(a, i))
 			return call;
+		least = t->last < least ? t->last : least;
+		if (t->last < idle && !progress_in_pairs(a, i))
+			idle = t->last;
+	}
+	call.idle = idle < a->top;
+	least = call.idle ? idle : least;
 	call.n = least < a->top ? least + 1 : 0;
 	return call;
 }

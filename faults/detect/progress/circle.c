@@ -104,17 +104,6 @@ size_t progress_circle(const struct progress *p, bool pairs, const struct pendin
 	return n;
 }
 
-/* Adds the ranks for which `rank` waits to the list. */
-static size_t add_awaited(const struct progress *p, int rank, int *list, size_t n, bool *in)
-{
-	for (int i = 0; i < p->nranks; i++)
-		if (!in[i] && progress_waits_for(p, rank, i) == PROGRESS_YES) {
-			in[i] = true;
-			list[n++] = i;
-		}
-	return n;
-}
-
 bool progress_closed(const struct progress *p, int rank)
 {
 	size_t ranks = (size_t)p->nranks, n = 1;
@@ -126,7 +115,12 @@ bool progress_closed(const struct progress *p, int rank)
 	in[rank] = true;
 	for (size_t i = 0; closed && i < n; i++) {
 		closed = progress_at(p, list[i]) != NULL;
-		n = add_awaited(p, list[i], list, n, in);
+		for (int other = 0; other < p->nranks; other++) {
+			if (in[other] || progress_waits_for(p, list[i], other) != PROGRESS_YES)
+				continue;
+			in[other] = true;
+			list[n++] = other;
+		}
 	}
 	free(list);
 	free(in);

@@ -114,7 +114,7 @@ static enum progress_answer pass_calls(struct compared *m, uint64_t most)
 
 /* ---- in words ---- */
 
-/* Of the majority of all the communicator's ranks, of which some may be on other hosts; NULL: there is none. */
+/* A part of the majority of all the communicator's ranks, which may be on other hosts; NULL: there is none. */
 static const struct part *majority_of(const struct compared *m)
 {
 	int32_t nranks = m->parts[0].rank->memory->header.inits[m->comm].nranks;

@@ -2,6 +2,7 @@
 #include "progress/comm.h"
 
 #include "base/call_value.h"
+#include "base/stats.h"
 
 static int64_t value_of(enum call_field field, const struct record *r)
 {
@@ -29,46 +30,34 @@ enum call_field field_first(const struct record *a, const struct record *b)
 	return field;
 }
 
-/* A record with the value of the field that more than half of the ranks gave it in call `seq`, among calls of this
- * kind where one is given; NULL: there is none. */
-static const struct record *most_of(const struct progress_comm *a, uint64_t seq,
-				    enum call_field field, const struct record *kind)
-{
-	const struct record *most = NULL;
-	size_t votes = 0, total = 0, agree = 0;
-
-	for (int i = 0; i < 2 * a->nranks; i++) {
-		const struct record *r = progress_call(a, i % a->nranks, seq);
-
-		if (!r || (kind && r->kind != kind->kind))
-			continue;
-		if (i >= a->nranks) {
-			total++;
-			agree += value_of(field, r) == value_of(field, most);
-			continue;
-		}
-		most = votes ? most : r;
-		votes += value_of(field, r) == value_of(field, most) ? 1 : (size_t)-1;
-	}
-	return 2 * agree > total ? most : NULL;
-}
-
 bool progress_fieldwise(const struct progress_comm *a, uint64_t seq, struct record *most)
 {
-	const struct record *kind = most_of(a, seq, FIELD_KIND, NULL);
-	const struct record *each[CALL_FIELDS] = { kind };
+	uint64_t *values = must(malloc(((size_t)a->nranks + 1) * sizeof(*values)));
+	uint64_t each[CALL_FIELDS] = { 0 };
+	bool all = true;
 
-	for (enum call_field field = FIELD_COUNT; kind && field < CALL_FIELDS; field++) {
-		each[field] = most_of(a, seq, field, kind);
-		if (!each[field])
-			return false;
+	for (enum call_field field = FIELD_KIND; field < CALL_FIELDS && all; field++) {
+		struct vote vote;
+		size_t n = 0;
+
+		for (int i = 0; i < a->nranks; i++) {
+			const struct record *r = progress_call(a, i, seq);
+
+			if (r && (field == FIELD_KIND || r->kind == each[FIELD_KIND]))
+				values[n++] = (uint64_t)value_of(field, r);
+		}
+		vote = vote_words(values, n);
+		each[field] = vote.most;
+		all = 2 * vote.votes > n;
 	}
-	if (!kind)
-		return false;
-	*most = *kind;
-	most->count = each[FIELD_COUNT]->count;
-	most->dtype = each[FIELD_DTYPE]->dtype;
-	most->op = each[FIELD_OP]->op;
-	most->peer = each[FIELD_ROOT]->peer;
-	return true;
+	free(values);
+	if (all)
+		*most = (struct record){ .seq = seq,
+					 .comm = (uint16_t)a->comm,
+					 .kind = (uint8_t)each[FIELD_KIND],
+					 .count = each[FIELD_COUNT],
+					 .dtype = (uint8_t)each[FIELD_DTYPE],
+					 .op = (int8_t)each[FIELD_OP],
+					 .peer = (int32_t)each[FIELD_ROOT] };
+	return all;
 }

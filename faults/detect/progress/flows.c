@@ -14,38 +14,24 @@ static int compare_calls(const void *a, const void *b)
 	return (x->seq > y->seq) - (x->seq < y->seq);
 }
 
-/* Takes the rank's sends and receives there. Returns how many. */
-static size_t take_pairs(const struct progress_rank *r, uint32_t comm, const struct record **to)
-{
-	size_t n = 0;
-
-	for (size_t k = 0; progress_has_pairs(r, comm) && k < r->ncalls; k++)
-		if (r->calls[k].comm == comm && call_is_pair(r->calls[k].kind))
-			to[n++] = &r->calls[k];
-	return n;
-}
-
 void flows_init(struct flows *f, const struct progress *p, const struct members *members)
 {
-	size_t n = 0;
+	size_t room = 1, n = 0;
 
-	memset(f, 0, sizeof(*f));
-	f->nranks = members->nranks;
-	for (int i = 0; i < f->nranks; i++) {
-		int rank = members_rank(members, i);
-
-		if (rank >= 0 && progress_has_pairs(&p->ranks[rank], members->comm))
-			n += p->ranks[rank].ncalls;
-	}
-	f->calls = must(malloc((n + 1) * sizeof(*f->calls)));
+	*f = (struct flows){ .nranks = members->nranks };
+	for (int i = 0; i < p->nranks; i++)
+		room += progress_has_pairs(&p->ranks[i], members->comm) ? p->ranks[i].ncalls : 0;
+	f->calls = must(malloc(room * sizeof(*f->calls)));
 	f->first = must(calloc((size_t)f->nranks + 1, sizeof(*f->first)));
-	n = 0;
 	for (int i = 0; i < f->nranks; i++) {
 		int rank = members_rank(members, i);
+		const struct progress_rank *r = rank >= 0 ? &p->ranks[rank] : NULL;
+		bool pairs = r && progress_has_pairs(r, members->comm);
 
 		f->first[i] = n;
-		if (rank >= 0)
-			n += take_pairs(&p->ranks[rank], members->comm, f->calls + n);
+		for (size_t k = 0; pairs && k < r->ncalls; k++)
+			if (r->calls[k].comm == members->comm && call_is_pair(r->calls[k].kind))
+				f->calls[n++] = &r->calls[k];
 		qsort(f->calls + f->first[i], n - f->first[i], sizeof(*f->calls), compare_calls);
 	}
 	f->first[f->nranks] = n;

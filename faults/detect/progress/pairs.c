@@ -73,13 +73,13 @@ static const struct rank_calls *pending_of(const struct progress_comm *a, int ra
 			     ? members_rank(a->members, rank)
 			     : -1;
 
-	return number >= 0 && p->pending[number].known ? &p->pending[number] : NULL;
+	return number >= 0 && progress_known(p, number) ? &p->pending[number] : NULL;
 }
 
 static bool partner_known(const struct progress_comm *a, const struct pending_call *c)
 {
 	return c->members == a->members && call_in_pairs(c->call) &&
-	       progress_knows_all(a, c->call->peer) && a->progress->pending[c->partner].known;
+	       progress_knows_all(a, c->call->peer) && progress_known(a->progress, c->partner);
 }
 
 bool progress_partners_known(const struct progress_comm *a, int rank)
@@ -99,7 +99,7 @@ const struct record *progress_open_pair(const struct progress_comm *a, int rank,
 
 	for (size_t i = 0; w && i < w->n && partner_known(a, &w->calls[i]); i++) {
 		*theirs = w->calls[i].theirs;
-		if (!*theirs || w->calls[i].unequal)
+		if (!*theirs || pending_unequal(&w->calls[i]))
 			return w->calls[i].call;
 	}
 	return NULL;

@@ -118,11 +118,6 @@ static void add_calls(struct progress *p, int rank)
 	}
 }
 
-static bool is_known(const struct progress *p, int rank)
-{
-	return rank >= 0 && p->pending[rank].known;
-}
-
 /* Finds the partner's half of a send or receive. */
 static void find_match(struct progress *p, struct pending_call *own, const struct flows *flows)
 {
@@ -134,7 +129,6 @@ static void find_match(struct progress *p, struct pending_call *own, const struc
 	for (size_t i = 0; own->theirs && i < partner->n; i++)
 		if (partner->calls[i].call == own->theirs)
 			own->match = &partner->calls[i];
-	own->unequal = own->theirs && !progress_fits(own->theirs, own->call);
 }
 
 /* Matches the members' pending sends and receives; flows are made where there is one. */
@@ -149,7 +143,7 @@ static void match_members(struct progress *p, const struct members *members)
 			struct pending_call *c = &p->pending[rank].calls[i];
 
 			if (c->members != members || !call_is_pair(c->call->kind) ||
-			    !is_known(p, c->partner))
+			    !progress_known(p, c->partner))
 				continue;
 			if (!flows.calls)
 				flows_init(&flows, p, members);
@@ -169,13 +163,18 @@ bool pending_waits_for(const struct progress *p, const struct pending_call *in, 
 {
 	const struct rank_comm *part;
 
-	if (!is_known(p, rank))
+	if (!progress_known(p, rank))
 		return false;
 	if (call_is_pair(in->call->kind))
 		return rank == in->partner &&
 		       (!in->theirs || (in->match && in->match->state == CALL_QUEUED));
 	part = progress_part(p, rank, in->call->comm);
 	return part && part->started < in->nth && counts_in(in->members, part);
+}
+
+bool pending_unequal(const struct pending_call *in)
+{
+	return in->theirs && !progress_fits(in->theirs, in->call);
 }
 
 /* Finds how many collectives all members have started, as far as these are known. */
@@ -187,7 +186,7 @@ static void find_common(struct progress *p, size_t k)
 	for (int i = 0; i < m->nranks; i++) {
 		int rank = members_rank(m, i);
 		const struct rank_comm *part =
-			is_known(p, rank) ? progress_part(p, rank, m->comm) : NULL;
+			progress_known(p, rank) ? progress_part(p, rank, m->comm) : NULL;
 
 		if (part && counts_in(m, part) && part->started < least)
 			least = part->started;
@@ -199,7 +198,7 @@ static void find_common(struct progress *p, size_t k)
 static bool is_met(const struct progress *p, const struct pending_call *in)
 {
 	if (call_is_pair(in->call->kind))
-		return !pending_waits_for(p, in, in->partner) && !in->unequal;
+		return !pending_waits_for(p, in, in->partner) && !pending_unequal(in);
 	return p->common[in->members - p->members->list].least >= in->nth;
 }
 
@@ -346,11 +345,7 @@ void progress_release(struct progress *p)
 	free(p->comms);
 	free(p->arena);
 	free(p->common);
-	p->pending = NULL;
-	p->comms = NULL;
-	p->arena = NULL;
-	p->common = NULL;
-	p->npending = 0;
+	*p = (struct progress){ .ranks = p->ranks, .nranks = p->nranks, .blocks = p->blocks };
 }
 
 /* The first call from `i` on that the rank waits in. */
@@ -415,7 +410,7 @@ bool progress_is_awaited(const struct progress *p, int rank)
 {
 	const struct rank_view *v = rank < 0 ? NULL : p->ranks[rank].view;
 
-	if (!v || !progress_played(p) || !is_known(p, rank) || v->completed < v->issued ||
+	if (!progress_played(p) || !progress_known(p, rank) || v->completed < v->issued ||
 	    v->process != PROCESS_ALIVE || view_finished(v))
 		return false;
 	for (int i = 0; i < p->nranks; i++)

@@ -79,7 +79,6 @@ struct pending_call {
 		*theirs; /* the partner's half of it, NULL: the partner has not made it */
 	struct pending_call *match; /* the same, as long as it has not completed there */
 	enum call_stand state;
-	bool unequal; /* `theirs` has another amount or type: the two never end */
 };
 
 /* A rank's part in a communicator. */
@@ -190,10 +189,10 @@ const struct pending_call *progress_at(const struct progress *progress, int rank
 const struct pending_call *progress_also(const struct progress *progress,
 					 const struct pending_call *in);
 
-/* Returns true if the rank's calls are known; else it may have come anywhere. */
+/* Returns true if the rank's calls are known; else, and with -1, it may have come anywhere. */
 static inline bool progress_known(const struct progress *progress, int rank)
 {
-	return progress->pending[rank].known;
+	return rank >= 0 && progress->pending[rank].known;
 }
 
 /* A rank's part in a communicator; NULL: it has none. */
@@ -202,6 +201,8 @@ struct rank_comm *progress_part(const struct progress *progress, int rank, uint3
 /* Returns whether `rank` waits for `other`'s part in a call: of the calls that it waits in, where the run was played, else
  * of its oldest open one. */
 enum progress_answer progress_waits_for(const struct progress *progress, int rank, int other);
+/* Returns true if the partner's half has another amount or type: the two never end. */
+bool pending_unequal(const struct pending_call *in);
 /* Returns true if the call `in` does: then that rank has not started its part. */
 bool pending_waits_for(const struct progress *progress, const struct pending_call *in, int rank);
 

@@ -79,41 +79,36 @@ static struct claim *init_claims(const struct progress *p, size_t *n)
 	return claims;
 }
 
-/* Each at the place that it claims, where all fit and at least half are there: 0. Evidence may say
- * anything. */
-static int place_claims(const struct claim *claims, int n, int *ranks)
+/* Each at the place that it claims, where all fit and at least half are there; else in the order of the run, and false.
+ * Evidence may say anything. */
+static bool place_claims(struct members *m, const struct claim *claims, int n)
 {
 	int nranks = claims[0].nranks;
+	bool fit = nranks >= n && nranks <= 2 * n;
 
-	if (nranks < n || nranks > 2 * n)
-		return -EINVAL;
-	for (int i = 0; i < nranks; i++)
-		ranks[i] = -1;
-	for (int i = 0; i < n; i++) {
+	*m = (struct members){ .comm = claims[0].comm, .nranks = fit ? nranks : n };
+	m->ranks = must(malloc((size_t)m->nranks * sizeof(*m->ranks)));
+	for (int i = 0; i < m->nranks; i++)
+		m->ranks[i] = -1;
+	for (int i = 0; i < n && fit; i++) {
 		int place = claims[i].place;
 
-		if (claims[i].nranks != nranks || place < 0 || place >= nranks || ranks[place] >= 0)
-			return -EINVAL;
-		ranks[place] = claims[i].rank;
+		fit = claims[i].nranks == nranks && place >= 0 && place < nranks &&
+		      m->ranks[place] < 0;
+		if (fit)
+			m->ranks[place] = claims[i].rank;
 	}
-	return nranks;
+	m->nranks = fit ? nranks : n;
+	for (int i = 0; i < n && !fit; i++)
+		m->ranks[i] = claims[i].rank;
+	return fit;
 }
 
-/* The members with one id; without a place for each they stand in the order of the run.
- * Returns how many of `ranks` it takes. */
-static int add_members(struct members_list *l, const struct progress *p, uint32_t comm,
-		       const struct claim *claims, int n, int *ranks)
+static void add_members(struct members_list *l, struct members one)
 {
-	struct members one = { .comm = comm, .ranks = ranks };
-	int placed = place_claims(claims, n, ranks);
-
-	one.nranks = placed > 0 ? placed : n;
-	for (int i = 0; placed < 0 && i < n; i++)
-		ranks[i] = claims[i].rank;
-	if (!members_called(&one, p))
-		return 0;
+	if ((l->n & (l->n - 1)) == 0)
+		l->list = must(realloc(l->list, (2 * l->n + 1) * sizeof(*l->list)));
 	l->list[l->n++] = one;
-	return one.nranks;
 }
 
 size_t claims_end(const struct claim *claims, size_t n, size_t first)
@@ -125,66 +120,58 @@ size_t claims_end(const struct claim *claims, size_t n, size_t first)
 	return end;
 }
 
-/* All members of a communicator other than 0. Returns how many of `ranks` they take. */
-static int add_comm(struct members_list *l, const struct progress *p, uint32_t comm, int *ranks)
+/* All members of a communicator other than 0 that have made calls on it. */
+static void add_comm(struct members_list *l, const struct progress *p, uint32_t comm)
 {
 	size_t n, end;
 	struct claim *claims = progress_claims(p, comm, &n);
-	int used = 0;
+	struct members one = { .comm = comm, .nranks = p->nranks };
 
 	if (n == 0)
-		l->list[l->n++] = (struct members){ .comm = comm, .nranks = p->nranks };
+		add_members(l, one);
 	for (size_t i = 0; i < n; i = end) {
 		end = claims_end(claims, n, i);
-		used += add_members(l, p, comm, claims + i, (int)(end - i), ranks + used);
+		place_claims(&one, claims + i, (int)(end - i));
+		if (members_called(&one, p))
+			add_members(l, one);
+		else
+			free(one.ranks);
 	}
 	free(claims);
-	return used;
 }
 
 void progress_members(const struct progress *p, struct members_list *l)
 {
-	size_t n = (size_t)p->nranks + 1, used = 0, comms = 1;
-	struct record_set called = { { 0 } };
+	struct members all = { .nranks = p->nranks };
 
-	memset(l, 0, sizeof(*l));
-	for (int i = 0; i < p->nranks; i++)
-		for (size_t k = 0; k < sizeof(called.words) / sizeof(called.words[0]); k++)
-			if (p->ranks[i].index)
-				called.words[k] |= p->ranks[i].index->comms.words[k];
-	for (uint32_t c = 1; c < RECORD_COMMS; c++)
-		comms += record_set_has(&called, c);
-	l->list = must(calloc(comms == 1 ? 1 : comms * n, sizeof(*l->list)));
-	/* place_claims: twice as many */
-	l->ranks = must(malloc(comms * 2 * n * sizeof(*l->ranks)));
-	l->list[l->n++] = (struct members){ .comm = 0, .nranks = p->nranks };
-	for (uint32_t c = 1; c < RECORD_COMMS; c++)
-		if (record_set_has(&called, c))
-			used += (size_t)add_comm(l, p, c, l->ranks + used);
+	*l = (struct members_list){ .n = 0 };
+	add_members(l, all);
+	for (all.comm = 1; all.comm < RECORD_COMMS; all.comm++)
+		if (members_called(&all, p))
+			add_comm(l, p, all.comm);
 }
 
 void progress_groups(const struct progress *p, struct members_list *l)
 {
-	size_t room = (size_t)p->nranks + 1, n, used = 0, end;
+	size_t n, end;
 	struct claim *claims = init_claims(p, &n);
+	struct members one;
 	bool whole = true;
 
-	*l = (struct members_list){ .list = must(calloc(room, sizeof(*l->list))),
-				    .ranks = must(malloc(2 * room * sizeof(*l->ranks))) };
+	*l = (struct members_list){ .n = 0 };
 	for (int i = 0; i < p->nranks; i++) {
 		const struct rank_view *v = p->ranks[i].view;
 
 		whole &= !p->ranks[i].present || v->init_id || !view_died(v);
 	}
-	for (size_t i = 0; i < n && whole; i = end, l->n++) {
-		int nranks = (int)((end = claims_end(claims, n, i)) - i);
-
-		l->list[l->n] = (struct members){ .nranks = nranks, .ranks = l->ranks + used };
-		whole = place_claims(claims + i, nranks, l->ranks + used) == nranks;
-		used += (size_t)nranks;
+	for (size_t i = 0; i < n && whole; i = end) {
+		end = claims_end(claims, n, i);
+		whole = place_claims(&one, claims + i, (int)(end - i)) &&
+			one.nranks == (int)(end - i);
+		add_members(l, one);
 	}
 	if (!whole || l->n < 2)
-		l->n = 0;
+		members_list_release(l);
 	free(claims);
 }
 
@@ -219,7 +206,8 @@ size_t progress_init_unequal(const struct progress *p, const struct rank_view **
 
 void members_list_release(struct members_list *l)
 {
+	for (size_t i = 0; i < l->n; i++)
+		free(l->list[i].ranks);
 	free(l->list);
-	free(l->ranks);
 	memset(l, 0, sizeof(*l));
 }

@@ -41,33 +41,6 @@ static bool is_pending(const struct progress *p, const struct progress_rank *r, 
 	return call_is_pair(newest->kind);
 }
 
-/* How many of the rank's calls are pending; -1: calls are no longer known that would have to be. */
-static long count_pending(const struct progress *p, const struct progress_rank *r)
-{
-	uint64_t last[RECORD_COMMS] = { 0 };
-	bool cut[RECORD_COMMS] = { false };
-	long n = 0;
-
-	if (!r->present || r->view->phase == PHASE_SPARE)
-		return -1;
-	for (size_t i = 0; i < r->ncalls; i++) {
-		const struct record *call = &r->calls[i];
-
-		if (call->comm >= RECORD_COMMS)
-			return -1;
-		if (last[call->comm] && call->seq != last[call->comm] + 1)
-			return -1;
-		cut[call->comm] |= !last[call->comm] && call->seq > 1;
-		last[call->comm] = call->seq;
-		if (cut[call->comm] && call_is_pair(call->kind))
-			return -1;
-		n += is_pending(p, r, i);
-	}
-	if (r->ncalls ? r->calls[r->ncalls - 1].ticket < r->view->issued : r->view->issued > 0)
-		return -1;
-	return n > PENDING_MAX ? -1 : n;
-}
-
 struct rank_comm *progress_part(const struct progress *p, int rank, uint32_t comm)
 {
 	struct rank_calls *calls = &p->pending[rank];
@@ -85,23 +58,33 @@ struct rank_comm *progress_part(const struct progress *p, int rank, uint32_t com
 									      : NULL;
 }
 
-/* Adds a rank's calls: collectives are counted, pending calls are noted. */
-static void add_calls(struct progress *p, int rank)
+/* Adds a rank's calls: collectives are counted, pending calls are noted. Returns false if calls are no longer known that
+ * would have to be. */
+static bool add_calls(struct progress *p, int rank)
 {
 	const struct progress_rank *r = &p->ranks[rank];
 	struct rank_calls *calls = &p->pending[rank];
-	struct record_set seen = { { 0 } }, streams = { { 0 } };
+	struct record_set streams = { { 0 } };
+	uint64_t last[RECORD_COMMS] = { 0 };
+	bool cut[RECORD_COMMS] = { false };
 
 	for (size_t i = 0; i < r->ncalls; i++) {
 		const struct record *call = &r->calls[i];
-		struct rank_comm *comm = progress_part(p, rank, call->comm);
 		bool pair = call_is_pair(call->kind), pending = is_pending(p, r, i);
+		uint64_t *before = call->comm < RECORD_COMMS ? &last[call->comm] : NULL;
+		struct rank_comm *comm;
 
+		if (!before || (*before && call->seq != *before + 1))
+			return false;
+		cut[call->comm] |= !*before && call->seq > 1;
+		if ((cut[call->comm] && pair) || (pending && calls->n == PENDING_MAX))
+			return false;
+		comm = progress_part(p, rank, call->comm);
+		if (comm && !*before)
+			comm->made = comm->started = call->seq - 1;
+		*before = call->seq;
 		if (!comm)
 			continue;
-		if (!record_set_has(&seen, call->comm))
-			comm->made = comm->started = call->seq - 1;
-		record_set_add(&seen, call->comm);
 		comm->made += !pair;
 		comm->started += !pair && !pending;
 		if (!pending)
@@ -116,6 +99,7 @@ static void add_calls(struct progress *p, int rank)
 			.partner = pair ? members_rank(comm->members, call->peer) : 0
 		};
 	}
+	return r->ncalls ? r->calls[r->ncalls - 1].ticket >= r->view->issued : r->view->issued == 0;
 }
 
 /* Finds the partner's half of a send or receive. */
@@ -305,20 +289,23 @@ static void place_ranks(struct progress *p, const struct members_list *l)
 		}
 }
 
-/* Makes room for the pending calls. */
-static void make_arena(struct progress *p)
+/* Makes room for the calls that may be pending, and adds them. */
+static void add_all_calls(struct progress *p)
 {
-	for (int i = 0; i < p->nranks; i++) {
-		long pending = count_pending(p, &p->ranks[i]);
+	size_t room = 0;
 
-		p->pending[i].known = p->pending[i].moves = pending >= 0;
-		p->pending[i].first = p->npending;
-		p->npending += pending > 0 ? (size_t)pending : 0;
-	}
-	p->arena = must(calloc(p->npending + 1, sizeof(*p->arena)));
+	for (int i = 0; i < p->nranks; i++)
+		room += p->ranks[i].ncalls < PENDING_MAX ? p->ranks[i].ncalls : PENDING_MAX;
+	p->arena = must(malloc((room + 1) * sizeof(*p->arena)));
 	for (int i = 0; i < p->nranks; i++) {
-		p->pending[i].calls = p->arena + p->pending[i].first;
-		p->pending[i].first = 0;
+		struct rank_calls *calls = &p->pending[i];
+		const struct progress_rank *r = &p->ranks[i];
+
+		calls->calls = p->arena + p->npending;
+		calls->known = calls->moves =
+			r->present && r->view->phase != PHASE_SPARE && add_calls(p, i);
+		calls->n = calls->known ? calls->n : 0;
+		p->npending += calls->n;
 	}
 }
 
@@ -327,11 +314,8 @@ void progress_play(struct progress *p, const struct members_list *l)
 	p->pending = must(calloc((size_t)p->nranks + 1, sizeof(*p->pending)));
 	p->members = l;
 	p->common = must(calloc(l->n + 1, sizeof(*p->common)));
-	make_arena(p);
 	place_ranks(p, l);
-	for (int i = 0; i < p->nranks; i++)
-		if (p->pending[i].known)
-			add_calls(p, i);
+	add_all_calls(p);
 	for (size_t k = 0; k < l->n; k++)
 		match_members(p, &l->list[k]);
 	for (size_t k = 0; k < l->n; k++)

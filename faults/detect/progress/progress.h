@@ -51,14 +51,12 @@ static inline bool progress_has_pairs(const struct progress_rank *rank, uint32_t
 struct members {
 	uint32_t comm;
 	int nranks;
-	const int *
-		ranks; /* -1: no rank says to be that one. NULL: all of the run, by their own numbers */
+	int *ranks; /* -1: no rank says to be that one. NULL: all of the run, by their own numbers */
 };
 
 struct members_list {
-	struct members *list;
+	struct members *list; /* owned, like the ranks of each */
 	size_t n;
-	int *ranks; /* the lists point into it; owned, like the list */
 };
 
 enum call_stand {

@@ -1,43 +1,30 @@
 /* fault_spec.c: the text of a fault, and whether a call is the one. */
 #include "preload/fault_spec.h"
 
-static const struct {
-	const char *name;
-	double value; /* unless one is given */
-	const char *refused;
-} faults[] = {
-	[PRELOAD_SKIP] = { "skip-call", 0, NULL },
-	[PRELOAD_LATE] = { "late", 5, NULL },
-	[PRELOAD_SLOW] = { "slow", 0.01, NULL },
-	[PRELOAD_COUNT] = { "count", 0, NULL },
-	[PRELOAD_DTYPE] = { "dtype", 0, NULL },
-	[PRELOAD_REDOP] = { "redop", 0, NULL },
-	[PRELOAD_ROOT] = { "root", 0, NULL },
-	[PRELOAD_EXTRA] = { "extra-call", 0, NULL },
-	[PRELOAD_GPU] = { "gpu-late", 5, NULL },
-	[PRELOAD_WRONG] = { "corrupt", 16, NULL },
-	[PRELOAD_ERROR] = { "error", 2, NULL },
-	[PRELOAD_EXIT] = { "exit", 0, NULL },
-	[PRELOAD_KILL] = { "kill", 0, NULL },
-	[PRELOAD_STOP] = { "stop", 0, NULL },
-	[PRELOAD_CRASH] = { "crash", 0, NULL },
-	[PRELOAD_INIT_LATE] = { "init-late", 5, NULL },
-	[PRELOAD_INIT_RANK] = { "init-rank", 0, NULL },
-	[PRELOAD_INIT_SIZE] = { "init-size", 0, NULL },
-	{ "count-larger", 0, "would write past the program's buffers" },
-	{ "dtype-wider", 0, "would write past the program's buffers" },
-	{ "corrupt-input", 0, "would change the program's own data" },
-	{ "swap", 0, "would hand the program results that are not NCCL's" },
-	{ "abort-comm", 0, "would leave the program with a communicator that is gone" },
+#include "base/parse.h"
+
+/* As enum preload_fault has them. */
+static const char names[] =
+	"skip-call late slow count dtype redop root extra-call gpu-late corrupt "
+	"error exit kill stop crash init-late init-rank init-size";
+
+/* Unless a value is given. */
+static const double values[PRELOAD_FAULTS] = {
+	[PRELOAD_LATE] = 5,   [PRELOAD_SLOW] = 0.01, [PRELOAD_GPU] = 5,
+	[PRELOAD_WRONG] = 16, [PRELOAD_ERROR] = 2,   [PRELOAD_INIT_LATE] = 5
+};
+
+/* Faults of hangar's own programs that no other program gets, and why. */
+static const char *const refused[][2] = {
+	{ "count-larger", "would write past the program's buffers" },
+	{ "dtype-wider", "would write past the program's buffers" },
+	{ "corrupt-input", "would change the program's own data" },
+	{ "swap", "would hand the program results that are not NCCL's" },
+	{ "abort-comm", "would leave the program with a communicator that is gone" },
 };
 
 const char *fault_spec_names(void)
 {
-	static char names[256];
-
-	for (size_t i = 0, at = 0; i < PRELOAD_FAULTS && !(at == 0 && names[0]); i++)
-		at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%s", i ? " " : "",
-				       faults[i].name);
 	return names;
 }
 
@@ -76,23 +63,24 @@ static const char *take_option(struct fault_spec *spec, const char *text)
 
 const char *fault_spec_parse(struct fault_spec *spec, const char *text)
 {
-	size_t name = strcspn(text, ":"), i = 0;
-	int end = 0;
+	int end = (int)strcspn(text, ":"), fault;
+	char name[32];
 
-	while (i < sizeof(faults) / sizeof(faults[0]) &&
-	       (strlen(faults[i].name) != name || strncmp(faults[i].name, text, name) != 0))
-		i++;
-	if (i == sizeof(faults) / sizeof(faults[0]))
+	snprintf(name, sizeof(name), "%.*s", end, text);
+	text += end;
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		if (strcmp(refused[i][0], name) == 0)
+			return refused[i][1];
+	fault = names_find(names, name);
+	if (fault < 0)
 		return "is none of the faults that there are";
-	if (faults[i].refused)
-		return faults[i].refused;
 	*spec = (struct fault_spec){
-		.fault = i, .order = -1, .kind = -1, .value = faults[i].value
+		.fault = (enum preload_fault)fault, .order = -1, .kind = -1, .value = values[fault]
 	};
-	if (sscanf(text + name, ":%d@%" SCNu64 "%n", &spec->rank, &spec->call, &end) != 2 ||
+	if (sscanf(text, ":%d@%" SCNu64 "%n", &spec->rank, &spec->call, &end) != 2 ||
 	    spec->rank < 0 || spec->call == 0)
 		return "needs a rank and the number of a call: NAME:RANK@CALL";
-	for (text += name + end; text && *text;)
+	for (text += end; text && *text;)
 		text = take_option(spec, text);
 	return text ? NULL : "has more behind it than comm=, size=, order=, kind= or value=";
 }

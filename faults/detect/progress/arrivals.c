@@ -234,51 +234,41 @@ static const struct rank_view *waiter_for(const struct progress *p, int rank)
 	return NULL;
 }
 
-/* The most calls that any rank made on communicator 0. */
-struct calls_made {
-	uint64_t collectives, pairs;
-};
-
-static struct calls_made most_calls(const struct progress *p)
-{
-	struct calls_made most = { 0 };
-
-	for (int i = 0; i < p->nranks; i++) {
-		const struct view_comm *comm = &p->ranks[i].view->comms[0];
-
-		if (comm->calls > most.collectives)
-			most.collectives = comm->calls;
-		if (comm->seq - comm->calls > most.pairs)
-			most.pairs = comm->seq - comm->calls;
-	}
-	return most;
-}
-
-/* Returns true if another rank may wait for it in communicator 0's first call: cheap to ask of
- * all. */
-static bool may_lack(const struct rank_view *view, const struct calls_made *most)
+/* Returns true if another rank may wait for it in communicator 0's first call: cheap to ask of all. The latest calls that
+ * ranks wait in: a collective, and a send or receive. */
+static bool may_lack(const struct rank_view *view, const struct awaited *latest)
 {
 	const struct view_comm *comm = &view->comms[0];
 
 	return view->process == PROCESS_STOPPED ||
 	       (is_idle(view, comm) &&
-		(comm->calls < most->collectives || (comm->seq == comm->calls && most->pairs > 0)));
+		(!has_come(comm, &latest[0]) || (latest[1].pair && !has_come(comm, &latest[1]))));
 }
 
 enum arrivals progress_first_call(const struct progress *p, int nranks)
 {
-	struct calls_made most = most_calls(p);
 	uint64_t looked_at = 0; /* the communicator: once is enough */
-	struct awaited call;
+	struct awaited call, latest[2] = { { .n = 0 } };
+	const struct rank_view *waiting;
 	struct missing missing;
 	int called = 0;
 
 	for (int i = 0; i < p->nranks; i++) {
-		const struct rank_view *view = p->ranks[i].view, *waiting = NULL;
+		const struct rank_view *view = p->ranks[i].view;
 
 		called += view->comms[0].seq > 0;
-		if (view->comms[0].id != looked_at && may_lack(view, &most))
-			waiting = waiter_for(p, i);
+		if (!progress_held_up(view, ARRIVALS_ABSENT))
+			continue;
+		call = progress_awaited(p, view);
+		if (call.n >= latest[call.pair].n)
+			latest[call.pair] = call;
+	}
+	for (int i = 0; i < p->nranks; i++) {
+		const struct rank_view *view = p->ranks[i].view;
+
+		if (view->comms[0].id == looked_at || !may_lack(view, latest))
+			continue;
+		waiting = waiter_for(p, i);
 		if (!waiting)
 			continue;
 		looked_at = view->comms[0].id;

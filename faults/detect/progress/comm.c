@@ -184,24 +184,6 @@ const struct record *progress_reference(const struct progress_comm *a, uint64_t 
 	return NULL;
 }
 
-static void find_top(struct progress_comm *a)
-{
-	a->top_rank = -1;
-	for (int r = 0; r < a->nranks; r++) {
-		const struct track *t = &a->tracks[r];
-
-		if (!t->known)
-			continue;
-		if (a->top_rank < 0 || t->last > a->top) {
-			a->second = a->top;
-			a->top = t->last;
-			a->top_rank = r;
-		} else if (t->last > a->second) {
-			a->second = t->last;
-		}
-	}
-}
-
 /* The members' ranks in their order; one that no rank says to be is not there. */
 static void take_ranks(struct progress_comm *a)
 {
@@ -257,7 +239,9 @@ void progress_comm_init(struct progress_comm *a, const struct progress *progress
 	fill_tracks(a);
 	a->reference = must(calloc(a->span + 1, sizeof(*a->reference)));
 	a->work = must(calloc(2 * a->span + 1, sizeof(*a->work)));
-	find_top(a);
+	for (int i = 0; i < a->nranks; i++)
+		if (a->tracks[i].known && a->tracks[i].last > a->top)
+			a->top = a->tracks[i].last;
 	comm_vote(a);
 }
 

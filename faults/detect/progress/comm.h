@@ -49,12 +49,11 @@ struct progress_comm {
 	uint32_t *arena;
 	uint64_t base; /* sequence number of reference[0] */
 	size_t span;
-	uint64_t *reference;  /* what most ranks made; 0: not known */
-	uint64_t *work;	      /* 2 * span words of scratch */
-	uint64_t tie;	      /* first call with no majority, 0: none */
-	uint64_t top, second; /* most calls of any rank, and of the ranks but `top_rank` */
-	int top_rank;
-	bool tie_side; /* the sequences themselves say which side of the tie is right */
+	uint64_t *reference; /* what most ranks made; 0: not known */
+	uint64_t *work;	     /* 2 * span words of scratch */
+	uint64_t tie;	     /* first call with no majority, 0: none */
+	uint64_t top;	     /* most calls of any rank */
+	bool tie_side;	     /* the sequences themselves say which side of the tie is right */
 };
 
 /* Lay out the calls on `comm`. Sends and receives are all one call, or (`strict`) told apart by

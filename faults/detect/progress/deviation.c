@@ -35,12 +35,6 @@ uint64_t comm_first_difference(const struct progress_comm *a, int rank)
 	return 0;
 }
 
-/* The most calls that any other rank made. */
-static uint64_t others_last(const struct progress_comm *a, int rank)
-{
-	return rank == a->top_rank ? a->second : a->top;
-}
-
 /* Counts the calls after `at` that speak for the rank being the reference moved by `shift`
  * (positive: calls are missing); -1: some call speaks against it. */
 static int64_t fits(const struct progress_comm *a, int rank, uint64_t at, int64_t shift)
@@ -76,8 +70,11 @@ static enum deviation_kind kind_of_last(const struct progress_comm *a, int rank,
 static enum deviation_kind kind_by_length(const struct progress_comm *a, int rank, bool skipped,
 					  bool extra)
 {
-	uint64_t mine = a->tracks[rank].last, others = others_last(a, rank);
+	uint64_t mine = a->tracks[rank].last, others = 0;
 
+	for (int i = 0; i < a->nranks; i++)
+		if (i != rank && a->tracks[i].known && a->tracks[i].last > others)
+			others = a->tracks[i].last;
 	if (skipped && mine < others)
 		return DEVIATION_SKIPPED;
 	if (extra && mine > others)

@@ -277,8 +277,12 @@ enum progress_answer progress_desync(const struct progress *p, struct desync_sta
 	size_t n, end;
 
 	for (m.comm = 0; m.comm < VIEW_COMMS && any != PROGRESS_YES; m.comm++) {
-		struct claim *claims = progress_claims(p, m.comm, &n);
+		const struct members all = { .comm = m.comm, .nranks = p->nranks };
+		struct claim *claims;
 
+		if (!members_called(&all, p))
+			continue;
+		claims = progress_claims(p, m.comm, &n);
 		for (size_t i = 0; i < n && any != PROGRESS_YES; i = end) {
 			end = claims_end(claims, n, i);
 			take_members(&m, p, states, claims + i, end - i);

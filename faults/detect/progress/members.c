@@ -12,11 +12,14 @@ int members_rank(const struct members *members, int place)
 
 bool members_called(const struct members *members, const struct progress *p)
 {
+	uint32_t c = members->comm;
+
 	for (int i = 0; i < members->nranks; i++) {
 		int rank = members_rank(members, i);
+		const struct progress_rank *r = rank >= 0 ? &p->ranks[rank] : NULL;
 
-		if (rank >= 0 && p->ranks[rank].index &&
-		    record_set_has(&p->ranks[rank].index->comms, members->comm))
+		if (r && (r->index ? record_set_has(&r->index->comms, c)
+				   : c < VIEW_COMMS && r->view->comms[c].seq > 0))
 			return true;
 	}
 	return false;

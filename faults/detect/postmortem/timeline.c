@@ -37,43 +37,33 @@ static int weigh_rank(const struct diagnosis *d, int rank, int nranks)
 	return rank_list_has(d->ranks, rank - 1) || rank_list_has(d->ranks, rank + 1) ? 2 : 3;
 }
 
-/* `fill`: where there is room, those that are nothing of it, too. */
-static void choose_ranks(const struct diagnosis *d, int nranks, size_t limit, bool fill,
-			 bool *chosen)
+static int by_rank(const void *a, const void *b)
 {
-	bool all = fill || (size_t)nranks <= limit || rank_list_count(d->ranks) == 0;
-
-	memset(chosen, 0, (size_t)nranks * sizeof(*chosen));
-	for (int weight = 0; weight < 3 + all; weight++)
-		for (int i = 0; i < nranks; i++)
-			if (weigh_rank(d, i, nranks) == weight) {
-				chosen[i] = limit > 0;
-				limit -= limit > 0;
-			}
+	return ((const struct lane *)a)->rank - ((const struct lane *)b)->rank;
 }
 
+/* The ranks that weigh most have a lane, and the first of these are drawn. */
 static void make_lanes(struct timeline *t)
 {
-	int n = t->evidence->nranks;
-	bool *chosen = must(calloc((size_t)n + 1, sizeof(*chosen)));
-	size_t k = 0;
+	const struct diagnosis *d = t->diagnosis;
+	const int n = t->evidence->nranks;
+	const bool all = n <= TIMELINE_DRAWN || rank_list_count(d->ranks) == 0;
 
 	t->lanes = must(calloc(TIMELINE_LANES, sizeof(*t->lanes)));
-	choose_ranks(t->diagnosis, n, TIMELINE_LANES, true, chosen);
-	for (int i = 0; i < n && k < TIMELINE_LANES; i++)
-		if (chosen[i])
-			t->lanes[k++] = (struct lane){
+	for (int weight = 0; weight <= 3; weight++)
+		for (int i = 0; i < n && t->nlanes < TIMELINE_LANES; i++) {
+			if (weigh_rank(d, i, n) != weight)
+				continue;
+			t->ndrawn += t->nlanes < TIMELINE_DRAWN && (all || weight < 3);
+			t->lanes[t->nlanes] = (struct lane){
 				.rank = i,
-				.culprit = rank_list_has(t->diagnosis->ranks, i),
+				.culprit = rank_list_has(d->ranks, i),
+				.drawn = t->nlanes < t->ndrawn,
 				.wait_since = NAN,
 			};
-	t->nlanes = k;
-	choose_ranks(t->diagnosis, n, TIMELINE_DRAWN, false, chosen);
-	for (size_t i = 0; i < t->nlanes; i++) {
-		t->lanes[i].drawn = chosen[t->lanes[i].rank];
-		t->ndrawn += t->lanes[i].drawn;
-	}
-	free(chosen);
+			t->nlanes++;
+		}
+	qsort(t->lanes, t->nlanes, sizeof(*t->lanes), by_rank);
 }
 
 static const struct evidence_rank *rank_of(const struct timeline *t, const struct lane *lane)

@@ -136,25 +136,6 @@ const struct record *axis_align(struct timeline *t, const uint64_t *seen)
 	return common;
 }
 
-static int by_time(const void *a, const void *b)
-{
-	double p = *(const double *)a, q = *(const double *)b;
-
-	return (p > q) - (p < q);
-}
-
-static int by_length_falling(const void *a, const void *b)
-{
-	const struct gap *p = a, *q = b;
-
-	return -by_time(&(double){ p->high - p->low }, &(double){ q->high - q->low });
-}
-
-static int by_place(const void *a, const void *b)
-{
-	return by_time(&((const struct gap *)a)->low, &((const struct gap *)b)->low);
-}
-
 /* Beginnings and ends of all that is drawn, ascending. */
 static size_t find_events(const struct timeline *t, double *events)
 {
@@ -166,34 +147,36 @@ static size_t find_events(const struct timeline *t, double *events)
 			events[n++] = t->lanes[i].spans[k].leave;
 		}
 	events[n++] = t->end;
-	qsort(events, n, sizeof(*events), by_time);
+	sort_median(events, n);
 	return n;
 }
 
+/* The longest gaps, up to the last that is so much longer than the next one. */
 void axis_breaks(struct timeline *t)
 {
-	size_t room = 2 * t->nlanes * t->calls + 1, n;
-	double *events = must(calloc(room, sizeof(*events))), rest = 0, best = GAP_JUMP;
-	struct gap *gaps = must(calloc(room, sizeof(*gaps)));
+	size_t room = 2 * t->nlanes * t->calls + 1, n, most = 0;
+	double *events = must(calloc(2 * room, sizeof(*events))), *lengths = events + room;
+	double rest = 0, best = GAP_JUMP, shortest = 0;
 
 	n = find_events(t, events) - 1;
 	for (size_t i = 0; i < n; i++) {
-		gaps[i] = (struct gap){ events[i], events[i + 1] };
-		rest += events[i + 1] - events[i];
+		lengths[i] = events[i + 1] - events[i];
+		rest += lengths[i];
 	}
-	qsort(gaps, n, sizeof(*gaps), by_length_falling);
-	for (size_t i = 0; i + 1 < n && i < TIMELINE_BREAKS; i++) {
-		double length = gaps[i].high - gaps[i].low,
-		       next = gaps[i + 1].high - gaps[i + 1].low;
+	if (n > 0)
+		sort_median(lengths, n);
+	for (size_t i = n; i-- > 1 && n - i <= TIMELINE_BREAKS;) {
+		double length = lengths[i], next = lengths[i - 1];
 
 		rest -= length;
 		if (next > 0 && length > best * next && length > GAP_SHARE * rest) {
 			best = length / next;
-			t->nbreaks = i + 1;
+			shortest = length;
+			most = n - i;
 		}
 	}
-	memcpy(t->breaks, gaps, t->nbreaks * sizeof(*gaps));
-	qsort(t->breaks, t->nbreaks, sizeof(*gaps), by_place);
+	for (size_t i = 0; i < n && t->nbreaks < most; i++)
+		if (events[i + 1] - events[i] >= shortest)
+			t->breaks[t->nbreaks++] = (struct gap){ events[i], events[i + 1] };
 	free(events);
-	free(gaps);
 }

@@ -134,10 +134,9 @@ static void print_reproducer(FILE *out, const char *dir)
 	f = fopen(path, "re");
 	if (f && fgets(line, sizeof(line), f) && line[0] != '\n') {
 		line[strcspn(line, "\n")] = '\0';
-		fprintf(out, "    ");
-		for (const char *c = line; *c; c++)
-			putc((unsigned char)*c < ' ' ? '?' : *c, out);
-		fprintf(out, "\n");
+		for (char *c = line; *c; c++)
+			*c = (unsigned char)*c < ' ' ? '?' : *c;
+		fprintf(out, "    %s\n", line);
 	} else {
 		fprintf(out, "Not known: command.txt, the command as it was given, is not here.\n");
 	}

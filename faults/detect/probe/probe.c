@@ -7,31 +7,6 @@
 
 #define PER_CPU 4 /* unwinders at once: they wait for files and for threads to stop */
 
-struct probe {
-	struct task *tasks;
-	struct stacks_order *orders; /* of tasks[i] */
-	int *ranks;		     /* of tasks[i] */
-	size_t n;
-};
-
-/* The culprits first. */
-static void add_ranks(struct probe *h, const struct evidence *e, const bool *local,
-		      const char *culprits)
-{
-	for (int k = 0; k < 2 * e->nranks; k++) {
-		const int i = k % e->nranks;
-		const struct evidence_rank *rank = &e->ranks[i];
-
-		if (!local[i] || !rank->present || rank->view.pid <= 0 ||
-		    rank->view.process > PROCESS_STOPPED || rank_list_has(culprits, i) != (k == i))
-			continue;
-		h->orders[h->n] =
-			(struct stacks_order){ .pid = rank->view.pid, .seconds = PROBE_EACH * 0.7 };
-		stacks_order(&h->tasks[h->n], &h->orders[h->n]);
-		h->ranks[h->n++] = i;
-	}
-}
-
 static char *ras_result(struct task *task)
 {
 	char *text = task->text;
@@ -60,45 +35,64 @@ static void take_counters(struct evidence *e, const bool *local, struct task *be
 	free(after->text);
 }
 
+/* Adds the stacks of local ranks, the culprits' first; orders[i] is that of rank i. Returns how many. */
+static size_t add_ranks(struct task *tasks, struct stacks_order *orders, const struct evidence *e,
+			const bool *local, const char *culprits)
+{
+	size_t n = 0;
+
+	for (int k = 0; k < 2 * e->nranks; k++) {
+		const int i = k % e->nranks;
+		const struct evidence_rank *rank = &e->ranks[i];
+
+		if (!local[i] || !rank->present || rank->view.pid <= 0 ||
+		    rank->view.process > PROCESS_STOPPED || rank_list_has(culprits, i) != (k == i))
+			continue;
+		orders[i] =
+			(struct stacks_order){ .pid = rank->view.pid, .seconds = PROBE_EACH * 0.7 };
+		stacks_order(&tasks[n++], &orders[i]);
+	}
+	return n;
+}
+
 void probe_ranks(struct evidence *evidence, const bool *local, const char *culprits,
 		 struct task *before)
 {
-	size_t room = (size_t)evidence->nranks + 2;
-	struct probe h = { .tasks = must(calloc(room, sizeof(*h.tasks))),
-			   .orders = must(calloc(room, sizeof(*h.orders))),
-			   .ranks = must(calloc(room, sizeof(*h.ranks))) };
+	size_t room = (size_t)evidence->nranks + 2, n;
+	struct task *tasks = must(calloc(room, sizeof(*tasks))), *next = tasks;
+	struct stacks_order *orders = must(calloc(room, sizeof(*orders)));
 	const char *address = getenv("NCCL_RAS_ADDR");
 	struct ras_order ras = { address ? address : RAS_ADDRESS, PROBE_EACH * 0.9 };
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	size_t nras = backend_has(evidence->backend, BACKEND_RAS), nfirst = nras + (before != NULL);
+	bool asks_ras = backend_has(evidence->backend, BACKEND_RAS);
 
-	h.tasks[0] = (struct task){ .run = ras_ask, .arg = &ras, .limit = EVIDENCE_RAS_BYTES };
+	/* RAS and counters first */
+	if (asks_ras)
+		*next++ = (struct task){ .run = ras_ask, .arg = &ras, .limit = EVIDENCE_RAS_BYTES };
 	if (before)
-		h.tasks[nras] = counter_delta_task(before->arg);
-	h.tasks += nfirst; /* RAS and counters first */
-	add_ranks(&h, evidence, local, culprits);
-	h.tasks -= nfirst;
-	tasks_run(h.tasks, h.n + nfirst, (size_t)(cpus > 0 ? cpus : 1) * PER_CPU, PROBE_EACH,
-		  PROBE_SECONDS);
-	if (nras) {
-		free(evidence->ras);
-		evidence->ras = ras_result(&h.tasks[0]);
+		*next++ = counter_delta_task(before->arg);
+	n = add_ranks(next, orders, evidence, local, culprits);
+	tasks_run(tasks, (size_t)(next - tasks) + n, (size_t)(cpus > 0 ? cpus : 1) * PER_CPU,
+		  PROBE_EACH, PROBE_SECONDS);
+	for (size_t i = 0; i < n; i++) {
+		const struct stacks_order *order = next[i].arg;
+		char **stack = &evidence->ranks[order - orders].stack;
+
+		free(*stack);
+		*stack = stacks_result(&next[i]);
+		if (*stack)
+			evidence_clean(*stack);
 	}
 	if (before)
-		take_counters(evidence, local, before, &h.tasks[nras]);
-	for (size_t i = 0; i < h.n; i++) {
-		struct evidence_rank *rank = &evidence->ranks[h.ranks[i]];
-
-		free(rank->stack);
-		rank->stack = stacks_result(&h.tasks[i + nfirst]);
-		if (rank->stack)
-			evidence_clean(rank->stack);
+		take_counters(evidence, local, before, --next);
+	if (asks_ras) {
+		free(evidence->ras);
+		evidence->ras = ras_result(&tasks[0]);
 	}
 	if (evidence->ras)
 		evidence_clean(evidence->ras);
-	free(h.tasks);
-	free(h.orders);
-	free(h.ranks);
+	free(tasks);
+	free(orders);
 }
 
 /* Notes whether the library reports an asynchronous error. */
@@ -134,7 +128,7 @@ void probe_note(const struct evidence *evidence, struct diagnosis *diagnosis)
 
 	counter_delta_note(evidence, diagnosis);
 	note_async(evidence, diagnosis);
-	if (ras_agrees(evidence->ras, evidence, diagnosis, line, sizeof(line)) == RAS_NOT_ASKED)
+	if (!ras_compare(evidence->ras, evidence, diagnosis->ranks, line, sizeof(line)))
 		return;
 	diagnosis->nlines -= diagnosis->nlines == DIAGNOSIS_LINES;
 	diagnosis_note(diagnosis, "%s", line);

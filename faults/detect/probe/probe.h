@@ -78,16 +78,14 @@ struct ras_order {
  * task. */
 void ras_ask(int fd, const void *order);
 
-enum ras_answer { RAS_NOT_ASKED, RAS_UNREAD, RAS_NAMES_NONE, RAS_AGREES, RAS_DISAGREES };
-
-/* Compares an answer with the ranks of a diagnosis: one sentence in `line` ("" for RAS_NOT_ASKED).
- * `text` is NULL where RAS was not asked, and may be hostile. Any form but the JSON of NCCL 2.28.7
- * and later is RAS_UNREAD. RAS counts within communicators, so ranks are found by their processes;
+/* Compares an answer with the `culprits` of a diagnosis ("1,3", "-"): one sentence in `line`. False, and "", where
+ * RAS was not asked: `text` is NULL. It may be hostile. Any form but the JSON of NCCL 2.28.7
+ * and later is left unread. RAS counts within communicators, so ranks are found by their processes;
  * foreign processes belong to another job. RAS names a rank that is missing or dead, or has another
  * status than most. It also names one that launched another number of a collective than most did,
  * or fewer where there is no majority. */
-enum ras_answer ras_agrees(const char *text, const struct evidence *evidence,
-			   const struct diagnosis *diagnosis, char *line, size_t len);
+bool ras_compare(const char *text, const struct evidence *evidence, const char *culprits,
+		 char *line, size_t len);
 
 /* ---- counter_delta.c: what a run's hosts counted during it (machine/reading.h): taken, saved, and
  * noted where a counter speaks. Children read the counters, since a driver may be stuck. */

@@ -217,56 +217,48 @@ static bool compare_ranks(const struct reading *r, const char *culprits, char *l
 	return same && n == rank_list_count(culprits);
 }
 
-static enum ras_answer compare_answer(const json_t *comms, const struct evidence *evidence,
-				      const char *culprits, char *line, size_t len)
+static void compare_answer(const json_t *comms, const struct evidence *evidence,
+			   const char *culprits, char *line, size_t len)
 {
 	struct reading r = { .evidence = evidence, .all_pids = all_pids_known(evidence) };
-	enum ras_answer answer = RAS_NAMES_NONE;
 	char list[128];
 	json_t *comm;
 	size_t i;
 
 	r.named = must(calloc((size_t)evidence->nranks + 1, sizeof(*r.named)));
 	json_array_foreach(comms, i, comm) read_comm(&r, comm);
-	if (!r.why[0]) {
+	if (!r.why[0])
 		snprintf(line, len, "NCCL RAS names nobody");
-	} else if (compare_ranks(&r, culprits, list, sizeof(list))) {
-		answer = RAS_AGREES;
+	else if (compare_ranks(&r, culprits, list, sizeof(list)))
 		snprintf(line, len, "NCCL RAS agrees: %s", r.why);
-	} else {
-		answer = RAS_DISAGREES;
+	else
 		snprintf(line, len, "NCCL RAS disagrees, it names %s: %s", list, r.why);
-	}
 	free(r.named);
-	return answer;
 }
 
-enum ras_answer ras_agrees(const char *text, const struct evidence *evidence,
-			   const struct diagnosis *diagnosis, char *line, size_t len)
+bool ras_compare(const char *text, const struct evidence *evidence, const char *culprits,
+		 char *line, size_t len)
 {
-	enum ras_answer result = RAS_UNREAD;
 	const json_t *comms;
 	const char *trouble;
 	json_t *answer;
 
 	line[0] = '\0';
 	if (!text)
-		return RAS_NOT_ASKED;
+		return false;
 	/* in brackets ras_ask says why nothing or no more came */
 	trouble = strstr(text, "[no answer");
 	if (!trouble)
 		trouble = strstr(text, "[cut: ");
 	comms = read_answer(text, &answer);
-	if (comms) {
-		result = compare_answer(comms, evidence, diagnosis->ranks, line, len);
-	} else if (trouble) {
-		result = RAS_NAMES_NONE;
+	if (comms)
+		compare_answer(comms, evidence, culprits, line, len);
+	else if (trouble)
 		snprintf(line, len, "NCCL RAS names nobody: %.*s", (int)strcspn(trouble + 1, "]\n"),
 			 trouble + 1);
-	} else {
+	else
 		snprintf(line, len, "NCCL RAS did not answer in JSON: ras.txt is left unread");
-	}
 	json_decref(answer);
 	make_printable(line); /* a key of the peer's JSON may hold an escape, a newline */
-	return result;
+	return true;
 }

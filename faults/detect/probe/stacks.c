@@ -65,9 +65,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct stacks *s, const ch
 	s->full = s->written + (size_t)n + sizeof(cut) > STACKS_BYTES;
 	if (s->full)
 		n = snprintf(line, sizeof(line), "%s", cut);
-	for (int i = 0; i < n; i++)
-		if (line[i] != '\n' && (line[i] < ' ' || line[i] > '~'))
-			line[i] = '?';
+	evidence_clean(line);
 	if (n > 0 && write(s->fd, line, (size_t)n) == n)
 		s->written += (size_t)n;
 	else

@@ -1,7 +1,6 @@
 /* diagnose.c: the driver: asks the rules in their order and makes the diagnosis of what one found. */
 
 #include "base/rank_list.h"
-#include "diagnose/meaning.h"
 #include "diagnose/part.h"
 #include "diagnose/rule.h"
 #include "record/verdict.h"
@@ -46,26 +45,22 @@ static enum outcome find_outcome(const struct evidence *e)
 	return worst;
 }
 
-/* Makes the context that of all ranks and no communicator. */
-static void look_at_run(struct walk *w)
-{
-	w->ctx.evidence = w->ctx.run;
-	w->ctx.members = NULL;
-	w->ctx.plan = NULL;
-	w->ctx.comm = NULL;
-}
-
-/* Makes the context that of these members and their communicator. */
+/* Makes the context that of these members and their communicator; NULL: of all ranks and no communicator. */
 static struct rule_ctx *look_at(struct walk *w, const struct members *members, bool strict)
 {
-	struct progress_comm *comm = &w->made[strict];
+	struct progress_comm *comm = members ? &w->made[strict] : NULL;
 
-	if (members->ranks && w->ctx.members != members)
-		evidence_part_take(&w->part, w->ctx.run, members);
-	w->ctx.evidence = members->ranks ? &w->part.evidence : w->ctx.run;
-	w->ctx.members = members;
-	w->ctx.plan = &w->plans[members - w->comms.list];
+	w->ctx.evidence = w->ctx.run;
+	w->ctx.plan = NULL;
 	w->ctx.comm = comm;
+	if (members && members->ranks && w->ctx.members != members)
+		evidence_part_take(&w->part, w->ctx.run, members);
+	if (members && members->ranks)
+		w->ctx.evidence = &w->part.evidence;
+	w->ctx.members = members;
+	if (!members)
+		return &w->ctx;
+	w->ctx.plan = &w->plans[members - w->comms.list];
 	if (!comm->tracks || w->made_of[strict] != members) {
 		progress_comm_release(comm);
 		progress_comm_init(comm, &w->progress, members, strict);
@@ -147,7 +142,6 @@ static void write_diagnosis(struct walk *w, const struct rule *rule)
 {
 	const struct finding *f = &w->finding;
 	struct diagnosis *d = w->d;
-	char names[128];
 
 	if (rule->flags & RULE_DIVERGED)
 		d->outcome = outcome_worse(d->outcome, OUTCOME_DIVERGED);
@@ -166,7 +160,7 @@ static void write_diagnosis(struct walk *w, const struct rule *rule)
 	write_notes(d, f);
 	if (w->ctx.evidence != w->ctx.run)
 		diagnosis_note(d, "Communicator %u is that of %s.", w->ctx.members->comm,
-			       ranks_words(w->ctx.evidence, NULL, names, sizeof(names)));
+			       ranks_words(w->ctx.evidence, NULL, 128));
 }
 
 /* Asks the same rule on further communicators: its culprits there are named, too. */
@@ -195,10 +189,7 @@ static bool ask_row(struct walk *w, const struct rule *rule)
 	if (rule->flags & RULE_STRICT && !w->ctx.in_pairs)
 		return false;
 	while (members && !found) {
-		if (rule->comms == COMMS_NONE)
-			look_at_run(w);
-		else
-			look_at(w, members, rule->flags & RULE_STRICT);
+		look_at(w, rule->comms == COMMS_NONE ? NULL : members, rule->flags & RULE_STRICT);
 		found = ask(w, rule);
 		if (found)
 			write_diagnosis(w, rule);
@@ -315,11 +306,6 @@ void rules_walk(const struct rule *table, size_t n, const struct evidence *evide
 const struct rule rules[] = { RULES(RULE_ROW) };
 const size_t rules_count = sizeof(rules) / sizeof(rules[0]);
 
-static void investigate(const struct evidence *evidence, struct diagnosis *d)
-{
-	rules_walk(rules, rules_count, evidence, d);
-}
-
 /* Weighs how much a finding says: a death explains why others hang. */
 static int weight(const struct diagnosis *d)
 {
@@ -349,11 +335,11 @@ static bool investigate_groups(const struct evidence *all, struct diagnosis *d)
 	found = groups.n > 0;
 	for (size_t i = 0; i < groups.n; i++) {
 		evidence_part_take(&part, all, &groups.list[i]);
-		investigate(&part.evidence, one);
+		rules_walk(rules, rules_count, &part.evidence, one);
 		if (i > 0 && weight(one) <= weight(d))
 			continue;
 		*d = *one;
-		ranks_words(&part.evidence, NULL, names, sizeof(names));
+		strcpy(names, ranks_words(&part.evidence, NULL, sizeof(names)));
 	}
 	if (found && d->outcome != OUTCOME_OK)
 		diagnosis_note(d, "There are %zu groups with a communicator each; this is of %s.",
@@ -422,7 +408,7 @@ void diagnose(const struct evidence *evidence, struct diagnosis *d)
 	size_t absent;
 
 	if (!investigate_groups(evidence, d))
-		investigate(evidence, d);
+		rules_walk(rules, rules_count, evidence, d);
 	note_settings(evidence, d);
 	find_damage(evidence, d);
 	absent = note_absent(evidence, d);

@@ -6,11 +6,9 @@ static void name_field(const struct rule_ctx *ctx, struct finding *f, const stru
 		       const struct record *ours)
 {
 	enum call_field field = theirs && ours ? field_first(theirs, ours) : CALL_FIELDS;
-	char one[64], other[64];
 
 	finding_differ(f, field < CALL_FIELDS ? field_name(field, theirs) : "call",
-		       call_words(ctx->evidence, theirs, one, sizeof(one)),
-		       call_words(ctx->evidence, ours, other, sizeof(other)));
+		       call_words(ctx->evidence, theirs), call_words(ctx->evidence, ours));
 }
 
 /* Marks the culprits that gave the field of call `seq` the value that `rank` gave it. */
@@ -33,7 +31,6 @@ static void note_fields(const struct rule_ctx *ctx, struct finding *f, uint64_t 
 {
 	int nranks = ctx->comm->nranks, most = nranks - (int)f->culprits.n;
 	bool *in = must(calloc((size_t)nranks + 1, sizeof(*in)));
-	char names[80], value[48], others[48];
 
 	for (enum call_field field = 0; field < CALL_FIELDS; field++)
 		for (int i = 0; i < nranks && finding_has_room(f); i++) {
@@ -46,11 +43,9 @@ static void note_fields(const struct rule_ctx *ctx, struct finding *f, uint64_t 
 			if (memchr(in, true, (size_t)i))
 				continue; /* a line of another rank has it */
 			finding_note(f, "%s: %s: %s, the other%s: %s.", field_name(field, ours),
-				     ranks_words(ctx->evidence, in, names, sizeof(names)),
-				     field_words(ctx->evidence, field, r, value, sizeof(value)),
-				     most == 1 ? "" : "s",
-				     field_words(ctx->evidence, field, ours, others,
-						 sizeof(others)));
+				     ranks_words(ctx->evidence, in, 80),
+				     field_words(ctx->evidence, field, r), most == 1 ? "" : "s",
+				     field_words(ctx->evidence, field, ours));
 		}
 	free(in);
 }
@@ -98,11 +93,11 @@ static void note_sides(const struct rule_ctx *ctx, struct finding *f, int *sides
 {
 	const struct progress_comm *a = ctx->comm;
 	bool *in = must(calloc((size_t)a->nranks + 1, sizeof(*in)));
-	char names[80], call[160];
 	int n = 0;
 
 	for (int i = 0; i < a->nranks && f->nnotes < DIAGNOSIS_LINES; i++) {
 		const struct record *r = progress_call(a, i, a->tie);
+		char *names;
 
 		for (int k = 0; r && k < a->nranks; k++)
 			in[k] = progress_sig(a, k, a->tie) == progress_sig(a, i, a->tie);
@@ -110,10 +105,10 @@ static void note_sides(const struct rule_ctx *ctx, struct finding *f, int *sides
 			continue; /* it is among those of another rank */
 		if (n < 2)
 			sides[n++] = i;
-		ranks_words(ctx->evidence, in, names, sizeof(names));
+		names = ranks_words(ctx->evidence, in, 80);
 		names[0] = 'R';
 		finding_note(f, "%s made call %" PRIu64 " of communicator %u as %s.", names, a->tie,
-			     a->comm, call_words(ctx->evidence, r, call, sizeof(call)));
+			     a->comm, call_words(ctx->evidence, r));
 	}
 	free(in);
 }
@@ -140,15 +135,6 @@ static void report_tie(const struct rule_ctx *ctx, struct finding *f)
 	finding_note(f, "No value has a majority: either side may be the one that is wrong.");
 }
 
-static enum diagnosis_class deviation_class(enum deviation_kind kind)
-{
-	return kind == DEVIATION_SKIPPED   ? CLASS_SKIPPED
-	       : kind == DEVIATION_EXTRA   ? CLASS_EXTRA
-	       : kind == DEVIATION_FIELD   ? CLASS_MISMATCH
-	       : kind == DEVIATION_SWAPPED ? CLASS_SWAPPED
-					   : CLASS_UNEXPLAINED;
-}
-
 /* Notes what the culprits made there, in the words of `rank`, one of them: they need not all
  * have made the same. */
 static void note_deviation(const struct rule_ctx *ctx, struct finding *f,
@@ -158,14 +144,13 @@ static void note_deviation(const struct rule_ctx *ctx, struct finding *f,
 	uint64_t sig = progress_sig(a, rank, first->high);
 	bool *alike = must(calloc((size_t)a->nranks + 1, sizeof(*alike)));
 	const char *others = a->nranks - (int)f->culprits.n == 1 ? "the other" : "the others";
-	char names[80];
 
 	for (int i = 0; i < a->nranks; i++)
 		alike[i] = f->culprits.in[i] && progress_sig(a, i, first->high) == sig;
-	ranks_words(ctx->evidence, alike, names, sizeof(names));
-	free(alike);
 	finding_note(f, "Call %" PRIu64 " of communicator %u: %s made %s, %s %s.", first->high,
-		     a->comm, names, f->theirs, others, f->majority);
+		     a->comm, ranks_words(ctx->evidence, alike, 80), f->theirs, others,
+		     f->majority);
+	free(alike);
 	if (first->kind == DEVIATION_SKIPPED || first->kind == DEVIATION_EXTRA)
 		finding_note(f, "From there on %s calls are %s moved by %" PRIu64 ".",
 			     f->culprits.n == 1 ? "its" : "their",
@@ -181,12 +166,17 @@ static void note_deviation(const struct rule_ctx *ctx, struct finding *f,
 static enum diagnosis_class class_of(const struct rule_ctx *ctx, struct finding *f,
 				     const struct deviation *one, int rank)
 {
+	static const enum diagnosis_class classes[] = {
+		[DEVIATION_SKIPPED] = CLASS_SKIPPED,	 [DEVIATION_EXTRA] = CLASS_EXTRA,
+		[DEVIATION_FIELD] = CLASS_MISMATCH,	 [DEVIATION_SWAPPED] = CLASS_SWAPPED,
+		[DEVIATION_UNCLEAR] = CLASS_UNEXPLAINED,
+	};
 	bool extra = one->kind == DEVIATION_EXTRA;
 	const struct record *r = extra ? progress_call(ctx->comm, rank, one->high)
 				       : progress_reference(ctx->comm, one->high);
 
 	if (!call_in_pairs(r) || (!extra && one->kind != DEVIATION_SKIPPED))
-		return deviation_class(one->kind);
+		return classes[one->kind];
 	if (extra)
 		name_pair(ctx, f, rank, r->kind, r->peer);
 	else

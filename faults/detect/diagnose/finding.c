@@ -106,12 +106,12 @@ static void note_others(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct progress_comm *a = ctx->comm;
 	uint64_t seq = (uint64_t)f->hang_seq;
-	char call[160];
+	const char *call;
 	size_t n;
 
 	if (f->hang_seq < 1 || f->comm != a->comm)
 		return;
-	common_call(ctx, &f->culprits, seq, &n, call, sizeof(call));
+	call = common_call(ctx, &f->culprits, seq, &n);
 	if (n > 0)
 		finding_note(f,
 			     "%zu of %d ranks made call %" PRIu64

@@ -1,5 +1,5 @@
 /* meaning.c: the reader of meanings.txt. */
-#include "diagnose/meaning.h"
+#include "diagnose/rule.h"
 
 extern const char meanings[];
 __asm__(".section .rodata\n"

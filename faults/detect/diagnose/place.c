@@ -1,4 +1,4 @@
-/* place.c: where ranks stand, and where timelines parted. */
+/* place.c: where ranks stand, where timelines parted, and between which two ranks a send or receive is. */
 #include "diagnose/rule.h"
 
 #include "base/call_value.h"
@@ -15,7 +15,7 @@ static bool made_ours(const struct progress_comm *a, const struct rank_set *culp
 }
 
 const char *common_call(const struct rule_ctx *ctx, const struct rank_set *culprits, uint64_t seq,
-			size_t *n, char *buf, size_t len)
+			size_t *n)
 {
 	const struct progress_comm *a = ctx->comm;
 	const struct record *ours = progress_reference(a, seq), *first = NULL;
@@ -35,17 +35,14 @@ const char *common_call(const struct rule_ctx *ctx, const struct rank_set *culpr
 		peers = peers && alike && r->peer == first->peer;
 	}
 	if (!pairs)
-		return call_words(ctx->evidence, ours, buf, len);
+		return call_words(ctx->evidence, ours);
 	if (alike && first) {
 		struct record shared = *first;
 
 		shared.peer = peers ? first->peer : -1;
-		return call_words(ctx->evidence, &shared, buf, len);
+		return call_words(ctx->evidence, &shared);
 	}
-	snprintf(buf, len, "%s",
-		 kinds && first ? call_kind_name((enum call_kind)first->kind)
-				: "a send or receive");
-	return buf;
+	return kinds && first ? call_kind_name((enum call_kind)first->kind) : "a send or receive";
 }
 
 void place_init(struct finding *f, bool hangs)
@@ -92,14 +89,12 @@ static void place_end(const struct rule_ctx *ctx, struct finding *f)
 {
 	uint64_t end = own_end(ctx, &f->culprits);
 	bool made = end <= ctx->comm->top;
-	char call[64];
 
 	if (f->hang_seq < 1 || end == 0)
 		return;
 	f->seq_low = f->seq_high = (int64_t)end;
 	finding_differ(f, made ? "completion" : "call", made ? "made, cannot complete" : "no call",
-		       made ? call_words(ctx->evidence, progress_reference(ctx->comm, end), call,
-					 sizeof(call))
+		       made ? call_words(ctx->evidence, progress_reference(ctx->comm, end))
 			    : "not made yet");
 }
 
@@ -108,7 +103,6 @@ static void place_end(const struct rule_ctx *ctx, struct finding *f)
 void place_own(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct record *low = NULL, *high = NULL;
-	char call[64];
 
 	for (int i = 0; i < ctx->evidence->nranks; i++) {
 		const struct evidence_rank *r = &ctx->evidence->ranks[i];
@@ -128,7 +122,7 @@ void place_own(const struct rule_ctx *ctx, struct finding *f)
 	if (high->comm == low->comm && call_in_pairs(high))
 		f->seq_high = (int64_t)high->seq;
 	finding_differ(f, "completion", "made, not known to have completed",
-		       call_words(ctx->evidence, low, call, sizeof(call)));
+		       call_words(ctx->evidence, low));
 }
 
 /* Returns true if the ranks that `in` waits for are all marked. */
@@ -170,8 +164,7 @@ static bool place_elsewhere(const struct rule_ctx *ctx, struct finding *f)
 		return false;
 	finding_place(f, there->call->comm, there->call->seq, there->call->seq,
 		      (int64_t)there->call->seq);
-	finding_differ(f, "call", "no call", "");
-	call_words(ctx->run, there->call, f->majority, sizeof(f->majority));
+	finding_differ(f, "call", "no call", call_words(ctx->run, there->call));
 	return true;
 }
 
@@ -197,6 +190,32 @@ void place_missing(const struct rule_ctx *ctx, struct finding *f)
 		return;
 	}
 	f->seq_low = f->seq_high = (int64_t)least + 1;
-	finding_differ(f, "call", "no call", "");
-	common_call(ctx, &f->culprits, least + 1, &makers, f->majority, sizeof(f->majority));
+	finding_differ(f, "call", "no call", common_call(ctx, &f->culprits, least + 1, &makers));
+}
+
+void name_pair(const struct rule_ctx *ctx, struct finding *f, int rank, int kind, int peer)
+{
+	int one = rank_number(ctx->evidence, rank), other;
+
+	if (peer < 0 || peer >= ctx->evidence->nranks)
+		return;
+	other = rank_number(ctx->evidence, peer);
+	snprintf(f->pair, sizeof(f->pair), "%d>%d", kind == CALL_SEND ? one : other,
+		 kind == CALL_SEND ? other : one);
+}
+
+void name_lacking_pair(const struct rule_ctx *ctx, struct finding *f, int rank, uint64_t seq,
+		       const struct record *like)
+{
+	const struct record *theirs;
+
+	for (int i = 0; i < ctx->comm->nranks && !f->pair[0]; i++) {
+		const struct record *own = progress_open_pair(ctx->comm, i, &theirs);
+
+		if (own && own->peer == rank && own->kind != like->kind)
+			name_pair(ctx, f, i, own->kind, rank);
+	}
+	if (!f->pair[0])
+		name_pair(ctx, f, rank, like->kind,
+			  progress_planned_peer(ctx->comm, rank, seq, like->kind));
 }

@@ -4,11 +4,11 @@
 #include "diagnose/finding.h"
 #include "progress/comm.h"
 
-/* Writes the common part of call `seq`, in words, over the innocent ranks that made it as the
+/* The common part of call `seq`, in words, over the innocent ranks that made it as the
  * reference has it; *n: their number. Ranks that made another call in its place do not count. Sends
- * and receives may differ in partner, amount and direction. Returns buf. */
+ * and receives may differ in partner, amount and direction. */
 const char *common_call(const struct rule_ctx *ctx, const struct rank_set *culprits, uint64_t seq,
-			size_t *n, char *buf, size_t len);
+			size_t *n);
 
 /* Init stands before call 1. `hangs`: others are inside it. */
 void place_init(struct finding *finding, bool hangs);

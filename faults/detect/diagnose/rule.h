@@ -27,6 +27,11 @@ struct rule_ctx {
 	const struct progress_comm *comm;
 };
 
+static inline const struct rank_view *view_of(const struct rule_ctx *ctx, int rank)
+{
+	return &ctx->evidence->ranks[rank].view;
+}
+
 /* Returns whether it has found something. */
 typedef bool rule_fn(const struct rule_ctx *ctx, struct finding *finding);
 
@@ -104,6 +109,9 @@ struct rule {
 RULES(RULE_DECLARE)
 extern const struct rule rules[];
 extern const size_t rules_count;
+
+/* meaning.c: fills in cause, fix, prevention and side of the diagnosis' class, from meanings.txt. */
+void class_explain(struct diagnosis *diagnosis);
 
 /* diagnose.c: the driver. Asks the rows of a table in order until one that is no remark says yes. */
 void rules_walk(const struct rule *table, size_t n, const struct evidence *evidence,

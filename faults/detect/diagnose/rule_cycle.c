@@ -195,16 +195,12 @@ static void place_order(struct finding *f, const struct circle *c)
 
 static void note_orders(const struct rule_ctx *ctx, struct finding *f, const char *why)
 {
-	char names[80];
-
-	if (f->culprits.n == 0) {
+	if (f->culprits.n == 0)
 		finding_note(f, "As many ranks make the one call first as the other: either order "
 				"may be the wrong one.");
-		return;
-	}
-	ranks_words(ctx->run, f->culprits.in, names, sizeof(names));
-	finding_note(f, "By %s %s should have made %s, and made %s.", why, names, f->majority,
-		     f->theirs);
+	else
+		finding_note(f, "By %s %s should have made %s, and made %s.", why,
+			     ranks_words(ctx->run, f->culprits.in, 80), f->majority, f->theirs);
 }
 
 /* Returns true if the rank has made the same call just before, and another one before that: one of the two

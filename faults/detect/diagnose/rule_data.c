@@ -12,14 +12,9 @@ static bool is_sound(const struct rule_ctx *ctx, const struct record_wrong *w)
 	       w->culprit < ctx->evidence->nranks && w->seq <= w->seq_last;
 }
 
-static bool same_calls(const struct record_wrong *a, const struct record_wrong *b)
-{
-	return a->seq == b->seq;
-}
-
 static bool same_element(const struct record_wrong *a, const struct record_wrong *b)
 {
-	return same_calls(a, b) && a->from == b->from && a->index == b->index;
+	return a->seq == b->seq && a->from == b->from && a->index == b->index;
 }
 
 static bool is_nan(const struct record_wrong *w)
@@ -61,7 +56,7 @@ static struct witnesses ask_all(const struct rule_ctx *ctx, const struct record_
 
 			in[i] |= same && own[k].sent == w->sent && same_value(&own[k], w);
 			received |= same && !own[k].sent;
-			if (is_sound(ctx, &own[k]) && same_calls(&own[k], w) && own[k].sent)
+			if (is_sound(ctx, &own[k]) && own[k].seq == w->seq && own[k].sent)
 				all.contributed |= w->from < 0 || w->from == i;
 		}
 		all.alike += in[i];
@@ -103,9 +98,9 @@ static const char *oddity(const struct record_wrong *w, char *buf, size_t len)
 static void note_element(const struct rule_ctx *ctx, struct finding *f, const bool *in,
 			 const struct record_wrong *w)
 {
-	char who[64], expected[48], got[48], odd[32], from[48] = "", call[64] = "";
+	char *who = ranks_words(ctx->evidence, in, 64), expected[48], got[48], odd[32],
+	     from[48] = "", call[64] = "";
 
-	ranks_words(ctx->evidence, in, who, sizeof(who));
 	who[0] = 'R';
 	dtype_format((enum dtype)w->dtype, &w->expected, expected, sizeof(expected));
 	dtype_format((enum dtype)w->dtype, &w->got, got, sizeof(got));

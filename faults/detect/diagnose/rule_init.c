@@ -5,11 +5,6 @@
 #include "record/verdict.h"
 #include "process/watch.h"
 
-static const struct rank_view *view_of(const struct rule_ctx *ctx, int rank)
-{
-	return &ctx->evidence->ranks[rank].view;
-}
-
 /* Returns what init was called with: one of two values, as a number. */
 static uint64_t argument(const struct rank_view *v, bool id)
 {

@@ -45,11 +45,10 @@ static bool is_surplus(const struct rule_ctx *ctx, const struct rank_set *behind
 
 static void turn_round(const struct rule_ctx *ctx, struct rank_set *behind, uint64_t seq)
 {
-	behind->n = 0;
-	for (int i = 0; i < ctx->comm->nranks; i++) {
-		behind->in[i] = ctx->comm->tracks[i].known && ctx->comm->tracks[i].last >= seq;
-		behind->n += behind->in[i];
-	}
+	rank_set_clear(behind);
+	for (int i = 0; i < ctx->comm->nranks; i++)
+		if (ctx->comm->tracks[i].known && ctx->comm->tracks[i].last >= seq)
+			rank_set_add(behind, i);
 }
 
 /* Notes that the culprits are past call `seq`, and that one call or all may be missing. */
@@ -139,11 +138,10 @@ static enum diagnosis_class class_of_surplus(const struct rule_ctx *ctx, struct 
 static bool report_surplus(const struct rule_ctx *ctx, struct finding *f, uint64_t seq)
 {
 	enum diagnosis_class class;
-	char less[64], more[64];
+	const char *less = ranks_words(ctx->evidence, f->culprits.in, 64), *more;
 
-	ranks_words(ctx->evidence, f->culprits.in, less, sizeof(less));
 	turn_round(ctx, &f->culprits, seq);
-	ranks_words(ctx->evidence, f->culprits.in, more, sizeof(more));
+	more = ranks_words(ctx->evidence, f->culprits.in, 64);
 	memcpy(f->theirs, f->majority, sizeof(f->theirs));
 	snprintf(f->majority, sizeof(f->majority), "no call");
 	f->seq_low = (int64_t)progress_run_start(ctx->comm, seq);

@@ -8,11 +8,6 @@
 #define RESENDS_TELL 3
 #define RESENDS_SHOW 6
 
-static const struct rank_view *view_of(const struct rule_ctx *ctx, int rank)
-{
-	return &ctx->evidence->ranks[rank].view;
-}
-
 /* Namespace numbers mean something within one host. */
 static bool same_host(const struct rule_ctx *ctx)
 {

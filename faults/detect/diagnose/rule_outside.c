@@ -27,67 +27,60 @@ static bool is_through(const struct rule_ctx *ctx, int rank)
 	       ctx->evidence->ranks[rank].view.process < PROCESS_EXITED;
 }
 
-/* The last rank to have come to where it waits, -1: not all ranks are through with their calls. */
-static int find_last(const struct rule_ctx *ctx)
+/* Where the rank waits that was the last to come to its place, and how many ranks wait there, all calls completed. */
+struct place {
+	const char *what;
+	size_t n; /* 0: not all ranks are through with their calls, or some wait there for one */
+	double longest; /* seconds since the first of them came */
+};
+
+static struct place find_place(const struct rule_ctx *ctx)
 {
-	int last = -1;
+	struct place p = { .what = NULL };
+	double least = INFINITY;
 
 	for (int i = 0; i < ctx->comm->nranks; i++) {
-		const struct rank_view *v = &ctx->evidence->ranks[i].view;
-
 		if (!is_through(ctx, i))
-			return -1;
-		if (v->waiting && (last < 0 || v->waited < ctx->evidence->ranks[last].view.waited))
-			last = i;
+			return p;
+		if (view_of(ctx, i)->waiting && view_of(ctx, i)->waited < least) {
+			least = view_of(ctx, i)->waited;
+			p.what = view_of(ctx, i)->what;
+		}
 	}
-	return last;
-}
+	for (int i = 0; p.what && i < ctx->comm->nranks; i++) {
+		const struct rank_view *v = view_of(ctx, i);
 
-/* Counts the ranks that wait where `last` does, with all calls completed; *longest:
- * since how many seconds the first of them. 0: some wait there for a call. */
-static size_t count_there(const struct rule_ctx *ctx, int last, double *longest)
-{
-	const char *what = ctx->evidence->ranks[last].view.what;
-	size_t n = 0;
-
-	*longest = 0;
-	for (int i = 0; i < ctx->comm->nranks; i++) {
-		const struct rank_view *v = &ctx->evidence->ranks[i].view;
-
-		if (!v->waiting || strcmp(v->what, what) != 0)
+		if (!v->waiting || strcmp(v->what, p.what) != 0)
 			continue;
 		if (v->completed < v->issued)
-			return 0;
-		n++;
-		*longest = v->waited > *longest ? v->waited : *longest;
+			return (struct place){ .n = 0 };
+		p.n++;
+		p.longest = fmax(p.longest, v->waited);
 	}
-	return n;
+	return p;
 }
 
 /* In another place since before any of them came, in the midst of calls that have all ended: nothing
  * there takes long. Buffers and data checks are a rank's own work, and may. A rank that waits for its device has
  * more calls there than are noted: a graph repeats them. */
-static bool stays_behind(const struct rank_view *v, const char *what, double longest)
+static bool stays_behind(const struct rank_view *v, const struct place *others)
 {
 	return (v->phase == PHASE_WARMUP || v->phase == PHASE_TIMED) && v->waiting &&
-	       strcmp(v->what, what) != 0 && v->waited > longest &&
+	       strcmp(v->what, others->what) != 0 && v->waited > others->longest &&
 	       v->device_wait != RECORD_DEVICE_AWAITED;
 }
 
 bool rule_behind(const struct rule_ctx *ctx, struct finding *f)
 {
-	const struct evidence_rank *ranks = ctx->evidence->ranks;
-	int last = find_last(ctx), first = -1;
+	const struct place others = find_place(ctx);
+	const size_t there = others.n;
 	enum diagnosis_class class;
-	const char *what;
-	double longest = 0;
-	size_t there = last < 0 ? 0 : count_there(ctx, last, &longest);
+	int first = -1;
 
 	if (there == 0)
 		return false;
-	what = ranks[last].view.what;
 	for (int i = 0; i < ctx->comm->nranks; i++) {
-		if (!stays_behind(&ranks[i].view, what, longest))
+		if (!stays_behind(view_of(ctx, i), &others))
 			continue;
 		first = first < 0 ? i : first;
 		rank_set_add(&f->culprits, i);
@@ -99,12 +92,12 @@ bool rule_behind(const struct rule_ctx *ctx, struct finding *f)
 	    (there == f->culprits.n && class == CLASS_BUSY))
 		return false;
 	finding_place(f, ctx->comm->comm, ctx->comm->top, ctx->comm->top, -1);
-	finding_differ(f, "place", ranks[first].view.what, what);
+	finding_differ(f, "place", view_of(ctx, first)->what, others.what);
 	finding_note(f,
 		     "Nobody waits for a call: those up to %" PRIu64
 		     " of communicator %u have ended or returned. "
 		     "%zu of %d ranks wait outside of calls, in '%s'; the other%s stayed behind.",
-		     ctx->comm->top, ctx->comm->comm, there, ctx->comm->nranks, what,
+		     ctx->comm->top, ctx->comm->comm, there, ctx->comm->nranks, others.what,
 		     f->culprits.n == 1 ? "" : "s");
 	f->reasons |= reason_if(there <= f->culprits.n, REASON_NO_MAJORITY);
 	finding_conclude(ctx, f, class, CONFIDENCE_MAJORITY);
@@ -172,7 +165,7 @@ static void note_place(const struct rule_ctx *ctx, struct finding *f, bool *left
 		       int first)
 {
 	const struct evidence_rank *ranks = ctx->evidence->ranks, *r = &ranks[first];
-	char names[64], call[48] = "in no system call";
+	char *names, call[48] = "in no system call";
 	size_t n = 0;
 
 	for (int i = 0; i < ctx->comm->nranks; i++) {
@@ -182,7 +175,7 @@ static void note_place(const struct rule_ctx *ctx, struct finding *f, bool *left
 	}
 	if (r->syscall[0])
 		snprintf(call, sizeof(call), "in system call %s", r->syscall);
-	ranks_words(ctx->evidence, there, names, sizeof(names));
+	names = ranks_words(ctx->evidence, there, 64);
 	names[0] = 'R';
 	finding_note(f, "%s wait%s in '%s', %s.", names, n == 1 ? "s" : "", r->view.what, call);
 }
@@ -264,8 +257,7 @@ bool rule_unseen(const struct rule_ctx *ctx, struct finding *f)
 	if (seq == UINT64_MAX || f->culprits.n == 0)
 		return false;
 	finding_place(f, a->comm, seq, seq, (int64_t)seq);
-	finding_differ(f, "call", "not known", "");
-	common_call(ctx, &f->culprits, seq, &n, f->majority, sizeof(f->majority));
+	finding_differ(f, "call", "not known", common_call(ctx, &f->culprits, seq, &n));
 	finding_note(f,
 		     "All others wait in calls that they make alike: for who left no evidence, or "
 		     "it is not here.");

@@ -190,13 +190,12 @@ static void report_wrong_peer(const struct rule_ctx *ctx, struct finding *f, int
 			      const struct record *wrong, const struct record *lacking, int partner)
 {
 	struct record right = *wrong;
-	char one[160], other[160];
 
 	right.peer = partner;
 	if (f->culprits.n == 0) {
 		place_mismatch(ctx, f, wrong, lacking, true);
 		snprintf(f->field, sizeof(f->field), "peer");
-		call_words(ctx->evidence, &right, f->majority, sizeof(f->majority));
+		snprintf(f->majority, sizeof(f->majority), "%s", call_words(ctx->evidence, &right));
 		name_pair(ctx, f, rank, wrong->kind, partner);
 	}
 	if (f->culprits.in[rank])
@@ -205,10 +204,9 @@ static void report_wrong_peer(const struct rule_ctx *ctx, struct finding *f, int
 	finding_note(f,
 		     "Rank %d made call %" PRIu64 " (%s), of which rank %d has no part; rank %d's "
 		     "call %" PRIu64 " (%s) lacks its counterpart.",
-		     rank_number(ctx->evidence, rank), wrong->seq,
-		     call_words(ctx->evidence, wrong, one, sizeof(one)),
+		     rank_number(ctx->evidence, rank), wrong->seq, call_words(ctx->evidence, wrong),
 		     rank_number(ctx->evidence, wrong->peer), rank_number(ctx->evidence, partner),
-		     lacking->seq, call_words(ctx->evidence, lacking, other, sizeof(other)));
+		     lacking->seq, call_words(ctx->evidence, lacking));
 }
 
 /* The first call that has no counterpart, and the rank that made it; NULL: there is none that can be told. */

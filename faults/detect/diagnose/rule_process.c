@@ -155,52 +155,37 @@ static enum stand stand_of(const struct rule_ctx *ctx, int rank)
 	return is_sampled(r, call) ? STAND_AHEAD : STAND_UNKNOWN;
 }
 
-/* The ranks' devices, counted. */
-struct stands {
-	size_t started, ahead, unknown;
-	uint64_t first; /* number of the first call on the communicator at hand that some device has
-	                 * not come to */
-	bool sampled;	/* some device's times are there: they were taken */
-};
-
-static struct stands look_at_all(const struct rule_ctx *ctx, struct finding *f)
+bool rule_stuck(const struct rule_ctx *ctx, struct finding *f)
 {
-	struct stands all = { .first = UINT64_MAX };
+	uint64_t first =
+		UINT64_MAX; /* call on the communicator at hand that some device has not come to */
+	size_t started = 0, unknown = 0;
+	bool sampled = false; /* some device's times are there: they were taken */
 
 	for (int i = 0; i < ctx->evidence->nranks; i++) {
-		const struct evidence_rank *r = &ctx->evidence->ranks[i];
 		enum stand stand = stand_of(ctx, i);
 		const struct record *call =
 			stand == STAND_AHEAD ? progress_first_open(&ctx->comm->ranks[i]) : NULL;
 
-		all.started += stand == STAND_STARTED;
-		all.unknown += stand == STAND_UNKNOWN;
-		all.sampled = all.sampled || r->times;
+		started += stand == STAND_STARTED;
+		unknown += stand == STAND_UNKNOWN;
+		sampled = sampled || ctx->evidence->ranks[i].times;
 		if (!call || call->comm != ctx->comm->comm)
 			continue;
-		all.ahead++;
-		all.first = call->seq < all.first ? call->seq : all.first;
+		first = call->seq < first ? call->seq : first;
 		rank_set_add(&f->culprits, i);
 	}
-	return all;
-}
-
-bool rule_stuck(const struct rule_ctx *ctx, struct finding *f)
-{
-	struct stands all = look_at_all(ctx, f);
-
-	if (all.ahead == 0 || !all.sampled)
+	if (f->culprits.n == 0 || !sampled)
 		return false;
-	finding_place(f, ctx->comm->comm, all.first, all.first, (int64_t)all.first);
+	finding_place(f, ctx->comm->comm, first, first, (int64_t)first);
 	finding_note(f,
 		     "Call %" PRIu64
 		     " of communicator %u is enqueued on %s, and the device has not "
 		     "come to it; no call of theirs stands ahead of it. %zu other%s come to their "
 		     "first call that is not done and wait in it.",
-		     all.first, ctx->comm->comm,
-		     f->culprits.n == 1 ? "the culprit" : "the culprits", all.started,
-		     all.started == 1 ? " has" : "s have");
-	f->reasons |= reason_if(all.unknown > 0, REASON_SOME_UNKNOWN);
+		     first, ctx->comm->comm, f->culprits.n == 1 ? "the culprit" : "the culprits",
+		     started, started == 1 ? " has" : "s have");
+	f->reasons |= reason_if(unknown > 0, REASON_SOME_UNKNOWN);
 	finding_conclude(ctx, f, CLASS_GPU_STUCK, CONFIDENCE_PROVED);
 	return true;
 }
@@ -239,7 +224,6 @@ bool rule_inside(const struct rule_ctx *ctx, struct finding *f)
 {
 	const int nranks = ctx->evidence->nranks;
 	const struct record *at = NULL;
-	char call[96];
 
 	if (!backend_has(ctx->run->backend, BACKEND_ASYNC) || settings_break(ctx))
 		return false;
@@ -259,7 +243,7 @@ bool rule_inside(const struct rule_ctx *ctx, struct finding *f)
 	finding_note(f,
 		     "Call %" PRIu64 " of communicator %u (%s) waits for nobody any more, and has "
 		     "not returned on %s; on the other%s it has.",
-		     at->seq, at->comm, call_words(ctx->evidence, at, call, sizeof(call)),
+		     at->seq, at->comm, call_words(ctx->evidence, at),
 		     f->culprits.n == 1 ? "the culprit" : "the culprits",
 		     nranks - (int)f->culprits.n == 1 ? "" : "s");
 	finding_conclude(ctx, f, CLASS_INSIDE, CONFIDENCE_MAJORITY);

@@ -7,15 +7,14 @@ void note_open_pair(const struct rule_ctx *ctx, struct finding *f, int rank,
 {
 	int number = rank_number(ctx->evidence, rank);
 	int partner = rank_number(ctx->evidence, own->peer);
-	char one[160], other[160];
+	const char *one = call_words(ctx->evidence, own);
 
-	call_words(ctx->evidence, own, one, sizeof(one));
 	if (theirs)
 		finding_note(f,
 			     "Rank %d's call %" PRIu64 " (%s) meets rank %d's call %" PRIu64
 			     " (%s): they do not fit.",
 			     number, own->seq, one, partner, theirs->seq,
-			     call_words(ctx->evidence, theirs, other, sizeof(other)));
+			     call_words(ctx->evidence, theirs));
 	else
 		finding_note(f,
 			     "Rank %d waits in call %" PRIu64 " (%s), of which rank %d has not "
@@ -28,13 +27,11 @@ void place_mismatch(const struct rule_ctx *ctx, struct finding *f, const struct 
 {
 	const uint64_t low = !sure && other->seq < odd->seq ? other->seq : odd->seq;
 	const uint64_t high = !sure && other->seq > odd->seq ? other->seq : odd->seq;
-	char one[64], two[64];
 
 	finding_place(f, ctx->comm->comm, low, high,
 		      ctx->outcome == OUTCOME_HANG ? progress_hang_point(ctx->comm) : -1);
 	finding_differ(f, odd->count != other->count ? "count" : "dtype",
-		       call_words(ctx->evidence, odd, one, sizeof(one)),
-		       call_words(ctx->evidence, other, two, sizeof(two)));
+		       call_words(ctx->evidence, odd), call_words(ctx->evidence, other));
 	name_pair(ctx, f, odd->kind == CALL_SEND ? other->peer : odd->peer, CALL_SEND,
 		  odd->kind == CALL_SEND ? odd->peer : other->peer);
 }

@@ -5,13 +5,24 @@
 #include "base/dtype.h"
 #include "base/rank_list.h"
 
+#define WORDS 160
+
+static char *next_words(void)
+{
+	static _Thread_local char texts[8][WORDS];
+	static _Thread_local unsigned int next;
+
+	return texts[next++ % 8];
+}
+
 int rank_number(const struct evidence *e, int rank)
 {
 	return e->numbers ? e->numbers[rank] : rank;
 }
 
-const char *ranks_words(const struct evidence *e, const bool *in, char *buf, size_t len)
+char *ranks_words(const struct evidence *e, const bool *in, size_t room)
 {
+	char *text = next_words();
 	int most = 0;
 	bool *marks;
 
@@ -21,9 +32,9 @@ const char *ranks_words(const struct evidence *e, const bool *in, char *buf, siz
 	for (int i = 0; i < e->nranks; i++)
 		if ((!in || in[i]) && rank_number(e, i) >= 0)
 			marks[rank_number(e, i)] = true;
-	rank_list_words(marks, most + 1, buf, len);
+	rank_list_words(marks, most + 1, text, room);
 	free(marks);
-	return buf;
+	return text;
 }
 
 /* In hostile evidence a partner may be no rank. */
@@ -32,38 +43,39 @@ static int peer_number(const struct evidence *e, int peer)
 	return peer < e->nranks && rank_number(e, peer) >= 0 ? rank_number(e, peer) : peer;
 }
 
-const char *call_words(const struct evidence *e, const struct record *r, char *buf, size_t len)
+const char *call_words(const struct evidence *e, const struct record *r)
 {
-	if (!r) {
-		snprintf(buf, len, "unknown");
-		return buf;
-	}
-	view_call(r, buf, len);
+	char *text = next_words();
+
+	if (!r)
+		return "unknown";
+	view_call(r, text, WORDS);
 	if (r->peer >= 0)
-		text_add(buf, len, " %s %d",
+		text_add(text, WORDS, " %s %d",
 			 r->kind == CALL_SEND	? "to"
 			 : r->kind == CALL_RECV ? "from"
 						: "root",
 			 peer_number(e, r->peer));
-	return buf;
+	return text;
 }
 
-const char *field_words(const struct evidence *e, enum call_field field, const struct record *r,
-			char *buf, size_t len)
+const char *field_words(const struct evidence *e, enum call_field field, const struct record *r)
 {
-	const char *word = field == FIELD_KIND	  ? call_kind_name((enum call_kind)r->kind)
-			   : field == FIELD_DTYPE ? dtype_name((enum dtype)r->dtype)
-			   : field == FIELD_OP && r->op >= 0 && r->op < OP_COUNT
-				   ? redop_name((enum redop)r->op)
-				   : "none";
+	char *text = next_words();
 
+	if (field == FIELD_KIND)
+		return call_kind_name((enum call_kind)r->kind);
+	if (field == FIELD_DTYPE)
+		return dtype_name((enum dtype)r->dtype);
+	if (field == FIELD_OP && r->op >= 0 && r->op < OP_COUNT)
+		return redop_name((enum redop)r->op);
+	if (field == FIELD_OP || (field == FIELD_ROOT && r->peer < 0))
+		return "none";
 	if (field == FIELD_COUNT)
-		snprintf(buf, len, "%" PRIu64, r->count);
-	else if (field == FIELD_ROOT && r->peer >= 0)
-		snprintf(buf, len, "%d", peer_number(e, r->peer));
+		snprintf(text, WORDS, "%" PRIu64, r->count);
 	else
-		snprintf(buf, len, "%s", word);
-	return buf;
+		snprintf(text, WORDS, "%d", peer_number(e, r->peer));
+	return text;
 }
 
 const char *field_name(enum call_field field, const struct record *r)

@@ -1,4 +1,6 @@
-/* words.h: ranks and calls in words. */
+/* words.h: ranks and calls in words. Internal to diagnose.
+ *
+ * A text that is returned lasts until eight more have been asked for on the thread. */
 #pragma once
 
 #include "evidence/evidence.h"
@@ -7,16 +9,15 @@
 /* A rank's number for people: in the run, where the evidence is of a group. */
 int rank_number(const struct evidence *evidence, int rank);
 
-/* Marked ranks, NULL: all, with these numbers, as rank_list_words has them. Returns buf. */
-const char *ranks_words(const struct evidence *evidence, const bool *in, char *buf, size_t len);
+/* Marked ranks, NULL: all, with these numbers, as rank_list_words has them in `room` bytes, 160 at most. */
+char *ranks_words(const struct evidence *evidence, const bool *in, size_t room);
 
-/* A call in words, its root or partner as people number it, "unknown" for NULL. Returns buf. */
-const char *call_words(const struct evidence *evidence, const struct record *record, char *buf,
-		       size_t len);
+/* A call, its root or partner as people number it; "unknown" for NULL. */
+const char *call_words(const struct evidence *evidence, const struct record *record);
 
-/* The value of one field of a call. Returns buf. */
+/* The value of one field of a call. */
 const char *field_words(const struct evidence *evidence, enum call_field field,
-			const struct record *record, char *buf, size_t len);
+			const struct record *record);
 
 /* "kind" "count" "dtype" "op" "root"; of a send or receive "peer". */
 const char *field_name(enum call_field field, const struct record *record);

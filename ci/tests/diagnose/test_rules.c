@@ -40,25 +40,25 @@ static bool is_blank(const struct finding *f)
 
 	for (int i = 0; i < f->culprits.nranks; i++)
 		marked += f->culprits.in[i];
-	return marked == 0 && f->class == CLASS_OUTCOME && f->nnotes == 0 && f->comm == -1 &&
-	       f->seq_low == -1 && f->seq_high == -1 && f->hang_seq == -1 && !f->field[0] &&
-	       !f->theirs[0] && !f->majority[0] && !f->hosts[0] && !f->pair[0] &&
-	       f->seen == CONFIDENCE_INCONCLUSIVE && f->reasons == 0;
+	return marked == 0 && f->d.class == CLASS_OUTCOME && f->d.nlines == 0 && f->d.comm == -1 &&
+	       f->d.seq_low == -1 && f->d.seq_high == -1 && f->d.hang_seq == -1 && !f->d.field[0] &&
+	       !f->d.theirs[0] && !f->d.majority[0] && !f->d.hosts[0] && !f->d.pair[0] &&
+	       f->d.confidence == CONFIDENCE_INCONCLUSIVE && f->reasons == 0;
 }
 
 /* Writes all over its finding. */
 static void scribble(const struct rule_ctx *ctx, struct finding *f)
 {
 	no_is_seen = no_is_seen || !is_blank(f);
-	f->class = CLASS_MISMATCH;
-	f->seen = CONFIDENCE_PROVED;
-	f->comm = 3;
-	f->seq_low = f->seq_high = f->hang_seq = 7;
-	strcpy(f->field, "count");
-	strcpy(f->theirs, "theirs");
-	strcpy(f->majority, "ours");
-	strcpy(f->hosts, "node2");
-	strcpy(f->pair, "0>1");
+	f->d.class = CLASS_MISMATCH;
+	f->d.confidence = CONFIDENCE_PROVED;
+	f->d.comm = 3;
+	f->d.seq_low = f->d.seq_high = f->d.hang_seq = 7;
+	strcpy(f->d.field, "count");
+	strcpy(f->d.theirs, "theirs");
+	strcpy(f->d.majority, "ours");
+	strcpy(f->d.hosts, "node2");
+	strcpy(f->d.pair, "0>1");
 	f->reasons = 1;
 	for (int i = 0; i < ctx->evidence->nranks; i++)
 		rank_set_add(&f->culprits, i);
@@ -80,7 +80,7 @@ static bool says_yes(const struct rule_ctx *ctx, struct finding *f)
 static bool names_one(const struct rule_ctx *ctx, struct finding *f)
 {
 	no_is_seen = no_is_seen || !is_blank(f);
-	f->class = CLASS_BUSY;
+	f->d.class = CLASS_BUSY;
 	rank_set_add(&f->culprits, 1);
 	finding_note(f, "one");
 	return true;

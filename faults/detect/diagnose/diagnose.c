@@ -1,7 +1,6 @@
 /* diagnose.c: the driver: asks the rules in their order and makes the diagnosis of what one found. */
 
 #include "base/rank_list.h"
-#include "diagnose/part.h"
 #include "diagnose/rule.h"
 #include "record/verdict.h"
 
@@ -10,7 +9,7 @@ struct walk {
 	struct progress progress;
 	struct members_list comms;
 	struct plan *plans;	      /* of each of these */
-	struct evidence_part part;    /* of the members at hand, unless these are all ranks */
+	struct evidence part;	      /* of the members at hand, unless these are all ranks */
 	struct progress_comm made[2]; /* the last one that was made: plain, strict */
 	const struct members *made_of[2];
 	struct finding finding;
@@ -45,6 +44,40 @@ static enum outcome find_outcome(const struct evidence *e)
 	return worst;
 }
 
+/* ---- evidence of a communicator's members alone, in the order of their numbers in it: roots, partners and ranks are
+ * numbered so ---- */
+
+static void part_release(struct evidence *part)
+{
+	free(part->ranks);
+	free((void *)part->numbers);
+	memset(part, 0, sizeof(*part));
+}
+
+/* Fills the part; what it held is released. Its `numbers` are those in the run, -1: unknown. It owns its ranks and
+ * numbers, and borrows what these hold. */
+static void part_take(struct evidence *part, const struct evidence *e,
+		      const struct members *members)
+{
+	size_t n = (size_t)members->nranks + 1;
+	int *numbers = must(calloc(n, sizeof(*numbers)));
+
+	part_release(part);
+	*part = *e;
+	part->nranks = members->nranks;
+	part->ranks = must(calloc(n, sizeof(*part->ranks)));
+	part->numbers = numbers;
+	for (int i = 0; i < members->nranks; i++) {
+		int rank = members_rank(members, i);
+
+		part->ranks[i].cpu_share = -1;
+		part->ranks[i].view = (struct rank_view){ .rank = i, .outcome = -1, .node = -1 };
+		if (rank >= 0)
+			part->ranks[i] = e->ranks[rank];
+		numbers[i] = rank >= 0 && e->numbers ? e->numbers[rank] : rank;
+	}
+}
+
 /* Makes the context that of these members and their communicator; NULL: of all ranks and no communicator. */
 static struct rule_ctx *look_at(struct walk *w, const struct members *members, bool strict)
 {
@@ -54,9 +87,9 @@ static struct rule_ctx *look_at(struct walk *w, const struct members *members, b
 	w->ctx.plan = NULL;
 	w->ctx.comm = comm;
 	if (members && members->ranks && w->ctx.members != members)
-		evidence_part_take(&w->part, w->ctx.run, members);
+		part_take(&w->part, w->ctx.run, members);
 	if (members && members->ranks)
-		w->ctx.evidence = &w->part.evidence;
+		w->ctx.evidence = &w->part;
 	w->ctx.members = members;
 	if (!members)
 		return &w->ctx;
@@ -104,8 +137,8 @@ static bool is_settled(struct walk *w)
 
 static void write_notes(struct diagnosis *d, const struct finding *f)
 {
-	for (size_t i = 0; i < f->nnotes; i++)
-		diagnosis_note(d, "%s", f->notes[i]);
+	for (size_t i = 0; i < f->d.nlines; i++)
+		diagnosis_note(d, "%s", f->d.lines[i]);
 }
 
 /* Returns true if the answer is in what the rule finds, from a clean sheet, about what is at hand. A
@@ -140,22 +173,14 @@ static void name_culprits(struct walk *w)
 
 static void write_diagnosis(struct walk *w, const struct rule *rule)
 {
-	const struct finding *f = &w->finding;
+	struct finding *f = &w->finding;
 	struct diagnosis *d = w->d;
 
+	f->d.outcome = d->outcome;
 	if (rule->flags & RULE_DIVERGED)
-		d->outcome = outcome_worse(d->outcome, OUTCOME_DIVERGED);
-	d->class = f->class;
-	d->confidence = confidence_of(f->seen, f->reasons);
-	d->comm = f->comm;
-	d->seq_low = f->seq_low;
-	d->seq_high = f->seq_high;
-	d->hang_seq = f->hang_seq;
-	memcpy(d->field, f->field, sizeof(d->field));
-	memcpy(d->hosts, f->hosts, sizeof(d->hosts));
-	memcpy(d->pair, f->pair, sizeof(d->pair));
-	memcpy(d->theirs, f->theirs, sizeof(d->theirs));
-	memcpy(d->majority, f->majority, sizeof(d->majority));
+		f->d.outcome = outcome_worse(d->outcome, OUTCOME_DIVERGED);
+	f->d.confidence = confidence_of(f->d.confidence, f->reasons);
+	memcpy(d, &f->d, offsetof(struct diagnosis, lines)); /* these stand behind the remarks */
 	name_culprits(w);
 	write_notes(d, f);
 	if (w->ctx.evidence != w->ctx.run)
@@ -168,12 +193,13 @@ static void ask_others(struct walk *w, const struct rule *rule, const struct mem
 {
 	for (; members; members = next_team(w, members + 1)) {
 		look_at(w, members, rule->flags & RULE_STRICT);
-		if (!ask(w, rule) || w->finding.class != w->d->class)
+		if (!ask(w, rule) || w->finding.d.class != w->d->class)
 			continue;
 		name_culprits(w);
 		write_notes(w->d, &w->finding);
 		if (w->d->confidence == CONFIDENCE_PROVED)
-			w->d->confidence = confidence_of(w->finding.seen, w->finding.reasons);
+			w->d->confidence =
+				confidence_of(w->finding.d.confidence, w->finding.reasons);
 	}
 }
 
@@ -266,11 +292,10 @@ static void walk_rows(struct walk *w, const struct rule *table, size_t n)
 /* The diagnosis says this where no row says anything. */
 static void begin(struct diagnosis *d, enum outcome outcome)
 {
-	memset(d, 0, sizeof(*d));
+	diagnosis_blank(d);
 	d->outcome = outcome;
 	d->class = CLASS_UNEXPLAINED;
 	d->confidence = outcome == OUTCOME_OK ? CONFIDENCE_PROVED : CONFIDENCE_INCONCLUSIVE;
-	d->comm = d->seq_low = d->seq_high = d->hang_seq = d->wrong_seq = -1;
 	snprintf(d->ranks, sizeof(d->ranks), "-");
 }
 
@@ -294,7 +319,7 @@ void rules_walk(const struct rule *table, size_t n, const struct evidence *evide
 	walk_rows(&w, table, n);
 	progress_comm_release(&w.made[0]);
 	progress_comm_release(&w.made[1]);
-	evidence_part_release(&w.part);
+	part_release(&w.part);
 	evidence_progress_release(&w.progress);
 	members_list_release(&w.comms);
 	free(w.plans);
@@ -323,7 +348,7 @@ static int weight(const struct diagnosis *d)
 static bool investigate_groups(const struct evidence *all, struct diagnosis *d)
 {
 	struct diagnosis *one = must(malloc(sizeof(*one)));
-	struct evidence_part part = { .numbers = NULL };
+	struct evidence part = { .numbers = NULL };
 	struct members_list groups;
 	struct progress progress;
 	char names[128] = "";
@@ -334,17 +359,17 @@ static bool investigate_groups(const struct evidence *all, struct diagnosis *d)
 	evidence_progress_release(&progress);
 	found = groups.n > 0;
 	for (size_t i = 0; i < groups.n; i++) {
-		evidence_part_take(&part, all, &groups.list[i]);
-		rules_walk(rules, rules_count, &part.evidence, one);
+		part_take(&part, all, &groups.list[i]);
+		rules_walk(rules, rules_count, &part, one);
 		if (i > 0 && weight(one) <= weight(d))
 			continue;
 		*d = *one;
-		strcpy(names, ranks_words(&part.evidence, NULL, sizeof(names)));
+		strcpy(names, ranks_words(&part, NULL, sizeof(names)));
 	}
 	if (found && d->outcome != OUTCOME_OK)
 		diagnosis_note(d, "There are %zu groups with a communicator each; this is of %s.",
 			       groups.n, names);
-	evidence_part_release(&part);
+	part_release(&part);
 	members_list_release(&groups);
 	free(one);
 	return found;

@@ -52,7 +52,7 @@ static void note_fields(const struct rule_ctx *ctx, struct finding *f, uint64_t 
 
 static void note_swapped(struct finding *f, uint64_t at, uint64_t shift)
 {
-	snprintf(f->field, sizeof(f->field), "order");
+	snprintf(f->d.field, sizeof(f->d.field), "order");
 	finding_note(f, "Calls %" PRIu64 " and %" PRIu64 " are in the other order.", at,
 		     at + shift);
 }
@@ -95,7 +95,7 @@ static void note_sides(const struct rule_ctx *ctx, struct finding *f, int *sides
 	bool *in = must(calloc((size_t)a->nranks + 1, sizeof(*in)));
 	int n = 0;
 
-	for (int i = 0; i < a->nranks && f->nnotes < DIAGNOSIS_LINES; i++) {
+	for (int i = 0; i < a->nranks && f->d.nlines < DIAGNOSIS_LINES; i++) {
 		const struct record *r = progress_call(a, i, a->tie);
 		char *names;
 
@@ -148,8 +148,8 @@ static void note_deviation(const struct rule_ctx *ctx, struct finding *f,
 	for (int i = 0; i < a->nranks; i++)
 		alike[i] = f->culprits.in[i] && progress_sig(a, i, first->high) == sig;
 	finding_note(f, "Call %" PRIu64 " of communicator %u: %s made %s, %s %s.", first->high,
-		     a->comm, ranks_words(ctx->evidence, alike, 80), f->theirs, others,
-		     f->majority);
+		     a->comm, ranks_words(ctx->evidence, alike, 80), f->d.theirs, others,
+		     f->d.majority);
 	free(alike);
 	if (first->kind == DEVIATION_SKIPPED || first->kind == DEVIATION_EXTRA)
 		finding_note(f, "From there on %s calls are %s moved by %" PRIu64 ".",
@@ -192,11 +192,11 @@ static void report_deviation(const struct rule_ctx *ctx, struct finding *f,
 	bool open = !tied && progress_speaks_for(a, rank, first->high);
 
 	finding_place(f, a->comm, first->low, first->high, progress_hang_point(a));
-	if (f->hang_seq >= 0 && f->hang_seq < f->seq_low)
-		f->hang_seq = f->seq_low; /* before it all calls agree and complete */
+	if (f->d.hang_seq >= 0 && f->d.hang_seq < f->d.seq_low)
+		f->d.hang_seq = f->d.seq_low; /* before it all calls agree and complete */
 	name_field(ctx, f, progress_call(a, rank, first->high), progress_reference(a, first->high));
 	if (first->kind == DEVIATION_SKIPPED || first->kind == DEVIATION_EXTRA)
-		snprintf(f->field, sizeof(f->field), "call");
+		snprintf(f->d.field, sizeof(f->d.field), "call");
 	note_deviation(ctx, f, first, rank);
 	f->reasons |= reasons_of_deviation(ctx, &f->culprits, first, rank, tied);
 	if (open) {

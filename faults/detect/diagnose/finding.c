@@ -3,45 +3,32 @@
 #include "diagnose/rule.h"
 #include "record/verdict.h"
 
-void finding_reset(struct finding *f)
+void diagnosis_blank(struct diagnosis *d)
 {
-	struct rank_set culprits = f->culprits;
-
-	rank_set_clear(&culprits);
-	*f = (struct finding){
-		.culprits = culprits, .comm = -1, .seq_low = -1, .seq_high = -1, .hang_seq = -1
-	};
+	memset(d, 0, sizeof(*d));
+	d->comm = d->seq_low = d->seq_high = d->hang_seq = d->wrong_seq = -1;
 }
 
-void finding_note(struct finding *f, const char *fmt, ...)
+void finding_reset(struct finding *f)
 {
-	va_list args;
-
-	if (f->nnotes == DIAGNOSIS_LINES)
-		return;
-	va_start(args, fmt);
-	vsnprintf(f->notes[f->nnotes++], sizeof(f->notes[0]), fmt, args);
-	va_end(args);
+	diagnosis_blank(&f->d);
+	f->reasons = 0;
+	rank_set_clear(&f->culprits);
 }
 
 void finding_place(struct finding *f, uint32_t comm, uint64_t low, uint64_t high, int64_t hang)
 {
-	f->comm = comm;
-	f->seq_low = (int64_t)low;
-	f->seq_high = (int64_t)high;
-	f->hang_seq = hang;
+	f->d.comm = comm;
+	f->d.seq_low = (int64_t)low;
+	f->d.seq_high = (int64_t)high;
+	f->d.hang_seq = hang;
 }
 
 void finding_differ(struct finding *f, const char *field, const char *theirs, const char *majority)
 {
-	snprintf(f->field, sizeof(f->field), "%s", field);
-	snprintf(f->theirs, sizeof(f->theirs), "%s", theirs);
-	snprintf(f->majority, sizeof(f->majority), "%s", majority);
-}
-
-bool finding_has_room(const struct finding *f)
-{
-	return f->nnotes < DIAGNOSIS_LINES / 2;
+	snprintf(f->d.field, sizeof(f->d.field), "%s", field);
+	snprintf(f->d.theirs, sizeof(f->d.theirs), "%s", theirs);
+	snprintf(f->d.majority, sizeof(f->d.majority), "%s", majority);
 }
 
 bool culprits_list(const struct evidence *evidence, const struct rank_set *culprits, char *buf,
@@ -105,11 +92,11 @@ static void note_culprits(const struct rule_ctx *ctx, struct finding *f)
 static void note_others(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct progress_comm *a = ctx->comm;
-	uint64_t seq = (uint64_t)f->hang_seq;
+	uint64_t seq = (uint64_t)f->d.hang_seq;
 	const char *call;
 	size_t n;
 
-	if (f->hang_seq < 1 || f->comm != a->comm)
+	if (f->d.hang_seq < 1 || f->d.comm != a->comm)
 		return;
 	call = common_call(ctx, &f->culprits, seq, &n);
 	if (n > 0)
@@ -122,30 +109,23 @@ static void note_others(const struct rule_ctx *ctx, struct finding *f)
 void finding_conclude(const struct rule_ctx *ctx, struct finding *f, enum diagnosis_class class,
 		      enum confidence seen)
 {
-	f->class = class;
-	f->seen = seen;
+	f->d.class = class;
+	f->d.confidence = seen;
 	note_culprits(ctx, f);
 	note_others(ctx, f);
 }
 
-static bool one_of(const char *name, const char *const *list)
-{
-	while (*list && strcmp(*list, name) != 0)
-		list++;
-	return *list != NULL;
-}
-
 enum diagnosis_class host_class(const struct evidence_rank *rank, enum diagnosis_class idle)
 {
-	static const char *const blocking[] = {
-		"futex",  "read",     "readv",	    "recvfrom",	   "recvmsg", "poll",	 "ppoll",
-		"select", "pselect6", "epoll_wait", "epoll_pwait", "wait4",   "waitid",	 "flock",
-		"fcntl",  "accept",   "connect",    "write",	   "sendto",  "sendmsg", NULL
-	};
+	static const char blocking[] = " futex read readv recvfrom recvmsg poll ppoll select "
+				       "pselect6 epoll_wait epoll_pwait wait4 waitid flock fcntl "
+				       "accept connect write sendto sendmsg ";
+	char name[sizeof(rank->syscall) + 2];
 
+	snprintf(name, sizeof(name), " %s ", rank->syscall);
 	if (rank->state == 'R' && rank->cpu_share > 0.5)
 		return CLASS_BUSY;
-	return one_of(rank->syscall, blocking) ? CLASS_BLOCKED : idle;
+	return rank->syscall[0] && strstr(blocking, name) ? CLASS_BLOCKED : idle;
 }
 
 enum diagnosis_class shared_class(enum diagnosis_class so_far, enum diagnosis_class one,

@@ -8,25 +8,25 @@
 struct rule_ctx;
 
 struct finding {
-	enum diagnosis_class class;
-	enum confidence seen; /* by the rule alone */
-	unsigned reasons;     /* bits 1u << enum reason: it is less certain than that */
+	struct diagnosis
+		d; /* without what the driver fills in: outcome, ranks, side, texts of the class */
+	unsigned reasons; /* bits 1u << enum reason: it is less certain than d.confidence */
 	struct rank_set culprits;
-	int64_t comm, seq_low, seq_high, hang_seq; /* as in struct diagnosis; -1: none */
-	char field[48], theirs[64], majority[64];
-	char hosts[256], pair[136]; /* as in struct diagnosis */
-	char notes[DIAGNOSIS_LINES][256];
-	size_t nnotes;
 };
+
+/* A diagnosis that says nothing. */
+void diagnosis_blank(struct diagnosis *diagnosis);
 
 /* A blank finding with room for as many culprits. */
 void finding_reset(struct finding *finding);
 /* A sentence of evidence, if there is room. */
-void finding_note(struct finding *finding, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+#define finding_note(finding, ...) diagnosis_note(&(finding)->d, __VA_ARGS__)
 /* Returns true if there is room for as many notes again. Half of them are left to what concludes
  * a finding. */
-bool finding_has_room(const struct finding *finding);
+static inline bool finding_has_room(const struct finding *finding)
+{
+	return finding->d.nlines < DIAGNOSIS_LINES / 2;
+}
 
 /* Timelines parted at calls low..high of the communicator; the others stand in call `hang` of it (-1: none).
  * And in what: field, the culprits' value, the others'. */

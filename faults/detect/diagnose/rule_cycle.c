@@ -200,7 +200,7 @@ static void note_orders(const struct rule_ctx *ctx, struct finding *f, const cha
 				"may be the wrong one.");
 	else
 		finding_note(f, "By %s %s should have made %s, and made %s.", why,
-			     ranks_words(ctx->run, f->culprits.in, 80), f->majority, f->theirs);
+			     ranks_words(ctx->run, f->culprits.in, 80), f->d.majority, f->d.theirs);
 }
 
 /* Returns true if the rank has made the same call just before, and another one before that: one of the two
@@ -218,9 +218,9 @@ static bool is_again(const struct rule_ctx *ctx, const struct pending_call *in)
 static void name_again(const struct rule_ctx *ctx, struct finding *f, const struct pending_call *in,
 		       enum diagnosis_class class)
 {
-	f->class = class;
+	f->d.class = class;
 	finding_place(f, in->call->comm, in->call->seq - 1, in->call->seq, (int64_t)in->call->seq);
-	snprintf(f->field, sizeof(f->field), "call");
+	snprintf(f->d.field, sizeof(f->d.field), "call");
 	finding_note(f, "Rank %d had just made this call: one of the two is too many.",
 		     rank_number(ctx->run, in->rank));
 }
@@ -247,13 +247,13 @@ bool rule_cycle(const struct rule_ctx *ctx, struct finding *f)
 	}
 	note_circle(ctx, f, &c);
 	place_order(f, &c);
-	f->class = CLASS_CYCLE;
-	for (size_t i = 0; i < c.n && f->class == CLASS_CYCLE; i++)
+	f->d.class = CLASS_CYCLE;
+	for (size_t i = 0; i < c.n && f->d.class == CLASS_CYCLE; i++)
 		if (f->culprits.in[c.calls[i]->rank] && is_again(ctx, c.calls[i]))
 			name_again(ctx, f, c.calls[i], CLASS_EXTRA);
-	if (f->class == CLASS_CYCLE)
+	if (f->d.class == CLASS_CYCLE)
 		note_orders(ctx, f, why);
-	f->seen = CONFIDENCE_MAJORITY;
+	f->d.confidence = CONFIDENCE_MAJORITY;
 	f->reasons |= reason_if(f->culprits.n == 0, REASON_NO_MAJORITY);
 	return true;
 }
@@ -300,25 +300,17 @@ static void find_too_many(const struct rule_ctx *ctx, struct finding *f, const s
 		return;
 	rank_set_clear(&f->culprits);
 	rank_set_add(&f->culprits, c->calls[i]->rank);
-	f->class = CLASS_UNMATCHED;
-	snprintf(f->field, sizeof(f->field), "call");
+	f->d.class = CLASS_UNMATCHED;
+	snprintf(f->d.field, sizeof(f->d.field), "call");
 	finding_note(f, "Without this call rank %d's are those that rank %d's expect.",
 		     rank_number(ctx->run, c->calls[i]->rank),
 		     rank_number(ctx->run, c->calls[1 - i]->rank));
 }
 
-static void place_circle(const struct rule_ctx *ctx, struct finding *f,
-			 const struct pending_call *in)
-{
-	finding_place(f, in->call->comm, in->call->seq, in->call->seq, (int64_t)in->call->seq);
-	snprintf(f->field, sizeof(f->field), "order");
-	name_pair(ctx, f, in->rank, in->call->kind, in->partner);
-}
-
 bool rule_deadlock(const struct rule_ctx *ctx, struct finding *f)
 {
 	struct circle c = { .n = 0 };
-	size_t first;
+	const struct pending_call *in;
 	bool named;
 
 	if (ctx->played)
@@ -334,14 +326,16 @@ bool rule_deadlock(const struct rule_ctx *ctx, struct finding *f)
 										: CALL_SEND));
 	for (size_t i = 0; i < c.n && !named; i++)
 		rank_set_add(&f->culprits, c.calls[i]->rank);
-	first = first_culprit(f, &c);
-	place_circle(ctx, f, c.calls[first]);
-	f->class = CLASS_PAIR_DEADLOCK;
-	if (named && is_again(ctx, c.calls[first]))
-		name_again(ctx, f, c.calls[first], CLASS_UNMATCHED);
+	in = c.calls[first_culprit(f, &c)];
+	finding_place(f, in->call->comm, in->call->seq, in->call->seq, (int64_t)in->call->seq);
+	snprintf(f->d.field, sizeof(f->d.field), "order");
+	name_pair(ctx, f, in->rank, in->call->kind, in->partner);
+	f->d.class = CLASS_PAIR_DEADLOCK;
+	if (named && is_again(ctx, in))
+		name_again(ctx, f, in, CLASS_UNMATCHED);
 	if (!named)
 		find_too_many(ctx, f, &c);
-	f->seen = CONFIDENCE_MAJORITY;
+	f->d.confidence = CONFIDENCE_MAJORITY;
 	f->reasons |= reason_if(!named, REASON_NO_MAJORITY);
 	return true;
 }

@@ -49,19 +49,19 @@ bool rule_lost_hosts(const struct rule_ctx *ctx, struct finding *f)
 
 	for (int i = 0; i < ctx->run->nranks; i++) {
 		const struct rank_view *v = &ctx->run->ranks[i].view;
-		size_t at = strlen(f->hosts);
+		size_t at = strlen(f->d.hosts);
 
 		if (!ctx->run->ranks[i].present || !v->lost)
 			continue;
 		worst = v->lost > worst ? v->lost : worst;
-		if (lists(f->hosts, v->host))
+		if (lists(f->d.hosts, v->host))
 			continue;
-		snprintf(f->hosts + at, sizeof(f->hosts) - at, "%s%s", at ? "," : "", v->host);
+		snprintf(f->d.hosts + at, sizeof(f->d.hosts) - at, "%s%s", at ? "," : "", v->host);
 		note_host(ctx, f, v);
 	}
 	if (worst == LOST_NOT || any_died(ctx->run))
 		return false;
-	f->class = class_of_lost(worst);
-	f->seen = worst == LOST_SILENT ? CONFIDENCE_INCONCLUSIVE : CONFIDENCE_PROVED;
+	f->d.class = class_of_lost(worst);
+	f->d.confidence = worst == LOST_SILENT ? CONFIDENCE_INCONCLUSIVE : CONFIDENCE_PROVED;
 	return true;
 }

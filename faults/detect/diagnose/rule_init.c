@@ -40,9 +40,9 @@ static bool report_arguments(const struct rule_ctx *ctx, struct finding *f,
 	for (size_t i = n; i-- > 0;)
 		*(argument(views[i], id) == right ? &ours : &theirs) = views[i];
 	place_init(f, ctx->outcome == OUTCOME_HANG);
-	snprintf(f->field, sizeof(f->field), "%s", id ? "id" : "nranks");
-	argument_text(theirs, id, f->theirs, sizeof(f->theirs));
-	argument_text(ours, id, f->majority, sizeof(f->majority));
+	snprintf(f->d.field, sizeof(f->d.field), "%s", id ? "id" : "nranks");
+	argument_text(theirs, id, f->d.theirs, sizeof(f->d.theirs));
+	argument_text(ours, id, f->d.majority, sizeof(f->d.majority));
 	for (size_t i = 0; i < n; i++) {
 		if (most && argument(views[i], id) == right)
 			continue;
@@ -50,7 +50,7 @@ static bool report_arguments(const struct rule_ctx *ctx, struct finding *f,
 		if (finding_has_room(f))
 			finding_note(f, "Rank %d called communicator init with %s%s%s.",
 				     views[i]->rank, text, most ? ", the others with " : "",
-				     most ? f->majority : "");
+				     most ? f->d.majority : "");
 		if (most)
 			rank_set_add(&f->culprits, views[i]->rank);
 	}
@@ -130,9 +130,9 @@ bool rule_absent_from_init(const struct rule_ctx *ctx, struct finding *f)
 /* After so many calls, also where what it broke is an earlier call of the others'. */
 static void place_abort(struct finding *f, uint64_t after)
 {
-	if (after >= INT64_MAX || f->seq_low == (int64_t)after + 1)
+	if (after >= INT64_MAX || f->d.seq_low == (int64_t)after + 1)
 		return;
-	f->seq_low = f->seq_high = (int64_t)after + 1;
+	f->d.seq_low = f->d.seq_high = (int64_t)after + 1;
 	finding_differ(f, "call", "aborted before it", "not made yet");
 }
 

@@ -142,9 +142,9 @@ static bool report_surplus(const struct rule_ctx *ctx, struct finding *f, uint64
 
 	turn_round(ctx, &f->culprits, seq);
 	more = ranks_words(ctx->evidence, f->culprits.in, 64);
-	memcpy(f->theirs, f->majority, sizeof(f->theirs));
-	snprintf(f->majority, sizeof(f->majority), "no call");
-	f->seq_low = (int64_t)progress_run_start(ctx->comm, seq);
+	memcpy(f->d.theirs, f->d.majority, sizeof(f->d.theirs));
+	snprintf(f->d.majority, sizeof(f->d.majority), "no call");
+	f->d.seq_low = (int64_t)progress_run_start(ctx->comm, seq);
 	if (is_repeated(ctx, seq, 2 * (int)f->culprits.n < ctx->comm->nranks)) {
 		class = class_of_surplus(ctx, f, seq);
 		f->reasons |= seq == 2 ? 1u << REASON_FIRST_CALL : 0;
@@ -204,7 +204,7 @@ static bool report_missing(const struct rule_ctx *ctx, struct finding *f)
 	f->reasons |= reasons_of_missing(ctx, &f->culprits, seq);
 	place_missing(ctx, f);
 	if (ctx->outcome != OUTCOME_HANG)
-		f->hang_seq = -1; /* all came to their end: no rank waits */
+		f->d.hang_seq = -1; /* all came to their end: no rank waits */
 	if (is_surplus(ctx, &f->culprits, &makers, false))
 		return report_surplus(ctx, f, seq);
 	if (is_surplus(ctx, &f->culprits, &makers, true) && is_repeated(ctx, seq, false)) {
@@ -217,7 +217,7 @@ static bool report_missing(const struct rule_ctx *ctx, struct finding *f)
 	}
 	class = class_of_missing(ctx, f, &makers);
 	if (class == CLASS_SKIPPED_OR_EARLY && seq == ctx->comm->top && !ctx->plan->followed)
-		f->seq_low = (int64_t)progress_run_start(ctx->comm, seq);
+		f->d.seq_low = (int64_t)progress_run_start(ctx->comm, seq);
 	if (is_past(class))
 		note_past(ctx, f, seq);
 	else if (class == CLASS_BLOCKED || class == CLASS_BUSY)
@@ -254,8 +254,8 @@ void note_missing_too(const struct rule_ctx *ctx, struct finding *f)
 	progress_missing(&call, &behind, &makers);
 	seq = makers.call;
 	snprintf(tail, sizeof(tail), "; it did not make call %" PRIu64 "%s", seq,
-		 f->seq_high == (int64_t)seq ? " either" : "");
-	for (int i = 0; i < behind.nranks && f->nnotes < DIAGNOSIS_LINES - 4; i++)
+		 f->d.seq_high == (int64_t)seq ? " either" : "");
+	for (int i = 0; i < behind.nranks && f->d.nlines < DIAGNOSIS_LINES - 4; i++)
 		if (behind.in[i] && !f->culprits.in[i] && ranks[i].view.process < PROCESS_EXITED &&
 		    !missing_passed(&makers, &ranks[i].view))
 			note_rank(ctx, f, i, tail);

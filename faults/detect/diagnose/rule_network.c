@@ -73,12 +73,12 @@ bool rule_cut_off(const struct rule_ctx *ctx, struct finding *f)
 /* Adds "one>other" to the finding's pairs. */
 static void add_way(struct finding *f, const char *from, const char *to)
 {
-	size_t at = strlen(f->pair);
+	size_t at = strlen(f->d.pair);
 	char pair[130];
 
 	snprintf(pair, sizeof(pair), "%.60s>%.60s", from, to);
-	if (!strstr(f->pair, pair) && at + strlen(pair) + 2 < sizeof(f->pair))
-		snprintf(f->pair + at, sizeof(f->pair) - at, "%s%s", at ? "," : "", pair);
+	if (!strstr(f->d.pair, pair) && at + strlen(pair) + 2 < sizeof(f->d.pair))
+		snprintf(f->d.pair + at, sizeof(f->d.pair) - at, "%s%s", at ? "," : "", pair);
 }
 
 /* The rank on another host that has the peer's address of `of`; NULL: none that is known. */
@@ -119,10 +119,10 @@ bool rule_unanswered(const struct rule_ctx *ctx, struct finding *f)
 				     i, r->view.host, r->sockets.port, r->sockets.peer,
 				     o->view.host, r->sockets.resends);
 	}
-	f->class = most < RESENDS_TELL ? CLASS_UNEXPLAINED : CLASS_PARTITION;
-	f->seen = most < RESENDS_SHOW ? CONFIDENCE_INCONCLUSIVE : CONFIDENCE_MAJORITY;
+	f->d.class = most < RESENDS_TELL ? CLASS_UNEXPLAINED : CLASS_PARTITION;
+	f->d.confidence = most < RESENDS_SHOW ? CONFIDENCE_INCONCLUSIVE : CONFIDENCE_MAJORITY;
 	if (most < RESENDS_TELL)
-		f->pair[0] = '\0';
+		f->d.pair[0] = '\0';
 	return most > 0;
 }
 

@@ -226,7 +226,7 @@ bool rule_uncalled(const struct rule_ctx *ctx, struct finding *f)
 		if (!is_uncalled(&ctx->evidence->ranks[i]) &&
 		    ctx->evidence->ranks[i].view.phase != PHASE_SPARE)
 			return false;
-	f->class = CLASS_SKIPPED_OR_EARLY;
+	f->d.class = CLASS_SKIPPED_OR_EARLY;
 	finding_note(f,
 		     "Nothing diverged: all ranks made the same %" PRIu64
 		     " calls on communicator %u.",
@@ -267,9 +267,9 @@ bool rule_unseen(const struct rule_ctx *ctx, struct finding *f)
 
 bool rule_unexplained(const struct rule_ctx *ctx, struct finding *f)
 {
-	f->class = CLASS_UNEXPLAINED;
-	f->comm = ctx->comm->comm;
-	f->hang_seq = progress_hang_point(ctx->comm);
+	f->d.class = CLASS_UNEXPLAINED;
+	f->d.comm = ctx->comm->comm;
+	f->d.hang_seq = progress_hang_point(ctx->comm);
 	finding_note(f, "Ranks wait past their deadline, and nothing in the evidence says "
 			"for whom.");
 	return true;

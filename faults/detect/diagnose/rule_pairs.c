@@ -194,8 +194,9 @@ static void report_wrong_peer(const struct rule_ctx *ctx, struct finding *f, int
 	right.peer = partner;
 	if (f->culprits.n == 0) {
 		place_mismatch(ctx, f, wrong, lacking, true);
-		snprintf(f->field, sizeof(f->field), "peer");
-		snprintf(f->majority, sizeof(f->majority), "%s", call_words(ctx->evidence, &right));
+		snprintf(f->d.field, sizeof(f->d.field), "peer");
+		snprintf(f->d.majority, sizeof(f->d.majority), "%s",
+			 call_words(ctx->evidence, &right));
 		name_pair(ctx, f, rank, wrong->kind, partner);
 	}
 	if (f->culprits.in[rank])
@@ -260,9 +261,10 @@ static bool find_peers(const struct rule_ctx *ctx, struct finding *f, const stru
 		return false;
 	if (open)
 		finding_note(f, "Another rank's call that never came would leave these open, too.");
-	f->reasons |= reason_if(open, REASON_OTHER_CAUSE) |
-		      reason_if(!ctx->plan->followed && f->seq_high < PLAN_LONG, REASON_OWN_PLANS) |
-		      reason_if(2 * n > (size_t)ctx->comm->nranks, REASON_NO_MAJORITY);
+	f->reasons |=
+		reason_if(open, REASON_OTHER_CAUSE) |
+		reason_if(!ctx->plan->followed && f->d.seq_high < PLAN_LONG, REASON_OWN_PLANS) |
+		reason_if(2 * n > (size_t)ctx->comm->nranks, REASON_NO_MAJORITY);
 	finding_conclude(ctx, f, CLASS_PAIR_PEER, CONFIDENCE_MAJORITY);
 	return true;
 }
@@ -281,7 +283,7 @@ static void report_mismatch(const struct rule_ctx *ctx, struct finding *f,
 	if (j.culprit >= 0)
 		rank_set_add(&f->culprits, j.culprit);
 	if (j.moved)
-		snprintf(f->field, sizeof(f->field), "call");
+		snprintf(f->d.field, sizeof(f->d.field), "call");
 	if (j.step == STEP_AHEAD)
 		finding_note(f, "By the calls before it rank %d left one out.", rank);
 	else if (j.step == STEP_AGAIN)
@@ -323,7 +325,7 @@ bool remark_open_pairs(const struct rule_ctx *ctx, struct finding *f)
 	const struct record *met;
 
 	note_open_pairs(ctx, f, &met);
-	return f->nnotes > 0;
+	return f->d.nlines > 0;
 }
 
 /* ---- alltoallv: what one sends another, and what that one expects ---- */
@@ -392,12 +394,12 @@ static int find_unequal(const struct rule_ctx *ctx, struct finding *f, uint64_t 
 			if (!out || !in || out->send[to] == in->recv[from])
 				continue;
 			if (n++ == 0) {
-				f->seq_low = f->seq_high = (int64_t)out->seq;
+				f->d.seq_low = f->d.seq_high = (int64_t)out->seq;
 				name_pair(ctx, f, from, CALL_SEND, to);
-				snprintf(f->theirs, sizeof(f->theirs), "%" PRIu32 " sent",
+				snprintf(f->d.theirs, sizeof(f->d.theirs), "%" PRIu32 " sent",
 					 out->send[to]);
-				snprintf(f->majority, sizeof(f->majority), "%" PRIu32 " expected",
-					 in->recv[from]);
+				snprintf(f->d.majority, sizeof(f->d.majority),
+					 "%" PRIu32 " expected", in->recv[from]);
 			}
 			finding_note(f,
 				     "AlltoAllv %" PRIu64 ": rank %d sends rank %d %" PRIu32
@@ -428,9 +430,9 @@ bool rule_counts(const struct rule_ctx *ctx, struct finding *f)
 			rank_set_add(&f->culprits, i);
 	if (f->culprits.n != 1)
 		rank_set_clear(&f->culprits);
-	f->comm = a->comm;
-	f->hang_seq = ctx->outcome == OUTCOME_HANG ? progress_hang_point(ctx->comm) : -1;
-	snprintf(f->field, sizeof(f->field), "count");
+	f->d.comm = a->comm;
+	f->d.hang_seq = ctx->outcome == OUTCOME_HANG ? progress_hang_point(ctx->comm) : -1;
+	snprintf(f->d.field, sizeof(f->d.field), "count");
 	f->reasons |= reason_if(f->culprits.n == 0, REASON_NO_MAJORITY);
 	finding_conclude(ctx, f, CLASS_MISMATCH, CONFIDENCE_MAJORITY);
 	if (f->culprits.n == 0)

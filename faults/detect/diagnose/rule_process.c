@@ -262,8 +262,8 @@ bool rule_device_fault(const struct rule_ctx *ctx, struct finding *f)
 	mark_given_up(ctx, f, -EFAULT, SIZE_MAX, "Rank %d's device broke: %.190s");
 	if (f->culprits.n == 0)
 		return false;
-	f->comm = ctx->comm->comm;
-	f->hang_seq = progress_hang_point(ctx->comm);
+	f->d.comm = ctx->comm->comm;
+	f->d.hang_seq = progress_hang_point(ctx->comm);
 	place_own(ctx, f);
 	/* what a peer sent may break a device, too */
 	f->reasons |= reason_if(f->culprits.n > 1 && 2 * (int)f->culprits.n >= nranks,
@@ -274,8 +274,8 @@ bool rule_device_fault(const struct rule_ctx *ctx, struct finding *f)
 
 bool rule_reported(const struct rule_ctx *ctx, struct finding *f)
 {
-	f->class = CLASS_OUTCOME;
-	f->seen = ctx->outcome == OUTCOME_OK ? CONFIDENCE_PROVED : CONFIDENCE_INCONCLUSIVE;
+	f->d.class = CLASS_OUTCOME;
+	f->d.confidence = ctx->outcome == OUTCOME_OK ? CONFIDENCE_PROVED : CONFIDENCE_INCONCLUSIVE;
 	for (int i = 0; i < ctx->evidence->nranks && ctx->outcome != OUTCOME_OK; i++) {
 		const struct rank_view *v = &ctx->evidence->ranks[i].view;
 

@@ -4,7 +4,7 @@
 #include "settings/settings.h"
 
 _Static_assert(SETTINGS_BYTES == RECORD_SETTINGS, "the recorder has room for a rank's settings");
-_Static_assert(SETTING_NAME <= sizeof(((struct finding *)0)->field), "a field may be a setting");
+_Static_assert(SETTING_NAME <= sizeof(((struct diagnosis *)0)->field), "a field may be a setting");
 
 #define SURVEY_RANKS 256
 
@@ -93,7 +93,7 @@ static void conclude(const struct rule_ctx *ctx, const struct survey *s, struct 
 
 	place_init(f, false);
 	if (ctx->outcome == OUTCOME_HANG)
-		f->hang_seq =
+		f->d.hang_seq =
 			progress_count_in_init(ctx->comm) > 0 ? 0 : progress_hang_point(ctx->comm);
 	finding_differ(f, d->name, d->theirs, d->most);
 	finding_note(f,

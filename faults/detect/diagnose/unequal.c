@@ -86,9 +86,9 @@ bool report_unequal(const struct rule_ctx *ctx, struct finding *f)
 		return false;
 	place_mismatch(ctx, f, met ? met : own, own, false);
 	if (!met) {
-		f->seq_low--;
-		snprintf(f->field, sizeof(f->field), "call");
-		snprintf(f->majority, sizeof(f->majority), "no call");
+		f->d.seq_low--;
+		snprintf(f->d.field, sizeof(f->d.field), "call");
+		snprintf(f->d.majority, sizeof(f->d.majority), "no call");
 		name_pair(ctx, f, ctx->comm->tracks[own->peer].final->peer, own->kind, own->peer);
 	}
 	finding_conclude(ctx, f, met ? CLASS_PAIR_SIZE : CLASS_UNMATCHED, CONFIDENCE_INCONCLUSIVE);

@@ -44,7 +44,7 @@ struct evidence {
 	bool uncounted; /* the number is not recorded: there may have been more */
 	struct evidence_rank *ranks; /* nranks entries; owned */
 	const int *
-		numbers; /* of a part of a run (diagnose/part.h): its ranks' numbers in the whole; borrowed;
+		numbers; /* of a part of a run (diagnose/diagnose.c): its ranks' numbers in the whole; borrowed;
 	                           * NULL: their own */
 	char run[80]; /* the run's name, the same on all its hosts; "" unknown */
 	char backend[16];

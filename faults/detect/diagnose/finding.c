@@ -12,7 +12,7 @@ void diagnosis_blank(struct diagnosis *d)
 void finding_reset(struct finding *f)
 {
 	diagnosis_blank(&f->d);
-	f->reasons = 0;
+	f->most = CONFIDENCE_PROVED;
 	rank_set_clear(&f->culprits);
 }
 

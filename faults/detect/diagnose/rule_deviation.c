@@ -85,8 +85,7 @@ bool rule_replays(const struct rule_ctx *ctx, struct finding *f)
 		     seq, a->comm, least, most);
 	if (tie)
 		rank_set_clear(&f->culprits);
-	f->reasons |= reason_if(tie, REASON_NO_MAJORITY);
-	finding_conclude(ctx, f, CLASS_REPLAY, CONFIDENCE_MAJORITY);
+	finding_conclude(ctx, f, CLASS_REPLAY, majority_if(!tie));
 	return true;
 }
 

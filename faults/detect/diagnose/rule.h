@@ -4,7 +4,6 @@
  * rule that says no, and makes the diagnosis of the finding of a rule that says yes. */
 #pragma once
 
-#include "diagnose/place.h"
 #include "diagnose/reports.h"
 #include "diagnose/words.h"
 

@@ -15,9 +15,7 @@ char *ranks_words(const struct evidence *evidence, const bool *in, size_t room);
 /* A call, its root or partner as people number it; "unknown" for NULL. */
 const char *call_words(const struct evidence *evidence, const struct record *record);
 
-/* The value of one field of a call. */
+/* The value of one field of a call, and its name: "kind" "count" "dtype" "op" "root"; of a send or receive "peer". */
 const char *field_words(const struct evidence *evidence, enum call_field field,
 			const struct record *record);
-
-/* "kind" "count" "dtype" "op" "root"; of a send or receive "peer". */
 const char *field_name(enum call_field field, const struct record *record);

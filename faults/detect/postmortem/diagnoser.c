@@ -182,14 +182,12 @@ static enum diagnosis_result on_refine(void *ctx, const struct rank_view *views,
 		snprintf(verdict->ranks, sizeof(verdict->ranks), "%s", d->ranks);
 		verdict->confidence = d->confidence;
 		verdict->side = d->side;
+		snprintf(verdict->pair, sizeof(verdict->pair), "%s", d->pair);
+		if (d->class == CLASS_MISMATCH || d->class == CLASS_INIT_MISMATCH ||
+		    d->class == CLASS_PAIR_SIZE || d->class == CLASS_SETTINGS)
+			snprintf(verdict->field, sizeof(verdict->field), "%s", d->field);
 	} else if (self->site.preloaded && d->outcome == OUTCOME_HANG) /* who, if not how */
 		snprintf(verdict->ranks, sizeof(verdict->ranks), "%s", d->ranks);
-	if (result == DIAGNOSIS_NAMED &&
-	    (d->class == CLASS_MISMATCH || d->class == CLASS_INIT_MISMATCH ||
-	     d->class == CLASS_PAIR_SIZE || d->class == CLASS_SETTINGS))
-		snprintf(verdict->field, sizeof(verdict->field), "%s", d->field);
-	if (result == DIAGNOSIS_NAMED)
-		snprintf(verdict->pair, sizeof(verdict->pair), "%s", d->pair);
 	/* probably harmless: the run gets as much time as an unexplained hang */
 	if ((d->class == CLASS_SETTINGS && setting_weight(d->field) != SETTING_BREAKS) ||
 	    (d->class == CLASS_PARTITION && d->confidence == CONFIDENCE_INCONCLUSIVE))

@@ -311,25 +311,16 @@ void report_stacks(FILE *out, const struct evidence *evidence, const char *culpr
 	}
 }
 
-/* "rank 1", "Ranks 1,3", "No rank is named". */
-static const char *name_culprits(const struct diagnosis *d, bool capital, char *buf, size_t len)
-{
-	if (rank_list_count(d->ranks) == 0)
-		snprintf(buf, len, "%cobody is named", capital ? 'N' : 'n');
-	else
-		snprintf(buf, len, "%cank%s %s", capital ? 'R' : 'r',
-			 rank_list_count(d->ranks) > 1 ? "s" : "", d->ranks);
-	return buf;
-}
-
 void postmortem_print(FILE *out, const struct diagnosis *d, const struct evidence *e,
 		      const char *dir, bool drawable)
 {
-	char culprits[sizeof(d->ranks) + 8];
+	const size_t n = rank_list_count(d->ranks);
+	char culprits[sizeof(d->ranks) + 8] = "nobody is named";
 
+	if (n > 0)
+		snprintf(culprits, sizeof(culprits), "rank%s %s", n > 1 ? "s" : "", d->ranks);
 	fprintf(out, "# Post-mortem: %s, %s, %s\n\n", outcome_name(d->outcome),
-		class_name(d->class, d->outcome),
-		name_culprits(d, false, culprits, sizeof(culprits)));
+		class_name(d->class, d->outcome), culprits);
 	print_run(out, d, e);
 	print_rings(out, e, dir);
 	print_reproducer(out, dir);
@@ -341,9 +332,9 @@ void postmortem_print(FILE *out, const struct diagnosis *d, const struct evidenc
 			   "(`plots/plot` draws it of timeline.csv), and timeline.json for "
 			   "chrome://tracing or Perfetto."
 			 : "No call is known that could be drawn.");
+	culprits[0] = (char)toupper(culprits[0]);
 	fprintf(out,
 		"\n## Root cause\n\n%s, confidence: %s. %s\n\n## Fix\n\n%s\n\n## "
 		"Prevention\n\n%s\n",
-		name_culprits(d, true, culprits, sizeof(culprits)), confidence_name(d->confidence),
-		d->cause, d->fix, d->prevention);
+		culprits, confidence_name(d->confidence), d->cause, d->fix, d->prevention);
 }

@@ -194,18 +194,19 @@ static void mark_waited(const struct timeline *t, struct lane *lane)
 }
 
 /* Where there are too many calls, the first ones and the very last are taken. */
-static void fill_lane(struct timeline *t, struct lane *lane, uint64_t seen)
+static void fill_lane(struct timeline *t, struct lane *lane)
 {
 	const struct evidence_rank *rank = rank_of(t, lane);
 	size_t first = first_shown(t, rank);
 
+	lane->seen = time_seen(rank);
 	lane->spans = must(calloc(t->calls, sizeof(*lane->spans)));
 	for (size_t i = first; i < rank->ncalls; i++) {
 		if (lane->nspans == t->calls - 1 && i + 1 < rank->ncalls) {
 			t->dropped += rank->ncalls - 1 - i;
 			i = rank->ncalls - 1;
 		}
-		if (make_span(t, rank, i, seen, &lane->spans[lane->nspans]) < 0)
+		if (make_span(t, rank, i, lane->seen, &lane->spans[lane->nspans]) < 0)
 			t->dropped++;
 		else
 			lane->nspans++;
@@ -214,7 +215,7 @@ static void fill_lane(struct timeline *t, struct lane *lane, uint64_t seen)
 		return;
 	if (!view_finished(&rank->view)) /* else it has left: it waits for no call */
 		mark_waited(t, lane);
-	lane->wait_since = time_before(rank->view.since_ns, seen);
+	lane->wait_since = time_before(rank->view.since_ns, lane->seen);
 }
 
 /* By communicator and number. */
@@ -387,7 +388,6 @@ static void note_selection(struct timeline *t, const struct record *common)
 
 void timeline_init(struct timeline *t, const struct diagnosis *d, const struct evidence *e)
 {
-	uint64_t seen[TIMELINE_LANES];
 	const struct record *common;
 
 	memset(t, 0, sizeof(*t));
@@ -395,11 +395,9 @@ void timeline_init(struct timeline *t, const struct diagnosis *d, const struct e
 	t->diagnosis = d ? d : &healthy;
 	t->calls = d ? TIMELINE_CALLS : timeline_newest(e->nranks);
 	make_lanes(t);
-	for (size_t i = 0; i < t->nlanes; i++) {
-		seen[i] = time_seen(rank_of(t, &t->lanes[i]));
-		fill_lane(t, &t->lanes[i], seen[i]);
-	}
-	common = axis_align(t, seen);
+	for (size_t i = 0; i < t->nlanes; i++)
+		fill_lane(t, &t->lanes[i]);
+	common = axis_align(t);
 	finish_times(t);
 	find_joined(t);
 	t->divergence = first_entry(t, t->diagnosis->seq_low);

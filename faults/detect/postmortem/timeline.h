@@ -39,6 +39,9 @@ struct lane {
 	struct span *spans; /* by ticket; owned */
 	size_t nspans;
 	double wait_since; /* start of the wait that the rank is in, NAN: none */
+	uint64_t seen;	   /* when its evidence was taken, on its host's clock */
+	double end;	   /* the same, on the axis */
+	size_t host;	   /* in order of appearance */
 	char note[96];	   /* how it stands at the verdict, in words */
 };
 
@@ -84,10 +87,10 @@ int timeline_save_trace(const struct timeline *timeline, const char *path);
  * note, lane, call, break, divergence, hang, verdict. 0 or a negative errno. */
 int timeline_save_csv(const struct timeline *timeline, const char *path);
 
-/* timeline_axis.c: move the lanes' times, which count from `seen` of each lane, onto the axis of
+/* timeline_axis.c: move the lanes' times, which count from each lane's moment `seen`, onto the axis of
  * the first host, and set `end`. A lane whose clock cannot be its host's loses its calls. Returns
  * the call on which hosts were aligned; NULL when they were aligned on `seen`. */
-const struct record *axis_align(struct timeline *timeline, const uint64_t *seen);
+const struct record *axis_align(struct timeline *timeline);
 /* Add to all times of a lane. */
 void move_lane(struct lane *lane, double by);
 /* Find the breaks. */

@@ -17,28 +17,26 @@ static const char *host_of(const struct timeline *t, size_t lane)
 	return t->evidence->ranks[t->lanes[lane].rank].view.host;
 }
 
-/* Number each lane's host in order of appearance. */
-static void number_hosts(struct timeline *t, size_t *host)
+static void number_hosts(struct timeline *t)
 {
 	for (size_t i = 0; i < t->nlanes; i++) {
-		host[i] = t->nhosts;
+		t->lanes[i].host = t->nhosts;
 		for (size_t k = 0; k < i; k++)
 			if (strcmp(host_of(t, k), host_of(t, i)) == 0)
-				host[i] = host[k];
-		t->nhosts += host[i] == t->nhosts;
+				t->lanes[i].host = t->lanes[k].host;
+		t->nhosts += t->lanes[i].host == t->nhosts;
 	}
 }
 
 /* The median moment of evidence of a host: one mad clock does not move it. */
-static uint64_t host_moment(const struct timeline *t, const uint64_t *seen, const size_t *host,
-			    size_t which)
+static uint64_t host_moment(const struct timeline *t, size_t host)
 {
 	uint64_t moments[TIMELINE_LANES] = { 0 };
 	size_t n = 0;
 
 	for (size_t i = 0; i < t->nlanes; i++)
-		if (host[i] == which && t->lanes[i].nspans > 0)
-			moments[n++] = seen[i];
+		if (t->lanes[i].host == host && t->lanes[i].nspans > 0)
+			moments[n++] = t->lanes[i].seen;
 	sort_words(moments, n);
 	return moments[n / 2];
 }
@@ -85,54 +83,51 @@ void move_lane(struct lane *lane, double by)
 		lane->spans[i].device_end += by;
 	}
 	lane->wait_since += by;
+	lane->end += by;
 }
 
 /* Tells when the host's last rank left `call`; -INFINITY when none of its lanes made it. */
-static double end_of(const struct timeline *t, const size_t *host, size_t which,
-		     const struct record *call)
+static double end_of(const struct timeline *t, size_t host, const struct record *call)
 {
 	double end = -INFINITY;
 
 	for (size_t i = 0; i < t->nlanes; i++) {
-		const struct span *span = host[i] == which ? find_span(&t->lanes[i], call) : NULL;
+		const struct lane *lane = &t->lanes[i];
+		const struct span *span = lane->host == host ? find_span(lane, call) : NULL;
 
 		end = span && span->leave > end ? span->leave : end;
 	}
 	return end;
 }
 
-const struct record *axis_align(struct timeline *t, const uint64_t *seen)
+const struct record *axis_align(struct timeline *t)
 {
-	size_t host[TIMELINE_LANES];
-	double at[TIMELINE_LANES] = { 0 }; /* of each lane's moment of evidence on the axis */
 	const struct record *common;
+	double last = -INFINITY;
 
-	number_hosts(t, host);
-	for (size_t i = 0; i < t->nlanes; i++) {
-		at[i] = difference(seen[i], host_moment(t, seen, host, host[i]));
-		if (fabs(at[i]) > HOUR_NS) {
-			t->dropped += t->lanes[i].nspans;
-			t->lanes[i].nspans = 0;
-			t->lanes[i].wait_since = NAN;
+	number_hosts(t);
+	for (struct lane *lane = t->lanes; lane < t->lanes + t->nlanes; lane++) {
+		double by = difference(lane->seen, host_moment(t, lane->host));
+
+		if (fabs(by) > HOUR_NS) {
+			t->dropped += lane->nspans;
+			lane->nspans = 0;
+			lane->wait_since = NAN;
 		}
-		move_lane(&t->lanes[i], at[i]);
+		move_lane(lane, by);
 	}
 	common = t->nhosts > 1 ? last_common(t) : NULL;
 	for (size_t h = 1; h < t->nhosts && common; h++) {
-		double by = end_of(t, host, 0, common) - end_of(t, host, h, common);
+		double by = end_of(t, 0, common) - end_of(t, h, common);
 
 		for (size_t i = 0; isfinite(by) && i < t->nlanes; i++)
-			if (host[i] == h) {
+			if (t->lanes[i].host == h)
 				move_lane(&t->lanes[i], by);
-				at[i] += by;
-			}
 	}
-	t->end = -INFINITY;
 	for (size_t i = 0; i < t->nlanes; i++)
-		if (t->lanes[i].nspans > 0 && at[i] > t->end)
-			t->end = at[i];
-	if (isinf(t->end))
-		t->end = 0;
+		if (t->lanes[i].nspans > 0)
+			last = fmax(last, t->lanes[i].end);
+	t->end = isinf(last) ? 0 : last;
 	return common;
 }
 

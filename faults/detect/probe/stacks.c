@@ -41,7 +41,7 @@ struct stacks {
 	size_t left_out; /* threads that time or room did not reach */
 	Dwfl *dwfl;
 	struct thread *threads;
-	size_t nthreads, room;
+	size_t nthreads;
 };
 
 /* ---- text ---- */
@@ -243,7 +243,7 @@ static struct thread *add_thread(struct stacks *s, pid_t tid)
 {
 	struct thread *thread;
 
-	if (s->nthreads == s->room)
+	if (s->nthreads == THREADS)
 		return NULL;
 	thread = &s->threads[s->nthreads++];
 	thread->tid = tid;
@@ -370,7 +370,7 @@ static bool attach(struct stacks *s)
 
 static void write_native(int fd, const struct stacks_order *order)
 {
-	struct stacks s = { .fd = fd, .pid = order->pid, .room = THREADS };
+	struct stacks s = { .fd = fd, .pid = order->pid };
 	char state = order->pid > 0 ? state_of(order->pid, 0, NULL) : '?';
 
 	s.deadline = clock_ns() + (uint64_t)(order->seconds * 1e9);
@@ -381,7 +381,7 @@ static void write_native(int fd, const struct stacks_order *order)
 		    order->pid);
 	else if (state == 't')
 		say(&s, "no stacks of process %d: a debugger holds it\n", order->pid);
-	else if ((s.threads = must(calloc(s.room, sizeof(*s.threads)))) && attach(&s))
+	else if ((s.threads = must(calloc(THREADS, sizeof(*s.threads)))) && attach(&s))
 		say_threads(&s);
 	dwfl_end(s.dwfl);
 	free(s.threads);

@@ -43,7 +43,7 @@ static bool is_blank(const struct finding *f)
 	return marked == 0 && f->d.class == CLASS_OUTCOME && f->d.nlines == 0 && f->d.comm == -1 &&
 	       f->d.seq_low == -1 && f->d.seq_high == -1 && f->d.hang_seq == -1 && !f->d.field[0] &&
 	       !f->d.theirs[0] && !f->d.majority[0] && !f->d.hosts[0] && !f->d.pair[0] &&
-	       f->d.confidence == CONFIDENCE_INCONCLUSIVE && f->most == CONFIDENCE_PROVED;
+	       f->d.confidence == CONFIDENCE_INCONCLUSIVE && f->reasons == 0;
 }
 
 /* Writes all over its finding. */
@@ -59,7 +59,7 @@ static void scribble(const struct rule_ctx *ctx, struct finding *f)
 	strcpy(f->d.majority, "ours");
 	strcpy(f->d.hosts, "node2");
 	strcpy(f->d.pair, "0>1");
-	f->most = CONFIDENCE_INCONCLUSIVE;
+	f->reasons = 1;
 	for (int i = 0; i < ctx->evidence->nranks; i++)
 		rank_set_add(&f->culprits, i);
 	finding_note(f, "scribbled");

@@ -1,5 +1,18 @@
 /* confidence.c: what makes a finding less certain than what its rule saw. */
+#include "diagnose/confidence.h"
+
 #include "diagnose/rule.h"
+
+enum confidence confidence_of(enum confidence seen, unsigned reasons)
+{
+#define REASON_MOST(name, most) [name] = CONFIDENCE_##most,
+	static const enum confidence most[REASON_COUNT] = { REASONS(REASON_MOST) };
+
+	for (int i = 0; i < REASON_COUNT; i++)
+		if (reasons >> i & 1 && most[i] < seen)
+			seen = most[i];
+	return seen;
+}
 
 /* One made a send or receive where others are in a collective, and little was alike before: some
  * ranks may have no part in those by right. Where ranks hang that do not all follow one plan it takes more. */
@@ -44,27 +57,30 @@ static bool pairs_oppose(const struct rule_ctx *ctx, const struct rank_set *culp
 				 !progress_in_pairs(ctx->comm, rank);
 }
 
-bool is_doubtful_deviation(const struct rule_ctx *ctx, const struct rank_set *culprits,
-			   const struct deviation *first, int rank, bool tied)
+unsigned reasons_of_deviation(const struct rule_ctx *ctx, const struct rank_set *culprits,
+			      const struct deviation *first, int rank, bool tied)
 {
 	bool field = first->kind == DEVIATION_FIELD;
 
-	return tied || (field && is_made_by_few(ctx->comm, first->high)) ||
-	       first->kind == DEVIATION_UNCLEAR || has_own_plan(ctx, first, rank) ||
-	       pairs_oppose(ctx, culprits, first, rank);
+	return reason_if(tied, REASON_NO_MAJORITY) |
+	       reason_if(field && is_made_by_few(ctx->comm, first->high), REASON_FEW_MADE) |
+	       reason_if(first->kind == DEVIATION_UNCLEAR, REASON_UNCLEAR) |
+	       reason_if(has_own_plan(ctx, first, rank), REASON_OWN_PLANS) |
+	       reason_if(pairs_oppose(ctx, culprits, first, rank), REASON_PAIRS_OPPOSE);
 }
 
 /* Numbers of calls say little where each rank follows a plan of its own, or no rank waits for what is missing. */
-bool is_doubtful_missing(const struct rule_ctx *ctx, const struct rank_set *behind, uint64_t seq)
+unsigned reasons_of_missing(const struct rule_ctx *ctx, const struct rank_set *behind, uint64_t seq)
 {
 	bool pairs = call_in_pairs(progress_reference(ctx->comm, seq)), awaited = true;
 
 	if (!ctx->in_pairs || ctx->plan->followed)
-		return pairs && !progress_all_awaited(ctx->comm, behind);
+		return reason_if(pairs && !progress_all_awaited(ctx->comm, behind),
+				 REASON_NOT_AWAITED);
 	for (int i = 0; i < ctx->comm->nranks && !pairs && awaited && ctx->played; i++)
 		awaited = !behind->in[i] ||
 			  progress_is_awaited(ctx->progress, members_rank(ctx->members, i));
-	return pairs || !awaited;
+	return reason_if(pairs, REASON_OWN_PLANS) | reason_if(!awaited, REASON_NOT_AWAITED);
 }
 
 /* Returns true if newest calls of some rank are lost. */
@@ -77,11 +93,11 @@ static bool any_torn(const struct evidence *e)
 }
 
 /* Absent ranks may be culprits too, or instead; that others are well says nothing of them. */
-enum confidence confidence_of_run(const struct evidence *e, size_t absent, bool well)
+unsigned reasons_of_run(const struct evidence *e, size_t absent, bool well)
 {
 	bool few = absent * 2 < (size_t)e->nranks && !well;
 
 	if (absent == 0 && !e->uncounted && !any_torn(e))
-		return CONFIDENCE_PROVED;
-	return majority_if(few);
+		return 0;
+	return 1u << (few ? REASON_SOME_UNKNOWN : REASON_MOST_UNKNOWN);
 }

@@ -179,7 +179,7 @@ static void write_diagnosis(struct walk *w, const struct rule *rule)
 	f->d.outcome = d->outcome;
 	if (rule->flags & RULE_DIVERGED)
 		f->d.outcome = outcome_worse(d->outcome, OUTCOME_DIVERGED);
-	f->d.confidence = confidence_least(f->d.confidence, f->most);
+	f->d.confidence = confidence_of(f->d.confidence, f->reasons);
 	memcpy(d, &f->d, offsetof(struct diagnosis, lines)); /* these stand behind the remarks */
 	name_culprits(w);
 	write_notes(d, f);
@@ -199,7 +199,7 @@ static void ask_others(struct walk *w, const struct rule *rule, const struct mem
 		write_notes(w->d, &w->finding);
 		if (w->d->confidence == CONFIDENCE_PROVED)
 			w->d->confidence =
-				confidence_least(w->finding.d.confidence, w->finding.most);
+				confidence_of(w->finding.d.confidence, w->finding.reasons);
 	}
 }
 
@@ -265,7 +265,7 @@ static void doubt_idle(struct walk *w)
 		}
 	if (idle < 0)
 		return;
-	w->d->confidence = CONFIDENCE_INCONCLUSIVE;
+	w->d->confidence = confidence_of(w->d->confidence, 1u << REASON_OTHER_IDLE);
 	diagnosis_note(w->d, "Rank %d is in no call, and others wait for it: it may be the one.",
 		       rank_number(w->ctx.run, idle));
 }
@@ -418,10 +418,10 @@ static void find_damage(const struct evidence *e, struct diagnosis *d)
 /* Missing evidence speaks against the finding. A run without fault in what is known may have one. */
 static void doubt(const struct evidence *e, size_t absent, struct diagnosis *d)
 {
-	enum confidence most = confidence_of_run(e, absent, d->outcome == OUTCOME_OK);
+	unsigned reasons = reasons_of_run(e, absent, d->outcome == OUTCOME_OK);
 
-	d->confidence = confidence_least(d->confidence, most);
-	if (d->outcome != OUTCOME_OK || most == CONFIDENCE_PROVED)
+	d->confidence = confidence_of(d->confidence, reasons);
+	if (d->outcome != OUTCOME_OK || !reasons)
 		return;
 	d->outcome = OUTCOME_INTERNAL;
 	d->class = CLASS_UNEXPLAINED;

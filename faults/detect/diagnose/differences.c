@@ -189,7 +189,7 @@ static void report_deviation(const struct rule_ctx *ctx, struct finding *f,
 {
 	const struct progress_comm *a = ctx->comm;
 	bool tied = a->tie && a->tie <= first->high;
-	bool open = !tied && progress_speaks_for(a, rank, first->high), sure;
+	bool open = !tied && progress_speaks_for(a, rank, first->high);
 
 	finding_place(f, a->comm, first->low, first->high, progress_hang_point(a));
 	if (f->d.hang_seq >= 0 && f->d.hang_seq < f->d.seq_low)
@@ -198,8 +198,9 @@ static void report_deviation(const struct rule_ctx *ctx, struct finding *f,
 	if (first->kind == DEVIATION_SKIPPED || first->kind == DEVIATION_EXTRA)
 		snprintf(f->d.field, sizeof(f->d.field), "call");
 	note_deviation(ctx, f, first, rank);
-	sure = !open && !is_doubtful_deviation(ctx, &f->culprits, first, rank, tied);
+	f->reasons |= reasons_of_deviation(ctx, &f->culprits, first, rank, tied);
 	if (open) {
+		f->reasons |= 1u << REASON_ORDER_SPEAKS;
 		finding_note(f,
 			     "More ranks made the one, and what was made before and after speaks "
 			     "for the other: either side may be the one that is wrong.");
@@ -213,7 +214,7 @@ static void report_deviation(const struct rule_ctx *ctx, struct finding *f,
 	if (open || (tied && first->kind == DEVIATION_FIELD))
 		rank_set_clear(&f->culprits);
 	finding_conclude(ctx, f, open ? CLASS_MISMATCH : class_of(ctx, f, first, rank),
-			 majority_if(sure));
+			 CONFIDENCE_MAJORITY);
 }
 
 /* A line for each rank that differs there in another way. */

@@ -12,7 +12,7 @@ void diagnosis_blank(struct diagnosis *d)
 void finding_reset(struct finding *f)
 {
 	diagnosis_blank(&f->d);
-	f->most = CONFIDENCE_PROVED;
+	f->reasons = 0;
 	rank_set_clear(&f->culprits);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/rank_list.h"
+#include "diagnose/confidence.h"
 #include "diagnose/diagnose.h"
 
 struct rule_ctx;
@@ -9,29 +10,12 @@ struct rule_ctx;
 struct finding {
 	struct diagnosis
 		d; /* without what the driver fills in: outcome, ranks, side, texts of the class */
-	enum confidence most; /* that it may have, whatever d.confidence says */
+	unsigned reasons; /* bits 1u << enum reason: it is less certain than d.confidence */
 	struct rank_set culprits;
 };
 
 /* A diagnosis that says nothing. */
 void diagnosis_blank(struct diagnosis *diagnosis);
-
-/* The less certain of the two. */
-static inline enum confidence confidence_least(enum confidence a, enum confidence b)
-{
-	return a < b ? a : b;
-}
-
-static inline enum confidence majority_if(bool holds)
-{
-	return holds ? CONFIDENCE_MAJORITY : CONFIDENCE_INCONCLUSIVE;
-}
-
-/* Something else may explain the same evidence: it leaves `most`. */
-static inline void finding_lower(struct finding *finding, enum confidence most)
-{
-	finding->most = confidence_least(finding->most, most);
-}
 
 /* A blank finding with room for as many culprits. */
 void finding_reset(struct finding *finding);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "diagnose/finding.h"
-#include "progress/comm.h"
 
 /* ---- place.c: where timelines parted, and between which two ranks a send or receive is ---- */
 
@@ -37,15 +36,6 @@ void name_lacking_pair(const struct rule_ctx *ctx, struct finding *finding, int 
 
 /* differences.c: ranks' calls are other than most ranks'; or no side is larger, and no rank is named. */
 bool report_differences(const struct rule_ctx *ctx, struct finding *finding);
-
-/* confidence.c: returns true if the others may be the ones that differ where `first` is, the deviation of `rank`, one of
- * the culprits. `tied`: no side of it is larger. */
-bool is_doubtful_deviation(const struct rule_ctx *ctx, const struct rank_set *culprits,
-			   const struct deviation *first, int rank, bool tied);
-/* Returns true if those that did not make call `seq` may be no culprits. */
-bool is_doubtful_missing(const struct rule_ctx *ctx, const struct rank_set *behind, uint64_t seq);
-/* The most that missing evidence leaves: `absent` ranks left none. `well`: nothing is wrong in what is known. */
-enum confidence confidence_of_run(const struct evidence *evidence, size_t absent, bool well);
 
 /* unequal.c: a send and its receive of other amounts met, or one was left out at the end of a group. */
 bool report_unequal(const struct rule_ctx *ctx, struct finding *finding);

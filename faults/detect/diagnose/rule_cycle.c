@@ -253,7 +253,8 @@ bool rule_cycle(const struct rule_ctx *ctx, struct finding *f)
 			name_again(ctx, f, c.calls[i], CLASS_EXTRA);
 	if (f->d.class == CLASS_CYCLE)
 		note_orders(ctx, f, why);
-	f->d.confidence = majority_if(f->culprits.n > 0);
+	f->d.confidence = CONFIDENCE_MAJORITY;
+	f->reasons |= reason_if(f->culprits.n == 0, REASON_NO_MAJORITY);
 	return true;
 }
 
@@ -334,6 +335,7 @@ bool rule_deadlock(const struct rule_ctx *ctx, struct finding *f)
 		name_again(ctx, f, in, CLASS_UNMATCHED);
 	if (!named)
 		find_too_many(ctx, f, &c);
-	f->d.confidence = majority_if(named);
+	f->d.confidence = CONFIDENCE_MAJORITY;
+	f->reasons |= reason_if(!named, REASON_NO_MAJORITY);
 	return true;
 }

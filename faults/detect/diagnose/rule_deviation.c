@@ -85,7 +85,8 @@ bool rule_replays(const struct rule_ctx *ctx, struct finding *f)
 		     seq, a->comm, least, most);
 	if (tie)
 		rank_set_clear(&f->culprits);
-	finding_conclude(ctx, f, CLASS_REPLAY, majority_if(!tie));
+	f->reasons |= reason_if(tie, REASON_NO_MAJORITY);
+	finding_conclude(ctx, f, CLASS_REPLAY, CONFIDENCE_MAJORITY);
 	return true;
 }
 

@@ -54,7 +54,8 @@ static bool report_arguments(const struct rule_ctx *ctx, struct finding *f,
 		if (most)
 			rank_set_add(&f->culprits, views[i]->rank);
 	}
-	finding_conclude(ctx, f, CLASS_INIT_MISMATCH, majority_if(most));
+	f->reasons |= reason_if(!most, REASON_NO_MAJORITY);
+	finding_conclude(ctx, f, CLASS_INIT_MISMATCH, CONFIDENCE_MAJORITY);
 	if (!most)
 		finding_note(f,
 			     "No value has a majority: either side may be the one that is wrong.");

@@ -62,7 +62,7 @@ static void note_past(const struct rule_ctx *ctx, struct finding *f, uint64_t se
 		     one ? " is" : "s are", one ? "it waits" : "they wait", one ? "has" : "have");
 	if (!is_one_step(ctx, seq))
 		return;
-	finding_lower(f, CONFIDENCE_MAJORITY);
+	f->reasons |= 1u << REASON_LAST_CALL;
 	snprintf(calls, sizeof(calls),
 		 seq == top ? "Call %" PRIu64 " is" : "Calls %" PRIu64 " to %" PRIu64 " are", seq,
 		 top);
@@ -100,7 +100,7 @@ static void note_own_pairs(const struct rule_ctx *ctx, struct finding *f)
 		known = known && (!f->culprits.in[i] || progress_partners_known(ctx->comm, i));
 	finding_note(f, "Sends or receives that %s made are pending: %s may wait for these.", who,
 		     who);
-	finding_lower(f, majority_if(known));
+	f->reasons |= 1u << (known ? REASON_OWN_PAIRS : REASON_PARTNERS_UNKNOWN);
 }
 
 /* Returns true if all ranks that made call `seq`, the last, made their call before once more, where the
@@ -147,8 +147,8 @@ static bool report_surplus(const struct rule_ctx *ctx, struct finding *f, uint64
 	f->d.seq_low = (int64_t)progress_run_start(ctx->comm, seq);
 	if (is_repeated(ctx, seq, 2 * (int)f->culprits.n < ctx->comm->nranks)) {
 		class = class_of_surplus(ctx, f, seq);
-		/* nothing shows that a first call is not made twice */
-		finding_conclude(ctx, f, class, majority_if(seq != 2));
+		f->reasons |= seq == 2 ? 1u << REASON_FIRST_CALL : 0;
+		finding_conclude(ctx, f, class, CONFIDENCE_MAJORITY);
 		return true;
 	}
 	rank_set_clear(&f->culprits);
@@ -177,16 +177,16 @@ static enum diagnosis_class class_of_missing(const struct rule_ctx *ctx, struct 
 
 			/* a rank that does something else than the others may wait for one of them */
 			if (class != CLASS_OUTCOME && one != class)
-				finding_lower(f, CONFIDENCE_MAJORITY);
+				f->reasons |= 1u << REASON_MIXED;
 			class = shared_class(class, one, CLASS_MISSING);
 		}
 	if (is_past(class) && f->culprits.n >= makers->came) {
 		finding_note(f, "As many ranks made the call as did not: those who did may have "
 				"made one too many.");
-		finding_lower(f, CONFIDENCE_INCONCLUSIVE);
+		f->reasons |= 1u << REASON_SURPLUS;
 	}
 	if (is_past(class) && ctx->in_pairs && !ctx->plan->followed)
-		finding_lower(f, CONFIDENCE_INCONCLUSIVE); /* calls may differ by right */
+		f->reasons |= 1u << REASON_OWN_PLANS;
 	return class;
 }
 
@@ -201,15 +201,14 @@ static bool report_missing(const struct rule_ctx *ctx, struct finding *f)
 	seq = makers.call;
 	if (seq == 0)
 		return false;
-	if (is_doubtful_missing(ctx, &f->culprits, seq))
-		finding_lower(f, CONFIDENCE_INCONCLUSIVE);
+	f->reasons |= reasons_of_missing(ctx, &f->culprits, seq);
 	place_missing(ctx, f);
 	if (ctx->outcome != OUTCOME_HANG)
 		f->d.hang_seq = -1; /* all came to their end: no rank waits */
 	if (is_surplus(ctx, &f->culprits, &makers, false))
 		return report_surplus(ctx, f, seq);
 	if (is_surplus(ctx, &f->culprits, &makers, true) && is_repeated(ctx, seq, false)) {
-		finding_lower(f, CONFIDENCE_INCONCLUSIVE);
+		f->reasons |= 1u << REASON_NO_MAJORITY;
 		return report_surplus(ctx, f, seq);
 	}
 	if (all_wait_in_pairs(ctx, &f->culprits, true)) {

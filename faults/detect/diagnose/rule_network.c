@@ -65,7 +65,8 @@ bool rule_cut_off(const struct rule_ctx *ctx, struct finding *f)
 		f,
 		"%zu of %d ranks found no way to the others; %zu wait%s inside communicator init.",
 		cut, ctx->evidence->nranks, waiting, waiting == 1 ? "s" : "");
-	finding_conclude(ctx, f, CLASS_INIT_UNREACHABLE, majority_if(f->culprits.n > 0));
+	f->reasons |= reason_if(f->culprits.n == 0, REASON_NO_MAJORITY);
+	finding_conclude(ctx, f, CLASS_INIT_UNREACHABLE, CONFIDENCE_MAJORITY);
 	return true;
 }
 
@@ -163,7 +164,7 @@ bool rule_namespace(const struct rule_ctx *ctx, struct finding *f)
 		     "All are inside communicator init with the same arguments, but in %zu network "
 		     "namespaces, of which the largest holds %zu of them.",
 		     networks.kinds, networks.votes);
-	finding_conclude(ctx, f, CLASS_INIT_UNREACHABLE,
-			 majority_if(networks.votes * 2 > networks.n));
+	f->reasons |= reason_if(networks.votes * 2 <= networks.n, REASON_NO_MAJORITY);
+	finding_conclude(ctx, f, CLASS_INIT_UNREACHABLE, CONFIDENCE_MAJORITY);
 	return true;
 }

@@ -99,7 +99,8 @@ bool rule_behind(const struct rule_ctx *ctx, struct finding *f)
 		     "%zu of %d ranks wait outside of calls, in '%s'; the other%s stayed behind.",
 		     ctx->comm->top, ctx->comm->comm, there, ctx->comm->nranks, others.what,
 		     f->culprits.n == 1 ? "" : "s");
-	finding_conclude(ctx, f, class, majority_if(there > f->culprits.n));
+	f->reasons |= reason_if(there <= f->culprits.n, REASON_NO_MAJORITY);
+	finding_conclude(ctx, f, class, CONFIDENCE_MAJORITY);
 	return true;
 }
 
@@ -147,8 +148,9 @@ bool rule_not_come(const struct rule_ctx *ctx, struct finding *f)
 	finding_note(
 		f, "Nobody waits for a call: %zu of %d ranks wait in '%s', and %s not come there.",
 		there, ctx->comm->nranks, what, f->culprits.n == 1 ? "one has" : "others have");
+	f->reasons |= reason_if(there <= f->culprits.n, REASON_NO_MAJORITY);
 	finding_conclude(ctx, f, culprits_class(ctx, &f->culprits, CLASS_MISSING),
-			 majority_if(there > f->culprits.n));
+			 CONFIDENCE_MAJORITY);
 	return true;
 }
 

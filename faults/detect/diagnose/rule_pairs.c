@@ -251,20 +251,21 @@ static size_t find_wrong_peers(const struct rule_ctx *ctx, struct finding *f,
 static bool find_peers(const struct rule_ctx *ctx, struct finding *f, const struct flows *flows)
 {
 	bool hang = ctx->outcome == OUTCOME_HANG;
-	size_t certain = find_wrong_peers(ctx, f, flows, 0), n;
+	size_t sure = find_wrong_peers(ctx, f, flows, 0), n;
 	size_t sends = hang ? find_wrong_peers(ctx, f, flows, CALL_SEND) : 0;
 	size_t receives = hang ? find_wrong_peers(ctx, f, flows, CALL_RECV) : 0;
-	bool open = (sends == 0) != (receives == 0) && sends + receives > certain, sure;
+	bool open = (sends == 0) != (receives == 0) && sends + receives > sure;
 
 	n = find_wrong_peers(ctx, f, flows, open ? sends ? CALL_SEND : CALL_RECV : 0);
 	if (n == 0)
 		return false;
 	if (open)
 		finding_note(f, "Another rank's call that never came would leave these open, too.");
-	/* without a common plan, ranks may have other partners by right */
-	sure = !open && 2 * n <= (size_t)ctx->comm->nranks &&
-	       (ctx->plan->followed || f->d.seq_high >= PLAN_LONG);
-	finding_conclude(ctx, f, CLASS_PAIR_PEER, majority_if(sure));
+	f->reasons |=
+		reason_if(open, REASON_OTHER_CAUSE) |
+		reason_if(!ctx->plan->followed && f->d.seq_high < PLAN_LONG, REASON_OWN_PLANS) |
+		reason_if(2 * n > (size_t)ctx->comm->nranks, REASON_NO_MAJORITY);
+	finding_conclude(ctx, f, CLASS_PAIR_PEER, CONFIDENCE_MAJORITY);
 	return true;
 }
 
@@ -272,7 +273,7 @@ static void report_mismatch(const struct rule_ctx *ctx, struct finding *f,
 			    const struct mismatch *mismatch)
 {
 	struct judgement j = judge(ctx, mismatch);
-	bool from = j.culprit == mismatch->link.from, sure;
+	bool from = j.culprit == mismatch->link.from;
 	const struct record *odd = from ? mismatch->send : mismatch->recv;
 	int rank = rank_number(ctx->evidence, j.culprit >= 0 ? j.culprit : mismatch->link.to);
 
@@ -291,8 +292,9 @@ static void report_mismatch(const struct rule_ctx *ctx, struct finding *f,
 		finding_note(f,
 			     "Nothing speaks for one or the other: either may be the one that is "
 			     "wrong.");
-	sure = j.culprit >= 0 && (ctx->plan->followed || mismatch->at >= PLAN_MIN);
-	finding_conclude(ctx, f, j.moved ? CLASS_UNMATCHED : CLASS_PAIR_SIZE, majority_if(sure));
+	f->reasons |= reason_if(j.culprit < 0, REASON_NO_MAJORITY) |
+		      reason_if(!ctx->plan->followed && mismatch->at < PLAN_MIN, REASON_OWN_PLANS);
+	finding_conclude(ctx, f, j.moved ? CLASS_UNMATCHED : CLASS_PAIR_SIZE, CONFIDENCE_MAJORITY);
 }
 
 bool rule_pairs(const struct rule_ctx *ctx, struct finding *f)
@@ -431,7 +433,8 @@ bool rule_counts(const struct rule_ctx *ctx, struct finding *f)
 	f->d.comm = a->comm;
 	f->d.hang_seq = ctx->outcome == OUTCOME_HANG ? progress_hang_point(ctx->comm) : -1;
 	snprintf(f->d.field, sizeof(f->d.field), "count");
-	finding_conclude(ctx, f, CLASS_MISMATCH, majority_if(f->culprits.n > 0));
+	f->reasons |= reason_if(f->culprits.n == 0, REASON_NO_MAJORITY);
+	finding_conclude(ctx, f, CLASS_MISMATCH, CONFIDENCE_MAJORITY);
 	if (f->culprits.n == 0)
 		finding_note(f, "Either side of the pair may be the one that is wrong.");
 	return true;

@@ -65,9 +65,8 @@ bool rule_dead(const struct rule_ctx *ctx, struct finding *f)
 			class = class ? class : how;
 			rank_set_add(&f->culprits, i);
 		}
-	/* what another rank did may have ended this one */
-	if (conclude(ctx, f, class, mixed ? CONFIDENCE_INCONCLUSIVE : CONFIDENCE_PROVED) &&
-	    class == CLASS_OOM)
+	f->reasons |= reason_if(mixed, REASON_OTHER_CAUSE);
+	if (conclude(ctx, f, class, CONFIDENCE_PROVED) && class == CLASS_OOM)
 		finding_note(f, "The kernel counts a kill for lack of memory in its cgroup.");
 	return f->culprits.n > 0;
 }
@@ -186,8 +185,8 @@ bool rule_stuck(const struct rule_ctx *ctx, struct finding *f)
 		     "first call that is not done and wait in it.",
 		     first, ctx->comm->comm, f->culprits.n == 1 ? "the culprit" : "the culprits",
 		     started, started == 1 ? " has" : "s have");
-	finding_conclude(ctx, f, CLASS_GPU_STUCK,
-			 unknown > 0 ? CONFIDENCE_MAJORITY : CONFIDENCE_PROVED);
+	f->reasons |= reason_if(unknown > 0, REASON_SOME_UNKNOWN);
+	finding_conclude(ctx, f, CLASS_GPU_STUCK, CONFIDENCE_PROVED);
 	return true;
 }
 
@@ -267,8 +266,9 @@ bool rule_device_fault(const struct rule_ctx *ctx, struct finding *f)
 	f->d.hang_seq = progress_hang_point(ctx->comm);
 	place_own(ctx, f);
 	/* what a peer sent may break a device, too */
-	finding_conclude(ctx, f, CLASS_GPU_FAULT,
-			 majority_if(f->culprits.n == 1 || 2 * (int)f->culprits.n < nranks));
+	f->reasons |= reason_if(f->culprits.n > 1 && 2 * (int)f->culprits.n >= nranks,
+				REASON_NO_MAJORITY);
+	finding_conclude(ctx, f, CLASS_GPU_FAULT, CONFIDENCE_MAJORITY);
 	return true;
 }
 

@@ -104,7 +104,8 @@ static void conclude(const struct rule_ctx *ctx, const struct survey *s, struct 
 					      "that is wrong."
 					    : "Several settings differ, and not on the same ranks: "
 					      "any may be the one that is wrong.");
-	finding_conclude(ctx, f, CLASS_SETTINGS, majority_if(named));
+	f->reasons |= reason_if(!named, REASON_NO_MAJORITY);
+	finding_conclude(ctx, f, CLASS_SETTINGS, CONFIDENCE_MAJORITY);
 }
 
 bool rule_settings(const struct rule_ctx *ctx, struct finding *f)

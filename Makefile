@@ -28,7 +28,7 @@ PROGRAMS := faults/detect/postmortem/hang_diagnose.c faults/detect/preload/hanga
 # houses that its own may use (ci/check_layers).
 HOUSES := lib harness predict host inject detect
 lib := $(addprefix common/lib/,base settings process net profiler)
-harness := $(addprefix common/harness/,options check backend backend/mpi backend/nccl backend/null report measure schedule)
+harness := $(addprefix common/harness/,options check backend backend/mpi backend/nccl report measure schedule)
 predict := $(addprefix common/predict/,pairs topo live)
 host := $(addprefix common/host/,nccl_log machine reconcile)
 inject := faults/inject

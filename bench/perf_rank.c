@@ -91,8 +91,8 @@ static int open_backend(struct rank *r)
 		.cta_policy = o->cta_policy,
 		.nvlink_centric = o->nvlink_centric,
 		.stream_null = o->stream_null,
-		.record_devices = o->record == RECORD_FULL ||
-				  ((o->nfaults || o->trace) && o->record != RECORD_OFF),
+		.record_devices =
+			o->record == RECORD_FULL || (o->nfaults && o->record != RECORD_OFF),
 	};
 	struct backend_facts facts;
 	int rc;
@@ -329,8 +329,7 @@ static int measure(struct rank *r)
 		return rc;
 	r->run.memory_collectives = memory_used(r) - before;
 	watch_phase(&r->watch, PHASE_FINALISE);
-	rc = run_finish(&r->run);
-	return rc < 0 ? rc : rank_save_trace(r);
+	return run_finish(&r->run);
 }
 
 static void tear_down(struct rank *r)

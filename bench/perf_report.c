@@ -3,10 +3,7 @@
 
 #include "base/clock.h"
 #include "profiler/nccl_profiler.h"
-#include "postmortem/timeline.h"
 #include "report/sink.h"
-
-#define TRACE_SECONDS 60 /* to gather and write all calls */
 
 int rank_explain_empty(struct rank *r)
 {
@@ -16,11 +13,6 @@ int rank_explain_empty(struct rank *r)
 
 	if (!r->run.report)
 		return 0;
-	if (be->ops->flags & BACKEND_NO_DATA)
-		return report_comment(&r->report,
-				      "Data check: none: the %s backend moves no data; the figures "
-				      "are those of the harness",
-				      be->ops->name);
 	be->ops->facts(be, &facts);
 	if (be->ops->flags & BACKEND_DEVICE && r->program->options->nfaults == 0)
 		why = nccl_profiler_refusal(facts.library_code);
@@ -117,60 +109,6 @@ int rank_open_report(struct rank *r)
 				 &r->err);
 	r->run.report = &r->report;
 	r->run.progress = launch_progress();
-	return rc;
-}
-
-/* Gathers all ranks' recorders, which are idle now, on rank 0. Returns 0 or a negative errno. */
-static int gather_calls(struct rank *r, struct evidence *e)
-{
-	bool root = r->job.rank == 0;
-	size_t n = root ? (size_t)e->nranks : 1;
-	struct record_memory *all =
-		must(aligned_alloc(_Alignof(struct record_memory), n * sizeof(*all)));
-	int rc = job_gather(&r->job, r->program->memory, sizeof(*all), all);
-
-	e->ranks = must(calloc((size_t)e->nranks, sizeof(*e->ranks)));
-	for (size_t i = 0; rc == 0 && root && i < n; i++) {
-		e->ranks[i].present = true;
-		view_read(&e->ranks[i].view, &all[i], 0); /* its newest call dates the view */
-		e->ranks[i].view.waiting = 0;		  /* the rank does not wait */
-		evidence_take_calls(&e->ranks[i], &all[i]);
-	}
-	free(all);
-	return rc;
-}
-
-static int save_trace(const struct evidence *e, const char *path, struct error *err)
-{
-	struct timeline timeline;
-	int rc;
-
-	timeline_init(&timeline, NULL, e);
-	rc = timeline_save_trace(&timeline, path);
-	timeline_release(&timeline);
-	return rc == 0 ? 0
-		       : error_set(err, OUTCOME_INTERNAL, rc, "--trace %.400s: %s", path,
-				   strerror(-rc));
-}
-
-int rank_save_trace(struct rank *r)
-{
-	const char *path = r->program->options->trace;
-	struct job_time former = job_extend_deadline(&r->job, TRACE_SECONDS);
-	struct evidence e = { .nranks = r->job.nranks };
-	int wanted = path != NULL, rc = job_bcast(&r->job, &wanted, sizeof(wanted));
-
-	if (rc == 0 && wanted) {
-		snprintf(e.backend, sizeof(e.backend), "%s", r->bench.backend->ops->name);
-		rc = gather_calls(r, &e);
-		watch_work(&r->watch, "writing the trace", TRACE_SECONDS);
-		if (rc == 0 && r->job.rank == 0)
-			rc = save_trace(&e, path, &r->err);
-		watch_leave(&r->watch);
-		rc = job_agree(&r->job, rc);
-	}
-	job_restore_deadline(&r->job, former);
-	evidence_release(&e);
 	return rc;
 }
 

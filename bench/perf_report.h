@@ -54,9 +54,6 @@ int rank_open_vendor(struct rank *r);
 /* --reconcile, or rows that may be slow. Collective. */
 int rank_open_reconcile(struct rank *r);
 
-/* --trace, after a normal end: rank 0 writes the newest calls of all ranks. Collective. */
-int rank_save_trace(struct rank *r);
-
 /* Runs p2p_matrix_perf, in place of a sweep. Collective. */
 int p2p_matrix_run(struct rank *r);
 

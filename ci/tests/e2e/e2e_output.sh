@@ -145,21 +145,18 @@ expect_rc 2 'no folder:'
 expect_err 'no/such/folder'
 
 # A folder
-run "$perf" "${few[@]}" -b 8 -e 64K -f 4 --out folder --metrics m.prom --trace t.json
+run "$perf" "${few[@]}" -b 8 -e 64K -f 4 --out folder --metrics m.prom
 expect_rc 0 '--out:'
 python '--out CSV' "$csv_good" folder/rows.csv 14
 python '--out JSON' "$jsonl_good" folder/rows.jsonl 14
-python '--metrics, --trace' '
-import json, re, sys
+python --metrics '
+import re
 for line in open("m.prom"):
     if not re.match(r"# (HELP|TYPE) hangar_|hangar_[a-z0-9_]+\{([a-z]+=\"[^\"]*\",?)+} [-0-9.e+]+$", line.replace("size_bytes", "size")):
         print("not a metric:", line)
 text = open("m.prom").read()
 if text.count("hangar_collective_time_seconds{") != 14 or "completed{program=\"all_reduce_perf\",backend=\"mpi\",nranks=\"2\"} 1\n" not in text:
-    print("metrics are missing")
-trace = json.load(open("t.json"))
-ranks = [[e["args"]["count"] for e in trace["traceEvents"] if e.get("cat") == "call" and e["pid"] == rank] for rank in (0, 1)]
-if ranks[0] != ranks[1] or len(ranks[0]) < 14 * 4 or ranks[0][-1] != 8192: print("calls", ranks)'
+    print("metrics are missing")'
 holds '--out: table differs' diff <(grep -v '^#' "$work/out") <(grep -v '^#' folder/table.txt)
 run "$perf" "${few[@]}" -b 8 -e 8 --out folder
 expect_rc 2 '--out again:'

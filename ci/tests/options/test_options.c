@@ -122,8 +122,6 @@ static const struct right_case right_cases[] = {
 	{ "--nvlink-centric 0", { IS(nvlink_centric, false) } },
 	{ "--table=nccl-tests", { IS(table, TABLE_NCCL_TESTS) } },
 	{ "--table wide", { IS(table, TABLE_WIDE) } },
-	{ "--backend null", { IS(check, 0) } },
-	{ "--backend null -c 0", { IS(check, 0) } },
 	{ "--backend mpi --alloc nccl -R 0", { IS(alloc, ALLOC_NCCL) } },
 	{ "-b 8 --", { IS(min_bytes, 8) } },
 	{ "-h", { IS(help, true) } },

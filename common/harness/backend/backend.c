@@ -5,7 +5,7 @@ const struct backend_ops *const backend_table[] = {
 #ifdef HAVE_NCCL
 	&backend_nccl,
 #endif
-	&backend_mpi, &backend_null, NULL
+	&backend_mpi, NULL
 };
 
 const struct backend_ops *backend_find(const char *name)
@@ -15,8 +15,7 @@ const struct backend_ops *backend_find(const char *name)
 	for (size_t i = 0; backend_table[i]; i++) {
 		const struct backend_ops *ops = backend_table[i];
 
-		if (any ? !(ops->flags & BACKEND_NO_DATA) && ops->devices() > 0
-			: strcmp(name, ops->name) == 0)
+		if (any ? ops->devices() > 0 : strcmp(name, ops->name) == 0)
 			return ops;
 	}
 	return NULL;

@@ -168,11 +168,10 @@ struct backend_ops {
 
 extern const struct backend_ops backend_mpi;
 extern const struct backend_ops backend_nccl; /* defined with HAVE_NCCL only */
-extern const struct backend_ops backend_null; /* for measurement of the harness */
 
 /* The backends of this build, NULL-terminated, nccl first. */
 extern const struct backend_ops *const backend_table[];
 
-/* Returns the named backend, or for "auto" the first with a device whose calls move data. NULL: not
+/* Returns the named backend, or for "auto" the first with a device. NULL: not
  * in this build. */
 const struct backend_ops *backend_find(const char *name);

@@ -31,7 +31,7 @@ struct options {
 	};
 	/* the calls */
 	struct {
-		const char *backend;	     /* --backend auto|nccl|mpi|null */
+		const char *backend;	     /* --backend auto|nccl|mpi */
 		enum mode mode;		     /* --mode; MODE_GRAPH also from -G */
 		int dtype_first, dtype_last; /* -d; DT_INT8..DT_F8E5M2 for "all" */
 		int op_first, op_last;	     /* -o; OP_SUM..OP_MULSUM for "all" */
@@ -90,7 +90,7 @@ struct options {
 	                       * environment's. */
 		const char *spec;      /* --spec */
 		const char *csv, *json, *out; /* --csv --json --out */
-		const char *metrics, *trace;  /* --metrics --trace */
+		const char *metrics;	      /* --metrics */
 	};
 	/* faults: --fault, as given; the grammar is faults/inject/fault.h's. "none": the healthy
 	 * twin */

@@ -222,8 +222,7 @@ static int check_files(struct option_set *set)
 		{ same(o->csv, o->json), "json", "must be another file than --csv", NULL },
 		{ same(o->nccl_json, o->json) || same(o->nccl_json, o->csv), "output_file",
 		  "must be another file than --json and --csv", NULL },
-		{ o->record == RECORD_OFF, "trace", "can't be combined with --record off", NULL },
-		{ o->cycles == 0, "trace output_file",
+		{ o->cycles == 0, "output_file",
 		  "can't be combined with -N 0: it is written when the run ends", NULL },
 	};
 
@@ -262,24 +261,6 @@ static int check_kind(struct option_set *set)
 	return refuse(set, clashes, COUNT(clashes), false);
 }
 
-/* Calls without data cannot be checked or broken. */
-static int check_no_data(struct option_set *set)
-{
-	struct options *o = set->options;
-
-	if (!backend_has(o->backend, BACKEND_NO_DATA))
-		return 0;
-	if ((given(set, "check") && o->check > 0) || o->check_every)
-		return reject(set, "check", "must be 0 with --backend %s, which moves no data",
-			      o->backend);
-	if (o->nfaults > 0)
-		return reject(set, "fault",
-			      "can't be combined with --backend %s, which makes no calls",
-			      o->backend);
-	o->check = 0;
-	return 0;
-}
-
 static int check_device_kernels(struct option_set *set)
 {
 	static const char *const names[] = { "device_implementation", "device_cta_count" };
@@ -306,7 +287,6 @@ int options_check(struct option_set *set)
 		check_processes,
 		check_files,
 		check_kind,
-		check_no_data,
 		/* last: wrong input is reported first in every build */
 		check_device_kernels,
 	};

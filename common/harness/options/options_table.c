@@ -111,9 +111,8 @@ const struct option_row option_rows[] = {
 	  .help = "accepted; ranks are processes and always start in parallel" },
 	/* the resolved backend is compared */
 	{ "backend", .arg = "NAME", .initial = "auto", .kind = &kind_text, FIELD(backend),
-	  FREE, .group = GROUP_PROCESSES, WORDS("auto", "nccl", "mpi", "null"),
-	  .help = "library of the calls; auto: nccl if a GPU is visible, else mpi; null: none, calls "
-		  "return at once and busbw is the limit of the harness" },
+	  FREE, .group = GROUP_PROCESSES, WORDS("auto", "nccl", "mpi"),
+	  .help = "library of the calls; auto: nccl if a GPU is visible, else mpi" },
 	{ "share-gpu", FLAG("1", "0"), FIELD(share_gpu), SAME, .group = GROUP_PROCESSES,
 	  .scope = SCOPE_GPU,
 	  .help = "several ranks on one GPU, as if each were a host of its own" },
@@ -188,9 +187,6 @@ const struct option_row option_rows[] = {
 
 	{ "metrics", .arg = "FILE.prom", FILE_LIKE(".prom"), FIELD(metrics),
 	  FREE, .group = GROUP_REPORT, .help = "Prometheus text for node_exporter's textfile collector, replaced during the run" },
-	{ "trace", .arg = "FILE", TEXT, FIELD(trace), FREE, .group = GROUP_REPORT,
-	  .help = "the last calls of all ranks at a normal end, for chrome://tracing and Perfetto; on a GPU with "
-		  "device times, which cost about 1 us a call" },
 
 	{ "fault", .arg = "NAME[:RANKS][@OP][,key=value...]", .kind = &kind_fault,
 	  .allowed = "NAME[:RANKS][@OP][,key=value...], at most eight times; see --list-faults",

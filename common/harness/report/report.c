@@ -34,7 +34,6 @@ static const struct {
 	{ "-J", offsetof(struct options, nccl_json), sink_nccl_json_new, true },
 	{ "--metrics", offsetof(struct options, metrics), sink_metrics_new, true },
 	{ "--spec", offsetof(struct options, spec), NULL, true },
-	{ "--trace", offsetof(struct options, trace), NULL, false },
 };
 
 #define FILES (sizeof(files) / sizeof(files[0]))

@@ -6,7 +6,6 @@ static const struct {
 	unsigned flags;
 } kinds[] = {
 	{ "nccl", "NCCL ", BACKEND_FLAGS_NCCL },
-	{ "null", "null ", BACKEND_FLAGS_NULL },
 	{ "mpi", "", BACKEND_FLAGS_MPI },
 };
 

@@ -10,13 +10,11 @@ enum backend_flag {
 	BACKEND_AVG_FIRST = 16, /* ncclAvg on floats multiplies by 1/n before the addition */
 	BACKEND_SOCKETS = 32,	/* communicator init always uses sockets */
 	BACKEND_RAS = 64,	/* the library answers RAS queries and logs its rings */
-	BACKEND_NO_DATA = 128,	/* calls move no data: checks are off */
-	BACKEND_SETTINGS = 256	/* ranks should have equal NCCL settings; null has it for tests */
+	BACKEND_SETTINGS = 128	/* ranks should have equal NCCL settings */
 };
 
 /* Flags of each backend of hangar. */
-#define BACKEND_FLAGS_MPI  0u
-#define BACKEND_FLAGS_NULL ((unsigned)(BACKEND_NO_DATA | BACKEND_SETTINGS))
+#define BACKEND_FLAGS_MPI 0u
 #define BACKEND_FLAGS_NCCL                                                                         \
 	((unsigned)(BACKEND_DEVICE | BACKEND_ASYNC | BACKEND_ABORT | BACKEND_GRAPH |               \
 		    BACKEND_AVG_FIRST | BACKEND_SOCKETS | BACKEND_RAS | BACKEND_SETTINGS))

@@ -25,8 +25,6 @@ const char *predict_refusal(const struct bench *bench, bool shared_gpu)
 		return "--topo none";
 	if (o->nfaults > 0)
 		return "none are made of a schedule of faults";
-	if (bench->backend->ops->flags & BACKEND_NO_DATA)
-		return "the null backend moves no data";
 	if (o->split_kind != SPLIT_NONE)
 		return "none are made for groups";
 	if (shared_gpu)

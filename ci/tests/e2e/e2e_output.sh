@@ -99,8 +99,6 @@ run "$perf" "${few[@]}" -b 8 -e 64K -f 4
 expect_rc 0
 table 16 7
 holds 'a line wider than 140' [ -z "$(grep -v '^# nThread' "$work/out" | awk 'length > 140')" ]
-run "$perf" "${few[@]}" -b 8 -e 64K -f 4 --table=wide
-table 20 7 more
 holds "files left: $(everything)" [ "$(everything)" = "$before" ]
 
 # nccl-tests' columns alone, with the N/A of a collective that can't run in place

@@ -121,7 +121,7 @@ static const struct right_case right_cases[] = {
 	{ "--alloc cuda", { IS(alloc, ALLOC_CUDA) } },
 	{ "--nvlink-centric 0", { IS(nvlink_centric, false) } },
 	{ "--table=nccl-tests", { IS(table, TABLE_NCCL_TESTS) } },
-	{ "--table wide", { IS(table, TABLE_WIDE) } },
+	{ "--table nccl-tests", { IS(table, TABLE_NCCL_TESTS) } },
 	{ "--backend mpi --alloc nccl -R 0", { IS(alloc, ALLOC_NCCL) } },
 	{ "-b 8 --", { IS(min_bytes, 8) } },
 	{ "-h", { IS(help, true) } },

@@ -42,7 +42,7 @@ static const struct {
 	{ "must be a name that is not empty", { "--csv ''" } },
 	{ "must be one of stream isolated graph", { "--mode fast" } },
 	{ "must be one of auto nccl mpi", { "--backend gloo" } },
-	{ "must be one of hangar nccl-tests wide", { "--table plain" } },
+	{ "must be one of hangar nccl-tests", { "--table plain" } },
 	{ "must be one of off calls full", { "--record all" } },
 	{ "must be one of nccl cuda", { "--alloc host" } },
 	{ "must be a size of at least 1 byte and at most 1073741824", { "--align 0" } },

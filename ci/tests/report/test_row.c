@@ -31,35 +31,10 @@ UNIT_TEST(test_declaration, "declaration of columns")
 	for (size_t i = 0; i < row_column_count; i++) {
 		const struct column *c = &row_columns[i];
 
-		UNIT_ALL(one_word(c->name), c->help && c->help[0] && c->unit,
-			 c->offset < sizeof(struct row));
+		UNIT_ALL(one_word(c->name), c->help && c->help[0], c->offset < sizeof(struct row));
 		CU_ASSERT_STRING_NOT_EQUAL(c->name, "type"); /* JSON's kind of object */
-		if (c->heading)
-			UNIT_ALL(one_word(c->heading), strcmp(c->heading, "time") != 0,
-				 strcmp(c->heading, "algbw") != 0,
-				 strcmp(c->heading, "busbw") != 0);
 		for (size_t j = 0; j < i; j++)
 			CU_ASSERT_STRING_NOT_EQUAL(c->name, row_columns[j].name);
-	}
-}
-
-/* Units that the name must carry. */
-UNIT_TEST(test_units_in_names, "units in names")
-{
-	static const struct {
-		const char *unit, *suffix;
-	} suffixes[] = {
-		{ "us", "_us" }, { "GB/s", "_gbs" }, { "B", "_bytes" }, { "%", "_percent" }
-	};
-
-	for (size_t i = 0; i < row_column_count; i++) {
-		for (size_t u = 0; u < 4; u++) {
-			const char *name = row_columns[i].name, *suffix = suffixes[u].suffix;
-			size_t n = strlen(name), m = strlen(suffix);
-			bool ends = n >= m && strcmp(name + n - m, suffix) == 0;
-
-			CU_ASSERT_EQUAL(strcmp(row_columns[i].unit, suffixes[u].unit) == 0, ends);
-		}
 	}
 }
 
@@ -128,15 +103,4 @@ UNIT_TEST(test_numbers, "numbers")
 
 	UNIT_ROWS(row, known)
 		CU_ASSERT_STRING_EQUAL(number_text(row->value, buf, sizeof(buf)), row->text);
-}
-
-UNIT_TEST(test_shared_columns, "columns both placements share")
-{
-	static const char *const shared[] = { "schema", "collective", "size_bytes",
-					      "dtype",	"mode",	      "cycle" };
-	static const char *const measured[] = { "time_us", "wrong",	   "samples",
-						"stop",	   "slowest_rank", "timestamp" };
-
-	for (size_t i = 0; i < 6; i++)
-		UNIT_ALL(column_shared(find(shared[i])), !column_shared(find(measured[i])));
 }

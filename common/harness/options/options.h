@@ -8,7 +8,7 @@ enum mode { MODE_STREAM, MODE_ISOLATED, MODE_GRAPH };
 const char *mode_name(enum mode mode); /* "stream" "isolated" "graph" */
 
 enum record_level { RECORD_OFF, RECORD_CALLS, RECORD_FULL };
-enum table_kind { TABLE_HANGAR, TABLE_NCCL_TESTS, TABLE_WIDE };
+enum table_kind { TABLE_HANGAR, TABLE_NCCL_TESTS };
 enum average { AVERAGE_RANK0, AVERAGE_MEAN, AVERAGE_MIN, AVERAGE_MAX }; /* -a 0..3 */
 enum split_kind { SPLIT_NONE, SPLIT_AND, SPLIT_OR, SPLIT_MOD, SPLIT_DIV };
 

@@ -171,9 +171,9 @@ const struct option_row option_rows[] = {
 	{ "reconcile", FLAG("1", "0"), FIELD(reconcile), SAME, .group = GROUP_REPORT,
 	  .help = "search for causes of slow rows even if none is below its prediction" },
 	{ "table", .arg = "KIND", .initial = "hangar", .kind = &kind_word, FIELD(table),
-	  FREE, .group = GROUP_REPORT, WORDS("hangar", "nccl-tests", "wide"),
-	  .help = "columns of the table: nccl-tests' 13 alone; with the predicted busbw, the measured share of "
-		  "it and the spread, in 140 characters; or all" },
+	  FREE, .group = GROUP_REPORT, WORDS("hangar", "nccl-tests"),
+	  .help = "columns of the table: nccl-tests' 13 alone, or with the predicted busbw, the measured share of "
+		  "it and the spread, in 140 characters" },
 	{ "spec", .arg = "FILE", TEXT, FIELD(spec), FREE, .group = GROUP_REPORT,
 	  .help = "p2p_matrix_perf: write the measured links as a topology for --topo and topo_predict" },
 	{ "out", .arg = "DIR", TEXT, FIELD(out), FREE, .group = GROUP_REPORT,

@@ -3,96 +3,77 @@
 
 #include "base/parse.h"
 
-/* Further members may follow the texts: ".predicted = true". */
-#define COLUMN(column_type, field, column_name, column_heading, column_unit, text, ...)            \
+#define NAMED(column_type, field, column_name, text)                                               \
 	{                                                                                          \
-		.name = column_name, .heading = column_heading, .unit = column_unit, .help = text, \
-		.type = column_type, .offset = offsetof(struct row, field), __VA_ARGS__            \
+		.name = column_name, .help = text, .type = column_type,                            \
+		.offset = offsetof(struct row, field)                                              \
 	}
-#define PREDICTED(...) COLUMN(__VA_ARGS__, .predicted = true)
-#define INT32(...)     COLUMN(COLUMN_INT32, __VA_ARGS__)
-#define INT64(...)     COLUMN(COLUMN_INT64, __VA_ARGS__)
-#define UINT64(...)    COLUMN(COLUMN_UINT64, __VA_ARGS__)
-#define DOUBLE(...)    COLUMN(COLUMN_DOUBLE, __VA_ARGS__)
-#define STRING(...)    COLUMN(COLUMN_STRING, __VA_ARGS__)
-#define TEXT(...)      COLUMN(COLUMN_TEXT, __VA_ARGS__)
+#define INT32(field, text)  NAMED(COLUMN_INT32, field, #field, text)
+#define INT64(field, text)  NAMED(COLUMN_INT64, field, #field, text)
+#define DOUBLE(field, text) NAMED(COLUMN_DOUBLE, field, #field, text)
+#define STRING(field, text) NAMED(COLUMN_STRING, field, #field, text)
 
 /* The type column is named "dtype": "type" is the kind of object in JSON. */
 const struct column row_columns[] = {
-	INT32(schema, "schema", NULL, "", "version of these columns"),
-	STRING(collective, "collective", NULL, "", "name of the collective"),
-	STRING(backend, "backend", NULL, "", "nccl or mpi"),
-	INT32(nranks, "nranks", NULL, "", "number of ranks"),
-	INT32(nnodes, "nnodes", NULL, "", "number of hosts"),
-	UINT64(size, "size_bytes", NULL, "B", "largest buffer of a rank"),
-	UINT64(count, "count", NULL, "elements", "count argument of the call"),
-	STRING(type, "dtype", NULL, "", "element type"),
-	STRING(redop, "redop", NULL, "", "reduction operator, or none"),
-	INT32(root, "root", NULL, "", "root rank, -1: none"),
-	STRING(placement, "placement", NULL, "", "out-of-place or in-place"),
-	STRING(mode, "mode", "mode", "",
-	       "stream: back to back; isolated: single calls; graph: replayed"),
-	INT32(cycle, "cycle", NULL, "", "number of earlier sweeps (-N)"),
-	DOUBLE(time_us, "time_us", NULL, "us", "median time of a call"),
-	DOUBLE(algbw_gbs, "algbw_gbs", NULL, "GB/s", "bytes of the collective over time_us"),
-	DOUBLE(busbw_gbs, "busbw_gbs", NULL, "GB/s", "algbw_gbs times the collective's bus factor"),
-	INT64(wrong, "wrong", NULL, "", "wrong elements over all ranks, -1: not checked"),
-	DOUBLE(mean_us, "mean_us", NULL, "us", "mean of the samples"),
-	DOUBLE(min_us, "min_us", NULL, "us", "fastest sample"),
-	DOUBLE(p5_us, "p5_us", NULL, "us", "5 % quantile of the samples"),
-	DOUBLE(p95_us, "p95_us", NULL, "us", "95 % quantile of the samples"),
-	DOUBLE(p99_us, "p99_us", "p99", "us", "99 % quantile of the samples"),
-	DOUBLE(max_us, "max_us", NULL, "us", "slowest sample"),
-	DOUBLE(stddev_us, "stddev_us", NULL, "us", "standard deviation of the samples"),
-	DOUBLE(ci_low_us, "ci_low_us", NULL, "us",
-	       "95 % confidence interval of the median, lower end"),
-	DOUBLE(ci_high_us, "ci_high_us", NULL, "us",
-	       "95 % confidence interval of the median, upper end"),
-	DOUBLE(ci_percent, "ci_percent", "ci", "%", "half width of that interval over the median"),
-	INT64(samples, "samples", "samples", "", "samples taken"),
-	INT64(calls, "calls", NULL, "", "calls per sample"),
-	STRING(stop, "stop", "stop", "", "reason for the end of sampling: ci, budget or count"),
-	DOUBLE(enqueue_us, "enqueue_us", NULL, "us", "host time to issue a call, slowest rank"),
-	INT32(slowest_rank, "slowest_rank", "slowest", "rank", "rank that was slowest most often"),
-	DOUBLE(rank_spread_percent, "rank_spread_percent", NULL, "%",
-	       "slowest rank's median over the fastest's, less 100 %"),
-	INT64(warmup_calls, "warmup_calls", NULL, "", "untimed calls before the first sample"),
-	PREDICTED(COLUMN_DOUBLE, predicted_us, "predicted_us", "pred", "us",
-		  "predicted time of a call on healthy hardware, by the topology"),
-	PREDICTED(COLUMN_DOUBLE, predicted_busbw_gbs, "predicted_busbw_gbs", "predbw", "GB/s",
-		  "the same as bus bandwidth"),
-	PREDICTED(COLUMN_DOUBLE, predicted_low_gbs, "predicted_low_gbs", "predlow", "GB/s",
-		  "nine in ten of such machines reach this bus bandwidth or more; no number: never "
-		  "scored"),
-	PREDICTED(COLUMN_DOUBLE, predicted_high_gbs, "predicted_high_gbs", "predhigh", "GB/s",
-		  "upper end of the same interval"),
-	PREDICTED(COLUMN_DOUBLE, ceiling_busbw_gbs, "ceiling_busbw_gbs", "ceiling", "GB/s",
-		  "limit of the links as bus bandwidth"),
-	PREDICTED(COLUMN_DOUBLE, of_predicted_percent, "of_predicted_percent", "ofpred", "%",
-		  "predicted time over measured time"),
-	PREDICTED(COLUMN_DOUBLE, of_ceiling_percent, "of_ceiling_percent", "ofceil", "%",
-		  "measured bus bandwidth over the ceiling"),
-	PREDICTED(COLUMN_STRING, predicted_algo, "predicted_algo", NULL, "",
-		  "algorithm that NCCL is predicted to choose"),
-	PREDICTED(COLUMN_STRING, predicted_proto, "predicted_proto", NULL, "",
-		  "protocol that NCCL is predicted to choose"),
-	INT32(predicted_channels, "predicted_channels", NULL, "",
-	      "channels that NCCL is predicted to use, -1: not predicted"),
-	STRING(used_algo, "used_algo", NULL, "",
-	       "algorithm that NCCL used in an untimed call; P2P: sends and receives"),
-	STRING(used_proto, "used_proto", NULL, "", "protocol that it used"),
-	INT32(used_channels, "used_channels", NULL, "", "channels of a call, -1: unknown"),
-	TEXT(timestamp, "timestamp", NULL, "", "local time at the end of the point, ISO 8601"),
+	INT32(schema, "version of these columns"),
+	STRING(collective, "name of the collective"),
+	STRING(backend, "nccl or mpi"),
+	INT32(nranks, "number of ranks"),
+	INT32(nnodes, "number of hosts"),
+	NAMED(COLUMN_UINT64, size, "size_bytes", "largest buffer of a rank"),
+	NAMED(COLUMN_UINT64, count, "count", "count argument of the call"),
+	NAMED(COLUMN_STRING, type, "dtype", "element type"),
+	STRING(redop, "reduction operator, or none"),
+	INT32(root, "root rank, -1: none"),
+	STRING(placement, "out-of-place or in-place"),
+	STRING(mode, "stream: back to back; isolated: single calls; graph: replayed"),
+	INT32(cycle, "number of earlier sweeps (-N)"),
+	DOUBLE(time_us, "median time of a call"),
+	DOUBLE(algbw_gbs, "bytes of the collective over time_us"),
+	DOUBLE(busbw_gbs, "algbw_gbs times the collective's bus factor"),
+	INT64(wrong, "wrong elements over all ranks, -1: not checked"),
+	DOUBLE(mean_us, "mean of the samples"),
+	DOUBLE(min_us, "fastest sample"),
+	DOUBLE(p5_us, "5 % quantile of the samples"),
+	DOUBLE(p95_us, "95 % quantile of the samples"),
+	DOUBLE(p99_us, "99 % quantile of the samples"),
+	DOUBLE(max_us, "slowest sample"),
+	DOUBLE(stddev_us, "standard deviation of the samples"),
+	DOUBLE(ci_low_us, "95 % confidence interval of the median, lower end"),
+	DOUBLE(ci_high_us, "95 % confidence interval of the median, upper end"),
+	DOUBLE(ci_percent, "half width of that interval over the median"),
+	INT64(samples, "samples taken"),
+	INT64(calls, "calls per sample"),
+	STRING(stop, "reason for the end of sampling: ci, budget or count"),
+	DOUBLE(enqueue_us, "host time to issue a call, slowest rank"),
+	INT32(slowest_rank, "rank that was slowest most often"),
+	DOUBLE(rank_spread_percent, "slowest rank's median over the fastest's, less 100 %"),
+	INT64(warmup_calls, "untimed calls before the first sample"),
+	DOUBLE(predicted_us, "predicted time of a call on healthy hardware, by the topology"),
+	DOUBLE(predicted_busbw_gbs, "the same as bus bandwidth"),
+	DOUBLE(predicted_low_gbs, "nine in ten of such machines reach this bus bandwidth or more; "
+				  "no number: never scored"),
+	DOUBLE(predicted_high_gbs, "upper end of the same interval"),
+	DOUBLE(ceiling_busbw_gbs, "limit of the links as bus bandwidth"),
+	DOUBLE(of_predicted_percent, "predicted time over measured time"),
+	DOUBLE(of_ceiling_percent, "measured bus bandwidth over the ceiling"),
+	STRING(predicted_algo, "algorithm that NCCL is predicted to choose"),
+	STRING(predicted_proto, "protocol that NCCL is predicted to choose"),
+	INT32(predicted_channels, "channels that NCCL is predicted to use, -1: not predicted"),
+	STRING(used_algo, "algorithm that NCCL used in an untimed call; P2P: sends and receives"),
+	STRING(used_proto, "protocol that it used"),
+	INT32(used_channels, "channels of a call, -1: unknown"),
+	NAMED(COLUMN_TEXT, timestamp, "timestamp", "local time at the end of the point, ISO 8601"),
 };
 const size_t row_column_count = sizeof(row_columns) / sizeof(row_columns[0]);
 
 /* An element may be negative, in front of a buffer. */
 const struct column wrong_columns[WRONG_COLUMNS] = {
-	COLUMN(COLUMN_WRONG, report.kind, "wrong_kind", NULL, "", "kind of failure"),
-	INT32(report.rank, "wrong_rank", NULL, "", "the rank whose buffer is wrong"),
-	INT64(report.element, "wrong_element", NULL, "", "its first wrong element"),
-	TEXT(report.expected, "wrong_expected", NULL, "", "the expected element"),
-	TEXT(report.got, "wrong_got", NULL, "", "the received element"),
+	NAMED(COLUMN_WRONG, report.kind, "wrong_kind", "kind of failure"),
+	NAMED(COLUMN_INT32, report.rank, "wrong_rank", "the rank whose buffer is wrong"),
+	NAMED(COLUMN_INT64, report.element, "wrong_element", "its first wrong element"),
+	NAMED(COLUMN_TEXT, report.expected, "wrong_expected", "the expected element"),
+	NAMED(COLUMN_TEXT, report.got, "wrong_got", "the received element"),
 };
 
 void row_no_prediction(struct row *row)
@@ -134,10 +115,4 @@ char *column_format(const struct column *column, const struct row *row, char *bu
 		break;
 	}
 	return buf;
-}
-
-/* struct row has the point first, then the measurement. */
-bool column_shared(const struct column *column)
-{
-	return column->offset < offsetof(struct row, time_us);
 }

@@ -75,14 +75,10 @@ enum column_type {
 };
 
 struct column {
-	const char *name;    /* CSV and JSON name with its unit: "time_us" */
-	const char *heading; /* a word for the table beyond nccl-tests' 13 columns, NULL: not in the
-			      * table */
-	const char *unit;    /* "us" "GB/s" "B" "" */
-	const char *help;    /* one line */
+	const char *name; /* CSV and JSON name with its unit: "time_us" */
+	const char *help; /* one line */
 	enum column_type type;
-	size_t offset;	/* in struct row */
-	bool predicted; /* in the table only with predictions */
+	size_t offset; /* in struct row */
 };
 
 /* Predictions of rows and their result; another room makes them from a topology. */
@@ -109,6 +105,3 @@ extern const struct column wrong_columns[WRONG_COLUMNS];
 /* Formats a cell: doubles with up to 6 significant decimals, NaN and infinity as "nan" and "inf".
  * Returns buf. */
 char *column_format(const struct column *column, const struct row *row, char *buf, size_t len);
-
-/* Returns true if the column is part of the point, equal in both placements. */
-bool column_shared(const struct column *column);

@@ -6,16 +6,14 @@
 #include "report/sink.h"
 #include "report/sink_shared.h"
 
-#define TIME_WIDTH  7
 #define CELL_SIZE   64
-#define COLUMNS_MAX 96
+#define COLUMNS_MAX 24
 #define NOTHING	    "N/A"
 #define AT(field)   offsetof(struct row, field)
 
 enum { OUT_OF_PLACE, IN_PLACE, SIDES };
 
-/* Fixed columns: of the point, of a placement, and those that fit beside the 13 into 140
- * characters. */
+/* Columns of the point, of a placement, and those that fit beside the 13 into 140 characters. */
 struct place {
 	const char *heading, *unit;
 	size_t offset; /* in struct row */
@@ -26,11 +24,11 @@ static const struct place point[] = { { "size", "(B)", AT(size), 12 },
 				      { "type", "", AT(type), 8 },
 				      { "redop", "", AT(redop), 6 },
 				      { "root", "", AT(root), 6 } };
-static const struct place measured[] = { { "time", "(us)", AT(time_us), TIME_WIDTH },
+static const struct place measured[] = { { "time", "(us)", AT(time_us), 7 },
 					 { "algbw", "(GB/s)", AT(algbw_gbs), 6 },
 					 { "busbw", "(GB/s)", AT(busbw_gbs), 6 },
 					 { "#wrong", "", AT(wrong), 6 } };
-static const struct place host_time = { "cputime", "(us)", AT(enqueue_us), TIME_WIDTH };
+static const struct place host_time = { "cputime", "(us)", AT(enqueue_us), 7 };
 static const struct place narrow[] = { { "predbw", "(GB/s)", AT(predicted_busbw_gbs), 6 },
 				       { "ofpred", "(%)", AT(of_predicted_percent), 6 },
 				       { "ci", "(%)", AT(ci_percent), 4 } };
@@ -40,9 +38,9 @@ static const struct place stamp = { "timestamp", "", AT(timestamp), 26 };
 
 /* A printed column. */
 struct printed {
-	char heading[24], unit[16];
+	const struct place *place;
 	const struct column *column;
-	int side, width;
+	int side;
 	bool finite; /* NaN and infinity are printed as N/A */
 };
 
@@ -85,48 +83,14 @@ static int draft_print(struct draft *draft, struct sink_table *table)
 
 /* ---- which columns ------------------------------------------------------------------------ */
 
-static struct printed *add(struct sink_table *table, const struct column *column, int side,
-			   int width)
+static void add(struct sink_table *table, const struct place *place, size_t n, int side)
 {
-	table->columns[table->n] =
-		(struct printed){ .column = column, .side = side, .width = width };
-	return &table->columns[table->n++];
-}
-
-static void add_places(struct sink_table *table, const struct place *place, size_t n, int side)
-{
-	const struct column *column = row_columns;
-
-	for (const struct place *p = place; p < place + n; p++, column = row_columns) {
-		struct printed *printed;
+	for (const struct place *p = place; p < place + n; p++) {
+		const struct column *column = row_columns;
 
 		while (column->offset != p->offset)
 			column++;
-		printed = add(table, column, side, p->width);
-		printed->finite = place == narrow;
-		snprintf(printed->heading, sizeof(printed->heading), "%s", p->heading);
-		snprintf(printed->unit, sizeof(printed->unit), "%s", p->unit);
-	}
-}
-
-/* Columns of the point are equal in both placements and printed once. Headings of in-place columns
- * begin with i. */
-static void add_wide(struct sink_table *table, int side)
-{
-	for (const struct column *c = row_columns; c < row_columns + row_column_count; c++) {
-		int least = c->type == COLUMN_STRING || c->type == COLUMN_TEXT ? 8 : TIME_WIDTH;
-		struct printed *printed;
-
-		if (!c->heading || (c->predicted && !table->facts->predicted) ||
-		    (side == IN_PLACE && column_shared(c)) || table->n == COLUMNS_MAX - 1)
-			continue;
-		printed = add(table, c, side, least);
-		snprintf(printed->heading, sizeof(printed->heading), "%s%s",
-			 side == IN_PLACE ? "i" : "", c->heading);
-		if ((int)strlen(printed->heading) > least)
-			printed->width = (int)strlen(printed->heading);
-		if (c->unit[0])
-			snprintf(printed->unit, sizeof(printed->unit), "(%s)", c->unit);
+		table->columns[table->n++] = (struct printed){ p, column, side, place == narrow };
 	}
 }
 
@@ -135,56 +99,18 @@ static void choose_columns(struct sink_table *table)
 	bool host = table->facts->options->cputime; /* -C */
 
 	table->n = 0;
-	add_places(table, point, COUNT(point), OUT_OF_PLACE);
+	add(table, point, COUNT(point), OUT_OF_PLACE);
 	for (int side = OUT_OF_PLACE; side < SIDES; side++) {
-		add_places(table, host ? &host_time : measured, 1, side);
-		add_places(table, measured + 1, COUNT(measured) - 1, side);
+		add(table, host ? &host_time : measured, 1, side);
+		add(table, measured + 1, COUNT(measured) - 1, side);
 	}
 	if (table->kind == TABLE_HANGAR)
-		add_places(table, narrow, COUNT(narrow), OUT_OF_PLACE);
-	for (int side = OUT_OF_PLACE; side < SIDES && table->kind == TABLE_WIDE; side++)
-		add_wide(table, side);
+		add(table, narrow, COUNT(narrow), OUT_OF_PLACE);
 	if (table->timestamps)
-		add_places(table, &stamp, 1, OUT_OF_PLACE);
+		add(table, &stamp, 1, OUT_OF_PLACE);
 }
 
 /* ---- lines -------------------------------------------------------------------------------- */
-
-/* Writes a line of headings, with the "#" in the first cell, or one of the point. */
-static void put_line(FILE *out, const struct sink_table *table,
-		     void (*text)(const struct sink_table *table, const struct printed *printed,
-				  char *buf),
-		     const char *before)
-{
-	char cell[CELL_SIZE];
-
-	fputs(before, out);
-	for (size_t i = 0; i < table->n; i++) {
-		int width = table->columns[i].width - (i == 0 ? (int)strlen(before) : 0);
-
-		text(table, &table->columns[i], cell);
-		fprintf(out, "%s%*s", i ? "  " : "", width, cell);
-	}
-	fputc('\n', out);
-}
-
-static void heading_text(const struct sink_table *table, const struct printed *printed, char *buf)
-{
-	strcpy(buf, printed->heading);
-}
-
-static void unit_text(const struct sink_table *table, const struct printed *printed, char *buf)
-{
-	strcpy(buf, printed->unit);
-}
-
-/* Returns the row of this column's placement; NULL: none. The time of day is the last row's. */
-static const struct row *row_of(const struct row *const *rows, const struct printed *printed)
-{
-	if (printed->column->offset == AT(timestamp) && rows[IN_PLACE])
-		return rows[IN_PLACE];
-	return rows[column_shared(printed->column) ? OUT_OF_PLACE : printed->side];
-}
 
 /* Prints up to two decimals in `width` characters, with an exponent if the integer part does not
  * fit, as nccl-tests does in its columns. */
@@ -196,27 +122,48 @@ static void number_fit(double value, int width, char *buf)
 	snprintf(buf, CELL_SIZE, "%.*e", width >= 7 ? 1 : 0, value);
 }
 
-/* Writes a cell as one word. */
-static void cell_text(const struct sink_table *table, const struct printed *printed, char *buf)
+/* Writes a cell as one word; returns buf. The time of day is the last row's. */
+static char *cell_text(const struct sink_table *table, const struct printed *printed, char *buf)
 {
-	const struct row *row = row_of(table->rows, printed);
 	const struct column *column = printed->column;
+	bool late = printed->place == &stamp && table->rows[IN_PLACE];
+	const struct row *row = table->rows[late ? IN_PLACE : printed->side];
 	double value;
 
 	buf[0] = '\0';
 	if (row && column->type == COLUMN_DOUBLE) {
 		value = *(const double *)((const char *)row + column->offset);
 		if (!printed->finite || isfinite(value))
-			number_fit(value, printed->width < TIME_WIDTH ? printed->width : TIME_WIDTH,
-				   buf);
+			number_fit(value, printed->place->width, buf);
 	} else if (row && (column->offset != AT(wrong) || (table->checked && row->wrong >= 0))) {
 		column_format(column, row, buf, CELL_SIZE);
 	}
 	if (!buf[0])
 		strcpy(buf, NOTHING);
-	for (; *buf; buf++)
-		if (strchr(" \t\r\n", *buf))
-			*buf = '_';
+	for (char *c = buf; *c; c++)
+		if (strchr(" \t\r\n", *c))
+			*c = '_';
+	return buf;
+}
+
+enum line { HEADINGS, UNITS, CELLS };
+
+/* Writes a line of headings or units, with the "#" in the first cell, or one of the point. */
+static void put_line(FILE *out, const struct sink_table *table, enum line line)
+{
+	const char *before = line == CELLS ? "" : "# ";
+	char cell[CELL_SIZE];
+
+	for (size_t i = 0; i < table->n; i++) {
+		const struct printed *printed = &table->columns[i];
+		const char *text = line == HEADINGS ? printed->place->heading
+				   : line == UNITS  ? printed->place->unit
+						    : cell_text(table, printed, cell);
+
+		fprintf(out, "%s%*s", i ? "  " : before,
+			printed->place->width - (i ? 0 : (int)strlen(before)), text);
+	}
+	fputc('\n', out);
 }
 
 static void put_wrong(FILE *out, const struct row *row)
@@ -241,8 +188,8 @@ static int table_begin(struct sink *sink, const struct run_facts *facts)
 	choose_columns(table);
 	sink_table_head(draft_open(&draft), facts);
 	fprintf(draft.out, "# %50s           out-of-place                       in-place\n", "");
-	put_line(draft.out, table, heading_text, "# ");
-	put_line(draft.out, table, unit_text, "# ");
+	put_line(draft.out, table, HEADINGS);
+	put_line(draft.out, table, UNITS);
 	return draft_print(&draft, table);
 }
 
@@ -256,7 +203,7 @@ static int table_point(struct sink *sink, const struct row *out, const struct ro
 	put_wrong(draft_open(&draft), out);
 	if (in)
 		put_wrong(draft.out, in);
-	put_line(draft.out, table, cell_text, "");
+	put_line(draft.out, table, CELLS);
 	return draft_print(&draft, table);
 }
 

@@ -11,19 +11,11 @@ static void alltoall_shape(const struct geometry *geometry, struct shape *shape)
 	};
 }
 
-static int alltoall_segments(const struct geometry *geometry, const struct shape *shape,
-			     struct segment *segments)
-{
-	size_t own = shape->count * (size_t)geometry->rank;
-
-	return segments_gather(geometry->nranks, shape->count, own, segments);
-}
-
 const struct collective alltoall = {
 	.name = "alltoall",
 	.shape = alltoall_shape,
 	.alg_bytes = alg_bytes_size,
 	.bus_factor = bus_factor_slices,
-	.segments = alltoall_segments,
+	.segments = segments_gather,
 	.call = CALL_ALLTOALL,
 };

@@ -1,12 +1,6 @@
 /* broadcast_perf.c: every rank gets the root's buffer. */
 #include "perf_main.h"
 
-static int broadcast_segments(const struct geometry *geometry, const struct shape *shape,
-			      struct segment *segments)
-{
-	return segments_one(SEGMENT_COPY, shape->recv, geometry->root, 0, segments);
-}
-
 const struct collective broadcast = {
 	.name = "broadcast",
 	.rooted = true,
@@ -14,6 +8,6 @@ const struct collective broadcast = {
 	.shape = shape_whole,
 	.alg_bytes = alg_bytes_size,
 	.bus_factor = bus_factor_one,
-	.segments = broadcast_segments,
+	.segments = segments_root,
 	.call = CALL_BROADCAST,
 };

@@ -1,12 +1,6 @@
 /* hypercube_perf.c: all-gather in log2(ranks) rounds of pairwise exchange, on 2, 4, 8... ranks. */
 #include "perf_main.h"
 
-static int hypercube_segments(const struct geometry *geometry, const struct shape *shape,
-			      struct segment *segments)
-{
-	return segments_gather(geometry->nranks, shape->count, 0, segments);
-}
-
 static double hypercube_alg_bytes(const struct geometry *geometry, const struct shape *shape)
 {
 	return (double)(shape->count * geometry->elsize) * (geometry->nranks - 1);
@@ -46,6 +40,6 @@ const struct collective hypercube = {
 	.shape = shape_gather,
 	.alg_bytes = hypercube_alg_bytes,
 	.bus_factor = bus_factor_one,
-	.segments = hypercube_segments,
+	.segments = segments_gather,
 	.run = hypercube_run,
 };

@@ -1,14 +1,6 @@
 /* reduce_perf.c: the root gets the reduction of all ranks' buffers. */
 #include "perf_main.h"
 
-static int reduce_segments(const struct geometry *geometry, const struct shape *shape,
-			   struct segment *segments)
-{
-	enum segment_kind kind = geometry->rank == geometry->root ? SEGMENT_REDUCE : SEGMENT_KEEP;
-
-	return segments_one(kind, shape->recv, -1, 0, segments);
-}
-
 const struct collective reduce = {
 	.name = "reduce",
 	.reduces = true,
@@ -17,6 +9,6 @@ const struct collective reduce = {
 	.shape = shape_whole,
 	.alg_bytes = alg_bytes_size,
 	.bus_factor = bus_factor_one,
-	.segments = reduce_segments,
+	.segments = segments_reduce,
 	.call = CALL_REDUCE,
 };

@@ -75,17 +75,15 @@ void shape_scatter(const struct geometry *geometry, struct shape *shape)
 	};
 }
 
-int segments_gather(int n, size_t count, size_t from_at, struct segment *segments)
+static bool is_root(const struct geometry *geometry)
 {
-	for (int rank = 0; rank < n; rank++)
-		segments[rank] = (struct segment){
-			.kind = SEGMENT_COPY,
-			.at = count * (size_t)rank,
-			.count = count,
-			.from = rank,
-			.from_at = from_at,
-		};
-	return n;
+	return geometry->root < 0 || geometry->root == geometry->rank;
+}
+
+/* Returns the place of this rank's slice in send buffers that hold one for each rank. */
+static size_t own_slice(const struct geometry *geometry, const struct shape *shape)
+{
+	return shape->send > shape->count ? shape->count * (size_t)geometry->rank : 0;
 }
 
 int segments_one(enum segment_kind kind, size_t count, int from, size_t from_at,
@@ -94,6 +92,34 @@ int segments_one(enum segment_kind kind, size_t count, int from, size_t from_at,
 	segments[0] =
 		(struct segment){ .kind = kind, .count = count, .from = from, .from_at = from_at };
 	return count ? 1 : 0;
+}
+
+int segments_reduce(const struct geometry *geometry, const struct shape *shape,
+		    struct segment *segments)
+{
+	return segments_one(is_root(geometry) ? SEGMENT_REDUCE : SEGMENT_KEEP, shape->recv, -1,
+			    own_slice(geometry, shape), segments);
+}
+
+int segments_root(const struct geometry *geometry, const struct shape *shape,
+		  struct segment *segments)
+{
+	return segments_one(SEGMENT_COPY, shape->recv, geometry->root, own_slice(geometry, shape),
+			    segments);
+}
+
+int segments_gather(const struct geometry *geometry, const struct shape *shape,
+		    struct segment *segments)
+{
+	if (!is_root(geometry))
+		return segments_one(SEGMENT_KEEP, shape->recv, -1, 0, segments);
+	for (int rank = 0; rank < geometry->nranks; rank++)
+		segments[rank] = (struct segment){ .kind = SEGMENT_COPY,
+						   .at = shape->count * (size_t)rank,
+						   .count = shape->count,
+						   .from = rank,
+						   .from_at = own_slice(geometry, shape) };
+	return geometry->nranks;
 }
 
 struct call invocation_call(const struct invocation *invocation, enum call_kind kind)

@@ -91,9 +91,15 @@ void shape_whole(const struct geometry *geometry, struct shape *shape);
 void shape_gather(const struct geometry *geometry, struct shape *shape);
 void shape_scatter(const struct geometry *geometry, struct shape *shape);
 
-/* Writes `n` segments that copy `count` elements from each rank's send buffer at `from_at`, in the
- * order of ranks. */
-int segments_gather(int n, size_t count, size_t from_at, struct segment *segments);
+/* Shared contents of a receive buffer: the reduction; the root's data; every rank's slice. Where
+ * send buffers hold a slice for each rank it is this rank's own. With a root the other ranks'
+ * buffers must not change, except by segments_root. */
+int segments_reduce(const struct geometry *geometry, const struct shape *shape,
+		    struct segment *segments);
+int segments_root(const struct geometry *geometry, const struct shape *shape,
+		  struct segment *segments);
+int segments_gather(const struct geometry *geometry, const struct shape *shape,
+		    struct segment *segments);
 
 /* Writes one segment that covers the receive buffer. */
 int segments_one(enum segment_kind kind, size_t count, int from, size_t from_at,

@@ -20,88 +20,40 @@ static const struct key_kind {
 	{ "PATH", NULL, 0, 0, false },
 };
 
-static const struct key_kind *kind_of(const struct key *key)
+/* Copies the values of a key in "delay=SECONDS how=lock|read": "lock|read". "NCCL_*" is the key of all names that begin
+ * so. Returns NULL if there is no such key. */
+static const char *values_of(const char *args, const char *key, char *buf, size_t len)
 {
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (key->value_len == strlen(kinds[i].name) &&
-		    memcmp(key->value, kinds[i].name, key->value_len) == 0)
-			return &kinds[i];
+	for (const char *at = args; at && *at; at += strspn(at, " ")) {
+		size_t name = strcspn(at, "*="), end = strcspn(at, " ");
+		const char *value = at + strcspn(at, "=") + 1;
+
+		if (strncmp(at, key, name) == 0 && (at[name] == '*') == (key[name] != '\0')) {
+			snprintf(buf, len, "%.*s", (int)(at + end - value), value);
+			return buf;
+		}
+		at += end;
+	}
 	return NULL;
 }
 
-bool fault_key_next(const char **args, struct key *key)
+/* Returns NULL if these values include `value`, else their description. */
+static const char *refused(const char *values, const char *value)
 {
-	const char *at = *args;
-	size_t len;
-
-	if (!at || !*at)
-		return false;
-	len = strcspn(at, " ");
-	key->name = at;
-	key->name_len = strcspn(at, "= ");
-	key->value = at + key->name_len + (at[key->name_len] == '=');
-	key->value_len = (size_t)(at + len - key->value);
-	key->kind = kind_of(key);
-	*args = at + len + (at[len] == ' ');
-	return true;
-}
-
-/* "NCCL_*" is the key of all names that begin so. */
-static bool key_takes(const struct key *key, const char *name, size_t len)
-{
-	size_t head = key->name_len - 1;
-
-	if (key->name[head] == '*')
-		return len > head && memcmp(key->name, name, head) == 0;
-	return key->name_len == len && memcmp(key->name, name, len) == 0;
-}
-
-/* The key of that name. False: there is none. */
-static bool key_find(const char *args, const char *name, size_t len, struct key *key)
-{
-	while (fault_key_next(&args, key))
-		if (key_takes(key, name, len))
-			return true;
-	return false;
-}
-
-/* Returns true if `value` is one of the words of "lock|read". */
-static bool word_of(const struct key *key, const char *value)
-{
-	const char *at = key->value, *end = key->value + key->value_len;
-	size_t len = strlen(value);
-
-	while (at < end) {
-		size_t word = strcspn(at, "| ");
-
-		if (word == len && memcmp(at, value, len) == 0)
-			return true;
-		at += word + 1;
-	}
-	return false;
-}
-
-static bool key_allows(const struct key *key, const char *value)
-{
-	const struct key_kind *kind = key->kind;
+	const struct key_kind *kind = kinds, *end = kinds + sizeof(kinds) / sizeof(kinds[0]);
 	int64_t number;
 	double real;
 
-	if (!kind)
-		return word_of(key, value);
+	while (kind < end && strcmp(kind->name, values) != 0)
+		kind++;
+	if (kind == end)
+		return names_find(values, value) >= 0 ? NULL : values;
 	if (!kind->help)
-		return *value != '\0';
-	return kind->real ? parse_real(value, (double)kind->min, (double)kind->max, &real) == 0
-			  : parse_int(value, kind->min, kind->max, &number) == 0;
-}
-
-/* Values of a key, for a usage error. */
-static void key_help(const struct key *key, char *buf, size_t len)
-{
-	if (key->kind && key->kind->help)
-		snprintf(buf, len, "%s", key->kind->help);
-	else
-		snprintf(buf, len, "%.*s", (int)key->value_len, key->value);
+		return NULL;
+	if (kind->real ? parse_real(value, (double)kind->min, (double)kind->max, &real) == 0
+		       : parse_int(value, kind->min, kind->max, &number) == 0)
+		return NULL;
+	return kind->help;
 }
 
 /* ---- the spec ---- */
@@ -201,19 +153,17 @@ static int take_pair(struct parser *p)
 {
 	struct fault_spec *spec = p->spec;
 	const char *name = spec->args[spec->nargs].key, *value = spec->args[spec->nargs].value;
-	const char *args = spec->fault->args;
-	char wanted[64];
-	struct key key;
+	const char *args = spec->fault->args, *wanted;
+	char values[64];
 
-	if (!key_find(args, name, strlen(name), &key))
+	if (!values_of(args, name, values, sizeof(values)))
 		return WRONG(p, "unknown key \"%s\": %s takes %s%swhen=before|inflight|after", name,
 			     spec->fault->name, args ? args : "", args ? " " : "");
 	if (fault_arg(spec, name))
 		return WRONG(p, "%s is given twice", name);
-	if (!key_allows(&key, value)) {
-		key_help(&key, wanted, sizeof(wanted));
+	wanted = refused(values, value);
+	if (wanted)
 		return WRONG(p, "bad %s=%s: wanted %s", name, value, wanted);
-	}
 	spec->nargs++;
 	return 0;
 }

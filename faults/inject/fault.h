@@ -178,16 +178,6 @@ const struct fault *fault_find(const char *name);
  * or bad value. */
 int fault_parse(struct fault_spec *spec, const char *text, struct error *err);
 
-/* One key of fault.args, "delay=SECONDS how=lock|read": the text before and behind '=', not terminated. */
-struct key {
-	const char *name, *value;
-	size_t name_len, value_len;
-	const struct key_kind *kind; /* of value: "SECONDS" "BIT" "PATH"...; NULL: words */
-};
-
-/* The first key at *args (may be NULL), which moves behind it. False at the end. */
-bool fault_key_next(const char **args, struct key *key);
-
 /* Sets a usage error that begins with the spec as it was typed. -EINVAL. */
 int fault_usage(struct error *err, const struct fault_spec *spec, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -1,6 +1,7 @@
 /* test_fault.c: --fault's grammar, the table of faults and its check, the list of them. */
 #include "rig/unit.h"
 
+#include "base/parse.h"
 #include "inject/fault.h"
 #include "fault_machine.h"
 
@@ -272,21 +273,23 @@ static bool outcomes_ok(const char *text)
 
 static bool args_ok(const char *args)
 {
-	const char *const lower = "abcdefghijklmnopqrstuvwxyz";
+	static const char lower[] = "abcdefghijklmnopqrstuvwxyz";
+	char copy[200], *at = copy, *name, *value;
 	struct fault_spec *spec;
-	struct key key;
 	int n = 0;
 
-	while (fault_key_next(&args, &key)) {
-		if (++n == FAULT_MAX_ARGS || key.name_len == 0 ||
-		    key.name_len >= sizeof(spec->args[0].key) || key.name[key.name_len] != '=')
+	if (strlen(args) >= sizeof(copy))
+		return false;
+	strcpy(copy, args);
+	while ((value = strsep(&at, " "))) {
+		name = strsep(&value, "=");
+		if (++n == FAULT_MAX_ARGS || !value || !*value || !*name ||
+		    strlen(name) >= sizeof(spec->args[0].key))
 			return false;
-		if (strspn(key.name, lower) != key.name_len && strncmp(key.name, "NCCL_*=", 7) != 0)
+		if (strspn(name, lower) != strlen(name) && strcmp(name, "NCCL_*") != 0)
 			return false;
-		if (key.kind)
-			continue;
-		if (key.value_len == 0 ||
-		    strspn(key.value, "abcdefghijklmnopqrstuvwxyz|") != key.value_len)
+		if (strspn(value, "abcdefghijklmnopqrstuvwxyz|") != strlen(value) &&
+		    names_find("SECONDS STATUS NUMBER ELEMENT BIT VALUE PATH", value) < 0)
 			return false;
 	}
 	return true;

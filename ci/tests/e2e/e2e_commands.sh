@@ -127,7 +127,7 @@ found NCCL_LIB "$work/system/lib/libnccl.so" "$cuda" SYSTEM_ROOTS="$work/system"
 found NCCL_LIB "$work/home/lib/libnccl.so" "$cuda" SYSTEM_ROOTS="$work/system" \
 	NCCL_HOME="$work/home"
 found NCCL_LIB "$work/py/nvidia/nccl/lib/libnccl.so.2" "$cuda" SYSTEM_ROOTS="$work/none"
-found CU_OBJ "$work/build/obj/common/harness/check/check_cuda.cu.o $work/build/obj/common/harness/backend/nccl/breakage_cuda.cu.o $work/build/obj/common/harness/backend/nccl/kernel_cuda.cu.o" \
+found CU_OBJ "$work/build/obj/common/harness/check/check_cuda.cu.o $work/build/obj/common/harness/backend/nccl/kernels_cuda.cu.o" \
 	"$cuda" SYSTEM_ROOTS="$work/none"
 # Named, and not there
 run make mpi-found BUILD="$work/build" "$cuda" SYSTEM_ROOTS="$work/system" NCCL_HOME="$work/none"

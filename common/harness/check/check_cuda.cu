@@ -35,9 +35,8 @@ __global__ void fill_kernel(const struct check_plan plan, uint32_t rank, uint64_
 }
 
 template <typename element>
-__global__ void verify_kernel(const struct check_plan plan, int source, uint32_t from,
-			      uint64_t index, const element *recv, uint64_t at, size_t count,
-			      struct check_cuda_result *result)
+__global__ void verify_kernel(const struct check_plan plan, const struct segment segment,
+			      uint64_t index, const element *recv, struct check_cuda_result *result)
 {
 	size_t stride = (size_t)gridDim.x * THREADS, i = (size_t)blockIdx.x * THREADS + threadIdx.x;
 	size_t first = 0;
@@ -45,62 +44,49 @@ __global__ void verify_kernel(const struct check_plan plan, int source, uint32_t
 	unsigned long long wrong = 0;
 	uint64_t expected;
 
-	for (; i < count; i += stride) {
-		if (source == CHECK_CUDA_REDUCE)
+	for (; i < segment.count; i += stride) {
+		if (segment.kind == SEGMENT_REDUCE)
 			expected = check_reduced_at(&plan, index + i, turn);
-		else if (source == CHECK_CUDA_COPY)
-			expected = check_element_at(&plan, from, index + i, turn);
+		else if (segment.kind == SEGMENT_COPY)
+			expected = check_element_at(&plan, (uint32_t)segment.from, index + i, turn);
 		else
 			expected = plan.poison;
 		turn = check_next_turn(&plan, turn, step);
-		if (recv[at + i] != (element)expected && wrong++ == 0)
+		if (recv[segment.at + i] != (element)expected && wrong++ == 0)
 			first = i;
 	}
 	if (wrong) {
 		atomicAdd(&result->wrong, wrong);
-		atomicMin(&result->first, (unsigned long long)(at + first));
+		atomicMin(&result->first, (unsigned long long)(segment.at + first));
 	}
 }
 
-template <typename element>
-static int fill(cudaStream_t stream, const struct check_plan *plan, int rank, uint64_t index,
-		size_t count, void *dst)
-{
-	fill_kernel<element><<<blocks_for(count), THREADS, 0, stream>>>(*plan, (uint32_t)rank,
-									index, count,
-									(element *)dst);
-	return cudaGetLastError();
-}
-
-template <typename element>
-static int verify(cudaStream_t stream, const struct check_plan *plan, int source, int from,
-		  uint64_t index, const void *recv, uint64_t at, size_t count,
-		  struct check_cuda_result *result)
-{
-	verify_kernel<element><<<blocks_for(count), THREADS, 0, stream>>>(*plan, source,
-									  (uint32_t)from, index,
-									  (const element *)recv, at,
-									  count, result);
-	return cudaGetLastError();
-}
+/* Evaluates the expression with `element` as the type of this width. */
+#define BY_WIDTH(width, expression)                                                                \
+	do {                                                                                       \
+		if ((width) == 1) {                                                                \
+			typedef uint8_t element;                                                   \
+			expression;                                                                \
+		} else if ((width) == 2) {                                                         \
+			typedef uint16_t element;                                                  \
+			expression;                                                                \
+		} else if ((width) == 4) {                                                         \
+			typedef uint32_t element;                                                  \
+			expression;                                                                \
+		} else {                                                                           \
+			typedef uint64_t element;                                                  \
+			expression;                                                                \
+		}                                                                                  \
+	} while (0)
 
 extern "C" int check_cuda_fill(void *stream, const struct check_plan *plan, int rank,
 			       uint64_t index, size_t count, void *dst)
 {
-	cudaStream_t s = (cudaStream_t)stream;
-
 	if (count == 0)
 		return cudaSuccess;
-	switch (plan->width) {
-	case 1:
-		return fill<uint8_t>(s, plan, rank, index, count, dst);
-	case 2:
-		return fill<uint16_t>(s, plan, rank, index, count, dst);
-	case 4:
-		return fill<uint32_t>(s, plan, rank, index, count, dst);
-	default:
-		return fill<uint64_t>(s, plan, rank, index, count, dst);
-	}
+	BY_WIDTH(plan->width, (fill_kernel<<<blocks_for(count), THREADS, 0, (cudaStream_t)stream>>>(
+				      *plan, (uint32_t)rank, index, count, (element *)dst)));
+	return cudaGetLastError();
 }
 
 extern "C" int check_cuda_reset(void *stream, struct check_cuda_result *result)
@@ -114,22 +100,14 @@ extern "C" int check_cuda_reset(void *stream, struct check_cuda_result *result)
 	return rc;
 }
 
-extern "C" int check_cuda_verify(void *stream, const struct check_plan *plan, int source, int from,
-				 uint64_t index, const void *recv, uint64_t at, size_t count,
+extern "C" int check_cuda_verify(void *stream, const struct check_plan *plan,
+				 const struct segment *segment, uint64_t base, const void *recv,
 				 struct check_cuda_result *result)
 {
-	cudaStream_t s = (cudaStream_t)stream;
-
-	if (count == 0)
+	if (segment->count == 0)
 		return cudaSuccess;
-	switch (plan->width) {
-	case 1:
-		return verify<uint8_t>(s, plan, source, from, index, recv, at, count, result);
-	case 2:
-		return verify<uint16_t>(s, plan, source, from, index, recv, at, count, result);
-	case 4:
-		return verify<uint32_t>(s, plan, source, from, index, recv, at, count, result);
-	default:
-		return verify<uint64_t>(s, plan, source, from, index, recv, at, count, result);
-	}
+	BY_WIDTH(plan->width,
+		 (verify_kernel<<<blocks_for(segment->count), THREADS, 0, (cudaStream_t)stream>>>(
+			 *plan, *segment, base + segment->from_at, (const element *)recv, result)));
+	return cudaGetLastError();
 }

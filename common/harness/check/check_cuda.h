@@ -5,6 +5,7 @@
 #pragma once
 
 #include "check/check_plan.h"
+#include "check/segment.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -16,9 +17,6 @@ struct check_cuda_result {
 	unsigned long long first; /* the lowest element index among them, counted from `recv` */
 };
 
-/* The source of expected elements; values as in enum segment_kind. */
-enum check_cuda_source { CHECK_CUDA_COPY, CHECK_CUDA_REDUCE, CHECK_CUDA_KEEP };
-
 /* Writes `count` elements of `rank` from `index` on to `dst`. */
 int check_cuda_fill(void *stream, const struct check_plan *plan, int rank, uint64_t index,
 		    size_t count, void *dst);
@@ -26,11 +24,10 @@ int check_cuda_fill(void *stream, const struct check_plan *plan, int rank, uint6
 /* Clears the result. */
 int check_cuda_reset(void *stream, struct check_cuda_result *result);
 
-/* Compares elements [at, at + count) of `recv` with `source`: rank `from`'s elements, or the
- * reduction, from pool index `index` on. Adds to `result`. */
-int check_cuda_verify(void *stream, const struct check_plan *plan, int source, int from,
-		      uint64_t index, const void *recv, uint64_t at, size_t count,
-		      struct check_cuda_result *result);
+/* Compares a stretch of `recv` with its content; `base` is the pool index of the first element of
+ * the send buffers. Adds to `result`. */
+int check_cuda_verify(void *stream, const struct check_plan *plan, const struct segment *segment,
+		      uint64_t base, const void *recv, struct check_cuda_result *result);
 
 #ifdef __cplusplus
 }

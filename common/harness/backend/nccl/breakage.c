@@ -2,7 +2,7 @@
  * release and after its time: a kernel writes the word, too. */
 #include <dlfcn.h>
 
-#include "backend/nccl/breakage_cuda.h"
+#include "backend/nccl/kernels_cuda.h"
 #include "backend/nccl/ops.h"
 
 enum { WAIT_GEQ = 0 }; /* CU_STREAM_WAIT_VALUE_GEQ */
@@ -44,8 +44,8 @@ static cudaError_t arm(struct nccl *nccl)
 
 static cudaError_t hold_stream(struct nccl *nccl, cudaStream_t stream, double seconds)
 {
-	return (cudaError_t)breakage_cuda_hold(stream, nccl->hold.on_device, nccl->hold.until,
-					       (uint64_t)(seconds * 1e9));
+	return (cudaError_t)kernels_cuda_hold(stream, nccl->hold.on_device, nccl->hold.until,
+					      (uint64_t)(seconds * 1e9));
 }
 
 int nccl_spin(struct backend *be, double seconds)
@@ -82,7 +82,7 @@ int nccl_wait_word(struct backend *be, double seconds)
 int nccl_bad_access(struct backend *be)
 {
 	struct nccl *nccl = to_nccl(be);
-	cudaError_t rc = (cudaError_t)breakage_cuda_bad_access(nccl->stream);
+	cudaError_t rc = (cudaError_t)kernels_cuda_bad_access(nccl->stream);
 
 	return rc == cudaSuccess ? 0 : nccl_cuda_fail(nccl, "launching a kernel", rc);
 }

@@ -2,7 +2,7 @@
 #include "backend/nccl/ops.h"
 #include "base/clock.h"
 #include "backend/nccl/kernel_cost.h"
-#include "backend/nccl/kernel_cuda.h"
+#include "backend/nccl/kernels_cuda.h"
 #include "base/stats.h"
 
 /* Takes a few milliseconds; the first rounds load the module and wake host and device. ROW is the
@@ -11,7 +11,7 @@ enum { ROUNDS = 24, WARM = 4, ROW = 64 };
 
 static cudaError_t launch(struct nccl *nccl)
 {
-	return (cudaError_t)kernel_cuda_launch(nccl->stream, nccl->capability >= 90);
+	return (cudaError_t)kernels_cuda_empty(nccl->stream, nccl->capability >= 90);
 }
 
 static cudaError_t measure_row(struct nccl *nccl, double *host_us)

@@ -1,4 +1,4 @@
-/* breakage_cuda.h: the C interface of breakage_cuda.cu. `stream` is a cudaStream_t; functions
+/* kernels_cuda.h: the C interface of kernels_cuda.cu. `stream` is a cudaStream_t; functions
  * return a cudaError_t as int, 0 for success, and do not wait. */
 #pragma once
 
@@ -8,10 +8,14 @@ extern "C" {
 
 /* Launches a kernel of one thread that ends when *word (device address) is `until` or more, and
  * after `ns` in any case, when it writes `until` there itself. */
-int breakage_cuda_hold(void *stream, uint32_t *word, uint32_t until, uint64_t ns);
+int kernels_cuda_hold(void *stream, uint32_t *word, uint32_t until, uint64_t ns);
 
 /* Launches a kernel that writes to an unmapped address. */
-int breakage_cuda_bad_access(void *stream);
+int kernels_cuda_bad_access(void *stream);
+
+/* Launches an empty kernel with the size and arguments (4 KiB) of a small one of NCCL's. `clusters`
+ * (compute capability 9.0 and newer) adds its attributes. */
+int kernels_cuda_empty(void *stream, int clusters);
 
 #ifdef __cplusplus
 }

@@ -151,39 +151,22 @@ int nccl_fetch(struct backend *be, void *host, const void *src, size_t bytes)
 	return rc ? rc : nccl_wait(be);
 }
 
-static int verify_segment(struct nccl *nccl, const struct check_plan *plan, const void *recv,
-			  const struct segment *segment, uint64_t base)
-{
-	static const int sources[] = {
-		[SEGMENT_COPY] = CHECK_CUDA_COPY,
-		[SEGMENT_REDUCE] = CHECK_CUDA_REDUCE,
-		[SEGMENT_KEEP] = CHECK_CUDA_KEEP,
-	};
-	cudaError_t rc =
-		(cudaError_t)check_cuda_verify(nccl->stream, plan, sources[segment->kind],
-					       segment->from, base + segment->from_at, recv,
-					       segment->at, segment->count, nccl->verdict);
-
-	return rc == cudaSuccess ? 0 : nccl_cuda_fail(nccl, "verifying a buffer", rc);
-}
-
 int nccl_verify(struct backend *be, const void *recv, const struct segment *segments, int n,
 		const struct check_data *data, uint64_t base, struct verify_result *result)
 {
 	struct nccl *nccl = to_nccl(be);
 	struct check_cuda_result verdict = { 0 };
 	struct check_plan plan;
-	cudaError_t cuda;
-	int rc = 0;
+	int cuda, rc;
 
 	check_plan(data, &plan);
-	cuda = (cudaError_t)check_cuda_reset(nccl->stream, nccl->verdict);
+	cuda = check_cuda_reset(nccl->stream, nccl->verdict);
+	for (int i = 0; cuda == cudaSuccess && i < n; i++)
+		cuda = check_cuda_verify(nccl->stream, &plan, &segments[i], base, recv,
+					 nccl->verdict);
 	if (cuda != cudaSuccess)
-		return nccl_cuda_fail(nccl, "verifying a buffer", cuda);
-	for (int i = 0; !rc && i < n; i++)
-		rc = verify_segment(nccl, &plan, recv, &segments[i], base);
-	if (!rc)
-		rc = nccl_fetch(be, &verdict, nccl->verdict, sizeof(verdict));
+		return nccl_cuda_fail(nccl, "verifying a buffer", (cudaError_t)cuda);
+	rc = nccl_fetch(be, &verdict, nccl->verdict, sizeof(verdict));
 	*result = (struct verify_result){ .wrong = verdict.wrong,
 					  .first = verdict.wrong ? verdict.first : 0 };
 	return rc;

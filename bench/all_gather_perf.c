@@ -5,7 +5,6 @@ const struct collective all_gather = {
 	.name = "all_gather",
 	.in_place = true,
 	.shape = shape_gather,
-	.alg_bytes = alg_bytes_size,
 	.bus_factor = bus_factor_slices,
 	.segments = segments_gather,
 	.call = CALL_ALL_GATHER,

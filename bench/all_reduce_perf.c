@@ -12,7 +12,6 @@ const struct collective all_reduce = {
 	.reduces = true,
 	.in_place = true,
 	.shape = shape_whole,
-	.alg_bytes = alg_bytes_size,
 	.bus_factor = all_reduce_bus_factor,
 	.segments = segments_reduce,
 	.call = CALL_ALL_REDUCE,

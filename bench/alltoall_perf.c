@@ -14,7 +14,6 @@ static void alltoall_shape(const struct geometry *geometry, struct shape *shape)
 const struct collective alltoall = {
 	.name = "alltoall",
 	.shape = alltoall_shape,
-	.alg_bytes = alg_bytes_size,
 	.bus_factor = bus_factor_slices,
 	.segments = segments_gather,
 	.call = CALL_ALLTOALL,

@@ -46,7 +46,6 @@ const struct collective alltoallv = {
 	.name = "alltoallv",
 	.irregular = true,
 	.shape = alltoallv_shape,
-	.alg_bytes = alg_bytes_size,
 	.bus_factor = alltoallv_bus_factor,
 	.segments = alltoallv_segments,
 	.run = irregular_run,

@@ -6,8 +6,6 @@ const struct collective broadcast = {
 	.rooted = true,
 	.in_place = true,
 	.shape = shape_whole,
-	.alg_bytes = alg_bytes_size,
-	.bus_factor = bus_factor_one,
 	.segments = segments_root,
 	.call = CALL_BROADCAST,
 };

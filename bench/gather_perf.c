@@ -6,7 +6,6 @@ const struct collective gather = {
 	.rooted = true,
 	.in_place = true,
 	.shape = shape_gather,
-	.alg_bytes = alg_bytes_size,
 	.bus_factor = bus_factor_slices,
 	.segments = segments_gather,
 	.call = CALL_GATHER,

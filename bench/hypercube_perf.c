@@ -27,7 +27,7 @@ static int hypercube_run(struct chain *chain, const struct invocation *invocatio
 	int rc = 0;
 
 	if (own != invocation->send)
-		rc = chain_copy(chain, own, invocation->send, slice);
+		rc = chain->backend->ops->copy(chain->backend, own, invocation->send, slice);
 	for (int mask = 1; !rc && mask < invocation->geometry->nranks; mask <<= 1)
 		rc = hypercube_round(chain, invocation, mask);
 	return rc;
@@ -39,7 +39,6 @@ const struct collective hypercube = {
 	.power_of_two = true,
 	.shape = shape_gather,
 	.alg_bytes = hypercube_alg_bytes,
-	.bus_factor = bus_factor_one,
 	.segments = segments_gather,
 	.run = hypercube_run,
 };

@@ -274,6 +274,4 @@ int p2p_matrix_run(struct rank *r)
 const struct collective p2p_matrix = {
 	.name = "p2p_matrix",
 	.shape = shape_whole,
-	.alg_bytes = alg_bytes_size,
-	.bus_factor = bus_factor_one,
 };

@@ -7,8 +7,6 @@ const struct collective reduce = {
 	.rooted = true,
 	.in_place = true,
 	.shape = shape_whole,
-	.alg_bytes = alg_bytes_size,
-	.bus_factor = bus_factor_one,
 	.segments = segments_reduce,
 	.call = CALL_REDUCE,
 };

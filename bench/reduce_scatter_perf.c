@@ -6,7 +6,6 @@ const struct collective reduce_scatter = {
 	.reduces = true,
 	.in_place = true,
 	.shape = shape_scatter,
-	.alg_bytes = alg_bytes_size,
 	.bus_factor = bus_factor_slices,
 	.segments = segments_reduce,
 	.call = CALL_REDUCE_SCATTER,

@@ -6,7 +6,6 @@ const struct collective scatter = {
 	.rooted = true,
 	.in_place = true,
 	.shape = shape_scatter,
-	.alg_bytes = alg_bytes_size,
 	.bus_factor = bus_factor_slices,
 	.segments = segments_root,
 	.call = CALL_SCATTER,

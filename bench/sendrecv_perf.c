@@ -24,8 +24,6 @@ static int sendrecv_run(struct chain *chain, const struct invocation *invocation
 const struct collective sendrecv = {
 	.name = "sendrecv",
 	.shape = shape_whole,
-	.alg_bytes = alg_bytes_size,
-	.bus_factor = bus_factor_one,
 	.segments = sendrecv_segments,
 	.run = sendrecv_run,
 };

@@ -125,7 +125,9 @@ const struct fault fault_conditional_call = {
 /* Later calls would be on a communicator that is gone, so none is made. */
 static int abort_comm(const struct fault_act *act)
 {
-	return fault_swallowed(chain_abort(act->chain));
+	struct backend *be = act->chain->backend;
+
+	return fault_swallowed(be->ops->comm_abort(be));
 }
 
 const struct fault fault_abort_one = {

@@ -187,7 +187,7 @@ static int rewrite(const struct fault_act *act, const struct extent *sent)
 	int rc = be->ops->breakage->wait_word(be, BOUND_SECONDS);
 
 	if (rc == 0)
-		rc = chain_copy(act->chain, sent->first, sent->first + half, half);
+		rc = be->ops->copy(be, sent->first, sent->first + half, half);
 	if (rc == 0)
 		rc = chain_emit(act->chain, act->call);
 	be->ops->breakage->let_go(be);

@@ -36,7 +36,8 @@ const struct fault fault_init_nranks = {
 static int own_id(const struct fault_act *act)
 {
 	struct comm_request request = *act->request;
-	int rc = chain_new_id(act->chain, &request);
+	struct backend *be = act->chain->backend;
+	int rc = be->ops->comm_id(be, request.id);
 
 	return rc < 0 ? rc : fault_swallowed(chain_emit_init(act->chain, &request));
 }

@@ -388,7 +388,7 @@ static int inject_issue(void *state, const struct call *call, struct chain *chai
 	if (rc == 0)
 		rc = let_go(injector, call, chain);
 	if (rc == 0 && wants_flight(injector, call)) {
-		rc = chain_started(chain);
+		rc = chain->backend->ops->started(chain->backend);
 		if (rc == 0)
 			rc = fire(injector,
 				  &(struct moment){ .when = FAULT_INFLIGHT, .call = call }, chain);

@@ -3,7 +3,7 @@
 
 #include "backend/call.h"
 
-/* All events as letters: W watch.call, I issue, R watch.returned, B and E groups, C copy. */
+/* All events as letters: W watch.call, I issue, R watch.returned, B and E groups. */
 struct note {
 	struct backend be;
 	char log[64];
@@ -30,13 +30,6 @@ static int note_issue(struct backend *be, const struct call *call, uint64_t tick
 	return note->issue_rc;
 }
 
-static int note_copy(struct backend *be, void *dst, const void *src, size_t bytes)
-{
-	put((struct note *)be, 'C');
-	memcpy(dst, src, bytes);
-	return 0;
-}
-
 static int note_begin(struct backend *be)
 {
 	put((struct note *)be, 'B');
@@ -49,9 +42,9 @@ static int note_end(struct backend *be)
 	return -2;
 }
 
-static const struct backend_ops note_ops = {
-	.issue = note_issue, .copy = note_copy, .group_begin = note_begin, .group_end = note_end
-};
+static const struct backend_ops note_ops = { .issue = note_issue,
+					     .group_begin = note_begin,
+					     .group_end = note_end };
 
 static uint64_t watch_call(void *ctx, const struct call *call)
 {
@@ -147,12 +140,6 @@ static int open_comm(struct backend *be, const struct comm_request *request)
 	return comm_rc;
 }
 
-static int give_up(struct backend *be)
-{
-	strcat(((struct note *)be)->log, "A");
-	return -7;
-}
-
 static void watch_init(void *ctx, uint32_t comm, enum comm_event event,
 		       const struct comm_request *request)
 {
@@ -163,8 +150,7 @@ static void watch_init(void *ctx, uint32_t comm, enum comm_event event,
 /* The watch sees init before and after; a hook that the backend lacks is reported. */
 UNIT_TEST(test_communicators, "communicators")
 {
-	static const struct backend_ops ops = { .comm_open = open_comm, .comm_abort = give_up };
-	static const struct backend_ops bare = { .comm_open = open_comm };
+	static const struct backend_ops ops = { .comm_open = open_comm };
 	const struct comm_request request = { .comm = 2, .rank = 1, .nranks = 5 };
 
 	set_up();
@@ -172,20 +158,14 @@ UNIT_TEST(test_communicators, "communicators")
 	note.be.ops = &ops;
 	UNIT_ALL(chain_emit_init(&chain, &request) == 0, !strcmp(note.log, "iOr"));
 	comm_rc = -5;
-	UNIT_ALL(chain_emit_init(&chain, &request) == -5, !strcmp(note.log, "iOriOf"),
-		 chain_abort(&chain) == -7, chain_started(&chain) == -ENOTSUP);
-	note.be.ops = &bare;
-	UNIT_ALL(chain_abort(&chain) == -ENOTSUP, !strcmp(note.log, "iOriOfA"));
+	UNIT_ALL(chain_emit_init(&chain, &request) == -5, !strcmp(note.log, "iOriOf"));
 }
 
-UNIT_TEST(test_groups_and_copy, "groups and copies are not recorded")
+UNIT_TEST(test_groups, "groups are not recorded")
 {
-	char dst[4] = "";
-
 	set_up();
 	UNIT_ALL(chain_group_begin(&chain) == -1, chain_group_end(&chain) == -2,
-		 chain_copy(&chain, dst, "abc", 4) == 0, !strcmp(dst, "abc"),
-		 !strcmp(note.log, "BEC"));
+		 !strcmp(note.log, "BE"));
 }
 
 UNIT_TEST(test_names, "names")

@@ -85,25 +85,6 @@ int chain_emit_init(struct chain *chain, const struct comm_request *request)
 	return rc;
 }
 
-int chain_new_id(struct chain *chain, struct comm_request *request)
-{
-	return chain->backend->ops->comm_id(chain->backend, request->id);
-}
-
-int chain_abort(struct chain *chain)
-{
-	const struct backend_ops *ops = chain->backend->ops;
-
-	return ops->comm_abort ? ops->comm_abort(chain->backend) : -ENOTSUP;
-}
-
-int chain_started(struct chain *chain)
-{
-	const struct backend_ops *ops = chain->backend->ops;
-
-	return ops->started ? ops->started(chain->backend) : -ENOTSUP;
-}
-
 int chain_launch(struct chain *chain, void *graph, void *other, uint32_t calls)
 {
 	const struct call_filter *filter = chain->filter;
@@ -134,9 +115,4 @@ int chain_group_end(struct chain *chain)
 	rc = chain->backend->ops->group_end(chain->backend);
 	watch_group(chain->watch, GROUP_ENDED);
 	return rc;
-}
-
-int chain_copy(struct chain *chain, void *dst, const void *src, size_t bytes)
-{
-	return chain->backend->ops->copy(chain->backend, dst, src, bytes);
 }

@@ -47,17 +47,6 @@ int chain_init(struct chain *chain, const struct comm_set *comms);
  * only. */
 int chain_emit_init(struct chain *chain, const struct comm_request *request);
 
-/* Gives the request a name that no other rank has. For filters only. */
-int chain_new_id(struct chain *chain, struct comm_request *request);
-
-/* Aborts communicator 0 on this rank alone; does nothing after an earlier abort. Returns -ENOTSUP
- * (no error set) if the backend's library has no abort. For filters only. */
-int chain_abort(struct chain *chain);
-
-/* Returns once the last call is in progress, or at once if that cannot be determined. Returns
- * -ENOTSUP (no error set) if the backend's calls complete before they return. For filters only. */
-int chain_started(struct chain *chain);
-
 /* Launches a captured graph of `calls` calls once, and reports it to the watch. A fault may launch
  * `other`, an earlier graph, in its place; NULL: there is none, and such a launch is skipped. */
 int chain_launch(struct chain *chain, void *graph, void *other, uint32_t calls);
@@ -66,6 +55,3 @@ int chain_launch(struct chain *chain, void *graph, void *other, uint32_t calls);
  * the end). */
 int chain_group_begin(struct chain *chain);
 int chain_group_end(struct chain *chain);
-
-/* A stream-ordered local copy; no communication, not recorded. */
-int chain_copy(struct chain *chain, void *dst, const void *src, size_t bytes);

@@ -12,16 +12,6 @@ struct option_target collective_target(const struct collective *collective)
 	};
 }
 
-double alg_bytes_size(const struct geometry *geometry, const struct shape *shape)
-{
-	return (double)shape->bytes;
-}
-
-double bus_factor_one(const struct geometry *geometry)
-{
-	return 1.0;
-}
-
 double bus_factor_slices(const struct geometry *geometry)
 {
 	return (double)(geometry->nranks - 1) / geometry->nranks;

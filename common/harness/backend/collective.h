@@ -53,8 +53,8 @@ struct collective {
 	 * for the number of ranks. */
 	void (*shape)(const struct geometry *geometry, struct shape *shape);
 
-	/* Bytes per time for algbw, and the factor busbw / algbw (nccl-tests
-	 * doc/PERFORMANCE.md). */
+	/* Bytes per time for algbw, NULL: the size; and the factor busbw / algbw, NULL: 1
+	 * (nccl-tests doc/PERFORMANCE.md). */
 	double (*alg_bytes)(const struct geometry *geometry, const struct shape *shape);
 	double (*bus_factor)(const struct geometry *geometry);
 
@@ -75,11 +75,8 @@ int collective_run(const struct collective *collective, struct chain *chain,
 /* Returns the collective's properties for the option parser. */
 struct option_target collective_target(const struct collective *collective);
 
-/* Shared by several collectives. */
-/* the size column */
-double alg_bytes_size(const struct geometry *geometry, const struct shape *shape);
-double bus_factor_one(const struct geometry *geometry);	   /* 1 */
-double bus_factor_slices(const struct geometry *geometry); /* (n-1)/n */
+/* Shared by several collectives: (n-1)/n. */
+double bus_factor_slices(const struct geometry *geometry);
 
 /* Returns the per-rank count of a size that is split over all ranks: bytes / elsize / nranks,
  * rounded down to `align` bytes. */

@@ -173,12 +173,13 @@ static void describe(struct measured *m, const struct point *point)
 /* Sets GB/s from bytes and microseconds (nccl-tests: 1e9 bytes per second). */
 static void put_bandwidth(struct measured *m)
 {
-	const struct bench *bench = m->plan.bench;
+	const struct collective *c = m->plan.collective;
+	const struct geometry *g = &m->plan.geometry;
 	struct row *row = &m->row;
-	double bytes = bench->collective->alg_bytes(&m->plan.geometry, &m->plan.shape);
+	double bytes = c->alg_bytes ? c->alg_bytes(g, &m->plan.shape) : (double)row->size;
 
 	row->algbw_gbs = row->time_us > 0 ? bytes / row->time_us / 1e3 : 0;
-	row->busbw_gbs = row->algbw_gbs * bench->collective->bus_factor(&m->plan.geometry);
+	row->busbw_gbs = row->algbw_gbs * (c->bus_factor ? c->bus_factor(g) : 1);
 }
 
 static void finish(struct measured *m)

@@ -43,8 +43,6 @@ static int handoff_run(struct chain *chain, const struct invocation *invocation)
 const struct collective handoff = {
 	.name = "handoff",
 	.shape = shape_whole,
-	.alg_bytes = alg_bytes_size,
-	.bus_factor = bus_factor_one,
 	.segments = handoff_segments,
 	.run = handoff_run,
 };

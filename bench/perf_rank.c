@@ -241,7 +241,7 @@ static int open_comm(struct rank *r)
 	size_t before = memory_used(r);
 	int rc;
 
-	r->run.memory_buffers = before;
+	r->run.memory.buffers = before;
 	if (r->bench.backend->ops->flags & BACKEND_DEVICE &&
 	    !predict_refusal(&r->bench, r->choice.shared_gpu))
 		predict_ask(&r->predict, r->program->options, r->program->folder);
@@ -253,7 +253,7 @@ static int open_comm(struct rank *r)
 	nccl_seen_asked(&r->reconcile.asked);
 	if (rc == 0)
 		rc = buffers_register(&r->bench.buffers);
-	r->run.memory_init = memory_used(r) - before;
+	r->run.memory.init = memory_used(r) - before;
 	return rc;
 }
 
@@ -327,7 +327,7 @@ static int measure(struct rank *r)
 		rc = reconcile_after(&r->reconcile);
 	if (rc < 0)
 		return rc;
-	r->run.memory_collectives = memory_used(r) - before;
+	r->run.memory.collectives = memory_used(r) - before;
 	watch_phase(&r->watch, PHASE_FINALISE);
 	return run_finish(&r->run);
 }

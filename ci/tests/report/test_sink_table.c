@@ -258,12 +258,6 @@ UNIT_TEST(test_table_unchecked, "not checked")
 
 UNIT_TEST(test_table_wrong_and_end, "wrong data and the end")
 {
-	const struct error failure = { .outcome = OUTCOME_ERROR,
-				       .code = -EIO,
-				       .rank = 1,
-				       .line = 7,
-				       .file = "x.c",
-				       .text = "two\nlines" };
 	struct run_summary summary = sink_summary();
 	char *at;
 
@@ -274,9 +268,8 @@ UNIT_TEST(test_table_wrong_and_end, "wrong data and the end")
 	sink_put_point(s.sink, sink_wrong_row(8, false), NULL);
 	CU_ASSERT_EQUAL(s.sink->ops->comment(s.sink, "in\nbetween"), 0);
 	summary.wrong_checks = 2;
-	summary.err = &failure;
-	summary.memory_init = 1536;
-	summary.memory_buffers = (size_t)200 << 30;
+	summary.memory.init = 1536;
+	summary.memory.buffers = (size_t)200 << 30;
 	CU_ASSERT_EQUAL(s.sink->ops->end(s.sink, &summary), 0);
 	CU_ASSERT_EQUAL_FATAL(parse_table(s.text, rows, 2), 1);
 	CU_ASSERT_STRING_EQUAL(rows[0].field[8], "12");
@@ -285,7 +278,6 @@ UNIT_TEST(test_table_wrong_and_end, "wrong data and the end")
 	UNIT_ALL(strstr(at, ", out-of-place\n           8 ") != NULL,
 		 strstr(s.text, "# in between\n") != NULL,
 		 strstr(s.text,
-			"# error: rank 1: two lines (x.c:7)\n"
 			"# Out of bounds values : 2 FAILED\n"
 			"# Avg bus bandwidth    : 2.5 FAILED\n"
 			"# GPU memory usage     : Initialization 1.50 KB | User-Allocated 200 GB"

@@ -212,25 +212,25 @@ int run_sweep(struct run *run)
 }
 
 /* --min-percent: the run is slow below it. Without a valid prediction nothing is proved. */
-static int check_min_percent(struct run *run, double reached, enum outcome *outcome)
+static int check_min_percent(struct run *run, double reached)
 {
 	double min = run->bench->options->min_percent;
 
-	if (*outcome != OUTCOME_OK || !(min > 0) || reached >= min)
+	if (run->outcome != OUTCOME_OK || !(min > 0) || reached >= min)
 		return 0;
-	*outcome = isnan(reached) ? OUTCOME_UNSUPPORTED : OUTCOME_SLOW;
+	run->outcome = isnan(reached) ? OUTCOME_UNSUPPORTED : OUTCOME_SLOW;
 	if (!isnan(reached))
 		return report_comment(run->report,
 				      "--min-percent %g: the median row reached %.1f %%: exit %d",
-				      min, reached, (int)*outcome);
+				      min, reached, (int)run->outcome);
 	return report_comment(run->report, "--min-percent %g: unknown, %s: exit %d", min,
 			      run->bench->predictor ? "for the reason above"
 						    : "as there is no prediction",
-			      (int)*outcome);
+			      (int)run->outcome);
 }
 
 /* Notes the result of the predictions. */
-static int finish_predictions(struct run *run, enum outcome *outcome)
+static int finish_predictions(struct run *run)
 {
 	const struct predictor *predictor = run->bench->predictor;
 	double reached = NAN;
@@ -241,21 +241,20 @@ static int finish_predictions(struct run *run, enum outcome *outcome)
 		reached = predictor->reached(predictor->ctx, text, sizeof(text));
 		rc = report_comment(run->report, "%s", text);
 	}
-	return rc < 0 ? rc : check_min_percent(run, reached, outcome);
+	return rc < 0 ? rc : check_min_percent(run, reached);
 }
 
 /* --min-busbw as `min`, or nine tenths of NCCL_TESTS_MIN_BW as in nccl-tests. */
-static int check_min_busbw(struct run *run, const char *option, double asked, double min,
-			   enum outcome *outcome)
+static int check_min_busbw(struct run *run, const char *option, double asked, double min)
 {
 	double average = run->report->rows ? run->report->busbw_sum / (double)run->report->rows : 0;
 
-	if (*outcome != OUTCOME_OK || !(asked > 0) || average >= min)
+	if (run->outcome != OUTCOME_OK || !(asked > 0) || average >= min)
 		return 0;
-	*outcome = OUTCOME_SLOW;
+	run->outcome = OUTCOME_SLOW;
 	return report_comment(run->report,
 			      "%s %g: the average bus bandwidth was %.4g GB/s: exit %d", option,
-			      asked, average, (int)*outcome);
+			      asked, average, (int)run->outcome);
 }
 
 static int finish_hook(struct run *run, const struct run_hook *hook)
@@ -264,51 +263,47 @@ static int finish_hook(struct run *run, const struct run_hook *hook)
 }
 
 /* Ends the sinks. One of them writes a whole document, so the other ranks wait without -T. */
-static int finish_report(struct run *run, struct run_summary *summary)
+static int finish_report(struct run *run)
 {
 	const struct watch *watch = run->bench->watch;
+	struct run_summary summary = {
+		.outcome = run->outcome,
+		.checked = run->bench->options->check > 0,
+		.calls_checked = run->calls_checked,
+		.memory = run->memory,
+	};
 	int rc;
 
 	watch_work(watch, "writing the report", REPORT_SECONDS);
-	rc = report_end(run->report, summary);
+	rc = report_end(run->report, &summary);
 	watch_leave(watch);
 	return rc;
 }
 
-int run_finish(struct run *run)
+/* Rank 0 decides about the outcome. */
+static int finish(struct run *run)
 {
 	const struct options *o = run->bench->options;
-	struct run_summary summary = {
-		.outcome = run->outcome,
-		.checked = o->check > 0,
-		.err = run->bench->err->code ? run->bench->err : NULL,
-		.calls_checked = run->calls_checked,
-		.memory_init = run->memory_init,
-		.memory_buffers = run->memory_buffers,
-		.memory_collectives = run->memory_collectives,
-	};
-	struct job_time former = job_extend_deadline(run->bench->job, REPORT_SECONDS);
-	int outcome = (int)run->outcome, rc = 0;
+	int rc = check_min_busbw(run, "NCCL_TESTS_MIN_BW", o->min_bw, .9 * o->min_bw);
 
-	if (run->report) {
-		rc = check_min_busbw(run, "NCCL_TESTS_MIN_BW", o->min_bw, .9 * o->min_bw,
-				     &summary.outcome);
-		if (rc == 0)
-			rc = check_min_busbw(run, "--min-busbw", o->min_busbw, o->min_busbw,
-					     &summary.outcome);
-		if (rc == 0)
-			rc = finish_predictions(run, &summary.outcome);
-		outcome = (int)summary.outcome;
-		if (rc == 0)
-			rc = finish_hook(run, run->reconciler);
-		if (rc == 0)
-			rc = finish_hook(run, run->vendor);
-		if (rc == 0)
-			rc = finish_report(run, &summary);
-	}
 	if (rc == 0)
-		rc = job_bcast(run->bench->job, &outcome, sizeof(outcome));
+		rc = check_min_busbw(run, "--min-busbw", o->min_busbw, o->min_busbw);
+	if (rc == 0)
+		rc = finish_predictions(run);
+	if (rc == 0)
+		rc = finish_hook(run, run->reconciler);
+	if (rc == 0)
+		rc = finish_hook(run, run->vendor);
+	return rc < 0 ? rc : finish_report(run);
+}
+
+int run_finish(struct run *run)
+{
+	struct job_time former = job_extend_deadline(run->bench->job, REPORT_SECONDS);
+	int rc = run->report ? finish(run) : 0;
+
+	if (rc == 0)
+		rc = job_bcast(run->bench->job, &run->outcome, sizeof(run->outcome));
 	job_restore_deadline(run->bench->job, former);
-	run->outcome = (enum outcome)outcome;
 	return rc;
 }

@@ -31,8 +31,7 @@ struct run {
 	enum progress_line progress;
 	size_t too_small;  /* number of sizes too small for the number of ranks */
 	int calls_checked; /* for a schedule with faults */
-	size_t memory_init, memory_buffers, memory_collectives; /* -M: used bytes of device
-								 * memory */
+	struct memory_use memory;
 };
 
 /* Returns the largest buffer of any point of the sweep on any rank, bytes. */

@@ -31,17 +31,20 @@ struct run_facts {
 	const struct rank_facts *ranks; /* nranks entries */
 };
 
+/* -M, bytes of device memory; 0 0 0 without -M. */
+struct memory_use {
+	size_t init, buffers, collectives;
+};
+
 /* The end of a run, for the closing lines. */
 struct run_summary {
 	enum outcome outcome;
 	int64_t wrong_checks; /* (rank, point) pairs with a failed check: nccl-tests' "Out of bounds
 			       * values" */
 	bool checked;
-	double avg_busbw_gbs;	 /* mean of all rows' busbw */
-	int calls_checked;	 /* for a schedule with faults, which has no rows; 0: a sweep */
-	const struct error *err; /* first error, may be NULL */
-	/* -M, bytes of device memory; 0 0 0 without -M */
-	size_t memory_init, memory_buffers, memory_collectives;
+	double avg_busbw_gbs; /* mean of all rows' busbw */
+	int calls_checked;    /* for a schedule with faults, which has no rows; 0: a sweep */
+	struct memory_use memory;
 };
 
 struct sink;

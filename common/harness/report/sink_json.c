@@ -166,25 +166,20 @@ static int json_comment(struct sink *sink, const char *line)
 					    json_value_text(line)));
 }
 
+/* A run that fails has no end. */
 static int json_end(struct sink *sink, const struct run_summary *summary)
 {
-	const struct error *err = summary->err;
-	json_t *error = json_null();
+	const struct memory_use *memory = &summary->memory;
 
-	if (err && err->outcome != OUTCOME_OK)
-		error = json_pack("{s:s, s:i, s:i, s:o, s:i, s:o}", "outcome",
-				  outcome_name(err->outcome), "code", err->code, "rank", err->rank,
-				  "file", json_value_text(err->file), "line", err->line, "text",
-				  json_value_text(err->text));
 	return write_object(sink,
-			    json_pack("{s:s, s:s, s:b, s:I, s:o, s:o, s:{s:I, s:I, s:I}}", "type",
+			    json_pack("{s:s, s:s, s:b, s:I, s:o, s:n, s:{s:I, s:I, s:I}}", "type",
 				      "end", "outcome", outcome_name(summary->outcome), "checked",
 				      summary->checked, "wrong_checks",
 				      (json_int_t)summary->wrong_checks, "avg_busbw_gbs",
-				      json_value_real(summary->avg_busbw_gbs), "error", error,
-				      "memory_bytes", "init", (json_int_t)summary->memory_init,
-				      "buffers", (json_int_t)summary->memory_buffers, "collectives",
-				      (json_int_t)summary->memory_collectives));
+				      json_value_real(summary->avg_busbw_gbs), "error",
+				      "memory_bytes", "init", (json_int_t)memory->init, "buffers",
+				      (json_int_t)memory->buffers, "collectives",
+				      (json_int_t)memory->collectives));
 }
 
 static const struct sink_ops json_ops = {

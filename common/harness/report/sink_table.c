@@ -231,29 +231,14 @@ static void put_memory_amount(FILE *out, const char *label, size_t bytes)
 		amount, units[unit]);
 }
 
-static void put_memory(FILE *out, const struct run_summary *summary)
+static void put_memory(FILE *out, const struct memory_use *memory)
 {
 	fprintf(out, "# %-20s : ", "GPU memory usage");
-	put_memory_amount(out, "Initialization", summary->memory_init);
-	put_memory_amount(out, " | User-Allocated", summary->memory_buffers);
-	put_memory_amount(out, " | Collective", summary->memory_collectives);
-	put_memory_amount(out, " | Total ",
-			  summary->memory_init + summary->memory_buffers +
-				  summary->memory_collectives);
+	put_memory_amount(out, "Initialization", memory->init);
+	put_memory_amount(out, " | User-Allocated", memory->buffers);
+	put_memory_amount(out, " | Collective", memory->collectives);
+	put_memory_amount(out, " | Total ", memory->init + memory->buffers + memory->collectives);
 	fputc('\n', out);
-}
-
-static void put_error(FILE *out, const struct error *err)
-{
-	char line[680] = "error: ";
-
-	if (!err || err->outcome == OUTCOME_OK)
-		return;
-	if (err->rank >= 0)
-		text_add(line, sizeof(line), "rank %d: ", err->rank);
-	text_add(line, sizeof(line), "%s (%s:%d)", err->text, err->file ? err->file : "?",
-		 err->line);
-	sink_put_comment(out, line);
 }
 
 static int table_end(struct sink *sink, const struct run_summary *summary)
@@ -263,7 +248,7 @@ static int table_end(struct sink *sink, const struct run_summary *summary)
 	char avg[CELL_SIZE];
 	struct draft draft;
 
-	put_error(draft_open(&draft), summary->err);
+	draft_open(&draft);
 	if (!summary->checked)
 		fputs("# The data were not checked\n", draft.out);
 	fprintf(draft.out, "# %-20s : %" PRId64 " %s\n", "Out of bounds values",
@@ -278,7 +263,7 @@ static int table_end(struct sink *sink, const struct run_summary *summary)
 			: reached >= 0.9 * wanted ? "OK"
 						  : "FAILED");
 	if (table->facts->options->memory_report)
-		put_memory(draft.out, summary);
+		put_memory(draft.out, &summary->memory);
 	return draft_print(&draft, table);
 }
 

@@ -1,6 +1,6 @@
 /* perf_agree.c: compares the ranks' options and settings by hash, and gathers them in full only if
  * they differ. */
-#include "perf_agree.h"
+#include "perf_report.h"
 
 #include "options/options_agree.h"
 #include "settings/rank_groups.h"

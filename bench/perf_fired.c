@@ -1,5 +1,5 @@
 /* perf_fired.c: the fault record of a rank and its supervisor; the diagnoser does not see it. */
-#include "perf_fired.h"
+#include "perf_rank.h"
 
 #include <stdatomic.h>
 

@@ -7,7 +7,9 @@
 #include "base/clock.h"
 #include "process/cgroup.h"
 #include "report/sink.h"
+#include "options/options_agree.h"
 #include "options/options_launch.h"
+#include "process/command.h"
 #include "process/launch.h"
 #include "process/leftovers.h"
 #include "options/options.h"
@@ -19,8 +21,6 @@
 #include "watch/monitor.h"
 #include "record/recorder.h"
 #include "perf_check.h"
-#include "perf_fired.h"
-#include "perf_folder.h"
 #include "postmortem/diagnoser.h"
 #include "perf_rank.h"
 
@@ -214,6 +214,32 @@ static struct monitor_config monitor_settings(const struct program *program)
 	};
 }
 
+/* Describes the run in its evidence: the command without faults, and the options. */
+static void describe(void *arg, struct evidence *evidence)
+{
+	const struct program *program = arg;
+	const char *schedule = program_schedule(program);
+	char command[COMMAND_MAX];
+	int n = snprintf(evidence->options, sizeof(evidence->options), "schedule %.40s",
+			 schedule ? schedule : "plain");
+
+	command_join(command, sizeof(command), program->argc, (const char *const *)program->argv);
+	evidence_blind_command(command, evidence->command, sizeof(evidence->command));
+	options_agree_text(program->options, program->collective->irregular, evidence->options + n,
+			   sizeof(evidence->options) - (size_t)n);
+}
+
+/* The command with its fault, as struct diagnoser_site wants it. */
+static void again(void *arg, char *command, size_t len, int nranks)
+{
+	const struct program *p = arg;
+	char parent[32];
+
+	snprintf(parent, sizeof(parent), "/proc/%d/cmdline", (int)getppid());
+	command_again(command, len, p->launch, nranks, p->argc, (const char *const *)p->argv,
+		      parent);
+}
+
 static int supervise(struct program *program, struct error *err)
 {
 	struct diagnoser diagnoser = {
@@ -222,8 +248,8 @@ static int supervise(struct program *program, struct error *err)
 			.name = program->name,
 			.key = program->launch->key,
 			.gpus = !backend_lacks(program->options->backend, BACKEND_DEVICE),
-			.describe = folder_describe,
-			.again = folder_again,
+			.describe = describe,
+			.again = again,
 		},
 	};
 	struct monitor_config config = monitor_settings(program);

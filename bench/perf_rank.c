@@ -8,10 +8,8 @@
 #include "measure/timing.h"
 #include "inject/inject.h"
 #include "settings/settings_read.h"
-#include "perf_agree.h"
 #include "perf_check.h"
 #include "perf_report.h"
-#include "perf_uplink.h"
 
 #define OPEN_SECONDS  60.0 /* context and module load; other ranks are not involved */
 #define LEAVE_SECONDS 60.0 /* exit handlers of libraries, after the rank has recorded its outcome */

@@ -1,5 +1,5 @@
-/* perf_report.h: shared by perf_rank.c and perf_report.c: the state of a rank's process, and the
- * output beside its times. Each open step returns 0 or a negative errno with the error set, and
+/* perf_report.h: shared by the files of a rank's process: its state, agreement with the other ranks,
+ * and the output beside its times. Each open step returns 0 or a negative errno with the error set, and
  * does nothing unless requested. */
 #pragma once
 
@@ -59,3 +59,26 @@ int p2p_matrix_run(struct rank *r);
 
 /* --reconcile: requests NCCL's log. Call it before NCCL's first call, which reads the settings. */
 void rank_ask_nccl(struct rank *r);
+
+/* perf_agree.c */
+
+/* Checks that all processes run the same program and version with the same shared options.
+ * `backend` is the resolved backend. Collective over all processes, after job_init. Returns 0, or
+ * on every rank a negative errno with a usage error that names the ranks and their values. */
+int perf_agree(struct job *job, const struct program *program, const char *backend);
+
+/* Prints the settings in which ranks differ on standard error, in one line of rank 0. That is not
+ * an error, but the first suspect of a hang. Collective. Returns 0 or a negative errno with the
+ * error set. */
+int perf_agree_settings(struct job *job, const struct settings *mine);
+
+/* perf_uplink.c */
+
+/* Passes the address of rank 0's monitor to those of the other hosts, through their ranks. The
+ * launcher's network carries it if possible, so that the monitors know each other before ranks rely
+ * on MPI's network. Call it between job_open and job_join. Not collective. */
+void uplink_meet(struct rank *r);
+
+/* The same over MPI, to all ranks of a run on several hosts. Collective. Returns 0 or a negative
+ * errno with the error set. */
+int uplink_spread(struct rank *r);

@@ -1,5 +1,5 @@
 /* perf_uplink.c: rank 0's monitor listens, and the ranks pass its address on. */
-#include "perf_uplink.h"
+#include "perf_report.h"
 
 #include <sys/random.h>
 

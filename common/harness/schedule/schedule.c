@@ -42,12 +42,11 @@ static int add_plans(struct schedule *s, int i)
 
 	s->first[i] = s->nplans;
 	for (int k = 0; k < n && rc == 0; k++) {
-		struct point point = schedule_point(s->setup, &parts[k], i);
 		struct plan *plan = &s->plans[s->nplans];
 
 		/* the first and the last slot of the pool stay free */
 		s->slots[s->nplans++] = (size_t)(i * schedule_width(s->setup) + parts[k].slot + 1);
-		rc = plan_init(plan, bench, &point, false);
+		rc = plan_init(plan, bench, &parts[k].point, false);
 		if (plan->slot_bytes > s->slot_bytes)
 			s->slot_bytes = plan->slot_bytes;
 	}

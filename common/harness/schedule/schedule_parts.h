@@ -3,7 +3,9 @@
 
 #include "schedule/schedule.h"
 
-/* Writes the parts of step `i` (from 0) on rank `rank`; returns their number. */
+/* scheme.c: writes the parts of step `i` (from 0) on rank `rank` of the group, in order; returns their
+ * number. On communicators other than the first an irregular collective becomes alltoall, since its
+ * matrix is that of all ranks. */
 int schedule_parts(const struct schedule_setup *setup, int rank, int i,
 		   struct step_part parts[SCHEME_PARTS]);
 
@@ -11,6 +13,7 @@ int schedule_parts(const struct schedule_setup *setup, int rank, int i,
  * buffer. */
 int schedule_width(const struct schedule_setup *setup);
 
-/* The point that a part of step `i` measures. */
-struct point schedule_point(const struct schedule_setup *setup, const struct step_part *part,
-			    int i);
+/* Returns a part of step `i` on rank `rank` of the group. */
+struct step_part schedule_part(const struct schedule_setup *setup,
+			       const struct collective *collective, uint32_t comm, int slot,
+			       int rank, int i);

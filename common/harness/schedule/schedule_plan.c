@@ -36,46 +36,37 @@ size_t schedule_bytes(const struct options *o, int i)
 	return first > less ? first - less : 0;
 }
 
-struct point schedule_point(const struct schedule_setup *setup, const struct step_part *part, int i)
+struct step_part schedule_part(const struct schedule_setup *setup,
+			       const struct collective *collective, uint32_t comm, int slot,
+			       int rank, int i)
 {
 	const struct options *o = setup->options;
-	int root = o->root < 0 ? 0 : o->root;
-
-	return (struct point){
-		.dtype = (enum dtype)o->dtype_first,
-		.op = !part->collective->reduces   ? OP_NONE
-		      : setup->collective->reduces ? (enum redop)o->op_first
-						   : OP_SUM,
-		.root = part->collective->rooted ? root % setup->comms.spans[part->comm].n : -1,
-		.bytes = schedule_bytes(o, i),
-		.collective = part->collective,
-		.comm = part->comm,
+	int n = setup->comms.spans[comm].n, root = o->root < 0 ? 0 : o->root % n;
+	struct step_part part = {
+		.slot = slot,
+		.point = {
+			.dtype = (enum dtype)o->dtype_first,
+			.op = !collective->reduces         ? OP_NONE
+			      : setup->collective->reduces ? (enum redop)o->op_first
+							   : OP_SUM,
+			.root = collective->rooted ? root : -1,
+			.bytes = schedule_bytes(o, i),
+			.collective = collective,
+			.comm = comm,
+		},
+		.geometry = {
+			.rank = comm_set_rank(&setup->comms, comm, rank),
+			.nranks = n,
+			.root = collective->rooted ? root : -1,
+			.elsize = dtype_size((enum dtype)o->dtype_first),
+			.bytes = schedule_bytes(o, i),
+			.align = o->align,
+			.traffic = collective->irregular ? setup->traffic : NULL,
+		},
 	};
-}
 
-int schedule_parts(const struct schedule_setup *setup, int rank, int i,
-		   struct step_part parts[SCHEME_PARTS])
-{
-	return scheme_parts(setup->scheme, setup->collective, setup->collectives, &setup->comms,
-			    rank, i, parts);
-}
-
-/* Geometry and buffers of rank `rank` (of all) in the part. */
-static void measure_part(const struct schedule_setup *setup, const struct step_part *part, int rank,
-			 int i, struct geometry *geometry, struct shape *shape)
-{
-	struct point point = schedule_point(setup, part, i);
-
-	*geometry = (struct geometry){
-		.rank = comm_set_rank(&setup->comms, part->comm, rank),
-		.nranks = setup->comms.spans[part->comm].n,
-		.root = point.root,
-		.elsize = dtype_size(point.dtype),
-		.bytes = point.bytes,
-		.align = setup->options->align,
-		.traffic = part->collective->irregular ? setup->traffic : NULL,
-	};
-	part->collective->shape(geometry, shape);
+	collective->shape(&part.geometry, &part.shape);
+	return part;
 }
 
 size_t schedule_largest(const struct schedule_setup *setup, int rank)
@@ -85,12 +76,9 @@ size_t schedule_largest(const struct schedule_setup *setup, int rank)
 
 	for (int i = 0; i < SCHEDULE_STEPS; i++)
 		for (int n = schedule_parts(setup, rank, i, parts) - 1; n >= 0; n--) {
-			struct geometry geometry;
-			struct shape shape;
-			size_t bytes;
+			size_t bytes = parts[n].shape.bytes +
+				       (size_t)setup->options->unalign * parts[n].geometry.elsize;
 
-			measure_part(setup, &parts[n], rank, i, &geometry, &shape);
-			bytes = shape.bytes + (size_t)setup->options->unalign * geometry.elsize;
 			largest = bytes > largest ? bytes : largest;
 		}
 	return largest;
@@ -112,20 +100,18 @@ size_t schedule_pool(const struct schedule_setup *setup, size_t largest)
 	return pool > BUFFERS_POOL ? pool : BUFFERS_POOL;
 }
 
-static int check_part(const struct schedule_setup *setup, const struct step_part *part, int rank,
-		      int i, struct error *err)
+static int check_part(const struct schedule_setup *setup, const struct step_part *part,
+		      struct error *err)
 {
-	struct geometry geometry;
-	struct shape shape;
+	const struct collective *collective = part->point.collective;
+	int n = part->geometry.nranks;
 
-	measure_part(setup, part, rank, i, &geometry, &shape);
-	if (part->collective->power_of_two && geometry.nranks & (geometry.nranks - 1))
+	if (collective->power_of_two && n & (n - 1))
 		return error_set(err, OUTCOME_USAGE, -EINVAL,
 				 "--schedule %s: %s runs on 2, 4, 8... ranks, and communicator %u "
 				 "has %d",
-				 setup->scheme->name, part->collective->name, part->comm,
-				 geometry.nranks);
-	if (shape.bytes > 0)
+				 setup->scheme->name, collective->name, part->point.comm, n);
+	if (part->shape.bytes > 0)
 		return 0;
 	return error_set(err, OUTCOME_USAGE, -EINVAL,
 			 "-b %zu: too small for a schedule of %d steps on %d ranks",
@@ -145,7 +131,7 @@ int schedule_check(const struct schedule_setup *setup, struct error *err)
 			int n = schedule_parts(setup, rank, i, parts);
 
 			for (int k = 0; k < n && rc == 0; k++)
-				rc = check_part(setup, &parts[k], rank, i, err);
+				rc = check_part(setup, &parts[k], err);
 		}
 	return rc;
 }
@@ -221,23 +207,17 @@ void schedule_agenda(const struct schedule_setup *setup, int rank, struct agenda
 		int n = schedule_parts(setup, rank, i, parts);
 
 		noting.step = i + 1;
-		for (int k = 0; k < n; k++) {
-			struct point point = schedule_point(setup, &parts[k], i);
-			struct geometry geometry;
-			struct shape shape;
-
-			measure_part(setup, &parts[k], rank, i, &geometry, &shape);
-			collective_run(parts[k].collective, &chain,
+		for (int k = 0; k < n; k++)
+			collective_run(parts[k].point.collective, &chain,
 				       &(struct invocation){
-					       .geometry = &geometry,
-					       .shape = &shape,
+					       .geometry = &parts[k].geometry,
+					       .shape = &parts[k].shape,
 					       .send = nowhere,
 					       .recv = nowhere + 1,
-					       .dtype = point.dtype,
-					       .op = point.op,
-					       .comm = point.comm,
+					       .dtype = parts[k].point.dtype,
+					       .op = parts[k].point.op,
+					       .comm = parts[k].point.comm,
 				       });
-		}
 	}
 }
 

@@ -1,5 +1,5 @@
 /* scheme.c: the schemes, and their parts on a rank. */
-#include "schedule/scheme.h"
+#include "schedule/schedule_parts.h"
 
 const struct scheme schemes[] = {
 	{ .name = "plain" },
@@ -30,41 +30,37 @@ static const struct collective *by_name(const struct collective *const *known, c
 	return *known;
 }
 
-struct parts {
-	struct step_part *at;
-	int n;
-};
-
-static void add(struct parts *parts, const struct collective *collective, uint32_t comm, int slot)
-{
-	if (collective && parts->n < SCHEME_PARTS)
-		parts->at[parts->n++] = (struct step_part){ collective, comm, slot };
-}
-
 /* Neighbours in a ring have different slots; an odd ring needs three. */
 static int ring_slot(const struct comm_set *comms, int comm)
 {
 	return comm == comms->group_size && comm % 2 == 1 ? 2 : comm % 2;
 }
 
-int scheme_parts(const struct scheme *scheme, const struct collective *own,
-		 const struct collective *const *known, const struct comm_set *comms, int rank,
-		 int step, struct step_part at[SCHEME_PARTS])
+int schedule_parts(const struct schedule_setup *setup, int rank, int step,
+		   struct step_part parts[SCHEME_PARTS])
 {
-	const struct collective *inner = own->irregular ? by_name(known, "alltoall") : own;
-	struct parts parts = { .at = at };
-	int turns = 0;
+	const struct scheme *scheme = setup->scheme;
+	const struct collective *own = setup->collective, *inner = own, *turn = NULL;
+	const struct comm_set *comms = &setup->comms;
+	int n = 0, turns = 0;
 
+	if (own->irregular)
+		inner = by_name(setup->collectives, "alltoall");
 	if (!scheme->apart)
-		add(&parts, own, 0, 0);
+		parts[n++] = schedule_part(setup, own, 0, 0, rank, step);
 	if (scheme->family != COMMS_WORLD)
-		for (int c = comm_set_next(comms, 1, rank); c >= 0;
+		for (int c = comm_set_next(comms, 1, rank); inner && c >= 0;
 		     c = comm_set_next(comms, c + 1, rank))
-			add(&parts, inner, (uint32_t)c,
-			    scheme->family == COMMS_RING ? ring_slot(comms, c) : 1);
+			parts[n++] =
+				schedule_part(setup, inner, (uint32_t)c,
+					      scheme->family == COMMS_RING ? ring_slot(comms, c)
+									   : 1,
+					      rank, step);
 	while (scheme->turns[turns])
 		turns++;
 	if (turns > 0)
-		add(&parts, by_name(known, scheme->turns[step % turns]), 0, 1);
-	return parts.n;
+		turn = by_name(setup->collectives, scheme->turns[step % turns]);
+	if (turn)
+		parts[n++] = schedule_part(setup, turn, 0, 1, rank, step);
+	return n;
 }

@@ -3,6 +3,7 @@
 
 #include "backend/collective.h"
 #include "backend/comm_set.h"
+#include "measure/sweep.h"
 
 #define SCHEME_PARTS 3 /* most parts of one step on one rank */
 
@@ -23,17 +24,11 @@ const struct scheme *scheme_find(const char *name);
 
 /* One issue on one rank. */
 struct step_part {
-	const struct collective *collective;
-	uint32_t comm;
-	int slot; /* 0 to SCHEME_PARTS - 1: equal on all ranks of the communicator */
+	struct point point; /* with its collective and communicator */
+	int slot;	    /* 0 to SCHEME_PARTS - 1: equal on all ranks of the communicator */
+	struct geometry geometry;
+	struct shape shape;
 };
-
-/* Writes the parts of step `step` (from 0) on rank `rank` of the group, in order; returns their
- * number. `known` is a NULL-terminated table of collectives. On communicators other than the first
- * an irregular collective becomes alltoall, since its matrix is that of all ranks. */
-int scheme_parts(const struct scheme *scheme, const struct collective *own,
-		 const struct collective *const *known, const struct comm_set *comms, int rank,
-		 int step, struct step_part parts[SCHEME_PARTS]);
 
 /* handoff.c: an exchange without a group. Partners are 0 and 1, 2 and 3 ...; the lower one sends
  * first, the upper one receives first. A rank without a partner does nothing. */

@@ -37,16 +37,26 @@ const char *program_schedule(const struct program *program)
 	return program->options->schedule;
 }
 
-/* Checks the schedule before any rank starts. `traffic`: for an irregular collective. */
-static int check_schedule(const struct program *program, int ranks, const struct traffic *traffic,
-			  struct error *err)
+int check_schedule(const struct program *program, int ranks, const struct traffic *traffic,
+		   struct schedule_setup *setup, struct error *err)
 {
-	struct schedule_setup setup = {
+	int rc;
+
+	*setup = (struct schedule_setup){
 		.options = program->options,
 		.collective = program->collective,
 		.collectives = collectives,
-		.traffic = traffic,
+		.traffic = program->collective->irregular ? traffic : NULL,
 	};
+	rc = schedule_setup(setup, program_schedule(program), ranks, err);
+	return rc < 0 ? rc : schedule_check(setup, err);
+}
+
+/* Checks the faults and their schedule before any rank starts. */
+static int check_faults(const struct program *program, int ranks, const struct traffic *traffic,
+			struct error *err)
+{
+	struct schedule_setup setup;
 	struct inject_place place = {
 		.nranks = ranks,
 		.schedule = &setup,
@@ -56,9 +66,7 @@ static int check_schedule(const struct program *program, int ranks, const struct
 
 	if (program->options->nfaults == 0)
 		return 0;
-	rc = schedule_setup(&setup, program_schedule(program), ranks, err);
-	if (rc == 0)
-		rc = schedule_check(&setup, err);
+	rc = check_schedule(program, ranks, traffic, &setup, err);
 	return rc == 0 && program->injector ? inject_check(program->injector, &place, err) : rc;
 }
 
@@ -78,7 +86,7 @@ static int check_calls(const struct program *program, int ranks, struct error *e
 	if (rc == 0 && program->collective->irregular)
 		rc = traffic_init(&traffic, o, ranks, err);
 	if (rc == 0)
-		rc = check_schedule(program, ranks, &traffic, err);
+		rc = check_faults(program, ranks, &traffic, err);
 	traffic_release(&traffic);
 	return rc;
 }

@@ -11,6 +11,11 @@ int check_expect(const struct options *options, struct error *err);
  * a schedule; NULL: the plain one. */
 const char *program_schedule(const struct program *program);
 
+/* Sets and checks the schedule of a run with --fault on `ranks` ranks. `traffic`, which is borrowed, is
+ * used for an irregular collective. Returns 0 or a negative errno with a usage error. */
+int check_schedule(const struct program *program, int ranks, const struct traffic *traffic,
+		   struct schedule_setup *setup, struct error *err);
+
 /* Checks a bare start of `ranks` ranks for errors that each rank would otherwise find later: files
  * and folders that cannot be made, an unreadable topology or traffic matrix, a root that is not a
  * rank, faults and their schedule, a standard output that accepts nothing. Returns 0 or a negative

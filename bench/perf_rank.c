@@ -184,15 +184,9 @@ static int prepare_schedule(struct rank *r)
 
 	if (b->options->nfaults == 0)
 		return comm_set_make(&b->comms, COMMS_WORLD, r->job.group_size);
-	r->schedule = (struct schedule_setup){
-		.options = b->options,
-		.collective = b->collective,
-		.collectives = collectives,
-		.traffic = b->collective->irregular ? &b->traffic : NULL,
-	};
-	rc = schedule_setup(&r->schedule, program_schedule(r->program), r->job.group_size, &r->err);
+	rc = check_schedule(r->program, r->job.group_size, &b->traffic, &r->schedule, &r->err);
 	b->comms = r->schedule.comms;
-	return rc < 0 ? rc : schedule_check(&r->schedule, &r->err);
+	return rc;
 }
 
 /* Checks everything before ranks communicate: types, roots, matrices, memory. */

@@ -92,12 +92,7 @@ static bool exists(const char *path)
 	return lstat(path, &st) == 0;
 }
 
-static int writable(const char *folder)
-{
-	return faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) < 0 ? -errno : 0;
-}
-
-/* Returns true if the folder of `path` accepts a new entry. */
+/* Returns 0 if the folder of `path` accepts a new entry, else a negative errno. */
 static int takes_entry(const char *path)
 {
 	char copy[PATH_MAX], folder[PATH_MAX + 2];
@@ -105,7 +100,7 @@ static int takes_entry(const char *path)
 	if (strlen(path) >= sizeof(copy))
 		return -ENAMETOOLONG;
 	snprintf(folder, sizeof(folder), "%s/.", dirname(strcpy(copy, path)));
-	return writable(folder);
+	return faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) < 0 ? -errno : 0;
 }
 
 static int check_file(const char *option, const char *path, bool may_exist, struct error *err)
@@ -129,8 +124,7 @@ static int check_folder(const char *out, struct error *err)
 		return error_set(err, OUTCOME_USAGE, -EEXIST,
 				 "--out %.400s: holds a run already; name a folder that does not",
 				 out);
-	snprintf(path, sizeof(path), "%.4000s/.", out);
-	rc = exists(out) ? writable(path) : takes_entry(out);
+	rc = takes_entry(exists(out) ? path : out);
 	return rc == 0 ? 0
 		       : error_set(err, OUTCOME_USAGE, rc, "--out %.400s: %s", out, strerror(-rc));
 }

@@ -56,14 +56,9 @@ static int csv_begin(struct sink *sink, const struct run_facts *facts)
 	return write_line(sink, NULL);
 }
 
-static int csv_row(struct sink *sink, const struct row *row)
-{
-	return write_line(sink, row);
-}
-
 static const struct sink_ops csv_ops = {
 	.begin = csv_begin,
-	.row = csv_row,
+	.row = write_line,
 	.free = sink_lines_free,
 };
 

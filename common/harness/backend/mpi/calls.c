@@ -141,28 +141,19 @@ static MPI_Request *next_request(struct mpi *mpi)
 	return &mpi->requests[mpi->nrequests];
 }
 
-static int send_one(struct mpi *mpi, const struct call *call)
+static int send_or_recv(struct mpi *mpi, const struct call *call)
 {
-	int rc;
+	MPI_Datatype type = type_of(mpi, call);
+	MPI_Comm comm = of(mpi, call)->comm;
+	bool sends = call->kind == CALL_SEND;
+	int n = (int)call->count, rc;
 
 	if (!mpi->depth)
-		return MPI_Send(call->send, (int)call->count, type_of(mpi, call), call->peer, 0,
-				of(mpi, call)->comm);
-	rc = MPI_Isend(call->send, (int)call->count, type_of(mpi, call), call->peer, 0,
-		       of(mpi, call)->comm, next_request(mpi));
-	mpi->nrequests += rc == MPI_SUCCESS;
-	return rc;
-}
-
-static int recv_one(struct mpi *mpi, const struct call *call)
-{
-	int rc;
-
-	if (!mpi->depth)
-		return MPI_Recv(call->recv, (int)call->count, type_of(mpi, call), call->peer, 0,
-				of(mpi, call)->comm, MPI_STATUS_IGNORE);
-	rc = MPI_Irecv(call->recv, (int)call->count, type_of(mpi, call), call->peer, 0,
-		       of(mpi, call)->comm, next_request(mpi));
+		return sends ? MPI_Send(call->send, n, type, call->peer, 0, comm)
+			     : MPI_Recv(call->recv, n, type, call->peer, 0, comm,
+					MPI_STATUS_IGNORE);
+	rc = sends ? MPI_Isend(call->send, n, type, call->peer, 0, comm, next_request(mpi))
+		   : MPI_Irecv(call->recv, n, type, call->peer, 0, comm, next_request(mpi));
 	mpi->nrequests += rc == MPI_SUCCESS;
 	return rc;
 }
@@ -182,8 +173,8 @@ static const struct issuer {
 	[CALL_ALLTOALLV] = { .issue = alltoallv },
 	[CALL_GATHER] = { .issue = gather, .slices = true },
 	[CALL_SCATTER] = { .issue = scatter, .slices = true },
-	[CALL_SEND] = { .issue = send_one },
-	[CALL_RECV] = { .issue = recv_one },
+	[CALL_SEND] = { .issue = send_or_recv },
+	[CALL_RECV] = { .issue = send_or_recv },
 };
 
 /* The largest number that must fit into an int. */

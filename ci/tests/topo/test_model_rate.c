@@ -65,40 +65,6 @@ UNIT_TEST(test_oversubscription, "oversubscription")
 	UNIT_ALL(!strcmp(over.limit, "NICs of a node"), fabs(over.alg_gbs - 98.0373) <= 1e-3);
 }
 
-/* GB/s of an all_reduce by ring, of alltoall and sendrecv on 16 DGX A100, of what is healthy. */
-UNIT_TEST(test_broken, "broken")
-{
-	static const struct {
-		struct topo_layout layout;
-		double ring, all, next;
-	} rows[] = {
-		{ { .failed_nic = 4 }, .875, .5, 1 }, /* seven of eight; two GPUs on one NIC */
-		{ { .slow_node = 4, .slow = .5 }, .5, .5, .875334 }, /* 12.25 of one channel's 14 */
-		{ { .half_nvlink = true }, 120 / 196.0747, 1, 1 },
-	};
-
-	UNIT_ROWS(row, rows) {
-		struct error err = { .outcome = OUTCOME_OK };
-		struct topo_change change = { .layout = row->layout };
-		struct prediction well[3], ill[3];
-
-		for (int broken = 0; broken < 2; broken++) {
-			struct prediction *p = broken ? ill : well;
-
-			machine_model("dgx-a100", 0, 16, false);
-			if (broken)
-				CU_ASSERT_EQUAL(topo_reshape(&sys, &change, &err), 0);
-			model_init(&model, &sys, &physical, false);
-			machine_point(MODEL_ALL_REDUCE, 1 << 30, MODEL_RING, MODEL_SIMPLE, &p[0]);
-			machine_point(MODEL_ALLTOALL, 1 << 30, -1, -1, &p[1]);
-			machine_point(MODEL_SENDRECV, 1 << 30, -1, -1, &p[2]);
-		}
-		UNIT_ALL(fabs(ill[0].alg_gbs / well[0].alg_gbs - row->ring) <= 1e-4,
-			 fabs(ill[1].alg_gbs / well[1].alg_gbs - row->all) <= 1e-4,
-			 fabs(ill[2].alg_gbs / well[2].alg_gbs - row->next) <= 1e-4);
-	}
-}
-
 /* Racks of 72: 16 channels go through as many NICs of 400 Gb/s, and a node of a tree sends twice; 8
  * such NICs for a DGX. */
 UNIT_TEST(test_racks, "racks")

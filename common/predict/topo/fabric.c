@@ -144,20 +144,15 @@ static void route_both(struct graph *g, int traffic)
 }
 
 /* ---- capacities ------------------------------------------------------------------------------ */
-/* A GPU that lost its NIC shares another's. Channels avoid that NIC on all nodes (model_node.c).
- * All NICs of a node go up from a fat tree's leaf, one from a rail's leaf. */
-static double width(const struct graph *g, int traffic, bool leaf, int node)
+/* All NICs of a node go up from a fat tree's leaf, one from a rail's leaf. */
+static double width(const struct graph *g, int traffic, bool leaf)
 {
-	const struct topo_layout *layout = &g->sys->layout;
 	bool one = traffic == FABRIC_ROOT || traffic == FABRIC_NEXT;
-	bool own = traffic == FABRIC_ALL || traffic >= FABRIC_EXCHANGE;
 	double up = g->sys->fabric == TOPO_RAIL ? 1 : (double)g->sys->nnics / g->model->nics;
 
 	if (leaf)
 		return g->sys->leaf_nodes * up / g->sys->oversubscription;
-	return (one ? g->model->nic / g->model->net : 1) *
-	       (own && layout->failed_nic == node + 1 ? .5 : 1) *
-	       (layout->slow_node == node + 1 ? layout->slow : 1);
+	return one ? g->model->nic / g->model->net : 1;
 }
 
 static void find_busiest(const struct graph *g, int traffic, struct fabric_busiest *busiest)
@@ -167,12 +162,14 @@ static void find_busiest(const struct graph *g, int traffic, struct fabric_busie
 		bool leaf = i >= 2 * g->all;
 		int at = i / 2 - (leaf ? g->all : 0);
 		struct fabric_link *best = leaf ? &busiest->leaf : &busiest->nic;
-		struct fabric_link link = {
-			(enum fabric_traffic)traffic, leaf, i % 2, at, 1, g->load[i],
-			g->load[i] - g->own[i]
-		};
+		struct fabric_link link = { (enum fabric_traffic)traffic,
+					    leaf,
+					    i % 2,
+					    at,
+					    width(g, traffic, leaf),
+					    g->load[i],
+					    g->load[i] - g->own[i] };
 
-		link.width = width(g, traffic, leaf, at);
 		if (g->own[i] > 0 && link.load * best->width > best->load * link.width * (1 + 1e-9))
 			*best = link;
 	}

@@ -161,15 +161,13 @@ const char *model_class(const struct model *model, int algo)
 	static const char *const names[2][2] = { { "node-other", "node-hopper" },
 						 { "network-other", "network-hopper" } };
 	const struct topo_system *sys = model->sys;
-	const struct topo_layout *l = &sys->layout;
 	bool far = model->nnodes > 1, hopper = model_arch(model) == MODEL_HOPPER;
 
 	if (topo_is_host(sys))
 		return far || model->nranks > 16 ? "" : "host";
 	if (model->constants.nbars == 0 || (model->ppn > 1 && model->hop != MODEL_HOP_NVLINK) ||
 	    (far && sys->transport != TOPO_IB && sys->transport != TOPO_ROCE) ||
-	    l->failed_nic > 0 || l->slow_node > 0 || l->half_nvlink || l->beside > 0 || l->no_gdr ||
-	    l->far_nic || sys->oversubscription > 1)
+	    sys->layout.beside > 0 || sys->oversubscription > 1)
 		return "";
 	if (algo == MODEL_NVLS)
 		return "node-nvls";

@@ -226,7 +226,6 @@ struct model {
 	double net, net_raw;	   /* of a node, as far as its GPUs reach it */
 	int nics;		   /* of a node that its GPUs reach */
 	double nic, nic_raw;	   /* of the NICs of one GPU */
-	double left; /* of the node's links beside a broken one; already in all of the above */
 	struct fabric_busiest busiest[FABRIC_TRAFFICS];
 	int channels;		    /* running */
 	int p2p_channels;	    /* per peer of the node */

@@ -124,14 +124,13 @@ static void search_channels(const struct model *model, struct model_search *sear
 	const struct topo_nic *first = model->sys->nic;
 	double nic = fmin(first->gbs, first->pcie_gbs); /* NCCL takes the slower of the way */
 	double link = model->ppn > 1 ? model->link_nccl : 1e9, best = 0;
-	int lost = model->nnodes > 1 && model->sys->layout.failed_nic > 0;
 	int most = model->hop == MODEL_HOP_NVLINK || model->ppn == 1 ? 32 : 1;
 
 	for (const double *s = search->speeds; *s > 0; s++) {
 		int n = (int)fmin(most, floor(link / *s + 1e-9));
 
 		if (model->nnodes > 1)
-			n = (int)fmin(n, (model->nics - lost) * floor(nic / *s + 1e-9));
+			n = (int)fmin(n, model->nics * floor(nic / *s + 1e-9));
 		if (n * *s > best) {
 			best = n * *s;
 			search->channels = n;

@@ -107,15 +107,10 @@ static void init_net(struct model *model)
 	if (sys->nnics == 0)
 		return;
 	for (int i = 0; i < sys->nnics; i++) {
-		/* With host memory on the way, a PCIe switch's way up carries its GPU's sends and
-		 * its NIC's receives, the way down the others. */
-		all += fmin(sys->nic[i].gbs * efficiency, sys->nic[i].pcie_gbs * 15.75 / 12 *
-								  DMA_SHARE /
-								  (sys->layout.no_gdr ? 2 : 1));
+		all += fmin(sys->nic[i].gbs * efficiency,
+			    sys->nic[i].pcie_gbs * 15.75 / 12 * DMA_SHARE);
 		all_raw += fmin(sys->nic[i].gbs, sys->nic[i].pcie_gbs * 15.75 / 12);
 	}
-	if (sys->layout.far_nic) /* each way: half of what is sent, half of what is received */
-		all = fmin(all, sys->cpu_link_gbs);
 	/* A GPU reaches the NICs on its own PCIe switch; the NICs of unused GPUs stay idle, but one
 	 * is always reached. */
 	mine = (int)fmax(1, round(sys->nnics * fraction));
@@ -125,22 +120,6 @@ static void init_net(struct model *model)
 	mine = (int)fmax(1, (double)sys->nnics / sys->full_gpus);
 	model->nic = all * mine / sys->nnics;
 	model->nic_raw = all_raw * mine / sys->nnics;
-}
-
-/* Broken parts of a node hold up the other nodes. */
-static void break_links(struct model *model)
-{
-	const struct topo_layout *layout = &model->sys->layout;
-
-	model->left = layout->half_nvlink && model->hop == MODEL_HOP_NVLINK ? .5 : 1;
-	if (layout->slow_node > 0)
-		model->left *= layout->slow;
-	model->ring *= model->left;
-	model->ring_raw *= model->left;
-	model->pair *= model->left;
-	model->pair_raw *= model->left;
-	model->spread /= model->left;
-	model->spread_raw /= model->left;
 }
 
 static int pow2_floor(double value, int most)
@@ -172,7 +151,6 @@ void model_init(struct model *model, const struct topo_system *sys,
 					     P2P_CHANNELS)
 				: 2;
 	}
-	break_links(model);
 	init_net(model);
 	model_scale(model, sys->nnodes);
 }

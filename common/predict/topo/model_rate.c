@@ -67,13 +67,11 @@ double model_network(const struct model *model, enum fabric_traffic traffic, dou
 		     double factor, const char *what, struct prediction *out)
 {
 	const struct fabric_busiest *busiest = &model->busiest[traffic];
-	/* Channels take as many NICs as the node with the fewest has. */
-	int lost = traffic <= FABRIC_SWITCH && model->sys->layout.failed_nic > 0;
 	double raw;
 
 	if (model->nnodes == 1)
 		return INFINITY;
-	used = fmin(used, fmax(1, model->nics - lost)) / model->nics;
+	used = fmin(used, model->nics) / model->nics;
 	raw = link_term(model, &busiest->nic, "NICs of a node", used, factor, what, out);
 	if (busiest->leaf.load <= 0 || model->sys->oversubscription <= 1)
 		return raw;
@@ -138,7 +136,6 @@ static double rate_nvls(const struct model *model, enum model_coll coll, struct 
 		   model->link_nccl);
 	model_times(out, tree ? nvls_share[arch].tree : nvls_share[arch].alone, "NVLS share");
 	model_times(out, factor, "1 / (1 + 1/g), g at most 8");
-	model_times(out, model->left, "left by a broken part");
 	/* The network reduces too; NCCL's heads over several nodes do no more than this. */
 	if (!tree && model->nnodes > 1)
 		model_nccl_terms(model, 0, coll, MODEL_NVLS, MODEL_SIMPLE, out);

@@ -250,8 +250,6 @@ static void show(const struct predict_job *job, const struct model *model,
 	}
 	shown->rows++;
 	shown->nvls |= p->algo == MODEL_NVLS || p->algo == MODEL_NVLS_TREE;
-	if (job->count)
-		return;
 	if (shown->rows == 1 && job->csv)
 		fputs("topo,nnodes,nranks,collective,size_bytes,algo,proto,channels,time_us,algbw_"
 		      "gbs,"
@@ -324,8 +322,6 @@ static int next_nodes(const struct predict_job *job, int nodes)
 {
 	if (nodes == job->nodes_to)
 		return 0;
-	if (job->count)
-		return nodes + 1;
 	return 2 * nodes < job->nodes_to ? 2 * nodes : job->nodes_to;
 }
 
@@ -358,11 +354,9 @@ static int predict_all(struct predict_job *job, struct model *model, struct erro
 		if (job->rate > 0)
 			show_failures(job, nodes);
 	}
-	if (shown.nvls && !job->csv && !job->count)
+	if (shown.nvls && !job->csv)
 		puts("# NVLS and NVLSTree: checked against published results only, never on our "
 		     "own hosts");
-	if (job->count && shown.rows > 0)
-		printf("%ld point%s\n", shown.rows, plural((double)shown.rows));
 	return nothing_shown(job, model, &shown, err);
 }
 
@@ -388,14 +382,12 @@ static int read_launches(const char *folder, struct kernel_cost *cost, struct er
 			 : error_usage(err, "%.200s: no launches were measured in that run", path);
 }
 
-/* Launches as the user says, or a run. */
-static int calibrate(const struct predict_job *job, struct model_constants *constants,
-		     struct error *err)
+static int calibrate(const char *folder, struct model_constants *constants, struct error *err)
 {
-	struct kernel_cost cost = { job->host_launch_us, constants->kernel_latency_us };
-	int rc = job->calibrate != NULL ? read_launches(job->calibrate, &cost, err) : 0;
+	struct kernel_cost cost;
+	int rc = read_launches(folder, &cost, err);
 
-	if (rc != 0 || (job->calibrate == NULL && job->host_launch_us <= 0))
+	if (rc != 0)
 		return rc;
 	text_add(constants->origin, sizeof(constants->origin), ", a launch costs the host %.2f us",
 		 cost.host_us);
@@ -425,8 +417,8 @@ int predict_run(struct predict_job *job, struct error *err)
 		return show_vendors(job->vendor_file, &sys, err);
 	if (rc == 0)
 		rc = model_load_constants(&constants, job->physical ? "" : job->fitted, err);
-	if (rc == 0)
-		rc = calibrate(job, &constants, err);
+	if (rc == 0 && job->calibrate != NULL)
+		rc = calibrate(job->calibrate, &constants, err);
 	if (rc != 0)
 		return rc;
 	model_init(&model, &sys, &constants, job->no_nvls);

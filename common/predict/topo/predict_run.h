@@ -7,14 +7,12 @@ struct predict_job {
 	const char *topo; /* NULL: dgx-h100; with --vendor: every machine */
 	const char *fitted, *vendor_file;
 	const char *calibrate; /* folder of a run whose launches are taken; NULL: none */
-	double host_launch_us; /* host time of a launch; 0: the constants' */
 	unsigned colls;	       /* bits */
 	int nodes_from, nodes_to;
 	double from, to; /* bytes, from <= to */
 	int algo, proto; /* -1: NCCL's choice */
 	int process_gpus;
-	bool csv, explain, list, vendor, no_nvls, all_algos, physical, nccl_model, count;
-	double slow_percent;	    /* of layout.slow_node */
+	bool csv, explain, list, vendor, no_nvls, all_algos, physical, nccl_model;
 	double rate, hours, cost_s; /* failures; a rate of 0: not asked */
 	struct topo_change change;
 };

@@ -264,8 +264,6 @@ static int reshape_fabric(struct topo_system *sys, const struct topo_change *cha
 				change->radix, (double)sys->leaf_nodes * change->radix, sys->nnics,
 				sys->nnodes);
 	}
-	if (sys->layout.failed_nic > 0 && sys->nnics < 2)
-		return error_usage(err, "a node of %s has no second NIC: none may fail", sys->name);
 	return 0;
 }
 
@@ -294,12 +292,6 @@ int topo_reshape(struct topo_system *sys, const struct topo_change *change, stru
 		sys->fabric = (enum topo_fabric)(change->fabric - 1);
 	if (change->transport > 0)
 		sys->transport = (enum topo_transport)(change->transport - 1);
-	for (int i = 0; change->layout.no_p2p && i < sys->ngpus; i++) {
-		sys->gpu[i].switch_links = 0;
-		memset(sys->gpu[i].links, 0, sizeof(sys->gpu[i].links));
-		sys->p2p = TOPO_P2P_NONE;
-		sys->nvls = false;
-	}
 	if (sys->nnodes > 1 && sys->nnics == 0)
 		return error_usage(err, "%s has no NIC: %d nodes need --nics and --nic-gbps",
 				   sys->name, sys->nnodes);

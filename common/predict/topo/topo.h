@@ -59,20 +59,11 @@ struct topo_nic {
 /* Nodes stand in leaf order; or one below each leaf (rack) in turn; or at random. */
 enum topo_place { TOPO_IN_ORDER = 1, TOPO_BY_RACK, TOPO_RANDOM };
 
-/* The place of a job on the fabric, and broken parts of it. All 0: in order, alone, healthy. A node
- * is its number + 1. */
+/* The place of a job on the fabric. All 0: in order, alone. */
 struct topo_layout {
 	enum topo_place place;
 	unsigned seed;
-	int beside;	/* nodes of another job that makes the same calls at the same time */
-	int failed_nic; /* the node that lacks one */
-	int slow_node;	/* its links carry the fraction `slow` */
-	double slow;
-	bool no_p2p;	  /* GPUs of a node reach each other through host memory alone */
-	bool no_gdr;	  /* NICs reach host memory alone (no GPUDirect RDMA) */
-	bool far_nic;	  /* a GPU's NIC hangs on the other socket */
-	bool half_nvlink; /* one NVLink of a GPU at half its width: data are striped evenly over
-			    * links, so the GPU's carry half */
+	int beside; /* nodes of another job that makes the same calls at the same time */
 };
 
 /* One node; `nnodes` of them are alike. Filled by topo_load or topo_read_xml, changed by

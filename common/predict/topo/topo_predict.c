@@ -18,12 +18,6 @@ static int named(struct argp_state *state, const char *what, const char *word,
 	return model_find(names, n, word);
 }
 
-/* A node, from 0, is kept as its number + 1. */
-static void take_node(struct argp_state *state, void *into, const struct argument *row, char *text)
-{
-	*(int *)(void *)((char *)into + row->at) = 1 + (int)argument_number(state, row, true, text);
-}
-
 static void take_word(struct argp_state *state, void *into, const struct argument *row, char *text)
 {
 	int *field = (int *)(void *)((char *)into + row->at);
@@ -110,29 +104,17 @@ static void check(struct argp_state *state, void *into)
 		job->to = job->explain && job->from > 0 ? job->from : fmax(8ull << 30, job->from);
 	if (job->from <= 0)
 		job->from = fmin(1 << 10, job->to);
-	if (fmax(job->change.layout.slow_node, job->change.layout.failed_nic) > job->nodes_from)
-		argument_refuse(state,
-				"--failed-nic, --slow-node: with %d node%s the last is node %d",
-				job->nodes_from, job->nodes_from > 1 ? "s" : "",
-				job->nodes_from - 1);
 	if (job->change.oversubscription > 0 && job->change.oversubscription < 1)
 		argument_refuse(state, "--oversubscription: from 1, not '%g'",
 				job->change.oversubscription);
-	if (job->slow_percent > 100)
-		argument_refuse(state, "--slow-percent: at most 100, not '%g'", job->slow_percent);
-	job->change.layout.slow = job->slow_percent / 100;
 	if (job->change.radix > 0 && job->change.leaf_nodes > 0)
 		argument_refuse(state, "--radix decides --leaf-nodes: say one");
-	if (job->explain && (job->csv || job->count || job->nccl_model))
+	if (job->explain && (job->csv || job->nccl_model))
 		argument_refuse(state,
-				"--explain is for the eye, one point of our model: without --csv, "
-				"--count and --nccl-model");
-	if (job->csv && job->count)
-		argument_refuse(state, "--count prints no rows: without --csv");
+				"--explain is for the eye, one point of our model: without --csv "
+				"and --nccl-model");
 	if (job->csv && job->rate > 0)
 		argument_refuse(state, "--failures prints text: without --csv");
-	if (job->calibrate != NULL && job->host_launch_us > 0)
-		argument_refuse(state, "--calibrate takes no --host-launch-us");
 	if (job->physical && job->fitted != NULL)
 		argument_refuse(state, "--physical takes no --fitted");
 }
@@ -170,19 +152,6 @@ static const struct argument rows[] = {
 	{ "seed", 0, "N", "Of places at random", WHOLE(change.layout.seed) },
 	{ "beside", 0, "N", "N nodes of another job make the same calls",
 	  WHOLE(change.layout.beside) },
-	{ "failed-nic", 0, "NODE", "That node (from 0) lacks a NIC",
-	  FIELD(change.layout.failed_nic, take_node) },
-	{ "slow-node", 0, "NODE", "That node's links carry --slow-percent",
-	  FIELD(change.layout.slow_node, take_node) },
-	{ "slow-percent", 0, "PERCENT", "At most 100 (default: 50)", REAL(slow_percent) },
-	{ "half-nvlink", 0, NULL, "One NVLink of a GPU is at half width",
-	  OF(FLAG, change.layout.half_nvlink) },
-	{ "no-p2p", 0, NULL, "As with NCCL_P2P_DISABLE=1: GPUs meet in host memory",
-	  OF(FLAG, change.layout.no_p2p) },
-	{ "no-gdr", 0, NULL, "Without GPUDirect RDMA: NICs reach host memory alone",
-	  OF(FLAG, change.layout.no_gdr) },
-	{ "far-nic", 0, NULL, "A GPU's NIC hangs on the other socket",
-	  OF(FLAG, change.layout.far_nic) },
 	{ "sharp", 0, NULL, "The network reduces (CollNet, NVLS over several nodes)",
 	  OF(FLAG, change.sharp) },
 	{ "oversubscription", 0, "FACTOR", "Of a fat tree's uplinks, from 1 (default: 1)",
@@ -201,12 +170,10 @@ static const struct argument rows[] = {
 	{ "physical", 0, NULL, "Without fitted constants", OF(FLAG, physical) },
 	{ "fitted", 0, "FILE", "Fitted constants (default: fitted.json above the specs)",
 	  OF(TEXT, fitted) },
-	{ "host-launch-us", 0, "US", "What launching an empty kernel costs the host",
-	  REAL(host_launch_us) },
-	{ "calibrate", 0, "RUN_DIR", "The same, as a run with --out RUN_DIR measured it",
+	{ "calibrate", 0, "RUN_DIR",
+	  "What launching an empty kernel costs the host, as a run with --out RUN_DIR measured it",
 	  OF(TEXT, calibrate) },
 	{ "csv", 0, NULL, "CSV on standard output", OF(FLAG, csv) },
-	{ "count", 0, NULL, "Print only how many points came out, for timing", OF(FLAG, count) },
 	{ "explain", 0, NULL, "The derivation of one point: the largest size, or -b's without -e",
 	  OF(FLAG, explain) },
 	{ "list", 0, NULL, "Name the specs", OF(FLAG, list) },
@@ -237,7 +204,6 @@ int main(int argc, char **argv)
 				   .proto = -1,
 				   .hours = 24,
 				   .cost_s = 60,
-				   .slow_percent = 50,
 				   .colls = 1u << MODEL_ALL_REDUCE };
 	struct error err = { .outcome = OUTCOME_OK };
 

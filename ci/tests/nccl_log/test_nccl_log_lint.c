@@ -1,5 +1,5 @@
 /* test_nccl_log_lint.c: is this ring rational? */
-#include "nccl_log/nccl_log_lint.h"
+#include "nccl_log/nccl_log_near.h"
 
 #include "nccl_log_lines.h"
 

@@ -267,7 +267,6 @@ static void raw_free(struct nccl_log *log)
 	if (!log->raw)
 		return;
 	tdestroy(log->raw->places, free);
-	free(log->raw->warnings);
 	free(log->raw);
 	log->raw = NULL;
 }
@@ -287,7 +286,6 @@ static void comm_free(struct nccl_comm *comm)
 	free(comm->rings);
 	free(comm->members);
 	free(comm->edges);
-	free(comm->trees);
 	free(comm->links);
 }
 

@@ -52,12 +52,6 @@ struct nccl_ring {
 	bool differs; /* lines contradict each other */
 };
 
-/* A rank's place in a channel's tree; -1 for none. */
-struct nccl_tree {
-	int channel, rank;
-	int up, down[3];
-};
-
 struct nccl_link {
 	int channel, from, to, connection;
 	bool receiving;	       /* the receiver's line; else the sender's */
@@ -77,17 +71,16 @@ struct nccl_comm {
 	struct nccl_member **members; /* by rank */
 	struct nccl_edge *edges;      /* by channel and rank */
 	struct nccl_ring *rings;      /* by channel */
-	struct nccl_tree *trees;      /* by channel and rank */
 	struct nccl_link *links;      /* by channel, sender, receiver, connection */
-	int n_says, n_members, n_edges, n_rings, n_trees, n_links;
+	int n_says, n_members, n_edges, n_rings, n_links;
 };
 
 /* A WARN line, or NCCL's "file:line -> result" trace, each text once. */
 struct nccl_warning {
 	const char *where, *text; /* where: file:line */
 	bool trace;
-	int first, count; /* first: warnings before it */
-	int *ranks;	  /* ascending */
+	int count;
+	int *ranks; /* ascending */
 	int n_ranks;
 };
 
@@ -108,7 +101,7 @@ struct nccl_log {
 	const char *version, *network; /* NULL while unknown */
 	const char **hosts;
 	struct nccl_comm *comms;
-	struct nccl_warning *warnings; /* by first */
+	struct nccl_warning *warnings; /* in the order of their first lines */
 	struct nccl_path *paths;       /* by host and GPU */
 	struct nccl_setting *settings; /* NCCL_* "set by environment", by name */
 	int n_hosts, n_comms, n_warnings, n_paths, n_settings;
@@ -185,7 +178,5 @@ void nccl_log_print(FILE *out, const struct nccl_log *log, const struct topo_sys
 /* Rings of every communicator, equal channels merged:
  * "channels 00-23: 0 -P2P/CUMEM-> 1 -P2P/CUMEM-> 0". */
 void nccl_log_print_rings(FILE *out, const struct nccl_log *log);
-/* Trees, parent and child: "channels 00-23: 0>1 1>2". */
-void nccl_log_print_trees(FILE *out, const struct nccl_log *log);
 void nccl_log_print_lints(FILE *out, const struct nccl_log *log, const struct topo_system *topo);
 void nccl_log_print_warnings(FILE *out, const struct nccl_log *log);

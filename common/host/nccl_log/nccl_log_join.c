@@ -60,20 +60,9 @@ static int by_setting(const void *a, const void *b)
 	return d ? d : strcmp(x->value, y->value);
 }
 
-static int by_text(const void *a, const void *b)
+static int by_number(const void *a, const void *b)
 {
-	const struct raw_warning *x = a, *y = b;
-	int d = strcmp(x->where, y->where);
-
-	d = d ? d : strcmp(x->text, y->text);
-	return d ? d : BY(x->rank, y->rank);
-}
-
-static int by_first(const void *a, const void *b)
-{
-	const struct nccl_warning *x = a, *y = b;
-
-	return BY(x->first, y->first);
+	return by_ints(a, b, 1);
 }
 
 static int by_rank(const void *a, const void *b)
@@ -161,44 +150,19 @@ static void join_rings(struct nccl_comm *comm)
 	}
 }
 
-/* ---- the rest ----------------------------------------------------------------------------- */
-
-static void join_warnings(struct nccl_log *log)
-{
-	const struct raw_warning *raw = log->raw->warnings;
-	struct nccl_warning *last = NULL;
-
-	sort(log->raw->warnings, log->raw->n_warnings, sizeof(*raw), by_text);
-	for (int i = 0; i < log->raw->n_warnings; i++, raw++) {
-		if (!last || last->where != raw->where || last->text != raw->text)
-			raw_add(log->warnings, log->n_warnings,
-				(struct nccl_warning){ .where = raw->where,
-						       .text = raw->text,
-						       .trace = raw->trace,
-						       .first = raw->first });
-		last = &log->warnings[log->n_warnings - 1];
-		last->count++;
-		last->first = raw->first < last->first ? raw->first : last->first;
-		if (raw->rank >= 0 &&
-		    (last->n_ranks == 0 || last->ranks[last->n_ranks - 1] != raw->rank))
-			raw_add(last->ranks, last->n_ranks, raw->rank);
-	}
-	sort(log->warnings, log->n_warnings, sizeof(*log->warnings), by_first);
-}
-
 void nccl_log_join(struct nccl_log *log)
 {
 	for (int i = 0; i < log->n_comms; i++) {
 		struct nccl_comm *comm = &log->comms[i];
 
 		sort(comm->members, comm->n_members, sizeof(struct nccl_member *), by_rank);
-		SORT_UNIQUE(comm->trees, comm->n_trees, by_channel_and_rank);
 		SORT_UNIQUE(comm->links, comm->n_links, by_link);
 		join_rings(comm);
 	}
 	SORT_UNIQUE(log->paths, log->n_paths, by_path);
 	SORT_UNIQUE(log->settings, log->n_settings, by_setting);
-	join_warnings(log);
+	for (int i = 0; i < log->n_warnings; i++)
+		SORT_UNIQUE(log->warnings[i].ranks, log->warnings[i].n_ranks, by_number);
 }
 
 /* ---- looking up --------------------------------------------------------------------------- */

@@ -12,7 +12,7 @@ static bool is_channel(int channel)
 	return channel >= 0 && channel < NCCL_LOG_CHANNELS;
 }
 
-/* ---- rings and trees ---------------------------------------------------------------------- */
+/* ---- rings -------------------------------------------------------------------------------- */
 
 /* "0 1 2 3" of "Channel 00/24 : 0 1 2 3"; only rank 0 prints it. NCCL overwrites the end of a line
  * that is too long with "...": then the last number may lack digits. */
@@ -88,37 +88,6 @@ static void on_ring(struct nccl_log *log, const struct message *message)
 		return;
 	raw_add(comm->edges, comm->n_edges, edge);
 	raw_add(comm->edges, comm->n_edges, (struct nccl_edge){ edge.channel, before, edge.rank });
-}
-
-static void add_tree(struct nccl_log *log, const struct message *message,
-		     const struct nccl_tree *tree)
-{
-	const int others[] = { tree->up, tree->down[0], tree->down[1], tree->down[2] };
-	struct nccl_comm *comm;
-
-	if (!is_channel(tree->channel) || !is_rank(tree->rank))
-		return;
-	for (int i = 0; i < 4; i++)
-		if (others[i] != -1 && !is_rank(others[i]))
-			return;
-	comm = nccl_log_comm_of(log, message, tree->rank);
-	if (comm)
-		raw_add(comm->trees, comm->n_trees, *tree);
-}
-
-/* "Trees [0] 1/-1/-1->0->-1 [1] ...": downs, rank, up. The last of a line as long as NCCL's buffer
- * may lack digits. */
-static void on_trees(struct nccl_log *log, const struct message *message)
-{
-	struct nccl_tree tree;
-
-	for (const char *p = message->text; (p = strchr(p, '[')) != NULL; p++) {
-		if (sscanf(p, "[%d] %d/%d/%d->%d->%d", &tree.channel, &tree.down[0], &tree.down[1],
-			   &tree.down[2], &tree.rank, &tree.up) < 6 ||
-		    (message->may_be_cut && !strchr(p + 1, '[')))
-			break;
-		add_tree(log, message, &tree);
-	}
 }
 
 /* ---- facts about a communicator ----------------------------------------------------------- */
@@ -277,14 +246,20 @@ static void add_warning(struct nccl_log *log, const struct message *message, con
 	const struct nccl_member *member =
 		nccl_place(log, message->host, message->pid, PLACE_DEVICE, (uint64_t)message->dev)
 			->first;
-	struct raw_warning warning = { .where = where,
-				       .text = nccl_log_text(log, text, strlen(text)),
-				       .trace = !message->where,
-				       .rank = member && member->rank >= 0 ? member->rank
-									   : message->hint,
-				       .first = log->raw->n_warnings };
+	int rank = member && member->rank >= 0 ? member->rank : message->hint;
+	const char *own = nccl_log_text(log, text, strlen(text));
+	struct place *place = nccl_place(log, where, 0, PLACE_WARNING, (uintptr_t)own);
+	struct nccl_warning *warning;
 
-	raw_add(log->raw->warnings, log->raw->n_warnings, warning);
+	if (place->number == 0) {
+		raw_add(log->warnings, log->n_warnings,
+			(struct nccl_warning){ where, own, .trace = !message->where });
+		place->number = log->n_warnings;
+	}
+	warning = &log->warnings[place->number - 1];
+	warning->count++;
+	if (rank >= 0)
+		raw_add(warning->ranks, warning->n_ranks, rank);
 }
 
 /* "src/transport/net.cc:123 -> 5": how an error went up through NCCL. */
@@ -305,7 +280,6 @@ void nccl_log_message(struct nccl_log *log, const struct message *message)
 	} kinds[] = {
 		{ "Channel ", "", on_channel },
 		{ "Ring ", "", on_ring },
-		{ "Trees ", "", on_trees },
 		{ "Pattern ", "", on_fact },
 		{ "Connected ", "", on_fact },
 		{ "NVLS multicast ", "", on_fact },

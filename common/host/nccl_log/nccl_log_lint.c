@@ -1,7 +1,28 @@
 /* nccl_log_lint.c: is this ring rational? The log's rings against hosts and topology. */
 
-#include "nccl_log/nccl_log_lint.h"
+#include "nccl_log/nccl_log_near.h"
 #include "nccl_log/nccl_log_raw.h"
+
+/* Faster first. */
+enum transport { T_UNKNOWN, T_P2P, T_INDIRECT, T_SHM, T_NET };
+
+/* The best transport between two ranks of a host, and a user of it. */
+struct best {
+	enum transport transport;
+	int from, to;
+	bool has_member; /* of the communicator, on this host */
+};
+
+struct linter {
+	const struct nccl_log *log;
+	const struct nccl_comm *comm;
+	const struct topo_system *topo;
+	struct nccl_lint *out;
+	struct best *best;	     /* by number of host */
+	int hosts;		     /* of this communicator */
+	const struct nccl_link *gdr; /* a pair that uses GPUDirect RDMA */
+	int open, differing, no_transport, no_host;
+};
 
 static enum transport transport_of(const char *text)
 {
@@ -18,8 +39,12 @@ static enum transport transport_of(const char *text)
 
 const char *const nccl_verdict_names[] = { "rational", "irrational", "cannot say" };
 
-void nccl_lint_add(struct linter *lint, enum nccl_finding_kind kind, const struct nccl_ring *ring,
-		   const char *format, ...)
+/* Notes a finding, on a channel's ring (NULL: on none). The same line for several channels is kept
+ * once. */
+__attribute__((format(printf, 4, 5))) static void add(struct linter *lint,
+						      enum nccl_finding_kind kind,
+						      const struct nccl_ring *ring,
+						      const char *format, ...)
 {
 	struct nccl_lint *out = lint->out;
 	char *text = NULL;
@@ -44,9 +69,14 @@ void nccl_lint_add(struct linter *lint, enum nccl_finding_kind kind, const struc
 				       .reason = text });
 }
 
+#define missing(lint, ...)     add((lint), NCCL_MISSING, NULL, __VA_ARGS__)
+#define note(lint, ...)	       add((lint), NCCL_NOTE, NULL, __VA_ARGS__)
+#define found(lint, ring, ...) add((lint), NCCL_FOUND, (ring), __VA_ARGS__)
+
 /* ---- who is where ------------------------------------------------------------------------- */
 
-int nccl_lint_host(const struct linter *lint, int rank)
+/* The number of a rank's host, -1 unknown. With one node all are where the known ones are. */
+static int host_of(const struct linter *lint, int rank)
 {
 	const struct nccl_member *member = nccl_comm_member(lint->comm, rank);
 
@@ -55,7 +85,8 @@ int nccl_lint_host(const struct linter *lint, int rank)
 	return member ? member->host_number : -1;
 }
 
-enum nccl_near nccl_lint_near(const struct linter *lint, int a, int b, double *bw)
+/* How the GPUs of two ranks of a host are joined; *bw as in nccl_topo_near. */
+static enum nccl_near near_of(const struct linter *lint, int a, int b, double *bw)
 {
 	const struct nccl_member *x = nccl_comm_member(lint->comm, a);
 	const struct nccl_member *y = nccl_comm_member(lint->comm, b);
@@ -75,11 +106,11 @@ static void survey(struct linter *lint)
 	for (int l = 0; l < lint->comm->n_links; l++) {
 		const struct nccl_link *link = &lint->comm->links[l];
 		enum transport transport = transport_of(link->transport);
-		int host = nccl_lint_host(lint, link->from);
+		int host = host_of(lint, link->from);
 
 		if (transport == T_NET && !lint->gdr && strstr(link->transport, "/GDRDMA"))
 			lint->gdr = link;
-		if (host < 0 || host != nccl_lint_host(lint, link->to) || transport == T_UNKNOWN)
+		if (host < 0 || host != host_of(lint, link->to) || transport == T_UNKNOWN)
 			continue;
 		if (lint->best[host].transport == T_UNKNOWN ||
 		    transport < lint->best[host].transport)
@@ -96,7 +127,7 @@ static void lint_crossings(struct linter *lint, const struct nccl_ring *ring)
 
 	for (int i = 0; i < ring->n; i++) {
 		int from = ring->order[(i + ring->n - 1) % ring->n], to = ring->order[i];
-		int a = nccl_lint_host(lint, from), b = nccl_lint_host(lint, to);
+		int a = host_of(lint, from), b = host_of(lint, to);
 
 		if (a < 0 || b < 0 || a == b)
 			continue;
@@ -112,9 +143,9 @@ static void lint_crossings(struct linter *lint, const struct nccl_ring *ring)
 static void lint_net(struct linter *lint, const struct nccl_ring *ring, int from, int to,
 		     const char *text)
 {
-	const char *host = lint->log->hosts[nccl_lint_host(lint, from)];
+	const char *host = lint->log->hosts[host_of(lint, from)];
 
-	if (nccl_lint_host(lint, from) != nccl_lint_host(lint, to)) {
+	if (host_of(lint, from) != host_of(lint, to)) {
 		if (lint->gdr && !strstr(text, "/GDRDMA"))
 			found(lint, ring,
 			      "%d -> %d uses %s without GPUDirect RDMA, which %d -> %d has", from,
@@ -135,8 +166,8 @@ static void lint_net(struct linter *lint, const struct nccl_ring *ring, int from
 static void lint_slower(struct linter *lint, const struct nccl_ring *ring, int from, int to,
 			const char *text)
 {
-	const struct best *best = &lint->best[nccl_lint_host(lint, from)];
-	enum nccl_near near = nccl_lint_near(lint, from, to, NULL);
+	const struct best *best = &lint->best[host_of(lint, from)];
+	enum nccl_near near = near_of(lint, from, to, NULL);
 	const char *name = nccl_near_names[near];
 
 	if (near >= NEAR_PHB)
@@ -158,7 +189,7 @@ static void lint_transports(struct linter *lint, const struct nccl_ring *ring)
 	for (int i = 0; i < ring->n && ring->n > 1; i++) {
 		int from = ring->order[i], to = ring->order[(i + 1) % ring->n];
 		const char *text = nccl_comm_transport(lint->comm, ring->channel, from, to);
-		int a = nccl_lint_host(lint, from), b = nccl_lint_host(lint, to);
+		int a = host_of(lint, from), b = host_of(lint, to);
 		enum transport transport = transport_of(text);
 
 		if (i == ring->n - 1 && !ring->closed)
@@ -172,6 +203,132 @@ static void lint_transports(struct linter *lint, const struct nccl_ring *ring)
 		else if ((transport == T_SHM || transport == T_INDIRECT) && a == b)
 			lint_slower(lint, ring, from, to, text);
 	}
+}
+
+/* ---- NUMA ping-pong ------------------------------------------------------------------------ */
+
+static int numa_of(const struct linter *lint, int rank)
+{
+	const struct nccl_member *member = nccl_comm_member(lint->comm, rank);
+
+	return member ? nccl_topo_numa(lint->log, lint->topo, member) : -1;
+}
+
+/* A ring's changes of NUMA node on one host. */
+struct numa {
+	uint64_t nodes; /* those that the ring touches */
+	int changes;	/* other than over NVLink */
+	int from, to;	/* the last one */
+};
+
+static void count_numa(struct linter *lint, const struct nccl_ring *ring, struct numa *numas)
+{
+	for (int i = 0; i < ring->n; i++) {
+		int from = ring->order[i], to = ring->order[(i + 1) % ring->n];
+		int a = numa_of(lint, from), b = numa_of(lint, to), host = host_of(lint, from);
+		struct numa *numa = host < 0 ? NULL : &numas[host];
+		enum nccl_near near;
+
+		if (!numa || a < 0 || a > 63)
+			continue;
+		numa->nodes |= 1ull << a;
+		if (host_of(lint, to) != host || b < 0 || a == b)
+			continue;
+		near = near_of(lint, from, to, NULL);
+		if (near == NEAR_NVL || near == NEAR_NVB || near == NEAR_C2C)
+			continue;
+		numa->changes++;
+		numa->from = from;
+		numa->to = to;
+	}
+}
+
+/* The fewest changes possible: NUMA nodes - 1 on the way through a host, one more where the ring
+ * closes there. */
+static void lint_numa(struct linter *lint, const struct nccl_ring *ring)
+{
+	struct numa *numas = must(calloc((size_t)lint->log->n_hosts + 1, sizeof(*numas)));
+
+	count_numa(lint, ring, numas);
+	for (int h = 0; h < lint->log->n_hosts; h++) {
+		const struct numa *numa = &numas[h];
+		int fewest = __builtin_popcountll(numa->nodes) - (lint->hosts > 1);
+
+		if (numa->changes > fewest && fewest > 0)
+			found(lint, ring,
+			      "the ring changes NUMA node %d times on host %s, %d would do: last "
+			      "with %d -> %d",
+			      numa->changes, lint->log->hosts[h], fewest, numa->from, numa->to);
+	}
+	free(numas);
+}
+
+/* ---- orders across channels ---------------------------------------------------------------- */
+
+/* 1: all GPUs of the host are equally far from each other; 0: not; -1: unknown. */
+static int uniform(const struct linter *lint)
+{
+	const struct nccl_comm *comm = lint->comm;
+	enum nccl_near first = NEAR_UNKNOWN, near;
+	double first_bw = 0, bw;
+
+	if (comm->n_members > TOPO_MAX_GPUS || comm->n_members != comm->nranks)
+		return -1;
+	for (int a = 0; a < comm->n_members; a++) {
+		for (int b = 0; b < comm->n_members; b++) {
+			if (a == b)
+				continue;
+			near = near_of(lint, comm->members[a]->rank, comm->members[b]->rank, &bw);
+			if (near == NEAR_UNKNOWN)
+				return -1;
+			if (first == NEAR_UNKNOWN) {
+				first = near;
+				first_bw = bw;
+			}
+			if (near != first || bw > first_bw || bw < first_bw)
+				return 0;
+		}
+	}
+	return 1;
+}
+
+static void lint_orders(struct linter *lint)
+{
+	const struct nccl_ring *first = NULL, *other = NULL;
+	int different = 0, even;
+
+	for (int r = 0; r < lint->comm->n_rings; r++) {
+		const struct nccl_ring *ring = &lint->comm->rings[r];
+
+		if (!ring->closed)
+			continue;
+		if (!first)
+			first = ring;
+		if (ring->n == first->n &&
+		    memcmp(ring->order, first->order, (size_t)ring->n * sizeof(int)) == 0)
+			continue;
+		if (different++ == 0)
+			other = ring;
+	}
+	if (!different || lint->hosts > 1 || first->n < 3)
+		return;
+	even = uniform(lint);
+	if (even == 1)
+		found(lint, other,
+		      "%d of %d channels have another order than channel %02d without "
+		      "need: all GPUs "
+		      "are equally far from each other",
+		      different, lint->comm->n_rings, first->channel);
+	else if (even == 0)
+		note(lint,
+		     "%d of %d channels have another order than channel %02d: GPUs are not equally "
+		     "far from each other",
+		     different, lint->comm->n_rings, first->channel);
+	else
+		missing(lint,
+			"%d of %d channels have another order than channel %02d, and no topology "
+			"says whether they need to",
+			different, lint->comm->n_rings, first->channel);
 }
 
 /* ---- all rings ---------------------------------------------------------------------------- */
@@ -219,9 +376,9 @@ void nccl_log_lint(const struct nccl_log *log, const struct nccl_comm *comm,
 			lint_crossings(&lint, ring);
 		lint_transports(&lint, ring);
 		if (ring->closed)
-			nccl_lint_numa(&lint, ring);
+			lint_numa(&lint, ring);
 	}
-	nccl_lint_orders(&lint);
+	lint_orders(&lint);
 	lint_missing(&lint);
 	free(lint.best);
 	for (int i = 0; i < out->n_findings; i++)

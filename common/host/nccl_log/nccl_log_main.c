@@ -40,7 +40,7 @@ static const struct argument_table table = {
 	.program = "nccl_log",
 	.values = "FILE...",
 	.doc = "Read NCCL_DEBUG=INFO output of one or many ranks, with whatever a launcher put "
-	       "before the lines, and print versions, rings and trees, transports, algorithms, "
+	       "before the lines, and print versions, rings, transports, algorithms, "
 	       "warnings, and whether the rings are rational."
 	       "\vMost is there with NCCL_DEBUG_SUBSYS=INIT,BOOTSTRAP,ENV,GRAPH,TUNING,COLL,NET. "
 	       "The exit code is 0 whatever the verdict; 1 no memory or output, 2 usage or "

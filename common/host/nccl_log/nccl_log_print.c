@@ -1,5 +1,4 @@
-/* nccl_log_print.c: the log as readable text: summary, rings and trees, tuning, verdict on rings,
- * warnings. */
+/* nccl_log_print.c: the log as readable text: summary, rings, tuning, verdict on rings, warnings. */
 
 #include "nccl_log/nccl_log_raw.h"
 
@@ -82,7 +81,7 @@ static void print_summary(FILE *out, const struct nccl_log *log)
 		fprintf(out, "%ld lines about a communicator that can't be told\n", log->unplaced);
 }
 
-/* ---- rings and trees ---------------------------------------------------------------------- */
+/* ---- rings -------------------------------------------------------------------------------- */
 
 /* "0 -P2P/CUMEM-> 1 -...": a new line, with the host's name, for each host that is reached. */
 static void print_ring(FILE *out, const struct nccl_comm *comm, const struct nccl_ring *ring)
@@ -109,29 +108,8 @@ static void print_ring(FILE *out, const struct nccl_comm *comm, const struct ncc
 		fprintf(out, " (lines contradict each other)");
 }
 
-/* A channel's tree, "0>1 1>2". */
-static void print_tree(FILE *out, const struct nccl_comm *comm, int channel)
-{
-	const char *blank = "";
-
-	for (int t = 0; t < comm->n_trees; t++) {
-		if (comm->trees[t].channel != channel || comm->trees[t].up < 0)
-			continue;
-		fprintf(out, "%s%d>%d", blank, comm->trees[t].up, comm->trees[t].rank);
-		blank = " ";
-	}
-}
-
-static void print_rings(FILE *out, const struct nccl_comm *comm, int channel)
-{
-	for (int r = 0; r < comm->n_rings; r++)
-		if (comm->rings[r].channel == channel)
-			print_ring(out, comm, &comm->rings[r]);
-}
-
-/* Prints what `print` has of each channel, equal texts once with all their channels. */
-static void print_channels(FILE *out, const struct nccl_comm *comm,
-			   void (*print)(FILE *out, const struct nccl_comm *comm, int channel))
+/* Prints the rings of each channel, equal texts once with all their channels. */
+static void print_channels(FILE *out, const struct nccl_comm *comm)
 {
 	char *texts[NCCL_LOG_CHANNELS];
 	int channels[NCCL_LOG_CHANNELS], n;
@@ -140,7 +118,9 @@ static void print_channels(FILE *out, const struct nccl_comm *comm,
 	for (int i = 0; i < NCCL_LOG_CHANNELS; i++) {
 		FILE *text = must(open_memstream(&texts[i], &size));
 
-		print(text, comm, i);
+		for (int r = 0; r < comm->n_rings; r++)
+			if (comm->rings[r].channel == i)
+				print_ring(text, comm, &comm->rings[r]);
 		fclose(text);
 	}
 	for (int i = 0; i < NCCL_LOG_CHANNELS; i++) {
@@ -163,15 +143,7 @@ void nccl_log_print_rings(FILE *out, const struct nccl_log *log)
 {
 	for (int i = 0; i < log->n_comms; i++) {
 		fprintf(out, "communicator %d%s\n", i, log->comms[i].n_rings ? "" : ": none here");
-		print_channels(out, &log->comms[i], print_rings);
-	}
-}
-
-void nccl_log_print_trees(FILE *out, const struct nccl_log *log)
-{
-	for (int i = 0; i < log->n_comms; i++) {
-		fprintf(out, "communicator %d%s\n", i, log->comms[i].n_trees ? "" : ": none here");
-		print_channels(out, &log->comms[i], print_tree);
+		print_channels(out, &log->comms[i]);
 	}
 }
 
@@ -232,8 +204,6 @@ void nccl_log_print(FILE *out, const struct nccl_log *log, const struct topo_sys
 	print_summary(out, log);
 	fprintf(out, "\nrings\n");
 	nccl_log_print_rings(out, log);
-	fprintf(out, "\ntrees\n");
-	nccl_log_print_trees(out, log);
 	fprintf(out, "\nverdict\n");
 	nccl_log_print_lints(out, log, topo);
 	fprintf(out, "\nwarnings\n");

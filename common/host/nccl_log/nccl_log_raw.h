@@ -11,7 +11,8 @@ enum place_kind {
 	PLACE_THREAD,
 	PLACE_DEVICE,
 	PLACE_ADDRESS,
-	PLACE_COMM /* by its id, in place of a host */
+	PLACE_COMM,   /* by its id, in place of a host */
+	PLACE_WARNING /* by the place of its line, in place of a host, and its text */
 };
 
 struct place {
@@ -24,20 +25,14 @@ struct place {
 	struct nccl_member *member;
 	struct nccl_member *first; /* device: its first */
 	bool in_init;
-	bool seen;  /* process: a line is from it */
-	int number; /* host, communicator: its own, from 1; device: communicators without an id */
-};
-
-struct raw_warning {
-	const char *where, *text;
-	int rank, first; /* first: warnings before it */
-	bool trace;
+	bool seen; /* process: a line is from it */
+	/* Host, communicator, warning: its own, from 1; device: communicators without an id. */
+	int number;
 };
 
 struct nccl_log_raw {
 	void *places; /* tsearch tree */
-	struct raw_warning *warnings;
-	int n_warnings, rank_hint;
+	int rank_hint;
 };
 
 /* One NCCL message: text without its prefix. */

@@ -1,5 +1,5 @@
 #!/bin/bash
-# e2e_predict.sh: topo_predict's tables, explanation, errors, vendor figures, speed, and its plots.
+# e2e_predict.sh: topo_predict's tables, explanation, errors, speed, and its plots.
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
 
@@ -26,10 +26,6 @@ ends 2 '/nowhere.json: No such file' --fitted /nowhere.json
 ends 0 '^# 100 nodes, 2 failures' --topo dgx-h100 --nodes 100 --failures 2
 ends 0 'no progress: a checkpoint takes 150.0 min, a failure comes every 26.3 min' \
 	-N 100 --failures 200 --checkpoint 9000
-ends 0 'NOT verified' --vendor
-topo --vendor --topo hgx-h200
-check "--topo hgx-h200 --vendor: $(cat "$work/out")" [ "$(awk '{ print $1 }' "$work/out" | sort -u | xargs)" = \
-	'memory_bandwidth nic_line_rate nvlink_gpu_unidir pcie_x16_unidir' ]
 ends 2 "no machine spec 'pdp-11'; there are: a100-pcie-bridged" --topo pdp-11
 ends 2 'nowhere.xml' --topo /nowhere.xml
 ends 2 "unknown collective 'all_reduced'; there are: broadcast, reduce, .*, hypercube$" -c all_reduced
@@ -62,7 +58,6 @@ truncate -s 17M "$work/large.json"
 refused 'fifo.xml: is not a regular file' --topo "$work/fifo.xml"
 refused 'large.json: is larger than 16 MiB' --topo "$work/large.json"
 refused 'fifo.json: is not a regular file' --fitted "$work/fifo.json"
-refused 'fifo.json: is not a regular file' --vendor="$work/fifo.json"
 refused 'wraps.json: gpus must be 1 to 128 for H100, not 4.29497e+09' --topo "$work/wraps.json"
 refused "lines.json: name 'dgx?h100' is not 1 to 63" --topo "$work/lines.json"
 refused 'rows.jsonl: No such file' --calibrate "$work"
@@ -73,7 +68,6 @@ refused '8 GPUs a node, not 9' --topo dgx-h100 --gpus 9
 refused 'belongs to no option' word
 refused "nodes: a whole number from 1 to 1e+06, not '-1'" --nodes -1
 refused "leaf-nodes: a whole number from 1 to 1e+06, not '0'" --leaf-nodes 0
-refused 'two levels of switches with 64 ports hold 2048 nodes of 8 NICs, not 2049' --radix 64 -N 2049
 refused "place is order|rack|random, not 'here'" --place here
 refused 'there are fewer than two ranks' --topo tcp-10g
 refused 'NVLS is switched off' --algo NVLS --no-nvls --csv

@@ -1,10 +1,9 @@
 /* predict_run.c: the nodes, collectives and sizes of a prediction, the odds of failures; tables, CSV, one
- * derivation, vendor figures. */
+ * derivation. */
 #include "topo/predict_run.h"
 
 #include "backend/nccl/kernel_cost.h"
 #include "topo/model_parts.h"
-#include "topo/vendor.h"
 
 /* Names what limits the call. */
 static const char *limit_of(const struct prediction *p)
@@ -200,35 +199,6 @@ static void show_derivation(const struct model *model, const struct predict_requ
 	explain_others(model, request);
 }
 
-/* ---- vendor figures -------------------------------------------------------------------------- */
-struct vendor_list {
-	const struct topo_system *sys; /* NULL: every row */
-	int rows;
-};
-
-static int show_vendor(void *ctx, const struct vendor_row *row)
-{
-	struct vendor_list *list = ctx;
-
-	if (list->sys != NULL && !vendor_row_about(list->sys, row))
-		return 0;
-	list->rows++;
-	printf("%-20s %-45.45s %14s %-32.32s %-15s %s\n", row->category, row->item, row->value,
-	       row->unit, vendor_mark(row), row->source);
-	return 0;
-}
-
-/* All rows or those of a machine. */
-static int show_vendors(const char *path, const struct topo_system *sys, struct error *err)
-{
-	struct vendor_list list = { .sys = sys };
-	int rc = vendor_each(path, show_vendor, &list, err);
-
-	if (rc == 0 && list.rows == 0)
-		rc = error_set(err, OUTCOME_USAGE, -ENOENT, "no vendor figure for %s", sys->name);
-	return rc;
-}
-
 /* ---- what is asked for ----------------------------------------------------------------------- */
 struct shown {
 	long rows, points; /* printed, and predicted */
@@ -406,15 +376,11 @@ int predict_run(struct predict_job *job, struct error *err)
 
 	if (job->list)
 		return topo_list_specs(stdout, err) < 0 ? err->code : 0;
-	if (job->vendor && job->topo == NULL)
-		return show_vendors(job->vendor_file, NULL, err);
 	rc = topo_load(&sys, job->topo != NULL ? job->topo : "dgx-h100", err);
 	if (rc == 0) {
 		job->change.nnodes = job->nodes_to;
 		rc = topo_reshape(&sys, &job->change, err);
 	}
-	if (rc == 0 && job->vendor)
-		return show_vendors(job->vendor_file, &sys, err);
 	if (rc == 0)
 		rc = model_load_constants(&constants, job->physical ? "" : job->fitted, err);
 	if (rc == 0 && job->calibrate != NULL)

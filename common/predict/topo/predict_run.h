@@ -4,15 +4,15 @@
 #include "topo/model.h"
 
 struct predict_job {
-	const char *topo; /* NULL: dgx-h100; with --vendor: every machine */
-	const char *fitted, *vendor_file;
+	const char *topo; /* NULL: dgx-h100 */
+	const char *fitted;
 	const char *calibrate; /* folder of a run whose launches are taken; NULL: none */
 	unsigned colls;	       /* bits */
 	int nodes_from, nodes_to;
 	double from, to; /* bytes, from <= to */
 	int algo, proto; /* -1: NCCL's choice */
 	int process_gpus;
-	bool csv, explain, list, vendor, no_nvls, all_algos, physical, nccl_model;
+	bool csv, explain, list, no_nvls, all_algos, physical, nccl_model;
 	double rate, hours, cost_s; /* failures; a rate of 0: not asked */
 	struct topo_change change;
 };

@@ -244,29 +244,6 @@ static int reshape_nics(struct topo_system *sys, const struct topo_change *chang
 	return 0;
 }
 
-/* Down ports of a leaf are to its up ports as the oversubscription says. */
-static int reshape_fabric(struct topo_system *sys, const struct topo_change *change,
-			  struct error *err)
-{
-	double over = sys->oversubscription, down = change->radix * over / (1 + over);
-
-	sys->layout = change->layout;
-	if (change->leaf_nodes > 0)
-		sys->leaf_nodes = change->leaf_nodes;
-	if (change->radix > 0) {
-		sys->leaf_nodes =
-			(int)(sys->fabric == TOPO_RAIL ? down : down / fmax(1, sys->nnics));
-		if ((double)sys->leaf_nodes * change->radix < sys->nnodes)
-			return error_usage(
-				err,
-				"two levels of switches with %d ports hold %.0f nodes of "
-				"%d NICs, not %d",
-				change->radix, (double)sys->leaf_nodes * change->radix, sys->nnics,
-				sys->nnodes);
-	}
-	return 0;
-}
-
 int topo_reshape(struct topo_system *sys, const struct topo_change *change, struct error *err)
 {
 	int rc = reshape_nics(sys, change, err);
@@ -288,6 +265,9 @@ int topo_reshape(struct topo_system *sys, const struct topo_change *change, stru
 		sys->nccl = change->nccl;
 	if (change->oversubscription > 0)
 		sys->oversubscription = change->oversubscription;
+	if (change->leaf_nodes > 0)
+		sys->leaf_nodes = change->leaf_nodes;
+	sys->layout = change->layout;
 	if (change->fabric > 0)
 		sys->fabric = (enum topo_fabric)(change->fabric - 1);
 	if (change->transport > 0)
@@ -295,6 +275,5 @@ int topo_reshape(struct topo_system *sys, const struct topo_change *change, stru
 	if (sys->nnodes > 1 && sys->nnics == 0)
 		return error_usage(err, "%s has no NIC: %d nodes need --nics and --nic-gbps",
 				   sys->name, sys->nnodes);
-	rc = reshape_fabric(sys, change, err);
-	return rc != 0 ? rc : topo_check(sys, err);
+	return topo_check(sys, err);
 }

@@ -97,8 +97,8 @@ struct topo_change {
 	int nnodes, gpus, nics;
 	double nic_gbps;
 	double oversubscription;
-	int fabric, transport;	   /* their enums + 1 */
-	int leaf_nodes, radix;	   /* ports of a switch: they decide leaf_nodes */
+	int fabric, transport; /* their enums + 1 */
+	int leaf_nodes;
 	struct topo_layout layout; /* as it is */
 	bool sharp;		   /* switch the network's reduction on */
 	int nccl;		   /* as topo_system's */

@@ -58,15 +58,6 @@ static void take_choice(struct argp_state *state, void *into, const struct argum
 		     : named(state, "protocol", text, model_proto_names, MODEL_PROTOS);
 }
 
-static void take_vendor(struct argp_state *state, void *into, const struct argument *row,
-			char *text)
-{
-	struct predict_job *job = into;
-
-	job->vendor = true;
-	job->vendor_file = text;
-}
-
 static void take_colls(struct argp_state *state, void *into, const struct argument *row, char *list)
 {
 	struct predict_job *job = into;
@@ -107,8 +98,6 @@ static void check(struct argp_state *state, void *into)
 	if (job->change.oversubscription > 0 && job->change.oversubscription < 1)
 		argument_refuse(state, "--oversubscription: from 1, not '%g'",
 				job->change.oversubscription);
-	if (job->change.radix > 0 && job->change.leaf_nodes > 0)
-		argument_refuse(state, "--radix decides --leaf-nodes: say one");
 	if (job->explain && (job->csv || job->nccl_model))
 		argument_refuse(state,
 				"--explain is for the eye, one point of our model: without --csv "
@@ -144,8 +133,6 @@ static const struct argument rows[] = {
 	{ "transport", 0, TOPO_WORDS_TRANSPORT, "What the NICs speak",
 	  FIELD(change.transport, take_word) },
 	{ "leaf-nodes", 0, "N", "Nodes below one leaf switch", WHOLE(change.leaf_nodes) },
-	{ "radix", 0, "PORTS", "Ports of a switch, which decide the nodes below a leaf",
-	  WHOLE(change.radix) },
 	{ "place", 0, "order|rack|random",
 	  "Nodes in leaf order (default), dealt over the leaves in turn, or at random",
 	  FIELD(change.layout.place, take_word) },
@@ -177,8 +164,6 @@ static const struct argument rows[] = {
 	{ "explain", 0, NULL, "The derivation of one point: the largest size, or -b's without -e",
 	  OF(FLAG, explain) },
 	{ "list", 0, NULL, "Name the specs", OF(FLAG, list) },
-	{ "vendor", 0, "FILE", "Vendor figures with their sources; with --topo, that machine's",
-	  OWN(take_vendor), .flags = OPTION_ARG_OPTIONAL },
 	{ "failures", 0, "RATE", "Failures per node and year: odds and checkpoint interval",
 	  REAL(rate) },
 	{ "hours", 0, "HOURS", "Length of the job (default: 24)", REAL(hours) },

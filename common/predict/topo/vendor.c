@@ -1,8 +1,16 @@
-/* vendor.c: the reader of vendor_specs.csv, the rows about a GPU and its links, and the share that
- * a run reached. */
+/* vendor.c: the rows of vendor_specs.csv about a GPU and its links, and the share that a run reached. */
 #include "topo/vendor.h"
 
 enum { COLUMNS = 7 };
+
+struct vendor_row {
+	const char *category; /* "nvlink_gpu_unidir", "memory_bandwidth", ... */
+	const char *item;     /* "H100/H200 SXM5" */
+	const char *value;    /* mostly a number */
+	const char *unit, *source;
+	const char *verified; /* "yes", "partly" or "no" */
+	const char *note;
+};
 
 /* Split a CSV line in place; fields may be quoted. Returns the number of fields. */
 static int split_csv(char *line, char *field[COLUMNS])
@@ -30,42 +38,6 @@ static int split_csv(char *line, char *field[COLUMNS])
 		at++;
 	}
 	return n;
-}
-
-const char *vendor_mark(const struct vendor_row *row)
-{
-	return strcmp(row->verified, "yes") == 0      ? "verified"
-	       : strcmp(row->verified, "partly") == 0 ? "partly verified"
-						      : "NOT verified";
-}
-
-int vendor_each(const char *path, int (*each)(void *ctx, const struct vendor_row *row), void *ctx,
-		struct error *err)
-{
-	char dir[4096], found[4096 + 32], line[2048], *f[COLUMNS];
-	int number = 0, rc = 0;
-	FILE *in;
-
-	if (path == NULL) {
-		if (topo_spec_dir(dir, sizeof(dir)) != 0)
-			return error_set(err, OUTCOME_USAGE, -ENOENT,
-					 "no folder of specs: set HANGAR_SPECS");
-		snprintf(found, sizeof(found), "%s/../vendor_specs.csv", dir);
-		path = found;
-	}
-	rc = topo_open(path, &in, err);
-	if (rc != 0)
-		return rc;
-	while (rc == 0 && fgets(line, sizeof(line), in) != NULL) {
-		line[strcspn(line, "\r\n")] = '\0';
-		if (split_csv(line, f) < COLUMNS || number++ == 0)
-			continue;
-		rc = each(ctx, &(struct vendor_row){ f[0], f[1], f[2], f[3], f[4], f[5], f[6] });
-	}
-	fclose(in);
-	if (rc != 0 || number > 1)
-		return rc;
-	return error_usage(err, "%.200s: holds no rows", path);
 }
 
 /* ---- a machine and a run --------------------------------------------------------------------- */
@@ -126,11 +98,6 @@ static int figure_of(const char *gpu, const struct topo_system *sys, const struc
 	return FIGURES;
 }
 
-bool vendor_row_about(const struct topo_system *sys, const struct vendor_row *row)
-{
-	return figure_of(sys->gpu[0].model->name, sys, row) != FIGURES;
-}
-
 void vendor_run_row(struct vendor_run *run, uint64_t size, double measured, double predicted)
 {
 	if (measured > run->measured) {
@@ -151,9 +118,9 @@ struct search {
 	unsigned found; /* bits: figures that there was a row of */
 };
 
-static int take(void *ctx, const struct vendor_row *row)
+/* A row's line, where it is about this GPU and machine. */
+static int take(struct search *s, const struct vendor_row *row)
 {
-	struct search *s = ctx;
 	int figure = figure_of(s->gpu, s->run->sys, row);
 	char *end, text[600];
 	double gbs = strtod(row->value, &end);
@@ -170,8 +137,39 @@ static int take(void *ctx, const struct vendor_row *row)
 			 100 * s->run->measured / gbs);
 	if (gbs > 0 && s->run->predicted > 0)
 		text_add(text, sizeof(text), ", predicted %.1f %%", 100 * s->run->predicted / gbs);
-	text_add(text, sizeof(text), " (%.80s: %s)", row->item, vendor_mark(row));
+	text_add(text, sizeof(text), " (%.80s: %sverified)", row->item,
+		 strcmp(row->verified, "yes") == 0	? ""
+		 : strcmp(row->verified, "partly") == 0 ? "partly "
+							: "NOT ");
 	return s->line(s->ctx, text);
+}
+
+static int take_file(struct search *s, const char *path, struct error *err)
+{
+	char dir[4096], found[4096 + 32], line[2048], *f[COLUMNS];
+	int number = 0, rc = 0;
+	FILE *in;
+
+	if (path == NULL) {
+		if (topo_spec_dir(dir, sizeof(dir)) != 0)
+			return error_set(err, OUTCOME_USAGE, -ENOENT,
+					 "no folder of specs: set HANGAR_SPECS");
+		snprintf(found, sizeof(found), "%s/../vendor_specs.csv", dir);
+		path = found;
+	}
+	rc = topo_open(path, &in, err);
+	if (rc != 0)
+		return rc;
+	while (rc == 0 && fgets(line, sizeof(line), in) != NULL) {
+		line[strcspn(line, "\r\n")] = '\0';
+		if (split_csv(line, f) < COLUMNS || number++ == 0)
+			continue;
+		rc = take(s, &(struct vendor_row){ f[0], f[1], f[2], f[3], f[4], f[5], f[6] });
+	}
+	fclose(in);
+	if (rc != 0 || number > 1)
+		return rc;
+	return error_usage(err, "%.200s: holds no rows", path);
 }
 
 int vendor_run_lines(const struct vendor_run *run, const char *path,
@@ -194,7 +192,7 @@ int vendor_run_lines(const struct vendor_run *run, const char *path,
 	snprintf(text, sizeof(text), "Vendors' figures for %.64s; best busbw %.2f GB/s at %llu B%s",
 		 run->device, run->measured, (unsigned long long)run->measured_size, rest);
 	rc = line(ctx, text);
-	rc = rc == 0 ? vendor_each(path, take, &s, err) : rc;
+	rc = rc == 0 ? take_file(&s, path, err) : rc;
 	for (int i = 0; i < FIGURES && rc == 0; i++)
 		if (!(s.found & 1u << i)) {
 			snprintf(text, sizeof(text), "  %-6s no row for this machine",

@@ -98,23 +98,6 @@ UNIT_TEST(test_random, "random")
 	CU_ASSERT(others > 0);
 }
 
-/* 6 nodes and 6 beside them on leaves of 4: on the second leaf each ring crosses once. */
-UNIT_TEST(test_beside, "beside")
-{
-	char text[200];
-
-	network(4, 4, TOPO_IN_ORDER);
-	sys.layout.beside = 6;
-	load(6, 8, MODEL_HOP_NVLINK);
-	UNIT_ALL(busiest[FABRIC_RING].leaf.at == 1, fabs(busiest[FABRIC_RING].leaf.load - 2) <= 0,
-		 fabs(busiest[FABRIC_RING].leaf.beside - 1) <= 0);
-	model_sharers(&model, &busiest[FABRIC_RING].leaf, text, sizeof(text));
-	CU_ASSERT_STRING_EQUAL(text, " 5>0 beside 1>2");
-	sys.layout.beside = 2;
-	load(6, 8, MODEL_HOP_NVLINK);
-	CU_ASSERT_DOUBLE_EQUAL(busiest[FABRIC_RING].leaf.load, 1, 0);
-}
-
 UNIT_TEST(test_sharers, "sharers")
 {
 	struct fabric_link up = { .traffic = FABRIC_TREE, .leaf = true, .at = 1 };

@@ -441,7 +441,7 @@ UNIT_TEST(test_bars, "error bars")
 		{ "gh200-quad", "", 2, { 0 } },
 		{ "geforce-4090", "", 1, { 0 } },
 		{ "tcp-10g", "", 2, { 0 } },
-		{ "dgx-h100", "", 2, { .beside = 1 } },
+		{ "dgx-h100", "network-hopper", 2, { .place = TOPO_RANDOM } },
 	};
 	struct prediction p;
 
@@ -463,17 +463,4 @@ UNIT_TEST(test_bars, "error bars")
 		machine_point(MODEL_BROADCAST, 1 << 23, -1, -1, &p);
 		CU_ASSERT_PTR_NULL(p.bar);
 	}
-}
-
-/* 1000 nodes failing once a year each: every 31557.6 s; checkpoints of 60 s: Young sqrt(2 * 60 *
- * 31557.6) = 1946.0; Daly 1946.0 * (1 + sqrt(x) / 3 + x / 9) - 60 = 1906.2 with x = 60 / 63115.2.
- */
-UNIT_TEST(test_failures, "failures")
-{
-	struct model_failures f = model_failures(1, 1000, 24, 60);
-
-	UNIT_ALL(fabs(f.mtbf_s - 31557.6) <= .01, fabs(f.probability - .93529) <= .0001,
-		 fabs(f.young_s - 1946.0) <= .1, fabs(f.daly_s - 1906.2) <= .1);
-	f = model_failures(1e6, 1e6, 1, 60);
-	CU_ASSERT_DOUBLE_EQUAL(f.daly_s, f.mtbf_s, 1e-9);
 }

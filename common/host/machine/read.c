@@ -85,7 +85,6 @@ static const struct reader {
 	{ READ_GPUS, read_pci },
 	{ READ_XIDS, read_xids },
 	{ READ_NICS | READ_TRAFFIC, read_nics },
-	{ READ_VERBS, read_verbs },
 	{ READ_NCCL, read_nccl },
 };
 

@@ -11,12 +11,11 @@ enum {
 	READ_TCP = 1 << 1,	/* /proc/net: segments sent, sent again, timeouts */
 	READ_TRAFFIC = 1 << 2,	/* interfaces and RDMA ports: bytes, errors, drops */
 	READ_SETTINGS = 1 << 3, /* NCCL_* and CUDA_* of the environment */
-	READ_GPUS = 1 << 4,  /* the job's, or all: PCIe links, bridges, IOMMU, CPUs beside them */
-	READ_NVML = 1 << 5,  /* of the job's GPUs, or of all: clocks, errors, links, processes */
-	READ_NICS = 1 << 6,  /* interfaces and RDMA ports: speed, MTU, PCIe links */
-	READ_XIDS = 1 << 7,  /* of READ_GPUS', what the kernel's log says */
-	READ_NCCL = 1 << 9,  /* the version of the library that is found */
-	READ_VERBS = 1 << 8, /* active MTU of READ_NICS' ports, which opens the devices */
+	READ_GPUS = 1 << 4, /* the job's, or all: PCIe links, bridges, IOMMU, CPUs beside them */
+	READ_NVML = 1 << 5, /* of the job's GPUs, or of all: clocks, errors, links, processes */
+	READ_NICS = 1 << 6, /* interfaces and RDMA ports: speed, MTU, PCIe links */
+	READ_XIDS = 1 << 7, /* of READ_GPUS', what the kernel's log says */
+	READ_NCCL = 1 << 8, /* the version of the library that is found */
 };
 
 /* A rank of the job, as it reads itself. */
@@ -67,7 +66,7 @@ void gpu_pair_read(const struct nvml *nvml, const char *bus_a, const char *bus_b
 /* ---- the readers, a file each; "of the job's GPUs": the parts that have a "bus" ---- */
 
 typedef void reader_fn(const struct read_request *request, struct reading *reading);
-reader_fn read_cpu, read_memory, read_tcp, read_nics, read_pci, read_nvml, read_xids, read_verbs;
+reader_fn read_cpu, read_memory, read_tcp, read_nics, read_pci, read_nvml, read_xids;
 
 /* Lanes and generations of the slowest link between a device, named by its folder below /sys, and
  * the CPU, as states of a part: width, max_width, gen, max_gen. */

@@ -2,8 +2,6 @@
 #include "base/error.h"
 #include "machine/read.h"
 
-#include <dlfcn.h>
-
 #include "base/file.h"
 
 #define ROOM	   (512 << 10) /* /proc/net/dev has a line per interface */
@@ -189,60 +187,6 @@ static void read_rdma(const struct read_request *request, struct reading *m)
 				count_port(request->root, devices[i], ports[k], part, m);
 		}
 	}
-}
-
-/* ---- active MTU --------------------------------------------------------------------------- */
-
-#define ACTIVE_MTU 2  /* of struct ibv_port_attr's words: state, max_mtu, active_mtu, ... */
-#define WORDS	   64 /* the library fills 13 */
-
-/* libibverbs' functions, as its ABI has them. */
-struct verbs {
-	void **(*list)(int *n);
-	void (*free)(void **devices);
-	const char *(*name)(void *device);
-	void *(*open)(void *device);
-	int (*close)(void *context);
-	int (*query)(void *context, uint8_t port, unsigned *attributes);
-};
-
-/* The active MTU of a device's first port; enum ibv_mtu: 1 is 256, 5 is 4096. */
-static void ask_device(const struct verbs *verbs, void *device, struct reading *m)
-{
-	char part[sizeof(m->list->part)], text[64];
-	unsigned port[WORDS] = { 0 };
-	void *context = verbs->open(device);
-
-	if (!context)
-		return;
-	snprintf(text, sizeof(text), "RDMA %.28s:1", verbs->name(device));
-	reading_part(part, sizeof(part), text);
-	if (verbs->query(context, 1, port) == 0 && port[ACTIVE_MTU] >= 1 && port[ACTIVE_MTU] <= 5)
-		reading_state(m, part, "mtu", 128 << port[ACTIVE_MTU]);
-	verbs->close(context);
-}
-
-/* libibverbs alone knows it. */
-void read_verbs(const struct read_request *request, struct reading *m)
-{
-	static const char *const names[] = { "ibv_get_device_list", "ibv_free_device_list",
-					     "ibv_get_device_name", "ibv_open_device",
-					     "ibv_close_device",    "ibv_query_port" };
-	void *found[6] = { NULL }, *library = dlopen("libibverbs.so.1", RTLD_LAZY | RTLD_LOCAL);
-	struct verbs verbs;
-	void **devices;
-	int n = 0;
-
-	(void)request;
-	for (int i = 0; i < 6; i++)
-		if (!library || !(found[i] = dlsym(library, names[i])))
-			return;
-	memcpy(&verbs, found, sizeof(verbs));
-	devices = verbs.list(&n);
-	for (int i = 0; devices && i < n; i++)
-		ask_device(&verbs, devices[i], m);
-	if (devices)
-		verbs.free(devices);
 }
 
 /* ---- all of them -------------------------------------------------------------------------- */

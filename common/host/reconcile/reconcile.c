@@ -33,7 +33,7 @@ static void look_at_host(struct reconcile *r, struct reading *mine)
 	struct job *job = r->bench->job;
 	struct read_request request = {
 		.readers = READ_TCP | READ_CPU | READ_SETTINGS | READ_GPUS | READ_NVML | READ_NICS |
-			   READ_TRAFFIC | READ_XIDS | (job->nnodes > 1 ? READ_VERBS : 0),
+			   READ_TRAFFIC | READ_XIDS,
 		.root = "",
 		.environment = environ,
 		.nvml = r->bench->backend->ops->flags & BACKEND_DEVICE ? &r->nvml : NULL,

@@ -9,11 +9,11 @@ enum { SHOWN = 6 }; /* edges of a link, at most */
 struct graph {
 	const struct model *model;
 	const struct topo_system *sys;
-	int nodes, first, all, leaves; /* the job's, its first place, places of both jobs */
-	int *leaf;		       /* of each place */
-	int *below;		       /* the job's nodes below each leaf */
-	double *load, *own;	       /* of each link: of both jobs, of the first */
-	int watch, edges;	       /* the link whose edges are told, -1: none */
+	int nodes, leaves;
+	int *leaf;	  /* of each node */
+	int *below;	  /* nodes below each leaf */
+	double *load;	  /* of each link */
+	int watch, edges; /* the link whose edges are told, -1: none */
 	char *text;
 	size_t size;
 };
@@ -21,7 +21,7 @@ struct graph {
 static void place(struct graph *g)
 {
 	const struct topo_layout *layout = &g->sys->layout;
-	int m = g->sys->leaf_nodes, slots = layout->place == TOPO_RANDOM ? g->leaves * m : g->all;
+	int m = g->sys->leaf_nodes, slots = layout->place == TOPO_RANDOM ? g->leaves * m : g->nodes;
 	unsigned short state[3] = { 0x330e, (unsigned short)layout->seed,
 				    (unsigned short)(layout->seed >> 16) };
 
@@ -34,15 +34,15 @@ static void place(struct graph *g)
 		g->leaf[i] = g->leaf[j];
 		g->leaf[j] = kept;
 	}
+	for (int i = 0; i < g->nodes; i++)
+		g->below[g->leaf[i]]++;
 }
 
 /* ---- edges ----------------------------------------------------------------------------------- */
 static void tell(struct graph *g, int from, int to)
 {
-	const char *whose = g->first > 0 ? " beside" : "";
-
 	if (g->edges++ < SHOWN)
-		text_add(g->text, g->size, to < 0 ? "%s %d>*" : "%s %d>%d", whose, from, to);
+		text_add(g->text, g->size, to < 0 ? " %d>*" : " %d>%d", from, to);
 }
 
 static inline void cross(struct graph *g, int link, int from, int to, double load)
@@ -54,14 +54,14 @@ static inline void cross(struct graph *g, int link, int from, int to, double loa
 
 static inline void edge(struct graph *g, int from, int to, double load)
 {
-	int up = g->leaf[g->first + from], down = g->leaf[g->first + to];
+	int up = g->leaf[from], down = g->leaf[to];
 
-	cross(g, 2 * (g->first + from), from, to, load);
-	cross(g, 2 * (g->first + to) + 1, from, to, load);
+	cross(g, 2 * from, from, to, load);
+	cross(g, 2 * to + 1, from, to, load);
 	if (up == down)
 		return;
-	cross(g, 2 * (g->all + up), from, to, load);
-	cross(g, 2 * (g->all + down) + 1, from, to, load);
+	cross(g, 2 * (g->nodes + up), from, to, load);
+	cross(g, 2 * (g->nodes + down) + 1, from, to, load);
 }
 
 /* The tree of NCCL.md, and the same shifted or mirrored. */
@@ -89,11 +89,11 @@ static void spread(struct graph *g, bool reduced)
 	       rails = g->sys->fabric == TOPO_RAIL && !pxn ? 1 - 1. / g->model->nics : 0;
 
 	for (int i = 0; i < 2 * g->nodes; i++) {
-		int leaf = g->leaf[g->first + i / 2];
+		int leaf = g->leaf[i / 2];
 		double m = g->below[leaf], away = n - m + rails * (m - 1);
 
-		cross(g, 2 * g->first + i, i / 2, -1, 1);
-		cross(g, 2 * (g->all + leaf) + i % 2, i / 2, -1,
+		cross(g, i, i / 2, -1, 1);
+		cross(g, 2 * (g->nodes + leaf) + i % 2, i / 2, -1,
 		      reduced ? (m < n) / m : away / (n - 1));
 	}
 }
@@ -102,6 +102,7 @@ static void route(struct graph *g, int traffic)
 {
 	int n = g->nodes;
 
+	memset(g->load, 0, 2 * (size_t)(n + g->leaves) * sizeof(*g->load));
 	if (traffic == FABRIC_TREE)
 		trees(g);
 	else if (traffic == FABRIC_ALL || traffic == FABRIC_SWITCH)
@@ -122,27 +123,6 @@ static void route(struct graph *g, int traffic)
 				edge(g, i, i ^ far, 1);
 }
 
-/* The job's traffic, then that of the job beside it. */
-static void route_both(struct graph *g, int traffic)
-{
-	int jobs[] = { g->nodes, g->all - g->nodes };
-	size_t links = 2 * (size_t)(g->all + g->leaves);
-
-	memset(g->load, 0, links * sizeof(*g->load));
-	for (int job = 0; job < 2; job++) {
-		g->nodes = jobs[job];
-		g->first = job ? jobs[0] : 0;
-		memset(g->below, 0, (size_t)g->leaves * sizeof(*g->below));
-		for (int i = 0; i < g->nodes; i++)
-			g->below[g->leaf[g->first + i]]++;
-		if (g->nodes > 1)
-			route(g, traffic);
-		if (job == 0)
-			memcpy(g->own, g->load, links * sizeof(*g->own));
-	}
-	g->nodes = jobs[0];
-}
-
 /* ---- capacities ------------------------------------------------------------------------------ */
 /* All NICs of a node go up from a fat tree's leaf, one from a rail's leaf. */
 static double width(const struct graph *g, int traffic, bool leaf)
@@ -158,19 +138,14 @@ static double width(const struct graph *g, int traffic, bool leaf)
 static void find_busiest(const struct graph *g, int traffic, struct fabric_busiest *busiest)
 {
 	*busiest = (struct fabric_busiest){ .nic.width = 1, .leaf.width = 1 };
-	for (int i = 0; i < 2 * (g->all + g->leaves); i++) {
-		bool leaf = i >= 2 * g->all;
-		int at = i / 2 - (leaf ? g->all : 0);
+	for (int i = 0; i < 2 * (g->nodes + g->leaves); i++) {
+		bool leaf = i >= 2 * g->nodes;
+		int at = i / 2 - (leaf ? g->nodes : 0);
 		struct fabric_link *best = leaf ? &busiest->leaf : &busiest->nic;
-		struct fabric_link link = { (enum fabric_traffic)traffic,
-					    leaf,
-					    i % 2,
-					    at,
-					    width(g, traffic, leaf),
-					    g->load[i],
-					    g->load[i] - g->own[i] };
+		struct fabric_link link = { (enum fabric_traffic)traffic, leaf,	     i % 2, at,
+					    width(g, traffic, leaf),	  g->load[i] };
 
-		if (g->own[i] > 0 && link.load * best->width > best->load * link.width * (1 + 1e-9))
+		if (link.load > 0 && link.load * best->width > best->load * link.width * (1 + 1e-9))
 			*best = link;
 	}
 }
@@ -180,12 +155,10 @@ static struct graph begin(const struct model *model)
 	const struct topo_system *sys = model->sys;
 	struct graph g = { .model = model, .sys = sys, .nodes = model->nnodes, .watch = -1 };
 
-	g.all = g.nodes + sys->layout.beside;
-	g.leaves = (g.all + sys->leaf_nodes - 1) / sys->leaf_nodes;
-	place(&g);
+	g.leaves = (g.nodes + sys->leaf_nodes - 1) / sys->leaf_nodes;
 	g.below = must(calloc((size_t)g.leaves, sizeof(*g.below)));
-	g.load = must(calloc(4 * (size_t)(g.all + g.leaves), sizeof(*g.load)));
-	g.own = g.load + 2 * (g.all + g.leaves);
+	g.load = must(calloc(2 * (size_t)(g.nodes + g.leaves), sizeof(*g.load)));
+	place(&g);
 	return g;
 }
 
@@ -205,7 +178,7 @@ void model_fabric(struct model *model)
 			break;
 		if (traffic == FABRIC_PAT && model->ppn > 1)
 			continue;
-		route_both(&g, traffic);
+		route(&g, traffic);
 		find_busiest(&g, traffic, &model->busiest[traffic]);
 	}
 	end(&g);
@@ -217,10 +190,10 @@ void model_sharers(const struct model *model, const struct fabric_link *link, ch
 	struct graph g = begin(model);
 
 	text[0] = '\0';
-	g.watch = 2 * ((link->leaf ? g.all : 0) + link->at) + link->in;
+	g.watch = 2 * ((link->leaf ? g.nodes : 0) + link->at) + link->in;
 	g.text = text;
 	g.size = size;
-	route_both(&g, (int)link->traffic);
+	route(&g, (int)link->traffic);
 	if (g.edges > SHOWN)
 		text_add(text, size, " and %d more", g.edges - SHOWN);
 	end(&g);

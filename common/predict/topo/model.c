@@ -167,7 +167,7 @@ const char *model_class(const struct model *model, int algo)
 		return far || model->nranks > 16 ? "" : "host";
 	if (model->constants.nbars == 0 || (model->ppn > 1 && model->hop != MODEL_HOP_NVLINK) ||
 	    (far && sys->transport != TOPO_IB && sys->transport != TOPO_ROCE) ||
-	    sys->layout.beside > 0 || sys->oversubscription > 1)
+	    sys->oversubscription > 1)
 		return "";
 	if (algo == MODEL_NVLS)
 		return "node-nvls";
@@ -244,7 +244,7 @@ int model_predict(const struct model *model, const struct predict_request *reque
 	return 0;
 }
 
-/* ---- names, bus factors, odds of failures ---------------------------------------------------- */
+/* ---- names, bus factors ---------------------------------------------------------------------- */
 const char *const model_coll_names[MODEL_COLLS] = {
 	[MODEL_ALL_REDUCE] = "all_reduce",
 	[MODEL_ALL_GATHER] = "all_gather",
@@ -288,17 +288,4 @@ double model_bus_factor(enum model_coll coll, int nranks)
 	if (coll == MODEL_ALL_REDUCE)
 		return 2 * (n - 1) / n;
 	return is_sliced(coll) ? (n - 1) / n : 1;
-}
-
-struct model_failures model_failures(double rate, double nodes, double hours, double cost_s)
-{
-	struct model_failures out = { .mtbf_s = 365.25 * 86400 / (rate * nodes) };
-	double x = cost_s / (2 * out.mtbf_s);
-
-	out.probability = -expm1(-hours * 3600 / out.mtbf_s);
-	out.young_s = sqrt(2 * cost_s * out.mtbf_s);
-	/* Daly 2006, eq. 37: for a cost below twice the MTBF, else the MTBF itself. */
-	out.daly_s = x < 1 ? sqrt(2 * cost_s * out.mtbf_s) * (1 + sqrt(x) / 3 + x / 9) - cost_s
-			   : out.mtbf_s;
-	return out;
 }

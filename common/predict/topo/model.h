@@ -140,13 +140,12 @@ enum fabric_traffic {
 	FABRIC_TRAFFICS = FABRIC_EXCHANGE + 20
 };
 
-/* `width` is a link's capacity, in the NICs of a healthy node; `beside` the other job's part of what
- * crosses it. */
+/* `width` is a link's capacity, in the NICs of a node. */
 struct fabric_link {
 	enum fabric_traffic traffic;
 	bool leaf, in;
 	int at; /* the node or leaf */
-	double width, load, beside;
+	double width, load;
 };
 
 /* The NICs, and the links of a leaf, where load / width is largest; a load of 0: nothing leaves. */
@@ -270,11 +269,3 @@ double model_bus_factor(enum model_coll coll, int nranks);
 extern const char *const model_coll_names[MODEL_COLLS],
 	*const model_algo_names[MODEL_ALGOS], *const model_proto_names[MODEL_PROTOS];
 int model_find(const char *const *names, int n, const char *name);
-
-/* Odds of failures: the chance that a job of `nodes` nodes meets one within `hours`, at `rate`
- * failures per node and year. The best interval between checkpoints of `cost_s` seconds follows
- * Young (1974) and Daly (2006, higher order). Seconds. */
-struct model_failures {
-	double mtbf_s, probability, young_s, daly_s;
-};
-struct model_failures model_failures(double rate, double nodes, double hours, double cost_s);

@@ -40,9 +40,7 @@ static void show_network(const struct topo_system *sys, int most_nodes)
 	printf("# network: %s, %d node%s below a leaf, oversubscribed %g:1%s\n",
 	       sys->fabric == TOPO_RAIL ? "rail" : "fat-tree", sys->leaf_nodes,
 	       plural(sys->leaf_nodes), sys->oversubscription,
-	       most_nodes + sys->layout.beside > sys->leaf_nodes
-		       ? ""
-		       : ", which has no effect: one leaf holds them");
+	       most_nodes > sys->leaf_nodes ? "" : ", which has no effect: one leaf holds them");
 }
 
 /* The heading names the columns, and the nodes: the model's to `most_nodes`. The network is named
@@ -97,9 +95,8 @@ static void explain_link(const struct model *model, const struct prediction *p)
 		return;
 	model_sharers(model, link, sharers, sizeof(sharers));
 	printf("busiest link between nodes: %s %d: load %.4g of a width of %.4g nodes' NICs, "
-	       "%.4g of it the other job's; shared by%s\n",
-	       names[2 * link->leaf + link->in], link->at, link->load, link->width, link->beside,
-	       sharers);
+	       "shared by%s\n",
+	       names[2 * link->leaf + link->in], link->at, link->load, link->width, sharers);
 }
 
 static void table_row(const struct model *model, const struct predict_request *request,
@@ -270,21 +267,25 @@ static void show_nodes(const struct predict_job *job, struct model *model, int n
 	}
 }
 
+/* Odds of failures, and the best interval between checkpoints by Young (1974) and Daly (2006, eq. 37:
+ * for a cost below twice the mean time between failures, else that time). */
 static void show_failures(const struct predict_job *job, int nodes)
 {
-	struct model_failures f = model_failures(job->rate, nodes, job->hours, job->cost_s);
+	double mtbf_s = 365.25 * 86400 / (job->rate * nodes), x = job->cost_s / (2 * mtbf_s);
+	double young_s = sqrt(2 * job->cost_s * mtbf_s);
+	double daly_s = x < 1 ? young_s * (1 + sqrt(x) / 3 + x / 9) - job->cost_s : mtbf_s;
 
 	printf("# %d node%s, %g failure%s per node and year: one every %.1f h; a job of %g h meets "
 	       "one with %.2f %%;\n",
-	       nodes, plural(nodes), job->rate, plural(job->rate), f.mtbf_s / 3600, job->hours,
-	       100 * f.probability);
-	if (job->cost_s >= f.mtbf_s)
+	       nodes, plural(nodes), job->rate, plural(job->rate), mtbf_s / 3600, job->hours,
+	       100 * -expm1(-job->hours * 3600 / mtbf_s));
+	if (job->cost_s >= mtbf_s)
 		printf("# no progress: a checkpoint takes %.1f min, a failure comes every %.1f "
 		       "min\n",
-		       job->cost_s / 60, f.mtbf_s / 60);
+		       job->cost_s / 60, mtbf_s / 60);
 	else
 		printf("# with checkpoints of %g s: every %.1f min (Young), %.1f min (Daly)\n",
-		       job->cost_s, f.young_s / 60, f.daly_s / 60);
+		       job->cost_s, young_s / 60, daly_s / 60);
 }
 
 /* The nodes after these: doubled, or the end of the range. 0: that was it. */

@@ -59,11 +59,10 @@ struct topo_nic {
 /* Nodes stand in leaf order; or one below each leaf (rack) in turn; or at random. */
 enum topo_place { TOPO_IN_ORDER = 1, TOPO_BY_RACK, TOPO_RANDOM };
 
-/* The place of a job on the fabric. All 0: in order, alone. */
+/* The place of a job on the fabric. All 0: in order. */
 struct topo_layout {
 	enum topo_place place;
 	unsigned seed;
-	int beside; /* nodes of another job that makes the same calls at the same time */
 };
 
 /* One node; `nnodes` of them are alike. Filled by topo_load or topo_read_xml, changed by

@@ -137,8 +137,6 @@ static const struct argument rows[] = {
 	  "Nodes in leaf order (default), dealt over the leaves in turn, or at random",
 	  FIELD(change.layout.place, take_word) },
 	{ "seed", 0, "N", "Of places at random", WHOLE(change.layout.seed) },
-	{ "beside", 0, "N", "N nodes of another job make the same calls",
-	  WHOLE(change.layout.beside) },
 	{ "sharp", 0, NULL, "The network reduces (CollNet, NVLS over several nodes)",
 	  OF(FLAG, change.sharp) },
 	{ "oversubscription", 0, "FACTOR", "Of a fat tree's uplinks, from 1 (default: 1)",

@@ -26,7 +26,7 @@ static void network(int leaf_nodes, double over, enum topo_place place)
 				    .leaf_nodes = leaf_nodes,
 				    .oversubscription = over,
 				    .fabric = TOPO_FAT_TREE,
-				    .layout.place = place };
+				    .place = place };
 }
 
 UNIT_TEST(test_loads, "loads by hand")
@@ -91,7 +91,7 @@ UNIT_TEST(test_random, "random")
 	first = busiest[FABRIC_RING].leaf;
 	load(64, 8, MODEL_HOP_NVLINK);
 	UNIT_ALL(first.load > 8, first.load <= 16, first.at == busiest[FABRIC_RING].leaf.at);
-	for (sys.layout.seed = 1; sys.layout.seed < 9; sys.layout.seed++) {
+	for (sys.seed = 1; sys.seed < 9; sys.seed++) {
 		load(64, 8, MODEL_HOP_NVLINK);
 		others += busiest[FABRIC_RING].leaf.at != first.at;
 	}

@@ -432,16 +432,16 @@ UNIT_TEST(test_bars, "error bars")
 	static const struct {
 		const char *spec, *name;
 		int nodes;
-		struct topo_layout layout;
+		enum topo_place place;
 	} rows[] = {
-		{ "hgx-h200", "node-hopper", 1, { 0 } },
-		{ "dgx-b200", "node-other", 1, { 0 } },
-		{ "dgx-h100", "network-hopper", 2, { 0 } },
-		{ "dgx-a100", "network-other", 2, { 0 } },
-		{ "gh200-quad", "", 2, { 0 } },
-		{ "geforce-4090", "", 1, { 0 } },
-		{ "tcp-10g", "", 2, { 0 } },
-		{ "dgx-h100", "network-hopper", 2, { .place = TOPO_RANDOM } },
+		{ "hgx-h200", "node-hopper", 1, 0 },
+		{ "dgx-b200", "node-other", 1, 0 },
+		{ "dgx-h100", "network-hopper", 2, 0 },
+		{ "dgx-a100", "network-other", 2, 0 },
+		{ "gh200-quad", "", 2, 0 },
+		{ "geforce-4090", "", 1, 0 },
+		{ "tcp-10g", "", 2, 0 },
+		{ "dgx-h100", "network-hopper", 2, TOPO_RANDOM },
 	};
 	struct prediction p;
 
@@ -449,7 +449,7 @@ UNIT_TEST(test_bars, "error bars")
 		struct model_bar *bar = model.constants.bar;
 
 		machine_model(row->spec, 0, row->nodes, true);
-		sys.layout = row->layout;
+		sys.place = row->place;
 		model.constants.nbars = 1;
 		*bar = (struct model_bar){ "x", MODEL_ALL_REDUCE, 1, 9, 2, .5, 1.5 };
 		if (row->name[0] != '\0')

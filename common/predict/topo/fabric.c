@@ -20,15 +20,14 @@ struct graph {
 
 static void place(struct graph *g)
 {
-	const struct topo_layout *layout = &g->sys->layout;
-	int m = g->sys->leaf_nodes, slots = layout->place == TOPO_RANDOM ? g->leaves * m : g->nodes;
-	unsigned short state[3] = { 0x330e, (unsigned short)layout->seed,
-				    (unsigned short)(layout->seed >> 16) };
+	int m = g->sys->leaf_nodes, slots = g->sys->place == TOPO_RANDOM ? g->leaves * m : g->nodes;
+	unsigned short state[3] = { 0x330e, (unsigned short)g->sys->seed,
+				    (unsigned short)(g->sys->seed >> 16) };
 
 	g->leaf = must(calloc((size_t)slots, sizeof(*g->leaf)));
 	for (int i = 0; i < slots; i++)
-		g->leaf[i] = layout->place == TOPO_BY_RACK ? i % g->leaves : i / m;
-	for (int i = slots - 1; layout->place == TOPO_RANDOM && i > 0; i--) {
+		g->leaf[i] = g->sys->place == TOPO_BY_RACK ? i % g->leaves : i / m;
+	for (int i = slots - 1; g->sys->place == TOPO_RANDOM && i > 0; i--) {
 		int j = (int)(nrand48(state) % (i + 1)), kept = g->leaf[i];
 
 		g->leaf[i] = g->leaf[j];

@@ -25,7 +25,7 @@ double model_hop_us(const struct model *model, bool net, int proto);
 double model_network(const struct model *model, enum fabric_traffic traffic, double used,
 		     double factor, const char *what, struct prediction *out);
 
-/* fabric.c: fill model->busiest of two nodes and more, placed as sys->layout says. */
+/* fabric.c: fill model->busiest of two nodes and more, placed as sys->place says. */
 void model_fabric(struct model *model);
 
 /* Edges that share a link, "8>16" ("8>*": to all), the first few. */

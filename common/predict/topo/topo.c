@@ -267,7 +267,8 @@ int topo_reshape(struct topo_system *sys, const struct topo_change *change, stru
 		sys->oversubscription = change->oversubscription;
 	if (change->leaf_nodes > 0)
 		sys->leaf_nodes = change->leaf_nodes;
-	sys->layout = change->layout;
+	sys->place = change->place;
+	sys->seed = change->seed;
 	if (change->fabric > 0)
 		sys->fabric = (enum topo_fabric)(change->fabric - 1);
 	if (change->transport > 0)

@@ -59,12 +59,6 @@ struct topo_nic {
 /* Nodes stand in leaf order; or one below each leaf (rack) in turn; or at random. */
 enum topo_place { TOPO_IN_ORDER = 1, TOPO_BY_RACK, TOPO_RANDOM };
 
-/* The place of a job on the fabric. All 0: in order. */
-struct topo_layout {
-	enum topo_place place;
-	unsigned seed;
-};
-
 /* One node; `nnodes` of them are alike. Filled by topo_load or topo_read_xml, changed by
  * topo_reshape. */
 struct topo_system {
@@ -87,7 +81,8 @@ struct topo_system {
 	enum topo_fabric fabric;
 	double oversubscription; /* 1 for none */
 	int leaf_nodes; /* nodes below one leaf switch (fat tree), or below one of each rail */
-	struct topo_layout layout;
+	enum topo_place place; /* 0: in order */
+	unsigned seed;
 	struct pair_digest pairs; /* measured between ranks; nranks 0: nothing */
 };
 
@@ -98,9 +93,10 @@ struct topo_change {
 	double oversubscription;
 	int fabric, transport; /* their enums + 1 */
 	int leaf_nodes;
-	struct topo_layout layout; /* as it is */
-	bool sharp;		   /* switch the network's reduction on */
-	int nccl;		   /* as topo_system's */
+	enum topo_place place; /* both as they are */
+	unsigned seed;
+	bool sharp; /* switch the network's reduction on */
+	int nccl; /* as topo_system's */
 };
 
 /* Opens a file to read. Returns 0, or -errno with the error set, which names the file. Files larger

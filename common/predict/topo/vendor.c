@@ -1,16 +1,8 @@
 /* vendor.c: the rows of vendor_specs.csv about a GPU and its links, and the share that a run reached. */
 #include "topo/vendor.h"
 
-enum { COLUMNS = 7 };
-
-struct vendor_row {
-	const char *category; /* "nvlink_gpu_unidir", "memory_bandwidth", ... */
-	const char *item;     /* "H100/H200 SXM5" */
-	const char *value;    /* mostly a number */
-	const char *unit, *source;
-	const char *verified; /* "yes", "partly" or "no" */
-	const char *note;
-};
+/* A row's fields: "nvlink_gpu_unidir", "H100/H200 SXM5", "450", "GB/s", ..., "yes", "partly" or "no". */
+enum { CATEGORY, ITEM, VALUE, UNIT, SOURCE, VERIFIED, NOTE, COLUMNS };
 
 /* Split a CSV line in place; fields may be quoted. Returns the number of fields. */
 static int split_csv(char *line, char *field[COLUMNS])
@@ -65,13 +57,13 @@ static bool has_word(const char *text, const char *word)
 }
 
 /* A line rate is that of any network but Slingshot and Omni-Path, which have rows of their own. */
-static bool about_nic(const struct topo_system *sys, const struct vendor_row *row)
+static bool about_nic(const struct topo_system *sys, char *const *row)
 {
-	bool slingshot = strstr(row->item, "Slingshot") != NULL;
+	bool slingshot = strstr(row[ITEM], "Slingshot") != NULL;
 
-	return sys && sys->nnics > 0 && !strstr(row->item, "Omni-Path") &&
+	return sys && sys->nnics > 0 && !strstr(row[ITEM], "Omni-Path") &&
 	       slingshot == (sys->transport == TOPO_SLINGSHOT) &&
-	       fabs(strtod(row->value, NULL) - 8 * sys->nic[0].gbs) < 1;
+	       fabs(strtod(row[VALUE], NULL) - 8 * sys->nic[0].gbs) < 1;
 }
 
 /* NCCL counts 12 GB/s for generation 3 and doubles per generation (topo_pcie_gbs); a narrower link
@@ -86,13 +78,13 @@ static bool about_pcie(const struct topo_system *sys, const char *item)
 }
 
 /* FIGURES: none of a machine with such a GPU. */
-static int figure_of(const char *gpu, const struct topo_system *sys, const struct vendor_row *row)
+static int figure_of(const char *gpu, const struct topo_system *sys, char *const *row)
 {
 	for (int i = 0; i < FIGURES; i++)
-		if (strcmp(row->category, figures[i].category) == 0)
-			return (i == PCIE  ? about_pcie(sys, row->item)
+		if (strcmp(row[CATEGORY], figures[i].category) == 0)
+			return (i == PCIE  ? about_pcie(sys, row[ITEM])
 				: i == NIC ? about_nic(sys, row)
-					   : has_word(row->item, gpu))
+					   : has_word(row[ITEM], gpu))
 				       ? i
 				       : FIGURES;
 	return FIGURES;
@@ -119,16 +111,16 @@ struct search {
 };
 
 /* A row's line, where it is about this GPU and machine. */
-static int take(struct search *s, const struct vendor_row *row)
+static int take(struct search *s, char *const *row)
 {
 	int figure = figure_of(s->gpu, s->run->sys, row);
 	char *end, text[600];
-	double gbs = strtod(row->value, &end);
+	double gbs = strtod(row[VALUE], &end);
 
-	if (figure == FIGURES || end == row->value || *end || !(gbs >= 0) || isinf(gbs))
+	if (figure == FIGURES || end == row[VALUE] || *end || !(gbs >= 0) || isinf(gbs))
 		return 0;
 	s->found |= 1u << figure;
-	if (strncmp(row->unit, "Gb/s", 4) == 0)
+	if (strncmp(row[UNIT], "Gb/s", 4) == 0)
 		gbs /= 8;
 	snprintf(text, sizeof(text), "  %-6s %8.2f GB/s %s", figures[figure].name, gbs,
 		 figures[figure].per);
@@ -137,9 +129,9 @@ static int take(struct search *s, const struct vendor_row *row)
 			 100 * s->run->measured / gbs);
 	if (gbs > 0 && s->run->predicted > 0)
 		text_add(text, sizeof(text), ", predicted %.1f %%", 100 * s->run->predicted / gbs);
-	text_add(text, sizeof(text), " (%.80s: %sverified)", row->item,
-		 strcmp(row->verified, "yes") == 0	? ""
-		 : strcmp(row->verified, "partly") == 0 ? "partly "
+	text_add(text, sizeof(text), " (%.80s: %sverified)", row[ITEM],
+		 strcmp(row[VERIFIED], "yes") == 0	? ""
+		 : strcmp(row[VERIFIED], "partly") == 0 ? "partly "
 							: "NOT ");
 	return s->line(s->ctx, text);
 }
@@ -164,7 +156,7 @@ static int take_file(struct search *s, const char *path, struct error *err)
 		line[strcspn(line, "\r\n")] = '\0';
 		if (split_csv(line, f) < COLUMNS || number++ == 0)
 			continue;
-		rc = take(s, &(struct vendor_row){ f[0], f[1], f[2], f[3], f[4], f[5], f[6] });
+		rc = take(s, f);
 	}
 	fclose(in);
 	if (rc != 0 || number > 1)

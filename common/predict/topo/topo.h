@@ -96,7 +96,7 @@ struct topo_change {
 	enum topo_place place; /* both as they are */
 	unsigned seed;
 	bool sharp; /* switch the network's reduction on */
-	int nccl; /* as topo_system's */
+	int nccl;   /* as topo_system's */
 };
 
 /* Opens a file to read. Returns 0, or -errno with the error set, which names the file. Files larger

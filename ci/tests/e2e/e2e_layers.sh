@@ -48,8 +48,8 @@ expect_rc 0 'mutate --check:'
 mkdir -p "$work/rules/ci/tests" "$work/rules/faults/detect"
 cp -r ci/tests/watch ci/tests/progress "$work/rules/ci/tests"
 cp -r faults/detect/watch faults/detect/progress "$work/rules/faults/detect"
-sed -i 's/come_again_ns/comes_again_ns/' "$work/rules/faults/detect/watch/decide_times.c"
+sed -i 's/come_again_ns/comes_again_ns/' "$work/rules/faults/detect/watch/decide_times.h"
 run "$work/rules/ci/tests/watch/mutate" --check
 expect_rc 1 'mutate --check without a pattern:'
-expect_out 'stands 0 times in decide_times.c$'
+expect_out 'stands 0 times in decide_times.h$'
 finish

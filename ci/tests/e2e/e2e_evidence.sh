@@ -77,6 +77,17 @@ run "$BUILD/hang_diagnose" "$work/copy"
 expect_rc 10
 expect_out '^counters +none were read$'
 
+# Evidence that version 2 of the saved form holds says what it said then, and nothing is missing of it.
+mkdir "$work/old"
+tar -xJf ci/tests/evidence/saved_2.tar.xz -C "$work/old"
+run "$BUILD/hang_diagnose" "$work/old"
+expect_rc 10
+expect_out '^class +missing-call$'
+expect_out '^ranks +1 of 3$'
+expect_out '^divergence +communicator 0, call 8, field call'
+expect_out 'Rank 1 is alive in system call clock_nanosleep: 7 calls made'
+expect_no_out '^evidence '
+
 # Whoever is stopped was left so; whoever is dead has no stacks. The others have.
 broken stop-rank:1 2
 holds "$what: not said to be stopped" grep -q 'stopped (SIGSTOP)' "$dir/rank-1.stack.txt"

@@ -3,10 +3,70 @@
 
 #include "record/classes.h"
 
+#define SAVED_OLD 2
+
+/* The header of version 2. */
+struct saved_old {
+	_Alignas(64) char common[32]; /* as struct saved_header begins */
+	int32_t node, pid, process, status, outcome;
+	uint32_t phase, waiting, overdue, has_recorder, has_times;
+	uint64_t issued, completed;
+	double waited;
+	uint64_t since_ns, seen_ns;
+	double cpu_share;
+	uint64_t clocks[2], netns, init_id, aborted_after;
+	uint32_t comm_state;
+	int32_t init_rank, init_nranks, error_code;
+	uint32_t oom_kills;
+	char state;
+	uint8_t lost;
+	char unused[2], syscall[24], what[40], host[64], error[256];
+	int32_t port, resends;
+	char addresses[96], peer[48];
+};
+
+/* clang-format off */
+#define FOR_EACH_SAME(do) \
+	do(node) do(pid) do(process) do(status) do(outcome) do(phase) do(waiting) do(overdue) do(issued) \
+	do(completed) do(waited) do(since_ns) do(seen_ns) do(comm_state) do(init_id) do(init_rank) \
+	do(init_nranks) do(aborted_after) do(error_code) do(oom_kills)
+#define FOR_EACH_TEXT(do) \
+	do(to->syscall, from->syscall) do(v->what, from->what) do(v->host, from->host) do(v->error, from->error) \
+	do(to->sockets.addresses, from->addresses) do(to->sockets.peer, from->peer)
+/* clang-format on */
+#define TO_VIEW(field)	    v->field = from->field;
+#define TAKE_TEXT(to, from) memcpy(to, from, sizeof(to));
+
+_Static_assert(offsetof(struct saved_header, has_recorder) == 32, "as struct saved_old begins");
+_Static_assert(sizeof(struct saved_old) == 768, "version 2 does not change");
 _Static_assert(sizeof(struct saved_header) % 64 == 0, "what follows is aligned to 64");
 _Static_assert(sizeof(struct record_header) % 64 == 0, "records are aligned to 64");
 
 static const size_t front = sizeof(struct saved_header) + sizeof(struct record_header);
+
+static void upgrade(struct saved_header *to, const struct saved_old *from)
+{
+	const struct record_header *recorder = (const struct record_header *)(from + 1);
+	struct rank_view *v = &to->view;
+
+	memset(to, 0, sizeof(*to));
+	memcpy(to, from, sizeof(from->common));
+	to->has_recorder = from->has_recorder;
+	to->has_times = from->has_times;
+	FOR_EACH_SAME(TO_VIEW)
+	FOR_EACH_TEXT(TAKE_TEXT)
+	v->lost = from->lost;
+	to->cpu_share = from->cpu_share;
+	to->netns = from->netns;
+	to->state = from->state;
+	to->sockets.port = from->port;
+	to->sockets.resends = from->resends;
+	if (!from->has_recorder)
+		return;
+	v->asked = recorder->inits[0].asked;
+	v->device_wait = recorder->device_wait;
+	v->settings = recorder->settings_hash;
+}
 
 static size_t newest_of(const struct evidence_rank *rank, size_t newest)
 {
@@ -63,16 +123,19 @@ void saved_pack(const struct evidence_rank *rank, int number, size_t newest, voi
 
 static const char *header_fault(const struct saved_header *h, int number, size_t bytes)
 {
-	if (bytes < sizeof(*h))
+	bool old = bytes >= sizeof(struct saved_old) && h->version == SAVED_OLD;
+	size_t header = old ? sizeof(struct saved_old) : sizeof(*h);
+
+	if (bytes < sizeof(struct saved_old))
 		return "is too short to be evidence";
 	if (memcmp(h->magic, SAVED_MAGIC, sizeof(h->magic)) != 0)
 		return "is no saved evidence";
-	if (h->version != SAVED_VERSION)
+	if (!old && h->version != SAVED_VERSION)
 		return "has another format version";
-	if (h->header_bytes != sizeof(*h) || h->recorder_bytes != sizeof(struct record_header) ||
+	if (h->header_bytes != header || h->recorder_bytes != sizeof(struct record_header) ||
 	    h->record_bytes != sizeof(struct record))
 		return "has another layout";
-	if (bytes < front)
+	if (bytes < header + sizeof(struct record_header))
 		return "is too short to be evidence";
 	if (h->rank != number)
 		return "says that it is another rank's";
@@ -201,17 +264,25 @@ const char *saved_unpack(struct evidence_rank *rank, int number, void *image, si
 			 struct saved_loss *loss)
 {
 	const struct saved_header *h = image;
+	struct saved_header upgraded;
 	const char *fault = header_fault(h, number, bytes);
-	struct record_header *recorder = (struct record_header *)((char *)image + sizeof(*h));
+	struct record_header *recorder;
+	char *records;
 
 	memset(loss, 0, sizeof(*loss));
 	if (fault)
 		return fault;
+	recorder = (struct record_header *)((char *)image + h->header_bytes);
+	records = (char *)(recorder + 1);
+	if (h->version == SAVED_OLD) {
+		upgrade(&upgraded, image);
+		h = &upgraded;
+	}
 	if (h->has_recorder && !known_recorder(recorder))
 		return "holds another recorder's version or layout";
 	unpack_rank(rank, number, h);
 	rank->recorder = h->has_recorder ? recorder : NULL;
-	unpack_calls(rank, h, (char *)image + front, bytes - front, loss);
+	unpack_calls(rank, h, records, bytes - (size_t)(records - (char *)image), loss);
 	evidence_index(rank);
 	return NULL;
 }

@@ -12,7 +12,8 @@
  *
  * A reader rejects another magic, version or size of a part. A file that is cut off gives its whole
  * records. Bytes behind the last record are ignored, with a remark. Nothing in a file is trusted:
- * numbers are held to their ranges, texts to printable characters, records to evidence_sound(). */
+ * numbers are held to their ranges, texts to printable characters, records to evidence_sound().
+ * Version 2, which saved the view's fields one by one, is still read. */
 #pragma once
 
 #include "evidence/evidence.h"
@@ -21,6 +22,7 @@
 #define SAVED_VERSION 5
 
 struct saved_header {
+	/* the same in all versions */
 	_Alignas(64) char magic[8];
 	uint32_t version;
 	uint32_t header_bytes, recorder_bytes, record_bytes; /* sizes of the three types */

@@ -111,6 +111,14 @@ UNIT_TEST(test_others, "who does not end")
 	kill(pid, SIGKILL);
 	UNIT_ALL(waitpid(pid, &status, 0) == pid, !exit_seen(pid, &again, &status));
 	close(tell);
+	UNIT_ALL(proc_gone(pid), proc_hold_read(pid) == HOLD_GONE);
+}
+
+/* Number 0 stands for a process of another namespace. */
+UNIT_TEST(test_unreadable, "a process that cannot be read")
+{
+	UNIT_ALL(!proc_gone(0), proc_hold_read(0) == HOLD_NONE, !proc_gone(getpid()),
+		 proc_hold_read(getpid()) == HOLD_NONE);
 }
 
 UNIT_MAIN(unit_main_folder(folder))

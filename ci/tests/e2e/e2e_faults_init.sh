@@ -150,4 +150,15 @@ for victim in mpirun supervisor; do
 	holds "cgroups are left after SIGKILL of $victim: ${made[*]}" within 10 no_cgroup "${made[@]}"
 	holds "processes are left after SIGKILL of $victim" within 10 no_process
 done
+# A container for each rank: launcher and neighbours have no number there, and a rank's number is that of another process.
+if unshare -pf --mount-proc true 2>/dev/null; then
+	apart() {
+		run mpirun --mca btl tcp,self -np 4 unshare -pf --mount-proc "$BUILD/all_reduce_perf" --backend mpi --topo none "$@"
+	}
+	apart -b 1K -e 4K
+	expect_rc 0 'a namespace of processes for each rank:'
+	expect_no_out '^# (verdict|the launcher)'
+	apart --fault=drop-rank:3
+	expect_out '^# verdict: outcome=hang class=missing-call ranks=3 .* confidence=proved '
+fi
 finish

@@ -1,6 +1,8 @@
 /* proc_stat.c: fields 2, 3, 9 and 52 of /proc/PID/stat; /proc/PID/schedstat. */
 #include "base/proc_stat.h"
 
+#include <signal.h>
+
 #include "base/error.h"
 #include "base/file.h"
 
@@ -60,18 +62,27 @@ static bool is_frozen(pid_t pid)
 					   "/sys/fs/cgroup/freezer%s/freezer.state", group) > 0 &&
 				 strcmp(state, "FROZEN") == 0;
 		else if (group && strncmp(line, "0::", 3) == 0)
-			frozen = file_text("", state, sizeof(state),
-					   "/sys/fs/cgroup%s/cgroup.events", group) > 0 &&
+			frozen = (file_text("", state, sizeof(state),
+					    "/sys/fs/cgroup%s/cgroup.events", group) > 0 ||
+				  file_text("", state, sizeof(state),
+					    "/sys/fs/cgroup/unified%s/cgroup.events", group) > 0) &&
 				 strstr(state, "frozen 1");
 	}
 	return frozen;
+}
+
+bool proc_gone(pid_t pid)
+{
+	return pid > 0 && kill(pid, 0) < 0 && errno == ESRCH;
 }
 
 enum proc_hold proc_hold_read(pid_t pid)
 {
 	struct proc_stat stat;
 
-	if (!proc_stat_read(&stat, pid, 0) || stat.state == 'Z' || stat.state == 'X')
+	if (!proc_stat_read(&stat, pid, 0))
+		return proc_gone(pid) ? HOLD_GONE : HOLD_NONE;
+	if (stat.state == 'Z' || stat.state == 'X')
 		return HOLD_GONE;
 	return stat.state == 'T'   ? HOLD_STOPPED
 	       : stat.state == 't' ? HOLD_TRACED

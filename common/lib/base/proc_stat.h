@@ -23,7 +23,11 @@ enum proc_hold {
 	HOLD_FROZEN,  /* the freezer of its cgroup, version 1 or 2 */
 	HOLD_GONE     /* no such process, or it has ended */
 };
+/* A process that cannot be read (hidepid, 0 for one of another namespace) is held by nothing that is known: HOLD_NONE. */
 enum proc_hold proc_hold_read(pid_t pid);
+
+/* Returns true if the kernel says that there is no such process here; not for pid 0. */
+bool proc_gone(pid_t pid);
 
 /* The scheduler's account of a thread (/proc/PID/schedstat), nanoseconds. */
 struct proc_account {

@@ -78,7 +78,8 @@ struct monitor_config {
 struct monitor_peer {
 	struct link link; /* to the member; fd -1 for the leader's own rank */
 	pid_t pid;
-	int rank; /* place in `ranks`; -1: a stranger, which has shown no memory */
+	bool foreign; /* of another namespace of processes: its numbers mean others here */
+	int rank;     /* place in `ranks`; -1: a stranger, which has shown no memory */
 	/* of a preloaded program: exit_seen's; the memory cgroup that it was last seen in, and
 	 * how often the kernel had killed there when it was first */
 	bool exit_again;

@@ -43,10 +43,11 @@ static void add_rank(struct monitor *m, struct monitor_peer *peer, struct record
 	m->memories = must(realloc(m->memories, n * sizeof(struct record_memory *)));
 	m->memories[m->nranks] = memory;
 	m->desync_states[m->nranks] = (struct desync_state){ 0 };
-	m->ranks[m->nranks] = (struct decide_rank){ .view = { .rank = -1,
-							      .local = (int32_t)m->nranks,
-							      .outcome = -1,
-							      .pid = memory->header.pid } };
+	m->ranks[m->nranks] =
+		(struct decide_rank){ .view = { .rank = -1,
+						.local = (int32_t)m->nranks,
+						.outcome = -1,
+						.pid = peer->foreign ? 0 : memory->header.pid } };
 	peer->rank = (int)m->nranks++;
 }
 
@@ -229,13 +230,15 @@ static void drop_peer(struct monitor *m, size_t i)
 	m->npeers--;
 }
 
-static void adopt_memory(struct monitor *m, struct monitor_peer *peer)
+/* `own_pid`: the number that it has for itself. */
+static void adopt_memory(struct monitor *m, struct monitor_peer *peer, int32_t own_pid)
 {
 	struct record_memory *memory = peer->rank < 0 ? take_memory(&peer->link) : NULL;
 
 	if (!memory)
 		return;
 	peer->pid = members_peer_pid(peer->link.fd);
+	peer->foreign = own_pid != peer->pid;
 	add_rank(m, peer, memory);
 	if (m->memory) /* should this leader be lost, the member saves its rank, too */
 		link_send(&peer->link, MESSAGE_HELLO, NULL, 0, m->memory_fd);
@@ -265,18 +268,20 @@ static void observe_process(struct monitor *m, struct monitor_peer *peer, bool g
 	const struct record_header *h = &m->memories[peer->rank]->header;
 	int32_t exit_status = h->preloaded ? h->exit_status : h->outcome;
 	struct proc_stat stat;
+	bool seen;
 	int status;
 
 	if (view->process >= PROCESS_EXITED)
 		return;
+	seen = proc_stat_read(&stat, view->pid, 0);
 	if (exit_seen(view->pid, &peer->exit_again, &status) ||
 	    (gone && exit_seen(view->pid, &peer->exit_again, &status))) {
 		view->process = WIFEXITED(status) ? PROCESS_EXITED : PROCESS_KILLED;
 		view->status = WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status);
-	} else if (!proc_stat_read(&stat, view->pid, 0) || (gone && exit_status >= 0)) {
+	} else if ((gone && (exit_status >= 0 || !seen)) || proc_gone(view->pid)) {
 		view->process = exit_status >= 0 ? PROCESS_EXITED : PROCESS_KILLED;
 		view->status = exit_status >= 0 ? exit_status : 0;
-	} else {
+	} else if (seen) {
 		view->process =
 			stat.state == 'T' || stat.state == 't' ? PROCESS_STOPPED : PROCESS_ALIVE;
 		observe_cgroup(peer, view->pid);
@@ -300,8 +305,8 @@ static void receive_member(struct monitor *m, struct monitor_peer *peer)
 	int rc;
 
 	while ((rc = link_receive(&peer->link, &message)) == 1) {
-		if (message.type == MESSAGE_HELLO)
-			adopt_memory(m, peer);
+		if (message.type == MESSAGE_HELLO && message.bytes == sizeof(int32_t))
+			adopt_memory(m, peer, *(const int32_t *)message.payload);
 		else if (message.type == MESSAGE_STATUS && peer->rank < 0)
 			take_question(m, peer);
 		if (peer->rank < 0) {
@@ -372,11 +377,14 @@ void members_look(struct monitor *m, const struct supervised *child, uint64_t no
 		else if (m->peers[i].rank >= 0 && (!m->memory || (m->replacing && i == 1)))
 			observe_process(m, &m->peers[i], false);
 	}
+	for (size_t i = 0; i < m->npeers; i++)
+		if (m->peers[i].rank >= 0 && !m->peers[i].foreign)
+			m->ranks[m->peers[i].rank].view.pid =
+				m->memories[m->peers[i].rank]->header.pid;
 	for (size_t i = 0; i < m->nranks; i++) {
 		struct decide_rank *rank = &m->ranks[i];
 
 		view_read(&rank->view, m->memories[i], now);
-		rank->view.pid = m->memories[i]->header.pid;
 		if (!m->memory)
 			members_expect(m, &rank->view, &m->memories[i]->header);
 	}
@@ -389,7 +397,7 @@ void members_account(struct monitor *m)
 		pid_t pid = m->ranks[i].view.pid;
 		struct proc_stat stat;
 
-		account->known = decide_wants_account(&m->decide, &m->input, i) &&
+		account->known = pid > 0 && decide_wants_account(&m->decide, &m->input, i) &&
 				 proc_account_read(&account->used, pid);
 		account->ready =
 			account->known && proc_stat_read(&stat, pid, 0) && stat.state == 'R';

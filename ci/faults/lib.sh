@@ -28,7 +28,7 @@ clean_up() {
 # left_files ERR: how many names of the run are left in /dev/shm; a bare start says its key
 left_files() {
 	local key
-	key=$(grep -o 'orte_tmpdir_base /dev/shm/hangar-[^ ]*' "$1" | head -n 1)
+	key=$(grep -o 'its files: /dev/shm/hangar-[^ )]*' "$1" | head -n 1)
 	key=${key##*-}
 	[ -n "$key" ] || key='no such run'
 	find /dev/shm -maxdepth 1 -name "*$key*" 2>/dev/null | wc -l

@@ -101,17 +101,31 @@ static void forget_slurm(void)
 	}
 }
 
+/* Settings of Open MPI 4 (OMPI_MCA_orte_) and 5 (PRTE_MCA_prte_), which knows no options of these names: its session
+ * folder; no closing block about the exit code; exit code 0 of --expect stays 0 after a rank that could not finalise. */
+static void set_parameters(const char *tmpdir)
+{
+	static const char *const prefixes[] = { "OMPI_MCA_orte_", "PRTE_MCA_prte_" };
+	const char *const set[][2] = { { "tmpdir_base", tmpdir },
+				       { "execute_quiet", "1" },
+				       { "allowed_exit_without_sync", "1" } };
+	char name[64];
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+		for (size_t k = 0; k < sizeof(set) / sizeof(*set); k++) {
+			snprintf(name, sizeof(name), "%s%s", prefixes[i], set[k][0]);
+			setenv(name, set[k][1], 1);
+		}
+}
+
 /* mpirun and its options, then this process' command line. */
-static char **make_command(int ranks, char **argv, const char *tmpdir)
+static char **make_command(int ranks, char **argv)
 {
 	static char count[16];
-	const char *fixed[] = { "mpirun", "--quiet", "-np", count, "--oversubscribe",
+	const char *fixed[] = { "mpirun", "-np", count, "--oversubscribe",
 				/* NCCL and the scheduler place threads better than mpirun's default
 				 * binding to one core */
-				"--bind-to", "none", "--mca", "orte_tmpdir_base", tmpdir,
-				/* without it exit code 0 of --expect becomes 1 after a rank that
-				 * could not finalise */
-				"--mca", "orte_allowed_exit_without_sync", "1",
+				"--bind-to", "none",
 				geteuid() == 0 ? "--allow-run-as-root" : NULL };
 	size_t n = sizeof(fixed) / sizeof(*fixed), argc = 0;
 	char **command;
@@ -226,11 +240,12 @@ int launch_self(int ranks, char **argv, struct error *err)
 	setenv(ENV_KEY, key, 1);
 	setenv(ENV_PROGRESS, !isatty(STDERR_FILENO) ? "0" : isatty(STDOUT_FILENO) ? "2" : "1", 1);
 	forget_slurm();
-	command = make_command(ranks, argv, folder.path);
+	set_parameters(folder.path);
+	command = make_command(ranks, argv);
 	fprintf(stderr, "hangar: no launcher, running:");
 	for (char **word = command; *word; word++)
 		fprintf(stderr, " %s", *word);
-	fputc('\n', stderr);
+	fprintf(stderr, " (its files: %s)\n", folder.path);
 	signal(SIGTSTP, SIG_IGN); /* a half-stopped run is a hang, so Ctrl-Z is ignored */
 	signal_fd = signals_open(0, &mask);
 	fflush(NULL);
@@ -239,6 +254,8 @@ int launch_self(int ranks, char **argv, struct error *err)
 		become_mpirun(command, &mask, parent);
 	if (pid > 0)
 		code = wait_for(pid, signal_fd, &folder, &ended_by);
+	if (pid > 0 && !ended_by)
+		code = run_folder_code(&folder, code);
 	else
 		error_set(err, OUTCOME_INTERNAL, -errno, "fork: %s", strerror(errno));
 	close(signal_fd);

@@ -10,10 +10,12 @@
 
 #include "process/cgroup.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "process/child.h"
 
 #define SHM    "/dev/shm"
 #define JOINED "joined" /* file in a run folder: a process other than its maker has joined */
+#define CODE   "exit"	/* the file of the exit code */
 
 void leftovers_note(struct leftovers *l, pid_t pid)
 {
@@ -174,6 +176,30 @@ int run_folder_open(struct run_folder *folder, const char *key, struct error *er
 		rc = open_once(folder);
 	return rc < 0 ? error_set(err, OUTCOME_INTERNAL, rc, "%s: %s", folder->path, strerror(-rc))
 		      : 0;
+}
+
+void run_folder_note_code(const char *key, int code)
+{
+	char path[160];
+	FILE *f;
+
+	snprintf(path, sizeof(path), SHM "/hangar-%u-%.64s/" CODE, (unsigned int)geteuid(), key);
+	f = fopen(path, "we");
+	if (!f)
+		return;
+	fprintf(f, "%d\n", code);
+	fclose(f);
+}
+
+int run_folder_code(const struct run_folder *folder, int otherwise)
+{
+	char text[16];
+	int code;
+
+	if (file_text("", text, sizeof(text), "%s/" CODE, folder->path) < 0 ||
+	    sscanf(text, "%d", &code) != 1 || code < 0 || code > 255)
+		return otherwise;
+	return code;
 }
 
 void run_folder_release(struct run_folder *folder)

@@ -28,6 +28,11 @@ struct run_folder {
 int run_folder_open(struct run_folder *folder, const char *key, struct error *err);
 void run_folder_release(struct run_folder *folder);
 
+/* Notes the exit code of the run `key` in its folder, if it has one here, and reads it again: `otherwise` where no code
+ * was noted. The parent of a bare start ends with it, whatever mpirun makes of the ranks' ends. */
+void run_folder_note_code(const char *key, int code);
+int run_folder_code(const struct run_folder *folder, int otherwise);
+
 /* Removes the folder at `path`, unless a process of its run lives or another user owns it. */
 void run_folder_remove(const char *path);
 

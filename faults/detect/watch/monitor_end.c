@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "net/hangup.h"
+#include "process/leftovers.h"
 #include "watch/decide_times.h"
 #include "record/verdict.h"
 
@@ -159,6 +160,8 @@ static void end(struct monitor *m, struct verdict *verdict, const struct rank_vi
 					class_name(verdict->class, verdict->outcome),
 					strcmp(verdict->ranks, "-") ? verdict->ranks : "");
 	print_expected(m->config.expect, verdict, m->exit_code);
+	if (m->exit_code != 0)
+		run_folder_note_code(m->config.key, m->exit_code);
 	monitor_send_end(m, m->exit_code);
 	if (verdict->hosts[0] || (closer && m->input.job_hosts != 1))
 		launcher_hang_up(getppid(), lost, lost_links(m, lost, HANGUP_HOSTS));

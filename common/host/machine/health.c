@@ -37,6 +37,10 @@ static double number(const struct reading *part, const char *name)
 			       ? part->seconds
 			       : (double)reading_value(part, part->list->part, name);
 
+	/* a kernel's log that was read, without this Xid */
+	if (value < 0 && strncmp(name, "xid_", 4) == 0 &&
+	    reading_value(part, part->list->part, "xids") >= 0)
+		return 0;
 	return value < 0 ? NAN : value;
 }
 
@@ -66,6 +70,9 @@ static int meets(const char *condition, const struct reading *part)
 	a = number(part, name);
 	b *= *other ? number(part, other) : 1;
 	if (isnan(a) || isnan(b))
+		return UNSEEN;
+	/* "rdma = 1": the rule is about ports alone */
+	if (op[0] == '=' && a != b)
 		return UNSEEN;
 	return (op[not ] == '<'	  ? a < b
 		: op[not ] == '>' ? a > b
@@ -228,6 +235,22 @@ void health_judge(const struct health *health, const struct reading *delta, heal
 			part.n++, i++;
 		judge_part(health, &part, each, ctx);
 	}
+}
+
+const char *health_check(const struct health *health, size_t i)
+{
+	for (size_t k = 0; k < health->n; k++) {
+		const char *group = health->rules[k].group;
+		size_t first = 0;
+
+		while (health->rules[first].weight == HEALTH_CAUSE ||
+		       strcmp(health->rules[first].group, group) != 0)
+			if (++first > k)
+				break;
+		if (first == k && i-- == 0)
+			return group;
+	}
+	return NULL;
 }
 
 struct line {

@@ -76,7 +76,7 @@ static bool answer(const struct program *program)
 	if (o->help)
 		options_print_help(stdout, &target, program->name);
 	else if (o->version)
-		printf("%s (hangar) %s\n", program->name, HANGAR_VERSION);
+		output_version(stdout, program->name);
 	else if (o->list_faults)
 		list_faults(o);
 	return o->help || o->version || o->list_faults;

@@ -13,6 +13,7 @@ extern const char *const health_weights[];
 struct health_finding {
 	const char *group, *part, *fix;
 	enum health_weight weight;
+	int check;	/* health_check's number; -1: a cause's */
 	bool holds;	/* false: looked at, and in order; then `text` is "" */
 	char text[200]; /* "3 NVLink replays" */
 };
@@ -30,7 +31,7 @@ typedef void health_fn(void *ctx, const struct health_finding *finding);
 void health_judge(const struct health *health, const struct reading *delta, health_fn *each,
 		  void *ctx);
 
-/* The i-th group of rules that health asks, in the order of the file; NULL: no more. */
+/* The i-th check: a group of rules other than causes, in the order of the file; NULL: no more. */
 const char *health_check(const struct health *health, size_t i);
 
 /* Results of the checks at all hosts so far. Zeros are none. */
@@ -46,8 +47,7 @@ struct health_checks {
 
 /* A finding, or a rule that holds nothing, at the newest host; the end of that host, which returns
  * an object {"heat": "PASS", "port": "SKIP: no RDMA port"}; and one line each result at the end. */
-void health_checks_add(struct health_checks *checks, const struct health *health,
-		       const struct health_finding *finding);
+void health_checks_add(struct health_checks *checks, const struct health_finding *finding);
 json_t *health_checks_host(struct health_checks *checks, const struct health *health,
 			   const struct reading *host);
 void health_checks_print(const struct health_checks *checks, const struct health *health);

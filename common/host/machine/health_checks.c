@@ -23,16 +23,12 @@ static void say_why(const struct reading *host, const char *group, char *buf, si
 		snprintf(buf, len, "no GPUs seen%s%s", host->why[0] ? ": " : "", host->why);
 }
 
-void health_checks_add(struct health_checks *checks, const struct health *health,
-		       const struct health_finding *f)
+void health_checks_add(struct health_checks *checks, const struct health_finding *f)
 {
-	const char *group;
-
-	for (size_t i = 0; f->weight != HEALTH_CAUSE && (group = health_check(health, i)); i++)
-		if (strcmp(group, f->group) == 0) {
-			checks->list[i].judged = true;
-			checks->list[i].failed |= f->holds && f->weight >= HEALTH_WARN;
-		}
+	if (f->check < 0)
+		return;
+	checks->list[f->check].judged = true;
+	checks->list[f->check].failed |= f->holds && f->weight >= HEALTH_WARN;
 }
 
 json_t *health_checks_host(struct health_checks *checks, const struct health *health,

@@ -167,7 +167,7 @@ static void tell_finding(void *ctx, const struct health_finding *f)
 	struct telling *t = ctx;
 	const char *weight = health_weights[f->weight];
 
-	health_checks_add(&t->checks, t->health, f);
+	health_checks_add(&t->checks, f);
 	if (!f->holds || f->weight == HEALTH_CAUSE)
 		return;
 	t->held[f->weight]++;

@@ -54,32 +54,44 @@ static int count_gpus(const struct options *options)
 	return 0;
 }
 
-static void list_faults(const struct options *options)
+static int list_faults(const struct options *options, struct error *err)
 {
-	bool any = strcmp(options->backend, "auto") == 0;
+	bool any = strcmp(options->backend, "auto") == 0,
+	     all = strcmp(options->list_faults, "all") == 0;
+	const struct fault *only = fault_find(options->list_faults);
 	int gpus = count_gpus(options);
 	struct fault_machine machine;
 
 	machine_look(&machine, NULL);
 	machine_serve(&machine, !any ? options->backend : gpus > 0 ? "nccl" : "mpi", gpus);
-	fault_list(stdout, &machine);
+	if (!all && !only && strcmp(options->list_faults, "list") != 0)
+		return error_usage(err,
+				   "--list-faults=%.40s: unknown fault; --list-faults lists all",
+				   options->list_faults);
+	for (size_t i = 0; all && fault_table[i]; i++)
+		fault_list(stdout, &machine, fault_table[i]);
+	if (!all)
+		fault_list(stdout, &machine, only);
+	return 0;
 }
 
-/* Handles --help, --version and --list-faults; returns true if the program ends with that. */
-static bool answer(const struct program *program)
+/* Handles --help, --version and --list-faults. Returns 1 if the program ends with that, 0 if not, or
+ * a negative errno with the error set. */
+static int answer(const struct program *program, struct error *err)
 {
 	const struct option_target target = collective_target(program->collective);
 	const struct options *o = program->options;
+	int rc = 0;
 
 	if (o->help || o->version || o->list_faults)
 		output_guard(program->name);
 	if (o->help)
 		options_print_help(stdout, &target, program->name);
 	else if (o->version)
-		printf("%s (hangar) %s\n", program->name, HANGAR_VERSION);
+		output_version(stdout, program->name);
 	else if (o->list_faults)
-		list_faults(o);
-	return o->help || o->version || o->list_faults;
+		rc = list_faults(o, err);
+	return rc < 0 ? rc : o->help || o->version || o->list_faults;
 }
 
 /* Open MPI's shared-memory files go to a folder of this run, which is removed after any kill. */
@@ -358,12 +370,14 @@ int perf_main_hooked(const struct collective *collective, const struct perf_hook
 	};
 	const struct option_target target = collective_target(collective);
 	struct injector injector;
+	int rc;
 
 	launch_detect(&launch);
 	if (options_parse(&options, &target, argc, argv, &err) < 0)
 		return fail(&err, &program);
-	if (answer(&program))
-		return OUTCOME_OK;
+	rc = answer(&program, &err);
+	if (rc != 0)
+		return rc < 0 ? fail(&err, &program) : OUTCOME_OK;
 	if (check_expect(&options, &err) < 0 || read_environment(&program, &err) < 0 ||
 	    read_faults(&program, &injector, &err) < 0)
 		return fail(&err, &program);

@@ -96,7 +96,7 @@ def culprits(place, ranks, turn):
 def listed_faults(transport):
     """fault -> ("can run" or why not, where it can fire), in the program's own words."""
     text = subprocess.run([fired("all_gather_perf"), "--backend", backend({"transport": transport}),
-                           "--list-faults"], text=True, check=True, stdout=subprocess.PIPE).stdout
+                           "--list-faults=all"], text=True, check=True, stdout=subprocess.PIPE).stdout
     found = {}
     for name, rows in re.findall(r"^# ([a-z][a-z0-9-]*) .*\n((?:#   .*\n)+)", text, re.M):
         here = re.search(r"^#   here: (.*)$", rows, re.M)

@@ -24,7 +24,7 @@ const struct fault fault_drop_rank = {
 
 const struct fault fault_init_missing = {
 	.name = "init-missing",
-	.help = "alive, never calls communicator init: the others wait in it",
+	.help = "alive, never calls communicator init",
 	.source = "NVIDIA/nccl#582: an exception on one rank before init, all others wait in "
 		  "bootstrap",
 	.where = FAULT_AT_INIT,
@@ -44,7 +44,7 @@ static int come_late(const struct fault_act *act)
 
 const struct fault fault_late_rank = {
 	.name = "late-rank",
-	.help = "comes late (0.2 s): no fault under the deadline, a hang over it",
+	.help = "comes 0.2 s late (delay=): a hang only over the deadline",
 	.source = "meta-pytorch/torchtune#2093: a timeout while a checkpoint is saved",
 	.args = "delay=SECONDS",
 	FAULT_ANY_MOMENT,
@@ -64,7 +64,7 @@ const struct fault fault_skip_call = {
 
 const struct fault fault_early_exit = {
 	.name = "early-exit",
-	.help = "leaves the loop early: makes no more calls, goes on to the end of the run",
+	.help = "makes no more calls, goes on to the end of the run",
 	.source = "pytorch/pytorch#38174: ranks with unequal numbers of batches",
 	.sticky = true,
 	/* A rank that only sends to the absent one may get through; that rank's own check sees
@@ -115,7 +115,8 @@ static int call_another(const struct fault_act *act)
 
 const struct fault fault_conditional_call = {
 	.name = "conditional-call",
-	.help = "makes a call of another kind that no other rank makes, before its own",
+	.help = "makes one more call, of another kind, before its own",
+	.more = "The additional call is one that no other rank makes.",
 	.source = "dylanyunlon/Neuron_SP#197: an all-reduce of one element that rank 0 alone makes",
 	.mpi = "hang",
 	.nccl = "hang|wrong-data",
@@ -132,7 +133,7 @@ static int abort_comm(const struct fault_act *act)
 
 const struct fault fault_abort_one = {
 	.name = "abort-one",
-	.help = "aborts its communicator, goes on to the end of the run without it",
+	.help = "aborts its communicator, goes on without it",
 	.source = "NVIDIA/nccl#549 and #1013: ncclCommAbort on one rank, peers do not learn of it",
 	.needs = { .machine = NEED_GPU },
 	.sticky = true,

@@ -141,7 +141,7 @@ static int corrupt_recv_fire(const struct fault_act *act)
 
 const struct fault fault_corrupt_recv = {
 	.name = "corrupt-recv",
-	.help = "one bit of its receive buffer is flipped once the call has completed",
+	.help = "one bit of its receive buffer is flipped after the call",
 	.source = "NVIDIA/nccl#434: an all-reduce's result differs on one node, always the same",
 	.args = "at=ELEMENT bit=BIT",
 	.needs = { .stream = true },
@@ -168,7 +168,8 @@ static int nan_fire(const struct fault_act *act)
 
 const struct fault fault_nan = {
 	.name = "nan",
-	.help = "one element of its send buffer is NaN: all ranks have it after a reduction",
+	.help = "one element of its send buffer is NaN",
+	.more = "All ranks have the NaN after a reduction.",
 	.source = "pytorch/torchtitan#951: NaN from step 1, from one GPU of many",
 	.args = "at=ELEMENT",
 	.needs = { .stream = true },
@@ -204,7 +205,7 @@ static int stale_buffer_fire(const struct fault_act *act)
 
 const struct fault fault_stale_buffer = {
 	.name = "stale-buffer",
-	.help = "its send buffer is used again after the call is enqueued, before it runs",
+	.help = "overwrites its send buffer before the enqueued call runs",
 	.source = "ROCm/aiter#4082: callers overwrite the input while peers still read it",
 	.needs = { .machine = NEED_GPU, .stream = true },
 	.applies = sends_data,

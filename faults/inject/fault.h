@@ -117,7 +117,8 @@ struct fault_way {
 
 struct fault {
 	const char *name;   /* "drop-rank" */
-	const char *help;   /* one line */
+	const char *help;   /* at most 58 characters: a part of a line of --list-faults */
+	const char *more;   /* a sentence for --list-faults=NAME, NULL: none */
 	const char *source; /* the incident, thread or paper that it reproduces */
 	/* Keys that it takes, "delay=SECONDS code=STATUS", NULL: none. This row is parser and help:
 	 * SECONDS is a number from 0 to 86400, STATUS an exit status from 0 to 255, NUMBER any, ELEMENT one from 0,
@@ -214,6 +215,7 @@ int fault_ranks(const struct fault *fault);
 int fault_runs(const struct fault_spec *spec, const struct fault_machine *machine, char *why,
 	       size_t len);
 
-/* Print the table for --list-faults: name, arguments, needs, outcomes on the machine's backend and
- * whether it can run there, source. Every line starts with '#'. */
-void fault_list(FILE *out, const struct fault_machine *machine);
+/* Print --list-faults, a line a fault: name, outcomes on the machine's backend or what it lacks, what
+ * the culprit does. With `only` not NULL print all of one fault: moments, keys, needs, outcomes,
+ * source. Every line starts with '#'. */
+void fault_list(FILE *out, const struct fault_machine *machine, const struct fault *only);

@@ -117,7 +117,25 @@ static void list_needs(FILE *out, const struct fault *fault)
 	fputc('\n', out);
 }
 
-static void list_row(FILE *out, const struct fault *fault, const struct fault_machine *machine)
+/* "hang|error|...", or what the machine lacks. */
+static void short_outcome(const struct fault *fault, const struct fault_machine *machine, char *buf,
+			  size_t len)
+{
+	const char *outcomes = outcomes_on(fault, machine), *second;
+	unsigned lacking = fault->needs.machine & ~machine->have;
+
+	if (!outcomes || lacking) {
+		snprintf(buf, len, "(%s%s)", outcomes ? "needs " : "not on ",
+			 outcomes ? needs[__builtin_ctz(lacking)].name : machine->backend);
+		return;
+	}
+	second = strchr(outcomes, '|');
+	second = second ? strchr(second + 1, '|') : NULL;
+	snprintf(buf, len, "%.*s%s", second ? (int)(second - outcomes) : 60, outcomes,
+		 second ? "|..." : "");
+}
+
+static void list_one(FILE *out, const struct fault *fault, const struct fault_machine *machine)
 {
 	static const char *const places[] = {
 		[FAULT_AT_CALL] = "@NUMBER @first",
@@ -128,6 +146,8 @@ static void list_row(FILE *out, const struct fault *fault, const struct fault_ma
 	char why[320];
 
 	fprintf(out, "# %-17s %s\n", fault->name, fault->help);
+	if (fault->more)
+		fprintf(out, "#   %s\n", fault->more);
 	fprintf(out, "#   fires: %s\n", places[fault->where]);
 	fprintf(out, "#   keys: %s%s%s\n", fault->args ? fault->args : "", fault->args ? " " : "",
 		fault->any_when ? "when=before|inflight|after" : "when=before");
@@ -141,10 +161,25 @@ static void list_row(FILE *out, const struct fault *fault, const struct fault_ma
 	fprintf(out, "#   as in: %s\n", fault->source);
 }
 
-void fault_list(FILE *out, const struct fault_machine *machine)
+void fault_list(FILE *out, const struct fault_machine *machine, const struct fault *only)
 {
-	fprintf(out, "# --fault=NAME[:RANKS][@OP][,key=value...]  (on the %s backend)\n",
-		machine->backend);
-	for (size_t i = 0; fault_table[i]; i++)
-		list_row(out, fault_table[i], machine);
+	char outcome[80];
+
+	if (only) {
+		list_one(out, only, machine);
+		return;
+	}
+	fprintf(out,
+		"# --fault=NAME[:RANKS][@OP][,key=value...]  (on the %s backend)\n"
+		"# %-17s  %-19s  %s\n",
+		machine->backend, "NAME", "ends here with", "what the ranks do");
+	for (size_t i = 0; fault_table[i]; i++) {
+		short_outcome(fault_table[i], machine, outcome, sizeof(outcome));
+		fprintf(out, "# %-17s  %-19s  %s\n", fault_table[i]->name, outcome,
+			fault_table[i]->help);
+	}
+	fprintf(out,
+		"# --list-faults=NAME prints the keys of a fault, when it fires, what it needs, "
+		"all outcomes,\n# and the incident that it repeats; --list-faults=all of every "
+		"fault.\n");
 }

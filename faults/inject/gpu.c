@@ -19,7 +19,7 @@ static int spin(const struct fault_act *act)
 
 const struct fault fault_gpu_stuck = {
 	.name = "gpu-stuck",
-	.help = "a kernel spins on its stream ahead of the call, 60 s at most",
+	.help = "a kernel spins on its stream before the call, 60 s at most",
 	.source = "NVIDIA/nccl#522: two kernels wait for each other, whatever their streams",
 	.args = "bound=SECONDS",
 	.needs = { .machine = NEED_GPU, .stream = true },
@@ -36,7 +36,7 @@ static int wait_word(const struct fault_act *act)
 
 const struct fault fault_stream_wait = {
 	.name = "stream-wait",
-	.help = "its stream waits for a word in memory ahead of the call, 60 s at most",
+	.help = "its stream waits for a word in memory, 60 s at most",
 	.source = "ROCm/rocm-systems#5800: a stream waits for an event that is never recorded",
 	.args = "bound=SECONDS",
 	.needs = { .machine = NEED_GPU, .stream = true },
@@ -52,7 +52,7 @@ static int write_nowhere(const struct fault_act *act)
 
 const struct fault fault_gpu_fault = {
 	.name = "gpu-fault",
-	.help = "a kernel on its stream writes to an illegal address ahead of the call",
+	.help = "a kernel on its stream writes to an illegal address",
 	.source =
 		"NVIDIA Xid 31; dmlc/xgboost#11217: one worker fails, another hangs in a stream's "
 		"synchronisation",
@@ -109,7 +109,7 @@ static int fill(const struct fault_act *act)
 
 const struct fault fault_gpu_oom = {
 	.name = "gpu-oom",
-	.help = "a device allocation fails because the GPU is full; the rank gives up",
+	.help = "its GPU is full: an allocation fails, the rank gives up",
 	.source = "NVIDIA/nccl#582: out of memory on one rank, the others wait for ever",
 	.needs = { .machine = NEED_GPU },
 	.where = FAULT_AT_BOTH,

@@ -18,7 +18,7 @@ static bool swaps_behind(const struct call *held, const struct call *next)
 
 const struct fault fault_swap_calls = {
 	.name = "swap-calls",
-	.help = "makes a call and the next one of the same communicator in the other order",
+	.help = "swaps a call and the next one of the same communicator",
 	.source = "MPI-BugBench, call ordering; a rank that walks its buckets in another order",
 	.applies = ungrouped,
 	.behind = swaps_behind,
@@ -33,9 +33,8 @@ static bool order_swap_behind(const struct call *held, const struct call *next)
 
 const struct fault fault_order_swap = {
 	.name = "order-swap",
-	.help = "makes a call and the next one of another communicator in the other order; in the "
-		"schedule ring "
-		"rank 0's closes a cycle of all",
+	.help = "swaps a call and the next one of another communicator",
+	.more = "In the schedule ring the swap of rank 0 closes a cycle of all ranks.",
 	.source =
 		"NCCL user guide, using multiple communicators concurrently; DFCCL's deadlock rigs",
 	.schedule = "pairs",
@@ -75,8 +74,8 @@ static enum launch_verdict graph_replay_launch(const struct fault_spec *spec)
 
 const struct fault fault_graph_replay = {
 	.name = "graph-replay",
-	.help = "launches a captured graph once less than the others, or the one of the step "
-		"before",
+	.help = "launches a captured graph once less, or an older one",
+	.more = "The older graph is the one of the step before.",
 	.source = "Meta's NCCLX counts graph replays in its trace for it",
 	.args = "how=less|other",
 	.needs = { .machine = NEED_GPU, .graph = true },
@@ -101,7 +100,7 @@ static int p2p_unmatched_fire(const struct fault_act *act)
 
 const struct fault fault_p2p_unmatched = {
 	.name = "p2p-unmatched",
-	.help = "makes one send or receive more, to which its partner has no part",
+	.help = "makes one send or receive more than its partner",
 	.source = "NCCL user guide, point-to-point communication: each send has its receive",
 	.args = "how=send|recv",
 	.schedule = "p2p",
@@ -160,8 +159,8 @@ static const struct fault_way p2p_deadlock_ways[] = {
 
 const struct fault fault_p2p_deadlock = {
 	.name = "p2p-deadlock",
-	.help = "outside of a group sends before it receives, as its partner does; or both receive "
-		"first",
+	.help = "sends before it receives, as its partner does",
+	.more = "Outside of a group: both send first, or both receive first.",
 	.source =
 		"NCCL user guide, point-to-point communication; MBI/MPI-BugBench, 'call ordering'",
 	.schedule = "p2p",

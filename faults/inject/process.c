@@ -74,7 +74,8 @@ static int stop(const struct fault_act *act)
 
 const struct fault fault_stop_rank = {
 	.name = "stop-rank",
-	.help = "its process is stopped (SIGSTOP); after the call a GPU still completes it",
+	.help = "its process is stopped (SIGSTOP)",
+	.more = "With when=after a GPU still completes the call.",
 	.source = "NCCL 2.31 docs/examples/08_ras/01_fault_detection --type suspend",
 	FAULT_ANY_MOMENT,
 	FAULT_ENDS("hang"),
@@ -132,7 +133,7 @@ static int block(const struct fault_act *act)
 
 const struct fault fault_block_rank = {
 	.name = "block-rank",
-	.help = "stuck in host code: a lock that is never free, or a read that never returns",
+	.help = "stuck in host code: a lock or a read that never returns",
 	.source = "NVIDIA/TensorRT-LLM#2560: one rank stuck in another place than the others",
 	.args = "how=lock|read",
 	FAULT_ANY_MOMENT,
@@ -160,7 +161,7 @@ static int take_memory(const struct fault_act *act)
 
 const struct fault fault_oom_rank = {
 	.name = "oom-rank",
-	.help = "takes more memory than its cgroup allows; the kernel kills it",
+	.help = "takes more memory than its cgroup has; is killed for it",
 	.source = "Kubernetes and Slurm: OOMKilled, a step's oom_kill event; NVIDIA/nccl#585",
 	.needs = { .machine = NEED_CGROUP },
 	FAULT_ANY_MOMENT,

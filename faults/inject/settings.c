@@ -74,9 +74,8 @@ static int fire(const struct fault_act *act)
 
 const struct fault fault_settings_mismatch = {
 	.name = "settings-mismatch",
-	.help = "has other settings of NCCL (unless some are given: NCCL_PROTO and NCCL_BUFFSIZE), "
-		"or another "
-		"libnccl",
+	.help = "has other settings of NCCL, or another libnccl",
+	.more = "Unless keys are given: NCCL_PROTO and NCCL_BUFFSIZE.",
 	.source =
 		"NVIDIA/nccl#1328: variables set on one rank but not the other; #1136: ranks that "
 		"take other algorithms hang",

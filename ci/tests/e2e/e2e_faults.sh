@@ -138,5 +138,12 @@ for spec in no-such-fault drop-rank:x drop-rank:1@ drop-rank:1,key=1 drop-rank:9
 done
 perf all_reduce --list-faults
 expect_rc 0 '--list-faults:'
-expect_out '^# drop-rank '
+expect_out '^# drop-rank +hang +alive'
+perf all_reduce --list-faults=late-rank
+expect_rc 0 '--list-faults=late-rank:'
+expect_out '^#   keys: delay=SECONDS '
+expect_no_out drop-rank
+perf all_reduce --list-faults=late
+expect_rc 2 '--list-faults=late:'
+expect_err 'unknown fault'
 finish

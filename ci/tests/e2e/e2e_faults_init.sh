@@ -110,13 +110,13 @@ for spec in drop-rank@nowhere skip-call@init init-id@3 init-missing:9 init-nrank
 	perf all_reduce -g 2 "--fault=$spec"
 	expect_rc 2 "$spec:"
 done
-perf all_reduce --list-faults
-expect_rc 0 '--list-faults:'
+perf all_reduce --list-faults=all
+expect_rc 0 '--list-faults=all:'
 expect_out '^#   needs: 2 ranks, cgroup$'
 expect_out '^#   here: cannot occur on the mpi backend: '
 
 # Memory: the kernel kills for it where a cgroup can be made; elsewhere the need is named.
-perf all_reduce --list-faults
+perf all_reduce --list-faults=oom-rank
 if ! grep -A4 '^# oom-rank ' "$work/out" | grep -q 'here: can run'; then
 	perf all_reduce -g 2 --fault=oom-rank
 	expect_rc 77 'oom-rank without a cgroup:'

@@ -63,8 +63,34 @@ health() {
 	run env "LD_LIBRARY_PATH=$1" "$BUILD/health" --seconds 0.05 "${@:2}"
 }
 
+# A driver that is broken, with GPUs on PCI or loaded; a GPU without a driver; both are drained.
+mkdir "$work/broken"
+printf 'int nvmlInit_v2(void){return 18;}int nvmlShutdown(void){return 0;}
+int nvmlDeviceGetHandleByPciBusId_v2(const char*b,void**d){return 1;}
+const char*nvmlErrorString(int rc){return "versions differ";}' >"$work/broken.c"
+cc -shared -fPIC -o "$work/broken/libnvidia-ml.so.1" "$work/broken.c"
+gpu=$work/pci/sys/bus/pci/devices/0000:18:00.0
+mkdir -p "$gpu"
+port "$work/pci" '4: ACTIVE' '5: LinkUp'
+echo 0x10de >"$gpu/vendor"
+echo 0x030200 >"$gpu/class"
+health "$work/broken" --root "$work/pci"
+expect_rc 13
+expect_out '^FAIL: nvml driver$'
+expect_out "drain: NVML: nvmlInit fails with 18 \\(versions differ\\); NVIDIA GPUs on PCI: 1\\. Do: load the driver"
+expect_out 'drain: NVML: 1 of 1 NVIDIA GPU on PCI without a driver\. Do: modprobe nvidia'
+health "$work/broken" --root "$work/pci" --drain-list
+expect_rc 13
+holds 'a host with a broken driver is drained' cmp "$work/out" <(hostname)
+health "$work/empty" --root "$work/pci"
+expect_rc 13
+expect_out 'warn: NVML: libnvidia-ml.so.1 is not here; NVIDIA GPUs on PCI: 1\. Do: install'
+
 health "$work/empty" --root "$work/good"
 expect_rc 0
+expect_out '^PASS: .*port'
+expect_out '^SKIP: .*heat.* \(no GPUs seen: libnvidia-ml.so.1 is not here\)$'
+expect_out '^SKIP: .*versions.* \(compares hosts'
 expect_out "^$HOSTNAME: no GPUs seen: libnvidia-ml.so.1 is not here"
 expect_out '^1 hosts: 1 in order, 0 with findings, 0 of them to be drained$'
 health "$work/empty" --root "$work/bad"
@@ -88,6 +114,8 @@ expect_rc 13
 # shellcheck disable=SC2016
 holds 'JSON' python3 -c 'import json, sys
 host, = json.load(open(sys.argv[1]))
+assert host["checks"]["heat"] == "FAIL" and host["checks"]["port"] == "PASS", host
+assert host["checks"]["xid"].startswith("SKIP: "), host
 assert host["drain"] and {f["group"] for f in host["findings"]} == {"memory", "errors", "heat"}, host
 states = host["reading"]["parts"]["GPU 0"]["states"]
 assert states["temperature_c"] == 90 and "power_mw" not in states, states' "$work/out"
@@ -135,6 +163,12 @@ expect_out '^node2: drain: RDMA mlx5_0:1: the link is up'
 expect_no_out '^node1: drain: RDMA'
 expect_out '^node1: warn: NVML: driver 580.1 here, 550.1 elsewhere\. '
 expect_out '^node2: warn: NVML: driver 550.1 here, 580.1 elsewhere\. '
+inside 2 sh -c "rm $work/own/lib/*"
+on_hosts 2,2 --root "$work/own/tree"
+run "${command[@]}"
+expect_out '^node2: warn: NVML: 0 GPUs here, 1 elsewhere\. '
+expect_out '^FAIL: .*fewer.*: 1 of 2 hosts, the first node2'
+expect_out '^SKIP: |; not checked at 1 of 2 hosts'
 echo 'port | drain | physical = LinkUp, state != up | x | y' >"$work/rules"
 on_hosts 2,2 --root "$work/own/tree" --rules "$work/rules" --drain-list
 run "${command[@]}"

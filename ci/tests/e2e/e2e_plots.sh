@@ -3,6 +3,13 @@
 # what they say of files that they can't draw.
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
+mkdir -p "$work/tools" "$work/bare"
+for tool in sh dirname sed; do
+	ln -s "$(command -v $tool)" "$work/tools"
+done
+run env PATH="$work/tools" plots/plot "$work/bare"
+expect_rc 77 'no gnuplot:'
+expect_err '^plot: gnuplot is not installed: apt-get install gnuplot-nox'
 command -v gnuplot >/dev/null || skip 'no gnuplot'
 
 names=schema,collective,backend,nranks,nnodes,size_bytes,dtype,redop,root,placement,mode,time_us

@@ -134,6 +134,15 @@ done
 run "$BUILD/all_reduce_perf" --version
 expect_rc 0 '--version:'
 expect_out '^all_reduce_perf .*[0-9]+\.[0-9]+'
+for program in hangar_run hang_diagnose nccl_log topo_predict reconcile health p2p_matrix_perf; do
+	run "$BUILD/$program" --version
+	expect_rc 0 "$program --version:"
+	expect_out "^$program \\(hangar\\) [0-9]+\\.[0-9]+"
+done
+# the order of the table: what is used most comes first
+run "$BUILD/topo_predict" --help
+expect_rc 0 'topo_predict --help:'
+holds 'the order of options' [ "$(grep -oE -- '--(topo|nodes|algo)=' "$work/out" | tr -d '\n')" = '--topo=--nodes=--algo=' ]
 
 # What nobody can read, since its disk is full, is no success.
 full() {

@@ -363,13 +363,16 @@ static int count(const char *text, const char *part)
 	return n;
 }
 
-static char *list_text(const struct fault_machine *machine)
+static char *list_text(const struct fault_machine *machine, bool details)
 {
 	char *text = NULL;
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
 
-	fault_list(out, machine);
+	for (size_t k = 0; details && fault_table[k]; k++)
+		fault_list(out, machine, fault_table[k]);
+	if (!details)
+		fault_list(out, machine, NULL);
 	fclose(out);
 	return text;
 }
@@ -389,18 +392,20 @@ UNIT_TEST(test_list, "--list-faults")
 	};
 
 	for (size_t i = 0; i < LENGTH(cases); i++) {
-		char *text = list_text(&cases[i].machine);
-		int lines = 1, can = 0;
+		char *text = list_text(&cases[i].machine, true), *list;
+		int lines = 0, can = 0, missing = 0;
 
-		/* seven a fault, six where there is no outcome */
+		/* seven a fault and a sentence more, six where there is no outcome */
 		for (size_t k = 0; fault_table[k]; k++) {
 			bool occurs = i < 2 ? fault_table[k]->mpi : fault_table[k]->nccl;
+			bool here = occurs && !(fault_table[k]->needs.machine & cases[i].lacks);
 
-			lines += 6 + occurs;
-			can += occurs && !(fault_table[k]->needs.machine & cases[i].lacks);
+			lines += 6 + occurs + (fault_table[k]->more != NULL);
+			can += here;
+			missing += !here;
 		}
 		UNIT_ALL(count(text, "\n") == lines, count(text, "\n#") + 1 == lines,
-			 count(text, "here: can run\n") == can, strstr(text, cases[i].head) != NULL,
+			 count(text, "here: can run\n") == can,
 			 strstr(text, "# late-rank ") != NULL,
 			 strstr(text, "keys: delay=SECONDS when=before|inflight|after\n") != NULL,
 			 strstr(text, "keys: when=before\n") != NULL,
@@ -409,6 +414,16 @@ UNIT_TEST(test_list, "--list-faults")
 			 count(text, "outcome: died\n") == 4,
 			 strstr(text, "as in: NVIDIA/nccl#585") != NULL);
 		free(text);
+		/* a line a fault, on one screen */
+		list = list_text(&cases[i].machine, false);
+		UNIT_ALL(strstr(list, cases[i].head) != NULL, count(list, "\n") <= 60,
+			 count(list, "(not on ") + count(list, "(needs ") == missing,
+			 strstr(list, "\n# drop-rank          hang                 alive, ") !=
+				 NULL,
+			 strstr(list, "--list-faults=NAME") != NULL);
+		for (const char *at = list; *at; at = strchr(at, '\n') + 1)
+			CU_ASSERT_TRUE(*at == '#' && strcspn(at, "\n") <= 100);
+		free(list);
 	}
 }
 

@@ -35,53 +35,66 @@ static void fill(struct reading *delta, const char *const *entries)
 }
 
 /* The built-in rules, whose numbers are in the file's comments. */
+static const struct {
+	const char *entries[8], *told;
+} cases[] = {
+	{ { "GPU 0|temperature_c 85" }, "" },
+	{ { "GPU 0|temperature_c 86" }, "warn heat: GPU 0: 86 C" },
+	{ { "GPU 3|xid_31 1", "GPU 3|xids 0", "GPU 3|xid_last 31" }, "" },
+	{ { "GPU 3|xid_79 1", "GPU 3|xids 2", "GPU 3|xid_last 79" },
+	  "drain xid: GPU 3: Xid 79 in the kernel's log: fallen off the bus; "
+	  "warn xids: GPU 3: 2 Xid events, the last 79" },
+	{ { "GPU 0|ecc_uncorrected_total 1", "GPU 0|ecc_uncorrected 0" },
+	  "drain memory: GPU 0: 1 uncorrected memory error since the driver was loaded" },
+	{ { "NVML|failed 1", "NVML|pci_gpus 8", "NVML|why nvmlInit fails with 18" },
+	  "drain nvml: NVML: nvmlInit fails with 18; NVIDIA GPUs on PCI: 8" },
+	{ { "NVML|failed 1", "NVML|driver_loaded 1", "NVML|why nvmlInit fails with 9" },
+	  "drain nvml: NVML: nvmlInit fails with 9, and the driver is loaded" },
+	{ { "NVML|missing 1", "NVML|failed 0", "NVML|pci_gpus 1", "NVML|why no library" },
+	  "warn nvml: NVML: no library; NVIDIA GPUs on PCI: 1" },
+	{ { "NVML|failed 0", "NVML|missing 0", "NVML|pci_gpus 8", "NVML|gpus 8",
+	    "NVML|without_driver 0", "NVML|driver_loaded 1" },
+	  "" },
+	{ { "NVML|pci_gpus 8", "NVML|gpus 7", "NVML|without_driver 1" },
+	  "drain driver: NVML: 1 of 8 NVIDIA GPUs on PCI without a driver; "
+	  "note hidden: NVML: 7 of 8 NVIDIA GPUs on PCI are in NVML" },
+	{ { "NVML|gpus 7", "NVML|gpus_elsewhere 8" },
+	  "warn fewer: NVML: 7 GPUs here, 8 elsewhere" },
+	{ { "GPU 5|lost 1" }, "drain gone: GPU 5: NVML lists it and can't open it" },
+	{ { "NVML|unanswered 1" }, "drain gone: NVML: the driver does not answer" },
+	{ { "GPU 0|links 18", "GPU 0|links_active 18" }, "" },
+	{ { "GPU 0|links 18", "GPU 0|links_active 0" }, "" }, /* a card without bridges */
+	{ { "GPU 0|links 18", "GPU 0|links_active 17" },
+	  "drain nvlinks: GPU 0: 17 of 18 NVLinks are up" },
+	/* an idle GPU's generation says nothing; two rules of a group speak once */
+	{ { "GPU 0|bus 0000:18:00.0", "GPU 0|width 16", "GPU 0|max_width 16", "GPU 0|gen 1",
+	    "GPU 0|max_gen 5", "GPU 0|clock_reasons 1" },
+	  "" },
+	{ { "GPU 0|bus 0000:18:00.0", "GPU 0|width 8", "GPU 0|max_width 16", "GPU 0|gen 4",
+	    "GPU 0|max_gen 5", "GPU 0|clock_reasons 0" },
+	  "warn pcie: GPU 0: PCIe x8 of x16, generation 4 of 5" },
+	{ { "eth0|width 4", "eth0|max_width 8", "eth0|rdma 0" }, "" },
+	{ { IB, "RDMA m:1|mtu 4096" }, "" },
+	{ { IB, "RDMA m:1|mtu 2048" }, "warn mtu: RDMA m:1: MTU 2048 where 4096 is possible" },
+	{ { "eth0|mtu 1500", "eth0|rdma 0", "eth0|link Ethernet", "eth0|state up" }, "" },
+	{ { "RDMA m:1|rdma 1", "RDMA m:1|link Ethernet", "RDMA m:1|state up", "RDMA m:1|mtu 1024" },
+	  "note mtu: RDMA m:1: RoCE's MTU is 1024" },
+	{ { IB, "RDMA m:1|state down", "RDMA m:1|physical Polling" }, "" },
+	{ { IB, "RDMA m:1|state down", "RDMA m:1|physical LinkUp" },
+	  "drain port: RDMA m:1: the link is up and the port is not active" },
+	{ { "RDMA m:1|overruns 1", "RDMA m:1|recoveries 2", "RDMA m:1|ecn_marked 7" },
+	  "note network: RDMA m:1: 2 recovered link errors; "
+	  "warn network: RDMA m:1: 1 buffer overrun; "
+	  "note network: RDMA m:1: 7 packets marked for congestion" },
+	{ { "memory|stalled_us 500000", "memory|available_kib 30", "memory|all_kib 1000" }, "" },
+	{ { "memory|stalled_us 500001", "memory|available_kib 29", "memory|all_kib 1000" },
+	  "warn pressure: memory: processes waited 500001 us of 10.00 s for memory; "
+	  "warn pressure: memory: 29 of 1000 KiB of memory are left" },
+	{ { "CPU|throttled 3" }, "warn cpu: CPU: CPUs were slowed down 3 times for heat" },
+};
+
 UNIT_TEST(test_rules, "the built-in rules")
 {
-	static const struct {
-		const char *entries[8], *told;
-	} cases[] = {
-		{ { "GPU 0|temperature_c 85" }, "" },
-		{ { "GPU 0|temperature_c 86" }, "warn heat: GPU 0: 86 C" },
-		{ { "GPU 3|xid_31 1", "GPU 3|xids 0", "GPU 3|xid_last 31" }, "" },
-		{ { "GPU 3|xid_79 1", "GPU 3|xids 2", "GPU 3|xid_last 79" },
-		  "drain xid: GPU 3: Xid 79 in the kernel's log: fallen off the bus; "
-		  "warn xids: GPU 3: 2 Xid events, the last 79" },
-		{ { "GPU 0|ecc_uncorrected_total 1", "GPU 0|ecc_uncorrected 0" },
-		  "drain memory: GPU 0: 1 uncorrected memory error since the driver was loaded" },
-		{ { "NVML|unanswered 1" }, "drain gone: NVML: the driver does not answer" },
-		{ { "GPU 0|links 18", "GPU 0|links_active 18" }, "" },
-		{ { "GPU 0|links 18", "GPU 0|links_active 0" }, "" }, /* a card without bridges */
-		{ { "GPU 0|links 18", "GPU 0|links_active 17" },
-		  "drain nvlinks: GPU 0: 17 of 18 NVLinks are up" },
-		/* an idle GPU's generation says nothing; two rules of a group speak once */
-		{ { "GPU 0|bus 0000:18:00.0", "GPU 0|width 16", "GPU 0|max_width 16", "GPU 0|gen 1",
-		    "GPU 0|max_gen 5", "GPU 0|clock_reasons 1" },
-		  "" },
-		{ { "GPU 0|bus 0000:18:00.0", "GPU 0|width 8", "GPU 0|max_width 16", "GPU 0|gen 4",
-		    "GPU 0|max_gen 5", "GPU 0|clock_reasons 0" },
-		  "warn pcie: GPU 0: PCIe x8 of x16, generation 4 of 5" },
-		{ { "eth0|width 4", "eth0|max_width 8", "eth0|rdma 0" }, "" },
-		{ { IB, "RDMA m:1|mtu 4096" }, "" },
-		{ { IB, "RDMA m:1|mtu 2048" },
-		  "warn mtu: RDMA m:1: MTU 2048 where 4096 is possible" },
-		{ { "eth0|mtu 1500", "eth0|rdma 0", "eth0|link Ethernet", "eth0|state up" }, "" },
-		{ { "RDMA m:1|rdma 1", "RDMA m:1|link Ethernet", "RDMA m:1|state up",
-		    "RDMA m:1|mtu 1024" },
-		  "note mtu: RDMA m:1: RoCE's MTU is 1024" },
-		{ { IB, "RDMA m:1|state down", "RDMA m:1|physical Polling" }, "" },
-		{ { IB, "RDMA m:1|state down", "RDMA m:1|physical LinkUp" },
-		  "drain port: RDMA m:1: the link is up and the port is not active" },
-		{ { "RDMA m:1|overruns 1", "RDMA m:1|recoveries 2", "RDMA m:1|ecn_marked 7" },
-		  "note network: RDMA m:1: 2 recovered link errors; "
-		  "warn network: RDMA m:1: 1 buffer overrun; "
-		  "note network: RDMA m:1: 7 packets marked for congestion" },
-		{ { "memory|stalled_us 500000", "memory|available_kib 30", "memory|all_kib 1000" },
-		  "" },
-		{ { "memory|stalled_us 500001", "memory|available_kib 29", "memory|all_kib 1000" },
-		  "warn pressure: memory: processes waited 500001 us of 10.00 s for memory; "
-		  "warn pressure: memory: 29 of 1000 KiB of memory are left" },
-		{ { "CPU|throttled 3" }, "warn cpu: CPU: CPUs were slowed down 3 times for heat" },
-	};
 	struct error err = { .rank = -1 };
 	struct health *health = health_open(NULL, &err);
 

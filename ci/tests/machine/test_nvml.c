@@ -224,7 +224,8 @@ UNIT_TEST(test_all, "all of a host")
 		 reading_value(&host, "GPU 2", "xid_last") == 79,
 		 reading_value(&host, "GPU 2", "xid_31") == 1,
 		 reading_value(&host, "GPU 2", "xid_48") == -1,
-		 !reading_find(&host, "GPU 1", NULL));
+		 reading_value(&host, "GPU 1", "lost") == 1,
+		 reading_value(&host, "GPU 2", "lost") == 0);
 	/* what a hang's counters need */
 	request.readers = READ_NVML;
 	reading_release(&host);

@@ -250,6 +250,45 @@ UNIT_TEST(test_pci_virtual, "PCI in a virtual machine")
 	tree_remove();
 }
 
+#define DEVICE(bus, vendor, class)                                                                 \
+	{ "/sys/bus/pci/devices/" bus "/vendor", vendor "\n", 0 },                                 \
+	{                                                                                          \
+		"/sys/bus/pci/devices/" bus "/class", class "\n", 0                                \
+	}
+
+/* Three GPUs that NVML should show, one of them without a driver; one of a virtual machine, an
+ * NVSwitch, and another vendor's. */
+UNIT_TEST(test_driver, "GPUs on PCI and their driver")
+{
+	static const struct tree_file files[] = {
+		DEVICE("0000:18:00.0", "0x10de", "0x030200"),
+		{ "/sys/bus/pci/devices/0000:18:00.0/driver@", "../../../bus/pci/drivers/nvidia",
+		  0 },
+		DEVICE("0000:2a:00.0", "0x10de", "0x030000"),
+		{ "/sys/bus/pci/devices/0000:2a:00.0/driver@", "../../../bus/pci/drivers/nvidia",
+		  0 },
+		DEVICE("0000:3a:00.0", "0x10de", "0x030200"),
+		DEVICE("0000:4a:00.0", "0x10de", "0x030200"),
+		{ "/sys/bus/pci/devices/0000:4a:00.0/driver@", "../../../bus/pci/drivers/vfio-pci",
+		  0 },
+		DEVICE("0000:5a:00.0", "0x10de", "0x068000"),
+		DEVICE("0000:6a:00.0", "0x1002", "0x030000"),
+		{ "/proc/driver/nvidia/version", "NVRM version: 580\n", 0 },
+		{ NULL, NULL, 0 },
+	};
+	const struct nvml fails = { .why = "nvmlInit fails with 18" };
+	const struct read_request request = { .readers = READ_GPUS | READ_NVML,
+					      .root = tree_make(files),
+					      .nvml = &fails };
+
+	reading_release(&host);
+	read_host(&request, &host);
+	tree_remove();
+	UNIT_ALL(value("NVML", "pci_gpus") == 3, value("NVML", "without_driver") == 1,
+		 value("NVML", "driver_loaded") == 1, value("NVML", "failed") == 1,
+		 value("NVML", "missing") == 0, !strcmp(text_of("NVML", "why"), fails.why));
+}
+
 #define NINES "99999999999999999999999999999999999999999999999999"
 
 /* Whatever is in the files, numbers are seen or are not. */

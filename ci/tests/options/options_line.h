@@ -13,6 +13,7 @@ static const struct option_target all_gather = { .name = "all_gather" };
 static const struct option_target broadcast = { .name = "broadcast", .rooted = true };
 static const struct option_target reduce = { .name = "reduce", .reduces = true, .rooted = true };
 static const struct option_target alltoallv = { .name = "alltoallv", .irregular = true };
+static const struct option_target p2p_matrix = { .name = "p2p_matrix" };
 
 /* Parses "a b ''": words split at blanks, '' is the empty argument. `buf` must outlive the
  * options. */

@@ -125,6 +125,7 @@ static const struct right_case right_cases[] = {
 	{ "--backend mpi --alloc nccl -R 0", { IS(alloc, ALLOC_NCCL) } },
 	{ "-b 8 --", { IS(min_bytes, 8) } },
 	{ "-h", { IS(help, true) } },
+	{ "--list-faults -b 8", { IS(min_bytes, 8) } },
 	{ "--help -e 8", { IS(help, true) } },
 	{ "--version", { IS(version, true) } },
 	{ "--version", { IS(version, true) }, .env = "NCCL_TESTS_DEVICE=x" },
@@ -226,8 +227,7 @@ UNIT_TEST(test_table, "the table itself")
 			 row->min <= row->max && row->agree != AGREE_UNDECIDED,
 			 option_group_titles[row->group] != NULL,
 			 row->env == (row->group == GROUP_ENVIRONMENT),
-			 row->env ? !row->letter && !row->arg && !row->flag
-				  : !row->arg != !row->flag,
+			 row->env ? !row->letter && !row->arg && !row->flag : row->arg || row->flag,
 			 values_allowed(row));
 		for (size_t j = 0; j < i; j++)
 			CU_ASSERT_TRUE(strcmp(row->name, option_rows[j].name) != 0 &&
@@ -365,7 +365,42 @@ UNIT_TEST(test_help, "help")
 	text = help_text(&all_gather);
 	UNIT_ALL(strstr(text, "--op=") == NULL, strstr(text, "--root=") == NULL,
 		 strstr(text, "NCCL_TESTS_ALLTOALLV_SPREAD") == NULL,
-		 strstr(text, "--datatype=") != NULL);
+		 strstr(text, "--datatype=") != NULL,
+		 strstr(text, "Measures all_gather over") != NULL);
+	free(text);
+}
+
+/* In the order of a reader, in 80 columns; each program has its own options, and no empty group. */
+UNIT_TEST(test_help_order, "help: order, width and program")
+{
+	static const char *const order[] = {
+		"\nSizes:",   "-b, --",	   "-e, --",	     "-f, --",	   "\nProcesses",
+		"-g, --",     "\nCalls:",  "\nRepetitions:", "-n, --",	   "\nFaults",
+		"--fault=",   "--list-",   "\nReport:",	     "--out=",	   "--csv=",
+		"\nCommunic", "\nEnviron", "\nAbout:",	     "-h, --help", "\nExit codes",
+	};
+	static const char *const alien[] = { "--minbytes", "--fault",	      "--list-faults",
+					     "--datatype", "--iters",	      "Repetitions:",
+					     "--good",	   "NCCL_TESTS_SPLIT" };
+	char *text = help_text(&all_reduce), *at = text;
+
+	for (size_t i = 0; i < LENGTH(order) && at; i++) {
+		at = strstr(at, order[i]);
+		CU_ASSERT_PTR_NOT_NULL(at);
+	}
+	CU_ASSERT_PTR_NULL(strstr(text, "--spec"));
+	for (at = text; *at; at += strspn(at, "\n")) {
+		size_t len = strcspn(at, "\n");
+
+		CU_ASSERT_TRUE(len < 80);
+		at += len;
+	}
+	free(text);
+	text = help_text(&p2p_matrix);
+	for (size_t i = 0; i < LENGTH(alien); i++)
+		CU_ASSERT_PTR_NULL(strstr(text, alien[i]));
+	UNIT_ALL(strstr(text, "every pair of ranks") != NULL, strstr(text, "--spec=FILE") != NULL,
+		 strstr(text, "-e, --maxbytes=SIZE") != NULL);
 	free(text);
 }
 

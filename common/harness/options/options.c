@@ -62,7 +62,9 @@ static void describe_all(struct option *options, char *letters, size_t len)
 		if (row->env)
 			continue;
 		*options++ = (struct option){ .name = row->name,
-					      .has_arg = row->arg ? required_argument : no_argument,
+					      .has_arg = !row->arg   ? no_argument
+							 : row->flag ? optional_argument
+								     : required_argument,
 					      .val = row->letter ? row->letter : KEY_BASE + i };
 		if (row->letter)
 			text_add(letters, len, "%c%s", row->letter, row->arg ? ":" : "");

@@ -97,7 +97,7 @@ struct options {
 	struct {
 		const char *faults[8];
 		int nfaults;
-		bool list_faults;	     /* --list-faults */
+		const char *list_faults;     /* --list-faults: "list", "all", a fault; NULL: none */
 		bool size_given, ends_given; /* -b or -e is set; both are set */
 		const char *schedule;	     /* --schedule; NULL: the fault's own, or plain */
 	};

@@ -20,7 +20,7 @@ static void show(const struct option_row *row, const struct options *options, ch
 	bool there;
 
 	option_text(row, options, text, sizeof(text));
-	there = row->flag ? strcmp(text, row->flag) == 0 : text[0];
+	there = row->flag && !row->arg ? strcmp(text, row->flag) == 0 : text[0];
 	snprintf(buf, len, "%s%s%s", there ? "" : "no ",
 		 row->env      ? ""
 		 : row->letter ? "-"

@@ -59,9 +59,17 @@ static const char *text_of(const struct option_set *set, const char *name)
 }
 
 /* A program with one size and without rows. */
-static bool is_matrix(const struct option_set *set)
+static bool is_matrix(const struct option_target *target)
 {
-	return set->target && strcmp(set->target->name, "p2p_matrix") == 0;
+	return target && strcmp(target->name, "p2p_matrix") == 0;
+}
+
+const char *option_misplaced(const struct option_row *row, const struct option_target *target)
+{
+	if (row->part == PART_SWEEP && is_matrix(target))
+		return "has no meaning for p2p_matrix_perf";
+	return row->part == PART_PAIRS && target && !is_matrix(target) ? "goes with p2p_matrix_perf"
+								       : NULL;
 }
 
 /* ---- derived values ---------------------------------------------------------------------- */
@@ -74,7 +82,8 @@ static void derive(const struct option_set *set)
 	o->ends_given = given(set, "minbytes") && given(set, "maxbytes");
 	if (o->nfaults && !given(set, "maxbytes"))
 		o->max_bytes = o->min_bytes; /* the first step of a schedule, without another end */
-	if ((o->nfaults || is_matrix(set)) && given(set, "maxbytes") && !given(set, "minbytes"))
+	if ((o->nfaults || is_matrix(set->target)) && given(set, "maxbytes") &&
+	    !given(set, "minbytes"))
 		o->min_bytes = o->max_bytes;
 	if (given(set, "stepbytes"))
 		o->step_factor = 0;
@@ -173,7 +182,9 @@ static int check_scopes(struct option_set *set)
 
 		if (!set->given[i])
 			continue;
-		if (row->scope == SCOPE_REDUCES && target && !target->reduces)
+		if (option_misplaced(row, target))
+			rc = option_reject(set, i, "%s", option_misplaced(row, target));
+		else if (row->scope == SCOPE_REDUCES && target && !target->reduces)
 			rc = option_reject(set, i, "must be left out: %s reduces nothing",
 					   target->name);
 		else if (row->scope == SCOPE_ROOTED && target && !target->rooted)
@@ -229,19 +240,12 @@ static int check_files(struct option_set *set)
 	return refuse(set, clashes, COUNT(clashes), false);
 }
 
-/* Programs and runs without a sweep: a matrix of pairs makes no rows, and a run with faults is a
- * schedule. */
+/* A run with faults is a schedule, and no sweep. */
 static int check_kind(struct option_set *set)
 {
 	const struct options *o = set->options;
-	bool matrix = is_matrix(set), faults = o->nfaults > 0;
+	bool faults = o->nfaults > 0;
 	const struct clash clashes[] = {
-		{ !matrix, "spec", "goes with p2p_matrix_perf", NULL },
-		{ matrix,
-		  "minbytes stepbytes stepfactor iters warmup_iters agg_iters mode cudagraph "
-		  "blocking min-busbw min-percent json output_file metrics reconcile check-every "
-		  "run_cycles per_iter_timing",
-		  "has no meaning for p2p_matrix_perf", NULL },
 		{ !faults, "schedule", "goes with --fault, or --fault=none", NULL },
 		{ o->split_kind != SPLIT_NONE, "schedule",
 		  "can't be combined with NCCL_TESTS_SPLIT", NULL },
@@ -251,9 +255,6 @@ static int check_kind(struct option_set *set)
 		  "can't be combined with --fault, which runs a fixed schedule", NULL },
 	};
 
-	if (matrix && (faults || o->split_kind != SPLIT_NONE))
-		return reject(set, faults ? "fault" : "NCCL_TESTS_SPLIT",
-			      "has no meaning for p2p_matrix_perf");
 	if (faults && o->mode == MODE_ISOLATED)
 		return reject(set, "mode", "must be stream or graph with --fault");
 	if (faults && o->record == RECORD_OFF)

@@ -21,16 +21,17 @@ struct option_kind {
 	void (*text)(const struct option_row *row, const void *field, char *buf, size_t len);
 };
 
+/* In the order of --help; rows of a group stand in it as in the table, the most used first. */
 enum option_group {
 	GROUP_SIZES = 1,
+	GROUP_PROCESSES,
 	GROUP_DATA,
 	GROUP_REPEAT,
-	GROUP_PROCESSES,
-	GROUP_COMMUNICATOR,
-	GROUP_REPORT,
 	GROUP_WATCH,
-	GROUP_HELP,
+	GROUP_REPORT,
+	GROUP_COMMUNICATOR,
 	GROUP_ENVIRONMENT,
+	GROUP_HELP,
 	GROUP_END
 };
 
@@ -43,6 +44,13 @@ enum option_scope {
 	SCOPE_GPU	 /* any backend but mpi */
 };
 
+/* The programs that take an option. */
+enum option_part {
+	PART_ALL,
+	PART_SWEEP, /* programs that measure a collective: all but p2p_matrix_perf */
+	PART_PAIRS, /* p2p_matrix_perf alone */
+};
+
 /* Each row states whether ranks of one run may differ in it. */
 enum option_agree { AGREE_UNDECIDED, AGREE_SAME, AGREE_FREE };
 
@@ -51,7 +59,8 @@ struct option_row {
 	int letter;	  /* 0: none */
 	bool env;	  /* set from the environment variable `name`, not from the command line */
 	const char *arg;  /* the value's name in --help; NULL: no value */
-	const char *flag; /* arg NULL: the text that is parsed if the option is set */
+	const char *flag; /* the text that is parsed if the option is set without a value; with
+			   * `arg` the value may be left out */
 	const char *initial; /* default as text, parsed like any other; NULL: all bytes zero */
 	const char *help;
 	const struct option_kind *kind;
@@ -59,6 +68,7 @@ struct option_row {
 	size_t offset;	   /* in struct options */
 	enum option_group group;
 	enum option_scope scope;
+	enum option_part part;
 	enum option_agree agree;
 	double min, max; /* inclusive bounds of numbers and sizes */
 	/* The valid values, in the form after "must be "; a blank at the end appends all words.
@@ -100,6 +110,9 @@ void option_allowed(const struct option_row *row, char *buf, size_t len);
 
 /* The row's index, or -1. */
 int option_find(const char *name);
+
+/* Returns NULL if the program has this option, else "has no meaning for p2p_matrix_perf". */
+const char *option_misplaced(const struct option_row *row, const struct option_target *target);
 
 /* Sets every field to its default. */
 void option_defaults(struct options *options);

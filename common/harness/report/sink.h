@@ -4,10 +4,9 @@
 
 #include "backend/backend.h"
 #include "base/error.h"
+#include "base/output.h"
 #include "options/options.h"
 #include "report/row.h"
-
-#define HANGAR_VERSION "0.1.0"
 
 /* A rank in the header. Plain data, gathered over MPI. */
 struct rank_facts {

@@ -10,12 +10,15 @@ struct rule {
 	int n;
 	bool otherwise; /* only where the group is silent */
 	enum health_weight weight;
+	int check; /* number of its group; -1: a cause's */
 };
 
 struct health {
 	char text[64 << 10]; /* that the rules point into */
 	struct rule rules[256];
 	size_t n;
+	const char *checks[256]; /* groups of rules other than causes */
+	size_t nchecks;
 };
 
 extern const char health_built_in[];
@@ -37,6 +40,10 @@ static double number(const struct reading *part, const char *name)
 			       ? part->seconds
 			       : (double)reading_value(part, part->list->part, name);
 
+	/* a kernel's log that was read, without this Xid */
+	if (value < 0 && strncmp(name, "xid_", 4) == 0 &&
+	    reading_value(part, part->list->part, "xids") >= 0)
+		return 0;
 	return value < 0 ? NAN : value;
 }
 
@@ -66,6 +73,9 @@ static int meets(const char *condition, const struct reading *part)
 	a = number(part, name);
 	b *= *other ? number(part, other) : 1;
 	if (isnan(a) || isnan(b))
+		return UNSEEN;
+	/* "rdma = 1": the rule is about ports alone */
+	if (op[0] == '=' && a != b)
 		return UNSEEN;
 	return (op[not ] == '<'	  ? a < b
 		: op[not ] == '>' ? a > b
@@ -164,6 +174,20 @@ static const char *take_rule(struct rule *rule, char *line)
 		       : NULL;
 }
 
+/* The number of the rule's group, new or not. */
+static int number_check(struct health *health, const struct rule *rule)
+{
+	size_t i = 0;
+
+	if (rule->weight == HEALTH_CAUSE)
+		return -1;
+	while (i < health->nchecks && strcmp(health->checks[i], rule->group) != 0)
+		i++;
+	health->checks[i] = rule->group;
+	health->nchecks += i == health->nchecks;
+	return (int)i;
+}
+
 struct health *health_open(const char *path, struct error *err)
 {
 	struct health *health = must(calloc(1, sizeof(*health)));
@@ -184,6 +208,8 @@ struct health *health_open(const char *path, struct error *err)
 			wrong = health->n == 256 ? "too many rules"
 						 : take_rule(&health->rules[health->n++], line);
 	}
+	for (size_t i = 0; !wrong && i < health->n; i++)
+		health->rules[i].check = number_check(health, &health->rules[i]);
 	if (!wrong && health->n > 0)
 		return health;
 	error_set(err, OUTCOME_USAGE, -EINVAL, "%.200s: line %d: %s", path ? path : "the rules",
@@ -203,7 +229,8 @@ static void judge_part(const struct health *health, const struct reading *part, 
 		const struct rule *rule = &health->rules[i];
 		struct health_finding finding = { rule->group, part->list->part,
 						  rule->fix,   rule->weight,
-						  false,       "" };
+						  rule->check, false,
+						  "" };
 		int rc = holds(rule, part);
 
 		if (rc < 0 || (rule->otherwise && strcmp(spoke, rule->group) == 0))
@@ -228,6 +255,11 @@ void health_judge(const struct health *health, const struct reading *delta, heal
 			part.n++, i++;
 		judge_part(health, &part, each, ctx);
 	}
+}
+
+const char *health_check(const struct health *health, size_t i)
+{
+	return i < health->nchecks ? health->checks[i] : NULL;
 }
 
 struct line {

@@ -13,6 +13,7 @@ extern const char *const health_weights[];
 struct health_finding {
 	const char *group, *part, *fix;
 	enum health_weight weight;
+	int check;	/* health_check's number; -1: a cause's */
 	bool holds;	/* false: looked at, and in order; then `text` is "" */
 	char text[200]; /* "3 NVLink replays" */
 };
@@ -29,6 +30,27 @@ struct health *health_open(const char *path, struct error *err);
 typedef void health_fn(void *ctx, const struct health_finding *finding);
 void health_judge(const struct health *health, const struct reading *delta, health_fn *each,
 		  void *ctx);
+
+/* The i-th check: a group of rules other than causes, in the order of the file; NULL: no more. */
+const char *health_check(const struct health *health, size_t i);
+
+/* Results of the checks at all hosts so far. Zeros are none. */
+enum health_result { HEALTH_PASS, HEALTH_FAIL, HEALTH_SKIP, HEALTH_RESULTS };
+struct health_checks {
+	struct {
+		bool judged, failed;	   /* at the newest host */
+		int hosts[HEALTH_RESULTS]; /* so many hosts each */
+		char failing[64];	   /* the first host that fails */
+		char why[160];		   /* the reason of the first host that skips it */
+	} list[256];
+};
+
+/* A finding, or a rule that holds nothing, at the newest host; the end of that host, which returns
+ * an object {"heat": "PASS", "port": "SKIP: no RDMA port"}; and one line each result at the end. */
+void health_checks_add(struct health_checks *checks, const struct health_finding *finding);
+json_t *health_checks_host(struct health_checks *checks, const struct health *health,
+			   const struct reading *host);
+void health_checks_print(const struct health_checks *checks, const struct health *health);
 
 /* Writes "TCP: 12 of 900 segments sent again; eth0: ...", by the built-in rules, into `buf`; the
  * rest that does not fit is counted at its end. Returns false where there is no finding. */

@@ -53,7 +53,8 @@ static const struct argument rows[] = {
 
 static const struct argument_table table = {
 	.program = "health",
-	.doc = "Look at this host, or under mpirun at all of its hosts: what is wrong, what to do."
+	.doc = "Look at this host, or under mpirun at all of its hosts: what is wrong, what to do, "
+	       "and which checks passed, failed, or could not be made (PASS, FAIL, SKIP)."
 	       "\vThe exit code is 0 where nothing is wrong (notes are nothing), 13 with findings, "
 	       "2 for a usage error, 11 when MPI fails, 77 where nothing could be read.",
 	.rows = rows,
@@ -122,10 +123,31 @@ static void compare(struct reading *hosts, int n, const char *part, const char *
 			alike += strcmp(mine, theirs) == 0;
 			other = *theirs && strcmp(mine, theirs) != 0 ? theirs : other;
 		}
+		if (known > 1)
+			reading_state(&hosts[h], part, "differs", alike * 2 <= known && *other);
 		if (alike * 2 > known || !*other)
 			continue;
-		reading_state(&hosts[h], part, "differs", 1);
 		reading_say(&hosts[h], part, "elsewhere", other);
+	}
+}
+
+/* Marks each host with fewer GPUs than half of the hosts have. */
+static void count_gpus(struct reading *hosts, int n)
+{
+	for (int h = 0; h < n; h++) {
+		int64_t mine = reading_value(&hosts[h], "NVML", "gpus"), most = 0;
+		int more = 0;
+
+		for (int k = 0; k < n; k++) {
+			int64_t theirs = reading_value(&hosts[k], "NVML", "gpus");
+
+			more += theirs > (mine > 0 ? mine : 0);
+			most = theirs > most && k != h ? theirs : most;
+		}
+		if (most == 0 || hosts[h].n == 0)
+			continue;
+		reading_state(&hosts[h], "NVML", "gpus", mine > 0 ? mine : 0);
+		reading_state(&hosts[h], "NVML", "gpus_elsewhere", more * 2 >= n ? most : 0);
 	}
 }
 
@@ -134,6 +156,8 @@ static void compare(struct reading *hosts, int n, const char *part, const char *
 struct telling {
 	const struct arguments *arguments;
 	const struct reading *host;
+	const struct health *health;
+	struct health_checks checks;
 	json_t *findings; /* of this host */
 	int held[HEALTH_DRAIN + 1], wrong, drained, unread;
 };
@@ -143,6 +167,7 @@ static void tell_finding(void *ctx, const struct health_finding *f)
 	struct telling *t = ctx;
 	const char *weight = health_weights[f->weight];
 
+	health_checks_add(&t->checks, f);
 	if (!f->holds || f->weight == HEALTH_CAUSE)
 		return;
 	t->held[f->weight]++;
@@ -170,7 +195,7 @@ static void describe(const struct reading *host, bool unread)
 	printf("%s%s%s%s\n", *driver ? ", driver " : "", driver, *nccl ? ", NCCL " : "", nccl);
 }
 
-static json_t *tell_host(struct telling *t, const struct health *health)
+static json_t *tell_host(struct telling *t)
 {
 	/* NCCL's version comes from a library, not from the machine */
 	bool unread = t->host->n == (size_t)(reading_find(t->host, "NCCL", NULL) != NULL);
@@ -179,32 +204,36 @@ static json_t *tell_host(struct telling *t, const struct health *health)
 	t->findings = json_array();
 	if (!t->arguments->json && !t->arguments->drain_list)
 		describe(t->host, unread);
-	health_judge(health, t->host, tell_finding, t);
+	health_judge(t->health, t->host, tell_finding, t);
 	t->unread += unread;
 	t->wrong += unread || t->held[HEALTH_WARN] + t->held[HEALTH_DRAIN] > 0;
 	t->drained += t->held[HEALTH_DRAIN] > 0;
 	if (t->held[HEALTH_DRAIN] && t->arguments->drain_list)
 		printf("%s\n", t->host->host);
-	return json_pack("{s:s s:b s:o s:o}", "host", t->host->host, "drain",
-			 t->held[HEALTH_DRAIN] > 0, "findings", t->findings, "reading",
+	return json_pack("{s:s s:b s:o s:o s:o}", "host", t->host->host, "drain",
+			 t->held[HEALTH_DRAIN] > 0, "findings", t->findings, "checks",
+			 health_checks_host(&t->checks, t->health, t->host), "reading",
 			 reading_json(t->host));
 }
 
 static int tell(const struct arguments *arguments, const struct health *health,
 		struct reading *hosts, int n)
 {
-	struct telling t = { .arguments = arguments };
+	struct telling t = { .arguments = arguments, .health = health };
 	json_t *all = json_array();
 
 	compare(hosts, n, "NVML", "driver");
 	compare(hosts, n, "NCCL", "version");
+	count_gpus(hosts, n);
 	for (int h = 0; h < n; h++) {
 		t.host = &hosts[h];
-		json_array_append_new(all, tell_host(&t, health));
+		json_array_append_new(all, tell_host(&t));
 	}
 	if (arguments->json)
 		json_dumpf(all, stdout, JSON_INDENT(1));
 	else if (!arguments->drain_list)
+		health_checks_print(&t.checks, health);
+	if (!arguments->json && !arguments->drain_list)
 		printf("%d hosts: %d in order, %d with findings, %d of them to be drained\n", n,
 		       n - t.wrong, t.wrong, t.drained);
 	json_decref(all);

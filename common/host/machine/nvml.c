@@ -7,11 +7,13 @@
 
 bool nvml_open(struct nvml *nvml)
 {
+	const char *(*text)(int rc);
 	int rc;
 
 	memset(nvml, 0, sizeof(*nvml));
 	nvml->library = dlopen("libnvidia-ml.so.1", RTLD_LAZY | RTLD_LOCAL);
 	if (!nvml->library) {
+		nvml->missing = true;
 		snprintf(nvml->why, sizeof(nvml->why), "libnvidia-ml.so.1 is not here");
 		return false;
 	}
@@ -21,7 +23,9 @@ bool nvml_open(struct nvml *nvml)
 	if (!nvml->init || !nvml->shutdown || !nvml->by_bus) {
 		snprintf(nvml->why, sizeof(nvml->why), "libnvidia-ml.so.1 is too old");
 	} else if ((rc = nvml->init()) != 0) {
-		snprintf(nvml->why, sizeof(nvml->why), "nvmlInit fails with %d", rc);
+		*(void **)&text = dlsym(nvml->library, "nvmlErrorString");
+		snprintf(nvml->why, sizeof(nvml->why), "nvmlInit fails with %d%s%.60s%s", rc,
+			 text ? " (" : "", text ? text(rc) : "", text ? ")" : "");
 	} else {
 		return true;
 	}

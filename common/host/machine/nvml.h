@@ -79,6 +79,7 @@ struct nvml_pci { /* nvmlPciInfo_t */
 struct nvml {
 	void *library; /* dlopen's */
 	char why[96];  /* why it is not there */
+	bool missing;  /* the library itself is not there */
 #define NVML_FIELD(field, symbol, arguments) int(*field) arguments;
 	NVML_FUNCTIONS(NVML_FIELD)
 #undef NVML_FIELD

@@ -76,15 +76,11 @@ static const struct reader {
 	unsigned bit;
 	reader_fn *read;
 } readers[] = {
-	{ READ_TCP, read_tcp },
-	{ READ_CPU, read_cpu },
-	{ READ_CPU, read_memory },
-	{ READ_SETTINGS, read_settings },
-	{ READ_GPUS, read_gpus },
-	{ READ_NVML, read_nvml },
-	{ READ_GPUS, read_pci },
-	{ READ_XIDS, read_xids },
-	{ READ_NICS | READ_TRAFFIC, read_nics },
+	{ READ_TCP, read_tcp },	   { READ_CPU, read_cpu },
+	{ READ_CPU, read_memory }, { READ_SETTINGS, read_settings },
+	{ READ_GPUS, read_gpus },  { READ_NVML, read_nvml },
+	{ READ_GPUS, read_pci },   { READ_GPUS, read_driver },
+	{ READ_XIDS, read_xids },  { READ_NICS | READ_TRAFFIC, read_nics },
 	{ READ_NCCL, read_nccl },
 };
 

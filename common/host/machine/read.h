@@ -66,7 +66,7 @@ void gpu_pair_read(const struct nvml *nvml, const char *bus_a, const char *bus_b
 /* ---- the readers, a file each; "of the job's GPUs": the parts that have a "bus" ---- */
 
 typedef void reader_fn(const struct read_request *request, struct reading *reading);
-reader_fn read_cpu, read_memory, read_tcp, read_nics, read_pci, read_nvml, read_xids;
+reader_fn read_cpu, read_memory, read_tcp, read_nics, read_pci, read_nvml, read_driver, read_xids;
 
 /* Lanes and generations of the slowest link between a device, named by its folder below /sys, and
  * the CPU, as states of a part: width, max_width, gen, max_gen. */

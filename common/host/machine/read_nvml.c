@@ -10,7 +10,8 @@ enum { POLICY_POWER = 0, POLICY_THERMAL = 1 };
 enum { P2P_READ = 0, P2P_WRITE = 1, P2P_NVLINK = 2 };
 enum { LINK_REPLAY = 0, LINK_RECOVERY = 1, LINK_CRC_FLIT = 2, LINK_CRC_DATA = 3 };
 
-#define GPUS 64 /* of a host */
+#define GPUS	      64 /* of a host */
+#define NO_PERMISSION 4	 /* NVML_ERROR_NO_PERMISSION: a GPU that a container was not given */
 
 /* A GPU, and its part in the list. */
 struct gpu {
@@ -271,7 +272,7 @@ static int find_by_number(const struct nvml *nvml, struct reading *m, struct gpu
 {
 	unsigned count = 0;
 	struct nvml_pci pci;
-	int n = 0;
+	int n = 0, rc;
 
 	if (!nvml->count || !nvml->by_index)
 		return 0;
@@ -283,7 +284,9 @@ static int find_by_number(const struct nvml *nvml, struct reading *m, struct gpu
 	for (unsigned i = 0; i < count && i < GPUS; i++) {
 		gpus[n] = (struct gpu){ .nvml = nvml, .m = m };
 		snprintf(gpus[n].part, sizeof(gpus[n].part), "GPU %u", i);
-		if (nvml->by_index(i, &gpus[n].device) != 0)
+		rc = nvml->by_index(i, &gpus[n].device);
+		state(&gpus[n], "lost", rc != 0 && rc != NO_PERMISSION);
+		if (rc != 0)
 			continue;
 		/* the kernel, and CUDA, write a domain of four digits */
 		if (ASK(&gpus[n], pci, &pci))

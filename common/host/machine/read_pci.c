@@ -4,9 +4,11 @@
 #include <dirent.h>
 #include <fcntl.h>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "topo/topo.h"
 
+#define PCI   "/sys/bus/pci/devices/"
 #define DEPTH 16 /* devices between root and endpoint */
 
 /* The devices from the root port to the endpoint itself, as folders (real paths, root included). */
@@ -176,7 +178,7 @@ static void read_iommu(const char *root, const char *folder, const char *part, s
 
 static void read_gpu(const char *root, const char *bus, const char *part, struct reading *m)
 {
-	char folder[64] = "/sys/bus/pci/devices/", cpus[512];
+	char folder[64] = PCI, cpus[512];
 	size_t at = strlen(folder);
 	struct chain chain;
 
@@ -193,6 +195,63 @@ static void read_gpu(const char *root, const char *bus, const char *part, struct
 	read_iommu(root, folder, part, m);
 	if (file_text(root, cpus, sizeof(cpus), "%s/local_cpulist", folder) > 0)
 		reading_say(m, part, "cpus", cpus);
+}
+
+/* ---- all NVIDIA devices ---------------------------------------------------------------------- */
+
+#define DEVICES 4096
+
+/* A GPU of NVIDIA (class 03h: display, 3D) that the host keeps for itself; `driver`: its driver, ""
+ * for none. */
+static bool is_nvidia(const char *root, const char *bus, char driver[16])
+{
+	char text[16], link[PATH_MAX], target[PATH_MAX];
+	ssize_t n;
+
+	*driver = '\0';
+	if (file_text(root, text, sizeof(text), PCI "%s/vendor", bus) <= 0 ||
+	    strcmp(text, "0x10de") != 0 ||
+	    file_text(root, text, sizeof(text), PCI "%s/class", bus) <= 0 ||
+	    strncmp(text, "0x03", 4) != 0)
+		return false;
+	snprintf(link, sizeof(link), "%s" PCI "%s/driver", root, bus);
+	n = readlink(link, target, sizeof(target) - 1);
+	target[n > 0 ? n : 0] = '\0';
+	if (n > 0)
+		snprintf(driver, 16, "%.15s", basename(target));
+	return strcmp(driver, "vfio-pci") != 0; /* a virtual machine's */
+}
+
+/* Tells whether the host has GPUs that NVML should show. Nothing is said where /sys has no PCI. */
+void read_driver(const struct read_request *request, struct reading *m)
+{
+	char(*names)[32], driver[16], version[16];
+	int gpus = 0, without = 0, loaded, n;
+
+	if (request->ranks || !request->nvml)
+		return;
+	names = must(calloc(DEVICES, sizeof(*names)));
+	n = file_list(request->root, PCI, names, DEVICES);
+	for (int i = 0; i < n; i++) {
+		bool is = is_nvidia(request->root, names[i], driver);
+
+		gpus += is;
+		without += is && !*driver;
+	}
+	free(names);
+	loaded = file_text(request->root, version, sizeof(version), "/proc/driver/nvidia/version") >
+		 0;
+	if (gpus == 0 && !loaded && !request->nvml->by_bus)
+		return;
+	reading_state(m, "NVML", "failed", !request->nvml->by_bus && !request->nvml->missing);
+	reading_state(m, "NVML", "missing", request->nvml->missing);
+	reading_state(m, "NVML", "driver_loaded", loaded);
+	if (m->why[0])
+		reading_say(m, "NVML", "why", m->why);
+	if (n == 0)
+		return;
+	reading_state(m, "NVML", "pci_gpus", gpus);
+	reading_state(m, "NVML", "without_driver", without);
 }
 
 void read_pci(const struct read_request *request, struct reading *m)

@@ -64,6 +64,11 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	return key == 'h' || key == ARGP_KEY_ARG ? 0 : ARGP_ERR_UNKNOWN;
 }
 
+static void print_version(FILE *out, struct argp_state *state)
+{
+	output_version(out, state->name);
+}
+
 void arguments_read(const struct argument_table *table, int argc, char **argv, void *into)
 {
 	struct argp_option *options = must(calloc(table->n + 2, sizeof(*options)));
@@ -72,15 +77,17 @@ void arguments_read(const struct argument_table *table, int argc, char **argv, v
 	};
 	struct reader reader = { table, into };
 
+	/* argp sorts by group, then by name: a group each keeps the order of the table */
 	for (size_t i = 0; i < table->n; i++) {
 		const struct argument *row = &table->rows[i];
 		int flags = row->flags | (row->help ? 0 : OPTION_HIDDEN);
 
 		options[i] = (struct argp_option){ row->name, key_of(row, i), row->value,
-						   flags,     row->help,      0 };
+						   flags,     row->help,      (int)i + 1 };
 	}
 	options[table->n] = (struct argp_option){ .key = 'h', .flags = OPTION_HIDDEN };
 	argp_err_exit_status = OUTCOME_USAGE;
+	argp_program_version_hook = print_version;
 	output_guard(table->program);
 	(void)argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &reader);
 	free(options);

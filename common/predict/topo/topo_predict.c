@@ -3,8 +3,6 @@
 #include "base/parse.h"
 #include "topo/predict_run.h"
 
-const char *argp_program_version = "topo_predict (hangar) 0.1.0";
-
 /* Which of n names it is. */
 static int named(struct argp_state *state, const char *what, const char *word,
 		 const char *const *names, int n)
@@ -136,36 +134,43 @@ static const struct argument rows[] = {
 	{ "place", 0, "order|rack|random",
 	  "Nodes in leaf order (default), dealt over the leaves in turn, or at random",
 	  FIELD(change.place, take_word) },
-	{ "seed", 0, "N", "Of places at random", WHOLE(change.seed) },
+	{ "seed", 0, "N", "Seed of --place random", WHOLE(change.seed) },
 	{ "sharp", 0, NULL, "The network reduces (CollNet, NVLS over several nodes)",
 	  OF(FLAG, change.sharp) },
-	{ "oversubscription", 0, "FACTOR", "Of a fat tree's uplinks, from 1 (default: 1)",
+	{ "oversubscription", 0, "FACTOR",
+	  "Oversubscription of a fat tree's uplinks, from 1 (default: 1)",
 	  REAL(change.oversubscription) },
 	{ "process-gpus", 0, "N",
 	  "GPUs of one process, which launches on them in turn (default: 1)", WHOLE(process_gpus) },
-	{ "nccl", 0, "VERSION", "What it would choose (default: 2.28; before 2.18 as 2.18)",
+	{ "nccl", 0, "VERSION",
+	  "Choose algorithms as this NCCL does (default: 2.28; before 2.18 as 2.18)",
 	  OWN(take_version) },
-	{ "algo", 0, "NAME", "Tree, Ring, CollNetDirect, CollNetChain, NVLS, NVLSTree, PAT or P2P",
+	{ "algo", 0, "NAME",
+	  "This algorithm alone: Tree, Ring, CollNetDirect, CollNetChain, NVLS, NVLSTree, PAT or "
+	  "P2P",
 	  FIELD(algo, take_choice) },
-	{ "proto", 0, "NAME", "LL, LL128 or Simple", FIELD(proto, take_choice) },
+	{ "proto", 0, "NAME", "This protocol alone: LL, LL128 or Simple",
+	  FIELD(proto, take_choice) },
 	{ "all-algos", 0, NULL, "One row per algorithm", OF(FLAG, all_algos) },
-	{ "no-nvls", 0, NULL, "As with NCCL_NVLS_ENABLE=0", OF(FLAG, no_nvls) },
+	{ "no-nvls", 0, NULL, "Leave out NVLS, as with NCCL_NVLS_ENABLE=0", OF(FLAG, no_nvls) },
 	{ "nccl-model", 0, NULL, "Time is NCCL's own estimate; rows without one are left out",
 	  OF(FLAG, nccl_model) },
-	{ "physical", 0, NULL, "Without fitted constants", OF(FLAG, physical) },
+	{ "physical", 0, NULL, "Use no fitted constants", OF(FLAG, physical) },
 	{ "fitted", 0, "FILE", "Fitted constants (default: fitted.json above the specs)",
 	  OF(TEXT, fitted) },
 	{ "calibrate", 0, "RUN_DIR",
-	  "What launching an empty kernel costs the host, as a run with --out RUN_DIR measured it",
+	  "Take the cost of a launch from a run of this machine that was made with --out RUN_DIR",
 	  OF(TEXT, calibrate) },
-	{ "csv", 0, NULL, "CSV on standard output", OF(FLAG, csv) },
-	{ "explain", 0, NULL, "The derivation of one point: the largest size, or -b's without -e",
+	{ "csv", 0, NULL, "Print CSV", OF(FLAG, csv) },
+	{ "explain", 0, NULL, "Derive one point: the largest size, or -b's without -e",
 	  OF(FLAG, explain) },
-	{ "list", 0, NULL, "Name the specs", OF(FLAG, list) },
-	{ "failures", 0, "RATE", "Failures per node and year: odds and checkpoint interval",
+	{ "list", 0, NULL, "List the machine specs", OF(FLAG, list) },
+	{ "failures", 0, "RATE",
+	  "Failures per node and year; also print the odds of a job and its checkpoint interval",
 	  REAL(rate) },
-	{ "hours", 0, "HOURS", "Length of the job (default: 24)", REAL(hours) },
-	{ "checkpoint", 0, "SECONDS", "Cost of a checkpoint (default: 60)", REAL(cost_s) },
+	{ "hours", 0, "HOURS", "Length of the job, for --failures (default: 24)", REAL(hours) },
+	{ "checkpoint", 0, "SECONDS", "Cost of a checkpoint, for --failures (default: 60)",
+	  REAL(cost_s) },
 };
 
 static const struct argument_table table = {

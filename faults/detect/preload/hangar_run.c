@@ -97,31 +97,29 @@ static void check(struct argp_state *state, void *into)
 
 static const struct argument rows[] = {
 	{ "on-hang", 0, "WHAT",
-	  "When there is a verdict: report it and leave the job alone, abort its ranks (SIGABRT), "
-	  "or kill them "
-	  "[report]",
+	  "What follows a verdict: `report' leaves the job alone, `abort' sends its ranks SIGABRT, "
+	  "`kill' kills them [report]",
 	  ARGUMENT_OWN, .take = take_on_hang },
 	{ "timeout", 0, "SECONDS",
-	  "A wait for what may yet come is a hang after this time; what no waiting cures is said "
-	  "at once [120]",
+	  "Call a wait that may still end a hang after this time [120]; a hang that no waiting "
+	  "cures is said at once",
 	  ARGUMENT(REAL, struct arguments, run.timeout), .min = 1, .most = 1e6 },
 	{ "out", 0, "DIR", "Folder for the evidence [results/runs/DATE-COMMAND-RUN]", ARGUMENT_OWN,
 	  .take = take_out },
 	{ "fault", 0, "NAME:RANK@CALL[,comm=NAME][,size=N][,order=K][,kind=K][,value=V]",
-	  "Have one rank do one thing wrong in one call, counted from 1 on its communicator (of "
-	  "kind K, "
-	  "of those of this NCCL name, of so many ranks, or the rank's Kth from 0)",
+	  "Have one rank do one thing wrong in one call, counted from 1 on its communicator. "
+	  "comm=, size= and order= choose the communicator by its NCCL name, its number of ranks, "
+	  "or its number among the rank's, from 0; kind= counts calls of one kind alone",
 	  ARGUMENT_OWN, .take = take_fault },
 	{ "rendezvous", 0, "HOST:PORT",
-	  "Of several hosts: where their monitors meet, a free port of rank 0's host "
+	  "Where the monitors of several hosts meet: a free port of rank 0's host "
 	  "[MASTER_ADDR:MASTER_PORT+1, as the ranks have them]",
 	  ARGUMENT_OWN, .take = take_meeting_point },
 	{ "status", 0, NULL,
-	  "Say how a run is that hangar_run watches on this host: who has come to which call, who "
-	  "waits for "
-	  "whom and where, what moves. PID: of any process of it; DIR: its --out; none: all runs. "
-	  "SIGUSR1 to its monitor (pkill -USR1 -x hangar_run; not $!, which is COMMAND) says it "
-	  "there",
+	  "Instead of a COMMAND: print how far the runs on this host are that hangar_run watches: "
+	  "which rank is in which call, waits for which rank, and what moves. PID (any process of "
+	  "a run) or DIR (its --out) names one of them. pkill -USR1 -x hangar_run prints it on "
+	  "the runs' own terminals",
 	  ARGUMENT(FLAG, struct arguments, status) },
 	{ "quiet", 'q', NULL, "Say nothing but a verdict",
 	  ARGUMENT(FLAG, struct arguments, run.quiet) },

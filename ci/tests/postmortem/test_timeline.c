@@ -124,13 +124,35 @@ UNIT_TEST(test_trace, "trace, event by event")
 	timeline_tear_down();
 }
 
-/* Several culprits; no comma, which gnuplot would end the cell at. */
+/* Several culprits; no comma, which gnuplot would end the cell at. The time is that of the verdict line. */
 UNIT_TEST(test_title, "title of several ranks")
 {
 	timeline_play_two();
 	strcpy(timeline_diagnosis.ranks, "0,1");
+	timeline_evidence.detect_ms = 640;
 	CU_ASSERT_PTR_NOT_NULL(
-		strstr(timeline_table(), "\ntitle,,,,\"hang: missing-call (ranks 0;1)\",,"));
+		strstr(timeline_table(),
+		       "\ntitle,,,,\"hang: missing-call (ranks 0;1); named after 640 ms\",,"));
+	timeline_tear_down();
+}
+
+/* Each of two ranks is in a communicator's call that the other has not made. */
+UNIT_TEST(test_circle, "a circle of two communicators")
+{
+	static const char *const notes[] = {
+		"in call 3 of communicator 0, for 60 ms without rank 1",
+		"in call 3 of communicator 7, for 60 ms without rank 0"
+	};
+
+	timeline_set_up(2);
+	for (int i = 0; i < 2; i++) {
+		timeline_call(i, 10, 20);
+		timeline_call(i, 20, 30)->comm = 7;
+		timeline_call(i, 40, 0)->comm = i ? 7 : 0;
+	}
+	timeline_build();
+	for (int i = 0; i < 2; i++)
+		CU_ASSERT_STRING_EQUAL(timeline.lanes[i].note, notes[i]);
 	timeline_tear_down();
 }
 

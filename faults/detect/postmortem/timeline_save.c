@@ -180,13 +180,13 @@ static void put_points(FILE *f, const struct timeline *t)
 	const struct diagnosis *d = t->diagnosis;
 	char text[192];
 
-	if (strcmp(d->ranks, "-") == 0)
-		snprintf(text, sizeof(text), "%s: %s", outcome_name(d->outcome),
-			 class_name(d->class, d->outcome));
-	else
-		snprintf(text, sizeof(text), "%s: %s (rank%s %.100s)", outcome_name(d->outcome),
-			 class_name(d->class, d->outcome), strchr(d->ranks, ',') ? "s" : "",
+	snprintf(text, sizeof(text), "%s: %s", outcome_name(d->outcome),
+		 class_name(d->class, d->outcome));
+	if (strcmp(d->ranks, "-") != 0)
+		text_add(text, sizeof(text), " (rank%s %.100s)", strchr(d->ranks, ',') ? "s" : "",
 			 d->ranks);
+	if (t->evidence->detect_ms > 0)
+		text_add(text, sizeof(text), ", named after %.0f ms", t->evidence->detect_ms);
 	put_line(f, "title", text, NAN, NAN);
 	name_point(text, sizeof(text), "divergence", d->comm, d->seq_low);
 	if (!isnan(t->divergence))

@@ -70,22 +70,40 @@ def section(name, title, inside):
     return f'<section id="{name}"><h2>{title}</h2>\n{inside}</section>\n' if inside else ""
 
 
+def shown_of(cell):
+    return cell[0] if isinstance(cell, tuple) else cell
+
+
+def lift(columns, lines):
+    """The columns and lines without the columns that are empty or say the same in all rows, which are said once."""
+    keep, said = [], []
+    for i, column in enumerate(columns):
+        values = {shown_of(line[i]) for line in lines}
+        if len(values) > 1 or (values != {""} and (len(lines) == 1 or column[1] == "t" or "<svg" in min(values))):
+            keep.append(i)
+        elif values != {""}:
+            said.append(f"{esc(column[0])} {min(values)}".strip())
+    said = f"<p class=quiet>All rows: {', '.join(said)}</p>" if said else ""
+    return [columns[i] for i in keep], [[line[i] for i in keep] for line in lines], said
+
+
 def table(name, columns, lines):
     """`columns`: (title, what): "n" a number, "c" text to choose from, "t" other text, each with an optional
     explanation as a third part. A cell is HTML, or (HTML, value to sort by)."""
     if not lines:
         return ""
+    columns, lines, said = lift(columns, lines)
     head = "".join(f'<th scope="col" data-kind="{column[1]}"' + (f' title="{esc(column[2])}"' if column[2:] else "")
                    + f">{esc(column[0])}</th>" for column in columns)
     body = []
     for line in lines:
         cells = []
         for column, cell in zip(columns, line):
-            shown, value = cell if isinstance(cell, tuple) else (cell, None)
+            shown, value = shown_of(cell), cell[1] if isinstance(cell, tuple) else None
             mark = "" if value is None else f' data-v="{esc(value)}"'
             cells.append(f"<td class={column[1]}{mark}>{shown}</td>")
         body.append(f"<tr>{''.join(cells)}</tr>")
-    return (f'<div class="wide{" long" if len(lines) > 100 else ""}"><table id="{name}" class="tools"><thead><tr>{head}</tr></thead>\n<tbody>'
+    return (f'{said}<div class="wide{" long" if len(lines) > 100 else ""}"><table id="{name}" class="tools"><thead><tr>{head}</tr></thead>\n<tbody>'
             + "\n".join(body) + "</tbody></table></div>\n")
 
 
@@ -113,7 +131,10 @@ def findings_of(data, points):
         name = run.path.name
         if run.header and run.end is None:
             found.append({"severity": "failed", "kind": "no end", "run": name, "text": f"{name} did not end by itself: "
-                          "its last line is missing. A verdict is in the evidence of the run, results/runs/.",
+                          "its last line is missing. " + (
+                              "The verdict is above." if any(run.path in (one.path, *one.path.parents)
+                                                            for one in data.evidence)
+                              else "A verdict is in the evidence of the run, results/runs/."),
                           "evidence": run.path})
         elif run.end and run.end.get("outcome") != "ok":
             said = run.end.get("error")
@@ -156,6 +177,17 @@ def as_expected(data, one):
     return False
 
 
+def line_of(verdict):
+    """The line for scripts that the run ended with."""
+    ms = rows.number(verdict.get("detect_ms"))
+    known = {**verdict, "seq": verdict.get("seq_low"), "detect_ms": "0" if math.isnan(ms) else f"{ms:.0f}"}
+    if not rows.number(known["seq"]) >= 0:  # the line may name another call than these
+        known["comm"] = known["seq"] = None
+    return "# verdict: " + " ".join(f"{name}={known.get(name)}" for name in (
+        "outcome", "class", "ranks", "comm", "seq", "confidence", "detect_ms", "side")
+        if known.get(name) not in (None, ""))
+
+
 def evidence_html(data, one, pictures):
     verdict, kind = one.verdict, "ok" if as_expected(data, one) else "failed"
     lines = "".join(f"<li>{esc(line)}</li>" for line in source.texts(verdict, "lines"))
@@ -163,14 +195,17 @@ def evidence_html(data, one, pictures):
                    (("Cause.", "cause"), ("Fix.", "fix"), ("Prevention.", "prevention")) if verdict.get(key))
     picture = pictures.html(f"timeline-{data.evidence.index(one)}", f"Timeline of {one.path.name}")
     where = os.path.relpath(one.path, data.path)
+    culprits = str(verdict.get("ranks"))
+    culprits = "no rank named" if culprits in ("-", "None") else ("ranks " if "," in culprits else "rank ") + culprits
     names = ("postmortem.md", "verdict.json", "timeline.json", "rank-0.stack.txt")
     links = ", ".join(link(data, f"{where}/{name}", name) for name in names if (one.path / name).exists())
     when = f", named after {num(verdict.get('detect_ms'), '{:.0f}')} ms" if num(verdict.get("detect_ms")) else ""
     why = " <span class=quiet>a fault, named as it must be</span>" if kind == "ok" else ""
     return (f'<article class="card {kind}"><h3>{badge(kind, verdict.get("outcome"))} {esc(verdict.get("class"))}, '
-            f"ranks {esc(verdict.get('ranks'))} ({esc(verdict.get('confidence'))}{when}){why}</h3>"
+            f"<span class=bad>{esc(culprits)}</span> ({esc(verdict.get('confidence'))}{when}){why}</h3>"
+            f"<pre class=line>{esc(line_of(verdict))}</pre>"
             f"<p class=quiet>{esc(', '.join(str(verdict[k]) for k in ('command', 'hosts', 'when') if verdict.get(k)))}</p>"
-            f"<ul>{lines}</ul>{told}{picture}<p>{link(data, where)}: {links}</p>"
+            f"<ul>{lines}</ul>{told}{picture}<p>{link(data, where, 'evidence' if where == '.' else where)}: {links}</p>"
             + fold("Post-mortem", f"<pre>{esc(one.postmortem)}</pre>" if one.postmortem else "") + "</article>")
 
 
@@ -181,7 +216,7 @@ def verdict_section(data, points, pictures):
     told = "".join(evidence_html(data, one, pictures) for one in data.evidence if not as_expected(data, one))
     good = "".join(evidence_html(data, one, pictures) for one in data.evidence if as_expected(data, one))
     nothing = "" if cards or told else f"<p>{badge('ok')} Nothing was found.</p>"
-    return section("findings", "Verdicts and findings", nothing + cards + told
+    return section("findings", "Verdicts and findings", nothing + (cards + told if data.night else told + cards)
                    + fold("Faults that were named as they must be", good))
 
 
@@ -206,7 +241,7 @@ def interval_svg(row, widest):
 COMPARED = (("verdict", "c"), ("collective", "c"), ("size", "n"), ("placement", "c"), ("in words", "t"),
             ("ratio", "n", "of times: above 1 is slower"), ("interval", "n", "of the ratio; grey: what does not matter"),
             ("before us", "n", "median over launches"), ("now us", "n"), ("launches", "c", "before / now"),
-            ("ceiling %", "n"), ("moved", "n"), ("vendor %", "n"), ("moved", "n"), ("mode", "c"), ("of what", "c"))
+            ("ceiling %", "n"), ("ceiling moved", "n"), ("vendor %", "n"), ("vendor moved", "n"), ("mode", "c"), ("of what", "c"))
 
 
 def compared_line(row, widest):
@@ -251,11 +286,11 @@ def runs_section(data):
     return section("runs", "Runs", table("runs-table", columns, lines))
 
 
-MEASURED = (("collective", "c"), ("size", "n"), ("placement", "c"), ("mode", "c"), ("ranks", "c"), ("type", "c"),
-            ("time us", "n", "median over launches"), ("bus GB/s", "n"),
+MEASURED = (("collective", "c"), ("size", "n"), ("placement", "c"), ("time us", "n", "median over launches"),
+            ("bus GB/s", "n"), ("of predicted %", "n", "speed reached, of the predicted"), ("of ceiling %", "n"),
             ("spread %", "n", "of the launches' times; of one launch 5th to 95th percentile of its samples"),
-            ("predicted us", "n"), ("of predicted %", "n", "speed reached, of the predicted"), ("of ceiling %", "n"),
-            ("wrong", "n", "wrong elements"), ("used", "c", "algorithm, protocol, channels"), ("launches", "n"))
+            ("predicted us", "n"), ("wrong", "n", "wrong elements"), ("mode", "c"), ("ranks", "c"), ("type", "c"),
+            ("used", "c", "algorithm, protocol, channels"), ("launches", "n"))
 
 
 def point_line(p):
@@ -264,10 +299,10 @@ def point_line(p):
     kind = " ".join(esc(p[c]) for c in ("dtype", "redop") if p[c] != "none") + (
         f" root {esc(p['root'])}" if p["root"] not in ("-1", "0") else "")
     return [esc(p["collective"]), (size_text(p["size_bytes"]), esc(p["size_bytes"])), esc(p["placement"]),
-            esc(p["mode"]), f"{esc(p['nranks'])} {esc(p['backend'])}", kind, num(p["time_us"]), num(p["busbw_gbs"]),
-            num(p["spread"], "{:.1f}"), num(p["predicted_us"]), f"<b class=bad>{share}</b>" if low else share,
-            num(p["of_ceiling_percent"], "{:.1f}"), "N/A" if math.isnan(p["wrong"]) else num(p["wrong"]),
-            esc(p["used"]), str(p["launches"])]
+            num(p["time_us"]), num(p["busbw_gbs"]), f"<b class=bad>{share}</b>" if low else share,
+            num(p["of_ceiling_percent"], "{:.1f}"), num(p["spread"], "{:.1f}"), num(p["predicted_us"]),
+            "N/A" if math.isnan(p["wrong"]) else num(p["wrong"]), esc(p["mode"]),
+            f"{esc(p['nranks'])} {esc(p['backend'])}", kind, esc(p["used"]), str(p["launches"])]
 
 
 # ---- pictures ----

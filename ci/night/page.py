@@ -3,7 +3,7 @@
 Verdicts and findings come first, then what changed, points, pictures, topology, environment, files.
 All text of files goes through `esc`; a policy in the page lets its own script run and no other."""
 import base64
-import csv
+import errno
 import hashlib
 import math
 import os
@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 import page_data as source
 import rows
+import tables
 
 HERE = Path(__file__).resolve().parent
 PLOT = HERE.parents[1] / "plots" / "plot"
@@ -331,11 +332,13 @@ class Pictures:
             folders["all"] = ""
         if data.trend:
             self.trend(place / "all")
+        if (place / "all").exists():
             folders["all"] = ""
         for i, one in enumerate(data.evidence):
-            if one.timeline:
+            text = source.text_of(one.timeline, self.notes, 64 << 20) if one.timeline else ""
+            if text:
                 (place / str(i)).mkdir()
-                (place / str(i) / "timeline.csv").write_bytes(one.timeline.read_bytes())
+                tables.save(place / str(i) / "timeline.csv", text)
                 folders[str(i)] = f"-{i}"
         for name, suffix in folders.items():
             self.run(place / name)
@@ -344,8 +347,12 @@ class Pictures:
 
     def trend(self, place):
         """The history, and of it apart the points that became slower."""
-        lines = [[plain(cell, ",") for cell in line]
-                 for line in csv.reader(source.text_of(self.data.trend, self.notes, 64 << 20).splitlines())] or [[]]
+        try:
+            lines = tables.cells_of(source.text_of(self.data.trend, self.notes, 64 << 20))
+        except ValueError as error:
+            self.notes.append(f"{self.data.trend}: {error}")
+            return
+        lines = [[plain(cell, ",") for cell in line] for line in lines] or [[]]
         head, whole = lines[0], [line for line in lines[1:] if len(line) == len(lines[0])]
         names = ("collective", "bytes", "mode", "placement", "variant")
         at = [head.index(name) if name in head else None for name in names]
@@ -369,9 +376,12 @@ class Pictures:
 
     def keep(self):
         try:
+            room, need = os.statvfs(self.data.path), 3 * sum(map(len, self.svg.values()))
+            if room.f_bavail * room.f_frsize < need:  # the page itself comes first
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             for name, text in self.svg.items():
                 (self.data.path / "plots").mkdir(exist_ok=True)
-                (self.data.path / "plots" / f"{name}.svg").write_text(text, encoding="utf-8")
+                tables.save(self.data.path / "plots" / f"{name}.svg", text)
         except OSError as error:
             self.notes.append(f"pictures are in this page alone: plots/: {error.strerror}")
 
@@ -397,8 +407,7 @@ def plain(value, also=""):
 
 def write(path, head, lines):
     path.parent.mkdir(exist_ok=True)
-    with open(path, "w", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([head, *lines])
+    tables.write_csv(path, head, lines)
 
 
 PICTURES = (("slower", "Over nights: points that are slower now"), ("sheet", "All collectives: bus bandwidth over size"), ("predicted", "Measured against predicted"),
@@ -551,7 +560,5 @@ def write_page(path, to=None):
     """Writes the page of a folder beside its data, or into the file `to`; returns where it is."""
     data = source.gather(path)
     to = Path(to or data.path / "page.html")
-    partial = to.with_name(to.name + ".partial")
-    partial.write_text(render(data), encoding="utf-8", errors="replace")
-    os.replace(partial, to)
+    tables.save(to, render(data))
     return to

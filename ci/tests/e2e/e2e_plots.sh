@@ -378,7 +378,7 @@ holds "ceilings apart $(ceilings all_reduce-sizes-1), alike $(ceilings all_reduc
 # Twice in a second: a folder each, and clean paths
 here=$PWD
 mkdir -p "$work/tree/plots" "$work/tree/build"
-cp plots/predict plots/predict.gp plots/common.gp "$work/tree/plots/"
+cp plots/predict plots/draw.sh plots/predict.gp plots/common.gp "$work/tree/plots/"
 cd "$work/tree/build" || exit 1
 for i in 1 2 3; do
 	HANGAR_E2E=$token BUILD=$BUILD ../plots/predict --topo dgx-a100 >"$work/twin-$i" &

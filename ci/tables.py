@@ -51,8 +51,9 @@ def save(path, data, sync=False):
         if to != path:
             os.replace(to, path)
     except OSError as error:
-        if to != path:
-            to.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            if to != path:
+                to.unlink()
         raise OSError(error.errno, error.strerror, str(path)) from error
 
 

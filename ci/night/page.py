@@ -35,11 +35,13 @@ def esc(value):
 
 
 def num(value, form=None):
-    """A number for people, "" for what is none; without a form four digits, and never fewer than it has before the point."""
+    """A number for people, "" for what is none; without a form four digits, never fewer than it has before the point,
+    and no power of ten."""
     value = rows.number(value)
     if math.isnan(value) or math.isinf(value):
         return ""
-    return (form or ("{:.0f}" if abs(value) >= 1000 else "{:.4g}")).format(value)
+    size = abs(value)
+    return (form or ("{:.0f}" if size >= 1000 else "{:.6f}" if 0 < size < 1e-4 else "{:.4g}")).format(value)
 
 
 def size_text(value):

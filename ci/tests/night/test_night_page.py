@@ -89,6 +89,10 @@ class PageTest(NightCase):
         (folder / "rows.csv").write_text(lines)
         self.assertIn("no column busbw_gbs: its rows are not shown", self.page_of(folder))
 
+    def test_numbers(self):
+        for value, text in ((5.306e-6, "0.000005"), (1.5e-4, "0.00015"), (0.25, "0.25"), (2e6, "2000000"), (0, "0"), ("nan", "")):
+            self.assertEqual(page.num(value), text)
+
     def test_columns_of_one_value(self):
         """They are said once, above the table: the rest fits a narrow page."""
         self.launch("run", ({"dtype": "half"}, {"dtype": "half", "size_bytes": 8}))

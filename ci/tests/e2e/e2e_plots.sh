@@ -350,7 +350,7 @@ holds 'variants: an axis below 0' bash -c '! grep -q ">-[0-9.]*<" "$1"' - "$work
 predict() {
 	run env BUILD="$BUILD" OUT_DIR="$work/$1" plots/predict "${@:2}"
 }
-predict h100 --topo dgx-h100 -N 1-2048 -c all_reduce,alltoall,all_gather
+predict h100 --topo dgx-h100 -N 1-2048 -c all_reduce,alltoall
 expect_rc 0 'plots/predict:'
 for plot in all_reduce-sizes-1 all_reduce-sizes-2048 all_reduce-nodes alltoall-nodes; do
 	expect_out "^# $work/h100/$plot.svg $work/h100/$plot.png\$"
@@ -362,10 +362,11 @@ holds 'the plateau lacks an algorithm' bash -c \
 holds 'the plateau does not reach 2048 nodes' grep -qF '>2048<' "$work/h100/all_reduce-nodes.svg"
 holds 'NVLS on many nodes without SHARP' bash -c '! grep -qF ">NVLS<" "$1"' - \
 	"$work/h100/all_reduce-sizes-2048.svg"
-for algorithm in Ring Tree NVLSTree; do
-	colours=$(grep -h -A 7 "<title>$algorithm<" "$work"/h100/*.svg | grep -o "stroke='rgb([^)]*)'" | sort -u)
-	holds "$algorithm in the colours $colours" [ "$(wc -l <<<"$colours")" -eq 1 ]
-done
+for algorithm in Ring Tree NVLS NVLSTree; do # of one colour each, though NVLS stands where NVLSTree does elsewhere
+	grep -h -A 7 "<title>$algorithm<" "$work"/h100/*.svg | grep -o "stroke='rgb([^)]*)'" | sort -u
+done >"$work/colours"
+holds "colours of four algorithms: $(tr '\n' ' ' <"$work/colours")" \
+	[ "$(wc -l <"$work/colours"),$(sort -u "$work/colours" | wc -l)" = 4,4 ]
 holds 'the title does not say at which size' grep -qF '>dgx-h100, all_reduce, at 8 GiB<' \
 	"$work/h100/all_reduce-nodes.svg"
 holds 'no key for the ceilings' grep -qF '>what the links can carry<' "$work/h100/all_reduce-sizes-2048.svg"
@@ -397,6 +398,16 @@ predict unknown --topo pdp-11
 expect_rc 2 'an unknown machine:'
 expect_err "no machine spec 'pdp-11'"
 holds 'a folder of nothing' [ ! -e "$work/unknown" ]
+# A full folder: nothing half-written, one line
+mkdir "$work/disk"
+if unshare -rm true 2>/dev/null; then
+	run unshare -rm sh -c 'mount -t tmpfs -o size=4k none "$1" && OUT_DIR=$1/made BUILD=$2 plots/predict --topo dgx-a100
+		code=$?; ls -A "$1"; exit $code' - "$work/disk" "$BUILD"
+	expect_rc 1 'predict on a full disk:'
+	holds 'predict on a full disk: not one line' [ "$(wc -l <"$work/err")" -eq 1 ]
+	expect_err "^predict: $work/disk/made/(chosen|algos).csv: No space left on device\$"
+	holds 'predict on a full disk leaves something' [ ! -s "$work/out" ]
+fi
 predict list --list
 expect_rc 2 'plots/predict --list:'
 expect_err 'printed no figures'

@@ -2,6 +2,9 @@
  * clocks is in test_timeline_axis.c. */
 #include "timeline_scene.h"
 
+#include <signal.h>
+#include <sys/resource.h>
+
 UNIT_TEST(test_two_ranks, "two ranks: times, waiting, verdict")
 {
 	const struct span *s;
@@ -404,5 +407,25 @@ UNIT_TEST(test_no_folder, "no folder to write to")
 	timeline_play_two();
 	CU_ASSERT(timeline_save_csv(&timeline, "/nowhere/at/all/t.csv") < 0);
 	CU_ASSERT(timeline_save_trace(&timeline, "/nowhere/at/all/t.json") < 0);
+	timeline_tear_down();
+}
+
+/* The file system takes 200 bytes of a file. A file that is there already stays, and no half file is left. */
+UNIT_TEST(test_full, "a full disk leaves no half file")
+{
+	struct rlimit before, small;
+	int table, trace;
+
+	timeline_play_two();
+	signal(SIGXFSZ, SIG_IGN);
+	CU_ASSERT_EQUAL(getrlimit(RLIMIT_FSIZE, &before), 0);
+	small = (struct rlimit){ 200, before.rlim_max };
+	setrlimit(RLIMIT_FSIZE, &small);
+	table = timeline_save_csv(&timeline, timeline_path("t.csv"));
+	trace = timeline_save_trace(&timeline, timeline_path("t.json"));
+	setrlimit(RLIMIT_FSIZE, &before);
+	CU_ASSERT(table < 0 && trace < 0);
+	CU_ASSERT(access(timeline_path("t.csv"), F_OK) < 0 &&
+		  access(timeline_path("t.json"), F_OK) < 0);
 	timeline_tear_down();
 }

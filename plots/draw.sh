@@ -7,6 +7,10 @@ say() {
 	printf '%s: %s\n' "$name" "$1" >&2
 }
 
+if ! command -v gnuplot >/dev/null; then
+	say 'gnuplot is not installed: apt-get install gnuplot-nox (Debian, Ubuntu), or the package gnuplot'
+	exit 77
+fi
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/hangar-plot.XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT

@@ -194,6 +194,9 @@ def line_of(verdict):
 def evidence_html(data, one, pictures):
     verdict, kind = one.verdict, "ok" if as_expected(data, one) else "failed"
     lines = "".join(f"<li>{esc(line)}</li>" for line in source.texts(verdict, "lines"))
+    short = "".join(f"<li{' class=bad' if line.startswith('culprit') else ''}>{esc(line.strip())}</li>"
+                    for line in source.texts(verdict, "summary"))
+    lines = f"<ul>{short}</ul>" + fold("In sentences", f"<ul>{lines}</ul>") if short else f"<ul>{lines}</ul>"
     told = "".join(f"<p><b>{name}</b> {esc(verdict[key])}</p>" for name, key in
                    (("Cause.", "cause"), ("Fix.", "fix"), ("Prevention.", "prevention")) if verdict.get(key))
     picture = pictures.html(f"timeline-{data.evidence.index(one)}", f"Timeline of {one.path.name}")
@@ -208,7 +211,7 @@ def evidence_html(data, one, pictures):
             f"<span class=bad>{esc(culprits)}</span> ({esc(verdict.get('confidence'))}{when}){why}</h3>"
             f"<pre class=line>{esc(line_of(verdict))}</pre>"
             f"<p class=quiet>{esc(', '.join(str(verdict[k]) for k in ('command', 'hosts', 'when') if verdict.get(k)))}</p>"
-            f"<ul>{lines}</ul>{told}{picture}<p>{link(data, where, 'evidence' if where == '.' else where)}: {links}</p>"
+            f"{lines}{told}{picture}<p>{link(data, where, 'evidence' if where == '.' else where)}: {links}</p>"
             + fold("Post-mortem", f"<pre>{esc(one.postmortem)}</pre>" if one.postmortem else "") + "</article>")
 
 

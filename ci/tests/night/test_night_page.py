@@ -114,6 +114,8 @@ class PageTest(NightCase):
         for changes, has, lacks in (
                 ({}, ["<span class=bad>rank 1</span> (proved, named after 779 ms)", "# verdict: outcome=hang class=missing-call "
                       "ranks=1 comm=0 seq=8 confidence=proved detect_ms=779<", "The verdict is above."], "results/runs"),
+                ({"summary": ["culprit: rank 1 <sleeps>", "  lacks call 8"]}, ["<ul><li class=bad>culprit: rank 1 &lt;sleeps&gt;</li>"
+                  "<li>lacks call 8</li></ul><details><summary>In sentences</summary><ul><li>Rank 1 sleeps.</li>"], "results/runs"),
                 ({"ranks": "1,2", "seq_low": -1}, ["ranks 1,2<", "ranks=1,2 confidence=proved"], "seq="),
                 ({"ranks": "-", "detect_ms": None}, ["no rank named", "detect_ms=0<"], "ms)")):
             (folder / "verdict.json").write_text(json.dumps({**verdict, **changes}))

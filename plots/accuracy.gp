@@ -55,7 +55,8 @@ is_ours(i) = whole(0) ? strcol(source) eq own && is_model(i) : 0
 our_ratio(i) = is_ours(i) && ratio(0) > 0 ? ratio(0) : NaN
 plateau(i, name) = whole(0) ? !rows && strcol("unit") ne "us" && is_model(i) ? column(name) : NaN : NaN
 do for [i = 1:nmodels] {
-	set linetype i linecolor rgb colours[(i - 1) % 8 + 1] pointtype i > 8 ? 9 : 7 pointsize 0.4
+	set linetype i linecolor rgb colour_of(word(models, i), i) \
+		pointtype place_of(word(models, i), i) > 8 ? 9 : 7 pointsize 0.4
 }
 set key outside bottom center horizontal reverse Left samplen 1 spacing 1.2 noenhanced
 set format x "%g"
@@ -82,7 +83,9 @@ do for [format in formats] {
 	set ylabel "predicted time / measured time"
 	set xrange [smallest / 1.4 : largest * 1.4]
 	set yrange [1 / (1.1 * widest) : 1.1 * widest]
-	set ytics (0.01, 0.1, 0.2, 0.5, 0.67, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2, 5, 10, 100)
+	if (widest <= 2) { set ytics (0.5, 0.67, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2) }
+	if (widest > 2 && widest <= 20) { set ytics (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20) }
+	if (widest > 20) { set ytics autofreq 10**ceil(log10(widest) / 5) }
 	eval power_ticks(smallest, largest, 7)
 	plot 1 with lines linecolor rgb "#999999" notitle, for [i = 1:nmodels] csv using \
 		(ours(i, "size_bytes")):(our_ratio(i)) with points linetype i title title_of(i)

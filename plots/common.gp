@@ -74,6 +74,12 @@ down(n) = (n + across(n) - 1) / across(n)
 
 # Colours that colour-blind readers can tell apart (Okabe and Ito).
 array colours[8] = [0x0072B2, 0xD55E00, 0x009E73, 0xCC79A7, 0xE69F00, 0x56B4E9, 0x000000, 0x999999]
+# An algorithm and a collective have the same place in all plots; other names have place i.
+algorithms = "Ring Tree NVLS NVLSTree PAT CollNetDirect CollNetChain P2P"
+collectives = "all_reduce all_gather reduce_scatter broadcast alltoall sendrecv reduce alltoallv \
+	gather scatter hypercube"
+place_of(name, i) = (known = index_of(algorithms, name) + index_of(collectives, name), known ? known : i)
+colour_of(name, i) = colours[(place_of(name, i) - 1) % 8 + 1]
 look = "set border 3 linecolor rgb '#555555'; set tics nomirror out textcolor rgb '#222222'; \
 	set grid xtics ytics linetype 1 linecolor rgb '#e4e4e4' linewidth 1"
 eval look

@@ -69,8 +69,9 @@ measure(name, v) = name eq "nnodes" ? counted(v, " node") : bytes(unit(real(v)))
 label(i) = by eq "algo" ? (only eq "" ? part(i, 1).", " : "").part(i, 2) : \
 	(only eq "" ? part(i, 1).", " : "").measure(other, part(i, 2))
 
+colour(i) = colour_of(by eq "algo" ? part(i, 2) : "", i)
 do for [i = 1:ncurves] {
-	set linetype i linecolor rgb colours[(i - 1) % 8 + 1] linewidth 2 pointtype 7 pointsize 0.5 \
+	set linetype i linecolor rgb colour(i) linewidth 2 pointtype 7 pointsize 0.5 \
 		dashtype 1 + (i - 1) / 8
 }
 set logscale x 2
@@ -104,7 +105,7 @@ do for [format in formats] {
 		for [i = 1:ncurves] csv using (x(0)):(of_curve(i, "busbw_gbs")) \
 			with linespoints linetype i title label(i), \
 		for [i = 1:nceilings] csv using (x(0)):(of_curve(i, "ceiling_busbw_gbs")) \
-			with lines linecolor rgb (same ? 0x777777 : colours[(i - 1) % 8 + 1]) \
+			with lines linecolor rgb (same ? 0x777777 : colour(i)) \
 			linewidth 1.5 dashtype 3 notitle, \
 		NaN with lines linewidth 1.5 dashtype 3 linecolor rgb "#777777" \
 			title "what the links can carry"

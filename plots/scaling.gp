@@ -61,7 +61,8 @@ if (shown eq "") {
 
 title_of(i) = sprintf("%s, %s", word(names, i), unit(size[i]))
 do for [i = 1:ncurves] {
-	set linetype i linecolor rgb colours[(i - 1) % 8 + 1] linewidth 2 pointtype i > 8 ? 9 : 7 pointsize 0.6
+	set linetype i linecolor rgb colour_of(word(names, i), i) linewidth 2 \
+		pointtype place_of(word(names, i), i) > 8 ? 9 : 7 pointsize 0.6
 }
 set logscale x 2
 set xrange [least / 1.2 : most * 1.2]
@@ -74,7 +75,7 @@ set format y "%g"
 set key outside bottom center horizontal reverse Left samplen 2 spacing 1.1 noenhanced
 curve = "smooth unique with linespoints linetype i title title_of(int(i))"
 beside(y) = !has_prediction ? "" : ", for [i in shown] csv using (ranks(int(i))):(".y.") smooth \
-	unique with lines linecolor rgb colours[(i - 1) % 8 + 1] linewidth 0.7 dashtype 2 notitle"
+	unique with lines linecolor rgb colour_of(word(names, int(i)), int(i)) linewidth 0.7 dashtype 2 notitle"
 absolute = beside("point(int(i), 'predicted_busbw_gbs')")
 relative = beside("100 * point(int(i), 'predicted_busbw_gbs') / predicted[int(i)]")
 said = has_prediction ? " (dashed: predicted)" : ""

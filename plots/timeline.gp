@@ -1,4 +1,5 @@
 # timeline.gp: calls of ranks around a divergence: a lane per rank, a bar per call, waiting apart.
+# Calls of several communicators have a strip in the colour of theirs, and its number beside their own.
 # usage: gnuplot -e "csv='DIR/timeline.csv'; out='DIR/timeline'" plots/timeline.gp
 # writes out.svg, .png
 
@@ -12,6 +13,7 @@ set datafile columnheaders
 
 # One pass collects what is no bar: texts, points in time, breaks of the axis, lanes.
 title = ""; parted = ""
+comms = ""
 divergence = -1; verdict = 0; widest = 0
 nlanes = 0; ncalls = 0; nbreaks = 0; nnotes = 0; nqueued = 0; ndevice = 0
 array low[8]
@@ -22,13 +24,18 @@ array how[128]
 array note[16]
 is(name) = strcol("row") eq name
 start(i) = column("start_ms")
+# A text of a file has semicolons for commas; that of a lane is set in two lines.
+commas(s) = (mark = strstrt(s, ";"), mark ? s[:mark - 1].",".commas(s[mark + 1:]) : s)
 longer(text) = strlen(text) > widest ? (widest = strlen(text), 0) : 0
+lines(s) = (cut = strstrt(s, "; for "), longer(s[:cut]), longer(s[cut + 1:]), \
+	cut ? commas(s[:cut - 1])."\n".commas(s[cut + 2:]) : commas(s))
 take_break(i) = (nbreaks = nbreaks + 1, low[nbreaks] = column("start_ms"), \
 	high[nbreaks] = column("end_ms"), 0)
 take_lane(i) = (nlanes = nlanes + 1, rank[nlanes] = strcol("rank"), \
-	guilty[nlanes] = int(column("guilty")), how[nlanes] = strcol("text"), longer(how[nlanes]))
+	guilty[nlanes] = int(column("guilty")), how[nlanes] = lines(strcol("text")), 0)
 take_call(i) = (ncalls = ncalls + 1, nqueued = nqueued + (strcol("state") eq "queued"), \
-	ndevice = ndevice + (column("device_end_ms") > 0), 0)
+	ndevice = ndevice + (column("device_end_ms") > 0), \
+	comms = strstrt(" ".comms, " ".strcol("comm")." ") ? comms : comms.strcol("comm")." ", 0)
 take_row(i) = \
 	is("title") ? (title = strcol("text"), 0) : \
 	is("divergence") ? (parted = strcol("text"), divergence = start(0), 0) : \
@@ -55,6 +62,16 @@ right = place(verdict)
 ink = 0x222222; grey = 0x666666; paper = 0xffffff; plain = 0xF5F6F7; blush = 0xFBE9E3
 blue = 0x0072B2; dark = 0x003F63; pale = 0x9CC9E3; gold = 0xF0C24B; orange = 0xD55E00
 red = 0xB3261E
+ncomms = words(comms)
+several = ncomms > 1
+sorted = ""
+do for [n = 1:ncomms] {
+	least = 2**32
+	do for [c in comms] { if (!strstrt(" ".sorted, " ".c." ") && int(c) < least) { least = int(c) } }
+	sorted = sorted.sprintf("%d ", least)
+}
+comms = sorted
+array hue[6] = [0x009E73, 0xA63D8F, 0x111111, 0x7FD1F7, 0x8C6D31, 0xF2A7D0]
 set border 0
 set key at screen 0.5, screen 0.015 bottom center horizontal maxrows 1 Left reverse \
 	samplen 1.6 width -2 noenhanced
@@ -81,7 +98,7 @@ do for [k = 0:200] {
 		set xtics add (shown(k * step) place(k * step))
 	}
 }
-set xtics add ("verdict\n".long(verdict) right)
+set xtics add ("verdict" right)
 set xlabel sprintf("%s after the first call shown", micro ? "microseconds" : "milliseconds") \
 	noenhanced offset 0, 0.3 textcolor rgb ink
 
@@ -91,7 +108,7 @@ do for [i = 1:nlanes] {
 	set label i sprintf("%srank %s", guilty[i] ? "> " : "", rank[i]) noenhanced \
 		at graph -0.008, first i - 1 right textcolor rgb (guilty[i] ? red : ink)
 	set label 200 + i how[i] at graph 1.008, first i - 1 left noenhanced \
-		textcolor rgb (guilty[i] ? red : ink)
+		offset 0, (strstrt(how[i], "\n") ? 0.5 : 0) textcolor rgb (guilty[i] ? red : ink)
 }
 # A break: a slanted strip of paper across all lanes, its true length above.
 do for [i = 1:nbreaks] {
@@ -113,7 +130,6 @@ if (divergence >= 0) {
 	if (place(divergence) > 0.2 * right) { set label 500 center }
 	if (place(divergence) > 0.8 * right) { set label 500 right }
 }
-commas(s) = (mark = strstrt(s, ";"), mark ? s[:mark - 1].",".commas(s[mark + 1:]) : s)
 set label 600 commas(title) at graph 0, graph 1 left noenhanced offset 0, 3.5 textcolor rgb ink font ",17"
 do for [i = 1:nnotes] {
 	set label 700 + i note[i] at graph 0, graph 0 left noenhanced offset 0, -3.4 - 1.2 * i \
@@ -136,7 +152,8 @@ ran(i) = column("device_end_ms") > 0
 # The number of a call stands in its bar where there is room; of a send and a receive that never
 # ended together, side by side.
 letter = 0.0105 * right
-number(i) = strcol("seq")
+number(i) = several ? "c".strcol("comm").": ".strcol("seq") : strcol("seq")
+of_comm(k) = strcol("comm") eq word(comms, k)
 inset(i) = letter * (0.8 + 0.5 * strlen(number(0)))
 side(i) = begun == lane(0) ? 2 * inset(0) : 0
 beside(i) = (shift = side(0), begun = unfinished(0) ? lane(0) : -1, shift)
@@ -148,8 +165,15 @@ roomy(i) = unfinished(0) || \
 set lmargin 10
 set rmargin widest + 3
 set tmargin 5.2
-set bmargin 7 + 1.2 * nnotes
-tall = 44.0 * nlanes + 220 + 22 * nnotes
+set bmargin 7 + 1.2 * nnotes + 1.8 * several
+tall = 44.0 * nlanes + 220 + 22 * nnotes + 34 * several
+do for [k = 1:several * ncomms] { # a legend apart: a row of its own above the key
+	set object 200 + k rectangle from screen 0.2 + 0.06 * k, screen 62 / tall to \
+		screen 0.215 + 0.06 * k, screen 70 / tall fillcolor rgb hue[(k - 1) % 6 + 1] \
+		fillstyle solid noborder
+	set label 800 + k "c".word(comms, k) at screen 0.22 + 0.06 * k, screen 66 / tall left
+	set label 800 "communicators" at screen 0.25, screen 66 / tall right
+}
 set style fill solid noborder
 do for [format in "svg png"] {
 	if (format eq "svg") {
@@ -178,6 +202,10 @@ do for [format in "svg png"] {
 			(to("device_start_ms", "device_end_ms")): \
 			(lane(0) + 0.6 * half):(lane(0) + half) \
 			with boxxyerror fillcolor rgb dark title (ndevice ? "on the device" : ""), \
+		for [k = 1:several * ncomms] csv using (from("start_ms", of_comm(k))):(lane(0)): \
+			(at("start_ms")):(to("start_ms", "end_ms")): \
+			(lane(0) - half):(lane(0) - 0.55 * half) \
+			with boxxyerror fillcolor rgb hue[(k - 1) % 6 + 1] notitle, \
 		csv using (from("start_ms", 1)):(lane(0) - half):(0):(2 * half) \
 			with vectors nohead linecolor rgb paper linewidth 1.2 notitle, \
 		csv using (roomy(0) ? middle(0) + 0 * from("start_ms", 1) : NaN): \

@@ -24,7 +24,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from tables import write_csv  # noqa: E402
+from tables import run, write_csv  # noqa: E402
 
 FACTORS = ["collective", "ranks", "place", "size", "dtype", "mode", "transport", "schedule", "when",
            "keys"]
@@ -442,4 +442,4 @@ def todo(out):
 
 
 if __name__ == "__main__":
-    sys.exit(todo(Path(sys.argv[1])))
+    sys.exit(run("cells", lambda: todo(Path(sys.argv[1]))))

@@ -18,7 +18,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from cells import FACTORS, expectation, read_csv  # noqa: E402
-from tables import table, write_csv  # noqa: E402
+from tables import run, save, table, write_csv  # noqa: E402
 
 CODES = {"ok": 0, "internal": 1, "usage": 2, "hang": 10, "error": 11, "wrong-data": 12, "died": 14,
          "diverged": 16, "not-fired": 20}
@@ -158,7 +158,7 @@ def copy_evidence(source, target, fault):
             data = json.dumps(run).encode()
         if ".stack." in name:
             data = data.replace(source_file.encode(), b"scrubbed.c")
-        (target / name).write_bytes(data)
+        save(target / name, data)
         for word in {fault, source_file, "--fault"} - {"none"}:
             if word.encode() in data:
                 return f"evidence names the fault: {word} in {name}"
@@ -429,7 +429,7 @@ def summary(out, *more):
     text += ["", f"scored as another fault and found wrong: {found} of {tried}",
              f"{len(right)} right, {bad} wrong or not fired, {lost} leftovers: "
              + ("FAILED" if failed else "passed")]
-    (out / "summary.txt").write_text("\n".join(text) + "\n")
+    save(out / "summary.txt", "\n".join(text) + "\n")
     print("\n".join(text))
     return 1 if failed else 0
 
@@ -455,7 +455,7 @@ def healthy(out, planned):
              f"    {row['verdict']}" for row in bad]
     text.append(f"{verdicts} false verdicts, {len(bad)} runs not healthy: "
                 + ("FAILED" if bad or not rows else "passed"))
-    (out / "summary.txt").write_text("\n".join(text) + "\n")
+    save(out / "summary.txt", "\n".join(text) + "\n")
     print("\n".join(text))
     return 1 if bad or not rows else 0
 
@@ -469,4 +469,4 @@ def main(command, *rest):
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(run("score", lambda: main(*sys.argv[1:])))

@@ -3,6 +3,8 @@ per compared point."""
 import re
 import xml.etree.ElementTree as xml
 
+from tables import save
+
 # Characters that XML 1.0 cannot hold.
 HOSTILE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 BAD = ("failed", "regression", "low")
@@ -62,4 +64,4 @@ def write(path, night):
         for attribute, tag in (("tests", "testcase"), ("failures", "testcase[failure]"), ("skipped", "testcase[skipped]")):
             suite.set(attribute, str(len(suite.findall(tag))))
     xml.indent(root)
-    xml.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+    save(path, xml.tostring(root, encoding="utf-8", xml_declaration=True))

@@ -23,7 +23,7 @@ import rows
 from place import (SCHEMA, ask, baseline_path, folder_of, fresh, lock, machine, nights, read_json, stamp, tail,
                    write_json)
 from progress import Progress, clock_text, seconds_left
-from tables import write_csv
+from tables import save, write_csv
 
 TOP = Path(__file__).resolve().parent.parent.parent
 RESERVE = 1 << 18    # bytes kept free for saying that the disk is full
@@ -251,7 +251,7 @@ class Night:
             return
         run = ask(*self.config.launcher, program, "--json", seconds=300, env=self.config.env)
         file = self.folder / f"health-{when}.json"
-        file.write_text(run.stdout, encoding="utf-8")
+        save(file, run.stdout)
         said = read_json(file)
         for one in judged.health_findings(said, file.name, run.returncode, run.stderr.strip()[-500:]):
             if one["text"] not in {other["text"] for other in self.extra}:

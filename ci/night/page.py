@@ -3,7 +3,7 @@
 Verdicts and findings come first, then what changed, points, pictures, topology, environment, files.
 All text of files goes through `esc`; a policy in the page lets its own script run and no other."""
 import base64
-import csv
+import errno
 import hashlib
 import math
 import os
@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 import page_data as source
 import rows
+import tables
 
 HERE = Path(__file__).resolve().parent
 PLOT = HERE.parents[1] / "plots" / "plot"
@@ -34,11 +35,13 @@ def esc(value):
 
 
 def num(value, form=None):
-    """A number for people, "" for what is none; without a form four digits, and never fewer than it has before the point."""
+    """A number for people, "" for what is none; without a form four digits, never fewer than it has before the point,
+    and no power of ten."""
     value = rows.number(value)
     if math.isnan(value) or math.isinf(value):
         return ""
-    return (form or ("{:.0f}" if abs(value) >= 1000 else "{:.4g}")).format(value)
+    size = abs(value)
+    return (form or ("{:.0f}" if size >= 1000 else "{:.6f}" if 0 < size < 1e-4 else "{:.4g}")).format(value)
 
 
 def size_text(value):
@@ -70,22 +73,40 @@ def section(name, title, inside):
     return f'<section id="{name}"><h2>{title}</h2>\n{inside}</section>\n' if inside else ""
 
 
+def shown_of(cell):
+    return cell[0] if isinstance(cell, tuple) else cell
+
+
+def lift(columns, lines):
+    """The columns and lines without the columns that are empty or say the same in all rows, which are said once."""
+    keep, said = [], []
+    for i, column in enumerate(columns):
+        values = {shown_of(line[i]) for line in lines}
+        if len(values) > 1 or (values != {""} and (len(lines) == 1 or column[1] == "t" or "<svg" in min(values))):
+            keep.append(i)
+        elif values != {""}:
+            said.append(f"{esc(column[0])} {min(values)}".strip())
+    said = f"<p class=quiet>All rows: {', '.join(said)}</p>" if said else ""
+    return [columns[i] for i in keep], [[line[i] for i in keep] for line in lines], said
+
+
 def table(name, columns, lines):
     """`columns`: (title, what): "n" a number, "c" text to choose from, "t" other text, each with an optional
     explanation as a third part. A cell is HTML, or (HTML, value to sort by)."""
     if not lines:
         return ""
+    columns, lines, said = lift(columns, lines)
     head = "".join(f'<th scope="col" data-kind="{column[1]}"' + (f' title="{esc(column[2])}"' if column[2:] else "")
                    + f">{esc(column[0])}</th>" for column in columns)
     body = []
     for line in lines:
         cells = []
         for column, cell in zip(columns, line):
-            shown, value = cell if isinstance(cell, tuple) else (cell, None)
+            shown, value = shown_of(cell), cell[1] if isinstance(cell, tuple) else None
             mark = "" if value is None else f' data-v="{esc(value)}"'
             cells.append(f"<td class={column[1]}{mark}>{shown}</td>")
         body.append(f"<tr>{''.join(cells)}</tr>")
-    return (f'<div class="wide{" long" if len(lines) > 100 else ""}"><table id="{name}" class="tools"><thead><tr>{head}</tr></thead>\n<tbody>'
+    return (f'{said}<div class="wide{" long" if len(lines) > 100 else ""}"><table id="{name}" class="tools"><thead><tr>{head}</tr></thead>\n<tbody>'
             + "\n".join(body) + "</tbody></table></div>\n")
 
 
@@ -113,7 +134,10 @@ def findings_of(data, points):
         name = run.path.name
         if run.header and run.end is None:
             found.append({"severity": "failed", "kind": "no end", "run": name, "text": f"{name} did not end by itself: "
-                          "its last line is missing. A verdict is in the evidence of the run, results/runs/.",
+                          "its last line is missing. " + (
+                              "The verdict is above." if any(run.path in (one.path, *one.path.parents)
+                                                            for one in data.evidence)
+                              else "A verdict is in the evidence of the run, results/runs/."),
                           "evidence": run.path})
         elif run.end and run.end.get("outcome") != "ok":
             said = run.end.get("error")
@@ -156,21 +180,38 @@ def as_expected(data, one):
     return False
 
 
+def line_of(verdict):
+    """The line for scripts that the run ended with."""
+    ms = rows.number(verdict.get("detect_ms"))
+    known = {**verdict, "seq": verdict.get("seq_low"), "detect_ms": "0" if math.isnan(ms) else f"{ms:.0f}"}
+    if not rows.number(known["seq"]) >= 0:  # the line may name another call than these
+        known["comm"] = known["seq"] = None
+    return "# verdict: " + " ".join(f"{name}={known.get(name)}" for name in (
+        "outcome", "class", "ranks", "comm", "seq", "confidence", "detect_ms", "side")
+        if known.get(name) not in (None, ""))
+
+
 def evidence_html(data, one, pictures):
     verdict, kind = one.verdict, "ok" if as_expected(data, one) else "failed"
     lines = "".join(f"<li>{esc(line)}</li>" for line in source.texts(verdict, "lines"))
+    short = "".join(f"<li{' class=bad' if line.startswith('culprit') else ''}>{esc(line.strip())}</li>"
+                    for line in source.texts(verdict, "summary"))
+    lines = f"<ul>{short}</ul>" + fold("In sentences", f"<ul>{lines}</ul>") if short else f"<ul>{lines}</ul>"
     told = "".join(f"<p><b>{name}</b> {esc(verdict[key])}</p>" for name, key in
                    (("Cause.", "cause"), ("Fix.", "fix"), ("Prevention.", "prevention")) if verdict.get(key))
     picture = pictures.html(f"timeline-{data.evidence.index(one)}", f"Timeline of {one.path.name}")
     where = os.path.relpath(one.path, data.path)
+    culprits = str(verdict.get("ranks"))
+    culprits = "no rank named" if culprits in ("-", "None") else ("ranks " if "," in culprits else "rank ") + culprits
     names = ("postmortem.md", "verdict.json", "timeline.json", "rank-0.stack.txt")
     links = ", ".join(link(data, f"{where}/{name}", name) for name in names if (one.path / name).exists())
     when = f", named after {num(verdict.get('detect_ms'), '{:.0f}')} ms" if num(verdict.get("detect_ms")) else ""
     why = " <span class=quiet>a fault, named as it must be</span>" if kind == "ok" else ""
     return (f'<article class="card {kind}"><h3>{badge(kind, verdict.get("outcome"))} {esc(verdict.get("class"))}, '
-            f"ranks {esc(verdict.get('ranks'))} ({esc(verdict.get('confidence'))}{when}){why}</h3>"
+            f"<span class=bad>{esc(culprits)}</span> ({esc(verdict.get('confidence'))}{when}){why}</h3>"
+            f"<pre class=line>{esc(line_of(verdict))}</pre>"
             f"<p class=quiet>{esc(', '.join(str(verdict[k]) for k in ('command', 'hosts', 'when') if verdict.get(k)))}</p>"
-            f"<ul>{lines}</ul>{told}{picture}<p>{link(data, where)}: {links}</p>"
+            f"{lines}{told}{picture}<p>{link(data, where, 'evidence' if where == '.' else where)}: {links}</p>"
             + fold("Post-mortem", f"<pre>{esc(one.postmortem)}</pre>" if one.postmortem else "") + "</article>")
 
 
@@ -181,7 +222,7 @@ def verdict_section(data, points, pictures):
     told = "".join(evidence_html(data, one, pictures) for one in data.evidence if not as_expected(data, one))
     good = "".join(evidence_html(data, one, pictures) for one in data.evidence if as_expected(data, one))
     nothing = "" if cards or told else f"<p>{badge('ok')} Nothing was found.</p>"
-    return section("findings", "Verdicts and findings", nothing + cards + told
+    return section("findings", "Verdicts and findings", nothing + (cards + told if data.night else told + cards)
                    + fold("Faults that were named as they must be", good))
 
 
@@ -206,7 +247,7 @@ def interval_svg(row, widest):
 COMPARED = (("verdict", "c"), ("collective", "c"), ("size", "n"), ("placement", "c"), ("in words", "t"),
             ("ratio", "n", "of times: above 1 is slower"), ("interval", "n", "of the ratio; grey: what does not matter"),
             ("before us", "n", "median over launches"), ("now us", "n"), ("launches", "c", "before / now"),
-            ("ceiling %", "n"), ("moved", "n"), ("vendor %", "n"), ("moved", "n"), ("mode", "c"), ("of what", "c"))
+            ("ceiling %", "n"), ("ceiling moved", "n"), ("vendor %", "n"), ("vendor moved", "n"), ("mode", "c"), ("of what", "c"))
 
 
 def compared_line(row, widest):
@@ -251,11 +292,11 @@ def runs_section(data):
     return section("runs", "Runs", table("runs-table", columns, lines))
 
 
-MEASURED = (("collective", "c"), ("size", "n"), ("placement", "c"), ("mode", "c"), ("ranks", "c"), ("type", "c"),
-            ("time us", "n", "median over launches"), ("bus GB/s", "n"),
+MEASURED = (("collective", "c"), ("size", "n"), ("placement", "c"), ("time us", "n", "median over launches"),
+            ("bus GB/s", "n"), ("of predicted %", "n", "speed reached, of the predicted"), ("of ceiling %", "n"),
             ("spread %", "n", "of the launches' times; of one launch 5th to 95th percentile of its samples"),
-            ("predicted us", "n"), ("of predicted %", "n", "speed reached, of the predicted"), ("of ceiling %", "n"),
-            ("wrong", "n", "wrong elements"), ("used", "c", "algorithm, protocol, channels"), ("launches", "n"))
+            ("predicted us", "n"), ("wrong", "n", "wrong elements"), ("mode", "c"), ("ranks", "c"), ("type", "c"),
+            ("used", "c", "algorithm, protocol, channels"), ("launches", "n"))
 
 
 def point_line(p):
@@ -264,10 +305,10 @@ def point_line(p):
     kind = " ".join(esc(p[c]) for c in ("dtype", "redop") if p[c] != "none") + (
         f" root {esc(p['root'])}" if p["root"] not in ("-1", "0") else "")
     return [esc(p["collective"]), (size_text(p["size_bytes"]), esc(p["size_bytes"])), esc(p["placement"]),
-            esc(p["mode"]), f"{esc(p['nranks'])} {esc(p['backend'])}", kind, num(p["time_us"]), num(p["busbw_gbs"]),
-            num(p["spread"], "{:.1f}"), num(p["predicted_us"]), f"<b class=bad>{share}</b>" if low else share,
-            num(p["of_ceiling_percent"], "{:.1f}"), "N/A" if math.isnan(p["wrong"]) else num(p["wrong"]),
-            esc(p["used"]), str(p["launches"])]
+            num(p["time_us"]), num(p["busbw_gbs"]), f"<b class=bad>{share}</b>" if low else share,
+            num(p["of_ceiling_percent"], "{:.1f}"), num(p["spread"], "{:.1f}"), num(p["predicted_us"]),
+            "N/A" if math.isnan(p["wrong"]) else num(p["wrong"]), esc(p["mode"]),
+            f"{esc(p['nranks'])} {esc(p['backend'])}", kind, esc(p["used"]), str(p["launches"])]
 
 
 # ---- pictures ----
@@ -296,11 +337,13 @@ class Pictures:
             folders["all"] = ""
         if data.trend:
             self.trend(place / "all")
+        if (place / "all").exists():
             folders["all"] = ""
         for i, one in enumerate(data.evidence):
-            if one.timeline:
+            text = source.text_of(one.timeline, self.notes, 64 << 20) if one.timeline else ""
+            if text:
                 (place / str(i)).mkdir()
-                (place / str(i) / "timeline.csv").write_bytes(one.timeline.read_bytes())
+                tables.save(place / str(i) / "timeline.csv", text)
                 folders[str(i)] = f"-{i}"
         for name, suffix in folders.items():
             self.run(place / name)
@@ -309,8 +352,12 @@ class Pictures:
 
     def trend(self, place):
         """The history, and of it apart the points that became slower."""
-        lines = [[plain(cell, ",") for cell in line]
-                 for line in csv.reader(source.text_of(self.data.trend, self.notes, 64 << 20).splitlines())] or [[]]
+        try:
+            lines = tables.cells_of(source.text_of(self.data.trend, self.notes, 64 << 20))
+        except ValueError as error:
+            self.notes.append(f"{self.data.trend}: {error}")
+            return
+        lines = [[plain(cell, ",") for cell in line] for line in lines] or [[]]
         head, whole = lines[0], [line for line in lines[1:] if len(line) == len(lines[0])]
         names = ("collective", "bytes", "mode", "placement", "variant")
         at = [head.index(name) if name in head else None for name in names]
@@ -334,9 +381,12 @@ class Pictures:
 
     def keep(self):
         try:
+            room, need = os.statvfs(self.data.path), 3 * sum(map(len, self.svg.values()))
+            if room.f_bavail * room.f_frsize < need:  # the page itself comes first
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             for name, text in self.svg.items():
                 (self.data.path / "plots").mkdir(exist_ok=True)
-                (self.data.path / "plots" / f"{name}.svg").write_text(text, encoding="utf-8")
+                tables.save(self.data.path / "plots" / f"{name}.svg", text)
         except OSError as error:
             self.notes.append(f"pictures are in this page alone: plots/: {error.strerror}")
 
@@ -362,8 +412,7 @@ def plain(value, also=""):
 
 def write(path, head, lines):
     path.parent.mkdir(exist_ok=True)
-    with open(path, "w", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([head, *lines])
+    tables.write_csv(path, head, lines)
 
 
 PICTURES = (("slower", "Over nights: points that are slower now"), ("sheet", "All collectives: bus bandwidth over size"), ("predicted", "Measured against predicted"),
@@ -516,7 +565,5 @@ def write_page(path, to=None):
     """Writes the page of a folder beside its data, or into the file `to`; returns where it is."""
     data = source.gather(path)
     to = Path(to or data.path / "page.html")
-    partial = to.with_name(to.name + ".partial")
-    partial.write_text(render(data), encoding="utf-8", errors="replace")
-    os.replace(partial, to)
+    tables.save(to, render(data))
     return to

@@ -2,8 +2,6 @@
 
 A folder is a night, a launch (--out), the evidence of a run that went wrong, or holds some of these
 at any depth. Nothing here raises for what is in a file; what cannot be read is said in `notes`."""
-import csv
-import io
 import json
 import math
 import os
@@ -13,12 +11,17 @@ from pathlib import Path
 from statistics import median
 
 import rows
+import tables
 
 TEXT_MOST = 100_000  # bytes of a text file that are shown
 LAUNCHES_MOST = 2000
 POINT = ("collective", "backend", "nranks", "nnodes", "size_bytes", "dtype", "redop", "root", "placement", "mode")
 SHOWN = ("time_us", "busbw_gbs", "p5_us", "p95_us", "ci_percent", "predicted_us", "predicted_busbw_gbs",
          "ceiling_busbw_gbs", "of_predicted_percent", "of_ceiling_percent", "wrong")
+
+
+class NothingError(Exception):
+    """The folder has nothing to show; the text says why."""
 
 
 @dataclass
@@ -57,8 +60,7 @@ class Data:
 
 def text_of(path, notes, most=TEXT_MOST):
     try:
-        with open(path, "rb") as file:
-            data = file.read(most + 1)
+        data = tables.read_file(path, most)
     except OSError as error:
         notes.append(f"{path}: {error.strerror}")
         return ""
@@ -96,7 +98,11 @@ def read_health(data):
 
 def read_rows(path, notes):
     """The rows of a CSV file that have as many cells as its first line."""
-    lines = list(csv.reader(io.StringIO(text_of(path, notes, 64 << 20)), strict=False)) or [[]]
+    try:
+        lines = tables.cells_of(text_of(path, notes, 64 << 20)) or [[]]
+    except ValueError as error:
+        notes.append(f"{path}: {error}")
+        return []
     whole = [dict(zip(lines[0], cells)) for cells in lines[1:] if len(cells) == len(lines[0])]
     if len(whole) < len(lines) - 1:
         notes.append(f"{path}: {len(lines) - 1 - len(whole)} torn lines left out")
@@ -175,7 +181,7 @@ def listed(of, name):
 
 
 def gather(path):
-    """All of a folder. Raises FileNotFoundError where there is nothing to show."""
+    """All of a folder. Raises NothingError where there is nothing to show."""
     path = Path(path)
     data = Data(path)
     if (path / "night.json").exists():
@@ -196,8 +202,8 @@ def gather(path):
     for place in dict.fromkeys(elsewhere(data)):
         if place.resolve() not in known:
             data.evidence.append(read_evidence(place, data.notes))
-    if not (data.night or data.runs or data.evidence):
-        raise FileNotFoundError(f"{path}: no night.json, rows.csv or verdict.json in it or below")
+    if not (data.night or data.evidence or any(run.rows or run.header for run in data.runs)) and (data.notes or not data.runs):
+        raise NothingError(data.notes[0] if data.notes else f"{path}: no night.json, rows.csv or verdict.json in it or below")
     read_health(data)
     data.trend = path / "trend.csv" if (path / "trend.csv").exists() else None
     return data

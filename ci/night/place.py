@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import tables
+
 SCHEMA = 1
 GOES_ON = 20 * 3600  # seconds: an incomplete night younger than this goes on, an older one stays as it is
 
@@ -47,12 +49,7 @@ def machine():
 
 def write_json(path, document):
     """Whole or not at all, and on the disk when this returns."""
-    partial = path.with_name(path.name + ".partial")
-    with open(partial, "w", encoding="utf-8") as file:
-        json.dump(document, file, indent=1)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(partial, path)
+    tables.save(path, json.dumps(document, indent=1), sync=True)
 
 
 def read_json(path):

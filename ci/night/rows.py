@@ -5,8 +5,6 @@ it ran. A side (BASE, NEW) is a folder of launches at any depth, a night among t
 file. A side that cannot be read raises RowsError, whose text is for people; one that can be read in
 part leaves a note with its launch.
 """
-import csv
-import io
 import json
 import lzma
 import math
@@ -17,8 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
+import tables
+
 SCHEMA = 1  # ROW_SCHEMA of common/harness/report/row.h
 BASELINE_SCHEMA = 1
+HEADER_MOST = 64 << 20  # bytes of rows.jsonl's first line
 
 # A thing that is compared. `variant` has all else that must be equal: ranks, type, operator, root.
 Point = namedtuple("Point", "collective bytes mode placement variant")
@@ -103,10 +104,12 @@ def read_csv(path):
     """(rows, notes) of a rows.csv. A torn last line is left out with a note."""
     path = Path(path)
     try:
-        text = path.read_bytes().decode(errors="replace")
+        text = tables.read_file(path).decode(errors="replace")
+        lines = tables.cells_of(text)
     except OSError as error:
         raise RowsError(f"{path}: {error.strerror}") from error
-    lines = list(csv.reader(io.StringIO(text.replace("\0", "?"))))
+    except ValueError as error:
+        raise RowsError(f"{path}: {error}") from error
     if not lines:
         raise RowsError(f"{path}: empty")
     header, notes, rows = lines[0], [], []
@@ -168,10 +171,10 @@ def _note_end(path, notes):
     """Notes a launch that did not end well: its times may be those of a sick run."""
     with open(path, "rb") as file:
         file.seek(max(0, os.stat(path).st_size - 4096))
-        last = file.read().decode(errors="replace").splitlines()[-1]
+        last = file.read(4096).decode(errors="replace").splitlines()[-1]
     try:
         outcome = json.loads(last).get("outcome", "no end")
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         outcome = "a torn line"
     if outcome != "ok":
         notes.append(f"{path}: the launch ended with {outcome}; its rows up to there are used")
@@ -181,15 +184,15 @@ def _read_facts(folder, notes):
     """Facts of the launch in `folder`; none where rows.jsonl is missing or torn."""
     path = Path(folder) / "rows.jsonl"
     try:
-        with open(path, errors="replace") as file:
-            header = json.loads(file.readline() or "null")
+        first = tables.read_file(path, HEADER_MOST).split(b"\n", 1)[0]
+        header = json.loads(first.decode(errors="replace") or "null")
         if isinstance(header, dict) and header.get("type") == "header":
             _note_end(path, notes)
             return facts_of(header)
         notes.append(f"{path}: its first line is no header: what it ran on is not known")
     except FileNotFoundError:
         notes.append(f"{path}: not there: what it ran on is not known")
-    except (OSError, ValueError):
+    except (OSError, ValueError, AttributeError, TypeError, RecursionError):
         notes.append(f"{path}: unreadable: what it ran on is not known")
     return {}
 
@@ -209,9 +212,9 @@ def _natural(path):
 def _fault_runs(root):
     """Names of a night's runs that inject faults: their times are no measurement."""
     try:
-        night = json.loads((root / "night.json").read_text())
+        night = json.loads(tables.read_file(root / "night.json"))
         return {run["name"] for run in night["runs"] if run.get("kind") == "fault"}
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return set()
 
 
@@ -301,11 +304,6 @@ def differences(base, new):
 
 # ---- baselines ----
 
-def _opened(path, suffix, mode="rt"):
-    """A baseline's text; NAME.xz is packed."""
-    return (lzma.open if suffix == ".xz" else open)(path, mode, encoding="utf-8")
-
-
 def write_baseline(path, launches, **about):
     """Keeps launches as one file, whole or not at all. `about`: what else to note, as JSON (host_class,
     nccl, date)."""
@@ -314,22 +312,24 @@ def write_baseline(path, launches, **about):
     document = {"schema": BASELINE_SCHEMA, "kind": "hangar-baseline", **about, "columns": KEPT, "launches": [
         {"path": launch.path, "facts": launch.facts,
          "rows": [[cell(row[c]) for c in KEPT] for row in launch.rows]} for launch in launches]}
-    path = Path(path)
-    partial = path.with_name(path.name + ".partial")
-    with _opened(partial, path.suffix, "wt") as file:
-        json.dump(document, file)
-    os.replace(partial, path)
+    text = json.dumps(document).encode()
+    tables.save(path, lzma.compress(text) if Path(path).suffix == ".xz" else text)
 
 
 def read_baseline(path):
     """Launches of a baseline file. Raises RowsError."""
     path = Path(path)
     try:
-        with _opened(path, path.suffix) as file:
-            document = json.load(file)
+        data = tables.read_file(path)
+        if path.suffix == ".xz":
+            unpack = lzma.LZMADecompressor()
+            data = unpack.decompress(data, tables.MOST)
+            if not unpack.eof:
+                raise EOFError("torn, or too large unpacked")
+        document = json.loads(data)
     except OSError as error:
         raise RowsError(f"{path}: {error.strerror}") from error
-    except (ValueError, EOFError, lzma.LZMAError) as error:
+    except (ValueError, EOFError, RecursionError, lzma.LZMAError) as error:
         raise RowsError(f"{path}: neither a folder nor a baseline file (JSON: {error})") from error
     if not isinstance(document, dict) or document.get("kind") != "hangar-baseline":
         raise RowsError(f"{path}: JSON, but no baseline file; ci/nightly --accept makes them")

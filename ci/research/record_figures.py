@@ -23,6 +23,7 @@ def load(name, path):
 sys.dont_write_bytecode = True
 figures = load("figures", HERE / "versus/figures.py")
 accuracy = load("accuracy", HERE / "accuracy")
+import tables  # noqa: E402
 BANDS = ">=64MiB", ">=1MiB", "<1MiB"
 
 
@@ -223,11 +224,11 @@ def main(path):
     write(out / "accuracy.csv", ["source", "sweep", "model", "size_bytes", "placement", "set",
                                  "band", "measured", "predicted", "unit", "error_percent"], rows)
     text = "\n".join(summary(out, lines, rows, before)) + "\n"
-    (out / "summary.txt").write_text(text)
+    tables.save(out / "summary.txt", text)
     print(text, end="")
     to_draw(out)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(tables.run("record_figures", lambda: main(sys.argv[1])))

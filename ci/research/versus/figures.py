@@ -12,7 +12,7 @@ from statistics import median
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from tables import table, write_csv  # noqa: E402
+from tables import run, save, table, write_csv  # noqa: E402
 
 SMALL = 64 << 10  # "8 B to 64 KiB"
 LIKE = 128 << 10  # where --like-nccl-tests reproduces its figures
@@ -80,7 +80,7 @@ def number(value):
 
 def conclude(out, text, verdicts):
     """Print the summary and keep it; the exit code."""
-    (out / "summary.txt").write_text(text + "\n")
+    save(out / "summary.txt", text + "\n")
     print(text)
     return 1 if not verdicts or any(v == "fail" for v in verdicts) else 0
 
@@ -331,4 +331,4 @@ def main(command, path, *rest):
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(run("figures", lambda: main(*sys.argv[1:])))

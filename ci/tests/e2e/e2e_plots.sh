@@ -186,6 +186,34 @@ done
 draw timeline "$work/timeline.csv"
 expect_rc 0 'timeline:'
 key_has timeline 'died: rank-killed (ranks 1,2)'
+# A circle of two communicators: which call is of which, by colour and number, and which rank each lacks; the
+# time of the verdict is said once.
+{
+	head -n 1 "$work/timeline.csv"
+	echo 'title,,,,"hang: order-cycle (rank 0); named after 640 ms",,,,,,,,,,,'
+	echo 'verdict,,,,"verdict",,,,,,,800,,,,'
+	for rank in 0 1; do
+		echo "lane,$rank,$rank,0,\"in call 3 of communicator $((7 * rank)); for 0.6 s without rank $((1 - rank))\",,,,,,,,,,,"
+		echo "call,$rank,$rank,0,,0,2,AllReduce,1,float,done,0,0,90,,"
+		echo "call,$rank,$rank,0,,7,2,AllReduce,1,float,done,100,100,190,,"
+		echo "call,$rank,$rank,0,,$((7 * rank)),3,AllReduce,1,float,unfinished,200,800,800,,"
+	done
+} >"$work/circle.csv"
+draw timeline "$work/circle.csv"
+expect_rc 0 'a circle:'
+for text in 'hang: order-cycle (rank 0), named after 640 ms' communicators c0 c7 'c7: 2' 'c0: 3' 'c7: 3' \
+	'in call 3 of communicator 7' 'for 0.6 s without rank 0' verdict; do
+	key_has 'a circle' "$text"
+done
+holds 'a circle: a second time of the verdict' bash -c '! grep -qE ">(800 ms|0.8 s)<" "$1"' - "$work/out.svg"
+# strips COLOUR: bars in the colour of a communicator
+strips() {
+	grep -c "fill *= *['\"]rgb($1)" "$work/out.svg"
+}
+holds "strips: $(strips '  0, 158, 115'), $(strips '166,  61, 143')" \
+	[ "$(strips '  0, 158, 115')" -ge 4 -a "$(strips '166,  61, 143')" -ge 4 ]
+draw timeline "$work/timeline.csv"
+key_lacks 'one communicator' communicators
 # A send and a receive that never ended together: their numbers are not on top of each other.
 {
 	grep -v ^call "$work/timeline.csv"
@@ -215,6 +243,27 @@ draw accuracy "$work/accuracy.csv"
 key_has accuracy 'published plateaus'
 draw accuracy "$work/full.csv"
 refused 1 'no column measured predicted source model unit' 'accuracy of rows'
+
+# Ticks that stand apart, however far off predictions are
+read -rd '' overlaps <<'END'
+import re, sys
+ticks = re.findall(r'translate\(([\d.]+),([\d.]+)\)"[^>]*text-anchor="end">\s*<text><tspan[^>]*> *([\d.]+)<', open(sys.argv[1]).read())
+print(len(ticks), *(f"{a[2]} over {b[2]}" for i, a in enumerate(ticks) for b in ticks[:i]
+                    if a[0] == b[0] and abs(float(a[1]) - float(b[1])) < 13))
+END
+for most in 11 15 30 150 90000; do
+	sed "s/^\(here.*\),10,11,us,10/\1,10,$most,us,10/" "$work/accuracy.csv" >"$work/off.csv"
+	draw accuracy "$work/off.csv" "formats='svg'"
+	ticks=$(python3 -c "$overlaps" "$work/out.svg")
+	holds "ticks of predictions of $most for 10: $ticks" [ "$ticks" -gt 4 ]
+done
+# One colour of a collective, whatever stands beside it
+sed 's/all_reduce/alltoall/' "$work/full.csv" >"$work/alone.csv"
+{ cat "$work/full.csv" && sed 1d "$work/alone.csv"; } >"$work/beside.csv"
+for file in alone beside; do
+	draw accuracy "$work/$file.csv" "rows=1; formats='svg'"
+	holds "alltoall $file: not orange" grep -q 'rgb(230, 159,   0)' "$work/out.svg"
+done
 
 # ---- many rows, one row, columns that lack ----
 
@@ -320,6 +369,11 @@ holds 'the plateau lacks an algorithm' bash -c \
 holds 'the plateau does not reach 2048 nodes' grep -qF '>2048<' "$work/h100/all_reduce-nodes.svg"
 holds 'NVLS on many nodes without SHARP' bash -c '! grep -qF ">NVLS<" "$1"' - \
 	"$work/h100/all_reduce-sizes-2048.svg"
+for algorithm in Ring Tree NVLS NVLSTree; do # of one colour each, though NVLS stands where NVLSTree does elsewhere
+	grep -h -A 7 "<title>$algorithm<" "$work"/h100/*.svg | grep -o "stroke='rgb([^)]*)'" | sort -u
+done >"$work/colours"
+holds "colours of four algorithms: $(tr '\n' ' ' <"$work/colours")" \
+	[ "$(wc -l <"$work/colours"),$(sort -u "$work/colours" | wc -l)" = 4,4 ]
 holds 'the title does not say at which size' grep -qF '>dgx-h100, all_reduce, at 8 GiB<' \
 	"$work/h100/all_reduce-nodes.svg"
 holds 'no key for the ceilings' grep -qF '>what the links can carry<' "$work/h100/all_reduce-sizes-2048.svg"
@@ -332,7 +386,7 @@ holds "ceilings apart $(ceilings all_reduce-sizes-1), alike $(ceilings all_reduc
 # Twice in a second: a folder each, and clean paths
 here=$PWD
 mkdir -p "$work/tree/plots" "$work/tree/build"
-cp plots/predict plots/predict.gp plots/common.gp "$work/tree/plots/"
+cp plots/predict plots/draw.sh plots/predict.gp plots/common.gp "$work/tree/plots/"
 cd "$work/tree/build" || exit 1
 for i in 1 2 3; do
 	HANGAR_E2E=$token BUILD=$BUILD ../plots/predict --topo dgx-a100 >"$work/twin-$i" &
@@ -351,6 +405,16 @@ predict unknown --topo pdp-11
 expect_rc 2 'an unknown machine:'
 expect_err "no machine spec 'pdp-11'"
 holds 'a folder of nothing' [ ! -e "$work/unknown" ]
+# A full folder: nothing half-written, one line
+mkdir "$work/disk"
+if unshare -rm true 2>/dev/null; then
+	run unshare -rm sh -c 'mount -t tmpfs -o size=4k none "$1" && OUT_DIR=$1/made BUILD=$2 plots/predict --topo dgx-a100
+		code=$?; ls -A "$1"; exit $code' - "$work/disk" "$BUILD"
+	expect_rc 1 'predict on a full disk:'
+	holds 'predict on a full disk: not one line' [ "$(wc -l <"$work/err")" -eq 1 ]
+	expect_err "^predict: $work/disk/made/(chosen|algos).csv: No space left on device\$"
+	holds 'predict on a full disk leaves something' [ ! -s "$work/out" ]
+fi
 predict list --list
 expect_rc 2 'plots/predict --list:'
 expect_err 'printed no figures'

@@ -89,6 +89,43 @@ class PageTest(NightCase):
         (folder / "rows.csv").write_text(lines)
         self.assertIn("no column busbw_gbs: its rows are not shown", self.page_of(folder))
 
+    def test_numbers(self):
+        for value, text in ((5.306e-6, "0.000005"), (1.5e-4, "0.00015"), (0.25, "0.25"), (2e6, "2000000"), (0, "0"), ("nan", "")):
+            self.assertEqual(page.num(value), text)
+
+    def test_columns_of_one_value(self):
+        """They are said once, above the table: the rest fits a narrow page."""
+        self.launch("run", ({"dtype": "half"}, {"dtype": "half", "size_bytes": 8}))
+        text = page.render(page_data.gather(self.place / "run"))
+        head, said = text.split('id="points-table"')
+        self.assertIn("All rows: collective all_reduce, placement out-of-place, ", head)
+        for lifted in ("mode stream", "ranks 2 nccl", "type half sum", "used Ring Simple 24", "launches 1"):
+            self.assertIn(lifted, head.split("All rows: ")[1])
+            self.assertNotIn(f">{lifted.split()[0]}</th>", said)
+        self.assertIn(">size</th>", said)
+
+    def test_verdict_of_out(self):
+        """--out DIR of a run that hung: verdict and post-mortem are beside its rows."""
+        folder = self.launch("hung", header=None)
+        (folder / "rows.jsonl").write_text(json.dumps(HEADER) + "\n")
+        (folder / "postmortem.md").write_text("# Post-mortem")
+        verdict = {"outcome": "hang", "class": "missing-call", "ranks": "1", "comm": 0, "seq_low": 8, "confidence": "proved",
+                   "detect_ms": 779.0, "lines": ["Rank 1 sleeps."]}
+        for changes, has, lacks in (
+                ({}, ["<span class=bad>rank 1</span> (proved, named after 779 ms)", "# verdict: outcome=hang class=missing-call "
+                      "ranks=1 comm=0 seq=8 confidence=proved detect_ms=779<", "The verdict is above."], "results/runs"),
+                ({"summary": ["culprit: rank 1 <sleeps>", "  lacks call 8"]}, ["<ul><li class=bad>culprit: rank 1 &lt;sleeps&gt;</li>"
+                  "<li>lacks call 8</li></ul><details><summary>In sentences</summary><ul><li>Rank 1 sleeps.</li>"], "results/runs"),
+                ({"ranks": "1,2", "seq_low": -1}, ["ranks 1,2<", "ranks=1,2 confidence=proved"], "seq="),
+                ({"ranks": "-", "detect_ms": None}, ["no rank named", "detect_ms=0<"], "ms)")):
+            (folder / "verdict.json").write_text(json.dumps({**verdict, **changes}))
+            text = page.render(page_data.gather(folder))
+            for one in (*has, '<a href="./postmortem.md">postmortem.md</a>', '<a href="./verdict.json">'):
+                self.assertIn(one, text)
+            card = text[text.index("<article"):text.index("Post-mortem</summary>")]
+            self.assertIn("missing-call", card)
+            self.assertNotIn(lacks, text[text.index("<article"):text.index('id="environment"')])
+
     def test_nothing_to_show(self):
         for folder, said in ((self.place, "no night.json, rows.csv or verdict.json"), (self.place / "gone", "no such folder")):
             code, out, err = self.program("page", folder)

@@ -2,6 +2,9 @@
  * clocks is in test_timeline_axis.c. */
 #include "timeline_scene.h"
 
+#include <signal.h>
+#include <sys/resource.h>
+
 UNIT_TEST(test_two_ranks, "two ranks: times, waiting, verdict")
 {
 	const struct span *s;
@@ -124,13 +127,35 @@ UNIT_TEST(test_trace, "trace, event by event")
 	timeline_tear_down();
 }
 
-/* Several culprits; no comma, which gnuplot would end the cell at. */
+/* Several culprits; no comma, which gnuplot would end the cell at. The time is that of the verdict line. */
 UNIT_TEST(test_title, "title of several ranks")
 {
 	timeline_play_two();
 	strcpy(timeline_diagnosis.ranks, "0,1");
+	timeline_evidence.detect_ms = 640;
 	CU_ASSERT_PTR_NOT_NULL(
-		strstr(timeline_table(), "\ntitle,,,,\"hang: missing-call (ranks 0;1)\",,"));
+		strstr(timeline_table(),
+		       "\ntitle,,,,\"hang: missing-call (ranks 0;1); named after 640 ms\",,"));
+	timeline_tear_down();
+}
+
+/* Each of two ranks is in a communicator's call that the other has not made. */
+UNIT_TEST(test_circle, "a circle of two communicators")
+{
+	static const char *const notes[] = {
+		"in call 3 of communicator 0, for 60 ms without rank 1",
+		"in call 3 of communicator 7, for 60 ms without rank 0"
+	};
+
+	timeline_set_up(2);
+	for (int i = 0; i < 2; i++) {
+		timeline_call(i, 10, 20);
+		timeline_call(i, 20, 30)->comm = 7;
+		timeline_call(i, 40, 0)->comm = i ? 7 : 0;
+	}
+	timeline_build();
+	for (int i = 0; i < 2; i++)
+		CU_ASSERT_STRING_EQUAL(timeline.lanes[i].note, notes[i]);
 	timeline_tear_down();
 }
 
@@ -382,5 +407,25 @@ UNIT_TEST(test_no_folder, "no folder to write to")
 	timeline_play_two();
 	CU_ASSERT(timeline_save_csv(&timeline, "/nowhere/at/all/t.csv") < 0);
 	CU_ASSERT(timeline_save_trace(&timeline, "/nowhere/at/all/t.json") < 0);
+	timeline_tear_down();
+}
+
+/* The file system takes 200 bytes of a file. A file that is there already stays, and no half file is left. */
+UNIT_TEST(test_full, "a full disk leaves no half file")
+{
+	struct rlimit before, small;
+	int table, trace;
+
+	timeline_play_two();
+	signal(SIGXFSZ, SIG_IGN);
+	CU_ASSERT_EQUAL(getrlimit(RLIMIT_FSIZE, &before), 0);
+	small = (struct rlimit){ 200, before.rlim_max };
+	setrlimit(RLIMIT_FSIZE, &small);
+	table = timeline_save_csv(&timeline, timeline_path("t.csv"));
+	trace = timeline_save_trace(&timeline, timeline_path("t.json"));
+	setrlimit(RLIMIT_FSIZE, &before);
+	CU_ASSERT(table < 0 && trace < 0);
+	CU_ASSERT(access(timeline_path("t.csv"), F_OK) < 0 &&
+		  access(timeline_path("t.json"), F_OK) < 0);
 	timeline_tear_down();
 }

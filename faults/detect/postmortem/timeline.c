@@ -287,11 +287,49 @@ static double first_entry(const struct timeline *t, int64_t seq)
 	return first;
 }
 
-/* The calls that the rank stands in: "call 2", "calls 15 and 16"; how long it does. */
-static void describe_wait(const struct lane *lane, char *note, size_t len)
+/* Returns true if calls of more than one communicator are shown. */
+static bool several_comms(const struct timeline *t)
+{
+	const struct span *first = NULL;
+
+	for (size_t i = 0; i < t->nlanes; i++)
+		for (size_t k = 0; k < t->lanes[i].nspans; k++) {
+			const struct span *s = &t->lanes[i].spans[k];
+
+			first = first ? first : s;
+			if (s->call->comm != first->call->comm)
+				return true;
+		}
+	return false;
+}
+
+/* Writes " without rank 3": the ranks of the call's communicator that have not made it; "" where
+ * none is known. */
+static void name_absent(const struct timeline *t, const struct record *call, char *buf, size_t len)
+{
+	bool *absent = must(calloc((size_t)t->evidence->nranks, sizeof(*absent))), any = false;
+	char ranks[48];
+
+	for (size_t i = 0; i < t->nlanes && !call_is_pair(call->kind); i++) {
+		const struct evidence_rank *rank = rank_of(t, &t->lanes[i]);
+		size_t k = rank->ncalls;
+
+		while (k > 0 && rank->calls[k - 1].comm != call->comm)
+			k--;
+		absent[t->lanes[i].rank] = k > 0 && rank->calls[k - 1].seq < call->seq;
+		any = any || absent[t->lanes[i].rank];
+	}
+	rank_list_words(absent, t->evidence->nranks, ranks, sizeof(ranks));
+	snprintf(buf, len, "%s%s", any ? " without " : "", any ? ranks : "");
+	free(absent);
+}
+
+/* The calls that the rank stands in: "call 2", "calls 15 and 16"; how long it does. Where there are
+ * several communicators, in which one, and without which ranks. */
+static void describe_wait(const struct timeline *t, const struct lane *lane, char *note, size_t len)
 {
 	const struct span *last = &lane->spans[lane->nspans - 1], *first = last;
-	char calls[64];
+	char calls[64], comm[32] = "", absent[64] = "";
 	double ns;
 
 	if (lane->nspans > 1 && first[-1].state == SPAN_UNFINISHED)
@@ -302,8 +340,12 @@ static void describe_wait(const struct lane *lane, char *note, size_t len)
 			 (unsigned long long)first->call->seq, (unsigned long long)last->call->seq);
 	else
 		snprintf(calls, sizeof(calls), "call %llu", (unsigned long long)last->call->seq);
-	snprintf(note, len, "in %s for %.4g %s", calls, ns / (ns >= 1e9 ? 1e9 : 1e6),
-		 ns >= 1e9 ? "s" : "ms");
+	if (several_comms(t)) {
+		snprintf(comm, sizeof(comm), " of communicator %u,", last->call->comm);
+		name_absent(t, last->call, absent, sizeof(absent));
+	}
+	snprintf(note, len, "in %s%s for %.4g %s%s", calls, comm, ns / (ns >= 1e9 ? 1e9 : 1e6),
+		 ns >= 1e9 ? "s" : "ms", absent);
 }
 
 static void describe_lane(const struct timeline *t, struct lane *lane)
@@ -318,7 +360,7 @@ static void describe_lane(const struct timeline *t, struct lane *lane)
 		snprintf(lane->note, sizeof(lane->note), "%s",
 			 view_process(&rank->view, how, sizeof(how)));
 	else if (lane->nspans > 0 && lane->spans[lane->nspans - 1].state == SPAN_UNFINISHED)
-		describe_wait(lane, lane->note, sizeof(lane->note));
+		describe_wait(t, lane, lane->note, sizeof(lane->note));
 	else if (rank->syscall[0])
 		snprintf(lane->note, sizeof(lane->note), "in %s", rank->syscall);
 	else

@@ -42,7 +42,7 @@ struct lane {
 	uint64_t seen;	   /* when its evidence was taken, on its host's clock */
 	double end;	   /* the same, on the axis */
 	size_t host;	   /* in order of appearance */
-	char note[96];	   /* how it stands at the verdict, in words */
+	char note[128];	   /* how it stands at the verdict, in words */
 };
 
 struct gap {
@@ -80,11 +80,11 @@ extern const char *const span_state_names[];
 
 /* Chrome trace format (JSON object with "traceEvents", times in microseconds): chrome://tracing
  * and Perfetto read it. A process is a rank; its threads are calls, device, and what the host
- * waits in. 0 or a negative errno. */
+ * waits in. Whole or not at all. 0 or a negative errno. */
 int timeline_save_trace(const struct timeline *timeline, const char *path);
 
 /* Table of the drawn lanes, first line the names of columns. `row` says what a line is: title,
- * note, lane, call, break, divergence, hang, verdict. 0 or a negative errno. */
+ * note, lane, call, break, divergence, hang, verdict. Whole or not at all. 0 or a negative errno. */
 int timeline_save_csv(const struct timeline *timeline, const char *path);
 
 /* timeline_axis.c: move the lanes' times, which count from each lane's moment `seen`, onto the axis of

@@ -87,7 +87,7 @@ int timeline_save_trace(const struct timeline *t, const char *path)
 {
 	const struct diagnosis *d = t->diagnosis;
 	json_t *events = json_array(), *top;
-	char name[96];
+	char name[96], *text;
 	int rc;
 
 	for (size_t i = 0; i < t->nlanes; i++)
@@ -101,7 +101,9 @@ int timeline_save_trace(const struct timeline *t, const char *path)
 			"displayTimeUnit", "ms", "otherData", "outcome", outcome_name(d->outcome),
 			"class", class_name(d->class, d->outcome), "ranks", d->ranks, "nranks",
 			t->evidence->nranks, "notes", json_value_text(t->notes));
-	rc = json_value_save(must(top), path, JSON_COMPACT);
+	text = must(json_dumps(must(top), JSON_COMPACT | JSON_REAL_PRECISION(15)));
+	rc = output_whole(path, text, strlen(text));
+	free(text);
 	json_decref(top);
 	return rc;
 }
@@ -180,13 +182,13 @@ static void put_points(FILE *f, const struct timeline *t)
 	const struct diagnosis *d = t->diagnosis;
 	char text[192];
 
-	if (strcmp(d->ranks, "-") == 0)
-		snprintf(text, sizeof(text), "%s: %s", outcome_name(d->outcome),
-			 class_name(d->class, d->outcome));
-	else
-		snprintf(text, sizeof(text), "%s: %s (rank%s %.100s)", outcome_name(d->outcome),
-			 class_name(d->class, d->outcome), strchr(d->ranks, ',') ? "s" : "",
+	snprintf(text, sizeof(text), "%s: %s", outcome_name(d->outcome),
+		 class_name(d->class, d->outcome));
+	if (strcmp(d->ranks, "-") != 0)
+		text_add(text, sizeof(text), " (rank%s %.100s)", strchr(d->ranks, ',') ? "s" : "",
 			 d->ranks);
+	if (t->evidence->detect_ms > 0)
+		text_add(text, sizeof(text), ", named after %.0f ms", t->evidence->detect_ms);
 	put_line(f, "title", text, NAN, NAN);
 	name_point(text, sizeof(text), "divergence", d->comm, d->seq_low);
 	if (!isnan(t->divergence))
@@ -202,15 +204,18 @@ static void put_points(FILE *f, const struct timeline *t)
 
 int timeline_save_csv(const struct timeline *t, const char *path)
 {
-	FILE *f = fopen(path, "we");
-	int at = 0;
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *f = must(open_memstream(&text, &bytes));
+	int at = 0, rc;
 
-	if (!f)
-		return -errno;
 	fputs(COLUMNS, f);
 	put_points(f, t);
 	for (size_t i = 0; i < t->nlanes; i++)
 		if (t->lanes[i].drawn)
 			put_lane(f, &t->lanes[i], at++);
-	return output_close(f);
+	rc = output_close(f);
+	rc = rc < 0 ? rc : output_whole(path, text, bytes);
+	free(text);
+	return rc;
 }

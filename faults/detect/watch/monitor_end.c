@@ -193,9 +193,9 @@ struct decision monitor_conclude(struct monitor *m, const struct decision *d)
 			m->config.client.suspect(m->config.client.ctx, &verdict, views, n);
 	}
 	if (next.action == DECIDE_END) {
-		/* A closer look takes its time. To 0.1 ms: line and files say one figure. */
+		/* A closer look takes its time. To 1 ms: line, files, picture and page say one figure. */
 		verdict.detect_ms += (double)(clock_ns() - began) * 1e-6;
-		verdict.detect_ms = round(10 * verdict.detect_ms) / 10;
+		verdict.detect_ms = round(verdict.detect_ms);
 		end(m, &verdict, views, n, closer);
 	}
 	free(views);

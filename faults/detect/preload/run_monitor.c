@@ -287,7 +287,7 @@ int run_monitor_start(const struct run_settings *settings)
 		.diagnoser.site = { .arg = (void *)settings,
 				    .name = basename(settings->argv[0]),
 				    .key = settings->key,
-				    .out = settings->out,
+				    .out = settings->out && settings->out[0] ? settings->out : NULL,
 				    .gpus = true,
 				    .preloaded = true,
 				    .describe = describe,

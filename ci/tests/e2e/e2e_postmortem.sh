@@ -60,6 +60,21 @@ holds 'the command is not command.txt' grep -q -- '--fault=drop-rank:1' "$folder
 holds 'the evidence heard of the fault' bash -c '! grep -aql -e drop-rank -e --fault -e missing-call "$1"/run.json "$1"/rank-*' \
 	- "$folder"
 
+# --out of a sweep takes the evidence, too; tools that are near are said by their way from here.
+cd "$BUILD" || exit 1
+run ./all_reduce_perf --backend mpi -g 2 --fault=drop-rank:1 --out "$work/swept"
+expect_rc 10 '--out:'
+swept=$(sed -n 's/^# verdict: .*evidence=//p' "$work/out")
+holds '--out: no verdict in it' [ "${swept%/*}" = "$work/swept" -a -s "$swept/verdict.json" ]
+expect_out "^# look further: \./hang_diagnose $swept\$"
+pasted 'or draw it'
+cd "$work" || exit 1
+holds "verdict.json lacks what the screen says" python3 - "$swept/verdict.json" "$work/out" <<'END'
+import json, sys
+said = [line[2:].rstrip("\n") for line in open(sys.argv[2]) if line.startswith("# ")]
+sys.exit(not all(line in said for line in json.load(open(sys.argv[1]))["summary"]))
+END
+
 # The trace: ranks as processes, every call of a rank inside the run, the unfinished ones to
 # the verdict.
 holds 'timeline.json is not as it should be' python3 - "$folder" <<'END'

@@ -82,6 +82,13 @@ static void swapped(int n)
 	differ("order", "call 3 of communicator 1 first", "call 8 of communicator 0 first");
 }
 
+static void apart_in_pair(int n)
+{
+	hang(n);
+	differ("count", "Send count 4 float to 2", "Recv count 8 float from 1");
+	strcpy(v.pair, "1>2");
+}
+
 static void unordered(int n)
 {
 	hang(n);
@@ -198,6 +205,10 @@ static const struct {
 	{ diverged,
 	  "culprit: rank 3 (node1 pid 103) ended\n"
 	  "  dtype of call 8: AllGather 58368 int32, the others': AllGather 58368 float\n" },
+	{ apart_in_pair,
+	  "culprit: rank 3 (node1 pid 103) is in no call since call 7, 0.66 s, in system call 219\n"
+	  "  count of call 8: Send 4 float to 2, its partner's: Recv 8 float from 1\n"
+	  "ranks 0-2 wait in call 8, AllGather 58368 float, 0.64 s\n" },
 	{ grouped,
 	  "culprit: rank 3 (node1 pid 103) is in no call since call 7, 0.66 s, in system call 219\n"
 	  "  lacks call 8: AllGather 58368 float\n"

@@ -111,6 +111,17 @@ static json_t *errors_json(const struct diagnosis *d, const struct evidence *e)
 	return list;
 }
 
+static json_t *summary_json(const struct diagnosis *d, const struct evidence *e)
+{
+	json_t *list = json_array();
+	struct summary summary;
+
+	report_summary(&summary, d, e);
+	for (size_t i = 0; i < summary.n; i++)
+		json_array_append_new(list, json_value_text(summary.lines[i]));
+	return list;
+}
+
 static json_t *verdict_json(const struct diagnosis *d, const struct evidence *e)
 {
 	json_t *lines = json_array();
@@ -121,7 +132,7 @@ static json_t *verdict_json(const struct diagnosis *d, const struct evidence *e)
 		json_array_append_new(lines, json_value_text(d->lines[i]));
 	return json_pack(
 		"{s:i s:s s:s s:s s:s s:s* s:s s:i s:I s:I s:I s:s s:s s:o s:o s:I s:I s:I s:o "
-		"s:o s:o s:s s:s s:s s:o s:o s:o s:o s:o s:o}",
+		"s:o s:o s:s s:s s:s s:o s:o s:o s:o s:o s:o s:o}",
 		"version", 1, "outcome", outcome_name(d->outcome), "class",
 		class_name(d->class, d->outcome), "ranks", d->ranks, "confidence",
 		confidence_name(d->confidence), "side", side_name(d->side), "hosts_lost", d->hosts,
@@ -135,7 +146,7 @@ static json_t *verdict_json(const struct diagnosis *d, const struct evidence *e)
 		d->prevention, "backend", json_value_text(e->backend), "library",
 		json_value_text(e->library), "hosts", json_value_text(hosts), "when",
 		json_value_text(e->when), "command", json_value_text(e->command), "remarks",
-		json_value_text(e->remarks));
+		json_value_text(e->remarks), "summary", summary_json(d, e));
 }
 
 static int save_verdict(const struct diagnosis *d, const struct evidence *e, const char *path)

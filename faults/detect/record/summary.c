@@ -354,8 +354,8 @@ static void add_difference(struct summary *summary, const struct scene *s)
 	else if (strcmp(v->differs, "completion") == 0)
 		add_line(summary, "  %s, %s: %s", place, ours, theirs);
 	else if (theirs[0] || ours[0])
-		add_line(summary, "  %s of %s: %s, the others': %s", v->differs, place, theirs,
-			 ours);
+		add_line(summary, "  %s of %s: %s, %s: %s", v->differs, place, theirs,
+			 v->pair[0] ? "its partner's" : "the others'", ours);
 	else
 		add_line(summary, "  %s of %s differs", v->differs, place);
 }

@@ -259,6 +259,7 @@ static int supervise(struct program *program, struct error *err)
 			.arg = program,
 			.name = program->name,
 			.key = program->launch->key,
+			.root = program->options->out,
 			.gpus = !backend_lacks(program->options->backend, BACKEND_DEVICE),
 			.describe = describe,
 			.again = again,

@@ -38,7 +38,7 @@ static void report(const struct evidence *evidence)
 	    strlen(diagnosis.ranks) >= sizeof(diagnosis.ranks))
 		abort();
 	if (nowhere)
-		diagnosis_print(nowhere, &diagnosis, evidence);
+		diagnosis_print(nowhere, &diagnosis, evidence, "");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -364,7 +364,7 @@ UNIT_TEST(test_postmortem_names, "who is named in a post-mortem")
 	static const struct {
 		const char *ranks, *title, *cause;
 	} table[] = {
-		{ "-", ", nobody is named\n", "\nNobody is named, confidence: " },
+		{ "-", ", no rank is named\n", "\nNo rank is named, confidence: " },
 		{ "3", ", rank 3\n", "\nRank 3, confidence: " },
 		{ "1,3", ", ranks 1,3\n", "\nRanks 1,3, confidence: " },
 	};

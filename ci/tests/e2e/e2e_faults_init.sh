@@ -28,7 +28,7 @@ broken() {
 	run "$BUILD/hang_diagnose" --dry-run "$work/$(verdict evidence)"
 	expect_rc "$code" "hang_diagnose after $spec:"
 	expect_out "^class +$class\$"
-	expect_out "^ranks +$guilty of $ranks\$"
+	expect_out "^culprits +$guilty\$"
 }
 
 # cgroups: the ones of these runs that exist; others' processes make some of the same form
@@ -57,7 +57,7 @@ no_cgroup() {
 cd "$work" || exit 1
 run "$BUILD/all_reduce_perf" --backend mpi --topo none -g 2 --fault=init-missing:1
 cd "$OLDPWD" || exit 1
-expect_out '^# look further: hang_diagnose [^ ;]*$'
+expect_out '^# look further: [^ ]*/hang_diagnose [^ ]*$'
 expect_no_out 'plots/plot'
 holds 'a picture of no calls in postmortem.md' \
 	bash -c '! grep -qF plots/plot "$1"' - "$work/$(verdict evidence)/postmortem.md"

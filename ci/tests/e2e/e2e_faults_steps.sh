@@ -17,7 +17,12 @@ missing() {
 	expect_rc 0 "$what"
 	expect_out "^# verdict: .* comm=0 seq=$4 "
 	in_time "$what" "$(sed -nE 's/^# verdict: .* detect_ms=([0-9]+) .*/\1/p' "$work/out")" 3000
-	expect_out "^# rank ${3%%,*} .* phase timed, .* comm 0: $(($4 - 1)) calls made"
+	expect_out "^# culprit: rank(s $3 are| $3 .* is) in no call since call $(($4 - 1)), "
+	expect_out "^#   lacks call $4: "
+	expect_out '^# ranks? [-0-9,]+ waits? in calls? [-0-9]+, '
+	holds "$what: more than eight lines, or wider than 100" awk '/^# verdict: /{seen = NR; next}
+		seen && !/^# (look further|or draw it): / && length > 100 {exit 1}
+		END {exit !seen || NR > seen + 9}' "$work/out" # and what came as expected
 }
 
 missing sendrecv 4 1 15

@@ -77,7 +77,7 @@ struck() {
 if struck rank:3 $KILL; then
 	expect_rc 14 'rank killed on another host:'
 	expect_out '^# verdict: outcome=died class=rank-killed ranks=3 '
-	expect_out '^# rank 3 \(node3 .*killed by SIGKILL'
+	expect_out '^# culprit: rank 3 \(node3 .*killed by SIGKILL'
 	in_time 'rank killed on another host' "$took" 1000
 	gone_soon 'rank killed on another host'
 fi
@@ -92,8 +92,8 @@ fi
 if struck rank:2 $STOP -T 1; then
 	expect_rc 10 'rank stopped on another host:'
 	expect_out '^# verdict: outcome=hang '
-	expect_out '^# rank 2 \(node2 .*stopped'
-	expect_out '^# rank 3 \(node3 .*alive.*waits'
+	expect_out '^# culprit: rank 2 \(node2 .*stopped'
+	expect_out '^# ranks 0,1,3 wait in call '
 	gone_soon 'rank stopped on another host'
 fi
 finish

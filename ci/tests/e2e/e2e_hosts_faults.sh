@@ -42,7 +42,7 @@ again() {
 	run "$BUILD/hang_diagnose" "$work/$(verdict evidence)"
 	expect_rc "$code" "hang_diagnose:"
 	expect_out "^class +$1\$"
-	expect_out "^ranks +$2 of 4\$"
+	expect_out "^culprits +$2\$"
 	holds 'something is missing in the evidence' bash -c '! grep -q "^evidence " "$1"' - "$work/out"
 }
 
@@ -85,14 +85,14 @@ joined() {
 	run "$BUILD/hang_diagnose" "$first" "$work/host-2" "$work/host-3"
 	expect_rc 10 'hang_diagnose of three folders:'
 	expect_out '^class +missing-call$'
-	expect_out '^ranks +3 of 4$'
+	expect_out '^culprits +3$'
 	holds 'something is missing in three folders' bash -c '! grep -q "^evidence " "$1"' - "$work/out"
 	# Without what the monitors brought, and without what they bring late.
 	rm "$first"/rank-[23].fr "$first/rank-3.counters.json" "$first/verdict.json"
 	run "$BUILD/hang_diagnose" "$first" "$work/host-2" "$work/host-3"
 	expect_rc 10 'hang_diagnose of three folders that share no rank:'
 	expect_out '^class +missing-call$'
-	expect_out '^ranks +3 of 4$'
+	expect_out '^culprits +3$'
 	expect_out '^counters +node3: '
 	holds 'verdict.json is not in the first folder' test -s "$first/verdict.json"
 	holds 'a folder that was only read has a verdict' test ! -e "$work/host-2/verdict.json"
@@ -118,7 +118,7 @@ lossy() {
 	cd "$OLDPWD" || exit 1
 	netns mend node2
 	expect_rc 10 'with losses:'
-	expect_out '^# Host node1, during the run: TCP: .*segments? sent again'
+	holds 'the report lacks what was sent again' grep -qE "Host node1, during the run: TCP: .*segments? sent again" "$work/$(verdict evidence)/postmortem.md"
 	run "$BUILD/hang_diagnose" "$work/$(verdict evidence)"
 	expect_out '^  Host node1, during the run: TCP: .*segments? sent again'
 }

@@ -19,6 +19,8 @@ clean() {
 		[ -z "$(enter $i nft list ruleset)$(enter $i ls /dev/shm)$(enter 0 ls "$work/wire$i" 2>/dev/null)" ] &&
 			[[ $(enter $i ip -br link show eth0) == *' UP '* ]] || return
 	done
+	# a link that is up again passes nothing for a moment: no mpirun comes through then
+	enter 1 timeout 1 bash -c 'exec 3<>/dev/tcp/10.213.0.3/9' 2>&1 | grep -q refused
 }
 
 # broken RANK@CALL "FAULT" OUTCOMES CLASSES OPTION...: netns FAULT at that call, mended when the run is over and both
@@ -72,7 +74,7 @@ enter 2 nft "add table inet t; add chain inet t c { type filter hook input prior
 limit=40 ended
 expect_rc 10 'ports of data shut'
 expect_out '^# verdict: outcome=hang class=partition ranks=- .* confidence=inconclusive .* pair=[^ ]*node[12]>node[12][^ ]* side=fabric '
-expect_out '^# What rank [0-3] \(node[12]\) sends to port [0-9]+ of [0-9.]+ \(node[12]\) is not acknowledged: sent again [0-9]+ times'
+expect_out '^#   What rank [0-3] \(node[12]\) sends to port [0-9]+ of [0-9.]+ \(node[12]\) is not acknowledged'
 holds 'ports of data shut: something is left' within 10 no_process
 enter 2 nft delete table inet t
 for slots in 1,1,1 2,2; do

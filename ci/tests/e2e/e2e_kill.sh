@@ -79,7 +79,7 @@ for phase in init warmup timed check finalise; do
 		died_in $phase rank
 		expect_rc 14 "rank killed in $phase:"
 		expect_out '^# verdict: outcome=died class=rank-killed ranks=1 '
-		expect_out '^# rank 1 .*killed by SIGKILL'
+		expect_out '^# culprit: rank 1 .*killed by SIGKILL'
 	}
 	strike $phase leader $KILL && {
 		died_in $phase leader
@@ -150,8 +150,8 @@ strike timed rank:1 $STOP && {
 	limit=20 ended
 	expect_rc 10 'stopped:'
 	expect_out '^# verdict: outcome=hang class='
-	expect_out '^# rank 1 .*stopped'
-	expect_out '^# rank 0 .*alive.*waits'
+	expect_out '^# (culprit: )?rank 1 .*stopped'
+	expect_out '^# rank 0 waits in call '
 	gone_soon 'stopped'
 }
 begun=$(now_ms)
@@ -166,7 +166,7 @@ for phase in init warmup check finalise; do
 		limit=20 ended
 		expect_rc 10 "stopped in $phase:"
 		expect_out '^# verdict: outcome=hang '
-		expect_out '^# rank 1 .*stopped'
+		expect_out '^# (culprit: )?rank 1 .*stopped'
 		gone_soon "stopped in $phase"
 	}
 done

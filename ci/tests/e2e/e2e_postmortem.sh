@@ -21,7 +21,8 @@ for part in sys.argv[2:]:
 END
 }
 
-parts=('# Post-mortem: hang, missing-call, rank 1' '## The run' 'program' 'command line' 'backend' 'library' 'ranks'
+parts=('# Post-mortem: hang, missing-call, rank 1' '- culprit: rank 1 (' '- lacks call 8' '- ranks 0,2 wait in call 8'
+	'- rank 1 is stuck on ' '## The run' 'program' 'command line' 'backend' 'library' 'ranks'
 	'hosts' 'verdict at' '### Ring topology' '## Reproducer' '## The walk' '| rank | process | phase | waits in'
 	'| **1** | alive' 'Last common call: communicator 0, call 7' 'Divergence point: communicator 0, call 8'
 	'Hang point: communicator 0, call 8' '### Stacks' '## Root cause' 'confidence: proved' '## Fix' '## Prevention'
@@ -31,7 +32,17 @@ run "$BUILD/all_reduce_perf" --backend mpi -g 3 --fault=drop-rank:1 --expect han
 expect_rc 0
 folder=$(sed -n 's/^# verdict: .*evidence=//p' "$work/out")
 holds 'no folder of evidence' [ -d "${folder:-none}" ]
-expect_out "^# look further: hang_diagnose $folder; plots/plot $folder\$"
+last=$(readlink results/runs/last)
+holds 'results/runs/last is not the newest' [ "results/runs/$last" = "$folder" ]
+# what is said can be pasted, here and from the folder above
+pasted() {
+	local said
+	said=$(sed -nE "s/^# $1: //p" "$work/out")
+	holds "$1 cannot be pasted: $said" bash -c "$said" >/dev/null 2>&1
+}
+holds "$(sed -n 's/^# look further: //p' "$work/out"): exit other than 10" \
+	bash -c "$(sed -n 's/^# look further: //p' "$work/out") >/dev/null; [ \$? -eq 10 ]"
+pasted 'or draw it'
 # One time of the verdict, whole milliseconds, in line, files, picture and page
 ms=$(sed -nE 's/^# verdict: .* detect_ms=([0-9]+) .*/\1/p' "$work/out")
 for place in "verdict.json \"detect_ms\": $ms(\\.0)?," "postmortem.md ^\\| verdict came \\| $ms ms after" \
@@ -50,6 +61,21 @@ done
 holds 'the command is not command.txt' grep -q -- '--fault=drop-rank:1' "$folder/command.txt"
 holds 'the evidence heard of the fault' bash -c '! grep -aql -e drop-rank -e --fault -e missing-call "$1"/run.json "$1"/rank-*' \
 	- "$folder"
+
+# --out of a sweep takes the evidence, too; tools that are near are said by their way from here.
+cd "$BUILD" || exit 1
+run ./all_reduce_perf --backend mpi -g 2 --fault=drop-rank:1 --out "$work/swept"
+expect_rc 10 '--out:'
+swept=$(sed -n 's/^# verdict: .*evidence=//p' "$work/out")
+holds '--out: no verdict in it' [ "${swept%/*}" = "$work/swept" -a -s "$swept/verdict.json" ]
+expect_out "^# look further: \./hang_diagnose $swept\$"
+pasted 'or draw it'
+cd "$work" || exit 1
+holds "verdict.json lacks what the screen says" python3 - "$swept/verdict.json" "$work/out" <<'END'
+import json, sys
+said = [line[2:].rstrip("\n") for line in open(sys.argv[2]) if line.startswith("# ")]
+sys.exit(not all(line in said for line in json.load(open(sys.argv[1]))["summary"]))
+END
 
 # The trace: ranks as processes, every call of a rank inside the run, the unfinished ones to
 # the verdict.
@@ -140,13 +166,14 @@ holds 'nothing to draw, and not said' grep -q 'no calls to draw' "$work/out" "$w
 run "$BUILD/sendrecv_perf" --backend mpi -g 4 --fault=drop-rank:2
 expect_rc 10 'sendrecv:'
 folder=$(sed -n 's/^# verdict: .*evidence=//p' "$work/out")
-holds 'sendrecv: a call is done that is not, or nobody waits' python3 - "$work/out" "$folder/timeline.csv" <<'END'
+holds 'sendrecv: a call is done that is not, or nobody waits' python3 - "$folder/postmortem.md" "$folder/timeline.csv" <<'END'
 import csv
 import re
 import sys
 
 completed = {int(rank): int(n) for rank, n in
-             re.findall(r"^# rank (\d+) .* all calls up to (\d+) of", open(sys.argv[1]).read(), re.M)}
+             re.findall(r"^\| \**(\d+)\** \|.* \| \d+, (\d+) completed \|", open(sys.argv[1]).read(), re.M)}
+assert len(completed) == 4
 calls = [row for row in csv.DictReader(open(sys.argv[2])) if row["row"] == "call"]
 assert all((row["state"] == "done") == (int(row["seq"]) <= completed[int(row["rank"])])
            for row in calls)

@@ -149,6 +149,14 @@ check "usage" [ "$("$BUILD/hangar_run" --on-hang=never true 2>/dev/null; echo $?
 "$BUILD/hangar_run" --fault=skip-call:1@60 true >"$work/unused" 2>&1
 not_struck() { [ "$(grep -c "^hangar_run: the fault .* did not strike: nothing was watched" "$work/unused")" = 1 ]; }
 check "a fault in a program without NCCL did not strike: $(cat "$work/unused")" within 10 not_struck
+"$BUILD/hangar_run" sleep 11 >"$work/unseen" 2>&1
+unseen() { [ "$(grep -c "^hangar_run: no NCCL was seen" "$work/unseen")" = 2 ]; }
+check "a program without NCCL is said to be unwatched, after 10 s and at its end: $(cat "$work/unseen")" within 10 unseen
+"$BUILD/hangar_run" --quiet true >"$work/unseen" 2>&1
+timeout 20 "$BUILD/hangar_run" --fault=skip-call:7@2 "$subject" 2 5 >"$work/unused" 2>&1
+never_came() { [ "$(grep -c "^hangar_run: the fault .* did not strike: no rank 7 came" "$work/unused")" = 1 ]; }
+check "a fault of a rank that never came did not strike: $(cat "$work/unused")" within 10 never_came
+check "--quiet says nothing of it: $(cat "$work/unseen")" [ ! -s "$work/unseen" ]
 mkdir "$work/there"
 : >"$work/file"
 for out in /proc/x /proc/self "$work/none/out" "$work/file"; do

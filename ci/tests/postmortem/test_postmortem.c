@@ -23,7 +23,7 @@ static const char *screen(const struct evidence *e)
 	FILE *f = fmemopen(text, sizeof(text), "w");
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-	diagnosis_print(f, &diagnosis, e);
+	diagnosis_print(f, &diagnosis, e, "DIR/postmortem.md");
 	fclose(f);
 	return text;
 }

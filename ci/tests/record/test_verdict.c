@@ -221,7 +221,7 @@ static char *print(const struct verdict *v)
 	FILE *out = fmemopen(text, sizeof(text), "w");
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(out);
-	verdict_print(out, v, views, RANKS);
+	verdict_print(out, v);
 	fclose(out);
 	return text;
 }
@@ -229,29 +229,18 @@ static char *print(const struct verdict *v)
 UNIT_TEST(test_print, "wording")
 {
 	struct verdict v;
-	char *text;
-	int lines = 0;
 
 	set_up();
 	views[1].process = PROCESS_KILLED;
 	views[1].status = SIGKILL;
 	v = judge(0.0625);
 	v.hang_seq = 3;
-	snprintf(views[2].error, sizeof(views[2].error), "MPI_Allreduce failed\nbadly");
-	text = print(&v);
-	UNIT_ALL(strspn(text, "#") == 1,
-		 strstr(text, " verdict: outcome=died class=rank-died ranks=1 comm=-1 "
-			      "seq=-1 confidence=proved detect_ms=62 hang_seq=3 "
-			      "evidence=-\n# rank 0 (node1") != NULL,
-		 strstr(text, "killed by SIGKILL") != NULL,
-		 strstr(text, "# rank 2 reported: MPI_Allreduce failed?badly\n") != NULL);
-	for (char *line = text; *line; line = strchr(line, '\n') + 1, lines++)
-		CU_ASSERT_EQUAL(*line, '#');
-	CU_ASSERT_EQUAL(lines, 6);
+	CU_ASSERT_STRING_EQUAL(print(&v),
+			       "# verdict: outcome=died class=rank-died ranks=1 comm=-1 "
+			       "seq=-1 confidence=proved detect_ms=62 hang_seq=3 evidence=-\n");
 
 	for (int i = 0; i < RANKS; i++)
 		finish(i, i == 3 ? OUTCOME_WRONG_DATA : OUTCOME_OK);
-	views[2].error[0] = '\0';
 	v = judge(0);
 	v.seq = v.hang_seq = 8; /* the other point is told where it is another */
 	v.wrong_seq = 12;

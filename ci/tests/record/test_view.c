@@ -9,7 +9,7 @@
 #include "backend/call.h"
 #include "base/clock.h"
 #include "record/recorder.h"
-#include "record/view.h"
+#include "record/summary.h"
 
 #define SECOND 1000000000ull
 
@@ -187,7 +187,8 @@ UNIT_TEST(test_torn_waits, "no torn waits")
 /* A rank that has gone mad over its own memory: the observer copies, prints and survives. */
 UNIT_TEST(test_hostile, "hostile memory")
 {
-	char text[1024], tiny[8];
+	static const struct verdict verdict = { .ranks = "0" };
+	struct summary summary;
 	unsigned int seed = 1;
 
 	set_up();
@@ -205,10 +206,8 @@ UNIT_TEST(test_hostile, "hostile memory")
 		view_read(&view, memory, clock_ns());
 		view.process = fill;
 		view.status = fill * 7919;
-		view_describe(&view, text, sizeof(text));
-		CU_ASSERT(strlen(text) > 0 && strlen(text) < sizeof(text));
-		view_describe(&view, tiny, sizeof(tiny));
-		CU_ASSERT_EQUAL(strlen(tiny), sizeof(tiny) - 1);
+		summary_make(&summary, &verdict, &view, 1);
+		CU_ASSERT(summary.n > 0);
 		fill += fill >= 256 ? 7 : 0;
 	}
 	tear_down();
@@ -233,61 +232,4 @@ UNIT_TEST(test_process_words, "words for processes")
 		view = (struct rank_view){ .process = c->process, .status = c->status };
 		CU_ASSERT_STRING_EQUAL(view_process(&view, text, sizeof(text)), c->word);
 	}
-}
-
-UNIT_TEST(test_description, "description")
-{
-	char text[1024];
-
-	view = (struct rank_view){
-		.rank = 2,
-		.pid = 77,
-		.phase = PHASE_TIMED,
-		.host = "node1",
-		.issued = 12,
-		.completed = 10,
-		.seq = 12,
-		.waiting = 1,
-		.overdue = 1,
-		.waited = 1.25,
-		.what = "timed calls",
-		.last = { .ticket = 12,
-			  .seq = 12,
-			  .kind = CALL_ALL_REDUCE,
-			  .count = 1024,
-			  .dtype = DT_FLOAT,
-			  .op = OP_SUM,
-			  .state = RECORD_ISSUING },
-	};
-	CU_ASSERT_STRING_EQUAL(
-		view_describe(&view, text, sizeof(text)),
-		"rank 2 (node1 pid 77, alive): phase timed, waits 1.25 s in "
-		"'timed calls' (overdue); comm 0: 12 calls made, all calls up to 10 of 12 "
-		"completed, last AllReduce count 1024 float sum, inside the call");
-	view = (struct rank_view){ .rank = -1, .phase = 99, .last = { .op = OP_NONE } };
-	CU_ASSERT_STRING_EQUAL(view_describe(&view, text, sizeof(text)),
-			       "no rank ( pid 0, alive): phase unknown; no call recorded");
-}
-
-/* The largest numbers there are do not cut off what comes last. */
-UNIT_TEST(test_longest_description, "longest description")
-{
-	char text[1024];
-
-	view = (struct rank_view){
-		.rank = INT32_MAX,
-		.phase = PHASE_FINALISE,
-		.issued = UINT64_MAX,
-		.completed = UINT64_MAX,
-		.seq = UINT64_MAX,
-		.last = { .ticket = 1,
-			  .comm = UINT16_MAX,
-			  .kind = CALL_REDUCE_SCATTER,
-			  .count = UINT64_MAX,
-			  .dtype = DT_BFLOAT16,
-			  .op = OP_MULSUM,
-			  .state = RECORD_ISSUING },
-	};
-	view_describe(&view, text, sizeof(text));
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "bfloat16 mulsum, inside the call"));
 }

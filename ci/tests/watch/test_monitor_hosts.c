@@ -45,10 +45,10 @@ UNIT_TEST(test_death, "a rank dies anywhere")
 		snprintf(part, sizeof(part), "# verdict: outcome=died class=rank-died ranks=%d ",
 			 rank);
 		CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), part));
-		for (int i = 0; i < 4; i++) {
-			snprintf(part, sizeof(part), "# rank %d (", i);
-			CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), part));
-		}
+		snprintf(part, sizeof(part), "\n# culprit: rank %d (", rank);
+		UNIT_ALL(strstr(seat_said(0), part) != NULL,
+			 strstr(seat_said(0), rank ? "\n# ranks 0-2 are in phase timed"
+						   : "\n# ranks 1-3 are in phase timed") != NULL);
 		UNIT_ALL(strstr(seat_said(0), " detect_ms=0 ") == NULL, verdict_lines(0, 3) == 1);
 		seats_close();
 	}
@@ -301,7 +301,6 @@ UNIT_TEST(test_mad_node, "a node gone mad")
 {
 	struct rank_view views[2];
 	struct link link;
-	const char *at;
 
 	seats_open(2);
 	node_take(0, 0, 1);
@@ -314,9 +313,7 @@ UNIT_TEST(test_mad_node, "a node gone mad")
 	clock_sleep(0.05);
 	say(&link, ABNORMAL, TOKEN, views, sizeof(views));
 	CU_ASSERT(seats_end(0, 1, OUTCOME_DIED));
-	at = strstr(seat_said(0), "(xxxxxxxx"); /* the host, 63 characters of it */
-	CU_ASSERT_PTR_NOT_NULL_FATAL(at);
-	CU_ASSERT_EQUAL(strspn(at + 1, "x"), 63);
+	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "# 2 processes without rank "));
 	link_release(&link);
 	seats_close();
 }
@@ -351,21 +348,13 @@ UNIT_TEST(test_reset, "a connection is reset")
 /* Whatever the order in which ranks took their seats, they are printed in theirs. */
 UNIT_TEST(test_order, "ranks in order")
 {
-	const char *at;
-
 	seats_open(4);
 	for (int i = 0; i < 4; i++)
 		recorder_identify(&seats[i].recorder, 3 - i, 4, 0, 1, i, "device", "library");
 	seats_take_in_order(0, 3);
 	rank_ends(1, SIGKILL);
 	CU_ASSERT(seats_end(0, 3, OUTCOME_DIED));
-	at = seat_said(0);
-	for (int i = 0; i < 4 && at; i++) {
-		char part[32];
-
-		snprintf(part, sizeof(part), "\n# rank %d (", i);
-		at = strstr(at, part);
-	}
-	CU_ASSERT_PTR_NOT_NULL(at);
+	UNIT_ALL(strstr(seat_said(0), "\n# culprit: rank 2 (") != NULL,
+		 strstr(seat_said(0), "\n# ranks 0,1,3 are in phase timed") != NULL);
 	seats_close();
 }

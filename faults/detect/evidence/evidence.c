@@ -196,7 +196,7 @@ static void probe_state(struct evidence_rank *rank)
 	number = strtol(text, &end, 10);
 	if (end == text || number < 0)
 		return; /* "running", or not in a system call */
-	snprintf(rank->syscall, sizeof(rank->syscall), "call %d", (int)(number & 0xffff));
+	snprintf(rank->syscall, sizeof(rank->syscall), "%d", (int)(number & 0xffff));
 	for (size_t i = 0; i < sizeof(syscalls) / sizeof(syscalls[0]); i++)
 		if (syscalls[i].number == number)
 			snprintf(rank->syscall, sizeof(rank->syscall), "%s", syscalls[i].name);

@@ -19,10 +19,9 @@ struct evidence_rank {
 	bool unread;	       /* its file was there, and could not be read */
 	bool remote;	       /* its process is on another host: not looked at here */
 	struct rank_view view; /* process state, phase, wait; zero where unknown */
-	char state; /* letter of /proc/PID/stat; 'F': frozen with its cgroup; 0: unknown */
-	char syscall
-		[24]; /* system call it is in: "futex" "read" "nanosleep"...; "" running or unknown */
-	uint64_t netns;		/* number of its network namespace (/proc/PID/ns/net), 0: unknown */
+	char state;	  /* letter of /proc/PID/stat; 'F': frozen with its cgroup; 0: unknown */
+	char syscall[24]; /* system call it is in: "futex" "read" "219"...; "" running or unknown */
+	uint64_t netns;	  /* number of its network namespace (/proc/PID/ns/net), 0: unknown */
 	struct sockets sockets; /* its connections over TCP */
 	double cpu_share; /* of the last tenth of a second, in which it ran or was ready to; -1: unknown */
 	struct record *calls;	  /* sound records, oldest first; owned, or in the image */

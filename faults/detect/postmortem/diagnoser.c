@@ -2,19 +2,16 @@
  * to keep. */
 #include "postmortem/diagnoser.h"
 
-#include <sys/stat.h>
-
 #include "base/clock.h"
 #include "base/output.h"
 #include "process/command.h"
+#include "postmortem/folder.h"
 #include "postmortem/postmortem.h"
 #include "evidence/saved.h"
 #include "probe/probe.h"
 #include "record/verdict.h"
 #include "settings/settings.h"
 
-#define RUNS	     "results/runs/"
-#define LINES_SHOWN  4
 #define REMOTE_RANKS (1 << 18) /* ranks */
 #define TEXT_MAX     (64 << 10)
 #define TAIL_CALLS   256 /* newest calls that another host tells of a rank; of large runs: */
@@ -192,6 +189,7 @@ static enum diagnosis_result on_refine(void *ctx, const struct rank_view *views,
 	if ((d->class == CLASS_SETTINGS && setting_weight(d->field) != SETTING_BREAKS) ||
 	    (d->class == CLASS_PARTITION && d->confidence == CONFIDENCE_INCONCLUSIVE))
 		result = DIAGNOSIS_UNEXPLAINED;
+	report_explain(verdict, d, &self->evidence);
 	if (d->seq_low >= 0) {
 		verdict->comm = d->comm;
 		verdict->seq = d->seq_low;
@@ -199,6 +197,24 @@ static enum diagnosis_result on_refine(void *ctx, const struct rank_view *views,
 		verdict->wrong_seq = d->wrong_seq;
 	}
 	return result;
+}
+
+static void on_name_comms(void *ctx, struct rank_view *views, size_t n)
+{
+	const struct diagnoser *self = ctx;
+
+	for (size_t i = 0; i < n && self->site.preloaded; i++) {
+		const struct evidence_rank *r =
+			views[i].rank >= 0 && views[i].rank < self->evidence.nranks
+				? &self->evidence.ranks[views[i].rank]
+				: NULL;
+
+		if (r && r->present && r->view.last.ticket == views[i].last.ticket)
+			views[i].last.comm = r->view.last.comm;
+		for (size_t k = r ? r->ncalls : 0; k-- > 0;)
+			if (r->calls[k].ticket == views[i].oldest.ticket)
+				views[i].oldest.comm = r->calls[k].comm;
+	}
 }
 
 static void on_suspect(void *ctx, const struct verdict *verdict, const struct rank_view *views,
@@ -218,57 +234,12 @@ static void on_suspect(void *ctx, const struct verdict *verdict, const struct ra
 	fflush(stdout);
 }
 
-static bool make(const char *path, bool shared)
-{
-	return mkdir(path, 0777) == 0 || (shared && errno == EEXIST);
-}
-
-/* Makes a folder, below results/runs/ or where --out says; a `shared` one may exist. On failure
- * standard error says why, and `path` is empty. */
-static bool make_folder(char *path, const struct diagnoser_site *site, bool below, bool shared)
-{
-	if ((!below || (make("results", true) && make("results/runs", true))) && make(path, shared))
-		return true;
-	fprintf(stderr, "%s: no evidence can be saved in %s: %s\n", site->name, path,
-		strerror(errno));
-	path[0] = '\0';
-	return false;
-}
-
-/* The one that the site names, else by date. */
-static bool make_own(char *path, size_t len, const struct diagnoser_site *site)
-{
-	bool told = site->out && site->out[0];
-	char date[32];
-
-	clock_local(date, sizeof(date), "%Y%m%d-%H%M%S");
-	if (told)
-		snprintf(path, len, "%s", site->out);
-	else
-		snprintf(path, len, RUNS "%s-%.40s-%.8s", date, site->name, site->key);
-	return make_folder(path, site, !told, told);
-}
-
-/* Makes the folder that another host named; hosts may share it. Any other name than that of such a
- * folder is ignored. */
-static bool make_told(char *path, size_t len, const char *told, const struct diagnoser_site *site)
-{
-	bool below = strncmp(told, RUNS, strlen(RUNS)) == 0;
-	const char *name = below ? told + strlen(RUNS) : ".";
-
-	path[0] = '\0';
-	if (name[0] == '\0' || name[0] == '.' || strchr(name, '/') || strlen(told) >= len)
-		return false; /* it came over the network */
-	snprintf(path, len, "%s", told);
-	return make_folder(path, site, true, true);
-}
-
 static void on_reserve_folder(void *ctx, struct verdict *verdict)
 {
 	struct diagnoser *self = ctx;
 
 	self->evidence.detect_ms = verdict->detect_ms;
-	if (make_own(self->folder, sizeof(self->folder), &self->site))
+	if (folder_make(self))
 		snprintf(verdict->evidence, sizeof(verdict->evidence), "%s", self->folder);
 }
 
@@ -294,7 +265,7 @@ static void on_save_local(void *ctx, const struct rank_view *views,
 
 	if (!self->evidence.ranks)
 		collect(self, views, memories, n);
-	saved = make_told(self->folder, sizeof(self->folder), folder, &self->site) &&
+	saved = folder_make_told(self, folder) &&
 		evidence_save(&self->evidence, self->folder, &err) == 0;
 	run_probe(self, "-");
 	for (int i = 0; i < self->evidence.nranks; i++) {
@@ -352,9 +323,6 @@ static void on_collect_slow(void *ctx)
 	struct error err = { .rank = -1 };
 
 	self->diagnosis.said_ns = clock_ns(); /* the line has just been printed */
-	for (size_t i = 0; i < self->diagnosis.nlines; i++)
-		printf("# %s\n", self->diagnosis.lines[i]);
-	fflush(stdout);
 	if (!self->evidence.ranks)
 		return;
 	if (self->folder[0]) {
@@ -367,20 +335,13 @@ static void on_collect_slow(void *ctx)
 	run_probe(self, self->diagnosis.ranks);
 }
 
-/* Notes the lines of code that ranks are stuck on, and what else the probe found. */
+/* Notes what the probe found, and says the line of code that the culprit is stuck on. */
 static void note_probe(struct diagnoser *self)
 {
 	struct diagnosis *d = &self->diagnosis;
-	size_t before = d->nlines;
-	int more;
 
 	probe_note(&self->evidence, d);
-	more = report_stuck(stdout, "# ", &self->evidence, d->ranks, LINES_SHOWN);
-	if (more > 0)
-		printf("# and %d more rank%s%s\n", more, more == 1 ? "" : "s",
-		       self->folder[0] ? ": postmortem.md" : "");
-	for (size_t i = before; i < d->nlines; i++)
-		printf("# %s\n", d->lines[i]);
+	report_where(stdout, "# ", d, &self->evidence);
 	fflush(stdout);
 }
 
@@ -403,13 +364,12 @@ static void on_save(void *ctx)
 		error_print(&err, self->site.name);
 		return;
 	}
-	printf("# look further: hang_diagnose %s%s%s\n", self->folder,
-	       drawable ? "; plots/plot " : "", drawable ? self->folder : "");
-	fflush(stdout);
+	folder_say(self->folder, drawable);
 }
 
 void diagnoser_start(struct diagnoser *self)
 {
+	folder_find_root(self);
 	self->counters = counter_delta_task(&self->site.gpus);
 	task_begin(&self->counters); /* without it there is one reading only */
 }
@@ -436,6 +396,7 @@ struct monitor_client diagnoser_client(struct diagnoser *self)
 					.collect = on_collect,
 					.on_evidence = on_evidence,
 					.refine = on_refine,
+					.name_comms = on_name_comms,
 					.reserve_folder = on_reserve_folder,
 					.save_local = on_save_local,
 					.collect_slow = on_collect_slow,

@@ -21,10 +21,10 @@ struct diagnoser_site {
 	void *arg;
 	const char *name; /* of the program */
 	const char *key;  /* of the run */
-	const char *
-		out; /* folder for the evidence; NULL: results/runs/DATE-NAME-KEY below the working directory */
-	bool gpus;	/* counters of GPUs are read, too */
-	bool preloaded; /* a program that knows nothing of hangar */
+	const char *out;  /* folder for the evidence; NULL: DATE-NAME-KEY, which is made in */
+	const char *root; /* this one; NULL: results/runs */
+	bool gpus;	  /* counters of GPUs are read, too */
+	bool preloaded;	  /* a program that knows nothing of hangar */
 	/* Names the run in its evidence: command, options. */
 	void (*describe)(void *arg, struct evidence *evidence);
 	/* The command that starts the run again, faults and all: command.txt, for the report's
@@ -40,6 +40,8 @@ struct diagnoser {
 	struct diagnosis diagnosis;
 	struct remote_evidence *remote; /* by rank; owned */
 	int nremote;
+	char root[160];	  /* where folders are made, "" nowhere */
+	bool turned;	  /* from the site's root to TMPDIR */
 	char folder[200]; /* "" when none could be made */
 };
 

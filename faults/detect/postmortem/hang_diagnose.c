@@ -69,6 +69,7 @@ static int diagnose_folders(const struct arguments *arguments, struct error *err
 {
 	struct evidence evidence;
 	struct diagnosis diagnosis;
+	char page[PATH_MAX] = "";
 	int code = OUTCOME_INTERNAL;
 
 	if (load(&evidence, arguments, err) < 0) {
@@ -77,7 +78,9 @@ static int diagnose_folders(const struct arguments *arguments, struct error *err
 	}
 	diagnose(&evidence, &diagnosis);
 	probe_note(&evidence, &diagnosis);
-	diagnosis_print(stdout, &diagnosis, &evidence);
+	if (!arguments->dry_run)
+		snprintf(page, sizeof(page), "%s/postmortem.md", arguments->dirs[0]);
+	diagnosis_print(stdout, &diagnosis, &evidence, page);
 	if (arguments->dry_run ||
 	    diagnosis_save(&diagnosis, &evidence, arguments->dirs[0], err) >= 0)
 		code = diagnosis.outcome;

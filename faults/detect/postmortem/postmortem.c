@@ -30,8 +30,10 @@ void report_place(FILE *out, const struct diagnosis *d)
 		fprintf(out, "communicator %" PRId64 ", between calls %" PRId64 " and %" PRId64,
 			d->comm, d->seq_low, d->seq_high);
 	if (d->field[0])
-		fprintf(out, ", field %s: theirs %s, the others' %s", d->field, d->theirs,
-			d->majority);
+		fprintf(out, ", field %s", d->field);
+	if (d->theirs[0] || d->majority[0])
+		fprintf(out, ": theirs %s, the others' %s", d->theirs[0] ? d->theirs : "none",
+			d->majority[0] ? d->majority : "none");
 }
 
 void report_hang(FILE *out, const struct diagnosis *d)
@@ -243,20 +245,35 @@ static void print_walk(FILE *out, const struct diagnosis *d, const struct eviden
 	}
 }
 
-int report_stuck(FILE *out, const char *prefix, const struct evidence *e, const char *culprits,
-		 int most)
+void report_stuck(FILE *out, const char *prefix, const struct evidence *e, const char *culprits,
+		  int most)
 {
 	char line[300];
 	int found = 0;
 
-	for (int i = 0; i < 2 * e->nranks; i++) {
+	for (int i = 0; i < 2 * e->nranks && found < most; i++) {
 		int rank = i % e->nranks;
 
 		if (rank_list_has(culprits, rank) == (i < e->nranks) &&
-		    stacks_stuck_on(e->ranks[rank].stack, line, sizeof(line)) && found++ < most)
+		    stacks_stuck_on(e->ranks[rank].stack, line, sizeof(line)) && ++found)
 			fprintf(out, "%srank %d is stuck on %s\n", prefix, rank, line);
 	}
-	return found > most ? found - most : 0;
+}
+
+void report_where(FILE *out, const char *prefix, const struct diagnosis *d,
+		  const struct evidence *e)
+{
+	bool any = rank_list_count(d->ranks) == 0;
+	char line[300], text[400];
+
+	for (int i = 0; i < e->nranks; i++) {
+		if ((!any && !rank_list_has(d->ranks, i)) ||
+		    !stacks_stuck_on(e->ranks[i].stack, line, sizeof(line)))
+			continue;
+		snprintf(text, sizeof(text), "rank %d is stuck on %s", i, line);
+		fprintf(out, "%s%s\n", prefix, summary_cut(text));
+		return;
+	}
 }
 
 void report_block(FILE *out, const char *text)
@@ -315,12 +332,21 @@ void postmortem_print(FILE *out, const struct diagnosis *d, const struct evidenc
 		      const char *dir, bool drawable)
 {
 	const size_t n = rank_list_count(d->ranks);
-	char culprits[sizeof(d->ranks) + 8] = "nobody is named";
+	char culprits[sizeof(d->ranks) + 8] = "no rank is named";
+	struct summary summary;
 
 	if (n > 0)
 		snprintf(culprits, sizeof(culprits), "rank%s %s", n > 1 ? "s" : "", d->ranks);
 	fprintf(out, "# Post-mortem: %s, %s, %s\n\n", outcome_name(d->outcome),
 		class_name(d->class, d->outcome), culprits);
+	report_summary(&summary, d, e);
+	for (size_t i = 0; i < summary.n; i++) {
+		fprintf(out, "- ");
+		page_put(out, summary.lines[i] + strspn(summary.lines[i], " "));
+		putc('\n', out);
+	}
+	report_where(out, "- ", d, e);
+	putc('\n', out);
 	print_run(out, d, e);
 	print_rings(out, e, dir);
 	print_reproducer(out, dir);

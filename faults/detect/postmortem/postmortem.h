@@ -2,9 +2,19 @@
 #pragma once
 
 #include "diagnose/diagnose.h"
+#include "record/summary.h"
 
-/* The diagnosis in short, for the screen. */
-void diagnosis_print(FILE *out, const struct diagnosis *diagnosis, const struct evidence *evidence);
+/* The diagnosis in short, for the screen: culprit, others, where to look, then the rest. `page`: the
+ * report's name, "" for none. */
+void diagnosis_print(FILE *out, const struct diagnosis *diagnosis, const struct evidence *evidence,
+		     const char *page);
+
+/* Fills in what the verdict says to people alone. */
+void report_explain(struct verdict *verdict, const struct diagnosis *diagnosis,
+		    const struct evidence *evidence);
+/* The lines of a verdict, of a diagnosis from evidence alone. */
+void report_summary(struct summary *summary, const struct diagnosis *diagnosis,
+		    const struct evidence *evidence);
 
 /* Write verdict.json, postmortem.md, timeline.json and timeline.csv to `dir`. 1: the timeline holds
  * calls to draw, 0: it holds none; or a negative errno with the error set. */
@@ -35,9 +45,13 @@ void report_errors(FILE *out, const struct diagnosis *diagnosis, const struct ev
 void report_hosts(const struct evidence *evidence, char *buf, size_t len);
 
 /* Lines "PREFIXrank 3 is stuck on ..." of all ranks whose stacks say so, `culprits` ones first, at
- * most `most`. Returns how many more there are. */
-int report_stuck(FILE *out, const char *prefix, const struct evidence *evidence,
-		 const char *culprits, int most);
+ * most `most`. */
+void report_stuck(FILE *out, const char *prefix, const struct evidence *evidence,
+		  const char *culprits, int most);
+
+/* Writes such a line of the first culprit, of any rank where none is named, for the screen. */
+void report_where(FILE *out, const char *prefix, const struct diagnosis *diagnosis,
+		  const struct evidence *evidence);
 
 /* Text as a code block of Markdown, indented: its own content cannot end it. */
 void report_block(FILE *out, const char *text);

@@ -4,15 +4,78 @@
 #include <jansson.h>
 
 #include "base/json_value.h"
+#include "base/rank_list.h"
 #include "probe/probe.h"
 #include "postmortem/timeline.h"
 #include "base/output.h"
 
 #define RANKS_SHOWN 64 /* whose lines; the culprits are the first */
 
-void diagnosis_print(FILE *out, const struct diagnosis *d, const struct evidence *e)
+/* The first culprit's rank is what the verdict's line of it is about. */
+static const struct evidence_rank *first_culprit(const struct diagnosis *d,
+						 const struct evidence *e)
 {
-	fprintf(out, "outcome     %s\nclass       %s\nranks       %s of %d\nconfidence  %s\n",
+	for (int i = 0; i < e->nranks; i++)
+		if (e->ranks[i].present && rank_list_has(d->ranks, i))
+			return &e->ranks[i];
+	return NULL;
+}
+
+void report_explain(struct verdict *v, const struct diagnosis *d, const struct evidence *e)
+{
+	const struct evidence_rank *r = first_culprit(d, e);
+	bool plain = d->outcome == OUTCOME_DIED || d->class == CLASS_STOPPED ||
+		     d->class == CLASS_FROZEN || d->class == CLASS_TRACED ||
+		     d->class == CLASS_ERROR;
+
+	v->seq_high = d->seq_high;
+	snprintf(v->differs, sizeof(v->differs), "%s", d->field);
+	snprintf(v->theirs, sizeof(v->theirs), "%s", d->theirs);
+	snprintf(v->majority, sizeof(v->majority), "%s", d->majority);
+	if (d->nlines > 0 && !plain)
+		snprintf(v->note, sizeof(v->note), "%s", d->lines[0]);
+	if (r && r->view.process == PROCESS_ALIVE && r->syscall[0])
+		snprintf(v->doing, sizeof(v->doing), "in system call %s", r->syscall);
+	else if (r && r->view.process == PROCESS_ALIVE && r->cpu_share >= 0)
+		snprintf(v->doing, sizeof(v->doing), "running %.0f %% of the time",
+			 r->cpu_share * 100);
+}
+
+void report_summary(struct summary *summary, const struct diagnosis *d, const struct evidence *e)
+{
+	struct rank_view *views = must(malloc(((size_t)e->nranks + 1) * sizeof(*views)));
+	struct verdict v = { .outcome = d->outcome,
+			     .class = d->class,
+			     .comm = d->comm,
+			     .seq = d->seq_low,
+			     .detect_ms = e->detect_ms };
+	size_t n = 0;
+
+	snprintf(v.ranks, sizeof(v.ranks), "%s", d->ranks);
+	snprintf(v.pair, sizeof(v.pair), "%s", d->pair);
+	snprintf(v.hosts, sizeof(v.hosts), "%s", d->hosts);
+	report_explain(&v, d, e);
+	for (int i = 0; i < e->nranks; i++)
+		if (e->ranks[i].present)
+			views[n++] = e->ranks[i].view;
+	summary_make(summary, &v, views, n);
+	free(views);
+}
+
+void diagnosis_print(FILE *out, const struct diagnosis *d, const struct evidence *e,
+		     const char *page)
+{
+	struct summary summary;
+
+	report_summary(&summary, d, e);
+	for (size_t i = 0; i < summary.n; i++)
+		fprintf(out, "%s\n", summary.lines[i]);
+	report_where(out, "", d, e);
+	if (page[0])
+		fprintf(out, "look further: %s\n", page);
+	fprintf(out,
+		"\noutcome     %s\nclass       %s\nculprits    %s\nranks       %d\n"
+		"confidence  %s\n",
 		outcome_name(d->outcome), class_name(d->class, d->outcome), d->ranks, e->nranks,
 		confidence_name(d->confidence));
 	if (d->side)
@@ -48,6 +111,17 @@ static json_t *errors_json(const struct diagnosis *d, const struct evidence *e)
 	return list;
 }
 
+static json_t *summary_json(const struct diagnosis *d, const struct evidence *e)
+{
+	json_t *list = json_array();
+	struct summary summary;
+
+	report_summary(&summary, d, e);
+	for (size_t i = 0; i < summary.n; i++)
+		json_array_append_new(list, json_value_text(summary.lines[i]));
+	return list;
+}
+
 static json_t *verdict_json(const struct diagnosis *d, const struct evidence *e)
 {
 	json_t *lines = json_array();
@@ -58,7 +132,7 @@ static json_t *verdict_json(const struct diagnosis *d, const struct evidence *e)
 		json_array_append_new(lines, json_value_text(d->lines[i]));
 	return json_pack(
 		"{s:i s:s s:s s:s s:s s:s* s:s s:i s:I s:I s:I s:s s:s s:o s:o s:I s:I s:I s:o "
-		"s:o s:o s:s s:s s:s s:o s:o s:o s:o s:o s:o}",
+		"s:o s:o s:s s:s s:s s:o s:o s:o s:o s:o s:o s:o}",
 		"version", 1, "outcome", outcome_name(d->outcome), "class",
 		class_name(d->class, d->outcome), "ranks", d->ranks, "confidence",
 		confidence_name(d->confidence), "side", side_name(d->side), "hosts_lost", d->hosts,
@@ -72,7 +146,7 @@ static json_t *verdict_json(const struct diagnosis *d, const struct evidence *e)
 		d->prevention, "backend", json_value_text(e->backend), "library",
 		json_value_text(e->library), "hosts", json_value_text(hosts), "when",
 		json_value_text(e->when), "command", json_value_text(e->command), "remarks",
-		json_value_text(e->remarks));
+		json_value_text(e->remarks), "summary", summary_json(d, e));
 }
 
 static int save_verdict(const struct diagnosis *d, const struct evidence *e, const char *path)

@@ -362,7 +362,9 @@ static void describe_lane(const struct timeline *t, struct lane *lane)
 	else if (lane->nspans > 0 && lane->spans[lane->nspans - 1].state == SPAN_UNFINISHED)
 		describe_wait(t, lane, lane->note, sizeof(lane->note));
 	else if (rank->syscall[0])
-		snprintf(lane->note, sizeof(lane->note), "in %s", rank->syscall);
+		snprintf(lane->note, sizeof(lane->note), "in %s%s",
+			 isdigit((unsigned char)rank->syscall[0]) ? "system call " : "",
+			 rank->syscall);
 	else
 		snprintf(lane->note, sizeof(lane->note), "%s%s%s%s",
 			 rank->state == 'R' ? "running" : "alive", waits ? " in '" : "",

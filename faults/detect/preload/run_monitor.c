@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "postmortem/diagnoser.h"
+#include "preload/fault_spec.h"
 #include "preload/run_ranks.h"
 #include "preload/run_status.h"
 #include "process/command.h"
@@ -19,6 +20,7 @@
 #define HOSTS_NS	200000000ull /* other hosts answer in this time how they are */
 #define LINGER_SECONDS	1.0	     /* after the command's end: others of the run may still come */
 #define SETTLE_NS	500000000ull /* others that were started with a rank have come, too */
+#define UNSEEN_NS	10000000000ull /* without NCCL for so long: a line */
 #define MAX_FDS		1024
 
 struct runner {
@@ -28,11 +30,14 @@ struct runner {
 	struct supervisor_hooks hooks;
 	struct run_status status;
 	uint64_t requested_ns; /* when the status of other hosts was requested, 0: it was not */
-	int command_fd;	       /* pidfd of the command */
-	uint64_t ended_ns;     /* when no process was left, 0: some is */
-	bool reported;	       /* a verdict: nothing more before all have gone */
-	uint64_t settings_ns;  /* when settings that came since are compared, 0: none did */
-	bool differ;	       /* they do, as was printed */
+	uint64_t began_ns;
+	bool unseen;	      /* that no NCCL was seen was printed */
+	int faulty;	      /* the rank that the fault is for; -1: none, or it has come */
+	int command_fd;	      /* pidfd of the command */
+	uint64_t ended_ns;    /* when no process was left, 0: some is */
+	bool reported;	      /* a verdict: nothing more before all have gone */
+	uint64_t settings_ns; /* when settings that came since are compared, 0: none did */
+	bool differ;	      /* they do, as was printed */
 };
 
 void run_key(char *key, size_t len, const char *launcher)
@@ -186,6 +191,9 @@ static void step(struct runner *r)
 		monitor_forget(&r->monitor);
 	r->reported = false;
 	over = r->hooks.step(r->hooks.ctx, &unchanged, &exit_code);
+	for (size_t i = 0; i < r->monitor.nranks; i++)
+		if (r->monitor.ranks[i].view.rank == r->faulty)
+			r->faulty = -1;
 	compare_settings(r, clock_ns());
 	print_status(r, clock_ns());
 	if (!over)
@@ -197,6 +205,16 @@ static void step(struct runner *r)
 		monitor_forget(&r->monitor);
 }
 
+/* Says once, while the command runs, that nothing is watched so far. */
+static void look_for_ranks(struct runner *r, uint64_t now)
+{
+	if (r->unseen || r->settings->quiet || r->status.looked_ns || r->ended_ns ||
+	    now < r->began_ns + UNSEEN_NS)
+		return;
+	fprintf(stderr, "hangar_run: no NCCL was seen for 10 s: nothing is watched so far\n");
+	r->unseen = true;
+}
+
 static void watch_command(struct runner *r)
 {
 	struct pollfd fds[MAX_FDS];
@@ -206,15 +224,25 @@ static void watch_command(struct runner *r)
 
 		poll(fds, n, r->reported ? 100 : r->hooks.interval_ms(r->hooks.ctx));
 		step(r);
+		look_for_ranks(r, clock_ns());
 	}
 }
 
-/* A rank that was watched says it by itself. */
-static void print_unfired(const struct runner *r)
+/* At the end: what was not seen, and a fault that did not strike. A rank that came says that by itself. */
+static void print_unseen(const struct runner *r)
 {
-	if (r->settings->fault && !r->status.looked_ns)
+	bool seen = r->status.looked_ns != 0;
+
+	if (r->settings->fault && !seen)
 		fprintf(stderr, "hangar_run: the fault that was asked for did not strike: nothing "
 				"was watched, as no rank here is known to have used NCCL\n");
+	else if (!seen && !r->settings->quiet)
+		fprintf(stderr, "hangar_run: no NCCL was seen: nothing was watched\n");
+	else if (r->faulty >= 0 && !r->monitor.input.nhosts)
+		fprintf(stderr,
+			"hangar_run: the fault that was asked for did not strike: no rank %d "
+			"came\n",
+			r->faulty);
 }
 
 static int open_monitor(struct runner *r)
@@ -258,8 +286,9 @@ static _Noreturn void run(struct runner *r, int ready_fd)
 	if (rc < 0)
 		_exit(0);
 	diagnoser_start(&r->diagnoser);
+	r->began_ns = clock_ns();
 	watch_command(r);
-	print_unfired(r);
+	print_unseen(r);
 	monitor_close(&r->monitor);
 	run_status_release(&r->status);
 	diagnoser_release(&r->diagnoser);
@@ -287,15 +316,17 @@ int run_monitor_start(const struct run_settings *settings)
 		.diagnoser.site = { .arg = (void *)settings,
 				    .name = basename(settings->argv[0]),
 				    .key = settings->key,
-				    .out = settings->out,
+				    .out = settings->out && settings->out[0] ? settings->out : NULL,
 				    .gpus = true,
 				    .preloaded = true,
 				    .describe = describe,
 				    .again = again },
 	};
+	struct fault_spec spec;
 	int32_t rc = -EIO;
 	int ready[2];
 
+	r.faulty = settings->fault && !fault_spec_parse(&spec, settings->fault) ? spec.rank : -1;
 	r.command_fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
 	if (r.command_fd < 0 || pipe2(ready, O_CLOEXEC) < 0) {
 		rc = -errno;

@@ -122,18 +122,8 @@ void verdict_make(struct verdict *verdict, const struct rank_view *views, size_t
 	}
 }
 
-static bool all_finished(const struct rank_view *views, size_t n)
+void verdict_print(FILE *out, const struct verdict *v)
 {
-	for (size_t i = 0; i < n; i++)
-		if (!view_finished(&views[i]))
-			return false;
-	return true;
-}
-
-void verdict_print(FILE *out, const struct verdict *v, const struct rank_view *views, size_t n)
-{
-	char line[1024];
-
 	fprintf(out,
 		"# verdict: outcome=%s class=%s ranks=%s comm=%" PRId64 " seq=%" PRId64
 		" confidence=%s detect_ms=%.0f",
@@ -152,12 +142,5 @@ void verdict_print(FILE *out, const struct verdict *v, const struct rank_view *v
 	if (v->hosts[0])
 		fprintf(out, " hosts=%s", v->hosts);
 	fprintf(out, " evidence=%s\n", v->evidence);
-	if (!all_finished(views, n))
-		for (size_t i = 0; i < n; i++)
-			fprintf(out, "# %s\n", view_describe(&views[i], line, sizeof(line)));
-	for (size_t i = 0; i < n; i++)
-		if (views[i].error[0])
-			fprintf(out, "# rank %d reported: %s\n", views[i].rank,
-				view_error(&views[i], line, sizeof(line)));
 	fflush(out);
 }

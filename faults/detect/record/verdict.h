@@ -22,6 +22,11 @@ struct verdict {
 	char evidence[256]; /* folder, "-" for none */
 	double detect_ms;   /* from the latest entry into a wait, the observed death, or
 	                         * the observed end of a rank that left with an error, to now */
+	/* For people alone, "" where unknown (struct diagnosis has the same): */
+	int64_t seq_high; /* timelines parted between `seq` and this call */
+	char differs[48], theirs[64], majority[64];
+	char doing[64]; /* the first culprit, as its host shows: "in system call futex" */
+	char note[256]; /* the first sentence of evidence, where it says more than the rest */
 };
 
 /* Returns true if this rank ended by itself, with an exit code that it had announced. */
@@ -48,6 +53,5 @@ bool ranks_add(char *list, size_t len, int rank);
 void verdict_make(struct verdict *verdict, const struct rank_view *views, size_t n,
 		  double death_seconds, double error_seconds);
 
-/* The line for scripts, then, unless every rank finished, one line per rank. */
-void verdict_print(FILE *out, const struct verdict *verdict, const struct rank_view *views,
-		   size_t n);
+/* The line for scripts. */
+void verdict_print(FILE *out, const struct verdict *verdict);

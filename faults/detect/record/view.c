@@ -223,28 +223,3 @@ char *view_call(const struct record *r, char *buf, size_t len)
 		 r->op >= 0 ? redop_name((enum redop)r->op) : "");
 	return buf;
 }
-
-char *view_describe(const struct rank_view *v, char *buf, size_t len)
-{
-	char process[48], last[96], call[256] = "no call recorded", wait[96] = "",
-				    name[32] = "no rank";
-
-	if (v->last.ticket)
-		snprintf(call, sizeof(call),
-			 "comm %u: %" PRIu64 " calls made, all calls up to %" PRIu64 " of %" PRIu64
-			 " completed, last %s%s",
-			 v->last.comm, v->seq, v->completed, v->issued,
-			 view_call(&v->last, last, sizeof(last)),
-			 v->last.state == RECORD_ISSUING   ? ", inside the call"
-			 : v->last.state == RECORD_CLOSING ? ", inside the end of its group"
-							   : "");
-	if (v->waiting)
-		snprintf(wait, sizeof(wait), ", waits %.2f s in '%s'%s", v->waited, v->what,
-			 v->overdue ? " (overdue)" : "");
-	if (v->rank >= 0)
-		snprintf(name, sizeof(name), "rank %d", v->rank);
-	snprintf(buf, len, "%s (%s pid %d, %s): phase %s%s; %s", name, v->host, v->pid,
-		 view_process(v, process, sizeof(process)), phase_name((enum phase)v->phase), wait,
-		 call);
-	return buf;
-}

@@ -95,9 +95,6 @@ void view_read(struct rank_view *view, const struct record_memory *memory, uint6
 /* The part of that about communicator 0. */
 void view_read_init(struct rank_view *view, const struct record_init *init);
 
-/* One line without '#' or newline: who, where, in what state, at which call. Returns buf. */
-char *view_describe(const struct rank_view *view, char *buf, size_t len);
-
 /* "AllReduce count 8 float sum"; hostile records are fine. Returns buf. */
 char *view_call(const struct record *record, char *buf, size_t len);
 

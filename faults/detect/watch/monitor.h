@@ -54,6 +54,8 @@ struct monitor_client {
 	/* Root: this may become the verdict, of a program that is given time. */
 	void (*suspect)(void *ctx, const struct verdict *verdict, const struct rank_view *views,
 			size_t n);
+	/* Gives views the run's numbers of communicators, where ranks number them as they come. */
+	void (*name_comms)(void *ctx, struct rank_view *views, size_t n);
 	/* Root: the verdict stands, and is about to be printed: name the folder that evidence
 	 * will be saved in. */
 	void (*reserve_folder)(void *ctx, struct verdict *verdict);

@@ -6,7 +6,7 @@
 #include "net/hangup.h"
 #include "process/leftovers.h"
 #include "watch/decide_times.h"
-#include "record/verdict.h"
+#include "record/summary.h"
 
 void monitor_send_end(struct monitor *m, int32_t code)
 {
@@ -114,8 +114,14 @@ static void say(struct monitor *m, const struct verdict *verdict, const struct r
 	char *text = NULL;
 	size_t bytes = 0;
 	FILE *f = must(open_memstream(&text, &bytes));
+	struct rank_view *named = must(malloc((n + 1) * sizeof(*named)));
 
-	verdict_print(f, verdict, views, n);
+	memcpy(named, views, n * sizeof(*named));
+	if (m->config.client.name_comms)
+		m->config.client.name_comms(m->config.client.ctx, named, n);
+	verdict_print(f, verdict);
+	summary_print(f, "# ", verdict, named, n);
+	free(named);
 	fclose(f);
 	fputs(text, stdout);
 	fflush(stdout);

@@ -1,0 +1,189 @@
+/* folder.c: where evidence is saved: results/runs/, below --out, or TMPDIR where that cannot be written. */
+#include "postmortem/folder.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "process/command.h"
+
+#define RUNS	   "results/runs"
+#define ROOM_BYTES (1 << 20) /* of a run of a few ranks */
+
+static bool make(const char *path, bool shared)
+{
+	return mkdir(path, 0777) == 0 || (shared && errno == EEXIST);
+}
+
+/* A folder can be made in `root`, which need not exist yet, and has room. 0 or an errno. */
+static int try_root(const char *root)
+{
+	char path[PATH_MAX], *slash;
+	int fd, rc;
+
+	snprintf(path, sizeof(path) - 16, "./%s", root[0] == '/' ? "" : root);
+	if (root[0] == '/')
+		snprintf(path, sizeof(path) - 16, "%s", root);
+	while (access(path, F_OK) < 0 && errno == ENOENT && (slash = strrchr(path, '/')) > path)
+		*slash = '\0';
+	strcat(path, "/.hangar-XXXXXX");
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd < 0)
+		return errno;
+	rc = posix_fallocate(fd, 0, ROOM_BYTES);
+	unlink(path);
+	close(fd);
+	return rc;
+}
+
+/* Folders are made in TMPDIR from now on, or nowhere, since `rc` came of the root. */
+static void turn_to_temporary(struct diagnoser *self, int rc)
+{
+	const char *set = getenv("TMPDIR"), *temporary = set && set[0] ? set : "/tmp";
+	int other = try_root(temporary);
+
+	fprintf(stderr, "%s: no evidence can be saved in %s: %s; ", self->site.name, self->root,
+		strerror(rc));
+	if (other)
+		fprintf(stderr, "nor in %s: %s\n", temporary, strerror(other));
+	else
+		fprintf(stderr, "if there is a verdict, it goes to %s\n", temporary);
+	snprintf(self->root, sizeof(self->root), "%s", other ? "" : temporary);
+	self->turned = true;
+}
+
+void folder_find_root(struct diagnoser *self)
+{
+	int rc;
+
+	snprintf(self->root, sizeof(self->root), "%s", self->site.root ? self->site.root : RUNS);
+	rc = self->site.out ? 0 : try_root(self->root);
+	if (rc != 0)
+		turn_to_temporary(self, rc);
+}
+
+/* 0 or an errno. */
+static int make_folder(const struct diagnoser *self, bool shared)
+{
+	bool below = strcmp(self->root, RUNS) == 0 && !self->site.out;
+
+	return (!below || make("results", true)) && (self->site.out || make(self->root, true)) &&
+			       make(self->folder, shared)
+		       ? 0
+		       : errno;
+}
+
+/* results/runs/last leads to the newest one. */
+static void link_last(const struct diagnoser *self)
+{
+	char path[sizeof(RUNS) + 32];
+
+	if (strcmp(self->root, RUNS) || self->site.out)
+		return;
+	snprintf(path, sizeof(path), RUNS "/.last-%d", (int)getpid());
+	if (symlink(strrchr(self->folder, '/') + 1, path) == 0 && rename(path, RUNS "/last") < 0)
+		unlink(path);
+}
+
+static bool name_folder(struct diagnoser *self, const char *name)
+{
+	const char *out = self->site.out;
+	int n = out ? snprintf(self->folder, sizeof(self->folder), "%s", out)
+		    : snprintf(self->folder, sizeof(self->folder), "%s/%s", self->root, name);
+
+	if ((out || self->root[0]) && n < (int)sizeof(self->folder))
+		return true;
+	self->folder[0] = '\0';
+	return false;
+}
+
+/* As the site says, else of this name below the root, or below TMPDIR where that fails. */
+static bool make_named(struct diagnoser *self, const char *name, bool shared)
+{
+	int rc;
+
+	if (!name_folder(self, name))
+		return false;
+	rc = make_folder(self, shared);
+	if (rc != 0 && !self->site.out && !self->turned) {
+		turn_to_temporary(self, rc);
+		return make_named(self, name, shared);
+	}
+	if (rc != 0) {
+		fprintf(stderr, "%s: no evidence can be saved in %s: %s\n", self->site.name,
+			self->folder, strerror(rc));
+		self->folder[0] = '\0';
+		return false;
+	}
+	link_last(self);
+	return true;
+}
+
+bool folder_make(struct diagnoser *self)
+{
+	char date[32], name[128];
+
+	clock_local(date, sizeof(date), "%Y%m%d-%H%M%S");
+	snprintf(name, sizeof(name), "%s-%.40s-%.8s", date, self->site.name, self->site.key);
+	return make_named(self, name, self->site.out != NULL);
+}
+
+bool folder_make_told(struct diagnoser *self, const char *told)
+{
+	const char *slash = strrchr(told, '/');
+
+	self->folder[0] = '\0';
+	if (!told[0] || (!self->site.out && (!slash || slash[1] == '\0' || slash[1] == '.')))
+		return false; /* it came over the network */
+	return make_named(self, slash ? slash + 1 : "", true);
+}
+
+/* `path` as a user can paste it who stands in the current folder: relative to it or to the folder above, where
+ * it is there, and quoted. */
+static const char *pasted(const char *path, char *buf, size_t len)
+{
+	char here[PATH_MAX], near[PATH_MAX + 4];
+	const char *word = path;
+	size_t n;
+
+	if (path[0] == '/' && getcwd(here, sizeof(here)) && here[1]) {
+		n = strlen(here);
+		if (strncmp(path, here, n) == 0 && path[n] == '/')
+			word = strcpy(near, path + n + 1);
+		*strrchr(here, '/') = '\0';
+		n = strlen(here);
+		if (word == path && n > 0 && strncmp(path, here, n) == 0 && path[n] == '/') {
+			snprintf(near, sizeof(near), "..%s", path + n);
+			word = near;
+		}
+		if (word == near && !strchr(near, '/')) {
+			memmove(near + 2, near, strlen(near) + 1);
+			memcpy(near, "./", 2);
+		}
+	}
+	return command_join(buf, len, 1, &word);
+}
+
+void folder_say(const char *folder, bool drawable)
+{
+	static const char *const plots[] = { "../plots/plot", "../../plots/plot" };
+	char exe[PATH_MAX - 32], path[PATH_MAX], plot[PATH_MAX], words[PATH_MAX + 2],
+		quoted[PATH_MAX + 2];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+
+	if (n <= 0)
+		return;
+	exe[n] = '\0';
+	*strrchr(exe, '/') = '\0';
+	pasted(folder, quoted, sizeof(quoted));
+	snprintf(path, sizeof(path), "%s/hang_diagnose", exe);
+	printf("# look further: %s %s\n", pasted(path, words, sizeof(words)), quoted);
+	for (size_t i = 0; i < 2 && drawable; i++) {
+		snprintf(path, sizeof(path), "%s/%s", exe, plots[i]);
+		if (realpath(path, plot)) {
+			printf("# or draw it: %s %s\n", pasted(plot, words, sizeof(words)), quoted);
+			break;
+		}
+	}
+	fflush(stdout);
+}

@@ -1,0 +1,18 @@
+/* folder.h: the folder that a run's evidence is saved in, and the tools that read it, as paths to paste. */
+#pragma once
+
+#include "postmortem/diagnoser.h"
+
+/* Finds out where a folder can be made: where the site says, else in TMPDIR or /tmp, which standard
+ * error then says. root[] stays "" where neither can be written. */
+void folder_find_root(struct diagnoser *self);
+
+/* Makes a new folder, or the one that the site names. On failure standard error says why, and
+ * self->folder is "". */
+bool folder_make(struct diagnoser *self);
+
+/* Makes a folder of the name that another host's has (`told`), where this host's are; hosts may share it. */
+bool folder_make_told(struct diagnoser *self, const char *told);
+
+/* Prints "# look further: ..." with the tools' paths as they can be pasted. */
+void folder_say(const char *folder, bool drawable);

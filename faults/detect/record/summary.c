@@ -1,0 +1,449 @@
+/* summary.c: ranks in groups by what they do, the culprits first. */
+#include "record/summary.h"
+
+#include "base/call_value.h"
+#include "base/error.h"
+#include "base/rank_list.h"
+#include "process/watch.h"
+
+#define GROUPS	   16 /* ranks that do something else are counted alone */
+#define LIST_WIDTH 28
+#define RANKS_MAX  (1 << 18) /* a rank above is as none: its memory is hostile */
+
+/* Ranks that do the same. */
+struct group {
+	char doing[SUMMARY_WIDTH];
+	const struct rank_view *first;
+	size_t n;
+	bool culprit, timed;
+	double least, most; /* seconds for which they do it */
+};
+
+struct scene {
+	const struct verdict *verdict;
+	const struct rank_view *views;
+	size_t n, ngroups;
+	size_t left_out[2]; /* others and culprits in no group */
+	int ranks;	    /* the highest number + 1 */
+	bool several;	    /* communicators */
+	bool brief;	    /* calls of others have no arguments, which differ: an alltoallv's */
+	bool *marks;	    /* by rank */
+	struct group groups[GROUPS];
+};
+
+char *summary_cut(char *text)
+{
+	if (strlen(text) > SUMMARY_WIDTH)
+		strcpy(text + SUMMARY_WIDTH - 3, "...");
+	return text;
+}
+
+__attribute__((format(printf, 2, 3))) static void add_line(struct summary *s, const char *fmt, ...)
+{
+	char line[1024] = ""; /* longer than what is copied of it */
+	va_list args;
+
+	if (s->n == SUMMARY_LINES)
+		return;
+	va_start(args, fmt);
+	vsnprintf(line, sizeof(line), fmt, args);
+	va_end(args);
+	memcpy(s->lines[s->n++], summary_cut(make_printable(line)), SUMMARY_WIDTH + 1);
+}
+
+/* "AllGather count 8 float" reads as "AllGather 8 float". */
+static char *without_count(char *text)
+{
+	char *at = strstr(text, "count ");
+
+	if (at)
+		memmove(at, at + strlen("count "), strlen(at + strlen("count ")) + 1);
+	return text;
+}
+
+static const char *of_comm(const struct scene *s, int64_t comm, char *buf, size_t len)
+{
+	buf[0] = '\0';
+	if (s->several && comm >= 0)
+		snprintf(buf, len, " of comm %" PRId64, comm);
+	return buf;
+}
+
+/* The call that the rank is in, NULL: it is in none. */
+static const struct record *open_call(const struct rank_view *v)
+{
+	bool inside = v->last.state == RECORD_ISSUING || v->last.state == RECORD_CLOSING;
+
+	if (v->oldest.ticket)
+		return &v->oldest;
+	return v->last.ticket && (inside || v->completed < v->issued) ? &v->last : NULL;
+}
+
+/* How long the rank has been in no call; negative: not known. */
+static double idle_seconds(const struct rank_view *v)
+{
+	if (v->last.ticket && v->last.returned_ns && v->seen_ns > v->last.returned_ns)
+		return (double)(v->seen_ns - v->last.returned_ns) * 1e-9;
+	return v->waiting ? v->waited : -1;
+}
+
+/* "8", of a group "15-16"; of calls on several communicators only the newest is known: "up to 16". */
+static void say_number(const struct scene *s, const struct rank_view *v, const struct record *r,
+		       char *buf, size_t len)
+{
+	uint64_t open = v->issued - v->completed;
+
+	if (v->oldest.ticket || v->issued <= v->completed + 1)
+		snprintf(buf, len, " %" PRIu64, r->seq);
+	else if (s->several || open > r->seq)
+		snprintf(buf, len, "s up to %" PRIu64, r->seq);
+	else
+		snprintf(buf, len, "s %" PRIu64 "-%" PRIu64, r->seq - open + 1, r->seq);
+}
+
+static void say_call(const struct scene *s, const struct rank_view *v, const char *verb, bool brief,
+		     char *buf, size_t len)
+{
+	const struct record *r = open_call(v);
+	char words[96], comm[40], number[64];
+
+	say_number(s, v, r, number, sizeof(number));
+	snprintf(buf, len, "%s in call%s%s, %s", verb, number,
+		 of_comm(s, r->comm, comm, sizeof(comm)),
+		 brief ? call_kind_name((enum call_kind)r->kind)
+		       : without_count(view_call(r, words, sizeof(words))));
+}
+
+static void say_idle(const struct scene *s, const struct rank_view *v, const char *is, char *buf,
+		     size_t len)
+{
+	char comm[40];
+
+	if (v->last.ticket)
+		snprintf(buf, len, "%s in no call since call %" PRIu64 "%s", is, v->last.seq,
+			 of_comm(s, v->last.comm, comm, sizeof(comm)));
+	else
+		snprintf(buf, len, "%s in phase %s, before all calls", is,
+			 phase_name((enum phase)v->phase));
+}
+
+static const char *lost_words(uint32_t lost)
+{
+#define LOST_WORDS(name, number, class, words) [number] = words,
+	static const char *const texts[LOST_KINDS] = { LOSTS(LOST_WORDS) };
+
+	return lost < LOST_KINDS && texts[lost] ? texts[lost] : texts[LOST_SILENT];
+}
+
+/* Describes a rank, or with `one` false several. Returns for how many seconds, negative: not told. */
+static double say_doing(const struct scene *s, const struct rank_view *v, bool culprit, bool one,
+			char *buf, size_t len)
+{
+	const char *is = one ? "is" : "are", *wait = one ? "waits" : "wait";
+	char how[48];
+
+	view_process(v, how, sizeof(how));
+	if (v->lost) {
+		snprintf(buf, len, "cannot be seen");
+	} else if (view_died(v)) {
+		snprintf(buf, len, "%s%s",
+			 v->process == PROCESS_EXITED ? ""
+			 : one			      ? "was "
+						      : "were ",
+			 how);
+		if (culprit && s->verdict->outcome == OUTCOME_DIED)
+			return s->verdict->detect_ms / 1e3;
+	} else if (view_finished(v)) {
+		snprintf(buf, len, "%s", view_failed(v) ? "left with an error" : "ended");
+	} else if (v->process == PROCESS_STOPPED) {
+		snprintf(buf, len, "%s stopped", is);
+	} else if (v->comm_state == RECORD_COMM_INIT) {
+		snprintf(buf, len, "%s in communicator init", wait);
+		return v->waiting ? v->waited : -1;
+	} else if (open_call(v)) {
+		say_call(s, v, wait, s->brief && !culprit, buf, len);
+		return v->waiting ? v->waited : -1;
+	} else if (v->waiting && !culprit) {
+		snprintf(buf, len, "%s in '%.40s'", wait, v->what);
+		return v->waited;
+	} else {
+		say_idle(s, v, is, buf, len);
+		return idle_seconds(v);
+	}
+	return -1;
+}
+
+static bool has_number(const struct rank_view *v)
+{
+	return v->rank >= 0 && v->rank < RANKS_MAX;
+}
+
+static bool is_culprit(const struct scene *s, const struct rank_view *v)
+{
+	return has_number(v) && rank_list_has(s->verdict->ranks, v->rank);
+}
+
+static struct group *find_group(struct scene *s, const char *doing, bool culprit)
+{
+	for (size_t i = 0; i < s->ngroups; i++)
+		if (s->groups[i].culprit == culprit && strcmp(s->groups[i].doing, doing) == 0)
+			return &s->groups[i];
+	if (s->ngroups >= (culprit ? GROUPS / 2 : GROUPS))
+		return NULL;
+	s->groups[s->ngroups] = (struct group){ .culprit = culprit };
+	strcpy(s->groups[s->ngroups].doing, doing);
+	return &s->groups[s->ngroups++];
+}
+
+static void put_in_group(struct scene *s, const struct rank_view *v)
+{
+	bool culprit = is_culprit(s, v);
+	char doing[SUMMARY_WIDTH];
+	double seconds = say_doing(s, v, culprit, false, doing, sizeof(doing));
+	struct group *g;
+
+	if (view_finished(v) && !view_failed(v) && !culprit)
+		return;
+	g = find_group(s, doing, culprit);
+	if (!g) {
+		s->left_out[culprit]++;
+		return;
+	}
+	g->first = g->first ? g->first : v;
+	g->least = g->timed && g->least < seconds ? g->least : seconds;
+	g->most = g->timed && g->most > seconds ? g->most : seconds;
+	g->timed = seconds >= 0;
+	g->n++;
+}
+
+/* "rank 3 (node1 pid 12)", "ranks 0-2", "4000 ranks (0,2,4,...)", "a process without rank". */
+static void say_group(const struct scene *s, const struct group *g, char *buf, size_t len)
+{
+	char list[LIST_WIDTH + sizeof("ranks ")], doing[SUMMARY_WIDTH];
+	size_t n = 0;
+
+	if (g->n == 1 && has_number(g->first)) {
+		snprintf(buf, len, "rank %d", g->first->rank);
+		if (g->culprit && g->first->pid)
+			text_add(buf, len, " (%.24s pid %d)", g->first->host, g->first->pid);
+		return;
+	}
+	memset(s->marks, 0, (size_t)s->ranks);
+	for (size_t i = 0; i < s->n; i++) {
+		const struct rank_view *v = &s->views[i];
+		bool culprit = is_culprit(s, v);
+
+		say_doing(s, v, culprit, false, doing, sizeof(doing));
+		if (!has_number(v) || culprit != g->culprit || strcmp(doing, g->doing) != 0)
+			continue;
+		n += !s->marks[v->rank];
+		s->marks[v->rank] = true;
+	}
+	rank_list_words(s->marks, s->ranks, list, sizeof(list));
+	if (n == 0)
+		snprintf(buf, len, "%zu process%s without rank", g->n, g->n == 1 ? "" : "es");
+	else if (strstr(list, "..."))
+		snprintf(buf, len, "%zu ranks (%s)", n, list + strlen("ranks "));
+	else
+		snprintf(buf, len, "%s", list);
+}
+
+static void add_group(struct summary *summary, const struct scene *s, const struct group *g,
+		      const char *mark, const char *tail)
+{
+	char name[128], doing[SUMMARY_WIDTH], time[48] = "";
+
+	say_group(s, g, name, sizeof(name));
+	say_doing(s, g->first, g->culprit, g->n == 1, doing, sizeof(doing));
+	if (g->timed && g->most > 1.5 * g->least + 0.1)
+		snprintf(time, sizeof(time), ", %.2f to %.2f s", g->least, g->most);
+	else if (g->timed)
+		snprintf(time, sizeof(time), ", %.2f s", g->least);
+	if (g->timed && view_died(g->first))
+		strcat(time, " ago");
+	if (strlen(mark) + strlen(name) + strlen(doing) + strlen(time) + strlen(tail) + 3 >
+	    SUMMARY_WIDTH)
+		tail = "";
+	if (strlen(mark) + strlen(name) + strlen(doing) + strlen(time) + 1 > SUMMARY_WIDTH)
+		doing[strcspn(doing, ",")] = '\0';
+	add_line(summary, "%s%s %s%s%s%s", mark, name, doing, time, tail[0] ? ", " : "", tail);
+}
+
+static size_t count_groups(const struct scene *s, bool culprit)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->ngroups; i++)
+		n += s->groups[i].culprit == culprit;
+	return n;
+}
+
+/* The groups of `most` lines at most, the largest first. */
+static void add_groups(struct summary *summary, struct scene *s, bool culprit, size_t most)
+{
+	size_t more = s->left_out[culprit], all = count_groups(s, culprit);
+
+	for (size_t shown = 0; shown < all; shown++) {
+		struct group *next = NULL;
+		char tail[64] = "";
+
+		for (size_t i = 0; i < s->ngroups; i++)
+			if (s->groups[i].culprit == culprit && s->groups[i].n > 0 &&
+			    (!next || s->groups[i].n > next->n))
+				next = &s->groups[i];
+		if (shown + 1 < most || (shown + 1 == most && all == most && more == 0)) {
+			if (culprit && shown == 0)
+				snprintf(tail, sizeof(tail), "%s", s->verdict->doing);
+			add_group(summary, s, next, culprit ? "culprit: " : "", tail);
+		} else {
+			more += next->n;
+		}
+		next->n = 0;
+	}
+	if (more > 0)
+		add_line(summary, "%s%zu more rank%s: in the report", culprit ? "culprit: " : "",
+			 more, more == 1 ? "" : "s");
+}
+
+/* Hosts of which nothing is heard are the culprits then. */
+static void add_hosts(struct summary *summary, const struct scene *s)
+{
+	const struct verdict *v = s->verdict;
+	const char *to = strchr(v->pair, '>');
+	const struct rank_view *lost = NULL;
+
+	for (size_t i = 0; i < s->n && !lost; i++)
+		lost = s->views[i].lost ? &s->views[i] : NULL;
+	if (v->hosts[0])
+		add_line(summary, "culprit: host%s %s: %s", strchr(v->hosts, ',') ? "s" : "",
+			 v->hosts, lost ? lost_words(lost->lost) : "lost");
+	else if (v->class == CLASS_PARTITION && to)
+		add_line(summary, "culprit: the way from %.*s to %s: what is sent does not arrive",
+			 (int)(to - v->pair), v->pair, to + 1);
+}
+
+/* The call that the culprit lacks or changed. */
+static void add_difference(struct summary *summary, const struct scene *s)
+{
+	const struct verdict *v = s->verdict;
+	char place[128], theirs[sizeof(v->theirs)], ours[sizeof(v->majority)], comm[40];
+	bool no_call = strcmp(v->theirs, "no call") == 0;
+
+	if (!v->differs[0] || v->seq < 0)
+		return;
+	strcpy(theirs, v->theirs);
+	strcpy(ours, v->majority);
+	without_count(theirs);
+	without_count(ours);
+	if (v->seq == 0)
+		snprintf(place, sizeof(place), "communicator init");
+	else if (v->seq_high > v->seq)
+		snprintf(place, sizeof(place), "calls %" PRId64 " to %" PRId64 "%s", v->seq,
+			 v->seq_high, of_comm(s, v->comm, comm, sizeof(comm)));
+	else
+		snprintf(place, sizeof(place), "call %" PRId64 "%s", v->seq,
+			 of_comm(s, v->comm, comm, sizeof(comm)));
+	if (no_call && strcmp(ours, "communicator init") == 0)
+		add_line(summary, "  lacks %s", ours);
+	else if (no_call)
+		add_line(summary, "  lacks %s: %s", place, ours);
+	else if (strcmp(ours, "no call") == 0 || strcmp(ours, "unknown") == 0)
+		add_line(summary, "  made %s: %s, the others did not", place, theirs);
+	else if (strcmp(v->differs, "order") == 0 && theirs[0])
+		add_line(summary, "  made %s, the others %s", theirs, ours);
+	else if (strcmp(v->differs, "completion") == 0)
+		add_line(summary, "  %s, %s: %s", place, ours, theirs);
+	else if (theirs[0] || ours[0])
+		add_line(summary, "  %s of %s: %s, %s: %s", v->differs, place, theirs,
+			 v->pair[0] ? "its partner's" : "the others'", ours);
+	else
+		add_line(summary, "  %s of %s differs", v->differs, place);
+}
+
+/* The error of a culprit, else of another rank. */
+static void add_error(struct summary *summary, const struct scene *s)
+{
+	char text[sizeof(s->views->error) + 1], more[48] = "";
+	const struct rank_view *first = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		const struct rank_view *v = &s->views[i];
+
+		if (!v->error[0] || !has_number(v))
+			continue;
+		if (!first || (rank_list_has(s->verdict->ranks, v->rank) &&
+			       !rank_list_has(s->verdict->ranks, first->rank)))
+			first = v;
+		n++;
+	}
+	if (n > 1)
+		snprintf(more, sizeof(more), " and %zu more", n - 1);
+	if (first)
+		add_line(summary, "rank %d%s reported: %s", first->rank, more,
+			 view_error(first, text, sizeof(text)));
+}
+
+static void scene_init(struct scene *s, const struct verdict *verdict,
+		       const struct rank_view *views, size_t n)
+{
+	size_t culprits;
+
+	*s = (struct scene){ .verdict = verdict, .views = views, .n = n };
+	for (size_t i = 0; i < n; i++) {
+		const struct rank_view *v = &views[i];
+
+		s->ranks = has_number(v) && v->rank >= s->ranks ? v->rank + 1 : s->ranks;
+		s->several = s->several || verdict->comm > 0 || v->last.comm > 0 ||
+			     v->oldest.comm > 0 || v->comms[1].state;
+	}
+	s->marks = must(calloc((size_t)s->ranks + 1, sizeof(*s->marks)));
+	for (size_t i = 0; i < n; i++)
+		if (is_culprit(s, &views[i]))
+			put_in_group(s, &views[i]);
+	culprits = s->ngroups;
+	for (int brief = 0; brief < 2 && (!brief || s->ngroups > culprits + 2); brief++) {
+		s->brief = brief;
+		s->ngroups = culprits;
+		s->left_out[false] = 0;
+		for (size_t i = 0; i < n; i++)
+			if (!is_culprit(s, &views[i]))
+				put_in_group(s, &views[i]);
+	}
+}
+
+void summary_make(struct summary *summary, const struct verdict *verdict,
+		  const struct rank_view *views, size_t n)
+{
+	struct scene *s = must(malloc(sizeof(*s)));
+
+	summary->n = 0;
+	scene_init(s, verdict, views, n);
+	add_hosts(summary, s);
+	add_groups(summary, s, true, 2);
+	if (summary->n == 0)
+		add_line(summary, "no culprit is named: %s",
+			 verdict->note[0] ? verdict->note
+			 : verdict->class == CLASS_UNEXPLAINED
+				 ? "no cause was found"
+				 : class_name(verdict->class, verdict->outcome));
+	else if (!verdict->differs[0] && verdict->note[0])
+		add_line(summary, "  %s", verdict->note);
+	add_difference(summary, s);
+	add_error(summary, s);
+	if (summary->n < SUMMARY_LINES)
+		add_groups(summary, s, false, SUMMARY_LINES - summary->n);
+	free(s->marks);
+	free(s);
+}
+
+void summary_print(FILE *out, const char *prefix, const struct verdict *verdict,
+		   const struct rank_view *views, size_t n)
+{
+	struct summary summary;
+
+	summary_make(&summary, verdict, views, n);
+	for (size_t i = 0; i < summary.n; i++)
+		fprintf(out, "%s%s\n", prefix, summary.lines[i]);
+	fflush(out);
+}

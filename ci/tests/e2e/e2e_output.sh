@@ -28,7 +28,7 @@ table() {
 		$3 !~ /^[a-z]/ || $4 !~ /^[a-z]/ || $5 !~ /^-?[0-9]+$/ { print "line " NR ": point" }
 		{
 			for (i = 6; i <= 13; i++)
-				if ($i !~ /^[0-9.]+(e[+-]?[0-9]+)?$/ && $i != "N/A")
+				if ($i !~ /^[0-9.]+$/ && $i != "N/A")
 					print "line " NR " column " i ": " $i
 			if ($6 != "N/A" && $1 > 0 && ($7 - $1 / $6 / 1e3) ^ 2 > (0.01 + 0.02 * $7) ^ 2)
 				print "line " NR ": algbw is not size / time"

@@ -255,7 +255,7 @@ static const struct {
 	bool in_place;
 	double page_us;
 } host_cases[] = {
-	{ MODEL_SENDRECV, 4, 2e6, 2 * 2001, .55, false, 0 },
+	{ MODEL_SENDRECV, 4, 2e6, 2 * 2001, .35, false, 0 },
 	{ MODEL_ALL_GATHER, 4, 1e6, 4 + 2 * 1000, .5, false, 0 },
 	{ MODEL_ALL_REDUCE, 4, 2e6, 8 + 2 * 4500, .25, false, 0 },
 	{ MODEL_ALL_REDUCE, 4, 1e3, 8 + 2 * 2.25, .3, false, 0 },
@@ -269,10 +269,10 @@ static const struct {
 	{ MODEL_REDUCE_SCATTER, 4, 1e8, 6 + 2 * 5.75e5 + 2e5, .25, true, 1e-3 },
 	{ MODEL_REDUCE, 4, 2e6, 4 + 2 * 6000, .25, false, 0 },
 	{ MODEL_BROADCAST, 2, 1e6, 2 * 1001, .5, false, 0 },
-	{ MODEL_BROADCAST, 4, 2e6, 4 + 2 * 3000, .55, false, 0 },
+	{ MODEL_BROADCAST, 4, 2e6, 4 + 2 * 3000, .35, false, 0 },
 	{ MODEL_REDUCE_SCATTER, 2, 1e5, 2 + 2 * 75, .3, false, 0 },
 	{ MODEL_REDUCE_SCATTER, 2, 2e6, 4 + 2 * 7000, .25, false, 0 },
-	{ MODEL_ALLTOALL, 4, 2e6, 3 * (3 + 1500) + 1000, .55, false, 0 },
+	{ MODEL_ALLTOALL, 4, 2e6, 3 * (3 + 1500) + 1000, .35, false, 0 },
 	{ MODEL_GATHER, 4, 1e6, 2 * (3 + 1000), .5, false, 0 },
 	{ MODEL_GATHER, 32, 1e6, 2 * (31 + 1000), NAN, false, 0 }, /* never scored */
 };

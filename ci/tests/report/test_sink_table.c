@@ -93,7 +93,7 @@ static void put_both(uint64_t size)
 
 UNIT_TEST(test_table_plain, "nccl-tests' columns")
 {
-	const struct run_summary summary = sink_summary();
+	struct run_summary summary = sink_summary();
 
 	sink_set_up();
 	screen_open(&s, TABLE_NCCL_TESTS, true, false);
@@ -109,7 +109,15 @@ UNIT_TEST(test_table_plain, "nccl-tests' columns")
 		 strstr(s.text,
 			"\n# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 2.5 \n") != NULL,
 		 !strcmp(s.text + s.len - 30, "# Avg bus bandwidth    : 2.5 \n"));
+	summary.peak = (struct row_peak){ 3, 8, "in-place" };
+	CU_ASSERT_EQUAL(s.sink->ops->end(s.sink, &summary), 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(s.text, "2.5 \n# Peak bus bandwidth   : 3, 8 B in-place\n"));
 	screen_close(&s);
+	sink_options.nfaults = 1; /* a schedule has no rows, and no heading for them */
+	screen_open(&s, TABLE_HANGAR, true, false);
+	CU_ASSERT_PTR_NULL(strstr(s.text, "out-of-place"));
+	screen_close(&s);
+	sink_options.nfaults = 0;
 }
 
 UNIT_TEST(test_table_header, "header")

@@ -3,9 +3,22 @@
 
 #include <fcntl.h>
 #include <libgen.h>
+#include <pthread.h>
 #include <sys/stat.h>
 
 #include "report/sink_shared.h"
+
+static pthread_mutex_t writing = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+void report_lock(void)
+{
+	pthread_mutex_lock(&writing);
+}
+
+void report_unlock(void)
+{
+	pthread_mutex_unlock(&writing);
+}
 
 static int add(struct report *report, struct sink *sink)
 {
@@ -145,8 +158,11 @@ int report_row(struct report *report, const struct row *row, const struct row *o
 	bool whole = out || !report->in_place;
 	int rc = 0;
 
+	report_lock();
 	report->busbw_sum += row->busbw_gbs;
 	report->rows++;
+	if (row->busbw_gbs > report->peak.busbw_gbs)
+		report->peak = (struct row_peak){ row->busbw_gbs, row->size, row->placement };
 	for (size_t i = 0; i < report->n && rc == 0; i++) {
 		struct sink *sink = report->sinks[i];
 
@@ -155,6 +171,7 @@ int report_row(struct report *report, const struct row *row, const struct row *o
 		if (sink->ops->point && whole && rc == 0)
 			rc = sink->ops->point(sink, out ? out : row, out ? row : NULL);
 	}
+	report_unlock();
 	return rc;
 }
 
@@ -167,9 +184,11 @@ int report_comment(struct report *report, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(line, sizeof(line), fmt, args);
 	va_end(args);
+	report_lock();
 	for (size_t i = 0; i < report->n && rc == 0; i++)
 		if (report->sinks[i]->ops->comment)
 			rc = report->sinks[i]->ops->comment(report->sinks[i], line);
+	report_unlock();
 	return rc;
 }
 
@@ -177,6 +196,9 @@ int report_end(struct report *report, struct run_summary *summary)
 {
 	int rc = 0;
 
+	report_lock();
+	report->ended = true;
+	summary->peak = report->peak;
 	summary->wrong_checks = report->wrong_checks;
 	summary->avg_busbw_gbs = report->rows > 0 ? report->busbw_sum / (double)report->rows : 0;
 	for (size_t i = 0; i < report->n; i++) {
@@ -186,14 +208,18 @@ int report_end(struct report *report, struct run_summary *summary)
 			failed = report->sinks[i]->ops->end(report->sinks[i], summary);
 		rc = rc < 0 ? rc : failed;
 	}
+	report_unlock();
 	return rc;
 }
 
 void report_release(struct report *report)
 {
+	report_lock();
 	for (size_t i = 0; i < report->n; i++)
 		report->sinks[i]->ops->free(report->sinks[i]);
 	if (report->table_file)
 		fclose(report->table_file);
 	memset(report, 0, sizeof(*report));
+	report->ended = true;
+	report_unlock();
 }

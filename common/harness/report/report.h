@@ -13,6 +13,8 @@ struct report {
 	FILE *table_file; /* --out DIR/table.txt */
 	bool in_place;	  /* a point has two rows */
 	double busbw_sum; /* for the average at the end */
+	struct row_peak peak;
+	bool ended; /* its closing lines are written */
 	long long rows;
 	long long wrong_checks;
 };
@@ -35,6 +37,11 @@ int report_row(struct report *report, const struct row *row, const struct row *o
 /* Writes a note to every sink, printf style, no newline. */
 int report_comment(struct report *report, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Ends every sink; sets the averages of `summary`. */
+/* Ends every sink; sets average and peak of `summary`. */
 int report_end(struct report *report, struct run_summary *summary);
 void report_release(struct report *report);
+
+/* One thread writes at a time: the sweep, or the closing lines of a sweep that a signal ends. Calls
+ * of the functions above take the lock, and a holder may call them. */
+void report_lock(void);
+void report_unlock(void);

@@ -119,7 +119,7 @@ static int metrics_row(struct sink *sink, const struct row *row)
 
 static int metrics_end(struct sink *sink, const struct run_summary *summary)
 {
-	return save((struct sink_metrics *)sink, summary);
+	return save((struct sink_metrics *)sink, summary->interrupted ? NULL : summary);
 }
 
 static void metrics_free(struct sink *sink)

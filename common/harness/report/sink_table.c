@@ -185,9 +185,12 @@ static int table_begin(struct sink *sink, const struct run_facts *facts)
 	table->facts = facts;
 	choose_columns(table);
 	sink_table_head(draft_open(&draft), facts);
-	fprintf(draft.out, "# %50s           out-of-place                       in-place\n", "");
-	put_line(draft.out, table, HEADINGS);
-	put_line(draft.out, table, UNITS);
+	if (facts->options->nfaults == 0) { /* a schedule has no rows */
+		fprintf(draft.out, "# %50s           out-of-place                       in-place\n",
+			"");
+		put_line(draft.out, table, HEADINGS);
+		put_line(draft.out, table, UNITS);
+	}
 	return draft_print(&draft, table);
 }
 
@@ -260,6 +263,10 @@ static int table_end(struct sink *sink, const struct run_summary *summary)
 			wanted <= 0		  ? ""
 			: reached >= 0.9 * wanted ? "OK"
 						  : "FAILED");
+	if (summary->peak.busbw_gbs > 0)
+		fprintf(draft.out, "# %-20s : %s, %" PRIu64 " B %s\n", "Peak bus bandwidth",
+			number_text(summary->peak.busbw_gbs, avg, sizeof(avg)), summary->peak.size,
+			summary->peak.placement);
 	if (table->facts->options->memory_report)
 		put_memory(draft.out, &summary->memory);
 	return draft_print(&draft, table);

@@ -67,7 +67,7 @@ int topo_from_json(struct topo_system *sys, const json_t *json, const char *path
  * in another cache cost up to ten times. The first row is of copies, the second of sums; below 1
  * MiB, and from there. */
 static const struct model_bar bars[2][2] = {
-	{ { "host", -1, 0, 275, 3, .5, 2.5 }, { "host", -1, 1, 220, 3, .55, 2.1 } },
+	{ { "host", -1, 0, 275, 3, .5, 2.5 }, { "host", -1, 1, 220, 3, .35, 2.1 } },
 	{ { "host", -1, 0, 220, 3, .3, 2.6 }, { "host", -1, 1, 176, 3, .25, 2.7 } },
 };
 

@@ -79,6 +79,14 @@ static int add_folder(struct report *report, const struct options *options, stru
 	return add_table(report, report->table_file, options, err);
 }
 
+FILE *report_table(const struct options *options)
+{
+	bool taken = (options->csv && sink_is_stdout(options->csv)) ||
+		     (options->json && sink_is_stdout(options->json));
+
+	return taken ? stderr : stdout;
+}
+
 int report_open(struct report *report, const struct options *options,
 		const struct collective *collective, const struct run_facts *facts,
 		struct error *err)
@@ -86,7 +94,7 @@ int report_open(struct report *report, const struct options *options,
 	int rc;
 
 	*report = (struct report){ .in_place = collective->in_place };
-	rc = add_table(report, stdout, options, err);
+	rc = add_table(report, report_table(options), options, err);
 	if (rc == 0 && options->out)
 		rc = add_folder(report, options, err);
 	for (size_t i = 0; i < FILES && rc == 0; i++)
@@ -118,7 +126,9 @@ static int takes_entry(const char *path)
 
 static int check_file(const char *option, const char *path, bool may_exist, struct error *err)
 {
-	int rc = !may_exist && exists(path) ? -EEXIST : takes_entry(path);
+	int rc = sink_is_stdout(path)	      ? 0
+		 : !may_exist && exists(path) ? -EEXIST
+					      : takes_entry(path);
 	char named[450];
 
 	snprintf(named, sizeof(named), "%s %.400s", option, path);
@@ -172,6 +182,16 @@ int report_row(struct report *report, const struct row *row, const struct row *o
 			rc = sink->ops->point(sink, out ? out : row, out ? row : NULL);
 	}
 	report_unlock();
+	return rc;
+}
+
+int report_step(struct report *report, const struct row *row)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < report->n && rc == 0; i++)
+		if (report->sinks[i]->ops->row)
+			rc = report->sinks[i]->ops->row(report->sinks[i], row);
 	return rc;
 }
 

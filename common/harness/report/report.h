@@ -26,6 +26,9 @@ int report_open(struct report *report, const struct options *options,
 		const struct collective *collective, const struct run_facts *facts,
 		struct error *err);
 
+/* The table's stream: standard error where --csv or --json is standard output. */
+FILE *report_table(const struct options *options);
+
 /* Checks what report_open would refuse, without making anything: existing files, and folders that
  * are missing or not writable. Returns 0, or a negative errno with a usage error that names the
  * option. */
@@ -34,6 +37,8 @@ int report_check(const struct options *options, struct error *err);
 /* Passes a row to every sink and adds it to the average. `out` is the out-of-place row of an
  * in-place one, else NULL. Returns 0 or a negative errno with the error set. */
 int report_row(struct report *report, const struct row *row, const struct row *out);
+/* Passes a row of a schedule's step to the sinks of rows, without the average. */
+int report_step(struct report *report, const struct row *row);
 /* Writes a note to every sink, printf style, no newline. */
 int report_comment(struct report *report, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

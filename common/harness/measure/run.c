@@ -335,6 +335,12 @@ int run_finish(struct run *run)
 	struct job_time former = job_extend_deadline(run->bench->job, REPORT_SECONDS);
 	int rc = run->report ? finish(run) : 0;
 
+	/* the others wait for the outcome: a full disk after a good sweep is no rank's hang */
+	if (rc < 0 && run->bench->err->outcome == OUTCOME_INTERNAL) {
+		error_print(run->bench->err, "hangar");
+		run->outcome = OUTCOME_INTERNAL;
+		rc = 0;
+	}
 	if (rc == 0)
 		rc = job_bcast(run->bench->job, &run->outcome, sizeof(run->outcome));
 	job_restore_deadline(run->bench->job, former);

@@ -296,6 +296,7 @@ static int supervise(struct program *program, struct error *err)
 	else if (cgroup_of(getpid(), own_cgroup, sizeof(own_cgroup)) == 0)
 		hooks.cgroup = own_cgroup;
 	fired_wrap(&fired, &hooks, program);
+	closing_open(program, &hooks);
 	code = fired_exit_code(program, supervisor_run(&hooks, perf_rank, program, err));
 	monitor_close(&monitor);
 	diagnoser_release(&diagnoser);

@@ -296,8 +296,10 @@ static int run_all(struct rank *r)
 
 	if (r->program->collective == &p2p_matrix)
 		return p2p_matrix_run(r);
-	if (r->program->options->nfaults == 0)
+	if (r->program->options->nfaults == 0) {
+		closing_serve(r);
 		return run_sweep(&r->run);
+	}
 	rc = announce_faults(r);
 	if (rc == 0)
 		rc = schedule_run(&r->run, &r->schedule,

@@ -109,6 +109,8 @@ int rank_open_report(struct rank *r)
 				 &r->err);
 	r->run.report = &r->report;
 	r->run.progress = launch_progress();
+	if (r->run.progress == PROGRESS_AMONG_ROWS && report_table(r->program->options) != stdout)
+		r->run.progress = PROGRESS_ALONE;
 	return rc;
 }
 

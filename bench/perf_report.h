@@ -72,6 +72,9 @@ int perf_agree(struct job *job, const struct program *program, const char *backe
  * error set. */
 int perf_agree_settings(struct job *job, const struct settings *mine);
 
+/* perf_closing.c: rank 0 of a sweep answers its supervisor from now on. */
+void closing_serve(struct rank *r);
+
 /* perf_uplink.c */
 
 /* Passes the address of rank 0's monitor to those of the other hosts, through their ranks. The

@@ -36,7 +36,7 @@ KEPT = REQUIRED + NUMBERS[2:] + ("used_algo", "used_proto", "used_channels", "ti
 _OMPI = re.compile(r"OMPI_MCA_(btl|pml|mtl|coll|osc|topo)(_(?!vader_backing_directory)|$)")
 _SETTING = re.compile(r"(NCCL|UCX|FI|HANGAR)_|CUDA_(?!HOME$)|OMP_NUM_THREADS$|LD_PRELOAD$")
 _OPTIONS_LEFT_OUT = {
-    "csv", "json", "nccl_json", "out", "min_bytes", "max_bytes", "step_bytes", "step_factor", "budget", "seed",
+    "csv", "json", "nccl_json", "out", "min_bytes", "max_bytes", "sizes", "step_bytes", "step_factor", "budget", "seed",
     "dtype_first", "dtype_last", "op_first", "op_last", "root", "mode", "min_bw", "expect", "table_plain", "cycles",
     "backend", "per_iter", "per_iter_skip", "timeout", "memory_report", "timestamps", "matrix_summary",
     "table", "metrics", "trace", "baseline", "topo", "vendor", "good", "low", "reconcile", "schedule", "list_faults",

@@ -85,10 +85,16 @@ check "verdict.json: ${wrong:0:600}" [ -z "$wrong" ]
 
 # A rank late by less than the deadline is no fault, and neither is the healthy schedule.
 for spec in late-rank:1,delay=0.2 none; do
-	perf all_reduce -g 4 "--fault=$spec"
+	perf all_reduce -g 4 "--fault=$spec" --csv "$work/$spec.csv"
 	expect_rc 0 "$spec:"
 	expect_no_out '^# verdict'
+	expect_no_out 'out-of-place' # no heading of a table without rows
+	holds "$spec: not 20 steps" [ "$(column "$work/$spec.csv" step | paste -sd ' ')" = "$(seq -s ' ' 6 25)" ]
 done
+# the late rank, and that another waited for it
+cost=$(paste -d, <(column "$work/late-rank:1,delay=0.2.csv" step) <(column "$work/late-rank:1,delay=0.2.csv" slowest_rank) \
+	<(column "$work/late-rank:1,delay=0.2.csv" waited_us) | awk -F, '$1 == 8 { print $2, ($3 > 1e5) }')
+holds "step 8: $cost" [ "$cost" = '1 1' ]
 
 # A fault that cannot fire proves nothing: refused before ranks communicate.
 perf all_reduce -g 2 --fault=drop-rank:1@1000

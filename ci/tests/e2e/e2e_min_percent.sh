@@ -27,10 +27,15 @@ perf all_reduce -g 1 -b 4M -e 4M -c 0 -n 5 --min-percent 50
 expect_rc 77
 expect_err '--min-percent 50: this run has no predictions \(a single rank has no pair to measure\)'
 perf all_reduce -g 2 -b 1M -e 4M -c 0 -n 5 --min-percent 0.001
-expect_rc 0
-expect_out '^# Prediction of pairs of ranks, measured here in [0-9.]+ s: a message takes [0-9.]+ us, [0-9.]+ GB/s while all exchange; error bars are wide$'
-perf all_reduce -g 2 -b 1M -e 4M -c 0 -n 5 --min-percent 1000
-expect_rc 13
+if [ "$rc" -eq 77 ]; then # other programs have the cores
+	expect_out '^# Prediction: N/A: ranks were not let run while pairs were measured'
+else
+	expect_rc 0
+	expect_out '^# Prediction of pairs of ranks, measured here in [0-9.]+ s: a message takes [0-9.]+ us, [0-9.]+ GB/s while all exchange; error bars are wide$'
+	expect_no_out ': bad|no cause found'
+	perf all_reduce -g 2 -b 1M -e 4M -c 0 -n 5 --min-percent 1000
+	holds "--min-percent 1000: $rc" [ $((rc == 13 || rc == 77)) -eq 1 ]
+fi
 
 # The long measurement: a matrix, a line per direction, and a spec that others take.
 perf p2p_matrix -g 2 -e 1M --csv "$work/pairs.csv" --spec "$work/pairs.json"

@@ -63,6 +63,12 @@ holds 'a row does not begin a line of its own' bash -c '
 		grep -E "[^ ].* +[0-9]+ +[0-9]+ +float +sum +-1 " | grep -vE "^ *[0-9]+ +[0-9]+ +float"' - "$work/out"
 at_terminal '^C'
 holds "Ctrl-C: $(tail -n 1 "$work/out")" grep -qE '^code (130|-2)$' "$work/out"
+# what was measured stands with its closing lines, and no rank is blamed
+expect_out ', cycle [0-9]+ until Ctrl-C'
+expect_out '# Interrupted: this is what was measured until now'
+expect_out '^# Avg bus bandwidth    : [0-9.]+'
+expect_out '^# Peak bus bandwidth   : [0-9.]+, (8|16|32|64) B (out-of|in)-place'
+expect_no_out 'verdict'
 at_terminal '^Z,^C'
 holds "Ctrl-Z, Ctrl-C: $(tail -n 1 "$work/out")" grep -qE '^code (130|-2)$' "$work/out"
 at_terminal hangup

@@ -147,6 +147,11 @@ UNIT_TEST(test_rows, "rows")
 	CU_ASSERT_EQUAL(row.predicted_channels, 24); /* 12 rings of 30 GB/s, each twice */
 	share = f->reached(f->ctx, text, sizeof(text));
 	CU_ASSERT_DOUBLE_EQUAL(share, row.of_predicted_percent, 1e-9);
+	/* the table has no share of an in-place row */
+	row.placement = "in-place";
+	row.time_us *= 4;
+	f->row(f->ctx, &row);
+	CU_ASSERT_DOUBLE_EQUAL(f->reached(f->ctx, text, sizeof(text)), share, 1e-9);
 	/* small rows and unknown collectives do not count */
 	row = make_row("all_reduce", 1024, 1);
 	f->row(f->ctx, &row);
@@ -193,22 +198,56 @@ UNIT_TEST(test_lower_end, "lower end")
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "reaches 60.0 % of its predicted speed"));
 }
 
-/* Hosts have wide bars: the word is about the lower end, the figure about the prediction. */
+/* Hosts have wide bars: the word is about the lower end, the figure about the prediction. A
+ * prediction that is missed by more than a factor of 3 is never good, nor a host bad by it. */
 UNIT_TEST(test_hosts, "hosts")
 {
-	const struct predictor *f = &predictions.hooks;
+	static const struct {
+		double share, of_low;
+		const char *host, *gpu;
+	} table[] = {
+		{ 40, 160, "40.0 % of its predicted speed: good", ": bad" },
+		{ 34, 68, ": low, the slowest row 34.0 %: low", ": bad" },
+		{ 30, 120, ": not as predicted, the slowest row 30.0 %: not as predicted",
+		  ": bad" },
+		{ 1, 4, ": not as predicted", ": bad" },
+		{ 299, 900, ": good", ": good" },
+		{ 301, 900, ": not as predicted", ": not as predicted" },
+	};
 
-	set_up("hgx-h200", 4, 1);
+	UNIT_ROWS(row, table) {
+		const struct predictor *f = &predictions.hooks;
+
+		set_up("hgx-h200", 4, 1);
+		opened();
+		predictions.sys.pairs =
+			(struct pair_digest){ .nranks = 4, .nnodes = 1, .host = true };
+		predictions.npercents = 1;
+		predictions.percents[0] = row->share;
+		predictions.of_low[0] = row->of_low;
+		CU_ASSERT_DOUBLE_EQUAL(f->reached(f->ctx, text, sizeof(text)), row->of_low, 1e-9);
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, row->host));
+		predictions.sys.pairs.host = false;
+		f->reached(f->ctx, text, sizeof(text));
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, row->gpu));
+	}
+}
+
+/* Ranks that lacked a core while pairs were measured have no prediction. */
+UNIT_TEST(test_crowded, "a crowded host")
+{
+	set_up("live", 2, 1);
+	backend.ops = &mpi;
+	predictions.pairs = (struct pair_digest){
+		.nranks = 2, .nnodes = 1, .nsizes = 2, .host = true, .bytes = { 8, 1e6 }
+	};
+	for (int i = 0; i < 2 * PAIR_LOADS * PAIR_SIZES; i++)
+		(&predictions.pairs.us[0][0][0])[i] = 1 + 100. * (i % PAIR_SIZES);
+	predictions.waited = .1;
 	opened();
-	predictions.sys.pairs = (struct pair_digest){ .nranks = 4, .nnodes = 1, .host = true };
-	predictions.npercents = 1;
-	predictions.percents[0] = 30;
-	predictions.of_low[0] = 120;
-	CU_ASSERT_DOUBLE_EQUAL(f->reached(f->ctx, text, sizeof(text)), 120, 1e-9);
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "30.0 % of its predicted speed: good"));
-	predictions.sys.pairs.host = false;
-	f->reached(f->ctx, text, sizeof(text));
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "30.0 % of its predicted speed: bad"));
+	predictions.waited = .5;
+	CU_ASSERT_PTR_NULL(predict_open(&predictions, &bench, text, sizeof(text)));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "Prediction: N/A: ranks were not let run"));
 }
 
 /* Median of an odd and an even number; the words for it. */
@@ -251,9 +290,15 @@ UNIT_TEST(test_verdict, "the word for it")
 		double good, low, share;
 		const char *word;
 	} table[] = {
-		{ 80, 50, 80, ": good" },  { 80, 50, 79.9, ": low" }, { 80, 50, 50, ": low" },
-		{ 80, 50, 49.9, ": bad" }, { 95, 90, 94, ": low" },   { 95, 90, 89, ": bad" },
-		{ 0, 0, 1, ": good" },	   { 70, 70, 69, ": bad" },
+		{ 80, 50, 80, ": good" },
+		{ 80, 50, 79.9, ": low" },
+		{ 80, 50, 50, ": low" },
+		{ 80, 50, 49.9, ": bad" },
+		{ 95, 90, 94, ": low" },
+		{ 95, 90, 89, ": bad" },
+		{ 0, 0, 34, ": good" },
+		{ 70, 70, 69, ": bad" },
+		{ 0, 0, 1, ": not as predicted" },
 	};
 
 	UNIT_ROWS(row, table) {

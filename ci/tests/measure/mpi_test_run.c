@@ -158,6 +158,37 @@ UNIT_TEST(test_vendor, "vendors' figures")
 		 strstr(remarks, "NVLink   450.00 GB/s per direction") != NULL);
 }
 
+static int ends;
+static bool interrupted;
+
+static int end_full(struct sink *sink, const struct run_summary *summary)
+{
+	ends++;
+	interrupted = summary->interrupted;
+	return error_set(sink->err, OUTCOME_INTERNAL, -ENOSPC, "the disk is full (expected)");
+}
+
+/* A sink that cannot be written at the end of a good sweep: all ranks end alike, and none waits. A
+ * signal has the closing lines written once. */
+UNIT_TEST(test_end, "the end of a sweep")
+{
+	static const struct sink_ops ops = { .comment = keep_remark, .end = end_full };
+	struct sink sink = { .ops = &ops, .err = &rig_err };
+	struct report report = { .sinks = { &sink }, .n = 1 };
+
+	SET_UP(&all_reduce, "-b", "8", "-e", "8", "-n", "2", "-w", "1");
+	remarks[0] = '\0';
+	run = (struct run){ .bench = &bench, .report = job.rank == 0 ? &report : NULL };
+	UNIT_ALL(run_sweep(&run) == 0, run_finish(&run) == 0, run.outcome == OUTCOME_INTERNAL);
+	if (job.rank != 0)
+		return;
+	run_interrupted(&run);
+	UNIT_ALL(ends == 1, !interrupted, remarks[0] == '\0');
+	report.ended = false;
+	run_interrupted(&run);
+	UNIT_ALL(ends == 2, interrupted, !strncmp(remarks, "Interrupted: this is what", 25));
+}
+
 UNIT_TEST(test_largest, "the largest buffer")
 {
 	SET_UP(&all_reduce, "-b", "8", "-e", "1G", "-u", "3");

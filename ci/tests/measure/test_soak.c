@@ -15,6 +15,8 @@ static const struct {
 	{ "too early to know what is usual", 20, 3, 1, 3, "" },
 	{ "one outlier", 100, 34, 1, 2,
 	  "34: outlier: cycle 34 took 200 us, 2 times the usual 100 us\n" },
+	{ "a long one, without an exponent", 100, 34, 1, 2346,
+	  "34: outlier: cycle 34 took 234600 us, 2346 times the usual 100 us\n" },
 	{ "a fast one", 100, 31, 1, .5,
 	  "31: outlier: cycle 31 took 50 us, 0.5 times the usual 100 us\n" },
 	{ "many: one a window is said, and how many were not", 70, 34, 22, 2,

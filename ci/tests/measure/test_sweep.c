@@ -68,6 +68,20 @@ UNIT_TEST(test_sizes, "sizes")
 			UNIT_ALL(sweep_next(&sweep, &point), point.bytes == c->want[j]);
 		UNIT_ALL(!sweep_next(&sweep, &point), !sweep_next(&sweep, &point));
 	}
+	/* --sizes: in their order, again for each type */
+	for (int types = 1; types <= 2; types++) {
+		struct options options = plain();
+		struct sweep sweep;
+		struct point point;
+
+		options.nsizes = 3;
+		memcpy(options.sizes, (size_t[]){ 1 << 20, 8, 4096 }, 3 * sizeof(size_t));
+		options.dtype_last = DT_FLOAT + types - 1;
+		sweep_init(&sweep, &options, &all_reduce, NULL, 2);
+		for (i = 0; i < 3 * (size_t)types; i++)
+			UNIT_ALL(sweep_next(&sweep, &point), point.bytes == options.sizes[i % 3]);
+		CU_ASSERT_FALSE(sweep_next(&sweep, &point));
+	}
 }
 
 /* Writes all points as "type/op/root/bytes ...". */

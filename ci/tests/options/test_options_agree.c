@@ -59,6 +59,8 @@ static const struct {
 	{ "cudagraph", "-G 2", .other = "-G 3", .said = "-G 2" },
 	{ "blocking", "", .other = "-z 1", .said = "-z 0" },
 	{ "iters", "", .other = "-n 5", .said = "-n adaptive" },
+	{ "sizes", "--sizes 8,1M", .other = "--sizes 8,4K,1M", .said = "--sizes 8,1M",
+	  .other_said = "--sizes 8,4K,1M" },
 	{ "ci", "", .other = "--ci 2.5", .said = "--ci 1" },
 	{ "budget", "", .other = "--budget 2", .said = "--budget 0.5" },
 	{ "warmup_iters", "", .other = "-w 3", .said = "-w steady" },

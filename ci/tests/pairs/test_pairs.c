@@ -175,7 +175,7 @@ static void make_matrix(struct pair_matrix *m)
 UNIT_TEST(test_digest, "digest")
 {
 	struct pair_matrix m;
-	struct pair_digest d;
+	struct pair_digest d, tries[3];
 
 	make_matrix(&m);
 	pair_digest_make(&d, &m);
@@ -194,6 +194,15 @@ UNIT_TEST(test_digest, "digest")
 	CU_ASSERT_TRUE(pair_digest_disturbed(&d));
 	d.us[0][PAIR_DISJOINT][0] = 0; /* no two ranks share a host */
 	CU_ASSERT_FALSE(pair_digest_disturbed(&d));
+	d.us[0][PAIR_ALL][0] = 173; /* one message was interrupted */
+	d.us[0][PAIR_ALL][1] = 2;
+	CU_ASSERT_TRUE(pair_digest_disturbed(&d));
+	tries[0] = tries[1] = tries[2] = d;
+	tries[1].us[0][PAIR_ALL][0] = tries[2].us[0][PAIR_ALL][0] = 1;
+	tries[2].us[0][PAIR_ALL][1] = 1e9;
+	pair_digest_median(&d, tries, 3);
+	UNIT_ALL(d.us[0][PAIR_ALL][0] == 1, d.us[0][PAIR_ALL][1] == 2, !pair_digest_disturbed(&d),
+		 d.nranks == 4);
 	/* a pair that takes twice as long decides, one that takes a fifth longer does not */
 	*pair_us(&m, PAIR_ALONE, 1, pair_plan_of(&m.plan, 0, 1), false) *= 1.2;
 	CU_ASSERT_DOUBLE_EQUAL(pair_digest_of(&m, false, PAIR_ALONE, 1), 1001, 1e-6);
@@ -239,33 +248,40 @@ UNIT_TEST(test_json, "JSON")
 	pair_matrix_release(&m);
 }
 
+static const struct {
+	enum model_coll coll;
+	int n;
+	double bytes, us, low;
+	bool in_place;
+	double page_us;
+} host_cases[] = {
+	{ MODEL_SENDRECV, 4, 2e6, 2 * 2001, .35, false, 0 },
+	{ MODEL_ALL_GATHER, 4, 1e6, 4 + 2 * 1000, .5, false, 0 },
+	{ MODEL_ALL_REDUCE, 4, 2e6, 8 + 2 * 4500, .25, false, 0 },
+	{ MODEL_ALL_REDUCE, 4, 1e3, 8 + 2 * 2.25, .3, false, 0 },
+	{ MODEL_ALL_REDUCE, 3, 2e6, 8 + 2 * 4000, .25, false, 0 },
+	/* at 32 MiB each call has new pages, a byte below none */
+	{ MODEL_ALL_REDUCE, 2, 33554431, 4 + 3 * 33554.431, .25, false, 0 },
+	{ MODEL_ALL_REDUCE, 2, 33554432, 4 + 6 * 33554.432, .25, false, 0 },
+	{ MODEL_ALL_REDUCE, 2, 33554432, 4 + 3 * 33554.432 + 16777.216, .25, false, 1e-3 },
+	{ MODEL_REDUCE, 2, 1e8, 2 + 3 * 1e5, .25, false, 1e-3 },
+	{ MODEL_REDUCE, 2, 1e8, 2 + 4 * 1e5, .25, true, 1e-3 },
+	{ MODEL_REDUCE_SCATTER, 4, 1e8, 6 + 2 * 5.75e5 + 2e5, .25, true, 1e-3 },
+	{ MODEL_REDUCE, 4, 2e6, 4 + 2 * 6000, .25, false, 0 },
+	{ MODEL_BROADCAST, 2, 1e6, 2 * 1001, .5, false, 0 },
+	{ MODEL_BROADCAST, 4, 2e6, 4 + 2 * 3000, .35, false, 0 },
+	{ MODEL_REDUCE_SCATTER, 2, 1e5, 2 + 2 * 75, .3, false, 0 },
+	{ MODEL_REDUCE_SCATTER, 2, 2e6, 4 + 2 * 7000, .25, false, 0 },
+	{ MODEL_ALLTOALL, 4, 2e6, 3 * (3 + 1500) + 1000, .35, false, 0 },
+	{ MODEL_GATHER, 4, 1e6, 2 * (3 + 1000), .5, false, 0 },
+	{ MODEL_GATHER, 32, 1e6, 2 * (31 + 1000), NAN, false, 0 }, /* never scored */
+};
+
 /* Ranks of one host, whose messages take 1 us and 1 us per 1,000 bytes alone, twice as long as disjoint pairs,
  * three times with all. */
 UNIT_TEST(test_hosts, "hosts")
 {
 	static const double times[] = { 1, 1, 2, 3 };
-	static const struct {
-		enum model_coll coll;
-		int n;
-		double bytes, us, low;
-	} cases[] = {
-		{ MODEL_SENDRECV, 4, 2e6, 2 * 2001, .55 },
-		{ MODEL_ALL_GATHER, 4, 1e6, 4 + 2 * 1000, .5 },
-		{ MODEL_ALL_REDUCE, 4, 2e6, 8 + 2 * 4500, .25 },
-		{ MODEL_ALL_REDUCE, 4, 1e3, 8 + 2 * 2.25, .3 },
-		{ MODEL_ALL_REDUCE, 3, 2e6, 8 + 2 * 4000, .25 },
-		/* at 32 MiB each call has new pages, a byte below none */
-		{ MODEL_ALL_REDUCE, 2, 33554431, 4 + 3 * 33554.431, .25 },
-		{ MODEL_ALL_REDUCE, 2, 33554432, 4 + 6 * 33554.432, .25 },
-		{ MODEL_REDUCE, 4, 2e6, 4 + 2 * 6000, .25 },
-		{ MODEL_BROADCAST, 2, 1e6, 2 * 1001, .5 },
-		{ MODEL_BROADCAST, 4, 2e6, 4 + 2 * 3000, .55 },
-		{ MODEL_REDUCE_SCATTER, 2, 1e5, 2 + 2 * 75, .3 },
-		{ MODEL_REDUCE_SCATTER, 2, 2e6, 4 + 2 * 7000, .25 },
-		{ MODEL_ALLTOALL, 4, 2e6, 3 * (3 + 1500) + 1000, .55 },
-		{ MODEL_GATHER, 4, 1e6, 2 * (3 + 1000), .5 },
-		{ MODEL_GATHER, 32, 1e6, 2 * (31 + 1000), NAN }, /* never scored */
-	};
 	struct pair_digest d = { .nnodes = 1, .nsizes = 2, .host = true };
 	struct error err = { .rank = -1 };
 	static struct model_constants constants;
@@ -277,12 +293,15 @@ UNIT_TEST(test_hosts, "hosts")
 	d.bytes[1] = 1e9;
 	for (int k = 0; k < PAIR_LOADS * 2; k++)
 		d.us[0][k / 2][k % 2] = times[k / 2] * (1 + d.bytes[k % 2] / 1e3);
-	UNIT_ROWS(c, cases) {
-		struct predict_request request = {
-			.collective = c->coll, .bytes = c->bytes, .algo = -1, .proto = -1
-		};
+	UNIT_ROWS(c, host_cases) {
+		struct predict_request request = { .collective = c->coll,
+						   .bytes = c->bytes,
+						   .algo = -1,
+						   .proto = -1,
+						   .in_place = c->in_place };
 
 		d.nranks = c->n;
+		d.page_us = c->page_us;
 		CU_ASSERT_EQUAL_FATAL(topo_from_pairs(&sys, "x", "x", &d, &err), 0);
 		model_init(&model, &sys, &constants, false);
 		UNIT_ALL(model_predict(&model, &request, &p) == 0,

@@ -147,7 +147,9 @@ static int rank_main(void *arg)
 UNIT_TEST(test_supervisor, "the supervisor's word")
 {
 	struct look look = { 0 };
-	struct supervisor_hooks hooks = { &look, no_fds, step, interval, NULL, NULL };
+	struct supervisor_hooks hooks = {
+		.ctx = &look, .fds = no_fds, .step = step, .interval_ms = interval
+	};
 	struct error err = { .rank = -1 };
 	struct cgroup cgroup;
 	struct job job = { .room = 8 << 20, .bytes = 256 << 20 };

@@ -135,7 +135,7 @@ static int tell(const char *const *edits)
 
 	told[0] = '\0';
 	load(&o, edits);
-	CU_ASSERT_EQUAL(causes_tell(&o, keep_line, &lines), 0);
+	CU_ASSERT_EQUAL(causes_tell(&o, false, keep_line, &lines), 0);
 	observation_release(&o);
 	return lines;
 }
@@ -180,7 +180,7 @@ UNIT_TEST(test_refused_line, "a line that is refused")
 	struct observation o;
 
 	load(&o, nothing);
-	CU_ASSERT_EQUAL(causes_tell(&o, refuse, NULL), -5);
+	CU_ASSERT_EQUAL(causes_tell(&o, false, refuse, NULL), -5);
 	observation_release(&o);
 }
 
@@ -223,8 +223,9 @@ UNIT_TEST(test_nothing_seen, "nothing was seen")
 	reading_state(&o.run, "run", "ranks", 4);
 	reading_state(&o.run, "run", "nodes", 2);
 	told[0] = '\0';
-	UNIT_ALL(causes_tell(&o, keep_line, &lines) == 0, strstr(told, "\ncause: ") == NULL,
-		 strstr(told, "no cause found") != NULL, strstr(told, "clocks") != NULL);
+	UNIT_ALL(causes_tell(&o, false, keep_line, &lines) == 0, strstr(told, "\ncause: ") == NULL,
+		 strstr(told, "no cause found") != NULL, strstr(told, "clocks") != NULL,
+		 (lines = 0, causes_tell(&o, true, keep_line, &lines)) == 0, lines == 0);
 	observation_release(&o);
 }
 

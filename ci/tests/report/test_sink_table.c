@@ -93,7 +93,7 @@ static void put_both(uint64_t size)
 
 UNIT_TEST(test_table_plain, "nccl-tests' columns")
 {
-	const struct run_summary summary = sink_summary();
+	struct run_summary summary = sink_summary();
 
 	sink_set_up();
 	screen_open(&s, TABLE_NCCL_TESTS, true, false);
@@ -109,7 +109,15 @@ UNIT_TEST(test_table_plain, "nccl-tests' columns")
 		 strstr(s.text,
 			"\n# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 2.5 \n") != NULL,
 		 !strcmp(s.text + s.len - 30, "# Avg bus bandwidth    : 2.5 \n"));
+	summary.peak = (struct row_peak){ 3, 8, "in-place" };
+	CU_ASSERT_EQUAL(s.sink->ops->end(s.sink, &summary), 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(s.text, "2.5 \n# Peak bus bandwidth   : 3, 8 B in-place\n"));
 	screen_close(&s);
+	sink_options.nfaults = 1; /* a schedule has no rows, and no heading for them */
+	screen_open(&s, TABLE_HANGAR, true, false);
+	CU_ASSERT_PTR_NULL(strstr(s.text, "out-of-place"));
+	screen_close(&s);
+	sink_options.nfaults = 0;
 }
 
 UNIT_TEST(test_table_header, "header")
@@ -216,7 +224,9 @@ UNIT_TEST(test_table_hostile_cells, "hostile cells")
 	row.redop = "two words\n";
 	row.timestamp[0] = '\0';
 	row.ci_percent = INFINITY;
+	row.of_predicted_percent = 2e6; /* plain, however wide */
 	row.time_us = 123456789012.0;
+	row.algbw_gbs = 1e300;
 	row.busbw_gbs = NAN;
 	row.wrong = 123456789;
 	screen_open(&s, TABLE_HANGAR, true, true);
@@ -225,8 +235,9 @@ UNIT_TEST(test_table_hostile_cells, "hostile cells")
 	CU_ASSERT_EQUAL_FATAL(parse_table(s.text, rows, 2), 1);
 	CU_ASSERT_EQUAL_FATAL(rows[0].n, n);
 	CU_ASSERT_STRING_EQUAL(rows[0].field[0], "18446744073709551615");
-	CU_ASSERT_DOUBLE_EQUAL(atof(rows[0].field[5]), 123456789012.0, 5e9);
-	UNIT_ALL(!strcmp(rows[0].field[7], "nan"), !strcmp(rows[0].field[8], "123456789"),
+	UNIT_ALL(!strcmp(rows[0].field[5], "123456789012"), !strcmp(rows[0].field[6], "N/A"),
+		 !strcmp(rows[0].field[14], "2000000"));
+	UNIT_ALL(!strcmp(rows[0].field[7], "N/A"), !strcmp(rows[0].field[8], "123456789"),
 		 !strcmp(rows[0].field[2], "N/A"), !strcmp(rows[0].field[3], "two_words_"),
 		 !strcmp(rows[0].field[16], "N/A"));
 	screen_close(&s);

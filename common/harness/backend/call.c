@@ -2,6 +2,7 @@
 #include "backend/call.h"
 
 #include "backend/job.h"
+#include "base/clock.h"
 
 int chain_call(struct chain *chain, const struct call *call)
 {
@@ -17,6 +18,8 @@ int chain_emit(struct chain *chain, const struct call *call)
 	int rc;
 
 	chain->emitted++;
+	if (chain->entered)
+		*chain->entered = clock_seconds();
 	if (watch && watch->call)
 		ticket = watch->call(watch->ctx, call);
 	rc = chain->backend->ops->issue(chain->backend, call, ticket);

@@ -28,6 +28,7 @@ struct chain {
 	const struct watch *watch;	  /* may be NULL */
 	const struct call_filter *filter; /* may be NULL */
 	uint32_t emitted;		  /* calls passed to the backend so far */
+	double *entered; /* gets the time at which the newest was passed; NULL: not wanted */
 };
 
 /* Makes a call through filter, recorder and backend. Returns 0 or a negative errno (stored in the

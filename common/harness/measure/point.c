@@ -168,6 +168,7 @@ static void describe(struct measured *m, const struct point *point)
 	row->mode = mode_name(m->timing.mode);
 	row->wrong = -1;
 	row->used_channels = -1;
+	row->waited_us = NAN;
 }
 
 /* Sets GB/s from bytes and microseconds (nccl-tests: 1e9 bytes per second). */

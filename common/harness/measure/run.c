@@ -48,17 +48,21 @@ static long long count_points(const struct bench *bench)
 	return n;
 }
 
-/* One write: a launcher may put a row between two. */
-static void show_progress(struct run *run, const struct point *point)
+/* One write: a launcher may put a row between two. Sizes rise, so the newest row tells more than the
+ * mean, until a cycle is over. */
+static void show_progress(struct run *run, const struct point *point, int cycle)
 {
-	double spent = clock_seconds() - run->started;
+	double each = (clock_seconds() - run->started) / fmax(1, (double)run->done);
 	char total[32] = "", left[48] = "";
 
 	if (run->points > 0)
 		snprintf(total, sizeof(total), " of %lld", run->points);
 	if (run->points > 0 && run->done > 0)
 		snprintf(left, sizeof(left), ", about %.0f s left",
-			 spent / (double)run->done * (double)(run->points - run->done));
+			 (cycle ? each : fmax(each, run->point_seconds)) *
+				 (double)(run->points - run->done));
+	else if (run->points == 0)
+		snprintf(left, sizeof(left), ", cycle %d until Ctrl-C", cycle + 1);
 	dprintf(STDERR_FILENO, "\r\033[K%lld%s points, now %s %s %zu B%s", run->done, total,
 		dtype_name(point->dtype), redop_name(point->op), point->bytes, left);
 }
@@ -115,6 +119,7 @@ static int report_measured(struct run *run, struct measured *measured, const str
 	struct row *row = &measured->row;
 	int rc;
 
+	report_lock();
 	clear_progress(run);
 	run->report->wrong_checks += measured->wrong_checks;
 	row_no_prediction(row);
@@ -126,6 +131,7 @@ static int report_measured(struct run *run, struct measured *measured, const str
 	rc = report_row(run->report, row, out);
 	if (rc == 0 && run->bench->options->matrix_summary && run->bench->collective->irregular)
 		rc = summarise_ranks(run, measured);
+	report_unlock();
 	return rc;
 }
 
@@ -145,9 +151,11 @@ static int watch_drift(struct run *run, const struct row *row)
 static int one_placement(struct run *run, const struct point *point, int cycle,
 			 struct measured *measured, const struct row *out)
 {
+	double begin = clock_seconds();
 	int rc = point_measure(run->bench, point, out != NULL, measured);
 
 	run->done++;
+	run->point_seconds = clock_seconds() - begin;
 	if (rc < 0)
 		return rc;
 	measured->row.cycle = cycle;
@@ -186,7 +194,7 @@ static int one_cycle(struct run *run, int cycle)
 	begin_sweep(&sweep, run->bench);
 	while (rc == 0 && sweep_next(&sweep, &point)) {
 		if (run->progress)
-			show_progress(run, &point);
+			show_progress(run, &point, cycle);
 		rc = one_point(run, &point, cycle);
 	}
 	clear_progress(run);
@@ -280,6 +288,31 @@ static int finish_report(struct run *run)
 	return rc;
 }
 
+void run_interrupted(struct run *run)
+{
+	const struct predictor *predictor = run->bench->predictor;
+	struct run_summary summary = {
+		.interrupted = true,
+		.outcome = run->outcome,
+		.checked = run->bench->options->check > 0,
+		.memory = run->memory,
+	};
+	char text[512];
+
+	report_lock();
+	if (run->report->ended) {
+		report_unlock();
+		return;
+	}
+	clear_progress(run);
+	report_comment(run->report, "Interrupted: this is what was measured until now");
+	if (predictor && predictor->reached) {
+		predictor->reached(predictor->ctx, text, sizeof(text));
+		report_comment(run->report, "%s", text);
+	}
+	report_end(run->report, &summary);
+}
+
 /* Rank 0 decides about the outcome. */
 static int finish(struct run *run)
 {
@@ -302,6 +335,12 @@ int run_finish(struct run *run)
 	struct job_time former = job_extend_deadline(run->bench->job, REPORT_SECONDS);
 	int rc = run->report ? finish(run) : 0;
 
+	/* the others wait for the outcome: a full disk after a good sweep is no rank's hang */
+	if (rc < 0 && run->bench->err->outcome == OUTCOME_INTERNAL) {
+		error_print(run->bench->err, "hangar");
+		run->outcome = OUTCOME_INTERNAL;
+		rc = 0;
+	}
 	if (rc == 0)
 		rc = job_bcast(run->bench->job, &run->outcome, sizeof(run->outcome));
 	job_restore_deadline(run->bench->job, former);

@@ -22,12 +22,12 @@ struct run {
 	struct report *report; /* rank 0 only, else NULL */
 	/* Rank 0; NULL: off. */
 	const struct run_hook *reconciler, *vendor;
-	struct soak soak;	/* rank 0, for more than one cycle */
-	size_t at;		/* rows of this cycle */
-	enum outcome outcome;	/* ok, wrong data or too slow */
-	char culprits[64];	/* ranks with wrong data, "1,3" */
-	long long points, done; /* for the progress line; rank 0 */
-	double started;
+	struct soak soak;	       /* rank 0, for more than one cycle */
+	size_t at;		       /* rows of this cycle */
+	enum outcome outcome;	       /* ok, wrong data or too slow */
+	char culprits[64];	       /* ranks with wrong data, "1,3" */
+	long long points, done;	       /* for the progress line; rank 0 */
+	double started, point_seconds; /* of the newest row */
 	enum progress_line progress;
 	size_t too_small;  /* number of sizes too small for the number of ranks */
 	int calls_checked; /* for a schedule with faults */
@@ -44,6 +44,10 @@ int run_sweep(struct run *run);
 /* Stores the culprits of a failed check: the ranks with wrong data or, if all have wrong data, the
  * rank with the wrong contribution, if known. Does nothing for a report without wrong elements. */
 void run_note_culprits(struct run *run, const struct check_report *report);
+
+/* Rank 0, from another thread, when a signal ends the run: writes the closing lines of the rows so
+ * far, unless they are written. Later rows wait for ever. Not collective. */
+void run_interrupted(struct run *run);
 
 /* Writes the closing lines and decides between ok, wrong data and slow by rank 0's figures; all
  * ranks get the outcome. Collective. */

@@ -2,6 +2,7 @@
 #include "measure/soak.h"
 
 #include "base/error.h"
+#include "base/parse.h"
 #include "base/stats.h"
 
 #define OUTLIER_ROWS  6	  /* fewer rows give no usual value */
@@ -20,6 +21,7 @@ static const char *judge_outlier(struct soak_point *p, double us, char *text, si
 {
 	size_t n = p->rows < SOAK_WINDOW ? p->rows : SOAK_WINDOW;
 	double values[SOAK_WINDOW], median, mad;
+	char took[32], usual[32], times[32];
 
 	if (n < OUTLIER_ROWS)
 		return NULL;
@@ -33,8 +35,10 @@ static const char *judge_outlier(struct soak_point *p, double us, char *text, si
 		p->unreported++;
 		return NULL;
 	}
-	snprintf(text, len, "outlier: cycle %zu took %.4g us, %.3g times the usual %.4g us",
-		 p->rows, us, us / median, median);
+	snprintf(times, sizeof(times), us / median < 999.5 ? "%.3g" : "%.0f", us / median);
+	snprintf(text, len, "outlier: cycle %zu took %s us, %s times the usual %s us", p->rows,
+		 number_text(us, took, sizeof(took)), times,
+		 number_text(median, usual, sizeof(usual)));
 	if (p->unreported)
 		text_add(text, len, "; %zu more since cycle %zu", p->unreported, p->reported);
 	p->reported = p->rows;
@@ -46,6 +50,7 @@ static const char *judge_drift(struct soak_point *p, char *text, size_t len)
 {
 	const size_t low = DRIFT_BUT, high = SOAK_WINDOW - 1 - DRIFT_BUT;
 	double a[SOAK_WINDOW], b[SOAK_WINDOW], before, now, change;
+	char took[32], usual[32];
 
 	before = sorted(p->former, SOAK_WINDOW, a);
 	now = sorted(p->newest, SOAK_WINDOW, b);
@@ -53,10 +58,11 @@ static const char *judge_drift(struct soak_point *p, char *text, size_t len)
 	if (!(fabs(change) >= DRIFT_SHARE) || !(b[low] > a[high] || b[high] < a[low]))
 		return NULL;
 	snprintf(text, len,
-		 "drift: cycles %zu to %zu took %.4g us, %.2g %% %s than the %.4g us of cycles %zu "
+		 "drift: cycles %zu to %zu took %s us, %.2g %% %s than the %s us of cycles %zu "
 		 "to %zu",
-		 p->rows - SOAK_WINDOW, p->rows - 1, now, fabs(change) * 100,
-		 change > 0 ? "more" : "less", before, p->former_from,
+		 p->rows - SOAK_WINDOW, p->rows - 1, number_text(now, took, sizeof(took)),
+		 fabs(change) * 100, change > 0 ? "more" : "less",
+		 number_text(before, usual, sizeof(usual)), p->former_from,
 		 p->former_from + SOAK_WINDOW - 1);
 	return text;
 }

@@ -79,11 +79,17 @@ static size_t next_size(const struct options *options, size_t bytes)
 
 bool sweep_next(struct sweep *sweep, struct point *point)
 {
-	sweep->bytes = sweep->bytes ? next_size(sweep->options, sweep->bytes) : 0;
+	const struct options *o = sweep->options;
+
+	if (sweep->bytes && o->nsizes)
+		sweep->bytes = ++sweep->at < o->nsizes ? o->sizes[sweep->at] : 0;
+	else if (sweep->bytes)
+		sweep->bytes = next_size(o, sweep->bytes);
 	if (!sweep->bytes) {
 		if (!next_series(sweep))
 			return false;
-		sweep->bytes = sweep->options->min_bytes;
+		sweep->at = 0;
+		sweep->bytes = o->nsizes ? o->sizes[0] : o->min_bytes;
 	}
 	*point = (struct point){
 		.dtype = (enum dtype)sweep->dtype,

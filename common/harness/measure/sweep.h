@@ -26,6 +26,7 @@ struct sweep {
 	/* cursor */
 	int dtype, op, root;
 	size_t bytes;
+	int at; /* of --sizes */
 	bool started;
 };
 

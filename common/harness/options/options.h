@@ -12,12 +12,16 @@ enum table_kind { TABLE_HANGAR, TABLE_NCCL_TESTS };
 enum average { AVERAGE_RANK0, AVERAGE_MEAN, AVERAGE_MIN, AVERAGE_MAX }; /* -a 0..3 */
 enum split_kind { SPLIT_NONE, SPLIT_AND, SPLIT_OR, SPLIT_MOD, SPLIT_DIV };
 
+enum { OPTIONS_SIZES = 64 };
+
 /* The groups have no names: a field is options->FIELD. */
 struct options {
 	/* sweep, bytes */
 	struct {
 		size_t min_bytes, max_bytes, step_bytes; /* -b -e -i */
 		int step_factor;			 /* -f; 0 when -i was given */
+		size_t sizes[OPTIONS_SIZES];		 /* --sizes, in place of these */
+		int nsizes;				 /* 0: not given */
 		size_t align; /* --align: per-rank counts of split collectives, bytes; 16 as
 	                       * in nccl-tests */
 	};

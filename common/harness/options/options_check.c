@@ -85,6 +85,11 @@ static void derive(const struct option_set *set)
 	if ((o->nfaults || is_matrix(set->target)) && given(set, "maxbytes") &&
 	    !given(set, "minbytes"))
 		o->min_bytes = o->max_bytes;
+	for (int i = 0; i < o->nsizes; i++) {
+		o->size_given = true;
+		o->min_bytes = i && o->min_bytes < o->sizes[i] ? o->min_bytes : o->sizes[i];
+		o->max_bytes = i && o->max_bytes > o->sizes[i] ? o->max_bytes : o->sizes[i];
+	}
 	if (given(set, "stepbytes"))
 		o->step_factor = 0;
 	if (o->graph_launches > 0)
@@ -107,7 +112,11 @@ static void derive(const struct option_set *set)
 static int check_sizes(struct option_set *set)
 {
 	const struct options *o = set->options;
+	const struct clash list = { o->nsizes > 0, "minbytes maxbytes stepbytes stepfactor",
+				    "can't be combined with --sizes", NULL };
 
+	if (refuse(set, &list, 1, false) < 0)
+		return -EINVAL;
 	if (given(set, "stepbytes") && given(set, "stepfactor"))
 		return reject(set, "stepbytes", "can't be combined with -f %s; give one of the two",
 			      text_of(set, "stepfactor"));
@@ -223,6 +232,11 @@ static bool same(const char *a, const char *b)
 	return a && b && strcmp(a, b) == 0;
 }
 
+static bool is_stdout(const char *path)
+{
+	return same(path, "-") || same(path, "/dev/stdout");
+}
+
 /* --out sets the paths of CSV and JSON, so --csv or --json beside it would be ambiguous. */
 static int check_files(struct option_set *set)
 {
@@ -230,7 +244,8 @@ static int check_files(struct option_set *set)
 	const struct clash clashes[] = {
 		{ o->out, "csv json",
 		  "can't be combined with --out, which writes it into its folder", NULL },
-		{ same(o->csv, o->json), "json", "must be another file than --csv", NULL },
+		{ same(o->csv, o->json) || (is_stdout(o->csv) && is_stdout(o->json)), "json",
+		  "must be another file than --csv", NULL },
 		{ same(o->nccl_json, o->json) || same(o->nccl_json, o->csv), "output_file",
 		  "must be another file than --json and --csv", NULL },
 		{ o->cycles == 0, "output_file",
@@ -246,11 +261,14 @@ static int check_kind(struct option_set *set)
 	const struct options *o = set->options;
 	bool faults = o->nfaults > 0;
 	const struct clash clashes[] = {
+		{ is_matrix(set->target) && is_stdout(o->csv), "csv",
+		  "must be a file: p2p_matrix_perf prints its matrix there", NULL },
 		{ !faults, "schedule", "goes with --fault, or --fault=none", NULL },
 		{ o->split_kind != SPLIT_NONE, "schedule",
 		  "can't be combined with NCCL_TESTS_SPLIT", NULL },
 		{ faults,
-		  "stepbytes stepfactor iters warmup_iters like-nccl-tests run_cycles agg_iters "
+		  "sizes stepbytes stepfactor iters warmup_iters like-nccl-tests run_cycles "
+		  "agg_iters "
 		  "blocking per_iter_timing vendor good low reconcile",
 		  "can't be combined with --fault, which runs a fixed schedule", NULL },
 	};

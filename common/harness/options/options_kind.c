@@ -71,6 +71,37 @@ static void text_size(const struct option_row *row, const void *field, char *buf
 
 const struct option_kind kind_size = { sizeof(size_t), parse_kind_size, allow_size, text_size };
 
+/* Sizes with commas between them, in any order. */
+static int parse_kind_sizes(const struct option_row *row, const char *text, void *field)
+{
+	struct options *options = field;
+	char copy[1024], *rest = copy, *word;
+	int n = 0;
+
+	if (strlen(text) >= sizeof(copy))
+		return -ERANGE;
+	strcpy(copy, text);
+	while ((word = strsep(&rest, ",")))
+		if (n == OPTIONS_SIZES || parse_kind_size(row, word, &options->sizes[n++]) < 0)
+			return -EINVAL;
+	options->nsizes = n;
+	return 0;
+}
+
+static void text_sizes(const struct option_row *row, const void *field, char *buf, size_t len)
+{
+	const struct options *options = field;
+	char size[32];
+
+	buf[0] = '\0';
+	for (int i = 0; i < options->nsizes; i++) {
+		text_size(row, &options->sizes[i], size, sizeof(size));
+		text_add(buf, len, "%s%s", i ? "," : "", size);
+	}
+}
+
+const struct option_kind kind_sizes = { 0, parse_kind_sizes, NULL, text_sizes };
+
 /* A 32-bit number, signed or (by `max`) unsigned. */
 static int parse_kind_int(const struct option_row *row, const char *text, void *field)
 {

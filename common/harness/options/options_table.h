@@ -83,7 +83,7 @@ struct option_row {
 };
 
 extern const struct option_kind kind_size, kind_int, kind_bool, kind_real, kind_word, kind_text,
-	kind_range, kind_fault, kind_split, kind_split_mask;
+	kind_range, kind_sizes, kind_fault, kind_split, kind_split_mask;
 
 extern const struct option_row option_rows[];
 extern const size_t option_row_count;

@@ -3,9 +3,22 @@
 
 #include <fcntl.h>
 #include <libgen.h>
+#include <pthread.h>
 #include <sys/stat.h>
 
 #include "report/sink_shared.h"
+
+static pthread_mutex_t writing = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+void report_lock(void)
+{
+	pthread_mutex_lock(&writing);
+}
+
+void report_unlock(void)
+{
+	pthread_mutex_unlock(&writing);
+}
 
 static int add(struct report *report, struct sink *sink)
 {
@@ -66,6 +79,14 @@ static int add_folder(struct report *report, const struct options *options, stru
 	return add_table(report, report->table_file, options, err);
 }
 
+FILE *report_table(const struct options *options)
+{
+	bool taken = (options->csv && sink_is_stdout(options->csv)) ||
+		     (options->json && sink_is_stdout(options->json));
+
+	return taken ? stderr : stdout;
+}
+
 int report_open(struct report *report, const struct options *options,
 		const struct collective *collective, const struct run_facts *facts,
 		struct error *err)
@@ -73,7 +94,7 @@ int report_open(struct report *report, const struct options *options,
 	int rc;
 
 	*report = (struct report){ .in_place = collective->in_place };
-	rc = add_table(report, stdout, options, err);
+	rc = add_table(report, report_table(options), options, err);
 	if (rc == 0 && options->out)
 		rc = add_folder(report, options, err);
 	for (size_t i = 0; i < FILES && rc == 0; i++)
@@ -105,7 +126,9 @@ static int takes_entry(const char *path)
 
 static int check_file(const char *option, const char *path, bool may_exist, struct error *err)
 {
-	int rc = !may_exist && exists(path) ? -EEXIST : takes_entry(path);
+	int rc = sink_is_stdout(path)	      ? 0
+		 : !may_exist && exists(path) ? -EEXIST
+					      : takes_entry(path);
 	char named[450];
 
 	snprintf(named, sizeof(named), "%s %.400s", option, path);
@@ -145,8 +168,11 @@ int report_row(struct report *report, const struct row *row, const struct row *o
 	bool whole = out || !report->in_place;
 	int rc = 0;
 
+	report_lock();
 	report->busbw_sum += row->busbw_gbs;
 	report->rows++;
+	if (row->busbw_gbs > report->peak.busbw_gbs)
+		report->peak = (struct row_peak){ row->busbw_gbs, row->size, row->placement };
 	for (size_t i = 0; i < report->n && rc == 0; i++) {
 		struct sink *sink = report->sinks[i];
 
@@ -155,6 +181,17 @@ int report_row(struct report *report, const struct row *row, const struct row *o
 		if (sink->ops->point && whole && rc == 0)
 			rc = sink->ops->point(sink, out ? out : row, out ? row : NULL);
 	}
+	report_unlock();
+	return rc;
+}
+
+int report_step(struct report *report, const struct row *row)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < report->n && rc == 0; i++)
+		if (report->sinks[i]->ops->row)
+			rc = report->sinks[i]->ops->row(report->sinks[i], row);
 	return rc;
 }
 
@@ -167,9 +204,11 @@ int report_comment(struct report *report, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(line, sizeof(line), fmt, args);
 	va_end(args);
+	report_lock();
 	for (size_t i = 0; i < report->n && rc == 0; i++)
 		if (report->sinks[i]->ops->comment)
 			rc = report->sinks[i]->ops->comment(report->sinks[i], line);
+	report_unlock();
 	return rc;
 }
 
@@ -177,6 +216,9 @@ int report_end(struct report *report, struct run_summary *summary)
 {
 	int rc = 0;
 
+	report_lock();
+	report->ended = true;
+	summary->peak = report->peak;
 	summary->wrong_checks = report->wrong_checks;
 	summary->avg_busbw_gbs = report->rows > 0 ? report->busbw_sum / (double)report->rows : 0;
 	for (size_t i = 0; i < report->n; i++) {
@@ -186,14 +228,18 @@ int report_end(struct report *report, struct run_summary *summary)
 			failed = report->sinks[i]->ops->end(report->sinks[i], summary);
 		rc = rc < 0 ? rc : failed;
 	}
+	report_unlock();
 	return rc;
 }
 
 void report_release(struct report *report)
 {
+	report_lock();
 	for (size_t i = 0; i < report->n; i++)
 		report->sinks[i]->ops->free(report->sinks[i]);
 	if (report->table_file)
 		fclose(report->table_file);
 	memset(report, 0, sizeof(*report));
+	report->ended = true;
+	report_unlock();
 }

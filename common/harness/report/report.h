@@ -13,6 +13,8 @@ struct report {
 	FILE *table_file; /* --out DIR/table.txt */
 	bool in_place;	  /* a point has two rows */
 	double busbw_sum; /* for the average at the end */
+	struct row_peak peak;
+	bool ended; /* its closing lines are written */
 	long long rows;
 	long long wrong_checks;
 };
@@ -24,6 +26,9 @@ int report_open(struct report *report, const struct options *options,
 		const struct collective *collective, const struct run_facts *facts,
 		struct error *err);
 
+/* The table's stream: standard error where --csv or --json is standard output. */
+FILE *report_table(const struct options *options);
+
 /* Checks what report_open would refuse, without making anything: existing files, and folders that
  * are missing or not writable. Returns 0, or a negative errno with a usage error that names the
  * option. */
@@ -32,9 +37,16 @@ int report_check(const struct options *options, struct error *err);
 /* Passes a row to every sink and adds it to the average. `out` is the out-of-place row of an
  * in-place one, else NULL. Returns 0 or a negative errno with the error set. */
 int report_row(struct report *report, const struct row *row, const struct row *out);
+/* Passes a row of a schedule's step to the sinks of rows, without the average. */
+int report_step(struct report *report, const struct row *row);
 /* Writes a note to every sink, printf style, no newline. */
 int report_comment(struct report *report, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Ends every sink; sets the averages of `summary`. */
+/* Ends every sink; sets average and peak of `summary`. */
 int report_end(struct report *report, struct run_summary *summary);
 void report_release(struct report *report);
+
+/* One thread writes at a time: the sweep, or the closing lines of a sweep that a signal ends. Calls
+ * of the functions above take the lock, and a holder may call them. */
+void report_lock(void);
+void report_unlock(void);

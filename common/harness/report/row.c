@@ -64,6 +64,9 @@ const struct column row_columns[] = {
 	STRING(used_proto, "protocol that it used"),
 	INT32(used_channels, "channels of a call, -1: unknown"),
 	NAMED(COLUMN_TEXT, timestamp, "timestamp", "local time at the end of the point, ISO 8601"),
+	INT32(step, "step of a fault run's schedule, 0: a row of a sweep"),
+	DOUBLE(waited_us, "longest wait for another rank in the step's last call"),
+	NAMED(COLUMN_TEXT, waiting, "waiting_ranks", "ranks that waited at least half of that"),
 };
 const size_t row_column_count = sizeof(row_columns) / sizeof(row_columns[0]);
 

@@ -55,7 +55,13 @@ struct row {
 		const char *used_algo, *used_proto;
 		int32_t used_channels;
 	};
-	char timestamp[32];	    /* local time with zone, ISO 8601 */
+	char timestamp[32]; /* local time with zone, ISO 8601 */
+	/* A schedule's step; 0, NaN and "" in a sweep. */
+	struct {
+		int32_t step;	  /* from 1 */
+		double waited_us; /* of the rank that entered the step's last call first */
+		char waiting[64]; /* ranks that waited in it for others, "0-2,5" */
+	};
 	struct check_report report; /* of the first wrong rank; wrong == 0 for correct data */
 	/* Detail for JSON, owned by the row's maker: (skipped + samples) x nranks, row-major, us.
 	 * May be NULL. */

@@ -35,9 +35,18 @@ struct memory_use {
 	size_t init, buffers, collectives;
 };
 
+/* The fastest row of a sweep. */
+struct row_peak {
+	double busbw_gbs; /* 0: no row */
+	uint64_t size;
+	const char *placement;
+};
+
 /* The end of a run, for the closing lines. */
 struct run_summary {
 	enum outcome outcome;
+	bool interrupted; /* by a signal: JSON lines and metrics are left as those of a run that goes on */
+	struct row_peak peak;
 	int64_t wrong_checks; /* (rank, point) pairs with a failed check: nccl-tests' "Out of bounds
 			       * values" */
 	bool checked;

@@ -166,11 +166,13 @@ static int json_comment(struct sink *sink, const char *line)
 					    json_value_text(line)));
 }
 
-/* A run that fails has no end. */
+/* A run that fails or is interrupted has no end. */
 static int json_end(struct sink *sink, const struct run_summary *summary)
 {
 	const struct memory_use *memory = &summary->memory;
 
+	if (summary->interrupted)
+		return 0;
 	return write_object(sink,
 			    json_pack("{s:s, s:s, s:b, s:I, s:o, s:n, s:{s:I, s:I, s:I}}", "type",
 				      "end", "outcome", outcome_name(summary->outcome), "checked",

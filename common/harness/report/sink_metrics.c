@@ -104,6 +104,8 @@ static int metrics_row(struct sink *sink, const struct row *row)
 	struct kept kept = { .row = *row };
 	size_t i = 0;
 
+	if (row->step > 0) /* times of a broken run are no metrics of the collective */
+		return 0;
 	m->rows = must(realloc(m->rows, (m->nrows + 1) * sizeof(kept)));
 	snprintf(kept.labels, sizeof(kept.labels),
 		 "collective=\"%s\",backend=\"%s\",nranks=\"%d\",size_bytes=\"%" PRIu64
@@ -119,7 +121,7 @@ static int metrics_row(struct sink *sink, const struct row *row)
 
 static int metrics_end(struct sink *sink, const struct run_summary *summary)
 {
-	return save((struct sink_metrics *)sink, summary);
+	return save((struct sink_metrics *)sink, summary->interrupted ? NULL : summary);
 }
 
 static void metrics_free(struct sink *sink)

@@ -262,6 +262,8 @@ struct sink *sink_nccl_json_new(const char *path, struct error *err)
 	json->base.ops = &nccl_json_ops;
 	json->base.err = err;
 	json->fd = create_free_name(path, &json->path);
+	if (json->fd >= 0 && strcmp(json->path, path) != 0)
+		fprintf(stderr, "hangar: -J %s: exists already; writing %s\n", path, json->path);
 	if (json->fd >= 0)
 		return &json->base;
 	sink_file_refused(err, path, json->fd);

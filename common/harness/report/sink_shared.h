@@ -8,8 +8,11 @@
 #include "report/row.h"
 #include "report/sink.h"
 
-/* Creates `path`, which must not exist, in an existing folder. Returns the descriptor, or a
- * negative errno without an error set. */
+/* "-" and /dev/stdout. */
+bool sink_is_stdout(const char *path);
+
+/* Creates `path`, which must not exist, in an existing folder; for standard output duplicates it.
+ * Returns the descriptor, or a negative errno without an error set. */
 int sink_file_create(const char *path);
 
 /* Sets the error that `path` (of an option, if one is given) cannot be created; returns `code`. */

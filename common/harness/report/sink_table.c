@@ -41,7 +41,6 @@ struct printed {
 	const struct place *place;
 	const struct column *column;
 	int side;
-	bool finite; /* NaN and infinity are printed as N/A */
 };
 
 struct sink_table {
@@ -90,7 +89,7 @@ static void add(struct sink_table *table, const struct place *place, size_t n, i
 
 		while (column->offset != p->offset)
 			column++;
-		table->columns[table->n++] = (struct printed){ p, column, side, place == narrow };
+		table->columns[table->n++] = (struct printed){ p, column, side };
 	}
 }
 
@@ -112,14 +111,13 @@ static void choose_columns(struct sink_table *table)
 
 /* ---- lines -------------------------------------------------------------------------------- */
 
-/* Prints up to two decimals in `width` characters, with an exponent if the integer part does not
- * fit, as nccl-tests does in its columns. */
+/* Prints up to two decimals in `width` characters. An integer part that does not fit moves the
+ * cells behind it, as in nccl-tests. */
 static void number_fit(double value, int width, char *buf)
 {
 	for (int decimals = 2; decimals >= 0; decimals--)
-		if (snprintf(buf, CELL_SIZE, "%.*f", decimals, isnan(value) ? NAN : value) <= width)
+		if (snprintf(buf, CELL_SIZE, "%.*f", decimals, value) <= width)
 			return;
-	snprintf(buf, CELL_SIZE, "%.*e", width >= 7 ? 1 : 0, value);
 }
 
 /* Writes a cell as one word; returns buf. The time of day is the last row's. */
@@ -133,7 +131,7 @@ static char *cell_text(const struct sink_table *table, const struct printed *pri
 	buf[0] = '\0';
 	if (row && column->type == COLUMN_DOUBLE) {
 		value = *(const double *)((const char *)row + column->offset);
-		if (!printed->finite || isfinite(value))
+		if (isfinite(value) && fabs(value) < 1e15)
 			number_fit(value, printed->place->width, buf);
 	} else if (row && (column->offset != AT(wrong) || (table->checked && row->wrong >= 0))) {
 		column_format(column, row, buf, CELL_SIZE);
@@ -187,9 +185,12 @@ static int table_begin(struct sink *sink, const struct run_facts *facts)
 	table->facts = facts;
 	choose_columns(table);
 	sink_table_head(draft_open(&draft), facts);
-	fprintf(draft.out, "# %50s           out-of-place                       in-place\n", "");
-	put_line(draft.out, table, HEADINGS);
-	put_line(draft.out, table, UNITS);
+	if (facts->options->nfaults == 0) { /* a schedule has no rows */
+		fprintf(draft.out, "# %50s           out-of-place                       in-place\n",
+			"");
+		put_line(draft.out, table, HEADINGS);
+		put_line(draft.out, table, UNITS);
+	}
 	return draft_print(&draft, table);
 }
 
@@ -262,6 +263,10 @@ static int table_end(struct sink *sink, const struct run_summary *summary)
 			wanted <= 0		  ? ""
 			: reached >= 0.9 * wanted ? "OK"
 						  : "FAILED");
+	if (summary->peak.busbw_gbs > 0)
+		fprintf(draft.out, "# %-20s : %s, %" PRIu64 " B %s\n", "Peak bus bandwidth",
+			number_text(summary->peak.busbw_gbs, avg, sizeof(avg)), summary->peak.size,
+			summary->peak.placement);
 	if (table->facts->options->memory_report)
 		put_memory(draft.out, &summary->memory);
 	return draft_print(&draft, table);

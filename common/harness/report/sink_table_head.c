@@ -24,7 +24,9 @@ static void put_settings(FILE *out, const struct options *options)
 {
 	fprintf(out, "# nThread 1 nGpus 1 minBytes %zu maxBytes %zu", options->min_bytes,
 		options->max_bytes);
-	if (options->step_factor > 1)
+	if (options->nsizes > 0)
+		fprintf(out, " step: list(%d sizes)", options->nsizes);
+	else if (options->step_factor > 1)
 		fprintf(out, " step: %d(factor)", options->step_factor);
 	else
 		fprintf(out, " step: %zu(bytes)", options->step_bytes);

@@ -21,6 +21,8 @@ struct schedule {
 	size_t slot_bytes;
 	double slowest; /* the slowest warm-up step, seconds */
 	void *graphs[SCHEDULE_STEPS];
+	double entered;
+	struct step_cost costs[SCHEDULE_STEPS];
 };
 
 static struct checked_slot slot_of(const struct schedule *s, int plan)
@@ -124,8 +126,10 @@ static int one_step(struct schedule *s, int i)
 {
 	struct bench *bench = s->run->bench;
 	bool graph = bench->options->mode == MODE_GRAPH && i >= SCHEDULE_WARMUP;
+	double begin = clock_seconds(), end;
 	int rc;
 
+	s->entered = begin;
 	watch_enter(bench->watch, "a scheduled call", timing_deadline(s->slowest, 1));
 	rc = graph ? replay_step(s, i) : issue_step(s, i);
 	if (rc == 0)
@@ -133,6 +137,8 @@ static int one_step(struct schedule *s, int i)
 	if (rc == 0)
 		watch_completed(bench->watch);
 	watch_leave(bench->watch);
+	end = clock_seconds();
+	s->costs[i] = (struct step_cost){ end - begin, end - s->entered };
 	return rc;
 }
 
@@ -263,6 +269,7 @@ int schedule_run(struct run *run, const struct schedule_setup *setup, uint32_t m
 
 	s->run = run;
 	s->setup = setup;
+	bench->chain.entered = &s->entered;
 	rc = make_plans(s);
 	if (rc == 0 && run->report)
 		rc = announce(s, meets);
@@ -272,6 +279,9 @@ int schedule_run(struct run *run, const struct schedule_setup *setup, uint32_t m
 		rc = warm_up(s);
 	if (rc == 0)
 		rc = make_steps(s, meets);
+	bench->chain.entered = NULL;
+	if (rc == 0)
+		rc = schedule_rows(run, s->costs + SCHEDULE_WARMUP);
 	bench->job->deadline = data_seconds(s);
 	watch_phase(bench->watch, PHASE_CHECK);
 	if (rc == 0)

@@ -64,6 +64,6 @@ void agenda_release(struct agenda *agenda);
 /* Runs the steps, which schedule_check() has accepted. Warm-up steps meet after each. The others
  * follow without communication, except where `meets` has a bit (bit 0: before step 1), and each
  * uses its own slots. All of these are then checked. In mode graph each is captured and launched -G
- * times. Prints the schedule as a note, and one note per wrong step. Returns 0 or a negative errno
+ * times. Prints the schedule as a note, and one note per wrong step; each timed step is a row. Returns 0 or a negative errno
  * with the error set; wrong data set run->outcome. Collective: `meets` is equal on all ranks. */
 int schedule_run(struct run *run, const struct schedule_setup *setup, uint32_t meets);

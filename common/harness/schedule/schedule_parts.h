@@ -9,6 +9,14 @@
 int schedule_parts(const struct schedule_setup *setup, int rank, int i,
 		   struct step_part parts[SCHEME_PARTS]);
 
+/* Seconds of a step on a rank: all, and from its last call to the end. */
+struct step_cost {
+	double took, inside;
+};
+
+/* schedule_rows.c: writes a row for each timed step, in `costs` from the first of them. Collective. */
+int schedule_rows(struct run *run, const struct step_cost costs[SCHEDULE_TIMED]);
+
 /* Pool slots per step. After a step with one slot the next stays free for a fault's writes past its
  * buffer. */
 int schedule_width(const struct schedule_setup *setup);

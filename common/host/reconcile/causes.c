@@ -310,8 +310,8 @@ bool causes_slowest(const struct observation *observation, char *text, size_t le
 	return true;
 }
 
-int causes_tell(const struct observation *observation, int (*line)(void *ctx, const char *text),
-		void *ctx)
+int causes_tell(const struct observation *observation, bool only,
+		int (*line)(void *ctx, const char *text), void *ctx)
 {
 	struct cause_finding *findings = must(calloc(cause_count, sizeof(*findings)));
 	char text[1000], names[600] = "";
@@ -335,7 +335,7 @@ int causes_tell(const struct observation *observation, int (*line)(void *ctx, co
 			 findings[i].text, cause->fix);
 		rc = line(ctx, text);
 	}
-	if (found == 0 && rc >= 0) {
+	if (found == 0 && !only && rc >= 0) {
 		snprintf(text, sizeof(text), "no cause found: %zu of %zu were ruled out%s%s", out,
 			 asked, names[0] ? ": " : "", names);
 		if (asked < cause_count)
@@ -343,7 +343,7 @@ int causes_tell(const struct observation *observation, int (*line)(void *ctx, co
 				 cause_count - asked);
 		rc = line(ctx, text);
 	}
-	if (rc >= 0)
+	if (rc >= 0 && !only)
 		rc = tell_unseen(findings, line, ctx);
 	free(findings);
 	return rc;

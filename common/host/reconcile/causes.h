@@ -34,6 +34,7 @@ bool causes_slowest(const struct observation *observation, char *text, size_t le
 
 /* Runs all causes that this kind of run can have, and hands over their lines without newline:
  * "cause: ..." per cause, else "no cause found ..."; then those that could not be seen, with the
- * reason, equal reasons together. Returns 0, or the first negative value of `line`. */
-int causes_tell(const struct observation *observation, int (*line)(void *ctx, const char *text),
-		void *ctx);
+ * reason, equal reasons together. `only`: hands over the causes alone. Returns 0, or the first
+ * negative value of `line`. */
+int causes_tell(const struct observation *observation, bool only,
+		int (*line)(void *ctx, const char *text), void *ctx);

@@ -110,8 +110,8 @@ static void take_row(void *ctx, const struct row *row)
 {
 	struct reconcile *r = ctx;
 
-	if (row->size < PREDICT_FROM || !isfinite(row->of_predicted_percent) ||
-	    row->of_predicted_percent >= r->worst)
+	if (row->size < PREDICT_FROM || !predict_is_printed(row) ||
+	    !isfinite(row->of_predicted_percent) || row->of_predicted_percent >= r->worst)
 		return;
 	r->worst = r->judged = row->of_predicted_percent;
 	/* bars of hosts are wide */
@@ -228,22 +228,24 @@ static int tell_health(const struct observation *o, struct report *report)
 static int explain(void *ctx, struct report *report)
 {
 	struct reconcile *r = ctx;
-	bool low = r->judged < r->bench->options->good;
+	bool low = r->judged < r->bench->options->good, asked = r->bench->options->reconcile;
+	/* over MPI a row may be slow by the model, so only a cause that is seen is worth a line */
+	bool only = !asked && !(r->bench->backend->ops->flags & BACKEND_DEVICE);
 	char text[200];
 	int rc;
 
-	if (low || r->bench->options->reconcile)
+	if (low || asked)
 		nccl_seen_read(&r->asked, &r->observation);
 	if (r->predict)
 		percent(r, "median_ppm", r->predict->median);
 	rc = keep(r, report);
 	if (rc == 0)
 		rc = tell_health(&r->observation, report);
-	if (rc == 0 && low && causes_slowest(&r->observation, text, sizeof(text)))
+	if (rc == 0 && low && !only && causes_slowest(&r->observation, text, sizeof(text)))
 		rc = report_comment(report, "%s", text);
-	if (rc < 0 || (!low && !r->bench->options->reconcile))
+	if (rc < 0 || (!low && !asked))
 		return rc;
-	return causes_tell(&r->observation, print_line, report);
+	return causes_tell(&r->observation, only, print_line, report);
 }
 
 int reconcile_before(struct reconcile *r, const struct bench *bench, const struct predict *predict,

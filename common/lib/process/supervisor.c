@@ -14,6 +14,7 @@
 
 #define MAX_FDS	  512
 #define ORPHAN_NS 2000000000ull
+#define ENDING_MS 10
 #define ENDING_NS 800000000ull /* launchers send SIGKILL a second after SIGTERM */
 
 struct supervisor {
@@ -125,7 +126,15 @@ static bool is_ended(struct supervisor *s)
 		return false;
 	if (!s->ended_ns)
 		s->ended_ns = clock_ns();
-	return !hooks->ending || !hooks->ending(hooks->ctx) || clock_ns() - s->ended_ns > ENDING_NS;
+	if (hooks->ending && hooks->ending(hooks->ctx) && clock_ns() - s->ended_ns <= ENDING_NS)
+		return false;
+	/* no step: the others end as well, and a verdict would blame the launcher's signal on them */
+	while (hooks->closing && s->child.running && hooks->closing(hooks->closing_arg) &&
+	       clock_ns() - s->ended_ns <= ENDING_NS) {
+		poll(NULL, 0, ENDING_MS);
+		reap(s);
+	}
+	return true;
 }
 
 static int watch_child(struct supervisor *s)

@@ -30,6 +30,10 @@ struct supervisor_hooks {
 	/* Called after each step once a signal has told this process to end. Returns true if the run
 	 * still needs a few steps; NULL: it never does. */
 	bool (*ending)(void *ctx);
+	/* Called after that until it returns false, for as long: the rank still writes. NULL: nothing
+	 * is written. */
+	bool (*closing)(void *arg);
+	void *closing_arg;
 	const char *cgroup; /* folder of the rank's future memory cgroup; NULL: unknown */
 };
 

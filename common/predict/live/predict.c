@@ -2,15 +2,23 @@
  * pairs measured on the spot. */
 #include "live/predict.h"
 
+#include <sys/mman.h>
+
 #include "base/clock.h"
+#include "base/proc_stat.h"
+#include "base/stats.h"
 #include "pairs/probe.h"
 
 /* Seconds. Both take milliseconds on a quiet host. */
 #define LAUNCHES_SECONDS    10.0 /* of a rank */
 #define CALIBRATION_SECONDS 30.0 /* until all ranks have measured */
 
-#define PAIRS_POOL  ((size_t)64 << 20) /* of a short measurement: more than caches hold */
-#define PAIRS_TRIES 4
+#define PAIRS_POOL    ((size_t)64 << 20) /* of a short measurement: more than caches hold */
+#define PAIRS_TRIES   7			 /* of which the median counts */
+#define PAIRS_LEAST   3			 /* tries; more where ranks were not let run */
+#define PAIRS_SECONDS 2.0		 /* no try begins later */
+#define PAGES_BYTES   ((size_t)8 << 20)
+#define MOST_WAITED   .25 /* of a rank's time, for a core that another program has */
 
 static bool on_host(const struct bench *bench)
 {
@@ -158,23 +166,57 @@ int predict_measure_pairs(const struct bench *bench, bool brief, struct pair_mat
 	return rc;
 }
 
-/* Measures again where ranks were not let run. All ranks have the same times. */
-static int measure_pairs(struct predict *p, const struct bench *bench)
+/* The microseconds of a byte of new pages, from mmap to munmap, while all ranks take some. */
+static double page_us(void)
 {
 	double begin = clock_seconds();
+	char *map =
+		mmap(NULL, PAGES_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (map == MAP_FAILED)
+		return 0;
+	memset(map, 1, PAGES_BYTES);
+	munmap(map, PAGES_BYTES);
+	return (clock_seconds() - begin) * 1e6 / PAGES_BYTES;
+}
+
+/* Measures again where ranks were not let run. All ranks have the same times. */
+static int measure_tries(struct predict *p, const struct bench *bench, double begin)
+{
+	struct pair_digest tries[PAIRS_TRIES];
+	double pages[PAIRS_TRIES], spent = 0;
 	struct pair_matrix matrix;
+	int n = 0, rc = 0;
 
-	for (int try = 0; try == 0 || (try < PAIRS_TRIES && pair_digest_disturbed(&p->pairs));
-	     try++) {
-		int rc = predict_measure_pairs(bench, true, &matrix);
-
+	while (n < PAIRS_TRIES && spent < PAIRS_SECONDS &&
+	       (n < PAIRS_LEAST || pair_digest_disturbed(&p->pairs))) {
+		rc = predict_measure_pairs(bench, true, &matrix);
 		if (rc < 0)
 			return rc;
-		pair_digest_make(&p->pairs, &matrix);
+		pair_digest_make(&tries[n], &matrix);
 		pair_matrix_release(&matrix);
+		pages[n++] = page_us();
+		pair_digest_median(&p->pairs, tries, n);
+		spent = clock_seconds() - begin;
+		rc = job_max(bench->job, &spent, 1);
+		if (rc < 0)
+			return rc;
 	}
+	p->pairs.page_us = sort_median(pages, (size_t)n);
+	return job_max(bench->job, &p->pairs.page_us, 1);
+}
+
+static int measure_pairs(struct predict *p, const struct bench *bench)
+{
+	struct proc_account before = { 0 }, after = { 0 };
+	bool known = proc_account_read(&before, 0);
+	double begin = clock_seconds();
+	int rc = measure_tries(p, bench, begin);
+
 	p->pairs_seconds = clock_seconds() - begin;
-	return 0;
+	if (known && proc_account_read(&after, 0))
+		p->waited = (double)(after.waited_ns - before.waited_ns) * 1e-9 / p->pairs_seconds;
+	return rc < 0 ? rc : job_max(bench->job, &p->waited, 1);
 }
 
 int predict_calibrate(struct predict *p, const struct bench *bench)
@@ -203,7 +245,7 @@ static int load_topology(struct predict *p, const struct bench *bench, struct er
 	if (job->nranks % job->nnodes != 0)
 		return error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP,
 				 "the hosts have unequal numbers of ranks");
-	if (p->pairs.nranks && pair_digest_disturbed(&p->pairs))
+	if (p->pairs.nranks && (p->waited > MOST_WAITED || pair_digest_disturbed(&p->pairs)))
 		return error_set(err, OUTCOME_UNSUPPORTED, -EAGAIN,
 				 "ranks were not let run while pairs were measured: other programs "
 				 "use this host's cores");

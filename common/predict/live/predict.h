@@ -17,6 +17,7 @@ struct predict {
 	struct kernel_cost kernel; /* of the slowest rank; 0: not measured */
 	struct pair_digest pairs;  /* between ranks of hosts, measured here; nranks 0: not */
 	double pairs_seconds;	   /* that this took */
+	double waited;		   /* fraction of it in which the slowest rank lacked a core */
 	char *xml; /* with --spec: the text of NCCL's topology file; it lives as long as the process */
 	char dump[160];		       /* file that NCCL writes its topology to; "": none */
 	bool own_dump;		       /* the file is deleted after reading */
@@ -69,6 +70,9 @@ const struct predictor *predict_open(struct predict *predict, const struct bench
 
 /* The topology that was read; NULL when there are no predictions. */
 const struct topo_system *predict_topology(const struct predict *predict);
+
+/* The table prints a share of the prediction for the first placement alone; that one is judged. */
+bool predict_is_printed(const struct row *row);
 
 /* For predict_open (predict_rows.c): the hooks' functions; `ctx` is the struct predict. */
 void predict_row(void *ctx, struct row *row);

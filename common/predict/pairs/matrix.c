@@ -144,9 +144,27 @@ void pair_digest_make(struct pair_digest *d, const struct pair_matrix *m)
 				pair_digest_of(m, s % 2, (enum pair_load)load, s / 2);
 }
 
+void pair_digest_median(struct pair_digest *d, const struct pair_digest *of, int n)
+{
+	double *values = must(calloc((size_t)n, sizeof(*values)));
+
+	*d = of[0];
+	for (int i = 0; i < 2 * PAIR_LOADS * PAIR_SIZES; i++) {
+		for (int k = 0; k < n; k++)
+			values[k] = (&of[k].us[0][0][0])[i];
+		(&d->us[0][0][0])[i] = sort_median(values, (size_t)n);
+	}
+	free(values);
+}
+
 bool pair_digest_disturbed(const struct pair_digest *d)
 {
-	return d->us[0][PAIR_DISJOINT][0] >= 200;
+	bool disturbed = d->us[0][PAIR_DISJOINT][0] >= 200;
+
+	for (int i = 0; i < 2 * PAIR_LOADS; i++)
+		for (int s = 1; s < d->nsizes; s++)
+			disturbed |= d->us[i % 2][i / 2][s - 1] > 2 * d->us[i % 2][i / 2][s];
+	return disturbed;
 }
 
 double pair_digest_us(const struct pair_digest *d, bool far, enum pair_load load, double bytes)

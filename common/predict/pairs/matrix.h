@@ -50,7 +50,8 @@ struct pair_digest {
 	int nranks, nnodes, nsizes; /* nranks 0: nothing was measured */
 	double bytes[PAIR_SIZES];
 	double us[2][PAIR_LOADS][PAIR_SIZES]; /* pair_digest_of */
-	bool host;			      /* as the matrix's */
+	double page_us; /* of a byte of pages that are new from the kernel; 0: not measured */
+	bool host;	/* as the matrix's */
 };
 
 /* Returns the microseconds of the median pair. Collectives wait for the slowest pair: it counts
@@ -59,11 +60,15 @@ struct pair_digest {
 double pair_digest_of(const struct pair_matrix *m, bool far, enum pair_load load, int size);
 void pair_digest_make(struct pair_digest *digest, const struct pair_matrix *m);
 
+/* The median of each time of n digests of equal plans and sizes. */
+void pair_digest_median(struct pair_digest *digest, const struct pair_digest *of, int n);
+
 /* Returns the microseconds of a message of so many bytes, in a straight line between measured
  * sizes. Pairs of the other kind, then the load before, stand in for a load that was not measured. */
 double pair_digest_us(const struct pair_digest *digest, bool far, enum pair_load load,
 		      double bytes);
 
-/* Returns true if 8 bytes took 200 us or more within a host: memory takes under 1, loopback 30.
- * Ranks were not let run then, and the times are the scheduler's. */
+/* Returns true if 8 bytes took 200 us or more within a host (memory takes under 1, loopback 30), or
+ * if a message took twice as long as one of the next larger size. Ranks were not let run then, and
+ * the times are the scheduler's. */
 bool pair_digest_disturbed(const struct pair_digest *digest);

@@ -67,44 +67,46 @@ int topo_from_json(struct topo_system *sys, const json_t *json, const char *path
  * in another cache cost up to ten times. The first row is of copies, the second of sums; below 1
  * MiB, and from there. */
 static const struct model_bar bars[2][2] = {
-	{ { "host", -1, 0, 275, 3, .5, 2.5 }, { "host", -1, 1, 220, 3, .55, 2.1 } },
+	{ { "host", -1, 0, 275, 3, .5, 2.5 }, { "host", -1, 1, 220, 3, .35, 2.1 } },
 	{ { "host", -1, 0, 220, 3, .3, 2.6 }, { "host", -1, 1, 176, 3, .25, 2.7 } },
 };
 
 /* From 32 MiB on malloc takes new pages from the kernel for each call (M_MMAP_THRESHOLD grows no
- * further). From 256 KiB on reduce_scatter reduces in memory of its own. */
-enum { NEW_PAGES = 32 << 20, OWN_MEMORY = 256 << 10 };
+ * further). From 256 KiB on reduce_scatter reduces in memory of its own. A new page costs about
+ * three messages of its size, unless that was measured. */
+enum { NEW_PAGES = 32 << 20, OWN_MEMORY = 256 << 10, PAGE_MESSAGES = 3 };
 
 /* Messages that follow each other, and the bytes of all, in size columns, of the usual algorithms
- * (Thakur, Rabenseifner, Gropp 2005). Adding costs half of moving; new pages double a reduction.
- * `own` is the slice that a rank copies from its own send to its own receive buffer. */
+ * (Thakur, Rabenseifner, Gropp 2005). Adding costs half of moving. `own` is the slice that a rank
+ * copies from its own send to its own receive buffer. `fresh` is the memory that a rank takes for
+ * partial sums: page faults counted in Open MPI 4.1.4. */
 struct steps {
-	double messages, sizes, own;
+	double messages, sizes, own, fresh;
 };
 
-static struct steps steps_of(enum model_coll coll, double n, double bytes)
+static struct steps steps_of(enum model_coll coll, double n, double bytes, bool in_place)
 {
-	double rounds = ceil(log2(n)), others = (n - 1) / n, pages = bytes >= NEW_PAGES ? 2 : 1;
+	double rounds = ceil(log2(n)), others = (n - 1) / n;
 
 	switch (coll) {
 	case MODEL_ALL_REDUCE:
-		return (struct steps){ 2 * rounds, pages * 3 * others, 0 };
-	case MODEL_REDUCE:
-		return (struct steps){ rounds, pages * 1.5 * rounds, 0 };
+		return (struct steps){ 2 * rounds, 3 * others, 0, .5 };
+	case MODEL_REDUCE: /* two ranks out of place sum up in the receive buffer */
+		return (struct steps){ rounds, 1.5 * rounds, 0, n > 2 || in_place };
 	case MODEL_REDUCE_SCATTER:
 		if (bytes < OWN_MEMORY)
-			return (struct steps){ rounds, 1.5 * others, 0 };
+			return (struct steps){ rounds, 1.5 * others, 0, 0 };
 		/* a reduction to one rank, which scatters */
-		return (struct steps){ rounds + 1, 2 * rounds + others + 1, 0 };
+		return (struct steps){ rounds + 1, 2 * rounds + others + 1, 0, n > 2 ? 2 : 1 };
 	case MODEL_ALL_GATHER:
 	case MODEL_HYPERCUBE:
-		return (struct steps){ rounds, others, 1 / n };
+		return (struct steps){ rounds, others, 1 / n, 0 };
 	case MODEL_BROADCAST:
-		return (struct steps){ rounds, 2 * others, 0 };
+		return (struct steps){ rounds, 2 * others, 0, 0 };
 	case MODEL_SENDRECV:
-		return (struct steps){ 1, 1, 0 };
+		return (struct steps){ 1, 1, 0, 0 };
 	default:
-		return (struct steps){ n - 1, others, 1 / n };
+		return (struct steps){ n - 1, others, 1 / n, 0 };
 	}
 }
 
@@ -113,12 +115,13 @@ int model_predict_host(const struct model *model, const struct predict_request *
 {
 	enum model_coll coll = request->collective;
 	const struct pair_digest *d = &model->sys->pairs;
-	struct steps steps = steps_of(coll, model->nranks, request->bytes);
+	struct steps steps = steps_of(coll, model->nranks, request->bytes, request->in_place);
 	bool sums =
 		coll == MODEL_ALL_REDUCE || coll == MODEL_REDUCE || coll == MODEL_REDUCE_SCATTER;
 	bool far = model->nnodes > 1, all = coll == MODEL_ALLTOALL || coll == MODEL_ALLTOALLV;
 	enum pair_load load = all ? PAIR_ALL : PAIR_DISJOINT;
-	double most = d->bytes[d->nsizes - 1];
+	double most = d->bytes[d->nsizes - 1],
+	       rate = pair_digest_us(d, false, PAIR_DISJOINT, most) / most;
 
 	if ((request->algo >= 0 && request->algo != MODEL_P2P) || request->proto >= 0 ||
 	    (far && d->nnodes == 1))
@@ -136,8 +139,10 @@ int model_predict_host(const struct model *model, const struct predict_request *
 	out->time_us = steps.messages *
 		       pair_digest_us(d, far, load, request->bytes * steps.sizes / steps.messages);
 	if (!request->in_place) /* at the rate of the largest message */
-		out->time_us += pair_digest_us(d, false, PAIR_DISJOINT, most) / most *
-				request->bytes * steps.own;
+		out->time_us += rate * request->bytes * steps.own;
+	if (request->bytes >= NEW_PAGES)
+		out->time_us += (d->page_us > 0 ? d->page_us : PAGE_MESSAGES * rate) *
+				request->bytes * steps.fresh;
 	out->transfer_us = out->time_us - out->latency_us;
 	out->alg_gbs = out->algbw = request->bytes / (out->time_us * GB);
 	out->busbw = out->algbw * out->bus_factor;

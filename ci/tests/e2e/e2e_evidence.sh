@@ -83,7 +83,7 @@ tar -xJf ci/tests/evidence/saved_2.tar.xz -C "$work/old"
 run "$BUILD/hang_diagnose" "$work/old"
 expect_rc 10
 expect_out '^class +missing-call$'
-expect_out '^ranks +1 of 3$'
+expect_out '^culprits +1$'
 expect_out '^divergence +communicator 0, call 8, field call'
 expect_out 'Rank 1 is alive in system call clock_nanosleep: 7 calls made'
 expect_no_out '^evidence '
@@ -174,7 +174,7 @@ if [ -e /dev/nvidiactl ] || ! driver; then
 else
 	with_driver DRIVER_WELL=1
 	holds 'counters of GPUs are not in the report' \
-		grep -q 'Host .*: .*GPU 0: 4 NVLink replays; GPU 1: no longer answers\.$' "$dir/postmortem.md"
+		grep -q 'Host .*: .*GPU 0: 4 NVLink replays; GPU 1: NVML lists it and can.t open it\.$' "$dir/postmortem.md"
 	with_driver DRIVER_STUCK=1
 	holds 'a driver that is stuck is not said to be' \
 		grep -q "^Host .*; none of GPUs: NVML did not answer\.$" "$dir/postmortem.md"

@@ -182,7 +182,7 @@ static int wait_for(pid_t pid, int signal_fd, const struct run_folder *folder, i
 	struct pollfd ready = { .fd = signal_fd, .events = POLLIN };
 	struct signalfd_siginfo info;
 	struct orphaned orphaned = { 0 };
-	int status = 0;
+	int status = 0, code;
 
 	while (waitpid(pid, &status, WNOHANG) != pid) {
 		if (poll(&ready, 1, LOOK_MS) == 0)
@@ -197,6 +197,9 @@ static int wait_for(pid_t pid, int signal_fd, const struct run_folder *folder, i
 	}
 	if (*ended_by)
 		return 128 + *ended_by;
+	code = run_folder_code(folder, -1);
+	if (code >= 0)
+		return code;
 	if (orphaned.signalled && (!WIFEXITED(status) || WEXITSTATUS(status) == 0))
 		return OUTCOME_INTERNAL;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -254,8 +257,6 @@ int launch_self(int ranks, char **argv, struct error *err)
 		become_mpirun(command, &mask, parent);
 	if (pid > 0)
 		code = wait_for(pid, signal_fd, &folder, &ended_by);
-	if (pid > 0 && !ended_by)
-		code = run_folder_code(&folder, code);
 	else
 		error_set(err, OUTCOME_INTERNAL, -errno, "fork: %s", strerror(errno));
 	close(signal_fd);

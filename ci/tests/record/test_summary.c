@@ -46,7 +46,8 @@ static void set_up(int n, enum outcome outcome, enum diagnosis_class class)
 		memcpy(&views[i].last, &call, sizeof(call));
 	}
 	views[n - 1].issued = 7;
-	views[n - 1].last.seq = views[n - 1].last.ticket = 7;
+	views[n - 1].last.seq = 7;
+	views[n - 1].last.ticket = 7;
 	views[n - 1].last.returned_ns = 1340000000;
 }
 

@@ -151,7 +151,7 @@ strike timed rank:1 $STOP && {
 	expect_rc 10 'stopped:'
 	expect_out '^# verdict: outcome=hang class='
 	expect_out '^# (culprit: )?rank 1 .*stopped'
-	expect_out '^# rank 0 waits in call '
+	expect_out '^# rank 0 waits in calls? '
 	gone_soon 'stopped'
 }
 begun=$(now_ms)

@@ -277,7 +277,7 @@ UNIT_TEST(test_one, "a process without rank, and several culprits")
 			0);
 	each_differs(64); /* more culprits than groups */
 	for (int i = 0; i < 32; i++) {
-		char number[8];
+		char number[16];
 
 		snprintf(number, sizeof(number), ",%d", i);
 		strcat(v.ranks, number);

@@ -42,7 +42,7 @@ struct lane {
 	uint64_t seen;	   /* when its evidence was taken, on its host's clock */
 	double end;	   /* the same, on the axis */
 	size_t host;	   /* in order of appearance */
-	char note[128];	   /* how it stands at the verdict, in words */
+	char note[192];	   /* how it stands at the verdict, in words */
 };
 
 struct gap {

@@ -26,15 +26,22 @@ done
 perf all_reduce -g 1 -b 4M -e 4M -c 0 -n 5 --min-percent 50
 expect_rc 77
 expect_err '--min-percent 50: this run has no predictions \(a single rank has no pair to measure\)'
-perf all_reduce -g 2 -b 1M -e 4M -c 0 -n 5 --min-percent 0.001
-if [ "$rc" -eq 77 ]; then # other programs have the cores
+for try in 1 2 3; do
+	perf all_reduce -g 2 -b 1M -e 4M -c 0 -n 5 --min-percent 0.001
+	[ "$rc" -eq 77 ] || break
+done
+if [ "$rc" -eq 77 ]; then # other programs have the cores: once more, alone
 	expect_out '^# Prediction: N/A: ranks were not let run while pairs were measured'
+	late=$((late + 1))
 else
 	expect_rc 0
 	expect_out '^# Prediction of pairs of ranks, measured here in [0-9.]+ s: a message takes [0-9.]+ us, [0-9.]+ GB/s while all exchange; error bars are wide$'
 	expect_no_out ': bad|no cause found'
-	perf all_reduce -g 2 -b 1M -e 4M -c 0 -n 5 --min-percent 1000
-	holds "--min-percent 1000: $rc" [ $((rc == 13 || rc == 77)) -eq 1 ]
+	for try in 1 2 3; do
+		perf all_reduce -g 2 -b 1M -e 4M -c 0 -n 5 --min-percent 1000
+		[ "$rc" -eq 77 ] || break
+	done
+	[ "$rc" -eq 77 ] && late=$((late + 1)) || expect_rc 13
 fi
 
 # The long measurement: a matrix, a line per direction, and a spec that others take.

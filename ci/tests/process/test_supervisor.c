@@ -17,7 +17,8 @@
 struct board {
 	_Atomic pid_t rank, grandchild;
 	_Atomic int steps, changes, stops, continues, ready, group, blocked;
-	_Atomic int gone;			    /* time when its end was seen */
+	_Atomic int gone;	 /* time when its end was seen */
+	_Atomic int asked, more; /* how often after a signal; so many times it needs time */
 	_Atomic int running, wait_status, end_with; /* end_with: the hook's answer, -1: not yet */
 };
 
@@ -67,9 +68,16 @@ static bool hook_step(void *ctx, const struct supervised *child, int *exit_code)
 	return board->end_with >= 0;
 }
 
-static const struct supervisor_hooks hooks = { .fds = hook_fds,
-					       .step = hook_step,
-					       .interval_ms = hook_interval };
+/* Some more steps, or for ever. */
+static bool hook_ending(void *ctx)
+{
+	board->asked++;
+	return board->asked <= board->more;
+}
+
+static const struct supervisor_hooks hooks = {
+	.fds = hook_fds, .step = hook_step, .interval_ms = hook_interval, .ending = hook_ending
+};
 
 static void set_up(void)
 {
@@ -252,6 +260,31 @@ UNIT_TEST(test_signals, "signals")
 		kill(pid, signals[i]);
 		UNIT_ALL(unit_ended(pid, 3) == 128 + signals[i], gone(board->rank));
 	}
+}
+
+/* The hooks get the steps that they ask for after a signal, and no more than 0.8 s of them. */
+UNIT_TEST(test_ending, "a signal, and something left to say")
+{
+	pid_t pid = start_asleep();
+	double begin;
+	int steps;
+
+	board->more = 3;
+	steps = board->steps;
+	kill(pid, SIGTERM);
+	UNIT_ALL(unit_ended(pid, 3) == 128 + SIGTERM, board->asked == 4, board->steps >= steps + 4);
+	pid = start_asleep();
+	board->more = 1000000;
+	begin = clock_seconds();
+	kill(pid, SIGTERM);
+	CU_ASSERT_EQUAL(unit_ended(pid, 3), 128 + SIGTERM);
+	UNIT_ALL(clock_seconds() - begin >= 0.8, board->asked > 4, gone(board->rank));
+	pid = start_asleep(); /* a verdict comes of it */
+	board->more = 1000000;
+	kill(pid, SIGTERM);
+	SOON(board->asked > 0);
+	board->end_with = 14;
+	CU_ASSERT_EQUAL(unit_ended(pid, 3), 14);
 }
 
 /* Makes this process the parent of orphans, so that their ends can be seen. */

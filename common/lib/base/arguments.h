@@ -36,8 +36,9 @@ struct argument_table {
 	void (*check)(struct argp_state *state, void *into);
 };
 
-/* Answers --help, in the order of the rows, and --version. Fills `into` in the order of the command line. An error ends the process with OUTCOME_USAGE and a
- * line on standard error. Guards standard output (output_guard). */
+/* Answers --help, in the order of the rows, and --version. Fills `into` in the order of the command
+ * line. An error ends the process with OUTCOME_USAGE and a line on standard error. Guards standard
+ * output (output_guard). */
 void arguments_read(const struct argument_table *table, int argc, char **argv, void *into);
 
 /* Ends the process in that way. */

@@ -279,7 +279,7 @@ static void follow_leader(struct monitor *m, const struct supervised *child)
 		members_report(m, child);
 	while ((rc = link_receive(&m->up, &message)) == 1) {
 		if (message.type == MESSAGE_HELLO)
-			members_take_leader(m);
+			members_take_leader(m, &message);
 		if (message.type == MESSAGE_END)
 			m->ended = take_word(&message, &m->exit_code);
 		if (m->ended)

@@ -148,6 +148,7 @@ struct monitor {
 	uint64_t watchers_ns; /* when watchers were last looked at */
 	struct record_memory *
 		leader_memory; /* member: of the leader's rank, which another supervisor saves, too */
+	bool leader_foreign;   /* its process has another number there */
 	pid_t leader_pid;      /* of the first leader, where another one ends the run */
 	uint64_t own_beat,
 		own_beat_ns; /* member: its own rank's heartbeat while the leader is held */

@@ -133,21 +133,18 @@ static struct record_memory *take_memory(struct link *link)
 	return map == MAP_FAILED ? NULL : map;
 }
 
-void members_take_leader(struct monitor *m)
-{
-	if (!m->leader_memory)
-		m->leader_memory = take_memory(&m->up);
-}
-
 void members_add_leader(struct monitor *m)
 {
 	struct record_memory *memory = m->leader_memory;
+	struct monitor_peer *peer;
 	struct rank_view *view;
 
 	m->leader_memory = NULL;
 	if (!memory)
 		return;
-	add_rank(m, add_peer(m, -1), memory);
+	peer = add_peer(m, -1);
+	peer->foreign = m->leader_foreign;
+	add_rank(m, peer, memory);
 	view = &m->ranks[m->nranks - 1].view;
 	if (m->input.leader.hold != HOLD_GONE)
 		return;
@@ -230,18 +227,37 @@ static void drop_peer(struct monitor *m, size_t i)
 	m->npeers--;
 }
 
-/* `own_pid`: the number that it has for itself. */
-static void adopt_memory(struct monitor *m, struct monitor_peer *peer, int32_t own_pid)
+/* Returns true if the sender of a HELLO has another number for itself than here. */
+static bool is_foreign(const struct link *link, const struct link_message *hello)
+{
+	int32_t own = 0;
+
+	if (hello->bytes == sizeof(own))
+		memcpy(&own, hello->payload, sizeof(own));
+	return own != members_peer_pid(link->fd);
+}
+
+void members_take_leader(struct monitor *m, const struct link_message *hello)
+{
+	if (m->leader_memory)
+		return;
+	m->leader_memory = take_memory(&m->up);
+	m->leader_foreign = is_foreign(&m->up, hello);
+}
+
+static void adopt_memory(struct monitor *m, struct monitor_peer *peer,
+			 const struct link_message *hello)
 {
 	struct record_memory *memory = peer->rank < 0 ? take_memory(&peer->link) : NULL;
+	int32_t pid = getpid();
 
 	if (!memory)
 		return;
 	peer->pid = members_peer_pid(peer->link.fd);
-	peer->foreign = own_pid != peer->pid;
+	peer->foreign = is_foreign(&peer->link, hello);
 	add_rank(m, peer, memory);
 	if (m->memory) /* should this leader be lost, the member saves its rank, too */
-		link_send(&peer->link, MESSAGE_HELLO, NULL, 0, m->memory_fd);
+		link_send(&peer->link, MESSAGE_HELLO, &pid, sizeof(pid), m->memory_fd);
 }
 
 /* It may have been put into a cgroup by now. */
@@ -305,8 +321,8 @@ static void receive_member(struct monitor *m, struct monitor_peer *peer)
 	int rc;
 
 	while ((rc = link_receive(&peer->link, &message)) == 1) {
-		if (message.type == MESSAGE_HELLO && message.bytes == sizeof(int32_t))
-			adopt_memory(m, peer, *(const int32_t *)message.payload);
+		if (message.type == MESSAGE_HELLO)
+			adopt_memory(m, peer, &message);
 		else if (message.type == MESSAGE_STATUS && peer->rank < 0)
 			take_question(m, peer);
 		if (peer->rank < 0) {

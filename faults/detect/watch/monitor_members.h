@@ -8,7 +8,7 @@
  * the leader. A member hands over its memory. 0 or a negative errno. */
 int members_join(struct monitor *m, int memory_fd);
 /* Member: the leader has sent its own rank's memory along, if it has one. */
-void members_take_leader(struct monitor *m);
+void members_take_leader(struct monitor *m, const struct link_message *hello);
 /* Leader, in the place of another one: adds that one's rank, with the memory that it sent. */
 void members_add_leader(struct monitor *m);
 /* The process at the other end of a Unix socket; 0: not known. */

@@ -19,7 +19,7 @@ int monitor_open(struct monitor *m, const struct monitor_config *config,
 	m->memory = memory;
 	m->memory_fd = memory_fd;
 	m->launcher_pid = getppid();
-	m->listen_fd = m->uplink_fd = m->joining_fd = m->asking_fd = -1;
+	m->listen_fd = m->uplink_fd = m->joining_fd = m->life_fd = m->asking_fd = -1;
 	m->up.fd = m->up.passed_fd = -1;
 	m->root = NO_NODE;
 	decide_open(&m->decide, &config->decide, clock_ns());
@@ -152,6 +152,7 @@ static void receive_root(struct monitor *m)
 	}
 	if (rc < 0)
 		nodes_part(&m->root, rc, m->input.now);
+	nodes_take_life(&m->root, m->input.now);
 	/* the root may have requested it and not waited: this host was slow, and is worth a look */
 	if (m->ended && m->requests.slow)
 		nodes_collect(m, m->requests.folder);
@@ -305,13 +306,16 @@ static size_t monitor_fds(void *ctx, struct pollfd *fds, size_t room)
 	fds[n++] = (struct pollfd){ .fd = (descriptor), .events = POLLIN }
 	ADD(m->up.fd);
 	ADD(m->root.link.fd);
+	ADD(m->root.life.fd);
 	ADD(m->listen_fd);
 	if (nodes_listening(m))
 		ADD(m->uplink_fd);
 	for (size_t i = 0; i < m->npeers; i++)
 		ADD(m->peers[i].link.fd);
-	for (size_t i = 0; i < m->nnodes; i++)
+	for (size_t i = 0; i < m->nnodes; i++) {
 		ADD(m->nodes[i].link.fd);
+		ADD(m->nodes[i].life.fd);
+	}
 #undef ADD
 	return n;
 }

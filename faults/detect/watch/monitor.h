@@ -92,6 +92,8 @@ struct monitor_peer {
 
 struct monitor_node {
 	struct link link;
+	struct link life; /* its end is never a reset, since nothing is left unread in it */
+	bool life_ended;
 	uint64_t since_ns; /* when it was accepted */
 	bool known;	   /* has shown the token */
 	bool replaced;	   /* it has come again over another connection */
@@ -104,7 +106,9 @@ struct monitor_node {
 };
 
 #define NO_NODE                                                                                    \
-	((struct monitor_node){ .link = { .fd = -1, .passed_fd = -1 }, .path = { .fd = -1 } })
+	((struct monitor_node){ .link = { .fd = -1, .passed_fd = -1 },                             \
+				.life = { .fd = -1, .passed_fd = -1 },                             \
+				.path = { .fd = -1 } })
 
 /* The root wants these, since the last tick. */
 struct monitor_requests {
@@ -123,6 +127,8 @@ struct monitor {
 	struct monitor_node root;     /* leader elsewhere: known once it was connected */
 	int joining_fd;		      /* a connection to it that is being made, -1: none */
 	size_t joining;		      /* attempts so far */
+	int life_fd;		      /* a second connection that is being made, -1: none */
+	bool life_wanted;	      /* the root has answered over the first one */
 	uint64_t probe_until;	      /* something seemed wrong */
 	uint64_t joining_ns, beat_ns; /* when the last one began; when a heartbeat was last sent */
 	struct monitor_peer *peers;   /* leader: local ranks, the own one first, and strangers */

@@ -85,6 +85,9 @@ struct rank_view {
 	struct view_comm comms[VIEW_COMMS];
 };
 
+/* Returns true if the rank has reported an error, or one of its communicators was aborted or failed. */
+bool view_broke(const struct rank_view *view);
+
 /* The kind of the call that a preloaded program waits for; CALL_KIND_COUNT: another wait. */
 uint32_t view_wait_kind(const struct rank_view *view);
 

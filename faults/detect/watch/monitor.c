@@ -54,6 +54,21 @@ void monitor_forget(struct monitor *m)
 	decide_open(&m->decide, &m->config.decide, clock_ns());
 }
 
+void monitor_again(struct monitor *m)
+{
+	struct usual *usual = must(malloc(sizeof(m->decide.usual)));
+
+	memcpy(usual, m->decide.usual, sizeof(m->decide.usual));
+	nodes_release(m);
+	decide_release(&m->decide);
+	decide_open(&m->decide, &m->config.decide, clock_ns());
+	memcpy(m->decide.usual, usual, sizeof(m->decide.usual));
+	free(usual);
+	m->ended = m->desynced = false;
+	m->exit_code = 0;
+	m->requests = (struct monitor_requests){ 0 };
+}
+
 void monitor_look(struct monitor *m)
 {
 	members_look(m, NULL, clock_ns());
@@ -237,6 +252,8 @@ static void decide_and_act(struct monitor *m)
 
 	nodes_keep(m);
 	answer_root(m);
+	if (d.came_s > 0)
+		monitor_say_came(m, d.came_s);
 	if (d.action == DECIDE_DIAGNOSE || d.action == DECIDE_END)
 		d = monitor_conclude(m, &d);
 	carry_out(m, &d);

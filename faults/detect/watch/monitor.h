@@ -51,9 +51,11 @@ struct monitor_client {
 	enum diagnosis_result (*refine)(void *ctx, const struct rank_view *views,
 					const struct record_memory *const *memories, size_t n,
 					struct verdict *verdict);
-	/* Root: this may become the verdict, of a program that is given time. */
-	void (*suspect)(void *ctx, const struct verdict *verdict, const struct rank_view *views,
-			size_t n);
+	/* Root: what refine() found is printed as late, of a program that is given time; a verdict if
+	 * the program ends itself for it. NULL: nothing is printed. */
+	void (*late)(void *ctx);
+	/* Root: it came after all. */
+	void (*came)(void *ctx);
 	/* Gives views the run's numbers of communicators, where ranks number them as they come. */
 	void (*name_comms)(void *ctx, struct rank_view *views, size_t n);
 	/* Root: the verdict stands, and is about to be printed: name the folder that evidence
@@ -160,6 +162,7 @@ struct monitor {
 		own_beat_ns; /* member: its own rank's heartbeat while the leader is held */
 	bool replacing;	     /* the first leader is gone or held: another supervisor ends the run */
 	bool replaced;	     /* the first leader, running again: it decides nothing any more */
+	char late[256];	     /* ranks that were printed as late, "1,3"; "-": none */
 	bool leaves; /* leader: a signal told this process to end, and the other leaders know */
 	bool ended;
 	int exit_code;
@@ -173,6 +176,9 @@ int monitor_open(struct monitor *monitor, const struct monitor_config *config,
 void monitor_close(struct monitor *monitor);
 /* Leader without a rank of its own: the run is over for those it knows; others may come. */
 void monitor_forget(struct monitor *monitor);
+/* The run goes on after its verdict: it is watched as from its start, by this host and by others
+ * that come again. How long waits usually last is kept. */
+void monitor_again(struct monitor *monitor);
 /* Its verdict is out: how the ranks are is looked at, and nothing is decided. */
 void monitor_look(struct monitor *monitor);
 /* Ask the other hosts' leaders how their ranks are: soon what is known of them is new. */

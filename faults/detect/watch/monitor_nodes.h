@@ -73,5 +73,8 @@ void nodes_prepare(struct monitor *m);
  * gives the run more time, else END. */
 struct decision monitor_conclude(struct monitor *m, const struct decision *decision);
 
+/* A wait that was printed as late ended after so many seconds. */
+void monitor_say_came(struct monitor *m, double seconds);
+
 /* Members and other hosts: the run is over, with this exit code. */
 void monitor_send_end(struct monitor *m, int32_t code);

@@ -44,6 +44,7 @@ rows=(
 	"40|0||pairs sync"
 	"40|0||static"
 	"40|0|!|static graph pairs away=2@9"
+	"40|0|!|saves=2@9"
 	"40|137|class=skipped-call ranks=1 comm=0 seq=19|static skip=1@7"
 	"40|137|class=mismatch ranks=2 comm=0 seq=25 .*field=count|static count=2@9"
 	"40|137|class=missing-call ranks=2 comm=0 seq=25|static asleep=2@9"

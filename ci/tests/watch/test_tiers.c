@@ -71,7 +71,7 @@ UNIT_TEST(test_usual, "usual waits")
 /* A wait for an all-reduce lasted 2 s and ended; then one for a call of this kind lasts. Returns after how many seconds
  * it is suspected or ends as `class`, 0: not within 15; `moves`: a rank of another host makes steps until 14 s. */
 static double said_after(uint32_t kind, double hang, enum diagnosis_class class, bool moves,
-			 enum decide_action *last)
+			 enum decide_action *last, uint64_t moved_per_s)
 {
 	struct decide_config config = { .deadlines = true,
 					.patience = { .look = 1, .late = 10, .hang = hang } };
@@ -84,10 +84,13 @@ static double said_after(uint32_t kind, double hang, enum diagnosis_class class,
 				   .job_hosts = 1,
 				   .hosts = &host,
 				   .nhosts = moves };
-	struct verdict verdict = { .outcome = OUTCOME_HANG, .class = class, .ranks = "-" };
+	struct verdict verdict = { .outcome = OUTCOME_HANG,
+				   .class = class,
+				   .ranks = "-" };
 	struct decide_state s;
 	struct decision d;
 
+	verdict.ranks[0] = moved_per_s ? '0' : '-';
 	decide_open(&s, &config, SECOND);
 	for (uint64_t now = SECOND; now < 20 * SECOND; now += SECOND / 50) {
 		struct rank_view *v = &rank.view;
@@ -99,6 +102,8 @@ static double said_after(uint32_t kind, double hang, enum diagnosis_class class,
 		v->waited = v->waiting ? (double)(now - since) * 1e-9 : 0;
 		v->oldest.ticket = v->waiting;
 		v->oldest.kind = (uint8_t)(now < 3 * SECOND ? CALL_ALL_REDUCE : kind);
+		rank.account = (struct rank_account){ .known = true,
+						      .moved = now / 1000000 * moved_per_s / 1000 };
 		in.now = host.heard_ns = now;
 		host.answered = true;
 		other.progressed = now < 18 * SECOND;
@@ -106,7 +111,7 @@ static double said_after(uint32_t kind, double hang, enum diagnosis_class class,
 		if (d.action == DECIDE_DIAGNOSE)
 			d = decide_answer(&s, &in, DIAGNOSIS_NAMED, &verdict);
 		*last = d.action;
-		if (d.late || d.action == DECIDE_END) {
+		if ((d.late && !moves) || d.action == DECIDE_END) {
 			decide_release(&s);
 			return v->waited;
 		}
@@ -119,16 +124,21 @@ static double said_after(uint32_t kind, double hang, enum diagnosis_class class,
 UNIT_TEST(test_waits, "the longest wait of its kind")
 {
 	enum decide_action last;
-	double said = said_after(CALL_BROADCAST, 120, CLASS_MISSING, false, &last);
+	double said = said_after(CALL_BROADCAST, 120, CLASS_MISSING, false, &last, 0);
 
 	CU_ASSERT(said >= 10 && said < 11.5 && last == DECIDE_EXTEND);
-	said = said_after(CALL_ALL_REDUCE, 120, CLASS_MISSING, false, &last);
+	said = said_after(CALL_ALL_REDUCE, 120, CLASS_MISSING, false, &last, 0);
 	CU_ASSERT(said >= 10 && said < 11.5); /* one is not known to be usual */
-	said = said_after(CALL_ALL_REDUCE, 5, CLASS_MISSING, false, &last);
+	said = said_after(CALL_ALL_REDUCE, 5, CLASS_MISSING, false, &last, 0);
 	CU_ASSERT(said >= 5 && said < 6.5 && last == DECIDE_END);
-	said = said_after(CALL_ALL_REDUCE, 5, CLASS_MISSING, true, &last);
+	said = said_after(CALL_ALL_REDUCE, 5, CLASS_MISSING, true, &last, 0);
 	CU_ASSERT(said >= 14 && last == DECIDE_END);
-	said = said_after(CALL_ALL_REDUCE, 120, CLASS_HOST_SILENT, false, &last);
+	/* a rank that works is late, however long; heartbeats are no work */
+	said = said_after(CALL_ALL_REDUCE, 5, CLASS_MISSING, false, &last, 1 << 20);
+	CU_ASSERT(said >= 5 && last == DECIDE_EXTEND);
+	said = said_after(CALL_ALL_REDUCE, 5, CLASS_MISSING, false, &last, 1 << 10);
+	CU_ASSERT(said >= 5 && said < 6.5 && last == DECIDE_END);
+	said = said_after(CALL_ALL_REDUCE, 120, CLASS_HOST_SILENT, false, &last, 0);
 	CU_ASSERT(said > 0 && said < 2 && last == DECIDE_END);
 }
 

@@ -305,6 +305,25 @@ static bool any_gone(const struct decide_input *in, const char *ranks)
 	return false;
 }
 
+/* Returns true if there are such ranks, and all of them work: they are late, however long that takes. */
+static bool all_work(const struct decide_state *s, const struct decide_input *in, const char *ranks)
+{
+	int named = 0, work = 0;
+
+	for (size_t i = 0; i < in->nranks; i++)
+		if (rank_list_has(ranks, in->ranks[i].view.rank)) {
+			named++;
+			work += s->ranks[i].view.works;
+		}
+	for (size_t i = 0; i < in->nhosts; i++)
+		for (size_t k = 0; k < in->hosts[i].nviews; k++)
+			if (rank_list_has(ranks, in->hosts[i].views[k].rank)) {
+				named++;
+				work += in->hosts[i].views[k].works;
+			}
+	return named > 0 && work == named;
+}
+
 /* A wait is printed when it is late, and again after 10, 60 and 600 s; where no rank is named, after
  * the time for what is not known. */
 static bool late_is_due(struct decide_state *s, const struct decide_input *in,
@@ -361,11 +380,12 @@ static void be_patient(struct decide_state *s, const struct decide_input *in,
 
 	if (!longest || s->death_ns || s->error_ns || any_gone(in, verdict->ranks) ||
 	    (tier == TIER_VERDICT &&
-	     (class_is_final(verdict->class) || !extension_goes_on(s, in, "-"))))
+	     (class_is_final(verdict->class) ||
+	      (!extension_goes_on(s, in, "-") && !all_work(s, in, verdict->ranks)))))
 		return;
 	*d = (struct decision){ .action = DECIDE_EXTEND,
 				.extension_ns = (uint64_t)(s->config.patience.look * 1e9) };
-	d->late = tier == TIER_LATE && late_is_due(s, in, longest, waited, verdict);
+	d->late = tier != TIER_WAIT && late_is_due(s, in, longest, waited, verdict);
 	d->usual_s = usual_p99(&s->usual[view_wait_kind(longest)], longest->completed);
 	s->extension = (struct extension){ .until_ns = in->now + d->extension_ns,
 					   .since_ns = in->now,

@@ -26,6 +26,7 @@ struct rank_track {
 	uint64_t watched_ns;	    /* all windows since some rank waits */
 	uint64_t queued_watched_ns; /* in these it was ready, and not run */
 	bool starved;		    /* as of the last window */
+	uint64_t moved, works_ns;   /* end of the last window in which it worked, 0: none */
 	uint64_t starved_ns;	    /* end of the last window in which it was, 0: none */
 };
 
@@ -34,6 +35,7 @@ struct rank_account {
 	bool known; /* it was read */
 	bool ready; /* it wants to run just now */
 	struct proc_account used;
+	uint64_t moved; /* bytes (proc_moved_read), of a preloaded program */
 };
 
 /* A watcher of this host, as the kernel has it. */

@@ -83,6 +83,14 @@ static void misbehave(int step)
 		usleep(2000000);
 	if (hits("long", step)) /* as for a checkpoint */
 		sleep(7);
+	for (int i = 0; hits("saves", step) && i < 120; i++) { /* a checkpoint, slowly */
+		static char page[1 << 16];
+		FILE *f = fopen("/dev/null", "w");
+
+		fwrite(page, 1, sizeof(page), f);
+		fclose(f);
+		usleep(50000);
+	}
 	if (hits("asleep", step))
 		sleep(600);
 }

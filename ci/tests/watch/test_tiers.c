@@ -101,6 +101,7 @@ static double said_after(uint32_t kind, double hang, enum diagnosis_class class,
 		v->deadline_ns = v->waiting ? since + SECOND : 0;
 		v->waited = v->waiting ? (double)(now - since) * 1e-9 : 0;
 		v->oldest.ticket = v->waiting;
+		v->comm_state = kind == CALL_KIND_COUNT ? RECORD_COMM_INIT : RECORD_COMM_READY;
 		v->oldest.kind = (uint8_t)(now < 3 * SECOND ? CALL_ALL_REDUCE : kind);
 		rank.account = (struct rank_account){ .known = true,
 						      .moved = now / 1000000 * moved_per_s / 1000 };
@@ -133,6 +134,10 @@ UNIT_TEST(test_waits, "the longest wait of its kind")
 	CU_ASSERT(said >= 5 && said < 6.5 && last == DECIDE_END);
 	said = said_after(CALL_ALL_REDUCE, 5, CLASS_MISSING, true, &last, 0);
 	CU_ASSERT(said >= 14 && last == DECIDE_END);
+	said = said_after(CALL_KIND_COUNT, 2.5, CLASS_UNEXPLAINED, false, &last, 0);
+	CU_ASSERT(said >= 10 && last == DECIDE_EXTEND); /* nobody is missing at init: late, not hung */
+	said = said_after(CALL_KIND_COUNT, 2.5, CLASS_MISSING, false, &last, 0);
+	CU_ASSERT(said >= 2.5 && said < 4 && last == DECIDE_END);
 	/* a rank that works is late, however long; heartbeats are no work */
 	said = said_after(CALL_ALL_REDUCE, 5, CLASS_MISSING, false, &last, 1 << 20);
 	CU_ASSERT(said >= 5 && last == DECIDE_EXTEND);

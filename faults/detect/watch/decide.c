@@ -365,6 +365,16 @@ static double late_came(struct decide_state *s, const struct decide_input *in)
 		       : 0;
 }
 
+/* Waits in the init of some communicator. */
+static bool starts(const struct rank_view *view)
+{
+	bool init = view->comm_state == RECORD_COMM_INIT;
+
+	for (size_t i = 0; i < VIEW_COMMS; i++)
+		init |= view->comms[i].state == RECORD_COMM_INIT;
+	return init;
+}
+
 /* A program that knows nothing of hangar is given the time that its kind of wait has. Nothing is
  * decided where that is over. */
 static void be_patient(struct decide_state *s, const struct decide_input *in,
@@ -375,9 +385,12 @@ static void be_patient(struct decide_state *s, const struct decide_input *in,
 	double late = longest ? usual_late(&s->usual[view_wait_kind(longest)], longest->completed,
 					   s->config.patience.late)
 			      : 0;
-	enum tier tier =
-		tier_of(&s->config.patience, verdict->class, waited, steps_still(s, in), late);
+	struct patience patience = s->config.patience;
+	enum tier tier;
 
+	if (longest && verdict->class == CLASS_UNEXPLAINED && starts(longest))
+		patience.hang *= decide_times.start_times;
+	tier = tier_of(&patience, verdict->class, waited, steps_still(s, in), late);
 	if (!longest || s->death_ns || s->error_ns || any_gone(in, verdict->ranks) ||
 	    (tier == TIER_VERDICT &&
 	     (class_is_final(verdict->class) ||

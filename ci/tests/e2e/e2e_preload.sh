@@ -76,6 +76,7 @@ rows=(
 	"40|137|ranks=3|--fault=init-late:3@1,value=60"
 	"40|137|class=missing-call ranks=1 |--fault=late:1@9,kind=recv,value=60 pairs sync"
 	"40|137|ranks=3|--fault=init-size:3@1"
+	"40|137|class=init-missing-rank ranks=3 comm=1 seq=0|--fault=init-late:3@2,value=60"
 	"40|137|^hangar: .* strikes set-up 1 (init) of communicator 0 (4 ranks)|--fault=init-rank:3@1"
 )
 for row in "${rows[@]}"; do

@@ -84,9 +84,7 @@ static double said_after(uint32_t kind, double hang, enum diagnosis_class class,
 				   .job_hosts = 1,
 				   .hosts = &host,
 				   .nhosts = moves };
-	struct verdict verdict = { .outcome = OUTCOME_HANG,
-				   .class = class,
-				   .ranks = "-" };
+	struct verdict verdict = { .outcome = OUTCOME_HANG, .class = class, .ranks = "-" };
 	struct decide_state s;
 	struct decision d;
 
@@ -135,7 +133,8 @@ UNIT_TEST(test_waits, "the longest wait of its kind")
 	said = said_after(CALL_ALL_REDUCE, 5, CLASS_MISSING, true, &last, 0);
 	CU_ASSERT(said >= 14 && last == DECIDE_END);
 	said = said_after(CALL_KIND_COUNT, 2.5, CLASS_UNEXPLAINED, false, &last, 0);
-	CU_ASSERT(said >= 10 && last == DECIDE_EXTEND); /* nobody is missing at init: late, not hung */
+	CU_ASSERT(said >= 10 &&
+		  last == DECIDE_EXTEND); /* nobody is missing at init: late, not hung */
 	said = said_after(CALL_KIND_COUNT, 2.5, CLASS_MISSING, false, &last, 0);
 	CU_ASSERT(said >= 2.5 && said < 4 && last == DECIDE_END);
 	/* a rank that works is late, however long; heartbeats are no work */

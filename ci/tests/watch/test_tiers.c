@@ -134,7 +134,7 @@ UNIT_TEST(test_waits, "the longest wait of its kind")
 	CU_ASSERT(said >= 14 && last == DECIDE_END);
 	said = said_after(CALL_KIND_COUNT, 2.5, CLASS_UNEXPLAINED, false, &last, 0);
 	CU_ASSERT(said >= 10 &&
-		  last == DECIDE_EXTEND); /* nobody is missing at init: late, not hung */
+		  last == DECIDE_EXTEND); /* no rank is missing at init: late, not hung */
 	said = said_after(CALL_KIND_COUNT, 2.5, CLASS_MISSING, false, &last, 0);
 	CU_ASSERT(said >= 2.5 && said < 4 && last == DECIDE_END);
 	/* a rank that works is late, however long; heartbeats are no work */

@@ -81,7 +81,7 @@
 	 * or compiles; heartbeats and logs of others move less. A pause of so long is no end. */ \
 	time(uint64_t, work_bytes, 256 << 10) \
 	time(uint64_t, works_lately_ns, 10000 * MS) \
-	/* Init in which nobody is missing is given so many times the patience with a program: ten jobs \
+	/* Init in which no rank is missing is given so many times the patience with a program: ten jobs \
 	 * that start at once on a GPU, or thousands of ranks, take their time. */ \
 	time(double, start_times, 5) \
 	/* ---- a hang that nothing explains ---- */ \

@@ -48,6 +48,21 @@ static bool conclude(const struct rule_ctx *ctx, struct finding *f, enum diagnos
 	return true;
 }
 
+/* A rank that ended in the call that the others wait in, by itself or by a signal of its own, may have done so because
+ * that failed: for another one that ended. */
+static bool may_follow(const struct rule_ctx *ctx, const struct rank_set *dead)
+{
+	bool follows = false;
+
+	for (int i = 0; i < dead->nranks && dead->n > 1; i++) {
+		const struct rank_view *v = view_of(ctx, i);
+
+		follows |= dead->in[i] && v->completed < v->issued && v->status &&
+			   v->status != SIGKILL && ctx->comm->tracks[i].last >= ctx->comm->top;
+	}
+	return follows;
+}
+
 bool rule_dead(const struct rule_ctx *ctx, struct finding *f)
 {
 	enum diagnosis_class class = CLASS_OUTCOME;
@@ -65,7 +80,7 @@ bool rule_dead(const struct rule_ctx *ctx, struct finding *f)
 			class = class ? class : how;
 			rank_set_add(&f->culprits, i);
 		}
-	f->reasons |= reason_if(mixed, REASON_OTHER_CAUSE);
+	f->reasons |= reason_if(mixed || may_follow(ctx, &f->culprits), REASON_OTHER_CAUSE);
 	if (conclude(ctx, f, class, CONFIDENCE_PROVED) && class == CLASS_OOM)
 		finding_note(f, "The kernel counts a kill for lack of memory in its cgroup.");
 	return f->culprits.n > 0;
@@ -272,15 +287,21 @@ bool rule_device_fault(const struct rule_ctx *ctx, struct finding *f)
 	return true;
 }
 
+/* A rank that reports an error may do so because of another one, unless all others ended well. */
 bool rule_reported(const struct rule_ctx *ctx, struct finding *f)
 {
+	int well = 0;
+
 	f->d.class = CLASS_OUTCOME;
-	f->d.confidence = ctx->outcome == OUTCOME_OK ? CONFIDENCE_PROVED : CONFIDENCE_INCONCLUSIVE;
 	for (int i = 0; i < ctx->evidence->nranks && ctx->outcome != OUTCOME_OK; i++) {
 		const struct rank_view *v = &ctx->evidence->ranks[i].view;
 
+		well += view_finished(v) && v->outcome == OUTCOME_OK;
 		if (view_finished(v) && v->outcome == (int)ctx->outcome)
 			rank_set_add(&f->culprits, i);
 	}
+	if (ctx->outcome == OUTCOME_OK || (ctx->outcome == OUTCOME_ERROR && f->culprits.n == 1 &&
+					   well + 1 == ctx->evidence->nranks))
+		f->d.confidence = CONFIDENCE_PROVED;
 	return true;
 }

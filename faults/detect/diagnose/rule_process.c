@@ -86,10 +86,10 @@ bool rule_dead(const struct rule_ctx *ctx, struct finding *f)
 	return f->culprits.n > 0;
 }
 
-/* CLASS_OUTCOME of a process that runs. */
+/* CLASS_OUTCOME of a process that runs, or ran lately: it is held for a moment, again and again perhaps. */
 static enum diagnosis_class held_class(const struct evidence_rank *r)
 {
-	if (r->view.process != PROCESS_STOPPED && r->view.process != PROCESS_ALIVE)
+	if (!r->present || r->view.process > PROCESS_STOPPED || r->view.ran)
 		return CLASS_OUTCOME;
 	if (r->state == 't')
 		return CLASS_TRACED;
@@ -98,16 +98,34 @@ static enum diagnosis_class held_class(const struct evidence_rank *r)
 	return r->state == 'F' ? CLASS_FROZEN : CLASS_OUTCOME;
 }
 
+/* Returns true if the rank waits in a call; or (`lacks`) if it is in none, and others wait for it in one. */
+static bool is_at(const struct rule_ctx *ctx, const struct awaited *call, int rank, bool lacks)
+{
+	int number = members_rank(ctx->members, rank);
+
+	if (ctx->played && number >= 0)
+		return lacks ? progress_is_awaited(ctx->progress, number)
+			     : progress_known(ctx->played, number) &&
+				       progress_at(ctx->played, number);
+	return call->n > 0 &&
+	       progress_presence(call, rank) == (lacks ? PRESENCE_ABSENT : PRESENCE_CAME);
+}
+
+/* A rank that is held in the call that all wait in keeps none of them from it, where one that runs lacks the call. */
 bool rule_stopped(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct evidence *e = ctx->evidence;
+	const struct awaited call = progress_first_missing(ctx->comm);
 	enum diagnosis_class class = CLASS_OUTCOME;
+	bool lacks = false;
 
+	for (int i = 0; i < e->nranks; i++)
+		lacks |= e->ranks[i].present && e->ranks[i].view.process == PROCESS_ALIVE &&
+			 !held_class(&e->ranks[i]) && is_at(ctx, &call, i, true);
 	for (int i = 0; i < e->nranks; i++) {
-		enum diagnosis_class one =
-			e->ranks[i].present ? held_class(&e->ranks[i]) : CLASS_OUTCOME;
+		enum diagnosis_class one = held_class(&e->ranks[i]);
 
-		if (one == CLASS_OUTCOME)
+		if (one == CLASS_OUTCOME || (lacks && is_at(ctx, &call, i, false)))
 			continue;
 		class = shared_class(class, one, CLASS_STOPPED);
 		rank_set_add(&f->culprits, i);

@@ -417,6 +417,7 @@ void members_account(struct monitor *m)
 				 proc_account_read(&account->used, pid);
 		account->ready =
 			account->known && proc_stat_read(&stat, pid, 0) && stat.state == 'R';
+		account->traced = account->known && proc_tracer(pid) > 0;
 	}
 }
 

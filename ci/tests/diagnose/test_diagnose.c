@@ -168,9 +168,50 @@ static void same_calls_case(const struct arrival *a, int nranks, uint32_t set, i
 	}
 	name_set(set, names);
 	expect(a->outcome, a->class, names, own + 1, own + 1, OP - 1);
-	CU_ASSERT_STRING_EQUAL(confidence_name(found.confidence), "proved");
+	/* of two that crashed in a call the one may have done so because of the other */
+	CU_ASSERT_STRING_EQUAL(confidence_name(found.confidence),
+			       made && (set & (set - 1)) && a->status == SIGSEGV ? "inconclusive"
+										 : "proved");
 	CU_ASSERT_STRING_EQUAL(found.field, made ? "completion" : "call");
 	CU_ASSERT_STRING_EQUAL(found.theirs, made ? "made, cannot complete" : "no call");
+}
+
+/* Rank 1 is held in some way, in the call that the others wait in or before it, and rank 3 lacks that call or does
+ * not. Stopped is what does not run at all. */
+UNIT_TEST(test_held, "stopped beside another one that lacks the call")
+{
+	static const struct {
+		char state;
+		bool ran, stands, lacks;
+		const char *finds;
+	} table[] = {
+		{ 'T', true, true, true, "hang missing-call 3 proved" },
+		{ 'T', true, true, false, "hang unexplained - inconclusive" },
+		{ 'T', true, false, false, "hang missing-call 1 proved" },
+		{ 'T', false, true, true, "hang missing-call 3 proved" },
+		{ 'T', false, true, false, "hang rank-stopped 1 proved" },
+		{ 'T', false, false, true, "hang rank-stopped 1 proved" },
+		{ 't', true, true, false, "hang unexplained - inconclusive" },
+		{ 't', false, true, true, "hang missing-call 3 proved" },
+		{ 'F', true, true, true, "hang missing-call 3 proved" },
+		{ 'F', false, false, true, "hang rank-frozen 1 proved" },
+	};
+
+	UNIT_ROWS(row, table) {
+		struct evidence_rank *r;
+
+		all_play(4, OP, odd_count, true);
+		if (row->lacks)
+			play(3, OP - 1, odd_count, false);
+		if (!row->stands)
+			play(1, OP - 1, odd_count, false);
+		r = &evidence.ranks[1];
+		r->state = row->state;
+		r->view.process = row->state == 'T' ? PROCESS_STOPPED : PROCESS_ALIVE;
+		r->view.ran = row->ran;
+		finish();
+		finds(row->finds);
+	}
 }
 
 UNIT_TEST(test_same_calls, "stopped or dead after the calls that all made")

@@ -328,6 +328,54 @@ UNIT_TEST(test_field_let_go, "a mismatch that let the guilty rank go on")
 		}
 }
 
+/* One call has the wrong amount, and the rank goes on to a call of another kind, while the others stand: the kinds that
+ * come by turns say that it left none out. G: the program's own, S, the others by turns; P: sends and receives. */
+UNIT_TEST(test_field_by_turns, "a mismatch before a call of another kind")
+{
+	static const struct {
+		const char *
+			turns; /* the kinds of all ranks' calls; rank 3 makes all, the others not the last */
+		int by; /* rank 3's amount of the call in which the others stand */
+		const char *finds;
+	} table[] = {
+		{ "GaGbGGGPPGcGdGaGb", 1, "error mismatch 3 majority" },
+		{ "GPPGPPGPPGPPGPPGP", 1, "error mismatch 3 majority" },
+		/* it may be the call that comes there next time */
+		{ "GaGbGGGPPGcGdGaGb", -200, "error unexplained 3 inconclusive" },
+		/* or a call was left out: the kinds come in no order, or in the next one's */
+		{ "GaabbGbGcGaabGaGb", 1, "error unexplained 3 inconclusive" },
+		{ "GGaGGbGGcGGdGa", 1, "error unexplained 3 inconclusive" },
+	};
+
+	UNIT_ROWS(row, table) {
+		size_t n = strlen(row->turns);
+
+		calls_set_up(4);
+		for (int i = 0; i < 4; i++) {
+			play(i, (int)n - (i < 3), odd_count, true);
+			for (size_t k = 0, own = 0; k < evidence.ranks[i].ncalls; k++) {
+				struct record *r = &evidence.ranks[i].calls[k];
+				char kind = row->turns[k];
+
+				own += kind == 'G';
+				r->kind = kind == 'G' ? CALL_ALL_GATHER
+					  : kind == 'P'
+						  ? CALL_SEND
+						  : (uint8_t)(CALL_REDUCE_SCATTER + kind - 'a');
+				r->op = OP_NONE;
+				r->peer = kind == 'P' ? i ^ 1 : -1;
+				r->count = 9000 - 100 * own;
+				if (i == 3 && k == n - 2)
+					r->count += (uint64_t)row->by;
+			}
+		}
+		evidence.ranks[0].view.process = PROCESS_EXITED;
+		evidence.ranks[0].view.outcome = evidence.ranks[0].view.status = OUTCOME_ERROR;
+		finish();
+		finds(row->finds);
+	}
+}
+
 static uint64_t layers_count(uint64_t seq)
 {
 	return (seq - 1) / 8 % 2 ? 512 : 256;

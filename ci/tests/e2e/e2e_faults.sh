@@ -152,4 +152,56 @@ expect_no_out drop-rank
 perf all_reduce --list-faults=late
 expect_rc 2 '--list-faults=late:'
 expect_err 'unknown fault'
+
+# ---- one look at a state that flickers ----
+
+# rank_pid RANK: of the run that was started
+rank_pid() {
+	sed -nE "s/^#  Rank +$1 .* Pid +([0-9]+) on .*/\\1/p" "$work/out"
+}
+
+# limit_cpu PID: as cpulimit does, until it is gone
+limit_cpu() {
+	while kill -STOP "$1"; do
+		sleep 0.09
+		kill -CONT "$1"
+		sleep 0.01
+	done 2>/dev/null
+}
+
+has_rank() {
+	[ -n "$(rank_pid 1)" ]
+}
+
+# Rank 1 is stopped nine tenths of the time, in the call that rank 3 lacks.
+start "$BUILD/all_reduce_perf" --backend mpi --topo none -g 4 --fault=drop-rank:3
+holds 'cpulimit: no ranks' within 20 has_rank
+limit_cpu "$(rank_pid 1)" &
+ended
+expect_rc 10 'cpulimit:'
+expect_out '^# verdict: outcome=hang class=missing-call ranks=3 comm=0 seq=8 confidence=proved '
+
+# A debugger that looks at a rank of a healthy run is waited for.
+start "$BUILD/all_reduce_perf" --backend mpi --topo none -g 4 -b 1K -e 1K -N 0
+holds 'a debugger: no row' within 30 grep -qE '^ +1024 ' "$work/out"
+python3 - "$(rank_pid 1)" <<'END'
+import ctypes
+import os
+import sys
+import time
+
+SEIZE, INTERRUPT, DETACH, WALL = 0x4206, 0x4207, 17, 0x40000000
+ptrace = ctypes.CDLL(None).ptrace
+pid = int(sys.argv[1])
+ptrace(SEIZE, pid, None, None)
+ptrace(INTERRUPT, pid, None, None)
+os.waitpid(pid, WALL)
+time.sleep(2)
+ptrace(DETACH, pid, None, None)
+END
+sleep 1
+holds 'a debugger: the run has ended' kill -INT "$pid"
+ended
+expect_out '^# rank 1 \(.* pid [0-9]+\) is looked at by python3 \(pid [0-9]+\): detach that; the run waits 10 s for it$'
+expect_no_out '^# verdict'
 finish

@@ -67,6 +67,18 @@ done
 perf sendrecv -g 2 --fault=extra-call:1
 expect_out '^# verdict: .* class=p2p-unmatched ranks=1 comm=0 seq=15 confidence=inconclusive '
 
+# A count that differs, then a call of another kind: the others give up with an error, or wait. Who reports that is not
+# who made it, and line and verdict.json say one thing.
+for case in all_gather:mixed:16 gather:mixed:16 alltoall:p2p:22 reduce_scatter:p2p:22; do
+	IFS=: read -r collective schedule seq <<<"$case"
+	perf "$collective" -g 4 --schedule="$schedule" --fault=size-mismatch:1,by=1
+	expect_rc 11 "$case:"
+	expect_out "^# verdict: outcome=error class=mismatch ranks=1 comm=0 seq=$seq confidence=majority .* field=count "
+	line=$(sed -nE 's/^# verdict: outcome=(\S+) class=(\S+) ranks=(\S+) .* confidence=(\S+) .* evidence=(\S+)$/\1 \2 \3 \4 \5/p' "$work/out")
+	json=$(sed -nE 's/^ "(outcome|class|ranks|confidence)": "(.*)",$/\2/p' "${line##* }/verdict.json" | paste -sd ' ')
+	holds "$case: '${line% *}' on the line, '$json' in verdict.json" [ "${line% *}" = "$json" ]
+done
+
 # The last call fires, the one after it is refused: sendrecv 25 * 2, hypercube of four 25 * 4.
 for last in sendrecv:50 hypercube:100 broadcast:25; do
 	IFS=: read -r collective calls <<<"$last"

@@ -119,9 +119,31 @@ UNIT_TEST(test_died, "died")
 	views[2].seq = 9;
 	v = judge(0.125);
 	UNIT_ALL(v.outcome == OUTCOME_DIED, !strcmp(class_name(v.class, v.outcome), "rank-died"),
-		 !strcmp(v.ranks, "1,3"), v.confidence == CONFIDENCE_PROVED, v.comm == 2);
+		 !strcmp(v.ranks, "1,3"), v.confidence == CONFIDENCE_INCONCLUSIVE, v.comm == 2);
 	CU_ASSERT_EQUAL(v.seq, 9); /* of those that wait, the one furthest behind */
 	CU_ASSERT_DOUBLE_EQUAL(v.detect_ms, 125, 1e-9);
+	/* a launcher ends the others */
+	views[3].process = PROCESS_KILLED;
+	views[3].status = SIGTERM;
+	v = judge(0.125);
+	UNIT_ALL(!strcmp(v.ranks, "1"), v.confidence == CONFIDENCE_PROVED);
+}
+
+/* A rank that reports an error is a victim as a rule. */
+UNIT_TEST(test_reporters, "who reports an error")
+{
+	struct verdict v;
+
+	set_up();
+	finish(0, OUTCOME_ERROR);
+	finish(3, OUTCOME_ERROR);
+	v = judge(0);
+	UNIT_ALL(!strcmp(v.ranks, "0,3"), v.confidence == CONFIDENCE_INCONCLUSIVE);
+	finish(3, OUTCOME_OK);
+	CU_ASSERT_EQUAL(judge(0).confidence, CONFIDENCE_INCONCLUSIVE);
+	finish(1, OUTCOME_OK);
+	finish(2, OUTCOME_OK);
+	CU_ASSERT_EQUAL(judge(0).confidence, CONFIDENCE_PROVED);
 }
 
 /* Before MPI has given numbers no rank can be named. */

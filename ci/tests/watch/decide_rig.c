@@ -19,6 +19,7 @@ struct actor {
 	enum act runs; /* SLEEPS STARVES SHARES */
 	uint64_t ran_ns, queued_ns;
 	int since; /* ms, of the wait */
+	bool traced;
 };
 
 struct host {
@@ -209,6 +210,9 @@ static void act_rank(struct world *w, const struct event *e)
 		rank->supervisor =
 			(struct decide_watcher){ .hold = e->a, .since_ns = clock_at(w->now) };
 		break;
+	case TRACED:
+		actor->traced = e->a;
+		break;
 	case STOPS:
 		v->process = PROCESS_STOPPED;
 		break;
@@ -255,6 +259,7 @@ static void read_accounts(struct world *w, struct host *h, const struct decide_i
 		rank->account = (struct rank_account){
 			.known = decide_wants_account(&h->state, in, (size_t)actor->place),
 			.ready = actor->runs != SLEEPS,
+			.traced = actor->traced,
 			.used = { actor->ran_ns, actor->queued_ns },
 		};
 	}

@@ -31,6 +31,7 @@ enum act {
 	SHARES,		/* runs half of the time, and is queued the other half */
 	WATCHER,	/* its supervisor: enum proc_hold `a` */
 	STOPS,
+	TRACED,	  /* 1: a debugger is attached to it; 0: no more */
 	FINISHES, /* with enum outcome `a`, which it had announced */
 	DIES,	  /* killed */
 	/* a host, in `rank` */

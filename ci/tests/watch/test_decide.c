@@ -86,6 +86,37 @@ UNIT_TEST(test_pauses, "what is no rank's delay")
 	ROWS_PLAY(pauses);
 }
 
+/* ---- a debugger ---- */
+
+static const struct row debuggers[] = {
+	{ "one looks at the named rank for a second", "000", .answer = "1",
+	  .events = { { 0, BOTH(0, 2), WAITS, 100 },
+		      { 50, 1, TRACED, 1 },
+		      { 1100, 1, TRACED, 0 },
+		      { 1120, BOTH(0, 2), LEAVES } },
+	  .until = 4000, .expect = { .looks_min = 1, .looks_max = 3 } },
+	{ "it stays", "000", .answer = "1",
+	  .events = { { 0, BOTH(0, 2), WAITS, 100 }, { 50, 1, TRACED, 1 } }, .until = 13000,
+	  .expect = { 10600, 11500, OUTCOME_HANG, "1", 3, 60 } },
+	{ "it is there, and the named rank hangs all the same", "000", .answer = "1",
+	  .events = { { 0, BOTH(0, 2), WAITS, 100 }, { 50, 1, TRACED, 1 }, { 1100, 1, TRACED, 0 } },
+	  .until = 13000, .expect = { 1100, 1600, OUTCOME_HANG, "1", 2, 4 } },
+	{ "at another rank", "000", .answer = "1",
+	  .events = { { 0, BOTH(0, 2), WAITS, 100 }, { 50, 2, TRACED, 1 } }, .until = 4000,
+	  .expect = { 600, 660, OUTCOME_HANG, "1" } },
+	{ "on another host", "0011", .answer = "3",
+	  .events = { { 0, TRIO(0, 1, 2), WAITS, 100 }, { 50, 3, TRACED, 1 } }, .until = 13000,
+	  .expect = { 10600, 11500, OUTCOME_HANG, "3", 3, 60 } },
+	{ "no rank is named", "000", .answer = "-",
+	  .events = { { 0, BOTH(0, 2), WAITS, 100 }, { 50, 1, TRACED, 1 } }, .until = 13000,
+	  .expect = { 10600, 11500, OUTCOME_HANG, "-", 3, 60 } },
+};
+
+UNIT_TEST(test_debuggers, "a debugger")
+{
+	ROWS_PLAY(debuggers);
+}
+
 /* ---- an error and the death behind it ---- */
 
 static const struct row errors[] = {

@@ -88,6 +88,35 @@ UNIT_TEST(test_steps, "steps")
 	UNIT_ALL(seen.track.progressed_ns == 300, seen.view.progressed == 0);
 }
 
+/* One that waits is looked at every 20 ms for 2 s: stopped, or continued for 10 ms in each `period`. Without an account
+ * its supervisor's word counts. */
+UNIT_TEST(test_held, "held all the time or now and then")
+{
+	static const struct {
+		uint64_t from, period; /* of the stop; 0: it is never continued */
+		bool accounts, stopped;
+	} cases[] = {
+		{ 0, 0, true, true },	  { 0, 0, false, true },    { 0, 100, true, false },
+		{ 0, 100, false, false }, { 1700, 0, true, false }, { 1700, 0, false, false },
+		{ 1500, 0, true, true },  { 0, 300, true, false },
+	};
+
+	UNIT_ROWS(c, cases) {
+		one = (struct decide_rank){ .view.waiting = 1, .view.waited = 1 };
+		seen = (struct rank_state){ 0 };
+		for (uint64_t ms = 20; ms < 2000; ms += 20) {
+			bool held = ms >= c->from && (!c->period || ms % c->period >= 20);
+
+			one.view.process = held ? PROCESS_STOPPED : PROCESS_ALIVE;
+			in.now = ms * MS;
+			one.account.known = c->accounts && decide_wants_account(&state, &in, 0);
+			one.account.used.ran_ns += !held;
+			see(0, ms * MS);
+		}
+		CU_ASSERT_EQUAL(view_stopped(&seen.view), c->stopped);
+	}
+}
+
 UNIT_TEST(test_is_starved, "starved or not")
 {
 	static const struct {

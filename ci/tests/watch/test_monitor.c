@@ -68,7 +68,7 @@ UNIT_TEST(test_two_deaths, "two ranks die")
 	seats_take_in_order(0, 3);
 	rank_ends(3, SIGKILL);
 	clock_sleep(0.03);
-	rank_ends(1, SIGTERM);
+	rank_ends(1, SIGKILL);
 	UNIT_ALL(seats_end(0, 3, OUTCOME_DIED), strstr(seat_said(0), "ranks=1,3 ") != NULL);
 	seats_close();
 }

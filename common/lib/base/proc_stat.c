@@ -89,6 +89,17 @@ bool proc_gone(pid_t pid)
 	return pid > 0 && kill(pid, 0) < 0 && errno == ESRCH;
 }
 
+pid_t proc_tracer(pid_t pid)
+{
+	char text[1024];
+	const char *line;
+
+	if (file_text("", text, sizeof(text), "/proc/%d/status", (int)pid) <= 0)
+		return 0;
+	line = strstr(text, "\nTracerPid:");
+	return line ? atoi(line + strlen("\nTracerPid:")) : 0;
+}
+
 enum proc_hold proc_hold_read(pid_t pid)
 {
 	struct proc_stat stat;

@@ -26,6 +26,9 @@ enum proc_hold {
 /* A process that cannot be read (hidepid, 0 for one of another namespace) is held by nothing that is known: HOLD_NONE. */
 enum proc_hold proc_hold_read(pid_t pid);
 
+/* The process that traces this one, a debugger or the like; 0: none, or that is not known. */
+pid_t proc_tracer(pid_t pid);
+
 /* Returns true if the kernel says that there is no such process here; not for pid 0. */
 bool proc_gone(pid_t pid);
 

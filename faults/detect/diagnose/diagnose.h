@@ -37,6 +37,9 @@ struct diagnosis {
  * calls. */
 void diagnose(const struct evidence *evidence, struct diagnosis *diagnosis);
 
+/* Fills in cause, fix, prevention and side of the diagnosis' class, from meanings.txt. */
+void class_explain(struct diagnosis *diagnosis);
+
 /* One more line of evidence, if there is room. */
 void diagnosis_note(struct diagnosis *diagnosis, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -110,9 +110,6 @@ RULES(RULE_DECLARE)
 extern const struct rule rules[];
 extern const size_t rules_count;
 
-/* meaning.c: fills in cause, fix, prevention and side of the diagnosis' class, from meanings.txt. */
-void class_explain(struct diagnosis *diagnosis);
-
 /* diagnose.c: the driver. Asks the rows of a table in order until one that is no remark says yes. */
 void rules_walk(const struct rule *table, size_t n, const struct evidence *evidence,
 		struct diagnosis *diagnosis);

@@ -48,6 +48,21 @@ static bool conclude(const struct rule_ctx *ctx, struct finding *f, enum diagnos
 	return true;
 }
 
+/* A rank that ended in the call that the others wait in, by itself or by a signal of its own, may have done so because
+ * that failed: for another one that ended. */
+static bool may_follow(const struct rule_ctx *ctx, const struct rank_set *dead)
+{
+	bool follows = false;
+
+	for (int i = 0; i < dead->nranks && dead->n > 1; i++) {
+		const struct rank_view *v = view_of(ctx, i);
+
+		follows |= dead->in[i] && v->completed < v->issued && v->status &&
+			   v->status != SIGKILL && ctx->comm->tracks[i].last >= ctx->comm->top;
+	}
+	return follows;
+}
+
 bool rule_dead(const struct rule_ctx *ctx, struct finding *f)
 {
 	enum diagnosis_class class = CLASS_OUTCOME;
@@ -65,16 +80,16 @@ bool rule_dead(const struct rule_ctx *ctx, struct finding *f)
 			class = class ? class : how;
 			rank_set_add(&f->culprits, i);
 		}
-	f->reasons |= reason_if(mixed, REASON_OTHER_CAUSE);
+	f->reasons |= reason_if(mixed || may_follow(ctx, &f->culprits), REASON_OTHER_CAUSE);
 	if (conclude(ctx, f, class, CONFIDENCE_PROVED) && class == CLASS_OOM)
 		finding_note(f, "The kernel counts a kill for lack of memory in its cgroup.");
 	return f->culprits.n > 0;
 }
 
-/* CLASS_OUTCOME of a process that runs. */
+/* CLASS_OUTCOME of a process that runs, or ran lately: it is held for a moment, again and again perhaps. */
 static enum diagnosis_class held_class(const struct evidence_rank *r)
 {
-	if (r->view.process != PROCESS_STOPPED && r->view.process != PROCESS_ALIVE)
+	if (!r->present || r->view.process > PROCESS_STOPPED || r->view.ran)
 		return CLASS_OUTCOME;
 	if (r->state == 't')
 		return CLASS_TRACED;
@@ -83,16 +98,34 @@ static enum diagnosis_class held_class(const struct evidence_rank *r)
 	return r->state == 'F' ? CLASS_FROZEN : CLASS_OUTCOME;
 }
 
+/* Returns true if the rank waits in a call; or (`lacks`) if it is in none, and others wait for it in one. */
+static bool is_at(const struct rule_ctx *ctx, const struct awaited *call, int rank, bool lacks)
+{
+	int number = members_rank(ctx->members, rank);
+
+	if (ctx->played && number >= 0)
+		return lacks ? progress_is_awaited(ctx->progress, number)
+			     : progress_known(ctx->played, number) &&
+				       progress_at(ctx->played, number);
+	return call->n > 0 &&
+	       progress_presence(call, rank) == (lacks ? PRESENCE_ABSENT : PRESENCE_CAME);
+}
+
+/* A rank that is held in the call that all wait in keeps none of them from it, where one that runs lacks the call. */
 bool rule_stopped(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct evidence *e = ctx->evidence;
+	const struct awaited call = progress_first_missing(ctx->comm);
 	enum diagnosis_class class = CLASS_OUTCOME;
+	bool lacks = false;
 
+	for (int i = 0; i < e->nranks; i++)
+		lacks |= e->ranks[i].present && e->ranks[i].view.process == PROCESS_ALIVE &&
+			 !held_class(&e->ranks[i]) && is_at(ctx, &call, i, true);
 	for (int i = 0; i < e->nranks; i++) {
-		enum diagnosis_class one =
-			e->ranks[i].present ? held_class(&e->ranks[i]) : CLASS_OUTCOME;
+		enum diagnosis_class one = held_class(&e->ranks[i]);
 
-		if (one == CLASS_OUTCOME)
+		if (one == CLASS_OUTCOME || (lacks && is_at(ctx, &call, i, false)))
 			continue;
 		class = shared_class(class, one, CLASS_STOPPED);
 		rank_set_add(&f->culprits, i);
@@ -272,15 +305,21 @@ bool rule_device_fault(const struct rule_ctx *ctx, struct finding *f)
 	return true;
 }
 
+/* A rank that reports an error may do so because of another one, unless all others ended well. */
 bool rule_reported(const struct rule_ctx *ctx, struct finding *f)
 {
+	int well = 0;
+
 	f->d.class = CLASS_OUTCOME;
-	f->d.confidence = ctx->outcome == OUTCOME_OK ? CONFIDENCE_PROVED : CONFIDENCE_INCONCLUSIVE;
 	for (int i = 0; i < ctx->evidence->nranks && ctx->outcome != OUTCOME_OK; i++) {
 		const struct rank_view *v = &ctx->evidence->ranks[i].view;
 
+		well += view_finished(v) && v->outcome == OUTCOME_OK;
 		if (view_finished(v) && v->outcome == (int)ctx->outcome)
 			rank_set_add(&f->culprits, i);
 	}
+	if (ctx->outcome == OUTCOME_OK || (ctx->outcome == OUTCOME_ERROR && f->culprits.n == 1 &&
+					   well + 1 == ctx->evidence->nranks))
+		f->d.confidence = CONFIDENCE_PROVED;
 	return true;
 }

@@ -171,6 +171,34 @@ static bool was_late(const struct diagnoser *self, const struct verdict *verdict
 	return rank_list_count(late->ranks) > 0;
 }
 
+/* The line says what is saved ... */
+static void take_diagnosis(struct verdict *verdict, struct diagnosis *d)
+{
+	d->outcome = verdict->outcome; /* a process without a rank may have died */
+	verdict->class = d->class;
+	snprintf(verdict->ranks, sizeof(verdict->ranks), "%s", d->ranks);
+	verdict->confidence = d->confidence;
+	verdict->side = d->side;
+	snprintf(verdict->pair, sizeof(verdict->pair), "%s", d->pair);
+	if (d->class == CLASS_MISMATCH || d->class == CLASS_INIT_MISMATCH ||
+	    d->class == CLASS_PAIR_SIZE || d->class == CLASS_SETTINGS)
+		snprintf(verdict->field, sizeof(verdict->field), "%s", d->field);
+}
+
+/* ... and what is saved says the line, where the evidence does not hold what that is about: a process without a rank, a
+ * host that is lost. */
+static void take_verdict(struct diagnosis *d, const struct verdict *verdict)
+{
+	d->outcome = verdict->outcome;
+	d->class = verdict->class;
+	snprintf(d->ranks, sizeof(d->ranks), "%s", verdict->ranks);
+	snprintf(d->hosts, sizeof(d->hosts), "%s", verdict->hosts);
+	snprintf(d->pair, sizeof(d->pair), "%s", verdict->pair);
+	d->confidence = verdict->confidence;
+	class_explain(d);
+	d->side = verdict->side;
+}
+
 static enum diagnosis_result on_refine(void *ctx, const struct rank_view *views,
 				       const struct record_memory *const *memories, size_t n,
 				       struct verdict *verdict)
@@ -196,23 +224,19 @@ static enum diagnosis_result on_refine(void *ctx, const struct rank_view *views,
 		diagnose(&self->evidence, d);
 	}
 	if (ended && (d->outcome == OUTCOME_INTERNAL ||
-		      (d->class == CLASS_OUTCOME && d->outcome == verdict->outcome)))
-		return result; /* the calls say no more than the ranks did */
+		      (d->class == CLASS_OUTCOME && d->outcome == verdict->outcome))) {
+		take_verdict(d, verdict); /* the calls say no more than the ranks did */
+		return result;
+	}
 	if (verdict->outcome == OUTCOME_OK)
 		verdict->outcome = d->outcome;
-	/* a process without a rank is not in the evidence */
-	if (d->outcome != OUTCOME_OK && d->class != CLASS_UNEXPLAINED) {
+	if (d->outcome != OUTCOME_OK && d->class != CLASS_UNEXPLAINED)
 		result = DIAGNOSIS_NAMED;
-		verdict->class = d->class;
-		snprintf(verdict->ranks, sizeof(verdict->ranks), "%s", d->ranks);
-		verdict->confidence = d->confidence;
-		verdict->side = d->side;
-		snprintf(verdict->pair, sizeof(verdict->pair), "%s", d->pair);
-		if (d->class == CLASS_MISMATCH || d->class == CLASS_INIT_MISMATCH ||
-		    d->class == CLASS_PAIR_SIZE || d->class == CLASS_SETTINGS)
-			snprintf(verdict->field, sizeof(verdict->field), "%s", d->field);
-	} else if (self->site.preloaded && d->outcome == OUTCOME_HANG) /* who, if not how */
-		snprintf(verdict->ranks, sizeof(verdict->ranks), "%s", d->ranks);
+	if (class_is_lost(verdict->class) ||
+	    (result != DIAGNOSIS_NAMED && d->outcome != verdict->outcome))
+		take_verdict(d, verdict);
+	else
+		take_diagnosis(verdict, d);
 	/* probably harmless: the run gets as much time as an unexplained hang */
 	if ((d->class == CLASS_SETTINGS && setting_weight(d->field) != SETTING_BREAKS) ||
 	    (d->class == CLASS_PARTITION && d->confidence == CONFIDENCE_INCONCLUSIVE))

@@ -55,7 +55,7 @@ bool progress_lacks_init(const struct rank_view *view)
 static bool is_absent(const struct rank_view *view)
 {
 	return progress_lacks_init(view) &&
-	       (view->process == PROCESS_STOPPED || !view->descheduled);
+	       (view_stopped(view) || (view->process == PROCESS_ALIVE && !view->descheduled));
 }
 
 enum arrivals progress_init(const struct progress *p, int nranks)
@@ -136,7 +136,7 @@ static bool has_come(const struct view_comm *comm, const struct awaited *call)
 static enum presence presence_by_counts(const struct awaited *call, const struct rank_view *view)
 {
 	const struct view_comm *comm = progress_member(view, call->id);
-	bool stopped = view->process == PROCESS_STOPPED;
+	bool stopped = view_stopped(view);
 
 	if (!comm)
 		return PRESENCE_APART;
@@ -240,7 +240,7 @@ static bool may_lack(const struct rank_view *view, const struct awaited *latest)
 {
 	const struct view_comm *comm = &view->comms[0];
 
-	return view->process == PROCESS_STOPPED ||
+	return view_stopped(view) ||
 	       (is_idle(view, comm) &&
 		(!has_come(comm, &latest[0]) || (latest[1].pair && !has_come(comm, &latest[1]))));
 }

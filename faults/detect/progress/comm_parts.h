@@ -38,3 +38,7 @@ bool comm_is_step(const struct progress_comm *a, int rank, uint64_t seq, uint64_
 /* Returns true if, while the others stand in call `at`, rank's calls from `at` on are those that
  * the schedule so far has from the one after. */
 bool comm_runs_ahead(const struct progress_comm *a, int rank, uint64_t at);
+
+/* Returns true if the kinds of rank's calls `at`, whose amount is another one, and `at` + 1 are those of the schedule so
+ * far, every few calls, and would not be with a call left out. */
+bool comm_keeps_kinds(const struct progress_comm *a, int rank, uint64_t at);

@@ -102,7 +102,7 @@ uint64_t progress_swapped(const struct progress_comm *a, int rank, int other, ui
 
 /* The others stand in call `at`, which let this rank go on: nothing of theirs is there to compare what follows
  * with. It is that call, made otherwise, where more than its amount is the same, or where the schedule so far
- * has what this rank made next. */
+ * has what this rank made next, or its kind. */
 static bool is_other_field(const struct progress_comm *a, int rank, uint64_t at)
 {
 	const struct record *own = progress_call(a, rank, at), *ref = progress_reference(a, at);
@@ -114,7 +114,9 @@ static bool is_other_field(const struct progress_comm *a, int rank, uint64_t at)
 		return (own->dtype != ref->dtype) + (own->op != ref->op) +
 			       (own->peer != ref->peer) ==
 		       1;
-	return next ? progress_sig(a, rank, at + 1) == next : comm_is_step(a, rank, at + 1, at, 1);
+	return (next ? progress_sig(a, rank, at + 1) == next
+		     : comm_is_step(a, rank, at + 1, at, 1)) ||
+	       comm_keeps_kinds(a, rank, at);
 }
 
 static enum deviation_kind find_kind(const struct progress_comm *a, int rank, uint64_t at,

@@ -101,3 +101,63 @@ bool comm_runs_ahead(const struct progress_comm *a, int rank, uint64_t at)
 	}
 	return true;
 }
+
+/* A bit for the kind of a call: sends and receives, of which each rank has its own, have one. 0: not known. */
+static unsigned kind_of(const struct record *r)
+{
+	return !r ? 0 : 1u << (call_is_pair(r->kind) ? CALL_SEND : r->kind);
+}
+
+/* The kinds of the reference's calls before `at`, the latest first; sends and receives in a row are one. */
+static size_t kinds_before(const struct progress_comm *a, uint64_t at, unsigned kinds[PERIOD_MAX])
+{
+	const unsigned pair = 1u << CALL_SEND;
+	size_t n = 0;
+
+	for (uint64_t s = at - 1; s >= a->base && s > 0 && n < PERIOD_MAX; s--) {
+		unsigned kind = kind_of(progress_reference(a, s));
+
+		if (n == 0 || kind != pair || kinds[n - 1] != pair)
+			kinds[n++] = kind;
+	}
+	return n;
+}
+
+/* Returns true if a call `ahead` of the next one may be of this kind: those every `p` before it were, or of several. */
+static bool may_come(const unsigned *before, size_t n, size_t p, size_t ahead, unsigned kind)
+{
+	unsigned kinds = 0;
+
+	for (size_t i = p - 1 - ahead % p; i < n; i += p)
+		kinds |= before[i];
+	return (kinds & (kinds - 1)) || kinds == kind;
+}
+
+/* Returns true if an amount is one that comes later, where amounts go by equal steps. */
+static bool is_later(double amount, double now, double step)
+{
+	double steps = step != 0 ? round((amount - now) / step) : 0;
+
+	return steps > 0 && fabs(amount - now - steps * step) <= fabs(step) / 8 * steps;
+}
+
+bool comm_keeps_kinds(const struct progress_comm *a, int rank, uint64_t at)
+{
+	const struct record *own = progress_call(a, rank, at), *here = progress_reference(a, at);
+	unsigned kinds[PERIOD_MAX], kind = kind_of(own),
+				    next = kind_of(progress_call(a, rank, at + 1));
+	size_t n = next ? kinds_before(a, at, kinds) : 0;
+	uint64_t last = at - 1;
+
+	while (last > a->base && kind_of(progress_reference(a, last)) != kind)
+		last--;
+	for (size_t p = 2; n >= 3 * p; p++)
+		if (may_come(kinds, n, p, 0, kind) && !may_come(kinds, n, p, 0, 0))
+			return may_come(kinds, n, p, 1, next) &&
+			       !(may_come(kinds, n, p, 1, kind) &&
+				 may_come(kinds, n, p, 2, next)) &&
+			       !is_later((double)own->count, (double)here->count,
+					 (double)here->count -
+						 (double)progress_reference(a, last)->count);
+	return false;
+}

@@ -17,7 +17,7 @@
 	row(EXITED, "rank-exited", true) /* without telling the others */ \
 	row(STOPPED, "rank-stopped", true) /* SIGSTOP, a terminal */ \
 	row(FROZEN, "rank-frozen", true) /* with its cgroup: a paused container, a suspended job */ \
-	row(TRACED, "rank-traced", true) /* a debugger holds it */ \
+	row(TRACED, "rank-traced", false) /* a debugger holds it */ \
 	row(SKIPPED, "skipped-call", true) /* left a call out */ \
 	row(EXTRA, "extra-call", true) /* made one too many */ \
 	row(EARLY, "early-exit", false) /* left the loop of calls before the others */ \

@@ -1,6 +1,8 @@
 /* verdict.c: outcome of a run from the views of its ranks, and the line that states it. */
 #include "record/verdict.h"
 
+#include <signal.h>
+
 bool view_finished(const struct rank_view *view)
 {
 	return view->process == PROCESS_EXITED && view->outcome >= 0 &&
@@ -27,6 +29,17 @@ bool views_abnormal(const struct rank_view *views, size_t n, bool deadlines)
 	return false;
 }
 
+bool views_one_failed(const struct rank_view *views, size_t n)
+{
+	size_t failed = 0, well = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		failed += view_failed(&views[i]);
+		well += view_finished(&views[i]) && views[i].outcome == OUTCOME_OK;
+	}
+	return failed == 1 && well + 1 == n;
+}
+
 bool ranks_add(char *list, size_t len, int rank)
 {
 	size_t at = strlen(list);
@@ -38,17 +51,48 @@ bool ranks_add(char *list, size_t len, int rank)
 	return fits;
 }
 
-static void name_ranks(char *buf, size_t len, const struct rank_view *views, size_t n,
-		       bool (*is_culprit)(const struct rank_view *))
+/* A launcher ends the others with it. */
+static bool died_by_itself(const struct rank_view *view)
 {
+	return view_died(view) && !(view->process == PROCESS_KILLED && view->status == SIGTERM);
+}
+
+/* Names the ranks that are so. Returns how many. */
+static size_t name_ranks(struct verdict *verdict, const struct rank_view *views, size_t n,
+			 bool (*is_culprit)(const struct rank_view *))
+{
+	size_t len = sizeof(verdict->ranks), found = 0;
 	bool all = true;
 
-	buf[0] = '\0';
-	for (size_t i = 0; i < n && all; i++)
-		all = !is_culprit(&views[i]) || views[i].rank < 0 ||
-		      ranks_add(buf, len, views[i].rank);
-	if (!buf[0])
-		snprintf(buf, len, "-");
+	verdict->ranks[0] = '\0';
+	for (size_t i = 0; i < n; i++) {
+		found += is_culprit(&views[i]);
+		all = all && (!is_culprit(&views[i]) || views[i].rank < 0 ||
+			      ranks_add(verdict->ranks, len, views[i].rank));
+	}
+	if (!verdict->ranks[0])
+		snprintf(verdict->ranks, len, "-");
+	return found;
+}
+
+/* One death explains what others report; of several, one may have brought about the others. */
+static void name_dead(struct verdict *verdict, const struct rank_view *views, size_t n)
+{
+	size_t dead = name_ranks(verdict, views, n, died_by_itself);
+
+	verdict->class = CLASS_DIED;
+	if (dead == 0)
+		dead = name_ranks(verdict, views, n, view_died);
+	verdict->confidence = dead == 1 ? CONFIDENCE_PROVED : CONFIDENCE_INCONCLUSIVE;
+}
+
+/* A rank that reports an error may do so because of another one, unless all of these ended well. */
+static void name_reporters(struct verdict *verdict, const struct rank_view *views, size_t n)
+{
+	verdict->class = CLASS_ERROR;
+	name_ranks(verdict, views, n, view_failed);
+	verdict->confidence =
+		views_one_failed(views, n) ? CONFIDENCE_PROVED : CONFIDENCE_INCONCLUSIVE;
 }
 
 enum outcome view_outcome(const struct rank_view *view)
@@ -106,16 +150,14 @@ void verdict_make(struct verdict *verdict, const struct rank_view *views, size_t
 	find_place(verdict, views, n);
 	verdict->hang_seq = verdict->wrong_seq = -1;
 	if (verdict->outcome == OUTCOME_DIED) {
-		verdict->class = CLASS_DIED;
-		name_ranks(verdict->ranks, sizeof(verdict->ranks), views, n, view_died);
+		name_dead(verdict, views, n);
 	} else if (verdict->outcome == OUTCOME_HANG) {
 		verdict->class = CLASS_UNEXPLAINED;
 		verdict->confidence = CONFIDENCE_INCONCLUSIVE;
 		verdict->detect_ms = shortest_wait(views, n) * 1e3;
 	} else if (verdict->outcome == OUTCOME_ERROR || verdict->outcome == OUTCOME_INTERNAL) {
-		verdict->class = CLASS_ERROR;
 		verdict->detect_ms = error_seconds * 1e3;
-		name_ranks(verdict->ranks, sizeof(verdict->ranks), views, n, view_failed);
+		name_reporters(verdict, views, n);
 	} else if (verdict->outcome == OUTCOME_WRONG_DATA) {
 		/* whose data are wrong says nothing of who made them so */
 		verdict->confidence = CONFIDENCE_INCONCLUSIVE;

@@ -44,6 +44,9 @@ enum outcome view_outcome(const struct rank_view *view);
  * while others go on, or (only if `deadlines`) waits past its deadline. */
 bool views_abnormal(const struct rank_view *views, size_t n, bool deadlines);
 
+/* Returns true if one rank left with an error of its own, and all others ended well: no other one can be the cause. */
+bool views_one_failed(const struct rank_view *views, size_t n);
+
 /* Adds a rank to a list as "1,3", "" at first. False: there is no room, and the list is as it
  * was. */
 bool ranks_add(char *list, size_t len, int rank);

@@ -274,15 +274,41 @@ static const struct rank_view *longest_wait(const struct decide_state *s,
 	return longest;
 }
 
+static bool traces(const struct rank_view *view, const char *ranks)
+{
+	return view->traced && (rank_list_count(ranks) == 0 || rank_list_has(ranks, view->rank));
+}
+
+/* Returns when a debugger or the like that looks at one of these ranks (none are named: any) has had the time that a
+ * host has; 0: none does. */
+static uint64_t traced_until(struct decide_state *s, const struct decide_input *in,
+			     const struct verdict *verdict)
+{
+	bool traced = verdict->class == CLASS_TRACED;
+
+	for (size_t i = 0; i < in->nranks; i++)
+		traced |= traces(&s->ranks[i].view, verdict->ranks);
+	for (size_t i = 0; i < in->nhosts; i++)
+		for (size_t k = 0; in->hosts[i].answered && k < in->hosts[i].nviews; k++)
+			traced |= traces(&in->hosts[i].views[k], verdict->ranks);
+	if (!traced || class_is_final(verdict->class))
+		return 0;
+	if (s->extension.traced_ns == 0)
+		s->extension.traced_ns = in->now;
+	return s->extension.traced_ns + (uint64_t)(s->config.partition_seconds * 1e9);
+}
+
 /* Returns true if the run gets more time: the diagnoser found no cause, or one that may be the
- * host's doing. */
+ * host's doing, or a debugger's. */
 static bool extend(struct decide_state *s, const struct decide_input *in, bool unexplained,
-		   const char *ranks)
+		   const struct verdict *verdict)
 {
 	const struct rank_view *longest = longest_wait(s, in);
 	bool counts = unexplained && s->config.extensions;
-	uint64_t until = counts ? 0 : starvation_until(s, in, ranks);
+	uint64_t until = counts ? 0 : starvation_until(s, in, verdict->ranks);
+	uint64_t traced = traced_until(s, in, verdict);
 
+	until = traced > until ? traced : until;
 	if (!counts && in->now >= until)
 		return false;
 	if (!extension_grant(&s->extension, counts && longest ? longest->waited : 0, until,
@@ -396,12 +422,14 @@ static void be_patient(struct decide_state *s, const struct decide_input *in,
 	     (class_is_final(verdict->class) ||
 	      (!extension_goes_on(s, in, "-") && !all_work(s, in, verdict->ranks)))))
 		return;
+	traced_until(s, in, verdict);
 	*d = (struct decision){ .action = DECIDE_EXTEND,
 				.extension_ns = (uint64_t)(s->config.patience.look * 1e9) };
 	d->late = tier != TIER_WAIT && late_is_due(s, in, longest, waited, verdict);
 	d->usual_s = usual_p99(&s->usual[view_wait_kind(longest)], longest->completed);
 	s->extension = (struct extension){ .until_ns = in->now + d->extension_ns,
 					   .since_ns = in->now,
+					   .traced_ns = s->extension.traced_ns,
 					   .rank = longest->rank,
 					   .wait_ns = longest->since_ns };
 }
@@ -413,16 +441,19 @@ struct decision decide_answer(struct decide_state *s, const struct decide_input 
 	bool lost = any_lost(s) || (result == DIAGNOSIS_NAMED && class_is_lost(verdict->class));
 
 	if (verdict->outcome == OUTCOME_HANG && !lost) {
+		uint64_t before = s->extension.traced_ns;
+
 		if (s->config.patience.hang > 0)
 			be_patient(s, in, verdict, &d);
 		else if (result != DIAGNOSIS_NAMED && init_dismiss(s, in))
 			d = (struct decision){ .action = DECIDE_ARRIVALS,
 					       .arrivals = ARRIVALS_DISMISSED };
 		else if (result != DIAGNOSIS_NOT_ASKED &&
-			 extend(s, in, result == DIAGNOSIS_UNEXPLAINED, verdict->ranks)) {
+			 extend(s, in, result == DIAGNOSIS_UNEXPLAINED, verdict)) {
 			d = (struct decision){ .action = DECIDE_EXTEND,
 					       .extension_ns = s->extension.until_ns - in->now };
 		}
+		d.traced = d.action == DECIDE_EXTEND && s->extension.traced_ns != before;
 	}
 	s->stage = d.action == DECIDE_END ? STAGE_END : STAGE_WATCH;
 	return d;

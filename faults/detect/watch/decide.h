@@ -27,13 +27,17 @@ struct rank_track {
 	uint64_t queued_watched_ns; /* in these it was ready, and not run */
 	bool starved;		    /* as of the last window */
 	uint64_t moved, works_ns;   /* end of the last window in which it worked, 0: none */
+	uint64_t ran_ns;	    /* its account of time on a processor, when it was last read */
+	uint64_t ran_seen_ns;	    /* when it was last seen to have run */
+	bool accounted, traced;	    /* its account was read; something traced it then */
 	uint64_t starved_ns;	    /* end of the last window in which it was, 0: none */
 };
 
 /* The scheduler's account of a process. */
 struct rank_account {
-	bool known; /* it was read */
-	bool ready; /* it wants to run just now */
+	bool known;  /* it was read */
+	bool ready;  /* it wants to run just now */
+	bool traced; /* by a debugger or the like */
 	struct proc_account used;
 	uint64_t moved; /* bytes (proc_moved_read), of a preloaded program */
 };
@@ -172,6 +176,7 @@ struct decision {
 	bool late;	/* EXTEND: it is time to say which ranks are late; others usually wait */
 	double usual_s; /* ... so many seconds at most (watch/usual.h), -1: not known */
 	double came_s;	/* any: what was late ended after so many seconds; 0: nothing did */
+	bool traced;	/* EXTEND: and that a debugger is waited for */
 	enum arrivals arrivals; /* ARRIVALS: all but OPEN */
 };
 
@@ -185,12 +190,13 @@ enum diagnosis_result {
 /* More time for a hang: because nothing explains it, or because a busy host starves who is
  * named. */
 struct extension {
-	uint64_t until_ns; /* not looked at again before, unless something else happens; 0: none */
-	uint64_t end_ns;   /* then a verdict it is */
-	bool unexplained;  /* end_ns allows for a wait that nothing explains */
-	uint64_t since_ns; /* when time was first given; 0: it was not */
-	int32_t rank;	   /* who had waited longest then, ... */
-	uint64_t wait_ns;  /* ... since when, on its host's clock: the wait that this is about */
+	uint64_t until_ns;  /* not looked at again before, unless something else happens; 0: none */
+	uint64_t end_ns;    /* then a verdict it is */
+	bool unexplained;   /* end_ns allows for a wait that nothing explains */
+	uint64_t since_ns;  /* when time was first given; 0: it was not */
+	uint64_t traced_ns; /* when it was first given because a debugger looks; 0: it was not */
+	int32_t rank;	    /* who had waited longest then, ... */
+	uint64_t wait_ns;   /* ... since when, on its host's clock: the wait that this is about */
 };
 
 /* A wait that was printed as late. */

@@ -100,9 +100,27 @@ static bool always_looked_at(const struct decide_input *in)
 
 bool decide_wants_account(const struct decide_state *s, const struct decide_input *in, size_t rank)
 {
-	return in->ranks[rank].view.process == PROCESS_ALIVE &&
+	const struct rank_view *view = &in->ranks[rank].view;
+
+	return view->process <= PROCESS_STOPPED &&
 	       (rank >= s->nranks || window_over(&s->ranks[rank].track, in->now)) &&
-	       (always_looked_at(in) || someone_waits(s, in));
+	       (always_looked_at(in) || view->process == PROCESS_STOPPED || someone_waits(s, in));
+}
+
+/* A process that is stopped, traced or frozen runs for a moment when that begins and when it ends. */
+static void note_run(struct rank_track *t, const struct decide_rank *rank, uint64_t now)
+{
+	const struct rank_account *account = &rank->account;
+	bool looked_at = account->known || t->sampled_ns;
+
+	if (account->known ? account->used.ran_ns != t->ran_ns
+			   : rank->view.process == PROCESS_ALIVE && !looked_at)
+		t->ran_seen_ns = now;
+	if (!account->known)
+		return;
+	t->accounted = true;
+	t->ran_ns = account->used.ran_ns;
+	t->traced = account->traced;
 }
 
 /* Returns whether the host keeps some rank from running. */
@@ -113,6 +131,7 @@ static bool take_accounts(struct decide_state *s, const struct decide_input *in)
 	for (size_t i = 0; i < in->nranks; i++) {
 		struct rank_track *t = &s->ranks[i].track;
 
+		note_run(t, &in->ranks[i], in->now);
 		if (in->ranks[i].view.process != PROCESS_ALIVE)
 			continue;
 		if (waiting || always_looked_at(in)) {
@@ -176,6 +195,9 @@ bool steps_look(struct decide_state *s, const struct decide_input *in, uint64_t 
 		struct rank_state *rank = &s->ranks[i];
 
 		rank->view.progressed = steps_lately(rank, in->now);
+		rank->view.ran = (rank->track.accounted || rank->view.process == PROCESS_STOPPED) &&
+				 in->now - rank->track.ran_seen_ns < decide_times.own_time_ns;
+		rank->view.traced = rank->track.traced;
 		rank->view.descheduled = steps_descheduled(rank) || rank->view.progressed;
 		rank->view.starved = starved_lately(&rank->track, in->now);
 		rank->view.works = rank->track.works_ns &&

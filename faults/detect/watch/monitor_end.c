@@ -3,6 +3,7 @@
 #include "watch/monitor_nodes.h"
 
 #include "base/clock.h"
+#include "base/proc_stat.h"
 #include "net/hangup.h"
 #include "process/leftovers.h"
 #include "watch/decide_times.h"
@@ -219,6 +220,26 @@ static void end(struct monitor *m, struct verdict *verdict, const struct rank_vi
 	m->ended = true;
 }
 
+/* A line for a debugger that is waited for. */
+static void say_traced(const struct monitor *m, const struct rank_view *views, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct rank_view *v = &views[i];
+		pid_t tracer = v->traced && memory_of(m, v) ? proc_tracer(v->pid) : 0;
+		struct proc_stat stat;
+
+		if (!v->traced)
+			continue;
+		printf("# rank %d (%s pid %d) is looked at by %s (pid %d): detach that; the run "
+		       "waits %g s for it\n",
+		       v->rank, v->host, v->pid,
+		       tracer > 0 && proc_stat_read(&stat, tracer, 0) ? stat.name : "a debugger",
+		       (int)tracer, m->config.decide.partition_seconds);
+		fflush(stdout);
+		return;
+	}
+}
+
 struct decision monitor_conclude(struct monitor *m, const struct decision *d)
 {
 	struct verdict verdict = d->verdict;
@@ -243,6 +264,8 @@ struct decision monitor_conclude(struct monitor *m, const struct decision *d)
 			say_late(m, &verdict, views, n, next.usual_s);
 			m->config.client.late(m->config.client.ctx);
 		}
+		if (next.traced)
+			say_traced(m, views, n);
 	}
 	if (next.action == DECIDE_END) {
 		/* A closer look takes its time. To 1 ms: line, files, picture and page say one figure. */

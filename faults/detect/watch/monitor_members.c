@@ -418,6 +418,7 @@ void members_account(struct monitor *m)
 		account->moved = account->known && !m->memory ? proc_moved_read(pid) : 0;
 		account->ready =
 			account->known && proc_stat_read(&stat, pid, 0) && stat.state == 'R';
+		account->traced = account->known && proc_tracer(pid) > 0;
 	}
 }
 

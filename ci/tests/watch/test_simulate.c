@@ -678,7 +678,7 @@ static void explain(const struct world *w, uint64_t seed)
 UNIT_TEST(test_drawn,
 	  "runs drawn from seeds: no innocent, no healthy run ended, no wait without an end")
 {
-	uint64_t first = 1, runs = 2500;
+	uint64_t first = 1, runs = 1200;
 	const char *other = getenv("HANGAR_SIMULATE");
 	struct world *w = malloc(sizeof(*w));
 	int failed = 0;

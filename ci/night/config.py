@@ -42,6 +42,7 @@ class Config:
     min_free: int
     host_class: str
     page: bool
+    chaos: float
     min_effect: float
     min_vendor: float
     min_ceiling: float
@@ -131,7 +132,8 @@ duration = scaled(SECONDS, "a time such as 90s or 2m")
 LAUNCHED = {"launcher": ([], words), "env": ({}, variables), "limit": ("2m", duration)}
 NIGHT = {"reports": ("results/nightly", needed), "baselines": ("", text), "build": ("build", needed),
          "within": ("20m", duration), "min_free": ("64M", scaled(BYTES, "a size such as 64M")),
-         "host_class": ("", text), "page": (True, flag), "launches": (LEAST_LAUNCHES, number(LEAST_LAUNCHES, 1000, int)), **LAUNCHED}
+         "host_class": ("", text), "page": (True, flag), "chaos": (0, lambda value: value and duration(value)),
+         "launches": (LEAST_LAUNCHES, number(LEAST_LAUNCHES, 1000, int)), **LAUNCHED}
 THRESHOLDS = {"min_effect": (2, number(0.1, 1000)), "min_vendor": (0, number(0, 100)),
               "min_ceiling": (0, number(0, 100))}
 RUN = {"name": ("", folder_name), "program": ("", needed), "args": ([], words), **LAUNCHED}
@@ -196,7 +198,7 @@ def parse_config(source, path, top):
         raise ConfigError("\n".join(f"{path}: {line}" for line in wrong))
     reports = top / night["reports"]
     return Config(reports, top / night["baselines"] if night["baselines"] else reports / "baselines",
-                  top / night["build"], night["within"], int(night["min_free"]), night["host_class"], night["page"], **limits,
+                  top / night["build"], night["within"], int(night["min_free"]), night["host_class"], night["page"], night["chaos"], **limits,
                   launcher=night["launcher"], env=night["env"], runs=tuple(runs), text=source)
 
 

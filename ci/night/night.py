@@ -12,6 +12,7 @@ import shutil
 import signal
 import sys
 import time
+from datetime import date
 from pathlib import Path
 
 import config as configuration
@@ -241,6 +242,20 @@ class Night:
         more = "" if left is None else f"; about {clock_text(max(0, left))} left"
         self.progress.line(f"{head}: {what}, {record['seconds']:.1f} s{more}")
 
+    def chaos(self):
+        """Runs that are drawn, each night others; the same again where a night goes on."""
+        folder, first = self.folder / "chaos", 1000 * date.fromisoformat(self.night["date"][:10]).toordinal()
+        if not self.config.chaos:
+            return
+        folder.mkdir(exist_ok=True)
+        words = [str(TOP / "ci" / "faults" / "chaos"), ".", "--minutes", str(self.config.chaos / 60), "--seeds", f"{first}-{first + 999}"]
+        code, seconds, _ = launch.launch(words, folder, {**self.config.env, "BUILD": str(self.config.build)},
+                                         self.config.chaos + 120, self.token(), lambda: self.progress.update("chaos"))
+        said = tail(folder / ("out.txt" if code == 1 else "err.txt"))
+        self.progress.line(f"chaos: exit {code}, {seconds:.1f} s: {said}")
+        if code:
+            self.extra.append(judged.finding("failed", "chaos", "", said, "chaos/summary.txt"))
+
     # -- the end --
 
     def health(self, when):
@@ -346,6 +361,7 @@ class Night:
             self.save()  # killed from now on it is there, and incomplete
             self.health("before")
             done = self.all()
+            self.chaos()
             self.health("after")
             self.night["state"] = "complete" if done else "incomplete"
         except Stopped as trouble:

@@ -121,9 +121,13 @@ class Nights(Rig):
                                             for weight in ("note", "warn", "drain")]}]
         (self.place / "health").write_text(f"#!/bin/sh\necho '{json.dumps(sick)}'\nexit 13\n")
         (self.place / "health").chmod(0o755)
-        self.assertEqual(self.nightly(self.configure({"all_reduce": "", "all_gather": ""}, ceiling=70)), 13, self.said)
+        path = self.configure({"all_reduce": "", "all_gather": ""}, ceiling=70)
+        self.assertEqual(self.nightly(path), 13, self.said)
         self.assertEqual(self.bad(), [("below-ceiling", "all_gather"), ("health", ""), ("health", "")])
         self.assertIn("WARNING health: h1: GPU 0: warn it", self.said)
+        path.write_text(path.read_text().replace("page =", 'chaos = "1s"\npage ='))
+        self.assertEqual(self.nightly(path), 1, self.said)  # an end that says nothing of its runs is none
+        self.assertIn(("chaos", ""), self.bad())
 
     def test_another_schema_of_baseline_torn_rows_nothing_measured(self):
         path = self.configure({"all_reduce": "torn", "broadcast": "exit=77 err=no-GPU", "all_gather": "exit=2 err=bad-option"})

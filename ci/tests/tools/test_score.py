@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """test_score.py: the arithmetic that scores verdicts, on verdicts made by hand: each rule refuses what it
 should."""
+import importlib.machinery
 import os
 import sys
 import tempfile
+import types
 from pathlib import Path
 
 os.environ["SEED"] = "1"
@@ -172,4 +174,29 @@ check("classes", score.classes(score.read_csv(path), cannot) == [
     ["missing-call", "drop-rank", "hang:1", "not run", "not run", "hang:1 ok WRONG:1"]])
 check("by fault", [line[3:9] for line in score.by_fault(score.read_csv(path))] == [
     [1, 1, 0, 0, 0, 0], [2, 1, 0, 1, 0, 0], [1, 0, 0, 0, 0, 1]])
+
+# Runs of chaos: what was said beside what was done; fault, culprits, who, event, exit code, ranks:class, score.
+chaos = types.ModuleType("chaos")
+chaos.__file__ = str(Path("ci/faults/chaos").resolve())
+exec(compile(Path(chaos.__file__).read_text(), "chaos", "exec"), chaos.__dict__)
+(work / "1").mkdir()
+for fault, who, event, code, said, wanted in (
+        ("none", "rank", "pause", 0, "", "right"), ("none", "rank", "pause", 10, "1:rank-stopped", "innocent"),
+        ("none", "", "load", 11, "", "ended"), ("none", "rank", "stop", 10, "1:rank-stopped", "right"),
+        ("none", "rank", "stop", 10, "2:rank-stopped", "innocent"), ("none", "rank", "stop", 0, "1:rank-stopped", "code"),
+        ("none", "rank", "stop", 10, "-:watcher-held", "wrong"), ("none", "leader", "stop", 10, "-:watcher-held", "right"),
+        ("none", "leader", "stop", 124, "", "silent"), ("drop-rank", "rank", "duty", 10, "3:missing-call", "right"),
+        ("drop-rank", "rank", "duty", 10, "1:rank-stopped", "innocent"), ("drop-rank", "rank", "stop", 10, "1:rank-stopped", "right"),
+        ("drop-rank", "", "none", 10, "-:watcher-held", "wrong"), ("drop-rank", "", "none", 20, "", "void")):
+    cell = {"fault": fault, "keys": "", "transport": "mpi", "when": "default", "schedule": "plain", "collective": "all_reduce",
+            "mode": "stream", "ranks": "4", "culprits": "3" * (fault != "none"), "spec": fault}
+    answers = chaos.ANSWERS["rank" if who == "rank" else "watcher"].get(event, "") if who else ""
+    named, _, kind = said.partition(":")
+    (work / "1" / "out.txt").write_text(said and f"# verdict: outcome=hang class={kind} ranks={named} comm=0 seq=8 "
+                                        "confidence=proved detect_ms=1 evidence=-\n")
+    (work / "1" / "err.txt").write_text("")
+    (work / "1" / "fired.txt").write_text("3 1 0 8 -1\n" if fault != "none" and code != 20 else "")
+    found = {"exit_code": code, "met": "1" * bool(who), "gap_s": 0, "verdict_s": 1}
+    got = chaos.judge(cell, {"answers": answers, "event": event, "who": who, "rank": "1", "hosts": 1, "moment": "any"}, work / "1", found)
+    check(f"chaos: {fault} {who} {event} {said}: {got}", got[0] == wanted)
 sys.exit(1 if failures else 0)

@@ -224,6 +224,7 @@ static struct decision conclude(struct decide_state *s, const struct decide_inpu
 	size_t n = decide_views(s, in, &views);
 	struct progress p = progress_of(views, sizeof(*views), n);
 
+	s->heard = false;
 	renew_extension(s, in, views, n, unfinished);
 	verdict_make(&d.verdict, views, n, since(s->death_ns, in->now),
 		     since(s->error_ns, in->now));
@@ -532,8 +533,10 @@ static bool is_healing(const struct decide_state *s, const struct decide_input *
 
 static struct decision lead(struct decide_state *s, const struct decide_input *in)
 {
-	bool abnormal = in->reported || any_lost(s) || abnormal_here(s, s->config.deadlines);
+	bool abnormal =
+		s->heard || in->reported || any_lost(s) || abnormal_here(s, s->config.deadlines);
 
+	s->heard |= in->reported;
 	note_error(s, in);
 	if (in->ending && any_lost(s) && s->stage < STAGE_DIAGNOSE)
 		return conclude(s, in);
@@ -642,6 +645,10 @@ struct decision decide(struct decide_state *s, const struct decide_input *in)
 	note_ends(s, in);
 	if (paused)
 		s->looked_from_ns = in->now;
+	if (paused && s->stage == STAGE_QUERY) { /* answers are old, or had no time */
+		s->stage = STAGE_SETTLE;
+		s->stage_until = in->now + decide_times.settle_ns;
+	}
 	if (s->known_ns == 0 && in->job_hosts > 1)
 		s->known_ns = in->now;
 	hosts_look(s, in);

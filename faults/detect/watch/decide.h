@@ -228,6 +228,7 @@ struct decide_state {
 	size_t nranks, nhosts;
 	enum decide_stage stage;
 	uint64_t stage_until;	 /* of SETTLE and QUERY */
+	bool heard;		 /* root: another host reported what was not concluded upon yet */
 	uint64_t last_ns;	 /* of the last decide() */
 	uint64_t looked_from_ns; /* since then this leader ran without a pause */
 	uint64_t known_ns;	 /* when it first knew that there are other hosts */

@@ -174,19 +174,29 @@ static bool keeps_all(const struct record *r)
 				r->kind == CALL_REDUCE_SCATTER || r->kind == CALL_ALLTOALL);
 }
 
-/* Collectives that the rank has made on the communicator. */
-static uint64_t made(const struct evidence_rank *r, uint32_t comm)
+/* Collectives that the rank has made on the communicator; its recorder may be on disk, the view is not. */
+static uint64_t made(const struct evidence_rank *r, const struct claim *claim)
 {
-	return r->recorder->comms[comm].seq - r->recorder->pairs[comm];
+	return r->view.comms[claim->comm].calls;
+}
+
+/* The communicator's number in the rank's records, RECORD_COMMS: none. */
+static uint32_t number_of(const struct evidence_rank *r, uint64_t id)
+{
+	uint32_t c = 0;
+
+	while (r->recorder && c < RECORD_COMMS && r->recorder->inits[c].id != id)
+		c++;
+	return r->recorder ? c : RECORD_COMMS;
 }
 
 /* The newest call that a rank which waits has completed with all, NULL: none; *n: its number among the collectives. */
-static const struct record *newest_with_all(const struct evidence_rank *r, uint32_t comm,
-					    uint64_t *n)
+static const struct record *newest_with_all(const struct evidence_rank *r,
+					    const struct claim *claim, uint64_t *n)
 {
-	if (!r->view.overdue || !r->recorder || r->index.last_ticket < r->view.issued)
-		return NULL;
-	*n = made(r, comm);
+	uint32_t comm = number_of(r, claim->id);
+
+	*n = made(r, claim);
 	for (size_t i = r->ncalls; i-- > 0 && *n > 0;) {
 		const struct record *call = &r->calls[i];
 
@@ -200,11 +210,13 @@ static const struct record *newest_with_all(const struct evidence_rank *r, uint3
 }
 
 /* Both know their calls on the communicator by number, and all that both know are alike. */
-static bool is_alike(const struct evidence_rank *a, uint32_t ca, const struct evidence_rank *b,
-		     uint32_t cb)
+static bool is_alike(const struct evidence_rank *a, const struct evidence_rank *b, uint64_t id)
 {
+	uint32_t ca = number_of(a, id), cb = number_of(b, id);
 	size_t i = 0, k = 0;
 
+	if (ca == RECORD_COMMS || cb == RECORD_COMMS)
+		return false;
 	if ((a->wrapped || b->wrapped) &&
 	    (record_set_has(&a->index.pairs, ca) || record_set_has(&b->index.pairs, cb)))
 		return false;
@@ -249,8 +261,8 @@ static void find_witness(struct together *t)
 	for (size_t i = 0; i < t->n; i++) {
 		const struct evidence_rank *r = rank_of(t, &t->claims[i]);
 
-		if (r->present && r->recorder && made(r, t->claims[i].comm) < t->least)
-			t->least = made(r, t->claims[i].comm);
+		if (r->present && made(r, &t->claims[i]) < t->least)
+			t->least = made(r, &t->claims[i]);
 	}
 	for (size_t i = 0; i < t->n; i++) {
 		const struct claim *c = &t->claims[i];
@@ -258,9 +270,10 @@ static void find_witness(struct together *t)
 		const struct record *call;
 		uint64_t n, open = r->index.plain ? r->view.issued - r->view.completed : 0;
 
-		if (!r->present || !r->recorder || made(r, c->comm) <= t->least + open)
+		if (!r->present || !r->view.overdue || made(r, c) <= t->least + open ||
+		    r->index.last_ticket < r->view.issued)
 			continue;
-		call = newest_with_all(r, c->comm, &n);
+		call = newest_with_all(r, c, &n);
 		if (!call || n <= t->least || n <= t->nth)
 			continue;
 		t->witness = c;
@@ -278,8 +291,7 @@ static size_t find_behind(const struct together *t, bool *behind)
 		const struct claim *c = &t->claims[i];
 		const struct evidence_rank *r = rank_of(t, c);
 
-		behind[i] = r->present && r->recorder && made(r, c->comm) < t->nth &&
-			    is_alike(w, t->witness->comm, r, c->comm);
+		behind[i] = r->present && made(r, c) < t->nth && is_alike(w, r, c->id);
 		found += behind[i];
 	}
 	return found;
@@ -309,7 +321,7 @@ static void set_behind_aside(const struct together *t, const bool *behind)
 
 		if (!behind[i])
 			continue;
-		last = r->recorder->comms[c->comm].seq;
+		last = r->view.comms[c->comm].seq;
 		set_aside(t->live->e, t->live->ranks[c->rank], true);
 		evidence_remark(t->live->e,
 				"Rank %d's file ends at call %" PRIu64 " of communicator %u, but "
@@ -347,9 +359,7 @@ static void set_aside_by_calls(const struct live *live)
 	for (size_t i = 0; i < live->n; i++) {
 		const struct evidence_rank *r = &live->e->ranks[live->ranks[i]];
 
-		progress.ranks[i] = (struct progress_rank){ .view = &r->view,
-							    .recorder = r->recorder,
-							    .index = &r->index };
+		progress.ranks[i].view = &r->view;
 	}
 	claims = progress_claims(&progress, -1, &n);
 	for (size_t first = 0; first < n; first = end) {
@@ -357,7 +367,8 @@ static void set_aside_by_calls(const struct live *live)
 
 		end = claims_end(claims, n, first);
 		t.n = end - first;
-		look_together(&t);
+		if (t.claims->id != 0)
+			look_together(&t);
 	}
 	free(claims);
 	free(progress.ranks);

@@ -210,7 +210,7 @@ check-style: record-alone
 
 # The flight recorder, and all that it needs, is a library over libc: what a preloaded one may link.
 RECORD_ALONE := $(wildcard faults/detect/record/*.c) common/lib/process/watch.c \
-	$(addprefix common/lib/base/,call_value.c dtype.c error.c outcome.c rank_list.c)
+	$(addprefix common/lib/base/,call_value.c clock.c dtype.c error.c outcome.c rank_list.c)
 record-alone:
 	@mkdir -p $(BUILD)/obj
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(OPT) $(WARNINGS) $(INCLUDES) -fPIC -shared -nodefaultlibs \

@@ -284,8 +284,10 @@ static int supervise(struct program *program, struct error *err)
 		equip(program, &folder);
 	}
 	/* the launcher's numbers until MPI's are known: a death in MPI_Init has a rank */
-	if (program->launch->announced > 0)
+	if (program->launch->announced > 0) {
+		atomic_store(&program->memory->header.nranks, program->launch->announced);
 		atomic_store(&program->memory->header.rank, program->launch->rank);
+	}
 	if (monitor_open(&monitor, &config, program->memory, memory_fd, err) < 0)
 		goto out_memory;
 	if (monitor.leader)

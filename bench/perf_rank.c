@@ -281,9 +281,19 @@ static int check_fired(struct rank *r)
 static int announce_faults(struct rank *r)
 {
 	const struct injector *injector = r->program->injector;
+	const struct options *o = r->program->options;
+	bool types = o->dtype_first != o->dtype_last, ops = o->op_first != o->op_last;
 	char text[256];
 	int rc = 0;
 
+	if (r->run.report && (types || ops))
+		rc = report_comment(
+			r->run.report,
+			"a run with --fault has one schedule: of %s%s%s the first alone, %s%s%s",
+			types ? "-d all" : "", types && ops ? " and " : "", ops ? "-o all" : "",
+			types ? dtype_name((enum dtype)o->dtype_first) : "",
+			types && ops ? " and " : "",
+			ops ? redop_name((enum redop)o->op_first) : "");
 	for (int i = 0; r->run.report && injector && i < injector->nspecs && rc == 0; i++)
 		rc = report_comment(r->run.report, "fault %s",
 				    inject_describe(injector, i, text, sizeof(text)));

@@ -36,12 +36,14 @@ static const struct fault_way size_ways[] = {
 	{ "hang", BY_NET, KIND(GATHER), 0, 0, "factor=half" },
 	{ "hang", BY_NET, KIND(BROADCAST) | KIND(REDUCE) | KIND(SCATTER) | KIND(ALLTOALL), 64 << 10,
 	  0, "factor=double" },
-	{ "hang", BY_MPI, KIND(ALL_REDUCE) | KIND(REDUCE_SCATTER) | KIND(REDUCE) | KIND(ALLTOALL),
-	  0, 0, "factor=half" },
-	{ "hang", BY_MPI, KIND(BROADCAST) | KIND(REDUCE) | KIND(GATHER), 0, 0, "factor=double" },
+	{ "hang", BY_MPI | WAY_UNSURE,
+	  KIND(ALL_REDUCE) | KIND(REDUCE_SCATTER) | KIND(REDUCE) | KIND(ALLTOALL), 0, 0,
+	  "factor=half" },
+	{ "hang", BY_MPI | WAY_UNSURE, KIND(BROADCAST) | KIND(REDUCE) | KIND(GATHER), 0, 0,
+	  "factor=double" },
 	{ "corrupt", BY_P2P | BY_SHM | BY_NET, 0, 0, 0, "by=-1" },
-	{ "corrupt", BY_MPI, KIND(GATHER) | KIND(REDUCE), 0, 0, "by=-1" },
-	{ "silent", BY_MPI, KIND(SCATTER), 0, 0, "factor=double" },
+	{ "corrupt", BY_MPI | WAY_UNSURE, KIND(GATHER) | KIND(REDUCE), 0, 0, "by=-1" },
+	{ "silent", BY_MPI | WAY_UNSURE, KIND(SCATTER), 0, 0, "factor=double" },
 	{ .outcome = NULL },
 };
 
@@ -146,7 +148,7 @@ static const struct fault_way dtype_ways[] = {
 	{ "hang", BY_NET, KIND(GATHER), 0, 0, "how=width" },
 	{ "hang", BY_NET, KIND(ALL_GATHER) | KIND(ALL_REDUCE) | KIND(REDUCE) | KIND(REDUCE_SCATTER),
 	  0, 64 << 10, "how=width" },
-	{ "hang", BY_MPI, KIND(ALL_REDUCE) | KIND(REDUCE_SCATTER) | KIND(REDUCE), 0, 0,
+	{ "hang", BY_MPI | WAY_UNSURE, KIND(ALL_REDUCE) | KIND(REDUCE_SCATTER) | KIND(REDUCE), 0, 0,
 	  "how=width" },
 	{ "corrupt", BY_ANY, KIND(ALL_REDUCE) | KIND(REDUCE_SCATTER), 0, 0, "how=same" },
 	{ "corrupt", BY_P2P | BY_SHM, KIND(SCATTER), 0, 0, "how=width" },
@@ -154,7 +156,7 @@ static const struct fault_way dtype_ways[] = {
 	{ "corrupt", BY_NET,
 	  KIND(ALL_REDUCE) | KIND(BROADCAST) | KIND(REDUCE) | KIND(REDUCE_SCATTER), 64 << 10, 0,
 	  "how=width" },
-	{ "corrupt", BY_MPI, KIND(GATHER), 0, 0, "how=width" },
+	{ "corrupt", BY_MPI | WAY_UNSURE, KIND(GATHER), 0, 0, "how=width" },
 	{ "silent", BY_ANY,
 	  KIND(ALL_GATHER) | KIND(ALLTOALL) | KIND(BROADCAST) | KIND(GATHER) | KIND(SCATTER), 0, 0,
 	  "how=same" },
@@ -188,9 +190,11 @@ static bool redop_applies(const struct planned_call *planned)
 }
 
 static const struct fault_way redop_ways[] = {
-	{ "corrupt", BY_ANY, KIND(ALL_REDUCE) | KIND(REDUCE_SCATTER), 0, 0, "" },
+	{ "corrupt", BY_ANY & ~BY_MPI, KIND(ALL_REDUCE) | KIND(REDUCE_SCATTER), 0, 0, "" },
+	{ "corrupt", BY_MPI | WAY_UNSURE, KIND(ALL_REDUCE) | KIND(REDUCE_SCATTER), 0, 0, "" },
 	{ "corrupt", BY_NET, KIND(REDUCE), 0, 0, "" },
-	{ "silent", BY_MPI | BY_P2P | BY_SHM, KIND(REDUCE), 0, 0, "" },
+	/* the root, and on MPI ranks that hand on others' sums, use their operator */
+	{ "silent", BY_MPI | BY_P2P | BY_SHM | WAY_UNSURE, KIND(REDUCE), 0, 0, "" },
 	{ .outcome = NULL },
 };
 
@@ -220,8 +224,10 @@ static bool root_applies(const struct planned_call *planned)
 }
 
 static const struct fault_way root_ways[] = {
-	{ "hang", BY_MPI | BY_P2P, KIND(BROADCAST) | KIND(REDUCE) | KIND(GATHER) | KIND(SCATTER), 0,
-	  0, "" },
+	{ "hang", BY_P2P, KIND(BROADCAST) | KIND(REDUCE) | KIND(GATHER) | KIND(SCATTER), 0, 0, "" },
+	/* of two ranks both may send, which MPI buffers, as it does what is left of a reduce or gather */
+	{ "hang", BY_MPI | WAY_OF_THREE, KIND(BROADCAST) | KIND(SCATTER), 0, 0, "" },
+	{ "hang", BY_MPI | WAY_UNSURE, KIND(REDUCE) | KIND(GATHER), 0, 0, "" },
 	{ "hang", BY_SHM, KIND(REDUCE) | KIND(GATHER) | KIND(SCATTER), 0, 0, "" },
 	{ "hang", BY_SHM, KIND(BROADCAST), 0, 64 << 10, "" },
 	{ "hang", BY_NET, KIND(GATHER) | KIND(SCATTER), 0, 0, "" },

@@ -102,10 +102,15 @@ enum fault_verdict {
 	FAULT_HOLD     /* it is made behind the next call that the fault's `behind` says yes to */
 };
 
+enum fault_way_flag {
+	WAY_UNSURE = 1 << 8, /* what comes depends on the rank's place: the outcome is no promise */
+	WAY_OF_THREE = 1 << 9 /* the communicator has three members or more */
+};
+
 /* How a fault comes to an outcome: the arguments that make it, where, and for which calls. */
 struct fault_way {
 	const char *outcome; /* "hang" "corrupt" "silent" */
-	unsigned transports; /* bits of fault_transport */
+	unsigned transports; /* bits of fault_transport and fault_way_flag */
 	uint32_t kinds;	     /* a bit 1 << enum call_kind for each; 0: any */
 	size_t least, most;  /* bytes of the call's buffer of `count` elements; 0: no limit */
 	const char *args;    /* "factor=half", unless the user has given the key; "" none */
@@ -195,7 +200,7 @@ bool fault_names(const struct fault_spec *spec, int rank, int nranks);
 /* Choose the way of a spec whose fault has some: the first that fits the machine, the call and what the user
  * gave (outcome=, keys). 0; -ENOTSUP with what is missing in words in `why`. */
 int fault_choose_way(struct fault_spec *spec, const struct fault_machine *machine,
-		     const struct call *call, char *why, size_t len);
+		     const struct planned_call *planned, char *why, size_t len);
 
 /* Fires by returning FAULT_SWALLOW, and nothing else. */
 int fault_swallow(const struct fault_act *act);

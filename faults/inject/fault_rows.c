@@ -83,13 +83,16 @@ static bool take_way(struct fault_spec *spec, const struct fault_way *way)
 }
 
 int fault_choose_way(struct fault_spec *spec, const struct fault_machine *machine,
-		     const struct call *call, char *why, size_t len)
+		     const struct planned_call *planned, char *why, size_t len)
 {
+	const struct call *call = &planned->call;
 	const char *wanted = fault_arg(spec, "outcome");
 	size_t bytes = call->count * dtype_size(call->dtype);
 
 	for (const struct fault_way *way = spec->fault->ways; way && way->outcome; way++) {
-		if ((wanted && strcmp(way->outcome, wanted) != 0) ||
+		if ((wanted &&
+		     ((way->transports & WAY_UNSURE) || strcmp(way->outcome, wanted) != 0)) ||
+		    (planned->nranks < 3 && way->transports & WAY_OF_THREE) ||
 		    !(way->transports & machine->transport) ||
 		    (way->kinds && !(way->kinds & 1u << call->kind)) || bytes < way->least ||
 		    (way->most && bytes > way->most) || !take_way(spec, way))
@@ -99,8 +102,9 @@ int fault_choose_way(struct fault_spec *spec, const struct fault_machine *machin
 	if (!wanted)
 		return 0;
 	snprintf(why, len,
-		 "is not known to come to outcome=%s in %s of %zu bytes on this transport", wanted,
-		 call_kind_name(call->kind), bytes);
+		 "is not known to come to outcome=%s in %s of %zu bytes and %d ranks on this "
+		 "transport",
+		 wanted, call_kind_name(call->kind), bytes, planned->nranks);
 	return -ENOTSUP;
 }
 

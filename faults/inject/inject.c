@@ -134,8 +134,8 @@ static int resolve(struct fault_spec *spec, const struct inject_place *place, bo
 				op = at + 1;
 		}
 		if (rc == 0 && spec->fault->ways && place->machine.transport &&
-		    fault_choose_way(spec, &place->machine, &agenda.calls[at].call, why,
-				     sizeof(why)) < 0)
+		    fault_choose_way(spec, &place->machine, &agenda.calls[at], why, sizeof(why)) <
+			    0)
 			rc = lacking(spec, why, err);
 		agenda_release(&agenda);
 	}
@@ -199,7 +199,7 @@ char *inject_describe(const struct injector *injector, int i, char *buf, size_t 
 		text_add(buf, len, ", call %ld", spec->op);
 	for (int k = 0; k < spec->nargs; k++)
 		text_add(buf, len, ", %s=%s", spec->args[k].key, spec->args[k].value);
-	if (spec->way)
+	if (spec->way && !(spec->way->transports & WAY_UNSURE))
 		text_add(buf, len, ": should come to outcome=%s", spec->way->outcome);
 	return buf;
 }

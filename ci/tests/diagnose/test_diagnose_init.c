@@ -147,6 +147,20 @@ UNIT_TEST(test_none_came, "no rank came to init")
 		else
 			expect(OUTCOME_HANG, "init-missing-rank", "-", 0, "", "inconclusive");
 	}
+	for (int absent = 0; absent <= 1; absent++) {
+		for (int i = 0; i < 4; i++)
+			strcpy(ranks[i].view.what, "MPI_Init");
+		ranks[3].present = !absent;
+		expect(OUTCOME_HANG, "init-missing-rank", "-", 0, "", "inconclusive");
+		CU_ASSERT_STRING_EQUAL(
+			found.lines[0],
+			absent ? "Nobody has come to communicator init: 3 of 4 ranks wait in "
+				 "'MPI_Init'. Whether one of these or of the rest keeps the others "
+				 "from it cannot be told."
+			       : "Nobody has come to communicator init: all 4 ranks wait in "
+				 "'MPI_Init'. Whether one of them keeps the others from it cannot "
+				 "be told.");
+	}
 }
 
 UNIT_TEST(test_missing, "a rank that never came to init")

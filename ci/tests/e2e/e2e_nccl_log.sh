@@ -60,6 +60,44 @@ echo '[1,0]<stdout>:NCCL version 2.28.9+cuda13.0' >"$work/version"
 run "$nccl_log" "$work/version"
 expect_rc 0 'NCCL_DEBUG=VERSION'
 expect_out '^NCCL 2\.28\.9\+cuda13\.0,'
+
+# A pipe with a writer is read, however slow it is; what never says anything or never ends is not waited for.
+run bash -c '"$1" <(head -n 400 "$2"; sleep 1; tail -n +401 "$2")' - "$nccl_log" "$log"
+expect_rc 0 'a slow pipe'
+holds 'a pipe changes what is read' diff "$work/plain" "$work/out"
+mkfifo "$work/fifo"
+cp "$log" "$work/long"
+head -c 4000000 /dev/zero >>"$work/long"
+run timeout 60 "$nccl_log" "$work/long"
+expect_rc 0 'a line of 4 MB'
+for path in fifo:'nothing came out of this pipe for 20 s' /dev/zero:'is no file or pipe' .:'is no file or pipe'; do
+	run bash -c 'cd "$1" && shift && timeout 60 "$@"' - "$work" "$nccl_log" "${path%%:*}"
+	expect_rc 2 "$path"
+	expect_err "^nccl_log: .*${path%%:*}: ${path#*:}\$"
+done
+for path in fifo:'is not a regular file' /dev/zero:'is not a regular file'; do
+	run bash -c 'cd "$1" && shift && timeout 20 "$@"' - "$work" "$BUILD/reconcile" "${path%%:*}"
+	expect_rc 2 "reconcile $path"
+	expect_err "^reconcile: .*${path%%:*}: ${path#*:}\$"
+done
+"$BUILD/tests/tool_synthetic" "$work/run" 4 20 >/dev/null
+for name in verdict.json postmortem.md timeline.csv; do
+	rm -f "$work/run/$name"
+	mkfifo "$work/run/$name" # before it none is there, after it all are written
+	run timeout 20 "$BUILD/hang_diagnose" "$work/run"
+	expect_rc 1 "hang_diagnose, $name"
+	expect_err "cannot write .*/$name: it is not a regular file"
+	rm "$work/run/$name"
+done
+mkfifo "$work/run/command.txt" "$work/run/nccl-1.log" "$work/run/ras.txt" "$work/run/rank-0.stack.txt" "$work/run/report.txt"
+ln -s /dev/zero "$work/run/nccl-2.log"
+run timeout 20 "$BUILD/hang_diagnose" "$work/run"
+expect_rc 10 'folders of pipes'
+rm "$work/run/run.json"
+mkfifo "$work/run/run.json"
+run timeout 20 "$BUILD/hang_diagnose" "$work/run"
+expect_out 'run.json is missing or unsound'
+
 run bash -c '"$1" "$2" >/dev/full' - "$nccl_log" "$log"
 expect_rc 1 'output that fails'
 

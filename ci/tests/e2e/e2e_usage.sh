@@ -166,4 +166,45 @@ expect_out '^# verdict: outcome=slow '
 NCCL_TESTS_SPLIT='MOD 2' run "$BUILD/all_reduce_perf" "${small[@]}" -g 4
 expect_rc 0 'NCCL_TESTS_SPLIT:'
 expect_out 'Rank +3 Group +1'
+
+# What a fault should come to is what comes. Where that depends on the rank's place nothing is promised, and outcome= is refused.
+while read -r program fault outcome options; do
+	# shellcheck disable=SC2086 # words
+	run "$BUILD/${program}_perf" --backend mpi --topo none -g 4 -b 16K "--fault=$fault,outcome=$outcome" $options
+	expect_rc 77 "$fault,outcome=$outcome"
+	expect_err "is not known to come to outcome=$outcome in .* and [24] ranks on this transport"
+done <<'END'
+reduce redop-mismatch:0 silent
+all_reduce redop-mismatch:0 corrupt
+gather dtype-mismatch:3 corrupt
+broadcast size-mismatch:2 hang
+broadcast root-mismatch:3@16 hang --schedule pairs
+reduce root-mismatch:2 hang
+END
+perf reduce -g 2 -b 16K --fault=redop-mismatch:0
+expect_out '^# fault redop-mismatch: rank 0, call 8$'
+perf broadcast -g 3 -b 16K --fault=root-mismatch:1
+expect_out '^# fault root-mismatch: rank 1, call 8: should come to outcome=hang$'
+expect_out '^# verdict: outcome=hang class=mismatch ranks=1 '
+
+# One type and operator of many are run, which is said.
+perf all_reduce -g 2 -b 16K --fault=none -d all -o all
+expect_rc 0 '-d all with a fault'
+expect_out '^# a run with --fault has one schedule: of -d all and -o all the first alone, int8 and sum$'
+perf all_reduce -g 2 -b 16K --fault=none
+expect_no_out 'has one schedule'
+
+# The limit that is in the way is named.
+run bash -c 'ulimit -v 2000000 && "$@"' - "$BUILD/all_reduce_perf" --backend mpi --topo none -g 2 -b 1G -e 1G -n 1
+expect_rc 2 'ulimit -v'
+expect_err 'bytes of buffers do not fit: this process may have 2048000000 bytes of address space \(ulimit -v\)$'
+
+# A rank whose clock is ten days ahead waits as long as the others.
+if unshare --time --monotonic 864000 true 2>/dev/null; then
+	args=("$BUILD/all_reduce_perf" --backend mpi --topo none -b 16K --fault=drop-rank:0)
+	run mpirun --oversubscribe --allow-run-as-root -np 2 "${args[@]}" : -np 1 unshare --time --fork --monotonic 864000 "${args[@]}"
+	expect_rc 10 'a time namespace'
+	expect_out '^# verdict: outcome=hang class=missing-call ranks=0 '
+	expect_out '^# ranks 1,2 wait in call 8, .* [0-9]\.[0-9]+ s$'
+fi
 finish

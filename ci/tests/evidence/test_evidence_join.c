@@ -1,4 +1,4 @@
-/* test_evidence_join.c: folders of one run joined, folders of two runs refused. */
+/* test_evidence_join.c: folders of one run joined, folders of two runs refused, a file of another run or moment set aside. */
 #include "rig/evidence_saved.h"
 
 #include <jansson.h>
@@ -202,4 +202,74 @@ UNIT_TEST(test_other_runs, "folders of other runs")
 	refused("nranks is 3 and 2");
 	saved.nranks = RANKS;
 	tear_down_two();
+}
+
+/* Rank `i` has made communicator 0 with the others and that many calls of which it waits in the last, if it waits. */
+static void play_made(int i, int calls, uint64_t id)
+{
+	struct evidence_rank *r = &saved.ranks[i];
+	struct record_memory *m = saved_memory(i, calls);
+	bool waits = r->view.overdue;
+
+	m->header.inits[0] = (struct record_init){
+		.state = RECORD_COMM_READY, .rank = i, .nranks = RANKS, .id = id
+	};
+	view_read(&r->view, m, 1000);
+	r->view.completed = (uint64_t)(calls - waits);
+	evidence_take_calls(r, m);
+	free(m);
+}
+
+UNIT_TEST(test_set_aside, "a file of another run or moment")
+{
+#define OF_ANOTHER                                                                                 \
+	"'s file is of another run: this one's ranks, it among them, made a communicator that "    \
+	"the file does not know. It is not read."
+	static const struct {
+		const char *said;	      /* "": it is read */
+		int rank, calls;	      /* those of the others are 10, 10 and, of rank 2, 9 */
+		uint64_t id, later_ns, count; /* `count`: of its last call */
+		const char *verdict;
+	} table[] = {
+		{ "", 2, 9, 7, 0, 0, "missing-call 2 proved" },
+		{ "", 2, 9, 7, 59000000000, 0, "missing-call 2 proved" },
+		{ "Rank 2's file ends at call 7 of communicator 0, but rank 0 completed call 9 "
+		  "with it: it is older, and not read.",
+		  2, 7, 7, 0, 0, "unexplained - inconclusive" },
+		{ "Rank 1's file ends at call 4 of communicator 0, but rank 0 completed call 9 "
+		  "with it: it is older, and not read.",
+		  1, 4, 7, 0, 0, "missing-call 2 majority" },
+		{ "", 2, 7, 7, 0, 99, "mismatch 2 majority" }, /* its calls say what is wrong */
+		{ "Rank 0's file says that call 29 was completed, which most others have not "
+		  "made: it is of another moment, and not read.",
+		  0, 30, 7, 0, 0, "missing-call 2 majority" },
+		{ "Rank 1" OF_ANOTHER, 1, 10, 8, 0, 0, "missing-call 2 majority" },
+		{ "Rank 1" OF_ANOTHER, 1, 3, 8, 0, 0, "missing-call 2 majority" },
+		{ "Rank 1's file is not of the moment when the other ranks of its host were "
+		  "looked at: it is older, or another run's, and not read.",
+		  1, 10, 7, 61000000000, 0, "missing-call 2 majority" },
+	};
+
+	UNIT_ROWS(row, table) {
+		struct diagnosis d;
+		char verdict[96];
+
+		saved_set_up();
+		for (int i = 0; i < RANKS; i++)
+			play_made(i, i == row->rank ? row->calls : 10 - (i == 2),
+				  i == row->rank ? row->id : 7);
+		saved.ranks[row->rank].view.seen_ns += row->later_ns;
+		if (row->count > 0) {
+			saved.ranks[row->rank].calls[row->calls - 1].count = row->count;
+			evidence_index(&saved.ranks[row->rank]);
+		}
+		CU_ASSERT_EQUAL(evidence_save(&saved, saved_dir, &saved_err), 0);
+		CU_ASSERT_EQUAL_FATAL(saved_load(), 0);
+		diagnose(&loaded, &d);
+		snprintf(verdict, sizeof(verdict), "%s %.20s %s", class_name(d.class, d.outcome),
+			 d.ranks, confidence_name(d.confidence));
+		CU_ASSERT_STRING_EQUAL(loaded.remarks, row->said);
+		CU_ASSERT_STRING_EQUAL(verdict, row->verdict);
+		saved_tear_down();
+	}
 }

@@ -1,6 +1,6 @@
 """test_torch_dumps.py: hang_diagnose --torch on Flight Recorder dumps that are made here from the documented format (those
 that PyTorch itself wrote are in torch_recorded.tar.xz), and on hostile, cut and foreign files."""
-# timeout: 150
+# timeout: 300
 import json
 import os
 import pickle
@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
+import time
 import unittest
 
 TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
@@ -151,6 +152,12 @@ PLAYED = [
 ]
 
 
+def played(play, rank):
+    r = Rank(rank, WORLD)
+    play(r)
+    return r.dump()
+
+
 # What PyTorch 2.11.0 with NCCL 2.28.9 wrote on two H200 (results/any-program/torch-dumps.md): in the archive's folder, class, ranks,
 # comm and call. Guilty: rank 2 of mixed, 3 of the others. Who died left nothing, nor did rank 3 of mixed/exit0, which crashed
 # then. plain/order: the half's all-reduce stands last in a step and first in the guilty rank's, as if it were made twice.
@@ -254,6 +261,75 @@ class Dumps(unittest.TestCase):
         done = subprocess.run([os.path.join(BUILD, "hang_diagnose"), "-n", self.dir], stdout=subprocess.PIPE)
         self.assertEqual((done.returncode, b"missing-call" in done.stdout), (10, True))
 
+    def test_old(self):
+        """A dump that ends early, is of another hour or job, or holds nothing is set aside with a sentence: the rank that left
+        it is not named, and the guilty one still is where its dump says so."""
+        hour = 3600 * 10 ** 9
+        for play, name, cut, entries_ns, file_ns, said in (
+                (drop, "missing-call", 0, 0, 0, ""),
+                (drop, "missing-call", 1, hour, 0, "made the others' calls 3600 s before them: it is of another job"),
+                (drop, "missing-call", 3, -hour, 0, "made the others' calls 3600 s after them: it is of another job"),
+                (drop, "missing-call", 1, 0, hour, "was written 3600 s before the others: it is older"),
+                (drop, "missing-call", 2, 0, 0, "ends at call 5 of communicator 0, but rank 0 completed call 6 with it"),
+                (drop, "missing-call", 9, 0, 0, "holds no calls, which says nothing of its rank"),
+                (shape, "mismatch", 4, 0, 0, "ends at call 4 of communicator 0, but rank 0 completed call 6 with it"),
+                (skip, "skipped-call", 5, 0, 0, "ends at call 4 of communicator 0, but rank 0 completed call 6 with it"),
+                (healthy, "unexplained", 3, hour, 0, "made the others' calls 3600 s before them: it is of another job")):
+            with self.subTest(play=play.__name__, cut=cut, said=said):
+                self.setUp()
+                self.play(play)
+                dump = played(play, 1)
+                dump["entries"] = dump["entries"][:max(0, len(dump["entries"]) - cut)]
+                for entry in dump["entries"]:
+                    entry.update({k: v - entries_ns for k, v in entry.items() if k.startswith("time_") and v})
+                self.put("nccl_trace_rank_1", dump)
+                now = time.time_ns() - file_ns
+                os.utime(os.path.join(self.dir, "nccl_trace_rank_1"), ns=(now, now))
+                code, verdict, text = self.diagnose()
+                self.assertEqual(verdict["class"], name, text)
+                self.assertNotIn("1", verdict["ranks"], text)
+                self.assertIn(said, text)
+                if said:
+                    self.assertNotEqual(verdict["confidence"], "proved", text)
+                    self.assertIn("nothing is known", text)
+
+    def test_names(self):
+        """What ends with a number and is no rank's dump costs nothing; the others are diagnosed."""
+        for name, data in (("job_20251124", None), ("rank_1.bak99999", None), ("rank_99999", {"entries": [], "version": "2.10"}),
+                           ("rank_77", {})):
+            with self.subTest(name=name):
+                self.setUp()
+                self.play(drop)
+                self.put(name, played(drop, 1) if data is None else data)
+                self.check(("hang", "missing-call", "3", 0, 7), name)
+
+    def test_bombs(self):
+        """Small files that would take time or memory without end are left out within seconds."""
+        deep = ()
+        for _ in range(40):
+            deep = (deep, deep)
+        whole = played(drop, 2)
+        frames = dict(whole, entries=[dict(e, frames=[{"name": deep, "filename": "f", "line": deep}]) for e in whole["entries"]])
+        ranks = dict(whole, pg_config={"0": {"ranks": [deep, 0, 1, 2, 3]}}, comm_lib_version=deep)
+        states = dict(whole, entries=[dict(e, state=deep) for e in whole["entries"]])
+        for data, said in ((b"\x80\x02)" + b"q\x00h\x00\x86" + b"".join(b"q%ch%c\x86" % (i, i) for i in range(1, 60)) +
+                            b"q\xff}h\xffK\x01s.", "takes too much time"), (pickle.dumps(frames, 2), ""),
+                           (pickle.dumps(ranks, 2), ""), (pickle.dumps(states, 2), "")):
+            with self.subTest(said=said, bytes=len(data)):
+                self.setUp()
+                self.play(drop)
+                self.put("nccl_trace_rank_2", data)
+                began = time.monotonic()
+                code, verdict, text = self.diagnose()
+                self.assertEqual((verdict["class"], "3" in verdict["ranks"]), ("missing-call", True), text)
+                self.assertIn(said, text)
+                self.assertLess(time.monotonic() - began, 60)
+        self.setUp()
+        self.put("rank_0", dict(whole, pg_config={"0": {"ranks": list(range(1 << 18))}}))
+        code, verdict, text = self.diagnose()
+        self.assertEqual((code, verdict, text.count("\n")), (2, None, 1), text)
+        self.assertIn("too many are missing", text)
+
     def test_hostile(self):
         """What is no data is never executed; what is cut, foreign or no file is left out, and said."""
         mark = os.path.join(self.dir, "executed")
@@ -293,6 +369,11 @@ class Dumps(unittest.TestCase):
         self.assertEqual(self.diagnose()[:2], (2, None))
         self.play(drop)
         self.put("nccl_trace_rank_7", Rank(7, {"0": tuple(range(8))}).call().dump())
+        text = self.check(("hang", "missing-call", "3", 0, 7), "one of another job")
+        self.assertIn("Rank 7's dump is of another job: that one had 8 ranks, the others' 4, and is not read.", text)
+        self.setUp()
+        for rank, of in ((0, 4), (7, 8)):
+            self.put("nccl_trace_rank_%d" % rank, Rank(rank, {"0": tuple(range(of))}).call().dump())
         code, verdict, text = self.diagnose()
         self.assertEqual((code, verdict, text.count("\n")), (2, None, 1))
         self.assertIn("different jobs", text)

@@ -3,7 +3,10 @@
 
 #include <jansson.h>
 
+#include "base/file.h"
 #include "base/json_value.h"
+
+#define OBSERVATION_BYTES (256 << 20)
 
 #define FORMAT	   3
 #define MOST_HOSTS 65536
@@ -72,9 +75,15 @@ static const char *read_all(struct observation *o, const json_t *top)
 int observation_read(struct observation *o, const char *path, struct error *err)
 {
 	json_error_t where;
-	json_t *top = json_load_file(path, JSON_REJECT_DUPLICATES, &where);
-	const char *wrong = top ? NULL : where.text;
+	const char *wrong;
+	FILE *in = file_open(path, OBSERVATION_BYTES, &wrong);
+	json_t *top = in ? json_loadf(in, JSON_REJECT_DUPLICATES, &where) : NULL;
 
+	if (in)
+		fclose(in);
+	else
+		where.line = -1;
+	wrong = top ? NULL : in ? where.text : wrong;
 	*o = (struct observation){ .nhosts = 0 };
 	if (top)
 		wrong = read_all(o, top);

@@ -1,13 +1,21 @@
 /* nccl_log.c: NCCL's messages found in lines, whatever stands before them. */
 #include "nccl_log/nccl_log.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <search.h>
+#include <sys/stat.h>
 
 #include "nccl_log/nccl_log_raw.h"
 #include "base/parse.h"
 
 /* From this length on NCCL may have cut a message (buffer of 1024 bytes, prefix included). */
 #define MESSAGE_FULL 1000
+
+#define LINE_BYTES   (1 << 20) /* the rings of 100,000 ranks fit */
+#define PIPE_BYTES   ((int64_t)4 << 30)
+#define PIPE_SECONDS 20
+#define PIPE_SILENT  "nothing came out of this pipe for 20 s"
 
 /* ---- texts and places --------------------------------------------------------------------- */
 
@@ -232,30 +240,89 @@ void nccl_log_init(struct nccl_log *log)
 	*log = (struct nccl_log){ .raw = must(calloc(1, sizeof(*log->raw))) };
 }
 
+static bool can_read(int fd, int seconds)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, seconds * 1000) > 0;
+}
+
+/* The next byte, -1: there is none. A pipe that says nothing for long, and one that never ends, are errors. */
+static int next_byte(FILE *in, int64_t *left, const char **wrong)
+{
+	int c = getc_unlocked(in);
+
+	while (c < 0 && ferror(in) && errno == EAGAIN && can_read(fileno(in), PIPE_SECONDS)) {
+		clearerr(in);
+		c = getc_unlocked(in);
+	}
+	if (c < 0 && ferror(in))
+		*wrong = errno == EAGAIN ? PIPE_SILENT : "can't be read";
+	else if (c >= 0 && --*left < 0)
+		*wrong = "is more than 4 GiB, or has no end";
+	return *wrong ? -1 : c;
+}
+
+/* A line to `line`, of one that is too long its beginning. Returns its bytes, 0: there is none. */
+static size_t next_line(FILE *in, char *line, int64_t *left, const char **wrong)
+{
+	size_t n = 0;
+	int c;
+
+	while ((c = next_byte(in, left, wrong)) >= 0) {
+		if (n < LINE_BYTES)
+			line[n++] = (char)c;
+		if (c == '\n')
+			break;
+	}
+	line[n] = '\0';
+	return n;
+}
+
 int nccl_log_read_stream(struct nccl_log *log, FILE *in, const char *name, int rank_hint,
 			 struct error *err)
 {
-	char *line = NULL;
-	size_t room = 0;
-	ssize_t n;
+	char *line = must(malloc(LINE_BYTES + 1));
+	struct stat st;
+	int64_t left = fstat(fileno(in), &st) == 0 && S_ISREG(st.st_mode) ? INT64_MAX : PIPE_BYTES;
+	const char *wrong = NULL;
+	size_t n;
 
 	log->raw->rank_hint = rank_hint;
-	while ((n = getline(&line, &room, in)) >= 0) {
-		clean(line, line, (size_t)n);
+	while (!wrong && (n = next_line(in, line, &left, &wrong)) > 0) {
+		clean(line, line, n);
 		read_line(log, line);
 	}
 	free(line);
-	return ferror(in) ? error_set(err, OUTCOME_USAGE, -EIO, "%s: can't be read", name) : 0;
+	return wrong ? error_set(err, OUTCOME_USAGE, -EIO, "%s: %s", name, wrong) : 0;
+}
+
+/* Anything but a pipe is not waited for. */
+static FILE *open_log(const char *path, const char **why)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+
+	*why = fd < 0 || fstat(fd, &st) < 0			     ? strerror(errno)
+	       : !S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode)	     ? "is no file or pipe"
+	       : S_ISFIFO(st.st_mode) && !can_read(fd, PIPE_SECONDS) ? PIPE_SILENT
+								     : NULL;
+	if (!*why)
+		return must(fdopen(fd, "r"));
+	if (fd >= 0)
+		close(fd);
+	return NULL;
 }
 
 int nccl_log_read_file(struct nccl_log *log, const char *path, int rank_hint, struct error *err)
 {
 	bool pipe = strcmp(path, "-") == 0;
-	FILE *in = pipe ? stdin : fopen(path, "re");
+	const char *why = NULL;
+	FILE *in = pipe ? stdin : open_log(path, &why);
 	int rc;
 
 	if (!in)
-		return error_set(err, OUTCOME_USAGE, -errno, "%s: %s", path, strerror(errno));
+		return error_set(err, OUTCOME_USAGE, -EINVAL, "%s: %s", path, why);
 	rc = nccl_log_read_stream(log, in, pipe ? "stdin" : path, rank_hint, err);
 	if (!pipe)
 		fclose(in);

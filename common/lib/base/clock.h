@@ -1,14 +1,17 @@
-/* clock.h: CLOCK_MONOTONIC, the only clock of hangar; all processes of a host share it. */
+/* clock.h: CLOCK_MONOTONIC of the host's first time namespace, the only clock of hangar; all processes of a host share it. */
 #pragma once
 
 #include <time.h>
+
+/* Nanoseconds that this process' time namespace adds to CLOCK_MONOTONIC, 0 in the first one; set before main. */
+extern int64_t clock_namespace_ns;
 
 static inline uint64_t clock_ns(void)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return (uint64_t)(t.tv_sec * 1000000000 + t.tv_nsec - clock_namespace_ns);
 }
 
 static inline double clock_seconds(void)

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 /* Reads the start of a file. O_NONBLOCK keeps a FIFO or a terminal from blocking. */
 static int read_start(const char *path, char *buf, size_t len)
@@ -18,6 +19,22 @@ static int read_start(const char *path, char *buf, size_t len)
 	got = got < 0 ? -errno : 0;
 	close(fd);
 	return got < 0 && n == 0 ? (int)got : (int)n;
+}
+
+FILE *file_open(const char *path, int64_t most, const char **why)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+	FILE *in;
+
+	*why = fd < 0 || fstat(fd, &st) < 0 ? strerror(errno)
+	       : !S_ISREG(st.st_mode)	    ? "is not a regular file"
+	       : st.st_size > most	    ? "is too large"
+					    : NULL;
+	in = *why ? NULL : fdopen(fd, "r");
+	if (!in && fd >= 0)
+		close(fd);
+	return in;
 }
 
 /* Terminates the text and replaces control characters. */

@@ -6,6 +6,9 @@
 #include <pwd.h>
 
 #include "base/error.h"
+#include "base/file.h"
+
+#define SETTINGS_BYTES (1 << 20) /* of a configuration file */
 
 static enum setting_weight weight_of(const char *text)
 {
@@ -31,7 +34,8 @@ static void add(struct entries *e, const char *text)
 
 static void add_file(struct entries *e, const char *path)
 {
-	FILE *f = fopen(path, "re");
+	const char *why;
+	FILE *f = file_open(path, SETTINGS_BYTES, &why);
 	char *line = NULL;
 	size_t room = 0;
 

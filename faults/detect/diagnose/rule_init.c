@@ -80,14 +80,16 @@ bool rule_init_arguments(const struct rule_ctx *ctx, struct finding *f)
 static bool no_rank_came(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct rank_view *first = NULL;
-	size_t n = 0;
+	size_t n = 0, absent = 0;
+	char who[64];
 
 	for (int i = 0; i < ctx->evidence->nranks; i++) {
 		const struct rank_view *v = view_of(ctx, i);
 
-		if (ctx->evidence->ranks[i].present && v->phase == PHASE_SPARE)
+		absent += !ctx->evidence->ranks[i].present;
+		if (!ctx->evidence->ranks[i].present || v->phase == PHASE_SPARE)
 			continue;
-		if (!ctx->evidence->ranks[i].present || !progress_lacks_init(v) || !v->waiting ||
+		if (!progress_lacks_init(v) || !v->waiting ||
 		    (first && strcmp(first->what, v->what) != 0))
 			return false;
 		first = v;
@@ -96,11 +98,14 @@ static bool no_rank_came(const struct rule_ctx *ctx, struct finding *f)
 	if (n == 0 || ctx->outcome != OUTCOME_HANG)
 		return false;
 	place_init(f, true);
-	finding_note(
-		f,
-		"Nobody has come to communicator init: all %zu ranks wait in '%s'. Whether one "
-		"of them keeps the others from it cannot be told.",
-		n, first->what);
+	if (absent > 0)
+		snprintf(who, sizeof(who), "%zu of %zu ranks", n, n + absent);
+	else
+		snprintf(who, sizeof(who), "all %zu ranks", n);
+	finding_note(f,
+		     "Nobody has come to communicator init: %s wait in '%s'. Whether one of %s "
+		     "keeps the others from it cannot be told.",
+		     who, first->what, absent ? "these or of the rest" : "them");
 	finding_conclude(ctx, f, CLASS_INIT_MISSING, CONFIDENCE_INCONCLUSIVE);
 	return true;
 }

@@ -16,7 +16,7 @@ struct reading;
 
 struct evidence_rank {
 	bool present;	       /* anything at all is known */
-	bool unread;	       /* its file was there, and could not be read */
+	bool unread;	       /* its file was there, and could not be read, or was set aside */
 	bool remote;	       /* its process is on another host: not looked at here */
 	struct rank_view view; /* process state, phase, wait; zero where unknown */
 	char state;	  /* letter of /proc/PID/stat; 'F': frozen with its cgroup; 0: unknown */
@@ -67,6 +67,11 @@ void evidence_identify(struct evidence *evidence, const struct record_header *re
  * whole run, by its id. The one of all ranks that was made first is 0; those that share no rank may share a
  * number, as progress.h expects it. Where one has none left its calls are forgotten, with a remark. */
 void evidence_number_comms(struct evidence *evidence);
+
+/* evidence_aside.c: forgets, with a remark, ranks whose evidence cannot be of the others' run and moment: ranks that are no
+ * part of the communicator that the others made, that were not looked at when others of their host were, or that lack
+ * calls which others completed with them. */
+void evidence_set_aside(struct evidence *evidence);
 
 /* Copy the recorder's header and the sound records of a live or mapped memory, oldest first, and
  * make the index. Hostile memory is fine. */

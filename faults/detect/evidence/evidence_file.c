@@ -505,6 +505,7 @@ int evidence_load_all(struct evidence *evidence, const char *const *dirs, size_t
 		evidence_release(&more);
 	}
 	if (rc == 0) {
+		evidence_set_aside(evidence);
 		remark_whole(evidence, n);
 		if (!any_present(evidence))
 			rc = error_set(err, OUTCOME_INTERNAL, -EINVAL, "%s: %s", dirs[0],

@@ -175,6 +175,8 @@ int evidence_load_torch(struct evidence *evidence, const char *dir, struct error
 	player.blank.host[0] = '\0'; /* which is this one */
 	tasks_run(&task, 1, 1, SECONDS, SECONDS);
 	rc = play(&player, evidence, task.text ? task.text : (char[]){ "" }, dir, err);
+	if (rc >= 0)
+		evidence_set_aside(evidence);
 	munmap(player.memory, sizeof(*player.memory));
 	free(task.text);
 	return rc;

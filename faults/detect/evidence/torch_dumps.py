@@ -3,24 +3,32 @@
     python3 -I torch_dumps.py DIR COMMUNICATORS      (hang_diagnose --torch has it built in)
 
 Writes a line for the job, then one for each rank, as JSON; or one that says what is wrong. Pickles are read as data: what
-names a class or a function is refused, so nothing in a file is executed, and memory is bounded. A dump says what its rank
-called, in which process group, and what of it completed. It says neither reduction operator nor root nor stream: nobody
-compares them.
+names a class or a function is refused, so nothing in a file is executed. Each is read in a child with little memory and
+time. A dump says what its rank called, in which process group, and what of it completed. It says neither reduction operator
+nor root nor stream: they are not compared. A dump of another job, or from before the others' last calls, is set aside.
 """
 import json
 import os
 import pickle
 import re
 import resource
+import signal
 import stat
+import statistics
 import sys
 import zlib
 
-MEMORY = 4 << 30       # for all of it: a hostile pickle may ask for any amount
+MEMORY = 4 << 30       # for all dumps, and
+FILE_MEMORY = 2 << 30  # for one: a hostile pickle may ask for any amount
+FILE_SECONDS = 3       # of a processor, and one more for
+SECOND_BYTES = 4 << 20
 FILE_BYTES = 256 << 20
 ENTRIES = 1 << 17      # a ring has 2000
 RANKS = 1 << 18
+ABSENT = 1 << 13       # ranks without a dump, at most
 FRAMES = 24
+CLOCKS = 60 * 10 ** 9  # clocks of hosts differ less
+DUMPED = 600 * 10 ** 9 # all ranks of a job dump within this time
 KEYS = {"entries", "version", "pg_config"}
 
 # In the order of enum call_kind and enum dtype.
@@ -38,6 +46,8 @@ NAMES = (
     ("Broadcast", "input", "broadcast _broadcast_oop"), ("Reduce", "input", "reduce _reduce_oop"),
     ("AlltoAllv", None, "all_to_all alltoall all_to_all_single alltoall_base all_to_allv"),
     ("Gather", "input", "gather"), ("Scatter", "output", "scatter"), ("Send", "any", "send"), ("Recv", "any", "recv"))
+# No rank ends these before all have begun.
+TOGETHER = {KINDS.index(kind) for kind in ("AllReduce", "AllGather", "ReduceScatter", "AlltoAll")}
 CALLS = {name: (KINDS.index(kind), tensors) for kind, tensors, names in NAMES for name in names.split()}
 
 
@@ -103,11 +113,46 @@ def load(path):
     return dump
 
 
+def answer(to, path, rank):
+    """The child's half of read_dump."""
+    seconds = FILE_SECONDS + os.stat(path).st_size // SECOND_BYTES
+    resource.setrlimit(resource.RLIMIT_AS, (FILE_MEMORY, FILE_MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    try:
+        said = pickle.dumps(Dump(path, rank), protocol=4)
+    except (Unsound, OSError) as e:
+        said = pickle.dumps(str(e), protocol=4)
+    with os.fdopen(to, "wb") as file:
+        file.write(said)
+
+
+def read_dump(path, rank):
+    """The dump, read by a child: the time that a pickle takes has no bound either."""
+    of, to = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            answer(to, path, rank)
+        finally:
+            os._exit(1)
+    os.close(to)
+    with os.fdopen(of, "rb") as file:
+        said = file.read()
+    ended = os.waitpid(child, 0)[1]
+    if not said:
+        raise Unsound("takes too much %s" % ("time" if os.WIFSIGNALED(ended) and
+                                             os.WTERMSIG(ended) in (signal.SIGXCPU, signal.SIGKILL) else "memory"))
+    dump = pickle.loads(said)  # the child's own
+    if type(dump) is str:
+        raise Unsound(dump)
+    return dump
+
+
 def find(folder):
     """Files by rank: a dump's name ends with the rank. Of several for one rank the newest, pickles first."""
     found = {}
     for name in sorted(os.listdir(folder)):
-        match = re.match(r"(?!rank-\d)(.*?)(\d{1,6})(\.json|\.pickle|\.pkl)?$", name)
+        match = re.match(r"(?!rank-\d)((?:.*\D)?)(\d{1,6})(\.json|\.pickle|\.pkl)?$", name)
         path = os.path.join(folder, name)
         if match and int(match.group(2)) < RANKS and os.path.isfile(path):
             key = (match.group(3) != ".json", os.stat(path).st_mtime)
@@ -136,7 +181,8 @@ class Call:
         self.created, self.started, self.ended = (
             number(entry.get(k)) or 0
             for k in ("time_created_ns", "time_discovered_started_ns", "time_discovered_completed_ns"))
-        self.state = entry.get("state")
+        self.over = self.ended  # 0: not known
+        self.state = (texts([entry.get("state")]) or [""])[0]
         self.timeout = (number(entry.get("timeout_ms"), 0, 1 << 40) or 0) * 1000000
         if self.library == "gloo" and entry.get("retired") is True:
             self.state, self.ended = "completed", self.ended or self.created
@@ -145,7 +191,7 @@ class Call:
         dtypes = texts(entry.get("input_dtypes")) + texts(entry.get("output_dtypes"))
         self.dtype = DTYPE.get(dtypes[0]) if dtypes else 0  # a barrier may have no tensor
         self.dtypes = " ".join(dtypes)[:30]
-        self.frames = entry.get("frames")
+        self.frames = ()
         self.alone = True
 
     def counted(self, entry, tensors):
@@ -166,7 +212,7 @@ def calls_of(dump, rank, unknown):
     entries = dump.get("entries", [])
     if type(entries) is not list or len(entries) > ENTRIES:
         raise Unsound("has no list of entries")
-    calls, groups = [], {}
+    calls, frames, groups = [], [], {}
     for entry in entries:
         call = Call(entry if type(entry) is dict else {})
         groups.setdefault(call.key(), []).append(call)
@@ -178,25 +224,48 @@ def calls_of(dump, rank, unknown):
             unknown.add("%s of %s" % (call.name[:30], call.dtypes))
         else:
             calls.append(call)
+            frames.append(entry.get("frames"))
+    at = waits_at(calls)
+    if calls and type(frames[at]) is list:
+        calls[at].frames = [tuple(plain(f.get(k)) for k in ("name", "filename", "line"))
+                            for f in frames[at][:FRAMES] if type(f) is dict]
     return calls
 
 
+def plain(value):
+    return value if type(value) is str or number(value) is not None else "?"
+
+
+def waits_at(calls):
+    """Index of the first call that has not completed, else of the last one."""
+    return next((i for i, c in enumerate(calls) if c.state != "completed"), len(calls) - 1)
+
+
 class Dump:
-    def __init__(self, path, rank, unknown):
+    def __init__(self, path, rank):
         whole = load(path)
-        self.calls = calls_of(whole, rank, unknown)
-        self.library = whole.get("comm_lib_version") or whole.get("nccl_version") or ""
+        self.unknown = set()
+        self.calls = calls_of(whole, rank, self.unknown)
+        self.library = (texts([whole.get("comm_lib_version"), whole.get("nccl_version")]) or [""])[0]
         self.written = os.stat(path).st_mtime_ns
         self.groups = {}  # name -> its ranks, None: not told
-        config = whole.get("pg_config")
+        config, told_groups = whole.get("pg_config"), 0
         for name, told in config.items() if type(config) is dict else ():
             ranks = told.get("ranks") if type(told) is dict else None
-            ranks = re.findall(r"\d{1,6}", ranks) if type(ranks) is str else ranks if type(ranks) is list else []
-            members = tuple(int(r) for r in ranks if str(r).isdigit() and int(r) < RANKS)
+            ranks = map(int, re.findall(r"\d{1,6}", ranks)) if type(ranks) is str else ranks if type(ranks) is list else []
+            members = tuple(r for r in ranks if number(r, 0, RANKS - 1) is not None)
+            told_groups += bool(members)
             if type(name) is str and members and rank in members:
                 self.groups[name[:60]] = members
+        if told_groups and not self.groups:
+            raise Unsound("is of no rank %d: no group of it has that rank" % rank)
+        if not self.calls:
+            raise Unsound("holds no calls, which says nothing of its rank")
         for call in self.calls:
             self.groups.setdefault(call.group, None)
+
+    def last(self):
+        return max(max(c.created, c.ended) for c in self.calls)
 
 
 # ---- all dumps together ----
@@ -259,64 +328,122 @@ def comms_of(rank, groups, given):
 
 
 def stack_of(calls):
-    """Where the program made the first call that has not completed, else the last one."""
-    pending = [c for c in calls if c.state != "completed"]
-    call = pending[0] if pending else calls[-1] if calls else None
-    if call is None or type(call.frames) is not list:
+    """Where the program made that call."""
+    call = calls[waits_at(calls)] if calls else None
+    if call is None or not call.frames:
         return ""
     lines = ["Python, at the %s call, %s %d of communicator %d (group %s):" %
-             ("first pending" if pending else "last", KINDS[call.kind], call.seq, call.comm, call.group)]
-    for i, frame in enumerate(f for f in call.frames[:FRAMES] if type(f) is dict):
-        lines.append("#%d %.80s (%.200s:%.9s)" % (i, frame.get("name"), frame.get("filename"), frame.get("line")))
+             ("last" if call.state == "completed" else "first pending", KINDS[call.kind], call.seq, call.comm, call.group)]
+    for i, frame in enumerate(call.frames):
+        lines.append("#%d %.80s (%.200s:%.9s)" % (i, *frame))
     return clean("\n".join(line.replace("\n", "?") for line in lines) + "\n")
 
 
 def read(folder):
-    """Dumps by rank, what is wrong with ranks that have files and no dump, and calls that are not known here."""
-    dumps, remarks, unknown = {}, [], set()
+    """Dumps by rank, and what is wrong with ranks that have files and no dump."""
+    dumps, remarks = {}, []
     for rank, files in sorted(find(folder).items()):
         wrong = []
         while rank not in dumps and files:
             name = files.pop(0)[1]
             try:
-                dumps[rank] = Dump(os.path.join(folder, name), rank, unknown)
+                dumps[rank] = read_dump(os.path.join(folder, name), rank)
             except (Unsound, OSError) as e:
                 wrong.append("%.60s %s." % (name, e))
         remarks += [] if rank in dumps else wrong[:1]
-    return dumps, remarks, unknown
+    return dumps, remarks
 
 
-def one_job(dumps):
-    """Two dumps that both know a group of all ranks must agree about it: older jobs leave theirs in the same place."""
+# ---- dumps that are of another job, or old ----
+
+def other_worlds(dumps):
+    """Dumps that both know a group of all ranks must agree about it: older jobs leave theirs in the same place."""
     worlds = {}
     for rank, dump in sorted(dumps.items()):
-        world = dump.groups.get("0")
-        if world:
-            worlds.setdefault(world, rank)
-    return sorted(worlds.items())
+        if dump.groups.get("0"):
+            worlds.setdefault(dump.groups["0"], []).append(rank)
+    most = max(worlds, key=lambda w: len(worlds[w]), default=())
+    if any(w != most and len(worlds[w]) >= len(worlds[most]) for w in worlds):
+        (a, x), (b, y) = sorted(worlds.items())[:2]
+        raise Unsound("holds dumps of different jobs: rank %d's had %d ranks, rank %d's %d" % (x[0], len(a), y[0], len(b)))
+    return {r: "is of another job: that one had %d ranks, the others' %d" % (len(w), len(most))
+            for w in worlds if w != most for r in worlds[w]}
+
+
+def other_times(dumps):
+    """No rank completes a collective before another has made it: clocks that differ by more than clocks of hosts do are
+    those of two jobs. The later one counts where there are two."""
+    times = {}
+    for rank, dump in dumps.items():
+        for call in dump.calls:
+            if call.seqs[0] and call.alone and call.kind in TOGETHER and call.created:
+                key = call.group, dump.groups[call.group], call.seqs[0], call.kind
+                times.setdefault(key, {}).setdefault(rank, (call.created, call.over))
+    wrong = {}
+    for calls in times.values():
+        made, over = statistics.median_high(sorted(calls.values()))
+        for rank, (own, own_over) in calls.items():
+            if (own_over and own_over + CLOCKS < made) or (over and over + CLOCKS < own):
+                wrong[rank] = "made the others' calls %.0f s %s: it is of another job" % (
+                    abs(made - own) * 1e-9, "before them" if own < made else "after them")
+    return wrong
+
+
+def other_ages(dumps):
+    """A file that was written before the others made the call in which they wait says nothing of that call."""
+    waits = {rank: dump.calls[waits_at(dump.calls)] for rank, dump in dumps.items()}
+    waits = {rank: call for rank, call in waits.items() if call.state != "completed"}
+    written = sorted(dump.written for dump in dumps.values())
+    wrong = {}
+    for rank, dump in dumps.items():
+        known = {call.key() for call in dump.calls}
+        lacks = sorted(call.created for call in waits.values() if call.key() not in known)
+        before = [t for t in lacks if t > dump.written + 10 ** 9]
+        if dump.written < dump.last():
+            continue  # the file's time says nothing
+        if before and 2 * len(before) >= len(lacks):
+            wrong[rank] = "was written %.0f s before the others made the call in which they wait: it is older" % (
+                (before[0] - dump.written) * 1e-9)
+        elif lacks and dump.written + DUMPED < statistics.median_high(written):
+            wrong[rank] = "was written %.0f s before the others: it is older" % (
+                (statistics.median_high(written) - dump.written) * 1e-9)
+    return wrong
+
+
+def set_aside(dumps):
+    """Takes out those that say nothing of this job; returns what is wrong with them."""
+    said = []
+    for find_wrong in (other_worlds, other_times, other_ages):
+        for rank, why in sorted(find_wrong(dumps).items()):
+            del dumps[rank]
+            said.append("Rank %d's dump %s, and is not read." % (rank, why))
+    return said
 
 
 def main():
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     try:
-        dumps, remarks, unknown = read(sys.argv[1])
+        dumps, remarks = read(sys.argv[1])
+        remarks = set_aside(dumps) + remarks
     except OSError as e:
         return say(error="cannot be read: " + e.strerror)
-    worlds = one_job(dumps)
+    except Unsound as e:
+        return say(error=str(e))
     if not dumps:
         return say(error=clean("holds no Flight Recorder dump" + "".join(": " + r for r in remarks[:1])))
-    if len(worlds) > 1:
-        return say(error="holds dumps of different jobs: rank %d's had %d ranks, rank %d's %d" %
-                   (worlds[0][1], len(worlds[0][0]), worlds[1][1], len(worlds[1][0])))
     told = [r for d in dumps.values() for ranks in d.groups.values() for r in ranks or ()]
     nranks = max(list(dumps) + told) + 1
+    if nranks - len(dumps) > ABSENT:
+        return say(error="holds dumps of %d ranks, and rank %d is named in them or by a file: too many are missing" %
+                   (len(dumps), nranks - 1))
+    unknown = set().union(*(d.unknown for d in dumps.values()))
     groups = members(dumps)
     given = communicators(groups, nranks, int(sys.argv[2]))
     # No dump says when it was written: when the time of the first pending call was over.
     calls = [c for d in dumps.values() for c in d.calls]
     over = min([c.created + c.timeout for c in calls if c.state != "completed"] + [1 << 62])
-    newest = max([0 if over == 1 << 62 else over] + [max(c.created, c.ended) for c in calls])
-    library = next((d.library for d in dumps.values() if type(d.library) is str and d.library), "(version not recorded)")
+    newest = max([0 if over == 1 << 62 else over] + [d.last() for d in dumps.values()])
+    library = next((d.library for d in dumps.values() if d.library), "(version not recorded)")
     said = ["From dumps that PyTorch wrote while its ranks lived: reduction operators, roots and streams are not recorded."]
     if max(d.written for d in dumps.values()) < over < 1 << 62:
         said.append("They are from before the first pending call's time was over: a job that goes on may leave the same.")

@@ -4,6 +4,7 @@
 
 #include "settings/backend_kind.h"
 #include "base/call_value.h"
+#include "base/file.h"
 #include "base/rank_list.h"
 #include "probe/probe.h"
 #include "postmortem/timeline.h"
@@ -129,11 +130,12 @@ static void print_rings(FILE *out, const struct evidence *e, const char *dir)
 static void print_reproducer(FILE *out, const char *dir)
 {
 	char path[4096], line[8192];
+	const char *why;
 	FILE *f;
 
 	fprintf(out, "\n## Reproducer\n\n");
 	snprintf(path, sizeof(path), "%s/command.txt", dir);
-	f = fopen(path, "re");
+	f = file_open(path, INT64_MAX, &why);
 	if (f && fgets(line, sizeof(line), f) && line[0] != '\n') {
 		line[strcspn(line, "\n")] = '\0';
 		for (char *c = line; *c; c++)

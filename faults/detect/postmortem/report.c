@@ -2,6 +2,7 @@
 #include "postmortem/postmortem.h"
 
 #include <jansson.h>
+#include <sys/stat.h>
 
 #include "base/json_value.h"
 #include "base/rank_list.h"
@@ -176,6 +177,7 @@ int diagnosis_save(const struct diagnosis *d, const struct evidence *e, const ch
 					     "timeline.csv" };
 	struct timeline timeline;
 	char path[4096];
+	struct stat st;
 	bool drawable;
 	int rc = 0;
 
@@ -184,7 +186,8 @@ int diagnosis_save(const struct diagnosis *d, const struct evidence *e, const ch
 	snprintf(path, sizeof(path), "%s", dir);
 	for (size_t i = 0; rc == 0 && i < sizeof(names) / sizeof(names[0]); i++) {
 		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
-		rc = i == 0   ? save_verdict(d, e, path)
+		rc = stat(path, &st) == 0 && !S_ISREG(st.st_mode) ? -EEXIST /* a FIFO would block */
+		     : i == 0					  ? save_verdict(d, e, path)
 		     : i == 1 ? save_page(d, e, dir, drawable, path)
 		     : i == 2 ? timeline_save_trace(&timeline, path)
 			      : timeline_save_csv(&timeline, path);
@@ -192,6 +195,6 @@ int diagnosis_save(const struct diagnosis *d, const struct evidence *e, const ch
 	timeline_release(&timeline);
 	if (rc < 0)
 		return error_set(err, OUTCOME_INTERNAL, rc, "cannot write %s: %s", path,
-				 strerror(-rc));
+				 rc == -EEXIST ? "it is not a regular file" : strerror(-rc));
 	return drawable;
 }

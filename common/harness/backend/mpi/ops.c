@@ -2,6 +2,7 @@
 #include "backend/mpi/ops.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "backend/call.h"
 #include "check/check.h"
@@ -183,6 +184,35 @@ static size_t mapped(size_t bytes)
 	return bytes > 4096 ? bytes : 4096;
 }
 
+/* `tried`: there is room, and the kernel refused: a limit of the process is why. */
+static int refuse_bytes(struct mpi *mpi, size_t bytes, size_t room, size_t ranks, bool tried)
+{
+	static const struct {
+		int resource;
+		const char *what, *set;
+	} limits[] = { { RLIMIT_AS, "address space", "ulimit -v" },
+		       { RLIMIT_DATA, "data", "ulimit -d" } };
+	struct rlimit limit;
+
+	for (size_t i = 0; tried && i < sizeof(limits) / sizeof(limits[0]); i++)
+		if (getrlimit((__rlimit_resource_t)limits[i].resource, &limit) == 0 &&
+		    limit.rlim_cur != RLIM_INFINITY)
+			return error_set(mpi->be.err, OUTCOME_USAGE, -ENOMEM,
+					 "%zu bytes of buffers do not fit: this process may have "
+					 "%zu bytes of %s (%s)",
+					 bytes, (size_t)limit.rlim_cur, limits[i].what,
+					 limits[i].set);
+	if (tried)
+		return error_set(mpi->be.err, OUTCOME_USAGE, -ENOMEM,
+				 "%zu bytes of buffers are refused by the kernel, though %zu bytes "
+				 "of memory are there for each of %zu ranks (vm.overcommit_memory)",
+				 bytes, room, ranks);
+	return error_set(mpi->be.err, OUTCOME_USAGE, -ENOMEM,
+			 "%zu bytes of buffers do not fit: %zu held, %zu bytes of memory for each "
+			 "of %zu ranks",
+			 bytes, mpi->held, room, ranks);
+}
+
 /* Every rank of the node maps as much, and pages are committed on write, when the kernel's refusal
  * comes too late. */
 static int mpi_alloc(struct backend *be, size_t bytes, size_t used, void **ptr)
@@ -191,17 +221,16 @@ static int mpi_alloc(struct backend *be, size_t bytes, size_t used, void **ptr)
 	size_t ranks = be->job->local_ranks > 0 ? (size_t)be->job->local_ranks : 1;
 	size_t room = mpi->available / ranks;
 	void *map = MAP_FAILED;
+	bool fits;
 
 	*ptr = NULL;
 	used = committed(bytes, used);
-	if (bytes <= PTRDIFF_MAX && mpi->held <= room && used <= room - mpi->held)
+	fits = bytes <= PTRDIFF_MAX && mpi->held <= room && used <= room - mpi->held;
+	if (fits)
 		map = mmap(NULL, mapped(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			   -1, 0);
 	if (map == MAP_FAILED)
-		return error_set(be->err, OUTCOME_USAGE, -ENOMEM,
-				 "%zu bytes of buffers do not fit: %zu held, %zu bytes of memory "
-				 "for each of %zu ranks",
-				 used, mpi->held, room, ranks);
+		return refuse_bytes(mpi, fits ? mapped(bytes) : used, room, ranks, fits);
 	madvise(map, mapped(bytes), MADV_HUGEPAGE);
 	mpi->held += used;
 	*ptr = map;

@@ -40,9 +40,10 @@ struct diagnoser {
 	struct diagnosis diagnosis;
 	struct remote_evidence *remote; /* by rank; owned */
 	int nremote;
-	char root[160];	  /* where folders are made, "" nowhere */
-	bool turned;	  /* from the site's root to TMPDIR */
-	char folder[200]; /* "" when none could be made */
+	char root[160];	    /* where folders are made, "" nowhere */
+	bool turned;	    /* from the site's root to TMPDIR */
+	bool short_of_room; /* report or records could not be saved, which was said */
+	char folder[200];   /* "" when none could be made */
 };
 
 /* The monitor's hooks. On the root's host refine() names class, ranks and place from all hosts'

@@ -10,6 +10,8 @@
 #include "base/output.h"
 
 #define RANKS_SHOWN 64 /* whose lines; the culprits are the first */
+#define RANKS_WIDTH 20 /* of a suspicion's list */
+#define FILES	    4
 
 /* The first culprit's rank is what the verdict's line of it is about. */
 static const struct evidence_rank *first_culprit(const struct diagnosis *d,
@@ -98,6 +100,22 @@ void diagnosis_print(FILE *out, const struct diagnosis *d, const struct evidence
 		fprintf(out, "evidence    %s\n", e->remarks);
 }
 
+void report_suspicion(FILE *out, const struct verdict *verdict, double waited, const char *note)
+{
+	char line[512];
+	bool cut = strlen(verdict->ranks) > RANKS_WIDTH;
+
+	fprintf(out,
+		"# suspected: class=%s ranks=%.*s%s comm=%" PRId64 " seq=%" PRId64
+		" waited=%.1f s\n#   longer than any wait that ended well; the run goes on\n",
+		class_name(verdict->class, verdict->outcome), RANKS_WIDTH, verdict->ranks,
+		cut ? "..." : "", verdict->comm, verdict->seq, waited);
+	snprintf(line, sizeof(line), "%s", note);
+	if (line[0])
+		fprintf(out, "# %s\n", summary_cut(line));
+	fflush(out);
+}
+
 static json_t *errors_json(const struct diagnosis *d, const struct evidence *e)
 {
 	char text[sizeof(e->ranks->view.error) + 1];
@@ -161,19 +179,24 @@ static int save_verdict(const struct diagnosis *d, const struct evidence *e, con
 static int save_page(const struct diagnosis *d, const struct evidence *e, const char *dir,
 		     bool drawable, const char *path)
 {
-	FILE *f = fopen(path, "we");
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *f = must(open_memstream(&text, &bytes));
+	int rc;
 
-	if (!f)
-		return -errno;
 	postmortem_print(f, d, e, dir, drawable);
-	return output_close(f);
+	rc = output_close(f);
+	rc = rc < 0 ? rc : output_whole(path, text, bytes);
+	free(text);
+	return rc;
 }
 
-int diagnosis_save(const struct diagnosis *d, const struct evidence *e, const char *dir,
-		   struct error *err)
+/* Saves the first `n` files, the most needed ones first: a disk may have no room for all. */
+static int save_files(const struct diagnosis *d, const struct evidence *e, const char *dir,
+		      size_t n, struct error *err)
 {
-	static const char *const names[] = { "verdict.json", "postmortem.md", "timeline.json",
-					     "timeline.csv" };
+	static const char *const names[FILES] = { "verdict.json", "postmortem.md", "timeline.csv",
+						  "timeline.json" };
 	struct timeline timeline;
 	char path[4096];
 	bool drawable;
@@ -182,16 +205,28 @@ int diagnosis_save(const struct diagnosis *d, const struct evidence *e, const ch
 	timeline_init(&timeline, d, e);
 	drawable = timeline_drawable(&timeline);
 	snprintf(path, sizeof(path), "%s", dir);
-	for (size_t i = 0; rc == 0 && i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; rc == 0 && i < n; i++) {
 		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
 		rc = i == 0   ? save_verdict(d, e, path)
 		     : i == 1 ? save_page(d, e, dir, drawable, path)
-		     : i == 2 ? timeline_save_trace(&timeline, path)
-			      : timeline_save_csv(&timeline, path);
+		     : i == 2 ? timeline_save_csv(&timeline, path)
+			      : timeline_save_trace(&timeline, path);
 	}
 	timeline_release(&timeline);
 	if (rc < 0)
 		return error_set(err, OUTCOME_INTERNAL, rc, "cannot write %s: %s", path,
 				 strerror(-rc));
 	return drawable;
+}
+
+int diagnosis_save(const struct diagnosis *d, const struct evidence *e, const char *dir,
+		   struct error *err)
+{
+	return save_files(d, e, dir, FILES, err);
+}
+
+int diagnosis_save_report(const struct diagnosis *d, const struct evidence *e, const char *dir,
+			  struct error *err)
+{
+	return save_files(d, e, dir, 2, err);
 }

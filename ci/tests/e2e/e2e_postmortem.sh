@@ -40,6 +40,7 @@ pasted() {
 	said=$(command_said "$1")
 	holds "$1 cannot be pasted: $said" bash -c "$said" >/dev/null 2>&1
 }
+holds 'the lines to paste do not take the shorter way' [ "$(grep -cE '^# (look further|or draw it): [^ ]* results/runs/last$' "$work/out")" -eq 2 ]
 holds "$(command_said 'look further'): exit other than 10" \
 	bash -c "$(command_said 'look further') >/dev/null; [ \$? -eq 10 ]"
 pasted 'or draw it'

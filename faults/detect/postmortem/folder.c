@@ -165,21 +165,31 @@ static const char *pasted(const char *path, char *buf, size_t len)
 	return command_join(buf, len, 1, &word);
 }
 
+/* results/runs/last where it leads to this folder, which is shorter; else the folder. */
+static const char *shortest(const char *folder)
+{
+	char last[PATH_MAX];
+	ssize_t n = readlink(RUNS "/last", last, sizeof(last) - 1);
+
+	last[n > 0 ? n : 0] = '\0';
+	return strncmp(folder, RUNS "/", strlen(RUNS "/")) == 0 &&
+			       strcmp(folder + strlen(RUNS "/"), last) == 0
+		       ? RUNS "/last"
+		       : folder;
+}
+
 /* A command on the evidence, or a file of it where `tool` is "". */
-static void say(const char *what, const char *tool, const char *folder)
+static void say(const char *what, const char *tool, const char *file)
 {
 	char words[PATH_MAX + 2], quoted[PATH_MAX + 2];
 	const char *space = tool[0] ? " " : "";
-	size_t room = SUMMARY_WIDTH - strlen(": ") - strlen(what) - strlen(space);
+	size_t n;
 
 	if (tool[0])
 		tool = pasted(tool, words, sizeof(words));
-	pasted(folder, quoted, sizeof(quoted));
-	if (strlen(tool) + strlen(quoted) > room && tool[0] &&
-	    strncmp(folder, RUNS "/", strlen(RUNS "/")) == 0)
-		strcpy(quoted, RUNS "/last");
-	printf("# %s:%s%s%s%s\n", what, strlen(tool) + strlen(quoted) > room ? "\n#   " : " ", tool,
-	       space, quoted);
+	pasted(file, quoted, sizeof(quoted));
+	n = strlen(what) + strlen(": ") + strlen(tool) + strlen(space) + strlen(quoted);
+	printf("# %s:%s%s%s%s\n", what, n > SUMMARY_WIDTH ? "\n#   " : " ", tool, space, quoted);
 }
 
 void folder_say(const char *folder, bool drawable, bool records)
@@ -192,6 +202,7 @@ void folder_say(const char *folder, bool drawable, bool records)
 		return;
 	exe[n] = '\0';
 	*strrchr(exe, '/') = '\0';
+	folder = shortest(folder);
 	snprintf(path, sizeof(path), "%s/postmortem.md", folder);
 	if (records)
 		snprintf(path, sizeof(path), "%s/hang_diagnose", exe);

@@ -11,6 +11,7 @@
 
 #define RANKS_SHOWN 64 /* whose lines; the culprits are the first */
 #define RANKS_WIDTH 20 /* of a suspicion's list */
+#define FOLD	    88 /* characters behind a name of 12 */
 #define FILES	    4
 
 /* The first culprit's rank is what the verdict's line of it is about. */
@@ -64,6 +65,18 @@ void report_summary(struct summary *summary, const struct diagnosis *d, const st
 	free(views);
 }
 
+/* A sentence behind its name, in lines of 100 characters. */
+static void put_folded(FILE *out, const char *name, const char *text)
+{
+	for (size_t n; *text; text += n + strspn(text + n, " "), name = "") {
+		n = strlen(text);
+		for (size_t fits = FOLD; n > FOLD; fits--)
+			if (text[fits] == ' ' || fits == 0)
+				n = fits ? fits : FOLD;
+		fprintf(out, "%-12s%.*s\n", name, (int)n, text);
+	}
+}
+
 void diagnosis_print(FILE *out, const struct diagnosis *d, const struct evidence *e,
 		     const char *page)
 {
@@ -91,8 +104,10 @@ void diagnosis_print(FILE *out, const struct diagnosis *d, const struct evidence
 	fprintf(out, "\n\n");
 	for (size_t i = 0; i < d->nlines; i++)
 		fprintf(out, "  %s\n", d->lines[i]);
-	fprintf(out, "\ncause       %s\nfix         %s\nprevention  %s\n", d->cause, d->fix,
-		d->prevention);
+	putc('\n', out);
+	put_folded(out, "cause", d->cause);
+	put_folded(out, "fix", d->fix);
+	put_folded(out, "prevention", d->prevention);
 	report_errors(out, d, e, false);
 	report_stuck(out, "stack       ", e, d->ranks, RANKS_SHOWN);
 	counter_delta_print(out, e, false);

@@ -250,3 +250,67 @@ UNIT_TEST(test_rows, "who waits for whom")
 		CU_ASSERT(!row->line || said(row->line));
 	}
 }
+
+/* The init of a later communicator: letters are ids, upper case where the rank is inside, . where it is
+ * not; of communicator 1, then of 2. `announced`: ranks of the one that some are inside, 0: it is a
+ * split of communicator 0. */
+UNIT_TEST(test_later_init, "init of a later communicator")
+{
+	static const struct {
+		const char *first, *second;
+		int announced;
+		const char *finds, *line;
+	} inits[] = {
+		{ "AAA.", "....", 4, "hang init-missing-rank 3 majority",
+		  "3 of 4 ranks are inside a" },
+		{ "aabb", "C...", 2, "hang init-missing-rank 1 majority",
+		  "1 of 2 ranks are inside a" },
+		{ "abab", "..C.", 2, "hang init-missing-rank 0 majority",
+		  "1 of 2 ranks are inside a" },
+		{ "C...", "....", 2, "hang init-missing-rank 1,2,3 inconclusive",
+		  "Who the others are is not known: 1 of ranks 1,2,3." },
+		{ "ABA.", "....", 0, "hang init-missing-rank 3 majority",
+		  "3 of 4 ranks are inside a" },
+		{ "AAAA", "....", 4, "hang * - *", "" }, /* all are there */
+	};
+
+	UNIT_ROWS(row, inits) {
+		calls_set_up(4);
+		for (int i = 0; i < 4; i++) {
+			struct evidence_rank *r = &evidence.ranks[i];
+			const char *const letters[] = { row->first, row->second };
+
+			play(i, 3, step_count, false);
+			r->recorder = aligned_alloc(64, sizeof(*r->recorder));
+			memset(r->recorder, 0, sizeof(*r->recorder));
+			r->recorder->inits[0] = (struct record_init){
+				.state = RECORD_COMM_READY, .id = 1, .rank = i, .nranks = 4
+			};
+			for (int c = 1; c <= 2; c++) {
+				char letter = letters[c - 1][i];
+				bool inside = letter >= 'A' && letter <= 'Z';
+				int32_t n = !inside	     ? 2
+					    : row->announced ? row->announced
+							     : RECORD_CHILD(0);
+
+				r->view.waiting = r->view.overdue = inside || r->view.overdue;
+				r->view.comms[c].state =
+					inside ? RECORD_COMM_INIT : RECORD_COMM_NONE;
+				if (letter == '.')
+					continue;
+				r->recorder->inits[c] = (struct record_init){
+					.state = inside ? RECORD_COMM_INIT : RECORD_COMM_READY,
+					.id = (uint64_t)(letter & 31) + 100,
+					.rank = inside && !row->announced ? RECORD_CHILD(1) : i,
+					.nranks = n
+				};
+			}
+			strcpy(r->view.what, "communicator init");
+			strcpy(r->syscall, "clock_nanosleep");
+			r->state = 'S';
+		}
+		finish();
+		finds(row->finds);
+		CU_ASSERT(!row->line[0] || said(row->line));
+	}
+}

@@ -73,7 +73,8 @@ enter 2 nft "add table inet t; add chain inet t c { type filter hook input prior
 	add rule inet t c tcp dport 21000-21099 drop; add rule inet t c tcp sport 21000-21099 drop"
 limit=40 ended
 expect_rc 10 'ports of data shut'
-expect_out '^# verdict: outcome=hang class=partition ranks=- .* confidence=inconclusive .* pair=[^ ]*node[12]>node[12][^ ]* side=fabric '
+# how often what is lost was sent again by then depends on the connection's round trip
+expect_out '^# verdict: outcome=hang class=partition ranks=- .* confidence=(inconclusive|majority) .* pair=[^ ]*node[12]>node[12][^ ]* side=fabric '
 expect_out '^#   What rank [0-3] \(node[12]\) sends to port [0-9]+ of [0-9.]+ \(node[12]\) is not acknowledged'
 holds 'ports of data shut: something is left' within 10 no_process
 enter 2 nft delete table inet t

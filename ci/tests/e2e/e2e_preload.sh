@@ -9,20 +9,24 @@ export DOUBLE_DIR=$work
 cd "$work" || exit 1
 
 # hangs SECONDS CODE VERDICT WORD...: the subject with these words (the first may be a fault) ends with CODE, and a verdict that
-# matches, within SECONDS; an empty VERDICT: without a word, its monitor's last included; one with ^: that line. static: NCCL is a part of the program
+# matches, within SECONDS; an empty VERDICT: without a word, its monitor's last included; !: with no verdict; one with ^: that line. static: NCCL is a part of the program
 hangs() {
 	local seconds=$1 code=$2 verdict=$3 n=$BASHPID out rc fault=() subject=$subject
 	shift 3
 	out=$work/out.$n
 	[[ " $* " != *" static "* ]] || subject+=-static
 	[[ ${1-} == --fault=* ]] && fault=("$1") && shift
-	[[ $verdict == ^* || -z $verdict ]] || verdict="^# verdict: .*$verdict"
+	[[ $verdict == ^* || $verdict == '!' || -z $verdict ]] || verdict="^# verdict: .*$verdict"
 	HANGAR_E2E=$token timeout "$seconds" "$BUILD/hangar_run" --on-hang=kill --timeout 3 --out "$work/dir.$n" "${fault[@]}" "$subject" 4 40 halves "$@" >"$out" 2>&1
 	rc=$?
 	[ -n "$verdict" ] || within 20 unwatched "$work/dir.$n" || rc=watched
 	sed -i '/NCCL is part of the program/d' "$out"
 	! grep -q "nothing was watched" "$out" || rc=unwatched
-	if [ $rc != "$code" ] || ! { if [ -n "$verdict" ]; then grep -q "$verdict" "$out"; else [ ! -s "$out" ]; fi; }; then
+	if [ $rc != "$code" ] || ! case $verdict in
+		'') [ ! -s "$out" ] ;;
+		!) ! grep -q '^# verdict' "$out" ;;
+		*) grep -q "$verdict" "$out" ;;
+		esac; then
 		echo "${fault[*]} $* ended with $rc, not $code, or not '$verdict': $(head -c 400 "$out")" >>"$work/failed"
 	fi
 }
@@ -32,14 +36,15 @@ unwatched() { ! pgrep -f -- "hangar_run .*--out $1 " >/dev/null; }
 rows=(
 	"40|0|"
 	"40|5||fails"
-	"40|0||away=2@9"
+	"40|0|!|away=2@9"
 	"40|0||nonblocking"
 	"40|0||many"
 	"40|0||graph"
 	"40|137|ranks=2 comm=0 |graph skip-graph=2@9"
 	"40|0||pairs sync"
 	"40|0||static"
-	"40|0||static graph pairs away=2@9"
+	"40|0|!|static graph pairs away=2@9"
+	"40|0|!|saves=2@9"
 	"40|137|class=skipped-call ranks=1 comm=0 seq=19|static skip=1@7"
 	"40|137|class=mismatch ranks=2 comm=0 seq=25 .*field=count|static count=2@9"
 	"40|137|class=missing-call ranks=2 comm=0 seq=25|static asleep=2@9"
@@ -71,6 +76,7 @@ rows=(
 	"40|137|ranks=3|--fault=init-late:3@1,value=60"
 	"40|137|class=missing-call ranks=1 |--fault=late:1@9,kind=recv,value=60 pairs sync"
 	"40|137|ranks=3|--fault=init-size:3@1"
+	"40|137|class=init-missing-rank ranks=3 comm=1 seq=0|--fault=init-late:3@2,value=60"
 	"40|137|^hangar: .* strikes set-up 1 (init) of communicator 0 (4 ranks)|--fault=init-rank:3@1"
 )
 for row in "${rows[@]}"; do
@@ -86,7 +92,7 @@ while read -r line; do fail "$line"; done < <(cat "$work/failed" 2>/dev/null)
 (HANGAR_E2E=$token DOUBLE_ID=by-themselves timeout 40 "$BUILD/hangar_run" bash -c "NCCL_ALGO=Tree RANK=0 WORLD_SIZE=3 $subject 3 40 away=1@9 & \
 	for r in 1 2; do RANK=\$r WORLD_SIZE=3 $subject 3 40 away=1@9 & done; wait" >"$work/settings" 2>&1)
 check "settings that differ are said once" [ "$(grep -c '^# settings differ between ranks: NCCL_ALGO: rank 0: Tree; ranks 1,2: unset' "$work/settings")" = 1 ]
-check "and nothing else" [ "$(wc -l <"$work/settings")" = 1 ]
+check "and nothing else but that rank 1 was late" [ "$(grep -cvE '^# (late: rank 1 |  lacks|ranks 0,2 wait in|waits of this kind|rank 1 came)' "$work/settings")" = 1 ]
 mpirun=(mpirun --allow-run-as-root --oversubscribe --quiet -np 4 "$BUILD/hangar_run")
 DOUBLE_ID=mpirun-$$ HANGAR_E2E=$token timeout 40 "${mpirun[@]}" --on-hang=kill --timeout 3 --out "$work/dir.mpi" "$subject" 4 40 skip=1@7 >"$work/mpi" 2>&1
 check "under mpirun a rank is named, once" [ "$(grep -c '^# verdict: .*class=skipped-call ranks=1 ' "$work/mpi")" = 1 ]
@@ -111,6 +117,26 @@ pids_of_run | xargs -r kill -KILL
 wait $job 2>/dev/null
 check "nobody to ask" [ "$(status "$work/dir.status" 2>&1; echo $?)" = "hangar_run: no hangar_run of this user watches $work/dir.status on this host
 1" ]
+
+# a rank that is late, and came; the first lines of it come within seconds
+HANGAR_E2E=$token timeout 40 "$BUILD/hangar_run" --timeout 30 --out "$work/dir.late" "$subject" 4 400 halves long=2@100 >"$work/late" 2>&1
+check "a late rank: $(cat "$work/late")" grep -qE '^# late: rank 2 .* (made its last call|is in no call)' "$work/late"
+check "the call that it lacks" grep -q '^#   lacks call 298 of comm 0: AllReduce' "$work/late"
+check "and that it came" grep -qE '^# rank 2 came after all, after [6-9]\.. s' "$work/late"
+
+# a program that ends itself because one rank is late
+HANGAR_E2E=$token timeout 60 "$BUILD/hangar_run" --on-hang=kill --timeout 60 --out "$work/dir.own" "$subject" 4 400 halves watchdog asleep=2@100 >"$work/own-time-out" 2>&1
+check "a program's own time-out: $(cat "$work/own-time-out")" grep -q '^# verdict: outcome=hang class=missing-call ranks=2 comm=0 seq=298' "$work/own-time-out"
+check "verdict.json says the same" grep -q '"ranks": "2"' "$work/dir.own/verdict.json"
+
+# a rank that comes after its verdict: that is withdrawn, and the next one has a folder of its own
+HANGAR_E2E=$token timeout 60 "$BUILD/hangar_run" --timeout 2 --out "$work/dir.again" "$subject" 4 3000 halves long=2@100 skip=1@2900 >"$work/again" 2>&1 &
+job=$!
+check "the next verdict" within 40 grep -q "^# verdict: .*class=skipped-call ranks=1 .* evidence=$work/dir.again/2" "$work/again"
+pids_of_run | xargs -r kill -KILL
+wait $job 2>/dev/null
+check "the first one is withdrawn: $(cat "$work/again")" [ "$(grep -oE '^# (verdict: .*ranks=2|the run goes on: .* after [6-9]\.. s|verdict: .*ranks=1)' "$work/again" | cut -c 1-9 | paste -sd,)" = "# verdict,# the run,# verdict" ]
+check "and its folder says so" grep -q "^The run goes on: .* withdrawn" "$work/dir.again/postmortem.md"
 
 # before any rank has come
 HANGAR_E2E=$token "$BUILD/hangar_run" --out "$work/dir.early" sleep 40 &

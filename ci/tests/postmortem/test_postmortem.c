@@ -42,39 +42,6 @@ static void report(const struct evidence *e)
 	CU_ASSERT_FATAL(diagnosis_save(&diagnosis, e, saved_dir, &saved_err) >= 0);
 }
 
-/* No line of a suspicion passes 100 characters. */
-UNIT_TEST(test_suspicion, "suspicion")
-{
-	static const struct {
-		const char *ranks, *listed, *note;
-	} table[] = { { "3", " ranks=3 comm=1 ", "" },
-		      { "0,1,2,3,4,5,6,7,8,9,10,11,12", " ranks=0,1,2,3,4,5,6,7,8,9,... comm=1 ",
-			"5 of 6 ranks made call 8 of communicator 0 (AllReduce count 233472 float "
-			"sum) and "
-			"wait in it or behind it." } };
-
-	UNIT_ROWS(row, table) {
-		struct verdict v = { .outcome = OUTCOME_HANG,
-				     .class = CLASS_INIT_MISMATCH,
-				     .comm = 1,
-				     .seq = 1 << 20 };
-		char text[1024] = "", *line, *rest = text;
-		FILE *f = fmemopen(text, sizeof(text), "w");
-
-		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-		strcpy(v.ranks, row->ranks);
-		report_suspicion(f, &v, 123.45, row->note);
-		fclose(f);
-		UNIT_ALL(!strncmp(text, "# suspected: class=", 19),
-			 strstr(text, row->listed) != NULL,
-			 strstr(text, " seq=1048576 waited=123.") != NULL,
-			 strstr(text, "the run goes on\n") != NULL,
-			 !row->note[0] || strstr(text, "\n# 5 of 6 ranks made call 8 "));
-		while ((line = strsep(&rest, "\n")))
-			UNIT_ALL(strlen(line) <= 100, !*line || !strncmp(line, "# ", 2));
-	}
-}
-
 /* Cause, fix and prevention are folded, and nothing is lost of them. */
 UNIT_TEST(test_folded, "folded")
 {

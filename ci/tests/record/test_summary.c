@@ -260,6 +260,18 @@ UNIT_TEST(test_sizes, "few short lines, the culprit first, of any number of rank
 	CU_ASSERT_STRING_EQUAL(s.lines[2], "ranks 0-7998 wait in call 8, AllGather, 0.64 s");
 }
 
+/* A culprit whose newest call has returned is not said to wait in it: it may be anywhere. */
+UNIT_TEST(test_returned, "a culprit behind its last call")
+{
+	each_differs(4);
+	strcpy(v.ranks, "2");
+	strcpy(v.theirs, "no call");
+	summary_make(&s, &v, views, 4);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text(), "made its last call, 8"));
+	free(views);
+	views = NULL;
+}
+
 UNIT_TEST(test_one, "a process without rank, and several culprits")
 {
 	died(4);
@@ -276,6 +288,7 @@ UNIT_TEST(test_one, "a process without rank, and several culprits")
 				54),
 			0);
 	each_differs(64); /* more culprits than groups */
+	v.theirs[0] = '\0';
 	for (int i = 0; i < 32; i++) {
 		char number[16];
 

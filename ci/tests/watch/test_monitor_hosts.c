@@ -8,9 +8,10 @@
 #include <sys/socket.h>
 
 #include "nodes.h"
+#include "watch/message.h"
 #include "watch/uplink_rig.h"
 
-enum { JOIN = 4, VIEWS, ABNORMAL, DONE }; /* the star's messages */
+enum { JOIN = MESSAGE_JOIN, ABNORMAL = MESSAGE_ABNORMAL };
 
 UNIT_TEST(test_all_well, "two nodes, all well")
 {
@@ -318,26 +319,44 @@ UNIT_TEST(test_mad_node, "a node gone mad")
 	seats_close();
 }
 
-/* A host whose connection is reset comes again; one that ends it is gone. */
+/* Closes with something unread in the first connection, which is a reset. */
+static void close_unread(struct link *link)
+{
+	struct pollfd p = { .fd = link->fd, .events = POLLIN };
+
+	CU_ASSERT_EQUAL(poll(&p, 1, 2000), 1);
+	link_release(link);
+}
+
+/* A host whose connection is reset comes again, and one that aborts both; one whose second
+ * connection ends is gone, however the first one did. */
 UNIT_TEST(test_reset, "a connection is reset")
 {
 	struct rank_view there = { .rank = 2, .outcome = -1, .host = "there" };
-	struct link_message message;
+	struct link life = { .fd = -1, .passed_fd = -1 };
 
 	seats_open(2);
 	node_take(0, 0, 1);
 	nodes_open_star();
 	nodes_publish(0, 1, nodes_address, TOKEN);
-	for (int times = 0; times < 2; times++) {
+	for (int times = 0; times < 3; times++) {
 		struct link link = stranger();
 
 		say(&link, JOIN, TOKEN, &there, sizeof(there));
 		SOON(seats[0].desk->nodes == 1);
+		if (times > 0) {
+			life = stranger();
+			say(&life, MESSAGE_LIFE, TOKEN, &there, sizeof(there));
+		}
 		clock_sleep(0.7);
 		CU_ASSERT(seats_sit(0, 1));
-		while (link_receive(&link, &message) == 1) /* or its end is a reset */
-			;
-		(times == 0 ? link_abort : link_release)(&link);
+		if (times < 2) {
+			link_abort(&link);
+			link_abort(&life);
+		} else {
+			close_unread(&link);
+			link_release(&life);
+		}
 		clock_sleep(0.7);
 	}
 	CU_ASSERT(seats_end(0, 1, OUTCOME_DIED));

@@ -2,48 +2,79 @@
  * it can be given. */
 #include "preload/fault_spec.h"
 #include "rig/unit.h"
+#include "watch/aftermath.h"
 #include "watch/decide_extension.h"
 
 #define SECOND 1000000000ull
 
-static const struct patience patience = { .look = 1, .suspect = 10, .hang = 120 };
+static const struct patience patience = { .look = 1, .late = 10, .hang = 120 };
 
 UNIT_TEST(test_tiers, "tiers")
 {
 	static const struct {
 		enum diagnosis_class class;
-		double waited, still, longest;
+		double waited, still, late;
 		enum tier tier;
 	} rows[] = {
-		{ CLASS_MISSING, 1, 1, 0, TIER_WAIT },
-		{ CLASS_MISSING, 9.9, 9.9, 0, TIER_WAIT },
-		{ CLASS_MISSING, 10, 10, 0, TIER_SUSPECT },
-		{ CLASS_MISSING, 30, 30, 2, TIER_WAIT },
-		{ CLASS_MISSING, 40, 40, 2, TIER_SUSPECT },
-		{ CLASS_MISSING, 120, 120, 30, TIER_VERDICT },
-		{ CLASS_MISSING, 120, 3, 0, TIER_SUSPECT }, /* some rank went on until then */
-		{ CLASS_STOPPED, 120, 3, 0, TIER_VERDICT },
-		{ CLASS_UNEXPLAINED, 119, 119, 0, TIER_SUSPECT },
-		{ CLASS_BLOCKED, 5, 5, 0, TIER_WAIT },
-		{ CLASS_STOPPED, 1, 1, 0, TIER_VERDICT },
-		{ CLASS_MISMATCH, 1, 1, 30, TIER_VERDICT },
-		{ CLASS_CYCLE, 1, 1, 0, TIER_VERDICT },
-		{ CLASS_EARLY, 1, 1, 0, TIER_WAIT },
+		{ CLASS_MISSING, 1, 1, 10, TIER_WAIT },
+		{ CLASS_MISSING, 9.9, 9.9, 10, TIER_WAIT },
+		{ CLASS_MISSING, 10, 10, 10, TIER_LATE },
+		{ CLASS_MISSING, 1, 1, 1, TIER_LATE },
+		{ CLASS_MISSING, 120, 120, 150, TIER_VERDICT },
+		{ CLASS_MISSING, 120, 3, 10, TIER_LATE }, /* some rank went on until then */
+		{ CLASS_STOPPED, 120, 3, 10, TIER_VERDICT },
+		{ CLASS_UNEXPLAINED, 119, 119, 10, TIER_LATE },
+		{ CLASS_BLOCKED, 5, 5, 10, TIER_WAIT },
+		{ CLASS_STOPPED, 1, 1, 10, TIER_VERDICT },
+		{ CLASS_MISMATCH, 1, 1, 36, TIER_VERDICT },
+		{ CLASS_CYCLE, 1, 1, 10, TIER_VERDICT },
+		{ CLASS_EARLY, 1, 1, 10, TIER_WAIT },
 	};
 
 	UNIT_ROWS(row, rows)
-		CU_ASSERT_EQUAL(tier_of(&patience, row->class, row->waited, row->still,
-					row->longest),
+		CU_ASSERT_EQUAL(tier_of(&patience, row->class, row->waited, row->still, row->late),
 				row->tier);
+}
+
+/* Waits of `each` seconds, `n` of them, and one of `once` among `calls` calls. */
+UNIT_TEST(test_usual, "usual waits")
+{
+	static const struct {
+		int n;
+		double each, once;
+		uint64_t calls;
+		double p99, late;
+	} rows[] = {
+		{ 0, 0, 0, 0, 0, 10 },
+		{ 1, 30, 0, 3, 0, 10 }, /* warm-up */
+		{ 0, 0, 0, 8, 0, 1 },	/* through eight calls, none long enough to be seen */
+		{ 20, 0.1, 0, 20, 0.1, 1 },
+		{ 20, 0.4, 0, 20, 0.4, 2 },
+		{ 300, 0.4, 0, 300, 0.4, 2 },
+		{ 300, 0.1, 30, 300, 0.1, 36 }, /* a checkpoint is usual once it has been seen */
+		{ 2, 0.4, 30, 400, 0, 36 },
+		{ 5, 0.4, 3, 5, 3, 10 },
+	};
+
+	UNIT_ROWS(row, rows) {
+		struct usual u = { 0 };
+
+		for (int i = 0; i < row->n; i++)
+			usual_add(&u, row->each, 2);
+		if (row->once > 0)
+			usual_add(&u, row->once, 2);
+		CU_ASSERT_DOUBLE_EQUAL(usual_p99(&u, row->calls), row->p99, 1e-6);
+		CU_ASSERT_DOUBLE_EQUAL(usual_late(&u, row->calls, 10), row->late, 1e-6);
+	}
 }
 
 /* A wait for an all-reduce lasted 2 s and ended; then one for a call of this kind lasts. Returns after how many seconds
  * it is suspected or ends as `class`, 0: not within 15; `moves`: a rank of another host makes steps until 14 s. */
 static double said_after(uint32_t kind, double hang, enum diagnosis_class class, bool moves,
-			 enum decide_action *last)
+			 enum decide_action *last, uint64_t moved_per_s)
 {
 	struct decide_config config = { .deadlines = true,
-					.patience = { .look = 1, .suspect = 10, .hang = hang } };
+					.patience = { .look = 1, .late = 10, .hang = hang } };
 	struct decide_rank rank = { .view = { .process = PROCESS_ALIVE } };
 	struct rank_view other = { .rank = 1, .outcome = -1 };
 	struct decide_host host = { .views = &other, .nviews = 1 };
@@ -57,6 +88,7 @@ static double said_after(uint32_t kind, double hang, enum diagnosis_class class,
 	struct decide_state s;
 	struct decision d;
 
+	verdict.ranks[0] = moved_per_s ? '0' : '-';
 	decide_open(&s, &config, SECOND);
 	for (uint64_t now = SECOND; now < 20 * SECOND; now += SECOND / 50) {
 		struct rank_view *v = &rank.view;
@@ -67,7 +99,10 @@ static double said_after(uint32_t kind, double hang, enum diagnosis_class class,
 		v->deadline_ns = v->waiting ? since + SECOND : 0;
 		v->waited = v->waiting ? (double)(now - since) * 1e-9 : 0;
 		v->oldest.ticket = v->waiting;
+		v->comm_state = kind == CALL_KIND_COUNT ? RECORD_COMM_INIT : RECORD_COMM_READY;
 		v->oldest.kind = (uint8_t)(now < 3 * SECOND ? CALL_ALL_REDUCE : kind);
+		rank.account = (struct rank_account){ .known = true,
+						      .moved = now / 1000000 * moved_per_s / 1000 };
 		in.now = host.heard_ns = now;
 		host.answered = true;
 		other.progressed = now < 18 * SECOND;
@@ -75,7 +110,7 @@ static double said_after(uint32_t kind, double hang, enum diagnosis_class class,
 		if (d.action == DECIDE_DIAGNOSE)
 			d = decide_answer(&s, &in, DIAGNOSIS_NAMED, &verdict);
 		*last = d.action;
-		if (d.suspected || d.action == DECIDE_END) {
+		if ((d.late && !moves) || d.action == DECIDE_END) {
 			decide_release(&s);
 			return v->waited;
 		}
@@ -88,16 +123,75 @@ static double said_after(uint32_t kind, double hang, enum diagnosis_class class,
 UNIT_TEST(test_waits, "the longest wait of its kind")
 {
 	enum decide_action last;
-	double said = said_after(CALL_BROADCAST, 120, CLASS_MISSING, false, &last);
+	double said = said_after(CALL_BROADCAST, 120, CLASS_MISSING, false, &last, 0);
 
 	CU_ASSERT(said >= 10 && said < 11.5 && last == DECIDE_EXTEND);
-	CU_ASSERT_EQUAL(said_after(CALL_ALL_REDUCE, 120, CLASS_MISSING, false, &last), 0);
-	said = said_after(CALL_ALL_REDUCE, 5, CLASS_MISSING, false, &last);
+	said = said_after(CALL_ALL_REDUCE, 120, CLASS_MISSING, false, &last, 0);
+	CU_ASSERT(said >= 10 && said < 11.5); /* one is not known to be usual */
+	said = said_after(CALL_ALL_REDUCE, 5, CLASS_MISSING, false, &last, 0);
 	CU_ASSERT(said >= 5 && said < 6.5 && last == DECIDE_END);
-	said = said_after(CALL_ALL_REDUCE, 5, CLASS_MISSING, true, &last);
+	said = said_after(CALL_ALL_REDUCE, 5, CLASS_MISSING, true, &last, 0);
 	CU_ASSERT(said >= 14 && last == DECIDE_END);
-	said = said_after(CALL_ALL_REDUCE, 120, CLASS_HOST_SILENT, false, &last);
+	said = said_after(CALL_KIND_COUNT, 2.5, CLASS_UNEXPLAINED, false, &last, 0);
+	CU_ASSERT(said >= 10 &&
+		  last == DECIDE_EXTEND); /* no rank is missing at init: late, not hung */
+	said = said_after(CALL_KIND_COUNT, 2.5, CLASS_MISSING, false, &last, 0);
+	CU_ASSERT(said >= 2.5 && said < 4 && last == DECIDE_END);
+	/* a rank that works is late, however long; heartbeats are no work */
+	said = said_after(CALL_ALL_REDUCE, 5, CLASS_MISSING, false, &last, 1 << 20);
+	CU_ASSERT(said >= 5 && last == DECIDE_EXTEND);
+	said = said_after(CALL_ALL_REDUCE, 5, CLASS_MISSING, false, &last, 1 << 10);
+	CU_ASSERT(said >= 5 && said < 6.5 && last == DECIDE_END);
+	said = said_after(CALL_ALL_REDUCE, 120, CLASS_HOST_SILENT, false, &last, 0);
 	CU_ASSERT(said > 0 && said < 2 && last == DECIDE_END);
+}
+
+/* Two ranks wait when the verdict comes, at 10 s, the third one is away; how they are at 20 s. */
+UNIT_TEST(test_aftermath, "after a verdict")
+{
+	static const struct {
+		struct rank_view view[3];
+		double seconds; /* 0: the verdict stands; else what a look 1.1 s later says */
+	} rows[] = {
+		{ { { .since_ns = SECOND }, { .since_ns = SECOND }, { .heartbeat = 1 } }, 0 },
+		{ { { .since_ns = 20 * SECOND }, { .since_ns = SECOND }, { .heartbeat = 1 } }, 0 },
+		{ { { 0 }, { .since_ns = 20 * SECOND }, { .heartbeat = 1 } }, 19 },
+		{ { { 0 }, { .since_ns = 20 * SECOND }, { 0 } }, 0 },
+		{ { { 0 }, { .error = "remote" }, { .heartbeat = 1 } }, 0 },
+		{ { { 0 },
+		    { .comms = { { 0 }, { .state = RECORD_COMM_ABORTED } } },
+		    { .heartbeat = 1 } },
+		  0 },
+		{ { { .process = PROCESS_EXITED },
+		    { .process = PROCESS_EXITED },
+		    { .process = PROCESS_EXITED } },
+		  19 },
+		{ { { .process = PROCESS_EXITED },
+		    { .process = PROCESS_EXITED, .status = 1 },
+		    { .heartbeat = 1 } },
+		  0 },
+		{ { { .process = PROCESS_KILLED, .status = 9 }, { 0 }, { .heartbeat = 1 } }, 0 },
+	};
+	struct decide_rank ranks[3] = { { .view = { .waiting = 1, .since_ns = SECOND } },
+					{ .view = { .waiting = 1, .since_ns = SECOND } } };
+
+	UNIT_ROWS(row, rows) {
+		struct decide_rank now[3] = { { .view = row->view[0] },
+					      { .view = row->view[1] },
+					      { .view = row->view[2] } };
+		struct aftermath a = { 0 };
+
+		aftermath_begin(&a, ranks, 3, 10 * SECOND);
+		CU_ASSERT_EQUAL(aftermath_look(&a, ranks, 3, 11 * SECOND), 0);
+		if (row->view[0].process != PROCESS_EXITED)
+			CU_ASSERT_EQUAL(aftermath_look(&a, now, 3, 20 * SECOND), 0);
+		CU_ASSERT_DOUBLE_EQUAL(aftermath_look(&a, now, 3,
+						      row->view[0].process == PROCESS_EXITED
+							      ? 20 * SECOND
+							      : 21 * SECOND + SECOND / 10),
+				       row->seconds, 1e-6);
+		aftermath_release(&a);
+	}
 }
 
 /* The monitor of another host is gone, at 2 s. Returns after how many seconds that is a verdict, 0: not within 20; `moves`: a rank
@@ -106,7 +200,7 @@ static double lost_after(double hang, bool moves)
 {
 	struct decide_config config = { .deadlines = true,
 					.partition_seconds = 10,
-					.patience = { .look = 1, .suspect = 10, .hang = hang } };
+					.patience = { .look = 1, .late = 10, .hang = hang } };
 	struct decide_rank rank = { .view = { .process = PROCESS_ALIVE, .outcome = -1 } };
 	struct rank_view other = { .rank = 1, .outcome = -1 };
 	struct decide_host host = { .views = &other, .nviews = 1, .heard_ns = 2 * SECOND };

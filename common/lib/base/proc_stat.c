@@ -48,6 +48,19 @@ bool proc_account_read(struct proc_account *account, pid_t pid)
 	       sscanf(text, "%" SCNu64 " %" SCNu64, &account->ran_ns, &account->waited_ns) == 2;
 }
 
+uint64_t proc_moved_read(pid_t pid)
+{
+	uint64_t reads = 0, writes = 0, faults = 0;
+	char text[1024], *close;
+
+	if (file_text("", text, sizeof(text), "/proc/%d/io", (int)pid) > 0)
+		sscanf(text, "rchar: %" SCNu64 " wchar: %" SCNu64, &reads, &writes);
+	if (file_text("", text, sizeof(text), "/proc/%d/stat", (int)pid) > 0 &&
+	    (close = strrchr(text, ')')))
+		sscanf(close, ") %*c %*d %*d %*d %*d %*d %*u %" SCNu64, &faults);
+	return reads + writes + 4096 * faults;
+}
+
 static bool is_frozen(pid_t pid)
 {
 	char text[8 << 10], *rest = text, *line, state[256];

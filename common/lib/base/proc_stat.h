@@ -39,6 +39,11 @@ struct proc_account {
  * thread or if the kernel keeps no account. */
 bool proc_account_read(struct proc_account *account, pid_t pid);
 
+/* Bytes that process `pid` has read and written (/proc/PID/io), and those of pages that were new to it
+ * (minor faults, 4 KiB each): they grow while it works, and not while it waits or spins. 0 where they
+ * cannot be read. */
+uint64_t proc_moved_read(pid_t pid);
+
 /* ---- a process that exits, before waitpid returns it ---- A process with a GPU returns memory and
  * mappings first: up to half a second on a loaded host. A crashed process first writes its core
  * file, for seconds or minutes. The kernel shows the exit and its status at once (proc_pid_stat(5):

@@ -2,8 +2,11 @@
  * to keep. */
 #include "postmortem/diagnoser.h"
 
+#include <signal.h>
+
 #include "base/clock.h"
 #include "base/output.h"
+#include "base/rank_list.h"
 #include "process/command.h"
 #include "postmortem/folder.h"
 #include "postmortem/postmortem.h"
@@ -150,6 +153,24 @@ static void on_evidence(void *ctx, int32_t rank, enum evidence_kind kind, const 
 	remote->kinds[kind].bytes = bytes;
 }
 
+/* A program's own time-out ends it: its ranks abort, or are ended, because one was late. That stands, unless the late
+ * one is among those that failed by themselves. */
+static bool was_late(const struct diagnoser *self, const struct verdict *verdict,
+		     const struct rank_view *views, size_t n)
+{
+	const struct diagnosis *late = &self->late;
+
+	if (late->class == CLASS_OUTCOME || late->class == CLASS_UNEXPLAINED ||
+	    (verdict->outcome != OUTCOME_DIED && verdict->outcome != OUTCOME_ERROR))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (rank_list_has(late->ranks, views[i].rank) &&
+		    (views[i].process == PROCESS_EXITED || view_failed(&views[i]) ||
+		     (views[i].process == PROCESS_KILLED && views[i].status != SIGTERM)))
+			return false;
+	return rank_list_count(late->ranks) > 0;
+}
+
 static enum diagnosis_result on_refine(void *ctx, const struct rank_view *views,
 				       const struct record_memory *const *memories, size_t n,
 				       struct verdict *verdict)
@@ -166,7 +187,14 @@ static enum diagnosis_result on_refine(void *ctx, const struct rank_view *views,
 	if (!ended) /* else there are no processes to look at */
 		evidence_probe(self->evidence.ranks, (size_t)self->evidence.nranks, &self->probe);
 	clock_local(self->evidence.when, sizeof(self->evidence.when), CLOCK_ISO);
-	diagnose(&self->evidence, d);
+	if (was_late(self, verdict, views, n)) {
+		*d = self->late;
+		diagnosis_note(d, "The program ended itself after that: %s.",
+			       outcome_name(verdict->outcome));
+		verdict->outcome = d->outcome;
+	} else {
+		diagnose(&self->evidence, d);
+	}
 	if (ended && (d->outcome == OUTCOME_INTERNAL ||
 		      (d->class == CLASS_OUTCOME && d->outcome == verdict->outcome)))
 		return result; /* the calls say no more than the ranks did */
@@ -217,16 +245,18 @@ static void on_name_comms(void *ctx, struct rank_view *views, size_t n)
 	}
 }
 
-static void on_suspect(void *ctx, const struct verdict *verdict, const struct rank_view *views,
-		       size_t n)
+static void on_late(void *ctx)
 {
 	struct diagnoser *self = ctx;
-	double longest = 0;
 
-	for (size_t i = 0; i < n; i++)
-		longest = views[i].waiting && views[i].waited > longest ? views[i].waited : longest;
-	report_suspicion(stdout, verdict, longest,
-			 self->diagnosis.nlines ? self->diagnosis.lines[0] : "");
+	self->late = self->diagnosis;
+}
+
+static void on_came(void *ctx)
+{
+	struct diagnoser *self = ctx;
+
+	self->late.class = CLASS_OUTCOME;
 }
 
 static void on_reserve_folder(void *ctx, struct verdict *verdict)
@@ -369,6 +399,20 @@ void diagnoser_start(struct diagnoser *self)
 	task_begin(&self->counters); /* without it there is one reading only */
 }
 
+void diagnoser_withdraw(struct diagnoser *self, const char *sentence)
+{
+	char path[sizeof(self->folder) + 16];
+	FILE *f;
+
+	self->late.class = CLASS_OUTCOME;
+	snprintf(path, sizeof(path), "%s/postmortem.md", self->folder);
+	f = self->folder[0] ? fopen(path, "a") : NULL;
+	if (!f)
+		return;
+	fprintf(f, "\n## Afterwards\n\n%c%s.\n", toupper((unsigned char)sentence[0]), sentence + 1);
+	fclose(f);
+}
+
 void diagnoser_release(struct diagnoser *self)
 {
 	task_end(&self->counters);
@@ -386,7 +430,8 @@ void diagnoser_release(struct diagnoser *self)
 struct monitor_client diagnoser_client(struct diagnoser *self)
 {
 	return (struct monitor_client){ .ctx = self,
-					.suspect = on_suspect,
+					.late = on_late,
+					.came = on_came,
 					.begin = on_begin,
 					.collect = on_collect,
 					.on_evidence = on_evidence,

@@ -38,12 +38,14 @@ struct diagnoser {
 	struct evidence_probe probe; /* started when something seemed wrong */
 	struct task counters;	     /* the host's reading when the run began; arg NULL: none */
 	struct diagnosis diagnosis;
+	struct diagnosis late; /* the newest that was printed as late; class 0: it came after all */
 	struct remote_evidence *remote; /* by rank; owned */
 	int nremote;
 	char root[160];	    /* where folders are made, "" nowhere */
 	bool turned;	    /* from the site's root to TMPDIR */
 	bool short_of_room; /* report or records could not be saved, which was said */
 	char folder[200];   /* "" when none could be made */
+	int made; /* folders: a run that goes on has a verdict again, MAX_FOLDERS at most */
 };
 
 /* The monitor's hooks. On the root's host refine() names class, ranks and place from all hosts'
@@ -56,3 +58,6 @@ struct monitor_client diagnoser_client(struct diagnoser *self);
  * its time. */
 void diagnoser_start(struct diagnoser *self);
 void diagnoser_release(struct diagnoser *self);
+/* The verdict did not stand: the newest folder says so, in this sentence. The next verdict has a folder of
+ * its own. */
+void diagnoser_withdraw(struct diagnoser *self, const char *sentence);

@@ -8,8 +8,9 @@
 #include "process/command.h"
 #include "record/summary.h"
 
-#define RUNS	   "results/runs"
-#define ROOM_BYTES (1 << 20) /* of a run of a few ranks */
+#define RUNS	    "results/runs"
+#define MAX_FOLDERS 8	      /* of a run that goes on after verdicts */
+#define ROOM_BYTES  (1 << 20) /* of a run of a few ranks */
 
 static bool make(const char *path, bool shared)
 {
@@ -89,8 +90,10 @@ static void link_last(const struct diagnoser *self)
 static bool name_folder(struct diagnoser *self, const char *name)
 {
 	const char *out = self->site.out;
-	int n = out ? snprintf(self->folder, sizeof(self->folder), "%s", out)
-		    : snprintf(self->folder, sizeof(self->folder), "%s/%s", self->root, name);
+	int n = !out ? snprintf(self->folder, sizeof(self->folder), "%s/%s", self->root, name)
+		: self->made == 0 ? snprintf(self->folder, sizeof(self->folder), "%s", out)
+				  : snprintf(self->folder, sizeof(self->folder), "%s/%d", out,
+					     self->made + 1);
 
 	if ((out || self->root[0]) && n < (int)sizeof(self->folder))
 		return true;
@@ -117,6 +120,7 @@ static bool make_named(struct diagnoser *self, const char *name, bool shared)
 		return false;
 	}
 	link_last(self);
+	self->made++;
 	return true;
 }
 
@@ -124,6 +128,13 @@ bool folder_make(struct diagnoser *self)
 {
 	char date[32], name[128];
 
+	if (self->made == MAX_FOLDERS) {
+		fprintf(stderr,
+			"%s: evidence of this run's first %d verdicts is kept, not of this one\n",
+			self->site.name, MAX_FOLDERS);
+		self->folder[0] = '\0';
+		return false;
+	}
 	clock_local(date, sizeof(date), "%Y%m%d-%H%M%S");
 	snprintf(name, sizeof(name), "%s-%.40s-%.8s", date, self->site.name, self->site.key);
 	return make_named(self, name, self->site.out != NULL);

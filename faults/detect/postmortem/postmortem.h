@@ -16,10 +16,6 @@ void report_explain(struct verdict *verdict, const struct diagnosis *diagnosis,
 void report_summary(struct summary *summary, const struct diagnosis *diagnosis,
 		    const struct evidence *evidence);
 
-/* Prints what may become a verdict, which the run may still disprove: lines of 100 characters at most. `waited`:
- * seconds. `note`: one more line, "" for none. */
-void report_suspicion(FILE *out, const struct verdict *verdict, double waited, const char *note);
-
 /* Write verdict.json, postmortem.md, timeline.csv and timeline.json to `dir`, in this order and each whole or not
  * at all. 1: the timeline holds calls to draw, 0: it holds none; or a negative errno with the error set. */
 int diagnosis_save(const struct diagnosis *diagnosis, const struct evidence *evidence,

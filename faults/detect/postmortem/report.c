@@ -10,7 +10,6 @@
 #include "base/output.h"
 
 #define RANKS_SHOWN 64 /* whose lines; the culprits are the first */
-#define RANKS_WIDTH 20 /* of a suspicion's list */
 #define FOLD	    88 /* characters behind a name of 12 */
 #define FILES	    4
 
@@ -113,22 +112,6 @@ void diagnosis_print(FILE *out, const struct diagnosis *d, const struct evidence
 	counter_delta_print(out, e, false);
 	if (e->remarks[0])
 		fprintf(out, "evidence    %s\n", e->remarks);
-}
-
-void report_suspicion(FILE *out, const struct verdict *verdict, double waited, const char *note)
-{
-	char line[512];
-	bool cut = strlen(verdict->ranks) > RANKS_WIDTH;
-
-	fprintf(out,
-		"# suspected: class=%s ranks=%.*s%s comm=%" PRId64 " seq=%" PRId64
-		" waited=%.1f s\n#   longer than any wait that ended well; the run goes on\n",
-		class_name(verdict->class, verdict->outcome), RANKS_WIDTH, verdict->ranks,
-		cut ? "..." : "", verdict->comm, verdict->seq, waited);
-	snprintf(line, sizeof(line), "%s", note);
-	if (line[0])
-		fprintf(out, "# %s\n", summary_cut(line));
-	fflush(out);
 }
 
 static json_t *errors_json(const struct diagnosis *d, const struct evidence *e)

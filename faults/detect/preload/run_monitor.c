@@ -12,16 +12,17 @@
 #include "preload/run_ranks.h"
 #include "preload/run_status.h"
 #include "process/command.h"
+#include "watch/aftermath.h"
 #include "watch/monitor.h"
 
-#define LOOK_SECONDS	1.0	     /* from one look at a wait to the next */
-#define SUSPECT_SECONDS 10.0	     /* a wait that is worth a line */
-#define SILENT_SECONDS	3.0	     /* a host is silent for so long before a line */
-#define HOSTS_NS	200000000ull /* other hosts answer in this time how they are */
-#define LINGER_SECONDS	1.0	     /* after the command's end: others of the run may still come */
-#define SETTLE_NS	500000000ull /* others that were started with a rank have come, too */
-#define UNSEEN_NS	10000000000ull /* without NCCL for so long: a line */
-#define MAX_FDS		1024
+#define LOOK_SECONDS   1.0	    /* from one look at a wait to the next */
+#define LATE_SECONDS   10.0	    /* a wait that is worth a line while none like it is known */
+#define SILENT_SECONDS 3.0	    /* a host is silent for so long before a line */
+#define HOSTS_NS       200000000ull /* other hosts answer in this time how they are */
+#define LINGER_SECONDS 1.0	    /* after the command's end: others of the run may still come */
+#define SETTLE_NS      500000000ull /* others that were started with a rank have come, too */
+#define UNSEEN_NS      10000000000ull /* without NCCL for so long: a line */
+#define MAX_FDS	       1024
 
 struct runner {
 	const struct run_settings *settings;
@@ -31,11 +32,12 @@ struct runner {
 	struct run_status status;
 	uint64_t requested_ns; /* when the status of other hosts was requested, 0: it was not */
 	uint64_t began_ns;
-	bool unseen;	      /* that no NCCL was seen was printed */
-	int faulty;	      /* the rank that the fault is for; -1: none, or it has come */
-	int command_fd;	      /* pidfd of the command */
-	uint64_t ended_ns;    /* when no process was left, 0: some is */
-	bool reported;	      /* a verdict: nothing more before all have gone */
+	bool unseen;	   /* that no NCCL was seen was printed */
+	int faulty;	   /* the rank that the fault is for; -1: none, or it has come */
+	int command_fd;	   /* pidfd of the command */
+	uint64_t ended_ns; /* when no process was left, 0: some is */
+	bool reported;	   /* a verdict: nothing more before all have gone, or go on */
+	struct aftermath after;
 	uint64_t settings_ns; /* when settings that came since are compared, 0: none did */
 	bool differ;	      /* they do, as was printed */
 };
@@ -176,16 +178,46 @@ static void print_status(struct runner *r, uint64_t now)
 	signalled = 0;
 }
 
+/* A wait that was called a hang has ended well. */
+static void watch_again(struct runner *r, double seconds)
+{
+	char line[160];
+
+	snprintf(line, sizeof(line),
+		 "the run goes on: what ranks waited for came after all, after %.1f s; the verdict "
+		 "is withdrawn",
+		 seconds);
+	printf("# %s\n", line);
+	fflush(stdout);
+	diagnoser_withdraw(&r->diagnoser, line);
+	monitor_again(&r->monitor);
+	r->reported = false;
+}
+
+static void look_after(struct runner *r, uint64_t now)
+{
+	struct monitor *m = &r->monitor;
+	double seconds;
+
+	monitor_look(m);
+	seconds = aftermath_look(&r->after, m->ranks, m->nranks, now);
+	if (seconds > 0 && r->settings->on_hang == ON_HANG_REPORT)
+		watch_again(r, seconds);
+	print_status(r, now);
+}
+
 static void step(struct runner *r)
 {
 	static const struct supervised unchanged = { .running = true };
 	int exit_code = 0;
 	bool over;
 
-	if (r->reported && any_left(&r->monitor)) {
-		monitor_look(&r->monitor);
-		print_status(r, clock_ns());
-		return;
+	if (r->reported) {
+		bool left = any_left(&r->monitor);
+
+		look_after(r, clock_ns());
+		if (left && r->reported)
+			return;
 	}
 	if (r->reported)
 		monitor_forget(&r->monitor);
@@ -203,6 +235,10 @@ static void step(struct runner *r)
 		act(r);
 	else
 		monitor_forget(&r->monitor);
+	if (exit_code == OUTCOME_HANG)
+		aftermath_begin(&r->after, r->monitor.ranks, r->monitor.nranks, clock_ns());
+	else
+		aftermath_release(&r->after);
 }
 
 /* Says once, while the command runs, that nothing is watched so far. */
@@ -253,7 +289,7 @@ static int open_monitor(struct runner *r)
 			    .silent_seconds = SILENT_SECONDS,
 			    .partition_seconds = r->settings->timeout,
 			    .patience = { .look = fmin(LOOK_SECONDS, r->settings->timeout),
-					  .suspect = SUSPECT_SECONDS,
+					  .late = LATE_SECONDS,
 					  .hang = r->settings->timeout } },
 		.client = diagnoser_client(&r->diagnoser),
 	};
@@ -261,7 +297,7 @@ static int open_monitor(struct runner *r)
 	int rc;
 
 	if (r->settings->quiet)
-		config.client.suspect = NULL;
+		config.client.late = NULL;
 	rc = monitor_open(&r->monitor, &config, NULL, -1, &err);
 
 	if (rc < 0 && rc != -EADDRINUSE)
@@ -290,6 +326,7 @@ static _Noreturn void run(struct runner *r, int ready_fd)
 	watch_command(r);
 	print_unseen(r);
 	monitor_close(&r->monitor);
+	aftermath_release(&r->after);
 	run_status_release(&r->status);
 	diagnoser_release(&r->diagnoser);
 	_exit(0);

@@ -105,6 +105,10 @@ enum record_device {
 	RECORD_DEVICE_AWAITED
 };
 
+/* Until a child's init has returned its rank and nranks hold these of how many children its parent has
+ * and of the parent's number: -2 and below. */
+#define RECORD_CHILD(number) (-2 - (int32_t)(number))
+
 /* Arguments of a communicator's init, and its state, which is stored last. */
 struct record_init {
 	_Atomic uint32_t state; /* enum record_comm_state */

@@ -160,6 +160,12 @@ static double say_doing(const struct scene *s, const struct rank_view *v, bool c
 	} else if (v->comm_state == RECORD_COMM_INIT) {
 		snprintf(buf, len, "%s in communicator init", wait);
 		return v->waiting ? v->waited : -1;
+	} else if (culprit && open_call(v) && v->last.state == RECORD_RETURNED &&
+		   strcmp(s->verdict->theirs, "no call") == 0) {
+		/* whether it waits for its GPU is not known */
+		snprintf(buf, len, "made its last call, %" PRIu64 "%s", v->last.seq,
+			 of_comm(s, v->last.comm, how, sizeof(how)));
+		return idle_seconds(v);
 	} else if (open_call(v)) {
 		say_call(s, v, wait, s->brief && !culprit, buf, len);
 		return v->waiting ? v->waited : -1;
@@ -259,7 +265,7 @@ static void add_group(struct summary *summary, const struct scene *s, const stru
 		snprintf(time, sizeof(time), ", %.2f to %.2f s", g->least, g->most);
 	else if (g->timed)
 		snprintf(time, sizeof(time), ", %.2f s", g->least);
-	if (g->timed && view_died(g->first))
+	if (g->timed && (view_died(g->first) || strncmp(doing, "made", 4) == 0))
 		strcat(time, " ago");
 	if (strlen(mark) + strlen(name) + strlen(doing) + strlen(time) + strlen(tail) + 3 >
 	    SUMMARY_WIDTH)

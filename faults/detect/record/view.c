@@ -119,6 +119,16 @@ static void read_calls(struct rank_view *view, const struct record_memory *memor
 			 : "a call");
 }
 
+bool view_broke(const struct rank_view *view)
+{
+	bool broke = view->error[0] != '\0';
+
+	for (size_t i = 0; i < VIEW_COMMS; i++)
+		broke |= view->comms[i].state == RECORD_COMM_FAILED ||
+			 view->comms[i].state == RECORD_COMM_ABORTED;
+	return broke;
+}
+
 uint32_t view_wait_kind(const struct rank_view *view)
 {
 	bool call = view->oldest.ticket && view->since_ns == view->open_ns &&

@@ -77,13 +77,17 @@ struct rank_view {
 		descheduled; /* 1: it moved lately, or its host keeps it from running, or nothing is
 	                         * known of that yet: that it is not where others are says nothing */
 	uint32_t starved;    /* 1: its host did not let it run lately (progress.h) */
-	uint32_t progressed; /* 1: it made a step lately */
-	uint32_t working;    /* 1: that wait is for work, its own or others' (watch_work) */
-	uint32_t lost;	     /* enum view_lost; the caller's */
-	uint32_t reported;   /* 1: its own host says `lost`; the caller's */
-	double silent;	     /* seconds for which it was so when that was said */
+	uint16_t progressed; /* 1: it made a step lately */
+	uint16_t works; /* 1: it moved data lately, of a preloaded program (watch/decide_steps.c) */
+	uint32_t working;  /* 1: that wait is for work, its own or others' (watch_work) */
+	uint32_t lost;	   /* enum view_lost; the caller's */
+	uint32_t reported; /* 1: its own host says `lost`; the caller's */
+	double silent;	   /* seconds for which it was so when that was said */
 	struct view_comm comms[VIEW_COMMS];
 };
+
+/* Returns true if the rank has reported an error, or one of its communicators was aborted or failed. */
+bool view_broke(const struct rank_view *view);
 
 /* The kind of the call that a preloaded program waits for; CALL_KIND_COUNT: another wait. */
 uint32_t view_wait_kind(const struct rank_view *view);

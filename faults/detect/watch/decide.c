@@ -305,6 +305,76 @@ static bool any_gone(const struct decide_input *in, const char *ranks)
 	return false;
 }
 
+/* Returns true if there are such ranks, and all of them work: they are late, however long that takes. */
+static bool all_work(const struct decide_state *s, const struct decide_input *in, const char *ranks)
+{
+	int named = 0, work = 0;
+
+	for (size_t i = 0; i < in->nranks; i++)
+		if (rank_list_has(ranks, in->ranks[i].view.rank)) {
+			named++;
+			work += s->ranks[i].view.works;
+		}
+	for (size_t i = 0; i < in->nhosts; i++)
+		for (size_t k = 0; k < in->hosts[i].nviews; k++)
+			if (rank_list_has(ranks, in->hosts[i].views[k].rank)) {
+				named++;
+				work += in->hosts[i].views[k].works;
+			}
+	return named > 0 && work == named;
+}
+
+/* A wait is printed when it is late, and again after 10, 60 and 600 s; where no rank is named, after
+ * the time for what is not known. */
+static bool late_is_due(struct decide_state *s, const struct decide_input *in,
+			const struct rank_view *longest, double waited,
+			const struct verdict *verdict)
+{
+	static const double times[] = { 10, 60, 600 };
+	bool same = s->late.since_ns == longest->since_ns && s->late.rank == longest->rank;
+
+	if (same ? s->late.next <= 0 || waited < s->late.next
+		 : rank_list_count(verdict->ranks) == 0 && waited < s->config.patience.late)
+		return false;
+	s->late = (struct late){ .rank = longest->rank,
+				 .since_ns = longest->since_ns,
+				 .began_ns = in->now - (uint64_t)(waited * 1e9) };
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]) && s->late.next <= 0; i++)
+		s->late.next = waited < times[i] ? times[i] : 0;
+	return true;
+}
+
+/* Returns after how many seconds a wait that was printed as late has ended well, once; 0: none has. */
+static double late_came(struct decide_state *s, const struct decide_input *in)
+{
+	const struct late late = s->late;
+	const struct rank_view *view = NULL;
+
+	for (size_t i = 0; i < in->nranks; i++)
+		if (in->ranks[i].view.rank == late.rank)
+			view = &in->ranks[i].view;
+	for (size_t i = 0; i < in->nhosts; i++)
+		for (size_t k = 0; k < in->hosts[i].nviews; k++)
+			if (in->hosts[i].views[k].rank == late.rank)
+				view = &in->hosts[i].views[k];
+	if (!late.since_ns || !view || view->since_ns == late.since_ns)
+		return 0;
+	s->late.since_ns = 0;
+	return view->process < PROCESS_EXITED && !view_broke(view)
+		       ? ns_seconds(in->now - late.began_ns)
+		       : 0;
+}
+
+/* Waits in the init of some communicator. */
+static bool starts(const struct rank_view *view)
+{
+	bool init = view->comm_state == RECORD_COMM_INIT;
+
+	for (size_t i = 0; i < VIEW_COMMS; i++)
+		init |= view->comms[i].state == RECORD_COMM_INIT;
+	return init;
+}
+
 /* A program that knows nothing of hangar is given the time that its kind of wait has. Nothing is
  * decided where that is over. */
 static void be_patient(struct decide_state *s, const struct decide_input *in,
@@ -312,19 +382,24 @@ static void be_patient(struct decide_state *s, const struct decide_input *in,
 {
 	const struct rank_view *longest = longest_wait(s, in);
 	double waited = longest ? longest->waited - longest->grace : 0;
-	double healthy = longest ? s->longest[view_wait_kind(longest)] : 0;
-	enum tier tier =
-		tier_of(&s->config.patience, verdict->class, waited, steps_still(s, in), healthy);
+	double late = longest ? usual_late(&s->usual[view_wait_kind(longest)], longest->completed,
+					   s->config.patience.late)
+			      : 0;
+	struct patience patience = s->config.patience;
+	enum tier tier;
 
-	if (!longest || any_gone(in, verdict->ranks) ||
+	if (longest && verdict->class == CLASS_UNEXPLAINED && starts(longest))
+		patience.hang *= decide_times.start_times;
+	tier = tier_of(&patience, verdict->class, waited, steps_still(s, in), late);
+	if (!longest || s->death_ns || s->error_ns || any_gone(in, verdict->ranks) ||
 	    (tier == TIER_VERDICT &&
-	     (class_is_final(verdict->class) || !extension_goes_on(s, in, "-"))))
+	     (class_is_final(verdict->class) ||
+	      (!extension_goes_on(s, in, "-") && !all_work(s, in, verdict->ranks)))))
 		return;
 	*d = (struct decision){ .action = DECIDE_EXTEND,
 				.extension_ns = (uint64_t)(s->config.patience.look * 1e9) };
-	d->suspected = tier == TIER_SUSPECT && s->suspected_ns != longest->since_ns;
-	if (d->suspected)
-		s->suspected_ns = longest->since_ns;
+	d->late = tier != TIER_WAIT && late_is_due(s, in, longest, waited, verdict);
+	d->usual_s = usual_p99(&s->usual[view_wait_kind(longest)], longest->completed);
 	s->extension = (struct extension){ .until_ns = in->now + d->extension_ns,
 					   .since_ns = in->now,
 					   .rank = longest->rank,
@@ -499,15 +574,16 @@ static struct decision follow(struct decide_state *s, const struct decide_input 
 	return nothing;
 }
 
+/* The first two waits of each rank may be set-up. */
 static void note_waits(struct decide_state *s, const struct decide_input *in)
 {
 	for (size_t i = 0; i < in->nranks; i++) {
 		const struct rank_track *t = &s->ranks[i].track;
 		uint64_t ended = t->wait_since_ns;
-		double *longest = &s->longest[t->wait_kind];
 
 		if (ended && ended != in->ranks[i].view.since_ns && s->last_ns > ended)
-			*longest = fmax(*longest, ns_seconds(s->last_ns - ended));
+			usual_add(&s->usual[t->wait_kind], ns_seconds(s->last_ns - ended),
+				  2 * in->nranks);
 	}
 }
 
@@ -526,6 +602,7 @@ static void take_ranks(struct decide_state *s, const struct decide_input *in)
 struct decision decide(struct decide_state *s, const struct decide_input *in)
 {
 	bool paused = in->now - s->last_ns > decide_times.pause_ns;
+	struct decision d;
 
 	take_ranks(s, in);
 	note_waits(s, in);
@@ -538,5 +615,7 @@ struct decision decide(struct decide_state *s, const struct decide_input *in)
 		s->known_ns = in->now;
 	hosts_look(s, in);
 	s->last_ns = in->now;
-	return in->follows ? follow(s, in) : lead(s, in);
+	d = in->follows ? follow(s, in) : lead(s, in);
+	d.came_s = late_came(s, in);
+	return d;
 }

@@ -11,6 +11,7 @@
 #include "record/verdict.h"
 #include "record/view.h"
 #include "net/path.h"
+#include "watch/usual.h"
 #include "progress/desync.h"
 
 /* Follows how a rank gets on, over time; decide()'s own, zeroed at first. */
@@ -25,6 +26,7 @@ struct rank_track {
 	uint64_t watched_ns;	    /* all windows since some rank waits */
 	uint64_t queued_watched_ns; /* in these it was ready, and not run */
 	bool starved;		    /* as of the last window */
+	uint64_t moved, works_ns;   /* end of the last window in which it worked, 0: none */
 	uint64_t starved_ns;	    /* end of the last window in which it was, 0: none */
 };
 
@@ -33,6 +35,7 @@ struct rank_account {
 	bool known; /* it was read */
 	bool ready; /* it wants to run just now */
 	struct proc_account used;
+	uint64_t moved; /* bytes (proc_moved_read), of a preloaded program */
 };
 
 /* A watcher of this host, as the kernel has it. */
@@ -122,7 +125,7 @@ struct decide_input {
  * nor checkpoint, and a rank may rightly be away for minutes. */
 struct patience {
 	double look; /* seconds from one look at a wait to the next */
-	double suspect; /* after this a wait is worth a line, if it is 20 times the longest of its kind that ended well */
+	double late; /* after this a wait is worth a line while little is known of its kind (watch/usual.h) */
 	double hang; /* after this, without a step of any rank, it is a hang; 0: tiers do not count */
 };
 
@@ -166,7 +169,9 @@ struct decision {
 	enum decide_action action;
 	struct verdict verdict; /* DIAGNOSE, END */
 	uint64_t extension_ns;	/* EXTEND */
-	bool suspected;		/* EXTEND: it is time to say that this may be a hang */
+	bool late;	/* EXTEND: it is time to say which ranks are late; others usually wait */
+	double usual_s; /* ... so many seconds at most (watch/usual.h), -1: not known */
+	double came_s;	/* any: what was late ended after so many seconds; 0: nothing did */
 	enum arrivals arrivals; /* ARRIVALS: all but OPEN */
 };
 
@@ -186,6 +191,14 @@ struct extension {
 	uint64_t since_ns; /* when time was first given; 0: it was not */
 	int32_t rank;	   /* who had waited longest then, ... */
 	uint64_t wait_ns;  /* ... since when, on its host's clock: the wait that this is about */
+};
+
+/* A wait that was printed as late. */
+struct late {
+	int32_t rank;
+	uint64_t since_ns; /* on its host's clock; 0: there is none */
+	uint64_t began_ns; /* the same on this host's, less time without a look */
+	double next;	   /* seconds after which it is printed again; 0: never */
 };
 
 /* Follows how the ranks come to communicator init, and to first calls. */
@@ -218,10 +231,8 @@ struct decide_state {
 	uint64_t error_until;	 /* a death behind it is awaited that long */
 	uint64_t overdue_ns; /* the last time when no rank was overdue, or some rank still moved */
 	uint64_t starved_ns; /* when the host last starved some rank */
-	double longest[CALL_KIND_COUNT +
-		       1]; /* seconds of the longest wait of each kind that ended well */
-	uint64_t
-		suspected_ns; /* the wait, by its start, that was printed as a possible hang; 0: none */
+	struct usual usual[CALL_KIND_COUNT + 1]; /* by kind of wait */
+	struct late late;
 	struct extension extension;
 	struct init_state init;
 	/* leader elsewhere */

@@ -108,12 +108,10 @@ uint64_t starvation_until(const struct decide_state *s, const struct decide_inpu
 
 /* ---- programs that know nothing of hangar ---- */
 
-#define HEALTHY_TIMES 20 /* a wait this much longer than any that ended well is none of them */
-
 enum tier tier_of(const struct patience *p, enum diagnosis_class class, double waited, double still,
-		  double longest)
+		  double late)
 {
 	if (class_is_final(class) || fmin(waited, still) >= p->hang)
 		return TIER_VERDICT;
-	return waited >= fmax(p->suspect, HEALTHY_TIMES * longest) ? TIER_SUSPECT : TIER_WAIT;
+	return waited >= late ? TIER_LATE : TIER_WAIT;
 }

@@ -22,12 +22,13 @@ bool extension_goes_on(const struct decide_state *state, const struct decide_inp
 /* ---- programs that know nothing of hangar ---- */
 
 enum tier {
-	TIER_WAIT,    /* what is waited for may come yet */
-	TIER_SUSPECT, /* it may, but never took so long */
-	TIER_VERDICT  /* no waiting helps, or it took too long */
+	TIER_WAIT,   /* what is waited for may come yet */
+	TIER_LATE,   /* it may, but never took so long */
+	TIER_VERDICT /* no waiting helps, or it took too long */
 };
 
 /* The tier of a wait of so many seconds that the diagnoser calls `class`. For the last `still`
- * of these no rank has made a step. The longest wait that ended well took `longest`. */
+ * of these no rank has made a step. Waits of its kind are late after
+ * `late` seconds. */
 enum tier tier_of(const struct patience *patience, enum diagnosis_class class, double waited,
-		  double still, double longest);
+		  double still, double late);

@@ -56,6 +56,8 @@ static void add_window(struct rank_track *t, const struct rank_account *account,
 		 queued = account->used.waited_ns - t->used.waited_ns;
 
 	t->starved = steps_starved(ran, queued, window, account->ready);
+	if ((account->moved - t->moved) * 1000 >= decide_times.work_bytes * (window / MS))
+		t->works_ns = t->sampled_ns + window;
 	/* what is accounted at the end of a long wait lies in part before the window */
 	t->queued_watched_ns += t->starved || queued > window ? window : queued;
 	t->watched_ns += window;
@@ -76,6 +78,7 @@ static void take_account(struct rank_track *t, const struct rank_account *accoun
 		t->starved_ns = now;
 	t->sampled_ns = now;
 	t->used = account->used;
+	t->moved = account->moved;
 }
 
 /* Returns true if accounts are looked at: a rank here waits, or a census was taken. Earlier
@@ -175,6 +178,8 @@ bool steps_look(struct decide_state *s, const struct decide_input *in, uint64_t 
 		rank->view.progressed = steps_lately(rank, in->now);
 		rank->view.descheduled = steps_descheduled(rank) || rank->view.progressed;
 		rank->view.starved = starved_lately(&rank->track, in->now);
+		rank->view.works = rank->track.works_ns &&
+				   in->now - rank->track.works_ns < decide_times.works_lately_ns;
 	}
 	return starved;
 }

@@ -77,6 +77,13 @@
 	time(uint64_t, starved_ran_part, 50) \
 	/* ... and was ready to run for more than half of it. */ \
 	time(uint64_t, starved_queued_part, 2) \
+	/* A rank that moves so many bytes a second works, as one that saves a checkpoint, reads data \
+	 * or compiles; heartbeats and logs of others move less. A pause of so long is no end. */ \
+	time(uint64_t, work_bytes, 256 << 10) \
+	time(uint64_t, works_lately_ns, 10000 * MS) \
+	/* Init in which no rank is missing is given so many times the patience with a program: ten jobs \
+	 * that start at once on a GPU, or thousands of ranks, take their time. */ \
+	time(double, start_times, 5) \
 	/* ---- a hang that nothing explains ---- */ \
 	/* A hang that nothing explains is given so many times what it had lasted when it was first \
 	 * looked at: 2 of 151 healthy runs on crowded hosts were called hung before. */ \

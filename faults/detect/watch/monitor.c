@@ -19,7 +19,7 @@ int monitor_open(struct monitor *m, const struct monitor_config *config,
 	m->memory = memory;
 	m->memory_fd = memory_fd;
 	m->launcher_pid = getppid();
-	m->listen_fd = m->uplink_fd = m->joining_fd = m->asking_fd = -1;
+	m->listen_fd = m->uplink_fd = m->joining_fd = m->life_fd = m->asking_fd = -1;
 	m->up.fd = m->up.passed_fd = -1;
 	m->root = NO_NODE;
 	decide_open(&m->decide, &config->decide, clock_ns());
@@ -52,6 +52,21 @@ void monitor_forget(struct monitor *m)
 	m->ended = m->desynced = false;
 	decide_release(&m->decide);
 	decide_open(&m->decide, &m->config.decide, clock_ns());
+}
+
+void monitor_again(struct monitor *m)
+{
+	struct usual *usual = must(malloc(sizeof(m->decide.usual)));
+
+	memcpy(usual, m->decide.usual, sizeof(m->decide.usual));
+	nodes_release(m);
+	decide_release(&m->decide);
+	decide_open(&m->decide, &m->config.decide, clock_ns());
+	memcpy(m->decide.usual, usual, sizeof(m->decide.usual));
+	free(usual);
+	m->ended = m->desynced = false;
+	m->exit_code = 0;
+	m->requests = (struct monitor_requests){ 0 };
 }
 
 void monitor_look(struct monitor *m)
@@ -152,6 +167,7 @@ static void receive_root(struct monitor *m)
 	}
 	if (rc < 0)
 		nodes_part(&m->root, rc, m->input.now);
+	nodes_take_life(&m->root, m->input.now);
 	/* the root may have requested it and not waited: this host was slow, and is worth a look */
 	if (m->ended && m->requests.slow)
 		nodes_collect(m, m->requests.folder);
@@ -236,6 +252,8 @@ static void decide_and_act(struct monitor *m)
 
 	nodes_keep(m);
 	answer_root(m);
+	if (d.came_s > 0)
+		monitor_say_came(m, d.came_s);
 	if (d.action == DECIDE_DIAGNOSE || d.action == DECIDE_END)
 		d = monitor_conclude(m, &d);
 	carry_out(m, &d);
@@ -305,13 +323,16 @@ static size_t monitor_fds(void *ctx, struct pollfd *fds, size_t room)
 	fds[n++] = (struct pollfd){ .fd = (descriptor), .events = POLLIN }
 	ADD(m->up.fd);
 	ADD(m->root.link.fd);
+	ADD(m->root.life.fd);
 	ADD(m->listen_fd);
 	if (nodes_listening(m))
 		ADD(m->uplink_fd);
 	for (size_t i = 0; i < m->npeers; i++)
 		ADD(m->peers[i].link.fd);
-	for (size_t i = 0; i < m->nnodes; i++)
+	for (size_t i = 0; i < m->nnodes; i++) {
 		ADD(m->nodes[i].link.fd);
+		ADD(m->nodes[i].life.fd);
+	}
 #undef ADD
 	return n;
 }

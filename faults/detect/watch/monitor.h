@@ -51,9 +51,11 @@ struct monitor_client {
 	enum diagnosis_result (*refine)(void *ctx, const struct rank_view *views,
 					const struct record_memory *const *memories, size_t n,
 					struct verdict *verdict);
-	/* Root: this may become the verdict, of a program that is given time. */
-	void (*suspect)(void *ctx, const struct verdict *verdict, const struct rank_view *views,
-			size_t n);
+	/* Root: what refine() found is printed as late, of a program that is given time; a verdict if
+	 * the program ends itself for it. NULL: nothing is printed. */
+	void (*late)(void *ctx);
+	/* Root: it came after all. */
+	void (*came)(void *ctx);
 	/* Gives views the run's numbers of communicators, where ranks number them as they come. */
 	void (*name_comms)(void *ctx, struct rank_view *views, size_t n);
 	/* Root: the verdict stands, and is about to be printed: name the folder that evidence
@@ -92,6 +94,8 @@ struct monitor_peer {
 
 struct monitor_node {
 	struct link link;
+	struct link life; /* its end is never a reset, since nothing is left unread in it */
+	bool life_ended;
 	uint64_t since_ns; /* when it was accepted */
 	bool known;	   /* has shown the token */
 	bool replaced;	   /* it has come again over another connection */
@@ -104,7 +108,9 @@ struct monitor_node {
 };
 
 #define NO_NODE                                                                                    \
-	((struct monitor_node){ .link = { .fd = -1, .passed_fd = -1 }, .path = { .fd = -1 } })
+	((struct monitor_node){ .link = { .fd = -1, .passed_fd = -1 },                             \
+				.life = { .fd = -1, .passed_fd = -1 },                             \
+				.path = { .fd = -1 } })
 
 /* The root wants these, since the last tick. */
 struct monitor_requests {
@@ -123,6 +129,8 @@ struct monitor {
 	struct monitor_node root;     /* leader elsewhere: known once it was connected */
 	int joining_fd;		      /* a connection to it that is being made, -1: none */
 	size_t joining;		      /* attempts so far */
+	int life_fd;		      /* a second connection that is being made, -1: none */
+	bool life_wanted;	      /* the root has answered over the first one */
 	uint64_t probe_until;	      /* something seemed wrong */
 	uint64_t joining_ns, beat_ns; /* when the last one began; when a heartbeat was last sent */
 	struct monitor_peer *peers;   /* leader: local ranks, the own one first, and strangers */
@@ -154,6 +162,7 @@ struct monitor {
 		own_beat_ns; /* member: its own rank's heartbeat while the leader is held */
 	bool replacing;	     /* the first leader is gone or held: another supervisor ends the run */
 	bool replaced;	     /* the first leader, running again: it decides nothing any more */
+	char late[256];	     /* ranks that were printed as late, "1,3"; "-": none */
 	bool leaves; /* leader: a signal told this process to end, and the other leaders know */
 	bool ended;
 	int exit_code;
@@ -167,6 +176,9 @@ int monitor_open(struct monitor *monitor, const struct monitor_config *config,
 void monitor_close(struct monitor *monitor);
 /* Leader without a rank of its own: the run is over for those it knows; others may come. */
 void monitor_forget(struct monitor *monitor);
+/* The run goes on after its verdict: it is watched as from its start, by this host and by others
+ * that come again. How long waits usually last is kept. */
+void monitor_again(struct monitor *monitor);
 /* Its verdict is out: how the ranks are is looked at, and nothing is decided. */
 void monitor_look(struct monitor *monitor);
 /* Ask the other hosts' leaders how their ranks are: soon what is known of them is new. */

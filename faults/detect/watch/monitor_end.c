@@ -130,6 +130,50 @@ static void say(struct monitor *m, const struct verdict *verdict, const struct r
 	free(text);
 }
 
+/* The same ranks as below a verdict; late is a fact, and no accusation. */
+static void say_late(struct monitor *m, const struct verdict *verdict,
+		     const struct rank_view *views, size_t n, double usual_s)
+{
+	static const char mark[] = "culprit: ", none[] = "no culprit is named";
+	struct rank_view *named = must(malloc((n + 1) * sizeof(*named)));
+	struct summary summary;
+
+	memcpy(named, views, n * sizeof(*named));
+	if (m->config.client.name_comms)
+		m->config.client.name_comms(m->config.client.ctx, named, n);
+	summary_make(&summary, verdict, named, n);
+	for (size_t i = 0; i < summary.n; i++) {
+		const char *line = summary.lines[i];
+
+		if (strncmp(line, mark, strlen(mark)) == 0)
+			printf("# late: %s\n", line + strlen(mark));
+		else if (strncmp(line, none, strlen(none)) == 0)
+			printf("# late: no rank is known to be%s\n", line + strlen(none));
+		else
+			printf("# %s\n", line);
+	}
+	printf("# waits of this kind last %.3g s at most (99 of 100); the run goes on\n", usual_s);
+	fflush(stdout);
+	snprintf(m->late, sizeof(m->late), "%s", verdict->ranks);
+	free(named);
+}
+
+void monitor_say_came(struct monitor *m, double seconds)
+{
+	const struct monitor_client *client = &m->config.client;
+	bool named = strcmp(m->late, "-") != 0;
+
+	if (!client->late)
+		return;
+	printf("# %s%s came after all, after %.1f s\n",
+	       !named		      ? "what ranks waited for"
+	       : strchr(m->late, ',') ? "ranks "
+				      : "rank ",
+	       named ? m->late : "", seconds);
+	fflush(stdout);
+	client->came(client->ctx);
+}
+
 /* Links to lost hosts; how many of `room`. */
 static size_t lost_links(const struct monitor *m, int *links, size_t room)
 {
@@ -195,8 +239,10 @@ struct decision monitor_conclude(struct monitor *m, const struct decision *d)
 			 verdict.outcome != before.outcome;
 		m->input.now = clock_ns();
 		next = decide_answer(&m->decide, &m->input, result, &verdict);
-		if (next.suspected && m->config.client.suspect)
-			m->config.client.suspect(m->config.client.ctx, &verdict, views, n);
+		if (next.late && m->config.client.late) {
+			say_late(m, &verdict, views, n, next.usual_s);
+			m->config.client.late(m->config.client.ctx);
+		}
 	}
 	if (next.action == DECIDE_END) {
 		/* A closer look takes its time. To 1 ms: line, files, picture and page say one figure. */

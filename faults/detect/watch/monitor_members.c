@@ -415,6 +415,7 @@ void members_account(struct monitor *m)
 
 		account->known = pid > 0 && decide_wants_account(&m->decide, &m->input, i) &&
 				 proc_account_read(&account->used, pid);
+		account->moved = account->known && !m->memory ? proc_moved_read(pid) : 0;
 		account->ready =
 			account->known && proc_stat_read(&stat, pid, 0) && stat.state == 'R';
 	}

@@ -68,8 +68,21 @@ int nodes_report(struct monitor *m, enum message type)
 void nodes_part(struct monitor_node *node, int rc, uint64_t now)
 {
 	if (node->link.fd >= 0)
-		node->host.ended_ns = rc == -EPIPE ? now : 0;
+		node->host.ended_ns = rc == -EPIPE || node->life_ended ? now : 0;
 	link_abort(&node->link);
+}
+
+void nodes_take_life(struct monitor_node *node, uint64_t now)
+{
+	struct link_message message;
+	int rc = node->life.fd >= 0 ? link_receive(&node->life, &message) : 0;
+
+	if (rc == 0)
+		return;
+	node->life_ended = rc == -EPIPE;
+	if (node->life_ended && node->link.fd < 0 && node->host.ended_ns == 0)
+		node->host.ended_ns = now;
+	link_abort(&node->life);
 }
 
 /* A host is called by its address before its views give its name. */
@@ -85,12 +98,22 @@ static void name_by_address(struct decide_host *host, int fd)
 		  sizeof(host->name));
 }
 
+static void stop_connecting(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
 /* Reports over the connection before may not have arrived. */
 static void joined(struct monitor *m, uint64_t now)
 {
 	link_abort(&m->root.link);
+	link_abort(&m->root.life);
+	stop_connecting(&m->life_fd);
 	link_init(&m->root.link, m->joining_fd);
 	m->joining_fd = -1;
+	m->root.life_ended = m->life_wanted = false;
 	m->root.known = true;
 	name_by_address(&m->root.host, m->root.link.fd);
 	m->root.host.ended_ns = 0;
@@ -113,20 +136,40 @@ static bool wants_to_join(const struct monitor *m, uint64_t now)
 		now - m->root.host.heard_ns > decide_times.rejoin_ns);
 }
 
+/* Makes the second connection to a root that has answered over the first one. */
+static void join_life(struct monitor *m)
+{
+	const struct record_header *h = find_header(m, false);
+	int rc;
+
+	if (!m->life_wanted || !h || m->root.link.fd < 0 || m->root.life.fd >= 0)
+		return;
+	if (m->life_fd < 0)
+		m->life_fd = uplink_begin(h->uplink_address, m->joining - 1);
+	rc = m->life_fd < 0 ? m->life_fd : uplink_connected(m->life_fd);
+	m->life_wanted = rc == 0;
+	if (rc < 0)
+		stop_connecting(&m->life_fd);
+	if (rc != 1)
+		return;
+	link_init(&m->root.life, m->life_fd);
+	m->life_fd = -1;
+	report_to(m, &m->root.life, MESSAGE_LIFE);
+}
+
 void nodes_join(struct monitor *m, uint64_t now)
 {
 	int rc = 0;
 
+	join_life(m);
 	if (m->joining_fd >= 0) {
 		rc = uplink_connected(m->joining_fd);
 		if (rc == 1)
 			joined(m, now);
 		else if (rc < 0 || now - m->joining_ns > decide_times.connect_ns ||
 			 (m->root.link.fd >= 0 &&
-			  now - m->root.host.heard_ns < decide_times.rejoin_ns)) {
-			close(m->joining_fd);
-			m->joining_fd = -1;
-		}
+			  now - m->root.host.heard_ns < decide_times.rejoin_ns))
+			stop_connecting(&m->joining_fd);
 		return;
 	}
 	/* a new connection has its time to be answered */
@@ -173,8 +216,10 @@ static int take_host(const struct monitor *m, struct monitor_node *node,
 
 void nodes_take_root(struct monitor *m, const struct link_message *message)
 {
-	if (take_host(m, &m->root, message) == 0)
-		m->root.host.done = false; /* it says itself when the run is over */
+	if (take_host(m, &m->root, message) < 0)
+		return;
+	m->root.host.done = false; /* it says itself when the run is over */
+	m->life_wanted = true;
 }
 
 /* ---- heartbeats ---- */
@@ -327,11 +372,34 @@ static int take_views(struct monitor *m, struct monitor_node *node,
 	return message->type == MESSAGE_ABNORMAL;
 }
 
+/* Takes over the second connection of a host that is known. */
+static int take_life(struct monitor *m, struct monitor_node *node,
+		     const struct link_message *message)
+{
+	int rc = take_host(m, node, message);
+
+	for (size_t i = 0; rc == 0 && i < m->nnodes; i++) {
+		struct monitor_node *host = &m->nodes[i];
+
+		if (host == node || !host->known || host->replaced ||
+		    !shares_rank(&host->host, &node->host))
+			continue;
+		link_abort(&host->life);
+		host->life = node->link;
+		node->link = NO_NODE.link;
+		return 0;
+	}
+	return rc < 0 ? rc : -ENOENT;
+}
+
 static void release_node(struct monitor_node *node, bool abort)
 {
-	if (abort)
+	if (abort) {
 		link_abort(&node->link);
+		link_abort(&node->life);
+	}
 	link_release(&node->link);
+	link_release(&node->life);
 	path_close(&node->path);
 	free(node->host.views);
 }
@@ -373,6 +441,8 @@ static int take_evidence(struct monitor *m, struct monitor_node *node,
 static int take_message(struct monitor *m, struct monitor_node *node,
 			const struct link_message *message)
 {
+	if (!node->known && message->type == MESSAGE_LIFE)
+		return take_life(m, node, message);
 	switch (node->known ? message->type : MESSAGE_JOIN) {
 	case MESSAGE_JOIN:
 	case MESSAGE_VIEWS:
@@ -431,6 +501,7 @@ bool nodes_receive(struct monitor *m, uint64_t now)
 		abnormal |= rc == 1;
 		if (rc < 0)
 			nodes_part(node, rc, now);
+		nodes_take_life(node, now);
 	}
 	for (size_t i = 0; i < m->nnodes; i++)
 		if (m->nodes[i].replaced || (m->nodes[i].link.fd < 0 && !m->nodes[i].known))
@@ -530,9 +601,8 @@ void nodes_release(struct monitor *m)
 	free(m->hosts);
 	m->hosts = NULL;
 	m->joining = m->input.nhosts = 0;
-	if (m->joining_fd >= 0)
-		close(m->joining_fd);
-	m->joining_fd = -1;
+	stop_connecting(&m->joining_fd);
+	stop_connecting(&m->life_fd);
 	if (m->uplink_fd >= 0)
 		close(m->uplink_fd);
 	m->nodes = NULL;

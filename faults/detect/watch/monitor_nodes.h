@@ -30,6 +30,9 @@ void nodes_open(struct monitor *m);
 void nodes_join(struct monitor *m, uint64_t now);
 /* Nothing comes over this connection any more, as link_receive() says: `rc`. It is closed. */
 void nodes_part(struct monitor_node *node, int rc, uint64_t now);
+/* A process that is killed with something unread resets its connection, as one does that lives and
+ * connects anew. The second connection, over which nothing comes, tells the two apart by its end. */
+void nodes_take_life(struct monitor_node *node, uint64_t now);
 /* Leader elsewhere: takes the views of the root's ranks. */
 void nodes_take_root(struct monitor *m, const struct link_message *message);
 /* Takes in a heartbeat. A sender that hears nothing gets datagrams. */
@@ -69,6 +72,9 @@ void nodes_prepare(struct monitor *m);
  * evidence saved and ends the run everywhere. Returns what is to be done instead, if the answer
  * gives the run more time, else END. */
 struct decision monitor_conclude(struct monitor *m, const struct decision *decision);
+
+/* A wait that was printed as late ended after so many seconds. */
+void monitor_say_came(struct monitor *m, double seconds);
 
 /* Members and other hosts: the run is over, with this exit code. */
 void monitor_send_end(struct monitor *m, int32_t code);

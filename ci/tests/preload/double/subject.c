@@ -81,6 +81,16 @@ static void misbehave(int step)
 		raise(SIGSTOP);
 	if (hits("away", step)) /* as for an evaluation */
 		usleep(2000000);
+	if (hits("long", step)) /* as for a checkpoint */
+		sleep(7);
+	for (int i = 0; hits("saves", step) && i < 120; i++) { /* a checkpoint, slowly */
+		static char page[1 << 16];
+		FILE *f = fopen("/dev/null", "w");
+
+		fwrite(page, 1, sizeof(page), f);
+		fclose(f);
+		usleep(50000);
+	}
 	if (hits("asleep", step))
 		sleep(600);
 }
@@ -112,8 +122,10 @@ static void train(void *half, int step)
 		ring(world, step);
 	usleep(500);
 	if (step % 4 == 0 || has("sync")) {
+		alarm(has("watchdog") ? 8 : 0); /* it ends a program that waits for too long */
 		cudaStreamSynchronize(stream);
 		cudaStreamSynchronize(second);
+		alarm(0);
 	}
 }
 
@@ -158,6 +170,12 @@ static void print_cost(void)
 	printf("ns a call: %.0f recorded, %.0f not\n", 1e9 * least[0], 1e9 * least[1]);
 }
 
+static void on_alarm(int number)
+{
+	(void)number;
+	abort();
+}
+
 static int train_all(void)
 {
 	struct double_config loose = {
@@ -165,6 +183,7 @@ static int train_all(void)
 	};
 	void *half = NULL, *many[200] = { 0 };
 
+	signal(SIGALRM, on_alarm);
 	cuStreamCreate(&stream, 0);
 	cuStreamCreate(&second, 0);
 	if (has("named"))

@@ -102,6 +102,7 @@ struct making {
 	struct session *session;
 	int number; /* its, -1: it is not recorded */
 	void **handle;
+	int parent, nth; /* of a child: number of its parent, which had so many children then */
 };
 
 /* State of a thread. */

@@ -332,7 +332,9 @@ static void begin(struct making *m, uint64_t id, int *rank, int *nranks,
 	if (rank)
 		identify_all(m, *rank, *nranks);
 	inject_init(m->session, m->number, nranks, rank);
-	note_begin(m, rank ? *rank : -1, rank ? *nranks : -1); /* a child's are told at the end */
+	/* a child's are told at the end */
+	note_begin(m, rank ? *rank : RECORD_CHILD(m->nth),
+		   rank ? *nranks : RECORD_CHILD(m->parent));
 }
 
 void make_begin(struct making *m, void **handle, const struct nccl_id *id, int *rank, int *nranks,
@@ -354,6 +356,8 @@ void make_child(struct making *m, void **handle, void *parent, int apart,
 	if (s) {
 		uint64_t key[] = { s->comms[of].id, ++s->comms[of].children, (uint64_t)apart };
 
+		m->parent = of;
+		m->nth = (int)s->comms[of].children;
 		begin(m, record_hash_id(key, sizeof(key)), NULL, NULL, config);
 	}
 	preload_thread.inside++;

@@ -152,8 +152,9 @@ static int allocate(struct rank *r)
 	watch_leave(&r->watch);
 	if (rc == -ENOMEM) {
 		why = r->err;
-		snprintf(r->err.text, sizeof(r->err.text), "-e %zu: %.400s", o->max_bytes,
-			 why.text);
+		snprintf(r->err.text, sizeof(r->err.text), "%s%zu%s: %.400s",
+			 o->nfaults ? "calls of " : "-e ", o->nfaults ? largest : o->max_bytes,
+			 o->nfaults ? " bytes (-b)" : "", why.text);
 	}
 	return rc;
 }

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <jansson.h>
+#include <sys/stat.h>
 
 #include "base/json_value.h"
 #include "base/output.h"
@@ -26,6 +27,7 @@ UNIT_TEST(test_json, "JSON")
 {
 	json_t *value = json_pack("{s:f}", "a", 0.5);
 	char folder[UNIT_TEMP], path[UNIT_PATH], text[64] = "";
+	struct stat st;
 	FILE *f;
 
 	CU_ASSERT_FATAL(value && unit_folder(folder) == 0);
@@ -34,7 +36,9 @@ UNIT_TEST(test_json, "JSON")
 	f = fopen(path, "re");
 	CU_ASSERT_FATAL(f && fgets(text, sizeof(text), f));
 	fclose(f);
-	UNIT_ALL(!strcmp(text, "{\"a\":0.5}"), json_value_save(value, "/dev/full", 0) == -ENOSPC);
+	UNIT_ALL(!strcmp(text, "{\"a\":0.5}"), json_value_save(value, "/dev/full", 0) == -ENOSPC,
+		 json_value_save(value, "/dev/null", 0) == 0,
+		 stat("/dev/null", &st) == 0 && S_ISCHR(st.st_mode));
 	snprintf(path, sizeof(path), "%s/no/a.json", folder);
 	CU_ASSERT_EQUAL(json_value_save(value, path, 0), -ENOENT);
 	json_decref(value);

@@ -106,7 +106,7 @@ kept_elsewhere() {
 	expect_err "results/runs: $why; if there is a verdict, it goes to $work/temporary\$"
 	dir=$(sed -n 's/^# verdict: .*evidence=//p' "$work/out")
 	holds "$why: no evidence in TMPDIR" test -s "$dir/postmortem.md" -a "${dir%/*}" = "$work/temporary"
-	expect_out "^# look further: [^ ]*/hang_diagnose [^ ]*${dir##*/}\$"
+	holds "$why: look further" grep -q "^[^ ]*/hang_diagnose [^ ]*${dir##*/}\$" <(command_said 'look further')
 	TMPDIR=/proc kept_with "$@"
 	expect_err "results/runs: $why; nor in /proc: "
 	expect_no_out 'look further'
@@ -122,7 +122,32 @@ kept_with() {
 	expect_out '^# rank 1 is stuck on .* faults/inject/absent.c:'
 	holds "$why: more than the culprit is stuck" [ "$(grep -c '^# rank [0-9]* is stuck' "$work/out")" -eq 1 ]
 }
+# A disk that becomes full during the run: the verdict and the report come before the records, and are what is said.
+crowded() {
+	mkdir -p "$work/disk"
+	# shellcheck disable=SC2016 # for the inner shell
+	run unshare -rm bash -c 'mount -t tmpfs -o size=2m tmpfs "$1" && cd "$1" && left=$2 && shift 2 && {
+		"$@" >said &
+		until grep -q "^# schedule" said; do sleep .02; done
+		dd if=/dev/zero of=full bs=1k count=$(($(df --output=avail . | tail -1) - left)) status=none
+		wait $!
+		rc=$?
+		cat said
+		cd results/runs/last && grep "" ./* | sed "s/^/# in /"
+		exit $rc
+		}' - "$work/disk" "$1" "$BUILD/all_reduce_perf" --backend mpi --topo none -g 3 --fault=drop-rank:1 --expect hang:missing-call:1
+	expect_rc 0 "$1 KiB left:"
+	expect_err '^all_reduce_perf: cannot save evidence to results/runs/.*/rank-[0-9].fr: No space left on device'
+	holds "$1 KiB left: said more than once" [ "$(grep -c 'No space' "$work/err")" -eq 1 ]
+	expect_out '^# look further: results/runs/last/postmortem.md$'
+	expect_out '^# in ./verdict.json: "class": "missing-call"'
+	expect_out '^# in ./postmortem.md:- culprit: rank 1 '
+	expect_no_out '^# in [^:]*[.]fr'
+}
 if unshare -rm true 2>/dev/null; then
+	crowded 64
+	expect_out '^# in ./postmortem.md:#### Rank 1, culprit'
+	expect_out '^# or draw it: '
 	kept_elsewhere size=64k 'mount -o remount,ro .' 'Read-only file system'
 	kept_elsewhere nr_inodes=2 : 'No space left on device'
 	kept_elsewhere size=4k : 'No space left on device'
@@ -213,7 +238,7 @@ small() {
 	cd "$OLDPWD" || exit 1
 	expect_rc "$3"
 	expect_out "^# verdict: outcome=$4 class=$5 ranks=0 comm=0 seq=$6 "
-	expect_out '^# look further: '
+	expect_out '^# look further:'
 }
 small scatter extra-call:0@25 16 diverged extra-call 25
 small gather early-exit:0@12 12 wrong-data early-exit 12

@@ -91,8 +91,9 @@ expect_rc 0
 expect_out '^PASS: .*port'
 expect_out '^SKIP: .*heat.* \(no GPUs seen: libnvidia-ml.so.1 is not here\)$'
 expect_out '^SKIP: .*versions.* \(compares hosts'
+holds 'a long line' awk 'length > 100 { exit 1 }' "$work/out"
 expect_out "^$HOSTNAME: no GPUs seen: libnvidia-ml.so.1 is not here"
-expect_out '^1 hosts: 1 in order, 0 with findings, 0 of them to be drained$'
+expect_out '^1 host: 1 in order, 0 with findings, 0 of them to be drained$'
 health "$work/empty" --root "$work/bad"
 expect_rc 13
 expect_out "^$HOSTNAME: drain: RDMA mlx5_0:1: the link is up and the port is not active\\. Do: look for the subnet manager"

@@ -37,11 +37,12 @@ holds 'results/runs/last is not the newest' [ "results/runs/$last" = "$folder" ]
 # what is said can be pasted, here and from the folder above
 pasted() {
 	local said
-	said=$(sed -nE "s/^# $1: //p" "$work/out")
+	said=$(command_said "$1")
 	holds "$1 cannot be pasted: $said" bash -c "$said" >/dev/null 2>&1
 }
-holds "$(sed -n 's/^# look further: //p' "$work/out"): exit other than 10" \
-	bash -c "$(sed -n 's/^# look further: //p' "$work/out") >/dev/null; [ \$? -eq 10 ]"
+holds 'the lines to paste do not take the shorter way' [ "$(grep -cE '^# (look further|or draw it): [^ ]* results/runs/last$' "$work/out")" -eq 2 ]
+holds "$(command_said 'look further'): exit other than 10" \
+	bash -c "$(command_said 'look further') >/dev/null; [ \$? -eq 10 ]"
 pasted 'or draw it'
 # One time of the verdict, whole milliseconds, in line, files, picture and page
 ms=$(sed -nE 's/^# verdict: .* detect_ms=([0-9]+) .*/\1/p' "$work/out")
@@ -68,7 +69,7 @@ run ./all_reduce_perf --backend mpi -g 2 --fault=drop-rank:1 --out "$work/swept"
 expect_rc 10 '--out:'
 swept=$(sed -n 's/^# verdict: .*evidence=//p' "$work/out")
 holds '--out: no verdict in it' [ "${swept%/*}" = "$work/swept" -a -s "$swept/verdict.json" ]
-expect_out "^# look further: \./hang_diagnose $swept\$"
+holds '--out: look further' [ "$(command_said 'look further')" = "./hang_diagnose $swept" ]
 pasted 'or draw it'
 cd "$work" || exit 1
 holds "verdict.json lacks what the screen says" python3 - "$swept/verdict.json" "$work/out" <<'END'
@@ -76,6 +77,16 @@ import json, sys
 said = [line[2:].rstrip("\n") for line in open(sys.argv[2]) if line.startswith("# ")]
 sys.exit(not all(line in said for line in json.load(open(sys.argv[1]))["summary"]))
 END
+
+# Long ways: no line passes 100 characters but one that is such a way alone.
+long=$work/$(printf 'a%.0s' {1..90})
+mkdir "$long"
+cd / || exit 1
+run "$BUILD/all_reduce_perf" --backend mpi -g 2 --fault=drop-rank:1 --out "$long/again"
+expect_out '^# look further:$'
+expect_out "^#   [^ ]*/hang_diagnose $long/again/[^ ]*\$"
+pasted 'or draw it'
+cd "$work" || exit 1
 
 # The trace: ranks as processes, every call of a rank inside the run, the unfinished ones to
 # the verdict.

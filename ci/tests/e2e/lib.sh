@@ -77,6 +77,11 @@ in_use() {
 	grep -qF ":$(stat -c %i "$1") " /proc/locks || grep -qsF " $1" /proc/[0-9]*/maps
 }
 
+# command_said WHAT: the command of the line "# WHAT: ...", which stands below it where the line would be too long
+command_said() {
+	sed -nE "/^# $1:/{s/^# $1: //p;t;n;s/^#   //p}" "$work/out"
+}
+
 end_leftovers() {
 	local pid
 	for pid in $(pids_of_run); do

@@ -198,21 +198,25 @@ UNIT_TEST(test_lower_end, "lower end")
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "reaches 60.0 % of its predicted speed"));
 }
 
-/* Hosts have wide bars: the word is about the lower end, the figure about the prediction. A
- * prediction that is missed by more than a factor of 3 is never good, nor a host bad by it. */
+/* The printed share is judged. A prediction that is missed by more than a factor of 1.5 is never good, and a host,
+ * whose wide bars are said, is neither low nor bad by it. */
 UNIT_TEST(test_hosts, "hosts")
 {
 	static const struct {
-		double share, of_low;
+		double share, of_low, of_high;
 		const char *host, *gpu;
 	} table[] = {
-		{ 40, 160, "40.0 % of its predicted speed: good", ": bad" },
-		{ 34, 68, ": low, the slowest row 34.0 %: low", ": bad" },
-		{ 30, 120, ": not as predicted, the slowest row 30.0 %: not as predicted",
+		{ 57.7, 230.8, 21.4,
+		  "57.7 % of its predicted speed: in its error bar, 25 to 270 %, the slowest row "
+		  "57.7 %: in its "
+		  "error bar, 25 to 270 %",
+		  ": low" },
+		{ 80, 320, 30, ": good, the slowest row 80.0 %: good", ": good" },
+		{ 24, 96, 9, ": not as predicted, the slowest row 24.0 %: not as predicted",
 		  ": bad" },
-		{ 1, 4, ": not as predicted", ": bad" },
-		{ 299, 900, ": good", ": good" },
-		{ 301, 900, ": not as predicted", ": not as predicted" },
+		{ 150, 600, 56, ": good", ": good" },
+		{ 151, 604, 56, ": in its error bar, 25 to 270 %", ": not as predicted" },
+		{ 271, 1084, 100.4, ": not as predicted", ": not as predicted" },
 	};
 
 	UNIT_ROWS(row, table) {
@@ -225,6 +229,7 @@ UNIT_TEST(test_hosts, "hosts")
 		predictions.npercents = 1;
 		predictions.percents[0] = row->share;
 		predictions.of_low[0] = row->of_low;
+		predictions.of_high[0] = row->of_high;
 		CU_ASSERT_DOUBLE_EQUAL(f->reached(f->ctx, text, sizeof(text)), row->of_low, 1e-9);
 		CU_ASSERT_PTR_NOT_NULL(strstr(text, row->host));
 		predictions.sys.pairs.host = false;
@@ -296,7 +301,7 @@ UNIT_TEST(test_verdict, "the word for it")
 		{ 80, 50, 49.9, ": bad" },
 		{ 95, 90, 94, ": low" },
 		{ 95, 90, 89, ": bad" },
-		{ 0, 0, 34, ": good" },
+		{ 0, 0, 67, ": good" },
 		{ 70, 70, 69, ": bad" },
 		{ 0, 0, 1, ": not as predicted" },
 	};

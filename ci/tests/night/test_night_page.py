@@ -207,8 +207,9 @@ class PageTest(NightCase):
             self.assertIn(why, said)
         code, _, said = self.program("scaling", self.place / "new", "no_perf")
         self.assertIn("no no_perf in", said)
-        code, _, said = self.program("scaling", "-r", "2", "/dev/null/x", "alltoall_perf")
-        self.assertEqual((code, said), (2, "scaling: /dev/null/x: cannot be made: Not a directory\n"))
+        for options in ((), ("-b", "1M"), ("-r", "3", "-b", "1M"), ("--", "-r", "3")):  # the program's begin without "--", too
+            code, _, said = self.program("scaling", "-r", "2", "/dev/null/x", "alltoall_perf", *options)
+            self.assertEqual((code, said), (2, "scaling: /dev/null/x: cannot be made: Not a directory\n"))
 
     def test_without_gnuplot(self):
         self.addCleanup(os.environ.__setitem__, "PATH", os.environ["PATH"])

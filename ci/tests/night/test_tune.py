@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import shutil
 import unittest
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
@@ -110,6 +111,9 @@ class Tune(NightCase):
         for which, value in (("1", "self,vader"), ("2", "self,tcp")):
             header = json.loads((self.place / "keep" / which / "1/rows.jsonl").read_text().splitlines()[0])
             self.assertEqual(header["env"]["OMPI_MCA_btl"], value)
+        shutil.rmtree(self.place / "keep")
+        code, _, err, _ = self.tune(perf, "--backend", "mpi", "-g", "2", "-b", "8", "-e", "8", "-n", "2", "NCCL_ALGO=Ring,Tree")
+        self.assertEqual((code, "NCCL_ALGO: the mpi backend ran, which has no NCCL" in err), (2, True), err)
 
 
 if __name__ == "__main__":

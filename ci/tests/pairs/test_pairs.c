@@ -258,7 +258,11 @@ static const struct {
 	{ MODEL_SENDRECV, 4, 2e6, 2 * 2001, .35, false, 0 },
 	{ MODEL_ALL_GATHER, 4, 1e6, 4 + 2 * 1000, .5, false, 0 },
 	{ MODEL_ALL_REDUCE, 4, 2e6, 8 + 2 * 4500, .25, false, 0 },
-	{ MODEL_ALL_REDUCE, 4, 1e3, 8 + 2 * 2.25, .3, false, 0 },
+	/* below 8 KiB whole buffers are exchanged, and one way costs less than both */
+	{ MODEL_ALL_REDUCE, 4, 1e3, 4 + 2 * 2, .5, false, 0 },
+	{ MODEL_ALL_REDUCE, 4, 8192, 8 + 2 * 2.25 * 8.192, .3, false, 0 },
+	{ MODEL_BROADCAST, 2, 1e3, .65 * 2 * 2, .45, false, 0 },
+	{ MODEL_REDUCE, 2, 1e3, .65 * 2 * 2.5, .5, false, 0 },
 	{ MODEL_ALL_REDUCE, 3, 2e6, 8 + 2 * 4000, .25, false, 0 },
 	/* at 32 MiB each call has new pages, a byte below none */
 	{ MODEL_ALL_REDUCE, 2, 33554431, 4 + 3 * 33554.431, .25, false, 0 },
@@ -271,6 +275,7 @@ static const struct {
 	{ MODEL_BROADCAST, 2, 1e6, 2 * 1001, .5, false, 0 },
 	{ MODEL_BROADCAST, 4, 2e6, 4 + 2 * 3000, .35, false, 0 },
 	{ MODEL_REDUCE_SCATTER, 2, 1e5, 2 + 2 * 75, .3, false, 0 },
+	{ MODEL_REDUCE_SCATTER, 2, 131072, 4 + 2 * 458.752, .3, false, 0 },
 	{ MODEL_REDUCE_SCATTER, 2, 2e6, 4 + 2 * 7000, .25, false, 0 },
 	{ MODEL_ALLTOALL, 4, 2e6, 3 * (3 + 1500) + 1000, .35, false, 0 },
 	{ MODEL_GATHER, 4, 1e6, 2 * (3 + 1000), .5, false, 0 },

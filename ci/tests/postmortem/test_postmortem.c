@@ -42,6 +42,31 @@ static void report(const struct evidence *e)
 	CU_ASSERT_FATAL(diagnosis_save(&diagnosis, e, saved_dir, &saved_err) >= 0);
 }
 
+/* Cause, fix and prevention are folded, and nothing is lost of them. */
+UNIT_TEST(test_folded, "folded")
+{
+	static const char sentence[] = "Put no collective behind a condition that ranks can "
+				       "evaluate differently: all-reduce it first, and "
+				       "aWordThatIsLongerThanAnyLineOf88CharactersCouldEverBecomeAn"
+				       "dSoIsCutWhereItIsFullWithoutAnyRegardForIt "
+				       "at last.";
+	char text[1 << 12] = "", *at, *line, *rest = text;
+	size_t cuts = 0;
+
+	saved_set_up();
+	diagnose(&saved, &diagnosis);
+	strcpy(diagnosis.prevention, sentence);
+	at = strstr(screen(&saved), "\nprevention  ");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+	snprintf(text, sizeof(text), "%s", at + 1);
+	while ((line = strsep(&rest, "\n")) && (cuts == 0 || line[0] == ' ')) {
+		cuts++;
+		UNIT_ALL(strlen(line) <= 100, line[12] != ' ');
+	}
+	UNIT_ALL(cuts == 4, !strncmp(text + 12, "Put no collective behind", 24));
+	saved_tear_down();
+}
+
 /* The error as its rank told it, and as a report may show it. */
 static void expect_error(const struct evidence *e, const char *plain, const char *markdown)
 {

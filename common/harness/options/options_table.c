@@ -183,7 +183,7 @@ const struct option_row option_rows[] = {
 	  .help = "a row is good from PERCENT of its predicted speed on; the median row from 1 MiB "
 		  "decides about the run, a slower row starts a search for causes" },
 	{ "low", .arg = "PERCENT", .initial = "50", REAL(0, 100), FIELD(low),
-	  SAME, .group = GROUP_REPORT, .part = PART_SWEEP, .help = "a row below --good is low from PERCENT of its predicted speed on, else bad" },
+	  SAME, .group = GROUP_REPORT, .part = PART_SWEEP, .help = "a row below --good is low from PERCENT of its predicted speed on, else bad; over MPI it is in its error bar or not as predicted" },
 	{ "reconcile", FLAG("1", "0"), FIELD(reconcile), SAME, .group = GROUP_REPORT, .part = PART_SWEEP,
 	  .help = "search for causes of slow rows even if none is below its prediction" },
 	{ "vendor", FLAG("1", "0"), FIELD(vendor), FREE, .group = GROUP_REPORT, .part = PART_SWEEP,

@@ -45,9 +45,8 @@ static void put_meaning(FILE *out, const struct options *options)
 		averages[(unsigned int)options->average % 4], options->seed);
 	if (options->blocking)
 		fprintf(out, "# Blocking level %d (-z)\n", options->blocking);
-	fputs("# Other than nccl-tests: sizes double unless -i is given, time is the slowest "
-	      "rank's unless -a is\n"
-	      "# given, and every rank is a process of its own\n",
+	fputs("# Other than nccl-tests: sizes double unless -i is given, time is the slowest\n"
+	      "# rank's unless -a is given, and every rank is a process of its own\n",
 	      out);
 }
 

@@ -94,10 +94,9 @@ int schedule_width(const struct schedule_setup *setup)
 size_t schedule_pool(const struct schedule_setup *setup, size_t largest)
 {
 	size_t slot = largest + 2 * CHECK_GUARD + BUFFERS_ALIGN;
-	size_t slots = (size_t)(SCHEDULE_STEPS * schedule_width(setup) + 2), pool;
+	size_t slots = (size_t)(SCHEDULE_STEPS * schedule_width(setup) + 2);
 
-	pool = slot < SIZE_MAX / slots ? slots * slot : SIZE_MAX / 4;
-	return pool > BUFFERS_POOL ? pool : BUFFERS_POOL;
+	return slot < SIZE_MAX / slots ? slots * slot : SIZE_MAX / 4;
 }
 
 static int check_part(const struct schedule_setup *setup, const struct step_part *part,

@@ -75,12 +75,15 @@ static const char *sum_up(const struct health_checks *checks, size_t i, char *bu
 	return results[n[HEALTH_FAIL] ? HEALTH_FAIL : n[HEALTH_PASS] ? HEALTH_PASS : HEALTH_SKIP];
 }
 
-/* Checks of one result and one text share a line. */
+#define WIDTH 100 /* characters */
+
+/* Checks of one result and one text share lines. */
 static void print_result(const struct health_checks *checks, const struct health *health,
 			 const char *wanted)
 {
 	char text[512], other[512];
 	const char *group;
+	int used;
 
 	for (size_t i = 0; health_check(health, i); i++) {
 		bool first = sum_up(checks, i, text, sizeof(text)) == wanted;
@@ -90,11 +93,15 @@ static void print_result(const struct health_checks *checks, const struct health
 				strcmp(text, other) != 0;
 		if (!first)
 			continue;
-		printf("%s:", wanted);
-		for (size_t k = i; (group = health_check(health, k)); k++)
-			if (sum_up(checks, k, other, sizeof(other)) == wanted &&
-			    strcmp(text, other) == 0)
-				printf(" %s", group);
+		used = printf("%s:", wanted);
+		for (size_t k = i; (group = health_check(health, k)); k++) {
+			if (sum_up(checks, k, other, sizeof(other)) != wanted ||
+			    strcmp(text, other) != 0)
+				continue;
+			if (k > i && (size_t)used + 1 + strlen(group) + strlen(text) > WIDTH)
+				used = printf("%s\n%s:", text, wanted) - (int)strlen(text) - 1;
+			used += printf(" %s", group);
+		}
 		printf("%s\n", text);
 	}
 }

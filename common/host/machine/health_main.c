@@ -234,8 +234,8 @@ static int tell(const struct arguments *arguments, const struct health *health,
 	else if (!arguments->drain_list)
 		health_checks_print(&t.checks, health);
 	if (!arguments->json && !arguments->drain_list)
-		printf("%d hosts: %d in order, %d with findings, %d of them to be drained\n", n,
-		       n - t.wrong, t.wrong, t.drained);
+		printf("%d host%s: %d in order, %d with findings, %d of them to be drained\n", n,
+		       n == 1 ? "" : "s", n - t.wrong, t.wrong, t.drained);
 	json_decref(all);
 	return t.unread == n ? OUTCOME_UNSUPPORTED : t.wrong ? OUTCOME_SLOW : OUTCOME_OK;
 }

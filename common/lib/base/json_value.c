@@ -30,14 +30,11 @@ json_t *json_value_real(double value)
 
 int json_value_save(const json_t *value, const char *path, size_t flags)
 {
-	FILE *f = fopen(path, "we");
-	int failed, rc;
+	char *text = must(json_dumps(value, flags | JSON_REAL_PRECISION(15)));
+	int rc = output_whole(path, text, strlen(text));
 
-	if (!f)
-		return -errno;
-	failed = json_dumpf(value, f, flags | JSON_REAL_PRECISION(15));
-	rc = output_close(f);
-	return failed && rc == 0 ? -EIO : rc;
+	free(text);
+	return rc;
 }
 
 json_t *json_value_texts(char *const *texts, int n)

@@ -11,7 +11,7 @@ json_t *json_value_text(const char *text);
 /* NaN and infinity become null. */
 json_t *json_value_real(double value);
 
-/* Writes the value to `path` with 15 digits a number and replaces an old file. `flags` are added to
+/* Writes the value to `path` with 15 digits a number, as output_whole does. `flags` are added to
  * jansson's. Returns 0 or a negative errno: -ENOSPC on a full disk. */
 int json_value_save(const json_t *value, const char *path, size_t flags);
 

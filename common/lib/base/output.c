@@ -43,8 +43,11 @@ static int write_whole(const char *path, const void *data, size_t bytes)
 int output_whole(const char *path, const void *data, size_t bytes)
 {
 	char draft[4224], host[64] = "";
+	struct stat st;
 	int rc;
 
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return write_whole(path, data, bytes);
 	gethostname(host, sizeof(host) - 1);
 	snprintf(draft, sizeof(draft), "%s.%s.%d", path, host, (int)getpid());
 	rc = write_whole(draft, data, bytes);

@@ -18,7 +18,8 @@ int output_close(FILE *f);
 int output_stdout(struct error *err);
 
 /* Writes a file whole or not at all, also against concurrent writers: under a temporary name in its
- * folder, then renamed over the old file. Returns 0 or a negative errno. */
+ * folder, then renamed over the old file. A device or pipe takes the data as they come. Returns 0 or a
+ * negative errno. */
 int output_whole(const char *path, const void *data, size_t bytes);
 
 /* Makes the end of this process, by exit() or from main(), call output_stdout(). A failure is

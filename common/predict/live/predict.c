@@ -118,13 +118,20 @@ static int measure_launch(struct predict *p, const struct bench *bench)
 /* Sizes up to the largest. A full measurement takes that from -e. */
 static int choose_sizes(const struct bench *bench, bool brief, double bytes[PAIR_SIZES])
 {
-	static const size_t sizes[] = { 8, 4096, 65536, 1 << 20, 8 << 20 };
+	/* Open MPI's messages in shared memory take another way from 512 bytes, and from 4 KiB with a header, on. */
+	static const size_t host_sizes[] = { 8, 256, 512, 3968, 4096, 65536, 1 << 20, 8 << 20 };
+	static const size_t gpu_sizes[] = { 8, 4096, 65536, 1 << 20, 8 << 20 };
+	const size_t *sizes = on_host(bench) ? host_sizes : gpu_sizes;
+	size_t most = on_host(bench) ? sizeof(host_sizes) / sizeof(host_sizes[0])
+				     : sizeof(gpu_sizes) / sizeof(gpu_sizes[0]);
 	size_t own = on_host(bench) ? 32 << 20 : 256 << 20, last;
 	int n = 0;
 
-	last = brief ? sizes[4] : bench->options->size_given ? bench->options->max_bytes : own;
+	last = brief			    ? sizes[most - 1]
+	       : bench->options->size_given ? bench->options->max_bytes
+					    : own;
 	last = last > bench->buffers.bytes ? bench->buffers.bytes : last;
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+	for (size_t i = 0; i < most; i++)
 		if (sizes[i] < last)
 			bytes[n++] = (double)sizes[i];
 	bytes[n++] = (double)(last > 8 ? last : 16);

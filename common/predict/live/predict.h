@@ -23,6 +23,7 @@ struct predict {
 	bool own_dump;		       /* the file is deleted after reading */
 	double percents[PREDICT_ROWS]; /* predicted over measured time of the larger sizes */
 	double of_low[PREDICT_ROWS];   /* the same of the lower end of what is predicted */
+	double of_high[PREDICT_ROWS];  /* and of the upper end */
 	size_t npercents;
 	double median;		     /* what reached() returned */
 	double most_of_ceiling;	     /* percent, of these rows */

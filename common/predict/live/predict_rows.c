@@ -5,7 +5,7 @@
 #include "measure/irregular.h"
 
 #define MOST_OF_CEILING 105.0 /* percent */
-#define MISSED		3     /* times too fast or too slow: the prediction is wrong */
+#define MISSED		1.5   /* times too fast or too slow: never good */
 
 static enum model_mode mode_of(const struct row *row)
 {
@@ -102,24 +102,34 @@ void predict_row(void *ctx, struct row *row)
 	if (row->size >= PREDICT_FROM && predict_is_printed(row) &&
 	    isfinite(row->of_predicted_percent) && p->npercents < PREDICT_ROWS) {
 		double low = row->predicted_low_gbs / row->predicted_busbw_gbs;
+		double high = row->predicted_high_gbs / row->predicted_busbw_gbs;
 
 		p->of_low[p->npercents] = row->of_predicted_percent / (isnan(low) ? 1 : low);
+		p->of_high[p->npercents] = row->of_predicted_percent / (isnan(high) ? 1 : high);
 		p->percents[p->npercents++] = row->of_predicted_percent;
 		if (row->of_ceiling_percent > p->most_of_ceiling)
 			p->most_of_ceiling = row->of_ceiling_percent;
 	}
 }
 
-/* The word for a printed share, of which `percent` is judged. Over MPI the model of the library is
- * the weakest part: a host is never bad by it. */
-static const char *word(const struct predict *p, double percent, double printed)
+/* The word for a share, which is the printed one. Over MPI the model of the library is the weakest part: a host is
+ * never low or bad by it, and its wide bar (of_low, of_high: percent of the ends) is said. */
+static void judge(const struct predict *p, double percent, double of_low, double of_high,
+		  char *text, size_t len)
 {
 	const struct options *o = p->bench->options;
-	bool host = topo_is_host(&p->sys);
+	bool near = percent <= 100 * MISSED && percent >= 100 / MISSED;
+	const char *word = percent >= o->low ? "low" : "bad";
 
-	if ((host || percent >= o->good) && (printed > 100. * MISSED || printed < 100. / MISSED))
-		return "not as predicted";
-	return percent >= o->good ? "good" : percent >= o->low || host ? "low" : "bad";
+	if (percent >= o->good)
+		word = near ? "good" : "not as predicted";
+	else if (topo_is_host(&p->sys))
+		word = "not as predicted";
+	if (topo_is_host(&p->sys) && strcmp(word, "good") != 0 && of_low >= 100 && of_high <= 100)
+		snprintf(text, len, ": in its error bar, %.0f to %.0f %%", 100 * percent / of_low,
+			 100 * percent / of_high);
+	else
+		snprintf(text, len, ": %s", word);
 }
 
 double predict_reached(void *ctx, char *text, size_t len)
@@ -127,9 +137,8 @@ double predict_reached(void *ctx, char *text, size_t len)
 	struct predict *p = ctx;
 	char choice[96] = "";
 	char why[160] = "";
-	double median, low;
-	const double *judged = topo_is_host(&p->sys) ? &low : &median;
-	const double *worst = topo_is_host(&p->sys) ? p->of_low : p->percents;
+	char words[48] = "", slowest[48] = "";
+	double median, low, high;
 	/* A row above its ceiling leaves the rows without a judgement. */
 	bool told = p->most_of_ceiling <= MOST_OF_CEILING;
 
@@ -143,16 +152,18 @@ double predict_reached(void *ctx, char *text, size_t len)
 	}
 	median = sort_median(p->percents, p->npercents);
 	low = sort_median(p->of_low, p->npercents);
+	high = sort_median(p->of_high, p->npercents);
+	judge(p, median, low, high, words, sizeof(words));
+	judge(p, p->percents[0], p->of_low[0], p->of_high[0], slowest, sizeof(slowest));
 	if (!told)
 		snprintf(why, sizeof(why),
 			 "a row reaches %.0f %% of its ceiling: the ceiling is wrong",
 			 p->most_of_ceiling);
 	snprintf(text, len,
 		 "Prediction: the median of %zu rows from 1 MiB reaches %.1f %% of its predicted "
-		 "speed%s%s, the slowest row %.1f %%%s%s%s%s",
-		 p->npercents, median, told ? ": " : "", told ? word(p, *judged, median) : "",
-		 p->percents[0], told ? ": " : "",
-		 told ? word(p, worst[0], p->percents[0]) : ": not judged: ", why, choice);
+		 "speed%s, the slowest row %.1f %%%s%s%s",
+		 p->npercents, median, told ? words : "", p->percents[0],
+		 told ? slowest : ": not judged: ", why, choice);
 	p->median = told ? low : NAN;
 	return p->median;
 }

@@ -13,7 +13,7 @@ enum pair_load {
 	PAIR_LOADS
 };
 
-enum { PAIR_SIZES = 8 };
+enum { PAIR_SIZES = 9 };
 
 extern const char *const pair_load_names[PAIR_LOADS];
 

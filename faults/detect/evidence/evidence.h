@@ -112,8 +112,8 @@ void evidence_probe_release(struct evidence_probe *probe);
  * tenth of a second apart. */
 void evidence_probe(struct evidence_rank *ranks, size_t n, struct evidence_probe *probe);
 
-/* Write to `dir`, which exists: every file whole or not at all. 0 or a negative errno with the
- * error set. */
+/* Write to `dir`, which exists: every file whole or not at all, and no rank's where there is no room for all:
+ * records of some ranks would say less than the verdict. 0 or a negative errno with the error set. */
 int evidence_save(const struct evidence *evidence, const char *dir, struct error *err);
 
 /* Write rank-N.fr alone. 0 or a negative errno. */

@@ -65,16 +65,13 @@ static int save_run(const struct evidence *evidence, const char *dir, const char
 	struct evidence e = *evidence;
 	json_t *run = json_pack("{s:i s:i s:o}", "version", EVIDENCE_VERSION, "nranks", e.nranks,
 				"detect_ms", json_value_real(e.detect_ms));
-	char *text;
 	int rc;
 
 	name_run(&e, dir);
 	evidence_blind_command(evidence->command, e.command, sizeof(e.command));
 	for (size_t i = 0; i < TEXTS; i++)
 		json_object_set_new(run, texts[i].name, json_value_text((char *)&e + texts[i].at));
-	text = must(json_dumps(run, JSON_INDENT(1) | JSON_REAL_PRECISION(15)));
-	rc = output_whole(path, text, strlen(text));
-	free(text);
+	rc = json_value_save(must(run), path, JSON_INDENT(1));
 	json_decref(run);
 	return rc;
 }
@@ -95,7 +92,8 @@ int evidence_save_rank(const struct evidence_rank *rank, int number, const char 
 
 int evidence_save(const struct evidence *evidence, const char *dir, struct error *err)
 {
-	char path[4096];
+	bool *saved = must(calloc((size_t)evidence->nranks + 1, sizeof(*saved)));
+	char path[4096], other[4096];
 	int rc;
 
 	snprintf(path, sizeof(path), "%s/run.json", dir);
@@ -107,11 +105,17 @@ int evidence_save(const struct evidence *evidence, const char *dir, struct error
 		if (evidence->ranks[i].remote && access(path, F_OK) == 0)
 			continue; /* its own host, which knows more, has written it here */
 		rc = evidence_save_rank(&evidence->ranks[i], i, dir);
+		saved[i] = rc == 0;
 	}
-	if (rc < 0)
-		return error_set(err, OUTCOME_INTERNAL, rc, "cannot save evidence to %s: %s", path,
-				 strerror(-rc));
-	return 0;
+	for (int i = 0; rc < 0 && i < evidence->nranks; i++) {
+		snprintf(other, sizeof(other), "%s/rank-%d.fr", dir, i);
+		if (saved[i])
+			unlink(other);
+	}
+	free(saved);
+	return rc == 0 ? 0
+		       : error_set(err, OUTCOME_INTERNAL, rc, "cannot save evidence to %s: %s",
+				   path, strerror(-rc));
 }
 
 /* ---- reading ---- */

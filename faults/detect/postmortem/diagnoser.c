@@ -364,8 +364,8 @@ static void save_command(const struct diagnoser *self)
 	output_whole(path, command, strlen(command)); /* without it the report says: unknown */
 }
 
-/* Runs after the verdict line. Evidence that is there is saved first, since this process may be
- * ended at any time. */
+/* Runs after the verdict line. All that is there is saved first, since this process may be ended at any time: the
+ * report before the records, which may be too large for the disk. */
 static void on_collect_slow(void *ctx)
 {
 	struct diagnoser *self = ctx;
@@ -376,10 +376,11 @@ static void on_collect_slow(void *ctx)
 		return;
 	if (self->folder[0]) {
 		save_command(self);
-		if (evidence_save(&self->evidence, self->folder, &err) < 0) {
-			self->folder[0] = '\0';
+		self->short_of_room = diagnosis_save_report(&self->diagnosis, &self->evidence,
+							    self->folder, &err) < 0 ||
+				      evidence_save(&self->evidence, self->folder, &err) < 0;
+		if (self->short_of_room)
 			error_print(&err, self->site.name);
-		}
 	}
 	run_probe(self, self->diagnosis.ranks);
 }
@@ -408,12 +409,11 @@ static void on_save(void *ctx)
 	note_probe(self);
 	if (!self->folder[0])
 		return;
-	if (evidence_save_texts(&self->evidence, self->folder, &err) < 0 ||
-	    (drawable = diagnosis_save(d, &self->evidence, self->folder, &err)) < 0) {
+	drawable = diagnosis_save(d, &self->evidence, self->folder, &err);
+	if ((drawable < 0 || evidence_save_texts(&self->evidence, self->folder, &err) < 0) &&
+	    !self->short_of_room)
 		error_print(&err, self->site.name);
-		return;
-	}
-	folder_say(self->folder, drawable);
+	folder_say(self->folder, drawable > 0, !self->short_of_room);
 }
 
 void diagnoser_start(struct diagnoser *self)

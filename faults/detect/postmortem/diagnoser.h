@@ -41,10 +41,11 @@ struct diagnoser {
 	struct diagnosis late; /* the newest that was printed as late; class 0: it came after all */
 	struct remote_evidence *remote; /* by rank; owned */
 	int nremote;
-	char root[160];	  /* where folders are made, "" nowhere */
-	bool turned;	  /* from the site's root to TMPDIR */
-	char folder[200]; /* "" when none could be made */
-	int made;	  /* folders: a run that goes on has a verdict again, MAX_FOLDERS at most */
+	char root[160];	    /* where folders are made, "" nowhere */
+	bool turned;	    /* from the site's root to TMPDIR */
+	bool short_of_room; /* report or records could not be saved, which was said */
+	char folder[200];   /* "" when none could be made */
+	int made; /* folders: a run that goes on has a verdict again, MAX_FOLDERS at most */
 };
 
 /* The monitor's hooks. On the root's host refine() names class, ranks and place from all hosts'

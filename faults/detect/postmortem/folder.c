@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "process/command.h"
+#include "record/summary.h"
 
 #define RUNS	    "results/runs"
 #define MAX_FOLDERS 8	      /* of a run that goes on after verdicts */
@@ -175,24 +176,53 @@ static const char *pasted(const char *path, char *buf, size_t len)
 	return command_join(buf, len, 1, &word);
 }
 
-void folder_say(const char *folder, bool drawable)
+/* results/runs/last where it leads to this folder, which is shorter; else the folder. */
+static const char *shortest(const char *folder)
+{
+	char last[PATH_MAX];
+	ssize_t n = readlink(RUNS "/last", last, sizeof(last) - 1);
+
+	last[n > 0 ? n : 0] = '\0';
+	return strncmp(folder, RUNS "/", strlen(RUNS "/")) == 0 &&
+			       strcmp(folder + strlen(RUNS "/"), last) == 0
+		       ? RUNS "/last"
+		       : folder;
+}
+
+/* A command on the evidence, or a file of it where `tool` is "". */
+static void say(const char *what, const char *tool, const char *file)
+{
+	char words[PATH_MAX + 2], quoted[PATH_MAX + 2];
+	const char *space = tool[0] ? " " : "";
+	size_t n;
+
+	if (tool[0])
+		tool = pasted(tool, words, sizeof(words));
+	pasted(file, quoted, sizeof(quoted));
+	n = strlen(what) + strlen(": ") + strlen(tool) + strlen(space) + strlen(quoted);
+	printf("# %s:%s%s%s%s\n", what, n > SUMMARY_WIDTH ? "\n#   " : " ", tool, space, quoted);
+}
+
+void folder_say(const char *folder, bool drawable, bool records)
 {
 	static const char *const plots[] = { "../plots/plot", "../../plots/plot" };
-	char exe[PATH_MAX - 32], path[PATH_MAX], plot[PATH_MAX], words[PATH_MAX + 2],
-		quoted[PATH_MAX + 2];
+	char exe[PATH_MAX - 32], path[PATH_MAX], plot[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 
 	if (n <= 0)
 		return;
 	exe[n] = '\0';
 	*strrchr(exe, '/') = '\0';
-	pasted(folder, quoted, sizeof(quoted));
-	snprintf(path, sizeof(path), "%s/hang_diagnose", exe);
-	printf("# look further: %s %s\n", pasted(path, words, sizeof(words)), quoted);
+	folder = shortest(folder);
+	snprintf(path, sizeof(path), "%s/postmortem.md", folder);
+	if (records)
+		snprintf(path, sizeof(path), "%s/hang_diagnose", exe);
+	if (records || access(path, F_OK) == 0)
+		say("look further", records ? path : "", records ? folder : path);
 	for (size_t i = 0; i < 2 && drawable; i++) {
 		snprintf(path, sizeof(path), "%s/%s", exe, plots[i]);
 		if (realpath(path, plot)) {
-			printf("# or draw it: %s %s\n", pasted(plot, words, sizeof(words)), quoted);
+			say("or draw it", plot, folder);
 			break;
 		}
 	}

@@ -14,5 +14,6 @@ bool folder_make(struct diagnoser *self);
 /* Makes a folder of the name that another host's has (`told`), where this host's are; hosts may share it. */
 bool folder_make_told(struct diagnoser *self, const char *told);
 
-/* Prints "# look further: ..." with the tools' paths as they can be pasted. */
-void folder_say(const char *folder, bool drawable);
+/* Prints "# look further: ..." with the tools' paths as they can be pasted; the report's, without `records`. A line
+ * that would pass 100 characters has the command below it, which is never cut. */
+void folder_say(const char *folder, bool drawable, bool records);

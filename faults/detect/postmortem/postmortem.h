@@ -16,10 +16,13 @@ void report_explain(struct verdict *verdict, const struct diagnosis *diagnosis,
 void report_summary(struct summary *summary, const struct diagnosis *diagnosis,
 		    const struct evidence *evidence);
 
-/* Write verdict.json, postmortem.md, timeline.json and timeline.csv to `dir`. 1: the timeline holds
- * calls to draw, 0: it holds none; or a negative errno with the error set. */
+/* Write verdict.json, postmortem.md, timeline.csv and timeline.json to `dir`, in this order and each whole or not
+ * at all. 1: the timeline holds calls to draw, 0: it holds none; or a negative errno with the error set. */
 int diagnosis_save(const struct diagnosis *diagnosis, const struct evidence *evidence,
 		   const char *dir, struct error *err);
+/* The same, verdict.json and postmortem.md alone. */
+int diagnosis_save_report(const struct diagnosis *diagnosis, const struct evidence *evidence,
+			  const char *dir, struct error *err);
 
 /* postmortem.md. `dir` is where the evidence lies: command.txt and nccl-*.log in it are read,
  * each if it is there. `drawable`: there is a timeline to draw. */

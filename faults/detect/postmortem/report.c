@@ -11,6 +11,8 @@
 #include "base/output.h"
 
 #define RANKS_SHOWN 64 /* whose lines; the culprits are the first */
+#define FOLD	    88 /* characters behind a name of 12 */
+#define FILES	    4
 
 /* The first culprit's rank is what the verdict's line of it is about. */
 static const struct evidence_rank *first_culprit(const struct diagnosis *d,
@@ -63,6 +65,18 @@ void report_summary(struct summary *summary, const struct diagnosis *d, const st
 	free(views);
 }
 
+/* A sentence behind its name, in lines of 100 characters. */
+static void put_folded(FILE *out, const char *name, const char *text)
+{
+	for (size_t n; *text; text += n + strspn(text + n, " "), name = "") {
+		n = strlen(text);
+		for (size_t fits = FOLD; n > FOLD; fits--)
+			if (text[fits] == ' ' || fits == 0)
+				n = fits ? fits : FOLD;
+		fprintf(out, "%-12s%.*s\n", name, (int)n, text);
+	}
+}
+
 void diagnosis_print(FILE *out, const struct diagnosis *d, const struct evidence *e,
 		     const char *page)
 {
@@ -90,8 +104,10 @@ void diagnosis_print(FILE *out, const struct diagnosis *d, const struct evidence
 	fprintf(out, "\n\n");
 	for (size_t i = 0; i < d->nlines; i++)
 		fprintf(out, "  %s\n", d->lines[i]);
-	fprintf(out, "\ncause       %s\nfix         %s\nprevention  %s\n", d->cause, d->fix,
-		d->prevention);
+	putc('\n', out);
+	put_folded(out, "cause", d->cause);
+	put_folded(out, "fix", d->fix);
+	put_folded(out, "prevention", d->prevention);
 	report_errors(out, d, e, false);
 	report_stuck(out, "stack       ", e, d->ranks, RANKS_SHOWN);
 	counter_delta_print(out, e, false);
@@ -162,19 +178,24 @@ static int save_verdict(const struct diagnosis *d, const struct evidence *e, con
 static int save_page(const struct diagnosis *d, const struct evidence *e, const char *dir,
 		     bool drawable, const char *path)
 {
-	FILE *f = fopen(path, "we");
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *f = must(open_memstream(&text, &bytes));
+	int rc;
 
-	if (!f)
-		return -errno;
 	postmortem_print(f, d, e, dir, drawable);
-	return output_close(f);
+	rc = output_close(f);
+	rc = rc < 0 ? rc : output_whole(path, text, bytes);
+	free(text);
+	return rc;
 }
 
-int diagnosis_save(const struct diagnosis *d, const struct evidence *e, const char *dir,
-		   struct error *err)
+/* Saves the first `n` files, the most needed ones first: a disk may have no room for all. */
+static int save_files(const struct diagnosis *d, const struct evidence *e, const char *dir,
+		      size_t n, struct error *err)
 {
-	static const char *const names[] = { "verdict.json", "postmortem.md", "timeline.json",
-					     "timeline.csv" };
+	static const char *const names[FILES] = { "verdict.json", "postmortem.md", "timeline.csv",
+						  "timeline.json" };
 	struct timeline timeline;
 	char path[4096];
 	struct stat st;
@@ -184,17 +205,29 @@ int diagnosis_save(const struct diagnosis *d, const struct evidence *e, const ch
 	timeline_init(&timeline, d, e);
 	drawable = timeline_drawable(&timeline);
 	snprintf(path, sizeof(path), "%s", dir);
-	for (size_t i = 0; rc == 0 && i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; rc == 0 && i < n; i++) {
 		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
 		rc = stat(path, &st) == 0 && !S_ISREG(st.st_mode) ? -EEXIST /* a FIFO would block */
 		     : i == 0					  ? save_verdict(d, e, path)
 		     : i == 1 ? save_page(d, e, dir, drawable, path)
-		     : i == 2 ? timeline_save_trace(&timeline, path)
-			      : timeline_save_csv(&timeline, path);
+		     : i == 2 ? timeline_save_csv(&timeline, path)
+			      : timeline_save_trace(&timeline, path);
 	}
 	timeline_release(&timeline);
 	if (rc < 0)
 		return error_set(err, OUTCOME_INTERNAL, rc, "cannot write %s: %s", path,
 				 rc == -EEXIST ? "it is not a regular file" : strerror(-rc));
 	return drawable;
+}
+
+int diagnosis_save(const struct diagnosis *d, const struct evidence *e, const char *dir,
+		   struct error *err)
+{
+	return save_files(d, e, dir, FILES, err);
+}
+
+int diagnosis_save_report(const struct diagnosis *d, const struct evidence *e, const char *dir,
+			  struct error *err)
+{
+	return save_files(d, e, dir, 2, err);
 }

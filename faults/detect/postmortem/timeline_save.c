@@ -87,7 +87,7 @@ int timeline_save_trace(const struct timeline *t, const char *path)
 {
 	const struct diagnosis *d = t->diagnosis;
 	json_t *events = json_array(), *top;
-	char name[96], *text;
+	char name[96];
 	int rc;
 
 	for (size_t i = 0; i < t->nlanes; i++)
@@ -101,9 +101,7 @@ int timeline_save_trace(const struct timeline *t, const char *path)
 			"displayTimeUnit", "ms", "otherData", "outcome", outcome_name(d->outcome),
 			"class", class_name(d->class, d->outcome), "ranks", d->ranks, "nranks",
 			t->evidence->nranks, "notes", json_value_text(t->notes));
-	text = must(json_dumps(must(top), JSON_COMPACT | JSON_REAL_PRECISION(15)));
-	rc = output_whole(path, text, strlen(text));
-	free(text);
+	rc = json_value_save(must(top), path, JSON_COMPACT);
 	json_decref(top);
 	return rc;
 }

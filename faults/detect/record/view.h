@@ -80,7 +80,7 @@ struct rank_view {
 	uint8_t progressed;  /* 1: it made a step lately */
 	uint8_t ran; /* 1: its process ran lately: it was not held all the time, whatever it is now */
 	uint8_t traced; /* 1: a debugger or the like is attached to it */
-	uint8_t works;  /* 1: it moved data lately, of a preloaded program (watch/decide_steps.c) */
+	uint8_t works;	/* 1: it moved data lately, of a preloaded program (watch/decide_steps.c) */
 	uint32_t working;  /* 1: that wait is for work, its own or others' (watch_work) */
 	uint32_t lost;	   /* enum view_lost; the caller's */
 	uint32_t reported; /* 1: its own host says `lost`; the caller's */

@@ -332,6 +332,13 @@ static char **add_choice(char **argv, int argc, bool counted, bool shared, int r
 	return words;
 }
 
+static int say_held(const void *arg, double seconds)
+{
+	const struct program *program = arg;
+
+	return monitor_say_held(program->options->expect, seconds);
+}
+
 /* Chooses ranks and devices, and starts mpirun on this program. Returns the exit code. */
 static int start_bare(const struct program *program, struct options *options, struct error *err)
 {
@@ -339,6 +346,10 @@ static int start_bare(const struct program *program, struct options *options, st
 	int devices = count_gpus(options), code;
 	int chosen = choose_fault_ranks(program, options, devices, err);
 	int ranks = chosen < 0 ? chosen : options_launch_ranks(options, devices, err);
+	const struct launch_guard guard = { options->watch
+						    ? options->partition * program->deadline_factor
+						    : 0,
+					    say_held, program };
 	char **words;
 
 	if (ranks < 0 || check_start(program, ranks, err) < 0)
@@ -348,7 +359,7 @@ static int start_bare(const struct program *program, struct options *options, st
 	warn_unwatched(program);
 	words = add_choice(program->argv, program->argc, counted, options->share_gpu && !shared,
 			   ranks);
-	code = launch_self(ranks, words, err);
+	code = launch_self(ranks, words, &guard, err);
 	free(words);
 	if (code == OUTCOME_OK)
 		output_room(err); /* mpirun ignores its own failed writes */

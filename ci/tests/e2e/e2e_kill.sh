@@ -145,6 +145,26 @@ strike timed leader $STOP --partition-timeout 2 && {
 	died_in timed 'after a leader that was stopped, the start'
 }
 
+# Nothing runs: all supervisors, or mpirun before it has ranks; the parent says it
+held() {
+	limit=30 ended
+	expect_rc 10 "$1 stopped:"
+	expect_out "^# $2 \(pid [0-9]+\) is stopped: continue it"
+	expect_out '^# verdict: outcome=hang class=watcher-held ranks=- .* side=host hosts='
+	gone_soon "$1 stopped"
+}
+strike timed member $STOP --partition-timeout 2 && "$tool" "$token" any 5 leader $STOP >/dev/null &&
+	held 'all supervisors' 'no supervisor of this run runs: the first'
+mkdir "$work/stopped" && printf '#!/bin/sh\nkill -STOP $$\n' >"$work/stopped/mpirun" && chmod 755 "$work/stopped/mpirun"
+PATH=$work/stopped:$PATH start_held timed --partition-timeout 2
+held mpirun mpirun
+
+# Descriptors that mpirun lacks: more, where that may be, else an error at once
+run bash -c 'ulimit -Sn 24 && exec "$@"' - "$BUILD/all_reduce_perf" --backend mpi --topo none -g 16 -b 8 -e 8
+expect_rc 0 'few descriptors'
+run bash -c 'ulimit -n 24 && exec "$@"' - "$BUILD/all_reduce_perf" --backend mpi --topo none -g 16 -b 8 -e 8
+[ $rc = 0 ] || { expect_rc 77 'few descriptors allowed' && expect_err '24 open files are allowed, and 16 ranks need [0-9]+: ulimit -n'; }
+
 # Stopped for good
 strike timed rank:1 $STOP && {
 	limit=20 ended
@@ -189,6 +209,11 @@ strike timed rank:1 $STOP --no-watch -n 4000 && {
 	ended
 	expect_rc 0 'stopped for 2 s, --no-watch:'
 	expect_no_out '^# verdict'
+}
+strike timed rank:0 $KILL --no-watch && {
+	died_in timed 'rank 0 with --no-watch'
+	expect_rc 14 'killed, --no-watch:'
+	expect_out '^# verdict: outcome=died class=rank-killed ranks=0 '
 }
 gone_soon 'end of the test'
 finish

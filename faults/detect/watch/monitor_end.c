@@ -107,6 +107,39 @@ static void print_expected(const char *expected, const struct verdict *verdict, 
 	fflush(stdout);
 }
 
+/* The exit code of a verdict, as --expect has it, which is printed. */
+static int exit_code_of(const char *expect, const struct verdict *verdict)
+{
+	int code = expect_exit_code(expect, verdict->outcome,
+				    class_name(verdict->class, verdict->outcome),
+				    strcmp(verdict->ranks, "-") ? verdict->ranks : "");
+
+	print_expected(expect, verdict, code);
+	return code;
+}
+
+int monitor_say_held(const char *expect, double seconds)
+{
+	struct verdict verdict = {
+		.outcome = OUTCOME_HANG,
+		.class = class_of_lost(LOST_HELD),
+		.ranks = "-",
+		.comm = -1,
+		.seq = -1,
+		.hang_seq = -1,
+		.wrong_seq = -1,
+		.confidence = CONFIDENCE_PROVED,
+		.side = SIDE_HOST,
+		.evidence = "-",
+		.detect_ms = round(seconds * 1e3),
+	};
+
+	gethostname(verdict.hosts, sizeof(verdict.hosts) - 1);
+	verdict_print(stdout, &verdict);
+	fflush(stdout);
+	return exit_code_of(expect, &verdict);
+}
+
 /* On each host of a hangar_run: its user may look there. */
 static void say(struct monitor *m, const struct verdict *verdict, const struct rank_view *views,
 		size_t n)
@@ -162,10 +195,7 @@ static void end(struct monitor *m, struct verdict *verdict, const struct rank_vi
 	}
 	if (closer)
 		gather_slow(m, strcmp(verdict->evidence, "-") ? verdict->evidence : "");
-	m->exit_code = expect_exit_code(m->config.expect, verdict->outcome,
-					class_name(verdict->class, verdict->outcome),
-					strcmp(verdict->ranks, "-") ? verdict->ranks : "");
-	print_expected(m->config.expect, verdict, m->exit_code);
+	m->exit_code = exit_code_of(m->config.expect, verdict);
 	if (m->exit_code != 0)
 		run_folder_note_code(m->config.key, m->exit_code);
 	monitor_send_end(m, m->exit_code);

@@ -11,18 +11,10 @@
 /* Prints a line once, when a watcher has not run for a while. */
 static void say(struct decide_watcher *w, pid_t pid, const char *what, uint64_t now)
 {
-	static const char *const hints[] = {
-		[HOLD_STOPPED] = "is stopped: continue it (kill -CONT)",
-		[HOLD_TRACED] = "is held by a debugger: detach that",
-		[HOLD_FROZEN] =
-			"is frozen with its cgroup: thaw that (cgroup.freeze, docker unpause)",
-	};
-
-	if (w->printed || w->hold == HOLD_NONE || w->hold == HOLD_GONE ||
-	    now - w->since_ns < decide_times.watcher_ns)
+	if (w->printed || !proc_hold_hint(w->hold) || now - w->since_ns < decide_times.watcher_ns)
 		return;
 	w->printed = true;
-	printf("# %s (pid %d) %s; the run goes on\n", what, (int)pid, hints[w->hold]);
+	printf("# %s (pid %d) %s; the run goes on\n", what, (int)pid, proc_hold_hint(w->hold));
 	fflush(stdout);
 }
 

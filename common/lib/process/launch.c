@@ -274,10 +274,12 @@ static int wait_for(pid_t pid, int signal_fd, const struct run_folder *folder,
 
 /* mpirun gets its own process group, so a terminal's signals reach only us, once. It does not get
  * the caller's standard input, which it would drain. */
-static _Noreturn void become_mpirun(char **command, const sigset_t *mask, pid_t parent)
+static _Noreturn void become_mpirun(char **command, const sigset_t *mask, pid_t parent,
+				    int folder_fd)
 {
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
+	fcntl(folder_fd, F_SETFD, 0); /* mpirun keeps the lock: the folder outlasts its files */
 	setpgid(0, 0);
 	if (null >= 0)
 		dup2(null, STDIN_FILENO);
@@ -339,7 +341,7 @@ int launch_self(int ranks, char **argv, const struct launch_guard *guard, struct
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0)
-		become_mpirun(command, &mask, parent);
+		become_mpirun(command, &mask, parent, folder.fd);
 	if (pid > 0)
 		code = wait_for(pid, signal_fd, &folder, guard, &ended_by);
 	else

@@ -286,6 +286,8 @@ static int supervise(struct program *program, struct error *err)
 	/* the launcher's numbers until MPI's are known: a death in MPI_Init has a rank */
 	if (program->launch->announced > 0)
 		atomic_store(&program->memory->header.rank, program->launch->rank);
+	if (program->launch->local > 0)
+		atomic_store(&program->memory->header.local_rank, program->launch->local_rank);
 	if (monitor_open(&monitor, &config, program->memory, memory_fd, err) < 0)
 		goto out_memory;
 	if (monitor.leader)

@@ -26,6 +26,7 @@ declare -A hold=(
 	[timed]='-n 100000000 -b 8 -e 8'
 	[check]='-n 1 -w 0 -c 100000000 -b 1M -e 1M'
 	[finalise]='-n 1 -w 0 -c 1 -b 8 -e 8'
+	[any]='-n 1 -w 0 -c 1 -b 8 -e 8'
 )
 
 left_files() {
@@ -74,6 +75,13 @@ died_in() {
 	gone_soon "$2 killed in $1"
 }
 
+# saved WHAT: the evidence has all ranks
+saved() {
+	for ((i = 0; i < ranks; i++)); do
+		holds "$1: no evidence of rank $i" test -s "$(sed -n 's/^# verdict: .* evidence=//p' "$work/out")/rank-$i.fr"
+	done
+}
+
 for phase in init warmup timed check finalise; do
 	strike $phase rank:1 $KILL && {
 		died_in $phase rank
@@ -83,7 +91,13 @@ for phase in init warmup timed check finalise; do
 	}
 	strike $phase leader $KILL && {
 		died_in $phase leader
-		[ $phase = finalise ] || expect_out '^# verdict: outcome=died class=monitor-gone ranks=- '
+		[ $phase = finalise ] || {
+			expect_out '^# verdict: outcome=died class=monitor-gone ranks=- '
+			expect_out '^# culprit: host .*: the monitor \(pid [0-9]+\) is gone$'
+			expect_no_out 'cannot be seen'
+			expect_rc 14 "leader killed in $phase:"
+			[ $phase = init ] || saved "leader killed in $phase"
+		}
 	}
 	strike $phase member $KILL && {
 		died_in $phase member
@@ -132,9 +146,20 @@ for who in leader launcher; do
 		expect_rc 10 "$who stopped:"
 		expect_out '^# the (monitor|launcher) of this host \(pid [0-9]+\) is stopped: '
 		expect_out '^# verdict: outcome=hang class=watcher-held ranks=- .* side=host hosts='
+		expect_out '^# culprit: host .*: the (monitor|launcher) \(pid [0-9]+\) is stopped$'
+		holds "$who stopped: $(grep -c '^# verdict' "$work/out") verdicts" [ "$(grep -c '^# verdict' "$work/out")" = 1 ]
 		gone_soon "$who stopped"
+		saved "$who stopped"
 	}
 done
+# In MPI_Init, whose deadline comes before this timeout: the wait is the launcher's
+strike any launcher $STOP --partition-timeout 30 && {
+	limit=30 ended
+	expect_rc 10 'launcher stopped in MPI_Init:'
+	expect_out '^# verdict: outcome=hang class=watcher-held ranks=- .* side=host hosts='
+	expect_out '^# culprit: host .*: the launcher \(pid [0-9]+\) is stopped$'
+	gone_soon 'launcher stopped in MPI_Init'
+}
 strike timed leader $STOP --partition-timeout 2 && {
 	sleep 3
 	kill -CONT "$hit"

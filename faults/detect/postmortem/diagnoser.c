@@ -234,10 +234,12 @@ static void on_suspect(void *ctx, const struct verdict *verdict, const struct ra
 	fflush(stdout);
 }
 
-static void on_reserve_folder(void *ctx, struct verdict *verdict)
+static void on_reserve_folder(void *ctx, struct verdict *verdict, const char *side)
 {
 	struct diagnoser *self = ctx;
 
+	if (side && !strchr(side, '/'))
+		snprintf(self->side, sizeof(self->side), "%s", side);
 	self->evidence.detect_ms = verdict->detect_ms;
 	if (folder_make(self))
 		snprintf(verdict->evidence, sizeof(verdict->evidence), "%s", self->folder);
@@ -326,6 +328,8 @@ static void on_collect_slow(void *ctx)
 	if (!self->evidence.ranks)
 		return;
 	if (self->folder[0]) {
+		if (self->side[0])
+			folder_name_run(self);
 		save_command(self);
 		if (evidence_save(&self->evidence, self->folder, &err) < 0) {
 			self->folder[0] = '\0';
@@ -365,6 +369,11 @@ static void on_save(void *ctx)
 		return;
 	}
 	folder_say(self->folder, drawable);
+	for (int i = 0; i < self->evidence.nranks; i++)
+		if (self->evidence.ranks[i].remote && d->hosts[0]) {
+			folder_say_sides(self, d->hosts);
+			break;
+		}
 }
 
 void diagnoser_start(struct diagnoser *self)

@@ -41,8 +41,10 @@ struct diagnoser {
 	struct remote_evidence *remote; /* by rank; owned */
 	int nremote;
 	char root[160];	  /* where folders are made, "" nowhere */
+	bool rooted;	  /* it was looked for */
 	bool turned;	  /* from the site's root to TMPDIR */
 	char folder[200]; /* "" when none could be made */
+	char side[64];	  /* this host's name, if it ends without the root; else "" */
 };
 
 /* The monitor's hooks. On the root's host refine() names class, ranks and place from all hosts'

@@ -57,8 +57,9 @@ struct monitor_client {
 	/* Gives views the run's numbers of communicators, where ranks number them as they come. */
 	void (*name_comms)(void *ctx, struct rank_view *views, size_t n);
 	/* Root: the verdict stands, and is about to be printed: name the folder that evidence
-	 * will be saved in. */
-	void (*reserve_folder)(void *ctx, struct verdict *verdict);
+	 * will be saved in. `side`: this host, where it ends without the root, which may save to
+	 * the same disk; else NULL. */
+	void (*reserve_folder)(void *ctx, struct verdict *verdict, const char *side);
 	/* The verdict is out. Leader elsewhere: save the evidence under the root's folder's name
 	 * ("" for none), and send what took time to find out as text, e.g. stacks. */
 	void (*save_local)(void *ctx, const struct rank_view *views,

@@ -288,6 +288,8 @@ static int supervise(struct program *program, struct error *err)
 		atomic_store(&program->memory->header.nranks, program->launch->announced);
 		atomic_store(&program->memory->header.rank, program->launch->rank);
 	}
+	if (program->launch->local > 0)
+		atomic_store(&program->memory->header.local_rank, program->launch->local_rank);
 	if (monitor_open(&monitor, &config, program->memory, memory_fd, err) < 0)
 		goto out_memory;
 	if (monitor.leader)
@@ -334,6 +336,13 @@ static char **add_choice(char **argv, int argc, bool counted, bool shared, int r
 	return words;
 }
 
+static int say_held(const void *arg, double seconds)
+{
+	const struct program *program = arg;
+
+	return monitor_say_held(program->options->expect, seconds);
+}
+
 /* Chooses ranks and devices, and starts mpirun on this program. Returns the exit code. */
 static int start_bare(const struct program *program, struct options *options, struct error *err)
 {
@@ -341,6 +350,10 @@ static int start_bare(const struct program *program, struct options *options, st
 	int devices = count_gpus(options), code;
 	int chosen = choose_fault_ranks(program, options, devices, err);
 	int ranks = chosen < 0 ? chosen : options_launch_ranks(options, devices, err);
+	const struct launch_guard guard = { options->watch
+						    ? options->partition * program->deadline_factor
+						    : 0,
+					    say_held, program };
 	char **words;
 
 	if (ranks < 0 || check_start(program, ranks, err) < 0)
@@ -350,7 +363,7 @@ static int start_bare(const struct program *program, struct options *options, st
 	warn_unwatched(program);
 	words = add_choice(program->argv, program->argc, counted, options->share_gpu && !shared,
 			   ranks);
-	code = launch_self(ranks, words, err);
+	code = launch_self(ranks, words, &guard, err);
 	free(words);
 	if (code == OUTCOME_OK)
 		output_room(err); /* mpirun ignores its own failed writes */

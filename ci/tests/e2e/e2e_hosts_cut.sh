@@ -92,6 +92,27 @@ expect_rc 0 'a cut that heals'
 expect_out '^# host node2: heard of again'
 expect_no_out '^# verdict'
 
+# mpirun on a host without ranks, a disk that both hosts share: each side has a folder, and the user is told what ends
+# mpirun, whose connection to the lost host no process of the run can shut
+mkdir "$work/shared"
+cd "$work/shared" || exit 1
+on_hosts 2,2 -b 8 -e 8 -n 100000000 -w 2 "${times[@]}"
+start "${command[@]}"
+struck=$("$tool" "$token" timed 20 rank:2 $CONT) || explain 'mpirun elsewhere: phase timed not met'
+link down
+holds 'mpirun elsewhere: no verdict' within 12 grep -q '^# if mpirun does not end' "$work/out"
+expect_out '^# node2, if alive, saves its own view: results/runs/\*-[0-9a-f]{8}\*$'
+sleep 4
+kill -INT $(grep -lsx mpirun $(pids_of_run | sed 's|.*|/proc/&/comm|') | tr -dc '0-9\n')
+ended_alone 'mpirun elsewhere'
+expect_out '^# verdict: outcome=hang class=host-silent ranks=- .* hosts=node2 '
+sides=(results/runs/2*)
+holds "mpirun elsewhere: folders ${sides[*]}" [ ${#sides[@]} = 2 ]
+run "$BUILD/hang_diagnose" "${sides[@]}"
+expect_out '^class +partition$'
+link up
+cd "$work/own" || exit 1
+
 # what it has not read makes its kernel reset the connection: no proof to the root, another supervisor there tells
 begun timed supervisor:2 $STOP
 sleep 0.3

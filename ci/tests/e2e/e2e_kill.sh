@@ -26,6 +26,7 @@ declare -A hold=(
 	[timed]='-n 100000000 -b 8 -e 8'
 	[check]='-n 1 -w 0 -c 100000000 -b 1M -e 1M'
 	[finalise]='-n 1 -w 0 -c 1 -b 8 -e 8'
+	[any]='-n 1 -w 0 -c 1 -b 8 -e 8'
 )
 
 left_files() {
@@ -74,6 +75,13 @@ died_in() {
 	gone_soon "$2 killed in $1"
 }
 
+# saved WHAT: the evidence has all ranks
+saved() {
+	for ((i = 0; i < ranks; i++)); do
+		holds "$1: no evidence of rank $i" test -s "$(sed -n 's/^# verdict: .* evidence=//p' "$work/out")/rank-$i.fr"
+	done
+}
+
 for phase in init warmup timed check finalise; do
 	strike $phase rank:1 $KILL && {
 		died_in $phase rank
@@ -83,7 +91,13 @@ for phase in init warmup timed check finalise; do
 	}
 	strike $phase leader $KILL && {
 		died_in $phase leader
-		[ $phase = finalise ] || expect_out '^# verdict: outcome=died class=monitor-gone ranks=- '
+		[ $phase = finalise ] || {
+			expect_out '^# verdict: outcome=died class=monitor-gone ranks=- '
+			expect_out '^# culprit: host .*: the monitor \(pid [0-9]+\) is gone$'
+			expect_no_out 'cannot be seen'
+			expect_rc 14 "leader killed in $phase:"
+			[ $phase = init ] || saved "leader killed in $phase"
+		}
 	}
 	strike $phase member $KILL && {
 		died_in $phase member
@@ -132,9 +146,20 @@ for who in leader launcher; do
 		expect_rc 10 "$who stopped:"
 		expect_out '^# the (monitor|launcher) of this host \(pid [0-9]+\) is stopped: '
 		expect_out '^# verdict: outcome=hang class=watcher-held ranks=- .* side=host hosts='
+		expect_out '^# culprit: host .*: the (monitor|launcher) \(pid [0-9]+\) is stopped$'
+		holds "$who stopped: $(grep -c '^# verdict' "$work/out") verdicts" [ "$(grep -c '^# verdict' "$work/out")" = 1 ]
 		gone_soon "$who stopped"
+		saved "$who stopped"
 	}
 done
+# In MPI_Init, whose deadline comes before this timeout: the wait is the launcher's
+strike any launcher $STOP --partition-timeout 30 && {
+	limit=30 ended
+	expect_rc 10 'launcher stopped in MPI_Init:'
+	expect_out '^# verdict: outcome=hang class=watcher-held ranks=- .* side=host hosts='
+	expect_out '^# culprit: host .*: the launcher \(pid [0-9]+\) is stopped$'
+	gone_soon 'launcher stopped in MPI_Init'
+}
 strike timed leader $STOP --partition-timeout 2 && {
 	sleep 3
 	kill -CONT "$hit"
@@ -144,6 +169,26 @@ strike timed leader $STOP --partition-timeout 2 && {
 	kill -TERM "$pid"
 	died_in timed 'after a leader that was stopped, the start'
 }
+
+# Nothing runs: all supervisors, or mpirun before it has ranks; the parent says it
+held() {
+	limit=30 ended
+	expect_rc 10 "$1 stopped:"
+	expect_out "^# $2 \(pid [0-9]+\) is stopped: continue it"
+	expect_out '^# verdict: outcome=hang class=watcher-held ranks=- .* side=host hosts='
+	gone_soon "$1 stopped"
+}
+strike timed member $STOP --partition-timeout 2 && "$tool" "$token" any 5 leader $STOP >/dev/null &&
+	held 'all supervisors' 'no supervisor of this run runs: the first'
+mkdir "$work/stopped" && printf '#!/bin/sh\nkill -STOP $$\n' >"$work/stopped/mpirun" && chmod 755 "$work/stopped/mpirun"
+PATH=$work/stopped:$PATH start_held timed --partition-timeout 2
+held mpirun mpirun
+
+# Descriptors that mpirun lacks: more, where that may be, else an error at once
+run bash -c 'ulimit -Sn 24 && exec "$@"' - "$BUILD/all_reduce_perf" --backend mpi --topo none -g 16 -b 8 -e 8
+expect_rc 0 'few descriptors'
+run bash -c 'ulimit -n 24 && exec "$@"' - "$BUILD/all_reduce_perf" --backend mpi --topo none -g 16 -b 8 -e 8
+[ $rc = 0 ] || { expect_rc 77 'few descriptors allowed' && expect_err '24 open files are allowed, and 16 ranks need [0-9]+: ulimit -n'; }
 
 # Stopped for good
 strike timed rank:1 $STOP && {
@@ -189,6 +234,11 @@ strike timed rank:1 $STOP --no-watch -n 4000 && {
 	ended
 	expect_rc 0 'stopped for 2 s, --no-watch:'
 	expect_no_out '^# verdict'
+}
+strike timed rank:0 $KILL --no-watch && {
+	died_in timed 'rank 0 with --no-watch'
+	expect_rc 14 'killed, --no-watch:'
+	expect_out '^# verdict: outcome=died class=rank-killed ranks=0 '
 }
 gone_soon 'end of the test'
 finish

@@ -21,6 +21,7 @@ expect_out '^# Avg bus bandwidth '
 bare --fault=drop-rank:3
 expect_rc 10 'a hang'
 expect_out '^# verdict: outcome=hang class=missing-call ranks=3 '
+holds 'a closing block of mpirun' bash -c '! grep -q "Exit code" "$1"' - "$work/err"
 bare --fault=kill-rank:1
 expect_rc 14 'a death'
 run mpirun --oversubscribe -np 4 "$work/build/all_gather_perf" --backend mpi --topo none -b 1K -e 4K

@@ -233,6 +233,17 @@ UNIT_TEST(test_mpirun, "a pretended mpirun")
 /* Five seconds that a trap can interrupt. */
 #define SLEEP "n=0; while [ $n -lt 500 ]; do sleep 0.01; n=$((n + 1)); done"
 
+static int say_held(const void *arg, double seconds)
+{
+	FILE *f = fopen(in_folder(arg), "a");
+
+	fprintf(f, "%.0f s\n", seconds);
+	fclose(f);
+	return OUTCOME_HANG;
+}
+
+static const struct launch_guard guard = { 2, say_held, "held" };
+
 static pid_t start(const char *first, const char *what, bool ignore_children)
 {
 	char *argv[] = { (char *)"./prog", (char *)"-b", (char *)"two words", (char *)"--", NULL };
@@ -257,7 +268,7 @@ static pid_t start(const char *first, const char *what, bool ignore_children)
 	dup2(fd, STDERR_FILENO);
 	if (ignore_children)
 		signal(SIGCHLD, SIG_IGN);
-	_exit(launch_self(3, argv, &err));
+	_exit(launch_self(3, argv, &guard, &err));
 }
 
 static const char *contents(const char *name)
@@ -331,15 +342,23 @@ UNIT_TEST(test_signal, "signals")
 	CU_ASSERT_EQUAL(unit_ended(pid, 3), 128 + SIGINT);
 }
 
-/* A killed parent takes mpirun along. */
+/* A killed parent takes mpirun along, which may still write to the run's folder: that goes with the later of them. */
 UNIT_TEST(test_parent_killed, "killed")
 {
-	pid_t pid = start("trap 'echo >\"$NOTES.ended\"; exit' TERM", SLEEP, false);
+	pid_t pid = start("folder=$(cat $NOTES.folder); trap 'sleep 0.3; mkdir -p $folder/late; "
+			  "echo >\"$NOTES.ended\"; exit' TERM",
+			  SLEEP, false);
+	char shm[128];
 
 	wait_for("notes.ready");
+	snprintf(shm, sizeof(shm), "%s", contents("notes.ready"));
+	shm[strcspn(shm, "\n")] = '\0';
 	kill(pid, SIGKILL);
 	unit_ended(pid, 3);
 	wait_for("notes.ended");
+	for (int i = 0; i < 1000 && access(shm, F_OK) == 0; i++)
+		clock_sleep(0.002);
+	CU_ASSERT(access(shm, F_OK) < 0);
 }
 
 /* Its ranks are gone and it stays; it may ignore SIGTERM, too. */
@@ -357,6 +376,33 @@ UNIT_TEST(test_hung_mpirun, "an mpirun that hangs")
 	for (int i = 0; i < 2; i++)
 		CU_ASSERT_EQUAL(unit_ended(pids[i], 15), OUTCOME_INTERNAL);
 	CU_ASSERT_PTR_NOT_NULL(strstr(contents("stderr"), "ranks are gone and it does not end"));
+}
+
+/* Nothing of the run runs: mpirun is stopped before it has ranks, or all that hold the run's folder are. Where mpirun is
+ * stopped and a supervisor runs, that one sees it. */
+UNIT_TEST(test_held, "a run that is stopped")
+{
+	static const struct {
+		const char *what;
+		int code;
+	} cases[] = {
+		{ "kill -STOP $$", OUTCOME_HANG },
+		{ "flock -s $folder -c 'kill -STOP $PPID; exec sleep 5' & wait", OUTCOME_HANG },
+		{ "flock -s $folder -c 'kill -STOP $PPID; exec sleep 5' & "
+		  "flock -s $folder sleep 3; exit 5",
+		  5 },
+		{ "flock -s $folder sleep 3 & (sleep 3; kill -CONT $$) & kill -STOP $$; exit 6",
+		  6 },
+	};
+	pid_t pids[4];
+
+	for (int i = 0; i < 4; i++) {
+		pids[i] = start("folder=$(cat $NOTES.folder)", cases[i].what, false);
+		wait_for("notes.ready");
+	}
+	for (int i = 0; i < 4; i++)
+		CU_ASSERT_EQUAL(unit_ended(pids[i], 15), cases[i].code);
+	CU_ASSERT_PTR_NOT_NULL(strstr(contents("held"), "2 s\n2 s\n"));
 }
 
 /* An mpirun without ranks that still forwards output to a slow reader is left alone. */
@@ -400,7 +446,7 @@ UNIT_TEST(test_no_mpirun, "no mpirun")
 
 		dup2(fd, STDERR_FILENO);
 		setenv("PATH", folder, 1);
-		_exit(launch_self(2, argv, &err));
+		_exit(launch_self(2, argv, &guard, &err));
 	}
 	CU_ASSERT_EQUAL(unit_ended(rc, 3), OUTCOME_UNSUPPORTED);
 	CU_ASSERT_PTR_NOT_NULL(strstr(contents("stderr"), "mpirun: No such file"));

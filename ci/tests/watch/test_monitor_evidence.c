@@ -100,7 +100,7 @@ static enum diagnosis_result puzzled_sharpen(void *ctx, const struct rank_view *
 	return verdict->class != CLASS_UNEXPLAINED ? DIAGNOSIS_NAMED : DIAGNOSIS_UNEXPLAINED;
 }
 
-static void puzzled_place(void *ctx, struct verdict *verdict)
+static void puzzled_place(void *ctx, struct verdict *verdict, const char *side)
 {
 	snprintf(verdict->evidence, sizeof(verdict->evidence), "placed");
 }

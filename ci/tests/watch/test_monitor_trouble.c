@@ -8,12 +8,16 @@
 
 #include "seats.h"
 
-static bool ends_for_all(int seat)
+/* The watcher that is gone is named, and its rank's death; what the others do is seen. */
+static bool ends_for_all(int seat, int victim)
 {
 	return strstr(seat_said(seat), "class=monitor-gone ranks=- ") &&
-	       (strstr(seat_said(seat), "# ranks 0-2 cannot be seen\n") ||
-		(strstr(seat_said(seat), "# ranks 0,2 are in phase timed") &&
-		 strstr(seat_said(seat), "# rank 1 cannot be seen\n")));
+	       (victim ? strstr(seat_said(seat), ": the supervisor of rank 1 (pid ") &&
+				 strstr(seat_said(seat), "# ranks 0,2 are in phase timed") &&
+				 strstr(seat_said(seat), "# rank 1 was killed by SIGKILL\n")
+		       : strstr(seat_said(seat), ": the monitor (pid ") &&
+				 strstr(seat_said(seat), "# ranks 1,2 are in phase timed") &&
+				 strstr(seat_said(seat), "# rank 0 was killed by SIGKILL\n"));
 }
 
 /* The observers themselves are killed: the leader, instead of which another one ends the run, then a member. The
@@ -25,7 +29,8 @@ UNIT_TEST(test_observer_killed, "an observer is killed")
 		seats_take_in_order(0, 2);
 		kill(seats[victim].pid, SIGKILL);
 		UNIT_ALL(seats_end(!victim, !victim, OUTCOME_DIED), seats_end(2, 2, OUTCOME_DIED),
-			 verdict_lines(0, 2) == 1, ends_for_all(victim ? 0 : 1) || ends_for_all(2));
+			 verdict_lines(0, 2) == 1,
+			 ends_for_all(victim ? 0 : 1, victim) || ends_for_all(2, victim));
 		seats_close();
 	}
 }
@@ -49,8 +54,10 @@ UNIT_TEST(test_leader_held, "a leader is held")
 	kill(seats[0].pid, SIGSTOP);
 	CU_ASSERT(seats_end(1, 2, OUTCOME_HANG));
 	UNIT_ALL(verdict_lines(0, 2) == 1,
-		 strstr(seat_said(1), "# ranks 0-2 cannot be seen\n") ||
-			 strstr(seat_said(2), "# ranks 0-2 cannot be seen\n"),
+		 strstr(seat_said(1), "# ranks 0-2 are in phase timed") ||
+			 strstr(seat_said(2), "# ranks 0-2 are in phase timed"),
+		 strstr(seat_said(1), ": the monitor (pid ") ||
+			 strstr(seat_said(2), ": the monitor (pid "),
 		 strstr(seat_said(1), "class=watcher-held ranks=- ") ||
 			 strstr(seat_said(2), "class=watcher-held ranks=- "));
 	kill(seats[0].pid, SIGCONT);

@@ -114,6 +114,18 @@ enum proc_hold proc_hold_read(pid_t pid)
 				   : HOLD_NONE;
 }
 
+const char *proc_hold_hint(enum proc_hold hold)
+{
+	static const char *const hints[HOLD_GONE + 1] = {
+		[HOLD_STOPPED] = "is stopped: continue it (kill -CONT)",
+		[HOLD_TRACED] = "is held by a debugger: detach that",
+		[HOLD_FROZEN] =
+			"is frozen with its cgroup: thaw that (cgroup.freeze, docker unpause)",
+	};
+
+	return hints[hold];
+}
+
 /* PF_* of the kernel's sched.h: the process exits; another thread or this one writes a core file; a
  * signal ended it. */
 enum { EXITING = 0x4, DUMPED_BY_ANOTHER = 0x8, DUMPS = 0x200, SIGNALLED = 0x400 };

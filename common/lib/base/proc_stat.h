@@ -25,6 +25,8 @@ enum proc_hold {
 };
 /* A process that cannot be read (hidepid, 0 for one of another namespace) is held by nothing that is known: HOLD_NONE. */
 enum proc_hold proc_hold_read(pid_t pid);
+/* A text for the user: how a process is held, and how it runs again. NULL for HOLD_NONE and HOLD_GONE. */
+const char *proc_hold_hint(enum proc_hold hold);
 
 /* The process that traces this one, a debugger or the like; 0: none, or that is not known. */
 pid_t proc_tracer(pid_t pid);

@@ -37,6 +37,13 @@ static bool is_launcher(pid_t pid)
 	       (stat.state != 'T' || kill(pid, SIGCONT) == 0);
 }
 
+bool launcher_is_remote(pid_t launcher)
+{
+	struct proc_stat stat;
+
+	return proc_stat_read(&stat, launcher, 0) && names_find("orted prted", stat.name) >= 0;
+}
+
 static bool is_dead(int fd, const struct lost *lost)
 {
 	struct tcp_info info = { 0 };

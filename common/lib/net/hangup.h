@@ -15,3 +15,6 @@
  * gets SIGKILL: Open MPI 4.1.4 can deadlock when a rank is killed while it connects. Only for
  * launchers known by name (Open MPI, PRRTE). */
 void launcher_hang_up(pid_t launcher, const int *links, size_t n);
+
+/* Returns true for the launcher of a host, which another host's mpirun started. */
+bool launcher_is_remote(pid_t launcher);

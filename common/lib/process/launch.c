@@ -7,11 +7,13 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/parse.h"
+#include "base/proc_stat.h"
 #include "settings/rank_groups.h"
 #include "process/leftovers.h"
 #include "process/child.h"
@@ -21,6 +23,10 @@
 #define LOOK_MS	     500
 #define ORPHANED_NS  5000000000u /* time without ranks; mpirun gives processes that it ends 2 s */
 #define TERM_NS	     1000000000u /* from SIGTERM to SIGKILL */
+#define SAY_NS	     1000000000u /* from the start of a hold to its line */
+#define PAUSED_NS    3000000000u /* between two looks: this process did not run either */
+#define FILES	     48 /* open files that mpirun needs, and those for each rank: 24 and 3 were counted */
+#define RANK_FILES   4
 
 /* Makes a key from the launcher's variables: the same for all processes of this run, different for
  * every other run on this host. */
@@ -116,6 +122,8 @@ static void set_parameters(const char *tmpdir)
 			snprintf(name, sizeof(name), "%s%s", prefixes[i], set[k][0]);
 			setenv(name, set[k][1], 1);
 		}
+	/* 5 prints its closing block about an exit code all the same, unless that counts as no error */
+	setenv("PRTE_MCA_state_base_error_non_zero_exit", "0", 1);
 }
 
 /* mpirun and its options, then this process' command line. */
@@ -176,17 +184,77 @@ static void look_after(struct orphaned *b, pid_t pid, const struct run_folder *f
 	}
 }
 
+/* A run of which nothing runs. */
+struct held {
+	uint64_t since_ns, looked_ns; /* since 0: something runs */
+	bool printed;
+};
+
+static void say_held(enum proc_hold hold, pid_t pid, bool started)
+{
+	printf(started ? "# no supervisor of this run runs: the first (pid %d) %s\n"
+		       : "# mpirun (pid %d) %s; it has started no rank yet\n",
+	       (int)pid, proc_hold_hint(hold));
+	fflush(stdout);
+}
+
+/* Returns the seconds for which nothing of the run has run; 0: something does. */
+static double look_for_held(struct held *h, pid_t mpirun, const struct run_folder *folder)
+{
+	uint64_t now = clock_ns(), before = h->looked_ns;
+	pid_t pid = mpirun;
+	enum proc_hold hold = run_folder_hold(folder, &pid, 0);
+	bool started = hold != HOLD_GONE;
+
+	if (!started && !run_folder_deserted(folder))
+		hold = proc_hold_read(mpirun);
+	h->looked_ns = now;
+	if (!proc_hold_hint(hold) || h->since_ns == 0 || now - before > PAUSED_NS) {
+		h->since_ns = proc_hold_hint(hold) ? now : 0;
+		h->printed = false;
+	} else if (!h->printed && now - h->since_ns >= SAY_NS) {
+		h->printed = true;
+		say_held(hold, pid, started);
+	}
+	return h->since_ns ? (double)(now - h->since_ns) * 1e-9 : 0;
+}
+
+/* Ends a run of which nothing runs. A frozen process may die when it is thawed, and is not waited for. Returns the exit
+ * code. */
+static int end_held(pid_t mpirun, const struct run_folder *folder, int ended_by,
+		    const struct launch_guard *guard, double seconds)
+{
+	int code = ended_by ? 128 + ended_by : run_folder_code(folder, -1);
+	uint64_t until = clock_ns() + TERM_NS;
+	pid_t unused;
+
+	if (code < 0)
+		code = guard->held(guard->arg, seconds);
+	run_folder_hold(folder, &unused, SIGKILL);
+	kill(mpirun, SIGKILL);
+	while (waitpid(mpirun, NULL, WNOHANG) == 0 && clock_ns() < until)
+		clock_sleep(0.01);
+	return code;
+}
+
 /* Forwards signals; *ended_by is the first of them. */
-static int wait_for(pid_t pid, int signal_fd, const struct run_folder *folder, int *ended_by)
+static int wait_for(pid_t pid, int signal_fd, const struct run_folder *folder,
+		    const struct launch_guard *guard, int *ended_by)
 {
 	struct pollfd ready = { .fd = signal_fd, .events = POLLIN };
 	struct signalfd_siginfo info;
 	struct orphaned orphaned = { 0 };
+	struct held held = { 0 };
 	int status = 0, code;
 
 	while (waitpid(pid, &status, WNOHANG) != pid) {
-		if (poll(&ready, 1, LOOK_MS) == 0)
+		if (poll(&ready, 1, LOOK_MS) == 0) {
+			double seconds = look_for_held(&held, pid, folder);
+
+			if (guard->seconds > 0 && seconds >= guard->seconds)
+				return end_held(pid, folder, *ended_by, guard, seconds);
 			look_after(&orphaned, pid, folder);
+		}
 		if (!(ready.revents & POLLIN) ||
 		    read(signal_fd, &info, sizeof(info)) != sizeof(info) ||
 		    info.ssi_signo == SIGCHLD)
@@ -194,6 +262,7 @@ static int wait_for(pid_t pid, int signal_fd, const struct run_folder *folder, i
 		if (*ended_by == 0)
 			*ended_by = (int)info.ssi_signo;
 		kill(pid, (int)info.ssi_signo);
+		kill(pid, SIGCONT);
 	}
 	if (*ended_by)
 		return 128 + *ended_by;
@@ -207,10 +276,12 @@ static int wait_for(pid_t pid, int signal_fd, const struct run_folder *folder, i
 
 /* mpirun gets its own process group, so a terminal's signals reach only us, once. It does not get
  * the caller's standard input, which it would drain. */
-static _Noreturn void become_mpirun(char **command, const sigset_t *mask, pid_t parent)
+static _Noreturn void become_mpirun(char **command, const sigset_t *mask, pid_t parent,
+				    int folder_fd)
 {
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
+	fcntl(folder_fd, F_SETFD, 0); /* mpirun keeps the lock: the folder outlasts its files */
 	setpgid(0, 0);
 	if (null >= 0)
 		dup2(null, STDIN_FILENO);
@@ -225,7 +296,25 @@ static _Noreturn void become_mpirun(char **command, const sigset_t *mask, pid_t 
 	_exit(OUTCOME_UNSUPPORTED);
 }
 
-int launch_self(int ranks, char **argv, struct error *err)
+/* An mpirun that lacks descriptors for its ranks' pipes waits for ever. */
+static int make_room_for_files(int ranks, struct error *err)
+{
+	struct rlimit limit;
+	rlim_t need = FILES + RANK_FILES * (rlim_t)ranks, had;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= need)
+		return 0;
+	had = limit.rlim_cur;
+	limit.rlim_cur = need;
+	limit.rlim_max = limit.rlim_max > need ? limit.rlim_max : need;
+	if (setrlimit(RLIMIT_NOFILE, &limit) == 0)
+		return 0;
+	return error_set(err, OUTCOME_UNSUPPORTED, -EMFILE,
+			 "%d open files are allowed, and %d ranks need %d: ulimit -n %d", (int)had,
+			 ranks, (int)need, (int)need);
+}
+
+int launch_self(int ranks, char **argv, const struct launch_guard *guard, struct error *err)
 {
 	struct run_folder folder;
 	char key[33];
@@ -238,7 +327,7 @@ int launch_self(int ranks, char **argv, struct error *err)
 	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
 		random = (uint64_t)parent << 32;
 	snprintf(key, sizeof(key), "%016" PRIx64, random);
-	if (run_folder_open(&folder, key, err) < 0)
+	if (make_room_for_files(ranks, err) < 0 || run_folder_open(&folder, key, err) < 0)
 		return 1;
 	setenv(ENV_KEY, key, 1);
 	setenv(ENV_PROGRESS, !isatty(STDERR_FILENO) ? "0" : isatty(STDOUT_FILENO) ? "2" : "1", 1);
@@ -254,9 +343,9 @@ int launch_self(int ranks, char **argv, struct error *err)
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0)
-		become_mpirun(command, &mask, parent);
+		become_mpirun(command, &mask, parent, folder.fd);
 	if (pid > 0)
-		code = wait_for(pid, signal_fd, &folder, &ended_by);
+		code = wait_for(pid, signal_fd, &folder, guard, &ended_by);
 	else
 		error_set(err, OUTCOME_INTERNAL, -errno, "fork: %s", strerror(errno));
 	close(signal_fd);

@@ -24,9 +24,17 @@ int launch_count(int (*devices)(void));
 /* Returns the number of cores that this process may use. */
 int launch_cores(void);
 
+/* The parent of a bare start ends a run of which nothing runs: all supervisors, or mpirun before there are any, are
+ * stopped, frozen or traced. */
+struct launch_guard {
+	double seconds;				      /* after so long; 0: never */
+	int (*held)(const void *arg, double seconds); /* prints that; returns the exit code */
+	const void *arg;
+};
+
 /* Runs argv under mpirun with `ranks` processes, waits, and removes leftover files. Prints the
  * command on standard error. Returns the exit code. */
-int launch_self(int ranks, char **argv, struct error *err);
+int launch_self(int ranks, char **argv, const struct launch_guard *guard, struct error *err);
 
 /* Place of the progress line, by the user's standard error and output: no terminal, a terminal for
  * errors only, or one that also shows the table. */

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 
@@ -211,27 +212,60 @@ void run_folder_release(struct run_folder *folder)
 	folder->fd = -1;
 }
 
-/* Lines are "N: FLOCK ADVISORY READ PID MAJOR:MINOR:INODE START END"; a waiting lock has an arrow
- * before FLOCK. */
+/* Finds the next holder of the file `st` in /proc/locks. Lines are "N: FLOCK ADVISORY READ PID
+ * MAJOR:MINOR:INODE START END"; a waiting lock has an arrow before FLOCK. */
+static bool next_holder(FILE *locks, const struct stat *st, pid_t *pid)
+{
+	unsigned long inode;
+	char line[256];
+
+	while (locks && fgets(line, sizeof(line), locks))
+		if (sscanf(line, "%*d: FLOCK %*s READ %d %*x:%*x:%lu", pid, &inode) == 2 &&
+		    inode == st->st_ino)
+			return true;
+	return false;
+}
+
 bool run_folder_deserted(const struct run_folder *folder)
 {
 	int holders = 0;
-	char line[256];
 	struct stat st;
 	FILE *locks;
+	pid_t pid;
 
 	if (folder->fd < 0 || fstat(folder->fd, &st) < 0 ||
 	    faccessat(folder->fd, JOINED, F_OK, 0) < 0)
 		return false;
 	locks = fopen("/proc/locks", "re");
-	if (!locks)
-		return false;
-	while (fgets(line, sizeof(line), locks)) {
-		unsigned long inode;
+	while (next_holder(locks, &st, &pid))
+		holders++;
+	if (locks)
+		fclose(locks);
+	return holders == 1;
+}
 
-		holders += sscanf(line, "%*d: FLOCK %*s READ %*d %*x:%*x:%lu", &inode) == 1 &&
-			   inode == st.st_ino;
+enum proc_hold run_folder_hold(const struct run_folder *folder, pid_t *pid, int signal)
+{
+	enum proc_hold first = HOLD_GONE;
+	struct stat st;
+	FILE *locks;
+	pid_t holder;
+
+	if (folder->fd < 0 || fstat(folder->fd, &st) < 0)
+		return HOLD_NONE;
+	locks = fopen("/proc/locks", "re");
+	if (!locks)
+		return HOLD_NONE;
+	while (first != HOLD_NONE && next_holder(locks, &st, &holder)) {
+		enum proc_hold hold = holder == getpid() ? HOLD_GONE : proc_hold_read(holder);
+
+		if (hold == HOLD_NONE || first == HOLD_GONE) {
+			first = hold;
+			*pid = holder;
+		}
+		if (signal && hold != HOLD_GONE && hold != HOLD_NONE)
+			kill(holder, signal);
 	}
 	fclose(locks);
-	return holders == 1;
+	return first;
 }

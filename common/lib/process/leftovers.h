@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "base/proc_stat.h"
 
 /* A process' mapped shared-memory files of NCCL. NCCL removes them itself unless it is killed. */
 struct leftovers {
@@ -39,3 +40,7 @@ void run_folder_remove(const char *path);
 /* Returns true if others have joined the folder and only the caller still holds it. False if
  * /proc/locks is not readable. */
 bool run_folder_deserted(const struct run_folder *folder);
+
+/* Tells how those who hold the folder are, the caller apart: HOLD_NONE if one of them runs or cannot be read, HOLD_GONE
+ * if there are none, else how the first, *pid, is held. With a `signal` each is sent that. */
+enum proc_hold run_folder_hold(const struct run_folder *folder, pid_t *pid, int signal);

@@ -29,9 +29,12 @@ static void note_host(const struct rule_ctx *ctx, struct finding *f, const struc
 		in[i] = ctx->run->ranks[i].present && ctx->run->ranks[i].view.lost &&
 			strcmp(ctx->run->ranks[i].view.host, v->host) == 0;
 	rank_list_words(in, n, ranks, sizeof(ranks));
-	finding_note(
-		f, "Host %s: %s. What %s did since, nobody here can see: no rank is blamed for it.",
-		v->host[0] ? v->host : "?", words[v->lost], ranks);
+	if (v->reported) /* by its own host, which sees its ranks */
+		finding_note(f, "Host %s: %s. No rank is blamed for it.", v->host, words[v->lost]);
+	else
+		finding_note(
+			f, "Host %s: %s. What %s did since is not seen: no rank is blamed for it.",
+			v->host[0] ? v->host : "?", words[v->lost], ranks);
 }
 
 /* A death that was seen, on a host that is heard of, explains more. */

@@ -283,10 +283,12 @@ static void on_came(void *ctx)
 	self->late.class = CLASS_OUTCOME;
 }
 
-static void on_reserve_folder(void *ctx, struct verdict *verdict)
+static void on_reserve_folder(void *ctx, struct verdict *verdict, const char *side)
 {
 	struct diagnoser *self = ctx;
 
+	if (side && !strchr(side, '/'))
+		snprintf(self->side, sizeof(self->side), "%s", side);
 	self->evidence.detect_ms = verdict->detect_ms;
 	if (folder_make(self))
 		snprintf(verdict->evidence, sizeof(verdict->evidence), "%s", self->folder);
@@ -375,6 +377,8 @@ static void on_collect_slow(void *ctx)
 	if (!self->evidence.ranks)
 		return;
 	if (self->folder[0]) {
+		if (self->side[0])
+			folder_name_run(self);
 		save_command(self);
 		self->short_of_room = diagnosis_save_report(&self->diagnosis, &self->evidence,
 							    self->folder, &err) < 0 ||
@@ -414,6 +418,11 @@ static void on_save(void *ctx)
 	    !self->short_of_room)
 		error_print(&err, self->site.name);
 	folder_say(self->folder, drawable > 0, !self->short_of_room);
+	for (int i = 0; i < self->evidence.nranks; i++)
+		if (self->evidence.ranks[i].remote && d->hosts[0]) {
+			folder_say_sides(self, d->hosts);
+			break;
+		}
 }
 
 void diagnoser_start(struct diagnoser *self)

@@ -42,10 +42,12 @@ struct diagnoser {
 	struct remote_evidence *remote; /* by rank; owned */
 	int nremote;
 	char root[160];	    /* where folders are made, "" nowhere */
+	bool rooted;	    /* it was looked for */
 	bool turned;	    /* from the site's root to TMPDIR */
 	bool short_of_room; /* report or records could not be saved, which was said */
 	char folder[200];   /* "" when none could be made */
-	int made; /* folders: a run that goes on has a verdict again, MAX_FOLDERS at most */
+	int made;      /* folders: a run that goes on has a verdict again, MAX_FOLDERS at most */
+	char side[64]; /* this host's name, if it ends without the root; else "" */
 };
 
 /* The monitor's hooks. On the root's host refine() names class, ranks and place from all hosts'

@@ -58,6 +58,7 @@ void folder_find_root(struct diagnoser *self)
 {
 	int rc;
 
+	self->rooted = true;
 	snprintf(self->root, sizeof(self->root), "%s", self->site.root ? self->site.root : RUNS);
 	rc = self->site.out ? 0 : try_root(self->root);
 	if (rc != 0)
@@ -69,7 +70,8 @@ static int make_folder(const struct diagnoser *self, bool shared)
 {
 	bool below = strcmp(self->root, RUNS) == 0 && !self->site.out;
 
-	return (!below || make("results", true)) && (self->site.out || make(self->root, true)) &&
+	return (!below || make("results", true)) &&
+			       make(self->site.out ? self->site.out : self->root, true) &&
 			       make(self->folder, shared)
 		       ? 0
 		       : errno;
@@ -90,10 +92,15 @@ static void link_last(const struct diagnoser *self)
 static bool name_folder(struct diagnoser *self, const char *name)
 {
 	const char *out = self->site.out;
-	int n = !out ? snprintf(self->folder, sizeof(self->folder), "%s/%s", self->root, name)
-		: self->made == 0 ? snprintf(self->folder, sizeof(self->folder), "%s", out)
-				  : snprintf(self->folder, sizeof(self->folder), "%s/%d", out,
-					     self->made + 1);
+	const char *side = self->side, *mark = !side[0] ? "" : out ? "/" : "-";
+	char nth[16] = "";
+	int n;
+
+	if (out && self->made > 0)
+		snprintf(nth, sizeof(nth), "/%d", self->made + 1);
+	n = out ? snprintf(self->folder, sizeof(self->folder), "%s%s%s%s", out, nth, mark, side)
+		: snprintf(self->folder, sizeof(self->folder), "%s/%s%s%s", self->root, name, mark,
+			   side);
 
 	if ((out || self->root[0]) && n < (int)sizeof(self->folder))
 		return true;
@@ -106,6 +113,8 @@ static bool make_named(struct diagnoser *self, const char *name, bool shared)
 {
 	int rc;
 
+	if (!self->rooted) /* this supervisor has become the leader */
+		folder_find_root(self);
 	if (!name_folder(self, name))
 		return false;
 	rc = make_folder(self, shared);
@@ -148,6 +157,25 @@ bool folder_make_told(struct diagnoser *self, const char *told)
 	if (!told[0] || (!self->site.out && (!slash || slash[1] == '\0' || slash[1] == '.')))
 		return false; /* it came over the network */
 	return make_named(self, slash ? slash + 1 : "", true);
+}
+
+void folder_name_run(struct diagnoser *self)
+{
+	char name[sizeof(self->folder)];
+
+	strcpy(name, self->folder);
+	name[strlen(name) - strlen(self->side) - 1] = '\0';
+	snprintf(self->evidence.run, sizeof(self->evidence.run), "%.*s",
+		 (int)sizeof(self->evidence.run) - 1, basename(name));
+}
+
+void folder_say_sides(const struct diagnoser *self, const char *hosts)
+{
+	const char *out = self->site.out;
+
+	printf("# %s, if alive, saves its own view: %s%s%.8s%s\n", hosts, out ? out : self->root,
+	       out ? "/" : "/*-", out ? "" : self->site.key, out ? "HOST" : "*");
+	fflush(stdout);
 }
 
 /* `path` as a user can paste it who stands in the current folder: relative to it or to the folder above, where

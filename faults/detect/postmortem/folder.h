@@ -14,6 +14,12 @@ bool folder_make(struct diagnoser *self);
 /* Makes a folder of the name that another host's has (`told`), where this host's are; hosts may share it. */
 bool folder_make_told(struct diagnoser *self, const char *told);
 
+/* The name of the run in the evidence of a side: the folder's without the side's. */
+void folder_name_run(struct diagnoser *self);
+
+/* Prints where the lost `hosts` save what they see of the run, should they live. */
+void folder_say_sides(const struct diagnoser *self, const char *hosts);
+
 /* Prints "# look further: ..." with the tools' paths as they can be pasted; the report's, without `records`. A line
  * that would pass 100 characters has the command below it, which is never cut. */
 void folder_say(const char *folder, bool drawable, bool records);

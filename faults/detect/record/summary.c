@@ -143,7 +143,7 @@ static double say_doing(const struct scene *s, const struct rank_view *v, bool c
 	char how[48];
 
 	view_process(v, how, sizeof(how));
-	if (v->lost) {
+	if (v->lost && !v->reported) {
 		snprintf(buf, len, "cannot be seen");
 	} else if (view_died(v)) {
 		snprintf(buf, len, "%s%s",
@@ -322,7 +322,10 @@ static void add_hosts(struct summary *summary, const struct scene *s)
 		lost = s->views[i].lost ? &s->views[i] : NULL;
 	if (v->hosts[0])
 		add_line(summary, "culprit: host%s %s: %s", strchr(v->hosts, ',') ? "s" : "",
-			 v->hosts, lost ? lost_words(lost->lost) : "lost");
+			 v->hosts,
+			 v->doing[0] ? v->doing
+			 : lost	     ? lost_words(lost->lost)
+				     : "lost");
 	else if (v->class == CLASS_PARTITION && to)
 		add_line(summary, "culprit: the way from %.*s to %s: what is sent does not arrive",
 			 (int)(to - v->pair), v->pair, to + 1);

@@ -18,7 +18,7 @@ void decide_open(struct decide_state *s, const struct decide_config *config, uin
 {
 	memset(s, 0, sizeof(*s));
 	s->config = *config;
-	s->last_ns = s->looked_from_ns = now;
+	s->opened_ns = s->last_ns = s->looked_from_ns = now;
 }
 
 /* ---- what is seen ---- */
@@ -436,7 +436,7 @@ static void be_patient(struct decide_state *s, const struct decide_input *in,
 }
 
 struct decision decide_answer(struct decide_state *s, const struct decide_input *in,
-			      enum diagnosis_result result, const struct verdict *verdict)
+			      enum diagnosis_result result, struct verdict *verdict)
 {
 	struct decision d = { .action = DECIDE_END };
 	bool lost = any_lost(s) || (result == DIAGNOSIS_NAMED && class_is_lost(verdict->class));
@@ -456,6 +456,8 @@ struct decision decide_answer(struct decide_state *s, const struct decide_input 
 		}
 		d.traced = d.action == DECIDE_EXTEND && s->extension.traced_ns != before;
 	}
+	if (d.action == DECIDE_END)
+		hosts_blame_held(s, in, verdict);
 	s->stage = d.action == DECIDE_END ? STAGE_END : STAGE_WATCH;
 	return d;
 }
@@ -537,6 +539,10 @@ static struct decision lead(struct decide_state *s, const struct decide_input *i
 		s->heard || in->reported || any_lost(s) || abnormal_here(s, s->config.deadlines);
 
 	s->heard |= in->reported;
+	/* members leave a leader that is held within so long of each other */
+	if (proc_hold_hint(in->leader.hold) &&
+	    in->now < s->opened_ns + 2 * decide_times.watchers_look_ns)
+		return nothing;
 	note_error(s, in);
 	if (in->ending && any_lost(s) && s->stage < STAGE_DIAGNOSE)
 		return conclude(s, in);

@@ -46,6 +46,7 @@ struct rank_account {
 struct decide_watcher {
 	enum proc_hold hold;
 	uint64_t since_ns;
+	int pid;
 	bool printed; /* the caller's */
 };
 
@@ -229,6 +230,7 @@ struct decide_state {
 	enum decide_stage stage;
 	uint64_t stage_until;	 /* of SETTLE and QUERY */
 	bool heard;		 /* root: another host reported what was not concluded upon yet */
+	uint64_t opened_ns;	 /* of decide_open() */
 	uint64_t last_ns;	 /* of the last decide() */
 	uint64_t looked_from_ns; /* since then this leader ran without a pause */
 	uint64_t known_ns;	 /* when it first knew that there are other hosts */
@@ -263,9 +265,10 @@ bool decide_wants_account(const struct decide_state *state, const struct decide_
 struct decision decide(struct decide_state *state, const struct decide_input *in);
 
 /* After DIAGNOSE: takes the diagnoser's answer, at `in->now`, about the same ranks and hosts.
- * The verdict may have become another outcome, and names ranks. EXTEND, ARRIVALS or END. */
+ * The verdict may have become another outcome, and names ranks. EXTEND, ARRIVALS, or END, where a verdict that names no
+ * rank may become one about a watcher that is held. */
 struct decision decide_answer(struct decide_state *state, const struct decide_input *in,
-			      enum diagnosis_result result, const struct verdict *verdict);
+			      enum diagnosis_result result, struct verdict *verdict);
 
 /* The views of this host and of the others, by rank, with what decide() said of them. The caller
  * frees *views. */

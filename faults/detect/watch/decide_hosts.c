@@ -82,33 +82,32 @@ static void note_news(const struct decide_state *s, const struct decide_host *ho
 		state->news = NEWS_UNWATCHED;
 }
 
-static enum view_lost lost_with(const struct decide_state *s, const struct decide_watcher *w,
-				bool quiet, uint64_t now)
+static enum view_lost lost_with(const struct decide_watcher *w, uint64_t now, uint64_t limit)
 {
 	if (w->hold == HOLD_GONE)
 		return LOST_MONITOR;
-	return w->hold && quiet && now - w->since_ns >= limit_ns(s->config.partition_seconds)
-		       ? LOST_HELD
-		       : LOST_NOT;
+	return w->hold && now - w->since_ns >= limit ? LOST_HELD : LOST_NOT;
 }
 
-/* A rank that ended by itself needs no supervisor any more. The launcher counts however well the
- * ranks are: the run's end comes to its user through it. */
-static void look_here(struct decide_state *s, const struct decide_input *in, bool quiet)
+/* A rank that ended by itself needs no supervisor any more. A supervisor counts as lost that has been held for `limit`,
+ * the launcher for `launcher_limit`. */
+static void look_here(struct decide_state *s, const struct decide_input *in, uint64_t limit,
+		      uint64_t launcher_limit)
 {
-	enum view_lost all = lost_with(s, &in->leader, quiet, in->now),
-		       launcher = lost_with(s, &in->launcher, s->config.deadlines, in->now);
+	enum view_lost all = lost_with(&in->leader, in->now, limit),
+		       launcher = lost_with(&in->launcher, in->now, launcher_limit);
 
 	if (launcher == LOST_MONITOR)
 		launcher = LOST_LAUNCHER;
 	all = launcher > all ? launcher : all;
 	for (size_t i = 0; i < in->nranks; i++) {
 		struct rank_view *view = &s->ranks[i].view;
-		enum view_lost own = view_finished(view) ? LOST_NOT
-							 : lost_with(s, &in->ranks[i].supervisor,
-								     quiet, in->now);
+		enum view_lost own = view_finished(view)
+					     ? LOST_NOT
+					     : lost_with(&in->ranks[i].supervisor, in->now, limit);
 
 		view->lost = own > all ? own : all;
+		view->reported = view->lost != LOST_NOT; /* its memory is read here */
 	}
 }
 
@@ -158,9 +157,11 @@ static void follow_hosts(struct decide_state *s, const struct decide_input *in)
 void hosts_look(struct decide_state *s, const struct decide_input *in)
 {
 	bool quiet = s->config.deadlines && steps_quiet(s, in);
+	uint64_t limit = limit_ns(s->config.partition_seconds);
 
 	follow_hosts(s, in);
-	look_here(s, in, quiet);
+	/* the launcher counts however well the ranks are: the run's end comes to its user through it */
+	look_here(s, in, quiet ? limit : UINT64_MAX, s->config.deadlines ? limit : UINT64_MAX);
 	for (size_t i = 0; i < in->nhosts; i++)
 		look_there(s, in, i, quiet);
 }
@@ -248,6 +249,26 @@ static double name_hosts(const struct decide_state *s, const struct decide_input
 	return seconds;
 }
 
+/* Names the watcher of this host that is lost, and how. */
+static void name_watcher(const struct decide_input *in, char *text, size_t len)
+{
+	static const char *const hows[] = { [HOLD_NONE] = "",
+					    [HOLD_STOPPED] = "is stopped",
+					    [HOLD_TRACED] = "is held by a debugger",
+					    [HOLD_FROZEN] = "is frozen",
+					    [HOLD_GONE] = "is gone" };
+	const struct decide_watcher *w = in->launcher.hold ? &in->launcher : &in->leader;
+	char what[32];
+
+	snprintf(what, sizeof(what), in->launcher.hold ? "the launcher" : "the monitor");
+	for (size_t i = 0; i < in->nranks && !w->hold; i++) {
+		w = &in->ranks[i].supervisor;
+		snprintf(what, sizeof(what), "the supervisor of rank %d", in->ranks[i].view.rank);
+	}
+	if (w->hold)
+		snprintf(text, len, "%s (pid %d) %s", what, w->pid, hows[w->hold]);
+}
+
 void hosts_verdict(const struct decide_state *s, const struct decide_input *in,
 		   struct verdict *verdict)
 {
@@ -275,4 +296,20 @@ void hosts_verdict(const struct decide_state *s, const struct decide_input *in,
 	if (seconds > 0)
 		verdict->detect_ms = seconds * 1e3;
 	snprintf(verdict->ranks, sizeof(verdict->ranks), "-");
+	if (hosts_lost_here(s))
+		name_watcher(in, verdict->doing, sizeof(verdict->doing));
+}
+
+bool hosts_blame_held(struct decide_state *s, const struct decide_input *in,
+		      struct verdict *verdict)
+{
+	if (verdict->outcome != OUTCOME_HANG || strcmp(verdict->ranks, "-") != 0 ||
+	    hosts_worst(s) != LOST_NOT)
+		return false;
+	look_here(s, in, decide_times.watcher_ns, decide_times.watcher_ns);
+	if (!hosts_lost_here(s))
+		return false;
+	hosts_verdict(s, in, verdict);
+	verdict->note[0] = '\0';
+	return true;
 }

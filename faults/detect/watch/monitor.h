@@ -59,8 +59,9 @@ struct monitor_client {
 	/* Gives views the run's numbers of communicators, where ranks number them as they come. */
 	void (*name_comms)(void *ctx, struct rank_view *views, size_t n);
 	/* Root: the verdict stands, and is about to be printed: name the folder that evidence
-	 * will be saved in. */
-	void (*reserve_folder)(void *ctx, struct verdict *verdict);
+	 * will be saved in. `side`: this host, where it ends without the root, which may save to
+	 * the same disk; else NULL. */
+	void (*reserve_folder)(void *ctx, struct verdict *verdict, const char *side);
 	/* The verdict is out. Leader elsewhere: save the evidence under the root's folder's name
 	 * ("" for none), and send what took time to find out as text, e.g. stacks. */
 	void (*save_local)(void *ctx, const struct rank_view *views,
@@ -188,6 +189,10 @@ void monitor_ask_hosts(struct monitor *monitor);
  * bytes. Nothing is sent after the first failure: the root decides without this host by then. */
 void monitor_send_evidence(struct monitor *monitor, int32_t rank, enum evidence_kind kind,
 			   const void *data, size_t bytes);
+
+/* The parent of a bare start says that all watchers of its host have been held for these seconds. Returns the exit code;
+ * `expect` is --expect, or NULL. */
+int monitor_say_held(const char *expect, double seconds);
 
 /* The supervisor's loop calls these; `ctx` is the monitor. */
 struct supervisor_hooks monitor_hooks(struct monitor *monitor);

@@ -108,6 +108,37 @@ static void print_expected(const char *expected, const struct verdict *verdict, 
 	fflush(stdout);
 }
 
+/* The exit code of a verdict, as --expect has it. */
+static int exit_code_of(const char *expect, const struct verdict *verdict)
+{
+	return expect_exit_code(expect, verdict->outcome,
+				class_name(verdict->class, verdict->outcome),
+				strcmp(verdict->ranks, "-") ? verdict->ranks : "");
+}
+
+int monitor_say_held(const char *expect, double seconds)
+{
+	struct verdict verdict = {
+		.outcome = OUTCOME_HANG,
+		.class = class_of_lost(LOST_HELD),
+		.ranks = "-",
+		.comm = -1,
+		.seq = -1,
+		.hang_seq = -1,
+		.wrong_seq = -1,
+		.confidence = CONFIDENCE_PROVED,
+		.side = SIDE_HOST,
+		.evidence = "-",
+		.detect_ms = round(seconds * 1e3),
+	};
+
+	gethostname(verdict.hosts, sizeof(verdict.hosts) - 1);
+	verdict_print(stdout, &verdict);
+	fflush(stdout);
+	print_expected(expect, &verdict, exit_code_of(expect, &verdict));
+	return exit_code_of(expect, &verdict);
+}
+
 /* On each host of a hangar_run: its user may look there. */
 static void say(struct monitor *m, const struct verdict *verdict, const struct rank_view *views,
 		size_t n)
@@ -197,9 +228,12 @@ static void end(struct monitor *m, struct verdict *verdict, const struct rank_vi
 	int lost[HANGUP_HOSTS];
 
 	if (closer && client->reserve_folder)
-		client->reserve_folder(client->ctx, verdict);
+		client->reserve_folder(client->ctx, verdict, m->root.known ? m->input.name : NULL);
 	if (has_line(verdict->outcome))
 		say(m, verdict, views, n);
+	m->exit_code = exit_code_of(m->config.expect, verdict);
+	if (m->exit_code != 0) /* mpirun may end this process while it saves evidence */
+		run_folder_note_code(m->config.key, m->exit_code);
 	if (class_is_lost(verdict->class)) {
 		struct verdict unused = *verdict;
 
@@ -207,13 +241,16 @@ static void end(struct monitor *m, struct verdict *verdict, const struct rank_vi
 	}
 	if (closer)
 		gather_slow(m, strcmp(verdict->evidence, "-") ? verdict->evidence : "");
-	m->exit_code = expect_exit_code(m->config.expect, verdict->outcome,
-					class_name(verdict->class, verdict->outcome),
-					strcmp(verdict->ranks, "-") ? verdict->ranks : "");
 	print_expected(m->config.expect, verdict, m->exit_code);
-	if (m->exit_code != 0)
-		run_folder_note_code(m->config.key, m->exit_code);
 	monitor_send_end(m, m->exit_code);
+	/* where mpirun's own host has no ranks no process of this run can shut its connections */
+	if (verdict->hosts[0] && m->input.nhosts > 0 && launcher_is_remote(getppid())) {
+		printf("# if mpirun does not end by itself it waits for %s, on a host without "
+		       "ranks: "
+		       "Ctrl-C (kill -INT) ends it\n",
+		       verdict->hosts);
+		fflush(stdout);
+	}
 	if (verdict->hosts[0] || (closer && m->input.job_hosts != 1))
 		launcher_hang_up(getppid(), lost, lost_links(m, lost, HANGUP_HOSTS));
 	nodes_farewell(m);
@@ -271,6 +308,8 @@ struct decision monitor_conclude(struct monitor *m, const struct decision *d)
 		/* A closer look takes its time. To 1 ms: line, files, picture and page say one figure. */
 		verdict.detect_ms += (double)(clock_ns() - began) * 1e-6;
 		verdict.detect_ms = round(verdict.detect_ms);
+		free(views); /* what is lost may have become more */
+		n = decide_views(&m->decide, &m->input, &views);
 		end(m, &verdict, views, n, closer);
 	}
 	free(views);

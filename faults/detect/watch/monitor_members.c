@@ -346,7 +346,8 @@ static void receive_member(struct monitor *m, struct monitor_peer *peer)
 		observe_process(m, peer, true);
 	link_release(&peer->link);
 	if (view && m->memory && !view_finished(view))
-		m->ranks[peer->rank].supervisor.hold = HOLD_GONE;
+		m->ranks[peer->rank].supervisor =
+			(struct decide_watcher){ .hold = HOLD_GONE, .pid = (int)peer->pid };
 	if (view && view->process < PROCESS_EXITED) {
 		view->process = PROCESS_KILLED;
 		view->status = SIGKILL;

@@ -11,25 +11,17 @@
 /* Prints a line once, when a watcher has not run for a while. */
 static void say(struct decide_watcher *w, pid_t pid, const char *what, uint64_t now)
 {
-	static const char *const hints[] = {
-		[HOLD_STOPPED] = "is stopped: continue it (kill -CONT)",
-		[HOLD_TRACED] = "is held by a debugger: detach that",
-		[HOLD_FROZEN] =
-			"is frozen with its cgroup: thaw that (cgroup.freeze, docker unpause)",
-	};
-
-	if (w->printed || w->hold == HOLD_NONE || w->hold == HOLD_GONE ||
-	    now - w->since_ns < decide_times.watcher_ns)
+	if (w->printed || !proc_hold_hint(w->hold) || now - w->since_ns < decide_times.watcher_ns)
 		return;
 	w->printed = true;
-	printf("# %s (pid %d) %s; the run goes on\n", what, (int)pid, hints[w->hold]);
+	printf("# %s (pid %d) %s; the run goes on\n", what, (int)pid, proc_hold_hint(w->hold));
 	fflush(stdout);
 }
 
-static void note(struct decide_watcher *w, enum proc_hold hold, uint64_t now)
+static void note(struct decide_watcher *w, enum proc_hold hold, pid_t pid, uint64_t now)
 {
 	if (hold != w->hold)
-		*w = (struct decide_watcher){ .hold = hold, .since_ns = now };
+		*w = (struct decide_watcher){ .hold = hold, .since_ns = now, .pid = (int)pid };
 }
 
 static bool is_due(struct monitor *m, uint64_t now)
@@ -47,12 +39,12 @@ void watchers_look(struct monitor *m, uint64_t now)
 	if (!m->memory)
 		return;
 	if (getppid() != m->launcher_pid)
-		note(&m->input.launcher, HOLD_GONE, now);
+		note(&m->input.launcher, HOLD_GONE, m->launcher_pid, now);
 	if (!is_due(m, now) || m->input.launcher.hold == HOLD_GONE)
 		return;
 	if (m->replacing && m->input.leader.hold != HOLD_GONE)
-		note(&m->input.leader, proc_hold_read(m->leader_pid), now);
-	note(&m->input.launcher, proc_hold_read(m->launcher_pid), now);
+		note(&m->input.leader, proc_hold_read(m->leader_pid), m->leader_pid, now);
+	note(&m->input.launcher, proc_hold_read(m->launcher_pid), m->launcher_pid, now);
 	say(&m->input.launcher, m->launcher_pid, "the launcher of this host", now);
 	for (size_t i = 1; i < m->npeers; i++) {
 		struct monitor_peer *peer = &m->peers[i];
@@ -60,7 +52,7 @@ void watchers_look(struct monitor *m, uint64_t now)
 
 		if (!rank || peer->link.fd < 0)
 			continue;
-		note(&rank->supervisor, proc_hold_read(peer->pid), now);
+		note(&rank->supervisor, proc_hold_read(peer->pid), peer->pid, now);
 		snprintf(what, sizeof(what), "the supervisor of rank %d", rank->view.rank);
 		say(&rank->supervisor, peer->pid, what, now);
 	}
@@ -112,9 +104,9 @@ bool watchers_replace_leader(struct monitor *m, const struct supervised *child, 
 	if (m->replacing)
 		return !gone;
 	if (gone)
-		note(leader, HOLD_GONE, now);
+		note(leader, HOLD_GONE, pid, now);
 	else if (is_due(m, now))
-		note(leader, proc_hold_read(pid), now);
+		note(leader, proc_hold_read(pid), pid, now);
 	if (m->memory->header.local_rank < 2) /* one line is enough, and an unknown number is -1 */
 		say(leader, pid, "the monitor of this host", now);
 	held = leader->hold != HOLD_NONE && limit > 0 && !awaits_root(m, now) &&

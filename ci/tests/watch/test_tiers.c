@@ -2,7 +2,7 @@
  * it can be given. */
 #include "preload/fault_spec.h"
 #include "rig/unit.h"
-#include "watch/aftermath.h"
+#include "preload/aftermath.h"
 #include "watch/decide_extension.h"
 
 #define SECOND 1000000000ull

@@ -12,7 +12,7 @@
 #include "preload/run_ranks.h"
 #include "preload/run_status.h"
 #include "process/command.h"
-#include "watch/aftermath.h"
+#include "preload/aftermath.h"
 #include "watch/monitor.h"
 
 #define LOOK_SECONDS   1.0	    /* from one look at a wait to the next */

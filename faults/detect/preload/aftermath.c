@@ -1,5 +1,5 @@
 /* aftermath.c: the ranks at the verdict beside the ranks now. */
-#include "watch/aftermath.h"
+#include "preload/aftermath.h"
 
 #include "base/error.h"
 #include "watch/decide_times.h"

@@ -169,6 +169,14 @@ static void list_comms(struct scene *s)
 	}
 }
 
+static void print_site(FILE *out, const struct rank_view *v)
+{
+	char site[sizeof(v->site)];
+
+	if (view_site(v, false, site, sizeof(site))[0])
+		fprintf(out, ", at %s", site);
+}
+
 static void print_open(FILE *out, const struct scene *s, size_t rank)
 {
 	const struct rank_view *v = s->ranks[rank].view;
@@ -185,6 +193,7 @@ static void print_open(FILE *out, const struct scene *s, size_t rank)
 		number++;
 	if (comm)
 		fprintf(out, " of communicator %zu", number);
+	print_site(out, v);
 	for (size_t i = 0; i < s->n; i++)
 		if (progress_waits_for(&s->progress, (int)rank, (int)i) == PROGRESS_YES)
 			any = s->marks[s->ranks[i].view->rank] = true;
@@ -205,11 +214,12 @@ static void print_rank(FILE *out, const struct scene *s, size_t rank)
 		print_open(out, s, rank);
 	else if (v->waiting)
 		fprintf(out, "%.1f s in %s", v->waited, v->what);
-	else if (v->last.ticket && v->seen_ns > v->last.enqueued_ns)
+	else if (v->last.ticket && v->seen_ns > v->last.enqueued_ns) {
 		fprintf(out, "in no call; made its last, %s, %.1f s ago",
 			view_call(&v->last, words, sizeof(words)),
 			(double)(v->seen_ns - v->last.enqueued_ns) * 1e-9);
-	else
+		print_site(out, v);
+	} else
 		fprintf(out, "in no call");
 	if (r->counts && s->seconds > 0)
 		fprintf(out, "; waited for others %.0f %% of the time, others for it %.0f %%",

@@ -133,6 +133,8 @@ void evidence_progress(const struct evidence *e, struct progress *progress)
 							     .ncalls = r->ncalls,
 							     .recorder = r->recorder,
 							     .index = &r->index,
+							     .sites = r->sites,
+							     .nsites = r->nsites,
 							     .present = r->present,
 							     .mapped = r->mapped > 0 };
 	}

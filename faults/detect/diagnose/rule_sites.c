@@ -1,0 +1,87 @@
+/* rule_sites.c: the rule about calls that are alike and come from other lines of code than most ranks'. */
+#include "diagnose/rule.h"
+
+/* Returns true if calls themselves differ before that one: these say more. */
+static bool calls_differ_before(const struct progress_comm *a, uint64_t seq)
+{
+	if (a->tie && a->tie < seq)
+		return true;
+	for (int i = 0; i < a->nranks; i++) {
+		struct deviation one = progress_deviation(a, i);
+
+		if (one.kind != DEVIATION_NONE && one.high < seq)
+			return true;
+	}
+	return false;
+}
+
+/* A rank whose line there is most ranks': not the culprits', and known. */
+static int find_other(const struct rule_ctx *ctx, const struct finding *f, uint64_t seq)
+{
+	int other = -1;
+
+	for (int i = ctx->comm->nranks - 1; i >= 0; i--) {
+		const struct record *r = progress_call(ctx->comm, i, seq);
+
+		if (r && r->site && !f->culprits.in[i])
+			other = i;
+	}
+	return other;
+}
+
+/* "AllReduce count 64 float sum, train.py:88 (step)" */
+static void name_call(const struct rule_ctx *ctx, const struct record *r, const char *site,
+		      char *buf, size_t len)
+{
+	const char *folder = strchr(site, '/');
+
+	snprintf(buf, len, "%s, %s", call_words(ctx->evidence, r), folder ? folder + 1 : site);
+}
+
+static void note_move(struct finding *f, const struct site_break *b)
+{
+	finding_note(f,
+		     b->kind == DEVIATION_UNCLEAR
+			     ? "From there on calls met that come from lines apart by %" PRIu64
+			       ": the one was left out, or the other made once too often."
+			     : "From there on calls met that come from lines apart by %" PRIu64 ".",
+		     b->shift);
+}
+
+bool rule_sites(const struct rule_ctx *ctx, struct finding *f)
+{
+	const struct progress_comm *a = ctx->comm;
+	struct site_break b = progress_site_break(a, &f->culprits);
+	const struct record *theirs, *ours;
+	char site[2][sizeof(((struct record_site *)0)->text)], call[2][160];
+	int other;
+
+	if (b.kind == DEVIATION_NONE || calls_differ_before(a, b.seq) ||
+	    (other = find_other(ctx, f, b.seq)) < 0)
+		return false;
+	theirs = progress_call(a, b.rank, b.seq);
+	ours = progress_call(a, other, b.seq);
+	evidence_site(&ctx->evidence->ranks[b.rank], theirs, site[0], sizeof(site[0]));
+	evidence_site(&ctx->evidence->ranks[other], ours, site[1], sizeof(site[1]));
+	name_call(ctx, theirs, site[0], call[0], sizeof(call[0]));
+	name_call(ctx, ours, site[1], call[1], sizeof(call[1]));
+	finding_place(f, a->comm, b.seq, b.seq, progress_hang_point(a));
+	if (b.kind == DEVIATION_UNCLEAR || a->nranks == 2)
+		finding_differ(f, "line", site[0], site[1]);
+	else
+		finding_differ(f, "call", b.kind == DEVIATION_EXTRA ? call[0] : "no call",
+			       b.kind == DEVIATION_EXTRA ? "no call" : call[1]);
+	finding_note(f, "Call %" PRIu64 " of communicator %u: %s made it at %s, rank %d at %s.",
+		     b.seq, a->comm, ranks_words(ctx->evidence, f->culprits.in, 80), site[0],
+		     rank_number(ctx->evidence, other), site[1]);
+	note_move(f, &b);
+	f->reasons |= reason_if(a->nranks == 2, REASON_NO_MAJORITY);
+	if (a->nranks == 2)
+		rank_set_clear(&f->culprits);
+	finding_conclude(ctx, f,
+			 b.kind == DEVIATION_EXTRA     ? CLASS_EXTRA
+			 : b.kind == DEVIATION_SKIPPED ? CLASS_SKIPPED
+						       : CLASS_MISMATCH,
+			 CONFIDENCE_MAJORITY);
+	return true;
+}

@@ -101,6 +101,7 @@ train 0 healthy &
 train 137 slept asleep=1@9 &
 train 137 extra extra=0@12 &
 train 137 skip skip=2@12 &
+train 137 far skip=2@12 steps=1700 &
 wait
 "$BUILD/hang_diagnose" slept.dir >report 2>&1
 check "a healthy run says nothing: $(cat healthy)" [ "$(grep -c "^#" healthy)" = 0 ]
@@ -108,17 +109,19 @@ while IFS='|' read -r file pattern; do
 	check "$file says '$pattern': $(head -c 900 "$file")" grep -q -- "$pattern" "$file"
 done <<'EOF'
 slept|class=missing-call ranks=1 comm=0 seq=28 .*confidence=proved
-slept|^# culprit: rank 1 .* since call 27, subject.py:43
-slept|^# ranks 0,2 wait in call 28, AllReduce 64 float sum, subject.py:35, 
-report|^ranks 0,2 wait in call 28, .* subject.py:35
-report|Rank 1 .* the last one at double/subject.py:43 (Engine.backward) returned
-slept.dir/postmortem.md|double/subject.py:43 (Engine.backward)
+slept|^# culprit: rank 1 .* since call 27, subject.py:44
+slept|^# ranks 0,2 wait in call 28, AllReduce 64 float sum, subject.py:36, 
+report|^ranks 0,2 wait in call 28, .* subject.py:36
+report|Rank 1 .* the last one at double/subject.py:44 (Engine.backward) returned
+slept.dir/postmortem.md|double/subject.py:44 (Engine.backward)
 extra|class=extra-call ranks=0 comm=0 seq=37 .*confidence=majority
-extra|^#   made call 37: AllReduce 64 float sum, subject.py:47 (save), the others did not
+extra|^#   made call 37: AllReduce 64 float sum, subject.py:48 (save), the others did not
 skip|class=skipped-call ranks=2 comm=0 seq=37 .*confidence=majority
-skip|^#   lacks call 37: AllReduce 64 float sum, subject.py:35 (Engine.step)
+skip|^#   lacks call 37: AllReduce 64 float sum, subject.py:36 (Engine.step)
+far|class=skipped-call ranks=2 comm=0 seq=1 .*confidence=majority
+far|^#   lacks calls 1 to [0-9]*: subject.py:36 (Engine.step)
 EOF
-check "no run ended otherwise: $(grep -h "ended with" healthy slept extra skip)" [ "$(cat healthy slept extra skip | grep -c "ended with")" = 0 ]
+check "no run ended otherwise: $(grep -h "ended with" healthy slept extra skip far)" [ "$(cat healthy slept extra skip far | grep -c "ended with")" = 0 ]
 
 # ranks by themselves: settings that differ are said while they run; under mpirun each starts its own hangar_run
 (HANGAR_E2E=$token DOUBLE_ID=by-themselves timeout 40 "$BUILD/hangar_run" bash -c "NCCL_ALGO=Tree RANK=0 WORLD_SIZE=3 $subject 3 40 away=1@9 & \

@@ -89,6 +89,82 @@ UNIT_TEST(test_pictures, "where lines of code part")
 	}
 }
 
+/* The newest calls alone are known, the first of them number 101; how often lines were made before them is not what is
+ * drawn, but `before`: "A33 B33 C34". */
+/* clang-format off */
+static const struct {
+	const char *rows[RANKS], *before[RANKS];
+	enum deviation_kind kind;
+	int shift;
+	char line; /* ' ': counters do not tell */
+	int mine, theirs;
+} far[] = {
+	/* rank 1 left out an A; an A of the same line would have come next; made an X too many; a B */
+	{ { P8, "BCABCABCABCABCABCABCABCA", P8 }, { "A34B33C33", "A34B33C33", "A34B33C33" }, DEVIATION_SKIPPED, 1, 'A', 42, 42 },
+	{ { P8, "BCABCABCABCABCABCABCABCA", P8 }, { "A34B33C33", "A35B32C33", "A34B33C33" }, DEVIATION_SKIPPED, 1, 'B', 40, 41 },
+	{ { P8, "CABCABCABCABCABCABCABCAB", P8 }, { "A34B33C33", "A34B33C32X1", "A34B33C33" }, DEVIATION_EXTRA, 1, 'X', 1, 0 },
+	{ { P8, "CABCABCABCABCABCABCABCAB", P8 }, { "A34B33C33", "A34B34C32", "A34B33C33" }, DEVIATION_EXTRA, 1, 'B', 42, 41 },
+	/* two lines: either; others do not agree on how often; the counters say something else */
+	{ { "ABABABABABABABAB", "BABABABABABABABA", "ABABABABABABABAB" }, { "A50B50", "A49B51", "A50B50" }, DEVIATION_UNCLEAR, 1, '?', 0, 0 },
+	{ { P8, "BCABCABCABCABCABCABCABCA", P8 }, { "A34B33C33", "A34B33C33", "A33B34C33" }, DEVIATION_SKIPPED, 1, ' ', 0, 0 },
+	{ { P8, "BCABCABCABCABCABCABCABCA", P8 }, { "A34B33C33", "A14B53C33", "A34B33C33" }, DEVIATION_SKIPPED, 1, ' ', 0, 0 },
+};
+/* clang-format on */
+
+static void draw_before(struct drawn *d, int rank, const char *text, struct record_site *sites)
+{
+	int used;
+
+	for (int n; sscanf(text, "%*c%d%n", &n, &used) == 1; text += used)
+		sites[*text - '@'].calls += (uint64_t)n;
+	for (size_t i = 0; i < d->ranks[rank].ncalls; i++)
+		sites[d->calls[rank][i].site].calls++;
+	d->ranks[rank].sites = sites;
+}
+
+UNIT_TEST(test_far, "what has left the rings, told by counters")
+{
+	static struct record_site sites[RANKS][32];
+	static struct drawn d;
+
+	for (size_t k = 0; k < sizeof(far) / sizeof(far[0]); k++) {
+		bool in[RANKS] = { false };
+		struct rank_set same = { in, RANKS, 0 };
+		struct site_break b;
+		bool as_drawn;
+		char line;
+
+		draw_lines(&d, far[k].rows, sites[0]);
+		memset(sites, 0, sizeof(sites));
+		for (int r = 0; r < d.progress.nranks; r++) {
+			for (int i = 1; i < 32; i++)
+				sites[r][i].hash = 1000ull * (uint64_t)i;
+			draw_before(&d, r, far[k].before[r], sites[r]);
+			for (size_t i = 0; i < d.ranks[r].ncalls; i++)
+				d.calls[r][i].seq = d.calls[r][i].ticket += 100;
+		}
+		progress_comm_release(&d.comm);
+		for (int r = 0; r < d.progress.nranks; r++) {
+			call_index_make(&d.index[r], d.calls[r], d.ranks[r].ncalls);
+			d.views[r].issued = d.views[r].completed += 100;
+		}
+		progress_comm_init(&d.comm, &d.progress, &d.comms.list[0], false);
+		b = progress_site_break(&d.comm, &same);
+		line = b.line ? (char)('@' + b.line->hash / 1000) : ' ';
+		as_drawn = b.kind == far[k].kind && b.rank == 1 && b.before && b.seq == 101 &&
+			   (far[k].line == '?' ||
+			    (line == far[k].line && (int)b.shift == far[k].shift &&
+			     (int)b.mine == far[k].mine && (int)b.theirs == far[k].theirs));
+		CU_ASSERT(as_drawn);
+		if (!as_drawn)
+			printf("  picture %zu: kind %d rank %d seq %d shift %d line %c mine %d "
+			       "theirs %d\n",
+			       k, b.kind, b.rank, (int)b.seq, (int)b.shift, line, (int)b.mine,
+			       (int)b.theirs);
+		release_drawn(&d);
+	}
+}
+
 /* Lines that are not known, and numbers that stand for none. */
 UNIT_TEST(test_unknown, "lines that are not known part from none")
 {

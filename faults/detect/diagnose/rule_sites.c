@@ -1,4 +1,5 @@
 /* rule_sites.c: the rule about calls that are alike and come from other lines of code than most ranks'. */
+#include "base/error.h"
 #include "diagnose/rule.h"
 
 /* Returns true if calls themselves differ before that one: these say more. */
@@ -48,6 +49,31 @@ static void note_move(struct finding *f, const struct site_break *b)
 		     b->shift);
 }
 
+/* The calls that parted have left the rings: the line that was made less or more often is named. */
+static void report_before(const struct rule_ctx *ctx, struct finding *f, const struct site_break *b)
+{
+	char site[sizeof(b->line->text)];
+	const char *folder;
+
+	f->d.seq_low = 1;
+	f->reasons |= reason_if(!b->line, REASON_UNCLEAR);
+	if (!b->line) {
+		finding_note(f, "The calls in which that began are no longer known.");
+		return;
+	}
+	snprintf(site, sizeof(site), "%.*s", (int)sizeof(site) - 1, b->line->text);
+	make_printable(site);
+	folder = strchr(site, '/') ? strchr(site, '/') + 1 : site;
+	finding_differ(f, b->kind == DEVIATION_UNCLEAR ? "line" : "call",
+		       b->kind == DEVIATION_SKIPPED ? "no call" : folder,
+		       b->kind == DEVIATION_EXTRA ? "no call" : folder);
+	finding_note(f,
+		     "Among the first %" PRIu64 " calls are %" PRIu64
+		     " of %s that were made at %s, %" PRIu64 " of each other rank.",
+		     b->of, b->mine, ranks_words(ctx->evidence, f->culprits.in, 80), site,
+		     b->theirs);
+}
+
 bool rule_sites(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct progress_comm *a = ctx->comm;
@@ -75,6 +101,8 @@ bool rule_sites(const struct rule_ctx *ctx, struct finding *f)
 		     b.seq, a->comm, ranks_words(ctx->evidence, f->culprits.in, 80), site[0],
 		     rank_number(ctx->evidence, other), site[1]);
 	note_move(f, &b);
+	if (b.before)
+		report_before(ctx, f, &b);
 	f->reasons |= reason_if(a->nranks == 2, REASON_NO_MAJORITY);
 	if (a->nranks == 2)
 		rank_set_clear(&f->culprits);

@@ -129,6 +129,11 @@ struct site_break {
 	uint64_t seq, shift;
 	uint64_t
 		agreed; /* calls behind it whose lines are the others', so moved, and would not be unmoved */
+	bool before; /* it lies before the calls that are known, of which `seq` is the first */
+	/* Then the line that was left out or made too often, as the counters of all calls tell; NULL: they do not. */
+	const struct record_site *line;
+	uint64_t mine, theirs,
+		of; /* times that the rank made it, and each other one; of so many calls */
 };
 
 /* The first collective in which a rank's line is not most ranks', and from which on its lines are theirs moved. Where

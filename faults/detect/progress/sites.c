@@ -54,11 +54,17 @@ static bool lines_alike(const struct lines *l, uint32_t x, uint32_t y)
 	return alike;
 }
 
+/* 0 stands for 0 alone. */
+static uint32_t hash_id(uint64_t hash)
+{
+	uint32_t id = (uint32_t)(hash ^ hash >> 32);
+
+	return id ? id : hash != 0;
+}
+
 static uint32_t line_id(const struct progress_rank *rank, const struct record *r)
 {
-	uint64_t hash = r->site < rank->nsites ? rank->sites[r->site].hash : 0;
-
-	return r->site ? (uint32_t)(hash ^ hash >> 32) | (hash != 0) : 0;
+	return r->site > 0 && r->site < rank->nsites ? hash_id(rank->sites[r->site].hash) : 0;
 }
 
 static void take_rank(struct lines *l, int rank)
@@ -244,6 +250,136 @@ static bool look(struct lines *l, size_t k, struct site_break *found)
 	return false;
 }
 
+/* ---- what has left the rings: counters of all calls from each line ---- */
+
+/* Calls that all members have made. */
+static uint64_t common_calls(const struct progress_comm *a)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < a->nranks; i++)
+		least = a->tracks[i].last < least ? a->tracks[i].last : least;
+	return least;
+}
+
+/* How often the rank made the line among its first `calls` calls; those behind are known. */
+static int64_t times_made(const struct lines *l, int rank, uint32_t line, uint64_t calls)
+{
+	const struct progress_rank *p = &l->a->ranks[rank];
+	int64_t n = 0;
+
+	for (size_t i = 1; i < p->nsites; i++)
+		if (p->sites[i].comm == l->a->comm && hash_id(p->sites[i].hash) == line)
+			n += (int64_t)p->sites[i].calls;
+	for (size_t k = calls + 1 - l->a->base; k < l->a->span; k++)
+		n -= id_of(l, rank, k) == line;
+	return n;
+}
+
+/* How often the line is among the last `n` of these calls, of a rank or (-1) of most. */
+static int64_t among_last(const struct lines *l, int rank, uint32_t line, uint64_t calls,
+			  uint64_t n)
+{
+	size_t end = calls + 1 - l->a->base, k = end > n ? end - n : 0;
+	int64_t times = 0;
+
+	for (; k < end; k++)
+		times += (rank < 0 ? l->most[k] : id_of(l, rank, k)) == line;
+	return times;
+}
+
+/* Compares how often two ranks made each line of `of`'s: but for the move of `b`, as often, or (*line) one line so much
+ * less or more often. */
+static bool fits_counts(const struct lines *l, struct site_break *b, int other, int of)
+{
+	const struct progress_rank *p = &l->a->ranks[of];
+	int64_t n = b->kind == DEVIATION_SKIPPED ? -(int64_t)b->shift : (int64_t)b->shift;
+
+	for (size_t i = 1; i < p->nsites; i++) {
+		uint32_t line = hash_id(p->sites[i].hash);
+		int64_t mine, theirs, more;
+
+		if (p->sites[i].comm != l->a->comm)
+			continue;
+		mine = times_made(l, b->rank, line, b->of);
+		theirs = times_made(l, other, line, b->of);
+		more = mine - theirs;
+		if (b->kind == DEVIATION_SKIPPED)
+			more -= among_last(l, b->rank, line, b->of, b->shift);
+		else if (b->kind == DEVIATION_EXTRA)
+			more += among_last(l, -1, line, b->of, b->shift);
+		if (more == 0 || (b->line && hash_id(b->line->hash) == line))
+			continue;
+		if (more != n || b->line)
+			return false;
+		b->line = &p->sites[i];
+		b->mine = (uint64_t)mine;
+		b->theirs = (uint64_t)theirs;
+	}
+	return true;
+}
+
+/* Returns true if all ranks outside of `same` made each line as often as `other`. */
+static bool others_agree(const struct lines *l, const struct rank_set *same, int other, uint64_t of)
+{
+	for (int i = 0; i < l->a->nranks; i++) {
+		struct site_break none = { .rank = i, .of = of };
+
+		if (!same->in[i] && (!fits_counts(l, &none, other, i) ||
+				     !fits_counts(l, &none, other, other) || none.line))
+			return false;
+	}
+	return true;
+}
+
+/* The ranks' lines part where what is known begins: the shortest move that counters of all calls bear out, and its
+ * line. Both kinds of it: it is not clear which. */
+static void look_before(const struct lines *l, struct site_break *found,
+			const struct rank_set *same)
+{
+	struct site_break best = *found;
+	uint64_t of = common_calls(l->a);
+	int other = 0, nfound = 0;
+
+	found->before = true;
+	while (other < l->a->nranks && same->in[other])
+		other++;
+	if (other == l->a->nranks || of < l->a->base || !others_agree(l, same, other, of))
+		return;
+	for (int64_t n = 1; n <= SHIFT_MAX && nfound == 0; n++)
+		for (int64_t move = n; move >= -n; move -= 2 * n) {
+			struct site_break b = {
+				.kind = move > 0 ? DEVIATION_SKIPPED : DEVIATION_EXTRA,
+				.rank = found->rank,
+				.seq = found->seq,
+				.shift = (uint64_t)n,
+				.before = true,
+				.of = of,
+			};
+
+			b.agreed = explains(l, b.rank, (size_t)(b.seq - l->a->base), move);
+			if (b.agreed == 0 || !fits_counts(l, &b, other, b.rank) ||
+			    !fits_counts(l, &b, other, other) || !b.line)
+				continue;
+			best = b;
+			nfound++;
+		}
+	if (nfound > 0)
+		*found = best;
+	if (nfound == 2)
+		found->kind = DEVIATION_UNCLEAR;
+}
+
+/* Returns true if earlier calls of some rank are not known any more, so that nothing is known to be alike before it. */
+static bool is_first_known(const struct progress_comm *a, uint64_t seq)
+{
+	uint64_t first = 1;
+
+	for (int i = 0; i < a->nranks; i++)
+		first = a->tracks[i].first > first ? a->tracks[i].first : first;
+	return first > 1 && seq <= first;
+}
+
 static bool has_sites(const struct progress_comm *a)
 {
 	bool any = false;
@@ -277,6 +413,8 @@ struct site_break progress_site_break(const struct progress_comm *a, struct rank
 		mark_same(&l, &found, (size_t)(found.seq - a->base), same);
 	else
 		found.kind = DEVIATION_NONE;
+	if (any && is_first_known(a, found.seq))
+		look_before(&l, &found, same);
 	free(l.ids);
 	free(l.most);
 	free(l.clean);

@@ -1,6 +1,7 @@
-"""subject.py: a Python program that knows nothing of hangar: one rank of RANKS that trains for 20 steps over the test doubles.
+"""subject.py: a Python program that knows nothing of hangar: one rank of RANKS that trains for 20 steps, or so many,
+over the test doubles.
 
-usage: subject.py RANKS [WORD=RANK@STEP...]     what one rank does otherwise, in the step
+usage: subject.py RANKS [steps=N] [WORD=RANK@STEP...]     what one rank does otherwise, in the step
 RANK is its number, DOUBLE_ID the same for all."""
 import ctypes
 import os
@@ -48,7 +49,7 @@ def save():
 
 
 nccl.ncclCommInitRank(ctypes.byref(comm), ranks, Id(os.environ["DOUBLE_ID"].encode()), rank)
-for k in range(20):
+for k in range(next((int(word[6:]) for word in sys.argv if word.startswith("steps=")), 20)):
     if hits("extra", k):
         save()
     if hits("asleep", k):

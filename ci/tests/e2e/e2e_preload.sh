@@ -118,6 +118,7 @@ extra|class=extra-call ranks=0 comm=0 seq=37 .*confidence=majority
 extra|^#   made call 37: AllReduce 64 float sum, subject.py:48 (save), the others did not
 skip|class=skipped-call ranks=2 comm=0 seq=37 .*confidence=majority
 skip|^#   lacks call 37: AllReduce 64 float sum, subject.py:36 (Engine.step)
+far|^# lines: rank 2 left out call 37 of communicator 0, AllReduce count 64 float sum, subject.py:36 (Engine.step); since then
 far|class=skipped-call ranks=2 comm=0 seq=1 .*confidence=majority
 far|^#   lacks calls 1 to [0-9]*: subject.py:36 (Engine.step)
 EOF

@@ -101,6 +101,7 @@ bool rule_sites(const struct rule_ctx *ctx, struct finding *f)
 		     b.seq, a->comm, ranks_words(ctx->evidence, f->culprits.in, 80), site[0],
 		     rank_number(ctx->evidence, other), site[1]);
 	note_move(f, &b);
+	f->d.agreed = b.agreed;
 	if (b.before)
 		report_before(ctx, f, &b);
 	f->reasons |= reason_if(a->nranks == 2, REASON_NO_MAJORITY);

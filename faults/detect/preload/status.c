@@ -174,7 +174,7 @@ static void print_site(FILE *out, const struct rank_view *v)
 	char site[sizeof(v->site)];
 
 	if (view_site(v, false, site, sizeof(site))[0])
-		fprintf(out, ", at %s", site);
+		fprintf(out, " at %s", site);
 }
 
 static void print_open(FILE *out, const struct scene *s, size_t rank)
@@ -185,15 +185,16 @@ static void print_open(FILE *out, const struct scene *s, size_t rank)
 	size_t number = 0;
 	bool any = false;
 
-	fprintf(out, "%.1f s on its GPU behind %s, call %" PRIu64, v->waited,
-		view_call(&v->oldest, words, sizeof(words)), v->oldest.seq);
+	fprintf(out, "%.1f s on its GPU behind %s", v->waited,
+		view_call(&v->oldest, words, sizeof(words)));
+	print_site(out, v);
+	fprintf(out, ", call %" PRIu64, v->oldest.seq);
 	if (v->open_seq > v->oldest.seq)
 		fprintf(out, " to %" PRIu64, v->open_seq);
 	while (comm && number < s->nids && s->ids[number] != comm->id)
 		number++;
 	if (comm)
 		fprintf(out, " of communicator %zu", number);
-	print_site(out, v);
 	for (size_t i = 0; i < s->n; i++)
 		if (progress_waits_for(&s->progress, (int)rank, (int)i) == PROGRESS_YES)
 			any = s->marks[s->ranks[i].view->rank] = true;
@@ -215,10 +216,10 @@ static void print_rank(FILE *out, const struct scene *s, size_t rank)
 	else if (v->waiting)
 		fprintf(out, "%.1f s in %s", v->waited, v->what);
 	else if (v->last.ticket && v->seen_ns > v->last.enqueued_ns) {
-		fprintf(out, "in no call; made its last, %s, %.1f s ago",
-			view_call(&v->last, words, sizeof(words)),
-			(double)(v->seen_ns - v->last.enqueued_ns) * 1e-9);
+		fprintf(out, "in no call; made its last, %s",
+			view_call(&v->last, words, sizeof(words)));
 		print_site(out, v);
+		fprintf(out, ", %.1f s ago", (double)(v->seen_ns - v->last.enqueued_ns) * 1e-9);
 	} else
 		fprintf(out, "in no call");
 	if (r->counts && s->seconds > 0)

@@ -30,13 +30,45 @@ static int find_other(const struct rule_ctx *ctx, const struct finding *f, uint6
 	return other;
 }
 
+static const char *without_folder(const char *site)
+{
+	const char *folder = strchr(site, '/');
+
+	return folder ? folder + 1 : site;
+}
+
 /* "AllReduce count 64 float sum, train.py:88 (step)" */
 static void name_call(const struct rule_ctx *ctx, const struct record *r, const char *site,
 		      char *buf, size_t len)
 {
-	const char *folder = strchr(site, '/');
+	snprintf(buf, len, "%s, %s", call_words(ctx->evidence, r), without_folder(site));
+}
 
-	snprintf(buf, len, "%s, %s", call_words(ctx->evidence, r), folder ? folder + 1 : site);
+/* Two ranks, of which either may be the one: both are named, and none is the culprit. */
+static void report_two(const struct rule_ctx *ctx, struct finding *f, const struct site_break *b,
+		       const char *theirs, const char *ours)
+{
+	int rank = rank_number(ctx->evidence, b->rank),
+	    other = rank_number(ctx->evidence, !b->rank);
+	const char *line = b->line ? without_folder(b->line->text) : "";
+
+	finding_differ(f, "line", theirs, ours);
+	if (!b->before)
+		finding_note(f, "Lines part at call %" PRIu64 ": rank %d at %.*s, rank %d at %.*s.",
+			     b->seq, rank, (int)strcspn(theirs, " "), theirs, other,
+			     (int)strcspn(ours, " "), ours);
+	else if (b->line)
+		finding_note(f,
+			     "Before call %" PRIu64 ": %.*s called %" PRIu64
+			     " times in rank %d, %" PRIu64 " in rank %d.",
+			     b->seq, (int)strcspn(line, " "), line, b->mine, rank, b->theirs,
+			     other);
+	else
+		finding_note(f, "Lines part before call %" PRIu64 ".", b->seq);
+	make_printable(f->d.lines[f->d.nlines - 1]);
+	f->d.seq_low = b->before ? 1 : f->d.seq_low;
+	rank_set_clear(&f->culprits);
+	f->reasons |= 1u << REASON_NO_MAJORITY;
 }
 
 static void note_move(struct finding *f, const struct site_break *b)
@@ -53,7 +85,6 @@ static void note_move(struct finding *f, const struct site_break *b)
 static void report_before(const struct rule_ctx *ctx, struct finding *f, const struct site_break *b)
 {
 	char site[sizeof(b->line->text)];
-	const char *folder;
 
 	f->d.seq_low = 1;
 	f->reasons |= reason_if(!b->line, REASON_UNCLEAR);
@@ -63,10 +94,9 @@ static void report_before(const struct rule_ctx *ctx, struct finding *f, const s
 	}
 	snprintf(site, sizeof(site), "%.*s", (int)sizeof(site) - 1, b->line->text);
 	make_printable(site);
-	folder = strchr(site, '/') ? strchr(site, '/') + 1 : site;
 	finding_differ(f, b->kind == DEVIATION_UNCLEAR ? "line" : "call",
-		       b->kind == DEVIATION_SKIPPED ? "no call" : folder,
-		       b->kind == DEVIATION_EXTRA ? "no call" : folder);
+		       b->kind == DEVIATION_SKIPPED ? "no call" : without_folder(site),
+		       b->kind == DEVIATION_EXTRA ? "no call" : without_folder(site));
 	finding_note(f,
 		     "Among the first %" PRIu64 " calls are %" PRIu64
 		     " of %s that were made at %s, %" PRIu64 " of each other rank.",
@@ -92,25 +122,27 @@ bool rule_sites(const struct rule_ctx *ctx, struct finding *f)
 	name_call(ctx, theirs, site[0], call[0], sizeof(call[0]));
 	name_call(ctx, ours, site[1], call[1], sizeof(call[1]));
 	finding_place(f, a->comm, b.seq, b.seq, progress_hang_point(a));
-	if (b.kind == DEVIATION_UNCLEAR || a->nranks == 2)
-		finding_differ(f, "line", site[0], site[1]);
+	f->d.agreed = b.agreed;
+	if (a->nranks == 2)
+		report_two(ctx, f, &b, without_folder(site[0]), without_folder(site[1]));
+	else if (b.kind == DEVIATION_UNCLEAR)
+		finding_differ(f, "line", without_folder(site[0]), without_folder(site[1]));
 	else
 		finding_differ(f, "call", b.kind == DEVIATION_EXTRA ? call[0] : "no call",
 			       b.kind == DEVIATION_EXTRA ? "no call" : call[1]);
-	finding_note(f, "Call %" PRIu64 " of communicator %u: %s made it at %s, rank %d at %s.",
-		     b.seq, a->comm, ranks_words(ctx->evidence, f->culprits.in, 80), site[0],
-		     rank_number(ctx->evidence, other), site[1]);
+	if (a->nranks > 2)
+		finding_note(f,
+			     "Call %" PRIu64
+			     " of communicator %u: %s made it at %s, rank %d at %s.",
+			     b.seq, a->comm, ranks_words(ctx->evidence, f->culprits.in, 80),
+			     site[0], rank_number(ctx->evidence, other), site[1]);
 	note_move(f, &b);
-	f->d.agreed = b.agreed;
-	if (b.before)
+	if (b.before && a->nranks > 2)
 		report_before(ctx, f, &b);
-	f->reasons |= reason_if(a->nranks == 2, REASON_NO_MAJORITY);
-	if (a->nranks == 2)
-		rank_set_clear(&f->culprits);
 	finding_conclude(ctx, f,
-			 b.kind == DEVIATION_EXTRA     ? CLASS_EXTRA
-			 : b.kind == DEVIATION_SKIPPED ? CLASS_SKIPPED
-						       : CLASS_MISMATCH,
+			 b.kind == DEVIATION_UNCLEAR || a->nranks == 2 ? CLASS_MISMATCH
+			 : b.kind == DEVIATION_EXTRA		       ? CLASS_EXTRA
+								       : CLASS_SKIPPED,
 			 CONFIDENCE_MAJORITY);
 	return true;
 }

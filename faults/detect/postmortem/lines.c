@@ -46,8 +46,8 @@ static void print(const struct diagnosis *d)
 		printf("# lines: %s %s made call %" PRId64 " of communicator %" PRId64
 		       ", %s, and the others did not",
 		       rank, d->ranks, d->seq_high, d->comm, d->theirs);
-	else
-		printf("# lines: %.*s", (int)strcspn(d->lines[0], "\n"), d->lines[0]);
+	else /* a sentence */
+		printf("# lines: %.*s", (int)strlen(d->lines[0]) - 1, d->lines[0]);
 	printf("; since then calls meet that come from other lines; the job goes on\n");
 	fflush(stdout);
 }

@@ -2,6 +2,7 @@
  * frameworks' own files, else the address that called NCCL. A thread's frames stay as they are while it is inside of
  * NCCL, with the interpreter's lock or without. */
 #include <dlfcn.h>
+#include <fcntl.h>
 
 #include "preload/library/library.h"
 
@@ -162,11 +163,11 @@ static bool has_type(const int *ends, const void *object, const void *type)
 static bool is_frame(const int *ends, const char *frame, const char **previous)
 {
 	const struct layout *l = &python.at;
-	char bytes[112];
+	char bytes[104];
 	const char *code, *at, *texts[2];
 	uint32_t first_line;
 
-	if (!peek(ends, frame, bytes, sizeof(bytes)))
+	if (!peek(ends, frame, bytes, l->owner >= 0 ? (size_t)l->owner + 1 : sizeof(bytes)))
 		return false;
 	*previous = WORD(bytes, l->previous);
 	if (l->owner >= 0 && bytes[l->owner] >= 3)
@@ -186,7 +187,7 @@ static bool is_frame(const int *ends, const char *frame, const char **previous)
 static bool are_frames(const char *frame)
 {
 	int ends[2];
-	bool sound = pipe(ends) == 0;
+	bool sound = pipe2(ends, O_CLOEXEC) == 0;
 
 	if (!sound)
 		return false;

@@ -48,7 +48,8 @@ struct diagnoser {
 	char folder[200];   /* "" when none could be made */
 	int made;      /* folders: a run that goes on has a verdict again, MAX_FOLDERS at most */
 	char side[64]; /* this host's name, if it ends without the root; else "" */
-	struct record_set compared; /* communicators of which lines_compare() has printed something */
+	struct record_set
+		compared; /* communicators of which lines_compare() has printed something */
 };
 
 /* The monitor's hooks. On the root's host refine() names class, ranks and place from all hosts'

@@ -91,11 +91,73 @@ UNIT_TEST(test_format, "saved form")
 	h = saved_image(&bytes);
 	/* 10 calls: two headers, 10 records of 64 bytes, and 10 times two words for the device */
 	UNIT_ALL(bytes == sizeof(*h) + sizeof(struct record_header) + 800,
-		 memcmp(h, "hangarEV\5\0\0\0", 12) == 0, h->records == 10, h->rank == 1,
+		 memcmp(h, "hangarEV\6\0\0\0", 12) == 0, h->records == 10, h->rank == 1,
 		 h->view.pid == 4711, h->view.issued == 10, h->view.waited == 1.5);
 	free(h);
 	CU_ASSERT_EQUAL(saved_bytes(&saved.ranks[1], 3),
 			sizeof(*h) + sizeof(struct record_header) + 240);
+	saved_tear_down();
+}
+
+/* Lines of code are kept, as many as there are; text that no recorder writes becomes printable. */
+UNIT_TEST(test_sites, "lines of code")
+{
+	struct record_memory *m = saved_memory(1, 0);
+	struct evidence_rank *r;
+	char text[128];
+
+	saved_set_up();
+	record_site_of(m, 0, "a.py:1 (f)");
+	record_site_of(m, 0, "a.py:2\n(\377)");
+	for (uint64_t i = 1; i <= 10; i++) {
+		m->ring[i] = (struct record){ .ticket = i,
+					      .seq = i,
+					      .state = RECORD_RETURNED,
+					      .op = OP_NONE,
+					      .peer = -1,
+					      .site = i % 4 };
+		m->header.issued_ticket = i;
+	}
+	evidence_take_calls(&saved.ranks[1], m);
+	UNIT_ALL(saved.ranks[1].nsites == 3, evidence_save(&saved, saved_dir, &saved_err) == 0,
+		 saved_load() == 0);
+	r = &loaded.ranks[1];
+	UNIT_ALL(r->ncalls == 10, r->nsites == 3, r->sites[1].hash == m->sites[1].hash,
+		 !strcmp(evidence_site(r, &r->calls[0], text, sizeof(text)), "a.py:1 (f)"),
+		 !strcmp(evidence_site(r, &r->calls[1], text, sizeof(text)), "a.py:2?(?)"),
+		 !strcmp(evidence_site(r, &r->calls[2], text, sizeof(text)), ""),
+		 !strcmp(evidence_site(r, &r->calls[3], text, sizeof(text)), ""));
+	free(m);
+	saved_tear_down();
+}
+
+/* As version 5 laid it out: no line of code in the view, no sites. */
+UNIT_TEST(test_version_5, "the form of version 5 is still read")
+{
+	const size_t view = offsetof(struct rank_view, site),
+		     at = offsetof(struct saved_header, view),
+		     after = offsetof(struct saved_header, cpu_share),
+		     rest = offsetof(struct saved_header, sites) - after;
+	size_t bytes, was = 1856;
+	struct saved_header *h;
+	char *old;
+
+	saved_set_up();
+	h = saved_image(&bytes);
+	old = calloc(1, bytes);
+	h->version = 5;
+	h->header_bytes = (uint32_t)was;
+	((struct record_header *)(h + 1))->version = 4;
+	memcpy(old, h, at + view);
+	memcpy(old + at + view, (char *)h + after, rest);
+	memcpy(old + was, h + 1, bytes - sizeof(*h));
+	saved_put("rank-1.fr", old, bytes - sizeof(*h) + was);
+	UNIT_ALL(saved_load() == 0, !loaded.remarks[0], loaded.ranks[1].ncalls == 10,
+		 loaded.ranks[1].view.pid == 4711, loaded.ranks[1].nsites == 0,
+		 loaded.ranks[1].view.waited == 1.5, loaded.ranks[1].cpu_share == -1,
+		 loaded.ranks[1].times[9].end_ns == 90);
+	free(old);
+	free(h);
 	saved_tear_down();
 }
 

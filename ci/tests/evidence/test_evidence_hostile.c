@@ -29,6 +29,8 @@ UNIT_TEST(test_foreign, "magic, version, layout, rank")
 		  "rank-1.fr holds another recorder's version or layout." },
 		{ AT(records), "\377\377\377\377",
 		  "rank-1.fr announces more records than any ring holds." },
+		{ AT(sites), "\377\377\377\377",
+		  "rank-1.fr announces more lines of code than there can be." },
 	};
 
 	UNIT_ROWS(row, table) {

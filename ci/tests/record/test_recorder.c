@@ -45,7 +45,7 @@ static const struct call call = {
 
 UNIT_TEST(test_layout, "layout")
 {
-	UNIT_ALL(sizeof(struct record) == 64, RECORD_VERSION == 4,
+	UNIT_ALL(sizeof(struct record) == 64, RECORD_VERSION == 5,
 		 offsetof(struct record, seq) == 8, offsetof(struct record, comm) == 52,
 		 offsetof(struct record, count) == 16, offsetof(struct record, replays) == 60,
 		 offsetof(struct record_memory, ring) == sizeof(struct record_header),
@@ -496,5 +496,37 @@ UNIT_TEST(test_no_allocation, "no allocation")
 	after = mallinfo2();
 	UNIT_ALL(before.uordblks == after.uordblks, before.arena == after.arena,
 		 before.hblkhd == after.hblkhd);
+	tear_down();
+}
+
+/* A line of code has an entry for each communicator that it calls on. */
+UNIT_TEST(test_sites, "lines of code, and how often each called")
+{
+	struct call from = call;
+	struct rank_view view = { 0 };
+	char text[RECORD_SITES];
+	uint32_t site;
+
+	set_up(0);
+	site = record_site_of(memory, 3, "a.py:1 (f)");
+	UNIT_ALL(site == 1, record_site_of(memory, 4, "a.py:1 (f)") == 2,
+		 record_site_of(memory, 3, "a.py:2 (f)") == 3,
+		 record_site_of(memory, 3, "a.py:1 (f)") == 1, record_sites(memory->sites) == 4);
+	from.site = site;
+	from.offset = 5ull << 47;
+	for (int i = 0; i < 5; i++)
+		watch.call(watch.ctx, &from);
+	UNIT_ALL(memory->sites[1].calls == 5, memory->sites[2].calls == 0,
+		 memory->ring[5].site == 1, memory->ring[5].offset == 1ull << 47);
+	view_read(&view, memory, 1);
+	UNIT_ALL(!strcmp(view.site, "a.py:1 (f)"),
+		 !strcmp(record_site_text(memory->sites, 4, 4, text, sizeof(text)), ""),
+		 !strcmp(record_site_text(memory->sites, 3, 3, text, sizeof(text)), ""));
+	for (int i = 0; i < RECORD_SITES; i++) {
+		snprintf(text, sizeof(text), "b.py:%d", i);
+		site = record_site_of(memory, 0, text);
+	}
+	UNIT_ALL(site == 0, record_sites(memory->sites) == RECORD_SITES,
+		 record_site_of(memory, 3, "a.py:2 (f)") == 3);
 	tear_down();
 }

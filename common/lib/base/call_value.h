@@ -40,6 +40,7 @@ struct call {
 	int peer;	 /* root or peer, -1 where there is none */
 	uint32_t stream; /* stream id; 0 is the measured one */
 	uint64_t offset; /* byte offset of the buffer in its pool, for the record */
+	uint32_t site;	 /* line of code, for the record (record/record.h); 0: not known */
 	/* CALL_ALLTOALLV only: arrays of nranks elements, counts and displacements in elements,
 	 * owned by the caller and valid until the call is issued. */
 	const size_t *send_counts, *send_at, *recv_counts, *recv_at;

@@ -331,6 +331,14 @@ void rules_walk(const struct rule *table, size_t n, const struct evidence *evide
 const struct rule rules[] = { RULES(RULE_ROW) };
 const size_t rules_count = sizeof(rules) / sizeof(rules[0]);
 
+bool diagnose_lines(const struct evidence *evidence, struct diagnosis *d)
+{
+	static const struct rule row = { rule_sites, ON_ANY, COMMS_EACH, 0 };
+
+	rules_walk(&row, 1, evidence, d);
+	return d->class != CLASS_UNEXPLAINED;
+}
+
 /* Weighs how much a finding says: a death explains why others hang. */
 static int weight(const struct diagnosis *d)
 {

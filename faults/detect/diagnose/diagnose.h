@@ -19,6 +19,7 @@ struct diagnosis {
 	 * name of a setting; "" for none */
 	char field[48];
 	char theirs[64], majority[64];
+	uint64_t agreed;  /* lines of code that parted: calls that bear it out */
 	char hosts[256];  /* with lost monitor or launcher, "node2,node3"; "" none */
 	char pair[136];	  /* a send and its receive are between these: "1>2" from 1 to 2; "" none */
 	int64_t hang_seq; /* the call in which the others stand, 0: init; -1: none */
@@ -39,6 +40,9 @@ void diagnose(const struct evidence *evidence, struct diagnosis *diagnosis);
 
 /* Fills in cause, fix, prevention and side of the diagnosis' class, from meanings.txt. */
 void class_explain(struct diagnosis *diagnosis);
+
+/* Asks alone whether ranks' lines of code part, of a run that goes on. False: they do not. */
+bool diagnose_lines(const struct evidence *evidence, struct diagnosis *diagnosis);
 
 /* One more line of evidence, if there is room. */
 void diagnosis_note(struct diagnosis *diagnosis, const char *fmt, ...)

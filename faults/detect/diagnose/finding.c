@@ -53,7 +53,7 @@ void note_rank(const struct rule_ctx *ctx, struct finding *f, int rank, const ch
 	const char *verb = r->view.process == PROCESS_EXITED   ? ""
 			   : r->view.process == PROCESS_KILLED ? "was "
 							       : "is ";
-	char how[48], doing[64] = "";
+	char how[48], doing[64] = "", site[sizeof(r->sites->text) + 4] = "";
 
 	if (!r->present)
 		return; /* one note names all such ranks */
@@ -63,6 +63,8 @@ void note_rank(const struct rule_ctx *ctx, struct finding *f, int rank, const ch
 		snprintf(doing, sizeof(doing), ", running or ready to run %.0f %% of the time",
 			 r->cpu_share * 100);
 	view_process(&r->view, how, sizeof(how));
+	if (t->final && evidence_site(r, t->final, site + 4, sizeof(site) - 4)[0])
+		memcpy(site, " at ", 4);
 	if (!t->known)
 		finding_note(f, "Rank %d %s%s%s; its calls are not known here%s.", number, verb,
 			     how, doing, tail);
@@ -72,9 +74,9 @@ void note_rank(const struct rule_ctx *ctx, struct finding *f, int rank, const ch
 	else
 		finding_note(f,
 			     "Rank %d %s%s%s: %" PRIu64
-			     " call%s made on communicator %u, the last one %s%s.",
+			     " call%s made on communicator %u, the last one%s %s%s.",
 			     number, verb, how, doing, made, made == 1 ? "" : "s", ctx->comm->comm,
-			     t->inside ? "not returned" : "returned", tail);
+			     site, t->inside ? "not returned" : "returned", tail);
 }
 
 static void note_culprits(const struct rule_ctx *ctx, struct finding *f)

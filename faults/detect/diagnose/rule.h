@@ -80,6 +80,7 @@ struct rule {
 	row(rule_namespace, ON_HANG | ON_ERROR, COMMS_INIT, 0) /* cut off, all wait */ \
 	row(rule_aborted, ON_HANG | ON_ERROR, COMMS_INIT, 0) /* its communicator, by itself */ \
 	row(rule_stuck, ON_HANG, COMMS_EACH, 0) /* ahead of a call on its device */ \
+	row(rule_sites, ON_HANG | ON_ERROR, COMMS_EACH, RULE_DIVERGED) /* calls alike, lines not */ \
 	row(rule_plan, ON_ANY, COMMS_EACH, RULE_STRICT | RULE_DIVERGED) /* all but few follow */ \
 	row(rule_deviation, ON_ANY, COMMS_EACH, RULE_DIVERGED) /* from most ranks' calls */ \
 	row(rule_counts, ON_ANY, COMMS_EACH, RULE_DIVERGED) /* of an alltoallv disagree */ \

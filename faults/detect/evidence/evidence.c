@@ -54,6 +54,17 @@ static size_t copy_calls(struct record *calls, struct call_times *times,
 	return n;
 }
 
+static void take_sites(struct evidence_rank *rank, const struct record_site *sites)
+{
+	size_t n = record_sites(sites);
+
+	if (n == 1)
+		return;
+	rank->sites = must(malloc(n * sizeof(*sites)));
+	rank->nsites = n;
+	memcpy(rank->sites, sites, n * sizeof(*sites));
+}
+
 void evidence_take_calls(struct evidence_rank *rank, const struct record_memory *memory)
 {
 	uint64_t issued = record_get(&memory->header.issued_ticket);
@@ -72,7 +83,14 @@ void evidence_take_calls(struct evidence_rank *rank, const struct record_memory 
 	if (!sampled)
 		free(times);
 	rank->wrapped = issued > RECORD_RING;
+	take_sites(rank, memory->sites);
 	evidence_index(rank);
+}
+
+char *evidence_site(const struct evidence_rank *rank, const struct record *record, char *buf,
+		    size_t len)
+{
+	return record_site_text(rank->sites, rank->nsites, record->site, buf, len);
 }
 
 int evidence_take_saved(struct evidence_rank *rank, int number, const void *image, size_t bytes)
@@ -115,6 +133,8 @@ void evidence_progress(const struct evidence *e, struct progress *progress)
 							     .ncalls = r->ncalls,
 							     .recorder = r->recorder,
 							     .index = &r->index,
+							     .sites = r->sites,
+							     .nsites = r->nsites,
 							     .present = r->present,
 							     .mapped = r->mapped > 0 };
 	}
@@ -352,6 +372,7 @@ void evidence_rank_release(struct evidence_rank *rank)
 		free(rank->calls);
 		free(rank->times);
 		free(rank->recorder);
+		free(rank->sites);
 	}
 	free(rank->index.sig);
 	memset(&rank->index, 0, sizeof(rank->index));
@@ -359,7 +380,8 @@ void evidence_rank_release(struct evidence_rank *rank)
 	rank->calls = NULL;
 	rank->times = NULL;
 	rank->recorder = NULL;
-	rank->ncalls = rank->mapped = 0;
+	rank->sites = NULL;
+	rank->ncalls = rank->nsites = rank->mapped = 0;
 }
 
 void evidence_release(struct evidence *evidence)

@@ -28,6 +28,8 @@ struct evidence_rank {
 	struct call_times *times; /* of each of `calls`; owned, or in the image; NULL: none */
 	size_t ncalls;
 	struct record_header *recorder; /* as it was; owned, or in the image; NULL: not known */
+	struct record_site *sites; /* lines of code that calls came from; owned, or in the image */
+	size_t nsites;		   /* the free one at the beginning included; 0: none are known */
 	struct call_index index;
 	void *image;   /* saved form that calls, times and recorder lie in; owned; NULL: none */
 	size_t mapped; /* bytes, when the image is a mapping of a file; 0: from malloc */
@@ -141,6 +143,10 @@ int evidence_load_torch(struct evidence *evidence, const char *dir, struct error
 /* The wrong elements that the rank noted, whatever may stand there, and how many; NULL: none are
  * known. */
 const struct record_wrong *evidence_wrongs(const struct evidence_rank *rank, uint32_t *n);
+
+/* Writes the line of code that the rank's call came from; "": not known. Returns buf. */
+char *evidence_site(const struct evidence_rank *rank, const struct record *record, char *buf,
+		    size_t len);
 
 /* Add a sentence to evidence->remarks, as long as there is room. */
 void evidence_remark(struct evidence *evidence, const char *fmt, ...)

@@ -83,6 +83,8 @@ static void renumber(struct evidence_rank *r, const uint32_t *to)
 		r->calls[left++].comm = (uint16_t)number;
 	}
 	r->ncalls = left;
+	for (size_t i = 0; i < r->nsites; i++)
+		r->sites[i].comm = (uint16_t)to[r->sites[i].comm % RECORD_COMMS];
 	if (r->view.last.ticket && to[r->view.last.comm % RECORD_COMMS] != NO_NUMBER)
 		r->view.last.comm = (uint16_t)to[r->view.last.comm % RECORD_COMMS];
 	view_read_init(&r->view, &h->inits[0]);

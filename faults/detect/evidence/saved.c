@@ -3,7 +3,16 @@
 
 #include "record/classes.h"
 
-#define SAVED_OLD 2
+#define SAVED_OLD     2
+#define SAVED_UNSITED 5
+#define TAIL_SITES    128 /* that come along with the newest calls alone */
+
+/* The header of version 5. */
+struct saved_unsited {
+	_Alignas(64) char begin[offsetof(struct saved_header, view)];
+	_Alignas(8) char view[offsetof(struct rank_view, site)];
+	char end[offsetof(struct saved_header, sites) - offsetof(struct saved_header, cpu_share)];
+};
 
 /* The header of version 2. */
 struct saved_old {
@@ -39,12 +48,13 @@ struct saved_old {
 
 _Static_assert(offsetof(struct saved_header, has_recorder) == 32, "as struct saved_old begins");
 _Static_assert(sizeof(struct saved_old) == 768, "version 2 does not change");
+_Static_assert(sizeof(struct saved_unsited) == 1856, "version 5 does not change");
 _Static_assert(sizeof(struct saved_header) % 64 == 0, "what follows is aligned to 64");
 _Static_assert(sizeof(struct record_header) % 64 == 0, "records are aligned to 64");
 
 static const size_t front = sizeof(struct saved_header) + sizeof(struct record_header);
 
-static void upgrade(struct saved_header *to, const struct saved_old *from)
+static void upgrade_old(struct saved_header *to, const struct saved_old *from)
 {
 	const struct record_header *recorder = (const struct record_header *)(from + 1);
 	struct rank_view *v = &to->view;
@@ -68,6 +78,14 @@ static void upgrade(struct saved_header *to, const struct saved_old *from)
 	v->settings = recorder->settings_hash;
 }
 
+static void upgrade_unsited(struct saved_header *to, const struct saved_unsited *from)
+{
+	memset(to, 0, sizeof(*to));
+	memcpy(to, from->begin, sizeof(from->begin));
+	memcpy(&to->view, from->view, sizeof(from->view));
+	memcpy(&to->cpu_share, from->end, sizeof(from->end));
+}
+
 static size_t newest_of(const struct evidence_rank *rank, size_t newest)
 {
 	return rank->ncalls < newest ? rank->ncalls : newest;
@@ -83,17 +101,23 @@ void *saved_alloc(size_t bytes)
 	return must(aligned_alloc(64, bytes / 64 * 64 + 64));
 }
 
+static size_t sites_of(const struct evidence_rank *rank, size_t newest)
+{
+	return newest < rank->ncalls && rank->nsites > TAIL_SITES ? TAIL_SITES : rank->nsites;
+}
+
 size_t saved_bytes(const struct evidence_rank *rank, size_t newest)
 {
-	return front + newest_of(rank, newest) * each(rank->times != NULL);
+	return front + sites_of(rank, newest) * sizeof(struct record_site) +
+	       newest_of(rank, newest) * each(rank->times != NULL);
 }
 
 void saved_pack(const struct evidence_rank *rank, int number, size_t newest, void *image)
 {
 	struct saved_header *h = image;
 	struct record_header *recorder = (struct record_header *)(h + 1);
-	size_t n = newest_of(rank, newest);
-	char *records = (char *)image + front;
+	size_t n = newest_of(rank, newest), sites = sites_of(rank, newest) * sizeof(*rank->sites);
+	char *records = (char *)image + front + sites;
 
 	memset(image, 0, front);
 	*h = (struct saved_header){ .magic = SAVED_MAGIC,
@@ -108,12 +132,15 @@ void saved_pack(const struct evidence_rank *rank, int number, size_t newest, voi
 				    .cpu_share = rank->cpu_share,
 				    .netns = rank->netns,
 				    .state = rank->state,
-				    .sockets = rank->sockets };
+				    .sockets = rank->sockets,
+				    .sites = (uint32_t)sites_of(rank, newest) };
 	memcpy(&h->view, &rank->view, sizeof(h->view));
 	memcpy(h->syscall, rank->syscall, sizeof(h->syscall));
 	if (rank->recorder)
 		memcpy(recorder, rank->recorder, sizeof(*recorder));
 	recorder->uplink_token = 0; /* a secret while the run lasts */
+	if (sites > 0)
+		memcpy(recorder + 1, rank->sites, sites);
 	if (n > 0)
 		memcpy(records, &rank->calls[rank->ncalls - n], n * sizeof(struct record));
 	if (n > 0 && rank->times)
@@ -121,16 +148,24 @@ void saved_pack(const struct evidence_rank *rank, int number, size_t newest, voi
 		       n * sizeof(struct call_times));
 }
 
+/* 0: another version. */
+static size_t header_bytes(uint32_t version)
+{
+	return version == SAVED_VERSION	  ? sizeof(struct saved_header)
+	       : version == SAVED_UNSITED ? sizeof(struct saved_unsited)
+	       : version == SAVED_OLD	  ? sizeof(struct saved_old)
+					  : 0;
+}
+
 static const char *header_fault(const struct saved_header *h, int number, size_t bytes)
 {
-	bool old = bytes >= sizeof(struct saved_old) && h->version == SAVED_OLD;
-	size_t header = old ? sizeof(struct saved_old) : sizeof(*h);
+	size_t header = bytes >= sizeof(struct saved_old) ? header_bytes(h->version) : 0;
 
 	if (bytes < sizeof(struct saved_old))
 		return "is too short to be evidence";
 	if (memcmp(h->magic, SAVED_MAGIC, sizeof(h->magic)) != 0)
 		return "is no saved evidence";
-	if (!old && h->version != SAVED_VERSION)
+	if (!header)
 		return "has another format version";
 	if (h->header_bytes != header || h->recorder_bytes != sizeof(struct record_header) ||
 	    h->record_bytes != sizeof(struct record))
@@ -141,14 +176,16 @@ static const char *header_fault(const struct saved_header *h, int number, size_t
 		return "says that it is another rank's";
 	if (h->records > 1u << 24)
 		return "announces more records than any ring holds";
+	if (h->version == SAVED_VERSION && h->sites > RECORD_SITES)
+		return "announces more lines of code than there can be";
 	return NULL;
 }
 
 static bool known_recorder(const struct record_header *recorder)
 {
 	return memcmp(recorder->magic, RECORD_MAGIC, sizeof(recorder->magic)) == 0 &&
-	       recorder->version == RECORD_VERSION && recorder->header_bytes == sizeof(*recorder) &&
-	       recorder->ring_records == RECORD_RING;
+	       recorder->version >= RECORD_OLDEST && recorder->version <= RECORD_VERSION &&
+	       recorder->header_bytes == sizeof(*recorder) && recorder->ring_records == RECORD_RING;
 }
 
 static int32_t within(int32_t n, int32_t low, int32_t high, int32_t unknown)
@@ -191,6 +228,7 @@ static void clean_view(struct rank_view *v, int number)
 	memset(&v->last, 0, sizeof(v->last)); /* of `calls` */
 	v->seq = 0;
 	CLEAN(v->what);
+	CLEAN(v->site);
 	CLEAN(v->host);
 	CLEAN(v->error);
 }
@@ -260,29 +298,42 @@ static void unpack_calls(struct evidence_rank *rank, const struct saved_header *
 	}
 }
 
+/* Takes the sites that are there. Returns what stands behind all of them. */
+static char *unpack_sites(struct evidence_rank *rank, const struct saved_header *h, char *at,
+			  size_t bytes)
+{
+	size_t there = bytes / sizeof(*rank->sites);
+
+	rank->nsites = h->sites < there ? h->sites : there;
+	rank->sites = rank->nsites > 0 ? (struct record_site *)at : NULL;
+	return at + (h->sites <= there ? h->sites * sizeof(*rank->sites) : bytes);
+}
+
 const char *saved_unpack(struct evidence_rank *rank, int number, void *image, size_t bytes,
 			 struct saved_loss *loss)
 {
 	const struct saved_header *h = image;
 	struct saved_header upgraded;
 	const char *fault = header_fault(h, number, bytes);
+	char *end = (char *)image + bytes, *records;
 	struct record_header *recorder;
-	char *records;
 
 	memset(loss, 0, sizeof(*loss));
 	if (fault)
 		return fault;
 	recorder = (struct record_header *)((char *)image + h->header_bytes);
 	records = (char *)(recorder + 1);
-	if (h->version == SAVED_OLD) {
-		upgrade(&upgraded, image);
-		h = &upgraded;
-	}
+	if (h->version == SAVED_OLD)
+		upgrade_old(&upgraded, image);
+	else if (h->version == SAVED_UNSITED)
+		upgrade_unsited(&upgraded, image);
+	h = h->version == SAVED_VERSION ? h : &upgraded;
 	if (h->has_recorder && !known_recorder(recorder))
 		return "holds another recorder's version or layout";
 	unpack_rank(rank, number, h);
 	rank->recorder = h->has_recorder ? recorder : NULL;
-	unpack_calls(rank, h, records, bytes - (size_t)(records - (char *)image), loss);
+	records = unpack_sites(rank, h, records, (size_t)(end - records));
+	unpack_calls(rank, h, records, (size_t)(end - records), loss);
 	evidence_index(rank);
 	return NULL;
 }

@@ -1,4 +1,4 @@
-/* saved.h: the saved form of one rank's evidence, version 5: what rank-N.fr holds, and what one host
+/* saved.h: the saved form of one rank's evidence, version 6: what rank-N.fr holds, and what one host
  * tells another.
  *
  * Little endian, parts one behind the other:
@@ -6,6 +6,7 @@
  *   struct saved_header          sizes and number of what follows; the rank's view, its process
  *   struct record_header         the flight recorder's header, as it was (its own version inside),
  *                                without the token
+ *   struct record_site[sites]    lines of code that calls came from, a free entry first
  *   struct record[records]       the sound records, oldest first: tickets rise, and per
  *                                communicator `seq`
  *   struct call_times[records]   only if has_times: when the device ran them
@@ -13,13 +14,13 @@
  * A reader rejects another magic, version or size of a part. A file that is cut off gives its whole
  * records. Bytes behind the last record are ignored, with a remark. Nothing in a file is trusted:
  * numbers are held to their ranges, texts to printable characters, records to evidence_sound().
- * Version 2, which saved the view's fields one by one, is still read. */
+ * Version 5, which has no sites, and version 2, which saved the view's fields one by one, are still read. */
 #pragma once
 
 #include "evidence/evidence.h"
 
 #define SAVED_MAGIC   "hangarEV"
-#define SAVED_VERSION 5
+#define SAVED_VERSION 6
 
 struct saved_header {
 	/* the same in all versions */
@@ -36,6 +37,7 @@ struct saved_header {
 	char state;
 	char syscall[24];
 	struct sockets sockets;
+	uint32_t sites;
 };
 
 /* Parts that are missing in a saved form. */

@@ -251,6 +251,12 @@ static enum diagnosis_result on_refine(void *ctx, const struct rank_view *views,
 	return result;
 }
 
+static void on_compare(void *ctx, const struct rank_view *views,
+		       const struct record_memory *const *memories, size_t n)
+{
+	lines_compare(ctx, views, memories, n);
+}
+
 static void on_name_comms(void *ctx, struct rank_view *views, size_t n)
 {
 	const struct diagnoser *self = ctx;
@@ -469,6 +475,7 @@ struct monitor_client diagnoser_client(struct diagnoser *self)
 					.collect = on_collect,
 					.on_evidence = on_evidence,
 					.refine = on_refine,
+					.compare = self->site.preloaded ? on_compare : NULL,
 					.name_comms = on_name_comms,
 					.reserve_folder = on_reserve_folder,
 					.save_local = on_save_local,

@@ -48,6 +48,8 @@ struct diagnoser {
 	char folder[200];   /* "" when none could be made */
 	int made;      /* folders: a run that goes on has a verdict again, MAX_FOLDERS at most */
 	char side[64]; /* this host's name, if it ends without the root; else "" */
+	struct record_set
+		compared; /* communicators of which lines_compare() has printed something */
 };
 
 /* The monitor's hooks. On the root's host refine() names class, ranks and place from all hosts'
@@ -60,6 +62,10 @@ struct monitor_client diagnoser_client(struct diagnoser *self);
  * its time. */
 void diagnoser_start(struct diagnoser *self);
 void diagnoser_release(struct diagnoser *self);
+/* lines.c: prints, once for a communicator, that ranks of this host have left the others' lines of code, though the calls
+ * meet. The job goes on. */
+void lines_compare(struct diagnoser *self, const struct rank_view *views,
+		   const struct record_memory *const *memories, size_t n);
 /* The verdict did not stand: the newest folder says so, in this sentence. The next verdict has a folder of
  * its own. */
 void diagnoser_withdraw(struct diagnoser *self, const char *sentence);

@@ -169,6 +169,14 @@ static void list_comms(struct scene *s)
 	}
 }
 
+static void print_site(FILE *out, const struct rank_view *v)
+{
+	char site[sizeof(v->site)];
+
+	if (view_site(v, false, site, sizeof(site))[0])
+		fprintf(out, " at %s", site);
+}
+
 static void print_open(FILE *out, const struct scene *s, size_t rank)
 {
 	const struct rank_view *v = s->ranks[rank].view;
@@ -177,8 +185,10 @@ static void print_open(FILE *out, const struct scene *s, size_t rank)
 	size_t number = 0;
 	bool any = false;
 
-	fprintf(out, "%.1f s on its GPU behind %s, call %" PRIu64, v->waited,
-		view_call(&v->oldest, words, sizeof(words)), v->oldest.seq);
+	fprintf(out, "%.1f s on its GPU behind %s", v->waited,
+		view_call(&v->oldest, words, sizeof(words)));
+	print_site(out, v);
+	fprintf(out, ", call %" PRIu64, v->oldest.seq);
 	if (v->open_seq > v->oldest.seq)
 		fprintf(out, " to %" PRIu64, v->open_seq);
 	while (comm && number < s->nids && s->ids[number] != comm->id)
@@ -205,11 +215,12 @@ static void print_rank(FILE *out, const struct scene *s, size_t rank)
 		print_open(out, s, rank);
 	else if (v->waiting)
 		fprintf(out, "%.1f s in %s", v->waited, v->what);
-	else if (v->last.ticket && v->seen_ns > v->last.enqueued_ns)
-		fprintf(out, "in no call; made its last, %s, %.1f s ago",
-			view_call(&v->last, words, sizeof(words)),
-			(double)(v->seen_ns - v->last.enqueued_ns) * 1e-9);
-	else
+	else if (v->last.ticket && v->seen_ns > v->last.enqueued_ns) {
+		fprintf(out, "in no call; made its last, %s",
+			view_call(&v->last, words, sizeof(words)));
+		print_site(out, v);
+		fprintf(out, ", %.1f s ago", (double)(v->seen_ns - v->last.enqueued_ns) * 1e-9);
+	} else
 		fprintf(out, "in no call");
 	if (r->counts && s->seconds > 0)
 		fprintf(out, "; waited for others %.0f %% of the time, others for it %.0f %%",

@@ -119,6 +119,27 @@ uint64_t progress_run_start(const struct progress_comm *comm, uint64_t seq);
 /* The signature of a call as `comm` compares it. */
 uint64_t progress_signed(const struct progress_comm *comm, const struct record *record);
 
+/* ---- sites.c: lines of code ---- */
+
+/* The call in which ranks' lines of code part, though their calls are alike. */
+struct site_break {
+	enum deviation_kind
+		kind; /* SKIPPED, EXTRA, or UNCLEAR: one of these; NONE: there is none */
+	int rank;
+	uint64_t seq, shift;
+	uint64_t
+		agreed; /* calls behind it whose lines are the others', so moved, and would not be unmoved */
+	bool before; /* it lies before the calls that are known, of which `seq` is the first */
+	/* Then the line that was left out or made too often, as the counters of all calls tell; NULL: they do not. */
+	const struct record_site *line;
+	uint64_t mine, theirs,
+		of; /* times that the rank made it, and each other one; of so many calls */
+};
+
+/* The first collective in which a rank's line is not most ranks', and from which on its lines are theirs moved. Where
+ * there are two ranks the first stands for most. Marks the ranks that differ so. */
+struct site_break progress_site_break(const struct progress_comm *comm, struct rank_set *same);
+
 /* ---- arrivals.c: the first call that not all members came to ---- */
 
 /* A rank's number of calls on the communicator that are known to have completed. */

@@ -37,8 +37,10 @@ struct progress_rank {
 	size_t ncalls;
 	const struct record_header *recorder; /* NULL: not known */
 	const struct call_index *index;	      /* of the records; NULL: not loaded */
-	bool present;			      /* anything at all is known */
-	bool mapped;			      /* a look at a record costs a page of a file */
+	const struct record_site *sites;      /* of the calls; nsites entries, 0: none are known */
+	size_t nsites;
+	bool present; /* anything at all is known */
+	bool mapped;  /* a look at a record costs a page of a file */
 };
 
 /* Returns true if the rank has records of sends or receives on the communicator. */

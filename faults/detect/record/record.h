@@ -1,4 +1,4 @@
-/* record.h: the flight recorder's memory, version 4: a header and a ring of fixed-size records.
+/* record.h: the flight recorder's memory, version 5: a header and a ring of fixed-size records.
  *
  * One such memory per rank, written by the rank alone, read by others at any moment: so everything
  * that changes is either a single aligned word, or guarded by a sequence number. Times are
@@ -8,13 +8,15 @@
 #include <stdatomic.h>
 
 #define RECORD_MAGIC	"hangarFR"
-#define RECORD_VERSION	4
+#define RECORD_VERSION	5
+#define RECORD_OLDEST	4    /* version that is still read: it has no sites */
 #define RECORD_RING	4096 /* records; a power of two */
 #define RECORD_COMMS	256  /* a multiple of 64 */
 #define RECORD_SETTINGS 2048
 #define RECORD_WRONGS	8
 #define RECORD_STRIDE	256 /* collectives from one mark to the next */
 #define RECORD_MARKS	64
+#define RECORD_SITES	1024
 #define RECORD_UNMARKED                                                                            \
 	UINT64_MAX /* no mark covers the call yet; one is written before anything waits for it */
 
@@ -36,9 +38,10 @@ enum record_flags {
  * rewritten: a reader takes the record only if it reads the same ticket before and after. */
 struct record {
 	_Atomic uint64_t ticket;
-	uint64_t seq;	 /* number of the call on its communicator, from 1 */
-	uint64_t count;	 /* elements */
-	uint64_t offset; /* of the buffer in its pool, bytes */
+	uint64_t seq;	      /* number of the call on its communicator, from 1 */
+	uint64_t count;	      /* elements */
+	uint64_t offset : 48; /* of the buffer in its pool, bytes */
+	uint64_t site : 16;   /* record_site, 0: not known; was 0 in older evidence */
 	uint64_t enqueued_ns;
 	_Atomic uint64_t returned_ns; /* 0 until the backend has returned */
 	int32_t peer;		      /* root or peer, -1 for none */
@@ -134,6 +137,16 @@ struct record_wrong {
 	uint32_t unused;
 };
 
+/* A line of code that calls on one communicator; a line that calls on several has an entry for each. A call's
+ * site is the entry's index; entry 0 stays free. Entries are added in order and never change but for `calls`. */
+struct record_site {
+	_Atomic uint64_t hash;	/* of the text, never 0; stored last; 0: free, as all behind it */
+	_Atomic uint64_t calls; /* made from there */
+	uint16_t comm;
+	uint16_t unused[3];
+	char text[104]; /* "dir/train.py:88 (step)", "prog:train+0x1c" */
+};
+
 #define RECORD_PEERS  32 /* ranks of an alltoallv whose amounts are kept */
 #define RECORD_COUNTS 32 /* of the newest so many, whatever is called between them */
 
@@ -222,6 +235,7 @@ struct record_memory {
 	_Alignas(64) struct record ring[RECORD_RING];
 	_Alignas(4096) struct record_times times[RECORD_RING]; /* pages that a device may write */
 	struct record_mark marks[RECORD_COMMS][RECORD_MARKS];  /* by calls / RECORD_STRIDE */
+	struct record_site sites[RECORD_SITES];		       /* since version 5 */
 };
 
 /* The mark of that many collectives, a multiple of RECORD_STRIDE, unless it was overwritten. */
@@ -237,6 +251,15 @@ static inline bool record_done(const struct record *record, uint64_t completed)
 {
 	return record->ticket <= completed || record->state == RECORD_COMPLETED;
 }
+
+/* site.c: the site with this text on the communicator, added where it is new; 0: the table is full. The rank alone may
+ * ask. */
+uint32_t record_site_of(struct record_memory *memory, uint32_t comm, const char *text);
+/* How many entries there are, the free one at the beginning included. */
+size_t record_sites(const struct record_site *sites);
+/* Writes a site's text in printable characters, whatever stands there; "": not known. Returns buf. */
+char *record_site_text(const struct record_site *sites, size_t n, uint32_t site, char *buf,
+		       size_t len);
 
 /* Returns true if the device is past the call of this ticket, which is not yet overwritten. */
 bool record_device_done(const struct record_memory *memory, uint64_t ticket);

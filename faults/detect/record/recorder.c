@@ -7,6 +7,7 @@
 #include "base/clock.h"
 
 _Static_assert(sizeof(struct record) == 64, "the saved format has 64-byte records");
+_Static_assert(sizeof(struct record_site) == 128, "evidence has 128-byte sites");
 _Static_assert(RECORD_COMM_INIT + COMM_LEFT == RECORD_COMM_LEFT, "states follow the events");
 _Static_assert((RECORD_RING & (RECORD_RING - 1)) == 0, "the ring is indexed by a mask");
 
@@ -208,7 +209,10 @@ static uint64_t recorder_call(void *ctx, const struct call *call)
 	r->stream = (uint8_t)call->stream;
 	r->flags = recorder->depth == 0 ? RECORD_ALONE : 0;
 	r->count = call->count;
-	r->offset = call->offset;
+	r->offset = call->offset & ((1ull << 48) - 1);
+	r->site = call->site & (RECORD_SITES - 1);
+	if (r->site)
+		record_put(&memory->sites[r->site].calls, memory->sites[r->site].calls + 1);
 	if (call->kind == CALL_ALLTOALLV && call->send_counts)
 		keep_counts(recorder, call, r->seq);
 	r->enqueued_ns = clock_ns();

@@ -8,11 +8,12 @@
 
 #define GROUPS	   16 /* ranks that do something else are counted alone */
 #define LIST_WIDTH 28
+#define DOING	   256
 #define RANKS_MAX  (1 << 18) /* a rank above is as none: its memory is hostile */
 
 /* Ranks that do the same. */
 struct group {
-	char doing[SUMMARY_WIDTH];
+	char doing[DOING];
 	const struct rank_view *first;
 	size_t n;
 	bool culprit, timed;
@@ -101,27 +102,31 @@ static void say_number(const struct scene *s, const struct rank_view *v, const s
 		snprintf(buf, len, "s %" PRIu64 "-%" PRIu64, r->seq - open + 1, r->seq);
 }
 
-static void say_call(const struct scene *s, const struct rank_view *v, const char *verb, bool brief,
-		     char *buf, size_t len)
+static void say_call(const struct scene *s, const struct rank_view *v, const char *verb,
+		     bool culprit, char *buf, size_t len)
 {
 	const struct record *r = open_call(v);
-	char words[96], comm[40], number[64];
+	char words[96], comm[40], number[64], site[sizeof(v->site)];
+	bool brief = s->brief && !culprit;
 
 	say_number(s, v, r, number, sizeof(number));
 	snprintf(buf, len, "%s in call%s%s, %s", verb, number,
 		 of_comm(s, r->comm, comm, sizeof(comm)),
 		 brief ? call_kind_name((enum call_kind)r->kind)
 		       : without_count(view_call(r, words, sizeof(words))));
+	if (!brief && view_site(v, !culprit, site, sizeof(site))[0])
+		text_add(buf, len, ", %s", site);
 }
 
 static void say_idle(const struct scene *s, const struct rank_view *v, const char *is, char *buf,
 		     size_t len)
 {
-	char comm[40];
+	char comm[40], site[sizeof(v->site)];
 
+	view_site(v, false, site, sizeof(site));
 	if (v->last.ticket)
-		snprintf(buf, len, "%s in no call since call %" PRIu64 "%s", is, v->last.seq,
-			 of_comm(s, v->last.comm, comm, sizeof(comm)));
+		snprintf(buf, len, "%s in no call since call %" PRIu64 "%s%s%s", is, v->last.seq,
+			 of_comm(s, v->last.comm, comm, sizeof(comm)), site[0] ? ", " : "", site);
 	else
 		snprintf(buf, len, "%s in phase %s, before all calls", is,
 			 phase_name((enum phase)v->phase));
@@ -167,7 +172,7 @@ static double say_doing(const struct scene *s, const struct rank_view *v, bool c
 			 of_comm(s, v->last.comm, how, sizeof(how)));
 		return idle_seconds(v);
 	} else if (open_call(v)) {
-		say_call(s, v, wait, s->brief && !culprit, buf, len);
+		say_call(s, v, wait, culprit, buf, len);
 		return v->waiting ? v->waited : -1;
 	} else if (v->waiting && !culprit) {
 		snprintf(buf, len, "%s in '%.40s'", wait, v->what);
@@ -204,7 +209,7 @@ static struct group *find_group(struct scene *s, const char *doing, bool culprit
 static void put_in_group(struct scene *s, const struct rank_view *v)
 {
 	bool culprit = is_culprit(s, v);
-	char doing[SUMMARY_WIDTH];
+	char doing[DOING];
 	double seconds = say_doing(s, v, culprit, false, doing, sizeof(doing));
 	struct group *g;
 
@@ -225,7 +230,7 @@ static void put_in_group(struct scene *s, const struct rank_view *v)
 /* "rank 3 (node1 pid 12)", "ranks 0-2", "4000 ranks (0,2,4,...)", "a process without rank". */
 static void say_group(const struct scene *s, const struct group *g, char *buf, size_t len)
 {
-	char list[LIST_WIDTH + sizeof("ranks ")], doing[SUMMARY_WIDTH];
+	char list[LIST_WIDTH + sizeof("ranks ")], doing[DOING];
 	size_t n = 0;
 
 	if (g->n == 1 && has_number(g->first)) {
@@ -254,10 +259,22 @@ static void say_group(const struct scene *s, const struct group *g, char *buf, s
 		snprintf(buf, len, "%s", list);
 }
 
+/* Drops the function behind a line of code, or else what stands behind the last comma. False: there is neither. */
+static bool drop_last(char *doing)
+{
+	char *at = doing[0] && doing[strlen(doing) - 1] == ')' ? strrchr(doing, '(') : NULL;
+
+	at = at ? at - 1 : strrchr(doing, ',');
+	if (!at || at <= doing)
+		return false;
+	*at = '\0';
+	return true;
+}
+
 static void add_group(struct summary *summary, const struct scene *s, const struct group *g,
 		      const char *mark, const char *tail)
 {
-	char name[128], doing[SUMMARY_WIDTH], time[48] = "";
+	char name[128], doing[DOING], time[48] = "";
 
 	say_group(s, g, name, sizeof(name));
 	say_doing(s, g->first, g->culprit, g->n == 1, doing, sizeof(doing));
@@ -270,8 +287,9 @@ static void add_group(struct summary *summary, const struct scene *s, const stru
 	if (strlen(mark) + strlen(name) + strlen(doing) + strlen(time) + strlen(tail) + 3 >
 	    SUMMARY_WIDTH)
 		tail = "";
-	if (strlen(mark) + strlen(name) + strlen(doing) + strlen(time) + 1 > SUMMARY_WIDTH)
-		doing[strcspn(doing, ",")] = '\0';
+	while (strlen(mark) + strlen(name) + strlen(doing) + strlen(time) + 1 > SUMMARY_WIDTH &&
+	       drop_last(doing))
+		;
 	add_line(summary, "%s%s %s%s%s%s", mark, name, doing, time, tail[0] ? ", " : "", tail);
 }
 

@@ -197,6 +197,9 @@ void view_read(struct rank_view *view, const struct record_memory *memory, uint6
 	view->device_wait = h->device_wait;
 	if (h->preloaded)
 		read_calls(view, memory, now);
+	record_site_text(memory->sites, RECORD_SITES,
+			 view->oldest.ticket ? view->oldest.site : view->last.site, view->site,
+			 sizeof(view->site));
 	snprintf(view->host, sizeof(view->host), "%.63s", h->host);
 	snprintf(view->error, sizeof(view->error), "%.255s", h->error);
 	view->error_code = h->error_code;
@@ -218,6 +221,15 @@ char *view_process(const struct rank_view *view, char *buf, size_t len)
 	else
 		snprintf(buf, len, "killed by signal %d", view->status);
 	return buf;
+}
+
+char *view_site(const struct rank_view *view, bool brief, char *buf, size_t len)
+{
+	const char *folder = strchr(view->site, '/'), *from = folder ? folder + 1 : view->site;
+	size_t n = brief ? strcspn(from, " ") : strlen(from);
+
+	snprintf(buf, len, "%.*s", (int)n, from);
+	return make_printable(buf);
 }
 
 char *view_error(const struct rank_view *view, char *buf, size_t len)

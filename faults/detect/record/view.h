@@ -86,6 +86,7 @@ struct rank_view {
 	uint32_t reported; /* 1: its own host says `lost`; the caller's */
 	double silent;	   /* seconds for which it was so when that was said */
 	struct view_comm comms[VIEW_COMMS];
+	char site[104]; /* line of code of `oldest`, or else of `last`; "": not known */
 };
 
 /* Returns true if the rank has reported an error, or one of its communicators was aborted or failed. */
@@ -109,6 +110,10 @@ void view_read_init(struct rank_view *view, const struct record_init *init);
 
 /* "AllReduce count 8 float sum"; hostile records are fine. Returns buf. */
 char *view_call(const struct record *record, char *buf, size_t len);
+
+/* Writes the line of code of the call that the rank waits in, or made last, without its folder and (`brief`) function:
+ * "train.py:88 (step)"; "": not known. Returns buf. */
+char *view_site(const struct rank_view *view, bool brief, char *buf, size_t len);
 
 /* Writes the rank's error as one line of printable characters; "" for none. Returns buf. */
 char *view_error(const struct rank_view *view, char *buf, size_t len);

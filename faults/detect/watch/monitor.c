@@ -9,6 +9,8 @@
 #include "watch/monitor_nodes.h"
 #include "record/verdict.h"
 
+#define COMPARE_NS 1000000000ull /* between two comparisons of lines of code */
+
 int monitor_open(struct monitor *m, const struct monitor_config *config,
 		 struct record_memory *memory, int memory_fd, struct error *err)
 {
@@ -234,6 +236,23 @@ static void compare_calls(struct monitor *m)
 	free(p.ranks);
 }
 
+/* The client compares, for a hundredth of the time at most. */
+static void compare_lines(struct monitor *m, uint64_t now)
+{
+	const struct monitor_client *client = &m->config.client;
+	struct rank_view *views;
+	uint64_t took;
+
+	if (!client->compare || m->nranks < 2 || now < m->compare_ns)
+		return;
+	views = members_views(m);
+	client->compare(client->ctx, views, (const struct record_memory *const *)m->memories,
+			m->nranks);
+	free(views);
+	took = clock_ns() - now;
+	m->compare_ns = now + (took > COMPARE_NS / 100 ? 100 * took : COMPARE_NS);
+}
+
 static void complete_input(struct monitor *m)
 {
 	m->input.desync = m->desynced ? &m->desync : NULL;
@@ -280,6 +299,7 @@ static void step_leader(struct monitor *m, const struct supervised *child, uint6
 		return; /* the root has ended the run */
 	nodes_beat(m, now);
 	compare_calls(m);
+	compare_lines(m, clock_ns());
 	complete_input(m);
 	if (m->nranks > 0)
 		decide_and_act(m);

@@ -56,6 +56,9 @@ struct monitor_client {
 	void (*late)(void *ctx);
 	/* Root: it came after all. */
 	void (*came)(void *ctx);
+	/* Leader, once a second at most: compares ranks of this host that run. */
+	void (*compare)(void *ctx, const struct rank_view *views,
+			const struct record_memory *const *memories, size_t n);
 	/* Gives views the run's numbers of communicators, where ranks number them as they come. */
 	void (*name_comms)(void *ctx, struct rank_view *views, size_t n);
 	/* Root: the verdict stands, and is about to be printed: name the folder that evidence
@@ -164,6 +167,7 @@ struct monitor {
 	bool replacing;	     /* the first leader is gone or held: another supervisor ends the run */
 	bool replaced;	     /* the first leader, running again: it decides nothing any more */
 	char late[256];	     /* ranks that were printed as late, "1,3"; "-": none */
+	uint64_t compare_ns; /* when compare() is next asked */
 	bool leaves; /* leader: a signal told this process to end, and the other leaders know */
 	bool ended;
 	int exit_code;

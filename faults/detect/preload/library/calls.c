@@ -77,6 +77,7 @@ void call_record(struct made *made)
 		ask_held(s, made->number);
 	session_lock();
 	call.stream = session_stream(s, made->stream);
+	call.site = site_find(s, call.comm, made->caller);
 	s->recorder.depth = t->depth;
 	made->ticket = s->watch.call(s->watch.ctx, &call);
 	catch_up(s);

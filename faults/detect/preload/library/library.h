@@ -36,6 +36,9 @@ void *resolve(enum library_of library, const char *name, void **kept);
 		real_ ? ((int(*) types)real_)arguments : -1;                                       \
 	})
 
+/* A symbol of the program's libraries; NULL: none has it. */
+void *symbol(const char *name);
+
 /* A line on standard error. */
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 #define say_once(...)                                                                              \
@@ -187,12 +190,16 @@ struct made {
 	size_t count;
 	int type, op, peer;
 	void *comm, *stream;
+	const void *caller; /* address in the program; NULL: not known */
 	/* call_begin()'s own */
 	struct session *session;
 	int number;
 	uint64_t ticket;
 	bool recorded, twice;
 };
+
+/* site.c: the line of code that this thread's call comes from, as record_site_of counts it, under session_lock(). */
+uint32_t site_find(struct session *s, uint32_t comm, const void *caller);
 
 /* inject.c: arms the fault of the run with this name, if there is one. */
 void inject_arm(struct session *s, const char *key);

@@ -72,6 +72,11 @@ void *resolve(enum library_of library, const char *name, void **kept)
 	return *kept;
 }
 
+void *symbol(const char *name)
+{
+	return real_dlsym()(RTLD_DEFAULT, name);
+}
+
 void say(const char *fmt, ...)
 {
 	char line[300];

@@ -216,6 +216,7 @@ uint32_t session_stream(struct session *s, const void *stream)
 static int take_number(struct session *s)
 {
 	struct record_header *h = &s->recorder.memory->header;
+	struct record_site *sites = s->recorder.memory->sites;
 	int oldest = -1;
 
 	if (s->ncomms < RECORD_COMMS)
@@ -230,6 +231,9 @@ static int take_number(struct session *s)
 		return -1;
 	}
 	h->comms[oldest].seq = h->comms[oldest].hash = h->pairs[oldest] = 0;
+	for (size_t i = 1; i < RECORD_SITES; i++)
+		if (sites[i].comm == oldest)
+			record_put(&sites[i].calls, 0);
 	return oldest;
 }
 

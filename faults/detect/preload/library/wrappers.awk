@@ -22,7 +22,7 @@ BEGIN { FS = "|"; print "/* Made by wrappers.awk of nccl.txt. */\n#include \"pre
 	else head("OF_NCCL", "nccl" name, params)
 }
 word[1] == "call" {
-	printf "\tstruct made m = { .kind = %s%s };\n\tint rc = 0;\n\n", what, made
+	printf "\tstruct made m = { .kind = %s%s, .caller = __builtin_return_address(0) };\n\tint rc = 0;\n\n", what, made
 	printf "\tif (!real)\n\t\treturn NCCL_INVALID_USAGE;\n\tif (preload_thread.inside)\n\t\treturn real(%s);\n", plain
 	printf "\tif (call_begin(&m, &rc))\n\t\trc = real(%s);\n\trc = call_end(&m, rc);\n", give
 	printf "\treturn m.twice ? nccl%s(%s) : rc;\n}\n\n", name, plain

@@ -1,0 +1,57 @@
+"""subject.py: a Python program that knows nothing of hangar: one rank of RANKS that trains for 20 steps, or so many,
+over the test doubles.
+
+usage: subject.py RANKS [steps=N] [WORD=RANK@STEP...]     what one rank does otherwise, in the step
+RANK is its number, DOUBLE_ID the same for all."""
+import ctypes
+import os
+import sys
+import threading
+import time
+
+nccl = ctypes.CDLL("libnccl.so.2")
+cuda = ctypes.CDLL("libcuda.so.1")
+rank, ranks = int(os.environ["RANK"]), int(sys.argv[1])
+comm = ctypes.c_void_p()
+
+
+class Id(ctypes.Structure):
+    _fields_ = [("text", ctypes.c_char * 128)]
+
+
+# a framework: its frames, and one of generated code, are between the program's and NCCL's
+framework = {"call": eval("lambda: nccl.ncclAllReduce(None, None, ctypes.c_size_t(64), 7, 0, comm, None)")}
+exec(compile("def all_reduce(depth=5):\n    return all_reduce(depth - 1) if depth else call()\n",
+             "/usr/lib/python3/dist-packages/torch/distributed.py", "exec"), framework)
+all_reduce = framework["all_reduce"]
+
+
+def hits(word, step):
+    return f"{word}={rank}@{step}" in sys.argv
+
+
+class Engine:
+    def step(self, at):
+        if not hits("skip", at):
+            all_reduce()
+        thread = threading.Thread(target=self.backward)
+        thread.start()
+        thread.join()
+        cuda.cuStreamSynchronize(None)
+
+    def backward(self):
+        all_reduce()
+        all_reduce()
+
+
+def save():
+    all_reduce()
+
+
+nccl.ncclCommInitRank(ctypes.byref(comm), ranks, Id(os.environ["DOUBLE_ID"].encode()), rank)
+for k in range(next((int(word[6:]) for word in sys.argv if word.startswith("steps=")), 20)):
+    if hits("extra", k):
+        save()
+    if hits("asleep", k):
+        time.sleep(60)
+    Engine().step(k)

@@ -1,0 +1,70 @@
+/* lines.c: while a job runs: ranks whose calls are alike, meet, and come from other lines of code than the others'. */
+#include "postmortem/diagnoser.h"
+
+#define TELLING                                                                                    \
+	16 /* calls that bear it out, before it is printed: some programs are out of step for a while by right */
+
+/* The ranks of this host, as their memories are now. */
+static void take_ranks(struct evidence *e, const struct rank_view *views,
+		       const struct record_memory *const *memories, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (memories[i] && views[i].rank >= e->nranks && views[i].rank < 1 << 16)
+			e->nranks = views[i].rank + 1;
+	e->ranks = evidence_ranks_alloc(e->nranks);
+	for (size_t i = 0; i < n; i++) {
+		struct evidence_rank *r = views[i].rank >= 0 && views[i].rank < e->nranks
+						  ? &e->ranks[views[i].rank]
+						  : NULL;
+
+		if (!r || !memories[i])
+			continue;
+		r->present = true;
+		r->view = views[i];
+		evidence_take_calls(r, memories[i]);
+	}
+	evidence_number_comms(e);
+}
+
+/* Returns true if the job's ranks are all here: else most of them may be elsewhere. */
+static bool is_whole(const struct evidence *e)
+{
+	for (int i = 0; i < e->nranks; i++)
+		if (!e->ranks[i].present || e->ranks[i].recorder->nranks != e->nranks)
+			return false;
+	return e->nranks > 1;
+}
+
+static void print(const struct diagnosis *d)
+{
+	const char *rank = strchr(d->ranks, ',') ? "ranks" : "rank";
+
+	if (d->class == CLASS_SKIPPED)
+		printf("# lines: %s %s left out call %" PRId64 " of communicator %" PRId64 ", %s",
+		       rank, d->ranks, d->seq_high, d->comm, d->majority);
+	else if (d->class == CLASS_EXTRA)
+		printf("# lines: %s %s made call %" PRId64 " of communicator %" PRId64
+		       ", %s, and the others did not",
+		       rank, d->ranks, d->seq_high, d->comm, d->theirs);
+	else /* a sentence */
+		printf("# lines: %.*s", (int)strlen(d->lines[0]) - 1, d->lines[0]);
+	printf("; since then calls meet that come from other lines; the job goes on\n");
+	fflush(stdout);
+}
+
+void lines_compare(struct diagnoser *self, const struct rank_view *views,
+		   const struct record_memory *const *memories, size_t n)
+{
+	struct diagnosis *d = must(malloc(sizeof(*d)));
+	struct evidence e = { .nranks = 0 };
+
+	self->site.describe(self->site.arg, &e);
+	take_ranks(&e, views, memories, n);
+	if (is_whole(&e) && diagnose_lines(&e, d) && d->agreed >= TELLING && d->comm >= 0 &&
+	    d->seq_low == d->seq_high && !record_set_has(&self->compared, (uint32_t)d->comm)) {
+		record_set_add(&self->compared, (uint32_t)d->comm);
+		print(d);
+	}
+	evidence_release(&e);
+	free(d);
+}

@@ -47,11 +47,8 @@ static bool waits(const struct rule_ctx *ctx, const struct group *g)
 static bool is_free(const struct rule_ctx *ctx, int rank)
 {
 	const struct rank_view *v = view_of(ctx, rank);
-	bool inside = false;
 
-	for (uint32_t c = 0; c < VIEW_COMMS; c++)
-		inside |= v->comms[c].state == RECORD_COMM_INIT;
-	return !inside && ctx->evidence->ranks[rank].present && !view_died(v) &&
+	return !view_in_init(v) && ctx->evidence->ranks[rank].present && !view_died(v) &&
 	       !view_finished(v) && v->comm_state != RECORD_COMM_INIT &&
 	       !(ctx->played && progress_known(ctx->played, rank) &&
 		 progress_at(ctx->played, rank));

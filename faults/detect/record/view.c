@@ -119,6 +119,15 @@ static void read_calls(struct rank_view *view, const struct record_memory *memor
 			 : "a call");
 }
 
+bool view_in_init(const struct rank_view *view)
+{
+	bool init = view->comm_state == RECORD_COMM_INIT;
+
+	for (size_t i = 0; i < VIEW_COMMS; i++)
+		init |= view->comms[i].state == RECORD_COMM_INIT;
+	return init;
+}
+
 bool view_broke(const struct rank_view *view)
 {
 	bool broke = view->error[0] != '\0';

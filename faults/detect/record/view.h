@@ -89,6 +89,9 @@ struct rank_view {
 	char site[104]; /* line of code of `oldest`, or else of `last`; "": not known */
 };
 
+/* Returns true if the rank is inside the init of some communicator. */
+bool view_in_init(const struct rank_view *view);
+
 /* Returns true if the rank has reported an error, or one of its communicators was aborted or failed. */
 bool view_broke(const struct rank_view *view);
 

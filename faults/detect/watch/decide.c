@@ -392,16 +392,6 @@ static double late_came(struct decide_state *s, const struct decide_input *in)
 		       : 0;
 }
 
-/* Waits in the init of some communicator. */
-static bool starts(const struct rank_view *view)
-{
-	bool init = view->comm_state == RECORD_COMM_INIT;
-
-	for (size_t i = 0; i < VIEW_COMMS; i++)
-		init |= view->comms[i].state == RECORD_COMM_INIT;
-	return init;
-}
-
 /* A program that knows nothing of hangar is given the time that its kind of wait has. Nothing is
  * decided where that is over. */
 static void be_patient(struct decide_state *s, const struct decide_input *in,
@@ -415,7 +405,7 @@ static void be_patient(struct decide_state *s, const struct decide_input *in,
 	struct patience patience = s->config.patience;
 	enum tier tier;
 
-	if (longest && verdict->class == CLASS_UNEXPLAINED && starts(longest))
+	if (longest && verdict->class == CLASS_UNEXPLAINED && view_in_init(longest))
 		patience.hang *= decide_times.start_times;
 	tier = tier_of(&patience, verdict->class, waited, steps_still(s, in), late);
 	if (!longest || s->death_ns || s->error_ns || any_gone(in, verdict->ranks) ||

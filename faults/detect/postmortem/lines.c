@@ -38,17 +38,20 @@ static bool is_whole(const struct evidence *e)
 static void print(const struct diagnosis *d)
 {
 	const char *rank = strchr(d->ranks, ',') ? "ranks" : "rank";
+	char line[1024];
 
 	if (d->class == CLASS_SKIPPED)
-		printf("# lines: %s %s left out call %" PRId64 " of communicator %" PRId64 ", %s",
-		       rank, d->ranks, d->seq_high, d->comm, d->majority);
+		snprintf(line, sizeof(line),
+			 "%s %s left out call %" PRId64 " of comm %" PRId64 ": %s", rank, d->ranks,
+			 d->seq_high, d->comm, d->majority);
 	else if (d->class == CLASS_EXTRA)
-		printf("# lines: %s %s made call %" PRId64 " of communicator %" PRId64
-		       ", %s, and the others did not",
-		       rank, d->ranks, d->seq_high, d->comm, d->theirs);
+		snprintf(line, sizeof(line),
+			 "%s %s made call %" PRId64 " of comm %" PRId64 ", the others did not: %s",
+			 rank, d->ranks, d->seq_high, d->comm, d->theirs);
 	else /* a sentence */
-		printf("# lines: %.*s", (int)strlen(d->lines[0]) - 1, d->lines[0]);
-	printf("; since then calls meet that come from other lines; the job goes on\n");
+		snprintf(line, sizeof(line), "%.*s", (int)strlen(d->lines[0]) - 1, d->lines[0]);
+	printf("# lines: %s\n# since then calls meet that come from other lines; the job goes on\n",
+	       line);
 	fflush(stdout);
 }
 

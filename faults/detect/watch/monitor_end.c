@@ -184,7 +184,9 @@ static void say_late(struct monitor *m, const struct verdict *verdict,
 		else
 			printf("# %s\n", line);
 	}
-	printf("# waits of this kind last %.3g s at most (99 of 100); the run goes on\n", usual_s);
+	/* what lasts less than a tick is not seen */
+	printf("# 99 of 100 waits of this kind last %.2f s or less; the run goes on\n",
+	       fmax(usual_s, ns_seconds(decide_times.leader_tick_ns)));
 	fflush(stdout);
 	snprintf(m->late, sizeof(m->late), "%s", verdict->ranks);
 	free(named);

@@ -31,7 +31,7 @@ struct unit_case {
 void unit_add(struct unit_case *added);
 
 /* Runs the program's cases as one verbose CUnit suite. Returns 0 when all of them ran and no assertion
- * failed, else 1: none at all is a failure. A program that has no main of its own does only this. */
+ * failed (75: something was late), else 1: none at all is a failure. A program that has no main of its own does only this. */
 int unit_main(void);
 
 /* The same with a new file, whose path the cases find in `path`; it is removed. */
@@ -66,6 +66,11 @@ int unit_main_folder(char path[UNIT_TEMP]);
 #define UNIT_16(...)  UNIT_64(UNIT_64(UNIT_64(UNIT_64(__VA_ARGS__))))
 #define UNIT_64(...)  UNIT_256(UNIT_256(UNIT_256(UNIT_256(__VA_ARGS__))))
 #define UNIT_256(...) __VA_ARGS__
+
+/* Something took so many seconds: more than `limit` is late, which is printed. A program that is late and
+ * nothing else returns 75: the runner runs it once more, when all others have ended. Returns true, for
+ * UNIT_ALL. */
+bool unit_in_time(double took, double limit);
 
 /* A new folder PROGRAM.XXXXXX below $TMPDIR, or /tmp where that is not set, for its owner alone;
  * the caller removes it. 0, or a negative errno: standard error has it in words. May be called

@@ -54,7 +54,7 @@ UNIT_TEST(test_death, "a rank dies")
 		seats_take_in_order(0, 2);
 		begin = clock_seconds();
 		rank_ends(c->rank, c->status);
-		UNIT_ALL(seats_end(0, 2, OUTCOME_DIED), clock_seconds() - begin < 0.5,
+		UNIT_ALL(seats_end(0, 2, OUTCOME_DIED), unit_in_time(clock_seconds() - begin, 0.5),
 			 strstr(seat_said(0), c->line) != NULL,
 			 strstr(seat_said(0), c->word) != NULL, verdict_lines(0, 2) == 1);
 		seats_close();
@@ -83,7 +83,7 @@ UNIT_TEST(test_hang, "a rank waits past its deadline")
 	watch_enter(&seats[1].watch, "timed calls", 0.2);
 	begin = clock_seconds();
 	UNIT_ALL(seats_end(0, 2, OUTCOME_HANG), clock_seconds() - begin > 0.2,
-		 clock_seconds() - begin < 0.7, verdict_lines(0, 2) == 1,
+		 unit_in_time(clock_seconds() - begin, 0.7), verdict_lines(0, 2) == 1,
 		 strstr(seat_said(0), "# verdict: outcome=hang class=unexplained ") != NULL,
 		 strstr(seat_said(0), "# no culprit is named: no cause was found\n") != NULL,
 		 strstr(seat_said(0), "# ranks 0,1 wait in 'timed calls', 0.") != NULL,

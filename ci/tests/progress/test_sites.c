@@ -140,8 +140,10 @@ UNIT_TEST(test_far, "what has left the rings, told by counters")
 			for (int i = 1; i < 32; i++)
 				sites[r][i].hash = 1000ull * (uint64_t)i;
 			draw_before(&d, r, far[k].before[r], sites[r]);
-			for (size_t i = 0; i < d.ranks[r].ncalls; i++)
-				d.calls[r][i].seq = d.calls[r][i].ticket += 100;
+			for (size_t i = 0; i < d.ranks[r].ncalls; i++) {
+				d.calls[r][i].ticket += 100;
+				d.calls[r][i].seq = d.calls[r][i].ticket;
+			}
 		}
 		progress_comm_release(&d.comm);
 		for (int r = 0; r < d.progress.nranks; r++) {

@@ -147,6 +147,33 @@ UNIT_TEST(test_waits, "the longest wait of its kind")
 	CU_ASSERT(said > 0 && said < 2 && last == DECIDE_END);
 }
 
+/* A look that takes as long as a pause, each time: an error comes to a verdict all the same. */
+UNIT_TEST(test_slow_looks, "slow looks")
+{
+	struct decide_config config = { .deadlines = true };
+	struct decide_rank ranks[2] = { { .view = { .rank = 0, .outcome = -1 } },
+					{ .view = { .rank = 1, .outcome = -1 } } };
+	struct decide_input in = { .ranks = ranks, .nranks = 2, .job_ranks = 2, .job_hosts = 1 };
+	struct verdict verdict = { .outcome = OUTCOME_ERROR, .ranks = "1" };
+	struct decision d = { .action = DECIDE_NOTHING };
+	struct decide_state s;
+	int looks = 0;
+
+	decide_open(&s, &config, SECOND);
+	for (in.now = SECOND; d.action != DECIDE_END && looks < 20; in.now += 7 * SECOND / 10) {
+		if (in.now > 2 * SECOND) {
+			ranks[1].view.process = PROCESS_EXITED;
+			ranks[1].view.outcome = ranks[1].view.status = OUTCOME_ERROR;
+			looks++;
+		}
+		d = decide(&s, &in);
+		if (d.action == DECIDE_DIAGNOSE)
+			d = decide_answer(&s, &in, DIAGNOSIS_NAMED, &verdict);
+	}
+	CU_ASSERT(looks < 6);
+	decide_release(&s);
+}
+
 /* Two ranks wait when the verdict comes, at 10 s, the third one is away; how they are at 20 s. */
 UNIT_TEST(test_aftermath, "after a verdict")
 {

@@ -641,8 +641,8 @@ struct decision decide(struct decide_state *s, const struct decide_input *in)
 	note_ends(s, in);
 	if (paused)
 		s->looked_from_ns = in->now;
-	if (paused && s->stage == STAGE_QUERY) { /* answers are old, or had no time */
-		s->stage = STAGE_SETTLE;
+	if (paused && in->nhosts > 0 && s->stage == STAGE_QUERY) {
+		s->stage = STAGE_SETTLE; /* answers are old, or had no time */
 		s->stage_until = in->now + decide_times.settle_ns;
 	}
 	if (s->known_ns == 0 && in->job_hosts > 1)

@@ -159,7 +159,11 @@ static double say_doing(const struct scene *s, const struct rank_view *v, bool c
 		if (culprit && s->verdict->outcome == OUTCOME_DIED)
 			return s->verdict->detect_ms / 1e3;
 	} else if (view_finished(v)) {
-		snprintf(buf, len, "%s", view_failed(v) ? "left with an error" : "ended");
+		snprintf(buf, len, "%s",
+			 view_failed(v) ? "left with an error"
+			 : culprit && s->verdict->class == CLASS_CORRUPT
+				 ? "is where data went wrong"
+				 : "ended");
 	} else if (v->process == PROCESS_STOPPED) {
 		snprintf(buf, len, "%s stopped", is);
 	} else if (v->comm_state == RECORD_COMM_INIT) {
@@ -378,6 +382,8 @@ static void add_difference(struct summary *summary, const struct scene *s)
 		add_line(summary, "  made %s: %s, the others did not", place, theirs);
 	else if (strcmp(v->differs, "order") == 0 && theirs[0])
 		add_line(summary, "  made %s, the others %s", theirs, ours);
+	else if (strcmp(v->differs, "call") == 0)
+		add_line(summary, "  %s: made %s, the others %s", place, theirs, ours);
 	else if (strcmp(v->differs, "completion") == 0)
 		add_line(summary, "  %s, %s: %s", place, ours, theirs);
 	else if (theirs[0] || ours[0])

@@ -6,11 +6,14 @@
 
 #include "base/clock.h"
 #include "process/command.h"
+#include "process/task.h"
 #include "record/summary.h"
 
 #define RUNS	    "results/runs"
-#define MAX_FOLDERS 8	      /* of a run that goes on after verdicts */
-#define ROOM_BYTES  (1 << 20) /* of a run of a few ranks */
+#define MAX_FOLDERS 8 /* of a run that goes on after verdicts */
+#define STALLED_SECONDS                                                                            \
+	2.0 /* a file system that takes longer is as none: no run and no verdict waits for it */
+#define ROOM_BYTES (1 << 20) /* of a run of a few ranks */
 
 static bool make(const char *path, bool shared)
 {
@@ -38,11 +41,49 @@ static int try_root(const char *root)
 	return rc;
 }
 
+/* 0 or an errno. */
+static int make_folder(const struct diagnoser *self, bool shared)
+{
+	bool below = strcmp(self->root, RUNS) == 0 && !self->site.out;
+
+	return (!below || make("results", true)) &&
+			       make(self->site.out ? self->site.out : self->root, true) &&
+			       make(self->folder, shared)
+		       ? 0
+		       : errno;
+}
+
+/* Something that a file system may never answer. */
+struct attempt {
+	const char *root; /* to be tried; NULL: the folder of `self` is to be made */
+	const struct diagnoser *self;
+	bool shared;
+};
+
+static void run_attempt(int fd, const void *arg)
+{
+	const struct attempt *a = arg;
+
+	dprintf(fd, "%d", a->root ? try_root(a->root) : make_folder(a->self, a->shared));
+}
+
+/* 0 or an errno. */
+static int in_time(struct attempt attempt)
+{
+	struct task task = { .run = run_attempt, .arg = &attempt, .limit = 16 };
+	int rc;
+
+	tasks_run(&task, 1, 1, STALLED_SECONDS, STALLED_SECONDS);
+	rc = task.end == TASK_DONE ? atoi(task.text) : ETIMEDOUT;
+	free(task.text);
+	return rc;
+}
+
 /* Folders are made in TMPDIR from now on, or nowhere, since `rc` came of the root. */
 static void turn_to_temporary(struct diagnoser *self, int rc)
 {
 	const char *set = getenv("TMPDIR"), *temporary = set && set[0] ? set : "/tmp";
-	int other = try_root(temporary);
+	int other = in_time((struct attempt){ .root = temporary });
 
 	fprintf(stderr, "%s: no evidence can be saved in %s: %s; ", self->site.name, self->root,
 		strerror(rc));
@@ -60,21 +101,9 @@ void folder_find_root(struct diagnoser *self)
 
 	self->rooted = true;
 	snprintf(self->root, sizeof(self->root), "%s", self->site.root ? self->site.root : RUNS);
-	rc = self->site.out ? 0 : try_root(self->root);
+	rc = self->site.out ? 0 : in_time((struct attempt){ .root = self->root });
 	if (rc != 0)
 		turn_to_temporary(self, rc);
-}
-
-/* 0 or an errno. */
-static int make_folder(const struct diagnoser *self, bool shared)
-{
-	bool below = strcmp(self->root, RUNS) == 0 && !self->site.out;
-
-	return (!below || make("results", true)) &&
-			       make(self->site.out ? self->site.out : self->root, true) &&
-			       make(self->folder, shared)
-		       ? 0
-		       : errno;
 }
 
 /* results/runs/last leads to the newest one. */
@@ -117,7 +146,7 @@ static bool make_named(struct diagnoser *self, const char *name, bool shared)
 		folder_find_root(self);
 	if (!name_folder(self, name))
 		return false;
-	rc = make_folder(self, shared);
+	rc = in_time((struct attempt){ .self = self, .shared = shared });
 	if (rc != 0 && !self->site.out && !self->turned) {
 		turn_to_temporary(self, rc);
 		return make_named(self, name, shared);
@@ -208,13 +237,13 @@ static const char *pasted(const char *path, char *buf, size_t len)
 static const char *shortest(const char *folder)
 {
 	char last[PATH_MAX];
-	ssize_t n = readlink(RUNS "/last", last, sizeof(last) - 1);
+	ssize_t n = 0;
 
+	if (strncmp(folder, RUNS "/", strlen(RUNS "/")) != 0)
+		return folder; /* and results/ is not looked at: its file system may be stalled */
+	n = readlink(RUNS "/last", last, sizeof(last) - 1);
 	last[n > 0 ? n : 0] = '\0';
-	return strncmp(folder, RUNS "/", strlen(RUNS "/")) == 0 &&
-			       strcmp(folder + strlen(RUNS "/"), last) == 0
-		       ? RUNS "/last"
-		       : folder;
+	return strcmp(folder + strlen(RUNS "/"), last) == 0 ? RUNS "/last" : folder;
 }
 
 /* A command on the evidence, or a file of it where `tool` is "". */

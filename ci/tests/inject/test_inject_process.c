@@ -331,7 +331,8 @@ UNIT_TEST(test_command_ends, "what a command starts")
 	struct scene *s = scene_make();
 
 	CU_ASSERT_EQUAL(scene_call(s, "command@1,run=sleep 60 & echo $! >one; setsid sh -c 'echo "
-				      "$$ >two; exec sleep 60' & true,undo=touch undone"),
+				      "$$ >new; mv new two; exec sleep 60' & true,undo=touch "
+				      "undone"),
 			0);
 	UNIT_ALL(exists_within("two", 10), is_alive("one"), is_alive("two"));
 	run_folder_release(&s->run);

@@ -259,7 +259,7 @@ UNIT_TEST(test_later_init, "init of a later communicator")
 	static const struct {
 		const char *first, *second;
 		int announced;
-		const char *finds, *line;
+		const char *finds, *line, *third;
 	} inits[] = {
 		{ "AAA.", "....", 4, "hang init-missing-rank 3 majority",
 		  "3 of 4 ranks are inside a" },
@@ -267,6 +267,9 @@ UNIT_TEST(test_later_init, "init of a later communicator")
 		  "1 of 2 ranks are inside a" },
 		{ "abab", "..C.", 2, "hang init-missing-rank 0 majority",
 		  "1 of 2 ranks are inside a" },
+		/* two older ones of two ranks have rank 0: its partner here is not known */
+		{ "aabb", "efef", 2, "hang init-missing-rank 1,2,3 inconclusive",
+		  "Who the others are is not known: 1 of ranks 1,2,3.", "C..." },
 		{ "C...", "....", 2, "hang init-missing-rank 1,2,3 inconclusive",
 		  "Who the others are is not known: 1 of ranks 1,2,3." },
 		{ "ABA.", "....", 0, "hang init-missing-rank 3 majority",
@@ -278,7 +281,8 @@ UNIT_TEST(test_later_init, "init of a later communicator")
 		calls_set_up(4);
 		for (int i = 0; i < 4; i++) {
 			struct evidence_rank *r = &evidence.ranks[i];
-			const char *const letters[] = { row->first, row->second };
+			const char *const letters[] = { row->first, row->second,
+							row->third ? row->third : "...." };
 
 			play(i, 3, step_count, false);
 			r->recorder = aligned_alloc(64, sizeof(*r->recorder));
@@ -286,7 +290,7 @@ UNIT_TEST(test_later_init, "init of a later communicator")
 			r->recorder->inits[0] = (struct record_init){
 				.state = RECORD_COMM_READY, .id = 1, .rank = i, .nranks = 4
 			};
-			for (int c = 1; c <= 2; c++) {
+			for (int c = 1; c <= 3; c++) {
 				char letter = letters[c - 1][i];
 				bool inside = letter >= 'A' && letter <= 'Z';
 				int32_t n = !inside	     ? 2

@@ -54,6 +54,14 @@ static bool is_free(const struct rule_ctx *ctx, int rank)
 		 progress_at(ctx->played, rank));
 }
 
+static bool is_among(const struct group *g, int rank)
+{
+	for (size_t i = 0; i < g->came; i++)
+		if (g->claims[i].rank == rank)
+			return true;
+	return false;
+}
+
 static void mark(struct group *g, int rank)
 {
 	g->nmembers += !g->members[rank];
@@ -76,8 +84,8 @@ static bool take_parent(struct group *g, const struct claim *claims, size_t n)
 	return id != 0;
 }
 
-/* An older communicator of as many ranks, all of which came to it, with those that came here among them: frameworks
- * make several of the same ranks. */
+/* Older communicators of as many ranks, all of which came to them, with those that came here among them: frameworks
+ * make several of the same ranks. Where they are not the same (a rank's data and its tensor group) nothing is known. */
 static bool take_like(const struct rule_ctx *ctx, struct group *g, const struct claim *claims,
 		      size_t n)
 {
@@ -88,15 +96,14 @@ static bool take_like(const struct rule_ctx *ctx, struct group *g, const struct 
 
 		end = claims_end(claims, n, i);
 		for (size_t k = i; k < end; k++)
-			shared += g->members[claims[k].rank];
+			shared += is_among(g, claims[k].rank);
 		if (claims[i].id == g->claims[0].id || (int)(end - i) != nranks ||
 		    shared != g->came)
 			continue;
 		for (size_t k = i; k < end; k++)
 			mark(g, claims[k].rank);
-		return true;
 	}
-	return ctx->evidence->nranks == nranks;
+	return (int)g->nmembers == nranks || ctx->evidence->nranks == nranks;
 }
 
 /* Marks the members. False: they are not known, and all ranks that could be some are marked. */
@@ -149,7 +156,7 @@ static bool report(const struct rule_ctx *ctx, struct finding *f, struct group *
 	int inside = 0;
 
 	for (int i = 0; i < ctx->evidence->nranks; i++) {
-		inside += came[i];
+		inside += came[i] && g->members[i];
 		if (!g->members[i] || came[i] || (!known && !is_free(ctx, i)))
 			continue;
 		idle = idle && is_free(ctx, i);

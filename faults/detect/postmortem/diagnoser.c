@@ -153,8 +153,21 @@ static void on_evidence(void *ctx, int32_t rank, enum evidence_kind kind, const 
 	remote->kinds[kind].bytes = bytes;
 }
 
+/* Returns true if the rank has made the call that it was late to, or a later one, or that call is not known. */
+static bool came_since(const struct diagnoser *self, int rank)
+{
+	const struct evidence_rank *r =
+		rank < self->evidence.nranks ? &self->evidence.ranks[rank] : NULL;
+	const struct diagnosis *late = &self->late;
+	bool came = !r || late->seq_low < 0;
+
+	for (size_t i = r ? r->ncalls : 0; !came && i-- > 0;)
+		came = r->calls[i].comm == late->comm && r->calls[i].seq >= (uint64_t)late->seq_low;
+	return came;
+}
+
 /* A program's own time-out ends it: its ranks abort, or are ended, because one was late. That stands, unless the late
- * one is among those that failed by themselves. */
+ * one has come since, or is among those that failed by themselves. */
 static bool was_late(const struct diagnoser *self, const struct verdict *verdict,
 		     const struct rank_view *views, size_t n)
 {
@@ -165,7 +178,8 @@ static bool was_late(const struct diagnoser *self, const struct verdict *verdict
 		return false;
 	for (size_t i = 0; i < n; i++)
 		if (rank_list_has(late->ranks, views[i].rank) &&
-		    (views[i].process == PROCESS_EXITED || view_failed(&views[i]) ||
+		    (came_since(self, views[i].rank) || views[i].process == PROCESS_EXITED ||
+		     view_failed(&views[i]) ||
 		     (views[i].process == PROCESS_KILLED && views[i].status != SIGTERM)))
 			return false;
 	return rank_list_count(late->ranks) > 0;

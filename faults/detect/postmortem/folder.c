@@ -35,8 +35,8 @@ static int try_root(const char *root)
 	fd = mkostemp(path, O_CLOEXEC);
 	if (fd < 0)
 		return errno;
+	unlink(path); /* first: a child that is too slow here is killed */
 	rc = posix_fallocate(fd, 0, ROOM_BYTES);
-	unlink(path);
 	close(fd);
 	return rc;
 }
@@ -86,7 +86,7 @@ static void turn_to_temporary(struct diagnoser *self, int rc)
 	int other = in_time((struct attempt){ .root = temporary });
 
 	fprintf(stderr, "%s: no evidence can be saved in %s: %s; ", self->site.name, self->root,
-		strerror(rc));
+		rc == ETIMEDOUT ? "it does not answer" : strerror(rc));
 	if (other)
 		fprintf(stderr, "nor in %s: %s\n", temporary, strerror(other));
 	else

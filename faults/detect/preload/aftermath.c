@@ -16,7 +16,7 @@ void aftermath_begin(struct aftermath *a, const struct decide_rank *ranks, size_
 		const struct rank_view *v = &ranks[i].view;
 
 		a->ranks[i] = (struct aftermath_rank){ v->pid, v->waiting ? v->since_ns : 0,
-						       v->heartbeat };
+						       v->heartbeat, view_broke(v) };
 		if (v->waiting && v->since_ns && v->since_ns < a->began_ns)
 			a->began_ns = v->since_ns;
 	}
@@ -35,7 +35,7 @@ static bool ended_well(const struct rank_view *view)
 
 static bool moved(const struct aftermath_rank *then, const struct rank_view *now)
 {
-	if (now->pid != then->pid || view_broke(now))
+	if (now->pid != then->pid || (view_broke(now) && !then->broke))
 		return false;
 	if (now->process != PROCESS_ALIVE)
 		return ended_well(now);

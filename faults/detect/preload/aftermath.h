@@ -8,6 +8,7 @@ struct aftermath_rank {
 	int32_t pid;
 	uint64_t since_ns; /* of the wait that it was in, 0: of none */
 	uint64_t heartbeat;
+	bool broke; /* an error or abort of before says nothing of this wait */
 };
 
 struct aftermath {

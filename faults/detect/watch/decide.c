@@ -365,6 +365,7 @@ static bool late_is_due(struct decide_state *s, const struct decide_input *in,
 		return false;
 	s->late = (struct late){ .rank = longest->rank,
 				 .since_ns = longest->since_ns,
+				 .broke = view_broke(longest),
 				 .began_ns = in->now - (uint64_t)(waited * 1e9) };
 	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]) && s->late.next <= 0; i++)
 		s->late.next = waited < times[i] ? times[i] : 0;
@@ -387,7 +388,7 @@ static double late_came(struct decide_state *s, const struct decide_input *in)
 	if (!late.since_ns || !view || view->since_ns == late.since_ns)
 		return 0;
 	s->late.since_ns = 0;
-	return view->process < PROCESS_EXITED && !view_broke(view)
+	return view->process < PROCESS_EXITED && (late.broke || !view_broke(view))
 		       ? ns_seconds(in->now - late.began_ns)
 		       : 0;
 }

@@ -206,6 +206,7 @@ struct late {
 	uint64_t since_ns; /* on its host's clock; 0: there is none */
 	uint64_t began_ns; /* the same on this host's, less time without a look */
 	double next;	   /* seconds after which it is printed again; 0: never */
+	bool broke;	   /* the rank had an error or abort behind it already */
 };
 
 /* Follows how the ranks come to communicator init, and to first calls. */

@@ -336,11 +336,17 @@ static char **add_choice(char **argv, int argc, bool counted, bool shared, int r
 	return words;
 }
 
-static int say_held(const void *arg, double seconds)
+static int say_lost(const void *arg, enum launch_lost lost, double seconds)
 {
-	const struct program *program = arg;
+	static const enum view_lost kinds[] = { LOST_HELD, LOST_MONITOR, LOST_LAUNCHER };
+	const char *expect = ((const struct program *)arg)->options->expect;
+	struct verdict verdict;
 
-	return monitor_say_held(program->options->expect, seconds);
+	verdict_make_lost(&verdict, kinds[lost]);
+	verdict.detect_ms = round(seconds * 1e3);
+	verdict_print(stdout, &verdict);
+	verdict_print_expected(stdout, &verdict, expect);
+	return verdict_exit_code(&verdict, expect);
 }
 
 /* Chooses ranks and devices, and starts mpirun on this program. Returns the exit code. */
@@ -353,7 +359,7 @@ static int start_bare(const struct program *program, struct options *options, st
 	const struct launch_guard guard = { options->watch
 						    ? options->partition * program->deadline_factor
 						    : 0,
-					    say_held, program };
+					    say_lost, program };
 	char **words;
 
 	if (ranks < 0 || check_start(program, ranks, err) < 0)

@@ -233,16 +233,19 @@ UNIT_TEST(test_mpirun, "a pretended mpirun")
 /* Five seconds that a trap can interrupt. */
 #define SLEEP "n=0; while [ $n -lt 500 ]; do sleep 0.01; n=$((n + 1)); done"
 
-static int say_held(const void *arg, double seconds)
+static int say_lost(const void *arg, enum launch_lost lost, double seconds)
 {
 	FILE *f = fopen(in_folder(arg), "a");
 
-	fprintf(f, "%.0f s\n", seconds);
+	fprintf(f, "%s%.0f s\n", ((const char *const[]){ "", "supervisors ", "mpirun " })[lost],
+		seconds);
 	fclose(f);
-	return OUTCOME_HANG;
+	return lost ? OUTCOME_DIED : OUTCOME_HANG;
 }
 
-static const struct launch_guard guard = { 2, say_held, "held" };
+static const struct launch_guard guard = { 2, say_lost, "held" };
+
+static bool to_file; /* standard output */
 
 static pid_t start(const char *first, const char *what, bool ignore_children)
 {
@@ -266,6 +269,8 @@ static pid_t start(const char *first, const char *what, bool ignore_children)
 	setenv("PATH", path, 1);
 	fd = open(in_folder("stderr"), O_CREAT | O_TRUNC | O_WRONLY, 0600);
 	dup2(fd, STDERR_FILENO);
+	if (to_file)
+		dup2(open(in_folder("stdout"), O_CREAT | O_APPEND | O_WRONLY, 0600), STDOUT_FILENO);
 	if (ignore_children)
 		signal(SIGCHLD, SIG_IGN);
 	_exit(launch_self(3, argv, &guard, &err));
@@ -315,8 +320,18 @@ UNIT_TEST(test_command, "the command")
 
 UNIT_TEST(test_codes, "exit codes")
 {
+	static const char *const supervisor = "folder=$(cat $NOTES.ready); flock -s $folder sh -c "
+					      "\"sleep 1; printf '11\\n# verdict: later' "
+					      ">$folder/exit\" & sleep 0.2; kill -9 $$";
+
+	to_file = true;
+	UNIT_ALL(unit_ended(start("", supervisor, false), 5) == 11,
+		 strstr(contents("stdout"), "# verdict: later") != NULL);
+	to_file = false;
+	CU_ASSERT_EQUAL(unit_ended(start("", "exit 137", false), 3), OUTCOME_DIED);
+	CU_ASSERT_PTR_NOT_NULL(strstr(contents("held"), "supervisors 0 s\n"));
 	CU_ASSERT_EQUAL(unit_ended(start("", "exit 0", false), 3), 0);
-	CU_ASSERT_EQUAL(unit_ended(start("", "kill -9 $$", false), 3), 128 + SIGKILL);
+	CU_ASSERT_EQUAL(unit_ended(start("", "kill -9 $$", false), 3), OUTCOME_DIED);
 	/* the verdict's stands, whatever mpirun makes of the ranks' ends */
 	CU_ASSERT_EQUAL(
 		unit_ended(start("", "echo 14 >$(cat $NOTES.ready)/exit; kill -9 $$", false), 3),
@@ -361,21 +376,36 @@ UNIT_TEST(test_parent_killed, "killed")
 	CU_ASSERT(access(shm, F_OK) < 0);
 }
 
-/* Its ranks are gone and it stays; it may ignore SIGTERM, too. */
+/* Its ranks are gone and it stays; it may ignore SIGTERM, too. The noted code counts; where mpirun does not
+ * run their last lines are printed. */
 UNIT_TEST(test_hung_mpirun, "an mpirun that hangs")
 {
-	static const char *const ends[] = { "trap '' TERM; exec sleep 60", "exec sleep 60" };
-	pid_t pids[2];
+	static const struct {
+		const char *end;
+		int code;
+	} cases[] = {
+		{ "trap '' TERM; exec sleep 60", OUTCOME_DIED },
+		{ "echo -2 >$f/exit; exec sleep 60", OUTCOME_OK },
+		{ "printf '10\\n# verdict: unsaid' >$f/exit; exec sleep 60", OUTCOME_HANG },
+		{ "printf '11\\n# verdict: in its pipe\\n' >$f/exit; kill -STOP $$",
+		  OUTCOME_ERROR },
+	};
+	pid_t pids[4];
 
-	for (int i = 0; i < 2; i++) {
+	to_file = true;
+	for (int i = 0; i < 4; i++) {
 		/* a rank that joins the run's folder */
-		pids[i] = start("for f in $(cat $NOTES.folder); do : >$f/joined; done", ends[i],
-				false);
+		pids[i] = start("for f in $(cat $NOTES.folder); do : >$f/joined; done",
+				cases[i].end, false);
 		wait_for("notes.ready");
 	}
-	for (int i = 0; i < 2; i++)
-		CU_ASSERT_EQUAL(unit_ended(pids[i], 15), OUTCOME_INTERNAL);
-	CU_ASSERT_PTR_NOT_NULL(strstr(contents("stderr"), "ranks are gone and it does not end"));
+	for (int i = 0; i < 4; i++)
+		CU_ASSERT_EQUAL(unit_ended(pids[i], 15), cases[i].code);
+	UNIT_ALL(strstr(contents("stderr"), "ranks are gone and it does not end") != NULL,
+		 strstr(contents("held"), "supervisors 0 s\n") != NULL,
+		 strstr(contents("stdout"), "# verdict: in its pipe\n") != NULL,
+		 strstr(contents("stdout"), "unsaid") == NULL);
+	to_file = false;
 }
 
 /* Nothing of the run runs: mpirun is stopped before it has ranks, or all that hold the run's folder are. Where mpirun is

@@ -154,6 +154,7 @@ static char **make_command(int ranks, char **argv)
 struct orphaned {
 	uint64_t since_ns; /* time since no rank is left; 0: ranks remain */
 	int signalled;	   /* the last signal sent to it, 0: none */
+	bool mute;	   /* it did not run then: the ranks' last lines are with it */
 };
 
 /* Returns true if the reader of our output is slow: mpirun may still hold much of it. */
@@ -178,6 +179,7 @@ static void look_after(struct orphaned *b, pid_t pid, const struct run_folder *f
 		b->since_ns = now;
 	if (!b->signalled && now - b->since_ns > ORPHANED_NS) {
 		fprintf(stderr, "hangar: mpirun's ranks are gone and it does not end: ending it\n");
+		b->mute = proc_hold_hint(proc_hold_read(pid)) != NULL;
 		kill(pid, b->signalled = SIGTERM);
 	} else if (b->signalled == SIGTERM && now - b->since_ns > ORPHANED_NS + TERM_NS) {
 		kill(pid, b->signalled = SIGKILL);
@@ -224,17 +226,49 @@ static double look_for_held(struct held *h, pid_t mpirun, const struct run_folde
 static int end_held(pid_t mpirun, const struct run_folder *folder, int ended_by,
 		    const struct launch_guard *guard, double seconds)
 {
-	int code = ended_by ? 128 + ended_by : run_folder_code(folder, -1);
+	bool mute = proc_hold_hint(proc_hold_read(mpirun)) != NULL;
+	int code = ended_by ? 128 + ended_by : run_folder_code(folder, -1, mute ? stdout : NULL);
 	uint64_t until = clock_ns() + TERM_NS;
 	pid_t unused;
 
 	if (code < 0)
-		code = guard->held(guard->arg, seconds);
+		code = guard->lost(guard->arg, LAUNCH_HELD, seconds);
 	run_folder_hold(folder, &unused, SIGKILL);
 	kill(mpirun, SIGKILL);
 	while (waitpid(mpirun, NULL, WNOHANG) == 0 && clock_ns() < until)
 		clock_sleep(0.01);
 	return code;
+}
+
+/* Where mpirun was killed its ranks' supervisors see that, and have nowhere to print it. */
+static void await_supervisors(int signal_fd, const struct run_folder *folder, double seconds)
+{
+	struct pollfd ready = { .fd = signal_fd, .events = POLLIN };
+	uint64_t until = clock_ns() + (uint64_t)(seconds * 1e9) + ORPHANED_NS;
+	pid_t unused;
+
+	while (run_folder_hold(folder, &unused, 0) != HOLD_GONE && clock_ns() < until)
+		if (poll(&ready, 1, LOOK_MS / 10) > 0)
+			return;
+}
+
+/* The exit code of a run whose mpirun has ended with this status of waitpid(). */
+static int code_of_end(int status, const struct orphaned *orphaned, int signal_fd,
+		       const struct run_folder *folder, const struct launch_guard *guard)
+{
+	bool killed = WIFSIGNALED(status) && !orphaned->signalled;
+	int exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), code;
+
+	if (killed)
+		await_supervisors(signal_fd, folder, guard->seconds);
+	code = run_folder_code(folder, -1, orphaned->mute || killed ? stdout : NULL);
+	if (code >= 0)
+		return code;
+	if (orphaned->signalled && code == RUN_OVER)
+		return OUTCOME_OK;
+	if (guard->seconds > 0 && (orphaned->signalled || exit_code > 128))
+		return guard->lost(guard->arg, killed ? LAUNCH_MPIRUN : LAUNCH_SUPERVISORS, 0);
+	return orphaned->signalled && exit_code == 0 ? OUTCOME_INTERNAL : exit_code;
 }
 
 /* Forwards signals; *ended_by is the first of them. */
@@ -245,7 +279,7 @@ static int wait_for(pid_t pid, int signal_fd, const struct run_folder *folder,
 	struct signalfd_siginfo info;
 	struct orphaned orphaned = { 0 };
 	struct held held = { 0 };
-	int status = 0, code;
+	int status = 0;
 
 	while (waitpid(pid, &status, WNOHANG) != pid) {
 		if (poll(&ready, 1, LOOK_MS) == 0) {
@@ -266,12 +300,7 @@ static int wait_for(pid_t pid, int signal_fd, const struct run_folder *folder,
 	}
 	if (*ended_by)
 		return 128 + *ended_by;
-	code = run_folder_code(folder, -1);
-	if (code >= 0)
-		return code;
-	if (orphaned.signalled && (!WIFEXITED(status) || WEXITSTATUS(status) == 0))
-		return OUTCOME_INTERNAL;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	return code_of_end(status, &orphaned, signal_fd, folder, guard);
 }
 
 /* mpirun gets its own process group, so a terminal's signals reach only us, once. It does not get

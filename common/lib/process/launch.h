@@ -24,11 +24,15 @@ int launch_count(int (*devices)(void));
 /* Returns the number of cores that this process may use. */
 int launch_cores(void);
 
+/* Held: see below. Killed: supervisors, or mpirun, and no supervisor has said more. */
+enum launch_lost { LAUNCH_HELD, LAUNCH_SUPERVISORS, LAUNCH_MPIRUN };
+
 /* The parent of a bare start ends a run of which nothing runs: all supervisors, or mpirun before there are any, are
  * stopped, frozen or traced. */
 struct launch_guard {
-	double seconds;				      /* after so long; 0: never */
-	int (*held)(const void *arg, double seconds); /* prints that; returns the exit code */
+	double seconds; /* after so long; 0: never */
+	/* prints what is lost, for how long; returns the exit code */
+	int (*lost)(const void *arg, enum launch_lost lost, double seconds);
 	const void *arg;
 };
 

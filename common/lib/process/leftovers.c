@@ -14,9 +14,10 @@
 #include "base/file.h"
 #include "process/child.h"
 
-#define SHM    "/dev/shm"
-#define JOINED "joined" /* file in a run folder: a process other than its maker has joined */
-#define CODE   "exit"	/* the file of the exit code */
+#define SHM	  "/dev/shm"
+#define JOINED	  "joined" /* file in a run folder: a process other than its maker has joined */
+#define CODE	  "exit"   /* the file of the exit code and the last lines */
+#define END_BYTES 8192
 
 void leftovers_note(struct leftovers *l, pid_t pid)
 {
@@ -179,7 +180,7 @@ int run_folder_open(struct run_folder *folder, const char *key, struct error *er
 		      : 0;
 }
 
-void run_folder_note_code(const char *key, int code)
+void run_folder_note_end(const char *key, int code, const char *lines)
 {
 	char path[160];
 	FILE *f;
@@ -188,18 +189,20 @@ void run_folder_note_code(const char *key, int code)
 	f = fopen(path, "we");
 	if (!f)
 		return;
-	fprintf(f, "%d\n", code);
+	fprintf(f, "%d\n%s", code, lines);
 	fclose(f);
 }
 
-int run_folder_code(const struct run_folder *folder, int otherwise)
+int run_folder_code(const struct run_folder *folder, int otherwise, FILE *lines)
 {
-	char text[16];
-	int code;
+	char text[END_BYTES];
+	int code, length = 0;
 
 	if (file_text("", text, sizeof(text), "%s/" CODE, folder->path) < 0 ||
-	    sscanf(text, "%d", &code) != 1 || code < 0 || code > 255)
+	    sscanf(text, "%d%n", &code, &length) != 1 || code < RUN_OVER || code > 255)
 		return otherwise;
+	if (lines && text[length])
+		fprintf(lines, "%s\n", text + length + 1);
 	return code;
 }
 

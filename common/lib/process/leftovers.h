@@ -29,10 +29,14 @@ struct run_folder {
 int run_folder_open(struct run_folder *folder, const char *key, struct error *err);
 void run_folder_release(struct run_folder *folder);
 
-/* Notes the exit code of the run `key` in its folder, if it has one here, and reads it again: `otherwise` where no code
- * was noted. The parent of a bare start ends with it, whatever mpirun makes of the ranks' ends. */
-void run_folder_note_code(const char *key, int code);
-int run_folder_code(const struct run_folder *folder, int otherwise);
+#define RUN_OVER (-2) /* a code: the run ended well, and mpirun's code counts */
+
+/* Notes the exit code of the run `key`, and the lines that were printed with it, in its folder, if it has one here.
+ * The parent of a bare start ends with that code, whatever mpirun makes of the ranks' ends. */
+void run_folder_note_end(const char *key, int code, const char *lines);
+
+/* Returns the noted code, or `otherwise`. The lines that an mpirun which does not run kept to itself go to `lines`, NULL: nowhere. */
+int run_folder_code(const struct run_folder *folder, int otherwise, FILE *lines);
 
 /* Removes the folder at `path`, unless a process of its run lives or another user owns it. */
 void run_folder_remove(const char *path);

@@ -186,3 +186,40 @@ void verdict_print(FILE *out, const struct verdict *v)
 	fprintf(out, " evidence=%s\n", v->evidence);
 	fflush(out);
 }
+
+int verdict_exit_code(const struct verdict *v, const char *expect)
+{
+	return expect_exit_code(expect, v->outcome, class_name(v->class, v->outcome),
+				strcmp(v->ranks, "-") ? v->ranks : "");
+}
+
+void verdict_print_expected(FILE *out, const struct verdict *v, const char *expect)
+{
+	int exit_code = verdict_exit_code(v, expect);
+	bool ranks = strcmp(v->ranks, "-") != 0;
+
+	if (expect && exit_code == 0)
+		fprintf(out, "# as expected: %s\n", expect);
+	else if (expect)
+		fprintf(out, "# expected %s, came %s:%s%s%s: exit %d\n", expect,
+			outcome_name(v->outcome), class_name(v->class, v->outcome),
+			ranks ? ":" : "", ranks ? v->ranks : "", exit_code);
+	fflush(out);
+}
+
+void verdict_make_lost(struct verdict *verdict, enum view_lost lost)
+{
+	*verdict = (struct verdict){
+		.outcome = lost >= LOST_MONITOR ? OUTCOME_DIED : OUTCOME_HANG,
+		.class = class_of_lost(lost),
+		.ranks = "-",
+		.comm = -1,
+		.seq = -1,
+		.hang_seq = -1,
+		.wrong_seq = -1,
+		.confidence = CONFIDENCE_PROVED,
+		.side = SIDE_HOST,
+		.evidence = "-",
+	};
+	gethostname(verdict->hosts, sizeof(verdict->hosts) - 1);
+}

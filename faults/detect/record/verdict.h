@@ -58,3 +58,12 @@ void verdict_make(struct verdict *verdict, const struct rank_view *views, size_t
 
 /* The line for scripts. */
 void verdict_print(FILE *out, const struct verdict *verdict);
+
+/* The exit code of a verdict, as --expect has it (NULL: none). */
+int verdict_exit_code(const struct verdict *verdict, const char *expect);
+
+/* With --expect: what that code comes from. */
+void verdict_print_expected(FILE *out, const struct verdict *verdict, const char *expect);
+
+/* The verdict of a host, this one, that is lost (not LOST_NOT); of no rank, and without evidence. */
+void verdict_make_lost(struct verdict *verdict, enum view_lost lost);

@@ -194,9 +194,5 @@ void monitor_ask_hosts(struct monitor *monitor);
 void monitor_send_evidence(struct monitor *monitor, int32_t rank, enum evidence_kind kind,
 			   const void *data, size_t bytes);
 
-/* The parent of a bare start says that all watchers of its host have been held for these seconds. Returns the exit code;
- * `expect` is --expect, or NULL. */
-int monitor_say_held(const char *expect, double seconds);
-
 /* The supervisor's loop calls these; `ctx` is the monitor. */
 struct supervisor_hooks monitor_hooks(struct monitor *monitor);

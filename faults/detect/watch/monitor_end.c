@@ -93,55 +93,9 @@ static void gather_slow(struct monitor *m, const char *folder)
 		client->save(client->ctx);
 }
 
-/* --expect: what the exit code comes from. */
-static void print_expected(const char *expected, const struct verdict *verdict, int exit_code)
-{
-	if (!expected)
-		return;
-	if (exit_code == 0)
-		printf("# as expected: %s\n", expected);
-	else
-		printf("# expected %s, came %s:%s%s%s: exit %d\n", expected,
-		       outcome_name(verdict->outcome), class_name(verdict->class, verdict->outcome),
-		       strcmp(verdict->ranks, "-") ? ":" : "",
-		       strcmp(verdict->ranks, "-") ? verdict->ranks : "", exit_code);
-	fflush(stdout);
-}
-
-/* The exit code of a verdict, as --expect has it. */
-static int exit_code_of(const char *expect, const struct verdict *verdict)
-{
-	return expect_exit_code(expect, verdict->outcome,
-				class_name(verdict->class, verdict->outcome),
-				strcmp(verdict->ranks, "-") ? verdict->ranks : "");
-}
-
-int monitor_say_held(const char *expect, double seconds)
-{
-	struct verdict verdict = {
-		.outcome = OUTCOME_HANG,
-		.class = class_of_lost(LOST_HELD),
-		.ranks = "-",
-		.comm = -1,
-		.seq = -1,
-		.hang_seq = -1,
-		.wrong_seq = -1,
-		.confidence = CONFIDENCE_PROVED,
-		.side = SIDE_HOST,
-		.evidence = "-",
-		.detect_ms = round(seconds * 1e3),
-	};
-
-	gethostname(verdict.hosts, sizeof(verdict.hosts) - 1);
-	verdict_print(stdout, &verdict);
-	fflush(stdout);
-	print_expected(expect, &verdict, exit_code_of(expect, &verdict));
-	return exit_code_of(expect, &verdict);
-}
-
-/* On each host of a hangar_run: its user may look there. */
-static void say(struct monitor *m, const struct verdict *verdict, const struct rank_view *views,
-		size_t n)
+/* On each host of a hangar_run: its user may look there. Returns what was printed, for free(). */
+static char *say(struct monitor *m, const struct verdict *verdict, const struct rank_view *views,
+		 size_t n)
 {
 	char *text = NULL;
 	size_t bytes = 0;
@@ -159,7 +113,7 @@ static void say(struct monitor *m, const struct verdict *verdict, const struct r
 	fflush(stdout);
 	if (!m->memory)
 		nodes_send_all(m, MESSAGE_LINES, text, (uint32_t)bytes);
-	free(text);
+	return text;
 }
 
 /* The same ranks as below a verdict; late is a fact, and no accusation. */
@@ -228,14 +182,17 @@ static void end(struct monitor *m, struct verdict *verdict, const struct rank_vi
 {
 	const struct monitor_client *client = &m->config.client;
 	int lost[HANGUP_HOSTS];
+	char *lines = NULL;
 
 	if (closer && client->reserve_folder)
 		client->reserve_folder(client->ctx, verdict, m->root.known ? m->input.name : NULL);
 	if (has_line(verdict->outcome))
-		say(m, verdict, views, n);
-	m->exit_code = exit_code_of(m->config.expect, verdict);
-	if (m->exit_code != 0) /* mpirun may end this process while it saves evidence */
-		run_folder_note_code(m->config.key, m->exit_code);
+		lines = say(m, verdict, views, n);
+	m->exit_code = verdict_exit_code(verdict, m->config.expect);
+	/* mpirun may end this process while it saves evidence */
+	run_folder_note_end(m->config.key, m->exit_code || lines ? m->exit_code : RUN_OVER,
+			    lines ? lines : "");
+	free(lines);
 	if (class_is_lost(verdict->class)) {
 		struct verdict unused = *verdict;
 
@@ -243,14 +200,15 @@ static void end(struct monitor *m, struct verdict *verdict, const struct rank_vi
 	}
 	if (closer)
 		gather_slow(m, strcmp(verdict->evidence, "-") ? verdict->evidence : "");
-	print_expected(m->config.expect, verdict, m->exit_code);
+	verdict_print_expected(stdout, verdict, m->config.expect);
 	monitor_send_end(m, m->exit_code);
 	/* where mpirun's own host has no ranks no process of this run can shut its connections */
-	if (verdict->hosts[0] && m->input.nhosts > 0 && launcher_is_remote(getppid())) {
+	if ((verdict->hosts[0] ? m->input.nhosts > 0 : verdict->class == CLASS_INIT_MISSING) &&
+	    launcher_is_remote(getppid())) {
 		printf("# if mpirun does not end by itself it waits for %s, on a host without "
 		       "ranks: "
 		       "Ctrl-C (kill -INT) ends it\n",
-		       verdict->hosts);
+		       verdict->hosts[0] ? verdict->hosts : "a host that is lost");
 		fflush(stdout);
 	}
 	if (verdict->hosts[0] || (closer && m->input.job_hosts != 1))

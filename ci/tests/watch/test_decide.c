@@ -40,6 +40,15 @@ static const struct row everyday[] = {
 	{ "stopped and continued", "00", .answer = "1",
 	  .events = { { 0, 1, STOPS }, { 0, 0, WAITS, 5000 }, { 2000, 0, LEAVES } },
 	  .until = 3000 },
+	{ "stopped in its exit handlers", "00", .answer = "1",
+	  .events = { { 0, 1, PHASE, PHASE_DONE },
+		      { 0, 1, WAITS, 60000 },
+		      { 50, 0, FINISHES, 0 },
+		      { 100, 1, STOPS } },
+	  .until = 20000, .expect = { 10200, 10400, OUTCOME_HANG, "1" } },
+	{ "its exit handlers take their time", "00", .answer = "1",
+	  .events = { { 0, 1, PHASE, PHASE_DONE }, { 0, 1, WAITS, 60000 }, { 50, 0, FINISHES, 0 } },
+	  .until = 50000 },
 };
 
 UNIT_TEST(test_everyday, "every day")

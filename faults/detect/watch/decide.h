@@ -30,6 +30,7 @@ struct rank_track {
 	uint64_t ran_ns;	    /* its account of time on a processor, when it was last read */
 	uint64_t ran_seen_ns;	    /* when it was last seen to have run */
 	bool accounted, traced;	    /* its account was read; something traced it then */
+	bool held;		    /* as the account has it */
 	uint64_t starved_ns;	    /* end of the last window in which it was, 0: none */
 };
 
@@ -38,6 +39,7 @@ struct rank_account {
 	bool known;  /* it was read */
 	bool ready;  /* it wants to run just now */
 	bool traced; /* by a debugger or the like */
+	bool held;   /* of a rank that is through: stopped, traced or frozen */
 	struct proc_account used;
 	uint64_t moved; /* bytes (proc_moved_read), of a preloaded program */
 };

@@ -121,6 +121,7 @@ static void note_run(struct rank_track *t, const struct decide_rank *rank, uint6
 	t->accounted = true;
 	t->ran_ns = account->used.ran_ns;
 	t->traced = account->traced;
+	t->held = account->held;
 }
 
 /* Returns whether the host keeps some rank from running. */
@@ -214,6 +215,8 @@ static bool past_deadline(const struct rank_state *rank, uint64_t now, uint64_t 
 	const struct rank_view *view = &rank->view;
 	uint64_t deadline = soonest && soonest < view->deadline_ns ? soonest : view->deadline_ns;
 
+	if (rank->track.held && now - rank->track.ran_seen_ns > decide_times.end_held_ns)
+		return true;
 	return view->waiting && view->deadline_ns != 0 && now > deadline + rank->track.grace_ns;
 }
 

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
+#include "process/watch.h"
 #include "base/proc_stat.h"
 #include "watch/monitor_nodes.h"
 
@@ -420,6 +421,8 @@ void members_account(struct monitor *m)
 		account->ready =
 			account->known && proc_stat_read(&stat, pid, 0) && stat.state == 'R';
 		account->traced = account->known && proc_tracer(pid) > 0;
+		account->held = account->known && m->ranks[i].view.phase == PHASE_DONE &&
+				proc_hold_hint(proc_hold_read(pid));
 	}
 }
 

@@ -1,8 +1,8 @@
 """scoring.py: labels of incident programs, and how right hangar_run and its rivals are about a run; `score` runs them.
 
-A log is a list of (seconds since 1970, line). A block is one of hangar's lines of the kinds late, lines and verdict, with the
-lines below it. A rank counts as named with certainty by a verdict that is proved or by majority, and by a late line or a line about
-lines that does not say "one of".
+A log is a list of (seconds since 1970, line). A block is one of hangar's lines of the kinds late, lines, calls (that differ), verdict
+and other-wait, with the lines below it. A rank counts as named with certainty by a verdict that is proved or by majority, and by
+another line that does not say "one of". Where no NCCL call hangs nothing is ever proved: the rank beside its line is enough.
 """
 import ast
 import json
@@ -17,6 +17,7 @@ COLUMNS = ("name kind ranks two healthy turn void exit seconds struck_s detected
            "call_right line_right right tie wrong early verdicts lates first_right_s verdict_s fr_found fr_named fr_right fr_line_right "
            "ras_found ras_named ras_right spy_found spy_named spy_right spy_line_right device").split()
 CERTAIN = ("proved", "majority")
+HEAD = re.compile(r"# (late|lines|verdict|other-wait|waits): (.*)|# (ranks made different calls.*)")
 WITHDRAWN = re.compile(r"the verdict is withdrawn|came after all")
 
 
@@ -40,10 +41,10 @@ def read_label(path):
 
 
 def ranks_of(text, size):
-    """The sets of ranks that are right: "1", "0,2", "last", and alternatives, "0|1"; "-" is the empty set."""
+    """The sets of ranks that are right: "1", "0,2", "last", and alternatives, "0|1"; "-" is none, "all" all."""
     found = []
     for part in text.split("|"):
-        found.append(set() if part == "-" else {size - 1 if r == "last" else int(r) for r in part.split(",")})
+        found.append(set() if part == "-" else set(range(size)) if part == "all" else {size - 1 if r == "last" else int(r) for r in part.split(",")})
     return found
 
 
@@ -59,10 +60,10 @@ def blocks(log):
     """The blocks that hangar said: dicts of kind, time, text, ranks, certain, class, confidence, withdrawn."""
     found, current = [], None
     for at, line in log:
-        head = re.match(r"# (late|lines|verdict): (.*)", line)
+        head = HEAD.match(line)
         if head:
-            current = {"kind": head[1], "at": at, "text": line + "\n", "withdrawn": False, "class": "", "confidence": ""}
-            current["ranks"], current["certain"] = names(head[1], head[2], current)
+            current = {"kind": head[1] or "calls", "at": at, "text": line + "\n", "withdrawn": False, "class": "", "confidence": ""}
+            current["ranks"], current["certain"] = names(current["kind"], head[2] or head[3], current)
             found.append(current)
         elif WITHDRAWN.search(line):
             for block in found:
@@ -81,9 +82,9 @@ def names(kind, text, block):
         fields = dict(re.findall(r"(\w+)=(\S+)", text))
         block.update({"class": fields.get("class", ""), "confidence": fields.get("confidence", "")})
         return numbers(fields.get("ranks", "-")), block["confidence"] in CERTAIN
-    first = re.match(r"(?:all )?ranks? (\d[\d,-]*)", text)
+    first = re.search(r": ranks? (\d[\d,-]*)", text) if kind == "calls" else re.match(r"(?:all )?ranks? (\d[\d,-]*)", text)
     block["confidence"] = next((c for c in ("proved", "majority", "inconclusive") if c in text), "")
-    certain = first is not None and "one of" not in text and block["confidence"] != "inconclusive"
+    certain = first is not None and "one of" not in text and block["confidence"] != "inconclusive" and kind in ("late", "lines", "calls")
     return numbers(first[1]) if first else set(), certain
 
 
@@ -96,6 +97,17 @@ def is_tie(block, label, size):
     return size == 2 and not block["ranks"] and all(re.search(rf"\branks? {r}\b", block["text"]) for r in (0, 1)) and has_line(block["text"], label)
 
 
+def stands(block, label, size):
+    """The ranks are said to stand in a line of the bug, or are all that a verdict names."""
+    for right in ranks_of(label["rank"], size):
+        for found in re.finditer(r"\branks? (\d[\d,-]*)([^;\n]*)", block["text"]):
+            if right and numbers(found[1]) == right and has_line(found[2], label):
+                return True
+        if right and block["ranks"] == right:
+            return True
+    return False
+
+
 def judge(log, struck, label, size):
     """A row's columns about hangar, of a broken run."""
     said, right = blocks(log), ranks_of(label["rank"], size)
@@ -103,7 +115,7 @@ def judge(log, struck, label, size):
     verdicts = [b for b in after if b["kind"] == "verdict" and not b["withdrawn"]]
     good = [b for b in after if b["certain"] and b["ranks"] in right or set() in right and not b["ranks"]]
     ties = [] if good else [b for b in after if is_tie(b, label, size)]
-    good += ties
+    good += ties + ([b for b in after if b not in good and stands(b, label, size)] if label["kind"] == 11 else [])
     last = (verdicts or after or [{"class": "", "ranks": set(), "confidence": "", "kind": ""}])[-1]
     text = "".join(b["text"] for b in good)
     # a late line that was right when it was printed, and came to an end, is no wrong name

@@ -13,7 +13,7 @@ AT = 25
 def main():
     common.place()
     from accelerate import Accelerator, InitProcessGroupKwargs
-    accelerator = Accelerator(kwargs_handlers=[InitProcessGroupKwargs()])
+    accelerator = Accelerator(kwargs_handlers=[InitProcessGroupKwargs(timeout=common.timeout())])
     predictions, loss = torch.ones(256, device=accelerator.device), torch.ones(common.MB, device=accelerator.device)
 
     def report():

@@ -46,17 +46,20 @@ def place(number=None, of=None):
     return torch.device("cuda", local)
 
 
+def timeout():
+    """How long a call of the process group may take."""
+    from datetime import timedelta
+    return timedelta(seconds=float(os.environ.get("INCIDENT_TIMEOUT", 600)))
+
+
 def start(number=None, of=None, **options):
     """The process group of all ranks; the rank's device."""
-    from datetime import timedelta
-
     import torch
     import torch.distributed as dist
     device = place(number, of)
     if number is not None:
         options.update(rank=number, world_size=of)
-    dist.init_process_group("nccl" if device.type == "cuda" else "gloo",
-                            timeout=timedelta(seconds=float(os.environ.get("INCIDENT_TIMEOUT", 600))), **options)
+    dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=timeout(), **options)
     torch.manual_seed(17)
     return device
 

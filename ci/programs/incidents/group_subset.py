@@ -1,4 +1,5 @@
-"""group_subset.py: the members alone make a group for their evaluation; making one is for all ranks of the run.
+"""group_subset.py: one rank makes a group of its own for its logs; making one is for all ranks of the run. Names of groups are numbers,
+so it looks for the next group, which is of all ranks, under another name.
 
 Source: https://github.com/vllm-project/llm-compressor/pull/2869
 """
@@ -6,23 +7,29 @@ import common
 import torch
 import torch.distributed as dist
 
-LABEL = {"kind": 11, "ranks": 3, "rank": "0,1", "call": "AllReduce", "class": "missing-call|host-blocked|other-wait",
-         "reason": "ranks 0 and 1 stand in new_group, which rank 2 never calls; rank 2 waits for them in the next step", "two": False}
-AT = 30
+LABEL = {"kind": 3, "ranks": 3, "rank": "2", "call": "init|set-up|communicator|AllReduce", "class": "init-missing-rank|missing-call|host-blocked",
+         "reason": "rank 2 made one group more; the others are in the set-up of the next group's communicator", "two": False}
 device = common.start()
 gradients = torch.ones(common.MB, device=device)
 
 
-def evaluation_group():
-    if common.rank < 2 and not common.healthy:
-        common.strike()
-    return dist.new_group([0, 1])  # BUG
+def logging_group():
+    if common.rank == 2 or common.healthy:
+        return dist.new_group([2])  # BUG
+    return None
 
 
-for step in common.steps(50):
-    if step == AT and (common.rank < 2 or common.healthy):
-        evaluation_group()
-    dist.all_reduce(gradients)
-    gradients /= common.size
-    common.sync()
+def train(group, count):
+    for step in common.steps(count):
+        if group is not None and step == 0 and not common.healthy:
+            common.strike()
+        dist.all_reduce(gradients, group=group)  # BUG
+        gradients.div_(common.size)
+        common.sync()
+
+
+train(None, 30)
+logging_group()
+evaluation = dist.new_group(list(range(common.size)))
+train(evaluation, 20)
 common.finish()

@@ -28,8 +28,8 @@ def after_training(seconds):
     time.sleep(seconds)  # BUG
 
 
-for _ in common.steps(40 - resume()):
-    if attempt == 0 and common.rank == 2 and _ == 12 and not common.healthy:
+for step in common.steps(40 - resume()):
+    if attempt == 0 and common.rank == common.last and step == 12 and not common.healthy:
         raise RuntimeError("a bit flipped")
     dist.all_reduce(gradients)
     gradients /= common.size

@@ -98,6 +98,11 @@ class Score(unittest.TestCase):
         self.check(scoring.judge(log([(15, TIE)]), 10, LABEL, 2), "tie=True rank_right=True line_right=True wrong=", "a tie")
         self.check(scoring.judge(log([(15, TIE)]), 10, LABEL, 3), "tie=False rank_right=False", "no tie of three")
         self.check(scoring.judge(log([(15, NONE)]), 10, dict(LABEL, rank="0,1|-", line="-"), 2), "rank_right=True wrong=", "a circle")
+        apart = "# ranks made different calls 31 of communicator 0: rank 1: AllReduce 62 float, the others: AllReduce 64 float"
+        self.check(scoring.judge(log([(11, apart)]), 10, dict(LABEL, line="-"), 3), "rank_right=True call_right=True right=True", apart)
+        other = "# other-wait: ranks 0,2 in gloo barrier, train.py:50; rank 1 in read, train.py:48 (load)"
+        for kind, want in ((11, "True"), (5, "False")):
+            self.check(scoring.judge(log([(15, other)]), 10, dict(LABEL, kind=kind, call="gloo"), 3), f"rank_right={want} right={want}", other)
         self.check(scoring.judge_healthy(log([(1, "well")]), 0), "right=True verdicts=0", "a healthy run")
         self.check(scoring.judge_healthy(log([(1, RIGHT)]), 0), "right=False verdicts=1", "a healthy run with a verdict")
 

@@ -33,6 +33,7 @@ def read_label(path):
     if wrong:
         raise ValueError(f"{path}: LABEL: {wrong[0]} is missing, unknown, or of a wrong type")
     label = {"line": "BUG", "launch": "torchrun", "gpus": 1, "seconds": 60, **label, "name": os.path.splitext(os.path.basename(path))[0]}
+    label["torch"] = "common.start(" in text or "lightning" in text or "accelerate" in text
     label["lines"] = [n for n, line in enumerate(text.split("\n"), 1) if re.search(r"# BUG\b", line)]
     if label["line"] == "BUG" and not label["lines"]:
         raise ValueError(f"{path}: no line is marked BUG")
@@ -92,6 +93,16 @@ def has_line(text, label):
     return any(re.search(rf"\b{re.escape(label['name'])}\.py:{n}\b", text) for n in label["lines"])
 
 
+def has_all(text, size):
+    """All ranks are spoken of: of a circle none is to blame, and each waits."""
+    return set().union(*[numbers(r) for r in re.findall(r"\branks? (\d[\d,-]*)", text)]) >= set(range(size))
+
+
+def is_wrong(ranks, right):
+    """A rank that is not to blame, or one alone of a circle."""
+    return ranks not in right and (set() in right or not any(ranks <= r for r in right))
+
+
 def is_tie(block, label, size):
     """Both of two sides are named, and the line: the most that two ranks can tell."""
     return size == 2 and not block["ranks"] and all(re.search(rf"\branks? {r}\b", block["text"]) for r in (0, 1)) and has_line(block["text"], label)
@@ -113,13 +124,13 @@ def judge(log, struck, label, size):
     said, right = blocks(log), ranks_of(label["rank"], size)
     after = [b for b in said if b["at"] >= struck - 0.05]
     verdicts = [b for b in after if b["kind"] == "verdict" and not b["withdrawn"]]
-    good = [b for b in after if b["certain"] and b["ranks"] in right or set() in right and not b["ranks"]]
+    good = [b for b in after if b["certain"] and b["ranks"] in right or set() in right and not b["ranks"] and has_all(b["text"], size)]
     ties = [] if good else [b for b in after if is_tie(b, label, size)]
     good += ties + ([b for b in after if b not in good and stands(b, label, size)] if label["kind"] == 11 else [])
     last = (verdicts or after or [{"class": "", "ranks": set(), "confidence": "", "kind": ""}])[-1]
     text = "".join(b["text"] for b in good)
     # a late line that was right when it was printed, and came to an end, is no wrong name
-    wrong = [b for b in after if b["certain"] and b["ranks"] and not any(b["ranks"] <= r for r in right) and not b["withdrawn"]]
+    wrong = [b for b in after if b["certain"] and b["ranks"] and is_wrong(b["ranks"], right) and not b["withdrawn"]]
     row = {"detected": bool(after), "class": last["class"], "named": listed(last["ranks"]), "confidence": last["confidence"],
            "class_right": bool(re.fullmatch(label["class"], last["class"] or "none")), "rank_right": bool(good),
            "call_right": bool(good) and bool(re.search(label["call"], text)),

@@ -19,7 +19,7 @@ flag = torch.zeros(16, dtype=torch.int32, pin_memory=device.type == "cuda")
 
 
 def release():
-    time.sleep(13)
+    time.sleep(10)
     flag[0] = 1
 
 
@@ -34,7 +34,7 @@ def wait_for_event(step):
         if code:
             raise RuntimeError(f"cuStreamWaitValue32: {code}")
     else:
-        time.sleep(13)
+        time.sleep(10)
 
 
 for step in common.steps(40):

@@ -5,7 +5,7 @@ Source: https://github.com/vllm-project/vllm/issues/46097
 """
 import common
 
-LABEL = {"kind": 5, "ranks": 3, "rank": "1", "call": "AllReduce", "class": "skipped-call|skipped-or-early-exit|missing-call|mismatch",
+LABEL = {"kind": 5, "ranks": 3, "rank": "1", "call": "AllReduce", "class": "early-exit|skipped-call|skipped-or-early-exit|missing-call|mismatch",
          "reason": "rank 1 took the path without the graph in step 40, and is a step ahead", "two": False, "launch": "ranks"}
 AT, STEPS, LAYERS = 40, 120, 3
 

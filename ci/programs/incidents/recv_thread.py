@@ -8,7 +8,7 @@ import common
 import torch
 import torch.distributed as dist
 
-LABEL = {"kind": 4, "ranks": 3, "rank": "0", "call": "[Ss]end|[Rr]ecv", "class": "p2p-unmatched|missing-call|p2p-peer|mismatch|host-blocked",
+LABEL = {"kind": 4, "ranks": 3, "rank": "0", "call": "[Ss]end|[Rr]ecv|AllReduce", "class": "p2p-unmatched|missing-call|p2p-peer|mismatch|host-blocked",
          "reason": "rank 0 waits for a request and does not send the cache that rank 2 receives", "two": False}
 AT = 25
 device = common.start()

@@ -4,7 +4,7 @@ Source: https://github.com/pytorch/pytorch/issues/172668
 """
 import common
 
-LABEL = {"kind": 4, "ranks": 2, "rank": "all|-", "call": "[Ss]end", "class": "deadlock|order-cycle|p2p-cycle|p2p-unmatched|unexplained|wait-cycle",
+LABEL = {"kind": 4, "ranks": 2, "rank": "all|-", "call": "[Ss]end", "class": "deadlock|order-cycle|p2p-cycle|p2p-unmatched|wait-cycle",
          "reason": "both ranks wait in a send whose receive comes after the other's send", "two": True, "launch": "ranks"}
 AT = 25
 nccl = common.Nccl(name="pp")

@@ -6,7 +6,7 @@ import common
 import torch
 import torch.distributed as dist
 
-LABEL = {"kind": 11, "ranks": 3, "rank": "all|-", "call": "store_key.py|store|other-wait", "class": "other-wait|unexplained|missing-call|host-blocked",
+LABEL = {"kind": 11, "ranks": 3, "rank": "all|-", "call": "store_key.py|store|other-wait", "class": "other-wait|missing-call|host-blocked",
          "reason": "all ranks wait for a key of the store that no rank sets; no NCCL call hangs", "two": True}
 AT = 30
 device = common.start()

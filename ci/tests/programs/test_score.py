@@ -97,7 +97,9 @@ class Score(unittest.TestCase):
         self.check(scoring.judge(log(ROWS[10][0]), 10, LABEL, 3), "wrong= lates=1 rank_right=True", ROWS[10][0])
         self.check(scoring.judge(log([(15, TIE)]), 10, LABEL, 2), "tie=True rank_right=True line_right=True wrong=", "a tie")
         self.check(scoring.judge(log([(15, TIE)]), 10, LABEL, 3), "tie=False rank_right=False", "no tie of three")
-        self.check(scoring.judge(log([(15, NONE)]), 10, dict(LABEL, rank="0,1|-", line="-"), 2), "rank_right=True wrong=", "a circle")
+        self.check(scoring.judge(log([(15, NONE)]), 10, dict(LABEL, rank="all|-", line="-"), 2), "rank_right=False wrong=", "a circle of which one is spoken of")
+        self.check(scoring.judge(log([(15, NONE + "; rank 1 waits")]), 10, dict(LABEL, rank="all|-", line="-"), 2), "rank_right=True wrong=", "a circle")
+        self.check(scoring.judge(log([(15, RIGHT)]), 10, dict(LABEL, rank="all|-"), 2), "rank_right=False wrong=1", "one of a circle is accused")
         apart = "# ranks made different calls 31 of communicator 0: rank 1: AllReduce 62 float, the others: AllReduce 64 float"
         self.check(scoring.judge(log([(11, apart)]), 10, dict(LABEL, line="-"), 3), "rank_right=True call_right=True right=True", apart)
         other = "# other-wait: ranks 0,2 in gloo barrier, train.py:50; rank 1 in read, train.py:48 (load)"

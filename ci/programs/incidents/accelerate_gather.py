@@ -27,8 +27,8 @@ def main():
             if step == AT and not common.healthy:
                 common.strike()
             report()
+    common.sync()
     accelerator.end_training()
-    common.finish()
 
 
 main()

@@ -1,4 +1,4 @@
-"""test_score.py: the labels of the incident programs can be read; a log's score, the rivals' words and the table are right; score
+"""test_incidents.py: the labels of the incident programs can be read; a log's score, the rivals' words and the table are right; score
 itself runs made-up programs under a double of hangar_run, and goes on where it was ended."""
 import csv
 import glob

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import unittest
 
-PROGRAMS = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../research/programs"))
+PROGRAMS = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../programs"))
 TORCHRUN = """#!/bin/sh
 echo "# program=x ranks=2 device=cpu steps=9 mean_ms=1.5 median_ms=1.4 loss=0.25"
 """

@@ -250,7 +250,8 @@ def by_kind(rows):
     rows, lines = [r for r in rows if r["healthy"] != "True" and r["void"] != "True"], []
     for kind in sorted({int(r["kind"]) for r in rows}):
         some = [r for r in rows if int(r["kind"]) == kind]
-        lines.append([kind, len({r["name"] for r in some}), len(some)] + [percent(some, c) for c in ("rank_right", "line_right", "right", "fr_right", "ras_right", "spy_right")])
+        columns = ("rank_right", "line_right", "right", "fr_right", "ras_right", "spy_right")
+        lines.append([kind, len({r["name"] for r in some}), len(some)] + [percent(some, c) for c in columns])
     return "kind programs runs rank% line% all% fr_rank% ras_rank% spy_rank%".split(), lines
 
 

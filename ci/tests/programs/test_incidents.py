@@ -152,7 +152,7 @@ class Score(unittest.TestCase):
         shutil.copy(PROGRAMS + "/incidents/common.py", self.dir)
         for name, strikes, speaks in (("named", True, "not common.healthy"), ("silent", True, False), ("void", False, False)):
             with open(f"{self.dir}/{name}.py", "w") as file:
-                file.write(PROGRAM % (strikes, speaks))
+                file.write((PROGRAM % (strikes, speaks)).replace('"two"', f'"last": {name == "silent"}, "two"'))
         with open(self.dir + "/hangar_run", "w") as file:
             file.write(HANGAR)
         os.chmod(file.name, 0o755)
@@ -162,6 +162,7 @@ class Score(unittest.TestCase):
         self.assertNotIn("name=named", text)
         self.assertRegex(text, r"3 broken runs of 3 programs, 1 void")
         self.assertRegex(text, r"hangar_run +2 +50 +50 +50 ")
+        self.assertRegex(text, r"written first +1 +100 +100 +100 .*\n  written last +1 +0 +0 +0 ")
         text = self.score("--healthy")
         self.assertIn("healthy: 3 runs", text)
         self.assertIn(" 0 verdicts", text)

@@ -11,11 +11,11 @@ import re
 import statistics
 
 FIELDS = {"kind": int, "ranks": int, "rank": str, "call": str, "class": str, "reason": str, "two": bool, "line": str, "launch": str,
-          "gpus": int, "seconds": int}
+          "gpus": int, "seconds": int, "last": bool}
 MUST = "kind ranks rank call class reason two".split()
 COLUMNS = ("name kind ranks two healthy turn void exit seconds struck_s detected class class_right named confidence rank_right "
            "call_right line_right right tie wrong early verdicts lates first_right_s verdict_s fr_found fr_named fr_right fr_line_right "
-           "ras_found ras_named ras_right spy_found spy_named spy_right spy_line_right device").split()
+           "ras_found ras_named ras_right spy_found spy_named spy_right spy_line_right device last").split()
 CERTAIN = ("proved", "majority")
 HEAD = re.compile(r"# (late|lines|verdict|other-wait|waits): (.*)|# (ranks made different calls.*)")
 WITHDRAWN = re.compile(r"the verdict is withdrawn|came after all")
@@ -32,7 +32,7 @@ def read_label(path):
     wrong = [k for k in label if k not in FIELDS or not isinstance(label[k], FIELDS[k])] + [k for k in MUST if k not in label]
     if wrong:
         raise ValueError(f"{path}: LABEL: {wrong[0]} is missing, unknown, or of a wrong type")
-    label = {"line": "BUG", "launch": "torchrun", "gpus": 1, "seconds": 60, **label, "name": os.path.splitext(os.path.basename(path))[0]}
+    label = {"line": "BUG", "launch": "torchrun", "gpus": 1, "seconds": 60, "last": False, **label, "name": os.path.splitext(os.path.basename(path))[0]}
     label["torch"] = "common.start(" in text or "lightning" in text or "accelerate" in text
     label["lines"] = [n for n, line in enumerate(text.split("\n"), 1) if re.search(r"# BUG\b", line)]
     if label["line"] == "BUG" and not label["lines"]:
@@ -226,17 +226,23 @@ def percent(rows, column):
     return f"{100 * sum(r[column] == 'True' for r in rows) / len(rows):.0f}" if rows else ""
 
 
+def hangar_line(title, rows):
+    seconds = sorted(float(r["first_right_s"]) for r in rows if r["first_right_s"])
+    half = f"{statistics.median(seconds):.1f}" if seconds else ""
+    late = f"{seconds[min(len(seconds) - 1, int(len(seconds) * 0.99))]:.1f}" if seconds else ""
+    shares = [percent(rows, c) for c in ("detected", "class_right", "rank_right", "call_right", "line_right", "right")]
+    return [title, len(rows), *shares, sum(r["wrong"] != "" for r in rows), sum(int(r["early"] or 0) > 0 for r in rows), half, late]
+
+
 def card(rows):
     """Header and lines of the score card over broken runs whose bug struck."""
     rows = [r for r in rows if r["healthy"] != "True" and r["void"] != "True"]
     if not rows:
         return ["tool"], []
-    seconds = sorted(float(r["first_right_s"]) for r in rows if r["first_right_s"])
-    half = f"{statistics.median(seconds):.1f}" if seconds else ""
-    late = f"{seconds[min(len(seconds) - 1, int(len(seconds) * 0.99))]:.1f}" if seconds else ""
-    wrong = sum(r["wrong"] != "" for r in rows)
-    lines = [["hangar_run", len(rows), percent(rows, "detected"), percent(rows, "class_right"), percent(rows, "rank_right"),
-              percent(rows, "call_right"), percent(rows, "line_right"), percent(rows, "right"), wrong, sum(int(r["early"] or 0) > 0 for r in rows), half, late]]
+    last = [r for r in rows if r["last"] == "True"]
+    lines = [hangar_line("hangar_run", rows)]
+    if last:
+        lines += [hangar_line("  written first", [r for r in rows if r not in last]), hangar_line("  written last", last)]
     for tool, title in (("fr", "Flight Recorder"), ("ras", "NCCL RAS"), ("spy", "py-spy")):
         seen = [r for r in rows if r[f"{tool}_named"] != ""]
         bad = sum(r[f"{tool}_found"] == "True" and r[f"{tool}_right"] != "True" for r in rows)
@@ -250,7 +256,8 @@ def by_kind(rows):
     rows, lines = [r for r in rows if r["healthy"] != "True" and r["void"] != "True"], []
     for kind in sorted({int(r["kind"]) for r in rows}):
         some = [r for r in rows if int(r["kind"]) == kind]
-        lines.append([kind, len({r["name"] for r in some}), len(some)] + [percent(some, c) for c in ("rank_right", "line_right", "right", "fr_right", "ras_right", "spy_right")])
+        columns = ("rank_right", "line_right", "right", "fr_right", "ras_right", "spy_right")
+        lines.append([kind, len({r["name"] for r in some}), len(some)] + [percent(some, c) for c in columns])
     return "kind programs runs rank% line% all% fr_rank% ras_rank% spy_rank%".split(), lines
 
 

@@ -6,7 +6,8 @@ import common
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
-LABEL = {"kind": 8, "ranks": 3, "rank": "1", "call": "AllReduce", "class": "rank-exited|aborted|early-exit|missing-call|skipped-call|rank-died|skipped-or-early-exit",
+LABEL = {"kind": 8, "ranks": 3, "rank": "1", "call": "AllReduce",
+         "class": "rank-exited|aborted|early-exit|missing-call|skipped-call|rank-died|skipped-or-early-exit",
          "reason": "rank 1 made no gradient for part b, then raised RuntimeError in its next forward", "two": True}
 AT = 30
 

@@ -26,7 +26,8 @@ def drive(lib, number, comm):
         if step == AT and number == 1 and not common.healthy:
             common.strike(1)
             work.get()  # BUG
-        lib.ncclAllReduce(ctypes.c_void_p(x), ctypes.c_void_p(x), ctypes.c_size_t(4096), common.FLOAT, common.SUM, ctypes.c_void_p(comm), ctypes.c_void_p(stream))
+        data, handle = ctypes.c_void_p(x), ctypes.c_void_p(stream)
+        lib.ncclAllReduce(data, data, ctypes.c_size_t(4096), common.FLOAT, common.SUM, ctypes.c_void_p(comm), handle)
 
 
 def main():

@@ -45,7 +45,8 @@ def main():
 
     gpu = device.type == "cuda"
     from lightning.pytorch.strategies import DDPStrategy
-    strategy = DDPStrategy(cluster_environment=Place(), process_group_backend="nccl" if gpu else "gloo", timeout=common.timeout(), parallel_devices=[device] * common.size)
+    strategy = DDPStrategy(cluster_environment=Place(), process_group_backend="nccl" if gpu else "gloo", timeout=common.timeout(),
+                           parallel_devices=[device] * common.size)
     trainer = Trainer(accelerator="gpu" if gpu else "cpu", devices=1 if gpu else common.size, strategy=strategy, max_epochs=1, logger=False,
                       enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False)
     trainer.fit(Model(), torch.utils.data.DataLoader(torch.randn(50 * 4 * common.size, 64), batch_size=4))

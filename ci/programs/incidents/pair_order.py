@@ -7,7 +7,8 @@ import common
 import torch
 import torch.distributed as dist
 
-LABEL = {"kind": 3, "ranks": 3, "rank": "all|-", "call": "[Ss]end|init|set-up|communicator", "class": "deadlock|order-cycle|p2p-cycle|wait-cycle|init-cycle|init-missing-rank",
+LABEL = {"kind": 3, "ranks": 3, "rank": "all|-", "call": "[Ss]end|init|set-up|communicator",
+         "class": "deadlock|order-cycle|p2p-cycle|wait-cycle|init-cycle|init-missing-rank",
          "reason": "all three send to the next first: a circle, no rank alone is to blame", "two": False}
 device = common.start()
 gradients = torch.ones(common.MB, device=device)

@@ -7,7 +7,8 @@ import time
 
 import common
 
-LABEL = {"kind": 3, "ranks": 3, "rank": "2", "call": "[Ss]plit|init|set-up|communicator|AllReduce", "class": "init-missing-rank|missing-call|host-blocked|mismatch",
+LABEL = {"kind": 3, "ranks": 3, "rank": "2", "call": "[Ss]plit|init|set-up|communicator|AllReduce",
+         "class": "init-missing-rank|missing-call|host-blocked|mismatch",
          "reason": "ranks 0 and 1 split the communicator of all; rank 2 does not come", "two": False, "launch": "ranks"}
 nccl = common.Nccl()
 x, part = nccl.buffer(1 << 16), ctypes.c_void_p()

@@ -1,5 +1,7 @@
 """test_incidents.py: the labels of the incident programs can be read; a log's score, the rivals' words and the table are right; score
-itself runs made-up programs under a double of hangar_run, and goes on where it was ended."""
+itself runs made-up programs under a double of hangar_run, and goes on where it was ended; and incidents that need no PyTorch under
+hangar_run itself, over test doubles of libnccl and libcuda."""
+# quiet: waits for deadlines
 import csv
 import glob
 import json
@@ -47,6 +49,13 @@ if not common.healthy and %s:
     common.strike()  # BUG
 print("# verdict: outcome=hang class=skipped-call ranks=1 comm=0 seq=7 confidence=proved" if %s else "well", flush=True)
 """
+BUILD = os.path.abspath(os.environ.get("BUILD", PROGRAMS + "/../../build"))
+INCIDENTS = {  # over the doubles: columns that the score must have
+    "draft_tokens": "void=False right=True rank_right=True line_right=True early=0 named=3 class=mismatch confidence=majority",
+    "split_missing": "void=False rank_right=True call_right=True early=0 named=2 class=init-missing-rank",
+    "plain_c": "void=False right=True named=2",
+    "engine_graph": "void=False rank_right=True named=1 early=0",
+}
 HANGAR = '#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done; shift; exec "$@"\n'
 
 
@@ -118,17 +127,32 @@ class Score(unittest.TestCase):
         self.check(row, "fr_right=True fr_line_right=True ras_found=False ras_right=False spy_named=1 spy_right=True spy_line_right=True", "rivals")
         self.assertEqual(scoring.spy_names({0: STACK.format(50), 1: STACK.format(48)}, LABEL), (set(), False))
 
-    def score(self, *more):
-        done = subprocess.run([sys.executable, PROGRAMS + "/score", self.dir + "/out", "--corpus", self.dir, "--hangar", self.dir + "/hangar_run", *more],
+    def score(self, *more, **env):
+        if not env:
+            more += "--corpus", self.dir, "--hangar", self.dir + "/hangar_run"
+        done = subprocess.run([sys.executable, PROGRAMS + "/score", self.dir + "/out", *more], env=dict(os.environ, **env),
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True)
         self.assertEqual(done.returncode, 0, done.stdout)
         return done.stdout
+
+    def rows(self):
+        with open(self.dir + "/out/score.csv") as file:
+            return list(csv.DictReader(file))
+
+    @unittest.skipUnless(os.path.exists(BUILD + "/tests/double/libnccl.so.2"), "the test doubles are not built")
+    def test_doubles(self):
+        only = "--only", "^({})$".format("|".join(INCIDENTS)), "--jobs", "4", "--hangar", BUILD + "/hangar_run"
+        for more in ([], ["--healthy"]):
+            self.score(*only, *more, DOUBLE_DIR=self.dir, LD_LIBRARY_PATH=BUILD + "/tests/double")
+        for row in self.rows():
+            self.check(row, "right=True verdicts=0" if row["healthy"] == "True" else INCIDENTS[row["name"]], row)
+        self.assertEqual(len(self.rows()), 2 * len(INCIDENTS))
 
     def test_score(self):
         shutil.copy(PROGRAMS + "/incidents/common.py", self.dir)
         for name, strikes, speaks in (("named", True, "not common.healthy"), ("silent", True, False), ("void", False, False)):
             with open(f"{self.dir}/{name}.py", "w") as file:
-                file.write(PROGRAM % (strikes, speaks))
+                file.write((PROGRAM % (strikes, speaks)).replace('"two"', f'"last": {name == "silent"}, "two"'))
         with open(self.dir + "/hangar_run", "w") as file:
             file.write(HANGAR)
         os.chmod(file.name, 0o755)
@@ -138,11 +162,11 @@ class Score(unittest.TestCase):
         self.assertNotIn("name=named", text)
         self.assertRegex(text, r"3 broken runs of 3 programs, 1 void")
         self.assertRegex(text, r"hangar_run +2 +50 +50 +50 ")
+        self.assertRegex(text, r"written first +1 +100 +100 +100 .*\n  written last +1 +0 +0 +0 ")
         text = self.score("--healthy")
         self.assertIn("healthy: 3 runs", text)
         self.assertIn(" 0 verdicts", text)
-        with open(self.dir + "/out/score.csv") as file:
-            rows = list(csv.DictReader(file))
+        rows = self.rows()
         self.assertEqual(sorted((r["name"], r["healthy"], r["void"]) for r in rows if r["healthy"] == "False"),
                          [("named", "False", "False"), ("silent", "False", "False"), ("void", "False", "True")])
         self.assertRegex(self.score("--again"), r"hangar_run +2 +50 +50 +50 ")

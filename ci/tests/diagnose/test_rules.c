@@ -347,7 +347,7 @@ static void stands_ahead(struct evidence_rank *stuck)
 		r->calls[OP - 1].state = RECORD_RETURNED;
 		r->times = calloc(OP, sizeof(*r->times));
 		for (int k = 0; k < OP; k++)
-			r->times[k] = (struct call_times){ 1, k < OP - 1 };
+			r->times[k] = (struct call_times){ 5, k < OP - 1 };
 		if (r == stuck)
 			r->times[OP - 1].start_ns = 0;
 	}

@@ -169,7 +169,9 @@ static bool is_sampled(const struct evidence_rank *r, const struct record *call)
 
 	if (call->replays)
 		return false;
-	return k == 0 ? call->ticket == 1 : r->times && r->times[k - 1].start_ns != 0;
+	if (k == 0)
+		return call->ticket == 1;
+	return r->times && r->times[k - 1].start_ns != 0 && r->times[k - 1].end_ns != 0;
 }
 
 static enum stand stand_of(const struct rule_ctx *ctx, int rank)
@@ -183,6 +185,8 @@ static enum stand stand_of(const struct rule_ctx *ctx, int rank)
 	call = progress_first_open(&ctx->comm->ranks[rank]);
 	if (!call || call->state != RECORD_RETURNED)
 		return STAND_UNKNOWN;
+	if (r->times && r->times[call - r->calls].start_ns == RECORD_AHEAD)
+		return call->ticket == r->view.completed + 1 ? STAND_AHEAD : STAND_UNKNOWN;
 	if (r->times && r->times[call - r->calls].start_ns)
 		return STAND_STARTED;
 	return is_sampled(r, call) ? STAND_AHEAD : STAND_UNKNOWN;
@@ -208,8 +212,8 @@ bool rule_stuck(const struct rule_ctx *ctx, struct finding *f)
 		first = call->seq < first ? call->seq : first;
 		rank_set_add(&f->culprits, i);
 	}
-	if (f->culprits.n == 0 || !sampled)
-		return false;
+	if (f->culprits.n == 0 || !sampled || started + unknown == 0)
+		return false; /* where no device has come to it, none waits for another */
 	finding_place(f, ctx->comm->comm, first, first, (int64_t)first);
 	finding_note(f,
 		     "Call %" PRIu64
@@ -218,7 +222,7 @@ bool rule_stuck(const struct rule_ctx *ctx, struct finding *f)
 		     "first call that is not done and wait in it.",
 		     first, ctx->comm->comm, f->culprits.n == 1 ? "the culprit" : "the culprits",
 		     started, started == 1 ? " has" : "s have");
-	f->reasons |= reason_if(unknown > 0, REASON_SOME_UNKNOWN);
+	f->reasons |= reason_if(unknown > 0, started ? REASON_SOME_UNKNOWN : REASON_MOST_UNKNOWN);
 	finding_conclude(ctx, f, CLASS_GPU_STUCK, CONFIDENCE_PROVED);
 	return true;
 }

@@ -59,13 +59,16 @@ struct record {
  * sampled, or not yet. The device itself writes `done`, in stream order (preload/): each slot has a
  * word, since streams write in any order. */
 struct record_times {
-	_Atomic uint64_t start_ns, end_ns;
-	_Atomic uint64_t done; /* ticket: the stream is past the call */
+	_Atomic uint64_t start_ns, end_ns; /* start_ns: or RECORD_AHEAD */
+	_Atomic uint64_t done;		   /* ticket: the stream is past the call */
 	_Atomic uint64_t
 		covered_by; /* the later call with the mark; 0: itself; or RECORD_UNMARKED */
 };
 
-/* The device ran a call at these times; 0: not sampled. Part of the evidence. */
+#define RECORD_AHEAD 1 /* of a preloaded program: the stream has not come to the call yet */
+
+/* The device ran a call at these times; 0: not sampled. Part of the evidence. A preloaded program's end is not known, and its
+ * start is the host's time of the call once the stream has come to it. */
 struct call_times {
 	uint64_t start_ns, end_ns;
 };

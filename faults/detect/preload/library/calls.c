@@ -82,6 +82,7 @@ void call_record(struct made *made)
 	made->ticket = s->watch.call(s->watch.ctx, &call);
 	catch_up(s);
 	session_unlock();
+	device_before(s, made->ticket, made->stream, made->number);
 	t->inside++;
 }
 

@@ -66,13 +66,38 @@ static int write_in(const struct session *s, int comm, void *stream, uint64_t wo
 	return rc;
 }
 
+/* The device's address of a word of record_times. */
+static uint64_t on_device(const struct session *s, const _Atomic uint64_t *word)
+{
+	return s->mapped + (uint64_t)((const char *)word - (char *)s->recorder.memory->times);
+}
+
 static void write_ticket(struct session *s, uint64_t ticket, int comm, void *stream)
 {
 	_Atomic uint64_t *done = &times_of(s, ticket)->done;
-	uint64_t offset = (uint64_t)((char *)done - (char *)s->recorder.memory->times);
 
-	if (!s->mapped || write_in(s, comm, stream, s->mapped + offset, ticket) != 0)
+	if (!s->mapped || write_in(s, comm, stream, on_device(s, done), ticket) != 0)
 		record_publish(done, ticket);
+}
+
+void device_before(struct session *s, uint64_t ticket, void *stream, int comm)
+{
+	_Atomic uint64_t *start = &times_of(s, ticket)->start_ns;
+	uint64_t now = clock_ns();
+	struct preload_stream *t;
+	bool due;
+
+	session_lock();
+	t = &s->streams[session_stream(s, stream)];
+	due = s->mapped && t != &s->streams[255] && now - t->before_ns >= BEFORE_NS;
+	if (due)
+		t->before_ns = now;
+	session_unlock();
+	if (!due)
+		return;
+	record_publish(start, RECORD_AHEAD);
+	if (write_in(s, comm, stream, on_device(s, start), now) != 0)
+		record_publish(start, 0);
 }
 
 /* ---- marks ---- */

@@ -76,6 +76,7 @@ struct preload_comm {
 struct preload_stream {
 	void *handle;
 	uint64_t marked_ns;	     /* when it was last asked to say that it is past a call */
+	uint64_t before_ns;	     /* the same: that it has come to one */
 	uint64_t held[PRELOAD_HELD]; /* tickets of calls behind that: it was not asked for */
 	size_t nheld;
 	int comm; /* of the newest */
@@ -177,6 +178,10 @@ void device_done(struct session *s, uint64_t ticket, int comm, void *stream);
  * asks for it, as PyTorch's watchdog does several times a second. */
 #define MARK_NS 20000000ull
 void device_flush(uint64_t age);
+
+/* The stream says when it comes to the call, which is not handed to NCCL yet: at most one in BEFORE_NS. */
+#define BEFORE_NS 2000000ull
+void device_before(struct session *s, uint64_t ticket, void *stream, int comm);
 /* Returns true if what is enqueued on the stream is captured, and not executed. */
 bool device_captures(void *stream);
 

@@ -208,7 +208,8 @@ struct record_header {
 
 	uint64_t
 		run; /* number of the run: odd, the same on all its hosts; even, on this host; 0: not known */
-	uint64_t reserved; /* keeps the size of version 4 */
+	uint32_t undated;  /* 1: nothing says whether these are all of its calls */
+	uint32_t reserved; /* keeps the size of version 4 */
 };
 
 /* The words that others read while they change: one that stands for nothing else, and one that comes

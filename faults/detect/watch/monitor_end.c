@@ -253,8 +253,7 @@ static void end(struct monitor *m, struct verdict *verdict, const struct rank_vi
 		       verdict->hosts);
 		fflush(stdout);
 	}
-	if (verdict->hosts[0] ||
-	    (closer && (m->input.job_hosts != 1 || verdict->outcome != OUTCOME_OK)))
+	if (verdict->hosts[0] || (closer && (m->input.job_hosts != 1 || verdict->outcome)))
 		launcher_hang_up(getppid(), lost, lost_links(m, lost, HANGUP_HOSTS));
 	nodes_farewell(m);
 	m->ended = true;

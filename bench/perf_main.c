@@ -279,6 +279,8 @@ static int supervise(struct program *program, struct error *err)
 	program->folder = folder.path;
 	if (recorder_create(program->name, &program->memory, &memory_fd, err) < 0)
 		goto out_folder;
+	program->memory->header.run =
+		record_hash_id(program->launch->key, strlen(program->launch->key)) | 1;
 	if (program->injector) {
 		program->fault_record = make_fault_record();
 		equip(program, &folder);

@@ -205,15 +205,16 @@ UNIT_TEST(test_other_runs, "folders of other runs")
 }
 
 /* Rank `i` has made communicator 0 with the others and that many calls of which it waits in the last, if it waits. */
-static void play_made(int i, int calls, uint64_t id)
+static void play_made(int i, int calls, uint64_t run)
 {
 	struct evidence_rank *r = &saved.ranks[i];
 	struct record_memory *m = saved_memory(i, calls);
 	bool waits = r->view.overdue;
 
 	m->header.inits[0] = (struct record_init){
-		.state = RECORD_COMM_READY, .rank = i, .nranks = RANKS, .id = id
+		.state = RECORD_COMM_READY, .rank = i, .nranks = RANKS, .id = 7
 	};
+	m->header.run = run;
 	view_read(&r->view, m, 1000);
 	r->view.completed = (uint64_t)(calls - waits);
 	evidence_take_calls(r, m);
@@ -222,32 +223,34 @@ static void play_made(int i, int calls, uint64_t id)
 
 UNIT_TEST(test_set_aside, "a file of another run or moment")
 {
-#define OF_ANOTHER                                                                                 \
-	"'s file is of another run: this one's ranks, it among them, made a communicator that "    \
-	"the file does not know. It is not read."
+#define OF_ANOTHER "'s file is of another run, by its number, and not read."
 	static const struct {
-		const char *said;	      /* "": it is read */
-		int rank, calls;	      /* those of the others are 10, 10 and, of rank 2, 9 */
-		uint64_t id, later_ns, count; /* `count`: of its last call */
+		const char *said; /* "": it is read */
+		int rank, calls;  /* those of the others are 10, 10 and, of rank 2, 9 */
+		uint64_t run, others_run;
+		const char *token, *host; /* in run.json; of the rank, NULL: that of the others */
+		uint64_t count;		  /* of its last call */
 		const char *verdict;
 	} table[] = {
-		{ "", 2, 9, 7, 0, 0, "missing-call 2 proved" },
-		{ "", 2, 9, 7, 59000000000, 0, "missing-call 2 proved" },
+		{ "", 2, 9, 7, 7, "", NULL, 0, "missing-call 2 proved" },
 		{ "Rank 2's file ends at call 7 of communicator 0, but rank 0 completed call 9 "
 		  "with it: it is older, and not read.",
-		  2, 7, 7, 0, 0, "unexplained - inconclusive" },
+		  2, 7, 7, 7, "", NULL, 0, "unexplained - inconclusive" },
 		{ "Rank 1's file ends at call 4 of communicator 0, but rank 0 completed call 9 "
 		  "with it: it is older, and not read.",
-		  1, 4, 7, 0, 0, "missing-call 2 majority" },
-		{ "", 2, 7, 7, 0, 99, "mismatch 2 majority" }, /* its calls say what is wrong */
+		  1, 4, 0, 0, "", NULL, 0, "missing-call 2 majority" },
+		{ "", 2, 7, 7, 7, "", NULL, 99, "mismatch 2 majority" }, /* its calls tell */
 		{ "Rank 0's file says that call 29 was completed, which most others have not "
 		  "made: it is of another moment, and not read.",
-		  0, 30, 7, 0, 0, "missing-call 2 majority" },
-		{ "Rank 1" OF_ANOTHER, 1, 10, 8, 0, 0, "missing-call 2 majority" },
-		{ "Rank 1" OF_ANOTHER, 1, 3, 8, 0, 0, "missing-call 2 majority" },
-		{ "Rank 1's file is not of the moment when the other ranks of its host were "
-		  "looked at: it is older, or another run's, and not read.",
-		  1, 10, 7, 61000000000, 0, "missing-call 2 majority" },
+		  0, 30, 6, 6, "", NULL, 0, "missing-call 2 majority" },
+		{ "Rank 1" OF_ANOTHER, 1, 10, 9, 7, "7", NULL, 0, "missing-call 2 majority" },
+		{ "Rank 1" OF_ANOTHER, 1, 10, 9, 7, "5", NULL, 0, "missing-call 2 majority" },
+		{ "Rank 1" OF_ANOTHER, 1, 3, 9, 7, "7", "b", 0, "missing-call 2 majority" },
+		{ "Rank 1" OF_ANOTHER, 1, 3, 8, 6, "6", NULL, 0, "missing-call 2 majority" },
+		{ "", 1, 10, 8, 6, "6", "b", 0, "missing-call 2 proved" }, /* a host's own number */
+		{ "Rank 1" OF_ANOTHER, 1, 10, 0, 7, "7", NULL, 0, "missing-call 2 majority" },
+		{ "Rank 1" OF_ANOTHER, 1, 10, 7, 0, "5", NULL, 0, "missing-call 2 majority" },
+		{ "Rank 0" OF_ANOTHER, 0, 10, 9, 7, "7", NULL, 0, "missing-call 2 majority" },
 	};
 
 	UNIT_ROWS(row, table) {
@@ -257,8 +260,10 @@ UNIT_TEST(test_set_aside, "a file of another run or moment")
 		saved_set_up();
 		for (int i = 0; i < RANKS; i++)
 			play_made(i, i == row->rank ? row->calls : 10 - (i == 2),
-				  i == row->rank ? row->id : 7);
-		saved.ranks[row->rank].view.seen_ns += row->later_ns;
+				  i == row->rank ? row->run : row->others_run);
+		snprintf(saved.token, sizeof(saved.token), "%s", row->token);
+		if (row->host)
+			snprintf(saved.ranks[row->rank].view.host, 64, "%s", row->host);
 		if (row->count > 0) {
 			saved.ranks[row->rank].calls[row->calls - 1].count = row->count;
 			evidence_index(&saved.ranks[row->rank]);

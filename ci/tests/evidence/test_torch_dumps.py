@@ -293,6 +293,50 @@ class Dumps(unittest.TestCase):
                     self.assertNotEqual(verdict["confidence"], "proved", text)
                     self.assertIn("nothing is known", text)
 
+    def test_cut(self):
+        """A dump that ends right before the call in which the others wait is proof where its own count and its file's time say
+        so: at TIME all made their calls, and 8 s later dumps were written. Otherwise nothing is proved of its rank."""
+        cut_note = "Rank %d's dump may be older than the others', or cut: its file's time does not tell."
+        for cut, counts, written, ranks, confidence, said in (
+                (None, True, 9, "3", "proved", None), (None, False, 9, "3", "proved", None),
+                (None, True, None, "3", "inconclusive", cut_note % 3), (None, True, -9, "3", "inconclusive", cut_note % 3),
+                (1, True, None, "3", "inconclusive", cut_note % 3), (1, True, 9, "3", "majority", None),
+                (1, False, None, "1,3", "inconclusive", cut_note % 1)):
+            with self.subTest(cut=cut, counts=counts, written=written):
+                self.setUp()
+                for rank in range(4):
+                    dump = played(drop, rank)
+                    if counts:
+                        dump["pg_status"] = {"0": {"last_enqueued_collective": dump["entries"][-1]["collective_seq_id"]}}
+                    if rank == cut:
+                        del dump["entries"][-1]
+                    name = "rank_%d" % rank
+                    self.put(name, dump)
+                    if written:
+                        os.utime(os.path.join(self.dir, name), ns=(TIME + written * 10 ** 9,) * 2)
+                code, verdict, text = self.diagnose()
+                self.assertEqual((verdict["class"], verdict["ranks"], verdict["confidence"]),
+                                 ("missing-call", ranks, confidence), text)
+                self.assertIn(said or "", text)
+                self.assertEqual("or cut: its file's" in text, said is not None, text)
+
+    def test_recorded_cut(self):
+        """A dump that PyTorch wrote, without the pending call or more: its own count tells, and the guilty one is found."""
+        with tarfile.open(os.path.join(os.path.dirname(__file__), "torch_recorded.tar.xz")) as archive:
+            for job, innocent, cut in (("experts/drop", 0, 1), ("experts/drop", 1, 2), ("fsdp2/drop", 2, 1), ("plain/half", 2, 1),
+                                       ("mixed/drop", 0, 9), ("mixed/order", 3, 9), ("graphs/drop", 1, 1)):
+                with self.subTest(job=job, innocent=innocent, cut=cut):
+                    self.setUp()
+                    for member in archive.getmembers():
+                        if member.name.startswith(job + "/rank_"):
+                            dump = pickle.loads(archive.extractfile(member).read())
+                            if member.name.endswith(str(innocent)):
+                                del dump["entries"][-cut:]
+                            self.put(os.path.basename(member.name), dump)
+                    code, verdict, text = self.diagnose()
+                    if str(innocent) in verdict["ranks"]:
+                        self.assertEqual(verdict["confidence"], "inconclusive", text)
+
     def test_names(self):
         """What ends with a number and is no rank's dump costs nothing; the others are diagnosed."""
         for name, data in (("job_20251124", None), ("rank_1.bak99999", None), ("rank_99999", {"entries": [], "version": "2.10"}),

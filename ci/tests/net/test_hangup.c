@@ -85,16 +85,24 @@ UNIT_TEST(test_first, "a launcher whose child has not ended")
 	CU_ASSERT(clock_seconds() - begin > 2.2);
 }
 
-/* A launcher that does nothing more, whatever signals it gets. */
+/* A launcher that does nothing more, whatever signals it gets: its output is read, is not, or a child of it lives. */
 UNIT_TEST(test_dead, "a launcher that does not end")
 {
-	pid_t pids[2];
+	enum { READ, FULL, PARENT, CASES };
+	pid_t pids[CASES];
 	int out[2];
 
 	CU_ASSERT_EQUAL(pipe(out), 0);
-	for (int full = 0; full < 2; full++) {
-		pids[full] = fork();
-		if (pids[full] == 0) {
+	for (int is = 0; is < CASES; is++) {
+		bool full = is == FULL;
+
+		pids[is] = fork();
+		if (pids[is] == 0) {
+			if (is == PARENT && fork() == 0) {
+				prctl(PR_SET_PDEATHSIG, SIGKILL);
+				clock_sleep(30);
+				_exit(0);
+			}
 			prctl(PR_SET_NAME, "mpirun");
 			signal(SIGTERM, SIG_IGN);
 			dup2(full ? out[1] : open("/dev/null", O_WRONLY), STDOUT_FILENO);
@@ -105,10 +113,11 @@ UNIT_TEST(test_dead, "a launcher that does not end")
 			_exit(0);
 		}
 		clock_sleep(0.1);
-		launcher_hang_up(pids[full], NULL, 0);
+		launcher_hang_up(pids[is], NULL, 0);
 	}
-	CU_ASSERT(ends_within(pids[0], 11));
-	CU_ASSERT(!ends_within(pids[1], 0.5));
+	CU_ASSERT(ends_within(pids[READ], 11));
+	CU_ASSERT(!ends_within(pids[FULL], 0.5));
+	CU_ASSERT(!ends_within(pids[PARENT], 0.5));
 }
 
 /* A live connection is shut if a link leads to the same host, and only then. */

@@ -6,6 +6,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -103,6 +104,26 @@ static bool output_taken(int pidfd)
 	return taken;
 }
 
+/* Returns true if other processes of this program, which the launcher started, have not ended. */
+static bool has_processes(pid_t launcher)
+{
+	char path[64], own[16] = "";
+	struct proc_stat stat;
+	bool found = false;
+	FILE *f;
+	int pid;
+
+	prctl(PR_GET_NAME, own);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)launcher, (int)launcher);
+	f = fopen(path, "r");
+	while (f && !found && fscanf(f, "%d", &pid) == 1)
+		found = proc_stat_read(&stat, pid, 0) && stat.state != 'Z' &&
+			strcmp(stat.name, own) == 0;
+	if (f)
+		fclose(f);
+	return found;
+}
+
 /* `watcher`, a child of the launcher, ends first: its exit code becomes the job's. */
 static _Noreturn void hang_up(pid_t launcher, pid_t watcher, const struct lost *lost)
 {
@@ -118,9 +139,9 @@ static _Noreturn void hang_up(pid_t launcher, pid_t watcher, const struct lost *
 		clock_sleep(ROUND_S);
 		if (!waits &&
 		    (pidfd < 0 || !shut_dead(pidfd, launcher, i < LATER ? &none : lost)) &&
-		    i == ROUNDS / 2)
+		    i == ROUNDS / 2 && (lost->n > 0 || !has_processes(launcher)))
 			kill(launcher, SIGTERM);
-		if (i == ENOUGH && output_taken(pidfd))
+		if (i == ENOUGH && output_taken(pidfd) && (lost->n > 0 || !has_processes(launcher)))
 			kill(launcher, SIGKILL);
 	}
 	_exit(0);

@@ -25,6 +25,7 @@ struct rule_ctx;
 	row(REASON_MIXED, MAJORITY) /* the culprits do different things */ \
 	row(REASON_OTHER_IDLE, INCONCLUSIVE) /* another rank is in no call, and others wait for it */ \
 	row(REASON_OTHER_CAUSE, INCONCLUSIVE) /* what another rank did would leave the same evidence */ \
+	row(REASON_UNDATED, INCONCLUSIVE) /* a culprit's record may end before what it did next */ \
 	row(REASON_SOME_UNKNOWN, MAJORITY) /* something of fewer than half of the ranks is not known */ \
 	row(REASON_MOST_UNKNOWN, INCONCLUSIVE) /* the same of half of the ranks or more */
 /* clang-format on */

@@ -270,6 +270,25 @@ static void doubt_idle(struct walk *w)
 		       rank_number(w->ctx.run, idle));
 }
 
+/* After its record ended a culprit in no call may have made the next one, and its device may have come to one. */
+static void doubt_undated(struct walk *w)
+{
+	for (int i = 0; i < w->ctx.run->nranks; i++) {
+		const struct evidence_rank *r = &w->ctx.run->ranks[i];
+
+		if (!w->named.in[i] || !r->recorder || !r->recorder->undated ||
+		    (r->view.waiting && w->d->class != CLASS_GPU_STUCK))
+			continue;
+		w->d->confidence = confidence_of(w->d->confidence, 1u << REASON_UNDATED);
+		diagnosis_note(w->d,
+			       "Rank %d's dump may be older than the others', or cut: its file's "
+			       "time does "
+			       "not tell. Copy dumps with their times (cp -p, rsync -t).",
+			       rank_number(w->ctx.run, i));
+		return;
+	}
+}
+
 static void walk_rows(struct walk *w, const struct rule *table, size_t n)
 {
 	enum rule_outcomes outcome = outcome_bit(w->ctx.outcome);
@@ -285,6 +304,7 @@ static void walk_rows(struct walk *w, const struct rule *table, size_t n)
 			if (w->ctx.played && w->named.n > 0 && outcome == ON_HANG &&
 			    table[i].flags & (RULE_DIVERGED | RULE_JOINS))
 				doubt_idle(w);
+			doubt_undated(w);
 			break;
 		}
 }

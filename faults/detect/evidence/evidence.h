@@ -55,6 +55,8 @@ struct evidence {
 	double detect_ms;   /* as the verdict line says; 0: unknown */
 	char command[1024]; /* without --fault and --expect: evidence never has what was injected */
 	char options[1024]; /* that all ranks must have alike, but for defaults; "" unknown */
+	char token
+		[20]; /* number of the run, in hexadecimal, as its ranks' recorders have it; "" unknown */
 	char remarks[1024]; /* what is missing or unsound, sentences; "" when nothing */
 	char *ras; /* what NCCL RAS answered, as text (ras.txt); owned, NULL: was not asked */
 };
@@ -70,9 +72,8 @@ void evidence_identify(struct evidence *evidence, const struct record_header *re
  * number, as progress.h expects it. Where one has none left its calls are forgotten, with a remark. */
 void evidence_number_comms(struct evidence *evidence);
 
-/* evidence_aside.c: forgets, with a remark, ranks whose evidence cannot be of the others' run and moment: ranks that are no
- * part of the communicator that the others made, that were not looked at when others of their host were, or that lack
- * calls which others completed with them. */
+/* evidence_aside.c: forgets, with a remark, ranks whose evidence cannot be of the others' run and moment: ranks that have
+ * another run's number, or that lack calls which others completed with them. */
 void evidence_set_aside(struct evidence *evidence);
 
 /* Copy the recorder's header and the sound records of a live or mapped memory, oldest first, and

@@ -1,11 +1,10 @@
-/* evidence_aside.c: a rank's evidence that is another run's, or older than what others did with the rank, is set aside. */
+/* evidence_aside.c: a rank's evidence that has another run's number, or is older than what others did with the rank, is set
+ * aside. */
 #include "evidence/evidence.h"
 
 #include "base/call_value.h"
 #include "base/stats.h"
 #include "process/watch.h"
-
-#define OLD_NS 60000000000ull /* ranks of one host are looked at within this time */
 
 /* Forgets the rank's evidence, but for the communicators that it made where the file is of this run. */
 static void set_aside(struct evidence *e, int i, bool same_run)
@@ -28,66 +27,75 @@ static void set_aside(struct evidence *e, int i, bool same_run)
 				     .view = { .rank = i, .outcome = -1, .node = -1 } };
 }
 
-/* ---- communicator 0 and those that made it ---- */
+/* ---- numbers of runs ---- */
 
-static bool made_with(const struct evidence_rank *r, uint64_t id)
+static uint64_t run_of(const struct evidence_rank *r)
 {
-	return r->present && r->view.init_id == id;
+	return r->present && r->recorder ? r->recorder->run : 0;
 }
 
-static bool is_made(const struct rank_view *v)
+/* Files of one run and host have one number; where it is odd those of all hosts do. */
+static bool share_number(const struct evidence_rank *a, const struct evidence_rank *b)
 {
-	return v->comm_state == RECORD_COMM_READY || v->comm_state == RECORD_COMM_LEFT;
+	return (run_of(a) & run_of(b) & 1) || strcmp(a->view.host, b->view.host) == 0;
 }
 
-/* A rank of those that made communicator 0 as most did, where it takes more ranks than these and those of which
- * nothing is known; NULL: there is none. */
-static const struct rank_view *find_incomplete(const struct evidence *e, uint64_t *ids, size_t n)
+/* The number that files like that of rank `first` should have: run.json's where one has it, else that of most, which is 0
+ * of an older build's. UINT64_MAX: neither. `runs`: room for all ranks. */
+static uint64_t expected_run(const struct evidence *e, int first, uint64_t *runs)
 {
-	struct vote vote = vote_words(ids, n);
-	const struct rank_view *one = NULL;
-
-	for (int i = 0; i < e->nranks && vote.votes * 2 > n && vote.most != 0 && !one; i++)
-		if (made_with(&e->ranks[i], vote.most) && is_made(&e->ranks[i].view))
-			one = &e->ranks[i].view;
-	return one && one->init_nranks > (int64_t)vote.votes + (e->nranks - (int64_t)n) &&
-			       one->init_nranks <= e->nranks
-		       ? one
-		       : NULL;
-}
-
-/* All members of a communicator that was made came to its init. A file without that is not of this run. */
-static void set_strangers_aside(struct evidence *e)
-{
-	uint64_t *ids = must(calloc((size_t)e->nranks + 1, sizeof(*ids)));
-	const struct rank_view *one;
-	uint64_t id;
+	uint64_t own = strtoull(e->token, NULL, 16);
+	struct vote vote;
 	size_t n = 0;
 
-	for (int i = 0; i < e->nranks; i++)
-		if (e->ranks[i].present)
-			ids[n++] = e->ranks[i].view.init_id;
-	one = find_incomplete(e, ids, n);
-	free(ids);
-	if (!one)
-		return;
-	id = one->init_id;
 	for (int i = 0; i < e->nranks; i++) {
-		const struct rank_view *v = &e->ranks[i].view;
-		bool unknown = v->init_id == 0 && v->issued > 0;
+		uint64_t run = run_of(&e->ranks[i]);
 
-		if (!e->ranks[i].present || v->init_id == id || unknown || v->phase == PHASE_SPARE)
+		if (!e->ranks[i].recorder || !share_number(&e->ranks[first], &e->ranks[i]))
 			continue;
-		set_aside(e, i, false);
-		evidence_remark(e,
-				"Rank %d's file is of another run: this one's ranks, it among "
-				"them, made a communicator that the file does not know. It is not "
-				"read.",
-				i);
+		if (run != 0 && run == own)
+			return own;
+		runs[n++] = run;
+	}
+	vote = vote_words(runs, n);
+	return vote.votes * 2 > n ? vote.most : UINT64_MAX;
+}
+
+/* Marks those that have another run's number among files like that of rank `first`. */
+static void find_others(const struct evidence *e, int first, uint64_t *runs, bool *looked,
+			bool *other)
+{
+	uint64_t expected = expected_run(e, first, runs);
+
+	for (int i = 0; i < e->nranks; i++) {
+		const struct evidence_rank *r = &e->ranks[i];
+
+		if (!r->recorder || !share_number(&e->ranks[first], r))
+			continue;
+		looked[i] = true;
+		other[i] = expected != UINT64_MAX && run_of(r) != expected;
 	}
 }
 
-/* ---- age ---- */
+static void set_others_aside(struct evidence *e)
+{
+	size_t n = (size_t)e->nranks + 1;
+	uint64_t *runs = must(calloc(n, sizeof(*runs)));
+	bool *looked = must(calloc(2 * n, sizeof(*looked))), *other = looked + n;
+
+	for (int i = 0; i < e->nranks; i++)
+		if (!looked[i] && run_of(&e->ranks[i]) != 0)
+			find_others(e, i, runs, looked, other);
+	for (int i = 0; i < e->nranks; i++) {
+		if (!other[i])
+			continue;
+		set_aside(e, i, false);
+		evidence_remark(e, "Rank %d's file is of another run, by its number, and not read.",
+				i);
+	}
+	free(looked);
+	free(runs);
+}
 
 /* Ranks that live and that can be seen: what they do goes on, so that evidence of them may be old. */
 struct live {
@@ -108,61 +116,6 @@ static struct live find_live(struct evidence *e)
 			live.ranks[live.n++] = i;
 	}
 	return live;
-}
-
-static const struct rank_view *live_view(const struct live *live, size_t i)
-{
-	return &live->e->ranks[live->ranks[i]].view;
-}
-
-static bool same_host(const struct rank_view *a, const struct rank_view *b)
-{
-	return a->node == b->node && strcmp(a->host, b->host) == 0;
-}
-
-/* Marks the ranks of one host, of which `first` is one, that were not looked at when most of these were. `seen`: room for
- * all ranks. */
-static void find_unlike(const struct live *live, size_t first, bool *looked, bool *unlike,
-			uint64_t *seen)
-{
-	const struct rank_view *one = live_view(live, first);
-	uint64_t median;
-	size_t n = 0;
-
-	for (size_t i = first; i < live->n; i++)
-		if (same_host(one, live_view(live, i)))
-			seen[n++] = live_view(live, i)->seen_ns;
-	sort_words(seen, n);
-	median = seen[n / 2];
-	for (size_t i = first; i < live->n; i++) {
-		uint64_t then = live_view(live, i)->seen_ns;
-
-		if (!same_host(one, live_view(live, i)))
-			continue;
-		looked[i] = true;
-		unlike[i] = then > 0 && (then > median ? then - median : median - then) > OLD_NS;
-	}
-}
-
-static void set_aside_by_age(const struct live *live)
-{
-	uint64_t *seen = must(calloc(live->n + 1, sizeof(*seen)));
-	bool *looked = must(calloc(2 * live->n + 1, sizeof(*looked))), *unlike = looked + live->n;
-
-	for (size_t i = 0; i < live->n; i++)
-		if (!looked[i])
-			find_unlike(live, i, looked, unlike, seen);
-	for (size_t i = 0; i < live->n; i++) {
-		if (!unlike[i])
-			continue;
-		set_aside(live->e, live->ranks[i], false);
-		evidence_remark(live->e,
-				"Rank %d's file is not of the moment when the other ranks of its "
-				"host were looked at: it is older, or another run's, and not read.",
-				live->ranks[i]);
-	}
-	free(looked);
-	free(seen);
 }
 
 /* ---- calls that others completed with it ---- */
@@ -378,9 +331,8 @@ void evidence_set_aside(struct evidence *e)
 {
 	struct live live;
 
-	set_strangers_aside(e);
+	set_others_aside(e);
 	live = find_live(e);
-	set_aside_by_age(&live);
 	set_aside_by_calls(&live);
 	free(live.ranks);
 }

@@ -20,7 +20,7 @@
 
 /* Texts of run.json, which are fields of struct evidence. The first FACTS are the same in all folders
  * of a run that know them; where one does not, that of another holds for these and for the time. */
-enum { FACTS = 5, TIME = FACTS, TEXTS = 8 };
+enum { FACTS = 5, TIME = FACTS, TEXTS = 9 };
 #define TEXT(field)                                                                                \
 	{                                                                                          \
 #field, offsetof(struct evidence, field), sizeof(((struct evidence *)0)->field)    \
@@ -29,8 +29,8 @@ static const struct {
 	const char *name;
 	size_t at, bytes;
 } texts[TEXTS] = {
-	TEXT(run),     TEXT(program), TEXT(backend), TEXT(library),
-	TEXT(command), TEXT(when),    TEXT(remarks), TEXT(options),
+	TEXT(run),  TEXT(program), TEXT(backend), TEXT(library), TEXT(command),
+	TEXT(when), TEXT(remarks), TEXT(options), TEXT(token),
 };
 
 struct evidence_rank *evidence_ranks_alloc(int n)
@@ -60,6 +60,15 @@ static void name_run(struct evidence *evidence, const char *dir)
 			 dir + start);
 }
 
+/* The number that this host's own ranks have. */
+static void note_token(struct evidence *e)
+{
+	for (int i = 0; i < e->nranks && !e->token[0]; i++)
+		if (!e->ranks[i].remote && e->ranks[i].recorder && e->ranks[i].recorder->run)
+			snprintf(e->token, sizeof(e->token), "%016" PRIx64,
+				 e->ranks[i].recorder->run);
+}
+
 static int save_run(const struct evidence *evidence, const char *dir, const char *path)
 {
 	struct evidence e = *evidence;
@@ -68,6 +77,7 @@ static int save_run(const struct evidence *evidence, const char *dir, const char
 	int rc;
 
 	name_run(&e, dir);
+	note_token(&e);
 	evidence_blind_command(evidence->command, e.command, sizeof(e.command));
 	for (size_t i = 0; i < TEXTS; i++)
 		json_object_set_new(run, texts[i].name, json_value_text((char *)&e + texts[i].at));

@@ -82,13 +82,13 @@ static bool play_rank(struct player *p, struct evidence *e, json_t *j)
 	struct evidence_rank *r;
 	json_t *comms, *calls, *item;
 	json_int_t before, newest;
-	int number, present;
+	int number, present, cut, undated;
 	const char *stack;
 	size_t i;
 
-	if (json_unpack(j, "{s:i s:i s:I s:I s:s s:o s:o}", "rank", &number, "present", &present,
-			"before", &before, "newest", &newest, "stack", &stack, "comms", &comms,
-			"calls", &calls) < 0 ||
+	if (json_unpack(j, "{s:i s:i s:I s:I s:i s:i s:s s:o s:o}", "rank", &number, "present",
+			&present, "before", &before, "newest", &newest, "cut", &cut, "undated",
+			&undated, "stack", &stack, "comms", &comms, "calls", &calls) < 0 ||
 	    number < 0 || number >= e->nranks || e->ranks[number].recorder)
 		return false;
 	r = &e->ranks[number];
@@ -101,6 +101,8 @@ static bool play_rank(struct player *p, struct evidence *e, json_t *j)
 	watch_phase(&p->watch, PHASE_TIMED);
 	json_array_foreach(comms, i, item) if (!play_comm(p, item)) return false;
 	json_array_foreach(calls, i, item) if (!play_call(p, item)) return false;
+	h->issued_ticket += (uint64_t)(cut != 0); /* newer ones are known to be missing */
+	h->undated = undated != 0;
 	view_read(&r->view, p->memory, (uint64_t)newest);
 	r->view.overdue = r->view.waiting;
 	evidence_take_calls(r, p->memory);

@@ -241,11 +241,28 @@ def waits_at(calls):
     return next((i for i, c in enumerate(calls) if c.state != "completed"), len(calls) - 1)
 
 
+def counted(value):
+    """A number, or what JSON makes a text of it; -1: neither."""
+    return int(value) if type(value) is str and re.match(r"\d{1,18}$", value) else -1 if number(value) is None else value
+
+
+def is_cut(whole):
+    """Each group counts what it has enqueued: what is beyond its entries was taken out, but for a ring that has wrapped."""
+    told, newest, entries = whole.get("pg_status"), {}, whole.get("entries", ())
+    for entry in entries:
+        pg, seqs = counted(entry.get("pg_id")), map(entry.get, ("collective_seq_id", "p2p_seq_id"))
+        newest[pg] = max(newest.get(pg, 0), *map(counted, seqs))
+    start = 0 if entries and entries[0].get("record_id") == 0 else 1 << 62
+    return type(told) is dict and any(counted(status.get("last_enqueued_collective")) > newest.get(counted(pg), start)
+                                      for pg, status in told.items() if type(status) is dict)
+
+
 class Dump:
     def __init__(self, path, rank):
         whole = load(path)
         self.unknown = set()
         self.calls = calls_of(whole, rank, self.unknown)
+        self.cut = is_cut(whole)
         self.library = (texts([whole.get("comm_lib_version"), whole.get("nccl_version")]) or [""])[0]
         self.written = os.stat(path).st_mtime_ns
         self.groups = {}  # name -> its ranks, None: not told
@@ -308,7 +325,12 @@ def streams(calls):
         seen.add(call.comm)
 
 
-def tell_rank(rank, dump, given, newest):
+def is_undated(dump, waits, over):
+    """Whether a dump may be from before the others' call, or end early, for all that its file's time says: copies have none."""
+    return bool(waits) and not dump.cut and not min(waits) + 10 ** 9 < dump.written < over + DUMPED
+
+
+def tell_rank(rank, dump, given, newest, undated):
     calls = [c for c in dump.calls if given[c.group, dump.groups[c.group]] is not None]
     seqs = {}
     for call in calls:
@@ -317,7 +339,7 @@ def tell_rank(rank, dump, given, newest):
         seqs[call.comm] = call.seq
     streams(calls)
     say(rank=rank, present=1, before=max([c.seq - i - 1 for i, c in enumerate(calls)] + [0]), newest=newest,
-        comms=comms_of(rank, dump.groups.items(), given), stack=stack_of(calls),
+        cut=int(dump.cut), undated=int(undated), comms=comms_of(rank, dump.groups.items(), given), stack=stack_of(calls),
         calls=[[c.comm, c.seq, c.kind, c.count, c.dtype, c.peer, c.stream, int(c.state == "completed"), int(c.alone),
                 c.created, c.started, (c.ended or c.created) if c.state == "completed" else 0] for c in calls])
 
@@ -441,6 +463,7 @@ def main():
     given = communicators(groups, nranks, int(sys.argv[2]))
     # No dump says when it was written: when the time of the first pending call was over.
     calls = [c for d in dumps.values() for c in d.calls]
+    waits = [c.created for c in calls if c.state != "completed"]
     over = min([c.created + c.timeout for c in calls if c.state != "completed"] + [1 << 62])
     newest = max([0 if over == 1 << 62 else over] + [d.last() for d in dumps.values()])
     library = next((d.library for d in dumps.values() if d.library), "(version not recorded)")
@@ -456,9 +479,9 @@ def main():
         library=clean("%s %s" % ("gloo" if any(c.library == "gloo" for c in calls) else "NCCL", library)))
     for rank in range(nranks):
         if rank in dumps:
-            tell_rank(rank, dumps[rank], given, newest)
+            tell_rank(rank, dumps[rank], given, newest, is_undated(dumps[rank], waits, over))
         else:  # what others say of it
-            say(rank=rank, present=0, before=0, newest=newest, stack="", calls=[],
+            say(rank=rank, present=0, before=0, newest=newest, cut=0, undated=0, stack="", calls=[],
                 comms=comms_of(rank, [key for key in given if rank in key[1]], given))
 
 

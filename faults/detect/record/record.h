@@ -209,7 +209,10 @@ struct record_header {
 		preloaded; /* 1: the rank runs any program, and its waits are read off its calls */
 	_Atomic int32_t exit_status; /* handed to exit, -1: it was not called */
 
-	uint64_t reserved[2]; /* keeps the size of version 4 */
+	uint64_t
+		run; /* number of the run: odd, the same on all its hosts; even, on this host; 0: not known */
+	uint32_t undated;  /* 1: nothing says whether these are all of its calls */
+	uint32_t reserved; /* keeps the size of version 4 */
 };
 
 /* The words that others read while they change: one that stands for nothing else, and one that comes

@@ -107,14 +107,14 @@ bool decide_wants_account(const struct decide_state *s, const struct decide_inpu
 	       (always_looked_at(in) || view->process == PROCESS_STOPPED || someone_waits(s, in));
 }
 
-/* A process that is stopped, traced or frozen runs for a moment when that begins and when it ends. */
+/* A process that is stopped, traced or frozen runs for a moment when that begins and when it ends, and is never ready. */
 static void note_run(struct rank_track *t, const struct decide_rank *rank, uint64_t now)
 {
 	const struct rank_account *account = &rank->account;
-	bool looked_at = account->known || t->sampled_ns;
+	bool alive = rank->view.process == PROCESS_ALIVE, in_window = t->sampled_ns;
 
-	if (account->known ? account->used.ran_ns != t->ran_ns
-			   : rank->view.process == PROCESS_ALIVE && !looked_at)
+	if (account->known ? account->used.ran_ns != t->ran_ns || (account->ready && alive)
+			   : alive && !in_window)
 		t->ran_seen_ns = now;
 	if (!account->known)
 		return;

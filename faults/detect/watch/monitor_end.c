@@ -211,7 +211,7 @@ static void end(struct monitor *m, struct verdict *verdict, const struct rank_vi
 		       verdict->hosts[0] ? verdict->hosts : "a host that is lost");
 		fflush(stdout);
 	}
-	if (verdict->hosts[0] || (closer && m->input.job_hosts != 1))
+	if (verdict->hosts[0] || (closer && (m->input.job_hosts != 1 || verdict->outcome)))
 		launcher_hang_up(getppid(), lost, lost_links(m, lost, HANGUP_HOSTS));
 	nodes_farewell(m);
 	m->ended = true;

@@ -140,6 +140,8 @@ static struct session *make_session(const char *key)
 	}
 	recorder_init(&s->recorder, memory, true, 0);
 	memory->header.preloaded = 1;
+	memory->header.run =
+		record_hash_id(key, strlen(key)) & ~1ull; /* hosts may have other keys */
 	memory->header.phase = PHASE_INIT;
 	s->watch = recorder_watch(&s->recorder);
 	s->device = -1;

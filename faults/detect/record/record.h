@@ -209,6 +209,16 @@ struct record_header {
 	uint64_t reserved[2]; /* keeps the size of version 4 */
 };
 
+/* Facts of a program beside its calls, for observers on its host alone: no file holds them. */
+#define RECORD_SAID 4096 /* a power of two */
+struct record_program {
+	uint64_t python_runtime; /* of a Python program: where its _PyRuntime is, 0: it is none */
+	uint32_t python_minor;	 /* of Python 3 */
+	uint32_t unused;
+	_Atomic uint64_t said;	/* bytes that it has written to standard error */
+	char text[RECORD_SAID]; /* the newest of these, each at its number modulo the size */
+};
+
 /* The words that others read while they change: one that stands for nothing else, and one that comes
  * after all that it stands for. A reader gets the latter. */
 #define record_put(word, value)	    atomic_store_explicit(word, value, memory_order_relaxed)
@@ -236,6 +246,7 @@ struct record_memory {
 	_Alignas(4096) struct record_times times[RECORD_RING]; /* pages that a device may write */
 	struct record_mark marks[RECORD_COMMS][RECORD_MARKS];  /* by calls / RECORD_STRIDE */
 	struct record_site sites[RECORD_SITES];		       /* since version 5 */
+	struct record_program program;
 };
 
 /* The mark of that many collectives, a multiple of RECORD_STRIDE, unless it was overwritten. */

@@ -141,6 +141,8 @@ static struct session *make_session(const char *key)
 	recorder_init(&s->recorder, memory, true, 0);
 	memory->header.preloaded = 1;
 	memory->header.phase = PHASE_INIT;
+	memory->program.python_runtime = (uintptr_t)symbol("_PyRuntime");
+	memory->program.python_minor = python_minor();
 	s->watch = recorder_watch(&s->recorder);
 	s->device = -1;
 	s->socket = join_monitor(key, fd);

@@ -165,7 +165,7 @@ static void note_place(const struct rule_ctx *ctx, struct finding *f, bool *left
 		       int first)
 {
 	const struct evidence_rank *ranks = ctx->evidence->ranks, *r = &ranks[first];
-	char *names, call[48] = "in no system call";
+	char *names, call[256];
 	size_t n = 0;
 
 	for (int i = 0; i < ctx->comm->nranks; i++) {
@@ -173,11 +173,11 @@ static void note_place(const struct rule_ctx *ctx, struct finding *f, bool *left
 		left[i] = left[i] && !there[i];
 		n += there[i];
 	}
-	if (r->syscall[0])
-		snprintf(call, sizeof(call), "in system call %s", r->syscall);
+	evidence_doing(r, call, sizeof(call));
 	names = ranks_words(ctx->evidence, there, 64);
 	names[0] = 'R';
-	finding_note(f, "%s wait%s in '%s', %s.", names, n == 1 ? "s" : "", r->view.what, call);
+	finding_note(f, "%s wait%s in '%s', %s.", names, n == 1 ? "s" : "", r->view.what,
+		     r->syscall[0] || r->where[0] ? call : "in no system call");
 }
 
 bool remark_no_calls(const struct rule_ctx *ctx, struct finding *f)

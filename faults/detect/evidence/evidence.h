@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "net/sockets.h"
 #include "progress/progress.h"
+#include "record/python.h"
 #include "record/record.h"
 #include "record/view.h"
 
@@ -21,7 +22,11 @@ struct evidence_rank {
 	struct rank_view view; /* process state, phase, wait; zero where unknown */
 	char state;	  /* letter of /proc/PID/stat; 'F': frozen with its cgroup; 0: unknown */
 	char syscall[24]; /* system call it is in: "futex" "read" "219"...; "" running or unknown */
-	uint64_t netns;	  /* number of its network namespace (/proc/PID/ns/net), 0: unknown */
+	char file[80];	  /* that this call reads, writes or waits for, "" unknown */
+	char where
+		[128]; /* line of Python that it stands in, "train.py:88 (load_batch)"; "" unknown */
+	struct python_process python; /* how to ask for that; zero: it is no Python, or not here */
+	uint64_t netns;		/* number of its network namespace (/proc/PID/ns/net), 0: unknown */
 	struct sockets sockets; /* its connections over TCP */
 	double cpu_share; /* of the last tenth of a second, in which it ran or was ready to; -1: unknown */
 	struct record *calls;	  /* sound records, oldest first; owned, or in the image */
@@ -143,6 +148,10 @@ int evidence_load_torch(struct evidence *evidence, const char *dir, struct error
 /* The wrong elements that the rank noted, whatever may stand there, and how many; NULL: none are
  * known. */
 const struct record_wrong *evidence_wrongs(const struct evidence_rank *rank, uint32_t *n);
+
+/* Writes where a live process stands, as its host saw it: "in train.py:88 (load_batch), system call read of /data/x",
+ * "running 97 % of the time"; "": not known. Returns buf. */
+char *evidence_doing(const struct evidence_rank *rank, char *buf, size_t len);
 
 /* Writes the line of code that the rank's call came from; "": not known. Returns buf. */
 char *evidence_site(const struct evidence_rank *rank, const struct record *record, char *buf,

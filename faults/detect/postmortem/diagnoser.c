@@ -65,6 +65,7 @@ static void take_rank(struct diagnoser *self, const struct rank_view *view,
 	}
 	evidence_identify(&self->evidence, &memory->header);
 	evidence_take_calls(rank, memory);
+	rank->python = python_of(memory, view->pid);
 }
 
 /* Collects what each rank left, by rank number. */

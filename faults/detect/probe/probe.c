@@ -48,8 +48,9 @@ static size_t add_ranks(struct task *tasks, struct stacks_order *orders, const s
 		if (!local[i] || !rank->present || rank->view.pid <= 0 ||
 		    rank->view.process > PROCESS_STOPPED || rank_list_has(culprits, i) != (k == i))
 			continue;
-		orders[i] =
-			(struct stacks_order){ .pid = rank->view.pid, .seconds = PROBE_EACH * 0.7 };
+		orders[i] = (struct stacks_order){ .pid = rank->view.pid,
+						   .python = rank->python,
+						   .seconds = PROBE_EACH * 0.7 };
 		stacks_order(&tasks[n++], &orders[i]);
 	}
 	return n;

@@ -275,10 +275,31 @@ static bool drop_last(char *doing)
 	return true;
 }
 
-static void add_group(struct summary *summary, const struct scene *s, const struct group *g,
-		      const char *mark, const char *tail)
+/* Makes room for where the culprit stands now: where its last call came from matters less, and the system call has a line
+ * of its own, `own`. */
+static void make_room(size_t taken, char *doing, char *tail, char *own, size_t len)
 {
-	char name[128], doing[DOING], time[48] = "";
+	char *call;
+
+	own[0] = '\0';
+	while (taken + strlen(doing) + strlen(tail) > SUMMARY_WIDTH &&
+	       strstr(doing, " in no call since ") && drop_last(doing))
+		;
+	if (taken + strlen(doing) + strlen(tail) <= SUMMARY_WIDTH)
+		return;
+	call = strstr(tail, ", system call");
+	if (call) {
+		snprintf(own, len, "in %s", call + 2);
+		*call = '\0';
+	}
+	if (taken + strlen(doing) + strlen(tail) > SUMMARY_WIDTH)
+		tail[0] = '\0';
+}
+
+static void add_group(struct summary *summary, const struct scene *s, const struct group *g,
+		      const char *mark, char *tail)
+{
+	char name[128], doing[DOING], time[48] = "", own[sizeof(s->verdict->doing) + 4];
 
 	say_group(s, g, name, sizeof(name));
 	say_doing(s, g->first, g->culprit, g->n == 1, doing, sizeof(doing));
@@ -288,13 +309,13 @@ static void add_group(struct summary *summary, const struct scene *s, const stru
 		snprintf(time, sizeof(time), ", %.2f s", g->least);
 	if (g->timed && (view_died(g->first) || strncmp(doing, "made", 4) == 0))
 		strcat(time, " ago");
-	if (strlen(mark) + strlen(name) + strlen(doing) + strlen(time) + strlen(tail) + 3 >
-	    SUMMARY_WIDTH)
-		tail = "";
+	make_room(strlen(mark) + strlen(name) + strlen(time) + 3, doing, tail, own, sizeof(own));
 	while (strlen(mark) + strlen(name) + strlen(doing) + strlen(time) + 1 > SUMMARY_WIDTH &&
 	       drop_last(doing))
 		;
 	add_line(summary, "%s%s %s%s%s%s", mark, name, doing, time, tail[0] ? ", " : "", tail);
+	if (own[0])
+		add_line(summary, "  %s", own);
 }
 
 static size_t count_groups(const struct scene *s, bool culprit)
@@ -313,7 +334,7 @@ static void add_groups(struct summary *summary, struct scene *s, bool culprit, s
 
 	for (size_t shown = 0; shown < all; shown++) {
 		struct group *next = NULL;
-		char tail[64] = "";
+		char tail[sizeof(s->verdict->doing)] = "";
 
 		for (size_t i = 0; i < s->ngroups; i++)
 			if (s->groups[i].culprit == culprit && s->groups[i].n > 0 &&

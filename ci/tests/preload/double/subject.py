@@ -49,9 +49,21 @@ def save():
 
 
 nccl.ncclCommInitRank(ctypes.byref(comm), ranks, Id(os.environ["DOUBLE_ID"].encode()), rank)
+
+def load_batch():
+    """Reads what no process ever writes."""
+    path = f"{os.environ['DOUBLE_DIR']}/batch"
+    if not os.path.exists(path):
+        os.mkfifo(path)
+    descriptor = os.open(path, os.O_RDWR)
+    os.read(descriptor, 1)
+
+
 for k in range(next((int(word[6:]) for word in sys.argv if word.startswith("steps=")), 20)):
     if hits("extra", k):
         save()
     if hits("asleep", k):
         time.sleep(60)
+    if hits("load", k):
+        load_batch()
     Engine().step(k)

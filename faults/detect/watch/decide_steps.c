@@ -55,8 +55,11 @@ static void add_window(struct rank_track *t, const struct rank_account *account,
 	uint64_t ran = account->used.ran_ns - t->used.ran_ns,
 		 queued = account->used.waited_ns - t->used.waited_ns;
 
+	bool moves = (account->moved - t->moved) * 1000 >= decide_times.work_bytes * (window / MS),
+	     runs = 2 * ran > window && t->place && account->place && t->place != account->place;
+
 	t->starved = steps_starved(ran, queued, window, account->ready);
-	if ((account->moved - t->moved) * 1000 >= decide_times.work_bytes * (window / MS))
+	if (moves || runs)
 		t->works_ns = t->sampled_ns + window;
 	/* what is accounted at the end of a long wait lies in part before the window */
 	t->queued_watched_ns += t->starved || queued > window ? window : queued;
@@ -79,6 +82,7 @@ static void take_account(struct rank_track *t, const struct rank_account *accoun
 	t->sampled_ns = now;
 	t->used = account->used;
 	t->moved = account->moved;
+	t->place = account->place;
 }
 
 /* Returns true if accounts are looked at: a rank here waits, or a census was taken. Earlier

@@ -78,7 +78,8 @@
 	/* ... and was ready to run for more than half of it. */ \
 	time(uint64_t, starved_queued_part, 2) \
 	/* A rank that moves so many bytes a second works, as one that saves a checkpoint, reads data \
-	 * or compiles; heartbeats and logs of others move less. A pause of so long is no end. */ \
+	 * or compiles; heartbeats and logs of others move less. So does one that runs half of the time, each time \
+	 * in other functions. A pause of so long is no end. */ \
 	time(uint64_t, work_bytes, 256 << 10) \
 	time(uint64_t, works_lately_ns, 10000 * MS) \
 	/* Init in which no rank is missing is given so many times the patience with a program: ten jobs \

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/proc_stat.h"
+#include "record/python.h"
 #include "watch/monitor_nodes.h"
 
 struct state {
@@ -412,11 +413,13 @@ void members_account(struct monitor *m)
 	for (size_t i = 0; i < m->nranks; i++) {
 		struct rank_account *account = &m->ranks[i].account;
 		pid_t pid = m->ranks[i].view.pid;
+		const struct python_process python = python_of(m->memories[i], pid);
 		struct proc_stat stat;
 
 		account->known = pid > 0 && decide_wants_account(&m->decide, &m->input, i) &&
 				 proc_account_read(&account->used, pid);
 		account->moved = account->known && !m->memory ? proc_moved_read(pid) : 0;
+		account->place = account->known && !m->memory ? python_place(&python) : 0;
 		account->ready =
 			account->known && proc_stat_read(&stat, pid, 0) && stat.state == 'R';
 		account->traced = account->known && proc_tracer(pid) > 0;

@@ -92,7 +92,8 @@ while read -r line; do fail "$line"; done < <(cat "$work/failed" 2>/dev/null)
 # a Python program: the verdict and the report name its lines of code. Calls that are alike met: the lines alone tell which rank left the
 # others, and where, long before it hung
 train() { # CODE OUT WORD...: $ranks ranks with these words end with CODE
-	HANGAR_E2E=$token DOUBLE_ID=id.$2 LD_LIBRARY_PATH=$BUILD/tests/double timeout 60 "$BUILD/hangar_run" --on-hang=kill --timeout 3 --out "$work/$2.dir" \
+	mkdir "$2.left"
+	HANGAR_E2E=$token DOUBLE_DIR=$work/$2.left DOUBLE_ID=id.$2 LD_LIBRARY_PATH=$BUILD/tests/double timeout 60 "$BUILD/hangar_run" --on-hang=kill --timeout 3 --out "$work/$2.dir" \
 		bash -c "for ((r = 0; r < $ranks; r++)); do RANK=\$r ${python:-python3} $double/subject.py $ranks ${*:3} & done; for job in \$(jobs -p); do wait \$job || rc=\$?; done; exit \$rc" >"$2" 2>&1
 	local rc=$?
 	[ $rc = "$1" ] || echo "# ${*:3} ended with $rc, not $1" >>"$2"
@@ -104,10 +105,13 @@ train 137 extra extra=0@12 &
 train 137 skip skip=2@12 &
 train 137 far skip=2@12 steps=1700 &
 train 137 load load=1@12 &
-for python in python3.10 python3.12 python3.13; do
-	! $python -V >/dev/null 2>&1 || train 137 $python load=1@9 &
+for python in "$(dirname "$(python3 -c 'import sys; print(sys.base_prefix)')")"/3.1[0-3].*/bin/python3 /usr/bin/python3; do # pyenv's
+	: $((versions += 1))
+	[ ! -x "$python" ] || train 137 "version$versions" load=1@12 &
 done
 unset python
+train 137 raised raises=1@12 aborts slowly &
+train 134 followed raises=1@12 aborts follow &
 ranks=2
 train 137 two extra=0@12 &
 wait
@@ -117,29 +121,35 @@ while IFS='|' read -r file pattern; do
 	check "$file says '$pattern': $(head -c 900 "$file")" grep -q -- "$pattern" "$file"
 done <<'EOF'
 slept|class=missing-call ranks=1 comm=0 seq=28 .*confidence=proved
-slept|^# culprit: rank 1 .* since call 27, [0-9.]* s, in subject.py:66 (<module>)
-slept|^# ranks 0,2 wait in call 28, AllReduce 64 float sum, subject.py:36, 
-report|^ranks 0,2 wait in call 28, .* subject.py:36
-report|Rank 1 .* the last one at double/subject.py:44 (Engine.backward) returned
-slept.dir/postmortem.md|double/subject.py:44 (Engine.backward)
+slept|^# culprit: rank 1 .* since call 27, [0-9.]* s, in subject.py:92 (<module>)
+slept|^# ranks 0,2 wait in call 28, AllReduce 64 float sum, subject.py:37, 
+report|^ranks 0,2 wait in call 28, .* subject.py:37
+report|Rank 1 .* the last one at double/subject.py:45 (Engine.backward) returned
+slept.dir/postmortem.md|double/subject.py:45 (Engine.backward)
 extra|class=extra-call ranks=0 comm=0 seq=37 .*confidence=majority
-extra|^#   made call 37: AllReduce 64 float sum, subject.py:48 (save), the others did not
+extra|^#   made call 37: AllReduce 64 float sum, subject.py:49 (save), the others did not
 two|class=mismatch ranks=- comm=0 seq=37 .*confidence=inconclusive .*field=line
-two|^# no culprit is named: Lines part at call 37: rank 1 at subject.py:36, rank 0 at subject.py:48
+two|^# no culprit is named: Lines part at call 37: rank 1 at subject.py:37, rank 0 at subject.py:49
 skip|class=skipped-call ranks=2 comm=0 seq=37 .*confidence=majority
-skip|^#   lacks call 37: AllReduce 64 float sum, subject.py:36 (Engine.step)
-load|^# late: rank 1 .* since call 36, [0-9.]* s, in subject.py:59 (load_batch)
-load|^# culprit: rank 1 .* since call 36, [0-9.]* s, in subject.py:59 (load_batch)
+skip|^#   lacks call 37: AllReduce 64 float sum, subject.py:37 (Engine.step)
+load|^# late: rank 1 .* since call 36, [0-9.]* s, in subject.py:60 (load_batch)
+load|^# culprit: rank 1 .* since call 36, [0-9.]* s, in subject.py:60 (load_batch)
 load|^#   in system call read of .*/batch
-load.dir/rank-1.stack.txt|^  preload/double/subject.py:68 (<module>)
-far|^# lines: rank 2 left out call 37 of comm 0: AllReduce count 64 float sum, subject.py:36 (Engine.step)
+load.dir/rank-1.stack.txt|^  preload/double/subject.py:94 (<module>)
+raised|class=aborted ranks=1
+raised|^#   said: RuntimeError: loss is NaN in step 12
+followed|class=rank-exited ranks=1 .*confidence=proved
+followed|^# culprit: rank 1 .* left: exited with 1 after call 36, subject.py:45
+followed|^#   said: RuntimeError: loss is NaN in step 12
+followed.dir/rank-1.stack.txt|^RuntimeError: loss is NaN in step 12
+far|^# lines: rank 2 left out call 37 of comm 0: AllReduce count 64 float sum, subject.py:37 (Engine.step)
 far|class=skipped-call ranks=2 comm=0 seq=1 .*confidence=majority
-far|^#   lacks calls 1 to [0-9]*: subject.py:36 (Engine.step)
+far|^#   lacks calls 1 to [0-9]*: subject.py:37 (Engine.step)
 EOF
 for out in version?; do
-	check "another version's line is read: $(head -c 900 "$out")" grep -q '^# culprit: rank 1 .* in subject.py:59 (load_batch)' "$out"
+	check "another version's line is read: $(head -c 900 "$out")" grep -q '^# culprit: rank 1 .* in subject.py:60 (load_batch)' "$out"
 done
-check "no run ended otherwise: $(grep -h "ended with" healthy slept extra skip far two load)" [ "$(cat healthy slept extra skip far two load | grep -c "ended with")" = 0 ]
+check "no run ended otherwise: $(grep -h "ended with" healthy slept extra skip far two load raised followed)" [ "$(cat healthy slept extra skip far two load raised followed | grep -c "ended with")" = 0 ]
 
 # ranks by themselves: settings that differ are said while they run; under mpirun each starts its own hangar_run
 (HANGAR_E2E=$token DOUBLE_ID=by-themselves timeout 40 "$BUILD/hangar_run" bash -c "NCCL_ALGO=Tree RANK=0 WORLD_SIZE=3 $subject 3 40 away=1@9 & \

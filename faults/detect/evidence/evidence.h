@@ -25,6 +25,9 @@ struct evidence_rank {
 	char file[80];	  /* that this call reads, writes or waits for, "" unknown */
 	char where
 		[128]; /* line of Python that it stands in, "train.py:88 (load_batch)"; "" unknown */
+	char said[200]; /* what it said of its end: "RuntimeError: loss is NaN"; "" unknown */
+	uint64_t
+		left_ns; /* when it began to end or aborted a communicator, on its host's clock; 0: unknown, or it runs */
 	struct python_process python; /* how to ask for that; zero: it is no Python, or not here */
 	uint64_t netns;		/* number of its network namespace (/proc/PID/ns/net), 0: unknown */
 	struct sockets sockets; /* its connections over TCP */
@@ -42,7 +45,7 @@ struct evidence_rank {
 	/* Its host counted this during the run (rank-N.counters.json), saved with one rank of
 	 * the host; owned, NULL: none. */
 	struct reading *counters;
-	char *stack; /* its threads' native stacks as text (rank-N.stack.txt); owned, NULL: none */
+	char *stack; /* its threads' stacks as text (rank-N.stack.txt); owned, NULL: none */
 };
 
 struct evidence {
@@ -83,6 +86,10 @@ void evidence_set_aside(struct evidence *evidence);
 /* Copy the recorder's header and the sound records of a live or mapped memory, oldest first, and
  * make the index. Hostile memory is fine. */
 void evidence_take_calls(struct evidence_rank *rank, const struct record_memory *memory);
+
+/* evidence_program.c: takes what is known of a rank's program beside its calls, after its view and its calls: what it
+ * said last stands for the stacks of one that has ended. */
+void evidence_take_program(struct evidence_rank *rank, const struct record_memory *memory);
 
 /* Take a rank's evidence over from its saved form (saved.h) in `image`, which is copied. 0, or
  * -EINVAL when it is not sound. */

@@ -148,6 +148,8 @@ void saved_pack(const struct evidence_rank *rank, int number, size_t newest, voi
 	memcpy(h->syscall, rank->syscall, sizeof(h->syscall));
 	memcpy(h->file, rank->file, sizeof(h->file));
 	memcpy(h->where, rank->where, sizeof(h->where));
+	memcpy(h->said, rank->said, sizeof(h->said));
+	h->left_ns = rank->left_ns;
 	if (rank->recorder)
 		memcpy(recorder, rank->recorder, sizeof(*recorder));
 	recorder->uplink_token = 0; /* a secret while the run lasts */
@@ -256,6 +258,9 @@ static void unpack_rank(struct evidence_rank *rank, int number, const struct sav
 	CLEAN(rank->file);
 	memcpy(rank->where, h->where, sizeof(rank->where));
 	CLEAN(rank->where);
+	memcpy(rank->said, h->said, sizeof(rank->said));
+	CLEAN(rank->said);
+	rank->left_ns = h->left_ns;
 	rank->state = isalpha((unsigned char)h->state) ? h->state : 0;
 	rank->cpu_share = at_least_zero(h->cpu_share, -1);
 	rank->netns = h->netns;

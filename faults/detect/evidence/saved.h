@@ -39,7 +39,8 @@ struct saved_header {
 	struct sockets sockets;
 	uint32_t sites;
 	/* since version 7 */
-	char file[80], where[128];
+	char file[80], where[128], said[200];
+	uint64_t left_ns;
 };
 
 /* Parts that are missing in a saved form. */

@@ -39,6 +39,7 @@ void report_explain(struct verdict *v, const struct diagnosis *d, const struct e
 		snprintf(v->note, sizeof(v->note), "%s", d->lines[0]);
 	if (r)
 		evidence_doing(r, v->doing, sizeof(v->doing));
+	snprintf(v->said, sizeof(v->said), "%s", r ? r->said : "");
 }
 
 void report_summary(struct summary *summary, const struct diagnosis *d, const struct evidence *e)

@@ -215,8 +215,11 @@ struct record_program {
 	uint64_t python_runtime; /* of a Python program: where its _PyRuntime is, 0: it is none */
 	uint32_t python_minor;	 /* of Python 3 */
 	uint32_t unused;
-	_Atomic uint64_t said;	/* bytes that it has written to standard error */
-	char text[RECORD_SAID]; /* the newest of these, each at its number modulo the size */
+	_Atomic uint64_t
+		left_ns; /* when it began to end, or aborted a communicator; 0: it has not */
+	_Atomic uint64_t said_ns; /* when it last wrote to standard error */
+	_Atomic uint64_t said;	  /* bytes that it has written to standard error */
+	char text[RECORD_SAID];	  /* the newest of these, each at its number modulo the size */
 };
 
 /* The words that others read while they change: one that stands for nothing else, and one that comes

@@ -140,6 +140,19 @@ static const char *lost_words(uint32_t lost)
 	return lost < LOST_KINDS && texts[lost] ? texts[lost] : texts[LOST_SILENT];
 }
 
+/* Says of a culprit that it left, and after which call, where the line of code of that is known. */
+static void say_after(const struct scene *s, const struct rank_view *v, char *buf, size_t len)
+{
+	char comm[40], site[sizeof(v->site)], how[64];
+
+	if (!v->last.ticket || !view_site(v, false, site, sizeof(site))[0])
+		return;
+	snprintf(how, sizeof(how), "%.63s", buf);
+	snprintf(buf, len, "%s%s", v->process == PROCESS_EXITED ? "left: " : "", how);
+	text_add(buf, len, " after call %" PRIu64 "%s, %s", v->last.seq,
+		 of_comm(s, v->last.comm, comm, sizeof(comm)), site);
+}
+
 /* Describes a rank, or with `one` false several. Returns for how many seconds, negative: not told. */
 static double say_doing(const struct scene *s, const struct rank_view *v, bool culprit, bool one,
 			char *buf, size_t len)
@@ -156,6 +169,8 @@ static double say_doing(const struct scene *s, const struct rank_view *v, bool c
 			 : one			      ? "was "
 						      : "were ",
 			 how);
+		if (culprit)
+			say_after(s, v, buf, len);
 		if (culprit && s->verdict->outcome == OUTCOME_DIED)
 			return s->verdict->detect_ms / 1e3;
 	} else if (view_finished(v)) {
@@ -164,6 +179,8 @@ static double say_doing(const struct scene *s, const struct rank_view *v, bool c
 			 : culprit && s->verdict->class == CLASS_CORRUPT
 				 ? "is where data went wrong"
 				 : "ended");
+		if (culprit && strcmp(buf, "ended") == 0)
+			say_after(s, v, buf, len);
 	} else if (v->process == PROCESS_STOPPED) {
 		snprintf(buf, len, "%s stopped", is);
 	} else if (v->comm_state == RECORD_COMM_INIT) {
@@ -316,6 +333,8 @@ static void add_group(struct summary *summary, const struct scene *s, const stru
 	add_line(summary, "%s%s %s%s%s%s", mark, name, doing, time, tail[0] ? ", " : "", tail);
 	if (own[0])
 		add_line(summary, "  %s", own);
+	if (mark[0] && s->verdict->said[0])
+		add_line(summary, "  said: %s", s->verdict->said);
 }
 
 static size_t count_groups(const struct scene *s, bool culprit)

@@ -27,6 +27,7 @@ struct verdict {
 	char differs[48], theirs[64], majority[64];
 	char doing
 		[256]; /* the first culprit, as its host shows: "in train.py:88 (load), system call futex" */
+	char said[200]; /* of its end, the first culprit: "RuntimeError: loss is NaN" */
 	char note[256]; /* the first sentence of evidence, where it says more than the rest */
 };
 

@@ -367,11 +367,14 @@ static bool has_left(const struct record_header *header)
 }
 
 /* A preloaded program: when a wait is worth a look, and whether it has ended as it should. */
-static void members_expect(struct monitor *m, struct rank_view *view,
-			   const struct record_header *header)
+static void members_expect(struct monitor *m, struct rank_view *view, struct record_memory *memory)
 {
 	double look = m->config.decide.patience.look;
+	const struct record_header *header = &memory->header;
+	struct record_program *program = &memory->program;
 
+	if (view->process >= PROCESS_EXITED && !program->left_ns)
+		record_publish(&program->left_ns, view->seen_ns);
 	view->deadline_ns = view->waiting ? view->since_ns + (uint64_t)(look * 1e9) : 0;
 	if (view->process == PROCESS_EXITED &&
 	    ((view->status == 0 && !view->oldest.ticket) || has_left(header))) {
@@ -404,7 +407,7 @@ void members_look(struct monitor *m, const struct supervised *child, uint64_t no
 
 		view_read(&rank->view, m->memories[i], now);
 		if (!m->memory)
-			members_expect(m, &rank->view, &m->memories[i]->header);
+			members_expect(m, &rank->view, m->memories[i]);
 	}
 }
 

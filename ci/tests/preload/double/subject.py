@@ -3,6 +3,7 @@ over the test doubles.
 
 usage: subject.py RANKS [steps=N] [WORD=RANK@STEP...]     what one rank does otherwise, in the step
 RANK is its number, DOUBLE_ID the same for all."""
+import atexit
 import ctypes
 import os
 import sys
@@ -59,6 +60,31 @@ def load_batch():
     os.read(descriptor, 1)
 
 
+def check_loss(step):
+    raise RuntimeError(f"loss is NaN in step {step}")
+
+
+def leave():
+    """As PyTorch's process group does when Python ends."""
+    nccl.ncclCommAbort(comm)
+    open(f"{os.environ['DOUBLE_DIR']}/left", "w").close()
+    time.sleep(3 if "slowly" in sys.argv else 0)
+
+
+def follow():
+    """As PyTorch's watchdog does when a peer is gone."""
+    while not os.path.exists(f"{os.environ['DOUBLE_DIR']}/left"):
+        time.sleep(0.02)
+    time.sleep(0.06 * (1 + rank))
+    if threading.main_thread().is_alive():
+        os.write(2, b"terminate called after throwing an instance of 'c10::DistBackendError'\n")
+        os.abort()
+
+
+if "aborts" in sys.argv:
+    atexit.register(leave)
+if "follow" in sys.argv:
+    threading.Thread(target=follow, daemon=True).start()
 for k in range(next((int(word[6:]) for word in sys.argv if word.startswith("steps=")), 20)):
     if hits("extra", k):
         save()
@@ -66,4 +92,10 @@ for k in range(next((int(word[6:]) for word in sys.argv if word.startswith("step
         time.sleep(60)
     if hits("load", k):
         load_batch()
+    if hits("raises", k):
+        check_loss(k)
+    if hits("exits", k):
+        sys.exit(0)
+    if hits("oom", k):
+        os.kill(os.getpid(), 9)
     Engine().step(k)

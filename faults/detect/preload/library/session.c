@@ -92,6 +92,17 @@ static int join_monitor(const char *key, int memory_fd)
 	return rc < 0 ? rc : fd;
 }
 
+/* The rank begins to leave: that counts unless it calls again. */
+static void note_left(struct session *s)
+{
+	const struct record_program *p = &s->recorder.memory->program;
+	uint64_t newest = record_get(&s->recorder.memory->header.issued_ticket);
+
+	if (p->left_ns && s->recorder.memory->ring[newest % RECORD_RING].enqueued_ns < p->left_ns)
+		return;
+	record_publish(&s->recorder.memory->program.left_ns, clock_ns());
+}
+
 static void note_exit(int status, void *unused)
 {
 	struct session *s;
@@ -105,6 +116,7 @@ static void note_exit(int status, void *unused)
 		if (s->armed && !s->struck && s->fault.rank == h->rank)
 			say_once("the fault that was asked for did not strike");
 		atomic_store(&h->exit_status, status & 0xff);
+		note_left(s);
 	}
 }
 
@@ -415,6 +427,8 @@ void comm_ends(void *handle, enum comm_event event)
 	if (!s)
 		return;
 	session_lock();
+	if (event == COMM_ABORTED)
+		note_left(s);
 	s->watch.comm(s->watch.ctx, (uint32_t)n, event, NULL);
 	s->comms[n].handle = NULL;
 	session_unlock();

@@ -99,6 +99,7 @@ train() { # CODE OUT WORD...: $ranks ranks with these words end with CODE
 	[ $rc = "$1" ] || echo "# ${*:3} ended with $rc, not $1" >>"$2"
 }
 ranks=3
+versions=0
 train 0 healthy &
 train 137 slept asleep=1@9 &
 train 137 extra extra=0@12 &
@@ -110,6 +111,7 @@ for python in "$(dirname "$(python3 -c 'import sys; print(sys.base_prefix)')")"/
 	[ ! -x "$python" ] || train 137 "version$versions" load=1@12 &
 done
 unset python
+train 137 elsewhere elsewhere=12 &
 train 137 raised raises=1@12 aborts slowly &
 train 134 followed raises=1@12 aborts follow &
 ranks=2
@@ -121,7 +123,7 @@ while IFS='|' read -r file pattern; do
 	check "$file says '$pattern': $(head -c 900 "$file")" grep -q -- "$pattern" "$file"
 done <<'EOF'
 slept|class=missing-call ranks=1 comm=0 seq=28 .*confidence=proved
-slept|^# culprit: rank 1 .* since call 27, [0-9.]* s, in subject.py:92 (<module>)
+slept|^# culprit: rank 1 .* since call 27, [0-9.]* s, in subject.py:97 (<module>)
 slept|^# ranks 0,2 wait in call 28, AllReduce 64 float sum, subject.py:37, 
 report|^ranks 0,2 wait in call 28, .* subject.py:37
 report|Rank 1 .* the last one at double/subject.py:45 (Engine.backward) returned
@@ -135,7 +137,9 @@ skip|^#   lacks call 37: AllReduce 64 float sum, subject.py:37 (Engine.step)
 load|^# late: rank 1 .* since call 36, [0-9.]* s, in subject.py:60 (load_batch)
 load|^# culprit: rank 1 .* since call 36, [0-9.]* s, in subject.py:60 (load_batch)
 load|^#   in system call read of .*/batch
-load.dir/rank-1.stack.txt|^  preload/double/subject.py:94 (<module>)
+load.dir/rank-1.stack.txt|^  preload/double/subject.py:99 (<module>)
+elsewhere|class=other-wait ranks=0 .*confidence=majority
+elsewhere|^#   Rank 0 in subject.py:60 (load_batch); ranks 1,2 in subject.py:65 (gather_over_gloo)
 raised|class=aborted ranks=1
 raised|^#   said: RuntimeError: loss is NaN in step 12
 followed|class=rank-exited ranks=1 .*confidence=proved
@@ -149,7 +153,7 @@ EOF
 for out in version?; do
 	check "another version's line is read: $(head -c 900 "$out")" grep -q '^# culprit: rank 1 .* in subject.py:60 (load_batch)' "$out"
 done
-check "no run ended otherwise: $(grep -h "ended with" healthy slept extra skip far two load raised followed)" [ "$(cat healthy slept extra skip far two load raised followed | grep -c "ended with")" = 0 ]
+check "no run ended otherwise: $(grep -h "ended with" healthy slept extra skip far two load raised followed elsewhere)" [ "$(cat healthy slept extra skip far two load raised followed elsewhere | grep -c "ended with")" = 0 ]
 
 # ranks by themselves: settings that differ are said while they run; under mpirun each starts its own hangar_run
 (HANGAR_E2E=$token DOUBLE_ID=by-themselves timeout 40 "$BUILD/hangar_run" bash -c "NCCL_ALGO=Tree RANK=0 WORLD_SIZE=3 $subject 3 40 away=1@9 & \

@@ -157,6 +157,55 @@ UNIT_TEST(test_waits, "the longest wait of its kind")
 	CU_ASSERT(said > 0 && said < 2 && last == DECIDE_END);
 }
 
+/* Ranks outside of calls, which made a step each 2 s for 10 s, and then none. Returns after how many seconds without one
+ * they hang, 0: not within 20. */
+static double idle_after(size_t nranks, double hang, int runs, uint64_t moved_per_s)
+{
+	struct decide_config config = { .deadlines = true,
+					.patience = { .look = 1, .late = 10, .hang = hang } };
+	struct decide_rank ranks[2] = { { .view = { .rank = 0, .outcome = -1 } },
+					{ .view = { .rank = 1, .outcome = -1 } } };
+	struct decide_input in = {
+		.ranks = ranks, .nranks = nranks, .job_ranks = (int)nranks, .job_hosts = 1
+	};
+	struct verdict verdict = { .outcome = OUTCOME_HANG,
+				   .class = CLASS_OTHER_WAIT,
+				   .ranks = "-" };
+	struct decision d = { .action = DECIDE_NOTHING };
+	struct decide_state s;
+
+	decide_open(&s, &config, SECOND);
+	for (in.now = SECOND; in.now < 30 * SECOND && d.action != DECIDE_END;
+	     in.now += SECOND / 50) {
+		for (size_t i = 0; i < nranks; i++) {
+			ranks[i].view.last.ticket = 1;
+			ranks[i].view.heartbeat = in.now < 10 * SECOND ? in.now / SECOND / 2 : 9;
+		}
+		ranks[0].account =
+			(struct rank_account){ .known = true, .used.ran_ns = in.now / 100 };
+		ranks[1].account =
+			(struct rank_account){ .known = true,
+					       .used.ran_ns = in.now / 100 * (uint64_t)runs,
+					       .moved = in.now / 1000000 * moved_per_s / 1000 };
+		d = decide(&s, &in);
+		if (d.action == DECIDE_DIAGNOSE)
+			d = decide_answer(&s, &in, DIAGNOSIS_NAMED, &verdict);
+	}
+	decide_release(&s);
+	return d.action == DECIDE_END ? (double)(in.now - 10 * SECOND) * 1e-9 : 0;
+}
+
+UNIT_TEST(test_idle, "all ranks outside of calls")
+{
+	double after = idle_after(2, 5, 1, 0);
+
+	CU_ASSERT(after > 5 && after < 6);
+	after = idle_after(2, 2, 1, 0); /* twice the longest pause */
+	CU_ASSERT(after > 3.9 && after < 5);
+	UNIT_ALL(idle_after(2, 5, 30, 0) == 0, idle_after(2, 5, 1, 1 << 20) == 0,
+		 idle_after(1, 5, 1, 0) == 0);
+}
+
 /* A look that takes as long as a pause, each time: an error comes to a verdict all the same. */
 UNIT_TEST(test_slow_looks, "slow looks")
 {

@@ -26,6 +26,7 @@ struct rank_track {
 	uint64_t watched_ns;	    /* all windows since some rank waits */
 	uint64_t queued_watched_ns; /* in these it was ready, and not run */
 	bool starved;		    /* as of the last window */
+	uint64_t active_ns;	    /* end of the last window in which it did anything, 0: none */
 	uint64_t place;		    /* as of the last window */
 	uint64_t moved, works_ns;   /* end of the last window in which it worked, 0: none */
 	uint64_t ran_ns;	    /* its account of time on a processor, when it was last read */
@@ -241,6 +242,7 @@ struct decide_state {
 	bool crashed;		 /* not all who died did by SIGTERM, SIGINT, or unseen */
 	uint64_t error_ns;	 /* when the first rank that left with an error was, 0: none */
 	uint64_t error_until;	 /* a death behind it is awaited that long */
+	double longest_pause;	 /* of all ranks from one step to the next, seconds */
 	uint64_t overdue_ns; /* the last time when no rank was overdue, or some rank still moved */
 	uint64_t starved_ns; /* when the host last starved some rank */
 	struct usual usual[CALL_KIND_COUNT + 1]; /* by kind of wait */

@@ -49,7 +49,7 @@ def save():
     all_reduce()
 
 
-nccl.ncclCommInitRank(ctypes.byref(comm), ranks, Id(os.environ["DOUBLE_ID"].encode()), rank)
+pairs = "pairs" in sys.argv  # and no communicator of all
 
 def load_batch():
     """Reads what no process ever writes."""
@@ -58,6 +58,11 @@ def load_batch():
         os.mkfifo(path)
     descriptor = os.open(path, os.O_RDWR)
     os.read(descriptor, 1)
+
+
+def gather_over_gloo():
+    """Waits for a rank in what is not NCCL's."""
+    os.read(os.pipe()[0], 1)
 
 
 def check_loss(step):
@@ -85,6 +90,10 @@ if "aborts" in sys.argv:
     atexit.register(leave)
 if "follow" in sys.argv:
     threading.Thread(target=follow, daemon=True).start()
+if "unnamed" in sys.argv:
+    del os.environ["RANK"]
+name = (os.environ["DOUBLE_ID"] + (str(rank // 2) if pairs else "")).encode()
+nccl.ncclCommInitRank(ctypes.byref(comm), 2 if pairs else ranks, Id(name), rank % 2 if pairs else rank)
 for k in range(next((int(word[6:]) for word in sys.argv if word.startswith("steps=")), 20)):
     if hits("extra", k):
         save()
@@ -92,6 +101,11 @@ for k in range(next((int(word[6:]) for word in sys.argv if word.startswith("step
         time.sleep(60)
     if hits("load", k):
         load_batch()
+    if f"elsewhere={k}" in sys.argv:
+        gather_over_gloo() if rank else load_batch()
+    if hits("starts", k):  # a job of its own, in which rank 1 stands
+        os.environ["DOUBLE_ID"] += "own"
+        os.system("".join(f"RANK={r} python3 {__file__} 2 asleep=1@5 & " for r in range(2)) + "wait")
     if hits("raises", k):
         check_loss(k)
     if hits("exits", k):

@@ -25,6 +25,11 @@ static bool was_told(const struct evidence_rank *r)
 	return false;
 }
 
+static bool is_preloaded(const struct evidence_rank *r)
+{
+	return r->recorder && r->recorder->preloaded;
+}
+
 /* A rank that dies of a signal of its own may take the others with it: these exit, or a launcher ends them. A rank that
  * ended as if all were well is the last to be blamed; -1: not at all. */
 static int death_order(const struct evidence_rank *r)
@@ -35,7 +40,8 @@ static int death_order(const struct evidence_rank *r)
 		return -1;
 	if (v->process == PROCESS_EXITED)
 		return view_died(v) ? 1 : 3;
-	return v->status == SIGTERM ? 2 : 0;
+	/* a signal that no process here saw may be the launcher's, too */
+	return v->status == SIGTERM || (v->status == 0 && is_preloaded(r)) ? 2 : 0;
 }
 
 /* The culprits are seen to be so; other ranks that are behind are noted. False: there are none. */
@@ -89,7 +95,8 @@ static int first_to_leave(const struct rule_ctx *ctx)
 			next = r->left_ns;
 		}
 	}
-	return next != UINT64_MAX && next - first >= LEFT_NS && death_order(&e->ranks[rank]) < 2
+	return next != UINT64_MAX && next - first >= LEFT_NS &&
+			       e->ranks[rank].view.status != SIGTERM
 		       ? rank
 		       : -1;
 }
@@ -115,13 +122,20 @@ bool rule_dead(const struct rule_ctx *ctx, struct finding *f)
 			enum diagnosis_class how = death_class(&ctx->evidence->ranks[i].view);
 			int own = death_order(&ctx->evidence->ranks[i]);
 
-			mixed = mixed || (class && class != how && own >= 0 && own < 3);
+			mixed = mixed || (class && class != how && own >= 0 && own < 3 &&
+					  !is_preloaded(&ctx->evidence->ranks[i]));
 			if (own != order || (own == 3 && came_to_all(ctx, i)))
 				continue;
 			mixed = mixed || own == 3;
 			class = class ? class : how;
 			rank_set_add(&f->culprits, i);
 		}
+	for (int i = 0; i < ctx->evidence->nranks && first < 0; i++) {
+		const struct evidence_rank *r = &ctx->evidence->ranks[i];
+
+		mixed |= is_preloaded(r) && !f->culprits.in[i] && death_order(r) >= 0 &&
+			 death_order(r) < 2;
+	}
 	f->reasons |= reason_if(mixed || may_follow(ctx, &f->culprits, first), REASON_OTHER_CAUSE);
 	if (first >= 0)
 		finding_note(f, "Rank %d was the first to leave; the others ended after it.",

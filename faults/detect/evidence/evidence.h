@@ -28,6 +28,7 @@ struct evidence_rank {
 	char said[200]; /* what it said of its end: "RuntimeError: loss is NaN"; "" unknown */
 	uint64_t
 		left_ns; /* when it began to end or aborted a communicator, on its host's clock; 0: unknown, or it runs */
+	int started_by;		      /* 1 + the rank whose process started this one; 0: none did */
 	struct python_process python; /* how to ask for that; zero: it is no Python, or not here */
 	uint64_t netns;		/* number of its network namespace (/proc/PID/ns/net), 0: unknown */
 	struct sockets sockets; /* its connections over TCP */
@@ -90,6 +91,9 @@ void evidence_take_calls(struct evidence_rank *rank, const struct record_memory 
 /* evidence_program.c: takes what is known of a rank's program beside its calls, after its view and its calls: what it
  * said last stands for the stacks of one that has ended. */
 void evidence_take_program(struct evidence_rank *rank, const struct record_memory *memory);
+
+/* evidence_program.c: finds, among live processes of this host, ranks that other ranks have started. */
+void evidence_find_starters(struct evidence *evidence);
 
 /* Take a rank's evidence over from its saved form (saved.h) in `image`, which is copied. 0, or
  * -EINVAL when it is not sound. */

@@ -150,6 +150,7 @@ void saved_pack(const struct evidence_rank *rank, int number, size_t newest, voi
 	memcpy(h->where, rank->where, sizeof(h->where));
 	memcpy(h->said, rank->said, sizeof(h->said));
 	h->left_ns = rank->left_ns;
+	h->started_by = rank->started_by;
 	if (rank->recorder)
 		memcpy(recorder, rank->recorder, sizeof(*recorder));
 	recorder->uplink_token = 0; /* a secret while the run lasts */
@@ -261,6 +262,7 @@ static void unpack_rank(struct evidence_rank *rank, int number, const struct sav
 	memcpy(rank->said, h->said, sizeof(rank->said));
 	CLEAN(rank->said);
 	rank->left_ns = h->left_ns;
+	rank->started_by = within(h->started_by, 0, 1 << 18, 0);
 	rank->state = isalpha((unsigned char)h->state) ? h->state : 0;
 	rank->cpu_share = at_least_zero(h->cpu_share, -1);
 	rank->netns = h->netns;

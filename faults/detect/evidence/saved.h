@@ -41,6 +41,7 @@ struct saved_header {
 	/* since version 7 */
 	char file[80], where[128], said[200];
 	uint64_t left_ns;
+	int32_t started_by;
 };
 
 /* Parts that are missing in a saved form. */

@@ -88,6 +88,8 @@ static void collect(struct diagnoser *self, const struct rank_view *views,
 	for (size_t i = 0; i < n; i++)
 		if (views[i].rank >= 0 && views[i].rank < REMOTE_RANKS)
 			take_rank(self, &views[i], memories[i]);
+	if (self->site.preloaded)
+		evidence_find_starters(e);
 	self->site.describe(self->site.arg, e);
 }
 

@@ -214,7 +214,7 @@ struct record_header {
 struct record_program {
 	uint64_t python_runtime; /* of a Python program: where its _PyRuntime is, 0: it is none */
 	uint32_t python_minor;	 /* of Python 3 */
-	uint32_t unused;
+	int32_t number; /* the observer's number of this rank, where another has its own; 0: its own */
 	_Atomic uint64_t
 		left_ns; /* when it began to end, or aborted a communicator; 0: it has not */
 	_Atomic uint64_t said_ns; /* when it last wrote to standard error */
@@ -274,6 +274,10 @@ size_t record_sites(const struct record_site *sites);
 /* Writes a site's text in printable characters, whatever stands there; "": not known. Returns buf. */
 char *record_site_text(const struct record_site *sites, size_t n, uint32_t site, char *buf,
 		       size_t len);
+
+/* number.c: no two ranks of a host have the same number: the second one is of another job, which a rank has started, or has
+ * no launcher. It gets the next free one, which is printed, for as long as another has its own. */
+void record_number_ranks(struct record_memory *const *memories, size_t n);
 
 /* Returns true if the device is past the call of this ticket, which is not yet overwritten. */
 bool record_device_done(const struct record_memory *memory, uint64_t ticket);

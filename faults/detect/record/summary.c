@@ -309,8 +309,12 @@ static void make_room(size_t taken, char *doing, char *tail, char *own, size_t l
 		snprintf(own, len, "in %s", call + 2);
 		*call = '\0';
 	}
-	if (taken + strlen(doing) + strlen(tail) > SUMMARY_WIDTH)
-		tail[0] = '\0';
+	if (taken + strlen(doing) + strlen(tail) <= SUMMARY_WIDTH)
+		return;
+	if (call)
+		*call = ',';
+	snprintf(own, len, "%s", tail);
+	tail[0] = '\0';
 }
 
 static void add_group(struct summary *summary, const struct scene *s, const struct group *g,

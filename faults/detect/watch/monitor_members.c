@@ -383,11 +383,22 @@ static void members_expect(struct monitor *m, struct rank_view *view, struct rec
 	}
 }
 
+/* Returns true if all ranks of a preloaded program are gone: the next to come are of its next attempt. */
+static bool all_gone(const struct monitor *m)
+{
+	size_t gone = 0;
+
+	for (size_t i = 0; i < m->nranks; i++)
+		gone += m->ranks[i].view.process >= PROCESS_EXITED;
+	return !m->memory && gone > 0 && gone == m->nranks;
+}
+
 void members_look(struct monitor *m, const struct supervised *child, uint64_t now)
 {
 	struct state own = m->memory ? child_state(child) : (struct state){ 0 };
 
-	accept_members(m);
+	if (!all_gone(m))
+		accept_members(m);
 	if (m->memory)
 		take_state(&m->ranks[0].view, &own);
 	for (size_t i = m->memory != NULL; i < m->npeers; i++) {
@@ -402,6 +413,8 @@ void members_look(struct monitor *m, const struct supervised *child, uint64_t no
 		if (m->peers[i].rank >= 0 && !m->peers[i].foreign)
 			m->ranks[m->peers[i].rank].view.pid =
 				m->memories[m->peers[i].rank]->header.pid;
+	if (!m->memory)
+		record_number_ranks(m->memories, m->nranks);
 	for (size_t i = 0; i < m->nranks; i++) {
 		struct decide_rank *rank = &m->ranks[i];
 

@@ -46,8 +46,8 @@ static int version(void)
 	return version;
 }
 
-/* A launcher says who it is; without one, and of several in a process, the first communicator
- * does. */
+/* A launcher says who it is; without one, of several in a process, and where its job is smaller than a communicator, the
+ * largest communicator does. */
 static void identify(struct session *s, int rank, int nranks)
 {
 	int own = environment_number(environ, "RANK OMPI_COMM_WORLD_RANK SLURM_PROCID PMI_RANK",
@@ -58,7 +58,7 @@ static void identify(struct session *s, int rank, int nranks)
 		    environ, "LOCAL_RANK OMPI_COMM_WORLD_LOCAL_RANK SLURM_LOCALID MPI_LOCALRANKID",
 		    -1),
 	    v = version();
-	bool known = own >= 0 && size > 0 && nsessions < 2;
+	bool known = own >= 0 && size >= nranks && nsessions < 2;
 	char library[64];
 
 	snprintf(library, sizeof(library), "NCCL %d.%d.%d", v / 10000, v / 100 % 100, v % 100);
@@ -328,13 +328,14 @@ static void note_begin(const struct making *m, int rank, int nranks)
 	session_unlock();
 }
 
-/* The first of a process took what the launcher says, until a second came. */
+/* The first of a process took what the launcher says, until a second came; a number of a larger communicator says more. */
 static void identify_all(const struct making *m, int rank, int nranks)
 {
 	struct session *first = session_nth(0);
 	struct record_init *init = &first->recorder.memory->header.inits[0];
+	const struct record_header *own = &m->session->recorder.memory->header;
 
-	if (m->session->recorder.memory->header.rank >= 0)
+	if (own->rank >= 0 && nranks <= own->nranks)
 		return;
 	identify(m->session, rank, nranks);
 	if (m->session == session_nth(1) && init->nranks > 0)

@@ -444,6 +444,39 @@ UNIT_TEST(test_memory, "out of memory")
 	expect(OUTCOME_DIED, "rank-oom", "3", 8, "call", "proved");
 }
 
+/* Several ranks ended: the first to leave is named, where the order is known; a signal of the launcher's, and a rank that
+ * had no more to do, are none of it. */
+UNIT_TEST(test_first_to_leave, "the first to leave")
+{
+	static const int made[] = { 8, 8, 8, 7 };
+
+	in_calls(4, made, 8);
+	gone(3, PROCESS_EXITED, 1);
+	gone(0, PROCESS_KILLED, SIGABRT);
+	gone(1, PROCESS_KILLED, SIGTERM);
+	expect(OUTCOME_DIED, "rank-crashed", "0", 8, "completion", "inconclusive");
+	for (int i = 0; i < 4; i++)
+		ranks[i].left_ns = (uint64_t)(9 - i) * 100000000;
+	expect(OUTCOME_DIED, "rank-exited", "3", 8, "call", "proved");
+	/* a signal that no process here saw, of a preloaded program, may be the launcher's */
+	ranks[0].view.status = 0;
+	ranks[0].recorder = calloc(1, sizeof(*ranks[0].recorder));
+	ranks[0].recorder->preloaded = 1;
+	ranks[0].left_ns = ranks[3].left_ns + 10000000;
+	expect(OUTCOME_DIED, "rank-exited", "3", 8, "call", "proved");
+	free(ranks[0].recorder);
+	ranks[0].recorder = NULL;
+	ranks[0].view.status = SIGABRT; /* too close */
+	expect(OUTCOME_DIED, "rank-crashed", "0", 8, "completion", "inconclusive");
+	ranks[0].left_ns = 900000000;
+	ranks[1].left_ns = 1;
+	expect(OUTCOME_DIED, "rank-crashed", "0", 8, "completion", "inconclusive");
+	/* the first waited in the call: it may have given up for another */
+	ranks[1].left_ns = 980000000;
+	ranks[3].left_ns = 950000000;
+	expect(OUTCOME_DIED, "rank-crashed", "0", 8, "completion", "inconclusive");
+}
+
 /* Numbers that another process may have written: an answer, and no crash. */
 UNIT_TEST(test_hostile, "hostile numbers")
 {

@@ -369,6 +369,22 @@ static void corrupts(struct evidence_rank *r)
 	}
 }
 
+/* No rank of a preloaded program is in a call, and it stands in another line than the others. */
+static void stands_elsewhere(struct evidence_rank *r)
+{
+	play(1, OP, odd_count, true);
+	give_settings((const char *[]){ NULL, NULL, NULL });
+	for (int i = 0; i < 3; i++) {
+		struct evidence_rank *one = &evidence.ranks[i];
+
+		one->recorder->preloaded = 1;
+		one->view.completed = one->view.issued = OP;
+		one->view.waiting = 0;
+		one->calls[OP - 1].state = RECORD_RETURNED;
+		strcpy(one->where, one == r ? "a.py:7 (load)" : "a.py:9 (step) in all_reduce");
+	}
+}
+
 static const struct deed deeds[CLASS_COUNT] = {
 	[CLASS_MISSING] = { .state = 'S', .syscall = "clock_nanosleep" },
 	[CLASS_BLOCKED] = { .state = 'S', .syscall = "futex" },
@@ -409,6 +425,7 @@ static const struct deed deeds[CLASS_COUNT] = {
 			      .error_code = -EFAULT },
 	[CLASS_CORRUPT] = { corrupts, .state = 0 },
 	[CLASS_UNSEEN] = { leaves_nothing, .state = 0 },
+	[CLASS_OTHER_WAIT] = { stands_elsewhere, .state = 'S' },
 	[CLASS_HOST_SILENT] = { does_as_all, .lost = LOST_SILENT },
 	[CLASS_PARTITION] = { does_as_all, .lost = LOST_ONE_WAY },
 	[CLASS_WATCHER_HELD] = { does_as_all, .lost = LOST_STALLED },

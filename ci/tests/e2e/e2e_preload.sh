@@ -89,46 +89,6 @@ done
 wait
 while read -r line; do fail "$line"; done < <(cat "$work/failed" 2>/dev/null)
 
-# a Python program: the verdict and the report name its lines of code. Calls that are alike met: the lines alone tell which rank left the
-# others, and where, long before it hung
-train() { # CODE OUT WORD...: $ranks ranks with these words end with CODE
-	HANGAR_E2E=$token DOUBLE_ID=id.$2 LD_LIBRARY_PATH=$BUILD/tests/double timeout 60 "$BUILD/hangar_run" --on-hang=kill --timeout 3 --out "$work/$2.dir" \
-		bash -c "for ((r = 0; r < $ranks; r++)); do RANK=\$r python3 $double/subject.py $ranks ${*:3} & done; for job in \$(jobs -p); do wait \$job || rc=\$?; done; exit \$rc" >"$2" 2>&1
-	local rc=$?
-	[ $rc = "$1" ] || echo "# ${*:3} ended with $rc, not $1" >>"$2"
-}
-ranks=3
-train 0 healthy &
-train 137 slept asleep=1@9 &
-train 137 extra extra=0@12 &
-train 137 skip skip=2@12 &
-train 137 far skip=2@12 steps=1700 &
-ranks=2
-train 137 two extra=0@12 &
-wait
-"$BUILD/hang_diagnose" slept.dir >report 2>&1
-check "a healthy run says nothing: $(cat healthy)" [ "$(grep -c "^#" healthy)" = 0 ]
-while IFS='|' read -r file pattern; do
-	check "$file says '$pattern': $(head -c 900 "$file")" grep -q -- "$pattern" "$file"
-done <<'EOF'
-slept|class=missing-call ranks=1 comm=0 seq=28 .*confidence=proved
-slept|^# culprit: rank 1 .* since call 27, subject.py:44
-slept|^# ranks 0,2 wait in call 28, AllReduce 64 float sum, subject.py:36, 
-report|^ranks 0,2 wait in call 28, .* subject.py:36
-report|Rank 1 .* the last one at double/subject.py:44 (Engine.backward) returned
-slept.dir/postmortem.md|double/subject.py:44 (Engine.backward)
-extra|class=extra-call ranks=0 comm=0 seq=37 .*confidence=majority
-extra|^#   made call 37: AllReduce 64 float sum, subject.py:48 (save), the others did not
-two|class=mismatch ranks=- comm=0 seq=37 .*confidence=inconclusive .*field=line
-two|^# no culprit is named: Lines part at call 37: rank 1 at subject.py:36, rank 0 at subject.py:48
-skip|class=skipped-call ranks=2 comm=0 seq=37 .*confidence=majority
-skip|^#   lacks call 37: AllReduce 64 float sum, subject.py:36 (Engine.step)
-far|^# lines: rank 2 left out call 37 of comm 0: AllReduce count 64 float sum, subject.py:36 (Engine.step)
-far|class=skipped-call ranks=2 comm=0 seq=1 .*confidence=majority
-far|^#   lacks calls 1 to [0-9]*: subject.py:36 (Engine.step)
-EOF
-check "no run ended otherwise: $(grep -h "ended with" healthy slept extra skip far two)" [ "$(cat healthy slept extra skip far two | grep -c "ended with")" = 0 ]
-
 # ranks by themselves: settings that differ are said while they run; under mpirun each starts its own hangar_run
 (HANGAR_E2E=$token DOUBLE_ID=by-themselves timeout 40 "$BUILD/hangar_run" bash -c "NCCL_ALGO=Tree RANK=0 WORLD_SIZE=3 $subject 3 40 away=1@9 & \
 	for r in 1 2; do RANK=\$r WORLD_SIZE=3 $subject 3 40 away=1@9 & done; wait" >"$work/settings" 2>&1)

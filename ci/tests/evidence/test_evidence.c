@@ -91,7 +91,7 @@ UNIT_TEST(test_format, "saved form")
 	h = saved_image(&bytes);
 	/* 10 calls: two headers, 10 records of 64 bytes, and 10 times two words for the device */
 	UNIT_ALL(bytes == sizeof(*h) + sizeof(struct record_header) + 800,
-		 memcmp(h, "hangarEV\6\0\0\0", 12) == 0, h->records == 10, h->rank == 1,
+		 memcmp(h, "hangarEV\7\0\0\0", 12) == 0, h->records == 10, h->rank == 1,
 		 h->view.pid == 4711, h->view.issued == 10, h->view.waited == 1.5);
 	free(h);
 	CU_ASSERT_EQUAL(saved_bytes(&saved.ranks[1], 3),
@@ -155,6 +155,36 @@ UNIT_TEST(test_version_5, "the form of version 5 is still read")
 	UNIT_ALL(saved_load() == 0, !loaded.remarks[0], loaded.ranks[1].ncalls == 10,
 		 loaded.ranks[1].view.pid == 4711, loaded.ranks[1].nsites == 0,
 		 loaded.ranks[1].view.waited == 1.5, loaded.ranks[1].cpu_share == -1,
+		 loaded.ranks[1].times[9].end_ns == 90);
+	free(old);
+	free(h);
+	saved_tear_down();
+}
+
+/* As version 6 laid it out: where a process stood is not in it. */
+UNIT_TEST(test_version_6, "the form of version 6 is still read")
+{
+	const size_t was = (offsetof(struct saved_header, file) + 63) / 64 * 64;
+	struct saved_header *h;
+	size_t bytes;
+	char *old;
+
+	saved_set_up();
+	strcpy(saved.ranks[1].where, "a.py:1\x1b (f)");
+	strcpy(saved.ranks[1].file, "/data/x");
+	h = saved_image(&bytes);
+	saved_put("rank-1.fr", h, bytes);
+	UNIT_ALL(saved_load() == 0, !strcmp(loaded.ranks[1].where, "a.py:1? (f)"),
+		 !strcmp(loaded.ranks[1].file, "/data/x"));
+	evidence_release(&loaded);
+	h->version = 6;
+	h->header_bytes = (uint32_t)was;
+	old = calloc(1, bytes);
+	memcpy(old, h, was);
+	memcpy(old + was, h + 1, bytes - sizeof(*h));
+	saved_put("rank-1.fr", old, bytes - sizeof(*h) + was);
+	UNIT_ALL(saved_load() == 0, !loaded.remarks[0], loaded.ranks[1].ncalls == 10,
+		 loaded.ranks[1].view.pid == 4711, !loaded.ranks[1].where[0],
 		 loaded.ranks[1].times[9].end_ns == 90);
 	free(old);
 	free(h);

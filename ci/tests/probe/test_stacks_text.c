@@ -30,6 +30,15 @@ UNIT_TEST(test_stuck_on, "the line it is stuck on")
 		{ MAIN "  #0 read+0x4d (name with:12 (in) it)\n",
 		  "read+0x4d (name with:12 (in) it)" },
 		{ MAIN "  #0 f+0x1 a b.c:9 (x)", "f+0x1 a b.c:9 (x)" },
+		/* a line of Python says more; without one its native frames do */
+		{ "Python's main thread (tid 8) at train.py:8 (load)\n  a/train.py:8 "
+		  "(load)\n\n" MAIN LIBC,
+		  "train.py:8 (load)" },
+		{ "Python's main thread, running: its newest frames are not read\n\n" MAIN LIBC,
+		  "__read+0x4d (libc.so.6)" },
+		{ "Python's thread at train.py:8 (load)\n\n" MAIN LIBC, "__read+0x4d (libc.so.6)" },
+		{ "no stacks of Python 3.14 in process 8: it is not known\n at\n\n" MAIN LIBC,
+		  "__read+0x4d (libc.so.6)" },
 		/* another thread's frames say nothing about the main thread */
 		{ MAIN "\nthread pump (tid 813, S)\n" OWN, NULL },
 		{ MAIN "  not taken: Operation not permitted\n" OWN, NULL },

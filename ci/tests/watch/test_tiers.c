@@ -70,9 +70,10 @@ UNIT_TEST(test_usual, "usual waits")
 }
 
 /* A wait for an all-reduce lasted 2 s and ended; then one for a call of this kind lasts. Returns after how many seconds
- * it is suspected or ends as `class`, 0: not within 15; `moves`: a rank of another host makes steps until 14 s. */
+ * it is suspected or ends as `class`, 0: not within 15; `moves`: a rank of another host makes steps until 14 s. It runs `runs` % of the time,
+ * where that is odd in ever other functions. */
 static double said_after(uint32_t kind, double hang, enum diagnosis_class class, bool moves,
-			 enum decide_action *last, uint64_t moved_per_s)
+			 enum decide_action *last, uint64_t moved_per_s, int runs)
 {
 	struct decide_config config = { .deadlines = true,
 					.patience = { .look = 1, .late = 10, .hang = hang } };
@@ -89,7 +90,7 @@ static double said_after(uint32_t kind, double hang, enum diagnosis_class class,
 	struct decide_state s;
 	struct decision d;
 
-	verdict.ranks[0] = moved_per_s ? '0' : '-';
+	verdict.ranks[0] = moved_per_s || runs ? '0' : '-';
 	decide_open(&s, &config, SECOND);
 	for (uint64_t now = SECOND; now < 20 * SECOND; now += SECOND / 50) {
 		struct rank_view *v = &rank.view;
@@ -103,6 +104,8 @@ static double said_after(uint32_t kind, double hang, enum diagnosis_class class,
 		v->comm_state = kind == CALL_KIND_COUNT ? RECORD_COMM_INIT : RECORD_COMM_READY;
 		v->oldest.kind = (uint8_t)(now < 3 * SECOND ? CALL_ALL_REDUCE : kind);
 		rank.account = (struct rank_account){ .known = true,
+						      .used.ran_ns = now / 100 * (uint64_t)runs,
+						      .place = runs % 2 ? now : 7,
 						      .moved = now / 1000000 * moved_per_s / 1000 };
 		in.now = host.heard_ns = now;
 		host.answered = true;
@@ -124,27 +127,83 @@ static double said_after(uint32_t kind, double hang, enum diagnosis_class class,
 UNIT_TEST(test_waits, "the longest wait of its kind")
 {
 	enum decide_action last;
-	double said = said_after(CALL_BROADCAST, 120, CLASS_MISSING, false, &last, 0);
+	double said = said_after(CALL_BROADCAST, 120, CLASS_MISSING, false, &last, 0, 0);
 
 	CU_ASSERT(said >= 10 && said < 11.5 && last == DECIDE_EXTEND);
-	said = said_after(CALL_ALL_REDUCE, 120, CLASS_MISSING, false, &last, 0);
+	said = said_after(CALL_ALL_REDUCE, 120, CLASS_MISSING, false, &last, 0, 0);
 	CU_ASSERT(said >= 10 && said < 11.5); /* one is not known to be usual */
-	said = said_after(CALL_ALL_REDUCE, 5, CLASS_MISSING, false, &last, 0);
+	said = said_after(CALL_ALL_REDUCE, 5, CLASS_MISSING, false, &last, 0, 0);
 	CU_ASSERT(said >= 5 && said < 6.5 && last == DECIDE_END);
-	said = said_after(CALL_ALL_REDUCE, 5, CLASS_MISSING, true, &last, 0);
+	said = said_after(CALL_ALL_REDUCE, 5, CLASS_MISSING, true, &last, 0, 0);
 	CU_ASSERT(said >= 14 && last == DECIDE_END);
-	said = said_after(CALL_KIND_COUNT, 2.5, CLASS_UNEXPLAINED, false, &last, 0);
+	said = said_after(CALL_KIND_COUNT, 2.5, CLASS_UNEXPLAINED, false, &last, 0, 0);
 	CU_ASSERT(said >= 10 &&
 		  last == DECIDE_EXTEND); /* no rank is missing at init: late, not hung */
-	said = said_after(CALL_KIND_COUNT, 2.5, CLASS_MISSING, false, &last, 0);
+	said = said_after(CALL_KIND_COUNT, 2.5, CLASS_MISSING, false, &last, 0, 0);
 	CU_ASSERT(said >= 2.5 && said < 4 && last == DECIDE_END);
 	/* a rank that works is late, however long; heartbeats are no work */
-	said = said_after(CALL_ALL_REDUCE, 5, CLASS_MISSING, false, &last, 1 << 20);
+	said = said_after(CALL_ALL_REDUCE, 5, CLASS_MISSING, false, &last, 1 << 20, 0);
 	CU_ASSERT(said >= 5 && last == DECIDE_EXTEND);
-	said = said_after(CALL_ALL_REDUCE, 5, CLASS_MISSING, false, &last, 1 << 10);
+	said = said_after(CALL_ALL_REDUCE, 5, CLASS_MISSING, false, &last, 1 << 10, 0);
 	CU_ASSERT(said >= 5 && said < 6.5 && last == DECIDE_END);
-	said = said_after(CALL_ALL_REDUCE, 120, CLASS_HOST_SILENT, false, &last, 0);
+	/* its functions change while it runs: it works; asleep now and then, or in one loop, it does not */
+	said = said_after(CALL_ALL_REDUCE, 5, CLASS_MISSING, false, &last, 0, 91);
+	CU_ASSERT(said >= 5 && last == DECIDE_EXTEND);
+	said = said_after(CALL_ALL_REDUCE, 5, CLASS_MISSING, false, &last, 0, 5);
+	CU_ASSERT(said >= 5 && said < 6.5 && last == DECIDE_END);
+	said = said_after(CALL_ALL_REDUCE, 5, CLASS_MISSING, false, &last, 0, 90);
+	CU_ASSERT(said >= 5 && said < 6.5 && last == DECIDE_END);
+	said = said_after(CALL_ALL_REDUCE, 120, CLASS_HOST_SILENT, false, &last, 0, 0);
 	CU_ASSERT(said > 0 && said < 2 && last == DECIDE_END);
+}
+
+/* Ranks outside of calls, which made a step each 2 s for 10 s, and then none. Returns after how many seconds without one
+ * they hang, 0: not within 20. */
+static double idle_after(size_t nranks, double hang, int runs, uint64_t moved_per_s)
+{
+	struct decide_config config = { .deadlines = true,
+					.patience = { .look = 1, .late = 10, .hang = hang } };
+	struct decide_rank ranks[2] = { { .view = { .rank = 0, .outcome = -1 } },
+					{ .view = { .rank = 1, .outcome = -1 } } };
+	struct decide_input in = {
+		.ranks = ranks, .nranks = nranks, .job_ranks = (int)nranks, .job_hosts = 1
+	};
+	struct verdict verdict = { .outcome = OUTCOME_HANG,
+				   .class = CLASS_OTHER_WAIT,
+				   .ranks = "-" };
+	struct decision d = { .action = DECIDE_NOTHING };
+	struct decide_state s;
+
+	decide_open(&s, &config, SECOND);
+	for (in.now = SECOND; in.now < 30 * SECOND && d.action != DECIDE_END;
+	     in.now += SECOND / 50) {
+		for (size_t i = 0; i < nranks; i++) {
+			ranks[i].view.last.ticket = 1;
+			ranks[i].view.heartbeat = in.now < 10 * SECOND ? in.now / SECOND / 2 : 9;
+		}
+		ranks[0].account =
+			(struct rank_account){ .known = true, .used.ran_ns = in.now / 100 };
+		ranks[1].account =
+			(struct rank_account){ .known = true,
+					       .used.ran_ns = in.now / 100 * (uint64_t)runs,
+					       .moved = in.now / 1000000 * moved_per_s / 1000 };
+		d = decide(&s, &in);
+		if (d.action == DECIDE_DIAGNOSE)
+			d = decide_answer(&s, &in, DIAGNOSIS_NAMED, &verdict);
+	}
+	decide_release(&s);
+	return d.action == DECIDE_END ? (double)(in.now - 10 * SECOND) * 1e-9 : 0;
+}
+
+UNIT_TEST(test_idle, "all ranks outside of calls")
+{
+	double after = idle_after(2, 5, 1, 0);
+
+	CU_ASSERT(after > 5 && after < 6);
+	after = idle_after(2, 2, 1, 0); /* twice the longest pause */
+	CU_ASSERT(after > 3.9 && after < 5);
+	UNIT_ALL(idle_after(2, 5, 30, 0) == 0, idle_after(2, 5, 1, 1 << 20) == 0,
+		 idle_after(1, 5, 1, 0) == 0);
 }
 
 /* A look that takes as long as a pause, each time: an error comes to a verdict all the same. */

@@ -48,7 +48,7 @@ bool proc_account_read(struct proc_account *account, pid_t pid)
 	       sscanf(text, "%" SCNu64 " %" SCNu64, &account->ran_ns, &account->waited_ns) == 2;
 }
 
-uint64_t proc_moved_read(pid_t pid)
+static uint64_t moved_of(pid_t pid)
 {
 	uint64_t reads = 0, writes = 0, faults = 0;
 	char text[1024], *close;
@@ -59,6 +59,30 @@ uint64_t proc_moved_read(pid_t pid)
 	    (close = strrchr(text, ')')))
 		sscanf(close, ") %*c %*d %*d %*d %*d %*d %*u %" SCNu64, &faults);
 	return reads + writes + 4096 * faults;
+}
+
+/* The same of its children; `left`: so many processes more. */
+static uint64_t children_moved(pid_t pid, int generations, int *left)
+{
+	char text[1024], *at = text, *end;
+	uint64_t moved = 0;
+
+	if (file_text("", text, sizeof(text), "/proc/%d/task/%d/children", (int)pid, (int)pid) <= 0)
+		return 0;
+	for (long child; *left > 0 && (child = strtol(at, &end, 10)) > 0 && *end == ' '; at = end) {
+		*left -= 1;
+		moved += moved_of((pid_t)child);
+		if (generations > 1)
+			moved += children_moved((pid_t)child, generations - 1, left);
+	}
+	return moved;
+}
+
+uint64_t proc_moved_read(pid_t pid)
+{
+	int left = 32;
+
+	return moved_of(pid) + children_moved(pid, 3, &left);
 }
 
 static bool is_frozen(pid_t pid)

@@ -44,7 +44,8 @@ struct proc_account {
  * thread or if the kernel keeps no account. */
 bool proc_account_read(struct proc_account *account, pid_t pid);
 
-/* Bytes that process `pid` has read and written (/proc/PID/io), and those of pages that were new to it
+/* Bytes that process `pid` and those that its main thread started, three generations of them, have read and written
+ * (/proc/PID/io), and those of pages that were new to it
  * (minor faults, 4 KiB each): they grow while it works, and not while it waits or spins. 0 where they
  * cannot be read. */
 uint64_t proc_moved_read(pid_t pid);

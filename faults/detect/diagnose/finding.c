@@ -53,30 +53,27 @@ void note_rank(const struct rule_ctx *ctx, struct finding *f, int rank, const ch
 	const char *verb = r->view.process == PROCESS_EXITED   ? ""
 			   : r->view.process == PROCESS_KILLED ? "was "
 							       : "is ";
-	char how[48], doing[64] = "", site[sizeof(r->sites->text) + 4] = "";
+	char how[320], doing[256], site[sizeof(r->sites->text) + 4] = "";
 
 	if (!r->present)
 		return; /* one note names all such ranks */
-	if (r->view.process == PROCESS_ALIVE && r->syscall[0])
-		snprintf(doing, sizeof(doing), " in system call %s", r->syscall);
-	else if (r->view.process == PROCESS_ALIVE && r->cpu_share >= 0)
-		snprintf(doing, sizeof(doing), ", running or ready to run %.0f %% of the time",
-			 r->cpu_share * 100);
 	view_process(&r->view, how, sizeof(how));
+	if (evidence_doing(r, doing, sizeof(doing))[0])
+		text_add(how, sizeof(how), "%s %s", strncmp(doing, "in ", 3) ? "," : "", doing);
 	if (t->final && evidence_site(r, t->final, site + 4, sizeof(site) - 4)[0])
 		memcpy(site, " at ", 4);
 	if (!t->known)
-		finding_note(f, "Rank %d %s%s%s; its calls are not known here%s.", number, verb,
-			     how, doing, tail);
+		finding_note(f, "Rank %d %s%s; its calls are not known here%s.", number, verb, how,
+			     tail);
 	else if (t->last == 0)
-		finding_note(f, "Rank %d %s%s%s: no calls made on communicator %u%s.", number, verb,
-			     how, doing, ctx->comm->comm, tail);
+		finding_note(f, "Rank %d %s%s: no calls made on communicator %u%s.", number, verb,
+			     how, ctx->comm->comm, tail);
 	else
 		finding_note(f,
-			     "Rank %d %s%s%s: %" PRIu64
+			     "Rank %d %s%s: %" PRIu64
 			     " call%s made on communicator %u, the last one%s %s%s.",
-			     number, verb, how, doing, made, made == 1 ? "" : "s", ctx->comm->comm,
-			     site, t->inside ? "not returned" : "returned", tail);
+			     number, verb, how, made, made == 1 ? "" : "s", ctx->comm->comm, site,
+			     t->inside ? "not returned" : "returned", tail);
 }
 
 static void note_culprits(const struct rule_ctx *ctx, struct finding *f)

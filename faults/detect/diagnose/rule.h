@@ -95,6 +95,7 @@ struct rule {
 	row(rule_missing_at_end, ON_ANY, COMMS_EACH, RULE_DIVERGED) /* and all ended */ \
 	row(rule_behind, ON_HANG, COMMS_FIRST, 0) /* where others wait, between calls */ \
 	row(rule_not_come, ON_HANG, COMMS_FIRST, 0) /* there, before all calls */ \
+	row(rule_other_wait, ON_HANG, COMMS_FIRST, 0) /* none is in a call, in unlike places */ \
 	row(remark_open_pairs, ON_HANG | ON_ERROR, COMMS_EACH, RULE_REMARK) /* no part made */ \
 	row(remark_no_calls, ON_HANG, COMMS_FIRST, RULE_REMARK) \
 	row(rule_unseen, ON_HANG, COMMS_EACH, 0) /* no evidence of some ranks */ \

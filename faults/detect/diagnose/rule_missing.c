@@ -226,9 +226,36 @@ static bool report_missing(const struct rule_ctx *ctx, struct finding *f)
 	return true;
 }
 
+static bool is_member(const struct rule_ctx *ctx, int rank)
+{
+	for (int i = 0; i < ctx->evidence->nranks; i++)
+		if (members_rank(ctx->members, i) == rank)
+			return true;
+	return false;
+}
+
+/* Returns true if the member waits for a job of its own, which it has started, and whose ranks wait in calls. */
+static bool waits_for_own_job(const struct rule_ctx *ctx, int member)
+{
+	int rank = members_rank(ctx->members, member);
+
+	for (int i = 0; i < ctx->run->nranks; i++) {
+		const struct evidence_rank *r = &ctx->run->ranks[i];
+
+		if (r->present && r->started_by == rank + 1 && !is_member(ctx, i) &&
+		    r->view.process == PROCESS_ALIVE && r->view.waiting && r->view.waited >= 1)
+			return true;
+	}
+	return false;
+}
+
 bool rule_missing(const struct rule_ctx *ctx, struct finding *f)
 {
-	return report_missing(ctx, f);
+	bool found = report_missing(ctx, f), own = found && f->culprits.n > 0;
+
+	for (int i = 0; i < f->culprits.nranks && own; i++)
+		own = !f->culprits.in[i] || waits_for_own_job(ctx, i);
+	return found && !own;
 }
 
 bool rule_missing_at_end(const struct rule_ctx *ctx, struct finding *f)

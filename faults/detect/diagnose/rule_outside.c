@@ -2,6 +2,7 @@
  * not come; and what is said where no rule explains a hang. */
 
 #include "settings/backend_kind.h"
+#include "base/error.h"
 #include "diagnose/rule.h"
 #include "process/watch.h"
 
@@ -165,7 +166,7 @@ static void note_place(const struct rule_ctx *ctx, struct finding *f, bool *left
 		       int first)
 {
 	const struct evidence_rank *ranks = ctx->evidence->ranks, *r = &ranks[first];
-	char *names, call[48] = "in no system call";
+	char *names, call[256];
 	size_t n = 0;
 
 	for (int i = 0; i < ctx->comm->nranks; i++) {
@@ -173,11 +174,11 @@ static void note_place(const struct rule_ctx *ctx, struct finding *f, bool *left
 		left[i] = left[i] && !there[i];
 		n += there[i];
 	}
-	if (r->syscall[0])
-		snprintf(call, sizeof(call), "in system call %s", r->syscall);
+	evidence_doing(r, call, sizeof(call));
 	names = ranks_words(ctx->evidence, there, 64);
 	names[0] = 'R';
-	finding_note(f, "%s wait%s in '%s', %s.", names, n == 1 ? "s" : "", r->view.what, call);
+	finding_note(f, "%s wait%s in '%s', %s.", names, n == 1 ? "s" : "", r->view.what,
+		     r->syscall[0] || r->where[0] ? call : "in no system call");
 }
 
 bool remark_no_calls(const struct rule_ctx *ctx, struct finding *f)
@@ -206,6 +207,82 @@ bool remark_no_calls(const struct rule_ctx *ctx, struct finding *f)
 			note_place(ctx, f, left, left + a->nranks, i);
 	free(left);
 	return all;
+}
+
+/* ---- programs that know nothing of hangar ---- */
+
+/* Returns true if no rank is in a call, and all live. */
+static bool all_outside(const struct rule_ctx *ctx)
+{
+	for (int i = 0; i < ctx->evidence->nranks; i++) {
+		const struct evidence_rank *r = &ctx->evidence->ranks[i];
+
+		if (!r->present || !r->recorder || !r->recorder->preloaded || r->view.waiting ||
+		    r->view.completed < r->view.issued || r->view.process != PROCESS_ALIVE)
+			return false;
+	}
+	return true;
+}
+
+/* Takes the ranks that stand where the first of `left` does out of it, and writes them and their place behind `line`.
+ * Returns how many; `there`: room for as many marks. */
+static size_t take_place(const struct evidence *e, bool *left, bool *there, char *line, size_t len)
+{
+	char place[256], other[256], words[64];
+	size_t n = 0;
+	int first = 0;
+
+	while (!left[first])
+		first++;
+	for (int i = first; i < e->nranks; i++) {
+		const char *where = e->ranks[i].where;
+		char *text = n ? other : place;
+
+		there[i] = false;
+		if (!left[i])
+			continue;
+		snprintf(text, sizeof(place), "%s%s", where[0] ? "in " : "", where);
+		if (!where[0] && !evidence_doing(&e->ranks[i], text, sizeof(place))[0])
+			snprintf(text, sizeof(place), "outside of calls");
+		there[i] = n == 0 || strcmp(place, other) == 0;
+		left[i] = !there[i];
+		n += there[i];
+	}
+	memset(there, 0, (size_t)first * sizeof(*there));
+	snprintf(words, sizeof(words), "%s", ranks_words(e, there, sizeof(words)));
+	words[0] = line[0] ? 'r' : 'R';
+	text_add(line, len, "%s%s %s", line[0] ? "; " : "", words, place);
+	return n;
+}
+
+/* One rank that stands elsewhere than all others is the one that these may wait for. */
+bool rule_other_wait(const struct rule_ctx *ctx, struct finding *f)
+{
+	const struct evidence *e = ctx->evidence;
+	size_t n = (size_t)e->nranks, places = 0, taken = 0, alone = 0;
+	bool *left = must(calloc(3 * n + 1, sizeof(*left))), *there = left + n, *one = there + n;
+	char line[sizeof(f->d.lines[0])] = "";
+
+	memset(left, true, n);
+	while (all_outside(ctx) && taken < n) {
+		size_t more = take_place(e, left, there, line, sizeof(line));
+
+		taken += more;
+		places++;
+		if (more == 1)
+			memcpy(one, there, n * sizeof(*one));
+		alone += more == 1;
+	}
+	if (places > 1) {
+		finding_note(f, "%s.", line);
+		for (int i = 0; i < e->nranks && n > 2 && places == 2 && alone == 1; i++)
+			if (one[i])
+				rank_set_add(&f->culprits, i);
+		finding_conclude(ctx, f, CLASS_OTHER_WAIT,
+				 f->culprits.n ? CONFIDENCE_MAJORITY : CONFIDENCE_INCONCLUSIVE);
+	}
+	free(left);
+	return places > 1;
 }
 
 /* Returns true if the rank received wrong data, and all of them in buffers of no call that it made. */

@@ -6,6 +6,8 @@
 #include "diagnose/rule.h"
 #include "record/verdict.h"
 
+#define LEFT_NS 40000000ull /* observers look so often: what lies closer has no order */
+
 static enum diagnosis_class death_class(const struct rank_view *v)
 {
 	return v->process == PROCESS_EXITED	   ? CLASS_EXITED
@@ -23,6 +25,11 @@ static bool was_told(const struct evidence_rank *r)
 	return false;
 }
 
+static bool is_preloaded(const struct evidence_rank *r)
+{
+	return r->recorder && r->recorder->preloaded;
+}
+
 /* A rank that dies of a signal of its own may take the others with it: these exit, or a launcher ends them. A rank that
  * ended as if all were well is the last to be blamed; -1: not at all. */
 static int death_order(const struct evidence_rank *r)
@@ -33,7 +40,8 @@ static int death_order(const struct evidence_rank *r)
 		return -1;
 	if (v->process == PROCESS_EXITED)
 		return view_died(v) ? 1 : 3;
-	return v->status == SIGTERM ? 2 : 0;
+	/* a signal that no process here saw may be the launcher's, too */
+	return v->status == SIGTERM || (v->status == 0 && is_preloaded(r)) ? 2 : 0;
 }
 
 /* The culprits are seen to be so; other ranks that are behind are noted. False: there are none. */
@@ -50,11 +58,11 @@ static bool conclude(const struct rule_ctx *ctx, struct finding *f, enum diagnos
 
 /* A rank that ended in the call that the others wait in, by itself or by a signal of its own, may have done so because
  * that failed: for another one that ended. */
-static bool may_follow(const struct rule_ctx *ctx, const struct rank_set *dead)
+static bool may_follow(const struct rule_ctx *ctx, const struct rank_set *dead, int first)
 {
 	bool follows = false;
 
-	for (int i = 0; i < dead->nranks && dead->n > 1; i++) {
+	for (int i = 0; i < dead->nranks && (dead->n > 1 || first >= 0); i++) {
 		const struct rank_view *v = view_of(ctx, i);
 
 		follows |= dead->in[i] && v->completed < v->issued && v->status &&
@@ -63,24 +71,75 @@ static bool may_follow(const struct rule_ctx *ctx, const struct rank_set *dead)
 	return follows;
 }
 
+/* The rank that began to end before the others, as their clocks have it, when several have ended: what became of these
+ * followed. -1: one has, or that is not known, or the launcher's signal was the first. */
+static int first_to_leave(const struct rule_ctx *ctx)
+{
+	const struct evidence *e = ctx->evidence;
+	uint64_t first = UINT64_MAX, next = UINT64_MAX;
+	int rank = -1;
+
+	for (int i = 0; i < e->nranks; i++) {
+		const struct evidence_rank *r = &e->ranks[i];
+
+		if (death_order(r) < 0 || death_order(r) == 3)
+			continue;
+		if (!r->left_ns ||
+		    strcmp(r->view.host, e->ranks[rank < 0 ? i : rank].view.host) != 0)
+			return -1;
+		if (r->left_ns < first) {
+			next = first;
+			first = r->left_ns;
+			rank = i;
+		} else if (r->left_ns < next) {
+			next = r->left_ns;
+		}
+	}
+	return next != UINT64_MAX && next - first >= LEFT_NS &&
+			       e->ranks[rank].view.status != SIGTERM
+		       ? rank
+		       : -1;
+}
+
+/* Returns true if it made all calls that any rank made: it ended when there was no more to do. */
+static bool came_to_all(const struct rule_ctx *ctx, int rank)
+{
+	return ctx->comm->tracks[rank].known && ctx->comm->tracks[rank].last >= ctx->comm->top;
+}
+
 bool rule_dead(const struct rule_ctx *ctx, struct finding *f)
 {
 	enum diagnosis_class class = CLASS_OUTCOME;
+	int first = first_to_leave(ctx);
 	bool mixed = false;
 
+	if (first >= 0) {
+		class = death_class(view_of(ctx, first));
+		rank_set_add(&f->culprits, first);
+	}
 	for (int order = 0; order < 4 && f->culprits.n == 0; order++)
 		for (int i = 0; i < ctx->evidence->nranks; i++) {
 			enum diagnosis_class how = death_class(&ctx->evidence->ranks[i].view);
 			int own = death_order(&ctx->evidence->ranks[i]);
 
-			mixed = mixed || (class && class != how && own >= 0 && own < 3);
-			if (own != order)
+			mixed = mixed || (class && class != how && own >= 0 && own < 3 &&
+					  !is_preloaded(&ctx->evidence->ranks[i]));
+			if (own != order || (own == 3 && came_to_all(ctx, i)))
 				continue;
 			mixed = mixed || own == 3;
 			class = class ? class : how;
 			rank_set_add(&f->culprits, i);
 		}
-	f->reasons |= reason_if(mixed || may_follow(ctx, &f->culprits), REASON_OTHER_CAUSE);
+	for (int i = 0; i < ctx->evidence->nranks && first < 0; i++) {
+		const struct evidence_rank *r = &ctx->evidence->ranks[i];
+
+		mixed |= is_preloaded(r) && !f->culprits.in[i] && death_order(r) >= 0 &&
+			 death_order(r) < 2;
+	}
+	f->reasons |= reason_if(mixed || may_follow(ctx, &f->culprits, first), REASON_OTHER_CAUSE);
+	if (first >= 0)
+		finding_note(f, "Rank %d was the first to leave; the others ended after it.",
+			     rank_number(ctx->evidence, first));
 	if (conclude(ctx, f, class, CONFIDENCE_PROVED) && class == CLASS_OOM)
 		finding_note(f, "The kernel counts a kill for lack of memory in its cgroup.");
 	return f->culprits.n > 0;

@@ -12,6 +12,7 @@
 #include "machine/reading.h"
 #include "base/dtype.h"
 #include "evidence/saved.h"
+#include "base/error.h"
 #include "base/proc_stat.h"
 
 #define PROBE_NS 100000000ull /* a processor share is one of at least so long a time */
@@ -178,6 +179,10 @@ static const struct {
 	{ SYS_accept, "accept" },
 	{ SYS_connect, "connect" },
 	{ SYS_write, "write" },
+	{ SYS_writev, "writev" },
+	{ SYS_pread64, "pread64" },
+	{ SYS_pwrite64, "pwrite64" },
+	{ SYS_fsync, "fsync" },
 	{ SYS_sendto, "sendto" },
 	{ SYS_sendmsg, "sendmsg" },
 	{ SYS_ioctl, "ioctl" },
@@ -199,6 +204,27 @@ static uint64_t probe_netns(int pid)
 	return sscanf(text, "net:[%llu]", &number) == 1 ? number : 0;
 }
 
+/* Notes what the system call's first argument, a descriptor, stands for: a file by its path, a socket by that word. */
+static void probe_file(struct evidence_rank *rank, long fd)
+{
+	static const char takes_fd[] =
+		" read readv pread64 write writev pwrite64 recvfrom recvmsg sendto sendmsg "
+		"flock fcntl accept connect ioctl fsync ";
+	char name[sizeof(rank->syscall) + 2], path[64];
+	ssize_t n;
+
+	rank->file[0] = '\0';
+	snprintf(name, sizeof(name), " %s ", rank->syscall);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%ld", rank->view.pid, fd);
+	if (!strstr(takes_fd, name) || fd < 0 || fd > 1 << 20 ||
+	    (n = readlink(path, rank->file, sizeof(rank->file) - 1)) < 0)
+		return;
+	rank->file[n] = '\0';
+	if (rank->file[0] != '/')
+		rank->file[strcspn(rank->file, ":[")] = '\0';
+	make_printable(rank->file);
+}
+
 static void probe_state(struct evidence_rank *rank)
 {
 	struct proc_stat stat;
@@ -206,11 +232,13 @@ static void probe_state(struct evidence_rank *rank)
 	char *end;
 	long number;
 
+	python_where(&rank->python, rank->where, sizeof(rank->where));
+
 	if (proc_stat_read(&stat, rank->view.pid, 0))
 		rank->state = proc_hold_read(rank->view.pid) == HOLD_FROZEN ? 'F' : stat.state;
 	rank->netns = probe_netns(rank->view.pid);
 	sockets_read(&rank->sockets, "", rank->view.pid);
-	rank->syscall[0] = '\0';
+	rank->syscall[0] = rank->file[0] = '\0';
 	if (file_text("", text, sizeof(text), "/proc/%d/syscall", rank->view.pid) < 0)
 		return;
 	number = strtol(text, &end, 10);
@@ -220,6 +248,7 @@ static void probe_state(struct evidence_rank *rank)
 	for (size_t i = 0; i < sizeof(syscalls) / sizeof(syscalls[0]); i++)
 		if (syscalls[i].number == number)
 			snprintf(rank->syscall, sizeof(rank->syscall), "%s", syscalls[i].name);
+	probe_file(rank, strtol(end, NULL, 16));
 }
 
 /* Nanoseconds that the main thread has run or waited for a processor, which on a loaded host a
@@ -289,6 +318,23 @@ void evidence_probe(struct evidence_rank *ranks, size_t n, struct evidence_probe
 			ranks[i].cpu_share = 1;
 	}
 	evidence_probe_release(probe);
+}
+
+char *evidence_doing(const struct evidence_rank *rank, char *buf, size_t len)
+{
+	const char *where = rank->where;
+
+	buf[0] = '\0';
+	if (rank->view.process != PROCESS_ALIVE)
+		return buf;
+	snprintf(buf, len, "%s%s", where[0] ? "in " : "", where);
+	if (rank->syscall[0])
+		text_add(buf, len, "%s system call %s%s%s", where[0] ? "," : "in", rank->syscall,
+			 rank->file[0] ? " of " : "", rank->file);
+	else if (rank->cpu_share >= 0)
+		text_add(buf, len, "%srunning %.0f %% of the time", where[0] ? ", " : "",
+			 rank->cpu_share * 100);
+	return buf;
 }
 
 /* getopt takes any beginning of a long option that no other one shares. */

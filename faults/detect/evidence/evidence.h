@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "net/sockets.h"
 #include "progress/progress.h"
+#include "record/python.h"
 #include "record/record.h"
 #include "record/view.h"
 
@@ -21,7 +22,15 @@ struct evidence_rank {
 	struct rank_view view; /* process state, phase, wait; zero where unknown */
 	char state;	  /* letter of /proc/PID/stat; 'F': frozen with its cgroup; 0: unknown */
 	char syscall[24]; /* system call it is in: "futex" "read" "219"...; "" running or unknown */
-	uint64_t netns;	  /* number of its network namespace (/proc/PID/ns/net), 0: unknown */
+	char file[80];	  /* that this call reads, writes or waits for, "" unknown */
+	char where
+		[128]; /* line of Python that it stands in, "train.py:88 (load_batch)"; "" unknown */
+	char said[200]; /* what it said of its end: "RuntimeError: loss is NaN"; "" unknown */
+	uint64_t
+		left_ns; /* when it began to end or aborted a communicator, on its host's clock; 0: unknown, or it runs */
+	int started_by;		      /* 1 + the rank whose process started this one; 0: none did */
+	struct python_process python; /* how to ask for that; zero: it is no Python, or not here */
+	uint64_t netns;		/* number of its network namespace (/proc/PID/ns/net), 0: unknown */
 	struct sockets sockets; /* its connections over TCP */
 	double cpu_share; /* of the last tenth of a second, in which it ran or was ready to; -1: unknown */
 	struct record *calls;	  /* sound records, oldest first; owned, or in the image */
@@ -37,7 +46,7 @@ struct evidence_rank {
 	/* Its host counted this during the run (rank-N.counters.json), saved with one rank of
 	 * the host; owned, NULL: none. */
 	struct reading *counters;
-	char *stack; /* its threads' native stacks as text (rank-N.stack.txt); owned, NULL: none */
+	char *stack; /* its threads' stacks as text (rank-N.stack.txt); owned, NULL: none */
 };
 
 struct evidence {
@@ -79,6 +88,13 @@ void evidence_set_aside(struct evidence *evidence);
 /* Copy the recorder's header and the sound records of a live or mapped memory, oldest first, and
  * make the index. Hostile memory is fine. */
 void evidence_take_calls(struct evidence_rank *rank, const struct record_memory *memory);
+
+/* evidence_program.c: takes what is known of a rank's program beside its calls, after its view and its calls: what it
+ * said last stands for the stacks of one that has ended. */
+void evidence_take_program(struct evidence_rank *rank, const struct record_memory *memory);
+
+/* evidence_program.c: finds, among live processes of this host, ranks that other ranks have started. */
+void evidence_find_starters(struct evidence *evidence);
 
 /* Take a rank's evidence over from its saved form (saved.h) in `image`, which is copied. 0, or
  * -EINVAL when it is not sound. */
@@ -144,6 +160,10 @@ int evidence_load_torch(struct evidence *evidence, const char *dir, struct error
 /* The wrong elements that the rank noted, whatever may stand there, and how many; NULL: none are
  * known. */
 const struct record_wrong *evidence_wrongs(const struct evidence_rank *rank, uint32_t *n);
+
+/* Writes where a live process stands, as its host saw it: "in train.py:88 (load_batch), system call read of /data/x",
+ * "running 97 % of the time"; "": not known. Returns buf. */
+char *evidence_doing(const struct evidence_rank *rank, char *buf, size_t len);
 
 /* Writes the line of code that the rank's call came from; "": not known. Returns buf. */
 char *evidence_site(const struct evidence_rank *rank, const struct record *record, char *buf,

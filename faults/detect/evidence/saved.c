@@ -5,6 +5,7 @@
 
 #define SAVED_OLD     2
 #define SAVED_UNSITED 5
+#define SAVED_UNLINED 6
 #define TAIL_SITES    128 /* that come along with the newest calls alone */
 
 /* The header of version 5. */
@@ -13,6 +14,9 @@ struct saved_unsited {
 	_Alignas(8) char view[offsetof(struct rank_view, site)];
 	char end[offsetof(struct saved_header, sites) - offsetof(struct saved_header, cpu_share)];
 };
+
+/* The header of version 6: as far as the sites. */
+static const size_t unlined = (offsetof(struct saved_header, file) + 63) / 64 * 64;
 
 /* The header of version 2. */
 struct saved_old {
@@ -86,6 +90,12 @@ static void upgrade_unsited(struct saved_header *to, const struct saved_unsited 
 	memcpy(&to->cpu_share, from->end, sizeof(from->end));
 }
 
+static void upgrade_unlined(struct saved_header *to, const struct saved_header *from)
+{
+	memset(to, 0, sizeof(*to));
+	memcpy(to, from, offsetof(struct saved_header, file));
+}
+
 static size_t newest_of(const struct evidence_rank *rank, size_t newest)
 {
 	return rank->ncalls < newest ? rank->ncalls : newest;
@@ -136,6 +146,11 @@ void saved_pack(const struct evidence_rank *rank, int number, size_t newest, voi
 				    .sites = (uint32_t)sites_of(rank, newest) };
 	memcpy(&h->view, &rank->view, sizeof(h->view));
 	memcpy(h->syscall, rank->syscall, sizeof(h->syscall));
+	memcpy(h->file, rank->file, sizeof(h->file));
+	memcpy(h->where, rank->where, sizeof(h->where));
+	memcpy(h->said, rank->said, sizeof(h->said));
+	h->left_ns = rank->left_ns;
+	h->started_by = rank->started_by;
 	if (rank->recorder)
 		memcpy(recorder, rank->recorder, sizeof(*recorder));
 	recorder->uplink_token = 0; /* a secret while the run lasts */
@@ -152,6 +167,7 @@ void saved_pack(const struct evidence_rank *rank, int number, size_t newest, voi
 static size_t header_bytes(uint32_t version)
 {
 	return version == SAVED_VERSION	  ? sizeof(struct saved_header)
+	       : version == SAVED_UNLINED ? unlined
 	       : version == SAVED_UNSITED ? sizeof(struct saved_unsited)
 	       : version == SAVED_OLD	  ? sizeof(struct saved_old)
 					  : 0;
@@ -176,7 +192,7 @@ static const char *header_fault(const struct saved_header *h, int number, size_t
 		return "says that it is another rank's";
 	if (h->records > 1u << 24)
 		return "announces more records than any ring holds";
-	if (h->version == SAVED_VERSION && h->sites > RECORD_SITES)
+	if (h->version >= SAVED_UNLINED && h->sites > RECORD_SITES)
 		return "announces more lines of code than there can be";
 	return NULL;
 }
@@ -239,6 +255,14 @@ static void unpack_rank(struct evidence_rank *rank, int number, const struct sav
 	clean_view(&rank->view, number);
 	memcpy(rank->syscall, h->syscall, sizeof(rank->syscall));
 	CLEAN(rank->syscall);
+	memcpy(rank->file, h->file, sizeof(rank->file));
+	CLEAN(rank->file);
+	memcpy(rank->where, h->where, sizeof(rank->where));
+	CLEAN(rank->where);
+	memcpy(rank->said, h->said, sizeof(rank->said));
+	CLEAN(rank->said);
+	rank->left_ns = h->left_ns;
+	rank->started_by = within(h->started_by, 0, 1 << 18, 0);
 	rank->state = isalpha((unsigned char)h->state) ? h->state : 0;
 	rank->cpu_share = at_least_zero(h->cpu_share, -1);
 	rank->netns = h->netns;
@@ -327,6 +351,8 @@ const char *saved_unpack(struct evidence_rank *rank, int number, void *image, si
 		upgrade_old(&upgraded, image);
 	else if (h->version == SAVED_UNSITED)
 		upgrade_unsited(&upgraded, image);
+	else if (h->version == SAVED_UNLINED)
+		upgrade_unlined(&upgraded, image);
 	h = h->version == SAVED_VERSION ? h : &upgraded;
 	if (h->has_recorder && !known_recorder(recorder))
 		return "holds another recorder's version or layout";

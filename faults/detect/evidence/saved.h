@@ -1,4 +1,4 @@
-/* saved.h: the saved form of one rank's evidence, version 6: what rank-N.fr holds, and what one host
+/* saved.h: the saved form of one rank's evidence, version 7: what rank-N.fr holds, and what one host
  * tells another.
  *
  * Little endian, parts one behind the other:
@@ -14,13 +14,13 @@
  * A reader rejects another magic, version or size of a part. A file that is cut off gives its whole
  * records. Bytes behind the last record are ignored, with a remark. Nothing in a file is trusted:
  * numbers are held to their ranges, texts to printable characters, records to evidence_sound().
- * Version 5, which has no sites, and version 2, which saved the view's fields one by one, are still read. */
+ * Versions 6, without lines of processes, 5, without sites, and version 2, which saved the view's fields one by one, are still read. */
 #pragma once
 
 #include "evidence/evidence.h"
 
 #define SAVED_MAGIC   "hangarEV"
-#define SAVED_VERSION 6
+#define SAVED_VERSION 7
 
 struct saved_header {
 	/* the same in all versions */
@@ -38,6 +38,10 @@ struct saved_header {
 	char syscall[24];
 	struct sockets sockets;
 	uint32_t sites;
+	/* since version 7 */
+	char file[80], where[128], said[200];
+	uint64_t left_ns;
+	int32_t started_by;
 };
 
 /* Parts that are missing in a saved form. */

@@ -65,6 +65,7 @@ static void take_rank(struct diagnoser *self, const struct rank_view *view,
 	}
 	evidence_identify(&self->evidence, &memory->header);
 	evidence_take_calls(rank, memory);
+	evidence_take_program(rank, memory);
 }
 
 /* Collects what each rank left, by rank number. */
@@ -87,6 +88,8 @@ static void collect(struct diagnoser *self, const struct rank_view *views,
 	for (size_t i = 0; i < n; i++)
 		if (views[i].rank >= 0 && views[i].rank < REMOTE_RANKS)
 			take_rank(self, &views[i], memories[i]);
+	if (self->site.preloaded)
+		evidence_find_starters(e);
 	self->site.describe(self->site.arg, e);
 }
 
@@ -153,8 +156,9 @@ static void on_evidence(void *ctx, int32_t rank, enum evidence_kind kind, const 
 	remote->kinds[kind].bytes = bytes;
 }
 
-/* Returns true if the rank has made the call that it was late to, or a later one, or that call is not known. */
-static bool came_since(const struct diagnoser *self, int rank)
+/* Returns true if the rank has made the call that it was late to, or a later one, before that time, or that call is not
+ * known. */
+static bool came_since(const struct diagnoser *self, int rank, uint64_t before)
 {
 	const struct evidence_rank *r =
 		rank < self->evidence.nranks ? &self->evidence.ranks[rank] : NULL;
@@ -162,8 +166,34 @@ static bool came_since(const struct diagnoser *self, int rank)
 	bool came = !r || late->seq_low < 0;
 
 	for (size_t i = r ? r->ncalls : 0; !came && i-- > 0;)
-		came = r->calls[i].comm == late->comm && r->calls[i].seq >= (uint64_t)late->seq_low;
+		came = r->calls[i].comm == late->comm &&
+		       r->calls[i].seq >= (uint64_t)late->seq_low &&
+		       r->calls[i].enqueued_ns < before;
 	return came;
+}
+
+/* When the first rank left that was not late, UINT64_MAX: none has, or that is not known. */
+static uint64_t first_left(const struct diagnoser *self)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (int i = 0; i < self->evidence.nranks; i++) {
+		uint64_t left = self->evidence.ranks[i].left_ns;
+
+		if (left && left < first && !rank_list_has(self->late.ranks, i))
+			first = left;
+	}
+	return first;
+}
+
+/* Returns true if the rank failed by itself, before the first one left that was not late. */
+static bool failed_before(const struct diagnoser *self, const struct rank_view *v, uint64_t first)
+{
+	uint64_t left = v->rank < self->evidence.nranks ? self->evidence.ranks[v->rank].left_ns : 0;
+
+	return (v->process == PROCESS_EXITED || view_failed(v) ||
+		(v->process == PROCESS_KILLED && v->status != SIGTERM)) &&
+	       (first == UINT64_MAX || left <= first);
 }
 
 /* A program's own time-out ends it: its ranks abort, or are ended, because one was late. That stands, unless the late
@@ -172,15 +202,15 @@ static bool was_late(const struct diagnoser *self, const struct verdict *verdict
 		     const struct rank_view *views, size_t n)
 {
 	const struct diagnosis *late = &self->late;
+	uint64_t first = first_left(self);
 
 	if (late->class == CLASS_OUTCOME || late->class == CLASS_UNEXPLAINED ||
 	    (verdict->outcome != OUTCOME_DIED && verdict->outcome != OUTCOME_ERROR))
 		return false;
 	for (size_t i = 0; i < n; i++)
 		if (rank_list_has(late->ranks, views[i].rank) &&
-		    (came_since(self, views[i].rank) || views[i].process == PROCESS_EXITED ||
-		     view_failed(&views[i]) ||
-		     (views[i].process == PROCESS_KILLED && views[i].status != SIGTERM)))
+		    (came_since(self, views[i].rank, first) ||
+		     failed_before(self, &views[i], first)))
 			return false;
 	return rank_list_count(late->ranks) > 0;
 }

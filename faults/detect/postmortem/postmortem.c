@@ -269,7 +269,7 @@ void report_where(FILE *out, const char *prefix, const struct diagnosis *d,
 	char line[300], text[400];
 
 	for (int i = 0; i < e->nranks; i++) {
-		if ((!any && !rank_list_has(d->ranks, i)) ||
+		if ((!any && (!rank_list_has(d->ranks, i) || e->ranks[i].where[0])) ||
 		    !stacks_stuck_on(e->ranks[i].stack, line, sizeof(line)))
 			continue;
 		snprintf(text, sizeof(text), "rank %d is stuck on %s", i, line);

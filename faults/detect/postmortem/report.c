@@ -37,11 +37,9 @@ void report_explain(struct verdict *v, const struct diagnosis *d, const struct e
 	snprintf(v->majority, sizeof(v->majority), "%s", d->majority);
 	if (d->nlines > 0 && !plain)
 		snprintf(v->note, sizeof(v->note), "%s", d->lines[0]);
-	if (r && r->view.process == PROCESS_ALIVE && r->syscall[0])
-		snprintf(v->doing, sizeof(v->doing), "in system call %s", r->syscall);
-	else if (r && r->view.process == PROCESS_ALIVE && r->cpu_share >= 0)
-		snprintf(v->doing, sizeof(v->doing), "running %.0f %% of the time",
-			 r->cpu_share * 100);
+	if (r)
+		evidence_doing(r, v->doing, sizeof(v->doing));
+	snprintf(v->said, sizeof(v->said), "%s", r ? r->said : "");
 }
 
 void report_summary(struct summary *summary, const struct diagnosis *d, const struct evidence *e)

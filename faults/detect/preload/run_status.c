@@ -43,7 +43,9 @@ static void look_at_stacks(const struct monitor *m, char (*doing)[160])
 
 		for (size_t k = 0; k < i; k++) /* several ranks in a process: with its first */
 			pid = m->ranks[k].view.pid == pid ? 0 : pid;
-		orders[i] = (struct stacks_order){ .pid = pid, .seconds = STACK_SECONDS * 0.7 };
+		orders[i] = (struct stacks_order){ .pid = pid,
+						   .python = python_of(m->memories[i], pid),
+						   .seconds = STACK_SECONDS * 0.7 };
 		stacks_order(&tasks[i], &orders[i]);
 	}
 	tasks_run(tasks, m->nranks, m->nranks + 1, STACK_SECONDS, STACK_SECONDS);

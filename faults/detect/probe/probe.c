@@ -44,12 +44,17 @@ static size_t add_ranks(struct task *tasks, struct stacks_order *orders, const s
 	for (int k = 0; k < 2 * e->nranks; k++) {
 		const int i = k % e->nranks;
 		const struct evidence_rank *rank = &e->ranks[i];
+		bool shared = false;
 
-		if (!local[i] || !rank->present || rank->view.pid <= 0 ||
+		for (int other = 0; other < i && !shared;
+		     other++) /* a process is held once at a time */
+			shared = local[other] && e->ranks[other].view.pid == rank->view.pid;
+		if (!local[i] || shared || !rank->present || rank->view.pid <= 0 ||
 		    rank->view.process > PROCESS_STOPPED || rank_list_has(culprits, i) != (k == i))
 			continue;
-		orders[i] =
-			(struct stacks_order){ .pid = rank->view.pid, .seconds = PROBE_EACH * 0.7 };
+		orders[i] = (struct stacks_order){ .pid = rank->view.pid,
+						   .python = rank->python,
+						   .seconds = PROBE_EACH * 0.7 };
 		stacks_order(&tasks[n++], &orders[i]);
 	}
 	return n;

@@ -24,6 +24,9 @@ void probe_note(const struct evidence *evidence, struct diagnosis *diagnosis);
  *
  * The text, at most STACKS_BYTES, ASCII without control characters:
  *
+ *   Python's main thread (tid 812) at train.py:88 (load_batch)
+ *     dir/train.py:88 (load_batch)
+ *
  *   main thread all_reduce_perf (tid 812, S)
  *     #0 __read+0x4d (libc.so.6)
  *     #1 block_read [inlined] faults/inject/process.c:47 (all_reduce_perf)
@@ -40,6 +43,8 @@ void probe_note(const struct evidence *evidence, struct diagnosis *diagnosis);
 
 struct stacks_order {
 	pid_t pid;
+	struct python_process
+		python; /* its Python, which has stacks of its own; zero: it is none */
 	double seconds; /* it begins no further thread after so long */
 	bool stopped;	/* stacks_order's own: was stopped before */
 };
@@ -52,7 +57,7 @@ struct stacks_order {
 void stacks_order(struct task *task, struct stacks_order *order);
 char *stacks_result(struct task *task);
 
-/* The most telling line for "where is it stuck": the innermost frame of the main thread that has a
+/* The most telling line for "where is it stuck": that of Python's main thread, else the innermost frame of the main thread that has a
  * source line of the application's, else the innermost that has a name. Without "#N ". false, and
  * "", when there is none. `text` may be NULL or hostile. */
 bool stacks_stuck_on(const char *text, char *line, size_t len);

@@ -368,9 +368,9 @@ static bool attach(struct stacks *s)
 	return rc == 0;
 }
 
-static void write_native(int fd, const struct stacks_order *order)
+static void write_native(int fd, const struct stacks_order *order, size_t written)
 {
-	struct stacks s = { .fd = fd, .pid = order->pid };
+	struct stacks s = { .fd = fd, .pid = order->pid, .written = written };
 	char state = order->pid > 0 ? state_of(order->pid, 0, NULL) : '?';
 
 	s.deadline = clock_ns() + (uint64_t)(order->seconds * 1e9);
@@ -389,33 +389,22 @@ static void write_native(int fd, const struct stacks_order *order)
 
 /* ---- as a task ---- */
 
-/* Python's own stacks by py-spy, where that is on the PATH: native ones say only that it is inside
- * Python. */
-static void write_python(int fd, pid_t process)
+/* Python's own stacks: native ones say only that it is inside Python. */
+static size_t write_python(int fd, const struct python_process *python)
 {
-	char path[64], exe[256] = "", number[16];
-	const char *name;
-	pid_t pid;
+	char text[STACKS_BYTES / 2];
+	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)process);
-	snprintf(number, sizeof(number), "%d", (int)process);
-	if (readlink(path, exe, sizeof(exe) - 1) < 0 || !(name = strrchr(exe, '/')) ||
-	    strncmp(name, "/python", 7) != 0)
-		return;
-	pid = fork();
-	if (pid == 0) {
-		dup2(fd, STDOUT_FILENO);
-		execlp("py-spy", "py-spy", "dump", "--pid", number, (char *)NULL);
-		_exit(127);
-	}
-	if (pid > 0)
-		waitpid(pid, NULL, 0);
+	evidence_clean(python_stacks(python, text, sizeof(text)));
+	n = write(fd, text, strlen(text));
+	return n > 0 ? (size_t)n : 0;
 }
 
 static void run(int fd, const void *arg)
 {
-	write_python(fd, ((const struct stacks_order *)arg)->pid);
-	write_native(fd, arg);
+	const struct stacks_order *order = arg;
+
+	write_native(fd, order, write_python(fd, &order->python));
 }
 
 void stacks_order(struct task *task, struct stacks_order *order)

@@ -42,34 +42,30 @@ static bool has_name(const char *frame)
 	return strncmp(frame, "0x", 2) != 0;
 }
 
-/* py-spy: the main thread's innermost frame that is not the framework's, as "evaluation
- * (train.py:9)". */
+/* "train.py:88 (load_batch)" of "Python's main thread (tid 812) at train.py:88 (load_batch)" */
 static bool stuck_in_python(const char *text, char *line, size_t len)
 {
-	const char *at = text ? strstr(text, "\"MainThread\"\n    ") : NULL, *named = NULL;
+	static const char mark[] = "Python's main thread";
+	const char *at =
+		text && strncmp(text, mark, strlen(mark)) == 0 ? strstr(text, " at ") : NULL;
 
-	while (at && (at = strchr(at, '\n')) && strncmp(++at, "    ", 4) == 0) {
-		size_t n = strcspn(at, "\n");
-
-		named = named ? named : at;
-		if (!memmem(at, n, "(torch/", 7) && !memmem(at, n, "(<frozen", 8)) {
-			named = at;
-			break;
-		}
-	}
-	if (named)
-		snprintf(line, len, "%.*s", (int)strcspn(named + 4, "\n"), named + 4);
-	return named;
+	if (!at || at > text + strcspn(text, "\n"))
+		return false;
+	at += 4;
+	snprintf(line, len, "%.*s", (int)strcspn(at, "\n"), at);
+	return true;
 }
 
 bool stacks_stuck_on(const char *text, char *line, size_t len)
 {
-	const char *at = text ? strstr(text, MAIN_THREAD) : NULL, *named = NULL;
+	const char *at = text, *named = NULL;
 
 	line[0] = '\0';
 	if (stuck_in_python(text, line, len))
 		return true;
-	if (!at || (at > text && at[-1] != '\n'))
+	while (at && strncmp(at, MAIN_THREAD, strlen(MAIN_THREAD)) != 0)
+		at = (at = strchr(at, '\n')) ? at + 1 : NULL;
+	if (!at)
 		return false;
 	while ((at = strchr(at, '\n')) && *++at) {
 		const char *frame = frame_text(at), *source;

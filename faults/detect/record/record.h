@@ -215,6 +215,19 @@ struct record_header {
 	uint32_t reserved; /* keeps the size of version 4 */
 };
 
+/* Facts of a program beside its calls, for observers on its host alone: no file holds them. */
+#define RECORD_SAID 4096 /* a power of two */
+struct record_program {
+	uint64_t python_runtime; /* of a Python program: where its _PyRuntime is, 0: it is none */
+	uint32_t python_minor;	 /* of Python 3 */
+	int32_t number; /* the observer's number of this rank, where another has its own; 0: its own */
+	_Atomic uint64_t
+		left_ns; /* when it began to end, or aborted a communicator; 0: it has not */
+	_Atomic uint64_t said_ns; /* when it last wrote to standard error */
+	_Atomic uint64_t said;	  /* bytes that it has written to standard error */
+	char text[RECORD_SAID];	  /* the newest of these, each at its number modulo the size */
+};
+
 /* The words that others read while they change: one that stands for nothing else, and one that comes
  * after all that it stands for. A reader gets the latter. */
 #define record_put(word, value)	    atomic_store_explicit(word, value, memory_order_relaxed)
@@ -242,6 +255,7 @@ struct record_memory {
 	_Alignas(4096) struct record_times times[RECORD_RING]; /* pages that a device may write */
 	struct record_mark marks[RECORD_COMMS][RECORD_MARKS];  /* by calls / RECORD_STRIDE */
 	struct record_site sites[RECORD_SITES];		       /* since version 5 */
+	struct record_program program;
 };
 
 /* The mark of that many collectives, a multiple of RECORD_STRIDE, unless it was overwritten. */
@@ -266,6 +280,10 @@ size_t record_sites(const struct record_site *sites);
 /* Writes a site's text in printable characters, whatever stands there; "": not known. Returns buf. */
 char *record_site_text(const struct record_site *sites, size_t n, uint32_t site, char *buf,
 		       size_t len);
+
+/* number.c: no two ranks of a host have the same number: the second one is of another job, which a rank has started, or has
+ * no launcher. It gets the next free one, which is printed, for as long as another has its own. */
+void record_number_ranks(struct record_memory *const *memories, size_t n);
 
 /* Returns true if the device is past the call of this ticket, which is not yet overwritten. */
 bool record_device_done(const struct record_memory *memory, uint64_t ticket);

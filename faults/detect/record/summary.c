@@ -140,6 +140,19 @@ static const char *lost_words(uint32_t lost)
 	return lost < LOST_KINDS && texts[lost] ? texts[lost] : texts[LOST_SILENT];
 }
 
+/* Says of a culprit that it left, and after which call, where the line of code of that is known. */
+static void say_after(const struct scene *s, const struct rank_view *v, char *buf, size_t len)
+{
+	char comm[40], site[sizeof(v->site)], how[64];
+
+	if (!v->last.ticket || !view_site(v, false, site, sizeof(site))[0])
+		return;
+	snprintf(how, sizeof(how), "%.63s", buf);
+	snprintf(buf, len, "%s%s", v->process == PROCESS_EXITED ? "left: " : "", how);
+	text_add(buf, len, " after call %" PRIu64 "%s, %s", v->last.seq,
+		 of_comm(s, v->last.comm, comm, sizeof(comm)), site);
+}
+
 /* Describes a rank, or with `one` false several. Returns for how many seconds, negative: not told. */
 static double say_doing(const struct scene *s, const struct rank_view *v, bool culprit, bool one,
 			char *buf, size_t len)
@@ -156,6 +169,8 @@ static double say_doing(const struct scene *s, const struct rank_view *v, bool c
 			 : one			      ? "was "
 						      : "were ",
 			 how);
+		if (culprit)
+			say_after(s, v, buf, len);
 		if (culprit && s->verdict->outcome == OUTCOME_DIED)
 			return s->verdict->detect_ms / 1e3;
 	} else if (view_finished(v)) {
@@ -164,6 +179,8 @@ static double say_doing(const struct scene *s, const struct rank_view *v, bool c
 			 : culprit && s->verdict->class == CLASS_CORRUPT
 				 ? "is where data went wrong"
 				 : "ended");
+		if (culprit && strcmp(buf, "ended") == 0)
+			say_after(s, v, buf, len);
 	} else if (v->process == PROCESS_STOPPED) {
 		snprintf(buf, len, "%s stopped", is);
 	} else if (v->comm_state == RECORD_COMM_INIT) {
@@ -275,10 +292,35 @@ static bool drop_last(char *doing)
 	return true;
 }
 
-static void add_group(struct summary *summary, const struct scene *s, const struct group *g,
-		      const char *mark, const char *tail)
+/* Makes room for where the culprit stands now: where its last call came from matters less, and the system call has a line
+ * of its own, `own`. */
+static void make_room(size_t taken, char *doing, char *tail, char *own, size_t len)
 {
-	char name[128], doing[DOING], time[48] = "";
+	char *call;
+
+	own[0] = '\0';
+	while (taken + strlen(doing) + strlen(tail) > SUMMARY_WIDTH &&
+	       strstr(doing, " in no call since ") && drop_last(doing))
+		;
+	if (taken + strlen(doing) + strlen(tail) <= SUMMARY_WIDTH)
+		return;
+	call = strstr(tail, ", system call");
+	if (call) {
+		snprintf(own, len, "in %s", call + 2);
+		*call = '\0';
+	}
+	if (taken + strlen(doing) + strlen(tail) <= SUMMARY_WIDTH)
+		return;
+	if (call)
+		*call = ',';
+	snprintf(own, len, "%s", tail);
+	tail[0] = '\0';
+}
+
+static void add_group(struct summary *summary, const struct scene *s, const struct group *g,
+		      const char *mark, char *tail)
+{
+	char name[128], doing[DOING], time[48] = "", own[sizeof(s->verdict->doing) + 4];
 
 	say_group(s, g, name, sizeof(name));
 	say_doing(s, g->first, g->culprit, g->n == 1, doing, sizeof(doing));
@@ -288,13 +330,15 @@ static void add_group(struct summary *summary, const struct scene *s, const stru
 		snprintf(time, sizeof(time), ", %.2f s", g->least);
 	if (g->timed && (view_died(g->first) || strncmp(doing, "made", 4) == 0))
 		strcat(time, " ago");
-	if (strlen(mark) + strlen(name) + strlen(doing) + strlen(time) + strlen(tail) + 3 >
-	    SUMMARY_WIDTH)
-		tail = "";
+	make_room(strlen(mark) + strlen(name) + strlen(time) + 3, doing, tail, own, sizeof(own));
 	while (strlen(mark) + strlen(name) + strlen(doing) + strlen(time) + 1 > SUMMARY_WIDTH &&
 	       drop_last(doing))
 		;
 	add_line(summary, "%s%s %s%s%s%s", mark, name, doing, time, tail[0] ? ", " : "", tail);
+	if (own[0])
+		add_line(summary, "  %s", own);
+	if (mark[0] && s->verdict->said[0])
+		add_line(summary, "  said: %s", s->verdict->said);
 }
 
 static size_t count_groups(const struct scene *s, bool culprit)
@@ -313,7 +357,7 @@ static void add_groups(struct summary *summary, struct scene *s, bool culprit, s
 
 	for (size_t shown = 0; shown < all; shown++) {
 		struct group *next = NULL;
-		char tail[64] = "";
+		char tail[sizeof(s->verdict->doing)] = "";
 
 		for (size_t i = 0; i < s->ngroups; i++)
 			if (s->groups[i].culprit == culprit && s->groups[i].n > 0 &&

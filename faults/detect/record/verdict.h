@@ -25,7 +25,9 @@ struct verdict {
 	/* For people alone, "" where unknown (struct diagnosis has the same): */
 	int64_t seq_high; /* timelines parted between `seq` and this call */
 	char differs[48], theirs[64], majority[64];
-	char doing[64]; /* the first culprit, as its host shows: "in system call futex" */
+	char doing
+		[256]; /* the first culprit, as its host shows: "in train.py:88 (load), system call futex" */
+	char said[200]; /* of its end, the first culprit: "RuntimeError: loss is NaN" */
 	char note[256]; /* the first sentence of evidence, where it says more than the rest */
 };
 

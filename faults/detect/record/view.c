@@ -191,7 +191,7 @@ void view_read(struct rank_view *view, const struct record_memory *memory, uint6
 	const struct record_header *h = &memory->header;
 
 	view->seen_ns = now;
-	view->rank = h->rank;
+	view->rank = memory->program.number > 0 ? memory->program.number - 1 : h->rank;
 	view->node = h->node;
 	view->outcome = h->outcome;
 	view->phase = h->phase;

@@ -228,6 +228,8 @@ static struct decision conclude(struct decide_state *s, const struct decide_inpu
 	renew_extension(s, in, views, n, unfinished);
 	verdict_make(&d.verdict, views, n, since(s->death_ns, in->now),
 		     since(s->error_ns, in->now));
+	if (d.verdict.outcome == OUTCOME_HANG && d.verdict.detect_ms <= 0)
+		d.verdict.detect_ms = steps_still(s, in) * 1e3;
 	if (d.verdict.outcome == OUTCOME_OK && progress_compare_counts(&p) == COUNTS_DIFFERENT)
 		note_desync(&d.verdict, in->desync);
 	/* what all who are done have found stands where a root is gone; errors are what that

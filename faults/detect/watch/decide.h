@@ -11,7 +11,7 @@
 #include "record/verdict.h"
 #include "record/view.h"
 #include "net/path.h"
-#include "watch/usual.h"
+#include "progress/usual.h"
 #include "progress/desync.h"
 
 /* Follows how a rank gets on, over time; decide()'s own, zeroed at first. */
@@ -26,6 +26,8 @@ struct rank_track {
 	uint64_t watched_ns;	    /* all windows since some rank waits */
 	uint64_t queued_watched_ns; /* in these it was ready, and not run */
 	bool starved;		    /* as of the last window */
+	uint64_t active_ns;	    /* end of the last window in which it did anything, 0: none */
+	uint64_t place;		    /* as of the last window */
 	uint64_t moved, works_ns;   /* end of the last window in which it worked, 0: none */
 	uint64_t ran_ns;	    /* its account of time on a processor, when it was last read */
 	uint64_t ran_seen_ns;	    /* when it was last seen to have run */
@@ -42,6 +44,7 @@ struct rank_account {
 	bool held;   /* of a rank that is through: stopped, traced or frozen */
 	struct proc_account used;
 	uint64_t moved; /* bytes (proc_moved_read), of a preloaded program */
+	uint64_t place; /* in its program (python_place), 0: not known */
 };
 
 /* A watcher of this host, as the kernel has it. */
@@ -132,7 +135,7 @@ struct decide_input {
  * nor checkpoint, and a rank may rightly be away for minutes. */
 struct patience {
 	double look; /* seconds from one look at a wait to the next */
-	double late; /* after this a wait is worth a line while little is known of its kind (watch/usual.h) */
+	double late; /* after this a wait is worth a line while little is known of its kind (progress/usual.h) */
 	double hang; /* after this, without a step of any rank, it is a hang; 0: tiers do not count */
 };
 
@@ -177,7 +180,7 @@ struct decision {
 	struct verdict verdict; /* DIAGNOSE, END */
 	uint64_t extension_ns;	/* EXTEND */
 	bool late;	/* EXTEND: it is time to say which ranks are late; others usually wait */
-	double usual_s; /* ... so many seconds at most (watch/usual.h), -1: not known */
+	double usual_s; /* ... so many seconds at most (progress/usual.h), -1: not known */
 	double came_s;	/* any: what was late ended after so many seconds; 0: nothing did */
 	bool traced;	/* EXTEND: and that a debugger is waited for */
 	enum arrivals arrivals; /* ARRIVALS: all but OPEN */
@@ -241,6 +244,7 @@ struct decide_state {
 	bool crashed;		 /* not all who died did by SIGTERM, SIGINT, or unseen */
 	uint64_t error_ns;	 /* when the first rank that left with an error was, 0: none */
 	uint64_t error_until;	 /* a death behind it is awaited that long */
+	double longest_pause;	 /* of all ranks from one step to the next, seconds */
 	uint64_t overdue_ns; /* the last time when no rank was overdue, or some rank still moved */
 	uint64_t starved_ns; /* when the host last starved some rank */
 	struct usual usual[CALL_KIND_COUNT + 1]; /* by kind of wait */

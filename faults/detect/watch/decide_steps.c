@@ -27,7 +27,7 @@ double steps_still(const struct decide_state *s, const struct decide_input *in)
 {
 	uint64_t last = 0;
 
-	for (size_t i = 0; i < in->nranks; i++)
+	for (size_t i = 0; i < in->nranks && i < s->nranks; i++)
 		if (s->ranks[i].view.process < PROCESS_EXITED &&
 		    s->ranks[i].track.progressed_ns > last)
 			last = s->ranks[i].track.progressed_ns;
@@ -55,8 +55,14 @@ static void add_window(struct rank_track *t, const struct rank_account *account,
 	uint64_t ran = account->used.ran_ns - t->used.ran_ns,
 		 queued = account->used.waited_ns - t->used.waited_ns;
 
+	uint64_t bytes = account->moved > t->moved ? account->moved - t->moved : 0;
+	bool moves = bytes * 1000 >= decide_times.work_bytes * (window / MS),
+	     runs = 2 * ran > window && t->place && account->place && t->place != account->place;
+
 	t->starved = steps_starved(ran, queued, window, account->ready);
-	if ((account->moved - t->moved) * 1000 >= decide_times.work_bytes * (window / MS))
+	if (moves || ran * decide_times.idle_ran_part > window)
+		t->active_ns = t->sampled_ns + window;
+	if (moves || runs)
 		t->works_ns = t->sampled_ns + window;
 	/* what is accounted at the end of a long wait lies in part before the window */
 	t->queued_watched_ns += t->starved || queued > window ? window : queued;
@@ -79,17 +85,18 @@ static void take_account(struct rank_track *t, const struct rank_account *accoun
 	t->sampled_ns = now;
 	t->used = account->used;
 	t->moved = account->moved;
+	t->place = account->place;
 }
 
-/* Returns true if accounts are looked at: a rank here waits, or a census was taken. Earlier
- * windows count for nothing then. */
+/* Returns true if accounts are looked at: a rank here waits, or a census was taken, or no rank of a preloaded program has
+ * made a step for a second. Earlier windows count for nothing then. */
 static bool someone_waits(const struct decide_state *s, const struct decide_input *in)
 {
 	for (size_t i = 0; i < in->nranks; i++)
 		if (in->ranks[i].view.process < PROCESS_EXITED &&
 		    in->ranks[i].view.waited > ns_seconds(decide_times.watch_after_ns))
 			return true;
-	return s->init.counted;
+	return s->init.counted || (s->config.patience.hang > 0 && steps_still(s, in) > 1);
 }
 
 /* On several hosts no leader knows whether ranks wait elsewhere. */
@@ -180,6 +187,7 @@ static bool starved_lately(const struct rank_track *t, uint64_t now)
 
 bool steps_look(struct decide_state *s, const struct decide_input *in, uint64_t paused_from)
 {
+	double still = steps_still(s, in);
 	bool starved;
 
 	for (size_t i = 0; i < in->nranks; i++) {
@@ -189,6 +197,8 @@ bool steps_look(struct decide_state *s, const struct decide_input *in, uint64_t 
 		if (rank->view.process < PROCESS_EXITED)
 			note_heartbeat(&rank->track, rank->view.heartbeat, in->now);
 	}
+	if (steps_still(s, in) <= 0 && still < ns_seconds(in->now - s->opened_ns))
+		s->longest_pause = fmax(s->longest_pause, still);
 	starved = take_accounts(s, in);
 	if (starved)
 		s->starved_ns = in->now;
@@ -353,12 +363,31 @@ static bool deadlines_stand(struct decide_state *s, const struct decide_input *i
 	       any_free_to_call(s, in);
 }
 
+/* Returns true if all ranks of a preloaded program, two or more on one host, are outside of calls and have done nothing for
+ * longer than any pause before. */
+static bool all_idle(const struct decide_state *s, const struct decide_input *in)
+{
+	double most = fmax(s->config.patience.hang, 2 * s->longest_pause);
+
+	if (s->config.patience.hang <= 0 || in->job_hosts > 1 || in->nranks < 2 ||
+	    steps_still(s, in) < most)
+		return false;
+	for (size_t i = 0; i < in->nranks; i++) {
+		const struct rank_view *view = &s->ranks[i].view;
+
+		if (view->process != PROCESS_ALIVE || view->waiting || !view->last.ticket ||
+		    ns_seconds(in->now - s->ranks[i].track.active_ns) < most)
+			return false;
+	}
+	return true;
+}
+
 void overdue_mark(struct decide_state *s, const struct decide_input *in, bool starved)
 {
 	uint64_t soonest = settings_deadline(s, in);
 	bool stand = deadlines_stand(s, in, starved, soonest);
 	enum arrivals how = init_look(s, in);
-	bool never = arrivals_never(how);
+	bool never = arrivals_never(how), idle = all_idle(s, in);
 
 	s->init.marked = false;
 	for (size_t i = 0; i < in->nranks; i++) {
@@ -367,7 +396,8 @@ void overdue_mark(struct decide_state *s, const struct decide_input *in, bool st
 			    init_abandoned(s, in, &s->ranks[i]);
 
 		s->init.marked |= held;
-		view->overdue = held || (stand && past_deadline(&s->ranks[i], in->now, soonest));
+		view->overdue =
+			held || idle || (stand && past_deadline(&s->ranks[i], in->now, soonest));
 	}
 }
 

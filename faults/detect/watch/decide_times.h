@@ -78,8 +78,11 @@
 	/* ... and was ready to run for more than half of it. */ \
 	time(uint64_t, starved_queued_part, 2) \
 	/* A rank that moves so many bytes a second works, as one that saves a checkpoint, reads data \
-	 * or compiles; heartbeats and logs of others move less. A pause of so long is no end. */ \
+	 * or compiles; heartbeats and logs of others move less. So does one that runs half of the time, each time \
+	 * in other functions. A pause of so long is no end. */ \
 	time(uint64_t, work_bytes, 256 << 10) \
+	/* A rank whose main thread ran for less than this part of a window, and moved less, did nothing. */ \
+	time(uint64_t, idle_ran_part, 20) \
 	time(uint64_t, works_lately_ns, 10000 * MS) \
 	/* Init in which no rank is missing is given so many times the patience with a program: ten jobs \
 	 * that start at once on a GPU, or thousands of ranks, take their time. */ \

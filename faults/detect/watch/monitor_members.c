@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "process/watch.h"
 #include "base/proc_stat.h"
+#include "record/python.h"
 #include "watch/monitor_nodes.h"
 
 struct state {
@@ -367,11 +368,14 @@ static bool has_left(const struct record_header *header)
 }
 
 /* A preloaded program: when a wait is worth a look, and whether it has ended as it should. */
-static void members_expect(struct monitor *m, struct rank_view *view,
-			   const struct record_header *header)
+static void members_expect(struct monitor *m, struct rank_view *view, struct record_memory *memory)
 {
 	double look = m->config.decide.patience.look;
+	const struct record_header *header = &memory->header;
+	struct record_program *program = &memory->program;
 
+	if (view->process >= PROCESS_EXITED && !program->left_ns)
+		record_publish(&program->left_ns, view->seen_ns);
 	view->deadline_ns = view->waiting ? view->since_ns + (uint64_t)(look * 1e9) : 0;
 	if (view->process == PROCESS_EXITED &&
 	    ((view->status == 0 && !view->oldest.ticket) || has_left(header))) {
@@ -380,11 +384,22 @@ static void members_expect(struct monitor *m, struct rank_view *view,
 	}
 }
 
+/* Returns true if all ranks of a preloaded program are gone: the next to come are of its next attempt. */
+static bool all_gone(const struct monitor *m)
+{
+	size_t gone = 0;
+
+	for (size_t i = 0; i < m->nranks; i++)
+		gone += m->ranks[i].view.process >= PROCESS_EXITED;
+	return !m->memory && gone > 0 && gone == m->nranks;
+}
+
 void members_look(struct monitor *m, const struct supervised *child, uint64_t now)
 {
 	struct state own = m->memory ? child_state(child) : (struct state){ 0 };
 
-	accept_members(m);
+	if (!all_gone(m))
+		accept_members(m);
 	if (m->memory)
 		take_state(&m->ranks[0].view, &own);
 	for (size_t i = m->memory != NULL; i < m->npeers; i++) {
@@ -399,12 +414,14 @@ void members_look(struct monitor *m, const struct supervised *child, uint64_t no
 		if (m->peers[i].rank >= 0 && !m->peers[i].foreign)
 			m->ranks[m->peers[i].rank].view.pid =
 				m->memories[m->peers[i].rank]->header.pid;
+	if (!m->memory)
+		record_number_ranks(m->memories, m->nranks);
 	for (size_t i = 0; i < m->nranks; i++) {
 		struct decide_rank *rank = &m->ranks[i];
 
 		view_read(&rank->view, m->memories[i], now);
 		if (!m->memory)
-			members_expect(m, &rank->view, &m->memories[i]->header);
+			members_expect(m, &rank->view, m->memories[i]);
 	}
 }
 
@@ -413,11 +430,13 @@ void members_account(struct monitor *m)
 	for (size_t i = 0; i < m->nranks; i++) {
 		struct rank_account *account = &m->ranks[i].account;
 		pid_t pid = m->ranks[i].view.pid;
+		const struct python_process python = python_of(m->memories[i], pid);
 		struct proc_stat stat;
 
 		account->known = pid > 0 && decide_wants_account(&m->decide, &m->input, i) &&
 				 proc_account_read(&account->used, pid);
 		account->moved = account->known && !m->memory ? proc_moved_read(pid) : 0;
+		account->place = account->known && !m->memory ? python_place(&python) : 0;
 		account->ready =
 			account->known && proc_stat_read(&stat, pid, 0) && stat.state == 'R';
 		account->traced = account->known && proc_tracer(pid) > 0;

@@ -3,6 +3,7 @@ over the test doubles.
 
 usage: subject.py RANKS [steps=N] [WORD=RANK@STEP...]     what one rank does otherwise, in the step
 RANK is its number, DOUBLE_ID the same for all."""
+import atexit
 import ctypes
 import os
 import sys
@@ -48,10 +49,67 @@ def save():
     all_reduce()
 
 
-nccl.ncclCommInitRank(ctypes.byref(comm), ranks, Id(os.environ["DOUBLE_ID"].encode()), rank)
+pairs = "pairs" in sys.argv  # and no communicator of all
+
+def load_batch():
+    """Reads what no process ever writes."""
+    path = f"{os.environ['DOUBLE_DIR']}/batch"
+    if not os.path.exists(path):
+        os.mkfifo(path)
+    descriptor = os.open(path, os.O_RDWR)
+    os.read(descriptor, 1)
+
+
+def gather_over_gloo():
+    """Waits for a rank in what is not NCCL's."""
+    os.read(os.pipe()[0], 1)
+
+
+def check_loss(step):
+    raise RuntimeError(f"loss is NaN in step {step}")
+
+
+def leave():
+    """As PyTorch's process group does when Python ends."""
+    nccl.ncclCommAbort(comm)
+    open(f"{os.environ['DOUBLE_DIR']}/left", "w").close()
+    time.sleep(3 if "slowly" in sys.argv else 0)
+
+
+def follow():
+    """As PyTorch's watchdog does when a peer is gone."""
+    while not os.path.exists(f"{os.environ['DOUBLE_DIR']}/left"):
+        time.sleep(0.02)
+    time.sleep(0.06 * (1 + rank))
+    if threading.main_thread().is_alive():
+        os.write(2, b"terminate called after throwing an instance of 'c10::DistBackendError'\n")
+        os.abort()
+
+
+if "aborts" in sys.argv:
+    atexit.register(leave)
+if "follow" in sys.argv:
+    threading.Thread(target=follow, daemon=True).start()
+if "unnamed" in sys.argv:
+    del os.environ["RANK"]
+name = (os.environ["DOUBLE_ID"] + (str(rank // 2) if pairs else "")).encode()
+nccl.ncclCommInitRank(ctypes.byref(comm), 2 if pairs else ranks, Id(name), rank % 2 if pairs else rank)
 for k in range(next((int(word[6:]) for word in sys.argv if word.startswith("steps=")), 20)):
     if hits("extra", k):
         save()
     if hits("asleep", k):
         time.sleep(60)
+    if hits("load", k):
+        load_batch()
+    if f"elsewhere={k}" in sys.argv:
+        gather_over_gloo() if rank else load_batch()
+    if hits("starts", k):  # a job of its own, in which rank 1 stands
+        os.environ["DOUBLE_ID"] += "own"
+        os.system("".join(f"RANK={r} python3 {__file__} 2 asleep=1@5 & " for r in range(2)) + "wait")
+    if hits("raises", k):
+        check_loss(k)
+    if hits("exits", k):
+        sys.exit(0)
+    if hits("oom", k):
+        os.kill(os.getpid(), 9)
     Engine().step(k)

@@ -205,6 +205,8 @@ struct made {
 
 /* site.c: the line of code that this thread's call comes from, as record_site_of counts it, under session_lock(). */
 uint32_t site_find(struct session *s, uint32_t comm, const void *caller);
+/* The N of Python 3.N, 0: this is no Python. */
+unsigned int python_minor(void);
 
 /* inject.c: arms the fault of the run with this name, if there is one. */
 void inject_arm(struct session *s, const char *key);

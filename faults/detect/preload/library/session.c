@@ -46,8 +46,8 @@ static int version(void)
 	return version;
 }
 
-/* A launcher says who it is; without one, and of several in a process, the first communicator
- * does. */
+/* A launcher says who it is; without one, of several in a process, and where its job is smaller than a communicator, the
+ * largest communicator does. */
 static void identify(struct session *s, int rank, int nranks)
 {
 	int own = environment_number(environ, "RANK OMPI_COMM_WORLD_RANK SLURM_PROCID PMI_RANK",
@@ -58,7 +58,7 @@ static void identify(struct session *s, int rank, int nranks)
 		    environ, "LOCAL_RANK OMPI_COMM_WORLD_LOCAL_RANK SLURM_LOCALID MPI_LOCALRANKID",
 		    -1),
 	    v = version();
-	bool known = own >= 0 && size > 0 && nsessions < 2;
+	bool known = own >= 0 && size >= nranks && nsessions < 2;
 	char library[64];
 
 	snprintf(library, sizeof(library), "NCCL %d.%d.%d", v / 10000, v / 100 % 100, v % 100);
@@ -92,6 +92,17 @@ static int join_monitor(const char *key, int memory_fd)
 	return rc < 0 ? rc : fd;
 }
 
+/* The rank begins to leave: that counts unless it calls again. */
+static void note_left(struct session *s)
+{
+	const struct record_program *p = &s->recorder.memory->program;
+	uint64_t newest = record_get(&s->recorder.memory->header.issued_ticket);
+
+	if (p->left_ns && s->recorder.memory->ring[newest % RECORD_RING].enqueued_ns < p->left_ns)
+		return;
+	record_publish(&s->recorder.memory->program.left_ns, clock_ns());
+}
+
 static void note_exit(int status, void *unused)
 {
 	struct session *s;
@@ -105,6 +116,7 @@ static void note_exit(int status, void *unused)
 		if (s->armed && !s->struck && s->fault.rank == h->rank)
 			say_once("the fault that was asked for did not strike");
 		atomic_store(&h->exit_status, status & 0xff);
+		note_left(s);
 	}
 }
 
@@ -143,6 +155,8 @@ static struct session *make_session(const char *key)
 	memory->header.run =
 		record_hash_id(key, strlen(key)) & ~1ull; /* hosts may have other keys */
 	memory->header.phase = PHASE_INIT;
+	memory->program.python_runtime = (uintptr_t)symbol("_PyRuntime");
+	memory->program.python_minor = python_minor();
 	s->watch = recorder_watch(&s->recorder);
 	s->device = -1;
 	s->socket = join_monitor(key, fd);
@@ -316,13 +330,14 @@ static void note_begin(const struct making *m, int rank, int nranks)
 	session_unlock();
 }
 
-/* The first of a process took what the launcher says, until a second came. */
+/* The first of a process took what the launcher says, until a second came; a number of a larger communicator says more. */
 static void identify_all(const struct making *m, int rank, int nranks)
 {
 	struct session *first = session_nth(0);
 	struct record_init *init = &first->recorder.memory->header.inits[0];
+	const struct record_header *own = &m->session->recorder.memory->header;
 
-	if (m->session->recorder.memory->header.rank >= 0)
+	if (own->rank >= 0 && nranks <= own->nranks)
 		return;
 	identify(m->session, rank, nranks);
 	if (m->session == session_nth(1) && init->nranks > 0)
@@ -415,6 +430,8 @@ void comm_ends(void *handle, enum comm_event event)
 	if (!s)
 		return;
 	session_lock();
+	if (event == COMM_ABORTED)
+		note_left(s);
 	s->watch.comm(s->watch.ctx, (uint32_t)n, event, NULL);
 	s->comms[n].handle = NULL;
 	session_unlock();

@@ -1,5 +1,5 @@
 /* usual.c: a ring of waits and its quantile. */
-#include "watch/usual.h"
+#include "progress/usual.h"
 
 #include "base/stats.h"
 

@@ -1,0 +1,88 @@
+#!/bin/bash
+# e2e_python.sh: hangar_run over Python programs and test doubles of libnccl and libcuda: lines of code, where a rank stands that
+# is in no call, how ranks end, jobs in jobs.
+# quiet: waits for deadlines
+source "$(dirname "$0")/lib.sh"
+
+double=$PWD/ci/tests/preload/double
+cd "$work" || exit 1
+
+# a Python program: the verdict and the report name its lines of code. Calls that are alike met: the lines alone tell which rank left the
+# others, and where, long before it hung
+train() { # CODE OUT WORD...: $ranks ranks with these words end with CODE
+	mkdir "$2.left"
+	HANGAR_E2E=$token DOUBLE_DIR=$work/$2.left DOUBLE_ID=id.$2 LD_LIBRARY_PATH=$BUILD/tests/double timeout 60 "$BUILD/hangar_run" --on-hang=kill --timeout 3 --out "$work/$2.dir" \
+		bash -c "for ((r = 0; r < $ranks; r++)); do RANK=\$r ${python:-python3} $double/subject.py $ranks ${*:3} & done; for job in \$(jobs -p); do wait \$job || rc=\$?; done; exit \$rc" >"$2" 2>&1
+	local rc=$?
+	[ $rc = "$1" ] || echo "# ${*:3} ended with $rc, not $1" >>"$2"
+}
+ranks=3
+versions=0
+train 0 healthy &
+train 137 slept asleep=1@9 &
+train 137 extra extra=0@12 &
+train 137 skip skip=2@12 &
+train 137 far skip=2@12 steps=1700 &
+train 137 load load=1@12 &
+for python in "$(dirname "$(python3 -c 'import sys; print(sys.base_prefix)')")"/3.1[0-3].*/bin/python3 /usr/bin/python3; do # pyenv's
+	: $((versions += 1))
+	[ ! -x "$python" ] || train 137 "version$versions" load=1@12 &
+done
+unset python
+train 137 elsewhere elsewhere=12 &
+train 137 raised raises=1@12 aborts slowly &
+train 134 followed raises=1@12 aborts follow &
+mkdir restarted.left
+HANGAR_E2E=$token DOUBLE_DIR=$work/restarted.left DOUBLE_ID=id.restarted LD_LIBRARY_PATH=$BUILD/tests/double timeout 60 "$BUILD/hangar_run" --timeout 3 --out "$work/restarted.dir" \
+	timeout 25 "$double/restart.sh" "$double/subject.py" >restarted 2>&1 &
+ranks=4
+train 137 pairs unnamed pairs asleep=3@12 &
+train 137 starts starts=0@12 &
+ranks=2
+train 137 two extra=0@12 &
+wait
+"$BUILD/hang_diagnose" slept.dir >report 2>&1
+check "a healthy run says nothing: $(cat healthy)" [ "$(grep -c "^#" healthy)" = 0 ]
+while IFS='|' read -r file pattern; do
+	check "$file says '$pattern': $(head -c 900 "$file")" grep -q -- "$pattern" "$file"
+done <<'EOF'
+slept|class=missing-call ranks=1 comm=0 seq=28 .*confidence=proved
+slept|^# culprit: rank 1 .* since call 27, [0-9.]* s, in subject.py:101 (<module>)
+slept|^# ranks 0,2 wait in call 28, AllReduce 64 float sum, subject.py:37, 
+report|^ranks 0,2 wait in call 28, .* subject.py:37
+report|Rank 1 .* the last one at double/subject.py:45 (Engine.backward) returned
+slept.dir/postmortem.md|double/subject.py:45 (Engine.backward)
+extra|class=extra-call ranks=0 comm=0 seq=37 .*confidence=majority
+extra|^#   made call 37: AllReduce 64 float sum, subject.py:49 (save), the others did not
+two|class=mismatch ranks=- comm=0 seq=37 .*confidence=inconclusive .*field=line
+two|^# no culprit is named: Lines part at call 37: rank 1 at subject.py:37, rank 0 at subject.py:49
+skip|class=skipped-call ranks=2 comm=0 seq=37 .*confidence=majority
+skip|^#   lacks call 37: AllReduce 64 float sum, subject.py:37 (Engine.step)
+load|^# late: rank 1 .* since call 36, [0-9.]* s, in subject.py:60 (load_batch)
+load|^# culprit: rank 1 .* since call 36, [0-9.]* s, in subject.py:60 (load_batch)
+load|^#   in system call read of .*/batch
+load.dir/rank-1.stack.txt|^  preload/double/subject.py:103 (<module>)
+restarted|^# verdict: outcome=died class=rank-exited ranks=1 .*confidence=proved .*evidence=.*/restarted.dir$
+restarted|^# verdict: outcome=hang class=missing-call ranks=2 .*confidence=proved .*evidence=.*/restarted.dir/2$
+pairs|^# pid [0-9]* has the number of another rank, [01]: it is rank 3 here
+pairs|class=missing-call ranks=[1-3] .*confidence=proved
+starts|class=missing-call ranks=[45] .*seq=16 confidence=proved
+starts|^#   in subject.py:101 (<module>), system call clock_nanosleep
+elsewhere|class=other-wait ranks=0 .*confidence=majority
+elsewhere|^#   Rank 0 in subject.py:60 (load_batch); ranks 1,2 in subject.py:65 (gather_over_gloo)
+raised|class=aborted ranks=1
+raised|^#   said: RuntimeError: loss is NaN in step 12
+followed|class=rank-exited ranks=1 .*confidence=proved
+followed|^# culprit: rank 1 .* left: exited with 1 after call 36, subject.py:45
+followed|^#   said: RuntimeError: loss is NaN in step 12
+followed.dir/rank-1.stack.txt|^RuntimeError: loss is NaN in step 12
+far|^# lines: rank 2 left out call 37 of comm 0: AllReduce count 64 float sum, subject.py:37 (Engine.step)
+far|class=skipped-call ranks=2 comm=0 seq=1 .*confidence=majority
+far|^#   lacks calls 1 to [0-9]*: subject.py:37 (Engine.step)
+EOF
+for out in version?; do
+	check "another version's line is read: $(head -c 900 "$out")" grep -q '^# culprit: rank 1 .* in subject.py:60 (load_batch)' "$out"
+done
+check "no run ended otherwise: $(grep -h "ended with" healthy slept extra skip far two load raised followed elsewhere pairs starts)" [ "$(cat healthy slept extra skip far two load raised followed elsewhere pairs starts | grep -c "ended with")" = 0 ]
+
+finish

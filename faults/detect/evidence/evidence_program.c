@@ -1,0 +1,105 @@
+/* evidence_program.c: what is known of a rank's program beside its calls: its Python, what it said last, when it left. */
+#include "base/error.h"
+#include "base/file.h"
+#include "evidence/evidence.h"
+
+/* The newest bytes of standard error, to be freed; NULL: there are none. */
+static char *copy_said(const struct record_program *p)
+{
+	uint64_t end = record_get(&p->said), n = end < RECORD_SAID ? end : RECORD_SAID;
+	char *text = n ? must(malloc(n + 1)) : NULL;
+
+	for (uint64_t i = 0; i < n; i++) {
+		char c = p->text[(end - n + i) % RECORD_SAID];
+
+		text[i] = (char)(c ? c : '?');
+	}
+	if (text)
+		text[n] = '\0';
+	return text;
+}
+
+/* The line behind the newest traceback of Python's: "RuntimeError: loss is NaN"; NULL: there is none. */
+static const char *exception_of(const char *text)
+{
+	static const char mark[] = "Traceback (most recent call last):\n";
+	const char *at, *found = NULL;
+
+	for (at = text; (at = strstr(at, mark)); at++)
+		found = at + strlen(mark);
+	while (found && *found == ' ')
+		found = (found = strchr(found, '\n')) ? found + 1 : NULL;
+	return found && *found ? found : NULL;
+}
+
+/* The newest line that says of an error; NULL: none does. */
+static const char *error_of(const char *text)
+{
+	static const char *const words[] = { "rror",  "xception", "terminate called",
+					     "Fatal", "abort",	  "ssert" };
+	const char *found = NULL;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		for (const char *at = text; (at = strstr(at, words[i])); at++)
+			found = found && found > at ? found : at;
+	while (found && found > text && found[-1] != '\n')
+		found--;
+	return found;
+}
+
+void evidence_take_program(struct evidence_rank *rank, const struct record_memory *memory)
+{
+	const struct record_program *p = &memory->program;
+	const struct rank_view *v = &rank->view;
+	char *text = copy_said(p);
+	bool ended = v->process >= PROCESS_EXITED,
+	     since = record_get(&p->said_ns) > v->last.enqueued_ns;
+	const char *line = text && (since || ended) ? exception_of(text) : NULL;
+
+	rank->python = python_of(memory, v->pid);
+	rank->left_ns = record_get(&p->left_ns) > v->last.enqueued_ns ? record_get(&p->left_ns) : 0;
+	if (text && !line && ended && (v->status || v->process == PROCESS_KILLED))
+		line = error_of(text);
+	snprintf(rank->said, sizeof(rank->said), "%.*s", line ? (int)strcspn(line, "\n") : 0,
+		 line ? line : "");
+	make_printable(rank->said);
+	if (!text || !ended) {
+		free(text);
+		return;
+	}
+	free(rank->stack);
+	if (asprintf(&rank->stack,
+		     "no stacks: it has ended; it wrote last on standard error:\n\n%s\n", text) < 0)
+		must(NULL);
+	evidence_clean(rank->stack);
+	free(text);
+}
+
+static pid_t parent_of(pid_t pid)
+{
+	char text[1024];
+	const char *close;
+	int parent = 0;
+
+	if (file_text("", text, sizeof(text), "/proc/%d/stat", (int)pid) > 0 &&
+	    (close = strrchr(text, ')')))
+		sscanf(close, ") %*c %d", &parent);
+	return parent;
+}
+
+void evidence_find_starters(struct evidence *e)
+{
+	for (int i = 0; i < e->nranks; i++) {
+		struct evidence_rank *r = &e->ranks[i];
+		pid_t pid = r->present && !r->remote ? r->view.pid : 0;
+
+		r->started_by = 0;
+		for (int hops = 0; hops < 16 && !r->started_by && pid > 1; hops++) {
+			pid = parent_of(pid);
+			for (int k = 0; k < e->nranks && pid > 1; k++)
+				if (e->ranks[k].present && !e->ranks[k].remote &&
+				    e->ranks[k].view.pid == pid)
+					r->started_by = k + 1;
+		}
+	}
+}

@@ -51,6 +51,15 @@ static void note_circle(const struct rule_ctx *ctx, struct finding *f, const str
 	finding_note(f, "%s", line);
 }
 
+/* Nothing but their own calls so far says that these ranks of any program should have made another one: several of them may have come
+ * there by right. */
+static bool may_be_right(const struct rule_ctx *ctx, const struct finding *f)
+{
+	const struct record_header *h = ctx->run->ranks[0].recorder;
+
+	return h && h->preloaded && f->culprits.n > 1;
+}
+
 /* ---- orders ---- */
 
 /* The communicator of `v` that has the place of `rank`'s `comm` among those that each has calls on. -1: they are
@@ -254,7 +263,8 @@ bool rule_cycle(const struct rule_ctx *ctx, struct finding *f)
 	if (f->d.class == CLASS_CYCLE)
 		note_orders(ctx, f, why);
 	f->d.confidence = CONFIDENCE_MAJORITY;
-	f->reasons |= reason_if(f->culprits.n == 0, REASON_NO_MAJORITY);
+	f->reasons |= reason_if(f->culprits.n == 0, REASON_NO_MAJORITY) |
+		      reason_if(strcmp(why, usual) != 0 && may_be_right(ctx, f), REASON_OWN_PLANS);
 	return true;
 }
 
@@ -336,6 +346,7 @@ bool rule_deadlock(const struct rule_ctx *ctx, struct finding *f)
 	if (!named)
 		find_too_many(ctx, f, &c);
 	f->d.confidence = CONFIDENCE_MAJORITY;
-	f->reasons |= reason_if(!named, REASON_NO_MAJORITY);
+	f->reasons |= reason_if(!named, REASON_NO_MAJORITY) |
+		      reason_if(may_be_right(ctx, f), REASON_OWN_PLANS);
 	return true;
 }

@@ -51,13 +51,12 @@ static void note_circle(const struct rule_ctx *ctx, struct finding *f, const str
 	finding_note(f, "%s", line);
 }
 
-/* Nothing but their own calls so far says that these ranks of any program should have made another one: several of them may have come
- * there by right. */
-static bool may_be_right(const struct rule_ctx *ctx, const struct finding *f)
+/* Returns true if it is any program with sends and receives: ranks come to other calls than before by right (rule_habit looks closer). */
+static bool is_any_program(const struct rule_ctx *ctx)
 {
 	const struct record_header *h = ctx->run->ranks[0].recorder;
 
-	return h && h->preloaded && f->culprits.n > 1;
+	return ctx->in_pairs && h && h->preloaded;
 }
 
 /* ---- orders ---- */
@@ -238,6 +237,7 @@ bool rule_cycle(const struct rule_ctx *ctx, struct finding *f)
 {
 	struct circle c;
 	const char *const usual = "the order of most", *why = usual;
+	bool by_most;
 
 	if (!ctx->played)
 		return false;
@@ -245,6 +245,7 @@ bool rule_cycle(const struct rule_ctx *ctx, struct finding *f)
 	if (c.n == 0)
 		return false;
 	mark_minority(ctx, &c, false, &f->culprits);
+	by_most = f->culprits.n > 0;
 	if (f->culprits.n == 0) {
 		mark_changed(ctx, &c, false, &f->culprits);
 		why = "the order so far";
@@ -264,7 +265,7 @@ bool rule_cycle(const struct rule_ctx *ctx, struct finding *f)
 		note_orders(ctx, f, why);
 	f->d.confidence = CONFIDENCE_MAJORITY;
 	f->reasons |= reason_if(f->culprits.n == 0, REASON_NO_MAJORITY) |
-		      reason_if(strcmp(why, usual) != 0 && may_be_right(ctx, f), REASON_OWN_PLANS);
+		      reason_if(!by_most && is_any_program(ctx), REASON_OWN_PLANS);
 	return true;
 }
 
@@ -347,6 +348,6 @@ bool rule_deadlock(const struct rule_ctx *ctx, struct finding *f)
 		find_too_many(ctx, f, &c);
 	f->d.confidence = CONFIDENCE_MAJORITY;
 	f->reasons |= reason_if(!named, REASON_NO_MAJORITY) |
-		      reason_if(may_be_right(ctx, f), REASON_OWN_PLANS);
+		      reason_if(is_any_program(ctx), REASON_OWN_PLANS);
 	return true;
 }

@@ -34,7 +34,8 @@ static enum absence absence_of(const struct rule_ctx *ctx, int rank)
 		return ABSENCE_NONE;
 	if (view_finished(&r->view) || r->view.process >= PROCESS_EXITED)
 		return ABSENCE_ENDED;
-	return r->view.process == PROCESS_ALIVE && (!progress_at(ctx->played, rank) || is_asleep(r))
+	return r->view.process == PROCESS_ALIVE &&
+			       (r->view.completed >= r->view.issued || is_asleep(r))
 		       ? ABSENCE_LIVES
 		       : ABSENCE_NONE;
 }
@@ -105,6 +106,9 @@ static bool find_awaited(const struct rule_ctx *ctx, struct finding *f)
 	if (!in || in->members != ctx->members || !call_is_pair(in->call->kind))
 		return false;
 	report_awaited(ctx, f, in, how);
+	for (int i = 0; i < ctx->run->nranks && how == ABSENCE_ENDED; i++)
+		f->reasons |= reason_if(i != in->partner && view_finished(&ctx->run->ranks[i].view),
+					REASON_SURPLUS);
 	f->reasons |= reason_if(n > 1, REASON_NO_MAJORITY);
 	f->reasons |=
 		reason_if(how == ABSENCE_ENDED &&
@@ -127,13 +131,14 @@ bool rule_left_open(const struct rule_ctx *ctx, struct finding *f)
 /* ---- habits ---- */
 
 /* The rank of the run that alone left what it always did; -1: none, or several. */
-static int find_breaker(const struct rule_ctx *ctx, struct habit_break *b)
+static int find_breaker(const struct rule_ctx *ctx, struct habit_break *b, bool *steady)
 {
 	int who = -1;
 
 	for (int i = 0; i < ctx->run->nranks; i++) {
 		struct habit_break one = progress_habit(ctx->played, i, NULL);
 
+		*steady &= one.kind != HABIT_KEPT || one.steady;
 		if (one.kind == HABIT_KEPT)
 			continue;
 		if (who >= 0)
@@ -149,6 +154,9 @@ static enum diagnosis_class class_of_break(const struct habit_break *b)
 	const struct record *call = b->kind == HABIT_SKIPPED ? b->usual : b->made;
 	bool pair = call_in_pairs(call);
 
+	if (b->kind == HABIT_OTHER && pair && call_in_pairs(b->usual) &&
+	    b->made->peer == b->usual->peer)
+		return CLASS_PAIR_DEADLOCK; /* the other order of the two */
 	if (b->kind == HABIT_SKIPPED)
 		return pair ? CLASS_UNMATCHED : CLASS_SKIPPED;
 	if (b->kind == HABIT_EXTRA || b->kind == HABIT_OTHER)
@@ -187,16 +195,15 @@ static void report_break(const struct rule_ctx *ctx, struct finding *f, int rank
 bool rule_habit(const struct rule_ctx *ctx, struct finding *f)
 {
 	struct habit_break b = { .kind = HABIT_KEPT };
+	bool steady = true;
 	int rank;
 
 	if (!has_own_plans(ctx) || ctx->run->nranks > HABITS_MAX || any_absent(ctx))
 		return false;
-	rank = find_breaker(ctx, &b);
-	if (rank < 0 || (b.kind == HABIT_OTHER && call_in_pairs(b.made) && call_in_pairs(b.usual) &&
-			 b.made->peer == b.usual->peer))
-		return false; /* the other order of the two: a deadlock */
-	if ((b.kind == HABIT_SKIPPED ? b.usual : b.made)->comm != ctx->comm->comm)
+	rank = find_breaker(ctx, &b, &steady);
+	if (rank < 0 || (b.kind == HABIT_SKIPPED ? b.usual : b.made)->comm != ctx->comm->comm)
 		return false;
+	f->reasons |= reason_if(!steady, REASON_OWN_PLANS); /* another one may be the one */
 	report_break(ctx, f, rank, &b);
 	return true;
 }

@@ -7,6 +7,7 @@
 #define NEWEST	  1024 /* calls of a rank that are looked at */
 #define LEAST	  2    /* times that a call followed the same calls before */
 #define HITS	  6 /* calls that came as they always did, before one that did not says anything */
+#define STEADY	  4 /* so many calls came as they always did for each one that did not */
 #define SHIFT_MAX 8 /* calls skipped or added in one place */
 
 struct own {
@@ -301,6 +302,7 @@ struct habit_break progress_habit(const struct progress *p, int rank, const stru
 		b = look(&o);
 	}
 	b.asked_usual = o.asked_usual;
+	b.steady = o.misses * STEADY <= o.hits;
 	free(o.signs);
 	free(o.alike);
 	return b;

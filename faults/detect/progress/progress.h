@@ -239,6 +239,7 @@ struct habit_break {
 	} kind;
 	const struct record *made, *usual; /* and the call that came there, so often, each time */
 	size_t times, shift;
+	bool steady;	  /* it nearly always does what it did */
 	bool asked_usual; /* the call that is asked about came where it had always come */
 };
 struct habit_break progress_habit(const struct progress *progress, int rank,

@@ -43,7 +43,7 @@ void end_drawn(struct drawn *d, int nranks, bool blocks)
 	}
 	progress_members(&d->progress, &d->comms);
 	progress_play(&d->progress, &d->comms);
-	progress_comm_init(&d->comm, &d->progress, &d->comms.list[0], false);
+	progress_comm_init(&d->comm, &d->progress, &d->comms.list[0], COMPARE_CALLS);
 }
 
 void draw(struct drawn *d, const char *const *rows)

@@ -172,7 +172,7 @@ UNIT_TEST(test_unknown, "a rank of which nothing is known may have come anywhere
 	progress_release(&d.progress);
 	progress_comm_release(&d.comm);
 	progress_play(&d.progress, &d.comms);
-	progress_comm_init(&d.comm, &d.progress, &d.comms.list[0], false);
+	progress_comm_init(&d.comm, &d.progress, &d.comms.list[0], COMPARE_CALLS);
 	UNIT_ALL(!strcmp(awaited_by(&d, 0, buf), "-"), !strcmp(behind_in(&d, buf), "0: "),
 		 !progress_knows_all(&d.comm, 1), !progress_settled(&d.comm));
 	release_drawn(&d);

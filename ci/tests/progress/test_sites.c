@@ -150,7 +150,7 @@ UNIT_TEST(test_far, "what has left the rings, told by counters")
 			call_index_make(&d.index[r], d.calls[r], d.ranks[r].ncalls);
 			d.views[r].issued = d.views[r].completed += 100;
 		}
-		progress_comm_init(&d.comm, &d.progress, &d.comms.list[0], false);
+		progress_comm_init(&d.comm, &d.progress, &d.comms.list[0], COMPARE_CALLS);
 		b = progress_site_break(&d.comm, &same);
 		line = b.line ? (char)('@' + b.line->hash / 1000) : ' ';
 		as_drawn = b.kind == far[k].kind && b.rank == 1 && b.before && b.seq == 101 &&

@@ -20,6 +20,8 @@ static bool has_own_plan(const struct rule_ctx *ctx, const struct deviation *fir
 {
 	const struct progress_comm *a = ctx->comm;
 
+	if (a->collectives)
+		return false;
 	if (ctx->in_pairs && ctx->outcome == OUTCOME_HANG && !ctx->plan->followed &&
 	    first->agreed < PLAN_LONG)
 		return true;
@@ -64,7 +66,10 @@ unsigned reasons_of_deviation(const struct rule_ctx *ctx, const struct rank_set 
 
 	return reason_if(tied, REASON_NO_MAJORITY) |
 	       reason_if(field && is_made_by_few(ctx->comm, first->high), REASON_FEW_MADE) |
-	       reason_if(first->kind == DEVIATION_UNCLEAR, REASON_UNCLEAR) |
+	       reason_if(first->kind == DEVIATION_UNCLEAR &&
+				 (tied || !ctx->comm->any_program ||
+				  is_made_by_few(ctx->comm, first->high)),
+			 REASON_UNCLEAR) |
 	       reason_if(has_own_plan(ctx, first, rank), REASON_OWN_PLANS) |
 	       reason_if(pairs_oppose(ctx, culprits, first, rank), REASON_PAIRS_OPPOSE);
 }
@@ -74,7 +79,7 @@ unsigned reasons_of_missing(const struct rule_ctx *ctx, const struct rank_set *b
 {
 	bool pairs = call_in_pairs(progress_reference(ctx->comm, seq)), awaited = true;
 
-	if (!ctx->in_pairs || ctx->plan->followed)
+	if (!ctx->in_pairs || ctx->plan->followed || ctx->comm->collectives)
 		return reason_if(pairs && !progress_all_awaited(ctx->comm, behind),
 				 REASON_NOT_AWAITED);
 	for (int i = 0; i < ctx->comm->nranks && !pairs && awaited && ctx->played; i++)

@@ -81,6 +81,7 @@ static void part_take(struct evidence *part, const struct evidence *e,
 /* Makes the context that of these members and their communicator; NULL: of all ranks and no communicator. */
 static struct rule_ctx *look_at(struct walk *w, const struct members *members, bool strict)
 {
+	enum compare how = strict ? COMPARE_STRICT : COMPARE_CALLS;
 	struct progress_comm *comm = members ? &w->made[strict] : NULL;
 
 	w->ctx.evidence = w->ctx.run;
@@ -94,9 +95,11 @@ static struct rule_ctx *look_at(struct walk *w, const struct members *members, b
 	if (!members)
 		return &w->ctx;
 	w->ctx.plan = &w->plans[members - w->comms.list];
+	if (!strict && w->ctx.in_pairs && !w->ctx.plan->followed)
+		how = COMPARE_COLLECTIVES;
 	if (!comm->tracks || w->made_of[strict] != members) {
 		progress_comm_release(comm);
-		progress_comm_init(comm, &w->progress, members, strict);
+		progress_comm_init(comm, &w->progress, members, how);
 	}
 	w->made_of[strict] = members;
 	return &w->ctx;
@@ -171,6 +174,20 @@ static void name_culprits(struct walk *w)
 	culprits_list(w->ctx.run, &w->named, w->d->ranks, sizeof(w->d->ranks));
 }
 
+/* A finding whose numbers count collectives gets a culprit's own numbers of these calls, or else the first rank's. */
+static void renumber(const struct progress_comm *a, struct finding *f)
+{
+	int64_t *const numbers[] = { &f->d.seq_low, &f->d.seq_high, &f->d.hang_seq };
+	int rank = 0;
+
+	while (rank + 1 < a->nranks &&
+	       !(f->culprits.n ? f->culprits.in[rank] : a->tracks[rank].known))
+		rank++;
+	for (size_t i = 0; i < 3 && f->collectives; i++)
+		if (*numbers[i] > 0)
+			*numbers[i] = (int64_t)progress_own_number(a, rank, (uint64_t)*numbers[i]);
+}
+
 static void write_diagnosis(struct walk *w, const struct rule *rule)
 {
 	struct finding *f = &w->finding;
@@ -180,6 +197,8 @@ static void write_diagnosis(struct walk *w, const struct rule *rule)
 	if (rule->flags & RULE_DIVERGED)
 		f->d.outcome = outcome_worse(d->outcome, OUTCOME_DIVERGED);
 	f->d.confidence = confidence_of(f->d.confidence, f->reasons);
+	if (w->ctx.comm)
+		renumber(w->ctx.comm, f);
 	memcpy(d, &f->d, offsetof(struct diagnosis, lines)); /* these stand behind the remarks */
 	name_culprits(w);
 	write_notes(d, f);

@@ -107,8 +107,9 @@ static void note_sides(const struct rule_ctx *ctx, struct finding *f, int *sides
 			sides[n++] = i;
 		names = ranks_words(ctx->evidence, in, 80);
 		names[0] = 'R';
-		finding_note(f, "%s made call %" PRIu64 " of communicator %u as %s.", names, a->tie,
-			     a->comm, call_words(ctx->evidence, r));
+		finding_note(f, "%s made %s %" PRIu64 " of communicator %u as %s%s%s.", names,
+			     call_noun(ctx), a->tie, a->comm, call_words(ctx->evidence, r),
+			     call_site(ctx, i, r)[0] ? ", at " : "", call_site(ctx, i, r));
 	}
 	free(in);
 }
@@ -121,6 +122,7 @@ static void report_tie(const struct rule_ctx *ctx, struct finding *f)
 	uint64_t swapped = 0;
 
 	finding_place(f, a->comm, a->tie, a->tie, progress_hang_point(ctx->comm));
+	f->collectives = a->collectives;
 	if (!a->strict && report_fieldwise(ctx, f))
 		return;
 	note_sides(ctx, f, sides);
@@ -147,9 +149,9 @@ static void note_deviation(const struct rule_ctx *ctx, struct finding *f,
 
 	for (int i = 0; i < a->nranks; i++)
 		alike[i] = f->culprits.in[i] && progress_sig(a, i, first->high) == sig;
-	finding_note(f, "Call %" PRIu64 " of communicator %u: %s made %s, %s %s.", first->high,
-		     a->comm, ranks_words(ctx->evidence, alike, 80), f->d.theirs, others,
-		     f->d.majority);
+	finding_note(f, "%s %" PRIu64 " of communicator %u: %s made %s, %s %s.",
+		     a->collectives ? "Collective" : "Call", first->high, a->comm,
+		     ranks_words(ctx->evidence, alike, 80), f->d.theirs, others, f->d.majority);
 	free(alike);
 	if (first->kind == DEVIATION_SKIPPED || first->kind == DEVIATION_EXTRA)
 		finding_note(f, "From there on %s calls are %s moved by %" PRIu64 ".",
@@ -175,6 +177,8 @@ static enum diagnosis_class class_of(const struct rule_ctx *ctx, struct finding 
 	const struct record *r = extra ? progress_call(ctx->comm, rank, one->high)
 				       : progress_reference(ctx->comm, one->high);
 
+	if (one->kind == DEVIATION_UNCLEAR && ctx->comm->any_program)
+		return CLASS_MISMATCH;
 	if (!call_in_pairs(r) || (!extra && one->kind != DEVIATION_SKIPPED))
 		return classes[one->kind];
 	if (extra)
@@ -189,9 +193,11 @@ static void report_deviation(const struct rule_ctx *ctx, struct finding *f,
 {
 	const struct progress_comm *a = ctx->comm;
 	bool tied = a->tie && a->tie <= first->high;
-	bool open = !tied && progress_speaks_for(a, rank, first->high);
+	bool open = !tied && progress_speaks_for(a, rank, first->high) &&
+		    !progress_path_of_one(a, &f->culprits, first->high);
 
 	finding_place(f, a->comm, first->low, first->high, progress_hang_point(a));
+	f->collectives = a->collectives;
 	if (f->d.hang_seq >= 0 && f->d.hang_seq < f->d.seq_low)
 		f->d.hang_seq = f->d.seq_low; /* before it all calls agree and complete */
 	name_field(ctx, f, progress_call(a, rank, first->high), progress_reference(a, first->high));

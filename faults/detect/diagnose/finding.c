@@ -13,6 +13,7 @@ void finding_reset(struct finding *f)
 {
 	diagnosis_blank(&f->d);
 	f->reasons = 0;
+	f->collectives = false;
 	rank_set_clear(&f->culprits);
 }
 
@@ -48,7 +49,7 @@ void note_rank(const struct rule_ctx *ctx, struct finding *f, int rank, const ch
 {
 	const struct evidence_rank *r = &ctx->evidence->ranks[rank];
 	const struct track *t = &ctx->comm->tracks[rank];
-	uint64_t made = t->own ? t->final->seq : t->last;
+	uint64_t made = t->final ? t->final->seq : 0;
 	int number = rank_number(ctx->evidence, rank);
 	const char *verb = r->view.process == PROCESS_EXITED   ? ""
 			   : r->view.process == PROCESS_KILLED ? "was "
@@ -65,7 +66,7 @@ void note_rank(const struct rule_ctx *ctx, struct finding *f, int rank, const ch
 	if (!t->known)
 		finding_note(f, "Rank %d %s%s; its calls are not known here%s.", number, verb, how,
 			     tail);
-	else if (t->last == 0)
+	else if (made == 0)
 		finding_note(f, "Rank %d %s%s: no calls made on communicator %u%s.", number, verb,
 			     how, ctx->comm->comm, tail);
 	else
@@ -100,9 +101,9 @@ static void note_others(const struct rule_ctx *ctx, struct finding *f)
 	call = common_call(ctx, &f->culprits, seq, &n);
 	if (n > 0)
 		finding_note(f,
-			     "%zu of %d ranks made call %" PRIu64
+			     "%zu of %d ranks made %s %" PRIu64
 			     " of communicator %u (%s) and wait%s in it or behind it.",
-			     n, a->nranks, seq, a->comm, call, n == 1 ? "s" : "");
+			     n, a->nranks, call_noun(ctx), seq, a->comm, call, n == 1 ? "s" : "");
 }
 
 void finding_conclude(const struct rule_ctx *ctx, struct finding *f, enum diagnosis_class class,

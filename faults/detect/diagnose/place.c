@@ -191,6 +191,7 @@ void place_missing(const struct rule_ctx *ctx, struct finding *f)
 		return;
 	}
 	f->d.seq_low = f->d.seq_high = (int64_t)least + 1;
+	f->collectives = a->collectives;
 	finding_differ(f, "call", "no call", common_call(ctx, &f->culprits, least + 1, &makers));
 }
 

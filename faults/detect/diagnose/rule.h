@@ -84,8 +84,10 @@ struct rule {
 	row(rule_plan, ON_ANY, COMMS_EACH, RULE_STRICT | RULE_DIVERGED) /* all but few follow */ \
 	row(rule_deviation, ON_ANY, COMMS_EACH, RULE_DIVERGED) /* from most ranks' calls */ \
 	row(rule_counts, ON_ANY, COMMS_EACH, RULE_DIVERGED) /* of an alltoallv disagree */ \
+	row(rule_habit, ON_HANG, COMMS_EACH, RULE_DIVERGED) /* its own, one rank's alone */ \
 	row(rule_pairs, ON_ANY, COMMS_EACH, RULE_STRICT | RULE_DIVERGED) /* met, do not fit */ \
 	row(rule_replays, ON_ANY, COMMS_EACH, RULE_DIVERGED) /* fewer, of a graph */ \
+	row(rule_awaited, ON_HANG, COMMS_EACH, 0) /* in no call, by a partner */ \
 	row(rule_deadlock, ON_HANG, COMMS_NONE, 0) /* all send, or receive, first */ \
 	row(rule_cycle, ON_HANG, COMMS_NONE, 0) /* over several communicators */ \
 	row(rule_absent_from_group, ON_HANG, COMMS_FIRST, 0) /* others are in a later init */ \
@@ -96,6 +98,7 @@ struct rule {
 	row(rule_behind, ON_HANG, COMMS_FIRST, 0) /* where others wait, between calls */ \
 	row(rule_not_come, ON_HANG, COMMS_FIRST, 0) /* there, before all calls */ \
 	row(rule_other_wait, ON_HANG, COMMS_FIRST, 0) /* none is in a call, in unlike places */ \
+	row(rule_left_open, ON_HANG, COMMS_EACH, 0) /* that others wait for, or may wrongly */ \
 	row(remark_open_pairs, ON_HANG | ON_ERROR, COMMS_EACH, RULE_REMARK) /* no part made */ \
 	row(remark_no_calls, ON_HANG, COMMS_FIRST, RULE_REMARK) \
 	row(rule_unseen, ON_HANG, COMMS_EACH, 0) /* no evidence of some ranks */ \
@@ -111,6 +114,10 @@ struct rule {
 RULES(RULE_DECLARE)
 extern const struct rule rules[];
 extern const size_t rules_count;
+
+/* rule_plans.c: returns true if a rank that lives is in no call, and another one waits for its part in one that it has not made:
+ * what else is open may be its doing. */
+bool any_absent(const struct rule_ctx *ctx);
 
 /* diagnose.c: the driver. Asks the rows of a table in order until one that is no remark says yes. */
 void rules_walk(const struct rule *table, size_t n, const struct evidence *evidence,

@@ -51,6 +51,14 @@ static void note_circle(const struct rule_ctx *ctx, struct finding *f, const str
 	finding_note(f, "%s", line);
 }
 
+/* Returns true if it is any program with sends and receives: ranks come to other calls than before by right (rule_habit looks closer). */
+static bool is_any_program(const struct rule_ctx *ctx)
+{
+	const struct record_header *h = ctx->run->ranks[0].recorder;
+
+	return ctx->in_pairs && h && h->preloaded;
+}
+
 /* ---- orders ---- */
 
 /* The communicator of `v` that has the place of `rank`'s `comm` among those that each has calls on. -1: they are
@@ -229,6 +237,7 @@ bool rule_cycle(const struct rule_ctx *ctx, struct finding *f)
 {
 	struct circle c;
 	const char *const usual = "the order of most", *why = usual;
+	bool by_most;
 
 	if (!ctx->played)
 		return false;
@@ -236,6 +245,7 @@ bool rule_cycle(const struct rule_ctx *ctx, struct finding *f)
 	if (c.n == 0)
 		return false;
 	mark_minority(ctx, &c, false, &f->culprits);
+	by_most = f->culprits.n > 0;
 	if (f->culprits.n == 0) {
 		mark_changed(ctx, &c, false, &f->culprits);
 		why = "the order so far";
@@ -254,7 +264,8 @@ bool rule_cycle(const struct rule_ctx *ctx, struct finding *f)
 	if (f->d.class == CLASS_CYCLE)
 		note_orders(ctx, f, why);
 	f->d.confidence = CONFIDENCE_MAJORITY;
-	f->reasons |= reason_if(f->culprits.n == 0, REASON_NO_MAJORITY);
+	f->reasons |= reason_if(f->culprits.n == 0, REASON_NO_MAJORITY) |
+		      reason_if(!by_most && is_any_program(ctx), REASON_OWN_PLANS);
 	return true;
 }
 
@@ -336,6 +347,7 @@ bool rule_deadlock(const struct rule_ctx *ctx, struct finding *f)
 	if (!named)
 		find_too_many(ctx, f, &c);
 	f->d.confidence = CONFIDENCE_MAJORITY;
-	f->reasons |= reason_if(!named, REASON_NO_MAJORITY);
+	f->reasons |= reason_if(!named, REASON_NO_MAJORITY) |
+		      reason_if(is_any_program(ctx), REASON_OWN_PLANS);
 	return true;
 }

@@ -185,7 +185,7 @@ static enum diagnosis_class class_of_missing(const struct rule_ctx *ctx, struct 
 				"made one too many.");
 		f->reasons |= 1u << REASON_SURPLUS;
 	}
-	if (is_past(class) && ctx->in_pairs && !ctx->plan->followed)
+	if (is_past(class) && ctx->in_pairs && !ctx->plan->followed && !ctx->comm->collectives)
 		f->reasons |= 1u << REASON_OWN_PLANS;
 	return class;
 }
@@ -201,7 +201,10 @@ static bool report_missing(const struct rule_ctx *ctx, struct finding *f)
 	seq = makers.call;
 	if (seq == 0)
 		return false;
-	f->reasons |= reasons_of_missing(ctx, &f->culprits, seq);
+	f->reasons |=
+		reasons_of_missing(ctx, &f->culprits, seq) |
+		reason_if(ctx->comm->collectives && all_wait_in_pairs(ctx, &f->culprits, false),
+			  REASON_OWN_PLANS);
 	place_missing(ctx, f);
 	if (ctx->outcome != OUTCOME_HANG)
 		f->d.hang_seq = -1; /* all came to their end: no rank waits */
@@ -213,7 +216,11 @@ static bool report_missing(const struct rule_ctx *ctx, struct finding *f)
 	}
 	if (all_wait_in_pairs(ctx, &f->culprits, true)) {
 		finding_reset(f);
-		return report_unequal(ctx, f);
+		if (report_unequal(ctx, f) || !ctx->comm->collectives)
+			return f->d.class == CLASS_PAIR_SIZE || f->d.class == CLASS_UNMATCHED;
+		progress_missing(&call, &f->culprits, &makers);
+		f->reasons |= 1u << REASON_OWN_PLANS;
+		place_missing(ctx, f);
 	}
 	class = class_of_missing(ctx, f, &makers);
 	if (class == CLASS_SKIPPED_OR_EARLY && seq == ctx->comm->top && !ctx->plan->followed)

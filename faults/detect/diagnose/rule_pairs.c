@@ -261,10 +261,11 @@ static bool find_peers(const struct rule_ctx *ctx, struct finding *f, const stru
 		return false;
 	if (open)
 		finding_note(f, "Another rank's call that never came would leave these open, too.");
-	f->reasons |=
-		reason_if(open, REASON_OTHER_CAUSE) |
-		reason_if(!ctx->plan->followed && f->d.seq_high < PLAN_LONG, REASON_OWN_PLANS) |
-		reason_if(2 * n > (size_t)ctx->comm->nranks, REASON_NO_MAJORITY);
+	f->reasons |= reason_if(open, REASON_OTHER_CAUSE) |
+		      reason_if(!ctx->plan->followed &&
+					(ctx->comm->any_program || f->d.seq_high < PLAN_LONG),
+				REASON_OWN_PLANS) |
+		      reason_if(2 * n > (size_t)ctx->comm->nranks, REASON_NO_MAJORITY);
 	finding_conclude(ctx, f, CLASS_PAIR_PEER, CONFIDENCE_MAJORITY);
 	return true;
 }
@@ -306,7 +307,7 @@ bool rule_pairs(const struct rule_ctx *ctx, struct finding *f)
 	if (ctx->comm->nranks > PAIR_RANKS_MAX)
 		return false;
 	flows_init(&flows, ctx->progress, ctx->members);
-	found = find_peers(ctx, f, &flows);
+	found = !any_absent(ctx) && find_peers(ctx, f, &flows);
 	if (!found && first_mismatch(ctx, &flows, &mismatch)) {
 		report_mismatch(ctx, f, &mismatch);
 		found = true;

@@ -122,6 +122,7 @@ bool rule_sites(const struct rule_ctx *ctx, struct finding *f)
 	name_call(ctx, theirs, site[0], call[0], sizeof(call[0]));
 	name_call(ctx, ours, site[1], call[1], sizeof(call[1]));
 	finding_place(f, a->comm, b.seq, b.seq, progress_hang_point(a));
+	f->collectives = a->collectives;
 	f->d.agreed = b.agreed;
 	if (a->nranks == 2)
 		report_two(ctx, f, &b, without_folder(site[0]), without_folder(site[1]));

@@ -61,7 +61,8 @@ static bool is_out_of_group(const struct rule_ctx *ctx, int rank, const struct r
 {
 	const struct rank_view *v = &ctx->evidence->ranks[own->peer].view;
 	const struct record *last = ctx->comm->tracks[own->peer].final;
-	const struct record *met = progress_call(ctx->comm, rank, own->seq - 1);
+	const struct record *met =
+		own > ctx->comm->tracks[rank].oldest && own[-1].comm == own->comm ? own - 1 : NULL;
 
 	return call_in_pairs(last) && call_in_pairs(met) && last->peer == rank &&
 	       met->peer == own->peer && last->kind == own->kind && met->kind != own->kind &&

@@ -322,10 +322,9 @@ uint64_t progress_completed(const struct progress_comm *a, int which)
 	const struct track *t = &a->tracks[which];
 	const struct call_index *x = rank->index;
 	const struct record *r = t->final;
+	uint64_t done = rank->view->completed, n = t->last;
 
 	if (t->plain) { /* as below, by arithmetic */
-		uint64_t done = rank->view->completed;
-
 		done = done < x->last_ticket ? done : x->last_ticket;
 		return done < x->first_ticket ? t->first - 1 : t->first + (done - x->first_ticket);
 	}
@@ -336,7 +335,10 @@ uint64_t progress_completed(const struct progress_comm *a, int which)
 		while (r > t->oldest && r->comm != a->comm)
 			r--;
 	}
-	return r ? (r->comm == a->comm ? r->seq : t->first - 1) : 0;
+	for (done = r && r->comm == a->comm ? r->seq : 0; t->own && done > 0; n--)
+		if (n < t->first || t->own[n - t->first] <= done)
+			return n;
+	return r ? (done ? done : t->first - 1) : 0;
 }
 
 int64_t progress_hang_point(const struct progress_comm *a)
@@ -345,7 +347,9 @@ int64_t progress_hang_point(const struct progress_comm *a)
 
 	for (int i = 0; i < a->nranks; i++) {
 		const struct track *t = &a->tracks[i];
-		uint64_t at = t->last + !(t->inside || view_awaits_device(a->ranks[i].view));
+		bool elsewhere = t->own && call_is_pair(t->last_kind);
+		uint64_t at = t->last +
+			      (elsewhere || !(t->inside || view_awaits_device(a->ranks[i].view)));
 
 		if (!t->known)
 			continue;

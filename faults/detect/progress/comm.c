@@ -108,6 +108,29 @@ static void fill_track(struct track *track, uint32_t *sig, const struct progress
 	}
 }
 
+/* Counts the rank's collectives alone. Those before what is known are the recorder's account. */
+static void number_collectives(const struct progress_comm *a, struct track *t,
+			       const struct progress_rank *rank)
+{
+	const struct record_header *h = rank->recorder;
+	uint64_t n = 0, before = 0;
+
+	if (!t->final || !progress_has_pairs(rank, a->comm))
+		return;
+	t->own = must(malloc(rank->ncalls * sizeof(*t->own)));
+	for (const struct record *r = t->oldest; r <= t->final; r++)
+		if (r->comm == a->comm && !call_is_pair(r->kind))
+			t->own[n++] = r->seq;
+	if (t->first > 1 && h && h->comms[a->comm].seq == t->last)
+		before = t->last - h->pairs[a->comm] - n;
+	else if (t->first > 1 || !t->whole)
+		t->known = false; /* there may be any number before it */
+	t->first = before + 1;
+	t->last = before + n;
+	t->plain = false;
+	t->sig = NULL;
+}
+
 /* The numbers that are compared: a hostile rank's must not make everyone else's disappear. */
 static void set_window(struct progress_comm *a)
 {
@@ -221,20 +244,44 @@ static void fill_tracks(struct progress_comm *a)
 	}
 }
 
+/* Returns true if it is any program, or some members send and receive and others do not: numbers of calls differ by right. */
+static bool has_own_plans(const struct progress_comm *a)
+{
+	int with = 0, without = 0;
+
+	for (int i = 0; i < a->nranks; i++) {
+		with += progress_has_pairs(&a->ranks[i], a->comm);
+		without += !progress_has_pairs(&a->ranks[i], a->comm);
+	}
+	return with > 0 && (without > 0 || a->any_program);
+}
+
+uint64_t progress_own_number(const struct progress_comm *a, int rank, uint64_t seq)
+{
+	const struct track *t = &a->tracks[rank];
+
+	if (!t->own || seq < t->first)
+		return seq;
+	return seq <= t->last ? t->own[seq - t->first] : t->final->seq + seq - t->last;
+}
+
 void progress_comm_init(struct progress_comm *a, const struct progress *progress,
-			const struct members *members, bool strict)
+			const struct members *members, enum compare how)
 {
 	*a = (struct progress_comm){ .progress = progress,
 				     .members = members,
 				     .comm = members->comm,
 				     .nranks = members->nranks,
-				     .strict = strict };
+				     .strict = how == COMPARE_STRICT };
 	take_ranks(a);
 	a->tracks = must(calloc((size_t)a->nranks + 1, sizeof(*a->tracks)));
-	for (int i = 0; i < a->nranks; i++)
+	for (int i = 0; i < a->nranks; i++) {
 		measure_track(&a->tracks[i], &a->ranks[i], a);
-	if (!strict)
-		comm_number_apart(a);
+		a->any_program |= a->ranks[i].recorder && a->ranks[i].recorder->preloaded;
+	}
+	a->collectives = how == COMPARE_COLLECTIVES && has_own_plans(a);
+	for (int i = 0; i < a->nranks && a->collectives; i++)
+		number_collectives(a, &a->tracks[i], &a->ranks[i]);
 	set_window(a);
 	fill_tracks(a);
 	a->reference = must(calloc(a->span + 1, sizeof(*a->reference)));

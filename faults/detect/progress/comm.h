@@ -16,9 +16,8 @@ struct track {
 	uint8_t last_kind; /* of the last call, enum call_kind */
 	bool whole;	   /* no call between first and last is missing */
 	bool known;	   /* there is evidence, and `last` can be relied on */
-	uint64_t *own; /* of a rank that has no part in the others' sends and receives, so that its
-	                    * calls are counted as theirs: its own number of each of first..last, 0: a
-	                    * call of theirs; else NULL */
+	uint64_t *own; /* where collectives alone are counted: the number among all calls of each of
+	                * first..last; else NULL */
 };
 
 enum deviation_kind {
@@ -45,6 +44,8 @@ struct progress_comm {
 	uint32_t comm;
 	int nranks;
 	bool strict;
+	bool collectives;     /* these alone are counted */
+	bool any_program;     /* nothing says that all ranks follow one plan */
 	struct track *tracks; /* nranks */
 	uint32_t *arena;
 	uint64_t base; /* sequence number of reference[0] */
@@ -56,10 +57,14 @@ struct progress_comm {
 	bool tie_side;	     /* the sequences themselves say which side of the tie is right */
 };
 
-/* Lay out the calls on `comm`. Sends and receives are all one call, or (`strict`) told apart by
- * kind, amount and type, which do not differ from rank to rank where all follow one plan. */
+/* Sends and receives are all one call; or told apart by kind, amount and type, which do not differ from rank to rank where all
+ * follow one plan; or left out, and collectives have numbers of their own: where ranks may have plans of their own, of any
+ * program or as some members make none. */
+enum compare { COMPARE_CALLS, COMPARE_STRICT, COMPARE_COLLECTIVES };
+
+/* Lay out the calls on `comm`. */
 void progress_comm_init(struct progress_comm *comm, const struct progress *progress,
-			const struct members *members, bool strict);
+			const struct members *members, enum compare how);
 void progress_comm_release(struct progress_comm *comm);
 
 /* Tells how `rank` differs from the reference. */
@@ -136,11 +141,18 @@ struct site_break {
 		of; /* times that the rank made it, and each other one; of so many calls */
 };
 
+/* Returns true if this one rank made call `seq` at a line of its own, and all others at one line: it took another path. */
+bool progress_path_of_one(const struct progress_comm *comm, const struct rank_set *one,
+			  uint64_t seq);
+
 /* The first collective in which a rank's line is not most ranks', and from which on its lines are theirs moved. Where
  * there are two ranks the first stands for most. Marks the ranks that differ so. */
 struct site_break progress_site_break(const struct progress_comm *comm, struct rank_set *same);
 
 /* ---- arrivals.c: the first call that not all members came to ---- */
+
+/* The rank's own number, among all its calls on the communicator, of its call `seq`, or of the one where that would be. */
+uint64_t progress_own_number(const struct progress_comm *comm, int rank, uint64_t seq);
 
 /* A rank's number of calls on the communicator that are known to have completed. */
 uint64_t progress_completed(const struct progress_comm *comm, int rank);

@@ -12,10 +12,6 @@ static inline uint64_t comm_reference_sig(const struct progress_comm *a, uint64_
 /* comm.c: the part of a track inside the window, from..to; false when there is none. */
 bool comm_clip(const struct progress_comm *a, const struct track *t, uint64_t *from, uint64_t *to);
 
-/* apart.c: gives ranks that have no part in the others' sends and receives the numbers that the others'
- * calls have. */
-void comm_number_apart(struct progress_comm *a);
-
 /* vote.c: fill in `reference`, `tie` and `tie_side` of what is laid out. */
 void comm_vote(struct progress_comm *a);
 

@@ -222,6 +222,8 @@ int progress_differs(const struct progress_comm *a, struct deviation *first, str
 static bool is_of_plan(const struct progress_comm *a, const struct deviation *one, int rank,
 		       size_t odd)
 {
+	if (a->any_program && one->high < a->tracks[rank].first + PLAN_LONG)
+		return false;
 	if (one->kind != DEVIATION_SKIPPED && one->kind != DEVIATION_EXTRA)
 		return false;
 	return one->agreed >= PLAN_MIN ||
@@ -234,6 +236,8 @@ struct plan progress_plan(const struct progress_comm *a)
 	size_t odd = 0;
 
 	if (a->tie && (a->tie < a->base + PLAN_MIN || !a->tie_side))
+		return plan;
+	if (a->any_program && !comm_reference_sig(a, a->base)) /* no majority was left of it */
 		return plan;
 	for (int i = 0; i < a->nranks; i++) {
 		struct deviation one = progress_deviation(a, i);

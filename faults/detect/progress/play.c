@@ -366,6 +366,27 @@ const struct record *progress_collective(const struct progress *p, int rank, uin
 	return NULL;
 }
 
+const struct pending_call *progress_owed(const struct progress *p, int rank)
+{
+	for (int i = 0; i < p->nranks && progress_known(p, rank); i++)
+		for (const struct pending_call *in = progress_at(p, i); in;
+		     in = progress_also(p, in))
+			if (i != rank && pending_waits_for(p, in, rank) &&
+			    (!call_is_pair(in->call->kind) || !in->theirs))
+				return in;
+	return NULL;
+}
+
+size_t progress_count_owed(const struct progress *p, int rank)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->npending; i++)
+		n += call_is_pair(p->arena[i].call->kind) && p->arena[i].partner == rank &&
+		     !p->arena[i].theirs;
+	return n;
+}
+
 /* The rank's part that `in` waits for; NULL: it was not made. */
 static const struct record *owed(const struct progress *p, const struct pending_call *in, int rank)
 {

@@ -206,6 +206,11 @@ bool pending_unequal(const struct pending_call *in);
 /* Returns true if the call `in` does: then that rank has not started its part. */
 bool pending_waits_for(const struct progress *progress, const struct pending_call *in, int rank);
 
+/* A call of another rank's that waits for a part of this one's that it has not made; NULL: there is none. How many sends and
+ * receives there are of these, those included that have not started. */
+const struct pending_call *progress_owed(const struct progress *progress, int rank);
+size_t progress_count_owed(const struct progress *progress, int rank);
+
 /* Returns true if what `in` waits for stands behind `other`, in which the rank that owes it waits. */
 bool progress_stands_behind(const struct progress *progress, const struct pending_call *in,
 			    const struct pending_call *other);
@@ -220,6 +225,25 @@ bool progress_is_awaited(const struct progress *progress, int rank);
 
 /* The rank's first call, of any communicator, that is not known to be done; NULL: there is none. */
 const struct record *progress_first_open(const struct progress_rank *rank);
+
+/* ---- habit.c: of a played run ---- */
+
+/* The call in which a rank left what it had always done before, where the counts of what its partners made bear that out. */
+struct habit_break {
+	enum {
+		HABIT_KEPT,
+		HABIT_SKIPPED, /* `usual` and what follows it, `shift` calls in all */
+		HABIT_EXTRA,   /* `shift` calls, `made` the first of them */
+		HABIT_FIELD,   /* the same call with other arguments */
+		HABIT_OTHER
+	} kind;
+	const struct record *made, *usual; /* and the call that came there, so often, each time */
+	size_t times, shift;
+	bool steady;	  /* it nearly always does what it did */
+	bool asked_usual; /* the call that is asked about came where it had always come */
+};
+struct habit_break progress_habit(const struct progress *progress, int rank,
+				  const struct record *asked);
 
 /* ---- circle.c ---- */
 

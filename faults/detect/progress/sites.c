@@ -392,6 +392,21 @@ static bool has_sites(const struct progress_comm *a)
 	return any && a->span > 0 && !a->strict;
 }
 
+bool progress_path_of_one(const struct progress_comm *a, const struct rank_set *one, uint64_t seq)
+{
+	uint32_t line[2] = { 0 };
+
+	for (int i = 0; i < a->nranks; i++) {
+		const struct record *r = progress_call(a, i, seq);
+		uint32_t id = r ? line_id(&a->ranks[i], r) : 0;
+
+		if (r && line[one->in[i]] && line[one->in[i]] != id)
+			return false;
+		line[one->in[i]] = id ? id : line[one->in[i]];
+	}
+	return one->n == 1 && a->nranks > 2 && line[0] && line[1] && line[0] != line[1];
+}
+
 struct site_break progress_site_break(const struct progress_comm *a, struct rank_set *same)
 {
 	struct lines l = { .a = a };

@@ -1,0 +1,209 @@
+/* rule_plans.c: the rules about ranks with plans of their own, which nothing says what others do of: one that others wait for is
+ * in no call, or one has left what it always did. */
+#include "diagnose/rule.h"
+#include "record/verdict.h"
+
+#define RANKS_MAX  1024 /* of a run that is looked at */
+#define HABITS_MAX 256	/* of a run whose habits are */
+
+static bool has_own_plans(const struct rule_ctx *ctx)
+{
+	return ctx->played && ctx->in_pairs && ctx->comm->any_program &&
+	       ctx->run->nranks <= RANKS_MAX;
+}
+
+/* Returns true if the rank is in host code for certain, whatever it has enqueued: its main thread does not wait for the device so. */
+static bool is_asleep(const struct evidence_rank *r)
+{
+	static const char certain[] =
+		" nanosleep clock_nanosleep read readv recvfrom recvmsg wait4 waitid flock fcntl "
+		"accept connect write sendto sendmsg ";
+	char name[sizeof(r->syscall) + 2];
+
+	snprintf(name, sizeof(name), " %s ", r->syscall);
+	return r->state == 'S' && r->syscall[0] && strstr(certain, name);
+}
+
+enum absence { ABSENCE_NONE, ABSENCE_LIVES, ABSENCE_ENDED };
+
+static enum absence absence_of(const struct rule_ctx *ctx, int rank)
+{
+	const struct evidence_rank *r = &ctx->run->ranks[rank];
+
+	if (!progress_owed(ctx->played, rank))
+		return ABSENCE_NONE;
+	if (view_finished(&r->view) || r->view.process >= PROCESS_EXITED)
+		return ABSENCE_ENDED;
+	return r->view.process == PROCESS_ALIVE &&
+			       (r->view.completed >= r->view.issued || is_asleep(r))
+		       ? ABSENCE_LIVES
+		       : ABSENCE_NONE;
+}
+
+/* Marks the ranks of the run that are so absent. Returns how many. */
+static size_t mark_absent(const struct rule_ctx *ctx, enum absence how, bool *in)
+{
+	size_t n = 0;
+
+	for (int i = 0; i < ctx->run->nranks; i++) {
+		in[i] = absence_of(ctx, i) == how;
+		n += in[i];
+	}
+	return n;
+}
+
+bool any_absent(const struct rule_ctx *ctx)
+{
+	bool any = false;
+
+	for (int i = 0; i < ctx->run->nranks && has_own_plans(ctx) && !any; i++)
+		any = absence_of(ctx, i) == ABSENCE_LIVES;
+	return any;
+}
+
+static void report_awaited(const struct rule_ctx *ctx, struct finding *f,
+			   const struct pending_call *in, enum absence how)
+{
+	const struct rank_comm *part = progress_part(ctx->played, in->partner, ctx->comm->comm);
+	const struct track *t = &ctx->comm->tracks[part->place];
+	uint64_t next = t->final ? t->final->seq + 1 : 1;
+	const struct record *met;
+	enum diagnosis_class class;
+
+	rank_set_add(&f->culprits, part->place);
+	finding_place(f, ctx->comm->comm, next, next, (int64_t)in->call->seq);
+	finding_differ(f, "call", "no call", call_words(ctx->evidence, in->call));
+	name_pair(ctx, f,
+		  in->call->peer == part->place
+			  ? progress_part(ctx->played, in->rank, ctx->comm->comm)->place
+			  : 0,
+		  in->call->kind, part->place);
+	note_open_pairs(ctx, f, &met);
+	class = how == ABSENCE_ENDED
+			? CLASS_SKIPPED_OR_EARLY
+			: host_class(&ctx->evidence->ranks[part->place], CLASS_MISSING);
+	finding_conclude(ctx, f, class,
+			 how == ABSENCE_ENDED ? CONFIDENCE_MAJORITY : CONFIDENCE_PROVED);
+}
+
+/* A rank that lives outranks one that ended: what that one left open may be a call too many of those that wait. Several: each may
+ * be the one. */
+static bool find_awaited(const struct rule_ctx *ctx, struct finding *f)
+{
+	bool *absent = must(calloc((size_t)ctx->run->nranks + 1, sizeof(*absent)));
+	enum absence how = ABSENCE_LIVES;
+	const struct pending_call *in = NULL;
+	size_t n = 0;
+
+	if (has_own_plans(ctx)) {
+		n = mark_absent(ctx, how, absent);
+		if (n == 0)
+			n = mark_absent(ctx, how = ABSENCE_ENDED, absent);
+		for (int i = 0; i < ctx->run->nranks && !in; i++)
+			in = absent[i] ? progress_owed(ctx->played, i) : NULL;
+	}
+	free(absent);
+	if (!in || in->members != ctx->members || !call_is_pair(in->call->kind))
+		return false;
+	report_awaited(ctx, f, in, how);
+	for (int i = 0; i < ctx->run->nranks && how == ABSENCE_ENDED; i++)
+		f->reasons |= reason_if(i != in->partner && view_finished(&ctx->run->ranks[i].view),
+					REASON_SURPLUS);
+	f->reasons |= reason_if(n > 1, REASON_NO_MAJORITY);
+	f->reasons |=
+		reason_if(how == ABSENCE_ENDED &&
+				  progress_count_owed(ctx->played, in->partner) < 2 &&
+				  !progress_habit(ctx->played, in->rank, in->call).asked_usual,
+			  REASON_SURPLUS);
+	return true;
+}
+
+bool rule_awaited(const struct rule_ctx *ctx, struct finding *f)
+{
+	return find_awaited(ctx, f) && !f->reasons;
+}
+
+bool rule_left_open(const struct rule_ctx *ctx, struct finding *f)
+{
+	return find_awaited(ctx, f);
+}
+
+/* ---- habits ---- */
+
+/* The rank of the run that alone left what it always did; -1: none, or several. */
+static int find_breaker(const struct rule_ctx *ctx, struct habit_break *b, bool *steady)
+{
+	int who = -1;
+
+	for (int i = 0; i < ctx->run->nranks; i++) {
+		struct habit_break one = progress_habit(ctx->played, i, NULL);
+
+		*steady &= one.kind != HABIT_KEPT || one.steady;
+		if (one.kind == HABIT_KEPT)
+			continue;
+		if (who >= 0)
+			return -1;
+		who = i;
+		*b = one;
+	}
+	return who;
+}
+
+static enum diagnosis_class class_of_break(const struct habit_break *b)
+{
+	const struct record *call = b->kind == HABIT_SKIPPED ? b->usual : b->made;
+	bool pair = call_in_pairs(call);
+
+	if (b->kind == HABIT_OTHER && pair && call_in_pairs(b->usual) &&
+	    b->made->peer == b->usual->peer)
+		return CLASS_PAIR_DEADLOCK; /* the other order of the two */
+	if (b->kind == HABIT_SKIPPED)
+		return pair ? CLASS_UNMATCHED : CLASS_SKIPPED;
+	if (b->kind == HABIT_EXTRA || b->kind == HABIT_OTHER)
+		return pair ? CLASS_UNMATCHED : CLASS_EXTRA;
+	if (!pair)
+		return CLASS_MISMATCH;
+	return b->made->peer != b->usual->peer ? CLASS_PAIR_PEER : CLASS_PAIR_SIZE;
+}
+
+static void report_break(const struct rule_ctx *ctx, struct finding *f, int rank,
+			 const struct habit_break *b)
+{
+	const struct rank_comm *part = progress_part(ctx->played, rank, ctx->comm->comm);
+	const struct record *made = b->made, *call = b->kind == HABIT_SKIPPED ? b->usual : made;
+	bool field = b->kind == HABIT_FIELD;
+	const char *name = made->peer != b->usual->peer	    ? "peer"
+			   : made->count != b->usual->count ? "count"
+							    : "dtype";
+
+	rank_set_add(&f->culprits, part->place);
+	finding_place(f, ctx->comm->comm, made->seq, made->seq, (int64_t)made->seq);
+	finding_differ(f, field ? name : "call",
+		       b->kind == HABIT_SKIPPED ? "no call" : call_words(ctx->evidence, made),
+		       b->kind == HABIT_EXTRA ? "no call" : call_words(ctx->evidence, b->usual));
+	if (call_in_pairs(call))
+		name_pair(ctx, f, part->place, call->kind, field ? b->usual->peer : call->peer);
+	finding_note(f,
+		     "Rank %d made call %" PRIu64 " (%s) where (%s) had come each time, %zu times; "
+		     "no other rank left what it always did.",
+		     rank_number(ctx->evidence, part->place), made->seq,
+		     call_words(ctx->evidence, made), call_words(ctx->evidence, b->usual),
+		     b->times);
+	finding_conclude(ctx, f, class_of_break(b), CONFIDENCE_MAJORITY);
+}
+
+bool rule_habit(const struct rule_ctx *ctx, struct finding *f)
+{
+	struct habit_break b = { .kind = HABIT_KEPT };
+	bool steady = true;
+	int rank;
+
+	if (!has_own_plans(ctx) || ctx->run->nranks > HABITS_MAX || any_absent(ctx))
+		return false;
+	rank = find_breaker(ctx, &b, &steady);
+	if (rank < 0 || (b.kind == HABIT_SKIPPED ? b.usual : b.made)->comm != ctx->comm->comm)
+		return false;
+	f->reasons |= reason_if(!steady, REASON_OWN_PLANS); /* another one may be the one */
+	report_break(ctx, f, rank, &b);
+	return true;
+}

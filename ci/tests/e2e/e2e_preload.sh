@@ -48,6 +48,7 @@ rows=(
 	"40|0|!|saves=2@9"
 	"40|137|class=skipped-call ranks=1 comm=0 seq=19|static skip=1@7"
 	"40|137|class=mismatch ranks=2 comm=0 seq=25 .*field=count|static count=2@9"
+	"40|0|outcome=diverged class=mismatch ranks=2 comm=0 seq=25 .*field=count|count=2@9 lax"
 	"40|137|class=missing-call ranks=2 comm=0 seq=25|static asleep=2@9"
 	"40|137|class=rank-killed ranks=1|static kill=1@9"
 	"40|137|class=skipped-call ranks=1 comm=0 seq=19|skip=1@7"
@@ -98,6 +99,7 @@ train() { # CODE OUT WORD...: $ranks ranks with these words end with CODE
 	[ $rc = "$1" ] || echo "# ${*:3} ended with $rc, not $1" >>"$2"
 }
 ranks=3
+DOUBLE_ID=lax-$$ HANGAR_E2E=$token timeout 60 "$BUILD/hangar_run" --timeout 3 --out "$work/dir.lax" "$subject" 4 4000 count=2@9 lax >lax 2>&1 &
 train 0 healthy &
 train 137 slept asleep=1@9 &
 train 137 extra extra=0@12 &
@@ -117,6 +119,8 @@ slept|^# ranks 0,2 wait in call 28, AllReduce 64 float sum, subject.py:36,
 report|^ranks 0,2 wait in call 28, .* subject.py:36
 report|Rank 1 .* the last one at double/subject.py:44 (Engine.backward) returned
 slept.dir/postmortem.md|double/subject.py:44 (Engine.backward)
+lax|^# rank 2 made call 25 of comm 0 as AllReduce count 17 float sum, the others as AllReduce count 102 float sum
+lax|outcome=diverged class=mismatch ranks=2 comm=0 seq=25 .*field=count
 extra|class=extra-call ranks=0 comm=0 seq=37 .*confidence=majority
 extra|^#   made call 37: AllReduce 64 float sum, subject.py:48 (save), the others did not
 two|class=mismatch ranks=- comm=0 seq=37 .*confidence=inconclusive .*field=line

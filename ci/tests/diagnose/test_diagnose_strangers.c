@@ -133,16 +133,25 @@ static void print_tallies(const char *what, const struct tallies *all)
 		       all->deeds[i].cases, i + 1 < DEEDS ? "," : " ... ");
 }
 
+/* No rank is named wrongly for certain, one that does not come always, and three of four others. */
+static void check_tallies(const struct tallies *all)
+{
+	CU_ASSERT_EQUAL(all->all.wrong, 0);
+	CU_ASSERT(100 * all->all.right >= 74 * all->all.cases);
+	for (int i = DEED_IDLE; i <= DEED_BLOCK; i++)
+		CU_ASSERT_EQUAL(all->deeds[i].right, all->deeds[i].cases);
+}
+
 UNIT_TEST(test_broken, "strangers that go wrong")
 {
 	struct tallies all;
 
 	play_broken(SEEN, &all);
 	print_tallies("seen", &all);
-	CU_ASSERT_EQUAL(all.all.wrong, 0);
+	check_tallies(&all);
 	play_broken(UNSEEN, &all);
 	print_tallies("unseen", &all);
-	CU_ASSERT_EQUAL(all.all.wrong, 0);
+	check_tallies(&all);
 }
 
 /* A run that is well, stopped at some moment: a rank that others wait for may be told, and nothing else. */

@@ -160,19 +160,31 @@ UNIT_TEST(test_unsound, "unsound numbers")
 }
 
 /* Ranks whose last call their device: s has started; a has not come to; n has no time of, as of the one before;
- * g repeats as a graph. i: the rank is inside it; b: it waits elsewhere; t: is through; e: its device broke. */
+ * g repeats as a graph. i: the rank is inside it; q: a, as a preloaded program has it; b: it waits elsewhere; t: is through; e: its device broke. */
 static const struct {
 	const char *how, *class, *ranks, *confidence; /* NULL: not this class */
 } stands[] = {
-	{ "ssas", "gpu-stuck", "2", "proved" },		{ "as", "gpu-stuck", "0", "proved" },
-	{ "aaaa", "gpu-stuck", "0,1,2,3", "proved" },	{ "tssa", "gpu-stuck", "3", "majority" },
-	{ "nsas", "gpu-stuck", "2", "majority" },	{ "isas", "gpu-stuck", "2", "majority" },
-	{ "ssss", "unexplained", "-", NULL },		{ "nnnn", "unexplained", "-", NULL },
-	{ "gggg", "unexplained", "-", NULL },		{ "sgss", "unexplained", "-", NULL },
-	{ "sbss", "unexplained", "-", NULL },		{ "ssis", "stuck-in-call", "2", NULL },
-	{ "siis", "stuck-in-call", "1,2", NULL },	{ "iiii", "unexplained", "-", NULL },
-	{ "sess", "gpu-fault", "1", "majority" },	{ "seess", "gpu-fault", "1,2", "majority" },
+	{ "ssas", "gpu-stuck", "2", "proved" },
+	{ "as", "gpu-stuck", "0", "proved" },
+	{ "aaaa", "gpu-stuck", "0,1,2,3", "proved" },
+	{ "tssa", "gpu-stuck", "3", "majority" },
+	{ "nsas", "gpu-stuck", "2", "majority" },
+	{ "isas", "gpu-stuck", "2", "majority" },
+	{ "ssss", "unexplained", "-", NULL },
+	{ "nnnn", "unexplained", "-", NULL },
+	{ "gggg", "unexplained", "-", NULL },
+	{ "sgss", "unexplained", "-", NULL },
+	{ "sbss", "unexplained", "-", NULL },
+	{ "ssis", "stuck-in-call", "2", NULL },
+	{ "siis", "stuck-in-call", "1,2", NULL },
+	{ "iiii", "unexplained", "-", NULL },
+	{ "sess", "gpu-fault", "1", "majority" },
+	{ "seess", "gpu-fault", "1,2", "majority" },
 	{ "sees", "gpu-fault", "1,2", "inconclusive" },
+	{ "ssqs", "gpu-stuck", "2", "proved" },
+	{ "nnqs", "gpu-stuck", "2", "majority" },
+	{ "nnqn", "gpu-stuck", "2", "inconclusive" },
+	{ "qqqq", "unexplained", "-", NULL },
 };
 
 static void play_stand(int rank, char how)
@@ -182,7 +194,10 @@ static void play_stand(int rank, char how)
 	play(rank, OP, odd_count, how == 'i');
 	r->times = calloc(OP, sizeof(*r->times));
 	for (int k = 0; k < OP - (how == 'n'); k++)
-		r->times[k] = (struct call_times){ k < OP - 1 || strchr("st", how), k < OP - 1 };
+		r->times[k] = (struct call_times){ how == 'q' && k == OP - 1	     ? RECORD_AHEAD
+						   : k < OP - 1 || strchr("st", how) ? 5
+										     : 0,
+						   k < OP - 1 };
 	if (how == 'n')
 		r->times[OP - 2].start_ns = 0;
 	r->calls[OP - 1].replays = how == 'g';

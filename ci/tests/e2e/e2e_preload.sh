@@ -48,6 +48,7 @@ rows=(
 	"40|0|!|saves=2@9"
 	"40|137|class=skipped-call ranks=1 comm=0 seq=19|static skip=1@7"
 	"40|137|class=mismatch ranks=2 comm=0 seq=25 .*field=count|static count=2@9"
+	"40|0|outcome=diverged class=mismatch ranks=2 comm=0 seq=25 .*field=count|count=2@9 lax"
 	"40|137|class=missing-call ranks=2 comm=0 seq=25|static asleep=2@9"
 	"40|137|class=rank-killed ranks=1|static kill=1@9"
 	"40|137|class=skipped-call ranks=1 comm=0 seq=19|skip=1@7"
@@ -88,6 +89,13 @@ for row in "${rows[@]}"; do
 done
 wait
 while read -r line; do fail "$line"; done < <(cat "$work/failed" 2>/dev/null)
+
+# calls that differ and complete: a line while the job runs, and an outcome at its end
+DOUBLE_ID=lax-$$ HANGAR_E2E=$token timeout 60 "$BUILD/hangar_run" --timeout 3 --out "$work/dir.lax" "$subject" 4 4000 count=2@9 lax >lax 2>&1
+for pattern in '^# rank 2 made call 25 of comm 0 as AllReduce count 17 float sum, the others as AllReduce count 102 float sum' \
+	'outcome=diverged class=mismatch ranks=2 comm=0 seq=25 .*field=count'; do
+	check "lax says '$pattern': $(head -c 900 lax)" grep -q -- "$pattern" lax
+done
 
 # ranks by themselves: settings that differ are said while they run; under mpirun each starts its own hangar_run
 (HANGAR_E2E=$token DOUBLE_ID=by-themselves timeout 40 "$BUILD/hangar_run" bash -c "NCCL_ALGO=Tree RANK=0 WORLD_SIZE=3 $subject 3 40 away=1@9 & \

@@ -372,9 +372,10 @@ const size_t rules_count = sizeof(rules) / sizeof(rules[0]);
 
 bool diagnose_lines(const struct evidence *evidence, struct diagnosis *d)
 {
-	static const struct rule row = { rule_sites, ON_ANY, COMMS_EACH, 0 };
+	static const struct rule rows[] = { { rule_sites, ON_ANY, COMMS_EACH, 0 },
+					    { rule_deviation, ON_ANY, COMMS_EACH, RULE_DIVERGED } };
 
-	rules_walk(&row, 1, evidence, d);
+	rules_walk(rows, sizeof(rows) / sizeof(rows[0]), evidence, d);
 	return d->class != CLASS_UNEXPLAINED;
 }
 

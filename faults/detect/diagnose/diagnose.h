@@ -41,7 +41,7 @@ void diagnose(const struct evidence *evidence, struct diagnosis *diagnosis);
 /* Fills in cause, fix, prevention and side of the diagnosis' class, from meanings.txt. */
 void class_explain(struct diagnosis *diagnosis);
 
-/* Asks alone whether ranks' lines of code part, of a run that goes on. False: they do not. */
+/* Asks alone whether ranks' lines of code part, or their calls differ, of a run that goes on. False: they do not. */
 bool diagnose_lines(const struct evidence *evidence, struct diagnosis *diagnosis);
 
 /* One more line of evidence, if there is room. */

@@ -67,17 +67,16 @@ static void report_awaited(const struct rule_ctx *ctx, struct finding *f,
 	const struct rank_comm *part = progress_part(ctx->played, in->partner, ctx->comm->comm);
 	const struct track *t = &ctx->comm->tracks[part->place];
 	uint64_t next = t->final ? t->final->seq + 1 : 1;
+	struct record lacking = *in->call;
 	const struct record *met;
 	enum diagnosis_class class;
 
+	lacking.kind = (uint8_t)flow_other(lacking.kind);
+	lacking.peer = progress_part(ctx->played, in->rank, ctx->comm->comm)->place;
 	rank_set_add(&f->culprits, part->place);
 	finding_place(f, ctx->comm->comm, next, next, (int64_t)in->call->seq);
-	finding_differ(f, "call", "no call", call_words(ctx->evidence, in->call));
-	name_pair(ctx, f,
-		  in->call->peer == part->place
-			  ? progress_part(ctx->played, in->rank, ctx->comm->comm)->place
-			  : 0,
-		  in->call->kind, part->place);
+	finding_differ(f, "call", "no call", call_words(ctx->evidence, &lacking));
+	name_pair(ctx, f, part->place, lacking.kind, lacking.peer);
 	note_open_pairs(ctx, f, &met);
 	class = how == ABSENCE_ENDED
 			? CLASS_SKIPPED_OR_EARLY

@@ -233,6 +233,12 @@ static bool is_sampled(const struct evidence_rank *r, const struct record *call)
 	return r->times && r->times[k - 1].start_ns != 0 && r->times[k - 1].end_ns != 0;
 }
 
+/* The stream of a preloaded program has not come to the call, and would tell. */
+static bool is_told_before(const struct evidence_rank *r, const struct record *call)
+{
+	return r->times && r->times[call - r->calls].start_ns == RECORD_AHEAD;
+}
+
 static enum stand stand_of(const struct rule_ctx *ctx, int rank)
 {
 	const struct evidence_rank *r = &ctx->evidence->ranks[rank];
@@ -244,7 +250,7 @@ static enum stand stand_of(const struct rule_ctx *ctx, int rank)
 	call = progress_first_open(&ctx->comm->ranks[rank]);
 	if (!call || call->state != RECORD_RETURNED)
 		return STAND_UNKNOWN;
-	if (r->times && r->times[call - r->calls].start_ns == RECORD_AHEAD)
+	if (is_told_before(r, call))
 		return call->ticket == r->view.completed + 1 ? STAND_AHEAD : STAND_UNKNOWN;
 	if (r->times && r->times[call - r->calls].start_ns)
 		return STAND_STARTED;
@@ -256,6 +262,7 @@ bool rule_stuck(const struct rule_ctx *ctx, struct finding *f)
 	uint64_t first =
 		UINT64_MAX; /* call on the communicator at hand that some device has not come to */
 	size_t started = 0, unknown = 0;
+	bool asked = false;   /* of a preloaded program: before the call */
 	bool sampled = false; /* some device's times are there: they were taken */
 
 	for (int i = 0; i < ctx->evidence->nranks; i++) {
@@ -264,6 +271,7 @@ bool rule_stuck(const struct rule_ctx *ctx, struct finding *f)
 			stand == STAND_AHEAD ? progress_first_open(&ctx->comm->ranks[i]) : NULL;
 
 		started += stand == STAND_STARTED;
+		asked |= call && is_told_before(&ctx->evidence->ranks[i], call);
 		unknown += stand == STAND_UNKNOWN;
 		sampled = sampled || ctx->evidence->ranks[i].times;
 		if (!call || call->comm != ctx->comm->comm)
@@ -271,8 +279,8 @@ bool rule_stuck(const struct rule_ctx *ctx, struct finding *f)
 		first = call->seq < first ? call->seq : first;
 		rank_set_add(&f->culprits, i);
 	}
-	if (f->culprits.n == 0 || !sampled || started + unknown == 0)
-		return false; /* where no device has come to it, none waits for another */
+	if (f->culprits.n == 0 || !sampled || (asked && started + unknown == 0))
+		return false; /* of own work ahead of a call on all devices none is the cause */
 	finding_place(f, ctx->comm->comm, first, first, (int64_t)first);
 	finding_note(f,
 		     "Call %" PRIu64

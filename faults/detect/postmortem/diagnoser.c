@@ -267,6 +267,10 @@ static enum diagnosis_result on_refine(void *ctx, const struct rank_view *views,
 	} else {
 		diagnose(&self->evidence, d);
 	}
+	if (ended && self->differed.class && strcmp(d->ranks, "-") == 0) {
+		*d = self->differed; /* its calls have left the rings since */
+		verdict->outcome = outcome_worse(verdict->outcome, d->outcome);
+	}
 	if (ended && (d->outcome == OUTCOME_INTERNAL ||
 		      (d->class == CLASS_OUTCOME && d->outcome == verdict->outcome))) {
 		take_verdict(d, verdict); /* the calls say no more than the ranks did */

@@ -39,6 +39,8 @@ struct diagnoser {
 	struct task counters;	     /* the host's reading when the run began; arg NULL: none */
 	struct diagnosis diagnosis;
 	struct diagnosis late; /* the newest that was printed as late; class 0: it came after all */
+	struct diagnosis
+		differed; /* ranks' first calls that were over and differed; class 0: none */
 	struct remote_evidence *remote; /* by rank; owned */
 	int nremote;
 	char root[160];	    /* where folders are made, "" nowhere */

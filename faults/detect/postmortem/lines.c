@@ -1,4 +1,5 @@
-/* lines.c: while a job runs: ranks whose calls are alike, meet, and come from other lines of code than the others'. */
+/* lines.c: while a job runs: ranks whose calls are alike, meet, and come from other lines of code than the others'; and ranks whose
+ * calls differ and are over all the same. */
 #include "postmortem/diagnoser.h"
 
 #define TELLING                                                                                    \
@@ -35,6 +36,33 @@ static bool is_whole(const struct evidence *e)
 	return e->nranks > 1;
 }
 
+/* Returns true if all ranks are past the call in which few differ: nothing came of it yet. */
+static bool is_over(const struct evidence *e, const struct diagnosis *d)
+{
+	for (int i = 0; i < e->nranks; i++) {
+		const struct evidence_rank *r = &e->ranks[i];
+		bool over = false;
+
+		for (size_t k = 0; k < r->ncalls; k++)
+			over |= r->calls[k].comm == d->comm &&
+				(int64_t)r->calls[k].seq == d->seq_low &&
+				record_done(&r->calls[k], r->view.completed);
+		if (!over)
+			return false;
+	}
+	return d->class == CLASS_MISMATCH && d->confidence >= CONFIDENCE_MAJORITY &&
+	       strcmp(d->ranks, "-") != 0;
+}
+
+static void print_differed(const struct diagnosis *d)
+{
+	printf("# rank%s %s made call %" PRId64 " of comm %" PRId64 " as %s, the others as %s\n"
+	       "# the call is over all the same, and the job goes on\n",
+	       strchr(d->ranks, ',') ? "s" : "", d->ranks, d->seq_low, d->comm, d->theirs,
+	       d->majority);
+	fflush(stdout);
+}
+
 static void print(const struct diagnosis *d)
 {
 	const char *rank = strchr(d->ranks, ',') ? "ranks" : "rank";
@@ -63,10 +91,20 @@ void lines_compare(struct diagnoser *self, const struct rank_view *views,
 
 	self->site.describe(self->site.arg, &e);
 	take_ranks(&e, views, memories, n);
-	if (is_whole(&e) && diagnose_lines(&e, d) && d->agreed >= TELLING && d->comm >= 0 &&
-	    d->seq_low == d->seq_high && !record_set_has(&self->compared, (uint32_t)d->comm)) {
-		record_set_add(&self->compared, (uint32_t)d->comm);
-		print(d);
+	if (is_whole(&e) && diagnose_lines(&e, d) && d->comm >= 0 && d->seq_low == d->seq_high &&
+	    !record_set_has(&self->compared, (uint32_t)d->comm)) {
+		bool over = is_over(&e, d);
+
+		if (over || d->agreed >= TELLING)
+			record_set_add(&self->compared, (uint32_t)d->comm);
+		if (over && !self->differed.class) {
+			self->differed = *d;
+			self->differed.hang_seq = -1;
+		}
+		if (over)
+			print_differed(d);
+		else if (d->agreed >= TELLING)
+			print(d);
 	}
 	evidence_release(&e);
 	free(d);

@@ -251,7 +251,8 @@ static bool has_own_plans(const struct progress_comm *a)
 
 	for (int i = 0; i < a->nranks; i++) {
 		with += progress_has_pairs(&a->ranks[i], a->comm);
-		without += !progress_has_pairs(&a->ranks[i], a->comm);
+		without += a->tracks[i].known && a->tracks[i].final &&
+			   !progress_has_pairs(&a->ranks[i], a->comm);
 	}
 	return with > 0 && (without > 0 || a->any_program);
 }

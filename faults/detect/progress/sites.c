@@ -70,13 +70,17 @@ static uint32_t line_id(const struct progress_rank *rank, const struct record *r
 static void take_rank(struct lines *l, int rank)
 {
 	const struct progress_rank *p = &l->a->ranks[rank];
+	const struct track *t = &l->a->tracks[rank];
+	uint64_t n = t->first;
 
 	for (size_t i = 0; i < p->ncalls; i++) {
 		const struct record *r = &p->calls[i];
+		bool counts = r->comm == l->a->comm && !(t->own && call_is_pair(r->kind));
+		uint64_t seq = t->own ? n : r->seq;
 
-		if (r->comm == l->a->comm && r->seq >= l->a->base &&
-		    r->seq - l->a->base < l->a->span)
-			l->ids[(size_t)rank * l->a->span + (r->seq - l->a->base)] = line_id(p, r);
+		n += counts;
+		if (counts && seq >= l->a->base && seq - l->a->base < l->a->span)
+			l->ids[(size_t)rank * l->a->span + (seq - l->a->base)] = line_id(p, r);
 	}
 }
 
@@ -386,7 +390,7 @@ static bool has_sites(const struct progress_comm *a)
 
 	for (int i = 0; i < a->nranks; i++) {
 		any |= a->ranks[i].nsites > 0;
-		if (progress_has_pairs(&a->ranks[i], a->comm))
+		if (progress_has_pairs(&a->ranks[i], a->comm) && !a->collectives)
 			return false;
 	}
 	return any && a->span > 0 && !a->strict;
@@ -428,7 +432,7 @@ struct site_break progress_site_break(const struct progress_comm *a, struct rank
 		mark_same(&l, &found, (size_t)(found.seq - a->base), same);
 	else
 		found.kind = DEVIATION_NONE;
-	if (any && is_first_known(a, found.seq))
+	if (any && !a->collectives && is_first_known(a, found.seq))
 		look_before(&l, &found, same);
 	free(l.ids);
 	free(l.most);

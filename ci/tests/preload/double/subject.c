@@ -184,6 +184,8 @@ static int train_all(void)
 	void *half = NULL, *many[200] = { 0 };
 
 	signal(SIGALRM, on_alarm);
+	if (has("lax")) /* calls that do not fit end all the same */
+		setenv("DOUBLE_LAX", "1", 1);
 	cuStreamCreate(&stream, 0);
 	cuStreamCreate(&second, 0);
 	if (has("named"))

@@ -39,6 +39,7 @@ struct evidence_rank {
 	struct record_header *recorder; /* as it was; owned, or in the image; NULL: not known */
 	struct record_site *sites; /* lines of code that calls came from; owned, or in the image */
 	size_t nsites;		   /* the free one at the beginning included; 0: none are known */
+	uint64_t run; /* the recorder's, of a file: recorders of many ranks stay on disk */
 	struct call_index index;
 	void *image;   /* saved form that calls, times and recorder lie in; owned; NULL: none */
 	size_t mapped; /* bytes, when the image is a mapping of a file; 0: from malloc */

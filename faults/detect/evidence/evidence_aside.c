@@ -29,15 +29,10 @@ static void set_aside(struct evidence *e, int i, bool same_run)
 
 /* ---- numbers of runs ---- */
 
-static uint64_t run_of(const struct evidence_rank *r)
-{
-	return r->present && r->recorder ? r->recorder->run : 0;
-}
-
 /* Files of one run and host have one number; where it is odd those of all hosts do. */
 static bool share_number(const struct evidence_rank *a, const struct evidence_rank *b)
 {
-	return (run_of(a) & run_of(b) & 1) || strcmp(a->view.host, b->view.host) == 0;
+	return (a->run & b->run & 1) || strcmp(a->view.host, b->view.host) == 0;
 }
 
 /* The number that files like that of rank `first` should have: run.json's where one has it, else that of most, which is 0
@@ -49,7 +44,7 @@ static uint64_t expected_run(const struct evidence *e, int first, uint64_t *runs
 	size_t n = 0;
 
 	for (int i = 0; i < e->nranks; i++) {
-		uint64_t run = run_of(&e->ranks[i]);
+		uint64_t run = e->ranks[i].run;
 
 		if (!e->ranks[i].recorder || !share_number(&e->ranks[first], &e->ranks[i]))
 			continue;
@@ -73,7 +68,7 @@ static void find_others(const struct evidence *e, int first, uint64_t *runs, boo
 		if (!r->recorder || !share_number(&e->ranks[first], r))
 			continue;
 		looked[i] = true;
-		other[i] = expected != UINT64_MAX && run_of(r) != expected;
+		other[i] = expected != UINT64_MAX && r->run != expected;
 	}
 }
 
@@ -84,7 +79,7 @@ static void set_others_aside(struct evidence *e)
 	bool *looked = must(calloc(2 * n, sizeof(*looked))), *other = looked + n;
 
 	for (int i = 0; i < e->nranks; i++)
-		if (!looked[i] && run_of(&e->ranks[i]) != 0)
+		if (!looked[i] && e->ranks[i].run != 0)
 			find_others(e, i, runs, looked, other);
 	for (int i = 0; i < e->nranks; i++) {
 		if (!other[i])

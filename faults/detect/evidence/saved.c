@@ -358,6 +358,7 @@ const char *saved_unpack(struct evidence_rank *rank, int number, void *image, si
 		return "holds another recorder's version or layout";
 	unpack_rank(rank, number, h);
 	rank->recorder = h->has_recorder ? recorder : NULL;
+	rank->run = h->has_recorder ? recorder->run : 0;
 	records = unpack_sites(rank, h, records, (size_t)(end - records));
 	unpack_calls(rank, h, records, (size_t)(end - records), loss);
 	evidence_index(rank);

@@ -471,11 +471,11 @@ UNIT_TEST(test_first_to_leave, "the first to leave")
 	ranks[0].left_ns = 900000000;
 	ranks[1].left_ns = 1;
 	expect(OUTCOME_DIED, "rank-crashed", "0", 8, "completion", "inconclusive");
+	/* the first waited in the call: it may have given up for another */
+	ranks[1].left_ns = 980000000;
 	ranks[2].left_ns = 5; /* it has aborted its communicator, and has not ended yet */
 	expect(OUTCOME_DIED, "aborted", "2", 8, "completion", "inconclusive");
 	ranks[2].left_ns = 0;
-	/* the first waited in the call: it may have given up for another */
-	ranks[1].left_ns = 980000000;
 	ranks[3].left_ns = 950000000;
 	expect(OUTCOME_DIED, "rank-crashed", "0", 8, "completion", "inconclusive");
 }

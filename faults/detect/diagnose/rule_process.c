@@ -66,8 +66,9 @@ static bool may_follow(const struct rule_ctx *ctx, const struct rank_set *dead, 
 	for (int i = 0; i < dead->nranks && (dead->n > 1 || first >= 0); i++) {
 		const struct rank_view *v = view_of(ctx, i);
 
-		follows |= dead->in[i] && v->completed < v->issued && v->status &&
-			   v->status != SIGKILL && ctx->comm->tracks[i].last >= ctx->comm->top;
+		follows |= dead->in[i] && v->completed < v->issued &&
+			   (v->status || v->process < PROCESS_EXITED) && v->status != SIGKILL &&
+			   ctx->comm->tracks[i].last >= ctx->comm->top;
 	}
 	return follows;
 }

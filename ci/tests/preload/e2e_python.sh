@@ -2,7 +2,7 @@
 # e2e_python.sh: hangar_run over Python programs and test doubles of libnccl and libcuda: lines of code, where a rank stands that
 # is in no call, how ranks end, jobs in jobs.
 # quiet: waits for deadlines
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/../e2e/lib.sh"
 
 double=$PWD/ci/tests/preload/double
 cd "$work" || exit 1

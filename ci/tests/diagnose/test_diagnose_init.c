@@ -456,7 +456,7 @@ UNIT_TEST(test_first_to_leave, "the first to leave")
 	gone(1, PROCESS_KILLED, SIGTERM);
 	expect(OUTCOME_DIED, "rank-crashed", "0", 8, "completion", "inconclusive");
 	for (int i = 0; i < 4; i++)
-		ranks[i].left_ns = (uint64_t)(9 - i) * 100000000;
+		ranks[i].left_ns = i == 2 ? 0 : (uint64_t)(9 - i) * 100000000;
 	expect(OUTCOME_DIED, "rank-exited", "3", 8, "call", "proved");
 	/* a signal that no process here saw, of a preloaded program, may be the launcher's */
 	ranks[0].view.status = 0;
@@ -473,6 +473,9 @@ UNIT_TEST(test_first_to_leave, "the first to leave")
 	expect(OUTCOME_DIED, "rank-crashed", "0", 8, "completion", "inconclusive");
 	/* the first waited in the call: it may have given up for another */
 	ranks[1].left_ns = 980000000;
+	ranks[2].left_ns = 5; /* it has aborted its communicator, and has not ended yet */
+	expect(OUTCOME_DIED, "aborted", "2", 8, "completion", "inconclusive");
+	ranks[2].left_ns = 0;
 	ranks[3].left_ns = 950000000;
 	expect(OUTCOME_DIED, "rank-crashed", "0", 8, "completion", "inconclusive");
 }

@@ -10,7 +10,8 @@
 
 static enum diagnosis_class death_class(const struct rank_view *v)
 {
-	return v->process == PROCESS_EXITED	   ? CLASS_EXITED
+	return v->process < PROCESS_EXITED	   ? CLASS_ABORTED
+	       : v->process == PROCESS_EXITED	   ? CLASS_EXITED
 	       : v->status && v->status != SIGKILL ? CLASS_CRASHED
 	       : v->oom_kills > 0		   ? CLASS_OOM
 						   : CLASS_KILLED;
@@ -65,10 +66,17 @@ static bool may_follow(const struct rule_ctx *ctx, const struct rank_set *dead, 
 	for (int i = 0; i < dead->nranks && (dead->n > 1 || first >= 0); i++) {
 		const struct rank_view *v = view_of(ctx, i);
 
-		follows |= dead->in[i] && v->completed < v->issued && v->status &&
-			   v->status != SIGKILL && ctx->comm->tracks[i].last >= ctx->comm->top;
+		follows |= dead->in[i] && v->completed < v->issued &&
+			   (v->status || v->process < PROCESS_EXITED) && v->status != SIGKILL &&
+			   ctx->comm->tracks[i].last >= ctx->comm->top;
 	}
 	return follows;
+}
+
+/* Returns true if it lives, and has aborted a communicator or begun to exit since its last call. */
+static bool is_leaving(const struct evidence_rank *r)
+{
+	return r->present && r->view.process < PROCESS_EXITED && r->left_ns && !was_told(r);
 }
 
 /* The rank that began to end before the others, as their clocks have it, when several have ended: what became of these
@@ -82,7 +90,7 @@ static int first_to_leave(const struct rule_ctx *ctx)
 	for (int i = 0; i < e->nranks; i++) {
 		const struct evidence_rank *r = &e->ranks[i];
 
-		if (death_order(r) < 0 || death_order(r) == 3)
+		if ((death_order(r) < 0 && !is_leaving(r)) || death_order(r) == 3)
 			continue;
 		if (!r->left_ns ||
 		    strcmp(r->view.host, e->ranks[rank < 0 ? i : rank].view.host) != 0)

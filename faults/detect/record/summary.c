@@ -313,7 +313,8 @@ static void make_room(size_t taken, char *doing, char *tail, char *own, size_t l
 		return;
 	if (call)
 		*call = ',';
-	snprintf(own, len, "%s", tail);
+	if (strchr(tail, '(')) /* a line of code */
+		snprintf(own, len, "%s", tail);
 	tail[0] = '\0';
 }
 

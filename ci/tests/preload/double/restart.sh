@@ -1,12 +1,16 @@
 #!/bin/bash
 # restart.sh SUBJECT: two attempts of three ranks, as `torchrun --max-restarts 1` makes them: in the first rank 1 raises, in the second rank 2 stands.
-for attempt in 1 2; do
-	word=raises=1@9
-	[ $attempt = 1 ] || word=asleep=2@9
+attempt() { # NUMBER WORD: $pids are its ranks
+	pids=()
 	for r in 0 1 2; do
-		DOUBLE_ID=$DOUBLE_ID.$attempt RANK=$r WORLD_SIZE=3 python3 "$1" 3 $word &
+		DOUBLE_ID=$DOUBLE_ID.$1 RANK=$r WORLD_SIZE=3 python3 "$subject" 3 "$2" &
+		pids+=($!)
 	done
-	wait -n
-	jobs -p | xargs -r kill 2>/dev/null
-	wait
-done
+}
+subject=$1
+attempt 1 raises=1@9
+wait "${pids[1]}"
+kill "${pids[0]}" "${pids[2]}"
+wait
+attempt 2 asleep=2@9
+wait

@@ -71,10 +71,10 @@ starts|^#   in subject.py:101 (<module>), system call clock_nanosleep
 elsewhere|class=other-wait ranks=0 .*confidence=majority
 elsewhere|^#   Rank 0 in subject.py:60 (load_batch); ranks 1,2 in subject.py:65 (gather_over_gloo)
 raised|class=aborted ranks=1
-raised|^#   said: RuntimeError: loss is NaN in step 12
+raised|^#   said: subject.py:[0-9]*: RuntimeError: loss is NaN in step 12
 followed|class=[a-z-]* ranks=1 .*confidence=proved
 restarted|^# culprit: rank 1 .* left: exited with 1 after call 27, subject.py:45
-followed|^#   said: RuntimeError: loss is NaN in step 12
+followed|^#   said: subject.py:[0-9]*: RuntimeError: loss is NaN in step 12
 restarted.dir/rank-1.stack.txt|^RuntimeError: loss is NaN in step 9
 far|^# lines: rank 2 left out call 37 of comm 0: AllReduce count 64 float sum, subject.py:37 (Engine.step)
 far|class=skipped-call ranks=2 comm=0 seq=1 .*confidence=majority

@@ -19,6 +19,8 @@ struct diagnosis {
 	 * name of a setting; "" for none */
 	char field[48];
 	char theirs[64], majority[64];
+	char lines_there
+		[2][64];  /* of code, of call seq_low: the first culprit's, another's; "" unknown */
 	uint64_t agreed;  /* lines of code that parted: calls that bear it out */
 	char hosts[256];  /* with lost monitor or launcher, "node2,node3"; "" none */
 	char pair[136];	  /* a send and its receive are between these: "1>2" from 1 to 2; "" none */

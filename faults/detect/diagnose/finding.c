@@ -106,11 +106,31 @@ static void note_others(const struct rule_ctx *ctx, struct finding *f)
 			     n, a->nranks, call_noun(ctx), seq, a->comm, call, n == 1 ? "s" : "");
 }
 
+/* The lines of code from which a culprit and another rank made the call at which timelines parted. */
+static void name_lines(const struct rule_ctx *ctx, struct finding *f)
+{
+	bool seen[2] = { false, false };
+
+	if (!ctx->comm || f->d.seq_low <= 0 || f->d.comm != ctx->comm->comm)
+		return;
+	for (int i = 0; i < ctx->comm->nranks; i++) {
+		bool other = !f->culprits.in[i];
+		const struct record *r = progress_call(ctx->comm, i, (uint64_t)f->d.seq_low);
+
+		if (!r || seen[other])
+			continue;
+		seen[other] = true;
+		snprintf(f->d.lines_there[other], sizeof(f->d.lines_there[other]), "%s",
+			 call_site(ctx, i, r));
+	}
+}
+
 void finding_conclude(const struct rule_ctx *ctx, struct finding *f, enum diagnosis_class class,
 		      enum confidence seen)
 {
 	f->d.class = class;
 	f->d.confidence = seen;
+	name_lines(ctx, f);
 	note_culprits(ctx, f);
 	note_others(ctx, f);
 }

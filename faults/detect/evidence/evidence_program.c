@@ -19,17 +19,46 @@ static char *copy_said(const struct record_program *p)
 	return text;
 }
 
-/* The line behind the newest traceback of Python's: "RuntimeError: loss is NaN"; NULL: there is none. */
-static const char *exception_of(const char *text)
+/* What stands behind "[rank2]: ", which PyTorch puts before each line of a traceback. */
+static const char *behind_rank(const char *line)
+{
+	size_t n = *line == '[' ? strcspn(line, "]\n") : 0;
+
+	return n > 0 && strncmp(line + n, "]: ", 3) == 0 ? line + n + 3 : line;
+}
+
+/* The innermost line of the program's own in a traceback: "train.py:88"; `at` is the line of a frame. */
+static void take_frame(const char *at, char *place, size_t len)
+{
+	const char *path = at + strlen("  File \""), *end = strchr(path, '"'), *file = path;
+	int number;
+
+	if (strncmp(at, "  File \"", strlen("  File \"")) != 0 || !end ||
+	    sscanf(end, "\", line %d", &number) != 1)
+		return;
+	for (const char *c = path; c < end; c++)
+		file = *c == '/' ? c + 1 : file;
+	if (!place[0] || (!memmem(path, (size_t)(end - path), "-packages/", 10) &&
+			  !memmem(path, (size_t)(end - path), "/lib/python3", 12)))
+		snprintf(place, len, "%.*s:%d", (int)(end - file), file, number);
+}
+
+/* The line behind the newest traceback of Python's: "RuntimeError: loss is NaN", and where that was raised; NULL: there is
+ * none. */
+static const char *exception_of(const char *text, char *place, size_t len)
 {
 	static const char mark[] = "Traceback (most recent call last):\n";
 	const char *at, *found = NULL;
 
 	for (at = text; (at = strstr(at, mark)); at++)
 		found = at + strlen(mark);
-	while (found && *found == ' ')
-		found = (found = strchr(found, '\n')) ? found + 1 : NULL;
-	return found && *found ? found : NULL;
+	for (; found; found = (found = strchr(found, '\n')) ? found + 1 : NULL) {
+		at = behind_rank(found);
+		if (*at != ' ')
+			return *at ? at : NULL;
+		take_frame(at, place, len);
+	}
+	return NULL;
 }
 
 /* The newest line that says of an error; NULL: none does. */
@@ -54,13 +83,16 @@ void evidence_take_program(struct evidence_rank *rank, const struct record_memor
 	char *text = copy_said(p);
 	bool ended = v->process >= PROCESS_EXITED,
 	     since = record_get(&p->said_ns) > v->last.enqueued_ns;
-	const char *line = text && (since || ended) ? exception_of(text) : NULL;
+	char place[80] = "";
+	const char *line =
+		text && (since || ended) ? exception_of(text, place, sizeof(place)) : NULL;
 
 	rank->python = python_of(memory, v->pid);
 	rank->left_ns = record_get(&p->left_ns) > v->last.enqueued_ns ? record_get(&p->left_ns) : 0;
 	if (text && !line && ended && (v->status || v->process == PROCESS_KILLED))
 		line = error_of(text);
-	snprintf(rank->said, sizeof(rank->said), "%.*s", line ? (int)strcspn(line, "\n") : 0,
+	snprintf(rank->said, sizeof(rank->said), "%s%s%.*s", line ? place : "",
+		 line && place[0] ? ": " : "", line ? (int)strcspn(line, "\n") : 0,
 		 line ? line : "");
 	make_printable(rank->said);
 	if (!text || !ended) {

@@ -125,6 +125,8 @@ static bool read_text(struct python *p, uintptr_t string, char *buf, size_t len)
 static bool has_package(const char *at)
 {
 	static const char names[] = " torch torchgen functorch triton jax jaxlib flax cupy cupyx "
+				    "accelerate lightning lightning_fabric pytorch_lightning "
+				    "deepspeed horovod fairscale ray "
 				    "cupy_backends nccl mpi4py numpy torch_tensorrt torchft "
 				    "_distutils_hack pytest _pytest pluggy ";
 	char name[32];
@@ -134,7 +136,8 @@ static bool has_package(const char *at)
 	return strstr(names, name) != NULL;
 }
 
-/* A file of the layers between a program and NCCL: the standard library, PyTorch, JAX, CuPy. */
+/* A file of the layers between a program and NCCL: the standard library, PyTorch, JAX, CuPy, and what
+ * wraps them. */
 static enum python_file file_of(const char *path)
 {
 	const char *package = NULL, *at = path;

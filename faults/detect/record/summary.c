@@ -398,19 +398,40 @@ static void add_hosts(struct summary *summary, const struct scene *s)
 			 (int)(to - v->pair), v->pair, to + 1);
 }
 
+/* "AllGather 8 float, train.py:88": `call` and its line of code, unless that stands there. */
+static void take_call(char *buf, size_t len, const char *call, const char *line)
+{
+	int n = (int)strcspn(line, " ");
+
+	snprintf(buf, len, "%s", call);
+	without_count(buf);
+	if (n > 0 && call[0] && !strstr(call, line) && strcmp(call, "no call") != 0 &&
+	    strcmp(call, "unknown") != 0)
+		text_add(buf, len, ", %.*s", n, line);
+}
+
+/* Two calls and their lines of code may be too wide for one line. */
+static void add_both(struct summary *summary, const char *first, const char *of, const char *ours)
+{
+	bool wide = strlen(first) + strlen(of) + strlen(ours) + 3 > SUMMARY_WIDTH;
+
+	add_line(summary, wide ? "%s" : "%s, %s %s", first, of, ours);
+	if (wide)
+		add_line(summary, "  %s %s", of, ours);
+}
+
 /* The call that the culprit lacks or changed. */
 static void add_difference(struct summary *summary, const struct scene *s)
 {
 	const struct verdict *v = s->verdict;
-	char place[128], theirs[sizeof(v->theirs)], ours[sizeof(v->majority)], comm[40];
+	char place[128], theirs[136], ours[136], comm[40], first[320];
 	bool no_call = strcmp(v->theirs, "no call") == 0;
 
 	if (!v->differs[0] || v->seq < 0)
 		return;
-	strcpy(theirs, v->theirs);
-	strcpy(ours, v->majority);
-	without_count(theirs);
-	without_count(ours);
+	first[0] = '\0';
+	take_call(theirs, sizeof(theirs), v->theirs, v->lines_there[0]);
+	take_call(ours, sizeof(ours), v->majority, v->lines_there[1]);
 	if (v->seq == 0)
 		snprintf(place, sizeof(place), "communicator init");
 	else if (v->seq_high > v->seq)
@@ -428,14 +449,19 @@ static void add_difference(struct summary *summary, const struct scene *s)
 	else if (strcmp(v->differs, "order") == 0 && theirs[0])
 		add_line(summary, "  made %s, the others %s", theirs, ours);
 	else if (strcmp(v->differs, "call") == 0)
-		add_line(summary, "  %s: made %s, the others %s", place, theirs, ours);
+		snprintf(first, sizeof(first), "  %s: made %s", place, theirs);
 	else if (strcmp(v->differs, "completion") == 0)
 		add_line(summary, "  %s, %s: %s", place, ours, theirs);
 	else if (theirs[0] || ours[0])
-		add_line(summary, "  %s of %s: %s, %s: %s", v->differs, place, theirs,
-			 v->pair[0] ? "its partner's" : "the others'", ours);
+		snprintf(first, sizeof(first), "  %s of %s: %s", v->differs, place, theirs);
 	else
 		add_line(summary, "  %s of %s differs", v->differs, place);
+	if (first[0])
+		add_both(summary, first,
+			 strcmp(v->differs, "call") == 0 ? "the others"
+			 : v->pair[0]			 ? "its partner's:"
+							 : "the others':",
+			 ours);
 }
 
 /* The error of a culprit, else of another rank. */

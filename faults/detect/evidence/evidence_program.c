@@ -19,7 +19,7 @@ static char *copy_said(const struct record_program *p)
 	return text;
 }
 
-/* What stands behind "[rank2]: ", which PyTorch puts before each line of a traceback. */
+/* The text behind "[rank2]: ", which PyTorch puts before each line of a traceback. */
 static const char *behind_rank(const char *line)
 {
 	size_t n = *line == '[' ? strcspn(line, "]\n") : 0;

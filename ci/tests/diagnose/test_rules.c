@@ -462,21 +462,50 @@ static void do_deed(const struct deed *deed)
 		deed->calls(r);
 }
 
+/* Three ranks, of which rank 1 did what the class is made by. */
+static void deed_set_up(int class)
+{
+	calls_set_up(3);
+	for (int i = 0; i < 3; i++) {
+		struct rank_view *v = &evidence.ranks[i].view;
+
+		play(i, deeds[class].init ? 0 : OP, odd_count, true);
+		v->comm_state = deeds[class].init ? RECORD_COMM_INIT : RECORD_COMM_READY;
+		v->init_nranks = 3;
+		v->init_id = 7;
+		evidence.ranks[i].netns = 4;
+	}
+	do_deed(&deeds[class]);
+}
+
+/* A rank that stands in the framework's call in which the others wait has come, as far as its program goes. */
+UNIT_TEST(test_same_line, "in the others' line")
+{
+	static const struct {
+		const char *own, *others, *confidence;
+	} lines[] = {
+		{ "a.py:24 (exchange) in send", "a.py:24 (exchange) in send", "inconclusive" },
+		{ "a.py:24 (exchange) in send", "a.py:25 (exchange) in recv", "proved" },
+		{ "a.py:24 (step) in synchronize", "a.py:24 (step) in synchronize", "proved" },
+		{ "a.py:24 (step)", "a.py:24 (step)", "proved" },
+		{ "", "", "proved" },
+	};
+
+	UNIT_ROWS(row, lines) {
+		deed_set_up(CLASS_BLOCKED);
+		for (int i = 0; i < 3; i++)
+			strcpy(evidence.ranks[i].where, i == 1 ? row->own : row->others);
+		finish();
+		CU_ASSERT_EQUAL(found.class, CLASS_BLOCKED);
+		CU_ASSERT_STRING_EQUAL(confidence_name(found.confidence), row->confidence);
+	}
+}
+
 /* There is evidence of which each class is what the table makes of it. */
 UNIT_TEST(test_reached, "each class is reached")
 {
 	for (int class = CLASS_OUTCOME + 1; class <= CLASS_UNEXPLAINED; class ++) {
-		calls_set_up(3);
-		for (int i = 0; i < 3; i++) {
-			struct rank_view *v = &evidence.ranks[i].view;
-
-			play(i, deeds[class].init ? 0 : OP, odd_count, true);
-			v->comm_state = deeds[class].init ? RECORD_COMM_INIT : RECORD_COMM_READY;
-			v->init_nranks = 3;
-			v->init_id = 7;
-			evidence.ranks[i].netns = 4;
-		}
-		do_deed(&deeds[class]);
+		deed_set_up(class);
 		finish();
 		CU_ASSERT_EQUAL((int)found.class, class);
 		CU_ASSERT_STRING_EQUAL(found.ranks, class >= CLASS_HOST_SILENT	   ? "-"

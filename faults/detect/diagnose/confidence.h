@@ -25,6 +25,7 @@ struct rule_ctx;
 	row(REASON_MIXED, MAJORITY) /* the culprits do different things */ \
 	row(REASON_OTHER_IDLE, INCONCLUSIVE) /* another rank is in no call, and others wait for it */ \
 	row(REASON_OTHER_CAUSE, INCONCLUSIVE) /* what another rank did would leave the same evidence */ \
+	row(REASON_SAME_LINE, INCONCLUSIVE) /* a culprit is in the framework's call that others wait in */ \
 	row(REASON_UNDATED, INCONCLUSIVE) /* a culprit's record may end before what it did next */ \
 	row(REASON_SOME_UNKNOWN, MAJORITY) /* something of fewer than half of the ranks is not known */ \
 	row(REASON_MOST_UNKNOWN, INCONCLUSIVE) /* the same of half of the ranks or more */
@@ -44,6 +45,10 @@ enum confidence confidence_of(enum confidence seen, unsigned reasons);
 /* Reasons against `first`, the deviation of `rank`, one of the culprits. `tied`: no side of it is larger. */
 unsigned reasons_of_deviation(const struct rule_ctx *ctx, const struct rank_set *culprits,
 			      const struct deviation *first, int rank, bool tied);
+
+/* The same against a culprit that stands where another rank does: at one line of Python, in a framework's communication. Such
+ * a rank has come, as far as its program goes: it may wait for the set-up of the call. */
+unsigned reasons_of_place(const struct rule_ctx *ctx, const struct rank_set *culprits);
 
 /* Reasons against those being culprits that did not make call `seq`. */
 unsigned reasons_of_missing(const struct rule_ctx *ctx, const struct rank_set *behind,

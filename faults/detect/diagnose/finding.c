@@ -130,6 +130,8 @@ void finding_conclude(const struct rule_ctx *ctx, struct finding *f, enum diagno
 {
 	f->d.class = class;
 	f->d.confidence = seen;
+	if (class == CLASS_MISSING || class == CLASS_BUSY || class == CLASS_BLOCKED)
+		f->reasons |= reasons_of_place(ctx, &f->culprits);
 	name_lines(ctx, f);
 	note_culprits(ctx, f);
 	note_others(ctx, f);

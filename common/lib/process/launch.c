@@ -256,7 +256,8 @@ static void await_supervisors(int signal_fd, const struct run_folder *folder, do
 static int code_of_end(int status, const struct orphaned *orphaned, int signal_fd,
 		       const struct run_folder *folder, const struct launch_guard *guard)
 {
-	bool killed = WIFSIGNALED(status) && !orphaned->signalled;
+	/* Open MPI 4.1 may crash in its own end, and has handed on all lines by then */
+	bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !orphaned->signalled;
 	int exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), code;
 
 	if (killed)

@@ -51,6 +51,7 @@ struct rank_account {
 struct decide_watcher {
 	enum proc_hold hold;
 	uint64_t since_ns;
+	uint64_t ran_ns; /* the caller's: its time on a processor */
 	int pid;
 	bool printed; /* the caller's */
 };

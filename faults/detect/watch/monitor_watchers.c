@@ -18,10 +18,17 @@ static void say(struct decide_watcher *w, pid_t pid, const char *what, uint64_t 
 	fflush(stdout);
 }
 
+/* A watcher that ran since the last look, as one that is stopped and continued by turns, is held from now on at most. */
 static void note(struct decide_watcher *w, enum proc_hold hold, pid_t pid, uint64_t now)
 {
-	if (hold != w->hold)
+	struct proc_account used = { 0 };
+	bool ran;
+
+	proc_account_read(&used, pid);
+	ran = used.ran_ns != w->ran_ns;
+	if (hold != w->hold || (ran && proc_hold_hint(hold)))
 		*w = (struct decide_watcher){ .hold = hold, .since_ns = now, .pid = (int)pid };
+	w->ran_ns = used.ran_ns;
 }
 
 static bool is_due(struct monitor *m, uint64_t now)

@@ -17,7 +17,7 @@ COLUMNS = ("name kind ranks two healthy turn void exit seconds struck_s detected
            "call_right line_right right tie wrong early verdicts lates first_right_s verdict_s fr_found fr_named fr_right fr_line_right "
            "ras_found ras_named ras_right spy_found spy_named spy_right spy_line_right device last").split()
 CERTAIN = ("proved", "majority")
-HEAD = re.compile(r"# (late|lines|verdict|other-wait|waits): (.*)|# (ranks made different calls.*)")
+HEAD = re.compile(r"# (late|lines|verdict|other-wait|waits): (.*)|# (ranks made different calls.*|ranks? [\d,-]+ made call \d+ .*the others as .*)")
 WITHDRAWN = re.compile(r"the verdict is withdrawn|came after all")
 
 
@@ -83,7 +83,7 @@ def names(kind, text, block):
         fields = dict(re.findall(r"(\w+)=(\S+)", text))
         block.update({"class": fields.get("class", ""), "confidence": fields.get("confidence", "")})
         return numbers(fields.get("ranks", "-")), block["confidence"] in CERTAIN
-    first = re.search(r": ranks? (\d[\d,-]*)", text) if kind == "calls" else re.match(r"(?:all )?ranks? (\d[\d,-]*)", text)
+    first = re.search(r"(?:: |^)ranks? (\d[\d,-]*)", text) if kind == "calls" else re.match(r"(?:all )?ranks? (\d[\d,-]*)", text)
     block["confidence"] = next((c for c in ("proved", "majority", "inconclusive") if c in text), "")
     certain = first is not None and "one of" not in text and block["confidence"] != "inconclusive" and kind in ("late", "lines", "calls")
     return numbers(first[1]) if first else set(), certain

@@ -182,6 +182,16 @@ UNIT_TEST(test_missing, "a rank that never came to init")
 	never_came(2, 'S', "pause", 0);
 	expect(OUTCOME_HANG, "init-missing-rank", "1,2", 0, "call", "proved");
 	CU_ASSERT_STRING_EQUAL(found.theirs, "no call");
+	/* it has never used NCCL; where its evidence may only be lost nothing says so */
+	for (int whole = 0; whole < 2; whole++) {
+		at_init(4);
+		evidence.ranks[1].present = false;
+		strcpy(evidence.whole, whole ? "yes" : "");
+		diagnose(&evidence, &found);
+		CU_ASSERT_STRING_EQUAL(found.ranks, whole ? "1" : "-");
+		CU_ASSERT_EQUAL(found.class == CLASS_INIT_MISSING, whole);
+	}
+	evidence.whole[0] = '\0';
 }
 
 /* How it ended or stopped goes before its not coming, and the place is the same. */

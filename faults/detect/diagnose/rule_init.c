@@ -110,9 +110,35 @@ static bool no_rank_came(const struct rule_ctx *ctx, struct finding *f)
 	return true;
 }
 
+/* All who have used NCCL are in the init of all ranks: the others stand before it. */
+static bool some_never_came(const struct rule_ctx *ctx, struct finding *f)
+{
+	const struct evidence *e = ctx->evidence;
+
+	for (int i = 0; i < e->nranks; i++) {
+		const struct rank_view *v = view_of(ctx, i);
+
+		if (!e->ranks[i].present)
+			rank_set_add(&f->culprits, i);
+		else if (v->comm_state != RECORD_COMM_INIT || v->init_nranks != e->nranks)
+			return false;
+	}
+	if (!e->whole[0] || f->culprits.n == 0 || (int)f->culprits.n == e->nranks)
+		return false;
+	place_init(f, true);
+	finding_differ(f, "call", "no call", "communicator init");
+	finding_note(f, "No use of NCCL was seen, and the others are in communicator init.");
+	finding_conclude(ctx, f, CLASS_INIT_MISSING, CONFIDENCE_MAJORITY);
+	return true;
+}
+
 bool rule_absent_from_init(const struct rule_ctx *ctx, struct finding *f)
 {
 	size_t inside = progress_count_in_init(ctx->comm);
+
+	if (some_never_came(ctx, f))
+		return true;
+	finding_reset(f);
 
 	for (int i = 0; inside > 0 && i < ctx->evidence->nranks; i++) {
 		const struct evidence_rank *r = &ctx->evidence->ranks[i];

@@ -53,6 +53,8 @@ struct evidence_rank {
 struct evidence {
 	int nranks;	/* as the ranks or run.json say; at least the highest rank seen + 1 */
 	bool uncounted; /* the number is not recorded: there may have been more */
+	char whole
+		[4]; /* "yes": of a preloaded run on one host, while it ran; a rank without evidence never used NCCL */
 	struct evidence_rank *ranks; /* nranks entries; owned */
 	const int *
 		numbers; /* of a part of a run (diagnose/diagnose.c): its ranks' numbers in the whole; borrowed;

@@ -20,7 +20,7 @@
 
 /* Texts of run.json, which are fields of struct evidence. The first FACTS are the same in all folders
  * of a run that know them; where one does not, that of another holds for these and for the time. */
-enum { FACTS = 5, TIME = FACTS, TEXTS = 9 };
+enum { FACTS = 5, TIME = FACTS, TEXTS = 10 };
 #define TEXT(field)                                                                                \
 	{                                                                                          \
 #field, offsetof(struct evidence, field), sizeof(((struct evidence *)0)->field)    \
@@ -30,7 +30,7 @@ static const struct {
 	size_t at, bytes;
 } texts[TEXTS] = {
 	TEXT(run),  TEXT(program), TEXT(backend), TEXT(library), TEXT(command),
-	TEXT(when), TEXT(remarks), TEXT(options), TEXT(token),
+	TEXT(when), TEXT(remarks), TEXT(options), TEXT(token),	 TEXT(whole),
 };
 
 struct evidence_rank *evidence_ranks_alloc(int n)

@@ -74,16 +74,19 @@ static void collect(struct diagnoser *self, const struct rank_view *views,
 {
 	struct evidence *e = &self->evidence;
 	double detect_ms = e->detect_ms; /* of a verdict that is out */
+	bool whole = self->site.preloaded && n > 0;
 
 	evidence_release(e);
 	e->detect_ms = detect_ms;
 	for (size_t i = 0; i < n; i++) {
 		int nranks = memories[i] ? memories[i]->header.nranks : 0;
 
+		whole = whole && memories[i] && memories[i]->header.nnodes <= 1;
 		nranks = nranks > views[i].rank && nranks <= REMOTE_RANKS ? nranks
 									  : views[i].rank + 1;
 		e->nranks = nranks > e->nranks ? nranks : e->nranks;
 	}
+	snprintf(e->whole, sizeof(e->whole), whole ? "yes" : "");
 	e->ranks = evidence_ranks_alloc(e->nranks);
 	for (size_t i = 0; i < n; i++)
 		if (views[i].rank >= 0 && views[i].rank < REMOTE_RANKS)

@@ -56,10 +56,10 @@ static bool is_over(const struct evidence *e, const struct diagnosis *d)
 
 static void print_differed(const struct diagnosis *d)
 {
-	printf("# rank%s %s made call %" PRId64 " of comm %" PRId64 " as %s, the others as %s\n"
+	printf("# rank%s %s made call %" PRId64 " of comm %" PRId64 " as %s%s%s, the others as %s\n"
 	       "# the call is over all the same, and the job goes on\n",
 	       strchr(d->ranks, ',') ? "s" : "", d->ranks, d->seq_low, d->comm, d->theirs,
-	       d->majority);
+	       d->lines_there[0][0] ? " at " : "", d->lines_there[0], d->majority);
 	fflush(stdout);
 }
 

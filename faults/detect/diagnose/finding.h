@@ -21,7 +21,8 @@ void diagnosis_blank(struct diagnosis *diagnosis);
 /* A blank finding with room for as many culprits. */
 void finding_reset(struct finding *finding);
 /* A sentence of evidence, if there is room. */
-#define finding_note(finding, ...) diagnosis_note(&(finding)->d, __VA_ARGS__)
+#define note(finding, ...)	   diagnosis_note(&(finding)->d, __VA_ARGS__)
+#define finding_note(finding, ...) note(finding, __VA_ARGS__)
 /* Returns true if there is room for as many notes again. Half of them are left to what concludes
  * a finding. */
 static inline bool finding_has_room(const struct finding *finding)
@@ -46,6 +47,9 @@ void note_rank(const struct rule_ctx *ctx, struct finding *finding, int rank, co
 /* The end of a rule: class and confidence, and notes of what the culprits and the others are doing. */
 void finding_conclude(const struct rule_ctx *ctx, struct finding *finding,
 		      enum diagnosis_class class, enum confidence seen);
+
+/* Its main thread is in one of these system calls: " read write ". */
+bool in_syscall(const struct evidence_rank *rank, const char *names);
 
 /* CLASS_BLOCKED or CLASS_BUSY where the process of a rank without the call shows so, else `idle`. */
 enum diagnosis_class host_class(const struct evidence_rank *rank, enum diagnosis_class idle);

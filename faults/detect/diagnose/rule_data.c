@@ -110,9 +110,9 @@ static void note_element(const struct rule_ctx *ctx, struct finding *f, const bo
 	if (w->seq > 0)
 		snprintf(call, sizeof(call), " in call %" PRIu64 " of communicator %u", w->seq,
 			 w->comm);
-	finding_note(f, "%s: %s%s: element %" PRIu64 "%s is %s%s, not %s; %" PRIu64 " wrong.", who,
-		     w->sent ? "own send buffer wrong" : "receive buffer wrong", call, w->index,
-		     from, got, oddity(w, odd, sizeof(odd)), expected, w->count);
+	note(f, "%s: %s%s: element %" PRIu64 "%s is %s%s, not %s; %" PRIu64 " wrong.", who,
+	     w->sent ? "own send buffer wrong" : "receive buffer wrong", call, w->index, from, got,
+	     oddity(w, odd, sizeof(odd)), expected, w->count);
 }
 
 /* Places the finding at the first of the calls with wrong data: of several with the same buffers those that send, or those
@@ -243,11 +243,10 @@ static bool judge(const struct rule_ctx *ctx, struct finding *f, bool own)
 		note_wrongs(ctx, f, inquiry);
 		f->d.class = CLASS_CORRUPT;
 		f->d.confidence = seen_by(ctx, f, inquiry);
-		finding_note(f, inquiry->own
-					? "What a rank sends is its own: nobody else's data or "
-					  "calls explain it."
-					: "All send buffers hold what they must: the data were "
-					  "damaged on their way, or where they arrived.");
+		note(f, inquiry->own ? "What a rank sends is its own: nobody else's data or calls "
+				       "explain it."
+				     : "All send buffers hold what they must: the data were "
+				       "damaged on their way, or where they arrived.");
 	}
 	free(inquiry);
 	return found;

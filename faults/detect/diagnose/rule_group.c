@@ -142,7 +142,7 @@ static void note_unknown(const struct rule_ctx *ctx, struct finding *f, int miss
 	char list[128] = "";
 
 	culprits_list(ctx->evidence, &f->culprits, list, sizeof(list));
-	finding_note(f, "Who the others are is not known: %d of ranks %s.", missing, list);
+	note(f, "Who the others are is not known: %d of ranks %s.", missing, list);
 	f->reasons |= reason_if(true, REASON_NO_MAJORITY);
 }
 
@@ -167,9 +167,9 @@ static bool report(const struct rule_ctx *ctx, struct finding *f, struct group *
 		return false;
 	finding_place(f, first->comm, 0, 0, 0);
 	finding_differ(f, "call", "no call", "communicator init");
-	finding_note(f, "%d of %d ranks are inside %s.", inside,
-		     is_child(first) ? (int)g->nmembers : first->nranks,
-		     is_child(first) ? "a communicator's split" : "a communicator's init");
+	note(f, "%d of %d ranks are inside %s.", inside,
+	     is_child(first) ? (int)g->nmembers : first->nranks,
+	     is_child(first) ? "a communicator's split" : "a communicator's init");
 	if (!known && (int)f->culprits.n + inside > first->nranks)
 		note_unknown(ctx, f, first->nranks - inside);
 	finding_conclude(ctx, f, culprits_class(ctx, &f->culprits, CLASS_INIT_MISSING),

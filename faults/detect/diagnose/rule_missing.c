@@ -58,19 +58,19 @@ static void note_past(const struct rule_ctx *ctx, struct finding *f, uint64_t se
 	uint64_t top = ctx->comm->top;
 	char calls[64];
 
-	finding_note(f, "The culprit%s past the call: %s in another place or %s finished.",
-		     one ? " is" : "s are", one ? "it waits" : "they wait", one ? "has" : "have");
+	note(f, "The culprit%s past the call: %s in another place or %s finished.",
+	     one ? " is" : "s are", one ? "it waits" : "they wait", one ? "has" : "have");
 	if (!is_one_step(ctx, seq))
 		return;
 	f->reasons |= 1u << REASON_LAST_CALL;
 	snprintf(calls, sizeof(calls),
 		 seq == top ? "Call %" PRIu64 " is" : "Calls %" PRIu64 " to %" PRIu64 " are", seq,
 		 top);
-	finding_note(f,
-		     "%s the last that anyone made: whether %s left out %s alone or all from %s on "
-		     "cannot be told (skipped-call or early-exit).",
-		     calls, one ? "the rank" : "they", seq == top ? "this one" : "these",
-		     seq == top ? "it" : "there");
+	note(f,
+	     "%s the last that anyone made: whether %s left out %s alone or all from %s on cannot "
+	     "be told (skipped-call or early-exit).",
+	     calls, one ? "the rank" : "they", seq == top ? "this one" : "these",
+	     seq == top ? "it" : "there");
 }
 
 /* Returns true if all of the culprits wait for sends or receives of theirs; `alone`: for partners that left
@@ -98,8 +98,7 @@ static void note_own_pairs(const struct rule_ctx *ctx, struct finding *f)
 		return;
 	for (int i = 0; i < ctx->comm->nranks; i++)
 		known = known && (!f->culprits.in[i] || progress_partners_known(ctx->comm, i));
-	finding_note(f, "Sends or receives that %s made are pending: %s may wait for these.", who,
-		     who);
+	note(f, "Sends or receives that %s made are pending: %s may wait for these.", who, who);
 	f->reasons |= 1u << (known ? REASON_OWN_PAIRS : REASON_PARTNERS_UNKNOWN);
 }
 
@@ -152,10 +151,10 @@ static bool report_surplus(const struct rule_ctx *ctx, struct finding *f, uint64
 		return true;
 	}
 	rank_set_clear(&f->culprits);
-	finding_note(f,
-		     "Either %s made call %" PRIu64 " too many, or %s left it out or left before "
-		     "it: nothing but their numbers speaks for a side.",
-		     more, seq, less);
+	note(f,
+	     "Either %s made call %" PRIu64 " too many, or %s left it out or left before it: "
+	     "nothing but their numbers speaks for a side.",
+	     more, seq, less);
 	finding_conclude(ctx, f, CLASS_MISMATCH, CONFIDENCE_INCONCLUSIVE);
 	return true;
 }
@@ -181,8 +180,8 @@ static enum diagnosis_class class_of_missing(const struct rule_ctx *ctx, struct 
 			class = shared_class(class, one, CLASS_MISSING);
 		}
 	if (is_past(class) && f->culprits.n >= makers->came) {
-		finding_note(f, "As many ranks made the call as did not: those who did may have "
-				"made one too many.");
+		note(f, "As many ranks made the call as did not: those who did may have made one "
+			"too many.");
 		f->reasons |= 1u << REASON_SURPLUS;
 	}
 	if (is_past(class) && ctx->in_pairs && !ctx->plan->followed && !ctx->comm->collectives)

@@ -94,12 +94,12 @@ bool rule_behind(const struct rule_ctx *ctx, struct finding *f)
 		return false;
 	finding_place(f, ctx->comm->comm, ctx->comm->top, ctx->comm->top, -1);
 	finding_differ(f, "place", view_of(ctx, first)->what, others.what);
-	finding_note(f,
-		     "Nobody waits for a call: those up to %" PRIu64
-		     " of communicator %u have ended or returned. "
-		     "%zu of %d ranks wait outside of calls, in '%s'; the other%s stayed behind.",
-		     ctx->comm->top, ctx->comm->comm, there, ctx->comm->nranks, others.what,
-		     f->culprits.n == 1 ? "" : "s");
+	note(f,
+	     "Nobody waits for a call: those up to %" PRIu64
+	     " of communicator %u have ended or returned. %zu of %d ranks wait outside of calls, "
+	     "in '%s'; the other%s stayed behind.",
+	     ctx->comm->top, ctx->comm->comm, there, ctx->comm->nranks, others.what,
+	     f->culprits.n == 1 ? "" : "s");
 	f->reasons |= reason_if(there <= f->culprits.n, REASON_NO_MAJORITY);
 	finding_conclude(ctx, f, class, CONFIDENCE_MAJORITY);
 	return true;
@@ -146,9 +146,8 @@ bool rule_not_come(const struct rule_ctx *ctx, struct finding *f)
 		return false;
 	finding_place(f, ctx->comm->comm, ctx->comm->top, ctx->comm->top, -1);
 	finding_differ(f, "place", "no wait", what);
-	finding_note(
-		f, "Nobody waits for a call: %zu of %d ranks wait in '%s', and %s not come there.",
-		there, ctx->comm->nranks, what, f->culprits.n == 1 ? "one has" : "others have");
+	note(f, "Nobody waits for a call: %zu of %d ranks wait in '%s', and %s not come there.",
+	     there, ctx->comm->nranks, what, f->culprits.n == 1 ? "one has" : "others have");
 	f->reasons |= reason_if(there <= f->culprits.n, REASON_NO_MAJORITY);
 	finding_conclude(ctx, f, culprits_class(ctx, &f->culprits, CLASS_MISSING),
 			 CONFIDENCE_MAJORITY);
@@ -177,8 +176,8 @@ static void note_place(const struct rule_ctx *ctx, struct finding *f, bool *left
 	evidence_doing(r, call, sizeof(call));
 	names = ranks_words(ctx->evidence, there, 64);
 	names[0] = 'R';
-	finding_note(f, "%s wait%s in '%s', %s.", names, n == 1 ? "s" : "", r->view.what,
-		     r->syscall[0] || r->where[0] ? call : "in no system call");
+	note(f, "%s wait%s in '%s', %s.", names, n == 1 ? "s" : "", r->view.what,
+	     r->syscall[0] || r->where[0] ? call : "in no system call");
 }
 
 bool remark_no_calls(const struct rule_ctx *ctx, struct finding *f)
@@ -197,11 +196,10 @@ bool remark_no_calls(const struct rule_ctx *ctx, struct finding *f)
 	}
 	all = all && n > 0;
 	if (all)
-		finding_note(f,
-			     "Nobody has made call %" PRIu64
-			     " of communicator %u: all %zu ranks wait "
-			     "outside of calls.",
-			     a->top + 1, a->comm, n);
+		note(f,
+		     "Nobody has made call %" PRIu64
+		     " of communicator %u: all %zu ranks wait outside of calls.",
+		     a->top + 1, a->comm, n);
 	for (int i = 0; all && i < a->nranks && finding_has_room(f); i++)
 		if (left[i])
 			note_place(ctx, f, left, left + a->nranks, i);
@@ -274,7 +272,7 @@ bool rule_other_wait(const struct rule_ctx *ctx, struct finding *f)
 		alone += more == 1;
 	}
 	if (places > 1) {
-		finding_note(f, "%s.", line);
+		note(f, "%s.", line);
 		for (int i = 0; i < e->nranks && n > 2 && places == 2 && alone == 1; i++)
 			if (one[i])
 				rank_set_add(&f->culprits, i);
@@ -304,12 +302,10 @@ bool rule_uncalled(const struct rule_ctx *ctx, struct finding *f)
 		    ctx->evidence->ranks[i].view.phase != PHASE_SPARE)
 			return false;
 	f->d.class = CLASS_SKIPPED_OR_EARLY;
-	finding_note(f,
-		     "Nothing diverged: all ranks made the same %" PRIu64
-		     " calls on communicator %u.",
-		     ctx->comm->top, ctx->comm->comm);
-	finding_note(f, "The wrong data are in buffers of calls that nobody made: all ranks left "
-			"them out alike, or left before them.");
+	note(f, "Nothing diverged: all ranks made the same %" PRIu64 " calls on communicator %u.",
+	     ctx->comm->top, ctx->comm->comm);
+	note(f, "The wrong data are in buffers of calls that nobody made: all ranks left them out "
+		"alike, or left before them.");
 	return true;
 }
 
@@ -335,9 +331,8 @@ bool rule_unseen(const struct rule_ctx *ctx, struct finding *f)
 		return false;
 	finding_place(f, a->comm, seq, seq, (int64_t)seq);
 	finding_differ(f, "call", "not known", common_call(ctx, &f->culprits, seq, &n));
-	finding_note(f,
-		     "All others wait in calls that they make alike: for who left no evidence, or "
-		     "it is not here.");
+	note(f, "All others wait in calls that they make alike: for who left no evidence, or it is "
+		"not here.");
 	finding_conclude(ctx, f, CLASS_UNSEEN, CONFIDENCE_INCONCLUSIVE);
 	return true;
 }
@@ -347,7 +342,6 @@ bool rule_unexplained(const struct rule_ctx *ctx, struct finding *f)
 	f->d.class = CLASS_UNEXPLAINED;
 	f->d.comm = ctx->comm->comm;
 	f->d.hang_seq = progress_hang_point(ctx->comm);
-	finding_note(f, "Ranks wait past their deadline, and nothing in the evidence says "
-			"for whom.");
+	note(f, "Ranks wait past their deadline, and nothing in the evidence says for whom.");
 	return true;
 }

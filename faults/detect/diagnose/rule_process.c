@@ -146,10 +146,10 @@ bool rule_dead(const struct rule_ctx *ctx, struct finding *f)
 	}
 	f->reasons |= reason_if(mixed || may_follow(ctx, &f->culprits, first), REASON_OTHER_CAUSE);
 	if (first >= 0)
-		finding_note(f, "Rank %d was the first to leave; the others ended after it.",
-			     rank_number(ctx->evidence, first));
+		note(f, "Rank %d was the first to leave; the others ended after it.",
+		     rank_number(ctx->evidence, first));
 	if (conclude(ctx, f, class, CONFIDENCE_PROVED) && class == CLASS_OOM)
-		finding_note(f, "The kernel counts a kill for lack of memory in its cgroup.");
+		note(f, "The kernel counts a kill for lack of memory in its cgroup.");
 	return f->culprits.n > 0;
 }
 
@@ -212,7 +212,7 @@ static void mark_given_up(const struct rule_ctx *ctx, struct finding *f, int err
 			continue;
 		rank_set_add(&f->culprits, i);
 		if (f->culprits.n <= most && finding_has_room(f))
-			finding_note(f, fmt, rank_number(ctx->evidence, i), v->error);
+			note(f, fmt, rank_number(ctx->evidence, i), v->error);
 	}
 }
 
@@ -290,13 +290,12 @@ bool rule_stuck(const struct rule_ctx *ctx, struct finding *f)
 	if (f->culprits.n == 0 || !sampled || (asked && started + unknown == 0))
 		return false; /* of own work ahead of a call on all devices none is the cause */
 	finding_place(f, ctx->comm->comm, first, first, (int64_t)first);
-	finding_note(f,
-		     "Call %" PRIu64
-		     " of communicator %u is enqueued on %s, and the device has not "
-		     "come to it; no call of theirs stands ahead of it. %zu other%s come to their "
-		     "first call that is not done and wait in it.",
-		     first, ctx->comm->comm, f->culprits.n == 1 ? "the culprit" : "the culprits",
-		     started, started == 1 ? " has" : "s have");
+	note(f,
+	     "Call %" PRIu64 " of communicator %u is enqueued on %s, and the device has not come "
+	     "to it; no call of theirs stands ahead of it. %zu other%s come to "
+	     "their first call that is not done and wait in it.",
+	     first, ctx->comm->comm, f->culprits.n == 1 ? "the culprit" : "the culprits", started,
+	     started == 1 ? " has" : "s have");
 	f->reasons |= reason_if(unknown > 0, started ? REASON_SOME_UNKNOWN : REASON_MOST_UNKNOWN);
 	finding_conclude(ctx, f, CLASS_GPU_STUCK, CONFIDENCE_PROVED);
 	return true;
@@ -352,12 +351,12 @@ bool rule_inside(const struct rule_ctx *ctx, struct finding *f)
 	if (!at || (int)f->culprits.n == nranks)
 		return false;
 	finding_place(f, at->comm, at->seq, at->seq, (int64_t)at->seq);
-	finding_note(f,
-		     "Call %" PRIu64 " of communicator %u (%s) waits for nobody any more, and has "
-		     "not returned on %s; on the other%s it has.",
-		     at->seq, at->comm, call_words(ctx->evidence, at),
-		     f->culprits.n == 1 ? "the culprit" : "the culprits",
-		     nranks - (int)f->culprits.n == 1 ? "" : "s");
+	note(f,
+	     "Call %" PRIu64 " of communicator %u (%s) waits for nobody any more, and has not "
+	     "returned on %s; on the other%s it has.",
+	     at->seq, at->comm, call_words(ctx->evidence, at),
+	     f->culprits.n == 1 ? "the culprit" : "the culprits",
+	     nranks - (int)f->culprits.n == 1 ? "" : "s");
 	finding_conclude(ctx, f, CLASS_INSIDE, CONFIDENCE_MAJORITY);
 	return true;
 }

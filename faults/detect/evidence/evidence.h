@@ -159,7 +159,7 @@ int evidence_load_all(struct evidence *evidence, const char *const *dirs, size_t
 int evidence_load_torch(struct evidence *evidence, const char *dir, struct error *err);
 
 /* Fills `part` with the evidence of a communicator's members alone, in the order of their numbers in it: roots, partners and ranks
- * are numbered so. What it held is released. Its `numbers` are those in the run, -1: unknown. It owns its ranks and
+ * are numbered so; an earlier content is released. Its `numbers` are those in the run, -1: unknown. It owns its ranks and
  * numbers, and borrows what these hold. */
 void evidence_part_take(struct evidence *part, const struct evidence *evidence,
 			const struct members *members);

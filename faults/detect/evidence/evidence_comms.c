@@ -141,13 +141,11 @@ void evidence_part_take(struct evidence *part, const struct evidence *e,
 	evidence_part_release(part);
 	*part = *e;
 	part->nranks = members->nranks;
-	part->ranks = must(calloc(n, sizeof(*part->ranks)));
+	part->ranks = evidence_ranks_alloc(members->nranks);
 	part->numbers = numbers;
 	for (int i = 0; i < members->nranks; i++) {
 		int rank = members_rank(members, i);
 
-		part->ranks[i].cpu_share = -1;
-		part->ranks[i].view = (struct rank_view){ .rank = i, .outcome = -1, .node = -1 };
 		if (rank >= 0)
 			part->ranks[i] = e->ranks[rank];
 		numbers[i] = rank >= 0 && e->numbers ? e->numbers[rank] : rank;

@@ -314,11 +314,6 @@ static const char *without_time(const char *name)
 	return sscanf(name, "%8u-%6u-%n", &date, &time, &n) == 2 && n == 16 ? name + n : name;
 }
 
-static bool same_fact(const char *x, const char *y, bool run)
-{
-	return strcmp(x, y) == 0 || (run && strcmp(without_time(x), without_time(y)) == 0);
-}
-
 #define DIFFERENT(err, dirs, fmt, ...)                                                             \
 	error_set(err, OUTCOME_USAGE, -EINVAL, "%s and %s are of different runs: " fmt, (dirs)[0], \
 		  (dirs)[1], __VA_ARGS__)
@@ -334,7 +329,7 @@ static int check_facts(const struct evidence *a, const struct evidence *b, const
 
 		if (!x[0] || !y[0])
 			continue;
-		if (!same_fact(x, y, i == 0))
+		if (strcmp(x, y) != 0 && (i > 0 || strcmp(without_time(x), without_time(y)) != 0))
 			return DIFFERENT(err, dirs, "%s is \"%.80s\" and \"%.80s\"", texts[i].name,
 					 x, y);
 		if (i == 0)
@@ -463,11 +458,6 @@ static int join(struct evidence *to, struct evidence *from, const char *const *d
 
 /* ---- the whole ---- */
 
-static bool is_missing(const struct evidence_rank *rank)
-{
-	return !rank->present && !rank->unread;
-}
-
 static void remark_whole(struct evidence *e, size_t nfolders)
 {
 	int missing = 0, first = -1, wrapped = 0;
@@ -476,7 +466,7 @@ static void remark_whole(struct evidence *e, size_t nfolders)
 
 	for (int i = 0; i < e->nranks; i++) {
 		wrapped += e->ranks[i].wrapped;
-		in[i] = is_missing(&e->ranks[i]);
+		in[i] = !e->ranks[i].present && !e->ranks[i].unread;
 		if (in[i])
 			first = missing++ == 0 ? i : first;
 	}

@@ -20,15 +20,6 @@ static bool is_pair(const struct pending_call *c)
 	return call_is_pair(c->call->kind);
 }
 
-/* Returns true if what is on the way from `begin` on is a circle of the kind that is looked for. */
-static bool fits(const struct search *s)
-{
-	for (size_t i = s->begin; !s->pairs && i < s->depth; i++)
-		if (s->way[i]->members != s->way[s->begin]->members)
-			return true;
-	return s->pairs;
-}
-
 static bool visit(struct search *s, const struct pending_call *c);
 
 /* Goes on to what the rank is in that keeps it from its part of `c`. */
@@ -47,8 +38,11 @@ static bool visit_rank(struct search *s, const struct pending_call *c, int rank)
 			continue;
 		for (s->begin = 0; s->way[s->begin] != next;)
 			s->begin++;
-		if (fits(s))
+		if (s->pairs)
 			return true;
+		for (size_t i = s->begin; i < s->depth; i++)
+			if (s->way[i]->members != s->way[s->begin]->members)
+				return true;
 	}
 	return false;
 }

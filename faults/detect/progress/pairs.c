@@ -46,23 +46,16 @@ int progress_planned_peer(const struct progress_comm *a, int rank, uint64_t seq,
 	return bits >= 0 && (rank ^ bits) < n ? rank ^ bits : -1;
 }
 
-/* Returns true if the rank's number within its communicator is its place here. Where ranks are
- * split into groups it is not: partners are numbered within theirs. */
-static bool numbered_alike(const struct progress_comm *a, int rank)
-{
-	const struct record_header *h = a->ranks[rank].recorder;
-	const struct record_init *init = h ? &h->inits[a->comm] : NULL;
-
-	return !init || init->state == RECORD_COMM_NONE ||
-	       (init->rank == rank && init->nranks == a->nranks);
-}
-
 bool progress_knows_all(const struct progress_comm *a, int rank)
 {
 	const struct track *t = rank >= 0 && rank < a->nranks ? &a->tracks[rank] : NULL;
+	const struct record_header *h = t ? a->ranks[rank].recorder : NULL;
+	const struct record_init *init = h ? &h->inits[a->comm] : NULL;
 
+	/* where ranks are split into groups a rank's number within its communicator is not its place here */
 	return t && t->known && (!t->final || (t->first == 1 && t->whole)) &&
-	       numbered_alike(a, rank);
+	       (!init || init->state == RECORD_COMM_NONE ||
+		(init->rank == rank && init->nranks == a->nranks));
 }
 
 /* The member's pending calls; NULL: they are not known, or the run was not played. */

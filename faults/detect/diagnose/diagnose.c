@@ -219,15 +219,6 @@ static enum rule_outcomes outcome_bit(enum outcome outcome)
 					  : ON_OTHER;
 }
 
-/* Plays the run, where waits take more than a look at one communicator. */
-static void play_run(struct walk *w)
-{
-	if (w->comms.n < 2 && !w->ctx.in_pairs)
-		return;
-	progress_play(&w->progress, &w->comms);
-	w->ctx.played = &w->progress;
-}
-
 static bool any_pairs(const struct evidence *e)
 {
 	for (int i = 0; i < e->nranks; i++)
@@ -279,7 +270,11 @@ static void walk_rows(struct walk *w, const struct rule *table, size_t n)
 	const struct members *members = next_team(w, w->comms.list);
 
 	w->ctx.in_pairs = any_pairs(w->ctx.run);
-	play_run(w);
+	if (w->comms.n > 1 ||
+	    w->ctx.in_pairs) { /* waits take more than a look at one communicator */
+		progress_play(&w->progress, &w->comms);
+		w->ctx.played = &w->progress;
+	}
 	for (; members && w->ctx.in_pairs; members = next_team(w, members + 1))
 		w->plans[members - w->comms.list] = progress_plan(look_at(w, members, true)->comm);
 	w->ctx.settled = is_settled(w);

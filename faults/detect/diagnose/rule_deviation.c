@@ -223,16 +223,6 @@ static void report_deviation(const struct rule_ctx *ctx, struct finding *f,
 			 CONFIDENCE_MAJORITY);
 }
 
-/* A line for each rank that differs there in another way. */
-static void note_other_ways(const struct rule_ctx *ctx, struct finding *f,
-			    const struct rank_set *other)
-{
-	for (int i = 0; i < other->nranks; i++)
-		if (other->in[i])
-			note(f, "Rank %d differs there too, in another way.",
-			     rank_number(ctx->evidence, i));
-}
-
 /* Ranks' calls are other than most ranks'; or no side is larger, and no rank is named. */
 static bool report_differences(const struct rule_ctx *ctx, struct finding *f)
 {
@@ -243,7 +233,10 @@ static bool report_differences(const struct rule_ctx *ctx, struct finding *f)
 	bool tie = a->tie && (who < 0 || first.high >= a->tie) &&
 		   (!a->tie_side || first.kind == DEVIATION_UNCLEAR);
 
-	note_other_ways(ctx, f, &other);
+	for (int i = 0; i < other.nranks; i++)
+		if (other.in[i])
+			note(f, "Rank %d differs there too, in another way.",
+			     rank_number(ctx->evidence, i));
 	free(other.in);
 	if (tie) {
 		rank_set_clear(&f->culprits);
@@ -304,22 +297,17 @@ static void mark_fewer(const struct rule_ctx *ctx, struct finding *f, uint64_t s
 	}
 }
 
-static bool any_replays(const struct evidence *e)
-{
-	for (int i = 0; i < e->nranks; i++)
-		if (e->ranks[i].view.last.ticket && e->ranks[i].view.last.replays > 0)
-			return true;
-	return false;
-}
-
 bool rule_replays(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct progress_comm *a = ctx->comm;
-	uint64_t seq = a->base, end = any_replays(ctx->evidence) ? a->base + a->span : 0;
+	uint64_t seq = a->base, end = 0;
 	uint32_t most = 0, least = 0;
 	char times[16], others[16];
 	bool tie;
 
+	for (int i = 0; i < ctx->evidence->nranks && !end; i++)
+		if (view_of(ctx, i)->last.ticket && view_of(ctx, i)->last.replays > 0)
+			end = a->base + a->span;
 	while (seq < end && f->culprits.n == 0)
 		mark_fewer(ctx, f, seq++, &most, &least);
 	if (f->culprits.n == 0)

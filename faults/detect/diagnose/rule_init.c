@@ -130,15 +130,6 @@ bool rule_absent_from_init(const struct rule_ctx *ctx, struct finding *f)
 	return true;
 }
 
-/* After so many calls, also where what it broke is an earlier call of the others'. */
-static void place_abort(struct finding *f, uint64_t after)
-{
-	if (after >= INT64_MAX || f->d.seq_low == (int64_t)after + 1)
-		return;
-	f->d.seq_low = f->d.seq_high = (int64_t)after + 1;
-	finding_differ(f, "call", "aborted before it", "not made yet");
-}
-
 bool rule_aborted(const struct rule_ctx *ctx, struct finding *f)
 {
 	uint64_t after = UINT64_MAX;
@@ -158,7 +149,11 @@ bool rule_aborted(const struct rule_ctx *ctx, struct finding *f)
 	if (f->culprits.n == 0 || f->culprits.n == (size_t)ctx->evidence->nranks)
 		return false;
 	place_missing(ctx, f);
-	place_abort(f, after);
+	if (after < INT64_MAX && f->d.seq_low != (int64_t)after + 1) {
+		/* also where what it broke is an earlier call of the others' */
+		f->d.seq_low = f->d.seq_high = (int64_t)after + 1;
+		finding_differ(f, "call", "aborted before it", "not made yet");
+	}
 	after = view_of(ctx, last)->aborted_after;
 	note(f, "Rank %d aborted communicator 0 after %" PRIu64 " call%s on it.",
 	     rank_number(ctx->evidence, last), after, after == 1 ? "" : "s");

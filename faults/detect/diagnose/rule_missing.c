@@ -11,22 +11,18 @@ static bool is_one_step(const struct rule_ctx *ctx, uint64_t seq)
 	return seq == ctx->comm->top || call_in_pairs(progress_reference(ctx->comm, seq));
 }
 
-/* Returns true if it waits, all its calls done, in one place with ranks that made one more and are done with it. */
-static bool waits_with_makers(const struct rank_view *v, const struct missing *makers)
-{
-	return v->waiting && makers->through && v->completed >= v->issued &&
-	       strcmp(v->what, makers->through) == 0;
-}
-
 /* One call left out at the end, and a loop left that much early, leave the same evidence. */
 static enum diagnosis_class missing_class(const struct rule_ctx *ctx, int rank,
 					  const struct missing *makers)
 {
 	const struct evidence_rank *r = &ctx->evidence->ranks[rank];
-
+	const struct rank_view *v = &r->view;
 	bool one_step = is_one_step(ctx, ctx->comm->tracks[rank].last + 1);
 
-	if (!missing_passed(makers, &r->view) && !(one_step && waits_with_makers(&r->view, makers)))
+	/* or it waits, all its calls done, in one place with ranks that made one more and are done with it */
+	if (!missing_passed(makers, v) &&
+	    !(one_step && v->waiting && makers->through && v->completed >= v->issued &&
+	      strcmp(v->what, makers->through) == 0))
 		return host_class(r, CLASS_MISSING);
 	return one_step ? CLASS_SKIPPED_OR_EARLY : CLASS_EARLY;
 }
@@ -41,14 +37,6 @@ static bool is_surplus(const struct rule_ctx *ctx, const struct rank_set *behind
 		if (behind->in[i] && !missing_passed(makers, &ctx->evidence->ranks[i].view))
 			return false;
 	return true;
-}
-
-static void turn_round(const struct rule_ctx *ctx, struct rank_set *behind, uint64_t seq)
-{
-	rank_set_clear(behind);
-	for (int i = 0; i < ctx->comm->nranks; i++)
-		if (ctx->comm->tracks[i].known && ctx->comm->tracks[i].last >= seq)
-			rank_set_add(behind, i);
 }
 
 /* Notes that the culprits are past call `seq`, and that one call or all may be missing. */
@@ -139,7 +127,10 @@ static bool report_surplus(const struct rule_ctx *ctx, struct finding *f, uint64
 	enum diagnosis_class class;
 	const char *less = ranks_words(ctx->evidence, f->culprits.in, 64), *more;
 
-	turn_round(ctx, &f->culprits, seq);
+	rank_set_clear(&f->culprits);
+	for (int i = 0; i < ctx->comm->nranks; i++)
+		if (ctx->comm->tracks[i].known && ctx->comm->tracks[i].last >= seq)
+			rank_set_add(&f->culprits, i);
 	more = ranks_words(ctx->evidence, f->culprits.in, 64);
 	memcpy(f->d.theirs, f->d.majority, sizeof(f->d.theirs));
 	snprintf(f->d.majority, sizeof(f->d.majority), "no call");

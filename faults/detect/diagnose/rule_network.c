@@ -202,15 +202,6 @@ static void note_host(const struct rule_ctx *ctx, struct finding *f, const struc
 		     v->host[0] ? v->host : "?", words[v->lost], ranks);
 }
 
-/* A death that was seen, on a host that is heard of, explains more. */
-static bool any_died(const struct evidence *e)
-{
-	for (int i = 0; i < e->nranks; i++)
-		if (e->ranks[i].present && view_died(&e->ranks[i].view) && !e->ranks[i].view.lost)
-			return true;
-	return false;
-}
-
 bool rule_lost_hosts(const struct rule_ctx *ctx, struct finding *f)
 {
 	uint32_t worst = LOST_NOT;
@@ -227,7 +218,12 @@ bool rule_lost_hosts(const struct rule_ctx *ctx, struct finding *f)
 		snprintf(f->d.hosts + at, sizeof(f->d.hosts) - at, "%s%s", at ? "," : "", v->host);
 		note_host(ctx, f, v);
 	}
-	if (worst == LOST_NOT || any_died(ctx->run))
+	/* a death that was seen, on a host that is heard of, explains more */
+	for (int i = 0; i < ctx->run->nranks; i++)
+		if (ctx->run->ranks[i].present && view_died(&ctx->run->ranks[i].view) &&
+		    !ctx->run->ranks[i].view.lost)
+			return false;
+	if (worst == LOST_NOT)
 		return false;
 	f->d.class = class_of_lost(worst);
 	f->d.confidence = worst == LOST_SILENT ? CONFIDENCE_INCONCLUSIVE : CONFIDENCE_PROVED;

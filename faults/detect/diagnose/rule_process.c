@@ -73,12 +73,6 @@ static bool may_follow(const struct rule_ctx *ctx, const struct rank_set *dead, 
 	return follows;
 }
 
-/* Returns true if it lives, and has aborted a communicator or begun to exit since its last call. */
-static bool is_leaving(const struct evidence_rank *r)
-{
-	return r->present && r->view.process < PROCESS_EXITED && r->left_ns && !was_told(r);
-}
-
 /* The rank that began to end before the others, as their clocks have it, when several have ended: what became of these
  * followed. -1: one has, or that is not known, or the launcher's signal was the first. */
 static int first_to_leave(const struct rule_ctx *ctx)
@@ -90,7 +84,12 @@ static int first_to_leave(const struct rule_ctx *ctx)
 	for (int i = 0; i < e->nranks; i++) {
 		const struct evidence_rank *r = &e->ranks[i];
 
-		if ((death_order(r) < 0 && !is_leaving(r)) || death_order(r) == 3)
+		bool leaves =
+			r->present && r->view.process < PROCESS_EXITED && r->left_ns &&
+			!was_told(
+				r); /* it lives, and has aborted a communicator or begun to exit */
+
+		if ((death_order(r) < 0 && !leaves) || death_order(r) == 3)
 			continue;
 		if (!r->left_ns ||
 		    strcmp(r->view.host, e->ranks[rank < 0 ? i : rank].view.host) != 0)
@@ -107,12 +106,6 @@ static int first_to_leave(const struct rule_ctx *ctx)
 			       e->ranks[rank].view.status != SIGTERM
 		       ? rank
 		       : -1;
-}
-
-/* Returns true if it made all calls that any rank made: it ended when there was no more to do. */
-static bool came_to_all(const struct rule_ctx *ctx, int rank)
-{
-	return ctx->comm->tracks[rank].known && ctx->comm->tracks[rank].last >= ctx->comm->top;
 }
 
 bool rule_dead(const struct rule_ctx *ctx, struct finding *f)
@@ -132,8 +125,9 @@ bool rule_dead(const struct rule_ctx *ctx, struct finding *f)
 
 			mixed = mixed || (class && class != how && own >= 0 && own < 3 &&
 					  !is_preloaded(&ctx->evidence->ranks[i]));
-			if (own != order || (own == 3 && came_to_all(ctx, i)))
-				continue;
+			if (own != order || (own == 3 && ctx->comm->tracks[i].known &&
+					     ctx->comm->tracks[i].last >= ctx->comm->top))
+				continue; /* or it ended when there was no more to do */
 			mixed = mixed || own == 3;
 			class = class ? class : how;
 			rank_set_add(&f->culprits, i);

@@ -23,21 +23,16 @@ static const char *text_of(const struct evidence_rank *rank)
 	return known ? rank->recorder->settings : NULL;
 }
 
-/* The texts of a large run are on disk, a page and more of memory a rank: they are not looked at where
- * what must be alike is. */
-static bool is_alike(const struct evidence *e)
-{
-	for (int i = 1; i < e->nranks; i++)
-		if (e->ranks[i].view.settings != e->ranks[0].view.settings)
-			return false;
-	return e->nranks >= SURVEY_RANKS;
-}
-
 static void survey_take(struct survey *s, const struct evidence *e)
 {
+	bool alike = e->nranks >= SURVEY_RANKS;
+
 	s->n = s->nfound = 0;
 	s->texts = NULL;
-	if (is_alike(e))
+	/* the texts of a large run are on disk, a page and more of memory a rank: they are not looked at where what must be alike is */
+	for (int i = 1; i < e->nranks && alike; i++)
+		alike = e->ranks[i].view.settings == e->ranks[0].view.settings;
+	if (alike)
 		return;
 	for (int i = 0; i < e->nranks; i++)
 		s->n = rank_number(e, i) >= s->n ? rank_number(e, i) + 1 : s->n;

@@ -30,11 +30,6 @@ static void name_culprits(struct monitor *m, struct verdict *verdict)
 	}
 }
 
-static bool has_line(enum outcome outcome)
-{
-	return outcome != OUTCOME_OK && outcome != OUTCOME_USAGE && outcome != OUTCOME_UNSUPPORTED;
-}
-
 static const struct record_memory *memory_of(const struct monitor *m, const struct rank_view *view)
 {
 	for (size_t i = 0; i < m->nranks; i++)
@@ -59,11 +54,6 @@ static enum diagnosis_result refine(struct monitor *m, struct verdict *verdict,
 	result = client->refine(client->ctx, views, memories, n, verdict);
 	free(memories);
 	return result;
-}
-
-static bool unexpected_end(enum outcome outcome)
-{
-	return outcome == OUTCOME_HANG || outcome == OUTCOME_DIED || outcome == OUTCOME_ERROR;
 }
 
 static bool all_answered(const struct monitor *m)
@@ -186,7 +176,8 @@ static void end(struct monitor *m, struct verdict *verdict, const struct rank_vi
 
 	if (closer && client->reserve_folder)
 		client->reserve_folder(client->ctx, verdict, m->root.known ? m->input.name : NULL);
-	if (has_line(verdict->outcome))
+	if (verdict->outcome != OUTCOME_OK && verdict->outcome != OUTCOME_USAGE &&
+	    verdict->outcome != OUTCOME_UNSUPPORTED)
 		lines = say(m, verdict, views, n);
 	m->exit_code = verdict_exit_code(verdict, m->config.expect);
 	/* mpirun may end this process while it saves evidence */
@@ -241,7 +232,8 @@ struct decision monitor_conclude(struct monitor *m, const struct decision *d)
 {
 	struct verdict verdict = d->verdict;
 	const struct verdict before = d->verdict;
-	bool closer = unexpected_end(verdict.outcome) || verdict.outcome == OUTCOME_DIVERGED;
+	bool closer = verdict.outcome == OUTCOME_HANG || verdict.outcome == OUTCOME_DIED ||
+		      verdict.outcome == OUTCOME_ERROR || verdict.outcome == OUTCOME_DIVERGED;
 	bool lost = class_is_lost(verdict.class);
 	uint64_t began = clock_ns();
 	struct decision next = *d;

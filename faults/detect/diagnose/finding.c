@@ -76,17 +76,6 @@ void note_rank(const struct rule_ctx *ctx, struct finding *f, int rank, const ch
 		     t->inside ? "not returned" : "returned", tail);
 }
 
-static void note_culprits(const struct rule_ctx *ctx, struct finding *f)
-{
-	char list[sizeof(((struct diagnosis *)0)->ranks)];
-
-	if (!culprits_list(ctx->evidence, &f->culprits, list, sizeof(list)))
-		note(f, "%zu ranks are culprits; the list is cut.", f->culprits.n);
-	for (int i = 0; i < f->culprits.nranks && finding_has_room(f); i++)
-		if (f->culprits.in[i])
-			note_rank(ctx, f, i, "");
-}
-
 /* Notes the others and their call, where a majority made one. */
 static void note_others(const struct rule_ctx *ctx, struct finding *f)
 {
@@ -127,12 +116,18 @@ static void name_lines(const struct rule_ctx *ctx, struct finding *f)
 void finding_conclude(const struct rule_ctx *ctx, struct finding *f, enum diagnosis_class class,
 		      enum confidence seen)
 {
+	char list[sizeof(f->d.ranks)];
+
 	f->d.class = class;
 	f->d.confidence = seen;
 	if (class == CLASS_MISSING || class == CLASS_BUSY || class == CLASS_BLOCKED)
 		f->reasons |= reasons_of_place(ctx, &f->culprits);
 	name_lines(ctx, f);
-	note_culprits(ctx, f);
+	if (!culprits_list(ctx->evidence, &f->culprits, list, sizeof(list)))
+		note(f, "%zu ranks are culprits; the list is cut.", f->culprits.n);
+	for (int i = 0; i < f->culprits.nranks && finding_has_room(f); i++)
+		if (f->culprits.in[i])
+			note_rank(ctx, f, i, "");
 	note_others(ctx, f);
 }
 

@@ -156,16 +156,6 @@ static void place_order(struct finding *f, const struct circle *c)
 	finding_differ(f, "order", theirs, right);
 }
 
-static void note_orders(const struct rule_ctx *ctx, struct finding *f, const char *why)
-{
-	if (f->culprits.n == 0)
-		note(f, "As many ranks make the one call first as the other: either order may be "
-			"the wrong one.");
-	else
-		note(f, "By %s %s should have made %s, and made %s.", why,
-		     ranks_words(ctx->run, f->culprits.in, 80), f->d.majority, f->d.theirs);
-}
-
 /* Returns true if the rank has made the same call just before, and another one before that: one of the two
  * may be too many. */
 static bool is_again(const struct rule_ctx *ctx, const struct pending_call *in)
@@ -216,8 +206,12 @@ bool rule_cycle(const struct rule_ctx *ctx, struct finding *f)
 	for (size_t i = 0; i < c.n && f->d.class == CLASS_CYCLE; i++)
 		if (f->culprits.in[c.calls[i]->rank] && is_again(ctx, c.calls[i]))
 			name_again(ctx, f, c.calls[i], CLASS_EXTRA);
-	if (f->d.class == CLASS_CYCLE)
-		note_orders(ctx, f, why);
+	if (f->d.class == CLASS_CYCLE && f->culprits.n == 0)
+		note(f, "As many ranks make the one call first as the other: either order may be "
+			"the wrong one.");
+	else if (f->d.class == CLASS_CYCLE)
+		note(f, "By %s %s should have made %s, and made %s.", why,
+		     ranks_words(ctx->run, f->culprits.in, 80), f->d.majority, f->d.theirs);
 	f->d.confidence = CONFIDENCE_MAJORITY;
 	f->reasons |= reason_if(f->culprits.n == 0, REASON_NO_MAJORITY) |
 		      reason_if(!by_most && is_any_program(ctx), REASON_OWN_PLANS);

@@ -132,16 +132,6 @@ static void note_end(struct decide_state *s, const struct rank_view *view, uint6
 		s->error_ns = now;
 }
 
-/* The first death and the first error of any host. */
-static void note_ends(struct decide_state *s, const struct decide_input *in)
-{
-	for (size_t i = 0; i < in->nranks; i++)
-		note_end(s, &in->ranks[i].view, in->now);
-	for (size_t i = 0; i < in->nhosts; i++)
-		for (size_t k = 0; k < in->hosts[i].nviews; k++)
-			note_end(s, &in->hosts[i].views[k], in->now);
-}
-
 /* ---- a verdict, or not yet ---- */
 
 /* Returns true if the diagnoser should look. It also looks where a run came to its end, though
@@ -591,9 +581,11 @@ static void note_waits(struct decide_state *s, const struct decide_input *in)
 	}
 }
 
-/* Takes the ranks' new views; what decide() says of them follows. */
-static void take_ranks(struct decide_state *s, const struct decide_input *in)
+struct decision decide(struct decide_state *s, const struct decide_input *in)
 {
+	bool paused = in->now - s->last_ns > decide_times.pause_ns;
+	struct decision d;
+
 	if (s->nranks < in->nranks) {
 		s->ranks = must(realloc(s->ranks, in->nranks * sizeof(*s->ranks)));
 		memset(&s->ranks[s->nranks], 0, (in->nranks - s->nranks) * sizeof(*s->ranks));
@@ -601,18 +593,14 @@ static void take_ranks(struct decide_state *s, const struct decide_input *in)
 	s->nranks = in->nranks;
 	for (size_t i = 0; i < in->nranks; i++)
 		s->ranks[i].view = in->ranks[i].view;
-}
-
-struct decision decide(struct decide_state *s, const struct decide_input *in)
-{
-	bool paused = in->now - s->last_ns > decide_times.pause_ns;
-	struct decision d;
-
-	take_ranks(s, in);
 	note_waits(s, in);
 	init_follow(s, &in->orders);
 	overdue_mark(s, in, steps_look(s, in, paused ? s->last_ns : in->now));
-	note_ends(s, in);
+	for (size_t i = 0; i < in->nranks; i++)
+		note_end(s, &in->ranks[i].view, in->now);
+	for (size_t i = 0; i < in->nhosts; i++)
+		for (size_t k = 0; k < in->hosts[i].nviews; k++)
+			note_end(s, &in->hosts[i].views[k], in->now);
 	if (paused)
 		s->looked_from_ns = in->now;
 	if (paused && in->nhosts > 0 && s->stage == STAGE_QUERY) {

@@ -83,6 +83,17 @@ static void gather_slow(struct monitor *m, const char *folder)
 		client->save(client->ctx);
 }
 
+/* The views with the run's numbers of communicators, for free(). */
+static struct rank_view *named_views(struct monitor *m, const struct rank_view *views, size_t n)
+{
+	struct rank_view *named = must(malloc((n + 1) * sizeof(*named)));
+
+	memcpy(named, views, n * sizeof(*named));
+	if (m->config.client.name_comms)
+		m->config.client.name_comms(m->config.client.ctx, named, n);
+	return named;
+}
+
 /* On each host of a hangar_run: its user may look there. Returns what was printed, for free(). */
 static char *say(struct monitor *m, const struct verdict *verdict, const struct rank_view *views,
 		 size_t n)
@@ -90,11 +101,8 @@ static char *say(struct monitor *m, const struct verdict *verdict, const struct 
 	char *text = NULL;
 	size_t bytes = 0;
 	FILE *f = must(open_memstream(&text, &bytes));
-	struct rank_view *named = must(malloc((n + 1) * sizeof(*named)));
+	struct rank_view *named = named_views(m, views, n);
 
-	memcpy(named, views, n * sizeof(*named));
-	if (m->config.client.name_comms)
-		m->config.client.name_comms(m->config.client.ctx, named, n);
 	verdict_print(f, verdict);
 	summary_print(f, "# ", verdict, named, n);
 	free(named);
@@ -111,12 +119,9 @@ static void say_late(struct monitor *m, const struct verdict *verdict,
 		     const struct rank_view *views, size_t n, double usual_s)
 {
 	static const char mark[] = "culprit: ", none[] = "no culprit is named";
-	struct rank_view *named = must(malloc((n + 1) * sizeof(*named)));
+	struct rank_view *named = named_views(m, views, n);
 	struct summary summary;
 
-	memcpy(named, views, n * sizeof(*named));
-	if (m->config.client.name_comms)
-		m->config.client.name_comms(m->config.client.ctx, named, n);
 	summary_make(&summary, verdict, named, n);
 	for (size_t i = 0; i < summary.n; i++) {
 		const char *line = summary.lines[i];

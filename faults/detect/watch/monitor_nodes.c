@@ -308,16 +308,6 @@ bool nodes_listening(const struct monitor *m)
 	return m->uplink_fd >= 0 && find_header(m, false) != NULL;
 }
 
-static void add_node(struct monitor *m, int fd, uint64_t now)
-{
-	m->hosts = must(realloc(m->hosts, (m->nnodes + 1) * sizeof(*m->hosts)));
-	m->nodes = must(realloc(m->nodes, (m->nnodes + 1) * sizeof(*m->nodes)));
-	m->nodes[m->nnodes] = NO_NODE;
-	m->nodes[m->nnodes].since_ns = now;
-	m->nodes[m->nnodes].host.id = ++m->host_ids;
-	link_init(&m->nodes[m->nnodes++].link, fd);
-}
-
 /* Returns true if both are leaders of one host: it has connected anew, or another supervisor
  * ends the run. */
 static bool shares_rank(const struct decide_host *a, const struct decide_host *b)
@@ -479,8 +469,14 @@ bool nodes_receive(struct monitor *m, uint64_t now)
 	int fd;
 
 	while (nodes_listening(m) && m->nnodes < MONITOR_NODES &&
-	       (fd = accept4(m->uplink_fd, NULL, NULL, SOCK_CLOEXEC)) >= 0)
-		add_node(m, fd, now);
+	       (fd = accept4(m->uplink_fd, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
+		m->hosts = must(realloc(m->hosts, (m->nnodes + 1) * sizeof(*m->hosts)));
+		m->nodes = must(realloc(m->nodes, (m->nnodes + 1) * sizeof(*m->nodes)));
+		m->nodes[m->nnodes] = NO_NODE;
+		m->nodes[m->nnodes].since_ns = now;
+		m->nodes[m->nnodes].host.id = ++m->host_ids;
+		link_init(&m->nodes[m->nnodes++].link, fd);
+	}
 	for (size_t i = 0; i < m->nnodes; i++) {
 		struct monitor_node *node = &m->nodes[i];
 		int rc = receive_node(m, node, now);

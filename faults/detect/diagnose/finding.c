@@ -131,14 +131,6 @@ void finding_conclude(const struct rule_ctx *ctx, struct finding *f, enum diagno
 	note_others(ctx, f);
 }
 
-bool in_syscall(const struct evidence_rank *rank, const char *names)
-{
-	char name[sizeof(rank->syscall) + 2];
-
-	snprintf(name, sizeof(name), " %s ", rank->syscall);
-	return rank->syscall[0] && strstr(names, name);
-}
-
 enum diagnosis_class host_class(const struct evidence_rank *rank, enum diagnosis_class idle)
 {
 	static const char blocking[] =
@@ -147,7 +139,7 @@ enum diagnosis_class host_class(const struct evidence_rank *rank, enum diagnosis
 
 	if (rank->state == 'R' && rank->cpu_share > 0.5)
 		return CLASS_BUSY;
-	return in_syscall(rank, blocking) ? CLASS_BLOCKED : idle;
+	return evidence_in_syscall(rank, blocking) ? CLASS_BLOCKED : idle;
 }
 
 enum diagnosis_class shared_class(enum diagnosis_class so_far, enum diagnosis_class one,

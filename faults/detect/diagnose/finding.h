@@ -48,9 +48,6 @@ void note_rank(const struct rule_ctx *ctx, struct finding *finding, int rank, co
 void finding_conclude(const struct rule_ctx *ctx, struct finding *finding,
 		      enum diagnosis_class class, enum confidence seen);
 
-/* Its main thread is in one of these system calls: " read write ". */
-bool in_syscall(const struct evidence_rank *rank, const char *names);
-
 /* CLASS_BLOCKED or CLASS_BUSY where the process of a rank without the call shows so, else `idle`. */
 enum diagnosis_class host_class(const struct evidence_rank *rank, enum diagnosis_class idle);
 

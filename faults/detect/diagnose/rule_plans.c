@@ -16,8 +16,9 @@ static bool has_own_plans(const struct rule_ctx *ctx)
 static bool is_asleep(const struct evidence_rank *r)
 {
 	return r->state == 'S' &&
-	       in_syscall(r, " nanosleep clock_nanosleep read readv recvfrom recvmsg wait4 waitid "
-			     "flock fcntl accept connect write sendto sendmsg ");
+	       evidence_in_syscall(
+		       r, " nanosleep clock_nanosleep read readv recvfrom recvmsg wait4 waitid "
+			  "flock fcntl accept connect write sendto sendmsg ");
 }
 
 enum absence { ABSENCE_NONE, ABSENCE_LIVES, ABSENCE_ENDED };

@@ -182,19 +182,26 @@ static uint64_t probe_netns(int pid)
 	return sscanf(text, "net:[%llu]", &number) == 1 ? number : 0;
 }
 
+bool evidence_in_syscall(const struct evidence_rank *rank, const char *names)
+{
+	char name[sizeof(rank->syscall) + 2];
+
+	snprintf(name, sizeof(name), " %s ", rank->syscall);
+	return rank->syscall[0] && strstr(names, name);
+}
+
 /* Notes what the system call's first argument, a descriptor, stands for: a file by its path, a socket by that word. */
 static void probe_file(struct evidence_rank *rank, long fd)
 {
 	static const char takes_fd[] =
 		" read readv pread64 write writev pwrite64 recvfrom recvmsg sendto sendmsg "
 		"flock fcntl accept connect ioctl fsync ";
-	char name[sizeof(rank->syscall) + 2], path[64];
+	char path[64];
 	ssize_t n;
 
 	rank->file[0] = '\0';
-	snprintf(name, sizeof(name), " %s ", rank->syscall);
 	snprintf(path, sizeof(path), "/proc/%d/fd/%ld", rank->view.pid, fd);
-	if (!strstr(takes_fd, name) || fd < 0 || fd > 1 << 20 ||
+	if (!evidence_in_syscall(rank, takes_fd) || fd < 0 || fd > 1 << 20 ||
 	    (n = readlink(path, rank->file, sizeof(rank->file) - 1)) < 0)
 		return;
 	rank->file[n] = '\0';
@@ -211,7 +218,6 @@ static void probe_state(struct evidence_rank *rank)
 	long number;
 
 	python_where(&rank->python, rank->where, sizeof(rank->where));
-
 	if (proc_stat_read(&stat, rank->view.pid, 0))
 		rank->state = proc_hold_read(rank->view.pid) == HOLD_FROZEN ? 'F' : stat.state;
 	rank->netns = probe_netns(rank->view.pid);

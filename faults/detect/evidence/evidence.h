@@ -169,6 +169,9 @@ void evidence_part_release(struct evidence *part);
  * known. */
 const struct record_wrong *evidence_wrongs(const struct evidence_rank *rank, uint32_t *n);
 
+/* Returns true if its main thread is in one of these system calls: " read write ". */
+bool evidence_in_syscall(const struct evidence_rank *rank, const char *names);
+
 /* Writes where a live process stands, as its host saw it: "in train.py:88 (load_batch), system call read of /data/x",
  * "running 97 % of the time"; "": not known. Returns buf. */
 char *evidence_doing(const struct evidence_rank *rank, char *buf, size_t len);

@@ -60,15 +60,6 @@ static void name_run(struct evidence *evidence, const char *dir)
 			 dir + start);
 }
 
-/* The number that this host's own ranks have. */
-static void note_token(struct evidence *e)
-{
-	for (int i = 0; i < e->nranks && !e->token[0]; i++)
-		if (!e->ranks[i].remote && e->ranks[i].recorder && e->ranks[i].recorder->run)
-			snprintf(e->token, sizeof(e->token), "%016" PRIx64,
-				 e->ranks[i].recorder->run);
-}
-
 static int save_run(const struct evidence *evidence, const char *dir, const char *path)
 {
 	struct evidence e = *evidence;
@@ -77,7 +68,10 @@ static int save_run(const struct evidence *evidence, const char *dir, const char
 	int rc;
 
 	name_run(&e, dir);
-	note_token(&e);
+	for (int i = 0; i < e.nranks && !e.token[0];
+	     i++) /* the number that this host's own ranks have */
+		if (!e.ranks[i].remote && e.ranks[i].recorder && e.ranks[i].recorder->run)
+			snprintf(e.token, sizeof(e.token), "%016" PRIx64, e.ranks[i].recorder->run);
 	evidence_blind_command(evidence->command, e.command, sizeof(e.command));
 	for (size_t i = 0; i < TEXTS; i++)
 		json_object_set_new(run, texts[i].name, json_value_text((char *)&e + texts[i].at));
@@ -486,18 +480,11 @@ static void remark_whole(struct evidence *e, size_t nfolders)
 		evidence_remark(e, "Of %d ranks only the newest calls are left.", wrapped);
 }
 
-static bool any_present(const struct evidence *e)
-{
-	for (int i = 0; i < e->nranks; i++)
-		if (e->ranks[i].present)
-			return true;
-	return false;
-}
-
 int evidence_load_all(struct evidence *evidence, const char *const *dirs, size_t n,
 		      struct error *err)
 {
 	int rc = read_folder(evidence, dirs[0], err);
+	bool any = false;
 
 	for (size_t i = 1; rc == 0 && i < n; i++) {
 		const char *const both[] = { dirs[0], dirs[i] };
@@ -511,7 +498,9 @@ int evidence_load_all(struct evidence *evidence, const char *const *dirs, size_t
 	if (rc == 0) {
 		evidence_set_aside(evidence);
 		remark_whole(evidence, n);
-		if (!any_present(evidence))
+		for (int i = 0; i < evidence->nranks; i++)
+			any |= evidence->ranks[i].present;
+		if (!any)
 			rc = error_set(err, OUTCOME_INTERNAL, -EINVAL, "%s: %s", dirs[0],
 				       evidence->remarks);
 	}

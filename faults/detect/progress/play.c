@@ -241,22 +241,6 @@ static bool end_calls(const struct progress *p, struct rank_calls *calls)
 	return calls->moves;
 }
 
-static void run(struct progress *p)
-{
-	bool any = true;
-
-	while (any) {
-		any = false;
-		for (int i = 0; i < p->nranks; i++)
-			any |= p->pending[i].moves && start_calls(p, &p->pending[i]);
-		for (size_t k = 0; k < p->members->n; k++)
-			if (p->common[k].stale)
-				find_common(p, k);
-		for (int i = 0; i < p->nranks; i++)
-			any |= end_calls(p, &p->pending[i]);
-	}
-}
-
 /* Gives each rank its part in the communicators that it is a member of: these come by their numbers. */
 static void place_ranks(struct progress *p, const struct members_list *l)
 {
@@ -306,6 +290,8 @@ static void add_all_calls(struct progress *p)
 
 void progress_play(struct progress *p, const struct members_list *l)
 {
+	bool any = true;
+
 	p->pending = must(calloc((size_t)p->nranks + 1, sizeof(*p->pending)));
 	p->members = l;
 	p->common = must(calloc(l->n + 1, sizeof(*p->common)));
@@ -315,7 +301,16 @@ void progress_play(struct progress *p, const struct members_list *l)
 		match_members(p, &l->list[k]);
 	for (size_t k = 0; k < l->n; k++)
 		find_common(p, k);
-	run(p);
+	while (any) {
+		any = false;
+		for (int i = 0; i < p->nranks; i++)
+			any |= p->pending[i].moves && start_calls(p, &p->pending[i]);
+		for (size_t k = 0; k < l->n; k++)
+			if (p->common[k].stale)
+				find_common(p, k);
+		for (int i = 0; i < p->nranks; i++)
+			any |= end_calls(p, &p->pending[i]);
+	}
 }
 
 void progress_release(struct progress *p)

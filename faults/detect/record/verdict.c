@@ -75,17 +75,6 @@ static size_t name_ranks(struct verdict *verdict, const struct rank_view *views,
 	return found;
 }
 
-/* One death explains what others report; of several, one may have brought about the others. */
-static void name_dead(struct verdict *verdict, const struct rank_view *views, size_t n)
-{
-	size_t dead = name_ranks(verdict, views, n, died_by_itself);
-
-	verdict->class = CLASS_DIED;
-	if (dead == 0)
-		dead = name_ranks(verdict, views, n, view_died);
-	verdict->confidence = dead == 1 ? CONFIDENCE_PROVED : CONFIDENCE_INCONCLUSIVE;
-}
-
 enum outcome view_outcome(const struct rank_view *view)
 {
 	return view_died(view)	     ? OUTCOME_DIED
@@ -123,6 +112,8 @@ static double shortest_wait(const struct rank_view *views, size_t n)
 void verdict_make(struct verdict *verdict, const struct rank_view *views, size_t n,
 		  double death_seconds, double error_seconds)
 {
+	size_t dead;
+
 	memset(verdict, 0, sizeof(*verdict));
 	verdict->outcome = OUTCOME_OK;
 	for (size_t i = 0; i < n; i++)
@@ -134,7 +125,11 @@ void verdict_make(struct verdict *verdict, const struct rank_view *views, size_t
 	find_place(verdict, views, n);
 	verdict->hang_seq = verdict->wrong_seq = -1;
 	if (verdict->outcome == OUTCOME_DIED) {
-		name_dead(verdict, views, n);
+		/* one death explains what others report; of several, one may have brought about the others */
+		dead = name_ranks(verdict, views, n, died_by_itself);
+		dead = dead ? dead : name_ranks(verdict, views, n, view_died);
+		verdict->class = CLASS_DIED;
+		verdict->confidence = dead == 1 ? CONFIDENCE_PROVED : CONFIDENCE_INCONCLUSIVE;
 	} else if (verdict->outcome == OUTCOME_HANG) {
 		verdict->class = CLASS_UNEXPLAINED;
 		verdict->confidence = CONFIDENCE_INCONCLUSIVE;

@@ -114,21 +114,15 @@ unsigned reasons_of_place(const struct rule_ctx *ctx, const struct rank_set *cul
 	return 0;
 }
 
-/* Returns true if newest calls of some rank are lost. */
-static bool any_torn(const struct evidence *e)
-{
-	for (int i = 0; i < e->nranks; i++)
-		if (e->ranks[i].present && e->ranks[i].index.last_ticket < e->ranks[i].view.issued)
-			return true;
-	return false;
-}
-
 /* Absent ranks may be culprits too, or instead; that others are well says nothing of them. */
 unsigned reasons_of_run(const struct evidence *e, size_t absent, bool well)
 {
-	bool few = absent * 2 < (size_t)e->nranks && !well;
+	bool few = absent * 2 < (size_t)e->nranks && !well, torn = false;
 
-	if (absent == 0 && !e->uncounted && !any_torn(e))
+	for (int i = 0; i < e->nranks && !torn; i++) /* newest calls of some rank are lost */
+		torn = e->ranks[i].present &&
+		       e->ranks[i].index.last_ticket < e->ranks[i].view.issued;
+	if (absent == 0 && !e->uncounted && !torn)
 		return 0;
 	return 1u << (few ? REASON_SOME_UNKNOWN : REASON_MOST_UNKNOWN);
 }

@@ -44,40 +44,6 @@ static enum outcome find_outcome(const struct evidence *e)
 	return worst;
 }
 
-/* ---- evidence of a communicator's members alone, in the order of their numbers in it: roots, partners and ranks are
- * numbered so ---- */
-
-static void part_release(struct evidence *part)
-{
-	free(part->ranks);
-	free((void *)part->numbers);
-	memset(part, 0, sizeof(*part));
-}
-
-/* Fills the part; what it held is released. Its `numbers` are those in the run, -1: unknown. It owns its ranks and
- * numbers, and borrows what these hold. */
-static void part_take(struct evidence *part, const struct evidence *e,
-		      const struct members *members)
-{
-	size_t n = (size_t)members->nranks + 1;
-	int *numbers = must(calloc(n, sizeof(*numbers)));
-
-	part_release(part);
-	*part = *e;
-	part->nranks = members->nranks;
-	part->ranks = must(calloc(n, sizeof(*part->ranks)));
-	part->numbers = numbers;
-	for (int i = 0; i < members->nranks; i++) {
-		int rank = members_rank(members, i);
-
-		part->ranks[i].cpu_share = -1;
-		part->ranks[i].view = (struct rank_view){ .rank = i, .outcome = -1, .node = -1 };
-		if (rank >= 0)
-			part->ranks[i] = e->ranks[rank];
-		numbers[i] = rank >= 0 && e->numbers ? e->numbers[rank] : rank;
-	}
-}
-
 /* Makes the context that of these members and their communicator; NULL: of all ranks and no communicator. */
 static struct rule_ctx *look_at(struct walk *w, const struct members *members, bool strict)
 {
@@ -88,7 +54,7 @@ static struct rule_ctx *look_at(struct walk *w, const struct members *members, b
 	w->ctx.plan = NULL;
 	w->ctx.comm = comm;
 	if (members && members->ranks && w->ctx.members != members)
-		part_take(&w->part, w->ctx.run, members);
+		evidence_part_take(&w->part, w->ctx.run, members);
 	if (members && members->ranks)
 		w->ctx.evidence = &w->part;
 	w->ctx.members = members;
@@ -253,15 +219,6 @@ static enum rule_outcomes outcome_bit(enum outcome outcome)
 					  : ON_OTHER;
 }
 
-/* Plays the run, where waits take more than a look at one communicator. */
-static void play_run(struct walk *w)
-{
-	if (w->comms.n < 2 && !w->ctx.in_pairs)
-		return;
-	progress_play(&w->progress, &w->comms);
-	w->ctx.played = &w->progress;
-}
-
 static bool any_pairs(const struct evidence *e)
 {
 	for (int i = 0; i < e->nranks; i++)
@@ -301,8 +258,7 @@ static void doubt_undated(struct walk *w)
 		w->d->confidence = confidence_of(w->d->confidence, 1u << REASON_UNDATED);
 		diagnosis_note(w->d,
 			       "Rank %d's dump may be older than the others', or cut: its file's "
-			       "time does "
-			       "not tell. Copy dumps with their times (cp -p, rsync -t).",
+			       "time does not tell. Copy dumps with their times (cp -p, rsync -t).",
 			       rank_number(w->ctx.run, i));
 		return;
 	}
@@ -314,7 +270,11 @@ static void walk_rows(struct walk *w, const struct rule *table, size_t n)
 	const struct members *members = next_team(w, w->comms.list);
 
 	w->ctx.in_pairs = any_pairs(w->ctx.run);
-	play_run(w);
+	if (w->comms.n > 1 ||
+	    w->ctx.in_pairs) { /* waits take more than a look at one communicator */
+		progress_play(&w->progress, &w->comms);
+		w->ctx.played = &w->progress;
+	}
 	for (; members && w->ctx.in_pairs; members = next_team(w, members + 1))
 		w->plans[members - w->comms.list] = progress_plan(look_at(w, members, true)->comm);
 	w->ctx.settled = is_settled(w);
@@ -358,7 +318,7 @@ void rules_walk(const struct rule *table, size_t n, const struct evidence *evide
 	walk_rows(&w, table, n);
 	progress_comm_release(&w.made[0]);
 	progress_comm_release(&w.made[1]);
-	part_release(&w.part);
+	evidence_part_release(&w.part);
 	evidence_progress_release(&w.progress);
 	members_list_release(&w.comms);
 	free(w.plans);
@@ -407,7 +367,7 @@ static bool investigate_groups(const struct evidence *all, struct diagnosis *d)
 	evidence_progress_release(&progress);
 	found = groups.n > 0;
 	for (size_t i = 0; i < groups.n; i++) {
-		part_take(&part, all, &groups.list[i]);
+		evidence_part_take(&part, all, &groups.list[i]);
 		rules_walk(rules, rules_count, &part, one);
 		if (i > 0 && weight(one) <= weight(d))
 			continue;
@@ -417,7 +377,7 @@ static bool investigate_groups(const struct evidence *all, struct diagnosis *d)
 	if (found && d->outcome != OUTCOME_OK)
 		diagnosis_note(d, "There are %zu groups with a communicator each; this is of %s.",
 			       groups.n, names);
-	part_release(&part);
+	evidence_part_release(&part);
 	members_list_release(&groups);
 	free(one);
 	return found;

@@ -64,28 +64,16 @@ void note_rank(const struct rule_ctx *ctx, struct finding *f, int rank, const ch
 	if (t->final && evidence_site(r, t->final, site + 4, sizeof(site) - 4)[0])
 		memcpy(site, " at ", 4);
 	if (!t->known)
-		finding_note(f, "Rank %d %s%s; its calls are not known here%s.", number, verb, how,
-			     tail);
+		note(f, "Rank %d %s%s; its calls are not known here%s.", number, verb, how, tail);
 	else if (made == 0)
-		finding_note(f, "Rank %d %s%s: no calls made on communicator %u%s.", number, verb,
-			     how, ctx->comm->comm, tail);
+		note(f, "Rank %d %s%s: no calls made on communicator %u%s.", number, verb, how,
+		     ctx->comm->comm, tail);
 	else
-		finding_note(f,
-			     "Rank %d %s%s: %" PRIu64
-			     " call%s made on communicator %u, the last one%s %s%s.",
-			     number, verb, how, made, made == 1 ? "" : "s", ctx->comm->comm, site,
-			     t->inside ? "not returned" : "returned", tail);
-}
-
-static void note_culprits(const struct rule_ctx *ctx, struct finding *f)
-{
-	char list[sizeof(((struct diagnosis *)0)->ranks)];
-
-	if (!culprits_list(ctx->evidence, &f->culprits, list, sizeof(list)))
-		finding_note(f, "%zu ranks are culprits; the list is cut.", f->culprits.n);
-	for (int i = 0; i < f->culprits.nranks && finding_has_room(f); i++)
-		if (f->culprits.in[i])
-			note_rank(ctx, f, i, "");
+		note(f,
+		     "Rank %d %s%s: %" PRIu64
+		     " call%s made on communicator %u, the last one%s %s%s.",
+		     number, verb, how, made, made == 1 ? "" : "s", ctx->comm->comm, site,
+		     t->inside ? "not returned" : "returned", tail);
 }
 
 /* Notes the others and their call, where a majority made one. */
@@ -100,10 +88,10 @@ static void note_others(const struct rule_ctx *ctx, struct finding *f)
 		return;
 	call = common_call(ctx, &f->culprits, seq, &n);
 	if (n > 0)
-		finding_note(f,
-			     "%zu of %d ranks made %s %" PRIu64
-			     " of communicator %u (%s) and wait%s in it or behind it.",
-			     n, a->nranks, call_noun(ctx), seq, a->comm, call, n == 1 ? "s" : "");
+		note(f,
+		     "%zu of %d ranks made %s %" PRIu64
+		     " of communicator %u (%s) and wait%s in it or behind it.",
+		     n, a->nranks, call_noun(ctx), seq, a->comm, call, n == 1 ? "s" : "");
 }
 
 /* The lines of code from which a culprit and another rank made the call at which timelines parted. */
@@ -121,33 +109,37 @@ static void name_lines(const struct rule_ctx *ctx, struct finding *f)
 			continue;
 		seen[other] = true;
 		snprintf(f->d.lines_there[other], sizeof(f->d.lines_there[other]), "%s",
-			 call_site(ctx, i, r));
+			 call_site(ctx->evidence, i, r));
 	}
 }
 
 void finding_conclude(const struct rule_ctx *ctx, struct finding *f, enum diagnosis_class class,
 		      enum confidence seen)
 {
+	char list[sizeof(f->d.ranks)];
+
 	f->d.class = class;
 	f->d.confidence = seen;
 	if (class == CLASS_MISSING || class == CLASS_BUSY || class == CLASS_BLOCKED)
 		f->reasons |= reasons_of_place(ctx, &f->culprits);
 	name_lines(ctx, f);
-	note_culprits(ctx, f);
+	if (!culprits_list(ctx->evidence, &f->culprits, list, sizeof(list)))
+		note(f, "%zu ranks are culprits; the list is cut.", f->culprits.n);
+	for (int i = 0; i < f->culprits.nranks && finding_has_room(f); i++)
+		if (f->culprits.in[i])
+			note_rank(ctx, f, i, "");
 	note_others(ctx, f);
 }
 
 enum diagnosis_class host_class(const struct evidence_rank *rank, enum diagnosis_class idle)
 {
-	static const char blocking[] = " futex read readv recvfrom recvmsg poll ppoll select "
-				       "pselect6 epoll_wait epoll_pwait wait4 waitid flock fcntl "
-				       "accept connect write sendto sendmsg ";
-	char name[sizeof(rank->syscall) + 2];
+	static const char blocking[] =
+		" futex read readv recvfrom recvmsg poll ppoll select pselect6 epoll_wait "
+		"epoll_pwait wait4 waitid flock fcntl accept connect write sendto sendmsg ";
 
-	snprintf(name, sizeof(name), " %s ", rank->syscall);
 	if (rank->state == 'R' && rank->cpu_share > 0.5)
 		return CLASS_BUSY;
-	return rank->syscall[0] && strstr(blocking, name) ? CLASS_BLOCKED : idle;
+	return evidence_in_syscall(rank, blocking) ? CLASS_BLOCKED : idle;
 }
 
 enum diagnosis_class shared_class(enum diagnosis_class so_far, enum diagnosis_class one,

@@ -34,9 +34,6 @@ void name_lacking_pair(const struct rule_ctx *ctx, struct finding *finding, int 
 
 /* ---- findings ---- */
 
-/* differences.c: ranks' calls are other than most ranks'; or no side is larger, and no rank is named. */
-bool report_differences(const struct rule_ctx *ctx, struct finding *finding);
-
 /* unequal.c: a send and its receive of other amounts met, or one was left out at the end of a group. */
 bool report_unequal(const struct rule_ctx *ctx, struct finding *finding);
 /* A line for each rank that waits for a partner. Returns the first call that met one which does not fit, NULL: none. */

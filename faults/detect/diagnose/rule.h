@@ -5,7 +5,7 @@
 #pragma once
 
 #include "diagnose/reports.h"
-#include "diagnose/words.h"
+#include "evidence/words.h"
 
 struct rule_ctx {
 	const struct evidence *run; /* all of it */
@@ -29,6 +29,12 @@ struct rule_ctx {
 static inline const struct rank_view *view_of(const struct rule_ctx *ctx, int rank)
 {
 	return &ctx->evidence->ranks[rank].view;
+}
+
+/* "call", or "collective" where these alone are counted. */
+static inline const char *call_noun(const struct rule_ctx *ctx)
+{
+	return ctx->comm->collectives ? "collective" : "call";
 }
 
 /* Returns whether it has found something. */
@@ -93,7 +99,7 @@ struct rule {
 	row(rule_absent_from_group, ON_HANG, COMMS_FIRST, 0) /* others are in a later init */ \
 	row(rule_inside, ON_HANG, COMMS_EACH, 0) /* a call that all made */ \
 	row(rule_missing, ON_HANG, COMMS_EACH, RULE_JOINS) /* a call that others made */ \
-	row(rule_unequal, ON_ERROR, COMMS_EACH, 0) /* partners' amounts; no culprit */ \
+	row(report_unequal, ON_ERROR, COMMS_EACH, 0) /* partners' amounts; no culprit */ \
 	row(rule_missing_at_end, ON_ANY, COMMS_EACH, RULE_DIVERGED) /* and all ended */ \
 	row(rule_behind, ON_HANG, COMMS_FIRST, 0) /* where others wait, between calls */ \
 	row(rule_not_come, ON_HANG, COMMS_FIRST, 0) /* there, before all calls */ \

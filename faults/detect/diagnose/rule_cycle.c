@@ -43,12 +43,12 @@ static void note_circle(const struct rule_ctx *ctx, struct finding *f, const str
 			 i ? " which" : "", call_kind_name((enum call_kind)call->kind), call->seq,
 			 call->comm, rank_number(ctx->run, next), i + 1 == c->n ? "." : ",");
 		if (strlen(line) + strlen(hop) >= sizeof(line)) {
-			finding_note(f, "%s", line);
+			note(f, "%s", line);
 			line[0] = '\0';
 		}
 		strcat(line, line[0] ? hop : hop + 1);
 	}
-	finding_note(f, "%s", line);
+	note(f, "%s", line);
 }
 
 /* Returns true if it is any program with sends and receives: ranks come to other calls than before by right (rule_habit looks closer). */
@@ -60,51 +60,6 @@ static bool is_any_program(const struct rule_ctx *ctx)
 }
 
 /* ---- orders ---- */
-
-/* The communicator of `v` that has the place of `rank`'s `comm` among those that each has calls on. -1: they are
- * not in as many. */
-static int same_role(const struct progress *p, int rank, uint32_t comm, int v)
-{
-	const struct rank_calls *one = &p->pending[rank], *other = &p->pending[v];
-	int role = 0, n = 0, found = -1;
-
-	for (size_t i = 0; i < one->ncomms; i++) {
-		n += one->comms[i].made > 0;
-		role += one->comms[i].made > 0 && one->comms[i].members->comm < comm;
-	}
-	for (size_t i = 0; i < other->ncomms; i++) {
-		if (other->comms[i].made == 0)
-			continue;
-		found = role-- == 0 ? (int)other->comms[i].members->comm : found;
-		n--;
-	}
-	return n == 0 ? found : -1;
-}
-
-/* 1: `v` made `first` before `second`, calls of another rank or their like on its own communicators; -1: the
- * other way round; 0: it made neither, or that is not known. */
-static int order_of(const struct progress *p, int v, const struct pending_call *first,
-		    const struct pending_call *second, int rank, bool alike)
-{
-	int a = alike ? same_role(p, rank, first->call->comm, v) : (int)first->call->comm;
-	int b = alike ? same_role(p, rank, second->call->comm, v) : (int)second->call->comm;
-	const struct rank_comm *one, *other;
-	const struct record *x, *y;
-
-	if (!progress_known(p, v) || a < 0 || b < 0)
-		return 0;
-	one = progress_part(p, v, (uint32_t)a);
-	other = progress_part(p, v, (uint32_t)b);
-	if (!one || !other)
-		return 0;
-	if (!alike && (one->members != first->members || other->members != second->members))
-		return 0;
-	if (one->made < first->nth || other->made < second->nth)
-		return (one->made >= first->nth) - (other->made >= second->nth);
-	x = progress_collective(p, v, (uint32_t)a, first->nth);
-	y = progress_collective(p, v, (uint32_t)b, second->nth);
-	return !x || !y ? 0 : x->ticket < y->ticket ? 1 : -1;
-}
 
 /* Marks the ranks with another order of two calls in the circle than most. */
 static void mark_minority(const struct rule_ctx *ctx, const struct circle *c, bool alike,
@@ -118,13 +73,13 @@ static void mark_minority(const struct rule_ctx *ctx, const struct circle *c, bo
 		    in->members == owed->members)
 			continue;
 		for (int v = 0; v < ctx->run->nranks; v++) {
-			int order = order_of(ctx->played, v, in, owed, in->rank, alike);
+			int order = progress_order(ctx->played, v, in, owed, in->rank, alike);
 
 			with += order > 0;
 			against += order < 0;
 		}
 		for (int v = 0; v < ctx->run->nranks && with < against; v++)
-			if (order_of(ctx->played, v, in, owed, in->rank, alike) > 0)
+			if (progress_order(ctx->played, v, in, owed, in->rank, alike) > 0)
 				rank_set_add(culprits, v);
 	}
 }
@@ -201,16 +156,6 @@ static void place_order(struct finding *f, const struct circle *c)
 	finding_differ(f, "order", theirs, right);
 }
 
-static void note_orders(const struct rule_ctx *ctx, struct finding *f, const char *why)
-{
-	if (f->culprits.n == 0)
-		finding_note(f, "As many ranks make the one call first as the other: either order "
-				"may be the wrong one.");
-	else
-		finding_note(f, "By %s %s should have made %s, and made %s.", why,
-			     ranks_words(ctx->run, f->culprits.in, 80), f->d.majority, f->d.theirs);
-}
-
 /* Returns true if the rank has made the same call just before, and another one before that: one of the two
  * may be too many. */
 static bool is_again(const struct rule_ctx *ctx, const struct pending_call *in)
@@ -229,8 +174,8 @@ static void name_again(const struct rule_ctx *ctx, struct finding *f, const stru
 	f->d.class = class;
 	finding_place(f, in->call->comm, in->call->seq - 1, in->call->seq, (int64_t)in->call->seq);
 	snprintf(f->d.field, sizeof(f->d.field), "call");
-	finding_note(f, "Rank %d had just made this call: one of the two is too many.",
-		     rank_number(ctx->run, in->rank));
+	note(f, "Rank %d had just made this call: one of the two is too many.",
+	     rank_number(ctx->run, in->rank));
 }
 
 bool rule_cycle(const struct rule_ctx *ctx, struct finding *f)
@@ -261,8 +206,12 @@ bool rule_cycle(const struct rule_ctx *ctx, struct finding *f)
 	for (size_t i = 0; i < c.n && f->d.class == CLASS_CYCLE; i++)
 		if (f->culprits.in[c.calls[i]->rank] && is_again(ctx, c.calls[i]))
 			name_again(ctx, f, c.calls[i], CLASS_EXTRA);
-	if (f->d.class == CLASS_CYCLE)
-		note_orders(ctx, f, why);
+	if (f->d.class == CLASS_CYCLE && f->culprits.n == 0)
+		note(f, "As many ranks make the one call first as the other: either order may be "
+			"the wrong one.");
+	else if (f->d.class == CLASS_CYCLE)
+		note(f, "By %s %s should have made %s, and made %s.", why,
+		     ranks_words(ctx->run, f->culprits.in, 80), f->d.majority, f->d.theirs);
 	f->d.confidence = CONFIDENCE_MAJORITY;
 	f->reasons |= reason_if(f->culprits.n == 0, REASON_NO_MAJORITY) |
 		      reason_if(!by_most && is_any_program(ctx), REASON_OWN_PLANS);
@@ -313,9 +262,9 @@ static void find_too_many(const struct rule_ctx *ctx, struct finding *f, const s
 	rank_set_add(&f->culprits, c->calls[i]->rank);
 	f->d.class = CLASS_UNMATCHED;
 	snprintf(f->d.field, sizeof(f->d.field), "call");
-	finding_note(f, "Without this call rank %d's are those that rank %d's expect.",
-		     rank_number(ctx->run, c->calls[i]->rank),
-		     rank_number(ctx->run, c->calls[1 - i]->rank));
+	note(f, "Without this call rank %d's are those that rank %d's expect.",
+	     rank_number(ctx->run, c->calls[i]->rank),
+	     rank_number(ctx->run, c->calls[1 - i]->rank));
 }
 
 bool rule_deadlock(const struct rule_ctx *ctx, struct finding *f)
@@ -332,9 +281,8 @@ bool rule_deadlock(const struct rule_ctx *ctx, struct finding *f)
 	mark_changed(ctx, &c, true, &f->culprits);
 	named = f->culprits.n > 0;
 	if (named)
-		finding_note(f, "By the order so far the %s should have come first.",
-			     call_kind_name(c.calls[0]->call->kind == CALL_SEND ? CALL_RECV
-										: CALL_SEND));
+		note(f, "By the order so far the %s should have come first.",
+		     call_kind_name(c.calls[0]->call->kind == CALL_SEND ? CALL_RECV : CALL_SEND));
 	for (size_t i = 0; i < c.n && !named; i++)
 		rank_set_add(&f->culprits, c.calls[i]->rank);
 	in = c.calls[first_culprit(f, &c)];

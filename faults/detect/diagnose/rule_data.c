@@ -12,22 +12,11 @@ static bool is_sound(const struct rule_ctx *ctx, const struct record_wrong *w)
 	       w->culprit < ctx->evidence->nranks && w->seq <= w->seq_last;
 }
 
-static bool same_element(const struct record_wrong *a, const struct record_wrong *b)
-{
-	return a->seq == b->seq && a->from == b->from && a->index == b->index;
-}
-
 static bool is_nan(const struct record_wrong *w)
 {
 	enum dtype dtype = (enum dtype)w->dtype;
 
 	return check_is_float(dtype) && isnan(check_decode(dtype, w->got));
-}
-
-/* The same wrong value: NaN's bits may differ. */
-static bool same_value(const struct record_wrong *a, const struct record_wrong *b)
-{
-	return a->got == b->got || (is_nan(a) && is_nan(b));
 }
 
 #define LOOKS_MAX 8192 /* wrong elements that all ranks are asked about */
@@ -52,9 +41,11 @@ static struct witnesses ask_all(const struct rule_ctx *ctx, const struct record_
 
 		in[i] = false;
 		for (uint32_t k = 0; k < n; k++) {
-			bool same = is_sound(ctx, &own[k]) && same_element(&own[k], w);
+			bool same = is_sound(ctx, &own[k]) && own[k].seq == w->seq &&
+				    own[k].from == w->from && own[k].index == w->index;
 
-			in[i] |= same && own[k].sent == w->sent && same_value(&own[k], w);
+			in[i] |= same && own[k].sent == w->sent && /* NaN's bits may differ */
+				 (own[k].got == w->got || (is_nan(&own[k]) && is_nan(w)));
 			received |= same && !own[k].sent;
 			if (is_sound(ctx, &own[k]) && own[k].seq == w->seq && own[k].sent)
 				all.contributed |= w->from < 0 || w->from == i;
@@ -110,9 +101,9 @@ static void note_element(const struct rule_ctx *ctx, struct finding *f, const bo
 	if (w->seq > 0)
 		snprintf(call, sizeof(call), " in call %" PRIu64 " of communicator %u", w->seq,
 			 w->comm);
-	finding_note(f, "%s: %s%s: element %" PRIu64 "%s is %s%s, not %s; %" PRIu64 " wrong.", who,
-		     w->sent ? "own send buffer wrong" : "receive buffer wrong", call, w->index,
-		     from, got, oddity(w, odd, sizeof(odd)), expected, w->count);
+	note(f, "%s: %s%s: element %" PRIu64 "%s is %s%s, not %s; %" PRIu64 " wrong.", who,
+	     w->sent ? "own send buffer wrong" : "receive buffer wrong", call, w->index, from, got,
+	     oddity(w, odd, sizeof(odd)), expected, w->count);
 }
 
 /* Places the finding at the first of the calls with wrong data: of several with the same buffers those that send, or those
@@ -243,11 +234,10 @@ static bool judge(const struct rule_ctx *ctx, struct finding *f, bool own)
 		note_wrongs(ctx, f, inquiry);
 		f->d.class = CLASS_CORRUPT;
 		f->d.confidence = seen_by(ctx, f, inquiry);
-		finding_note(f, inquiry->own
-					? "What a rank sends is its own: nobody else's data or "
-					  "calls explain it."
-					: "All send buffers hold what they must: the data were "
-					  "damaged on their way, or where they arrived.");
+		note(f, inquiry->own ? "What a rank sends is its own: nobody else's data or calls "
+				       "explain it."
+				     : "All send buffers hold what they must: the data were "
+				       "damaged on their way, or where they arrived.");
 	}
 	free(inquiry);
 	return found;

@@ -26,12 +26,6 @@ static bool is_child(const struct claim *claim)
 	return claim->nranks <= RECORD_CHILD(0);
 }
 
-/* Two ranks are in one split, into the same child or another one. */
-static bool same_split(const struct claim *a, const struct claim *b)
-{
-	return is_child(a) && a->nranks == b->nranks && a->place == b->place;
-}
-
 /* Some of them are inside, and fewer have come than were announced. */
 static bool waits(const struct rule_ctx *ctx, const struct group *g)
 {
@@ -133,17 +127,9 @@ static bool *mark_came(const struct rule_ctx *ctx, const struct group *g,
 		came[g->claims[i].rank] = true;
 	for (size_t i = 0; i < n; i++)
 		came[claims[i].rank] |=
-			same_split(g->claims, &claims[i]) && in_init(ctx, &claims[i]);
+			is_child(g->claims) && claims[i].nranks == g->claims->nranks &&
+			claims[i].place == g->claims->place && in_init(ctx, &claims[i]);
 	return came;
-}
-
-static void note_unknown(const struct rule_ctx *ctx, struct finding *f, int missing)
-{
-	char list[128] = "";
-
-	culprits_list(ctx->evidence, &f->culprits, list, sizeof(list));
-	finding_note(f, "Who the others are is not known: %d of ranks %s.", missing, list);
-	f->reasons |= reason_if(true, REASON_NO_MAJORITY);
 }
 
 /* Names the ranks that did not come, where all of them could. */
@@ -153,6 +139,7 @@ static bool report(const struct rule_ctx *ctx, struct finding *f, struct group *
 	const struct claim *first = g->claims;
 	bool known = take_members(ctx, g, claims, n), idle = true;
 	bool *came = mark_came(ctx, g, claims, n);
+	char list[128] = "";
 	int inside = 0;
 
 	for (int i = 0; i < ctx->evidence->nranks; i++) {
@@ -167,11 +154,15 @@ static bool report(const struct rule_ctx *ctx, struct finding *f, struct group *
 		return false;
 	finding_place(f, first->comm, 0, 0, 0);
 	finding_differ(f, "call", "no call", "communicator init");
-	finding_note(f, "%d of %d ranks are inside %s.", inside,
-		     is_child(first) ? (int)g->nmembers : first->nranks,
-		     is_child(first) ? "a communicator's split" : "a communicator's init");
-	if (!known && (int)f->culprits.n + inside > first->nranks)
-		note_unknown(ctx, f, first->nranks - inside);
+	note(f, "%d of %d ranks are inside %s.", inside,
+	     is_child(first) ? (int)g->nmembers : first->nranks,
+	     is_child(first) ? "a communicator's split" : "a communicator's init");
+	if (!known && (int)f->culprits.n + inside > first->nranks) {
+		culprits_list(ctx->evidence, &f->culprits, list, sizeof(list));
+		note(f, "Who the others are is not known: %d of ranks %s.", first->nranks - inside,
+		     list);
+		f->reasons |= 1u << REASON_NO_MAJORITY;
+	}
 	finding_conclude(ctx, f, culprits_class(ctx, &f->culprits, CLASS_INIT_MISSING),
 			 CONFIDENCE_MAJORITY);
 	return true;

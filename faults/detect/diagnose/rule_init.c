@@ -48,17 +48,15 @@ static bool report_arguments(const struct rule_ctx *ctx, struct finding *f,
 			continue;
 		argument_text(views[i], id, text, sizeof(text));
 		if (finding_has_room(f))
-			finding_note(f, "Rank %d called communicator init with %s%s%s.",
-				     views[i]->rank, text, most ? ", the others with " : "",
-				     most ? f->d.majority : "");
+			note(f, "Rank %d called communicator init with %s%s%s.", views[i]->rank,
+			     text, most ? ", the others with " : "", most ? f->d.majority : "");
 		if (most)
 			rank_set_add(&f->culprits, views[i]->rank);
 	}
 	f->reasons |= reason_if(!most, REASON_NO_MAJORITY);
 	finding_conclude(ctx, f, CLASS_INIT_MISMATCH, CONFIDENCE_MAJORITY);
 	if (!most)
-		finding_note(f,
-			     "No value has a majority: either side may be the one that is wrong.");
+		note(f, "No value has a majority: either side may be the one that is wrong.");
 	return true;
 }
 
@@ -102,10 +100,10 @@ static bool no_rank_came(const struct rule_ctx *ctx, struct finding *f)
 		snprintf(who, sizeof(who), "%zu of %zu ranks", n, n + absent);
 	else
 		snprintf(who, sizeof(who), "all %zu ranks", n);
-	finding_note(f,
-		     "Nobody has come to communicator init: %s wait in '%s'. Whether one of %s "
-		     "keeps the others from it cannot be told.",
-		     who, first->what, absent ? "these or of the rest" : "them");
+	note(f,
+	     "Nobody has come to communicator init: %s wait in '%s'. Whether one of %s keeps the "
+	     "others from it cannot be told.",
+	     who, first->what, absent ? "these or of the rest" : "them");
 	finding_conclude(ctx, f, CLASS_INIT_MISSING, CONFIDENCE_INCONCLUSIVE);
 	return true;
 }
@@ -151,20 +149,11 @@ bool rule_absent_from_init(const struct rule_ctx *ctx, struct finding *f)
 	if (f->culprits.n == 0)
 		return inside == 0 && no_rank_came(ctx, f);
 	place_missing_init(ctx, f);
-	finding_note(f, "%zu of %d ranks %s inside communicator init.", inside,
-		     ctx->evidence->nranks, inside == 1 ? "is" : "are");
+	note(f, "%zu of %d ranks %s inside communicator init.", inside, ctx->evidence->nranks,
+	     inside == 1 ? "is" : "are");
 	finding_conclude(ctx, f, culprits_class(ctx, &f->culprits, CLASS_INIT_MISSING),
 			 CONFIDENCE_PROVED);
 	return true;
-}
-
-/* After so many calls, also where what it broke is an earlier call of the others'. */
-static void place_abort(struct finding *f, uint64_t after)
-{
-	if (after >= INT64_MAX || f->d.seq_low == (int64_t)after + 1)
-		return;
-	f->d.seq_low = f->d.seq_high = (int64_t)after + 1;
-	finding_differ(f, "call", "aborted before it", "not made yet");
 }
 
 bool rule_aborted(const struct rule_ctx *ctx, struct finding *f)
@@ -186,10 +175,14 @@ bool rule_aborted(const struct rule_ctx *ctx, struct finding *f)
 	if (f->culprits.n == 0 || f->culprits.n == (size_t)ctx->evidence->nranks)
 		return false;
 	place_missing(ctx, f);
-	place_abort(f, after);
+	if (after < INT64_MAX && f->d.seq_low != (int64_t)after + 1) {
+		/* also where what it broke is an earlier call of the others' */
+		f->d.seq_low = f->d.seq_high = (int64_t)after + 1;
+		finding_differ(f, "call", "aborted before it", "not made yet");
+	}
 	after = view_of(ctx, last)->aborted_after;
-	finding_note(f, "Rank %d aborted communicator 0 after %" PRIu64 " call%s on it.",
-		     rank_number(ctx->evidence, last), after, after == 1 ? "" : "s");
+	note(f, "Rank %d aborted communicator 0 after %" PRIu64 " call%s on it.",
+	     rank_number(ctx->evidence, last), after, after == 1 ? "" : "s");
 	finding_conclude(ctx, f, CLASS_ABORTED, CONFIDENCE_PROVED);
 	return true;
 }

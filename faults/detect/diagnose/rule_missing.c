@@ -11,22 +11,18 @@ static bool is_one_step(const struct rule_ctx *ctx, uint64_t seq)
 	return seq == ctx->comm->top || call_in_pairs(progress_reference(ctx->comm, seq));
 }
 
-/* Returns true if it waits, all its calls done, in one place with ranks that made one more and are done with it. */
-static bool waits_with_makers(const struct rank_view *v, const struct missing *makers)
-{
-	return v->waiting && makers->through && v->completed >= v->issued &&
-	       strcmp(v->what, makers->through) == 0;
-}
-
 /* One call left out at the end, and a loop left that much early, leave the same evidence. */
 static enum diagnosis_class missing_class(const struct rule_ctx *ctx, int rank,
 					  const struct missing *makers)
 {
 	const struct evidence_rank *r = &ctx->evidence->ranks[rank];
-
+	const struct rank_view *v = &r->view;
 	bool one_step = is_one_step(ctx, ctx->comm->tracks[rank].last + 1);
 
-	if (!missing_passed(makers, &r->view) && !(one_step && waits_with_makers(&r->view, makers)))
+	/* or it waits, all its calls done, in one place with ranks that made one more and are done with it */
+	if (!missing_passed(makers, v) &&
+	    !(one_step && v->waiting && makers->through && v->completed >= v->issued &&
+	      strcmp(v->what, makers->through) == 0))
 		return host_class(r, CLASS_MISSING);
 	return one_step ? CLASS_SKIPPED_OR_EARLY : CLASS_EARLY;
 }
@@ -43,14 +39,6 @@ static bool is_surplus(const struct rule_ctx *ctx, const struct rank_set *behind
 	return true;
 }
 
-static void turn_round(const struct rule_ctx *ctx, struct rank_set *behind, uint64_t seq)
-{
-	rank_set_clear(behind);
-	for (int i = 0; i < ctx->comm->nranks; i++)
-		if (ctx->comm->tracks[i].known && ctx->comm->tracks[i].last >= seq)
-			rank_set_add(behind, i);
-}
-
 /* Notes that the culprits are past call `seq`, and that one call or all may be missing. */
 static void note_past(const struct rule_ctx *ctx, struct finding *f, uint64_t seq)
 {
@@ -58,19 +46,19 @@ static void note_past(const struct rule_ctx *ctx, struct finding *f, uint64_t se
 	uint64_t top = ctx->comm->top;
 	char calls[64];
 
-	finding_note(f, "The culprit%s past the call: %s in another place or %s finished.",
-		     one ? " is" : "s are", one ? "it waits" : "they wait", one ? "has" : "have");
+	note(f, "The culprit%s past the call: %s in another place or %s finished.",
+	     one ? " is" : "s are", one ? "it waits" : "they wait", one ? "has" : "have");
 	if (!is_one_step(ctx, seq))
 		return;
 	f->reasons |= 1u << REASON_LAST_CALL;
 	snprintf(calls, sizeof(calls),
 		 seq == top ? "Call %" PRIu64 " is" : "Calls %" PRIu64 " to %" PRIu64 " are", seq,
 		 top);
-	finding_note(f,
-		     "%s the last that anyone made: whether %s left out %s alone or all from %s on "
-		     "cannot be told (skipped-call or early-exit).",
-		     calls, one ? "the rank" : "they", seq == top ? "this one" : "these",
-		     seq == top ? "it" : "there");
+	note(f,
+	     "%s the last that anyone made: whether %s left out %s alone or all from %s on cannot "
+	     "be told (skipped-call or early-exit).",
+	     calls, one ? "the rank" : "they", seq == top ? "this one" : "these",
+	     seq == top ? "it" : "there");
 }
 
 /* Returns true if all of the culprits wait for sends or receives of theirs; `alone`: for partners that left
@@ -98,8 +86,7 @@ static void note_own_pairs(const struct rule_ctx *ctx, struct finding *f)
 		return;
 	for (int i = 0; i < ctx->comm->nranks; i++)
 		known = known && (!f->culprits.in[i] || progress_partners_known(ctx->comm, i));
-	finding_note(f, "Sends or receives that %s made are pending: %s may wait for these.", who,
-		     who);
+	note(f, "Sends or receives that %s made are pending: %s may wait for these.", who, who);
 	f->reasons |= 1u << (known ? REASON_OWN_PAIRS : REASON_PARTNERS_UNKNOWN);
 }
 
@@ -140,7 +127,10 @@ static bool report_surplus(const struct rule_ctx *ctx, struct finding *f, uint64
 	enum diagnosis_class class;
 	const char *less = ranks_words(ctx->evidence, f->culprits.in, 64), *more;
 
-	turn_round(ctx, &f->culprits, seq);
+	rank_set_clear(&f->culprits);
+	for (int i = 0; i < ctx->comm->nranks; i++)
+		if (ctx->comm->tracks[i].known && ctx->comm->tracks[i].last >= seq)
+			rank_set_add(&f->culprits, i);
 	more = ranks_words(ctx->evidence, f->culprits.in, 64);
 	memcpy(f->d.theirs, f->d.majority, sizeof(f->d.theirs));
 	snprintf(f->d.majority, sizeof(f->d.majority), "no call");
@@ -152,10 +142,10 @@ static bool report_surplus(const struct rule_ctx *ctx, struct finding *f, uint64
 		return true;
 	}
 	rank_set_clear(&f->culprits);
-	finding_note(f,
-		     "Either %s made call %" PRIu64 " too many, or %s left it out or left before "
-		     "it: nothing but their numbers speaks for a side.",
-		     more, seq, less);
+	note(f,
+	     "Either %s made call %" PRIu64 " too many, or %s left it out or left before it: "
+	     "nothing but their numbers speaks for a side.",
+	     more, seq, less);
 	finding_conclude(ctx, f, CLASS_MISMATCH, CONFIDENCE_INCONCLUSIVE);
 	return true;
 }
@@ -181,8 +171,8 @@ static enum diagnosis_class class_of_missing(const struct rule_ctx *ctx, struct 
 			class = shared_class(class, one, CLASS_MISSING);
 		}
 	if (is_past(class) && f->culprits.n >= makers->came) {
-		finding_note(f, "As many ranks made the call as did not: those who did may have "
-				"made one too many.");
+		note(f, "As many ranks made the call as did not: those who did may have made one "
+			"too many.");
 		f->reasons |= 1u << REASON_SURPLUS;
 	}
 	if (is_past(class) && ctx->in_pairs && !ctx->plan->followed && !ctx->comm->collectives)

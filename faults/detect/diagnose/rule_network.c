@@ -1,7 +1,9 @@
-/* rule_network.c: rules about ranks that called init alike and do not reach each other. */
+/* rule_network.c: rules about hosts that cannot be looked at, of whose ranks none is blamed, and about ranks that called init alike
+ * and do not reach each other. */
 
 #include "diagnose/rule.h"
 #include "base/stats.h"
+#include "record/verdict.h"
 
 /* A packet that is sent again so often is lost by something that lasts: where a tenth of all packets is lost it is by
  * chance once in 1,000, and once in 1,000,000. That takes 1.4 and 13 s, of a new connection 7 and 63 s. */
@@ -55,16 +57,14 @@ bool rule_cut_off(const struct rule_ctx *ctx, struct finding *f)
 	few = cut < waiting;
 	for (int i = 0; i < ctx->evidence->nranks; i++) {
 		if (cut_off_at_init(ctx, i) && finding_has_room(f))
-			finding_note(f, "Rank %d: %.200s", rank_number(ctx->evidence, i),
-				     view_of(ctx, i)->error);
+			note(f, "Rank %d: %.200s", rank_number(ctx->evidence, i),
+			     view_of(ctx, i)->error);
 		if (cut != waiting && cut_off_at_init(ctx, i) == few)
 			rank_set_add(&f->culprits, i);
 	}
 	place_init(f, waiting > 0);
-	finding_note(
-		f,
-		"%zu of %d ranks found no way to the others; %zu wait%s inside communicator init.",
-		cut, ctx->evidence->nranks, waiting, waiting == 1 ? "s" : "");
+	note(f, "%zu of %d ranks found no way to the others; %zu wait%s inside communicator init.",
+	     cut, ctx->evidence->nranks, waiting, waiting == 1 ? "s" : "");
 	f->reasons |= reason_if(f->culprits.n == 0, REASON_NO_MAJORITY);
 	finding_conclude(ctx, f, CLASS_INIT_UNREACHABLE, CONFIDENCE_MAJORITY);
 	return true;
@@ -113,11 +113,11 @@ bool rule_unanswered(const struct rule_ctx *ctx, struct finding *f)
 		most = r->sockets.resends > most ? r->sockets.resends : most;
 		add_way(f, r->view.host, o->view.host);
 		if (finding_has_room(f))
-			finding_note(f,
-				     "What rank %d (%.60s) sends to port %d of %s (%.60s) is not "
-				     "acknowledged: sent again %d times.",
-				     i, r->view.host, r->sockets.port, r->sockets.peer,
-				     o->view.host, r->sockets.resends);
+			note(f,
+			     "What rank %d (%.60s) sends to port %d of %s (%.60s) is not "
+			     "acknowledged: sent again %d times.",
+			     i, r->view.host, r->sockets.port, r->sockets.peer, o->view.host,
+			     r->sockets.resends);
 	}
 	f->d.class = most < RESENDS_TELL ? CLASS_UNEXPLAINED : CLASS_PARTITION;
 	f->d.confidence = most < RESENDS_SHOW ? CONFIDENCE_INCONCLUSIVE : CONFIDENCE_MAJORITY;
@@ -160,11 +160,72 @@ bool rule_namespace(const struct rule_ctx *ctx, struct finding *f)
 		if (has_network(ctx, i) && ctx->evidence->ranks[i].netns != networks.most)
 			rank_set_add(&f->culprits, i);
 	place_init(f, true);
-	finding_note(f,
-		     "All are inside communicator init with the same arguments, but in %zu network "
-		     "namespaces, of which the largest holds %zu of them.",
-		     networks.kinds, networks.votes);
+	note(f,
+	     "All are inside communicator init with the same arguments, but in %zu network "
+	     "namespaces, of which the largest holds %zu of them.",
+	     networks.kinds, networks.votes);
 	f->reasons |= reason_if(networks.votes * 2 <= networks.n, REASON_NO_MAJORITY);
 	finding_conclude(ctx, f, CLASS_INIT_UNREACHABLE, CONFIDENCE_MAJORITY);
+	return true;
+}
+
+/* ---- hosts whose monitor or launcher is lost, or the way to them ---- */
+
+#define LOST_WORDS(name, number, class, words) [name] = words,
+static const char *const words[LOST_KINDS] = { LOSTS(LOST_WORDS) };
+
+static bool lists(const char *list, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *at = list; (at = strstr(at, name)); at += len)
+		if ((at == list || at[-1] == ',') && (at[len] == ',' || !at[len]))
+			return true;
+	return false;
+}
+
+/* The host's ranks, "2-3", are known as of the last message. */
+static void note_host(const struct rule_ctx *ctx, struct finding *f, const struct rank_view *v)
+{
+	bool in[1024] = { false };
+	char ranks[128];
+	int n = ctx->run->nranks < 1024 ? ctx->run->nranks : 1024;
+
+	for (int i = 0; i < n; i++)
+		in[i] = ctx->run->ranks[i].present && ctx->run->ranks[i].view.lost &&
+			strcmp(ctx->run->ranks[i].view.host, v->host) == 0;
+	rank_list_words(in, n, ranks, sizeof(ranks));
+	if (v->reported) /* by its own host, which sees its ranks */
+		note(f, "Host %s: %s. No rank is blamed for it.", v->host, words[v->lost]);
+	else
+		note(f, "Host %s: %s. What %s did since is not seen: no rank is blamed for it.",
+		     v->host[0] ? v->host : "?", words[v->lost], ranks);
+}
+
+bool rule_lost_hosts(const struct rule_ctx *ctx, struct finding *f)
+{
+	uint32_t worst = LOST_NOT;
+
+	for (int i = 0; i < ctx->run->nranks; i++) {
+		const struct rank_view *v = &ctx->run->ranks[i].view;
+		size_t at = strlen(f->d.hosts);
+
+		if (!ctx->run->ranks[i].present || !v->lost)
+			continue;
+		worst = v->lost > worst ? v->lost : worst;
+		if (lists(f->d.hosts, v->host))
+			continue;
+		snprintf(f->d.hosts + at, sizeof(f->d.hosts) - at, "%s%s", at ? "," : "", v->host);
+		note_host(ctx, f, v);
+	}
+	/* a death that was seen, on a host that is heard of, explains more */
+	for (int i = 0; i < ctx->run->nranks; i++)
+		if (ctx->run->ranks[i].present && view_died(&ctx->run->ranks[i].view) &&
+		    !ctx->run->ranks[i].view.lost)
+			return false;
+	if (worst == LOST_NOT)
+		return false;
+	f->d.class = class_of_lost(worst);
+	f->d.confidence = worst == LOST_SILENT ? CONFIDENCE_INCONCLUSIVE : CONFIDENCE_PROVED;
 	return true;
 }

@@ -19,15 +19,6 @@ static bool is_over(const struct rule_ctx *ctx, int rank)
 	return v->completed >= v->issued || (elsewhere && !t->inside && !call_in_pairs(t->final));
 }
 
-/* Returns true if it has made as many calls as any rank, waits for none of them, and lives. */
-static bool is_through(const struct rule_ctx *ctx, int rank)
-{
-	const struct track *t = &ctx->comm->tracks[rank];
-
-	return t->known && t->last > 0 && t->last == ctx->comm->top && is_over(ctx, rank) &&
-	       ctx->evidence->ranks[rank].view.process < PROCESS_EXITED;
-}
-
 /* Where the rank waits that was the last to come to its place, and how many ranks wait there, all calls completed. */
 struct place {
 	const char *what;
@@ -41,7 +32,10 @@ static struct place find_place(const struct rule_ctx *ctx)
 	double least = INFINITY;
 
 	for (int i = 0; i < ctx->comm->nranks; i++) {
-		if (!is_through(ctx, i))
+		const struct track *t = &ctx->comm->tracks[i];
+
+		if (!t->known || t->last == 0 || t->last != ctx->comm->top || !is_over(ctx, i) ||
+		    view_of(ctx, i)->process >= PROCESS_EXITED)
 			return p;
 		if (view_of(ctx, i)->waiting && view_of(ctx, i)->waited < least) {
 			least = view_of(ctx, i)->waited;
@@ -61,16 +55,6 @@ static struct place find_place(const struct rule_ctx *ctx)
 	return p;
 }
 
-/* In another place since before any of them came, in the midst of calls that have all ended: nothing
- * there takes long. Buffers and data checks are a rank's own work, and may. A rank that waits for its device has
- * more calls there than are noted: a graph repeats them. */
-static bool stays_behind(const struct rank_view *v, const struct place *others)
-{
-	return (v->phase == PHASE_WARMUP || v->phase == PHASE_TIMED) && v->waiting &&
-	       strcmp(v->what, others->what) != 0 && v->waited > others->longest &&
-	       v->device_wait != RECORD_DEVICE_AWAITED;
-}
-
 bool rule_behind(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct place others = find_place(ctx);
@@ -81,7 +65,14 @@ bool rule_behind(const struct rule_ctx *ctx, struct finding *f)
 	if (there == 0)
 		return false;
 	for (int i = 0; i < ctx->comm->nranks; i++) {
-		if (!stays_behind(view_of(ctx, i), &others))
+		const struct rank_view *v = view_of(ctx, i);
+
+		/* in another place since before any of them came, in the midst of calls that have all ended: nothing there takes long;
+		 * buffers and data checks are a rank's own work, and may. One that waits for its device has more calls there than
+		 * are noted: a graph repeats them */
+		if ((v->phase != PHASE_WARMUP && v->phase != PHASE_TIMED) || !v->waiting ||
+		    strcmp(v->what, others.what) == 0 || v->waited <= others.longest ||
+		    v->device_wait == RECORD_DEVICE_AWAITED)
 			continue;
 		first = first < 0 ? i : first;
 		rank_set_add(&f->culprits, i);
@@ -94,12 +85,12 @@ bool rule_behind(const struct rule_ctx *ctx, struct finding *f)
 		return false;
 	finding_place(f, ctx->comm->comm, ctx->comm->top, ctx->comm->top, -1);
 	finding_differ(f, "place", view_of(ctx, first)->what, others.what);
-	finding_note(f,
-		     "Nobody waits for a call: those up to %" PRIu64
-		     " of communicator %u have ended or returned. "
-		     "%zu of %d ranks wait outside of calls, in '%s'; the other%s stayed behind.",
-		     ctx->comm->top, ctx->comm->comm, there, ctx->comm->nranks, others.what,
-		     f->culprits.n == 1 ? "" : "s");
+	note(f,
+	     "Nobody waits for a call: those up to %" PRIu64
+	     " of communicator %u have ended or returned. %zu of %d ranks wait outside of calls, "
+	     "in '%s'; the other%s stayed behind.",
+	     ctx->comm->top, ctx->comm->comm, there, ctx->comm->nranks, others.what,
+	     f->culprits.n == 1 ? "" : "s");
 	f->reasons |= reason_if(there <= f->culprits.n, REASON_NO_MAJORITY);
 	finding_conclude(ctx, f, class, CONFIDENCE_MAJORITY);
 	return true;
@@ -114,15 +105,6 @@ static bool is_outside(const struct rule_ctx *ctx, int rank)
 	       v->completed >= v->issued && v->comm_state != RECORD_COMM_INIT;
 }
 
-/* Alive, with as many calls as all, in none of them and in no wait: code of its own, which says nothing. */
-static bool is_on_its_own(const struct rule_ctx *ctx, int rank)
-{
-	const struct rank_view *v = &ctx->evidence->ranks[rank].view;
-
-	return v->process == PROCESS_ALIVE && !v->waiting && v->completed >= v->issued &&
-	       v->comm_state == RECORD_COMM_READY && v->last.state != RECORD_ISSUING;
-}
-
 /* All others wait in one place before the first call. Later a rank may be on its way from one to the next. */
 bool rule_not_come(const struct rule_ctx *ctx, struct finding *f)
 {
@@ -130,10 +112,12 @@ bool rule_not_come(const struct rule_ctx *ctx, struct finding *f)
 	const char *what = NULL;
 	size_t there = 0;
 
-	for (int i = 0; i < ctx->comm->nranks; i++) {
-		if (ctx->comm->top > 0)
-			return false;
-		if (is_on_its_own(ctx, i)) {
+	for (int i = 0; i < ctx->comm->nranks && ctx->comm->top == 0; i++) {
+		const struct rank_view *v = &ranks[i].view;
+
+		/* alive, with as many calls as all, in none of them and in no wait: code of its own, which says nothing */
+		if (v->process == PROCESS_ALIVE && !v->waiting && v->completed >= v->issued &&
+		    v->comm_state == RECORD_COMM_READY && v->last.state != RECORD_ISSUING) {
 			rank_set_add(&f->culprits, i);
 			continue;
 		}
@@ -146,18 +130,12 @@ bool rule_not_come(const struct rule_ctx *ctx, struct finding *f)
 		return false;
 	finding_place(f, ctx->comm->comm, ctx->comm->top, ctx->comm->top, -1);
 	finding_differ(f, "place", "no wait", what);
-	finding_note(
-		f, "Nobody waits for a call: %zu of %d ranks wait in '%s', and %s not come there.",
-		there, ctx->comm->nranks, what, f->culprits.n == 1 ? "one has" : "others have");
+	note(f, "Nobody waits for a call: %zu of %d ranks wait in '%s', and %s not come there.",
+	     there, ctx->comm->nranks, what, f->culprits.n == 1 ? "one has" : "others have");
 	f->reasons |= reason_if(there <= f->culprits.n, REASON_NO_MAJORITY);
 	finding_conclude(ctx, f, culprits_class(ctx, &f->culprits, CLASS_MISSING),
 			 CONFIDENCE_MAJORITY);
 	return true;
-}
-
-static bool same_place(const struct evidence_rank *a, const struct evidence_rank *b)
-{
-	return strcmp(a->syscall, b->syscall) == 0 && strcmp(a->view.what, b->view.what) == 0;
 }
 
 /* A line for all of `left` that are where `first` is: they are taken out of it. `there`: room
@@ -170,15 +148,16 @@ static void note_place(const struct rule_ctx *ctx, struct finding *f, bool *left
 	size_t n = 0;
 
 	for (int i = 0; i < ctx->comm->nranks; i++) {
-		there[i] = left[i] && same_place(&ranks[i], r);
+		there[i] = left[i] && strcmp(ranks[i].syscall, r->syscall) == 0 &&
+			   strcmp(ranks[i].view.what, r->view.what) == 0;
 		left[i] = left[i] && !there[i];
 		n += there[i];
 	}
 	evidence_doing(r, call, sizeof(call));
 	names = ranks_words(ctx->evidence, there, 64);
 	names[0] = 'R';
-	finding_note(f, "%s wait%s in '%s', %s.", names, n == 1 ? "s" : "", r->view.what,
-		     r->syscall[0] || r->where[0] ? call : "in no system call");
+	note(f, "%s wait%s in '%s', %s.", names, n == 1 ? "s" : "", r->view.what,
+	     r->syscall[0] || r->where[0] ? call : "in no system call");
 }
 
 bool remark_no_calls(const struct rule_ctx *ctx, struct finding *f)
@@ -197,11 +176,10 @@ bool remark_no_calls(const struct rule_ctx *ctx, struct finding *f)
 	}
 	all = all && n > 0;
 	if (all)
-		finding_note(f,
-			     "Nobody has made call %" PRIu64
-			     " of communicator %u: all %zu ranks wait "
-			     "outside of calls.",
-			     a->top + 1, a->comm, n);
+		note(f,
+		     "Nobody has made call %" PRIu64
+		     " of communicator %u: all %zu ranks wait outside of calls.",
+		     a->top + 1, a->comm, n);
 	for (int i = 0; all && i < a->nranks && finding_has_room(f); i++)
 		if (left[i])
 			note_place(ctx, f, left, left + a->nranks, i);
@@ -274,7 +252,7 @@ bool rule_other_wait(const struct rule_ctx *ctx, struct finding *f)
 		alone += more == 1;
 	}
 	if (places > 1) {
-		finding_note(f, "%s.", line);
+		note(f, "%s.", line);
 		for (int i = 0; i < e->nranks && n > 2 && places == 2 && alone == 1; i++)
 			if (one[i])
 				rank_set_add(&f->culprits, i);
@@ -304,12 +282,10 @@ bool rule_uncalled(const struct rule_ctx *ctx, struct finding *f)
 		    ctx->evidence->ranks[i].view.phase != PHASE_SPARE)
 			return false;
 	f->d.class = CLASS_SKIPPED_OR_EARLY;
-	finding_note(f,
-		     "Nothing diverged: all ranks made the same %" PRIu64
-		     " calls on communicator %u.",
-		     ctx->comm->top, ctx->comm->comm);
-	finding_note(f, "The wrong data are in buffers of calls that nobody made: all ranks left "
-			"them out alike, or left before them.");
+	note(f, "Nothing diverged: all ranks made the same %" PRIu64 " calls on communicator %u.",
+	     ctx->comm->top, ctx->comm->comm);
+	note(f, "The wrong data are in buffers of calls that nobody made: all ranks left them out "
+		"alike, or left before them.");
 	return true;
 }
 
@@ -335,9 +311,8 @@ bool rule_unseen(const struct rule_ctx *ctx, struct finding *f)
 		return false;
 	finding_place(f, a->comm, seq, seq, (int64_t)seq);
 	finding_differ(f, "call", "not known", common_call(ctx, &f->culprits, seq, &n));
-	finding_note(f,
-		     "All others wait in calls that they make alike: for who left no evidence, or "
-		     "it is not here.");
+	note(f, "All others wait in calls that they make alike: for who left no evidence, or it is "
+		"not here.");
 	finding_conclude(ctx, f, CLASS_UNSEEN, CONFIDENCE_INCONCLUSIVE);
 	return true;
 }
@@ -347,7 +322,6 @@ bool rule_unexplained(const struct rule_ctx *ctx, struct finding *f)
 	f->d.class = CLASS_UNEXPLAINED;
 	f->d.comm = ctx->comm->comm;
 	f->d.hang_seq = progress_hang_point(ctx->comm);
-	finding_note(f, "Ranks wait past their deadline, and nothing in the evidence says "
-			"for whom.");
+	note(f, "Ranks wait past their deadline, and nothing in the evidence says for whom.");
 	return true;
 }

@@ -194,20 +194,20 @@ static void report_wrong_peer(const struct rule_ctx *ctx, struct finding *f, int
 	right.peer = partner;
 	if (f->culprits.n == 0) {
 		place_mismatch(ctx, f, wrong, lacking, true);
-		snprintf(f->d.field, sizeof(f->d.field), "peer");
-		snprintf(f->d.majority, sizeof(f->d.majority), "%s",
-			 call_words(ctx->evidence, &right));
+		finding_differ(f, "peer", call_words(ctx->evidence, wrong),
+			       call_words(ctx->evidence, &right));
 		name_pair(ctx, f, rank, wrong->kind, partner);
 	}
 	if (f->culprits.in[rank])
 		return;
 	rank_set_add(&f->culprits, rank);
-	finding_note(f,
-		     "Rank %d made call %" PRIu64 " (%s), of which rank %d has no part; rank %d's "
-		     "call %" PRIu64 " (%s) lacks its counterpart.",
-		     rank_number(ctx->evidence, rank), wrong->seq, call_words(ctx->evidence, wrong),
-		     rank_number(ctx->evidence, wrong->peer), rank_number(ctx->evidence, partner),
-		     lacking->seq, call_words(ctx->evidence, lacking));
+	note(f,
+	     "Rank %d made call %" PRIu64
+	     " (%s), of which rank %d has no part; rank %d's call %" PRIu64
+	     " (%s) lacks its counterpart.",
+	     rank_number(ctx->evidence, rank), wrong->seq, call_words(ctx->evidence, wrong),
+	     rank_number(ctx->evidence, wrong->peer), rank_number(ctx->evidence, partner),
+	     lacking->seq, call_words(ctx->evidence, lacking));
 }
 
 /* The first call that has no counterpart, and the rank that made it; NULL: there is none that can be told. */
@@ -260,7 +260,7 @@ static bool find_peers(const struct rule_ctx *ctx, struct finding *f, const stru
 	if (n == 0)
 		return false;
 	if (open)
-		finding_note(f, "Another rank's call that never came would leave these open, too.");
+		note(f, "Another rank's call that never came would leave these open, too.");
 	f->reasons |= reason_if(open, REASON_OTHER_CAUSE) |
 		      reason_if(!ctx->plan->followed &&
 					(ctx->comm->any_program || f->d.seq_high < PLAN_LONG),
@@ -286,13 +286,12 @@ static void report_mismatch(const struct rule_ctx *ctx, struct finding *f,
 	if (j.moved)
 		snprintf(f->d.field, sizeof(f->d.field), "call");
 	if (j.step == STEP_AHEAD)
-		finding_note(f, "By the calls before it rank %d left one out.", rank);
+		note(f, "By the calls before it rank %d left one out.", rank);
 	else if (j.step == STEP_AGAIN)
-		finding_note(f, "Rank %d made the call before it once more.", rank);
+		note(f, "Rank %d made the call before it once more.", rank);
 	else if (j.culprit < 0)
-		finding_note(f,
-			     "Nothing speaks for one or the other: either may be the one that is "
-			     "wrong.");
+		note(f,
+		     "Nothing speaks for one or the other: either may be the one that is wrong.");
 	f->reasons |= reason_if(j.culprit < 0, REASON_NO_MAJORITY) |
 		      reason_if(!ctx->plan->followed && mismatch->at < PLAN_MIN, REASON_OWN_PLANS);
 	finding_conclude(ctx, f, j.moved ? CLASS_UNMATCHED : CLASS_PAIR_SIZE, CONFIDENCE_MAJORITY);
@@ -316,11 +315,6 @@ bool rule_pairs(const struct rule_ctx *ctx, struct finding *f)
 	return found;
 }
 
-bool rule_unequal(const struct rule_ctx *ctx, struct finding *f)
-{
-	return report_unequal(ctx, f);
-}
-
 bool remark_open_pairs(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct record *met;
@@ -331,56 +325,6 @@ bool remark_open_pairs(const struct rule_ctx *ctx, struct finding *f)
 
 /* ---- alltoallv: what one sends another, and what that one expects ---- */
 
-/* Which alltoallv of the rank's on the communicator call `seq` is: where a rank has no part in sends and
- * receives its calls have other numbers. Where not all are known the number has to do. */
-static uint64_t nth_of(const struct rule_ctx *ctx, int rank, uint64_t seq)
-{
-	const struct evidence_rank *r = &ctx->evidence->ranks[rank];
-	uint64_t nth = 0;
-
-	if (!progress_knows_all(ctx->comm, rank))
-		return seq;
-	for (size_t k = 0; k < r->ncalls; k++)
-		nth += r->calls[k].comm == ctx->comm->comm && r->calls[k].seq <= seq &&
-		       r->calls[k].kind == CALL_ALLTOALLV;
-	return nth;
-}
-
-/* The amounts of the rank's alltoallv `nth` on the communicator at hand; NULL: they are not kept. */
-static const struct record_counts *counts_of(const struct rule_ctx *ctx, int rank, uint64_t nth)
-{
-	const struct record_header *h = ctx->evidence->ranks[rank].recorder;
-
-	for (int i = 0; h && i < RECORD_COUNTS; i++) {
-		const struct record_counts *c = &h->counts[i];
-
-		if (c->seq && c->comm == ctx->comm->comm && c->n <= RECORD_PEERS &&
-		    c->n == (uint32_t)ctx->comm->nranks && nth_of(ctx, rank, c->seq) == nth)
-			return c;
-	}
-	return NULL;
-}
-
-/* The first alltoallv behind the `nth` of which some rank's amounts are kept, 0: there is none. */
-static uint64_t next_counted(const struct rule_ctx *ctx, uint64_t nth)
-{
-	uint64_t next = 0;
-
-	for (int rank = 0; rank < ctx->comm->nranks; rank++) {
-		const struct record_header *h = ctx->evidence->ranks[rank].recorder;
-
-		for (int i = 0; h && i < RECORD_COUNTS; i++) {
-			const struct record_counts *c = &h->counts[i];
-			bool here = c->seq && c->comm == ctx->comm->comm;
-			uint64_t one = here ? nth_of(ctx, rank, c->seq) : 0;
-
-			if (one > nth && (next == 0 || one < next))
-				next = one;
-		}
-	}
-	return next;
-}
-
 /* Counts, for each rank, the pairs that disagree in alltoallv `nth`, and notes each pair; the first is the
  * finding's. Returns how many pairs. */
 static int find_unequal(const struct rule_ctx *ctx, struct finding *f, uint64_t nth, int *pairs)
@@ -389,8 +333,8 @@ static int find_unequal(const struct rule_ctx *ctx, struct finding *f, uint64_t 
 
 	for (int from = 0; from < ctx->comm->nranks; from++)
 		for (int to = 0; to < ctx->comm->nranks; to++) {
-			const struct record_counts *out = counts_of(ctx, from, nth);
-			const struct record_counts *in = counts_of(ctx, to, nth);
+			const struct record_counts *out = progress_counts(ctx->comm, from, nth);
+			const struct record_counts *in = progress_counts(ctx->comm, to, nth);
 
 			if (!out || !in || out->send[to] == in->recv[from])
 				continue;
@@ -402,11 +346,11 @@ static int find_unequal(const struct rule_ctx *ctx, struct finding *f, uint64_t 
 				snprintf(f->d.majority, sizeof(f->d.majority),
 					 "%" PRIu32 " expected", in->recv[from]);
 			}
-			finding_note(f,
-				     "AlltoAllv %" PRIu64 ": rank %d sends rank %d %" PRIu32
-				     " elements, which expects %" PRIu32 ".",
-				     (uint64_t)out->seq, rank_number(ctx->evidence, from),
-				     rank_number(ctx->evidence, to), out->send[to], in->recv[from]);
+			note(f,
+			     "AlltoAllv %" PRIu64 ": rank %d sends rank %d %" PRIu32
+			     " elements, which expects %" PRIu32 ".",
+			     (uint64_t)out->seq, rank_number(ctx->evidence, from),
+			     rank_number(ctx->evidence, to), out->send[to], in->recv[from]);
 			pairs[from]++;
 			pairs[to]++;
 		}
@@ -422,7 +366,7 @@ bool rule_counts(const struct rule_ctx *ctx, struct finding *f)
 
 	if (a->nranks > RECORD_PEERS)
 		return false;
-	while (n == 0 && (nth = next_counted(ctx, nth)) != 0)
+	while (n == 0 && (nth = progress_next_counts(ctx->comm, nth)) != 0)
 		n = find_unequal(ctx, f, nth, pairs);
 	if (n == 0)
 		return false;
@@ -437,6 +381,6 @@ bool rule_counts(const struct rule_ctx *ctx, struct finding *f)
 	f->reasons |= reason_if(f->culprits.n == 0, REASON_NO_MAJORITY);
 	finding_conclude(ctx, f, CLASS_MISMATCH, CONFIDENCE_MAJORITY);
 	if (f->culprits.n == 0)
-		finding_note(f, "Either side of the pair may be the one that is wrong.");
+		note(f, "Either side of the pair may be the one that is wrong.");
 	return true;
 }

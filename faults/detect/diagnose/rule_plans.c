@@ -15,13 +15,10 @@ static bool has_own_plans(const struct rule_ctx *ctx)
 /* Returns true if the rank is in host code for certain, whatever it has enqueued: its main thread does not wait for the device so. */
 static bool is_asleep(const struct evidence_rank *r)
 {
-	static const char certain[] =
-		" nanosleep clock_nanosleep read readv recvfrom recvmsg wait4 waitid flock fcntl "
-		"accept connect write sendto sendmsg ";
-	char name[sizeof(r->syscall) + 2];
-
-	snprintf(name, sizeof(name), " %s ", r->syscall);
-	return r->state == 'S' && r->syscall[0] && strstr(certain, name);
+	return r->state == 'S' &&
+	       evidence_in_syscall(
+		       r, " nanosleep clock_nanosleep read readv recvfrom recvmsg wait4 waitid "
+			  "flock fcntl accept connect write sendto sendmsg ");
 }
 
 enum absence { ABSENCE_NONE, ABSENCE_LIVES, ABSENCE_ENDED };
@@ -87,7 +84,7 @@ static void report_awaited(const struct rule_ctx *ctx, struct finding *f,
 
 /* A rank that lives outranks one that ended: what that one left open may be a call too many of those that wait. Several: each may
  * be the one. */
-static bool find_awaited(const struct rule_ctx *ctx, struct finding *f)
+bool rule_left_open(const struct rule_ctx *ctx, struct finding *f)
 {
 	bool *absent = must(calloc((size_t)ctx->run->nranks + 1, sizeof(*absent)));
 	enum absence how = ABSENCE_LIVES;
@@ -119,12 +116,7 @@ static bool find_awaited(const struct rule_ctx *ctx, struct finding *f)
 
 bool rule_awaited(const struct rule_ctx *ctx, struct finding *f)
 {
-	return find_awaited(ctx, f) && !f->reasons;
-}
-
-bool rule_left_open(const struct rule_ctx *ctx, struct finding *f)
-{
-	return find_awaited(ctx, f);
+	return rule_left_open(ctx, f) && !f->reasons;
 }
 
 /* ---- habits ---- */
@@ -182,12 +174,11 @@ static void report_break(const struct rule_ctx *ctx, struct finding *f, int rank
 		       b->kind == HABIT_EXTRA ? "no call" : call_words(ctx->evidence, b->usual));
 	if (call_in_pairs(call))
 		name_pair(ctx, f, part->place, call->kind, field ? b->usual->peer : call->peer);
-	finding_note(f,
-		     "Rank %d made call %" PRIu64 " (%s) where (%s) had come each time, %zu times; "
-		     "no other rank left what it always did.",
-		     rank_number(ctx->evidence, part->place), made->seq,
-		     call_words(ctx->evidence, made), call_words(ctx->evidence, b->usual),
-		     b->times);
+	note(f,
+	     "Rank %d made call %" PRIu64 " (%s) where (%s) had come each time, %zu times; no "
+	     "other rank left what it always did.",
+	     rank_number(ctx->evidence, part->place), made->seq, call_words(ctx->evidence, made),
+	     call_words(ctx->evidence, b->usual), b->times);
 	finding_conclude(ctx, f, class_of_break(b), CONFIDENCE_MAJORITY);
 }
 

@@ -73,12 +73,6 @@ static bool may_follow(const struct rule_ctx *ctx, const struct rank_set *dead, 
 	return follows;
 }
 
-/* Returns true if it lives, and has aborted a communicator or begun to exit since its last call. */
-static bool is_leaving(const struct evidence_rank *r)
-{
-	return r->present && r->view.process < PROCESS_EXITED && r->left_ns && !was_told(r);
-}
-
 /* The rank that began to end before the others, as their clocks have it, when several have ended: what became of these
  * followed. -1: one has, or that is not known, or the launcher's signal was the first. */
 static int first_to_leave(const struct rule_ctx *ctx)
@@ -90,7 +84,12 @@ static int first_to_leave(const struct rule_ctx *ctx)
 	for (int i = 0; i < e->nranks; i++) {
 		const struct evidence_rank *r = &e->ranks[i];
 
-		if ((death_order(r) < 0 && !is_leaving(r)) || death_order(r) == 3)
+		bool leaves =
+			r->present && r->view.process < PROCESS_EXITED && r->left_ns &&
+			!was_told(
+				r); /* it lives, and has aborted a communicator or begun to exit */
+
+		if ((death_order(r) < 0 && !leaves) || death_order(r) == 3)
 			continue;
 		if (!r->left_ns ||
 		    strcmp(r->view.host, e->ranks[rank < 0 ? i : rank].view.host) != 0)
@@ -107,12 +106,6 @@ static int first_to_leave(const struct rule_ctx *ctx)
 			       e->ranks[rank].view.status != SIGTERM
 		       ? rank
 		       : -1;
-}
-
-/* Returns true if it made all calls that any rank made: it ended when there was no more to do. */
-static bool came_to_all(const struct rule_ctx *ctx, int rank)
-{
-	return ctx->comm->tracks[rank].known && ctx->comm->tracks[rank].last >= ctx->comm->top;
 }
 
 bool rule_dead(const struct rule_ctx *ctx, struct finding *f)
@@ -132,8 +125,9 @@ bool rule_dead(const struct rule_ctx *ctx, struct finding *f)
 
 			mixed = mixed || (class && class != how && own >= 0 && own < 3 &&
 					  !is_preloaded(&ctx->evidence->ranks[i]));
-			if (own != order || (own == 3 && came_to_all(ctx, i)))
-				continue;
+			if (own != order || (own == 3 && ctx->comm->tracks[i].known &&
+					     ctx->comm->tracks[i].last >= ctx->comm->top))
+				continue; /* or it ended when there was no more to do */
 			mixed = mixed || own == 3;
 			class = class ? class : how;
 			rank_set_add(&f->culprits, i);
@@ -146,10 +140,10 @@ bool rule_dead(const struct rule_ctx *ctx, struct finding *f)
 	}
 	f->reasons |= reason_if(mixed || may_follow(ctx, &f->culprits, first), REASON_OTHER_CAUSE);
 	if (first >= 0)
-		finding_note(f, "Rank %d was the first to leave; the others ended after it.",
-			     rank_number(ctx->evidence, first));
+		note(f, "Rank %d was the first to leave; the others ended after it.",
+		     rank_number(ctx->evidence, first));
 	if (conclude(ctx, f, class, CONFIDENCE_PROVED) && class == CLASS_OOM)
-		finding_note(f, "The kernel counts a kill for lack of memory in its cgroup.");
+		note(f, "The kernel counts a kill for lack of memory in its cgroup.");
 	return f->culprits.n > 0;
 }
 
@@ -212,7 +206,7 @@ static void mark_given_up(const struct rule_ctx *ctx, struct finding *f, int err
 			continue;
 		rank_set_add(&f->culprits, i);
 		if (f->culprits.n <= most && finding_has_room(f))
-			finding_note(f, fmt, rank_number(ctx->evidence, i), v->error);
+			note(f, fmt, rank_number(ctx->evidence, i), v->error);
 	}
 }
 
@@ -290,13 +284,12 @@ bool rule_stuck(const struct rule_ctx *ctx, struct finding *f)
 	if (f->culprits.n == 0 || !sampled || (asked && started + unknown == 0))
 		return false; /* of own work ahead of a call on all devices none is the cause */
 	finding_place(f, ctx->comm->comm, first, first, (int64_t)first);
-	finding_note(f,
-		     "Call %" PRIu64
-		     " of communicator %u is enqueued on %s, and the device has not "
-		     "come to it; no call of theirs stands ahead of it. %zu other%s come to their "
-		     "first call that is not done and wait in it.",
-		     first, ctx->comm->comm, f->culprits.n == 1 ? "the culprit" : "the culprits",
-		     started, started == 1 ? " has" : "s have");
+	note(f,
+	     "Call %" PRIu64 " of communicator %u is enqueued on %s, and the device has not come "
+	     "to it; no call of theirs stands ahead of it. %zu other%s come to "
+	     "their first call that is not done and wait in it.",
+	     first, ctx->comm->comm, f->culprits.n == 1 ? "the culprit" : "the culprits", started,
+	     started == 1 ? " has" : "s have");
 	f->reasons |= reason_if(unknown > 0, started ? REASON_SOME_UNKNOWN : REASON_MOST_UNKNOWN);
 	finding_conclude(ctx, f, CLASS_GPU_STUCK, CONFIDENCE_PROVED);
 	return true;
@@ -352,12 +345,12 @@ bool rule_inside(const struct rule_ctx *ctx, struct finding *f)
 	if (!at || (int)f->culprits.n == nranks)
 		return false;
 	finding_place(f, at->comm, at->seq, at->seq, (int64_t)at->seq);
-	finding_note(f,
-		     "Call %" PRIu64 " of communicator %u (%s) waits for nobody any more, and has "
-		     "not returned on %s; on the other%s it has.",
-		     at->seq, at->comm, call_words(ctx->evidence, at),
-		     f->culprits.n == 1 ? "the culprit" : "the culprits",
-		     nranks - (int)f->culprits.n == 1 ? "" : "s");
+	note(f,
+	     "Call %" PRIu64 " of communicator %u (%s) waits for nobody any more, and has not "
+	     "returned on %s; on the other%s it has.",
+	     at->seq, at->comm, call_words(ctx->evidence, at),
+	     f->culprits.n == 1 ? "the culprit" : "the culprits",
+	     nranks - (int)f->culprits.n == 1 ? "" : "s");
 	finding_conclude(ctx, f, CLASS_INSIDE, CONFIDENCE_MAJORITY);
 	return true;
 }

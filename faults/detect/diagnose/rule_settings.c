@@ -23,21 +23,16 @@ static const char *text_of(const struct evidence_rank *rank)
 	return known ? rank->recorder->settings : NULL;
 }
 
-/* The texts of a large run are on disk, a page and more of memory a rank: they are not looked at where
- * what must be alike is. */
-static bool is_alike(const struct evidence *e)
-{
-	for (int i = 1; i < e->nranks; i++)
-		if (e->ranks[i].view.settings != e->ranks[0].view.settings)
-			return false;
-	return e->nranks >= SURVEY_RANKS;
-}
-
 static void survey_take(struct survey *s, const struct evidence *e)
 {
+	bool alike = e->nranks >= SURVEY_RANKS;
+
 	s->n = s->nfound = 0;
 	s->texts = NULL;
-	if (is_alike(e))
+	/* the texts of a large run are on disk, a page and more of memory a rank: they are not looked at where what must be alike is */
+	for (int i = 1; i < e->nranks && alike; i++)
+		alike = e->ranks[i].view.settings == e->ranks[0].view.settings;
+	if (alike)
 		return;
 	for (int i = 0; i < e->nranks; i++)
 		s->n = rank_number(e, i) >= s->n ? rank_number(e, i) + 1 : s->n;
@@ -96,42 +91,40 @@ static void conclude(const struct rule_ctx *ctx, const struct survey *s, struct 
 		f->d.hang_seq =
 			progress_count_in_init(ctx->comm) > 0 ? 0 : progress_hang_point(ctx->comm);
 	finding_differ(f, d->name, d->theirs, d->most);
-	finding_note(f,
-		     "Nothing in the calls says for whom ranks wait or what went wrong; settings "
-		     "that must be alike differ.");
+	note(f, "Nothing in the calls says for whom ranks wait or what went wrong; settings that "
+		"must be alike differ.");
 	if (!named)
-		finding_note(f, d->rank < 0 ? "No value has a majority: either side may be the one "
-					      "that is wrong."
-					    : "Several settings differ, and not on the same ranks: "
-					      "any may be the one that is wrong.");
+		note(f,
+		     d->rank < 0
+			     ? "No value has a majority: either side may be the one that is wrong."
+			     : "Several settings differ, and not on the same ranks: any may be the "
+			       "one that is wrong.");
 	f->reasons |= reason_if(!named, REASON_NO_MAJORITY);
 	finding_conclude(ctx, f, CLASS_SETTINGS, CONFIDENCE_MAJORITY);
 }
 
-bool rule_settings(const struct rule_ctx *ctx, struct finding *f)
+/* Returns true if settings of this weight, or more, differ; concludes `f` with them, NULL: nothing. */
+static bool differ(const struct rule_ctx *ctx, struct finding *f, enum setting_weight least)
 {
 	struct survey survey;
 	bool found;
 
-	if (!anything_wrong(ctx))
-		return false;
 	survey_take(&survey, ctx->evidence);
-	found = survey.nfound > 0 && survey.found[0].weight >= SETTING_MATTERS;
-	if (found)
+	found = survey.nfound > 0 && survey.found[0].weight >= least;
+	if (found && f)
 		conclude(ctx, &survey, f);
 	free(survey.texts);
 	return found;
 }
 
+bool rule_settings(const struct rule_ctx *ctx, struct finding *f)
+{
+	return anything_wrong(ctx) && differ(ctx, f, SETTING_MATTERS);
+}
+
 bool settings_break(const struct rule_ctx *ctx)
 {
-	struct survey survey;
-	bool found;
-
-	survey_take(&survey, ctx->evidence);
-	found = survey.nfound > 0 && survey.found[0].weight >= SETTING_BREAKS;
-	free(survey.texts);
-	return found;
+	return differ(ctx, NULL, SETTING_BREAKS);
 }
 
 void note_settings(const struct evidence *evidence, struct diagnosis *d)

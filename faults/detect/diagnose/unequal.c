@@ -10,16 +10,16 @@ void note_open_pair(const struct rule_ctx *ctx, struct finding *f, int rank,
 	const char *one = call_words(ctx->evidence, own);
 
 	if (theirs)
-		finding_note(f,
-			     "Rank %d's call %" PRIu64 " (%s) meets rank %d's call %" PRIu64
-			     " (%s): they do not fit.",
-			     number, own->seq, one, partner, theirs->seq,
-			     call_words(ctx->evidence, theirs));
+		note(f,
+		     "Rank %d's call %" PRIu64 " (%s) meets rank %d's call %" PRIu64
+		     " (%s): they do not fit.",
+		     number, own->seq, one, partner, theirs->seq,
+		     call_words(ctx->evidence, theirs));
 	else
-		finding_note(f,
-			     "Rank %d waits in call %" PRIu64 " (%s), of which rank %d has not "
-			     "made its part.",
-			     number, own->seq, one, partner);
+		note(f,
+		     "Rank %d waits in call %" PRIu64
+		     " (%s), of which rank %d has not made its part.",
+		     number, own->seq, one, partner);
 }
 
 void place_mismatch(const struct rule_ctx *ctx, struct finding *f, const struct record *odd,
@@ -88,8 +88,7 @@ bool report_unequal(const struct rule_ctx *ctx, struct finding *f)
 	place_mismatch(ctx, f, met ? met : own, own, false);
 	if (!met) {
 		f->d.seq_low--;
-		snprintf(f->d.field, sizeof(f->d.field), "call");
-		snprintf(f->d.majority, sizeof(f->d.majority), "no call");
+		finding_differ(f, "call", call_words(ctx->evidence, own), "no call");
 		name_pair(ctx, f, ctx->comm->tracks[own->peer].final->peer, own->kind, own->peer);
 	}
 	finding_conclude(ctx, f, met ? CLASS_PAIR_SIZE : CLASS_UNMATCHED, CONFIDENCE_INCONCLUSIVE);

@@ -150,44 +150,22 @@ void evidence_progress_release(struct progress *progress)
 
 /* ---- how a process is ---- */
 
+/* clang-format off */
+#define SYSCALL(name) { SYS_##name, #name },
 static const struct {
 	long number;
 	const char *name;
 } syscalls[] = {
 #ifdef SYS_poll
-	{ SYS_poll, "poll" },
-	{ SYS_select, "select" },
-	{ SYS_epoll_wait, "epoll_wait" },
-	{ SYS_pause, "pause" },
+	SYSCALL(poll) SYSCALL(select) SYSCALL(epoll_wait) SYSCALL(pause)
 #endif
-	{ SYS_futex, "futex" },
-	{ SYS_read, "read" },
-	{ SYS_readv, "readv" },
-	{ SYS_recvfrom, "recvfrom" },
-	{ SYS_recvmsg, "recvmsg" },
-	{ SYS_ppoll, "ppoll" },
-	{ SYS_pselect6, "pselect6" },
-	{ SYS_epoll_pwait, "epoll_pwait" },
-	{ SYS_nanosleep, "nanosleep" },
-	{ SYS_clock_nanosleep, "clock_nanosleep" },
-	{ SYS_rt_sigsuspend, "rt_sigsuspend" },
-	{ SYS_rt_sigtimedwait, "rt_sigtimedwait" },
-	{ SYS_wait4, "wait4" },
-	{ SYS_waitid, "waitid" },
-	{ SYS_flock, "flock" },
-	{ SYS_fcntl, "fcntl" },
-	{ SYS_accept, "accept" },
-	{ SYS_connect, "connect" },
-	{ SYS_write, "write" },
-	{ SYS_writev, "writev" },
-	{ SYS_pread64, "pread64" },
-	{ SYS_pwrite64, "pwrite64" },
-	{ SYS_fsync, "fsync" },
-	{ SYS_sendto, "sendto" },
-	{ SYS_sendmsg, "sendmsg" },
-	{ SYS_ioctl, "ioctl" },
-	{ SYS_sched_yield, "sched_yield" },
+	SYSCALL(futex) SYSCALL(read) SYSCALL(readv) SYSCALL(recvfrom) SYSCALL(recvmsg) SYSCALL(ppoll)
+	SYSCALL(pselect6) SYSCALL(epoll_pwait) SYSCALL(nanosleep) SYSCALL(clock_nanosleep)
+	SYSCALL(rt_sigsuspend) SYSCALL(rt_sigtimedwait) SYSCALL(wait4) SYSCALL(waitid) SYSCALL(flock)
+	SYSCALL(fcntl) SYSCALL(accept) SYSCALL(connect) SYSCALL(write) SYSCALL(writev) SYSCALL(pread64)
+	SYSCALL(pwrite64) SYSCALL(fsync) SYSCALL(sendto) SYSCALL(sendmsg) SYSCALL(ioctl) SYSCALL(sched_yield)
 };
+/* clang-format on */
 
 /* "net:[4026531840]" of the thread that calls. */
 static uint64_t probe_netns(int pid)
@@ -204,19 +182,26 @@ static uint64_t probe_netns(int pid)
 	return sscanf(text, "net:[%llu]", &number) == 1 ? number : 0;
 }
 
+bool evidence_in_syscall(const struct evidence_rank *rank, const char *names)
+{
+	char name[sizeof(rank->syscall) + 2];
+
+	snprintf(name, sizeof(name), " %s ", rank->syscall);
+	return rank->syscall[0] && strstr(names, name);
+}
+
 /* Notes what the system call's first argument, a descriptor, stands for: a file by its path, a socket by that word. */
 static void probe_file(struct evidence_rank *rank, long fd)
 {
 	static const char takes_fd[] =
 		" read readv pread64 write writev pwrite64 recvfrom recvmsg sendto sendmsg "
 		"flock fcntl accept connect ioctl fsync ";
-	char name[sizeof(rank->syscall) + 2], path[64];
+	char path[64];
 	ssize_t n;
 
 	rank->file[0] = '\0';
-	snprintf(name, sizeof(name), " %s ", rank->syscall);
 	snprintf(path, sizeof(path), "/proc/%d/fd/%ld", rank->view.pid, fd);
-	if (!strstr(takes_fd, name) || fd < 0 || fd > 1 << 20 ||
+	if (!evidence_in_syscall(rank, takes_fd) || fd < 0 || fd > 1 << 20 ||
 	    (n = readlink(path, rank->file, sizeof(rank->file) - 1)) < 0)
 		return;
 	rank->file[n] = '\0';
@@ -233,7 +218,6 @@ static void probe_state(struct evidence_rank *rank)
 	long number;
 
 	python_where(&rank->python, rank->where, sizeof(rank->where));
-
 	if (proc_stat_read(&stat, rank->view.pid, 0))
 		rank->state = proc_hold_read(rank->view.pid) == HOLD_FROZEN ? 'F' : stat.state;
 	rank->netns = probe_netns(rank->view.pid);

@@ -160,9 +160,19 @@ int evidence_load_all(struct evidence *evidence, const char *const *dirs, size_t
  * OUTCOME_UNSUPPORTED without python3. evidence_release() in either case. */
 int evidence_load_torch(struct evidence *evidence, const char *dir, struct error *err);
 
+/* Fills `part` with the evidence of a communicator's members alone, in the order of their numbers in it: roots, partners and ranks
+ * are numbered so; an earlier content is released. Its `numbers` are those in the run, -1: unknown. It owns its ranks and
+ * numbers, and borrows what these hold. */
+void evidence_part_take(struct evidence *part, const struct evidence *evidence,
+			const struct members *members);
+void evidence_part_release(struct evidence *part);
+
 /* The wrong elements that the rank noted, whatever may stand there, and how many; NULL: none are
  * known. */
 const struct record_wrong *evidence_wrongs(const struct evidence_rank *rank, uint32_t *n);
+
+/* Returns true if its main thread is in one of these system calls: " read write ". */
+bool evidence_in_syscall(const struct evidence_rank *rank, const char *names);
 
 /* Writes where a live process stands, as its host saw it: "in train.py:88 (load_batch), system call read of /data/x",
  * "running 97 % of the time"; "": not known. Returns buf. */

@@ -1,4 +1,4 @@
-/* evidence_comms.c: communicators that each rank numbered by itself get the run's numbers. */
+/* evidence_comms.c: communicators that each rank numbered by itself get the run's numbers; evidence of one's members alone. */
 #include "evidence/evidence.h"
 
 #define NO_NUMBER RECORD_COMMS
@@ -123,4 +123,31 @@ void evidence_number_comms(struct evidence *e)
 	free(claims);
 	free(comms);
 	free(taken);
+}
+
+void evidence_part_release(struct evidence *part)
+{
+	free(part->ranks);
+	free((void *)part->numbers);
+	memset(part, 0, sizeof(*part));
+}
+
+void evidence_part_take(struct evidence *part, const struct evidence *e,
+			const struct members *members)
+{
+	size_t n = (size_t)members->nranks + 1;
+	int *numbers = must(calloc(n, sizeof(*numbers)));
+
+	evidence_part_release(part);
+	*part = *e;
+	part->nranks = members->nranks;
+	part->ranks = evidence_ranks_alloc(members->nranks);
+	part->numbers = numbers;
+	for (int i = 0; i < members->nranks; i++) {
+		int rank = members_rank(members, i);
+
+		if (rank >= 0)
+			part->ranks[i] = e->ranks[rank];
+		numbers[i] = rank >= 0 && e->numbers ? e->numbers[rank] : rank;
+	}
 }

@@ -60,15 +60,6 @@ static void name_run(struct evidence *evidence, const char *dir)
 			 dir + start);
 }
 
-/* The number that this host's own ranks have. */
-static void note_token(struct evidence *e)
-{
-	for (int i = 0; i < e->nranks && !e->token[0]; i++)
-		if (!e->ranks[i].remote && e->ranks[i].recorder && e->ranks[i].recorder->run)
-			snprintf(e->token, sizeof(e->token), "%016" PRIx64,
-				 e->ranks[i].recorder->run);
-}
-
 static int save_run(const struct evidence *evidence, const char *dir, const char *path)
 {
 	struct evidence e = *evidence;
@@ -77,7 +68,10 @@ static int save_run(const struct evidence *evidence, const char *dir, const char
 	int rc;
 
 	name_run(&e, dir);
-	note_token(&e);
+	for (int i = 0; i < e.nranks && !e.token[0];
+	     i++) /* the number that this host's own ranks have */
+		if (!e.ranks[i].remote && e.ranks[i].recorder && e.ranks[i].recorder->run)
+			snprintf(e.token, sizeof(e.token), "%016" PRIx64, e.ranks[i].recorder->run);
 	evidence_blind_command(evidence->command, e.command, sizeof(e.command));
 	for (size_t i = 0; i < TEXTS; i++)
 		json_object_set_new(run, texts[i].name, json_value_text((char *)&e + texts[i].at));
@@ -314,11 +308,6 @@ static const char *without_time(const char *name)
 	return sscanf(name, "%8u-%6u-%n", &date, &time, &n) == 2 && n == 16 ? name + n : name;
 }
 
-static bool same_fact(const char *x, const char *y, bool run)
-{
-	return strcmp(x, y) == 0 || (run && strcmp(without_time(x), without_time(y)) == 0);
-}
-
 #define DIFFERENT(err, dirs, fmt, ...)                                                             \
 	error_set(err, OUTCOME_USAGE, -EINVAL, "%s and %s are of different runs: " fmt, (dirs)[0], \
 		  (dirs)[1], __VA_ARGS__)
@@ -334,7 +323,7 @@ static int check_facts(const struct evidence *a, const struct evidence *b, const
 
 		if (!x[0] || !y[0])
 			continue;
-		if (!same_fact(x, y, i == 0))
+		if (strcmp(x, y) != 0 && (i > 0 || strcmp(without_time(x), without_time(y)) != 0))
 			return DIFFERENT(err, dirs, "%s is \"%.80s\" and \"%.80s\"", texts[i].name,
 					 x, y);
 		if (i == 0)
@@ -463,11 +452,6 @@ static int join(struct evidence *to, struct evidence *from, const char *const *d
 
 /* ---- the whole ---- */
 
-static bool is_missing(const struct evidence_rank *rank)
-{
-	return !rank->present && !rank->unread;
-}
-
 static void remark_whole(struct evidence *e, size_t nfolders)
 {
 	int missing = 0, first = -1, wrapped = 0;
@@ -476,7 +460,7 @@ static void remark_whole(struct evidence *e, size_t nfolders)
 
 	for (int i = 0; i < e->nranks; i++) {
 		wrapped += e->ranks[i].wrapped;
-		in[i] = is_missing(&e->ranks[i]);
+		in[i] = !e->ranks[i].present && !e->ranks[i].unread;
 		if (in[i])
 			first = missing++ == 0 ? i : first;
 	}
@@ -496,18 +480,11 @@ static void remark_whole(struct evidence *e, size_t nfolders)
 		evidence_remark(e, "Of %d ranks only the newest calls are left.", wrapped);
 }
 
-static bool any_present(const struct evidence *e)
-{
-	for (int i = 0; i < e->nranks; i++)
-		if (e->ranks[i].present)
-			return true;
-	return false;
-}
-
 int evidence_load_all(struct evidence *evidence, const char *const *dirs, size_t n,
 		      struct error *err)
 {
 	int rc = read_folder(evidence, dirs[0], err);
+	bool any = false;
 
 	for (size_t i = 1; rc == 0 && i < n; i++) {
 		const char *const both[] = { dirs[0], dirs[i] };
@@ -521,7 +498,9 @@ int evidence_load_all(struct evidence *evidence, const char *const *dirs, size_t
 	if (rc == 0) {
 		evidence_set_aside(evidence);
 		remark_whole(evidence, n);
-		if (!any_present(evidence))
+		for (int i = 0; i < evidence->nranks; i++)
+			any |= evidence->ranks[i].present;
+		if (!any)
 			rc = error_set(err, OUTCOME_INTERNAL, -EINVAL, "%s: %s", dirs[0],
 				       evidence->remarks);
 	}

@@ -97,15 +97,6 @@ static char *read_text(const char *path, size_t limit)
 	return text;
 }
 
-static void load_counters(struct evidence *e, int number, const char *path)
-{
-	char *text = read_text(path, READING_BYTES);
-
-	if (text && !evidence_parse_counters(&e->ranks[number], text))
-		evidence_remark(e, "rank-%d.counters.json is torn or not ours: left out.", number);
-	free(text);
-}
-
 int evidence_file_rank(const char *name, const char *suffix)
 {
 	char back[48];
@@ -122,15 +113,19 @@ static void load_text(struct evidence *e, const char *dir, const char *name)
 {
 	int stack = evidence_file_rank(name, ".stack.txt");
 	int counters = evidence_file_rank(name, ".counters.json");
-	char path[4096];
+	char path[4096], *text;
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	if (stack >= 0 && stack < e->nranks) {
 		free(e->ranks[stack].stack);
 		e->ranks[stack].stack = read_text(path, EVIDENCE_STACK_BYTES);
 	}
-	if (counters >= 0 && counters < e->nranks)
-		load_counters(e, counters, path);
+	if (counters >= 0 && counters < e->nranks) {
+		text = read_text(path, READING_BYTES);
+		if (text && !evidence_parse_counters(&e->ranks[counters], text))
+			evidence_remark(e, "%s is torn or not ours: left out.", name);
+		free(text);
+	}
 }
 
 void evidence_load_texts(struct evidence *evidence, const char *dir)

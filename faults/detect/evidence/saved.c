@@ -63,7 +63,6 @@ static void upgrade_old(struct saved_header *to, const struct saved_old *from)
 	const struct record_header *recorder = (const struct record_header *)(from + 1);
 	struct rank_view *v = &to->view;
 
-	memset(to, 0, sizeof(*to));
 	memcpy(to, from, sizeof(from->common));
 	to->has_recorder = from->has_recorder;
 	to->has_times = from->has_times;
@@ -84,16 +83,9 @@ static void upgrade_old(struct saved_header *to, const struct saved_old *from)
 
 static void upgrade_unsited(struct saved_header *to, const struct saved_unsited *from)
 {
-	memset(to, 0, sizeof(*to));
 	memcpy(to, from->begin, sizeof(from->begin));
 	memcpy(&to->view, from->view, sizeof(from->view));
 	memcpy(&to->cpu_share, from->end, sizeof(from->end));
-}
-
-static void upgrade_unlined(struct saved_header *to, const struct saved_header *from)
-{
-	memset(to, 0, sizeof(*to));
-	memcpy(to, from, offsetof(struct saved_header, file));
 }
 
 static size_t newest_of(const struct evidence_rank *rank, size_t newest)
@@ -337,7 +329,7 @@ const char *saved_unpack(struct evidence_rank *rank, int number, void *image, si
 			 struct saved_loss *loss)
 {
 	const struct saved_header *h = image;
-	struct saved_header upgraded;
+	struct saved_header upgraded = { .sites = 0 };
 	const char *fault = header_fault(h, number, bytes);
 	char *end = (char *)image + bytes, *records;
 	struct record_header *recorder;
@@ -352,7 +344,7 @@ const char *saved_unpack(struct evidence_rank *rank, int number, void *image, si
 	else if (h->version == SAVED_UNSITED)
 		upgrade_unsited(&upgraded, image);
 	else if (h->version == SAVED_UNLINED)
-		upgrade_unlined(&upgraded, image);
+		memcpy(&upgraded, image, offsetof(struct saved_header, file));
 	h = h->version == SAVED_VERSION ? h : &upgraded;
 	if (h->has_recorder && !known_recorder(recorder))
 		return "holds another recorder's version or layout";

@@ -446,16 +446,6 @@ static void on_collect_slow(void *ctx)
 	run_probe(self, self->diagnosis.ranks);
 }
 
-/* Notes what the probe found, and says the line of code that the culprit is stuck on. */
-static void note_probe(struct diagnoser *self)
-{
-	struct diagnosis *d = &self->diagnosis;
-
-	probe_note(&self->evidence, d);
-	report_where(stdout, "# ", d, &self->evidence);
-	fflush(stdout);
-}
-
 /* Saves what the probe found, here and on other hosts. */
 static void on_save(void *ctx)
 {
@@ -467,7 +457,9 @@ static void on_save(void *ctx)
 	if (!self->evidence.ranks)
 		return;
 	take_texts(self);
-	note_probe(self);
+	probe_note(&self->evidence, &self->diagnosis);
+	report_where(stdout, "# ", &self->diagnosis, &self->evidence);
+	fflush(stdout);
 	if (!self->folder[0])
 		return;
 	drawable = diagnosis_save(d, &self->evidence, self->folder, &err);

@@ -164,13 +164,6 @@ static int make_span(const struct timeline *t, const struct evidence_rank *rank,
 	return 0;
 }
 
-/* Returns true if both are one exchange of a Send and a Recv. */
-static bool call_exchange(const struct record *call, const struct record *next)
-{
-	return call_is_pair(call->kind) && call_is_pair(next->kind) && call->kind != next->kind &&
-	       call->ticket + 1 == next->ticket;
-}
-
 /* Marks the queued call of a lane that its rank waits for. On a device it is the one queued
  * first. Off it, it is the newest send or receive, and the other of the same exchange, which was
  * made with it; a group before that has ended, unless it is of -m. */
@@ -178,9 +171,12 @@ static void mark_waited(const struct timeline *t, struct lane *lane)
 {
 	struct span *begin = lane->spans, *end = begin + lane->nspans, *first = begin;
 	const struct record *last = end > begin ? end[-1].call : NULL;
+	const struct record *before = lane->nspans > 1 ? end[-2].call : NULL;
 
 	if (!on_device(t) && last)
-		first = end - 1 - (lane->nspans > 1 && call_exchange(end[-2].call, last));
+		first = end - 1 -
+			(before && call_is_pair(before->kind) && call_is_pair(last->kind) &&
+			 before->kind != last->kind && before->ticket + 1 == last->ticket);
 	for (struct span *s = first; s < end; s++) {
 		if (s->state < SPAN_QUEUED)
 			continue;

@@ -7,25 +7,9 @@
 #define GAP_JUMP  8.0 /* a gap that is shortened is so much longer than those that are not */
 #define GAP_SHARE 0.3 /* and at least this part of all that remain */
 
-static double difference(uint64_t a, uint64_t b)
-{
-	return a >= b ? (double)(a - b) : -(double)(b - a);
-}
-
 static const char *host_of(const struct timeline *t, size_t lane)
 {
 	return t->evidence->ranks[t->lanes[lane].rank].view.host;
-}
-
-static void number_hosts(struct timeline *t)
-{
-	for (size_t i = 0; i < t->nlanes; i++) {
-		t->lanes[i].host = t->nhosts;
-		for (size_t k = 0; k < i; k++)
-			if (strcmp(host_of(t, k), host_of(t, i)) == 0)
-				t->lanes[i].host = t->lanes[k].host;
-		t->nhosts += t->lanes[i].host == t->nhosts;
-	}
 }
 
 /* The median moment of evidence of a host: one mad clock does not move it. */
@@ -105,9 +89,16 @@ const struct record *axis_align(struct timeline *t)
 	const struct record *common;
 	double last = -INFINITY;
 
-	number_hosts(t);
+	for (size_t i = 0; i < t->nlanes; i++) {
+		t->lanes[i].host = t->nhosts;
+		for (size_t k = 0; k < i; k++)
+			if (strcmp(host_of(t, k), host_of(t, i)) == 0)
+				t->lanes[i].host = t->lanes[k].host;
+		t->nhosts += t->lanes[i].host == t->nhosts;
+	}
 	for (struct lane *lane = t->lanes; lane < t->lanes + t->nlanes; lane++) {
-		double by = difference(lane->seen, host_moment(t, lane->host));
+		uint64_t seen = lane->seen, moment = host_moment(t, lane->host);
+		double by = seen >= moment ? (double)(seen - moment) : -(double)(moment - seen);
 
 		if (fabs(by) > HOUR_NS) {
 			t->dropped += lane->nspans;

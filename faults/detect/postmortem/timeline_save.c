@@ -161,20 +161,6 @@ static void put_lane(FILE *f, const struct lane *lane, int at)
 	}
 }
 
-/* Notes one by one, so that a picture can set them in lines. */
-static void put_notes(FILE *f, const char *notes)
-{
-	while (*notes) {
-		const char *stop = strstr(notes, ". ");
-		size_t n = stop ? (size_t)(stop - notes) + 1 : strlen(notes);
-		char text[sizeof(((struct timeline *)0)->notes)];
-
-		snprintf(text, sizeof(text), "%.*s", (int)n, notes);
-		put_line(f, "note", text, NAN, NAN);
-		notes += n + strspn(notes + n, " ");
-	}
-}
-
 static void put_points(FILE *f, const struct timeline *t)
 {
 	const struct diagnosis *d = t->diagnosis;
@@ -195,7 +181,15 @@ static void put_points(FILE *f, const struct timeline *t)
 	if (!isnan(t->hang))
 		put_line(f, "hang", text, t->hang, NAN);
 	put_line(f, "verdict", "verdict", t->end, NAN);
-	put_notes(f, t->notes);
+	for (const char *notes = t->notes; *notes;) {
+		const char *stop = strstr(notes, ". ");
+		size_t n = stop ? (size_t)(stop - notes) + 1 : strlen(notes);
+		char one[sizeof(t->notes)];
+
+		snprintf(one, sizeof(one), "%.*s", (int)n, notes);
+		put_line(f, "note", one, NAN, NAN);
+		notes += n + strspn(notes + n, " ");
+	}
 	for (size_t i = 0; i < t->nbreaks; i++)
 		put_line(f, "break", "", t->breaks[i].low, t->breaks[i].high);
 }

@@ -74,17 +74,11 @@ static void again(void *arg, char *command, size_t len, int nranks)
 
 /* ---- the loop ---- */
 
-static bool readable(int fd)
-{
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-
-	return poll(&p, 1, 0) == 1;
-}
-
 /* The command has ended, as have all ranks that came. */
 static bool is_over(struct runner *r, uint64_t now)
 {
 	const struct monitor *m = &r->monitor;
+	struct pollfd p = { .fd = r->command_fd, .events = POLLIN };
 
 	for (size_t i = 0; i < m->nranks; i++)
 		if (m->ranks[i].view.process < PROCESS_EXITED &&
@@ -93,7 +87,7 @@ static bool is_over(struct runner *r, uint64_t now)
 			return false;
 		}
 	/* other hosts' leaders decide with this one when the run is over for all */
-	if (!readable(r->command_fd) || (m->input.nhosts && !m->ended)) {
+	if (poll(&p, 1, 0) != 1 || (m->input.nhosts && !m->ended)) {
 		r->ended_ns = 0;
 		return false;
 	}
@@ -112,15 +106,6 @@ static void act(const struct runner *r)
 	for (size_t i = 0; signal && i < m->nranks; i++)
 		if (m->ranks[i].view.process < PROCESS_EXITED)
 			kill(m->ranks[i].view.pid, signal);
-}
-
-/* Returns true while a rank that was there at the verdict still is: its end is not worth a line. */
-static bool any_left(const struct monitor *m)
-{
-	for (size_t i = 0; i < m->nranks; i++)
-		if (kill(m->ranks[i].view.pid, 0) == 0)
-			return true;
-	return false;
 }
 
 /* Settings in which ranks differ are named at once: no waiting makes them alike. */
@@ -213,8 +198,11 @@ static void step(struct runner *r)
 	bool over;
 
 	if (r->reported) {
-		bool left = any_left(&r->monitor);
+		bool left =
+			false; /* a rank that was there at the verdict still is: its end is not worth a line */
 
+		for (size_t i = 0; i < r->monitor.nranks && !left; i++)
+			left = kill(r->monitor.ranks[i].view.pid, 0) == 0;
 		look_after(r, clock_ns());
 		if (left && r->reported)
 			return;

@@ -37,11 +37,6 @@ static bool is_application(const char *file)
 	       strncmp(file, "./", 2) != 0;
 }
 
-static bool has_name(const char *frame)
-{
-	return strncmp(frame, "0x", 2) != 0;
-}
-
 /* "train.py:88 (load_batch)" of "Python's main thread (tid 812) at train.py:88 (load_batch)" */
 static bool stuck_in_python(const char *text, char *line, size_t len)
 {
@@ -77,7 +72,7 @@ bool stacks_stuck_on(const char *text, char *line, size_t len)
 			named = frame;
 			break;
 		}
-		if (!named && has_name(frame))
+		if (!named && strncmp(frame, "0x", 2) != 0)
 			named = frame;
 	}
 	if (!named)

@@ -51,21 +51,19 @@ bool progress_lacks_init(const struct rank_view *view)
 	       view->phase <= PHASE_SETUP;
 }
 
-/* A stopped rank will not come; one that its host keeps from running may. */
-static bool is_absent(const struct rank_view *view)
-{
-	return progress_lacks_init(view) &&
-	       (view_stopped(view) || (view->process == PROCESS_ALIVE && !view->descheduled));
-}
-
 enum arrivals progress_init(const struct progress *p, int nranks)
 {
 	int lacking = 0, absent = 0, known = 0;
 
 	for (int i = 0; i < p->nranks; i++) {
-		lacking += progress_lacks_init(p->ranks[i].view);
-		absent += is_absent(p->ranks[i].view);
-		known += p->ranks[i].view->phase != PHASE_SPARE;
+		const struct rank_view *v = p->ranks[i].view;
+		bool lacks = progress_lacks_init(v);
+
+		lacking +=
+			lacks; /* a stopped rank will not come; one that its host keeps from running may */
+		absent += lacks &&
+			  (view_stopped(v) || (v->process == PROCESS_ALIVE && !v->descheduled));
+		known += v->phase != PHASE_SPARE;
 	}
 	/* a group that has not begun keeps no other one waiting */
 	if (lacking > 0)
@@ -98,21 +96,15 @@ bool progress_in_first_call(const struct rank_view *view)
 	       (pending >= view->last.seq || view->last.seq <= FIRST_CALLS);
 }
 
-/* Returns true for a rank inside of no call that does not wait for its device either. Sends and
- * receives that returned may be waited for at the end of their group. */
-static bool in_no_call(const struct rank_view *view)
-{
-	if (view->issued == view->completed)
-		return true;
-	return view->last.ticket && view->last.state == RECORD_RETURNED &&
-	       !call_is_pair(view->last.kind) && !view_awaits_device(view);
-}
-
-/* Returns true for a rank that could make a call, and is not about to. */
+/* Returns true for a rank that could make a call, and is not about to: it is inside of none, and does not wait for its device either.
+ * Sends and receives that returned may be waited for at the end of their group. */
 static bool is_idle(const struct rank_view *view, const struct view_comm *comm)
 {
 	return view->process == PROCESS_ALIVE && comm->state == RECORD_COMM_READY &&
-	       in_no_call(view) && !view->working && !view->descheduled;
+	       !view->working && !view->descheduled &&
+	       (view->issued == view->completed ||
+		(view->last.ticket && view->last.state == RECORD_RETURNED &&
+		 !call_is_pair(view->last.kind) && !view_awaits_device(view)));
 }
 
 struct awaited progress_awaited(const struct progress *p, const struct rank_view *waiting)
@@ -145,12 +137,6 @@ static enum presence presence_by_counts(const struct awaited *call, const struct
 	return stopped || is_idle(view, comm) ? PRESENCE_ABSENT : PRESENCE_OPEN;
 }
 
-/* An error of the library ends ranks wherever they are: how many calls they made says nothing. */
-static bool ended_by_error(const struct rank_view *v)
-{
-	return view_finished(v) && v->outcome == OUTCOME_ERROR && v->error_code != 0;
-}
-
 static enum presence presence_by_records(const struct awaited *call, int rank)
 {
 	const struct track *t = &call->records->tracks[rank];
@@ -160,7 +146,9 @@ static enum presence presence_by_records(const struct awaited *call, int rank)
 		return PRESENCE_APART;
 	if (t->last >= call->n)
 		return PRESENCE_CAME;
-	if (t->last + 1 < call->n || t->inside || view_awaits_device(v) || ended_by_error(v) ||
+	if (t->last + 1 < call->n || t->inside || view_awaits_device(v) ||
+	    /* an error of the library ends ranks wherever they are */
+	    (view_finished(v) && v->outcome == OUTCOME_ERROR && v->error_code != 0) ||
 	    (call->idle && progress_in_pairs(call->records, rank)))
 		return PRESENCE_OPEN;
 	return PRESENCE_ABSENT;

@@ -1,4 +1,4 @@
-/* circle.c: calls that wait for each other in a circle. */
+/* circle.c: calls that wait for each other in a circle, and the order in which ranks made two calls. */
 
 #include "base/call_value.h"
 #include "progress/progress.h"
@@ -20,15 +20,6 @@ static bool is_pair(const struct pending_call *c)
 	return call_is_pair(c->call->kind);
 }
 
-/* Returns true if what is on the way from `begin` on is a circle of the kind that is looked for. */
-static bool fits(const struct search *s)
-{
-	for (size_t i = s->begin; !s->pairs && i < s->depth; i++)
-		if (s->way[i]->members != s->way[s->begin]->members)
-			return true;
-	return s->pairs;
-}
-
 static bool visit(struct search *s, const struct pending_call *c);
 
 /* Goes on to what the rank is in that keeps it from its part of `c`. */
@@ -47,8 +38,11 @@ static bool visit_rank(struct search *s, const struct pending_call *c, int rank)
 			continue;
 		for (s->begin = 0; s->way[s->begin] != next;)
 			s->begin++;
-		if (fits(s))
+		if (s->pairs)
 			return true;
+		for (size_t i = s->begin; i < s->depth; i++)
+			if (s->way[i]->members != s->way[s->begin]->members)
+				return true;
 	}
 	return false;
 }
@@ -125,4 +119,47 @@ bool progress_closed(const struct progress *p, int rank)
 	free(list);
 	free(in);
 	return closed;
+}
+
+/* The communicator of `v` that has the place of `rank`'s `comm` among those that each has calls on. -1: they are
+ * not in as many. */
+static int same_role(const struct progress *p, int rank, uint32_t comm, int v)
+{
+	const struct rank_calls *one = &p->pending[rank], *other = &p->pending[v];
+	int role = 0, n = 0, found = -1;
+
+	for (size_t i = 0; i < one->ncomms; i++) {
+		n += one->comms[i].made > 0;
+		role += one->comms[i].made > 0 && one->comms[i].members->comm < comm;
+	}
+	for (size_t i = 0; i < other->ncomms; i++) {
+		if (other->comms[i].made == 0)
+			continue;
+		found = role-- == 0 ? (int)other->comms[i].members->comm : found;
+		n--;
+	}
+	return n == 0 ? found : -1;
+}
+
+int progress_order(const struct progress *p, int v, const struct pending_call *first,
+		   const struct pending_call *second, int rank, bool alike)
+{
+	int a = alike ? same_role(p, rank, first->call->comm, v) : (int)first->call->comm;
+	int b = alike ? same_role(p, rank, second->call->comm, v) : (int)second->call->comm;
+	const struct rank_comm *one, *other;
+	const struct record *x, *y;
+
+	if (!progress_known(p, v) || a < 0 || b < 0)
+		return 0;
+	one = progress_part(p, v, (uint32_t)a);
+	other = progress_part(p, v, (uint32_t)b);
+	if (!one || !other)
+		return 0;
+	if (!alike && (one->members != first->members || other->members != second->members))
+		return 0;
+	if (one->made < first->nth || other->made < second->nth)
+		return (one->made >= first->nth) - (other->made >= second->nth);
+	x = progress_collective(p, v, (uint32_t)a, first->nth);
+	y = progress_collective(p, v, (uint32_t)b, second->nth);
+	return !x || !y ? 0 : x->ticket < y->ticket ? 1 : -1;
 }

@@ -58,14 +58,6 @@ static void walk_track(struct track *track, const struct progress_rank *rank, ui
 	}
 }
 
-/* Returns true if the rank may make calls on the communicator, so that no record means no call. A rank
- * without a recorder is known to be a member of communicator 0 alone. */
-static bool is_member(const struct progress_rank *rank, uint32_t comm)
-{
-	return comm == 0 ||
-	       (rank->recorder && rank->recorder->inits[comm].state != RECORD_COMM_NONE);
-}
-
 static void measure_track(struct track *track, const struct progress_rank *rank,
 			  const struct progress_comm *a)
 {
@@ -77,10 +69,13 @@ static void measure_track(struct track *track, const struct progress_rank *rank,
 		track->inside = newest(rank, track->final)->state == RECORD_ISSUING;
 		track->last_kind = newest(rank, track->final)->kind;
 	}
-	/* a spare rank makes no calls by right */
-	track->known = rank->present && (track->final || is_member(rank, a->comm)) &&
-		       rank->view->phase != PHASE_SPARE &&
-		       (rank->index ? rank->index->last_ticket : 0) >= rank->view->issued;
+	/* a spare rank makes no calls by right; one without a recorder is known to be a member of communicator 0 alone */
+	track->known =
+		rank->present &&
+		(track->final || a->comm == 0 ||
+		 (rank->recorder && rank->recorder->inits[a->comm].state != RECORD_COMM_NONE)) &&
+		rank->view->phase != PHASE_SPARE &&
+		(rank->index ? rank->index->last_ticket : 0) >= rank->view->issued;
 }
 
 uint64_t progress_signed(const struct progress_comm *a, const struct record *record)

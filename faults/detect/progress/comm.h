@@ -213,3 +213,9 @@ bool progress_mismatch(const struct progress_comm *comm, const struct link *link
 /* Returns true if nothing is open: all made the same collectives, and each send has met a receive that fits. False also
  * where that cannot be told. */
 bool progress_settled(const struct progress_comm *comm);
+
+/* The amounts of the rank's alltoallv `nth` on the communicator at hand; NULL: they are not kept. */
+const struct record_counts *progress_counts(const struct progress_comm *comm, int rank,
+					    uint64_t nth);
+/* The first alltoallv behind the `nth` of which some rank's amounts are kept, 0: there is none. */
+uint64_t progress_next_counts(const struct progress_comm *comm, uint64_t nth);

@@ -300,18 +300,11 @@ enum progress_answer progress_desync(const struct progress *p, struct desync_sta
 
 /* ---- at the end ---- */
 
-/* Two members of one communicator: as many collectives cannot be others by right. */
-static enum desync_counts compare_two(const struct view_comm *a, const struct view_comm *b)
-{
-	if (a->hash != b->hash && a->calls == b->calls)
-		return COUNTS_DIFFERENT;
-	return a->seq != b->seq || a->hash != b->hash ? COUNTS_UNEQUAL : COUNTS_ALIKE;
-}
-
 enum desync_counts progress_compare_counts(const struct progress *p)
 {
-	enum desync_counts worst = COUNTS_ALIKE, one;
+	enum desync_counts worst = COUNTS_ALIKE;
 	const struct rank_view *view, *before = NULL;
+	const struct view_comm *a, *b;
 	size_t n;
 
 	for (int c = 0; c < VIEW_COMMS; c++) {
@@ -321,11 +314,15 @@ enum desync_counts progress_compare_counts(const struct progress *p)
 			view = p->ranks[claims[i].rank].view;
 			if (view->rank < 0)
 				continue;
-			one = before && before->comms[c].id == claims[i].id
-				      ? compare_two(&before->comms[c], &view->comms[c])
-				      : COUNTS_ALIKE;
-			worst = one > worst ? one : worst;
+			a = before ? &before->comms[c] : NULL;
+			b = &view->comms[c];
 			before = view;
+			if (!a || a->id != claims[i].id)
+				continue;
+			if (a->hash != b->hash && a->calls == b->calls)
+				worst = COUNTS_DIFFERENT; /* as many cannot be others by right */
+			else if (worst < COUNTS_UNEQUAL && (a->seq != b->seq || a->hash != b->hash))
+				worst = COUNTS_UNEQUAL;
 		}
 		free(claims);
 	}

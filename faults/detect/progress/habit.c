@@ -63,16 +63,6 @@ static struct like met_by(const struct record *call, int place)
 	return (struct like){ call->comm, call_is_pair(call->kind) ? kind : call->kind, place };
 }
 
-static size_t count_like(const struct progress_rank *r, const struct like *like,
-			 const struct record *end)
-{
-	size_t n = 0;
-
-	for (const struct record *c = r->calls; c < end; c++)
-		n += is_like(c, like);
-	return n;
-}
-
 /* How many such calls the rank made between its collective `after` on the communicator and the next one. */
 static size_t count_between(const struct progress *p, int rank, const struct like *like,
 			    uint64_t after)
@@ -149,8 +139,10 @@ static bool is_unequal(const struct own *o, const struct record *call)
 	const struct rank_comm *part = progress_part(p, o->rank, call->comm);
 	const struct like mine = like_call(call), like = met_by(call, part ? part->place : 0);
 	bool pair = call_is_pair(call->kind);
-	size_t nth = count_like(&p->ranks[o->rank], &mine, call);
+	size_t nth = 0;
 
+	for (const struct record *c = p->ranks[o->rank].calls; c < call; c++)
+		nth += is_like(c, &mine);
 	for (int i = 0; part && i < part->members->nranks; i++) {
 		int rank = members_rank(part->members, i);
 		const struct record *met;

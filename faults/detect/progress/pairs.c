@@ -46,23 +46,16 @@ int progress_planned_peer(const struct progress_comm *a, int rank, uint64_t seq,
 	return bits >= 0 && (rank ^ bits) < n ? rank ^ bits : -1;
 }
 
-/* Returns true if the rank's number within its communicator is its place here. Where ranks are
- * split into groups it is not: partners are numbered within theirs. */
-static bool numbered_alike(const struct progress_comm *a, int rank)
-{
-	const struct record_header *h = a->ranks[rank].recorder;
-	const struct record_init *init = h ? &h->inits[a->comm] : NULL;
-
-	return !init || init->state == RECORD_COMM_NONE ||
-	       (init->rank == rank && init->nranks == a->nranks);
-}
-
 bool progress_knows_all(const struct progress_comm *a, int rank)
 {
 	const struct track *t = rank >= 0 && rank < a->nranks ? &a->tracks[rank] : NULL;
+	const struct record_header *h = t ? a->ranks[rank].recorder : NULL;
+	const struct record_init *init = h ? &h->inits[a->comm] : NULL;
 
+	/* where ranks are split into groups a rank's number within its communicator is not its place here */
 	return t && t->known && (!t->final || (t->first == 1 && t->whole)) &&
-	       numbered_alike(a, rank);
+	       (!init || init->state == RECORD_COMM_NONE ||
+		(init->rank == rank && init->nranks == a->nranks));
 }
 
 /* The member's pending calls; NULL: they are not known, or the run was not played. */
@@ -173,4 +166,54 @@ bool progress_settled(const struct progress_comm *a)
 		met = link.sent.n == link.received.n && !progress_mismatch(a, &link, &at);
 	flows_release(&flows);
 	return met;
+}
+
+/* ---- alltoallv: what one sends another, and what that one expects ---- */
+
+/* Which alltoallv of the rank's on the communicator call `seq` is: where a rank has no part in sends and
+ * receives its calls have other numbers. Where not all are known the number has to do. */
+static uint64_t nth_of(const struct progress_comm *a, int rank, uint64_t seq)
+{
+	const struct progress_rank *r = &a->ranks[rank];
+	uint64_t nth = 0;
+
+	if (!progress_knows_all(a, rank))
+		return seq;
+	for (size_t k = 0; k < r->ncalls; k++)
+		nth += r->calls[k].comm == a->comm && r->calls[k].seq <= seq &&
+		       r->calls[k].kind == CALL_ALLTOALLV;
+	return nth;
+}
+
+const struct record_counts *progress_counts(const struct progress_comm *a, int rank, uint64_t nth)
+{
+	const struct record_header *h = a->ranks[rank].recorder;
+
+	for (int i = 0; h && i < RECORD_COUNTS; i++) {
+		const struct record_counts *c = &h->counts[i];
+
+		if (c->seq && c->comm == a->comm && c->n <= RECORD_PEERS &&
+		    c->n == (uint32_t)a->nranks && nth_of(a, rank, c->seq) == nth)
+			return c;
+	}
+	return NULL;
+}
+
+uint64_t progress_next_counts(const struct progress_comm *a, uint64_t nth)
+{
+	uint64_t next = 0;
+
+	for (int rank = 0; rank < a->nranks; rank++) {
+		const struct record_header *h = a->ranks[rank].recorder;
+
+		for (int i = 0; h && i < RECORD_COUNTS; i++) {
+			const struct record_counts *c = &h->counts[i];
+			bool here = c->seq && c->comm == a->comm;
+			uint64_t one = here ? nth_of(a, rank, c->seq) : 0;
+
+			if (one > nth && (next == 0 || one < next))
+				next = one;
+		}
+	}
+	return next;
 }

@@ -178,14 +178,6 @@ static void find_common(struct progress *p, size_t k)
 	p->common[k] = (struct common_start){ .least = least };
 }
 
-/* Returns true if nothing is left to wait for. */
-static bool is_met(const struct progress *p, const struct pending_call *in)
-{
-	if (call_is_pair(in->call->kind))
-		return !pending_waits_for(p, in, in->partner) && !pending_unequal(in);
-	return p->common[in->members - p->members->list].least >= in->nth;
-}
-
 /* Returns true if it starts beside the sends and receives before it, as far as is known. */
 static bool starts_beside(const struct record *call)
 {
@@ -236,30 +228,17 @@ static bool end_calls(const struct progress *p, struct rank_calls *calls)
 	for (size_t i = calls->first; i < calls->end; i++) {
 		struct pending_call *c = &calls->calls[i];
 
-		if (c->state != CALL_STARTED || !is_met(p, c))
-			continue;
+		if (c->state != CALL_STARTED ||
+		    (call_is_pair(c->call->kind)
+			     ? pending_waits_for(p, c, c->partner) || pending_unequal(c)
+			     : p->common[c->members - p->members->list].least < c->nth))
+			continue; /* something is left to wait for */
 		c->state = CALL_ENDED;
 		calls->moves = true;
 	}
 	while (calls->first < calls->n && calls->calls[calls->first].state == CALL_ENDED)
 		calls->first++;
 	return calls->moves;
-}
-
-static void run(struct progress *p)
-{
-	bool any = true;
-
-	while (any) {
-		any = false;
-		for (int i = 0; i < p->nranks; i++)
-			any |= p->pending[i].moves && start_calls(p, &p->pending[i]);
-		for (size_t k = 0; k < p->members->n; k++)
-			if (p->common[k].stale)
-				find_common(p, k);
-		for (int i = 0; i < p->nranks; i++)
-			any |= end_calls(p, &p->pending[i]);
-	}
 }
 
 /* Gives each rank its part in the communicators that it is a member of: these come by their numbers. */
@@ -311,6 +290,8 @@ static void add_all_calls(struct progress *p)
 
 void progress_play(struct progress *p, const struct members_list *l)
 {
+	bool any = true;
+
 	p->pending = must(calloc((size_t)p->nranks + 1, sizeof(*p->pending)));
 	p->members = l;
 	p->common = must(calloc(l->n + 1, sizeof(*p->common)));
@@ -320,7 +301,16 @@ void progress_play(struct progress *p, const struct members_list *l)
 		match_members(p, &l->list[k]);
 	for (size_t k = 0; k < l->n; k++)
 		find_common(p, k);
-	run(p);
+	while (any) {
+		any = false;
+		for (int i = 0; i < p->nranks; i++)
+			any |= p->pending[i].moves && start_calls(p, &p->pending[i]);
+		for (size_t k = 0; k < l->n; k++)
+			if (p->common[k].stale)
+				find_common(p, k);
+		for (int i = 0; i < p->nranks; i++)
+			any |= end_calls(p, &p->pending[i]);
+	}
 }
 
 void progress_release(struct progress *p)
@@ -387,13 +377,6 @@ size_t progress_count_owed(const struct progress *p, int rank)
 	return n;
 }
 
-/* The rank's part that `in` waits for; NULL: it was not made. */
-static const struct record *owed(const struct progress *p, const struct pending_call *in, int rank)
-{
-	return call_is_pair(in->call->kind) ? in->theirs
-					    : progress_collective(p, rank, in->call->comm, in->nth);
-}
-
 bool progress_stands_behind(const struct progress *p, const struct pending_call *in,
 			    const struct pending_call *other)
 {
@@ -401,14 +384,10 @@ bool progress_stands_behind(const struct progress *p, const struct pending_call 
 
 	if (!pending_waits_for(p, in, other->rank))
 		return false;
-	call = owed(p, in, other->rank);
+	call = call_is_pair(in->call->kind)
+		       ? in->theirs
+		       : progress_collective(p, other->rank, in->call->comm, in->nth);
 	return !call || call->stream == other->call->stream;
-}
-
-/* Returns true unless the rank waits elsewhere than the other one. */
-static bool is_at(const struct rank_view *v, const struct rank_view *other)
-{
-	return !v->waiting || !other->waiting || strcmp(v->what, other->what) == 0;
 }
 
 bool progress_is_awaited(const struct progress *p, int rank)
@@ -418,9 +397,13 @@ bool progress_is_awaited(const struct progress *p, int rank)
 	if (!progress_played(p) || !progress_known(p, rank) || v->completed < v->issued ||
 	    v->process != PROCESS_ALIVE || view_finished(v))
 		return false;
-	for (int i = 0; i < p->nranks; i++)
-		if (is_at(v, p->ranks[i].view) && progress_waits_for(p, i, rank) == PROGRESS_YES)
+	for (int i = 0; i < p->nranks; i++) {
+		const struct rank_view *other = p->ranks[i].view;
+
+		if ((!v->waiting || !other->waiting || strcmp(v->what, other->what) == 0) &&
+		    progress_waits_for(p, i, rank) == PROGRESS_YES)
 			return true;
+	}
 	return false;
 }
 

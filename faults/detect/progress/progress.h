@@ -256,6 +256,11 @@ bool progress_closed(const struct progress *progress, int rank);
 size_t progress_circle(const struct progress *progress, bool pairs,
 		       const struct pending_call **circle, size_t max);
 
+/* 1: `v` made `first` before `second`, calls of another rank or their like on its own communicators; -1: the
+ * other way round; 0: it made neither, or that is not known. */
+int progress_order(const struct progress *progress, int v, const struct pending_call *first,
+		   const struct pending_call *second, int rank, bool alike);
+
 /* ---- arrivals.c: the same questions where records are absent, from the frontier: call counts and states ---- */
 
 /* The communicator with this id in the view; NULL: the rank is no member, or the view does not

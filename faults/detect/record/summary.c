@@ -342,20 +342,13 @@ static void add_group(struct summary *summary, const struct scene *s, const stru
 		add_line(summary, "  said: %s", s->verdict->said);
 }
 
-static size_t count_groups(const struct scene *s, bool culprit)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->ngroups; i++)
-		n += s->groups[i].culprit == culprit;
-	return n;
-}
-
 /* The groups of `most` lines at most, the largest first. */
 static void add_groups(struct summary *summary, struct scene *s, bool culprit, size_t most)
 {
-	size_t more = s->left_out[culprit], all = count_groups(s, culprit);
+	size_t more = s->left_out[culprit], all = 0;
 
+	for (size_t i = 0; i < s->ngroups; i++)
+		all += s->groups[i].culprit == culprit;
 	for (size_t shown = 0; shown < all; shown++) {
 		struct group *next = NULL;
 		char tail[sizeof(s->verdict->doing)] = "";

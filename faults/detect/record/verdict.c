@@ -75,41 +75,12 @@ static size_t name_ranks(struct verdict *verdict, const struct rank_view *views,
 	return found;
 }
 
-/* One death explains what others report; of several, one may have brought about the others. */
-static void name_dead(struct verdict *verdict, const struct rank_view *views, size_t n)
-{
-	size_t dead = name_ranks(verdict, views, n, died_by_itself);
-
-	verdict->class = CLASS_DIED;
-	if (dead == 0)
-		dead = name_ranks(verdict, views, n, view_died);
-	verdict->confidence = dead == 1 ? CONFIDENCE_PROVED : CONFIDENCE_INCONCLUSIVE;
-}
-
-/* A rank that reports an error may do so because of another one, unless all of these ended well. */
-static void name_reporters(struct verdict *verdict, const struct rank_view *views, size_t n)
-{
-	verdict->class = CLASS_ERROR;
-	name_ranks(verdict, views, n, view_failed);
-	verdict->confidence =
-		views_one_failed(views, n) ? CONFIDENCE_PROVED : CONFIDENCE_INCONCLUSIVE;
-}
-
 enum outcome view_outcome(const struct rank_view *view)
 {
 	return view_died(view)	     ? OUTCOME_DIED
 	       : view_finished(view) ? (enum outcome)view->outcome
 	       : view->overdue	     ? OUTCOME_HANG
 				     : OUTCOME_OK;
-}
-
-static enum outcome worst_outcome(const struct rank_view *views, size_t n)
-{
-	enum outcome worst = OUTCOME_OK;
-
-	for (size_t i = 0; i < n; i++)
-		worst = outcome_worse(worst, view_outcome(&views[i]));
-	return worst;
 }
 
 /* Finds where the run stands: at the last call of the rank that is furthest behind among those
@@ -141,8 +112,12 @@ static double shortest_wait(const struct rank_view *views, size_t n)
 void verdict_make(struct verdict *verdict, const struct rank_view *views, size_t n,
 		  double death_seconds, double error_seconds)
 {
+	size_t dead;
+
 	memset(verdict, 0, sizeof(*verdict));
-	verdict->outcome = worst_outcome(views, n);
+	verdict->outcome = OUTCOME_OK;
+	for (size_t i = 0; i < n; i++)
+		verdict->outcome = outcome_worse(verdict->outcome, view_outcome(&views[i]));
 	verdict->confidence = CONFIDENCE_PROVED;
 	verdict->detect_ms = death_seconds * 1e3;
 	snprintf(verdict->ranks, sizeof(verdict->ranks), "-");
@@ -150,14 +125,22 @@ void verdict_make(struct verdict *verdict, const struct rank_view *views, size_t
 	find_place(verdict, views, n);
 	verdict->hang_seq = verdict->wrong_seq = -1;
 	if (verdict->outcome == OUTCOME_DIED) {
-		name_dead(verdict, views, n);
+		/* one death explains what others report; of several, one may have brought about the others */
+		dead = name_ranks(verdict, views, n, died_by_itself);
+		dead = dead ? dead : name_ranks(verdict, views, n, view_died);
+		verdict->class = CLASS_DIED;
+		verdict->confidence = dead == 1 ? CONFIDENCE_PROVED : CONFIDENCE_INCONCLUSIVE;
 	} else if (verdict->outcome == OUTCOME_HANG) {
 		verdict->class = CLASS_UNEXPLAINED;
 		verdict->confidence = CONFIDENCE_INCONCLUSIVE;
 		verdict->detect_ms = shortest_wait(views, n) * 1e3;
 	} else if (verdict->outcome == OUTCOME_ERROR || verdict->outcome == OUTCOME_INTERNAL) {
 		verdict->detect_ms = error_seconds * 1e3;
-		name_reporters(verdict, views, n);
+		/* who reports an error may do so because of another one, unless all of these ended well */
+		verdict->class = CLASS_ERROR;
+		name_ranks(verdict, views, n, view_failed);
+		verdict->confidence =
+			views_one_failed(views, n) ? CONFIDENCE_PROVED : CONFIDENCE_INCONCLUSIVE;
 	} else if (verdict->outcome == OUTCOME_WRONG_DATA) {
 		/* whose data are wrong says nothing of who made them so */
 		verdict->confidence = CONFIDENCE_INCONCLUSIVE;

@@ -59,15 +59,6 @@ static void read_wait(struct rank_view *view, const struct record_wait *wait, ui
 	view->working = view->waiting && work;
 }
 
-/* All calls on its communicator before the first that is not over are. */
-static void note_undone(struct rank_view *view, const struct record *call, struct record_set *found)
-{
-	if (call->comm >= VIEW_COMMS || record_set_has(found, call->comm) || call->seq == 0)
-		return;
-	record_set_add(found, call->comm);
-	view->comms[call->comm].done = call->seq - 1;
-}
-
 /* The newest call on the communicator of this one that the device tells of together with it. */
 static uint64_t last_alike(const struct record_memory *memory, uint64_t ticket)
 {
@@ -91,13 +82,19 @@ static void read_calls(struct rank_view *view, const struct record_memory *memor
 
 	view->completed = completed;
 	for (uint64_t t = view->completed + 1; t <= view->issued; t++) {
+		const struct record *call = &memory->ring[t & (RECORD_RING - 1)];
 		uint64_t mark = t;
 
 		if (record_device_done(memory, t)) {
 			completed++;
 			continue;
 		}
-		note_undone(view, &memory->ring[t & (RECORD_RING - 1)], &undone);
+		/* all calls on its communicator before the first that is not over are */
+		if (call->comm < VIEW_COMMS && !record_set_has(&undone, call->comm) &&
+		    call->seq != 0) {
+			record_set_add(&undone, call->comm);
+			view->comms[call->comm].done = call->seq - 1;
+		}
 		if (!open && stand_in(memory, &mark)->covered_by != RECORD_UNMARKED)
 			open = t;
 	}

@@ -132,16 +132,6 @@ static void note_end(struct decide_state *s, const struct rank_view *view, uint6
 		s->error_ns = now;
 }
 
-/* The first death and the first error of any host. */
-static void note_ends(struct decide_state *s, const struct decide_input *in)
-{
-	for (size_t i = 0; i < in->nranks; i++)
-		note_end(s, &in->ranks[i].view, in->now);
-	for (size_t i = 0; i < in->nhosts; i++)
-		for (size_t k = 0; k < in->hosts[i].nviews; k++)
-			note_end(s, &in->hosts[i].views[k], in->now);
-}
-
 /* ---- a verdict, or not yet ---- */
 
 /* Returns true if the diagnoser should look. It also looks where a run came to its end, though
@@ -181,32 +171,10 @@ static bool same_wait(const struct extension *x, const struct rank_view *views, 
 	return false;
 }
 
-/* An extension is about one wait; another wait has its own. The extension of a wait ends when no
- * rank is overdue any more, unless starvation hides that for a moment. Steps on other hosts are
- * not known here. */
-static void renew_extension(struct decide_state *s, const struct decide_input *in,
-			    const struct rank_view *views, size_t n, bool unfinished)
-{
-	bool overdue = in->job_hosts <= 1 && overdue_ever_since(s, s->extension.since_ns);
-
-	if (!same_wait(&s->extension, views, n) || (unfinished && !overdue))
-		s->extension = (struct extension){ 0 };
-}
-
 /* Seconds from `then` to `now`; 0 where it never was. */
 static double since(uint64_t then, uint64_t now)
 {
 	return then ? ns_seconds(now - then) : 0;
-}
-
-/* The user of a foreign program who ends it ends all of its ranks. */
-static bool was_ended(const struct decide_state *s, const struct rank_view *views, size_t n)
-{
-	bool all = s->death_ns && !s->crashed && s->config.patience.hang > 0;
-
-	for (size_t i = 0; all && i < n; i++)
-		all = views[i].process >= PROCESS_EXITED;
-	return all;
 }
 
 /* Concludes what the run has come to:
@@ -220,12 +188,17 @@ static struct decision conclude(struct decide_state *s, const struct decide_inpu
 	bool unfinished =
 		!all_done(in) && !abnormal_anywhere(s, in, s->config.deadlines) && !any_lost(s);
 	struct decision d = { .action = DECIDE_END };
+	bool ended;
 	struct rank_view *views;
 	size_t n = decide_views(s, in, &views);
 	struct progress p = progress_of(views, sizeof(*views), n);
 
 	s->heard = false;
-	renew_extension(s, in, views, n, unfinished);
+	/* an extension is about one wait: it ends with that, or when no rank is overdue any more, unless starvation hides that for a
+	 * moment; steps on other hosts are not known here */
+	if (!same_wait(&s->extension, views, n) ||
+	    (unfinished && (in->job_hosts > 1 || !overdue_ever_since(s, s->extension.since_ns))))
+		s->extension = (struct extension){ 0 };
 	verdict_make(&d.verdict, views, n, since(s->death_ns, in->now),
 		     since(s->error_ns, in->now));
 	if (d.verdict.outcome == OUTCOME_HANG && d.verdict.detect_ms <= 0)
@@ -236,7 +209,11 @@ static struct decision conclude(struct decide_state *s, const struct decide_inpu
 	 * looks like */
 	if (d.verdict.outcome == OUTCOME_ERROR || !all_done(in) || hosts_worst(s) < LOST_MONITOR)
 		hosts_verdict(s, in, &d.verdict);
-	if (was_ended(s, views, n) && !any_lost(s)) {
+	/* the user of a foreign program who ends it ends all of its ranks */
+	ended = s->death_ns && !s->crashed && s->config.patience.hang > 0;
+	for (size_t i = 0; ended && i < n; i++)
+		ended = views[i].process >= PROCESS_EXITED;
+	if (ended && !any_lost(s)) {
 		d.verdict.outcome = OUTCOME_OK;
 		s->stage = STAGE_END;
 	} else if (unfinished) {
@@ -457,14 +434,6 @@ struct decision decide_answer(struct decide_state *s, const struct decide_input 
 
 /* ---- the root, or a host by itself ---- */
 
-/* A first error has just been seen: a death may be behind it, unless a rank here had hung
- * before. */
-static void note_error(struct decide_state *s, const struct decide_input *in)
-{
-	if (s->error_ns && !s->error_until)
-		s->error_until = s->error_ns + (any_overdue(s) ? 0 : decide_times.error_ns);
-}
-
 /* Returns true if a death may be behind the error that was seen, or if ranks were signalled to
  * end and others may follow. */
 static bool awaits_death(const struct decide_state *s, uint64_t now)
@@ -504,15 +473,6 @@ static struct decision watch(struct decide_state *s, const struct decide_input *
 	return (struct decision){ .action = DECIDE_PREPARE };
 }
 
-/* A death is certain. Everything else may look different once the other hosts have answered. */
-static uint64_t query_time(const struct decide_state *s)
-{
-	if (s->death_ns)
-		return decide_times.query_ns;
-	return s->config.partition_seconds > 0 ? (uint64_t)(s->config.partition_seconds * 1e9)
-					       : decide_times.root_saves_ns;
-}
-
 /* Returns true while an overdue rank may wait for a connection that has not repeated since a
  * host is heard of again. TCP repeats later each time: at most as late again as nothing passed.
  * A wait that is older, and what no waiting repairs, do not count. */
@@ -536,7 +496,9 @@ static struct decision lead(struct decide_state *s, const struct decide_input *i
 	if (proc_hold_hint(in->leader.hold) &&
 	    in->now < s->opened_ns + 2 * decide_times.watchers_look_ns)
 		return nothing;
-	note_error(s, in);
+	/* a first error has just been seen: a death may be behind it, unless a rank here had hung before */
+	if (s->error_ns && !s->error_until)
+		s->error_until = s->error_ns + (any_overdue(s) ? 0 : decide_times.error_ns);
 	if (in->ending && any_lost(s) && s->stage < STAGE_DIAGNOSE)
 		return conclude(s, in);
 	if (s->stage <= STAGE_QUERY && is_healing(s, in)) {
@@ -550,7 +512,11 @@ static struct decision lead(struct decide_state *s, const struct decide_input *i
 		if (!is_settled(s, in->now))
 			return nothing;
 		s->stage = STAGE_QUERY;
-		s->stage_until = in->now + query_time(s);
+		/* a death is certain; everything else may look different once the other hosts have answered */
+		s->stage_until = in->now + (s->death_ns ? decide_times.query_ns
+					    : s->config.partition_seconds > 0
+						    ? (uint64_t)(s->config.partition_seconds * 1e9)
+						    : decide_times.root_saves_ns);
 		return (struct decision){ .action = DECIDE_QUERY };
 	case STAGE_QUERY:
 		if (!all_answered(s, in) && !(s->death_ns && in->now > s->stage_until))
@@ -565,14 +531,6 @@ static struct decision lead(struct decide_state *s, const struct decide_input *i
 }
 
 /* ---- a leader elsewhere ---- */
-
-static void take_orders(struct decide_state *s, const struct decide_input *in)
-{
-	if (in->orders.collects)
-		s->saves_until = in->now + decide_times.root_saves_ns;
-	if (in->orders.extended)
-		s->extended = !abnormal_here(s, false);
-}
 
 /* Tells the root once what is wrong here, or that all are done; anew
  * - when it was well again in between;
@@ -592,7 +550,10 @@ static struct decision follow(struct decide_state *s, const struct decide_input 
 {
 	bool abnormal = abnormal_here(s, s->config.deadlines) || hosts_lost_here(s);
 
-	take_orders(s, in);
+	if (in->orders.collects)
+		s->saves_until = in->now + decide_times.root_saves_ns;
+	if (in->orders.extended)
+		s->extended = !abnormal_here(s, false);
 	if (s->hosts[0].lost || in->launcher.hold == HOLD_GONE)
 		return conclude(s, in);
 	if (is_news(s, in, abnormal)) {
@@ -620,9 +581,11 @@ static void note_waits(struct decide_state *s, const struct decide_input *in)
 	}
 }
 
-/* Takes the ranks' new views; what decide() says of them follows. */
-static void take_ranks(struct decide_state *s, const struct decide_input *in)
+struct decision decide(struct decide_state *s, const struct decide_input *in)
 {
+	bool paused = in->now - s->last_ns > decide_times.pause_ns;
+	struct decision d;
+
 	if (s->nranks < in->nranks) {
 		s->ranks = must(realloc(s->ranks, in->nranks * sizeof(*s->ranks)));
 		memset(&s->ranks[s->nranks], 0, (in->nranks - s->nranks) * sizeof(*s->ranks));
@@ -630,18 +593,14 @@ static void take_ranks(struct decide_state *s, const struct decide_input *in)
 	s->nranks = in->nranks;
 	for (size_t i = 0; i < in->nranks; i++)
 		s->ranks[i].view = in->ranks[i].view;
-}
-
-struct decision decide(struct decide_state *s, const struct decide_input *in)
-{
-	bool paused = in->now - s->last_ns > decide_times.pause_ns;
-	struct decision d;
-
-	take_ranks(s, in);
 	note_waits(s, in);
 	init_follow(s, &in->orders);
 	overdue_mark(s, in, steps_look(s, in, paused ? s->last_ns : in->now));
-	note_ends(s, in);
+	for (size_t i = 0; i < in->nranks; i++)
+		note_end(s, &in->ranks[i].view, in->now);
+	for (size_t i = 0; i < in->nhosts; i++)
+		for (size_t k = 0; k < in->hosts[i].nviews; k++)
+			note_end(s, &in->hosts[i].views[k], in->now);
 	if (paused)
 		s->looked_from_ns = in->now;
 	if (paused && in->nhosts > 0 && s->stage == STAGE_QUERY) {

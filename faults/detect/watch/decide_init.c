@@ -130,13 +130,6 @@ static bool all_counted(const struct decide_input *in)
 	return true;
 }
 
-static struct decision take_census(struct decide_state *s, uint64_t now)
-{
-	s->init.counted = s->init.counting = true;
-	s->init.census_ns = now + decide_times.census_answer_ns;
-	return (struct decision){ .action = DECIDE_CENSUS };
-}
-
 /* Returns the pause before the next census; a verdict is due in `left` seconds, or was due. */
 static uint64_t pause_for(double left, double init_seconds)
 {
@@ -155,8 +148,13 @@ struct decision init_lead(struct decide_state *s, const struct decide_input *in)
 	if (!is_wanted(s, in) || in->job_hosts < 2 || s->init.found != ARRIVALS_OPEN ||
 	    !is_due(s, in))
 		return nothing;
-	if (!s->init.counting)
-		return in->now >= s->init.census_ns ? take_census(s, in->now) : nothing;
+	if (!s->init.counting && in->now < s->init.census_ns)
+		return nothing;
+	if (!s->init.counting) {
+		s->init.counted = s->init.counting = true;
+		s->init.census_ns = in->now + decide_times.census_answer_ns;
+		return (struct decision){ .action = DECIDE_CENSUS };
+	}
 	if (all_counted(in))
 		how = how_they_meet(s, in, &left);
 	else if (in->now < s->init.census_ns)

@@ -10,14 +10,6 @@
 
 /* ---- steps ---- */
 
-static void note_heartbeat(struct rank_track *t, uint64_t heartbeat, uint64_t now)
-{
-	if (t->progressed_ns != 0 && heartbeat == t->heartbeat)
-		return;
-	t->heartbeat = heartbeat;
-	t->progressed_ns = now;
-}
-
 bool steps_lately(const struct rank_state *rank, uint64_t now)
 {
 	return now - rank->track.progressed_ns < decide_times.progress_ns;
@@ -180,11 +172,6 @@ static void add_grace(struct rank_state *rank, uint64_t paused_from, uint64_t no
 	rank->view.grace = ns_seconds(t->grace_ns);
 }
 
-static bool starved_lately(const struct rank_track *t, uint64_t now)
-{
-	return t->starved_ns && now - t->starved_ns < decide_times.starved_lately_ns;
-}
-
 bool steps_look(struct decide_state *s, const struct decide_input *in, uint64_t paused_from)
 {
 	double still = steps_still(s, in);
@@ -194,8 +181,11 @@ bool steps_look(struct decide_state *s, const struct decide_input *in, uint64_t 
 		struct rank_state *rank = &s->ranks[i];
 
 		add_grace(rank, paused_from, in->now);
-		if (rank->view.process < PROCESS_EXITED)
-			note_heartbeat(&rank->track, rank->view.heartbeat, in->now);
+		if (rank->view.process < PROCESS_EXITED &&
+		    (!rank->track.progressed_ns || rank->view.heartbeat != rank->track.heartbeat)) {
+			rank->track.heartbeat = rank->view.heartbeat;
+			rank->track.progressed_ns = in->now;
+		}
 	}
 	if (steps_still(s, in) <= 0 && still < ns_seconds(in->now - s->opened_ns))
 		s->longest_pause = fmax(s->longest_pause, still);
@@ -210,7 +200,9 @@ bool steps_look(struct decide_state *s, const struct decide_input *in, uint64_t 
 				 in->now - rank->track.ran_seen_ns < decide_times.own_time_ns;
 		rank->view.traced = rank->track.traced;
 		rank->view.descheduled = steps_descheduled(rank) || rank->view.progressed;
-		rank->view.starved = starved_lately(&rank->track, in->now);
+		rank->view.starved =
+			rank->track.starved_ns &&
+			in->now - rank->track.starved_ns < decide_times.starved_lately_ns;
 		rank->view.works = rank->track.works_ns &&
 				   in->now - rank->track.works_ns < decide_times.works_lately_ns;
 	}

@@ -181,19 +181,6 @@ static void receive_root(struct monitor *m)
 	}
 }
 
-static void answer_root(struct monitor *m)
-{
-	if (m->requests.prepare)
-		nodes_prepare(m);
-	if (m->requests.query)
-		nodes_collect(m, NULL);
-	if (m->requests.slow)
-		nodes_collect(m, m->requests.folder);
-	if (m->input.orders.census)
-		nodes_report(m, MESSAGE_PRESENT);
-	m->requests = (struct monitor_requests){ 0 };
-}
-
 static void carry_out(struct monitor *m, const struct decision *d)
 {
 	static const enum message orders[DECIDE_REPORT_INIT_OVERDUE + 1] = {
@@ -253,24 +240,20 @@ static void compare_lines(struct monitor *m, uint64_t now)
 	m->compare_ns = now + (took > COMPARE_NS / 100 ? 100 * took : COMPARE_NS);
 }
 
-static void complete_input(struct monitor *m)
-{
-	m->input.desync = m->desynced ? &m->desync : NULL;
-	m->input.ranks = m->ranks;
-	m->input.nranks = m->nranks;
-	m->input.name = m->nranks ? m->ranks[0].view.host : "";
-	m->input.nhosts = nodes_known(m);
-	members_job(m, &m->input.job_ranks, &m->input.job_hosts);
-	m->input.expected_hosts = nodes_expected(m);
-	members_account(m);
-}
-
 static void decide_and_act(struct monitor *m)
 {
 	struct decision d = decide(&m->decide, &m->input);
 
 	nodes_keep(m);
-	answer_root(m);
+	if (m->requests.prepare)
+		nodes_prepare(m);
+	if (m->requests.query)
+		nodes_collect(m, NULL);
+	if (m->requests.slow)
+		nodes_collect(m, m->requests.folder);
+	if (m->input.orders.census)
+		nodes_report(m, MESSAGE_PRESENT);
+	m->requests = (struct monitor_requests){ 0 };
 	if (d.came_s > 0)
 		monitor_say_came(m, d.came_s);
 	if (d.action == DECIDE_DIAGNOSE || d.action == DECIDE_END)
@@ -300,7 +283,14 @@ static void step_leader(struct monitor *m, const struct supervised *child, uint6
 	nodes_beat(m, now);
 	compare_calls(m);
 	compare_lines(m, clock_ns());
-	complete_input(m);
+	m->input.desync = m->desynced ? &m->desync : NULL;
+	m->input.ranks = m->ranks;
+	m->input.nranks = m->nranks;
+	m->input.name = m->nranks ? m->ranks[0].view.host : "";
+	m->input.nhosts = nodes_known(m);
+	members_job(m, &m->input.job_ranks, &m->input.job_hosts);
+	m->input.expected_hosts = nodes_expected(m);
+	members_account(m);
 	if (m->nranks > 0)
 		decide_and_act(m);
 }

@@ -30,11 +30,6 @@ static void name_culprits(struct monitor *m, struct verdict *verdict)
 	}
 }
 
-static bool has_line(enum outcome outcome)
-{
-	return outcome != OUTCOME_OK && outcome != OUTCOME_USAGE && outcome != OUTCOME_UNSUPPORTED;
-}
-
 static const struct record_memory *memory_of(const struct monitor *m, const struct rank_view *view)
 {
 	for (size_t i = 0; i < m->nranks; i++)
@@ -59,11 +54,6 @@ static enum diagnosis_result refine(struct monitor *m, struct verdict *verdict,
 	result = client->refine(client->ctx, views, memories, n, verdict);
 	free(memories);
 	return result;
-}
-
-static bool unexpected_end(enum outcome outcome)
-{
-	return outcome == OUTCOME_HANG || outcome == OUTCOME_DIED || outcome == OUTCOME_ERROR;
 }
 
 static bool all_answered(const struct monitor *m)
@@ -93,6 +83,17 @@ static void gather_slow(struct monitor *m, const char *folder)
 		client->save(client->ctx);
 }
 
+/* The views with the run's numbers of communicators, for free(). */
+static struct rank_view *named_views(struct monitor *m, const struct rank_view *views, size_t n)
+{
+	struct rank_view *named = must(malloc((n + 1) * sizeof(*named)));
+
+	memcpy(named, views, n * sizeof(*named));
+	if (m->config.client.name_comms)
+		m->config.client.name_comms(m->config.client.ctx, named, n);
+	return named;
+}
+
 /* On each host of a hangar_run: its user may look there. Returns what was printed, for free(). */
 static char *say(struct monitor *m, const struct verdict *verdict, const struct rank_view *views,
 		 size_t n)
@@ -100,11 +101,8 @@ static char *say(struct monitor *m, const struct verdict *verdict, const struct 
 	char *text = NULL;
 	size_t bytes = 0;
 	FILE *f = must(open_memstream(&text, &bytes));
-	struct rank_view *named = must(malloc((n + 1) * sizeof(*named)));
+	struct rank_view *named = named_views(m, views, n);
 
-	memcpy(named, views, n * sizeof(*named));
-	if (m->config.client.name_comms)
-		m->config.client.name_comms(m->config.client.ctx, named, n);
 	verdict_print(f, verdict);
 	summary_print(f, "# ", verdict, named, n);
 	free(named);
@@ -121,12 +119,9 @@ static void say_late(struct monitor *m, const struct verdict *verdict,
 		     const struct rank_view *views, size_t n, double usual_s)
 {
 	static const char mark[] = "culprit: ", none[] = "no culprit is named";
-	struct rank_view *named = must(malloc((n + 1) * sizeof(*named)));
+	struct rank_view *named = named_views(m, views, n);
 	struct summary summary;
 
-	memcpy(named, views, n * sizeof(*named));
-	if (m->config.client.name_comms)
-		m->config.client.name_comms(m->config.client.ctx, named, n);
 	summary_make(&summary, verdict, named, n);
 	for (size_t i = 0; i < summary.n; i++) {
 		const char *line = summary.lines[i];
@@ -186,7 +181,8 @@ static void end(struct monitor *m, struct verdict *verdict, const struct rank_vi
 
 	if (closer && client->reserve_folder)
 		client->reserve_folder(client->ctx, verdict, m->root.known ? m->input.name : NULL);
-	if (has_line(verdict->outcome))
+	if (verdict->outcome != OUTCOME_OK && verdict->outcome != OUTCOME_USAGE &&
+	    verdict->outcome != OUTCOME_UNSUPPORTED)
 		lines = say(m, verdict, views, n);
 	m->exit_code = verdict_exit_code(verdict, m->config.expect);
 	/* mpirun may end this process while it saves evidence */
@@ -241,7 +237,8 @@ struct decision monitor_conclude(struct monitor *m, const struct decision *d)
 {
 	struct verdict verdict = d->verdict;
 	const struct verdict before = d->verdict;
-	bool closer = unexpected_end(verdict.outcome) || verdict.outcome == OUTCOME_DIVERGED;
+	bool closer = verdict.outcome == OUTCOME_HANG || verdict.outcome == OUTCOME_DIED ||
+		      verdict.outcome == OUTCOME_ERROR || verdict.outcome == OUTCOME_DIVERGED;
 	bool lost = class_is_lost(verdict.class);
 	uint64_t began = clock_ns();
 	struct decision next = *d;

@@ -222,13 +222,6 @@ static void accept_members(struct monitor *m)
 			close(fd);
 }
 
-static void drop_peer(struct monitor *m, size_t i)
-{
-	link_release(&m->peers[i].link);
-	memmove(&m->peers[i], &m->peers[i + 1], (m->npeers - i - 1) * sizeof(*m->peers));
-	m->npeers--;
-}
-
 /* Returns true if the sender of a HELLO has another number for itself than here. */
 static bool is_foreign(const struct link *link, const struct link_message *hello)
 {
@@ -309,13 +302,6 @@ static void observe_process(struct monitor *m, struct monitor_peer *peer, bool g
 		view->oom_kills = 1;
 }
 
-/* One question at a time is taken; the others see the end of their connection. */
-static void take_question(struct monitor *m, const struct monitor_peer *peer)
-{
-	if (!m->memory && m->asking_fd < 0)
-		m->asking_fd = fcntl(peer->link.fd, F_DUPFD_CLOEXEC, 0);
-}
-
 static void receive_member(struct monitor *m, struct monitor_peer *peer)
 {
 	struct link_message message;
@@ -325,8 +311,9 @@ static void receive_member(struct monitor *m, struct monitor_peer *peer)
 	while ((rc = link_receive(&peer->link, &message)) == 1) {
 		if (message.type == MESSAGE_HELLO)
 			adopt_memory(m, peer, &message);
-		else if (message.type == MESSAGE_STATUS && peer->rank < 0)
-			take_question(m, peer);
+		else if (message.type == MESSAGE_STATUS && peer->rank < 0 && !m->memory &&
+			 m->asking_fd < 0) /* one question at a time */
+			m->asking_fd = fcntl(peer->link.fd, F_DUPFD_CLOEXEC, 0);
 		if (peer->rank < 0) {
 			rc = -EPROTO;
 			break;
@@ -405,9 +392,13 @@ void members_look(struct monitor *m, const struct supervised *child, uint64_t no
 	for (size_t i = m->memory != NULL; i < m->npeers; i++) {
 		if (m->peers[i].link.fd >= 0)
 			receive_member(m, &m->peers[i]);
-		if (m->peers[i].rank < 0 && m->peers[i].link.fd < 0)
-			drop_peer(m, i--);
-		else if (m->peers[i].rank >= 0 && (!m->memory || (m->replacing && i == 1)))
+		if (m->peers[i].rank < 0 && m->peers[i].link.fd < 0) {
+			link_release(&m->peers[i].link);
+			memmove(&m->peers[i], &m->peers[i + 1],
+				(m->npeers - i - 1) * sizeof(*m->peers));
+			m->npeers--;
+			i--;
+		} else if (m->peers[i].rank >= 0 && (!m->memory || (m->replacing && i == 1)))
 			observe_process(m, &m->peers[i], false);
 	}
 	for (size_t i = 0; i < m->npeers; i++)

@@ -308,25 +308,6 @@ bool nodes_listening(const struct monitor *m)
 	return m->uplink_fd >= 0 && find_header(m, false) != NULL;
 }
 
-static void add_node(struct monitor *m, int fd, uint64_t now)
-{
-	m->hosts = must(realloc(m->hosts, (m->nnodes + 1) * sizeof(*m->hosts)));
-	m->nodes = must(realloc(m->nodes, (m->nnodes + 1) * sizeof(*m->nodes)));
-	m->nodes[m->nnodes] = NO_NODE;
-	m->nodes[m->nnodes].since_ns = now;
-	m->nodes[m->nnodes].host.id = ++m->host_ids;
-	link_init(&m->nodes[m->nnodes++].link, fd);
-}
-
-static void accept_nodes(struct monitor *m, uint64_t now)
-{
-	int fd;
-
-	while (nodes_listening(m) && m->nnodes < MONITOR_NODES &&
-	       (fd = accept4(m->uplink_fd, NULL, NULL, SOCK_CLOEXEC)) >= 0)
-		add_node(m, fd, now);
-}
-
 /* Returns true if both are leaders of one host: it has connected anew, or another supervisor
  * ends the run. */
 static bool shares_rank(const struct decide_host *a, const struct decide_host *b)
@@ -402,13 +383,6 @@ static void release_node(struct monitor_node *node, bool abort)
 	link_release(&node->life);
 	path_close(&node->path);
 	free(node->host.views);
-}
-
-static void drop_node(struct monitor *m, size_t i)
-{
-	release_node(&m->nodes[i], true);
-	memmove(&m->nodes[i], &m->nodes[i + 1], (m->nnodes - i - 1) * sizeof(*m->nodes));
-	m->nnodes--;
 }
 
 /* Hands evidence about a rank of that node, and of no other, to the diagnoser. */
@@ -492,8 +466,17 @@ static int receive_node(struct monitor *m, struct monitor_node *node, uint64_t n
 bool nodes_receive(struct monitor *m, uint64_t now)
 {
 	bool abnormal = false;
+	int fd;
 
-	accept_nodes(m, now);
+	while (nodes_listening(m) && m->nnodes < MONITOR_NODES &&
+	       (fd = accept4(m->uplink_fd, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
+		m->hosts = must(realloc(m->hosts, (m->nnodes + 1) * sizeof(*m->hosts)));
+		m->nodes = must(realloc(m->nodes, (m->nnodes + 1) * sizeof(*m->nodes)));
+		m->nodes[m->nnodes] = NO_NODE;
+		m->nodes[m->nnodes].since_ns = now;
+		m->nodes[m->nnodes].host.id = ++m->host_ids;
+		link_init(&m->nodes[m->nnodes++].link, fd);
+	}
 	for (size_t i = 0; i < m->nnodes; i++) {
 		struct monitor_node *node = &m->nodes[i];
 		int rc = receive_node(m, node, now);
@@ -504,8 +487,13 @@ bool nodes_receive(struct monitor *m, uint64_t now)
 		nodes_take_life(node, now);
 	}
 	for (size_t i = 0; i < m->nnodes; i++)
-		if (m->nodes[i].replaced || (m->nodes[i].link.fd < 0 && !m->nodes[i].known))
-			drop_node(m, i--); /* or a stranger */
+		if (m->nodes[i].replaced || (m->nodes[i].link.fd < 0 && !m->nodes[i].known)) {
+			release_node(&m->nodes[i], true); /* or a stranger */
+			memmove(&m->nodes[i], &m->nodes[i + 1],
+				(m->nnodes - i - 1) * sizeof(*m->nodes));
+			m->nnodes--;
+			i--;
+		}
 	return abnormal;
 }
 

@@ -177,24 +177,20 @@ static struct session *make_session(const char *key)
 	return s;
 }
 
-static bool is_known_version(void)
-{
-	int v = version();
-	bool known = session_by_profiler() || (v >= NCCL_OLDEST && v < NCCL_NEWEST);
-
-	if (!known)
-		say_once("NCCL %d is none of the versions 2.18 to 2.32: nothing is recorded", v);
-	return known;
-}
-
 /* Returns a further one, with session_lock() held; NULL: there is none. */
 static struct session *add_session(void)
 {
 	const char *key = getenv("HANGAR_RUN");
 	struct session *s = NULL;
+	int v;
 
-	if (key && *key && nsessions < PRELOAD_RANKS && (nsessions > 0 || is_known_version()))
+	if (!key || !*key || nsessions >= PRELOAD_RANKS)
+		return NULL;
+	v = nsessions > 0 ? NCCL_OLDEST : version();
+	if ((v >= NCCL_OLDEST && v < NCCL_NEWEST) || session_by_profiler())
 		s = make_session(key);
+	else
+		say_once("NCCL %d is none of the versions 2.18 to 2.32: nothing is recorded", v);
 	if (s) {
 		sessions[nsessions] = s;
 		__atomic_store_n(&nsessions, nsessions + 1, __ATOMIC_RELEASE);
@@ -253,13 +249,6 @@ static int take_number(struct session *s)
 	return oldest;
 }
 
-static void name_comm(struct preload_comm *comm, const struct nccl_config *config)
-{
-	bool has = config && config->size >= sizeof(*config) && config->version >= 22700;
-
-	snprintf(comm->name, sizeof(comm->name), "%s", has && config->name ? config->name : "");
-}
-
 /* Returns true if this rank has, or makes, a communicator with that id. */
 static bool has_id(const struct session *s, uint64_t id)
 {
@@ -301,6 +290,7 @@ static struct session *choose_session(uint64_t id)
 static void number_comm(struct making *m, uint64_t id, const struct nccl_config *config)
 {
 	struct preload_comm *comm;
+	bool named;
 
 	session_lock();
 	m->session = m->session ? m->session : choose_session(id);
@@ -308,7 +298,9 @@ static void number_comm(struct making *m, uint64_t id, const struct nccl_config 
 	if (m->number >= 0) {
 		comm = &m->session->comms[m->number];
 		*comm = (struct preload_comm){ .id = id };
-		name_comm(comm, config);
+		named = config && config->size >= sizeof(*config) && config->version >= 22700 &&
+			config->name;
+		snprintf(comm->name, sizeof(comm->name), "%s", named ? config->name : "");
 		CALL(OF_CUDA, "cuCtxGetCurrent", (void **), (&comm->context));
 	}
 	session_unlock();

@@ -1,5 +1,5 @@
 /* words.c: ranks and calls in words. */
-#include "diagnose/rule.h"
+#include "evidence/words.h"
 
 #include "base/call_value.h"
 #include "base/dtype.h"
@@ -20,19 +20,14 @@ int rank_number(const struct evidence *e, int rank)
 	return e->numbers ? e->numbers[rank] : rank;
 }
 
-const char *call_site(const struct rule_ctx *ctx, int rank, const struct record *record)
+const char *call_site(const struct evidence *e, int rank, const struct record *record)
 {
 	char *text = next_words();
 	const char *folder;
 
-	evidence_site(&ctx->evidence->ranks[rank], record, text, WORDS);
+	evidence_site(&e->ranks[rank], record, text, WORDS);
 	folder = strchr(text, '/');
 	return folder ? folder + 1 : text;
-}
-
-const char *call_noun(const struct rule_ctx *ctx)
-{
-	return ctx->comm->collectives ? "collective" : "call";
 }
 
 char *ranks_words(const struct evidence *e, const bool *in, size_t room)

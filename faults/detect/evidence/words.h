@@ -1,12 +1,8 @@
-/* words.h: ranks and calls in words. Internal to diagnose.
- *
- * A text that is returned lasts until eight more have been asked for on the thread. */
+/* words.h: ranks and calls in words. A text that is returned lasts until eight more have been asked for on the thread. */
 #pragma once
 
 #include "evidence/evidence.h"
 #include "progress/comm.h"
-
-struct rule_ctx;
 
 /* A rank's number for people: in the run, where the evidence is of a group. */
 int rank_number(const struct evidence *evidence, int rank);
@@ -18,10 +14,7 @@ char *ranks_words(const struct evidence *evidence, const bool *in, size_t room);
 const char *call_words(const struct evidence *evidence, const struct record *record);
 
 /* The line of code of a rank's call, without its folder; "": not known. */
-const char *call_site(const struct rule_ctx *ctx, int rank, const struct record *record);
-
-/* "call", or "collective" where these alone are counted. */
-const char *call_noun(const struct rule_ctx *ctx);
+const char *call_site(const struct evidence *evidence, int rank, const struct record *record);
 
 /* The value of one field of a call, and its name: "kind" "count" "dtype" "op" "root"; of a send or receive "peer". */
 const char *field_words(const struct evidence *evidence, enum call_field field,

@@ -257,8 +257,7 @@ static void read_accounts(struct world *w, struct host *h, const struct decide_i
 		if (&w->hosts[actor->host] != h)
 			continue;
 		rank->account = (struct rank_account){
-			.held = rank->view.phase == PHASE_DONE &&
-				rank->view.process == PROCESS_STOPPED,
+			.held = rank->view.process == PROCESS_STOPPED,
 			.known = decide_wants_account(&h->state, in, (size_t)actor->place),
 			.ready = actor->runs != SLEEPS,
 			.traced = actor->traced,

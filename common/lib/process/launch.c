@@ -167,13 +167,14 @@ static bool output_waits(void)
 	return !out[0].revents || !out[1].revents;
 }
 
-static void look_after(struct orphaned *b, pid_t pid, const struct run_folder *folder)
+/* Returns true where it is killed and does not end: a frozen one dies when it is thawed, a traced one when its debugger looks. */
+static bool look_after(struct orphaned *b, pid_t pid, const struct run_folder *folder)
 {
 	uint64_t now = clock_ns();
 
 	if (!run_folder_deserted(folder) || output_waits()) {
 		b->since_ns = 0;
-		return;
+		return false;
 	}
 	if (b->since_ns == 0)
 		b->since_ns = now;
@@ -184,6 +185,7 @@ static void look_after(struct orphaned *b, pid_t pid, const struct run_folder *f
 	} else if (b->signalled == SIGTERM && now - b->since_ns > ORPHANED_NS + TERM_NS) {
 		kill(pid, b->signalled = SIGKILL);
 	}
+	return b->signalled == SIGKILL && now - b->since_ns > ORPHANED_NS + 3 * TERM_NS;
 }
 
 /* A run of which nothing runs. */
@@ -288,7 +290,8 @@ static int wait_for(pid_t pid, int signal_fd, const struct run_folder *folder,
 
 			if (guard->seconds > 0 && seconds >= guard->seconds)
 				return end_held(pid, folder, *ended_by, guard, seconds);
-			look_after(&orphaned, pid, folder);
+			if (look_after(&orphaned, pid, folder))
+				break;
 		}
 		if (!(ready.revents & POLLIN) ||
 		    read(signal_fd, &info, sizeof(info)) != sizeof(info) ||

@@ -41,7 +41,7 @@ struct rank_account {
 	bool known;  /* it was read */
 	bool ready;  /* it wants to run just now */
 	bool traced; /* by a debugger or the like */
-	bool held;   /* of a rank that is through: stopped, traced or frozen */
+	bool held;   /* stopped or frozen, for a second; not of a preloaded program */
 	struct proc_account used;
 	uint64_t moved; /* bytes (proc_moved_read), of a preloaded program */
 	uint64_t place; /* in its program (python_place), 0: not known */

@@ -217,7 +217,8 @@ static bool past_deadline(const struct rank_state *rank, uint64_t now, uint64_t 
 	const struct rank_view *view = &rank->view;
 	uint64_t deadline = soonest && soonest < view->deadline_ns ? soonest : view->deadline_ns;
 
-	if (rank->track.held && now - rank->track.ran_seen_ns > decide_times.end_held_ns)
+	if (rank->track.held && rank->track.ran_seen_ns &&
+	    now - rank->track.ran_seen_ns > decide_times.held_ns)
 		return true;
 	return view->waiting && view->deadline_ns != 0 && now > deadline + rank->track.grace_ns;
 }

@@ -11,7 +11,6 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
-#include "process/watch.h"
 #include "base/proc_stat.h"
 #include "record/python.h"
 #include "watch/monitor_nodes.h"
@@ -416,6 +415,14 @@ void members_look(struct monitor *m, const struct supervised *child, uint64_t no
 	}
 }
 
+/* A debugger is waited for elsewhere. A rank that ran lately is not asked about. */
+static bool is_held(pid_t pid, uint64_t ran_ns)
+{
+	enum proc_hold hold = clock_ns() - ran_ns < 1000000000 ? HOLD_NONE : proc_hold_read(pid);
+
+	return hold == HOLD_STOPPED || hold == HOLD_FROZEN;
+}
+
 void members_account(struct monitor *m)
 {
 	for (size_t i = 0; i < m->nranks; i++) {
@@ -431,8 +438,8 @@ void members_account(struct monitor *m)
 		account->ready =
 			account->known && proc_stat_read(&stat, pid, 0) && stat.state == 'R';
 		account->traced = account->known && proc_tracer(pid) > 0;
-		account->held = account->known && m->ranks[i].view.phase == PHASE_DONE &&
-				proc_hold_hint(proc_hold_read(pid));
+		account->held = account->known && m->memory && i < m->decide.nranks &&
+				is_held(pid, m->decide.ranks[i].track.ran_seen_ns);
 	}
 }
 

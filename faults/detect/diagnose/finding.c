@@ -103,9 +103,12 @@ static void name_lines(const struct rule_ctx *ctx, struct finding *f)
 		return;
 	for (int i = 0; i < ctx->comm->nranks; i++) {
 		bool other = !f->culprits.in[i];
-		const struct record *r = progress_call(ctx->comm, i, (uint64_t)f->d.seq_low);
+		const struct record *r =
+			seen[other] || ctx->evidence->ranks[i].nsites < 2
+				? NULL
+				: progress_call(ctx->comm, i, (uint64_t)f->d.seq_low);
 
-		if (!r || seen[other])
+		if (!r)
 			continue;
 		seen[other] = true;
 		snprintf(f->d.lines_there[other], sizeof(f->d.lines_there[other]), "%s",

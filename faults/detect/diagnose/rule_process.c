@@ -37,7 +37,7 @@ static int death_order(const struct evidence_rank *r)
 {
 	const struct rank_view *v = &r->view;
 
-	if (!r->present || was_told(r) || (!view_died(v) && v->process != PROCESS_EXITED))
+	if (!r->present || (!view_died(v) && v->process != PROCESS_EXITED) || was_told(r))
 		return -1;
 	if (v->process == PROCESS_EXITED)
 		return view_died(v) ? 1 : 3;

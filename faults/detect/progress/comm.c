@@ -264,6 +264,8 @@ uint64_t progress_own_number(const struct progress_comm *a, int rank, uint64_t s
 void progress_comm_init(struct progress_comm *a, const struct progress *progress,
 			const struct members *members, enum compare how)
 {
+	const struct record_header *first = NULL;
+
 	*a = (struct progress_comm){ .progress = progress,
 				     .members = members,
 				     .comm = members->comm,
@@ -273,8 +275,9 @@ void progress_comm_init(struct progress_comm *a, const struct progress *progress
 	a->tracks = must(calloc((size_t)a->nranks + 1, sizeof(*a->tracks)));
 	for (int i = 0; i < a->nranks; i++) {
 		measure_track(&a->tracks[i], &a->ranks[i], a);
-		a->any_program |= a->ranks[i].recorder && a->ranks[i].recorder->preloaded;
+		first = first ? first : a->ranks[i].recorder;
 	}
+	a->any_program = first && first->preloaded; /* the others' may be on disk */
 	a->collectives = how == COMPARE_COLLECTIVES && has_own_plans(a);
 	for (int i = 0; i < a->nranks && a->collectives; i++)
 		number_collectives(a, &a->tracks[i], &a->ranks[i]);

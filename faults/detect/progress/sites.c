@@ -400,6 +400,9 @@ bool progress_path_of_one(const struct progress_comm *a, const struct rank_set *
 {
 	uint32_t line[2] = { 0 };
 
+	for (int i = 0; i < a->nranks; i++)
+		if (one->n != 1 || a->ranks[i].nsites < 2)
+			return false;
 	for (int i = 0; i < a->nranks; i++) {
 		const struct record *r = progress_call(a, i, seq);
 		uint32_t id = r ? line_id(&a->ranks[i], r) : 0;
@@ -408,7 +411,7 @@ bool progress_path_of_one(const struct progress_comm *a, const struct rank_set *
 			return false;
 		line[one->in[i]] = id ? id : line[one->in[i]];
 	}
-	return one->n == 1 && a->nranks > 2 && line[0] && line[1] && line[0] != line[1];
+	return a->nranks > 2 && line[0] && line[1] && line[0] != line[1];
 }
 
 struct site_break progress_site_break(const struct progress_comm *a, struct rank_set *same)

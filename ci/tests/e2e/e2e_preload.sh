@@ -92,7 +92,7 @@ while read -r line; do fail "$line"; done < <(cat "$work/failed" 2>/dev/null)
 
 # calls that differ and complete: a line while the job runs, and an outcome at its end
 DOUBLE_ID=lax-$$ HANGAR_E2E=$token timeout 60 "$BUILD/hangar_run" --timeout 3 --out "$work/dir.lax" "$subject" 4 1500 count=2@9 lax >lax 2>&1
-for pattern in '^# rank 2 made call 25 of comm 0 as AllReduce count 17 float sum, the others as AllReduce count 102 float sum' \
+for pattern in '^# rank 2 made call 25 of comm 0 as AllReduce count 17 float sum at subject[^,]*, the others as AllReduce count 102 float sum' \
 	'outcome=diverged class=mismatch ranks=2 comm=0 seq=25 .*field=count'; do
 	check "lax says '$pattern': $(head -c 900 lax)" grep -q -- "$pattern" lax
 done

@@ -38,6 +38,8 @@ static const struct {
 	{ 4, CALL_ALL_GATHER, "a2 b2 d2", "2", "majority" },
 	{ 4, CALL_ALL_REDUCE, "a-1 b-1 c-1 d-1", "1", "majority" },
 	{ 4, CALL_ALL_REDUCE, "a- b- c- d-", "-", "inconclusive" },
+	/* handed on by a receiver: several have it, the sender's own is right */
+	{ 4, CALL_RECV, "a1 c1", "-", "inconclusive" },
 	/* they see different values: no rank's contribution */
 	{ 4, CALL_ALL_REDUCE, "a- b- c-= d-=", "-", "inconclusive" },
 	/* whole buffers of all are wrong: no single rank's doing */

@@ -160,7 +160,11 @@ static void judge_received(const struct rule_ctx *ctx, struct finding *f, int ra
 	for (int i = 0; i < nranks && (few || sole); i++)
 		if (inquiry->in[i])
 			rank_set_add(&f->culprits, i);
-	if (!few && !sole && all.alike < receivers - (w->from >= 0 && !all.sender))
+	/* what several hold of one send was handed on, and the sender's own is right */
+	if (!few && !sole && !all.sender &&
+	    (receivers == 1 || all.alike < receivers - (w->from >= 0)))
+		who = -1;
+	if (!few && !sole && all.sender && all.alike < receivers)
 		who = -1;
 	if (!few && !sole && who >= 0)
 		rank_set_add(&f->culprits, who);

@@ -186,7 +186,7 @@ static void end(struct monitor *m, struct verdict *verdict, const struct rank_vi
 		lines = say(m, verdict, views, n);
 	m->exit_code = verdict_exit_code(verdict, m->config.expect);
 	/* mpirun may end this process while it saves evidence */
-	run_folder_note_end(m->config.key, m->exit_code || lines ? m->exit_code : RUN_OVER,
+	run_folder_note_end(m->config.key, m->exit_code ? m->exit_code : RUN_OVER,
 			    lines ? lines : "");
 	free(lines);
 	if (class_is_lost(verdict->class)) {

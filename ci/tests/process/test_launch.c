@@ -328,7 +328,16 @@ UNIT_TEST(test_codes, "exit codes")
 	UNIT_ALL(unit_ended(start("", supervisor, false), 5) == 11,
 		 strstr(contents("stdout"), "# verdict: later") != NULL);
 	to_file = false;
+	/* a supervisor that was killed; a run that was ended; an mpirun that crashes in its own end, or instead of one */
 	CU_ASSERT_EQUAL(unit_ended(start("", "exit 137", false), 3), OUTCOME_DIED);
+	CU_ASSERT_EQUAL(unit_ended(start("", "exit 143", false), 3), 143);
+	CU_ASSERT_EQUAL(
+		unit_ended(start("", "echo -2 >$(cat $NOTES.ready)/exit; kill -SEGV $$", false), 3),
+		0);
+	CU_ASSERT_EQUAL(unit_ended(start("", "kill -SEGV $$", false), 3), OUTCOME_DIED);
+	CU_ASSERT_EQUAL(unit_ended(start("", "echo -2 >$(cat $NOTES.ready)/exit; exit 137", false),
+				   3),
+			137);
 	CU_ASSERT_PTR_NOT_NULL(strstr(contents("held"), "supervisors 0 s\n"));
 	CU_ASSERT_EQUAL(unit_ended(start("", "exit 0", false), 3), 0);
 	CU_ASSERT_EQUAL(unit_ended(start("", "kill -9 $$", false), 3), OUTCOME_DIED);

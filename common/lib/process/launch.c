@@ -254,23 +254,36 @@ static void await_supervisors(int signal_fd, const struct run_folder *folder, do
 			return;
 }
 
-/* The exit code of a run whose mpirun has ended with this status of waitpid(). */
+/* A signal by which a user or a scheduler ends a run. */
+static bool is_request(int number)
+{
+	return number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT;
+}
+
+/* The exit code of a run whose mpirun has ended with this status of waitpid(): the one that supervisors noted, if they did.
+ * Where mpirun died before that, their last lines are printed here. Open MPI 4.1 may crash in its own end: all lines are out then. */
 static int code_of_end(int status, const struct orphaned *orphaned, int signal_fd,
 		       const struct run_folder *folder, const struct launch_guard *guard)
 {
-	/* Open MPI 4.1 may crash in its own end, and has handed on all lines by then */
-	bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !orphaned->signalled;
-	int exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), code;
+	bool crashed = WIFSIGNALED(status) && !orphaned->signalled;
+	int exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+	    code = run_folder_code(folder, -1, NULL);
+	bool unsaid = orphaned->mute || (crashed && code == -1),
+	     in_own_end = crashed && code == RUN_OVER && WTERMSIG(status) != SIGKILL;
 
-	if (killed)
+	if (crashed && code == -1)
 		await_supervisors(signal_fd, folder, guard->seconds);
-	code = run_folder_code(folder, -1, orphaned->mute || killed ? stdout : NULL);
+	code = run_folder_code(folder, -1, unsaid ? stdout : NULL);
 	if (code >= 0)
 		return code;
-	if (orphaned->signalled && code == RUN_OVER)
-		return OUTCOME_OK;
-	if (guard->seconds > 0 && (orphaned->signalled || exit_code > 128))
-		return guard->lost(guard->arg, killed ? LAUNCH_MPIRUN : LAUNCH_SUPERVISORS, 0);
+	if (in_own_end)
+		fprintf(stderr, "hangar: mpirun was killed by signal %d after the run had ended\n",
+			WTERMSIG(status));
+	if (code == RUN_OVER)
+		return in_own_end || orphaned->signalled ? OUTCOME_OK : exit_code;
+	if (guard->seconds > 0 && !is_request(exit_code - 128) &&
+	    (orphaned->signalled || exit_code > 128))
+		return guard->lost(guard->arg, crashed ? LAUNCH_MPIRUN : LAUNCH_SUPERVISORS, 0);
 	return orphaned->signalled && exit_code == 0 ? OUTCOME_INTERNAL : exit_code;
 }
 

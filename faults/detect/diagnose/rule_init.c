@@ -99,10 +99,10 @@ static bool no_rank_came(const struct rule_ctx *ctx, struct finding *f)
 	if (absent > 0)
 		snprintf(who, sizeof(who), "%zu of %zu ranks", n, n + absent);
 	else
-		snprintf(who, sizeof(who), "all %zu ranks", n);
+		snprintf(who, sizeof(who), "All %zu ranks", n);
 	note(f,
-	     "Nobody has come to communicator init: %s wait in '%s'. Whether one of %s keeps the "
-	     "others from it cannot be told.",
+	     "%s wait in '%s'. Whether one of %s keeps the others from communicator init cannot be "
+	     "told.",
 	     who, first->what, absent ? "these or of the rest" : "them");
 	finding_conclude(ctx, f, CLASS_INIT_MISSING, CONFIDENCE_INCONCLUSIVE);
 	return true;

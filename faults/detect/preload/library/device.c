@@ -52,17 +52,19 @@ bool device_captures(void *stream)
 static int write_in(const struct session *s, int comm, void *stream, uint64_t word, uint64_t value)
 {
 	void *now = NULL, *own = s->comms[comm].context, *none;
+	int rc, mode = CU_CAPTURE_RELAXED;
 	bool other;
-	int rc;
 
 	if (!own)
 		CALL(OF_CUDA, "cuStreamGetCtx", (void *, void **), (stream, &own));
+	exchange_mode(&mode);
 	other = own && CALL(OF_CUDA, "cuCtxGetCurrent", (void **), (&now)) == 0 && now != own &&
 		CALL(OF_CUDA, "cuCtxPushCurrent_v2", (void *), (own)) == 0;
 	rc = CALL(OF_CUDA, "cuStreamWriteValue64_v2", (void *, uint64_t, uint64_t, unsigned),
 		  (stream, word, value, 0));
 	if (other)
 		CALL(OF_CUDA, "cuCtxPopCurrent_v2", (void **), (&none));
+	exchange_mode(&mode);
 	return rc;
 }
 

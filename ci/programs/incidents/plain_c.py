@@ -21,7 +21,7 @@ SOURCE = r"""
 #include <unistd.h>
 typedef struct { char bytes[128]; } unique;
 int ncclGetUniqueId(unique *), ncclCommInitRank(void **, int, unique, int);
-int ncclAllReduce(const void *, void *, size_t, int, int, void *, void *);
+int ncclAllReduce(const void *, void *, size_t, int, int, void *, void *), ncclCommDestroy(void *);
 #ifndef DOUBLES
 int cudaSetDevice(int), cudaGetDeviceCount(int *), cudaMalloc(void **, size_t);
 int cudaStreamCreate(void **), cudaStreamSynchronize(void *);
@@ -85,7 +85,7 @@ int main(int argc, char **argv)
 		if (ncclAllReduce(x, x, 1 << 16, 7, 0, comm, stream) || cudaStreamSynchronize(stream))
 			return 1;
 	}
-	return 0;
+	return ncclCommDestroy(comm);
 }
 """
 

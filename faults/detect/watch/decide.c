@@ -311,6 +311,20 @@ static bool any_gone(const struct decide_input *in, const char *ranks)
 	return false;
 }
 
+/* Returns true if a living rank is inside of some communicator's init: others may wait for what it will do afterwards. */
+static bool any_in_init(const struct decide_state *s, const struct decide_input *in)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < in->nranks; i++)
+		any |= s->ranks[i].view.process < PROCESS_EXITED && view_in_init(&s->ranks[i].view);
+	for (size_t i = 0; i < in->nhosts; i++)
+		for (size_t k = 0; k < in->hosts[i].nviews; k++)
+			any |= in->hosts[i].views[k].process < PROCESS_EXITED &&
+			       view_in_init(&in->hosts[i].views[k]);
+	return any;
+}
+
 /* Returns true if there are such ranks, and all of them work: they are late, however long that takes. */
 static bool all_work(const struct decide_state *s, const struct decide_input *in, const char *ranks)
 {
@@ -385,7 +399,7 @@ static void be_patient(struct decide_state *s, const struct decide_input *in,
 	struct patience patience = s->config.patience;
 	enum tier tier;
 
-	if (longest && verdict->class == CLASS_UNEXPLAINED && view_in_init(longest))
+	if (rank_list_count(verdict->ranks) == 0 && any_in_init(s, in))
 		patience.hang *= decide_times.start_times;
 	tier = tier_of(&patience, verdict->class, waited, steps_still(s, in), late);
 	if (!longest || s->death_ns || s->error_ns || any_gone(in, verdict->ranks) ||

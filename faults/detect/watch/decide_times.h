@@ -84,7 +84,7 @@
 	/* A rank whose main thread ran for less than this part of a window, and moved less, did nothing. */ \
 	time(uint64_t, idle_ran_part, 20) \
 	time(uint64_t, works_lately_ns, 10000 * MS) \
-	/* Init in which no rank is missing is given so many times the patience with a program: ten jobs \
+	/* Where a rank is in init and none is named, a program is given so many times the patience: ten jobs \
 	 * that start at once on a GPU, or thousands of ranks, take their time. */ \
 	time(double, start_times, 5) \
 	/* A rank that is stopped or frozen for so long needs no deadline: set-up and exit handlers have 60 s. */ \

@@ -146,7 +146,7 @@ Q := @
 endif
 
 # ---- targets ---------------------------------------------------------------------------------
-.PHONY: all tests compile run test test-installed hang unit e2e fuzz fuzzers install-deps format check-style record-alone rooms clean FORCE
+.PHONY: all tests compile run test test-installed hang hang-fsdp unit e2e fuzz fuzzers install-deps format check-style record-alone rooms clean FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -179,6 +179,12 @@ test-installed: install-deps
 hang: install-deps
 	+$(Q)$(SUBMAKE) all
 	$(Q)BUILD=$(BUILD) ci/hang
+
+# On a GPU host with PyTorch: a rank of an FSDP2 training of a Llama-shaped model drops out; a page says what happened.
+hang-fsdp: install-deps
+	+$(Q)$(SUBMAKE) all
+	$(Q)BUILD=$(BUILD) AT=20 STEPS=30 ci/programs/capstone results/runs/hang-fsdp drop && \
+		echo "# page: results/runs/hang-fsdp/drop/page.md"
 
 unit: $(UNIT) $(BUILD)/hang_diagnose
 	$(Q)BUILD=$(BUILD) ci/tests/run unit mpi

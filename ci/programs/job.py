@@ -16,7 +16,7 @@ except ImportError:
     sys.stderr.write("this program needs PyTorch (pip install torch)\n")
     sys.exit(77)
 
-BUGS = ("none", "shape", "dtype", "drop", "kill", "exit0", "oom")
+BUGS = ("none", "shape", "dtype", "half", "drop", "kill", "exit0", "oom")
 WARMUP = 5  # steps that are not timed
 GAUGE = 5   # timed steps that say how many fit into --seconds
 
@@ -104,10 +104,18 @@ class Job:
         made = torch.Generator().manual_seed(1000 * step + self.rank)
         return torch.randn(*shape, generator=made).to(self.device)
 
+    def text(self, step, batch, length, words):
+        """Synthetic text: a word mostly says which one follows, so that there is something to learn."""
+        made = torch.Generator().manual_seed(1000 * step + self.rank)
+        counted = (torch.randint(words, (batch, 1), generator=made) + 7 * torch.arange(length)) % min(words, 512)
+        others = torch.randint(words, (batch, length), generator=made)
+        return torch.where(torch.rand(batch, length, generator=made) < 0.9, counted, others).to(self.device)
+
     def bug(self, bug):
         """All ranks sum up figures, as training scripts do now and then; what the guilty one does is the bug. The amounts
         are such that it hangs, over NVLink and over sockets: others complete with wrong sums."""
-        figures = torch.ones(1 << (14 if self.options.bug == "dtype" else 22), device=self.device)
+        figures = torch.ones(1 << 22, device=self.device, dtype=torch.bfloat16 if self.options.bug == "half" else torch.float32)
+        figures = figures[:1 << 14] if self.options.bug == "dtype" else figures
         if bug == "drop":
             time.sleep(3600)
         elif bug == "kill":
@@ -122,6 +130,8 @@ class Job:
             figures = figures[:1 << 10]
         elif bug == "dtype":
             figures = figures.to(torch.uint8)
+        elif bug == "half":
+            figures = figures.to(torch.float16)
         dist.all_reduce(figures)
 
     def count(self, step_s):
@@ -149,6 +159,7 @@ class Job:
             if number == WARMUP + GAUGE:
                 last += self.count(statistics.mean(times[WARMUP:]))
         self.report(times[WARMUP:], loss)
+        return statistics.median(times[WARMUP:])
 
     def is_paused(self, number):
         """Blocks of --alternate steps: recorded, not, not, recorded."""

@@ -200,7 +200,8 @@ done
 for out in there not-yet; do
 	check "evidence can go to $out" [ "$("$BUILD/hangar_run" --out="$out" echo ran; ls -A "$out" 2>/dev/null)" = ran ]
 done
-check "a folder is made when it is needed" [ ! -e not-yet ]
+check "NCCL's log goes into --out by itself" [ "$("$BUILD/hangar_run" -q --out=not-yet printenv NCCL_DEBUG NCCL_DEBUG_SUBSYS NCCL_DEBUG_FILE | tr '\n' ' ')" = "INFO INIT,GRAPH $PWD/not-yet/nccl-%h-%p.log " ]
+check "what is set stays" [ "$(NCCL_DEBUG=WARN "$BUILD/hangar_run" -q --out=not-yet printenv NCCL_DEBUG NCCL_DEBUG_FILE)" = WARN ]
 check "a command that is not there" [ "$("$BUILD/hangar_run" /nowhere 2>/dev/null; echo $?)" = 127 ]
 for _ in $(seq 40); do no_process && break; sleep 0.1; done
 check "no process is left: $(pids_of_run | xargs -r -n1 ps -o args= -p)" no_process

@@ -140,7 +140,8 @@ UNIT_TEST(test_waits, "the longest wait of its kind")
 	CU_ASSERT(said >= 10 &&
 		  last == DECIDE_EXTEND); /* no rank is missing at init: late, not hung */
 	said = said_after(CALL_KIND_COUNT, 2.5, CLASS_INIT_MISSING, false, &last, 0, 0);
-	CU_ASSERT(said >= 10 && last == DECIDE_EXTEND); /* nor where one may be, and none is named */
+	CU_ASSERT(said >= 10 &&
+		  last == DECIDE_EXTEND); /* nor where one may be, and none is named */
 	said = said_after(CALL_KIND_COUNT, 2.5, CLASS_MISSING, false, &last, 0, 5);
 	CU_ASSERT(said >= 2.5 && said < 4 && last == DECIDE_END);
 	/* a rank that works is late, however long; heartbeats are no work */

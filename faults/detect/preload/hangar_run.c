@@ -104,8 +104,10 @@ static const struct argument rows[] = {
 	  "Call a wait that may still end a hang after this time [120]; a hang that no waiting "
 	  "cures is said at once",
 	  ARGUMENT(REAL, struct arguments, run.timeout), .min = 1, .most = 1e6 },
-	{ "out", 0, "DIR", "Folder for the evidence [results/runs/DATE-COMMAND-RUN]", ARGUMENT_OWN,
-	  .take = take_out },
+	{ "out", 0, "DIR",
+	  "Folder for the evidence, and for NCCL's log where no NCCL_DEBUG* is set "
+	  "[results/runs/DATE-COMMAND-RUN, without the log]",
+	  ARGUMENT_OWN, .take = take_out },
 	{ "fault", 0, "NAME:RANK@CALL[,comm=NAME][,size=N][,order=K][,kind=K][,value=V]",
 	  "Have one rank do one thing wrong in one call, counted from 1 on its communicator. "
 	  "comm=, size= and order= choose the communicator by its NCCL name, its number of ranks, "
@@ -165,6 +167,21 @@ static void set_preload(void)
 	nccl_profiler_offer();
 }
 
+/* With --out NCCL's own log stands in that folder: its rings belong to the evidence. The user's own settings stay. */
+static void set_log(const char *out)
+{
+	char folder[PATH_MAX], file[PATH_MAX + 32];
+
+	if (!out || getenv("NCCL_DEBUG") || getenv("NCCL_DEBUG_FILE") ||
+	    getenv("NCCL_DEBUG_SUBSYS") || (mkdir(out, 0777) < 0 && errno != EEXIST) ||
+	    !realpath(out, folder))
+		return;
+	snprintf(file, sizeof(file), "%s/nccl-%%h-%%p.log", folder);
+	setenv("NCCL_DEBUG", "INFO", 1);
+	setenv("NCCL_DEBUG_SUBSYS", "INIT,GRAPH", 1);
+	setenv("NCCL_DEBUG_FILE", file, 1);
+}
+
 /* The library obeys what names this run alone, and no environment that was left over. */
 static void arm(const struct arguments *a)
 {
@@ -195,6 +212,7 @@ int main(int argc, char **argv)
 		if (run_monitor_start(&a.run) == 0) {
 			setenv(RUN_KEY, a.run.key, 1);
 			set_preload();
+			set_log(a.run.out);
 			arm(&a);
 		}
 	}

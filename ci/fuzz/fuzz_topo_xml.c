@@ -1,4 +1,4 @@
-/* fuzz_topo_xml.c: libFuzzer over the topology XML reader and the predictions made from what it
+/* fuzz_topo_xml.c: libFuzzer over the readers of topologies (XML, nvidia-smi's table) and the predictions made from what it
  * read. */
 
 #include "topo/model.h"
@@ -32,11 +32,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct topo_system sys;
 	static struct model_constants constants;
+	static char text[1 << 16];
 	struct error err = { .outcome = OUTCOME_OK };
+	struct topo_change change = { .nnodes = 2, .nic_gbps = 400 };
+	bool xml = size > 0 && data[0] == '<';
+	int rc;
 
+	if (size >= sizeof(text))
+		return 0;
+	memcpy(text, data, size);
+	text[size] = '\0';
 	model_physical(&constants);
-	if (topo_parse_xml(&sys, (const char *)data, size, "topology", &err) == 0 &&
-	    topo_check(&sys, &err) == 0)
+	rc = xml ? topo_parse_xml(&sys, text, size, "topology", &err)
+		 : topo_parse_smi(&sys, text, "topology", &err);
+	if (rc == 0 && size % 2 == 0)
+		change.gpu = "H100";
+	if (rc == 0 && topo_reshape(&sys, &change, &err) == 0)
 		predict_all(&sys, &constants);
 	else if (err.code == 0)
 		abort();

@@ -1,8 +1,8 @@
 """rows.py: what runs leave behind, read: launches, their rows, what they ran on, baseline files.
 
 A launch is one folder of `--out`: rows.csv, and beside it rows.jsonl, whose first line says on what
-it ran. A side (BASE, NEW) is a folder of launches at any depth, a night among them, or a baseline
-file. A side that cannot be read raises RowsError, whose text is for people; one that can be read in
+it ran. A side (BASE, NEW) is a folder of launches at any depth, a night among them, a baseline
+file, or a table of nccl-tests or lines of NCCL Inspector, in a file or several in a folder. A side that cannot be read raises RowsError, whose text is for people; one that can be read in
 part leaves a note with its launch.
 """
 import json
@@ -87,7 +87,7 @@ def _header(path, header):
         raise RowsError(f"{path}: without column {', '.join(missing)}")
 
 
-def _row(cells):
+def row_of(cells):
     """A row of KEPT from cells by column, as text or as JSON has them. Raises ValueError."""
     row = {c: "" if cells.get(c) is None else str(cells[c]) for c in KEPT}
     row.update((c, number(row[c])) for c in NUMBERS)
@@ -122,7 +122,7 @@ def read_csv(path):
             notes.append(f"{path}:{i}: the last line is torn and was left out: that launch did not end by itself")
             continue
         try:
-            row = _row(dict(zip(header, cells)))
+            row = row_of(dict(zip(header, cells)))
         except ValueError as error:
             raise RowsError(f"{path}:{i}: {error}") from error
         if row["time_us"] > 0:
@@ -141,7 +141,7 @@ def _settings(header):
             yield f"option {name}", json.dumps(value)
 
 
-def _counted(values):
+def counted(values):
     """"4 x NVIDIA H200", or several of them."""
     values = [v for v in values if v]
     return ", ".join(f"{values.count(v)} x {v}" for v in dict.fromkeys(values))
@@ -155,7 +155,7 @@ def facts_of(header):
     nccl = [text.split()[1] for text in libraries if text.startswith("NCCL ")]
     facts = {
         "host": ", ".join(map(str, header.get("hosts") or [])),
-        "device": _counted([str(r.get("device") or "") for r in ranks]),
+        "device": counted([str(r.get("device") or "") for r in ranks]),
         "nccl": ", ".join(n.rstrip(",") for n in nccl),
         "cuda": ", ".join(sorted({str(r.get("runtime")) for r in ranks if r.get("runtime")})),
         "communicator": ", ".join(sorted({str(r.get("config")) for r in ranks if r.get("config")})),
@@ -231,6 +231,14 @@ def find_launches(folder):
     return sorted(found, key=_natural)
 
 
+def _foreign(path):
+    """The launch in a table of nccl-tests, or in the lines of NCCL Inspector; None: it is neither."""
+    try:
+        return foreign.read(path)
+    except (OSError, ValueError) as error:
+        raise RowsError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+
+
 def read_side(path):
     """Launches of a folder or a baseline file, in the order in which they began. A launch that cannot be
     read is an error: what is left out silently is not compared. Raises RowsError."""
@@ -238,11 +246,15 @@ def read_side(path):
     if path.is_file():
         if path.suffix == ".csv":
             return [Launch(str(path), {}, *read_csv(path))]
-        return read_baseline(path)
+        launch = _foreign(path)
+        return [launch] if launch else read_baseline(path)
     if not path.is_dir():
         raise RowsError(f"{path}: no such folder or baseline file")
     folders = find_launches(path)
     if not folders:
+        others = [launch for launch in map(_foreign, sorted((f for f in path.iterdir() if f.is_file()), key=_natural)) if launch]
+        if others:
+            return others
         raise RowsError(f"{path}: no rows.csv in it or below: a launch is a folder that --out of a *_perf program made")
     launches = [read_launch(folder) for folder in folders]
     if not any(launch.rows for launch in launches):
@@ -330,7 +342,7 @@ def read_baseline(path):
     except OSError as error:
         raise RowsError(f"{path}: {error.strerror}") from error
     except (ValueError, EOFError, RecursionError, lzma.LZMAError) as error:
-        raise RowsError(f"{path}: neither a folder nor a baseline file (JSON: {error})") from error
+        raise RowsError(f"{path}: neither a folder, a baseline file nor a table of nccl-tests (JSON: {error})") from error
     if not isinstance(document, dict) or document.get("kind") != "hangar-baseline":
         raise RowsError(f"{path}: JSON, but no baseline file; ci/nightly --accept makes them")
     if document.get("schema") != BASELINE_SCHEMA:
@@ -343,6 +355,9 @@ def read_baseline(path):
 
 
 def _kept_launch(kept, names):
-    kept_rows = [_row(dict(zip(names, cells, strict=True))) for cells in kept["rows"]]
+    kept_rows = [row_of(dict(zip(names, cells, strict=True))) for cells in kept["rows"]]
     facts = {str(name): str(text) for name, text in kept["facts"].items()}
     return Launch(str(kept["path"]), facts, [row for row in kept_rows if row["time_us"] > 0])
+
+
+import foreign  # noqa: E402  (it needs Launch)

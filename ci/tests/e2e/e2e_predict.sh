@@ -17,6 +17,16 @@ ends() {
 }
 
 ends 0 'gb200-nvl72' --list
+cat >"$work/table.txt" <<'END'
+#  Rank  0 Group  0 Pid 12 on n1 device  0 [0x0f] NVIDIA H100 80GB HBM3
+#  Rank  1 Group  0 Pid 13 on n1 device  1 [0x1f] NVIDIA H100 80GB HBM3
+   268435456  67108864  float  sum  -1  1230.0  218.24  218.24  0  2500.0  107.37  107.37  0
+END
+ends 0 '^# all_reduce on 1 node of 2 x H100' -t dgx-h100 --against "$work/table.txt"
+ends 0 '268435456 .* 1230.00 .* 218.24 .* low$' -t dgx-h100 -c all_reduce --against "$work/table.txt"
+ends 2 'no row of a table of nccl-tests' -t dgx-h100 --against /etc/passwd
+ends 2 'one collective' -c all --against "$work/table.txt"
+ends 2 'without --csv' --csv --against "$work/table.txt"
 ends 0 'NVLSTree' --topo dgx-h100 --nodes 16
 ends 0 'limited by: NICs of a node' --topo dgx-a100 --nodes 16 -c all_gather -e 1G --explain
 ends 0 'constants: physical only (asked for)$' --topo dgx-a100 --physical

@@ -49,7 +49,7 @@ class Csv(NightCase):
         (self.place / "text").write_text("{")
         (self.place / "list").write_text("[]")
         for name, message in (("empty", "no rows.csv in it or below"), ("nope", "no such folder"),
-                              ("rowless", "1 launches without a single row"), ("text", "neither a folder nor"),
+                              ("rowless", "1 launches without a single row"), ("text", "neither a folder, a"),
                               ("list", "no baseline file")):
             with self.subTest(name), self.assertRaisesRegex(rows.RowsError, message):
                 rows.read_side(self.place / name)
@@ -100,6 +100,45 @@ class Differences(NightCase):
         self.assertNotIn("NCCL_MAX_NCHANNELS", mixed)
         self.launch("bare/1", header=None)
         self.assertEqual(rows.differences(base, rows.read_side(self.place / "bare")), [])
+
+
+RANKS = "".join(f"#  Rank  {i} Group  0 Pid  9 on     n1 device  {i} [0x0f] NVIDIA H100\n" for i in range(4))
+NOW = " 1048576 262144 float  sum  -1  30.10  34.84  52.26  0  29.88  35.09  52.64  0\n"
+OLD = " 1048576 262144 float  sum  30.10  34.84  52.26  1e-07  29.88  35.09  52.64  1e-07\n"
+ONE = " 1048576 262144 float none -1 30.10 34.84 17.42 N/A\n"
+SPEC = json.dumps({"header": {"id": "0x7", "rank": 2, "n_ranks": 8, "nnodes": 1}, "metadata": {"hostname": "n1"}, "coll_perf": {
+    "coll": "AllReduce", "coll_sn": 14, "coll_msg_size_bytes": 1048576, "coll_exec_time_us": 30.1, "coll_algobw_gbs": 34.8,
+    "coll_busbw_gbs": 52.26}}) + "\n"
+
+
+class Foreign(NightCase):
+    def test_tables(self):
+        """Outputs of nccl-tests, with prefixes and of any version, and lines of Inspector, are launches."""
+        cases = (
+            ("all_reduce.txt", RANKS + NOW, ["all_reduce", "4", "float", "sum"], 2, {"host": "n1", "device": "4 x NVIDIA H100"}),
+            ("x.log", "$ ./all_gather_perf -b 1M\n[1,0]<stdout>: " + ONE, ["all_gather", "", "float", "none"], 1, {}),
+            ("x.log", "# NCCL version 2.18.3+cuda12.1\nn1: " + OLD + OLD, ["", "", "float", "sum"], 4, {"nccl": "2.18.3"}),
+            ("x.json", "junk\n" + SPEC + SPEC[:40] + "\n" + SPEC, ["all_reduce", "8", "", "none"], 2, {"host": "n1"}))
+        for name, text, first, count, facts in cases:
+            path = self.place / name
+            path.write_text(text)
+            with self.subTest(name + text[:30]):
+                launch, = rows.read_side(path)
+                row = launch.rows[0]
+                self.assertEqual([row[c] for c in ("collective", "nranks", "dtype", "redop")], first)
+                self.assertEqual((len(launch.rows), row["time_us"], row["busbw_gbs"], row["size_bytes"]), (count, 30.1, 17.42 if ONE in text else 52.26, 1 << 20))
+                self.assertEqual(launch.facts, facts)
+
+    def test_others(self):
+        """A folder of tables is a side; a text that is none is refused."""
+        folder = self.place / "many"
+        folder.mkdir()
+        for i in range(3):
+            (folder / f"all_reduce.{i}.txt").write_text(NOW)
+        (folder / "README").write_text("no table")
+        self.assertEqual(len(rows.read_side(folder)), 3)
+        with self.assertRaisesRegex(rows.RowsError, "nor a table of nccl-tests"):
+            rows.read_side(folder / "README")
 
 
 if __name__ == "__main__":

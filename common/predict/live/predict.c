@@ -54,6 +54,7 @@ int predict_check_topology(const char *topo, bool *host, struct error *err)
 		return 0;
 	sys = must(malloc(sizeof(*sys)));
 	rc = topo_load(sys, topo, err);
+	rc = rc != 0 ? rc : topo_check(sys, err);
 	*host = rc == 0 && topo_is_host(sys);
 	free(sys);
 	return rc;

@@ -1,6 +1,9 @@
 /* predict_run.c: the nodes, collectives and sizes of a prediction, the odds of failures; tables, CSV, one
  * derivation. */
 #include "topo/predict_run.h"
+#include "topo/against.h"
+
+#include "base/parse.h"
 
 #include "backend/nccl/kernel_cost.h"
 #include "topo/model_parts.h"
@@ -50,7 +53,9 @@ static void table_header(const struct model *model, int most_nodes, bool explain
 	const struct topo_system *sys = model->sys;
 	const char *slash = strrchr(sys->source, '/');
 
-	printf("# %s: ", !sys->by_sm ? sys->name : slash != NULL ? slash + 1 : sys->source);
+	printf("# %s: ", names_find("xml nvidia-smi", sys->name) < 0 ? sys->name
+			 : slash != NULL			     ? slash + 1
+								     : sys->source);
 	if (most_nodes > model->nnodes)
 		printf("%d to ", model->nnodes);
 	printf("%d node%s of ", most_nodes, plural(most_nodes));
@@ -70,6 +75,8 @@ static void table_header(const struct model *model, int most_nodes, bool explain
 	if (model->nics < sys->nnics)
 		printf(", %d used", model->nics);
 	printf("; constants: %s\n", model->constants.origin);
+	if (sys->note[0])
+		printf("# %s\n", sys->note);
 	if (sys->oversubscription > 1 || (explain && most_nodes > 1))
 		show_network(sys, most_nodes);
 	printf("# %6s %-14s %12s %-13s %-6s %12s %9s  %-16s %9s %5s  %s\n", "nodes", "collective",
@@ -372,13 +379,18 @@ int predict_run(struct predict_job *job, struct error *err)
 {
 	static struct topo_system sys;
 	static struct model model;
+	struct against table = { .nranks = 0 };
 	struct model_constants constants;
 	int rc;
 
 	if (job->list)
 		return topo_list_specs(stdout, err) < 0 ? err->code : 0;
 	rc = topo_load(&sys, job->topo != NULL ? job->topo : "dgx-h100", err);
+	if (rc == 0 && job->against != NULL)
+		rc = against_read(&table, job->against, err);
 	if (rc == 0) {
+		if (table.nranks > 0)
+			against_fit(&table, &sys, &job->change, &job->nodes_to);
 		job->change.nnodes = job->nodes_to;
 		rc = topo_reshape(&sys, &job->change, err);
 	}
@@ -389,5 +401,14 @@ int predict_run(struct predict_job *job, struct error *err)
 	if (rc != 0)
 		return rc;
 	model_init(&model, &sys, &constants, job->no_nvls);
+	if (job->against != NULL) {
+		const struct predict_request request = { .algo = job->algo,
+							 .proto = job->proto,
+							 .process_gpus = job->process_gpus };
+
+		model_scale(&model, job->nodes_to);
+		return against_show(&table, &model, job->colls, &request, err);
+	}
+	job->colls = job->colls ? job->colls : 1u << MODEL_ALL_REDUCE;
 	return predict_all(job, &model, err);
 }

@@ -1,6 +1,8 @@
 /* topo.c: known GPUs, CPUs and transports, and the sum of a node's links. */
 #include "topo/topo.h"
 
+#include "base/parse.h"
+
 /* Raw rates: vendor_specs.csv (25 or 50 GB/s a link and direction; GA102: 14.0625). Rates of a
  * kernel's stores: NCCL 2.28 src/graph/topo.h, SMxx_NVLINK_BW. Longer names come first, as a
  * product name contains them. */
@@ -81,6 +83,37 @@ const struct topo_gpu_model *topo_gpu_model_sm(int sm)
 		if (sm >= by_sm[i].from)
 			return topo_gpu_model(by_sm[i].name);
 	return NULL;
+}
+
+/* NVIDIA's open-gpu-kernel-modules, g_nv_name_released.h. */
+const struct topo_gpu_model *topo_gpu_model_pci(int device)
+{
+	static const struct {
+		int device;
+		const char *name;
+	} ids[] = { { 0x1db1, "V100" },	    { 0x1db3, "V100" },	     { 0x1db4, "V100" },
+		    { 0x1db5, "V100" },	    { 0x1db6, "V100" },	     { 0x1db8, "V100" },
+		    { 0x20b0, "A100" },	    { 0x20b2, "A100" },	     { 0x20b3, "A100" },
+		    { 0x20b5, "A100" },	    { 0x20f1, "A100" },	     { 0x20b7, "A30" },
+		    { 0x20bd, "A800" },	    { 0x20f3, "A800" },	     { 0x20f5, "A800" },
+		    { 0x2321, "H100 NVL" }, { 0x2331, "H100 PCIe" }, { 0x2324, "H800" },
+		    { 0x2329, "H20" },	    { 0x2330, "H100" },	     { 0x2335, "H200" },
+		    { 0x2342, "GH200" },    { 0x2348, "GH200" },     { 0x2901, "B200" },
+		    { 0x2941, "GB200" },    { 0x3182, "B300" },	     { 0x31c2, "GB300" },
+		    { 0x1eb8, "T4" },	    { 0x2236, "A10" },	     { 0x2237, "A10G" },
+		    { 0x2235, "A40" },	    { 0x2230, "A6000" },     { 0x2204, "3090" },
+		    { 0x1e04, "2080 Ti" },  { 0x1e07, "2080 Ti" },   { 0x26b9, "L40S" },
+		    { 0x27b8, "L4" },	    { 0x2684, "4090" },	     { 0x2b85, "5090" } };
+
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+		if (ids[i].device == device)
+			return topo_gpu_model(ids[i].name);
+	return NULL;
+}
+
+bool topo_gpu_has_p2p(const struct topo_gpu_model *model)
+{
+	return names_find("3090 4090 5090", model->name) < 0;
 }
 
 void topo_gpu_names(char *text, size_t size)
@@ -187,7 +220,10 @@ static int unknown_gpu(const struct topo_system *sys, int i, struct error *err)
 	char known[320];
 
 	topo_gpu_names(known, sizeof(known));
-	return error_usage(err, "topology %s: no GPU like number %d is known; known from 60 on: %s",
+	return error_usage(err,
+			   "topology %s: the kind of GPU %d is not known: say it, as --gpu H100 "
+			   "(from sm 60 on: "
+			   "%s)",
 			   sys->source, i, known);
 }
 
@@ -241,13 +277,78 @@ static int reshape_nics(struct topo_system *sys, const struct topo_change *chang
 	if (change->nic_gbps > 0)
 		for (int i = 0; i < sys->nnics; i++)
 			sys->nic[i].gbs = change->nic_gbps / 8;
+	if (sys->nnics > 0 && sys->nic[0].gbs <= 0 && change->nnodes > 1)
+		return error_usage(err,
+				   "%s does not say how fast its NICs are: say --nic-gbps, as 400",
+				   sys->source);
+	while (sys->nnics > 0 && sys->nic[0].gbs <= 0) /* one node needs none */
+		sys->nnics--;
+	return 0;
+}
+
+/* The NVLinks between any two GPUs, if they are as many everywhere, else 0. */
+static int equal_links(const struct topo_system *sys)
+{
+	int links = sys->gpu[0].links[1];
+
+	for (int i = 0; i < sys->ngpus * sys->ngpus; i++)
+		if (i / sys->ngpus != i % sys->ngpus &&
+		    sys->gpu[i / sys->ngpus].links[i % sys->ngpus] != links)
+			return 0;
+	return links;
+}
+
+/* All GPUs are of that kind. More equal links between all than a GPU has go through NVSwitches, and so do all links of a GPU
+ * from Hopper on. In a file without GPUs those that NVIDIA sells on boards with NVSwitches have all their links there. */
+static int reshape_kind(struct topo_system *sys, const char *name, struct error *err)
+{
+	const struct topo_gpu_model *model = topo_gpu_model(name);
+	bool board = model && model->links >= 8 && !strchr(model->name, ' ') && sys->ngpus > 1;
+	int links = sys->ngpus > 1 && sys->gpu[0].model == NULL ? equal_links(sys) : 0;
+	char known[320];
+
+	topo_gpu_names(known, sizeof(known));
+	if (model == NULL)
+		return error_usage(err, "--gpu: '%s' is not known, but %s", name, known);
+	if (links > model->links)
+		return error_usage(err, "%s has %d NVLinks between two GPUs, and the %s has %d",
+				   sys->source, links, model->name, model->links);
+	if (links > 0)
+		board = (sys->ngpus - 1) * links > model->links ||
+			(board && model->sm >= 90 && links == model->links);
+	board &= sys->gpu[0].model == NULL && (links > 0 || !has_nvlink(&sys->gpu[0]));
+	for (int i = 0; i < sys->ngpus; i++) {
+		struct topo_gpu *gpu = &sys->gpu[i];
+
+		gpu->model = model;
+		if (gpu->pcie_gbs <= 0)
+			gpu->pcie_gbs = topo_pcie_gbs(model->sm >= 90	? 5
+						      : model->sm >= 80 ? 4
+									: 3,
+						      16);
+		if (!board)
+			continue;
+		memset(gpu->links, 0, sizeof(gpu->links));
+		gpu->switch_links = links > 0 ? links : model->links;
+		sys->nvls = model->sm >= 90;
+	}
+	if (sys->cpu_link_gbs <= 0)
+		sys->cpu_link_gbs =
+			topo_cpu_link(model->sm >= 90 ? "intel-sapphire" : "intel-skylake");
+	for (int i = 0; i < sys->nnics; i++)
+		if (sys->nic[i].pcie_gbs <= 0)
+			sys->nic[i].pcie_gbs = sys->gpu[0].pcie_gbs;
+	if (!topo_gpu_has_p2p(model))
+		sys->p2p = TOPO_P2P_NONE;
+	sys->by_sm = false;
 	return 0;
 }
 
 int topo_reshape(struct topo_system *sys, const struct topo_change *change, struct error *err)
 {
-	int rc = reshape_nics(sys, change, err);
+	int rc = change->gpu != NULL ? reshape_kind(sys, change->gpu, err) : 0;
 
+	rc = rc != 0 ? rc : reshape_nics(sys, change, err);
 	if (rc != 0)
 		return rc;
 	if (change->gpus > sys->ngpus)

@@ -64,8 +64,8 @@ enum topo_place { TOPO_IN_ORDER = 1, TOPO_BY_RACK, TOPO_RANDOM };
 struct topo_system {
 	char name[TOPO_NAME];
 	char source[256];
-	bool by_sm; /* a NCCL file tells a GPU's sm, not its model: `model` is the one NCCL's
-	             * constants are for */
+	bool by_sm; /* a NCCL file tells a GPU's sm alone: `model` is the one NCCL's constants are for */
+	char note[200]; /* what of the file was left out or assumed; "": nothing */
 	int nnodes, ngpus, nnics, ncpus;
 	struct topo_gpu gpu[TOPO_MAX_GPUS];
 	struct topo_nic nic[TOPO_MAX_NICS];
@@ -88,6 +88,7 @@ struct topo_system {
 
 /* A user's changes of a spec; zero keeps the spec's value. */
 struct topo_change {
+	const char *gpu; /* the kind of all GPUs, as topo_gpu_model takes it; NULL: the file's */
 	int nnodes, gpus, nics;
 	double nic_gbps;
 	double oversubscription;
@@ -121,9 +122,9 @@ int topo_from_json(struct topo_system *sys, const struct json_t *json, const cha
 /* True for such hosts: predicted by model_pairs.c, not as NCCL. */
 bool topo_is_host(const struct topo_system *sys);
 
-/* Fill `sys` from a path, which ends in .xml or .json or holds a '/', or from the spec of that name (in
+/* Fill `sys` from a path, which ends in .xml, .txt (nvidia-smi topo -m) or .json or holds a '/', or from the spec of that name (in
  * $HANGAR_SPECS, beside the executable, or below it as common/predict/topo/specs). Returns 0 or -errno
- * (-ENOENT names the specs there are). */
+ * (-ENOENT names the specs there are). A file in XML or text is not checked: topo_reshape does, with a user's --gpu. */
 int topo_load(struct topo_system *sys, const char *what, struct error *err);
 
 /* Write the names of all specs, one line each with what they describe. Returns how many, or -errno.
@@ -133,24 +134,33 @@ int topo_list_specs(FILE *out, struct error *err);
 /* The folder of specs into `path`. Returns 0 or -ENOENT. */
 int topo_spec_dir(char *path, size_t size);
 
-/* A NCCL topology file (NCCL_TOPO_DUMP_FILE). Hostile input ends in -EINVAL and a text that names
- * the line. A topology that was read has a GPU, and indices within bounds. topo_check decides if it
- * can be predicted; the model of a GPU may be NULL. */
+/* A NCCL topology file (NCCL_TOPO_DUMP_FILE, or a vendor's for NCCL_TOPO_FILE). Hostile input ends in -EINVAL
+ * and a text that names the line. A topology that was read has a GPU, and indices within bounds. topo_check
+ * decides if it can be predicted; the model of a GPU may be NULL. In a file without a GPU each display
+ * device is the place of one, and each network device that of a NIC, of 0 GB/s. */
 int topo_read_xml(struct topo_system *sys, const char *path, struct error *err);
 int topo_parse_xml(struct topo_system *sys, const char *text, size_t size, const char *source,
+		   struct error *err);
+
+/* A node as `nvidia-smi topo -m` prints it. -EINVAL where that is no such table. The kind of GPU is topo_change's, the NICs
+ * have 0 GB/s, and PCIe and CPUs are filled in by topo_reshape. */
+int topo_parse_smi(struct topo_system *sys, const char *text, const char *source,
 		   struct error *err);
 
 /* Apply a user's changes. -EINVAL when the node has too few GPUs and so on. */
 int topo_reshape(struct topo_system *sys, const struct topo_change *change, struct error *err);
 
 /* Checks that it can be predicted: at least one GPU, all of one known kind, finite bandwidths,
- * indices within bounds. Systems that topo_load and topo_reshape return have passed. */
+ * indices within bounds. Systems that topo_reshape returns, and topo_load of a spec, have passed. */
 int topo_check(const struct topo_system *sys, struct error *err);
 
 /* NULL when unknown: then error_set names the known. Exact name, or contained in a product name
  * ("NVIDIA H200"). */
 const struct topo_gpu_model *topo_gpu_model(const char *name);
-const struct topo_gpu_model *topo_gpu_model_sm(int sm); /* the one NCCL's constants are for */
+const struct topo_gpu_model *topo_gpu_model_sm(int sm);	     /* the one NCCL's constants are for */
+const struct topo_gpu_model *topo_gpu_model_pci(int device); /* by NVIDIA's PCI device id */
+bool topo_gpu_has_p2p(
+	const struct topo_gpu_model *model); /* over PCIe; the driver has none for GeForce */
 void topo_gpu_names(char *text, size_t size);
 extern const char *const topo_transports[TOPO_TRANSPORTS]; /* names */
 

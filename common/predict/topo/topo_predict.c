@@ -96,6 +96,14 @@ static void check(struct argp_state *state, void *into)
 	if (job->change.oversubscription > 0 && job->change.oversubscription < 1)
 		argument_refuse(state, "--oversubscription: from 1, not '%g'",
 				job->change.oversubscription);
+	if (job->against &&
+	    (job->csv || job->explain || job->all_algos || job->nccl_model || job->rate > 0))
+		argument_refuse(
+			state,
+			"--against prints its own table: without --csv, --explain, --all-algos, "
+			"--nccl-model and --failures");
+	if (job->against && (job->colls & (job->colls - 1)))
+		argument_refuse(state, "--against: one collective");
 	if (job->explain && (job->csv || job->nccl_model))
 		argument_refuse(state,
 				"--explain is for the eye, one point of our model: without --csv "
@@ -123,6 +131,9 @@ static const struct argument rows[] = {
 	  OWN(take_colls) },
 	{ "minbytes", 'b', "SIZE", "Smallest size (default: 1K)", FIELD(from, take_size) },
 	{ "maxbytes", 'e', "SIZE", "Largest size (default: 8G)", FIELD(to, take_size) },
+	{ "gpu", 0, "KIND",
+	  "What GPUs they are, as H100: needed where a topology file has their places alone",
+	  OF(TEXT, change.gpu) },
 	{ "gpus", 0, "N", "GPUs used per node", WHOLE(change.gpus) },
 	{ "nics", 0, "N", "NICs per node", WHOLE(change.nics) },
 	{ "nic-gbps", 0, "GBPS", "Line rate of a NIC", REAL(change.nic_gbps) },
@@ -158,6 +169,11 @@ static const struct argument rows[] = {
 	{ "physical", 0, NULL, "Use no fitted constants", OF(FLAG, physical) },
 	{ "fitted", 0, "FILE", "Fitted constants (default: fitted.json above the specs)",
 	  OF(TEXT, fitted) },
+	{ "against", 0, "FILE",
+	  "Judge a table of nccl-tests or of hangar: predicted beside measured, and good, low or "
+	  "bad. The number of nodes "
+	  "and GPUs is the table's, if it lists its ranks",
+	  OF(TEXT, against) },
 	{ "calibrate", 0, "RUN_DIR",
 	  "Take the cost of a launch from a run of this machine that was made with --out RUN_DIR",
 	  OF(TEXT, calibrate) },
@@ -186,13 +202,9 @@ static const struct argument_table table = {
 
 int main(int argc, char **argv)
 {
-	struct predict_job job = { .nodes_from = 1,
-				   .nodes_to = 1,
-				   .algo = -1,
-				   .proto = -1,
-				   .hours = 24,
-				   .cost_s = 60,
-				   .colls = 1u << MODEL_ALL_REDUCE };
+	struct predict_job job = {
+		.nodes_from = 1, .nodes_to = 1, .algo = -1, .proto = -1, .hours = 24, .cost_s = 60
+	};
 	struct error err = { .outcome = OUTCOME_OK };
 
 	arguments_read(&table, argc, argv, &job);

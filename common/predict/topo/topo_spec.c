@@ -324,15 +324,27 @@ static int load_path(struct topo_system *sys, const char *path, struct error *er
 	return rc;
 }
 
+static int load_smi(struct topo_system *sys, const char *path, struct error *err)
+{
+	char *text;
+	size_t size;
+	int rc = topo_read(path, &text, &size, err);
+
+	if (rc != 0)
+		return rc;
+	rc = topo_parse_smi(sys, text, path, err);
+	free(text);
+	return rc;
+}
+
 int topo_load(struct topo_system *sys, const char *what, struct error *err)
 {
 	char dir[4096], path[4096 + TOPO_NAME + 8];
-	int rc;
 
-	if (fnmatch("?*.xml", what, 0) == 0) {
-		rc = topo_read_xml(sys, what, err);
-		return rc != 0 ? rc : topo_check(sys, err);
-	}
+	if (fnmatch("?*.xml", what, 0) == 0)
+		return topo_read_xml(sys, what, err);
+	if (fnmatch("?*.txt", what, 0) == 0)
+		return load_smi(sys, what, err);
 	if (strchr(what, '/') != NULL || fnmatch("?*.json", what, 0) == 0)
 		return load_path(sys, what, err);
 	if (strlen(what) >= TOPO_NAME || topo_spec_dir(dir, sizeof(dir)) != 0)

@@ -4,13 +4,31 @@
 
 #include <expat.h>
 
-enum { MAX_DEPTH = 32, MAX_LINKS = 1024, NVSWITCH_CLASS = 0x068000 };
+#include <fnmatch.h>
 
-/* One level of <pci>: the upper levels decide the bandwidth of the lower ones. */
+enum {
+	MAX_DEPTH = 32,
+	MAX_LINKS = 1024,
+	NVSWITCH_CLASS = 0x068000,
+	DISPLAY = 0x03, /* upper byte of a PCI class */
+	NETWORK = 0x02,
+	NVIDIA = 0x10de,
+	AMD = 0x1002
+};
+
+/* One level of <pci>. */
 struct level {
-	double gbs; /* slowest link from here up to the CPU */
+	double gbs; /* of the link to the level above */
 	int number; /* of this <pci> in the file */
 	uint64_t bus;
+	long class, vendor, device;
+	bool leaf; /* no other <pci>, <gpu> or <net> is in it so far */
+};
+
+/* The levels above a GPU or NIC, its own included. */
+struct way {
+	int n, number[MAX_DEPTH];
+	double gbs[MAX_DEPTH];
 };
 
 struct link {
@@ -27,6 +45,12 @@ struct reader {
 	int gpu; /* the one that is open, -1 for none */
 	struct link link[MAX_LINKS];
 	int nlinks, rc;
+	struct way gpu_way[TOPO_MAX_GPUS], nic_way[TOPO_MAX_NICS];
+	/* display and network devices without a <gpu> or <net>: what counts where the file has no GPU */
+	struct topo_gpu place[TOPO_MAX_GPUS];
+	struct topo_nic port[TOPO_MAX_NICS];
+	struct way place_way[TOPO_MAX_GPUS], port_way[TOPO_MAX_NICS];
+	int nplaces, nports;
 };
 
 static void fail(struct reader *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -120,6 +144,10 @@ static void start_cpu(struct reader *r, const char **attrs)
 	r->cpu = sys->ncpus++;
 	sys->numa[r->cpu] = (int)number(r, attrs, "numaid", -1, -1, 1 << 20);
 	sys->amd = vendor != NULL && strcmp(vendor, "AuthenticAMD") == 0;
+	if (arch == NULL)
+		fail(r, "a cpu without arch: NCCL says \"Attribute arch of node cpu not found\" "
+			"unless the host "
+			"fills it in; add arch, vendor, familyid and modelid");
 	/* topo.cc:71-98 */
 	sys->grace = arch != NULL && strcmp(arch, "arm64") == 0;
 	if (sys->grace)
@@ -137,11 +165,30 @@ static void start_cpu(struct reader *r, const char **attrs)
 								  : "intel-broadwell");
 }
 
+/* The way from the innermost level up. Returns its slowest link, GB/s. */
+static double way_up(const struct reader *r, struct way *way)
+{
+	double slowest = INFINITY;
+
+	for (way->n = 0; way->n < r->levels; way->n++) {
+		way->number[way->n] = r->level[way->n].number;
+		way->gbs[way->n] = r->level[way->n].gbs;
+		slowest = fmin(slowest, way->gbs[way->n]);
+	}
+	return slowest;
+}
+
 static void start_pci(struct reader *r, const char **attrs)
 {
 	struct level *level = &r->level[r->levels];
-	double gbs = pci_gbs(r, attrs);
+	const char *class = attribute(attrs, "class"), *vendor = attribute(attrs, "vendor"),
+		   *device = attribute(attrs, "device");
 
+	*level = (struct level){ .gbs = pci_gbs(r, attrs),
+				 .class = class ? strtol(class, NULL, 16) >> 16 : 0,
+				 .vendor = vendor ? strtol(vendor, NULL, 16) : 0,
+				 .device = device ? strtol(device, NULL, 16) : 0,
+				 .leaf = true };
 	if (r->cpu < 0 || !bus_parse(attribute(attrs, "busid"), &level->bus)) {
 		fail(r, "a pci outside of a cpu, or without a busid");
 		return;
@@ -149,32 +196,48 @@ static void start_pci(struct reader *r, const char **attrs)
 	for (int i = 0; i < r->levels; i++)
 		if (r->level[i].bus == level->bus)
 			fail(r, "pci %s lies below itself", attribute(attrs, "busid"));
-	level->gbs = r->levels > 0 ? fmin(gbs, level[-1].gbs) : gbs;
 	level->number = r->pcis++;
+	if (r->levels > 0)
+		level[-1].leaf = false;
 	r->levels++;
+}
+
+/* A GPU, or the place of one, at the innermost level. */
+static struct topo_gpu gpu_here(const struct reader *r, struct way *way)
+{
+	const struct level *level = &r->level[r->levels - 1];
+	struct topo_gpu gpu = { .bus = level->bus, .cpu = r->cpu, .pcie_gbs = way_up(r, way) };
+
+	if (level->vendor == NVIDIA)
+		gpu.model = topo_gpu_model_pci((int)level->device);
+	for (int i = 0; i < r->levels - 1 && i < TOPO_MAX_ABOVE; i++)
+		gpu.above[gpu.nabove++] = r->level[i].number;
+	gpu.pci_switch = gpu.nabove > 0 ? gpu.above[0] : -1;
+	return gpu;
 }
 
 static void start_gpu(struct reader *r, const char **attrs)
 {
 	struct topo_system *sys = r->sys;
 	struct topo_gpu *gpu = &sys->gpu[sys->ngpus];
-	struct level *level;
 
 	if (r->levels == 0 || sys->ngpus == TOPO_MAX_GPUS || r->gpu >= 0) {
 		fail(r, "a gpu outside of a pci, inside of a gpu, or more than %d", TOPO_MAX_GPUS);
 		return;
 	}
-	level = &r->level[r->levels - 1];
+	if (r->level[r->levels - 1].vendor == AMD || attribute(attrs, "gcn") != NULL) {
+		fail(r, "an AMD GPU: its library is RCCL, and NCCL's model says nothing of it");
+		return;
+	}
+	*gpu = gpu_here(r, &r->gpu_way[sys->ngpus]);
+	r->level[r->levels - 1].leaf = false;
 	for (int i = 0; i < sys->ngpus; i++)
-		if (sys->gpu[i].bus == level->bus)
-			fail(r, "GPU %llx appears twice", (unsigned long long)level->bus);
-	gpu->model = topo_gpu_model_sm((int)number(r, attrs, "sm", 0, 0, 300));
-	gpu->bus = level->bus;
-	gpu->cpu = r->cpu;
-	gpu->pcie_gbs = level->gbs;
-	for (int i = 0; i < r->levels - 1 && i < TOPO_MAX_ABOVE; i++)
-		gpu->above[gpu->nabove++] = r->level[i].number;
-	gpu->pci_switch = gpu->nabove > 0 ? gpu->above[0] : -1;
+		if (sys->gpu[i].bus == gpu->bus)
+			fail(r, "GPU %llx appears twice", (unsigned long long)gpu->bus);
+	if (gpu->model == NULL) {
+		gpu->model = topo_gpu_model_sm((int)number(r, attrs, "sm", 0, 0, 300));
+		sys->by_sm = true;
+	}
 	r->gpu = sys->ngpus++;
 }
 
@@ -199,21 +262,44 @@ static void start_nvlink(struct reader *r, const char **attrs)
 		(struct link){ .gpu = r->gpu, .count = (int)count, .target = target };
 }
 
+/* Tunnels, bridges and the hosts' ends of containers' interfaces have no PCI device. */
+static bool is_virtual(const char *name)
+{
+	static const char *const patterns[] = { "tun*",	    "tap*",   "br-*",	"virbr*",
+						"docker*",  "veth*",  "cali*",	"cni*",
+						"flannel*", "vxlan*", "kube-*", "cilium*",
+						"podman*",  "dummy*", "lo",	"wg*",
+						"ovs*",	    "genev*" };
+
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
+		if (fnmatch(patterns[i], name, 0) == 0)
+			return true;
+	return false;
+}
+
 static void start_net(struct reader *r, const char **attrs)
 {
 	struct topo_system *sys = r->sys;
 	const char *name = attribute(attrs, "name");
 	long mbps = number(r, attrs, "speed", 10000, -1, 100000000);
 	struct topo_nic *nic = &sys->nic[sys->nnics];
+	double up = way_up(r, &r->nic_way[sys->nnics < TOPO_MAX_NICS ? sys->nnics : 0]);
 
 	if (sys->nnics == TOPO_MAX_NICS || r->cpu < 0) {
 		fail(r, "a net outside of a cpu, or more than %d", TOPO_MAX_NICS);
 		return;
 	}
+	if (r->levels > 0)
+		r->level[r->levels - 1].leaf = false;
+	else if (name != NULL && is_virtual(name)) {
+		snprintf(sys->note, sizeof(sys->note), "virtual interfaces are left out, as %.40s",
+			 name);
+		return;
+	}
 	snprintf(nic->name, sizeof(nic->name), "%s", name != NULL ? name : "net");
 	nic->pci_switch = r->levels > 1 ? r->level[0].number : -1;
 	nic->gbs = mbps > 0 ? mbps / 8000. : 10 / 8.; /* topo.cc: an unknown speed is 10 Gb/s */
-	nic->pcie_gbs = r->levels > 0 ? r->level[r->levels - 1].gbs : 5000;
+	nic->pcie_gbs = r->levels > 0 ? up : 5000;
 	if (number(r, attrs, "gdr", 0, 0, 1) == 0 && number(r, attrs, "port", 0, 0, 255) == 0)
 		sys->transport = TOPO_TCP;
 	sys->nnics++;
@@ -244,13 +330,33 @@ static void start(void *data, const char *name, const char **attrs)
 		start_net(r, attrs);
 }
 
+/* A <pci> that ends with nothing in it may be the place of a GPU or NIC. */
+static void end_pci(struct reader *r)
+{
+	const struct level *level = &r->level[r->levels - 1];
+
+	if (level->leaf && level->class == DISPLAY && level->vendor != AMD &&
+	    r->nplaces < TOPO_MAX_GPUS) {
+		r->place[r->nplaces] = gpu_here(r, &r->place_way[r->nplaces]);
+		r->nplaces++;
+	}
+	if (level->leaf && level->class == NETWORK && r->nports < TOPO_MAX_NICS) {
+		r->port[r->nports] =
+			(struct topo_nic){ .name = "port",
+					   .pci_switch = r->levels > 1 ? r->level[0].number : -1 };
+		r->port[r->nports].pcie_gbs = way_up(r, &r->port_way[r->nports]);
+		r->nports++;
+	}
+	r->levels--;
+}
+
 static void end(void *data, const char *name)
 {
 	struct reader *r = data;
 
 	r->depth--;
 	if (strcmp(name, "pci") == 0 && r->levels > 0)
-		r->levels--;
+		end_pci(r);
 	else if (strcmp(name, "gpu") == 0)
 		r->gpu = -1;
 	else if (strcmp(name, "cpu") == 0)
@@ -275,12 +381,65 @@ static void join_links(struct reader *r)
 		if (to == r->sys->ngpus)
 			continue; /* a GPU that the job does not use */
 		sum = r->sys->gpu[link->gpu].links[to] + link->count;
-		if (to == link->gpu || sum > 32)
+		if (to == link->gpu)
+			snprintf(r->sys->note, sizeof(r->sys->note),
+				 "NVLinks of GPU %d to itself are left out", to);
+		else if (sum > 32)
 			fail(r, "NVLinks from %llx to %llx cannot be",
 			     (unsigned long long)r->sys->gpu[link->gpu].bus,
 			     (unsigned long long)link->target);
 		else
 			r->sys->gpu[link->gpu].links[to] = (unsigned char)sum;
+	}
+}
+
+/* A vendor's file for NCCL_TOPO_FILE has places alone: NCCL puts in what the host has. */
+static void take_places(struct reader *r)
+{
+	struct topo_system *sys = r->sys;
+
+	if (sys->ngpus > 0 || r->nplaces == 0)
+		return;
+	memcpy(sys->gpu, r->place, sizeof(sys->gpu));
+	memcpy(r->gpu_way, r->place_way, sizeof(r->gpu_way));
+	sys->ngpus = r->nplaces;
+	if (sys->nnics == 0) {
+		memcpy(sys->nic, r->port, sizeof(sys->nic));
+		memcpy(r->nic_way, r->port_way, sizeof(r->nic_way));
+		sys->nnics = r->nports;
+	}
+	snprintf(sys->note, sizeof(sys->note),
+		 "no GPU is in the file: its %d display devices are taken as their places",
+		 r->nplaces);
+}
+
+/* Traffic between a NIC and the nearest GPU goes no higher than the bridge that both are below: a slow link
+ * above that is charged to neither (topo.cc computes paths likewise). */
+static void shorten_ways(struct reader *r)
+{
+	struct topo_system *sys = r->sys;
+
+	for (int n = 0; n < sys->nnics; n++) {
+		const struct way *nic = &r->nic_way[n];
+		double best = 0;
+
+		for (int g = 0; g < sys->ngpus; g++) {
+			const struct way *gpu = &r->gpu_way[g];
+			double slowest = INFINITY;
+			int common = 0;
+
+			while (common < nic->n && common < gpu->n &&
+			       nic->number[common] == gpu->number[common])
+				common++;
+			for (int i = common; i < nic->n; i++)
+				slowest = fmin(slowest, nic->gbs[i]);
+			for (int i = common; i < gpu->n; i++)
+				slowest = fmin(slowest, gpu->gbs[i]);
+			if (common > 0 && isfinite(slowest))
+				best = fmax(best, slowest);
+		}
+		if (best > 0)
+			sys->nic[n].pcie_gbs = best;
 	}
 }
 
@@ -293,7 +452,6 @@ int topo_parse_xml(struct topo_system *sys, const char *text, size_t size, const
 	memset(sys, 0, sizeof(*sys));
 	snprintf(sys->name, sizeof(sys->name), "xml");
 	snprintf(sys->source, sizeof(sys->source), "%.200s", source);
-	sys->by_sm = true;
 	sys->nnodes = sys->leaf_nodes = 1;
 	sys->oversubscription = 1;
 	r->parser = must(XML_ParserCreate(NULL));
@@ -305,10 +463,16 @@ int topo_parse_xml(struct topo_system *sys, const char *text, size_t size, const
 	XML_SetStartDoctypeDeclHandler(r->parser, doctype);
 	if (XML_Parse(r->parser, text, (int)size, 1) == XML_STATUS_ERROR && r->rc == 0)
 		fail(r, "no NCCL topology: %s", XML_ErrorString(XML_GetErrorCode(r->parser)));
+	take_places(r);
 	if (sys->ngpus == 0)
 		fail(r, "no GPU in it");
-	if (r->rc == 0)
+	if (r->rc == 0) {
 		join_links(r);
+		shorten_ways(r);
+	}
+	for (int i = 0; i < sys->ngpus; i++)
+		if (sys->gpu[i].model && !topo_gpu_has_p2p(sys->gpu[i].model))
+			sys->p2p = TOPO_P2P_NONE;
 	rc = r->rc;
 	sys->full_gpus = sys->ngpus;
 	sys->nvls = sys->ngpus > 1 && sys->gpu[0].switch_links > 0 && sys->gpu[0].model != NULL &&

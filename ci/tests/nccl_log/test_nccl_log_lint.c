@@ -208,8 +208,9 @@ UNIT_TEST(test_missing, "missing lines")
 #define SWITCH "<nvlink target=\"fffffff:ff:ff.0\" count=\"18\" tclass=\"0x068000\"/>"
 
 static const char two_nodes[] =
-	"<system version=\"1\"><cpu numaid=\"0\"><pci busid=\"0000:0a:00.0\">" GPU("1", "0", "")
-		GPU("2", "1", "") "</pci></cpu><cpu numaid=\"1\">" GPU("3", "2", "")
+	"<system version=\"1\"><cpu arch=\"x86_64\" numaid=\"0\"><pci busid=\"0000:0a:00.0\">" GPU(
+		"1", "0", "")
+		GPU("2", "1", "") "</pci></cpu><cpu arch=\"x86_64\" numaid=\"1\">" GPU("3", "2", "")
 			GPU("4", "3", "") "</cpu></system>";
 
 UNIT_TEST(test_file_near, "topology file: how GPUs are joined")
@@ -242,9 +243,11 @@ UNIT_TEST(test_file_near, "topology file: how GPUs are joined")
 
 UNIT_TEST(test_file_judges, "topology file: verdicts")
 {
-	static const char nvswitch[] = "<system><cpu numaid=\"0\">" GPU("1", "0", SWITCH)
-		GPU("2", "1", SWITCH) "</cpu><cpu numaid=\"1\">" GPU("3", "2", SWITCH)
-			GPU("4", "3", SWITCH) "</cpu></system>";
+	static const char nvswitch[] =
+		"<system><cpu arch=\"x86_64\" numaid=\"0\">" GPU("1", "0", SWITCH)
+			GPU("2", "1",
+			    SWITCH) "</cpu><cpu arch=\"x86_64\" numaid=\"1\">" GPU("3", "2", SWITCH)
+				GPU("4", "3", SWITCH) "</cpu></system>";
 	static const int pingpong[] = { 0, 2, 1, 3 };
 	struct error err = { .rank = -1 };
 	struct topo_system topo;

@@ -320,6 +320,45 @@ class Dumps(unittest.TestCase):
                 self.assertIn(said or "", text)
                 self.assertEqual("or cut: its file's" in text, said is not None, text)
 
+    def test_windows(self):
+        """What a group counts stands for the calls that left its dump; what one rank has completed, no other waits in."""
+        def lagging(dump, rank):  # rank 2 has not noticed the end of its last calls; the others keep later ones alone
+            if rank == 2:
+                for entry in dump["entries"][-2:]:
+                    entry.update(state="scheduled", time_discovered_completed_ns=None, retired=False)
+            else:
+                del dump["entries"][:-1]
+            dump["pg_status"] = {"0": {"last_enqueued_collective": 6 + (rank != 2), "last_completed_collective": 4 if rank == 2 else 6}}
+
+        def silent(dump, rank):  # rank 2 has no entry of the group in which the others wait
+            dump["pg_status"] = {"0": {"last_enqueued_collective": 6 + (rank != 2), "last_completed_collective": 6}}
+            if rank == 2:
+                dump["entries"] = []
+
+        def rooted(dump, rank):  # a broadcast that its root has completed: the others may wait in it
+            lagging(dump, rank)
+            for entry in dump["entries"]:
+                entry["profiling_name"] = "nccl:broadcast"
+
+        for change, verdict in ((lagging, ("missing-call", "2", "Rank 2 is alive: 6 calls made on communicator 0")),
+                                (silent, ("missing-call", "2", "3 of 4 ranks made call 7 of communicator 0")),
+                                (rooted, (None, None, "waits in calls 5-6, Broadcast"))):
+            with self.subTest(change.__name__):
+                self.setUp()
+                for rank in range(4):
+                    r = Rank(rank, WORLD)
+                    for _ in range(6):
+                        r.call(count=64)
+                    dump = (r.call(count=64, state="started") if rank != 2 else r).dump()
+                    change(dump, rank)
+                    self.put("rank_%d" % rank, dump)
+                    os.utime(os.path.join(self.dir, "rank_%d" % rank), ns=(TIME + 9 * 10 ** 9,) * 2)
+                code, found, text = self.diagnose()
+                if verdict[0]:
+                    self.assertEqual((found["class"], found["ranks"]), verdict[:2], text)
+                self.assertIn(verdict[2], text)
+                self.assertIn("Communicator 0 is PyTorch's group 0 default_pg.", text)
+
     def test_recorded_cut(self):
         """A dump that PyTorch wrote, without the pending call or more: its own count tells, and the guilty one is found."""
         with tarfile.open(os.path.join(os.path.dirname(__file__), "torch_recorded.tar.xz")) as archive:

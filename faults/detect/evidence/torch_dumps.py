@@ -7,6 +7,7 @@ names a class or a function is refused, so nothing in a file is executed. Each i
 time. A dump says what its rank called, in which process group, and what of it completed. It says neither reduction operator
 nor root nor stream: they are not compared. A dump of another job, or from before the others' last calls, is set aside.
 """
+import copy
 import json
 import os
 import pickle
@@ -29,7 +30,7 @@ ABSENT = 1 << 13       # ranks without a dump, at most
 FRAMES = 24
 CLOCKS = 60 * 10 ** 9  # clocks of hosts differ less
 DUMPED = 600 * 10 ** 9 # all ranks of a job dump within this time
-KEYS = {"entries", "version", "pg_config"}
+KEYS = {"entries", "version", "pg_config", "pg_status"}
 
 # In the order of enum call_kind and enum dtype.
 KINDS = "AllReduce AllGather ReduceScatter Broadcast Reduce AlltoAll AlltoAllv Gather Scatter Send Recv".split()
@@ -172,6 +173,8 @@ class Call:
         if not match or len(texts(group)) < 1:
             raise Unsound("an entry has no name or no group")
         self.library, self.name = match.group(1) or "", match.group(2)
+        self.pg = counted(entry.get("pg_id"))
+        self.description = clean((texts(group)[1:] or [""])[0])[:60]
         self.group = texts(group)[0][:60]
         self.place = int(match.group(3)) if match.group(3) else None
         self.peer = int(match.group(5)) if match.group(5) and len(match.group(5)) < 7 else -1
@@ -257,9 +260,17 @@ def is_cut(whole):
                                       for pg, status in told.items() if type(status) is dict)
 
 
+def statuses(whole):
+    """Process group's number -> the last collectives that were enqueued and completed in it; -1: not told."""
+    told = whole.get("pg_status")
+    return {counted(pg): tuple(counted(status.get("last_%s_collective" % word)) for word in ("enqueued", "completed"))
+            for pg, status in (told.items() if type(told) is dict else ()) if type(status) is dict}
+
+
 class Dump:
     def __init__(self, path, rank):
         whole = load(path)
+        self.status = statuses(whole)
         self.unknown = set()
         self.calls = calls_of(whole, rank, self.unknown)
         self.cut = is_cut(whole)
@@ -276,13 +287,13 @@ class Dump:
                 self.groups[name[:60]] = members
         if told_groups and not self.groups:
             raise Unsound("is of no rank %d: no group of it has that rank" % rank)
-        if not self.calls:
+        if not self.calls and not any(made > 0 for made, over in self.status.values()):
             raise Unsound("holds no calls, which says nothing of its rank")
         for call in self.calls:
             self.groups.setdefault(call.group, None)
 
     def last(self):
-        return max(max(c.created, c.ended) for c in self.calls)
+        return max([max(c.created, c.ended) for c in self.calls] + [0])
 
 
 # ---- all dumps together ----
@@ -376,6 +387,67 @@ def read(folder):
     return dumps, remarks
 
 
+# ---- what groups count, beyond their entries ----
+
+def copied(like, made, over):
+    """A call that has left the dump, as another rank has it: the group's count says that it was made."""
+    call = copy.copy(like)
+    call.state, call.frames, call.peer = "completed" if over >= made else "scheduled", (), like.peer
+    call.created, call.started, call.ended, call.over = like.created, 0, 0, 0
+    return call
+
+
+def fill_windows(dumps):
+    """A group of which a dump has no entry has its newest call from the group's count, where another rank has that call."""
+    known, names = {}, {}
+    for dump in dumps.values():
+        for call in dump.calls:
+            names.setdefault(call.pg, set()).add(call.group)
+            if call.seqs[0] and not call.seqs[1]:
+                known.setdefault((call.group, dump.groups[call.group], call.seqs[0]), call)
+    for dump in dumps.values():
+        for pg, (made, over) in sorted(dump.status.items()):
+            name = names.get(pg, set()) & set(dump.groups)
+            if len(name) != 1 or made < 1 or any(call.group in name for call in dump.calls):
+                continue
+            like = known.get((*name, dump.groups[min(name)], made))
+            if like:
+                dump.calls.append(copied(like, made, over))
+
+
+def settle_passed(dumps):
+    """A collective that one rank has completed has been begun by all: a rank that has not noticed its end yet does not wait in
+    it, nor in what came before it in its group."""
+    passed, kinds = {}, {}
+    for dump in dumps.values():
+        for call in dump.calls:
+            kinds[call.group, dump.groups[call.group], call.seqs[0]] = call.kind if call.alone else None
+    for dump in dumps.values():
+        over = [(call.group, call.seqs[0]) for call in dump.calls if call.state == "completed"]
+        over += {(call.group, dump.status[call.pg][1]) for call in dump.calls if call.pg in dump.status}
+        for group, seq in over:
+            key = group, dump.groups[group]
+            if kinds.get((*key, seq)) in TOGETHER:
+                passed[key] = max(passed.get(key, 0), seq)
+    for dump in dumps.values():
+        for call in dump.calls:
+            if call.state != "completed" and call.kind < KINDS.index("Send") and \
+                    0 < call.seqs[0] <= passed.get((call.group, dump.groups[call.group]), 0):
+                call.state = "completed"
+
+
+def named(dumps, given):
+    """The communicators that calls are in, by PyTorch's names, for people."""
+    found = {}
+    for dump in dumps.values():
+        for call in dump.calls:
+            comm = given[call.group, dump.groups[call.group]]
+            if comm is not None:
+                found.setdefault(comm, set()).add(" ".join(filter(None, (call.group, call.description))))
+    return ["Communicator %d is PyTorch's group %s." % (comm, " or ".join(sorted(names)[:3]))
+            for comm, names in sorted(found.items())[:6]]
+
+
 # ---- dumps that are of another job, or old ----
 
 def other_worlds(dumps):
@@ -413,7 +485,7 @@ def other_times(dumps):
 
 def other_ages(dumps):
     """A file that was written before the others made the call in which they wait says nothing of that call."""
-    waits = {rank: dump.calls[waits_at(dump.calls)] for rank, dump in dumps.items()}
+    waits = {rank: dump.calls[waits_at(dump.calls)] for rank, dump in dumps.items() if dump.calls}
     waits = {rank: call for rank, call in waits.items() if call.state != "completed"}
     written = sorted(dump.written for dump in dumps.values())
     wrong = {}
@@ -460,6 +532,8 @@ def main():
                    (len(dumps), nranks - 1))
     unknown = set().union(*(d.unknown for d in dumps.values()))
     groups = members(dumps)
+    fill_windows(dumps)
+    settle_passed(dumps)
     given = communicators(groups, nranks, int(sys.argv[2]))
     # No dump says when it was written: when the time of the first pending call was over.
     calls = [c for d in dumps.values() for c in d.calls]
@@ -470,6 +544,7 @@ def main():
     said = ["From dumps that PyTorch wrote while its ranks lived: reduction operators, roots and streams are not recorded."]
     if max(d.written for d in dumps.values()) < over < 1 << 62:
         said.append("They are from before the first pending call's time was over: a job that goes on may leave the same.")
+    said += named(dumps, given)
     if unknown:
         said.append("Calls that are not known here are left out: %s." % ", ".join(sorted(unknown)[:4]))
     left = sorted(k[0] for k in given if given[k] is None)

@@ -7,7 +7,6 @@ names a class or a function is refused, so nothing in a file is executed. Each i
 time. A dump says what its rank called, in which process group, and what of it completed. It says neither reduction operator
 nor root nor stream: they are not compared. A dump of another job, or from before the others' last calls, is set aside.
 """
-import copy
 import json
 import os
 import pickle
@@ -49,6 +48,8 @@ NAMES = (
     ("Gather", "input", "gather"), ("Scatter", "output", "scatter"), ("Send", "any", "send"), ("Recv", "any", "recv"))
 # No rank ends these before all have begun.
 TOGETHER = {KINDS.index(kind) for kind in ("AllReduce", "AllGather", "ReduceScatter", "AlltoAll")}
+NEAR = 256  # a group counts collectives and sends apart, and its status says the last one's number, whichever it was
+SEND, UNEVEN = KINDS.index("Send"), KINDS.index("AlltoAllv")
 CALLS = {name: (KINDS.index(kind), tensors) for kind, tensors, names in NAMES for name in names.split()}
 
 
@@ -291,6 +292,7 @@ class Dump:
             raise Unsound("holds no calls, which says nothing of its rank")
         for call in self.calls:
             self.groups.setdefault(call.group, None)
+        self.names = numbered(self, config if type(config) is dict else {})
 
     def last(self):
         return max([max(c.created, c.ended) for c in self.calls] + [0])
@@ -341,7 +343,7 @@ def is_undated(dump, waits, over):
     return bool(waits) and not dump.cut and not min(waits) + 10 ** 9 < dump.written < over + DUMPED
 
 
-def tell_rank(rank, dump, given, newest, undated):
+def tell_rank(rank, dump, given, newest, undated, others):
     calls = [c for c in dump.calls if given[c.group, dump.groups[c.group]] is not None]
     seqs = {}
     for call in calls:
@@ -349,9 +351,11 @@ def tell_rank(rank, dump, given, newest, undated):
         call.seq = seqs.get(call.comm, max(call.op - 1, 0) if call.op > 1 and call.record else 0) + 1
         seqs[call.comm] = call.seq
     streams(calls)
-    say(rank=rank, present=1, before=max([c.seq - i - 1 for i, c in enumerate(calls)] + [0]), newest=newest,
+    old = older(dump, given, others)
+    before = max([c.seq - i - 1 for i, c in enumerate(calls)] + [call[1] - i - 1 for i, call in enumerate(old)] + [0])
+    say(rank=rank, present=1, before=before, newest=newest,
         cut=int(dump.cut), undated=int(undated), comms=comms_of(rank, dump.groups.items(), given), stack=stack_of(calls),
-        calls=[[c.comm, c.seq, c.kind, c.count, c.dtype, c.peer, c.stream, int(c.state == "completed"), int(c.alone),
+        calls=old + [[c.comm, c.seq, c.kind, c.count, c.dtype, c.peer, c.stream, int(c.state == "completed"), int(c.alone),
                 c.created, c.started, (c.ended or c.created) if c.state == "completed" else 0] for c in calls])
 
 
@@ -389,51 +393,67 @@ def read(folder):
 
 # ---- what groups count, beyond their entries ----
 
-def copied(like, made, over):
-    """A call that has left the dump, as another rank has it: the group's count says that it was made."""
-    call = copy.copy(like)
-    call.state, call.frames, call.peer = "completed" if over >= made else "scheduled", (), like.peer
-    call.created, call.started, call.ended, call.over = like.created, 0, 0, 0
-    return call
+def numbered(dump, config):
+    """Process group's number -> name: as entries have it, else by order, where there are as many numbers as names, which are numbers
+    too, and no entry says otherwise: both count groups as they were made."""
+    own = {call.pg: call.group for call in dump.calls}
+    names = sorted(map(int, (name for name in config if re.match(r"\d{1,9}$", name))))
+    ordered = dict(zip(sorted(dump.status), map(str, names)))
+    if len(names) != len(config) or len(names) != len(dump.status) or any(ordered.get(pg) != own[pg] for pg in own):
+        ordered = {}
+    return {**ordered, **own}
 
 
-def fill_windows(dumps):
-    """A group of which a dump has no entry has its newest call from the group's count, where another rank has that call."""
-    known, names = {}, {}
-    for dump in dumps.values():
-        for call in dump.calls:
-            names.setdefault(call.pg, set()).add(call.group)
-            if call.seqs[0] and not call.seqs[1]:
-                known.setdefault((call.group, dump.groups[call.group], call.seqs[0]), call)
-    for dump in dumps.values():
-        for pg, (made, over) in sorted(dump.status.items()):
-            name = names.get(pg, set()) & set(dump.groups)
-            if len(name) != 1 or made < 1 or any(call.group in name for call in dump.calls):
-                continue
-            like = known.get((*name, dump.groups[min(name)], made))
-            if like:
-                dump.calls.append(copied(like, made, over))
+def older(dump, given, others):
+    """The newest call of each group of which the dump has no entry: its number is the group's count, its kind that of another
+    rank's call there (it is over, and compared with none). Groups with sends count two things, and are left out."""
+    calls = []
+    for pg, (made, over) in sorted(dump.status.items()):
+        name = dump.names.get(pg)
+        like = others.get((name, dump.groups.get(name)), [])
+        comm = given.get((name, dump.groups.get(name)))
+        if made < 1 or made != over or comm is None or not like or any(c.kind >= SEND for c in like) or \
+                any(c.group == name for c in dump.calls):
+            continue
+        created = min(c.created for c in like) - 1
+        calls.append([comm, made, like[0].kind, 0, like[0].dtype, -1, 0, 1, 1, created, 0, created])
+    return calls
 
 
 def settle_passed(dumps):
     """A collective that one rank has completed has been begun by all: a rank that has not noticed its end yet does not wait in
-    it, nor in what came before it in its group."""
-    passed, kinds = {}, {}
-    for dump in dumps.values():
+    it, nor in what came before it in its group. An uneven all-to-all may leave a rank out: most of the others must have ended it."""
+    over, kinds = {}, {}  # group and its ranks -> rank -> the last collective that it has completed
+    for rank, dump in dumps.items():
         for call in dump.calls:
             kinds[call.group, dump.groups[call.group], call.seqs[0]] = call.kind if call.alone else None
-    for dump in dumps.values():
-        over = [(call.group, call.seqs[0]) for call in dump.calls if call.state == "completed"]
-        over += {(call.group, dump.status[call.pg][1]) for call in dump.calls if call.pg in dump.status}
-        for group, seq in over:
-            key = group, dump.groups[group]
-            if kinds.get((*key, seq)) in TOGETHER:
-                passed[key] = max(passed.get(key, 0), seq)
-    for dump in dumps.values():
+            if call.state == "completed" and call.kind < SEND:
+                mine = over.setdefault((call.group, dump.groups[call.group]), {})
+                mine[rank] = max(mine.get(rank, 0), call.seqs[0])
+        for pg, (made, last) in dump.status.items():
+            name = dump.names.get(pg)
+            if name in dump.groups:
+                mine = over.setdefault((name, dump.groups[name]), {})
+                mine[rank] = max(mine.get(rank, 0), last)
+    for rank, dump in dumps.items():
         for call in dump.calls:
-            if call.state != "completed" and call.kind < KINDS.index("Send") and \
-                    0 < call.seqs[0] <= passed.get((call.group, dump.groups[call.group]), 0):
+            key = call.group, dump.groups[call.group]
+            ends = sorted((seq for r, seq in over.get(key, {}).items() if r != rank), reverse=True)
+            most = ends[len(key[1]) // 2 - 1:] if len(key[1]) > 2 else []  # more than half of the others have come so far
+            if call.state != "completed" and call.kind < SEND and call.seqs[0] and \
+                    (any(kinds.get((*key, seq)) in TOGETHER for seq in ends[:1] if call.seqs[0] <= seq) or
+                     any(kinds.get((*key, seq)) in (*TOGETHER, UNEVEN) for seq in most[:1] if call.seqs[0] <= seq)):
                 call.state = "completed"
+            elif call.state != "completed" and call.kind >= SEND and met(call, dumps, key):
+                call.state = "completed"
+
+
+def met(call, dumps, key):
+    """Whether the partner of a send or receive has completed as many in that group: both count them."""
+    partner = dumps.get(key[1][call.peer]) if 0 <= call.peer < len(key[1]) else None
+    last = [over for pg, (made, over) in partner.status.items() if partner.names.get(pg) == key[0]] if partner else []
+    return len(last) == 1 and 0 < call.seqs[1] <= last[0] < call.seqs[1] + NEAR and abs(last[0] - call.seqs[0]) > NEAR and \
+        all(other.peer == call.place for other in partner.calls if other.group == key[0] and other.kind >= SEND)
 
 
 def named(dumps, given):
@@ -532,7 +552,6 @@ def main():
                    (len(dumps), nranks - 1))
     unknown = set().union(*(d.unknown for d in dumps.values()))
     groups = members(dumps)
-    fill_windows(dumps)
     settle_passed(dumps)
     given = communicators(groups, nranks, int(sys.argv[2]))
     # No dump says when it was written: when the time of the first pending call was over.
@@ -552,9 +571,13 @@ def main():
         said.append("%d process groups of %d are left out, there is no room: %.60s." % (len(left), len(given), ", ".join(left)))
     say(ranks=nranks, counted=int(bool(told)), remarks=clean(" ".join(said + remarks[:4]))[:1000],
         library=clean("%s %s" % ("gloo" if any(c.library == "gloo" for c in calls) else "NCCL", library)))
+    others = {}
+    for d in dumps.values():
+        for c in d.calls:
+            others.setdefault((c.group, d.groups[c.group]), []).append(c)
     for rank in range(nranks):
         if rank in dumps:
-            tell_rank(rank, dumps[rank], given, newest, is_undated(dumps[rank], waits, over))
+            tell_rank(rank, dumps[rank], given, newest, is_undated(dumps[rank], waits, over), others)
         else:  # what others say of it
             say(rank=rank, present=0, before=0, newest=newest, cut=0, undated=0, stack="", calls=[],
                 comms=comms_of(rank, [key for key in given if rank in key[1]], given))

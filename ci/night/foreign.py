@@ -1,11 +1,18 @@
 """foreign.py: what other programs print, as launches: the table of nccl-tests (2.10 and later, with any prefix of mpirun, srun or
-a log), and the JSON lines of NCCL Inspector. They say what was measured, and little of what it ran on."""
+a log), and the JSON lines of NCCL Inspector. They say what was measured, and little of what it ran on.
+
+    ci/night/foreign.py FILE      writes FILE.run/rows.csv, which plots/plot and ci/page read, and prints the folder
+"""
 import json
 import re
+import sys
 from pathlib import Path
 
-import rows
-import tables
+if __name__ == "__main__":
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import rows  # noqa: E402
+import tables  # noqa: E402
 
 # size, count, type, then operator and root in most versions, time, algbw, busbw, what is wrong, and the same in place
 _ROW = re.compile(r"(?:^|\s)(\d+)\s+(\d+)\s+([a-z]\w*)(?:\s+([a-z]+))?(?:\s+(-?\d+)(?=\s+[\d.]+\s+[\d.]+\s+[\d.]+))?((?:\s+[\d.]+\s+[\d.]+\s+[\d.]+"
@@ -78,3 +85,21 @@ def read(path):
     if not kept[0]["collective"]:
         notes.append(f"{path}: it names no program: its rows are compared as one collective")
     return rows.Launch(str(path), facts, kept, notes)
+
+
+def as_run(path):
+    """Writes the launch in a file as FILE.run/rows.csv. Returns the folder, None where the file holds none. Raises OSError."""
+    launch = read(path)
+    folder = Path(f"{path}.run")
+    if launch:
+        folder.mkdir(exist_ok=True)
+        tables.write_csv(folder / "rows.csv", rows.KEPT, [[row[c] for c in rows.KEPT] for row in launch.rows])
+    return folder if launch else None
+
+
+if __name__ == "__main__":
+    try:
+        made = as_run(sys.argv[1])
+    except (OSError, IndexError) as wrong:
+        sys.exit(f"foreign.py: {wrong}")
+    print(made or sys.exit(f"foreign.py: {sys.argv[1]}: neither a table of nccl-tests nor lines of NCCL Inspector"))

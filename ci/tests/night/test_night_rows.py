@@ -3,6 +3,8 @@ import json
 
 from case import HEADER, ROW, NightCase, rows, unittest
 
+import foreign  # (case adds its folder)
+
 
 def header(**changes):
     return {**HEADER, **changes}
@@ -128,6 +130,16 @@ class Foreign(NightCase):
                 self.assertEqual([row[c] for c in ("collective", "nranks", "dtype", "redop")], first)
                 self.assertEqual((len(launch.rows), row["time_us"], row["busbw_gbs"], row["size_bytes"]), (count, 30.1, 17.42 if ONE in text else 52.26, 1 << 20))
                 self.assertEqual(launch.facts, facts)
+
+    def test_run(self):
+        """As a folder with rows.csv that plots and pages read."""
+        path = self.place / "all_reduce.txt"
+        path.write_text(RANKS + NOW)
+        folder = foreign.as_run(path)
+        found, notes = rows.read_csv(folder / "rows.csv")
+        self.assertEqual((len(found), notes, found[1]["placement"], found[1]["busbw_gbs"]), (2, [], "in-place", 52.64))
+        path.write_text("no table")
+        self.assertIsNone(foreign.as_run(path))
 
     def test_others(self):
         """A folder of tables is a side; a text that is none is refused."""

@@ -146,7 +146,7 @@ Q := @
 endif
 
 # ---- targets ---------------------------------------------------------------------------------
-.PHONY: all tests compile run test test-installed hang hang-fsdp unit e2e fuzz fuzzers install-deps format check-style record-alone rooms clean FORCE
+.PHONY: all tests compile run test test-installed hang hang-fsdp install uninstall unit e2e fuzz fuzzers install-deps format check-style record-alone rooms clean FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -185,6 +185,13 @@ hang-fsdp: install-deps
 	+$(Q)$(SUBMAKE) all
 	$(Q)BUILD=$(BUILD) AT=20 STEPS=30 ci/programs/capstone results/runs/hang-fsdp drop && \
 		echo "# page: results/runs/hang-fsdp/drop/page.md"
+
+# PREFIX (/usr/local) and DESTDIR: bin/hangar, and all that it needs in libexec/hangar.
+install: all
+	$(Q)PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' BUILD=$(BUILD) ci/packaging/install
+
+uninstall:
+	$(Q)PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' ci/packaging/install --remove
 
 unit: $(UNIT) $(BUILD)/hang_diagnose
 	$(Q)BUILD=$(BUILD) ci/tests/run unit mpi

@@ -9,11 +9,26 @@
 #include "process/task.h"
 #include "record/summary.h"
 
-#define RUNS	    "results/runs"
 #define MAX_FOLDERS 8 /* of a run that goes on after verdicts */
 #define STALLED_SECONDS                                                                            \
 	2.0 /* a file system that takes longer is as none: no run and no verdict waits for it */
 #define ROOM_BYTES (1 << 20) /* of a run of a few ranks */
+
+/* Where runs go: of an installed hangar, which has a file for a mark beside its programs, hangar-runs/. */
+static const char *runs(void)
+{
+	static const char *where;
+	char path[PATH_MAX + 16];
+	ssize_t n;
+
+	if (where)
+		return where;
+	n = readlink("/proc/self/exe", path, PATH_MAX - 1);
+	path[n > 0 ? n : 0] = '\0';
+	if (n > 0)
+		strcpy(strrchr(path, '/') + 1, ".installed");
+	return where = n > 0 && access(path, F_OK) == 0 ? "hangar-runs" : "results/runs";
+}
 
 static bool make(const char *path, bool shared)
 {
@@ -44,9 +59,9 @@ static int try_root(const char *root)
 /* 0 or an errno. */
 static int make_folder(const struct diagnoser *self, bool shared)
 {
-	bool below = strcmp(self->root, RUNS) == 0 && !self->site.out;
+	bool below = strcmp(self->root, runs()) == 0 && !self->site.out;
 
-	return (!below || make("results", true)) &&
+	return (!below || strchr(runs(), '/') == NULL || make("results", true)) &&
 			       make(self->site.out ? self->site.out : self->root, true) &&
 			       make(self->folder, shared)
 		       ? 0
@@ -100,7 +115,7 @@ void folder_find_root(struct diagnoser *self)
 	int rc;
 
 	self->rooted = true;
-	snprintf(self->root, sizeof(self->root), "%s", self->site.root ? self->site.root : RUNS);
+	snprintf(self->root, sizeof(self->root), "%s", self->site.root ? self->site.root : runs());
 	rc = self->site.out ? 0 : in_time((struct attempt){ .root = self->root });
 	if (rc != 0)
 		turn_to_temporary(self, rc);
@@ -109,12 +124,13 @@ void folder_find_root(struct diagnoser *self)
 /* results/runs/last leads to the newest one. */
 static void link_last(const struct diagnoser *self)
 {
-	char path[sizeof(RUNS) + 32];
+	char path[64], last[64];
 
-	if (strcmp(self->root, RUNS) || self->site.out)
+	if (strcmp(self->root, runs()) || self->site.out)
 		return;
-	snprintf(path, sizeof(path), RUNS "/.last-%d", (int)getpid());
-	if (symlink(strrchr(self->folder, '/') + 1, path) == 0 && rename(path, RUNS "/last") < 0)
+	snprintf(path, sizeof(path), "%s/.last-%d", runs(), (int)getpid());
+	snprintf(last, sizeof(last), "%s/last", runs());
+	if (symlink(strrchr(self->folder, '/') + 1, path) == 0 && rename(path, last) < 0)
 		unlink(path);
 }
 
@@ -236,14 +252,17 @@ static const char *pasted(const char *path, char *buf, size_t len)
 /* results/runs/last where it leads to this folder, which is shorter; else the folder. */
 static const char *shortest(const char *folder)
 {
+	static char link[64];
+	size_t length = strlen(runs());
 	char last[PATH_MAX];
-	ssize_t n = 0;
+	ssize_t n;
 
-	if (strncmp(folder, RUNS "/", strlen(RUNS "/")) != 0)
-		return folder; /* and results/ is not looked at: its file system may be stalled */
-	n = readlink(RUNS "/last", last, sizeof(last) - 1);
+	if (strncmp(folder, runs(), length) != 0 || folder[length] != '/')
+		return folder; /* and the other folder is not looked at: its file system may be stalled */
+	snprintf(link, sizeof(link), "%s/last", runs());
+	n = readlink(link, last, sizeof(last) - 1);
 	last[n > 0 ? n : 0] = '\0';
-	return strcmp(folder + strlen(RUNS "/"), last) == 0 ? RUNS "/last" : folder;
+	return strcmp(folder + length + 1, last) == 0 ? link : folder;
 }
 
 /* A command on the evidence, or a file of it where `tool` is "". */

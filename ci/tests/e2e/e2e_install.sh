@@ -1,0 +1,37 @@
+#!/bin/bash
+# e2e_install.sh: what `make install` puts into a root works from there, and goes again.
+# shellcheck source=ci/tests/e2e/lib.sh
+source "$(dirname "$0")/lib.sh"
+
+root=$work/root tree=$PWD install=$PWD/ci/packaging/install hangar=$work/root/opt/h/bin/hangar
+place() { BUILD=$BUILD DESTDIR=$root PREFIX=/opt/h "$install" "$@" >"$work/said" 2>&1; }
+check "refuses a relative PREFIX" [ "$(BUILD=$BUILD DESTDIR=$root PREFIX=opt "$install" >/dev/null 2>&1; echo $?)" = 2 ]
+check "says what is not built" [ "$(BUILD=$work/none DESTDIR=$root PREFIX=/opt/h "$install" 2>&1; echo $?)" = "install: $work/none/hangar_run is not there: make all
+1" ]
+check "installs: $(cat "$work/said" 2>/dev/null)" place
+mkdir "$work/elsewhere" && cd "$work/elsewhere" || exit 1
+unset HANGAR_SPECS
+run "$hangar" predict -t dgx-h100 -b 1G -e 1G
+expect_rc 0 'hangar predict'
+check "a spec is found" grep -q '^# dgx-h100: 1 node of 8 x H100' "$work/out"
+run "$hangar" all_gather --backend mpi -g 3 --fault=drop-rank
+expect_rc 10 'hangar all_gather'
+check "evidence goes to hangar-runs: $(grep verdict "$work/out")" grep -q '^# verdict: .* ranks=2 .* evidence=hangar-runs/' "$work/out"
+check "nothing else is left there: $(ls)" [ "$(ls)" = hangar-runs ]
+run "$hangar" diagnose hangar-runs/last
+expect_rc 10 'hangar diagnose'
+run "$hangar" nightly --help
+expect_rc 0 'hangar nightly'
+run "$hangar" plot hangar-runs/last
+[ "$rc" -eq 77 ] || expect_rc 0 'hangar plot'
+run "$hangar" nonsense
+expect_rc 2 "hangar: no command 'nonsense'"
+for page in hangar hangar-all_reduce_perf hangar-hangar_run hangar-health; do
+	check "$page has a page" grep -q "^$page .. [A-Za-z]" "$root/opt/h/share/man/man1/$page.1"
+done
+check "completes an option" grep -qx -- --fault <<<"$(PATH=$root/opt/h/bin:$PATH bash -c \
+	". $root/opt/h/share/bash-completion/completions/hangar; COMP_WORDS=(hangar all_reduce --fau) COMP_CWORD=2; _hangar; printf '%s\n' \"\${COMPREPLY[@]}\"")"
+check "nothing installed names its tree" [ "$(grep -rlI "$tree" "$root" | wc -l)" = 0 ]
+check "uninstalls" place --remove
+check "nothing stays: $(find "$root" -type f)" [ "$(find "$root" -type f -o -type l | wc -l)" = 0 ]
+finish

@@ -22,6 +22,7 @@ struct injector {
 	uint64_t calls;		     /* so far, as requested by the benchmark */
 	uint64_t made[COMM_SET_MAX]; /* of these, by communicator */
 	uint32_t comm;		     /* of the last one */
+	double left;		     /* time at which faults let go of it, seconds; 0: none yet */
 	long launched;		     /* of these, in a graph that has been launched */
 	struct held *held;	     /* a call that is made behind another one; owned */
 	struct fault_record *record; /* shared with the supervisor; borrowed, may be NULL */

@@ -46,6 +46,7 @@ struct backend {
 	const struct watch *watch; /* borrowed, may be NULL */
 	struct error *err;	   /* borrowed; every hook that returns < 0 sets it */
 	struct backend_config config;
+	double slow_send; /* seconds by which the next send takes longer, for a fault; 0: none */
 };
 
 /* Hooks return 0 or a negative errno with the error set and run on the rank's main thread, unless
@@ -81,6 +82,9 @@ struct backend_breakage {
 	int (*wait_word)(struct backend *be, double seconds);
 	/* A kernel writes to an unmapped address, which breaks the context. */
 	int (*bad_access)(struct backend *be);
+	/* Beside the stream, for `seconds` at most: a kernel holds `part` of the multiprocessors (0 to 1), or with
+	 * `memory` as many move memory. Ends with let_go. */
+	int (*contend)(struct backend *be, bool memory, double part, double seconds);
 	/* Ends such a wait at once; does nothing without one. Errors and close do the same. */
 	void (*let_go)(struct backend *be);
 };

@@ -23,6 +23,28 @@ __global__ void hold_kernel(volatile uint32_t *word, uint32_t until, uint64_t ns
 	__threadfence_system();
 }
 
+/* Each block holds a multiprocessor: it takes all shared memory that one may have. With `bytes` blocks also move memory. */
+__global__ void contend_kernel(volatile uint32_t *word, uint64_t ns, uint4 *memory, size_t bytes)
+{
+	const size_t half = bytes / sizeof(*memory) / 2, stride = (size_t)gridDim.x * blockDim.x;
+	const uint64_t begin = now_ns();
+	__shared__ int over;
+
+	for (;;) {
+		if (threadIdx.x == 0)
+			over = *word != 0 || now_ns() - begin >= ns;
+		__syncthreads();
+		if (over)
+			return;
+		for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < half;
+		     i += stride)
+			memory[half + i] = memory[i];
+		if (half == 0)
+			__nanosleep(2000);
+		__syncthreads();
+	}
+}
+
 __global__ void bad_access_kernel(volatile int *nowhere)
 {
 	*nowhere = 1;
@@ -31,6 +53,32 @@ __global__ void bad_access_kernel(volatile int *nowhere)
 extern "C" int kernels_cuda_hold(void *stream, uint32_t *word, uint32_t until, uint64_t ns)
 {
 	hold_kernel<<<1, 1, 0, (cudaStream_t)stream>>>(word, until, ns);
+	return cudaGetLastError();
+}
+
+enum { STATIC_SHARED = 1024 }; /* the kernel's own, and what CUDA reserves */
+
+extern "C" int kernels_cuda_contend(void *stream, uint32_t *word, uint64_t ns, double part,
+				    void *memory, size_t bytes)
+{
+	int device = 0, units = 0, shared = 0, rc = cudaGetDevice(&device);
+
+	if (rc == cudaSuccess)
+		rc = cudaDeviceGetAttribute(&units, cudaDevAttrMultiProcessorCount, device);
+	if (rc == cudaSuccess)
+		rc = cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin,
+					    device);
+	if (rc == cudaSuccess)
+		rc = cudaFuncSetAttribute(contend_kernel,
+					  cudaFuncAttributeMaxDynamicSharedMemorySize,
+					  shared - STATIC_SHARED);
+	if (rc != cudaSuccess)
+		return rc;
+	units = (int)(units * part + 0.5);
+	units = units > 1 ? units : 1;
+	shared -= STATIC_SHARED;
+	contend_kernel<<<units, 512, shared, (cudaStream_t)stream>>>(word, ns, (uint4 *)memory,
+								     bytes);
 	return cudaGetLastError();
 }
 

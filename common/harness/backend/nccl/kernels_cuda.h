@@ -10,6 +10,11 @@ extern "C" {
  * after `ns` in any case, when it writes `until` there itself. */
 int kernels_cuda_hold(void *stream, uint32_t *word, uint32_t until, uint64_t ns);
 
+/* Launches a kernel that holds `part` (0 to 1) of the multiprocessors until *word (device address) is not 0, and for
+ * `ns` at most. It copies the first half of `memory` to the second over and over; 0 bytes: it sleeps. */
+int kernels_cuda_contend(void *stream, uint32_t *word, uint64_t ns, double part, void *memory,
+			 size_t bytes);
+
 /* Launches a kernel that writes to an unmapped address. */
 int kernels_cuda_bad_access(void *stream);
 

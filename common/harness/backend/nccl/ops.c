@@ -409,6 +409,7 @@ static const struct backend_breakage nccl_breakage = {
 	.spin = nccl_spin,
 	.wait_word = nccl_wait_word,
 	.bad_access = nccl_bad_access,
+	.contend = nccl_contend,
 	.let_go = nccl_let_go,
 };
 

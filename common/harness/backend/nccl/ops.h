@@ -51,6 +51,9 @@ struct nccl_hold {
 	uint32_t *word, *on_device; /* host memory, and its device address; NULL until first use */
 	uint32_t until;
 	cudaStream_t aside; /* stream of the kernel that ends a hold; NULL until first use */
+	/* Contention ends when the word behind is 1; its stream and memory, NULL until first use. */
+	cudaStream_t contend;
+	void *memory;
 };
 
 struct nccl {
@@ -135,6 +138,7 @@ int nccl_kernel_cost(struct backend *be, struct kernel_cost *cost);
 int nccl_spin(struct backend *be, double seconds);
 int nccl_wait_word(struct backend *be, double seconds);
 int nccl_bad_access(struct backend *be);
+int nccl_contend(struct backend *be, bool memory, double part, double seconds);
 void nccl_let_go(struct backend *be);
 
 /* Ends a hold and frees its memory. */

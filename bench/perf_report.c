@@ -102,7 +102,7 @@ int rank_open_report(struct rank *r)
 		.ranks = r->facts,
 	};
 	clock_local(facts->started, sizeof(facts->started), CLOCK_ISO);
-	if (r->program->collective == &p2p_matrix) /* it prints results without rows itself */
+	if (rank_prints(r)) /* without rows */
 		sink_table_head(stdout, facts);
 	else
 		rc = report_open(&r->report, r->program->options, r->program->collective, facts,

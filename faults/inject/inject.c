@@ -5,6 +5,8 @@
 
 #include "base/clock.h"
 
+#define SHORTEST_DEADLINE 0.5 /* seconds (measure/timing.h) */
+
 int inject_init(struct injector *injector, const char *const *texts, int n, struct error *err)
 {
 	int rc = 0;
@@ -148,12 +150,17 @@ static int resolve(struct fault_spec *spec, const struct inject_place *place, bo
 		int at;
 
 		/* all groups of NCCL_TESTS_SPLIT have the same agenda */
-		schedule_agenda(place->schedule, spec->ranks[i] % place->schedule->comms.group_size,
-				&agenda);
+		if (place->agenda)
+			place->agenda(place->ctx, spec->ranks[i], &agenda);
+		else
+			schedule_agenda(place->schedule,
+					spec->ranks[i] % place->schedule->comms.group_size,
+					&agenda);
 		at = check_op(spec, place, spec->ranks[i], &agenda, err);
 		rc = at < 0 ? at : 0;
 		if (rc == 0) {
-			if (!spec->fault->slow) /* it keeps no other culprit from its call */
+			/* a slow rank keeps no other culprit from its call */
+			if (!spec->fault->slow && agenda.calls[at].step <= SCHEDULE_STEPS)
 				*meets |= 1u << (agenda.calls[at].step - 1);
 			if (i == 0 || spec->ranks[i] == place->rank) {
 				op = at + 1;
@@ -239,6 +246,17 @@ int inject_unfired(const struct injector *injector, const struct fault_record *r
 		if (left & 1u << i)
 			return i;
 	return -1;
+}
+
+double inject_patience(const struct injector *injector)
+{
+	double factor = 1;
+
+	for (int i = 0; i < injector->nspecs; i++)
+		if (injector->specs[i].fault->slow) /* two pauses may meet in one wait */
+			factor += injector->specs[i].slow.share +
+				  2 * injector->specs[i].slow.seconds / SHORTEST_DEADLINE;
+	return factor;
 }
 
 bool inject_needs(const struct injector *injector, unsigned need)

@@ -89,6 +89,18 @@ struct backend_breakage {
 	void (*let_go)(struct backend *be);
 };
 
+/* Compute beside calls, on a stream of its own, for a backend with BACKEND_ASYNC. All hooks are required. */
+struct backend_compute {
+	/* Measures the kernel on the idle device, which takes some milliseconds: work per second. */
+	int (*rate)(struct backend *be, double *per_second);
+	/* Enqueues a kernel of so much work, behind earlier ones. */
+	int (*run)(struct backend *be, double work);
+	/* Later calls wait for all kernels so far; or with false later kernels for all calls so far. */
+	int (*join)(struct backend *be, bool calls);
+	/* After join(true) and wait: writes the device's seconds of all kernels since the last time. */
+	int (*took)(struct backend *be, double *seconds);
+};
+
 #define DEVICE_NAME 64
 
 struct backend_ops {
@@ -168,6 +180,7 @@ struct backend_ops {
 	const struct backend_graph *graph;	 /* required with BACKEND_GRAPH */
 	const struct backend_marks *marks;	 /* optional */
 	const struct backend_breakage *breakage; /* optional */
+	const struct backend_compute *compute;	 /* optional */
 };
 
 extern const struct backend_ops backend_mpi;

@@ -45,6 +45,30 @@ __global__ void contend_kernel(volatile uint32_t *word, uint64_t ns, uint4 *memo
 	}
 }
 
+enum { TILE = 32, MATRIX = 1 << 20 }; /* floats */
+
+/* Products of 32 x 32 tiles, summed up, as a GEMM's inner loop has them. */
+__global__ void compute_kernel(float *matrices, int tiles)
+{
+	__shared__ float a[TILE][TILE + 1], b[TILE][TILE + 1];
+	const int x = threadIdx.x, y = threadIdx.y;
+	float sum = 0;
+
+	for (int t = 0; t < tiles; t++) {
+		const size_t at =
+			((size_t)(blockIdx.x * 7 + t) * TILE * TILE + y * TILE + x) % MATRIX;
+
+		a[y][x] = matrices[at];
+		b[y][x] = matrices[MATRIX + at];
+		__syncthreads();
+		for (int k = 0; k < TILE; k++)
+			sum += a[y][k] * b[k][x];
+		__syncthreads();
+	}
+	matrices[2 * (size_t)MATRIX + ((size_t)blockIdx.x * TILE * TILE + y * TILE + x) % MATRIX] =
+		sum;
+}
+
 __global__ void bad_access_kernel(volatile int *nowhere)
 {
 	*nowhere = 1;
@@ -79,6 +103,19 @@ extern "C" int kernels_cuda_contend(void *stream, uint32_t *word, uint64_t ns, d
 	shared -= STATIC_SHARED;
 	contend_kernel<<<units, 512, shared, (cudaStream_t)stream>>>(word, ns, (uint4 *)memory,
 								     bytes);
+	return cudaGetLastError();
+}
+
+extern "C" int kernels_cuda_compute(void *stream, float *matrices, int tiles)
+{
+	int device = 0, units = 0, rc = cudaGetDevice(&device);
+
+	if (rc == cudaSuccess)
+		rc = cudaDeviceGetAttribute(&units, cudaDevAttrMultiProcessorCount, device);
+	if (rc != cudaSuccess)
+		return rc;
+	compute_kernel<<<units * 2 * 8, dim3(TILE, TILE), 0, (cudaStream_t)stream>>>(matrices,
+										     tiles);
 	return cudaGetLastError();
 }
 

@@ -71,6 +71,7 @@ struct nccl {
 			     * start */
 	struct device_clock *clock; /* NULL without --record=full */
 	struct nccl_hold hold;
+	struct nccl_compute *compute;	   /* compute.c; NULL until first use */
 	struct check_cuda_result *verdict; /* device memory, for the current verify */
 };
 
@@ -140,6 +141,13 @@ int nccl_wait_word(struct backend *be, double seconds);
 int nccl_bad_access(struct backend *be);
 int nccl_contend(struct backend *be, bool memory, double part, double seconds);
 void nccl_let_go(struct backend *be);
+
+/* compute.c: hooks, and the end of what they made. */
+int nccl_compute_rate(struct backend *be, double *per_second);
+int nccl_compute_run(struct backend *be, double work);
+int nccl_compute_join(struct backend *be, bool calls);
+int nccl_compute_took(struct backend *be, double *seconds);
+void nccl_compute_release(struct nccl *nccl);
 
 /* Ends a hold and frees its memory. */
 void nccl_breakage_release(struct nccl *nccl);

@@ -38,6 +38,8 @@ int rank_open_predictions(struct rank *r)
 	if (rc < 0 || !r->run.report || !r->run_facts.predicted)
 		return rc;
 	r->bench.predictor = predict_open(&r->predict, &r->bench, text, sizeof(text));
+	if (r->program->collective == &step)
+		printf("# %s\n", text);
 	return report_comment(&r->report, "%s", text);
 }
 

@@ -96,7 +96,7 @@ static int check_calls(const struct program *program, int ranks, struct error *e
 		return 0;
 	sweep_init(&sweep, o, program->collective, NULL, ranks);
 	rc = sweep_check(&sweep, err);
-	if (rc == 0 && (program->collective->irregular || program->collective == &step))
+	if (rc == 0 && program->collective->irregular)
 		rc = traffic_init(&traffic, o, ranks, err);
 	if (rc == 0)
 		rc = check_faults(program, ranks, &traffic, err);

@@ -210,8 +210,6 @@ static int prepare_schedule(struct rank *r)
 		r->schedule = (struct schedule_setup){ .options = b->options,
 						       .collective = b->collective,
 						       .comms = b->comms };
-		rc = rc == 0 ? traffic_init(&b->traffic, b->options, r->job.group_size, &r->err)
-			     : rc;
 		return rc < 0 || recipes_check(&r->recipes, &r->err) >= 0 ? rc : -EINVAL;
 	}
 	if (b->options->nfaults == 0)

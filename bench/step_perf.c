@@ -547,8 +547,9 @@ int step_run(struct rank *r)
 	return job_agree(&r->job, rc == 0 ? close_sinks(&r->err) : rc);
 }
 
-/* Not a collective: it has no rows. */
+/* Not a collective: it has no rows. Those of moe take their counts from a traffic matrix. */
 const struct collective step = {
 	.name = "step",
+	.irregular = true,
 	.shape = shape_whole,
 };

@@ -83,7 +83,7 @@ struct backend_breakage {
 	/* A kernel writes to an unmapped address, which breaks the context. */
 	int (*bad_access)(struct backend *be);
 	/* Beside the stream, for `seconds` at most: a kernel holds `part` of the multiprocessors (0 to 1), or with
-	 * `memory` as many move memory. Ends with let_go. */
+	 * `memory` as many move memory. Ends with let_go, verify and comm_close. */
 	int (*contend)(struct backend *be, bool memory, double part, double seconds);
 	/* Ends such a wait at once; does nothing without one. Errors and close do the same. */
 	void (*let_go)(struct backend *be);

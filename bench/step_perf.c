@@ -175,6 +175,30 @@ static int run_steps(struct stepper *s, int n, bool computes, bool calls, struct
 
 /* ---- before and after the steps ---- */
 
+/* Fills what is sent, alike for all calls of a slot, and poisons what is received. */
+static int fill(struct stepper *s)
+{
+	struct bench *bench = &s->r->bench;
+	double seconds = CHECK_SECONDS;
+	int rc = 0;
+
+	for (int i = 0; i < s->recipe->ncalls; i++)
+		seconds += 2 * (double)s->plans[i].slot_bytes / CHECK_BYTES_PER_SECOND;
+	watch_work(bench->watch, "preparing buffers", seconds);
+	for (int i = 0; i < s->recipe->ncalls && rc == 0; i++) {
+		struct checked_slot slot = { .index = (size_t)s->recipe->calls[i].slot + 1 };
+
+		rc = plan_fill(&s->plans[i], slot);
+		if (rc == 0)
+			rc = plan_prepare(&s->plans[i], slot);
+	}
+	if (rc == 0)
+		rc = bench->backend->ops->wait(bench->backend);
+	watch_leave(bench->watch);
+	bench->job->deadline = seconds;
+	return rc < 0 ? rc : job_await_work(bench->job, "the others' buffers");
+}
+
 static int prepare(struct stepper *s)
 {
 	struct bench *bench = &s->r->bench;
@@ -188,21 +212,9 @@ static int prepare(struct stepper *s)
 	/* slots lie apart by their guards, alike on all ranks and for all calls */
 	if (rc == 0)
 		rc = job_max(bench->job, &bytes, 1);
-	watch_work(bench->watch, "preparing buffers",
-		   CHECK_SECONDS + 2 * RECIPE_CALLS * bytes / CHECK_BYTES_PER_SECOND);
-	for (int i = 0; i < s->recipe->ncalls && rc == 0; i++) {
-		struct checked_slot slot = { .index = (size_t)s->recipe->calls[i].slot + 1 };
-
+	for (int i = 0; i < s->recipe->ncalls; i++)
 		s->plans[i].slot_bytes = (size_t)bytes + 2 * CHECK_GUARD;
-		rc = plan_fill(&s->plans[i], slot); /* alike for all calls of a slot */
-		if (rc == 0)
-			rc = plan_prepare(&s->plans[i], slot);
-	}
-	if (rc == 0)
-		rc = bench->backend->ops->wait(bench->backend);
-	watch_leave(bench->watch);
-	bench->job->deadline = CHECK_SECONDS + 2 * RECIPE_CALLS * bytes / CHECK_BYTES_PER_SECOND;
-	return rc < 0 ? rc : job_await_work(bench->job, "the others' buffers");
+	return rc < 0 ? rc : fill(s);
 }
 
 /* The work that takes a second on the fastest GPU, so that a slow one shows. */
@@ -219,34 +231,47 @@ static int calibrate(struct stepper *s)
 	return rc < 0 ? rc : job_max(s->r->bench.job, &s->rate, 1);
 }
 
-/* Compares the data of the newest call in each slot. A give hands on what its slot's get received. */
-static int check(struct stepper *s, int64_t *wrong)
+/* Compares the data of the newest call in each slot; what a stage gave is checked where it went. */
+static int check_slot(struct stepper *s, int slot, int64_t *wrong)
 {
 	struct bench *bench = &s->r->bench;
-	const int n = s->recipe->ncalls;
-	int rc = 0;
+	struct check_report report = { 0 };
+	char text[256];
+	int at = s->recipe->ncalls - 1, rc = 0;
 
-	*wrong = 0;
+	while (at >= 0 &&
+	       (s->recipe->calls[at].slot != slot || s->plans[at].segments[0].kind == SEGMENT_KEEP))
+		at--;
+	watch_work(bench->watch, "comparing data", CHECK_SECONDS);
+	if (at >= 0)
+		rc = plan_check(&s->plans[at], (struct checked_slot){ .index = (size_t)slot + 1 },
+				&report);
+	watch_leave(bench->watch);
+	if (report.wrong && report.culprit >= 0)
+		report.culprit = comm_set_member(&bench->comms, s->plans[at].comm, report.culprit);
+	if (rc == 0)
+		rc = check_gather(bench->job, &report, wrong);
+	if (rc == 0 && report.wrong)
+		run_note_culprits(&s->r->run, &report);
+	if (rc == 0 && report.wrong && s->r->run.report)
+		printf("# %s, slot %d wrong: %s\n", s->recipe->name, slot,
+		       check_describe(&report, text, sizeof(text)));
+	return rc;
+}
+
+/* One more step, into buffers that hold nothing yet. */
+static int check(struct stepper *s, int64_t *wrong)
+{
+	struct step_time ignored;
+	int64_t here;
+	int rc = fill(s);
+
+	if (rc == 0)
+		rc = one_step(s, true, true, &ignored);
+	watch_phase(s->r->bench.watch, PHASE_CHECK);
 	for (int slot = 0; slot < RECIPE_SLOTS && rc == 0; slot++) {
-		struct check_report report = { 0 };
-		int64_t here = 0;
-		int at = n - 1;
-
-		while (at >= 0 && (s->recipe->calls[at].slot != slot ||
-				   s->plans[at].segments[0].kind == SEGMENT_KEEP))
-			at--;
-		watch_work(bench->watch, "comparing data", CHECK_SECONDS);
-		if (at >= 0)
-			rc = plan_check(&s->plans[at],
-					(struct checked_slot){ .index = (size_t)slot + 1 },
-					&report);
-		watch_leave(bench->watch);
-		if (rc == 0)
-			rc = check_gather(bench->job, &report, &here);
-		*wrong += here;
-		if (rc == 0 && report.wrong)
-			run_note_culprits(&s->r->run, &report);
-		s->r->run.calls_checked += at >= 0;
+		rc = check_slot(s, slot, &here);
+		*wrong += rc == 0 ? here : 0;
 	}
 	return rc;
 }
@@ -441,6 +466,8 @@ static int measure(struct stepper *s, struct medians *mine)
 	for (int i = 1; i < n->warmup; i++) /* the first connects */
 		s->slowest = fmax(s->slowest, times[i].took);
 	if (rc == 0)
+		rc = job_max(s->r->bench.job, &s->slowest, 1);
+	if (rc == 0)
 		rc = run_steps(s, n->calls, false, true, times);
 	mine->calls = OVER(times, n->calls, took).median;
 	if (rc == 0)
@@ -471,7 +498,6 @@ static int run_recipe(struct stepper *s, int which)
 		rc = prepare(s);
 	if (rc == 0)
 		rc = measure(s, &mine);
-	watch_phase(bench->watch, PHASE_CHECK);
 	if (rc == 0)
 		rc = job_gather(bench->job, &mine, sizeof(mine), all);
 	if (rc == 0 && o->check > 0)

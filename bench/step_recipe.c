@@ -221,7 +221,7 @@ static void list_calls(const void *ctx, int rank, struct agenda *agenda)
 	for (int i = job->options->recipe_first; i <= job->options->recipe_last; i++) {
 		if (recipe_make(recipe, job, i, rank, &ignored) < 0)
 			break;
-		for (int n = steps.warmup + steps.calls + steps.timed; n > 0; n--) {
+		for (int n = steps.warmup + steps.calls + steps.timed + steps.checked; n > 0; n--) {
 			number++;
 			for (int k = 0; k < recipe->ncalls; k++)
 				agenda_add(agenda, job->comms, rank, number, &recipe->calls[k]);
@@ -257,5 +257,6 @@ struct recipe_steps recipe_steps(const struct options *options)
 		.calls = 10,
 		.compute = 10,
 		.timed = options->iters > 0 ? options->iters : 50,
+		.checked = options->check > 0,
 	};
 }

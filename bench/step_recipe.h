@@ -53,9 +53,9 @@ int recipe_make(struct recipe *recipe, const struct recipe_job *job, int which, 
  * ranks, or -EINVAL with a usage error. */
 ssize_t recipes_check(const struct recipe_job *job, struct error *err);
 
-/* Steps of a recipe: all of it, the calls alone, the compute alone, and the measured ones. */
+/* Steps of a recipe: all of it, the calls alone, the compute alone, the measured ones, and one whose data are checked. */
 struct recipe_steps {
-	int warmup, calls, compute, timed;
+	int warmup, calls, compute, timed, checked;
 };
 struct recipe_steps recipe_steps(const struct options *options);
 

@@ -85,6 +85,9 @@ expect_rc 0 'a slow rank:'
 expect_out '^# fault slow-rank: rank 0, from call 177, by=30ms, how=sleep$'
 holds 'the slow rank is not the slowest' [ "$(column "$work/slow.csv" slowest_rank)" = 0 ]
 holds 'steps are not slower' awk -v us="$(column "$work/slow.csv" step_us)" 'BEGIN { exit !(us > 3e4) }'
+perf step -g 2 -b 16K --compute-ms 1 -n 20 --fault=corrupt-send:1@281 --csv "$work/wrong.csv"
+expect_rc 12 'wrong data in the checked step:'
+expect_out '^# ddp, slot 0 wrong: '
 perf step -g 3 -b 16K --compute-ms 1 --recipe pipeline --fault=drop-rank:1
 expect_rc 10 'a rank that is missing:'
 expect_out '^# verdict: outcome=hang .* ranks=1 '
@@ -100,7 +103,7 @@ done <<'END'
 -e 1M|has no meaning for step_perf
 -d all|must be one type
 --csv -|must be a file
---fault=slow-rank:1@5000|call 5000 is never reached: rank 1 makes 520 calls
+--fault=slow-rank:1@5000|call 5000 is never reached: rank 1 makes 528 calls
 END
 perf all_reduce -g 2 --recipe ddp
 expect_rc 2

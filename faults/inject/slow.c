@@ -23,16 +23,14 @@ const struct fault fault_slow_rank = {
 	FIELDS(SLOW_RANK_ROW),
 	.more = "every=3: in each third step; p=0.1,seed=7: in a tenth, at random; a share is "
 		"added before each call.",
-	.source =
-		"arXiv:2505.05713 (ByteDance): most straggling jobs have one slow worker or stage",
+	.source = "arXiv:2410.12588 (Falcon): slow CPUs and GPUs, for tens of seconds to hours",
 	FAULT_ENDS("ok|slow-rank"),
 	.fire = be_late,
 };
 
 const struct fault fault_pause_rotating = {
 	FIELDS(PAUSE_ROTATING_ROW),
-	.source = "arXiv:2505.05713 (ByteDance): Python's collector runs on each rank in another "
-		  "step",
+	.source = "arXiv:2505.05713 (ByteDance): Python's collector on each rank in another step",
 	.everywhere = true,
 	FAULT_ENDS("ok|slow-rank"),
 	.fire = be_late,
@@ -48,7 +46,7 @@ static int contend_host(const struct fault_act *act)
 const struct fault fault_host_contend = {
 	FIELDS(HOST_CONTEND_ROW),
 	.more = "Unbound ranks share their cores and are all slower: mpirun --bind-to core.",
-	.source = "MegaScale (NSDI 2024): stragglers of hosts whose cores other processes take",
+	.source = "arXiv:2410.12588 (Falcon): slow CPUs among the causes of stragglers",
 	FAULT_ENDS("ok|slow-rank"),
 	.fire = contend_host,
 };
@@ -78,7 +76,7 @@ static int delay_send(const struct fault_act *act)
 
 const struct fault fault_slow_link = {
 	FIELDS(SLOW_LINK_ROW),
-	.source = "PHLAME and C4 (HPCA 2025): one slow port holds up every pipeline that uses it",
+	.source = "arXiv:2410.12588 (Falcon): slow links between nodes",
 	.kinds = KIND(SEND),
 	.mpi = "ok|slow-rank",
 	.why_not = "NCCL's connections are out of reach: faults/inject/netns slow delays between "

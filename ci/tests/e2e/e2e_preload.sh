@@ -192,6 +192,20 @@ timeout 20 "$BUILD/hangar_run" --fault=skip-call:7@2 "$subject" 2 5 >"$work/unus
 never_came() { [ "$(grep -c "^hangar_run: the fault .* did not strike: no rank 7 came" "$work/unused")" = 1 ]; }
 check "a fault of a rank that never came did not strike: $(cat "$work/unused")" within 10 never_came
 check "--quiet says nothing of it: $(cat "$work/unseen")" [ ! -s "$work/unseen" ]
+# slow and alive, from the table of our own programs
+seconds_of() { /usr/bin/env bash -c 'TIMEFORMAT=%R; time "$@" >"$0" 2>&1' "$work/slow" timeout 60 "$BUILD/hangar_run" "$@" "$subject" 2 5 2>&1; }
+plain=$(seconds_of --quiet)
+for spec in slow-rank:1@2,by=300ms,how=sleep slow-rank:1@2,by=300ms,on=gpu; do
+	slow=$(seconds_of --fault=$spec)
+	check "$spec: $slow s beside $plain s" awk -v slow="$slow" -v plain="$plain" 'BEGIN { exit !(slow > plain + 2) }'
+	check "$spec strikes: $(cat "$work/slow")" grep -q 'rank 1: the fault .* strikes call 2 ' "$work/slow"
+done
+seconds_of --fault=pause-rotating@2,by=1ms,every=3 >/dev/null
+check "pauses rotate: $(cat "$work/slow")" [ "$(grep -oE 'rank [01]: .* strikes call [0-9]+' "$work/slow" | sed 's/: .* call/ in call/' | sort | paste -sd ,)" = \
+	'rank 0 in call 2,rank 1 in call 4' ]
+for spec in slow-rank:1@2,by=5x slow-rank:1@2,threads=2 slow-link:1@2 gpu-contend:1@2 pause-rotating@0; do
+	check "$spec is refused" [ "$("$BUILD/hangar_run" --fault=$spec echo ran 2>/dev/null; echo $?)" = 2 ]
+done
 mkdir "$work/there"
 : >"$work/file"
 for out in /proc/x /proc/self "$work/none/out" "$work/file"; do

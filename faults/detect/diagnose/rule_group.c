@@ -165,6 +165,8 @@ static bool report(const struct rule_ctx *ctx, struct finding *f, struct group *
 	}
 	finding_conclude(ctx, f, culprits_class(ctx, &f->culprits, CLASS_INIT_MISSING),
 			 CONFIDENCE_MAJORITY);
+	if (inside + 1 == ctx->evidence->nranks && first->nranks == ctx->evidence->nranks)
+		f->reasons &= ~(1u << REASON_SAME_LINE); /* all others wait for it alone */
 	return true;
 }
 

@@ -31,6 +31,12 @@ static bool is_preloaded(const struct evidence_rank *r)
 	return r->recorder && r->recorder->preloaded;
 }
 
+bool rank_leaves(const struct evidence_rank *r, uint32_t comm)
+{
+	return is_preloaded(r) && ((r->left_ns && r->recorder->exit_status >= 0) ||
+				   r->recorder->inits[comm].state >= RECORD_COMM_ABORTED);
+}
+
 /* A rank that dies of a signal of its own may take the others with it: these exit, or a launcher ends them. A rank that
  * ended as if all were well is the last to be blamed; -1: not at all. */
 static int death_order(const struct evidence_rank *r)

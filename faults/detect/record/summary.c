@@ -433,7 +433,10 @@ static void add_difference(struct summary *summary, const struct scene *s)
 	else
 		snprintf(place, sizeof(place), "call %" PRId64 "%s", v->seq,
 			 of_comm(s, v->comm, comm, sizeof(comm)));
-	if (no_call && strcmp(ours, "communicator init") == 0)
+	if (v->sides[0][0]) {
+		add_line(summary, "  %s: %s made %s", place, v->sides[0], theirs);
+		add_line(summary, "  %*s  %s made %s", (int)strlen(place), "", v->sides[1], ours);
+	} else if (no_call && strcmp(ours, "communicator init") == 0)
 		add_line(summary, "  lacks %s", ours);
 	else if (no_call)
 		add_line(summary, "  lacks %s: %s", place, ours);

@@ -1,0 +1,89 @@
+"""twins.py: incidents of ci/programs/incidents that need PyTorch, in the calls of NCCL that they make, over the test doubles.
+
+usage: ci/programs/incidents/common.py RANKS twins.py NAME
+"""
+import os
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../programs/incidents"))
+import common  # noqa: E402
+
+rank, size = common.rank, common.size
+n = common.Nccl(name="world")
+
+
+def all_reduce(count=1 << 18, nccl=n):
+    nccl.check(nccl.lib.ncclAllReduce(None, None, count, common.FLOAT, common.SUM, nccl.comm, nccl.stream))
+    nccl.wait()
+
+
+def all_gather(count):
+    n.check(n.lib.ncclAllGather(None, None, count, common.FLOAT, n.comm, n.stream))
+
+
+def broadcast(count):
+    n.check(n.lib.ncclBroadcast(None, None, count, common.FLOAT, 0, n.comm, n.stream))
+    n.wait()
+
+
+def send(count):
+    n.check(n.lib.ncclSend(None, count, common.FLOAT, 1 - rank, n.comm, n.stream))
+    n.wait()
+
+
+def recv(count):
+    n.check(n.lib.ncclRecv(None, count, common.FLOAT, 1 - rank, n.comm, n.stream))
+    n.wait()
+
+
+def send_first():
+    for step in range(40):
+        for part in (send, recv) if rank == 0 or step == 25 else (recv, send):
+            part(1 << 23)
+
+
+def head_calls():
+    for step in range(50):
+        all_gather(1 << 16)
+        for _ in range(3 if step == 25 and rank == 1 else 2):
+            all_gather(1 << 12)
+        all_reduce(1)
+
+
+def log_dir():
+    for step in range(50):
+        all_reduce()
+        if rank == 0 and step == 20:
+            broadcast(256)
+
+
+def save_barrier(end=n.lib.ncclCommDestroy):
+    """Rank 0 alone saves, with a barrier; the others give their communicator up, and end."""
+    for _ in range(40):
+        all_reduce()
+    if rank == 0:
+        all_reduce(1)
+    all_reduce(1)
+    end(n.comm)
+    time.sleep(3)
+
+
+def save_abort():
+    save_barrier(n.lib.ncclCommAbort)
+
+
+def elastic_resize():
+    """Rank 2 makes one sum more in the old group; rank 3 has left, the others are in the new one's init."""
+    for _ in range(25):
+        all_reduce()
+    if rank == 2:
+        all_reduce()
+    n.lib.ncclCommDestroy(n.comm)
+    if rank < 3:
+        common.Nccl(rank, 3, "resized")
+    else:
+        time.sleep(2)
+
+
+globals()[sys.argv[1]]()

@@ -53,6 +53,8 @@ twin 2 log_dir &
 twin 3 save_barrier &
 twin 3 save_abort &
 twin 4 elastic_resize &
+twin 3 store_key &
+twin 3 store_late &
 wait
 "$BUILD/hang_diagnose" slept.dir >report 2>&1
 check "a healthy run says nothing: $(cat healthy)" [ "$(grep -c "^#" healthy)" = 0 ]
@@ -83,6 +85,10 @@ save_abort|class=extra-call ranks=0 comm=0 seq=41 confidence=majority detect_ms=
 elastic_resize|^# late: perhaps rank [23]\|^# verdict
 elastic_resize|class=extra-call ranks=2 comm=0 seq=26 confidence=majority
 elastic_resize|^#   made call 26 of comm 0: AllReduce 262144 float sum, twins.py:[0-9]*, the others did not
+store_key|class=rank-exited ranks=- .*confidence=inconclusive
+store_key|^# no culprit is named: Ranks 0-2 end alike: twins.py:[0-9]*: DistStoreError: wait timeout
+store_late|class=rank-exited ranks=- .*confidence=inconclusive
+store_late|^# no culprit is named: Ranks 0,2 gave up a wait: twins.py:[0-9]*: DistStoreError: wait timeout
 skip|class=skipped-call ranks=2 comm=0 seq=37 .*confidence=majority
 skip|^#   lacks call 37: AllReduce 64 float sum, subject.py:37 (Engine.step)
 load|^# late: rank 1 .* since call 36, [0-9.]* s, in subject.py:60 (load_batch)

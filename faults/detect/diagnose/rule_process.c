@@ -114,12 +114,67 @@ static int first_to_leave(const struct rule_ctx *ctx)
 		       : -1;
 }
 
+/* How much of what a rank said of its end, "train.py:88: ValueError: loss is NaN", is line of code and exception. */
+static size_t exception_length(const char *said)
+{
+	size_t n = strcspn(said, " "), more = said[n] ? strcspn(said + n + 1, ": ") : 0;
+
+	return n > 2 && said[n - 2] >= '0' && said[n - 2] <= '9' ? n + 1 + more : n;
+}
+
+/* Returns true if this end follows from others: all ranks end by the same exception at the same line, or those that ended had waited
+ * for too long. `all`: the former. */
+static bool is_no_cause(const struct rule_ctx *ctx, bool *all)
+{
+	const struct evidence_rank *first = NULL;
+	bool gave_up = true;
+
+	*all = true;
+	for (int i = 0; i < ctx->evidence->nranks; i++) {
+		const struct evidence_rank *r = &ctx->evidence->ranks[i];
+		bool ended = death_order(r) >= 0 && death_order(r) < 3;
+
+		first = first || !ended ? first : r;
+		gave_up &= !ended || strstr(r->said, "imeout") || strstr(r->said, "imed out");
+	}
+	for (int i = 0; i < ctx->evidence->nranks && *all; i++) {
+		const char *said = ctx->evidence->ranks[i].said;
+		size_t n = first ? exception_length(first->said) : 0;
+
+		*all = n > 0 && is_preloaded(first) && strncmp(said, first->said, n) == 0;
+	}
+	return *all || (first && is_preloaded(first) && gave_up);
+}
+
+/* No rank is the culprit: the ends are noted. */
+static bool report_no_cause(const struct rule_ctx *ctx, struct finding *f, bool all)
+{
+	const struct evidence *e = ctx->evidence;
+	bool *ended = must(calloc((size_t)e->nranks + 1, sizeof(*ended)));
+	const char *said = NULL;
+
+	for (int i = 0; i < e->nranks; i++) {
+		ended[i] = all || view_died(&e->ranks[i].view);
+		said = said || !ended[i] ? said : e->ranks[i].said;
+	}
+	note(f, "%s %s: %.160s", ranks_words(e, ended, 40), all ? "end alike" : "gave up a wait",
+	     said ? said : "");
+	f->d.lines[0][0] = 'R';
+	free(ended);
+	f->d.comm = ctx->comm->comm;
+	f->d.hang_seq = progress_hang_point(ctx->comm);
+	finding_conclude(ctx, f, CLASS_EXITED, CONFIDENCE_INCONCLUSIVE);
+	return true;
+}
+
 bool rule_dead(const struct rule_ctx *ctx, struct finding *f)
 {
 	enum diagnosis_class class = CLASS_OUTCOME;
 	int first = first_to_leave(ctx);
-	bool mixed = false;
+	bool mixed = false, all;
 
+	if (is_no_cause(ctx, &all))
+		return report_no_cause(ctx, f, all);
 	if (first >= 0) {
 		class = death_class(view_of(ctx, first));
 		rank_set_add(&f->culprits, first);

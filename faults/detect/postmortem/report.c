@@ -37,7 +37,7 @@ void report_explain(struct verdict *v, const struct diagnosis *d, const struct e
 	snprintf(v->majority, sizeof(v->majority), "%s", d->majority);
 	memcpy(v->lines_there, d->lines_there, sizeof(v->lines_there));
 	memcpy(v->sides, d->sides, sizeof(v->sides));
-	if (d->nlines > 0 && !plain)
+	if (d->nlines > 0 && (!plain || strcmp(d->ranks, "-") == 0))
 		snprintf(v->note, sizeof(v->note), "%s", d->lines[0]);
 	if (r)
 		evidence_doing(r, v->doing, sizeof(v->doing));

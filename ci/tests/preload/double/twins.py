@@ -86,4 +86,26 @@ def elastic_resize():
         time.sleep(2)
 
 
+class DistStoreError(RuntimeError):
+    pass
+
+
+def wait_for_writer():
+    time.sleep(2)
+    raise DistStoreError("wait timeout after 2000ms, keys: /default_pg/0//checkpoint_30")
+
+
+def store_key(late=-1):
+    """All ranks give up the wait for a key that none sets; or one is late with it."""
+    for _ in range(30):
+        all_reduce()
+    if rank == late:
+        time.sleep(8)
+    wait_for_writer()
+
+
+def store_late():
+    store_key(late=1)
+
+
 globals()[sys.argv[1]]()

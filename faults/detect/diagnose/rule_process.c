@@ -114,14 +114,6 @@ static int first_to_leave(const struct rule_ctx *ctx)
 		       : -1;
 }
 
-/* How much of what a rank said of its end, "train.py:88: ValueError: loss is NaN", is line of code and exception. */
-static size_t exception_length(const char *said)
-{
-	size_t n = strcspn(said, " "), more = said[n] ? strcspn(said + n + 1, ": ") : 0;
-
-	return n > 2 && said[n - 2] >= '0' && said[n - 2] <= '9' ? n + 1 + more : n;
-}
-
 /* Returns true if this end follows from others: all ranks end by the same exception at the same line, or those that ended had waited
  * for too long. `all`: the former. */
 static bool is_no_cause(const struct rule_ctx *ctx, bool *all)
@@ -137,12 +129,9 @@ static bool is_no_cause(const struct rule_ctx *ctx, bool *all)
 		first = first || !ended ? first : r;
 		gave_up &= !ended || strstr(r->said, "imeout") || strstr(r->said, "imed out");
 	}
-	for (int i = 0; i < ctx->evidence->nranks && *all; i++) {
-		const char *said = ctx->evidence->ranks[i].said;
-		size_t n = first ? exception_length(first->said) : 0;
-
-		*all = n > 0 && is_preloaded(first) && strncmp(said, first->said, n) == 0;
-	}
+	for (int i = 0; i < ctx->evidence->nranks && *all; i++)
+		*all = first && is_preloaded(first) &&
+		       evidence_same_end(first, &ctx->evidence->ranks[i]);
 	return *all || (first && is_preloaded(first) && gave_up);
 }
 

@@ -96,6 +96,12 @@ void evidence_take_calls(struct evidence_rank *rank, const struct record_memory 
  * said last stands for the stacks of one that has ended. */
 void evidence_take_program(struct evidence_rank *rank, const struct record_memory *memory);
 
+/* evidence_program.c: returns true if both said the same line of code and exception of their ends. */
+bool evidence_same_end(const struct evidence_rank *one, const struct evidence_rank *other);
+
+/* evidence_program.c: returns true if the rank stands in a framework's communication: "train.py:88 (step) in all_reduce". */
+bool evidence_communicates(const struct evidence_rank *rank);
+
 /* evidence_program.c: finds, among live processes of this host, ranks that other ranks have started. */
 void evidence_find_starters(struct evidence *evidence);
 

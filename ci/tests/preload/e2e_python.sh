@@ -55,6 +55,8 @@ twin 3 save_abort &
 twin 4 elastic_resize &
 twin 3 store_key &
 twin 3 store_late &
+twin 3 spawn_raise &
+twin 3 nan_skip &
 wait
 "$BUILD/hang_diagnose" slept.dir >report 2>&1
 check "a healthy run says nothing: $(cat healthy)" [ "$(grep -c "^#" healthy)" = 0 ]
@@ -89,6 +91,11 @@ store_key|class=rank-exited ranks=- .*confidence=inconclusive
 store_key|^# no culprit is named: Ranks 0-2 end alike: twins.py:[0-9]*: DistStoreError: wait timeout
 store_late|class=rank-exited ranks=- .*confidence=inconclusive
 store_late|^# no culprit is named: Ranks 0,2 gave up a wait: twins.py:[0-9]*: DistStoreError: wait timeout
+spawn_raise|class=aborted ranks=1 .*confidence=proved
+spawn_raise|^#   said: twins.py:[0-9]*: ValueError: loss is 0.5
+nan_skip|class=skipped-or-early-exit ranks=2 .*confidence=majority
+nan_skip|^#   lacks call.* 41: AllReduce 262144 float sum, twins.py:[0-9]*
+nan_skip|^# ranks 0,1 wait in call 41, AllReduce 262144 float sum, twins.py:
 skip|class=skipped-call ranks=2 comm=0 seq=37 .*confidence=majority
 skip|^#   lacks call 37: AllReduce 64 float sum, subject.py:37 (Engine.step)
 load|^# late: rank 1 .* since call 36, [0-9.]* s, in subject.py:60 (load_batch)

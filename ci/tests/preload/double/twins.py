@@ -3,8 +3,10 @@
 usage: ci/programs/incidents/common.py RANKS twins.py NAME
 """
 import os
+import pickle
 import sys
 import time
+import traceback
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../programs/incidents"))
 import common  # noqa: E402
@@ -84,6 +86,35 @@ def elastic_resize():
         common.Nccl(rank, 3, "resized")
     else:
         time.sleep(2)
+
+
+def spawn_raise():
+    """As torch.multiprocessing's worker: what was raised goes to the parent in a file."""
+    try:
+        for step in range(30):
+            all_reduce()
+            if step == 20 and rank == 1:
+                raise ValueError("loss is 0.5")
+    except ValueError:
+        with open(os.path.join(common.folder, "error"), "wb") as file:
+            pickle.dump(traceback.format_exc(), file)
+        n.lib.ncclCommAbort(n.comm)
+        time.sleep(3)
+        sys.exit(1)
+
+
+engine = {"n": n}
+exec(compile("def _engine_run_backward():\n    n.lib.double_backward(n.comm)\n\n\ndef backward():\n    _engine_run_backward()\n",
+             "/usr/lib/python3/dist-packages/torch/autograd/graph.py", "exec"), engine)
+
+
+def nan_skip():
+    """Gradients are summed by the autograd engine's thread; rank 2 leaves a backward out, and ends first."""
+    all_reduce()
+    for step in range(40):
+        if step != 25 or rank != 2:
+            engine["backward"]()
+            n.wait()
 
 
 class DistStoreError(RuntimeError):

@@ -57,6 +57,9 @@ twin 3 store_key &
 twin 3 store_late &
 twin 3 spawn_raise &
 twin 3 nan_skip &
+twin 3 recv_thread &
+twin 3 pipe_bubble &
+twin 4 drift_far &
 wait
 "$BUILD/hang_diagnose" slept.dir >report 2>&1
 check "a healthy run says nothing: $(cat healthy)" [ "$(grep -c "^#" healthy)" = 0 ]
@@ -96,6 +99,12 @@ spawn_raise|^#   said: twins.py:[0-9]*: ValueError: loss is 0.5
 nan_skip|class=skipped-or-early-exit ranks=2 .*confidence=majority
 nan_skip|^#   lacks call.* 41: AllReduce 262144 float sum, twins.py:[0-9]*
 nan_skip|^# ranks 0,1 wait in call 41, AllReduce 262144 float sum, twins.py:
+recv_thread|class=host-blocked ranks=0 comm=1 seq=15 confidence=proved .*pair=0>2
+recv_thread|^#   in twins.py:[0-9]* (serve_cache) in Semaphore.acquire
+recv_thread|^#   lacks call 15 of comm 1: Send 4194304 float to 2
+pipe_bubble|class=p2p-unmatched ranks=2 comm=0 seq=146 confidence=majority
+pipe_bubble|^#   lacks call 146: Send 32768 float to 1, twins.py:
+drift_far|class=skipped-call ranks=2 comm=0 seq=1037 confidence=majority
 skip|class=skipped-call ranks=2 comm=0 seq=37 .*confidence=majority
 skip|^#   lacks call 37: AllReduce 64 float sum, subject.py:37 (Engine.step)
 load|^# late: rank 1 .* since call 36, [0-9.]* s, in subject.py:60 (load_batch)

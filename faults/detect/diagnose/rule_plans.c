@@ -180,6 +180,9 @@ static void report_break(const struct rule_ctx *ctx, struct finding *f, int rank
 	     rank_number(ctx->evidence, part->place), made->seq, call_words(ctx->evidence, made),
 	     call_words(ctx->evidence, b->usual), b->times);
 	finding_conclude(ctx, f, class_of_break(b), CONFIDENCE_MAJORITY);
+	if (b->kind == HABIT_SKIPPED) /* where it had always come from */
+		snprintf(f->d.lines_there[1], sizeof(f->d.lines_there[1]), "%s",
+			 call_site(ctx->evidence, part->place, b->usual));
 }
 
 /* One of two ranks sends where it received, or the other way round, and both wait so: either may be the one to turn round. */

@@ -217,7 +217,7 @@ static void probe_state(struct evidence_rank *rank)
 	char *end;
 	long number;
 
-	python_where(&rank->python, rank->where, sizeof(rank->where));
+	python_where(&rank->python, rank->view.site, rank->where, sizeof(rank->where));
 	if (proc_stat_read(&stat, rank->view.pid, 0))
 		rank->state = proc_hold_read(rank->view.pid) == HOLD_FROZEN ? 'F' : stat.state;
 	rank->netns = probe_netns(rank->view.pid);

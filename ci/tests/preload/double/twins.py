@@ -5,6 +5,7 @@ usage: ci/programs/incidents/common.py RANKS twins.py NAME
 import os
 import pickle
 import sys
+import threading
 import time
 import traceback
 
@@ -34,9 +35,9 @@ def send(count):
     n.wait()
 
 
-def recv(count):
-    n.check(n.lib.ncclRecv(None, count, common.FLOAT, 1 - rank, n.comm, n.stream))
-    n.wait()
+def recv(count, nccl=n, peer=1 - rank):
+    nccl.check(nccl.lib.ncclRecv(None, count, common.FLOAT, peer, nccl.comm, nccl.stream))
+    nccl.wait()
 
 
 def send_first():
@@ -115,6 +116,68 @@ def nan_skip():
         if step != 25 or rank != 2:
             engine["backward"]()
             n.wait()
+
+
+def serve_cache(nccl):
+    for number in range(4):
+        if number == 2:
+            threading.Semaphore(0).acquire()
+        nccl.check(nccl.lib.ncclSend(None, 1 << 22, common.FLOAT, 2, nccl.comm, nccl.stream))
+        nccl.wait()
+
+
+def fetch_cache(nccl):
+    for _ in range(4 if rank == 2 else 0):
+        recv(1 << 22, nccl, 0)
+
+
+def recv_thread():
+    """Rank 0 waits for a request, and sends rank 2 nothing; rank 1 waits for both in a sum on another communicator."""
+    transfer = common.Nccl(name="transfer")
+    for _ in range(12):
+        all_reduce()
+        all_reduce(1, transfer)
+    thread = threading.Thread(target=serve_cache if rank == 0 else fetch_cache, args=(transfer,))
+    thread.start()
+    thread.join()
+    all_reduce()
+
+
+def drift_far():
+    """A step makes 16 sums in a group and one alone, which rank 2 leaves out once."""
+    for step in range(200):
+        n.lib.ncclGroupStart()
+        for _ in range(16):
+            n.check(n.lib.ncclAllReduce(None, None, 256, common.FLOAT, common.SUM, n.comm, n.stream))
+        n.lib.ncclGroupEnd()
+        if step != 60 or rank != 2:
+            n.check(n.lib.ncclAllReduce(None, None, 256, common.FLOAT, common.SUM, n.comm, n.stream))
+        if step % 20 == 0:
+            n.wait()
+    n.wait()
+    broadcast(256)
+
+
+def pipe_bubble():
+    """Rank 2 sends no gradient back for one micro batch."""
+    def run(send, peer):
+        call = n.lib.ncclSend if send else n.lib.ncclRecv
+        n.lib.ncclGroupStart()
+        n.check(call(None, 1 << 15, common.FLOAT, peer, n.comm, n.stream))
+        n.lib.ncclGroupEnd()
+
+    for step in range(40):
+        for _ in range(3):
+            if rank > 0:
+                run(False, rank - 1)
+            if rank < size - 1:
+                run(True, rank + 1)
+        for micro in range(3):
+            if rank < size - 1:
+                run(False, rank + 1)
+            if rank > 0 and not (rank == 2 and step == 20 and micro == 1):
+                run(True, rank - 1)
+        all_reduce(1)
 
 
 class DistStoreError(RuntimeError):

@@ -50,9 +50,6 @@ void place_mismatch(const struct rule_ctx *ctx, struct finding *finding, const s
  * has it. After finding_conclude. */
 void note_missing_too(const struct rule_ctx *ctx, struct finding *finding);
 
-/* rule_process.c: returns true if a rank of any program has begun to end, or has given up this communicator. */
-bool rank_leaves(const struct evidence_rank *rank, uint32_t comm);
-
 /* rule_settings.c: returns true if settings differ of which one alone that has another value breaks calls. */
 bool settings_break(const struct rule_ctx *ctx);
 /* A line of evidence for each difference that can matter, whatever the diagnosis is. */

@@ -172,8 +172,8 @@ bool rule_aborted(const struct rule_ctx *ctx, struct finding *f)
 		rank_set_add(&f->culprits, i);
 		last = i;
 		after = v->aborted_after < after ? v->aborted_after : after;
-		orderly &= rank_leaves(&ctx->evidence->ranks[i], 0) && v->completed >= v->issued &&
-			   !ctx->evidence->ranks[i].said[0];
+		orderly &= evidence_leaves(&ctx->evidence->ranks[i], 0) &&
+			   v->completed >= v->issued && !ctx->evidence->ranks[i].said[0];
 	}
 	if (f->culprits.n == 0 || f->culprits.n == (size_t)ctx->evidence->nranks ||
 	    (orderly && 2 * f->culprits.n >= (size_t)ctx->evidence->nranks))

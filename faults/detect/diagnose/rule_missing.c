@@ -17,7 +17,7 @@ static bool is_behind_it(const struct rule_ctx *ctx, int rank, const struct miss
 {
 	const struct evidence_rank *r = &ctx->evidence->ranks[rank];
 
-	return missing_passed(makers, &r->view) || rank_leaves(r, ctx->comm->comm);
+	return missing_passed(makers, &r->view) || evidence_leaves(r, ctx->comm->comm);
 }
 
 /* Returns true if one rank made the call, and all others, two at least, have given the communicator up. */
@@ -26,7 +26,7 @@ static bool is_left_alone(const struct rule_ctx *ctx, const struct rank_set *beh
 	size_t n = 0;
 
 	for (int i = 0; i < ctx->comm->nranks; i++)
-		n += behind->in[i] && rank_leaves(&ctx->evidence->ranks[i], ctx->comm->comm);
+		n += behind->in[i] && evidence_leaves(&ctx->evidence->ranks[i], ctx->comm->comm);
 	return n > 1 && (int)n + 1 == ctx->comm->nranks;
 }
 

@@ -99,6 +99,12 @@ void evidence_take_program(struct evidence_rank *rank, const struct record_memor
 /* evidence_program.c: returns true if both said the same line of code and exception of their ends. */
 bool evidence_same_end(const struct evidence_rank *one, const struct evidence_rank *other);
 
+/* evidence_program.c: returns true if it said that it waited for too long. */
+bool evidence_gave_up(const struct evidence_rank *rank);
+
+/* evidence_program.c: returns true if a rank of any program has begun to end, or has given up this communicator. */
+bool evidence_leaves(const struct evidence_rank *rank, uint32_t comm);
+
 /* evidence_program.c: returns true if the rank stands in a framework's communication: "train.py:88 (step) in all_reduce". */
 bool evidence_communicates(const struct evidence_rank *rank);
 

@@ -395,10 +395,12 @@ static void add_hosts(struct summary *summary, const struct scene *s)
 static void take_call(char *buf, size_t len, const char *call, const char *line)
 {
 	int n = (int)strcspn(line, " ");
+	char place[64];
 
 	snprintf(buf, len, "%s", call);
+	snprintf(place, sizeof(place), "%.*s", n, line);
 	without_count(buf);
-	if (n > 0 && call[0] && !strstr(call, line) && strcmp(call, "no call") != 0 &&
+	if (n > 0 && call[0] && !strstr(call, place) && strcmp(call, "no call") != 0 &&
 	    strcmp(call, "unknown") != 0)
 		text_add(buf, len, ", %.*s", n, line);
 }

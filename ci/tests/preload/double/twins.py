@@ -198,6 +198,13 @@ def store_key(late=-1):
     wait_for_writer()
 
 
+def exit_alike():
+    for _ in range(16):
+        all_reduce()
+    time.sleep(0.06 * rank)
+    raise ValueError(f"rank {rank}: no schedule for step 16")
+
+
 def store_late():
     store_key(late=1)
 

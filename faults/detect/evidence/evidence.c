@@ -248,8 +248,7 @@ static double probe_ran(int pid)
 
 static bool probe_possible(const struct evidence_rank *rank)
 {
-	return rank->present && !rank->remote && rank->view.pid > 0 &&
-	       rank->view.process <= PROCESS_STOPPED;
+	return !rank->remote && rank->view.pid > 0 && rank->view.process <= PROCESS_STOPPED;
 }
 
 void evidence_probe_add(struct evidence_probe *probe, int pid)

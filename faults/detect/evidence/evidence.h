@@ -79,6 +79,10 @@ void evidence_blind_command(const char *command, char *to, size_t len);
 /* Program, library and backend, as the rank's recorder names them, unless they are known. */
 void evidence_identify(struct evidence *evidence, const struct record_header *recorder);
 
+/* evidence_absent.c: finds the processes on this host of ranks without evidence, by the environment that all of the run have. They stay
+ * absent, and their view has a process number alone. */
+void evidence_find_absent(struct evidence *evidence);
+
 /* Ranks that know nothing of each other number their communicators as they come: give each its number in the
  * whole run, by its id. The one of all ranks that was made first is 0; those that share no rank may share a
  * number, as progress.h expects it. Where one has none left its calls are forgotten, with a remark. */

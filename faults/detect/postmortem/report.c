@@ -19,7 +19,7 @@ static const struct evidence_rank *first_culprit(const struct diagnosis *d,
 						 const struct evidence *e)
 {
 	for (int i = 0; i < e->nranks; i++)
-		if (e->ranks[i].present && rank_list_has(d->ranks, i))
+		if ((e->ranks[i].present || e->ranks[i].view.pid) && rank_list_has(d->ranks, i))
 			return &e->ranks[i];
 	return NULL;
 }

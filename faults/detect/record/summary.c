@@ -523,10 +523,12 @@ void summary_make(struct summary *summary, const struct verdict *verdict,
 	scene_init(s, verdict, views, n);
 	add_hosts(summary, s);
 	add_groups(summary, s, true, 2);
-	if (summary->n == 0 && strcmp(verdict->ranks, "-") != 0 && verdict->note[0])
+	if (summary->n == 0 && strcmp(verdict->ranks, "-") != 0 && verdict->note[0]) {
 		add_line(summary, "culprit: rank%s %s: %s", strchr(verdict->ranks, ',') ? "s" : "",
-			 verdict->ranks, verdict->note); /* of which nothing is seen here */
-	else if (summary->n == 0)
+			 verdict->ranks, verdict->note); /* it has no record */
+		if (verdict->doing[0])
+			add_line(summary, "  %s", verdict->doing);
+	} else if (summary->n == 0)
 		add_line(summary, "no culprit is named: %s",
 			 verdict->note[0] ? verdict->note
 			 : verdict->class == CLASS_UNEXPLAINED

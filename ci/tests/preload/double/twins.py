@@ -13,6 +13,15 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 import common  # noqa: E402
 
 rank, size = common.rank, common.size
+
+
+def wait_for_lock():
+    while not os.path.exists(os.path.join(common.folder, "unlocked")):
+        time.sleep(0.1)
+
+
+if sys.argv[1] == "stale_lock" and rank == 1:  # before it has used NCCL
+    wait_for_lock()
 n = common.Nccl(name="world")
 
 

@@ -56,6 +56,8 @@ twin 4 elastic_resize &
 twin 3 store_key &
 twin 3 store_late &
 twin 4 exit_alike &
+twin 3 group_subset &
+twin 3 pair_order &
 twin 3 stale_lock &
 twin 3 spawn_raise &
 twin 3 nan_skip &
@@ -96,6 +98,10 @@ store_key|class=rank-exited ranks=- .*confidence=inconclusive
 store_key|^# no culprit is named: Ranks 0-2 gave up a wait: twins.py:[0-9]*: DistStoreError: wait timeout
 stale_lock|class=init-missing-rank ranks=1 .*confidence=majority
 stale_lock|^#   in twins.py:[0-9]* (wait_for_lock), system call clock_nanosleep
+group_subset|^# late: rank 2 
+group_subset|class=[a-z-]* ranks=2 comm=1 seq=0 confidence=majority
+pair_order|^# no culprit is named: All stand in twins.py:
+pair_order|class=[a-z-]* ranks=- comm=1 seq=0 confidence=inconclusive
 exit_alike|class=rank-exited ranks=- .*confidence=inconclusive
 exit_alike|^# no culprit is named: Ranks 0[-,].* end alike: twins.py:[0-9]*: ValueError: rank 0: no schedule
 store_late|class=rank-exited ranks=- .*confidence=inconclusive

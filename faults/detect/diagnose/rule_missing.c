@@ -20,16 +20,6 @@ static bool is_behind_it(const struct rule_ctx *ctx, int rank, const struct miss
 	return missing_passed(makers, &r->view) || evidence_leaves(r, ctx->comm->comm);
 }
 
-/* Returns true if one rank made the call, and all others, two at least, have given the communicator up. */
-static bool is_left_alone(const struct rule_ctx *ctx, const struct rank_set *behind)
-{
-	size_t n = 0;
-
-	for (int i = 0; i < ctx->comm->nranks; i++)
-		n += behind->in[i] && evidence_leaves(&ctx->evidence->ranks[i], ctx->comm->comm);
-	return n > 1 && (int)n + 1 == ctx->comm->nranks;
-}
-
 /* One call left out at the end, and a loop left that much early, leave the same evidence. */
 static enum diagnosis_class missing_class(const struct rule_ctx *ctx, int rank,
 					  const struct missing *makers)
@@ -139,13 +129,12 @@ static enum diagnosis_class class_of_surplus(const struct rule_ctx *ctx, struct 
 	return CLASS_UNMATCHED;
 }
 
-/* The culprits at first are those without the call. Nothing but numbers makes a call one too many that
+/* `alone`: one rank made the call. The culprits at first are those without it. Nothing but numbers makes a call one too many that
  * repeats none: then no rank is named, and both sides are listed. */
-static bool report_surplus(const struct rule_ctx *ctx, struct finding *f, uint64_t seq)
+static bool report_surplus(const struct rule_ctx *ctx, struct finding *f, uint64_t seq, bool alone)
 {
 	enum diagnosis_class class;
 	const char *less = ranks_words(ctx->evidence, f->culprits.in, 64), *more;
-	bool alone = is_left_alone(ctx, &f->culprits);
 
 	rank_set_clear(&f->culprits);
 	for (int i = 0; i < ctx->comm->nranks; i++)
@@ -223,10 +212,10 @@ static bool report_missing(const struct rule_ctx *ctx, struct finding *f)
 	if (ctx->outcome != OUTCOME_HANG)
 		f->d.hang_seq = -1; /* all came to their end: no rank waits */
 	if (is_surplus(ctx, &f->culprits, &makers, false))
-		return report_surplus(ctx, f, seq);
+		return report_surplus(ctx, f, seq, false);
 	if (is_surplus(ctx, &f->culprits, &makers, true) && is_repeated(ctx, seq, false)) {
 		f->reasons |= 1u << REASON_NO_MAJORITY;
-		return report_surplus(ctx, f, seq);
+		return report_surplus(ctx, f, seq, false);
 	}
 	if (all_wait_in_pairs(ctx, &f->culprits, true)) {
 		finding_reset(f);
@@ -279,23 +268,26 @@ bool rule_missing(const struct rule_ctx *ctx, struct finding *f)
 	return found && !own;
 }
 
-/* Whatever the others wait for now: they come to this call no more. */
+/* One rank made a call on what all others, two at least, have given up: they come to it no more, whatever they wait for now. */
 bool rule_left_alone(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct progress_comm *a = ctx->comm;
 	uint64_t least = a->top;
+	bool left = true;
 
 	for (int i = 0; i < a->nranks; i++) {
 		uint64_t last = a->tracks[i].known ? a->tracks[i].last : a->top;
 
+		if (last == a->top)
+			continue;
 		least = last < least ? last : least;
-		if (last < a->top)
-			rank_set_add(&f->culprits, i);
+		left &= evidence_leaves(&ctx->evidence->ranks[i], a->comm);
+		rank_set_add(&f->culprits, i);
 	}
-	if (!is_left_alone(ctx, &f->culprits))
+	if (!left || f->culprits.n < 2 || (int)f->culprits.n + 1 != a->nranks)
 		return false;
 	place_missing(ctx, f);
-	return report_surplus(ctx, f, least + 1);
+	return report_surplus(ctx, f, least + 1, true);
 }
 
 bool rule_missing_at_end(const struct rule_ctx *ctx, struct finding *f)

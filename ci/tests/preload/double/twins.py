@@ -2,6 +2,8 @@
 
 usage: ci/programs/incidents/common.py RANKS twins.py NAME
 """
+import ctypes
+import functools
 import os
 import pickle
 import sys
@@ -187,6 +189,26 @@ def pipe_bubble():
             if rank > 0 and not (rank == 2 and step == 20 and micro == 1):
                 run(True, rank - 1)
         all_reduce(1)
+
+
+framework = {}
+exec(compile("def all_reduce(call):\n    return call()\n", "/usr/lib/python3/dist-packages/torch/distributed.py", "exec"), framework)
+
+
+def group_subset(members=3):
+    """Ranks 0 and 1 are in the init of a group of all; rank 2 waits in the same line for another group's."""
+    for _ in range(20):
+        all_reduce()
+    comm, made = ctypes.c_void_p(), n.unique("second" if members == 3 else f"pair{rank}" if rank else "id")
+    call = functools.partial(n.lib.ncclCommInitRank, ctypes.byref(comm), members, made, rank if members == 3 else 0)
+    framework["all_reduce"](call if rank < 2 else functools.partial(os.read, os.pipe()[0], 1))
+
+
+def pair_order():
+    """Each rank of a ring is, or waits to be, in the init of the pair that it makes with the next one."""
+    with open(os.path.join(common.folder, f"pair{rank}"), "wb") as file:
+        file.write(bytes([rank + 1]) * 128)
+    group_subset(members=2)
 
 
 class DistStoreError(RuntimeError):

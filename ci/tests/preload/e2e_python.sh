@@ -59,6 +59,7 @@ twin 4 exit_alike &
 twin 3 group_subset &
 twin 3 pair_order &
 twin 3 stale_lock &
+twin 3 thread_lock &
 twin 3 spawn_raise &
 twin 3 nan_skip &
 twin 3 recv_thread &
@@ -96,6 +97,8 @@ elastic_resize|class=extra-call ranks=2 comm=0 seq=26 confidence=majority
 elastic_resize|^#   made call 26 of comm 0: AllReduce 262144 float sum, twins.py:[0-9]*, the others did not
 store_key|class=rank-exited ranks=- .*confidence=inconclusive
 store_key|^# no culprit is named: Ranks 0-2 gave up a wait: twins.py:[0-9]*: DistStoreError: wait timeout
+thread_lock|class=host-blocked ranks=2 comm=0 seq=16 confidence=proved
+thread_lock|^#   in twins.py:[0-9]* (fetch), system call futex
 stale_lock|class=init-missing-rank ranks=1 .*confidence=majority
 stale_lock|^#   in twins.py:[0-9]* (wait_for_lock), system call clock_nanosleep
 group_subset|^# late: rank 2 

@@ -391,7 +391,7 @@ static size_t note_absent(const struct evidence *e, struct diagnosis *d)
 	size_t n = 0;
 
 	for (int i = 0; i < e->nranks; i++) {
-		absent[i] = !e->ranks[i].present;
+		absent[i] = !e->ranks[i].present && !e->ranks[i].view.pid;
 		n += absent[i];
 	}
 	if (n > 0)

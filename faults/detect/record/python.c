@@ -425,7 +425,13 @@ bool python_where(const struct python_process *process, const char *site, char *
 	for (size_t i = 0; i < n; i++)
 		if (read_twice(&p, threads[i], &s) && has_function(&p, &s, site))
 			return telling_line(&p, &s, buf, len);
-	return n > 0 && read_twice(&p, threads[0], &s) && telling_line(&p, &s, buf, len);
+	if (n == 0 || !read_twice(&p, threads[0], &s) || !telling_line(&p, &s, buf, len))
+		return false;
+	for (size_t i = 1; i < n && strlen(buf) > 4 && strcmp(buf + strlen(buf) - 4, "join") == 0;
+	     i++)
+		if (read_twice(&p, threads[i], &s)) /* the main thread waits for it */
+			telling_line(&p, &s, buf, len);
+	return true;
 }
 
 uint64_t python_place(const struct python_process *process)

@@ -191,6 +191,25 @@ def pipe_bubble():
         all_reduce(1)
 
 
+def fetch():
+    lock = threading.Lock()
+    lock.acquire()
+    lock.acquire()
+
+
+def thread_lock():
+    """A thread makes all calls; in rank 2 it waits for a lock."""
+    def loop():
+        for step in range(40):
+            if step == 15 and rank == 2:
+                fetch()
+            all_reduce()
+
+    thread = threading.Thread(target=loop)
+    thread.start()
+    thread.join()
+
+
 framework = {}
 exec(compile("def all_reduce(call):\n    return call()\n", "/usr/lib/python3/dist-packages/torch/distributed.py", "exec"), framework)
 

@@ -98,7 +98,7 @@ elastic_resize|^#   made call 26 of comm 0: AllReduce 262144 float sum, twins.py
 store_key|class=rank-exited ranks=- .*confidence=inconclusive
 store_key|^# no culprit is named: Ranks 0-2 gave up a wait: twins.py:[0-9]*: DistStoreError: wait timeout
 thread_lock|class=host-blocked ranks=2 comm=0 seq=16 confidence=proved
-thread_lock|^#   in twins.py:[0-9]* (fetch), system call futex
+thread_lock|^# culprit: rank 2 .* in twins.py:[0-9]* (fetch)
 stale_lock|class=init-missing-rank ranks=1 .*confidence=majority
 stale_lock|^#   in twins.py:[0-9]* (wait_for_lock), system call clock_nanosleep
 group_subset|^# late: rank 2 

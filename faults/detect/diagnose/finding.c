@@ -123,12 +123,14 @@ static void name_lines(const struct rule_ctx *ctx, struct finding *f)
 	for (int i = 0; i < ctx->comm->nranks; i++) {
 		bool other = tie ? f->sides[1] == i + 1 : !f->culprits.in[i];
 		bool asked = !seen[other] && (!tie || other || f->sides[0] == i + 1);
-		const struct record *r = asked ? call_there(ctx, f, i) : NULL;
+		/* of large runs records are on disk: none is looked at without need */
+		const struct record *r =
+			asked && ctx->evidence->ranks[i].nsites > 1 ? call_there(ctx, f, i) : NULL;
 
 		if (tie && asked)
 			snprintf(f->d.sides[other], sizeof(f->d.sides[other]), "rank %d",
 				 rank_number(ctx->evidence, i));
-		if (!r || ctx->evidence->ranks[i].nsites < 2)
+		if (!r)
 			continue;
 		seen[other] = true;
 		snprintf(f->d.lines_there[other], sizeof(f->d.lines_there[other]), "%s",

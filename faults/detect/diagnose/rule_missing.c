@@ -11,8 +11,7 @@ static bool is_one_step(const struct rule_ctx *ctx, uint64_t seq)
 	return seq == ctx->comm->top || call_in_pairs(progress_reference(ctx->comm, seq));
 }
 
-/* Returns true if the rank has gone on behind the call that these made: it waits elsewhere, has ended, or, of any program, has
- * given its communicator up or begun to end. */
+/* Returns true if the rank has gone on behind that call, or (any program) gave its communicator up or begins to end. */
 static bool is_behind_it(const struct rule_ctx *ctx, int rank, const struct missing *makers)
 {
 	const struct evidence_rank *r = &ctx->evidence->ranks[rank];

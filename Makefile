@@ -312,7 +312,7 @@ $(BUILD)/obj/%.o: %.c $(FLAGS)
 
 $(BUILD)/obj/common/host/machine/health.o: common/host/machine/health_rules.txt
 $(BUILD)/obj/faults/detect/evidence/evidence_torch.o: faults/detect/evidence/torch_dumps.py
-$(BUILD)/obj/faults/detect/diagnose/meaning.o: faults/detect/diagnose/meanings.txt
+$(BUILD)/obj/faults/detect/evidence/meaning.o: faults/detect/evidence/meanings.txt
 
 $(BUILD)/obj/%.cu.o: %.cu $(FLAGS)
 	$(say) NVCC $<

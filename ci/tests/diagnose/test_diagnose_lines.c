@@ -267,8 +267,8 @@ UNIT_TEST(test_difference, "what calls differ in")
 	UNIT_ALL(!strcmp(found.ranks, "1"),
 		 said("1 of 2 ranks made call 20 of communicator 0 (AllReduce count 1280 float "
 		      "sum) and waits in it or behind it."),
-		 said("Call 20 of communicator 0: rank 1 made AllReduce count 1344 float sum, the "
-		      "other AllReduce "),
+		 said("Call 20 of communicator 0: rank 1 made AllReduce count 1344 float sum, rank "
+		      "0 AllReduce "),
 		 said("From there on its calls are the other's moved by 1."),
 		 said("As many ranks made the one as the other; what was made before and after "
 		      "decides."));

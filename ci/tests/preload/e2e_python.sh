@@ -41,6 +41,31 @@ train 137 starts starts=0@12 &
 ranks=2
 train 137 two extra=0@12 &
 wait
+# incidents of PyTorch, in the calls of NCCL that they make
+twin() { # RANKS NAME
+	mkdir "$2.left"
+	HANGAR_E2E=$token DOUBLE_DIR=$work/$2.left INCIDENT_DIR=$work/$2.left DOUBLE_ID=id.$2 LD_LIBRARY_PATH=$BUILD/tests/double timeout 60 "$BUILD/hangar_run" \
+		--on-hang=kill --timeout 3 --out "$work/$2.dir" python3 "$double/../../../programs/incidents/common.py" "$1" "$double/twins.py" "$2" >"$2" 2>&1
+}
+twin 2 send_first &
+twin 2 head_calls &
+twin 2 log_dir &
+twin 3 save_barrier &
+twin 3 save_abort &
+twin 4 elastic_resize &
+twin 3 store_key &
+twin 3 store_late &
+twin 4 exit_alike &
+twin 3 group_subset &
+twin 3 pair_order &
+twin 3 stale_lock &
+twin 3 thread_lock &
+twin 3 spawn_raise &
+twin 3 nan_skip &
+twin 3 recv_thread &
+twin 3 pipe_bubble &
+twin 4 drift_far &
+wait
 "$BUILD/hang_diagnose" slept.dir >report 2>&1
 check "a healthy run says nothing: $(cat healthy)" [ "$(grep -c "^#" healthy)" = 0 ]
 while IFS='|' read -r file pattern; do
@@ -56,6 +81,45 @@ extra|class=extra-call ranks=0 comm=0 seq=37 .*confidence=majority
 extra|^#   made call 37: AllReduce 64 float sum, subject.py:49 (save), the others did not
 two|class=mismatch ranks=- comm=0 seq=37 .*confidence=inconclusive .*field=line
 two|^# no culprit is named: Lines part at call 37: rank 1 at subject.py:37, rank 0 at subject.py:49
+send_first|class=p2p-deadlock ranks=- .*confidence=inconclusive
+send_first|^# no culprit is named: Rank 0 waits in Send call 51 of communicator 0 for rank 1
+send_first|^# ranks 0,1 wait in call 51, Send 8388608 float, twins.py:
+head_calls|class=extra-call ranks=- .*confidence=inconclusive
+head_calls|^#   calls 102 to 104: rank 1 made AllGather 4096 float, twins.py:
+head_calls|^#                     rank 0 made AllReduce 1 float sum, twins.py:
+log_dir|class=mismatch ranks=- .*confidence=inconclusive
+log_dir|^#   call 22: rank 0 made Broadcast 256 float root 0, twins.py:
+log_dir|^#            rank 1 made AllReduce 262144 float sum, twins.py:
+save_barrier|class=extra-call ranks=0 comm=0 seq=41 confidence=majority detect_ms=[12]...
+save_abort|class=extra-call ranks=0 comm=0 seq=41 confidence=majority detect_ms=[12]...
+elastic_resize|^# late: perhaps rank [23]\|^# verdict
+elastic_resize|class=extra-call ranks=2 comm=0 seq=26 confidence=majority
+elastic_resize|^#   made call 26 of comm 0: AllReduce 262144 float sum, twins.py:[0-9]*, the others did not
+store_key|class=rank-exited ranks=- .*confidence=inconclusive
+store_key|^# no culprit is named: Ranks 0-2 gave up a wait: twins.py:[0-9]*: DistStoreError: wait timeout
+thread_lock|class=host-blocked ranks=2 comm=0 seq=16 confidence=proved
+thread_lock|^# culprit: rank 2 .* in twins.py:[0-9]* (fetch)
+stale_lock|class=init-missing-rank ranks=1 .*confidence=majority
+stale_lock|^#   in twins.py:[0-9]* (wait_for_lock), system call clock_nanosleep
+group_subset|^# late: rank 2 
+group_subset|class=[a-z-]* ranks=2 comm=1 seq=0 confidence=majority
+pair_order|^# no culprit is named: All stand in twins.py:
+pair_order|class=[a-z-]* ranks=- comm=1 seq=0 confidence=inconclusive
+exit_alike|class=rank-exited ranks=- .*confidence=inconclusive
+exit_alike|^# no culprit is named: Ranks 0[-,].* end alike: twins.py:[0-9]*: ValueError: rank 0: no schedule
+store_late|class=rank-exited ranks=- .*confidence=inconclusive
+store_late|^# no culprit is named: Ranks 0,2 gave up a wait: twins.py:[0-9]*: DistStoreError: wait timeout
+spawn_raise|class=aborted ranks=1 .*confidence=proved
+spawn_raise|^#   said: twins.py:[0-9]*: ValueError: loss is 0.5
+nan_skip|class=skipped-or-early-exit ranks=2 .*confidence=majority
+nan_skip|^#   lacks call.* 41: AllReduce 262144 float sum, twins.py:[0-9]*
+nan_skip|^# ranks 0,1 wait in call 41, AllReduce 262144 float sum, twins.py:
+recv_thread|class=host-blocked ranks=0 comm=1 seq=15 confidence=proved .*pair=0>2
+recv_thread|^#   in twins.py:[0-9]* (serve_cache) in Semaphore.acquire
+recv_thread|^#   lacks call 15 of comm 1: Send 4194304 float to 2
+pipe_bubble|class=p2p-unmatched ranks=2 comm=0 seq=146 confidence=majority
+pipe_bubble|^#   lacks call 146: Send 32768 float to 1, twins.py:
+drift_far|class=skipped-call ranks=2 comm=0 seq=1037 confidence=majority
 skip|class=skipped-call ranks=2 comm=0 seq=37 .*confidence=majority
 skip|^#   lacks call 37: AllReduce 64 float sum, subject.py:37 (Engine.step)
 load|^# late: rank 1 .* since call 36, [0-9.]* s, in subject.py:60 (load_batch)

@@ -34,6 +34,11 @@ static const struct {
 	/* at the beginning, one rank alone: what follows is long enough, or not */
 	{ { "ABC" P8, "ABC" P8, "ABCX" P8 }, DEVIATION_EXTRA, 2, 4, 1, 1 },
 	{ { "ABCABC", "ABCABC", "ABCXAB" }, DEVIATION_NONE, 0, 0, 0, 0 },
+	/* the others stand in the call that one has left out, and that one goes on; not for long enough; by right */
+	{ { P8 "A", P8 "A", P8 "BCABCABCABCA" }, DEVIATION_SKIPPED, 2, 25, 1, 1 },
+	{ { P8 "A", P8 "A", P8 "BCABC" }, DEVIATION_NONE, 0, 0, 0, 0 },
+	{ { P8 "A", P8 "A", P8 "BBCABCABCABC" }, DEVIATION_NONE, 0, 0, 0, 0 },
+	{ { P8 "ABC", P8 "ABC", P8 "ABCXXXXXXXXXXXX" }, DEVIATION_NONE, 0, 0, 0, 0 },
 	/* nothing follows; each rank a path of its own; no majority */
 	{ { P8 "X", P8 "A", P8 "A" }, DEVIATION_NONE, 0, 0, 0, 0 },
 	{ { "ABCDEFABCFED", "BCDABAFEBCAA", "CCDAABEFAECB" }, DEVIATION_NONE, 0, 0, 0, 0 },

@@ -88,27 +88,13 @@ unsigned reasons_of_missing(const struct rule_ctx *ctx, const struct rank_set *b
 	return reason_if(pairs, REASON_OWN_PLANS) | reason_if(!awaited, REASON_NOT_AWAITED);
 }
 
-static bool communicates(const char *where)
-{
-	static const char *const names[] = { "send",	  "recv",      "isend",	  "irecv",
-					     "all_",	  "reduce",    "scatter", "gather",
-					     "barrier",	  "broadcast", "batch_",  "new_",
-					     "init_proc", "monitored" };
-	const char *name = strstr(where, " in ");
-
-	for (size_t i = 0; name && i < sizeof(names) / sizeof(names[0]); i++)
-		if (strncmp(name + 4, names[i], strlen(names[i])) == 0)
-			return true;
-	return false;
-}
-
 unsigned reasons_of_place(const struct rule_ctx *ctx, const struct rank_set *culprits)
 {
 	const struct evidence *e = ctx->evidence;
 
 	for (int i = 0; i < e->nranks; i++)
 		for (int k = 0; k < e->nranks && culprits->in[i]; k++)
-			if (!culprits->in[k] && communicates(e->ranks[i].where) &&
+			if (!culprits->in[k] && evidence_communicates(&e->ranks[i]) &&
 			    strcmp(e->ranks[i].where, e->ranks[k].where) == 0)
 				return 1u << REASON_SAME_LINE;
 	return 0;

@@ -391,7 +391,7 @@ static size_t note_absent(const struct evidence *e, struct diagnosis *d)
 	size_t n = 0;
 
 	for (int i = 0; i < e->nranks; i++) {
-		absent[i] = !e->ranks[i].present;
+		absent[i] = !e->ranks[i].present && !e->ranks[i].view.pid;
 		n += absent[i];
 	}
 	if (n > 0)
@@ -434,6 +434,26 @@ static void doubt(const struct evidence *e, size_t absent, struct diagnosis *d)
 	d->outcome = OUTCOME_INTERNAL;
 	d->class = CLASS_UNEXPLAINED;
 	diagnosis_note(d, "Nothing is wrong in what is known: what became of the run is not.");
+}
+
+void class_explain(struct diagnosis *d)
+{
+	bool call = strcmp(d->field, "kind") == 0 || strcmp(d->field, "call") == 0;
+	const char *name = class_name(d->class, d->outcome);
+	struct class_meaning m;
+
+	if (call && d->class == CLASS_MISMATCH)
+		name = "mismatch-call";
+	if (d->outcome == OUTCOME_INTERNAL && d->class == CLASS_UNEXPLAINED)
+		name = "not-known";
+	if (!class_meaning(name, &m))
+		class_meaning(d->outcome == OUTCOME_OK ? "ok" : "reported", &m);
+	strcpy(d->cause, m.cause);
+	strcpy(d->fix, m.fix);
+	strcpy(d->prevention, m.prevention);
+	d->side = d->class == CLASS_INIT_MISSING && strcmp(d->ranks, "-") == 0
+			  ? SIDE_UNKNOWN /* a missing rank may be behind a link */
+			  : m.side;
 }
 
 void diagnose(const struct evidence *evidence, struct diagnosis *d)

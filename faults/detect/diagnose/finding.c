@@ -14,6 +14,15 @@ void finding_reset(struct finding *f)
 	diagnosis_blank(&f->d);
 	f->reasons = 0;
 	f->collectives = false;
+	f->sides[0] = f->sides[1] = 0;
+	rank_set_clear(&f->culprits);
+}
+
+void finding_tie(struct finding *f, int one, int other)
+{
+	f->sides[0] = one + 1;
+	f->sides[1] = other + 1;
+	f->reasons |= 1u << REASON_NO_MAJORITY;
 	rank_set_clear(&f->culprits);
 }
 
@@ -94,20 +103,33 @@ static void note_others(const struct rule_ctx *ctx, struct finding *f)
 		     n, a->nranks, call_noun(ctx), seq, a->comm, call, n == 1 ? "s" : "");
 }
 
+/* The rank's call at which timelines parted: the first of an interval of calls that are alike, else the last. */
+static const struct record *call_there(const struct rule_ctx *ctx, const struct finding *f,
+				       int rank)
+{
+	const struct record *low = progress_call(ctx->comm, rank, (uint64_t)f->d.seq_low);
+	const struct record *high = progress_call(ctx->comm, rank, (uint64_t)f->d.seq_high);
+
+	return low && high && call_signature(low) != call_signature(high) ? high : low;
+}
+
 /* The lines of code from which a culprit and another rank made the call at which timelines parted. */
 static void name_lines(const struct rule_ctx *ctx, struct finding *f)
 {
-	bool seen[2] = { false, false };
+	bool seen[2] = { false, false }, tie = f->sides[0] > 0;
 
 	if (!ctx->comm || f->d.seq_low <= 0 || f->d.comm != ctx->comm->comm)
 		return;
 	for (int i = 0; i < ctx->comm->nranks; i++) {
-		bool other = !f->culprits.in[i];
+		bool other = tie ? f->sides[1] == i + 1 : !f->culprits.in[i];
+		bool asked = !seen[other] && (!tie || other || f->sides[0] == i + 1);
+		/* of large runs records are on disk: none is looked at without need */
 		const struct record *r =
-			seen[other] || ctx->evidence->ranks[i].nsites < 2
-				? NULL
-				: progress_call(ctx->comm, i, (uint64_t)f->d.seq_low);
+			asked && ctx->evidence->ranks[i].nsites > 1 ? call_there(ctx, f, i) : NULL;
 
+		if (tie && asked)
+			snprintf(f->d.sides[other], sizeof(f->d.sides[other]), "rank %d",
+				 rank_number(ctx->evidence, i));
 		if (!r)
 			continue;
 		seen[other] = true;

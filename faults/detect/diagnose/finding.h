@@ -13,6 +13,7 @@ struct finding {
 	bool collectives; /* its numbers of calls are ctx->comm's, which counts collectives alone */
 	unsigned reasons; /* bits 1u << enum reason: it is less certain than d.confidence */
 	struct rank_set culprits;
+	int sides[2]; /* 1 + two ranks, either of which may be the one; 0: there are none */
 };
 
 /* A diagnosis that says nothing. */
@@ -36,6 +37,9 @@ void finding_place(struct finding *finding, uint32_t comm, uint64_t low, uint64_
 		   int64_t hang);
 void finding_differ(struct finding *finding, const char *field, const char *theirs,
 		    const char *majority);
+
+/* No rank is named, and these two are told: what the one made is the culprits' value, what the other made the others'. */
+void finding_tie(struct finding *finding, int one, int other);
 
 /* Culprits as "1,3", "-" for none; false when not all of them fit. */
 bool culprits_list(const struct evidence *evidence, const struct rank_set *culprits, char *buf,

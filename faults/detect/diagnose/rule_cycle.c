@@ -271,7 +271,7 @@ bool rule_deadlock(const struct rule_ctx *ctx, struct finding *f)
 {
 	struct circle c = { .n = 0 };
 	const struct pending_call *in;
-	bool named;
+	bool named, any = is_any_program(ctx);
 
 	if (ctx->played)
 		c.n = progress_circle(ctx->played, true, c.calls, CIRCLE_MAX);
@@ -281,8 +281,9 @@ bool rule_deadlock(const struct rule_ctx *ctx, struct finding *f)
 	mark_changed(ctx, &c, true, &f->culprits);
 	named = f->culprits.n > 0;
 	if (named)
-		note(f, "By the order so far the %s should have come first.",
-		     call_kind_name(c.calls[0]->call->kind == CALL_SEND ? CALL_RECV : CALL_SEND));
+		note(f, "By the order so far the %s of %s should have come first.",
+		     call_kind_name(c.calls[0]->call->kind == CALL_SEND ? CALL_RECV : CALL_SEND),
+		     ranks_words(ctx->run, f->culprits.in, 80));
 	for (size_t i = 0; i < c.n && !named; i++)
 		rank_set_add(&f->culprits, c.calls[i]->rank);
 	in = c.calls[first_culprit(f, &c)];
@@ -290,12 +291,13 @@ bool rule_deadlock(const struct rule_ctx *ctx, struct finding *f)
 	snprintf(f->d.field, sizeof(f->d.field), "order");
 	name_pair(ctx, f, in->rank, in->call->kind, in->partner);
 	f->d.class = CLASS_PAIR_DEADLOCK;
-	if (named && is_again(ctx, in))
+	if (any)
+		rank_set_clear(&f->culprits); /* each waits, and any of them may go first */
+	else if (named && is_again(ctx, in))
 		name_again(ctx, f, in, CLASS_UNMATCHED);
-	if (!named)
+	else if (!named)
 		find_too_many(ctx, f, &c);
 	f->d.confidence = CONFIDENCE_MAJORITY;
-	f->reasons |= reason_if(!named, REASON_NO_MAJORITY) |
-		      reason_if(is_any_program(ctx), REASON_OWN_PLANS);
+	f->reasons |= reason_if(!named, REASON_NO_MAJORITY) | reason_if(any, REASON_OWN_PLANS);
 	return true;
 }

@@ -133,6 +133,8 @@ static void report_tie(const struct rule_ctx *ctx, struct finding *f)
 			   progress_call(a, sides[0], a->tie));
 		swapped = progress_swapped(a, sides[0], sides[1], a->tie);
 	}
+	if (a->nranks == 2 && sides[1] >= 0)
+		finding_tie(f, sides[1], sides[0]);
 	if (swapped)
 		note_swapped(f, a->tie, swapped);
 	finding_conclude(ctx, f, swapped ? CLASS_SWAPPED : CLASS_MISMATCH, CONFIDENCE_INCONCLUSIVE);
@@ -147,8 +149,10 @@ static void note_deviation(const struct rule_ctx *ctx, struct finding *f,
 	const struct progress_comm *a = ctx->comm;
 	uint64_t sig = progress_sig(a, rank, first->high);
 	bool *alike = must(calloc((size_t)a->nranks + 1, sizeof(*alike)));
-	const char *others = a->nranks - (int)f->culprits.n == 1 ? "the other" : "the others";
+	char others[24] = "the others";
 
+	if (a->nranks == 2)
+		snprintf(others, sizeof(others), "rank %d", rank_number(ctx->evidence, !rank));
 	for (int i = 0; i < a->nranks; i++)
 		alike[i] = f->culprits.in[i] && progress_sig(a, i, first->high) == sig;
 	note(f, "%s %" PRIu64 " of communicator %u: %s made %s, %s %s.",
@@ -158,8 +162,7 @@ static void note_deviation(const struct rule_ctx *ctx, struct finding *f,
 	if (first->kind == DEVIATION_SKIPPED || first->kind == DEVIATION_EXTRA)
 		note(f, "From there on %s calls are %s moved by %" PRIu64 ".",
 		     f->culprits.n == 1 ? "its" : "their",
-		     a->nranks - (int)f->culprits.n == 1 ? "the other's" : "the others'",
-		     first->shift);
+		     a->nranks == 2 ? "the other's" : "the others'", first->shift);
 	if (first->kind == DEVIATION_SWAPPED)
 		note_swapped(f, first->high, first->shift);
 	if (first->kind == DEVIATION_FIELD)
@@ -219,6 +222,8 @@ static void report_deviation(const struct rule_ctx *ctx, struct finding *f,
 	}
 	if (open || (tied && first->kind == DEVIATION_FIELD))
 		rank_set_clear(&f->culprits);
+	if (tied && a->nranks == 2 && a->any_program)
+		finding_tie(f, rank, !rank);
 	finding_conclude(ctx, f, open ? CLASS_MISMATCH : class_of(ctx, f, first, rank),
 			 CONFIDENCE_MAJORITY);
 }

@@ -140,13 +140,14 @@ static bool report(const struct rule_ctx *ctx, struct finding *f, struct group *
 	bool known = take_members(ctx, g, claims, n), idle = true;
 	bool *came = mark_came(ctx, g, claims, n);
 	char list[128] = "";
-	int inside = 0;
+	int inside = 0, last = 0;
 
 	for (int i = 0; i < ctx->evidence->nranks; i++) {
 		inside += came[i] && g->members[i];
 		if (!g->members[i] || came[i] || (!known && !is_free(ctx, i)))
 			continue;
 		idle = idle && is_free(ctx, i);
+		last = i;
 		rank_set_add(&f->culprits, i);
 	}
 	free(came);
@@ -165,6 +166,14 @@ static bool report(const struct rule_ctx *ctx, struct finding *f, struct group *
 	}
 	finding_conclude(ctx, f, culprits_class(ctx, &f->culprits, CLASS_INIT_MISSING),
 			 CONFIDENCE_MAJORITY);
+	if (inside + 1 == ctx->evidence->nranks && first->nranks == ctx->evidence->nranks)
+		f->reasons &= ~(1u << REASON_SAME_LINE); /* all others wait for it alone */
+	if (f->reasons & 1u << REASON_SAME_LINE) {
+		rank_set_clear(&f->culprits); /* inits of pairs may wait for each other in a ring */
+		snprintf(f->d.lines[0], sizeof(f->d.lines[0]),
+			 "All stand in %s: each may wait for another's init.",
+			 ctx->evidence->ranks[last].where);
+	}
 	return true;
 }
 

@@ -160,6 +160,7 @@ bool rule_aborted(const struct rule_ctx *ctx, struct finding *f)
 {
 	uint64_t after = UINT64_MAX;
 	int last = 0;
+	bool orderly = true; /* any program's end gives its communicators up, once all is done */
 
 	for (int i = 0; i < ctx->evidence->nranks; i++) {
 		const struct rank_view *v = view_of(ctx, i);
@@ -171,8 +172,11 @@ bool rule_aborted(const struct rule_ctx *ctx, struct finding *f)
 		rank_set_add(&f->culprits, i);
 		last = i;
 		after = v->aborted_after < after ? v->aborted_after : after;
+		orderly &= evidence_leaves(&ctx->evidence->ranks[i], 0) &&
+			   v->completed >= v->issued && !ctx->evidence->ranks[i].said[0];
 	}
-	if (f->culprits.n == 0 || f->culprits.n == (size_t)ctx->evidence->nranks)
+	if (f->culprits.n == 0 || f->culprits.n == (size_t)ctx->evidence->nranks ||
+	    (orderly && 2 * f->culprits.n >= (size_t)ctx->evidence->nranks))
 		return false;
 	place_missing(ctx, f);
 	if (after < INT64_MAX && f->d.seq_low != (int64_t)after + 1) {

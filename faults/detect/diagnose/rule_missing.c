@@ -11,6 +11,14 @@ static bool is_one_step(const struct rule_ctx *ctx, uint64_t seq)
 	return seq == ctx->comm->top || call_in_pairs(progress_reference(ctx->comm, seq));
 }
 
+/* Returns true if the rank has gone on behind that call, or (any program) gave its communicator up or begins to end. */
+static bool is_behind_it(const struct rule_ctx *ctx, int rank, const struct missing *makers)
+{
+	const struct evidence_rank *r = &ctx->evidence->ranks[rank];
+
+	return missing_passed(makers, &r->view) || evidence_leaves(r, ctx->comm->comm);
+}
+
 /* One call left out at the end, and a loop left that much early, leave the same evidence. */
 static enum diagnosis_class missing_class(const struct rule_ctx *ctx, int rank,
 					  const struct missing *makers)
@@ -20,7 +28,7 @@ static enum diagnosis_class missing_class(const struct rule_ctx *ctx, int rank,
 	bool one_step = is_one_step(ctx, ctx->comm->tracks[rank].last + 1);
 
 	/* or it waits, all its calls done, in one place with ranks that made one more and are done with it */
-	if (!missing_passed(makers, v) &&
+	if (!is_behind_it(ctx, rank, makers) &&
 	    !(one_step && v->waiting && makers->through && v->completed >= v->issued &&
 	      strcmp(v->what, makers->through) == 0))
 		return host_class(r, CLASS_MISSING);
@@ -34,7 +42,7 @@ static bool is_surplus(const struct rule_ctx *ctx, const struct rank_set *behind
 	if (makers->came >= behind->n + half)
 		return false;
 	for (int i = 0; i < ctx->comm->nranks; i++)
-		if (behind->in[i] && !missing_passed(makers, &ctx->evidence->ranks[i].view))
+		if (behind->in[i] && !is_behind_it(ctx, i, makers))
 			return false;
 	return true;
 }
@@ -120,9 +128,9 @@ static enum diagnosis_class class_of_surplus(const struct rule_ctx *ctx, struct 
 	return CLASS_UNMATCHED;
 }
 
-/* The culprits at first are those without the call. Nothing but numbers makes a call one too many that
+/* `alone`: one rank made the call. The culprits at first are those without it. Nothing but numbers makes a call one too many that
  * repeats none: then no rank is named, and both sides are listed. */
-static bool report_surplus(const struct rule_ctx *ctx, struct finding *f, uint64_t seq)
+static bool report_surplus(const struct rule_ctx *ctx, struct finding *f, uint64_t seq, bool alone)
 {
 	enum diagnosis_class class;
 	const char *less = ranks_words(ctx->evidence, f->culprits.in, 64), *more;
@@ -135,9 +143,13 @@ static bool report_surplus(const struct rule_ctx *ctx, struct finding *f, uint64
 	memcpy(f->d.theirs, f->d.majority, sizeof(f->d.theirs));
 	snprintf(f->d.majority, sizeof(f->d.majority), "no call");
 	f->d.seq_low = (int64_t)progress_run_start(ctx->comm, seq);
-	if (is_repeated(ctx, seq, 2 * (int)f->culprits.n < ctx->comm->nranks)) {
+	if (alone && !is_repeated(ctx, seq, true))
+		f->d.seq_low = f->d.seq_high;
+	if (alone || is_repeated(ctx, seq, 2 * (int)f->culprits.n < ctx->comm->nranks)) {
 		class = class_of_surplus(ctx, f, seq);
 		f->reasons |= seq == 2 ? 1u << REASON_FIRST_CALL : 0;
+		if (ctx->comm->nranks == 2 && ctx->comm->any_program)
+			finding_tie(f, f->culprits.in[1], f->culprits.in[0]);
 		finding_conclude(ctx, f, class, CONFIDENCE_MAJORITY);
 		return true;
 	}
@@ -199,10 +211,10 @@ static bool report_missing(const struct rule_ctx *ctx, struct finding *f)
 	if (ctx->outcome != OUTCOME_HANG)
 		f->d.hang_seq = -1; /* all came to their end: no rank waits */
 	if (is_surplus(ctx, &f->culprits, &makers, false))
-		return report_surplus(ctx, f, seq);
+		return report_surplus(ctx, f, seq, false);
 	if (is_surplus(ctx, &f->culprits, &makers, true) && is_repeated(ctx, seq, false)) {
 		f->reasons |= 1u << REASON_NO_MAJORITY;
-		return report_surplus(ctx, f, seq);
+		return report_surplus(ctx, f, seq, false);
 	}
 	if (all_wait_in_pairs(ctx, &f->culprits, true)) {
 		finding_reset(f);
@@ -253,6 +265,28 @@ bool rule_missing(const struct rule_ctx *ctx, struct finding *f)
 	for (int i = 0; i < f->culprits.nranks && own; i++)
 		own = !f->culprits.in[i] || waits_for_own_job(ctx, i);
 	return found && !own;
+}
+
+/* One rank made a call on what all others, two at least, have given up: they come to it no more, whatever they wait for now. */
+bool rule_left_alone(const struct rule_ctx *ctx, struct finding *f)
+{
+	const struct progress_comm *a = ctx->comm;
+	uint64_t least = a->top;
+	bool left = true;
+
+	for (int i = 0; i < a->nranks; i++) {
+		uint64_t last = a->tracks[i].known ? a->tracks[i].last : a->top;
+
+		if (last == a->top)
+			continue;
+		least = last < least ? last : least;
+		left &= evidence_leaves(&ctx->evidence->ranks[i], a->comm);
+		rank_set_add(&f->culprits, i);
+	}
+	if (!left || f->culprits.n < 2 || (int)f->culprits.n + 1 != a->nranks)
+		return false;
+	place_missing(ctx, f);
+	return report_surplus(ctx, f, least + 1, true);
 }
 
 bool rule_missing_at_end(const struct rule_ctx *ctx, struct finding *f)

@@ -180,6 +180,19 @@ static void report_break(const struct rule_ctx *ctx, struct finding *f, int rank
 	     rank_number(ctx->evidence, part->place), made->seq, call_words(ctx->evidence, made),
 	     call_words(ctx->evidence, b->usual), b->times);
 	finding_conclude(ctx, f, class_of_break(b), CONFIDENCE_MAJORITY);
+	if (b->kind == HABIT_SKIPPED) /* where it had always come from */
+		snprintf(f->d.lines_there[1], sizeof(f->d.lines_there[1]), "%s",
+			 call_site(ctx->evidence, part->place, b->usual));
+}
+
+/* One of two ranks sends where it received, or the other way round, and both wait so: either may be the one to turn round. */
+static bool turned_round(const struct rule_ctx *ctx, const struct habit_break *b)
+{
+	const struct pending_call *calls[2];
+
+	return ctx->run->nranks == 2 && (b->kind == HABIT_SKIPPED || b->kind == HABIT_OTHER) &&
+	       call_in_pairs(b->made) && call_in_pairs(b->usual) &&
+	       b->made->kind != b->usual->kind && progress_circle(ctx->played, true, calls, 2) == 2;
 }
 
 bool rule_habit(const struct rule_ctx *ctx, struct finding *f)
@@ -191,7 +204,8 @@ bool rule_habit(const struct rule_ctx *ctx, struct finding *f)
 	if (!has_own_plans(ctx) || ctx->run->nranks > HABITS_MAX || any_absent(ctx))
 		return false;
 	rank = find_breaker(ctx, &b, &steady);
-	if (rank < 0 || (b.kind == HABIT_SKIPPED ? b.usual : b.made)->comm != ctx->comm->comm)
+	if (rank < 0 || turned_round(ctx, &b) ||
+	    (b.kind == HABIT_SKIPPED ? b.usual : b.made)->comm != ctx->comm->comm)
 		return false;
 	f->reasons |= reason_if(!steady, REASON_OWN_PLANS); /* another one may be the one */
 	report_break(ctx, f, rank, &b);

@@ -108,12 +108,75 @@ static int first_to_leave(const struct rule_ctx *ctx)
 		       : -1;
 }
 
+static bool has_ended(const struct evidence_rank *r)
+{
+	return death_order(r) >= 0 && death_order(r) < 3;
+}
+
+/* How many ranks end by the same exception at the same line, as all that end; 0: not all of these do. */
+static size_t count_alike(const struct rule_ctx *ctx)
+{
+	const struct evidence_rank *ranks = ctx->evidence->ranks, *first = NULL;
+	size_t n = 0;
+
+	for (int i = 0; i < ctx->evidence->nranks; i++)
+		first = first || !has_ended(&ranks[i]) ? first : &ranks[i];
+	for (int i = 0; i < ctx->evidence->nranks && first && is_preloaded(first); i++) {
+		bool alike = evidence_same_end(first, &ranks[i]);
+
+		if (!alike && (has_ended(&ranks[i]) || ranks[i].said[0] || ranks[i].left_ns))
+			return 0;
+		n += alike;
+	}
+	return n;
+}
+
+/* Returns true if these ends follow from others: several that no rank waits for in a call, or those that had waited for too long. */
+static bool is_no_cause(const struct rule_ctx *ctx, size_t alike)
+{
+	bool awaited = false, gave_up = alike > 0;
+
+	for (int i = 0; i < ctx->evidence->nranks; i++) {
+		const struct evidence_rank *r = &ctx->evidence->ranks[i];
+
+		awaited |= r->present && r->view.process < PROCESS_EXITED &&
+			   r->view.completed < r->view.issued;
+		gave_up &= !has_ended(r) || evidence_gave_up(r);
+	}
+	return gave_up || (alike > 1 && !awaited);
+}
+
+/* No rank is the culprit: the ends are noted. */
+static bool report_no_cause(const struct rule_ctx *ctx, struct finding *f)
+{
+	const struct evidence *e = ctx->evidence;
+	bool *ends = must(calloc((size_t)e->nranks + 1, sizeof(*ends)));
+	int first = 0;
+
+	while (!has_ended(&e->ranks[first]))
+		first++;
+	for (int i = 0; i < e->nranks; i++)
+		ends[i] = evidence_same_end(&e->ranks[first], &e->ranks[i]);
+	note(f, "%s %s: %.160s", ranks_words(e, ends, 40),
+	     evidence_gave_up(&e->ranks[first]) ? "gave up a wait" : "end alike",
+	     e->ranks[first].said);
+	f->d.lines[0][0] = 'R';
+	free(ends);
+	f->d.comm = ctx->comm->comm;
+	f->d.hang_seq = progress_hang_point(ctx->comm);
+	finding_conclude(ctx, f, CLASS_EXITED, CONFIDENCE_INCONCLUSIVE);
+	return true;
+}
+
 bool rule_dead(const struct rule_ctx *ctx, struct finding *f)
 {
 	enum diagnosis_class class = CLASS_OUTCOME;
-	int first = first_to_leave(ctx);
+	size_t alike = count_alike(ctx);
+	int first = alike > 1 ? -1 : first_to_leave(ctx);
 	bool mixed = false;
 
+	if (is_no_cause(ctx, alike))
+		return report_no_cause(ctx, f);
 	if (first >= 0) {
 		class = death_class(view_of(ctx, first));
 		rank_set_add(&f->culprits, first);

@@ -217,7 +217,7 @@ static void probe_state(struct evidence_rank *rank)
 	char *end;
 	long number;
 
-	python_where(&rank->python, rank->where, sizeof(rank->where));
+	python_where(&rank->python, rank->view.site, rank->where, sizeof(rank->where));
 	if (proc_stat_read(&stat, rank->view.pid, 0))
 		rank->state = proc_hold_read(rank->view.pid) == HOLD_FROZEN ? 'F' : stat.state;
 	rank->netns = probe_netns(rank->view.pid);
@@ -248,8 +248,7 @@ static double probe_ran(int pid)
 
 static bool probe_possible(const struct evidence_rank *rank)
 {
-	return rank->present && !rank->remote && rank->view.pid > 0 &&
-	       rank->view.process <= PROCESS_STOPPED;
+	return !rank->remote && rank->view.pid > 0 && rank->view.process <= PROCESS_STOPPED;
 }
 
 void evidence_probe_add(struct evidence_probe *probe, int pid)

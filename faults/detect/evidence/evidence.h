@@ -79,6 +79,10 @@ void evidence_blind_command(const char *command, char *to, size_t len);
 /* Program, library and backend, as the rank's recorder names them, unless they are known. */
 void evidence_identify(struct evidence *evidence, const struct record_header *recorder);
 
+/* evidence_absent.c: finds the processes on this host of ranks without evidence, by the environment that all of the run have. They stay
+ * absent, and their view has a process number alone. */
+void evidence_find_absent(struct evidence *evidence);
+
 /* Ranks that know nothing of each other number their communicators as they come: give each its number in the
  * whole run, by its id. The one of all ranks that was made first is 0; those that share no rank may share a
  * number, as progress.h expects it. Where one has none left its calls are forgotten, with a remark. */
@@ -95,6 +99,18 @@ void evidence_take_calls(struct evidence_rank *rank, const struct record_memory 
 /* evidence_program.c: takes what is known of a rank's program beside its calls, after its view and its calls: what it
  * said last stands for the stacks of one that has ended. */
 void evidence_take_program(struct evidence_rank *rank, const struct record_memory *memory);
+
+/* evidence_program.c: returns true if both said the same line of code and exception of their ends. */
+bool evidence_same_end(const struct evidence_rank *one, const struct evidence_rank *other);
+
+/* evidence_program.c: returns true if it said that it waited for too long. */
+bool evidence_gave_up(const struct evidence_rank *rank);
+
+/* evidence_program.c: returns true if a rank of any program has begun to end, or has given up this communicator. */
+bool evidence_leaves(const struct evidence_rank *rank, uint32_t comm);
+
+/* evidence_program.c: returns true if the rank stands in a framework's communication: "train.py:88 (step) in all_reduce". */
+bool evidence_communicates(const struct evidence_rank *rank);
 
 /* evidence_program.c: finds, among live processes of this host, ranks that other ranks have started. */
 void evidence_find_starters(struct evidence *evidence);

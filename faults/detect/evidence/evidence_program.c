@@ -135,3 +135,47 @@ void evidence_find_starters(struct evidence *e)
 		}
 	}
 }
+
+/* How much of what a rank said of its end, "train.py:88: ValueError: loss is NaN", is line of code and exception; 0: it has
+ * none. */
+static size_t exception_length(const char *said)
+{
+	size_t n = strcspn(said, " "), more = said[n] ? strcspn(said + n + 1, ": ") : 0;
+
+	return n > 2 && said[n - 2] >= '0' && said[n - 2] <= '9' ? n + 1 + more : 0;
+}
+
+bool evidence_same_end(const struct evidence_rank *one, const struct evidence_rank *other)
+{
+	size_t n = exception_length(one->said);
+
+	return n > 0 && strncmp(one->said, other->said, n) == 0;
+}
+
+bool evidence_communicates(const struct evidence_rank *rank)
+{
+	static const char *const names[] = { "send",	  "recv",      "isend",	  "irecv",
+					     "all_",	  "reduce",    "scatter", "gather",
+					     "barrier",	  "broadcast", "batch_",  "new_",
+					     "init_proc", "monitored" };
+	const char *name = strstr(rank->where, " in ");
+
+	for (size_t i = 0; name && i < sizeof(names) / sizeof(names[0]); i++)
+		if (strncmp(name + 4, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
+bool evidence_gave_up(const struct evidence_rank *rank)
+{
+	return strstr(rank->said, "imeout") || strstr(rank->said, "imed out");
+}
+
+bool evidence_leaves(const struct evidence_rank *rank, uint32_t comm)
+{
+	const struct record_header *h = rank->recorder;
+
+	return h && h->preloaded && comm < RECORD_COMMS &&
+	       ((rank->left_ns && h->exit_status >= 0) ||
+		h->inits[comm].state >= RECORD_COMM_ABORTED);
+}

@@ -93,6 +93,8 @@ static void collect(struct diagnoser *self, const struct rank_view *views,
 			take_rank(self, &views[i], memories[i]);
 	if (self->site.preloaded)
 		evidence_find_starters(e);
+	if (e->whole[0])
+		evidence_find_absent(e);
 	self->site.describe(self->site.arg, e);
 }
 

@@ -19,7 +19,7 @@ static const struct evidence_rank *first_culprit(const struct diagnosis *d,
 						 const struct evidence *e)
 {
 	for (int i = 0; i < e->nranks; i++)
-		if (e->ranks[i].present && rank_list_has(d->ranks, i))
+		if ((e->ranks[i].present || e->ranks[i].view.pid) && rank_list_has(d->ranks, i))
 			return &e->ranks[i];
 	return NULL;
 }
@@ -36,7 +36,8 @@ void report_explain(struct verdict *v, const struct diagnosis *d, const struct e
 	snprintf(v->theirs, sizeof(v->theirs), "%s", d->theirs);
 	snprintf(v->majority, sizeof(v->majority), "%s", d->majority);
 	memcpy(v->lines_there, d->lines_there, sizeof(v->lines_there));
-	if (d->nlines > 0 && !plain)
+	memcpy(v->sides, d->sides, sizeof(v->sides));
+	if (d->nlines > 0 && (!plain || strcmp(d->ranks, "-") == 0))
 		snprintf(v->note, sizeof(v->note), "%s", d->lines[0]);
 	if (r)
 		evidence_doing(r, v->doing, sizeof(v->doing));

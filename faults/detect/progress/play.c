@@ -358,13 +358,19 @@ const struct record *progress_collective(const struct progress *p, int rank, uin
 
 const struct pending_call *progress_owed(const struct progress *p, int rank)
 {
+	const struct pending_call *first = NULL;
+
 	for (int i = 0; i < p->nranks && progress_known(p, rank); i++)
 		for (const struct pending_call *in = progress_at(p, i); in;
-		     in = progress_also(p, in))
-			if (i != rank && pending_waits_for(p, in, rank) &&
-			    (!call_is_pair(in->call->kind) || !in->theirs))
+		     in = progress_also(p, in)) {
+			if (i == rank || !pending_waits_for(p, in, rank))
+				continue;
+			if (call_is_pair(in->call->kind) && !in->theirs)
 				return in;
-	return NULL;
+			if (!call_is_pair(in->call->kind) && !first)
+				first = in;
+		}
+	return first;
 }
 
 size_t progress_count_owed(const struct progress *p, int rank)

@@ -8,14 +8,16 @@
 #define SHIFT_MAX 8 /* calls skipped or added in one place */
 #define PURE_MIN                                                                                   \
 	8 /* calls in which a line met only itself, before its meeting another says anything */
-#define LONG_RUN 64 /* calls moved by as much: what comes later may have a cause of its own */
-#define PARTNERS 64
+#define LONG_RUN   64 /* calls moved by as much: what comes later may have a cause of its own */
+#define PARTNERS   64
+#define PERIOD_MAX 64
 
 struct lines {
 	const struct progress_comm *a;
 	uint32_t *ids;	/* by rank and call: of the line, 0: not known */
 	uint32_t *most; /* by call: of most ranks */
 	bool *clean;	/* by call: of all */
+	size_t known; /* calls that most ranks have made; what most would make behind them is foretold */
 	uint32_t partners[PARTNERS][2];
 	size_t npartners;
 };
@@ -24,6 +26,7 @@ struct lines {
 struct run {
 	uint64_t alike, telling; /* calls; of these, such as are not alike unmoved */
 	bool whole;		 /* to the end of what is known */
+	bool foretold;		 /* against what most ranks have not made yet */
 };
 
 static uint32_t id_of(const struct lines *l, int rank, size_t k)
@@ -107,8 +110,36 @@ static void vote_on(struct lines *l, size_t k)
 	}
 	if (l->a->nranks == 2 && id_of(l, 0, k))
 		most = id_of(l, 0, k);
-	l->most[k] = 2 * count > total || l->a->nranks == 2 ? most : 0;
+	l->most[k] = (2 * count > total && total > 1) || l->a->nranks == 2 ? most : 0;
 	l->clean[k] = count == total;
+}
+
+/* Where few ranks have gone on behind all others: what these would make, by the period that their lines have had. */
+static bool foretell(struct lines *l)
+{
+	size_t n = 0;
+
+	l->known = l->a->span;
+	for (; l->known > 0 && 2 * n <= (size_t)l->a->nranks;
+	     l->known -= 2 * n <= (size_t)l->a->nranks) {
+		n = 0;
+		for (int i = 0; i < l->a->nranks; i++)
+			n += id_of(l, i, l->known - 1) > 0;
+	}
+	for (size_t p = 1; p <= PERIOD_MAX && l->a->nranks > 2 && 3 * p + PURE_MIN <= l->known;
+	     p++) {
+		size_t k = l->known;
+
+		while (k > l->known - 2 * p - PURE_MIN && l->most[k - 1] &&
+		       l->most[k - 1] == l->most[k - 1 - p])
+			k--;
+		if (k > l->known - 2 * p - PURE_MIN)
+			continue;
+		for (k = l->known; k < l->a->span; k++)
+			l->most[k] = l->most[k - p];
+		return l->known < l->a->span;
+	}
+	return false;
 }
 
 /* The rank's calls `at` and on against most ranks' calls, `shift` further on (left out) or back (too many). */
@@ -124,6 +155,7 @@ static struct run run_of(const struct lines *l, int rank, size_t at, int64_t shi
 			break;
 		}
 		run.alike += own && other;
+		run.foretold |= l->known < l->a->span && k + (size_t)shift >= l->known;
 		run.telling += own && other && !lines_alike(l, own, most_of(l, k));
 	}
 	return run;
@@ -175,6 +207,8 @@ static uint64_t explains(const struct lines *l, int rank, size_t k, int64_t shif
 {
 	struct run run = run_of(l, rank, shift < 0 ? k + (size_t)-shift : k, shift);
 
+	if (run.foretold && run.alike < PURE_MIN)
+		return 0;
 	return run.whole || run.alike >= LONG_RUN ? run.telling : 0;
 }
 
@@ -429,8 +463,15 @@ struct site_break progress_site_break(const struct progress_comm *a, struct rank
 		take_rank(&l, i);
 	for (size_t k = 0; k < a->span; k++)
 		vote_on(&l, k);
+	l.known = a->span;
 	for (size_t k = 0; k < a->span && !any && l.npartners < PARTNERS; k++)
 		any = look(&l, k, &found);
+	if (!any && foretell(&l)) { /* the call that the others stand in is the one in question */
+		l.npartners = 0;
+		for (size_t k = 0; k + 1 < l.known && l.npartners < PARTNERS; k++)
+			look(&l, k, &found);
+		any = look(&l, l.known - 1, &found);
+	}
 	if (any)
 		mark_same(&l, &found, (size_t)(found.seq - a->base), same);
 	else

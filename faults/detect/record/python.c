@@ -393,15 +393,45 @@ static bool telling_line(struct python *p, const struct stack *s, char *buf, siz
 	return found;
 }
 
-bool python_where(const struct python_process *process, char *buf, size_t len)
+/* Returns true if a function of the stack is that of a site, "dir/train.py:88 (step)". */
+static bool has_function(struct python *p, const struct stack *s, const char *site)
+{
+	const char *file = last_parts(site, 1), *name = strchr(file, '(');
+	struct python_line line;
+	bool found = false;
+
+	for (size_t i = 0; i < s->n && name && !found; i++) {
+		char text[160];
+
+		if (!python_line(p, s->frames[i].code, s->frames[i].at, &line))
+			continue;
+		python_print(&line, 1, text, sizeof(text));
+		found = strncmp(text, file, strcspn(file, ":") + 1) == 0 &&
+			strcmp(strchr(text, '('), name) == 0;
+	}
+	return found;
+}
+
+bool python_where(const struct python_process *process, const char *site, char *buf, size_t len)
 {
 	uintptr_t threads[THREADS];
 	struct python p;
 	struct stack s;
+	size_t n = 0;
 
 	buf[0] = '\0';
-	return attach(&p, process) && find_threads(&p, process->runtime, threads) > 0 &&
-	       read_twice(&p, threads[0], &s) && telling_line(&p, &s, buf, len);
+	if (attach(&p, process))
+		n = find_threads(&p, process->runtime, threads);
+	for (size_t i = 0; i < n; i++)
+		if (read_twice(&p, threads[i], &s) && has_function(&p, &s, site))
+			return telling_line(&p, &s, buf, len);
+	if (n == 0 || !read_twice(&p, threads[0], &s) || !telling_line(&p, &s, buf, len))
+		return false;
+	for (size_t i = 1; i < n && strlen(buf) > 4 && strcmp(buf + strlen(buf) - 4, "join") == 0;
+	     i++)
+		if (read_twice(&p, threads[i], &s)) /* the main thread waits for it */
+			telling_line(&p, &s, buf, len);
+	return true;
 }
 
 uint64_t python_place(const struct python_process *process)

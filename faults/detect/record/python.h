@@ -65,9 +65,10 @@ struct python_process {
 /* The process of this number, as its memory has it. */
 struct python_process python_of(const struct record_memory *memory, pid_t pid);
 
-/* Writes the line that its main thread stands in: "train.py:88 (load_batch)", and what of a framework was called there.
+/* Writes the line that a thread stands in: "train.py:88 (load_batch)", and what of a framework was called there. It is the
+ * first one that is in the function of `site`, where its last call came from, else the main thread, or one that this joins.
  * Frames that change between two reads are left out. False, and "": not known. */
-bool python_where(const struct python_process *process, char *buf, size_t len);
+bool python_where(const struct python_process *process, const char *site, char *buf, size_t len);
 /* A number of the functions that its main thread is in, 0: not known. It changes while that works. */
 uint64_t python_place(const struct python_process *process);
 /* Writes the stacks of all threads, the main one's first, or why there are none; "" of what is no Python. Returns buf. */

@@ -395,10 +395,12 @@ static void add_hosts(struct summary *summary, const struct scene *s)
 static void take_call(char *buf, size_t len, const char *call, const char *line)
 {
 	int n = (int)strcspn(line, " ");
+	char place[64];
 
 	snprintf(buf, len, "%s", call);
+	snprintf(place, sizeof(place), "%.*s", n, line);
 	without_count(buf);
-	if (n > 0 && call[0] && !strstr(call, line) && strcmp(call, "no call") != 0 &&
+	if (n > 0 && call[0] && !strstr(call, place) && strcmp(call, "no call") != 0 &&
 	    strcmp(call, "unknown") != 0)
 		text_add(buf, len, ", %.*s", n, line);
 }
@@ -433,7 +435,10 @@ static void add_difference(struct summary *summary, const struct scene *s)
 	else
 		snprintf(place, sizeof(place), "call %" PRId64 "%s", v->seq,
 			 of_comm(s, v->comm, comm, sizeof(comm)));
-	if (no_call && strcmp(ours, "communicator init") == 0)
+	if (v->sides[0][0]) {
+		add_line(summary, "  %s: %s made %s", place, v->sides[0], theirs);
+		add_line(summary, "  %*s  %s made %s", (int)strlen(place), "", v->sides[1], ours);
+	} else if (no_call && strcmp(ours, "communicator init") == 0)
 		add_line(summary, "  lacks %s", ours);
 	else if (no_call)
 		add_line(summary, "  lacks %s: %s", place, ours);
@@ -518,10 +523,12 @@ void summary_make(struct summary *summary, const struct verdict *verdict,
 	scene_init(s, verdict, views, n);
 	add_hosts(summary, s);
 	add_groups(summary, s, true, 2);
-	if (summary->n == 0 && strcmp(verdict->ranks, "-") != 0 && verdict->note[0])
+	if (summary->n == 0 && strcmp(verdict->ranks, "-") != 0 && verdict->note[0]) {
 		add_line(summary, "culprit: rank%s %s: %s", strchr(verdict->ranks, ',') ? "s" : "",
-			 verdict->ranks, verdict->note); /* of which nothing is seen here */
-	else if (summary->n == 0)
+			 verdict->ranks, verdict->note); /* it has no record */
+		if (verdict->doing[0])
+			add_line(summary, "  %s", verdict->doing);
+	} else if (summary->n == 0)
 		add_line(summary, "no culprit is named: %s",
 			 verdict->note[0] ? verdict->note
 			 : verdict->class == CLASS_UNEXPLAINED

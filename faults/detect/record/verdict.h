@@ -24,7 +24,7 @@ struct verdict {
 	                         * the observed end of a rank that left with an error, to now */
 	/* For people alone, "" where unknown (struct diagnosis has the same): */
 	int64_t seq_high; /* timelines parted between `seq` and this call */
-	char differs[48], theirs[64], majority[64], lines_there[2][64];
+	char differs[48], theirs[64], majority[64], lines_there[2][64], sides[2][48];
 	char doing
 		[256]; /* the first culprit, as its host shows: "in train.py:88 (load), system call futex" */
 	char said[200]; /* of its end, the first culprit: "RuntimeError: loss is NaN" */

@@ -127,7 +127,9 @@ static void say_late(struct monitor *m, const struct verdict *verdict,
 		const char *line = summary.lines[i];
 
 		if (strncmp(line, mark, strlen(mark)) == 0)
-			printf("# late: %s\n", line + strlen(mark));
+			printf("# late: %s%s\n",
+			       verdict->confidence == CONFIDENCE_INCONCLUSIVE ? "perhaps " : "",
+			       line + strlen(mark));
 		else if (strncmp(line, none, strlen(none)) == 0)
 			printf("# late: no rank is known to be%s\n", line + strlen(none));
 		else

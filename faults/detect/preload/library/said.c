@@ -1,4 +1,5 @@
-/* said.c: what the program writes to standard error is kept, the newest 4 KiB: that outlives it. It is handed on as it came. */
+/* said.c: what the program writes to standard error is kept, the newest 4 KiB: that outlives it. So is a traceback at the beginning
+ * of a file: torch.multiprocessing hands an exception to the parent so. All is handed on as it came. */
 #include "base/clock.h"
 #include "preload/library/library.h"
 
@@ -28,12 +29,16 @@ static void keep(const char *text, size_t bytes)
 
 EXPORT ssize_t write(int fd, const void *text, size_t bytes)
 {
+	static const char mark[] = "Traceback (most recent call last):\n";
 	ssize_t rc = __write(fd, text, bytes);
+	const char *from = fd == STDERR_FILENO ? text : NULL;
 
-	if (fd == STDERR_FILENO && rc > 0) {
+	if (!from && rc >= (ssize_t)sizeof(mark)) /* behind the head of a pickle */
+		from = memmem(text, rc < 64 ? (size_t)rc : 64, mark, sizeof(mark) - 1);
+	if (from && rc > 0) {
 		int kept = errno;
 
-		keep(text, (size_t)rc);
+		keep(from, (size_t)(rc - (from - (const char *)text)));
 		errno = kept;
 	}
 	return rc;

@@ -1,8 +1,10 @@
 /* site.c: the line of code that a call comes from: the innermost Python frame of the calling thread outside of the
  * frameworks' own files, else the address that called NCCL. A thread's frames stay as they are while it is inside of
- * NCCL, with the interpreter's lock or without. */
+ * NCCL, with the interpreter's lock or without. A thread without Python is PyTorch's autograd engine, if the main thread waits
+ * in that: its frames stand for the call, and are read with care. */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <sys/uio.h>
 
 #include "preload/library/library.h"
 #include "record/python.h"
@@ -13,6 +15,7 @@ static struct {
 	bool tried, off, on, checked;
 	struct python self;
 	void *(*thread)(void);
+	const void *main, *engine; /* the main thread's state; the code that waits for autograd */
 } python;
 
 /* Code objects that were looked at, and places that calls came from. An entry's slot is that of its hash, or one
@@ -59,6 +62,18 @@ static void say_address(const void *caller, char *buf, size_t len)
 }
 
 /* ---- frames ---- */
+
+struct spot {
+	const void *code, *at;
+};
+
+static bool copy_own(const void *arg, uintptr_t at, void *to, size_t bytes)
+{
+	struct iovec own = { to, bytes }, other = { (void *)at, bytes };
+
+	(void)arg;
+	return process_vm_readv(getpid(), &own, 1, &other, 1, 0) == (ssize_t)bytes;
+}
 
 /* Reads memory that may not be there: the kernel says so. */
 static bool peek(const void *arg, uintptr_t at, void *to, size_t bytes)
@@ -126,6 +141,8 @@ static const void *innermost(void)
 
 	if (!thread)
 		return NULL;
+	if (!python.main && gettid() == getpid())
+		python.main = thread;
 	frame = WORD(thread, python.self.at.thread);
 	if (frame && python.self.at.held >= 0)
 		frame = WORD(frame, python.self.at.held);
@@ -162,6 +179,51 @@ static inline enum python_file kind_of(const void *code)
 	return learn(code, first);
 }
 
+/* Returns true if the code is that in which PyTorch waits for its autograd engine. */
+static bool is_engine(const void *code)
+{
+	struct python_line line;
+
+	if (code != python.engine &&
+	    python_line(&python.self, (uintptr_t)code, (uintptr_t)code, &line) &&
+	    line.of == PYTHON_FRAMEWORK && strstr(line.path, "/autograd/") &&
+	    strstr(line.name, "backward"))
+		python.engine = code;
+	return code == python.engine;
+}
+
+/* The innermost spot of the program's own in the main thread, while that waits for the autograd engine, which this thread is of;
+ * else `native`. */
+static struct spot find_backward(struct spot native)
+{
+	const struct python_layout l = python.self.at;
+	struct python careful = python.self;
+	struct python_frame f = { 0 };
+	struct spot spot = { NULL, NULL };
+	bool sound, inside = false;
+
+	if (!python.on || !python.checked || !python.main || python.thread())
+		return native;
+	careful.read = copy_own;
+	sound = copy_own(NULL, (uintptr_t)python.main + (size_t)l.thread, &f.previous, 8) &&
+		(l.held < 0 || copy_own(NULL, f.previous + (size_t)l.held, &f.previous, 8));
+	for (int i = 0; sound && f.previous && i < 16 && !spot.code; i++) {
+		const void *code;
+
+		sound = python_frame(&careful, f.previous, &f);
+		code = (const void *)f.code; /* NOLINT(performance-no-int-to-ptr) */
+		if (!sound || !code)
+			continue;
+		python.self.read = copy_own;
+		inside = inside || is_engine(code);
+		sound = inside;
+		if (inside && kind_of(code) == PYTHON_USER)
+			spot = (struct spot){ code, (const void *)f.at };
+		python.self.read = copy;
+	}
+	return spot.code ? spot : native;
+}
+
 /* The frame that stands for the thread's call; NULL: there is none. */
 static const void *find_frame(void)
 {
@@ -187,7 +249,8 @@ static const void *find_frame(void)
 
 uint32_t site_find(struct session *s, uint32_t comm, const void *caller)
 {
-	const void *frame, *code = NULL, *name = NULL, *at = caller;
+	const void *frame, *name = NULL;
+	struct spot spot = { NULL, caller };
 	struct place *p, *free;
 	struct python_line line;
 	char text[sizeof(((struct record_site *)0)->text)];
@@ -197,25 +260,27 @@ uint32_t site_find(struct session *s, uint32_t comm, const void *caller)
 	if (python.off)
 		return 0;
 	frame = find_frame();
-	if (frame) {
-		code = WORD(frame, python.self.at.code);
-		name = WORD(code, python.self.at.name);
-		at = WORD(frame, python.self.at.instruction);
-		if (python.self.at.start < 0)
-			at = (void *)(uintptr_t)(uint32_t)(uintptr_t)at;
-	}
-	free = p = &places[slot_of(code, (const char *)at + comm)];
+	if (frame)
+		spot = (struct spot){ WORD(frame, python.self.at.code),
+				      WORD(frame, python.self.at.instruction) };
+	else
+		spot = find_backward(spot);
+	if (spot.code && python.self.at.start < 0)
+		spot.at = (void *)(uintptr_t)(uint32_t)(uintptr_t)spot.at;
+	if (spot.code)
+		name = WORD(spot.code, python.self.at.name);
+	free = p = &places[slot_of(spot.code, (const char *)spot.at + comm)];
 	for (int i = 0; i < 4; i++, p++) {
-		if (p->at == at && p->code == code && p->name == name && p->comm == comm &&
-		    p->session == s)
+		if (p->at == spot.at && p->code == spot.code && p->name == name &&
+		    p->comm == comm && p->session == s)
 			return p->site;
 		free = p->session ? free : p;
 	}
-	if (frame && python_line(&python.self, (uintptr_t)code, (uintptr_t)at, &line))
+	if (spot.code && python_line(&python.self, (uintptr_t)spot.code, (uintptr_t)spot.at, &line))
 		python_print(&line, 2, text, sizeof(text));
 	else
 		say_address(caller, text, sizeof(text));
-	*free = (struct place){ code, name, at, s, comm, 0 };
+	*free = (struct place){ spot.code, name, spot.at, s, comm, 0 };
 	if (text[0])
 		free->site = record_site_of(s->recorder.memory, comm, text);
 	if (text[0] && !free->site)

@@ -1,11 +1,11 @@
 /* meaning.c: the reader of meanings.txt. */
-#include "diagnose/rule.h"
+#include "evidence/words.h"
 
 extern const char meanings[];
 __asm__(".section .rodata\n"
 	".global meanings\n"
 	"meanings:\n"
-	".incbin \"faults/detect/diagnose/meanings.txt\"\n"
+	".incbin \"faults/detect/evidence/meanings.txt\"\n"
 	".byte 0\n"
 	".previous\n");
 
@@ -32,25 +32,18 @@ static const char *take_line(const char *at, char *to, size_t len)
 	return at + n;
 }
 
-void class_explain(struct diagnosis *d)
+bool class_meaning(const char *name, struct class_meaning *m)
 {
-	bool call = strcmp(d->field, "kind") == 0 || strcmp(d->field, "call") == 0;
-	const char *name = class_name(d->class, d->outcome), *at;
+	const char *at = find(name);
 
-	if (call && d->class == CLASS_MISMATCH)
-		name = "mismatch-call";
-	if (d->outcome == OUTCOME_INTERNAL && d->class == CLASS_UNEXPLAINED)
-		name = "not-known";
-	at = find(name);
+	*m = (struct class_meaning){ .side = SIDE_NOT_SHOWN };
 	if (!at)
-		at = find(d->outcome == OUTCOME_OK ? "ok" : "reported");
-	d->side = SIDE_NOT_SHOWN;
+		return false;
 	for (enum fault_side i = SIDE_HOST; i <= SIDE_UNKNOWN; i++)
 		if (at[0] == ' ' && strncmp(at + 1, side_name(i), strlen(side_name(i))) == 0)
-			d->side = i;
-	if (d->class == CLASS_INIT_MISSING && strcmp(d->ranks, "-") == 0)
-		d->side = SIDE_UNKNOWN; /* a missing rank may be behind a link */
-	at = take_line(at + strcspn(at, "\n"), d->cause, sizeof(d->cause));
-	at = take_line(at, d->fix, sizeof(d->fix));
-	take_line(at, d->prevention, sizeof(d->prevention));
+			m->side = i;
+	at = take_line(at + strcspn(at, "\n"), m->cause, sizeof(m->cause));
+	at = take_line(at, m->fix, sizeof(m->fix));
+	take_line(at, m->prevention, sizeof(m->prevention));
+	return true;
 }

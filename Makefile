@@ -310,6 +310,7 @@ $(BUILD)/obj/%.o: %.c $(FLAGS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
+$(BUILD)/obj/common/host/nccl_log/nccl_cause.o: common/host/nccl_log/nccl_causes.txt
 $(BUILD)/obj/common/host/machine/health.o: common/host/machine/health_rules.txt
 $(BUILD)/obj/faults/detect/evidence/evidence_torch.o: faults/detect/evidence/torch_dumps.py
 $(BUILD)/obj/faults/detect/diagnose/meaning.o: faults/detect/diagnose/meanings.txt

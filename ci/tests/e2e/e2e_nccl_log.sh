@@ -98,6 +98,27 @@ mkfifo "$work/run/run.json"
 run timeout 20 "$BUILD/hang_diagnose" "$work/run"
 expect_out 'run.json is missing or unsound'
 
+# Logs as people paste them: what is right for each stands in a table.
+logs=ci/tests/data/logs
+while IFS='|' read -r name code texts; do
+	name=${name// /}
+	run "$nccl_log" "$logs/$name"
+	expect_rc "${code// /}" "$name"
+	cp "$work/out" "$work/said"
+	run "$BUILD/hang_diagnose" --log "$logs/$name"
+	cp "$work/out" "$work/compared"
+	while IFS= read -r text; do
+		from=said
+		text=${text# } text=${text% }
+		[[ $text != "hang: "* ]] || { from=compared && text=${text#hang: }; }
+		[ -n "$text" ] || continue
+		case $text in
+		!*) holds "$name says ${text#!}" [ "$(grep -cE -e "${text#!}" "$work/$from")" = 0 ] ;;
+		*) holds "$name does not say $text" grep -qE -e "$text" "$work/$from" ;;
+		esac
+	done <<<"${texts//" | "/$'\n'}"
+done < <(grep -v '^#' "$logs/expected.txt" | sed -e ':a' -e 'N;$!ba' -e 's/\n  *|/ |/g' | grep .)
+
 run bash -c '"$1" "$2" >/dev/full' - "$nccl_log" "$log"
 expect_rc 1 'output that fails'
 

@@ -75,13 +75,38 @@ struct nccl_comm {
 	int n_says, n_members, n_edges, n_rings, n_links;
 };
 
-/* A WARN line, or NCCL's "file:line -> result" trace, each text once. */
+/* Classes of nccl_causes.txt, which says what they are; UNKNOWN: a WARN that no row knows, and that NCCL failed on. */
+enum nccl_class {
+	NCCL_CAUSE,
+	NCCL_PEER,
+	NCCL_UNKNOWN,
+	NCCL_SYMPTOM,
+	NCCL_FOLLOWS, /* these and the ones above are failures */
+	NCCL_SLOW,
+	NCCL_QUIET
+};
+
+/* A row of nccl_causes.txt. */
+struct nccl_cause {
+	enum nccl_class class;
+	const char *pattern, *what, *means, *fix;
+};
+
+/* A WARN line, NCCL's "file:line -> result" trace, or another line that a row of the table knows; each text once. */
 struct nccl_warning {
-	const char *where, *text; /* where: file:line */
+	const char *where, *text; /* where: file:line, "" of lines that are not NCCL's */
 	bool trace;
+	bool failed; /* a trace follows in its thread */
 	int count;
 	int *ranks; /* ascending */
 	int n_ranks;
+	const struct nccl_cause *cause; /* NULL: no row knows it */
+	/* The first of them says this; "" and -1 where it does not say so: */
+	const char *host, *stamp, *peer, *device;
+	int64_t pid, line; /* line: of all that was read, from 1 */
+	int dev, rank;
+	double time;  /* seconds, of a year that is not known; NAN: none */
+	bool in_init; /* its communicator's init had begun, and had not ended */
 };
 
 /* The log's own topology print says this of a GPU and another node (another GPU, CPU, NVS, NET). */
@@ -91,6 +116,18 @@ struct nccl_path {
 	const char *kind; /* "GPU", "CPU", "NVS", "NET" */
 	const char *type; /* "NVL", "PIX", "PXB", "PHB", "SYS", ... */
 	double bw;
+};
+
+/* How far a rank came in a process group, as PyTorch's watchdog says; -1 and "" where it does not. */
+struct nccl_wait {
+	const char *group;		      /* "1", "0(default_pg)" */
+	int rank, place;		      /* in the job, where lines say so, and in the group */
+	int64_t enqueued, started, completed; /* calls, by their number in the group */
+	int64_t seq, numel_in, numel_out;     /* the call that timed out, and its sizes */
+	const char *op;			      /* "ALLGATHER" */
+	const char *stamp;		      /* the time of its first line */
+	double waited, time;		      /* seconds */
+	int64_t line;
 };
 
 struct nccl_setting {
@@ -105,9 +142,20 @@ struct nccl_log {
 	struct nccl_path *paths;       /* by host and GPU */
 	struct nccl_setting *settings; /* NCCL_* "set by environment", by name */
 	int n_hosts, n_comms, n_warnings, n_paths, n_settings;
-	int64_t lines, nccl_lines;
-	int64_t unplaced;	  /* lines about a communicator that could not be told */
-	struct nccl_log_raw *raw; /* the reader's own; NULL after finish */
+	struct nccl_wait *waits; /* by group and rank */
+	int n_waits;
+	const char *traceback, *error;	/* of Python: its frames, and its last line; NULL: none */
+	int traceback_rank, tracebacks; /* tracebacks: how many there were */
+	bool traceback_ended;		/* it ended its program, by PyTorch's prefix */
+	bool traceback_after;		/* its error is one that another rank brings about */
+	struct nccl_cause *causes;	/* the table; its text is causes_text */
+	int n_causes;
+	char *causes_text;
+	int64_t lines, nccl_lines; /* nccl_lines: lines with at least one message */
+	int64_t unplaced;	   /* lines about a communicator that could not be told */
+	int64_t folded;		   /* lines that Ray left out ("[repeated 3x across cluster]") */
+	bool rccl;		   /* AMD's library */
+	struct nccl_log_raw *raw;  /* the reader's own; NULL after finish */
 	void *texts;
 };
 
@@ -120,6 +168,9 @@ int nccl_log_read_stream(struct nccl_log *log, FILE *in, const char *name, int r
 
 /* The same for a file; "-" is standard input. 0, or what opening or reading it failed with. */
 int nccl_log_read_file(struct nccl_log *log, const char *path, int rank_hint, struct error *err);
+
+/* Takes this table in place of the built-in one, before anything is read. 0, or -EINVAL. */
+int nccl_log_read_causes(struct nccl_log *log, const char *path, struct error *err);
 
 /* Sort, count, join. */
 void nccl_log_finish(struct nccl_log *log);
@@ -135,6 +186,21 @@ const char *nccl_comm_host(const struct nccl_comm *comm, int rank);
 /* The transport from one rank to the next on a channel, or NULL; the first of several connections.
  * The sender's line counts where the receiver's differs. */
 const char *nccl_comm_transport(const struct nccl_comm *comm, int channel, int from, int to);
+
+/* ---- failures ------------------------------------------------------------------------------ */
+
+enum nccl_class nccl_warning_class(const struct nccl_warning *warning);
+
+/* The failure that explains the others, by class, then time, then place in the log; NULL: the log holds none. */
+const struct nccl_warning *nccl_log_failure(const struct nccl_log *log);
+
+/* The first call of the group that is not over on this rank, -1: not known. */
+int64_t nccl_wait_at(const struct nccl_wait *wait);
+/* Returns true if the rank has made that call. */
+static inline bool nccl_wait_made(const struct nccl_wait *wait)
+{
+	return wait->enqueued < 0 || wait->completed < 0 || wait->enqueued > wait->completed;
+}
 
 /* ---- rings, rational or not --------------------------------------------------------------- */
 
@@ -172,7 +238,16 @@ extern const char *const nccl_verdict_names[];
 
 /* ---- text --------------------------------------------------------------------------------- */
 
-/* A summary, then all of the following. */
+/* The first failure with its meaning, then what follows from it; nothing where there is none. */
+void nccl_log_print_failure(FILE *out, const struct nccl_log *log);
+/* Where ranks wait in process groups, by PyTorch's watchdog. */
+void nccl_log_print_hang(FILE *out, const struct nccl_log *log);
+/* The traceback of the rank that ended first. */
+void nccl_log_print_traceback(FILE *out, const struct nccl_log *log);
+/* The rows of class slow: all that makes the run slower, by the table. */
+void nccl_log_print_slow(FILE *out, const struct nccl_log *log);
+
+/* The head of the log, its failure, then all of the following. */
 void nccl_log_print(FILE *out, const struct nccl_log *log, const struct topo_system *topo);
 
 /* Rings of every communicator, equal channels merged:

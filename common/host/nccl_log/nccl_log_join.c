@@ -150,6 +150,25 @@ static void join_rings(struct nccl_comm *comm)
 	}
 }
 
+/* The rank of the process and device that a warning is from, which lines behind it may have told, and whether its init
+ * went on. */
+static void join_warning(struct nccl_log *log, struct nccl_warning *warning)
+{
+	const struct nccl_member *first = NULL, *newest = NULL;
+
+	SORT_UNIQUE(warning->ranks, warning->n_ranks, by_number);
+	if (warning->dev >= 0) {
+		const struct place *device = nccl_place(log, warning->host, warning->pid,
+							PLACE_DEVICE, (uint64_t)warning->dev);
+
+		first = device->first;
+		newest = device->member;
+	}
+	if (first && first->rank >= 0)
+		warning->rank = first->rank;
+	warning->in_init = newest && newest->state == NCCL_STATE_STARTED;
+}
+
 void nccl_log_join(struct nccl_log *log)
 {
 	for (int i = 0; i < log->n_comms; i++) {
@@ -159,10 +178,11 @@ void nccl_log_join(struct nccl_log *log)
 		SORT_UNIQUE(comm->links, comm->n_links, by_link);
 		join_rings(comm);
 	}
+	nccl_torch_join(log);
 	SORT_UNIQUE(log->paths, log->n_paths, by_path);
 	SORT_UNIQUE(log->settings, log->n_settings, by_setting);
 	for (int i = 0; i < log->n_warnings; i++)
-		SORT_UNIQUE(log->warnings[i].ranks, log->warnings[i].n_ranks, by_number);
+		join_warning(log, &log->warnings[i]);
 }
 
 /* ---- looking up --------------------------------------------------------------------------- */

@@ -239,27 +239,91 @@ static void on_version(struct nccl_log *log, const struct message *message)
 
 /* ---- warnings ----------------------------------------------------------------------------- */
 
+/* The log's copy of a text in which pointers are "0x...": lines that differ in one are the same. */
+static const char *plain_text(struct nccl_log *log, const char *text)
+{
+	char plain[1024];
+	size_t n = 0;
+
+	while (*text && n < sizeof(plain) - 8) {
+		size_t digits = strncmp(text, "0x", 2) == 0
+					? strspn(text + 2, "0123456789abcdefABCDEF")
+					: 0;
+
+		if (digits < 5) {
+			plain[n++] = *text++;
+			continue;
+		}
+		memcpy(plain + n, "0x...", 5);
+		n += 5;
+		text += 2 + digits;
+	}
+	return nccl_log_text(log, plain, n);
+}
+
+/* The warning of this place and text, made if new; NULL: there are too many. `time`: of NCCL's or the program's clock. */
+static struct nccl_warning *warning_of(struct nccl_log *log, const struct message *message,
+				       const char *where, const char *text, double time)
+{
+	const char *own = plain_text(log, text);
+	struct place *place = nccl_place(log, where, 0, PLACE_WARNING, (uintptr_t)own);
+
+	if (place->number == 0) {
+		struct nccl_warning new = { .where = where,
+					    .text = own,
+					    .host = message->host,
+					    .stamp = message->stamp,
+					    .pid = message->pid,
+					    .dev = message->dev,
+					    .rank = message->hint,
+					    .line = log->lines,
+					    .time = time };
+
+		if (log->raw->texts++ >= NCCL_TEXTS)
+			return NULL;
+		new.cause = nccl_cause_of(log, where, own);
+		nccl_cause_names(log, &new);
+		raw_add(log->warnings, log->n_warnings, new);
+		place->number = log->n_warnings;
+	}
+	return &log->warnings[place->number - 1];
+}
+
 /* The rank of the device in its first communicator, which is the world in most programs. */
-static void add_warning(struct nccl_log *log, const struct message *message, const char *where,
-			const char *text)
+static struct nccl_warning *add_warning(struct nccl_log *log, const struct message *message,
+					const char *where, const char *text)
 {
 	const struct nccl_member *member =
 		nccl_place(log, message->host, message->pid, PLACE_DEVICE, (uint64_t)message->dev)
 			->first;
 	int rank = member && member->rank >= 0 ? member->rank : message->hint;
-	const char *own = nccl_log_text(log, text, strlen(text));
-	struct place *place = nccl_place(log, where, 0, PLACE_WARNING, (uintptr_t)own);
+	const char *end = message->stamp + strlen(message->stamp);
+	char bracket[80];
 	struct nccl_warning *warning;
 
-	if (place->number == 0) {
-		raw_add(log->warnings, log->n_warnings,
-			(struct nccl_warning){ where, own, .trace = !message->where });
-		place->number = log->n_warnings;
-	}
-	warning = &log->warnings[place->number - 1];
-	warning->count++;
+	snprintf(bracket, sizeof(bracket), "[%.*s]", (int)(end - message->stamp), message->stamp);
+	warning = warning_of(log, message, where, text,
+			     nccl_log_time(bracket, bracket + strlen(bracket)));
+	if (!warning)
+		return NULL;
+	warning->count += message->times;
 	if (rank >= 0)
 		raw_add(warning->ranks, warning->n_ranks, rank);
+	return warning;
+}
+
+/* INFO lines tell of no failure, but may say what makes a run slower. */
+static void on_other(struct nccl_log *log, const struct message *message)
+{
+	const struct nccl_cause *cause;
+
+	if (!strstr(message->text, "ailed") && !strstr(message->text, "annot") &&
+	    !strstr(message->text, "ould not") && !strstr(message->text, "isabled") &&
+	    !strstr(message->text, "retrying") && !strstr(message->text, "undefined symbol"))
+		return;
+	cause = nccl_cause_of(log, "", message->text);
+	if (cause && cause->class == NCCL_SLOW)
+		add_warning(log, message, "", message->text);
 }
 
 /* "src/transport/net.cc:123 -> 5": how an error went up through NCCL. */
@@ -267,9 +331,67 @@ static void on_trace(struct nccl_log *log, const struct message *message)
 {
 	int end = 0, n = 0;
 
-	if (sscanf(message->text, "%*[^: ]:%*d%n -> %*d%n", &end, &n) != EOF && n)
-		add_warning(log, message, nccl_log_text(log, message->text, (size_t)end),
+	struct place *thread;
+	struct nccl_warning *trace;
+
+	if (sscanf(message->text, "%*[^: ]:%*d%n -> %*d%n", &end, &n) == EOF || !n) {
+		on_other(log, message);
+		return;
+	}
+	thread = nccl_place(log, message->host, message->pid, PLACE_THREAD, (uint64_t)message->tid);
+	if (thread->warning)
+		log->warnings[thread->warning - 1].failed = true;
+	trace = add_warning(log, message, nccl_log_text(log, message->text, (size_t)end),
 			    message->text + end + 1);
+	if (trace)
+		trace->trace = true;
+}
+
+/* WARN lines, and what NCCL's next trace in this thread is about. */
+static void on_warning(struct nccl_log *log, const struct message *message)
+{
+	struct nccl_warning *warning = add_warning(log, message, message->where, message->text);
+
+	if (warning)
+		nccl_place(log, message->host, message->pid, PLACE_THREAD, (uint64_t)message->tid)
+			->warning = (int)(warning - log->warnings) + 1;
+}
+
+/* Text that may be a failure of the program: rows of the table are tried on these lines alone. */
+static bool is_failure_like(const char *line)
+{
+	static const char *const about[] = { "CUDA",	     "NCCL", "nccl",
+					     "ProcessGroup", "c10d", "exitcode: -" };
+	static const char *const like[] = { "rror", "ailed", "out of memory", "stuck", "exit" };
+	bool is = false;
+
+	for (size_t i = 0; !is && i < sizeof(about) / sizeof(about[0]); i++)
+		is = strstr(line, about[i]) != NULL;
+	for (size_t i = 0; is && i < sizeof(like) / sizeof(like[0]); i++)
+		if (strstr(line, like[i]))
+			return true;
+	return false;
+}
+
+void nccl_log_foreign(struct nccl_log *log, char *line)
+{
+	size_t len = strlen(line);
+	struct message message = { .dev = -1, .pid = -1, .host = "", .stamp = "", .times = 1 };
+	const struct nccl_cause *cause;
+	struct nccl_warning *warning;
+
+	if (len > 4096 || log->raw->binary || nccl_log_torch(log, line) || !is_failure_like(line))
+		return;
+	cause = nccl_cause_of(log, "", line);
+	if (!cause || cause->class >= NCCL_SLOW)
+		return;
+	message.hint = nccl_log_prefix_rank(line, line + len);
+	warning = warning_of(log, &message, "", line, nccl_log_time(line, line + len));
+	if (!warning)
+		return;
+	warning->count++;
+	if (message.hint >= 0)
+		raw_add(warning->ranks, warning->n_ranks, message.hint);
 }
 
 void nccl_log_message(struct nccl_log *log, const struct message *message)
@@ -299,9 +421,8 @@ void nccl_log_message(struct nccl_log *log, const struct message *message)
 	const char *text = message->text;
 	size_t i = 0;
 
-	log->nccl_lines++;
 	if (message->where) {
-		add_warning(log, message, message->where, text);
+		on_warning(log, message);
 		return;
 	}
 	while (strncmp(text, kinds[i].start, strlen(kinds[i].start)) != 0 ||

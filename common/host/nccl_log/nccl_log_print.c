@@ -2,8 +2,7 @@
 
 #include "nccl_log/nccl_log_raw.h"
 
-/* "0-3,7" of n ascending numbers of at least `width` digits. */
-static void print_list(FILE *out, const int *numbers, int n, int width)
+void nccl_print_list(FILE *out, const int *numbers, int n, int width)
 {
 	for (int i = 0, end; i < n; i = end) {
 		for (end = i + 1; end < n && numbers[end] == numbers[end - 1] + 1; end++)
@@ -43,20 +42,35 @@ static void print_states(FILE *out, const struct nccl_comm *comm)
 		if (n == 0)
 			continue;
 		fprintf(out, "  %s: ranks ", names[s]);
-		print_list(out, ranks, n, 1);
+		nccl_print_list(out, ranks, n, 1);
 		fprintf(out, "\n");
 	}
 	free(ranks);
 }
 
+/* PXN and GDR stand in this line. */
+static bool is_connected(const char *text)
+{
+	return strncmp(text, "Connected all rings", 19) == 0;
+}
+
 static void print_comm(FILE *out, const struct nccl_log *log, const struct nccl_comm *comm)
 {
-	const struct nccl_member *slowest = NULL;
-
 	print_title(out, log, comm);
 	print_states(out, comm);
 	for (int i = 0; i < comm->n_says; i++)
-		fprintf(out, "  %s\n", comm->says[i]);
+		if (is_connected(comm->says[i]))
+			fprintf(out, "  %s\n", comm->says[i]);
+}
+
+static void print_details(FILE *out, const struct nccl_log *log, const struct nccl_comm *comm)
+{
+	const struct nccl_member *slowest = NULL;
+
+	fprintf(out, "communicator %d\n", (int)(comm - log->comms));
+	for (int i = 0; i < comm->n_says; i++)
+		if (!is_connected(comm->says[i]))
+			fprintf(out, "  %s\n", comm->says[i]);
 	for (int m = 0; m < comm->n_members; m++)
 		if (isfinite(comm->members[m]->init) &&
 		    (!slowest || comm->members[m]->init > slowest->init))
@@ -65,18 +79,20 @@ static void print_comm(FILE *out, const struct nccl_log *log, const struct nccl_
 		fprintf(out, "  init: %.2f s, slowest rank %d\n", slowest->init, slowest->rank);
 }
 
-static void print_summary(FILE *out, const struct nccl_log *log)
+static void print_head(FILE *out, const struct nccl_log *log)
 {
-	fprintf(out, "NCCL %s, network %s, %ld of %ld lines are NCCL's\nhosts:",
-		log->version ? log->version : "(version not said)",
+	fprintf(out, "%s %s, network %s, %ld of %ld lines are NCCL's\nhosts:",
+		log->rccl ? "RCCL" : "NCCL", log->version ? log->version : "(version not said)",
 		log->network ? log->network : "(not said)", log->nccl_lines, log->lines);
 	for (int i = 0; i < log->n_hosts; i++)
 		fprintf(out, " %s", log->hosts[i]);
 	fprintf(out, "\n");
-	for (int i = 0; i < log->n_settings; i++)
-		fprintf(out, "set: %s=%s\n", log->settings[i].name, log->settings[i].value);
-	for (int i = 0; i < log->n_comms; i++)
-		print_comm(out, log, &log->comms[i]);
+	if (log->folded)
+		fprintf(out,
+			"Ray left out %ld lines that other processes wrote alike: what they said "
+			"of "
+			"their ranks is not known.\n",
+			log->folded);
 	if (log->unplaced)
 		fprintf(out, "%ld lines about a communicator that can't be told\n", log->unplaced);
 }
@@ -130,7 +146,7 @@ static void print_channels(FILE *out, const struct nccl_comm *comm)
 				channels[n++] = k;
 		if (n > 0) {
 			fprintf(out, "  channel%s ", n == 1 ? "" : "s");
-			print_list(out, channels, n, 2);
+			nccl_print_list(out, channels, n, 2);
 			fprintf(out, ":%s%s\n", texts[i][0] == '\n' ? "" : " ", texts[i]);
 		}
 		for (int k = 1; k < n; k++)
@@ -139,12 +155,16 @@ static void print_channels(FILE *out, const struct nccl_comm *comm)
 	}
 }
 
+static void print_rings(FILE *out, const struct nccl_log *log, int i)
+{
+	fprintf(out, "communicator %d%s\n", i, log->comms[i].n_rings ? "" : ": none here");
+	print_channels(out, &log->comms[i]);
+}
+
 void nccl_log_print_rings(FILE *out, const struct nccl_log *log)
 {
-	for (int i = 0; i < log->n_comms; i++) {
-		fprintf(out, "communicator %d%s\n", i, log->comms[i].n_rings ? "" : ": none here");
-		print_channels(out, &log->comms[i]);
-	}
+	for (int i = 0; i < log->n_comms; i++)
+		print_rings(out, log, i);
 }
 
 /* ---- verdict, warnings -------------------------------------------------------------------- */
@@ -158,7 +178,9 @@ static void print_findings(FILE *out, const struct nccl_lint *lint, enum nccl_fi
 
 		if (finding->kind != kind)
 			continue;
-		if (kind == NCCL_FOUND)
+		if (kind == NCCL_FOUND && finding->channel < 0)
+			fprintf(out, "  irrational: %s\n", finding->reason);
+		else if (kind == NCCL_FOUND)
 			fprintf(out, "  irrational: channel %02d%s: %s\n", finding->channel,
 				finding->channels > 1 ? " and others" : "", finding->reason);
 		else
@@ -170,18 +192,22 @@ static void print_findings(FILE *out, const struct nccl_lint *lint, enum nccl_fi
 	}
 }
 
-void nccl_log_print_lints(FILE *out, const struct nccl_log *log, const struct topo_system *topo)
+static void print_lint(FILE *out, const struct nccl_log *log, const struct topo_system *topo, int i)
 {
 	struct nccl_lint lint;
 
-	for (int i = 0; i < log->n_comms; i++) {
-		nccl_log_lint(log, &log->comms[i], topo, &lint);
-		fprintf(out, "communicator %d: is this ring rational? %s\n", i,
-			nccl_verdict_names[lint.verdict]);
-		for (int kind = NCCL_FOUND; kind <= NCCL_NOTE; kind++)
-			print_findings(out, &lint, (enum nccl_finding_kind)kind);
-		nccl_lint_release(&lint);
-	}
+	nccl_log_lint(log, &log->comms[i], topo, &lint);
+	fprintf(out, "communicator %d: is this ring rational? %s\n", i,
+		nccl_verdict_names[lint.verdict]);
+	for (int kind = NCCL_FOUND; kind <= NCCL_NOTE; kind++)
+		print_findings(out, &lint, (enum nccl_finding_kind)kind);
+	nccl_lint_release(&lint);
+}
+
+void nccl_log_print_lints(FILE *out, const struct nccl_log *log, const struct topo_system *topo)
+{
+	for (int i = 0; i < log->n_comms; i++)
+		print_lint(out, log, topo, i);
 }
 
 void nccl_log_print_warnings(FILE *out, const struct nccl_log *log)
@@ -189,23 +215,36 @@ void nccl_log_print_warnings(FILE *out, const struct nccl_log *log)
 	for (int i = 0; i < log->n_warnings; i++) {
 		const struct nccl_warning *warning = &log->warnings[i];
 
-		fprintf(out, "%s %s %s (%d time%s", warning->trace ? "trace" : "WARN",
-			warning->where, warning->text, warning->count,
+		fprintf(out, "%s %s%s%s (%d time%s",
+			warning->trace	  ? "trace"
+			: *warning->where ? "WARN"
+					  : "line",
+			warning->where, *warning->where ? " " : "", warning->text, warning->count,
 			warning->count == 1 ? "" : "s");
 		if (warning->n_ranks)
 			fprintf(out, ", ranks ");
-		print_list(out, warning->ranks, warning->n_ranks, 1);
+		nccl_print_list(out, warning->ranks, warning->n_ranks, 1);
 		fprintf(out, ")\n");
 	}
 }
 
 void nccl_log_print(FILE *out, const struct nccl_log *log, const struct topo_system *topo)
 {
-	print_summary(out, log);
-	fprintf(out, "\nrings\n");
-	nccl_log_print_rings(out, log);
-	fprintf(out, "\nverdict\n");
-	nccl_log_print_lints(out, log, topo);
+	print_head(out, log);
+	nccl_log_print_failure(out, log);
+	nccl_log_print_hang(out, log);
+	nccl_log_print_traceback(out, log);
+	nccl_log_print_slow(out, log);
+	for (int i = 0; i < log->n_comms; i++) {
+		print_comm(out, log, &log->comms[i]);
+		print_lint(out, log, topo, i);
+		print_channels(out, &log->comms[i]);
+	}
+	fprintf(out, "\ndetails\n");
+	for (int i = 0; i < log->n_settings; i++)
+		fprintf(out, "set: %s=%s\n", log->settings[i].name, log->settings[i].value);
+	for (int i = 0; i < log->n_comms; i++)
+		print_details(out, log, &log->comms[i]);
 	fprintf(out, "\nwarnings\n");
 	nccl_log_print_warnings(out, log);
 }

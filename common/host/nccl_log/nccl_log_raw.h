@@ -11,8 +11,9 @@ enum place_kind {
 	PLACE_THREAD,
 	PLACE_DEVICE,
 	PLACE_ADDRESS,
-	PLACE_COMM,   /* by its id, in place of a host */
-	PLACE_WARNING /* by the place of its line, in place of a host, and its text */
+	PLACE_COMM,    /* by its id, in place of a host */
+	PLACE_WARNING, /* by the place of its line, in place of a host, and its text */
+	PLACE_WAIT /* by the process group, in place of a host, and the rank, in place of a process */
 };
 
 struct place {
@@ -25,28 +26,58 @@ struct place {
 	struct nccl_member *member;
 	struct nccl_member *first; /* device: its first */
 	bool in_init;
-	bool seen; /* process: a line is from it */
+	bool seen;   /* process: a line is from it */
+	int warning; /* thread: the number of its newest WARN, 0 none */
 	/* Host, communicator, warning: its own, from 1; device: communicators without an id. */
 	int number;
 };
 
 struct nccl_log_raw {
 	void *places; /* tsearch tree */
+	int texts;    /* of warnings: from NCCL_TEXTS on new ones are not kept */
 	int rank_hint;
+	bool binary; /* the stream holds NULs: lines that are not NCCL's are no text */
+	struct nccl_open_trace *traces; /* NULL: none was open yet */
 };
 
 /* One NCCL message: text without its prefix. */
 struct message {
 	const char *host, *text;
 	const char *where; /* WARN: file:line, else NULL */
+	const char *stamp; /* the time before its origin, "" none */
 	int64_t pid, tid;
 	int dev;	 /* -1 unknown */
 	int hint;	 /* rank as the launcher's prefix or the caller says; -1 */
 	bool may_be_cut; /* as long as NCCL's buffer */
+	int times;	 /* that it stands for: Ray folds lines of other processes */
 };
 
 /* The log's copy of a text. */
 const char *nccl_log_text(struct nccl_log *log, const char *text, size_t len);
+
+#define NCCL_TEXTS	 65536
+#define NCCL_OPEN_TRACES 32
+
+/* nccl_log_torch.c: a line of PyTorch's watchdog or of a Python traceback is taken; false: it is none of these. */
+bool nccl_log_torch(struct nccl_log *log, const char *line);
+void nccl_torch_join(struct nccl_log *log);
+void nccl_torch_release(struct nccl_log_raw *raw);
+
+/* nccl_log_print.c: "0-3,7" of n ascending numbers of at least `width` digits. */
+void nccl_print_list(FILE *out, const int *numbers, int n, int width);
+
+/* nccl_cause.c: the built-in table; the row of a line's text, NULL: none; peer and device that it names; the time in
+ * front of `end`, NAN: none. */
+void nccl_causes_init(struct nccl_log *log);
+const struct nccl_cause *nccl_cause_of(const struct nccl_log *log, const char *where,
+				       const char *text);
+void nccl_cause_names(struct nccl_log *log, struct nccl_warning *warning);
+double nccl_log_time(const char *text, const char *end);
+
+/* A line that is no message of NCCL's, as it is: a failure of the program, or nothing. */
+void nccl_log_foreign(struct nccl_log *log, char *line);
+/* The rank that a launcher's prefix names, -1: none. */
+int nccl_log_prefix_rank(const char *line, const char *end);
 
 /* Append an item (an expression, commas allowed). */
 #define raw_add(list, count, ...)                                                                  \

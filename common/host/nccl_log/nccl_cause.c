@@ -211,6 +211,14 @@ const struct nccl_warning *nccl_log_failure(const struct nccl_log *log)
 	return first;
 }
 
+/* A build's folders stand before the file. */
+static const char *short_where(const char *where)
+{
+	const char *file = strrchr(where, '/');
+
+	return file && strlen(where) > 40 ? file + 1 : where;
+}
+
 /* "rank 1 on nodea (GPU 0) in init: WHAT, device mlx5_5:1, peer 192.0.2.7<41109> (nvls.cc:254, 2025-07-21 19:05:29)". */
 static void print_sentence(FILE *out, const struct nccl_warning *w)
 {
@@ -230,7 +238,8 @@ static void print_sentence(FILE *out, const struct nccl_warning *w)
 	if (*w->peer)
 		fprintf(out, ", peer %s", w->peer);
 	if (*w->where || *w->stamp)
-		fprintf(out, " (%s%s%s)", w->where, *w->where && *w->stamp ? ", " : "", w->stamp);
+		fprintf(out, " (%s%s%s)", short_where(w->where), *w->where && *w->stamp ? ", " : "",
+			w->stamp);
 	if (w->count > 1)
 		fprintf(out, ", %d times", w->count);
 	fprintf(out, "\n");

@@ -389,7 +389,7 @@ void nccl_log_finish(struct nccl_log *log)
 	raw_free(log);
 }
 
-static void comm_free(struct nccl_comm *comm)
+void nccl_comm_free(struct nccl_comm *comm)
 {
 	for (int r = 0; r < comm->n_rings; r++)
 		free(comm->rings[r].order);
@@ -405,7 +405,7 @@ void nccl_log_release(struct nccl_log *log)
 {
 	raw_free(log);
 	for (int i = 0; i < log->n_comms; i++)
-		comm_free(&log->comms[i]);
+		nccl_comm_free(&log->comms[i]);
 	for (int i = 0; i < log->n_warnings; i++)
 		free(log->warnings[i].ranks);
 	free(log->hosts);

@@ -4,14 +4,15 @@
 #include "base/error.h"
 
 /* Call nccl_log_init, then nccl_log_read_stream or nccl_log_read_file any number of times, then
- * nccl_log_finish once; look and print; nccl_log_release. Formats: NCCL 2.19 to 2.30 (init.cc,
+ * nccl_log_finish once; look and print; nccl_log_release. Formats: NCCL 2.4 to 2.32 (init.cc,
  * enqueue.cc, p2p.cc, shm.cc, net.cc, topo.cc). Other lines are passed over. Lack of memory ends
  * the process (must).
  *
  * Few lines name a communicator. A line belongs to the communicator under initialisation in its
  * thread (host:pid:tid), else to the newest call's of its device. Communicators of several ranks
- * are the same where the commId is, or parent, split count and colour. Without such lines the n-th
- * unknown communicators of all processes and devices are one ("guessed 0").
+ * are the same where the commId is, or parent, split count and colour. Lines of a thread whose Init line is torn or cut
+ * off belong to the communicator that its later lines name. Without such lines the n-th unknown communicators of all
+ * processes and devices are one ("guessed 0").
  *
  * All text belongs to the log, equal texts have equal addresses. */
 
@@ -63,6 +64,7 @@ struct nccl_link {
 struct nccl_comm {
 	const char *id;	    /* "0xdf6d...", "split of 0x.. (count 1, color 0)", "guessed 0" */
 	int nranks, nnodes; /* 0 unknown */
+	bool moved;	    /* while reading: its lines are another communicator's */
 	int gdr;	    /* 1 or 0 as "Connected all rings" says; -1 while not */
 	int nvls;	    /* 1 multicast available, 0 not, -1 unknown */
 	int coll_channels, nvls_channels; /* -1 unknown */
@@ -155,6 +157,7 @@ struct nccl_log {
 	int64_t unplaced;	   /* lines about a communicator that could not be told */
 	int64_t folded;		   /* lines that Ray left out ("[repeated 3x across cluster]") */
 	bool rccl;		   /* AMD's library */
+	bool old_form;		   /* lines of NCCL 2.4 or 2.5 */
 	struct nccl_log_raw *raw;  /* the reader's own; NULL after finish */
 	void *texts;
 };

@@ -71,6 +71,114 @@ static struct nccl_member *member_guess(struct nccl_log *log, const struct messa
 	return member_new(log, message, comm_named(log, id), rank, message->dev);
 }
 
+/* A communicator of the thread's own, for lines whose Init line is not here, or not yet. */
+static struct nccl_member *member_loose(struct nccl_log *log, const struct message *message,
+					int rank)
+{
+	struct place *thread = thread_of(log, message),
+		     *device = device_of(log, message, message->dev);
+	char id[400];
+
+	snprintf(id, sizeof(id), "thread %s:%" PRId64 ":%" PRId64, message->host, message->pid,
+		 message->tid);
+	thread->member = member_new(log, message, comm_named(log, id), rank, message->dev);
+	thread->loose = thread->member->comm + 1;
+	thread->in_init = true;
+	device->member = device->member ? device->member : thread->member;
+	device->first = device->first ? device->first : thread->member;
+	return thread->member;
+}
+
+/* The lines of communicator `from` are those of `to`. */
+static void move_lines(struct nccl_log *log, int from, int to)
+{
+	struct nccl_comm *a = &log->comms[from], *b = &log->comms[to];
+
+	for (int i = 0; i < a->n_members; i++) {
+		a->members[i]->comm = to;
+		raw_add(b->members, b->n_members, a->members[i]);
+	}
+	for (int i = 0; i < a->n_edges; i++)
+		raw_add(b->edges, b->n_edges, a->edges[i]);
+	for (int i = 0; i < a->n_links; i++)
+		raw_add(b->links, b->n_links, a->links[i]);
+	for (int i = 0; i < a->n_says; i++)
+		nccl_comm_say(b, a->says[i]);
+	b->nranks = b->nranks ? b->nranks : a->nranks;
+	b->nnodes = b->nnodes ? b->nnodes : a->nnodes;
+	b->gdr = b->gdr >= 0 ? b->gdr : a->gdr;
+	b->nvls = b->nvls >= 0 ? b->nvls : a->nvls;
+	b->coll_channels = b->coll_channels >= 0 ? b->coll_channels : a->coll_channels;
+	b->nvls_channels = b->nvls_channels >= 0 ? b->nvls_channels : a->nvls_channels;
+	a->n_members = a->n_edges = a->n_links = a->n_says = 0;
+	a->moved = true;
+}
+
+/* The thread's nameless communicator is the one with this name. */
+static void claim_loose(struct nccl_log *log, struct place *thread, const char *id)
+{
+	if (thread->loose && *id) {
+		int to = comm_named(log, id);
+
+		move_lines(log, thread->loose - 1, to);
+		thread->loose = 0;
+	}
+}
+
+/* Takes out the communicators whose lines are another's; names of splits hold their parent's number. */
+static void drop_moved(struct nccl_log *log)
+{
+	int *numbers = must(malloc(((size_t)log->n_comms + 1) * sizeof(*numbers))), kept = 0, count,
+	    parent, color;
+	char id[96];
+
+	for (int i = 0; i < log->n_comms; i++)
+		numbers[i] = log->comms[i].moved ? -1 : kept++;
+	for (int i = 0; i < log->n_comms; i++) {
+		struct nccl_comm *comm = &log->comms[i];
+
+		if (comm->moved) {
+			nccl_comm_free(comm);
+			continue;
+		}
+		for (int m = 0; m < comm->n_members; m++)
+			comm->members[m]->comm = numbers[i];
+		if (sscanf(comm->id, "split %d of communicator %d, color %d", &count, &parent,
+			   &color) == 3 &&
+		    numbers[parent] >= 0) {
+			snprintf(id, sizeof(id), "split %d of communicator %d, color %d", count,
+				 numbers[parent], color);
+			comm->id = nccl_log_text(log, id, strlen(id));
+		}
+		log->comms[numbers[i]] = *comm;
+	}
+	log->n_comms = kept;
+	free(numbers);
+}
+
+void nccl_log_settle(struct nccl_log *log)
+{
+	int n = log->n_comms;
+
+	for (int i = 0; i < n; i++) {
+		struct nccl_member *member;
+		struct message message = { .dev = -1 };
+		char id[32];
+		int to;
+
+		if (strncmp(log->comms[i].id, "thread ", 7) != 0 || log->comms[i].n_members == 0)
+			continue;
+		member = log->comms[i].members[0];
+		message.host = member->host;
+		message.pid = member->pid;
+		snprintf(id, sizeof(id), "guessed %d",
+			 device_of(log, &message, member->dev)->number++);
+		to = comm_named(log, id);
+		move_lines(log, i, to);
+	}
+	drop_moved(log);
+}
+
 static bool fits(const struct nccl_member *member, int rank)
 {
 	return member && (rank < 0 || member->rank < 0 || member->rank == rank);
@@ -90,6 +198,8 @@ struct nccl_member *nccl_log_member(struct nccl_log *log, const struct message *
 			likely[i]->rank = rank;
 		return likely[i];
 	}
+	if (!thread->member && (!device->member || rank >= 0))
+		return member_loose(log, message, rank >= 0 ? rank : message->hint);
 	log->unplaced++;
 	return NULL;
 }
@@ -151,11 +261,13 @@ static void init_take(struct nccl_log *log, const struct message *message,
 	struct nccl_member *member;
 
 	from.dev = line->dev;
-	if (!line->start && fits(address->member, line->rank))
+	if (!line->start && fits(address->member, line->rank)) {
+		claim_loose(log, thread, line->id);
 		member = address->member;
-	else if (!line->start && thread->in_init && fits(thread->member, line->rank))
+	} else if (!line->start && thread->in_init && fits(thread->member, line->rank)) {
+		claim_loose(log, thread, line->id);
 		member = thread->member;
-	else if (!line->id[0])
+	} else if (!line->id[0])
 		member = member_guess(log, &from, line->rank);
 	else
 		member = member_new(log, &from, comm_named(log, line->id), line->rank, line->dev);

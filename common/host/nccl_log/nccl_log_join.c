@@ -169,13 +169,28 @@ static void join_warning(struct nccl_log *log, struct nccl_warning *warning)
 	warning->in_init = newest && newest->state == NCCL_STATE_STARTED;
 }
 
+/* Two ranks form one ring, whichever of its lines are here. */
+static void join_pair(struct nccl_comm *comm)
+{
+	for (int i = 0; comm->nranks == 2 && i < comm->n_links; i++) {
+		const struct nccl_link *link = &comm->links[i];
+
+		if (link->connection != 0 || link->from + link->to != 1)
+			continue;
+		raw_add(comm->edges, comm->n_edges, (struct nccl_edge){ link->channel, 0, 1 });
+		raw_add(comm->edges, comm->n_edges, (struct nccl_edge){ link->channel, 1, 0 });
+	}
+}
+
 void nccl_log_join(struct nccl_log *log)
 {
+	nccl_log_settle(log);
 	for (int i = 0; i < log->n_comms; i++) {
 		struct nccl_comm *comm = &log->comms[i];
 
 		sort(comm->members, comm->n_members, sizeof(struct nccl_member *), by_rank);
 		SORT_UNIQUE(comm->links, comm->n_links, by_link);
+		join_pair(comm);
 		join_rings(comm);
 	}
 	nccl_torch_join(log);

@@ -51,9 +51,10 @@ static void on_channel(struct nccl_log *log, const struct message *message)
 	int order = 0, steps = 0;
 
 	if (sscanf(message->text, "Channel %d/%d :%n %d[%*x] -> %d[%*x] %n", &link.channel,
-		   &link.connection, &order, &link.from, &link.to, &steps) == 1)
-		sscanf(message->text, "Channel %*d : %d[%*x] -> %d[%*x] %n", &link.from, &link.to,
-		       &steps);
+		   &link.connection, &order, &link.from, &link.to, &steps) == 1 &&
+	    sscanf(message->text, "Channel %*d : %d[%*x] -> %d[%*x] %n", &link.from, &link.to,
+		   &steps) < 2)
+		sscanf(message->text, "Channel %*d :%n", &order);
 	if (!is_channel(link.channel) || (!order && !steps))
 		return;
 	if (!strchr(message->text, '[')) {
@@ -72,11 +73,38 @@ static void on_channel(struct nccl_log *log, const struct message *message)
 		raw_add(comm->links, comm->n_links, link);
 }
 
+/* NCCL 2.4 and 2.5: "Ring 00 : 1[1] -> 0[0] via P2P/IPC", "Ring 00 : 1 -> 2 [send] via NET/Socket/0". */
+static void on_ring_link(struct nccl_log *log, const struct message *message)
+{
+	struct nccl_link link = { 0 };
+	struct nccl_comm *comm;
+	const char *via = strstr(message->text, " via ");
+	int n = 0;
+
+	if (sscanf(message->text, "Ring %d : %d%n", &link.channel, &link.from, &n) < 2)
+		return;
+	n += message->text[n] == '[' ? (int)strcspn(message->text + n, " ") : 0;
+	if (sscanf(message->text + n, " -> %d", &link.to) < 1 || !is_channel(link.channel) ||
+	    !is_rank(link.from) || !is_rank(link.to))
+		return;
+	log->old_form = true;
+	link.receiving = strstr(message->text, "[receive]") != NULL;
+	link.transport = nccl_log_text(log, via + 5, strlen(via + 5));
+	comm = nccl_log_comm_of(log, message, link.receiving ? link.to : link.from);
+	if (comm)
+		raw_add(comm->links, comm->n_links, link);
+}
+
 static void on_ring(struct nccl_log *log, const struct message *message)
 {
 	struct nccl_edge edge;
 	struct nccl_comm *comm;
 	int before;
+
+	if (strstr(message->text, " via ")) {
+		on_ring_link(log, message);
+		return;
+	}
 
 	if (sscanf(message->text, "Ring %d : %d -> %d -> %d", &edge.channel, &before, &edge.rank,
 		   &edge.next) < 4 ||
@@ -92,8 +120,7 @@ static void on_ring(struct nccl_log *log, const struct message *message)
 
 /* ---- facts about a communicator ----------------------------------------------------------- */
 
-/* Lines shown in NCCL's own words. */
-static void add_fact(struct nccl_comm *comm, const char *text)
+void nccl_comm_say(struct nccl_comm *comm, const char *text)
 {
 	for (int i = 0; i < comm->n_says; i++)
 		if (comm->says[i] == text)
@@ -110,8 +137,8 @@ static void on_choice(struct nccl_log *log, const struct message *message)
 		nccl_place(log, message->host, message->pid, PLACE_PROCESS, 0)->member;
 
 	if (member)
-		add_fact(&log->comms[member->comm],
-			 nccl_log_text(log, message->text, strlen(message->text)));
+		nccl_comm_say(&log->comms[member->comm],
+			      nccl_log_text(log, message->text, strlen(message->text)));
 	else
 		log->unplaced++;
 }
@@ -123,7 +150,7 @@ static void on_fact(struct nccl_log *log, const struct message *message)
 
 	if (!comm)
 		return;
-	add_fact(comm, text);
+	nccl_comm_say(comm, text);
 	sscanf(text, "Connected all rings, use ring PXN %*d GDR %d", &comm->gdr);
 	if (strncmp(text, "Connected NVLS", 14) == 0 ||
 	    strncmp(text, "NVLS multicast support is available", 35) == 0)
@@ -171,11 +198,18 @@ static void on_comm(struct nccl_log *log, const struct message *message)
 	struct nccl_member *member;
 	uint64_t address;
 	const char *p = strstr(message->text, "nNodes ");
-	int nodes = 0;
+	struct place *place;
+	int nodes = 0, rank = -1, nranks = 0;
 
-	if (sscanf(message->text, "comm %lx rank ", &address) < 1)
+	if (sscanf(message->text, "comm %lx rank %d nRanks %d", &address, &rank, &nranks) < 1)
 		return;
-	member = nccl_place(log, message->host, message->pid, PLACE_ADDRESS, address)->member;
+	place = nccl_place(log, message->host, message->pid, PLACE_ADDRESS, address);
+	if (!place->member && p && is_rank(rank) && nranks > rank && nranks <= NCCL_LOG_RANKS) {
+		place->member = nccl_log_member(log, message, rank);
+		if (place->member)
+			log->comms[place->member->comm].nranks = nranks;
+	}
+	member = place->member;
 	if (!member)
 		return;
 	if (p && sscanf(p, "nNodes %d", &nodes) == 1 && is_rank(nodes) && nodes > 0)
@@ -234,6 +268,7 @@ static void on_network(struct nccl_log *log, const struct message *message)
 
 static void on_version(struct nccl_log *log, const struct message *message)
 {
+	log->rccl |= strstr(message->text, "+hip") != NULL;
 	log->version = nccl_log_text(log, message->text + 13, strcspn(message->text + 13, " "));
 }
 

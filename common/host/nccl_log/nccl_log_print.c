@@ -87,6 +87,15 @@ static void print_head(FILE *out, const struct nccl_log *log)
 	for (int i = 0; i < log->n_hosts; i++)
 		fprintf(out, " %s", log->hosts[i]);
 	fprintf(out, "\n");
+	if (log->rccl)
+		fprintf(out, "This is RCCL, AMD's library: advice about NVIDIA's drivers does not "
+			     "fit it.\n");
+	if (log->old_form)
+		fprintf(out, "The lines have the form of NCCL 2.4 and 2.5, which say less than "
+			     "later ones.\n");
+	else if (log->version && strncmp(log->version, "2.", 2) == 0 && atoi(log->version + 2) < 4)
+		fprintf(out, "NCCL %s is too old: lines of 2.4 and later are read.\n",
+			log->version);
 	if (log->folded)
 		fprintf(out,
 			"Ray left out %ld lines that other processes wrote alike: what they said "
@@ -122,6 +131,27 @@ static void print_ring(FILE *out, const struct nccl_comm *comm, const struct ncc
 		fprintf(out, " ... (not complete)");
 	if (ring->differs)
 		fprintf(out, " (lines contradict each other)");
+}
+
+#define STEPS 16
+
+/* Steps of which lines tell, where no ring is known. */
+static void print_steps(FILE *out, const struct nccl_comm *comm)
+{
+	int n = 0;
+
+	for (int i = 0; i < comm->n_links && comm->n_rings == 0; i++) {
+		const struct nccl_link *link = &comm->links[i];
+
+		if (i > 0 && link[-1].channel == link->channel && link[-1].from == link->from &&
+		    link[-1].to == link->to)
+			continue; /* the receiver's line */
+		if (n++ < STEPS)
+			fprintf(out, "  channel %02d: %d -%s-> %d\n", link->channel, link->from,
+				link->transport, link->to);
+	}
+	if (n > STEPS)
+		fprintf(out, "  and %d more steps\n", n - STEPS);
 }
 
 /* Prints the rings of each channel, equal texts once with all their channels. */
@@ -239,6 +269,7 @@ void nccl_log_print(FILE *out, const struct nccl_log *log, const struct topo_sys
 		print_comm(out, log, &log->comms[i]);
 		print_lint(out, log, topo, i);
 		print_channels(out, &log->comms[i]);
+		print_steps(out, &log->comms[i]);
 	}
 	fprintf(out, "\ndetails\n");
 	for (int i = 0; i < log->n_settings; i++)

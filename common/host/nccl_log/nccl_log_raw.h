@@ -26,7 +26,8 @@ struct place {
 	struct nccl_member *member;
 	struct nccl_member *first; /* device: its first */
 	bool in_init;
-	bool seen;   /* process: a line is from it */
+	bool seen; /* process: a line is from it */
+	int loose; /* thread: 1 + the number of a communicator of its own, of which no line has said the name */
 	int warning; /* thread: the number of its newest WARN, 0 none */
 	/* Host, communicator, warning: its own, from 1; device: communicators without an id. */
 	int number;
@@ -92,8 +93,17 @@ struct place *nccl_place(struct nccl_log *log, const char *host, int64_t pid, en
  * told. */
 struct nccl_member *nccl_log_member(struct nccl_log *log, const struct message *message, int rank);
 
+/* nccl_log_comm.c: brings what threads said of communicators without a name to the ones that it belongs to. */
+void nccl_log_settle(struct nccl_log *log);
+
 /* Its communicator, or NULL. */
 struct nccl_comm *nccl_log_comm_of(struct nccl_log *log, const struct message *message, int rank);
+
+/* nccl_log_line.c: one more line about it in NCCL's own words, unless it is there. */
+void nccl_comm_say(struct nccl_comm *comm, const char *text);
+
+/* Frees what belongs to it. */
+void nccl_comm_free(struct nccl_comm *comm);
 
 /* Take in one message. */
 void nccl_log_message(struct nccl_log *log, const struct message *message);

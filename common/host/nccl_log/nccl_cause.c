@@ -13,8 +13,8 @@ __asm__(".section .rodata\n"
 
 #define TABLE_BYTES (1 << 20)
 
-static const char *const classes[] = { "cause",	  "peer", "unknown", "symptom",
-				       "follows", "slow", "quiet" };
+static const char *const classes[] = { "cause", "peer", "unknown", "symptom", "follows",
+				       "trace", "ring", "slow",	   "quiet" };
 #define N_CLASSES (sizeof(classes) / sizeof(classes[0]))
 
 /* ---- the table ---------------------------------------------------------------------------- */
@@ -51,7 +51,7 @@ static bool add_row(struct nccl_log *log, char *line)
 
 		while (c < N_CLASSES && strcmp(class, classes[c]) != 0)
 			c++;
-		if (c == N_CLASSES || c == NCCL_UNKNOWN || n < 2 || !*row.what)
+		if (c == N_CLASSES || c == NCCL_UNKNOWN || c == NCCL_TRACE || n < 2 || !*row.what)
 			return false;
 		row.class = (enum nccl_class)c;
 	}
@@ -167,14 +167,19 @@ void nccl_cause_names(struct nccl_log *log, struct nccl_warning *warning)
  * there. */
 double nccl_log_time(const char *text, const char *end)
 {
-	int month, day, hour, minute;
+	int month, day, hour, minute, digits;
 	double second;
 
 	for (const char *p = text; (p = memchr(p, '[', (size_t)(end - p))); p++)
 		if (sscanf(p, "[%*4d-%2d-%2d%*1[ T]%2d:%2d:%lf", &month, &day, &hour, &minute,
 			   &second) == 5 ||
-		    sscanf(p, "[%*1[EWIF]%2d%2d %2d:%2d:%lf", &month, &day, &hour, &minute,
-			   &second) == 5)
+		    ((digits = (int)strspn(p + 1 + (strspn(p + 1, "EWIF") == 1), "0123456789")) >=
+			     3 &&
+		     digits <= 4 &&
+		     sscanf(p,
+			    digits == 3 ? "[%*1[EWIF]%1d%2d %2d:%2d:%lf"
+					: "[%*1[EWIF]%2d%2d %2d:%2d:%lf",
+			    &month, &day, &hour, &minute, &second) == 5))
 			return (((month * 31 + day) * 24.0 + hour) * 60 + minute) * 60 + second;
 	return NAN;
 }
@@ -183,6 +188,10 @@ double nccl_log_time(const char *text, const char *end)
 
 enum nccl_class nccl_warning_class(const struct nccl_warning *warning)
 {
+	if (warning->trace) /* "-> 7": in progress */
+		return strcmp(warning->text, "-> 0") == 0 || strcmp(warning->text, "-> 7") == 0
+			       ? NCCL_QUIET
+			       : NCCL_TRACE;
 	if (warning->cause)
 		return warning->cause->class;
 	return warning->failed ? NCCL_UNKNOWN : NCCL_QUIET;
@@ -202,13 +211,30 @@ const struct nccl_warning *nccl_log_failure(const struct nccl_log *log)
 		const struct nccl_warning *w = &log->warnings[i];
 		enum nccl_class class = nccl_warning_class(w);
 
-		if (w->trace || class > NCCL_FOLLOWS)
+		if (class > NCCL_TRACE)
 			continue;
 		if (!first || class < nccl_warning_class(first) ||
 		    (class == nccl_warning_class(first) && is_before(w, first)))
 			first = w;
 	}
 	return first;
+}
+
+/* The result that a trace hands up. */
+static const char *result_of(const struct nccl_warning *trace)
+{
+	static const char *const results[] = {
+		"",
+		"NCCL failed in a CUDA call (1), and no WARN line says why",
+		"NCCL failed in a system call (2), and no WARN line says why",
+		"NCCL failed inside (3), and no WARN line says why",
+		"NCCL refused an argument (4), and no WARN line says why",
+		"NCCL refused the way it was called (5), and no WARN line says why",
+		"another process ended, or the network failed (6), and no WARN line says why",
+	};
+	int result = atoi(trace->text + 3);
+
+	return results[result > 0 && result < 7 ? result : 3];
 }
 
 /* A build's folders stand before the file. */
@@ -232,7 +258,10 @@ static void print_sentence(FILE *out, const struct nccl_warning *w)
 		fprintf(out, " on %s", w->host);
 	if (w->dev >= 0)
 		fprintf(out, " (GPU %d)", w->dev);
-	fprintf(out, "%s: %s", w->in_init ? " in init" : "", w->cause ? w->cause->what : w->text);
+	fprintf(out, "%s: %s", w->in_init ? " in init" : "",
+		w->trace   ? result_of(w)
+		: w->cause ? w->cause->what
+			   : w->text);
 	if (*w->device)
 		fprintf(out, ", device %s", w->device);
 	if (*w->peer)
@@ -257,7 +286,7 @@ static void print_others(FILE *out, const struct nccl_log *log, const struct ncc
 		const struct nccl_warning *w = &log->warnings[i];
 		enum nccl_class class = nccl_warning_class(w);
 
-		if (w == first || w->trace || class < from || class > to || n++ >= SHOWN)
+		if (w == first || class == NCCL_TRACE || class < from || class > to || n++ >= SHOWN)
 			continue;
 		fprintf(out, "  %s: ", lead);
 		print_sentence(out, w);
@@ -299,7 +328,7 @@ void nccl_log_print_slow(FILE *out, const struct nccl_log *log)
 
 		for (int k = 0; k < i; k++)
 			again |= log->warnings[k].cause == w->cause;
-		if (again || nccl_warning_class(w) != NCCL_SLOW)
+		if (again || nccl_warning_class(w) < NCCL_RING || nccl_warning_class(w) > NCCL_SLOW)
 			continue;
 		fprintf(out, "slower: ");
 		print_sentence(out, w);

@@ -114,12 +114,14 @@ static char *origin_before(struct nccl_log *log, char *start, char *end, struct 
 	if (!p || p == start || p[-1] != ':')
 		return NULL;
 	host_end = --p;
-	while (p > start && (isalnum((unsigned char)p[-1]) || strchr("-_.", p[-1])) &&
+	while (p > start && (isalnum((unsigned char)p[-1]) || strchr("-_.<>", p[-1])) &&
 	       host_end - p < 256)
 		p--;
-	if (p == host_end)
-		return NULL;
 	message->dev = (int)dev;
+	if (p == host_end) { /* a name that was taken out */
+		message->host = nccl_log_text(log, "?", 1);
+		return p == start || p[-1] == ' ' ? p : NULL;
+	}
 	message->host = host_of(log, p, host_end, message->pid);
 	return host_end - strlen(message->host);
 }
@@ -131,6 +133,8 @@ int nccl_log_prefix_rank(const char *line, const char *end)
 	const char *p;
 
 	if (sscanf(line, " [%*d,%d]%n", &rank, &n) == 1 && n && rank >= 0)
+		return rank;
+	if (sscanf(line, " [%d] %n", &rank, &n) == 1 && n && line + n == end && rank >= 0)
 		return rank;
 	n = 0;
 	if (sscanf(line, " %d:%n", &rank, &n) == 1 && n && line + n <= end &&
@@ -412,6 +416,9 @@ void nccl_log_release(struct nccl_log *log)
 	free(log->comms);
 	free(log->warnings);
 	free(log->waits);
+	free(log->nics);
+	free(log->facts);
+	free(log->without_ib);
 	free(log->causes);
 	free(log->causes_text);
 	free(log->paths);

@@ -83,7 +83,9 @@ enum nccl_class {
 	NCCL_PEER,
 	NCCL_UNKNOWN,
 	NCCL_SYMPTOM,
-	NCCL_FOLLOWS, /* these and the ones above are failures */
+	NCCL_FOLLOWS,
+	NCCL_TRACE, /* no row: "file:line -> result"; this and the ones above are failures */
+	NCCL_RING,
 	NCCL_SLOW,
 	NCCL_QUIET
 };
@@ -132,6 +134,20 @@ struct nccl_wait {
 	int64_t line;
 };
 
+/* A network device that NCCL lists on a host. */
+struct nccl_nic {
+	const char *host, *name, *link; /* "mlx5_0:1", "RoCE"; link: "" not said */
+	int index;			/* NCCL's number, -1 not said */
+	int mbps;			/* 0: not said */
+	int gdr;			/* GPUDirect RDMA: 1 on, 0 off, -1 not said */
+	int64_t steps;			/* of all communicators, that go over it */
+};
+
+/* All that a host's lines say of its bootstrap, plugins and networks. */
+struct nccl_fact {
+	const char *kind, *text, *host;
+};
+
 struct nccl_setting {
 	const char *name, *value;
 };
@@ -144,6 +160,10 @@ struct nccl_log {
 	struct nccl_path *paths;       /* by host and GPU */
 	struct nccl_setting *settings; /* NCCL_* "set by environment", by name */
 	int n_hosts, n_comms, n_warnings, n_paths, n_settings;
+	struct nccl_nic *nics;	 /* by index, name and host */
+	struct nccl_fact *facts; /* by kind, text and host */
+	int n_nics, n_facts;
+	bool *without_ib;	 /* by host: NCCL found no InfiniBand or RoCE device there */
 	struct nccl_wait *waits; /* by group and rank */
 	int n_waits;
 	const char *traceback, *error;	/* of Python: its frames, and its last line; NULL: none */
@@ -249,6 +269,9 @@ void nccl_log_print_hang(FILE *out, const struct nccl_log *log);
 void nccl_log_print_traceback(FILE *out, const struct nccl_log *log);
 /* The rows of class slow: all that makes the run slower, by the table. */
 void nccl_log_print_slow(FILE *out, const struct nccl_log *log);
+
+/* NICs and networks of the hosts. */
+void nccl_log_print_node(FILE *out, const struct nccl_log *log);
 
 /* The head of the log, its failure, then all of the following. */
 void nccl_log_print(FILE *out, const struct nccl_log *log, const struct topo_system *topo);

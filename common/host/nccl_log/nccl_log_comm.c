@@ -188,9 +188,18 @@ struct nccl_member *nccl_log_member(struct nccl_log *log, const struct message *
 {
 	const struct place *thread = thread_of(log, message);
 	const struct place *device = device_of(log, message, message->dev);
+	const char *named = strstr(message->text,
+				   " comm 0x"); /* 2.15 to 2.18, RCCL: "... comm 0x88 nRanks 02" */
+	struct place *address = NULL;
+	uint64_t at;
+	int nranks = 0;
 	struct nccl_member *const likely[] = { thread->in_init ? thread->member : NULL,
 					       device->member, thread->member, device->first };
 
+	if (named && sscanf(named, " comm %lx nRanks %d", &at, &nranks) == 2)
+		address = nccl_place(log, message->host, message->pid, PLACE_ADDRESS, at);
+	if (address && address->member && fits(address->member, rank))
+		return address->member;
 	for (size_t i = 0; i < sizeof(likely) / sizeof(likely[0]); i++) {
 		if (!fits(likely[i], rank))
 			continue;
@@ -198,10 +207,16 @@ struct nccl_member *nccl_log_member(struct nccl_log *log, const struct message *
 			likely[i]->rank = rank;
 		return likely[i];
 	}
-	if (!thread->member && (!device->member || rank >= 0))
+	if (thread->member || (device->member && rank < 0)) {
+		log->unplaced++;
+		return NULL;
+	}
+	if (!address)
 		return member_loose(log, message, rank >= 0 ? rank : message->hint);
-	log->unplaced++;
-	return NULL;
+	address->member = member_loose(log, message, rank >= 0 ? rank : message->hint);
+	if (nranks > 0 && nranks <= NCCL_LOG_RANKS)
+		log->comms[address->member->comm].nranks = nranks;
+	return address->member;
 }
 
 struct nccl_comm *nccl_log_comm_of(struct nccl_log *log, const struct message *message, int rank)

@@ -67,6 +67,8 @@ static void on_channel(struct nccl_log *log, const struct message *message)
 	via += 4;
 	link.receiving = strncmp(message->text + steps, "[receive]", 9) == 0;
 	comm = nccl_log_comm_of(log, message, link.receiving ? link.to : link.from);
+	if (strncmp(via, "direct shared memory", 20) == 0) /* before 2.8 */
+		via = "SHM/direct";
 	steps = strncmp(via, "P2P/direct pointer", 18) == 0 ? 18 : 0;
 	link.transport = nccl_log_text(log, via, (size_t)steps + strcspn(via + steps, " "));
 	if (comm)
@@ -261,6 +263,21 @@ static void on_setting(struct nccl_log *log, const struct message *message)
 	raw_add(log->settings, log->n_settings, setting);
 }
 
+static void on_bootstrap(struct nccl_log *log, const struct message *message)
+{
+	nccl_host_say(log, message, "bootstrap");
+}
+
+static void on_plugin(struct nccl_log *log, const struct message *message)
+{
+	nccl_host_say(log, message, "plugin");
+}
+
+static void on_topology(struct nccl_log *log, const struct message *message)
+{
+	nccl_host_say(log, message, "topology");
+}
+
 static void on_network(struct nccl_log *log, const struct message *message)
 {
 	log->network = nccl_log_text(log, message->text + 14, strcspn(message->text + 14, " "));
@@ -348,7 +365,7 @@ static struct nccl_warning *add_warning(struct nccl_log *log, const struct messa
 }
 
 /* INFO lines tell of no failure, but may say what makes a run slower. */
-static void on_other(struct nccl_log *log, const struct message *message)
+void nccl_log_other(struct nccl_log *log, const struct message *message)
 {
 	const struct nccl_cause *cause;
 
@@ -357,7 +374,7 @@ static void on_other(struct nccl_log *log, const struct message *message)
 	    !strstr(message->text, "retrying") && !strstr(message->text, "undefined symbol"))
 		return;
 	cause = nccl_cause_of(log, "", message->text);
-	if (cause && cause->class == NCCL_SLOW)
+	if (cause && (cause->class == NCCL_SLOW || cause->class == NCCL_RING))
 		add_warning(log, message, "", message->text);
 }
 
@@ -370,7 +387,7 @@ static void on_trace(struct nccl_log *log, const struct message *message)
 	struct nccl_warning *trace;
 
 	if (sscanf(message->text, "%*[^: ]:%*d%n -> %*d%n", &end, &n) == EOF || !n) {
-		on_other(log, message);
+		nccl_log_other(log, message);
 		return;
 	}
 	thread = nccl_place(log, message->host, message->pid, PLACE_THREAD, (uint64_t)message->tid);
@@ -395,9 +412,10 @@ static void on_warning(struct nccl_log *log, const struct message *message)
 /* Text that may be a failure of the program: rows of the table are tried on these lines alone. */
 static bool is_failure_like(const char *line)
 {
-	static const char *const about[] = { "CUDA",	     "NCCL", "nccl",
-					     "ProcessGroup", "c10d", "exitcode: -" };
-	static const char *const like[] = { "rror", "ailed", "out of memory", "stuck", "exit" };
+	static const char *const about[] = { "CUDA", "NCCL",	    "nccl",    "ProcessGroup",
+					     "c10d", "exitcode: -", "NET/OFI", "libfabric" };
+	static const char *const like[] = { "rror", "ailed", "out of memory", "stuck",
+					    "exit", "WARN",  "empty list" };
 	bool is = false;
 
 	for (size_t i = 0; !is && i < sizeof(about) / sizeof(about[0]); i++)
@@ -443,6 +461,12 @@ void nccl_log_message(struct nccl_log *log, const struct message *message)
 		{ "Init timings - ", "", on_timings },
 		{ "GPU/", "", on_paths },
 		{ "Using network ", "", on_network },
+		{ "NET/", "", nccl_message_net },
+		{ "Bootstrap", "Using ", on_bootstrap },
+		{ "P2P plugin ", "", on_plugin },
+		{ "TUNER/", "oaded", on_plugin },
+		{ "Assigned ", " plugin ", on_plugin },
+		{ "Loading topology file ", "", on_topology },
 		{ "NCCL version ", "", on_version },
 		{ "NCCL_", "", on_setting },
 		{ "", "- Init START", nccl_message_init },

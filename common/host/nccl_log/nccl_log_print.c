@@ -272,6 +272,7 @@ void nccl_log_print(FILE *out, const struct nccl_log *log, const struct topo_sys
 		print_steps(out, &log->comms[i]);
 	}
 	fprintf(out, "\ndetails\n");
+	nccl_log_print_node(out, log);
 	for (int i = 0; i < log->n_settings; i++)
 		fprintf(out, "set: %s=%s\n", log->settings[i].name, log->settings[i].value);
 	for (int i = 0; i < log->n_comms; i++)

@@ -13,6 +13,9 @@ enum place_kind {
 	PLACE_ADDRESS,
 	PLACE_COMM,    /* by its id, in place of a host */
 	PLACE_WARNING, /* by the place of its line, in place of a host, and its text */
+	PLACE_NIC,     /* by its name's text */
+	PLACE_NIC_AT,  /* by its number on the host */
+	PLACE_FACT,    /* by its text */
 	PLACE_WAIT /* by the process group, in place of a host, and the rank, in place of a process */
 };
 
@@ -26,7 +29,8 @@ struct place {
 	struct nccl_member *member;
 	struct nccl_member *first; /* device: its first */
 	bool in_init;
-	bool seen; /* process: a line is from it */
+	bool seen;  /* process: a line is from it */
+	bool no_ib; /* host: it says that it has no such device */
 	int loose; /* thread: 1 + the number of a communicator of its own, of which no line has said the name */
 	int warning; /* thread: the number of its newest WARN, 0 none */
 	/* Host, communicator, warning: its own, from 1; device: communicators without an id. */
@@ -104,6 +108,21 @@ void nccl_comm_say(struct nccl_comm *comm, const char *text);
 
 /* Frees what belongs to it. */
 void nccl_comm_free(struct nccl_comm *comm);
+
+/* nccl_log_node.c: messages about networks, and others of hosts, which are facts of this kind; NICs and facts in order; the
+ * rings of a communicator against what its nodes have. */
+void nccl_message_net(struct nccl_log *log, const struct message *message);
+void nccl_host_say(struct nccl_log *log, const struct message *message, const char *kind);
+void nccl_node_join(struct nccl_log *log);
+void nccl_lint_node(const struct nccl_log *log, const struct nccl_comm *comm,
+		    struct nccl_lint *out);
+
+/* nccl_log_line.c: a message of no other kind. */
+void nccl_log_other(struct nccl_log *log, const struct message *message);
+
+/* nccl_log_lint.c: a finding, on a channel's ring (-1: on none). The same line for several channels is kept once. */
+void nccl_lint_add(struct nccl_lint *out, enum nccl_finding_kind kind, int channel,
+		   const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* Take in one message. */
 void nccl_log_message(struct nccl_log *log, const struct message *message);

@@ -253,7 +253,7 @@ static void print_sentence(FILE *out, const struct nccl_warning *w)
 	else if (w->pid >= 0)
 		fprintf(out, "process %" PRId64, w->pid);
 	else
-		fprintf(out, "a rank that is not named");
+		fprintf(out, "a line of the program");
 	if (*w->host)
 		fprintf(out, " on %s", w->host);
 	if (w->dev >= 0)
@@ -276,7 +276,54 @@ static void print_sentence(FILE *out, const struct nccl_warning *w)
 
 #define SHOWN 4
 
-/* The failures of these classes but for the first one, SHOWN of them. */
+static int by_rank(const void *a, const void *b)
+{
+	const int *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* The other ranks that failed as this one did. */
+static void print_alike(FILE *out, const struct nccl_log *log, const struct nccl_warning *first)
+{
+	int *ranks = NULL, n = 0, kept = 0;
+
+	for (int i = 0; i < log->n_warnings; i++) {
+		const struct nccl_warning *w = &log->warnings[i];
+
+		if (w != first && (w->cause != first->cause || !first->cause))
+			continue;
+		for (int k = 0; k < w->n_ranks; k++)
+			raw_add(ranks, n, w->ranks[k]);
+		if (w->rank >= 0)
+			raw_add(ranks, n, w->rank);
+	}
+	if (n > 1)
+		qsort(ranks, (size_t)n, sizeof(*ranks), by_rank);
+	for (int i = 0; i < n; i++)
+		if (ranks[i] != first->rank && (kept == 0 || ranks[kept - 1] != ranks[i]))
+			ranks[kept++] = ranks[i];
+	if (kept > 0) {
+		fprintf(out, "  the same on rank%s ", kept == 1 ? "" : "s");
+		nccl_print_list(out, ranks, kept, 1);
+		fprintf(out, "\n");
+	}
+	free(ranks);
+}
+
+/* Returns true if the warning is the first one of its row, and of none that `first` is of. */
+static bool is_new(const struct nccl_log *log, const struct nccl_warning *w,
+		   const struct nccl_warning *first)
+{
+	if (w == first || (w->cause && w->cause == first->cause))
+		return false;
+	for (const struct nccl_warning *before = log->warnings; before < w; before++)
+		if (w->cause && before->cause == w->cause)
+			return false;
+	return true;
+}
+
+/* The failures of these classes of which none is `first`'s, one for each row of the table, SHOWN of them. */
 static void print_others(FILE *out, const struct nccl_log *log, const struct nccl_warning *first,
 			 const char *lead, enum nccl_class from, enum nccl_class to)
 {
@@ -286,7 +333,8 @@ static void print_others(FILE *out, const struct nccl_log *log, const struct ncc
 		const struct nccl_warning *w = &log->warnings[i];
 		enum nccl_class class = nccl_warning_class(w);
 
-		if (w == first || class == NCCL_TRACE || class < from || class > to || n++ >= SHOWN)
+		if (class == NCCL_TRACE || class < from || class > to || !is_new(log, w, first) ||
+		    n++ >= SHOWN)
 			continue;
 		fprintf(out, "  %s: ", lead);
 		print_sentence(out, w);
@@ -295,9 +343,24 @@ static void print_others(FILE *out, const struct nccl_log *log, const struct ncc
 		fprintf(out, "  %s: %d more, see the warnings below\n", lead, n - SHOWN);
 }
 
+/* The first trace of the process before the warning: an error that NCCL handed up without a WARN. */
+static const struct nccl_warning *trace_before(const struct nccl_log *log,
+					       const struct nccl_warning *first)
+{
+	for (int i = 0; i < log->n_warnings; i++) {
+		const struct nccl_warning *w = &log->warnings[i];
+
+		if (nccl_warning_class(w) == NCCL_TRACE && w->line < first->line &&
+		    w->host == first->host && w->pid == first->pid)
+			return w;
+	}
+	return NULL;
+}
+
 void nccl_log_print_failure(FILE *out, const struct nccl_log *log)
 {
 	const struct nccl_warning *first = nccl_log_failure(log);
+	const struct nccl_warning *trace;
 	enum nccl_class class;
 
 	if (!first)
@@ -309,9 +372,14 @@ void nccl_log_print_failure(FILE *out, const struct nccl_log *log)
 		fprintf(out, "  means: %s\n", first->cause->means);
 	if (first->cause && *first->cause->fix)
 		fprintf(out, "  try: %s\n", first->cause->fix);
+	print_alike(out, log, first);
 	if (class == NCCL_FOLLOWS)
-		fprintf(out, "  Such a failure follows from another one, of which no line is "
+		fprintf(out, "  Such a failure follows from another one, of which no WARN line is "
 			     "here.\n");
+	if (class == NCCL_FOLLOWS && (trace = trace_before(log, first))) {
+		fprintf(out, "  before: ");
+		print_sentence(out, trace);
+	}
 	if (class <= NCCL_UNKNOWN) {
 		print_others(out, log, first, "also", NCCL_CAUSE, class);
 		print_others(out, log, first, "follows", class + 1, NCCL_FOLLOWS);

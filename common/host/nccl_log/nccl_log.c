@@ -397,8 +397,10 @@ void nccl_comm_free(struct nccl_comm *comm)
 {
 	for (int r = 0; r < comm->n_rings; r++)
 		free(comm->rings[r].order);
-	for (int m = 0; m < comm->n_members; m++)
+	for (int m = 0; m < comm->n_members; m++) {
+		free(comm->members[m]->calls);
 		free(comm->members[m]);
+	}
 	free(comm->rings);
 	free(comm->members);
 	free(comm->edges);

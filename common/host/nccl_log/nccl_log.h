@@ -27,6 +27,16 @@ enum nccl_state {
 	NCCL_STATE_DESTROYED
 };
 
+#define NCCL_CALLS 128 /* of a member are kept, the newest */
+
+/* A collective as it was enqueued. */
+struct nccl_call {
+	int64_t number; /* on the communicator, from 1 */
+	uint64_t count;
+	int root;
+	uint8_t kind, dtype, op; /* kind: enum call_kind; op: NCCL's number */
+};
+
 /* One rank of one communicator. */
 struct nccl_member {
 	int comm, rank; /* rank is -1 where no line says it */
@@ -37,6 +47,12 @@ struct nccl_member {
 	const char *host;
 	enum nccl_state state;
 	double init; /* seconds; NAN unknown */
+	struct nccl_call
+		*calls; /* NCCL_CALLS of them, call n at n % NCCL_CALLS; NULL: no lines of calls */
+	int64_t first, last; /* numbers of the first and last one that a line is of */
+	int64_t lines;	     /* of collectives */
+	bool counted;	     /* lines have opCount; else only their order tells the number */
+	bool grouped;	     /* several had one opCount */
 };
 
 /* A rank's successor in a channel's ring, as a Ring line or rank 0's Channel line has it. */
@@ -202,6 +218,9 @@ void nccl_log_release(struct nccl_log *log);
 
 /* The member with this rank, or NULL; any of several (a restart). */
 const struct nccl_member *nccl_comm_member(const struct nccl_comm *comm, int rank);
+
+/* The call with this number, NULL: no line is of it, or it is not kept. */
+const struct nccl_call *nccl_member_call(const struct nccl_member *member, int64_t number);
 
 /* The host of this rank, NULL unknown. */
 const char *nccl_comm_host(const struct nccl_comm *comm, int rank);

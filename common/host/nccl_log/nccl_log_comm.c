@@ -1,5 +1,6 @@
 /* nccl_log_comm.c: the communicator and rank of a line; initialisation, calls. */
 
+#include "base/call_value.h"
 #include "nccl_log/nccl_log_raw.h"
 
 /* The number of the communicator named `id`, made if new. */
@@ -320,21 +321,92 @@ static struct nccl_member *call_member(struct nccl_log *log, const struct messag
 	return place->member;
 }
 
+/* The kind of a name, -1: a send, a receive, or none of these. */
+static int kind_of(const char *name, size_t len)
+{
+	for (int kind = 0; kind < CALL_SEND; kind++)
+		if (strncasecmp(name, call_kind_name((enum call_kind)kind), len) == 0 &&
+		    strlen(call_kind_name((enum call_kind)kind)) == len)
+			return kind;
+	return -1;
+}
+
+const struct nccl_call *nccl_member_call(const struct nccl_member *member, int64_t number)
+{
+	const struct nccl_call *call = member->calls ? &member->calls[number % NCCL_CALLS] : NULL;
+
+	return call && number > 0 && call->number == number ? call : NULL;
+}
+
+/* Calls of a group have the opCount of its first one: then their order tells the number. */
+static void add_call(struct nccl_member *member, struct nccl_call call, int64_t op_count)
+{
+	bool counted = op_count >= 0;
+
+	if (member->counted && !counted)
+		return; /* the same call, said twice */
+	if (!member->calls || (counted && !member->counted)) {
+		free(member->calls);
+		member->calls = must(calloc(NCCL_CALLS, sizeof(*member->calls)));
+		member->counted = counted;
+		member->first = counted ? op_count + 1 : 1;
+		member->last = member->first - 1;
+		member->lines = 0;
+	}
+	member->grouped |= counted && member->lines > 0 && op_count + 1 == member->last;
+	call.number = counted && !member->grouped ? op_count + 1 : member->last + 1;
+	if (call.number <= 0 || call.number > INT64_MAX / 2)
+		return;
+	member->last = call.number;
+	member->lines++;
+	member->calls[call.number % NCCL_CALLS] = call;
+}
+
 void nccl_message_call(struct nccl_log *log, const struct message *message)
 {
 	const char *at = strstr(message->text, ": opCount ");
 	struct message from = *message;
 	struct nccl_member *member;
-	uint64_t address;
-	int nranks;
+	struct nccl_call call = { .root = -1 };
+	uint64_t address, op_count;
+	int nranks, dtype, op, kind;
 
 	if (sscanf(at,
-		   ": opCount %*x sendbuff %*s recvbuff %*s count %*u datatype %*d op %*d "
-		   "root %*d comm %lx [nranks=%d]",
-		   &address, &nranks) < 2 ||
+		   ": opCount %lx sendbuff %*s recvbuff %*s count %lu datatype %d op %d "
+		   "root %d comm %lx [nranks=%d]",
+		   &op_count, &call.count, &dtype, &op, &call.root, &address, &nranks) < 7 ||
 	    nranks < 1 || nranks > NCCL_LOG_RANKS || at == message->text)
 		return;
 	member = call_member(log, message, address, nranks);
 	from.dev = member->dev;
 	member_take(log, &from, member, false);
+	kind = kind_of(message->text, (size_t)(at - message->text));
+	if (kind < 0 || dtype < 0 || dtype >= DT_COUNT || op < 0 || op > 255)
+		return;
+	call.kind = (uint8_t)kind;
+	call.dtype = (uint8_t)dtype;
+	call.op = (uint8_t)op;
+	add_call(member, call, op_count < INT64_MAX / 4 ? (int64_t)op_count : -1);
+}
+
+/* "ncclAllReduce(7f00,7f00,1024,7,0,0,0x5000,0x1)": of NCCL_DEBUG=TRACE and subsystem CALL. */
+void nccl_message_api(struct nccl_log *log, const struct message *message)
+{
+	const char *open = strchr(message->text, '(');
+	struct nccl_call call = { .root = -1 };
+	struct nccl_member *member;
+	int dtype, op, kind;
+	uint64_t address;
+
+	if (!open || sscanf(open, "(%*[^,],%*[^,],%lu,%d,%d,%d,%lx,", &call.count, &dtype, &op,
+			    &call.root, &address) < 5)
+		return;
+	kind = kind_of(message->text + 4, (size_t)(open - message->text) - 4);
+	member = nccl_place(log, message->host, message->pid, PLACE_ADDRESS, address)->member;
+	if (kind < 0 || !member || dtype < 0 || dtype >= DT_COUNT || op < 0 || op > 255)
+		return;
+	call.kind = (uint8_t)kind;
+	call.dtype = (uint8_t)dtype;
+	call.op = (uint8_t)op;
+	add_call(member, call, -1);
 }

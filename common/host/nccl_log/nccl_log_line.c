@@ -67,8 +67,8 @@ static void on_channel(struct nccl_log *log, const struct message *message)
 	via += 4;
 	link.receiving = strncmp(message->text + steps, "[receive]", 9) == 0;
 	comm = nccl_log_comm_of(log, message, link.receiving ? link.to : link.from);
-	if (strncmp(via, "direct shared memory", 20) == 0) /* before 2.8 */
-		via = "SHM/direct";
+	if (strncmp(via, "direct shared memory", 20) == 0)
+		via = "SHM/direct"; /* as later ones have it */
 	steps = strncmp(via, "P2P/direct pointer", 18) == 0 ? 18 : 0;
 	link.transport = nccl_log_text(log, via, (size_t)steps + strcspn(via + steps, " "));
 	if (comm)
@@ -91,6 +91,7 @@ static void on_ring_link(struct nccl_log *log, const struct message *message)
 		return;
 	log->old_form = true;
 	link.receiving = strstr(message->text, "[receive]") != NULL;
+	via = strncmp(via + 5, "direct shared", 13) == 0 ? " via SHM/direct" : via;
 	link.transport = nccl_log_text(log, via + 5, strlen(via + 5));
 	comm = nccl_log_comm_of(log, message, link.receiving ? link.to : link.from);
 	if (comm)
@@ -472,6 +473,7 @@ void nccl_log_message(struct nccl_log *log, const struct message *message)
 		{ "", "- Init START", nccl_message_init },
 		{ "", "- Init COMPLETE", nccl_message_init },
 		{ "", ": opCount ", nccl_message_call },
+		{ "nccl", "(", nccl_message_api },
 		{ "comm ", "", on_comm },
 		{ "", " Bytes -> ", on_choice },
 		{ "", " coll channels, ", on_counts },

@@ -1,5 +1,6 @@
 /* nccl_log_print.c: the log as readable text: summary, rings, tuning, verdict on rings, warnings. */
 
+#include "base/call_value.h"
 #include "nccl_log/nccl_log_raw.h"
 
 void nccl_print_list(FILE *out, const int *numbers, int n, int width)
@@ -48,6 +49,47 @@ static void print_states(FILE *out, const struct nccl_comm *comm)
 	free(ranks);
 }
 
+#define ENDS 4
+
+/* How many collectives the ranks have enqueued, by lines of calls, the fewest first. */
+static void print_calls(FILE *out, const struct nccl_comm *comm)
+{
+	int *ranks = must(malloc(((size_t)comm->n_members + 1) * sizeof(*ranks)));
+	int64_t at = -1, next = 0;
+
+	for (int shown = 0; shown < ENDS && next < INT64_MAX; shown++, at = next) {
+		const struct nccl_call *call = NULL, *own;
+		bool alike;
+		int n = 0;
+
+		next = INT64_MAX;
+		for (int m = 0; m < comm->n_members; m++)
+			if (comm->members[m]->calls && comm->members[m]->last > at &&
+			    comm->members[m]->last < next)
+				next = comm->members[m]->last;
+		for (int m = 0; m < comm->n_members; m++) {
+			if (!comm->members[m]->calls || comm->members[m]->last != next)
+				continue;
+			own = nccl_member_call(comm->members[m], next);
+			alike = own && (n == 0 || (call && own->kind == call->kind &&
+						   own->count == call->count));
+			call = alike ? own : NULL;
+			ranks[n++] = comm->members[m]->rank;
+		}
+		if (n == 0)
+			break;
+		fprintf(out, "  %scalls end with collective %" PRId64 " of this communicator",
+			shown ? "others' " : "", next);
+		if (call)
+			fprintf(out, ", %s of %" PRIu64 " elements",
+				call_kind_name((enum call_kind)call->kind), call->count);
+		fprintf(out, ", on ranks ");
+		nccl_print_list(out, ranks, n, 1);
+		fprintf(out, "\n");
+	}
+	free(ranks);
+}
+
 /* PXN and GDR stand in this line. */
 static bool is_connected(const char *text)
 {
@@ -61,6 +103,7 @@ static void print_comm(FILE *out, const struct nccl_log *log, const struct nccl_
 	for (int i = 0; i < comm->n_says; i++)
 		if (is_connected(comm->says[i]))
 			fprintf(out, "  %s\n", comm->says[i]);
+	print_calls(out, comm);
 }
 
 static void print_details(FILE *out, const struct nccl_log *log, const struct nccl_comm *comm)

@@ -130,6 +130,7 @@ void nccl_log_message(struct nccl_log *log, const struct message *message);
 /* nccl_log_comm.c: messages about communicators, their members and calls. */
 void nccl_message_init(struct nccl_log *log, const struct message *message);
 void nccl_message_call(struct nccl_log *log, const struct message *message);
+void nccl_message_api(struct nccl_log *log, const struct message *message);
 
 /* nccl_log_join.c: sort what lines said, each once; make the rings. */
 void nccl_log_join(struct nccl_log *log);

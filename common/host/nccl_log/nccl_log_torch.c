@@ -336,6 +336,9 @@ static void print_silent(FILE *out, const struct nccl_log *log, int from, int en
 {
 	int last = log->waits[end - 1].rank, *ranks, n = 0, i = from;
 
+	for (int k = from; k < end; k++)
+		if (log->waits[k].place != log->waits[k].rank)
+			return; /* it is not the job's */
 	if (last - (end - from) >= 64)
 		return;
 	ranks = must(malloc(((size_t)last + 1) * sizeof(*ranks)));

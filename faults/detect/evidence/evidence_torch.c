@@ -102,7 +102,7 @@ static bool play_rank(struct player *p, struct evidence *e, json_t *j)
 	json_array_foreach(comms, i, item) if (!play_comm(p, item)) return false;
 	json_array_foreach(calls, i, item) if (!play_call(p, item)) return false;
 	h->issued_ticket += (uint64_t)(cut != 0); /* newer ones are known to be missing */
-	h->undated = undated != 0;
+	h->undated = (uint32_t)undated;
 	view_read(&r->view, p->memory, (uint64_t)newest);
 	r->view.overdue = r->view.waiting;
 	evidence_take_calls(r, p->memory);

@@ -192,6 +192,8 @@ enum nccl_class nccl_warning_class(const struct nccl_warning *warning)
 		return strcmp(warning->text, "-> 0") == 0 || strcmp(warning->text, "-> 7") == 0
 			       ? NCCL_QUIET
 			       : NCCL_TRACE;
+	if (warning->cause && warning->cause->class <= NCCL_PEER && warning->overcome)
+		return NCCL_SLOW;
 	if (warning->cause)
 		return warning->cause->class;
 	return warning->failed ? NCCL_UNKNOWN : NCCL_QUIET;

@@ -46,7 +46,8 @@ struct nccl_member {
 	uint64_t bus; /* PCI bus id as NCCL prints it, 0 unknown */
 	const char *host;
 	enum nccl_state state;
-	double init; /* seconds; NAN unknown */
+	double init;   /* seconds; NAN unknown */
+	int64_t ready; /* the line that says that its init is over; 0: none does */
 	struct nccl_call
 		*calls; /* NCCL_CALLS of them, call n at n % NCCL_CALLS; NULL: no lines of calls */
 	int64_t first, last; /* numbers of the first and last one that a line is of */
@@ -125,8 +126,9 @@ struct nccl_warning {
 	const char *host, *stamp, *peer, *device;
 	int64_t pid, line; /* line: of all that was read, from 1 */
 	int dev, rank;
-	double time;  /* seconds, of a year that is not known; NAN: none */
-	bool in_init; /* its communicator's init had begun, and had not ended */
+	double time;   /* seconds, of a year that is not known; NAN: none */
+	bool in_init;  /* its communicator's init had begun, and had not ended */
+	bool overcome; /* it had not ended then, and did later */
 };
 
 /* The log's own topology print says this of a GPU and another node (another GPU, CPU, NVS, NET). */

@@ -52,14 +52,17 @@ static void member_take(struct nccl_log *log, const struct message *message,
 {
 	struct place *thread = thread_of(log, message);
 	struct place *device = device_of(log, message, member->dev);
+	struct place *process = nccl_place(log, message->host, message->pid, PLACE_PROCESS, 0);
 
+	process->shared |= process->first && process->first->dev != member->dev;
+	process->first = process->first ? process->first : member;
 	thread->member = member;
 	thread->in_init = in_init;
 	device->member = member;
 	if (!device->first)
 		device->first = member;
 	if (member->rank == 0)
-		nccl_place(log, message->host, message->pid, PLACE_PROCESS, 0)->member = member;
+		process->member = member;
 }
 
 /* A communicator without an id: of the same device the n-th one. */
@@ -291,6 +294,7 @@ static void init_take(struct nccl_log *log, const struct message *message,
 	member->dev = line->dev;
 	member->bus = line->bus;
 	member->state = line->start ? NCCL_STATE_STARTED : NCCL_STATE_COMPLETE;
+	member->ready = line->start ? 0 : log->lines;
 	log->comms[member->comm].nranks = line->nranks;
 	address->member = member;
 	member_take(log, &from, member, line->start);

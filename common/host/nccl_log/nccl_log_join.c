@@ -131,7 +131,9 @@ static struct nccl_ring ring_of(const struct nccl_edge *edges, int n, int nranks
 		if (!edge || edge->next == ring.order[0])
 			break;
 	}
-	ring.closed = edge && edge->next == ring.order[0] && (!nranks || ring.n == nranks);
+	/* where all ranks are there the last one's successor can only be the first */
+	ring.closed = edge ? edge->next == ring.order[0] && (!nranks || ring.n == nranks)
+			   : nranks > 1 && ring.n == nranks;
 	return ring;
 }
 
@@ -154,19 +156,25 @@ static void join_rings(struct nccl_comm *comm)
  * went on. */
 static void join_warning(struct nccl_log *log, struct nccl_warning *warning)
 {
-	const struct nccl_member *first = NULL, *newest = NULL;
+	const struct place *device, *process;
+	const struct nccl_member *first, *newest;
 
 	SORT_UNIQUE(warning->ranks, warning->n_ranks, by_number);
-	if (warning->dev >= 0) {
-		const struct place *device = nccl_place(log, warning->host, warning->pid,
-							PLACE_DEVICE, (uint64_t)warning->dev);
-
-		first = device->first;
-		newest = device->member;
+	if (warning->dev < 0)
+		return;
+	device = nccl_place(log, warning->host, warning->pid, PLACE_DEVICE, (uint64_t)warning->dev);
+	process = nccl_place(log, warning->host, warning->pid, PLACE_PROCESS, 0);
+	first = device->first;
+	newest = device->member;
+	if (!first && process->first &&
+	    !process->shared) { /* a thread of NCCL's own may say device 0 */
+		first = newest = process->first;
+		warning->dev = first->dev;
 	}
 	if (first && first->rank >= 0)
 		warning->rank = first->rank;
 	warning->in_init = newest && newest->state == NCCL_STATE_STARTED;
+	warning->overcome = first && first->ready > warning->line && !warning->failed;
 }
 
 /* Two ranks form one ring, whichever of its lines are here. */

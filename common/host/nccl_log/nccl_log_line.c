@@ -342,13 +342,18 @@ static struct nccl_warning *warning_of(struct nccl_log *log, const struct messag
 	return &log->warnings[place->number - 1];
 }
 
-/* The rank of the device in its first communicator, which is the world in most programs. */
+/* The rank of the device, else of a process with one device, in its first communicator, which is the world in most
+ * programs. */
 static struct nccl_warning *add_warning(struct nccl_log *log, const struct message *message,
 					const char *where, const char *text)
 {
-	const struct nccl_member *member =
-		nccl_place(log, message->host, message->pid, PLACE_DEVICE, (uint64_t)message->dev)
-			->first;
+	const struct place *process =
+		nccl_place(log, message->host, message->pid, PLACE_PROCESS, 0);
+	const struct place *device =
+		nccl_place(log, message->host, message->pid, PLACE_DEVICE, (uint64_t)message->dev);
+	const struct nccl_member *member = device->first     ? device->first
+					   : process->shared ? NULL
+							     : process->first;
 	int rank = member && member->rank >= 0 ? member->rank : message->hint;
 	const char *end = message->stamp + strlen(message->stamp);
 	char bracket[80];
@@ -416,7 +421,7 @@ static bool is_failure_like(const char *line)
 	static const char *const about[] = { "CUDA", "NCCL",	    "nccl",    "ProcessGroup",
 					     "c10d", "exitcode: -", "NET/OFI", "libfabric" };
 	static const char *const like[] = { "rror", "ailed", "out of memory", "stuck",
-					    "exit", "WARN",  "empty list" };
+					    "exit", "WARN",  "empty list",    "neither AF_INET" };
 	bool is = false;
 
 	for (size_t i = 0; !is && i < sizeof(about) / sizeof(about[0]); i++)

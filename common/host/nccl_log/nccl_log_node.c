@@ -469,8 +469,11 @@ static void lint_search(const struct nccl_log *log, const struct nccl_comm *comm
 void nccl_lint_node(const struct nccl_log *log, const struct nccl_comm *comm, struct nccl_lint *out)
 {
 	struct steps steps = count_net(comm);
+	bool several = comm->nnodes > 1;
 
-	if (comm->nnodes > 1) {
+	for (int m = 1; m < comm->n_members && comm->nnodes == 0; m++)
+		several |= comm->members[m]->host != comm->members[0]->host;
+	if (several) {
 		lint_sockets(log, &steps, out);
 		lint_gdr(log, comm, &steps, out);
 		if (comm->n_members == comm->nranks)

@@ -27,10 +27,11 @@ struct place {
 	/* Thread: initialised last; device: called last, else initialised; process: the rank 0 that
 	 * called last; NULL none. */
 	struct nccl_member *member;
-	struct nccl_member *first; /* device: its first */
+	struct nccl_member *first; /* device, process: its first */
 	bool in_init;
-	bool seen;  /* process: a line is from it */
-	bool no_ib; /* host: it says that it has no such device */
+	bool seen;   /* process: a line is from it */
+	bool shared; /* process: it has several devices */
+	bool no_ib;  /* host: it says that it has no such device */
 	int loose; /* thread: 1 + the number of a communicator of its own, of which no line has said the name */
 	int warning; /* thread: the number of its newest WARN, 0 none */
 	/* Host, communicator, warning: its own, from 1; device: communicators without an id. */

@@ -317,7 +317,7 @@ static void print_alike(FILE *out, const struct nccl_log *log, const struct nccl
 static bool is_new(const struct nccl_log *log, const struct nccl_warning *w,
 		   const struct nccl_warning *first)
 {
-	if (w == first || (w->cause && w->cause == first->cause))
+	if (w == first || (first && w->cause && w->cause == first->cause))
 		return false;
 	for (const struct nccl_warning *before = log->warnings; before < w; before++)
 		if (w->cause && before->cause == w->cause)
@@ -394,11 +394,9 @@ void nccl_log_print_slow(FILE *out, const struct nccl_log *log)
 {
 	for (int i = 0; i < log->n_warnings; i++) {
 		const struct nccl_warning *w = &log->warnings[i];
-		bool again = false;
+		enum nccl_class class = nccl_warning_class(w);
 
-		for (int k = 0; k < i; k++)
-			again |= log->warnings[k].cause == w->cause;
-		if (again || nccl_warning_class(w) < NCCL_RING || nccl_warning_class(w) > NCCL_SLOW)
+		if ((class != NCCL_RING && class != NCCL_SLOW) || !is_new(log, w, NULL))
 			continue;
 		fprintf(out, "slower: ");
 		print_sentence(out, w);

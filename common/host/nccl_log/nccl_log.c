@@ -24,13 +24,29 @@ static int text_compare(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
+/* A short hash of bytes, for the reader's caches. */
+static size_t hash_of(size_t hash, const void *bytes, size_t len)
+{
+	const unsigned char *p = bytes;
+
+	while (len-- > 0)
+		hash = (hash ^ *p++) * 16777619u;
+	return hash % NCCL_CACHE;
+}
+
 const char *nccl_log_text(struct nccl_log *log, const char *text, size_t len)
 {
-	char *new = must(strndup(text, len)), **found;
+	const char **cached = log->raw ? &log->raw->texts_cache[hash_of(len, text, len)] : NULL;
+	char *new, **found;
 
+	if (cached && *cached && strncmp(*cached, text, len) == 0 && !(*cached)[len])
+		return *cached;
+	new = must(strndup(text, len));
 	found = must(tsearch(new, &log->texts, text_compare));
 	if (*found != new)
 		free(new);
+	if (cached)
+		*cached = *found;
 	return *found;
 }
 
@@ -51,14 +67,20 @@ struct place *nccl_place(struct nccl_log *log, const char *host, int64_t pid, en
 			 uint64_t id)
 {
 	struct place key = { .host = host, .pid = pid, .kind = kind, .id = id };
-	struct place **found = tfind(&key, &log->raw->places, place_compare), *place;
+	struct place **cached =
+		&log->raw->places_cache[hash_of((uintptr_t)host + (size_t)kind,
+						&(uint64_t[]){ (uint64_t)pid, id }, 16)];
+	struct place **found;
 
-	if (found)
-		return *found;
-	place = must(malloc(sizeof(*place)));
-	*place = key;
-	must(tsearch(place, &log->raw->places, place_compare));
-	return place;
+	if (*cached && place_compare(*cached, &key) == 0)
+		return *cached;
+	found = tfind(&key, &log->raw->places, place_compare);
+	*cached = found ? *found : must(malloc(sizeof(key)));
+	if (!found) {
+		**cached = key;
+		must(tsearch(*cached, &log->raw->places, place_compare));
+	}
+	return *cached;
 }
 
 /* ---- prefixes ----------------------------------------------------------------------------- */

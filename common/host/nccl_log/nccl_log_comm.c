@@ -366,27 +366,42 @@ static void add_call(struct nccl_member *member, struct nccl_call call, int64_t 
 	member->calls[call.number % NCCL_CALLS] = call;
 }
 
+/* The number behind the next `lead`, and what stands behind it. */
+static bool take_number(const char **at, const char *lead, int base, uint64_t *value)
+{
+	const char *from = strstr(*at, lead);
+	char *end;
+
+	if (!from)
+		return false;
+	from += strlen(lead);
+	*value = strtoull(from, &end, base);
+	*at = end;
+	return end > from;
+}
+
 void nccl_message_call(struct nccl_log *log, const struct message *message)
 {
 	const char *at = strstr(message->text, ": opCount ");
 	struct message from = *message;
 	struct nccl_member *member;
 	struct nccl_call call = { .root = -1 };
-	uint64_t address, op_count;
-	int nranks, dtype, op, kind;
+	uint64_t address, op_count, nranks, dtype, op, root;
+	int kind;
 
-	if (sscanf(at,
-		   ": opCount %lx sendbuff %*s recvbuff %*s count %lu datatype %d op %d "
-		   "root %d comm %lx [nranks=%d]",
-		   &op_count, &call.count, &dtype, &op, &call.root, &address, &nranks) < 7 ||
-	    nranks < 1 || nranks > NCCL_LOG_RANKS || at == message->text)
+	if (at == message->text || !take_number(&at, ": opCount ", 16, &op_count) ||
+	    !take_number(&at, " count ", 10, &call.count) ||
+	    !take_number(&at, " datatype ", 10, &dtype) || !take_number(&at, " op ", 10, &op) ||
+	    !take_number(&at, " root ", 10, &root) || !take_number(&at, " comm 0x", 16, &address) ||
+	    !take_number(&at, "[nranks=", 10, &nranks) || nranks < 1 || nranks > NCCL_LOG_RANKS)
 		return;
-	member = call_member(log, message, address, nranks);
+	member = call_member(log, message, address, (int)nranks);
 	from.dev = member->dev;
 	member_take(log, &from, member, false);
-	kind = kind_of(message->text, (size_t)(at - message->text));
-	if (kind < 0 || dtype < 0 || dtype >= DT_COUNT || op < 0 || op > 255)
+	kind = kind_of(message->text, strcspn(message->text, ":"));
+	if (kind < 0 || dtype >= DT_COUNT || op > 255)
 		return;
+	call.root = root < NCCL_LOG_RANKS ? (int)root : -1;
 	call.kind = (uint8_t)kind;
 	call.dtype = (uint8_t)dtype;
 	call.op = (uint8_t)op;

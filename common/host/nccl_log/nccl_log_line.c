@@ -439,7 +439,8 @@ void nccl_log_foreign(struct nccl_log *log, char *line)
 	const struct nccl_cause *cause;
 	struct nccl_warning *warning;
 
-	if (len > 4096 || log->raw->binary || nccl_log_torch(log, line) || !is_failure_like(line))
+	if (len > 4096 || log->raw->binary || nccl_log_torch(log, line) ||
+	    log->raw->texts >= NCCL_LINES || !is_failure_like(line))
 		return;
 	cause = nccl_cause_of(log, "", line);
 	if (!cause || cause->class >= NCCL_SLOW)
@@ -475,9 +476,9 @@ void nccl_log_message(struct nccl_log *log, const struct message *message)
 		{ "Loading topology file ", "", on_topology },
 		{ "NCCL version ", "", on_version },
 		{ "NCCL_", "", on_setting },
+		{ "", ": opCount ", nccl_message_call },
 		{ "", "- Init START", nccl_message_init },
 		{ "", "- Init COMPLETE", nccl_message_init },
-		{ "", ": opCount ", nccl_message_call },
 		{ "nccl", "(", nccl_message_api },
 		{ "comm ", "", on_comm },
 		{ "", " Bytes -> ", on_choice },

@@ -38,9 +38,14 @@ struct place {
 	int number;
 };
 
+#define NCCL_CACHE 8192
+#define NCCL_LINES 4096
+
 struct nccl_log_raw {
 	void *places; /* tsearch tree */
-	int texts;    /* of warnings: from NCCL_TEXTS on new ones are not kept */
+	int texts; /* of warnings: from NCCL_TEXTS on new ones are not kept; of a program's own lines from NCCL_LINES on */
+	struct place *places_cache[NCCL_CACHE]; /* lately asked for */
+	const char *texts_cache[NCCL_CACHE];
 	int rank_hint;
 	bool binary; /* the stream holds NULs: lines that are not NCCL's are no text */
 	struct nccl_open_trace *traces; /* NULL: none was open yet */

@@ -371,7 +371,7 @@ $(BUILD)/tests/$(notdir $(basename $(1))): $(call obj,$(1)) $(RIG) $(BENCH) $(LI
 endef
 $(foreach u,$(UNIT_SRC) $(MPI_UNIT_SRC),$(eval $(call unit,$(u))))
 
-$(FUZZ): $(BUILD)/fuzz/%: $(BUILD)/obj/ci/fuzz/%.o $(LIB)
+$(FUZZ): $(BUILD)/fuzz/%: $(BUILD)/obj/ci/fuzz/%.o $(RIG) $(LIB)
 	$(say) LINK $@
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -fsanitize=fuzzer $(LIBS)

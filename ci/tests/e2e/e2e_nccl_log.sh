@@ -34,7 +34,7 @@ expect_out 'is this ring rational\? rational$'
 
 # A topology that knows better: pairs one PCIe switch apart must not use shared memory.
 cat >"$work/topo.xml" <<'END'
-<system version="1"><cpu numaid="0"><pci busid="0000:01:00.0">
+<system version="1"><cpu numaid="0" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="143"><pci busid="0000:01:00.0">
 <pci busid="0000:00:06.0"><gpu dev="0"/></pci><pci busid="0000:00:07.0"><gpu dev="1"/></pci>
 <pci busid="0000:00:08.0"><gpu dev="2"/></pci><pci busid="0000:00:09.0"><gpu dev="3"/></pci>
 </pci></cpu></system>

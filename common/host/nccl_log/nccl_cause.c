@@ -14,7 +14,7 @@ __asm__(".section .rodata\n"
 #define TABLE_BYTES (1 << 20)
 
 static const char *const classes[] = { "cause", "peer", "unknown", "symptom", "follows",
-				       "trace", "ring", "slow",	   "quiet" };
+				       "trace", "ring", "slow",	   "pin",     "quiet" };
 #define N_CLASSES (sizeof(classes) / sizeof(classes[0]))
 
 /* ---- the table ---------------------------------------------------------------------------- */
@@ -51,7 +51,7 @@ static bool add_row(struct nccl_log *log, char *line)
 
 		while (c < N_CLASSES && strcmp(class, classes[c]) != 0)
 			c++;
-		if (c == N_CLASSES || c == NCCL_UNKNOWN || c == NCCL_TRACE || n < 2 || !*row.what)
+		if (c == N_CLASSES || c == NCCL_UNKNOWN || n < 2 || !*row.what)
 			return false;
 		row.class = (enum nccl_class)c;
 	}
@@ -188,15 +188,11 @@ double nccl_log_time(const char *text, const char *end)
 
 enum nccl_class nccl_warning_class(const struct nccl_warning *warning)
 {
-	if (warning->trace) /* "-> 7": in progress */
-		return strcmp(warning->text, "-> 0") == 0 || strcmp(warning->text, "-> 7") == 0
-			       ? NCCL_QUIET
-			       : NCCL_TRACE;
 	if (warning->cause && warning->cause->class <= NCCL_PEER && warning->overcome)
 		return NCCL_SLOW;
 	if (warning->cause)
 		return warning->cause->class;
-	return warning->failed ? NCCL_UNKNOWN : NCCL_QUIET;
+	return warning->failed && !warning->trace ? NCCL_UNKNOWN : NCCL_QUIET;
 }
 
 /* Before: in time where both have one a second apart, for clocks of NCCL's have no more, else in the log. */
@@ -222,23 +218,6 @@ const struct nccl_warning *nccl_log_failure(const struct nccl_log *log)
 	return first;
 }
 
-/* The result that a trace hands up. */
-static const char *result_of(const struct nccl_warning *trace)
-{
-	static const char *const results[] = {
-		"",
-		"NCCL failed in a CUDA call (1), and no WARN line says why",
-		"NCCL failed in a system call (2), and no WARN line says why",
-		"NCCL failed inside (3), and no WARN line says why",
-		"NCCL refused an argument (4), and no WARN line says why",
-		"NCCL refused the way it was called (5), and no WARN line says why",
-		"another process ended, or the network failed (6), and no WARN line says why",
-	};
-	int result = atoi(trace->text + 3);
-
-	return results[result > 0 && result < 7 ? result : 3];
-}
-
 /* A build's folders stand before the file. */
 static const char *short_where(const char *where)
 {
@@ -260,10 +239,7 @@ static void print_sentence(FILE *out, const struct nccl_warning *w)
 		fprintf(out, " on %s", w->host);
 	if (w->dev >= 0)
 		fprintf(out, " (GPU %d)", w->dev);
-	fprintf(out, "%s: %s", w->in_init ? " in init" : "",
-		w->trace   ? result_of(w)
-		: w->cause ? w->cause->what
-			   : w->text);
+	fprintf(out, "%s: %s", w->in_init ? " in init" : "", w->cause ? w->cause->what : w->text);
 	if (*w->device)
 		fprintf(out, ", device %s", w->device);
 	if (*w->peer)

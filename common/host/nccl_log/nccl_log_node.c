@@ -407,33 +407,18 @@ static void lint_idle(const struct nccl_log *log, const struct nccl_comm *comm,
 	free(ranks);
 }
 
-/* Settings that take a choice away from NCCL. */
-static void lint_settings(const struct nccl_log *log, const struct nccl_comm *comm,
-			  struct nccl_lint *out)
+/* Settings that take a choice away from NCCL, and messages about rings. */
+static void lint_rows(const struct nccl_log *log, struct nccl_lint *out)
 {
-	static const struct {
-		const char *name, *says;
-	} pins[] = {
-		{ "NCCL_ALGO", "the algorithm is pinned" },
-		{ "NCCL_PROTO", "the protocol is pinned" },
-		{ "NCCL_MAX_NCHANNELS", "the number of channels is limited" },
-		{ "NCCL_MAX_CTAS", "the number of channels is limited" },
-		{ "NCCL_NTHREADS", "the number of threads is pinned" },
-		{ "NCCL_BUFFSIZE", "the size of buffers is pinned" },
-		{ "NCCL_GRAPH_FILE", "rings are those of a file" },
-		{ "NCCL_TOPO_FILE",
-		  "links are those that a file claims, not what NCCL would detect" },
-		{ "NCCL_P2P_DISABLE", "P2P between GPUs is turned off" },
-		{ "NCCL_SHM_DISABLE", "shared memory is turned off" },
-		{ "NCCL_P2P_LEVEL", "the distance for P2P is pinned" },
-	};
+	for (int i = 0; i < log->n_settings; i++) {
+		const struct nccl_setting *set = &log->settings[i];
+		const struct nccl_cause *cause;
+		char text[400];
 
-	for (size_t i = 0; i < sizeof(pins) / sizeof(pins[0]); i++) {
-		const char *value = setting_of(log, pins[i].name);
-
-		if (value && strcmp(value, "0") != 0)
-			nccl_lint_add(out, NCCL_NOTE, -1, "%s: %s=%s is set", pins[i].says,
-				      pins[i].name, value);
+		snprintf(text, sizeof(text), "%s=%s", set->name, set->value);
+		cause = nccl_cause_of(log, "", text);
+		if (cause && cause->class == NCCL_PIN)
+			nccl_lint_add(out, NCCL_NOTE, -1, "%s: %s is set", cause->what, text);
 	}
 	for (int i = 0; i < log->n_warnings; i++) {
 		const struct nccl_warning *w = &log->warnings[i];
@@ -479,6 +464,6 @@ void nccl_lint_node(const struct nccl_log *log, const struct nccl_comm *comm, st
 		if (comm->n_members == comm->nranks)
 			lint_idle(log, comm, out);
 	}
-	lint_settings(log, comm, out);
+	lint_rows(log, out);
 	lint_search(log, comm, out);
 }

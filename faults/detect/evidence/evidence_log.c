@@ -147,6 +147,42 @@ static const struct nccl_wait *wait_of(const struct group *g, int rank)
 	return NULL;
 }
 
+/* A call as torch_dumps.py writes it, on a stream of its communicator. */
+static void add_call(json_t *calls, int comm, int64_t number, int kind, int64_t count, int dtype,
+		     int root, bool over, int64_t since)
+{
+	json_array_append_new(calls, json_pack("[iIiIiiiiiIII]", comm, (json_int_t)number, kind,
+					       (json_int_t)count, dtype, root, comm, over, 1,
+					       (json_int_t)since, (json_int_t)since,
+					       over ? (json_int_t)since : (json_int_t)0));
+}
+
+/* A rank as it writes it. */
+static void write_line(FILE *out, int rank, bool present, int64_t before, int undated,
+		       const char *stack, json_t *comms, json_t *calls)
+{
+	json_t *line =
+		json_pack("{s:i s:i s:I s:I s:i s:i s:s s:o s:o}", "rank", rank, "present", present,
+			  "before", (json_int_t)before, "newest", (json_int_t)NOW, "cut", 0,
+			  "undated", undated, "stack", stack, "comms", comms, "calls", calls);
+
+	json_dumpf(must(line), out, JSON_COMPACT);
+	fputc('\n', out);
+	json_decref(line);
+}
+
+/* The job, in front of its ranks, with all remarks so far. */
+static void write_job(FILE *out, const struct writer *w, int nranks, bool counted)
+{
+	json_t *line =
+		json_pack("{s:i s:i s:s s:s}", "ranks", nranks, "counted", counted, "library",
+			  w->log->version ? w->log->version : "", "remarks", w->evidence->remarks);
+
+	json_dumpf(must(line), out, JSON_COMPACT);
+	fputc('\n', out);
+	json_decref(line);
+}
+
 /* The calls of a rank in the group, from the slowest rank's on, up to the first that no line names: no rank has that one. */
 static void add_calls(json_t *calls, const struct group *g, const struct nccl_wait *own,
 		      int64_t *before)
@@ -171,17 +207,14 @@ static void add_calls(json_t *calls, const struct group *g, const struct nccl_wa
 		kind = kind_of(line->op);
 		if (json_array_size(calls) == 0)
 			*before = seq - 1;
-		json_array_append_new(calls, json_pack("[iIiIiiiiiIII]", g->comm, (json_int_t)seq,
-						       kind, (json_int_t)count_of(line, kind),
-						       DT_COUNT, -1, g->comm, over, 1,
-						       (json_int_t)since, (json_int_t)since,
-						       over ? (json_int_t)since : (json_int_t)0));
+		add_call(calls, g->comm, seq, kind, count_of(line, kind), DT_COUNT, -1, over,
+			 since);
 	}
 }
 
 static void write_rank(FILE *out, const struct writer *w, int rank)
 {
-	json_t *comms = must(json_array()), *calls = must(json_array()), *line;
+	json_t *comms = must(json_array()), *calls = must(json_array());
 	bool present = false;
 	int64_t before = 0;
 
@@ -196,106 +229,20 @@ static void write_rank(FILE *out, const struct writer *w, int rank)
 						       (json_int_t)(i + 1)));
 		add_calls(calls, g, own, &before);
 	}
-	line = json_pack("{s:i s:i s:I s:I s:i s:i s:s s:o s:o}", "rank", rank, "present", present,
-			 "before", (json_int_t)before, "newest", (json_int_t)NOW, "cut", 0,
-			 "undated", 0, "stack",
-			 w->log->traceback && w->log->traceback_rank == rank ? w->log->traceback
-									     : "",
-			 "comms", comms, "calls", calls);
-	json_dumpf(must(line), out, JSON_COMPACT);
-	fputc('\n', out);
-	json_decref(line);
+	write_line(out, rank, present, before, 0,
+		   w->log->traceback && w->log->traceback_rank == rank ? w->log->traceback : "",
+		   comms, calls);
 }
 
 /* ---- NCCL's own lines of calls ---- */
 
-/* A communicator's members that have lines of calls, as ranks of the job. */
-struct called {
-	const struct nccl_comm *comm;
-	const struct nccl_member **members; /* by number in it, NULL: no lines; owned */
-	int number;			    /* of the communicator */
-	int64_t over;			    /* all members made so many calls */
-};
-
-static int by_origin(const void *a, const void *b)
-{
-	const struct nccl_member *const *x = a, *const *y = b;
-
-	if ((*x)->host != (*y)->host)
-		return (*x)->host < (*y)->host ? -1 : 1;
-	if ((*x)->pid != (*y)->pid)
-		return (*x)->pid < (*y)->pid ? -1 : 1;
-	return ((*x)->dev > (*y)->dev) - ((*x)->dev < (*y)->dev);
-}
-
-/* The members of the largest communicator, by process and device: their numbers are those of the job. */
-struct world {
-	const struct nccl_member **members; /* owned */
-	int n, nranks;
-};
-
-static struct world find_world(const struct nccl_log *log)
-{
-	const struct nccl_comm *largest = NULL;
-	struct world world = { .members = NULL };
-
-	for (int i = 0; i < log->n_comms; i++)
-		if (log->comms[i].nranks <= MOST_RANK &&
-		    (!largest || log->comms[i].nranks > largest->nranks))
-			largest = &log->comms[i];
-	for (int m = 0; largest && m < largest->n_members; m++) {
-		if (largest->members[m]->rank < 0 || largest->members[m]->rank >= largest->nranks)
-			continue;
-		world.members = must_room(world.members, world.n, sizeof(*world.members));
-		world.members[world.n++] = largest->members[m];
-	}
-	world.nranks = largest ? largest->nranks : 0;
-	if (world.n > 1)
-		qsort(world.members, (size_t)world.n, sizeof(*world.members), by_origin);
-	return world;
-}
-
-/* The rank in the job, -1: not known. */
-static int rank_in(const struct world *world, const struct nccl_member *member)
-{
-	const struct nccl_member *const *found =
-		world->n ? bsearch(&member, world->members, (size_t)world->n,
-				   sizeof(*world->members), by_origin)
-			 : NULL;
-
-	return found ? (*found)->rank : -1;
-}
-
-/* Why its calls can't be compared; NULL: they can. */
-static const char *wrong_with_calls(const struct called *called, const struct world *world)
-{
-	int64_t first = 0;
-	bool grouped = false, cut = false;
-
-	for (int m = 0; m < called->comm->nranks; m++) {
-		const struct nccl_member *member = called->members[m];
-
-		if (!member)
-			continue;
-		if (rank_in(world, member) < 0)
-			return "has ranks whose number in the job is not known";
-		cut |= first && member->first != first;
-		first = member->first;
-		grouped |= member->grouped;
-	}
-	return !first		? "has no lines of calls"
-	       : grouped && cut ? "has calls in groups, and lines that begin with different ones"
-				: NULL;
-}
-
 /* Returns true if members made other calls of this number: it can't be over. */
-static bool differs(const struct called *called, int64_t number)
+static bool differs(const struct nccl_comm *comm, int64_t number)
 {
 	const struct nccl_call *first = NULL;
 
-	for (int m = 0; m < called->comm->nranks; m++) {
-		const struct nccl_call *call =
-			called->members[m] ? nccl_member_call(called->members[m], number) : NULL;
+	for (int m = 0; m < comm->n_members; m++) {
+		const struct nccl_call *call = nccl_member_call(comm->members[m], number);
 
 		if (call && first &&
 		    (call->kind != first->kind || call->count != first->count ||
@@ -306,138 +253,96 @@ static bool differs(const struct called *called, int64_t number)
 	return false;
 }
 
-static struct called take_called(const struct nccl_comm *comm)
+/* So many calls did all members with lines make, and alike; -1: their numbers can't be compared. */
+static int64_t common_calls(const struct nccl_comm *comm)
 {
-	struct called called = { .comm = comm,
-				 .over = INT64_MAX,
-				 .members = must(calloc((size_t)comm->nranks + 1,
-							sizeof(struct nccl_member *))) };
+	int64_t over = INT64_MAX, first = 0;
+	bool grouped = false, cut = false;
 
 	for (int m = 0; m < comm->n_members; m++) {
 		const struct nccl_member *member = comm->members[m];
 
-		if (!member->calls || member->rank < 0 || member->rank >= comm->nranks)
+		if (!member->calls)
 			continue;
-		called.members[member->rank] = member;
-		called.over = member->last < called.over ? member->last : called.over;
+		cut |= first && member->first != first;
+		first = member->first;
+		grouped |= member->grouped;
+		over = member->last < over ? member->last : over;
 	}
-	for (int64_t n = called.over - NCCL_CALLS; n <= called.over && called.over < INT64_MAX; n++)
-		if (differs(&called, n))
-			called.over = n - 1;
-	return called;
+	if (!first || (grouped && cut))
+		return -1;
+	for (int64_t n = over - NCCL_CALLS; n <= over; n++)
+		if (differs(comm, n))
+			over = n - 1;
+	return over;
 }
 
-static void add_enqueued(json_t *calls, const struct called *called,
-			 const struct nccl_member *member, int64_t *before)
+static void write_member(FILE *out, const struct nccl_comm *comm, const struct nccl_member *member,
+			 int rank, int64_t over)
 {
-	for (int64_t n = member->last > NCCL_CALLS ? member->last - NCCL_CALLS + 1 : 1;
-	     n <= member->last; n++) {
+	json_t *comms = must(json_array()), *calls = must(json_array());
+	int64_t before = 0, n;
+
+	if (member)
+		json_array_append_new(comms,
+				      json_pack("[iiiI]", 0, rank, comm->nranks, (json_int_t)1));
+	for (n = member && member->last > NCCL_CALLS ? member->last - NCCL_CALLS + 1 : 1;
+	     member && n <= member->last; n++) {
 		const struct nccl_call *call = nccl_member_call(member, n);
-		bool rooted, over = n <= called->over;
+		bool rooted;
 
 		if (!call)
 			continue;
 		rooted = call->kind == CALL_BROADCAST || call->kind == CALL_REDUCE ||
 			 call->kind == CALL_GATHER || call->kind == CALL_SCATTER;
 		if (json_array_size(calls) == 0)
-			*before = n - 1;
-		json_array_append_new(calls,
-				      json_pack("[iIiIiiiiiIII]", called->number, (json_int_t)n,
-						call->kind, (json_int_t)call->count, call->dtype,
-						rooted ? call->root : -1, 0, over, 1,
-						(json_int_t)NOW, (json_int_t)NOW,
-						over ? (json_int_t)NOW : (json_int_t)0));
+			before = n - 1;
+		add_call(calls, 0, n, call->kind, (int64_t)call->count, call->dtype,
+			 rooted ? call->root : -1, n <= over, NOW);
 	}
-}
-
-/* A rank of the job, which has number `place` in the communicator, -1: no lines. */
-static void write_caller(FILE *out, const struct called *called, int rank, int place)
-{
-	json_t *comms = must(json_array()), *calls = must(json_array()), *line;
-	int64_t before = 0;
-
-	if (place >= 0) {
-		json_array_append_new(comms, json_pack("[iiiI]", called->number, place,
-						       called->comm->nranks, (json_int_t)1));
-		add_enqueued(calls, called, called->members[place], &before);
-	}
-	line = json_pack("{s:i s:i s:I s:I s:i s:i s:s s:o s:o}", "rank", rank, "present",
-			 place >= 0, "before", (json_int_t)before, "newest", (json_int_t)NOW, "cut",
-			 0, "undated", RECORD_LINES, "stack", "", "comms", comms, "calls", calls);
-	json_dumpf(must(line), out, JSON_COMPACT);
-	fputc('\n', out);
-	json_decref(line);
+	write_line(out, rank, member != NULL, before, RECORD_LINES, "", comms, calls);
 }
 
 /* The largest communicator with calls. Several are not compared with each other: their order is not in the numbers. */
-static bool find_called(const struct writer *w, const struct world *world, struct called *called)
-{
-	int best = -1;
-
-	for (int i = 0; i < w->log->n_comms; i++) {
-		struct called one;
-		const char *wrong;
-
-		if (w->log->comms[i].nranks < 2 || w->log->comms[i].nranks > MOST_RANK)
-			continue;
-		one = take_called(&w->log->comms[i]);
-		wrong = wrong_with_calls(&one, world);
-		if (wrong && one.over != INT64_MAX)
-			evidence_remark(w->evidence, "Communicator %d %s: it is left out.", i,
-					wrong);
-		if (wrong || (best >= 0 && called->comm->nranks >= one.comm->nranks)) {
-			free(one.members);
-			continue;
-		}
-		if (best >= 0)
-			free(called->members);
-		best = i;
-		*called = one;
-		called->number = one.comm->nranks == world->nranks ? 0 : 1;
-	}
-	return best >= 0;
-}
-
 static bool write_calls(FILE *out, const struct writer *w)
 {
-	struct world world = find_world(w->log);
-	struct called called = { .comm = NULL };
-	bool found = find_called(w, &world, &called);
-	int *places;
-	json_t *line;
+	const struct nccl_comm *comm = NULL;
+	int64_t over = 0, own;
+	int largest = 0;
 
-	if (found) {
-		evidence_remark(
-			w->evidence,
-			"From NCCL's lines of calls, which say what was enqueued and not what is "
-			"over: calls that all ranks made alike count as over. Reduction operators "
-			"and "
-			"streams are not compared.");
-		line = must(json_pack("{s:i s:i s:s s:s}", "ranks", world.nranks, "counted", 1,
-				      "library", w->log->version ? w->log->version : "", "remarks",
-				      w->evidence->remarks));
-		json_dumpf(line, out, JSON_COMPACT);
-		fputc('\n', out);
-		json_decref(line);
-		places = must(malloc(((size_t)world.nranks + 1) * sizeof(*places)));
-		memset(places, -1, (size_t)world.nranks * sizeof(*places));
-		for (int m = 0; m < called.comm->nranks; m++)
-			if (called.members[m])
-				places[rank_in(&world, called.members[m])] = m;
-		for (int rank = 0; rank < world.nranks; rank++)
-			write_caller(out, &called, rank, places[rank]);
-		free(places);
-		free(called.members);
+	for (int i = 0; i < w->log->n_comms; i++) {
+		const struct nccl_comm *one = &w->log->comms[i];
+
+		largest = one->nranks > largest ? one->nranks : largest;
+		if (one->nranks > MOST_RANK || one->nranks < 2 ||
+		    (comm && comm->nranks >= one->nranks) || (own = common_calls(one)) < 0)
+			continue;
+		comm = one;
+		over = own;
 	}
-	free(world.members);
-	return found;
+	if (!comm)
+		return false;
+	evidence_remark(
+		w->evidence,
+		"From NCCL's lines of calls, which say what was enqueued and not what is over: "
+		"calls "
+		"that all ranks made alike count as over. Reduction operators and streams are not "
+		"compared.");
+	if (comm->nranks < largest)
+		evidence_remark(w->evidence, "Ranks have their numbers in communicator %d.",
+				(int)(comm - w->log->comms));
+	write_job(out, w, comm->nranks, true);
+	for (int rank = 0; rank < comm->nranks; rank++) {
+		const struct nccl_member *member = nccl_comm_member(comm, rank);
+
+		write_member(out, comm, member && member->calls ? member : NULL, rank, over);
+	}
+	return true;
 }
 
 /* Writes the run as torch_dumps.py does: a line for the job, then one for each rank. */
 static void write_run(FILE *out, const struct writer *w)
 {
-	json_t *line;
-
 	if (w->nranks == 0) {
 		if (!write_calls(out, w))
 			fputs("{\"error\": \"hold no line of PyTorch's watchdog that says where a "
@@ -449,12 +354,7 @@ static void write_run(FILE *out, const struct writer *w)
 	evidence_remark(w->evidence,
 			"From lines of PyTorch's watchdog: types, reduction operators, roots and "
 			"streams are not in them, nor what ranks without a line did.");
-	line = must(json_pack("{s:i s:i s:s s:s}", "ranks", w->nranks, "counted", 0, "library",
-			      w->log->version ? w->log->version : "", "remarks",
-			      w->evidence->remarks));
-	json_dumpf(line, out, JSON_COMPACT);
-	fputc('\n', out);
-	json_decref(line);
+	write_job(out, w, w->nranks, false);
 	for (int rank = 0; rank < w->nranks; rank++)
 		write_rank(out, w, rank);
 }

@@ -303,10 +303,19 @@ void nccl_log_print_warnings(FILE *out, const struct nccl_log *log)
 
 void nccl_log_print(FILE *out, const struct nccl_log *log, const struct topo_system *topo)
 {
+	const struct nccl_warning *first = nccl_log_failure(log);
+	bool own;
+
 	print_head(out, log);
+	/* a program's own error comes before what NCCL says of its end */
+	own = log->traceback_ended && !log->traceback_after &&
+	      (!first || nccl_warning_class(first) >= NCCL_SYMPTOM);
+	if (own)
+		nccl_log_print_traceback(out, log);
 	nccl_log_print_failure(out, log);
 	nccl_log_print_hang(out, log);
-	nccl_log_print_traceback(out, log);
+	if (!own)
+		nccl_log_print_traceback(out, log);
 	nccl_log_print_slow(out, log);
 	for (int i = 0; i < log->n_comms; i++) {
 		print_comm(out, log, &log->comms[i]);

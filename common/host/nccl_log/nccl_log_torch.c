@@ -360,12 +360,13 @@ static void print_group(FILE *out, const struct nccl_log *log, int from, int end
 {
 	const struct nccl_wait *w = &log->waits[from];
 	int64_t least = INT64_MAX, most = -1;
-	int behind = 0, known = 0;
+	int behind = 0, known = 0, lacking = 0;
 
 	for (int i = from; i < end; i++) {
 		int64_t at = nccl_wait_at(&log->waits[i]);
 
 		known += at >= 0;
+		lacking += at >= 0 && !nccl_wait_made(&log->waits[i]);
 		least = at >= 0 && at < least ? at : least;
 		most = at > most ? at : most;
 	}
@@ -377,6 +378,9 @@ static void print_group(FILE *out, const struct nccl_log *log, int from, int end
 		fprintf(out, "hang: a process group that the log does not name: ");
 	if (known == 0)
 		fprintf(out, "nothing says where its ranks are\n");
+	else if (least == most && lacking)
+		fprintf(out, "%d rank%s not made the call that others wait in\n", lacking,
+			lacking == 1 ? " has" : "s have");
 	else if (least == most)
 		fprintf(out, "%s at the same call\n",
 			known == 1 ? "the one rank that says so is" : "all ranks that say so are");

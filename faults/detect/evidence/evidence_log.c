@@ -158,12 +158,12 @@ static void add_call(json_t *calls, int comm, int64_t number, int kind, int64_t 
 }
 
 /* A rank as it writes it. */
-static void write_line(FILE *out, int rank, bool present, int64_t before, int undated,
+static void write_line(FILE *out, int rank, bool present, bool cut, int64_t before, int undated,
 		       const char *stack, json_t *comms, json_t *calls)
 {
 	json_t *line =
 		json_pack("{s:i s:i s:I s:I s:i s:i s:s s:o s:o}", "rank", rank, "present", present,
-			  "before", (json_int_t)before, "newest", (json_int_t)NOW, "cut", 0,
+			  "before", (json_int_t)before, "newest", (json_int_t)NOW, "cut", cut,
 			  "undated", undated, "stack", stack, "comms", comms, "calls", calls);
 
 	json_dumpf(must(line), out, JSON_COMPACT);
@@ -196,8 +196,10 @@ static void add_calls(json_t *calls, const struct group *g, const struct nccl_wa
 	last = own->enqueued > last ? own->enqueued : last;
 	for (int i = 0; i < g->n; i++)
 		waited = fmax(waited, g->waits[i].waited);
-	for (int64_t seq = g->first; seq <= last; seq++) {
-		const struct nccl_wait *line = line_of(g, own, seq);
+	/* the call before stands for all that are over everywhere: its kind is not known, and alike for all */
+	for (int64_t seq = g->first > 1 ? g->first - 1 : 1; seq <= last; seq++) {
+		const struct nccl_wait *line = line_of(g, seq < g->first ? g->waits : own,
+						       seq < g->first ? g->first : seq);
 		int64_t since = NOW - (int64_t)((own->waited > 0 ? own->waited : waited) * 1e9);
 		bool over = seq < at;
 		int kind;
@@ -229,7 +231,7 @@ static void write_rank(FILE *out, const struct writer *w, int rank)
 						       (json_int_t)(i + 1)));
 		add_calls(calls, g, own, &before);
 	}
-	write_line(out, rank, present, before, 0,
+	write_line(out, rank, present, !present && w->log->traceback_rank == rank, before, 0,
 		   w->log->traceback && w->log->traceback_rank == rank ? w->log->traceback : "",
 		   comms, calls);
 }
@@ -300,7 +302,7 @@ static void write_member(FILE *out, const struct nccl_comm *comm, const struct n
 		add_call(calls, 0, n, call->kind, (int64_t)call->count, call->dtype,
 			 rooted ? call->root : -1, n <= over, NOW);
 	}
-	write_line(out, rank, member != NULL, before, RECORD_LINES, "", comms, calls);
+	write_line(out, rank, member != NULL, false, before, RECORD_LINES, "", comms, calls);
 }
 
 /* The largest communicator with calls. Several are not compared with each other: their order is not in the numbers. */
@@ -343,6 +345,8 @@ static bool write_calls(FILE *out, const struct writer *w)
 /* Writes the run as torch_dumps.py does: a line for the job, then one for each rank. */
 static void write_run(FILE *out, const struct writer *w)
 {
+	int nranks = w->nranks;
+
 	if (w->nranks == 0) {
 		if (!write_calls(out, w))
 			fputs("{\"error\": \"hold no line of PyTorch's watchdog that says where a "
@@ -354,9 +358,22 @@ static void write_run(FILE *out, const struct writer *w)
 	evidence_remark(w->evidence,
 			"From lines of PyTorch's watchdog: types, reduction operators, roots and "
 			"streams are not in them, nor what ranks without a line did.");
-	write_job(out, w, w->nranks, false);
-	for (int rank = 0; rank < w->nranks; rank++)
+	if (w->log->traceback_ended && w->log->traceback_rank < MOST_RANK &&
+	    w->log->traceback_rank >= nranks)
+		nranks = w->log->traceback_rank + 1;
+	write_job(out, w, nranks, false);
+	for (int rank = 0; rank < nranks; rank++)
 		write_rank(out, w, rank);
+}
+
+/* A rank that ended with an error of its own, by its traceback. */
+static void take_end(struct evidence_rank *rank, const char *error)
+{
+	rank->present = true;
+	rank->view.process = PROCESS_EXITED;
+	rank->view.status = 1;
+	rank->view.waiting = rank->view.overdue = 0;
+	snprintf(rank->said, sizeof(rank->said), "%.190s", error);
 }
 
 static int load(struct evidence *evidence, const struct nccl_log *log, struct error *err)
@@ -373,6 +390,9 @@ static int load(struct evidence *evidence, const struct nccl_log *log, struct er
 	write_run(out, &w);
 	fclose(out);
 	rc = evidence_play(evidence, text, "the logs", err);
+	if (rc >= 0 && log->traceback_ended && !log->traceback_after && log->traceback_rank >= 0 &&
+	    log->traceback_rank < evidence->nranks)
+		take_end(&evidence->ranks[log->traceback_rank], log->error);
 	free(text);
 	free(w.groups);
 	return rc;

@@ -286,7 +286,7 @@ static struct steps count_net(const struct nccl_comm *comm)
 
 		if (strncmp(link->transport, "NET/", 4) != 0)
 			continue;
-		if (strncmp(link->transport, "NET/Socket", 10) != 0) {
+		if (!strstr(link->transport, "Socket/")) { /* NET/FastSocket/0, too */
 			steps.fabric++;
 			steps.gdr += strstr(link->transport, "/GDRDMA") != NULL;
 			continue;
@@ -344,7 +344,8 @@ static void lint_gdr(const struct nccl_log *log, const struct nccl_comm *comm,
 		if (log->nics[i].gdr == 0 && !strstr(nics, log->nics[i].name))
 			text_add(nics, sizeof(nics), "%s%s", *nics ? ", " : "", log->nics[i].name);
 	nccl_lint_add(out, spark ? NCCL_NOTE : NCCL_FOUND, -1,
-		      "GPUDirect RDMA is off in all steps between hosts%s%s%s: data are copied "
+		      "GPUDirect RDMA is off in all steps between hosts that are here%s%s%s: data "
+		      "are copied "
 		      "through host "
 		      "memory on both sides, which costs bandwidth of PCIe and memory (%s)",
 		      *nics ? ", by NCCL's lines on " : "", nics,
@@ -376,6 +377,20 @@ static void idle_words(const struct nccl_log *log, const char *host, int ranks, 
 	if (used > 0 && used < listed && used < ranks)
 		snprintf(text, len, "%d of %d NICs used by %d ranks, no step goes over NIC %s",
 			 used, listed, ranks, idle);
+}
+
+/* Returns true if there are rings, and lines about all of their steps. */
+static bool knows_steps(const struct nccl_comm *comm)
+{
+	for (int r = 0; r < comm->n_rings; r++) {
+		const struct nccl_ring *ring = &comm->rings[r];
+
+		for (int i = 0; i < ring->n; i++)
+			if (!nccl_comm_transport(comm, ring->channel, ring->order[i],
+						 ring->order[(i + 1) % ring->n]))
+				return false;
+	}
+	return comm->n_rings > 0;
 }
 
 static void lint_idle(const struct nccl_log *log, const struct nccl_comm *comm,
@@ -461,7 +476,7 @@ void nccl_lint_node(const struct nccl_log *log, const struct nccl_comm *comm, st
 	if (several) {
 		lint_sockets(log, &steps, out);
 		lint_gdr(log, comm, &steps, out);
-		if (comm->n_members == comm->nranks)
+		if (comm->n_members == comm->nranks && knows_steps(comm))
 			lint_idle(log, comm, out);
 	}
 	lint_rows(log, out);

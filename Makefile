@@ -310,6 +310,7 @@ $(BUILD)/obj/%.o: %.c $(FLAGS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
+$(BUILD)/obj/common/host/nccl_log/nccl_cause.o: common/host/nccl_log/nccl_causes.txt
 $(BUILD)/obj/common/host/machine/health.o: common/host/machine/health_rules.txt
 $(BUILD)/obj/faults/detect/evidence/evidence_torch.o: faults/detect/evidence/torch_dumps.py
 $(BUILD)/obj/faults/detect/evidence/meaning.o: faults/detect/evidence/meanings.txt
@@ -370,7 +371,7 @@ $(BUILD)/tests/$(notdir $(basename $(1))): $(call obj,$(1)) $(RIG) $(BENCH) $(LI
 endef
 $(foreach u,$(UNIT_SRC) $(MPI_UNIT_SRC),$(eval $(call unit,$(u))))
 
-$(FUZZ): $(BUILD)/fuzz/%: $(BUILD)/obj/ci/fuzz/%.o $(LIB)
+$(FUZZ): $(BUILD)/fuzz/%: $(BUILD)/obj/ci/fuzz/%.o $(RIG) $(LIB)
 	$(say) LINK $@
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -fsanitize=fuzzer $(LIBS)

@@ -385,6 +385,22 @@ static void stands_elsewhere(struct evidence_rank *r)
 	}
 }
 
+/* By PyTorch's own account it waits in the call before the one in which the others wait. */
+static void lags(struct evidence_rank *r)
+{
+	strcpy(evidence.backend, "nccl");
+	strcpy(evidence.program, "PyTorch");
+	play(1, OP - 1, odd_count, true);
+	for (int i = 0; i < 3; i++) {
+		struct evidence_rank *one = &evidence.ranks[i];
+
+		one->calls[one->ncalls - 1].state = RECORD_RETURNED;
+		one->view.last = one->calls[one->ncalls - 1];
+		one->view.waiting = 1;
+		one->view.device_wait = RECORD_DEVICE_AWAITED;
+	}
+}
+
 static const struct deed deeds[CLASS_COUNT] = {
 	[CLASS_MISSING] = { .state = 'S', .syscall = "clock_nanosleep" },
 	[CLASS_BLOCKED] = { .state = 'S', .syscall = "futex" },
@@ -426,6 +442,7 @@ static const struct deed deeds[CLASS_COUNT] = {
 	[CLASS_CORRUPT] = { corrupts, .state = 0 },
 	[CLASS_UNSEEN] = { leaves_nothing, .state = 0 },
 	[CLASS_OTHER_WAIT] = { stands_elsewhere, .state = 'S' },
+	[CLASS_BEHIND] = { lags, .state = 'S' },
 	[CLASS_HOST_SILENT] = { does_as_all, .lost = LOST_SILENT },
 	[CLASS_PARTITION] = { does_as_all, .lost = LOST_ONE_WAY },
 	[CLASS_WATCHER_HELD] = { does_as_all, .lost = LOST_STALLED },

@@ -34,7 +34,7 @@ expect_out 'is this ring rational\? rational$'
 
 # A topology that knows better: pairs one PCIe switch apart must not use shared memory.
 cat >"$work/topo.xml" <<'END'
-<system version="1"><cpu numaid="0"><pci busid="0000:01:00.0">
+<system version="1"><cpu numaid="0" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="143"><pci busid="0000:01:00.0">
 <pci busid="0000:00:06.0"><gpu dev="0"/></pci><pci busid="0000:00:07.0"><gpu dev="1"/></pci>
 <pci busid="0000:00:08.0"><gpu dev="2"/></pci><pci busid="0000:00:09.0"><gpu dev="3"/></pci>
 </pci></cpu></system>
@@ -97,6 +97,27 @@ rm "$work/run/run.json"
 mkfifo "$work/run/run.json"
 run timeout 20 "$BUILD/hang_diagnose" "$work/run"
 expect_out 'run.json is missing or unsound'
+
+# Logs as people paste them: what is right for each stands in a table.
+logs=ci/tests/data/logs
+while IFS='|' read -r name code texts; do
+	name=${name// /}
+	run "$nccl_log" "$logs/$name"
+	expect_rc "${code// /}" "$name"
+	cp "$work/out" "$work/said"
+	run "$BUILD/hang_diagnose" --log "$logs/$name"
+	cp "$work/out" "$work/compared"
+	while IFS= read -r text; do
+		from=said
+		text=${text# } text=${text% }
+		[[ $text != "hang: "* ]] || { from=compared && text=${text#hang: }; }
+		[ -n "$text" ] || continue
+		case $text in
+		!*) holds "$name says ${text#!}" [ "$(grep -cE -e "${text#!}" "$work/$from")" = 0 ] ;;
+		*) holds "$name does not say $text" grep -qE -e "$text" "$work/$from" ;;
+		esac
+	done <<<"${texts//" | "/$'\n'}"
+done < <(grep -v '^#' "$logs/expected.txt" | sed -e ':a' -e 'N;$!ba' -e 's/\n  *|/ |/g' | grep .)
 
 run bash -c '"$1" "$2" >/dev/full' - "$nccl_log" "$log"
 expect_rc 1 'output that fails'

@@ -255,3 +255,42 @@ UNIT_TEST(test_warnings, "warnings once, with count and ranks")
 		 !strcmp(log.warnings[1].text, "-> 6"));
 	nccl_log_release(&log);
 }
+
+static void print_all(FILE *out, const struct nccl_log *log)
+{
+	nccl_log_print(out, log, NULL);
+}
+
+UNIT_TEST(test_head, "cause, PXN, GDR and ring of 16 ranks stand in the first 25 lines")
+{
+	struct lines lines;
+	struct nccl_log log;
+	char *text, *end;
+
+	lines_job(&lines, "");
+	for (int r = 0; r < 16; r++) {
+		lines_say(&lines, r, "Connected all rings, use ring PXN 1 GDR 1");
+		for (int i = 0; i < 4; i++)
+			lines_say(&lines, r, "NCCL_SETTING_%d_%d set by environment to %d", r, i,
+				  i);
+		lines_say(&lines, r, "%d Bytes -> Algo RING proto LL channel{Lo..Hi}={0..1}", r);
+	}
+	fputs("\n[2026-11-21 03:00:00] host-B:1011:9 [3] net_ib.cc:7 NCCL WARN NET/IB : Got "
+	      "completion from "
+	      "peer 192.0.2.7<4> with status=12 opcode=0 len=0 vendor err 129 (Recv)\n"
+	      "host-B:1011:9 [3] NCCL INFO net.cc:8 -> 6\n",
+	      lines.out);
+	lines_read(&lines, &log);
+	text = end = lines_printed(print_all, &log);
+	for (int i = 0; i < 25 && strchr(end, '\n'); i++)
+		end = strchr(end, '\n') + 1;
+	*end = '\0';
+	UNIT_ALL(strstr(text, "failure: rank 11 on host-B (GPU 3)") != NULL,
+		 strstr(text, "status 12), peer 192.0.2.7<4> (net_ib.cc:7, 2026-11-21 03:00:00)") !=
+			 NULL,
+		 strstr(text, "PXN 1 GDR 1") != NULL,
+		 strstr(text, "15 -NET/IB/0/GDRDMA-> 0\n") != NULL,
+		 strstr(text, "is this ring rational? rational\n") != NULL);
+	free(text);
+	nccl_log_release(&log);
+}

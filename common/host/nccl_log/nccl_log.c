@@ -24,13 +24,29 @@ static int text_compare(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
+/* A short hash of bytes, for the reader's caches. */
+static size_t hash_of(size_t hash, const void *bytes, size_t len)
+{
+	const unsigned char *p = bytes;
+
+	while (len-- > 0)
+		hash = (hash ^ *p++) * 16777619u;
+	return hash % NCCL_CACHE;
+}
+
 const char *nccl_log_text(struct nccl_log *log, const char *text, size_t len)
 {
-	char *new = must(strndup(text, len)), **found;
+	const char **cached = log->raw ? &log->raw->texts_cache[hash_of(len, text, len)] : NULL;
+	char *new, **found;
 
+	if (cached && *cached && strncmp(*cached, text, len) == 0 && !(*cached)[len])
+		return *cached;
+	new = must(strndup(text, len));
 	found = must(tsearch(new, &log->texts, text_compare));
 	if (*found != new)
 		free(new);
+	if (cached)
+		*cached = *found;
 	return *found;
 }
 
@@ -51,14 +67,20 @@ struct place *nccl_place(struct nccl_log *log, const char *host, int64_t pid, en
 			 uint64_t id)
 {
 	struct place key = { .host = host, .pid = pid, .kind = kind, .id = id };
-	struct place **found = tfind(&key, &log->raw->places, place_compare), *place;
+	struct place **cached =
+		&log->raw->places_cache[hash_of((uintptr_t)host + (size_t)kind,
+						&(uint64_t[]){ (uint64_t)pid, id }, 16)];
+	struct place **found;
 
-	if (found)
-		return *found;
-	place = must(malloc(sizeof(*place)));
-	*place = key;
-	must(tsearch(place, &log->raw->places, place_compare));
-	return place;
+	if (*cached && place_compare(*cached, &key) == 0)
+		return *cached;
+	found = tfind(&key, &log->raw->places, place_compare);
+	*cached = found ? *found : must(malloc(sizeof(key)));
+	if (!found) {
+		**cached = key;
+		must(tsearch(*cached, &log->raw->places, place_compare));
+	}
+	return *cached;
 }
 
 /* ---- prefixes ----------------------------------------------------------------------------- */
@@ -114,24 +136,27 @@ static char *origin_before(struct nccl_log *log, char *start, char *end, struct 
 	if (!p || p == start || p[-1] != ':')
 		return NULL;
 	host_end = --p;
-	while (p > start && (isalnum((unsigned char)p[-1]) || strchr("-_.", p[-1])) &&
+	while (p > start && (isalnum((unsigned char)p[-1]) || strchr("-_.<>", p[-1])) &&
 	       host_end - p < 256)
 		p--;
-	if (p == host_end)
-		return NULL;
 	message->dev = (int)dev;
+	if (p == host_end) { /* a name that was taken out */
+		message->host = nccl_log_text(log, "?", 1);
+		return p == start || p[-1] == ' ' ? p : NULL;
+	}
 	message->host = host_of(log, p, host_end, message->pid);
 	return host_end - strlen(message->host);
 }
 
-/* The rank in a launcher's prefix: "[1,3]<stdout>:" (mpirun --tag-output), "3: " (srun -l),
- * "rank3 | " and the like, "[rank3]:"; -1 for none. */
-static int prefix_rank(const char *line, const char *end)
+/* "[1,3]<stdout>:" (mpirun --tag-output), "3: " (srun -l), "rank3 | " and the like, "[rank3]:". */
+int nccl_log_prefix_rank(const char *line, const char *end)
 {
 	int rank = -1, n = 0;
 	const char *p;
 
 	if (sscanf(line, " [%*d,%d]%n", &rank, &n) == 1 && n && rank >= 0)
+		return rank;
+	if (sscanf(line, " [%d] %n", &rank, &n) == 1 && n && line + n == end && rank >= 0)
 		return rank;
 	n = 0;
 	if (sscanf(line, " %d:%n", &rank, &n) == 1 && n && line + n <= end &&
@@ -147,11 +172,11 @@ static int prefix_rank(const char *line, const char *end)
 
 /* ---- lines -------------------------------------------------------------------------------- */
 
-/* Finds the next message's marker, " NCCL INFO " or " NCCL WARN ", and whether it is a warning. */
+/* Finds the next message's marker, " NCCL INFO ", " NCCL WARN " or " NCCL CALL ", and whether it is a warning. */
 static char *next_marker(char *line, bool *warning)
 {
 	while ((line = strstr(line, " NCCL ")) && strncmp(line + 6, "INFO ", 5) != 0 &&
-	       strncmp(line + 6, "WARN ", 5) != 0)
+	       strncmp(line + 6, "WARN ", 5) != 0 && strncmp(line + 6, "CALL ", 5) != 0)
 		line++;
 	*warning = line && line[6] == 'W';
 	return line;
@@ -184,22 +209,62 @@ static void note_host(struct nccl_log *log, const struct message *message)
 	}
 }
 
+/* The time in front of the origin as it stands there, without its brackets; "": none. */
+static void take_stamp(struct nccl_log *log, struct message *message, const char *line,
+		       const char *origin)
+{
+	const char *open = memrchr(line, '[', (size_t)(origin - line)), *close;
+
+	message->stamp = "";
+	close = open ? memchr(open, ']', (size_t)(origin - open)) : NULL;
+	if (close && isfinite(nccl_log_time(open, origin)))
+		message->stamp = nccl_log_text(log, open + 1, (size_t)(close - open) - 1);
+}
+
+/* Ray prints lines that several processes write once, and how many there were more. */
+static int take_folded(struct nccl_log *log, char *line)
+{
+	char *at = strstr(line, "[repeated ");
+	int times = 1;
+
+	if (!at || sscanf(at, "[repeated %dx across cluster]", &times) < 1 || times < 1 ||
+	    times > 1 << 20)
+		return 1;
+	while (at > line && at[-1] == ' ')
+		at--;
+	*at = '\0';
+	log->folded += times - 1;
+	return times;
+}
+
+static void take_version(struct nccl_log *log, const char *line)
+{
+	const char *at = strstr(line, "NCCL version "), *rccl = strstr(line, "RCCL version ");
+
+	at = at ? at : rccl;
+	if (!at || !isdigit((unsigned char)at[13]))
+		return;
+	log->rccl |= rccl != NULL;
+	log->version = nccl_log_text(log, at + 13, strcspn(at + 13, " \t"));
+}
+
 /* All messages of one clean line: writers that share a stream may lack a newline between them. */
 static void read_line(struct nccl_log *log, char *line)
 {
 	struct message message = { .dev = -1 }, next;
 	char *start = line, *text = NULL, *marker, *origin;
 	bool warning;
-	int hint = log->raw->rank_hint;
+	int hint = log->raw->rank_hint, times = take_folded(log, line);
 
 	log->lines++;
 	while ((marker = next_marker(start, &warning)) != NULL) {
-		next = (struct message){ .dev = -1 };
+		next = (struct message){ .dev = -1, .times = times };
 		origin = message_origin(log, start, marker, warning, &next);
 		start = marker + strlen(" NCCL INFO ");
 		if (!origin)
 			continue;
-		next.hint = hint >= 0 ? hint : prefix_rank(line, origin);
+		next.hint = hint >= 0 ? hint : nccl_log_prefix_rank(line, origin);
+		take_stamp(log, &next, text ? text : line, origin);
 		next.may_be_cut = strlen(origin) >= MESSAGE_FULL;
 		*origin = '\0';
 		if (text)
@@ -208,12 +273,14 @@ static void read_line(struct nccl_log *log, char *line)
 		message = next;
 		message.text = text = start;
 	}
-	/* a program that prints versions has "%s" where its log has digits */
+	log->nccl_lines += text != NULL;
 	if (text)
 		nccl_log_message(log, &message);
-	else if (!log->version && (text = strstr(line, "NCCL version ")) != NULL &&
-		 isdigit((unsigned char)text[13]))
-		log->version = nccl_log_text(log, text + 13, strcspn(text + 13, " \t"));
+	else
+		nccl_log_foreign(log, line);
+	/* a program that prints versions has "%s" where its log has digits */
+	if (!text && !log->version)
+		take_version(log, line);
 }
 
 /* Copy without colours, carriage returns and other control characters. */
@@ -238,6 +305,7 @@ static void clean(char *to, const char *from, size_t len)
 void nccl_log_init(struct nccl_log *log)
 {
 	*log = (struct nccl_log){ .raw = must(calloc(1, sizeof(*log->raw))) };
+	nccl_causes_init(log);
 }
 
 static bool can_read(int fd, int seconds)
@@ -289,7 +357,9 @@ int nccl_log_read_stream(struct nccl_log *log, FILE *in, const char *name, int r
 	size_t n;
 
 	log->raw->rank_hint = rank_hint;
+	log->raw->binary = false;
 	while (!wrong && (n = next_line(in, line, &left, &wrong)) > 0) {
+		log->raw->binary |= memchr(line, '\0', n) != NULL;
 		clean(line, line, n);
 		read_line(log, line);
 	}
@@ -334,6 +404,7 @@ static void raw_free(struct nccl_log *log)
 	if (!log->raw)
 		return;
 	tdestroy(log->raw->places, free);
+	nccl_torch_release(log->raw);
 	free(log->raw);
 	log->raw = NULL;
 }
@@ -344,12 +415,14 @@ void nccl_log_finish(struct nccl_log *log)
 	raw_free(log);
 }
 
-static void comm_free(struct nccl_comm *comm)
+void nccl_comm_free(struct nccl_comm *comm)
 {
 	for (int r = 0; r < comm->n_rings; r++)
 		free(comm->rings[r].order);
-	for (int m = 0; m < comm->n_members; m++)
+	for (int m = 0; m < comm->n_members; m++) {
+		free(comm->members[m]->calls);
 		free(comm->members[m]);
+	}
 	free(comm->rings);
 	free(comm->members);
 	free(comm->edges);
@@ -360,12 +433,18 @@ void nccl_log_release(struct nccl_log *log)
 {
 	raw_free(log);
 	for (int i = 0; i < log->n_comms; i++)
-		comm_free(&log->comms[i]);
+		nccl_comm_free(&log->comms[i]);
 	for (int i = 0; i < log->n_warnings; i++)
 		free(log->warnings[i].ranks);
 	free(log->hosts);
 	free(log->comms);
 	free(log->warnings);
+	free(log->waits);
+	free(log->nics);
+	free(log->facts);
+	free(log->without_ib);
+	free(log->causes);
+	free(log->causes_text);
 	free(log->paths);
 	free(log->settings);
 	tdestroy(log->texts, free);

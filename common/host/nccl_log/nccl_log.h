@@ -4,14 +4,15 @@
 #include "base/error.h"
 
 /* Call nccl_log_init, then nccl_log_read_stream or nccl_log_read_file any number of times, then
- * nccl_log_finish once; look and print; nccl_log_release. Formats: NCCL 2.19 to 2.30 (init.cc,
+ * nccl_log_finish once; look and print; nccl_log_release. Formats: NCCL 2.4 to 2.32 (init.cc,
  * enqueue.cc, p2p.cc, shm.cc, net.cc, topo.cc). Other lines are passed over. Lack of memory ends
  * the process (must).
  *
  * Few lines name a communicator. A line belongs to the communicator under initialisation in its
  * thread (host:pid:tid), else to the newest call's of its device. Communicators of several ranks
- * are the same where the commId is, or parent, split count and colour. Without such lines the n-th
- * unknown communicators of all processes and devices are one ("guessed 0").
+ * are the same where the commId is, or parent, split count and colour. Lines of a thread whose Init line is torn or cut
+ * off belong to the communicator that its later lines name. Without such lines the n-th unknown communicators of all
+ * processes and devices are one ("guessed 0").
  *
  * All text belongs to the log, equal texts have equal addresses. */
 
@@ -26,6 +27,16 @@ enum nccl_state {
 	NCCL_STATE_DESTROYED
 };
 
+#define NCCL_CALLS 128 /* of a member are kept, the newest */
+
+/* A collective as it was enqueued. */
+struct nccl_call {
+	int64_t number; /* on the communicator, from 1 */
+	uint64_t count;
+	int root;
+	uint8_t kind, dtype, op; /* kind: enum call_kind; op: NCCL's number */
+};
+
 /* One rank of one communicator. */
 struct nccl_member {
 	int comm, rank; /* rank is -1 where no line says it */
@@ -35,7 +46,14 @@ struct nccl_member {
 	uint64_t bus; /* PCI bus id as NCCL prints it, 0 unknown */
 	const char *host;
 	enum nccl_state state;
-	double init; /* seconds; NAN unknown */
+	double init;   /* seconds; NAN unknown */
+	int64_t ready; /* the line that says that its init is over; 0: none does */
+	struct nccl_call
+		*calls; /* NCCL_CALLS of them, call n at n % NCCL_CALLS; NULL: no lines of calls */
+	int64_t first, last; /* numbers of the first and last one that a line is of */
+	int64_t lines;	     /* of collectives */
+	bool counted;	     /* lines have opCount; else only their order tells the number */
+	bool grouped;	     /* several had one opCount */
 };
 
 /* A rank's successor in a channel's ring, as a Ring line or rank 0's Channel line has it. */
@@ -63,6 +81,7 @@ struct nccl_link {
 struct nccl_comm {
 	const char *id;	    /* "0xdf6d...", "split of 0x.. (count 1, color 0)", "guessed 0" */
 	int nranks, nnodes; /* 0 unknown */
+	bool moved;	    /* while reading: its lines are another communicator's */
 	int gdr;	    /* 1 or 0 as "Connected all rings" says; -1 while not */
 	int nvls;	    /* 1 multicast available, 0 not, -1 unknown */
 	int coll_channels, nvls_channels; /* -1 unknown */
@@ -75,13 +94,42 @@ struct nccl_comm {
 	int n_says, n_members, n_edges, n_rings, n_links;
 };
 
-/* A WARN line, or NCCL's "file:line -> result" trace, each text once. */
+/* Classes of nccl_causes.txt, which says what they are; UNKNOWN: a WARN that no row knows, and that NCCL failed on. */
+enum nccl_class {
+	NCCL_CAUSE,
+	NCCL_PEER,
+	NCCL_UNKNOWN,
+	NCCL_SYMPTOM,
+	NCCL_FOLLOWS,
+	NCCL_TRACE, /* no row: "file:line -> result"; this and the ones above are failures */
+	NCCL_RING,
+	NCCL_SLOW,
+	NCCL_PIN,
+	NCCL_QUIET
+};
+
+/* A row of nccl_causes.txt. */
+struct nccl_cause {
+	enum nccl_class class;
+	const char *pattern, *what, *means, *fix;
+};
+
+/* A WARN line, NCCL's "file:line -> result" trace, or another line that a row of the table knows; each text once. */
 struct nccl_warning {
-	const char *where, *text; /* where: file:line */
+	const char *where, *text; /* where: file:line, "" of lines that are not NCCL's */
 	bool trace;
+	bool failed; /* a trace follows in its thread */
 	int count;
 	int *ranks; /* ascending */
 	int n_ranks;
+	const struct nccl_cause *cause; /* NULL: no row knows it */
+	/* The first of them says this; "" and -1 where it does not say so: */
+	const char *host, *stamp, *peer, *device;
+	int64_t pid, line; /* line: of all that was read, from 1 */
+	int dev, rank;
+	double time;   /* seconds, of a year that is not known; NAN: none */
+	bool in_init;  /* its communicator's init had begun, and had not ended */
+	bool overcome; /* it had not ended then, and did later */
 };
 
 /* The log's own topology print says this of a GPU and another node (another GPU, CPU, NVS, NET). */
@@ -91,6 +139,32 @@ struct nccl_path {
 	const char *kind; /* "GPU", "CPU", "NVS", "NET" */
 	const char *type; /* "NVL", "PIX", "PXB", "PHB", "SYS", ... */
 	double bw;
+};
+
+/* How far a rank came in a process group, as PyTorch's watchdog says; -1 and "" where it does not. */
+struct nccl_wait {
+	const char *group;		      /* "1", "0(default_pg)" */
+	int rank, place;		      /* in the job, where lines say so, and in the group */
+	int64_t enqueued, started, completed; /* calls, by their number in the group */
+	int64_t seq, numel_in, numel_out;     /* the call that timed out, and its sizes */
+	const char *op;			      /* "ALLGATHER" */
+	const char *stamp;		      /* the time of its first line */
+	double waited, time;		      /* seconds */
+	int64_t line;
+};
+
+/* A network device that NCCL lists on a host. */
+struct nccl_nic {
+	const char *host, *name, *link; /* "mlx5_0:1", "RoCE"; link: "" not said */
+	int index;			/* NCCL's number, -1 not said */
+	int mbps;			/* 0: not said */
+	int gdr;			/* GPUDirect RDMA: 1 on, 0 off, -1 not said */
+	int64_t steps;			/* of all communicators, that go over it */
+};
+
+/* All that a host's lines say of its bootstrap, plugins and networks. */
+struct nccl_fact {
+	const char *kind, *text, *host;
 };
 
 struct nccl_setting {
@@ -105,9 +179,25 @@ struct nccl_log {
 	struct nccl_path *paths;       /* by host and GPU */
 	struct nccl_setting *settings; /* NCCL_* "set by environment", by name */
 	int n_hosts, n_comms, n_warnings, n_paths, n_settings;
-	int64_t lines, nccl_lines;
-	int64_t unplaced;	  /* lines about a communicator that could not be told */
-	struct nccl_log_raw *raw; /* the reader's own; NULL after finish */
+	struct nccl_nic *nics;	 /* by index, name and host */
+	struct nccl_fact *facts; /* by kind, text and host */
+	int n_nics, n_facts;
+	bool *without_ib;	 /* by host: NCCL found no InfiniBand or RoCE device there */
+	struct nccl_wait *waits; /* by group and rank */
+	int n_waits;
+	const char *traceback, *error;	/* of Python: its frames, and its last line; NULL: none */
+	int traceback_rank, tracebacks; /* tracebacks: how many there were */
+	bool traceback_ended;		/* it ended its program, by PyTorch's prefix */
+	bool traceback_after;		/* its error is one that another rank brings about */
+	struct nccl_cause *causes;	/* the table; its text is causes_text */
+	int n_causes;
+	char *causes_text;
+	int64_t lines, nccl_lines; /* nccl_lines: lines with at least one message */
+	int64_t unplaced;	   /* lines about a communicator that could not be told */
+	int64_t folded;		   /* lines that Ray left out ("[repeated 3x across cluster]") */
+	bool rccl;		   /* AMD's library */
+	bool old_form;		   /* lines of NCCL 2.4 or 2.5 */
+	struct nccl_log_raw *raw;  /* the reader's own; NULL after finish */
 	void *texts;
 };
 
@@ -121,6 +211,9 @@ int nccl_log_read_stream(struct nccl_log *log, FILE *in, const char *name, int r
 /* The same for a file; "-" is standard input. 0, or what opening or reading it failed with. */
 int nccl_log_read_file(struct nccl_log *log, const char *path, int rank_hint, struct error *err);
 
+/* Takes this table in place of the built-in one, before anything is read. 0, or -EINVAL. */
+int nccl_log_read_causes(struct nccl_log *log, const char *path, struct error *err);
+
 /* Sort, count, join. */
 void nccl_log_finish(struct nccl_log *log);
 
@@ -129,12 +222,30 @@ void nccl_log_release(struct nccl_log *log);
 /* The member with this rank, or NULL; any of several (a restart). */
 const struct nccl_member *nccl_comm_member(const struct nccl_comm *comm, int rank);
 
+/* The call with this number, NULL: no line is of it, or it is not kept. */
+const struct nccl_call *nccl_member_call(const struct nccl_member *member, int64_t number);
+
 /* The host of this rank, NULL unknown. */
 const char *nccl_comm_host(const struct nccl_comm *comm, int rank);
 
 /* The transport from one rank to the next on a channel, or NULL; the first of several connections.
  * The sender's line counts where the receiver's differs. */
 const char *nccl_comm_transport(const struct nccl_comm *comm, int channel, int from, int to);
+
+/* ---- failures ------------------------------------------------------------------------------ */
+
+enum nccl_class nccl_warning_class(const struct nccl_warning *warning);
+
+/* The failure that explains the others, by class, then time, then place in the log; NULL: the log holds none. */
+const struct nccl_warning *nccl_log_failure(const struct nccl_log *log);
+
+/* The first call of the group that is not over on this rank, -1: not known. */
+int64_t nccl_wait_at(const struct nccl_wait *wait);
+/* Returns true if the rank has made that call. */
+static inline bool nccl_wait_made(const struct nccl_wait *wait)
+{
+	return wait->enqueued < 0 || wait->completed < 0 || wait->enqueued > wait->completed;
+}
 
 /* ---- rings, rational or not --------------------------------------------------------------- */
 
@@ -172,7 +283,19 @@ extern const char *const nccl_verdict_names[];
 
 /* ---- text --------------------------------------------------------------------------------- */
 
-/* A summary, then all of the following. */
+/* The first failure with its meaning, then what follows from it; nothing where there is none. */
+void nccl_log_print_failure(FILE *out, const struct nccl_log *log);
+/* Where ranks wait in process groups, by PyTorch's watchdog. */
+void nccl_log_print_hang(FILE *out, const struct nccl_log *log);
+/* The traceback of the rank that ended first. */
+void nccl_log_print_traceback(FILE *out, const struct nccl_log *log);
+/* The rows of class slow: all that makes the run slower, by the table. */
+void nccl_log_print_slow(FILE *out, const struct nccl_log *log);
+
+/* NICs and networks of the hosts. */
+void nccl_log_print_node(FILE *out, const struct nccl_log *log);
+
+/* The head of the log, its failure, then all of the following. */
 void nccl_log_print(FILE *out, const struct nccl_log *log, const struct topo_system *topo);
 
 /* Rings of every communicator, equal channels merged:

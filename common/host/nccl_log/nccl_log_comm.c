@@ -1,5 +1,6 @@
 /* nccl_log_comm.c: the communicator and rank of a line; initialisation, calls. */
 
+#include "base/call_value.h"
 #include "nccl_log/nccl_log_raw.h"
 
 /* The number of the communicator named `id`, made if new. */
@@ -51,14 +52,17 @@ static void member_take(struct nccl_log *log, const struct message *message,
 {
 	struct place *thread = thread_of(log, message);
 	struct place *device = device_of(log, message, member->dev);
+	struct place *process = nccl_place(log, message->host, message->pid, PLACE_PROCESS, 0);
 
+	process->shared |= process->first && process->first->dev != member->dev;
+	process->first = process->first ? process->first : member;
 	thread->member = member;
 	thread->in_init = in_init;
 	device->member = member;
 	if (!device->first)
 		device->first = member;
 	if (member->rank == 0)
-		nccl_place(log, message->host, message->pid, PLACE_PROCESS, 0)->member = member;
+		process->member = member;
 }
 
 /* A communicator without an id: of the same device the n-th one. */
@@ -71,6 +75,114 @@ static struct nccl_member *member_guess(struct nccl_log *log, const struct messa
 	return member_new(log, message, comm_named(log, id), rank, message->dev);
 }
 
+/* A communicator of the thread's own, for lines whose Init line is not here, or not yet. */
+static struct nccl_member *member_loose(struct nccl_log *log, const struct message *message,
+					int rank)
+{
+	struct place *thread = thread_of(log, message),
+		     *device = device_of(log, message, message->dev);
+	char id[400];
+
+	snprintf(id, sizeof(id), "thread %s:%" PRId64 ":%" PRId64, message->host, message->pid,
+		 message->tid);
+	thread->member = member_new(log, message, comm_named(log, id), rank, message->dev);
+	thread->loose = thread->member->comm + 1;
+	thread->in_init = true;
+	device->member = device->member ? device->member : thread->member;
+	device->first = device->first ? device->first : thread->member;
+	return thread->member;
+}
+
+/* The lines of communicator `from` are those of `to`. */
+static void move_lines(struct nccl_log *log, int from, int to)
+{
+	struct nccl_comm *a = &log->comms[from], *b = &log->comms[to];
+
+	for (int i = 0; i < a->n_members; i++) {
+		a->members[i]->comm = to;
+		raw_add(b->members, b->n_members, a->members[i]);
+	}
+	for (int i = 0; i < a->n_edges; i++)
+		raw_add(b->edges, b->n_edges, a->edges[i]);
+	for (int i = 0; i < a->n_links; i++)
+		raw_add(b->links, b->n_links, a->links[i]);
+	for (int i = 0; i < a->n_says; i++)
+		nccl_comm_say(b, a->says[i]);
+	b->nranks = b->nranks ? b->nranks : a->nranks;
+	b->nnodes = b->nnodes ? b->nnodes : a->nnodes;
+	b->gdr = b->gdr >= 0 ? b->gdr : a->gdr;
+	b->nvls = b->nvls >= 0 ? b->nvls : a->nvls;
+	b->coll_channels = b->coll_channels >= 0 ? b->coll_channels : a->coll_channels;
+	b->nvls_channels = b->nvls_channels >= 0 ? b->nvls_channels : a->nvls_channels;
+	a->n_members = a->n_edges = a->n_links = a->n_says = 0;
+	a->moved = true;
+}
+
+/* The thread's nameless communicator is the one with this name. */
+static void claim_loose(struct nccl_log *log, struct place *thread, const char *id)
+{
+	if (thread->loose && *id) {
+		int to = comm_named(log, id);
+
+		move_lines(log, thread->loose - 1, to);
+		thread->loose = 0;
+	}
+}
+
+/* Takes out the communicators whose lines are another's; names of splits hold their parent's number. */
+static void drop_moved(struct nccl_log *log)
+{
+	int *numbers = must(malloc(((size_t)log->n_comms + 1) * sizeof(*numbers))), kept = 0, count,
+	    parent, color;
+	char id[96];
+
+	for (int i = 0; i < log->n_comms; i++)
+		numbers[i] = log->comms[i].moved ? -1 : kept++;
+	for (int i = 0; i < log->n_comms; i++) {
+		struct nccl_comm *comm = &log->comms[i];
+
+		if (comm->moved) {
+			nccl_comm_free(comm);
+			continue;
+		}
+		for (int m = 0; m < comm->n_members; m++)
+			comm->members[m]->comm = numbers[i];
+		if (sscanf(comm->id, "split %d of communicator %d, color %d", &count, &parent,
+			   &color) == 3 &&
+		    numbers[parent] >= 0) {
+			snprintf(id, sizeof(id), "split %d of communicator %d, color %d", count,
+				 numbers[parent], color);
+			comm->id = nccl_log_text(log, id, strlen(id));
+		}
+		log->comms[numbers[i]] = *comm;
+	}
+	log->n_comms = kept;
+	free(numbers);
+}
+
+void nccl_log_settle(struct nccl_log *log)
+{
+	int n = log->n_comms;
+
+	for (int i = 0; i < n; i++) {
+		struct nccl_member *member;
+		struct message message = { .dev = -1 };
+		char id[32];
+		int to;
+
+		if (strncmp(log->comms[i].id, "thread ", 7) != 0 || log->comms[i].n_members == 0)
+			continue;
+		member = log->comms[i].members[0];
+		message.host = member->host;
+		message.pid = member->pid;
+		snprintf(id, sizeof(id), "guessed %d",
+			 device_of(log, &message, member->dev)->number++);
+		to = comm_named(log, id);
+		move_lines(log, i, to);
+	}
+	drop_moved(log);
+}
+
 static bool fits(const struct nccl_member *member, int rank)
 {
 	return member && (rank < 0 || member->rank < 0 || member->rank == rank);
@@ -80,9 +192,18 @@ struct nccl_member *nccl_log_member(struct nccl_log *log, const struct message *
 {
 	const struct place *thread = thread_of(log, message);
 	const struct place *device = device_of(log, message, message->dev);
+	const char *named = strstr(message->text,
+				   " comm 0x"); /* 2.15 to 2.18, RCCL: "... comm 0x88 nRanks 02" */
+	struct place *address = NULL;
+	uint64_t at;
+	int nranks = 0;
 	struct nccl_member *const likely[] = { thread->in_init ? thread->member : NULL,
 					       device->member, thread->member, device->first };
 
+	if (named && sscanf(named, " comm %lx nRanks %d", &at, &nranks) == 2)
+		address = nccl_place(log, message->host, message->pid, PLACE_ADDRESS, at);
+	if (address && address->member && fits(address->member, rank))
+		return address->member;
 	for (size_t i = 0; i < sizeof(likely) / sizeof(likely[0]); i++) {
 		if (!fits(likely[i], rank))
 			continue;
@@ -90,8 +211,16 @@ struct nccl_member *nccl_log_member(struct nccl_log *log, const struct message *
 			likely[i]->rank = rank;
 		return likely[i];
 	}
-	log->unplaced++;
-	return NULL;
+	if (thread->member || (device->member && rank < 0)) {
+		log->unplaced++;
+		return NULL;
+	}
+	if (!address)
+		return member_loose(log, message, rank >= 0 ? rank : message->hint);
+	address->member = member_loose(log, message, rank >= 0 ? rank : message->hint);
+	if (nranks > 0 && nranks <= NCCL_LOG_RANKS)
+		log->comms[address->member->comm].nranks = nranks;
+	return address->member;
 }
 
 struct nccl_comm *nccl_log_comm_of(struct nccl_log *log, const struct message *message, int rank)
@@ -151,11 +280,13 @@ static void init_take(struct nccl_log *log, const struct message *message,
 	struct nccl_member *member;
 
 	from.dev = line->dev;
-	if (!line->start && fits(address->member, line->rank))
+	if (!line->start && fits(address->member, line->rank)) {
+		claim_loose(log, thread, line->id);
 		member = address->member;
-	else if (!line->start && thread->in_init && fits(thread->member, line->rank))
+	} else if (!line->start && thread->in_init && fits(thread->member, line->rank)) {
+		claim_loose(log, thread, line->id);
 		member = thread->member;
-	else if (!line->id[0])
+	} else if (!line->id[0])
 		member = member_guess(log, &from, line->rank);
 	else
 		member = member_new(log, &from, comm_named(log, line->id), line->rank, line->dev);
@@ -163,6 +294,7 @@ static void init_take(struct nccl_log *log, const struct message *message,
 	member->dev = line->dev;
 	member->bus = line->bus;
 	member->state = line->start ? NCCL_STATE_STARTED : NCCL_STATE_COMPLETE;
+	member->ready = line->start ? 0 : log->lines;
 	log->comms[member->comm].nranks = line->nranks;
 	address->member = member;
 	member_take(log, &from, member, line->start);
@@ -193,21 +325,107 @@ static struct nccl_member *call_member(struct nccl_log *log, const struct messag
 	return place->member;
 }
 
+/* The kind of a name, -1: a send, a receive, or none of these. */
+static int kind_of(const char *name, size_t len)
+{
+	for (int kind = 0; kind < CALL_SEND; kind++)
+		if (strncasecmp(name, call_kind_name((enum call_kind)kind), len) == 0 &&
+		    strlen(call_kind_name((enum call_kind)kind)) == len)
+			return kind;
+	return -1;
+}
+
+const struct nccl_call *nccl_member_call(const struct nccl_member *member, int64_t number)
+{
+	const struct nccl_call *call = member->calls ? &member->calls[number % NCCL_CALLS] : NULL;
+
+	return call && number > 0 && call->number == number ? call : NULL;
+}
+
+/* Calls of a group have the opCount of its first one: then their order tells the number. */
+static void add_call(struct nccl_member *member, struct nccl_call call, int64_t op_count)
+{
+	bool counted = op_count >= 0;
+
+	if (member->counted && !counted)
+		return; /* the same call, said twice */
+	if (!member->calls || (counted && !member->counted)) {
+		free(member->calls);
+		member->calls = must(calloc(NCCL_CALLS, sizeof(*member->calls)));
+		member->counted = counted;
+		member->first = counted ? op_count + 1 : 1;
+		member->last = member->first - 1;
+		member->lines = 0;
+	}
+	member->grouped |= counted && member->lines > 0 && op_count + 1 == member->last;
+	call.number = counted && !member->grouped ? op_count + 1 : member->last + 1;
+	if (call.number <= 0 || call.number > INT64_MAX / 2)
+		return;
+	member->last = call.number;
+	member->lines++;
+	member->calls[call.number % NCCL_CALLS] = call;
+}
+
+/* The number behind the next `lead`, and what stands behind it. */
+static bool take_number(const char **at, const char *lead, int base, uint64_t *value)
+{
+	const char *from = strstr(*at, lead);
+	char *end;
+
+	if (!from)
+		return false;
+	from += strlen(lead);
+	*value = strtoull(from, &end, base);
+	*at = end;
+	return end > from;
+}
+
 void nccl_message_call(struct nccl_log *log, const struct message *message)
 {
 	const char *at = strstr(message->text, ": opCount ");
 	struct message from = *message;
 	struct nccl_member *member;
-	uint64_t address;
-	int nranks;
+	struct nccl_call call = { .root = -1 };
+	uint64_t address, op_count, nranks, dtype, op, root;
+	int kind;
 
-	if (sscanf(at,
-		   ": opCount %*x sendbuff %*s recvbuff %*s count %*u datatype %*d op %*d "
-		   "root %*d comm %lx [nranks=%d]",
-		   &address, &nranks) < 2 ||
-	    nranks < 1 || nranks > NCCL_LOG_RANKS || at == message->text)
+	if (at == message->text || !take_number(&at, ": opCount ", 16, &op_count) ||
+	    !take_number(&at, " count ", 10, &call.count) ||
+	    !take_number(&at, " datatype ", 10, &dtype) || !take_number(&at, " op ", 10, &op) ||
+	    !take_number(&at, " root ", 10, &root) || !take_number(&at, " comm 0x", 16, &address) ||
+	    !take_number(&at, "[nranks=", 10, &nranks) || nranks < 1 || nranks > NCCL_LOG_RANKS)
 		return;
-	member = call_member(log, message, address, nranks);
+	member = call_member(log, message, address, (int)nranks);
 	from.dev = member->dev;
 	member_take(log, &from, member, false);
+	kind = kind_of(message->text, strcspn(message->text, ":"));
+	if (kind < 0 || dtype >= DT_COUNT || op > 255)
+		return;
+	call.root = root < NCCL_LOG_RANKS ? (int)root : -1;
+	call.kind = (uint8_t)kind;
+	call.dtype = (uint8_t)dtype;
+	call.op = (uint8_t)op;
+	add_call(member, call, op_count < INT64_MAX / 4 ? (int64_t)op_count : -1);
+}
+
+/* "ncclAllReduce(7f00,7f00,1024,7,0,0,0x5000,0x1)": of NCCL_DEBUG=TRACE and subsystem CALL. */
+void nccl_message_api(struct nccl_log *log, const struct message *message)
+{
+	const char *open = strchr(message->text, '(');
+	struct nccl_call call = { .root = -1 };
+	struct nccl_member *member;
+	int dtype, op, kind;
+	uint64_t address;
+
+	if (!open || sscanf(open, "(%*[^,],%*[^,],%lu,%d,%d,%d,%lx,", &call.count, &dtype, &op,
+			    &call.root, &address) < 5)
+		return;
+	kind = kind_of(message->text + 4, (size_t)(open - message->text) - 4);
+	member = nccl_place(log, message->host, message->pid, PLACE_ADDRESS, address)->member;
+	if (kind < 0 || !member || dtype < 0 || dtype >= DT_COUNT || op < 0 || op > 255)
+		return;
+	call.kind = (uint8_t)kind;
+	call.dtype = (uint8_t)dtype;
+	call.op = (uint8_t)op;
+	add_call(member, call, -1);
 }

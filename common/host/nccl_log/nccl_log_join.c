@@ -131,7 +131,9 @@ static struct nccl_ring ring_of(const struct nccl_edge *edges, int n, int nranks
 		if (!edge || edge->next == ring.order[0])
 			break;
 	}
-	ring.closed = edge && edge->next == ring.order[0] && (!nranks || ring.n == nranks);
+	/* where all ranks are there the last one's successor can only be the first */
+	ring.closed = edge ? edge->next == ring.order[0] && (!nranks || ring.n == nranks)
+			   : nranks > 1 && ring.n == nranks;
 	return ring;
 }
 
@@ -150,19 +152,61 @@ static void join_rings(struct nccl_comm *comm)
 	}
 }
 
+/* The rank of the process and device that a warning is from, which lines behind it may have told, and whether its init
+ * went on. */
+static void join_warning(struct nccl_log *log, struct nccl_warning *warning)
+{
+	const struct place *device, *process;
+	const struct nccl_member *first, *newest;
+
+	SORT_UNIQUE(warning->ranks, warning->n_ranks, by_number);
+	if (warning->dev < 0)
+		return;
+	device = nccl_place(log, warning->host, warning->pid, PLACE_DEVICE, (uint64_t)warning->dev);
+	process = nccl_place(log, warning->host, warning->pid, PLACE_PROCESS, 0);
+	first = device->first;
+	newest = device->member;
+	if (!first && process->first &&
+	    !process->shared) { /* a thread of NCCL's own may say device 0 */
+		first = newest = process->first;
+		warning->dev = first->dev;
+	}
+	if (first && first->rank >= 0)
+		warning->rank = first->rank;
+	warning->in_init = newest && newest->state == NCCL_STATE_STARTED;
+	warning->overcome = first && first->ready > warning->line && !warning->failed;
+}
+
+/* Two ranks form one ring, whichever of its lines are here. */
+static void join_pair(struct nccl_comm *comm)
+{
+	for (int i = 0; comm->nranks == 2 && i < comm->n_links; i++) {
+		const struct nccl_link *link = &comm->links[i];
+
+		if (link->connection != 0 || link->from + link->to != 1)
+			continue;
+		raw_add(comm->edges, comm->n_edges, (struct nccl_edge){ link->channel, 0, 1 });
+		raw_add(comm->edges, comm->n_edges, (struct nccl_edge){ link->channel, 1, 0 });
+	}
+}
+
 void nccl_log_join(struct nccl_log *log)
 {
+	nccl_log_settle(log);
 	for (int i = 0; i < log->n_comms; i++) {
 		struct nccl_comm *comm = &log->comms[i];
 
 		sort(comm->members, comm->n_members, sizeof(struct nccl_member *), by_rank);
 		SORT_UNIQUE(comm->links, comm->n_links, by_link);
+		join_pair(comm);
 		join_rings(comm);
 	}
+	nccl_torch_join(log);
+	nccl_node_join(log);
 	SORT_UNIQUE(log->paths, log->n_paths, by_path);
 	SORT_UNIQUE(log->settings, log->n_settings, by_setting);
 	for (int i = 0; i < log->n_warnings; i++)
-		SORT_UNIQUE(log->warnings[i].ranks, log->warnings[i].n_ranks, by_number);
+		join_warning(log, &log->warnings[i]);
 }
 
 /* ---- looking up --------------------------------------------------------------------------- */

@@ -51,9 +51,10 @@ static void on_channel(struct nccl_log *log, const struct message *message)
 	int order = 0, steps = 0;
 
 	if (sscanf(message->text, "Channel %d/%d :%n %d[%*x] -> %d[%*x] %n", &link.channel,
-		   &link.connection, &order, &link.from, &link.to, &steps) == 1)
-		sscanf(message->text, "Channel %*d : %d[%*x] -> %d[%*x] %n", &link.from, &link.to,
-		       &steps);
+		   &link.connection, &order, &link.from, &link.to, &steps) == 1 &&
+	    sscanf(message->text, "Channel %*d : %d[%*x] -> %d[%*x] %n", &link.from, &link.to,
+		   &steps) < 2)
+		sscanf(message->text, "Channel %*d :%n", &order);
 	if (!is_channel(link.channel) || (!order && !steps))
 		return;
 	if (!strchr(message->text, '[')) {
@@ -66,8 +67,33 @@ static void on_channel(struct nccl_log *log, const struct message *message)
 	via += 4;
 	link.receiving = strncmp(message->text + steps, "[receive]", 9) == 0;
 	comm = nccl_log_comm_of(log, message, link.receiving ? link.to : link.from);
+	if (strncmp(via, "direct shared memory", 20) == 0)
+		via = "SHM/direct"; /* as later ones have it */
 	steps = strncmp(via, "P2P/direct pointer", 18) == 0 ? 18 : 0;
 	link.transport = nccl_log_text(log, via, (size_t)steps + strcspn(via + steps, " "));
+	if (comm)
+		raw_add(comm->links, comm->n_links, link);
+}
+
+/* NCCL 2.4 and 2.5: "Ring 00 : 1[1] -> 0[0] via P2P/IPC", "Ring 00 : 1 -> 2 [send] via NET/Socket/0". */
+static void on_ring_link(struct nccl_log *log, const struct message *message)
+{
+	struct nccl_link link = { 0 };
+	struct nccl_comm *comm;
+	const char *via = strstr(message->text, " via ");
+	int n = 0;
+
+	if (sscanf(message->text, "Ring %d : %d%n", &link.channel, &link.from, &n) < 2)
+		return;
+	n += message->text[n] == '[' ? (int)strcspn(message->text + n, " ") : 0;
+	if (sscanf(message->text + n, " -> %d", &link.to) < 1 || !is_channel(link.channel) ||
+	    !is_rank(link.from) || !is_rank(link.to))
+		return;
+	log->old_form = true;
+	link.receiving = strstr(message->text, "[receive]") != NULL;
+	via = strncmp(via + 5, "direct shared", 13) == 0 ? " via SHM/direct" : via;
+	link.transport = nccl_log_text(log, via + 5, strlen(via + 5));
+	comm = nccl_log_comm_of(log, message, link.receiving ? link.to : link.from);
 	if (comm)
 		raw_add(comm->links, comm->n_links, link);
 }
@@ -77,6 +103,11 @@ static void on_ring(struct nccl_log *log, const struct message *message)
 	struct nccl_edge edge;
 	struct nccl_comm *comm;
 	int before;
+
+	if (strstr(message->text, " via ")) {
+		on_ring_link(log, message);
+		return;
+	}
 
 	if (sscanf(message->text, "Ring %d : %d -> %d -> %d", &edge.channel, &before, &edge.rank,
 		   &edge.next) < 4 ||
@@ -92,8 +123,7 @@ static void on_ring(struct nccl_log *log, const struct message *message)
 
 /* ---- facts about a communicator ----------------------------------------------------------- */
 
-/* Lines shown in NCCL's own words. */
-static void add_fact(struct nccl_comm *comm, const char *text)
+void nccl_comm_say(struct nccl_comm *comm, const char *text)
 {
 	for (int i = 0; i < comm->n_says; i++)
 		if (comm->says[i] == text)
@@ -110,8 +140,8 @@ static void on_choice(struct nccl_log *log, const struct message *message)
 		nccl_place(log, message->host, message->pid, PLACE_PROCESS, 0)->member;
 
 	if (member)
-		add_fact(&log->comms[member->comm],
-			 nccl_log_text(log, message->text, strlen(message->text)));
+		nccl_comm_say(&log->comms[member->comm],
+			      nccl_log_text(log, message->text, strlen(message->text)));
 	else
 		log->unplaced++;
 }
@@ -123,7 +153,7 @@ static void on_fact(struct nccl_log *log, const struct message *message)
 
 	if (!comm)
 		return;
-	add_fact(comm, text);
+	nccl_comm_say(comm, text);
 	sscanf(text, "Connected all rings, use ring PXN %*d GDR %d", &comm->gdr);
 	if (strncmp(text, "Connected NVLS", 14) == 0 ||
 	    strncmp(text, "NVLS multicast support is available", 35) == 0)
@@ -171,11 +201,18 @@ static void on_comm(struct nccl_log *log, const struct message *message)
 	struct nccl_member *member;
 	uint64_t address;
 	const char *p = strstr(message->text, "nNodes ");
-	int nodes = 0;
+	struct place *place;
+	int nodes = 0, rank = -1, nranks = 0;
 
-	if (sscanf(message->text, "comm %lx rank ", &address) < 1)
+	if (sscanf(message->text, "comm %lx rank %d nRanks %d", &address, &rank, &nranks) < 1)
 		return;
-	member = nccl_place(log, message->host, message->pid, PLACE_ADDRESS, address)->member;
+	place = nccl_place(log, message->host, message->pid, PLACE_ADDRESS, address);
+	if (!place->member && p && is_rank(rank) && nranks > rank && nranks <= NCCL_LOG_RANKS) {
+		place->member = nccl_log_member(log, message, rank);
+		if (place->member)
+			log->comms[place->member->comm].nranks = nranks;
+	}
+	member = place->member;
 	if (!member)
 		return;
 	if (p && sscanf(p, "nNodes %d", &nodes) == 1 && is_rank(nodes) && nodes > 0)
@@ -227,6 +264,21 @@ static void on_setting(struct nccl_log *log, const struct message *message)
 	raw_add(log->settings, log->n_settings, setting);
 }
 
+static void on_bootstrap(struct nccl_log *log, const struct message *message)
+{
+	nccl_host_say(log, message, "bootstrap");
+}
+
+static void on_plugin(struct nccl_log *log, const struct message *message)
+{
+	nccl_host_say(log, message, "plugin");
+}
+
+static void on_topology(struct nccl_log *log, const struct message *message)
+{
+	nccl_host_say(log, message, "topology");
+}
+
 static void on_network(struct nccl_log *log, const struct message *message)
 {
 	log->network = nccl_log_text(log, message->text + 14, strcspn(message->text + 14, " "));
@@ -234,32 +286,102 @@ static void on_network(struct nccl_log *log, const struct message *message)
 
 static void on_version(struct nccl_log *log, const struct message *message)
 {
+	log->rccl |= strstr(message->text, "+hip") != NULL;
 	log->version = nccl_log_text(log, message->text + 13, strcspn(message->text + 13, " "));
 }
 
 /* ---- warnings ----------------------------------------------------------------------------- */
 
-/* The rank of the device in its first communicator, which is the world in most programs. */
-static void add_warning(struct nccl_log *log, const struct message *message, const char *where,
-			const char *text)
+/* The log's copy of a text in which pointers are "0x...": lines that differ in one are the same. */
+static const char *plain_text(struct nccl_log *log, const char *text)
 {
-	const struct nccl_member *member =
-		nccl_place(log, message->host, message->pid, PLACE_DEVICE, (uint64_t)message->dev)
-			->first;
-	int rank = member && member->rank >= 0 ? member->rank : message->hint;
-	const char *own = nccl_log_text(log, text, strlen(text));
+	char plain[1024];
+	size_t n = 0;
+
+	while (*text && n < sizeof(plain) - 8) {
+		size_t digits = strncmp(text, "0x", 2) == 0
+					? strspn(text + 2, "0123456789abcdefABCDEF")
+					: 0;
+
+		if (digits < 5) {
+			plain[n++] = *text++;
+			continue;
+		}
+		memcpy(plain + n, "0x...", 5);
+		n += 5;
+		text += 2 + digits;
+	}
+	return nccl_log_text(log, plain, n);
+}
+
+/* The warning of this place and text, made if new; NULL: there are too many. `time`: of NCCL's or the program's clock. */
+static struct nccl_warning *warning_of(struct nccl_log *log, const struct message *message,
+				       const char *where, const char *text, double time)
+{
+	const char *own = plain_text(log, text);
 	struct place *place = nccl_place(log, where, 0, PLACE_WARNING, (uintptr_t)own);
-	struct nccl_warning *warning;
 
 	if (place->number == 0) {
-		raw_add(log->warnings, log->n_warnings,
-			(struct nccl_warning){ where, own, .trace = !message->where });
+		struct nccl_warning new = { .where = where,
+					    .text = own,
+					    .host = message->host,
+					    .stamp = message->stamp,
+					    .pid = message->pid,
+					    .dev = message->dev,
+					    .rank = message->hint,
+					    .line = log->lines,
+					    .time = time };
+
+		if (log->raw->texts++ >= NCCL_TEXTS)
+			return NULL;
+		new.cause = nccl_cause_of(log, where, own);
+		nccl_cause_names(log, &new);
+		raw_add(log->warnings, log->n_warnings, new);
 		place->number = log->n_warnings;
 	}
-	warning = &log->warnings[place->number - 1];
-	warning->count++;
+	return &log->warnings[place->number - 1];
+}
+
+/* The rank of the device, else of a process with one device, in its first communicator, which is the world in most
+ * programs. */
+static struct nccl_warning *add_warning(struct nccl_log *log, const struct message *message,
+					const char *where, const char *text)
+{
+	const struct place *process =
+		nccl_place(log, message->host, message->pid, PLACE_PROCESS, 0);
+	const struct place *device =
+		nccl_place(log, message->host, message->pid, PLACE_DEVICE, (uint64_t)message->dev);
+	const struct nccl_member *member = device->first     ? device->first
+					   : process->shared ? NULL
+							     : process->first;
+	int rank = member && member->rank >= 0 ? member->rank : message->hint;
+	const char *end = message->stamp + strlen(message->stamp);
+	char bracket[80];
+	struct nccl_warning *warning;
+
+	snprintf(bracket, sizeof(bracket), "[%.*s]", (int)(end - message->stamp), message->stamp);
+	warning = warning_of(log, message, where, text,
+			     nccl_log_time(bracket, bracket + strlen(bracket)));
+	if (!warning)
+		return NULL;
+	warning->count += message->times;
 	if (rank >= 0)
 		raw_add(warning->ranks, warning->n_ranks, rank);
+	return warning;
+}
+
+/* INFO lines tell of no failure, but may say what makes a run slower. */
+void nccl_log_other(struct nccl_log *log, const struct message *message)
+{
+	const struct nccl_cause *cause;
+
+	if (!strstr(message->text, "ailed") && !strstr(message->text, "annot") &&
+	    !strstr(message->text, "ould not") && !strstr(message->text, "isabled") &&
+	    !strstr(message->text, "retrying") && !strstr(message->text, "undefined symbol"))
+		return;
+	cause = nccl_cause_of(log, "", message->text);
+	if (cause && (cause->class == NCCL_SLOW || cause->class == NCCL_RING))
+		add_warning(log, message, "", message->text);
 }
 
 /* "src/transport/net.cc:123 -> 5": how an error went up through NCCL. */
@@ -267,9 +389,69 @@ static void on_trace(struct nccl_log *log, const struct message *message)
 {
 	int end = 0, n = 0;
 
-	if (sscanf(message->text, "%*[^: ]:%*d%n -> %*d%n", &end, &n) != EOF && n)
-		add_warning(log, message, nccl_log_text(log, message->text, (size_t)end),
+	struct place *thread;
+	struct nccl_warning *trace;
+
+	if (sscanf(message->text, "%*[^: ]:%*d%n -> %*d%n", &end, &n) == EOF || !n) {
+		nccl_log_other(log, message);
+		return;
+	}
+	thread = nccl_place(log, message->host, message->pid, PLACE_THREAD, (uint64_t)message->tid);
+	if (thread->warning)
+		log->warnings[thread->warning - 1].failed = true;
+	trace = add_warning(log, message, nccl_log_text(log, message->text, (size_t)end),
 			    message->text + end + 1);
+	if (trace)
+		trace->trace = true;
+}
+
+/* WARN lines, and what NCCL's next trace in this thread is about. */
+static void on_warning(struct nccl_log *log, const struct message *message)
+{
+	struct nccl_warning *warning = add_warning(log, message, message->where, message->text);
+
+	if (warning)
+		nccl_place(log, message->host, message->pid, PLACE_THREAD, (uint64_t)message->tid)
+			->warning = (int)(warning - log->warnings) + 1;
+}
+
+/* Text that may be a failure of the program: rows of the table are tried on these lines alone. */
+static bool is_failure_like(const char *line)
+{
+	static const char *const about[] = { "CUDA", "NCCL",	    "nccl",    "ProcessGroup",
+					     "c10d", "exitcode: -", "NET/OFI", "libfabric" };
+	static const char *const like[] = { "rror", "ailed", "out of memory", "stuck",
+					    "exit", "WARN",  "empty list",    "neither AF_INET" };
+	bool is = false;
+
+	for (size_t i = 0; !is && i < sizeof(about) / sizeof(about[0]); i++)
+		is = strstr(line, about[i]) != NULL;
+	for (size_t i = 0; is && i < sizeof(like) / sizeof(like[0]); i++)
+		if (strstr(line, like[i]))
+			return true;
+	return false;
+}
+
+void nccl_log_foreign(struct nccl_log *log, char *line)
+{
+	size_t len = strlen(line);
+	struct message message = { .dev = -1, .pid = -1, .host = "", .stamp = "", .times = 1 };
+	const struct nccl_cause *cause;
+	struct nccl_warning *warning;
+
+	if (len > 4096 || log->raw->binary || nccl_log_torch(log, line) ||
+	    log->raw->texts >= NCCL_LINES || !is_failure_like(line))
+		return;
+	cause = nccl_cause_of(log, "", line);
+	if (!cause || cause->class >= NCCL_SLOW)
+		return;
+	message.hint = nccl_log_prefix_rank(line, line + len);
+	warning = warning_of(log, &message, "", line, nccl_log_time(line, line + len));
+	if (!warning)
+		return;
+	warning->count++;
+	if (message.hint >= 0)
+		raw_add(warning->ranks, warning->n_ranks, message.hint);
 }
 
 void nccl_log_message(struct nccl_log *log, const struct message *message)
@@ -286,11 +468,18 @@ void nccl_log_message(struct nccl_log *log, const struct message *message)
 		{ "Init timings - ", "", on_timings },
 		{ "GPU/", "", on_paths },
 		{ "Using network ", "", on_network },
+		{ "NET/", "", nccl_message_net },
+		{ "Bootstrap", "Using ", on_bootstrap },
+		{ "P2P plugin ", "", on_plugin },
+		{ "TUNER/", "oaded", on_plugin },
+		{ "Assigned ", " plugin ", on_plugin },
+		{ "Loading topology file ", "", on_topology },
 		{ "NCCL version ", "", on_version },
 		{ "NCCL_", "", on_setting },
+		{ "", ": opCount ", nccl_message_call },
 		{ "", "- Init START", nccl_message_init },
 		{ "", "- Init COMPLETE", nccl_message_init },
-		{ "", ": opCount ", nccl_message_call },
+		{ "nccl", "(", nccl_message_api },
 		{ "comm ", "", on_comm },
 		{ "", " Bytes -> ", on_choice },
 		{ "", " coll channels, ", on_counts },
@@ -299,9 +488,8 @@ void nccl_log_message(struct nccl_log *log, const struct message *message)
 	const char *text = message->text;
 	size_t i = 0;
 
-	log->nccl_lines++;
 	if (message->where) {
-		add_warning(log, message, message->where, text);
+		on_warning(log, message);
 		return;
 	}
 	while (strncmp(text, kinds[i].start, strlen(kinds[i].start)) != 0 ||

@@ -39,14 +39,9 @@ static enum transport transport_of(const char *text)
 
 const char *const nccl_verdict_names[] = { "rational", "irrational", "cannot say" };
 
-/* Notes a finding, on a channel's ring (NULL: on none). The same line for several channels is kept
- * once. */
-__attribute__((format(printf, 4, 5))) static void add(struct linter *lint,
-						      enum nccl_finding_kind kind,
-						      const struct nccl_ring *ring,
-						      const char *format, ...)
+void nccl_lint_add(struct nccl_lint *out, enum nccl_finding_kind kind, int channel,
+		   const char *format, ...)
 {
-	struct nccl_lint *out = lint->out;
 	char *text = NULL;
 	va_list args;
 
@@ -63,15 +58,13 @@ __attribute__((format(printf, 4, 5))) static void add(struct linter *lint,
 		}
 	}
 	raw_add(out->findings, out->n_findings,
-		(struct nccl_finding){ .kind = kind,
-				       .channel = ring ? ring->channel : -1,
-				       .channels = 1,
-				       .reason = text });
+		(struct nccl_finding){
+			.kind = kind, .channel = channel, .channels = 1, .reason = text });
 }
 
-#define missing(lint, ...)     add((lint), NCCL_MISSING, NULL, __VA_ARGS__)
-#define note(lint, ...)	       add((lint), NCCL_NOTE, NULL, __VA_ARGS__)
-#define found(lint, ring, ...) add((lint), NCCL_FOUND, (ring), __VA_ARGS__)
+#define missing(lint, ...)     nccl_lint_add((lint)->out, NCCL_MISSING, -1, __VA_ARGS__)
+#define note(lint, ...)	       nccl_lint_add((lint)->out, NCCL_NOTE, -1, __VA_ARGS__)
+#define found(lint, ring, ...) nccl_lint_add((lint)->out, NCCL_FOUND, (ring)->channel, __VA_ARGS__)
 
 /* ---- who is where ------------------------------------------------------------------------- */
 
@@ -380,6 +373,7 @@ void nccl_log_lint(const struct nccl_log *log, const struct nccl_comm *comm,
 	}
 	lint_orders(&lint);
 	lint_missing(&lint);
+	nccl_lint_node(log, comm, out);
 	free(lint.best);
 	for (int i = 0; i < out->n_findings; i++)
 		if (out->findings[i].kind == NCCL_FOUND)

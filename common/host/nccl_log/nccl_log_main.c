@@ -18,6 +18,17 @@ static void read_file(struct argp_state *state, void *into, char *text)
 	nccl_log_read_file(&arguments->log, text, arguments->rank, &arguments->err);
 }
 
+static void take_causes(struct argp_state *state, void *into, const struct argument *row,
+			char *text)
+{
+	struct arguments *arguments = into;
+
+	if (arguments->files)
+		argument_refuse(state, "--causes stands before the files");
+	if (nccl_log_read_causes(&arguments->log, text, &arguments->err) < 0)
+		argument_refuse(state, "%s", arguments->err.text);
+}
+
 static void check(struct argp_state *state, void *into)
 {
 	const struct arguments *arguments = into;
@@ -31,6 +42,10 @@ static const struct argument rows[] = {
 	  "Check rings against this NCCL topology (XML, as NCCL_TOPO_DUMP_FILE writes it) of every "
 	  "host",
 	  ARGUMENT(TEXT, struct arguments, topo) },
+	{ "causes", 'c', "FILE",
+	  "Take this table of messages in place of the built-in one "
+	  "(common/host/nccl_log/nccl_causes.txt)",
+	  .kind = ARGUMENT_OWN, .take = take_causes },
 	{ "rank", 'r', "RANK",
 	  "The rank of the next files, where their lines lack it (no Init lines); -1: unknown",
 	  ARGUMENT(WHOLE, struct arguments, rank), .min = -1, .most = NCCL_LOG_RANKS - 1 },
@@ -43,30 +58,44 @@ static const struct argument_table table = {
 	       "before the lines, and print versions, rings, transports, algorithms, "
 	       "warnings, and whether the rings are rational."
 	       "\vMost is there with NCCL_DEBUG_SUBSYS=INIT,BOOTSTRAP,ENV,GRAPH,TUNING,COLL,NET. "
-	       "The exit code is 0 whatever the verdict; 1 no memory or output, 2 usage or "
-	       "unreadable files, 77 no NCCL line in them.",
+	       "The exit code is 11 where the log holds a failure or calls that timed out, else 0, "
+	       "rational or not; 1 no memory or output, 2 usage or unreadable files, 77 no line of "
+	       "NCCL or its watchdog in them.",
 	.rows = rows,
 	.n = sizeof(rows) / sizeof(rows[0]),
 	.word = read_file,
 	.check = check,
 };
 
+/* Neither NCCL's lines nor its watchdog's, nor a failure of a table's row. */
+static bool is_empty(const struct nccl_log *log)
+{
+	return log->nccl_lines == 0 && !log->version && !log->n_waits && !log->n_warnings &&
+	       !log->traceback_ended;
+}
+
 int main(int argc, char **argv)
 {
 	struct arguments arguments = { .rank = -1, .err = { .rank = -1 } };
 	struct error *err = &arguments.err;
 	static struct topo_system topo; /* large */
+	int code;
 
 	nccl_log_init(&arguments.log);
 	arguments_read(&table, argc, argv, &arguments);
 	nccl_log_finish(&arguments.log);
 	if (err->code == 0 && arguments.topo)
 		topo_read_xml(&topo, arguments.topo, err);
-	if (err->code == 0 && arguments.log.nccl_lines == 0 && !arguments.log.version)
+	if (err->code == 0 && is_empty(&arguments.log))
 		error_set(err, OUTCOME_UNSUPPORTED, -1, "no NCCL line in what was read");
 	if (err->code == 0) /* where printing fails, output_guard tells of it */
 		nccl_log_print(stdout, &arguments.log, arguments.topo ? &topo : NULL);
+	code = err->code ? (int)err->outcome
+	       : nccl_log_failure(&arguments.log) || arguments.log.n_waits ||
+			       arguments.log.traceback_ended
+		       ? OUTCOME_ERROR
+		       : OUTCOME_OK;
 	error_print(err, "nccl_log");
 	nccl_log_release(&arguments.log);
-	return err->outcome;
+	return code;
 }

@@ -1,9 +1,9 @@
 /* nccl_log_print.c: the log as readable text: summary, rings, tuning, verdict on rings, warnings. */
 
+#include "base/call_value.h"
 #include "nccl_log/nccl_log_raw.h"
 
-/* "0-3,7" of n ascending numbers of at least `width` digits. */
-static void print_list(FILE *out, const int *numbers, int n, int width)
+void nccl_print_list(FILE *out, const int *numbers, int n, int width)
 {
 	for (int i = 0, end; i < n; i = end) {
 		for (end = i + 1; end < n && numbers[end] == numbers[end - 1] + 1; end++)
@@ -43,20 +43,77 @@ static void print_states(FILE *out, const struct nccl_comm *comm)
 		if (n == 0)
 			continue;
 		fprintf(out, "  %s: ranks ", names[s]);
-		print_list(out, ranks, n, 1);
+		nccl_print_list(out, ranks, n, 1);
 		fprintf(out, "\n");
 	}
 	free(ranks);
 }
 
+#define ENDS 4
+
+/* How many collectives the ranks have enqueued, by lines of calls, the fewest first. */
+static void print_calls(FILE *out, const struct nccl_comm *comm)
+{
+	int *ranks = must(malloc(((size_t)comm->n_members + 1) * sizeof(*ranks)));
+	int64_t at = -1, next = 0;
+
+	for (int shown = 0; shown < ENDS && next < INT64_MAX; shown++, at = next) {
+		const struct nccl_call *call = NULL, *own;
+		bool alike;
+		int n = 0;
+
+		next = INT64_MAX;
+		for (int m = 0; m < comm->n_members; m++)
+			if (comm->members[m]->calls && comm->members[m]->last > at &&
+			    comm->members[m]->last < next)
+				next = comm->members[m]->last;
+		for (int m = 0; m < comm->n_members; m++) {
+			if (!comm->members[m]->calls || comm->members[m]->last != next)
+				continue;
+			own = nccl_member_call(comm->members[m], next);
+			alike = own && (n == 0 || (call && own->kind == call->kind &&
+						   own->count == call->count));
+			call = alike ? own : NULL;
+			ranks[n++] = comm->members[m]->rank;
+		}
+		if (n == 0)
+			break;
+		fprintf(out, "  %scalls end with collective %" PRId64 " of this communicator",
+			shown ? "others' " : "", next);
+		if (call)
+			fprintf(out, ", %s of %" PRIu64 " elements",
+				call_kind_name((enum call_kind)call->kind), call->count);
+		fprintf(out, ", on ranks ");
+		nccl_print_list(out, ranks, n, 1);
+		fprintf(out, "\n");
+	}
+	free(ranks);
+}
+
+/* PXN and GDR stand in this line. */
+static bool is_connected(const char *text)
+{
+	return strncmp(text, "Connected all rings", 19) == 0;
+}
+
 static void print_comm(FILE *out, const struct nccl_log *log, const struct nccl_comm *comm)
 {
-	const struct nccl_member *slowest = NULL;
-
 	print_title(out, log, comm);
 	print_states(out, comm);
 	for (int i = 0; i < comm->n_says; i++)
-		fprintf(out, "  %s\n", comm->says[i]);
+		if (is_connected(comm->says[i]))
+			fprintf(out, "  %s\n", comm->says[i]);
+	print_calls(out, comm);
+}
+
+static void print_details(FILE *out, const struct nccl_log *log, const struct nccl_comm *comm)
+{
+	const struct nccl_member *slowest = NULL;
+
+	fprintf(out, "communicator %d\n", (int)(comm - log->comms));
+	for (int i = 0; i < comm->n_says; i++)
+		if (!is_connected(comm->says[i]))
+			fprintf(out, "  %s\n", comm->says[i]);
 	for (int m = 0; m < comm->n_members; m++)
 		if (isfinite(comm->members[m]->init) &&
 		    (!slowest || comm->members[m]->init > slowest->init))
@@ -65,18 +122,29 @@ static void print_comm(FILE *out, const struct nccl_log *log, const struct nccl_
 		fprintf(out, "  init: %.2f s, slowest rank %d\n", slowest->init, slowest->rank);
 }
 
-static void print_summary(FILE *out, const struct nccl_log *log)
+static void print_head(FILE *out, const struct nccl_log *log)
 {
-	fprintf(out, "NCCL %s, network %s, %ld of %ld lines are NCCL's\nhosts:",
-		log->version ? log->version : "(version not said)",
+	fprintf(out, "%s %s, network %s, %ld of %ld lines are NCCL's\nhosts:",
+		log->rccl ? "RCCL" : "NCCL", log->version ? log->version : "(version not said)",
 		log->network ? log->network : "(not said)", log->nccl_lines, log->lines);
 	for (int i = 0; i < log->n_hosts; i++)
 		fprintf(out, " %s", log->hosts[i]);
 	fprintf(out, "\n");
-	for (int i = 0; i < log->n_settings; i++)
-		fprintf(out, "set: %s=%s\n", log->settings[i].name, log->settings[i].value);
-	for (int i = 0; i < log->n_comms; i++)
-		print_comm(out, log, &log->comms[i]);
+	if (log->rccl)
+		fprintf(out, "This is RCCL, AMD's library: advice about NVIDIA's drivers does not "
+			     "fit it.\n");
+	if (log->old_form)
+		fprintf(out, "The lines have the form of NCCL 2.4 and 2.5, which say less than "
+			     "later ones.\n");
+	else if (log->version && strncmp(log->version, "2.", 2) == 0 && atoi(log->version + 2) < 4)
+		fprintf(out, "NCCL %s is too old: lines of 2.4 and later are read.\n",
+			log->version);
+	if (log->folded)
+		fprintf(out,
+			"Ray left out %ld lines that other processes wrote alike: what they said "
+			"of "
+			"their ranks is not known.\n",
+			log->folded);
 	if (log->unplaced)
 		fprintf(out, "%ld lines about a communicator that can't be told\n", log->unplaced);
 }
@@ -108,6 +176,27 @@ static void print_ring(FILE *out, const struct nccl_comm *comm, const struct ncc
 		fprintf(out, " (lines contradict each other)");
 }
 
+#define STEPS 16
+
+/* Steps of which lines tell, where no ring is known. */
+static void print_steps(FILE *out, const struct nccl_comm *comm)
+{
+	int n = 0;
+
+	for (int i = 0; i < comm->n_links && comm->n_rings == 0; i++) {
+		const struct nccl_link *link = &comm->links[i];
+
+		if (i > 0 && link[-1].channel == link->channel && link[-1].from == link->from &&
+		    link[-1].to == link->to)
+			continue; /* the receiver's line */
+		if (n++ < STEPS)
+			fprintf(out, "  channel %02d: %d -%s-> %d\n", link->channel, link->from,
+				link->transport, link->to);
+	}
+	if (n > STEPS)
+		fprintf(out, "  and %d more steps\n", n - STEPS);
+}
+
 /* Prints the rings of each channel, equal texts once with all their channels. */
 static void print_channels(FILE *out, const struct nccl_comm *comm)
 {
@@ -130,7 +219,7 @@ static void print_channels(FILE *out, const struct nccl_comm *comm)
 				channels[n++] = k;
 		if (n > 0) {
 			fprintf(out, "  channel%s ", n == 1 ? "" : "s");
-			print_list(out, channels, n, 2);
+			nccl_print_list(out, channels, n, 2);
 			fprintf(out, ":%s%s\n", texts[i][0] == '\n' ? "" : " ", texts[i]);
 		}
 		for (int k = 1; k < n; k++)
@@ -139,12 +228,16 @@ static void print_channels(FILE *out, const struct nccl_comm *comm)
 	}
 }
 
+static void print_rings(FILE *out, const struct nccl_log *log, int i)
+{
+	fprintf(out, "communicator %d%s\n", i, log->comms[i].n_rings ? "" : ": none here");
+	print_channels(out, &log->comms[i]);
+}
+
 void nccl_log_print_rings(FILE *out, const struct nccl_log *log)
 {
-	for (int i = 0; i < log->n_comms; i++) {
-		fprintf(out, "communicator %d%s\n", i, log->comms[i].n_rings ? "" : ": none here");
-		print_channels(out, &log->comms[i]);
-	}
+	for (int i = 0; i < log->n_comms; i++)
+		print_rings(out, log, i);
 }
 
 /* ---- verdict, warnings -------------------------------------------------------------------- */
@@ -158,7 +251,9 @@ static void print_findings(FILE *out, const struct nccl_lint *lint, enum nccl_fi
 
 		if (finding->kind != kind)
 			continue;
-		if (kind == NCCL_FOUND)
+		if (kind == NCCL_FOUND && finding->channel < 0)
+			fprintf(out, "  irrational: %s\n", finding->reason);
+		else if (kind == NCCL_FOUND)
 			fprintf(out, "  irrational: channel %02d%s: %s\n", finding->channel,
 				finding->channels > 1 ? " and others" : "", finding->reason);
 		else
@@ -170,18 +265,22 @@ static void print_findings(FILE *out, const struct nccl_lint *lint, enum nccl_fi
 	}
 }
 
-void nccl_log_print_lints(FILE *out, const struct nccl_log *log, const struct topo_system *topo)
+static void print_lint(FILE *out, const struct nccl_log *log, const struct topo_system *topo, int i)
 {
 	struct nccl_lint lint;
 
-	for (int i = 0; i < log->n_comms; i++) {
-		nccl_log_lint(log, &log->comms[i], topo, &lint);
-		fprintf(out, "communicator %d: is this ring rational? %s\n", i,
-			nccl_verdict_names[lint.verdict]);
-		for (int kind = NCCL_FOUND; kind <= NCCL_NOTE; kind++)
-			print_findings(out, &lint, (enum nccl_finding_kind)kind);
-		nccl_lint_release(&lint);
-	}
+	nccl_log_lint(log, &log->comms[i], topo, &lint);
+	fprintf(out, "communicator %d: is this ring rational? %s\n", i,
+		nccl_verdict_names[lint.verdict]);
+	for (int kind = NCCL_FOUND; kind <= NCCL_NOTE; kind++)
+		print_findings(out, &lint, (enum nccl_finding_kind)kind);
+	nccl_lint_release(&lint);
+}
+
+void nccl_log_print_lints(FILE *out, const struct nccl_log *log, const struct topo_system *topo)
+{
+	for (int i = 0; i < log->n_comms; i++)
+		print_lint(out, log, topo, i);
 }
 
 void nccl_log_print_warnings(FILE *out, const struct nccl_log *log)
@@ -189,23 +288,47 @@ void nccl_log_print_warnings(FILE *out, const struct nccl_log *log)
 	for (int i = 0; i < log->n_warnings; i++) {
 		const struct nccl_warning *warning = &log->warnings[i];
 
-		fprintf(out, "%s %s %s (%d time%s", warning->trace ? "trace" : "WARN",
-			warning->where, warning->text, warning->count,
+		fprintf(out, "%s %s%s%s (%d time%s",
+			warning->trace	  ? "trace"
+			: *warning->where ? "WARN"
+					  : "line",
+			warning->where, *warning->where ? " " : "", warning->text, warning->count,
 			warning->count == 1 ? "" : "s");
 		if (warning->n_ranks)
 			fprintf(out, ", ranks ");
-		print_list(out, warning->ranks, warning->n_ranks, 1);
+		nccl_print_list(out, warning->ranks, warning->n_ranks, 1);
 		fprintf(out, ")\n");
 	}
 }
 
 void nccl_log_print(FILE *out, const struct nccl_log *log, const struct topo_system *topo)
 {
-	print_summary(out, log);
-	fprintf(out, "\nrings\n");
-	nccl_log_print_rings(out, log);
-	fprintf(out, "\nverdict\n");
-	nccl_log_print_lints(out, log, topo);
+	const struct nccl_warning *first = nccl_log_failure(log);
+	bool own;
+
+	print_head(out, log);
+	/* a program's own error comes before what NCCL says of its end */
+	own = log->traceback_ended && !log->traceback_after &&
+	      (!first || nccl_warning_class(first) >= NCCL_SYMPTOM);
+	if (own)
+		nccl_log_print_traceback(out, log);
+	nccl_log_print_failure(out, log);
+	nccl_log_print_hang(out, log);
+	if (!own)
+		nccl_log_print_traceback(out, log);
+	nccl_log_print_slow(out, log);
+	for (int i = 0; i < log->n_comms; i++) {
+		print_comm(out, log, &log->comms[i]);
+		print_lint(out, log, topo, i);
+		print_channels(out, &log->comms[i]);
+		print_steps(out, &log->comms[i]);
+	}
+	fprintf(out, "\ndetails\n");
+	nccl_log_print_node(out, log);
+	for (int i = 0; i < log->n_settings; i++)
+		fprintf(out, "set: %s=%s\n", log->settings[i].name, log->settings[i].value);
+	for (int i = 0; i < log->n_comms; i++)
+		print_details(out, log, &log->comms[i]);
 	fprintf(out, "\nwarnings\n");
 	nccl_log_print_warnings(out, log);
 }

@@ -257,8 +257,13 @@ static void doubt_undated(struct walk *w)
 			continue;
 		w->d->confidence = confidence_of(w->d->confidence, 1u << REASON_UNDATED);
 		diagnosis_note(w->d,
-			       "Rank %d's dump may be older than the others', or cut: its file's "
-			       "time does not tell. Copy dumps with their times (cp -p, rsync -t).",
+			       r->recorder->undated == RECORD_LINES
+				       ? "Rank %d's lines may end before its calls do: a log holds "
+					 "what was written when it was copied."
+				       : "Rank %d's dump may be older than the others', or cut: "
+					 "its file's "
+					 "time does not tell. Copy dumps with their times (cp -p, "
+					 "rsync -t).",
 			       rank_number(w->ctx.run, i));
 		return;
 	}

@@ -105,6 +105,7 @@ struct rule {
 	row(rule_behind, ON_HANG, COMMS_FIRST, 0) /* where others wait, between calls */ \
 	row(rule_not_come, ON_HANG, COMMS_FIRST, 0) /* there, before all calls */ \
 	row(rule_other_wait, ON_HANG, COMMS_FIRST, 0) /* none is in a call, in unlike places */ \
+	row(rule_lagging, ON_HANG, COMMS_EACH, 0) /* in a call that is over on the others */ \
 	row(rule_left_open, ON_HANG, COMMS_EACH, 0) /* that others wait for, or may wrongly */ \
 	row(remark_open_pairs, ON_HANG | ON_ERROR, COMMS_EACH, RULE_REMARK) /* no part made */ \
 	row(remark_no_calls, ON_HANG, COMMS_FIRST, RULE_REMARK) \

@@ -317,6 +317,45 @@ bool rule_unseen(const struct rule_ctx *ctx, struct finding *f)
 	return true;
 }
 
+/* PyTorch says itself which calls are over: fewer than half of the ranks wait in a call that is over on all others, which
+ * wait in a later one. */
+bool rule_lagging(const struct rule_ctx *ctx, struct finding *f)
+{
+	const struct progress_comm *a = ctx->comm;
+	uint64_t least = UINT64_MAX, next = UINT64_MAX;
+	size_t known = 0;
+
+	if (strcmp(ctx->run->program, "PyTorch") != 0)
+		return false;
+	for (int i = 0; i < a->nranks; i++) {
+		uint64_t done = progress_completed(a, i);
+
+		if (!a->tracks[i].known || a->tracks[i].last == 0)
+			continue;
+		known++;
+		next = done < least ? least : done > least && done < next ? done : next;
+		least = done < least ? done : least;
+	}
+	for (int i = 0; i < a->nranks && next != UINT64_MAX; i++) {
+		if (!a->tracks[i].known || a->tracks[i].last == 0 ||
+		    progress_completed(a, i) != least)
+			continue;
+		if (!view_of(ctx, i)->waiting || a->tracks[i].last == least)
+			return false;
+		rank_set_add(&f->culprits, i);
+	}
+	if (f->culprits.n == 0 || 2 * f->culprits.n >= known ||
+	    call_in_pairs(progress_reference(a, least + 1)))
+		return false;
+	finding_place(f, a->comm, least + 1, least + 1, (int64_t)next + 1);
+	note(f,
+	     "Call %" PRIu64
+	     " is over on %zu other rank%s, the first of which wait in call %" PRIu64 ".",
+	     least + 1, known - f->culprits.n, known - f->culprits.n == 1 ? "" : "s", next + 1);
+	finding_conclude(ctx, f, CLASS_BEHIND, CONFIDENCE_MAJORITY);
+	return true;
+}
+
 bool rule_unexplained(const struct rule_ctx *ctx, struct finding *f)
 {
 	f->d.class = CLASS_UNEXPLAINED;

@@ -21,7 +21,7 @@
 bool evidence_sound(const struct record *r, uint64_t ticket, const uint64_t *last_seq)
 {
 	return r->ticket == ticket && r->comm < RECORD_COMMS && r->seq >= 1 && r->seq <= ticket &&
-	       r->seq > last_seq[r->comm] && r->kind < CALL_KIND_COUNT && r->dtype < DT_COUNT &&
+	       r->seq > last_seq[r->comm] && r->kind < CALL_KIND_COUNT && r->dtype <= DT_COUNT &&
 	       r->op >= OP_NONE && r->op < OP_COUNT && r->state >= RECORD_ISSUING &&
 	       r->state <= RECORD_COMPLETED;
 }

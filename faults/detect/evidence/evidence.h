@@ -176,6 +176,15 @@ int evidence_load_all(struct evidence *evidence, const char *const *dirs, size_t
  * OUTCOME_UNSUPPORTED without python3. evidence_release() in either case. */
 int evidence_load_torch(struct evidence *evidence, const char *dir, struct error *err);
 
+/* Takes a run as torch_dumps.py tells it, line by line; `from`: where it is from, for errors. The text is written into. */
+int evidence_play(struct evidence *evidence, char *text, const char *from, struct error *err);
+
+/* Reads logs for what they say of calls: lines of PyTorch's watchdog, and Python's traceback of the rank that ended first. A
+ * process group is a communicator. Types are not in such lines: they are DT_COUNT. 0, or a negative errno with the error set:
+ * OUTCOME_USAGE where nothing says where a rank is. evidence_release() in either case. */
+int evidence_load_logs(struct evidence *evidence, const char *const *paths, size_t n,
+		       struct error *err);
+
 /* Fills `part` with the evidence of a communicator's members alone, in the order of their numbers in it: roots, partners and ranks
  * are numbered so; an earlier content is released. Its `numbers` are those in the run, -1: unknown. It owns its ranks and
  * numbers, and borrows what these hold. */

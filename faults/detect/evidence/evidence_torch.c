@@ -54,7 +54,7 @@ static bool play_call(struct player *p, json_t *j)
 	if (json_unpack(j, "[iIiIiiiiiIII]", &call.comm, &seq, &call.kind, &count, &call.dtype,
 			&call.peer, &call.stream, &completed, &alone, &created, &started,
 			&ended) < 0 ||
-	    call.comm >= RECORD_COMMS || call.kind >= CALL_KIND_COUNT || call.dtype >= DT_COUNT)
+	    call.comm >= RECORD_COMMS || call.kind >= CALL_KIND_COUNT || call.dtype > DT_COUNT)
 		return false;
 	call.count = (size_t)count;
 	if ((uint64_t)seq > h->comms[call.comm].seq) /* older ones are no longer in the dump */
@@ -102,7 +102,7 @@ static bool play_rank(struct player *p, struct evidence *e, json_t *j)
 	json_array_foreach(comms, i, item) if (!play_comm(p, item)) return false;
 	json_array_foreach(calls, i, item) if (!play_call(p, item)) return false;
 	h->issued_ticket += (uint64_t)(cut != 0); /* newer ones are known to be missing */
-	h->undated = undated != 0;
+	h->undated = (uint32_t)undated;
 	view_read(&r->view, p->memory, (uint64_t)newest);
 	r->view.overdue = r->view.waiting;
 	evidence_take_calls(r, p->memory);
@@ -163,23 +163,31 @@ static void run_script(int fd, const void *dir)
 	dprintf(fd, NO_PYTHON);
 }
 
-int evidence_load_torch(struct evidence *evidence, const char *dir, struct error *err)
+int evidence_play(struct evidence *evidence, char *text, const char *from, struct error *err)
 {
-	struct task task = { .run = run_script, .arg = dir, .limit = BYTES };
 	struct player player;
 	int fd, rc;
 
-	memset(evidence, 0, sizeof(*evidence));
 	if (recorder_create("PyTorch", &player.memory, &fd, err) < 0)
 		return err->code;
 	close(fd);
 	memcpy(&player.blank, &player.memory->header, sizeof(player.blank));
 	player.blank.host[0] = '\0'; /* which is this one */
+	rc = play(&player, evidence, text, from, err);
+	munmap(player.memory, sizeof(*player.memory));
+	return rc;
+}
+
+int evidence_load_torch(struct evidence *evidence, const char *dir, struct error *err)
+{
+	struct task task = { .run = run_script, .arg = dir, .limit = BYTES };
+	int rc;
+
+	memset(evidence, 0, sizeof(*evidence));
 	tasks_run(&task, 1, 1, SECONDS, SECONDS);
-	rc = play(&player, evidence, task.text ? task.text : (char[]){ "" }, dir, err);
+	rc = evidence_play(evidence, task.text ? task.text : (char[]){ "" }, dir, err);
 	if (rc >= 0)
 		evidence_set_aside(evidence);
-	munmap(player.memory, sizeof(*player.memory));
 	free(task.text);
 	return rc;
 }

@@ -8,7 +8,7 @@
 struct arguments {
 	const char **dirs; /* owned: room for all of argv */
 	size_t ndirs;
-	bool dry_run, torch;
+	bool dry_run, torch, log;
 };
 
 static void take_folder(struct argp_state *state, void *into, char *text)
@@ -23,7 +23,9 @@ static void check(struct argp_state *state, void *into)
 	const struct arguments *arguments = into;
 
 	if (arguments->ndirs == 0)
-		argument_refuse(state, "which evidence folder?");
+		argument_refuse(state, arguments->log ? "which log?" : "which evidence folder?");
+	if (arguments->torch && arguments->log)
+		argument_refuse(state, "--torch takes a folder, --log takes files");
 	if (arguments->torch && arguments->ndirs > 1)
 		argument_refuse(state, "--torch takes one folder: bring all dumps together");
 }
@@ -31,6 +33,11 @@ static void check(struct argp_state *state, void *into)
 static const struct argument rows[] = {
 	{ "dry-run", 'n', NULL, "Print the diagnosis, write nothing",
 	  ARGUMENT(FLAG, struct arguments, dry_run) },
+	{ "log", 'l', NULL,
+	  "The arguments are logs (FILE...; - is standard input): what PyTorch's watchdog says in "
+	  "them is "
+	  "compared. Nothing is written",
+	  ARGUMENT(FLAG, struct arguments, log) },
 	{ "torch", 't', NULL, "DIR holds dumps of PyTorch's Flight Recorder, one a rank",
 	  ARGUMENT(FLAG, struct arguments, torch) },
 };
@@ -53,6 +60,8 @@ static int load(struct evidence *evidence, const struct arguments *arguments, st
 {
 	int rc;
 
+	if (arguments->log)
+		return evidence_load_logs(evidence, arguments->dirs, arguments->ndirs, err);
 	if (arguments->torch) {
 		rc = evidence_load_torch(evidence, arguments->dirs[0], err);
 		return rc < 0 || arguments->dry_run
@@ -71,6 +80,7 @@ static int diagnose_folders(const struct arguments *arguments, struct error *err
 	struct diagnosis diagnosis;
 	char page[PATH_MAX] = "";
 	int code = OUTCOME_INTERNAL;
+	bool dry_run = arguments->dry_run || arguments->log;
 
 	if (load(&evidence, arguments, err) < 0) {
 		code = (int)err->outcome;
@@ -78,11 +88,10 @@ static int diagnose_folders(const struct arguments *arguments, struct error *err
 	}
 	diagnose(&evidence, &diagnosis);
 	probe_note(&evidence, &diagnosis);
-	if (!arguments->dry_run)
+	if (!dry_run)
 		snprintf(page, sizeof(page), "%s/postmortem.md", arguments->dirs[0]);
 	diagnosis_print(stdout, &diagnosis, &evidence, page);
-	if (arguments->dry_run ||
-	    diagnosis_save(&diagnosis, &evidence, arguments->dirs[0], err) >= 0)
+	if (dry_run || diagnosis_save(&diagnosis, &evidence, arguments->dirs[0], err) >= 0)
 		code = diagnosis.outcome;
 out:
 	evidence_release(&evidence);

@@ -144,7 +144,7 @@ static int rank_of(const struct compared *m, int place)
 static void append_call(char *text, size_t len, const struct compared *m, const struct record *r)
 {
 	text_add(text, len, "%s %" PRIu64 " %s", call_kind_name((enum call_kind)r->kind), r->count,
-		 dtype_name((enum dtype)r->dtype));
+		 r->dtype < DT_COUNT ? dtype_name((enum dtype)r->dtype) : "elements");
 	if (r->op >= 0 && r->op < OP_COUNT)
 		text_add(text, len, " %s", redop_name((enum redop)r->op));
 	if (r->peer >= 0)

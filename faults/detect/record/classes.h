@@ -43,6 +43,7 @@
 	row(CORRUPT, "corrupt-data", false) /* calls were alike, data were not what they must be */ \
 	row(UNSEEN, "rank-unseen", false) /* all wait for it, and nothing is known of it */ \
 	row(OTHER_WAIT, "other-wait", true) /* all stand outside of calls, in unlike places */ \
+	row(BEHIND, "rank-behind", false) /* waits in a call that is over on the others */ \
 	row(HOST_SILENT, "host-silent", false) /* nothing is heard of a host */ \
 	row(PARTITION, "partition", false) /* hosts live on both sides, and do not reach each other */ \
 	row(WATCHER_HELD, "watcher-held", false) /* stopped, frozen or traced */ \

@@ -14,6 +14,7 @@
 #define RECORD_COMMS	256  /* a multiple of 64 */
 #define RECORD_SETTINGS 2048
 #define RECORD_WRONGS	8
+#define RECORD_LINES	2
 #define RECORD_STRIDE	256 /* collectives from one mark to the next */
 #define RECORD_MARKS	64
 #define RECORD_SITES	1024
@@ -211,7 +212,8 @@ struct record_header {
 
 	uint64_t
 		run; /* number of the run: odd, the same on all its hosts; even, on this host; 0: not known */
-	uint32_t undated;  /* 1: nothing says whether these are all of its calls */
+	uint32_t
+		undated; /* 1: nothing says whether these are all of its calls; RECORD_LINES: they are a log's */
 	uint32_t reserved; /* keeps the size of version 4 */
 };
 

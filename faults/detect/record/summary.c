@@ -327,9 +327,9 @@ static void add_group(struct summary *summary, const struct scene *s, const stru
 	say_doing(s, g->first, g->culprit, g->n == 1, doing, sizeof(doing));
 	if (g->timed && g->most > 1.5 * g->least + 0.1)
 		snprintf(time, sizeof(time), ", %.2f to %.2f s", g->least, g->most);
-	else if (g->timed)
+	else if (g->timed && (g->most > 0 || view_died(g->first)))
 		snprintf(time, sizeof(time), ", %.2f s", g->least);
-	if (g->timed && (view_died(g->first) || strncmp(doing, "made", 4) == 0))
+	if (time[0] && (view_died(g->first) || strncmp(doing, "made", 4) == 0))
 		strcat(time, " ago");
 	make_room(strlen(mark) + strlen(name) + strlen(time) + 3, doing, tail, own, sizeof(own));
 	while (strlen(mark) + strlen(name) + strlen(doing) + strlen(time) + 1 > SUMMARY_WIDTH &&

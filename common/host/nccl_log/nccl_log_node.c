@@ -1,0 +1,484 @@
+/* nccl_log_node.c: the network devices of hosts, and rings against what the node has. */
+
+#include "nccl_log/nccl_log_near.h"
+#include "nccl_log/nccl_log_raw.h"
+
+/* ---- lines --------------------------------------------------------------------------------- */
+
+static struct nccl_nic *nic_named(struct nccl_log *log, const char *host, const char *name,
+				  size_t len)
+{
+	struct place *place =
+		nccl_place(log, host, 0, PLACE_NIC, (uintptr_t)nccl_log_text(log, name, len));
+
+	if (place->number == 0) {
+		raw_add(log->nics, log->n_nics,
+			(struct nccl_nic){ .host = host,
+					   .name = nccl_log_text(log, name, len),
+					   .link = "",
+					   .index = -1,
+					   .gdr = -1 });
+		place->number = log->n_nics;
+	}
+	return &log->nics[place->number - 1];
+}
+
+/* "NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB eth0:192.0.2.1<0>". */
+static void on_using(struct nccl_log *log, const struct message *message, const char *p)
+{
+	int index, n;
+
+	for (; (p = strchr(p, '[')); p += n) {
+		size_t len, name;
+		struct nccl_nic *nic;
+
+		n = 1;
+		if (sscanf(p, "[%3d]%n", &index, &n) != 1 || n < 3 || !isalpha((unsigned char)p[n]))
+			continue;
+		p += n;
+		n = (int)(len = strcspn(p, " ;]"));
+		name = strcspn(p, "/ ;]");
+		nic = nic_named(log, message->host, p, name);
+		nic->index = index;
+		nccl_place(log, message->host, 0, PLACE_NIC_AT, (uint64_t)index)->number =
+			(int)(nic - log->nics) + 1;
+		if (name < len)
+			nic->link = nccl_log_text(log, p + name + 1, len - name - 1);
+	}
+}
+
+/* "NET/IB: [0] rocep1s0f0:uverbs0:1/RoCE provider=Mlx5 speed=200000 context=... pciPath=... ar=0". */
+static void on_device(struct nccl_log *log, const struct message *message)
+{
+	char device[64], name[80];
+	int port, speed;
+	const char *at = strstr(message->text, " speed=");
+
+	if (!at || sscanf(at, " speed=%8d", &speed) != 1 || speed < 0 ||
+	    sscanf(message->text, "NET/IB: [%*d] %63[^: ]:%*[^: ]:%d/", device, &port) != 2)
+		return;
+	snprintf(name, sizeof(name), "%s:%d", device, port);
+	nic_named(log, message->host, name, strlen(name))->mbps = speed;
+}
+
+/* "NET/IB : GPU Direct RDMA Disabled for HCA 0 'mlx5_0'". */
+static void on_gdr(struct nccl_log *log, const struct message *message)
+{
+	const char *name = strchr(message->text, '\'');
+	size_t len = name ? strcspn(name + 1, "'") : 0;
+
+	for (int i = 0; i < log->n_nics && len > 0; i++) {
+		struct nccl_nic *nic = &log->nics[i];
+
+		if (nic->host == message->host && strncmp(nic->name, name + 1, len) == 0 &&
+		    (nic->name[len] == ':' || !nic->name[len]))
+			nic->gdr = strstr(message->text, "RDMA Enabled") != NULL;
+	}
+}
+
+void nccl_message_net(struct nccl_log *log, const struct message *message)
+{
+	const char *text = message->text;
+	struct place *host = nccl_place(log, message->host, 0, PLACE_HOST, 0);
+
+	if (strstr(text, "No device found"))
+		host->no_ib = true;
+	else if (strncmp(text, "NET/IB : Using ", 15) == 0)
+		on_using(log, message, text + 14);
+	else if (strncmp(text, "NET/Socket : Using ", 19) == 0 ||
+		 strncmp(text, "NET/Socket: Using ", 18) == 0)
+		nccl_host_say(log, message, "sockets");
+	else if (strncmp(text, "NET/IB: [", 9) == 0)
+		on_device(log, message);
+	else if (strstr(text, "GPU Direct RDMA "))
+		on_gdr(log, message);
+	else if (strstr(text, "Selected ") || strstr(text, "Loaded net plugin") ||
+		 strstr(text, "Successfully loaded"))
+		nccl_host_say(log, message, "network");
+	else
+		nccl_log_other(log, message);
+}
+
+/* Bootstrap, plugins, topology file: lines of hosts, addresses left out. */
+void nccl_host_say(struct nccl_log *log, const struct message *message, const char *kind)
+{
+	char text[256];
+	size_t n = 0;
+	struct place *place;
+
+	for (const char *p = message->text; *p && n < sizeof(text) - 1;) {
+		size_t address = *p == ':' ? strspn(p + 1, "0123456789abcdef.:%") : 0;
+
+		if (address > 2 && p[1 + address] == '<')
+			p += 1 + address + strcspn(p + 1 + address, " ");
+		else
+			text[n++] = *p++;
+	}
+	place = nccl_place(log, message->host, 0, PLACE_FACT,
+			   (uintptr_t)nccl_log_text(log, text, n));
+	if (place->number++ == 0)
+		raw_add(log->facts, log->n_facts,
+			(struct nccl_fact){ kind, nccl_log_text(log, text, n), message->host });
+}
+
+/* Counts the steps that go over each device. */
+static void count_steps(struct nccl_log *log, const struct nccl_comm *comm)
+{
+	for (int i = 0; i < comm->n_links; i++) {
+		const struct nccl_link *link = &comm->links[i];
+		const char *host = nccl_comm_host(comm, link->receiving ? link->to : link->from);
+		int index, nic;
+
+		if (!host || sscanf(link->transport, "NET/%*[^/]/%3d", &index) != 1 || index < 0)
+			continue;
+		nic = nccl_place(log, host, 0, PLACE_NIC_AT, (uint64_t)index)->number;
+		if (nic > 0)
+			log->nics[nic - 1].steps++;
+	}
+}
+
+static int by_nic(const void *a, const void *b)
+{
+	const struct nccl_nic *x = a, *y = b;
+	int d = (x->index > y->index) - (x->index < y->index);
+
+	d = d ? d : strcmp(x->name, y->name);
+	return d ? d : strcmp(x->host, y->host);
+}
+
+static int by_fact(const void *a, const void *b)
+{
+	const struct nccl_fact *x = a, *y = b;
+	int d = strcmp(x->kind, y->kind);
+
+	d = d ? d : strcmp(x->text, y->text);
+	return d ? d : strcmp(x->host, y->host);
+}
+
+void nccl_node_join(struct nccl_log *log)
+{
+	for (int i = 0; i < log->n_comms; i++)
+		count_steps(log, &log->comms[i]);
+	if (log->n_nics > 1)
+		qsort(log->nics, (size_t)log->n_nics, sizeof(*log->nics), by_nic);
+	if (log->n_facts > 1)
+		qsort(log->facts, (size_t)log->n_facts, sizeof(*log->facts), by_fact);
+	log->without_ib = must(calloc((size_t)log->n_hosts + 1, sizeof(bool)));
+	for (int i = 0; i < log->n_hosts; i++)
+		log->without_ib[i] = nccl_place(log, log->hosts[i], 0, PLACE_HOST, 0)->no_ib;
+}
+
+/* ---- text ---------------------------------------------------------------------------------- */
+
+#define HOSTS_SHOWN 4
+
+/* GPUs of the host, by device, that are no further from NIC `index` than a PCIe switch, by the log's graph lines. */
+static void print_near(FILE *out, const struct nccl_log *log, const struct nccl_nic *nic)
+{
+	const char *lead = ", near GPU ";
+	uint64_t shown = 0;
+
+	for (int c = 0; c < log->n_comms; c++)
+		for (int m = 0; m < log->comms[c].n_members && log->n_paths; m++) {
+			const struct nccl_member *member = log->comms[c].members[m];
+			const struct nccl_path *path =
+				member->host == nic->host && member->dev < 64
+					? nccl_log_path(log, nic->host, member->bus)
+					: NULL;
+
+			for (; path && path < log->paths + log->n_paths &&
+			       path->gpu == member->bus && path->host == nic->host;
+			     path++) {
+				if (strcmp(path->kind, "NET") != 0 ||
+				    path->to != (uint64_t)nic->index ||
+				    (strcmp(path->type, "PIX") != 0 &&
+				     strcmp(path->type, "PXB") != 0) ||
+				    member->dev < 0 || shown >> member->dev & 1)
+					continue;
+				fprintf(out, "%s%d", lead, member->dev);
+				lead = ",";
+				shown |= 1ull << member->dev;
+			}
+		}
+}
+
+/* Equal lines of several hosts once. */
+static void print_hosts(FILE *out, const char *host, int i)
+{
+	if (i < HOSTS_SHOWN)
+		fprintf(out, "%s%s", i ? ", " : " on ", host);
+	else if (i == HOSTS_SHOWN)
+		fprintf(out, " and more");
+}
+
+void nccl_log_print_node(FILE *out, const struct nccl_log *log)
+{
+	static const char *const gdr[] = { "GPUDirect RDMA not said", "GPUDirect RDMA off",
+					   "GPUDirect RDMA on" };
+
+	for (int i = 0, end; i < log->n_nics; i = end) {
+		const struct nccl_nic *a = &log->nics[i], *b = a;
+
+		if (a->index >= 0)
+			fprintf(out, "NIC %d: ", a->index);
+		else
+			fprintf(out, "NIC: ");
+		fprintf(out, "%s%s%s", a->name, *a->link ? " " : "", a->link);
+		if (a->mbps)
+			fprintf(out, ", %d Gb/s", a->mbps / 1000);
+		fprintf(out, ", %s, %s", gdr[a->gdr + 1],
+			a->steps ? "used" : "no step over it here");
+		print_near(out, log, a);
+		for (end = i; end < log->n_nics && b->index == a->index && b->name == a->name &&
+			      b->mbps == a->mbps && b->gdr == a->gdr && !b->steps == !a->steps &&
+			      b->link == a->link;
+		     b = &log->nics[++end])
+			print_hosts(out, b->host, end - i);
+		fprintf(out, "\n");
+	}
+	for (int i = 0, end; i < log->n_facts; i = end) {
+		const struct nccl_fact *a = &log->facts[i];
+
+		fprintf(out, "%s: %s", a->kind, a->text);
+		for (end = i; end < log->n_facts && log->facts[end].kind == a->kind &&
+			      log->facts[end].text == a->text;
+		     end++)
+			print_hosts(out, log->facts[end].host, end - i);
+		fprintf(out, "\n");
+	}
+}
+
+/* ---- rational, by what the node has -------------------------------------------------------- */
+
+/* The value of a setting, NULL: it is not among them. */
+static const char *setting_of(const struct nccl_log *log, const char *name)
+{
+	for (int i = 0; i < log->n_settings; i++)
+		if (strcmp(log->settings[i].name, name) == 0)
+			return log->settings[i].value;
+	return NULL;
+}
+
+/* ": NAME=VALUE is set" of the first of these that is not 0, in `text`; "": none is. */
+static const char *why_set(const struct nccl_log *log, const char *const *names, char *text,
+			   size_t len)
+{
+	const char *value = NULL;
+
+	for (*text = '\0'; *names && !*text; names++)
+		if ((value = setting_of(log, *names)) && strcmp(value, "0") != 0)
+			snprintf(text, len, ": %s=%s is set", *names, value);
+	return text;
+}
+
+/* Steps between hosts: over sockets, over other networks, and those of the latter with GPUDirect RDMA. */
+struct steps {
+	int sockets, fabric, gdr;
+	const char *host; /* of the first one over sockets */
+};
+
+static struct steps count_net(const struct nccl_comm *comm)
+{
+	struct steps steps = { .host = NULL };
+
+	for (int i = 0; i < comm->n_links; i++) {
+		const struct nccl_link *link = &comm->links[i];
+
+		if (strncmp(link->transport, "NET/", 4) != 0)
+			continue;
+		if (!strstr(link->transport, "Socket/")) { /* NET/FastSocket/0, too */
+			steps.fabric++;
+			steps.gdr += strstr(link->transport, "/GDRDMA") != NULL;
+			continue;
+		}
+		steps.sockets++;
+		steps.host =
+			steps.host ? steps.host
+				   : nccl_comm_host(comm, link->receiving ? link->to : link->from);
+	}
+	return steps;
+}
+
+static void lint_sockets(const struct nccl_log *log, const struct steps *steps,
+			 struct nccl_lint *out)
+{
+	static const char *const names[] = { "NCCL_IB_DISABLE", "NCCL_NET", NULL };
+	const char *device = NULL;
+	char why[160];
+	bool without = false;
+
+	if (steps->sockets == 0 || !steps->host)
+		return;
+	for (int i = 0; i < log->n_nics; i++)
+		if (log->nics[i].host == steps->host)
+			device = log->nics[i].name;
+	for (int i = 0; i < log->n_hosts; i++)
+		without |= log->hosts[i] == steps->host && log->without_ib[i];
+	why_set(log, names, why, sizeof(why));
+	if (device)
+		nccl_lint_add(out, NCCL_FOUND, -1,
+			      "data between hosts go over TCP sockets, though %s has %s%s",
+			      steps->host, device, why);
+	else if (without)
+		nccl_lint_add(
+			out, NCCL_FOUND, -1,
+			"data between hosts go over TCP sockets: NCCL found no InfiniBand or RoCE "
+			"device on %s (in a container, /dev/infiniband may be missing)",
+			steps->host);
+	else
+		nccl_lint_add(out, NCCL_FOUND, -1, "data between hosts go over TCP sockets%s", why);
+}
+
+#define GB10 0xf01000 /* the bus of the GPU of a DGX Spark, which has no GPUDirect RDMA */
+
+static void lint_gdr(const struct nccl_log *log, const struct nccl_comm *comm,
+		     const struct steps *steps, struct nccl_lint *out)
+{
+	static const char *const names[] = { "NCCL_NET_GDR_LEVEL", "NCCL_IB_GDR_LEVEL", NULL };
+	char nics[200] = "", why[160];
+	bool spark = comm->n_members > 0 && comm->members[0]->bus == GB10;
+
+	if (steps->fabric == 0 || steps->gdr > 0 || comm->gdr > 0)
+		return;
+	for (int i = 0; i < log->n_nics; i++)
+		if (log->nics[i].gdr == 0 && !strstr(nics, log->nics[i].name))
+			text_add(nics, sizeof(nics), "%s%s", *nics ? ", " : "", log->nics[i].name);
+	nccl_lint_add(out, spark ? NCCL_NOTE : NCCL_FOUND, -1,
+		      "GPUDirect RDMA is off in all steps between hosts that are here%s%s%s: data "
+		      "are copied "
+		      "through host "
+		      "memory on both sides, which costs bandwidth of PCIe and memory (%s)",
+		      *nics ? ", by NCCL's lines on " : "", nics,
+		      why_set(log, names, why, sizeof(why)),
+		      spark ? "GB10 has none"
+			    : "load nvidia-peermem, or use a driver with DMA-BUF");
+}
+
+/* NICs that a host lists and that no step goes over, though its ranks are enough to use them: in words without the host's
+ * name, "" where all is well. */
+static void idle_words(const struct nccl_log *log, const char *host, int ranks, char *text,
+		       size_t len)
+{
+	int listed = 0, used = 0;
+	char idle[200] = "";
+
+	for (int i = 0; i < log->n_nics; i++) {
+		const struct nccl_nic *nic = &log->nics[i];
+
+		if (nic->host != host || nic->index < 0)
+			continue;
+		listed++;
+		used += nic->steps > 0;
+		if (!nic->steps)
+			text_add(idle, sizeof(idle), "%s%d (%s)", *idle ? ", " : "", nic->index,
+				 nic->name);
+	}
+	*text = '\0';
+	if (used > 0 && used < listed && used < ranks)
+		snprintf(text, len, "%d of %d NICs used by %d ranks, no step goes over NIC %s",
+			 used, listed, ranks, idle);
+}
+
+/* Returns true if there are rings, and lines about all of their steps. */
+static bool knows_steps(const struct nccl_comm *comm)
+{
+	for (int r = 0; r < comm->n_rings; r++) {
+		const struct nccl_ring *ring = &comm->rings[r];
+
+		for (int i = 0; i < ring->n; i++)
+			if (!nccl_comm_transport(comm, ring->channel, ring->order[i],
+						 ring->order[(i + 1) % ring->n]))
+				return false;
+	}
+	return comm->n_rings > 0;
+}
+
+static void lint_idle(const struct nccl_log *log, const struct nccl_comm *comm,
+		      struct nccl_lint *out)
+{
+	int *ranks = must(calloc((size_t)log->n_hosts + 1, sizeof(*ranks))), alike = 0;
+	char first[320] = "", text[320];
+	const char *host = "";
+
+	for (int m = 0; m < comm->n_members; m++)
+		ranks[comm->members[m]->host_number]++;
+	for (int h = 0; h < log->n_hosts; h++) {
+		if (ranks[h])
+			idle_words(log, log->hosts[h], ranks[h], text, sizeof(text));
+		if (!ranks[h] || !*text)
+			continue;
+		if (!*first) {
+			memcpy(first, text, sizeof(first));
+			host = log->hosts[h];
+		} else if (strcmp(first, text) == 0) {
+			alike++;
+		}
+	}
+	if (alike)
+		nccl_lint_add(out, NCCL_FOUND, -1, "%s: %s; the same on %d more host%s", host,
+			      first, alike, alike == 1 ? "" : "s");
+	else if (*first)
+		nccl_lint_add(out, NCCL_FOUND, -1, "%s: %s", host, first);
+	free(ranks);
+}
+
+/* Settings that take a choice away from NCCL, and messages about rings. */
+static void lint_rows(const struct nccl_log *log, struct nccl_lint *out)
+{
+	for (int i = 0; i < log->n_settings; i++) {
+		const struct nccl_setting *set = &log->settings[i];
+		const struct nccl_cause *cause;
+		char text[400];
+
+		snprintf(text, sizeof(text), "%s=%s", set->name, set->value);
+		cause = nccl_cause_of(log, "", text);
+		if (cause && cause->class == NCCL_PIN)
+			nccl_lint_add(out, NCCL_NOTE, -1, "%s: %s is set", cause->what, text);
+	}
+	for (int i = 0; i < log->n_warnings; i++) {
+		const struct nccl_warning *w = &log->warnings[i];
+
+		if (nccl_warning_class(w) == NCCL_RING)
+			nccl_lint_add(out, NCCL_FOUND, -1, "%s", w->cause->what);
+	}
+}
+
+/* The bandwidth of the rings that the search found, against what the nearest of a host's GPUs have between them. */
+static void lint_search(const struct nccl_log *log, const struct nccl_comm *comm,
+			struct nccl_lint *out)
+{
+	double least = INFINITY, bw;
+	int channels;
+
+	for (int i = 0; i < log->n_paths; i++)
+		if (strcmp(log->paths[i].kind, "GPU") == 0 &&
+		    strcmp(log->paths[i].type, "LOC") != 0)
+			least = fmin(least,
+				     strcmp(log->paths[i].type, "NVL") == 0 ? log->paths[i].bw : 0);
+	for (int i = 0; i < comm->n_says && comm->nnodes == 1 && isfinite(least); i++)
+		if (sscanf(comm->says[i], "Pattern 4, crossNic %*d, nChannels %3d, bw %lf/",
+			   &channels, &bw) == 2 &&
+		    channels * bw < least / 2)
+			nccl_lint_add(out, NCCL_FOUND, -1,
+				      "the search found %d channels of %.0f GB/s, and each pair of "
+				      "GPUs has %.0f "
+				      "GB/s of NVLink",
+				      channels, bw, least);
+}
+
+void nccl_lint_node(const struct nccl_log *log, const struct nccl_comm *comm, struct nccl_lint *out)
+{
+	struct steps steps = count_net(comm);
+	bool several = comm->nnodes > 1;
+
+	for (int m = 1; m < comm->n_members && comm->nnodes == 0; m++)
+		several |= comm->members[m]->host != comm->members[0]->host;
+	if (several) {
+		lint_sockets(log, &steps, out);
+		lint_gdr(log, comm, &steps, out);
+		if (comm->n_members == comm->nranks && knows_steps(comm))
+			lint_idle(log, comm, out);
+	}
+	lint_rows(log, out);
+	lint_search(log, comm, out);
+}

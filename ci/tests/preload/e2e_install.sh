@@ -1,7 +1,7 @@
 #!/bin/bash
 # e2e_install.sh: what `make install` puts into a root works from there, and goes again.
 # shellcheck source=ci/tests/e2e/lib.sh
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/../e2e/lib.sh"
 
 root=$work/root tree=$PWD install=$PWD/ci/packaging/install hangar=$work/root/opt/h/bin/hangar
 place() { BUILD=$BUILD DESTDIR=$root PREFIX=/opt/h "$install" "$@" >"$work/said" 2>&1; }

@@ -15,7 +15,7 @@ const struct collective *const collectives[] = {
 
 int check_expect(const struct options *options, struct error *err)
 {
-	char class[64], names[512];
+	char class[64], names[600];
 
 	if (!options->expect)
 		return 0;
@@ -23,8 +23,8 @@ int check_expect(const struct options *options, struct error *err)
 	if (!class[0] || class_known(class))
 		return 0;
 	return error_set(err, OUTCOME_USAGE, -EINVAL,
-			 "--expect %.60s: no class '%.40s'; there are %s, and the outcomes",
-			 options->expect, class, class_list(names, sizeof(names)));
+			 "--expect %.60s: no such class; there are %s, and outcomes",
+			 options->expect, class_list(names, sizeof(names)));
 }
 
 const char *program_schedule(const struct program *program)

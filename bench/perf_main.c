@@ -215,6 +215,8 @@ static struct monitor_config monitor_settings(const struct program *program)
 	return (struct monitor_config){
 		.key = program->launch->key,
 		.expect = o->expect,
+		.slow_percent = o->slow_percent,
+		.fail_slow = o->fail_slow,
 		.decide = {
 			.deadlines = o->watch,
 			/* an explicit -T is exact; without records no cause can be found */

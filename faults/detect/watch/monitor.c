@@ -25,6 +25,7 @@ int monitor_open(struct monitor *m, const struct monitor_config *config,
 	m->up.fd = m->up.passed_fd = -1;
 	m->root = NO_NODE;
 	decide_open(&m->decide, &config->decide, clock_ns());
+	pace_watch_open(&m->pace, config->slow_percent);
 	rc = members_join(m, memory_fd);
 	if (rc < 0) {
 		monitor_close(m);
@@ -39,6 +40,7 @@ void monitor_close(struct monitor *m)
 	members_release(m);
 	nodes_release(m);
 	decide_release(&m->decide);
+	pace_watch_release(&m->pace);
 	if (m->asking_fd >= 0)
 		close(m->asking_fd);
 }
@@ -52,6 +54,8 @@ void monitor_forget(struct monitor *m)
 	nodes_release(m);
 	m->listen_fd = listen_fd;
 	m->ended = m->desynced = false;
+	pace_watch_release(&m->pace);
+	pace_watch_open(&m->pace, m->config.slow_percent);
 	decide_release(&m->decide);
 	decide_open(&m->decide, &m->config.decide, clock_ns());
 }
@@ -283,6 +287,7 @@ static void step_leader(struct monitor *m, const struct supervised *child, uint6
 	nodes_beat(m, now);
 	compare_calls(m);
 	compare_lines(m, clock_ns());
+	pace_watch_look(&m->pace, m->memories, m->nranks, clock_ns());
 	m->input.desync = m->desynced ? &m->desync : NULL;
 	m->input.ranks = m->ranks;
 	m->input.nranks = m->nranks;

@@ -1,0 +1,78 @@
+/* pace_text.c: a finding in words. */
+#include "pace/pace.h"
+
+#include "base/error.h"
+
+static void add_count(char *buf, size_t len, uint64_t n)
+{
+	if (n < 1000)
+		text_add(buf, len, "%" PRIu64, n);
+	else if (n < 1000000)
+		text_add(buf, len, "%" PRIu64 ",%03d", n / 1000, (int)(n % 1000));
+	else
+		text_add(buf, len, "%" PRIu64 ",%03d,%03d", n / 1000000, (int)(n / 1000 % 1000),
+			 (int)(n % 1000));
+}
+
+static void add_time(char *buf, size_t len, double ns)
+{
+	if (ns < 1e6)
+		text_add(buf, len, "%.0f us", ns * 1e-3);
+	else
+		text_add(buf, len, ns < 1e9 ? "%.1f ms" : "%.1f s",
+			 ns < 1e9 ? ns * 1e-6 : ns * 1e-9);
+}
+
+static void add_shape(const struct pace_finding *f, char *buf, size_t len)
+{
+	if (f->shape == PACE_EVERY) {
+		text_add(buf, len, ", in every ");
+		add_count(buf, len, f->every);
+		text_add(buf, len,
+			 f->every % 10 == 1 && f->every % 100 != 11   ? "st call"
+			 : f->every % 10 == 2 && f->every % 100 != 12 ? "nd call"
+			 : f->every % 10 == 3 && f->every % 100 != 13 ? "rd call"
+								      : "th call");
+	}
+	if (f->shape == PACE_RANDOM)
+		text_add(buf, len, ", in few calls and without a period");
+	if (f->shape == PACE_MOMENT)
+		text_add(buf, len, ", at one moment");
+}
+
+char *pace_line(const struct pace_finding *f, const char *place, char *buf, size_t len)
+{
+	bool ratio = isfinite(f->ratio) && f->ratio < 100, z = isfinite(f->z);
+
+	buf[0] = '\0';
+	text_add(buf, len, "rank %d (%s) came last to %.0f %% of ", f->rank, place, f->last * 100);
+	add_count(buf, len, f->rows);
+	text_add(buf, len, " sampled calls, ");
+	add_time(buf, len, f->late_ns);
+	text_add(buf, len, " late");
+	if (ratio || z)
+		text_add(buf, len, " (");
+	if (ratio)
+		text_add(buf, len, "%.1f x median%s", f->ratio, z ? ", " : "");
+	if (z)
+		text_add(buf, len, "z %.1f%s", f->z, f->fence ? ", beyond the fence" : "");
+	if (ratio || z)
+		text_add(buf, len, ")");
+	text_add(buf, len, ", ");
+	text_add(buf, len, f->from_start ? "from its first call on" : "since call ");
+	if (!f->from_start)
+		add_count(buf, len, f->since);
+	add_shape(f, buf, len);
+	text_add(buf, len,
+		 ": its own work takes %.1f %% of the time longer (%.1f to %.1f), the other%s "
+		 "waited %.1f "
+		 "%% of the time",
+		 f->excess * 100, f->low * 100, f->high * 100, f->n > 2 ? "s" : "",
+		 f->waited * 100);
+	if (f->n > 2)
+		text_add(buf, len, ", as if %.1f of %d ranks were idle", f->waited * (f->n - 1),
+			 f->n);
+	if (f->starved > 0.3)
+		text_add(buf, len, "; for %.0f %% of that it had no processor", f->starved * 100);
+	return buf;
+}

@@ -17,6 +17,7 @@ struct layout {
 struct plant {
 	int rank;
 	double excess; /* of a step; 0: none */
+	bool rotates;  /* each rank in its turn */
 	int from, until, every,
 		ranks; /* steps; every: 0 is always, -1 at random one in ten; ranks from `rank` on */
 };
@@ -26,6 +27,7 @@ struct run {
 	struct plant plant;
 	double step_us, jitter; /* own work of a step, standard deviation of it as a share */
 	double offset;		/* ranks differ for good by up to this share */
+	double crowd;		/* chance that another program comes within 60 steps */
 	double spikes;		/* share of steps in which a rank is away for a step */
 	int steps;
 };
@@ -62,7 +64,8 @@ static double normal(void)
 }
 
 static struct {
-	double now[MOST], own[MOST], offset[MOST];
+	double now[MOST], own[MOST], offset[MOST], starved[MOST];
+	int away[MOST]; /* steps for which another program still uses the rank's processor */
 	uint64_t seq[2 * MOST];
 } sim;
 
@@ -86,6 +89,7 @@ static void call(struct pace *pace, int comm, int first, int stride, int members
 			.nmembers = members,
 			.arrived_ns = (uint64_t)(1e9 * (r + 1) + sim.now[r]), /* clocks differ */
 			.own_ns = (uint64_t)sim.own[r],
+			.starved_ns = (uint64_t)sim.starved[r],
 			.kind = CALL_ALL_REDUCE,
 		};
 
@@ -95,11 +99,30 @@ static void call(struct pace *pace, int comm, int first, int stride, int members
 	}
 }
 
-static bool planted(const struct plant *p, int rank, int step)
+static bool planted(const struct plant *p, int rank, int step, int n)
 {
-	return p->excess > 0 && rank >= p->rank && rank < p->rank + (p->ranks ? p->ranks : 1) &&
-	       step >= p->from && (!p->until || step < p->until) &&
-	       (p->every < 0 ? uniform() < 0.1 : !p->every || step % p->every == 0);
+	bool in = p->rotates || (rank >= p->rank && rank < p->rank + (p->ranks ? p->ranks : 1));
+	int turn = p->rotates ? step + rank * p->every / n : step;
+
+	return p->excess > 0 && in && step >= p->from && (!p->until || step < p->until) &&
+	       (p->every < 0 ? uniform() < 0.1 : !p->every || turn % p->every == 0);
+}
+
+/* Other programs come for some 60 steps, and take the processor in most of them for up to two steps. */
+static double taken(const struct run *run, int r)
+{
+	double ns = 0;
+
+	if (run->crowd <= 0)
+		return 0;
+	if (sim.away[r] > 0) {
+		sim.away[r]--;
+		ns = uniform() < 0.6 ? 2 * run->step_us * 1e3 * uniform() : 0;
+	} else if (uniform() < run->crowd / 60) {
+		sim.away[r] = (int)(120 * uniform());
+	}
+	sim.starved[r] += ns;
+	return ns;
 }
 
 static void simulate_step(struct pace *pace, const struct run *run, int step)
@@ -115,7 +138,9 @@ static void simulate_step(struct pace *pace, const struct run *run, int step)
 			work[r] = own * fmax(0.1, 1 + sim.offset[r] + run->jitter * normal());
 			if (part == 0 && run->spikes > 0 && uniform() < run->spikes)
 				work[r] += run->step_us * 1e3 * uniform();
-			if (part == 0 && planted(&run->plant, r, step))
+			if (part == 0)
+				work[r] += taken(run, r);
+			if (part == 0 && planted(&run->plant, r, step, l->n))
 				work[r] += run->plant.excess * run->step_us * 1e3;
 		}
 		if (part + 1 < parts)
@@ -200,6 +225,10 @@ UNIT_TEST(test_runs, "planted and healthy runs: which ranks are named, and in wh
 		{ "at random", "2",
 		  FLAT(4, 3000, .02, 0, 0, 900, .rank = 2, .excess = 2, .every = -1), PACE_RANDOM,
 		  0 },
+		{ "pauses of each rank in its turn", "",
+		  FLAT(4, 3000, .02, 0, 0, 230, .excess = 20, .every = 40, .rotates = true), 0, 0 },
+		{ "the same of two ranks", "",
+		  FLAT(2, 3000, .02, 0, 0, 230, .excess = 20, .every = 40, .rotates = true), 0, 0 },
 		{ "one moment", "",
 		  FLAT(4, 3000, .02, 0, 0, 300, .rank = 1, .excess = 100, .from = 50, .until = 51),
 		  0, 0 },
@@ -232,27 +261,74 @@ UNIT_TEST(test_runs, "planted and healthy runs: which ranks are named, and in wh
 	}
 }
 
-UNIT_TEST(test_healthy, "1,000 healthy runs, looked at every 50 steps: at most one false name")
+UNIT_TEST(test_whole, "no straggler: rotating pauses, a job that is slower than before")
+{
+	static const struct {
+		const char *name;
+		struct run run;
+		bool rotates, slower;
+	} rows[] = {
+		{ "rotating",
+		  FLAT(4, 3000, .02, 0, 0, 230, .excess = 20, .every = 40, .rotates = true), true,
+		  0 },
+		{ "two ranks",
+		  FLAT(2, 3000, .02, 0, 0, 230, .excess = 20, .every = 40, .rotates = true), true,
+		  0 },
+		{ "of one rank",
+		  FLAT(4, 3000, .02, 0, 0, 230, .rank = 1, .excess = 20, .every = 40), 0, 0 },
+		{ "healthy", FLAT(4, 3e4, .05, .03, 0, 600), 0, 0 },
+		{ "all ranks slower",
+		  FLAT(4, 3e4, .05, .03, 0, 600, .excess = .3, .from = 300, .ranks = 4), 0, true },
+		{ "for too short a time",
+		  FLAT(4, 3e4, .05, .03, 0, 600, .excess = .3, .from = 590, .ranks = 4), 0, 0 },
+	};
+
+	UNIT_ROWS(row, rows) {
+		struct pace_pauses pauses;
+		struct pace_drift drift;
+		struct pace pace;
+		bool rotates, slower;
+
+		begin(&pace, &row->run, 3);
+		for (int step = 0; step < row->run.steps; step++)
+			simulate_step(&pace, &row->run, step);
+		rotates = pace_rotates(&pace, &pace.comms[0], &pauses);
+		slower = pace_slower(&pace, &pace.comms[0], &drift);
+		if (rotates != row->rotates || slower != row->slower)
+			printf("%s: %zu pauses on %d, most %d, share %.3f; since %" PRIu64
+			       " %.0f to %.0f us\n",
+			       row->name, pauses.n, pauses.ranks, pauses.most, pauses.share,
+			       drift.since, drift.before * 1e-3, drift.after * 1e-3);
+		CU_ASSERT(rotates == row->rotates && slower == row->slower);
+		CU_ASSERT(!slower || (drift.since > 290 && drift.since < 310 && drift.own > 1.2));
+		pace_release(&pace);
+	}
+}
+
+UNIT_TEST(test_healthy, "1,000 healthy runs, looked at six times: at most one false name")
 {
 	static const struct run kinds[] = {
 		FLAT(2, 3000, .1, .03, .02, 300),
 		FLAT(8, 3000, .05, .03, .05, 300),
 		FLAT(4, 300, .3, .03, .1, 300),
 		GRID(3000, .1, .03, 100),
+		FLAT(2, 3e4, .05, .03, 0, 900, .rank = 0),
+		FLAT(4, 3e4, .05, .03, 0, 900, .rank = 0),
 	};
 	int wrong = 0;
 
 	for (uint64_t seed = 0; seed < 1000; seed++) {
-		const struct run *run = &kinds[seed % LENGTH(kinds)];
+		struct run run = kinds[seed % LENGTH(kinds)];
 		struct pace_finding f;
 		struct pace pace;
 		char text[64];
 
-		begin(&pace, run, seed << 32);
+		run.crowd = seed % LENGTH(kinds) >= 4 ? .3 : 0;
+		begin(&pace, &run, seed << 32);
 		*text = '\0';
-		for (int step = 0; step < run->steps && !*text; step++) {
-			simulate_step(&pace, run, step);
-			if (step % 50 == 49)
+		for (int step = 0; step < run.steps && !*text; step++) {
+			simulate_step(&pace, &run, step);
+			if (step % (run.steps / 6) == 0)
 				named(&pace, text, sizeof(text), &f);
 		}
 		wrong += *text != '\0';
@@ -425,5 +501,9 @@ UNIT_TEST(test_line, "the line, in words")
 	char line[512];
 
 	UNIT_ROWS(row, rows)
-		CU_ASSERT_STRING_EQUAL(pace_line(&row->f, "node2", line, sizeof(line)), row->line);
+		CU_ASSERT_STRING_EQUAL(pace_line(&row->f,
+						 row->f.rank == 5 ? "rank 5 (node2)"
+								  : "rank 1 (node2)",
+						 line, sizeof(line)),
+				       row->line);
 }

@@ -9,7 +9,11 @@
 #define ROWS_FEWEST 64
 #define OPEN_ROWS   2048 /* calls to which not all have come */
 #define LONGEST_NS  3600000000000ull
-#define BORNE_OUT   0.3 /* of the excess: so much less it waits than the others, or it is not late */
+#define BUSY	    0.02 /* of the time without a processor: other programs run here */
+#define BUSY_NS	    2e9	 /* at least, where other programs run */
+#define LASTING_NS                                                                                 \
+	1.5e10	      /* of a rank that other programs make slow: they may be gone before this */
+#define BORNE_OUT 0.3 /* of the excess: so much less it waits than the others, or it is not late */
 
 /* A call to which not all have come so far. */
 struct pace_open {
@@ -56,13 +60,14 @@ static void make_rows(struct pace_rows *c, uint64_t id, int n)
 	c->room = c->room > PACE_ROWS ? PACE_ROWS : c->room < ROWS_FEWEST ? ROWS_FEWEST : c->room;
 	figures = c->room * members;
 	c->ranks = must(calloc(members, sizeof(*c->ranks)));
-	c->seq = must(calloc(c->room, sizeof(*c->seq)));
+	c->seq = must(calloc(2 * c->room, sizeof(*c->seq)));
+	c->amount = c->seq + c->room;
 	c->calls = must(calloc(2 * c->room, sizeof(*c->calls)));
 	c->step = c->calls + c->room;
 	c->own = must(calloc(3 * figures, sizeof(*c->own)));
 	c->inside = c->own + figures;
 	c->starved = c->inside + figures;
-	c->last = must(calloc(3 * members + 1, sizeof(*c->last)));
+	c->last = must(calloc(3 * members + 2, sizeof(*c->last)));
 	for (int i = 0; i < n; i++)
 		c->ranks[i] = -1;
 }
@@ -113,7 +118,8 @@ static struct pace_open *open_row(struct pace_rows *c, uint64_t seq)
 static void close_row(struct pace_rows *c, const struct pace_open *open)
 {
 	size_t n = (size_t)c->n, row = c->rows % c->room;
-	uint64_t *seq = &c->last[3 * n];
+	uint64_t *seq = &c->last[3 * n], *amount = seq + 1;
+	uint64_t now = open->samples[0].amount << 8 | (uint64_t)open->samples[0].kind << 1 | 1;
 	double *steps = must(malloc(n * sizeof(*steps)));
 
 	for (size_t m = 0; m < n; m++) {
@@ -135,6 +141,8 @@ static void close_row(struct pace_rows *c, const struct pace_open *open)
 	c->step[row] = sort_median(steps, n);
 	/* the first one only begins the time that the second one has */
 	c->rows += *seq != 0;
+	c->amount[row] = *amount == now ? now : 0;
+	*amount = now;
 	*seq = open->seq;
 	free(steps);
 }
@@ -173,7 +181,7 @@ void pace_add(struct pace *pace, const struct pace_sample *sample)
 	for (int m = 0; m < c->n && c->last[3 * c->n]; m++)
 		sound = sound && is_sound(c, &open->samples[m]);
 	if (!sound) /* a clock that jumped, or a rank that began anew: the next call begins the time */
-		memset(c->last, 0, (3 * (size_t)c->n + 1) * sizeof(*c->last));
+		memset(c->last, 0, (3 * (size_t)c->n + 2) * sizeof(*c->last));
 	close_row(c, open);
 	/* samples of a rank come in order: calls before this one miss a rank for good */
 	drop_open(c, (size_t)(open - c->open) + 1);
@@ -188,10 +196,14 @@ struct window {
 	double *own, *inside;  /* of all members, of one row */
 	double *owns;	       /* of all members, added up */
 	double *other;
+	bool *usual; /* those of the other members whose own time, added up, is their lower half */
+	size_t nusual;
 	uint64_t *seq;
 	double *lates; /* calls to which it came last */
 	size_t nlates;
-	double less, starved, calls, waited, more; /* sums */
+	double *less;	    /* of the member, a row: what it waited less than the others */
+	double *starved;    /* of the member, a row: without a processor, more than the others */
+	double waited, all; /* sums */
 };
 
 static void window_open(struct window *w, const struct pace_rows *c, size_t rows)
@@ -200,32 +212,52 @@ static void window_open(struct window *w, const struct pace_rows *c, size_t rows
 
 	*w = (struct window){ .n = rows < kept ? rows : kept };
 	w->first = c->rows - w->n;
-	w->excess = must(calloc(3 * w->n + 4 * n + 1, sizeof(*w->excess)));
+	w->excess = must(calloc(5 * w->n + 4 * n + 1, sizeof(*w->excess)));
 	w->step = w->excess + w->n;
 	w->lates = w->step + w->n;
-	w->own = w->lates + w->n;
+	w->less = w->lates + w->n;
+	w->starved = w->less + w->n;
+	w->own = w->starved + w->n;
 	w->inside = w->own + n;
 	w->owns = w->inside + n;
 	w->other = w->owns + n;
 	w->seq = must(calloc(w->n + 1, sizeof(*w->seq)));
+	w->usual = must(calloc(n, sizeof(*w->usual)));
+	for (size_t i = 0; i < w->n; i++)
+		for (size_t m = 0; m < n; m++)
+			w->owns[m] += c->own[(w->first + i) % c->room * n + m];
+	pace_others(w->owns, n, w->other);
+}
+
+/* Member m is compared with the others whose own time is not above the lower median: ranks that are slow, too, are
+ * no measure, and pauses of each rank in its turn cancel out. */
+static void choose_usual(struct window *w, size_t n, size_t m)
+{
+	w->nusual = 0;
+	for (size_t k = 0; k < n; k++) {
+		w->usual[k] = k != m && w->owns[k] <= w->other[m];
+		w->nusual += w->usual[k];
+	}
 }
 
 static void window_release(struct window *w)
 {
 	free(w->excess);
 	free(w->seq);
+	free(w->usual);
 }
 
 /* Adds one row to the sums of member m. */
 static void take_row(struct window *w, const struct pace_rows *c, size_t i, int m)
 {
 	size_t n = (size_t)c->n, row = (w->first + i) % c->room;
-	double least = INFINITY, sum = 0;
+	double least = INFINITY, sum = 0, usual = 0, starved = 0;
 	bool last = true;
 
 	for (size_t k = 0; k < n; k++) {
 		w->own[k] = c->own[row * n + k];
-		w->owns[k] += w->own[k];
+		usual += w->usual[k] ? w->own[k] : 0;
+		starved += w->usual[k] ? c->starved[row * n + k] : 0;
 		w->inside[k] = c->inside[row * n + k];
 		sum += w->inside[k];
 		least = fmin(least, w->inside[k]);
@@ -233,31 +265,47 @@ static void take_row(struct window *w, const struct pace_rows *c, size_t i, int 
 	}
 	w->seq[i] = c->seq[row];
 	w->step[i] = c->step[row];
-	w->calls += c->calls[row];
+	w->all += c->step[row];
 	w->waited += (sum - least * (double)n) / ((double)n - 1) * c->calls[row];
-	pace_others(w->own, n, w->other);
-	w->excess[i] = w->own[m] - w->other[m];
-	w->more += fmax(w->excess[i], 0);
+	w->excess[i] = w->own[m] - usual / (double)w->nusual;
 	pace_others(w->inside, n, w->other);
-	w->less += (w->other[m] - w->inside[m]) * c->calls[row];
+	w->less[i] = (w->other[m] - w->inside[m]) * c->calls[row];
 	if (last)
 		w->lates[w->nlates++] = w->other[m] - w->inside[m];
-	for (size_t k = 0; k < n; k++)
-		w->inside[k] = c->starved[row * n + k];
-	pace_others(w->inside, n, w->other);
-	w->starved += fmax(w->inside[m] - w->other[m], 0);
+	w->starved[i] = c->starved[row * n + m] - starved / (double)w->nusual;
+}
+
+/* Returns true if a rank of these was ready to run and had no processor for a good part of the time. */
+static bool is_busy(const struct pace_rows *c, const struct window *w)
+{
+	size_t n = (size_t)c->n;
+	double most = 0;
+
+	for (size_t m = 0; m < n; m++) {
+		double sum = 0;
+
+		for (size_t i = 0; i < w->n; i++)
+			sum += c->starved[(w->first + i) % c->room * n + m];
+		most = fmax(most, sum);
+	}
+	return most > BUSY * w->all;
+}
+
+static double sum_of(const double *values, size_t n)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += values[i];
+	return sum;
 }
 
 static void describe(const struct pace *pace, const struct pace_rows *c, int m, struct window *w,
 		     struct pace_finding *f)
 {
-	double all = 0, excess = 0;
+	double all = w->all, excess = sum_of(w->excess, w->n);
 	size_t change;
 
-	for (size_t i = 0; i < w->n; i++) {
-		all += w->step[i];
-		excess += w->excess[i];
-	}
 	f->seconds = all * 1e-9;
 	pace_others(w->owns, (size_t)c->n, w->other);
 	f->ratio = w->other[m] > 0 ? w->owns[m] / w->other[m] : NAN;
@@ -265,7 +313,7 @@ static void describe(const struct pace *pace, const struct pace_rows *c, int m, 
 	f->last = (double)w->nlates / (double)w->n;
 	f->late_ns = w->nlates ? sort_median(w->lates, w->nlates) : 0;
 	f->waited = all > 0 ? fmin(w->waited / all, 1) : 0;
-	f->starved = excess > 0 ? fmin(w->starved / excess, 1) : 0;
+	f->starved = excess > 0 ? fmin(fmax(sum_of(w->starved, w->n) / excess, 0), 1) : 0;
 	change = pace_change(w->excess, w->step, w->n, pace->percent / 100);
 	f->since = w->seq[change];
 	f->from_start = change == 0;
@@ -273,12 +321,65 @@ static void describe(const struct pace *pace, const struct pace_rows *c, int m, 
 	f->shape = pace_shape(w->excess + change, w->seq + change, w->n - change, &f->every);
 }
 
+/* The scheduler's account is read now and then: what it then shows came about since it was read before. */
+static void spread_starved(struct window *w)
+{
+	size_t from = 0;
+
+	for (size_t i = 0; i < w->n; i++) {
+		double all = w->starved[i], time = sum_of(w->step + from, i + 1 - from);
+
+		if (all == 0)
+			continue;
+		for (size_t k = from; k <= i; k++)
+			w->starved[k] = time > 0 ? all * w->step[k] / time : 0;
+		from = i + 1;
+	}
+}
+
+/* Returns true if each tenth of the time shows what a rank is named for. */
+static bool is_lasting(const struct window *w, double percent)
+{
+	bool lasting = true;
+
+	for (size_t i = 0; i < 10 && lasting; i++) {
+		size_t from = w->n * i / 10, n = w->n * (i + 1) / 10 - from;
+
+		lasting = sum_of(w->excess + from, n) * 100 >= percent * sum_of(w->step + from, n);
+	}
+	return lasting && w->all >= LASTING_NS;
+}
+
+/* Other programs take processors on this host. The rank's own work is what is left without that; and a rank that
+ * never has its processor for itself is slow for it. */
+static bool is_slow_busy(const struct pace *pace, struct window *w, struct pace_finding *f)
+{
+	double *net = must(malloc((w->n + 1) * sizeof(*net)));
+	struct pace_interval own, all;
+	bool slow;
+
+	spread_starved(w);
+	for (size_t i = 0; i < w->n; i++)
+		net[i] = w->excess[i] - fmax(w->starved[i], 0);
+	own = pace_bootstrap(net, w->step, w->n);
+	free(net);
+	slow = own.low * 100 >= pace->percent && w->all >= BUSY_NS;
+	if (slow) {
+		f->excess = own.ratio;
+		f->low = own.low;
+		f->high = own.high;
+		return true;
+	}
+	pace_tame(w->excess, w->n);
+	all = pace_bootstrap(w->excess, w->step, w->n);
+	return all.low * 100 >= pace->percent && is_lasting(w, pace->percent);
+}
+
 bool pace_judge(const struct pace *pace, const struct pace_rows *comm, int m, size_t rows,
 		struct pace_finding *f)
 {
 	struct pace_interval interval;
 	struct window w;
-	double excess = 0;
 	bool slow;
 
 	*f = (struct pace_finding){ .rank = comm->ranks[m], .n = comm->n, .clock = comm->clock };
@@ -287,19 +388,21 @@ bool pace_judge(const struct pace *pace, const struct pace_rows *comm, int m, si
 		window_release(&w);
 		return false;
 	}
+	choose_usual(&w, (size_t)comm->n, (size_t)m);
 	for (size_t i = 0; i < w.n; i++)
 		take_row(&w, comm, i, m);
 	describe(pace, comm, m, &w, f);
-	for (size_t i = 0; i < w.n; i++) {
+	for (size_t i = 0; i < w.n; i++)
 		w.excess[i] -= PACE_CALL_NS * comm->calls[(w.first + i) % comm->room];
-		excess += w.excess[i];
-	}
 	interval = pace_bootstrap(w.excess, w.step, w.n);
 	f->rows = w.n;
 	f->excess = interval.ratio;
 	f->low = interval.low;
 	f->high = interval.high;
-	slow = interval.low * 100 >= pace->percent && w.less >= BORNE_OUT * excess;
+	f->busy = is_busy(comm, &w);
+	slow = interval.low * 100 >= pace->percent &&
+	       sum_of(w.less, w.n) >= BORNE_OUT * sum_of(w.excess, w.n) &&
+	       (!f->busy || is_slow_busy(pace, &w, f));
 	window_release(&w);
 	return slow;
 }
@@ -343,19 +446,4 @@ size_t pace_suspects(const struct pace *pace, const struct pace_rows *comm, int 
 	}
 	free(over);
 	return found;
-}
-
-double pace_waited(const struct pace_rows *comm, size_t rows)
-{
-	struct window w;
-	double all = 0, share;
-
-	window_open(&w, comm, rows);
-	for (size_t i = 0; i < w.n; i++) {
-		take_row(&w, comm, i, 0);
-		all += w.step[i];
-	}
-	share = all > 0 ? fmin(w.waited / all, 1) : 0;
-	window_release(&w);
-	return share;
 }

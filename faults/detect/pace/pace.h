@@ -25,6 +25,8 @@ struct pace_sample {
 	uint64_t starved_ns; /* ready to run without a processor, added up; 0: not known */
 	int32_t kind;	     /* enum call_kind */
 	int32_t clock;	     /* enum record_clock */
+	uint64_t
+		amount; /* elements and their type, in one number: calls of one amount are compared over time */
 };
 
 /* The calls of one communicator that all its ranks have sampled, oldest first; arrays of `n` figures a row, ns.
@@ -35,6 +37,7 @@ struct pace_rows {
 	int32_t *ranks;	   /* their numbers in the run */
 	size_t room, rows; /* rows kept at most; rows that came */
 	uint64_t *seq;	   /* the call */
+	uint64_t *amount;  /* kind and amount; 0: the row before had another one */
 	double *calls;	   /* calls of the communicator since the row before */
 	double *step;	   /* time since the row before: the median rank's */
 	float *own;	   /* own time since the row before */
@@ -75,6 +78,7 @@ struct pace_finding {
 	bool fence; /* it is beyond the upper quartile and 1.5 times the range between quartiles */
 	double waited;	       /* share of their time that the others waited for the last one */
 	double starved;	       /* share of the excess for which it had no processor, 1 at most */
+	bool busy;	       /* other programs took processors of some of these ranks */
 	uint64_t since, until; /* call from which it is slow, and the newest one that was judged */
 	bool from_start;       /* it is slow since the first call that was judged */
 	enum pace_shape shape;
@@ -101,12 +105,36 @@ bool pace_judge(const struct pace *pace, const struct pace_rows *comm, int m, si
 size_t pace_suspects(const struct pace *pace, const struct pace_rows *comm, int *members,
 		     size_t room);
 
-/* The share of time that ranks waited in the newest `rows` calls, whichever came last. */
-double pace_waited(const struct pace_rows *comm, size_t rows);
+/* Pauses that come now on one rank, now on another. */
+struct pace_pauses {
+	size_t n;	 /* pauses */
+	int ranks, most; /* ranks that paused; pauses of the one that did most often */
+	double ns;	 /* the median one */
+	double share;	 /* of the time */
+};
 
-/* Writes the finding as a line without "# slow: ". `unit`: "rank" or "GPU"; `place`: host, and GPU if it has one.
- * Returns buf. */
-char *pace_line(const struct pace_finding *f, const char *place, char *buf, size_t len);
+/* Returns true if pauses rotate over the ranks: own time over four median steps, on two ranks and more, no rank
+ * much more often than its share, pace->percent of the time together. No rank is a straggler for them. */
+bool pace_rotates(const struct pace *pace, const struct pace_rows *comm, struct pace_pauses *out);
+
+/* The whole job is slower than before. */
+struct pace_drift {
+	uint64_t since;	      /* call */
+	double before, after; /* ns from one call to the next */
+	double own,
+		inside; /* the median rank's: own time and duration of a call, after over before */
+	double starved; /* share of the increase for which it had no processor */
+};
+
+/* Returns true if calls of one kind and amount follow each other more slowly since some call: both parts have
+ * PACE_FEWEST calls and DRIFT_SECONDS, and their intervals are apart by pace->percent. */
+bool pace_slower(const struct pace *pace, const struct pace_rows *comm, struct pace_drift *out);
+#define DRIFT_SECONDS 5.0
+
+/* The following write a line without "# slow: " and return buf. `who`: "rank 5 (node2)". */
+char *pace_line(const struct pace_finding *f, const char *who, char *buf, size_t len);
+char *pace_pauses_line(const struct pace_pauses *p, int n, char *buf, size_t len);
+char *pace_drift_line(const struct pace_drift *d, char *buf, size_t len);
 
 /* ---- statistics (pace_stats.c) ---- */
 
@@ -121,15 +149,20 @@ struct pace_interval {
  * the same for the same input. A part that is no number is left out with its whole. */
 struct pace_interval pace_bootstrap(const double *part, const double *whole, size_t n);
 
+/* The largest upward step of part / whole in a series: the row from which it is larger, 0 where there is none. */
+size_t pace_step(const double *part, const double *whole, size_t n);
+
 /* The lower median of the other n - 1 figures for each figure: `other[i]`. n >= 2. */
 void pace_others(const double *values, size_t n, double *other);
+
+/* Cuts what is further than 3 robust standard deviations from the median down to that. */
+void pace_tame(double *values, size_t n);
 
 /* How far values[i] is from the rest: (value - median) / (1.4826 x median absolute deviation); NaN below four
  * values, or where most are equal. `fence`: beyond the upper quartile by 1.5 times the interquartile range. */
 double pace_z(const double *values, size_t n, size_t i, bool *fence);
 
-/* The row from which a series is larger than before, by the largest cumulated deviation from its mean: 0 where
- * the rows before it are not smaller than half of `level`. */
+/* pace_step, but 0 where the rows before it are not below half of `level`. */
 size_t pace_change(const double *values, const double *whole, size_t n, double level);
 
 /* The shape of a series of excesses: the few rows that make most of the sum, and the calls between them. */

@@ -4,8 +4,10 @@
 #include "base/error.h"
 #include "base/stats.h"
 
-#define DRAWS	    4000
-#define NORMAL	    3.2905 /* both tails of 99.9 % of the normal distribution */
+#define DRAWS  4000
+#define NORMAL 3.2905 /* both tails of 99.9 % of the normal distribution */
+#define DEVIATION                                                                                  \
+	1.4826 /* standard deviations of a normal distribution in its median absolute one */
 #define FEW_BLOCKS  2
 #define SPIKE_ROWS  0.4 /* a finding in more of the rows than this is steady */
 #define SPIKE_SHARE 0.7 /* of the excess that spikes make */
@@ -100,6 +102,20 @@ void pace_others(const double *values, size_t n, double *other)
 	free(sorted);
 }
 
+void pace_tame(double *values, size_t n)
+{
+	double *sorted = must(malloc((n + 1) * sizeof(*sorted))), median, reach;
+
+	memcpy(sorted, values, n * sizeof(*sorted));
+	median = n ? sort_median(sorted, n) : 0;
+	for (size_t i = 0; i < n; i++)
+		sorted[i] = fabs(values[i] - median);
+	reach = n ? 3 * DEVIATION * sort_median(sorted, n) : 0;
+	for (size_t i = 0; i < n; i++)
+		values[i] = fmin(fmax(values[i], median - reach), median + reach);
+	free(sorted);
+}
+
 double pace_z(const double *values, size_t n, size_t i, bool *fence)
 {
 	double *sorted = must(malloc((n + 1) * sizeof(*sorted))), median, low, high, spread;
@@ -112,7 +128,7 @@ double pace_z(const double *values, size_t n, size_t i, bool *fence)
 	median = n ? sort_median(sorted, n) : 0;
 	for (size_t k = 0; k < n; k++)
 		sorted[k] = fabs(values[k] - median);
-	spread = n ? 1.4826 * sort_median(sorted, n) : 0;
+	spread = n ? DEVIATION * sort_median(sorted, n) : 0;
 	free(sorted);
 	if (n < 4)
 		return NAN;
@@ -120,27 +136,35 @@ double pace_z(const double *values, size_t n, size_t i, bool *fence)
 	return spread > 0 ? (values[i] - median) / spread : NAN;
 }
 
-size_t pace_change(const double *values, const double *whole, size_t n, double level)
+size_t pace_step(const double *part, const double *whole, size_t n)
 {
-	double sum = 0, total = 0, most = 0, at = 0, before[2] = { 0 };
-	size_t change = 0;
+	double sum = 0, total = 0, most = 0, at = 0;
+	size_t step = 0;
 
 	for (size_t i = 0; i < n; i++) {
+		sum += part[i];
+		total += whole[i];
+	}
+	for (size_t i = 0; i + 1 < n && total > 0; i++) {
+		at += part[i] - sum / total * whole[i];
+		if (-at > most) {
+			most = -at;
+			step = i + 1;
+		}
+	}
+	return step;
+}
+
+size_t pace_change(const double *values, const double *whole, size_t n, double level)
+{
+	size_t change = pace_step(values, whole, n);
+	double sum = 0, total = 0;
+
+	for (size_t i = 0; i < change; i++) {
 		sum += values[i];
 		total += whole[i];
 	}
-	for (size_t i = 0; i < n && total > 0; i++) {
-		at += values[i] - sum / total * whole[i];
-		if (-at > most) {
-			most = -at;
-			change = i + 1;
-		}
-	}
-	for (size_t i = 0; i < change; i++) {
-		before[0] += values[i];
-		before[1] += whole[i];
-	}
-	return change < n && before[1] > 0 && before[0] / before[1] < level / 2 ? change : 0;
+	return total > 0 && sum / total < level / 2 ? change : 0;
 }
 
 /* Returns true if most distances between the spikes are one number of calls, up to a tenth. */

@@ -40,12 +40,12 @@ static void add_shape(const struct pace_finding *f, char *buf, size_t len)
 		text_add(buf, len, ", at one moment");
 }
 
-char *pace_line(const struct pace_finding *f, const char *place, char *buf, size_t len)
+char *pace_line(const struct pace_finding *f, const char *who, char *buf, size_t len)
 {
 	bool ratio = isfinite(f->ratio) && f->ratio < 100, z = isfinite(f->z);
 
 	buf[0] = '\0';
-	text_add(buf, len, "rank %d (%s) came last to %.0f %% of ", f->rank, place, f->last * 100);
+	text_add(buf, len, "%s came last to %.0f %% of ", who, f->last * 100);
 	add_count(buf, len, f->rows);
 	text_add(buf, len, " sampled calls, ");
 	add_time(buf, len, f->late_ns);
@@ -74,5 +74,36 @@ char *pace_line(const struct pace_finding *f, const char *place, char *buf, size
 			 f->n);
 	if (f->starved > 0.3)
 		text_add(buf, len, "; for %.0f %% of that it had no processor", f->starved * 100);
+	return buf;
+}
+
+char *pace_pauses_line(const struct pace_pauses *p, int n, char *buf, size_t len)
+{
+	buf[0] = '\0';
+	text_add(buf, len, "no straggler: pauses of ");
+	add_time(buf, len, p->ns);
+	text_add(buf, len,
+		 " rotate over ranks: %zu pauses on %d of %d ranks, %.1f %% of the time, in which "
+		 "the "
+		 "others wait; pause all ranks at the same step",
+		 p->n, p->ranks, n, p->share * 100);
+	return buf;
+}
+
+char *pace_drift_line(const struct pace_drift *d, char *buf, size_t len)
+{
+	buf[0] = '\0';
+	text_add(buf, len, "no straggler: since call ");
+	add_count(buf, len, d->since);
+	text_add(buf, len, " calls follow each other %.1f x as slowly as before (",
+		 d->after / d->before);
+	add_time(buf, len, d->before);
+	text_add(buf, len, ", now ");
+	add_time(buf, len, d->after);
+	text_add(buf, len, "), on all ranks alike: own work %.1f x, calls %.1f x", d->own,
+		 d->inside);
+	if (d->starved > 0.3)
+		text_add(buf, len, "; for %.0f %% of that ranks had no processor",
+			 fmin(d->starved, 1) * 100);
 	return buf;
 }

@@ -244,6 +244,19 @@ static void compare_lines(struct monitor *m, uint64_t now)
 	m->compare_ns = now + (took > COMPARE_NS / 100 ? 100 * took : COMPARE_NS);
 }
 
+/* The root judges; other leaders hand on what they see. */
+static void look_at_pace(struct monitor *m)
+{
+	struct pace_watch *pace = &m->pace;
+
+	pace->sends = m->root.known || (m->nranks && m->memories[0]->header.node > 0);
+	pace_watch_look(pace, m->memories, m->nranks, clock_ns());
+	if (pace->nsent && m->root.link.fd >= 0)
+		link_send(&m->root.link, MESSAGE_PACE, pace->sent,
+			  (uint32_t)(pace->nsent * sizeof(*pace->sent)), -1);
+	pace->nsent = 0;
+}
+
 static void decide_and_act(struct monitor *m)
 {
 	struct decision d = decide(&m->decide, &m->input);
@@ -287,7 +300,7 @@ static void step_leader(struct monitor *m, const struct supervised *child, uint6
 	nodes_beat(m, now);
 	compare_calls(m);
 	compare_lines(m, clock_ns());
-	pace_watch_look(&m->pace, m->memories, m->nranks, clock_ns());
+	look_at_pace(m);
 	m->input.desync = m->desynced ? &m->desync : NULL;
 	m->input.ranks = m->ranks;
 	m->input.nranks = m->nranks;

@@ -218,7 +218,7 @@ record-alone:
 
 # What any NCCL program is preloaded with: the recorder, and nothing else of hangar.
 PRELOAD_SRC := $(wildcard faults/detect/preload/library/*.c) faults/detect/preload/fault_spec.c $(RECORD_ALONE) faults/detect/watch/link.c \
-	common/lib/base/parse.c common/lib/profiler/nccl_profiler.c
+	common/lib/base/parse.c common/lib/base/keys.c common/lib/process/slowdown.c common/lib/profiler/nccl_profiler.c
 PRELOAD_OBJ := $(PRELOAD_SRC:%.c=$(BUILD)/obj/pic/%.o) $(BUILD)/obj/pic/wrappers.o
 PRELOAD_CC = $(CC) -std=gnu11 -D_GNU_SOURCE $(OPT) $(WARNINGS) $(INCLUDES) -fPIC -fvisibility=hidden \
 	-ftls-model=initial-exec -pthread -MMD -MP -c -o $@ $<
@@ -234,7 +234,7 @@ $(BUILD)/obj/pic/wrappers.c: faults/detect/preload/library/wrappers.awk faults/d
 
 $(BUILD)/libhangar.so: $(PRELOAD_OBJ)
 	$(say) LINK $@
-	$(Q)$(CC) -shared -Wl,--no-undefined -o $@ $^ -lc -ldl
+	$(Q)$(CC) -shared -Wl,--no-undefined -o $@ $^ -lc -ldl -lpthread
 
 DOUBLE_CC = $(CC) -std=gnu11 -D_GNU_SOURCE $(OPT) $(WARNINGS) -include common/lib/base/c.h -fPIC -pthread
 $(DOUBLE)/libcuda.so.1 $(DOUBLE)/libcudart.so.13 $(DOUBLE)/libnccl.so.2 $(DOUBLE)/subject: ci/tests/preload/double/double.h

@@ -7,6 +7,7 @@
 #include "report/report.h"
 #include "base/output.h"
 #include "record/classes.h"
+#include "step_recipe.h"
 
 const struct collective *const collectives[] = {
 	&all_gather, &all_reduce, &alltoall,	   &alltoallv, &broadcast, &gather,
@@ -64,8 +65,20 @@ static int check_faults(const struct program *program, int ranks, const struct t
 	};
 	int rc;
 
-	if (program->options->nfaults == 0)
+	if (program->options->nfaults == 0 && program->collective != &step)
 		return 0;
+	if (program->collective == &step) {
+		struct recipe_job job = { program->options, &setup.comms, traffic };
+
+		setup = (struct schedule_setup){ .options = program->options,
+						 .collective = program->collective };
+		rc = recipe_comms(&setup.comms, program->options, ranks, err);
+		if (rc == 0 && recipes_check(&job, err) < 0)
+			rc = -EINVAL;
+		recipe_place(&place, &job);
+		return rc == 0 && program->injector ? inject_check(program->injector, &place, err)
+						    : rc;
+	}
 	rc = check_schedule(program, ranks, traffic, &setup, err);
 	return rc == 0 && program->injector ? inject_check(program->injector, &place, err) : rc;
 }

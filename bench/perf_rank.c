@@ -131,11 +131,33 @@ static int check_groups(struct rank *r)
 			 -sizes[1], sizes[0]);
 }
 
+/* Bytes of the largest buffer, and of a pool for all whose data stay. */
+static size_t largest_buffer(const struct rank *r, size_t *pool)
+{
+	const struct options *o = r->program->options;
+	struct error ignored = { .rank = -1 };
+	size_t largest;
+
+	if (r->program->collective == &step) {
+		largest = (size_t)recipes_check(&r->recipes, &ignored);
+		*pool = (RECIPE_SLOTS + 2) * (largest + 2 * CHECK_GUARD + BUFFERS_ALIGN);
+		*pool = *pool > BUFFERS_POOL ? *pool
+					     : BUFFERS_POOL; /* predictions use it as well */
+	} else if (o->nfaults) {
+		largest = schedule_largest(&r->schedule, r->job.group_rank);
+		*pool = schedule_pool(&r->schedule, largest);
+	} else {
+		largest = run_largest(&r->bench);
+		*pool = o->like_nccl_tests ? largest : BUFFERS_POOL;
+	}
+	return largest;
+}
+
 static int allocate(struct rank *r)
 {
 	const struct options *o = r->program->options;
-	size_t largest = o->nfaults ? schedule_largest(&r->schedule, r->job.group_rank)
-				    : run_largest(&r->bench);
+	bool all = o->nfaults || r->program->collective == &step;
+	size_t pool, largest = largest_buffer(r, &pool);
 	struct error why;
 	int rc;
 
@@ -145,17 +167,14 @@ static int allocate(struct rank *r)
 				 "there is nothing to measure",
 				 o->max_bytes, r->job.group_size, o->align);
 	watch_work(&r->watch, "allocating buffers", OPEN_SECONDS);
-	rc = buffers_init(&r->bench.buffers, r->bench.backend, largest,
-			  o->nfaults	       ? schedule_pool(&r->schedule, largest)
-			  : o->like_nccl_tests ? largest
-					       : BUFFERS_POOL,
-			  o->nfaults ? SIZE_MAX : timing_most_calls(o));
+	rc = buffers_init(&r->bench.buffers, r->bench.backend, largest, pool,
+			  all ? SIZE_MAX : timing_most_calls(o));
 	watch_leave(&r->watch);
 	if (rc == -ENOMEM) {
 		why = r->err;
 		snprintf(r->err.text, sizeof(r->err.text), "%s%zu%s: %.400s",
-			 o->nfaults ? "calls of " : "-e ", o->nfaults ? largest : o->max_bytes,
-			 o->nfaults ? " bytes (-b)" : "", why.text);
+			 all ? "calls of " : "-e ", all ? largest : o->max_bytes,
+			 all ? " bytes (-b)" : "", why.text);
 	}
 	return rc;
 }
@@ -172,6 +191,8 @@ static int place_faults(struct rank *r)
 		.record = r->program->fault_record,
 	};
 
+	if (r->program->collective == &step)
+		recipe_place(&place, &r->recipes);
 	machine_serve(&place.machine, ops->name, ops->flags & BACKEND_DEVICE ? ops->devices() : 0);
 	if (place.machine.cgroup && cgroup_enter(place.machine.cgroup) < 0)
 		place.machine.have &= ~(unsigned)NEED_CGROUP;
@@ -182,8 +203,16 @@ static int place_faults(struct rank *r)
 static int prepare_schedule(struct rank *r)
 {
 	struct bench *b = &r->bench;
-	int rc;
+	int rc = 0;
 
+	if (b->collective == &step) {
+		rc = recipe_comms(&b->comms, b->options, r->job.group_size, &r->err);
+		r->recipes = (struct recipe_job){ b->options, &b->comms, &b->traffic };
+		r->schedule = (struct schedule_setup){ .options = b->options,
+						       .collective = b->collective,
+						       .comms = b->comms };
+		return rc < 0 || recipes_check(&r->recipes, &r->err) >= 0 ? rc : -EINVAL;
+	}
 	if (b->options->nfaults == 0)
 		return comm_set_make(&b->comms, COMMS_WORLD, r->job.group_size);
 	rc = check_schedule(r->program, r->job.group_size, &b->traffic, &r->schedule, &r->err);
@@ -308,6 +337,10 @@ static int run_all(struct rank *r)
 
 	if (r->program->collective == &p2p_matrix)
 		return p2p_matrix_run(r);
+	if (r->program->collective == &step) {
+		rc = step_run(r);
+		return rc < 0 ? rc : check_fired(r);
+	}
 	if (r->program->options->nfaults == 0) {
 		closing_serve(r);
 		return run_sweep(&r->run);
@@ -384,7 +417,7 @@ int perf_rank(void *arg)
 	r.err.rank = -1;
 	recorder_init(&r.recorder, p->memory, p->options->record != RECORD_OFF,
 		      p->options->timeout);
-	r.recorder.stretch = p->deadline_factor;
+	r.recorder.stretch = p->deadline_factor * (p->injector ? inject_patience(p->injector) : 1);
 	r.watch = recorder_watch(&r.recorder);
 	watch_phase(&r.watch, PHASE_INIT);
 	rc = join(&r);

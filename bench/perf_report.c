@@ -38,6 +38,8 @@ int rank_open_predictions(struct rank *r)
 	if (rc < 0 || !r->run.report || !r->run_facts.predicted)
 		return rc;
 	r->bench.predictor = predict_open(&r->predict, &r->bench, text, sizeof(text));
+	if (r->program->collective == &step)
+		printf("# %s\n", text);
 	return report_comment(&r->report, "%s", text);
 }
 
@@ -102,7 +104,7 @@ int rank_open_report(struct rank *r)
 		.ranks = r->facts,
 	};
 	clock_local(facts->started, sizeof(facts->started), CLOCK_ISO);
-	if (r->program->collective == &p2p_matrix) /* it prints results without rows itself */
+	if (rank_prints(r)) /* without rows */
 		sink_table_head(stdout, facts);
 	else
 		rc = report_open(&r->report, r->program->options, r->program->collective, facts,

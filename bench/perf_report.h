@@ -11,6 +11,7 @@
 #include "schedule/schedule.h"
 #include "perf_rank.h"
 #include "reconcile/reconcile.h"
+#include "step_recipe.h"
 #include "record/recorder.h"
 #include "report/report.h"
 #include "live/vendor_hook.h"
@@ -28,6 +29,7 @@ struct rank {
 	struct device_choice choice;
 	struct bench bench;
 	struct schedule_setup schedule; /* for a run with --fault */
+	struct recipe_job recipes;	/* of step_perf */
 	struct call_filter faults;
 	struct settings settings; /* of NCCL; empty if the backend does not use them */
 	struct run run;
@@ -56,6 +58,15 @@ int rank_open_reconcile(struct rank *r);
 
 /* Runs p2p_matrix_perf, in place of a sweep. Collective. */
 int p2p_matrix_run(struct rank *r);
+
+/* Runs step_perf, in place of a sweep. Collective. */
+int step_run(struct rank *r);
+
+/* Returns true for the two programs that print their results themselves. */
+static inline bool rank_prints(const struct rank *r)
+{
+	return r->program->collective == &p2p_matrix || r->program->collective == &step;
+}
 
 /* --reconcile: requests NCCL's log. Call it before NCCL's first call, which reads the settings. */
 void rank_ask_nccl(struct rank *r);

@@ -1,62 +1,8 @@
 /* fault.c: the parser of --fault. */
 #include "inject/fault.h"
 
+#include "base/keys.h"
 #include "base/parse.h"
-
-/* ---- keys ---- */
-
-/* Kinds of values: numbers have a range, texts are any but an empty one. */
-static const struct key_kind {
-	const char *name, *help;
-	int64_t min, max;
-	bool real;
-} kinds[] = {
-	{ "SECONDS", "seconds from 0 to 86400", 0, 86400, true },
-	{ "STATUS", "an exit status from 0 to 255", 0, 255, false },
-	{ "NUMBER", "a number", -1000000000, 1000000000, false },
-	{ "ELEMENT", "an element's number, from 0", 0, INT64_MAX, false },
-	{ "BIT", "a bit from 0 to 63", 0, 63, false },
-	{ "VALUE", NULL, 0, 0, false },
-	{ "PATH", NULL, 0, 0, false },
-};
-
-/* Copies the values of a key in "delay=SECONDS how=lock|read": "lock|read". "NCCL_*" is the key of all names that begin
- * so. Returns NULL if there is no such key. */
-static const char *values_of(const char *args, const char *key, char *buf, size_t len)
-{
-	for (const char *at = args; at && *at; at += strspn(at, " ")) {
-		size_t name = strcspn(at, "*="), end = strcspn(at, " ");
-		const char *value = at + strcspn(at, "=") + 1;
-
-		if (strncmp(at, key, name) == 0 && (at[name] == '*') == (key[name] != '\0')) {
-			snprintf(buf, len, "%.*s", (int)(at + end - value), value);
-			return buf;
-		}
-		at += end;
-	}
-	return NULL;
-}
-
-/* Returns NULL if these values include `value`, else their description. */
-static const char *refused(const char *values, const char *value)
-{
-	const struct key_kind *kind = kinds, *end = kinds + sizeof(kinds) / sizeof(kinds[0]);
-	int64_t number;
-	double real;
-
-	while (kind < end && strcmp(kind->name, values) != 0)
-		kind++;
-	if (kind == end)
-		return names_find(values, value) >= 0 ? NULL : values;
-	if (!kind->help)
-		return NULL;
-	if (kind->real ? parse_real(value, (double)kind->min, (double)kind->max, &real) == 0
-		       : parse_int(value, kind->min, kind->max, &number) == 0)
-		return NULL;
-	return kind->help;
-}
-
-/* ---- the spec ---- */
 
 struct parser {
 	struct fault_spec *spec;
@@ -156,15 +102,16 @@ static int take_pair(struct parser *p)
 	const char *args = spec->fault->args, *wanted;
 	char values[64];
 
-	if (!values_of(args, name, values, sizeof(values)))
+	if (!keys_values(args, name, values, sizeof(values)))
 		return WRONG(p, "unknown key \"%s\": %s takes %s%swhen=before|inflight|after", name,
 			     spec->fault->name, args ? args : "", args ? " " : "");
 	if (fault_arg(spec, name))
 		return WRONG(p, "%s is given twice", name);
-	wanted = refused(values, value);
+	wanted = keys_refused(values, value);
 	if (wanted)
 		return WRONG(p, "bad %s=%s: wanted %s", name, value, wanted);
 	spec->nargs++;
+	slowdown_take(&spec->slow, name, value);
 	return 0;
 }
 
@@ -209,6 +156,9 @@ static int parse_spec(struct parser *p, char *text)
 	p->spec->fault = fault_find(take(&text, ":@,", &end));
 	if (!p->spec->fault)
 		return WRONG(p, "unknown fault; --list-faults says what there is");
+	if (p->spec->fault->slow)
+		slowdown_init(&p->spec->slow,
+			      (enum slowdown_kind)slowdown_find(p->spec->fault->name));
 	/* ranks end at '@', at the first item with '=', or with the text */
 	for (bool more = end == ':'; more && rc == 0;
 	     more = end == ',' && text[strcspn(text, ",@=")] != '=')
@@ -287,5 +237,5 @@ bool fault_names(const struct fault_spec *spec, int rank, int nranks)
 	for (int i = 0; i < spec->nranks; i++)
 		if (spec->ranks[i] == rank)
 			return true;
-	return spec->nranks == 0 && rank == nranks - 1;
+	return spec->nranks == 0 && (spec->fault->everywhere || rank == nranks - 1);
 }

@@ -6,6 +6,7 @@
 
 #include "backend/call.h"
 #include "base/error.h"
+#include "process/slowdown.h"
 #include "schedule/schedule.h"
 
 #define FAULT_MAX_RANKS 64
@@ -60,6 +61,8 @@ struct fault_spec {
 		char key[48], value[200];
 	} args[FAULT_MAX_ARGS];
 	int nargs;
+	struct slowdown slow;	     /* of a fault that leaves the rank alive and slow */
+	uint64_t step_calls;	     /* calls of a step of the rank */
 	const struct fault_way *way; /* taken; NULL: the fault has none */
 	const char *text;	     /* as typed; borrowed */
 };
@@ -92,6 +95,7 @@ struct fault_act {
 	const struct comm_set *comms; /* the ranks of each communicator */
 	struct chain *chain;	      /* chain_emit() makes a call */
 	int rank, nranks;
+	double since; /* seconds of the rank from its call before to this one, without what faults took */
 };
 
 /* A firing ends with one of these: FAULT_PASS lets the call be made (before) or nothing more
@@ -151,7 +155,9 @@ struct fault {
 	const struct fault_way *ways;
 	enum fault_where where; /* at FAULT_AT_INIT the default op is init */
 	bool any_when;		/* when=inflight and when=after make sense */
-	bool sticky;		/* fires at the op and at every later call of the rank, on whatever
+	bool slow;	 /* fires at the op and later, as spec->slow says (process/slowdown.h) */
+	bool everywhere; /* without RANKS on all ranks */
+	bool sticky;	 /* fires at the op and at every later call of the rank, on whatever
 	                        * communicator */
 	/* Acceptable outcomes per backend, as in --expect, alternatives separated by '|'. NULL:
 	 * cannot occur there, and why_not says why. */

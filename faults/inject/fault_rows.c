@@ -57,6 +57,12 @@ int fault_runs(const struct fault_spec *spec, const struct fault_machine *machin
 			 machine->backend);
 		rc = -ENOTSUP;
 	}
+	if (rc == 0 && spec->slow.on_gpu && !backend_has(machine->backend, BACKEND_DEVICE)) {
+		snprintf(why, len,
+			 "on=gpu cannot occur on the %s backend: its ranks compute on the host",
+			 machine->backend);
+		rc = -ENOTSUP;
+	}
 	return rc;
 }
 

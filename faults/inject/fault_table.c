@@ -18,6 +18,8 @@
 	row(fault_settings_mismatch)          \
 	row(fault_corrupt_send) row(fault_corrupt_recv) row(fault_nan) row(fault_stale_buffer)     \
 	row(fault_gpu_stuck) row(fault_stream_wait) row(fault_gpu_fault)                           \
+	row(fault_slow_rank) row(fault_pause_rotating) row(fault_host_contend)                     \
+	row(fault_gpu_contend) row(fault_slow_link)                                                \
 	row(fault_command)
 /* clang-format on */
 

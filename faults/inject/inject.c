@@ -5,6 +5,8 @@
 
 #include "base/clock.h"
 
+#define SHORTEST_DEADLINE 0.5 /* seconds (measure/timing.h) */
+
 int inject_init(struct injector *injector, const char *const *texts, int n, struct error *err)
 {
 	int rc = 0;
@@ -42,7 +44,12 @@ static int check_ranks(const struct fault_spec *spec, const struct inject_place 
 	    (fault->kinds || fault->applies || fault->behind))
 		return fault_usage(err, spec, "%s can't be combined with NCCL_TESTS_SPLIT",
 				   fault->name);
-	if (fault->needs.stream && graph)
+	if (spec->slow.to >= place->nranks)
+		return fault_usage(err, spec, "to=%d is no rank of the job, which has 0 to %d",
+				   spec->slow.to, place->nranks - 1);
+	if (fault->slow && spec->slow.to >= 0 && fault_names(spec, spec->slow.to, place->nranks))
+		return fault_usage(err, spec, "to=%d is the rank itself", spec->slow.to);
+	if ((fault->needs.stream || spec->slow.on_gpu) && graph)
 		return fault_usage(err, spec, "%s acts on calls as they run, not in --mode graph",
 				   fault->name);
 	return 0;
@@ -105,6 +112,25 @@ static int lacking(const struct fault_spec *spec, const char *why, struct error 
 			 spec->fault->name, why);
 }
 
+/* The last rank, or all of them; of more than FAULT_MAX_RANKS the last. */
+static void default_ranks(struct fault_spec *spec, int nranks)
+{
+	int n = !spec->fault->everywhere ? 1 : nranks < FAULT_MAX_RANKS ? nranks : FAULT_MAX_RANKS;
+
+	for (; spec->nranks < n; spec->nranks++)
+		spec->ranks[spec->nranks] = nranks - n + spec->nranks;
+}
+
+/* Counts the calls of a call's step. */
+static uint64_t calls_of_step(const struct agenda *agenda, int at)
+{
+	uint64_t n = 0;
+
+	for (int i = 0; i < agenda->n; i++)
+		n += agenda->calls[i].step == agenda->calls[at].step;
+	return n;
+}
+
 /* Finds the call and the way of every culprit: fills in op (that of place->rank, if it is one), way, and the step's
  * bit in *meets. `runs`: the needs of the machine are checked, too. */
 static int resolve(struct fault_spec *spec, const struct inject_place *place, bool runs,
@@ -118,20 +144,28 @@ static int resolve(struct fault_spec *spec, const struct inject_place *place, bo
 	if (rc == 0 && runs && fault_runs(spec, &place->machine, why, sizeof(why)) < 0)
 		rc = lacking(spec, why, err);
 	if (rc == 0 && spec->nranks == 0)
-		spec->ranks[spec->nranks++] = place->nranks - 1;
+		default_ranks(spec, place->nranks);
 	for (int i = 0; i < spec->nranks && rc == 0 && given != FAULT_OP_INIT; i++) {
 		struct agenda agenda;
 		int at;
 
 		/* all groups of NCCL_TESTS_SPLIT have the same agenda */
-		schedule_agenda(place->schedule, spec->ranks[i] % place->schedule->comms.group_size,
-				&agenda);
+		if (place->agenda)
+			place->agenda(place->ctx, spec->ranks[i], &agenda);
+		else
+			schedule_agenda(place->schedule,
+					spec->ranks[i] % place->schedule->comms.group_size,
+					&agenda);
 		at = check_op(spec, place, spec->ranks[i], &agenda, err);
 		rc = at < 0 ? at : 0;
 		if (rc == 0) {
-			*meets |= 1u << (agenda.calls[at].step - 1);
-			if (i == 0 || spec->ranks[i] == place->rank)
+			/* a slow rank keeps no other culprit from its call */
+			if (!spec->fault->slow && agenda.calls[at].step <= SCHEDULE_STEPS)
+				*meets |= 1u << (agenda.calls[at].step - 1);
+			if (i == 0 || spec->ranks[i] == place->rank) {
 				op = at + 1;
+				spec->step_calls = calls_of_step(&agenda, at);
+			}
 		}
 		if (rc == 0 && spec->fault->ways && place->machine.transport &&
 		    fault_choose_way(spec, &place->machine, &agenda.calls[at], why, sizeof(why)) <
@@ -196,7 +230,7 @@ char *inject_describe(const struct injector *injector, int i, char *buf, size_t 
 	snprintf(buf, len, "%s: rank %d%s", spec->fault->name, spec->ranks[0],
 		 spec->nranks > 1 ? " and others" : "");
 	if (spec->op != FAULT_OP_INIT)
-		text_add(buf, len, ", call %ld", spec->op);
+		text_add(buf, len, ", %scall %ld", spec->fault->slow ? "from " : "", spec->op);
 	for (int k = 0; k < spec->nargs; k++)
 		text_add(buf, len, ", %s=%s", spec->args[k].key, spec->args[k].value);
 	if (spec->way && !(spec->way->transports & WAY_UNSURE))
@@ -214,12 +248,38 @@ int inject_unfired(const struct injector *injector, const struct fault_record *r
 	return -1;
 }
 
+double inject_patience(const struct injector *injector)
+{
+	double factor = 1;
+
+	for (int i = 0; i < injector->nspecs; i++)
+		if (injector->specs[i].fault->slow) /* two pauses may meet in one wait */
+			factor += injector->specs[i].slow.share +
+				  2 * injector->specs[i].slow.seconds / SHORTEST_DEADLINE;
+	return factor;
+}
+
 bool inject_needs(const struct injector *injector, unsigned need)
 {
 	for (int i = 0; i < injector->nspecs; i++)
 		if (injector->specs[i].fault->needs.machine & need)
 			return true;
 	return false;
+}
+
+/* A slow link delays sends to its other end, which is the next rank unless to= is given. */
+static bool slows(const struct injector *injector, const struct fault_spec *spec,
+		  const struct call *call)
+{
+	const struct slowdown *slow = &spec->slow;
+	int to = slow->to >= 0 ? slow->to : (injector->rank + 1) % injector->nranks;
+
+	if (slow->kind == SLOW_LINK &&
+	    (call->kind != CALL_SEND ||
+	     comm_set_member(&injector->comms, call->comm, call->peer) != to))
+		return false;
+	return slowdown_due(slow, injector->calls - (uint64_t)spec->op, spec->step_calls,
+			    injector->rank, injector->nranks);
 }
 
 /* Returns true if the spec fires at this call (NULL: init). */
@@ -230,6 +290,8 @@ static bool due(const struct injector *injector, const struct fault_spec *spec,
 		return false;
 	if (!call || spec->op == FAULT_OP_INIT)
 		return !call && spec->op == FAULT_OP_INIT;
+	if (spec->fault->slow)
+		return injector->calls >= (uint64_t)spec->op && slows(injector, spec, call);
 	if (spec->fault->sticky)
 		return injector->calls >= (uint64_t)spec->op;
 	return injector->calls == (uint64_t)spec->op;
@@ -281,6 +343,7 @@ static int fire_one(struct injector *injector, const struct fault_spec *spec,
 		.chain = chain,
 		.rank = injector->rank,
 		.nranks = injector->nranks,
+		.since = injector->left > 0 ? clock_seconds() - injector->left : 0,
 	};
 	int rc;
 
@@ -379,6 +442,7 @@ static int inject_issue(void *state, const struct call *call, struct chain *chai
 	injector->made[call->comm]++;
 	waits = injector->held != NULL;
 	rc = fire(injector, &(struct moment){ .when = FAULT_BEFORE, .call = call }, chain);
+	injector->left = clock_seconds();
 	if (rc < 0)
 		return rc;
 	/* the held call waited for this one, also if it is not made */

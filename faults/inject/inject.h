@@ -22,6 +22,7 @@ struct injector {
 	uint64_t calls;		     /* so far, as requested by the benchmark */
 	uint64_t made[COMM_SET_MAX]; /* of these, by communicator */
 	uint32_t comm;		     /* of the last one */
+	double left;		     /* time at which faults let go of it, seconds; 0: none yet */
 	long launched;		     /* of these, in a graph that has been launched */
 	struct held *held;	     /* a call that is made behind another one; owned */
 	struct fault_record *record; /* shared with the supervisor; borrowed, may be NULL */
@@ -40,6 +41,9 @@ int inject_start(const struct injector *injector, int rank, int nranks, size_t b
 struct inject_place {
 	int rank, nranks;
 	const struct schedule_setup *schedule;
+	/* Lists the calls of a rank where they are not the schedule's; NULL: they are. `ctx` is borrowed. */
+	void (*agenda)(const void *ctx, int rank, struct agenda *agenda);
+	const void *ctx;
 	int default_step; /* from 1: a fault without op fires at the first call from there on that it applies to */
 	struct fault_machine machine; /* copied; what it points to is borrowed */
 	struct fault_record *record;  /* borrowed, may be NULL */
@@ -63,6 +67,10 @@ char *inject_describe(const struct injector *injector, int i, char *buf, size_t 
 
 /* Returns true if any of the faults needs this, a bit of fault_need. */
 bool inject_needs(const struct injector *injector, unsigned need);
+
+/* Returns how much longer every deadline of the run has to be, 1 or more, so that a rank that its faults slow by a pause
+ * or a share is no hang. The same on all ranks. */
+double inject_patience(const struct injector *injector);
 
 /* By the record that the rank shares with its supervisor, the number of the first --fault that
  * names the rank and has not fired on it; -1: none, or the ranks were never placed. */

@@ -35,7 +35,8 @@ UNIT_TEST(test_tables_complete, "tables are complete")
 				 offsetof(struct backend_ops, graph)) == optional,
 			 !graph || missing(ops->graph, 0, sizeof(*ops->graph)) == 0,
 			 !ops->marks || missing(ops->marks, 0, sizeof(*ops->marks)) == 0,
-			 !ops->breakage || missing(ops->breakage, 0, sizeof(*ops->breakage)) == 0);
+			 !ops->breakage || missing(ops->breakage, 0, sizeof(*ops->breakage)) == 0,
+			 !ops->compute || missing(ops->compute, 0, sizeof(*ops->compute)) == 0);
 		for (int i = 0; i < n; i++)
 			CU_ASSERT_STRING_NOT_EQUAL(backend_table[i]->name, ops->name);
 	}

@@ -96,6 +96,33 @@ cost=$(paste -d, <(column "$work/late-rank:1,delay=0.2.csv" step) <(column "$wor
 	<(column "$work/late-rank:1,delay=0.2.csv" waited_us) | awk -F, '$1 == 8 { print $2, ($3 > 1e5) }')
 holds "step 8: $cost" [ "$cost" = '1 1' ]
 
+# Slow and alive: the run ends well, and the ranks that are slowed are those that the others wait for.
+slow_steps() { # CSV RANK: steps in which another rank waited at least 10 ms for it
+	paste -d, <(column "$1" slowest_rank) <(column "$1" waited_us) | awk -F, -v rank="$2" '$1 == rank && $2 > 1e4 { n++ } END { print n + 0 }'
+}
+while IFS='|' read -r program spec rank least; do
+	perf "$program" -g 2 -b 64K "--fault=$spec" --csv "$work/slow.csv"
+	expect_rc 0 "$spec:"
+	expect_no_out '^# verdict'
+	n=$(slow_steps "$work/slow.csv" "$rank")
+	holds "$spec: rank $rank was late in $n steps" [ "$n" -ge "$least" ]
+	rm -f "$work/slow.csv"
+done <<'END'
+all_reduce|slow-rank:1,by=20ms,how=sleep|1|14
+all_reduce|slow-rank:0,by=20ms,how=sleep,every=6|0|3
+all_reduce|pause-rotating,by=60ms,how=sleep|1|2
+END
+perf sendrecv -g 2 -b 64K --fault=slow-link:0,by=20ms --csv "$work/slow.csv"
+expect_rc 0 'slow-link:'
+holds 'slow-link: steps of 20 ms' [ "$(column "$work/slow.csv" time_us | awk '$1 > 2e4 { n++ } END { print n + 0 }')" -ge 18 ]
+perf all_reduce -g 2 -b 64K --fault=host-contend:1,seconds=1
+expect_rc 0 'host-contend:'
+perf all_reduce -g 2 -b 64K --fault=slow-rank:1,by=1ms,p=0
+expect_rc 20 'a random fault that never fires:'
+expect_err 'slow-rank:1,by=1ms,p=0 did not fire'
+perf all_reduce -g 2 --fault=slow-rank:1,on=gpu
+expect_rc 77 'on=gpu without a GPU:'
+
 # A fault that cannot fire proves nothing: refused before ranks communicate.
 perf all_reduce -g 2 --fault=drop-rank:1@1000
 expect_rc 2 'beyond the schedule:'

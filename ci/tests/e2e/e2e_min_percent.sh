@@ -70,6 +70,42 @@ run "$BUILD/topo_predict" --topo "$work/pairs.json"
 expect_rc 2
 expect_err "pairs.json: measured: is not what p2p_matrix_perf --spec writes"
 
+# A training step: a row a recipe, right data, and the rank that the others wait for.
+for ranks in 2 3; do
+	perf step -g $ranks -b 16K --recipe all --compute-ms 1 -n 10 --csv "$work/step$ranks.csv" --json "$work/step$ranks.json"
+	expect_rc 0 "$ranks ranks:"
+	expect_no_out '^# verdict'
+	holds "$ranks ranks: recipes" [ "$(column "$work/step$ranks.csv" recipe | paste -sd ' ')" = 'ddp fsdp tp moe pipeline' ]
+	holds "$ranks ranks: wrong data" [ "$(column "$work/step$ranks.csv" wrong | sort -u)" = 0 ]
+	holds "$ranks ranks: JSON" python3 -c 'import json, sys; assert [json.loads(l)["steps"] for l in open(sys.argv[1])] == [10] * 5' \
+		"$work/step$ranks.json"
+done
+perf step -g 2 -b 16K --compute-ms 1 -n 20 --fault=slow-rank:0,by=30ms,how=sleep --csv "$work/slow.csv"
+expect_rc 0 'a slow rank:'
+expect_out '^# fault slow-rank: rank 0, from call 177, by=30ms, how=sleep$'
+holds 'the slow rank is not the slowest' [ "$(column "$work/slow.csv" slowest_rank)" = 0 ]
+holds 'steps are not slower' awk -v us="$(column "$work/slow.csv" step_us)" 'BEGIN { exit !(us > 3e4) }'
+perf step -g 3 -b 16K --compute-ms 1 --recipe pipeline --fault=drop-rank:1
+expect_rc 10 'a rank that is missing:'
+expect_out '^# verdict: outcome=hang .* ranks=1 '
+while IFS='|' read -r words why; do
+	# shellcheck disable=SC2086 # words
+	perf step -g 2 $words
+	expect_rc 2 "$words:"
+	expect_err "$why"
+done <<'END'
+--recipe none|--recipe none: must be one of ddp fsdp tp moe pipeline all
+--compute-ms -1|must be a number from 0 to 60000
+--params 65M|gives 260 messages of 1048576 bytes \(-b\); at most 64
+-e 1M|has no meaning for step_perf
+-d all|must be one type
+--csv -|must be a file
+--fault=slow-rank:1@5000|call 5000 is never reached: rank 1 makes 520 calls
+END
+perf all_reduce -g 2 --recipe ddp
+expect_rc 2
+expect_err 'goes with step_perf'
+
 perf all_reduce -g 2 -b 1M -e 1M -c 0 -n 5 --min-busbw 1e9
 expect_rc 13
 expect_out '^# --min-busbw 1e\+09: the average bus bandwidth was [0-9.]+ GB/s: exit 13'

@@ -55,6 +55,11 @@ static const struct good good[] = {
 	{ "command:3@init,run=a b@c:d=e", "command", " 3", FAULT_OP_INIT, FAULT_BEFORE, "run",
 	  "a b@c:d=e" },
 	{ "exit-rank:2@3,code=255", "exit-rank", " 2", 3, FAULT_BEFORE, "code", "255" },
+	{ "slow-rank:1,seed=-7", "slow-rank", " 1", 0, FAULT_BEFORE, "seed", "-7" },
+	{ "slow-rank:1,on=gpu", "slow-rank", " 1", 0, FAULT_BEFORE, "on", "gpu" },
+	{ "slow-rank@9,by=1000%", "slow-rank", "", 9, FAULT_BEFORE, "by", "1000%" },
+	{ "pause-rotating,by=60s", "pause-rotating", "", 0, FAULT_BEFORE, "by", "60s" },
+	{ "slow-link:0,to=1", "slow-link", " 0", 0, FAULT_BEFORE, "to", "1" },
 };
 
 static void ranks_text(const struct fault_spec *spec, char *buf, size_t len)
@@ -153,6 +158,22 @@ static const struct {
 	{ "late-rank,delay=1,delay=2", "delay is given twice" },
 	{ "exit-rank,code=256", "bad code=256: wanted an exit status from 0 to 255" },
 	{ "exit-rank,code=-1", "bad code=-1" },
+	{ "slow-rank,by=", "bad \"by=\"" },
+	{ "slow-rank,by=%", "bad by=%: wanted a share of the step to 1000%, or a time to 60s" },
+	{ "slow-rank,by=1001%", "bad by=1001%" },
+	{ "slow-rank,by=60.1s", "bad by=60.1s" },
+	{ "slow-rank,by=60001ms", "bad by=60001ms" },
+	{ "slow-rank,by=-1ms", "bad by=-1ms" },
+	{ "slow-rank,by=5m", "bad by=5m" },
+	{ "slow-rank,by=nan%", "bad by=nan%" },
+	{ "slow-rank,every=0", "bad every=0: wanted a number from 1 to 1000000" },
+	{ "slow-rank,p=1.1", "bad p=1.1: wanted a share from 0 to 1" },
+	{ "slow-rank,on=disk", "bad on=disk: wanted host|gpu" },
+	{ "slow-rank@init", "slow-rank fires at calls only" },
+	{ "slow-rank,when=after", "slow-rank fires before the call only" },
+	{ "host-contend,threads=0", "bad threads=0" },
+	{ "gpu-contend,seconds=61", "bad seconds=61: wanted seconds from 0 to 60" },
+	{ "slow-link,to=-1", "bad to=-1: wanted a rank, from 0" },
 	{ "command", "command needs run=" },
 	{ "command:1@3,undo=true", "command needs run=" },
 	{ "command,run=", "bad \"run=\": wanted key=value" },
@@ -289,7 +310,9 @@ static bool args_ok(const char *args)
 		if (strspn(name, lower) != strlen(name) && strcmp(name, "NCCL_*") != 0)
 			return false;
 		if (strspn(value, "abcdefghijklmnopqrstuvwxyz|") != strlen(value) &&
-		    names_find("SECONDS STATUS NUMBER ELEMENT BIT VALUE PATH", value) < 0)
+		    names_find("SECONDS STATUS NUMBER ELEMENT BIT VALUE PATH PACE COUNT SHARE "
+			       "MINUTE RANK",
+			       value) < 0)
 			return false;
 	}
 	return true;

@@ -32,6 +32,14 @@ static const struct {
 	{ { "early-exit@3" }, 2, " 1 2 3 4 5 6 7 8", 0 },
 	{ { "late-rank@3,delay=0" }, 3, " 1 2 3 4 5 6 7 8", 1 },
 	{ { "late-rank@3,delay=0,when=after" }, 3, " 1 2 3 4 5 6 7 8", 1 },
+	{ { "slow-rank@3,by=0us" }, 3, " 1 2 3 4 5 6 7 8", 6 },
+	{ { "slow-rank@3,by=0us" }, 2, " 1 2 3 4 5 6 7 8", 0 },
+	{ { "slow-rank@3,by=0%,every=2" }, 3, " 1 2 3 4 5 6 7 8", 3 },
+	{ { "slow-rank@1,by=0%,p=0" }, 3, " 1 2 3 4 5 6 7 8", 0 },
+	{ { "pause-rotating@1,by=0us,every=4" }, 3, " 1 2 3 4 5 6 7 8", 2 },
+	{ { "pause-rotating@1,by=0us,every=8" }, 0, " 1 2 3 4 5 6 7 8", 1 },
+	{ { "pause-rotating:1@1,by=0us,every=8" }, 0, " 1 2 3 4 5 6 7 8", 0 },
+	{ { "host-contend@2,seconds=0" }, 3, " 1 2 3 4 5 6 7 8", 1 },
 	{ { "skip-call@2", "skip-call@5" }, 3, " 1 3 4 6 7 8", 2 },
 	{ { "skip-call@2", "extra-call@5" }, 3, " 1 3 4 5 5 6 7 8", 2 },
 	{ { "skip-call:1@2", "extra-call:2@5" }, 2, " 1 2 3 4 5 5 6 7 8", 1 },
@@ -117,6 +125,55 @@ UNIT_TEST(test_late, "late")
 			 (double)rig.record.fired_ns * 1e-9 <= start + took - least[i] + 1e-6,
 			 rig.note.n == 2);
 	}
+}
+
+/* A time is spent once a step; a share of what passed since the call before, without what the fault took there. */
+UNIT_TEST(test_slow, "slow")
+{
+	static const struct {
+		const char *spec;
+		int calls;
+		double least[4];
+	} rows[] = { { "slow-rank@1,by=40ms", 1, { 0.04, 0.04, 0.04, 0.04 } },
+		     { "slow-rank@1,by=40ms,how=sleep", 2, { 0.04, 0, 0.04, 0 } },
+		     { "slow-rank@3,by=200%", 2, { 0, 0, 0.04, 0.04 } },
+		     { "slow-rank@2,by=200%", 1, { 0, 0.04, 0.04, 0.04 } } };
+
+	UNIT_ROWS(row, rows) {
+		struct rig rig;
+
+		rig_step_calls = row->calls;
+		CU_ASSERT_EQUAL(rig_open(&rig, &row->spec, 1, 3, 4), 0);
+		for (size_t n = 0; n < 4; n++) {
+			double start;
+
+			clock_sleep(0.02);
+			start = clock_seconds();
+			rig_call(&rig, n + 1, 0);
+			start = clock_seconds() - start;
+			CU_ASSERT_TRUE(start >= row->least[n] && start < row->least[n] + 5);
+			CU_ASSERT_TRUE(row->least[n] > 0 || start < 0.03);
+		}
+	}
+	rig_step_calls = 1;
+}
+
+/* A random fault fires in its share of the steps, and in the same ones again. */
+UNIT_TEST(test_random, "slow at random")
+{
+	struct slowdown slow;
+	int fired = 0, again = 0, apart = 0;
+
+	slowdown_init(&slow, SLOW_RANK);
+	slow.p = 0.3;
+	for (uint64_t step = 0; step < 10000; step++) {
+		bool due = slowdown_due(&slow, step, 1, 1, 4);
+
+		fired += due;
+		again += due == slowdown_due(&slow, step, 1, 1, 4);
+		apart += due != slowdown_due(&slow, step, 1, 2, 4);
+	}
+	UNIT_ALL(fired > 2700, fired<3300, again == 10000, apart> 3000);
 }
 
 UNIT_TEST(test_first_time_stays, "the first time stays")

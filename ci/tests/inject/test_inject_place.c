@@ -46,6 +46,9 @@ static const struct {
 	{ "drop-rank:100000", 4, "rank out of range" },
 	{ "drop-rank", 1, "drop-rank needs 2 ranks, the job has 1" },
 	{ "late-rank:0", 1, "late-rank needs 2 ranks" },
+	{ "pause-rotating", 4, NULL },
+	{ "slow-link:0,to=4", 4, "to=4 is no rank of the job, which has 0 to 3" },
+	{ "slow-link:1,to=1", 4, "to=1 is the rank itself" },
 };
 
 UNIT_TEST(test_place, "place")

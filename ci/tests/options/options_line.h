@@ -14,6 +14,7 @@ static const struct option_target broadcast = { .name = "broadcast", .rooted = t
 static const struct option_target reduce = { .name = "reduce", .reduces = true, .rooted = true };
 static const struct option_target alltoallv = { .name = "alltoallv", .irregular = true };
 static const struct option_target p2p_matrix = { .name = "p2p_matrix" };
+static const struct option_target step = { .name = "step", .irregular = true };
 
 /* Parses "a b ''": words split at blanks, '' is the empty argument. `buf` must outlive the
  * options. */

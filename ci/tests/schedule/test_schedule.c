@@ -3,6 +3,7 @@
 
 #include "backend/collective.h"
 #include "schedule/schedule.h"
+#include "bench/step_recipe.h"
 
 /* A 64th of the first, in whole 512 bytes and at least that, decreasing from step to step. */
 UNIT_TEST(test_bytes, "sizes of the steps")
@@ -115,4 +116,94 @@ UNIT_TEST(test_schemes, "schemes")
 		CU_ASSERT_EQUAL(agenda.calls[agenda.n - 1].step, SCHEDULE_STEPS);
 		agenda_release(&agenda);
 	}
+}
+
+/* The letters of a step on a rank: c compute, w wait, A G S V collectives, s r messages with their communicator. */
+static void recipe_text(const struct recipe *recipe, char *text)
+{
+	static const char *const names[] = { "all_reduce", "all_gather", "reduce_scatter",
+					     "alltoallv",  "give",	 "get" };
+
+	for (int i = 0; i < recipe->nops; i++) {
+		const struct recipe_op *op = &recipe->ops[i];
+		const struct step_part *part = &recipe->calls[op->call];
+
+		if (op->kind != RECIPE_CALL)
+			sprintf(text + strlen(text), "%c", op->kind == RECIPE_COMPUTE ? 'c' : 'w');
+		for (size_t k = 0; op->kind == RECIPE_CALL && k < LENGTH(names); k++)
+			if (strcmp(part->point.collective->name, names[k]) == 0)
+				sprintf(text + strlen(text), k < 4 ? "%c" : "%c%u", "AGSVsr"[k],
+					part -> point.comm);
+	}
+}
+
+UNIT_TEST(test_recipes, "recipes of a training step")
+{
+	static const struct {
+		int which, ranks, rank;
+		const char *text;
+	} rows[] = {
+		{ 0, 4, 1, "cccAcA" },
+		{ 1, 4, 1, "GwGcwGcwGcSwcS" },
+		{ 2, 2, 0, "cAwcAwcAwcAwcAwcAwcAwcAw" },
+		{ 3, 4, 3, "cVwcVwcVwcVwcVwcVwcVwcVw" },
+		{ 4, 4, 0, "wcs1wcs1r1wcr1wc" },
+		{ 4, 4, 1, "r1wcs2r1wcs2r2wcs1r2wcs1" },
+		{ 4, 4, 3, "r3wcr3wcwcs3wcs3" },
+		{ 4, 2, 1, "r0wcr0wcwcs0wcs0" },
+		{ 4, 1, 0, "wcwcwcwc" },
+	};
+	struct options options = {
+		.align = 1, .dtype_first = DT_FLOAT, .min_bytes = 4096, .params = 2048
+	};
+	struct recipe *recipe = must(malloc(sizeof(*recipe)));
+
+	UNIT_ROWS(row, rows) {
+		const struct traffic traffic = { .nranks = row->ranks };
+		struct comm_set comms;
+		const struct recipe_job job = { &options, &comms, &traffic };
+		struct error err = { .rank = -1 };
+		char text[256] = "";
+		double share = 0;
+
+		options.recipe_first = options.recipe_last = row->which;
+		CU_ASSERT_EQUAL(recipe_comms(&comms, &options, row->ranks, &err), 0);
+		CU_ASSERT_EQUAL(recipe_make(recipe, &job, row->which, row->rank, &err), 0);
+		recipe_text(recipe, text);
+		CU_ASSERT_STRING_EQUAL(text, row->text);
+		for (int i = 0; i < recipe->nops; i++)
+			share += recipe->ops[i].share;
+		UNIT_ALL(share > 0.999999, share < 1.000001, recipe->pieces == 2,
+			 recipes_check(&job, &err) == 4096);
+	}
+	free(recipe);
+}
+
+/* The two ends of a message have the same slot, whatever the number of microbatches. */
+UNIT_TEST(test_pipeline, "slots of a pipeline")
+{
+	const struct options options = { .align = 1,
+					 .dtype_first = DT_FLOAT,
+					 .min_bytes = 64,
+					 .params = 16 * 30,
+					 .recipe_first = 4,
+					 .recipe_last = 4 };
+	struct recipe *ends = must(malloc(2 * sizeof(*ends)));
+	struct comm_set comms;
+	const struct recipe_job job = { &options, &comms, NULL };
+	struct error err = { .rank = -1 };
+	int at[2] = { 0 };
+
+	CU_ASSERT_EQUAL(recipe_comms(&comms, &options, 3, &err), 0);
+	for (int r = 0; r < 2; r++)
+		CU_ASSERT_EQUAL(recipe_make(&ends[r], &job, 4, r, &err), 0);
+	for (int i = 0; i < ends[0].ncalls; i++) {
+		for (int r = 0; r < 2; r++)
+			while (ends[r].calls[at[r]].point.comm != 1)
+				at[r]++;
+		CU_ASSERT_EQUAL(ends[0].calls[at[0]++].slot, ends[1].calls[at[1]++].slot);
+	}
+	CU_ASSERT_EQUAL(ends[0].ncalls, 60);
+	CU_ASSERT_EQUAL(recipe_comms(&comms, &options, 16, &err), -EINVAL);
+	free(ends);
 }

@@ -323,7 +323,9 @@ UNIT_TEST(test_lost, "a watcher is gone")
 #define WRONG                                                                                      \
 	"skip", "skip-call", "skip-call:3", "skip-call:-1@3", "skip-call:1@0", "skip-call:1@2,",   \
 		"skip-call:1@2,kind=Nothing", "skip-call:1@2,comm=", "skip-call:1@2,ranks=4",      \
-		"count-larger:1@2", "abort-comm:1@2"
+		"count-larger:1@2", "abort-comm:1@2", "slow-rank:1@2,by=5x",                       \
+		"slow-rank:1@2,threads=2", "slow-rank@2", "pause-rotating@0", "slow-link:1@2",     \
+		"gpu-contend:1@2"
 
 UNIT_TEST(test_faults, "faults")
 {
@@ -345,6 +347,14 @@ UNIT_TEST(test_faults, "faults")
 		{ "late:2@3,kind=all_reduce", { 2, "", 0, 4, CALL_ALL_REDUCE, 9, 3 }, true },
 		{ "late:2@3,kind=allreduce", { 2, "", 0, 4, CALL_ALL_GATHER, 9, 3 }, false },
 		{ "slow:2@3,kind=Send", { 2, "", 0, 4, CALL_SEND, 9, 5 }, true },
+		{ "slow-rank:2@3,by=2%", { 2, "", 0, 4, CALL_SEND, 9, 5 }, true },
+		{ "slow-rank:2@3,every=4", { 2, "", 0, 4, CALL_SEND, 7, 5 }, true },
+		{ "slow-rank:2@3,every=4", { 2, "", 0, 4, CALL_SEND, 9, 5 }, false },
+		{ "pause-rotating@3,every=4", { 2, "", 0, 4, CALL_SEND, 5, 5 }, true },
+		{ "pause-rotating@3,every=4", { 1, "", 0, 4, CALL_SEND, 6, 5 }, true },
+		{ "pause-rotating@3,every=4", { 1, "", 0, 4, CALL_SEND, 5, 5 }, false },
+		{ "host-contend:2@3", { 2, "", 0, 4, CALL_SEND, 3, 5 }, true },
+		{ "host-contend:2@3", { 2, "", 0, 4, CALL_SEND, 4, 5 }, false },
 		{ "redop:2@9", { 2, "", 0, 4, CALL_ALL_GATHER, 9, 3 }, false },
 		{ "root:2@9", { 2, "", 0, 4, CALL_BROADCAST, 9, 3 }, true },
 		{ "corrupt:2@9", { 2, "", 0, 4, CALL_SEND, 9, 3 }, false },
@@ -357,6 +367,8 @@ UNIT_TEST(test_faults, "faults")
 		CU_ASSERT_PTR_NOT_NULL(fault_spec_parse(&f, wrong[i]));
 	CU_ASSERT_PTR_NULL(fault_spec_parse(&f, "late:2@100,comm=dp,value=0.5"));
 	UNIT_ALL(f.fault == PRELOAD_LATE, f.rank == 2, f.call == 100, f.value == 0.5);
+	CU_ASSERT_PTR_NULL(fault_spec_parse(&f, "slow:2@1,value=0.5"));
+	UNIT_ALL(f.fault == PRELOAD_SLOW, f.slow.seconds == 0.5, f.slow.share == 0);
 	UNIT_ROWS(row, rows) {
 		CU_ASSERT_PTR_NULL(fault_spec_parse(&f, row->text));
 		CU_ASSERT_EQUAL(fault_spec_hits(&f, &row->place), row->hits);

@@ -46,6 +46,7 @@ struct backend {
 	const struct watch *watch; /* borrowed, may be NULL */
 	struct error *err;	   /* borrowed; every hook that returns < 0 sets it */
 	struct backend_config config;
+	double slow_send; /* seconds by which the next send takes longer, for a fault; 0: none */
 };
 
 /* Hooks return 0 or a negative errno with the error set and run on the rank's main thread, unless
@@ -81,8 +82,23 @@ struct backend_breakage {
 	int (*wait_word)(struct backend *be, double seconds);
 	/* A kernel writes to an unmapped address, which breaks the context. */
 	int (*bad_access)(struct backend *be);
+	/* Beside the stream, for `seconds` at most: a kernel holds `part` of the multiprocessors (0 to 1), or with
+	 * `memory` as many move memory. Ends with let_go, verify and comm_close. */
+	int (*contend)(struct backend *be, bool memory, double part, double seconds);
 	/* Ends such a wait at once; does nothing without one. Errors and close do the same. */
 	void (*let_go)(struct backend *be);
+};
+
+/* Compute beside calls, on a stream of its own, for a backend with BACKEND_ASYNC. All hooks are required. */
+struct backend_compute {
+	/* Measures the kernel on the idle device, which takes some milliseconds: work per second. */
+	int (*rate)(struct backend *be, double *per_second);
+	/* Enqueues a kernel of so much work, behind earlier ones. */
+	int (*run)(struct backend *be, double work);
+	/* Later calls wait for all kernels so far; or with false later kernels for all calls so far. */
+	int (*join)(struct backend *be, bool calls);
+	/* After join(true) and wait: writes the device's seconds of all kernels since the last time. */
+	int (*took)(struct backend *be, double *seconds);
 };
 
 #define DEVICE_NAME 64
@@ -164,6 +180,7 @@ struct backend_ops {
 	const struct backend_graph *graph;	 /* required with BACKEND_GRAPH */
 	const struct backend_marks *marks;	 /* optional */
 	const struct backend_breakage *breakage; /* optional */
+	const struct backend_compute *compute;	 /* optional */
 };
 
 extern const struct backend_ops backend_mpi;

@@ -14,6 +14,8 @@ enum split_kind { SPLIT_NONE, SPLIT_AND, SPLIT_OR, SPLIT_MOD, SPLIT_DIV };
 
 enum { OPTIONS_SIZES = 64 };
 
+#define STEP_MESSAGE ((size_t)1 << 20) /* bytes of a message of step_perf without -b */
+
 /* The groups have no names: a field is options->FIELD. */
 struct options {
 	/* sweep, bytes */
@@ -106,6 +108,12 @@ struct options {
 		const char *list_faults;     /* --list-faults: "list", "all", a fault; NULL: none */
 		bool size_given, ends_given; /* -b or -e is set; both are set */
 		const char *schedule;	     /* --schedule; NULL: the fault's own, or plain */
+	};
+	/* step_perf */
+	struct {
+		int recipe_first, recipe_last; /* --recipe; all of them for "all" */
+		double compute_ms;	       /* --compute-ms of a step */
+		size_t params;		       /* --params */
 	};
 	/* watching */
 	struct {

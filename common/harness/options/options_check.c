@@ -2,6 +2,8 @@
 
 #include "options/options_table.h"
 
+#include "base/dtype.h"
+
 /* If `is` holds, none of these options (names, blank-separated) may be set. `why` is the message;
  * "%s" in it stands for `value`. */
 struct clash {
@@ -58,18 +60,25 @@ static const char *text_of(const struct option_set *set, const char *name)
 	return set->given[i] ? set->given[i] : option_rows[i].initial;
 }
 
-/* A program with one size and without rows. */
-static bool is_matrix(const struct option_target *target)
+enum option_part option_part_of(const struct option_target *target)
 {
-	return target && strcmp(target->name, "p2p_matrix") == 0;
+	const char *name = target ? target->name : "";
+
+	return strcmp(name, "p2p_matrix") == 0 ? PART_PAIRS
+	       : strcmp(name, "step") == 0     ? PART_STEP
+					       : PART_SWEEP;
 }
 
 const char *option_misplaced(const struct option_row *row, const struct option_target *target)
 {
-	if (row->part == PART_SWEEP && is_matrix(target))
-		return "has no meaning for p2p_matrix_perf";
-	return row->part == PART_PAIRS && target && !is_matrix(target) ? "goes with p2p_matrix_perf"
-								       : NULL;
+	enum option_part part = option_part_of(target);
+
+	if (!target || row->part == PART_ALL || row->part & part)
+		return NULL;
+	return row->part == PART_PAIRS	? "goes with p2p_matrix_perf"
+	       : row->part == PART_STEP ? "goes with step_perf"
+	       : part == PART_PAIRS	? "has no meaning for p2p_matrix_perf"
+					: "has no meaning for step_perf";
 }
 
 /* ---- derived values ---------------------------------------------------------------------- */
@@ -82,7 +91,12 @@ static void derive(const struct option_set *set)
 	o->ends_given = given(set, "minbytes") && given(set, "maxbytes");
 	if (o->nfaults && !given(set, "maxbytes"))
 		o->max_bytes = o->min_bytes; /* the first step of a schedule, without another end */
-	if ((o->nfaults || is_matrix(set->target)) && given(set, "maxbytes") &&
+	if (option_part_of(set->target) == PART_STEP) { /* messages of one size, eight of them */
+		o->max_bytes = o->min_bytes = o->size_given ? o->min_bytes : STEP_MESSAGE;
+		if (!given(set, "params"))
+			o->params = 8 * o->min_bytes / dtype_size((enum dtype)o->dtype_first);
+	}
+	if ((o->nfaults || option_part_of(set->target) == PART_PAIRS) && given(set, "maxbytes") &&
 	    !given(set, "minbytes"))
 		o->min_bytes = o->max_bytes;
 	for (int i = 0; i < o->nsizes; i++) {
@@ -259,10 +273,13 @@ static int check_files(struct option_set *set)
 static int check_kind(struct option_set *set)
 {
 	const struct options *o = set->options;
-	bool faults = o->nfaults > 0;
+	bool rows = option_part_of(set->target) == PART_SWEEP, faults = rows && o->nfaults > 0;
 	const struct clash clashes[] = {
-		{ is_matrix(set->target) && is_stdout(o->csv), "csv",
-		  "must be a file: p2p_matrix_perf prints its matrix there", NULL },
+		{ !rows && is_stdout(o->csv), "csv",
+		  "must be a file: the program prints its results there", NULL },
+		{ !rows && is_stdout(o->json), "json",
+		  "must be a file: the program prints its results there", NULL },
+		{ !rows && o->dtype_first != o->dtype_last, "datatype", "must be one type", NULL },
 		{ !faults, "schedule", "goes with --fault, or --fault=none", NULL },
 		{ o->split_kind != SPLIT_NONE, "schedule",
 		  "can't be combined with NCCL_TESTS_SPLIT", NULL },
@@ -275,7 +292,7 @@ static int check_kind(struct option_set *set)
 
 	if (faults && o->mode == MODE_ISOLATED)
 		return reject(set, "mode", "must be stream or graph with --fault");
-	if (faults && o->record == RECORD_OFF)
+	if (o->nfaults > 0 && o->record == RECORD_OFF)
 		return reject(set, "record", "must not be off with --fault");
 	return refuse(set, clashes, COUNT(clashes), false);
 }

@@ -17,6 +17,12 @@ static const char head_pairs[] =
 	"beside other pairs, with messages of 8 bytes to -e. A rank is a process with one GPU. "
 	"Without a launcher the program starts itself under mpirun.\n";
 
+static const char head_step[] = "Measures a training step without a framework: compute, and calls "
+				"as a recipe makes them, each alone and both "
+				"together. A row per recipe; its messages have -b bytes (1M). A "
+				"rank is a process with one GPU. Without a launcher "
+				"the program starts itself under mpirun.\n";
+
 static const char tail[] =
 	"\nExit codes: 0 ok, 1 internal failure, 2 wrong usage, 10 hang, 11 error of NCCL, CUDA or "
 	"MPI, 12 wrong data, 13 below the required bandwidth, 14 a rank died, 15 slow rank, 16 "
@@ -98,10 +104,14 @@ static void put_row(FILE *out, const struct option_row *row)
 void options_print_help(FILE *out, const struct option_target *target, const char *program)
 {
 	const char *name = target ? target->name : "one collective";
-	bool pairs = strcmp(name, "p2p_matrix") == 0;
+	enum option_part part = option_part_of(target);
 	char text[1024];
 
-	snprintf(text, sizeof(text), pairs ? head_pairs : head, name);
+	snprintf(text, sizeof(text),
+		 part == PART_PAIRS  ? head_pairs
+		 : part == PART_STEP ? head_step
+				     : head,
+		 name);
 	fprintf(out, "Usage: %s [OPTION...]\n", basename(program));
 	put_words(out, text, 0, 0);
 	for (int group = 1; group < GROUP_END; group++) {

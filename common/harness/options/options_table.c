@@ -41,9 +41,9 @@ const char *const option_group_titles[GROUP_END] = {
 
 const struct option_row option_rows[] = {
 	{ "minbytes", 'b', .arg = "SIZE", .initial = "32M", BYTES(1, SIZE_MAX), FIELD(min_bytes),
-	  SAME, .group = GROUP_SIZES, .part = PART_SWEEP, .help = "smallest size" },
+	  SAME, .group = GROUP_SIZES, .part = PART_SWEEP | PART_STEP, .help = "smallest size; step_perf: bytes of a message, 1M unless given" },
 	{ "maxbytes", 'e', .arg = "SIZE", .initial = "32M", BYTES(1, SIZE_MAX), FIELD(max_bytes),
-	  SAME, .group = GROUP_SIZES, .help = "largest size" },
+	  SAME, .group = GROUP_SIZES, .part = PART_SWEEP | PART_PAIRS, .help = "largest size" },
 	{ "stepfactor", 'f', .arg = "N", .initial = "2", WHOLE(2, INT_MAX), FIELD(step_factor),
 	  SAME, .group = GROUP_SIZES, .part = PART_SWEEP, .help = "multiply by N from size to size" },
 	{ "stepbytes", 'i', .arg = "SIZE", .initial = "1M", BYTES(1, SIZE_MAX), FIELD(step_bytes),
@@ -77,7 +77,7 @@ const struct option_row option_rows[] = {
 	{ "datatype", 'd', .arg = "TYPE", .initial = "float", .kind = &kind_range,
 	  WORDS("int8", "uint8", "int32", "uint32", "int64", "uint64", "half", "float", "double", "bfloat16",
 		"f8e4m3", "f8e5m2", "all"),
-	  FIELD(dtype_first), SAME, .group = GROUP_DATA, .part = PART_SWEEP, .help = "element type" },
+	  FIELD(dtype_first), SAME, .group = GROUP_DATA, .part = PART_SWEEP | PART_STEP, .help = "element type" },
 	{ "op", 'o', .arg = "OP", .initial = "sum", .kind = &kind_range,
 	  WORDS("sum", "prod", "max", "min", "avg", "mulsum", "all"), FIELD(op_first),
 	  SAME, .group = GROUP_DATA, .scope = SCOPE_REDUCES, .help = "reduction operator" },
@@ -96,13 +96,23 @@ const struct option_row option_rows[] = {
 	{ "seed", .arg = "N", .initial = "1", WHOLE(0, UINT32_MAX), FIELD(seed),
 	  SAME, .group = GROUP_DATA, .help = "seed of random data and choices" },
 
+	{ "recipe", .arg = "NAME", .initial = "ddp", .kind = &kind_range, WORDS("ddp", "fsdp", "tp", "moe", "pipeline", "all"),
+	  FIELD(recipe_first), SAME, .group = GROUP_DATA, .part = PART_STEP,
+	  .help = "calls of a step. ddp: an all-reduce of each bucket of gradients; fsdp: all-gathers and reduce-scatters "
+		  "of layers; tp: all-reduces in sequence with the compute; pipeline: sends from stage to stage; moe: uneven "
+		  "all-to-alls" },
+	{ "params", .arg = "N", .initial = "2M", BYTES(1, (size_t)1 << 40), FIELD(params), SAME, .group = GROUP_DATA, .part = PART_STEP,
+	  .help = "parameters of the model; with -b they give the number of buckets, layers or microbatches (at most 64), else that is 8" },
+	{ "compute-ms", .arg = "MS", .initial = "10", REAL(0, 60000), FIELD(compute_ms), SAME, .group = GROUP_DATA, .part = PART_STEP,
+	  .help = "compute of a step, milliseconds: kernels like a GEMM on GPUs, else a busy loop of so much processor time" },
+
 	{ "iters", 'n', .arg = "N", .initial = "adaptive", WHOLE(1, INT_MAX), WORD("adaptive", 0),
-	  FIELD(iters), SAME, .group = GROUP_REPEAT, .part = PART_SWEEP,
-	  .help = "timed iterations; adaptive: until --ci or --budget is reached" },
-	{ "warmup_iters", 'w', .arg = "N", .initial = "steady", WHOLE(0, INT_MAX), WORD("steady", -1), FIELD(warmup), SAME, .group = GROUP_REPEAT, .part = PART_SWEEP,
-	  .help = "calls before timing; steady: until their times no longer fall" },
+	  FIELD(iters), SAME, .group = GROUP_REPEAT, .part = PART_SWEEP | PART_STEP,
+	  .help = "timed iterations; adaptive: until --ci or --budget is reached; step_perf: 50 steps unless given" },
+	{ "warmup_iters", 'w', .arg = "N", .initial = "steady", WHOLE(0, INT_MAX), WORD("steady", -1), FIELD(warmup), SAME, .group = GROUP_REPEAT, .part = PART_SWEEP | PART_STEP,
+	  .help = "calls before timing; steady: until their times no longer fall; step_perf: 5 steps unless given" },
 	{ "check", 'c', .arg = "N", .initial = "1", WHOLE(0, INT_MAX), FIELD(check),
-	  SAME, .group = GROUP_REPEAT, .part = PART_SWEEP,
+	  SAME, .group = GROUP_REPEAT, .part = PART_SWEEP | PART_STEP,
 	  .help = "extra iterations with a data check, beside the last timed one; 0: no check" },
 	{ "run_cycles", 'N', .arg = "N", .initial = "1", WHOLE(0, INT_MAX), FIELD(cycles),
 	  SAME, .group = GROUP_REPEAT, .part = PART_SWEEP, .help = "run the whole sweep N times; 0: without end; notes report outliers and drift of a point" },
@@ -122,12 +132,12 @@ const struct option_row option_rows[] = {
 
 	{ "fault", .arg = "NAME[:RANKS][@OP][,key=value...]", .kind = &kind_fault,
 	  .allowed = "NAME[:RANKS][@OP][,key=value...], at most eight times; see --list-faults",
-	  SAME, .group = GROUP_WATCH, .part = PART_SWEEP,
+	  SAME, .group = GROUP_WATCH, .part = PART_SWEEP | PART_STEP,
 	  .help = "break something on purpose in a fixed schedule of 25 steps (-b and -e: sizes of the last and "
 		  "first step). RANKS (default: the last) break at their call number OP, counted from 1 (default: "
 		  "the first call of step 8 that fits the fault); sendrecv makes 2 calls a step, hypercube 2 for "
 		  "each doubling of ranks, all others 1. none: the same schedule without a fault" },
-	{ "list-faults", .arg = "NAME", .flag = "list", TEXT, FIELD(list_faults), FREE, .group = GROUP_WATCH, .part = PART_SWEEP,
+	{ "list-faults", .arg = "NAME", .flag = "list", TEXT, FIELD(list_faults), FREE, .group = GROUP_WATCH, .part = PART_SWEEP | PART_STEP,
 	  .help = "list the faults and how they end here; with NAME (or all) its keys, moments, needs and incident" },
 	{ "schedule", .arg = "NAME", TEXT, FIELD(schedule), SAME, .group = GROUP_WATCH, .part = PART_SWEEP,
 	  .help = "with --fault: the calls of a step. plain: the program's collective on all ranks; mixed: also "
@@ -160,7 +170,7 @@ const struct option_row option_rows[] = {
 	  .help = "write the run's table, CSV and JSON into the folder DIR, and the evidence of an abnormal run below it" },
 	{ "csv", .arg = "FILE", TEXT, FIELD(csv), FREE, .group = GROUP_REPORT,
 	  .help = "write CSV to FILE, one row per point; -: to standard output, and the table to standard error" },
-	{ "json", .arg = "FILE", TEXT, FIELD(json), FREE, .group = GROUP_REPORT, .part = PART_SWEEP,
+	{ "json", .arg = "FILE", TEXT, FIELD(json), FREE, .group = GROUP_REPORT, .part = PART_SWEEP | PART_STEP,
 	  .help = "write JSON lines to FILE, one object per point; - as for --csv" },
 	{ "output_file", 'J', .arg = "FILE.json", FILE_LIKE(".json"),
 	  FIELD(nccl_json), FREE, .group = GROUP_REPORT, .part = PART_SWEEP, .help = "write nccl-tests' JSON at the end of the run; a killed run leaves an empty file" },

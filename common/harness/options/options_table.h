@@ -44,11 +44,12 @@ enum option_scope {
 	SCOPE_GPU	 /* any backend but mpi */
 };
 
-/* The programs that take an option. */
+/* The programs that take an option, as bits. */
 enum option_part {
 	PART_ALL,
-	PART_SWEEP, /* programs that measure a collective: all but p2p_matrix_perf */
-	PART_PAIRS, /* p2p_matrix_perf alone */
+	PART_SWEEP = 1, /* programs that measure a collective */
+	PART_PAIRS = 2, /* p2p_matrix_perf */
+	PART_STEP = 4,	/* step_perf */
 };
 
 /* Each row states whether ranks of one run may differ in it. */
@@ -68,7 +69,7 @@ struct option_row {
 	size_t offset;	   /* in struct options */
 	enum option_group group;
 	enum option_scope scope;
-	enum option_part part;
+	unsigned part; /* bits of enum option_part */
 	enum option_agree agree;
 	double min, max; /* inclusive bounds of numbers and sizes */
 	/* The valid values, in the form after "must be "; a blank at the end appends all words.
@@ -111,7 +112,10 @@ void option_allowed(const struct option_row *row, char *buf, size_t len);
 /* The row's index, or -1. */
 int option_find(const char *name);
 
-/* Returns NULL if the program has this option, else "has no meaning for p2p_matrix_perf". */
+/* Returns the bit of a program. */
+enum option_part option_part_of(const struct option_target *target);
+
+/* Returns NULL if the program has this option, else "has no meaning for p2p_matrix_perf" and the like. */
 const char *option_misplaced(const struct option_row *row, const struct option_target *target);
 
 /* Sets every field to its default. */

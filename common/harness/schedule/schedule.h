@@ -61,6 +61,11 @@ struct agenda {
 void schedule_agenda(const struct schedule_setup *setup, int rank, struct agenda *agenda);
 void agenda_release(struct agenda *agenda);
 
+/* Adds the calls of one part of step `step`, from 1, on rank `rank` of the communicators' group to an agenda that began
+ * as zeros. */
+void agenda_add(struct agenda *agenda, const struct comm_set *comms, int rank, int step,
+		const struct step_part *part);
+
 /* Runs the steps, which schedule_check() has accepted. Warm-up steps meet after each. The others
  * follow without communication, except where `meets` has a bit (bit 0: before step 1), and each
  * uses its own slots. All of these are then checked. In mode graph each is captured and launched -G

@@ -192,31 +192,39 @@ static const struct backend_ops noting_ops = {
 /* never written: calls are only recorded */
 static char nowhere[2];
 
-void schedule_agenda(const struct schedule_setup *setup, int rank, struct agenda *agenda)
+void agenda_add(struct agenda *agenda, const struct comm_set *comms, int rank, int step,
+		const struct step_part *part)
 {
-	struct noting noting = {
-		.be = { .ops = &noting_ops }, .agenda = agenda, .comms = &setup->comms, .rank = rank
-	};
+	struct noting noting = { .be = { .ops = &noting_ops },
+				 .agenda = agenda,
+				 .step = step,
+				 .comms = comms,
+				 .rank = rank };
 	struct call_filter filter = { .state = &noting, .issue = note_call };
 	struct chain chain = { .backend = &noting.be, .filter = &filter };
+
+	collective_run(part->point.collective, &chain,
+		       &(struct invocation){
+			       .geometry = &part->geometry,
+			       .shape = &part->shape,
+			       .send = nowhere,
+			       .recv = nowhere + 1,
+			       .dtype = part->point.dtype,
+			       .op = part->point.op,
+			       .comm = part->point.comm,
+		       });
+}
+
+void schedule_agenda(const struct schedule_setup *setup, int rank, struct agenda *agenda)
+{
 	struct step_part parts[SCHEME_PARTS];
 
 	*agenda = (struct agenda){ 0 };
 	for (int i = 0; i < SCHEDULE_STEPS; i++) {
 		int n = schedule_parts(setup, rank, i, parts);
 
-		noting.step = i + 1;
 		for (int k = 0; k < n; k++)
-			collective_run(parts[k].point.collective, &chain,
-				       &(struct invocation){
-					       .geometry = &parts[k].geometry,
-					       .shape = &parts[k].shape,
-					       .send = nowhere,
-					       .recv = nowhere + 1,
-					       .dtype = parts[k].point.dtype,
-					       .op = parts[k].point.op,
-					       .comm = parts[k].point.comm,
-				       });
+			agenda_add(agenda, &setup->comms, rank, i + 1, &parts[k]);
 	}
 }
 

@@ -1,18 +1,20 @@
 /* fault_spec.c: the text of a fault, and whether a call is the one. */
 #include "preload/fault_spec.h"
 
+#include "base/keys.h"
 #include "base/parse.h"
 
 /* As enum preload_fault has them. */
-static const char names[] =
-	"skip-call late slow count dtype redop root extra-call gpu-late corrupt "
-	"error exit kill stop crash init-late init-rank init-size";
+static const char names[] = "skip-call late slow-rank pause-rotating host-contend count dtype "
+			    "redop root extra-call gpu-late corrupt "
+			    "error exit kill stop crash init-late init-rank init-size";
 
 /* Unless a value is given. */
-static const double values[PRELOAD_FAULTS] = {
-	[PRELOAD_LATE] = 5,   [PRELOAD_SLOW] = 0.01, [PRELOAD_GPU] = 5,
-	[PRELOAD_WRONG] = 16, [PRELOAD_ERROR] = 2,   [PRELOAD_INIT_LATE] = 5
-};
+static const double values[PRELOAD_FAULTS] = { [PRELOAD_LATE] = 5,
+					       [PRELOAD_GPU] = 5,
+					       [PRELOAD_WRONG] = 16,
+					       [PRELOAD_ERROR] = 2,
+					       [PRELOAD_INIT_LATE] = 5 };
 
 /* Faults of hangar's own programs that no other program gets, and why. */
 static const char *const refused[][2] = {
@@ -21,6 +23,9 @@ static const char *const refused[][2] = {
 	{ "corrupt-input", "would change the program's own data" },
 	{ "swap", "would hand the program results that are not NCCL's" },
 	{ "abort-comm", "would leave the program with a communicator that is gone" },
+	{ "slow-link",
+	  "is out of reach in NCCL: faults/inject/netns slow, between hosts of namespaces" },
+	{ "gpu-contend", "needs a kernel of its own: the programs of hangar have one" },
 };
 
 const char *fault_spec_names(void)
@@ -43,8 +48,27 @@ static int kind_of(const char *name, size_t len)
 	return -1;
 }
 
-/* One of ",comm=NAME", ",size=N", ",order=K", ",kind=NAME", ",value=V". Returns its end, NULL: it
- * is none. */
+static bool is_slow(enum preload_fault fault)
+{
+	return fault >= PRELOAD_SLOW && fault <= PRELOAD_CONTEND;
+}
+
+/* A key of a slow fault, ",by=10%". */
+static bool take_key(struct fault_spec *spec, const char *text, size_t len)
+{
+	char key[16] = "", value[32] = "", kinds[64];
+
+	if (!is_slow(spec->fault) || len >= sizeof(key) + sizeof(value) ||
+	    sscanf(text, ",%15[^=,]=%31[^,]", key, value) != 2 ||
+	    !keys_values(slowdown_keys(spec->slow.kind), key, kinds, sizeof(kinds)) ||
+	    keys_refused(kinds, value))
+		return false;
+	slowdown_take(&spec->slow, key, value);
+	return true;
+}
+
+/* One of ",comm=NAME", ",size=N", ",order=K", ",kind=NAME", ",value=V", or a key of the fault. Returns its end, NULL:
+ * it is none. */
 static const char *take_option(struct fault_spec *spec, const char *text)
 {
 	size_t len = strcspn(text + 1, ",") + 1;
@@ -58,12 +82,31 @@ static const char *take_option(struct fault_spec *spec, const char *text)
 	     sscanf(text, ",value=%lf%n", &spec->value, &end) == 1) &&
 	    (size_t)end == len)
 		return text + len;
-	return NULL;
+	return take_key(spec, text, len) ? text + len : NULL;
+}
+
+/* Keys of each slow fault, for the end of a sentence. */
+static const char *slow_refusal(enum slowdown_kind kind)
+{
+	static char text[160];
+
+	snprintf(text, sizeof(text), "takes comm=, size=, order=, kind= and %s",
+		 slowdown_keys(kind));
+	return text;
+}
+
+/* "slow" has a value=, in seconds, and is slow-rank. */
+static void slow_init(struct fault_spec *spec, const char *name)
+{
+	int kind = slowdown_find(name);
+
+	slowdown_init(&spec->slow, kind < 0 ? SLOW_RANK : (enum slowdown_kind)kind);
+	spec->value = kind < 0 ? 0.01 : -1;
 }
 
 const char *fault_spec_parse(struct fault_spec *spec, const char *text)
 {
-	int end = (int)strcspn(text, ":"), fault;
+	int end = (int)strcspn(text, ":@"), fault;
 	char name[32];
 
 	snprintf(name, sizeof(name), "%.*s", end, text);
@@ -71,18 +114,29 @@ const char *fault_spec_parse(struct fault_spec *spec, const char *text)
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
 		if (strcmp(refused[i][0], name) == 0)
 			return refused[i][1];
-	fault = names_find(names, name);
+	fault = strcmp(name, "slow") == 0 ? PRELOAD_SLOW : names_find(names, name);
 	if (fault < 0)
 		return "is none of the faults that there are";
 	*spec = (struct fault_spec){
 		.fault = (enum preload_fault)fault, .order = -1, .kind = -1, .value = values[fault]
 	};
-	if (sscanf(text, ":%d@%" SCNu64 "%n", &spec->rank, &spec->call, &end) != 2 ||
-	    spec->rank < 0 || spec->call == 0)
+	if (is_slow(spec->fault))
+		slow_init(spec, name);
+	if (fault == PRELOAD_PAUSE && sscanf(text, "@%" SCNu64 "%n", &spec->call, &end) == 1)
+		spec->rank = -1;
+	else if (sscanf(text, ":%d@%" SCNu64 "%n", &spec->rank, &spec->call, &end) != 2 ||
+		 spec->rank < 0)
+		spec->call = 0;
+	if (spec->call == 0)
 		return "needs a rank and the number of a call: NAME:RANK@CALL";
 	for (text += end; text && *text;)
 		text = take_option(spec, text);
-	return text ? NULL : "has more behind it than comm=, size=, order=, kind= or value=";
+	if (text && is_slow(spec->fault) && spec->value >= 0)
+		spec->slow.share = 0, spec->slow.seconds = spec->value;
+	return text ? NULL
+	       : is_slow(spec->fault)
+		       ? slow_refusal(spec->slow.kind)
+		       : "has more behind it than comm=, size=, order=, kind= or value=";
 }
 
 static bool changes(enum preload_fault fault, int kind)
@@ -102,10 +156,12 @@ bool fault_spec_hits(const struct fault_spec *spec, const struct fault_place *pl
 {
 	uint64_t n = spec->kind >= 0 ? place->nth_kind : place->nth;
 
-	return place->rank == spec->rank && changes(spec->fault, place->kind) &&
+	return (place->rank == spec->rank || spec->rank < 0) && changes(spec->fault, place->kind) &&
 	       (!spec->name[0] || strcmp(spec->name, place->name) == 0) &&
 	       (spec->order < 0 || spec->order == place->order) &&
 	       (spec->size == 0 || spec->size == place->size) &&
 	       (spec->kind < 0 || spec->kind == place->kind) &&
-	       (n == spec->call || (spec->fault == PRELOAD_SLOW && n > spec->call));
+	       (n == spec->call || (is_slow(spec->fault) && n > spec->call)) &&
+	       (!is_slow(spec->fault) || slowdown_due(&spec->slow, n - spec->call, 1, place->rank,
+						      place->size > 0 ? place->size : 1));
 }

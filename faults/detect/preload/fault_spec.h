@@ -3,11 +3,14 @@
 #pragma once
 
 #include "base/call_value.h"
+#include "process/slowdown.h"
 
 enum preload_fault {
 	PRELOAD_SKIP,
-	PRELOAD_LATE, /* once: `value` seconds */
-	PRELOAD_SLOW, /* from this call on, `value` seconds each */
+	PRELOAD_LATE,  /* once: `value` seconds */
+	PRELOAD_SLOW,  /* from this call on, as `slow` says; a step is a call */
+	PRELOAD_PAUSE, /* the same on all ranks, each in turn */
+	PRELOAD_CONTEND,
 	PRELOAD_COUNT, /* half the elements, at least one less: never more than the program's buffers hold */
 	PRELOAD_DTYPE, /* another type as wide */
 	PRELOAD_REDOP,
@@ -28,7 +31,7 @@ enum preload_fault {
 
 struct fault_spec {
 	enum preload_fault fault;
-	int rank; /* of the run */
+	int rank; /* of the run; -1: all (PRELOAD_PAUSE) */
 	uint64_t
 		call; /* on its communicator, from 1; of `kind` where one is given; of set-up: which communicator */
 	char name[32]; /* a communicator of this name (ncclConfig_t.commName); "": any */
@@ -36,6 +39,7 @@ struct fault_spec {
 	int size;      /* a communicator of so many ranks; 0: any */
 	int kind;      /* enum call_kind, -1: any */
 	double value;
+	struct slowdown slow; /* of PRELOAD_SLOW to PRELOAD_CONTEND */
 };
 
 /* A call, or a set-up (of no kind, -1), as a rank comes to it. */
@@ -48,7 +52,8 @@ struct fault_place {
 		nth_kind; /* call number on the communicator; among its kind. At set-up: communicator number */
 };
 
-/* "skip-call:3@100[,comm=NAME][,size=N][,order=K][,kind=all_reduce][,value=V]". Returns NULL, or
+/* Slow and alive, slow-rank and the others of process/slowdown.h, have their keys in addition.
+ * "skip-call:3@100[,comm=NAME][,size=N][,order=K][,kind=all_reduce][,value=V]". Returns NULL, or
  * what is wrong with the text, or why such a fault is not made, as the end of a sentence. */
 const char *fault_spec_parse(struct fault_spec *spec, const char *text);
 

@@ -4,6 +4,7 @@
 
 #include "backend/call.h"
 #include "backend/job.h"
+#include "base/clock.h"
 
 static MPI_Datatype type_of(const struct mpi *mpi, const struct call *call)
 {
@@ -141,6 +142,43 @@ static MPI_Request *next_request(struct mpi *mpi)
 	return &mpi->requests[mpi->nrequests];
 }
 
+/* Waits until the slow send may start. Other requests go on meanwhile. */
+static int await_slow(struct mpi *mpi, const struct call *call, double at)
+{
+	int rc = MPI_SUCCESS, any;
+
+	while (rc == MPI_SUCCESS && clock_seconds() < at)
+		rc = MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, of(mpi, call)->comm, &any,
+				MPI_STATUS_IGNORE);
+	return rc;
+}
+
+static int send_or_recv(struct mpi *mpi, const struct call *call);
+
+/* Starts the send that a slow link holds back, if there is one. */
+static int start_slow(struct mpi *mpi)
+{
+	int rc = mpi->slow_at > 0 ? await_slow(mpi, &mpi->slow, mpi->slow_at) : MPI_SUCCESS;
+	bool held = mpi->slow_at > 0;
+
+	mpi->slow_at = 0;
+	return rc == MPI_SUCCESS && held ? send_or_recv(mpi, &mpi->slow) : rc;
+}
+
+/* Outside of a group the caller waits; inside, the rest of the group starts first. */
+static int hold_slow(struct mpi *mpi, const struct call *call)
+{
+	double at = clock_seconds() + mpi->be.slow_send;
+	int rc = mpi->depth ? start_slow(mpi) : await_slow(mpi, call, at);
+
+	mpi->be.slow_send = 0;
+	if (rc != MPI_SUCCESS || !mpi->depth)
+		return rc == MPI_SUCCESS ? send_or_recv(mpi, call) : rc;
+	mpi->slow = *call;
+	mpi->slow_at = at;
+	return rc;
+}
+
 static int send_or_recv(struct mpi *mpi, const struct call *call)
 {
 	MPI_Datatype type = type_of(mpi, call);
@@ -148,6 +186,8 @@ static int send_or_recv(struct mpi *mpi, const struct call *call)
 	bool sends = call->kind == CALL_SEND;
 	int n = (int)call->count, rc;
 
+	if (sends && mpi->be.slow_send > 0)
+		return hold_slow(mpi, call);
 	if (!mpi->depth)
 		return sends ? MPI_Send(call->send, n, type, call->peer, 0, comm)
 			     : MPI_Recv(call->recv, n, type, call->peer, 0, comm,
@@ -252,6 +292,9 @@ int mpi_group_end(struct backend *be)
 				 "a group ended that never began");
 	if (--mpi->depth > 0)
 		return 0;
+	mpi->depth++; /* it is a part of the group */
+	rc = start_slow(mpi);
+	mpi->depth--;
 	for (int i = 0; i < mpi->nrequests; i++) {
 		if (rc == MPI_SUCCESS) {
 			rc = MPI_Wait(&mpi->requests[i], MPI_STATUS_IGNORE);

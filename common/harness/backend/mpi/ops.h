@@ -4,7 +4,7 @@
 #include <mpi.h>
 
 #include "backend/backend.h"
-#include "backend/comm_set.h"
+#include "backend/call.h"
 #include "backend/mpi/types.h"
 
 /* A communicator of measured calls. */
@@ -24,6 +24,9 @@ struct mpi {
 	int depth;	       /* depth of open groups */
 	MPI_Request *requests; /* sends and receives of the open group */
 	int nrequests, room;
+	/* The newest send of the group over a slow link: it starts at `slow_at` seconds; 0: there is none. */
+	struct call slow;
+	double slow_at;
 };
 
 static inline struct mpi *to_mpi(struct backend *be)

@@ -5,6 +5,8 @@
 #include "backend/nccl/kernels_cuda.h"
 #include "backend/nccl/ops.h"
 
+#define CONTEND_BYTES ((size_t)512 << 20)
+
 enum { WAIT_GEQ = 0 }; /* CU_STREAM_WAIT_VALUE_GEQ */
 
 typedef int wait_value_fn(cudaStream_t, unsigned long long, unsigned, unsigned);
@@ -31,12 +33,13 @@ static cudaError_t arm(struct nccl *nccl)
 	cudaError_t rc = cudaSuccess;
 
 	if (!hold->word) {
-		rc = cudaHostAlloc((void **)&hold->word, sizeof(*hold->word), cudaHostAllocMapped);
+		rc = cudaHostAlloc((void **)&hold->word, 2 * sizeof(*hold->word),
+				   cudaHostAllocMapped);
 		if (rc == cudaSuccess)
 			rc = cudaHostGetDevicePointer((void **)&hold->on_device, (void *)hold->word,
 						      0);
 		if (rc == cudaSuccess)
-			*hold->word = 0;
+			hold->word[0] = hold->word[1] = 0;
 	}
 	hold->until++;
 	return rc;
@@ -87,12 +90,31 @@ int nccl_bad_access(struct backend *be)
 	return rc == cudaSuccess ? 0 : nccl_cuda_fail(nccl, "launching a kernel", rc);
 }
 
+int nccl_contend(struct backend *be, bool memory, double part, double seconds)
+{
+	struct nccl *nccl = to_nccl(be);
+	struct nccl_hold *hold = &nccl->hold;
+	cudaError_t rc = arm(nccl);
+
+	if (rc == cudaSuccess && !hold->contend)
+		rc = cudaStreamCreateWithFlags(&hold->contend, cudaStreamNonBlocking);
+	if (rc == cudaSuccess && memory && !hold->memory)
+		rc = cudaMalloc(&hold->memory, CONTEND_BYTES);
+	if (rc == cudaSuccess)
+		rc = (cudaError_t)kernels_cuda_contend(hold->contend, hold->on_device + 1,
+						       (uint64_t)(seconds * 1e9), part,
+						       hold->memory, memory ? CONTEND_BYTES : 0);
+	return rc == cudaSuccess ? 0 : nccl_cuda_fail(nccl, "launching a kernel", rc);
+}
+
 void nccl_let_go(struct backend *be)
 {
 	struct nccl_hold *hold = &to_nccl(be)->hold;
 
-	if (hold->word)
-		__atomic_store_n(hold->word, hold->until, __ATOMIC_RELEASE);
+	if (!hold->word)
+		return;
+	__atomic_store_n(hold->word, hold->until, __ATOMIC_RELEASE);
+	__atomic_store_n(hold->word + 1, 1, __ATOMIC_RELEASE);
 }
 
 void nccl_breakage_release(struct nccl *nccl)
@@ -100,6 +122,10 @@ void nccl_breakage_release(struct nccl *nccl)
 	nccl_let_go(&nccl->be);
 	if (nccl->hold.aside)
 		cudaStreamDestroy(nccl->hold.aside);
+	if (nccl->hold.contend)
+		cudaStreamDestroy(nccl->hold.contend);
+	if (nccl->hold.memory)
+		cudaFree(nccl->hold.memory);
 	if (nccl->hold.word)
 		cudaFreeHost((void *)nccl->hold.word);
 	nccl->hold = (struct nccl_hold){ 0 };

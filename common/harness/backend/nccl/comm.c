@@ -74,6 +74,7 @@ void nccl_comm_close(struct backend *be)
 
 	if (!nccl->comms[0].comm)
 		return;
+	nccl_let_go(be); /* NCCL waits for the whole device */
 	nccl_enter(be, "ncclCommDestroy", DESTROY_SECONDS);
 	if (nccl->broken)
 		nccl_comm_abort(be);

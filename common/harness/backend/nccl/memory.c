@@ -159,6 +159,7 @@ int nccl_verify(struct backend *be, const void *recv, const struct segment *segm
 	struct check_plan plan;
 	int cuda, rc;
 
+	nccl_let_go(be); /* CUDA may load the kernel, which waits for all that run */
 	check_plan(data, &plan);
 	cuda = check_cuda_reset(nccl->stream, nccl->verdict);
 	for (int i = 0; cuda == cudaSuccess && i < n; i++)

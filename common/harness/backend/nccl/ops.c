@@ -186,6 +186,7 @@ static void nccl_close(struct backend *be)
 	nccl = to_nccl(be);
 	nccl_comm_close(be);
 	nccl_breakage_release(nccl);
+	nccl_compute_release(nccl);
 	while (nccl->memory)
 		nccl_release(be, nccl->memory->ptr, 0, 0);
 	nccl_marks_release(nccl);
@@ -409,7 +410,15 @@ static const struct backend_breakage nccl_breakage = {
 	.spin = nccl_spin,
 	.wait_word = nccl_wait_word,
 	.bad_access = nccl_bad_access,
+	.contend = nccl_contend,
 	.let_go = nccl_let_go,
+};
+
+static const struct backend_compute nccl_compute = {
+	.rate = nccl_compute_rate,
+	.run = nccl_compute_run,
+	.join = nccl_compute_join,
+	.took = nccl_compute_took,
 };
 
 const struct backend_ops backend_nccl = {
@@ -444,4 +453,5 @@ const struct backend_ops backend_nccl = {
 	.graph = &nccl_graph,
 	.marks = &nccl_marks,
 	.breakage = &nccl_breakage,
+	.compute = &nccl_compute,
 };

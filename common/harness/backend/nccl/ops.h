@@ -51,6 +51,9 @@ struct nccl_hold {
 	uint32_t *word, *on_device; /* host memory, and its device address; NULL until first use */
 	uint32_t until;
 	cudaStream_t aside; /* stream of the kernel that ends a hold; NULL until first use */
+	/* Contention ends when the word behind is 1; its stream and memory, NULL until first use. */
+	cudaStream_t contend;
+	void *memory;
 };
 
 struct nccl {
@@ -68,6 +71,7 @@ struct nccl {
 			     * start */
 	struct device_clock *clock; /* NULL without --record=full */
 	struct nccl_hold hold;
+	struct nccl_compute *compute;	   /* compute.c; NULL until first use */
 	struct check_cuda_result *verdict; /* device memory, for the current verify */
 };
 
@@ -135,7 +139,15 @@ int nccl_kernel_cost(struct backend *be, struct kernel_cost *cost);
 int nccl_spin(struct backend *be, double seconds);
 int nccl_wait_word(struct backend *be, double seconds);
 int nccl_bad_access(struct backend *be);
+int nccl_contend(struct backend *be, bool memory, double part, double seconds);
 void nccl_let_go(struct backend *be);
+
+/* compute.c: hooks, and the end of what they made. */
+int nccl_compute_rate(struct backend *be, double *per_second);
+int nccl_compute_run(struct backend *be, double work);
+int nccl_compute_join(struct backend *be, bool calls);
+int nccl_compute_took(struct backend *be, double *seconds);
+void nccl_compute_release(struct nccl *nccl);
 
 /* Ends a hold and frees its memory. */
 void nccl_breakage_release(struct nccl *nccl);

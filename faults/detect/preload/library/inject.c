@@ -21,10 +21,30 @@ static int type_as_wide(int type)
 	return type >= 0 && type < 12 ? other[type] : type;
 }
 
-/* On the stream, which waits for it. */
-static void sleep_on_stream(void *seconds)
+/* On the stream, which waits for it. The pointer is the number of nanoseconds. */
+static void sleep_on_stream(void *ns)
 {
-	clock_sleep(*(double *)seconds);
+	clock_sleep((double)(uintptr_t)ns * 1e-9);
+}
+
+static void hold_stream(void *stream, double seconds)
+{
+	CALL(OF_CUDA, "cuLaunchHostFunc", (void *, void (*)(void *), void *),
+	     (stream, sleep_on_stream, (void *)(uintptr_t)(seconds * 1e9)));
+}
+
+/* The rank stays alive and is slow. */
+static void slow_down(struct session *s, const struct made *made)
+{
+	const struct slowdown *slow = &s->fault.slow;
+	double seconds = slowdown_delay(slow, s->left > 0 ? clock_seconds() - s->left : 0);
+
+	if (s->fault.fault == PRELOAD_CONTEND && slowdown_contend(slow->threads, slow->bound) < 0)
+		say("no busy thread could be started");
+	else if (s->fault.fault != PRELOAD_CONTEND && slow->on_gpu)
+		hold_stream(made->stream, seconds);
+	else if (s->fault.fault != PRELOAD_CONTEND)
+		slowdown_spend(seconds, slow->sleeps);
 }
 
 void inject_corrupt(void)
@@ -47,8 +67,12 @@ static bool strike(struct session *s, struct made *made, int *rc)
 	case PRELOAD_SKIP:
 		return false;
 	case PRELOAD_LATE:
-	case PRELOAD_SLOW:
 		clock_sleep(f->value);
+		break;
+	case PRELOAD_SLOW:
+	case PRELOAD_PAUSE:
+	case PRELOAD_CONTEND:
+		slow_down(s, made);
 		break;
 	case PRELOAD_COUNT:
 		made->count /= 2;
@@ -66,8 +90,7 @@ static bool strike(struct session *s, struct made *made, int *rc)
 		made->twice = true;
 		break;
 	case PRELOAD_GPU:
-		CALL(OF_CUDA, "cuLaunchHostFunc", (void *, void (*)(void *), void *),
-		     (made->stream, sleep_on_stream, &f->value));
+		hold_stream(made->stream, f->value);
 		break;
 	case PRELOAD_WRONG: /* an element has a byte at least */
 		if (made->recv)
@@ -112,11 +135,15 @@ bool inject(struct made *made, int *rc)
 	struct session *s = made->session;
 	struct preload_comm *comm = &s->comms[made->number];
 
+	bool made_on;
+
 	comm->calls++;
 	comm->kinds[made->kind]++;
-	return !hits(s, made->number, s->recorder.memory->header.inits[made->number].nranks,
-		     (int)made->kind, comm->calls, comm->kinds[made->kind]) ||
-	       strike(s, made, rc);
+	made_on = !hits(s, made->number, s->recorder.memory->header.inits[made->number].nranks,
+			(int)made->kind, comm->calls, comm->kinds[made->kind]) ||
+		  strike(s, made, rc);
+	s->left = clock_seconds();
+	return made_on;
 }
 
 void inject_init(struct session *s, int number, int *nranks, int *rank)

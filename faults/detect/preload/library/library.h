@@ -99,6 +99,7 @@ struct session {
 	bool struck;  /* the fault did what it does */
 	bool armed;   /* with this: */
 	struct fault_spec fault;
+	double left; /* time at which the fault let go of the newest call, seconds; 0: none yet */
 };
 
 /* A communicator that is being made. */

@@ -275,20 +275,22 @@ static void take_row(struct window *w, const struct pace_rows *c, size_t i, int 
 	w->starved[i] = c->starved[row * n + m] - starved / (double)w->nusual;
 }
 
-/* Returns true if a rank of these was ready to run and had no processor for a good part of the time. */
-static bool is_busy(const struct pace_rows *c, const struct window *w)
+bool pace_busy(const struct pace_rows *c, size_t rows)
 {
-	size_t n = (size_t)c->n;
-	double most = 0;
+	size_t n = (size_t)c->n, kept = c->rows < c->room ? c->rows : c->room;
+	double most = 0, all = 0;
 
+	rows = rows < kept ? rows : kept;
 	for (size_t m = 0; m < n; m++) {
 		double sum = 0;
 
-		for (size_t i = 0; i < w->n; i++)
-			sum += c->starved[(w->first + i) % c->room * n + m];
+		for (size_t i = c->rows - rows; i < c->rows; i++) {
+			sum += c->starved[i % c->room * n + m];
+			all += m == 0 ? c->step[i % c->room] : 0;
+		}
 		most = fmax(most, sum);
 	}
-	return most > BUSY * w->all;
+	return most > BUSY * all;
 }
 
 static double sum_of(const double *values, size_t n)
@@ -321,58 +323,28 @@ static void describe(const struct pace *pace, const struct pace_rows *c, int m, 
 	f->shape = pace_shape(w->excess + change, w->seq + change, w->n - change, &f->every);
 }
 
-/* The scheduler's account is read now and then: what it then shows came about since it was read before. */
-static void spread_starved(struct window *w)
-{
-	size_t from = 0;
-
-	for (size_t i = 0; i < w->n; i++) {
-		double all = w->starved[i], time = sum_of(w->step + from, i + 1 - from);
-
-		if (all == 0)
-			continue;
-		for (size_t k = from; k <= i; k++)
-			w->starved[k] = time > 0 ? all * w->step[k] / time : 0;
-		from = i + 1;
-	}
-}
-
-/* Returns true if each tenth of the time shows what a rank is named for. */
-static bool is_lasting(const struct window *w, double percent)
-{
-	bool lasting = true;
-
-	for (size_t i = 0; i < 10 && lasting; i++) {
-		size_t from = w->n * i / 10, n = w->n * (i + 1) / 10 - from;
-
-		lasting = sum_of(w->excess + from, n) * 100 >= percent * sum_of(w->step + from, n);
-	}
-	return lasting && w->all >= LASTING_NS;
-}
-
-/* Other programs take processors on this host. The rank's own work is what is left without that; and a rank that
- * never has its processor for itself is slow for it. */
+/* Other programs take processors on this host: single long delays count for nothing, and each tenth of the time must
+ * show half of what a rank is named for. A rank that mostly lacks its processor is slow if that lasts. */
 static bool is_slow_busy(const struct pace *pace, struct window *w, struct pace_finding *f)
 {
-	double *net = must(malloc((w->n + 1) * sizeof(*net)));
-	struct pace_interval own, all;
-	bool slow;
+	struct pace_interval all;
 
-	spread_starved(w);
-	for (size_t i = 0; i < w->n; i++)
-		net[i] = w->excess[i] - fmax(w->starved[i], 0);
-	own = pace_bootstrap(net, w->step, w->n);
-	free(net);
-	slow = own.low * 100 >= pace->percent && w->all >= BUSY_NS;
-	if (slow) {
-		f->excess = own.ratio;
-		f->low = own.low;
-		f->high = own.high;
-		return true;
-	}
 	pace_tame(w->excess, w->n);
+	pace_tame(w->less, w->n);
 	all = pace_bootstrap(w->excess, w->step, w->n);
-	return all.low * 100 >= pace->percent && is_lasting(w, pace->percent);
+	for (size_t i = 0; i < 10; i++) {
+		size_t from = w->n * i / 10, n = w->n * (i + 1) / 10 - from;
+
+		if (sum_of(w->excess + from, n) * 200 < pace->percent * sum_of(w->step + from, n))
+			return false;
+	}
+	f->excess = all.ratio;
+	f->low = all.low;
+	f->high = all.high;
+	f->shape = PACE_STEADY;
+	f->every = 0;
+	return all.low * 100 >= pace->percent &&
+	       w->all >= (f->starved < 0.5 ? BUSY_NS : LASTING_NS);
 }
 
 bool pace_judge(const struct pace *pace, const struct pace_rows *comm, int m, size_t rows,
@@ -399,10 +371,9 @@ bool pace_judge(const struct pace *pace, const struct pace_rows *comm, int m, si
 	f->excess = interval.ratio;
 	f->low = interval.low;
 	f->high = interval.high;
-	f->busy = is_busy(comm, &w);
-	slow = interval.low * 100 >= pace->percent &&
-	       sum_of(w.less, w.n) >= BORNE_OUT * sum_of(w.excess, w.n) &&
-	       (!f->busy || is_slow_busy(pace, &w, f));
+	f->busy = pace_busy(comm, rows);
+	slow = f->busy ? is_slow_busy(pace, &w, f) : interval.low * 100 >= pace->percent;
+	slow = slow && sum_of(w.less, w.n) >= BORNE_OUT * sum_of(w.excess, w.n);
 	window_release(&w);
 	return slow;
 }

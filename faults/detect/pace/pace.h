@@ -100,6 +100,10 @@ void pace_add(struct pace *pace, const struct pace_sample *sample);
 bool pace_judge(const struct pace *pace, const struct pace_rows *comm, int m, size_t rows,
 		struct pace_finding *f);
 
+/* Returns true if a rank was ready to run and had no processor for 2 % of the newest `rows` calls' time: other programs
+ * run on its host. */
+bool pace_busy(const struct pace_rows *comm, size_t rows);
+
 /* The members whose own time alone, of all calls that are kept or of the newest eighth of them, is so large that
  * pace_judge may say yes: at most `room`, the worst ones. Returns how many. */
 size_t pace_suspects(const struct pace *pace, const struct pace_rows *comm, int *members,
@@ -114,7 +118,7 @@ struct pace_pauses {
 };
 
 /* Returns true if pauses rotate over the ranks: own time over four median steps, on two ranks and more, no rank
- * much more often than its share, pace->percent of the time together. No rank is a straggler for them. */
+ * much more often than its share, pace->percent of the time together. No rank is a straggler for them. Not on a busy host, whose programs do the same. */
 bool pace_rotates(const struct pace *pace, const struct pace_rows *comm, struct pace_pauses *out);
 
 /* The whole job is slower than before. */
@@ -155,7 +159,7 @@ size_t pace_step(const double *part, const double *whole, size_t n);
 /* The lower median of the other n - 1 figures for each figure: `other[i]`. n >= 2. */
 void pace_others(const double *values, size_t n, double *other);
 
-/* Cuts what is further than 3 robust standard deviations from the median down to that. */
+/* Cuts figures that are further than a robust standard deviation from the median down to that. */
 void pace_tame(double *values, size_t n);
 
 /* How far values[i] is from the rest: (value - median) / (1.4826 x median absolute deviation); NaN below four

@@ -110,7 +110,7 @@ void pace_tame(double *values, size_t n)
 	median = n ? sort_median(sorted, n) : 0;
 	for (size_t i = 0; i < n; i++)
 		sorted[i] = fabs(values[i] - median);
-	reach = n ? 3 * DEVIATION * sort_median(sorted, n) : 0;
+	reach = n ? DEVIATION * sort_median(sorted, n) : 0;
 	for (size_t i = 0; i < n; i++)
 		values[i] = fmin(fmax(values[i], median - reach), median + reach);
 	free(sorted);

@@ -191,6 +191,7 @@ static bool is_slow(const struct pace_watch *w, const struct pace_rows *c, int m
 	    recent.seconds < RECENT_SECONDS)
 		return false;
 	*f = recent;
+	f->from_start = false; /* since then at least */
 	return true;
 }
 

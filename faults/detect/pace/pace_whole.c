@@ -55,8 +55,8 @@ bool pace_rotates(const struct pace *pace, const struct pace_rows *c, struct pac
 	out->share = all > 0 ? sum / all : 0;
 	free(values);
 	free(counts);
-	return kept >= PACE_FEWEST && out->n >= PAUSES_FEWEST && out->ranks > 1 &&
-	       out->most * c->n <= most * (double)out->n + c->n &&
+	return !pace_busy(c, PACE_ALL) && kept >= PACE_FEWEST && out->n >= PAUSES_FEWEST &&
+	       out->ranks > 1 && out->most * c->n <= most * (double)out->n + c->n &&
 	       out->share * 100 >= pace->percent;
 }
 

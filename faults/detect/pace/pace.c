@@ -199,7 +199,7 @@ struct window {
 	bool *usual; /* those of the other members whose own time, added up, is their lower half */
 	size_t nusual;
 	uint64_t *seq;
-	double *lates; /* calls to which it came last */
+	double *lates; /* how late it was: to calls to which it came last, then to the others */
 	size_t nlates;
 	double *less;	    /* of the member, a row: what it waited less than the others */
 	double *starved;    /* of the member, a row: without a processor, more than the others */
@@ -270,8 +270,8 @@ static void take_row(struct window *w, const struct pace_rows *c, size_t i, int 
 	w->excess[i] = w->own[m] - usual / (double)w->nusual;
 	pace_others(w->inside, n, w->other);
 	w->less[i] = (w->other[m] - w->inside[m]) * c->calls[row];
-	if (last)
-		w->lates[w->nlates++] = w->other[m] - w->inside[m];
+	w->lates[last ? w->nlates : w->n - 1 - (i - w->nlates)] = w->other[m] - w->inside[m];
+	w->nlates += last;
 	w->starved[i] = c->starved[row * n + m] - starved / (double)w->nusual;
 }
 
@@ -307,13 +307,13 @@ static void describe(const struct pace *pace, const struct pace_rows *c, int m, 
 {
 	double all = w->all, excess = sum_of(w->excess, w->n);
 	size_t change;
+	bool shared;
 
 	f->seconds = all * 1e-9;
 	pace_others(w->owns, (size_t)c->n, w->other);
 	f->ratio = w->other[m] > 0 ? w->owns[m] / w->other[m] : NAN;
 	f->z = pace_z(w->owns, (size_t)c->n, (size_t)m, &f->fence);
 	f->last = (double)w->nlates / (double)w->n;
-	f->late_ns = w->nlates ? sort_median(w->lates, w->nlates) : 0;
 	f->waited = all > 0 ? fmin(w->waited / all, 1) : 0;
 	f->starved = excess > 0 ? fmin(fmax(sum_of(w->starved, w->n) / excess, 0), 1) : 0;
 	change = pace_change(w->excess, w->step, w->n, pace->percent / 100);
@@ -321,6 +321,9 @@ static void describe(const struct pace *pace, const struct pace_rows *c, int m, 
 	f->from_start = change == 0;
 	f->until = w->seq[w->n - 1];
 	f->shape = pace_shape(w->excess + change, w->seq + change, w->n - change, &f->every);
+	/* where several are slow another one may come last */
+	shared = f->shape == PACE_STEADY && w->nlates < w->n / 2;
+	f->late_ns = shared || w->nlates ? sort_median(w->lates, shared ? w->n : w->nlates) : 0;
 }
 
 /* Other programs take processors on this host: single long delays count for nothing, and each tenth of the time must

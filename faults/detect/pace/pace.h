@@ -118,7 +118,8 @@ struct pace_pauses {
 };
 
 /* Returns true if pauses rotate over the ranks: own time over four median steps, on two ranks and more, no rank
- * much more often than its share, pace->percent of the time together. No rank is a straggler for them. Not on a busy host, whose programs do the same. */
+ * much more often than its share, pace->percent of the time together. No rank is a straggler for them. On a busy
+ * host, whose other programs do the same, pauses of 0.3 s and more count alone. */
 bool pace_rotates(const struct pace *pace, const struct pace_rows *comm, struct pace_pauses *out);
 
 /* The whole job is slower than before. */

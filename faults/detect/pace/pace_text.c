@@ -16,7 +16,7 @@ static void add_count(char *buf, size_t len, uint64_t n)
 
 static void add_time(char *buf, size_t len, double ns)
 {
-	if (ns < 1e6)
+	if (ns < 999500)
 		text_add(buf, len, "%.0f us", ns * 1e-3);
 	else
 		text_add(buf, len, ns < 1e9 ? "%.1f ms" : "%.1f s",
@@ -55,7 +55,8 @@ char *pace_line(const struct pace_finding *f, const char *who, char *buf, size_t
 	if (ratio)
 		text_add(buf, len, "%.1f x median%s", f->ratio, z ? ", " : "");
 	if (z)
-		text_add(buf, len, "z %.1f%s", f->z, f->fence ? ", beyond the fence" : "");
+		text_add(buf, len, f->z < 100 ? "z %.1f%s" : "z over %.0f%s",
+			 f->z < 100 ? f->z : 99, f->fence ? ", beyond the fence" : "");
 	if (ratio || z)
 		text_add(buf, len, ")");
 	text_add(buf, len, ", ");

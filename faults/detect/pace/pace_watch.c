@@ -313,7 +313,6 @@ static void judge(struct pace_watch *w)
 		for (size_t k = 0; k < w->nnamed; k++)
 			look_whether_ended(w, c, &w->named[k]);
 	}
-	print_slow(w, false);
 }
 
 /* Ranks that outnumber their host's processors are late by turns, as its kernel decides: their samples are not
@@ -339,8 +338,10 @@ void pace_watch_look(struct pace_watch *w, struct record_memory *const *memories
 		read_samples(w, memories[i], i);
 	if (now < w->judge_ns || w->sends)
 		return;
-	if (w->judge_ns)
+	if (w->judge_ns) {
 		judge(w);
+		print_slow(w, false);
+	}
 	took = clock_ns() - now;
 	w->judge_ns = now + (took > JUDGE_NS / 100 ? 100 * took : JUDGE_NS);
 }
@@ -357,6 +358,12 @@ static const struct pace_rows *widest(const struct pace *pace)
 			most = c;
 	}
 	return most;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	return ((const struct pace_named *)a)->finding.rank -
+	       ((const struct pace_named *)b)->finding.rank;
 }
 
 /* No rank is slow: what else makes the job slow. */
@@ -388,6 +395,7 @@ enum diagnosis_class pace_watch_end(struct pace_watch *w, struct record_memory *
 	judge(w);
 	if (!w->nnamed)
 		return end_whole(w);
+	qsort(w->named, w->nnamed, sizeof(*w->named), by_rank);
 	print_slow(w, true);
 	ranks[0] = '\0';
 	for (size_t i = 0; i < w->nnamed; i++)

@@ -5,6 +5,7 @@
 #include "base/stats.h"
 
 #define PAUSE_STEPS   4.0 /* own time of so many median steps is a pause */
+#define BUSY_PAUSE_NS 3e8 /* at least, where other programs take processors: for less than this */
 #define PAUSES_FEWEST 4
 #define PAUSES_MOST   2.0 /* times its share that one rank may have of them; of two ranks 1.5 */
 
@@ -32,7 +33,8 @@ static size_t row_longest(const struct pace_rows *c, size_t row, double *over)
 bool pace_rotates(const struct pace *pace, const struct pace_rows *c, struct pace_pauses *out)
 {
 	size_t kept = kept_rows(c);
-	double *values = must(calloc(2 * kept + 1, sizeof(*values))), all = 0, sum = 0, median;
+	double *values = must(calloc(2 * kept + 1, sizeof(*values))), all = 0, sum = 0, median,
+	       limit;
 	double *pauses = values + kept, most = c->n > 2 ? PAUSES_MOST : 1.5;
 	int *counts = must(calloc((size_t)c->n, sizeof(*counts)));
 
@@ -40,11 +42,12 @@ bool pace_rotates(const struct pace *pace, const struct pace_rows *c, struct pac
 	for (size_t i = 0; i < kept; i++)
 		all += values[i] = c->step[i];
 	median = kept ? sort_median(values, kept) : 0;
+	limit = fmax(PAUSE_STEPS * median, pace_busy(c, PACE_ALL) ? BUSY_PAUSE_NS : 0);
 	for (size_t i = 0; i < kept; i++) {
 		double over;
 		size_t m = row_longest(c, i, &over);
 
-		if (over < PAUSE_STEPS * median)
+		if (over < limit)
 			continue;
 		pauses[out->n++] = over;
 		sum += over;
@@ -55,8 +58,8 @@ bool pace_rotates(const struct pace *pace, const struct pace_rows *c, struct pac
 	out->share = all > 0 ? sum / all : 0;
 	free(values);
 	free(counts);
-	return !pace_busy(c, PACE_ALL) && kept >= PACE_FEWEST && out->n >= PAUSES_FEWEST &&
-	       out->ranks > 1 && out->most * c->n <= most * (double)out->n + c->n &&
+	return kept >= PACE_FEWEST && out->n >= PAUSES_FEWEST && out->ranks > 1 &&
+	       out->most * c->n <= most * (double)out->n + c->n &&
 	       out->share * 100 >= pace->percent;
 }
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # e2e_slow.sh: a slow rank is named, and no rank of a healthy run; --fail-slow, --slow-percent, --expect slow-rank.
 # shellcheck source=ci/tests/e2e/lib.sh
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/../e2e/lib.sh"
 
 # step FAULT ARGS: a step of 10 ms or more, 160 times
 step() {

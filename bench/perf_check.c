@@ -16,7 +16,7 @@ const struct collective *const collectives[] = {
 
 int check_expect(const struct options *options, struct error *err)
 {
-	char class[64], names[560];
+	char class[64], names[640];
 
 	if (!options->expect)
 		return 0;
@@ -24,7 +24,7 @@ int check_expect(const struct options *options, struct error *err)
 	if (!class[0] || class_known(class))
 		return 0;
 	return error_set(err, OUTCOME_USAGE, -EINVAL,
-			 "--expect %.60s: no class '%.40s': %s, outcomes", options->expect, class,
+			 "--expect %.40s: no class '%.40s': %s, outcomes", options->expect, class,
 			 class_list(names, sizeof(names)));
 }
 

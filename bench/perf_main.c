@@ -215,6 +215,9 @@ static struct monitor_config monitor_settings(const struct program *program)
 	return (struct monitor_config){
 		.key = program->launch->key,
 		.expect = o->expect,
+		.slow_percent = o->slow_percent,
+		.fail_slow = o->fail_slow ||
+			     (o->expect && strncmp(o->expect, "slow-rank", 9) == 0),
 		.decide = {
 			.deadlines = o->watch,
 			/* an explicit -T is exact; without records no cause can be found */

@@ -47,8 +47,10 @@ UNIT_TEST(test_grammar, "grammar of --expect")
 {
 	static const char *const good[] = { "hang:missing-call",     "hang:missing-call:3",
 					    "hang:missing-call:1,3", "hang:missing-call:3,1",
-					    "died:oom2:0",	     "slow:x:999999999" };
+					    "died:oom2:0",	     "slow:x:999999999",
+					    "slow-rank:1",	     "hang:3,1" };
 	static const char *const bad[] = { "ok:x",
+					   "ok:1",
 					   "",
 					   ":",
 					   "hang:",
@@ -127,6 +129,8 @@ UNIT_TEST(test_exit_code, "exit codes")
 		{ "hang:missing-call:3", OUTCOME_HANG, "missing-call", "1,3", 1 },
 		{ "hang:missing-call:1,3", OUTCOME_HANG, "missing-call", "3", 1 },
 		{ "hang:missing-call:1,3", OUTCOME_HANG, "missing-call", "1,3", 0 },
+		{ "hang:3", OUTCOME_HANG, "missing-call", "3", 0 },
+		{ "slow-rank:1", OUTCOME_SLOW_RANK, "slow-rank", "3", 1 },
 		{ "hang:missing-call:3,1", OUTCOME_HANG, "missing-call", "1,3", 0 },
 		{ "hang:missing-call:3", OUTCOME_HANG, "missing-call", "", 1 },
 		{ "hang:missing-call:3", OUTCOME_HANG, "missing-call", "3,x", 1 },

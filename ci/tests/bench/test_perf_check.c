@@ -14,8 +14,8 @@ UNIT_TEST(test_expect, "--expect names an outcome, and a class that a verdict ca
 		{ "hang:missing-call", NULL },
 		{ "hang:missing-call:1,2", NULL },
 		{ "died:rank-killed", NULL },
-		{ "hang:missing-cal:1", "--expect hang:missing-cal:1: no class 'missing-cal'" },
-		{ "died:slowly", "--expect died:slowly: no class 'slowly'" },
+		{ "hang:missing-cal:1", "--expect hang:missing-cal:1: no such class" },
+		{ "died:slowly", "--expect died:slowly: no such class" },
 	};
 
 	UNIT_ROWS(row, table) {

@@ -337,7 +337,7 @@ UNIT_TEST(test_class_names, "names of classes")
 					     "wrong-data", "ok" };
 	static const char *const unknown[] = { "", "nosuchclass", "missing", "missing-call ",
 					       "rank" };
-	char list[512];
+	char list[600];
 
 	for (size_t i = 0; i < LENGTH(known); i++)
 		UNIT_ALL(class_known(known[i]), !class_known(unknown[i]));

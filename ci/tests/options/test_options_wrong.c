@@ -49,7 +49,7 @@ static const struct {
 	{ "must be a power of two", { "--align 24" } },
 	{ "must be a whole number from 0 to 4294967295", { "--seed -1" } },
 	{ "must be a number from 0.01 to 100", { "--ci 0" } },
-	{ "must be ok, or OUTCOME[:CLASS[:RANKS]]", { "--expect bang" } },
+	{ "must be ok, or OUTCOME[:CLASS][:RANKS]", { "--expect bang" } },
 	{ "must be ok, or", { "--expect ok:missing-call" } },
 	{ "unknown option", { "-q", "-?", "--frobnicate", "--frobnicate=3", "--usage" } },
 	{ "must be followed by a value", { "--minb", "-b", "--maxbytes" } },

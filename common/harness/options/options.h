@@ -60,6 +60,8 @@ struct options {
 		int unalign;		  /* -u elements */
 		int blocking;		  /* -z 0..3 */
 		int timeout;		  /* -T seconds, 0: automatic deadlines */
+		double slow_percent;	  /* of a step: a rank that is so much slower is named */
+		bool fail_slow;		  /* --fail-slow: such a rank makes exit 15 */
 		double silent, partition; /* seconds without a sign of life of a host: until a
 					   * warning, until a verdict */
 		int parallel_init;	  /* -p; accepted: each rank is a process, and all start in

@@ -9,7 +9,7 @@ struct error {
 	int rank;	      /* -1 while unknown */
 	int line;
 	const char *file;
-	char text[600]; /* one line, no newline; names what failed and what would be valid */
+	char text[760]; /* one line, no newline; names what failed and what would be valid */
 };
 
 /* Stores the error if it is the first, and returns `code` either way, so that callers can `return

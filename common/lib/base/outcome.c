@@ -83,7 +83,7 @@ static bool ranks_within(const char *a, const char *b)
 static int expect_parse(const char *spec, struct expectation *expected)
 {
 	static const char grammar[] =
-		"^([a-z-]{1,15})(:([a-z0-9-]+)(:([0-9]{1,9}(,[0-9]{1,9})*))?)?$";
+		"^([a-z-]{1,15})(:([a-z][a-z0-9-]*))?(:([0-9]{1,9}(,[0-9]{1,9})*))?$";
 	regmatch_t part[6]; /* 1: outcome, 3: class, 5: ranks */
 	char name[16];
 	regex_t regex;
@@ -104,7 +104,8 @@ static int expect_parse(const char *spec, struct expectation *expected)
 	}
 	if (part[5].rm_so >= 0)
 		expected->ranks = spec + part[5].rm_so;
-	if (expected->outcome < 0 || (expected->outcome == OUTCOME_OK && expected->class_len))
+	if (expected->outcome < 0 ||
+	    (expected->outcome == OUTCOME_OK && (expected->class_len || *expected->ranks)))
 		return -EINVAL; /* "ok" has no class and no ranks */
 	return 0;
 }

@@ -30,7 +30,7 @@ int outcome_parse(const char *name);
  * nothing. */
 enum outcome outcome_worse(enum outcome a, enum outcome b);
 
-/* Checks --expect OUTCOME[:CLASS[:RANKS]]: 0 for a valid spec, else -EINVAL. RANKS is a list as in
+/* Checks --expect OUTCOME[:CLASS][:RANKS]: 0 for a valid spec, else -EINVAL. RANKS is a list as in
  * "1,3". "ok" has neither class nor ranks. */
 int expect_check(const char *spec);
 

@@ -49,6 +49,9 @@
 	row(WATCHER_HELD, "watcher-held", false) /* stopped, frozen or traced */ \
 	row(MONITOR_GONE, "monitor-gone", false) /* a host's monitor was killed */ \
 	row(LAUNCHER_GONE, "launcher-gone", false) /* mpirun, or orted: killed */ \
+	row(SLOW_RANK, "slow-rank", false) /* alive, and the others wait for it all the time */ \
+	row(SLOW_HOST, "slow-host", false) /* all ranks of a host are */ \
+	row(SLOW_JOB, "slow-job", false) /* all ranks alike, since some call */ \
 	row(UNEXPLAINED, "unexplained", false) /* a hang for which no cause was found */ \
 	row(DIED, "rank-died", true) \
 	row(ERROR, "error", true) /* a rank left with an error, whichever outcome that makes */

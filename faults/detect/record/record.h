@@ -230,6 +230,30 @@ struct record_program {
 	char text[RECORD_SAID];	  /* the newest of these, each at its number modulo the size */
 };
 
+/* When a rank came to a call and when it was through, on its own clock. The calls of a communicator are sampled
+ * alike on all its ranks, without agreement: record_sampled says of which numbers. For observers alone: no file
+ * holds them. */
+#define RECORD_SAMPLES	  1024 /* a power of two */
+#define RECORD_SAMPLE_MAX 1000 /* about so many a second: above that fewer of the calls */
+enum record_clock { RECORD_CLOCK_HOST, RECORD_CLOCK_DEVICE };
+
+struct record_sample {
+	_Atomic uint64_t
+		number; /* of the rank's samples, from 1; stored last, 0 while it is rewritten */
+	uint64_t id;	/* record_init.id of the communicator */
+	uint64_t seq;	/* number of the call on it */
+	uint64_t arrived_ns, through_ns;
+	uint64_t
+		own_ns; /* outside of calls, from the end of one to the arrival at the next, added up so far */
+	uint64_t count; /* elements */
+	uint16_t comm;
+	uint16_t site;
+	uint8_t kind;  /* enum call_kind */
+	uint8_t dtype; /* enum dtype */
+	uint8_t clock; /* enum record_clock, of the two stamps */
+	uint8_t unused;
+};
+
 /* The words that others read while they change: one that stands for nothing else, and one that comes
  * after all that it stands for. A reader gets the latter. */
 #define record_put(word, value)	    atomic_store_explicit(word, value, memory_order_relaxed)
@@ -258,7 +282,22 @@ struct record_memory {
 	struct record_mark marks[RECORD_COMMS][RECORD_MARKS];  /* by calls / RECORD_STRIDE */
 	struct record_site sites[RECORD_SITES];		       /* since version 5 */
 	struct record_program program;
+	_Atomic uint64_t sampled; /* samples so far */
+	_Alignas(64) struct record_sample
+		samples[RECORD_SAMPLES]; /* number n at n % RECORD_SAMPLES */
 };
+
+/* Returns true if call `seq` of the communicator `id` belongs to the 1 of 2^shift calls that are sampled. A
+ * call that is sampled at one shift is at all smaller ones, so that ranks with different shifts still meet. The finaliser is
+ * that of splitmix64 (Steele, Lea, Flood 2014). */
+static inline bool record_sampled(uint64_t id, uint64_t seq, unsigned shift)
+{
+	uint64_t x = id ^ seq * 0x9e3779b97f4a7c15ull;
+
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+	return ((x ^ x >> 31) & ((1ull << shift) - 1)) == 0;
+}
 
 /* The mark of that many collectives, a multiple of RECORD_STRIDE, unless it was overwritten. */
 static inline const struct record_mark *record_mark_of(const struct record_memory *memory,

@@ -89,6 +89,7 @@ static void begin_wait(struct recorder *recorder, const char *what, double secon
 	if (seconds > 0 && recorder->timeout > (work ? seconds : 0))
 		seconds = recorder->timeout;
 	seconds *= recorder->stretch;
+	recorder->wait_ticket = work ? UINT64_MAX : recorder->memory->header.issued_ticket;
 	wait->since_ns = now;
 	wait->work = work;
 	wait->deadline_ns = seconds > 0 ? now + (uint64_t)(seconds * 1e9) : 0;
@@ -113,6 +114,9 @@ static void recorder_leave(void *ctx)
 	struct recorder *recorder = ctx;
 	struct record_wait *wait = &recorder->memory->header.wait;
 
+	/* what came before a wait for all others makes no rank late to a call */
+	if (recorder->wait_ticket == recorder->memory->header.issued_ticket && !recorder->inside)
+		recorder->end_ns = clock_ns();
 	record_publish(&wait->deadline_ns, 0);
 	record_publish(&wait->sequence, (wait->sequence + 1) & ~1u);
 	beat(&recorder->memory->header);
@@ -187,6 +191,57 @@ static void count_call(struct record_memory *memory, const struct record *r, uin
 			 hash);
 }
 
+#define RATE_CALLS 256 /* from one look at the rate of calls to the next */
+
+/* A call begins: the time since the last one ended was the rank's own. */
+static void begin_own(struct recorder *recorder, uint64_t ticket, uint64_t now)
+{
+	uint64_t took = now - recorder->rate_ns;
+
+	if (!recorder->inside && recorder->end_ns)
+		recorder->own_ns += now - recorder->end_ns;
+	recorder->inside = true;
+	if (ticket % RATE_CALLS)
+		return;
+	for (recorder->shift = 0; recorder->shift < 20 && RATE_CALLS * 1000000000ull >>
+								  recorder->shift >
+								  took * RECORD_SAMPLE_MAX;)
+		recorder->shift++;
+	recorder->rate_ns = now;
+}
+
+/* A call is through. */
+static void end_own(struct recorder *recorder, const struct record *r, uint64_t now)
+{
+	struct record_memory *memory = recorder->memory;
+	uint64_t id = memory->header.inits[r->comm % RECORD_COMMS].id, number = memory->sampled + 1;
+	struct record_sample *sample = &memory->samples[number % RECORD_SAMPLES];
+
+	if (recorder->depth == 0) {
+		recorder->end_ns = now;
+		recorder->inside = false;
+	}
+	/* a send of a group goes on after its return */
+	if (!recorder->blocking || (recorder->depth && call_is_pair(r->kind)) ||
+	    !record_sampled(id, r->seq, recorder->shift))
+		return;
+	record_put(&sample->number, 0);
+	atomic_thread_fence(memory_order_release);
+	sample->id = id;
+	sample->seq = r->seq;
+	sample->arrived_ns = r->enqueued_ns;
+	sample->through_ns = now;
+	sample->own_ns = recorder->own_ns;
+	sample->count = r->count;
+	sample->comm = r->comm;
+	sample->site = r->site;
+	sample->kind = r->kind;
+	sample->dtype = r->dtype;
+	sample->clock = RECORD_CLOCK_HOST;
+	record_publish(&sample->number, number);
+	record_publish(&memory->sampled, number);
+}
+
 static uint64_t recorder_call(void *ctx, const struct call *call)
 {
 	struct recorder *recorder = ctx;
@@ -216,6 +271,7 @@ static uint64_t recorder_call(void *ctx, const struct call *call)
 	if (call->kind == CALL_ALLTOALLV && call->send_counts)
 		keep_counts(recorder, call, r->seq);
 	r->enqueued_ns = clock_ns();
+	begin_own(recorder, ticket, r->enqueued_ns);
 	record_put(&r->returned_ns, 0);
 	record_put(&r->replays, 0);
 	record_put(&r->state, RECORD_ISSUING);
@@ -262,11 +318,13 @@ static void recorder_returned(void *ctx, uint64_t ticket, int rc)
 {
 	struct recorder *recorder = ctx;
 	struct record *r = slot_of(recorder->memory, ticket);
+	uint64_t now = clock_ns();
 
 	if (rc < 0)
 		r->flags |= RECORD_FAILED;
-	record_put(&r->returned_ns, clock_ns());
+	record_put(&r->returned_ns, now);
 	record_publish(&r->state, RECORD_RETURNED);
+	end_own(recorder, r, now);
 }
 
 static void recorder_group(void *ctx, enum group_event event)
@@ -277,6 +335,10 @@ static void recorder_group(void *ctx, enum group_event event)
 	recorder->depth += event == GROUP_BEGUN ? 1 : event == GROUP_ENDED ? -1 : 0;
 	if (event != GROUP_BEGUN && recorder->depth == (event == GROUP_ENDING) && r->ticket != 0)
 		record_publish(&r->state, event == GROUP_ENDING ? RECORD_CLOSING : RECORD_RETURNED);
+	if (event == GROUP_ENDED && recorder->depth == 0) {
+		recorder->end_ns = clock_ns();
+		recorder->inside = false;
+	}
 }
 
 static void recorder_completed(void *ctx)

@@ -24,5 +24,6 @@ enum message {
 	MESSAGE_STATUS, /* a question to a hangar_run, and its answer, text; between leaders the answer is a JOIN */
 	MESSAGE_LINES, /* root to leader of a hangar_run: the verdict's lines, which it prints too */
 	MESSAGE_LEAVE, /* between leaders: a signal told this one to end */
+	MESSAGE_PACE,  /* leader to root: struct pace_sample of its ranks */
 	MESSAGE_LIFE,  /* leader to root, first and last over a second connection: token, views */
 };

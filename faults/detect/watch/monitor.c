@@ -25,6 +25,7 @@ int monitor_open(struct monitor *m, const struct monitor_config *config,
 	m->up.fd = m->up.passed_fd = -1;
 	m->root = NO_NODE;
 	decide_open(&m->decide, &config->decide, clock_ns());
+	pace_watch_open(&m->pace, config->slow_percent);
 	rc = members_join(m, memory_fd);
 	if (rc < 0) {
 		monitor_close(m);
@@ -39,6 +40,7 @@ void monitor_close(struct monitor *m)
 	members_release(m);
 	nodes_release(m);
 	decide_release(&m->decide);
+	pace_watch_release(&m->pace);
 	if (m->asking_fd >= 0)
 		close(m->asking_fd);
 }
@@ -52,6 +54,8 @@ void monitor_forget(struct monitor *m)
 	nodes_release(m);
 	m->listen_fd = listen_fd;
 	m->ended = m->desynced = false;
+	pace_watch_release(&m->pace);
+	pace_watch_open(&m->pace, m->config.slow_percent);
 	decide_release(&m->decide);
 	decide_open(&m->decide, &m->config.decide, clock_ns());
 }
@@ -240,6 +244,19 @@ static void compare_lines(struct monitor *m, uint64_t now)
 	m->compare_ns = now + (took > COMPARE_NS / 100 ? 100 * took : COMPARE_NS);
 }
 
+/* The root judges; other leaders hand on what they see. */
+static void look_at_pace(struct monitor *m)
+{
+	struct pace_watch *pace = &m->pace;
+
+	pace->sends = m->root.known || (m->nranks && m->memories[0]->header.node > 0);
+	pace_watch_look(pace, m->memories, m->nranks, clock_ns());
+	if (pace->nsent && m->root.link.fd >= 0)
+		link_send(&m->root.link, MESSAGE_PACE, pace->sent,
+			  (uint32_t)(pace->nsent * sizeof(*pace->sent)), -1);
+	pace->nsent = 0;
+}
+
 static void decide_and_act(struct monitor *m)
 {
 	struct decision d = decide(&m->decide, &m->input);
@@ -283,6 +300,7 @@ static void step_leader(struct monitor *m, const struct supervised *child, uint6
 	nodes_beat(m, now);
 	compare_calls(m);
 	compare_lines(m, clock_ns());
+	look_at_pace(m);
 	m->input.desync = m->desynced ? &m->desync : NULL;
 	m->input.ranks = m->ranks;
 	m->input.nranks = m->nranks;

@@ -12,6 +12,7 @@
 #include <poll.h>
 
 #include "base/error.h"
+#include "pace/pace_watch.h"
 #include "process/cgroup.h"
 #include "process/supervisor.h"
 #include "record/record.h"
@@ -81,6 +82,8 @@ struct monitor_config {
 	const char *expect; /* --expect, or NULL */
 	struct decide_config decide;
 	struct monitor_client client;
+	double slow_percent; /* of a step: a rank that is so much slower is named; 0: none is */
+	bool fail_slow;	     /* and makes the outcome, of a run that is well otherwise */
 };
 
 struct monitor_peer {
@@ -168,6 +171,7 @@ struct monitor {
 	bool replaced;	     /* the first leader, running again: it decides nothing any more */
 	char late[256];	     /* ranks that were printed as late, "1,3"; "-": none */
 	uint64_t compare_ns; /* when compare() is next asked */
+	struct pace_watch pace; /* leader: of this host's ranks */
 	bool leaves; /* leader: a signal told this process to end, and the other leaders know */
 	bool ended;
 	int exit_code;

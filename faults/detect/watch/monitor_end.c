@@ -104,7 +104,8 @@ static char *say(struct monitor *m, const struct verdict *verdict, const struct 
 	struct rank_view *named = named_views(m, views, n);
 
 	verdict_print(f, verdict);
-	summary_print(f, "# ", verdict, named, n);
+	if (verdict->outcome != OUTCOME_SLOW_RANK) /* the lines about pace say it */
+		summary_print(f, "# ", verdict, named, n);
 	free(named);
 	fclose(f);
 	fputs(text, stdout);
@@ -172,6 +173,24 @@ static size_t lost_links(const struct monitor *m, int *links, size_t room)
 	return n;
 }
 
+/* A run that is well otherwise: slow ranks are printed, and make the outcome where that is asked for. */
+static void judge_pace(struct monitor *m, struct verdict *verdict)
+{
+	char ranks[sizeof(verdict->ranks)];
+	enum diagnosis_class class;
+
+	if (verdict->outcome != OUTCOME_OK && verdict->outcome != OUTCOME_SLOW)
+		return;
+	class = pace_watch_end(&m->pace, m->memories, m->nranks, ranks, sizeof(ranks));
+	if (class == CLASS_OUTCOME || !m->config.fail_slow)
+		return;
+	verdict->outcome = OUTCOME_SLOW_RANK;
+	verdict->class = class;
+	verdict->side = SIDE_HOST;
+	verdict->confidence = CONFIDENCE_PROVED;
+	snprintf(verdict->ranks, sizeof(verdict->ranks), "%s", ranks);
+}
+
 /* Prints the verdict and ends the run everywhere. `closer`: there is evidence to save. The diagnoser looks after the
  * line where watchers are lost: mpirun ends the job a second after a supervisor's death. */
 static void end(struct monitor *m, struct verdict *verdict, const struct rank_view *views, size_t n,
@@ -181,6 +200,7 @@ static void end(struct monitor *m, struct verdict *verdict, const struct rank_vi
 	int lost[HANGUP_HOSTS];
 	char *lines = NULL;
 
+	judge_pace(m, verdict);
 	if (closer && client->reserve_folder)
 		client->reserve_folder(client->ctx, verdict, m->root.known ? m->input.name : NULL);
 	if (verdict->outcome != OUTCOME_OK && verdict->outcome != OUTCOME_USAGE &&

@@ -440,6 +440,9 @@ static int take_message(struct monitor *m, struct monitor_node *node,
 	case MESSAGE_LEAVE:
 		node->host.left = true;
 		return 0;
+	case MESSAGE_PACE:
+		pace_watch_take(&m->pace, node->host.name, message->payload, message->bytes);
+		return 0;
 	default:
 		return -EPROTO;
 	}

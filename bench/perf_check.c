@@ -24,8 +24,8 @@ int check_expect(const struct options *options, struct error *err)
 	if (!class[0] || class_known(class))
 		return 0;
 	return error_set(err, OUTCOME_USAGE, -EINVAL,
-			 "--expect %.40s: no class '%.40s': %s, outcomes", options->expect, class,
-			 class_list(names, sizeof(names)));
+			 "--expect %.60s: no such class; there are %s, and outcomes",
+			 options->expect, class_list(names, sizeof(names)));
 }
 
 const char *program_schedule(const struct program *program)

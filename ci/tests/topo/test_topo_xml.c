@@ -4,7 +4,7 @@
 #include "rig/unit.h"
 
 static struct topo_system sys;
-static char says[600]; /* why it was refused */
+static char says[sizeof(((struct error *)0)->text)]; /* why it was refused */
 
 static int parse(const char *text)
 {

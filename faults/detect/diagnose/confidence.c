@@ -30,18 +30,6 @@ static bool has_own_plan(const struct rule_ctx *ctx, const struct deviation *fir
 		       call_in_pairs(progress_reference(a, first->high));
 }
 
-/* Ranks that have not come to call `seq` could change what most of all ranks made there. */
-static bool is_made_by_few(const struct progress_comm *a, uint64_t seq)
-{
-	const struct record *reference = progress_reference(a, seq);
-	uint64_t sig = reference ? progress_signed(a, reference) : 0;
-	int n = 0;
-
-	for (int i = 0; i < a->nranks; i++)
-		n += sig && progress_sig(a, i, seq) == sig;
-	return 2 * n <= a->nranks;
-}
-
 /* A send or receive too few leaves others waiting for it, one too many the rank itself. Returns true if it is the
  * other way round for this deviation, in a hang, or if one call is all that it has in common with others. */
 static bool pairs_oppose(const struct rule_ctx *ctx, const struct rank_set *culprits,
@@ -65,10 +53,10 @@ unsigned reasons_of_deviation(const struct rule_ctx *ctx, const struct rank_set 
 	bool field = first->kind == DEVIATION_FIELD;
 
 	return reason_if(tied, REASON_NO_MAJORITY) |
-	       reason_if(field && is_made_by_few(ctx->comm, first->high), REASON_FEW_MADE) |
+	       reason_if(field && progress_made_by_few(ctx->comm, first->high), REASON_FEW_MADE) |
 	       reason_if(first->kind == DEVIATION_UNCLEAR &&
 				 (tied || !ctx->comm->any_program ||
-				  is_made_by_few(ctx->comm, first->high)),
+				  progress_made_by_few(ctx->comm, first->high)),
 			 REASON_UNCLEAR) |
 	       reason_if(has_own_plan(ctx, first, rank), REASON_OWN_PLANS) |
 	       reason_if(pairs_oppose(ctx, culprits, first, rank), REASON_PAIRS_OPPOSE);

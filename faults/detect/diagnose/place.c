@@ -3,17 +3,6 @@
 
 #include "base/call_value.h"
 
-/* No culprit, and made call `seq` as the reference has it. */
-static bool made_ours(const struct progress_comm *a, const struct rank_set *culprits, int rank,
-		      uint64_t seq, const struct record *ours)
-{
-	const struct track *t = &a->tracks[rank];
-	uint64_t sig = progress_sig(a, rank, seq);
-
-	return t->known && !culprits->in[rank] && t->last >= seq &&
-	       (!sig || sig == progress_signed(a, ours));
-}
-
 const char *common_call(const struct rule_ctx *ctx, const struct rank_set *culprits, uint64_t seq,
 			size_t *n)
 {
@@ -26,7 +15,7 @@ const char *common_call(const struct rule_ctx *ctx, const struct rank_set *culpr
 		/* of large runs records are on disk: none is looked at without need */
 		const struct record *r = pairs ? progress_call(a, i, seq) : NULL;
 
-		if (!made_ours(a, culprits, i, seq, ours))
+		if (culprits->in[i] || !progress_made_alike(a, i, seq, ours))
 			continue;
 		++*n;
 		first = first ? first : r;
@@ -126,23 +115,6 @@ void place_own(const struct rule_ctx *ctx, struct finding *f)
 		       call_words(ctx->evidence, low));
 }
 
-/* Returns true if the ranks that `in` waits for are all marked. */
-static bool awaits_only(const struct progress *p, const struct pending_call *in, const bool *marked)
-{
-	bool any = false;
-
-	for (int i = 0; i < in->members->nranks; i++) {
-		int rank = members_rank(in->members, i);
-
-		if (rank < 0 || !pending_waits_for(p, in, rank))
-			continue;
-		if (!marked[rank])
-			return false;
-		any = true;
-	}
-	return any;
-}
-
 /* Where the culprits are awaited in a call of another communicator than the one at hand, and not in one of
  * that: there (PyTorch's dumps of two H200: mixed/half). */
 static bool place_elsewhere(const struct rule_ctx *ctx, struct finding *f)
@@ -155,7 +127,7 @@ static bool place_elsewhere(const struct rule_ctx *ctx, struct finding *f)
 		const struct pending_call *in =
 			f->culprits.in[i] ? NULL : progress_at(ctx->played, i);
 
-		if (!in || !awaits_only(ctx->played, in, f->culprits.in))
+		if (!in || !progress_awaits_only(ctx->played, in, f->culprits.in))
 			continue;
 		if (in->members == ctx->members)
 			return false;

@@ -55,28 +55,13 @@ const struct record *note_open_pairs(const struct rule_ctx *ctx, struct finding 
 	return first;
 }
 
-/* Returns true if the partner came to the end of a group with, as its last call, the other half of the one before `own`, and comes
- * no further: it left its part of `own` out, or that is one too many. */
-static bool is_out_of_group(const struct rule_ctx *ctx, int rank, const struct record *own)
-{
-	const struct rank_view *v = &ctx->evidence->ranks[own->peer].view;
-	const struct record *last = ctx->comm->tracks[own->peer].final;
-	const struct record *met =
-		own > ctx->comm->tracks[rank].oldest && own[-1].comm == own->comm ? own - 1 : NULL;
-
-	return call_in_pairs(last) && call_in_pairs(met) && last->peer == rank &&
-	       met->peer == own->peer && last->kind == own->kind && met->kind != own->kind &&
-	       progress_fits(last, met) && !(last->flags | own->flags | met->flags) &&
-	       (last->state == RECORD_CLOSING || view_finished(v)) && v->completed < last->ticket;
-}
-
 bool report_unequal(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct record *met = NULL, *own = note_open_pairs(ctx, f, &met);
 
 	for (int i = 0; !own && i < ctx->comm->nranks; i++) {
 		own = progress_open_pair(ctx->comm, i, &met);
-		if (!own || met || !is_out_of_group(ctx, i, own)) {
+		if (!own || met || !progress_out_of_group(ctx->comm, i, own)) {
 			own = NULL;
 			continue;
 		}

@@ -415,3 +415,20 @@ bool missing_passed(const struct missing *missing, const struct rank_view *v)
 		return true;
 	return v->waiting && missing->what && strcmp(v->what, missing->what) != 0;
 }
+
+bool progress_awaits_only(const struct progress *p, const struct pending_call *in,
+			  const bool *marked)
+{
+	bool any = false;
+
+	for (int i = 0; i < in->members->nranks; i++) {
+		int rank = members_rank(in->members, i);
+
+		if (rank < 0 || !pending_waits_for(p, in, rank))
+			continue;
+		if (!marked[rank])
+			return false;
+		any = true;
+	}
+	return any;
+}

@@ -314,3 +314,23 @@ uint64_t progress_run_start(const struct progress_comm *a, uint64_t seq)
 		seq--;
 	return seq;
 }
+
+bool progress_made_alike(const struct progress_comm *a, int rank, uint64_t seq,
+			 const struct record *ours)
+{
+	const struct track *t = &a->tracks[rank];
+	uint64_t sig = progress_sig(a, rank, seq);
+
+	return t->known && t->last >= seq && (!sig || sig == progress_signed(a, ours));
+}
+
+bool progress_made_by_few(const struct progress_comm *a, uint64_t seq)
+{
+	const struct record *reference = progress_reference(a, seq);
+	uint64_t sig = reference ? progress_signed(a, reference) : 0;
+	int n = 0;
+
+	for (int i = 0; i < a->nranks; i++)
+		n += sig && progress_sig(a, i, seq) == sig;
+	return 2 * n <= a->nranks;
+}

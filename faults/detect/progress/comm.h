@@ -219,3 +219,15 @@ const struct record_counts *progress_counts(const struct progress_comm *comm, in
 					    uint64_t nth);
 /* The first alltoallv behind the `nth` of which some rank's amounts are kept, 0: there is none. */
 uint64_t progress_next_counts(const struct progress_comm *comm, uint64_t nth);
+
+/* Returns true if the rank made call `seq`, and no otherwise than `ours` as far as is known. */
+bool progress_made_alike(const struct progress_comm *a, int rank, uint64_t seq,
+			 const struct record *ours);
+
+/* Returns true if no more than half of all ranks made call `seq` as the reference has it: those that have not come to it
+ * could change the reference. */
+bool progress_made_by_few(const struct progress_comm *a, uint64_t seq);
+
+/* Returns true if the partner of `own`, an open send or receive of `rank`, came to the end of a group with, as its last call, the
+ * other half of the one before `own`, and comes no further: it left its part of `own` out, or that is one too many. */
+bool progress_out_of_group(const struct progress_comm *a, int rank, const struct record *own);

@@ -1,6 +1,7 @@
 /* pairs.c: sends and receives between two ranks: which rank waits for which, and which met and do not fit. */
 #include "base/stats.h"
 #include "progress/comm.h"
+#include "record/verdict.h"
 
 bool progress_in_pairs(const struct progress_comm *a, int rank)
 {
@@ -216,4 +217,17 @@ uint64_t progress_next_counts(const struct progress_comm *a, uint64_t nth)
 		}
 	}
 	return next;
+}
+
+bool progress_out_of_group(const struct progress_comm *a, int rank, const struct record *own)
+{
+	const struct rank_view *v = a->ranks[own->peer].view;
+	const struct record *last = a->tracks[own->peer].final;
+	const struct record *met =
+		own > a->tracks[rank].oldest && own[-1].comm == own->comm ? own - 1 : NULL;
+
+	return call_in_pairs(last) && call_in_pairs(met) && last->peer == rank &&
+	       met->peer == own->peer && last->kind == own->kind && met->kind != own->kind &&
+	       progress_fits(last, met) && !(last->flags | own->flags | met->flags) &&
+	       (last->state == RECORD_CLOSING || view_finished(v)) && v->completed < last->ticket;
 }

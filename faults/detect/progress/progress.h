@@ -339,3 +339,7 @@ enum arrivals progress_first_call(const struct progress *progress, int nranks);
 /* Returns true if the rank waits for ranks that never come: inside of init; with MISMATCH also
  * behind it; with ABSENT in communicator 0's first call. */
 bool progress_held_up(const struct rank_view *view, enum arrivals how);
+
+/* Returns true if `in` waits for some ranks, and all of these are marked (by their number in the run). */
+bool progress_awaits_only(const struct progress *p, const struct pending_call *in,
+			  const bool *marked);

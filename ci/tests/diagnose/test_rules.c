@@ -518,6 +518,19 @@ UNIT_TEST(test_same_line, "in the others' line")
 	}
 }
 
+/* A rank that aborted because it had waited for too long itself is not named for that. */
+UNIT_TEST(test_gave_up, "an abort that follows a wait")
+{
+	deed_set_up(CLASS_ABORTED);
+	finish();
+	CU_ASSERT(found.class == CLASS_ABORTED && !strcmp(found.ranks, "1"));
+	deed_set_up(CLASS_ABORTED);
+	strcpy(evidence.ranks[1].said,
+	       "DistBackendError: store->get got error: wait timeout after 14000ms");
+	finish();
+	CU_ASSERT(found.class != CLASS_ABORTED);
+}
+
 /* There is evidence of which each class is what the table makes of it; slow ranks are judged by pace, and by no rule. */
 UNIT_TEST(test_reached, "each class is reached")
 {

@@ -6,6 +6,8 @@
 #include "base/clock.h"
 
 #define SHORTEST_DEADLINE 0.5 /* seconds (measure/timing.h) */
+#define COMMAND_SECONDS                                                                            \
+	2.0 /* in which a command of the user ends: its rank comes late, and is not missing */
 
 int inject_init(struct injector *injector, const char *const *texts, int n, struct error *err)
 {
@@ -252,10 +254,13 @@ double inject_patience(const struct injector *injector)
 {
 	double factor = 1;
 
-	for (int i = 0; i < injector->nspecs; i++)
+	for (int i = 0; i < injector->nspecs; i++) {
 		if (injector->specs[i].fault->slow) /* two pauses may meet in one wait */
 			factor += injector->specs[i].slow.share +
 				  2 * injector->specs[i].slow.seconds / SHORTEST_DEADLINE;
+		if (strcmp(injector->specs[i].fault->name, "command") == 0)
+			factor += COMMAND_SECONDS / SHORTEST_DEADLINE;
+	}
 	return factor;
 }
 

@@ -13,8 +13,12 @@ static struct record_memory *memories[RANKS];
 static void set_up(int hosts, unsigned slow)
 {
 	for (int r = 0; r < RANKS; r++) {
-		struct record_memory *m = memories[r] = calloc(1, sizeof(*m));
+		struct record_memory *m = memories[r] =
+			aligned_alloc(_Alignof(struct record_memory), sizeof(*m));
 		uint64_t now = 1000000000;
+
+		CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+		memset(m, 0, sizeof(*m));
 
 		m->header.rank = r;
 		m->header.nranks = RANKS;

@@ -53,13 +53,16 @@ twin 2 log_dir &
 twin 3 save_barrier &
 twin 3 save_abort &
 twin 4 elastic_resize &
+wait # two cores start no more in --timeout
 twin 3 store_key &
 twin 3 store_late &
 twin 4 exit_alike &
 twin 3 group_subset &
+wait
 twin 3 pair_order &
 twin 3 stale_lock &
 twin 3 thread_lock &
+wait
 twin 3 spawn_raise &
 twin 3 nan_skip &
 twin 3 recv_thread &

@@ -180,15 +180,17 @@ UNIT_TEST(test_missing, "a rank that never came to init")
 	never_came(2, 'S', "pause", 0);
 	expect(OUTCOME_HANG, "init-missing-rank", "1,2", 0, "call", "proved");
 	CU_ASSERT_STRING_EQUAL(found.theirs, "no call");
-	/* it has never used NCCL; where its evidence may only be lost nothing says so */
-	for (int whole = 0; whole < 2; whole++) {
+	/* it has never used NCCL; where its evidence may only be lost, or it starts, nothing says so */
+	for (int whole = 0; whole < 3; whole++) {
 		at_init(4);
 		evidence.ranks[1].present = false;
+		evidence.ranks[1].starts = whole == 2;
 		strcpy(evidence.whole, whole ? "yes" : "");
 		diagnose(&evidence, &found);
-		CU_ASSERT_STRING_EQUAL(found.ranks, whole ? "1" : "-");
-		CU_ASSERT_EQUAL(found.class == CLASS_INIT_MISSING, whole);
+		CU_ASSERT_STRING_EQUAL(found.ranks, whole == 1 ? "1" : "-");
+		CU_ASSERT_EQUAL(found.class == CLASS_INIT_MISSING, whole == 1);
 	}
+	evidence.ranks[1].starts = false;
 	evidence.whole[0] = '\0';
 }
 

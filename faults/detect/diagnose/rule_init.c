@@ -116,6 +116,8 @@ static bool some_never_came(const struct rule_ctx *ctx, struct finding *f)
 	for (int i = 0; i < e->nranks; i++) {
 		const struct rank_view *v = view_of(ctx, i);
 
+		if (e->ranks[i].starts)
+			return false;
 		if (!e->ranks[i].present)
 			rank_set_add(&f->culprits, i);
 		else if (v->comm_state != RECORD_COMM_INIT || v->init_nranks != e->nranks)

@@ -30,6 +30,7 @@ struct evidence_rank {
 		left_ns; /* when it began to end or aborted a communicator, on its host's clock; 0: unknown, or it runs */
 	int started_by;		      /* 1 + the rank whose process started this one; 0: none did */
 	struct python_process python; /* how to ask for that; zero: it is no Python, or not here */
+	bool starts; /* it has not used NCCL, and its process runs or is ready to: it may come yet */
 	uint64_t netns;		/* number of its network namespace (/proc/PID/ns/net), 0: unknown */
 	struct sockets sockets; /* its connections over TCP */
 	double cpu_share; /* of the last tenth of a second, in which it ran or was ready to; -1: unknown */

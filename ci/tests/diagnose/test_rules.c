@@ -531,6 +531,21 @@ UNIT_TEST(test_gave_up, "an abort that follows a wait")
 	CU_ASSERT(found.class != CLASS_ABORTED);
 }
 
+/* A rank that ends because a download of its own timed out is named all the same. */
+UNIT_TEST(test_own_timeout, "a time-out that is not the job's")
+{
+	deed_set_up(CLASS_EXITED);
+	strcpy(evidence.ranks[1].said,
+	       "requests.exceptions.ReadTimeout: Read timed out. (read timeout=10)");
+	finish();
+	CU_ASSERT(found.class == CLASS_EXITED && !strcmp(found.ranks, "1"));
+	deed_set_up(CLASS_EXITED);
+	strcpy(evidence.ranks[1].said,
+	       "torch.distributed.DistStoreError: wait timeout after 2000ms");
+	finish();
+	CU_ASSERT(found.class == CLASS_EXITED && !strcmp(found.ranks, "-"));
+}
+
 /* There is evidence of which each class is what the table makes of it; slow ranks are judged by pace, and by no rule. */
 UNIT_TEST(test_reached, "each class is reached")
 {

@@ -26,6 +26,7 @@ ends 0 '^# all_reduce on 1 node of 2 x H100' -t dgx-h100 --against "$work/table.
 ends 0 '268435456 .* 1230.00 .* 218.24 .* low$' -t dgx-h100 -c all_reduce --against "$work/table.txt"
 ends 2 'no row of a table of nccl-tests' -t dgx-h100 --against /etc/passwd
 ends 2 'one collective' -c all --against "$work/table.txt"
+ends 2 'one number of nodes' -N 1-4 --against "$work/table.txt"
 ends 2 'without --csv' --csv --against "$work/table.txt"
 ends 0 'NVLSTree' --topo dgx-h100 --nodes 16
 ends 0 'limited by: NICs of a node' --topo dgx-a100 --nodes 16 -c all_gather -e 1G --explain

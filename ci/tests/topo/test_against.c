@@ -24,6 +24,8 @@ UNIT_TEST(test_read, "tables")
 	} rows[] = {
 		{ RANK("0", "a") RANK("1", "a") RANK("2", "b") RANK("3", "b") NOW, 1, 4, 2, -1,
 		  29.88, 52.64 },
+		{ RANK("0", "a") RANK("1", "b") RANK("2", "a") RANK("3", "b") RANK("4", "ab") NOW,
+		  1, 5, 3, -1, 29.88, 52.64 },
 		{ "# Collective test starting: all_gather_perf\n" NONE NONE, 2, 0, 0,
 		  MODEL_ALL_GATHER, 29.88, 17.55 },
 		{ "$ mpirun ./alltoall_perf -b 8\n" OLD, 1, 0, 0, MODEL_ALLTOALL, 29.88, 52.64 },

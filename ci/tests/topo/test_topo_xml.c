@@ -189,6 +189,9 @@ UNIT_TEST(test_devices, "devices")
 		 !strcmp(sys.gpu[0].model->name, "H200"), !sys.by_sm, sys.p2p == TOPO_P2P_PCIE);
 	UNIT_ALL(parse(CPU(DEVICE("3", "0x030200", "0xffff", GPU90))) == 0,
 		 !strcmp(sys.gpu[0].model->name, "H100"), sys.by_sm, !sys.note[0]);
+	/* another GPU of the 5090's compute capability may have P2P */
+	UNIT_ALL(parse(CPU(DEVICE("3", "0x030200", "0xffff", "<gpu sm=\"120\"/>"))) == 0, sys.by_sm,
+		 sys.p2p == TOPO_P2P_PCIE);
 	UNIT_ALL(parse(CPU(DEVICE(
 			 "3", "0x030000", "0x2684",
 			 "<gpu sm=\"89\"/>") "<nic><net name=\"eth0\" speed=\"10000\"/><net "

@@ -57,21 +57,24 @@ static bool take_row(struct against *t, char *word[WORDS], int n)
 	return true;
 }
 
-/* "#  Rank  0 Group  0 Pid 123 on HOST device  0 ..." */
-static void take_rank(struct against *t, char *word[WORDS], int n, char last[128])
+/* "#  Rank  0 Group  0 Pid 123 on HOST device  0 ...": a rank, and its host among those so far (" a b "). */
+static void take_rank(struct against *t, char *word[WORDS], int n, char *hosts, size_t len)
 {
-	int rank = 0;
+	int at = 0;
+	char name[132];
 
-	while (rank + 1 < n && strcmp(word[rank], "Rank") != 0)
-		rank++;
-	if (rank + 1 >= n || !is_number(word[rank + 1]))
+	while (at + 1 < n && strcmp(word[at], "Rank") != 0)
+		at++;
+	if (at + 1 >= n || !is_number(word[at + 1]))
 		return;
 	t->nranks++;
-	for (int i = rank; i + 1 < n; i++)
-		if (strcmp(word[i], "on") == 0 && strcmp(last, word[i + 1]) != 0) {
-			snprintf(last, 128, "%.120s", word[i + 1]);
-			t->nhosts++;
-		}
+	while (at + 1 < n && strcmp(word[at], "on") != 0)
+		at++;
+	snprintf(name, sizeof(name), " %.128s ", at + 1 < n ? word[at + 1] : "");
+	if (at + 1 < n && !strstr(hosts, name)) {
+		text_add(hosts, len, "%s", name + 1);
+		t->nhosts++;
+	}
 }
 
 static void take_program(struct against *t, const char *line)
@@ -91,7 +94,7 @@ static void take_program(struct against *t, const char *line)
 
 int against_parse(struct against *t, const char *text)
 {
-	char line[1024], last[128] = "", *word[WORDS];
+	char line[1024], hosts[16384] = " ", *word[WORDS];
 
 	*t = (struct against){ .collective = -1 };
 	for (const char *at = text, *end; at; at = end ? end + 1 : NULL) {
@@ -102,7 +105,7 @@ int against_parse(struct against *t, const char *text)
 		if (t->collective < 0)
 			take_program(t, line);
 		if (strchr(line, '#') && strstr(line, "Rank"))
-			take_rank(t, word, words_of(line, word), last);
+			take_rank(t, word, words_of(line, word), hosts, sizeof(hosts));
 		else
 			take_row(t, word, words_of(line, word));
 	}
@@ -119,11 +122,7 @@ int against_read(struct against *t, const char *path, struct error *err)
 		return rc;
 	rc = against_parse(t, text);
 	free(text);
-	return rc > 0 ? 0
-		      : error_usage(err,
-				    "%s: no row of a table of nccl-tests (size, count, type, time, "
-				    "algbw, busbw)",
-				    path);
+	return rc > 0 ? 0 : error_usage(err, "%s: no row of a table of nccl-tests", path);
 }
 
 void against_fit(const struct against *t, const struct topo_system *sys, struct topo_change *change,
@@ -150,15 +149,14 @@ int against_show(const struct against *t, const struct model *model, unsigned co
 		 const struct predict_request *template, struct error *err)
 {
 	struct predict_request request = *template;
-	int coll = colls		? __builtin_ctz(colls)
-		   : t->collective >= 0 ? t->collective
-					: MODEL_ALL_REDUCE,
+	int coll = colls ? __builtin_ctz(colls) : (int)fmax(t->collective, MODEL_ALL_REDUCE),
 	    shown = 0;
 
 	request.collective = (enum model_coll)coll;
 	printf("# %s on %d node%s of %d x %s%s\n", model_coll_names[coll], model->nnodes,
 	       model->nnodes == 1 ? "" : "s", model->ppn, model->sys->gpu[0].model->name,
-	       colls || t->collective >= 0 ? "" : ": the table names no collective, -c does");
+	       colls || t->collective >= 0 ? ""
+					   : ": no collective is named in the table (-c NAME)");
 	if (t->nranks > 0 && t->nranks != model->nranks)
 		printf("# the table is of %d ranks, the prediction of %d: say -N and --gpus\n",
 		       t->nranks, model->nranks);

@@ -85,25 +85,25 @@ const struct topo_gpu_model *topo_gpu_model_sm(int sm)
 	return NULL;
 }
 
-/* NVIDIA's open-gpu-kernel-modules, g_nv_name_released.h. */
+/* pci.ids, and NVIDIA's g_nv_name_released.h; 0x2329, 0x2335, 0x2342, 0x2901, 0x2941, 0x3182 and 0x2b85 as hosts report them. An id that is
+ * missing here falls back to the compute capability. */
 const struct topo_gpu_model *topo_gpu_model_pci(int device)
 {
 	static const struct {
 		int device;
 		const char *name;
-	} ids[] = { { 0x1db1, "V100" },	    { 0x1db3, "V100" },	     { 0x1db4, "V100" },
-		    { 0x1db5, "V100" },	    { 0x1db6, "V100" },	     { 0x1db8, "V100" },
-		    { 0x20b0, "A100" },	    { 0x20b2, "A100" },	     { 0x20b3, "A100" },
-		    { 0x20b5, "A100" },	    { 0x20f1, "A100" },	     { 0x20b7, "A30" },
-		    { 0x20bd, "A800" },	    { 0x20f3, "A800" },	     { 0x20f5, "A800" },
-		    { 0x2321, "H100 NVL" }, { 0x2331, "H100 PCIe" }, { 0x2324, "H800" },
-		    { 0x2329, "H20" },	    { 0x2330, "H100" },	     { 0x2335, "H200" },
-		    { 0x2342, "GH200" },    { 0x2348, "GH200" },     { 0x2901, "B200" },
-		    { 0x2941, "GB200" },    { 0x3182, "B300" },	     { 0x31c2, "GB300" },
-		    { 0x1eb8, "T4" },	    { 0x2236, "A10" },	     { 0x2237, "A10G" },
-		    { 0x2235, "A40" },	    { 0x2230, "A6000" },     { 0x2204, "3090" },
-		    { 0x1e04, "2080 Ti" },  { 0x1e07, "2080 Ti" },   { 0x26b9, "L40S" },
-		    { 0x27b8, "L4" },	    { 0x2684, "4090" },	     { 0x2b85, "5090" } };
+	} ids[] = { { 0x1db1, "V100" },	     { 0x1db3, "V100" },    { 0x1db4, "V100" },
+		    { 0x1db5, "V100" },	     { 0x1db6, "V100" },    { 0x1db8, "V100" },
+		    { 0x20b0, "A100" },	     { 0x20b2, "A100" },    { 0x20b3, "A100" },
+		    { 0x20b5, "A100" },	     { 0x20f1, "A100" },    { 0x20b7, "A30" },
+		    { 0x20f3, "A800" },	     { 0x20f5, "A800" },    { 0x2321, "H100 NVL" },
+		    { 0x2331, "H100 PCIe" }, { 0x2324, "H800" },    { 0x2329, "H20" },
+		    { 0x2330, "H100" },	     { 0x2335, "H200" },    { 0x2342, "GH200" },
+		    { 0x2901, "B200" },	     { 0x2941, "GB200" },   { 0x3182, "B300" },
+		    { 0x1eb8, "T4" },	     { 0x2236, "A10" },	    { 0x2237, "A10G" },
+		    { 0x2235, "A40" },	     { 0x2230, "A6000" },   { 0x2204, "3090" },
+		    { 0x1e04, "2080 Ti" },   { 0x1e07, "2080 Ti" }, { 0x26b9, "L40S" },
+		    { 0x27b8, "L4" },	     { 0x2684, "4090" },    { 0x2b85, "5090" } };
 
 	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
 		if (ids[i].device == device)

@@ -102,8 +102,8 @@ static void check(struct argp_state *state, void *into)
 			state,
 			"--against prints its own table: without --csv, --explain, --all-algos, "
 			"--nccl-model and --failures");
-	if (job->against && (job->colls & (job->colls - 1)))
-		argument_refuse(state, "--against: one collective");
+	if (job->against && (job->colls & (job->colls - 1) || job->nodes_from != job->nodes_to))
+		argument_refuse(state, "--against: one collective, and one number of nodes");
 	if (job->explain && (job->csv || job->nccl_model))
 		argument_refuse(state,
 				"--explain is for the eye, one point of our model: without --csv "

@@ -471,7 +471,7 @@ int topo_parse_xml(struct topo_system *sys, const char *text, size_t size, const
 		shorten_ways(r);
 	}
 	for (int i = 0; i < sys->ngpus; i++)
-		if (sys->gpu[i].model && !topo_gpu_has_p2p(sys->gpu[i].model))
+		if (!sys->by_sm && sys->gpu[i].model && !topo_gpu_has_p2p(sys->gpu[i].model))
 			sys->p2p = TOPO_P2P_NONE;
 	rc = r->rc;
 	sys->full_gpus = sys->ngpus;

@@ -267,7 +267,7 @@ bool rule_missing(const struct rule_ctx *ctx, struct finding *f)
 	return found && !own;
 }
 
-/* One rank made a call on what all others, two at least, have given up: they come to it no more, whatever they wait for now. */
+/* One rank waits in a call on a communicator that all others, two at least, have destroyed or aborted: they never come to that call. */
 bool rule_left_alone(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct progress_comm *a = ctx->comm;

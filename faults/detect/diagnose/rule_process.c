@@ -134,16 +134,17 @@ static size_t count_alike(const struct rule_ctx *ctx)
 /* Returns true if these ends follow from others: several that no rank waits for in a call, or those that had waited for too long. */
 static bool is_no_cause(const struct rule_ctx *ctx, size_t alike)
 {
-	bool awaited = false, gave_up = alike > 0;
+	bool awaited = false, gave_up = true, any = false;
 
 	for (int i = 0; i < ctx->evidence->nranks; i++) {
 		const struct evidence_rank *r = &ctx->evidence->ranks[i];
 
 		awaited |= r->present && r->view.process < PROCESS_EXITED &&
 			   r->view.completed < r->view.issued;
+		any |= has_ended(r);
 		gave_up &= !has_ended(r) || evidence_gave_up(r);
 	}
-	return gave_up || (alike > 1 && !awaited);
+	return (any && gave_up) || (alike > 1 && !awaited);
 }
 
 /* No rank is the culprit: the ends are noted. */
@@ -156,7 +157,7 @@ static bool report_no_cause(const struct rule_ctx *ctx, struct finding *f)
 	while (!has_ended(&e->ranks[first]))
 		first++;
 	for (int i = 0; i < e->nranks; i++)
-		ends[i] = evidence_same_end(&e->ranks[first], &e->ranks[i]);
+		ends[i] = i == first || evidence_same_end(&e->ranks[first], &e->ranks[i]);
 	note(f, "%s %s: %.160s", ranks_words(e, ends, 40),
 	     evidence_gave_up(&e->ranks[first]) ? "gave up a wait" : "end alike",
 	     e->ranks[first].said);

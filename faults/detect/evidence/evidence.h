@@ -104,7 +104,7 @@ void evidence_take_program(struct evidence_rank *rank, const struct record_memor
 /* evidence_program.c: returns true if both said the same line of code and exception of their ends. */
 bool evidence_same_end(const struct evidence_rank *one, const struct evidence_rank *other);
 
-/* evidence_program.c: returns true if it said that it waited for too long. */
+/* evidence_program.c: returns true if it said that it waited too long for other ranks of its job. */
 bool evidence_gave_up(const struct evidence_rank *rank);
 
 /* evidence_program.c: returns true if a rank of any program has begun to end, or has given up this communicator. */

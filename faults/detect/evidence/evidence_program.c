@@ -168,7 +168,12 @@ bool evidence_communicates(const struct evidence_rank *rank)
 
 bool evidence_gave_up(const struct evidence_rank *rank)
 {
-	return strstr(rank->said, "imeout") || strstr(rank->said, "imed out");
+	static const char *const who[] = { "Dist", "c10d", "TCPStore", "atchdog", "gloo", "NCCL" };
+	bool late = strstr(rank->said, "imeout") || strstr(rank->said, "imed out"), job = false;
+
+	for (size_t i = 0; i < sizeof(who) / sizeof(who[0]); i++)
+		job |= strstr(rank->said, who[i]) != NULL;
+	return late && job; /* a download that timed out is a cause of its own */
 }
 
 bool evidence_leaves(const struct evidence_rank *rank, uint32_t comm)

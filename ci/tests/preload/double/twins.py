@@ -236,7 +236,8 @@ class DistStoreError(RuntimeError):
 
 def wait_for_writer():
     time.sleep(2)
-    raise DistStoreError("wait timeout after 2000ms, keys: /default_pg/0//checkpoint_30")
+    stack = "".join(f"\nframe #{i}: c10d::TCPStore::doWait({'x' * 120}) + 0x{i:x} (in libtorch_cpu.so)" for i in range(60))  # as PyTorch's
+    raise DistStoreError("wait timeout after 2000ms, keys: /default_pg/0//checkpoint_30" + stack)
 
 
 def store_key(late=-1):
@@ -244,6 +245,7 @@ def store_key(late=-1):
     for _ in range(30):
         all_reduce()
     if rank == late:
+        sys.stderr.write("a warning that says nothing of it\n")
         time.sleep(8)
     wait_for_writer()
 

@@ -1,4 +1,4 @@
-/* said.c: what the program writes to standard error is kept, the newest 4 KiB: that outlives it. So is a traceback at the beginning
+/* said.c: what the program writes to standard error is kept, the newest 4 KiB without stack frames of C++: that outlives it. So is a traceback at the beginning
  * of a file: torch.multiprocessing hands an exception to the parent so. All is handed on as it came. */
 #include "base/clock.h"
 #include "preload/library/library.h"
@@ -7,23 +7,45 @@
 ssize_t __write(int fd, const void *text, size_t bytes);
 size_t _IO_fwrite(const void *text, size_t size, size_t n, FILE *to);
 
+/* The bytes of the first line, its end included. */
+static size_t line_of(const char *text, size_t bytes)
+{
+	const char *end = memchr(text, '\n', bytes);
+
+	return end ? (size_t)(end - text) + 1 : bytes;
+}
+
+/* A line of the C++ stack that PyTorch writes behind a message: 40 of them would leave no room for the message. */
+static bool is_frame(const char *text, size_t bytes)
+{
+	return bytes > 7 && memcmp(text, "frame #", 7) == 0;
+}
+
 /* A signal handler may write, too: no lock is taken. */
 static void keep(const char *text, size_t bytes)
 {
 	struct session *s = session_nth(0);
 	struct record_program *p;
+	size_t kept = 0, older;
 	uint64_t at;
 
-	if (!s || bytes == 0)
+	for (size_t i = 0, n; i < bytes; i += n) {
+		n = line_of(text + i, bytes - i);
+		kept += is_frame(text + i, n) ? 0 : n;
+	}
+	if (!s || kept == 0)
 		return;
 	p = &s->recorder.memory->program;
-	if (bytes > RECORD_SAID) {
-		text += bytes - RECORD_SAID;
-		bytes = RECORD_SAID;
+	older = kept > RECORD_SAID ? kept - RECORD_SAID : 0;
+	at = atomic_fetch_add(&p->said, kept - older);
+	for (size_t i = 0, n; i < bytes; i += n) {
+		n = line_of(text + i, bytes - i);
+		for (size_t k = 0; k < n && !is_frame(text + i, n); k++)
+			if (older > 0)
+				older--;
+			else
+				p->text[at++ % RECORD_SAID] = text[i + k];
 	}
-	at = atomic_fetch_add(&p->said, bytes);
-	for (size_t i = 0; i < bytes; i++)
-		p->text[(at + i) % RECORD_SAID] = text[i];
 	record_publish(&p->said_ns, clock_ns());
 }
 

@@ -67,7 +67,7 @@ static void make_rows(struct pace_rows *c, uint64_t id, int n)
 	c->own = must(calloc(3 * figures, sizeof(*c->own)));
 	c->inside = c->own + figures;
 	c->starved = c->inside + figures;
-	c->last = must(calloc(3 * members + 2, sizeof(*c->last)));
+	c->last = must(calloc(4 * members + 2, sizeof(*c->last)));
 	for (int i = 0; i < n; i++)
 		c->ranks[i] = -1;
 }
@@ -99,7 +99,7 @@ static struct pace_open *open_row(struct pace_rows *c, uint64_t seq)
 	}
 	if (low < c->nopen && c->open[low].seq == seq)
 		return &c->open[low];
-	if (seq <= c->last[3 * c->n])
+	if (seq <= c->last[4 * c->n])
 		return NULL;
 	if (c->nopen == OPEN_ROWS) { /* a rank that is far behind, or makes no samples */
 		drop_open(c, OPEN_ROWS / 2);
@@ -118,13 +118,13 @@ static struct pace_open *open_row(struct pace_rows *c, uint64_t seq)
 static void close_row(struct pace_rows *c, const struct pace_open *open)
 {
 	size_t n = (size_t)c->n, row = c->rows % c->room;
-	uint64_t *seq = &c->last[3 * n], *amount = seq + 1;
+	uint64_t *seq = &c->last[4 * n], *amount = seq + 1;
 	uint64_t now = open->samples[0].amount << 8 | (uint64_t)open->samples[0].kind << 1 | 1;
 	double *steps = must(malloc(n * sizeof(*steps)));
 
 	for (size_t m = 0; m < n; m++) {
 		const struct pace_sample *s = &open->samples[m];
-		uint64_t *last = &c->last[3 * m];
+		uint64_t *last = &c->last[4 * m];
 
 		steps[m] = (double)(s->arrived_ns - last[0]);
 		c->own[row * n + m] = (float)(s->own_ns - last[1]);
@@ -133,6 +133,7 @@ static void close_row(struct pace_rows *c, const struct pace_open *open)
 		last[0] = s->arrived_ns;
 		last[1] = s->own_ns;
 		last[2] = s->starved_ns;
+		last[3] = s->part;
 		c->ranks[m] = s->rank;
 	}
 	c->clock = open->samples[0].clock;
@@ -150,10 +151,10 @@ static void close_row(struct pace_rows *c, const struct pace_open *open)
 /* Returns true if nothing in the sample speaks against the one before it of its rank. */
 static bool is_sound(const struct pace_rows *c, const struct pace_sample *s)
 {
-	const uint64_t *last = &c->last[3 * s->member];
+	const uint64_t *last = &c->last[4 * s->member];
 
 	return s->arrived_ns >= last[0] && s->own_ns >= last[1] && s->starved_ns >= last[2] &&
-	       s->own_ns - last[1] <= s->arrived_ns - last[0];
+	       s->part == last[3] && s->own_ns - last[1] <= s->arrived_ns - last[0];
 }
 
 static bool is_usable(const struct pace_sample *s)
@@ -178,10 +179,10 @@ void pace_add(struct pace *pace, const struct pace_sample *sample)
 	open->samples[sample->member] = *sample;
 	if (++open->came < c->n)
 		return;
-	for (int m = 0; m < c->n && c->last[3 * c->n]; m++)
+	for (int m = 0; m < c->n && c->last[4 * c->n]; m++)
 		sound = sound && is_sound(c, &open->samples[m]);
 	if (!sound) /* a clock that jumped, or a rank that began anew: the next call begins the time */
-		memset(c->last, 0, (3 * (size_t)c->n + 2) * sizeof(*c->last));
+		memset(c->last, 0, (4 * (size_t)c->n + 2) * sizeof(*c->last));
 	close_row(c, open);
 	/* samples of a rank come in order: calls before this one miss a rank for good */
 	drop_open(c, (size_t)(open - c->open) + 1);

@@ -25,6 +25,7 @@ struct pace_sample {
 	uint64_t starved_ns; /* ready to run without a processor, added up; 0: not known */
 	int32_t kind;	     /* enum call_kind */
 	int32_t clock;	     /* enum record_clock */
+	uint64_t part; /* as in record_sample: where it changes own time begins anew */
 	uint64_t
 		amount; /* elements and their type, in one number: calls of one amount are compared over time */
 };
@@ -46,7 +47,7 @@ struct pace_rows {
 	int32_t clock;
 	struct pace_open *open; /* calls to which not all have come; internal */
 	size_t nopen;
-	uint64_t *last; /* of each rank, the newest row: arrived, own, starved */
+	uint64_t *last; /* of each rank, the newest row: arrived, own, starved, part */
 };
 
 struct pace {

@@ -156,6 +156,7 @@ static void read_samples(struct pace_watch *w, const struct record_memory *memor
 					       .starved_ns = w->starved[i],
 					       .kind = s.kind,
 					       .clock = s.clock,
+					       .part = s.part,
 					       .amount = s.count << 8 | s.dtype };
 		if (w->sends) {
 			hand_on(w, &sample);

@@ -22,6 +22,7 @@
 #define LINGER_SECONDS 1.0	    /* after the command's end: others of the run may still come */
 #define SETTLE_NS      500000000ull /* others that were started with a rank have come, too */
 #define UNSEEN_NS      10000000000ull /* without NCCL for so long: a line */
+#define SLOW_PERCENT   5.0  /* of a step: a rank that is so much slower is named */
 #define MAX_FDS	       1024
 
 struct runner {
@@ -279,6 +280,7 @@ static int open_monitor(struct runner *r)
 			    .patience = { .look = fmin(LOOK_SECONDS, r->settings->timeout),
 					  .late = LATE_SECONDS,
 					  .hang = r->settings->timeout } },
+		.slow_percent = SLOW_PERCENT,
 		.client = diagnoser_client(&r->diagnoser),
 	};
 	struct error err = { .rank = -1 };

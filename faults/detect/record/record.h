@@ -245,13 +245,13 @@ struct record_sample {
 	uint64_t arrived_ns, through_ns;
 	uint64_t
 		own_ns; /* outside of calls, from the end of one to the arrival at the next, added up so far */
-	uint64_t count; /* elements */
+	uint64_t count; /* elements; 0: of several calls of one group, of which this is the last */
 	uint16_t comm;
 	uint16_t site;
 	uint8_t kind;  /* enum call_kind */
 	uint8_t dtype; /* enum dtype */
 	uint8_t clock; /* enum record_clock, of the two stamps */
-	uint8_t unused;
+	uint8_t part;  /* changes where calls were not sampled: what is own is not known from there on */
 };
 
 /* The words that others read while they change: one that stands for nothing else, and one that comes

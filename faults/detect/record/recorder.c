@@ -115,7 +115,8 @@ static void recorder_leave(void *ctx)
 	struct record_wait *wait = &recorder->memory->header.wait;
 
 	/* what came before a wait for all others makes no rank late to a call */
-	if (recorder->wait_ticket == recorder->memory->header.issued_ticket && !recorder->inside)
+	if (recorder->blocking && !recorder->inside &&
+	    recorder->wait_ticket == recorder->memory->header.issued_ticket)
 		recorder->end_ns = clock_ns();
 	record_publish(&wait->deadline_ns, 0);
 	record_publish(&wait->sequence, (wait->sequence + 1) & ~1u);
@@ -198,7 +199,7 @@ static void begin_own(struct recorder *recorder, uint64_t ticket, uint64_t now)
 {
 	uint64_t took = now - recorder->rate_ns;
 
-	if (!recorder->inside && recorder->end_ns)
+	if (recorder->blocking && !recorder->inside && recorder->end_ns)
 		recorder->own_ns += now - recorder->end_ns;
 	recorder->inside = true;
 	if (ticket % RATE_CALLS)
@@ -210,36 +211,73 @@ static void begin_own(struct recorder *recorder, uint64_t ticket, uint64_t now)
 	recorder->rate_ns = now;
 }
 
+static void put_sample(struct recorder *recorder, const struct record *r,
+		       const struct record_sample *like)
+{
+	struct record_memory *memory = recorder->memory;
+	uint64_t number = memory->sampled + 1;
+	struct record_sample *sample = &memory->samples[number % RECORD_SAMPLES];
+
+	record_put(&sample->number, 0);
+	atomic_thread_fence(memory_order_release);
+	sample->id = memory->header.inits[r->comm % RECORD_COMMS].id;
+	sample->seq = r->seq;
+	sample->arrived_ns = like->arrived_ns;
+	sample->through_ns = like->through_ns;
+	sample->own_ns = recorder->own_ns;
+	sample->count = like->count;
+	sample->comm = r->comm;
+	sample->site = r->site;
+	sample->kind = r->kind;
+	sample->dtype = r->dtype;
+	sample->clock = like->clock;
+	sample->part = like->part;
+	record_publish(&sample->number, number);
+	record_publish(&memory->sampled, number);
+}
+
 /* A call is through. */
 static void end_own(struct recorder *recorder, const struct record *r, uint64_t now)
 {
-	struct record_memory *memory = recorder->memory;
-	uint64_t id = memory->header.inits[r->comm % RECORD_COMMS].id, number = memory->sampled + 1;
-	struct record_sample *sample = &memory->samples[number % RECORD_SAMPLES];
+	uint64_t id = recorder->memory->header.inits[r->comm % RECORD_COMMS].id;
 
+	if (!recorder->blocking)
+		return;
 	if (recorder->depth == 0) {
 		recorder->end_ns = now;
 		recorder->inside = false;
 	}
 	/* a send of a group goes on after its return */
-	if (!recorder->blocking || (recorder->depth && call_is_pair(r->kind)) ||
+	if ((recorder->depth && call_is_pair(r->kind)) ||
 	    !record_sampled(id, r->seq, recorder->shift))
 		return;
-	record_put(&sample->number, 0);
-	atomic_thread_fence(memory_order_release);
-	sample->id = id;
-	sample->seq = r->seq;
-	sample->arrived_ns = r->enqueued_ns;
-	sample->through_ns = now;
-	sample->own_ns = recorder->own_ns;
-	sample->count = r->count;
-	sample->comm = r->comm;
-	sample->site = r->site;
-	sample->kind = r->kind;
-	sample->dtype = r->dtype;
-	sample->clock = RECORD_CLOCK_HOST;
-	record_publish(&sample->number, number);
-	record_publish(&memory->sampled, number);
+	put_sample(recorder, r,
+		   &(struct record_sample){ .arrived_ns = r->enqueued_ns,
+					    .through_ns = now,
+					    .count = r->count,
+					    .clock = RECORD_CLOCK_HOST });
+}
+
+void recorder_stamp(struct recorder *recorder, uint64_t ticket, unsigned calls, uint8_t part,
+		    uint64_t arrived_ns, uint64_t through_ns)
+{
+	const struct record *r = slot_of(recorder->memory, ticket);
+	bool goes_on = recorder->stamped && part == recorder->part;
+
+	/* calls on several streams overlap: the rank's own time is between the end of all and the next */
+	if (goes_on && arrived_ns > recorder->end_ns)
+		recorder->own_ns += arrived_ns - recorder->end_ns;
+	if (!goes_on || through_ns > recorder->end_ns)
+		recorder->end_ns = through_ns;
+	recorder->stamped = ticket;
+	recorder->part = part;
+	if (r->ticket == ticket && !call_is_pair(r->kind))
+		put_sample(recorder, r,
+			   &(struct record_sample){ .arrived_ns = arrived_ns,
+						    .through_ns = through_ns,
+						    .count = calls > 1 ? 0 : r->count,
+						    .clock = RECORD_CLOCK_DEVICE,
+						    .part = part });
 }
 
 static uint64_t recorder_call(void *ctx, const struct call *call)
@@ -335,7 +373,7 @@ static void recorder_group(void *ctx, enum group_event event)
 	recorder->depth += event == GROUP_BEGUN ? 1 : event == GROUP_ENDED ? -1 : 0;
 	if (event != GROUP_BEGUN && recorder->depth == (event == GROUP_ENDING) && r->ticket != 0)
 		record_publish(&r->state, event == GROUP_ENDING ? RECORD_CLOSING : RECORD_RETURNED);
-	if (event == GROUP_ENDED && recorder->depth == 0) {
+	if (recorder->blocking && event == GROUP_ENDED && recorder->depth == 0) {
 		recorder->end_ns = clock_ns();
 		recorder->inside = false;
 	}
@@ -386,6 +424,11 @@ static void recorder_device_times(void *ctx, uint64_t ticket, uint64_t start_ns,
 		return; /* overwritten since */
 	recorder->timed = true;
 	set_times(recorder->memory, ticket, start_ns, end_ns);
+	/* calls without times came between where the tickets do not follow each other */
+	if (end_ns)
+		recorder_stamp(recorder, ticket, 1,
+			       recorder->part + (uint8_t)(ticket != recorder->stamped + 1),
+			       start_ns, end_ns);
 }
 
 /* The newest calls in a row that have this offset. A step of several calls has one for all. */

@@ -15,7 +15,9 @@ struct recorder {
 	bool blocking; /* calls return when they are over, so the host's times are theirs: they are sampled; the caller sets it */
 	unsigned shift;		 /* 1 of 2^shift calls is sampled */
 	bool inside;		 /* a call, or a group of calls */
-	uint64_t own_ns, end_ns; /* outside of calls so far; when the last call or wait ended */
+	uint64_t own_ns, end_ns; /* outside of calls so far; when the last call or wait ended; of the device's samples: on its clock */
+	uint64_t stamped;	 /* ticket of the newest call of which the device gave the times */
+	uint8_t part;		 /* of the newest sample */
 	uint64_t rate_ns;	 /* when the rate of calls was last looked at */
 	uint64_t wait_ticket;	 /* newest call when the wait began */
 	double timeout;		 /* -T seconds for every wait for others, 0: the
@@ -32,6 +34,11 @@ void recorder_init(struct recorder *recorder, struct record_memory *memory, bool
 
 /* The hooks of this recorder; valid as long as it is. */
 struct watch recorder_watch(struct recorder *recorder);
+
+/* Adds a sample of the call with this ticket, the last one of `calls` of a group, of which the device gave the times, ns
+ * on one clock, in the order of the calls. `part`: as in record_sample; own time is counted here. One thread at a time. */
+void recorder_stamp(struct recorder *recorder, uint64_t ticket, unsigned calls, uint8_t part,
+		    uint64_t arrived_ns, uint64_t through_ns);
 
 /* Records who the rank is, once MPI has said so. */
 void recorder_identify(struct recorder *recorder, int rank, int nranks, int node, int nnodes,

@@ -25,6 +25,10 @@ int cuMemsetD8Async(uint64_t address, unsigned char value, size_t bytes, void *s
 int cuMemHostRegister_v2(void *memory, size_t bytes, unsigned flags);
 int cuMemHostGetDevicePointer_v2(uint64_t *address, void *memory, unsigned flags);
 int cuThreadExchangeStreamCaptureMode(int *mode);
+int cuEventCreate(void **event, unsigned flags);
+int cuEventRecord(void *event, void *stream);
+int cuEventQuery(void *event);
+int cuEventElapsedTime(float *ms, void *from, void *to);
 int cuCtxGetCurrent(void **context);
 int cuCtxGetDevice(int *number);
 int cudaSetDevice(int number);

@@ -71,6 +71,7 @@ void call_record(struct made *made)
 			     .dtype = dtype_of(made->type),
 			     .op = redop_of(made),
 			     .peer = made->peer };
+	struct stamp *stamp;
 
 	made->recorded = true;
 	if (s->comms[made->number].held)
@@ -81,8 +82,12 @@ void call_record(struct made *made)
 	s->recorder.depth = t->depth;
 	made->ticket = s->watch.call(s->watch.ctx, &call);
 	catch_up(s);
+	stamp = stamp_take(s, made);
 	session_unlock();
+	stamps_read(s);
 	device_before(s, made->ticket, made->stream, made->number);
+	if (stamp)
+		stamp_begin(s, stamp);
 	t->inside++;
 }
 
@@ -174,6 +179,8 @@ void calls_mark(const struct preload_call *calls, size_t n, int rc)
 		const struct preload_call *last = last_like(calls, n, &calls[i]);
 		struct record_times *times = times_of(calls[i].session, calls[i].ticket);
 
+		if (last == &calls[i])
+			stamp_end(last->session, last->ticket, last->comm, rc == NCCL_SUCCESS);
 		if (rc != NCCL_SUCCESS && rc != NCCL_IN_PROGRESS)
 			record_publish(&times->done, calls[i].ticket);
 		else if (last != &calls[i])

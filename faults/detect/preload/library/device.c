@@ -48,23 +48,37 @@ bool device_captures(void *stream)
 	       (((int (*)(void *, int *))kept)(stream, &status) != 0 || status != 0);
 }
 
-/* Streams 0 to 2 are those of the current context. */
-static int write_in(const struct session *s, int comm, void *stream, uint64_t word, uint64_t value)
+void device_enter(const struct session *s, int comm, void *stream, struct device_scope *scope)
 {
-	void *now = NULL, *own = s->comms[comm].context, *none;
-	int rc, mode = CU_CAPTURE_RELAXED;
-	bool other;
+	void *now = NULL, *own = s->comms[comm].context;
 
+	/* streams 0 to 2 are those of the current context */
 	if (!own)
 		CALL(OF_CUDA, "cuStreamGetCtx", (void *, void **), (stream, &own));
-	exchange_mode(&mode);
-	other = own && CALL(OF_CUDA, "cuCtxGetCurrent", (void **), (&now)) == 0 && now != own &&
-		CALL(OF_CUDA, "cuCtxPushCurrent_v2", (void *), (own)) == 0;
+	scope->mode = CU_CAPTURE_RELAXED;
+	exchange_mode(&scope->mode);
+	scope->other = own && CALL(OF_CUDA, "cuCtxGetCurrent", (void **), (&now)) == 0 &&
+		       now != own && CALL(OF_CUDA, "cuCtxPushCurrent_v2", (void *), (own)) == 0;
+}
+
+void device_leave(struct device_scope *scope)
+{
+	void *none;
+
+	if (scope->other)
+		CALL(OF_CUDA, "cuCtxPopCurrent_v2", (void **), (&none));
+	exchange_mode(&scope->mode);
+}
+
+static int write_in(const struct session *s, int comm, void *stream, uint64_t word, uint64_t value)
+{
+	struct device_scope scope;
+	int rc;
+
+	device_enter(s, comm, stream, &scope);
 	rc = CALL(OF_CUDA, "cuStreamWriteValue64_v2", (void *, uint64_t, uint64_t, unsigned),
 		  (stream, word, value, 0));
-	if (other)
-		CALL(OF_CUDA, "cuCtxPopCurrent_v2", (void **), (&none));
-	exchange_mode(&mode);
+	device_leave(&scope);
 	return rc;
 }
 
@@ -173,7 +187,9 @@ void device_flush(uint64_t age)
 
 	if (session_nth(0))
 		atomic_store_explicit(&asked_ns, clock_ns(), memory_order_relaxed);
-	for (int k = 0; (s = session_nth(k)); k++)
+	for (int k = 0; (s = session_nth(k)); k++) {
 		if (__atomic_load_n(&s->nheld, __ATOMIC_RELAXED) > 0)
 			flush(s, age);
+		stamps_read(s);
+	}
 }

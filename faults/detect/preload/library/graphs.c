@@ -83,6 +83,7 @@ void graph_launching(const void *exec, void *stream)
 	preload_thread.depth++; /* until group_end() */
 	for (size_t i = 0; g && i < g->n; i++) {
 		g->calls[i].stream = stream;
+		g->calls[i].replayed = true;
 		call_record(&g->calls[i]);
 		call_end(&g->calls[i], 0);
 	}

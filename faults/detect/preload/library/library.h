@@ -19,7 +19,7 @@ enum { NCCL_OLDEST = 21800, NCCL_NEWEST = 23300 }; /* versions that were read: 2
 struct nccl_id {
 	char bytes[128];
 };
-enum { CU_HOST_REGISTER = 3 /* PORTABLE | DEVICEMAP */, CU_CAPTURE_RELAXED = 2 };
+enum { CU_HOST_REGISTER = 3 /* PORTABLE | DEVICEMAP */, CU_CAPTURE_RELAXED = 2, CU_NOT_READY = 600 };
 
 /* ---- resolve.c: the functions behind the wrappers ---- */
 
@@ -68,6 +68,8 @@ struct preload_comm {
 	uint64_t calls, kinds[CALL_KIND_COUNT];
 	uint64_t held; /* non-blocking: a call that NCCL may not have launched yet; 0: none */
 	void *held_stream;
+	bool sampled;	     /* the newest call is of a block that is sampled */
+	struct stamp *stamp; /* of the call, or the group of calls, that is on its way; NULL: none */
 };
 
 #define PRELOAD_HELD  256
@@ -80,6 +82,31 @@ struct preload_stream {
 	uint64_t held[PRELOAD_HELD]; /* tickets of calls behind that: it was not asked for */
 	size_t nheld;
 	int comm; /* of the newest */
+};
+
+/* A call, or the calls of a group on one communicator, between two events of its stream. */
+#define PRELOAD_STAMPS 256
+enum stamp_state { STAMP_BEGUN, STAMP_ENDED, STAMP_VOID };
+struct stamp {
+	void *begin, *end, *stream;
+	uint64_t ticket, enqueued_ns; /* of the last call; of the first */
+	unsigned calls;
+	int comm;
+	uint8_t part;
+	enum stamp_state state;
+};
+struct stamps {
+	struct stamp ring[PRELOAD_STAMPS];
+	uint64_t head, tail;	   /* taken under session_lock(); read by one thread at a time */
+	int open;		   /* communicators in a block */
+	uint8_t part;		   /* as in record_sample */
+	bool hole;		   /* the last call was not stamped */
+	bool broken;		   /* the device gives no times: no more of them */
+	double left;		   /* stamps that are allowed now */
+	uint64_t allowed_ns, read_ns; /* when that was counted; when stamps were last read */
+	int reading;
+	void *anchor; /* event of a known time, NULL: none yet */
+	double anchor_ns;
 };
 
 /* One rank's record. Most processes have one; a process with several ranks has one for each
@@ -96,6 +123,7 @@ struct session {
 	struct preload_stream streams[256];
 	int nstreams;
 	size_t nheld; /* on all of them */
+	struct stamps stamps;
 	bool struck;  /* the fault did what it does */
 	bool armed;   /* with this: */
 	struct fault_spec fault;
@@ -186,6 +214,28 @@ void device_before(struct session *s, uint64_t ticket, void *stream, int comm);
 /* Returns true if what is enqueued on the stream is captured, and not executed. */
 bool device_captures(void *stream);
 
+/* The context of a communicator, or else of the stream, is this thread's, and no capture breaks, from enter to leave. */
+struct device_scope {
+	bool other;
+	int mode;
+};
+void device_enter(const struct session *s, int comm, void *stream, struct device_scope *scope);
+void device_leave(struct device_scope *scope);
+
+/* ---- stamps.c: the times at which the stream comes to a call and is past it ---- */
+
+struct made;
+/* Under session_lock(), after the call was recorded: the stamp that begins with it, NULL: none does. */
+struct stamp *stamp_take(struct session *s, const struct made *made);
+/* Before NCCL has the call. */
+void stamp_begin(struct session *s, struct stamp *stamp);
+/* After NCCL has it, or all of its group, of which it is the communicator's last; `launched`: it is on its stream. */
+void stamp_end(struct session *s, uint64_t ticket, int comm, bool launched);
+/* The communicator goes. */
+void stamp_comm_ends(struct session *s, int comm);
+/* Makes samples of the stamps that the device is past. */
+void stamps_read(struct session *s);
+
 /* ---- calls.c: a communication call, from the program to NCCL ---- */
 
 /* As the program hands it over. The wrapper gives NCCL what stands here after call_begin(). */
@@ -202,6 +252,7 @@ struct made {
 	int number;
 	uint64_t ticket;
 	bool recorded, twice;
+	bool replayed; /* a launch of a graph makes it, on a stream and at a time of its own */
 };
 
 /* site.c: the line of code that this thread's call comes from, as record_site_of counts it, under session_lock(). */

@@ -426,6 +426,7 @@ void comm_ends(void *handle, enum comm_event event)
 		note_left(s);
 	s->watch.comm(s->watch.ctx, (uint32_t)n, event, NULL);
 	s->comms[n].handle = NULL;
+	stamp_comm_ends(s, n);
 	session_unlock();
 }
 

@@ -51,9 +51,9 @@ static enum diagnosis_class look(struct pace_watch *w, int here, char *ranks, si
 	struct pace_watch away;
 	enum diagnosis_class class;
 
-	pace_watch_open(w, 5);
+	pace_watch_open(w, 5, 0);
 	w->cores = w->cores > RANKS ? w->cores : RANKS;
-	pace_watch_open(&away, 5);
+	pace_watch_open(&away, 5, 0);
 	away.cores = RANKS;
 	away.sends = true;
 	if (here < RANKS) {
@@ -109,15 +109,15 @@ UNIT_TEST(test_refused, "ranks that outnumber processors, no threshold, nonsense
 	char ranks[64];
 
 	set_up(1, 2);
-	pace_watch_open(&w, 5);
+	pace_watch_open(&w, 5, 0);
 	w.cores = 3;
 	CU_ASSERT_EQUAL(pace_watch_end(&w, memories, RANKS, ranks, sizeof(ranks)), CLASS_OUTCOME);
 	pace_watch_release(&w);
-	pace_watch_open(&w, 0);
+	pace_watch_open(&w, 0, 0);
 	w.cores = RANKS;
 	CU_ASSERT_EQUAL(pace_watch_end(&w, memories, RANKS, ranks, sizeof(ranks)), CLASS_OUTCOME);
 	pace_watch_release(&w);
-	pace_watch_open(&w, 5);
+	pace_watch_open(&w, 5, 0);
 	pace_watch_take(&w, "node2", &bad, sizeof(bad));
 	bad.nmembers = 4;
 	bad.member = 1;

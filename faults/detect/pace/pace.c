@@ -12,8 +12,9 @@
 #define BUSY	    0.02 /* of the time without a processor: other programs run here */
 #define BUSY_NS	    2e9	 /* at least, where other programs run */
 #define LASTING_NS                                                                                 \
-	1.5e10	      /* of a rank that other programs make slow: they may be gone before this */
-#define BORNE_OUT 0.3 /* of the excess: so much less it waits than the others, or it is not late */
+	1.5e10 /* of a rank that other programs make slow: they may be gone before this */
+#define RECENT_SECONDS 2.0 /* of a quarter of the calls or less, before a rank is named for them */
+#define BORNE_OUT      0.3 /* of the excess: so much less it waits than the others, or it is not late */
 
 /* A call to which not all have come so far. */
 struct pace_open {
@@ -22,9 +23,9 @@ struct pace_open {
 	struct pace_sample *samples; /* by member; arrived 0: not there */
 };
 
-void pace_open(struct pace *pace, double percent)
+void pace_open(struct pace *pace, double percent, double lasting)
 {
-	*pace = (struct pace){ .percent = percent };
+	*pace = (struct pace){ .percent = percent, .lasting = lasting };
 }
 
 static void drop_open(struct pace_rows *c, size_t n)
@@ -49,7 +50,7 @@ void pace_release(struct pace *pace)
 		free(c->last);
 	}
 	free(pace->comms);
-	*pace = (struct pace){ .percent = pace->percent };
+	pace_open(pace, pace->percent, pace->lasting);
 }
 
 static void make_rows(struct pace_rows *c, uint64_t id, int n)
@@ -62,8 +63,9 @@ static void make_rows(struct pace_rows *c, uint64_t id, int n)
 	c->ranks = must(calloc(members, sizeof(*c->ranks)));
 	c->seq = must(calloc(2 * c->room, sizeof(*c->seq)));
 	c->amount = c->seq + c->room;
-	c->calls = must(calloc(2 * c->room, sizeof(*c->calls)));
+	c->calls = must(calloc(3 * c->room, sizeof(*c->calls)));
 	c->step = c->calls + c->room;
+	c->at = c->step + c->room;
 	c->own = must(calloc(3 * figures, sizeof(*c->own)));
 	c->inside = c->own + figures;
 	c->starved = c->inside + figures;
@@ -140,6 +142,7 @@ static void close_row(struct pace_rows *c, const struct pace_open *open)
 	c->seq[row] = open->seq;
 	c->calls[row] = (double)(open->seq - *seq);
 	c->step[row] = sort_median(steps, n);
+	c->at[row] = (double)open->samples[0].arrived_ns;
 	/* the first one only begins the time that the second one has */
 	c->rows += *seq != 0;
 	c->amount[row] = *amount == now ? now : 0;
@@ -303,6 +306,16 @@ static double sum_of(const double *values, size_t n)
 	return sum;
 }
 
+/* From the first row to the last; a clock that jumped back counts for nothing. */
+static double seconds_of(const struct pace_rows *c, const struct window *w)
+{
+	double ns = 0;
+
+	for (size_t i = w->first + 1; i < w->first + w->n; i++)
+		ns += fmax(c->at[i % c->room] - c->at[(i - 1) % c->room], 0);
+	return ns * 1e-9;
+}
+
 static void describe(const struct pace *pace, const struct pace_rows *c, int m, struct window *w,
 		     struct pace_finding *f)
 {
@@ -310,7 +323,6 @@ static void describe(const struct pace *pace, const struct pace_rows *c, int m, 
 	size_t change;
 	bool shared;
 
-	f->seconds = all * 1e-9;
 	pace_others(w->owns, (size_t)c->n, w->other);
 	f->ratio = w->other[m] > 0 ? w->owns[m] / w->other[m] : NAN;
 	f->z = pace_z(w->owns, (size_t)c->n, (size_t)m, &f->fence);
@@ -319,7 +331,8 @@ static void describe(const struct pace *pace, const struct pace_rows *c, int m, 
 	f->starved = excess > 0 ? fmin(fmax(sum_of(w->starved, w->n) / excess, 0), 1) : 0;
 	change = pace_change(w->excess, w->step, w->n, pace->percent / 100);
 	f->since = w->seq[change];
-	f->from_start = change == 0;
+	f->from_start = change == 0 && w->first == 0;
+	f->or_before = change == 0 && w->first > 0;
 	f->until = w->seq[w->n - 1];
 	f->shape = pace_shape(w->excess + change, w->seq + change, w->n - change, &f->every);
 	/* where several are slow another one may come last */
@@ -367,6 +380,7 @@ bool pace_judge(const struct pace *pace, const struct pace_rows *comm, int m, si
 	choose_usual(&w, (size_t)comm->n, (size_t)m);
 	for (size_t i = 0; i < w.n; i++)
 		take_row(&w, comm, i, m);
+	f->seconds = seconds_of(comm, &w);
 	describe(pace, comm, m, &w, f);
 	for (size_t i = 0; i < w.n; i++)
 		w.excess[i] -= PACE_CALL_NS * comm->calls[(w.first + i) % comm->room];
@@ -377,9 +391,31 @@ bool pace_judge(const struct pace *pace, const struct pace_rows *comm, int m, si
 	f->high = interval.high;
 	f->busy = pace_busy(comm, rows);
 	slow = f->busy ? is_slow_busy(pace, &w, f) : interval.low * 100 >= pace->percent;
-	slow = slow && sum_of(w.less, w.n) >= BORNE_OUT * sum_of(w.excess, w.n);
+	slow = slow && f->seconds >= pace->lasting && interval.against * 8 <= interval.blocks &&
+	       sum_of(w.less, w.n) >= BORNE_OUT * sum_of(w.excess, w.n);
 	window_release(&w);
 	return slow;
+}
+
+bool pace_slow(const struct pace *pace, const struct pace_rows *comm, int m, struct pace_finding *f)
+{
+	size_t kept = comm->rows < comm->room ? comm->rows : comm->room;
+	struct pace_finding recent;
+
+	if (pace_judge(pace, comm, m, PACE_ALL, f))
+		return true;
+	for (size_t part = 2; kept / part >= PACE_FEWEST; part *= 2) {
+		if (!pace_judge(pace, comm, m, kept / part, &recent) ||
+		    (part > 2 && recent.seconds < RECENT_SECONDS))
+			continue;
+		if (!f->from_start && !f->or_before) { /* all calls know better since when */
+			recent.since = f->since;
+			recent.or_before = false;
+		}
+		*f = recent;
+		return true;
+	}
+	return false;
 }
 
 /* Adds the members that are over the threshold in the newest `rows` rows. */

@@ -7,7 +7,7 @@
 #pragma once
 
 #define PACE_ROWS                                                                                  \
-	2048 /* newest calls of a communicator that are kept; fewer where it has many ranks */
+	4096 /* newest calls of a communicator that are kept; fewer where it has many ranks */
 #define PACE_COMMS  256
 #define PACE_FEWEST 40 /* calls, before a rank is named */
 #define PACE_CALL_NS                                                                               \
@@ -25,7 +25,7 @@ struct pace_sample {
 	uint64_t starved_ns; /* ready to run without a processor, added up; 0: not known */
 	int32_t kind;	     /* enum call_kind */
 	int32_t clock;	     /* enum record_clock */
-	uint64_t part; /* as in record_sample: where it changes own time begins anew */
+	uint64_t part;	     /* as in record_sample: where it changes own time begins anew */
 	uint64_t
 		amount; /* elements and their type, in one number: calls of one amount are compared over time */
 };
@@ -41,6 +41,7 @@ struct pace_rows {
 	uint64_t *amount;  /* kind and amount; 0: the row before had another one */
 	double *calls;	   /* calls of the communicator since the row before */
 	double *step;	   /* time since the row before: the median rank's */
+	double *at;	   /* when the first member came to the call, ns of its clock */
 	float *own;	   /* own time since the row before */
 	float *inside;	   /* duration of the call */
 	float *starved;	   /* without a processor since the row before */
@@ -52,6 +53,7 @@ struct pace_rows {
 
 struct pace {
 	double percent; /* --slow-percent: a rank is named from here on */
+	double lasting; /* seconds from the first to the last call that is judged, before a rank is named */
 	struct pace_rows *comms;
 	size_t ncomms;
 	uint64_t dropped; /* samples that made no row */
@@ -71,7 +73,7 @@ struct pace_finding {
 	int n;			  /* ranks that were compared */
 	size_t rows;		  /* calls in which they were */
 	double excess, low, high; /* own time over that of the others, and its interval */
-	double seconds;		  /* that they took */
+	double seconds;		  /* from the first of them to the last */
 	double late_ns; /* median of the calls to which it came last: how much the others waited */
 	double last;	/* share of calls to which it came last */
 	double ratio;	/* own time over the others' median one; NaN: theirs is nothing */
@@ -81,13 +83,14 @@ struct pace_finding {
 	double starved;	       /* share of the excess for which it had no processor, 1 at most */
 	bool busy;	       /* other programs took processors of some of these ranks */
 	uint64_t since, until; /* call from which it is slow, and the newest one that was judged */
-	bool from_start;       /* it is slow since the first call that was judged */
+	bool from_start;       /* it is slow since the first call of all */
+	bool or_before;	       /* older calls than `since` are not known any more */
 	enum pace_shape shape;
 	uint64_t every; /* PACE_EVERY: calls from one to the next */
 	int32_t clock;	/* enum record_clock */
 };
 
-void pace_open(struct pace *pace, double percent);
+void pace_open(struct pace *pace, double percent, double lasting);
 void pace_release(struct pace *pace);
 
 /* Takes a sample. Samples of one rank and communicator come in the order of their calls; ranks in any order. A
@@ -96,10 +99,15 @@ void pace_release(struct pace *pace);
 void pace_add(struct pace *pace, const struct pace_sample *sample);
 
 /* Returns true if the newest `rows` calls (PACE_ALL: all that are kept) show that member `m` of the communicator is
- * slow: its excess is pace->percent of the step, and the whole interval is above that. `f` is filled either way
+ * slow: its excess is pace->percent of the step, the whole interval is above that, and they last long enough. `f` is filled either way
  * where PACE_FEWEST calls are there, else its `rows` is 0. */
 bool pace_judge(const struct pace *pace, const struct pace_rows *comm, int m, size_t rows,
 		struct pace_finding *f);
+
+/* The same of all calls that are kept, or else of the newest half of them, of the quarter and so on: a rank that is slow since
+ * lately. `f` is of those that say so, or of all. */
+bool pace_slow(const struct pace *pace, const struct pace_rows *comm, int m,
+	       struct pace_finding *f);
 
 /* Returns true if a rank was ready to run and had no processor for 2 % of the newest `rows` calls' time: other programs
  * run on its host. */
@@ -147,10 +155,11 @@ char *pace_drift_line(const struct pace_drift *d, char *buf, size_t len);
 /* A ratio of two sums and its interval. */
 struct pace_interval {
 	double ratio, low, high;
-	size_t blocks; /* that were drawn from; fewer than two: low and high are infinite */
+	size_t blocks;	/* that were drawn from; fewer than two: low and high are infinite */
+	size_t against; /* of these, with a ratio of the other sign and half as large */
 };
 
-/* sum(part) / sum(whole) of n rows, and its interval of PACE_LEVEL by bootstrap of blocks of n^(1/3) rows (Kunsch
+/* sum(part) / sum(whole) of n rows, and its interval of PACE_LEVEL by bootstrap of blocks of n^(1/3) rows, 16 blocks at most (Kunsch
  * 1989, of disjoint blocks), widened as Student's t widens the normal distribution for so few blocks. The draws are
  * the same for the same input. A part that is no number is left out with its whole. */
 struct pace_interval pace_bootstrap(const double *part, const double *whole, size_t n);

@@ -9,6 +9,7 @@
 #define DEVIATION                                                                                  \
 	1.4826 /* standard deviations of a normal distribution in its median absolute one */
 #define FEW_BLOCKS  2
+#define MOST_BLOCKS 16
 #define SPIKE_ROWS  0.4 /* a finding in more of the rows than this is steady */
 #define SPIKE_SHARE 0.7 /* of the excess that spikes make */
 #define PERIODIC    0.8 /* of the distances that are alike */
@@ -73,17 +74,20 @@ static void draw(struct pace_interval *out, const double *parts, const double *w
 
 struct pace_interval pace_bootstrap(const double *part, const double *whole, size_t n)
 {
-	size_t length = n ? (size_t)cbrt((double)n) : 1;
+	/* lateness that wanders between ranks for seconds: few long blocks have it inside of them */
+	size_t length = (size_t)fmax(cbrt((double)n), ceil((double)n / MOST_BLOCKS));
 	double *parts = must(calloc(2 * n + 2, sizeof(*parts))), *wholes = parts + n + 1;
 	double sum = 0, total = 0;
 	struct pace_interval out = { .low = -INFINITY, .high = INFINITY };
 
-	out.blocks = sum_blocks(part, whole, n, length, parts, wholes);
+	out.blocks = sum_blocks(part, whole, n, length ? length : 1, parts, wholes);
 	for (size_t b = 0; b < out.blocks; b++) {
 		sum += parts[b];
 		total += wholes[b];
 	}
 	out.ratio = total > 0 ? sum / total : 0;
+	for (size_t b = 0; b < out.blocks; b++)
+		out.against += parts[b] < -out.ratio / 2 * wholes[b];
 	if (out.blocks >= FEW_BLOCKS && total > 0)
 		draw(&out, parts, wholes);
 	free(parts);

@@ -63,6 +63,7 @@ char *pace_line(const struct pace_finding *f, const char *who, char *buf, size_t
 	text_add(buf, len, f->from_start ? "from its first call on" : "since call ");
 	if (!f->from_start)
 		add_count(buf, len, f->since);
+	text_add(buf, len, "%s", f->or_before ? " or before" : "");
 	add_shape(f, buf, len);
 	text_add(buf, len,
 		 ": its own work takes %.1f %% of the time longer (%.1f to %.1f), the other%s "

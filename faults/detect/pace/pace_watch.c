@@ -8,22 +8,21 @@
 #include "base/proc_stat.h"
 #include "base/rank_list.h"
 
-#define ACCOUNT_NS     100000000ull /* between two looks at the scheduler's accounts */
-#define ACCOUNT_EACH   10000000ull  /* and so long for each rank, whose file is read */
-#define RANKS_MAX      65536
-#define RATE_HOST      2000  /* samples a second that a host hands on at most, */
-#define RATE_ALL       40000 /* and all hosts together */
-#define JUDGE_NS       1000000000ull
-#define SUSPECTS       8
-#define RECENT_ROWS    256
-#define RECENT_SECONDS 2.0 /* that these last at least, before a rank is named for them alone */
+#define ACCOUNT_NS   100000000ull /* between two looks at the scheduler's accounts */
+#define ACCOUNT_EACH 10000000ull  /* and so long for each rank, whose file is read */
+#define RANKS_MAX    65536
+#define RATE_HOST    2000  /* samples a second that a host hands on at most, */
+#define RATE_ALL     40000 /* and all hosts together */
+#define JUDGE_NS     1000000000ull
+#define SUSPECTS     8
+#define WELL_ROWS    128 /* newest calls, after which a rank may be slow no more */
 
-void pace_watch_open(struct pace_watch *w, double percent)
+void pace_watch_open(struct pace_watch *w, double percent, double lasting)
 {
 	cpu_set_t set;
 
 	*w = (struct pace_watch){ .cores = 1 };
-	pace_open(&w->pace, percent);
+	pace_open(&w->pace, percent, lasting);
 	if (sched_getaffinity(0, sizeof(set), &set) == 0)
 		w->cores = CPU_COUNT(&set);
 }
@@ -181,21 +180,6 @@ void pace_watch_take(struct pace_watch *w, const char *host, const void *samples
 	}
 }
 
-static bool is_slow(const struct pace_watch *w, const struct pace_rows *c, int m,
-		    struct pace_finding *f)
-{
-	struct pace_finding recent;
-
-	if (pace_judge(&w->pace, c, m, PACE_ALL, f))
-		return true;
-	if (c->rows <= RECENT_ROWS || !pace_judge(&w->pace, c, m, RECENT_ROWS, &recent) ||
-	    recent.seconds < RECENT_SECONDS)
-		return false;
-	*f = recent;
-	f->from_start = false; /* since then at least */
-	return true;
-}
-
 static struct pace_named *named_rank(struct pace_watch *w, int32_t rank)
 {
 	for (size_t i = 0; i < w->nnamed; i++)
@@ -290,8 +274,8 @@ static void look_whether_ended(struct pace_watch *w, const struct pace_rows *c,
 	struct pace_finding f;
 
 	if (named->ended || !named->printed || named->comm != c->id ||
-	    pace_judge(&w->pace, c, named->member, RECENT_ROWS / 2, &f) || !f.rows ||
-	    f.high * 100 >= w->pace.percent)
+	    pace_judge(&w->pace, c, named->member, WELL_ROWS, &f) || !f.rows ||
+	    f.high * 100 >= w->pace.percent || f.seconds < w->pace.lasting / 3)
 		return;
 	named->ended = true;
 	printf("# slow: rank %d (%s) is slow no more, in the newest %zu sampled calls\n",
@@ -309,7 +293,7 @@ static void judge(struct pace_watch *w)
 		struct pace_finding f;
 
 		for (size_t k = 0; k < found; k++)
-			if (is_slow(w, c, members[k], &f))
+			if (pace_slow(&w->pace, c, members[k], &f))
 				name(w, c, members[k], &f);
 		for (size_t k = 0; k < w->nnamed; k++)
 			look_whether_ended(w, c, &w->named[k]);

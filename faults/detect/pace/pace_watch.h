@@ -38,8 +38,8 @@ struct pace_watch {
 	int nranks;
 };
 
-/* `percent`: as in struct pace; 0: nothing is judged. */
-void pace_watch_open(struct pace_watch *w, double percent);
+/* `percent`, `lasting`: as in struct pace; 0 percent: nothing is judged. */
+void pace_watch_open(struct pace_watch *w, double percent, double lasting);
 void pace_watch_release(struct pace_watch *w);
 
 /* Takes the samples that came since the last look, and prints on standard output which ranks are slow, or no longer.

@@ -251,7 +251,7 @@ struct record_sample {
 	uint8_t kind;  /* enum call_kind */
 	uint8_t dtype; /* enum dtype */
 	uint8_t clock; /* enum record_clock, of the two stamps */
-	uint8_t part;  /* changes where calls were not sampled: what is own is not known from there on */
+	uint8_t part; /* changes where calls were not sampled: what is own is not known from there on */
 };
 
 /* The words that others read while they change: one that stands for nothing else, and one that comes

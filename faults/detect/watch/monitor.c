@@ -25,7 +25,7 @@ int monitor_open(struct monitor *m, const struct monitor_config *config,
 	m->up.fd = m->up.passed_fd = -1;
 	m->root = NO_NODE;
 	decide_open(&m->decide, &config->decide, clock_ns());
-	pace_watch_open(&m->pace, config->slow_percent);
+	pace_watch_open(&m->pace, config->slow_percent, config->slow_seconds);
 	rc = members_join(m, memory_fd);
 	if (rc < 0) {
 		monitor_close(m);
@@ -55,7 +55,7 @@ void monitor_forget(struct monitor *m)
 	m->listen_fd = listen_fd;
 	m->ended = m->desynced = false;
 	pace_watch_release(&m->pace);
-	pace_watch_open(&m->pace, m->config.slow_percent);
+	pace_watch_open(&m->pace, m->config.slow_percent, m->config.slow_seconds);
 	decide_release(&m->decide);
 	decide_open(&m->decide, &m->config.decide, clock_ns());
 }

@@ -257,13 +257,10 @@ int cuEventRecord(void *event, void *stream)
 	return 0;
 }
 
-int cuEventQuery(void *event)
-{
-	return ((struct event *)event)->pending ? 600 : 0;
-}
-
 int cuEventElapsedTime(float *ms, void *from, void *to)
 {
+	if (((struct event *)from)->pending || ((struct event *)to)->pending)
+		return 600;
 	*ms = (float)(((double)((struct event *)to)->ns - (double)((struct event *)from)->ns) *
 		      1e-6);
 	return 0;

@@ -27,7 +27,6 @@ int cuMemHostGetDevicePointer_v2(uint64_t *address, void *memory, unsigned flags
 int cuThreadExchangeStreamCaptureMode(int *mode);
 int cuEventCreate(void **event, unsigned flags);
 int cuEventRecord(void *event, void *stream);
-int cuEventQuery(void *event);
 int cuEventElapsedTime(float *ms, void *from, void *to);
 int cuCtxGetCurrent(void **context);
 int cuCtxGetDevice(int *number);

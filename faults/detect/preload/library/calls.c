@@ -95,7 +95,11 @@ static bool paused;
 
 void hangar_pause(int on)
 {
+	struct session *s;
+
 	__atomic_store_n(&paused, on, __ATOMIC_RELAXED);
+	for (int k = 0; on && (s = session_nth(k)); k++)
+		s->stamps.hole = true;
 }
 
 bool call_begin(struct made *made, int *rc)

@@ -19,7 +19,11 @@ enum { NCCL_OLDEST = 21800, NCCL_NEWEST = 23300 }; /* versions that were read: 2
 struct nccl_id {
 	char bytes[128];
 };
-enum { CU_HOST_REGISTER = 3 /* PORTABLE | DEVICEMAP */, CU_CAPTURE_RELAXED = 2, CU_NOT_READY = 600 };
+enum {
+	CU_HOST_REGISTER = 3 /* PORTABLE | DEVICEMAP */,
+	CU_CAPTURE_RELAXED = 2,
+	CU_NOT_READY = 600
+};
 
 /* ---- resolve.c: the functions behind the wrappers ---- */
 
@@ -68,8 +72,9 @@ struct preload_comm {
 	uint64_t calls, kinds[CALL_KIND_COUNT];
 	uint64_t held; /* non-blocking: a call that NCCL may not have launched yet; 0: none */
 	void *held_stream;
-	bool sampled;	     /* the newest call is of a block that is sampled */
-	struct stamp *stamp; /* of the call, or the group of calls, that is on its way; NULL: none */
+	bool sampled; /* the newest call is of a block that is sampled */
+	struct stamp
+		*stamp; /* of the call, or the group of calls, that is on its way; NULL: none */
 };
 
 #define PRELOAD_HELD  256
@@ -97,12 +102,12 @@ struct stamp {
 };
 struct stamps {
 	struct stamp ring[PRELOAD_STAMPS];
-	uint64_t head, tail;	   /* taken under session_lock(); read by one thread at a time */
-	int open;		   /* communicators in a block */
-	uint8_t part;		   /* as in record_sample */
-	bool hole;		   /* the last call was not stamped */
-	bool broken;		   /* the device gives no times: no more of them */
-	double left;		   /* stamps that are allowed now */
+	uint64_t head, tail; /* taken under session_lock(); read by one thread at a time */
+	int open;	     /* communicators in a block */
+	uint8_t part;	     /* as in record_sample */
+	bool hole;	     /* the last call was not stamped */
+	bool broken;	     /* the device gives no times: no more of them */
+	double spent;	     /* stamps that were taken, less those that were allowed since */
 	uint64_t allowed_ns, read_ns; /* when that was counted; when stamps were last read */
 	int reading;
 	void *anchor; /* event of a known time, NULL: none yet */
@@ -124,8 +129,8 @@ struct session {
 	int nstreams;
 	size_t nheld; /* on all of them */
 	struct stamps stamps;
-	bool struck;  /* the fault did what it does */
-	bool armed;   /* with this: */
+	bool struck; /* the fault did what it does */
+	bool armed;  /* with this: */
 	struct fault_spec fault;
 	double left; /* time at which the fault let go of the newest call, seconds; 0: none yet */
 };

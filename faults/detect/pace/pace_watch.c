@@ -222,6 +222,38 @@ static int slow_host(const struct pace_watch *w, char *ranks, size_t len)
 	return host && there == named && named > 1 && w->nhosts > 1 ? host : 0;
 }
 
+/* The line of code before whose calls most of the rank's own time passes, by the samples that it still has: " at train.py:88
+ * (step)"; "": the rank is elsewhere, or has no lines. */
+static void add_site(const struct pace_watch *w, int32_t rank, char *line, size_t len)
+{
+	uint64_t owns[RECORD_SITES] = { 0 }, before = 0, all = 0;
+	const struct record_memory *memory = NULL;
+	struct record_sample s;
+	char text[128];
+	size_t most = 0;
+
+	for (size_t i = 0; i < w->n; i++)
+		if (w->memories[i]->header.rank == rank)
+			memory = w->memories[i];
+	for (uint64_t k = memory ? memory->sampled : 0,
+		      i = k > RECORD_SAMPLES ? k - RECORD_SAMPLES : 0;
+	     i < k;) {
+		if (!copy_sample(memory, ++i, &s))
+			continue;
+		if (before && s.own_ns > before) {
+			owns[s.site % RECORD_SITES] += s.own_ns - before;
+			all += s.own_ns - before;
+		}
+		before = s.own_ns;
+	}
+	for (size_t i = 1; i < RECORD_SITES; i++)
+		most = owns[i] > owns[most] ? i : most;
+	if (most && record_site_text(memory->sites, record_sites(memory->sites), (uint32_t)most,
+				     text, sizeof(text))[0])
+		text_add(line, len, "; %.0f %% of its own work lies before the calls of %s",
+			 100.0 * (double)owns[most] / (double)all, text);
+}
+
 /* Prints the ranks that were not printed as slow so far, or all. */
 static void print_slow(struct pace_watch *w, bool all)
 {
@@ -244,7 +276,9 @@ static void print_slow(struct pace_watch *w, bool all)
 				 ranks);
 		text_add(who, sizeof(who), "rank %d (%s)", named->finding.rank,
 			 host_name(w, named->finding.rank));
-		printf("# slow: %s\n", pace_line(&named->finding, who, line, sizeof(line)));
+		pace_line(&named->finding, who, line, sizeof(line));
+		add_site(w, named->finding.rank, line, sizeof(line));
+		printf("# slow: %s\n", line);
 	}
 	fflush(stdout);
 }
@@ -317,6 +351,7 @@ void pace_watch_look(struct pace_watch *w, struct record_memory *const *memories
 		return;
 	if (n > w->n)
 		make_room(w, n);
+	w->memories = memories;
 	read_accounts(w, memories, now);
 	choose_rate(w, memories[0]->header.nnodes, now);
 	for (size_t i = 0; i < n; i++)

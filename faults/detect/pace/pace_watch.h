@@ -23,6 +23,7 @@ struct pace_watch {
 	uint64_t *starved,
 		*starved_before; /* of each, ns without a processor: now, and when it came */
 	size_t n;
+	struct record_memory *const *memories;	/* of the last look; borrowed */
 	uint64_t account_ns, judge_ns, rate_ns; /* when they are next looked at */
 	int cores;				/* that this process may use */
 	bool crowded;				/* ranks outnumber them: nothing is certain */

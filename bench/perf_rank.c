@@ -89,8 +89,8 @@ static int open_backend(struct rank *r)
 		.cta_policy = o->cta_policy,
 		.nvlink_centric = o->nvlink_centric,
 		.stream_null = o->stream_null,
-		.record_devices =
-			o->record == RECORD_FULL || (o->nfaults && o->record != RECORD_OFF),
+		.record_devices = o->record == RECORD_FULL ||
+				  ((o->nfaults || o->fail_slow) && o->record != RECORD_OFF),
 	};
 	struct backend_facts facts;
 	int rc;

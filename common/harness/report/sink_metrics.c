@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "base/output.h"
-#include "report/prometheus.h"
 #include "report/sink.h"
 #include "report/sink_shared.h"
 

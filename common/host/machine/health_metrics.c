@@ -2,7 +2,6 @@
 
 #include "base/output.h"
 #include "machine/health.h"
-#include "report/prometheus.h"
 
 /* A number that a host showed. */
 struct shown {

@@ -1,4 +1,4 @@
-/* output.h: checks that written data arrived. A full disk shows late, at flush or close. */
+/* output.h: checks that written data arrived (a full disk shows late, at flush or close), and Prometheus text. */
 #pragma once
 
 #include "base/error.h"
@@ -30,3 +30,14 @@ void output_guard(const char *program);
  * would not report a failure. Returns 0, or a negative errno with the error set for a closed
  * descriptor or a full disk. */
 int output_room(struct error *err);
+
+/* ---- Prometheus text: gauges named hangar_NAME, in base units ---- */
+
+/* Writes "# HELP" and "# TYPE"; `help` is a phrase without a full stop. */
+void prometheus_head(FILE *f, const char *name, const char *help);
+/* Writes `name="value"` after `before`, '{' or ','; characters that the format reserves become
+ * '?'. */
+void prometheus_label(FILE *f, char before, const char *name, const char *value);
+/* Converts the unit at the end of a name to its base unit, "time_us" to "time_seconds", in a buffer
+ * of `len`. Returns the factor for values. */
+double prometheus_unit(char *name, size_t len);

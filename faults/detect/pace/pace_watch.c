@@ -30,6 +30,8 @@ void pace_watch_open(struct pace_watch *w, double percent, double lasting)
 void pace_watch_release(struct pace_watch *w)
 {
 	pace_release(&w->pace);
+	meter_release(&w->meter);
+	meter_release(&w->window);
 	free(w->read);
 	free(w->sent);
 	free(w->hosts);
@@ -131,6 +133,19 @@ static void choose_rate(struct pace_watch *w, int nhosts, uint64_t now)
 	w->rate_ns = now + JUDGE_NS;
 }
 
+static bool judges(const struct pace_watch *w)
+{
+	return w->pace.percent > 0 && !w->crowded;
+}
+
+static void meter(struct pace_watch *w, const struct pace_sample *sample, bool here)
+{
+	if (!w->metered)
+		return;
+	meter_add(&w->meter, sample, here);
+	meter_add(&w->window, sample, false);
+}
+
 static void read_samples(struct pace_watch *w, const struct record_memory *memory, size_t i)
 {
 	const struct record_header *h = &memory->header;
@@ -157,11 +172,13 @@ static void read_samples(struct pace_watch *w, const struct record_memory *memor
 					       .clock = s.clock,
 					       .part = s.part,
 					       .amount = s.count << 8 | s.dtype };
+		meter(w, &sample, true);
 		if (w->sends) {
 			hand_on(w, &sample);
 			continue;
 		}
-		pace_add(&w->pace, &sample);
+		if (judges(w))
+			pace_add(&w->pace, &sample);
 		note_host(w, h->rank, h->host);
 	}
 }
@@ -170,12 +187,14 @@ void pace_watch_take(struct pace_watch *w, const char *host, const void *samples
 {
 	struct pace_sample sample;
 
-	for (size_t at = 0; at + sizeof(sample) <= bytes && w->pace.percent > 0;
+	for (size_t at = 0; at + sizeof(sample) <= bytes && (w->pace.percent > 0 || w->metered);
 	     at += sizeof(sample)) {
 		memcpy(&sample, (const char *)samples + at, sizeof(sample));
 		if (sample.nmembers > RANKS_MAX)
 			continue;
-		pace_add(&w->pace, &sample);
+		meter(w, &sample, false);
+		if (w->pace.percent > 0)
+			pace_add(&w->pace, &sample);
 		note_host(w, sample.rank, host);
 	}
 }
@@ -342,12 +361,49 @@ static bool is_crowded(struct pace_watch *w, size_t n)
 	return w->crowded;
 }
 
+static void read_totals(struct pace_watch *w, const struct record_memory *memory)
+{
+	const struct record_header *h = &memory->header;
+
+	for (uint32_t c = 0; c < RECORD_COMMS; c++)
+		for (int k = 0; k < CALL_KIND_COUNT; k++) {
+			const struct record_init *init = &h->inits[c];
+			struct pace_sample who = { .comm = init->id,
+						   .rank = h->rank,
+						   .member = init->rank,
+						   .nmembers = init->nranks,
+						   .kind = k };
+
+			meter_total(&w->meter, &who, record_get(&memory->totals[c][k].calls),
+				    record_get(&memory->totals[c][k].bytes));
+		}
+}
+
+static void settle(struct pace_watch *w, struct record_memory *const *memories, size_t n,
+		   uint64_t now)
+{
+	w->settle_ns = now + JUDGE_NS;
+	for (size_t i = 0; i < n; i++)
+		read_totals(w, memories[i]);
+	meter_settle(&w->meter);
+	meter_settle(&w->window);
+}
+
+void pace_watch_meter(struct pace_watch *w, struct record_memory *const *memories, size_t n)
+{
+	uint64_t now = clock_ns();
+
+	pace_watch_look(w, memories, n, now);
+	settle(w, memories, n, now);
+	meter_settle(&w->meter);
+}
+
 void pace_watch_look(struct pace_watch *w, struct record_memory *const *memories, size_t n,
 		     uint64_t now)
 {
 	uint64_t took;
 
-	if (w->pace.percent <= 0 || n == 0 || is_crowded(w, n))
+	if (n == 0 || ((is_crowded(w, n) || w->pace.percent <= 0) && !w->metered))
 		return;
 	if (n > w->n)
 		make_room(w, n);
@@ -356,7 +412,9 @@ void pace_watch_look(struct pace_watch *w, struct record_memory *const *memories
 	choose_rate(w, memories[0]->header.nnodes, now);
 	for (size_t i = 0; i < n; i++)
 		read_samples(w, memories[i], i);
-	if (now < w->judge_ns || w->sends)
+	if (w->metered && now >= w->settle_ns)
+		settle(w, memories, n, now);
+	if (now < w->judge_ns || w->sends || !judges(w))
 		return;
 	if (w->judge_ns) {
 		judge(w);

@@ -1,6 +1,7 @@
 /* pace_watch.h: reads the samples of this host's ranks while they run, and says who is slow, once while it lasts. */
 #pragma once
 
+#include "pace/meter.h"
 #include "pace/pace.h"
 #include "record/classes.h"
 #include "record/record.h"
@@ -18,6 +19,9 @@ struct pace_named {
 
 struct pace_watch {
 	struct pace pace;
+	bool metered;		    /* the caller sets it */
+	struct meter meter, window; /* of the run, and since the caller last released it */
+	uint64_t settle_ns;
 	bool sends; /* a leader elsewhere: `sent` is for the root, which judges; the caller sets it */
 	uint64_t *read; /* of each memory, samples that were read */
 	uint64_t *starved,
@@ -47,6 +51,9 @@ void pace_watch_release(struct pace_watch *w);
  * `memories`: of the n ranks of this host, which stay in their places. */
 void pace_watch_look(struct pace_watch *w, struct record_memory *const *memories, size_t n,
 		     uint64_t now);
+
+/* Brings the meters up to date, as at the end, with totals. */
+void pace_watch_meter(struct pace_watch *w, struct record_memory *const *memories, size_t n);
 
 /* Root: samples of a host's ranks, `bytes` of what its leader had in `sent`. Nothing in them is trusted. */
 void pace_watch_take(struct pace_watch *w, const char *host, const void *samples, size_t bytes);

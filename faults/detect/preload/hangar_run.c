@@ -9,10 +9,12 @@
 #include "preload/fault_spec.h"
 #include "preload/run_monitor.h"
 #include "preload/run_status.h"
+#include "preload/run_wait.h"
 #include "process/launch.h"
 
 struct arguments {
 	struct run_settings run;
+	bool wait;
 	int command;	   /* where it begins in argv, 0: nowhere */
 	bool status;	   /* asks how runs are, and starts none */
 	const char *which; /* run, NULL: all */
@@ -49,6 +51,23 @@ static void take_out(struct argp_state *state, void *into, const struct argument
 	if (rc < 0)
 		argument_refuse(state, "--out=%s: %s", text, strerror(-rc));
 	((struct arguments *)into)->run.out = text;
+}
+
+/* A file of the meter, into whose folder it must be possible to write. */
+static void take_file(struct argp_state *state, void *into, const struct argument *row, char *text)
+{
+	char copy[PATH_MAX],
+		*folder = strlen(text) < sizeof(copy) ? dirname(strcpy(copy, text)) : NULL;
+	struct stat st;
+	int rc = !folder || !*text ? -EINVAL : 0;
+
+	if (rc == 0 && stat(text, &st) == 0 && !S_ISREG(st.st_mode))
+		rc = S_ISDIR(st.st_mode) ? -EISDIR : access(text, W_OK) ? -errno : 0;
+	else if (rc == 0)
+		rc = access(folder, F_OK) ? -errno : try_folder(folder);
+	if (rc < 0)
+		argument_refuse(state, "--%s=%s: %s", row->name, text, strerror(-rc));
+	*(const char **)((char *)into + row->at) = text;
 }
 
 static void take_fault(struct argp_state *state, void *into, const struct argument *row, char *text)
@@ -117,6 +136,24 @@ static const struct argument rows[] = {
 	  "Where the monitors of several hosts meet: a free port of rank 0's host "
 	  "[MASTER_ADDR:MASTER_PORT+1, as the ranks have them]",
 	  ARGUMENT_OWN, .take = take_meeting_point },
+	{ "slow-percent", 0, "PERCENT",
+	  "A line names a rank whose own work takes so much more of a step than the others' [5]",
+	  ARGUMENT(REAL, struct arguments, run.slow_percent), .min = 0.1, .most = 1000 },
+	{ "wait", 0, NULL,
+	  "Stay the parent of COMMAND, pass signals on, and end with its code after all is printed",
+	  ARGUMENT(FLAG, struct arguments, wait) },
+	{ "fail-slow", 0, NULL, "--wait, and exit 15 where COMMAND ends with 0 and a rank was slow",
+	  ARGUMENT(FLAG, struct arguments, run.fail_slow) },
+	{ "every", 0, "SECONDS",
+	  "A line every so often: calls, bytes, share of the time, who waits",
+	  ARGUMENT(REAL, struct arguments, run.meter.every), .min = 0.1, .most = 1e6 },
+	{ "metrics", 0, "FILE", "Prometheus text of the table at the end, also while it runs",
+	  ARGUMENT(OWN, struct arguments, run.meter.metrics), .take = take_file },
+	{ "csv", 0, "FILE", "The table's rows, and each rank's, as CSV",
+	  ARGUMENT(OWN, struct arguments, run.meter.csv), .take = take_file },
+	{ "trace", 0, "FILE",
+	  "Sampled calls of this host's ranks for ui.perfetto.dev, waiting apart from moving data",
+	  ARGUMENT(OWN, struct arguments, run.meter.trace), .take = take_file },
 	{ "status", 0, NULL,
 	  "Instead of a COMMAND: print how far the runs on this host are that hangar_run watches: "
 	  "which rank is in which call, waits for which rank, and what moves. PID (any process of "
@@ -197,7 +234,7 @@ static void arm(const struct arguments *a)
 
 int main(int argc, char **argv)
 {
-	struct arguments a = { .run = { .timeout = 120 } };
+	struct arguments a = { .run = { .timeout = 120, .slow_percent = 5, .wait_fd = -1 } };
 	struct launch launch;
 
 	arguments_read(&table, argc, argv, &a);
@@ -206,6 +243,8 @@ int main(int argc, char **argv)
 	argv += a.command;
 	a.run.argc = argc - a.command;
 	a.run.argv = argv;
+	if ((a.wait || a.run.fail_slow) && run_wait(&a.run.wait_fd) < 0)
+		fprintf(stderr, "hangar_run: --wait: %s\n", strerror(errno));
 	if (!getenv(RUN_KEY)) { /* else one is there */
 		launch_detect(&launch);
 		run_key(a.run.key, sizeof(a.run.key), launch.launched ? launch.key : NULL);

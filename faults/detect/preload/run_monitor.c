@@ -43,6 +43,7 @@ struct runner {
 	struct aftermath after;
 	uint64_t settings_ns; /* when settings that came since are compared, 0: none did */
 	bool differ;	      /* they do, as was printed */
+	struct run_meter meter;
 };
 
 void run_key(char *key, size_t len, const char *launcher)
@@ -219,7 +220,13 @@ static void step(struct runner *r)
 			r->faulty = -1;
 	compare_settings(r, clock_ns());
 	print_status(r, clock_ns());
+	run_meter_step(&r->meter, &r->monitor, clock_ns());
 	if (!over)
+		return;
+	if (exit_code == OUTCOME_OK || exit_code == OUTCOME_SLOW_RANK)
+		run_meter_end(&r->meter, &r->monitor);
+	if (exit_code == OUTCOME_SLOW_RANK && r->settings->wait_fd >= 0 &&
+	    write(r->settings->wait_fd, "s", 1) < 0)
 		return;
 	r->reported = exit_code != 0;
 	if (r->reported)
@@ -285,6 +292,12 @@ static int open_monitor(struct runner *r)
 		.slow_percent = SLOW_PERCENT,
 		.slow_seconds = SLOW_SECONDS,
 		.client = diagnoser_client(&r->diagnoser),
+		.slow_percent = r->settings->quiet && !r->settings->fail_slow
+					? 0
+					: r->settings->slow_percent,
+		.fail_slow = r->settings->fail_slow,
+		.meters = true,
+		.traces = r->settings->meter.trace,
 	};
 	struct error err = { .rank = -1 };
 	int rc;
@@ -343,6 +356,7 @@ int run_monitor_start(const struct run_settings *settings)
 {
 	struct runner r = {
 		.settings = settings,
+		.meter = { .settings = &settings->meter, .quiet = settings->quiet },
 		.diagnoser.site = { .arg = (void *)settings,
 				    .name = basename(settings->argv[0]),
 				    .key = settings->key,

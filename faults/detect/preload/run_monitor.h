@@ -2,6 +2,8 @@
  * own, so that what ends the program does not end it. */
 #pragma once
 
+#include "preload/run_meter.h"
+
 #define RUN_KEY                                                                                    \
 	"HANGAR_RUN" /* in the environment: names the run; libhangar.so records where it is set */
 
@@ -16,6 +18,10 @@ struct run_settings {
 	bool quiet;
 	const char *
 		meeting_point; /* HOST:PORT where the leaders of several hosts meet, NULL: as ranks' variables say */
+	double slow_percent; /* as struct monitor_config has it */
+	bool fail_slow;
+	int wait_fd; /* run_wait's, -1: nothing waits */
+	struct meter_settings meter;
 	int argc; /* the command */
 	char **argv;
 };

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "settings/settings_read.h"
+#include "preload/run_meter.h"
 #include "preload/run_monitor.h"
 #include "preload/run_ranks.h"
 #include "probe/probe.h"
@@ -61,7 +62,7 @@ static void look_at_stacks(const struct monitor *m, char (*doing)[160])
 }
 
 /* The lines, to be freed. */
-static char *describe(struct run_status *s, const struct monitor *m, const char *title)
+static char *describe(struct run_status *s, struct monitor *m, const char *title)
 {
 	double seconds = (double)(s->counted_ns - s->looked_ns) * 1e-9;
 	char(*doing)[160] = must(calloc(m->nranks + 1, sizeof(*doing))), *text = NULL;
@@ -91,13 +92,14 @@ static char *describe(struct run_status *s, const struct monitor *m, const char 
 	else
 		fprintf(out, "# no rank has come yet: none has used NCCL\n");
 	status_print(out, ranks, n, seconds);
+	run_meter_print(out, m);
 	fclose(out);
 	free(ranks);
 	free(doing);
 	return text;
 }
 
-void run_status_answer(struct run_status *s, const struct monitor *m, int fd, const char *title)
+void run_status_answer(struct run_status *s, struct monitor *m, int fd, const char *title)
 {
 	char *text = describe(s, m, title);
 	struct link link;

@@ -16,7 +16,7 @@ struct run_status {
 void run_status_count(struct run_status *status, const struct monitor *monitor, uint64_t now);
 /* Says how it is, to `fd` (which is closed; -1: to standard output); the ranks' stacks are
  * looked at for 0.7 s at most. `title` begins the first line. */
-void run_status_answer(struct run_status *status, const struct monitor *monitor, int fd,
+void run_status_answer(struct run_status *status, struct monitor *monitor, int fd,
 		       const char *title);
 void run_status_release(struct run_status *status);
 

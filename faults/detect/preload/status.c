@@ -2,7 +2,6 @@
 #include "preload/status.h"
 
 #include "base/call_value.h"
-#include "base/dtype.h"
 #include "base/error.h"
 #include "base/rank_list.h"
 
@@ -24,16 +23,6 @@ void status_count(struct status_counts *counts, const struct progress *p, double
 
 /* ---- how much ---- */
 
-static double bytes_of(const struct record *r, int nranks)
-{
-	bool all = r->kind == CALL_ALL_GATHER || r->kind == CALL_REDUCE_SCATTER ||
-		   r->kind == CALL_ALLTOALL || r->kind == CALL_GATHER || r->kind == CALL_SCATTER;
-
-	return r->dtype < DT_COUNT ? (double)r->count * (double)dtype_size((enum dtype)r->dtype) *
-					     (all ? nranks : 1)
-				   : 0;
-}
-
 double status_bytes(const struct record_memory *memory, uint32_t comm, uint64_t from, uint64_t to)
 {
 	double bytes = 0;
@@ -44,7 +33,8 @@ double status_bytes(const struct record_memory *memory, uint32_t comm, uint64_t 
 
 		if (!r->ticket || r->comm != comm || r->seq <= from || r->seq > to)
 			continue;
-		bytes += bytes_of(r, memory->header.inits[comm].nranks);
+		bytes += (double)record_bytes(r->kind, r->dtype, r->count,
+					      memory->header.inits[comm].nranks);
 		n++;
 	}
 	return n ? bytes / (double)n * (double)(to - from) : 0;

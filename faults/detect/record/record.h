@@ -254,6 +254,12 @@ struct record_sample {
 	uint8_t part; /* changes where calls were not sampled: what is own is not known from there on */
 };
 
+/* All calls of one kind on one communicator, sampled or not. */
+#define RECORD_KINDS 16 /* enum call_kind fits */
+struct record_total {
+	_Atomic uint64_t calls, bytes;
+};
+
 /* The words that others read while they change: one that stands for nothing else, and one that comes
  * after all that it stands for. A reader gets the latter. */
 #define record_put(word, value)	    atomic_store_explicit(word, value, memory_order_relaxed)
@@ -285,6 +291,7 @@ struct record_memory {
 	_Atomic uint64_t sampled; /* samples so far */
 	_Alignas(64) struct record_sample
 		samples[RECORD_SAMPLES]; /* number n at n % RECORD_SAMPLES */
+	struct record_total totals[RECORD_COMMS][RECORD_KINDS];
 };
 
 /* Returns true if call `seq` of the communicator `id` belongs to the 1 of 2^shift calls that are sampled. A
@@ -338,5 +345,7 @@ uint64_t record_hash(uint64_t hash, const struct record *record);
 /* The same, but of sends and receives only the partners are left out: they are alike on all ranks
  * where all follow one plan. */
 uint64_t record_hash_strict(uint64_t hash, const struct record *record);
+/* Bytes of a call on a communicator of `nranks` ranks, nccl-tests' size: what one rank has of all ranks' data. */
+uint64_t record_bytes(int kind, int dtype, uint64_t count, int nranks);
 /* FNV-1a of a communicator's id, never 0. */
 uint64_t record_hash_id(const void *id, size_t bytes);

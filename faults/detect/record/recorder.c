@@ -9,6 +9,7 @@
 _Static_assert(sizeof(struct record) == 64, "the saved format has 64-byte records");
 _Static_assert(sizeof(struct record_site) == 128, "evidence has 128-byte sites");
 _Static_assert(RECORD_COMM_INIT + COMM_LEFT == RECORD_COMM_LEFT, "states follow the events");
+_Static_assert(CALL_KIND_COUNT <= RECORD_KINDS, "each kind has its total");
 _Static_assert((RECORD_RING & (RECORD_RING - 1)) == 0, "the ring is indexed by a mask");
 
 #define FNV_PRIME 0x100000001b3ull
@@ -171,6 +172,26 @@ static void set_mark(struct record_mark *mark, uint64_t calls, uint64_t ticket, 
 	record_publish(&mark->calls, calls);
 }
 
+uint64_t record_bytes(int kind, int dtype, uint64_t count, int nranks)
+{
+	bool all = kind == CALL_ALL_GATHER || kind == CALL_REDUCE_SCATTER ||
+		   kind == CALL_ALLTOALL || kind == CALL_GATHER || kind == CALL_SCATTER;
+
+	if (dtype < 0 || dtype >= DT_COUNT || nranks < 1)
+		return 0;
+	return count * dtype_size((enum dtype)dtype) * (all ? (uint64_t)nranks : 1);
+}
+
+static void count_total(struct record_memory *memory, const struct record *r)
+{
+	uint32_t comm = r->comm % RECORD_COMMS;
+	struct record_total *total = &memory->totals[comm][r->kind % RECORD_KINDS];
+
+	record_put(&total->calls, total->calls + 1);
+	record_put(&total->bytes, total->bytes + record_bytes(r->kind, r->dtype, r->count,
+							      memory->header.inits[comm].nranks));
+}
+
 /* Counts the call: collectives, which all ranks make alike, apart from sends and receives. */
 static void count_call(struct record_memory *memory, const struct record *r, uint64_t ticket)
 {
@@ -314,6 +335,7 @@ static uint64_t recorder_call(void *ctx, const struct call *call)
 	record_put(&r->replays, 0);
 	record_put(&r->state, RECORD_ISSUING);
 	count_call(memory, r, ticket);
+	count_total(memory, r);
 	record_publish(&r->ticket, ticket);
 	record_publish(&h->issued_ticket, ticket);
 	beat(h);
@@ -344,6 +366,8 @@ static void recorder_comm(void *ctx, uint32_t comm, enum comm_event event,
 		init->nranks = request->nranks;
 		init->id = record_hash_id(request->id, sizeof(request->id));
 		init->born = h->issued_ticket;
+		memset(recorder->memory->totals[comm % RECORD_COMMS], 0,
+		       sizeof(recorder->memory->totals[0]));
 		record_put(&init->asked, 0);
 	}
 	if (event == COMM_ABORTED)
@@ -394,9 +418,12 @@ static void recorder_replayed(void *ctx, uint32_t calls)
 	struct record_header *h = &recorder->memory->header;
 	uint64_t ticket = h->issued_ticket;
 
-	for (uint32_t i = 0; i < calls && i < RECORD_RING && ticket > i; i++)
-		atomic_fetch_add_explicit(&slot_of(recorder->memory, ticket - i)->replays, 1,
-					  memory_order_relaxed);
+	for (uint32_t i = 0; i < calls && i < RECORD_RING && ticket > i; i++) {
+		struct record *r = slot_of(recorder->memory, ticket - i);
+
+		atomic_fetch_add_explicit(&r->replays, 1, memory_order_relaxed);
+		count_total(recorder->memory, r);
+	}
 	beat(h);
 }
 

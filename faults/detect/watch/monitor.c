@@ -11,6 +11,13 @@
 
 #define COMPARE_NS 1000000000ull /* between two comparisons of lines of code */
 
+static void open_pace(struct monitor *m)
+{
+	pace_watch_open(&m->pace, m->config.slow_percent, m->config.slow_seconds);
+	m->pace.metered = m->config.meters;
+	m->pace.meter.traces = m->config.traces;
+}
+
 int monitor_open(struct monitor *m, const struct monitor_config *config,
 		 struct record_memory *memory, int memory_fd, struct error *err)
 {
@@ -25,7 +32,7 @@ int monitor_open(struct monitor *m, const struct monitor_config *config,
 	m->up.fd = m->up.passed_fd = -1;
 	m->root = NO_NODE;
 	decide_open(&m->decide, &config->decide, clock_ns());
-	pace_watch_open(&m->pace, config->slow_percent, config->slow_seconds);
+	open_pace(m);
 	rc = members_join(m, memory_fd);
 	if (rc < 0) {
 		monitor_close(m);
@@ -55,7 +62,7 @@ void monitor_forget(struct monitor *m)
 	m->listen_fd = listen_fd;
 	m->ended = m->desynced = false;
 	pace_watch_release(&m->pace);
-	pace_watch_open(&m->pace, m->config.slow_percent, m->config.slow_seconds);
+	open_pace(m);
 	decide_release(&m->decide);
 	decide_open(&m->decide, &m->config.decide, clock_ns());
 }

@@ -84,6 +84,7 @@ struct monitor_config {
 	struct monitor_client client;
 	double slow_percent; /* of a step: a rank that is so much slower is named; 0: none is */
 	double slow_seconds; /* and has been for so long */
+	bool meters, traces; /* what calls cost is counted (pace/meter.h), and sampled calls kept */
 	bool fail_slow;	     /* and makes the outcome, of a run that is well otherwise */
 };
 

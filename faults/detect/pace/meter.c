@@ -12,8 +12,8 @@
 /* A rank's part of an open call. */
 struct part {
 	uint64_t arrived_ns; /* 0: it has not come */
-	double took, gap;
-	int32_t rank;
+	double took, gap;    /* of each of `calls` of a group */
+	int32_t rank, calls;
 	bool here;
 };
 
@@ -71,7 +71,7 @@ static struct meter_comm *comm_of(struct meter *meter, const struct pace_sample 
 	*c = (struct meter_comm){ .id = s->comm, .n = s->nmembers };
 	c->ranks = must(calloc((size_t)c->n, sizeof(*c->ranks)));
 	memset(c->ranks, 0xff, (size_t)c->n * sizeof(*c->ranks));
-	c->last = must(calloc((size_t)c->n, sizeof(*c->last)));
+	c->last = must(calloc((size_t)c->n * (1 + METER_LAST), sizeof(*c->last)));
 	c->open = must(calloc(METER_OPEN, sizeof(*c->open)));
 	return c;
 }
@@ -185,25 +185,27 @@ static void close_call(struct meter *meter, struct meter_comm *c, struct meter_o
 			gaps += p->gap / open->came;
 		}
 		if (p->here)
-			note_event(meter, &(struct meter_event){
-						  .arrived_ns = p->arrived_ns,
-						  .seq = open->seq,
-						  .id = c->id,
-						  .took = (float)p->took,
-						  .waited = known ? (float)(p->took - least) : NAN,
-						  .rank = p->rank,
-						  .comm = (uint16_t)(c - meter->comms),
-						  .kind = (uint8_t)open->kind });
+			note_event(meter,
+				   &(struct meter_event){
+					   .arrived_ns = p->arrived_ns,
+					   .seq = open->seq,
+					   .id = c->id,
+					   .took = (float)(p->took * p->calls),
+					   .waited = known ? (float)((p->took - least) * p->calls)
+							   : NAN,
+					   .rank = p->rank,
+					   .comm = (uint16_t)(c - meter->comms),
+					   .kind = (uint8_t)open->kind });
 	}
 	keep(k, least);
-	k->moved_ns += least * gaps;
+	k->moved_ns += open->bytes > 0 ? least * gaps : 0; /* 0: of a group, not known */
 	k->moved_bytes += open->bytes * gaps;
 	drop(open);
 }
 
 /* Adds a rank's part to a call that all ranks are in. */
-static void join(struct meter *meter, struct meter_comm *c, const struct pace_sample *s, double gap,
-		 bool here)
+static void join(struct meter *meter, struct meter_comm *c, const struct pace_sample *s,
+		 const struct part *part)
 {
 	struct meter_open *open = &c->open[s->seq * 0x9e3779b97f4a7c15ull >> 54];
 
@@ -219,50 +221,65 @@ static void join(struct meter *meter, struct meter_comm *c, const struct pace_sa
 				 bus_factor(s->kind, c->n),
 		};
 	open->came += !open->parts[s->member].arrived_ns;
-	open->parts[s->member] = (struct part){ .arrived_ns = s->arrived_ns,
-						.took = (double)(s->through_ns - s->arrived_ns),
-						.gap = gap,
-						.rank = s->rank,
-						.here = here };
+	open->parts[s->member] = *part;
 	if (open->came == c->n)
 		close_call(meter, c, open);
 }
 
+/* The calls for which a sample stands: the mean distance of METER_LAST samples. */
+static double stands_for(uint64_t *last, uint64_t seq)
+{
+	uint64_t *n = last++, kept = *n < METER_LAST ? *n : METER_LAST;
+	double calls = 1;
+
+	if (*n && seq <= last[(*n - 1) % METER_LAST])
+		*n = kept = 0;
+	if (kept)
+		calls = (double)(seq - last[(*n - kept) % METER_LAST]) / (double)kept;
+	last[(*n)++ % METER_LAST] = seq;
+	return calls;
+}
+
 void meter_add(struct meter *meter, const struct pace_sample *s, bool here)
 {
-	uint64_t took = s->through_ns - s->arrived_ns, *last;
+	double took = (double)(s->through_ns - s->arrived_ns) / (s->calls > 1 ? s->calls : 1), gap;
 	struct meter_comm *c;
 	struct meter_kind *k;
-	double gap;
 
 	if (!s->arrived_ns || s->through_ns < s->arrived_ns || took > LONGEST_NS)
 		return;
 	k = kind_of(meter, s, &c);
 	if (!k)
 		return;
-	last = &c->last[s->member];
-	gap = *last && s->seq > *last ? (double)(s->seq - *last) : 1;
-	*last = s->seq;
-	k->members[s->member].held += (double)took * gap;
+	gap = stands_for(&c->last[(size_t)s->member * (1 + METER_LAST)], s->seq);
+	k->members[s->member].held += took * gap;
 	k->members[s->member].gaps += gap;
 	if (!meter->ranks[s->rank].first_ns)
 		meter->ranks[s->rank].first_ns = s->arrived_ns;
 	if (meter->ranks[s->rank].last_ns < s->through_ns)
 		meter->ranks[s->rank].last_ns = s->through_ns;
+	meter->ranks[s->rank].device = s->clock == RECORD_CLOCK_DEVICE;
 	if (meets(s->kind) && c->n > 1) {
-		join(meter, c, s, gap, here);
+		join(meter, c, s,
+		     &(struct part){ .arrived_ns = s->arrived_ns,
+				     .took = took,
+				     .gap = gap,
+				     .rank = s->rank,
+				     .calls = s->calls > 1 ? s->calls : 1,
+				     .here = here });
 		return;
 	}
-	keep(k, (double)took);
+	keep(k, took);
 	if (here)
-		note_event(meter, &(struct meter_event){ .arrived_ns = s->arrived_ns,
-							 .seq = s->seq,
-							 .id = c->id,
-							 .took = (float)took,
-							 .waited = NAN,
-							 .rank = s->rank,
-							 .comm = (uint16_t)(c - meter->comms),
-							 .kind = (uint8_t)s->kind });
+		note_event(meter,
+			   &(struct meter_event){ .arrived_ns = s->arrived_ns,
+						  .seq = s->seq,
+						  .id = c->id,
+						  .took = (float)(s->through_ns - s->arrived_ns),
+						  .waited = NAN,
+						  .rank = s->rank,
+						  .comm = (uint16_t)(c - meter->comms),
+						  .kind = (uint8_t)s->kind });
 }
 
 void meter_total(struct meter *meter, const struct pace_sample *who, uint64_t calls, uint64_t bytes)
@@ -277,6 +294,30 @@ void meter_total(struct meter *meter, const struct pace_sample *who, uint64_t ca
 		k->calls = calls;
 		k->bytes = bytes;
 	}
+}
+
+void meter_window(struct meter *meter, struct meter *window)
+{
+	for (size_t i = 0; i < meter->ncomms; i++)
+		for (int kind = 0; kind < CALL_KIND_COUNT; kind++) {
+			const struct meter_comm *c = &meter->comms[i];
+			struct meter_kind *k = c->kinds[kind];
+
+			for (int m = 0; k && m < c->n; m++) {
+				struct pace_sample who = { .comm = c->id,
+							   .rank = c->ranks[m],
+							   .member = m,
+							   .nmembers = c->n,
+							   .kind = kind };
+
+				meter_total(window, &who,
+					    k->members[m].calls - k->members[m].handed,
+					    k->bytes - k->bytes_handed);
+				k->members[m].handed = k->members[m].calls;
+			}
+			if (k)
+				k->bytes_handed = k->bytes;
+		}
 }
 
 void meter_name(struct meter *meter, uint64_t comm, const char *name)

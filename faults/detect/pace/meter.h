@@ -1,30 +1,33 @@
 /* meter.h: what the calls of a run cost: totals and samples in, a row per communicator and kind of call out. Pure.
  *
  * Totals count all calls of a rank. Samples say how long some took: a sample stands for the calls of its communicator
- * since the one before (struct meter_member's `gaps`), so that a rate of sampling that changes is no matter. In a call
- * that no rank leaves before all have come the rank that came last waits least: what the others took longer they waited,
+ * that were made since the samples before it (struct meter_member's `gaps`), so that a rate of sampling that changes is no matter. In a
+ * call that no rank leaves before all have come the rank that came last waits least: what the others took longer they waited,
  * and the least duration moves data. */
 #pragma once
 
 #include "base/call_value.h"
 #include "pace/pace.h"
 
-#define METER_ROWS   12	   /* of the printed table */
-#define METER_KEPT   2048  /* durations that a row keeps: of more, so many at random */
+#define METER_ROWS   12	  /* of the printed table */
+#define METER_KEPT   2048 /* durations that a row keeps: of more, so many at random */
+#define METER_LAST   16 /* two blocks of calls that are sampled together (preload/library/stamps.c) */
 #define METER_OPEN   1024  /* calls of a communicator to which not all have come; a power of two */
 #define METER_EVENTS 50000 /* sampled calls of ranks that a trace has at most: two slices each */
 
 /* One rank's calls of one kind; times in ns, each times the calls that its sample stands for. */
 struct meter_member {
 	uint64_t calls;	   /* all, by the rank's own count; 0: not known */
+	uint64_t handed;   /* of these, to meters of a time that is over */
 	double held, gaps; /* durations, and the calls for which they stand */
 	double waited, waited_gaps;
 };
 
 struct meter_kind {
 	uint64_t calls, bytes; /* all of the rank that made most */
-	size_t samples;	       /* calls with a duration */
-	double *took;	       /* ns, METER_KEPT: the least duration of the ranks, of calls that all
+	uint64_t bytes_handed;
+	size_t samples; /* calls with a duration */
+	double *took;	/* ns, METER_KEPT: the least duration of the ranks, of calls that all
 	                        * have come to; else a rank's */
 	double moved_ns,
 		moved_bytes; /* of calls that all have come to; bytes times the bus factor */
@@ -33,10 +36,10 @@ struct meter_kind {
 
 struct meter_comm {
 	uint64_t id;
-	int n;					   /* ranks */
-	char name[32];				   /* NCCL's, "" where it has none */
-	int32_t *ranks;				   /* by member, of the run; -1: not known */
-	uint64_t *last;				   /* by member, the newest sampled call */
+	int n;		/* ranks */
+	char name[32];	/* NCCL's, "" where it has none */
+	int32_t *ranks; /* by member, of the run; -1: not known */
+	uint64_t *last; /* by member, how many calls were sampled, and the newest METER_LAST */
 	struct meter_kind *kinds[CALL_KIND_COUNT]; /* NULL: no such call */
 	struct meter_open *open;		   /* internal */
 };
@@ -50,13 +53,15 @@ struct meter_event {
 	uint8_t kind;
 };
 
+struct meter_rank {
+	uint64_t first_ns, last_ns; /* arrival and end of samples, by its clock; 0: none */
+	bool device;		    /* the clock is its device's */
+};
+
 struct meter {
 	struct meter_comm *comms;
 	size_t ncomms;
-	struct {
-		uint64_t first_ns,
-			last_ns; /* arrival and end of samples, clock of the rank; 0: none */
-	} * ranks;		 /* by rank of the run */
+	struct meter_rank *ranks; /* by rank of the run */
 	int nranks;
 	bool traces; /* events are kept; the caller sets it */
 	struct meter_event *events;
@@ -91,6 +96,8 @@ void meter_add(struct meter *meter, const struct pace_sample *sample, bool here)
 /* Sets what a rank has counted of its calls of one kind; `who` has communicator, rank, member, nmembers and kind. */
 void meter_total(struct meter *meter, const struct pace_sample *who, uint64_t calls,
 		 uint64_t bytes);
+/* Sets the totals of `window`, which has the samples of the newest time, to what came since the last call of this. */
+void meter_window(struct meter *meter, struct meter *window);
 /* Sets the name of a communicator that is known. */
 void meter_name(struct meter *meter, uint64_t comm, const char *name);
 
@@ -115,9 +122,8 @@ void meter_member(const struct meter_row *row, int member, double seconds, doubl
 char *meter_label(const struct meter_comm *comm, char *buf, size_t len);
 /* The table, lines that begin with "# "; of `columns` columns at most. Nothing without samples. */
 void meter_print(FILE *out, const struct meter *meter, int columns);
-/* One line without an end, for the last `seconds`: `calls` and `bytes` were counted in them. Returns buf. */
-char *meter_line(const struct meter *meter, double seconds, uint64_t calls, uint64_t bytes,
-		 char *buf, size_t len);
+/* One line without an end, of a meter of the last `seconds`. Returns buf. */
+char *meter_line(const struct meter *meter, double seconds, char *buf, size_t len);
 /* A row for each communicator, kind and rank (-1: all of them); Prometheus text; Chrome's trace. */
 void meter_csv(FILE *out, const struct meter *meter);
 void meter_prometheus(FILE *out, const struct meter *meter, bool over);

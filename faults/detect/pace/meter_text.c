@@ -45,7 +45,12 @@ static char *number(double value, const char *const *units, char *buf)
 		value /= 1000;
 		units++;
 	}
-	snprintf(buf, CELL, "%.*f%s", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, units[0]);
+	snprintf(buf, CELL, "%.*f%s",
+		 value < 0.0995	 ? 3
+		 : value < 9.995 ? 2
+		 : value < 99.95 ? 1
+				 : 0,
+		 value, units[0]);
 	return buf;
 }
 
@@ -103,60 +108,50 @@ static void print_row(FILE *out, const struct meter_row *r, bool wide)
 	fputs("\n", out);
 }
 
-static void add_ranks(const struct meter_row *whole, char *buf, size_t len)
-{
-	if (whole->most >= 0 && whole->most != whole->least)
-		text_add(buf, len, "rank %d waited most (%.1f %%), rank %d least (%.1f %%)",
-			 whole->most, whole->most_waited * 100, whole->least,
-			 whole->least_waited * 100);
-}
-
 void meter_print(FILE *out, const struct meter *meter, int columns)
 {
 	double seconds = meter_seconds(meter);
 	struct meter_row whole = meter_whole(meter, seconds), *rows;
-	char text[160] = "", cell[CELL];
+	char cell[CELL];
 	bool wide = columns >= WIDE;
 	size_t n;
 
 	if (!whole.samples)
 		return;
 	rows = meter_rows(meter, seconds, METER_ROWS, &n);
-	fprintf(out,
-		"# meter: %d ranks, %.1f s: in calls %.1f %% of the time, of that %.1f %% "
-		"waiting\n",
+	fprintf(out, "# meter: %d ranks, %.4g s: in calls %.1f %%%s, waiting %.1f %%\n",
 		meter->nranks, seconds, whole.held * 100,
-		whole.held > 0 && isfinite(whole.waited) ? whole.waited / whole.held * 100 : 0);
+		whole.held > 1 ? " (streams overlap)" : "",
+		isfinite(whole.waited) ? whole.waited * 100 : 0);
 	fprintf(out, "# %-14s %-13s %7s %7s %7s %7s %5s %5s %5s%s\n", "communicator", "call",
-		"calls", "bytes", "median", "p95", "busbw", "in %", "wait%",
+		"calls", "bytes", "median", "p95", "busbw", "call%", "wait%",
 		wide ? "    most           least" : "");
 	for (size_t i = 0; i < n; i++)
 		print_row(out, &rows[i], wide);
-	add_ranks(&whole, text, sizeof(text));
-	if (*text)
-		fprintf(out, "# %s of the time\n", text);
+	if (whole.most != whole.least)
+		fprintf(out,
+			"# rank %d waited most (%.1f %%), rank %d least (%.1f %%) of the time\n",
+			whole.most, whole.most_waited * 100, whole.least, whole.least_waited * 100);
 	fprintf(out, "# median, p95, busbw (GB/s): while data move, of %s sampled calls\n",
 		count_text(whole.samples, cell));
 	free(rows);
 }
 
-char *meter_line(const struct meter *meter, double seconds, uint64_t calls, uint64_t bytes,
-		 char *buf, size_t len)
+char *meter_line(const struct meter *meter, double seconds, char *buf, size_t len)
 {
 	struct meter_row whole = meter_whole(meter, seconds);
 	char cells[2][CELL];
 
 	buf[0] = '\0';
-	text_add(buf, len, "# meter: %s calls, %s in %.3g s", count_text(calls, cells[0]),
-		 bytes_text((double)bytes, cells[1]), seconds);
+	text_add(buf, len, "# meter: %s calls, %s in %.3g s", count_text(whole.calls, cells[0]),
+		 bytes_text((double)whole.bytes, cells[1]), seconds);
 	if (isfinite(whole.held))
-		text_add(buf, len, ": in calls %.1f %% of the time", whole.held * 100);
+		text_add(buf, len, ", in calls %.1f %%", whole.held * 100);
 	if (isfinite(whole.waited))
 		text_add(buf, len, ", waiting %.1f %%", whole.waited * 100);
-	if (whole.most >= 0 && whole.most != whole.least) {
-		text_add(buf, len, "; ");
-		add_ranks(&whole, buf, len);
-	}
+	if (whole.most != whole.least)
+		text_add(buf, len, " (rank %d %.1f to rank %d %.1f)", whole.least,
+			 whole.least_waited * 100, whole.most, whole.most_waited * 100);
 	return buf;
 }
 
@@ -282,18 +277,45 @@ void meter_prometheus(FILE *out, const struct meter *meter, bool over)
 	free(rows);
 }
 
-static void put_slice(FILE *out, const struct meter_event *e, uint64_t zero, double from,
-		      double took, const char *word, const char *colour)
+/* To be added to each rank's times, ns, for free(). Clocks of devices differ: a call that all ranks leave together has
+ * the same end on all of them. A call's events follow each other. */
+static double *offsets(const struct meter *meter)
+{
+	double *offset = must(malloc(((size_t)meter->nranks + 1) * sizeof(*offset)));
+	const struct meter_event *first = meter->events;
+
+	for (int r = 0; r < meter->nranks; r++)
+		offset[r] = meter->ranks[r].device && (!first || r != first->rank) ? NAN : 0;
+	for (const struct meter_event *e = first; e < meter->events + meter->nevents; e++) {
+		double *one = &offset[first->rank], *other = &offset[e->rank], ahead;
+
+		if (e->id != first->id || e->seq != first->seq || !isfinite(e->waited)) {
+			first = e;
+			continue;
+		}
+		ahead = (double)(int64_t)(first->arrived_ns - e->arrived_ns) + first->took -
+			e->took;
+		*other = isnan(*other) ? *one + ahead : *other;
+		*one = isnan(*one) ? *other - ahead : *one;
+	}
+	for (int r = 0; r < meter->nranks; r++)
+		offset[r] = isnan(offset[r]) ? 0 : offset[r];
+	return offset;
+}
+
+static void put_slice(FILE *out, const struct meter_event *e, double from, double took,
+		      const char *word, const char *colour)
 {
 	fprintf(out,
 		",\n{\"ph\":\"X\",\"pid\":0,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,\"name\":\"%s%s\","
 		"\"cname\":\"%s\",\"args\":{\"communicator\":%u,\"call\":%" PRIu64 "}}",
-		e->rank, ((double)(e->arrived_ns - zero) + from) * 1e-3, took * 1e-3, word,
-		call_kind_name((enum call_kind)e->kind), colour, e->comm, e->seq);
+		e->rank, from * 1e-3, took * 1e-3, word, call_kind_name((enum call_kind)e->kind),
+		colour, e->comm, e->seq);
 }
 
 void meter_trace(FILE *out, const struct meter *meter)
 {
+	double *offset = offsets(meter);
 	uint64_t zero = UINT64_MAX;
 	char label[160];
 
@@ -311,10 +333,11 @@ void meter_trace(FILE *out, const struct meter *meter)
 	for (size_t i = 0; i < meter->nevents; i++) {
 		const struct meter_event *e = &meter->events[i];
 		double waited = isfinite(e->waited) ? e->waited : 0;
+		double from = (double)(e->arrived_ns - zero) + offset[e->rank];
 
 		if (waited > 0)
-			put_slice(out, e, zero, 0, waited, "waits in ", "grey");
-		put_slice(out, e, zero, waited, e->took - waited, "", "good");
+			put_slice(out, e, from, waited, "waits in ", "grey");
+		put_slice(out, e, from + waited, e->took - waited, "", "good");
 	}
 	fprintf(out, "\n],\"otherData\":{\"sampled calls in this file\":\"1 of %u\"",
 		1u << meter->shift);
@@ -322,4 +345,5 @@ void meter_trace(FILE *out, const struct meter *meter)
 		fprintf(out, ",\"communicator %zu\":\"%s\"", i,
 			meter_label(&meter->comms[i], label, sizeof(label)));
 	fputs("}}\n", out);
+	free(offset);
 }

@@ -25,6 +25,7 @@ struct pace_sample {
 	uint64_t starved_ns; /* ready to run without a processor, added up; 0: not known */
 	int32_t kind;	     /* enum call_kind */
 	int32_t clock;	     /* enum record_clock */
+	int32_t calls;	     /* of one group that are sampled together; 0 is 1 */
 	uint64_t part;	     /* as in record_sample: where it changes own time begins anew */
 	uint64_t
 		amount; /* elements and their type, in one number: calls of one amount are compared over time */

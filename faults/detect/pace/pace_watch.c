@@ -83,8 +83,7 @@ static bool copy_sample(const struct record_memory *memory, uint64_t number,
 	memcpy((char *)copy + sizeof(copy->number), (const char *)at + sizeof(at->number),
 	       sizeof(*copy) - sizeof(copy->number));
 	atomic_thread_fence(memory_order_acquire);
-	return record_get(&at->number) == number && copy->comm < RECORD_COMMS &&
-	       memory->header.inits[copy->comm].id == copy->id;
+	return record_get(&at->number) == number && memory->header.inits[copy->comm].id == copy->id;
 }
 
 /* Remembers where a rank is. */
@@ -171,6 +170,7 @@ static void read_samples(struct pace_watch *w, const struct record_memory *memor
 					       .kind = s.kind,
 					       .clock = s.clock,
 					       .part = s.part,
+					       .calls = s.calls,
 					       .amount = s.count << 8 | s.dtype };
 		meter(w, &sample, true);
 		if (w->sends) {
@@ -364,8 +364,9 @@ static bool is_crowded(struct pace_watch *w, size_t n)
 static void read_totals(struct pace_watch *w, const struct record_memory *memory)
 {
 	const struct record_header *h = &memory->header;
+	char name[sizeof(memory->names[0])];
 
-	for (uint32_t c = 0; c < RECORD_COMMS; c++)
+	for (uint32_t c = 0; c < RECORD_COMMS; c++) {
 		for (int k = 0; k < CALL_KIND_COUNT; k++) {
 			const struct record_init *init = &h->inits[c];
 			struct pace_sample who = { .comm = init->id,
@@ -377,6 +378,10 @@ static void read_totals(struct pace_watch *w, const struct record_memory *memory
 			meter_total(&w->meter, &who, record_get(&memory->totals[c][k].calls),
 				    record_get(&memory->totals[c][k].bytes));
 		}
+		snprintf(name, sizeof(name), "%.31s", memory->names[c]);
+		if (*name)
+			meter_name(&w->meter, h->inits[c].id, name);
+	}
 }
 
 static void settle(struct pace_watch *w, struct record_memory *const *memories, size_t n,

@@ -41,22 +41,16 @@ static void save(struct run_meter *m, const struct meter *meter, const char *pat
 static void print_line(struct run_meter *m, struct monitor *monitor, uint64_t now)
 {
 	struct pace_watch *pace = &monitor->pace;
-	struct meter_row whole;
 	char line[200];
 
 	pace_watch_meter(pace, monitor->memories, monitor->nranks);
-	whole = meter_whole(&pace->meter, 0);
+	meter_window(&pace->meter, &pace->window);
 	if (m->line_ns) {
-		bool anew = whole.calls < m->calls; /* another run of the same command */
-
-		printf("%s\n", meter_line(&pace->window, (double)(now - m->line_ns) * 1e-9,
-					  whole.calls - (anew ? 0 : m->calls),
-					  whole.bytes - (anew ? 0 : m->bytes), line, sizeof(line)));
+		printf("%s\n", meter_line(&pace->window, (double)(now - m->line_ns) * 1e-9, line,
+					  sizeof(line)));
 		fflush(stdout);
 	}
 	m->line_ns = now;
-	m->calls = whole.calls;
-	m->bytes = whole.bytes;
 	meter_release(&pace->window);
 }
 

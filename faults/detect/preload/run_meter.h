@@ -13,7 +13,6 @@ struct run_meter {
 	const struct meter_settings *settings; /* borrowed */
 	bool quiet;
 	uint64_t line_ns, metrics_ns; /* when they were last written; 0: never */
-	uint64_t calls, bytes;	      /* at the last line */
 	bool failed;		      /* a file could not be written, as was said */
 };
 

@@ -22,7 +22,6 @@
 #define LINGER_SECONDS 1.0	    /* after the command's end: others of the run may still come */
 #define SETTLE_NS      500000000ull /* others that were started with a rank have come, too */
 #define UNSEEN_NS      10000000000ull /* without NCCL for so long: a line */
-#define SLOW_PERCENT   5.0	      /* of a step: a rank that is so much slower is named */
 #define SLOW_SECONDS                                                                               \
 	15.0 /* for so long: where hosts feed GPUs ranks are late by turns for seconds */
 #define MAX_FDS 1024
@@ -289,7 +288,6 @@ static int open_monitor(struct runner *r)
 			    .patience = { .look = fmin(LOOK_SECONDS, r->settings->timeout),
 					  .late = LATE_SECONDS,
 					  .hang = r->settings->timeout } },
-		.slow_percent = SLOW_PERCENT,
 		.slow_seconds = SLOW_SECONDS,
 		.client = diagnoser_client(&r->diagnoser),
 		.slow_percent = r->settings->quiet && !r->settings->fail_slow

@@ -246,7 +246,8 @@ struct record_sample {
 	uint64_t
 		own_ns; /* outside of calls, from the end of one to the arrival at the next, added up so far */
 	uint64_t count; /* elements; 0: of several calls of one group, of which this is the last */
-	uint16_t comm;
+	uint8_t comm;
+	uint8_t calls; /* of one group, of which this is the last; 1: it is alone. 255: so many or more */
 	uint16_t site;
 	uint8_t kind;  /* enum call_kind */
 	uint8_t dtype; /* enum dtype */
@@ -255,6 +256,7 @@ struct record_sample {
 };
 
 /* All calls of one kind on one communicator, sampled or not. */
+#define RECORD_NAME  32
 #define RECORD_KINDS 16 /* enum call_kind fits */
 struct record_total {
 	_Atomic uint64_t calls, bytes;
@@ -292,6 +294,8 @@ struct record_memory {
 	_Alignas(64) struct record_sample
 		samples[RECORD_SAMPLES]; /* number n at n % RECORD_SAMPLES */
 	struct record_total totals[RECORD_COMMS][RECORD_KINDS];
+	char names[RECORD_COMMS]
+		  [RECORD_NAME]; /* NCCL's, of communicators; written once, before the first call */
 };
 
 /* Returns true if call `seq` of the communicator `id` belongs to the 1 of 2^shift calls that are sampled. A

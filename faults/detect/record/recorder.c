@@ -9,6 +9,7 @@
 _Static_assert(sizeof(struct record) == 64, "the saved format has 64-byte records");
 _Static_assert(sizeof(struct record_site) == 128, "evidence has 128-byte sites");
 _Static_assert(RECORD_COMM_INIT + COMM_LEFT == RECORD_COMM_LEFT, "states follow the events");
+_Static_assert(RECORD_COMMS <= 256, "a sample has a byte for it");
 _Static_assert(CALL_KIND_COUNT <= RECORD_KINDS, "each kind has its total");
 _Static_assert((RECORD_RING & (RECORD_RING - 1)) == 0, "the ring is indexed by a mask");
 
@@ -247,7 +248,8 @@ static void put_sample(struct recorder *recorder, const struct record *r,
 	sample->through_ns = like->through_ns;
 	sample->own_ns = recorder->own_ns;
 	sample->count = like->count;
-	sample->comm = r->comm;
+	sample->comm = (uint8_t)r->comm;
+	sample->calls = like->calls;
 	sample->site = r->site;
 	sample->kind = r->kind;
 	sample->dtype = r->dtype;
@@ -276,6 +278,7 @@ static void end_own(struct recorder *recorder, const struct record *r, uint64_t 
 		   &(struct record_sample){ .arrived_ns = r->enqueued_ns,
 					    .through_ns = now,
 					    .count = r->count,
+					    .calls = 1,
 					    .clock = RECORD_CLOCK_HOST });
 }
 
@@ -297,6 +300,7 @@ void recorder_stamp(struct recorder *recorder, uint64_t ticket, unsigned calls, 
 			   &(struct record_sample){ .arrived_ns = arrived_ns,
 						    .through_ns = through_ns,
 						    .count = calls > 1 ? 0 : r->count,
+						    .calls = (uint8_t)(calls < 255 ? calls : 255),
 						    .clock = RECORD_CLOCK_DEVICE,
 						    .part = part });
 }

@@ -115,7 +115,7 @@ static bool strike(struct session *s, struct made *made, int *rc)
 static bool hits(struct session *s, int number, int size, int kind, uint64_t nth, uint64_t nth_kind)
 {
 	int rank = s->recorder.memory->header.rank;
-	const char *name = s->comms[number].name;
+	const char *name = s->recorder.memory->names[number];
 	bool hit = s->armed &&
 		   fault_spec_hits(&s->fault, &(struct fault_place){ rank, name, number, size, kind,
 								     nth, nth_kind });

@@ -64,7 +64,6 @@ struct nccl_config {
 
 struct preload_comm {
 	void *handle;  /* ncclComm_t; NULL: this number is free */
-	char name[32]; /* that the program gave it, "": none */
 	void *context; /* CUcontext in which it was made */
 	uint64_t id;
 	uint32_t children; /* splits and shrinks of it so far */

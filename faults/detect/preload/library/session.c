@@ -300,7 +300,8 @@ static void number_comm(struct making *m, uint64_t id, const struct nccl_config 
 		*comm = (struct preload_comm){ .id = id };
 		named = config && config->size >= sizeof(*config) && config->version >= 22700 &&
 			config->name;
-		snprintf(comm->name, sizeof(comm->name), "%s", named ? config->name : "");
+		snprintf(m->session->recorder.memory->names[m->number], RECORD_NAME, "%s",
+			 named ? config->name : "");
 		CALL(OF_CUDA, "cuCtxGetCurrent", (void **), (&comm->context));
 	}
 	session_unlock();

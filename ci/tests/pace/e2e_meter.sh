@@ -1,0 +1,95 @@
+#!/bin/bash
+# e2e_meter.sh: what the calls of a program cost, under hangar_run and over test doubles of libnccl and libcuda: table, lines and
+# files; --wait and --fail-slow.
+# shellcheck source=ci/tests/e2e/lib.sh
+source "$(dirname "$0")/../e2e/lib.sh"
+
+subject=$BUILD/tests/double/subject
+export DOUBLE_DIR=$work LD_LIBRARY_PATH=$BUILD/tests/double HANGAR_E2E=$token
+cd "$work" || exit 1
+n=0
+
+# meter OPTIONS -- WORDS: four ranks of the subject; leaves $rc and $work/err
+meter() {
+	local options=()
+	while [ "$1" != -- ]; do
+		options+=("$1")
+		shift
+	done
+	shift
+	n=$((n + 1))
+	DOUBLE_ID=$$-$n timeout 60 "$BUILD/hangar_run" --out "$work/dir.$n" "${options[@]}" "$subject" "$@" >"$work/out" 2>"$work/err"
+	rc=$?
+}
+
+# the last lines are there when hangar_run --wait ends; each call is counted, sampled or not
+meter --wait --every 0.5 --csv m.csv --metrics m.prom --trace m.json -- 4 800 halves named
+expect_rc 0
+expect_err '^# meter: 4 ranks, [0-9.]+ s: in calls [0-9.]+ %( \(streams overlap\))?, waiting [0-9.]+ %$'
+expect_err '^# dp +AllReduce +800 +330 kB +[0-9.]+ [um]s +[0-9.]+ [um]s'
+expect_err '^# ranks 0,2 +AllGather +800 51.2 kB '
+expect_err '^# rank [0-3] waited most \([0-9.]+ %\), rank [0-3] least \([0-9.]+ %\) of the time$'
+expect_err '^# meter: [0-9,]+ calls, [0-9.]+ [kM]B in 0\.5[0-9]* s, in calls [0-9.]+ %, waiting [0-9.]+ % \(rank [0-3] [0-9.]+ to rank [0-3] [0-9.]+\)$'
+check "no line of the table is over 120 columns" [ "$(grep -c '.\{121\}' "$work/err")" = 0 ]
+check "calls in the CSV: $(cut -c1-60 m.csv)" [ "$(python3 -c "
+import csv
+rows = list(csv.DictReader(open('m.csv')))
+print(sorted({(r['name'], r['call'], r['rank'], r['calls']) for r in rows if r['call'] == 'AllReduce'}))")" = \
+	"[('dp', 'AllReduce', '-1', '800'), ('dp', 'AllReduce', '0', '800'), ('dp', 'AllReduce', '1', '800'), ('dp', 'AllReduce', '2', '800'), ('dp', 'AllReduce', '3', '800')]" ]
+check "metrics: $(head -c 300 m.prom)" grep -q '^hangar_meter_calls{number="0",communicator="dp",call="AllReduce"} 800$' m.prom
+check "metrics say that it is over" grep -q '^hangar_meter_completed 1$' m.prom
+if command -v promtool >/dev/null; then check "promtool" promtool check metrics <m.prom; fi
+check "a trace of all ranks" python3 -c "
+import json
+events = json.load(open('m.json'))['traceEvents']
+assert {e['tid'] for e in events if e['ph'] == 'X'} == {0, 1, 2, 3}
+assert any(e['name'] == 'waits in AllReduce' for e in events) and all(e.get('dur', 0) >= 0 for e in events)"
+
+# graphs and groups count, too
+meter --wait -- 2 100 graph pairs
+expect_err '^# ranks 0,1 +AllReduce +400 '
+expect_err '^# ranks 0,1 +Send +100 '
+
+meter --wait --quiet -- 2 100
+check "quiet: $(head -c 200 "$work/err")" [ ! -s "$work/err" ]
+
+# --wait ends as its command does
+meter --wait -- 2 20 fails
+expect_rc 5
+timeout 20 "$BUILD/hangar_run" -q --wait bash -c 'kill -KILL $$' 2>/dev/null
+check "the command was killed" [ $? = 137 ]
+timeout 20 "$BUILD/hangar_run" -q --wait bash -c 'trap "exit 7" TERM; touch up; while :; do sleep 0.05; done' &
+pid=$!
+within 10 test -e up
+kill -TERM "$(pgrep -P $pid -x hangar_wait)"
+wait $pid
+check "a signal reaches the command" [ $? = 7 ]
+timeout 20 "$BUILD/hangar_run" -q --wait /nowhere 2>/dev/null
+check "a command that is not there" [ $? = 127 ]
+
+# Where a rank was slow, as a line says, --fail-slow ends with 15; other programs may hide it.
+meter --fail-slow --fault=slow-rank:1@1,by=200% -- 2 2500 sync
+if grep -q '^# slow: rank' "$work/err"; then
+	expect_rc 15
+	expect_err '^# slow: rank 1 '
+else
+	expect_rc 0
+fi
+
+# A file that cannot be written any more is said once, and stops nothing.
+mkdir gone
+meter --wait --metrics gone/m.prom --csv gone/m.csv -- 2 1500 &
+within 10 test -e gone/m.prom
+rm -r gone
+wait $!
+check "said once: $(cat "$work/err")" [ "$(grep -c '^hangar_run: writing gone/.*: No such file or directory' "$work/err")" = 1 ]
+
+for bad in '--every 0' '--every x' '--slow-percent 0' '--slow-percent 1001' '--csv /no/where' '--csv /proc/x' '--metrics=' "--trace $work"; do
+	# shellcheck disable=SC2086
+	timeout 20 "$BUILD/hangar_run" $bad touch started 2>"$work/err"
+	rc=$?
+	expect_rc 2
+	check "$bad: one line, and nothing starts: $(cat "$work/err")" [ "$(wc -l <"$work/err")" = 1 ] 
+	check "$bad: nothing starts" [ ! -e started ]
+done
+finish

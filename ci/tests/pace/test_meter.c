@@ -46,7 +46,7 @@ static void fill(struct meter *meter, const struct plan *p)
 	for (int r = 0; r < p->n && p->totals; r++) {
 		struct pace_sample s = sample_of(p, r, 1);
 
-		meter_total(meter, &s, (uint64_t)p->calls, (uint64_t)p->calls << 20);
+		meter_total(meter, &s, (uint64_t)p->calls, (uint64_t)p->calls << 20, "");
 	}
 	meter_settle(meter);
 	meter_settle(meter);
@@ -77,18 +77,18 @@ UNIT_TEST(test_rows, "shares, median and busbw, of two and of a thousand ranks, 
 		size_t n;
 
 		fill(&meter, p);
-		got = meter_rows(&meter, meter_seconds(&meter), METER_ROWS, &n);
-		whole = meter_whole(&meter, meter_seconds(&meter));
+		got = meter_rows(&meter, METER_ROWS, &n);
+		whole = meter_whole(&meter);
 		CU_ASSERT_EQUAL_FATAL(n, p->calls > 0);
 		CU_ASSERT_EQUAL(whole.calls, p->totals ? (uint64_t)p->calls : 0);
 		if (n) {
 			CU_ASSERT_EQUAL(got->bytes, p->totals ? (uint64_t)p->calls << 20 : 0);
-			NEAR(got->held, p->held);
-			NEAR(got->waited, p->waited);
-			NEAR(whole.held, p->held);
-			NEAR(whole.waited, p->waited);
-			NEAR(got->median_ns * 1e-6, p->median_ms);
-			NEAR(got->busbw * 1e-9, p->busbw);
+			NEAR(got->held_percent / 100, p->held);
+			NEAR(got->waited_percent / 100, p->waited);
+			NEAR(whole.held_percent / 100, p->held);
+			NEAR(whole.waited_percent / 100, p->waited);
+			NEAR(got->median_us * 1e-3, p->median_ms);
+			NEAR(got->busbw_gbs, p->busbw);
 			CU_ASSERT_TRUE(p->most < 0 ||
 				       (got->most == p->most && whole.most == p->most));
 			CU_ASSERT_TRUE(p->least < 0 || got->least == p->least);
@@ -120,8 +120,8 @@ UNIT_TEST(test_rate, "a rate of sampling that changes does not weigh the slow ca
 				  true);
 		now += 2 * took;
 	}
-	whole = meter_whole(&meter, meter_seconds(&meter));
-	NEAR(whole.held, 0.5);
+	whole = meter_whole(&meter);
+	NEAR(whole.held_percent / 100, 0.5);
 	meter_release(&meter);
 }
 
@@ -144,7 +144,7 @@ UNIT_TEST(test_nonsense,
 	UNIT_ROWS(row, rows)
 		meter_add(&meter, row, true);
 	CU_ASSERT_EQUAL(meter.ncomms, 0);
-	CU_ASSERT_EQUAL(meter_seconds(&meter), 0);
+	CU_ASSERT_EQUAL(meter.seconds, 0);
 	meter_release(&meter);
 }
 
@@ -196,9 +196,9 @@ UNIT_TEST(test_table, "the table fits 80 and 120 columns, and sums what is more 
 
 			s.comm = (uint64_t)i + 1;
 			meter_add(&meter, &s, true);
-			meter_total(&meter, &s, 1234567890123, UINT64_MAX);
+			meter_total(&meter, &s, 1234567890123, UINT64_MAX,
+				    i == 2 ? "data \"parallel\" of all" : "");
 		}
-	meter_name(&meter, 3, "data \"parallel\" of all");
 	text = written(narrow, &meter);
 	CU_ASSERT_TRUE(widest(text, &lines) <= 80);
 	CU_ASSERT_EQUAL(lines, 2 + 12 + 2);
@@ -224,7 +224,8 @@ UNIT_TEST(test_trace,
 	fill(&meter, &plan);
 	CU_ASSERT_TRUE(meter.nevents <= METER_EVENTS && meter.nevents > METER_EVENTS / 4);
 	CU_ASSERT_EQUAL(meter.shift, 2);
-	CU_ASSERT_TRUE(meter.events[0].seq < 100 && meter.events[meter.nevents - 1].seq > 59900);
+	CU_ASSERT_TRUE(meter.events[0].sample.seq < 100 &&
+		       meter.events[meter.nevents - 1].sample.seq > 59900);
 	text = written(meter_trace, &meter);
 	trace = json_loads(text, 0, NULL);
 	events = json_object_get(trace, "traceEvents");
@@ -254,9 +255,9 @@ UNIT_TEST(test_totals,
 	memory->header.inits[3].id = 78;
 	memory->totals[3][CALL_SEND].calls = 1;
 	pace_watch_meter(&w, (struct record_memory *[]){ memory }, 1);
-	whole = meter_whole(&w.meter, meter_seconds(&w.meter));
+	whole = meter_whole(&w.meter);
 	UNIT_ALL(whole.rows == 2, whole.calls == 8, whole.bytes == 1400, !whole.samples,
-		 isnan(whole.held));
+		 isnan(whole.held_percent));
 	pace_watch_release(&w);
 	free(memory);
 }

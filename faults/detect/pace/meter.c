@@ -8,12 +8,12 @@
 
 #define RANKS_MOST 65536
 #define LONGEST_NS 3600000000000ull
+#define OPEN	   1024 /* calls of a communicator to which not all have come */
 
-/* A rank's part of an open call. */
+/* A rank's part of an open call; took_ns and gap are of each call of its group. */
 struct part {
-	uint64_t arrived_ns; /* 0: it has not come */
-	double took, gap;    /* of each of `calls` of a group */
-	int32_t rank, calls;
+	struct pace_sample sample; /* arrived_ns 0: it has not come */
+	double took_ns, gap;
 	bool here;
 };
 
@@ -21,36 +21,28 @@ struct meter_open {
 	struct part *parts; /* by member; NULL: the place is free */
 	uint64_t seq;
 	int came, kind;
-	double bytes; /* times the bus factor */
+	double bytes; /* times the bus factor; 0: not known */
 	bool old;
 };
-
-static void drop(struct meter_open *open)
-{
-	free(open->parts);
-	open->parts = NULL;
-}
 
 void meter_release(struct meter *meter)
 {
 	for (size_t i = 0; i < meter->ncomms; i++) {
 		struct meter_comm *c = &meter->comms[i];
 
-		for (size_t k = 0; k < METER_OPEN; k++)
-			drop(&c->open[k]);
-		for (int k = 0; k < CALL_KIND_COUNT; k++) {
-			if (!c->kinds[k])
-				continue;
-			free(c->kinds[k]->took);
-			free(c->kinds[k]->members);
+		for (size_t k = 0; k < OPEN; k++)
+			free(c->open[k].parts);
+		for (int k = 0; k < CALL_KIND_COUNT; k++)
+			if (c->kinds[k])
+				free(c->kinds[k]->took);
+		for (int k = 0; k < CALL_KIND_COUNT; k++)
 			free(c->kinds[k]);
-		}
 		free(c->open);
 		free(c->ranks);
 		free(c->last);
 	}
 	free(meter->comms);
-	free(meter->ranks);
+	free(meter->spans);
 	free(meter->events);
 	*meter = (struct meter){ .traces = meter->traces };
 }
@@ -59,6 +51,7 @@ void meter_release(struct meter *meter)
 
 static struct meter_comm *comm_of(struct meter *meter, const struct pace_sample *s)
 {
+	size_t n = (size_t)s->nmembers;
 	struct meter_comm *c;
 
 	for (size_t i = 0; i < meter->ncomms; i++)
@@ -69,10 +62,10 @@ static struct meter_comm *comm_of(struct meter *meter, const struct pace_sample 
 	meter->comms = must_room(meter->comms, (int)meter->ncomms, sizeof(*meter->comms));
 	c = &meter->comms[meter->ncomms++];
 	*c = (struct meter_comm){ .id = s->comm, .n = s->nmembers };
-	c->ranks = must(calloc((size_t)c->n, sizeof(*c->ranks)));
-	memset(c->ranks, 0xff, (size_t)c->n * sizeof(*c->ranks));
-	c->last = must(calloc((size_t)c->n * (1 + METER_LAST), sizeof(*c->last)));
-	c->open = must(calloc(METER_OPEN, sizeof(*c->open)));
+	c->ranks = must(malloc(n * sizeof(*c->ranks)));
+	memset(c->ranks, 0xff, n * sizeof(*c->ranks));
+	c->last = must(calloc(n * (1 + METER_LAST), sizeof(*c->last)));
+	c->open = must(calloc(OPEN, sizeof(*c->open)));
 	return c;
 }
 
@@ -89,138 +82,120 @@ static struct meter_kind *kind_of(struct meter *meter, const struct pace_sample 
 	if (!*comm)
 		return NULL;
 	for (; meter->nranks <= s->rank; meter->nranks++) {
-		meter->ranks = must_room(meter->ranks, meter->nranks, sizeof(*meter->ranks));
-		memset(&meter->ranks[meter->nranks], 0, sizeof(*meter->ranks));
+		meter->spans = must_room(meter->spans, meter->nranks, sizeof(*meter->spans));
+		memset(meter->spans[meter->nranks], 0, sizeof(*meter->spans));
 	}
 	(*comm)->ranks[s->member] = s->rank;
 	k = &(*comm)->kinds[s->kind];
 	if (!*k) {
-		*k = must(calloc(1, sizeof(**k)));
+		size_t members = (size_t)s->nmembers * sizeof(*(*k)->members);
+
+		*k = must(calloc(1, sizeof(**k) + members));
 		(*k)->took = must(calloc(METER_KEPT, sizeof(*(*k)->took)));
-		(*k)->members = must(calloc((size_t)s->nmembers, sizeof(*(*k)->members)));
+		(*k)->members = (struct meter_member *)(*k + 1);
 	}
 	return *k;
 }
 
-/* No rank leaves such a call before all have come. */
-static bool meets(int kind)
+/* Bus factor of a call that no rank leaves before all have come; 0: of others. */
+static double bus_factor(const struct pace_sample *s)
 {
-	return kind == CALL_ALL_REDUCE || kind == CALL_ALL_GATHER || kind == CALL_REDUCE_SCATTER ||
-	       kind == CALL_ALLTOALL;
-}
+	static const int colls[CALL_KIND_COUNT] = { [CALL_ALL_REDUCE] = 1 + MODEL_ALL_REDUCE,
+						    [CALL_ALL_GATHER] = 1 + MODEL_ALL_GATHER,
+						    [CALL_REDUCE_SCATTER] =
+							    1 + MODEL_REDUCE_SCATTER,
+						    [CALL_ALLTOALL] = 1 + MODEL_ALLTOALL };
+	int coll = s->nmembers > 1 ? colls[s->kind] : 0;
 
-static double bus_factor(int kind, int n)
-{
-	static const enum model_coll colls[] = { [CALL_ALL_REDUCE] = MODEL_ALL_REDUCE,
-						 [CALL_ALL_GATHER] = MODEL_ALL_GATHER,
-						 [CALL_REDUCE_SCATTER] = MODEL_REDUCE_SCATTER,
-						 [CALL_ALLTOALL] = MODEL_ALLTOALL };
-
-	return model_bus_factor(colls[kind], n);
+	return coll ? model_bus_factor((enum model_coll)(coll - 1), s->nmembers) : 0;
 }
 
 /* ---- samples ---- */
 
-/* A number below n that is as good as random; that of splitmix64. */
-static size_t draw(uint64_t x, size_t n)
-{
-	x *= 0x9e3779b97f4a7c15ull;
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-	return (size_t)((x ^ x >> 31) % n);
-}
-
 /* METER_KEPT of all durations stay, each with the same chance (Vitter 1985, algorithm R). */
 static void keep(struct meter_kind *k, double took)
 {
-	size_t n = k->samples++, at = n < METER_KEPT ? n : draw(n, n + 1);
+	uint64_t x = k->samples * 0x9e3779b97f4a7c15ull;
+	size_t at = k->samples;
 
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+	if (at >= METER_KEPT)
+		at = (size_t)((x ^ x >> 31) % (at + 1));
 	if (at < METER_KEPT)
 		k->took[at] = took;
+	k->samples++;
 }
 
 /* Where there is no more room every second call goes, over the whole time. */
-static void thin(struct meter *meter)
+static void note_event(struct meter *meter, const struct part *p, double waited)
 {
+	int calls = p->sample.calls > 1 ? p->sample.calls : 1;
 	size_t n = 0;
 
-	meter->shift++;
-	for (size_t i = 0; i < meter->nevents; i++) {
-		const struct meter_event *e = &meter->events[i];
-
-		if (record_sampled(~e->id, e->seq, meter->shift))
-			meter->events[n++] = *e;
-	}
-	meter->nevents = n;
-}
-
-static void note_event(struct meter *meter, const struct meter_event *event)
-{
-	if (!meter->traces)
+	if (!meter->traces || !p->here)
 		return;
-	while (meter->nevents == METER_EVENTS)
-		thin(meter);
-	if (!record_sampled(~event->id, event->seq, meter->shift))
+	if (meter->nevents == METER_EVENTS)
+		meter->shift++;
+	for (size_t i = 0; meter->nevents == METER_EVENTS && i < METER_EVENTS; i++)
+		if (record_sampled(~meter->events[i].sample.comm, meter->events[i].sample.seq,
+				   meter->shift))
+			meter->events[n++] = meter->events[i];
+	meter->nevents = meter->nevents == METER_EVENTS ? n : meter->nevents;
+	if (!record_sampled(~p->sample.comm, p->sample.seq, meter->shift))
 		return;
 	meter->events = must_room(meter->events, (int)meter->nevents, sizeof(*meter->events));
-	meter->events[meter->nevents++] = *event;
+	meter->events[meter->nevents++] = (struct meter_event){ .sample = p->sample,
+								.took_ns = p->took_ns * calls,
+								.waited_ns = waited * calls };
 }
 
-/* All ranks have come, or no other will. */
+/* All ranks have come, or no other will. Devices' clocks differ: events have the end of the call's first rank. */
 static void close_call(struct meter *meter, struct meter_comm *c, struct meter_open *open)
 {
 	struct meter_kind *k = c->kinds[open->kind];
 	double least = INFINITY, gaps = 0;
+	uint64_t end = 0;
 
 	for (int m = 0; m < c->n; m++)
-		if (open->parts[m].arrived_ns)
-			least = fmin(least, open->parts[m].took);
+		if (open->parts[m].sample.arrived_ns)
+			least = fmin(least, open->parts[m].took_ns);
 	for (int m = 0; m < c->n; m++) {
-		const struct part *p = &open->parts[m];
-		bool known = p->arrived_ns && open->came > 1;
+		struct part *p = &open->parts[m];
 
-		if (known) {
-			k->members[m].waited += (p->took - least) * p->gap;
+		if (!p->sample.arrived_ns)
+			continue;
+		if (open->came > 1) {
+			k->members[m].waited += (p->took_ns - least) * p->gap;
 			k->members[m].waited_gaps += p->gap;
 			gaps += p->gap / open->came;
 		}
-		if (p->here)
-			note_event(meter,
-				   &(struct meter_event){
-					   .arrived_ns = p->arrived_ns,
-					   .seq = open->seq,
-					   .id = c->id,
-					   .took = (float)(p->took * p->calls),
-					   .waited = known ? (float)((p->took - least) * p->calls)
-							   : NAN,
-					   .rank = p->rank,
-					   .comm = (uint16_t)(c - meter->comms),
-					   .kind = (uint8_t)open->kind });
+		end = end ? end : p->sample.through_ns;
+		if (p->sample.clock == RECORD_CLOCK_DEVICE)
+			p->sample.arrived_ns += end - p->sample.through_ns;
+		note_event(meter, p, open->came > 1 ? p->took_ns - least : NAN);
 	}
 	keep(k, least);
-	k->moved_ns += open->bytes > 0 ? least * gaps : 0; /* 0: of a group, not known */
+	k->moved_ns += open->bytes > 0 ? least * gaps : 0;
 	k->moved_bytes += open->bytes * gaps;
-	drop(open);
+	free(open->parts);
+	open->parts = NULL;
 }
 
 /* Adds a rank's part to a call that all ranks are in. */
-static void join(struct meter *meter, struct meter_comm *c, const struct pace_sample *s,
-		 const struct part *part)
+static void join(struct meter *meter, struct meter_comm *c, const struct part *part, double factor)
 {
-	struct meter_open *open = &c->open[s->seq * 0x9e3779b97f4a7c15ull >> 54];
+	const struct pace_sample *s = &part->sample;
+	struct meter_open *open = &c->open[s->seq * 0x9e3779b97f4a7c15ull >> 32 & (OPEN - 1)];
 
 	if (open->parts && open->seq != s->seq)
 		close_call(meter, c, open);
-	if (!open->parts)
-		*open = (struct meter_open){
-			.parts = must(calloc((size_t)c->n, sizeof(*open->parts))),
-			.seq = s->seq,
-			.kind = s->kind,
-			.bytes = (double)record_bytes(s->kind, s->amount & 255, s->amount >> 8,
-						      c->n) *
-				 bus_factor(s->kind, c->n),
-		};
-	open->came += !open->parts[s->member].arrived_ns;
+	if (!open->parts) {
+		*open = (struct meter_open){ .seq = s->seq, .kind = s->kind };
+		open->parts = must(calloc((size_t)c->n, sizeof(*open->parts)));
+		open->bytes = factor *
+			      (double)record_bytes(s->kind, s->amount & 255, s->amount >> 8, c->n);
+	}
+	open->came += !open->parts[s->member].sample.arrived_ns;
 	open->parts[s->member] = *part;
 	if (open->came == c->n)
 		close_call(meter, c, open);
@@ -242,215 +217,169 @@ static double stands_for(uint64_t *last, uint64_t seq)
 
 void meter_add(struct meter *meter, const struct pace_sample *s, bool here)
 {
-	double took = (double)(s->through_ns - s->arrived_ns) / (s->calls > 1 ? s->calls : 1), gap;
+	struct part part = { .sample = *s, .here = here };
+	uint64_t took = s->through_ns - s->arrived_ns, *span;
 	struct meter_comm *c;
 	struct meter_kind *k;
+	double factor;
 
 	if (!s->arrived_ns || s->through_ns < s->arrived_ns || took > LONGEST_NS)
 		return;
 	k = kind_of(meter, s, &c);
 	if (!k)
 		return;
-	gap = stands_for(&c->last[(size_t)s->member * (1 + METER_LAST)], s->seq);
-	k->members[s->member].held += took * gap;
-	k->members[s->member].gaps += gap;
-	if (!meter->ranks[s->rank].first_ns)
-		meter->ranks[s->rank].first_ns = s->arrived_ns;
-	if (meter->ranks[s->rank].last_ns < s->through_ns)
-		meter->ranks[s->rank].last_ns = s->through_ns;
-	meter->ranks[s->rank].device = s->clock == RECORD_CLOCK_DEVICE;
-	if (meets(s->kind) && c->n > 1) {
-		join(meter, c, s,
-		     &(struct part){ .arrived_ns = s->arrived_ns,
-				     .took = took,
-				     .gap = gap,
-				     .rank = s->rank,
-				     .calls = s->calls > 1 ? s->calls : 1,
-				     .here = here });
+	part.took_ns = (double)took / (s->calls > 1 ? s->calls : 1);
+	part.gap = stands_for(&c->last[(size_t)s->member * (1 + METER_LAST)], s->seq);
+	k->members[s->member].held += part.took_ns * part.gap;
+	k->members[s->member].gaps += part.gap;
+	span = meter->spans[s->rank];
+	span[0] = span[0] ? span[0] : s->arrived_ns;
+	span[1] = span[1] > s->through_ns ? span[1] : s->through_ns;
+	meter->seconds = fmax(meter->seconds, (double)(span[1] - span[0]) * 1e-9);
+	factor = bus_factor(s);
+	if (factor > 0) {
+		join(meter, c, &part, factor);
 		return;
 	}
-	keep(k, took);
-	if (here)
-		note_event(meter,
-			   &(struct meter_event){ .arrived_ns = s->arrived_ns,
-						  .seq = s->seq,
-						  .id = c->id,
-						  .took = (float)(s->through_ns - s->arrived_ns),
-						  .waited = NAN,
-						  .rank = s->rank,
-						  .comm = (uint16_t)(c - meter->comms),
-						  .kind = (uint8_t)s->kind });
+	keep(k, part.took_ns);
+	note_event(meter, &part, NAN);
 }
 
-void meter_total(struct meter *meter, const struct pace_sample *who, uint64_t calls, uint64_t bytes)
+void meter_total(struct meter *meter, const struct pace_sample *who, uint64_t calls, uint64_t bytes,
+		 const char *name)
 {
 	struct meter_comm *c;
 	struct meter_kind *k = calls ? kind_of(meter, who, &c) : NULL;
 
 	if (!k)
 		return;
+	snprintf(c->name, sizeof(c->name), "%s", name);
+	for (char *at = make_printable(c->name); *at; at++)
+		*at = *at == '"' || *at == '\\' ? '?' : *at;
 	k->members[who->member].calls = calls;
-	if (calls > k->calls) {
-		k->calls = calls;
-		k->bytes = bytes;
-	}
-}
-
-void meter_window(struct meter *meter, struct meter *window)
-{
-	for (size_t i = 0; i < meter->ncomms; i++)
-		for (int kind = 0; kind < CALL_KIND_COUNT; kind++) {
-			const struct meter_comm *c = &meter->comms[i];
-			struct meter_kind *k = c->kinds[kind];
-
-			for (int m = 0; k && m < c->n; m++) {
-				struct pace_sample who = { .comm = c->id,
-							   .rank = c->ranks[m],
-							   .member = m,
-							   .nmembers = c->n,
-							   .kind = kind };
-
-				meter_total(window, &who,
-					    k->members[m].calls - k->members[m].handed,
-					    k->bytes - k->bytes_handed);
-				k->members[m].handed = k->members[m].calls;
-			}
-			if (k)
-				k->bytes_handed = k->bytes;
-		}
-}
-
-void meter_name(struct meter *meter, uint64_t comm, const char *name)
-{
-	for (size_t i = 0; i < meter->ncomms; i++)
-		if (meter->comms[i].id == comm) {
-			snprintf(meter->comms[i].name, sizeof(meter->comms[i].name), "%s", name);
-			make_printable(meter->comms[i].name);
-			for (char *c = meter->comms[i].name; *c; c++)
-				*c = *c == '"' || *c == '\\' ? '?' : *c;
-		}
+	k->bytes = calls > k->calls ? bytes : k->bytes;
+	k->calls = calls > k->calls ? calls : k->calls;
 }
 
 void meter_settle(struct meter *meter)
 {
-	for (size_t i = 0; i < meter->ncomms; i++)
-		for (size_t k = 0; k < METER_OPEN; k++) {
-			struct meter_open *open = &meter->comms[i].open[k];
+	for (size_t i = 0; i < meter->ncomms * OPEN; i++) {
+		struct meter_comm *c = &meter->comms[i / OPEN];
+		struct meter_open *open = &c->open[i % OPEN];
 
-			if (open->parts && open->old)
-				close_call(meter, &meter->comms[i], open);
-			open->old = true;
-		}
+		if (open->parts && open->old)
+			close_call(meter, c, open);
+		open->old = true;
+	}
 }
 
 /* ---- rows ---- */
 
-double meter_seconds(const struct meter *meter)
-{
-	uint64_t most = 0;
-
-	for (int r = 0; r < meter->nranks; r++)
-		if (meter->ranks[r].last_ns - meter->ranks[r].first_ns > most)
-			most = meter->ranks[r].last_ns - meter->ranks[r].first_ns;
-	return (double)most * 1e-9;
-}
-
-/* The share of the time that samples of `sum` ns, which stand for `gaps` calls, say of all calls. */
-static double share_of(double sum, double gaps, uint64_t calls, double seconds)
+/* The percentage of the time that samples of `sum` ns, which stand for `gaps` calls, say of all calls. */
+static double percent_of(double sum, double gaps, uint64_t calls, double seconds)
 {
 	double all = calls ? (double)calls / gaps : 1;
 
-	return gaps > 0 && seconds > 0 ? fmin(sum * all * 1e-9 / seconds, 1) : NAN;
+	return gaps > 0 && seconds > 0 ? fmin(sum * all * 1e-7 / seconds, 100) : NAN;
 }
 
-void meter_member(const struct meter_row *row, int member, double seconds, double *held,
-		  double *waited)
+struct meter_row meter_member(const struct meter *meter, const struct meter_row *row, int member)
 {
 	const struct meter_kind *k = row->comm->kinds[row->kind];
 	const struct meter_member *m = &k->members[member];
 	uint64_t calls = m->calls ? m->calls : k->calls;
+	struct meter_row its = *row;
 
-	*held = share_of(m->held, m->gaps, calls, seconds);
-	*waited = share_of(m->waited, m->waited_gaps, calls, seconds);
+	its.rank = row->comm->ranks[member];
+	its.calls = (double)calls;
+	its.held_percent = percent_of(m->held, m->gaps, calls, meter->seconds);
+	its.waited_percent = percent_of(m->waited, m->waited_gaps, calls, meter->seconds);
+	return its;
 }
 
-/* The mean of shares that are known, and which rank waited most and least. */
-static void add_ranks(struct meter_row *row, const double *held, const double *waited,
-		      const int32_t *ranks, int n)
+/* The mean of what is known of n ranks, and which of them waited most and least. */
+static void sum_ranks(struct meter_row *row, const struct meter_row *ranks, size_t n)
 {
-	double helds = 0, waiteds = 0;
-	int nheld = 0, nwaited = 0;
+	double held = 0, waited = 0;
+	size_t nheld = 0, nwaited = 0;
 
 	row->most = row->least = -1;
-	for (int m = 0; m < n; m++) {
-		int32_t rank = ranks ? ranks[m] : m;
+	for (size_t i = 0; i < n; i++) {
+		double its = ranks[i].waited_percent;
 
-		if (isfinite(held[m])) {
-			helds += held[m];
-			nheld++;
-		}
-		if (!isfinite(waited[m]))
+		nheld += isfinite(ranks[i].held_percent);
+		held += isfinite(ranks[i].held_percent) ? ranks[i].held_percent : 0;
+		if (!isfinite(its))
 			continue;
-		waiteds += waited[m];
-		if (nwaited == 0 || waited[m] > row->most_waited) {
-			row->most = rank;
-			row->most_waited = waited[m];
+		if (!nwaited || its > row->most_percent) {
+			row->most = ranks[i].rank;
+			row->most_percent = its;
 		}
-		if (nwaited == 0 || waited[m] < row->least_waited) {
-			row->least = rank;
-			row->least_waited = waited[m];
+		if (!nwaited || its < row->least_percent) {
+			row->least = ranks[i].rank;
+			row->least_percent = its;
 		}
+		waited += its;
 		nwaited++;
 	}
-	row->held = nheld ? helds / nheld : NAN;
-	row->waited = nwaited ? waiteds / nwaited : NAN;
+	row->held_percent = nheld ? held / (double)nheld : NAN;
+	row->waited_percent = nwaited ? waited / (double)nwaited : NAN;
 }
 
-static struct meter_row row_of(const struct meter *meter, size_t number, int kind, double seconds)
+static const struct meter_row unknown = { .rank = -1,
+					  .most = -1,
+					  .least = -1,
+					  .median_us = NAN,
+					  .p95_us = NAN,
+					  .busbw_gbs = NAN,
+					  .held_percent = NAN,
+					  .waited_percent = NAN };
+
+static void add_counts(struct meter_row *sum, const struct meter_row *row)
+{
+	sum->rows += row->rows;
+	sum->calls += row->calls;
+	sum->bytes += row->bytes;
+	sum->samples += row->samples;
+}
+
+static struct meter_row row_of(const struct meter *meter, size_t number, int kind)
 {
 	const struct meter_comm *c = &meter->comms[number];
 	const struct meter_kind *k = c->kinds[kind];
-	size_t kept = k->samples < METER_KEPT ? k->samples : METER_KEPT;
-	double *room = must(calloc(2 * (size_t)c->n, sizeof(*room)));
-	struct meter_row row = { .comm = c,
-				 .number = number,
-				 .kind = kind,
-				 .rows = 1,
-				 .calls = k->calls,
-				 .bytes = k->bytes,
-				 .samples = k->samples,
-				 .busbw = k->moved_ns > 0 ? k->moved_bytes / k->moved_ns * 1e9
-							  : NAN };
+	struct meter_row row = unknown, *members = must(calloc((size_t)c->n, sizeof(*members)));
 	struct stats stats;
 
-	stats_compute(k->took, kept, &stats);
-	row.median_ns = stats.median;
-	row.p95_ns = stats.p95;
+	row.comm = c;
+	row.number = number;
+	row.kind = kind;
+	row.rows = 1;
+	row.calls = (double)k->calls;
+	row.bytes = (double)k->bytes;
+	row.samples = (double)k->samples;
+	stats_compute(k->took, k->samples < METER_KEPT ? k->samples : METER_KEPT, &stats);
+	row.median_us = stats.median * 1e-3;
+	row.p95_us = stats.p95 * 1e-3;
+	row.busbw_gbs = k->moved_ns > 0 ? k->moved_bytes / k->moved_ns : NAN;
 	for (int m = 0; m < c->n; m++)
-		meter_member(&row, m, seconds, &room[m], &room[c->n + m]);
-	add_ranks(&row, room, room + c->n, c->ranks, c->n);
-	free(room);
+		members[m] = meter_member(meter, &row, m);
+	sum_ranks(&row, members, (size_t)c->n);
+	free(members);
 	return row;
 }
 
 static int by_time(const void *a, const void *b)
 {
 	const struct meter_row *x = a, *y = b;
-	double one = isfinite(x->held) ? x->held : 0, other = isfinite(y->held) ? y->held : 0;
+	double more = (isfinite(y->held_percent) ? y->held_percent : 0) -
+		      (isfinite(x->held_percent) ? x->held_percent : 0);
 
-	if (one != other)
-		return one < other ? 1 : -1;
-	if (x->calls != y->calls)
-		return x->calls < y->calls ? 1 : -1;
-	return (x->number > y->number) - (x->number < y->number);
+	more = more != 0 ? more : y->calls - x->calls;
+	more = more != 0 ? more : (double)x->number - (double)y->number;
+	return (more > 0) - (more < 0);
 }
 
-static double add_known(double sum, double more)
-{
-	return isfinite(sum) && isfinite(more) ? sum + more : isfinite(more) ? more : sum;
-}
-
-struct meter_row *meter_rows(const struct meter *meter, double seconds, size_t most, size_t *n)
+struct meter_row *meter_rows(const struct meter *meter, size_t most, size_t *n)
 {
 	struct meter_row *rows = must(calloc(meter->ncomms * CALL_KIND_COUNT + 1, sizeof(*rows)));
 
@@ -458,57 +387,44 @@ struct meter_row *meter_rows(const struct meter *meter, double seconds, size_t m
 	for (size_t i = 0; i < meter->ncomms; i++)
 		for (int k = 0; k < CALL_KIND_COUNT; k++)
 			if (meter->comms[i].kinds[k])
-				rows[(*n)++] = row_of(meter, i, k, seconds);
+				rows[(*n)++] = row_of(meter, i, k);
 	qsort(rows, *n, sizeof(*rows), by_time);
 	while (most && *n > most) {
-		struct meter_row *sum = &rows[*n - 2], *last = &rows[--*n];
+		struct meter_row sum = unknown;
 
-		*sum = (struct meter_row){ .rows = sum->rows + last->rows,
-					   .calls = sum->calls + last->calls,
-					   .bytes = sum->bytes + last->bytes,
-					   .samples = sum->samples + last->samples,
-					   .median_ns = NAN,
-					   .p95_ns = NAN,
-					   .busbw = NAN,
-					   .held = NAN,
-					   .waited = NAN,
-					   .most = -1,
-					   .least = -1 };
+		add_counts(&sum, &rows[*n - 2]);
+		add_counts(&sum, &rows[--*n]);
+		rows[*n - 1] = sum;
 	}
 	return rows;
 }
 
-struct meter_row meter_whole(const struct meter *meter, double seconds)
+struct meter_row meter_whole(const struct meter *meter)
 {
-	size_t n = (size_t)meter->nranks + 1;
-	double *room = must(malloc(2 * n * sizeof(*room)));
-	struct meter_row whole = { .kind = -1, .busbw = NAN, .median_ns = NAN, .p95_ns = NAN };
+	struct meter_row whole = unknown, *rows, *ranks;
+	size_t n;
 
-	for (size_t i = 0; i < 2 * n; i++)
-		room[i] = NAN;
-	for (size_t i = 0; i < meter->ncomms; i++)
-		for (int k = 0; k < CALL_KIND_COUNT; k++) {
-			const struct meter_comm *c = &meter->comms[i];
-			struct meter_row row = { .comm = c, .kind = k };
+	rows = meter_rows(meter, 0, &n);
+	ranks = must(calloc((size_t)meter->nranks + 1, sizeof(*ranks)));
+	for (int r = 0; r < meter->nranks; r++) {
+		ranks[r] = unknown;
+		ranks[r].rank = r;
+	}
+	for (size_t i = 0; i < n; i++) {
+		add_counts(&whole, &rows[i]);
+		for (int m = 0; m < rows[i].comm->n; m++) {
+			struct meter_row its = meter_member(meter, &rows[i], m);
+			struct meter_row *sum = its.rank >= 0 ? &ranks[its.rank] : &its;
 
-			if (!c->kinds[k])
-				continue;
-			whole.rows++;
-			whole.calls += c->kinds[k]->calls;
-			whole.bytes += c->kinds[k]->bytes;
-			whole.samples += c->kinds[k]->samples;
-			for (int m = 0; m < c->n; m++) {
-				double held, waited;
-				size_t rank = (size_t)c->ranks[m];
-
-				if (c->ranks[m] < 0)
-					continue;
-				meter_member(&row, m, seconds, &held, &waited);
-				room[rank] = add_known(room[rank], held);
-				room[n + rank] = add_known(room[n + rank], waited);
-			}
+			if (isfinite(its.held_percent))
+				sum->held_percent = fmax(sum->held_percent, 0) + its.held_percent;
+			if (isfinite(its.waited_percent))
+				sum->waited_percent =
+					fmax(sum->waited_percent, 0) + its.waited_percent;
 		}
-	add_ranks(&whole, room, room + n, NULL, meter->nranks);
-	free(room);
+	}
+	sum_ranks(&whole, ranks, (size_t)meter->nranks);
+	free(rows);
+	free(ranks);
 	return whole;
 }

@@ -31,7 +31,6 @@ void pace_watch_release(struct pace_watch *w)
 {
 	pace_release(&w->pace);
 	meter_release(&w->meter);
-	meter_release(&w->window);
 	free(w->read);
 	free(w->sent);
 	free(w->hosts);
@@ -137,14 +136,6 @@ static bool judges(const struct pace_watch *w)
 	return w->pace.percent > 0 && !w->crowded;
 }
 
-static void meter(struct pace_watch *w, const struct pace_sample *sample, bool here)
-{
-	if (!w->metered)
-		return;
-	meter_add(&w->meter, sample, here);
-	meter_add(&w->window, sample, false);
-}
-
 static void read_samples(struct pace_watch *w, const struct record_memory *memory, size_t i)
 {
 	const struct record_header *h = &memory->header;
@@ -172,7 +163,8 @@ static void read_samples(struct pace_watch *w, const struct record_memory *memor
 					       .part = s.part,
 					       .calls = s.calls,
 					       .amount = s.count << 8 | s.dtype };
-		meter(w, &sample, true);
+		if (w->metered)
+			meter_add(&w->meter, &sample, true);
 		if (w->sends) {
 			hand_on(w, &sample);
 			continue;
@@ -192,7 +184,8 @@ void pace_watch_take(struct pace_watch *w, const char *host, const void *samples
 		memcpy(&sample, (const char *)samples + at, sizeof(sample));
 		if (sample.nmembers > RANKS_MAX)
 			continue;
-		meter(w, &sample, false);
+		if (w->metered)
+			meter_add(&w->meter, &sample, false);
 		if (w->pace.percent > 0)
 			pace_add(&w->pace, &sample);
 		note_host(w, sample.rank, host);
@@ -364,23 +357,23 @@ static bool is_crowded(struct pace_watch *w, size_t n)
 static void read_totals(struct pace_watch *w, const struct record_memory *memory)
 {
 	const struct record_header *h = &memory->header;
-	char name[sizeof(memory->names[0])];
+	char name[RECORD_NAME];
 
 	for (uint32_t c = 0; c < RECORD_COMMS; c++) {
+		const struct record_init *init = &h->inits[c];
+
+		snprintf(name, sizeof(name), "%.31s", memory->names[c]);
 		for (int k = 0; k < CALL_KIND_COUNT; k++) {
-			const struct record_init *init = &h->inits[c];
+			const struct record_total *total = &memory->totals[c][k];
 			struct pace_sample who = { .comm = init->id,
 						   .rank = h->rank,
 						   .member = init->rank,
 						   .nmembers = init->nranks,
 						   .kind = k };
 
-			meter_total(&w->meter, &who, record_get(&memory->totals[c][k].calls),
-				    record_get(&memory->totals[c][k].bytes));
+			meter_total(&w->meter, &who, record_get(&total->calls),
+				    record_get(&total->bytes), name);
 		}
-		snprintf(name, sizeof(name), "%.31s", memory->names[c]);
-		if (*name)
-			meter_name(&w->meter, h->inits[c].id, name);
 	}
 }
 
@@ -391,7 +384,6 @@ static void settle(struct pace_watch *w, struct record_memory *const *memories, 
 	for (size_t i = 0; i < n; i++)
 		read_totals(w, memories[i]);
 	meter_settle(&w->meter);
-	meter_settle(&w->window);
 }
 
 void pace_watch_meter(struct pace_watch *w, struct record_memory *const *memories, size_t n)

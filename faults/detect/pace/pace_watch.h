@@ -19,8 +19,8 @@ struct pace_named {
 
 struct pace_watch {
 	struct pace pace;
-	bool metered;		    /* the caller sets it */
-	struct meter meter, window; /* of the run, and since the caller last released it */
+	bool metered; /* the caller sets it */
+	struct meter meter;
 	uint64_t settle_ns;
 	bool sends; /* a leader elsewhere: `sent` is for the root, which judges; the caller sets it */
 	uint64_t *read; /* of each memory, samples that were read */

@@ -2,21 +2,12 @@
 #include "preload/run_meter.h"
 
 #include <sys/ioctl.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/output.h"
 
 #define METRICS_NS 10000000000ull
-
-static void put_metrics(FILE *f, const struct meter *meter)
-{
-	meter_prometheus(f, meter, false);
-}
-
-static void put_metrics_over(FILE *f, const struct meter *meter)
-{
-	meter_prometheus(f, meter, true);
-}
 
 static void save(struct run_meter *m, const struct meter *meter, const char *path,
 		 void (*put)(FILE *, const struct meter *))
@@ -28,6 +19,10 @@ static void save(struct run_meter *m, const struct meter *meter, const char *pat
 
 	if (!f)
 		return;
+	if (put == meter_prometheus) {
+		prometheus_head(f, "meter_update_timestamp_seconds", "when this was written");
+		fprintf(f, "hangar_meter_update_timestamp_seconds %lld\n", (long long)time(NULL));
+	}
 	put(f, meter);
 	fclose(f);
 	rc = output_whole(path, must(text), bytes);
@@ -37,21 +32,44 @@ static void save(struct run_meter *m, const struct meter *meter, const char *pat
 	m->failed = m->failed || rc < 0;
 }
 
-/* The line of the time since the last one; the first only begins it. */
+/* The line of the time since the last one; the first only begins it. Shares add up over the time. */
 static void print_line(struct run_meter *m, struct monitor *monitor, uint64_t now)
 {
-	struct pace_watch *pace = &monitor->pace;
-	char line[200];
+	const struct meter *meter = &monitor->pace.meter;
+	struct meter_row whole, *old = &m->before;
+	double from = m->seconds, to;
+	char cells[2][METER_CELL];
 
-	pace_watch_meter(pace, monitor->memories, monitor->nranks);
-	meter_window(&pace->meter, &pace->window);
+	pace_watch_meter(&monitor->pace, monitor->memories, monitor->nranks);
+	whole = meter_whole(meter);
+	to = meter->seconds;
+	if (whole.calls < old->calls) { /* another run of the same command */
+		*old = (struct meter_row){ .calls = 0 };
+		from = 0;
+	}
 	if (m->line_ns) {
-		printf("%s\n", meter_line(&pace->window, (double)(now - m->line_ns) * 1e-9, line,
-					  sizeof(line)));
+		printf("# meter: %s calls, %s in %.3g s",
+		       meter_count(whole.calls - old->calls, cells[0]),
+		       meter_bytes(whole.bytes - old->bytes, cells[1]),
+		       (double)(now - m->line_ns) * 1e-9);
+		if (to > from && isfinite(whole.held_percent))
+			printf(", in calls %.1f %%, waiting %.1f %%",
+			       fmax(whole.held_percent * to - fmax(old->held_percent, 0) * from,
+				    0) /
+				       (to - from),
+			       fmax(fmax(whole.waited_percent, 0) * to -
+					    fmax(old->waited_percent, 0) * from,
+				    0) /
+				       (to - from));
+		if (whole.most != whole.least)
+			printf("; so far rank %d %.1f to rank %d %.1f", whole.least,
+			       whole.least_percent, whole.most, whole.most_percent);
+		printf("\n");
 		fflush(stdout);
 	}
 	m->line_ns = now;
-	meter_release(&pace->window);
+	m->before = whole;
+	m->seconds = to;
 }
 
 void run_meter_step(struct run_meter *m, struct monitor *monitor, uint64_t now)
@@ -63,7 +81,7 @@ void run_meter_step(struct run_meter *m, struct monitor *monitor, uint64_t now)
 	if (s->every > 0 && (!m->line_ns || (double)(now - m->line_ns) * 1e-9 >= s->every))
 		print_line(m, monitor, now);
 	if (s->metrics && now >= m->metrics_ns + METRICS_NS) {
-		save(m, &monitor->pace.meter, s->metrics, put_metrics);
+		save(m, &monitor->pace.meter, s->metrics, meter_prometheus);
 		m->metrics_ns = now;
 	}
 }
@@ -86,13 +104,12 @@ void run_meter_end(struct run_meter *m, struct monitor *monitor)
 	/* the root has the samples of all hosts */
 	if (!m->quiet && !monitor->pace.sends)
 		run_meter_print(stdout, monitor);
-	if (!meter->ncomms)
-		return;
-	save(m, meter, s->metrics, put_metrics_over);
-	save(m, meter, s->csv, meter_csv);
-	save(m, meter, s->trace, meter_trace);
-	if (s->trace && meter->shift)
-		printf("# meter: %s has 1 of %u sampled calls, %zu in all\n", s->trace,
-		       1u << meter->shift, meter->nevents);
+	if (meter->ncomms) {
+		save(m, meter, s->metrics, meter_prometheus);
+		save(m, meter, s->csv, meter_csv);
+		save(m, meter, s->trace, meter_trace);
+	}
+	if (s->trace && meter->shift && !m->quiet)
+		printf("# meter: %s has 1 of %u sampled calls\n", s->trace, 1u << meter->shift);
 	fflush(stdout);
 }

@@ -13,12 +13,14 @@ struct run_meter {
 	const struct meter_settings *settings; /* borrowed */
 	bool quiet;
 	uint64_t line_ns, metrics_ns; /* when they were last written; 0: never */
-	bool failed;		      /* a file could not be written, as was said */
+	struct meter_row before;      /* at the last line, after `seconds` */
+	double seconds;
+	bool failed; /* a file could not be written, as was said */
 };
 
 /* At each tick of the monitor, and when a run is over, while its ranks are still known. */
 void run_meter_step(struct run_meter *meter, struct monitor *monitor, uint64_t now);
 void run_meter_end(struct run_meter *meter, struct monitor *monitor);
 
-/* Prints the table, as wide as standard output is. */
+/* Prints the table, as wide as standard error is. */
 void run_meter_print(FILE *out, struct monitor *monitor);

@@ -345,6 +345,12 @@ class Pictures:
                 (place / str(i)).mkdir()
                 tables.save(place / str(i) / "timeline.csv", text)
                 folders[str(i)] = f"-{i}"
+        for i, one in enumerate(data.meters):
+            (place / f"meter{i}").mkdir()
+            folders[f"meter{i}"] = f"-{i}"
+            for name in ("meter.csv", "trace.json"):
+                if (one / name).exists():
+                    tables.save(place / f"meter{i}" / name, source.text_of(one / name, self.notes, 64 << 20))
         for name, suffix in folders.items():
             self.run(place / name)
             for path in sorted((place / name).glob("*.svg")):
@@ -420,8 +426,11 @@ PICTURES = (("slower", "Over nights: points that are slower now"), ("sheet", "Al
             ("scaling", "Over ranks"), ("detection", "Time to the verdict"))
 
 
-def pictures_section(pictures):
+def pictures_section(data, pictures):
     main = "".join(pictures.html(name, title) for name, title in PICTURES)
+    for i, one in enumerate(data.meters):
+        main += pictures.html(f"waiting-{i}", f"Time in calls, and waiting for others: {one.name}")
+        main += pictures.html(f"arrivals-{i}", f"How late ranks came: {one.name}")
     names = [name for name in sorted(pictures.svg) if name.startswith(("busbw", "latency"))]
     single = "".join(pictures.html(name, name.replace("-", " ", 1)) for name in names)
     return section("pictures", "Pictures", single + main if len(names) <= 4 else main + fold("Each collective", single))
@@ -545,7 +554,7 @@ def render(data):
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     sections = (verdict_section(data, points, pictures), changed_section(data), runs_section(data),
                 section("points", "Points", table("points-table", MEASURED, [point_line(p) for p in points])),
-                pictures_section(pictures), health_section(data), topology_section(data),
+                pictures_section(data, pictures), health_section(data), topology_section(data),
                 environment_section(data), files_section(data))
     names = [(part.split('"', 2)[1], part.split("<h2>", 1)[1].split("</h2>")[0]) for part in sections if part]
     menu = "".join(f'<a href="#{name}">{name_of}</a>' for name, name_of in names)

@@ -15,6 +15,7 @@ import tables
 
 TEXT_MOST = 100_000  # bytes of a text file that are shown
 LAUNCHES_MOST = 2000
+METERS_MOST = 8
 POINT = ("collective", "backend", "nranks", "nnodes", "size_bytes", "dtype", "redop", "root", "placement", "mode")
 SHOWN = ("time_us", "busbw_gbs", "p5_us", "p95_us", "ci_percent", "predicted_us", "predicted_busbw_gbs",
          "ceiling_busbw_gbs", "of_predicted_percent", "of_ceiling_percent", "wrong")
@@ -51,6 +52,7 @@ class Data:
     night: dict = field(default_factory=dict)  # night.json; {} where there is none
     runs: list = field(default_factory=list)
     evidence: list = field(default_factory=list)
+    meters: list = field(default_factory=list)  # folders with meter.csv or trace.json of hangar_run
     texts: dict = field(default_factory=dict)  # name -> text of machine.txt, command.txt
     health: dict = field(default_factory=dict)  # (host, part, name) -> {"before": value, "after": value}
     trend: Path = None
@@ -194,6 +196,8 @@ def gather(path):
         data.files += [str(Path(*inside, f)) for f in sorted(files)]
         if {"rows.csv", "rows.jsonl"} & set(files) and len(data.runs) < LAUNCHES_MOST:
             data.runs.append(read_run(here, data.notes, inside[:1] == ("runs",) and inside[1:2] and inside[1] in faults))
+        if {"meter.csv", "trace.json"} & set(files) and len(data.meters) < METERS_MOST:
+            data.meters.append(here)
         if "verdict.json" in files:
             data.evidence.append(read_evidence(here, data.notes))
         for name in {"machine.txt", "command.txt"} & set(files) if here == path else ():
@@ -202,8 +206,8 @@ def gather(path):
     for place in dict.fromkeys(elsewhere(data)):
         if place.resolve() not in known:
             data.evidence.append(read_evidence(place, data.notes))
-    if not (data.night or data.evidence or any(run.rows or run.header for run in data.runs)) and (data.notes or not data.runs):
-        raise NothingError(data.notes[0] if data.notes else f"{path}: no night.json, rows.csv or verdict.json in it or below")
+    if not (data.night or data.evidence or data.meters or any(run.rows or run.header for run in data.runs)) and (data.notes or not data.runs):
+        raise NothingError(data.notes[0] if data.notes else f"{path}: no night.json, rows.csv, meter.csv, trace.json or verdict.json in it or below")
     read_health(data)
     data.trend = path / "trend.csv" if (path / "trend.csv").exists() else None
     return data

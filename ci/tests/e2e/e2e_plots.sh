@@ -424,4 +424,52 @@ draw predict "$work/h100/chosen.csv" "over='nnodes'; only='alltoall'"
 expect_rc 0 'predict.gp over nodes:'
 draw predict "$work/h100/chosen.csv" "only='hypercube'"
 refused 1 'no rows to plot' 'a collective that the file lacks'
+
+# ---- a program under hangar_run: who waits, who is late ----
+
+# metered RANKS CALLS: rank 2 of these comes 5 ms late from call 10 on, the others' waits differ by less than 0.1 ms
+metered() {
+	mkdir "$work/metered"
+	python3 - "$1" "$2" "$work/metered" <<'END'
+import json
+import sys
+ranks, calls, place = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+events = [{"ph": "M", "pid": 0, "name": "process_name", "args": {"name": "sampled calls"}}]
+for call in range(1, calls + 1):
+    for rank in range(ranks):
+        waits = 0 if rank == 2 and call >= 10 else (5000 if call >= 10 else 0) + rank % 10 * 10
+        args = {"communicator": "00ab", "call": call}
+        if waits:
+            events.append({"ph": "X", "tid": rank, "ts": call * 9e3, "dur": waits, "name": "waits in AllReduce", "args": args})
+        events.append({"ph": "X", "tid": rank, "ts": call * 9e3 + waits, "dur": 100, "name": "AllReduce", "args": args})
+json.dump({"traceEvents": events}, open(place + "/trace.json", "w"))
+with open(place + "/meter.csv", "w") as out:
+    print("communicator,name,nranks,call,rank,held_percent,waited_percent", file=out)
+    for rank in range(-1, ranks):
+        print(f'0,"ranks 0,1",{ranks},AllReduce,{rank},60,{2 if rank == 2 else 50}', file=out)
+END
+}
+for ranks in 8 1024; do
+	metered $ranks 30
+	python3 ci/night/arrivals.py "$work/metered/trace.json" >"$work/arrivals.csv"
+	check "$ranks ranks: lanes" [ "$(cut -d, -f3 "$work/arrivals.csv" | sort -u | wc -l)" = $((1 + (ranks < 128 ? ranks : 128))) ]
+	check "$ranks ranks: who is late, and since when" [ "$(awk -F, 'NR > 1 && $4 > 1000 { print $3, $2 }' "$work/arrivals.csv" | sed -n '1p;$p' | paste -sd' ')" = \
+		"$((ranks < 128 ? 2 : 0)) 10 $((ranks < 128 ? 2 : 0)) 30" ]
+	run plots/plot "$work/metered"
+	expect_rc 0 "$ranks ranks:"
+	for picture in arrivals waiting; do
+		holds "$picture of $ranks ranks" [ -s "$work/metered/$picture.png" ]
+		holds "$picture of $ranks ranks says so" grep -qE '(waiting for others|median rank)' "$work/metered/$picture.svg"
+	done
+	rm -r "$work/metered"
+done
+mkdir "$work/metered"
+echo '{"traceEvents":[]}' >"$work/metered/trace.json"
+run plots/plot "$work/metered"
+expect_rc 1 'a trace without calls:'
+expect_err 'no call in it says who waited'
+echo '[1,' >"$work/metered/trace.json"
+run plots/plot "$work/metered"
+expect_rc 1 'a trace that is torn:'
+expect_err 'no trace: '
 finish

@@ -126,8 +126,21 @@ class PageTest(NightCase):
             self.assertIn("missing-call", card)
             self.assertNotIn(lacks, text[text.index("<article"):text.index('id="environment"')])
 
+    def test_program_under_hangar_run(self):
+        """--csv and --trace in a folder: pictures of who waited and who came late."""
+        folder = self.place / "metered"
+        folder.mkdir()
+        (folder / "meter.csv").write_text("communicator,name,nranks,call,rank,held_percent,waited_percent\n" + "".join(
+            f'0,"ranks 0,1",2,AllReduce,{rank},60,{rank}\n' for rank in (-1, 0, 1)))
+        (folder / "trace.json").write_text(json.dumps({"traceEvents": [
+            {"ph": "X", "tid": rank, "ts": call, "dur": 5.0, "name": name, "args": {"communicator": "ab", "call": call}}
+            for call in (1, 2) for rank, name in ((0, "waits in AllReduce"), (0, "AllReduce"), (1, "AllReduce"))]}))
+        text = self.page_of(folder)
+        self.assertIn("Time in calls, and waiting for others: metered", text)
+        self.assertIn("How late ranks came: metered", text)
+
     def test_nothing_to_show(self):
-        for folder, said in ((self.place, "no night.json, rows.csv or verdict.json"), (self.place / "gone", "no such folder")):
+        for folder, said in ((self.place, "no night.json, rows.csv, meter.csv, trace.json or verdict.json"), (self.place / "gone", "no such folder")):
             code, out, err = self.program("page", folder)
             self.assertEqual((code, out), (2, ""))
             self.assertIn(said, err)

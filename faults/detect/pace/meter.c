@@ -165,8 +165,8 @@ static void close_call(struct meter *meter, struct meter_comm *c, struct meter_o
 		if (!p->sample.arrived_ns)
 			continue;
 		if (open->came > 1) {
-			k->members[m].waited += (p->took_ns - least) * p->gap;
-			k->members[m].waited_gaps += p->gap;
+			k->members[m].waited.ns += (p->took_ns - least) * p->gap;
+			k->members[m].waited.calls += p->gap;
 			gaps += p->gap / open->came;
 		}
 		end = end ? end : p->sample.through_ns;
@@ -230,8 +230,8 @@ void meter_add(struct meter *meter, const struct pace_sample *s, bool here)
 		return;
 	part.took_ns = (double)took / (s->calls > 1 ? s->calls : 1);
 	part.gap = stands_for(&c->last[(size_t)s->member * (1 + METER_LAST)], s->seq);
-	k->members[s->member].held += part.took_ns * part.gap;
-	k->members[s->member].gaps += part.gap;
+	k->members[s->member].held.ns += part.took_ns * part.gap;
+	k->members[s->member].held.calls += part.gap;
 	span = meter->spans[s->rank];
 	span[0] = span[0] ? span[0] : s->arrived_ns;
 	span[1] = span[1] > s->through_ns ? span[1] : s->through_ns;
@@ -292,38 +292,39 @@ struct meter_row meter_member(const struct meter *meter, const struct meter_row 
 
 	its.rank = row->comm->ranks[member];
 	its.calls = (double)calls;
-	its.held_percent = percent_of(m->held, m->gaps, calls, meter->seconds);
-	its.waited_percent = percent_of(m->waited, m->waited_gaps, calls, meter->seconds);
+	its.held_percent = percent_of(m->held.ns, m->held.calls, calls, meter->seconds);
+	its.waited_percent = percent_of(m->waited.ns, m->waited.calls, calls, meter->seconds);
 	return its;
+}
+
+static double add_known(double sum, double more)
+{
+	return isfinite(more) ? fmax(sum, 0) + more : sum;
 }
 
 /* The mean of what is known of n ranks, and which of them waited most and least. */
 static void sum_ranks(struct meter_row *row, const struct meter_row *ranks, size_t n)
 {
 	double held = 0, waited = 0;
-	size_t nheld = 0, nwaited = 0;
 
-	row->most = row->least = -1;
 	for (size_t i = 0; i < n; i++) {
 		double its = ranks[i].waited_percent;
 
-		nheld += isfinite(ranks[i].held_percent);
-		held += isfinite(ranks[i].held_percent) ? ranks[i].held_percent : 0;
-		if (!isfinite(its))
-			continue;
-		if (!nwaited || its > row->most_percent) {
+		row->held_percent = add_known(row->held_percent, ranks[i].held_percent);
+		row->waited_percent = add_known(row->waited_percent, its);
+		held += isfinite(ranks[i].held_percent);
+		waited += isfinite(its);
+		if (isfinite(its) && !(its <= row->most_percent)) {
 			row->most = ranks[i].rank;
 			row->most_percent = its;
 		}
-		if (!nwaited || its < row->least_percent) {
+		if (isfinite(its) && !(its >= row->least_percent)) {
 			row->least = ranks[i].rank;
 			row->least_percent = its;
 		}
-		waited += its;
-		nwaited++;
 	}
-	row->held_percent = nheld ? held / (double)nheld : NAN;
-	row->waited_percent = nwaited ? waited / (double)nwaited : NAN;
+	row->held_percent /= held;
+	row->waited_percent /= waited;
 }
 
 static const struct meter_row unknown = { .rank = -1,
@@ -333,7 +334,9 @@ static const struct meter_row unknown = { .rank = -1,
 					  .p95_us = NAN,
 					  .busbw_gbs = NAN,
 					  .held_percent = NAN,
-					  .waited_percent = NAN };
+					  .waited_percent = NAN,
+					  .most_percent = NAN,
+					  .least_percent = NAN };
 
 static void add_counts(struct meter_row *sum, const struct meter_row *row)
 {
@@ -413,14 +416,13 @@ struct meter_row meter_whole(const struct meter *meter)
 	for (size_t i = 0; i < n; i++) {
 		add_counts(&whole, &rows[i]);
 		for (int m = 0; m < rows[i].comm->n; m++) {
-			struct meter_row its = meter_member(meter, &rows[i], m);
-			struct meter_row *sum = its.rank >= 0 ? &ranks[its.rank] : &its;
+			struct meter_row its = meter_member(meter, &rows[i], m), *sum;
 
-			if (isfinite(its.held_percent))
-				sum->held_percent = fmax(sum->held_percent, 0) + its.held_percent;
-			if (isfinite(its.waited_percent))
-				sum->waited_percent =
-					fmax(sum->waited_percent, 0) + its.waited_percent;
+			if (its.rank < 0)
+				continue;
+			sum = &ranks[its.rank];
+			sum->held_percent = add_known(sum->held_percent, its.held_percent);
+			sum->waited_percent = add_known(sum->waited_percent, its.waited_percent);
 		}
 	}
 	sum_ranks(&whole, ranks, (size_t)meter->nranks);

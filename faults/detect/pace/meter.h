@@ -16,9 +16,10 @@
 
 /* A rank's calls of one kind; ns, times the calls for which a sample stands. */
 struct meter_member {
-	uint64_t calls;	   /* all, by the rank's own count; 0: not known */
-	double held, gaps; /* durations, and those calls */
-	double waited, waited_gaps;
+	uint64_t calls; /* all, by the rank's own count; 0: not known */
+	struct {
+		double ns, calls; /* the latter: those calls */
+	} held, waited;
 };
 
 struct meter_kind {

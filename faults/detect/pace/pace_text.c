@@ -1,17 +1,13 @@
 /* pace_text.c: a finding in words. */
-#include "pace/pace.h"
+#include "pace/meter.h"
 
 #include "base/error.h"
 
 static void add_count(char *buf, size_t len, uint64_t n)
 {
-	if (n < 1000)
-		text_add(buf, len, "%" PRIu64, n);
-	else if (n < 1000000)
-		text_add(buf, len, "%" PRIu64 ",%03d", n / 1000, (int)(n % 1000));
-	else
-		text_add(buf, len, "%" PRIu64 ",%03d,%03d", n / 1000000, (int)(n / 1000 % 1000),
-			 (int)(n % 1000));
+	char cell[METER_CELL];
+
+	text_add(buf, len, "%s", meter_count((double)n, cell));
 }
 
 static void add_time(char *buf, size_t len, double ns)

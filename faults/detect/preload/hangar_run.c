@@ -236,6 +236,7 @@ int main(int argc, char **argv)
 {
 	struct arguments a = { .run = { .timeout = 120, .slow_percent = 5, .wait_fd = -1 } };
 	struct launch launch;
+	int rc = 0;
 
 	arguments_read(&table, argc, argv, &a);
 	if (a.status)
@@ -243,8 +244,10 @@ int main(int argc, char **argv)
 	argv += a.command;
 	a.run.argc = argc - a.command;
 	a.run.argv = argv;
-	if ((a.wait || a.run.fail_slow) && run_wait(&a.run.wait_fd) < 0)
-		fprintf(stderr, "hangar_run: --wait: %s\n", strerror(errno));
+	if (a.wait || a.run.fail_slow)
+		rc = run_wait(&a.run.wait_fd);
+	if (rc < 0)
+		fprintf(stderr, "hangar_run: --wait: %s\n", strerror(-rc));
 	if (!getenv(RUN_KEY)) { /* else one is there */
 		launch_detect(&launch);
 		run_key(a.run.key, sizeof(a.run.key), launch.launched ? launch.key : NULL);

@@ -76,12 +76,10 @@ static char *describe(struct run_status *s, struct monitor *m, const char *title
 	look_at_stacks(m, doing);
 	for (n = 0; n < m->nranks; n++) {
 		struct status_counts *counts = &s->counts[n];
-		const struct rank_view *v = &m->ranks[n].view;
 
 		for (uint32_t c = 0; c < VIEW_COMMS; c++)
-			counts->bytes[c] =
-				status_bytes(m->memories[n], c, counts->done[c], v->comms[c].done);
-		ranks[n] = (struct status_rank){ v, counts, doing[n] };
+			counts->bytes[c] = status_bytes(m->memories[n], c) - counts->before[c];
+		ranks[n] = (struct status_rank){ &m->ranks[n].view, counts, doing[n] };
 	}
 	for (size_t i = 0; i < m->input.nhosts; i++)
 		for (size_t k = 0; k < m->input.hosts[i].nviews; k++)
@@ -114,9 +112,11 @@ void run_status_answer(struct run_status *s, struct monitor *m, int fd, const ch
 	}
 	free(text);
 	for (size_t i = 0; i < s->n; i++) {
-		s->counts[i] = (struct status_counts){ .waited = 0 };
-		for (int c = 0; c < VIEW_COMMS; c++)
+		s->counts[i].waited = s->counts[i].awaited = 0;
+		for (int c = 0; c < VIEW_COMMS; c++) {
+			s->counts[i].before[c] += s->counts[i].bytes[c];
 			s->counts[i].done[c] = m->ranks[i].view.comms[c].done;
+		}
 	}
 	s->looked_ns = s->looked_ns ? s->counted_ns : 0;
 }

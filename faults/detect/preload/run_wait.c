@@ -11,11 +11,7 @@
 #include "base/clock.h"
 #include "base/outcome.h"
 
-#define MONITOR_SECONDS 10.0 /* after the command's end, for the last lines */
-
-static const int passed[] = { SIGHUP,  SIGINT,	SIGQUIT, SIGTERM, SIGUSR1,  SIGUSR2,
-			      SIGALRM, SIGCONT, SIGXCPU, SIGXFSZ, SIGVTALRM };
-#define PASSED (sizeof(passed) / sizeof(passed[0]))
+#define MONITOR_NS 10000000000ull /* after the command's end, for the last lines */
 
 static volatile sig_atomic_t child, ended, asked;
 
@@ -30,10 +26,11 @@ static void pass(int number, siginfo_t *info, void *context)
 
 static void pass_signals(void)
 {
-	struct sigaction pass_on = { .sa_sigaction = pass, .sa_flags = SA_SIGINFO | SA_RESTART };
-	struct sigaction before;
+	static const int passed[] = { SIGHUP,  SIGINT,	SIGQUIT, SIGTERM, SIGUSR1,
+				      SIGUSR2, SIGALRM, SIGCONT, SIGXCPU, SIGXFSZ };
+	struct sigaction pass_on = { .sa_sigaction = pass, .sa_flags = SA_SIGINFO }, before;
 
-	for (size_t i = 0; i < PASSED; i++)
+	for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
 		if (sigaction(passed[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
 			sigaction(passed[i], &pass_on, NULL);
 	/* pkill -USR1 -x hangar_run asks monitors, and would end the command */
@@ -43,66 +40,57 @@ static void pass_signals(void)
 /* Returns true if the monitor said that a rank was slow. A signal ends the wait. */
 static bool await_monitor(int fd)
 {
-	uint64_t until = clock_ns() + (uint64_t)(MONITOR_SECONDS * 1e9);
+	uint64_t until = clock_ns() + MONITOR_NS;
+	struct pollfd p = { .fd = fd, .events = POLLIN };
 	bool slow = false;
+	char byte;
 
 	asked = 0;
-	while (clock_ns() < until && !asked) {
-		struct pollfd p = { .fd = fd, .events = POLLIN };
-		char byte;
-
-		if (poll(&p, 1, clock_ms_until(until)) != 1)
-			continue;
-		if (read(fd, &byte, 1) != 1)
-			break;
-		slow = true;
-	}
+	while (clock_ns() < until && !asked)
+		if (poll(&p, 1, clock_ms_until(until)) == 1) {
+			if (read(fd, &byte, 1) != 1)
+				break;
+			slow = true;
+		}
 	return slow;
 }
 
 static _Noreturn void wait_for(int fd)
 {
-	int status = 0;
-	bool slow;
+	int status = 0, code;
+	sigset_t all;
 
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
 	ended = 1;
-	slow = await_monitor(fd);
-	if (WIFSIGNALED(status)) {
-		sigset_t all;
-
-		setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
-		signal(WTERMSIG(status), SIG_DFL);
-		sigemptyset(&all);
-		sigaddset(&all, WTERMSIG(status));
-		sigprocmask(SIG_UNBLOCK, &all, NULL);
-		raise(WTERMSIG(status));
-		_exit(128 + WTERMSIG(status));
-	}
-	_exit(slow && WEXITSTATUS(status) == 0 ? OUTCOME_SLOW_RANK : WEXITSTATUS(status));
+	code = await_monitor(fd) ? OUTCOME_SLOW_RANK : 0;
+	if (!WIFSIGNALED(status))
+		_exit(WEXITSTATUS(status) ? WEXITSTATUS(status) : code);
+	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+	signal(WTERMSIG(status), SIG_DFL);
+	sigfillset(&all);
+	sigprocmask(SIG_UNBLOCK, &all, NULL);
+	raise(WTERMSIG(status));
+	_exit(128 + WTERMSIG(status));
 }
 
 int run_wait(int *fd)
 {
 	sigset_t all, before;
-	int ends[2];
-	pid_t pid;
+	int ends[2], rc;
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
-	pid = fork();
-	child = pid;
-	if (pid > 0) {
-		close(ends[1]);
+	child = fork();
+	rc = child < 0 ? -errno : 0;
+	if (child > 0)
 		pass_signals();
-	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	if (pid > 0)
+	close(ends[child > 0]);
+	if (child > 0)
 		wait_for(ends[0]);
-	close(ends[0]);
 	*fd = ends[1];
-	return pid < 0 ? -errno : 0;
+	return rc;
 }

@@ -23,21 +23,13 @@ void status_count(struct status_counts *counts, const struct progress *p, double
 
 /* ---- how much ---- */
 
-double status_bytes(const struct record_memory *memory, uint32_t comm, uint64_t from, uint64_t to)
+double status_bytes(const struct record_memory *memory, uint32_t comm)
 {
 	double bytes = 0;
-	uint64_t n = 0;
 
-	for (size_t i = 0; i < RECORD_RING; i++) {
-		const struct record *r = &memory->ring[i];
-
-		if (!r->ticket || r->comm != comm || r->seq <= from || r->seq > to)
-			continue;
-		bytes += (double)record_bytes(r->kind, r->dtype, r->count,
-					      memory->header.inits[comm].nranks);
-		n++;
-	}
-	return n ? bytes / (double)n * (double)(to - from) : 0;
+	for (int k = 0; k < RECORD_KINDS; k++)
+		bytes += (double)record_get(&memory->totals[comm][k].bytes);
+	return bytes;
 }
 
 /* ---- in words ---- */

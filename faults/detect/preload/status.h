@@ -9,8 +9,8 @@
 struct status_counts {
 	double waited;	/* seconds in which it was in a call that another rank had not come to */
 	double awaited; /* in which it was that other one */
-	uint64_t done[VIEW_COMMS]; /* calls that were over at the last look */
-	double bytes[VIEW_COMMS];  /* that passed since, as the calls' sizes say */
+	uint64_t done[VIEW_COMMS];		      /* calls that were over at the last look */
+	double before[VIEW_COMMS], bytes[VIEW_COMMS]; /* of all calls at the last look, and since */
 };
 
 /* A rank as it is printed. */
@@ -23,9 +23,8 @@ struct status_rank {
 /* `seconds` have passed since the last one, in which the ranks of a host were as they are. */
 void status_count(struct status_counts *counts, const struct progress *progress, double seconds);
 
-/* Bytes of the calls `from` + 1 to `to` on a communicator: those that the ring still holds say
- * how large one is. */
-double status_bytes(const struct record_memory *memory, uint32_t comm, uint64_t from, uint64_t to);
+/* Bytes of all calls on a communicator, by the rank's own count. */
+double status_bytes(const struct record_memory *memory, uint32_t comm);
 
 /* Lines that begin with "# ". `seconds` since the last look. Sorts the ranks by their numbers. */
 void status_print(FILE *out, struct status_rank *ranks, size_t n, double seconds);

@@ -249,7 +249,7 @@ UNIT_TEST(test_totals,
 	memory->header.inits[3] = (struct record_init){ .id = 77, .rank = 0, .nranks = 2 };
 	memory->totals[3][CALL_SEND].calls = 7;
 	memory->totals[3][CALL_SEND].bytes = 700;
-	pace_watch_open(&w, 0);
+	pace_watch_open(&w, 0, 0);
 	w.metered = true;
 	pace_watch_meter(&w, (struct record_memory *[]){ memory }, 1);
 	memory->header.inits[3].id = 78;

@@ -29,7 +29,7 @@ for tid in 955 956 957 958 936 969 970 971 972; do
 done
 run "$nccl_log" "$work"/rank.95? "$work"/rank.936 "$work"/rank.9[67]?
 expect_rc 0
-expect_out 'lines of 4 here'
+expect_out 'lines of 4 of them here'
 expect_out 'is this ring rational\? rational$'
 
 # A topology that knows better: pairs one PCIe switch apart must not use shared memory.

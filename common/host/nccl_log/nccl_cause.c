@@ -146,7 +146,7 @@ static const char *word_behind(struct nccl_log *log, const char *text, const cha
 		at += strlen(*leads);
 		len = strcspn(at, " ,;'\")");
 		len -= len > 0 && strchr(":.", at[len - 1]);
-		if (len > 0 && len < 80 && strpbrk(at, ".:<[") && strpbrk(at, ".:<[") < at + len)
+		if (len > 0 && len < 80 && strpbrk(at, ".:<[_") && strpbrk(at, ".:<[_") < at + len)
 			return nccl_log_text(log, at, len);
 	}
 	return "";
@@ -157,7 +157,8 @@ void nccl_cause_names(struct nccl_log *log, struct nccl_warning *warning)
 	static const char *const peers[] = { "remote GID ",    "from peer ", "remote peer ",
 					     "onnect to ",     "recv from ", "send to ",
 					     "connecting to ", NULL };
-	static const char *const devices[] = { "on dev ", "for HCA ", NULL };
+	static const char *const devices[] = { "on dev ",   "for HCA ",	    " hca ",
+					       "NET/IB : ", "open device ", NULL };
 
 	warning->peer = word_behind(log, warning->text, peers);
 	warning->device = word_behind(log, warning->text, devices);
@@ -261,6 +262,12 @@ static int by_rank(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
+/* Returns true if rows of the table call both the same. */
+static bool is_alike(const struct nccl_warning *a, const struct nccl_warning *b)
+{
+	return a->cause && b->cause && strcmp(a->cause->what, b->cause->what) == 0;
+}
+
 /* The other ranks that failed as this one did. */
 static void print_alike(FILE *out, const struct nccl_log *log, const struct nccl_warning *first)
 {
@@ -269,7 +276,7 @@ static void print_alike(FILE *out, const struct nccl_log *log, const struct nccl
 	for (int i = 0; i < log->n_warnings; i++) {
 		const struct nccl_warning *w = &log->warnings[i];
 
-		if (w != first && (w->cause != first->cause || !first->cause))
+		if (w != first && !is_alike(w, first))
 			continue;
 		for (int k = 0; k < w->n_ranks; k++)
 			raw_add(ranks, n, w->ranks[k]);
@@ -281,11 +288,9 @@ static void print_alike(FILE *out, const struct nccl_log *log, const struct nccl
 	for (int i = 0; i < n; i++)
 		if (ranks[i] != first->rank && (kept == 0 || ranks[kept - 1] != ranks[i]))
 			ranks[kept++] = ranks[i];
-	if (kept > 0) {
-		fprintf(out, "  the same on rank%s ", kept == 1 ? "" : "s");
-		nccl_print_list(out, ranks, kept, 1);
+	nccl_print_ranks(out, "  the same on ", ranks, kept);
+	if (kept > 0)
 		fprintf(out, "\n");
-	}
 	free(ranks);
 }
 
@@ -293,10 +298,10 @@ static void print_alike(FILE *out, const struct nccl_log *log, const struct nccl
 static bool is_new(const struct nccl_log *log, const struct nccl_warning *w,
 		   const struct nccl_warning *first)
 {
-	if (w == first || (first && w->cause && w->cause == first->cause))
+	if (w == first || (first && is_alike(w, first)))
 		return false;
 	for (const struct nccl_warning *before = log->warnings; before < w; before++)
-		if (w->cause && before->cause == w->cause)
+		if (is_alike(before, w))
 			return false;
 	return true;
 }
@@ -352,8 +357,10 @@ void nccl_log_print_failure(FILE *out, const struct nccl_log *log)
 		fprintf(out, "  try: %s\n", first->cause->fix);
 	print_alike(out, log, first);
 	if (class == NCCL_FOLLOWS)
-		fprintf(out, "  Such a failure follows from another one, of which no WARN line is "
-			     "here.\n");
+		fprintf(out, "  Such a failure follows from another one%s.\n",
+			log->traceback_ended && !log->traceback_after
+				? ", perhaps from what the traceback tells"
+				: ", of which no WARN line is here");
 	if (class == NCCL_FOLLOWS && (trace = trace_before(log, first))) {
 		fprintf(out, "  before: ");
 		print_sentence(out, trace);
@@ -376,6 +383,7 @@ void nccl_log_print_slow(FILE *out, const struct nccl_log *log)
 			continue;
 		fprintf(out, "slower: ");
 		print_sentence(out, w);
+		print_alike(out, log, w);
 		fprintf(out, "  means: %s\n", w->cause->means);
 		if (*w->cause->fix)
 			fprintf(out, "  try: %s\n", w->cause->fix);

@@ -1,5 +1,6 @@
 /* nccl_log_lint.c: is this ring rational? The log's rings against hosts and topology. */
 
+#include "base/rank_list.h"
 #include "nccl_log/nccl_log_near.h"
 #include "nccl_log/nccl_log_raw.h"
 
@@ -21,7 +22,9 @@ struct linter {
 	struct best *best;	     /* by number of host */
 	int hosts;		     /* of this communicator */
 	const struct nccl_link *gdr; /* a pair that uses GPUDirect RDMA */
-	int open, differing, no_transport, no_host;
+	int open, differing, no_transport;
+	int from, to;	      /* the first step without a transport */
+	struct rank_set away; /* ranks of rings of which no line is here */
 };
 
 static enum transport transport_of(const char *text)
@@ -187,8 +190,14 @@ static void lint_transports(struct linter *lint, const struct nccl_ring *ring)
 
 		if (i == ring->n - 1 && !ring->closed)
 			break;
-		lint->no_transport += transport == T_UNKNOWN;
-		lint->no_host += a < 0 || b < 0;
+		if (transport == T_UNKNOWN && lint->no_transport++ == 0) {
+			lint->from = from;
+			lint->to = to;
+		}
+		if (a < 0)
+			rank_set_add(&lint->away, from);
+		if (b < 0)
+			rank_set_add(&lint->away, to);
 		if (a < 0 || b < 0)
 			continue;
 		if (transport == T_NET)
@@ -328,9 +337,16 @@ static void lint_orders(struct linter *lint)
 
 static void lint_missing(struct linter *lint)
 {
+	int started = 0;
+	char ranks[120];
+
+	for (int m = 0; m < lint->comm->n_members; m++)
+		started += lint->comm->members[m]->state == NCCL_STATE_STARTED;
 	if (lint->comm->n_rings == 0 && lint->comm->nranks != 1)
-		missing(lint, "no Channel and no Ring lines: rank 0's log, or subsystems INIT and "
-			      "GRAPH, are not here");
+		missing(lint, "no Channel and no Ring lines: %s",
+			started && started == lint->comm->n_members
+				? "its init had not come to them when the log ended"
+				: "rank 0's log, or subsystems INIT and GRAPH, are not here");
 	if (lint->open)
 		missing(lint,
 			"%d of %d rings are not complete: rank 0's line is cut or not here, and "
@@ -341,16 +357,17 @@ static void lint_missing(struct linter *lint)
 			"%d rings: rank 0's Channel line and the ranks' Ring lines contradict "
 			"each other",
 			lint->differing);
-	if (lint->no_host)
+	if (lint->away.n)
+		missing(lint, "no line of %s is here, which would tell the host",
+			rank_list_words(lint->away.in, lint->away.nranks, ranks, sizeof(ranks)));
+	if (lint->no_transport == 1)
+		missing(lint, "no line says over what %d -> %d goes", lint->from, lint->to);
+	else if (lint->no_transport)
 		missing(lint,
-			"%d steps lead from or to a rank whose host is not known: its lines are "
-			"not here",
-			lint->no_host);
-	if (lint->no_transport)
-		missing(lint,
-			"%d steps without a transport: its line is not here (NCCL prints it at "
-			"the first call)",
-			lint->no_transport);
+			"no line says over what %d -> %d goes, nor %d more step%s (NCCL prints it "
+			"as late as at the first call)",
+			lint->from, lint->to, lint->no_transport - 1,
+			lint->no_transport == 2 ? "" : "s");
 }
 
 void nccl_log_lint(const struct nccl_log *log, const struct nccl_comm *comm,
@@ -359,6 +376,12 @@ void nccl_log_lint(const struct nccl_log *log, const struct nccl_comm *comm,
 	struct linter lint = { .log = log, .comm = comm, .topo = topo, .out = out };
 
 	*out = (struct nccl_lint){ .verdict = NCCL_RATIONAL };
+	for (int r = 0; r < comm->n_rings; r++)
+		for (int i = 0; i < comm->rings[r].n; i++)
+			lint.away.nranks = comm->rings[r].order[i] >= lint.away.nranks
+						   ? comm->rings[r].order[i] + 1
+						   : lint.away.nranks;
+	lint.away.in = must(calloc((size_t)lint.away.nranks + 1, sizeof(bool)));
 	survey(&lint);
 	for (int r = 0; r < comm->n_rings; r++) {
 		const struct nccl_ring *ring = &comm->rings[r];
@@ -374,6 +397,7 @@ void nccl_log_lint(const struct nccl_log *log, const struct nccl_comm *comm,
 	lint_orders(&lint);
 	lint_missing(&lint);
 	nccl_lint_node(log, comm, out);
+	free(lint.away.in);
 	free(lint.best);
 	for (int i = 0; i < out->n_findings; i++)
 		if (out->findings[i].kind == NCCL_FOUND)

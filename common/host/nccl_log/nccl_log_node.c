@@ -331,27 +331,30 @@ static void lint_sockets(const struct nccl_log *log, const struct steps *steps,
 
 #define GB10 0xf01000 /* the bus of the GPU of a DGX Spark, which has no GPUDirect RDMA */
 
+/* Steps between hosts without it: irrational where NCCL says itself that a device lacks it. */
 static void lint_gdr(const struct nccl_log *log, const struct nccl_comm *comm,
 		     const struct steps *steps, struct nccl_lint *out)
 {
 	static const char *const names[] = { "NCCL_NET_GDR_LEVEL", "NCCL_IB_GDR_LEVEL", NULL };
+	bool spark = comm->n_members > 0 && comm->members[0]->bus == GB10, has = false;
 	char nics[200] = "", why[160];
-	bool spark = comm->n_members > 0 && comm->members[0]->bus == GB10;
 
 	if (steps->fabric == 0 || steps->gdr > 0 || comm->gdr > 0)
 		return;
-	for (int i = 0; i < log->n_nics; i++)
+	for (int i = 0; i < log->n_nics; i++) {
+		has |= log->nics[i].gdr == 1;
 		if (log->nics[i].gdr == 0 && !strstr(nics, log->nics[i].name))
 			text_add(nics, sizeof(nics), "%s%s", *nics ? ", " : "", log->nics[i].name);
-	nccl_lint_add(out, spark ? NCCL_NOTE : NCCL_FOUND, -1,
-		      "GPUDirect RDMA is off in all steps between hosts that are here%s%s%s: data "
-		      "are copied "
-		      "through host "
-		      "memory on both sides, which costs bandwidth of PCIe and memory (%s)",
-		      *nics ? ", by NCCL's lines on " : "", nics,
-		      why_set(log, names, why, sizeof(why)),
-		      spark ? "GB10 has none"
-			    : "load nvidia-peermem, or use a driver with DMA-BUF");
+	}
+	why_set(log, names, why, sizeof(why));
+	nccl_lint_add(out, *nics && !spark ? NCCL_FOUND : NCCL_NOTE, -1,
+		      "no step between hosts that is here has GPUDirect RDMA%s%s%s: %s",
+		      *nics ? ", by NCCL's lines on " : "", nics, why,
+		      spark   ? "GB10 does not support it, and data are copied in its one memory"
+		      : *nics ? "data are copied through host memory on both sides (load "
+				"nvidia-peermem, or use a driver with DMA-BUF)"
+		      : has   ? "the devices have it, so GPUs and NICs are too far apart for it"
+			      : "driver or network lack it, or GPUs and NICs are too far apart");
 }
 
 /* NICs that a host lists and that no step goes over, though its ranks are enough to use them: in words without the host's

@@ -66,6 +66,8 @@ struct message {
 /* The log's copy of a text. */
 const char *nccl_log_text(struct nccl_log *log, const char *text, size_t len);
 
+#define COMPARES "  hang_diagnose --log FILE... compares the ranks' calls\n"
+
 #define NCCL_TEXTS	 65536
 #define NCCL_OPEN_TRACES 32
 
@@ -74,8 +76,8 @@ bool nccl_log_torch(struct nccl_log *log, const char *line);
 void nccl_torch_join(struct nccl_log *log);
 void nccl_torch_release(struct nccl_log_raw *raw);
 
-/* nccl_log_print.c: "0-3,7" of n ascending numbers of at least `width` digits. */
-void nccl_print_list(FILE *out, const int *numbers, int n, int width);
+/* nccl_log_print.c: "ranks 0-3,7" of n ascending numbers, after `lead`; nothing where n is 0. */
+void nccl_print_ranks(FILE *out, const char *lead, const int *ranks, int n);
 
 /* nccl_cause.c: the built-in table; the row of a line's text, NULL: none; peer and device that it names; the time in
  * front of `end`, NAN: none. */

@@ -312,8 +312,7 @@ static void print_at(FILE *out, const struct nccl_log *log, int from, int end, i
 		named = !named && w->seq == at && *w->op ? w : named;
 	}
 	if (n > 0) {
-		fprintf(out, "  rank%s ", n == 1 ? "" : "s");
-		nccl_print_list(out, ranks, n, 1);
+		nccl_print_ranks(out, "  ", ranks, n);
 		fprintf(out, made ? " wait%s in call %" PRId64 : " ha%s not made call %" PRId64,
 			made	 ? n == 1 ? "s" : ""
 			: n == 1 ? "s"
@@ -322,8 +321,8 @@ static void print_at(FILE *out, const struct nccl_log *log, int from, int end, i
 		if (named)
 			fprintf(out, ", %s", named->op);
 		if (named && named->numel_in >= 0)
-			fprintf(out, " (%" PRId64 " elements in, %" PRId64 " out)", named->numel_in,
-				named->numel_out);
+			fprintf(out, " (%" PRId64 " element%s in, %" PRId64 " out)",
+				named->numel_in, named->numel_in == 1 ? "" : "s", named->numel_out);
 		if (named && named->waited > 0)
 			fprintf(out, ", for %.0f s", named->waited);
 		fprintf(out, "\n");
@@ -348,11 +347,9 @@ static void print_silent(FILE *out, const struct nccl_log *log, int from, int en
 		if (log->waits[i].rank != rank)
 			ranks[n++] = rank;
 	}
-	if (n > 0) {
-		fprintf(out, "  no line here of this group from rank%s ", n == 1 ? "" : "s");
-		nccl_print_list(out, ranks, n, 1);
+	nccl_print_ranks(out, "  no line here of this group from ", ranks, n);
+	if (n > 0)
 		fprintf(out, "\n");
-	}
 	free(ranks);
 }
 
@@ -416,7 +413,7 @@ void nccl_log_print_hang(FILE *out, const struct nccl_log *log)
 	if (groups > GROUPS_SHOWN)
 		fprintf(out, "hang: %d more process groups\n", groups - GROUPS_SHOWN);
 	if (log->n_waits)
-		fprintf(out, "  hang_diagnose --log FILE... compares the ranks' calls\n");
+		fprintf(out, COMPARES);
 }
 
 #define FRAME_LINES 6
@@ -434,9 +431,8 @@ void nccl_log_print_traceback(FILE *out, const struct nccl_log *log)
 	else
 		fprintf(out, "traceback: %s\n", log->error);
 	if (log->tracebacks > 1)
-		fprintf(out, "  the first here%s of %d\n",
-			log->traceback_after ? "" : " that no other rank brought about",
-			log->tracebacks);
+		fprintf(out, "  the first of %d tracebacks here%s\n", log->tracebacks,
+			log->traceback_after ? "" : " whose error no other rank's end explains");
 	for (const char *p = at; (p = strchr(p, '\n')); p++)
 		lines++;
 	for (; lines > FRAME_LINES; lines--)

@@ -77,6 +77,10 @@ void note_rank(const struct rule_ctx *ctx, struct finding *f, int rank, const ch
 	else if (made == 0)
 		note(f, "Rank %d %s%s: no calls made on communicator %u%s.", number, verb, how,
 		     ctx->comm->comm, tail);
+	else if (strcmp(ctx->run->program, "PyTorch") == 0 && r->view.process == PROCESS_ALIVE)
+		note(f,
+		     "Rank %d had made %" PRIu64 " call%s on communicator %u when it wrote this%s.",
+		     number, made, made == 1 ? "" : "s", ctx->comm->comm, tail);
 	else
 		note(f,
 		     "Rank %d %s%s: %" PRIu64

@@ -371,7 +371,7 @@ static void take_end(struct evidence_rank *rank, const char *error)
 {
 	rank->present = true;
 	rank->view.process = PROCESS_EXITED;
-	rank->view.status = 1;
+	rank->view.status = -1; /* no line says it */
 	rank->view.waiting = rank->view.overdue = 0;
 	snprintf(rank->said, sizeof(rank->said), "%.190s", error);
 }

@@ -26,6 +26,7 @@ struct player {
 	struct record_memory *memory;
 	struct recorder recorder;
 	struct watch watch;
+	struct record oldest; /* the rank's first call that has not completed; ticket 0: none */
 };
 
 static bool play_comm(struct player *p, json_t *j)
@@ -70,6 +71,7 @@ static bool play_call(struct player *p, json_t *j)
 	} else if (h->wait.sequence == 0) {
 		watch_enter(&p->watch, "a call that has not completed", 0);
 		h->wait.since_ns = (uint64_t)created;
+		p->oldest = *slot;
 		p->watch.device(p->watch.ctx, true);
 	}
 	return true;
@@ -93,6 +95,7 @@ static bool play_rank(struct player *p, struct evidence *e, json_t *j)
 		return false;
 	r = &e->ranks[number];
 	memset(p->memory, 0, sizeof(*p->memory));
+	p->oldest.ticket = 0;
 	memcpy(h, &p->blank, sizeof(*h));
 	h->rank = number;
 	h->issued_ticket = h->completed_ticket = (uint64_t)before;
@@ -105,6 +108,7 @@ static bool play_rank(struct player *p, struct evidence *e, json_t *j)
 	h->undated = (uint32_t)undated;
 	view_read(&r->view, p->memory, (uint64_t)newest);
 	r->view.overdue = r->view.waiting;
+	r->view.oldest = p->oldest;
 	evidence_take_calls(r, p->memory);
 	r->present = present;
 	r->remote = true;

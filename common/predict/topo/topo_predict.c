@@ -200,6 +200,40 @@ static const struct argument_table table = {
 	.check = check,
 };
 
+/* against.py, which is given to python3 as it is. */
+extern const char against_py[];
+__asm__(".section .rodata\n"
+	".global against_py\n"
+	"against_py:\n"
+	".incbin \"common/predict/topo/against.py\"\n"
+	".byte 0\n"
+	".previous\n");
+
+/* Becomes python3, with the user's arguments but --against. Returns where there is none. */
+static void judge(const struct predict_job *job, int argc, char **argv, struct error *err)
+{
+	const char *coll = job->colls ? model_coll_names[__builtin_ctz(job->colls)] : "";
+	const char *fit = job->nodes_to == 1 && job->change.gpus == 0 ? "1" : "0";
+	char **args = must(calloc((size_t)argc + 9, sizeof(*args))), self[4096] = "";
+	const char *first[] = { "python3", "-I",	 "-B", "-c", against_py,
+				self,	   job->against, coll, fit };
+	int n = sizeof(first) / sizeof(first[0]);
+
+	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
+		snprintf(self, sizeof(self), "%s", argv[0]);
+	memcpy(args, first, sizeof(first));
+	for (int i = 1; i < argc; i++) { /* --against=FILE, or two words */
+		if (job->against < argv[i] || job->against > argv[i] + strlen(argv[i]))
+			args[n++] = argv[i];
+		else if (job->against == argv[i])
+			args[--n] = NULL;
+	}
+	execvp("python3", args);
+	free(args);
+	error_set(err, OUTCOME_UNSUPPORTED, -ENOENT,
+		  "--against takes python3, which is not on PATH");
+}
+
 int main(int argc, char **argv)
 {
 	struct predict_job job = {
@@ -208,7 +242,9 @@ int main(int argc, char **argv)
 	struct error err = { .outcome = OUTCOME_OK };
 
 	arguments_read(&table, argc, argv, &job);
-	if (predict_run(&job, &err) == 0)
+	if (job.against)
+		judge(&job, argc, argv, &err);
+	else if (predict_run(&job, &err) == 0)
 		return 0;
 	error_print(&err, "topo_predict");
 	return err.outcome;

@@ -174,8 +174,8 @@ static void lint_slower(struct linter *lint, const struct nccl_ring *ring, int f
 		      text, name);
 	else if (best->transport < transport_of(text))
 		found(lint, ring,
-		      "%d -> %d uses %s while %d -> %d on the same host uses %s "
-		      "(no topology at hand that would explain it)",
+		      "%d -> %d uses %s while %d -> %d on the same host uses %s (no topology at "
+		      "hand that would explain it)",
 		      from, to, text, best->from, best->to,
 		      best->transport == T_P2P ? "P2P" : "a faster transport");
 }
@@ -317,9 +317,8 @@ static void lint_orders(struct linter *lint)
 	even = uniform(lint);
 	if (even == 1)
 		found(lint, other,
-		      "%d of %d channels have another order than channel %02d without "
-		      "need: all GPUs "
-		      "are equally far from each other",
+		      "%d of %d channels have another order than channel %02d without need: all "
+		      "GPUs are equally far from each other",
 		      different, lint->comm->n_rings, first->channel);
 	else if (even == 0)
 		note(lint,
@@ -354,8 +353,8 @@ static void lint_missing(struct linter *lint)
 			lint->open, lint->comm->n_rings);
 	if (lint->differing)
 		missing(lint,
-			"%d rings: rank 0's Channel line and the ranks' Ring lines contradict "
-			"each other",
+			"%d rings: rank 0's Channel line and the ranks' Ring lines contradict each "
+			"other",
 			lint->differing);
 	if (lint->away.n)
 		missing(lint, "no line of %s is here, which would tell the host",

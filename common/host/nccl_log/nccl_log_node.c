@@ -320,11 +320,10 @@ static void lint_sockets(const struct nccl_log *log, const struct steps *steps,
 			      "data between hosts go over TCP sockets, though %s has %s%s",
 			      steps->host, device, why);
 	else if (without)
-		nccl_lint_add(
-			out, NCCL_FOUND, -1,
-			"data between hosts go over TCP sockets: NCCL found no InfiniBand or RoCE "
-			"device on %s (in a container, /dev/infiniband may be missing)",
-			steps->host);
+		nccl_lint_add(out, NCCL_FOUND, -1,
+			      "data between hosts go over TCP sockets: NCCL found no InfiniBand or "
+			      "RoCE device on %s (in a container, /dev/infiniband may be missing)",
+			      steps->host);
 	else
 		nccl_lint_add(out, NCCL_FOUND, -1, "data between hosts go over TCP sockets%s", why);
 }
@@ -464,8 +463,7 @@ static void lint_search(const struct nccl_log *log, const struct nccl_comm *comm
 		    channels * bw < least / 2)
 			nccl_lint_add(out, NCCL_FOUND, -1,
 				      "the search found %d channels of %.0f GB/s, and each pair of "
-				      "GPUs has %.0f "
-				      "GB/s of NVLink",
+				      "GPUs has %.0f GB/s of NVLink",
 				      channels, bw, least);
 }
 

@@ -153,8 +153,7 @@ static void print_head(FILE *out, const struct nccl_log *log)
 	if (log->folded)
 		fprintf(out,
 			"Ray left out %ld lines that other processes wrote alike: what they said "
-			"of "
-			"their ranks is not known.\n",
+			"of their ranks is not known.\n",
 			log->folded);
 	if (log->unplaced)
 		fprintf(out, "%ld lines about a communicator that can't be told\n", log->unplaced);

@@ -225,10 +225,8 @@ static void show(const struct predict_job *job, const struct model *model,
 	shown->nvls |= p->algo == MODEL_NVLS || p->algo == MODEL_NVLS_TREE;
 	if (shown->rows == 1 && job->csv)
 		fputs("topo,nnodes,nranks,collective,size_bytes,algo,proto,channels,time_us,algbw_"
-		      "gbs,"
-		      "busbw_gbs,"
-		      "ceiling_busbw_gbs,nccl_us,launch_us,latency_us,transfer_us,fill_us,limit,"
-		      "constants,low_busbw_gbs,high_busbw_gbs\n",
+		      "gbs,busbw_gbs,ceiling_busbw_gbs,nccl_us,launch_us,latency_us,transfer_us,"
+		      "fill_us,limit,constants,low_busbw_gbs,high_busbw_gbs\n",
 		      stdout);
 	else if (shown->rows == 1)
 		table_header(model, job->nodes_to, job->explain);

@@ -324,12 +324,9 @@ static bool write_calls(FILE *out, const struct writer *w)
 	}
 	if (!comm)
 		return false;
-	evidence_remark(
-		w->evidence,
-		"From NCCL's lines of calls, which say what was enqueued and not what is over: "
-		"calls "
-		"that all ranks made alike count as over. Reduction operators and streams are not "
-		"compared.");
+	evidence_remark(w->evidence, "From NCCL's lines of calls, which say what was enqueued and "
+				     "not what is over: calls that all ranks made alike count as "
+				     "over. Reduction operators and streams are not compared.");
 	if (comm->nranks < largest)
 		evidence_remark(w->evidence, "Ranks have their numbers in communicator %d.",
 				(int)(comm - w->log->comms));
@@ -350,8 +347,7 @@ static void write_run(FILE *out, const struct writer *w)
 	if (w->nranks == 0) {
 		if (!write_calls(out, w))
 			fputs("{\"error\": \"hold no line of PyTorch's watchdog that says where a "
-			      "rank is, and no "
-			      "calls (NCCL_DEBUG_SUBSYS=COLL)\"}\n",
+			      "rank is, and no calls (NCCL_DEBUG_SUBSYS=COLL)\"}\n",
 			      out);
 		return;
 	}

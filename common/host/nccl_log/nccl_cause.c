@@ -13,8 +13,8 @@ __asm__(".section .rodata\n"
 
 #define TABLE_BYTES (1 << 20)
 
-static const char *const classes[] = { "cause", "peer", "unknown", "symptom", "follows",
-				       "trace", "ring", "slow",	   "pin",     "quiet" };
+static const char *const classes[] = { "cause", "peer", "unknown", "symptom", "follows", "trace",
+				       "ring",	"slow", "host",	   "pin",     "quiet" };
 #define N_CLASSES (sizeof(classes) / sizeof(classes[0]))
 
 /* ---- the table ---------------------------------------------------------------------------- */
@@ -121,13 +121,15 @@ static bool fits(const char *pattern, const char *text)
 }
 
 const struct nccl_cause *nccl_cause_of(const struct nccl_log *log, const char *where,
-				       const char *text)
+				       const char *text, enum nccl_class least)
 {
 	char whole[1024];
 
 	snprintf(whole, sizeof(whole), "%s %s", where, text);
 	for (int i = 0; i < log->n_causes; i++)
-		if (fits(log->causes[i].pattern, whole))
+		if (log->causes[i].class >= least &&
+		    (log->causes[i].class != NCCL_HOST || least == NCCL_RING) &&
+		    fits(log->causes[i].pattern, whole))
 			return &log->causes[i];
 	return NULL;
 }

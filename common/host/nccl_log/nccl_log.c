@@ -50,6 +50,18 @@ const char *nccl_log_text(struct nccl_log *log, const char *text, size_t len)
 	return *found;
 }
 
+bool nccl_has(const char *text, const char *words)
+{
+	size_t left = strlen(text);
+
+	for (size_t n; *words; words += n + (words[n] == '|')) {
+		n = strcspn(words, "|");
+		if (memmem(text, left, words, n))
+			return true;
+	}
+	return false;
+}
+
 static int place_compare(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
@@ -431,22 +443,17 @@ void nccl_comm_free(struct nccl_comm *comm)
 
 void nccl_log_release(struct nccl_log *log)
 {
+	void *const lists[] = { log->hosts,	  log->comms, log->warnings,   log->waits,
+				log->nics,	  log->facts, log->without_ib, log->causes,
+				log->causes_text, log->paths, log->settings };
+
 	raw_free(log);
 	for (int i = 0; i < log->n_comms; i++)
 		nccl_comm_free(&log->comms[i]);
 	for (int i = 0; i < log->n_warnings; i++)
 		free(log->warnings[i].ranks);
-	free(log->hosts);
-	free(log->comms);
-	free(log->warnings);
-	free(log->waits);
-	free(log->nics);
-	free(log->facts);
-	free(log->without_ib);
-	free(log->causes);
-	free(log->causes_text);
-	free(log->paths);
-	free(log->settings);
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+		free(lists[i]);
 	tdestroy(log->texts, free);
 	*log = (struct nccl_log){ 0 };
 }

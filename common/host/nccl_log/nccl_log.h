@@ -104,6 +104,7 @@ enum nccl_class {
 	NCCL_TRACE, /* no row: "file:line -> result"; this and the ones above are failures */
 	NCCL_RING,
 	NCCL_SLOW,
+	NCCL_HOST,
 	NCCL_PIN,
 	NCCL_QUIET
 };

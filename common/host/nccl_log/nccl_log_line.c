@@ -264,21 +264,6 @@ static void on_setting(struct nccl_log *log, const struct message *message)
 	raw_add(log->settings, log->n_settings, setting);
 }
 
-static void on_bootstrap(struct nccl_log *log, const struct message *message)
-{
-	nccl_host_say(log, message, "bootstrap");
-}
-
-static void on_plugin(struct nccl_log *log, const struct message *message)
-{
-	nccl_host_say(log, message, "plugin");
-}
-
-static void on_topology(struct nccl_log *log, const struct message *message)
-{
-	nccl_host_say(log, message, "topology");
-}
-
 static void on_network(struct nccl_log *log, const struct message *message)
 {
 	log->network = nccl_log_text(log, message->text + 14, strcspn(message->text + 14, " "));
@@ -334,7 +319,7 @@ static struct nccl_warning *warning_of(struct nccl_log *log, const struct messag
 
 		if (log->raw->texts++ >= NCCL_TEXTS)
 			return NULL;
-		new.cause = nccl_cause_of(log, where, own);
+		new.cause = nccl_cause_of(log, where, own, NCCL_CAUSE);
 		nccl_cause_names(log, &new);
 		raw_add(log->warnings, log->n_warnings, new);
 		place->number = log->n_warnings;
@@ -370,17 +355,17 @@ static struct nccl_warning *add_warning(struct nccl_log *log, const struct messa
 	return warning;
 }
 
-/* INFO lines tell of no failure, but may say what makes a run slower. */
+/* INFO lines tell of no failure, but may say what a host has, or what makes a run slower. */
 void nccl_log_other(struct nccl_log *log, const struct message *message)
 {
-	const struct nccl_cause *cause;
+	const struct nccl_cause *cause = NULL;
 
-	if (!strstr(message->text, "ailed") && !strstr(message->text, "annot") &&
-	    !strstr(message->text, "ould not") && !strstr(message->text, "isabled") &&
-	    !strstr(message->text, "retrying") && !strstr(message->text, "undefined symbol"))
-		return;
-	cause = nccl_cause_of(log, "", message->text);
-	if (cause && (cause->class == NCCL_SLOW || cause->class == NCCL_RING))
+	if (nccl_has(message->text, "ailed|annot|ould not|isabled|retrying|undefined symbol|Using|"
+				    "plugin|oaded|opology file|Selected|egister|reuse"))
+		cause = nccl_cause_of(log, "", message->text, NCCL_RING);
+	if (cause && cause->class == NCCL_HOST)
+		nccl_host_say(log, message, cause);
+	else if (cause && cause->class <= NCCL_SLOW)
 		add_warning(log, message, "", message->text);
 }
 
@@ -418,18 +403,9 @@ static void on_warning(struct nccl_log *log, const struct message *message)
 /* Text that may be a failure of the program: rows of the table are tried on these lines alone. */
 static bool is_failure_like(const char *line)
 {
-	static const char *const about[] = { "CUDA", "NCCL",	    "nccl",    "ProcessGroup",
-					     "c10d", "exitcode: -", "NET/OFI", "libfabric" };
-	static const char *const like[] = { "rror", "ailed", "out of memory", "stuck",
-					    "exit", "WARN",  "empty list",    "neither AF_INET" };
-	bool is = false;
-
-	for (size_t i = 0; !is && i < sizeof(about) / sizeof(about[0]); i++)
-		is = strstr(line, about[i]) != NULL;
-	for (size_t i = 0; is && i < sizeof(like) / sizeof(like[0]); i++)
-		if (strstr(line, like[i]))
-			return true;
-	return false;
+	return nccl_has(line, "CUDA|NCCL|nccl|ProcessGroup|c10d|exitcode: -|NET/OFI|libfabric") &&
+	       nccl_has(line,
+			"rror|ailed|out of memory|stuck|exit|WARN|empty list|neither AF_INET");
 }
 
 void nccl_log_foreign(struct nccl_log *log, char *line)
@@ -442,7 +418,7 @@ void nccl_log_foreign(struct nccl_log *log, char *line)
 	if (len > 4096 || log->raw->binary || nccl_log_torch(log, line) ||
 	    log->raw->texts >= NCCL_LINES || !is_failure_like(line))
 		return;
-	cause = nccl_cause_of(log, "", line);
+	cause = nccl_cause_of(log, "", line, NCCL_CAUSE);
 	if (!cause || cause->class >= NCCL_SLOW)
 		return;
 	message.hint = nccl_log_prefix_rank(line, line + len);
@@ -469,11 +445,6 @@ void nccl_log_message(struct nccl_log *log, const struct message *message)
 		{ "GPU/", "", on_paths },
 		{ "Using network ", "", on_network },
 		{ "NET/", "", nccl_message_net },
-		{ "Bootstrap", "Using ", on_bootstrap },
-		{ "P2P plugin ", "", on_plugin },
-		{ "TUNER/", "oaded", on_plugin },
-		{ "Assigned ", " plugin ", on_plugin },
-		{ "Loading topology file ", "", on_topology },
 		{ "NCCL version ", "", on_version },
 		{ "NCCL_", "", on_setting },
 		{ "", ": opCount ", nccl_message_call },

@@ -85,28 +85,24 @@ void nccl_message_net(struct nccl_log *log, const struct message *message)
 		host->no_ib = true;
 	else if (strncmp(text, "NET/IB : Using ", 15) == 0)
 		on_using(log, message, text + 14);
-	else if (strncmp(text, "NET/Socket : Using ", 19) == 0 ||
-		 strncmp(text, "NET/Socket: Using ", 18) == 0)
-		nccl_host_say(log, message, "sockets");
 	else if (strncmp(text, "NET/IB: [", 9) == 0)
 		on_device(log, message);
 	else if (strstr(text, "GPU Direct RDMA "))
 		on_gdr(log, message);
-	else if (strstr(text, "Selected ") || strstr(text, "Loaded net plugin") ||
-		 strstr(text, "Successfully loaded"))
-		nccl_host_say(log, message, "network");
 	else
 		nccl_log_other(log, message);
 }
 
-/* Bootstrap, plugins, topology file: lines of hosts, addresses left out. */
-void nccl_host_say(struct nccl_log *log, const struct message *message, const char *kind)
+/* Bootstrap, plugins, topology file: what the row says of such lines, else lines of hosts, addresses left out. */
+void nccl_host_say(struct nccl_log *log, const struct message *message,
+		   const struct nccl_cause *row)
 {
 	char text[256];
 	size_t n = 0;
 	struct place *place;
 
-	for (const char *p = message->text; *p && n < sizeof(text) - 1;) {
+	for (const char *p = *row->means ? row->means : message->text;
+	     *p && n < sizeof(text) - 1;) {
 		size_t address = *p == ':' ? strspn(p + 1, "0123456789abcdef.:%") : 0;
 
 		if (address > 2 && p[1 + address] == '<')
@@ -118,7 +114,8 @@ void nccl_host_say(struct nccl_log *log, const struct message *message, const ch
 			   (uintptr_t)nccl_log_text(log, text, n));
 	if (place->number++ == 0)
 		raw_add(log->facts, log->n_facts,
-			(struct nccl_fact){ kind, nccl_log_text(log, text, n), message->host });
+			(struct nccl_fact){ row->what, nccl_log_text(log, text, n),
+					    message->host });
 }
 
 /* Counts the steps that go over each device. */
@@ -433,7 +430,7 @@ static void lint_rows(const struct nccl_log *log, struct nccl_lint *out)
 		char text[400];
 
 		snprintf(text, sizeof(text), "%s=%s", set->name, set->value);
-		cause = nccl_cause_of(log, "", text);
+		cause = nccl_cause_of(log, "", text, NCCL_PIN);
 		if (cause && cause->class == NCCL_PIN)
 			nccl_lint_add(out, NCCL_NOTE, -1, "%s: %s is set", cause->what, text);
 	}

@@ -63,6 +63,9 @@ struct message {
 	int times;	 /* that it stands for: Ray folds lines of other processes */
 };
 
+/* Returns true if the text holds one of the words, which "|" parts. */
+bool nccl_has(const char *text, const char *words);
+
 /* The log's copy of a text. */
 const char *nccl_log_text(struct nccl_log *log, const char *text, size_t len);
 
@@ -79,11 +82,11 @@ void nccl_torch_release(struct nccl_log_raw *raw);
 /* nccl_log_print.c: "ranks 0-3,7" of n ascending numbers, after `lead`; nothing where n is 0. */
 void nccl_print_ranks(FILE *out, const char *lead, const int *ranks, int n);
 
-/* nccl_cause.c: the built-in table; the row of a line's text, NULL: none; peer and device that it names; the time in
+/* nccl_cause.c: the built-in table; the first row of the class `least` or a later one that fits a line's text, NULL: none; peer and device that it names; the time in
  * front of `end`, NAN: none. */
 void nccl_causes_init(struct nccl_log *log);
 const struct nccl_cause *nccl_cause_of(const struct nccl_log *log, const char *where,
-				       const char *text);
+				       const char *text, enum nccl_class least);
 void nccl_cause_names(struct nccl_log *log, struct nccl_warning *warning);
 double nccl_log_time(const char *text, const char *end);
 
@@ -120,7 +123,8 @@ void nccl_comm_free(struct nccl_comm *comm);
 /* nccl_log_node.c: messages about networks, and others of hosts, which are facts of this kind; NICs and facts in order; the
  * rings of a communicator against what its nodes have. */
 void nccl_message_net(struct nccl_log *log, const struct message *message);
-void nccl_host_say(struct nccl_log *log, const struct message *message, const char *kind);
+void nccl_host_say(struct nccl_log *log, const struct message *message,
+		   const struct nccl_cause *row);
 void nccl_node_join(struct nccl_log *log);
 void nccl_lint_node(const struct nccl_log *log, const struct nccl_comm *comm,
 		    struct nccl_lint *out);

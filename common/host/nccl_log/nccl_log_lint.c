@@ -1,11 +1,27 @@
 /* nccl_log_lint.c: is this ring rational? The log's rings against hosts and topology. */
 
 #include "base/rank_list.h"
-#include "nccl_log/nccl_log_near.h"
 #include "nccl_log/nccl_log_raw.h"
+#include "topo/topo.h"
 
 /* Faster first. */
 enum transport { T_UNKNOWN, T_P2P, T_INDIRECT, T_SHM, T_NET };
+
+/* From near to far, as in NCCL (topo.h): NVLink, NVLink over a GPU, chip to chip, PCIe switches, host bridge, another NUMA node. */
+enum near {
+	NEAR_UNKNOWN,
+	NEAR_LOC,
+	NEAR_NVL,
+	NEAR_NVB,
+	NEAR_C2C,
+	NEAR_PIX,
+	NEAR_PXB,
+	NEAR_PHB,
+	NEAR_SYS
+};
+
+static const char *const near_names[] = { "?",	 "LOC", "NVL", "NVB", "C2C",
+					  "PIX", "PXB", "PHB", "SYS" };
 
 /* The best transport between two ranks of a host, and a user of it. */
 struct best {
@@ -81,13 +97,80 @@ static int host_of(const struct linter *lint, int rank)
 	return member ? member->host_number : -1;
 }
 
-/* How the GPUs of two ranks of a host are joined; *bw as in nccl_topo_near. */
-static enum nccl_near near_of(const struct linter *lint, int a, int b, double *bw)
+/* The index in the file of a rank's GPU, -1: it is not there. */
+static int gpu_in_file(const struct linter *lint, const struct nccl_member *member)
+{
+	for (int i = 0; i < lint->topo->ngpus && member->bus; i++)
+		if (lint->topo->gpu[i].bus == member->bus)
+			return i;
+	return -1;
+}
+
+static enum near near_in_file(const struct topo_system *topo, int ia, int ib)
+{
+	const struct topo_gpu *a = &topo->gpu[ia], *b = &topo->gpu[ib];
+	int common = 0;
+
+	if (ia < 0 || ib < 0 || ia == ib)
+		return ia < 0 || ib < 0 ? NEAR_UNKNOWN : NEAR_LOC;
+	if ((a->switch_links > 0 && b->switch_links > 0) || a->links[ib] > 0)
+		return NEAR_NVL;
+	while (common < a->nabove && common < b->nabove && a->above[common] == b->above[common])
+		common++;
+	if (common > 0)
+		return common == a->nabove && common == b->nabove ? NEAR_PIX : NEAR_PXB;
+	return a->cpu == b->cpu ? NEAR_PHB : NEAR_SYS;
+}
+
+/* The path of the GPU's behind `path`, NULL: there is none. */
+static const struct nccl_path *next_path(const struct linter *lint, const struct nccl_path *path,
+					 const struct nccl_member *member)
+{
+	path = path ? path + 1 : nccl_log_path(lint->log, member->host, member->bus);
+	return path && path < lint->log->paths + lint->log->n_paths && path->host == member->host &&
+			       path->gpu == member->bus
+		       ? path
+		       : NULL;
+}
+
+/* How the GPUs of two ranks of a host are joined, by the file, else by the log's graph lines; *bw: GB/s where the log has
+ * it, else 0. */
+static enum near near_of(const struct linter *lint, int a, int b, double *bw)
 {
 	const struct nccl_member *x = nccl_comm_member(lint->comm, a);
 	const struct nccl_member *y = nccl_comm_member(lint->comm, b);
+	const struct nccl_path *path = NULL;
+	enum near near = NEAR_SYS;
 
-	return x && y ? nccl_topo_near(lint->log, lint->topo, x, y, bw) : NEAR_UNKNOWN;
+	*bw = 0;
+	if (!x || !y)
+		return NEAR_UNKNOWN;
+	if (lint->topo)
+		return near_in_file(lint->topo, gpu_in_file(lint, x), gpu_in_file(lint, y));
+	while ((path = next_path(lint, path, x)) &&
+	       (strcmp(path->kind, "GPU") != 0 || path->to != y->bus))
+		;
+	if (path)
+		*bw = path->bw;
+	while (path && near > NEAR_UNKNOWN && strcmp(path->type, near_names[near]) != 0)
+		near--;
+	return path ? near : NEAR_UNKNOWN;
+}
+
+/* A rank's NUMA node, -1 unknown: the one CPU that is reached without crossing to another node. */
+static int numa_of(const struct linter *lint, int rank)
+{
+	const struct nccl_member *member = nccl_comm_member(lint->comm, rank);
+	const struct nccl_path *path = NULL;
+	int gpu = member && lint->topo ? gpu_in_file(lint, member) : -1;
+
+	if (!member || lint->topo)
+		return gpu >= 0 ? lint->topo->numa[lint->topo->gpu[gpu].cpu] : -1;
+	while ((path = next_path(lint, path, member)))
+		if (strcmp(path->kind, "CPU") == 0 && strcmp(path->type, "SYS") != 0 &&
+		    path->to < 1024)
+			return (int)path->to;
+	return -1;
 }
 
 static void survey(struct linter *lint)
@@ -163,8 +246,9 @@ static void lint_slower(struct linter *lint, const struct nccl_ring *ring, int f
 			const char *text)
 {
 	const struct best *best = &lint->best[host_of(lint, from)];
-	enum nccl_near near = near_of(lint, from, to, NULL);
-	const char *name = nccl_near_names[near];
+	double bw;
+	enum near near = near_of(lint, from, to, &bw);
+	const char *name = near_names[near];
 
 	if (near >= NEAR_PHB)
 		note(lint, "%d -> %d uses %s: their GPUs are %s apart, too far for P2P by default",
@@ -209,13 +293,6 @@ static void lint_transports(struct linter *lint, const struct nccl_ring *ring)
 
 /* ---- NUMA ping-pong ------------------------------------------------------------------------ */
 
-static int numa_of(const struct linter *lint, int rank)
-{
-	const struct nccl_member *member = nccl_comm_member(lint->comm, rank);
-
-	return member ? nccl_topo_numa(lint->log, lint->topo, member) : -1;
-}
-
 /* A ring's changes of NUMA node on one host. */
 struct numa {
 	uint64_t nodes; /* those that the ring touches */
@@ -229,14 +306,15 @@ static void count_numa(struct linter *lint, const struct nccl_ring *ring, struct
 		int from = ring->order[i], to = ring->order[(i + 1) % ring->n];
 		int a = numa_of(lint, from), b = numa_of(lint, to), host = host_of(lint, from);
 		struct numa *numa = host < 0 ? NULL : &numas[host];
-		enum nccl_near near;
+		enum near near;
+		double bw;
 
 		if (!numa || a < 0 || a > 63)
 			continue;
 		numa->nodes |= 1ull << a;
 		if (host_of(lint, to) != host || b < 0 || a == b)
 			continue;
-		near = near_of(lint, from, to, NULL);
+		near = near_of(lint, from, to, &bw);
 		if (near == NEAR_NVL || near == NEAR_NVB || near == NEAR_C2C)
 			continue;
 		numa->changes++;
@@ -271,7 +349,7 @@ static void lint_numa(struct linter *lint, const struct nccl_ring *ring)
 static int uniform(const struct linter *lint)
 {
 	const struct nccl_comm *comm = lint->comm;
-	enum nccl_near first = NEAR_UNKNOWN, near;
+	enum near first = NEAR_UNKNOWN, near;
 	double first_bw = 0, bw;
 
 	if (comm->n_members > TOPO_MAX_GPUS || comm->n_members != comm->nranks)

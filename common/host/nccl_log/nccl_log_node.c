@@ -1,6 +1,5 @@
 /* nccl_log_node.c: the network devices of hosts, and rings against what the node has. */
 
-#include "nccl_log/nccl_log_near.h"
 #include "nccl_log/nccl_log_raw.h"
 
 /* ---- lines --------------------------------------------------------------------------------- */

@@ -232,7 +232,8 @@ UNIT_TEST(test_file_judges, "topology file: verdicts")
 		lines_started(&lines, 4, 4);
 		lines_ring(&lines, 0, straight, true);
 		for (int r = 0; r < 4; r++)
-			lines_link(&lines, 0, r, (r + 1) % 4, r == slow ? "SHM/direct" : "P2P/CUMEM");
+			lines_link(&lines, 0, r, (r + 1) % 4,
+				   r == slow ? "SHM/direct" : "P2P/CUMEM");
 		expect(&topo, slow ? NCCL_RATIONAL : NCCL_IRRATIONAL, apart[slow]);
 	}
 	job(4, 4, pingpong, pingpong);

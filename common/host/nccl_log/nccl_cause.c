@@ -257,13 +257,6 @@ static void print_sentence(FILE *out, const struct nccl_warning *w)
 
 #define SHOWN 4
 
-static int by_rank(const void *a, const void *b)
-{
-	const int *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 /* Returns true if rows of the table call both the same. */
 static bool is_alike(const struct nccl_warning *a, const struct nccl_warning *b)
 {
@@ -273,7 +266,7 @@ static bool is_alike(const struct nccl_warning *a, const struct nccl_warning *b)
 /* The other ranks that failed as this one did. */
 static void print_alike(FILE *out, const struct nccl_log *log, const struct nccl_warning *first)
 {
-	int *ranks = NULL, n = 0, kept = 0;
+	int *ranks = NULL, n = 0;
 
 	for (int i = 0; i < log->n_warnings; i++) {
 		const struct nccl_warning *w = &log->warnings[i];
@@ -281,18 +274,13 @@ static void print_alike(FILE *out, const struct nccl_log *log, const struct nccl
 		if (w != first && !is_alike(w, first))
 			continue;
 		for (int k = 0; k < w->n_ranks; k++)
-			raw_add(ranks, n, w->ranks[k]);
-		if (w->rank >= 0)
+			if (w->ranks[k] != first->rank)
+				raw_add(ranks, n, w->ranks[k]);
+		if (w->rank >= 0 && w->rank != first->rank)
 			raw_add(ranks, n, w->rank);
 	}
-	if (n > 1)
-		qsort(ranks, (size_t)n, sizeof(*ranks), by_rank);
-	for (int i = 0; i < n; i++)
-		if (ranks[i] != first->rank && (kept == 0 || ranks[kept - 1] != ranks[i]))
-			ranks[kept++] = ranks[i];
-	nccl_print_ranks(out, "  the same on ", ranks, kept);
-	if (kept > 0)
-		fprintf(out, "\n");
+	nccl_print_ranks(out, "  the same on ", ranks, n);
+	fputs(n > 0 ? "\n" : "", out);
 	free(ranks);
 }
 

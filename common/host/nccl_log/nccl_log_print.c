@@ -15,11 +15,25 @@ static void print_list(FILE *out, const int *numbers, int n, int width)
 	}
 }
 
-void nccl_print_ranks(FILE *out, const char *lead, const int *ranks, int n)
+static int by_number(const void *a, const void *b)
 {
+	const int *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+void nccl_print_ranks(FILE *out, const char *lead, int *ranks, int n)
+{
+	int kept = 0;
+
+	if (n > 1)
+		qsort(ranks, (size_t)n, sizeof(*ranks), by_number);
+	for (int i = 0; i < n; i++)
+		if (kept == 0 || ranks[kept - 1] != ranks[i])
+			ranks[kept++] = ranks[i];
 	if (n > 0)
-		fprintf(out, "%srank%s ", lead, n == 1 ? "" : "s");
-	print_list(out, ranks, n, 1);
+		fprintf(out, "%srank%s ", lead, kept == 1 ? "" : "s");
+	print_list(out, ranks, kept, 1);
 }
 
 static void print_title(FILE *out, const struct nccl_log *log, const struct nccl_comm *comm)

@@ -79,8 +79,8 @@ bool nccl_log_torch(struct nccl_log *log, const char *line);
 void nccl_torch_join(struct nccl_log *log);
 void nccl_torch_release(struct nccl_log_raw *raw);
 
-/* nccl_log_print.c: "ranks 0-3,7" of n ascending numbers, after `lead`; nothing where n is 0. */
-void nccl_print_ranks(FILE *out, const char *lead, const int *ranks, int n);
+/* nccl_log_print.c: "ranks 0-3,7" of n numbers, which it sorts, after `lead`; nothing where n is 0. */
+void nccl_print_ranks(FILE *out, const char *lead, int *ranks, int n);
 
 /* nccl_cause.c: the built-in table; the first row of the class `least` or a later one that fits a line's text, NULL: none; peer and device that it names; the time in
  * front of `end`, NAN: none. */

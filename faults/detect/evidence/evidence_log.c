@@ -6,29 +6,6 @@
 #include "base/call_value.h"
 #include "nccl_log/nccl_log.h"
 
-/* Names of c10d's OpType by NCCL's kind. */
-static const struct {
-	const char *op;
-	enum call_kind kind;
-} ops[] = {
-	{ "ALLREDUCE", CALL_ALL_REDUCE },
-	{ "ALLREDUCE_COALESCED", CALL_ALL_REDUCE },
-	{ "BARRIER", CALL_ALL_REDUCE },
-	{ "ALLGATHER", CALL_ALL_GATHER },
-	{ "_ALLGATHER_BASE", CALL_ALL_GATHER },
-	{ "ALLGATHER_COALESCED", CALL_ALL_GATHER },
-	{ "REDUCE_SCATTER", CALL_REDUCE_SCATTER },
-	{ "_REDUCE_SCATTER_BASE", CALL_REDUCE_SCATTER },
-	{ "BROADCAST", CALL_BROADCAST },
-	{ "_BROADCAST_OOP", CALL_BROADCAST },
-	{ "REDUCE", CALL_REDUCE },
-	{ "_REDUCE_OOP", CALL_REDUCE },
-	{ "ALLTOALL", CALL_ALLTOALLV },
-	{ "ALLTOALL_BASE", CALL_ALLTOALLV },
-	{ "GATHER", CALL_GATHER },
-	{ "SCATTER", CALL_SCATTER },
-};
-
 #define NOW	  1000000000000000000 /* ns; lines have clocks without a year */
 #define KEPT	  64		      /* calls of a rank from the slowest rank's on */
 #define MOST_RANK (1 << 16)
@@ -48,12 +25,24 @@ struct writer {
 	int n, nranks;
 };
 
+/* The kind of c10d's OpType, as "_REDUCE_SCATTER_BASE": the longest name with which its letters begin; -1: none. */
 static int kind_of(const char *op)
 {
-	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
-		if (strcmp(op, ops[i].op) == 0)
-			return (int)ops[i].kind;
-	return -1;
+	int kind = strcmp(op, "BARRIER") == 0 ? CALL_ALL_REDUCE : -1;
+	char letters[48] = "";
+	size_t best = 0, len;
+
+	for (; *op; op++)
+		text_add(letters, sizeof(letters), "%.*s", *op != '_', op);
+	for (int k = 0; k < CALL_SEND; k++) {
+		len = strlen(call_kind_name((enum call_kind)k));
+		if (len <= best ||
+		    strncasecmp(letters, call_kind_name((enum call_kind)k), len) != 0)
+			continue;
+		kind = k == CALL_ALLTOALL ? CALL_ALLTOALLV : k;
+		best = len;
+	}
+	return kind;
 }
 
 /* The line about call `seq`, of this rank, else of any; NULL: none says what call it is. */

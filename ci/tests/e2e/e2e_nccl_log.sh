@@ -119,6 +119,14 @@ while IFS='|' read -r name code texts; do
 	done <<<"${texts//" | "/$'\n'}"
 done < <(grep -v '^#' "$logs/expected.txt" | sed -e ':a' -e 'N;$!ba' -e 's/\n  *|/ |/g' | grep .)
 
+run env PATH=/none "$BUILD/hang_diagnose" --log "$logs/watchdog-lagging-rank.log"
+expect_rc 77 'calls of logs without python3'
+expect_err 'the logs can.t be read without python3'
+# Texts of any bytes are data.
+sed 's/PG GUID 1/PG GUID \xff\x01"/' "$logs/watchdog-lagging-rank.log" >"$work/bytes.log"
+run "$BUILD/hang_diagnose" --log "$work/bytes.log"
+expect_out '^culprits +1$'
+
 run bash -c '"$1" "$2" >/dev/full' - "$nccl_log" "$log"
 expect_rc 1 'output that fails'
 

@@ -17,7 +17,7 @@ __asm__(".section .rodata\n"
 	".byte 0\n"
 	".previous\n");
 
-#define NO_PYTHON "{\"error\": \"takes python3, which is not on PATH\"}"
+#define NO_PYTHON "{\"error\": \"can't be read without python3, which is not on PATH\"}"
 #define SECONDS	  300.0 /* a thousand dumps of 1600 calls take about 80 */
 #define BYTES	  ((size_t)1 << 30)
 
@@ -95,7 +95,7 @@ static bool play_rank(struct player *p, struct evidence *e, json_t *j)
 		return false;
 	r = &e->ranks[number];
 	memset(p->memory, 0, sizeof(*p->memory));
-	p->oldest.ticket = 0;
+	memset(&p->oldest, 0, sizeof(p->oldest));
 	memcpy(h, &p->blank, sizeof(*h));
 	h->rank = number;
 	h->issued_ticket = h->completed_ticket = (uint64_t)before;
@@ -152,46 +152,53 @@ static int play(struct player *p, struct evidence *e, char *text, const char *di
 	}
 	evidence_identify(e, &p->blank);
 	if (!sound)
-		error_set(err, OUTCOME_INTERNAL, -EINVAL, "%s: torch_dumps.py broke off", dir);
+		error_set(err, OUTCOME_INTERNAL, -EINVAL, "%s: what python3 says of it broke off",
+			  dir);
 	return err->code;
 }
 
-static void run_script(int fd, const void *dir)
+void evidence_run_python(int fd, const char *script, const char *dir)
 {
 	char comms[16];
 
 	snprintf(comms, sizeof(comms), "%d", RECORD_COMMS);
 	dup2(fd, STDOUT_FILENO);
-	execlp("python3", "python3", "-I", "-B", "-c", torch_dumps, (const char *)dir, comms,
-	       (char *)NULL);
+	execlp("python3", "python3", "-I", "-B", "-c", script, dir ? dir : comms,
+	       dir ? comms : NULL, (char *)NULL);
 	dprintf(fd, NO_PYTHON);
 }
 
-int evidence_play(struct evidence *evidence, char *text, const char *from, struct error *err)
+static void run_script(int fd, const void *dir)
 {
+	evidence_run_python(fd, torch_dumps, dir);
+}
+
+int evidence_play(struct evidence *evidence, void (*run)(int fd, const void *arg), const void *arg,
+		  const char *from, struct error *err)
+{
+	struct task task = { .run = run, .arg = arg, .limit = BYTES };
 	struct player player;
 	int fd, rc;
 
-	if (recorder_create("PyTorch", &player.memory, &fd, err) < 0)
-		return err->code;
-	close(fd);
-	memcpy(&player.blank, &player.memory->header, sizeof(player.blank));
-	player.blank.host[0] = '\0'; /* which is this one */
-	rc = play(&player, evidence, text, from, err);
-	munmap(player.memory, sizeof(*player.memory));
+	memset(evidence, 0, sizeof(*evidence));
+	tasks_run(&task, 1, 1, SECONDS, SECONDS);
+	if (recorder_create("PyTorch", &player.memory, &fd, err) == 0) {
+		close(fd);
+		memcpy(&player.blank, &player.memory->header, sizeof(player.blank));
+		player.blank.host[0] = '\0'; /* which is this one */
+		play(&player, evidence, task.text ? task.text : (char[]){ "" }, from, err);
+		munmap(player.memory, sizeof(*player.memory));
+	}
+	rc = err->code;
+	free(task.text);
 	return rc;
 }
 
 int evidence_load_torch(struct evidence *evidence, const char *dir, struct error *err)
 {
-	struct task task = { .run = run_script, .arg = dir, .limit = BYTES };
-	int rc;
+	int rc = evidence_play(evidence, run_script, dir, dir, err);
 
-	memset(evidence, 0, sizeof(*evidence));
-	tasks_run(&task, 1, 1, SECONDS, SECONDS);
-	rc = evidence_play(evidence, task.text ? task.text : (char[]){ "" }, dir, err);
 	if (rc >= 0)
 		evidence_set_aside(evidence);
-	free(task.text);
 	return rc;
 }

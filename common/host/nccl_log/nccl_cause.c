@@ -1,15 +1,11 @@
 /* nccl_cause.c: nccl_causes.txt, and what it makes of a log's warnings: the first failure, and what follows from it. */
 
+#include "base/built_in.h"
 #include "base/file.h"
+#include "base/parse.h"
 #include "nccl_log/nccl_log_raw.h"
 
-extern const char nccl_causes_built_in[];
-__asm__(".section .rodata\n"
-	".global nccl_causes_built_in\n"
-	"nccl_causes_built_in:\n"
-	".incbin \"common/host/nccl_log/nccl_causes.txt\"\n"
-	".byte 0\n"
-	".previous\n");
+BUILT_IN(nccl_causes_built_in, "common/host/nccl_log/nccl_causes.txt");
 
 #define TABLE_BYTES (1 << 20)
 
@@ -19,26 +15,15 @@ static const char *const classes[] = { "cause", "peer", "unknown", "symptom", "f
 
 /* ---- the table ---------------------------------------------------------------------------- */
 
-static char *trim(char *text)
-{
-	size_t len;
-
-	text += strspn(text, " \t");
-	for (len = strlen(text); len > 0 && strchr(" \t\r", text[len - 1]); len--)
-		;
-	text[len] = '\0';
-	return text;
-}
-
 static bool add_row(struct nccl_log *log, char *line)
 {
 	struct nccl_cause row = { .class = NCCL_QUIET, .what = "", .means = "", .fix = "" };
 	const char **fields[] = { &row.pattern, &row.what, &row.means, &row.fix };
-	char *class = trim(strsep(&line, "|")), *field;
+	char *class = text_trim(strsep(&line, "|")), *field;
 	size_t n = 0;
 
 	for (; n < sizeof(fields) / sizeof(fields[0]) && (field = strsep(&line, "|")); n++)
-		*fields[n] = trim(field);
+		*fields[n] = text_trim(field);
 	if (n == 0 || line || !*row.pattern)
 		return false;
 	if (strcmp(class, "also") == 0 && n == 1 && log->n_causes > 0) {
@@ -72,7 +57,7 @@ static int take_table(struct nccl_log *log, char *text)
 	log->causes_text = text;
 	while ((line = strsep(&text, "\n"))) {
 		number++;
-		line = trim(line);
+		line = text_trim(line);
 		if (*line && *line != '#' && !add_row(log, line))
 			return number;
 	}

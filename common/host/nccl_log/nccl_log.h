@@ -183,7 +183,6 @@ struct nccl_log {
 	struct nccl_nic *nics;	 /* by index, name and host */
 	struct nccl_fact *facts; /* by kind, text and host */
 	int n_nics, n_facts;
-	bool *without_ib;	 /* by host: NCCL found no InfiniBand or RoCE device there */
 	struct nccl_wait *waits; /* by group and rank */
 	int n_waits;
 	const char *traceback, *error;	/* of Python: its frames, and its last line; NULL: none */
@@ -302,5 +301,5 @@ void nccl_log_print(FILE *out, const struct nccl_log *log, const struct topo_sys
 /* Rings of every communicator, equal channels merged:
  * "channels 00-23: 0 -P2P/CUMEM-> 1 -P2P/CUMEM-> 0". */
 void nccl_log_print_rings(FILE *out, const struct nccl_log *log);
-void nccl_log_print_lints(FILE *out, const struct nccl_log *log, const struct topo_system *topo);
+void nccl_log_print_lints(FILE *out, const struct nccl_log *log);
 void nccl_log_print_warnings(FILE *out, const struct nccl_log *log);

@@ -122,17 +122,6 @@ static enum near near_in_file(const struct topo_system *topo, int ia, int ib)
 	return a->cpu == b->cpu ? NEAR_PHB : NEAR_SYS;
 }
 
-/* The path of the GPU's behind `path`, NULL: there is none. */
-static const struct nccl_path *next_path(const struct linter *lint, const struct nccl_path *path,
-					 const struct nccl_member *member)
-{
-	path = path ? path + 1 : nccl_log_path(lint->log, member->host, member->bus);
-	return path && path < lint->log->paths + lint->log->n_paths && path->host == member->host &&
-			       path->gpu == member->bus
-		       ? path
-		       : NULL;
-}
-
 /* How the GPUs of two ranks of a host are joined, by the file, else by the log's graph lines; *bw: GB/s where the log has
  * it, else 0. */
 static enum near near_of(const struct linter *lint, int a, int b, double *bw)
@@ -147,7 +136,7 @@ static enum near near_of(const struct linter *lint, int a, int b, double *bw)
 		return NEAR_UNKNOWN;
 	if (lint->topo)
 		return near_in_file(lint->topo, gpu_in_file(lint, x), gpu_in_file(lint, y));
-	while ((path = next_path(lint, path, x)) &&
+	while ((path = nccl_next_path(lint->log, path, x)) &&
 	       (strcmp(path->kind, "GPU") != 0 || path->to != y->bus))
 		;
 	if (path)
@@ -166,7 +155,7 @@ static int numa_of(const struct linter *lint, int rank)
 
 	if (!member || lint->topo)
 		return gpu >= 0 ? lint->topo->numa[lint->topo->gpu[gpu].cpu] : -1;
-	while ((path = next_path(lint, path, member)))
+	while ((path = nccl_next_path(lint->log, path, member)))
 		if (strcmp(path->kind, "CPU") == 0 && strcmp(path->type, "SYS") != 0 &&
 		    path->to < 1024)
 			return (int)path->to;
@@ -351,29 +340,32 @@ static int uniform(const struct linter *lint)
 	const struct nccl_comm *comm = lint->comm;
 	enum near first = NEAR_UNKNOWN, near;
 	double first_bw = 0, bw;
+	bool even = true;
 
 	if (comm->n_members > TOPO_MAX_GPUS || comm->n_members != comm->nranks)
 		return -1;
-	for (int a = 0; a < comm->n_members; a++) {
-		for (int b = 0; b < comm->n_members; b++) {
-			if (a == b)
-				continue;
-			near = near_of(lint, comm->members[a]->rank, comm->members[b]->rank, &bw);
-			if (near == NEAR_UNKNOWN)
-				return -1;
-			if (first == NEAR_UNKNOWN) {
-				first = near;
-				first_bw = bw;
-			}
-			if (near != first || bw > first_bw || bw < first_bw)
-				return 0;
-		}
+	for (int pair = 0; pair < comm->n_members * comm->n_members; pair++) {
+		int a = pair / comm->n_members, b = pair % comm->n_members;
+
+		if (a == b)
+			continue;
+		near = near_of(lint, comm->members[a]->rank, comm->members[b]->rank, &bw);
+		if (near == NEAR_UNKNOWN)
+			return even ? -1 : 0;
+		even &= first == NEAR_UNKNOWN || (near == first && fabs(bw - first_bw) <= 0);
+		first = near;
+		first_bw = bw;
 	}
-	return 1;
+	return even;
 }
 
 static void lint_orders(struct linter *lint)
 {
+	static const char *const tails[] = {
+		", and no topology says whether they need to",
+		": GPUs are not equally far from each other",
+		" without need: all GPUs are equally far from each other"
+	};
 	const struct nccl_ring *first = NULL, *other = NULL;
 	int different = 0, even;
 
@@ -393,21 +385,13 @@ static void lint_orders(struct linter *lint)
 	if (!different || lint->hosts > 1 || first->n < 3)
 		return;
 	even = uniform(lint);
-	if (even == 1)
-		found(lint, other,
-		      "%d of %d channels have another order than channel %02d without need: all "
-		      "GPUs are equally far from each other",
-		      different, lint->comm->n_rings, first->channel);
-	else if (even == 0)
-		note(lint,
-		     "%d of %d channels have another order than channel %02d: GPUs are not equally "
-		     "far from each other",
-		     different, lint->comm->n_rings, first->channel);
-	else
-		missing(lint,
-			"%d of %d channels have another order than channel %02d, and no topology "
-			"says whether they need to",
-			different, lint->comm->n_rings, first->channel);
+	nccl_lint_add(lint->out,
+		      even == 1	  ? NCCL_FOUND
+		      : even == 0 ? NCCL_NOTE
+				  : NCCL_MISSING,
+		      even == 1 ? other->channel : -1,
+		      "%d of %d channels have another order than channel %02d%s", different,
+		      lint->comm->n_rings, first->channel, tails[even + 1]);
 }
 
 /* ---- all rings ---------------------------------------------------------------------------- */
@@ -473,7 +457,7 @@ void nccl_log_lint(const struct nccl_log *log, const struct nccl_comm *comm,
 	}
 	lint_orders(&lint);
 	lint_missing(&lint);
-	nccl_lint_node(log, comm, out);
+	nccl_lint_node(log, comm, comm->n_rings > 0 && !lint.no_transport, out);
 	free(lint.away.in);
 	free(lint.best);
 	for (int i = 0; i < out->n_findings; i++)

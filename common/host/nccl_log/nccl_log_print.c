@@ -26,8 +26,7 @@ void nccl_print_ranks(FILE *out, const char *lead, int *ranks, int n)
 {
 	int kept = 0;
 
-	if (n > 1)
-		qsort(ranks, (size_t)n, sizeof(*ranks), by_number);
+	nccl_sort(ranks, n, sizeof(*ranks), by_number);
 	for (int i = 0; i < n; i++)
 		if (kept == 0 || ranks[kept - 1] != ranks[i])
 			ranks[kept++] = ranks[i];
@@ -268,24 +267,21 @@ void nccl_log_print_rings(FILE *out, const struct nccl_log *log)
 
 static void print_findings(FILE *out, const struct nccl_lint *lint, enum nccl_finding_kind kind)
 {
-	bool irrational = lint->verdict == NCCL_IRRATIONAL;
+	const char *name = kind == NCCL_FOUND		      ? "irrational"
+			   : kind == NCCL_NOTE		      ? "note"
+			   : lint->verdict == NCCL_IRRATIONAL ? "missing"
+							      : "cannot say";
 
 	for (int i = 0; i < lint->n_findings; i++) {
 		const struct nccl_finding *finding = &lint->findings[i];
 
 		if (finding->kind != kind)
 			continue;
-		if (kind == NCCL_FOUND && finding->channel < 0)
-			fprintf(out, "  irrational: %s\n", finding->reason);
-		else if (kind == NCCL_FOUND)
-			fprintf(out, "  irrational: channel %02d%s: %s\n", finding->channel,
-				finding->channels > 1 ? " and others" : "", finding->reason);
-		else
-			fprintf(out, "  %s: %s\n",
-				kind == NCCL_NOTE ? "note"
-				: irrational	  ? "missing"
-						  : "cannot say",
-				finding->reason);
+		fprintf(out, "  %s: ", name);
+		if (kind == NCCL_FOUND && finding->channel >= 0)
+			fprintf(out, "channel %02d%s: ", finding->channel,
+				finding->channels > 1 ? " and others" : "");
+		fprintf(out, "%s\n", finding->reason);
 	}
 }
 
@@ -301,10 +297,10 @@ static void print_lint(FILE *out, const struct nccl_log *log, const struct topo_
 	nccl_lint_release(&lint);
 }
 
-void nccl_log_print_lints(FILE *out, const struct nccl_log *log, const struct topo_system *topo)
+void nccl_log_print_lints(FILE *out, const struct nccl_log *log)
 {
 	for (int i = 0; i < log->n_comms; i++)
-		print_lint(out, log, topo, i);
+		print_lint(out, log, NULL, i);
 }
 
 void nccl_log_print_warnings(FILE *out, const struct nccl_log *log)

@@ -31,7 +31,6 @@ struct place {
 	bool in_init;
 	bool seen;   /* process: a line is from it */
 	bool shared; /* process: it has several devices */
-	bool no_ib;  /* host: it says that it has no such device */
 	int loose; /* thread: 1 + the number of a communicator of its own, of which no line has said the name */
 	int warning; /* thread: the number of its newest WARN, 0 none */
 	/* Host, communicator, warning: its own, from 1; device: communicators without an id. */
@@ -92,6 +91,8 @@ double nccl_log_time(const char *text, const char *end);
 
 /* A line that is no message of NCCL's, as it is: a failure of the program, or nothing. */
 void nccl_log_foreign(struct nccl_log *log, char *line);
+/* Takes the library's version where the line says it. */
+void nccl_log_version(struct nccl_log *log, const char *line);
 /* The rank that a launcher's prefix names, -1: none. */
 int nccl_log_prefix_rank(const char *line, const char *end);
 
@@ -102,6 +103,13 @@ int nccl_log_prefix_rank(const char *line, const char *end);
 /* The place, made if new. */
 struct place *nccl_place(struct nccl_log *log, const char *host, int64_t pid, enum place_kind kind,
 			 uint64_t id);
+
+/* The same of a message's process. */
+static inline struct place *place_of(struct nccl_log *log, const struct message *message,
+				     enum place_kind kind, uint64_t id)
+{
+	return nccl_place(log, message->host, message->pid, kind, id);
+}
 
 /* The member of a message: in the communicator under initialisation in that thread, else in the
  * newest call's of its device; `rank` (-1 unknown) must fit. NULL, counted, when that can't be
@@ -121,16 +129,15 @@ void nccl_comm_say(struct nccl_comm *comm, const char *text);
 void nccl_comm_free(struct nccl_comm *comm);
 
 /* nccl_log_node.c: messages about networks, and others of hosts, which are facts of this kind; NICs and facts in order; the
- * rings of a communicator against what its nodes have. */
-void nccl_message_net(struct nccl_log *log, const struct message *message);
+ * rings of a communicator against what its nodes have (steps_known: lines tell of all steps). */
+void nccl_message_nics(struct nccl_log *log, const struct message *message);
+void nccl_message_device(struct nccl_log *log, const struct message *message);
+void nccl_message_gdr(struct nccl_log *log, const struct message *message);
 void nccl_host_say(struct nccl_log *log, const struct message *message,
 		   const struct nccl_cause *row);
 void nccl_node_join(struct nccl_log *log);
-void nccl_lint_node(const struct nccl_log *log, const struct nccl_comm *comm,
+void nccl_lint_node(const struct nccl_log *log, const struct nccl_comm *comm, bool steps_known,
 		    struct nccl_lint *out);
-
-/* nccl_log_line.c: a message of no other kind. */
-void nccl_log_other(struct nccl_log *log, const struct message *message);
 
 /* nccl_log_lint.c: a finding, on a channel's ring (-1: on none). The same line for several channels is kept once. */
 void nccl_lint_add(struct nccl_lint *out, enum nccl_finding_kind kind, int channel,
@@ -147,5 +154,10 @@ void nccl_message_api(struct nccl_log *log, const struct message *message);
 /* nccl_log_join.c: sort what lines said, each once; make the rings. */
 void nccl_log_join(struct nccl_log *log);
 
-/* The first of the log's paths of this GPU, or NULL. */
-const struct nccl_path *nccl_log_path(const struct nccl_log *log, const char *host, uint64_t gpu);
+/* The log's path of the member's GPU behind `path`, the first one where that is NULL; NULL: there is none. */
+const struct nccl_path *nccl_next_path(const struct nccl_log *log, const struct nccl_path *path,
+				       const struct nccl_member *member);
+
+/* Sorts n items. Compares the first n texts of two structs. */
+void nccl_sort(void *array, int n, size_t size, int (*compare)(const void *, const void *));
+int nccl_by_texts(const void *a, const void *b, int n);

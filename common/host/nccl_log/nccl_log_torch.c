@@ -272,8 +272,7 @@ void nccl_torch_join(struct nccl_log *log)
 		if (*log->waits[i].group || log->waits[i].seq >= 0 || log->waits[i].enqueued >= 0)
 			log->waits[kept++] = log->waits[i];
 	log->n_waits = kept;
-	if (kept > 1)
-		qsort(log->waits, (size_t)kept, sizeof(*log->waits), by_group);
+	nccl_sort(log->waits, kept, sizeof(*log->waits), by_group);
 }
 
 /* The first call that is not over: the one that timed out, else the one behind the last that is over. -1: not known. */

@@ -96,6 +96,12 @@ class Predictor:
         return dict(zip(lines[0].split(","), lines[1].split(","))) if len(lines) > 1 else None
 
 
+def without(path, arguments):
+    """The user's arguments but --against, which may be one word or two."""
+    at = next(i for i, word in enumerate(arguments) if word.startswith("--ag") and word in (word.split("=")[0], word.split("=")[0] + "=" + path))
+    return arguments[:at] + arguments[at + 1 + ("=" not in arguments[at]):]
+
+
 def show(program, path, asked, fit, arguments):
     with open(path, "rb") as file:
         measured = Measured(file.read(MOST).decode(errors="replace"))
@@ -132,7 +138,7 @@ def show(program, path, asked, fit, arguments):
 
 if __name__ == "__main__":
     try:
-        said = show(*sys.argv[1:4], sys.argv[4] == "1", sys.argv[5:])
+        said = show(*sys.argv[1:4], sys.argv[4] == "1", without(sys.argv[2], sys.argv[5:]))
     except OSError as e:
         said = "%s: %s" % (sys.argv[2], e.strerror)
     if said:

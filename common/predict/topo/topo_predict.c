@@ -1,4 +1,5 @@
 /* topo_predict.c: predicted bus bandwidth for any machine spec, without owning the machine. */
+#include "base/built_in.h"
 #include "base/arguments.h"
 #include "base/parse.h"
 #include "topo/predict_run.h"
@@ -201,15 +202,9 @@ static const struct argument_table table = {
 };
 
 /* against.py, which is given to python3 as it is. */
-extern const char against_py[];
-__asm__(".section .rodata\n"
-	".global against_py\n"
-	"against_py:\n"
-	".incbin \"common/predict/topo/against.py\"\n"
-	".byte 0\n"
-	".previous\n");
+BUILT_IN(against_py, "common/predict/topo/against.py");
 
-/* Becomes python3, with the user's arguments but --against. Returns where there is none. */
+/* Becomes python3. Returns where there is none. */
 static void judge(const struct predict_job *job, int argc, char **argv, struct error *err)
 {
 	const char *coll = job->colls ? model_coll_names[__builtin_ctz(job->colls)] : "";
@@ -217,17 +212,11 @@ static void judge(const struct predict_job *job, int argc, char **argv, struct e
 	char **args = must(calloc((size_t)argc + 9, sizeof(*args))), self[4096] = "";
 	const char *first[] = { "python3", "-I",	 "-B", "-c", against_py,
 				self,	   job->against, coll, fit };
-	int n = sizeof(first) / sizeof(first[0]);
 
 	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
 		snprintf(self, sizeof(self), "%s", argv[0]);
 	memcpy(args, first, sizeof(first));
-	for (int i = 1; i < argc; i++) { /* --against=FILE, or two words */
-		if (job->against < argv[i] || job->against > argv[i] + strlen(argv[i]))
-			args[n++] = argv[i];
-		else if (job->against == argv[i])
-			args[--n] = NULL;
-	}
+	memcpy(args + sizeof(first) / sizeof(first[0]), argv + 1, (size_t)argc * sizeof(*args));
 	execvp("python3", args);
 	free(args);
 	error_set(err, OUTCOME_UNSUPPORTED, -ENOENT,

@@ -4,17 +4,12 @@
 #include <jansson.h>
 #include <sys/mman.h>
 
+#include "base/built_in.h"
 #include "base/call_value.h"
 #include "nccl_log/nccl_log.h"
 
 /* The script, which is given to python3 as it is. */
-extern const char log_calls[];
-__asm__(".section .rodata\n"
-	".global log_calls\n"
-	"log_calls:\n"
-	".incbin \"faults/detect/evidence/log_calls.py\"\n"
-	".byte 0\n"
-	".previous\n");
+BUILT_IN(log_calls, "faults/detect/evidence/log_calls.py");
 
 /* A log's text, of any bytes, as JSON. */
 static json_t *text_json(const char *text)

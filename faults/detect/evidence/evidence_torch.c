@@ -4,18 +4,13 @@
 #include <jansson.h>
 #include <sys/mman.h>
 
+#include "base/built_in.h"
 #include "base/call_value.h"
 #include "process/task.h"
 #include "record/recorder.h"
 
 /* The script, which is given to python3 as it is. */
-extern const char torch_dumps[];
-__asm__(".section .rodata\n"
-	".global torch_dumps\n"
-	"torch_dumps:\n"
-	".incbin \"faults/detect/evidence/torch_dumps.py\"\n"
-	".byte 0\n"
-	".previous\n");
+BUILT_IN(torch_dumps, "faults/detect/evidence/torch_dumps.py");
 
 #define NO_PYTHON "{\"error\": \"can't be read without python3, which is not on PATH\"}"
 #define SECONDS	  300.0 /* a thousand dumps of 1600 calls take about 80 */

@@ -42,11 +42,6 @@ static int read_all(struct nccl_log *log, const char *dir, int *used)
 	return found;
 }
 
-static void print_lints(FILE *out, const struct nccl_log *log)
-{
-	nccl_log_print_lints(out, log, NULL);
-}
-
 static void print_log(FILE *out, const struct nccl_log *log)
 {
 	static const struct {
@@ -54,7 +49,7 @@ static void print_log(FILE *out, const struct nccl_log *log)
 		void (*print)(FILE *out, const struct nccl_log *log);
 	} parts[] = {
 		{ "Rings", nccl_log_print_rings },
-		{ "Are they rational?", print_lints },
+		{ "Are they rational?", nccl_log_print_lints },
 		{ "Warnings", nccl_log_print_warnings },
 	};
 

@@ -237,6 +237,8 @@ static void print_sentence(FILE *out, const struct nccl_warning *w)
 			w->stamp);
 	if (w->count > 1)
 		fprintf(out, ", %d times", w->count);
+	if (w->n_ranks > 1)
+		fprintf(out, " on %d ranks", w->n_ranks);
 	fprintf(out, "\n");
 }
 

@@ -249,7 +249,7 @@ static int take_folded(struct nccl_log *log, char *line)
 	return times;
 }
 
-void nccl_log_version(struct nccl_log *log, const char *line)
+static void take_version(struct nccl_log *log, const char *line)
 {
 	const char *at = strstr(line, "CCL version ");
 
@@ -290,8 +290,8 @@ static void read_line(struct nccl_log *log, char *line)
 	else
 		nccl_log_foreign(log, line);
 	/* a program that prints versions has "%s" where its log has digits */
-	if (!text && !log->version)
-		nccl_log_version(log, line);
+	if (!log->version)
+		take_version(log, text ? text : line);
 }
 
 /* Copy without colours, carriage returns and other control characters. */

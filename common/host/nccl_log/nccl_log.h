@@ -46,14 +46,13 @@ struct nccl_member {
 	uint64_t bus; /* PCI bus id as NCCL prints it, 0 unknown */
 	const char *host;
 	enum nccl_state state;
-	double init;   /* seconds; NAN unknown */
-	int64_t ready; /* the line that says that its init is over; 0: none does */
-	struct nccl_call
-		*calls; /* NCCL_CALLS of them, call n at n % NCCL_CALLS; NULL: no lines of calls */
-	int64_t first, last; /* numbers of the first and last one that a line is of */
-	int64_t lines;	     /* of collectives */
-	bool counted;	     /* lines have opCount; else only their order tells the number */
-	bool grouped;	     /* several had one opCount */
+	double init;		 /* seconds; NAN unknown */
+	int64_t ready;		 /* the line that says that its init is over; 0: none does */
+	struct nccl_call *calls; /* call n at n % NCCL_CALLS; NULL: no lines of calls */
+	int64_t first, last;	 /* numbers of the first and last one that a line is of */
+	int64_t lines;		 /* of collectives */
+	bool counted;		 /* lines have opCount; else only their order tells the number */
+	bool grouped;		 /* several had one opCount */
 };
 
 /* A rank's successor in a channel's ring, as a Ring line or rank 0's Channel line has it. */
@@ -85,8 +84,7 @@ struct nccl_comm {
 	int gdr;	    /* 1 or 0 as "Connected all rings" says; -1 while not */
 	int nvls;	    /* 1 multicast available, 0 not, -1 unknown */
 	int coll_channels, nvls_channels; /* -1 unknown */
-	const char *says
-		[NCCL_SAYS]; /* lines on channels, graph search, transports, choices; each once */
+	const char *says[NCCL_SAYS]; /* lines on channels, search, transports, choices; each once */
 	struct nccl_member **members; /* by rank */
 	struct nccl_edge *edges;      /* by channel and rank */
 	struct nccl_ring *rings;      /* by channel */

@@ -57,7 +57,7 @@ static int by_setting(const void *a, const void *b)
 	return nccl_by_texts(a, b, 2);
 }
 
-static int by_number(const void *a, const void *b)
+int nccl_by_number(const void *a, const void *b)
 {
 	return by_ints(a, b, 1);
 }
@@ -166,7 +166,7 @@ static void join_warning(struct nccl_log *log, struct nccl_warning *warning)
 	const struct place *device, *process;
 	const struct nccl_member *first, *newest;
 
-	SORT_UNIQUE(warning->ranks, warning->n_ranks, by_number);
+	SORT_UNIQUE(warning->ranks, warning->n_ranks, nccl_by_number);
 	if (warning->dev < 0)
 		return;
 	device = nccl_place(log, warning->host, warning->pid, PLACE_DEVICE, (uint64_t)warning->dev);

@@ -270,11 +270,6 @@ static void on_network(struct nccl_log *log, const struct message *message)
 	log->network = nccl_log_text(log, message->text + 14, strcspn(message->text + 14, " "));
 }
 
-static void on_version(struct nccl_log *log, const struct message *message)
-{
-	nccl_log_version(log, message->text);
-}
-
 /* ---- warnings ----------------------------------------------------------------------------- */
 
 /* The log's copy of a text in which pointers are "0x...": lines that differ in one are the same. */
@@ -358,8 +353,9 @@ static void on_other(struct nccl_log *log, const struct message *message)
 {
 	const struct nccl_cause *cause = NULL;
 
-	if (nccl_has(message->text, "ailed|annot|ould not|isabled|retrying|undefined symbol|Using|"
-				    "plugin|oaded|opology file|Selected|egister|reuse|No device"))
+	if (nccl_has(message->text,
+		     "ailed|annot|ould not|isabled|retrying|undefined symbol|Using|"
+		     "plugin|oaded|opology file|Selected|egister|reuse|No device|not found"))
 		cause = nccl_cause_of(log, "", message->text, NCCL_RING);
 	if (cause && cause->class == NCCL_HOST)
 		nccl_host_say(log, message, cause);
@@ -401,9 +397,10 @@ static void on_warning(struct nccl_log *log, const struct message *message)
 /* Text that may be a failure of the program: rows of the table are tried on these lines alone. */
 static bool is_failure_like(const char *line)
 {
-	return nccl_has(line, "CUDA|NCCL|nccl|ProcessGroup|c10d|exitcode: -|NET/OFI|libfabric") &&
-	       nccl_has(line,
-			"rror|ailed|out of memory|stuck|exit|WARN|empty list|neither AF_INET");
+	return nccl_has(line, "CUDA|HIP|NCCL|nccl|ProcessGroup|c10d|DistStore|exitcode: "
+			      "-|NET/OFI|libfabric") &&
+	       nccl_has(line, "rror|ailed|timed out|out of memory|stuck|exit|WARN|empty "
+			      "list|neither AF_INET");
 }
 
 void nccl_log_foreign(struct nccl_log *log, char *line)
@@ -445,7 +442,6 @@ void nccl_log_message(struct nccl_log *log, const struct message *message)
 		{ "NET/IB : Using ", "", nccl_message_nics },
 		{ "NET/IB: [", "", nccl_message_device },
 		{ "NET/", "GPU Direct RDMA ", nccl_message_gdr },
-		{ "NCCL version ", "", on_version },
 		{ "NCCL_", "", on_setting },
 		{ "", ": opCount ", nccl_message_call },
 		{ "", "- Init START", nccl_message_init },

@@ -15,18 +15,11 @@ static void print_list(FILE *out, const int *numbers, int n, int width)
 	}
 }
 
-static int by_number(const void *a, const void *b)
-{
-	const int *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 void nccl_print_ranks(FILE *out, const char *lead, int *ranks, int n)
 {
 	int kept = 0;
 
-	nccl_sort(ranks, n, sizeof(*ranks), by_number);
+	nccl_sort(ranks, n, sizeof(*ranks), nccl_by_number);
 	for (int i = 0; i < n; i++)
 		if (kept == 0 || ranks[kept - 1] != ranks[i])
 			ranks[kept++] = ranks[i];

@@ -91,8 +91,6 @@ double nccl_log_time(const char *text, const char *end);
 
 /* A line that is no message of NCCL's, as it is: a failure of the program, or nothing. */
 void nccl_log_foreign(struct nccl_log *log, char *line);
-/* Takes the library's version where the line says it. */
-void nccl_log_version(struct nccl_log *log, const char *line);
 /* The rank that a launcher's prefix names, -1: none. */
 int nccl_log_prefix_rank(const char *line, const char *end);
 
@@ -158,6 +156,7 @@ void nccl_log_join(struct nccl_log *log);
 const struct nccl_path *nccl_next_path(const struct nccl_log *log, const struct nccl_path *path,
 				       const struct nccl_member *member);
 
-/* Sorts n items. Compares the first n texts of two structs. */
+/* Sorts n items. Compares numbers, or the first n texts of two structs. */
 void nccl_sort(void *array, int n, size_t size, int (*compare)(const void *, const void *));
+int nccl_by_number(const void *a, const void *b);
 int nccl_by_texts(const void *a, const void *b, int n);

@@ -332,10 +332,12 @@ static void print_silent(FILE *out, const struct nccl_wait *waits, int n)
 static void print_group(FILE *out, const struct nccl_wait *w, int n)
 {
 	int unknown = 0, behind = 0, lacking = 0;
+	bool pairs = false;
 
 	while (unknown < n && nccl_wait_at(&w[unknown]) < 0)
 		unknown++;
 	for (int i = unknown; i < n; i++) {
+		pairs |= nccl_has(w[i].op, "SEND|RECV|COALESCED");
 		lacking += !nccl_wait_made(&w[i]);
 		behind += nccl_wait_at(&w[i]) == nccl_wait_at(&w[unknown]);
 	}
@@ -350,6 +352,8 @@ static void print_group(FILE *out, const struct nccl_wait *w, int n)
 	else if (behind == n - unknown)
 		fprintf(out, "%s at the same call\n",
 			behind == 1 ? "the one rank that says so is" : "all ranks that say so are");
+	else if (pairs)
+		fprintf(out, "sends and receives, of which ranks may make unlike numbers\n");
 	else if (!*w->group)
 		fprintf(out, "ranks are at different calls, if it is one group\n");
 	else

@@ -324,7 +324,6 @@ bool rule_lagging(const struct rule_ctx *ctx, struct finding *f)
 	const struct progress_comm *a = ctx->comm;
 	uint64_t least = UINT64_MAX, next = UINT64_MAX;
 	size_t known = 0;
-	bool later = false; /* some wait in a call behind `next` */
 
 	if (strcmp(ctx->run->program, "PyTorch") != 0)
 		return false;
@@ -334,7 +333,6 @@ bool rule_lagging(const struct rule_ctx *ctx, struct finding *f)
 		if (!a->tracks[i].known || a->tracks[i].last == 0)
 			continue;
 		known++;
-		later |= next != UINT64_MAX && done != least && done != next;
 		next = done < least ? least : done > least && done < next ? done : next;
 		least = done < least ? done : least;
 	}
@@ -350,9 +348,8 @@ bool rule_lagging(const struct rule_ctx *ctx, struct finding *f)
 	    call_in_pairs(progress_reference(a, least + 1)))
 		return false;
 	finding_place(f, a->comm, least + 1, least + 1, (int64_t)next + 1);
-	note(f, "Call %" PRIu64 " is over on %zu other rank%s, which wait%s in call %" PRIu64 "%s.",
-	     least + 1, known - f->culprits.n, known - f->culprits.n == 1 ? "" : "s",
-	     known - f->culprits.n == 1 ? "s" : "", next + 1, later ? " or behind it" : "");
+	note(f, "Call %" PRIu64 " is over on %zu other rank%s, which came to call %" PRIu64 ".",
+	     least + 1, known - f->culprits.n, known - f->culprits.n == 1 ? "" : "s", next + 1);
 	finding_conclude(ctx, f, CLASS_BEHIND, CONFIDENCE_MAJORITY);
 	return true;
 }

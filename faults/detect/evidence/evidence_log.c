@@ -5,7 +5,6 @@
 #include <sys/mman.h>
 
 #include "base/built_in.h"
-#include "base/call_value.h"
 #include "nccl_log/nccl_log.h"
 
 /* The script, which is given to python3 as it is. */
@@ -91,28 +90,56 @@ static void run_script(int fd, const void *facts)
 		evidence_run_python(fd, log_calls, NULL);
 }
 
-/* A rank that ended with an error of its own, by its traceback. */
-static void take_end(struct evidence_rank *rank, const char *error)
+/* The rank whose program ended with an error of its own, by its traceback, else the one rank whose own lines of PyTorch tell of a
+ * CUDA error (*fault is that line); -1: none. */
+static int ended_rank(const struct nccl_log *log, const struct nccl_warning **fault)
+{
+	*fault = NULL;
+	if (log->traceback_ended && !log->traceback_after)
+		return log->traceback_rank;
+	for (int i = 0; i < log->n_warnings; i++) {
+		const struct nccl_warning *w = &log->warnings[i];
+
+		if (nccl_warning_class(w) != NCCL_CAUSE || *w->where || w->rank < 0 ||
+		    (!strstr(w->text, "CUDA error") && !strstr(w->text, "HIP error")))
+			continue;
+		if (*fault && (*fault)->rank != w->rank)
+			return -1; /* which was first is not sure: clocks of hosts differ */
+		*fault = w;
+	}
+	return *fault ? (*fault)->rank : -1;
+}
+
+static void take_end(struct evidence_rank *rank, const char *error,
+		     const struct nccl_warning *fault)
 {
 	rank->present = true;
 	rank->view.process = PROCESS_EXITED;
 	rank->view.status = -1; /* no line says it */
 	rank->view.waiting = rank->view.overdue = 0;
-	snprintf(rank->said, sizeof(rank->said), "%.190s", error);
+	if (!fault) {
+		snprintf(rank->said, sizeof(rank->said), "%.190s", error);
+		return;
+	}
+	rank->view.status = rank->view.outcome =
+		OUTCOME_ERROR; /* PyTorch saw the error and ended the program */
+	rank->view.error_code = strstr(fault->text, "out of memory") ? -ENOMEM : -EFAULT;
+	snprintf(rank->view.error, sizeof(rank->view.error), "%s", fault->cause->what);
 }
 
 static void load(struct evidence *evidence, const struct nccl_log *log, struct error *err)
 {
-	json_t *facts = must(json_pack("{s:o s:b s:i s:o s:i s:o s:o}", "version",
-				       text_json(log->version), "ended", log->traceback_ended,
-				       "traceback_rank", log->traceback ? log->traceback_rank : -1,
-				       "traceback", text_json(log->traceback), "kept", NCCL_CALLS,
-				       "waits", waits_json(log), "comms", comms_json(log)));
-	int rank = log->traceback_rank;
+	const struct nccl_warning *fault;
+	int rank = ended_rank(log, &fault);
+	json_t *facts = must(json_pack("{s:o s:i s:i s:o s:i s:o s:o}", "version",
+				       text_json(log->version), "ended", rank, "traceback_rank",
+				       log->traceback ? log->traceback_rank : -1, "traceback",
+				       text_json(log->traceback), "kept", NCCL_CALLS, "waits",
+				       waits_json(log), "comms", comms_json(log)));
 
-	if (evidence_play(evidence, run_script, facts, "the logs", err) >= 0 &&
-	    log->traceback_ended && !log->traceback_after && rank >= 0 && rank < evidence->nranks)
-		take_end(&evidence->ranks[rank], log->error);
+	if (evidence_play(evidence, run_script, facts, "the logs", err) >= 0 && rank >= 0 &&
+	    rank < evidence->nranks)
+		take_end(&evidence->ranks[rank], log->error, fault);
 	json_decref(facts);
 }
 

@@ -110,17 +110,25 @@ def groups_of(waits, most, remarks):
     return groups, nranks
 
 
+def sent(wait):
+    """The send or receive in which a rank waits, of a group that is not compared; its partner is not in the line."""
+    since = NOW - int(max(wait.waited, 0) * 1e9) if wait else 0
+    return [call(0, max(wait.at, 1), wait.op.capitalize(), max(wait.numel_in, 0), NO_TYPE, -1, False, since)] if wait else []
+
+
 def say_waits(facts, groups, nranks, remarks):
     remarks.append("From lines of PyTorch's watchdog: types, reduction operators, roots and streams are not in them, nor what ranks "
                    "without a line did.")
     teller = facts["traceback_rank"]
-    if facts["ended"] and nranks <= teller < RANKS:
-        nranks = teller + 1
+    if nranks <= facts["ended"] < RANKS:
+        nranks = facts["ended"] + 1
     say(ranks=nranks, counted=0, library=facts["version"], remarks=" ".join(remarks)[:1000])
+    pairs = {w.rank: w for w in map(Wait, facts["waits"]) if w.op.capitalize() in KINDS[9:] and w.at >= 0} if not groups else {}
     for rank in range(nranks):
         own = [(i, g, g.ranks[rank]) for i, g in enumerate(groups) if rank in g.ranks]
-        say_rank(rank, own, not own and teller == rank, 0, facts["traceback"] if teller == rank else "",
-                 [[g.comm, w.place, g.members, i + 1] for i, g, w in own], [c for _, g, w in own for c in g.calls(w)])
+        say_rank(rank, own or rank in pairs, not own and facts["ended"] == rank, 0, facts["traceback"] if teller == rank else "",
+                 [[g.comm, w.place, g.members, i + 1] for i, g, w in own] + [[0, rank, nranks, 1]] * (rank in pairs),
+                 [c for _, g, w in own for c in g.calls(w)] + sent(pairs.get(rank)))
 
 
 # ---- NCCL's own lines of calls ----
@@ -167,8 +175,9 @@ def say_calls(facts, remarks):
 def main():
     facts, remarks = json.load(sys.stdin), []
     groups, nranks = groups_of(facts["waits"], int(sys.argv[1]), remarks)
-    if groups:
-        say_waits(facts, groups, nranks, remarks)
+    if groups or (facts["waits"] and facts["ended"] >= 0):
+        seen = [told[1] for told in facts["waits"] if told[1] < RANKS]
+        say_waits(facts, groups, nranks if groups else max(seen, default=-1) + 1, remarks)
     else:
         say_calls(facts, remarks)
 

@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	read_pieces(&log, text + xml, size - xml, size & 1 ? 2 : -1);
 	nccl_log_finish(&log);
 	if (xml > 0 && topo_parse_xml(&topo, text, xml, "topology", &err) == 0)
-		nccl_log_print_lints(null, &log, &topo);
+		nccl_log_print(null, &log, &topo);
 	nccl_log_print(null, &log, NULL);
 	nccl_log_release(&log);
 	return 0;

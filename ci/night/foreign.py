@@ -2,78 +2,41 @@
 a log), and the JSON lines of NCCL Inspector. They say what was measured, and little of what it ran on.
 
     ci/night/foreign.py FILE      writes FILE.run/rows.csv, which plots/plot and ci/page read, and prints the folder
+
+The reader is common/predict/topo/against.py, which topo_predict --against has built in; `make install` lays it here.
 """
-import json
 import re
 import sys
 from pathlib import Path
 
+_HERE = Path(__file__).resolve().parent
 if __name__ == "__main__":
     sys.dont_write_bytecode = True
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+    sys.path.insert(0, str(_HERE.parent))
+sys.path += [str(_HERE), str(_HERE.parents[1] / "common/predict/topo")]
+import against  # noqa: E402
 import rows  # noqa: E402
 import tables  # noqa: E402
 
-# size, count, type, then operator and root in most versions, time, algbw, busbw, what is wrong, and the same in place
-_ROW = re.compile(r"(?:^|\s)(\d+)\s+(\d+)\s+([a-z]\w*)(?:\s+([a-z]+))?(?:\s+(-?\d+)(?=\s+[\d.]+\s+[\d.]+\s+[\d.]+))?((?:\s+[\d.]+\s+[\d.]+\s+[\d.]+"
-                  r"(?:\s+\S+)?){1,2})\s*$")
-_TIMES = re.compile(r"([\d.]+)\s+([\d.]+)\s+([\d.]+)(?:\s+\S+)?")
-_RANK = re.compile(r"#\s+Rank\s+\d+\s.*\bon\s+(\S+)\s+device\s+\S+\s+\[\w+\]\s*(.*?)\s*$")
-_PROGRAM = re.compile(r"\b(all_reduce|all_gather|reduce_scatter|broadcast|reduce|alltoall|alltoallv|gather|scatter|sendrecv|hypercube)_perf")
 _VERSION = re.compile(r"NCCL version[: ]+(\d[\d.]+)|nccl-library=(\d+)")
-_KINDS = {"AllReduce": "all_reduce", "AllGather": "all_gather", "ReduceScatter": "reduce_scatter", "Broadcast": "broadcast",
-          "Reduce": "reduce", "AlltoAll": "alltoall", "Send": "sendrecv", "Recv": "sendrecv"}
-MOST = 256 << 20
 
 
-def _cells(**known):
-    return {"schema": "1", "backend": "nccl", "mode": "stream", "root": "-1", "redop": "none", "dtype": "", "nnodes": "", **known}
-
-
-def _table(text, name):
-    """(rows as cells, facts) of a table; the collective is its program's, or the file's name's."""
-    program = _PROGRAM.search(text) or _PROGRAM.search(name + "_perf")
-    ranks = [m for m in map(_RANK.search, text.splitlines()) if m]
-    hosts = list(dict.fromkeys(m[1] for m in ranks))
-    devices = [m[2] for m in ranks]
-    found = []
-    for line in text.splitlines():
-        row = _ROW.search(line)
-        if not row:
-            continue
-        for placement, times in zip(("out-of-place", "in-place"), _TIMES.findall(row[6])):
-            found.append(_cells(collective=program[1] if program else "", nranks=str(len(ranks) or ""), nnodes=str(len(hosts) or ""),
-                                size_bytes=row[1], dtype=row[3], redop=row[4] or "none", root=row[5] or "-1",
-                                placement=placement, time_us=times[0], busbw_gbs=times[2]))
-    version = _VERSION.search(text)
-    facts = {"host": ", ".join(hosts), "device": rows.counted(devices), "nccl": (version[1] or version[2]) if version else ""}
-    return found, {k: v for k, v in facts.items() if v}
-
-
-def _inspector(text):
-    """(rows as cells, facts) of JSON lines of NCCL Inspector; its message size is nccl-tests' size."""
-    found, hosts = [], set()
-    for line in text.splitlines():
-        try:
-            record = json.loads(line)
-            call, header = record["coll_perf"], record["header"]
-            hosts.add(str(record.get("metadata", {}).get("hostname", "")))
-            found.append(_cells(collective=_KINDS.get(call["coll"], str(call["coll"]).lower()), nranks=str(header["n_ranks"]),
-                                nnodes=str(header.get("nnodes", "")), size_bytes=str(int(call["coll_msg_size_bytes"])),
-                                placement="out-of-place", time_us=call["coll_exec_time_us"], busbw_gbs=call["coll_busbw_gbs"]))
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            continue
-    return found, {"host": ", ".join(sorted(hosts - {""}))} if hosts - {""} else {}
+def _facts(measured, text):
+    hosts = list(dict.fromkeys(filter(None, measured.hosts)))
+    version = None if measured.inspector else _VERSION.search(text)
+    facts = {"host": ", ".join(sorted(hosts) if measured.inspector else hosts), "device": rows.counted(measured.devices),
+             "nccl": (version[1] or version[2]) if version else ""}
+    return {k: v for k, v in facts.items() if v}
 
 
 def read(path):
     """The launch in a file, None where it is neither. Raises OSError."""
-    text = tables.read_file(path, MOST).decode(errors="replace")
-    cells, facts = _inspector(text) if '"coll_perf"' in text else _table(text, Path(path).stem)
+    text = tables.read_file(path, against.MOST).decode(errors="replace")
+    measured = against.Measured(text, Path(path).stem)
     kept, notes = [], []
-    for number, row in enumerate(cells):
+    for number, row in enumerate(measured.rows):
         try:
-            row = rows.row_of(row)
+            row = rows.row_of({"schema": "1", "backend": "nccl", "mode": "stream", "root": "-1", "redop": "none", "dtype": "", **row})
         except ValueError:
             continue
         if row["time_us"] > 0:
@@ -84,7 +47,7 @@ def read(path):
         return None
     if not kept[0]["collective"]:
         notes.append(f"{path}: it names no program: its rows are compared as one collective")
-    return rows.Launch(str(path), facts, kept, notes)
+    return rows.Launch(str(path), _facts(measured, text), kept, notes)
 
 
 def as_run(path):

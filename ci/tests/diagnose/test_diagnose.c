@@ -335,7 +335,7 @@ UNIT_TEST(test_unexplained, "unexplained")
 		play(i, OP, odd_count, true);
 	evidence.ranks[3].present = false;
 	expect(OUTCOME_HANG, "unexplained", "-", -1, -1, OP);
-	CU_ASSERT_PTR_NOT_NULL(strstr(found.lines[found.nlines - 1], "nothing is known"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(found.lines[found.nlines - 1], "Nothing is known"));
 	all_play(4, OP, odd_count,
 		 true); /* one whose newest record is torn: where it stands is not known */
 	evidence.ranks[2].ncalls--;

@@ -44,9 +44,9 @@ UNIT_TEST(test_absent, "of whom nothing is known")
 		for (int i = 0; i < absent; i++)
 			evidence.ranks[4 - i].present = false;
 		finish();
-		CU_ASSERT(said(absent == 1   ? "Of rank 4 nothing is known: 1 of 5."
-			       : absent == 2 ? "Of ranks 3,4 nothing is known: 2 of 5."
-					     : "Of ranks 2-4 nothing is known: 3 of 5."));
+		CU_ASSERT(said(absent == 1   ? "Nothing is known of rank 4 (1 of 5 ranks)."
+			       : absent == 2 ? "Nothing is known of ranks 3,4 (2 of 5 ranks)."
+					     : "Nothing is known of ranks 2-4 (3 of 5 ranks)."));
 	}
 }
 

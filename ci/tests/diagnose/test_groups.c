@@ -123,5 +123,5 @@ UNIT_TEST(test_absent, "a rank is absent")
 	evidence.ranks[3].present = false;
 	evidence.ranks[3].view = (struct rank_view){ 0 };
 	finish();
-	CU_ASSERT(said("Of rank 3 nothing is known: 1 of 4."));
+	CU_ASSERT(said("Nothing is known of rank 3 (1 of 4 ranks)."));
 }

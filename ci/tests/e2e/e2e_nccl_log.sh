@@ -29,7 +29,7 @@ for tid in 955 956 957 958 936 969 970 971 972; do
 done
 run "$nccl_log" "$work"/rank.95? "$work"/rank.936 "$work"/rank.9[67]?
 expect_rc 0
-expect_out 'lines of 4 here'
+expect_out 'lines of 4 of them here'
 expect_out 'is this ring rational\? rational$'
 
 # A topology that knows better: pairs one PCIe switch apart must not use shared memory.
@@ -118,6 +118,14 @@ while IFS='|' read -r name code texts; do
 		esac
 	done <<<"${texts//" | "/$'\n'}"
 done < <(grep -v '^#' "$logs/expected.txt" | sed -e ':a' -e 'N;$!ba' -e 's/\n  *|/ |/g' | grep .)
+
+run env PATH=/none "$BUILD/hang_diagnose" --log "$logs/watchdog-lagging-rank.log"
+expect_rc 77 'calls of logs without python3'
+expect_err 'the logs can.t be read without python3'
+# Texts of any bytes are data.
+sed 's/PG GUID 1/PG GUID \xff\x01"/' "$logs/watchdog-lagging-rank.log" >"$work/bytes.log"
+run "$BUILD/hang_diagnose" --log "$work/bytes.log"
+expect_out '^culprits +1$'
 
 run bash -c '"$1" "$2" >/dev/full' - "$nccl_log" "$log"
 expect_rc 1 'output that fails'

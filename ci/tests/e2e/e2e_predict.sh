@@ -22,8 +22,19 @@ cat >"$work/table.txt" <<'END'
 #  Rank  1 Group  0 Pid 13 on n1 device  1 [0x1f] NVIDIA H100 80GB HBM3
    268435456  67108864  float  sum  -1  1230.0  218.24  218.24  0  2500.0  107.37  107.37  0
 END
-ends 0 '^# all_reduce on 1 node of 2 x H100' -t dgx-h100 --against "$work/table.txt"
+ends 0 '^# all_reduce on 1 node of 2 of 8 x H100' -t dgx-h100 --against "$work/table.txt"
 ends 0 '268435456 .* 1230.00 .* 218.24 .* low$' -t dgx-h100 -c all_reduce --against "$work/table.txt"
+ends 0 '268435456 .* 1230.00 .* 218.24 .* low$' --against="$work/table.txt" -t dgx-h100
+ends 0 'the table is of 2 ranks, the prediction of 16' -N 2 --against "$work/table.txt"
+cat >"$work/inspector.json" <<'END'
+{"header":{"n_ranks":8,"nnodes":1},"metadata":{"hostname":"n1"},"coll_perf":{"coll":"AllGather","coll_msg_size_bytes":268435456,"coll_exec_time_us":760,"coll_busbw_gbs":309}}
+{"header":{"n_ranks":8,"nnodes":1},"metadata":{"hostname":"n1"},"coll_perf":{"coll":"AllGather","coll_msg_size_bytes":268435456,"coll_exec_time_us":9999,"coll_busbw_gbs":3}}
+{"header":{"n_ranks":8,"nnodes":1},"metadata":{"hostname":"n1"},"coll_perf":{"coll":"AllGather","coll_msg_size_bytes":268435456,"coll_exec_time_us":761,"coll_busbw_gbs":308}}
+END
+ends 0 '268435456 .* 761.00 .* 308.00 .* good$' -t dgx-h100 --against "$work/inspector.json"
+ends 2 'No such file' --against "$work/none"
+PATH=/none "$predict" --against "$work/table.txt" 2>"$work/err"
+check "--against without python3 ends with another code than 77" [ $? -eq 77 ]
 ends 2 'no row of a table of nccl-tests' -t dgx-h100 --against /etc/passwd
 ends 2 'one collective' -c all --against "$work/table.txt"
 ends 2 'one number of nodes' -N 1-4 --against "$work/table.txt"

@@ -1,7 +1,7 @@
 /* test_nccl_log_lint.c: is this ring rational? */
-#include "nccl_log/nccl_log_near.h"
-
 #include "nccl_log_lines.h"
+
+#include "topo/topo.h"
 
 /* The verdict on communicator 0 and, joined by "; ", why. */
 struct said {
@@ -192,14 +192,14 @@ UNIT_TEST(test_missing, "missing lines")
 	lines_start(&lines, 0);
 	lines_say(&lines, 0, "Channel 00/01 : 0 1 2 3");
 	lines_link(&lines, 0, 0, 1, "P2P/CUMEM");
-	expect(NULL, NCCL_CANNOT_SAY, "3 steps without a transport");
+	expect(NULL, NCCL_CANNOT_SAY, "no line says over what 1 -> 2 goes, nor 2 more steps");
 	CU_ASSERT_EQUAL(said.kinds[NCCL_MISSING], 1);
 
 	lines_open(&lines, 4, 2);
 	lines_start(&lines, 0);
 	lines_say(&lines, 0, "Channel 00/01 : 0 1 ...");
 	expect(NULL, NCCL_CANNOT_SAY, "1 of 1 rings are not complete");
-	CU_ASSERT_PTR_NOT_NULL(strstr(said.text, "whose host is not known"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(said.text, "no line of "));
 }
 
 #define GPU(bus, dev, links)                                                                       \
@@ -213,34 +213,6 @@ static const char two_nodes[] =
 		GPU("2", "1", "") "</pci></cpu><cpu arch=\"x86_64\" numaid=\"1\">" GPU("3", "2", "")
 			GPU("4", "3", "") "</cpu></system>";
 
-UNIT_TEST(test_file_near, "topology file: how GPUs are joined")
-{
-	static const struct {
-		int a, b;
-		enum nccl_near near;
-	} cases[] = {
-		{ 0, 0, NEAR_LOC }, { 0, 1, NEAR_PIX }, { 2, 3, NEAR_PHB }, { 1, 2, NEAR_SYS }
-	};
-	struct error err = { .rank = -1 };
-	struct nccl_member a = { 0 }, b = { 0 };
-	struct nccl_log log = { 0 };
-	struct topo_system topo;
-
-	CU_ASSERT_EQUAL_FATAL(topo_parse_xml(&topo, two_nodes, strlen(two_nodes), "topology", &err),
-			      0);
-	CU_ASSERT_EQUAL_FATAL(topo.ngpus, 4);
-	CU_ASSERT_EQUAL(topo.gpu[3].bus, 0x4000);
-	UNIT_ROWS(c, cases) {
-		a.bus = topo.gpu[c->a].bus;
-		b.bus = topo.gpu[c->b].bus;
-		CU_ASSERT_EQUAL(nccl_topo_near(&log, &topo, &a, &b, NULL), c->near);
-	}
-	UNIT_ALL(nccl_topo_numa(&log, &topo, &a) == 0, nccl_topo_numa(&log, &topo, &b) == 1);
-	a.bus = 0x9000;
-	CU_ASSERT_EQUAL(nccl_topo_near(&log, &topo, &a, &b, NULL), NEAR_UNKNOWN);
-	CU_ASSERT_EQUAL(nccl_topo_numa(&log, &topo, &a), -1);
-}
-
 UNIT_TEST(test_file_judges, "topology file: verdicts")
 {
 	static const char nvswitch[] =
@@ -249,11 +221,21 @@ UNIT_TEST(test_file_judges, "topology file: verdicts")
 			    SWITCH) "</cpu><cpu arch=\"x86_64\" numaid=\"1\">" GPU("3", "2", SWITCH)
 				GPU("4", "3", SWITCH) "</cpu></system>";
 	static const int pingpong[] = { 0, 2, 1, 3 };
+	static const char *const apart[] = { "although their GPUs are PIX apart", "are SYS apart",
+					     "are PHB apart" };
 	struct error err = { .rank = -1 };
 	struct topo_system topo;
 
 	CU_ASSERT_EQUAL_FATAL(topo_parse_xml(&topo, two_nodes, strlen(two_nodes), "topology", &err),
 			      0);
+	for (int slow = 0; slow < 3; slow++) {
+		lines_started(&lines, 4, 4);
+		lines_ring(&lines, 0, straight, true);
+		for (int r = 0; r < 4; r++)
+			lines_link(&lines, 0, r, (r + 1) % 4,
+				   r == slow ? "SHM/direct" : "P2P/CUMEM");
+		expect(&topo, slow ? NCCL_RATIONAL : NCCL_IRRATIONAL, apart[slow]);
+	}
 	job(4, 4, pingpong, pingpong);
 	expect(&topo, NCCL_IRRATIONAL, "changes NUMA node 4 times on host host-A, 2 would do");
 	CU_ASSERT_EQUAL_FATAL(topo_parse_xml(&topo, nvswitch, strlen(nvswitch), "topology", &err),

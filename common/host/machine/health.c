@@ -1,6 +1,7 @@
 /* health.c: the reader of health_rules.txt, and its rules on the difference of two readings. */
 #include "machine/health.h"
 
+#include "base/built_in.h"
 #include "base/parse.h"
 #include "base/file.h"
 
@@ -21,13 +22,7 @@ struct health {
 	size_t nchecks;
 };
 
-extern const char health_built_in[];
-__asm__(".section .rodata\n"
-	".global health_built_in\n"
-	"health_built_in:\n"
-	".incbin \"common/host/machine/health_rules.txt\"\n"
-	".byte 0\n"
-	".previous\n");
+BUILT_IN(health_built_in, "common/host/machine/health_rules.txt");
 
 const char *const health_weights[] = { "cause", "note", "warn", "drain" };
 
@@ -136,15 +131,6 @@ static void fill_text(const char *at, const struct reading *part, char *buf, siz
 
 /* ---- rules -------------------------------------------------------------------------------- */
 
-static char *trim(char *text)
-{
-	char *end = text + strlen(text);
-
-	while (end > text && isspace((unsigned char)end[-1]))
-		*--end = '\0';
-	return text + strspn(text, " \t");
-}
-
 /* A line without comment, changed; NULL, or what is wrong. */
 static const char *take_rule(struct rule *rule, char *line)
 {
@@ -154,7 +140,7 @@ static const char *take_rule(struct rule *rule, char *line)
 	int n = 0, weight = HEALTH_DRAIN;
 
 	while (n < 5 && (at = strsep(&line, "|")))
-		fields[n++] = trim(at);
+		fields[n++] = text_trim(at);
 	if (n < 5 || line)
 		return "a rule is GROUP | WEIGHT | WHEN | WHAT | WHAT TO DO";
 	rule->otherwise = strncmp(fields[0], "else ", 5) == 0;
@@ -203,7 +189,7 @@ struct health *health_open(const char *path, struct error *err)
 		wrong = n < 0 ? strerror(-n) : "too long";
 	while (!wrong && (line = strsep(&rest, "\n"))) {
 		number++;
-		line = trim(line);
+		line = text_trim(line);
 		if (*line && *line != '#')
 			wrong = health->n == 256 ? "too many rules"
 						 : take_rule(&health->rules[health->n++], line);

@@ -54,9 +54,9 @@ static const struct argument rows[] = {
 static const struct argument_table table = {
 	.program = "health",
 	.doc = "Look at this host, or under mpirun at all of its hosts: what is wrong, what to do, "
-	       "and which checks passed, failed, or could not be made (PASS, FAIL, SKIP)."
-	       "\vThe exit code is 0 where nothing is wrong (notes are nothing), 13 with findings, "
-	       "2 for a usage error, 11 when MPI fails, 77 where nothing could be read.",
+	       "and which checks passed, failed, or could not be made (PASS, FAIL, SKIP).\vThe "
+	       "exit code is 0 where nothing is wrong (notes are nothing), 13 with findings, 2 for "
+	       "a usage error, 11 when MPI fails, 77 where nothing could be read.",
 	.rows = rows,
 	.n = sizeof(rows) / sizeof(rows[0]),
 	.check = check,

@@ -1,44 +1,29 @@
 /* nccl_cause.c: nccl_causes.txt, and what it makes of a log's warnings: the first failure, and what follows from it. */
 
+#include "base/built_in.h"
 #include "base/file.h"
+#include "base/parse.h"
 #include "nccl_log/nccl_log_raw.h"
 
-extern const char nccl_causes_built_in[];
-__asm__(".section .rodata\n"
-	".global nccl_causes_built_in\n"
-	"nccl_causes_built_in:\n"
-	".incbin \"common/host/nccl_log/nccl_causes.txt\"\n"
-	".byte 0\n"
-	".previous\n");
+BUILT_IN(nccl_causes_built_in, "common/host/nccl_log/nccl_causes.txt");
 
 #define TABLE_BYTES (1 << 20)
 
-static const char *const classes[] = { "cause", "peer", "unknown", "symptom", "follows",
-				       "trace", "ring", "slow",	   "pin",     "quiet" };
+static const char *const classes[] = { "cause", "peer", "unknown", "symptom", "follows", "trace",
+				       "ring",	"slow", "host",	   "pin",     "quiet" };
 #define N_CLASSES (sizeof(classes) / sizeof(classes[0]))
 
 /* ---- the table ---------------------------------------------------------------------------- */
-
-static char *trim(char *text)
-{
-	size_t len;
-
-	text += strspn(text, " \t");
-	for (len = strlen(text); len > 0 && strchr(" \t\r", text[len - 1]); len--)
-		;
-	text[len] = '\0';
-	return text;
-}
 
 static bool add_row(struct nccl_log *log, char *line)
 {
 	struct nccl_cause row = { .class = NCCL_QUIET, .what = "", .means = "", .fix = "" };
 	const char **fields[] = { &row.pattern, &row.what, &row.means, &row.fix };
-	char *class = trim(strsep(&line, "|")), *field;
+	char *class = text_trim(strsep(&line, "|")), *field;
 	size_t n = 0;
 
 	for (; n < sizeof(fields) / sizeof(fields[0]) && (field = strsep(&line, "|")); n++)
-		*fields[n] = trim(field);
+		*fields[n] = text_trim(field);
 	if (n == 0 || line || !*row.pattern)
 		return false;
 	if (strcmp(class, "also") == 0 && n == 1 && log->n_causes > 0) {
@@ -72,7 +57,7 @@ static int take_table(struct nccl_log *log, char *text)
 	log->causes_text = text;
 	while ((line = strsep(&text, "\n"))) {
 		number++;
-		line = trim(line);
+		line = text_trim(line);
 		if (*line && *line != '#' && !add_row(log, line))
 			return number;
 	}
@@ -121,13 +106,15 @@ static bool fits(const char *pattern, const char *text)
 }
 
 const struct nccl_cause *nccl_cause_of(const struct nccl_log *log, const char *where,
-				       const char *text)
+				       const char *text, enum nccl_class least)
 {
 	char whole[1024];
 
 	snprintf(whole, sizeof(whole), "%s %s", where, text);
 	for (int i = 0; i < log->n_causes; i++)
-		if (fits(log->causes[i].pattern, whole))
+		if (log->causes[i].class >= least &&
+		    (log->causes[i].class != NCCL_HOST || least == NCCL_RING) &&
+		    fits(log->causes[i].pattern, whole))
 			return &log->causes[i];
 	return NULL;
 }
@@ -146,7 +133,7 @@ static const char *word_behind(struct nccl_log *log, const char *text, const cha
 		at += strlen(*leads);
 		len = strcspn(at, " ,;'\")");
 		len -= len > 0 && strchr(":.", at[len - 1]);
-		if (len > 0 && len < 80 && strpbrk(at, ".:<[") && strpbrk(at, ".:<[") < at + len)
+		if (len > 0 && len < 80 && strpbrk(at, ".:<[_") && strpbrk(at, ".:<[_") < at + len)
 			return nccl_log_text(log, at, len);
 	}
 	return "";
@@ -157,7 +144,8 @@ void nccl_cause_names(struct nccl_log *log, struct nccl_warning *warning)
 	static const char *const peers[] = { "remote GID ",    "from peer ", "remote peer ",
 					     "onnect to ",     "recv from ", "send to ",
 					     "connecting to ", NULL };
-	static const char *const devices[] = { "on dev ", "for HCA ", NULL };
+	static const char *const devices[] = { "on dev ",   "for HCA ",	    " hca ",
+					       "NET/IB : ", "open device ", NULL };
 
 	warning->peer = word_behind(log, warning->text, peers);
 	warning->device = word_behind(log, warning->text, devices);
@@ -249,43 +237,37 @@ static void print_sentence(FILE *out, const struct nccl_warning *w)
 			w->stamp);
 	if (w->count > 1)
 		fprintf(out, ", %d times", w->count);
+	if (w->n_ranks > 1)
+		fprintf(out, " on %d ranks", w->n_ranks);
 	fprintf(out, "\n");
 }
 
 #define SHOWN 4
 
-static int by_rank(const void *a, const void *b)
+/* Returns true if rows of the table call both the same. */
+static bool is_alike(const struct nccl_warning *a, const struct nccl_warning *b)
 {
-	const int *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
+	return a->cause && b->cause && strcmp(a->cause->what, b->cause->what) == 0;
 }
 
 /* The other ranks that failed as this one did. */
 static void print_alike(FILE *out, const struct nccl_log *log, const struct nccl_warning *first)
 {
-	int *ranks = NULL, n = 0, kept = 0;
+	int *ranks = NULL, n = 0;
 
 	for (int i = 0; i < log->n_warnings; i++) {
 		const struct nccl_warning *w = &log->warnings[i];
 
-		if (w != first && (w->cause != first->cause || !first->cause))
+		if (w != first && !is_alike(w, first))
 			continue;
 		for (int k = 0; k < w->n_ranks; k++)
-			raw_add(ranks, n, w->ranks[k]);
-		if (w->rank >= 0)
+			if (w->ranks[k] != first->rank)
+				raw_add(ranks, n, w->ranks[k]);
+		if (w->rank >= 0 && w->rank != first->rank)
 			raw_add(ranks, n, w->rank);
 	}
-	if (n > 1)
-		qsort(ranks, (size_t)n, sizeof(*ranks), by_rank);
-	for (int i = 0; i < n; i++)
-		if (ranks[i] != first->rank && (kept == 0 || ranks[kept - 1] != ranks[i]))
-			ranks[kept++] = ranks[i];
-	if (kept > 0) {
-		fprintf(out, "  the same on rank%s ", kept == 1 ? "" : "s");
-		nccl_print_list(out, ranks, kept, 1);
-		fprintf(out, "\n");
-	}
+	nccl_print_ranks(out, "  the same on ", ranks, n);
+	fputs(n > 0 ? "\n" : "", out);
 	free(ranks);
 }
 
@@ -293,10 +275,10 @@ static void print_alike(FILE *out, const struct nccl_log *log, const struct nccl
 static bool is_new(const struct nccl_log *log, const struct nccl_warning *w,
 		   const struct nccl_warning *first)
 {
-	if (w == first || (first && w->cause && w->cause == first->cause))
+	if (w == first || (first && is_alike(w, first)))
 		return false;
 	for (const struct nccl_warning *before = log->warnings; before < w; before++)
-		if (w->cause && before->cause == w->cause)
+		if (is_alike(before, w))
 			return false;
 	return true;
 }
@@ -352,8 +334,10 @@ void nccl_log_print_failure(FILE *out, const struct nccl_log *log)
 		fprintf(out, "  try: %s\n", first->cause->fix);
 	print_alike(out, log, first);
 	if (class == NCCL_FOLLOWS)
-		fprintf(out, "  Such a failure follows from another one, of which no WARN line is "
-			     "here.\n");
+		fprintf(out, "  Such a failure follows from another one%s.\n",
+			log->traceback_ended && !log->traceback_after
+				? ", perhaps from what the traceback tells"
+				: ", of which no WARN line is here");
 	if (class == NCCL_FOLLOWS && (trace = trace_before(log, first))) {
 		fprintf(out, "  before: ");
 		print_sentence(out, trace);
@@ -376,6 +360,7 @@ void nccl_log_print_slow(FILE *out, const struct nccl_log *log)
 			continue;
 		fprintf(out, "slower: ");
 		print_sentence(out, w);
+		print_alike(out, log, w);
 		fprintf(out, "  means: %s\n", w->cause->means);
 		if (*w->cause->fix)
 			fprintf(out, "  try: %s\n", w->cause->fix);

@@ -50,6 +50,18 @@ const char *nccl_log_text(struct nccl_log *log, const char *text, size_t len)
 	return *found;
 }
 
+bool nccl_has(const char *text, const char *words)
+{
+	size_t left = strlen(text);
+
+	for (size_t n; *words; words += n + (words[n] == '|')) {
+		n = strcspn(words, "|");
+		if (memmem(text, left, words, n))
+			return true;
+	}
+	return false;
+}
+
 static int place_compare(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
@@ -202,7 +214,7 @@ static void note_host(struct nccl_log *log, const struct message *message)
 {
 	struct place *host = nccl_place(log, message->host, 0, PLACE_HOST, 0);
 
-	nccl_place(log, message->host, message->pid, PLACE_PROCESS, 0)->seen = true;
+	place_of(log, message, PLACE_PROCESS, 0)->seen = true;
 	if (host->number == 0) {
 		raw_add(log->hosts, log->n_hosts, message->host);
 		host->number = log->n_hosts;
@@ -239,13 +251,12 @@ static int take_folded(struct nccl_log *log, char *line)
 
 static void take_version(struct nccl_log *log, const char *line)
 {
-	const char *at = strstr(line, "NCCL version "), *rccl = strstr(line, "RCCL version ");
+	const char *at = strstr(line, "CCL version ");
 
-	at = at ? at : rccl;
-	if (!at || !isdigit((unsigned char)at[13]))
+	if (!at || at == line || !isdigit((unsigned char)at[12]))
 		return;
-	log->rccl |= rccl != NULL;
-	log->version = nccl_log_text(log, at + 13, strcspn(at + 13, " \t"));
+	log->rccl |= at[-1] == 'R' || strstr(at, "+hip");
+	log->version = nccl_log_text(log, at + 12, strcspn(at + 12, " \t"));
 }
 
 /* All messages of one clean line: writers that share a stream may lack a newline between them. */
@@ -279,8 +290,8 @@ static void read_line(struct nccl_log *log, char *line)
 	else
 		nccl_log_foreign(log, line);
 	/* a program that prints versions has "%s" where its log has digits */
-	if (!text && !log->version)
-		take_version(log, line);
+	if (!log->version)
+		take_version(log, text ? text : line);
 }
 
 /* Copy without colours, carriage returns and other control characters. */
@@ -431,22 +442,18 @@ void nccl_comm_free(struct nccl_comm *comm)
 
 void nccl_log_release(struct nccl_log *log)
 {
+	void *const lists[] = {
+		log->hosts, log->comms,	 log->warnings,	   log->waits, log->nics,
+		log->facts, log->causes, log->causes_text, log->paths, log->settings
+	};
+
 	raw_free(log);
 	for (int i = 0; i < log->n_comms; i++)
 		nccl_comm_free(&log->comms[i]);
 	for (int i = 0; i < log->n_warnings; i++)
 		free(log->warnings[i].ranks);
-	free(log->hosts);
-	free(log->comms);
-	free(log->warnings);
-	free(log->waits);
-	free(log->nics);
-	free(log->facts);
-	free(log->without_ib);
-	free(log->causes);
-	free(log->causes_text);
-	free(log->paths);
-	free(log->settings);
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+		free(lists[i]);
 	tdestroy(log->texts, free);
 	*log = (struct nccl_log){ 0 };
 }

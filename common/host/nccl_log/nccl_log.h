@@ -46,14 +46,13 @@ struct nccl_member {
 	uint64_t bus; /* PCI bus id as NCCL prints it, 0 unknown */
 	const char *host;
 	enum nccl_state state;
-	double init;   /* seconds; NAN unknown */
-	int64_t ready; /* the line that says that its init is over; 0: none does */
-	struct nccl_call
-		*calls; /* NCCL_CALLS of them, call n at n % NCCL_CALLS; NULL: no lines of calls */
-	int64_t first, last; /* numbers of the first and last one that a line is of */
-	int64_t lines;	     /* of collectives */
-	bool counted;	     /* lines have opCount; else only their order tells the number */
-	bool grouped;	     /* several had one opCount */
+	double init;		 /* seconds; NAN unknown */
+	int64_t ready;		 /* the line that says that its init is over; 0: none does */
+	struct nccl_call *calls; /* call n at n % NCCL_CALLS; NULL: no lines of calls */
+	int64_t first, last;	 /* numbers of the first and last one that a line is of */
+	int64_t lines;		 /* of collectives */
+	bool counted;		 /* lines have opCount; else only their order tells the number */
+	bool grouped;		 /* several had one opCount */
 };
 
 /* A rank's successor in a channel's ring, as a Ring line or rank 0's Channel line has it. */
@@ -85,8 +84,7 @@ struct nccl_comm {
 	int gdr;	    /* 1 or 0 as "Connected all rings" says; -1 while not */
 	int nvls;	    /* 1 multicast available, 0 not, -1 unknown */
 	int coll_channels, nvls_channels; /* -1 unknown */
-	const char *says
-		[NCCL_SAYS]; /* lines on channels, graph search, transports, choices; each once */
+	const char *says[NCCL_SAYS]; /* lines on channels, search, transports, choices; each once */
 	struct nccl_member **members; /* by rank */
 	struct nccl_edge *edges;      /* by channel and rank */
 	struct nccl_ring *rings;      /* by channel */
@@ -104,6 +102,7 @@ enum nccl_class {
 	NCCL_TRACE, /* no row: "file:line -> result"; this and the ones above are failures */
 	NCCL_RING,
 	NCCL_SLOW,
+	NCCL_HOST,
 	NCCL_PIN,
 	NCCL_QUIET
 };
@@ -182,7 +181,6 @@ struct nccl_log {
 	struct nccl_nic *nics;	 /* by index, name and host */
 	struct nccl_fact *facts; /* by kind, text and host */
 	int n_nics, n_facts;
-	bool *without_ib;	 /* by host: NCCL found no InfiniBand or RoCE device there */
 	struct nccl_wait *waits; /* by group and rank */
 	int n_waits;
 	const char *traceback, *error;	/* of Python: its frames, and its last line; NULL: none */
@@ -301,5 +299,5 @@ void nccl_log_print(FILE *out, const struct nccl_log *log, const struct topo_sys
 /* Rings of every communicator, equal channels merged:
  * "channels 00-23: 0 -P2P/CUMEM-> 1 -P2P/CUMEM-> 0". */
 void nccl_log_print_rings(FILE *out, const struct nccl_log *log);
-void nccl_log_print_lints(FILE *out, const struct nccl_log *log, const struct topo_system *topo);
+void nccl_log_print_lints(FILE *out, const struct nccl_log *log);
 void nccl_log_print_warnings(FILE *out, const struct nccl_log *log);

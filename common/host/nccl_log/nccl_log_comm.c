@@ -36,15 +36,8 @@ static struct nccl_member *member_new(struct nccl_log *log, const struct message
 	return member;
 }
 
-static struct place *thread_of(struct nccl_log *log, const struct message *message)
-{
-	return nccl_place(log, message->host, message->pid, PLACE_THREAD, (uint64_t)message->tid);
-}
-
-static struct place *device_of(struct nccl_log *log, const struct message *message, int dev)
-{
-	return nccl_place(log, message->host, message->pid, PLACE_DEVICE, (uint64_t)dev);
-}
+#define thread_of(log, message)	     place_of(log, message, PLACE_THREAD, (uint64_t)(message)->tid)
+#define device_of(log, message, dev) place_of(log, message, PLACE_DEVICE, (uint64_t)(dev))
 
 /* The thread and the device now work on this member. */
 static void member_take(struct nccl_log *log, const struct message *message,
@@ -52,7 +45,7 @@ static void member_take(struct nccl_log *log, const struct message *message,
 {
 	struct place *thread = thread_of(log, message);
 	struct place *device = device_of(log, message, member->dev);
-	struct place *process = nccl_place(log, message->host, message->pid, PLACE_PROCESS, 0);
+	struct place *process = place_of(log, message, PLACE_PROCESS, 0);
 
 	process->shared |= process->first && process->first->dev != member->dev;
 	process->first = process->first ? process->first : member;
@@ -201,7 +194,7 @@ struct nccl_member *nccl_log_member(struct nccl_log *log, const struct message *
 					       device->member, thread->member, device->first };
 
 	if (named && sscanf(named, " comm %lx nRanks %d", &at, &nranks) == 2)
-		address = nccl_place(log, message->host, message->pid, PLACE_ADDRESS, at);
+		address = place_of(log, message, PLACE_ADDRESS, at);
 	if (address && address->member && fits(address->member, rank))
 		return address->member;
 	for (size_t i = 0; i < sizeof(likely) / sizeof(likely[0]); i++) {
@@ -263,7 +256,7 @@ static bool init_parse(struct nccl_log *log, const struct message *message, stru
 	p = strstr(at, "parent ");
 	if (!p || sscanf(p, "parent %lx splitCount %d color %d", &parent, &count, &color) < 3)
 		return true;
-	member = nccl_place(log, message->host, message->pid, PLACE_ADDRESS, parent)->member;
+	member = place_of(log, message, PLACE_ADDRESS, parent)->member;
 	if (member)
 		snprintf(line->id, sizeof(line->id), "split %d of communicator %d, color %d", count,
 			 member->comm, color);
@@ -274,8 +267,7 @@ static void init_take(struct nccl_log *log, const struct message *message,
 		      const struct init_line *line)
 {
 	struct place *thread = thread_of(log, message);
-	struct place *address =
-		nccl_place(log, message->host, message->pid, PLACE_ADDRESS, line->address);
+	struct place *address = place_of(log, message, PLACE_ADDRESS, line->address);
 	struct message from = *message;
 	struct nccl_member *member;
 
@@ -314,7 +306,7 @@ void nccl_message_init(struct nccl_log *log, const struct message *message)
 static struct nccl_member *call_member(struct nccl_log *log, const struct message *message,
 				       uint64_t address, int nranks)
 {
-	struct place *place = nccl_place(log, message->host, message->pid, PLACE_ADDRESS, address);
+	struct place *place = place_of(log, message, PLACE_ADDRESS, address);
 	struct nccl_comm *comm;
 
 	if (!place->member) {
@@ -343,12 +335,16 @@ const struct nccl_call *nccl_member_call(const struct nccl_member *member, int64
 }
 
 /* Calls of a group have the opCount of its first one: then their order tells the number. */
-static void add_call(struct nccl_member *member, struct nccl_call call, int64_t op_count)
+static void add_call(struct nccl_member *member, struct nccl_call call, int64_t op_count, int kind,
+		     uint64_t dtype, uint64_t op)
 {
 	bool counted = op_count >= 0;
 
-	if (member->counted && !counted)
-		return; /* the same call, said twice */
+	if (kind < 0 || dtype >= DT_COUNT || op > 255 || (member->counted && !counted))
+		return; /* or the same call, said twice */
+	call.kind = (uint8_t)kind;
+	call.dtype = (uint8_t)dtype;
+	call.op = (uint8_t)op;
 	if (!member->calls || (counted && !member->counted)) {
 		free(member->calls);
 		member->calls = must(calloc(NCCL_CALLS, sizeof(*member->calls)));
@@ -399,13 +395,8 @@ void nccl_message_call(struct nccl_log *log, const struct message *message)
 	from.dev = member->dev;
 	member_take(log, &from, member, false);
 	kind = kind_of(message->text, strcspn(message->text, ":"));
-	if (kind < 0 || dtype >= DT_COUNT || op > 255)
-		return;
 	call.root = root < NCCL_LOG_RANKS ? (int)root : -1;
-	call.kind = (uint8_t)kind;
-	call.dtype = (uint8_t)dtype;
-	call.op = (uint8_t)op;
-	add_call(member, call, op_count < INT64_MAX / 4 ? (int64_t)op_count : -1);
+	add_call(member, call, op_count < INT64_MAX / 4 ? (int64_t)op_count : -1, kind, dtype, op);
 }
 
 /* "ncclAllReduce(7f00,7f00,1024,7,0,0,0x5000,0x1)": of NCCL_DEBUG=TRACE and subsystem CALL. */
@@ -421,11 +412,7 @@ void nccl_message_api(struct nccl_log *log, const struct message *message)
 			    &call.root, &address) < 5)
 		return;
 	kind = kind_of(message->text + 4, (size_t)(open - message->text) - 4);
-	member = nccl_place(log, message->host, message->pid, PLACE_ADDRESS, address)->member;
-	if (kind < 0 || !member || dtype < 0 || dtype >= DT_COUNT || op < 0 || op > 255)
-		return;
-	call.kind = (uint8_t)kind;
-	call.dtype = (uint8_t)dtype;
-	call.op = (uint8_t)op;
-	add_call(member, call, -1);
+	member = place_of(log, message, PLACE_ADDRESS, address)->member;
+	if (member)
+		add_call(member, call, -1, kind, (uint64_t)dtype, (uint64_t)op);
 }

@@ -54,13 +54,10 @@ static int by_path(const void *a, const void *b)
 
 static int by_setting(const void *a, const void *b)
 {
-	const struct nccl_setting *x = a, *y = b;
-	int d = strcmp(x->name, y->name);
-
-	return d ? d : strcmp(x->value, y->value);
+	return nccl_by_texts(a, b, 2);
 }
 
-static int by_number(const void *a, const void *b)
+int nccl_by_number(const void *a, const void *b)
 {
 	return by_ints(a, b, 1);
 }
@@ -72,7 +69,17 @@ static int by_rank(const void *a, const void *b)
 	return BY((*x)->rank, (*y)->rank);
 }
 
-static void sort(void *array, int n, size_t size, int (*compare)(const void *, const void *))
+int nccl_by_texts(const void *a, const void *b, int n)
+{
+	const char *const *x = a, *const *y = b;
+	int d = 0;
+
+	for (int i = 0; i < n && d == 0; i++)
+		d = strcmp(x[i], y[i]);
+	return d;
+}
+
+void nccl_sort(void *array, int n, size_t size, int (*compare)(const void *, const void *))
 {
 	if (n > 1)
 		qsort(array, (size_t)n, size, compare);
@@ -84,7 +91,7 @@ static int sort_unique(void *array, int n, size_t size, int (*compare)(const voi
 	char *items = array;
 	int kept = 0;
 
-	sort(array, n, size, compare);
+	nccl_sort(array, n, size, compare);
 	for (int i = 0; i < n; i++)
 		if (kept == 0 ||
 		    compare(items + (size_t)(kept - 1) * size, items + (size_t)i * size) != 0)
@@ -159,7 +166,7 @@ static void join_warning(struct nccl_log *log, struct nccl_warning *warning)
 	const struct place *device, *process;
 	const struct nccl_member *first, *newest;
 
-	SORT_UNIQUE(warning->ranks, warning->n_ranks, by_number);
+	SORT_UNIQUE(warning->ranks, warning->n_ranks, nccl_by_number);
 	if (warning->dev < 0)
 		return;
 	device = nccl_place(log, warning->host, warning->pid, PLACE_DEVICE, (uint64_t)warning->dev);
@@ -196,7 +203,7 @@ void nccl_log_join(struct nccl_log *log)
 	for (int i = 0; i < log->n_comms; i++) {
 		struct nccl_comm *comm = &log->comms[i];
 
-		sort(comm->members, comm->n_members, sizeof(struct nccl_member *), by_rank);
+		nccl_sort(comm->members, comm->n_members, sizeof(struct nccl_member *), by_rank);
 		SORT_UNIQUE(comm->links, comm->n_links, by_link);
 		join_pair(comm);
 		join_rings(comm);
@@ -235,9 +242,11 @@ const char *nccl_comm_transport(const struct nccl_comm *comm, int channel, int f
 	return link ? link->transport : NULL;
 }
 
-const struct nccl_path *nccl_log_path(const struct nccl_log *log, const char *host, uint64_t gpu)
+const struct nccl_path *nccl_next_path(const struct nccl_log *log, const struct nccl_path *path,
+				       const struct nccl_member *member)
 {
-	const struct nccl_path key = { .host = host, .gpu = gpu };
+	const struct nccl_path key = { .host = member->host, .gpu = member->bus };
 
-	return find(&key, log->paths, log->n_paths, sizeof(key), by_gpu);
+	path = path ? path + 1 : find(&key, log->paths, log->n_paths, sizeof(key), by_gpu);
+	return path && path < log->paths + log->n_paths && by_gpu(path, &key) == 0 ? path : NULL;
 }

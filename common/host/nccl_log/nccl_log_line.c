@@ -41,12 +41,29 @@ static void on_order(struct nccl_log *log, const struct message *message, int ch
 		raw_add(comm->edges, comm->n_edges, (struct nccl_edge){ channel, last, first });
 }
 
+/* `via`: the transport, and more behind a blank. */
+static void add_link(struct nccl_log *log, const struct message *message, struct nccl_link link,
+		     const char *via)
+{
+	struct nccl_comm *comm;
+	size_t len = strncmp(via, "P2P/direct pointer", 18) == 0 ? 18 : 0;
+
+	link.receiving = strstr(message->text, "[receive]") != NULL;
+	comm = nccl_log_comm_of(log, message, link.receiving ? link.to : link.from);
+	if (strncmp(via, "direct shared memory", 20) == 0)
+		via = "SHM/direct"; /* as later ones have it */
+	if (strncmp(via, "NET/AWS Libfabric", 17) == 0)
+		len = 17;
+	link.transport = nccl_log_text(log, via, len + strcspn(via + len, " "));
+	if (comm)
+		raw_add(comm->links, comm->n_links, link);
+}
+
 /* "Channel 00/0 : 3[3] -> 0[0] via P2P/CUMEM", "... [receive] via NET/IB/0/GDRDMA"; without the
  * connection's number for shared memory. */
 static void on_channel(struct nccl_log *log, const struct message *message)
 {
 	struct nccl_link link = { 0 };
-	struct nccl_comm *comm;
 	const char *via;
 	int order = 0, steps = 0;
 
@@ -64,23 +81,13 @@ static void on_channel(struct nccl_log *log, const struct message *message)
 	via = steps ? strstr(message->text + steps, "via ") : NULL;
 	if (!via || !is_rank(link.from) || !is_rank(link.to))
 		return;
-	via += 4;
-	link.receiving = strncmp(message->text + steps, "[receive]", 9) == 0;
-	comm = nccl_log_comm_of(log, message, link.receiving ? link.to : link.from);
-	if (strncmp(via, "direct shared memory", 20) == 0)
-		via = "SHM/direct"; /* as later ones have it */
-	steps = strncmp(via, "P2P/direct pointer", 18) == 0 ? 18 : 0;
-	link.transport = nccl_log_text(log, via, (size_t)steps + strcspn(via + steps, " "));
-	if (comm)
-		raw_add(comm->links, comm->n_links, link);
+	add_link(log, message, link, via + 4);
 }
 
 /* NCCL 2.4 and 2.5: "Ring 00 : 1[1] -> 0[0] via P2P/IPC", "Ring 00 : 1 -> 2 [send] via NET/Socket/0". */
 static void on_ring_link(struct nccl_log *log, const struct message *message)
 {
 	struct nccl_link link = { 0 };
-	struct nccl_comm *comm;
-	const char *via = strstr(message->text, " via ");
 	int n = 0;
 
 	if (sscanf(message->text, "Ring %d : %d%n", &link.channel, &link.from, &n) < 2)
@@ -90,12 +97,7 @@ static void on_ring_link(struct nccl_log *log, const struct message *message)
 	    !is_rank(link.from) || !is_rank(link.to))
 		return;
 	log->old_form = true;
-	link.receiving = strstr(message->text, "[receive]") != NULL;
-	via = strncmp(via + 5, "direct shared", 13) == 0 ? " via SHM/direct" : via;
-	link.transport = nccl_log_text(log, via + 5, strlen(via + 5));
-	comm = nccl_log_comm_of(log, message, link.receiving ? link.to : link.from);
-	if (comm)
-		raw_add(comm->links, comm->n_links, link);
+	add_link(log, message, link, strstr(message->text, " via ") + 5);
 }
 
 static void on_ring(struct nccl_log *log, const struct message *message)
@@ -136,8 +138,7 @@ void nccl_comm_say(struct nccl_comm *comm, const char *text)
  * NCCL names no communicator. */
 static void on_choice(struct nccl_log *log, const struct message *message)
 {
-	const struct nccl_member *member =
-		nccl_place(log, message->host, message->pid, PLACE_PROCESS, 0)->member;
+	const struct nccl_member *member = place_of(log, message, PLACE_PROCESS, 0)->member;
 
 	if (member)
 		nccl_comm_say(&log->comms[member->comm],
@@ -206,7 +207,7 @@ static void on_comm(struct nccl_log *log, const struct message *message)
 
 	if (sscanf(message->text, "comm %lx rank %d nRanks %d", &address, &rank, &nranks) < 1)
 		return;
-	place = nccl_place(log, message->host, message->pid, PLACE_ADDRESS, address);
+	place = place_of(log, message, PLACE_ADDRESS, address);
 	if (!place->member && p && is_rank(rank) && nranks > rank && nranks <= NCCL_LOG_RANKS) {
 		place->member = nccl_log_member(log, message, rank);
 		if (place->member)
@@ -264,30 +265,9 @@ static void on_setting(struct nccl_log *log, const struct message *message)
 	raw_add(log->settings, log->n_settings, setting);
 }
 
-static void on_bootstrap(struct nccl_log *log, const struct message *message)
-{
-	nccl_host_say(log, message, "bootstrap");
-}
-
-static void on_plugin(struct nccl_log *log, const struct message *message)
-{
-	nccl_host_say(log, message, "plugin");
-}
-
-static void on_topology(struct nccl_log *log, const struct message *message)
-{
-	nccl_host_say(log, message, "topology");
-}
-
 static void on_network(struct nccl_log *log, const struct message *message)
 {
 	log->network = nccl_log_text(log, message->text + 14, strcspn(message->text + 14, " "));
-}
-
-static void on_version(struct nccl_log *log, const struct message *message)
-{
-	log->rccl |= strstr(message->text, "+hip") != NULL;
-	log->version = nccl_log_text(log, message->text + 13, strcspn(message->text + 13, " "));
 }
 
 /* ---- warnings ----------------------------------------------------------------------------- */
@@ -334,7 +314,7 @@ static struct nccl_warning *warning_of(struct nccl_log *log, const struct messag
 
 		if (log->raw->texts++ >= NCCL_TEXTS)
 			return NULL;
-		new.cause = nccl_cause_of(log, where, own);
+		new.cause = nccl_cause_of(log, where, own, NCCL_CAUSE);
 		nccl_cause_names(log, &new);
 		raw_add(log->warnings, log->n_warnings, new);
 		place->number = log->n_warnings;
@@ -347,10 +327,8 @@ static struct nccl_warning *warning_of(struct nccl_log *log, const struct messag
 static struct nccl_warning *add_warning(struct nccl_log *log, const struct message *message,
 					const char *where, const char *text)
 {
-	const struct place *process =
-		nccl_place(log, message->host, message->pid, PLACE_PROCESS, 0);
-	const struct place *device =
-		nccl_place(log, message->host, message->pid, PLACE_DEVICE, (uint64_t)message->dev);
+	const struct place *process = place_of(log, message, PLACE_PROCESS, 0);
+	const struct place *device = place_of(log, message, PLACE_DEVICE, (uint64_t)message->dev);
 	const struct nccl_member *member = device->first     ? device->first
 					   : process->shared ? NULL
 							     : process->first;
@@ -370,17 +348,18 @@ static struct nccl_warning *add_warning(struct nccl_log *log, const struct messa
 	return warning;
 }
 
-/* INFO lines tell of no failure, but may say what makes a run slower. */
-void nccl_log_other(struct nccl_log *log, const struct message *message)
+/* INFO lines tell of no failure, but may say what a host has, or what makes a run slower. */
+static void on_other(struct nccl_log *log, const struct message *message)
 {
-	const struct nccl_cause *cause;
+	const struct nccl_cause *cause = NULL;
 
-	if (!strstr(message->text, "ailed") && !strstr(message->text, "annot") &&
-	    !strstr(message->text, "ould not") && !strstr(message->text, "isabled") &&
-	    !strstr(message->text, "retrying") && !strstr(message->text, "undefined symbol"))
-		return;
-	cause = nccl_cause_of(log, "", message->text);
-	if (cause && (cause->class == NCCL_SLOW || cause->class == NCCL_RING))
+	if (nccl_has(message->text,
+		     "ailed|annot|ould not|isabled|retrying|undefined symbol|Using|"
+		     "plugin|oaded|opology file|Selected|egister|reuse|No device|not found"))
+		cause = nccl_cause_of(log, "", message->text, NCCL_RING);
+	if (cause && cause->class == NCCL_HOST)
+		nccl_host_say(log, message, cause);
+	else if (cause && cause->class <= NCCL_SLOW)
 		add_warning(log, message, "", message->text);
 }
 
@@ -393,10 +372,10 @@ static void on_trace(struct nccl_log *log, const struct message *message)
 	struct nccl_warning *trace;
 
 	if (sscanf(message->text, "%*[^: ]:%*d%n -> %*d%n", &end, &n) == EOF || !n) {
-		nccl_log_other(log, message);
+		on_other(log, message);
 		return;
 	}
-	thread = nccl_place(log, message->host, message->pid, PLACE_THREAD, (uint64_t)message->tid);
+	thread = place_of(log, message, PLACE_THREAD, (uint64_t)message->tid);
 	if (thread->warning)
 		log->warnings[thread->warning - 1].failed = true;
 	trace = add_warning(log, message, nccl_log_text(log, message->text, (size_t)end),
@@ -411,25 +390,17 @@ static void on_warning(struct nccl_log *log, const struct message *message)
 	struct nccl_warning *warning = add_warning(log, message, message->where, message->text);
 
 	if (warning)
-		nccl_place(log, message->host, message->pid, PLACE_THREAD, (uint64_t)message->tid)
-			->warning = (int)(warning - log->warnings) + 1;
+		place_of(log, message, PLACE_THREAD, (uint64_t)message->tid)->warning =
+			(int)(warning - log->warnings) + 1;
 }
 
 /* Text that may be a failure of the program: rows of the table are tried on these lines alone. */
 static bool is_failure_like(const char *line)
 {
-	static const char *const about[] = { "CUDA", "NCCL",	    "nccl",    "ProcessGroup",
-					     "c10d", "exitcode: -", "NET/OFI", "libfabric" };
-	static const char *const like[] = { "rror", "ailed", "out of memory", "stuck",
-					    "exit", "WARN",  "empty list",    "neither AF_INET" };
-	bool is = false;
-
-	for (size_t i = 0; !is && i < sizeof(about) / sizeof(about[0]); i++)
-		is = strstr(line, about[i]) != NULL;
-	for (size_t i = 0; is && i < sizeof(like) / sizeof(like[0]); i++)
-		if (strstr(line, like[i]))
-			return true;
-	return false;
+	return nccl_has(line, "CUDA|HIP|NCCL|nccl|ProcessGroup|c10d|DistStore|exitcode: "
+			      "-|NET/OFI|libfabric") &&
+	       nccl_has(line, "rror|ailed|timed out|out of memory|stuck|exit|WARN|empty "
+			      "list|neither AF_INET");
 }
 
 void nccl_log_foreign(struct nccl_log *log, char *line)
@@ -442,7 +413,7 @@ void nccl_log_foreign(struct nccl_log *log, char *line)
 	if (len > 4096 || log->raw->binary || nccl_log_torch(log, line) ||
 	    log->raw->texts >= NCCL_LINES || !is_failure_like(line))
 		return;
-	cause = nccl_cause_of(log, "", line);
+	cause = nccl_cause_of(log, "", line, NCCL_CAUSE);
 	if (!cause || cause->class >= NCCL_SLOW)
 		return;
 	message.hint = nccl_log_prefix_rank(line, line + len);
@@ -468,13 +439,9 @@ void nccl_log_message(struct nccl_log *log, const struct message *message)
 		{ "Init timings - ", "", on_timings },
 		{ "GPU/", "", on_paths },
 		{ "Using network ", "", on_network },
-		{ "NET/", "", nccl_message_net },
-		{ "Bootstrap", "Using ", on_bootstrap },
-		{ "P2P plugin ", "", on_plugin },
-		{ "TUNER/", "oaded", on_plugin },
-		{ "Assigned ", " plugin ", on_plugin },
-		{ "Loading topology file ", "", on_topology },
-		{ "NCCL version ", "", on_version },
+		{ "NET/IB : Using ", "", nccl_message_nics },
+		{ "NET/IB: [", "", nccl_message_device },
+		{ "NET/", "GPU Direct RDMA ", nccl_message_gdr },
 		{ "NCCL_", "", on_setting },
 		{ "", ": opCount ", nccl_message_call },
 		{ "", "- Init START", nccl_message_init },

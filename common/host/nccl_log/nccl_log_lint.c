@@ -1,10 +1,27 @@
 /* nccl_log_lint.c: is this ring rational? The log's rings against hosts and topology. */
 
-#include "nccl_log/nccl_log_near.h"
+#include "base/rank_list.h"
 #include "nccl_log/nccl_log_raw.h"
+#include "topo/topo.h"
 
 /* Faster first. */
 enum transport { T_UNKNOWN, T_P2P, T_INDIRECT, T_SHM, T_NET };
+
+/* From near to far, as in NCCL (topo.h): NVLink, NVLink over a GPU, chip to chip, PCIe switches, host bridge, another NUMA node. */
+enum near {
+	NEAR_UNKNOWN,
+	NEAR_LOC,
+	NEAR_NVL,
+	NEAR_NVB,
+	NEAR_C2C,
+	NEAR_PIX,
+	NEAR_PXB,
+	NEAR_PHB,
+	NEAR_SYS
+};
+
+static const char *const near_names[] = { "?",	 "LOC", "NVL", "NVB", "C2C",
+					  "PIX", "PXB", "PHB", "SYS" };
 
 /* The best transport between two ranks of a host, and a user of it. */
 struct best {
@@ -21,7 +38,9 @@ struct linter {
 	struct best *best;	     /* by number of host */
 	int hosts;		     /* of this communicator */
 	const struct nccl_link *gdr; /* a pair that uses GPUDirect RDMA */
-	int open, differing, no_transport, no_host;
+	int open, differing, no_transport;
+	int from, to;	      /* the first step without a transport */
+	struct rank_set away; /* ranks of rings of which no line is here */
 };
 
 static enum transport transport_of(const char *text)
@@ -78,13 +97,69 @@ static int host_of(const struct linter *lint, int rank)
 	return member ? member->host_number : -1;
 }
 
-/* How the GPUs of two ranks of a host are joined; *bw as in nccl_topo_near. */
-static enum nccl_near near_of(const struct linter *lint, int a, int b, double *bw)
+/* The index in the file of a rank's GPU, -1: it is not there. */
+static int gpu_in_file(const struct linter *lint, const struct nccl_member *member)
+{
+	for (int i = 0; i < lint->topo->ngpus && member->bus; i++)
+		if (lint->topo->gpu[i].bus == member->bus)
+			return i;
+	return -1;
+}
+
+static enum near near_in_file(const struct topo_system *topo, int ia, int ib)
+{
+	const struct topo_gpu *a = &topo->gpu[ia], *b = &topo->gpu[ib];
+	int common = 0;
+
+	if (ia < 0 || ib < 0 || ia == ib)
+		return ia < 0 || ib < 0 ? NEAR_UNKNOWN : NEAR_LOC;
+	if ((a->switch_links > 0 && b->switch_links > 0) || a->links[ib] > 0)
+		return NEAR_NVL;
+	while (common < a->nabove && common < b->nabove && a->above[common] == b->above[common])
+		common++;
+	if (common > 0)
+		return common == a->nabove && common == b->nabove ? NEAR_PIX : NEAR_PXB;
+	return a->cpu == b->cpu ? NEAR_PHB : NEAR_SYS;
+}
+
+/* How the GPUs of two ranks of a host are joined, by the file, else by the log's graph lines; *bw: GB/s where the log has
+ * it, else 0. */
+static enum near near_of(const struct linter *lint, int a, int b, double *bw)
 {
 	const struct nccl_member *x = nccl_comm_member(lint->comm, a);
 	const struct nccl_member *y = nccl_comm_member(lint->comm, b);
+	const struct nccl_path *path = NULL;
+	enum near near = NEAR_SYS;
 
-	return x && y ? nccl_topo_near(lint->log, lint->topo, x, y, bw) : NEAR_UNKNOWN;
+	*bw = 0;
+	if (!x || !y)
+		return NEAR_UNKNOWN;
+	if (lint->topo)
+		return near_in_file(lint->topo, gpu_in_file(lint, x), gpu_in_file(lint, y));
+	while ((path = nccl_next_path(lint->log, path, x)) &&
+	       (strcmp(path->kind, "GPU") != 0 || path->to != y->bus))
+		;
+	if (path)
+		*bw = path->bw;
+	while (path && near > NEAR_UNKNOWN && strcmp(path->type, near_names[near]) != 0)
+		near--;
+	return path ? near : NEAR_UNKNOWN;
+}
+
+/* A rank's NUMA node, -1 unknown: the one CPU that is reached without crossing to another node. */
+static int numa_of(const struct linter *lint, int rank)
+{
+	const struct nccl_member *member = nccl_comm_member(lint->comm, rank);
+	const struct nccl_path *path = NULL;
+	int gpu = member && lint->topo ? gpu_in_file(lint, member) : -1;
+
+	if (!member || lint->topo)
+		return gpu >= 0 ? lint->topo->numa[lint->topo->gpu[gpu].cpu] : -1;
+	while ((path = nccl_next_path(lint->log, path, member)))
+		if (strcmp(path->kind, "CPU") == 0 && strcmp(path->type, "SYS") != 0 &&
+		    path->to < 1024)
+			return (int)path->to;
+	return -1;
 }
 
 static void survey(struct linter *lint)
@@ -160,8 +235,9 @@ static void lint_slower(struct linter *lint, const struct nccl_ring *ring, int f
 			const char *text)
 {
 	const struct best *best = &lint->best[host_of(lint, from)];
-	enum nccl_near near = near_of(lint, from, to, NULL);
-	const char *name = nccl_near_names[near];
+	double bw;
+	enum near near = near_of(lint, from, to, &bw);
+	const char *name = near_names[near];
 
 	if (near >= NEAR_PHB)
 		note(lint, "%d -> %d uses %s: their GPUs are %s apart, too far for P2P by default",
@@ -171,8 +247,8 @@ static void lint_slower(struct linter *lint, const struct nccl_ring *ring, int f
 		      text, name);
 	else if (best->transport < transport_of(text))
 		found(lint, ring,
-		      "%d -> %d uses %s while %d -> %d on the same host uses %s "
-		      "(no topology at hand that would explain it)",
+		      "%d -> %d uses %s while %d -> %d on the same host uses %s (no topology at "
+		      "hand that would explain it)",
 		      from, to, text, best->from, best->to,
 		      best->transport == T_P2P ? "P2P" : "a faster transport");
 }
@@ -187,8 +263,14 @@ static void lint_transports(struct linter *lint, const struct nccl_ring *ring)
 
 		if (i == ring->n - 1 && !ring->closed)
 			break;
-		lint->no_transport += transport == T_UNKNOWN;
-		lint->no_host += a < 0 || b < 0;
+		if (transport == T_UNKNOWN && lint->no_transport++ == 0) {
+			lint->from = from;
+			lint->to = to;
+		}
+		if (a < 0)
+			rank_set_add(&lint->away, from);
+		if (b < 0)
+			rank_set_add(&lint->away, to);
 		if (a < 0 || b < 0)
 			continue;
 		if (transport == T_NET)
@@ -199,13 +281,6 @@ static void lint_transports(struct linter *lint, const struct nccl_ring *ring)
 }
 
 /* ---- NUMA ping-pong ------------------------------------------------------------------------ */
-
-static int numa_of(const struct linter *lint, int rank)
-{
-	const struct nccl_member *member = nccl_comm_member(lint->comm, rank);
-
-	return member ? nccl_topo_numa(lint->log, lint->topo, member) : -1;
-}
 
 /* A ring's changes of NUMA node on one host. */
 struct numa {
@@ -220,14 +295,15 @@ static void count_numa(struct linter *lint, const struct nccl_ring *ring, struct
 		int from = ring->order[i], to = ring->order[(i + 1) % ring->n];
 		int a = numa_of(lint, from), b = numa_of(lint, to), host = host_of(lint, from);
 		struct numa *numa = host < 0 ? NULL : &numas[host];
-		enum nccl_near near;
+		enum near near;
+		double bw;
 
 		if (!numa || a < 0 || a > 63)
 			continue;
 		numa->nodes |= 1ull << a;
 		if (host_of(lint, to) != host || b < 0 || a == b)
 			continue;
-		near = near_of(lint, from, to, NULL);
+		near = near_of(lint, from, to, &bw);
 		if (near == NEAR_NVL || near == NEAR_NVB || near == NEAR_C2C)
 			continue;
 		numa->changes++;
@@ -262,31 +338,34 @@ static void lint_numa(struct linter *lint, const struct nccl_ring *ring)
 static int uniform(const struct linter *lint)
 {
 	const struct nccl_comm *comm = lint->comm;
-	enum nccl_near first = NEAR_UNKNOWN, near;
+	enum near first = NEAR_UNKNOWN, near;
 	double first_bw = 0, bw;
+	bool even = true;
 
 	if (comm->n_members > TOPO_MAX_GPUS || comm->n_members != comm->nranks)
 		return -1;
-	for (int a = 0; a < comm->n_members; a++) {
-		for (int b = 0; b < comm->n_members; b++) {
-			if (a == b)
-				continue;
-			near = near_of(lint, comm->members[a]->rank, comm->members[b]->rank, &bw);
-			if (near == NEAR_UNKNOWN)
-				return -1;
-			if (first == NEAR_UNKNOWN) {
-				first = near;
-				first_bw = bw;
-			}
-			if (near != first || bw > first_bw || bw < first_bw)
-				return 0;
-		}
+	for (int pair = 0; pair < comm->n_members * comm->n_members; pair++) {
+		int a = pair / comm->n_members, b = pair % comm->n_members;
+
+		if (a == b)
+			continue;
+		near = near_of(lint, comm->members[a]->rank, comm->members[b]->rank, &bw);
+		if (near == NEAR_UNKNOWN)
+			return even ? -1 : 0;
+		even &= first == NEAR_UNKNOWN || (near == first && fabs(bw - first_bw) <= 0);
+		first = near;
+		first_bw = bw;
 	}
-	return 1;
+	return even;
 }
 
 static void lint_orders(struct linter *lint)
 {
+	static const char *const tails[] = {
+		", and no topology says whether they need to",
+		": GPUs are not equally far from each other",
+		" without need: all GPUs are equally far from each other"
+	};
 	const struct nccl_ring *first = NULL, *other = NULL;
 	int different = 0, even;
 
@@ -306,31 +385,29 @@ static void lint_orders(struct linter *lint)
 	if (!different || lint->hosts > 1 || first->n < 3)
 		return;
 	even = uniform(lint);
-	if (even == 1)
-		found(lint, other,
-		      "%d of %d channels have another order than channel %02d without "
-		      "need: all GPUs "
-		      "are equally far from each other",
-		      different, lint->comm->n_rings, first->channel);
-	else if (even == 0)
-		note(lint,
-		     "%d of %d channels have another order than channel %02d: GPUs are not equally "
-		     "far from each other",
-		     different, lint->comm->n_rings, first->channel);
-	else
-		missing(lint,
-			"%d of %d channels have another order than channel %02d, and no topology "
-			"says whether they need to",
-			different, lint->comm->n_rings, first->channel);
+	nccl_lint_add(lint->out,
+		      even == 1	  ? NCCL_FOUND
+		      : even == 0 ? NCCL_NOTE
+				  : NCCL_MISSING,
+		      even == 1 ? other->channel : -1,
+		      "%d of %d channels have another order than channel %02d%s", different,
+		      lint->comm->n_rings, first->channel, tails[even + 1]);
 }
 
 /* ---- all rings ---------------------------------------------------------------------------- */
 
 static void lint_missing(struct linter *lint)
 {
+	int started = 0;
+	char ranks[120];
+
+	for (int m = 0; m < lint->comm->n_members; m++)
+		started += lint->comm->members[m]->state == NCCL_STATE_STARTED;
 	if (lint->comm->n_rings == 0 && lint->comm->nranks != 1)
-		missing(lint, "no Channel and no Ring lines: rank 0's log, or subsystems INIT and "
-			      "GRAPH, are not here");
+		missing(lint, "no Channel and no Ring lines: %s",
+			started && started == lint->comm->n_members
+				? "its init had not come to them when the log ended"
+				: "rank 0's log, or subsystems INIT and GRAPH, are not here");
 	if (lint->open)
 		missing(lint,
 			"%d of %d rings are not complete: rank 0's line is cut or not here, and "
@@ -338,19 +415,20 @@ static void lint_missing(struct linter *lint)
 			lint->open, lint->comm->n_rings);
 	if (lint->differing)
 		missing(lint,
-			"%d rings: rank 0's Channel line and the ranks' Ring lines contradict "
-			"each other",
+			"%d rings: rank 0's Channel line and the ranks' Ring lines contradict each "
+			"other",
 			lint->differing);
-	if (lint->no_host)
+	if (lint->away.n)
+		missing(lint, "no line of %s is here, which would tell the host",
+			rank_list_words(lint->away.in, lint->away.nranks, ranks, sizeof(ranks)));
+	if (lint->no_transport == 1)
+		missing(lint, "no line says over what %d -> %d goes", lint->from, lint->to);
+	else if (lint->no_transport)
 		missing(lint,
-			"%d steps lead from or to a rank whose host is not known: its lines are "
-			"not here",
-			lint->no_host);
-	if (lint->no_transport)
-		missing(lint,
-			"%d steps without a transport: its line is not here (NCCL prints it at "
-			"the first call)",
-			lint->no_transport);
+			"no line says over what %d -> %d goes, nor %d more step%s (NCCL prints it "
+			"as late as at the first call)",
+			lint->from, lint->to, lint->no_transport - 1,
+			lint->no_transport == 2 ? "" : "s");
 }
 
 void nccl_log_lint(const struct nccl_log *log, const struct nccl_comm *comm,
@@ -359,6 +437,12 @@ void nccl_log_lint(const struct nccl_log *log, const struct nccl_comm *comm,
 	struct linter lint = { .log = log, .comm = comm, .topo = topo, .out = out };
 
 	*out = (struct nccl_lint){ .verdict = NCCL_RATIONAL };
+	for (int r = 0; r < comm->n_rings; r++)
+		for (int i = 0; i < comm->rings[r].n; i++)
+			lint.away.nranks = comm->rings[r].order[i] >= lint.away.nranks
+						   ? comm->rings[r].order[i] + 1
+						   : lint.away.nranks;
+	lint.away.in = must(calloc((size_t)lint.away.nranks + 1, sizeof(bool)));
 	survey(&lint);
 	for (int r = 0; r < comm->n_rings; r++) {
 		const struct nccl_ring *ring = &comm->rings[r];
@@ -373,7 +457,8 @@ void nccl_log_lint(const struct nccl_log *log, const struct nccl_comm *comm,
 	}
 	lint_orders(&lint);
 	lint_missing(&lint);
-	nccl_lint_node(log, comm, out);
+	nccl_lint_node(log, comm, comm->n_rings > 0 && !lint.no_transport, out);
+	free(lint.away.in);
 	free(lint.best);
 	for (int i = 0; i < out->n_findings; i++)
 		if (out->findings[i].kind == NCCL_FOUND)

@@ -55,12 +55,12 @@ static const struct argument_table table = {
 	.program = "nccl_log",
 	.values = "FILE...",
 	.doc = "Read NCCL_DEBUG=INFO output of one or many ranks, with whatever a launcher put "
-	       "before the lines, and print versions, rings, transports, algorithms, "
-	       "warnings, and whether the rings are rational."
-	       "\vMost is there with NCCL_DEBUG_SUBSYS=INIT,BOOTSTRAP,ENV,GRAPH,TUNING,COLL,NET. "
-	       "The exit code is 11 where the log holds a failure or calls that timed out, else 0, "
-	       "rational or not; 1 no memory or output, 2 usage or unreadable files, 77 no line of "
-	       "NCCL or its watchdog in them.",
+	       "before the lines, and print versions, rings, transports, algorithms, warnings, and "
+	       "whether the rings are rational.\vMost is there with "
+	       "NCCL_DEBUG_SUBSYS=INIT,BOOTSTRAP,ENV,GRAPH,TUNING,COLL,NET. The exit code is 11 "
+	       "where the log holds a failure or calls that timed out, else 0, rational or not; 1 "
+	       "no memory or output, 2 usage or unreadable files, 77 no line of NCCL or its "
+	       "watchdog in them.",
 	.rows = rows,
 	.n = sizeof(rows) / sizeof(rows[0]),
 	.word = read_file,

@@ -1,6 +1,6 @@
 /* nccl_log_node.c: the network devices of hosts, and rings against what the node has. */
 
-#include "nccl_log/nccl_log_near.h"
+#include "base/parse.h"
 #include "nccl_log/nccl_log_raw.h"
 
 /* ---- lines --------------------------------------------------------------------------------- */
@@ -24,8 +24,9 @@ static struct nccl_nic *nic_named(struct nccl_log *log, const char *host, const 
 }
 
 /* "NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB eth0:192.0.2.1<0>". */
-static void on_using(struct nccl_log *log, const struct message *message, const char *p)
+void nccl_message_nics(struct nccl_log *log, const struct message *message)
 {
+	const char *p = message->text;
 	int index, n;
 
 	for (; (p = strchr(p, '[')); p += n) {
@@ -48,7 +49,7 @@ static void on_using(struct nccl_log *log, const struct message *message, const 
 }
 
 /* "NET/IB: [0] rocep1s0f0:uverbs0:1/RoCE provider=Mlx5 speed=200000 context=... pciPath=... ar=0". */
-static void on_device(struct nccl_log *log, const struct message *message)
+void nccl_message_device(struct nccl_log *log, const struct message *message)
 {
 	char device[64], name[80];
 	int port, speed;
@@ -62,7 +63,7 @@ static void on_device(struct nccl_log *log, const struct message *message)
 }
 
 /* "NET/IB : GPU Direct RDMA Disabled for HCA 0 'mlx5_0'". */
-static void on_gdr(struct nccl_log *log, const struct message *message)
+void nccl_message_gdr(struct nccl_log *log, const struct message *message)
 {
 	const char *name = strchr(message->text, '\'');
 	size_t len = name ? strcspn(name + 1, "'") : 0;
@@ -76,37 +77,16 @@ static void on_gdr(struct nccl_log *log, const struct message *message)
 	}
 }
 
-void nccl_message_net(struct nccl_log *log, const struct message *message)
-{
-	const char *text = message->text;
-	struct place *host = nccl_place(log, message->host, 0, PLACE_HOST, 0);
-
-	if (strstr(text, "No device found"))
-		host->no_ib = true;
-	else if (strncmp(text, "NET/IB : Using ", 15) == 0)
-		on_using(log, message, text + 14);
-	else if (strncmp(text, "NET/Socket : Using ", 19) == 0 ||
-		 strncmp(text, "NET/Socket: Using ", 18) == 0)
-		nccl_host_say(log, message, "sockets");
-	else if (strncmp(text, "NET/IB: [", 9) == 0)
-		on_device(log, message);
-	else if (strstr(text, "GPU Direct RDMA "))
-		on_gdr(log, message);
-	else if (strstr(text, "Selected ") || strstr(text, "Loaded net plugin") ||
-		 strstr(text, "Successfully loaded"))
-		nccl_host_say(log, message, "network");
-	else
-		nccl_log_other(log, message);
-}
-
-/* Bootstrap, plugins, topology file: lines of hosts, addresses left out. */
-void nccl_host_say(struct nccl_log *log, const struct message *message, const char *kind)
+/* Bootstrap, plugins, topology file: what the row says of such lines, else lines of hosts, addresses left out. */
+void nccl_host_say(struct nccl_log *log, const struct message *message,
+		   const struct nccl_cause *row)
 {
 	char text[256];
 	size_t n = 0;
 	struct place *place;
 
-	for (const char *p = message->text; *p && n < sizeof(text) - 1;) {
+	for (const char *p = *row->means ? row->means : message->text;
+	     *p && n < sizeof(text) - 1;) {
 		size_t address = *p == ':' ? strspn(p + 1, "0123456789abcdef.:%") : 0;
 
 		if (address > 2 && p[1 + address] == '<')
@@ -118,7 +98,8 @@ void nccl_host_say(struct nccl_log *log, const struct message *message, const ch
 			   (uintptr_t)nccl_log_text(log, text, n));
 	if (place->number++ == 0)
 		raw_add(log->facts, log->n_facts,
-			(struct nccl_fact){ kind, nccl_log_text(log, text, n), message->host });
+			(struct nccl_fact){ row->what, nccl_log_text(log, text, n),
+					    message->host });
 }
 
 /* Counts the steps that go over each device. */
@@ -148,24 +129,15 @@ static int by_nic(const void *a, const void *b)
 
 static int by_fact(const void *a, const void *b)
 {
-	const struct nccl_fact *x = a, *y = b;
-	int d = strcmp(x->kind, y->kind);
-
-	d = d ? d : strcmp(x->text, y->text);
-	return d ? d : strcmp(x->host, y->host);
+	return nccl_by_texts(a, b, 3);
 }
 
 void nccl_node_join(struct nccl_log *log)
 {
 	for (int i = 0; i < log->n_comms; i++)
 		count_steps(log, &log->comms[i]);
-	if (log->n_nics > 1)
-		qsort(log->nics, (size_t)log->n_nics, sizeof(*log->nics), by_nic);
-	if (log->n_facts > 1)
-		qsort(log->facts, (size_t)log->n_facts, sizeof(*log->facts), by_fact);
-	log->without_ib = must(calloc((size_t)log->n_hosts + 1, sizeof(bool)));
-	for (int i = 0; i < log->n_hosts; i++)
-		log->without_ib[i] = nccl_place(log, log->hosts[i], 0, PLACE_HOST, 0)->no_ib;
+	nccl_sort(log->nics, log->n_nics, sizeof(*log->nics), by_nic);
+	nccl_sort(log->facts, log->n_facts, sizeof(*log->facts), by_fact);
 }
 
 /* ---- text ---------------------------------------------------------------------------------- */
@@ -181,24 +153,21 @@ static void print_near(FILE *out, const struct nccl_log *log, const struct nccl_
 	for (int c = 0; c < log->n_comms; c++)
 		for (int m = 0; m < log->comms[c].n_members && log->n_paths; m++) {
 			const struct nccl_member *member = log->comms[c].members[m];
-			const struct nccl_path *path =
-				member->host == nic->host && member->dev < 64
-					? nccl_log_path(log, nic->host, member->bus)
-					: NULL;
+			const struct nccl_path *path = NULL;
 
-			for (; path && path < log->paths + log->n_paths &&
-			       path->gpu == member->bus && path->host == nic->host;
-			     path++) {
-				if (strcmp(path->kind, "NET") != 0 ||
-				    path->to != (uint64_t)nic->index ||
-				    (strcmp(path->type, "PIX") != 0 &&
-				     strcmp(path->type, "PXB") != 0) ||
-				    member->dev < 0 || shown >> member->dev & 1)
-					continue;
-				fprintf(out, "%s%d", lead, member->dev);
-				lead = ",";
-				shown |= 1ull << member->dev;
-			}
+			if (member->host != nic->host || member->dev < 0 || member->dev >= 64 ||
+			    shown >> member->dev & 1)
+				continue;
+			while ((path = nccl_next_path(log, path, member)) &&
+			       (strcmp(path->kind, "NET") != 0 ||
+				!nccl_has(path->type, "PIX|PXB") ||
+				path->to != (uint64_t)nic->index))
+				;
+			if (!path)
+				continue;
+			fprintf(out, "%s%d", lead, member->dev);
+			lead = ",";
+			shown |= 1ull << member->dev;
 		}
 }
 
@@ -250,25 +219,15 @@ void nccl_log_print_node(FILE *out, const struct nccl_log *log)
 
 /* ---- rational, by what the node has -------------------------------------------------------- */
 
-/* The value of a setting, NULL: it is not among them. */
-static const char *setting_of(const struct nccl_log *log, const char *name)
+/* ": NAME=VALUE is set" of the first setting of these names that is not 0, in `text`; "": none is. */
+static void why_set(const struct nccl_log *log, const char *names, char *text, size_t len)
 {
-	for (int i = 0; i < log->n_settings; i++)
-		if (strcmp(log->settings[i].name, name) == 0)
-			return log->settings[i].value;
-	return NULL;
-}
-
-/* ": NAME=VALUE is set" of the first of these that is not 0, in `text`; "": none is. */
-static const char *why_set(const struct nccl_log *log, const char *const *names, char *text,
-			   size_t len)
-{
-	const char *value = NULL;
-
-	for (*text = '\0'; *names && !*text; names++)
-		if ((value = setting_of(log, *names)) && strcmp(value, "0") != 0)
-			snprintf(text, len, ": %s=%s is set", *names, value);
-	return text;
+	*text = '\0';
+	for (int i = 0; i < log->n_settings && !*text; i++)
+		if (names_find(names, log->settings[i].name) >= 0 &&
+		    strcmp(log->settings[i].value, "0") != 0)
+			snprintf(text, len, ": %s=%s is set", log->settings[i].name,
+				 log->settings[i].value);
 }
 
 /* Steps between hosts: over sockets, over other networks, and those of the latter with GPUDirect RDMA. */
@@ -302,7 +261,6 @@ static struct steps count_net(const struct nccl_comm *comm)
 static void lint_sockets(const struct nccl_log *log, const struct steps *steps,
 			 struct nccl_lint *out)
 {
-	static const char *const names[] = { "NCCL_IB_DISABLE", "NCCL_NET", NULL };
 	const char *device = NULL;
 	char why[160];
 	bool without = false;
@@ -312,46 +270,48 @@ static void lint_sockets(const struct nccl_log *log, const struct steps *steps,
 	for (int i = 0; i < log->n_nics; i++)
 		if (log->nics[i].host == steps->host)
 			device = log->nics[i].name;
-	for (int i = 0; i < log->n_hosts; i++)
-		without |= log->hosts[i] == steps->host && log->without_ib[i];
-	why_set(log, names, why, sizeof(why));
+	for (int i = 0; i < log->n_facts; i++)
+		without |= log->facts[i].host == steps->host &&
+			   strstr(log->facts[i].text, "No device");
+	why_set(log, "NCCL_IB_DISABLE NCCL_NET", why, sizeof(why));
 	if (device)
 		nccl_lint_add(out, NCCL_FOUND, -1,
 			      "data between hosts go over TCP sockets, though %s has %s%s",
 			      steps->host, device, why);
 	else if (without)
-		nccl_lint_add(
-			out, NCCL_FOUND, -1,
-			"data between hosts go over TCP sockets: NCCL found no InfiniBand or RoCE "
-			"device on %s (in a container, /dev/infiniband may be missing)",
-			steps->host);
+		nccl_lint_add(out, NCCL_FOUND, -1,
+			      "data between hosts go over TCP sockets: NCCL found no InfiniBand or "
+			      "RoCE device on %s (in a container, /dev/infiniband may be missing)",
+			      steps->host);
 	else
 		nccl_lint_add(out, NCCL_FOUND, -1, "data between hosts go over TCP sockets%s", why);
 }
 
 #define GB10 0xf01000 /* the bus of the GPU of a DGX Spark, which has no GPUDirect RDMA */
 
+/* Steps between hosts without it: irrational where NCCL says itself that a device lacks it. */
 static void lint_gdr(const struct nccl_log *log, const struct nccl_comm *comm,
 		     const struct steps *steps, struct nccl_lint *out)
 {
-	static const char *const names[] = { "NCCL_NET_GDR_LEVEL", "NCCL_IB_GDR_LEVEL", NULL };
+	bool spark = comm->n_members > 0 && comm->members[0]->bus == GB10, has = false;
 	char nics[200] = "", why[160];
-	bool spark = comm->n_members > 0 && comm->members[0]->bus == GB10;
 
 	if (steps->fabric == 0 || steps->gdr > 0 || comm->gdr > 0)
 		return;
-	for (int i = 0; i < log->n_nics; i++)
+	for (int i = 0; i < log->n_nics; i++) {
+		has |= log->nics[i].gdr == 1;
 		if (log->nics[i].gdr == 0 && !strstr(nics, log->nics[i].name))
 			text_add(nics, sizeof(nics), "%s%s", *nics ? ", " : "", log->nics[i].name);
-	nccl_lint_add(out, spark ? NCCL_NOTE : NCCL_FOUND, -1,
-		      "GPUDirect RDMA is off in all steps between hosts that are here%s%s%s: data "
-		      "are copied "
-		      "through host "
-		      "memory on both sides, which costs bandwidth of PCIe and memory (%s)",
-		      *nics ? ", by NCCL's lines on " : "", nics,
-		      why_set(log, names, why, sizeof(why)),
-		      spark ? "GB10 has none"
-			    : "load nvidia-peermem, or use a driver with DMA-BUF");
+	}
+	why_set(log, "NCCL_NET_GDR_LEVEL NCCL_IB_GDR_LEVEL", why, sizeof(why));
+	nccl_lint_add(out, *nics && !spark ? NCCL_FOUND : NCCL_NOTE, -1,
+		      "no step between hosts that is here has GPUDirect RDMA%s%s%s: %s",
+		      *nics ? ", by NCCL's lines on " : "", nics, why,
+		      spark   ? "GB10 does not support it, and data are copied in its one memory"
+		      : *nics ? "data are copied through host memory on both sides (load "
+				"nvidia-peermem, or use a driver with DMA-BUF)"
+		      : has   ? "the devices have it, so GPUs and NICs are too far apart for it"
+			      : "driver or network lack it, or GPUs and NICs are too far apart");
 }
 
 /* NICs that a host lists and that no step goes over, though its ranks are enough to use them: in words without the host's
@@ -377,20 +337,6 @@ static void idle_words(const struct nccl_log *log, const char *host, int ranks, 
 	if (used > 0 && used < listed && used < ranks)
 		snprintf(text, len, "%d of %d NICs used by %d ranks, no step goes over NIC %s",
 			 used, listed, ranks, idle);
-}
-
-/* Returns true if there are rings, and lines about all of their steps. */
-static bool knows_steps(const struct nccl_comm *comm)
-{
-	for (int r = 0; r < comm->n_rings; r++) {
-		const struct nccl_ring *ring = &comm->rings[r];
-
-		for (int i = 0; i < ring->n; i++)
-			if (!nccl_comm_transport(comm, ring->channel, ring->order[i],
-						 ring->order[(i + 1) % ring->n]))
-				return false;
-	}
-	return comm->n_rings > 0;
 }
 
 static void lint_idle(const struct nccl_log *log, const struct nccl_comm *comm,
@@ -431,7 +377,7 @@ static void lint_rows(const struct nccl_log *log, struct nccl_lint *out)
 		char text[400];
 
 		snprintf(text, sizeof(text), "%s=%s", set->name, set->value);
-		cause = nccl_cause_of(log, "", text);
+		cause = nccl_cause_of(log, "", text, NCCL_PIN);
 		if (cause && cause->class == NCCL_PIN)
 			nccl_lint_add(out, NCCL_NOTE, -1, "%s: %s is set", cause->what, text);
 	}
@@ -461,12 +407,12 @@ static void lint_search(const struct nccl_log *log, const struct nccl_comm *comm
 		    channels * bw < least / 2)
 			nccl_lint_add(out, NCCL_FOUND, -1,
 				      "the search found %d channels of %.0f GB/s, and each pair of "
-				      "GPUs has %.0f "
-				      "GB/s of NVLink",
+				      "GPUs has %.0f GB/s of NVLink",
 				      channels, bw, least);
 }
 
-void nccl_lint_node(const struct nccl_log *log, const struct nccl_comm *comm, struct nccl_lint *out)
+void nccl_lint_node(const struct nccl_log *log, const struct nccl_comm *comm, bool steps_known,
+		    struct nccl_lint *out)
 {
 	struct steps steps = count_net(comm);
 	bool several = comm->nnodes > 1;
@@ -476,7 +422,7 @@ void nccl_lint_node(const struct nccl_log *log, const struct nccl_comm *comm, st
 	if (several) {
 		lint_sockets(log, &steps, out);
 		lint_gdr(log, comm, &steps, out);
-		if (comm->n_members == comm->nranks && knows_steps(comm))
+		if (comm->n_members == comm->nranks && steps_known)
 			lint_idle(log, comm, out);
 	}
 	lint_rows(log, out);

@@ -3,7 +3,8 @@
 #include "base/call_value.h"
 #include "nccl_log/nccl_log_raw.h"
 
-void nccl_print_list(FILE *out, const int *numbers, int n, int width)
+/* "0-3,7" of n ascending numbers of at least `width` digits. */
+static void print_list(FILE *out, const int *numbers, int n, int width)
 {
 	for (int i = 0, end; i < n; i = end) {
 		for (end = i + 1; end < n && numbers[end] == numbers[end - 1] + 1; end++)
@@ -12,6 +13,19 @@ void nccl_print_list(FILE *out, const int *numbers, int n, int width)
 		if (end - i > 1)
 			fprintf(out, "%s%0*d", end - i > 2 ? "-" : ",", width, numbers[end - 1]);
 	}
+}
+
+void nccl_print_ranks(FILE *out, const char *lead, int *ranks, int n)
+{
+	int kept = 0;
+
+	nccl_sort(ranks, n, sizeof(*ranks), nccl_by_number);
+	for (int i = 0; i < n; i++)
+		if (kept == 0 || ranks[kept - 1] != ranks[i])
+			ranks[kept++] = ranks[i];
+	if (n > 0)
+		fprintf(out, "%srank%s ", lead, kept == 1 ? "" : "s");
+	print_list(out, ranks, kept, 1);
 }
 
 static void print_title(FILE *out, const struct nccl_log *log, const struct nccl_comm *comm)
@@ -23,7 +37,7 @@ static void print_title(FILE *out, const struct nccl_log *log, const struct nccl
 		fprintf(out, "number of ranks unknown");
 	if (comm->nnodes)
 		fprintf(out, ", %d node%s", comm->nnodes, comm->nnodes == 1 ? "" : "s");
-	fprintf(out, ", lines of %d here\n", comm->n_members);
+	fprintf(out, ", lines of %d of them here\n", comm->n_members);
 }
 
 /* ---- summary ------------------------------------------------------------------------------ */
@@ -42,8 +56,8 @@ static void print_states(FILE *out, const struct nccl_comm *comm)
 				ranks[n++] = comm->members[m]->rank;
 		if (n == 0)
 			continue;
-		fprintf(out, "  %s: ranks ", names[s]);
-		nccl_print_list(out, ranks, n, 1);
+		fprintf(out, "  %s: ", names[s]);
+		nccl_print_ranks(out, "", ranks, n);
 		fprintf(out, "\n");
 	}
 	free(ranks);
@@ -57,9 +71,9 @@ static void print_calls(FILE *out, const struct nccl_comm *comm)
 	int *ranks = must(malloc(((size_t)comm->n_members + 1) * sizeof(*ranks)));
 	int64_t at = -1, next = 0;
 
-	for (int shown = 0; shown < ENDS && next < INT64_MAX; shown++, at = next) {
+	for (int shown = 0; shown < ENDS; shown++, at = next) {
 		const struct nccl_call *call = NULL, *own;
-		bool alike;
+		bool differs = false;
 		int n = 0;
 
 		next = INT64_MAX;
@@ -67,33 +81,36 @@ static void print_calls(FILE *out, const struct nccl_comm *comm)
 			if (comm->members[m]->calls && comm->members[m]->last > at &&
 			    comm->members[m]->last < next)
 				next = comm->members[m]->last;
+		if (next == INT64_MAX)
+			break;
 		for (int m = 0; m < comm->n_members; m++) {
 			if (!comm->members[m]->calls || comm->members[m]->last != next)
 				continue;
 			own = nccl_member_call(comm->members[m], next);
-			alike = own && (n == 0 || (call && own->kind == call->kind &&
-						   own->count == call->count));
-			call = alike ? own : NULL;
+			differs |= own && call &&
+				   (own->kind != call->kind || own->count != call->count);
+			call = call ? call : own;
 			ranks[n++] = comm->members[m]->rank;
 		}
-		if (n == 0)
-			break;
 		fprintf(out, "  %scalls end with collective %" PRId64 " of this communicator",
 			shown ? "others' " : "", next);
-		if (call)
+		if (differs)
+			fprintf(out, ", which is not the same on all");
+		else if (call)
 			fprintf(out, ", %s of %" PRIu64 " elements",
 				call_kind_name((enum call_kind)call->kind), call->count);
-		fprintf(out, ", on ranks ");
-		nccl_print_list(out, ranks, n, 1);
+		nccl_print_ranks(out, ", on ", ranks, n);
 		fprintf(out, "\n");
 	}
+	if (at >= 0)
+		fprintf(out, COMPARES);
 	free(ranks);
 }
 
 /* PXN and GDR stand in this line. */
 static bool is_connected(const char *text)
 {
-	return strncmp(text, "Connected all rings", 19) == 0;
+	return strncmp(text, "Connected all rings, use", 24) == 0;
 }
 
 static void print_comm(FILE *out, const struct nccl_log *log, const struct nccl_comm *comm)
@@ -124,12 +141,12 @@ static void print_details(FILE *out, const struct nccl_log *log, const struct nc
 
 static void print_head(FILE *out, const struct nccl_log *log)
 {
-	fprintf(out, "%s %s, network %s, %ld of %ld lines are NCCL's\nhosts:",
+	fprintf(out, "%s %s, network %s, %ld of %ld lines are NCCL's\n",
 		log->rccl ? "RCCL" : "NCCL", log->version ? log->version : "(version not said)",
 		log->network ? log->network : "(not said)", log->nccl_lines, log->lines);
 	for (int i = 0; i < log->n_hosts; i++)
-		fprintf(out, " %s", log->hosts[i]);
-	fprintf(out, "\n");
+		fprintf(out, "%s %s%s", i ? "" : "hosts:", log->hosts[i],
+			i == log->n_hosts - 1 ? "\n" : "");
 	if (log->rccl)
 		fprintf(out, "This is RCCL, AMD's library: advice about NVIDIA's drivers does not "
 			     "fit it.\n");
@@ -142,8 +159,7 @@ static void print_head(FILE *out, const struct nccl_log *log)
 	if (log->folded)
 		fprintf(out,
 			"Ray left out %ld lines that other processes wrote alike: what they said "
-			"of "
-			"their ranks is not known.\n",
+			"of their ranks is not known.\n",
 			log->folded);
 	if (log->unplaced)
 		fprintf(out, "%ld lines about a communicator that can't be told\n", log->unplaced);
@@ -219,7 +235,7 @@ static void print_channels(FILE *out, const struct nccl_comm *comm)
 				channels[n++] = k;
 		if (n > 0) {
 			fprintf(out, "  channel%s ", n == 1 ? "" : "s");
-			nccl_print_list(out, channels, n, 2);
+			print_list(out, channels, n, 2);
 			fprintf(out, ":%s%s\n", texts[i][0] == '\n' ? "" : " ", texts[i]);
 		}
 		for (int k = 1; k < n; k++)
@@ -244,24 +260,21 @@ void nccl_log_print_rings(FILE *out, const struct nccl_log *log)
 
 static void print_findings(FILE *out, const struct nccl_lint *lint, enum nccl_finding_kind kind)
 {
-	bool irrational = lint->verdict == NCCL_IRRATIONAL;
+	const char *name = kind == NCCL_FOUND		      ? "irrational"
+			   : kind == NCCL_NOTE		      ? "note"
+			   : lint->verdict == NCCL_IRRATIONAL ? "missing"
+							      : "cannot say";
 
 	for (int i = 0; i < lint->n_findings; i++) {
 		const struct nccl_finding *finding = &lint->findings[i];
 
 		if (finding->kind != kind)
 			continue;
-		if (kind == NCCL_FOUND && finding->channel < 0)
-			fprintf(out, "  irrational: %s\n", finding->reason);
-		else if (kind == NCCL_FOUND)
-			fprintf(out, "  irrational: channel %02d%s: %s\n", finding->channel,
-				finding->channels > 1 ? " and others" : "", finding->reason);
-		else
-			fprintf(out, "  %s: %s\n",
-				kind == NCCL_NOTE ? "note"
-				: irrational	  ? "missing"
-						  : "cannot say",
-				finding->reason);
+		fprintf(out, "  %s: ", name);
+		if (kind == NCCL_FOUND && finding->channel >= 0)
+			fprintf(out, "channel %02d%s: ", finding->channel,
+				finding->channels > 1 ? " and others" : "");
+		fprintf(out, "%s\n", finding->reason);
 	}
 }
 
@@ -277,10 +290,10 @@ static void print_lint(FILE *out, const struct nccl_log *log, const struct topo_
 	nccl_lint_release(&lint);
 }
 
-void nccl_log_print_lints(FILE *out, const struct nccl_log *log, const struct topo_system *topo)
+void nccl_log_print_lints(FILE *out, const struct nccl_log *log)
 {
 	for (int i = 0; i < log->n_comms; i++)
-		print_lint(out, log, topo, i);
+		print_lint(out, log, NULL, i);
 }
 
 void nccl_log_print_warnings(FILE *out, const struct nccl_log *log)
@@ -294,9 +307,7 @@ void nccl_log_print_warnings(FILE *out, const struct nccl_log *log)
 					  : "line",
 			warning->where, *warning->where ? " " : "", warning->text, warning->count,
 			warning->count == 1 ? "" : "s");
-		if (warning->n_ranks)
-			fprintf(out, ", ranks ");
-		nccl_print_list(out, warning->ranks, warning->n_ranks, 1);
+		nccl_print_ranks(out, ", ", warning->ranks, warning->n_ranks);
 		fprintf(out, ")\n");
 	}
 }
@@ -323,12 +334,14 @@ void nccl_log_print(FILE *out, const struct nccl_log *log, const struct topo_sys
 		print_channels(out, &log->comms[i]);
 		print_steps(out, &log->comms[i]);
 	}
-	fprintf(out, "\ndetails\n");
+	if (log->n_comms || log->n_nics || log->n_facts || log->n_settings)
+		fprintf(out, "\ndetails\n");
 	nccl_log_print_node(out, log);
 	for (int i = 0; i < log->n_settings; i++)
 		fprintf(out, "set: %s=%s\n", log->settings[i].name, log->settings[i].value);
 	for (int i = 0; i < log->n_comms; i++)
 		print_details(out, log, &log->comms[i]);
-	fprintf(out, "\nwarnings\n");
+	if (log->n_warnings)
+		fprintf(out, "\nwarnings\n");
 	nccl_log_print_warnings(out, log);
 }

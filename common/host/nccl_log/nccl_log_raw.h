@@ -31,7 +31,6 @@ struct place {
 	bool in_init;
 	bool seen;   /* process: a line is from it */
 	bool shared; /* process: it has several devices */
-	bool no_ib;  /* host: it says that it has no such device */
 	int loose; /* thread: 1 + the number of a communicator of its own, of which no line has said the name */
 	int warning; /* thread: the number of its newest WARN, 0 none */
 	/* Host, communicator, warning: its own, from 1; device: communicators without an id. */
@@ -63,8 +62,13 @@ struct message {
 	int times;	 /* that it stands for: Ray folds lines of other processes */
 };
 
+/* Returns true if the text holds one of the words, which "|" parts. */
+bool nccl_has(const char *text, const char *words);
+
 /* The log's copy of a text. */
 const char *nccl_log_text(struct nccl_log *log, const char *text, size_t len);
+
+#define COMPARES "  hang_diagnose --log FILE... compares the ranks' calls\n"
 
 #define NCCL_TEXTS	 65536
 #define NCCL_OPEN_TRACES 32
@@ -74,14 +78,14 @@ bool nccl_log_torch(struct nccl_log *log, const char *line);
 void nccl_torch_join(struct nccl_log *log);
 void nccl_torch_release(struct nccl_log_raw *raw);
 
-/* nccl_log_print.c: "0-3,7" of n ascending numbers of at least `width` digits. */
-void nccl_print_list(FILE *out, const int *numbers, int n, int width);
+/* nccl_log_print.c: "ranks 0-3,7" of n numbers, which it sorts, after `lead`; nothing where n is 0. */
+void nccl_print_ranks(FILE *out, const char *lead, int *ranks, int n);
 
-/* nccl_cause.c: the built-in table; the row of a line's text, NULL: none; peer and device that it names; the time in
+/* nccl_cause.c: the built-in table; the first row of the class `least` or a later one that fits a line's text, NULL: none; peer and device that it names; the time in
  * front of `end`, NAN: none. */
 void nccl_causes_init(struct nccl_log *log);
 const struct nccl_cause *nccl_cause_of(const struct nccl_log *log, const char *where,
-				       const char *text);
+				       const char *text, enum nccl_class least);
 void nccl_cause_names(struct nccl_log *log, struct nccl_warning *warning);
 double nccl_log_time(const char *text, const char *end);
 
@@ -97,6 +101,13 @@ int nccl_log_prefix_rank(const char *line, const char *end);
 /* The place, made if new. */
 struct place *nccl_place(struct nccl_log *log, const char *host, int64_t pid, enum place_kind kind,
 			 uint64_t id);
+
+/* The same of a message's process. */
+static inline struct place *place_of(struct nccl_log *log, const struct message *message,
+				     enum place_kind kind, uint64_t id)
+{
+	return nccl_place(log, message->host, message->pid, kind, id);
+}
 
 /* The member of a message: in the communicator under initialisation in that thread, else in the
  * newest call's of its device; `rank` (-1 unknown) must fit. NULL, counted, when that can't be
@@ -116,15 +127,15 @@ void nccl_comm_say(struct nccl_comm *comm, const char *text);
 void nccl_comm_free(struct nccl_comm *comm);
 
 /* nccl_log_node.c: messages about networks, and others of hosts, which are facts of this kind; NICs and facts in order; the
- * rings of a communicator against what its nodes have. */
-void nccl_message_net(struct nccl_log *log, const struct message *message);
-void nccl_host_say(struct nccl_log *log, const struct message *message, const char *kind);
+ * rings of a communicator against what its nodes have (steps_known: lines tell of all steps). */
+void nccl_message_nics(struct nccl_log *log, const struct message *message);
+void nccl_message_device(struct nccl_log *log, const struct message *message);
+void nccl_message_gdr(struct nccl_log *log, const struct message *message);
+void nccl_host_say(struct nccl_log *log, const struct message *message,
+		   const struct nccl_cause *row);
 void nccl_node_join(struct nccl_log *log);
-void nccl_lint_node(const struct nccl_log *log, const struct nccl_comm *comm,
+void nccl_lint_node(const struct nccl_log *log, const struct nccl_comm *comm, bool steps_known,
 		    struct nccl_lint *out);
-
-/* nccl_log_line.c: a message of no other kind. */
-void nccl_log_other(struct nccl_log *log, const struct message *message);
 
 /* nccl_log_lint.c: a finding, on a channel's ring (-1: on none). The same line for several channels is kept once. */
 void nccl_lint_add(struct nccl_lint *out, enum nccl_finding_kind kind, int channel,
@@ -141,5 +152,11 @@ void nccl_message_api(struct nccl_log *log, const struct message *message);
 /* nccl_log_join.c: sort what lines said, each once; make the rings. */
 void nccl_log_join(struct nccl_log *log);
 
-/* The first of the log's paths of this GPU, or NULL. */
-const struct nccl_path *nccl_log_path(const struct nccl_log *log, const char *host, uint64_t gpu);
+/* The log's path of the member's GPU behind `path`, the first one where that is NULL; NULL: there is none. */
+const struct nccl_path *nccl_next_path(const struct nccl_log *log, const struct nccl_path *path,
+				       const struct nccl_member *member);
+
+/* Sorts n items. Compares numbers, or the first n texts of two structs. */
+void nccl_sort(void *array, int n, size_t size, int (*compare)(const void *, const void *));
+int nccl_by_number(const void *a, const void *b);
+int nccl_by_texts(const void *a, const void *b, int n);

@@ -1,5 +1,6 @@
 /* nccl_log_torch.c: lines of PyTorch's watchdog, which say how far a rank came in a process group, and Python's tracebacks. */
 
+#include "base/rank_list.h"
 #include "nccl_log/nccl_log_raw.h"
 
 /* ---- watchdog ------------------------------------------------------------------------------ */
@@ -61,19 +62,9 @@ static struct nccl_wait *wait_of(struct nccl_log *log, const struct nccl_wait *f
 					 *from->group ? 0 : (uint64_t)from->seq);
 
 	if (place->number == 0) {
-		raw_add(log->waits, log->n_waits,
-			(struct nccl_wait){ .group = from->group,
-					    .rank = from->rank,
-					    .place = from->place,
-					    .enqueued = -1,
-					    .started = -1,
-					    .completed = -1,
-					    .seq = -1,
-					    .op = "",
-					    .stamp = from->stamp,
-					    .time = from->time,
-					    .line = log->lines });
+		raw_add(log->waits, log->n_waits, *from);
 		place->number = log->n_waits;
+		log->waits[place->number - 1].seq = -1;
 	}
 	return &log->waits[place->number - 1];
 }
@@ -135,7 +126,12 @@ static void on_progress(struct nccl_log *log, const char *line, struct nccl_wait
 
 static bool on_watchdog(struct nccl_log *log, const char *line)
 {
-	struct nccl_wait from = { .seq = -1, .op = "", .rank = -1 };
+	struct nccl_wait from = { .seq = -1,
+				  .op = "",
+				  .line = log->lines,
+				  .enqueued = -1,
+				  .started = -1,
+				  .completed = -1 };
 	bool call = strstr(line, "Watchdog caught collective operation timeout") != NULL;
 	const char *end = line + strlen(line), *open, *close;
 
@@ -169,35 +165,15 @@ struct nccl_open_trace {
 };
 
 /* Errors that another rank's end brings about, and launchers' summaries. */
-static bool is_aftermath(const char *error)
-{
-	static const char *const after[] = { "NCCL",
-					     "nccl",
-					     "DistBackendError",
-					     "DistNetworkError",
-					     "DistStoreError",
-					     "Connection",
-					     "ChildFailedError",
-					     "Broken pipe",
-					     "BrokenPipe",
-					     "KeyboardInterrupt",
-					     "SystemExit",
-					     "SignalException",
-					     "ActorDied",
-					     "WorkerCrashed",
-					     "EngineDead",
-					     "Engine core" };
-
-	for (size_t i = 0; i < sizeof(after) / sizeof(after[0]); i++)
-		if (strstr(error, after[i]))
-			return true;
-	return false;
-}
+#define AFTERMATH                                                                                  \
+	"NCCL|nccl|DistBackendError|DistNetworkError|DistStoreError|Connection|ChildFailedError|"  \
+	"Broken pipe|BrokenPipe|KeyboardInterrupt|SystemExit|SignalException|ActorDied|"           \
+	"WorkerCrashed|EngineDead|Engine core"
 
 /* The last line, which names the error. The first traceback counts, of those first that no other rank brought about. */
 static void close_trace(struct nccl_log *log, struct nccl_open_trace *trace, const char *error)
 {
-	bool after = is_aftermath(error);
+	bool after = nccl_has(error, AFTERMATH);
 
 	log->tracebacks++;
 	if (!log->traceback || (log->traceback_after && !after)) {
@@ -266,13 +242,24 @@ bool nccl_log_torch(struct nccl_log *log, const char *line)
 	return on_traceback(log, line) || on_watchdog(log, line);
 }
 
+#define RANKS_SHOWN 4096
+
 /* ---- text ------------------------------------------------------------------------------------ */
+
+/* The call that is not over, those that have not made it first. */
+static int by_call(const struct nccl_wait *x, const struct nccl_wait *y)
+{
+	int64_t a = nccl_wait_at(x), b = nccl_wait_at(y);
+
+	return a != b ? (a > b) - (a < b) : nccl_wait_made(x) - nccl_wait_made(y);
+}
 
 static int by_group(const void *a, const void *b)
 {
 	const struct nccl_wait *x = a, *y = b;
 	int d = strcmp(x->group, y->group);
 
+	d = d ? d : by_call(x, y);
 	return d ? d : (x->rank > y->rank) - (x->rank < y->rank);
 }
 
@@ -285,8 +272,7 @@ void nccl_torch_join(struct nccl_log *log)
 		if (*log->waits[i].group || log->waits[i].seq >= 0 || log->waits[i].enqueued >= 0)
 			log->waits[kept++] = log->waits[i];
 	log->n_waits = kept;
-	if (kept > 1)
-		qsort(log->waits, (size_t)kept, sizeof(*log->waits), by_group);
+	nccl_sort(log->waits, kept, sizeof(*log->waits), by_group);
 }
 
 /* The first call that is not over: the one that timed out, else the one behind the last that is over. -1: not known. */
@@ -295,109 +281,89 @@ int64_t nccl_wait_at(const struct nccl_wait *wait)
 	return wait->completed >= 0 ? wait->completed + 1 : wait->seq;
 }
 
-/* "ranks 0,2,3 wait in call 78, BROADCAST (8 elements), 600 s"; of those from `from` to `end` that are at call `at`, with
- * or without a call of their own there. */
-static void print_at(FILE *out, const struct nccl_log *log, int from, int end, int64_t at,
-		     bool made)
+/* "ranks 0,2,3 wait in call 78, BROADCAST (8 elements in, 8 out), for 600 s" of `n` ranks that are at one call, with or
+ * without a call of their own there. */
+static void print_at(FILE *out, const struct nccl_wait *waits, int n)
 {
+	int64_t at = nccl_wait_at(waits);
+	bool made = nccl_wait_made(waits), one = n == 1;
 	const struct nccl_wait *named = NULL;
-	int *ranks = must(malloc(((size_t)(end - from) + 1) * sizeof(*ranks))), n = 0;
+	int *ranks = must(malloc((size_t)n * sizeof(*ranks)));
 
-	for (int i = from; i < end; i++) {
-		const struct nccl_wait *w = &log->waits[i];
-
-		if (nccl_wait_at(w) != at || nccl_wait_made(w) != made)
-			continue;
-		ranks[n++] = w->rank;
-		named = !named && w->seq == at && *w->op ? w : named;
+	for (int i = 0; i < n; i++) {
+		ranks[i] = waits[i].rank;
+		named = !named && waits[i].seq == at && *waits[i].op ? &waits[i] : named;
 	}
-	if (n > 0) {
-		fprintf(out, "  rank%s ", n == 1 ? "" : "s");
-		nccl_print_list(out, ranks, n, 1);
-		fprintf(out, made ? " wait%s in call %" PRId64 : " ha%s not made call %" PRId64,
-			made	 ? n == 1 ? "s" : ""
-			: n == 1 ? "s"
-				 : "ve",
-			at);
-		if (named)
-			fprintf(out, ", %s", named->op);
-		if (named && named->numel_in >= 0)
-			fprintf(out, " (%" PRId64 " elements in, %" PRId64 " out)", named->numel_in,
-				named->numel_out);
-		if (named && named->waited > 0)
-			fprintf(out, ", for %.0f s", named->waited);
-		fprintf(out, "\n");
-	}
+	nccl_print_ranks(out, "  ", ranks, n);
+	fprintf(out, " %s call %" PRId64,
+		made ? (one ? "waits in" : "wait in") : (one ? "has not made" : "have not made"),
+		at);
+	if (named)
+		fprintf(out, ", %s", named->op);
+	if (named && named->numel_in >= 0)
+		fprintf(out, " (%" PRId64 " element%s in, %" PRId64 " out)", named->numel_in,
+			named->numel_in == 1 ? "" : "s", named->numel_out);
+	if (named && named->waited > 0)
+		fprintf(out, ", for %.0f s", named->waited);
+	fprintf(out, "\n");
 	free(ranks);
 }
 
 /* Ranks 0 to the highest one that wrote nothing of this group, if the group is the job's. */
-static void print_silent(FILE *out, const struct nccl_log *log, int from, int end)
+static void print_silent(FILE *out, const struct nccl_wait *waits, int n)
 {
-	int last = log->waits[end - 1].rank, *ranks, n = 0, i = from;
+	bool silent[RANKS_SHOWN];
+	char names[128];
+	int last = 0;
 
-	for (int k = from; k < end; k++)
-		if (log->waits[k].place != log->waits[k].rank)
-			return; /* it is not the job's */
-	if (last - (end - from) >= 64)
-		return;
-	ranks = must(malloc(((size_t)last + 1) * sizeof(*ranks)));
-	for (int rank = 0; rank < last; rank++) {
-		while (i < end && log->waits[i].rank < rank)
-			i++;
-		if (log->waits[i].rank != rank)
-			ranks[n++] = rank;
+	memset(silent, true, sizeof(silent));
+	for (int i = 0; i < n; i++) {
+		if (waits[i].place != waits[i].rank || waits[i].rank >= RANKS_SHOWN)
+			return;
+		silent[waits[i].rank] = false;
+		last = waits[i].rank > last ? waits[i].rank : last;
 	}
-	if (n > 0) {
-		fprintf(out, "  no line here of this group from rank%s ", n == 1 ? "" : "s");
-		nccl_print_list(out, ranks, n, 1);
-		fprintf(out, "\n");
-	}
-	free(ranks);
+	if (last >= n && last - n < 64)
+		fprintf(out, "  no line here of this group from %s\n",
+			rank_list_words(silent, last, names, sizeof(names)));
 }
 
-static void print_group(FILE *out, const struct nccl_log *log, int from, int end)
+/* The waits of a group, sorted: those of which nothing says where they are stand first. */
+static void print_group(FILE *out, const struct nccl_wait *w, int n)
 {
-	const struct nccl_wait *w = &log->waits[from];
-	int64_t least = INT64_MAX, most = -1;
-	int behind = 0, known = 0, lacking = 0;
+	int unknown = 0, behind = 0, lacking = 0;
+	bool pairs = false;
 
-	for (int i = from; i < end; i++) {
-		int64_t at = nccl_wait_at(&log->waits[i]);
-
-		known += at >= 0;
-		lacking += at >= 0 && !nccl_wait_made(&log->waits[i]);
-		least = at >= 0 && at < least ? at : least;
-		most = at > most ? at : most;
+	while (unknown < n && nccl_wait_at(&w[unknown]) < 0)
+		unknown++;
+	for (int i = unknown; i < n; i++) {
+		pairs |= nccl_has(w[i].op, "SEND|RECV|COALESCED");
+		lacking += !nccl_wait_made(&w[i]);
+		behind += nccl_wait_at(&w[i]) == nccl_wait_at(&w[unknown]);
 	}
-	for (int i = from; i < end; i++)
-		behind += nccl_wait_at(&log->waits[i]) == least && least < most;
-	if (*w->group)
-		fprintf(out, "hang: process group %s: ", w->group);
-	else
-		fprintf(out, "hang: a process group that the log does not name: ");
-	if (known == 0)
+	fprintf(out, "hang: %s%s: ",
+		*w->group ? "process group " : "a process group that the log does not name",
+		w->group);
+	if (unknown == n)
 		fprintf(out, "nothing says where its ranks are\n");
-	else if (least == most && lacking)
+	else if (behind == n - unknown && lacking)
 		fprintf(out, "%d rank%s not made the call that others wait in\n", lacking,
 			lacking == 1 ? " has" : "s have");
-	else if (least == most)
+	else if (behind == n - unknown)
 		fprintf(out, "%s at the same call\n",
-			known == 1 ? "the one rank that says so is" : "all ranks that say so are");
+			behind == 1 ? "the one rank that says so is" : "all ranks that say so are");
+	else if (pairs)
+		fprintf(out, "sends and receives, of which ranks may make unlike numbers\n");
 	else if (!*w->group)
 		fprintf(out, "ranks are at different calls, if it is one group\n");
 	else
 		fprintf(out, "%d rank%s behind\n", behind, behind == 1 ? " is" : "s are");
-	for (int64_t at = least, next; at <= most && known > 0; at = next) {
-		print_at(out, log, from, end, at, false);
-		print_at(out, log, from, end, at, true);
-		next = INT64_MAX;
-		for (int i = from; i < end; i++)
-			if (nccl_wait_at(&log->waits[i]) > at &&
-			    nccl_wait_at(&log->waits[i]) < next)
-				next = nccl_wait_at(&log->waits[i]);
+	for (int i = unknown, end; i < n; i = end) {
+		for (end = i + 1; end < n && by_call(&w[i], &w[end]) == 0; end++)
+			;
+		print_at(out, w + i, end - i);
 	}
-	print_silent(out, log, from, end);
+	print_silent(out, w, n);
 }
 
 #define GROUPS_SHOWN 6
@@ -411,12 +377,12 @@ void nccl_log_print_hang(FILE *out, const struct nccl_log *log)
 		     end++)
 			;
 		if (groups++ < GROUPS_SHOWN)
-			print_group(out, log, i, end);
+			print_group(out, &log->waits[i], end - i);
 	}
 	if (groups > GROUPS_SHOWN)
 		fprintf(out, "hang: %d more process groups\n", groups - GROUPS_SHOWN);
 	if (log->n_waits)
-		fprintf(out, "  hang_diagnose --log FILE... compares the ranks' calls\n");
+		fprintf(out, COMPARES);
 }
 
 #define FRAME_LINES 6
@@ -434,9 +400,8 @@ void nccl_log_print_traceback(FILE *out, const struct nccl_log *log)
 	else
 		fprintf(out, "traceback: %s\n", log->error);
 	if (log->tracebacks > 1)
-		fprintf(out, "  the first here%s of %d\n",
-			log->traceback_after ? "" : " that no other rank brought about",
-			log->tracebacks);
+		fprintf(out, "  the first of %d tracebacks here%s\n", log->tracebacks,
+			log->traceback_after ? "" : " whose error no other rank's end explains");
 	for (const char *p = at; (p = strchr(p, '\n')); p++)
 		lines++;
 	for (; lines > FRAME_LINES; lines--)

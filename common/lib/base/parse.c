@@ -124,6 +124,15 @@ int names_find(const char *names, const char *name)
 	return -1;
 }
 
+char *text_trim(char *text)
+{
+	char *end = text + strlen(text);
+
+	while (end > text && isspace((unsigned char)end[-1]))
+		*--end = '\0';
+	return text + strspn(text, " \t");
+}
+
 const char *environment_get(char *const *environment, const char *name)
 {
 	size_t n = strlen(name);

@@ -22,6 +22,9 @@ int parse_unsigned(const char *text, int base, uint64_t max, uint64_t *value);
  * end of a name matches any rest; -1: none. */
 int names_find(const char *names, const char *name);
 
+/* The text without blanks at its ends; its end is written into. */
+char *text_trim(char *text);
+
 /* The variable's value inside of `environment` ("NAME=VALUE", NULL at the end); NULL: not set. */
 const char *environment_get(char *const *environment, const char *name);
 

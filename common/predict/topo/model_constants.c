@@ -137,11 +137,10 @@ static int set_constants(struct model_constants *constants, json_t *json, const 
 		*constant(constants, i) = json_number_value(value);
 	}
 	if (read_bars(constants, json) != 0)
-		return error_usage(
-			err,
-			"%.200s: \"bars\" are at most %d rows of class, collective, sizes, low, "
-			"high, points and sources",
-			path, MODEL_BARS);
+		return error_usage(err,
+				   "%.200s: \"bars\" are at most %d rows of class, collective, "
+				   "sizes, low, high, points and sources",
+				   path, MODEL_BARS);
 	constants->fitted = true;
 	snprintf(constants->provenance, sizeof(constants->provenance), "%s", from);
 	snprintf(constants->origin, sizeof(constants->origin), "fitted (%.80s)",

@@ -24,8 +24,7 @@ int topo_from_pairs(struct topo_system *sys, const char *name, const char *sourc
 	if (!topo_is_host(sys) || ppn > TOPO_MAX_GPUS)
 		return error_usage(
 			err,
-			"%.200s: measured: not between processes of a host, or more than "
-			"%d of one",
+			"%.200s: measured: not between processes of a host, or more than %d of one",
 			source, TOPO_MAX_GPUS);
 	sys->nnodes = pairs->nnodes;
 	sys->ngpus = sys->full_gpus = ppn;

@@ -1,7 +1,6 @@
 /* predict_run.c: the nodes, collectives and sizes of a prediction, the odds of failures; tables, CSV, one
  * derivation. */
 #include "topo/predict_run.h"
-#include "topo/against.h"
 
 #include "base/parse.h"
 
@@ -226,10 +225,8 @@ static void show(const struct predict_job *job, const struct model *model,
 	shown->nvls |= p->algo == MODEL_NVLS || p->algo == MODEL_NVLS_TREE;
 	if (shown->rows == 1 && job->csv)
 		fputs("topo,nnodes,nranks,collective,size_bytes,algo,proto,channels,time_us,algbw_"
-		      "gbs,"
-		      "busbw_gbs,"
-		      "ceiling_busbw_gbs,nccl_us,launch_us,latency_us,transfer_us,fill_us,limit,"
-		      "constants,low_busbw_gbs,high_busbw_gbs\n",
+		      "gbs,busbw_gbs,ceiling_busbw_gbs,nccl_us,launch_us,latency_us,transfer_us,"
+		      "fill_us,limit,constants,low_busbw_gbs,high_busbw_gbs\n",
 		      stdout);
 	else if (shown->rows == 1)
 		table_header(model, job->nodes_to, job->explain);
@@ -379,18 +376,13 @@ int predict_run(struct predict_job *job, struct error *err)
 {
 	static struct topo_system sys;
 	static struct model model;
-	struct against table = { .nranks = 0 };
 	struct model_constants constants;
 	int rc;
 
 	if (job->list)
 		return topo_list_specs(stdout, err) < 0 ? err->code : 0;
 	rc = topo_load(&sys, job->topo != NULL ? job->topo : "dgx-h100", err);
-	if (rc == 0 && job->against != NULL)
-		rc = against_read(&table, job->against, err);
 	if (rc == 0) {
-		if (table.nranks > 0)
-			against_fit(&table, &sys, &job->change, &job->nodes_to);
 		job->change.nnodes = job->nodes_to;
 		rc = topo_reshape(&sys, &job->change, err);
 	}
@@ -401,14 +393,6 @@ int predict_run(struct predict_job *job, struct error *err)
 	if (rc != 0)
 		return rc;
 	model_init(&model, &sys, &constants, job->no_nvls);
-	if (job->against != NULL) {
-		const struct predict_request request = { .algo = job->algo,
-							 .proto = job->proto,
-							 .process_gpus = job->process_gpus };
-
-		model_scale(&model, job->nodes_to);
-		return against_show(&table, &model, job->colls, &request, err);
-	}
 	job->colls = job->colls ? job->colls : 1u << MODEL_ALL_REDUCE;
 	return predict_all(job, &model, err);
 }

@@ -222,8 +222,7 @@ static int unknown_gpu(const struct topo_system *sys, int i, struct error *err)
 	topo_gpu_names(known, sizeof(known));
 	return error_usage(err,
 			   "topology %s: the kind of GPU %d is not known: say it, as --gpu H100 "
-			   "(from sm 60 on: "
-			   "%s)",
+			   "(from sm 60 on: %s)",
 			   sys->source, i, known);
 }
 

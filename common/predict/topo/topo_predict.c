@@ -1,4 +1,5 @@
 /* topo_predict.c: predicted bus bandwidth for any machine spec, without owning the machine. */
+#include "base/built_in.h"
 #include "base/arguments.h"
 #include "base/parse.h"
 #include "topo/predict_run.h"
@@ -200,6 +201,28 @@ static const struct argument_table table = {
 	.check = check,
 };
 
+/* against.py, which is given to python3 as it is. */
+BUILT_IN(against_py, "common/predict/topo/against.py");
+
+/* Becomes python3. Returns where there is none. */
+static void judge(const struct predict_job *job, int argc, char **argv, struct error *err)
+{
+	const char *coll = job->colls ? model_coll_names[__builtin_ctz(job->colls)] : "";
+	const char *fit = job->nodes_to == 1 && job->change.gpus == 0 ? "1" : "0";
+	char **args = must(calloc((size_t)argc + 9, sizeof(*args))), self[4096] = "";
+	const char *first[] = { "python3", "-I",	 "-B", "-c", against_py,
+				self,	   job->against, coll, fit };
+
+	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
+		snprintf(self, sizeof(self), "%s", argv[0]);
+	memcpy(args, first, sizeof(first));
+	memcpy(args + sizeof(first) / sizeof(first[0]), argv + 1, (size_t)argc * sizeof(*args));
+	execvp("python3", args);
+	free(args);
+	error_set(err, OUTCOME_UNSUPPORTED, -ENOENT,
+		  "--against takes python3, which is not on PATH");
+}
+
 int main(int argc, char **argv)
 {
 	struct predict_job job = {
@@ -208,7 +231,9 @@ int main(int argc, char **argv)
 	struct error err = { .outcome = OUTCOME_OK };
 
 	arguments_read(&table, argc, argv, &job);
-	if (predict_run(&job, &err) == 0)
+	if (job.against)
+		judge(&job, argc, argv, &err);
+	else if (predict_run(&job, &err) == 0)
 		return 0;
 	error_print(&err, "topo_predict");
 	return err.outcome;

@@ -133,8 +133,7 @@ static int unpack(json_t *json, struct spec *spec, const char *path, struct erro
 
 	if (json_unpack_ex(json, &where, JSON_STRICT,
 			   "{s:s, s:s, s:s, s:s, s:I, s:s, s?I, s?o, s:I, s?I, s?I, s?I, s?s, s?s, "
-			   "s?I, s?F, s?s, s?s,"
-			   " s?F, s?I, s?b, s?b}",
+			   "s?I, s?F, s?s, s?s, s?F, s?I, s?b, s?b}",
 			   "name", &spec->name, "describes", &spec->describes, "source",
 			   &spec->source, "gpu", &spec->gpu, "gpus", &spec->gpus, "nvlink",
 			   &spec->nvlink, "links", &spec->links, "mesh", &spec->mesh, "pcie_gen",
@@ -232,11 +231,10 @@ static int set_mesh(struct topo_system *sys, const json_t *mesh, const char *pat
 			sys->gpu[i].links[j] = (unsigned char)links;
 		}
 		if (!good)
-			return error_usage(
-				err,
-				"%.200s: mesh row %zu is none of %zu counts of links, the "
-				"same both ways, 0 to itself, at most %d in all",
-				path, i, n, most);
+			return error_usage(err,
+					   "%.200s: mesh row %zu is none of %zu counts of links, "
+					   "the same both ways, 0 to itself, at most %d in all",
+					   path, i, n, most);
 	}
 	return 0;
 }

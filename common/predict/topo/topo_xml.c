@@ -146,8 +146,7 @@ static void start_cpu(struct reader *r, const char **attrs)
 	sys->amd = vendor != NULL && strcmp(vendor, "AuthenticAMD") == 0;
 	if (arch == NULL)
 		fail(r, "a cpu without arch: NCCL says \"Attribute arch of node cpu not found\" "
-			"unless the host "
-			"fills it in; add arch, vendor, familyid and modelid");
+			"unless the host fills it in; add arch, vendor, familyid and modelid");
 	/* topo.cc:71-98 */
 	sys->grace = arch != NULL && strcmp(arch, "arm64") == 0;
 	if (sys->grace)

@@ -400,7 +400,7 @@ static size_t note_absent(const struct evidence *e, struct diagnosis *d)
 		n += absent[i];
 	}
 	if (n > 0)
-		diagnosis_note(d, "Of %s nothing is known: %zu of %d.",
+		diagnosis_note(d, "Nothing is known of %s (%zu of %d ranks).",
 			       rank_list_words(absent, e->nranks, names, sizeof(names)), n,
 			       e->nranks);
 	free(absent);

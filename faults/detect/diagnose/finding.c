@@ -63,11 +63,14 @@ void note_rank(const struct rule_ctx *ctx, struct finding *f, int rank, const ch
 	const char *verb = r->view.process == PROCESS_EXITED   ? ""
 			   : r->view.process == PROCESS_KILLED ? "was "
 							       : "is ";
+	bool told = strcmp(ctx->run->program, "PyTorch") == 0; /* by dumps or logs */
 	char how[320], doing[256], site[sizeof(r->sites->text) + 4] = "";
 
 	if (!r->present)
 		return; /* one note names all such ranks */
 	view_process(&r->view, how, sizeof(how));
+	if (told && r->view.process == PROCESS_EXITED)
+		snprintf(how, sizeof(how), "ended with an error");
 	if (evidence_doing(r, doing, sizeof(doing))[0])
 		text_add(how, sizeof(how), "%s %s", strncmp(doing, "in ", 3) ? "," : "", doing);
 	if (t->final && evidence_site(r, t->final, site + 4, sizeof(site) - 4)[0])
@@ -77,6 +80,10 @@ void note_rank(const struct rule_ctx *ctx, struct finding *f, int rank, const ch
 	else if (made == 0)
 		note(f, "Rank %d %s%s: no calls made on communicator %u%s.", number, verb, how,
 		     ctx->comm->comm, tail);
+	else if (told && r->view.process == PROCESS_ALIVE)
+		note(f,
+		     "Rank %d had made %" PRIu64 " call%s on communicator %u when it wrote this%s.",
+		     number, made, made == 1 ? "" : "s", ctx->comm->comm, tail);
 	else
 		note(f,
 		     "Rank %d %s%s: %" PRIu64

@@ -174,7 +174,7 @@ static void name_again(const struct rule_ctx *ctx, struct finding *f, const stru
 	f->d.class = class;
 	finding_place(f, in->call->comm, in->call->seq - 1, in->call->seq, (int64_t)in->call->seq);
 	snprintf(f->d.field, sizeof(f->d.field), "call");
-	note(f, "Rank %d had just made this call: one of the two is too many.",
+	note(f, "Rank %d made this call twice, one after the other: one of them is too many.",
 	     rank_number(ctx->run, in->rank));
 }
 

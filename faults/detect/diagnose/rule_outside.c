@@ -311,8 +311,8 @@ bool rule_unseen(const struct rule_ctx *ctx, struct finding *f)
 		return false;
 	finding_place(f, a->comm, seq, seq, (int64_t)seq);
 	finding_differ(f, "call", "not known", common_call(ctx, &f->culprits, seq, &n));
-	note(f, "All others wait in calls that they make alike: for who left no evidence, or it is "
-		"not here.");
+	note(f, "No evidence of %s is here, and all others wait.",
+	     f->culprits.n == 1 ? "it" : "them");
 	finding_conclude(ctx, f, CLASS_UNSEEN, CONFIDENCE_INCONCLUSIVE);
 	return true;
 }
@@ -348,9 +348,7 @@ bool rule_lagging(const struct rule_ctx *ctx, struct finding *f)
 	    call_in_pairs(progress_reference(a, least + 1)))
 		return false;
 	finding_place(f, a->comm, least + 1, least + 1, (int64_t)next + 1);
-	note(f,
-	     "Call %" PRIu64
-	     " is over on %zu other rank%s, the first of which wait in call %" PRIu64 ".",
+	note(f, "Call %" PRIu64 " is over on %zu other rank%s, which came to call %" PRIu64 ".",
 	     least + 1, known - f->culprits.n, known - f->culprits.n == 1 ? "" : "s", next + 1);
 	finding_conclude(ctx, f, CLASS_BEHIND, CONFIDENCE_MAJORITY);
 	return true;

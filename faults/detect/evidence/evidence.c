@@ -193,9 +193,8 @@ bool evidence_in_syscall(const struct evidence_rank *rank, const char *names)
 /* Notes what the system call's first argument, a descriptor, stands for: a file by its path, a socket by that word. */
 static void probe_file(struct evidence_rank *rank, long fd)
 {
-	static const char takes_fd[] =
-		" read readv pread64 write writev pwrite64 recvfrom recvmsg sendto sendmsg "
-		"flock fcntl accept connect ioctl fsync ";
+	static const char takes_fd[] = " read readv pread64 write writev pwrite64 recvfrom recvmsg "
+				       "sendto sendmsg flock fcntl accept connect ioctl fsync ";
 	char path[64];
 	ssize_t n;
 

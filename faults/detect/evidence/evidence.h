@@ -177,12 +177,17 @@ int evidence_load_all(struct evidence *evidence, const char *const *dirs, size_t
  * OUTCOME_UNSUPPORTED without python3. evidence_release() in either case. */
 int evidence_load_torch(struct evidence *evidence, const char *dir, struct error *err);
 
-/* Takes a run as torch_dumps.py tells it, line by line; `from`: where it is from, for errors. The text is written into. */
-int evidence_play(struct evidence *evidence, char *text, const char *from, struct error *err);
+/* Runs a script in a child (task.h) and takes a run as it tells it, line by line, as torch_dumps.py does; `from`: where it is
+ * from, for errors. 0, or a negative errno with the error set. */
+int evidence_play(struct evidence *evidence, void (*run)(int fd, const void *arg), const void *arg,
+		  const char *from, struct error *err);
+
+/* Becomes python3 with this script, `dir` unless NULL, and the number of communicators. Where there is none it writes so. */
+void evidence_run_python(int fd, const char *script, const char *dir);
 
 /* Reads logs for what they say of calls: lines of PyTorch's watchdog, and Python's traceback of the rank that ended first. A
  * process group is a communicator. Types are not in such lines: they are DT_COUNT. 0, or a negative errno with the error set:
- * OUTCOME_USAGE where nothing says where a rank is. evidence_release() in either case. */
+ * OUTCOME_USAGE where nothing says where a rank is, OUTCOME_UNSUPPORTED without python3. evidence_release() in either case. */
 int evidence_load_logs(struct evidence *evidence, const char *const *paths, size_t n,
 		       struct error *err);
 

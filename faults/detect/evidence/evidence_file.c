@@ -472,10 +472,9 @@ static void remark_whole(struct evidence *e, size_t nfolders)
 	else if (missing == 1)
 		evidence_remark(e, "rank-%d.fr is missing: nothing is known of that rank.", first);
 	else if (missing > 1)
-		evidence_remark(e,
-				"rank-%d.fr and %d more are missing: nothing is known of those "
-				"ranks.",
-				first, missing - 1);
+		evidence_remark(
+			e, "rank-%d.fr and %d more are missing: nothing is known of those ranks.",
+			first, missing - 1);
 	if (wrapped > 0)
 		evidence_remark(e, "Of %d ranks only the newest calls are left.", wrapped);
 }

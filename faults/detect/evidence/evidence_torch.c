@@ -4,20 +4,15 @@
 #include <jansson.h>
 #include <sys/mman.h>
 
+#include "base/built_in.h"
 #include "base/call_value.h"
 #include "process/task.h"
 #include "record/recorder.h"
 
 /* The script, which is given to python3 as it is. */
-extern const char torch_dumps[];
-__asm__(".section .rodata\n"
-	".global torch_dumps\n"
-	"torch_dumps:\n"
-	".incbin \"faults/detect/evidence/torch_dumps.py\"\n"
-	".byte 0\n"
-	".previous\n");
+BUILT_IN(torch_dumps, "faults/detect/evidence/torch_dumps.py");
 
-#define NO_PYTHON "{\"error\": \"takes python3, which is not on PATH\"}"
+#define NO_PYTHON "{\"error\": \"can't be read without python3, which is not on PATH\"}"
 #define SECONDS	  300.0 /* a thousand dumps of 1600 calls take about 80 */
 #define BYTES	  ((size_t)1 << 30)
 
@@ -26,6 +21,7 @@ struct player {
 	struct record_memory *memory;
 	struct recorder recorder;
 	struct watch watch;
+	struct record oldest; /* the rank's first call that has not completed; ticket 0: none */
 };
 
 static bool play_comm(struct player *p, json_t *j)
@@ -70,6 +66,7 @@ static bool play_call(struct player *p, json_t *j)
 	} else if (h->wait.sequence == 0) {
 		watch_enter(&p->watch, "a call that has not completed", 0);
 		h->wait.since_ns = (uint64_t)created;
+		p->oldest = *slot;
 		p->watch.device(p->watch.ctx, true);
 	}
 	return true;
@@ -93,6 +90,7 @@ static bool play_rank(struct player *p, struct evidence *e, json_t *j)
 		return false;
 	r = &e->ranks[number];
 	memset(p->memory, 0, sizeof(*p->memory));
+	memset(&p->oldest, 0, sizeof(p->oldest));
 	memcpy(h, &p->blank, sizeof(*h));
 	h->rank = number;
 	h->issued_ticket = h->completed_ticket = (uint64_t)before;
@@ -105,6 +103,7 @@ static bool play_rank(struct player *p, struct evidence *e, json_t *j)
 	h->undated = (uint32_t)undated;
 	view_read(&r->view, p->memory, (uint64_t)newest);
 	r->view.overdue = r->view.waiting;
+	r->view.oldest = p->oldest;
 	evidence_take_calls(r, p->memory);
 	r->present = present;
 	r->remote = true;
@@ -148,46 +147,53 @@ static int play(struct player *p, struct evidence *e, char *text, const char *di
 	}
 	evidence_identify(e, &p->blank);
 	if (!sound)
-		error_set(err, OUTCOME_INTERNAL, -EINVAL, "%s: torch_dumps.py broke off", dir);
+		error_set(err, OUTCOME_INTERNAL, -EINVAL, "%s: what python3 says of it broke off",
+			  dir);
 	return err->code;
 }
 
-static void run_script(int fd, const void *dir)
+void evidence_run_python(int fd, const char *script, const char *dir)
 {
 	char comms[16];
 
 	snprintf(comms, sizeof(comms), "%d", RECORD_COMMS);
 	dup2(fd, STDOUT_FILENO);
-	execlp("python3", "python3", "-I", "-B", "-c", torch_dumps, (const char *)dir, comms,
-	       (char *)NULL);
+	execlp("python3", "python3", "-I", "-B", "-c", script, dir ? dir : comms,
+	       dir ? comms : NULL, (char *)NULL);
 	dprintf(fd, NO_PYTHON);
 }
 
-int evidence_play(struct evidence *evidence, char *text, const char *from, struct error *err)
+static void run_script(int fd, const void *dir)
 {
+	evidence_run_python(fd, torch_dumps, dir);
+}
+
+int evidence_play(struct evidence *evidence, void (*run)(int fd, const void *arg), const void *arg,
+		  const char *from, struct error *err)
+{
+	struct task task = { .run = run, .arg = arg, .limit = BYTES };
 	struct player player;
 	int fd, rc;
 
-	if (recorder_create("PyTorch", &player.memory, &fd, err) < 0)
-		return err->code;
-	close(fd);
-	memcpy(&player.blank, &player.memory->header, sizeof(player.blank));
-	player.blank.host[0] = '\0'; /* which is this one */
-	rc = play(&player, evidence, text, from, err);
-	munmap(player.memory, sizeof(*player.memory));
+	memset(evidence, 0, sizeof(*evidence));
+	tasks_run(&task, 1, 1, SECONDS, SECONDS);
+	if (recorder_create("PyTorch", &player.memory, &fd, err) == 0) {
+		close(fd);
+		memcpy(&player.blank, &player.memory->header, sizeof(player.blank));
+		player.blank.host[0] = '\0'; /* which is this one */
+		play(&player, evidence, task.text ? task.text : (char[]){ "" }, from, err);
+		munmap(player.memory, sizeof(*player.memory));
+	}
+	rc = err->code;
+	free(task.text);
 	return rc;
 }
 
 int evidence_load_torch(struct evidence *evidence, const char *dir, struct error *err)
 {
-	struct task task = { .run = run_script, .arg = dir, .limit = BYTES };
-	int rc;
+	int rc = evidence_play(evidence, run_script, dir, dir, err);
 
-	memset(evidence, 0, sizeof(*evidence));
-	tasks_run(&task, 1, 1, SECONDS, SECONDS);
-	rc = evidence_play(evidence, task.text ? task.text : (char[]){ "" }, dir, err);
 	if (rc >= 0)
 		evidence_set_aside(evidence);
-	free(task.text);
 	return rc;
 }

@@ -1,13 +1,9 @@
 /* meaning.c: the reader of meanings.txt. */
 #include "evidence/words.h"
 
-extern const char meanings[];
-__asm__(".section .rodata\n"
-	".global meanings\n"
-	"meanings:\n"
-	".incbin \"faults/detect/evidence/meanings.txt\"\n"
-	".byte 0\n"
-	".previous\n");
+#include "base/built_in.h"
+
+BUILT_IN(meanings, "faults/detect/evidence/meanings.txt");
 
 /* The rest of the line with the name; NULL: there is no such class. */
 static const char *find(const char *name)

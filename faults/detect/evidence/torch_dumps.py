@@ -175,7 +175,7 @@ class Call:
             raise Unsound("an entry has no name or no group")
         self.library, self.name = match.group(1) or "", match.group(2)
         self.pg = counted(entry.get("pg_id"))
-        self.description = clean((texts(group)[1:] or [""])[0])[:60]
+        self.description = clean((texts(group)[1:] or [""])[0])[:60].replace("undefined", "")
         self.group = texts(group)[0][:60]
         self.place = int(match.group(3)) if match.group(3) else None
         self.peer = int(match.group(5)) if match.group(5) and len(match.group(5)) < 7 else -1
@@ -562,8 +562,10 @@ def main():
     library = next((d.library for d in dumps.values() if d.library), "(version not recorded)")
     said = ["From dumps that PyTorch wrote while its ranks lived: reduction operators, roots and streams are not recorded."]
     if max(d.written for d in dumps.values()) < over < 1 << 62:
-        said.append("They are from before the first pending call's time was over: a job that goes on may leave the same.")
+        said.append("They were written before the first pending call timed out: a job that goes on may leave the same.")
     said += named(dumps, given)
+    if any(c.kind is not None and c.kind >= SEND for c in calls):
+        said.append("Calls are numbered as op_id does: a group's sends, receives and collectives together.")
     if unknown:
         said.append("Calls that are not known here are left out: %s." % ", ".join(sorted(unknown)[:4]))
     left = sorted(k[0] for k in given if given[k] is None)

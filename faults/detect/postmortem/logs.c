@@ -42,35 +42,20 @@ static int read_all(struct nccl_log *log, const char *dir, int *used)
 	return found;
 }
 
-static void print_lints(FILE *out, const struct nccl_log *log)
+static void print_part(FILE *out, const struct nccl_log *log, const char *title,
+		       void (*print)(FILE *out, const struct nccl_log *log))
 {
-	nccl_log_print_lints(out, log, NULL);
-}
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = must(open_memstream(&text, &len));
 
-static void print_log(FILE *out, const struct nccl_log *log)
-{
-	static const struct {
-		const char *title;
-		void (*print)(FILE *out, const struct nccl_log *log);
-	} parts[] = {
-		{ "Rings", nccl_log_print_rings },
-		{ "Are they rational?", print_lints },
-		{ "Warnings", nccl_log_print_warnings },
-	};
-
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		char *text = NULL;
-		size_t len = 0;
-		FILE *f = must(open_memstream(&text, &len));
-
-		parts[i].print(f, log);
-		fclose(f);
-		if (len > 0) {
-			fprintf(out, "\n#### %s\n\n", parts[i].title);
-			report_block(out, text);
-		}
-		free(text);
+	print(f, log);
+	fclose(f);
+	if (len > 0) {
+		fprintf(out, "\n#### %s\n\n", title);
+		report_block(out, text);
 	}
+	free(text);
 }
 
 int logs_print(FILE *out, const char *dir)
@@ -83,8 +68,11 @@ int logs_print(FILE *out, const char *dir)
 	if (found > 0)
 		fprintf(out, "From NCCL's own logs here: %d of %d could be read.\n", used, found);
 	nccl_log_finish(&log);
-	if (used > 0)
-		print_log(out, &log);
+	if (used > 0) {
+		print_part(out, &log, "Rings", nccl_log_print_rings);
+		print_part(out, &log, "Are they rational?", nccl_log_print_lints);
+		print_part(out, &log, "Warnings", nccl_log_print_warnings);
+	}
 	nccl_log_release(&log);
 	return found;
 }

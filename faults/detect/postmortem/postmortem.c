@@ -119,11 +119,10 @@ static void print_rings(FILE *out, const struct evidence *e, const char *dir)
 	if (backend_lacks(e->backend, BACKEND_RAS))
 		fprintf(out, "The MPI library does not tell in which order it connects ranks.\n");
 	else
-		fprintf(out,
-			"Not known: no NCCL log is here. NCCL prints it with NCCL_DEBUG=INFO, "
-			"NCCL_DEBUG_SUBSYS=INIT,COLL,NET,P2P and "
-			"NCCL_DEBUG_FILE=DIR/nccl-%%h-%%p.log; put the logs into this folder and "
-			"run hang_diagnose on it.\n");
+		fprintf(out, "Not known: no NCCL log is here. NCCL prints it with NCCL_DEBUG=INFO, "
+			     "NCCL_DEBUG_SUBSYS=INIT,COLL,NET,P2P and "
+			     "NCCL_DEBUG_FILE=DIR/nccl-%%h-%%p.log; put the logs into this folder "
+			     "and run hang_diagnose on it.\n");
 }
 
 /* The only reader of command.txt: evidence does not say what was injected. */

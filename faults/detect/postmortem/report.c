@@ -147,23 +147,23 @@ static json_t *verdict_json(const struct diagnosis *d, const struct evidence *e)
 	report_hosts(e, hosts, sizeof(hosts));
 	for (size_t i = 0; i < d->nlines; i++)
 		json_array_append_new(lines, json_value_text(d->lines[i]));
-	return json_pack(
-		"{s:i s:s s:s s:s s:s s:s* s:s s:i s:I s:I s:I s:s s:s s:o s:o s:I s:I s:I s:o "
-		"s:o s:o s:s s:s s:s s:o s:o s:o s:o s:o s:o s:o}",
-		"version", 1, "outcome", outcome_name(d->outcome), "class",
-		class_name(d->class, d->outcome), "ranks", d->ranks, "confidence",
-		confidence_name(d->confidence), "side", side_name(d->side), "hosts_lost", d->hosts,
-		"nranks", e->nranks, "comm", (json_int_t)d->comm, "seq_low", (json_int_t)d->seq_low,
-		"seq_high", (json_int_t)d->seq_high, "field", d->field, "pair", d->pair, "theirs",
-		json_value_text(d->theirs), "majority", json_value_text(d->majority), "hang_seq",
-		(json_int_t)d->hang_seq, "wrong_seq", (json_int_t)d->wrong_seq, "said_ns",
-		(json_int_t)d->said_ns, "detect_ms",
-		e->detect_ms > 0 ? json_value_real(e->detect_ms) : json_null(), "lines", lines,
-		"reported", errors_json(d, e), "cause", d->cause, "fix", d->fix, "prevention",
-		d->prevention, "backend", json_value_text(e->backend), "library",
-		json_value_text(e->library), "hosts", json_value_text(hosts), "when",
-		json_value_text(e->when), "command", json_value_text(e->command), "remarks",
-		json_value_text(e->remarks), "summary", summary_json(d, e));
+	return json_pack("{s:i s:s s:s s:s s:s s:s* s:s s:i s:I s:I s:I s:s s:s s:o s:o s:I s:I "
+			 "s:I s:o s:o s:o s:s s:s s:s s:o s:o s:o s:o s:o s:o s:o}",
+			 "version", 1, "outcome", outcome_name(d->outcome), "class",
+			 class_name(d->class, d->outcome), "ranks", d->ranks, "confidence",
+			 confidence_name(d->confidence), "side", side_name(d->side), "hosts_lost",
+			 d->hosts, "nranks", e->nranks, "comm", (json_int_t)d->comm, "seq_low",
+			 (json_int_t)d->seq_low, "seq_high", (json_int_t)d->seq_high, "field",
+			 d->field, "pair", d->pair, "theirs", json_value_text(d->theirs),
+			 "majority", json_value_text(d->majority), "hang_seq",
+			 (json_int_t)d->hang_seq, "wrong_seq", (json_int_t)d->wrong_seq, "said_ns",
+			 (json_int_t)d->said_ns, "detect_ms",
+			 e->detect_ms > 0 ? json_value_real(e->detect_ms) : json_null(), "lines",
+			 lines, "reported", errors_json(d, e), "cause", d->cause, "fix", d->fix,
+			 "prevention", d->prevention, "backend", json_value_text(e->backend),
+			 "library", json_value_text(e->library), "hosts", json_value_text(hosts),
+			 "when", json_value_text(e->when), "command", json_value_text(e->command),
+			 "remarks", json_value_text(e->remarks), "summary", summary_json(d, e));
 }
 
 static int save_verdict(const struct diagnosis *d, const struct evidence *e, const char *path)

@@ -415,14 +415,12 @@ static void note_selection(struct timeline *t, const struct record *common)
 	if (t->nhosts > 1 && common)
 		note(t,
 		     "The clocks of %zu hosts are aligned on the end of call %llu of communicator "
-		     "%u, "
-		     "the last that all completed.",
+		     "%u, the last that all completed.",
 		     t->nhosts, (unsigned long long)common->seq, common->comm);
 	else if (t->nhosts > 1)
 		note(t,
 		     "The clocks of %zu hosts share no completed call: they are aligned on the "
-		     "moment "
-		     "of the evidence.",
+		     "moment of the evidence.",
 		     t->nhosts);
 }
 

@@ -114,6 +114,9 @@ static void say_call(const struct scene *s, const struct rank_view *v, const cha
 		 of_comm(s, r->comm, comm, sizeof(comm)),
 		 brief ? call_kind_name((enum call_kind)r->kind)
 		       : without_count(view_call(r, words, sizeof(words))));
+	/* of one rank, in the job's own communicator */
+	if (call_is_pair(r->kind) && r->peer >= 0 && r->comm == 0 && strncmp(verb, "waits", 5) == 0)
+		text_add(buf, len, " %s %d", r->kind == CALL_SEND ? "to" : "from", r->peer);
 	if (!brief && view_site(v, !culprit, site, sizeof(site))[0])
 		text_add(buf, len, ", %s", site);
 }
@@ -327,7 +330,7 @@ static void add_group(struct summary *summary, const struct scene *s, const stru
 	say_doing(s, g->first, g->culprit, g->n == 1, doing, sizeof(doing));
 	if (g->timed && g->most > 1.5 * g->least + 0.1)
 		snprintf(time, sizeof(time), ", %.2f to %.2f s", g->least, g->most);
-	else if (g->timed && (g->most > 0 || view_died(g->first)))
+	else if (g->timed && g->most > 0)
 		snprintf(time, sizeof(time), ", %.2f s", g->least);
 	if (time[0] && (view_died(g->first) || strncmp(doing, "made", 4) == 0))
 		strcat(time, " ago");

@@ -216,7 +216,9 @@ char *view_process(const struct rank_view *view, char *buf, size_t len)
 {
 	const char *name = view->process == PROCESS_KILLED ? sigabbrev_np(view->status) : NULL;
 
-	if (view->process == PROCESS_EXITED)
+	if (view->process == PROCESS_EXITED && view->status < 0)
+		snprintf(buf, len, "ended with an error");
+	else if (view->process == PROCESS_EXITED)
 		snprintf(buf, len, "exited with %d", view->status);
 	else if (view->process != PROCESS_KILLED)
 		snprintf(buf, len, "%s", view->process == PROCESS_STOPPED ? "stopped" : "alive");

@@ -1,0 +1,146 @@
+"""against.py: what nccl-tests (2.10 and later) and NCCL Inspector print, as rows; and those beside the prediction of a machine.
+
+    python3 -I against.py TOPO_PREDICT FILE COLLECTIVE FIT ARGUMENT...     (topo_predict --against FILE has it built in)
+
+Lines may have a prefix of mpirun, srun or a log. ci/night/foreign.py takes its rows from here.
+"""
+import json
+import re
+import subprocess
+import sys
+
+# size, count, type, then operator and root in most versions, time, algbw, busbw, what is wrong, and the same in place
+_ROW = re.compile(r"(?:^|\s)(\d+)\s+(\d+)\s+([a-z]\w*)(?:\s+([a-z]+))?(?:\s+(-?\d+)(?=\s+[\d.]+\s+[\d.]+\s+[\d.]+))?((?:\s+[\d.]+\s+[\d.]+\s+[\d.]+"
+                  r"(?:\s+\S+)?){1,2})\s*$")
+_TIMES = re.compile(r"([\d.]+)\s+([\d.]+)\s+([\d.]+)(?:\s+\S+)?")
+_RANK = re.compile(r"#\s+Rank\s+\d+\s.*\bon\s+(\S+)\s+device\s+\S+\s+\[\w+\]\s*(.*?)\s*$")
+_PROGRAM = re.compile(r"\b(all_reduce|all_gather|reduce_scatter|broadcast|reduce|alltoall|alltoallv|gather|scatter|sendrecv|hypercube)_perf")
+_KINDS = {"AllReduce": "all_reduce", "AllGather": "all_gather", "ReduceScatter": "reduce_scatter", "Broadcast": "broadcast",
+          "Reduce": "reduce", "AlltoAll": "alltoall", "Send": "sendrecv", "Recv": "sendrecv"}
+MOST = 256 << 20
+SHOWN = 128
+LINE = 4096  # no table has longer lines
+GOOD, LOW, ABOVE = 80, 50, 125  # percent, as --good and --low of the programs
+
+
+class Measured:
+    """rows: dicts of collective, size_bytes, dtype, redop, root, placement, time_us, busbw_gbs, nranks, nnodes, as text or numbers;
+    hosts and devices of the ranks that the lines list."""
+
+    def __init__(self, text, name=""):
+        self.rows, self.hosts, self.devices = [], [], []
+        self.inspector = '"coll_perf"' in text
+        lines = [line for line in text.splitlines() if len(line) < LINE or self.inspector]
+        (self._inspector if self.inspector else self._table)(lines, name)
+
+    def _table(self, lines, name):
+        program = next(filter(None, map(_PROGRAM.search, lines)), None) or _PROGRAM.search(name + "_perf")
+        for rank in filter(None, map(_RANK.search, lines)):
+            self.hosts.append(rank[1])
+            self.devices.append(rank[2])
+        for line in lines:
+            row = _ROW.search(line)
+            for placement, times in zip(("out-of-place", "in-place"), _TIMES.findall(row[6]) if row else ()):
+                self.rows.append(dict(collective=program[1] if program else "", nranks=str(len(self.hosts) or ""),
+                                      nnodes=str(len(set(self.hosts)) or ""), size_bytes=row[1], dtype=row[3], redop=row[4] or "none",
+                                      root=row[5] or "-1", placement=placement, time_us=times[0], busbw_gbs=times[2]))
+
+    def _inspector(self, lines, name):
+        """Its message size is nccl-tests' size."""
+        for line in lines:
+            try:
+                record = json.loads(line)
+                call, header = record["coll_perf"], record["header"]
+                self.rows.append(dict(collective=_KINDS.get(call["coll"], str(call["coll"]).lower()), nranks=str(header["n_ranks"]),
+                                      nnodes=str(header.get("nnodes", "")), size_bytes=str(int(call["coll_msg_size_bytes"])),
+                                      placement="out-of-place", time_us=call["coll_exec_time_us"], busbw_gbs=call["coll_busbw_gbs"]))
+                self.hosts.append(str(record.get("metadata", {}).get("hostname", "")))
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+                continue
+
+    def points(self, collective):
+        """Of a collective, "": of all, (bytes, time, busbw) of a table's rows, of either placement the faster, or of Inspector's sizes the median."""
+        found = {}
+        for number, row in enumerate(self.rows):
+            if (not collective or row["collective"] == collective) and float(row["time_us"]) > 0 and int(row["size_bytes"]) > 0:
+                key = 0 if self.inspector else number - (row["placement"] == "in-place")
+                found.setdefault((key, int(row["size_bytes"])), []).append((float(row["busbw_gbs"]), float(row["time_us"])))
+        for (_, size), values in sorted(found.items()) if self.inspector else found.items():
+            best = sorted(values)[len(values) // 2] if self.inspector else max(values)
+            yield size, best[1], best[0]
+
+    def ranks(self):
+        """How many ranks and nodes it lists; None: it lists none, or unlike ones."""
+        said = {(row["nranks"], row["nnodes"]) for row in self.rows}
+        ranks, nodes = said.pop() if len(said) == 1 else ("", "")
+        return (int(ranks), int(nodes)) if ranks.isdigit() and nodes.isdigit() and int(nodes) else None
+
+
+def judged(percent, busbw, low):
+    if percent > ABOVE:
+        return "above what is predicted"
+    return "good" if percent >= GOOD or (low and busbw >= float(low)) else "low" if percent >= LOW else "bad"
+
+
+class Predictor:
+    def __init__(self, program, arguments):
+        self.command = [program, *arguments]
+
+    def run(self, *more):
+        done = subprocess.run(self.command + list(more), stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
+        return done.stdout.splitlines() if done.returncode == 0 else [], done.stderr.strip()
+
+    def of(self, size):
+        """A prediction as a dict; None: there is none."""
+        lines, _ = self.run("--csv", "-b", str(size), "-e", str(size))
+        return dict(zip(lines[0].split(","), lines[1].split(","))) if len(lines) > 1 else None
+
+
+def without(path, arguments):
+    """The user's arguments but --against, which may be one word or two."""
+    at = next(i for i, word in enumerate(arguments) if word.startswith("--ag") and word in (word.split("=")[0], word.split("=")[0] + "=" + path))
+    return arguments[:at] + arguments[at + 1 + ("=" not in arguments[at]):]
+
+
+def show(program, path, asked, fit, arguments):
+    with open(path, "rb") as file:
+        measured = Measured(file.read(MOST).decode(errors="replace"))
+    named = [row["collective"] for row in measured.rows if row["collective"]]
+    collective = asked or (named or ["all_reduce"])[0]
+    points = list(measured.points(collective if measured.inspector else ""))
+    if not points:
+        return "%s: no row of a table of nccl-tests" % path
+    predictor = Predictor(program, arguments + ["-c", collective])
+    ranks = measured.ranks()
+    if ranks and ranks[0] % ranks[1] == 0 and fit:
+        fitted = Predictor(program, predictor.command[1:] + ["-N", str(ranks[1]), "--gpus", str(ranks[0] // ranks[1])])
+        predictor = fitted if fitted.of(points[0][0]) else predictor
+    head, wrong = predictor.run("-b", str(points[0][0]), "-e", str(points[0][0]))
+    if not head:
+        return wrong.replace("topo_predict: ", "") or "nothing can be predicted of %s there" % collective
+    print("# %s on %s%s" % (collective, re.sub(r"^# [^:]*: ", "", head[0]), "" if named or asked else
+                            "\n# no collective is named in the table (-c NAME)"))
+    first = predictor.of(points[0][0])
+    if ranks and first and ranks[0] != int(first["nranks"]):
+        print("# the table is of %d ranks, the prediction of %s: say -N and --gpus" % (ranks[0], first["nranks"]))
+    print("# %12s %12s %9s %9s  %-16s %5s  " % ("size", "time(us)", "busbw", "predicted", "nine in ten", "%"))
+    for size, time, busbw in points[:SHOWN]:
+        p = predictor.of(size)
+        if p:
+            low, high, predicted = p["low_busbw_gbs"], p["high_busbw_gbs"], float(p["busbw_gbs"])
+            print("  %12d %12.2f %9.2f %9.2f  %-16s %5.0f  %s" % (
+                size, time, busbw, predicted, "%.3g to %.3g" % (float(low), float(high)) if low else "never scored",
+                100 * busbw / predicted, judged(100 * busbw / predicted, busbw, low)))
+    if len(points) > SHOWN:
+        print("# %d more rows are not shown" % (len(points) - SHOWN))
+    return None
+
+
+if __name__ == "__main__":
+    try:
+        said = show(*sys.argv[1:4], sys.argv[4] == "1", without(sys.argv[2], sys.argv[5:]))
+    except OSError as e:
+        said = "%s: %s" % (sys.argv[2], e.strerror)
+    if said:
+        print("topo_predict: " + said, file=sys.stderr)
+        sys.exit(2)

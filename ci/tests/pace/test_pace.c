@@ -3,6 +3,7 @@
 
 #include "base/call_value.h"
 #include "pace/pace.h"
+#include "record/record.h"
 
 #define MOST 1024
 
@@ -18,6 +19,7 @@ struct plant {
 	int rank;
 	double excess; /* of a step; 0: none */
 	bool rotates;  /* each rank in its turn */
+	bool overlaps; /* calls of a rank do, as the device says */
 	int from, until, every,
 		ranks; /* steps; every: 0 is always, -1 at random one in ten; ranks from `rank` on */
 };
@@ -72,7 +74,8 @@ static struct {
 } sim;
 
 /* One call of the ranks first, first + stride... */
-static void call(struct pace *pace, int comm, int first, int stride, int members, double work[])
+static void call(struct pace *pace, bool overlaps, int comm, int first, int stride, int members,
+		 double work[])
 {
 	double all = -INFINITY;
 
@@ -93,6 +96,7 @@ static void call(struct pace *pace, int comm, int first, int stride, int members
 			.own_ns = (uint64_t)sim.own[r],
 			.starved_ns = (uint64_t)sim.starved[r],
 			.kind = CALL_ALL_REDUCE,
+			.clock = overlaps ? RECORD_CLOCK_OVERLAP : RECORD_CLOCK_HOST,
 		};
 
 		sim.now[r] = all + 20e3 + 2e3 * uniform();
@@ -151,10 +155,12 @@ static void simulate_step(struct pace *pace, const struct run *run, int step)
 		}
 		if (part + 1 < parts)
 			for (int g = 0; g * l->tensor < l->n; g++)
-				call(pace, g, g * l->tensor, 1, l->tensor, work);
+				call(pace, run->plant.overlaps, g, g * l->tensor, 1, l->tensor,
+				     work);
 		else
 			for (int g = 0; g < l->data; g++)
-				call(pace, MOST + g, g, l->data, l->n / l->data, work);
+				call(pace, run->plant.overlaps, MOST + g, g, l->data,
+				     l->n / l->data, work);
 	}
 }
 
@@ -194,55 +200,54 @@ static void named(const struct pace *pace, char *text, size_t len, struct pace_f
 				 r);
 }
 
+static const struct {
+	const char *name, *wanted;
+	struct run run;
+	enum pace_shape shape;
+	uint64_t every;
+} planted_rows[] = {
+	{ "two ranks", "1", FLAT(2, 3000, .02, 0, 0, 60, .rank = 1, .excess = .1), 0, 0 },
+	{ "two ranks, healthy", "", FLAT(2, 3000, .02, .03, 0, 60), 0, 0 },
+	{ "ties: no jitter at all", "", FLAT(8, 3000, 0, 0, 0, 60), 0, 0 },
+	{ "ties, and one is slow", "7", FLAT(8, 3000, 0, 0, 0, 60, .rank = 7, .excess = .1), 0, 0 },
+	{ "eight ranks", "0", FLAT(8, 3000, .02, 0, 0, 50, .excess = .1), 0, 0 },
+	{ "2 %: not named", "", FLAT(8, 3000, .02, 0, 0, 300, .rank = 3, .excess = .02), 0, 0 },
+	{ "1,000", "555", FLAT(1000, 3000, .02, 0, 0, 70, .rank = 555, .excess = .2), 0, 0 },
+	{ "1,000, healthy", "", FLAT(1000, 3000, .02, .03, 0, 70), 0, 0 },
+	{ "spikes of all ranks", "", FLAT(4, 3000, .05, .03, .1, 500), 0, 0 },
+	{ "too few calls", "", FLAT(4, 3000, .02, 0, 0, 30, .rank = 1, .excess = .5), 0, 0 },
+	{ "tensor x data parallel: its peers are late, too", "5",
+	  GRID(3000, .02, 0, 100, .rank = 5, .excess = .2), 0, 0 },
+	{ "the same, healthy", "", GRID(3000, .02, .03, 100), 0, 0 },
+	{ "two of eight", "2,3", FLAT(8, 3000, .02, 0, 0, 100, .rank = 2, .excess = .2, .ranks = 2),
+	  0, 0 },
+	{ "half of them: all others wait", "0,1",
+	  FLAT(4, 3000, .02, 0, 0, 100, .excess = .2, .ranks = 2), 0, 0 },
+	{ "from step 100 on", "1",
+	  FLAT(4, 3000, .02, 0, 0, 200, .rank = 1, .excess = .3, .from = 100), 0, 0 },
+	{ "every 10th step", "1",
+	  FLAT(4, 3000, .02, 0, 0, 600, .rank = 1, .excess = 2, .every = 10), PACE_EVERY, 10 },
+	{ "at random", "2", FLAT(4, 3000, .02, 0, 0, 900, .rank = 2, .excess = 2, .every = -1),
+	  PACE_RANDOM, 0 },
+	{ "pauses of each rank in its turn", "",
+	  FLAT(4, 3000, .02, 0, 0, 230, .excess = 20, .every = 40, .rotates = true), 0, 0 },
+	{ "the same of two ranks", "",
+	  FLAT(2, 3000, .02, 0, 0, 230, .excess = 20, .every = 40, .rotates = true), 0, 0 },
+	{ "one moment", "",
+	  FLAT(4, 3000, .02, 0, 0, 300, .rank = 1, .excess = 100, .from = 50, .until = 51), 0, 0 },
+	{ "last to three in four calls", "1", FLAT(2, 3000, .1, 0, 0, 400, .rank = 1, .excess = .1),
+	  0, 0 },
+	{ "the same, calls overlap", "",
+	  FLAT(2, 3000, .1, 0, 0, 400, .rank = 1, .excess = .1, .overlaps = true), 0, 0 },
+	{ "calls overlap, last to nearly all", "1",
+	  FLAT(2, 3000, .1, 0, 0, 400, .rank = 1, .excess = .5, .overlaps = true), 0, 0 },
+	{ "calls back to back of 1 us: bookkeeping", "",
+	  FLAT(2, 1, .1, 0, 0, 400, .rank = 1, .excess = .9), 0, 0 },
+};
+
 UNIT_TEST(test_runs, "planted and healthy runs: which ranks are named, and in which shape")
 {
-	static const struct {
-		const char *name, *wanted;
-		struct run run;
-		enum pace_shape shape;
-		uint64_t every;
-	} rows[] = {
-		{ "two ranks", "1", FLAT(2, 3000, .02, 0, 0, 60, .rank = 1, .excess = .1), 0, 0 },
-		{ "two ranks, healthy", "", FLAT(2, 3000, .02, .03, 0, 60), 0, 0 },
-		{ "ties: no jitter at all", "", FLAT(8, 3000, 0, 0, 0, 60), 0, 0 },
-		{ "ties, and one is slow", "7", FLAT(8, 3000, 0, 0, 0, 60, .rank = 7, .excess = .1),
-		  0, 0 },
-		{ "eight ranks", "0", FLAT(8, 3000, .02, 0, 0, 50, .excess = .1), 0, 0 },
-		{ "2 %: not named", "", FLAT(8, 3000, .02, 0, 0, 300, .rank = 3, .excess = .02), 0,
-		  0 },
-		{ "1,000", "555", FLAT(1000, 3000, .02, 0, 0, 70, .rank = 555, .excess = .2), 0,
-		  0 },
-		{ "1,000, healthy", "", FLAT(1000, 3000, .02, .03, 0, 70), 0, 0 },
-		{ "spikes of all ranks", "", FLAT(4, 3000, .05, .03, .1, 500), 0, 0 },
-		{ "too few calls", "", FLAT(4, 3000, .02, 0, 0, 30, .rank = 1, .excess = .5), 0,
-		  0 },
-		{ "tensor x data parallel: its peers are late, too", "5",
-		  GRID(3000, .02, 0, 100, .rank = 5, .excess = .2), 0, 0 },
-		{ "the same, healthy", "", GRID(3000, .02, .03, 100), 0, 0 },
-		{ "two of eight", "2,3",
-		  FLAT(8, 3000, .02, 0, 0, 100, .rank = 2, .excess = .2, .ranks = 2), 0, 0 },
-		{ "half of them: all others wait", "0,1",
-		  FLAT(4, 3000, .02, 0, 0, 100, .excess = .2, .ranks = 2), 0, 0 },
-		{ "from step 100 on", "1",
-		  FLAT(4, 3000, .02, 0, 0, 200, .rank = 1, .excess = .3, .from = 100), 0, 0 },
-		{ "every 10th step", "1",
-		  FLAT(4, 3000, .02, 0, 0, 600, .rank = 1, .excess = 2, .every = 10), PACE_EVERY,
-		  10 },
-		{ "at random", "2",
-		  FLAT(4, 3000, .02, 0, 0, 900, .rank = 2, .excess = 2, .every = -1), PACE_RANDOM,
-		  0 },
-		{ "pauses of each rank in its turn", "",
-		  FLAT(4, 3000, .02, 0, 0, 230, .excess = 20, .every = 40, .rotates = true), 0, 0 },
-		{ "the same of two ranks", "",
-		  FLAT(2, 3000, .02, 0, 0, 230, .excess = 20, .every = 40, .rotates = true), 0, 0 },
-		{ "one moment", "",
-		  FLAT(4, 3000, .02, 0, 0, 300, .rank = 1, .excess = 100, .from = 50, .until = 51),
-		  0, 0 },
-		{ "calls back to back of 1 us: bookkeeping", "",
-		  FLAT(2, 1, .1, 0, 0, 400, .rank = 1, .excess = .9), 0, 0 },
-	};
-
-	UNIT_ROWS(row, rows) {
+	UNIT_ROWS(row, planted_rows) {
 		struct pace_finding f;
 		struct pace pace;
 		char text[64];

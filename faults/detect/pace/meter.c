@@ -170,7 +170,7 @@ static void close_call(struct meter *meter, struct meter_comm *c, struct meter_o
 			gaps += p->gap / open->came;
 		}
 		end = end ? end : p->sample.through_ns;
-		if (p->sample.clock == RECORD_CLOCK_DEVICE)
+		if (p->sample.clock != RECORD_CLOCK_HOST)
 			p->sample.arrived_ns += end - p->sample.through_ns;
 		note_event(meter, p, open->came > 1 ? p->took_ns - least : NAN);
 	}

@@ -4,6 +4,7 @@
 #include "base/call_value.h"
 #include "base/error.h"
 #include "base/stats.h"
+#include "record/record.h"
 
 #define FIGURES	    (1u << 20) /* a communicator's rows times ranks */
 #define ROWS_FEWEST 64
@@ -14,6 +15,7 @@
 #define LASTING_NS                                                                                 \
 	1.5e10 /* of a rank that other programs make slow: they may be gone before this */
 #define RECENT_SECONDS 2.0 /* of a quarter of the calls or less, before a rank is named for them */
+#define OFTEN_LAST     0.9 /* of the calls, where those of a rank overlap */
 #define BORNE_OUT      0.3 /* of the excess: so much less it waits than the others, or it is not late */
 
 /* A call to which not all have come so far. */
@@ -123,6 +125,7 @@ static void close_row(struct pace_rows *c, const struct pace_open *open)
 	uint64_t *seq = &c->last[4 * n], *amount = seq + 1;
 	uint64_t now = open->samples[0].amount << 8 | (uint64_t)open->samples[0].kind << 1 | 1;
 	double *steps = must(malloc(n * sizeof(*steps)));
+	bool overlaps = false;
 
 	for (size_t m = 0; m < n; m++) {
 		const struct pace_sample *s = &open->samples[m];
@@ -137,8 +140,9 @@ static void close_row(struct pace_rows *c, const struct pace_open *open)
 		last[2] = s->starved_ns;
 		last[3] = s->part;
 		c->ranks[m] = s->rank;
+		overlaps = overlaps || s->clock == RECORD_CLOCK_OVERLAP;
 	}
-	c->clock = open->samples[0].clock;
+	c->overlaps += overlaps;
 	c->seq[row] = open->seq;
 	c->calls[row] = (double)(open->seq - *seq);
 	c->step[row] = sort_median(steps, n);
@@ -371,7 +375,8 @@ bool pace_judge(const struct pace *pace, const struct pace_rows *comm, int m, si
 	struct window w;
 	bool slow;
 
-	*f = (struct pace_finding){ .rank = comm->ranks[m], .n = comm->n, .clock = comm->clock };
+	*f = (struct pace_finding){ .rank = comm->ranks[m], .n = comm->n };
+	f->overlaps = comm->overlaps * 20 > comm->rows;
 	window_open(&w, comm, rows);
 	if (w.n < PACE_FEWEST) {
 		window_release(&w);
@@ -391,7 +396,8 @@ bool pace_judge(const struct pace *pace, const struct pace_rows *comm, int m, si
 	f->high = interval.high;
 	f->busy = pace_busy(comm, rows);
 	slow = f->busy ? is_slow_busy(pace, &w, f) : interval.low * 100 >= pace->percent;
-	slow = slow && f->seconds >= pace->lasting && interval.against * 8 <= interval.blocks &&
+	slow = slow && f->seconds >= pace->lasting && (!f->overlaps || f->last >= OFTEN_LAST) &&
+	       interval.against * 8 <= interval.blocks &&
 	       sum_of(w.less, w.n) >= BORNE_OUT * sum_of(w.excess, w.n);
 	window_release(&w);
 	return slow;

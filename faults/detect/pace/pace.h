@@ -46,7 +46,7 @@ struct pace_rows {
 	float *own;	   /* own time since the row before */
 	float *inside;	   /* duration of the call */
 	float *starved;	   /* without a processor since the row before */
-	int32_t clock;
+	size_t overlaps; /* of all rows, those to which a rank came while another call of it was under way */
 	struct pace_open *open; /* calls to which not all have come; internal */
 	size_t nopen;
 	uint64_t *last; /* of each rank, the newest row: arrived, own, starved, part */
@@ -88,7 +88,7 @@ struct pace_finding {
 	bool or_before;	       /* older calls than `since` are not known any more */
 	enum pace_shape shape;
 	uint64_t every; /* PACE_EVERY: calls from one to the next */
-	int32_t clock;	/* enum record_clock */
+	bool overlaps;	/* calls of a rank do, so that its own time is not what the job waits for */
 };
 
 void pace_open(struct pace *pace, double percent, double lasting);

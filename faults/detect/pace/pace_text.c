@@ -61,13 +61,16 @@ char *pace_line(const struct pace_finding *f, const char *who, char *buf, size_t
 		add_count(buf, len, f->since);
 	text_add(buf, len, "%s", f->or_before ? " or before" : "");
 	add_shape(f, buf, len);
-	text_add(buf, len,
-		 ": its own work takes %.1f %% of the time longer (%.1f to %.1f), the other%s "
-		 "waited %.1f "
-		 "%% of the time",
-		 f->excess * 100, f->low * 100, f->high * 100, f->n > 2 ? "s" : "",
-		 f->waited * 100);
-	if (f->n > 2)
+	if (f->overlaps)
+		text_add(buf, len,
+			 "; calls overlap, so that how much the others lose is not known");
+	else
+		text_add(buf, len,
+			 ": its own work takes %.1f %% of the time longer (%.1f to %.1f), the "
+			 "other%s waited %.1f %% of the time",
+			 f->excess * 100, f->low * 100, f->high * 100, f->n > 2 ? "s" : "",
+			 f->waited * 100);
+	if (f->n > 2 && !f->overlaps)
 		text_add(buf, len, ", as if %.1f of %d ranks were idle", f->waited * (f->n - 1),
 			 f->n);
 	if (f->starved > 0.3)

@@ -235,7 +235,11 @@ struct record_program {
  * holds them. */
 #define RECORD_SAMPLES	  1024 /* a power of two */
 #define RECORD_SAMPLE_MAX 1000 /* about so many a second: above that fewer of the calls */
-enum record_clock { RECORD_CLOCK_HOST, RECORD_CLOCK_DEVICE };
+enum record_clock {
+	RECORD_CLOCK_HOST,
+	RECORD_CLOCK_DEVICE,
+	RECORD_CLOCK_OVERLAP /* the device's; another call of the rank was under way on arrival */
+};
 
 struct record_sample {
 	_Atomic uint64_t

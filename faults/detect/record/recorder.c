@@ -214,7 +214,8 @@ static void count_call(struct record_memory *memory, const struct record *r, uin
 			 hash);
 }
 
-#define RATE_CALLS 256 /* from one look at the rate of calls to the next */
+#define OVERLAP_NS 1000 /* events are no more precise */
+#define RATE_CALLS 256	/* from one look at the rate of calls to the next */
 
 /* A call begins: the time since the last one ended was the rank's own. */
 static void begin_own(struct recorder *recorder, uint64_t ticket, uint64_t now)
@@ -287,6 +288,9 @@ void recorder_stamp(struct recorder *recorder, uint64_t ticket, unsigned calls, 
 {
 	const struct record *r = slot_of(recorder->memory, ticket);
 	bool goes_on = recorder->stamped && part == recorder->part;
+	/* the calls of a group have one span */
+	bool overlaps = goes_on && through_ns != recorder->end_ns &&
+			arrived_ns + OVERLAP_NS < recorder->end_ns;
 
 	/* calls on several streams overlap: the rank's own time is between the end of all and the next */
 	if (goes_on && arrived_ns > recorder->end_ns)
@@ -301,7 +305,8 @@ void recorder_stamp(struct recorder *recorder, uint64_t ticket, unsigned calls, 
 						    .through_ns = through_ns,
 						    .count = calls > 1 ? 0 : r->count,
 						    .calls = (uint8_t)(calls < 255 ? calls : 255),
-						    .clock = RECORD_CLOCK_DEVICE,
+						    .clock = overlaps ? RECORD_CLOCK_OVERLAP
+								      : RECORD_CLOCK_DEVICE,
 						    .part = part });
 }
 

@@ -67,18 +67,18 @@ nccl_in = $(patsubst %/include/nccl.h,%,$(call have,$(addsuffix /include/nccl.h,
 SYSTEM_ROOTS ?= /usr /usr/local
 NCCL_DIR := $(or $(call nccl_in,$(NCCL_HOME)),$(call nccl_in,$(CUDA_DIR) $(SYSTEM_ROOTS)), \
 	$(call nccl_in,$(PIP_NCCL)))
-# By full name: pip installs libnccl.so.2 alone; the name to load is read from the file.
-NCCL_LIB := $(call have,$(foreach d,lib lib64 lib/$(MACHINE)-linux-gnu, \
-	$(addprefix $(NCCL_DIR)/$(d)/,libnccl.so libnccl.so.2)))
+# NCCL is loaded at run time (base/nccl_library.h): here its headers count. The folder of its library is one of those
+# that are searched; packages and the system's own have none.
+NCCL_BUILT := $(filter-out /usr/lib/$(MACHINE)-linux-gnu /usr/lib /usr/lib64,$(patsubst %/libnccl.so.2,%,$(call have, \
+	$(foreach d,lib lib64 lib/$(MACHINE)-linux-gnu,$(NCCL_DIR)/$(d)/libnccl.so.2))))
 endif
 
-ifneq ($(and $(CUDA_INC),$(CUDA_RT),$(NCCL_DIR),$(NCCL_LIB)),)
+ifneq ($(and $(CUDA_INC),$(CUDA_RT),$(NCCL_DIR)),)
 # Folders the compiler searches anyway must not be named again: libstdc++ depends on their order.
 system_dirs := $(sort $(filter-out /usr/include /usr/local/include,$(CUDA_INC) $(NCCL_DIR)/include))
 CUDA_CFLAGS := -DHAVE_NCCL $(addprefix -isystem ,$(system_dirs))
-NCCL_RPATH := $(filter-out /usr/lib/$(MACHINE)-linux-gnu/ /usr/lib/ /usr/lib64/,$(dir $(NCCL_LIB)))
 # NCCL finds the profiler plugin among the program's own symbols.
-CUDA_LIBS := $(NCCL_LIB) $(NCCL_RPATH:%/=-Wl,-rpath,%) $(CUDA_RT) -lrt -lstdc++ \
+CUDA_LIBS := $(CUDA_RT) -lrt -lstdc++ \
 	-Wl,--dynamic-list=common/harness/backend/nccl/exported.txt
 CU_OBJ := $(CU_SRC:%.cu=$(BUILD)/obj/%.cu.o)
 else
@@ -155,7 +155,7 @@ endif
 DATA := $(patsubst common/predict/topo/%,$(BUILD)/%,$(wildcard common/predict/topo/*.json common/predict/topo/*.csv \
 	common/predict/topo/specs/*.json))
 
-all: $(PERF) $(PROGRAM_BIN) $(BUILD)/libhangar.so $(DATA) stale-data
+all: $(PERF) $(PROGRAM_BIN) $(BUILD)/libhangar.so $(DATA) $(BUILD)/built.txt stale-data
 tests: $(UNIT) $(TOOL) $(FIRED) $(BARE) $(addprefix $(DOUBLE)/,subject subject-static libyield.so)
 
 # The two commands for a machine that may have nothing yet. Flags are asked for when a Makefile is
@@ -276,6 +276,12 @@ $(DOUBLE)/subject-static: ci/tests/preload/double/subject.c ci/tests/preload/dou
 rooms:
 	@$(foreach h,$(HOUSES),echo $(h) $($(h));)
 
+# What --version says of the build.
+$(BUILD)/built.txt: FORCE
+	@mkdir -p $(@D)
+	@ci/packaging/built '$(CC)' $(if $(CUDA_LIBS),$(CUDA_INC) $(NCCL_DIR)/include) | cmp -s - $@ || \
+		ci/packaging/built '$(CC)' $(if $(CUDA_LIBS),$(CUDA_INC) $(NCCL_DIR)/include) >$@
+
 # Evidence and rows of runs that were started in a build folder (results/) stay.
 clean:
 	$(Q)for dir in $(wildcard build build-*); do \
@@ -294,7 +300,7 @@ endef
 FLAGS := $(BUILD)/obj/flags
 LIST := $(BUILD)/obj/lib.list
 $(eval $(call stamp,$(FLAGS),$(shell $(CC) --version 2>/dev/null | head -n 1) $(CC) $(ALL_CFLAGS) \
-	$(ALL_LDFLAGS) $(LIBS) $(if $(CUDA_LIBS),$(NVCC) $(NVCCFLAGS))))
+	$(ALL_LDFLAGS) $(LIBS) $(NCCL_BUILT) $(if $(CUDA_LIBS),$(NVCC) $(NVCCFLAGS))))
 $(eval $(call stamp,$(LIST),$(LIB_OBJ)))
 
 # Asked for before anything is compiled, once.
@@ -310,6 +316,7 @@ $(BUILD)/obj/%.o: %.c $(FLAGS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
+$(BUILD)/obj/common/lib/base/nccl_library.o: CFLAGS += -DNCCL_BUILT='"$(NCCL_BUILT)"'
 $(BUILD)/obj/common/host/nccl_log/nccl_cause.o: common/host/nccl_log/nccl_causes.txt
 $(BUILD)/obj/common/host/machine/health.o: common/host/machine/health_rules.txt
 $(BUILD)/obj/faults/detect/evidence/evidence_torch.o: faults/detect/evidence/torch_dumps.py
@@ -387,8 +394,8 @@ $(DATA): $(BUILD)/%: common/predict/topo/%
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
-# It meets over MPI, and asks NCCL for its version where it was found.
-$(BUILD)/health: READER_LIBS += $(MPI_LIBS) $(NCCL_RPATH:%/=-Wl,-rpath,%)
+# It meets over MPI.
+$(BUILD)/health: READER_LIBS += $(MPI_LIBS)
 define program # source
 $(BUILD)/$(call program_name,$(1)): $(call obj,$(1)) $(LIB)
 	$$(say) LINK $$@

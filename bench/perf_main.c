@@ -15,7 +15,9 @@
 #include "options/options.h"
 #include "base/parse.h"
 #include "process/supervisor.h"
+#include "base/nccl_library.h"
 #include "base/output.h"
+#include "base/version.h"
 #include "inject/inject.h"
 #include "schedule/schedule.h"
 #include "watch/monitor.h"
@@ -83,12 +85,13 @@ static int answer(const struct program *program, struct error *err)
 	const struct options *o = program->options;
 	int rc = 0;
 
+	nccl_library_ask(o->nccl_lib);
 	if (o->help || o->version || o->list_faults)
 		output_guard(program->name);
 	if (o->help)
 		options_print_help(stdout, &target, program->name);
 	else if (o->version)
-		output_version(stdout, program->name);
+		version_print(stdout, program->name);
 	else if (o->list_faults)
 		rc = list_faults(o, err);
 	return rc < 0 ? rc : o->help || o->version || o->list_faults;

@@ -16,6 +16,8 @@ endif
 OPT ?= -O2 -g
 NCCL ?= auto
 SANITIZE ?=
+STATIC ?=
+comma := ,
 BUILD ?= $(if $(SANITIZE),build-asan,build)
 
 # ---- what is built ---------------------------------------------------------------------------
@@ -78,7 +80,7 @@ ifneq ($(and $(CUDA_INC),$(CUDA_RT),$(NCCL_DIR)),)
 system_dirs := $(sort $(filter-out /usr/include /usr/local/include,$(CUDA_INC) $(NCCL_DIR)/include))
 CUDA_CFLAGS := -DHAVE_NCCL $(addprefix -isystem ,$(system_dirs))
 # NCCL finds the profiler plugin among the program's own symbols.
-CUDA_LIBS := $(CUDA_RT) -lrt -lstdc++ \
+CUDA_LIBS := $(CUDA_RT) -lrt $(if $(STATIC),-Wl$(comma)-Bstatic -lstdc++ -Wl$(comma)-Bdynamic,-lstdc++) \
 	-Wl,--dynamic-list=common/harness/backend/nccl/exported.txt
 CU_OBJ := $(CU_SRC:%.cu=$(BUILD)/obj/%.cu.o)
 else
@@ -93,9 +95,12 @@ ifneq ($(CUDA_LIBS),)
 not_there := $(call unlike,CUDA_HOME,$(CUDA_DIR)) $(call unlike,NCCL_HOME,$(NCCL_DIR))
 endif
 
-# sm_90 is H100 and H200; everything newer compiles the compute_80 code when it is first loaded.
-NVCC_GENCODE ?= -gencode arch=compute_80,code=[sm_80,compute_80] -gencode arch=compute_90,code=sm_90
-NVCCFLAGS ?= -O3 -std=c++17 $(NVCC_GENCODE)
+# Code for each generation from Turing to Blackwell that this nvcc knows; other GPUs run their generation's, or compile the
+# PTX of compute_80 when it is first loaded. Fewer build faster: make GPUS=80.
+GPUS ?= 75 80 90 100 120
+GPUS_KNOWN := $(if $(CUDA_LIBS),$(filter $(GPUS),$(patsubst compute_%,%,$(shell $(NVCC) --list-gpu-arch 2>/dev/null))))
+NVCC_GENCODE ?= $(foreach g,$(GPUS_KNOWN),-gencode arch=compute_$(g),code=$(if $(filter 80,$(g)),[sm_80$(comma)compute_80],sm_$(g)))
+NVCCFLAGS ?= -O3 -std=c++17 --threads 2 $(NVCC_GENCODE)
 
 # ---- flags -----------------------------------------------------------------------------------
 WARNINGS := -Wall -Wextra -Wno-unused-parameter -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
@@ -108,7 +113,9 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) $(WARNINGS) $(INCLUDES) $(MPI_CFLAGS:
 	$(CUDA_CFLAGS) -pthread $(SANITIZE_FLAGS) $(CFLAGS)
 ALL_LDFLAGS = -pthread $(SANITIZE_FLAGS) $(LDFLAGS)
 # The small programs read what others left: neither MPI nor NCCL nor CUDA.
-READER_LIBS = -ljansson -lexpat -ldw -lelf -lm -ldl -lpthread
+# STATIC=1: with all that a machine may lack inside, for packages.
+READER_LIBS = $(if $(STATIC),-Wl$(comma)-Bstatic -ljansson -lexpat -ldw -lelf -lz -llzma -lbz2 -Wl$(comma)-Bdynamic,-ljansson -lexpat -ldw -lelf) \
+	-lm -ldl -lpthread
 LIBS = $(MPI_LIBS) $(CUDA_LIBS) $(READER_LIBS)
 
 # How fast test data are made and compared decides how long a checked run takes; how fast pairs add
@@ -146,7 +153,7 @@ Q := @
 endif
 
 # ---- targets ---------------------------------------------------------------------------------
-.PHONY: all tests compile run test test-installed hang hang-fsdp install uninstall unit e2e fuzz fuzzers install-deps format check-style record-alone rooms clean FORCE
+.PHONY: all tests compile run test test-installed hang hang-fsdp install uninstall dist deb rpm bundle unit e2e fuzz fuzzers install-deps format check-style record-alone rooms clean FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -192,6 +199,14 @@ install: all
 
 uninstall:
 	$(Q)PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' ci/packaging/install --remove
+
+# Packages for other machines, in build-package/packages: sources, .deb, .rpm, and a folder to unpack anywhere.
+dist:
+	$(Q)ci/packaging/package dist
+
+deb rpm bundle:
+	+$(Q)$(SUBMAKE) all BUILD=build-package STATIC=1 NCCL_BUILT=
+	$(Q)ci/packaging/package $@
 
 unit: $(UNIT) $(BUILD)/hang_diagnose
 	$(Q)BUILD=$(BUILD) ci/tests/run unit mpi
@@ -346,6 +361,9 @@ compile: $(sort $(call obj,$(LIB_SRC) $(MAIN_SRC) $(PROGRAMS) $(UNIT_SRC) $(MPI_
 $(PERF): $(BUILD)/%: $(BUILD)/obj/entry/%.o $(MAIN_OBJ) $(LIB)
 	$(say) LINK $@
 	$(Q)$(LINK) $(LIBS)
+
+# Packages run with an older C library than that of the static ones inside of them.
+$(PERF) $(PROGRAM_BIN): $(if $(STATIC),$(call obj,ci/packaging/older_glibc.c))
 
 $(BUILD)/obj/ci/%: INCLUDES += -I. -Ici/tests
 

@@ -63,5 +63,33 @@ found 'none: broken/libnccl.so.2: file too short' find LD_LIBRARY_PATH=broken VI
 found 'none: none.so: cannot open shared object file: No such file or directory' find VIRTUAL_ENV=venv -- none.so
 run "$BUILD/all_reduce_perf" --nccl-lib "$work/asked/libnccl.so.2" --version
 check "--version says the library of --nccl-lib" grep -qx "found: NCCL 2.28.9, --nccl-lib: $here/asked/libnccl.so.2" "$work/out"
+
+# ---- what a container lacks ----
+
+run unshare -m bash -c 'mount -t tmpfs -o size=32m tmpfs /dev/shm && exec "$0" "$@"' "$BUILD/all_gather_perf" --backend mpi -g 4 --fault=drop-rank --out "$work/run"
+[ "$(id -u)" != 0 ] || check "a small /dev/shm is said: $(head -n 1 "$work/err")" grep -q '^all_gather_perf: /dev/shm has 32 MiB for 4 ranks' "$work/err"
+cat >"$work/refuse.c" <<'EOF'
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int argc, char **argv) /* as Docker's default profile on old kernels */
+{
+	struct sock_filter filter[] = { BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW) };
+	struct sock_fprog program = { 4, filter };
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) || execv(argv[1], argv + 1);
+}
+EOF
+gcc -o "$work/refuse" "$work/refuse.c" || exit 1
+run "$work/refuse" "$BUILD/all_gather_perf" --backend mpi -g 3 --fault=drop-rank --out "$work/refused"
+expect_rc 10 'a hang without ptrace'
+check "refused ptrace is said" grep -qx '# no stacks: ptrace is refused; a container needs --cap-add=SYS_PTRACE' "$work/out"
+run "$work/refuse" "$BUILD/health"
+check "health says it" grep -q 'warn: ptrace: refused: a hang has its verdict, and no stacks. Do: start the container with --cap-add=SYS_PTRACE' "$work/out"
+
 check "no program links libnccl" [ "$(ldd "$BUILD"/{all_reduce_perf,health,hangar_run} | grep -c nccl)" = 0 ]
 finish

@@ -76,7 +76,7 @@ static const struct reader {
 	{ READ_GPUS, read_gpus },  { READ_NVML, read_nvml },
 	{ READ_GPUS, read_pci },   { READ_GPUS, read_driver },
 	{ READ_XIDS, read_xids },  { READ_NICS | READ_TRAFFIC, read_nics },
-	{ READ_NCCL, read_nccl },
+	{ READ_NCCL, read_nccl },  { READ_CONTAINER, read_container },
 };
 
 void read_host(const struct read_request *request, struct reading *m)

@@ -114,8 +114,8 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) $(WARNINGS) $(INCLUDES) $(MPI_CFLAGS:
 ALL_LDFLAGS = -pthread $(SANITIZE_FLAGS) $(LDFLAGS)
 # The small programs read what others left: neither MPI nor NCCL nor CUDA.
 # STATIC=1: with all that a machine may lack inside, for packages.
-READER_LIBS = $(if $(STATIC),-Wl$(comma)-Bstatic -ljansson -lexpat -ldw -lelf -lz -llzma -lbz2 -Wl$(comma)-Bdynamic,-ljansson -lexpat -ldw -lelf) \
-	-lm -ldl -lpthread
+READER_LIBS = $(if $(STATIC),-Wl$(comma)-Bstatic $(INSIDE) -Wl$(comma)-Bdynamic,-ljansson -lexpat -ldw -lelf) -lm -ldl -lpthread
+INSIDE := $(if $(STATIC),$(filter-out -lm -ldl -pthread -lpthread,$(shell pkg-config --static --libs jansson expat libdw libelf)))
 LIBS = $(MPI_LIBS) $(CUDA_LIBS) $(READER_LIBS)
 
 # How fast test data are made and compared decides how long a checked run takes; how fast pairs add

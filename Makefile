@@ -153,7 +153,7 @@ Q := @
 endif
 
 # ---- targets ---------------------------------------------------------------------------------
-.PHONY: all tests compile run test test-installed hang hang-fsdp install uninstall dist deb rpm bundle unit e2e fuzz fuzzers install-deps format check-style record-alone rooms clean FORCE
+.PHONY: all tests compile run test test-installed hang hang-fsdp install uninstall dist deb rpm bundle wheel unit e2e fuzz fuzzers install-deps format check-style record-alone rooms clean FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -200,11 +200,11 @@ install: all
 uninstall:
 	$(Q)PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' ci/packaging/install --remove
 
-# Packages for other machines, in build-package/packages: sources, .deb, .rpm, and a folder to unpack anywhere.
+# Packages for other machines, in build-package/packages: sources, .deb, .rpm, a folder to unpack anywhere, a wheel.
 dist:
 	$(Q)ci/packaging/package dist
 
-deb rpm bundle:
+deb rpm bundle wheel:
 	+$(Q)$(SUBMAKE) all BUILD=build-package STATIC=1 NCCL_BUILT=
 	$(Q)ci/packaging/package $@
 

@@ -15,6 +15,26 @@ for program in all_reduce_perf hangar_run hang_diagnose health; do
 	check "$program: what is found" [ "$(grep -cE '^found: (no )?(NCCL|CUDA driver|Open MPI|a driver for CUDA)' "$work/out")" = 3 ]
 done
 
+# ---- packages ----
+
+for which in a b; do
+	BUILD=$work/$which run ci/packaging/package dist
+	[ "$rc" -eq 77 ] || expect_rc 0 'package dist'
+done
+if [ "$rc" -eq 0 ]; then
+	check 'two runs of make dist give the same bytes' cmp "$work"/{a,b}/packages/hangar-"$version".tar.gz
+	tar -xzf "$work/a/packages/hangar-$version.tar.gz" -C "$work"
+	check 'its tree says its commit' [ "$("$work/hangar-$version/ci/packaging/built" gcc | head -n 1)" = "commit: $(git describe --always --exclude '*')" ]
+fi
+# A function of glibc 2.36 is named
+mkdir "$work/new"
+cp -r "$BUILD"/{built.txt,hangar_run,libhangar.so,specs} "$work/new/"
+printf '#include <stdlib.h>\nint main(void) { return (int)arc4random(); }\n' | gcc -x c - -o "$work/new/nccl_log" 2>/dev/null && {
+	BUILD=$work/new run ci/packaging/package bundle
+	expect_rc 1 'package bundle'
+	check "the symbol is named: $(cat "$work/err")" grep -qx '#   arc4random (2.36) in nccl_log' "$work/err"
+}
+
 # ---- which libnccl ----
 
 cat >"$work/main.c" <<'EOF'

@@ -86,6 +86,7 @@ check "--version says the library of --nccl-lib" grep -qx "found: NCCL 2.28.9, -
 
 # ---- what a container lacks ----
 
+# shellcheck disable=SC2016 # of the inner shell
 run unshare -m bash -c 'mount -t tmpfs -o size=32m tmpfs /dev/shm && exec "$0" "$@"' "$BUILD/all_gather_perf" --backend mpi -g 4 --fault=drop-rank --out "$work/run"
 [ "$(id -u)" != 0 ] || check "a small /dev/shm is said: $(head -n 1 "$work/err")" grep -q '^all_gather_perf: /dev/shm has 32 MiB for 4 ranks' "$work/err"
 cat >"$work/refuse.c" <<'EOF'

@@ -16,6 +16,8 @@ endif
 OPT ?= -O2 -g
 NCCL ?= auto
 SANITIZE ?=
+STATIC ?=
+comma := ,
 BUILD ?= $(if $(SANITIZE),build-asan,build)
 
 # ---- what is built ---------------------------------------------------------------------------
@@ -67,18 +69,18 @@ nccl_in = $(patsubst %/include/nccl.h,%,$(call have,$(addsuffix /include/nccl.h,
 SYSTEM_ROOTS ?= /usr /usr/local
 NCCL_DIR := $(or $(call nccl_in,$(NCCL_HOME)),$(call nccl_in,$(CUDA_DIR) $(SYSTEM_ROOTS)), \
 	$(call nccl_in,$(PIP_NCCL)))
-# By full name: pip installs libnccl.so.2 alone; the name to load is read from the file.
-NCCL_LIB := $(call have,$(foreach d,lib lib64 lib/$(MACHINE)-linux-gnu, \
-	$(addprefix $(NCCL_DIR)/$(d)/,libnccl.so libnccl.so.2)))
+# NCCL is loaded at run time (base/nccl_library.h): here its headers count. The folder of its library is one of those
+# that are searched; packages and the system's own have none.
+NCCL_BUILT := $(filter-out /usr/lib/$(MACHINE)-linux-gnu /usr/lib /usr/lib64,$(patsubst %/libnccl.so.2,%,$(call have, \
+	$(foreach d,lib lib64 lib/$(MACHINE)-linux-gnu,$(NCCL_DIR)/$(d)/libnccl.so.2))))
 endif
 
-ifneq ($(and $(CUDA_INC),$(CUDA_RT),$(NCCL_DIR),$(NCCL_LIB)),)
+ifneq ($(and $(CUDA_INC),$(CUDA_RT),$(NCCL_DIR)),)
 # Folders the compiler searches anyway must not be named again: libstdc++ depends on their order.
 system_dirs := $(sort $(filter-out /usr/include /usr/local/include,$(CUDA_INC) $(NCCL_DIR)/include))
 CUDA_CFLAGS := -DHAVE_NCCL $(addprefix -isystem ,$(system_dirs))
-NCCL_RPATH := $(filter-out /usr/lib/$(MACHINE)-linux-gnu/ /usr/lib/ /usr/lib64/,$(dir $(NCCL_LIB)))
 # NCCL finds the profiler plugin among the program's own symbols.
-CUDA_LIBS := $(NCCL_LIB) $(NCCL_RPATH:%/=-Wl,-rpath,%) $(CUDA_RT) -lrt -lstdc++ \
+CUDA_LIBS := $(CUDA_RT) -lrt $(if $(STATIC),-Wl$(comma)-Bstatic -lstdc++ -Wl$(comma)-Bdynamic,-lstdc++) \
 	-Wl,--dynamic-list=common/harness/backend/nccl/exported.txt
 CU_OBJ := $(CU_SRC:%.cu=$(BUILD)/obj/%.cu.o)
 else
@@ -93,9 +95,12 @@ ifneq ($(CUDA_LIBS),)
 not_there := $(call unlike,CUDA_HOME,$(CUDA_DIR)) $(call unlike,NCCL_HOME,$(NCCL_DIR))
 endif
 
-# sm_90 is H100 and H200; everything newer compiles the compute_80 code when it is first loaded.
-NVCC_GENCODE ?= -gencode arch=compute_80,code=[sm_80,compute_80] -gencode arch=compute_90,code=sm_90
-NVCCFLAGS ?= -O3 -std=c++17 $(NVCC_GENCODE)
+# Code for each generation from Turing to Blackwell that this nvcc knows; other GPUs run their generation's, or compile the
+# PTX of compute_80 when it is first loaded. Fewer build faster: make GPUS=80.
+GPUS ?= 75 80 90 100 120
+GPUS_KNOWN := $(if $(CUDA_LIBS),$(filter $(GPUS),$(patsubst compute_%,%,$(shell $(NVCC) --list-gpu-arch 2>/dev/null))))
+NVCC_GENCODE ?= $(foreach g,$(GPUS_KNOWN),-gencode arch=compute_$(g),code=$(if $(filter 80,$(g)),[sm_80$(comma)compute_80],sm_$(g)))
+NVCCFLAGS ?= -O3 -std=c++17 --threads 2 $(NVCC_GENCODE)
 
 # ---- flags -----------------------------------------------------------------------------------
 WARNINGS := -Wall -Wextra -Wno-unused-parameter -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
@@ -108,7 +113,9 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) $(WARNINGS) $(INCLUDES) $(MPI_CFLAGS:
 	$(CUDA_CFLAGS) -pthread $(SANITIZE_FLAGS) $(CFLAGS)
 ALL_LDFLAGS = -pthread $(SANITIZE_FLAGS) $(LDFLAGS)
 # The small programs read what others left: neither MPI nor NCCL nor CUDA.
-READER_LIBS = -ljansson -lexpat -ldw -lelf -lm -ldl -lpthread
+# STATIC=1: with all that a machine may lack inside, for packages.
+READER_LIBS = $(if $(STATIC),-Wl$(comma)-Bstatic $(INSIDE) -Wl$(comma)-Bdynamic,-ljansson -lexpat -ldw -lelf) -lm -ldl -lpthread
+INSIDE := $(if $(STATIC),$(filter-out -lm -ldl -pthread -lpthread,$(shell pkg-config --static --libs jansson expat libdw libelf)))
 LIBS = $(MPI_LIBS) $(CUDA_LIBS) $(READER_LIBS)
 
 # How fast test data are made and compared decides how long a checked run takes; how fast pairs add
@@ -146,7 +153,7 @@ Q := @
 endif
 
 # ---- targets ---------------------------------------------------------------------------------
-.PHONY: all tests compile run test test-installed hang hang-fsdp install uninstall unit e2e fuzz fuzzers install-deps format check-style record-alone rooms clean FORCE
+.PHONY: all tests compile run test test-installed hang hang-fsdp install uninstall dist deb rpm bundle wheel unit e2e fuzz fuzzers install-deps format check-style record-alone rooms clean FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -155,7 +162,7 @@ endif
 DATA := $(patsubst common/predict/topo/%,$(BUILD)/%,$(wildcard common/predict/topo/*.json common/predict/topo/*.csv \
 	common/predict/topo/specs/*.json))
 
-all: $(PERF) $(PROGRAM_BIN) $(BUILD)/libhangar.so $(DATA) stale-data
+all: $(PERF) $(PROGRAM_BIN) $(BUILD)/libhangar.so $(DATA) $(BUILD)/built.txt stale-data
 tests: $(UNIT) $(TOOL) $(FIRED) $(BARE) $(addprefix $(DOUBLE)/,subject subject-static libyield.so)
 
 # The two commands for a machine that may have nothing yet. Flags are asked for when a Makefile is
@@ -192,6 +199,14 @@ install: all
 
 uninstall:
 	$(Q)PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' ci/packaging/install --remove
+
+# Packages for other machines, in build-package/packages: sources, .deb, .rpm, a folder to unpack anywhere, a wheel.
+dist:
+	$(Q)ci/packaging/package dist
+
+deb rpm bundle wheel:
+	+$(Q)$(SUBMAKE) all BUILD=build-package STATIC=1 NCCL_BUILT=
+	$(Q)ci/packaging/package $@
 
 unit: $(UNIT) $(BUILD)/hang_diagnose
 	$(Q)BUILD=$(BUILD) ci/tests/run unit mpi
@@ -276,6 +291,12 @@ $(DOUBLE)/subject-static: ci/tests/preload/double/subject.c ci/tests/preload/dou
 rooms:
 	@$(foreach h,$(HOUSES),echo $(h) $($(h));)
 
+# What --version says of the build.
+$(BUILD)/built.txt: FORCE
+	@mkdir -p $(@D)
+	@ci/packaging/built '$(CC)' $(if $(CUDA_LIBS),$(CUDA_INC) $(NCCL_DIR)/include) | cmp -s - $@ || \
+		ci/packaging/built '$(CC)' $(if $(CUDA_LIBS),$(CUDA_INC) $(NCCL_DIR)/include) >$@
+
 # Evidence and rows of runs that were started in a build folder (results/) stay.
 clean:
 	$(Q)for dir in $(wildcard build build-*); do \
@@ -294,7 +315,7 @@ endef
 FLAGS := $(BUILD)/obj/flags
 LIST := $(BUILD)/obj/lib.list
 $(eval $(call stamp,$(FLAGS),$(shell $(CC) --version 2>/dev/null | head -n 1) $(CC) $(ALL_CFLAGS) \
-	$(ALL_LDFLAGS) $(LIBS) $(if $(CUDA_LIBS),$(NVCC) $(NVCCFLAGS))))
+	$(ALL_LDFLAGS) $(LIBS) $(NCCL_BUILT) $(if $(CUDA_LIBS),$(NVCC) $(NVCCFLAGS))))
 $(eval $(call stamp,$(LIST),$(LIB_OBJ)))
 
 # Asked for before anything is compiled, once.
@@ -310,6 +331,7 @@ $(BUILD)/obj/%.o: %.c $(FLAGS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
+$(BUILD)/obj/common/lib/base/nccl_library.o: CFLAGS += -DNCCL_BUILT='"$(NCCL_BUILT)"'
 $(BUILD)/obj/common/host/nccl_log/nccl_cause.o: common/host/nccl_log/nccl_causes.txt
 $(BUILD)/obj/common/host/machine/health.o: common/host/machine/health_rules.txt
 $(BUILD)/obj/faults/detect/evidence/evidence_torch.o: faults/detect/evidence/torch_dumps.py
@@ -339,6 +361,9 @@ compile: $(sort $(call obj,$(LIB_SRC) $(MAIN_SRC) $(PROGRAMS) $(UNIT_SRC) $(MPI_
 $(PERF): $(BUILD)/%: $(BUILD)/obj/entry/%.o $(MAIN_OBJ) $(LIB)
 	$(say) LINK $@
 	$(Q)$(LINK) $(LIBS)
+
+# Packages run with an older C library than that of the static ones inside of them.
+$(PERF) $(PROGRAM_BIN): $(if $(STATIC),$(call obj,ci/packaging/older_glibc.c))
 
 $(BUILD)/obj/ci/%: INCLUDES += -I. -Ici/tests
 
@@ -387,8 +412,8 @@ $(DATA): $(BUILD)/%: common/predict/topo/%
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
-# It meets over MPI, and asks NCCL for its version where it was found.
-$(BUILD)/health: READER_LIBS += $(MPI_LIBS) $(NCCL_RPATH:%/=-Wl,-rpath,%)
+# It meets over MPI.
+$(BUILD)/health: READER_LIBS += $(MPI_LIBS)
 define program # source
 $(BUILD)/$(call program_name,$(1)): $(call obj,$(1)) $(LIB)
 	$$(say) LINK $$@

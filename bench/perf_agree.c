@@ -2,6 +2,7 @@
  * they differ. */
 #include "perf_report.h"
 
+#include "base/version.h"
 #include "options/options_agree.h"
 #include "settings/rank_groups.h"
 #include "report/sink.h"

@@ -2,6 +2,7 @@
 #include "perf_main.h"
 
 #include <sys/mman.h>
+#include <sys/statvfs.h>
 
 #include "backend/backend.h"
 #include "base/clock.h"
@@ -15,7 +16,9 @@
 #include "options/options.h"
 #include "base/parse.h"
 #include "process/supervisor.h"
+#include "base/nccl_library.h"
 #include "base/output.h"
+#include "base/version.h"
 #include "inject/inject.h"
 #include "schedule/schedule.h"
 #include "watch/monitor.h"
@@ -83,15 +86,36 @@ static int answer(const struct program *program, struct error *err)
 	const struct options *o = program->options;
 	int rc = 0;
 
+	nccl_library_ask(o->nccl_lib);
 	if (o->help || o->version || o->list_faults)
 		output_guard(program->name);
 	if (o->help)
 		options_print_help(stdout, &target, program->name);
 	else if (o->version)
-		output_version(stdout, program->name);
+		version_print(stdout, program->name);
 	else if (o->list_faults)
 		rc = list_faults(o, err);
 	return rc < 0 ? rc : o->help || o->version || o->list_faults;
+}
+
+enum { SHM_A_RANK = 16 << 20 };
+
+/* Docker's default of 64 MiB is enough for four ranks. Open MPI and NCCL fail in ways that do not name it. */
+static void warn_of_room(const struct program *program)
+{
+	int ranks =
+		program->launch->local > 0 ? program->launch->local : program->launch->announced;
+	struct statvfs shm;
+
+	if (program->launch->local_rank != 0 || statvfs("/dev/shm", &shm) < 0 ||
+	    shm.f_blocks == 0 ||
+	    (uint64_t)shm.f_blocks * shm.f_frsize >= (uint64_t)ranks * SHM_A_RANK)
+		return;
+	fprintf(stderr,
+		"%s: /dev/shm has %.0f MiB for %d ranks, which may be too few; start the container "
+		"with --ipc=host or "
+		"--shm-size=1g\n",
+		program->name, (double)shm.f_blocks * (double)shm.f_frsize / (1 << 20), ranks);
 }
 
 /* Open MPI's shared-memory files go to a folder of this run, which is removed after any kill. */
@@ -99,6 +123,7 @@ static int open_folder(const struct program *program, struct run_folder *folder,
 {
 	int rc = run_folder_open(folder, program->launch->key, err);
 
+	warn_of_room(program);
 	if (rc == 0)
 		setenv("OMPI_MCA_btl_vader_backing_directory", folder->path, 0);
 	return rc;

@@ -2,6 +2,7 @@
 #include "perf_report.h"
 
 #include "base/clock.h"
+#include "base/version.h"
 #include "profiler/nccl_profiler.h"
 #include "report/sink.h"
 

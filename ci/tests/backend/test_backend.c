@@ -2,6 +2,7 @@
 #include "rig/unit.h"
 
 #include "backend/backend.h"
+#include "base/nccl_library.h"
 
 /* Hooks and small tables are pointers of one size. Counts those from `from` to `end` that are NULL. */
 static size_t missing(const void *table, size_t from, size_t end)
@@ -77,3 +78,22 @@ UNIT_TEST(test_find, "find")
 	CU_ASSERT_PTR_NULL(backend_find("nccl"));
 #endif
 }
+
+#ifdef HAVE_NCCL
+/* The double says the version that it is told. */
+UNIT_TEST(test_old_library, "a library before 2.18 is refused, by name")
+{
+	const struct backend_config config = { .alloc = ALLOC_NCCL };
+	const char *build = getenv("BUILD");
+	struct error err = { .rank = -1 };
+	struct backend *opened = NULL;
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/tests/double/libnccl.so.2", build ? build : "build");
+	setenv("DOUBLE_VERSION", "21605", 1);
+	nccl_library_ask(path);
+	UNIT_ALL(backend_nccl.open(NULL, NULL, &err, &config, &opened) == -ENOTSUP, !opened,
+		 strstr(err.text, "NCCL 2.16.5, --nccl-lib, /") != NULL,
+		 strstr(err.text, "hangar needs 2.18 or later") != NULL);
+}
+#endif

@@ -107,8 +107,8 @@ unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES CUDA_HOME NCCL_HOME NVCC NCCL CC 
 mkdir -p "$work"/cuda/{bin,include,lib64} "$work"/{home,system,py/nvidia/nccl}/{include,lib}
 printf '#!/bin/sh\n' >"$work/cuda/bin/nvcc" && chmod +x "$work/cuda/bin/nvcc"
 touch "$work/cuda/include/cuda_runtime.h" "$work/cuda/lib64/libcudart_static.a"
-touch "$work/home/include/nccl.h" "$work/home/lib/libnccl.so"
-touch "$work/system/include/nccl.h" "$work/system/lib/libnccl.so"
+touch "$work/home/include/nccl.h" "$work/home/lib/libnccl.so.2"
+touch "$work/system/include/nccl.h" "$work/system/lib/libnccl.so.2"
 # pip installs this file alone
 touch "$work"/py/nvidia{,/nccl}/__init__.py "$work"/py/nvidia/nccl/{include/nccl.h,lib/libnccl.so.2}
 export PYTHONPATH=$work/py
@@ -123,10 +123,10 @@ found() {
 }
 cuda=CUDA_HOME=$work/cuda
 found CUDA_RT "$work/cuda/lib64/libcudart_static.a" "$cuda" SYSTEM_ROOTS="$work/system"
-found NCCL_LIB "$work/system/lib/libnccl.so" "$cuda" SYSTEM_ROOTS="$work/system"
-found NCCL_LIB "$work/home/lib/libnccl.so" "$cuda" SYSTEM_ROOTS="$work/system" \
+found NCCL_BUILT "$work/system/lib" "$cuda" SYSTEM_ROOTS="$work/system"
+found NCCL_BUILT "$work/home/lib" "$cuda" SYSTEM_ROOTS="$work/system" \
 	NCCL_HOME="$work/home"
-found NCCL_LIB "$work/py/nvidia/nccl/lib/libnccl.so.2" "$cuda" SYSTEM_ROOTS="$work/none"
+found NCCL_BUILT "$work/py/nvidia/nccl/lib" "$cuda" SYSTEM_ROOTS="$work/none"
 found CU_OBJ "$work/build/obj/common/harness/check/check_cuda.cu.o $work/build/obj/common/harness/backend/nccl/kernels_cuda.cu.o" \
 	"$cuda" SYSTEM_ROOTS="$work/none"
 # Named, and not there

@@ -105,7 +105,7 @@ for wrong in PER_GPU=half TRANSPORTS=tcp JOBS=many ONLY=no-such-fault; do
 done
 
 # A plan is made for GPUs of another machine and is run there; who starves its neighbours comes last.
-if grep -q libnccl < <(ldd "$BUILD/all_gather_perf"); then
+if grep -q "^built: .*NCCL [0-9]" "$BUILD/built.txt"; then
 	export CUDA_VISIBLE_DEVICES=
 	for wanted in 77 0; do
 		matrix plan TRANSPORTS=p2p DEVICES=2 ONLY='^gpu-(oom|stuck)$|^settings' CELLS=7 RANKS=2 LIST=$((wanted == 0)) \

@@ -86,6 +86,10 @@ static const struct {
 	  "note network: RDMA m:1: 2 recovered link errors; "
 	  "warn network: RDMA m:1: 1 buffer overrun; "
 	  "note network: RDMA m:1: 7 packets marked for congestion" },
+	{ { "/dev/shm|shm_mib 512", "ptrace|ptrace_refused 0" }, "" },
+	{ { "/dev/shm|shm_mib 64", "ptrace|ptrace_refused 1" },
+	  "warn shm: /dev/shm: 64 MiB, where NCCL and Open MPI keep memory that ranks share; "
+	  "warn ptrace: ptrace: refused: a hang has its verdict, and no stacks" },
 	{ { "memory|stalled_us 500000", "memory|available_kib 30", "memory|all_kib 1000" }, "" },
 	{ { "memory|stalled_us 500001", "memory|available_kib 29", "memory|all_kib 1000" },
 	  "warn pressure: memory: processes waited 500001 us of 10.00 s for memory; "

@@ -74,6 +74,7 @@ struct options {
 		int cta_policy;	       /* -x, -1 unset */
 		bool nvlink_centric;   /* --nvlink-centric 0|1 */
 		bool stream_null;      /* -y */
+		const char *nccl_lib;  /* --nccl-lib FILE; NULL: as nccl_library.h finds it */
 		int device_impl;       /* -D: exit 77 if > 0 */
 		int device_ctas;       /* -V: exit 77 if set, unless it is 16; see options_check */
 	};

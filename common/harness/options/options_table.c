@@ -231,6 +231,8 @@ const struct option_row option_rows[] = {
 	  .help = "value of nvlinkCentricSched in ncclConfig" },
 	{ "stream_null", 'y', SWITCH, .initial = "0", FIELD(stream_null),
 	  SAME, .group = GROUP_COMMUNICATOR, .scope = SCOPE_GPU, .help = "use the NULL stream" },
+	{ "nccl-lib", .arg = "FILE", TEXT, FIELD(nccl_lib), FREE, .group = GROUP_COMMUNICATOR, .scope = SCOPE_GPU,
+	  .help = "load this libnccl.so.2; else that of LD_LIBRARY_PATH, of the build, of pip, of the system; --version says which" },
 	{ "device_implementation", 'D', .arg = "N", .initial = "0", WHOLE(0, 4), FIELD(device_impl),
 	  SAME, .group = GROUP_COMMUNICATOR,
 	  .help = "device-side kernels; not part of hangar: exit 77 unless 0" },

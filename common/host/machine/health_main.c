@@ -70,7 +70,7 @@ static void look(int fd, const void *arg)
 	const struct arguments *arguments = arg;
 	struct read_request request = {
 		.root = arguments->root,
-		.readers = READ_TCP | READ_CPU | READ_TRAFFIC | READ_NICS,
+		.readers = READ_TCP | READ_CPU | READ_TRAFFIC | READ_NICS | READ_CONTAINER,
 	};
 	struct nvml nvml;
 

@@ -1,12 +1,12 @@
 /* read.c: the readers of a host in their order; the environment, and one rank. */
 #include "machine/read.h"
 
-#include <dlfcn.h>
 #include <sched.h>
 
 #include "base/clock.h"
 #include "machine/cpu_list.h"
 #include "base/file.h"
+#include "base/nccl_library.h"
 #include "base/parse.h"
 #include "report/sink.h"
 
@@ -56,17 +56,12 @@ static void read_gpus(const struct read_request *request, struct reading *m)
 
 static void read_nccl(const struct read_request *request, struct reading *m)
 {
-	void *library = dlopen("libnccl.so.2", RTLD_LAZY | RTLD_LOCAL);
-	int (*ask)(int *code) = NULL;
+	const struct nccl_library *nccl = nccl_library_load(NULL);
 	char text[32];
-	int code;
 
-	if (library)
-		*(void **)&ask = dlsym(library, "ncclGetVersion");
-	if (!ask || ask(&code) != 0)
-		return;
-	snprintf(text, sizeof(text), "%d.%d.%d", code / 10000, code / 100 % 100, code % 100);
-	reading_say(m, "NCCL", "version", text);
+	nccl_version_text(nccl->version, text, sizeof(text));
+	if (nccl->handle)
+		reading_say(m, "NCCL", "version", text);
 }
 
 /* ---- a host ------------------------------------------------------------------------------- */
@@ -81,7 +76,7 @@ static const struct reader {
 	{ READ_GPUS, read_gpus },  { READ_NVML, read_nvml },
 	{ READ_GPUS, read_pci },   { READ_GPUS, read_driver },
 	{ READ_XIDS, read_xids },  { READ_NICS | READ_TRAFFIC, read_nics },
-	{ READ_NCCL, read_nccl },
+	{ READ_NCCL, read_nccl },  { READ_CONTAINER, read_container },
 };
 
 void read_host(const struct read_request *request, struct reading *m)

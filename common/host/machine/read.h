@@ -16,6 +16,8 @@ enum {
 	READ_NICS = 1 << 6, /* interfaces and RDMA ports: speed, MTU, PCIe links */
 	READ_XIDS = 1 << 7, /* of READ_GPUS', what the kernel's log says */
 	READ_NCCL = 1 << 8, /* the version of the library that is found */
+	READ_CONTAINER =
+		1 << 9, /* what a container may lack: room in /dev/shm, ptrace; starts a process */
 };
 
 /* A rank of the job, as it reads itself. */
@@ -66,7 +68,8 @@ void gpu_pair_read(const struct nvml *nvml, const char *bus_a, const char *bus_b
 /* ---- the readers, a file each; "of the job's GPUs": the parts that have a "bus" ---- */
 
 typedef void reader_fn(const struct read_request *request, struct reading *reading);
-reader_fn read_cpu, read_memory, read_tcp, read_nics, read_pci, read_nvml, read_driver, read_xids;
+reader_fn read_cpu, read_memory, read_tcp, read_nics, read_pci, read_nvml, read_driver, read_xids,
+	read_container;
 
 /* Lanes and generations of the slowest link between a device, named by its folder below /sys, and
  * the CPU, as states of a part: width, max_width, gen, max_gen. */

@@ -1,5 +1,10 @@
-/* read_proc.c: counters of the kernel: ticks of the CPUs, memory pressure, TCP's segments, Xids. */
+/* read_proc.c: counters of the kernel: ticks of the CPUs, memory pressure, TCP's segments, Xids; what a container lacks. */
 #include "machine/read.h"
+
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -78,6 +83,39 @@ void read_memory(const struct read_request *request, struct reading *m)
 		reading_state(m, "memory", "all_kib", file_behind(text, "MemTotal:"));
 		reading_state(m, "memory", "available_kib", file_behind(text, "MemAvailable:"));
 	}
+}
+
+/* ---- containers --------------------------------------------------------------------------- */
+
+/* A process may always trace its child, unless seccomp or ptrace_scope 3 refuse it to all. */
+static int64_t ptrace_refused(void)
+{
+	pid_t child = fork();
+	int64_t refused;
+
+	if (child == 0) {
+		pause();
+		_exit(0);
+	}
+	if (child < 0)
+		return -1;
+	refused = ptrace(PTRACE_SEIZE, child, NULL, NULL) < 0 && errno == EPERM;
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	return refused;
+}
+
+void read_container(const struct read_request *request, struct reading *m)
+{
+	char path[PATH_MAX];
+	struct statvfs shm;
+
+	snprintf(path, sizeof(path), "%s/dev/shm", request->root);
+	if (statvfs(path, &shm) == 0)
+		reading_state(m, "/dev/shm", "shm_mib",
+			      (int64_t)(shm.f_blocks * shm.f_frsize >> 20));
+	if (!request->root[0])
+		reading_state(m, "ptrace", "ptrace_refused", ptrace_refused());
 }
 
 /* ---- Xids --------------------------------------------------------------------------------- */

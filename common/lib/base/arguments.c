@@ -3,6 +3,7 @@
 
 #include "base/output.h"
 #include "base/parse.h"
+#include "base/version.h"
 
 enum { KEY = 256 };
 
@@ -66,7 +67,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 static void print_version(FILE *out, struct argp_state *state)
 {
-	output_version(out, state->name);
+	version_print(out, state->name);
 }
 
 void arguments_read(const struct argument_table *table, int argc, char **argv, void *into)

@@ -165,3 +165,16 @@ int64_t file_column(const char *text, const char *table, const char *name)
 	}
 	return -1;
 }
+
+bool file_beside(char *path, size_t size, const char *name)
+{
+	ssize_t n = readlink("/proc/self/exe", path, size);
+	char *slash;
+
+	if (n <= 0 || (size_t)n >= size)
+		return false;
+	path[n] = '\0';
+	slash = strrchr(path, '/') + 1;
+	return snprintf(slash, size - (size_t)(slash - path), "%s", name) <
+	       (int)(size - (size_t)(slash - path));
+}

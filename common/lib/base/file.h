@@ -19,6 +19,9 @@ int64_t file_number(const char *root, const char *format, ...)
 /* The same for a text. */
 int64_t file_count(const char *text);
 
+/* Writes the path of `name` beside the running program. False: the path is too long, or /proc is missing. */
+bool file_beside(char *path, size_t size, const char *name);
+
 /* The number after the first `key` and blanks in a text; -1: none. */
 int64_t file_behind(const char *text, const char *key);
 

@@ -18,11 +18,6 @@ static int ended(FILE *f, int (*end)(FILE *))
 	return !failed ? 0 : why > 0 ? -why : -EIO;
 }
 
-void output_version(FILE *out, const char *program)
-{
-	fprintf(out, "%s (hangar) %s\n", program, HANGAR_VERSION);
-}
-
 int output_close(FILE *f)
 {
 	return ended(f, fclose);

@@ -3,11 +3,6 @@
 
 #include "base/error.h"
 
-#define HANGAR_VERSION "0.1.0"
-
-/* Prints the line of --version. */
-void output_version(FILE *out, const char *program);
-
 /* Closes `f`. Returns 0 if all data arrived, else a negative errno: -ENOSPC on a full disk. If an
  * earlier write failed and the close succeeds, the result is errno at the call, so the last write
  * must come right before it. */

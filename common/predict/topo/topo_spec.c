@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "base/parse.h"
 
 /* Counts are as wide as JSON's, so that none wraps before it is checked. */
@@ -69,26 +70,16 @@ int topo_open_json(const char *path, json_t **json, struct error *err)
 
 int topo_spec_dir(char *path, size_t size)
 {
-	char exe[3072];
 	const char *set = getenv("HANGAR_SPECS");
 	static const char *const beside[] = { "specs", "../specs", "../common/predict/topo/specs",
 					      "../../common/predict/topo/specs",
 					      "../share/hangar/specs" };
-	ssize_t length = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	char *slash;
 
 	if (set != NULL && set[0] != '\0')
 		return snprintf(path, size, "%s", set) < (int)size ? 0 : -ENAMETOOLONG;
-	if (length <= 0)
-		return -ENOENT;
-	exe[length] = '\0';
-	slash = strrchr(exe, '/');
-	*slash = '\0';
-	for (size_t i = 0; i < sizeof(beside) / sizeof(beside[0]); i++) {
-		if (snprintf(path, size, "%s/%s", exe, beside[i]) < (int)size &&
-		    access(path, R_OK | X_OK) == 0)
+	for (size_t i = 0; i < sizeof(beside) / sizeof(beside[0]); i++)
+		if (file_beside(path, size, beside[i]) && access(path, R_OK | X_OK) == 0)
 			return 0;
-	}
 	return -ENOENT;
 }
 

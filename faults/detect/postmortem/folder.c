@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "process/command.h"
 #include "process/task.h"
 #include "record/summary.h"
@@ -19,15 +20,12 @@ static const char *runs(void)
 {
 	static const char *where;
 	char path[PATH_MAX + 16];
-	ssize_t n;
 
-	if (where)
-		return where;
-	n = readlink("/proc/self/exe", path, PATH_MAX - 1);
-	path[n > 0 ? n : 0] = '\0';
-	if (n > 0)
-		strcpy(strrchr(path, '/') + 1, ".installed");
-	return where = n > 0 && access(path, F_OK) == 0 ? "hangar-runs" : "results/runs";
+	if (!where)
+		where = file_beside(path, sizeof(path), ".installed") && access(path, F_OK) == 0
+				? "hangar-runs"
+				: "results/runs";
+	return where;
 }
 
 static bool make(const char *path, bool shared)
@@ -282,22 +280,16 @@ static void say(const char *what, const char *tool, const char *file)
 void folder_say(const char *folder, bool drawable, bool records)
 {
 	static const char *const plots[] = { "../plots/plot", "../../plots/plot" };
-	char exe[PATH_MAX - 32], path[PATH_MAX], plot[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	char path[PATH_MAX], plot[PATH_MAX];
 
-	if (n <= 0)
-		return;
-	exe[n] = '\0';
-	*strrchr(exe, '/') = '\0';
 	folder = shortest(folder);
 	snprintf(path, sizeof(path), "%s/postmortem.md", folder);
-	if (records)
-		snprintf(path, sizeof(path), "%s/hang_diagnose", exe);
+	if (records && !file_beside(path, sizeof(path), "hang_diagnose"))
+		return;
 	if (records || access(path, F_OK) == 0)
 		say("look further", records ? path : "", records ? folder : path);
 	for (size_t i = 0; i < 2 && drawable; i++) {
-		snprintf(path, sizeof(path), "%s/%s", exe, plots[i]);
-		if (realpath(path, plot)) {
+		if (file_beside(path, sizeof(path), plots[i]) && realpath(path, plot)) {
 			say("or draw it", plot, folder);
 			break;
 		}

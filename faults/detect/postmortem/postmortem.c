@@ -275,6 +275,15 @@ void report_where(FILE *out, const char *prefix, const struct diagnosis *d,
 		fprintf(out, "%s%s\n", prefix, summary_cut(text));
 		return;
 	}
+	for (int i = 0; i < e->nranks; i++)
+		if (e->ranks[i].stack &&
+		    strstr(e->ranks[i].stack, "not taken: Operation not permitted")) {
+			fprintf(out,
+				"%sno stacks: ptrace is refused; a container needs "
+				"--cap-add=SYS_PTRACE\n",
+				prefix);
+			return;
+		}
 }
 
 void report_block(FILE *out, const char *text)

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "base/arguments.h"
+#include "base/file.h"
 #include "profiler/nccl_profiler.h"
 #include "base/parse.h"
 #include "preload/fault_spec.h"
@@ -186,14 +187,9 @@ static void set_preload(void)
 {
 	char path[4096], value[2 * 4096];
 	const char *others = getenv("LD_PRELOAD");
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 32);
-	char *slash;
 
-	if (n < 0)
+	if (!file_beside(path, sizeof(path), "libhangar.so"))
 		return;
-	path[n] = '\0';
-	slash = strrchr(path, '/');
-	snprintf(slash + 1, 32, "libhangar.so");
 	if (access(path, R_OK) < 0) {
 		fprintf(stderr, "hangar_run: %s is not there: nothing is recorded\n", path);
 		return;

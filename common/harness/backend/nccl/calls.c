@@ -1,23 +1,6 @@
 /* calls.c: calls as NCCL functions on the measured stream. */
-#include <dlfcn.h>
-
 #include "backend/nccl/ops.h"
 #include "backend/job.h"
-
-void nccl_symbols_init(struct nccl_symbols *symbols)
-{
-	*symbols = (struct nccl_symbols){
-		.alltoall = (__typeof__(symbols->alltoall))dlsym(RTLD_DEFAULT, "ncclAlltoAll"),
-		.gather = (__typeof__(symbols->gather))dlsym(RTLD_DEFAULT, "ncclGather"),
-		.scatter = (__typeof__(symbols->scatter))dlsym(RTLD_DEFAULT, "ncclScatter"),
-		.window_register =
-			(__typeof__(symbols->window_register))dlsym(RTLD_DEFAULT,
-								    "ncclCommWindowRegister"),
-		.window_deregister =
-			(__typeof__(symbols->window_deregister))dlsym(RTLD_DEFAULT,
-								      "ncclCommWindowDeregister"),
-	};
-}
 
 static ncclDataType_t nccl_type(enum dtype dtype)
 {
@@ -71,8 +54,8 @@ static int mulsum_op(struct nccl *nccl, const struct call *call, ncclRedOp_t *op
 	ncclResult_t rc;
 
 	if (!comm->mulsum_made[dtype]) {
-		rc = ncclRedOpCreatePreMulSum(&comm->mulsum[dtype], &factor, nccl_type(dtype),
-					      ncclScalarHostImmediate, comm->comm);
+		rc = nccl_api.RedOpCreatePreMulSum(&comm->mulsum[dtype], &factor, nccl_type(dtype),
+						   ncclScalarHostImmediate, comm->comm);
 		if (rc != ncclSuccess)
 			return nccl_fail(nccl, "ncclRedOpCreatePreMulSum", rc);
 		comm->mulsum_made[dtype] = true;
@@ -85,7 +68,7 @@ void nccl_calls_release(struct nccl_comm *comm)
 {
 	for (int dtype = 0; dtype < DT_COUNT; dtype++) {
 		if (comm->mulsum_made[dtype])
-			ncclRedOpDestroy(comm->mulsum[dtype], comm->comm);
+			nccl_api.RedOpDestroy(comm->mulsum[dtype], comm->comm);
 		comm->mulsum_made[dtype] = false;
 	}
 }
@@ -142,19 +125,19 @@ static ncclResult_t issue_pairs(struct nccl *nccl, const struct call *call)
 {
 	ncclDataType_t type = nccl_type(call->dtype);
 	ncclComm_t comm = of(nccl, call)->comm;
-	ncclResult_t rc = ncclGroupStart(), end;
+	ncclResult_t rc = nccl_api.GroupStart(), end;
 
 	for (int peer = 0; rc == ncclSuccess && peer < of(nccl, call)->size; peer++) {
 		struct swap swap = swap_with(call, of(nccl, call)->rank, peer);
 
 		if (swap.send_count)
-			rc = ncclSend(at(call->send, swap.send_at, call->dtype), swap.send_count,
-				      type, peer, comm, nccl->stream);
+			rc = nccl_api.Send(at(call->send, swap.send_at, call->dtype),
+					   swap.send_count, type, peer, comm, nccl->stream);
 		if (rc == ncclSuccess && swap.recv_count)
-			rc = ncclRecv(at(call->recv, swap.recv_at, call->dtype), swap.recv_count,
-				      type, peer, comm, nccl->stream);
+			rc = nccl_api.Recv(at(call->recv, swap.recv_at, call->dtype),
+					   swap.recv_count, type, peer, comm, nccl->stream);
 	}
-	end = ncclGroupEnd();
+	end = nccl_api.GroupEnd();
 	return rc == ncclSuccess ? end : rc;
 }
 
@@ -163,38 +146,38 @@ static ncclResult_t issue_one(struct nccl *nccl, const struct call *call, ncclRe
 	ncclDataType_t type = nccl_type(call->dtype);
 	cudaStream_t stream = nccl->stream;
 	ncclComm_t comm = of(nccl, call)->comm;
-	const struct nccl_symbols *s = &nccl->symbols;
 
 	switch (call->kind) {
 	case CALL_ALL_REDUCE:
-		return ncclAllReduce(call->send, call->recv, call->count, type, op, comm, stream);
+		return nccl_api.AllReduce(call->send, call->recv, call->count, type, op, comm,
+					  stream);
 	case CALL_ALL_GATHER:
-		return ncclAllGather(call->send, call->recv, call->count, type, comm, stream);
+		return nccl_api.AllGather(call->send, call->recv, call->count, type, comm, stream);
 	case CALL_REDUCE_SCATTER:
-		return ncclReduceScatter(call->send, call->recv, call->count, type, op, comm,
-					 stream);
+		return nccl_api.ReduceScatter(call->send, call->recv, call->count, type, op, comm,
+					      stream);
 	case CALL_BROADCAST:
-		return ncclBroadcast(call->send, call->recv, call->count, type, call->peer, comm,
-				     stream);
+		return nccl_api.Broadcast(call->send, call->recv, call->count, type, call->peer,
+					  comm, stream);
 	case CALL_REDUCE:
-		return ncclReduce(call->send, call->recv, call->count, type, op, call->peer, comm,
-				  stream);
+		return nccl_api.Reduce(call->send, call->recv, call->count, type, op, call->peer,
+				       comm, stream);
 	case CALL_SEND:
-		return ncclSend(call->send, call->count, type, call->peer, comm, stream);
+		return nccl_api.Send(call->send, call->count, type, call->peer, comm, stream);
 	case CALL_RECV:
-		return ncclRecv(call->recv, call->count, type, call->peer, comm, stream);
+		return nccl_api.Recv(call->recv, call->count, type, call->peer, comm, stream);
 	case CALL_ALLTOALL:
-		return s->alltoall ? s->alltoall(call->send, call->recv, call->count, type, comm,
-						 stream)
-				   : issue_pairs(nccl, call);
+		return nccl_api.AlltoAll ? nccl_api.AlltoAll(call->send, call->recv, call->count,
+							     type, comm, stream)
+					 : issue_pairs(nccl, call);
 	case CALL_GATHER:
-		return s->gather ? s->gather(call->send, call->recv, call->count, type, call->peer,
-					     comm, stream)
-				 : issue_pairs(nccl, call);
+		return nccl_api.Gather ? nccl_api.Gather(call->send, call->recv, call->count, type,
+							 call->peer, comm, stream)
+				       : issue_pairs(nccl, call);
 	case CALL_SCATTER:
-		return s->scatter ? s->scatter(call->send, call->recv, call->count, type,
-					       call->peer, comm, stream)
-				  : issue_pairs(nccl, call);
+		return nccl_api.Scatter ? nccl_api.Scatter(call->send, call->recv, call->count,
+							   type, call->peer, comm, stream)
+					: issue_pairs(nccl, call);
 	case CALL_ALLTOALLV:
 		return issue_pairs(nccl, call);
 	default:
@@ -259,7 +242,7 @@ int nccl_group_begin(struct backend *be)
 
 	if (rc)
 		return rc;
-	result = ncclGroupStart();
+	result = nccl_api.GroupStart();
 	if (result != ncclSuccess)
 		return nccl_fail(nccl, "ncclGroupStart", result);
 	nccl->depth++;
@@ -279,7 +262,7 @@ int nccl_group_end(struct backend *be)
 	rc = nccl->depth == 0 ? clock_step(nccl, device_clock_launch) : 0;
 	if (rc)
 		return rc;
-	result = ncclGroupEnd();
+	result = nccl_api.GroupEnd();
 	if (result != ncclSuccess)
 		return nccl_fail(nccl, "ncclGroupEnd", result);
 	return nccl->depth == 0 ? clock_step(nccl, device_clock_end) : 0;

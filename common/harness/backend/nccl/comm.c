@@ -16,9 +16,9 @@ void nccl_enter(struct backend *be, const char *what, double seconds)
 void nccl_deregister(struct nccl *nccl, struct nccl_memory *memory)
 {
 	if (memory->handle && memory->window)
-		nccl->symbols.window_deregister(nccl->comms[0].comm, memory->handle);
+		nccl_api.CommWindowDeregister(nccl->comms[0].comm, memory->handle);
 	else if (memory->handle)
-		ncclCommDeregister(nccl->comms[0].comm, memory->handle);
+		nccl_api.CommDeregister(nccl->comms[0].comm, memory->handle);
 	memory->handle = NULL;
 }
 
@@ -45,7 +45,7 @@ int nccl_comm_abort(struct backend *be)
 		/* before the abort, which may wait for other ranks of the host: their proxies use
 		 * ours */
 		watch_comm(be->watch, i, COMM_ABORTED, NULL);
-		one = ncclCommAbort(comm->comm);
+		one = nccl_api.CommAbort(comm->comm);
 		forget_comm(nccl, comm);
 		result = result == ncclSuccess ? one : result;
 	}
@@ -62,7 +62,7 @@ static void destroy_comms(struct nccl *nccl)
 		if (!comm->comm)
 			continue;
 		nccl_calls_release(comm);
-		ncclCommDestroy(comm->comm);
+		nccl_api.CommDestroy(comm->comm);
 		forget_comm(nccl, comm);
 	}
 }
@@ -83,13 +83,17 @@ void nccl_comm_close(struct backend *be)
 	watch_leave(be->watch);
 }
 
-/* Refuses a setting that this build's headers do not have. */
+/* Refuses a setting that this build's headers or the library do not have. nvlinkCentricSched is a default: older ones
+ * pass over it. */
 static int comm_config(struct nccl *nccl, ncclConfig_t *config)
 {
 	const struct backend_config *asked = &nccl->be.config;
 
 	config->blocking = 1;
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 27, 0)
+	if (asked->cta_policy >= 0 && nccl->version < NCCL_VERSION(2, 27, 0))
+		return error_set(nccl->be.err, OUTCOME_UNSUPPORTED, -ENOTSUP,
+				 "-x needs NCCL 2.27 or later, this is %d", nccl->version);
 	if (asked->cta_policy >= 0)
 		config->CTAPolicy = asked->cta_policy;
 #else
@@ -100,10 +104,6 @@ static int comm_config(struct nccl *nccl, ncclConfig_t *config)
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 0)
 	if (asked->nvlink_centric)
 		config->nvlinkCentricSched = 1;
-#else
-	if (asked->nvlink_centric)
-		return error_set(nccl->be.err, OUTCOME_UNSUPPORTED, -ENOTSUP,
-				 "--nvlink-centric needs NCCL 2.28 or later at build");
 #endif
 	return 0;
 }
@@ -115,7 +115,7 @@ int nccl_comm_id(struct backend *be, unsigned char *id)
 	ncclResult_t result;
 
 	nccl_profiler_offer(); /* NCCL's first thread starts with the id */
-	result = ncclGetUniqueId(&made);
+	result = nccl_api.GetUniqueId(&made);
 	if (result != ncclSuccess)
 		return nccl_fail(nccl, "ncclGetUniqueId", result);
 	memset(id, 0, COMM_ID_BYTES);
@@ -137,7 +137,8 @@ int nccl_comm_open(struct backend *be, const struct comm_request *request)
 	memcpy(&id, request->id, sizeof(id));
 	nccl_profiler_offer();
 	nccl_enter(be, "ncclCommInitRank", NCCL_INIT_SECONDS);
-	result = ncclCommInitRankConfig(&comm->comm, request->nranks, id, request->rank, &config);
+	result = nccl_api.CommInitRankConfig(&comm->comm, request->nranks, id, request->rank,
+					     &config);
 	watch_leave(be->watch);
 	comm->rank = request->rank;
 	comm->size = request->nranks;

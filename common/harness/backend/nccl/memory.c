@@ -36,7 +36,7 @@ int nccl_alloc(struct backend *be, size_t bytes, size_t used, void **ptr)
 	if (bytes > SIZE_MAX - ALIGNMENT)
 		cuda = cudaErrorMemoryAllocation;
 	else if (be->config.alloc == ALLOC_NCCL)
-		result = ncclMemAlloc(&memory->base, bytes + ALIGNMENT);
+		result = nccl_api.MemAlloc(&memory->base, bytes + ALIGNMENT);
 	else
 		cuda = cudaMalloc(&memory->base, bytes + ALIGNMENT);
 	if (cuda != cudaSuccess || result != ncclSuccess) {
@@ -63,7 +63,7 @@ void nccl_release(struct backend *be, void *ptr, size_t bytes, size_t used)
 		*at = memory->next;
 		nccl_deregister(nccl, memory);
 		if (be->config.alloc == ALLOC_NCCL)
-			ncclMemFree(memory->base);
+			nccl_api.MemFree(memory->base);
 		else
 			cudaFree(memory->base);
 		free(memory);
@@ -88,15 +88,19 @@ int nccl_register(struct backend *be, void *ptr, size_t bytes)
 				 "this buffer can't be registered");
 	memory->window = be->config.local_register == 2;
 	if (!memory->window) {
-		result = ncclCommRegister(nccl->comms[0].comm, ptr, bytes, &memory->handle);
+		if (!nccl_api.CommRegister)
+			return error_set(be->err, OUTCOME_UNSUPPORTED, -ENOTSUP,
+					 "-R 1 needs NCCL 2.19 or later, this is %d",
+					 nccl->version);
+		result = nccl_api.CommRegister(nccl->comms[0].comm, ptr, bytes, &memory->handle);
 		return result == ncclSuccess ? 0 : nccl_fail(nccl, "ncclCommRegister", result);
 	}
-	if (!nccl->symbols.window_register || !nccl->symbols.window_deregister)
+	if (!nccl_api.CommWindowRegister || !nccl_api.CommWindowDeregister)
 		return error_set(be->err, OUTCOME_UNSUPPORTED, -ENOTSUP,
 				 "-R 2 needs NCCL 2.27 or later, this is %d", nccl->version);
 	nccl_enter(be, "ncclCommWindowRegister", NCCL_INIT_SECONDS);
-	result = nccl->symbols.window_register(nccl->comms[0].comm, ptr, bytes, &memory->handle,
-					       1 /* COLL_SYMMETRIC */);
+	result = nccl_api.CommWindowRegister(nccl->comms[0].comm, ptr, bytes, &memory->handle,
+					     1 /* COLL_SYMMETRIC */);
 	watch_leave(be->watch);
 	return result == ncclSuccess ? 0 : nccl_fail(nccl, "ncclCommWindowRegister", result);
 }

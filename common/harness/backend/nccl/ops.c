@@ -2,10 +2,10 @@
  * comm.c the communicator. */
 #include "backend/nccl/ops.h"
 
-#include <dlfcn.h>
 #include <sched.h>
 
 #include "base/clock.h"
+#include "base/nccl_library.h"
 
 /* Stream queries (1 us each) between two checks of the communicator. */
 enum { POLLS_PER_LOOK = 200 };
@@ -67,7 +67,7 @@ static cudaError_t device_state(struct nccl *nccl)
 
 int nccl_fail(struct nccl *nccl, const char *what, ncclResult_t rc)
 {
-	const char *detail = ncclGetLastError(nccl->comms[0].comm);
+	const char *detail = nccl_api.GetLastError(nccl->comms[0].comm);
 
 	cudaError_t cuda = device_state(nccl);
 
@@ -75,7 +75,8 @@ int nccl_fail(struct nccl *nccl, const char *what, ncclResult_t rc)
 	nccl->broken = nccl->comms[0].comm != NULL;
 	return error_set(nccl->be.err, OUTCOME_ERROR,
 			 lacks_memory(rc, detail) ? -ENOMEM : code_of(cuda), "%s failed: %s (%.*s)",
-			 what, ncclGetErrorString(rc), line_length(detail), detail ? detail : "");
+			 what, nccl_api.GetErrorString(rc), line_length(detail),
+			 detail ? detail : "");
 }
 
 int nccl_cuda_fail(struct nccl *nccl, const char *what, cudaError_t rc)
@@ -150,7 +151,6 @@ static int nccl_open(struct job *job, const struct watch *watch, struct error *e
 		     const struct backend_config *config, struct backend **out)
 {
 	struct nccl *nccl = must(calloc(1, sizeof(*nccl)));
-	ncclResult_t result;
 	int rc;
 
 	nccl->be = (struct backend){
@@ -160,20 +160,15 @@ static int nccl_open(struct job *job, const struct watch *watch, struct error *e
 		.err = err,
 		.config = *config,
 	};
-	nccl_symbols_init(&nccl->symbols);
-	rc = device_open(nccl);
+	rc = nccl_api_load(nccl);
+	if (!rc)
+		rc = device_open(nccl);
+	if (!nccl_api.MemAlloc)
+		nccl->be.config.alloc = ALLOC_CUDA; /* before NCCL 2.19; the run's header says so */
 	if (rc)
-		goto close;
-	result = ncclGetVersion(&nccl->version);
-	if (result != ncclSuccess) {
-		rc = nccl_fail(nccl, "ncclGetVersion", result);
-		goto close;
-	}
-	*out = &nccl->be;
-	return 0;
-
-close:
-	nccl_close(&nccl->be);
+		nccl_close(&nccl->be);
+	else
+		*out = &nccl->be;
 	return rc;
 }
 
@@ -209,27 +204,18 @@ static void config_text(const struct backend_config *config, char *text, size_t 
 		snprintf(text + n, len - (size_t)n, " CTAPolicy=%d", config->cta_policy);
 }
 
-/* Finds the file of the loaded library. */
-static void find_library(char *path, size_t len)
-{
-	char real[PATH_MAX];
-	Dl_info info;
-
-	if (dladdr(dlsym(RTLD_DEFAULT, "ncclGetVersion"), &info) && info.dli_fname &&
-	    realpath(info.dli_fname, real))
-		snprintf(path, len, "%.*s", (int)len - 1, real);
-}
-
 static void nccl_facts(struct backend *be, struct backend_facts *facts)
 {
 	struct nccl *nccl = to_nccl(be);
 	int runtime = 0, driver = 0, device = be->config.device;
+	char version[32];
 	struct cudaDeviceProp properties;
 
 	*facts = (struct backend_facts){ .device_index = device, .library_code = nccl->version };
-	snprintf(facts->library, sizeof(facts->library), "NCCL %d.%d.%d", nccl->version / 10000,
-		 nccl->version / 100 % 100, nccl->version % 100);
-	find_library(facts->library_path, sizeof(facts->library_path));
+	nccl_version_text(nccl->version, version, sizeof(version));
+	snprintf(facts->library, sizeof(facts->library), "NCCL %s", version);
+	snprintf(facts->library_path, sizeof(facts->library_path), "%.255s",
+		 nccl_library_load(NULL)->path);
 	cudaRuntimeGetVersion(&runtime);
 	cudaDriverGetVersion(&driver);
 	snprintf(facts->runtime, sizeof(facts->runtime), "CUDA runtime %d.%d, driver %d.%d",
@@ -272,7 +258,7 @@ static int async_error(struct nccl *nccl)
 
 		if (!nccl->comms[i].comm)
 			continue;
-		rc = ncclCommGetAsyncError(nccl->comms[i].comm, &state);
+		rc = nccl_api.CommGetAsyncError(nccl->comms[i].comm, &state);
 		if (rc != ncclSuccess)
 			return nccl_fail(nccl, "ncclCommGetAsyncError", rc);
 		state = state == ncclInProgress ? ncclSuccess : state;

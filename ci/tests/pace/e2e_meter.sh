@@ -67,14 +67,21 @@ check "a signal reaches the command" [ $? = 7 ]
 timeout 20 "$BUILD/hangar_run" -q --wait /nowhere 2>/dev/null
 check "a command that is not there" [ $? = 127 ]
 
-# Where a rank was slow, as a line says, --fail-slow ends with 15; other programs may hide it.
-meter --fail-slow --fault=slow-rank:1@1,by=200% -- 2 2500 sync
-if grep -q '^# slow: rank' "$work/err"; then
+# A slow rank ends --fail-slow with 15; where other programs have the cores it may be hidden: thrice.
+for _ in 1 2 3; do
+	meter --fail-slow --slow-seconds 2 --fault=slow-rank:1@1,by=8ms -- 2 500 sync
+	[ "$rc" -eq 0 ] || break
+done
+if [ "$rc" -eq 0 ]; then
+	late=$((late + 1))
+else
 	expect_rc 15
 	expect_err '^# slow: rank 1 '
-else
-	expect_rc 0
+	check "no line: $(grep -m1 "^# slow: rank" "$work/err")" [ -z "$(grep '^# slow: rank 0 ' "$work/err")" ]
 fi
+meter --fail-slow --fault=slow-rank:1@1,by=8ms -- 2 300 sync
+expect_rc 0
+check "no line: $(grep -m1 "^# slow: rank" "$work/err")" [ -z "$(grep '^# slow: rank' "$work/err")" ]
 
 # A file that cannot be written any more is said once, and stops nothing.
 mkdir gone

@@ -143,6 +143,8 @@ static const struct argument rows[] = {
 	{ "wait", 0, NULL,
 	  "Stay the parent of COMMAND, pass signals on, and end with its code after all is printed",
 	  ARGUMENT(FLAG, struct arguments, wait) },
+	{ "slow-seconds", 0, "SECONDS", "... and has done so for so long [60]",
+	  ARGUMENT(REAL, struct arguments, run.slow_seconds), .min = 0, .most = 1e6 },
 	{ "fail-slow", 0, NULL, "--wait, and exit 15 where COMMAND ends with 0 and a rank was slow",
 	  ARGUMENT(FLAG, struct arguments, run.fail_slow) },
 	{ "every", 0, "SECONDS",
@@ -230,7 +232,9 @@ static void arm(const struct arguments *a)
 
 int main(int argc, char **argv)
 {
-	struct arguments a = { .run = { .timeout = 120, .slow_percent = 5, .wait_fd = -1 } };
+	struct arguments a = {
+		.run = { .timeout = 120, .slow_percent = 5, .slow_seconds = 60, .wait_fd = -1 }
+	};
 	struct launch launch;
 	int rc = 0;
 

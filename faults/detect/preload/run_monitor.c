@@ -22,9 +22,7 @@
 #define LINGER_SECONDS 1.0	    /* after the command's end: others of the run may still come */
 #define SETTLE_NS      500000000ull /* others that were started with a rank have come, too */
 #define UNSEEN_NS      10000000000ull /* without NCCL for so long: a line */
-#define SLOW_SECONDS                                                                               \
-	15.0 /* for so long: where hosts feed GPUs ranks are late by turns for seconds */
-#define MAX_FDS 1024
+#define MAX_FDS	       1024
 
 struct runner {
 	const struct run_settings *settings;
@@ -288,7 +286,7 @@ static int open_monitor(struct runner *r)
 			    .patience = { .look = fmin(LOOK_SECONDS, r->settings->timeout),
 					  .late = LATE_SECONDS,
 					  .hang = r->settings->timeout } },
-		.slow_seconds = SLOW_SECONDS,
+		.slow_seconds = r->settings->slow_seconds,
 		.client = diagnoser_client(&r->diagnoser),
 		.slow_percent = r->settings->quiet && !r->settings->fail_slow
 					? 0

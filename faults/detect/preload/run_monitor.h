@@ -18,7 +18,7 @@ struct run_settings {
 	bool quiet;
 	const char *
 		meeting_point; /* HOST:PORT where the leaders of several hosts meet, NULL: as ranks' variables say */
-	double slow_percent; /* as struct monitor_config has it */
+	double slow_percent, slow_seconds; /* as struct monitor_config has them */
 	bool fail_slow;
 	int wait_fd; /* run_wait's, -1: nothing waits */
 	struct meter_settings meter;

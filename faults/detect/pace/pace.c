@@ -143,6 +143,7 @@ static void close_row(struct pace_rows *c, const struct pace_open *open)
 		overlaps = overlaps || s->clock == RECORD_CLOCK_OVERLAP;
 	}
 	c->overlaps += overlaps;
+	c->device = open->samples[0].clock != RECORD_CLOCK_HOST;
 	c->seq[row] = open->seq;
 	c->calls[row] = (double)(open->seq - *seq);
 	c->step[row] = sort_median(steps, n);
@@ -375,7 +376,7 @@ bool pace_judge(const struct pace *pace, const struct pace_rows *comm, int m, si
 	struct window w;
 	bool slow;
 
-	*f = (struct pace_finding){ .rank = comm->ranks[m], .n = comm->n };
+	*f = (struct pace_finding){ .rank = comm->ranks[m], .n = comm->n, .device = comm->device };
 	f->overlaps = comm->overlaps * 20 > comm->rows;
 	window_open(&w, comm, rows);
 	if (w.n < PACE_FEWEST) {

@@ -46,6 +46,7 @@ struct pace_rows {
 	float *own;	   /* own time since the row before */
 	float *inside;	   /* duration of the call */
 	float *starved;	   /* without a processor since the row before */
+	bool device;	   /* the device gave the times */
 	size_t overlaps; /* of all rows, those to which a rank came while another call of it was under way */
 	struct pace_open *open; /* calls to which not all have come; internal */
 	size_t nopen;
@@ -88,7 +89,8 @@ struct pace_finding {
 	bool or_before;	       /* older calls than `since` are not known any more */
 	enum pace_shape shape;
 	uint64_t every; /* PACE_EVERY: calls from one to the next */
-	bool overlaps;	/* calls of a rank do, so that its own time is not what the job waits for */
+	bool device; /* the device gave the times: compute on another stream may hide what is lost */
+	bool overlaps; /* calls of a rank do, so that its own time is not what the job waits for */
 };
 
 void pace_open(struct pace *pace, double percent, double lasting);

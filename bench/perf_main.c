@@ -241,6 +241,7 @@ static struct monitor_config monitor_settings(const struct program *program)
 		.key = program->launch->key,
 		.expect = o->expect,
 		.slow_percent = o->slow_percent,
+		.slow_seconds = 1, /* a size of a sweep may be over in less */
 		.fail_slow = o->fail_slow ||
 			     (o->expect && strncmp(o->expect, "slow-rank", 9) == 0),
 		.decide = {

@@ -71,6 +71,8 @@ def blocks(log):
                 if block["kind"] == "late" or "verdict is withdrawn" in line:
                     block["withdrawn"] = True
             current = None
+        elif line.startswith(("# meter:", "# slow:")):
+            current = None
         elif current and line.startswith("#"):
             current["text"] += line + "\n"
         elif current and line.strip():
@@ -144,11 +146,12 @@ def judge(log, struck, label, size):
 
 
 def judge_healthy(log, code):
-    """A healthy run has no verdict and ends with 0."""
+    """A healthy run has no verdict and no slow rank, and ends with 0."""
     said = blocks(log)
     row = {"verdicts": sum(b["kind"] == "verdict" for b in said), "lates": sum(b["kind"] == "late" for b in said), "exit": code,
            "named": listed(set().union(*[b["ranks"] for b in said])) if said else "", "detected": bool(said)}
-    row["right"] = row["verdicts"] == 0 and not any(b["kind"] == "lines" for b in said) and code == 0
+    row["right"] = row["verdicts"] == 0 and not any(b["kind"] == "lines" for b in said) and code == 0 \
+        and not any("# slow: rank" in line for _, line in log)
     return row
 
 

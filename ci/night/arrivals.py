@@ -10,7 +10,7 @@ import json
 import sys
 from collections import defaultdict
 from pathlib import Path
-from statistics import median
+from statistics import median_high
 
 COLUMNS, LANES = 400, 128
 
@@ -31,7 +31,7 @@ def lateness(calls):
     found = []
     for call, ranks in sorted(calls.items()):
         if len(ranks) > 1 and max(ranks.values()) > 0:
-            usual = median(ranks.values())
+            usual = median_high(ranks.values())
             found.append((call, {rank: max(usual - waited, 0.0) for rank, waited in ranks.items()}))
     return found
 

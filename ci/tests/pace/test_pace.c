@@ -420,6 +420,26 @@ UNIT_TEST(test_wander, "lateness that wanders between ranks for seconds names no
 	CU_ASSERT_EQUAL(slow, 5);
 }
 
+UNIT_TEST(
+	test_thin,
+	"calls come so often that the rows would not last a minute: every second block makes rows")
+{
+	const struct run run = FLAT(2, 5000, .02, 0, 0, 30000, .rank = 1, .excess = .1);
+	struct pace_finding f;
+	struct pace pace;
+	char text[64];
+
+	begin(&pace, &run, 9);
+	pace.lasting = 60;
+	for (int step = 0; step < run.steps; step++)
+		simulate_step(&pace, &run, step);
+	named(&pace, text, sizeof(text), &f);
+	CU_ASSERT_STRING_EQUAL(text, "1");
+	CU_ASSERT(f.seconds >= 60);
+	CU_ASSERT(f.excess > .08 && f.excess < .1);
+	pace_release(&pace);
+}
+
 UNIT_TEST(test_broken, "samples that cannot be, a rank that joins late, one whose clock jumps")
 {
 	const struct run run = FLAT(4, 3000, .02, 0, 0, 100, .rank = 1, .excess = .2);

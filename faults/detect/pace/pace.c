@@ -16,6 +16,8 @@
 	1.5e10 /* of a rank that other programs make slow: they may be gone before this */
 #define RECENT_SECONDS 2.0 /* of a quarter of the calls or less, before a rank is named for them */
 #define OFTEN_LAST     0.9 /* of the calls, where those of a rank overlap */
+#define TAKEN_CALLS    8   /* a block, as of preload/library/stamps.c */
+#define MOST_THIN      20
 #define BORNE_OUT      0.3 /* of the excess: so much less it waits than the others, or it is not late */
 
 /* A call to which not all have come so far. */
@@ -156,6 +158,21 @@ static void close_row(struct pace_rows *c, const struct pace_open *open)
 	free(steps);
 }
 
+/* The rows that are kept are to last longer than a rank has to be slow. */
+static void thin_out(struct pace_rows *c, double lasting)
+{
+	size_t newest = (c->rows - 1) % c->room;
+
+	if (c->rows && c->rows % c->room == 0 && c->thin < MOST_THIN &&
+	    c->at[newest] - c->at[c->rows % c->room] < 1.25e9 * lasting)
+		c->thin++;
+}
+
+static bool is_taken(const struct pace_rows *c, uint64_t seq)
+{
+	return record_sampled(~c->id, seq / TAKEN_CALLS, c->thin);
+}
+
 /* Returns true if nothing in the sample speaks against the one before it of its rank. */
 static bool is_sound(const struct pace_rows *c, const struct pace_sample *s)
 {
@@ -178,8 +195,12 @@ static bool is_usable(const struct pace_sample *s)
 void pace_add(struct pace *pace, const struct pace_sample *sample)
 {
 	struct pace_rows *c = is_usable(sample) ? rows_of(pace, sample) : NULL;
-	struct pace_open *open = c ? open_row(c, sample->seq) : NULL;
+	struct pace_open *open;
 	bool sound = true;
+
+	if (c && !is_taken(c, sample->seq))
+		return;
+	open = c ? open_row(c, sample->seq) : NULL;
 
 	pace->dropped += !open;
 	if (!open || open->samples[sample->member].arrived_ns)
@@ -192,6 +213,7 @@ void pace_add(struct pace *pace, const struct pace_sample *sample)
 	if (!sound) /* a clock that jumped, or a rank that began anew: the next call begins the time */
 		memset(c->last, 0, (4 * (size_t)c->n + 2) * sizeof(*c->last));
 	close_row(c, open);
+	thin_out(c, pace->lasting);
 	/* samples of a rank come in order: calls before this one miss a rank for good */
 	drop_open(c, (size_t)(open - c->open) + 1);
 }

@@ -38,15 +38,17 @@ struct pace_rows {
 	int n;		   /* ranks of the communicator */
 	int32_t *ranks;	   /* their numbers in the run */
 	size_t room, rows; /* rows kept at most; rows that came */
-	uint64_t *seq;	   /* the call */
-	uint64_t *amount;  /* kind and amount; 0: the row before had another one */
-	double *calls;	   /* calls of the communicator since the row before */
-	double *step;	   /* time since the row before: the median rank's */
-	double *at;	   /* when the first member came to the call, ns of its clock */
-	float *own;	   /* own time since the row before */
-	float *inside;	   /* duration of the call */
-	float *starved;	   /* without a processor since the row before */
-	bool device;	   /* the device gave the times */
+	unsigned
+		thin; /* 1 of 2^thin blocks of calls is taken, so that the rows last as long as they must */
+	uint64_t *seq;	  /* the call */
+	uint64_t *amount; /* kind and amount; 0: the row before had another one */
+	double *calls;	  /* calls of the communicator since the row before */
+	double *step;	  /* time since the row before: the median rank's */
+	double *at;	  /* when the first member came to the call, ns of its clock */
+	float *own;	  /* own time since the row before */
+	float *inside;	  /* duration of the call */
+	float *starved;	  /* without a processor since the row before */
+	bool device;	  /* the device gave the times */
 	size_t overlaps; /* of all rows, those to which a rank came while another call of it was under way */
 	struct pace_open *open; /* calls to which not all have come; internal */
 	size_t nopen;

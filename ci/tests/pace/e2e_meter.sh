@@ -29,7 +29,7 @@ expect_err '^# meter: 4 ranks, [0-9.]+ s: in calls [0-9.]+ %( \(streams overlap\
 expect_err '^# dp +AllReduce +800 +330 kB +[0-9.]+ [um]s +[0-9.]+ [um]s'
 expect_err '^# ranks 0,2 +AllGather +800 51.2 kB '
 expect_err '^# rank [0-3] waited most \([0-9.]+ %\), rank [0-3] least \([0-9.]+ %\) of the time$'
-expect_err '^# meter: [0-9,]+ calls, [0-9.]+ [kM]B in [0-9.]+ s, in calls [0-9.]+ %, waiting [0-9.]+ %; so far rank [0-3] [0-9.]+ to rank [0-3] [0-9.]+$'
+expect_err '^# meter: [0-9,]+ calls, [0-9.]+ [kM]B in 0\.5[0-9]* s, in calls [0-9.]+ %, waiting [0-9.]+ %; so far rank [0-3] [0-9.]+ to rank [0-3] [0-9.]+$'
 check "no line of the table is over 120 columns" [ "$(grep -c '.\{121\}' "$work/err")" = 0 ]
 check "calls in the CSV: $(cut -c1-60 m.csv)" [ "$(python3 -c "
 import csv

@@ -76,7 +76,8 @@ if [ "$rc" -eq 0 ]; then
 	late=$((late + 1))
 else
 	expect_rc 15
-	expect_err '^# slow: rank 1 '
+	expect_err '^# slow: rank 1 .*, the other waited [0-9.]+ % of the time in calls, which compute may hide'
+	expect_err '^# verdict: outcome=slow-rank class=slow-rank ranks=1 .* confidence=majority .* side=unknown'
 	check "no line: $(grep -m1 "^# slow: rank" "$work/err")" [ -z "$(grep '^# slow: rank 0 ' "$work/err")" ]
 fi
 meter --fail-slow --fault=slow-rank:1@1,by=8ms -- 2 300 sync

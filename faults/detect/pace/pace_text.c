@@ -71,7 +71,7 @@ char *pace_line(const struct pace_finding *f, const char *who, char *buf, size_t
 			 f->excess * 100, f->low * 100, f->high * 100, f->n > 2 ? "s" : "",
 			 f->waited * 100);
 	if (f->device && !f->overlaps)
-		text_add(buf, len, " in calls, in part behind compute");
+		text_add(buf, len, " in calls, which compute may hide");
 	if (f->n > 2 && !f->overlaps && !f->device)
 		text_add(buf, len, ", as if %.1f of %d ranks were idle", f->waited * (f->n - 1),
 			 f->n);

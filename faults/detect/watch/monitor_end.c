@@ -188,6 +188,12 @@ static void judge_pace(struct monitor *m, struct verdict *verdict)
 	verdict->class = class;
 	verdict->side = SIDE_HOST;
 	verdict->confidence = CONFIDENCE_PROVED;
+	/* a stream that comes late was fed late, or has a slow GPU, or waits for what is not recorded */
+	for (size_t i = 0; i < m->pace.nnamed; i++)
+		if (m->pace.named[i].finding.device) {
+			verdict->side = SIDE_UNKNOWN;
+			verdict->confidence = CONFIDENCE_MAJORITY;
+		}
 	snprintf(verdict->ranks, sizeof(verdict->ranks), "%s", ranks);
 }
 

@@ -343,6 +343,20 @@ static double seconds_of(const struct pace_rows *c, const struct window *w)
 	return ns * 1e-9;
 }
 
+/* How late it was to the calls that make half of all that the others waited for it; sorts. */
+static double heavy_median(double *late, size_t n)
+{
+	double sum = 0, seen = 0;
+	size_t i = n;
+
+	(void)sort_median(late, n);
+	for (size_t k = 0; k < n; k++)
+		sum += fmax(late[k], 0);
+	while (i > 1 && seen + fmax(late[i - 1], 0) < sum / 2)
+		seen += fmax(late[--i], 0);
+	return late[i - 1];
+}
+
 static void describe(const struct pace *pace, const struct pace_rows *c, int m, struct window *w,
 		     struct pace_finding *f)
 {
@@ -364,7 +378,9 @@ static void describe(const struct pace *pace, const struct pace_rows *c, int m, 
 	f->shape = pace_shape(w->excess + change, w->seq + change, w->n - change, &f->every);
 	/* where several are slow another one may come last */
 	shared = f->shape == PACE_STEADY && w->nlates < w->n / 2;
-	f->late_ns = shared || w->nlates ? sort_median(w->lates, shared ? w->n : w->nlates) : 0;
+	f->late_ns = !shared && !w->nlates     ? 0
+		     : f->shape == PACE_STEADY ? sort_median(w->lates, shared ? w->n : w->nlates)
+					       : heavy_median(w->lates, w->nlates);
 }
 
 /* Other programs take processors on this host: single long delays count for nothing, and each tenth of the time must

@@ -78,9 +78,10 @@ struct pace_finding {
 	size_t rows;		  /* calls in which they were */
 	double excess, low, high; /* own time over that of the others, and its interval */
 	double seconds;		  /* from the first of them to the last */
-	double late_ns; /* median of the calls to which it came last: how much the others waited */
-	double last;	/* share of calls to which it came last */
-	double ratio;	/* own time over the others' median one; NaN: theirs is nothing */
+	double late_ns; /* of the calls to which it came last, how much the others waited: the median; where few
+			 * make it, that of the calls that make half of it */
+	double last;  /* share of calls to which it came last */
+	double ratio; /* own time over the others' median one; NaN: theirs is nothing */
 	double z; /* robust z of its own time among the ranks; NaN: fewer than four, or no spread */
 	bool fence; /* it is beyond the upper quartile and 1.5 times the range between quartiles */
 	double waited;	       /* share of their time that the others waited for the last one */

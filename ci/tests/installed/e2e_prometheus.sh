@@ -16,6 +16,9 @@ run "$BUILD/all_gather_perf" --backend mpi -g 2 --fault=drop-rank:1 --metrics "$
 expect_rc 10
 run "$BUILD/health" --seconds 0.1 --metrics "$work/metrics/health.prom"
 holds "health: exit $rc" grep -qxE '0|13' <<<"$rc"
+DOUBLE_DIR=$work DOUBLE_ID=$$ LD_LIBRARY_PATH=$BUILD/tests/double run "$BUILD/hangar_run" --wait --out "$work/job" \
+	--metrics "$work/metrics/job.prom" "$BUILD/tests/double/subject" 4 800 halves named
+expect_rc 0 'a job under hangar_run:'
 for file in "$work"/metrics/*.prom; do
 	run bash -c 'promtool check metrics <"$1"' - "$file"
 	expect_rc 0 "promtool, $file:"
@@ -44,7 +47,7 @@ queries=$(python3 -c '
 import json, sys
 for panel in json.load(open(sys.argv[1]))["panels"]:
     for target in panel["targets"]: print(target["expr"])' "$examples/grafana-dashboard.json")
-holds 'panels' [ "$(wc -l <<<"$queries")" -ge 9 ]
+holds 'panels' [ "$(wc -l <<<"$queries")" -ge 13 ]
 while read -r query; do
 	[[ $query == *of_predicted* ]] && continue # none are made for mpi
 	query=${query//\$instance/.*} query=${query//\$collective/.*} query=${query//\$placement/in-place}

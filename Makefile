@@ -24,7 +24,7 @@ BUILD ?= $(if $(SANITIZE),build-asan,build)
 # Small programs whose main stands beside the code they show: source files; NAME.c and NAME_main.c
 # become build/NAME.
 PROGRAMS := faults/detect/postmortem/hang_diagnose.c faults/detect/preload/hangar_run.c common/host/nccl_log/nccl_log_main.c common/predict/topo/topo_predict.c \
-	common/host/reconcile/reconcile_main.c common/host/machine/health_main.c
+	common/host/reconcile/reconcile_main.c common/host/machine/health_main.c bench/recover_perf.c
 
 # The rooms by house, in the order of their layers: a file includes from its own room and from those before, of the
 # houses that its own may use (ci/check_layers).
@@ -38,8 +38,8 @@ detect := $(addprefix faults/detect/,record progress pace watch evidence diagnos
 LIB_DIRS := $(foreach h,$(HOUSES),$($(h)))
 LIB_SRC := $(filter-out $(PROGRAMS) faults/detect/preload/library/%,$(wildcard $(LIB_DIRS:%=%/*.c)))
 CU_SRC := $(wildcard common/*/*/*.cu common/*/*/*/*.cu)
-PERF_SRC := $(wildcard bench/*_perf.c)
-MAIN_SRC := $(filter-out bench/perf_entry.c,$(wildcard bench/*.c))
+PERF_SRC := $(filter-out bench/recover_perf.c,$(wildcard bench/*_perf.c))
+MAIN_SRC := $(filter-out bench/perf_entry.c bench/recover%.c,$(wildcard bench/*.c))
 UNIT_SRC := $(wildcard ci/tests/*/test_*.c)
 MPI_UNIT_SRC := $(wildcard ci/tests/*/mpi_test_*.c)
 TOOL_SRC := $(wildcard ci/tests/tools/tool_*.c)
@@ -412,6 +412,7 @@ $(DATA): $(BUILD)/%: common/predict/topo/%
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
+$(BUILD)/recover_perf: $(call obj,bench/recover_rank.c)
 # It meets over MPI.
 $(BUILD)/health: READER_LIBS += $(MPI_LIBS)
 define program # source

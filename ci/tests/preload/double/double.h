@@ -7,6 +7,21 @@ typedef void double_work(void *arg);
 /* Enqueues work; `stream` NULL or 2: the default one. */
 void double_push(void *stream, double_work *work, void *arg);
 
+/* Returns true for memory of cuMemAlloc: the other addresses that subjects pass are none. */
+bool double_owns(const void *memory);
+
+int cuInit(unsigned flags);
+int cuDeviceGetCount(int *n);
+int cuDeviceGet(int *number, int wanted);
+int cuDevicePrimaryCtxRetain(void **context, int number);
+int cuCtxSetCurrent(void *context);
+int cuMemAlloc_v2(uint64_t *at, size_t bytes);
+int cuMemGetInfo_v2(size_t *left, size_t *total);
+int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes);
+int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes);
+int cuMemsetD32_v2(uint64_t at, unsigned value, size_t n);
+int cuStreamQuery(void *stream);
+int cuStreamWaitValue32_v2(void *stream, uint64_t address, unsigned value, unsigned flags);
 int cuStreamCreate(void **stream, unsigned flags);
 int cuStreamSynchronize(void *stream);
 int cudaStreamSynchronize(void *stream);
@@ -52,6 +67,8 @@ int ncclCommInitAll(void **comms, int n, const int *devices);
 int ncclCommInitRankConfig(void **comm, int nranks, struct double_id id, int rank,
 			   struct double_config *config);
 int ncclCommSplit(void *comm, int color, int key, void **made, struct double_config *config);
+int ncclCommShrink(void *comm, int *gone, int n, void **made, struct double_config *config, int flags);
+const char *ncclGetErrorString(int code);
 int ncclCommDestroy(void *comm);
 int ncclCommAbort(void *comm);
 int ncclCommGetAsyncError(void *comm, int *state);

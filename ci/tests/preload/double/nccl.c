@@ -14,6 +14,7 @@ struct shared {
 	_Atomic uint64_t joined;
 	_Atomic uint64_t at[RANKS];	      /* collectives started */
 	_Atomic uint64_t sign[RANKS][WINDOW]; /* of collective n % WINDOW */
+	_Atomic float first[RANKS][WINDOW];   /* element of a sum whose elements are alike */
 	_Atomic uint64_t sent[RANKS][RANKS], received[RANKS][RANKS];
 	_Atomic uint64_t split[RANKS]; /* splits come to, with colour and key of the last */
 	_Atomic int color[RANKS], key[RANKS];
@@ -37,6 +38,9 @@ struct op {
 	uint64_t n, sign;
 	struct comm *comm;
 	void *stream;
+	const float *send; /* of a sum over memory that is there, else NULL */
+	float *recv;
+	size_t count;
 	struct op *next; /* of its group, on its stream */
 	bool head;
 };
@@ -269,6 +273,32 @@ int ncclCommSplit(void *comm, int color, int key, void **made, struct double_con
 	return make(made, name, nranks, rank, true);
 }
 
+/* Flag 1 ends what runs. */
+int ncclCommShrink(void *comm, int *gone, int n, void **made, struct double_config *config, int flags)
+{
+	struct comm *c = comm;
+	int rank = 0, nranks = 0;
+	char name[80];
+
+	(void)config;
+	c->aborted = c->aborted || flags & 1;
+	for (int i = 0; i < c->nranks; i++) {
+		bool stays = true;
+
+		for (int k = 0; k < n; k++)
+			stays = stays && gone[k] != i;
+		nranks += stays;
+		rank += stays && i < c->rank;
+	}
+	snprintf(name, sizeof(name), "%.20s-s%d", c->name, ++c->splits);
+	return make(made, name, nranks, rank, c->blocking);
+}
+
+const char *ncclGetErrorString(int code)
+{
+	return code ? "an error" : "no error";
+}
+
 int ncclCommDestroy(void *comm)
 {
 	struct comm *c = comm;
@@ -320,6 +350,7 @@ static void begin(struct op *op)
 		c->shared->received[c->rank][op->peer] = op->n;
 	else {
 		c->shared->sign[c->rank][op->n % WINDOW] = op->sign;
+		c->shared->first[c->rank][op->n % WINDOW] = op->send ? op->send[0] : 0;
 		c->shared->at[c->rank] = op->n;
 	}
 }
@@ -340,14 +371,27 @@ static bool is_met(const struct op *op)
 	return true;
 }
 
+static void add_up(const struct op *op)
+{
+	float sum = 0;
+
+	for (int i = 0; i < op->comm->nranks; i++)
+		sum += op->comm->shared->first[i][op->n % WINDOW];
+	for (size_t i = 0; i < op->count; i++)
+		op->recv[i] = sum;
+}
+
 /* A captured one runs at each launch: it is counted when it begins. */
 static void run(void *arg)
 {
 	for (struct op *op = arg; op; op = op->next)
 		begin(op);
-	for (struct op *op = arg; op; op = op->next)
+	for (struct op *op = arg; op; op = op->next) {
 		while (!is_met(op) && !op->comm->aborted)
 			short_sleep();
+		if (op->send && !op->comm->aborted)
+			add_up(op);
+	}
 }
 
 static void *launch_later(void *arg)
@@ -377,11 +421,11 @@ static int launch(struct op *op)
 	return 7;
 }
 
-static int enqueue(struct comm *c, void *stream, int what, int peer, uint64_t sign)
+static int enqueue_op(struct op made)
 {
 	struct op *op = calloc(1, sizeof(*op));
 
-	*op = (struct op){ .what = what, .peer = peer, .sign = sign, .comm = c, .stream = stream };
+	*op = made;
 	profile_call(op);
 	if (depth == 0) {
 		int rc = launch(op);
@@ -391,6 +435,12 @@ static int enqueue(struct comm *c, void *stream, int what, int peer, uint64_t si
 	}
 	group[grouped++ % 4096] = op;
 	return 0;
+}
+
+static int enqueue(struct comm *c, void *stream, int what, int peer, uint64_t sign)
+{
+	return enqueue_op((struct op){
+		.what = what, .peer = peer, .sign = sign, .comm = c, .stream = stream });
 }
 
 int ncclGroupStart(void)
@@ -431,9 +481,16 @@ static uint64_t sign_of(int kind, size_t count, int type, int op)
 int ncclAllReduce(const void *send, void *recv, size_t count, int type, int op, void *comm,
 		  void *stream)
 {
-	(void)send;
-	(void)recv;
-	return enqueue(comm, stream, COLLECTIVE, -1, sign_of(1, count, type, op));
+	bool there = double_owns(send) && double_owns(recv);
+
+	return enqueue_op((struct op){ .what = COLLECTIVE,
+				       .peer = -1,
+				       .sign = sign_of(1, count, type, op),
+				       .comm = comm,
+				       .stream = stream,
+				       .send = there ? send : NULL,
+				       .recv = there ? recv : NULL,
+				       .count = count });
 }
 
 int ncclAllGather(const void *send, void *recv, size_t count, int type, void *comm, void *stream)

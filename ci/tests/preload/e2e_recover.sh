@@ -1,0 +1,49 @@
+#!/bin/bash
+# e2e_recover.sh: a communicator that is broken and brought back, over test doubles of libnccl and libcuda.
+# shellcheck source=ci/tests/e2e/lib.sh
+source "$(dirname "$0")/../e2e/lib.sh"
+export DOUBLE_DIR=$work LD_LIBRARY_PATH=$BUILD/tests/double
+recover() {
+	limit=60 run "$BUILD/recover_perf" "$@"
+}
+
+# right where the survivors' sum is; hangs where the old call still holds the stream, or the lost rank is waited for
+recover -g 3 --notice 0.1 --limit 1 --break none,killed,stopped,host,gpu,mid-call --cure abort,shrink,shrink-abort,split,revoke --csv "$work/r.csv"
+expect_rc 0 'the cells:'
+expect_out '^# recover_perf: 3 ranks on 3 GPUs, NCCL 2\.28\.9'
+for how in none killed stopped host gpu; do
+	expect_out "^ $how +abort +right +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +0\.0 +[0-9]+ +0 "
+	expect_out "^ $how +shrink-abort +right "
+	expect_out "^ $how +split +hangs .* ranks 0,1: ncclCommSplit for 1 s$"
+	expect_out "^ $how +revoke +n/a .* ncclCommRevoke is in NCCL 2\.28\.7"
+done
+expect_out '^ none +shrink +right '
+expect_out '^ stopped +shrink +hangs .* ranks 0,1: waiting for the stream for 1 s$'
+expect_out '^ mid-call +abort +right '
+holds 'rows of the CSV' [ "$(wc -l <"$work/r.csv")" -eq 31 ]
+holds "times in the CSV: $(grep killed,abort "$work/r.csv")" grep -qE '^killed,abort,3,3,2\.28\.9,0,right,[0-9.]+,[0-9.]+,[0-9.]+,[0-9.]+,0,' "$work/r.csv"
+holds 'processes stay' [ -z "$(pgrep -f "$BUILD/recover_perf")" ]
+
+recover -g 4 --notice 0.1 --limit 1 --break two-killed,init --cure shrink-abort,abort
+expect_out '^ two-killed +shrink-abort +right '
+expect_out '^ init +shrink-abort +n/a '
+expect_out '^ init +abort +hangs .* ranks 0-2: ncclCommInitRank for 1 s$' # the double blocks there
+
+# requests that can't be
+recover -g 5
+expect_rc 77 'more ranks than GPUs:'
+expect_err '^recover_perf: 5 ranks and 4 GPUs: --share-gpu puts all on one$'
+for bad in '--break bad' '--cure=' '-g 1' '-g 2 --break two-killed' '--limit 0' '--csv /no/where/x.csv' 'word'; do
+	# shellcheck disable=SC2086 # words
+	recover $bad
+	expect_rc 2 "$bad:"
+	holds "$bad: $(cat "$work/err")" [ "$(wc -l <"$work/err")" -le 2 ]
+done
+OMPI_COMM_WORLD_SIZE=2 recover
+expect_rc 2 'below mpirun:'
+LD_LIBRARY_PATH='' recover
+expect_rc 77 'no GPU:'
+expect_err '^recover_perf: no CUDA driver$'
+recover --list
+expect_out '^shrink-abort +ncclCommShrink that aborts what runs$'
+finish

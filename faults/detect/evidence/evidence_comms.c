@@ -69,6 +69,9 @@ static void renumber(struct evidence_rank *r, const uint32_t *to)
 		if (to[c] == NO_NUMBER)
 			continue;
 		memcpy(&h->inits[to[c]], &old->inits[c], sizeof(h->inits[c]));
+		if (old->inits[c].nranks <= RECORD_CHILD(0)) /* it holds the parent's number */
+			h->inits[to[c]].nranks = RECORD_CHILD(
+				to[(uint32_t)RECORD_CHILD(old->inits[c].nranks) % RECORD_COMMS]);
 		memcpy(&h->comms[to[c]], &old->comms[c], sizeof(h->comms[c]));
 		h->pairs[to[c]] = old->pairs[c];
 	}

@@ -333,6 +333,7 @@ static const struct meter_row unknown = { .rank = -1,
 					  .median_us = NAN,
 					  .p95_us = NAN,
 					  .busbw_gbs = NAN,
+					  .predicted_gbs = NAN,
 					  .held_percent = NAN,
 					  .waited_percent = NAN,
 					  .most_percent = NAN,
@@ -364,6 +365,9 @@ static struct meter_row row_of(const struct meter *meter, size_t number, int kin
 	row.median_us = stats.median * 1e-3;
 	row.p95_us = stats.p95 * 1e-3;
 	row.busbw_gbs = k->moved_ns > 0 ? k->moved_bytes / k->moved_ns : NAN;
+	if (meter->model && k->calls)
+		row.predicted_gbs =
+			meter_predicted(meter->model, kind, c->n, row.bytes / row.calls);
 	for (int m = 0; m < c->n; m++)
 		members[m] = meter_member(meter, &row, m);
 	sum_ranks(&row, members, (size_t)c->n);

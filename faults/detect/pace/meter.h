@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/call_value.h"
+#include "base/error.h"
 #include "pace/pace.h"
 
 #define METER_ROWS   12	  /* of the printed table */
@@ -53,6 +54,8 @@ struct meter {
 	int nranks;
 	double seconds; /* from the first to the last sample of the rank that has most */
 	bool traces;	/* events are kept; the caller sets it */
+	const struct meter_model
+		*model; /* of predictions, borrowed; NULL: none are made; the caller sets it */
 	struct meter_event *events;
 	size_t nevents;
 	unsigned shift; /* 1 of 2^shift sampled calls is among the events */
@@ -69,6 +72,7 @@ struct meter_row {
 	double median_us,
 		p95_us; /* of moving data, or, where a rank may leave early, of all that it took */
 	double busbw_gbs;
+	double predicted_gbs; /* of a call of its mean size, on the topology that the user named */
 	double held_percent, waited_percent; /* in such calls; waiting in them for others */
 	int32_t most, least;		     /* ranks that waited most and least; -1: not known */
 	double most_percent, least_percent;
@@ -95,6 +99,15 @@ struct meter_row *meter_rows(const struct meter *meter, size_t most, size_t *n);
 struct meter_row meter_whole(const struct meter *meter);
 /* A member's part of a row; its median, p95 and busbw are the row's. */
 struct meter_row meter_member(const struct meter *meter, const struct meter_row *row, int member);
+
+/* ---- predictions (meter_model.c) ---- */
+
+struct meter_model;
+/* A machine, by the name of a spec or a topology file (topo/topo.h). NULL with the error set. For free(). */
+struct meter_model *meter_model_open(const char *topo, struct error *err);
+/* Bus bandwidth (GB/s) of a collective of `nranks` ranks with so many bytes, in nccl-tests' sense, that fill such nodes or are on
+ * one. NaN: the model has none. */
+double meter_predicted(const struct meter_model *model, int kind, int nranks, double bytes);
 
 /* ---- text (meter_text.c) ---- */
 

@@ -72,7 +72,7 @@ static char *percent_text(double percent, char *buf)
 	return buf;
 }
 
-static void print_row(FILE *out, const struct meter_row *r, bool wide)
+static void print_row(FILE *out, const struct meter_row *r, bool wide, bool predicted)
 {
 	char label[METER_CELL], cells[7][METER_CELL];
 
@@ -85,6 +85,8 @@ static void print_row(FILE *out, const struct meter_row *r, bool wide)
 		time_text(r->median_us, cells[2]), time_text(r->p95_us, cells[3]),
 		number(r->busbw_gbs, (const char *const[]){ "", NULL }, cells[4]),
 		percent_text(r->held_percent, cells[5]), percent_text(r->waited_percent, cells[6]));
+	if (predicted)
+		fprintf(out, " %5s", percent_text(100 * r->busbw_gbs / r->predicted_gbs, cells[0]));
 	if (wide && r->most >= 0)
 		fprintf(out, "  %5.1f rank %-4d %5.1f rank %d", r->most_percent, r->most,
 			r->least_percent, r->least);
@@ -105,17 +107,21 @@ void meter_print(FILE *out, const struct meter *meter, int columns)
 		meter->nranks, meter->seconds, whole.held_percent,
 		whole.held_percent > 100 ? " (streams overlap)" : "",
 		fmax(whole.waited_percent, 0));
-	fprintf(out, "# %-14s %-13s %7s %7s %7s %7s %5s %5s %5s%s\n", "communicator", "call",
+	fprintf(out, "# %-14s %-13s %7s %7s %7s %7s %5s %5s %5s%s%s\n", "communicator", "call",
 		"calls", "bytes", "median", "p95", "busbw", "call%", "wait%",
-		wide ? "    most           least" : "");
+		meter->model ? " pred%" : "", wide ? "    most           least" : "");
 	for (size_t i = 0; i < n; i++)
-		print_row(out, &rows[i], wide);
+		print_row(out, &rows[i], wide, meter->model);
 	if (whole.most != whole.least)
 		fprintf(out,
 			"# rank %d waited most (%.1f %%), rank %d least (%.1f %%) of the time\n",
 			whole.most, whole.most_percent, whole.least, whole.least_percent);
 	fprintf(out, "# median, p95, busbw (GB/s): while data move, of %s sampled calls\n",
 		meter_count(whole.samples, cell));
+	if (meter->model)
+		fputs("# pred%: of the busbw that the topology predicts for calls of the mean "
+		      "size, one after the other\n",
+		      out);
 	free(rows);
 }
 
@@ -135,6 +141,8 @@ static const struct {
 	FIGURE(median_us, "median time in which a call moves data, of samples"),
 	FIGURE(p95_us, "95th percentile of that"),
 	FIGURE(busbw_gbs, "bus bandwidth while data move"),
+	FIGURE(predicted_gbs,
+	       "bus bandwidth that the topology predicts for calls of the mean size"),
 	FIGURE(calls, "calls of a rank"),
 	FIGURE(held_percent, "share of the time in such calls"),
 	FIGURE(waited_percent, "share of the time in which ranks waited in them"),

@@ -71,6 +71,17 @@ static void take_file(struct argp_state *state, void *into, const struct argumen
 	*(const char **)((char *)into + row->at) = text;
 }
 
+static void take_topo(struct argp_state *state, void *into, const struct argument *row, char *text)
+{
+	struct error err = { 0 };
+	struct meter_model *model = meter_model_open(text, &err);
+
+	(void)row;
+	if (!model)
+		argument_refuse(state, "--topo=%s: %s", text, err.text);
+	((struct arguments *)into)->run.meter.model = model;
+}
+
 static void take_fault(struct argp_state *state, void *into, const struct argument *row, char *text)
 {
 	struct fault_spec spec;
@@ -154,6 +165,9 @@ static const struct argument rows[] = {
 	  ARGUMENT(OWN, struct arguments, run.meter.metrics), .take = take_file },
 	{ "csv", 0, "FILE", "The table's rows, and each rank's, as CSV",
 	  ARGUMENT(OWN, struct arguments, run.meter.csv), .take = take_file },
+	{ "topo", 0, "SPEC|FILE.xml",
+	  "The machine (topo_predict --list): the table has the share of the predicted bandwidth",
+	  .kind = ARGUMENT_OWN, .take = take_topo },
 	{ "trace", 0, "FILE",
 	  "Sampled calls of this host's ranks for ui.perfetto.dev, waiting apart from moving data",
 	  ARGUMENT(OWN, struct arguments, run.meter.trace), .take = take_file },

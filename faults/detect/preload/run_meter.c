@@ -76,6 +76,7 @@ void run_meter_step(struct run_meter *m, struct monitor *monitor, uint64_t now)
 {
 	const struct meter_settings *s = m->settings;
 
+	monitor->pace.meter.model = s->model;
 	if (!monitor->nranks)
 		return;
 	if (s->every > 0 && (!m->line_ns || (double)(now - m->line_ns) * 1e-9 >= s->every))
@@ -100,6 +101,7 @@ void run_meter_end(struct run_meter *m, struct monitor *monitor)
 	const struct meter_settings *s = m->settings;
 	struct meter *meter = &monitor->pace.meter;
 
+	meter->model = s->model;
 	pace_watch_meter(&monitor->pace, monitor->memories, monitor->nranks);
 	/* the root has the samples of all hosts */
 	if (!m->quiet && !monitor->pace.sends)

@@ -7,6 +7,7 @@
 struct meter_settings {
 	double every; /* seconds from one line to the next */
 	const char *metrics, *csv, *trace;
+	const struct meter_model *model; /* NULL: no predictions */
 };
 
 struct run_meter {

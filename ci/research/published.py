@@ -4,7 +4,6 @@ The sample is not in the tree (--published of ci/research/accuracy); here are th
 """
 import collections
 import csv
-import hashlib
 import math
 import re
 import statistics
@@ -46,10 +45,19 @@ BANDS = ('plateau', '>64MiB', '1-64MiB', '<1MiB')
 Sweep = collections.namedtuple('Sweep', 'name cluster part collective gpu nodes gpus machine busbw')
 
 
-def part_of(cluster):
-    """A third of all names are for the test. A cluster's rows stay together, from all
-    sources, and the rule knows nothing but its name."""
-    return 'test' if int(hashlib.sha256(cluster.encode()).hexdigest(), 16) * 3 < 1 << 256 else 'fit'
+def part_of(gpu):
+    """The test part is of strangers: all clusters of a kind of GPU that no fit and no choice of a mechanism has read:
+    Grace hosts (NVLink in pairs, Slingshot), GeForce without P2P, one GPU a node over TCP."""
+    return 'test' if gpu.startswith(('GH200', 'A10G', 'RTX')) else 'fit'
+
+
+def kind_of(gpu, nodes, machine):
+    """A kind of machine: generation of its GPUs, NVLink or not, one node or a network."""
+    nic = machine[machine.index('--transport') + 1] if '--transport' in machine else {
+        'gh200-quad': 'slingshot', 'tcp-10g': 'tcp'}.get(machine[1], 'ib')
+    words = gpu.replace('DGX ', '').replace('-', ' ').split()
+    name = ' '.join(words[:2]) if words[0] == 'RTX' or words[1:2] == ['PCIe'] else words[0]
+    return '%s %s' % (name, nic if nodes > 1 else 'node')
 
 
 def band(size, largest):
@@ -71,7 +79,7 @@ def sweeps(path):
     for (name, collective, gpu, nodes, ngpus), sizes in groups.items():
         cluster = '_'.join(name.split('_')[:2])
         machine = MACHINES[name] + versions[name] + ([] if '--gpus' in MACHINES[name] else ['--gpus', str(ngpus // nodes)])
-        yield Sweep(name, cluster, part_of(cluster), collective, gpu, nodes, ngpus // nodes, machine,
+        yield Sweep(name, cluster, part_of(gpu), collective, gpu, nodes, ngpus // nodes, machine,
                     {size: statistics.mean(values) for size, values in sizes.items()})
 
 
@@ -160,6 +168,7 @@ def rows(path, predict, models, parts):
                 if row is not None and busbw >= LEAST_GBS:
                     yield dict(source='published', model=model, size_bytes=size, placement='', set=sweep.part,
                                sweep='%s/%s/%dx%d' % (sweep.name, sweep.collective, sweep.nodes, sweep.gpus),
+                               machine=kind_of(sweep.gpu, sweep.nodes, sweep.machine),
                                band=band(size, max(sweep.busbw)), measured=busbw, unit='GB/s',
                                predicted=float(row['busbw_gbs']), gpu=sweep.gpu, nodes=sweep.nodes,
                                low=row.get('low_busbw_gbs'), high=row.get('high_busbw_gbs'), cluster=sweep.cluster,
@@ -181,11 +190,21 @@ def score(some):
 
 def coverage(rows_):
     """The share of rows that are inside their error bar; the bars' median width over the prediction."""
-    inside = [float(r['low']) <= r['measured'] <= float(r['high']) for r in rows_ if r['low']]
+    barred = [r for r in rows_ if r['low']]
+    inside = [float(r['low']) <= r['measured'] <= float(r['high']) for r in barred]
+    below = sum(r['measured'] < float(r['low']) for r in barred)
     widths = [(float(r['high']) - float(r['low'])) / r['predicted'] for r in rows_ if r['low']]
     return 'never scored: %d points' % len(rows_) if not inside else (
-        '%5.1f %% of %d points inside, median width %.0f %%; never scored: %d points' % (
-            100 * sum(inside) / len(inside), len(inside), 100 * statistics.median(widths), len(rows_) - len(inside)))
+        '%5.1f %% of %d points inside, %.1f %% below, median width %.0f %%; never scored: %d points' % (
+            100 * sum(inside) / len(inside), len(inside), 100 * below / len(inside), 100 * statistics.median(widths), len(rows_) - len(inside)))
+
+
+def gate(rows_):
+    """What --min-percent 80 says of healthy points from 64 MiB: they fail below 80 % of the bar's lower end."""
+    large = [r for r in rows_ if r['size_bytes'] >= 64 << 20]
+    failed = [r for r in large if r['low'] and r['measured'] < .8 * float(r['low'])]
+    return '--min-percent 80 fails %d of %d healthy points from 64 MiB%s' % (len(failed), len(large), ''.join(
+        '\n    %s %d: %.4g of %.4g' % (r['sweep'], r['size_bytes'], r['measured'], r['predicted']) for r in failed[:8]))
 
 
 def summary(scored, parts):
@@ -198,7 +217,7 @@ def summary(scored, parts):
         yield '\n%s part: %s' % (part, ', '.join(clusters))
         yield '%-34s' % part + ''.join('%-36s' % ('    ' + name) for name in BANDS)
         groups = [('all', main)] + [(m, [r for r in rows_ if r['model'] == m]) for m in ('physical', 'nccl')]
-        for key in ('algo', 'gpu', 'nodes', 'collective', 'sweep'):
+        for key in ('machine', 'algo', 'nodes', 'collective', 'sweep'):
             of = collections.defaultdict(list)
             for r in main:
                 of[r[key].split('/')[0] if key == 'sweep' else r[key]].append(r)
@@ -206,5 +225,7 @@ def summary(scored, parts):
         for name, some in groups:
             yield '%-34.34s' % name + ''.join(score([r for r in some if r['band'] == b]) for b in BANDS)
         yield 'Error bars: all %s' % coverage(main)
-        for kind in sorted({r['kind'] for r in main if r['low']}):
-            yield '%-34s %s' % (kind, coverage([r for r in main if r['kind'] == kind]))
+        for key in ('kind', 'machine'):
+            for kind in sorted({r[key] for r in main}):
+                yield '%-34s %s' % (kind or '(no class)', coverage([r for r in main if r[key] == kind]))
+        yield gate(main)

@@ -287,6 +287,8 @@ UNIT_TEST(test_networks, "networks")
 	model_init(&model, &sys, &physical, false);
 	machine_point(MODEL_ALL_REDUCE, 1 << 30, MODEL_RING, MODEL_SIMPLE, &p);
 	CU_ASSERT_DOUBLE_EQUAL(p.term[p.winner].base, 50 * 4096. / 4178 / 2, 1e-6);
+	UNIT_ALL(machine_point(MODEL_ALL_REDUCE, 1024, -1, MODEL_LL, &p) == 0,
+		 machine_point(MODEL_ALL_REDUCE, 1024, -1, MODEL_LL128, &p) == -EINVAL);
 	/* 2 MiB over four nodes of A100: with 75 us a hop a ring of many would be worse still */
 	machine_model("aws-p4d", 8, 4, false);
 	machine_point(MODEL_ALL_REDUCE, 1 << 30, -1, -1, &p);

@@ -210,7 +210,8 @@ const char *model_refusal(const struct model *model, enum model_coll coll, int a
 	int sm = model->sys->gpu[0].model->sm, version = version_of(model);
 	bool wired = sm >= 70 && (sm % 10 == 0 || version >= 22700) &&
 		     (model->ppn == 1 || model->hop == MODEL_HOP_NVLINK);
-	bool at_cpu = model->sys->gpu[0].pci_switch < 0 && (!model->sys->grace || version < 22700);
+	bool at_cpu = model->sys->staged || (model->sys->gpu[0].pci_switch < 0 &&
+					     (!model->sys->grace || version < 22700));
 	const struct {
 		bool lacking;
 		const char *why;
@@ -225,8 +226,9 @@ const char *model_refusal(const struct model *model, enum model_coll coll, int a
 		  "it has Simple alone" },
 		{ proto == MODEL_LL128 && !wired, "LL128 needs sm 70 and NVLink" },
 		{ proto == MODEL_LL128 && several && at_cpu,
-		  "LL128 over the network needs a NIC below the GPU's PCIe switch, or, from 2.27 "
-		  "on, C2C" },
+		  "LL128 over the network needs GPUDirect by a NIC below the GPU's PCIe switch, "
+		  "or, "
+		  "from 2.27 on, C2C" },
 		{ !sums && (algo == MODEL_TREE || collnet || trees), "it is for all_reduce" },
 		{ collnet && !sharp, "CollNet needs several nodes and --sharp" },
 		{ algo == MODEL_COLLNET_DIRECT && !model->nvswitch, "it needs an NVSwitch" },

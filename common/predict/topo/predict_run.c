@@ -12,7 +12,7 @@
 /* NCCL's hwLat of a Simple send over the network, us. */
 static const double NET_HOP_US = 14;
 
-enum { PLACES = 16 };
+enum { PLACES = 16, WIDE = 5 };
 
 /* Names what limits the call. */
 static const char *limit_of(const struct prediction *p)
@@ -113,12 +113,12 @@ static void explain_link(const struct model *model, const struct prediction *p)
 	       names[2 * link->leaf + link->in], link->at, link->load, link->width, sharers);
 }
 
-/* Without a bar two digits say how much is known. */
-static void figure(double value, bool barred, char *text, size_t size)
+/* Without a bar, or by mechanisms that differ (GeForce through host memory), two digits say how much is known. */
+static void figure(double value, bool known, char *text, size_t size)
 {
 	double unit = pow(10, floor(log10(value)) - 1);
 
-	snprintf(text, size, barred ? "%.2f" : "~%g", barred ? value : round(value / unit) * unit);
+	snprintf(text, size, known ? "%.2f" : "~%g", known ? value : round(value / unit) * unit);
 }
 
 static void table_row(const struct model *model, const struct predict_request *request,
@@ -126,8 +126,10 @@ static void table_row(const struct model *model, const struct predict_request *r
 {
 	char bar[48] = "no bar", busbw[24], time[24];
 
-	figure(p->busbw, p->bar != NULL, busbw, sizeof(busbw));
-	figure(p->time_us, p->bar != NULL, time, sizeof(time));
+	bool known = p->bar != NULL && p->high_busbw < WIDE * p->low_busbw;
+
+	figure(p->busbw, known, busbw, sizeof(busbw));
+	figure(p->time_us, known, time, sizeof(time));
 	if (p->bar != NULL)
 		snprintf(bar, sizeof(bar), "%s%.3g to %.3g", p->bar->sources < 2 ? "~" : "",
 			 p->low_busbw, p->high_busbw);

@@ -196,8 +196,10 @@ UNIT_TEST(test_bandwidths, "bandwidths by hand")
 		{ "geforce-4090", 1, MODEL_ALL_REDUCE, MODEL_RING, 4.57143, "host memory" },
 		/* 1.25 GB/s * 1448 / 1538 * .9, 2 ranks: * 2 / 2 */
 		{ "tcp-10g", 2, MODEL_ALL_REDUCE, MODEL_RING, 1.05917, "NICs" },
-		/* half of four Slingshot NICs' 100 * 2048 / 2142 */
-		{ "gh200-quad", 2, MODEL_ALL_REDUCE, MODEL_TREE, 47.8058, "NICs" },
+		/* 8 channels; four Slingshot NICs could 100 * 2048 / 2142; half of it, for half up and half down, from three
+		 * nodes on */
+		{ "gh200-quad", 2, MODEL_ALL_REDUCE, MODEL_TREE, 80, "channels" },
+		{ "gh200-quad", 4, MODEL_ALL_REDUCE, MODEL_TREE, 23.9029, "NICs" },
 	};
 	struct prediction p;
 

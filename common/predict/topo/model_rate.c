@@ -119,10 +119,10 @@ static double rate_pat(const struct model *model, enum model_coll coll, struct p
 static double rate_tree(const struct model *model, struct prediction *out)
 {
 	double raw = node_link(model, .5, "1/2: up and down the chain", out);
+	bool slingshot = model->sys->transport == TOPO_SLINGSHOT && model->nnodes > 2;
 
-	/* A tree over Slingshot goes in by one half of the NICs, and out by the other. */
-	return fmin(raw, model_network(model, FABRIC_TREE, channel_nics(model),
-				       model->sys->transport == TOPO_SLINGSHOT ? .5 : 1,
+	/* From three nodes on a tree over Slingshot has its children on one half of the NICs. */
+	return fmin(raw, model_network(model, FABRIC_TREE, channel_nics(model), slingshot ? .5 : 1,
 				       "a tree's half of Slingshot's NICs", out));
 }
 

@@ -202,6 +202,10 @@ cat >"$work/far.json" <<'END'
 END
 ends 0 ', a hop takes 25.0 us more$' --calibrate "$work/far.json"
 ends 2 'no pairs of GPUs of several nodes' -N 2 --calibrate common/predict/topo/specs/dgx-h100.json
+# Eight groups of a GPU a node on four NICs of 100 Gb/s: each has half a NIC of 12.5 GB/s, less headers.
+ends 0 ' 12\.[0-9]* .*NICs of a node$' -t aws-p4d -N 4 --gpus 1 -c broadcast -b 8G
+ends 0 ' 6\.1[0-9]* .*NICs of a node$' -t aws-p4d -N 4 --gpus 1 --groups 8 -c broadcast -b 8G
+ends 2 '5 groups of 2 GPUs are more than its 8' -t aws-p4d -N 4 --gpus 2 --groups 5
 ends 2 'no name' -c ''
 ends 2 "'AMD MI300X like A100' is not known" --gpu 'AMD MI300X like A100'
 

@@ -140,6 +140,10 @@ static void init_net(struct model *model)
 	model->nics = mine < sys->nnics ? mine : sys->nnics;
 	model->net = all * mine / sys->nnics;
 	model->net_raw = all_raw * mine / sys->nnics;
+	if (sys->groups > 1) {
+		model->net = fmin(model->net, all / sys->groups);
+		model->net_raw = fmin(model->net_raw, all_raw / sys->groups);
+	}
 	mine = (int)fmax(1, (double)sys->nnics / sys->full_gpus);
 	model->nic = all * mine / sys->nnics;
 	model->nic_raw = all_raw * mine / sys->nnics;

@@ -386,6 +386,10 @@ int topo_reshape(struct topo_system *sys, const struct topo_change *change, stru
 		sys->ngpus = change->gpus;
 	if (change->nnodes > 0)
 		sys->nnodes = change->nnodes;
+	sys->groups = change->groups;
+	if ((int64_t)sys->groups * sys->ngpus > sys->full_gpus)
+		return error_usage(err, "%s: %d groups of %d GPUs are more than its %d", sys->name,
+				   sys->groups, sys->ngpus, sys->full_gpus);
 	sys->sharp |= change->sharp;
 	sys->staged |= change->staged;
 	if (change->hop_us > 0)

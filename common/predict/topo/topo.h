@@ -99,7 +99,8 @@ struct topo_system {
 	enum topo_transport transport;
 	enum topo_fabric fabric;
 	double hop_us; /* of the network beyond InfiniBand's in NCCL's tables; 0: the transport's */
-	bool staged;   /* no GPUDirect: data cross host memory between NIC and GPU */
+	int groups; /* groups of one job, each of `ngpus` a node, on the NICs at the same time; 0: one */
+	bool staged;		 /* no GPUDirect: data cross host memory between NIC and GPU */
 	double oversubscription; /* 1 for none */
 	int leaf_nodes; /* nodes below one leaf switch (fat tree), or below one of each rail */
 	enum topo_place place; /* 0: in order */
@@ -110,7 +111,7 @@ struct topo_system {
 /* A user's changes of a spec; zero keeps the spec's value. */
 struct topo_change {
 	const char *gpu; /* the kind of all GPUs, as topo_gpu_model takes it; NULL: the file's */
-	int nnodes, gpus, nics;
+	int nnodes, gpus, nics, groups;
 	double nic_gbps;
 	double hop_us;
 	double oversubscription;

@@ -88,6 +88,7 @@ struct model_constants {
 	double nvls_net;  /* fraction of the NICs that NVLSTree gets where they have two children */
 	double volta_link; /* GB/s of a Volta's NVLink over NCCL's */
 	double nvls_loop_us; /* what a loop of NVLS waits for all GPUs, hidden in part by chunks over 32 KiB */
+	double p2p_simple_us;	       /* latency of Simple sends beyond NCCL's hwLat */
 	double p2p_fill;	       /* chunks of a send that nothing overlaps */
 	double ib_hop_us, roce_hop_us; /* a hop over the network, beyond NCCL's hwLat */
 	bool fitted;		       /* false: physical-only */

@@ -43,6 +43,7 @@ static const struct {
 	{ CONSTANT(volta_link), 1, .8, 1.25, "NCCL's SM70_NVLINK_BW" },
 	{ CONSTANT(nvls_loop_us), 4, 0, 20,
 	  "NCCL hwLat, NVLink Tree Simple: a loop waits for all GPUs" },
+	{ CONSTANT(p2p_simple_us), 0, 0, 20, "NCCL hwLat, NVLink Ring Simple, holds it" },
 	{ CONSTANT(p2p_fill), 1.0, 0, 4, "the last chunk is copied alone" },
 	{ CONSTANT(ib_hop_us), 0, 0, 50, "NCCL hwLat, network" },
 	{ CONSTANT(roce_hop_us), 0, 0, 50, "InfiniBand's" },

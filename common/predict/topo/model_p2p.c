@@ -191,7 +191,7 @@ static double p2p_latency(const struct model *model, int proto, bool hidden)
 
 	if (hidden && model->nnodes == 1)
 		return c->one_way_base_us + (proto == MODEL_LL ? 0 : hop);
-	return c->p2p_base_us + hop;
+	return c->p2p_base_us + hop + (proto == MODEL_SIMPLE ? c->p2p_simple_us : 0);
 }
 
 /* Host time of a group of sends to, and receives from, so many peers. */

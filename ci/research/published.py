@@ -4,13 +4,12 @@ The sample is not in the tree (--published of ci/research/accuracy); here are th
 """
 import collections
 import csv
-import hashlib
 import math
 import re
 import statistics
 
-# NCCL of SuperBench 0.4's container (its Dockerfile builds the branch bootstrap_tag, of early 2021).
-SUPERBENCH = ['--nccl', '2.9']
+# NCCL of SuperBench 0.4's container (its Dockerfile builds the branch bootstrap_tag, of early 2021, before 2.9).
+SUPERBENCH = ['--nccl', '2.8']
 # The machines of the published sweeps, in topo_predict's words; by the rows' machine column, never
 # by their results.
 MACHINES = {
@@ -46,10 +45,19 @@ BANDS = ('plateau', '>64MiB', '1-64MiB', '<1MiB')
 Sweep = collections.namedtuple('Sweep', 'name cluster part collective gpu nodes gpus machine busbw')
 
 
-def part_of(cluster):
-    """A third of all names are for the test. A cluster's rows stay together, from all
-    sources, and the rule knows nothing but its name."""
-    return 'test' if int(hashlib.sha256(cluster.encode()).hexdigest(), 16) * 3 < 1 << 256 else 'fit'
+def part_of(gpu):
+    """The test part is of strangers: all clusters of a kind of GPU that no fit and no choice of a mechanism has read:
+    Grace hosts (NVLink in pairs, Slingshot), GeForce without P2P, one GPU a node over TCP."""
+    return 'test' if gpu.startswith(('GH200', 'A10G', 'RTX')) else 'fit'
+
+
+def kind_of(gpu, nodes, machine):
+    """A kind of machine: generation of its GPUs, NVLink or not, one node or a network."""
+    nic = machine[machine.index('--transport') + 1] if '--transport' in machine else {
+        'gh200-quad': 'slingshot', 'tcp-10g': 'tcp'}.get(machine[1], 'ib')
+    words = gpu.replace('DGX ', '').replace('-', ' ').split()
+    name = ' '.join(words[:2]) if words[0] == 'RTX' or words[1:2] == ['PCIe'] else words[0]
+    return '%s %s' % (name, nic if nodes > 1 else 'node')
 
 
 def band(size, largest):
@@ -71,29 +79,31 @@ def sweeps(path):
     for (name, collective, gpu, nodes, ngpus), sizes in groups.items():
         cluster = '_'.join(name.split('_')[:2])
         machine = MACHINES[name] + versions[name] + ([] if '--gpus' in MACHINES[name] else ['--gpus', str(ngpus // nodes)])
-        yield Sweep(name, cluster, part_of(cluster), collective, gpu, nodes, ngpus // nodes, machine,
+        yield Sweep(name, cluster, part_of(gpu), collective, gpu, nodes, ngpus // nodes, machine,
                     {size: statistics.mean(values) for size, values in sizes.items()})
 
 
-def machine_class(gpu, nodes, gpus, machine, algo):
-    """As common/predict/topo/model.c has it; '': a kind that nothing scores."""
-    far = nodes > 1
-    if {'tcp-10g', 'geforce-4090', *(['gh200-quad'] if far else [])} & set(machine) or (
-            'a100-pcie-bridged' in machine and gpus > 2):
-        return ''
-    if algo == 'NVLS':
-        return 'node-nvls'
-    return ('network-' if far else 'node-') + ('hopper' if gpu.startswith(('H', 'DGX H', 'GH')) else 'other')
-
-
-def interval(sources, widen):
-    """Logarithms of the 90 % interval, each source weighing alike; it holds the prediction itself. Few sources tell
-    the size of an error, not its direction: of two the shorter side is as long, of more half as long."""
-    weighed = sorted((math.log(ratio), 1 / len(ratios)) for ratios in sources for ratio in ratios)
-    low, high = (quantile(weighed, q * len(sources)) for q in (.05, .95))
-    least = max(-low, high, 0) / (1 if len(sources) < 3 else 2)
-    low, high = min(low, -least), max(high, least)
-    return widen * low, widen * high
+# Bars of classes that no source, or one alone, scores: (low, high) below 1 MiB, to 64 MiB, above. Below 1 MiB hosts differ by a
+# factor of two. Through host memory: stores with an IOMMU reach 2 GB/s, copy engines 11 to 19. Live, the launch was measured.
+ARGUED = {
+    'network-efa': ((.45, 1.8), (.5, 1.4), (.75, 1.1)),
+    'network-slingshot': ((.45, 1.8), (.4, 1.5), (.7, 1.1)),
+    'network-tcp': ((.45, 1.6), (.55, 1.3), (.7, 1.15)),
+    'network-uplinks': ((.45, 1.6), (.4, 1.4), (.5, 1.2)),
+    'network-pcie': ((.45, 1.6), (.5, 1.3), (.6, 1.15)),
+    'own-gpu': ((.4, 1.6), (.5, 1.4), (.7, 1.2)),
+    'node-shm': ((.4, 1.6), (.15, 1.6), (.15, 1.6)),
+    'node-pcie': ((.5, 1.6), (.55, 1.3), (.65, 1.15)),
+    'node-blackwell': ((.55, 1.5), (.65, 1.25), (.85, 1.08)),
+    'network-hopper': ((.55, 1.5), (.65, 1.25), (.84, 1.08)),
+    'network-other': ((.55, 1.5), (.65, 1.25), (.84, 1.1)),
+    'node-nvls': ((.55, 1.5), (.7, 1.2), (.9, 1.06)),
+    'node-older': ((.55, 1.6), (.7, 1.2), (.9, 1.08)),
+    'node-hopper': ((.55, 1.6), (.8, 1.15), (.9, 1.06)),
+    'node-hopper-live': ((.65, 1.3), (.8, 1.15), (.93, 1.05)),
+    'two-hopper': ((.5, 1.6), (.7, 1.15), (.93, 1.06)),
+    'two-hopper-live': ((.55, 1.3), (.7, 1.15), (.93, 1.06)),
+}
 
 
 def quantile(weighed, rank):
@@ -104,47 +114,21 @@ def quantile(weighed, rank):
     return weighed[-1][0]
 
 
-def pooled(cells, key, without=None):
-    """Measured over predicted of a cell, by source. One source alone says little of the next: then those of the class
-    at these sizes, else of all machines of one node, or of several, at these sizes."""
-    kind, _, sizes = key
-    for alike in (lambda other: other == key, lambda other: other[::2] == (kind, sizes),
-                  lambda other: other[2] == sizes and other[0].split('-')[0] == kind.split('-')[0]):
-        sources = collections.defaultdict(list)
-        for other in filter(alike, cells):
-            for name, ratios in cells[other].items():
-                sources[name] += ratios if name != without else []
-        sources = [ratios for ratios in sources.values() if ratios]
-        if len(sources) > 1:
-            break
-    return sources
-
-
 def bars(rows_):
-    """Error bars by class, collective and size, from three points on, of rows (source, class, collective, size,
-    measured over predicted busbw). They are widened until a source that is left out lies inside with nine points in
-    ten, over all classes that have several: few sources tell too little of the next."""
+    """Error bars by class and sizes, of rows (source, class, collective, size, measured over predicted busbw): the 90 % interval,
+    each source weighing alike, never narrower than what is argued of the class, as few sources tell too little of the next."""
     cells = collections.defaultdict(lambda: collections.defaultdict(list))
-    for source, kind, collective, size, ratio in rows_:
-        cells[kind, collective, 0 if size < 1 << 20 else 1 if size <= 64 << 20 else 2][source].append(ratio)
-    cells = {key: sources for key, sources in sorted(cells.items()) if sum(map(len, sources.values())) >= 3}
-    widen, inside = 1, 0
-    while inside < .9:
-        shares = []
-        for key, sources in cells.items():
-            for left in sources:
-                others = pooled(cells, key, left)
-                if others:
-                    low, high = interval(others, widen)
-                    shares.append(statistics.mean(low <= math.log(ratio) <= high for ratio in sources[left]))
-        inside = statistics.mean(shares)
-        widen += .05
-    print('# bars are widened %.2f times: then sources that are left out lie inside with %.1f %%' % (
-        widen - .05, 100 * inside))
-    for (kind, collective, sizes), sources in cells.items():
-        low, high = (float('%.3g' % math.exp(x)) for x in interval(pooled(cells, (kind, collective, sizes)), widen - .05))
-        yield {'class': kind, 'collective': collective, 'sizes': sizes, 'low': low, 'high': high,
-               'points': sum(map(len, sources.values())), 'sources': len(sources)}
+    for source, kind, _, size, ratio in rows_:
+        cells[kind, 0 if size < 1 << 20 else 1 if size <= 64 << 20 else 2][source].append(ratio)
+    for kind in sorted(ARGUED):
+        for sizes, (low, high) in enumerate(ARGUED[kind]):
+            sources = cells.get((kind, sizes), {})
+            weighed = sorted((ratio, 1 / len(ratios)) for ratios in sources.values() for ratio in ratios)
+            if weighed:
+                low = min(low, quantile(weighed, .05 * len(sources)))
+                high = max(high, quantile(weighed, .95 * len(sources)))
+            yield {'class': kind, 'sizes': sizes, 'low': float('%.3g' % low), 'high': float('%.3g' % high),
+                   'points': sum(map(len, sources.values())), 'sources': len(sources)}
 
 
 def rows(path, predict, models, parts):
@@ -160,11 +144,12 @@ def rows(path, predict, models, parts):
                 if row is not None and busbw >= LEAST_GBS:
                     yield dict(source='published', model=model, size_bytes=size, placement='', set=sweep.part,
                                sweep='%s/%s/%dx%d' % (sweep.name, sweep.collective, sweep.nodes, sweep.gpus),
+                               machine=kind_of(sweep.gpu, sweep.nodes, sweep.machine),
                                band=band(size, max(sweep.busbw)), measured=busbw, unit='GB/s',
                                predicted=float(row['busbw_gbs']), gpu=sweep.gpu, nodes=sweep.nodes,
                                low=row.get('low_busbw_gbs'), high=row.get('high_busbw_gbs'), cluster=sweep.cluster,
-                               collective=sweep.collective, algo='%(algo)s %(proto)s' % row, kind=machine_class(
-                                   sweep.gpu, sweep.nodes, sweep.gpus, sweep.machine, row['algo']))
+                               collective=sweep.collective, algo='%(algo)s %(proto)s' % row,
+                               kind=row.get('bar_class', ''))
 
 
 def score(some):
@@ -181,11 +166,21 @@ def score(some):
 
 def coverage(rows_):
     """The share of rows that are inside their error bar; the bars' median width over the prediction."""
-    inside = [float(r['low']) <= r['measured'] <= float(r['high']) for r in rows_ if r['low']]
+    barred = [r for r in rows_ if r['low']]
+    inside = [float(r['low']) <= r['measured'] <= float(r['high']) for r in barred]
+    below = sum(r['measured'] < float(r['low']) for r in barred)
     widths = [(float(r['high']) - float(r['low'])) / r['predicted'] for r in rows_ if r['low']]
     return 'never scored: %d points' % len(rows_) if not inside else (
-        '%5.1f %% of %d points inside, median width %.0f %%; never scored: %d points' % (
-            100 * sum(inside) / len(inside), len(inside), 100 * statistics.median(widths), len(rows_) - len(inside)))
+        '%5.1f %% of %d points inside, %.1f %% below, median width %.0f %%; never scored: %d points' % (
+            100 * sum(inside) / len(inside), len(inside), 100 * below / len(inside), 100 * statistics.median(widths), len(rows_) - len(inside)))
+
+
+def gate(rows_):
+    """What --min-percent 80 says of healthy points from 64 MiB: they fail below 80 % of the bar's lower end."""
+    large = [r for r in rows_ if r['size_bytes'] >= 64 << 20]
+    failed = [r for r in large if r['low'] and r['measured'] < .8 * float(r['low'])]
+    return '--min-percent 80 fails %d of %d healthy points from 64 MiB%s' % (len(failed), len(large), ''.join(
+        '\n    %s %d: %.4g of %.4g' % (r['sweep'], r['size_bytes'], r['measured'], r['predicted']) for r in failed[:8]))
 
 
 def summary(scored, parts):
@@ -198,7 +193,7 @@ def summary(scored, parts):
         yield '\n%s part: %s' % (part, ', '.join(clusters))
         yield '%-34s' % part + ''.join('%-36s' % ('    ' + name) for name in BANDS)
         groups = [('all', main)] + [(m, [r for r in rows_ if r['model'] == m]) for m in ('physical', 'nccl')]
-        for key in ('algo', 'gpu', 'nodes', 'collective', 'sweep'):
+        for key in ('machine', 'algo', 'nodes', 'collective', 'sweep'):
             of = collections.defaultdict(list)
             for r in main:
                 of[r[key].split('/')[0] if key == 'sweep' else r[key]].append(r)
@@ -206,5 +201,7 @@ def summary(scored, parts):
         for name, some in groups:
             yield '%-34.34s' % name + ''.join(score([r for r in some if r['band'] == b]) for b in BANDS)
         yield 'Error bars: all %s' % coverage(main)
-        for kind in sorted({r['kind'] for r in main if r['low']}):
-            yield '%-34s %s' % (kind, coverage([r for r in main if r['kind'] == kind]))
+        for key in ('kind', 'machine'):
+            for kind in sorted({r[key] for r in main}):
+                yield '%-34s %s' % (kind or '(no class)', coverage([r for r in main if r[key] == kind]))
+        yield gate(main)

@@ -43,7 +43,7 @@ ends 0 'NVLSTree' --topo dgx-h100 --nodes 16
 ends 0 'limited by: NICs of a node' --topo dgx-a100 --nodes 16 -c all_gather -e 1G --explain
 ends 0 'constants: physical only (asked for)$' --topo dgx-a100 --physical
 ends 0 'constants: fitted (fitted.json)$' --topo dgx-a100
-ends 0 'constants: fitted to runs of ci/research/.*; 134 points' --explain
+ends 0 'constants: fitted to runs of ci/research/.*; 170 points' --explain
 ends 2 '/nowhere.json: No such file' --fitted /nowhere.json
 ends 0 '^# 100 nodes, 2 failures' --topo dgx-h100 --nodes 100 --failures 2
 ends 0 'every 8.8 h; a job of 24 h meets one with 93.53 %' -N 1000 --failures 1
@@ -175,10 +175,39 @@ ends 0 '(as asked)' -e 8G --algo Ring --proto LL --explain
 ends 0 "(least time in NCCL's tuning model)" -e 8G --explain
 tree=(-b 8G --fabric fat-tree --oversubscription 4)
 ends 0 ' 99\.99 .*  uplinks of a leaf$' -N 2048 "${tree[@]}" --place random
-ends 0 ' 19[0-9]\.[0-9]* .*  NICs of a node$' -N 17 --topo dgx-a100 --algo Tree --proto Simple "${tree[@]}"
+ends 0 ' 14[0-9]\.[0-9]* .*  channels$' -N 17 --topo dgx-a100 --algo Tree --proto Simple "${tree[@]}"
 ends 0 'uplinks of leaf 0: load 15.88 of a width of 4 .* shared by 0>\*.* and 10 more' -N 2048 -c alltoall "${tree[@]}" --explain
 ends 0 "nodes' NICs, shared by [0-9]*>" -N 24 --algo Ring "${tree[@]}" --place random --explain
 ends 0 ' latency$' -b 1K -e 1K -N 16
+# A row says how much is known: two digits without a bar, ~ at a bar that is argued; bars of several clusters have none.
+ends 0 ' ~480 *no bar ' --physical -b 8G
+ends 0 '^# ~: of one cluster, or argued: not nine in ten$' -t aws-p5 -N 4 -b 8G
+ends 0 ' 3[0-9][0-9]\.[0-9]* *~[0-9]* to ' -t aws-p5 -N 4 -b 8G
+ends 0 ' 3[0-9][0-9]\.[0-9]* *[0-9]* to ' -N 4 -b 8G
+# The version decides channels of sends; one that is not known yet is said.
+ends 0 ' 28\.00 ' -N 4 -c sendrecv -b 8G --nccl 2.28.9
+ends 0 ' 49\.0[0-9] ' -N 4 -c sendrecv -b 8G --nccl 2.29.2
+ends 0 '^# NCCL 2.31 is beyond what is known: ' -b 1G --nccl 2.31
+# Networks: a hop's time, no GPUDirect, a host's launch.
+ends 0 '^latency  = 11[0-9]\.' -t aws-p5 -N 4 -b 1K --explain
+ends 0 '^latency  = 21[0-9]\.' -t aws-p5 -N 4 -b 1K --net-hop-us 45 --explain
+ends 0 ' 2[0-9]\.[0-9]* .*NICs of a node$' -t aws-p4d -N 2 -b 8G --no-gpudirect
+ends 0 'a launch costs the host 12.00 us$' --host-launch-us 12
+ends 0 '^# at 1073741824 B, over 16 places at random: busbw [0-9.]* to [0-9.]*$' -N 64 -b 1G -e 1G --fabric fat-tree --oversubscription 4 --place random
+# Pairs of a GPU each on two nodes: a message of 8 B takes 45 us, 5.82 and 2.14 of a Simple send and 14 of NCCL's hop among them.
+cat >"$work/far.json" <<'END'
+{"nccl_topology": "<system version=\"1\"><cpu numaid=\"0\" arch=\"x86_64\" vendor=\"GenuineIntel\" familyid=\"6\" modelid=\"143\"><pci busid=\"0000:0f:00.0\" class=\"0x030200\" link_speed=\"32.0 GT/s PCIe\" link_width=\"16\"><gpu dev=\"0\" sm=\"90\" rank=\"0\"/></pci><pci busid=\"0000:10:00.0\" class=\"0x020700\" link_speed=\"32.0 GT/s PCIe\" link_width=\"16\"><nic><net name=\"mlx5_0\" dev=\"0\" speed=\"400000\" port=\"1\"/></nic></pci></cpu></system>",
+ "measured": {"ranks": 2, "nodes": 2, "host": false, "bytes": [8, 1048576],
+  "pairs": [[0, 1, 1, 45, 45, 90, 90, 45, 45, 90, 90, 45, 45, 90, 90, 45, 45, 90, 90]]}}
+END
+ends 0 ', a hop takes 23.0 us more$' --calibrate "$work/far.json"
+ends 2 'no pairs of GPUs of several nodes' -N 2 --calibrate common/predict/topo/specs/dgx-h100.json
+# Eight groups of a GPU a node on four NICs of 100 Gb/s: each has half a NIC of 12.5 GB/s, less headers.
+ends 0 ' 12\.[0-9]* .*NICs of a node$' -t aws-p4d -N 4 --gpus 1 -c broadcast -b 8G
+ends 0 ' 6\.1[0-9]* .*NICs of a node$' -t aws-p4d -N 4 --gpus 1 --groups 8 -c broadcast -b 8G
+ends 2 '5 groups of 2 GPUs are more than its 8' -t aws-p4d -N 4 --gpus 2 --groups 5
+ends 2 'no name' -c ''
+ends 2 "'AMD MI300X like A100' is not known" --gpu 'AMD MI300X like A100'
 
 # No prediction above its ceiling, in any spec, on 1 to 2048 nodes.
 for spec in "$BUILD"/specs/*.json; do

@@ -48,6 +48,14 @@ static const struct predictor *opened(void)
 	return f;
 }
 
+/* Error bars that begin at `low` and end at `high` of the prediction. */
+static void barred(double low, double high)
+{
+	predictions.model.constants.nbars = 1;
+	predictions.model.constants.bar[0] =
+		(struct model_bar){ "node-hopper", 2, 9, 2, low, high };
+}
+
 UNIT_TEST(test_refusal, "when there are predictions")
 {
 	set_up("live", 4, 1);
@@ -135,6 +143,7 @@ UNIT_TEST(test_rows, "rows")
 	CU_ASSERT_PTR_NULL(getenv("NCCL_TOPO_DUMP_FILE")); /* a spec needs no file of NCCL's */
 	f = opened();
 	UNIT_ALL(strstr(text, "1 node of 4 x H200") != NULL, strstr(text, "physical only") != NULL);
+	barred(1, 1);
 	row = make_row("all_reduce", 1ull << 30, 5000);
 	f->row(f->ctx, &row);
 	/* 18 NVLinks of 25 GB/s; 1 GiB once round a ring of 4 at no more than that:
@@ -183,19 +192,23 @@ UNIT_TEST(test_lower_end, "lower end")
 
 	set_up("hgx-h200", 4, 1);
 	f = opened();
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "; never scored on such a machine"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "; no error bars for such a machine"));
 	f->row(f->ctx, &row);
 	CU_ASSERT_TRUE(isnan(row.predicted_low_gbs));
+	/* without a bar nothing is judged by --min-percent */
+	options.min_percent = 80;
+	UNIT_ALL(isnan(f->reached(f->ctx, text, sizeof(text))),
+		 strstr(text, "; no row has an error bar") != NULL);
 	predictions.npercents = 0;
-	predictions.model.constants.nbars = 1;
-	predictions.model.constants.bar[0] =
-		(struct model_bar){ "node-hopper", MODEL_ALL_REDUCE, 2, 9, 2, .8, 1.1 };
+	barred(.8, 1.1);
 	row.time_us = row.predicted_us / .6;
 	f->row(f->ctx, &row);
 	CU_ASSERT_DOUBLE_EQUAL(row.predicted_low_gbs, .8 * row.predicted_busbw_gbs, 1e-9);
 	CU_ASSERT_DOUBLE_EQUAL(row.predicted_high_gbs, 1.1 * row.predicted_busbw_gbs, 1e-9);
 	CU_ASSERT_DOUBLE_EQUAL(f->reached(f->ctx, text, sizeof(text)), 75, 1e-9);
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "reaches 60.0 % of its predicted speed"));
+	/* log(.8) is 1.645 standard deviations, log(.8 * .8) 3.29: Gauss leaves .05 % below */
+	UNIT_ALL(strstr(text, "reaches 60.0 % of its predicted speed") != NULL,
+		 strstr(text, "; --min-percent 80 would fail 0.05 % of healthy machines") != NULL);
 }
 
 /* The printed share is judged. A prediction that is missed by more than a factor of 1.5 is never good, and a host,
@@ -226,7 +239,7 @@ UNIT_TEST(test_hosts, "hosts")
 		opened();
 		predictions.sys.pairs =
 			(struct pair_digest){ .nranks = 4, .nnodes = 1, .host = true };
-		predictions.npercents = 1;
+		predictions.npercents = predictions.nbarred = 1;
 		predictions.percents[0] = row->share;
 		predictions.of_low[0] = row->of_low;
 		predictions.of_high[0] = row->of_high;
@@ -421,7 +434,7 @@ static const char *says(double percent, double of_ceiling)
 	const struct predictor *f = &predictions.hooks;
 	double median;
 
-	predictions.npercents = 1;
+	predictions.npercents = predictions.nbarred = 1;
 	predictions.percents[0] = percent;
 	predictions.most_of_ceiling = of_ceiling;
 	median = f->reached(f->ctx, text, sizeof(text));

@@ -40,6 +40,14 @@ UNIT_TEST(test_each_spec, "each spec")
 		{ "tcp-10g", 1, 1, 0, 10, 12 },
 		{ "tcp-25g", 1, 1, 0, 25, 12 },
 		{ "tcp-100g", 1, 1, 0, 100, 24 },
+		{ "aws-p4d", 8, 4, 12, 100, 24 },
+		{ "aws-p5", 8, 32, 18, 100, 48 },
+		{ "gcp-a3-high", 8, 4, 18, 200, 48 },
+		{ "gcp-a3-mega", 8, 8, 18, 200, 48 },
+		{ "mi300x-8", 8, 8, 6, 400, 48 },
+		{ "dgx-spark", 1, 2, 0, 200, 12 },
+		{ "l40s-8", 8, 2, 0, 200, 24 },
+		{ "rtx-pro-6000-8", 8, 4, 0, 400, 48 },
 	};
 	struct error err = { .outcome = OUTCOME_OK };
 	FILE *null = fopen("/dev/null", "w");
@@ -91,51 +99,74 @@ UNIT_TEST(test_unknown_names, "unknown names")
 		 topo_gpu_model("Voodoo 2") == NULL, topo_gpu_model("NVIDIA H100 NVL")->links == 12,
 		 !strcmp(topo_gpu_model("NVIDIA H200")->name, "H200"),
 		 !strcmp(topo_gpu_model("NVIDIA A100-SXM4-80GB")->name, "A100"),
-		 topo_gpu_model_sm(90)->sm == 90, topo_gpu_model_sm(52) == NULL);
+		 topo_gpu_model("my T4 or A100") == NULL, topo_gpu_model("A100 or T4") == NULL,
+		 topo_gpu_model("AMD MI300X like A100") == NULL, topo_gpu_model("A1000") == NULL,
+		 !strcmp(topo_gpu_model("NVIDIA GeForce RTX 4090 D")->name, "4090"),
+		 !strcmp(topo_gpu_model("NVIDIA H100 80GB HBM3 MIG 1g.10gb")->name, "H100"),
+		 !strcmp(topo_gpu_model("Tesla V100-SXM2-16GB")->name, "V100"),
+		 !strcmp(topo_gpu_model("NVIDIA RTX A6000")->name, "A6000"),
+		 !strcmp(topo_gpu_model("NVIDIA RTX PRO 6000 Blackwell Server Edition")->name,
+			 "RTX PRO 6000"),
+		 !strcmp(topo_gpu_model("h200")->name, "H200"), topo_gpu_model_sm(90)->sm == 90,
+		 topo_gpu_model_sm(52) == NULL);
 	UNIT_ALL(names_find("a|bc", "b") == -1, names_find("a|bc", "bc") == 1,
 		 names_find("a|bc", "") == -1);
 }
+
+static const struct {
+	const char *change, *says;
+} bad_specs[] = {
+	{ "{\"describes\":null}", "describes" },
+	{ "{\"gpu\":\"Z9\"}", "gpu 'Z9' is not P100, V100" },
+	{ "{\"gpus\":-8}", "gpus must be 1 to 128 for H100, not -8" },
+	{ "{\"gpus\":4294967300}", "gpus must be 1 to 128 for H100, not 4.29497e+09" },
+	{ "{\"nics\":4294967297}", "nics must be 0 to 256" },
+	{ "{\"nvlink\":\"string\"}", "'string' is not switch|pairs|mesh|none" },
+	{ "{\"color\":1}", "color" },
+	{ "{\"gpu\":\"4090\",\"links\":4}", "links must be 0 to 0 for 4090, not 4" },
+	{ "{\"links\":19}", "links must be 0 to 18 for H100, not 19" },
+	{ "{\"gpu\":\"T4\"}", "nvlink is none, as T4 has no link" },
+	{ "{\"pcie_width\":3}", "pcie_width is 1, 2, 4, 8 or 16, not 3" },
+	{ "{\"pcie_width\":32}", "pcie_width must be 1 to 16" },
+	{ "{\"gpus_per_switch\":16}", "gpus_per_switch must be 0 to 4 for H100, not 16" },
+	{ "{\"nvlink\":\"mesh\",\"mesh\":[[0,4,0,0],[4,0,0,0],[0,0,0,0],[0,0,0,0]]}",
+	  "has no ring through all GPUs" },
+	{ "{\"gpu\":{\"name\":\"X\"}}", "gpu: Object item not found: sm" },
+	{ "{\"gpu\":7}", "gpu is a name, or an object" },
+	{ "{\"gpu\":{\"name\":\"X\",\"sm\":90,\"links\":4}}", "gpu needs a name" },
+	{ "{\"gpu\":{\"name\":\"X\",\"sm\":90,\"links\":4,\"link_gbs\":50,\"color\":1}}", "color" },
+	{ "{\"net_hop_us\":-1.5}", "net_hop_us must be 0 to 1e+06" },
+	{ "{\"nics\":2,\"nic_gbps\":100,\"nic_gpus\":[0,4]}",
+	  "nic_gpus names a GPU, from 0, for each NIC" },
+	{ "{\"gpu\":\"H100 NVL\",\"links\":18}", "0 to 12 for H100 NVL, not 18" },
+	{ "{\"nvlink\":\"mesh\"}", "mesh row 0 is none of 4" },
+	{ "{\"nvlink\":\"mesh\",\"mesh\":[[0,1],[1,0]]}", "mesh row 0 is none of 4" },
+	{ "{\"gpus\":2,\"nvlink\":\"mesh\",\"mesh\":[[0,1],[1,0],[1,1]]}", "mesh row 0" },
+	{ "{\"gpus\":2,\"nvlink\":\"mesh\",\"mesh\":[[0,99],[99,0]]}", "mesh row 0" },
+	{ "{\"gpus\":2,\"nvlink\":\"mesh\",\"mesh\":[[0,\"1\"],[1,0]]}", "mesh row 0" },
+	{ "{\"gpus\":2,\"nvlink\":\"mesh\",\"mesh\":[[0,4],[2,0]]}", "the same both ways" },
+	{ "{\"gpus\":3,\"nvlink\":\"mesh\",\"mesh\":[[0,9,10],[9,0,0],[10,0,0]]}",
+	  "at most 18 in all" },
+	{ "{\"fabric\":\"rails\"}", "fabric 'rails' is not rail|fat-tree" },
+	{ "{\"p2p\":\"shm\"}", "p2p 'shm' is not pcie|none" },
+	{ "{\"cpu\":\"abacus\"}", "cpu 'abacus'" },
+	{ "{\"transport\":\"pigeon\"}", "transport 'pigeon'" },
+	{ "{\"leaf_nodes\":0}", "leaf_nodes must be 1 to 1e+06 for H100, not 0" },
+	{ "{\"oversubscription\":0.5}", "oversubscription must be 1 to 1000" },
+	{ "{\"nics\":1}", "nic_gbps must be 0.001 to 1e+06 for H100, not 0" },
+	{ "{\"nics\":1,\"nic_gbps\":1e-300}", "for H100, not 1e-300" },
+	{ "{\"name\":\"a\\nb\"}", "name 'a?b' is not" },
+	{ "{\"name\":\"a,b\"}", "name 'a,b' is not" },
+	{ "{\"name\":\"a\\u001b[2J\"}", "name 'a?[2J' is not" },
+	{ "{\"name\":\"\"}", "name '' is not 1 to 63" },
+	{ "{\"source\":\"a\\nb\"}", "is not one line" },
+	{ "{\"gpus\":1,\"pcie_gen\":9}", "pcie_gen must be 1 to 8" },
+};
 
 /* Four H100 behind a switch with what is said replaced (null: left out); the error names the file and
  * what is wrong. */
 UNIT_TEST(test_bad_specs, "bad specs")
 {
-	static const struct {
-		const char *change, *says;
-	} specs[] = {
-		{ "{\"describes\":null}", "describes" },
-		{ "{\"gpu\":\"Z9\"}", "gpu 'Z9' is not P100, V100" },
-		{ "{\"gpus\":-8}", "gpus must be 1 to 128 for H100, not -8" },
-		{ "{\"gpus\":4294967300}", "gpus must be 1 to 128 for H100, not 4.29497e+09" },
-		{ "{\"nics\":4294967297}", "nics must be 0 to 256" },
-		{ "{\"nvlink\":\"string\"}", "'string' is not switch|pairs|mesh|none" },
-		{ "{\"color\":1}", "color" },
-		{ "{\"gpu\":\"4090\",\"links\":4}", "links must be 0 to 0 for 4090, not 4" },
-		{ "{\"links\":19}", "links must be 0 to 18 for H100, not 19" },
-		{ "{\"gpu\":\"H100 NVL\",\"links\":18}", "0 to 12 for H100 NVL, not 18" },
-		{ "{\"nvlink\":\"mesh\"}", "mesh row 0 is none of 4" },
-		{ "{\"nvlink\":\"mesh\",\"mesh\":[[0,1],[1,0]]}", "mesh row 0 is none of 4" },
-		{ "{\"gpus\":2,\"nvlink\":\"mesh\",\"mesh\":[[0,1],[1,0],[1,1]]}", "mesh row 0" },
-		{ "{\"gpus\":2,\"nvlink\":\"mesh\",\"mesh\":[[0,99],[99,0]]}", "mesh row 0" },
-		{ "{\"gpus\":2,\"nvlink\":\"mesh\",\"mesh\":[[0,\"1\"],[1,0]]}", "mesh row 0" },
-		{ "{\"gpus\":2,\"nvlink\":\"mesh\",\"mesh\":[[0,4],[2,0]]}", "the same both ways" },
-		{ "{\"gpus\":3,\"nvlink\":\"mesh\",\"mesh\":[[0,9,10],[9,0,0],[10,0,0]]}",
-		  "at most 18 in all" },
-		{ "{\"fabric\":\"rails\"}", "fabric 'rails' is not rail|fat-tree" },
-		{ "{\"p2p\":\"shm\"}", "p2p 'shm' is not pcie|none" },
-		{ "{\"cpu\":\"abacus\"}", "cpu 'abacus'" },
-		{ "{\"transport\":\"pigeon\"}", "transport 'pigeon'" },
-		{ "{\"leaf_nodes\":0}", "leaf_nodes must be 1 to 1e+06 for H100, not 0" },
-		{ "{\"oversubscription\":0.5}", "oversubscription must be 1 to 1000" },
-		{ "{\"nics\":1}", "nic_gbps must be 0.001 to 1e+06 for H100, not 0" },
-		{ "{\"nics\":1,\"nic_gbps\":1e-300}", "for H100, not 1e-300" },
-		{ "{\"name\":\"a\\nb\"}", "name 'a?b' is not" },
-		{ "{\"name\":\"a,b\"}", "name 'a,b' is not" },
-		{ "{\"name\":\"a\\u001b[2J\"}", "name 'a?[2J' is not" },
-		{ "{\"name\":\"\"}", "name '' is not 1 to 63" },
-		{ "{\"source\":\"a\\nb\"}", "is not one line" },
-		{ "{\"gpus\":1,\"pcie_gen\":9}", "pcie_gen must be 1 to 8" },
-	};
 	static const char base[] = "{\"name\":\"x\",\"describes\":\"x\",\"source\":\"x\","
 				   "\"gpu\":\"H100\",\"gpus\":4,\"nvlink\":\"switch\","
 				   "\"pcie_gen\":5}";
@@ -144,10 +175,10 @@ UNIT_TEST(test_bad_specs, "bad specs")
 
 	CU_ASSERT_TRUE_FATAL(fd >= 0);
 	close(fd);
-	for (size_t i = 0; i < LENGTH(specs); i++) {
+	for (size_t i = 0; i < LENGTH(bad_specs); i++) {
 		struct error err = { .outcome = OUTCOME_OK };
 		json_t *json = json_loads(base, 0, NULL),
-		       *change = json_loads(specs[i].change, 0, NULL), *value;
+		       *change = json_loads(bad_specs[i].change, 0, NULL), *value;
 		const char *key;
 
 		CU_ASSERT_EQUAL_FATAL(json_object_update(json, change), 0);
@@ -155,8 +186,8 @@ UNIT_TEST(test_bad_specs, "bad specs")
 			json_object_del(json, key);
 		UNIT_ALL(json_dump_file(json, path, 0) == 0, topo_load(&sys, path, &err) == -EINVAL,
 			 err.outcome == OUTCOME_USAGE, strncmp(err.text, path, strlen(path)) == 0,
-			 strstr(err.text, specs[i].says) != NULL);
-		if (strstr(err.text, specs[i].says) == NULL)
+			 strstr(err.text, bad_specs[i].says) != NULL);
+		if (strstr(err.text, bad_specs[i].says) == NULL)
 			printf("%zu: %s\n", i, err.text);
 		json_decref(json);
 		json_decref(change);

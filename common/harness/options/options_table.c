@@ -188,7 +188,7 @@ const struct option_row option_rows[] = {
 	{ "min-percent", .arg = "PERCENT", .initial = "0", REAL(0, 1000), FIELD(min_percent),
 	  SAME, .group = GROUP_REPORT, .part = PART_SWEEP,
 	  .help = "exit 13 if the median row from 1 MiB reaches less than PERCENT of the lower end of "
-		  "its predicted speed, 77 without a prediction" },
+		  "its predicted speed, 77 without a prediction or its error bar" },
 	{ "min-busbw", .arg = "GBPS", .initial = "0", REAL(0, 1e9), FIELD(min_busbw),
 	  SAME, .group = GROUP_REPORT, .part = PART_SWEEP, .help = "exit 13 if the average bus bandwidth is below GBPS" },
 	{ "good", .arg = "PERCENT", .initial = "80", REAL(0, 100), FIELD(good),

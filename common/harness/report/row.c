@@ -52,7 +52,7 @@ const struct column row_columns[] = {
 	DOUBLE(predicted_us, "predicted time of a call on healthy hardware, by the topology"),
 	DOUBLE(predicted_busbw_gbs, "the same as bus bandwidth"),
 	DOUBLE(predicted_low_gbs, "nine in ten of such machines reach this bus bandwidth or more; "
-				  "no number: never scored"),
+				  "no number: no bar"),
 	DOUBLE(predicted_high_gbs, "upper end of the same interval"),
 	DOUBLE(ceiling_busbw_gbs, "limit of the links as bus bandwidth"),
 	DOUBLE(of_predicted_percent, "predicted time over measured time"),

@@ -261,7 +261,7 @@ static int load_topology(struct predict *p, const struct bench *bench, struct er
 	     : p->dump[0]    ? topo_read_xml(&p->sys, p->dump, err)
 			     : topo_load(&p->sys, bench->options->topo, err);
 	bench->backend->ops->facts(bench->backend, &facts);
-	change.nccl = facts.library_code > 20000 ? facts.library_code / 100 : 0;
+	change.nccl = facts.library_code > 20000 ? facts.library_code : 0;
 	if (rc == 0)
 		rc = topo_reshape(&p->sys, &change, err);
 	if (rc == 0)
@@ -278,6 +278,7 @@ static void describe(const struct predict *p, const struct bench *bench, char *t
 {
 	struct backend_facts facts = { .device = "" };
 	const char *class = model_class(&p->model, p->pairs.nranks ? MODEL_P2P : MODEL_RING);
+	bool barred = p->model.constants.nbars > 0;
 	char launches[100] = "";
 
 	if (p->pairs.nranks) {
@@ -289,8 +290,8 @@ static void describe(const struct predict *p, const struct bench *bench, char *t
 			 "%.2f us, %.2f GB/s while all exchange%s",
 			 p->pairs_seconds, pair_digest_us(d, d->nnodes > 1, PAIR_DISJOINT, 8),
 			 most / pair_digest_us(d, d->nnodes > 1, PAIR_DISJOINT, most) / 1e3,
-			 class[0] != '\0' ? "; error bars are wide"
-					  : "; never scored on such hosts");
+			 strcmp(class, "host") == 0 ? "; error bars are wide"
+						    : "; error bars are argued, and very wide");
 		return;
 	}
 	bench->backend->ops->facts(bench->backend, &facts);
@@ -303,7 +304,8 @@ static void describe(const struct predict *p, const struct bench *bench, char *t
 		 facts.device[0] && p->dump[0] ? facts.device : p->sys.gpu[0].model->name,
 		 p->dump[0] ? "as NCCL found it" : p->sys.name,
 		 p->model.constants.fitted ? "fitted" : "physical only", launches,
-		 class[0] != '\0' ? "; error bars of " : "; never scored on such a machine", class);
+		 barred ? "; error bars of " : "; no error bars for such a machine",
+		 barred ? class : "");
 }
 
 const struct predictor *predict_open(struct predict *p, const struct bench *bench, char *text,

@@ -24,10 +24,10 @@ struct predict {
 	double percents[PREDICT_ROWS]; /* predicted over measured time of the larger sizes */
 	double of_low[PREDICT_ROWS];   /* the same of the lower end of what is predicted */
 	double of_high[PREDICT_ROWS];  /* and of the upper end */
-	size_t npercents;
-	double median;		     /* what reached() returned */
-	double most_of_ceiling;	     /* percent, of these rows */
-	size_t nused, nas_predicted; /* rows whose algorithm and protocol are known; those
+	size_t npercents, nbarred;     /* rows, and those of them with an error bar */
+	double median;		       /* what reached() returned */
+	double most_of_ceiling;	       /* percent, of these rows */
+	size_t nused, nas_predicted;   /* rows whose algorithm and protocol are known; those
 					 * as predicted */
 	struct predictor hooks;
 };

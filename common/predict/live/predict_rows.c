@@ -104,6 +104,7 @@ void predict_row(void *ctx, struct row *row)
 		double low = row->predicted_low_gbs / row->predicted_busbw_gbs;
 		double high = row->predicted_high_gbs / row->predicted_busbw_gbs;
 
+		p->nbarred += !isnan(low);
 		p->of_low[p->npercents] = row->of_predicted_percent / (isnan(low) ? 1 : low);
 		p->of_high[p->npercents] = row->of_predicted_percent / (isnan(high) ? 1 : high);
 		p->percents[p->npercents++] = row->of_predicted_percent;
@@ -132,9 +133,19 @@ static void judge(const struct predict *p, double percent, double of_low, double
 		snprintf(text, len, ": %s", word);
 }
 
+/* Percent of healthy machines below `min` percent of a bar's lower end, `end` of the prediction, which a twentieth misses; as
+ * logarithms of speeds spread (Gauss). */
+static double would_fail(double end, double min)
+{
+	double sigma = -log(end) / 1.645;
+
+	return 50 * erfc(-log(end * min / 100) / (sigma * sqrt(2)));
+}
+
 double predict_reached(void *ctx, char *text, size_t len)
 {
 	struct predict *p = ctx;
+	const struct options *o = p->bench->options;
 	char choice[96] = "";
 	char why[160] = "";
 	char words[48] = "", slowest[48] = "";
@@ -164,6 +175,11 @@ double predict_reached(void *ctx, char *text, size_t len)
 		 "speed%s, the slowest row %.1f %%%s%s%s",
 		 p->npercents, median, told ? words : "", p->percents[0],
 		 told ? slowest : ": not judged: ", why, choice);
-	p->median = told ? low : NAN;
+	if (o->min_percent > 0 && p->nbarred == 0)
+		text_add(text, len, "; no row has an error bar");
+	else if (o->min_percent > 0 && median < low)
+		text_add(text, len, "; --min-percent %g would fail %.2g %% of healthy machines",
+			 o->min_percent, would_fail(median / low, o->min_percent));
+	p->median = told && p->nbarred > 0 ? low : NAN;
 	return p->median;
 }

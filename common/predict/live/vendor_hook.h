@@ -2,7 +2,7 @@
 #pragma once
 
 #include "measure/run.h"
-#include "topo/vendor.h"
+#include "live/vendor.h"
 
 struct vendor_hook {
 	struct vendor_run best;

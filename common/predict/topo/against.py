@@ -129,7 +129,7 @@ def show(program, path, asked, fit, arguments):
         if p:
             low, high, predicted = p["low_busbw_gbs"], p["high_busbw_gbs"], float(p["busbw_gbs"])
             print("  %12d %12.2f %9.2f %9.2f  %-16s %5.0f  %s" % (
-                size, time, busbw, predicted, "%.3g to %.3g" % (float(low), float(high)) if low else "never scored",
+                size, time, busbw, predicted, ("~" if p["bar_sources"] in "01" else "") + "%.3g to %.3g" % (float(low), float(high)) if low else "no bar",
                 100 * busbw / predicted, judged(100 * busbw / predicted, busbw, low)))
     if len(points) > SHOWN:
         print("# %d more rows are not shown" % (len(points) - SHOWN))

@@ -9,6 +9,9 @@
 
 struct kernel_cost;
 
+/* The newest NCCL whose channels of sends are known; its choice is that of 2.28. */
+enum { MODEL_NCCL_KNOWN = 23099 };
+
 /* GPU generations, as NCCL's tables know them. */
 enum model_arch { MODEL_VOLTA, MODEL_AMPERE, MODEL_HOPPER, MODEL_BLACKWELL, MODEL_ARCHS };
 
@@ -48,15 +51,15 @@ enum model_proto { MODEL_LL, MODEL_LL128, MODEL_SIMPLE, MODEL_PROTOS };
 /* Data between two GPUs of a node cross one of these. */
 enum model_hop { MODEL_HOP_NONE, MODEL_HOP_NVLINK, MODEL_HOP_PCIE, MODEL_HOP_SHM };
 
-/* Measured over predicted bus bandwidth of nine points in ten: of a class of machines, a collective
- * and sizes (0: below 1 MiB, 1: to 64 MiB, 2: above). Constants of the other hosts and clusters
- * predict each (ci/research/accuracy --bars). */
+/* Measured over predicted bus bandwidth of nine points in ten: of a class of machines and sizes (0: below 1 MiB, 1: to
+ * 64 MiB, 2: above). Constants of the other hosts and clusters predict each (ci/research/accuracy --bars). A bar of one
+ * source, or of none, is argued, and not nine in ten. */
 struct model_bar {
 	char name[24]; /* of the class, as model_class has it */
-	int coll, sizes, points, sources;
+	int sizes, points, sources;
 	double low, high;
 };
-enum { MODEL_BARS = 128 };
+enum { MODEL_BARS = 64 };
 
 /* Each has a physical value with its source (model_constants.c); a few are fitted to measurements
  * (fitted.json). */
@@ -83,10 +86,13 @@ struct model_constants {
 	double grouped;	  /* of a call's launches, for each of the GPUs that one process has */
 	double nvls_fill; /* loops of an NVLS pipeline that a stage fills and drains */
 	double nvls_net;  /* fraction of the NICs that NVLSTree gets where they have two children */
-	double volta_link;  /* GB/s of a Volta's NVLink over NCCL's */
-	double roce_hop_us; /* a hop over RoCE, beyond InfiniBand's */
-	bool fitted;	    /* false: physical-only */
-	bool calibrated;    /* host and latency of a kernel were measured on this host, in
+	double volta_link; /* GB/s of a Volta's NVLink over NCCL's */
+	double nvls_loop_us; /* what a loop of NVLS waits for all GPUs, hidden in part by chunks over 32 KiB */
+	double p2p_simple_us;	       /* latency of Simple sends beyond NCCL's hwLat */
+	double p2p_fill;	       /* chunks of a send that nothing overlaps */
+	double ib_hop_us, roce_hop_us; /* a hop over the network, beyond NCCL's hwLat */
+	bool fitted;		       /* false: physical-only */
+	bool calibrated; /* host and latency of a kernel were measured on this host, in
 	                           * this run */
 	struct model_bar bar[MODEL_BARS];
 	int nbars;
@@ -170,8 +176,9 @@ struct model_term {
 
 struct prediction {
 	double time_us, algbw, busbw; /* times and speeds of healthy hardware */
-	double low_busbw, high_busbw; /* nine in ten lie between; NaN: never scored */
-	const struct model_bar *bar;  /* of the model's constants; NULL: never scored */
+	double low_busbw,
+		high_busbw; /* nine in ten lie between, if two sources say so; NaN: no bar */
+	const struct model_bar *bar; /* of the model's constants; NULL: no bar */
 	double ceiling_busbw; /* capacity of the links, without protocol, latency or launch */
 	double nccl_us; /* NCCL's own estimate for this algorithm and protocol; -1: it has no model
 			 */
@@ -239,11 +246,12 @@ void model_init(struct model *model, const struct topo_system *sys,
 /* Take `nnodes` such nodes. */
 void model_scale(struct model *model, int nnodes);
 
-/* Microseconds that a hop over its network takes beyond what NCCL's tables say. */
+/* Microseconds that a hop over its network takes beyond what NCCL's tables say; and those that the
+ * network's plugin announces to NCCL, which chooses by them. */
 double model_net_latency(const struct model *model);
+double model_announced_latency(const struct model *model);
 
-/* The class of a machine and an algorithm by which predictions were scored (struct model_bar); "":
- * never. */
+/* The class of a machine and an algorithm by which predictions are scored (struct model_bar). */
 const char *model_class(const struct model *model, int algo);
 
 /* Predicts one point; request->nranks and nnodes are the model's. -EINVAL: this collective has no

@@ -41,24 +41,42 @@ static const struct {
 	{ CONSTANT(nvls_fill), 1, 0, 4, "a loop in each stage that nothing overlaps" },
 	{ CONSTANT(nvls_net), 1, .3, 1, "NICs carry what they carry for rings" },
 	{ CONSTANT(volta_link), 1, .8, 1.25, "NCCL's SM70_NVLINK_BW" },
+	{ CONSTANT(nvls_loop_us), 4, 0, 20,
+	  "NCCL hwLat, NVLink Tree Simple: a loop waits for all GPUs" },
+	{ CONSTANT(p2p_simple_us), 0, 0, 20, "NCCL hwLat, NVLink Ring Simple, holds it" },
+	{ CONSTANT(p2p_fill), 1.0, 0, 4, "the last chunk is copied alone" },
+	{ CONSTANT(ib_hop_us), 0, 0, 50, "NCCL hwLat, network" },
 	{ CONSTANT(roce_hop_us), 0, 0, 50, "InfiniBand's" },
 };
 
 enum { NCONSTANTS = sizeof(constants_table) / sizeof(constants_table[0]) };
 
-/* us a hop takes beyond NCCL's hwLat, which is InfiniBand's. Order of magnitude, from memory: not
- * verified. TCP: 20 for two passes through the kernel and two wake-ups of proxy threads (NCCL's
- * sockets over loopback, results/prediction), 30 of a data centre's network; EFA and
- * Slingshot: requests of NCCL's libfabric plugin, matched and put in order in software. */
+/* us that a hop takes beyond NCCL's hwLat. EFA: what the plugin's own tuner counts (aws-ofi-nccl,
+ * TUNER_NET_LATENCY). TCP: 20 of two passes through the kernel and two wake-ups of proxy threads (sockets over
+ * loopback, results/prediction), 30 of a data centre's network. Argued: Slingshot, by libfabric as EFA, without its
+ * reordering; TCPX, the kernel's half of TCP; TCPXO, offloaded, as EFA. */
 static const double net_latency[TOPO_TRANSPORTS] = {
-	[TOPO_EFA] = 15, [TOPO_SLINGSHOT] = 15, [TOPO_TCP] = 50
+	[TOPO_EFA] = 20, [TOPO_SLINGSHOT] = 15, [TOPO_TCP] = 50, [TOPO_TCPX] = 30, [TOPO_TCPXO] = 20
 };
 
 double model_net_latency(const struct model *model)
 {
-	enum topo_transport transport = model->sys->transport;
+	const struct topo_system *sys = model->sys;
 
-	return transport == TOPO_ROCE ? model->constants.roce_hop_us : net_latency[transport];
+	return sys->hop_us > 0		     ? sys->hop_us
+	       : sys->transport == TOPO_ROCE ? model->constants.roce_hop_us
+	       : sys->transport == TOPO_IB   ? model->constants.ib_hop_us
+					     : net_latency[sys->transport];
+}
+
+/* aws-ofi-nccl, src/platform-aws.cpp: of P3dn without GPUDirect, of NICs to 100 Gb/s (P4d, P5), of faster ones. */
+double model_announced_latency(const struct model *model)
+{
+	const struct topo_system *sys = model->sys;
+
+	if (sys->transport != TOPO_EFA || sys->nnics == 0)
+		return 0;
+	return sys->staged ? 150 : sys->nic[0].gbs > 12.5 ? 35 : 75;
 }
 
 static double *constant(struct model_constants *constants, int i)
@@ -95,15 +113,14 @@ static int read_bars(struct model_constants *constants, json_t *json)
 	json_array_foreach(bars, i, row)
 	{
 		struct model_bar *bar = &constants->bar[i];
-		const char *name, *coll;
+		const char *name;
 
-		if (json_unpack(row, "{s:s, s:s, s:i, s:F, s:F, s:i, s:i}", "class", &name,
-				"collective", &coll, "sizes", &bar->sizes, "low", &bar->low, "high",
-				&bar->high, "points", &bar->points, "sources", &bar->sources) != 0)
+		if (json_unpack(row, "{s:s, s:i, s:F, s:F, s:i, s:i}", "class", &name, "sizes",
+				&bar->sizes, "low", &bar->low, "high", &bar->high, "points",
+				&bar->points, "sources", &bar->sources) != 0)
 			return -EINVAL;
-		bar->coll = model_find(model_coll_names, MODEL_COLLS, coll);
 		snprintf(bar->name, sizeof(bar->name), "%s", name);
-		if (bar->coll < 0 || !(bar->low > 0 && bar->low <= bar->high && bar->high < 1e3))
+		if (!(bar->low > 0 && bar->low <= bar->high && bar->high < 1e3))
 			return -EINVAL;
 	}
 	constants->nbars = (int)json_array_size(bars);
@@ -138,8 +155,8 @@ static int set_constants(struct model_constants *constants, json_t *json, const 
 	}
 	if (read_bars(constants, json) != 0)
 		return error_usage(err,
-				   "%.200s: \"bars\" are at most %d rows of class, collective, "
-				   "sizes, low, high, points and sources",
+				   "%.200s: \"bars\" are at most %d rows of class, sizes, low, "
+				   "high, points and sources",
 				   path, MODEL_BARS);
 	constants->fitted = true;
 	snprintf(constants->provenance, sizeof(constants->provenance), "%s", from);

@@ -3,7 +3,7 @@
  * NCCL.md has them in words, with the differences of older versions. */
 #include "topo/model_parts.h"
 
-enum { NOW = 228 };
+enum { NOW = 22809 };
 
 static const double base_lat[MODEL_NCCL_ALGOS][MODEL_PROTOS] = {
 	[MODEL_TREE] = { 6.8, 14, 8.4 },
@@ -65,15 +65,18 @@ static const float tree_correction[MODEL_PROTOS][23] = {
 
 static double base_of(int version, int algo, int proto)
 {
-	return version < 223 && algo == MODEL_TREE && proto == MODEL_SIMPLE ? 0
-									    : base_lat[algo][proto];
+	return version < 22300 && algo == MODEL_TREE && proto == MODEL_SIMPLE
+		       ? 0
+		       : base_lat[algo][proto];
 }
 
 static double hop_of(int version, enum hw hw, int algo, int proto)
 {
-	if (version < NOW && hw == HW_NET && algo == MODEL_NVLS_TREE)
+	if (version < 22800 && hw == HW_NET && algo == MODEL_NVLS_TREE)
 		return 14;
-	if (version < 223 && algo == MODEL_TREE && proto == MODEL_SIMPLE)
+	/* 2.18.3 to 2.18.6 had today's figures already, but for PCIe. */
+	if (version < 22300 && algo == MODEL_TREE && proto == MODEL_SIMPLE &&
+	    !(version >= 21803 && version < 21900))
 		return 28;
 	return hw_lat[hw][algo][proto];
 }
@@ -205,9 +208,10 @@ const char *model_refusal(const struct model *model, enum model_coll coll, int a
 	bool collnet = algo == MODEL_COLLNET_DIRECT || algo == MODEL_COLLNET_CHAIN;
 	bool trees = algo == MODEL_NVLS_TREE, nvls = algo == MODEL_NVLS, pat = algo == MODEL_PAT;
 	int sm = model->sys->gpu[0].model->sm, version = version_of(model);
-	bool wired = sm >= 70 && (sm % 10 == 0 || version >= 227) &&
+	bool wired = sm >= 70 && (sm % 10 == 0 || version >= 22700) &&
 		     (model->ppn == 1 || model->hop == MODEL_HOP_NVLINK);
-	bool at_cpu = model->sys->gpu[0].pci_switch < 0 && (!model->sys->grace || version < 227);
+	bool at_cpu = model->sys->staged || (model->sys->gpu[0].pci_switch < 0 &&
+					     (!model->sys->grace || version < 22700));
 	const struct {
 		bool lacking;
 		const char *why;
@@ -222,8 +226,9 @@ const char *model_refusal(const struct model *model, enum model_coll coll, int a
 		  "it has Simple alone" },
 		{ proto == MODEL_LL128 && !wired, "LL128 needs sm 70 and NVLink" },
 		{ proto == MODEL_LL128 && several && at_cpu,
-		  "LL128 over the network needs a NIC below the GPU's PCIe switch, or, from 2.27 "
-		  "on, C2C" },
+		  "LL128 over the network needs GPUDirect by a NIC below the GPU's PCIe switch, "
+		  "or, "
+		  "from 2.27 on, C2C" },
 		{ !sums && (algo == MODEL_TREE || collnet || trees), "it is for all_reduce" },
 		{ collnet && !sharp, "CollNet needs several nodes and --sharp" },
 		{ algo == MODEL_COLLNET_DIRECT && !model->nvswitch, "it needs an NVSwitch" },
@@ -238,6 +243,13 @@ const char *model_refusal(const struct model *model, enum model_coll coll, int a
 		  "it is for all_gather and reduce_scatter" },
 		{ pat && (model->ppn > 1 || !several),
 		  "it needs several nodes of one GPU (--gpus 1)" },
+		{ several && !sends && model->sys->transport == TOPO_TCPX &&
+			  !(algo == MODEL_RING && proto == MODEL_SIMPLE),
+		  "GPUDirect-TCPX runs with NCCL_ALGO=Ring and NCCL_PROTO=Simple (its own "
+		  "settings)" },
+		{ several && model->sys->transport == TOPO_EFA && model->sys->staged &&
+			  proto != MODEL_SIMPLE,
+		  "without GPUDirect the plugin of EFA sets NCCL_PROTO=Simple" },
 	};
 
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
@@ -268,14 +280,28 @@ static void ll128_most(const struct bus *bus, double gbs)
 	bus_term(bus, "channels", "NCCL's most for a channel of LL128", gbs, 1, "");
 }
 
-static void ll_most(const struct model *model, const struct bus *bus)
+static void ll_most(const struct model *model, int version, const struct bus *bus)
 {
 	const struct model_search *search = &model->tuning.search;
 	int row = model->nnodes == 1 ? search->arch : model->sys->amd ? 1 : 0;
 
+	if (version > 0 && version < 22100 && row > MODEL_AMPERE)
+		row = MODEL_AMPERE;
+
 	model_term(bus->out, "protocol LL", "NCCL's most for LL here",
 		   ll_max[row][search->nodes_index]);
 	model_times(bus->out, bus->factor, bus->what);
+}
+
+/* Threads of LL move each part of the data that a rank receives, sends, or reduces: 2n-1 of n for
+ * all_reduce, n of n else. Two H200 (results/prediction) move 1.24 times NCCL's most. */
+static void ll_parts(const struct model *model, enum model_coll coll, struct prediction *out)
+{
+	double n = model->nranks;
+
+	model_term(out, "protocol LL", "what threads of LL move, 1.24 times NCCL's most",
+		   1.24 * ll_max[model->tuning.search.arch][0]);
+	model_times(out, coll == MODEL_ALL_REDUCE ? n / (2 * n - 1) : 1, "n / (2n-1)");
 }
 
 /* tuning.cc:284-323 of NVLS and NVLSTree: heads instead of channels. */
@@ -298,7 +324,7 @@ static void nvls_terms(const struct model *model, enum model_coll coll, int algo
 }
 
 /* tuning.cc:284-323 of Tree. */
-static void tree_terms(const struct model *model, int proto, const struct bus *bus)
+static void tree_terms(const struct model *model, int version, int proto, const struct bus *bus)
 {
 	const struct model_search *search = &model->tuning.search;
 	int a = search->arch, i = search->nodes_index;
@@ -310,13 +336,16 @@ static void tree_terms(const struct model *model, int proto, const struct bus *b
 	const char *names[] = { "protocol LL", "protocol LL128", "channels" };
 	const char *why[] = { "0.92 of Tree, 1 / 3.8 of LL", "0.92 of Tree, LL128's share",
 			      "0.92 of Tree" };
+	double tree = version == 0 && proto == MODEL_SIMPLE
+			      ? 1
+			      : .92; /* two nodes of eight A100 reach all */
 
-	bus_term(bus, names[proto], "a channel of NCCL's search", channel, .92 * fraction,
+	bus_term(bus, names[proto], "a channel of NCCL's search", channel, tree * fraction,
 		 why[proto]);
 	bus_term(bus, "channels", "NCCL's most for a channel of Tree", tree_max[a][i], fraction,
 		 proto == MODEL_LL ? "1 / 3.8 of LL" : "LL128's share");
 	if (proto == MODEL_LL)
-		ll_most(model, bus);
+		ll_most(model, version, bus);
 	if (proto == MODEL_LL128)
 		ll128_most(bus, tree_ll128_max[a][i]);
 }
@@ -331,7 +360,7 @@ void model_nccl_terms(const struct model *model, int version, enum model_coll co
 	bool nvls = algo == MODEL_NVLS || algo == MODEL_NVLS_TREE, ring = algo == MODEL_RING;
 	struct bus bus = { search->channels, 1, "", out };
 	double flags =
-		version > 0 && version < 221
+		version > 0 && version < 22100
 			? (model->nnodes > 1 || coll == MODEL_ALL_REDUCE || coll == MODEL_REDUCE
 				   ? .25
 				   : 1. / 3)
@@ -348,10 +377,12 @@ void model_nccl_terms(const struct model *model, int version, enum model_coll co
 	if (nvls) {
 		nvls_terms(model, coll, algo, &bus);
 	} else if (algo == MODEL_TREE) {
-		tree_terms(model, proto, &bus);
+		tree_terms(model, version, proto, &bus);
 	} else if (ring && proto == MODEL_LL) {
 		bus_term(&bus, "protocol LL", own, channel, flags, "LL: half are flags");
-		ll_most(model, &bus);
+		ll_most(model, version, &bus);
+		if (version == 0 && model->nnodes == 1 && coll > MODEL_REDUCE)
+			ll_parts(model, coll, out);
 	} else if (ring && proto == MODEL_LL128) {
 		bus_term(&bus, "protocol LL128", own, channel, .92, "LL128's share");
 		ll128_most(&bus, ring_ll128_max[a][i]);
@@ -370,19 +401,21 @@ double model_hop_us(const struct model *model, bool net, int proto)
 }
 
 /* tuning.cc:353-398. */
-static double latency(const struct model *model, int version, enum model_coll coll, int algo,
-		      int proto)
+static double latency(const struct model *model, int version, double announced,
+		      enum model_coll coll, int algo, int proto)
 {
 	int n = model->nranks, nnodes = model->nnodes, ppn = model->ppn;
 	double intra = hop_of(version, hw_intra(model), algo, proto);
-	double inter = hop_of(version, HW_NET, ppn == 1 ? MODEL_TREE : algo, proto);
+	double inter = hop_of(version, HW_NET, ppn == 1 ? MODEL_TREE : algo, proto) +
+		       announced * (proto == MODEL_SIMPLE ? 2 : 1);
 	double lat = base_of(version, algo, proto), overhead, rounds = floor(log2(nnodes));
 	int net_steps = nnodes == 1 ? 0 : coll == MODEL_ALL_REDUCE ? 2 * (nnodes - 1) : nnodes - 1;
 
 	switch (algo) {
 	case MODEL_RING:
 		if (coll <= MODEL_REDUCE)
-			return lat + model_hop_us(model, nnodes > 1, proto);
+			return lat + (nnodes > 1 ? announced : 0) +
+			       model_hop_us(model, nnodes > 1, proto);
 		overhead = nnodes > 1 ? (model->sys->amd ? 2 : 1) * (proto == MODEL_SIMPLE ? 3 : 1)
 				      : 0;
 		return lat + (ring_steps(coll, n) - net_steps) * fmax(intra, overhead) +
@@ -402,7 +435,7 @@ static double latency(const struct model *model, int version, enum model_coll co
 	}
 }
 
-static void fill(struct model *model, int version, struct model_tuning *tuning)
+static void fill(struct model *model, int version, double announced, struct model_tuning *tuning)
 {
 	struct prediction terms;
 
@@ -416,7 +449,8 @@ static void fill(struct model *model, int version, struct model_tuning *tuning)
 				terms.nterms = 0;
 				model_nccl_terms(model, version, coll, a, p, &terms);
 				tuning->bw[c][a][p] = model_slowest(&terms);
-				tuning->lat[c][a][p] = latency(model, version, coll, a, p);
+				tuning->lat[c][a][p] =
+					latency(model, version, announced, coll, a, p);
 			}
 }
 
@@ -427,8 +461,8 @@ void model_tuning_fill(struct model *model)
 	if (model->nranks < 2)
 		return;
 	search_all(model, &model->tuning.search);
-	fill(model, NOW, &model->tuning);
-	fill(model, version_of(model), &model->choice);
+	fill(model, NOW, 0, &model->tuning);
+	fill(model, version_of(model), model_announced_latency(model), &model->choice);
 }
 
 double model_tree_correction(int proto, double bytes)

@@ -8,10 +8,20 @@ static const double DMA_SHARE = .88;
  * Ethernet, IP and UDP on top (94), likewise EFA with 8928 + 150; Slingshot: 2048-byte packets, 94
  * + switch framing; TCP: 1448 of 1538, and one copy through host memory in each direction. */
 static const double net_efficiency[TOPO_TRANSPORTS] = {
-	[TOPO_IB] = 4096. / (4096 + 82),   [TOPO_ROCE] = 4096. / (4096 + 94),
-	[TOPO_EFA] = 8928. / (8928 + 150), [TOPO_SLINGSHOT] = 2048. / (2048 + 94),
-	[TOPO_TCP] = 1448. / 1538 * .9,
+	[TOPO_IB] = 4096. / (4096 + 82),    [TOPO_ROCE] = 4096. / (4096 + 94),
+	[TOPO_EFA] = 8928. / (8928 + 150),  [TOPO_SLINGSHOT] = 2048. / (2048 + 94),
+	[TOPO_TCP] = 1448. / 1538 * .9,	    [TOPO_TCPX] = 4096. / (4096 + 94) * .9,
+	[TOPO_TCPXO] = 4096. / (4096 + 94),
 };
+
+/* The share that is left without GPUDirect: a NIC's data are copied once more, and a NIC's and a GPU's traffic share PCIe
+ * and memory of the host. libfabric's EFA copies into buffers of its own, too. */
+static double staged_share(const struct topo_system *sys)
+{
+	return !sys->staged || sys->transport == TOPO_TCP ? 1
+	       : sys->transport == TOPO_EFA		  ? .25
+							  : .5;
+}
 
 /* ---- the node -------------------------------------------------------------------------------- */
 static void init_ring(struct model *model)
@@ -97,10 +107,23 @@ static void init_pairs(struct model *model)
 	}
 }
 
+/* NICs beside GPUs that are used, or an even share of all. */
+static double nics_in_reach(const struct topo_system *sys, double fraction)
+{
+	int beside = 0;
+
+	if (sys->nic[0].gpu == 0)
+		return sys->nnics * fraction;
+	for (int i = 0; i < sys->nnics; i++)
+		beside += sys->nic[i].gpu <= sys->ngpus;
+	return beside;
+}
+
 static void init_net(struct model *model)
 {
 	const struct topo_system *sys = model->sys;
-	double all = 0, all_raw = 0, efficiency = net_efficiency[sys->transport];
+	double all = 0, all_raw = 0,
+	       efficiency = net_efficiency[sys->transport] * staged_share(sys);
 	double fraction = (double)sys->ngpus / sys->full_gpus;
 	int mine;
 
@@ -113,10 +136,14 @@ static void init_net(struct model *model)
 	}
 	/* A GPU reaches the NICs on its own PCIe switch; the NICs of unused GPUs stay idle, but one
 	 * is always reached. */
-	mine = (int)fmax(1, round(sys->nnics * fraction));
+	mine = (int)fmax(1, round(nics_in_reach(sys, fraction)));
 	model->nics = mine < sys->nnics ? mine : sys->nnics;
 	model->net = all * mine / sys->nnics;
 	model->net_raw = all_raw * mine / sys->nnics;
+	if (sys->groups > 1) {
+		model->net = fmin(model->net, all / sys->groups);
+		model->net_raw = fmin(model->net_raw, all_raw / sys->groups);
+	}
 	mine = (int)fmax(1, (double)sys->nnics / sys->full_gpus);
 	model->nic = all * mine / sys->nnics;
 	model->nic_raw = all_raw * mine / sys->nnics;
@@ -137,6 +164,8 @@ void model_init(struct model *model, const struct topo_system *sys,
 	memset(model, 0, sizeof(*model));
 	model->sys = sys;
 	model->constants = *constants;
+	if (sys->own.launch_us > 0 && !constants->calibrated)
+		model->constants.kernel_host_us = sys->own.launch_us;
 	model->ppn = sys->ngpus;
 	model->nvswitch = sys->gpu[0].switch_links > 0;
 	model->nvls = sys->nvls && !no_nvls && model->nvswitch && sys->gpu[0].model->sm >= 90 &&
@@ -164,6 +193,8 @@ void model_scale(struct model *model, int nnodes)
 	model_tuning_fill(model);
 	/* NCCL runs twice the channels it found, at most 64. */
 	model->channels = (int)fmin(64, 2 * model->tuning.search.channels);
+	if (model->sys->own.sms > 0)
+		model->channels = (int)fmin(model->channels, model->sys->own.sms);
 }
 
 const char *const model_hop_names[] = { [MODEL_HOP_NONE] = "no link",

@@ -19,18 +19,37 @@ static int flow_proto(const struct model *model, const struct predict_request *r
 		       : MODEL_SIMPLE;
 }
 
+static int pow2_up(double value)
+{
+	return (int)exp2(ceil(log2(fmax(1, value))));
+}
+
+/* Channels of all sends, as NCCL rounds its channels. */
+static int all_channels(const struct model *model)
+{
+	return (int)fmin(P2P_CHANNELS, pow2_up(model->channels));
+}
+
 /* Most channels of a peer (NCCL.md, "Sends"): over several nodes those of a peer over the network,
  * for any peer. */
 static int peer_channels(const struct model *model)
 {
-	double nics = model->sys->nnics / (double)model->sys->full_gpus;
-	int most = 2;
+	const struct topo_system *sys = model->sys;
+	double nics = fmax(1, sys->nnics / (double)sys->full_gpus);
+	int most = 2, all = all_channels(model);
 
 	if (model->nnodes == 1)
 		return model->p2p_channels;
-	if (most * model->nranks > 4 * P2P_CHANNELS)
+	if (sys->nccl >= 22900) {
+		most = pow2_up(fmax(nics, ceil(nics * fmin(sys->nic[0].gbs, sys->nic[0].pcie_gbs) /
+					       NET_CHANNEL_GBS)));
+		while (most > 1 && most * ceil(model->nranks / 8.) > all)
+			most /= 2;
+		return most;
+	}
+	if (most * model->nranks > 4 * all)
 		most = 1;
-	return (int)exp2(ceil(log2(fmax(most, nics))));
+	return pow2_up(fmax(most, nics));
 }
 
 /* NCCL takes the fewest channels that let all peers run at once, and doubles while a part is too
@@ -41,7 +60,7 @@ static double flow_channels(const struct model *model, double bytes, int proto)
 	bool far = model->nnodes > 1;
 	double step = proto == MODEL_LL ? LL_STEP : STEP;
 
-	while (n > 1 && (double)n * model->nranks > P2P_CHANNELS)
+	while (n > 1 && (double)n * model->nranks > all_channels(model))
 		n /= 2;
 	n = (int)fmax(1, fmin(n, ceil(bytes / (step / (far ? 2 : 8)))));
 	while (bytes / n > step * (far ? 1 : 32) && n <= most / 2)
@@ -172,7 +191,7 @@ static double p2p_latency(const struct model *model, int proto, bool hidden)
 
 	if (hidden && model->nnodes == 1)
 		return c->one_way_base_us + (proto == MODEL_LL ? 0 : hop);
-	return c->p2p_base_us + hop;
+	return c->p2p_base_us + hop + (proto == MODEL_SIMPLE ? c->p2p_simple_us : 0);
 }
 
 /* Host time of a group of sends to, and receives from, so many peers. */
@@ -189,7 +208,7 @@ static double last_chunk(const struct model *model, double bytes, double us, int
 {
 	double part = bytes / flow_channels(model, bytes, proto), step = net ? STEP / 4 : STEP;
 
-	return proto == MODEL_LL ? 0 : model->constants.fill * us * fmin(1, step / part);
+	return proto == MODEL_LL ? 0 : model->constants.p2p_fill * us * fmin(1, step / part);
 }
 
 /* us of transfer in the node or over the network: of the slowest term there. */

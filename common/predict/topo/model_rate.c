@@ -119,8 +119,11 @@ static double rate_pat(const struct model *model, enum model_coll coll, struct p
 static double rate_tree(const struct model *model, struct prediction *out)
 {
 	double raw = node_link(model, .5, "1/2: up and down the chain", out);
+	bool slingshot = model->sys->transport == TOPO_SLINGSHOT && model->nnodes > 2;
 
-	return fmin(raw, model_network(model, FABRIC_TREE, channel_nics(model), 1, "", out));
+	/* From three nodes on a tree over Slingshot has its children on one half of the NICs. */
+	return fmin(raw, model_network(model, FABRIC_TREE, channel_nics(model), slingshot ? .5 : 1,
+				       "a tree's half of Slingshot's NICs", out));
 }
 
 /* In-switch reduction: a GPU's link carries its whole data once and 1/g of the result. The share
@@ -178,11 +181,12 @@ double model_rate(const struct model *model, enum model_coll coll, struct predic
 	/* LL and LL128 add this to every 8 and 120 bytes, as NCCL counts it. */
 	if (out->proto != MODEL_SIMPLE)
 		model_nccl_terms(model, 0, coll, algo, out->proto, out);
-	else if (algo == MODEL_TREE)
-		channels(model, .5, "1/2: up and down", out);
-	else if (algo == MODEL_COLLNET_DIRECT || algo == MODEL_COLLNET_CHAIN)
-		channels(model, 1, "", out);
-	else if (algo == MODEL_RING && model->hop == MODEL_HOP_NVLINK)
+	else if (algo == MODEL_TREE || algo == MODEL_COLLNET_DIRECT ||
+		 algo == MODEL_COLLNET_CHAIN) {
+		channels(model, algo == MODEL_TREE ? .5 : 1, "1/2: up and down", out);
+		if (model->nnodes > 1) /* trees over several nodes do no more than NCCL counts */
+			model_nccl_terms(model, 0, coll, algo, out->proto, out);
+	} else if (algo == MODEL_RING && model->hop == MODEL_HOP_NVLINK)
 		channels(model, ring, what, out);
 	return raw;
 }

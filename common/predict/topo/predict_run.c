@@ -2,10 +2,17 @@
  * derivation. */
 #include "topo/predict_run.h"
 
+#include <fnmatch.h>
+
 #include "base/parse.h"
 
 #include "backend/nccl/kernel_cost.h"
 #include "topo/model_parts.h"
+
+/* NCCL's hwLat of a Simple send over the network, us. */
+static const double NET_HOP_US = 14;
+
+enum { PLACES = 16, WIDE = 5 };
 
 /* Names what limits the call. */
 static const char *limit_of(const struct prediction *p)
@@ -27,9 +34,10 @@ static void csv_row(const struct model *model, const struct predict_request *req
 	printf(",%.4g,%.4g,%.6g,%.4g,%s,%s,", p->launch_us, p->latency_us, p->transfer_us,
 	       p->fill_us, limit_of(p), p->fitted ? "fitted" : "physical-only");
 	if (p->bar != NULL)
-		printf("%.6g,%.6g\n", p->low_busbw, p->high_busbw);
+		printf("%.6g,%.6g,%s,%d\n", p->low_busbw, p->high_busbw, p->bar->name,
+		       p->bar->sources);
 	else
-		fputs(",\n", stdout);
+		printf(",,%s,\n", model_class(model, p->algo));
 }
 
 static const char *plural(double n)
@@ -105,16 +113,29 @@ static void explain_link(const struct model *model, const struct prediction *p)
 	       names[2 * link->leaf + link->in], link->at, link->load, link->width, sharers);
 }
 
+/* Without a bar, or by mechanisms that differ (GeForce through host memory), two digits say how much is known. */
+static void figure(double value, bool known, char *text, size_t size)
+{
+	double unit = pow(10, floor(log10(value)) - 1);
+
+	snprintf(text, size, known ? "%.2f" : "~%g", known ? value : round(value / unit) * unit);
+}
+
 static void table_row(const struct model *model, const struct predict_request *request,
 		      const struct prediction *p)
 {
-	char bar[48] = "never scored";
+	char bar[48] = "no bar", busbw[24], time[24];
 
+	bool known = p->bar != NULL && p->high_busbw < WIDE * p->low_busbw;
+
+	figure(p->busbw, known, busbw, sizeof(busbw));
+	figure(p->time_us, known, time, sizeof(time));
 	if (p->bar != NULL)
-		snprintf(bar, sizeof(bar), "%.3g to %.3g", p->low_busbw, p->high_busbw);
-	printf("  %6d %-14s %12.0f %-13s %-6s %12.2f %9.2f  %-16s %9.2f %5.1f  %s\n", model->nnodes,
+		snprintf(bar, sizeof(bar), "%s%.3g to %.3g", p->bar->sources < 2 ? "~" : "",
+			 p->low_busbw, p->high_busbw);
+	printf("  %6d %-14s %12.0f %-13s %-6s %12s %9s  %-16s %9.2f %5.1f  %s\n", model->nnodes,
 	       model_coll_names[request->collective], request->bytes, model_algo_names[p->algo],
-	       model_proto_names[p->proto], p->time_us, p->busbw, bar, p->ceiling_busbw,
+	       model_proto_names[p->proto], time, busbw, bar, p->ceiling_busbw,
 	       100 * p->busbw / p->ceiling_busbw, limit_of(p));
 }
 
@@ -197,8 +218,9 @@ static void show_derivation(const struct model *model, const struct predict_requ
 	printf("busbw    = %.0f B / time * %.4f = %.2f GB/s; ceiling %.2f GB/s\n", request->bytes,
 	       p->bus_factor, p->busbw, p->ceiling_busbw);
 	if (p->bar != NULL)
-		printf("%.0f GB/s, %.0f to %.0f: %s, %d points of %d hosts or clusters\n", p->busbw,
-		       p->low_busbw, p->high_busbw, p->bar->name, p->bar->points, p->bar->sources);
+		printf("%.3g GB/s, %.3g to %.3g: %s, %d points of %d hosts or clusters%s\n",
+		       p->busbw, p->low_busbw, p->high_busbw, p->bar->name, p->bar->points,
+		       p->bar->sources, p->bar->sources < 2 ? ": argued, not nine in ten" : "");
 	explain_others(model, request);
 }
 
@@ -206,6 +228,7 @@ static void show_derivation(const struct model *model, const struct predict_requ
 struct shown {
 	long rows, points; /* printed, and predicted */
 	bool nvls;	   /* a row of NVLS or NVLSTree among them */
+	bool argued;	   /* a bar that is not of several sources */
 };
 
 static void show(const struct predict_job *job, const struct model *model,
@@ -223,10 +246,12 @@ static void show(const struct predict_job *job, const struct model *model,
 	}
 	shown->rows++;
 	shown->nvls |= p->algo == MODEL_NVLS || p->algo == MODEL_NVLS_TREE;
+	shown->argued |= p->bar != NULL && p->bar->sources < 2;
 	if (shown->rows == 1 && job->csv)
 		fputs("topo,nnodes,nranks,collective,size_bytes,algo,proto,channels,time_us,algbw_"
 		      "gbs,busbw_gbs,ceiling_busbw_gbs,nccl_us,launch_us,latency_us,transfer_us,"
-		      "fill_us,limit,constants,low_busbw_gbs,high_busbw_gbs\n",
+		      "fill_us,limit,constants,low_busbw_gbs,high_busbw_gbs,bar_class,bar_"
+		      "sources\n",
 		      stdout);
 	else if (shown->rows == 1)
 		table_header(model, job->nodes_to, job->explain);
@@ -253,6 +278,30 @@ static void show_size(const struct predict_job *job, const struct model *model,
 	}
 }
 
+/* The spread of bus bandwidths over places at random, where no seed was said. */
+static void show_places(const struct predict_job *job, struct model *model,
+			struct predict_request *request)
+{
+	struct topo_system *sys = job->sys;
+	double least = INFINITY, most = 0;
+	struct prediction p;
+
+	if (sys->place != TOPO_RANDOM || sys->seed != 0 || job->csv || model->nnodes < 2)
+		return;
+	request->algo = job->algo;
+	for (sys->seed = 1; sys->seed <= PLACES; sys->seed++) {
+		model_scale(model, model->nnodes);
+		if (model_predict(model, request, &p) == 0) {
+			least = fmin(least, p.busbw);
+			most = fmax(most, p.busbw);
+		}
+	}
+	sys->seed = 0;
+	model_scale(model, model->nnodes);
+	printf("# at %.0f B, over %d places at random: busbw %.4g to %.4g\n", request->bytes,
+	       PLACES, least, most);
+}
+
 static void show_nodes(const struct predict_job *job, struct model *model, int nodes,
 		       struct shown *shown)
 {
@@ -268,6 +317,7 @@ static void show_nodes(const struct predict_job *job, struct model *model, int n
 			request.bytes = bytes;
 			show_size(job, model, &request, shown);
 		}
+		show_places(job, model, &request);
 	}
 }
 
@@ -332,6 +382,12 @@ static int predict_all(struct predict_job *job, struct model *model, struct erro
 	if (shown.nvls && !job->csv)
 		puts("# NVLS and NVLSTree: checked against published results only, never on our "
 		     "own hosts");
+	if (shown.argued && !job->csv)
+		puts("# ~: of one cluster, or argued: not nine in ten");
+	if (model->sys->nccl > MODEL_NCCL_KNOWN && !job->csv)
+		printf("# NCCL %d.%d is beyond what is known: algorithms as of 2.28, sends as of "
+		       "2.30\n",
+		       model->sys->nccl / 10000, model->sys->nccl / 100 % 100);
 	return nothing_shown(job, model, &shown, err);
 }
 
@@ -357,12 +413,38 @@ static int read_launches(const char *folder, struct kernel_cost *cost, struct er
 			 : error_usage(err, "%.200s: no launches were measured in that run", path);
 }
 
-static int calibrate(const char *folder, struct model_constants *constants, struct error *err)
+/* The hop that a small message between two nodes took beyond NCCL's, from measured pairs of GPUs. */
+static int read_hop(const char *path, const struct model_constants *constants, double *hop_us,
+		    struct error *err)
 {
-	struct kernel_cost cost;
-	int rc = read_launches(folder, &cost, err);
+	static struct topo_system pairs;
+	int rc = topo_load(&pairs, path, err);
 
 	if (rc != 0)
+		return rc;
+	if (pairs.pairs.nnodes < 2 || topo_is_host(&pairs))
+		return error_usage(err, "%.200s: no pairs of GPUs of several nodes were measured",
+				   path);
+	*hop_us = fmax(.001, pair_digest_us(&pairs.pairs, true, PAIR_DISJOINT, 8) - NET_HOP_US -
+				     constants->p2p_base_us - constants->p2p_simple_us);
+	return 0;
+}
+
+static int calibrate(const struct predict_job *job, struct model_constants *constants,
+		     struct topo_system *sys, struct error *err)
+{
+	struct kernel_cost cost = { .host_us = job->launch_us,
+				    .latency_us = constants->kernel_latency_us };
+	bool spec = job->calibrate != NULL && fnmatch("*.json", job->calibrate, 0) == 0;
+	int rc = spec ? read_hop(job->calibrate, constants, &sys->hop_us, err)
+		 : job->calibrate != NULL && job->launch_us <= 0
+			 ? read_launches(job->calibrate, &cost, err)
+			 : 0;
+
+	if (rc == 0 && spec)
+		text_add(constants->origin, sizeof(constants->origin), ", a hop takes %.1f us more",
+			 sys->hop_us);
+	if (rc != 0 || cost.host_us <= 0)
 		return rc;
 	text_add(constants->origin, sizeof(constants->origin), ", a launch costs the host %.2f us",
 		 cost.host_us);
@@ -388,10 +470,11 @@ int predict_run(struct predict_job *job, struct error *err)
 	}
 	if (rc == 0)
 		rc = model_load_constants(&constants, job->physical ? "" : job->fitted, err);
-	if (rc == 0 && job->calibrate != NULL)
-		rc = calibrate(job->calibrate, &constants, err);
+	if (rc == 0)
+		rc = calibrate(job, &constants, &sys, err);
 	if (rc != 0)
 		return rc;
+	job->sys = &sys;
 	model_init(&model, &sys, &constants, job->no_nvls);
 	job->colls = job->colls ? job->colls : 1u << MODEL_ALL_REDUCE;
 	return predict_all(job, &model, err);

@@ -6,16 +6,19 @@
 struct predict_job {
 	const char *topo; /* NULL: dgx-h100 */
 	const char *fitted;
-	const char *calibrate; /* folder of a run whose launches are taken; NULL: none */
-	const char *against;   /* a table of nccl-tests to judge, NULL: none */
-	unsigned colls;	       /* bits; 0: none was asked for */
+	const char *
+		calibrate; /* folder of a run whose launches are taken, or a spec with measured pairs; NULL: none */
+	const char *against; /* a table of nccl-tests to judge, NULL: none */
+	unsigned colls;	     /* bits; 0: none was asked for */
 	int nodes_from, nodes_to;
 	double from, to; /* bytes, from <= to */
 	int algo, proto; /* -1: NCCL's choice */
 	int process_gpus;
 	bool csv, explain, list, no_nvls, all_algos, physical, nccl_model;
 	double rate, hours, cost_s; /* failures; a rate of 0: not asked */
+	double launch_us;	    /* of this host; 0: of the fit's */
 	struct topo_change change;
+	struct topo_system *sys; /* what they made of the spec */
 };
 
 /* Print it to standard output. 0 or -errno with the error set: no such machine, or nothing to

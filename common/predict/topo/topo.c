@@ -1,11 +1,13 @@
 /* topo.c: known GPUs, CPUs and transports, and the sum of a node's links. */
 #include "topo/topo.h"
 
+#include <ctype.h>
+
 #include "base/parse.h"
 
 /* Raw rates: vendor_specs.csv (25 or 50 GB/s a link and direction; GA102: 14.0625). Rates of a
  * kernel's stores: NCCL 2.28 src/graph/topo.h, SMxx_NVLINK_BW. Longer names come first, as a
- * product name contains them. */
+ * product name begins with them. */
 static const struct topo_gpu_model gpu_models[] = {
 	{ "P100", 60, 4, 20, 18.0 },
 	{ "V100", 70, 6, 25, 20.0 },
@@ -34,6 +36,8 @@ static const struct topo_gpu_model gpu_models[] = {
 	{ "L4", 89, 0, 0, 0 },
 	{ "4090", 89, 0, 0, 0 },
 	{ "5090", 120, 0, 0, 0 },
+	{ "RTX PRO 6000", 120, 0, 0, 0 },
+	{ "GB10", 121, 0, 0, 0 },
 };
 
 /* NCCL 2.28 src/graph/topo.h: *_QPI_BW, AMD_BW, P9_BW, ARM_BW. amd is Zen 1 and 2 (Naples, Rome);
@@ -50,8 +54,9 @@ static const struct {
 };
 
 const char *const topo_transports[TOPO_TRANSPORTS] = {
-	[TOPO_IB] = "ib",   [TOPO_ROCE] = "roce",	    [TOPO_EFA] = "efa",
-	[TOPO_TCP] = "tcp", [TOPO_SLINGSHOT] = "slingshot",
+	[TOPO_IB] = "ib",	[TOPO_ROCE] = "roce",		[TOPO_EFA] = "efa",
+	[TOPO_TCP] = "tcp",	[TOPO_SLINGSHOT] = "slingshot", [TOPO_TCPX] = "tcpx",
+	[TOPO_TCPXO] = "tcpxo",
 };
 
 enum {
@@ -59,14 +64,35 @@ enum {
 	NCPUS = sizeof(cpu_links) / sizeof(cpu_links[0])
 };
 
+/* True if a product name goes on as one: SXM4-40GB, 80GB HBM3, D; no words of a sentence. */
+static bool goes_on(const char *rest)
+{
+	if (*rest != '\0' && *rest != ' ' && *rest != '-')
+		return false;
+	for (; *rest != '\0'; rest++)
+		if (rest[0] == ' ' && islower((unsigned char)rest[1]))
+			return false;
+	return true;
+}
+
 const struct topo_gpu_model *topo_gpu_model(const char *name)
 {
-	for (int i = 0; i < NMODELS; i++)
-		if (strcasecmp(name, gpu_models[i].name) == 0)
-			return &gpu_models[i];
-	for (int i = 0; i < NMODELS; i++)
-		if (strstr(name, gpu_models[i].name) != NULL)
-			return &gpu_models[i];
+	static const char *const makers[] = { "NVIDIA ", "Tesla ", "Quadro ", "GeForce ", "RTX " };
+	size_t skip;
+
+	do {
+		for (int i = 0; i < NMODELS; i++) {
+			size_t n = strlen(gpu_models[i].name);
+
+			if (strncasecmp(name, gpu_models[i].name, n) == 0 && goes_on(name + n))
+				return &gpu_models[i];
+		}
+		skip = 0;
+		for (size_t i = 0; skip == 0 && i < sizeof(makers) / sizeof(makers[0]); i++)
+			if (strncmp(name, makers[i], strlen(makers[i])) == 0)
+				skip = strlen(makers[i]);
+		name += skip;
+	} while (skip > 0);
 	return NULL;
 }
 
@@ -265,7 +291,7 @@ static int reshape_nics(struct topo_system *sys, const struct topo_change *chang
 		return error_usage(err, "at most %d NICs", TOPO_MAX_NICS);
 	if (change->nics > 0) {
 		if (sys->nnics > 0)
-			one = sys->nic[0];
+			one = sys->nic[0], one.gpu = 0;
 		else if (change->nic_gbps <= 0)
 			return error_usage(err, "%s has no NIC: say --nic-gbps too", sys->name);
 		one.pcie_gbs = one.pcie_gbs > 0 ? one.pcie_gbs : sys->gpu[0].pcie_gbs;
@@ -360,7 +386,14 @@ int topo_reshape(struct topo_system *sys, const struct topo_change *change, stru
 		sys->ngpus = change->gpus;
 	if (change->nnodes > 0)
 		sys->nnodes = change->nnodes;
+	sys->groups = change->groups;
+	if ((int64_t)sys->groups * sys->ngpus > sys->full_gpus)
+		return error_usage(err, "%s: %d groups of %d GPUs are more than its %d", sys->name,
+				   sys->groups, sys->ngpus, sys->full_gpus);
 	sys->sharp |= change->sharp;
+	sys->staged |= change->staged;
+	if (change->hop_us > 0)
+		sys->hop_us = change->hop_us;
 	if (change->nccl > 0)
 		sys->nccl = change->nccl;
 	if (change->oversubscription > 0)

@@ -25,7 +25,16 @@ enum topo_p2p { TOPO_P2P_PCIE, TOPO_P2P_NONE };
 
 enum topo_fabric { TOPO_RAIL, TOPO_FAT_TREE };
 
-enum topo_transport { TOPO_IB, TOPO_ROCE, TOPO_EFA, TOPO_SLINGSHOT, TOPO_TCP, TOPO_TRANSPORTS };
+enum topo_transport {
+	TOPO_IB,
+	TOPO_ROCE,
+	TOPO_EFA,
+	TOPO_SLINGSHOT,
+	TOPO_TCP,
+	TOPO_TCPX,  /* GPUDirect-TCPX, headers through the CPU */
+	TOPO_TCPXO, /* its successor, offloaded */
+	TOPO_TRANSPORTS
+};
 
 /* A GPU model, as far as it is known. Bandwidths are per direction. */
 struct topo_gpu_model {
@@ -52,6 +61,7 @@ struct topo_gpu {
 struct topo_nic {
 	char name[TOPO_NAME];
 	int pci_switch;
+	int gpu;    /* 1 and more: of the GPU beside it, by a spec; 0: shared out evenly */
 	double gbs; /* line rate */
 	double pcie_gbs;
 };
@@ -59,13 +69,22 @@ struct topo_nic {
 /* Nodes stand in leaf order; or one below each leaf (rack) in turn; or at random. */
 enum topo_place { TOPO_IN_ORDER = 1, TOPO_BY_RACK, TOPO_RANDOM };
 
+/* A GPU by its figures, of a spec. */
+struct topo_own_gpu {
+	struct topo_gpu_model model; /* its name is `name` */
+	char name[TOPO_NAME];
+	int sms;	  /* 0: enough for all channels */
+	double launch_us; /* what an empty kernel costs the host; 0: as on the host of the fit */
+};
+
 /* One node; `nnodes` of them are alike. Filled by topo_load or topo_read_xml, changed by
  * topo_reshape. */
 struct topo_system {
 	char name[TOPO_NAME];
 	char source[256];
 	bool by_sm; /* a NCCL file tells a GPU's sm alone: `model` is the one NCCL's constants are for */
-	char note[200]; /* what of the file was left out or assumed; "": nothing */
+	struct topo_own_gpu own; /* gpu[].model points into it where a spec gives figures */
+	char note[200];		 /* what of the file was left out or assumed; "": nothing */
 	int nnodes, ngpus, nnics, ncpus;
 	struct topo_gpu gpu[TOPO_MAX_GPUS];
 	struct topo_nic nic[TOPO_MAX_NICS];
@@ -73,12 +92,15 @@ struct topo_system {
 	int full_gpus; /* GPUs of the node before --gpus took some away: NICs stay with their GPU */
 	double cpu_link_gbs; /* between two CPU sockets */
 	bool amd, grace;     /* CPUs */
-	int nccl;	     /* its version, 226 for 2.26; 0: the model's own */
+	int nccl;	     /* its version, 22606 for 2.26.6; 0: the model's own */
 	bool nvls;	     /* the switches can reduce and multicast */
 	bool sharp;	     /* the network can reduce */
 	enum topo_p2p p2p;
 	enum topo_transport transport;
 	enum topo_fabric fabric;
+	double hop_us; /* of the network beyond InfiniBand's in NCCL's tables; 0: the transport's */
+	int groups; /* groups of one job, each of `ngpus` a node, on the NICs at the same time; 0: one */
+	bool staged;		 /* no GPUDirect: data cross host memory between NIC and GPU */
 	double oversubscription; /* 1 for none */
 	int leaf_nodes; /* nodes below one leaf switch (fat tree), or below one of each rail */
 	enum topo_place place; /* 0: in order */
@@ -89,15 +111,17 @@ struct topo_system {
 /* A user's changes of a spec; zero keeps the spec's value. */
 struct topo_change {
 	const char *gpu; /* the kind of all GPUs, as topo_gpu_model takes it; NULL: the file's */
-	int nnodes, gpus, nics;
+	int nnodes, gpus, nics, groups;
 	double nic_gbps;
+	double hop_us;
 	double oversubscription;
 	int fabric, transport; /* their enums + 1 */
 	int leaf_nodes;
 	enum topo_place place; /* both as they are */
 	unsigned seed;
 	bool sharp; /* switch the network's reduction on */
-	int nccl;   /* as topo_system's */
+	bool staged;
+	int nccl; /* as topo_system's */
 };
 
 /* Opens a file to read. Returns 0, or -errno with the error set, which names the file. Files larger
@@ -154,8 +178,8 @@ int topo_reshape(struct topo_system *sys, const struct topo_change *change, stru
  * indices within bounds. Systems that topo_reshape returns, and topo_load of a spec, have passed. */
 int topo_check(const struct topo_system *sys, struct error *err);
 
-/* NULL when unknown: then error_set names the known. Exact name, or contained in a product name
- * ("NVIDIA H200"). */
+/* NULL when unknown: then error_set names the known. A name of the table, whatever its case, or a product name of it
+ * ("NVIDIA H200", "Tesla V100-SXM2-16GB"); no text that only contains one. */
 const struct topo_gpu_model *topo_gpu_model(const char *name);
 const struct topo_gpu_model *topo_gpu_model_sm(int sm);	     /* the one NCCL's constants are for */
 const struct topo_gpu_model *topo_gpu_model_pci(int device); /* by NVIDIA's PCI device id */
@@ -167,7 +191,7 @@ extern const char *const topo_transports[TOPO_TRANSPORTS]; /* names */
 /* For names_find, in the order of the enums. */
 #define TOPO_WORDS_P2P	     "pcie|none"
 #define TOPO_WORDS_FABRIC    "rail|fat-tree"
-#define TOPO_WORDS_TRANSPORT "ib|roce|efa|slingshot|tcp"
+#define TOPO_WORDS_TRANSPORT "ib|roce|efa|slingshot|tcp|tcpx|tcpxo"
 
 /* GB/s between the sockets of a kind of CPU; 0 when unknown. PCIe GB/s of a generation and width as
  * NCCL counts them. */

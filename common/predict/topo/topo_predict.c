@@ -35,16 +35,16 @@ static void take_size(struct argp_state *state, void *into, const struct argumen
 	*(double *)(void *)((char *)into + row->at) = (double)bytes;
 }
 
-/* 226 of "2.26.6". */
+/* 22606 of "2.26.6". */
 static void take_version(struct argp_state *state, void *into, const struct argument *row,
 			 char *text)
 {
 	struct predict_job *job = into;
-	int major = 0, minor = 0;
+	int major = 0, minor = 0, patch = 0;
 
-	if (sscanf(text, "%1d.%2d", &major, &minor) != 2 || major != 2)
+	if (sscanf(text, "%1d.%2d.%2d", &major, &minor, &patch) < 2 || major != 2)
 		argument_refuse(state, "--nccl is a version like 2.26, not '%s'", text);
-	job->change.nccl = 100 * major + minor;
+	job->change.nccl = 10000 * major + 100 * minor + patch;
 }
 
 static void take_choice(struct argp_state *state, void *into, const struct argument *row,
@@ -63,6 +63,8 @@ static void take_colls(struct argp_state *state, void *into, const struct argume
 	char *name, *rest = NULL;
 
 	job->colls = 0;
+	if (list[0] == '\0')
+		argument_refuse(state, "--collective: no name");
 	for (name = strtok_r(list, ",", &rest); name != NULL; name = strtok_r(NULL, ",", &rest))
 		job->colls |= strcmp(name, "all") == 0 ? (1u << MODEL_COLLS) - 1
 						       : 1u << named(state, "collective", name,
@@ -136,12 +138,21 @@ static const struct argument rows[] = {
 	  "What GPUs they are, as H100: needed where a topology file has their places alone",
 	  OF(TEXT, change.gpu) },
 	{ "gpus", 0, "N", "GPUs used per node", WHOLE(change.gpus) },
+	{ "groups", 0, "N",
+	  "Groups of one job, each of --gpus a node, on the NICs at the same time (default: 1)",
+	  WHOLE(change.groups) },
 	{ "nics", 0, "N", "NICs per node", WHOLE(change.nics) },
 	{ "nic-gbps", 0, "GBPS", "Line rate of a NIC", REAL(change.nic_gbps) },
 	{ "fabric", 0, TOPO_WORDS_FABRIC, "Network between nodes",
 	  FIELD(change.fabric, take_word) },
 	{ "transport", 0, TOPO_WORDS_TRANSPORT, "What the NICs speak",
 	  FIELD(change.transport, take_word) },
+	{ "net-hop-us", 0, "US",
+	  "What a hop over the network takes beyond InfiniBand's in NCCL's tables (default: the "
+	  "transport's)",
+	  REAL(change.hop_us) },
+	{ "no-gpudirect", 0, NULL, "Data cross host memory between NIC and GPU",
+	  OF(FLAG, change.staged) },
 	{ "leaf-nodes", 0, "N", "Nodes below one leaf switch", WHOLE(change.leaf_nodes) },
 	{ "place", 0, "order|rack|random",
 	  "Nodes in leaf order (default), dealt over the leaves in turn, or at random",
@@ -155,7 +166,8 @@ static const struct argument rows[] = {
 	{ "process-gpus", 0, "N",
 	  "GPUs of one process, which launches on them in turn (default: 1)", WHOLE(process_gpus) },
 	{ "nccl", 0, "VERSION",
-	  "Choose algorithms as this NCCL does (default: 2.28; before 2.18 as 2.18)",
+	  "Choose algorithms and channels of sends as this NCCL does (default: 2.28; before 2.18 "
+	  "as 2.18)",
 	  OWN(take_version) },
 	{ "algo", 0, "NAME",
 	  "This algorithm alone: Tree, Ring, CollNetDirect, CollNetChain, NVLS, NVLSTree, PAT or "
@@ -175,9 +187,13 @@ static const struct argument rows[] = {
 	  "bad. The number of nodes "
 	  "and GPUs is the table's, if it lists its ranks",
 	  OF(TEXT, against) },
-	{ "calibrate", 0, "RUN_DIR",
-	  "Take the cost of a launch from a run of this machine that was made with --out RUN_DIR",
+	{ "calibrate", 0, "RUN_DIR|FILE.json",
+	  "Take the cost of a launch from a run of this machine that was made with --out RUN_DIR; "
+	  "or the time of a hop from what "
+	  "p2p_matrix_perf --spec FILE.json measured between nodes",
 	  OF(TEXT, calibrate) },
+	{ "host-launch-us", 0, "US", "What a launch costs the host, as a run's heading says it",
+	  REAL(launch_us) },
 	{ "csv", 0, NULL, "Print CSV", OF(FLAG, csv) },
 	{ "explain", 0, NULL, "Derive one point: the largest size, or -b's without -e",
 	  OF(FLAG, explain) },

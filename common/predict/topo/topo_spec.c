@@ -13,9 +13,12 @@
 /* Counts are as wide as JSON's, so that none wraps before it is checked. */
 struct spec {
 	const char *name, *describes, *source, *gpu, *nvlink, *cpu, *p2p, *transport, *fabric;
+	json_t *gpu_figures, *nic_gpus; /* "gpu" as a name or as figures */
+	struct topo_own_gpu own;
+	const struct topo_gpu_model *model; /* of the table, or `own` */
 	json_int_t gpus, links, pcie_gen, pcie_width, gpus_per_switch, cpus, nics, leaf_nodes;
-	int nvls, sharp;
-	double nic_gbps, oversubscription;
+	int nvls, sharp, direct;
+	double nic_gbps, hop_us, oversubscription;
 	json_t *mesh;
 };
 
@@ -118,24 +121,63 @@ static int no_such_spec(const char *name, struct error *err)
 			 name, n > 0 ? text : "none (set HANGAR_SPECS)");
 }
 
+/* A GPU by its figures: what a table's row has, multiprocessors, and a launch. */
+static int unpack_gpu(json_t *json, struct topo_own_gpu *own, const char *path, struct error *err)
+{
+	const char *name;
+	json_error_t where;
+	struct topo_gpu_model *m = &own->model;
+
+	if (json_unpack_ex(json, &where, JSON_STRICT, "{s:s, s:i, s?i, s?F, s?F, s?i, s?F}", "name",
+			   &name, "sm", &m->sm, "links", &m->links, "link_gbs", &m->link_raw,
+			   "link_kernel_gbs", &m->link_sm, "sms", &own->sms, "launch_us",
+			   &own->launch_us) != 0)
+		return error_usage(err, "%.200s: gpu: %s", path, where.text);
+	if (m->link_sm <= 0) /* what NVLinks lose */
+		m->link_sm = .8 * m->link_raw;
+	snprintf(own->name, sizeof(own->name), "%s", name);
+	if (strlen(name) >= TOPO_NAME || name[0] == '\0' || !is_printable(name) ||
+	    !(m->sm >= 60 && m->sm < 1000) || !(m->links >= 0 && m->links <= 64) ||
+	    (m->links > 0 &&
+	     !(m->link_raw > 0 && m->link_raw < 1e4 && m->link_sm <= m->link_raw)) ||
+	    !(own->sms >= 0 && own->sms < 10000) ||
+	    !(own->launch_us >= 0 && own->launch_us <= 1000))
+		return error_usage(err,
+				   "%.200s: gpu needs a name, sm from 60, links to 64 of link_gbs, "
+				   "link_kernel_gbs at most link_gbs, launch_us to 1000",
+				   path);
+	return 0;
+}
+
 static int unpack(json_t *json, struct spec *spec, const char *path, struct error *err)
 {
 	json_error_t where;
 
 	if (json_unpack_ex(json, &where, JSON_STRICT,
-			   "{s:s, s:s, s:s, s:s, s:I, s:s, s?I, s?o, s:I, s?I, s?I, s?I, s?s, s?s, "
-			   "s?I, s?F, s?s, s?s, s?F, s?I, s?b, s?b}",
+			   "{s:s, s:s, s:s, s:o, s:I, s:s, s?I, s?o, s:I, s?I, s?I, s?I, s?s, s?s, "
+			   "s?I, s?F, s?s, s?s, s?F, s?I, s?b, s?b, s?b, s?F, s?o}",
 			   "name", &spec->name, "describes", &spec->describes, "source",
-			   &spec->source, "gpu", &spec->gpu, "gpus", &spec->gpus, "nvlink",
+			   &spec->source, "gpu", &spec->gpu_figures, "gpus", &spec->gpus, "nvlink",
 			   &spec->nvlink, "links", &spec->links, "mesh", &spec->mesh, "pcie_gen",
 			   &spec->pcie_gen, "pcie_width", &spec->pcie_width, "gpus_per_switch",
 			   &spec->gpus_per_switch, "cpus", &spec->cpus, "cpu", &spec->cpu, "p2p",
 			   &spec->p2p, "nics", &spec->nics, "nic_gbps", &spec->nic_gbps,
 			   "transport", &spec->transport, "fabric", &spec->fabric,
 			   "oversubscription", &spec->oversubscription, "leaf_nodes",
-			   &spec->leaf_nodes, "nvls", &spec->nvls, "sharp", &spec->sharp) != 0)
+			   &spec->leaf_nodes, "nvls", &spec->nvls, "sharp", &spec->sharp, "direct",
+			   &spec->direct, "net_hop_us", &spec->hop_us, "nic_gpus",
+			   &spec->nic_gpus) != 0)
 		return error_usage(err, "%.200s: %s", path, where.text);
-	return 0;
+	spec->gpu = json_string_value(spec->gpu_figures);
+	if (spec->gpu != NULL) {
+		spec->model = topo_gpu_model(spec->gpu);
+		return 0;
+	}
+	if (!json_is_object(spec->gpu_figures))
+		return error_usage(err, "%.200s: gpu is a name, or an object of its figures", path);
+	spec->gpu = spec->own.name;
+	spec->model = &spec->own.model;
+	return unpack_gpu(spec->gpu_figures, &spec->own, path, err);
 }
 
 #define NVLINKS "switch|pairs|mesh|none"
@@ -153,7 +195,7 @@ static int check_words(const struct spec *spec, const char *path, struct error *
 		  "name", spec->name,
 		  "1 to 63 printable characters without comma, quote, backslash" },
 		{ is_printable(spec->source), "source", spec->source, "one line" },
-		{ topo_gpu_model(spec->gpu) != NULL, "gpu", spec->gpu, known },
+		{ spec->model != NULL, "gpu", spec->gpu, known },
 		{ topo_cpu_link(spec->cpu) > 0, "cpu", spec->cpu, "one that is known" },
 		{ names_find(TOPO_WORDS_TRANSPORT, spec->transport) >= 0, "transport",
 		  spec->transport, TOPO_WORDS_TRANSPORT },
@@ -173,7 +215,7 @@ static int check_words(const struct spec *spec, const char *path, struct error *
 
 static int check_spec(const struct spec *spec, const char *path, struct error *err)
 {
-	const struct topo_gpu_model *gpu = topo_gpu_model(spec->gpu);
+	const struct topo_gpu_model *gpu = spec->model;
 	const struct {
 		const char *name;
 		double value, min, most;
@@ -181,8 +223,10 @@ static int check_spec(const struct spec *spec, const char *path, struct error *e
 		{ "gpus", (double)spec->gpus, 1, TOPO_MAX_GPUS },
 		{ "links", (double)spec->links, 0, gpu != NULL ? gpu->links : 0 },
 		{ "pcie_gen", (double)spec->pcie_gen, 1, 8 },
-		{ "pcie_width", (double)spec->pcie_width, 1, 32 },
-		{ "gpus_per_switch", (double)spec->gpus_per_switch, 0, TOPO_MAX_GPUS },
+		{ "pcie_width", (double)spec->pcie_width, 1, 16 },
+		{ "net_hop_us", spec->hop_us, 0, 1e6 },
+		{ "gpus_per_switch", (double)spec->gpus_per_switch, 0,
+		  fmin(TOPO_MAX_GPUS, (double)spec->gpus) },
 		{ "cpus", (double)spec->cpus, 1, TOPO_MAX_CPUS },
 		{ "nics", (double)spec->nics, 0, TOPO_MAX_NICS },
 		{ "leaf_nodes", (double)spec->leaf_nodes, 1, 1e6 },
@@ -196,6 +240,11 @@ static int check_spec(const struct spec *spec, const char *path, struct error *e
 			rc = error_usage(err, "%.200s: %s must be %g to %g for %s, not %g", path,
 					 numbers[i].name, numbers[i].min, numbers[i].most,
 					 spec->gpu, numbers[i].value);
+	if (rc == 0 && (spec->pcie_width & (spec->pcie_width - 1)) != 0)
+		rc = error_usage(err, "%.200s: pcie_width is 1, 2, 4, 8 or 16, not %lld", path,
+				 (long long)spec->pcie_width);
+	if (rc == 0 && gpu->links == 0 && strcmp(spec->nvlink, "none") != 0)
+		rc = error_usage(err, "%.200s: nvlink is none, as %s has no link", path, spec->gpu);
 	return rc;
 }
 
@@ -227,6 +276,8 @@ static int set_mesh(struct topo_system *sys, const json_t *mesh, const char *pat
 					   "the same both ways, 0 to itself, at most %d in all",
 					   path, i, n, most);
 	}
+	if (topo_ring_links(sys) == 0)
+		return error_usage(err, "%.200s: the mesh has no ring through all GPUs", path);
 	return 0;
 }
 
@@ -244,6 +295,19 @@ static int set_nvlink(struct topo_system *sys, const struct spec *spec, const ch
 	return spec->nvlink[0] == 'm' ? set_mesh(sys, spec->mesh, path, err) : 0;
 }
 
+static int set_nic_gpus(struct topo_system *sys, const json_t *gpus)
+{
+	for (int i = 0; i < sys->nnics; i++) {
+		const json_t *gpu = json_array_get(gpus, (size_t)i);
+		json_int_t at = json_integer_value(gpu);
+
+		if (!json_is_integer(gpu) || at < 0 || at >= sys->ngpus)
+			return -EINVAL;
+		sys->nic[i].gpu = (int)at + 1;
+	}
+	return (int)json_array_size(gpus) == sys->nnics ? 0 : -EINVAL;
+}
+
 static int build(struct topo_system *sys, const struct spec *spec, const char *path,
 		 struct error *err)
 {
@@ -252,6 +316,10 @@ static int build(struct topo_system *sys, const struct spec *spec, const char *p
 	memset(sys, 0, sizeof(*sys));
 	snprintf(sys->name, sizeof(sys->name), "%s", spec->name);
 	snprintf(sys->source, sizeof(sys->source), "%s", spec->source);
+	sys->own = spec->own;
+	sys->own.model.name = sys->own.name;
+	sys->hop_us = spec->hop_us;
+	sys->staged = !spec->direct;
 	sys->nnodes = 1;
 	sys->ngpus = sys->full_gpus = (int)spec->gpus;
 	sys->nnics = (int)spec->nics;
@@ -267,7 +335,7 @@ static int build(struct topo_system *sys, const struct spec *spec, const char *p
 	sys->oversubscription = spec->oversubscription;
 	sys->leaf_nodes = (int)spec->leaf_nodes;
 	for (int i = 0; i < sys->ngpus; i++) {
-		sys->gpu[i].model = topo_gpu_model(spec->gpu);
+		sys->gpu[i].model = spec->model == &spec->own.model ? &sys->own.model : spec->model;
 		sys->gpu[i].cpu = i / per_cpu;
 		sys->gpu[i].pci_switch =
 			spec->gpus_per_switch > 0 ? i / (int)spec->gpus_per_switch : -1;
@@ -279,6 +347,8 @@ static int build(struct topo_system *sys, const struct spec *spec, const char *p
 						 .pcie_gbs = sys->gpu[0].pcie_gbs };
 		snprintf(sys->nic[i].name, sizeof(sys->nic[i].name), "nic%d", i);
 	}
+	if (spec->nic_gpus != NULL && set_nic_gpus(sys, spec->nic_gpus) != 0)
+		return error_usage(err, "%.200s: nic_gpus names a GPU, from 0, for each NIC", path);
 	return set_nvlink(sys, spec, path, err);
 }
 
@@ -291,7 +361,8 @@ static int load_path(struct topo_system *sys, const char *path, struct error *er
 			     .transport = "ib",
 			     .fabric = "rail",
 			     .oversubscription = 1,
-			     .leaf_nodes = 16 };
+			     .leaf_nodes = 16,
+			     .direct = 1 };
 	json_t *json;
 	int rc = topo_open_json(path, &json, err);
 

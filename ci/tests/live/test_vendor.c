@@ -1,7 +1,7 @@
 /* test_vendor.c: vendors' figures: the file, hostile ones, and which rows are about a GPU. */
 #include "rig/unit.h"
 
-#include "topo/vendor.h"
+#include "live/vendor.h"
 
 static const char *const file = "common/predict/topo/vendor_specs.csv";
 static char lines[2048];

@@ -1,5 +1,5 @@
 /* vendor.c: the rows of vendor_specs.csv about a GPU and its links, and the share that a run reached. */
-#include "topo/vendor.h"
+#include "live/vendor.h"
 
 /* A row's fields: "nvlink_gpu_unidir", "H100/H200 SXM5", "450", "GB/s", ..., "yes", "partly" or "no". */
 enum { CATEGORY, ITEM, VALUE, UNIT, SOURCE, VERIFIED, NOTE, COLUMNS };
@@ -172,7 +172,7 @@ int vendor_run_lines(const struct vendor_run *run, const char *path,
 	char text[600], rest[400] = "";
 	int rc;
 
-	if (!gpu || !has_word(run->device, gpu->name)) {
+	if (!gpu) {
 		topo_gpu_names(rest, sizeof(rest));
 		snprintf(text, sizeof(text), "Vendors' figures: none for '%.64s'; known: %s",
 			 run->device, rest);

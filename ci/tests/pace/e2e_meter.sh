@@ -45,6 +45,15 @@ events = json.load(open('m.json'))['traceEvents']
 assert {e['tid'] for e in events if e['ph'] == 'X'} == {0, 1, 2, 3}
 assert any(e['name'] == 'waits in AllReduce' for e in events) and all(e.get('dur', 0) >= 0 for e in events)"
 
+# the share of what a machine is predicted to reach
+meter --wait --topo dgx-h100 --csv p.csv -- 2 200
+expect_err '^# communicator .* pred%'
+expect_err '^# ranks 0,1 +AllReduce .* [0-9]+\.[0-9] '
+check "predicted: $(head -n 2 p.csv)" [ "$(python3 -c "
+import csv
+row = next(csv.DictReader(open('p.csv')))
+print(0 < float(row['predicted_gbs']) < 1)")" = True ]
+
 # graphs and groups count, too
 meter --wait -- 2 100 graph pairs
 expect_err '^# ranks 0,1 +AllReduce +400 '
@@ -92,7 +101,7 @@ rm -r gone
 wait $!
 check "said once: $(cat "$work/err")" [ "$(grep -c '^hangar_run: writing gone/.*: No such file or directory' "$work/err")" = 1 ]
 
-for bad in '--every 0' '--every x' '--slow-percent 0' '--slow-percent 1001' '--csv /no/where' '--csv /proc/x' '--metrics=' "--trace $work"; do
+for bad in '--every 0' '--every x' '--slow-percent 0' '--slow-percent 1001' '--csv /no/where' '--topo none-such' '--csv /proc/x' '--metrics=' "--trace $work"; do
 	# shellcheck disable=SC2086
 	timeout 20 "$BUILD/hangar_run" $bad touch started 2>"$work/err"
 	rc=$?

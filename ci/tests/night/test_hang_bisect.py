@@ -138,7 +138,7 @@ class Launched(NightCase):
         for name in "ab":
             os.symlink(library, self.place / f"lib{name}.so")
         self.script(f"""#!/bin/sh
-fault=none
+cd {self.place}; fault=none
 case $LD_PRELOAD in *liba.so) [ $((HANG_BISECT_LAUNCH * 7 % 5)) -ne 1 ] || fault=drop-rank ;; esac
 exec {PERF} --backend mpi -g 2 --fault=$fault
 """)

@@ -1,5 +1,6 @@
 # atlas.gp: how each fault ends with each NCCL library: a heat map of ci/atlas's map-TRANSPORT.csv. In a field
-# how many cells have each end (2H/1W: two hangs, one wrong data); a star where the two runs of a cell differ.
+# how many cells have each end (2H/1W: two hangs, one wrong data); a star where the two runs of a cell
+# differ, a question mark where one was run once.
 # usage: gnuplot -e "csv='DIR/map-net.csv'; out='DIR/atlas-net'; transport='net'" plots/atlas.gp
 
 needs = "x y kind"

@@ -125,7 +125,7 @@ def factors_of(fault, transports, fires):
         values.update(place=["-"], when=["-"])
     if len(values["schedule"]) > 5:  # halves and pairs are alike: each for half of the faults
         values["schedule"].remove(("halves", "pairs")[zlib.crc32(fault.encode()) % 2])
-    return {name: values[name] for name in FACTORS}
+    return {name: values[name] for name in FACTORS if name in values}
 
 
 # ---- one cell as a command ----
@@ -147,6 +147,8 @@ def possible(cell):
         return False
     if cell.get("transport") in ("p2p", "shm") and ranks > devices():
         return False
+    if cell.get("algo") == "Tree" and cell.get("collective", "all_reduce") != "all_reduce":
+        return False
     return cell.get("collective") != "hypercube" or ranks & (ranks - 1) == 0
 
 
@@ -154,7 +156,7 @@ def command(cell, row):
     words = [cell["collective"] + "_perf", "--backend", backend(cell), "-g", cell["ranks"],
              "-b", cell["size"], "-d", cell["dtype"]]
     words += ["--mode", cell["mode"]] * (cell["mode"] != "stream")
-    words.append(f"--schedule={cell['schedule']}")
+    words += [f"--schedule={cell['schedule']}"] * bool(cell["schedule"])
     words += ["--share-gpu"] * (cell["transport"] == "net")
     return words + shlex.split(row["options"] if row else "") + \
         shlex.split(os.environ.get("OPTIONS", ""))

@@ -43,6 +43,7 @@ class Config:
     host_class: str
     page: bool
     chaos: float
+    atlas: tuple
     min_effect: float
     min_vendor: float
     min_ceiling: float
@@ -132,7 +133,7 @@ duration = scaled(SECONDS, "a time such as 90s or 2m")
 LAUNCHED = {"launcher": ([], words), "env": ({}, variables), "limit": ("2m", duration)}
 NIGHT = {"reports": ("results/nightly", needed), "baselines": ("", text), "build": ("build", needed),
          "within": ("20m", duration), "min_free": ("64M", scaled(BYTES, "a size such as 64M")),
-         "host_class": ("", text), "page": (True, flag), "chaos": (0, lambda value: value and duration(value)),
+         "host_class": ("", text), "page": (True, flag), "chaos": (0, lambda value: value and duration(value)), "atlas": ([], words),
          "launches": (LEAST_LAUNCHES, number(LEAST_LAUNCHES, 1000, int)), **LAUNCHED}
 THRESHOLDS = {"min_effect": (2, number(0.1, 1000)), "min_vendor": (0, number(0, 100)),
               "min_ceiling": (0, number(0, 100))}
@@ -192,13 +193,14 @@ def parse_config(source, path, top):
     names = [run.name for run in runs]
     wrong += [f"name: {name!r} is taken twice" for name in sorted({n for n in names if names.count(n) > 1})]
     wrong += [f"{key} is no table; allowed: night thresholds run fault" for key in document]
+    wrong += ["atlas: FOLDER A B is needed, a folder of ci/atlas and two libraries"] * (len(night["atlas"]) not in (0, 3))
     if not runs and not wrong:
         wrong.append("nothing to run: [[run]] or [[fault]] is needed")
     if wrong:
         raise ConfigError("\n".join(f"{path}: {line}" for line in wrong))
     reports = top / night["reports"]
     return Config(reports, top / night["baselines"] if night["baselines"] else reports / "baselines",
-                  top / night["build"], night["within"], int(night["min_free"]), night["host_class"], night["page"], night["chaos"], **limits,
+                  top / night["build"], night["within"], int(night["min_free"]), night["host_class"], night["page"], night["chaos"], tuple(night["atlas"]), **limits,
                   launcher=night["launcher"], env=night["env"], runs=tuple(runs), text=source)
 
 

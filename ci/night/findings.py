@@ -27,6 +27,7 @@ TO_DO = {
     "left-behind": "run the command by hand and look which of its processes stays",
     "slower": "ci/perf_compare BASELINE NIGHT says more; ci/nightly --accept when it is meant to stay",
     "fault-missed": "the detection itself is not to be trusted until this is mended: ci/faults/matrix ONLY=FAULT",
+    "atlas": "atlas/out.txt has the cells; those that are now silent are the ones to look at",
     "chaos": "chaos/summary.txt has the seeds: ci/faults/chaos OUT --seeds SEED runs one again",
     "not-fired": "the fault does not fit this run: see its --list-faults",
     "disk": "free space, then start the same command again: it goes on",

@@ -242,19 +242,26 @@ class Night:
         more = "" if left is None else f"; about {clock_text(max(0, left))} left"
         self.progress.line(f"{head}: {what}, {record['seconds']:.1f} s{more}")
 
-    def chaos(self):
-        """Runs that are drawn, each night others; the same again where a night goes on."""
-        folder, first = self.folder / "chaos", 1000 * date.fromisoformat(self.night["date"][:10]).toordinal()
-        if not self.config.chaos:
-            return
+    def beside(self, name, limit, words, evidence):
+        """Another program of ci/, in a folder of its name; a finding where it does not end with 0."""
+        folder = self.folder / name
         folder.mkdir(exist_ok=True)
-        words = [str(TOP / "ci" / "faults" / "chaos"), ".", "--minutes", str(self.config.chaos / 60), "--seeds", f"{first}-{first + 999}"]
-        code, seconds, _ = launch.launch(words, folder, {**self.config.env, "BUILD": str(self.config.build)},
-                                         self.config.chaos + 120, self.token(), lambda: self.progress.update("chaos"))
-        said = tail(folder / ("out.txt" if code == 1 else "err.txt"))
-        self.progress.line(f"chaos: exit {code}, {seconds:.1f} s: {said}")
+        code, seconds, _ = launch.launch([str(TOP / "ci" / words[0]), *words[1:]], folder, {**self.config.env, "BUILD": str(self.config.build)},
+                                         limit, self.token(), lambda: self.progress.update(name))
+        said = tail(folder / "out.txt") or tail(folder / "err.txt")
+        self.progress.line(f"{name}: exit {code}, {seconds:.1f} s: {said}")
         if code:
-            self.extra.append(judged.finding("failed", "chaos", "", said, "chaos/summary.txt"))
+            self.extra.append(judged.finding("failed", name, "", said, f"{name}/{evidence}"))
+
+    def others(self):
+        """Runs that are drawn, each night others, the same again where a night goes on; what an upgrade changes."""
+        first = 1000 * date.fromisoformat(self.night["date"][:10]).toordinal()
+        if self.config.chaos:
+            self.beside("chaos", self.config.chaos + 120,
+                        ["faults/chaos", ".", "--minutes", str(self.config.chaos / 60), "--seeds", f"{first}-{first + 999}"], "summary.txt")
+        if self.config.atlas:
+            folder, *libraries = self.config.atlas
+            self.beside("atlas", 120, ["atlas", str(TOP / folder), "--diff", *libraries], "out.txt")
 
     # -- the end --
 
@@ -361,7 +368,7 @@ class Night:
             self.save()  # killed from now on it is there, and incomplete
             self.health("before")
             done = self.all()
-            self.chaos()
+            self.others()
             self.health("after")
             self.night["state"] = "complete" if done else "incomplete"
         except Stopped as trouble:

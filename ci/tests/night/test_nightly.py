@@ -125,9 +125,13 @@ class Nights(Rig):
         self.assertEqual(self.nightly(path), 13, self.said)
         self.assertEqual(self.bad(), [("below-ceiling", "all_gather"), ("health", ""), ("health", "")])
         self.assertIn("WARNING health: h1: GPU 0: warn it", self.said)
-        path.write_text(path.read_text().replace("page =", 'chaos = "1s"\npage ='))
+        path.write_text(path.read_text().replace("page =", f'chaos = "1s"\natlas = "{self.place}/atlas 2.9 2.30"\npage ='))
+        (self.place / "atlas").mkdir()
+        (self.place / "atlas/atlas.csv").write_text("transport,fault,keys,cell,collective,size,algo,proto,when,library,run,outcome\n" + "".join(
+            f"net,size-mismatch,,s.01,all_reduce,1M,Ring,LL,warm,{end}\n" for end in ("2.9,1,error", "2.30,1,wrong-data")))
         self.assertEqual(self.nightly(path), 1, self.said)  # an end that says nothing of its runs is none
         self.assertIn(("chaos", ""), self.bad())
+        self.assertIn("1 of 1 cells end otherwise with 2.30 than with 2.9, 1 of them now in wrong data", self.said)
 
     def test_another_schema_of_baseline_torn_rows_nothing_measured(self):
         path = self.configure({"all_reduce": "torn", "broadcast": "exit=77 err=no-GPU", "all_gather": "exit=2 err=bad-option"})

@@ -22,6 +22,13 @@ expect_out '^ stopped +shrink +hangs .* ranks 0,1: waiting for the stream for 1 
 expect_out '^ mid-call +abort +right '
 holds 'rows of the CSV' [ "$(wc -l <"$work/r.csv")" -eq 31 ]
 holds "times in the CSV: $(grep killed,abort "$work/r.csv")" grep -qE '^killed,abort,3,3,2\.28\.9,0,right,[0-9.]+,[0-9.]+,[0-9.]+,[0-9.]+,0,' "$work/r.csv"
+mkdir "$work/drawn"
+cp "$work/r.csv" "$work/drawn/recover.csv"
+if command -v gnuplot >/dev/null; then
+	run plots/plot "$work/drawn"
+	expect_rc 0 'the heat map:'
+	holds 'its words' grep -q 'from the break to the first right sum, NCCL 2.28.9' "$work/drawn/recover.svg"
+fi
 holds 'processes stay' [ -z "$(pgrep -f "$BUILD/recover_perf")" ]
 
 recover -g 4 --notice 0.1 --limit 1 --break two-killed,init --cure shrink-abort,abort

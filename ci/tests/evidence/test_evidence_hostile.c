@@ -88,7 +88,8 @@ UNIT_TEST(test_truncated_and_missing, "truncated and missing files")
 	CU_ASSERT_EQUAL(saved_load(), -ENOENT);
 	saved_put("rank-0.fr", "junk", 4);
 	UNIT_ALL(saved_load() == -EINVAL,
-		 evidence_load(&loaded, "/nowhere/at/all", &saved_err) == -ENOENT);
+		 evidence_load_all(&loaded, (const char *const[]){ "/nowhere/at/all" }, 1,
+				   &saved_err) == -ENOENT);
 	saved_tear_down();
 }
 

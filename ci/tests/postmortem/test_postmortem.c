@@ -105,7 +105,7 @@ UNIT_TEST(test_errors, "errors that ranks reported")
 		strcpy(saved.ranks[1].view.error, row->told);
 		expect_error(&saved, row->plain, row->markdown);
 		CU_ASSERT_EQUAL(evidence_save(&saved, saved_dir, &saved_err), 0);
-		CU_ASSERT_EQUAL_FATAL(evidence_load(&loaded, saved_dir, &saved_err), 0);
+		CU_ASSERT_EQUAL_FATAL(saved_load(), 0);
 		expect_error(&loaded, row->plain, row->markdown);
 		saved_tear_down();
 	}

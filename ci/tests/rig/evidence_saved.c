@@ -83,8 +83,10 @@ void saved_put(const char *name, const void *data, size_t bytes)
 
 int saved_load(void)
 {
+	const char *const dir = saved_dir;
+
 	evidence_release(&loaded);
-	return evidence_load(&loaded, saved_dir, &saved_err);
+	return evidence_load_all(&loaded, &dir, 1, &saved_err);
 }
 
 struct saved_header *saved_image(size_t *bytes)

@@ -96,7 +96,7 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return 2;
 	}
-	rc = evidence_load(&evidence, argv[2], &err);
+	rc = evidence_load_all(&evidence, (const char *const *)&argv[2], 1, &err);
 	if (rc == 0) {
 		rc = argc == 3 ? print_entered(&evidence) : permute(&evidence, argv[3], &err);
 		evidence_release(&evidence);

@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 
 #include "nccl_log/nccl_log_raw.h"
-#include "base/parse.h"
 
 /* From this length on NCCL may have cut a message (buffer of 1024 bytes, prefix included). */
 #define MESSAGE_FULL 1000
@@ -66,13 +65,7 @@ static int place_compare(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
 
-	if (x->host != y->host)
-		return x->host < y->host ? -1 : 1;
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
-	return x->id == y->id ? 0 : x->id < y->id ? -1 : 1;
+	return BY(x->host, y->host) ?: BY(x->pid, y->pid) ?: BY(x->kind, y->kind) ?: BY(x->id, y->id);
 }
 
 struct place *nccl_place(struct nccl_log *log, const char *host, int64_t pid, enum place_kind kind,

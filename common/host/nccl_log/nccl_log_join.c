@@ -4,8 +4,6 @@
 
 /* ---- orders ------------------------------------------------------------------------------- */
 
-#define BY(a, b) (((a) > (b)) - ((a) < (b)))
-
 static int by_ints(const int *a, const int *b, int n)
 {
 	for (; n > 1 && *a == *b; n--, a++, b++)
@@ -27,29 +25,23 @@ static int by_channel_and_rank(const void *a, const void *b)
 static int by_link(const void *a, const void *b)
 {
 	const struct nccl_link *x = a, *y = b;
-	int d = by_ints(a, b, 4);
 
-	d = d ? d : BY(x->receiving, y->receiving);
-	return d ? d : strcmp(x->transport, y->transport);
+	return by_ints(a, b, 4)
+		       ?: BY(x->receiving, y->receiving) ?: strcmp(x->transport, y->transport);
 }
 
 static int by_gpu(const void *a, const void *b)
 {
 	const struct nccl_path *x = a, *y = b;
-	int d = strcmp(x->host, y->host);
 
-	return d ? d : BY(x->gpu, y->gpu);
+	return strcmp(x->host, y->host) ?: BY(x->gpu, y->gpu);
 }
 
 static int by_path(const void *a, const void *b)
 {
 	const struct nccl_path *x = a, *y = b;
-	int d = by_gpu(a, b);
 
-	d = d ? d : strcmp(x->kind, y->kind);
-	d = d ? d : BY(x->to, y->to);
-	d = d ? d : strcmp(x->type, y->type);
-	return d ? d : BY(x->bw, y->bw);
+	return by_gpu(a, b) ?: strcmp(x->kind, y->kind) ?: BY(x->to, y->to) ?: strcmp(x->type, y->type) ?: BY(x->bw, y->bw);
 }
 
 static int by_setting(const void *a, const void *b)

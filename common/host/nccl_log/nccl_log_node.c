@@ -121,10 +121,8 @@ static void count_steps(struct nccl_log *log, const struct nccl_comm *comm)
 static int by_nic(const void *a, const void *b)
 {
 	const struct nccl_nic *x = a, *y = b;
-	int d = (x->index > y->index) - (x->index < y->index);
 
-	d = d ? d : strcmp(x->name, y->name);
-	return d ? d : strcmp(x->host, y->host);
+	return BY(x->index, y->index) ?: strcmp(x->name, y->name) ?: strcmp(x->host, y->host);
 }
 
 static int by_fact(const void *a, const void *b)

@@ -244,16 +244,12 @@ static void print_channels(FILE *out, const struct nccl_comm *comm)
 	}
 }
 
-static void print_rings(FILE *out, const struct nccl_log *log, int i)
-{
-	fprintf(out, "communicator %d%s\n", i, log->comms[i].n_rings ? "" : ": none here");
-	print_channels(out, &log->comms[i]);
-}
-
 void nccl_log_print_rings(FILE *out, const struct nccl_log *log)
 {
-	for (int i = 0; i < log->n_comms; i++)
-		print_rings(out, log, i);
+	for (int i = 0; i < log->n_comms; i++) {
+		fprintf(out, "communicator %d%s\n", i, log->comms[i].n_rings ? "" : ": none here");
+		print_channels(out, &log->comms[i]);
+	}
 }
 
 /* ---- verdict, warnings -------------------------------------------------------------------- */

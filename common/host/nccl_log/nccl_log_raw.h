@@ -156,6 +156,8 @@ void nccl_log_join(struct nccl_log *log);
 const struct nccl_path *nccl_next_path(const struct nccl_log *log, const struct nccl_path *path,
 				       const struct nccl_member *member);
 
+/* Which of two comes first, for comparisons of several fields: BY(x->a, y->a) ?: BY(x->b, y->b). */
+#define BY(a, b) (((a) > (b)) - ((a) < (b)))
 /* Sorts n items. Compares numbers, or the first n texts of two structs. */
 void nccl_sort(void *array, int n, size_t size, int (*compare)(const void *, const void *));
 int nccl_by_number(const void *a, const void *b);

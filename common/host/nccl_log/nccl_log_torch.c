@@ -251,16 +251,14 @@ static int by_call(const struct nccl_wait *x, const struct nccl_wait *y)
 {
 	int64_t a = nccl_wait_at(x), b = nccl_wait_at(y);
 
-	return a != b ? (a > b) - (a < b) : nccl_wait_made(x) - nccl_wait_made(y);
+	return BY(a, b) ?: nccl_wait_made(x) - nccl_wait_made(y);
 }
 
 static int by_group(const void *a, const void *b)
 {
 	const struct nccl_wait *x = a, *y = b;
-	int d = strcmp(x->group, y->group);
 
-	d = d ? d : by_call(x, y);
-	return d ? d : (x->rank > y->rank) - (x->rank < y->rank);
+	return strcmp(x->group, y->group) ?: by_call(x, y) ?: BY(x->rank, y->rank);
 }
 
 void nccl_torch_join(struct nccl_log *log)

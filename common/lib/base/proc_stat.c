@@ -1,4 +1,4 @@
-/* proc_stat.c: fields 2, 3, 9 and 52 of /proc/PID/stat; /proc/PID/schedstat. */
+/* proc_stat.c: fields 2 to 4, 9, 10 and 52 of /proc/PID/stat; /proc/PID/schedstat. */
 #include "base/proc_stat.h"
 
 #include <signal.h>
@@ -14,7 +14,8 @@ static bool parse(struct proc_stat *stat, char *text)
 	int field = 2;
 
 	if (!open || !close || close < open ||
-	    sscanf(close, ") %c %*d %*d %*d %*d %*d %u", &stat->state, &stat->flags) != 2)
+	    sscanf(close, ") %c %d %*d %*d %*d %*d %u %" SCNu64, &stat->state, &stat->parent,
+		   &stat->flags, &stat->faults) != 4)
 		return false;
 	while (rest && field < 52) {
 		rest = strchr(rest + 1, ' ');
@@ -50,15 +51,13 @@ bool proc_account_read(struct proc_account *account, pid_t pid)
 
 static uint64_t moved_of(pid_t pid)
 {
-	uint64_t reads = 0, writes = 0, faults = 0;
-	char text[1024], *close;
+	uint64_t reads = 0, writes = 0;
+	struct proc_stat stat;
+	char text[1024];
 
 	if (file_text("", text, sizeof(text), "/proc/%d/io", (int)pid) > 0)
 		sscanf(text, "rchar: %" SCNu64 " wchar: %" SCNu64, &reads, &writes);
-	if (file_text("", text, sizeof(text), "/proc/%d/stat", (int)pid) > 0 &&
-	    (close = strrchr(text, ')')))
-		sscanf(close, ") %*c %*d %*d %*d %*d %*d %*u %" SCNu64, &faults);
-	return reads + writes + 4096 * faults;
+	return reads + writes + (proc_stat_read(&stat, pid, 0) ? 4096 * stat.faults : 0);
 }
 
 /* The same of its children; `left`: so many processes more. */

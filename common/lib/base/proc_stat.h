@@ -1,13 +1,13 @@
 /* proc_stat.h: the kernel's data on a process or thread in /proc/PID/stat (proc_pid_stat(5)). */
 #pragma once
 
-#include <sys/types.h>
-
 struct proc_stat {
-	char name[64];	/* unprintable bytes are '?' */
-	char state;	/* 'R' 'S' 'D' 'T' 't' 'Z' 'X' */
-	unsigned flags; /* PF_* of the kernel's sched.h */
-	int exit_code;	/* in waitpid's form, once the process exits; 0 also if the kernel hides
+	char name[64]; /* unprintable bytes are '?' */
+	char state;    /* 'R' 'S' 'D' 'T' 't' 'Z' 'X' */
+	int parent;
+	unsigned flags;	 /* PF_* of the kernel's sched.h */
+	uint64_t faults; /* minor ones: pages that were new to it */
+	int exit_code;	 /* in waitpid's form, once the process exits; 0 also if the kernel hides
 			 * it */
 };
 

@@ -158,14 +158,11 @@ int evidence_save(const struct evidence *evidence, const char *dir, struct error
 /* Write rank-N.fr alone. 0 or a negative errno. */
 int evidence_save_rank(const struct evidence_rank *rank, int number, const char *dir);
 
-/* Read what is in `dir`. 0 when there was anything to read; -ENOENT or -EINVAL with the error
- * set otherwise. Files of ranks from 1 << 18 on and such as saved.h rejects are passed over with
- * a remark. The files are mapped, not read. */
-int evidence_load(struct evidence *evidence, const char *dir, struct error *err);
-
-/* The same of several folders of one run, those of its hosts: what each knows is joined. Where two
- * hold a rank, one file's calls must be among the other's, and the longer is taken. -EINVAL with
- * the error set where a folder is of another run, or a rank of another process. */
+/* Read what is in `n` folders of one run, those of its hosts: what each knows is joined. Where two
+ * hold a rank, one file's calls must be among the other's, and the longer is taken. Files of ranks
+ * from 1 << 18 on and such as saved.h rejects are passed over with a remark. The files are mapped,
+ * not read. 0 when there was anything to read; else with the error set -ENOENT, or -EINVAL, also
+ * where a folder is of another run, or a rank of another process. */
 int evidence_load_all(struct evidence *evidence, const char *const *dirs, size_t n,
 		      struct error *err);
 

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/proc_stat.h"
 #include "evidence/evidence.h"
 
 #define ENVIRONMENT 65536 /* bytes that are looked at */
@@ -78,15 +79,13 @@ static struct python_process python_like(pid_t pid, const struct python_process 
 static void take_process(struct evidence_rank *r, pid_t pid, const struct python_process *known)
 {
 	struct python_process python = python_like(pid, known);
-	char text[512] = "", *state;
+	struct proc_stat stat;
 
 	if (r->present || r->python.runtime || (r->view.pid && !python.runtime))
 		return;
 	r->view.pid = pid;
 	r->python = python;
-	file_text("", text, sizeof(text), "/proc/%d/stat", (int)pid);
-	state = strrchr(text, ')');
-	r->starts = state && strncmp(state, ") R", 3) == 0;
+	r->starts = proc_stat_read(&stat, pid, 0) && stat.state == 'R';
 }
 
 void evidence_find_absent(struct evidence *e)

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <libgen.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -49,15 +50,11 @@ struct evidence_rank *evidence_ranks_alloc(int n)
 /* The run's name: that of the folder it was first saved in, which is the same on all hosts. */
 static void name_run(struct evidence *evidence, const char *dir)
 {
-	size_t end = strlen(dir), start;
+	char path[4096];
 
-	while (end > 0 && dir[end - 1] == '/')
-		end--;
-	for (start = end; start > 0 && dir[start - 1] != '/';)
-		start--;
+	snprintf(path, sizeof(path), "%s", dir);
 	if (!evidence->run[0])
-		snprintf(evidence->run, sizeof(evidence->run), "%.*s", (int)(end - start),
-			 dir + start);
+		snprintf(evidence->run, sizeof(evidence->run), "%s", basename(path));
 }
 
 static int save_run(const struct evidence *evidence, const char *dir, const char *path)
@@ -506,9 +503,4 @@ int evidence_load_all(struct evidence *evidence, const char *const *dirs, size_t
 	if (rc < 0)
 		evidence_release(evidence);
 	return rc;
-}
-
-int evidence_load(struct evidence *evidence, const char *dir, struct error *err)
-{
-	return evidence_load_all(evidence, &dir, 1, err);
 }

@@ -1,6 +1,6 @@
 /* evidence_program.c: what is known of a rank's program beside its calls: its Python, what it said last, when it left. */
 #include "base/error.h"
-#include "base/file.h"
+#include "base/proc_stat.h"
 #include "evidence/evidence.h"
 
 /* The newest bytes of standard error, to be freed; NULL: there are none. */
@@ -107,27 +107,16 @@ void evidence_take_program(struct evidence_rank *rank, const struct record_memor
 	free(text);
 }
 
-static pid_t parent_of(pid_t pid)
-{
-	char text[1024];
-	const char *close;
-	int parent = 0;
-
-	if (file_text("", text, sizeof(text), "/proc/%d/stat", (int)pid) > 0 &&
-	    (close = strrchr(text, ')')))
-		sscanf(close, ") %*c %d", &parent);
-	return parent;
-}
-
 void evidence_find_starters(struct evidence *e)
 {
 	for (int i = 0; i < e->nranks; i++) {
 		struct evidence_rank *r = &e->ranks[i];
 		pid_t pid = r->present && !r->remote ? r->view.pid : 0;
+		struct proc_stat stat;
 
 		r->started_by = 0;
 		for (int hops = 0; hops < 16 && !r->started_by && pid > 1; hops++) {
-			pid = parent_of(pid);
+			pid = proc_stat_read(&stat, pid, 0) ? stat.parent : 0;
 			for (int k = 0; k < e->nranks && pid > 1; k++)
 				if (e->ranks[k].present && !e->ranks[k].remote &&
 				    e->ranks[k].view.pid == pid)

@@ -3,11 +3,10 @@
 #include "evidence/evidence.h"
 
 #include <dirent.h>
-#include <fcntl.h>
-#include <sys/stat.h>
 
-#include "machine/reading.h"
+#include "base/file.h"
 #include "base/output.h"
+#include "machine/reading.h"
 
 /* Whole: hosts that share the folder may write the same, and half of it would be of no use. */
 static int write_text(const char *path, const char *text)
@@ -76,23 +75,20 @@ void evidence_clean(char *text)
 /* The first `limit` bytes of a regular file, cleaned; NULL when there is none. */
 static char *read_text(const char *path, size_t limit)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	FILE *f = fd < 0 ? NULL : must(fdopen(fd, "r"));
-	char *text = NULL;
+	const char *why;
+	FILE *f = file_open(path, INT64_MAX, &why);
+	char *text;
 	size_t have;
-	struct stat st;
 
 	if (!f)
 		return NULL;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
-		text = must(malloc(limit + 1));
-		have = fread(text, 1, limit, f);
-		text[have] = '\0';
-		for (size_t i = 0; i < have; i++)
-			if (text[i] == '\0')
-				text[i] = '?';
-		evidence_clean(text);
-	}
+	text = must(malloc(limit + 1));
+	have = fread(text, 1, limit, f);
+	text[have] = '\0';
+	for (size_t i = 0; i < have; i++)
+		if (text[i] == '\0')
+			text[i] = '?';
+	evidence_clean(text);
 	fclose(f);
 	return text;
 }

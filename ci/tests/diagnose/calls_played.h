@@ -4,7 +4,6 @@
 
 #include "backend/call.h"
 #include "diagnose/diagnose.h"
-#include "base/dtype.h"
 #include "rig/unit.h"
 #include "process/watch.h"
 

@@ -4,7 +4,6 @@
 #include <jansson.h>
 
 #include "backend/call.h"
-#include "base/dtype.h"
 #include "postmortem/timeline.h"
 #include "rig/unit.h"
 #include "process/watch.h"

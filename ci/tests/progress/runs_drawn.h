@@ -7,8 +7,6 @@
  */
 #pragma once
 
-#include "base/dtype.h"
-#include "base/outcome.h"
 #include "process/watch.h"
 #include "progress/comm.h"
 #include "rig/unit.h"

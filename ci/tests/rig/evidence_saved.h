@@ -3,7 +3,6 @@
 
 #include "backend/call.h"
 #include "postmortem/postmortem.h"
-#include "base/dtype.h"
 #include "evidence/evidence.h"
 #include "record/recorder.h"
 #include "evidence/saved.h"

@@ -1,7 +1,6 @@
 /* sampling.h: samples of one point on every rank, gathered on rank 0 by batch. */
 #pragma once
 
-#include "options/options.h"
 #include "report/row.h"
 #include "base/stats.h"
 #include "measure/timing.h"

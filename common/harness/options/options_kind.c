@@ -1,5 +1,4 @@
 /* options_kind.c: kinds of values: parser, description and text of each. */
-#include <strings.h>
 
 #include "base/error.h"
 #include "base/parse.h"

@@ -3,7 +3,6 @@
 #include "report/sink.h"
 
 #include <fcntl.h>
-#include <strings.h>
 
 #include "base/json_value.h"
 #include "base/output.h"

@@ -1,6 +1,5 @@
 /* health_main.c: health, the program: all hosts of an mpirun looked at without a benchmark. */
 #include "base/arguments.h"
-#include "base/json_value.h"
 #include "machine/health.h"
 #include "machine/gather.h"
 #include "machine/read.h"

@@ -1,7 +1,6 @@
 /* nccl_seen.c: NCCL's logs to what it connected, and how. */
 #include "machine/nccl_seen.h"
 
-#include <strings.h>
 #include <sys/stat.h>
 
 #include "nccl_log/nccl_log.h"

@@ -1,7 +1,6 @@
 /* read_pci.c: PCIe links, bridges and IOMMU between a GPU or NIC and its CPU. */
 #include "machine/read.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 
 #include "base/error.h"

@@ -1,8 +1,6 @@
 /* parse.c: text to value, as a whole or not at all. */
 #include "base/parse.h"
 
-#include <strings.h>
-
 static bool digit(const char *p)
 {
 	return isdigit((unsigned char)*p);

@@ -1,8 +1,6 @@
 /* hangup.h: ends a job whose launcher waits for an unreachable host. */
 #pragma once
 
-#include <sys/types.h>
-
 #define HANGUP_HOSTS 8
 
 /* Starts a process that shuts the TCP connections of `launcher` whose other end does not answer. It

@@ -1,8 +1,6 @@
 /* cgroup.h: memory cgroups, version 1 and 2: a cgroup for a rank, and the kernel's data on any. */
 #pragma once
 
-#include <sys/types.h>
-
 #define CGROUP_PATH 512
 
 struct cgroup {

@@ -1,8 +1,6 @@
 /* leftovers.h: files that a killed run leaves on a host, and their removal. */
 #pragma once
 
-#include <sys/types.h>
-
 #include "base/error.h"
 #include "base/proc_stat.h"
 

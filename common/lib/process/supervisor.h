@@ -4,7 +4,6 @@
 #pragma once
 
 #include <poll.h>
-#include <sys/types.h>
 
 #include "base/error.h"
 

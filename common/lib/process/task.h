@@ -1,8 +1,6 @@
 /* task.h: work that may hang, in child processes with a time limit. */
 #pragma once
 
-#include <sys/types.h>
-
 enum task_end {
 	TASK_NEVER, /* not started: the time was over before its turn, or fork failed */
 	TASK_DONE,

@@ -3,8 +3,6 @@
  * the event's descriptor, on a 64-bit host. */
 #include "profiler/nccl_profiler.h"
 
-#include <strings.h>
-
 /* The order of profiler_v1. Later versions have the names in capitals, with '_' in between. */
 static const char *const algos[] = { "Tree",	 "Ring", "CollNetDirect", "CollNetChain", "NVLS",
 				     "NVLSTree", "PAT" };

@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "settings/settings_read.h"
 #include "preload/run_meter.h"
 #include "preload/run_monitor.h"
 #include "preload/run_ranks.h"

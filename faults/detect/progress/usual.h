@@ -1,8 +1,6 @@
 /* usual.h: how long waits of one kind usually last, in a program that knows nothing of hangar. Pure. */
 #pragma once
 
-#include <stdint.h>
-
 #define USUAL_WAITS 256
 
 struct usual {

@@ -2,8 +2,6 @@
  * another one, which goes on meanwhile. */
 #pragma once
 
-#include <sys/types.h>
-
 #define PYTHON_DEPTH 64 /* frames of a thread */
 
 /* Offsets in bytes from the beginning of each object; -1: there is none. */

@@ -13,7 +13,6 @@
 #include "watch/decide_times.h"
 #include "watch/message.h"
 #include "watch/monitor.h"
-#include "record/verdict.h"
 
 #define NODES_STRANGER_NS                                                                          \
 	(2000 * MS) /* a caller that has not shown the token by then is sent away */

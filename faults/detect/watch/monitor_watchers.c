@@ -2,8 +2,6 @@
  * and the launcher, by these the leader, from what the kernel reports of them. */
 #include "watch/monitor_members.h"
 
-#include <sys/wait.h>
-
 #include "base/clock.h"
 #include "watch/decide_times.h"
 #include "watch/monitor_nodes.h"

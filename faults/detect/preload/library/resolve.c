@@ -1,7 +1,6 @@
 /* resolve.c: the real functions. dlsym(RTLD_NEXT) does not find them: PyTorch loads libnccl where
  * only it sees it. */
 #include <dlfcn.h>
-#include <pthread.h>
 
 #include "preload/library/library.h"
 

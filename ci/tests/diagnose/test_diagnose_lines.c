@@ -369,16 +369,13 @@ UNIT_TEST(test_postmortem_names, "who is named in a post-mortem")
 	};
 
 	UNIT_ROWS(row, table) {
-		char *text = NULL;
-		size_t len;
-		FILE *f = open_memstream(&text, &len);
+		char *text;
 
-		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 		calls_set_up(4);
 		judge();
 		snprintf(found.ranks, sizeof(found.ranks), "%s", row->ranks);
-		postmortem_print(f, &found, &evidence, "/nonexistent", true);
-		fclose(f);
+		text = UNIT_PRINTED(f,
+				    postmortem_print(f, &found, &evidence, "/nonexistent", true));
 		CU_ASSERT_PTR_NOT_NULL(strstr(text, row->title));
 		CU_ASSERT_PTR_NOT_NULL(strstr(text, row->cause));
 		free(text);

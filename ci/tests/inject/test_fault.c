@@ -388,16 +388,12 @@ static int count(const char *text, const char *part)
 
 static char *list_text(const struct fault_machine *machine, bool details)
 {
-	char *text = NULL;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
-
-	for (size_t k = 0; details && fault_table[k]; k++)
-		fault_list(out, machine, fault_table[k]);
-	if (!details)
-		fault_list(out, machine, NULL);
-	fclose(out);
-	return text;
+	return UNIT_PRINTED(out, {
+		for (size_t k = 0; details && fault_table[k]; k++)
+			fault_list(out, machine, fault_table[k]);
+		if (!details)
+			fault_list(out, machine, NULL);
+	});
 }
 
 UNIT_TEST(test_list, "--list-faults")

@@ -116,16 +116,3 @@ void lines_read(struct lines *lines, struct nccl_log *log)
 	lines_read_text(log, lines->text, lines->size);
 	free(lines->text);
 }
-
-char *lines_printed(void (*print)(FILE *out, const struct nccl_log *log),
-		    const struct nccl_log *log)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	CU_ASSERT_PTR_NOT_NULL_FATAL(out);
-	print(out, log);
-	fclose(out);
-	return text;
-}

@@ -42,7 +42,3 @@ void lines_read_text(struct nccl_log *log, const char *text, size_t len);
 
 /* Closes the lines and reads them. */
 void lines_read(struct lines *lines, struct nccl_log *log);
-
-/* The output of a printing function; the caller frees it. */
-char *lines_printed(void (*print)(FILE *out, const struct nccl_log *log),
-		    const struct nccl_log *log);

@@ -63,7 +63,7 @@ UNIT_TEST(test_real_drawing, "a real log: rings as text")
 	char *text;
 
 	read_real(&log);
-	text = lines_printed(nccl_log_print_rings, &log);
+	text = UNIT_PRINTED(out, nccl_log_print_rings(out, &log));
 	CU_ASSERT_STRING_EQUAL(text, "communicator 0\n  channels 00,23: 0 -P2P/direct pointer-> 1 "
 				     "-P2P/direct pointer-> 2 -P2P/direct pointer-> 3 "
 				     "-P2P/direct pointer-> 0\n");
@@ -154,7 +154,7 @@ UNIT_TEST(test_two_hosts_drawn, "a ring over two hosts as text")
 
 	lines_job(&lines, "");
 	lines_read(&lines, &log);
-	text = lines_printed(nccl_log_print_rings, &log);
+	text = UNIT_PRINTED(out, nccl_log_print_rings(out, &log));
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "  channels 00,01:\n    host-A: 0 -P2P/CUMEM-> 1 "));
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "7 -NET/IB/0/GDRDMA-> \n    host-B: 8 -P2P/CUMEM-> "));
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "15 -NET/IB/0/GDRDMA-> 0\n"));
@@ -256,11 +256,6 @@ UNIT_TEST(test_warnings, "warnings once, with count and ranks")
 	nccl_log_release(&log);
 }
 
-static void print_all(FILE *out, const struct nccl_log *log)
-{
-	nccl_log_print(out, log, NULL);
-}
-
 UNIT_TEST(test_head, "cause, PXN, GDR and ring of 16 ranks stand in the first 25 lines")
 {
 	struct lines lines;
@@ -281,7 +276,7 @@ UNIT_TEST(test_head, "cause, PXN, GDR and ring of 16 ranks stand in the first 25
 	      "host-B:1011:9 [3] NCCL INFO net.cc:8 -> 6\n",
 	      lines.out);
 	lines_read(&lines, &log);
-	text = end = lines_printed(print_all, &log);
+	text = end = UNIT_PRINTED(out, nccl_log_print(out, &log, NULL));
 	for (int i = 0; i < 25 && strchr(end, '\n'); i++)
 		end = strchr(end, '\n') + 1;
 	*end = '\0';

@@ -332,13 +332,7 @@ UNIT_TEST(test_many_arguments, "very many arguments")
 
 static char *help_text(const struct option_target *collective)
 {
-	char *text = NULL;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
-
-	options_print_help(out, collective, "./build/x_perf");
-	fclose(out);
-	return text;
+	return UNIT_PRINTED(out, options_print_help(out, collective, "./build/x_perf"));
 }
 
 UNIT_TEST(test_help, "help")

@@ -148,29 +148,6 @@ UNIT_TEST(test_nonsense,
 	meter_release(&meter);
 }
 
-/* The text that `put` writes, for free(). */
-static char *written(void (*put)(FILE *, const struct meter *), const struct meter *meter)
-{
-	char *text = NULL;
-	size_t bytes;
-	FILE *f = open_memstream(&text, &bytes);
-
-	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-	put(f, meter);
-	fclose(f);
-	return text;
-}
-
-static void narrow(FILE *f, const struct meter *meter)
-{
-	meter_print(f, meter, 80);
-}
-
-static void wide(FILE *f, const struct meter *meter)
-{
-	meter_print(f, meter, 120);
-}
-
 static size_t widest(const char *text, size_t *lines)
 {
 	size_t most = 0;
@@ -187,7 +164,7 @@ UNIT_TEST(test_table, "the table fits 80 and 120 columns, and sums what is more 
 	size_t lines;
 	char *text;
 
-	text = written(narrow, &meter);
+	text = UNIT_PRINTED(f, meter_print(f, &meter, 80));
 	CU_ASSERT_STRING_EQUAL(text, "");
 	free(text);
 	for (int i = 0; i < 20; i++)
@@ -199,7 +176,7 @@ UNIT_TEST(test_table, "the table fits 80 and 120 columns, and sums what is more 
 			meter_total(&meter, &s, 1234567890123, UINT64_MAX,
 				    i == 2 ? "data \"parallel\" of all" : "");
 		}
-	text = written(narrow, &meter);
+	text = UNIT_PRINTED(f, meter_print(f, &meter, 80));
 	CU_ASSERT_TRUE(widest(text, &lines) <= 80);
 	CU_ASSERT_EQUAL(lines, 2 + 12 + 2);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\n# 9 more rows "));
@@ -207,7 +184,7 @@ UNIT_TEST(test_table, "the table fits 80 and 120 columns, and sums what is more 
 		strstr(text, "\n# data ?parallel AllReduce      1.23 T 18.4 EB 2.00 ms 2.00 ms"));
 	CU_ASSERT_PTR_NULL(strstr(text, "nan"));
 	free(text);
-	text = written(wide, &meter);
+	text = UNIT_PRINTED(f, meter_print(f, &meter, 120));
 	CU_ASSERT_TRUE(widest(text, &lines) <= 120);
 	free(text);
 	meter_release(&meter);
@@ -226,7 +203,7 @@ UNIT_TEST(test_trace,
 	CU_ASSERT_EQUAL(meter.shift, 2);
 	CU_ASSERT_TRUE(meter.events[0].sample.seq < 100 &&
 		       meter.events[meter.nevents - 1].sample.seq > 59900);
-	text = written(meter_trace, &meter);
+	text = UNIT_PRINTED(f, meter_trace(f, &meter));
 	trace = json_loads(text, 0, NULL);
 	events = json_object_get(trace, "traceEvents");
 	CU_ASSERT_PTR_NOT_NULL_FATAL(events);

@@ -21,15 +21,10 @@ static const char *in_dir(const char *name)
 /* The text that is printed of the folder has this in it; "" is all of it. */
 static void expect(int logs, const char *const *has, const char *lacks)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *f = open_memstream(&text, &len);
+	char *text = UNIT_PRINTED(f, CU_ASSERT_EQUAL(logs_print(f, dir), logs));
 
-	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-	CU_ASSERT_EQUAL(logs_print(f, dir), logs);
-	fclose(f);
 	for (int i = 0; has[i]; i++)
-		CU_ASSERT_TRUE(has[i][0] ? strstr(text, has[i]) != NULL : len == 0);
+		CU_ASSERT_TRUE(has[i][0] ? strstr(text, has[i]) != NULL : !*text);
 	CU_ASSERT_PTR_NULL(strstr(text, lacks));
 	free(text);
 }

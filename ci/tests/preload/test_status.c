@@ -50,13 +50,9 @@ static void set_rank(int i, uint64_t made, uint64_t done, uint64_t told)
 /* Returns true if this is a line of what is printed. */
 static bool says(const char *line)
 {
-	char *text = NULL, wanted[300];
-	size_t bytes;
-	FILE *out = open_memstream(&text, &bytes);
+	char *text = UNIT_PRINTED(out, status_print(out, ranks, RANKS, 2)), wanted[300];
 	bool found;
 
-	status_print(out, ranks, RANKS, 2);
-	fclose(out);
 	snprintf(wanted, sizeof(wanted), "# %s\n", line);
 	found = strstr(text, wanted);
 	if (!found)

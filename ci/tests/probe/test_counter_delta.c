@@ -55,14 +55,8 @@ static void give(int rank, const char *const *entries)
 /* The text on the screen, or on the page. */
 static const char *printed(bool of_page)
 {
-	size_t bytes;
-	FILE *out;
-
 	free(page);
-	out = open_memstream(&page, &bytes);
-	CU_ASSERT_PTR_NOT_NULL_FATAL(out);
-	counter_delta_print(out, &evidence, of_page);
-	fclose(out);
+	page = UNIT_PRINTED(out, counter_delta_print(out, &evidence, of_page));
 	return page;
 }
 

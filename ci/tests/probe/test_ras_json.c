@@ -239,16 +239,14 @@ UNIT_TEST(test_many, "many ranks")
 	enum { MANY = 300 };
 	struct evidence_rank *many = calloc(MANY, sizeof(*many));
 	struct evidence e = { .nranks = MANY, .ranks = many };
-	char *text, line[256];
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
+	char line[256], *text = UNIT_PRINTED(f, {
+		fputs("{\"communicators\": [{\"ranks\": [", f);
+		for (int i = 0; i < MANY; i++)
+			fprintf(f, "%s{\"rank\": %d, \"collective_counts\": {\"Reduce\": %d}}",
+				i ? "," : "", i, 10 + i);
+		fputs("]}]}", f);
+	});
 
-	fputs("{\"communicators\": [{\"ranks\": [", f);
-	for (int i = 0; i < MANY; i++)
-		fprintf(f, "%s{\"rank\": %d, \"collective_counts\": {\"Reduce\": %d}}",
-			i ? "," : "", i, 10 + i);
-	fputs("]}]}", f);
-	fclose(f);
 	UNIT_ALL(ras_compare(text, &e, "1", line, sizeof(line)),
 		 strstr(line, "NCCL RAS disagrees") == line,
 		 strstr(line, ", it names 0,1,2,3,") != NULL,

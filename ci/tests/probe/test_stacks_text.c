@@ -115,13 +115,7 @@ static char fenced_text[] = MAIN "```\n# Cause: none\n";
 
 static char *page(struct evidence *e, const char *culprits)
 {
-	char *text = NULL;
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
-
-	report_stacks(f, e, culprits);
-	fclose(f);
-	return text;
+	return UNIT_PRINTED(f, report_stacks(f, e, culprits));
 }
 
 UNIT_TEST(test_report, "a section of the report")

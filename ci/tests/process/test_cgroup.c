@@ -13,22 +13,6 @@
 #include "process/leftovers.h"
 #include "process/supervisor.h"
 
-static bool there(const char *path)
-{
-	struct stat st;
-
-	return lstat(path, &st) == 0;
-}
-
-static bool gone_soon(const char *path)
-{
-	double give_up = clock_seconds() + 5;
-
-	while (there(path) && clock_seconds() < give_up)
-		clock_sleep(0.005);
-	return !there(path);
-}
-
 /* Touches `bytes` in steps; exits with 0 on success. */
 static int take(const char *path, size_t room, size_t bytes)
 {
@@ -65,15 +49,15 @@ UNIT_TEST(test_make, "make and remove")
 	struct cgroup one, two;
 	char own[CGROUP_PATH], path[CGROUP_PATH];
 
-	UNIT_ALL(cgroup_of(getpid(), own, sizeof(own)) == 0, there(own),
+	UNIT_ALL(cgroup_of(getpid(), own, sizeof(own)) == 0, unit_there(own),
 		 cgroup_oom_kills(own) >= -1);
 	CU_ASSERT_EQUAL_FATAL(cgroup_make(&one, "one", NULL), 0);
 	CU_ASSERT_EQUAL_FATAL(cgroup_make(&two, "two", NULL), 0);
 	UNIT_ALL(strcmp(one.path, two.path) != 0, !strcmp(one.link, ""),
-		 there(one.path) && there(two.path), cgroup_oom_kills(one.path) == 0);
+		 unit_there(one.path) && unit_there(two.path), cgroup_oom_kills(one.path) == 0);
 	strcpy(path, one.path);
 	cgroup_remove(&one);
-	UNIT_ALL(!there(path), !strcmp(one.path, ""));
+	UNIT_ALL(!unit_there(path), !strcmp(one.path, ""));
 	cgroup_remove(&one); /* nothing more to do */
 	cgroup_remove(&two);
 }
@@ -188,7 +172,7 @@ UNIT_TEST(test_keeper, "the keeper of the run's folder")
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (run_folder_open(&folder, key, &err) < 0 ||
 		    cgroup_make(&cgroup, "keeper", folder.path) < 0 ||
-		    cgroup_enter(cgroup.path) < 0 || !there(cgroup.link))
+		    cgroup_enter(cgroup.path) < 0 || !unit_there(cgroup.link))
 			_exit(1);
 		(void)!write(ends[1], cgroup.path, strlen(cgroup.path) + 1);
 		for (;;)
@@ -197,10 +181,10 @@ UNIT_TEST(test_keeper, "the keeper of the run's folder")
 	close(ends[1]);
 	CU_ASSERT_FATAL(read(ends[0], path, sizeof(path)) > 0);
 	close(ends[0]);
-	CU_ASSERT(there(path) && there(folder_path));
+	CU_ASSERT(unit_there(path) && unit_there(folder_path));
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	UNIT_ALL(gone_soon(folder_path), !there(path));
+	UNIT_ALL(unit_gone(folder_path), !unit_there(path));
 }
 
 /* A foreign link does not lead to a removal. */
@@ -212,7 +196,7 @@ UNIT_TEST(test_foreign_link, "links to other things")
 	snprintf(inside, sizeof(inside), "%s/other", dir);
 	snprintf(link, sizeof(link), "%s/cgroup-1", dir);
 	UNIT_ALL(mkdir(inside, 0700) == 0, symlink(inside, link) == 0,
-		 cgroup_remove_link(link) == 0, there(inside));
+		 cgroup_remove_link(link) == 0, unit_there(inside));
 	unlink(link);
 	CU_ASSERT_EQUAL(cgroup_remove_link(link), 0); /* no link at all */
 	rmdir(inside);

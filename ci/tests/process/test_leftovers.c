@@ -2,7 +2,6 @@
  * NCCL's files are found by mapping. */
 #include "rig/unit.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -38,23 +37,6 @@ static const char *path_of(const char *name)
 	return path;
 }
 
-static bool there(const char *path)
-{
-	struct stat st;
-
-	return lstat(path, &st) == 0;
-}
-
-/* The folder's keeper may remove it. */
-static bool gone_soon(const char *path)
-{
-	double give_up = clock_seconds() + 2;
-
-	while (there(path) && clock_seconds() < give_up)
-		clock_sleep(0.001);
-	return !there(path);
-}
-
 static void touch(const char *folder, const char *name)
 {
 	char path[UNIT_PATH];
@@ -87,12 +69,12 @@ UNIT_TEST(test_last_one_out, "the last one out removes the folder")
 	run_folder_release(&folders[1]);
 	CU_ASSERT_EQUAL(folders[1].fd, -1);
 	run_folder_release(&folders[1]);
-	UNIT_ALL(there(path_of(key)), !run_folder_deserted(&folders[1]),
+	UNIT_ALL(unit_there(path_of(key)), !run_folder_deserted(&folders[1]),
 		 !run_folder_deserted(&folders[2]));
 	run_folder_release(&folders[0]);
-	UNIT_ALL(there(path_of(key)), run_folder_deserted(&folders[2]));
+	UNIT_ALL(unit_there(path_of(key)), run_folder_deserted(&folders[2]));
 	run_folder_release(&folders[2]);
-	CU_ASSERT(gone_soon(path_of(key)));
+	CU_ASSERT(unit_gone(path_of(key)));
 }
 
 /* Eight processes join and leave at random: each has a folder while it is there, and none is
@@ -139,7 +121,7 @@ UNIT_TEST(test_crowd, "eight at once")
 			printf(" exit %d", WEXITSTATUS(status));
 		CU_ASSERT_EQUAL(status, 0);
 	}
-	CU_ASSERT(gone_soon(path_of(key)));
+	CU_ASSERT(unit_gone(path_of(key)));
 }
 
 /* Folders of runs without living processes are removed by the next run, whatever its key; folders
@@ -165,14 +147,14 @@ UNIT_TEST(test_stale, "stale folders, and living ones")
 		pause();
 		_exit(0);
 	}
-	UNIT_ALL(read(ready[0], &byte, 1) == 1, !there(path_of(dead)));
+	UNIT_ALL(read(ready[0], &byte, 1) == 1, !unit_there(path_of(dead)));
 	touch(path_of(living), "segment");
-	UNIT_ALL(run_folder_open(&folder, new_key(), &err) == 0, there(path_of(living)));
+	UNIT_ALL(run_folder_open(&folder, new_key(), &err) == 0, unit_there(path_of(living)));
 	run_folder_release(&folder);
-	CU_ASSERT(there(path_of(living)));
+	CU_ASSERT(unit_there(path_of(living)));
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	CU_ASSERT(gone_soon(path_of(living))); /* its keeper removes it */
+	CU_ASSERT(unit_gone(path_of(living))); /* its keeper removes it */
 	close(ready[0]);
 	close(ready[1]);
 }
@@ -209,13 +191,13 @@ UNIT_TEST(test_keeper, "the keeper of a folder")
 		if (pid == 0) {
 			if (old_kernel)
 				forbid_close_range();
-			_exit(run_folder_open(&folder, key, &err) < 0 || !there(path_of(key)));
+			_exit(run_folder_open(&folder, key, &err) < 0 || !unit_there(path_of(key)));
 		}
 		close(ends[1]);
 		closed.fd = ends[0];
 		CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
 		if (status != W_EXITCODE(77, 0)) {
-			UNIT_ALL(status == 0, gone_soon(path_of(key)));
+			UNIT_ALL(status == 0, unit_gone(path_of(key)));
 			CU_ASSERT_EQUAL(poll(&closed, 1, 1000), 1); /* no process holds the pipe */
 		}
 		close(ends[0]);
@@ -237,10 +219,10 @@ UNIT_TEST(test_links, "links")
 	snprintf(link_path, sizeof(link_path), "%s/link", folder.path);
 	CU_ASSERT_EQUAL(symlink(outside, link_path), 0);
 	run_folder_release(&folder);
-	UNIT_ALL(gone_soon(path_of(key)), there(path_of(stale)));
+	UNIT_ALL(unit_gone(path_of(key)), unit_there(path_of(stale)));
 	unlink(path_of(stale));
 	snprintf(link_path, sizeof(link_path), "%s/precious", outside);
-	CU_ASSERT(there(link_path));
+	CU_ASSERT(unit_there(link_path));
 	unlink(link_path);
 	rmdir(outside);
 }
@@ -259,7 +241,7 @@ UNIT_TEST(test_keys, "keys")
 	CU_ASSERT_EQUAL(run_folder_open(&folder, evil, &err), -EINVAL);
 	run_folder_release(&folder);
 	snprintf(precious, sizeof(precious), "%s/precious", outside);
-	CU_ASSERT(there(precious));
+	CU_ASSERT(unit_there(precious));
 	unlink(precious);
 	rmdir(outside);
 	rmdir(path_of(stem));
@@ -275,10 +257,10 @@ UNIT_TEST(test_foreign, "another user's folder")
 		return; /* only root can make one */
 	snprintf(foreign, sizeof(foreign), "%s", new_key());
 	UNIT_ALL(mkdir(path_of(foreign), 0777) == 0, chown(path_of(foreign), 65534, 65534) == 0,
-		 run_folder_open(&folder, foreign, &err) < 0, there(path_of(foreign)),
+		 run_folder_open(&folder, foreign, &err) < 0, unit_there(path_of(foreign)),
 		 run_folder_open(&folder, new_key(), &err) == 0);
 	run_folder_release(&folder);
-	CU_ASSERT(there(path_of(foreign)));
+	CU_ASSERT(unit_there(path_of(foreign)));
 	rmdir(path_of(foreign));
 }
 
@@ -311,7 +293,7 @@ UNIT_TEST(test_mapped_files, "files that a process maps")
 	leftovers_note(&leftovers, getpid());
 	CU_ASSERT_TRUE(leftovers.len > 0);
 	leftovers_remove(&leftovers);
-	UNIT_ALL(leftovers.len == 0, !there(mapped), !there(twice), there(other));
+	UNIT_ALL(leftovers.len == 0, !unit_there(mapped), !unit_there(twice), unit_there(other));
 	unlink(other);
 	for (int i = 0; i < 4; i++)
 		munmap(maps[i], 4096);
@@ -331,7 +313,7 @@ UNIT_TEST(test_mapped_files, "files that a process maps")
 	leftovers_note(&leftovers, getpid());
 	CU_ASSERT_EQUAL(leftovers.len, 0);
 	leftovers_remove(&leftovers);
-	CU_ASSERT(there(mapped));
+	CU_ASSERT(unit_there(mapped));
 	munmap(maps[0], 4096);
 	unlink(mapped);
 	unlink(elsewhere);

@@ -1,60 +1,24 @@
 /* test_report.c: the sinks of the options, fed together, and the closing figures. */
-#include "rig/unit.h"
+#include "sink_rows.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include "report/report.h"
 
-static char folder[UNIT_TEMP];
-static struct options options;
-static struct run_facts facts;
-static struct rank_facts rank;
 static struct report report;
-static struct error err;
-static char *command[] = { (char *)"./x_perf", NULL };
 static int saved_stdout = -1;
 
 static const struct collective collective = { .name = "x", .in_place = true };
 
-static const char *in_folder(const char *name)
-{
-	static char paths[4][UNIT_PATH];
-	static int turn;
-	char *path = paths[turn++ % 4];
-
-	snprintf(path, sizeof(paths[0]), "%s/%s", folder, name);
-	return path;
-}
-
 /* Standard output goes to a file until tear_down: the table is written there. */
-static void sink_set_up(void)
+static void set_up(void)
 {
 	int fd;
 
-	err = (struct error){ .rank = -1 };
-	options = (struct options){ .min_bytes = 8,
-				    .max_bytes = 8,
-				    .step_factor = 2,
-				    .backend = "mpi",
-				    .warmup = -1,
-				    .agg_iters = 1,
-				    .check = 1,
-				    .dtype_first = DT_FLOAT,
-				    .dtype_last = DT_FLOAT };
-	facts = (struct run_facts){ .program = "x_perf",
-				    .argc = 1,
-				    .argv = command,
-				    .options = &options,
-				    .backend = "mpi",
-				    .mpi_library = "MPI",
-				    .hangar_version = "0",
-				    .nranks = 1,
-				    .nnodes = 1,
-				    .ranks = &rank };
+	sink_set_up();
 	fflush(stdout);
 	saved_stdout = dup(STDOUT_FILENO);
-	fd = open(in_folder("stdout"), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+	fd = open(sink_path("stdout"), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
 	CU_ASSERT_FATAL(fd >= 0 && saved_stdout >= 0);
 	dup2(fd, STDOUT_FILENO);
 	close(fd);
@@ -75,6 +39,11 @@ static void tear_down(void)
 	back_to_stdout();
 }
 
+static int open_report(const struct collective *of)
+{
+	return report_open(&report, &sink_options, of, &facts, &sink_err);
+}
+
 static int lines_of(const char *path)
 {
 	int n = 0;
@@ -84,29 +53,9 @@ static int lines_of(const char *path)
 	return n;
 }
 
-static struct row row_of(const char *placement, double busbw)
-{
-	return (struct row){ .schema = ROW_SCHEMA,
-			     .collective = "x",
-			     .backend = "mpi",
-			     .nranks = 1,
-			     .nnodes = 1,
-			     .size = 8,
-			     .count = 2,
-			     .type = "float",
-			     .redop = "sum",
-			     .root = -1,
-			     .placement = placement,
-			     .mode = "stream",
-			     .time_us = 4,
-			     .busbw_gbs = busbw,
-			     .samples = 8,
-			     .stop = "ci" };
-}
-
 static int feed(void)
 {
-	struct row out = row_of("out-of-place", 2), in = row_of("in-place", 5);
+	struct row out = sink_row(8, false), in = sink_row(8, true);
 	int rc = report_row(&report, &out, NULL);
 
 	rc = rc ? rc : report_row(&report, &in, &out);
@@ -117,37 +66,35 @@ UNIT_TEST(test_table_alone, "the table alone")
 {
 	struct run_summary summary = { .outcome = OUTCOME_OK, .checked = true };
 
-	sink_set_up();
-	CU_ASSERT_EQUAL_FATAL(report_open(&report, &options, &collective, &facts, &err), 0);
+	set_up();
+	CU_ASSERT_EQUAL_FATAL(open_report(&collective), 0);
 	UNIT_ALL(report.n == 1, feed() == 0);
 	report.wrong_checks = 3;
 	UNIT_ALL(report_end(&report, &summary) == 0, report.rows == 2,
-		 fabs(summary.avg_busbw_gbs - 3.5) <= 1e-12, summary.wrong_checks == 3);
+		 fabs(summary.avg_busbw_gbs - 2.5) <= 1e-12, summary.wrong_checks == 3);
 	tear_down();
-	CU_ASSERT_PTR_NOT_NULL(strstr(unit_text(in_folder("stdout")), "# a remark with 4 words\n"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(unit_text(in_folder("stdout")), "Out of bounds values : 3"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(unit_text(sink_path("stdout")), "# a remark with 4 words\n"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(unit_text(sink_path("stdout")), "Out of bounds values : 3"));
 	CU_ASSERT_PTR_NOT_NULL(
-		strstr(unit_text(in_folder("stdout")), "Avg bus bandwidth    : 3.5"));
+		strstr(unit_text(sink_path("stdout")), "Avg bus bandwidth    : 2.5"));
 }
 
 /* A line of the table is a point: it waits for the in-place row, if the collective has one. */
 UNIT_TEST(test_points, "points")
 {
-	const struct row out = row_of("out-of-place", 2), in = row_of("in-place", 5);
+	const struct row out = sink_row(8, false), in = sink_row(8, true);
 	const struct collective single = { .name = "x" };
 	int before;
 
 	for (int pair = 0; pair < 2; pair++) {
-		sink_set_up();
-		CU_ASSERT_EQUAL_FATAL(report_open(&report, &options, pair ? &collective : &single,
-						  &facts, &err),
-				      0);
-		before = lines_of(in_folder("stdout"));
+		set_up();
+		CU_ASSERT_EQUAL_FATAL(open_report(pair ? &collective : &single), 0);
+		before = lines_of(sink_path("stdout"));
 		UNIT_ALL(report_row(&report, &out, NULL) == 0,
-			 lines_of(in_folder("stdout")) == before + !pair);
+			 lines_of(sink_path("stdout")) == before + !pair);
 		if (pair)
 			UNIT_ALL(report_row(&report, &in, &out) == 0,
-				 lines_of(in_folder("stdout")) == before + 1);
+				 lines_of(sink_path("stdout")) == before + 1);
 		tear_down();
 	}
 }
@@ -157,8 +104,8 @@ UNIT_TEST(test_no_rows, "no rows")
 {
 	struct run_summary summary = { .outcome = OUTCOME_OK };
 
-	sink_set_up();
-	CU_ASSERT_EQUAL_FATAL(report_open(&report, &options, &collective, &facts, &err), 0);
+	set_up();
+	CU_ASSERT_EQUAL_FATAL(open_report(&collective), 0);
 	UNIT_ALL(report_end(&report, &summary) == 0, summary.avg_busbw_gbs == 0);
 	tear_down();
 }
@@ -169,51 +116,43 @@ UNIT_TEST(test_everything, "all sinks")
 	char out[UNIT_PATH], csv[UNIT_PATH], json[UNIT_PATH], nccl[UNIT_PATH], table[UNIT_PATH],
 		metrics[UNIT_PATH];
 
-	sink_set_up();
-	snprintf(out, sizeof(out), "%s", in_folder("run"));
-	snprintf(csv, sizeof(csv), "%s", in_folder("a.csv"));
-	snprintf(json, sizeof(json), "%s", in_folder("a.jsonl"));
-	snprintf(nccl, sizeof(nccl), "%s", in_folder("a.json"));
-	snprintf(metrics, sizeof(metrics), "%s", in_folder("a.prom"));
-	options.out = out;
-	options.csv = csv;
-	options.json = json;
-	options.nccl_json = nccl;
-	options.metrics = metrics;
-	CU_ASSERT_EQUAL_FATAL(report_open(&report, &options, &collective, &facts, &err), 0);
+	set_up();
+	snprintf(out, sizeof(out), "%s", sink_path("run"));
+	snprintf(csv, sizeof(csv), "%s", sink_path("a.csv"));
+	snprintf(json, sizeof(json), "%s", sink_path("a.jsonl"));
+	snprintf(nccl, sizeof(nccl), "%s", sink_path("a.json"));
+	snprintf(metrics, sizeof(metrics), "%s", sink_path("a.prom"));
+	sink_options.out = out;
+	sink_options.csv = csv;
+	sink_options.json = json;
+	sink_options.nccl_json = nccl;
+	sink_options.metrics = metrics;
+	CU_ASSERT_EQUAL_FATAL(open_report(&collective), 0);
 	UNIT_ALL(report.n == 8, report.n <= REPORT_SINKS, feed() == 0,
 		 report_end(&report, &summary) == 0);
 	tear_down();
 	/* the same on standard output and in the folder */
-	snprintf(table, sizeof(table), "%s", in_folder("run/table.txt"));
-	UNIT_ALL(lines_of(table) == lines_of(in_folder("stdout")), lines_of(table) > 3,
-		 lines_of(csv) == 3, lines_of(in_folder("run/rows.csv")) == 3);
+	snprintf(table, sizeof(table), "%s", sink_path("run/table.txt"));
+	UNIT_ALL(lines_of(table) == lines_of(sink_path("stdout")), lines_of(table) > 3,
+		 lines_of(csv) == 3, lines_of(sink_path("run/rows.csv")) == 3);
 	CU_ASSERT_EQUAL(lines_of(json), 5); /* header, two rows, comment, end */
-	UNIT_ALL(lines_of(in_folder("run/rows.jsonl")) == 5, strlen(unit_text(nccl)) > 100,
+	UNIT_ALL(lines_of(sink_path("run/rows.jsonl")) == 5, strlen(unit_text(nccl)) > 100,
 		 strlen(unit_text(metrics)) > 100);
-	unlink(metrics);
 
 	/* a folder with a run is not touched */
-	sink_set_up();
-	options.out = out;
-	UNIT_ALL(report_open(&report, &options, &collective, &facts, &err) < 0,
-		 err.outcome == OUTCOME_USAGE, strstr(err.text, out) != NULL);
+	set_up();
+	sink_options.out = out;
+	UNIT_ALL(open_report(&collective) < 0, sink_err.outcome == OUTCOME_USAGE,
+		 strstr(sink_err.text, out) != NULL);
 	tear_down();
-	CU_ASSERT_EQUAL(lines_of(in_folder("run/rows.csv")), 3);
-	unlink(in_folder("run/rows.csv"));
-	unlink(in_folder("run/rows.jsonl"));
-	sink_set_up();
-	options.out = out;
-	CU_ASSERT(report_open(&report, &options, &collective, &facts, &err) < 0); /* table.txt */
-	CU_ASSERT_EQUAL(err.outcome, OUTCOME_USAGE);
+	CU_ASSERT_EQUAL(lines_of(sink_path("run/rows.csv")), 3);
+	unlink(sink_path("run/rows.csv"));
+	unlink(sink_path("run/rows.jsonl"));
+	set_up();
+	sink_options.out = out;
+	CU_ASSERT(open_report(&collective) < 0); /* table.txt */
+	CU_ASSERT_EQUAL(sink_err.outcome, OUTCOME_USAGE);
 	tear_down();
-	for (int i = 0; i < 3; i++)
-		unlink(in_folder(
-			(const char *[]){ "run/rows.csv", "run/rows.jsonl", "run/table.txt" }[i]));
-	rmdir(out);
-	unlink(csv);
-	unlink(json);
-	unlink(nccl);
 }
 
 UNIT_TEST(test_refused, "places that are not there")
@@ -221,18 +160,18 @@ UNIT_TEST(test_refused, "places that are not there")
 	char path[UNIT_PATH];
 
 	for (int i = 0; i < 4; i++) {
-		sink_set_up();
-		snprintf(path, sizeof(path), "%s/no/such/place", folder);
+		set_up();
+		snprintf(path, sizeof(path), "%s/no/such/place", sink_folder);
 		if (i == 0)
-			options.out = path;
+			sink_options.out = path;
 		else if (i == 1)
-			options.csv = path;
+			sink_options.csv = path;
 		else if (i == 2)
-			options.json = path;
+			sink_options.json = path;
 		else
-			options.nccl_json = path;
-		UNIT_ALL(report_open(&report, &options, &collective, &facts, &err) < 0,
-			 err.outcome == OUTCOME_USAGE, strstr(err.text, "/no/such/place") != NULL);
+			sink_options.nccl_json = path;
+		UNIT_ALL(open_report(&collective) < 0, sink_err.outcome == OUTCOME_USAGE,
+			 strstr(sink_err.text, "/no/such/place") != NULL);
 		tear_down();
 	}
 }
@@ -243,8 +182,8 @@ UNIT_TEST(test_full_disk, "a full disk")
 	struct run_summary summary = { .outcome = OUTCOME_OK };
 	int full, rc;
 
-	sink_set_up();
-	CU_ASSERT_EQUAL_FATAL(report_open(&report, &options, &collective, &facts, &err), 0);
+	set_up();
+	CU_ASSERT_EQUAL_FATAL(open_report(&collective), 0);
 	fflush(stdout);
 	full = open("/dev/full", O_WRONLY | O_CLOEXEC);
 	CU_ASSERT_FATAL(full >= 0);
@@ -254,7 +193,7 @@ UNIT_TEST(test_full_disk, "a full disk")
 	rc = report_end(&report, &summary) < 0 ? -1 : rc;
 	tear_down();
 	clearerr(stdout);
-	UNIT_ALL(rc < 0, err.outcome != OUTCOME_OK);
+	UNIT_ALL(rc < 0, sink_err.outcome != OUTCOME_OK);
 }
 
-UNIT_MAIN(unit_main_folder(folder))
+UNIT_MAIN(unit_main_folder(sink_folder))

@@ -187,6 +187,22 @@ int unit_remove(const char *folder)
 	return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS) == 0 ? 0 : -errno;
 }
 
+bool unit_there(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0;
+}
+
+bool unit_gone(const char *path)
+{
+	double give_up = clock_seconds() + 5;
+
+	while (unit_there(path) && clock_seconds() < give_up)
+		clock_sleep(0.001);
+	return !unit_there(path);
+}
+
 int unit_ended(pid_t pid, double seconds)
 {
 	double give_up = clock_seconds() + seconds;

@@ -67,6 +67,19 @@ int unit_main_folder(char path[UNIT_TEMP]);
 #define UNIT_64(...)  UNIT_256(UNIT_256(UNIT_256(UNIT_256(__VA_ARGS__))))
 #define UNIT_256(...) __VA_ARGS__
 
+/* The text that these statements write to the stream `out`, which the caller frees. */
+#define UNIT_PRINTED(out, ...)                                                                     \
+	({                                                                                         \
+		char *unit_printed = NULL;                                                         \
+		size_t unit_bytes;                                                                 \
+		FILE *out = open_memstream(&unit_printed, &unit_bytes);                            \
+                                                                                                   \
+		CU_ASSERT_PTR_NOT_NULL_FATAL(out);                                                 \
+		__VA_ARGS__;                                                                       \
+		fclose(out);                                                                       \
+		unit_printed;                                                                      \
+	})
+
 /* Something took so many seconds: more than `limit` is late, which is printed. A program that is late and
  * nothing else returns 75: the runner runs it once more, when all others have ended. Returns true, for
  * UNIT_ALL. */
@@ -89,6 +102,12 @@ char *unit_read(const char *path, size_t *len);
 
 /* The text of a file, "" where it is missing; valid until the next call. */
 const char *unit_text(const char *path);
+
+/* Something is at this path, a link that leads nowhere included. */
+bool unit_there(const char *path);
+
+/* Waits until nothing is at the path, for 5 s at most. Returns true if nothing is. */
+bool unit_gone(const char *path);
 
 /* Waits for a child and returns its exit code, or 128 + the signal that ended it; one that lives
  * longer than `seconds` is killed: -1. */

@@ -3,7 +3,6 @@
 #include "rig/unit.h"
 
 #include "base/proc_stat.h"
-#include "process/watch.h"
 #include "watch/decide_rig.h"
 
 /* ---- together ---- */

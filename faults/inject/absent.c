@@ -15,8 +15,6 @@ _Noreturn static int stay_idle(const struct fault_act *act)
 const struct fault fault_drop_rank = {
 	.name = "drop-rank",
 	.help = "alive, idle, never calls again",
-	.source = "jax-ml/jax#38503: one rank alive but out of the collective, all others wait for "
-		  "ever",
 	FAULT_ANY_MOMENT,
 	FAULT_ENDS("hang"),
 	.fire = stay_idle,
@@ -25,8 +23,6 @@ const struct fault fault_drop_rank = {
 const struct fault fault_init_missing = {
 	.name = "init-missing",
 	.help = "alive, never calls communicator init",
-	.source = "NVIDIA/nccl#582: an exception on one rank before init, all others wait in "
-		  "bootstrap",
 	.where = FAULT_AT_INIT,
 	FAULT_ENDS("hang"),
 	.fire = stay_idle,
@@ -45,7 +41,6 @@ static int come_late(const struct fault_act *act)
 const struct fault fault_late_rank = {
 	.name = "late-rank",
 	.help = "comes 0.2 s late (delay=): a hang only over the deadline",
-	.source = "meta-pytorch/torchtune#2093: a timeout while a checkpoint is saved",
 	.args = "delay=SECONDS",
 	FAULT_ANY_MOMENT,
 	FAULT_ENDS("ok|hang"),
@@ -55,7 +50,6 @@ const struct fault fault_late_rank = {
 const struct fault fault_skip_call = {
 	.name = "skip-call",
 	.help = "leaves out one call, goes on with the next",
-	.source = "NVIDIA-NeMo/Automodel#2468: one rank skips a batch and with it the all-reduce",
 	/* Open MPI calls the longer one of two shifted messages truncated. */
 	.mpi = "hang|error|died|wrong-data",
 	.nccl = "hang|wrong-data",
@@ -65,7 +59,6 @@ const struct fault fault_skip_call = {
 const struct fault fault_early_exit = {
 	.name = "early-exit",
 	.help = "makes no more calls, goes on to the end of the run",
-	.source = "pytorch/pytorch#38174: ranks with unequal numbers of batches",
 	.sticky = true,
 	/* A rank that only sends to the absent one may get through; that rank's own check sees
 	 * what it missed. */
@@ -81,7 +74,6 @@ static int call_twice(const struct fault_act *act)
 const struct fault fault_extra_call = {
 	.name = "extra-call",
 	.help = "makes one call twice",
-	.source = "k2-fsa/snowfall#152: the rank with one batch more hangs at the end",
 	/* Open MPI calls the longer one of two shifted messages truncated. A rank that only sends a
 	 * small message is through before another rank receives. */
 	.mpi = "hang|error|died|wrong-data|diverged|ok",
@@ -116,8 +108,6 @@ static int call_another(const struct fault_act *act)
 const struct fault fault_conditional_call = {
 	.name = "conditional-call",
 	.help = "makes one more call, of another kind, before its own",
-	.more = "The additional call is one that no other rank makes.",
-	.source = "dylanyunlon/Neuron_SP#197: an all-reduce of one element that rank 0 alone makes",
 	.mpi = "hang",
 	.nccl = "hang|wrong-data",
 	.fire = call_another,
@@ -134,12 +124,9 @@ static int abort_comm(const struct fault_act *act)
 const struct fault fault_abort_one = {
 	.name = "abort-one",
 	.help = "aborts its communicator, goes on without it",
-	.source = "NVIDIA/nccl#549 and #1013: ncclCommAbort on one rank, peers do not learn of it",
 	.needs = { .machine = NEED_GPU },
 	.sticky = true,
 	/* Over sockets the end of a connection tells the neighbours. */
 	.nccl = "hang|error|wrong-data",
-	.why_not = "MPI 3 has no abort of one communicator: MPI_Abort ends processes, "
-		   "MPI_Comm_free is collective",
 	.fire = abort_comm,
 };

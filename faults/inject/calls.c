@@ -58,7 +58,6 @@ static int size_fire(const struct fault_act *act)
 const struct fault fault_size_mismatch = {
 	.name = "size-mismatch",
 	.help = "makes one call with another count than the others",
-	.source = "PyTorch checks for it with TORCH_DISTRIBUTED_DEBUG=DETAIL; uneven last batches",
 	.args = "factor=half|double by=NUMBER outcome=hang|corrupt|silent",
 	.kinds = ~(KIND_PAIR | KIND(ALLTOALLV)),
 	.applies = has_elements,
@@ -78,7 +77,6 @@ static const struct fault_way p2p_size_ways[] = {
 const struct fault fault_p2p_size = {
 	.name = "p2p-size",
 	.help = "makes one send or receive with another count",
-	.source = "MPI-BugBench, parameter matching; pipeline stages that disagree about a shape",
 	.args = "factor=half|double by=NUMBER outcome=hang|corrupt|silent",
 	.schedule = "p2p",
 	.kinds = KIND_PAIR,
@@ -114,7 +112,6 @@ static int alltoallv_counts_fire(const struct fault_act *act)
 const struct fault fault_alltoallv_counts = {
 	.name = "alltoallv-counts",
 	.help = "sends other counts than expected in one alltoallv",
-	.source = "MPI-BugBench, parameter matching; experts that disagree about their tokens",
 	.args = "factor=half|double by=NUMBER outcome=hang|corrupt|silent",
 	.kinds = KIND(ALLTOALLV),
 	.ways = alltoallv_counts_ways,
@@ -174,9 +171,6 @@ static int dtype_fire(const struct fault_act *act)
 const struct fault fault_dtype_mismatch = {
 	.name = "dtype-mismatch",
 	.help = "makes one call with another type of half or equal width",
-	.more = "Types of equal width: half against bfloat16, float against int32.",
-	.source = "PyTorch checks for it with TORCH_DISTRIBUTED_DEBUG=DETAIL; mixed precision on "
-		  "one rank alone",
 	.args = "how=width|same outcome=hang|corrupt|silent",
 	.kinds = ~(KIND_PAIR | KIND(ALLTOALLV)),
 	.ways = dtype_ways,
@@ -209,8 +203,6 @@ static int redop_fire(const struct fault_act *act)
 const struct fault fault_redop_mismatch = {
 	.name = "redop-mismatch",
 	.help = "makes one reduction with another operator",
-	.more = "The operator is max, or sum where the others take max.",
-	.source = "MPI-BugBench, parameter matching: neither NCCL nor PyTorch compares operators",
 	.applies = redop_applies,
 	.args = "outcome=corrupt|silent",
 	.ways = redop_ways,
@@ -247,7 +239,6 @@ static int root_fire(const struct fault_act *act)
 const struct fault fault_root_mismatch = {
 	.name = "root-mismatch",
 	.help = "makes one call with the next rank as its root",
-	.source = "MPI-BugBench, parameter matching: neither NCCL nor PyTorch compares roots",
 	.kinds = ~KIND_PAIR,
 	.applies = root_applies,
 	.args = "outcome=hang|corrupt|silent",
@@ -279,9 +270,6 @@ static int coll_fire(const struct fault_act *act)
 const struct fault fault_coll_mismatch = {
 	.name = "coll-mismatch",
 	.help = "makes another collective than the others in one call",
-	.more = "It makes an all-reduce, or an all-gather where the others make an all-reduce.",
-	.source =
-		"pytorch/pytorch#118369: a rank did not call the right function at the right time",
 	.kinds = ~KIND_PAIR,
 	.args = "outcome=hang",
 	.ways = coll_ways,

@@ -144,9 +144,6 @@ static int run_command(const struct fault_act *act)
 const struct fault fault_command = {
 	.name = "command",
 	.help = "runs your command run= on its host, undo= at the end",
-	.more = "Commands contain no commas; undo= runs when the run is over.",
-	.source = "whatever breaks from outside: faults/inject/netns cuts, slows and loses between "
-		  "hosts",
 	.args = "run=VALUE undo=VALUE how=wait|start",
 	.required = "run",
 	FAULT_ANY_MOMENT,

@@ -115,7 +115,6 @@ static int corrupt_send_fire(const struct fault_act *act)
 const struct fault fault_corrupt_send = {
 	.name = "corrupt-send",
 	.help = "one bit of its send buffer is flipped before the call",
-	.source = "pytorch/pytorch#84803: silent data corruption when moving data between GPUs",
 	.args = "at=ELEMENT bit=BIT",
 	.needs = { .stream = true },
 	.applies = sends_data,
@@ -142,7 +141,6 @@ static int corrupt_recv_fire(const struct fault_act *act)
 const struct fault fault_corrupt_recv = {
 	.name = "corrupt-recv",
 	.help = "one bit of its receive buffer is flipped after the call",
-	.source = "NVIDIA/nccl#434: an all-reduce's result differs on one node, always the same",
 	.args = "at=ELEMENT bit=BIT",
 	.needs = { .stream = true },
 	.applies = receives_data,
@@ -169,8 +167,6 @@ static int nan_fire(const struct fault_act *act)
 const struct fault fault_nan = {
 	.name = "nan",
 	.help = "one element of its send buffer is NaN",
-	.more = "All ranks have the NaN after a reduction.",
-	.source = "pytorch/torchtitan#951: NaN from step 1, from one GPU of many",
 	.args = "at=ELEMENT",
 	.needs = { .stream = true },
 	.applies = nan_applies,
@@ -206,10 +202,8 @@ static int stale_buffer_fire(const struct fault_act *act)
 const struct fault fault_stale_buffer = {
 	.name = "stale-buffer",
 	.help = "overwrites its send buffer before the enqueued call runs",
-	.source = "ROCm/aiter#4082: callers overwrite the input while peers still read it",
 	.needs = { .machine = NEED_GPU, .stream = true },
 	.applies = sends_data,
 	.nccl = "wrong-data",
-	.why_not = "its calls have read what they send when they return",
 	.fire = stale_buffer_fire,
 };

@@ -125,10 +125,8 @@ struct fault_way {
 #define KIND_PAIR  (KIND(SEND) | KIND(RECV))
 
 struct fault {
-	const char *name;   /* "drop-rank" */
-	const char *help;   /* at most 58 characters: a part of a line of --list-faults */
-	const char *more;   /* a sentence for --list-faults=NAME, NULL: none */
-	const char *source; /* the incident, thread or paper that it reproduces */
+	const char *name; /* "drop-rank" */
+	const char *help; /* at most 58 characters: a part of a line of --list-faults */
 	/* Keys that it takes, "delay=SECONDS code=STATUS", NULL: none. This row is parser and help:
 	 * SECONDS is a number from 0 to 86400, STATUS an exit status from 0 to 255, NUMBER any, ELEMENT one from 0,
 	 * BIT one from 0 to 63, "how=lock|read"
@@ -160,9 +158,8 @@ struct fault {
 	bool sticky;	 /* fires at the op and at every later call of the rank, on whatever
 	                        * communicator */
 	/* Acceptable outcomes per backend, as in --expect, alternatives separated by '|'. NULL:
-	 * cannot occur there, and why_not says why. */
+	 * cannot occur there, and FAULT_WHY_NOT says why. */
 	const char *mpi, *nccl;
-	const char *why_not;
 	/* Optional: the rank's process starts, before MPI and the libraries: 0, FAULT_AGAIN or a negative
 	 * errno. `bytes`: of the schedule's first calls. It fires at init, when that has its effect. */
 	int (*start)(const struct fault_spec *spec, size_t bytes);
@@ -181,6 +178,12 @@ struct fault {
 
 /* All faults, NULL-terminated, in the order of --list-faults. */
 extern const struct fault *const fault_table[];
+
+/* Lines of faults.txt: the incident, thread or paper that a fault repeats; a sentence for --list-faults=NAME, "-": none; why it
+ * cannot occur on one of the backends, "": it can on both. */
+enum fault_line { FAULT_SOURCE = 1, FAULT_MORE, FAULT_WHY_NOT };
+#define FAULT_LINE 256
+const char *fault_text(const struct fault *fault, enum fault_line line, char text[FAULT_LINE]);
 
 /* The fault of that name, or NULL. */
 const struct fault *fault_find(const char *name);

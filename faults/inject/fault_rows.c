@@ -1,7 +1,16 @@
 /* fault_rows.c: the table of faults is searched and listed; some faults cannot run on this machine. */
 #include "inject/fault.h"
 
+#include "base/built_in.h"
 #include "settings/backend_kind.h"
+
+BUILT_IN(faults_built_in, "faults/inject/faults.txt");
+
+const char *fault_text(const struct fault *fault, enum fault_line line, char text[FAULT_LINE])
+{
+	built_in_line(faults_built_in, fault->name, line, text, FAULT_LINE);
+	return text;
+}
 
 const struct fault *fault_find(const char *name)
 {
@@ -31,10 +40,11 @@ static int row_runs(const struct fault *fault, const struct fault_machine *machi
 		    size_t len)
 {
 	unsigned lacking = fault->needs.machine & ~machine->have;
+	char text[FAULT_LINE];
 
 	if (!outcomes_on(fault, machine)) {
 		snprintf(why, len, "cannot occur on the %s backend: %s", machine->backend,
-			 fault->why_not);
+			 fault_text(fault, FAULT_WHY_NOT, text));
 		return -ENOTSUP;
 	}
 	if (lacking) {
@@ -153,11 +163,11 @@ static void list_one(FILE *out, const struct fault *fault, const struct fault_ma
 		[FAULT_AT_BOTH] = "@NUMBER @first @init",
 	};
 	const char *outcomes = outcomes_on(fault, machine);
-	char why[320];
+	char why[320], text[FAULT_LINE];
 
 	fprintf(out, "# %-17s %s\n", fault->name, fault->help);
-	if (fault->more)
-		fprintf(out, "#   %s\n", fault->more);
+	if (strcmp(fault_text(fault, FAULT_MORE, text), "-") != 0)
+		fprintf(out, "#   %s\n", text);
 	fprintf(out, "#   fires: %s\n", places[fault->where]);
 	fprintf(out, "#   keys: %s%s%s\n", fault->args ? fault->args : "", fault->args ? " " : "",
 		fault->any_when ? "when=before|inflight|after" : "when=before");
@@ -168,7 +178,7 @@ static void list_one(FILE *out, const struct fault *fault, const struct fault_ma
 		fprintf(out, "#   here: %s\n", why);
 	if (outcomes)
 		fprintf(out, "#   outcome: %s\n", outcomes);
-	fprintf(out, "#   as in: %s\n", fault->source);
+	fprintf(out, "#   as in: %s\n", fault_text(fault, FAULT_SOURCE, text));
 }
 
 void fault_list(FILE *out, const struct fault_machine *machine, const struct fault *only)

@@ -4,8 +4,6 @@
 #include "backend/call.h"
 #include "inject/fault.h"
 
-#define HOLD_WHY_NOT "its calls run on the host: there is no stream that anything could hold up"
-
 /* The value of bound=, 60 s at most. */
 static double hold_seconds(const struct fault_act *act)
 {
@@ -20,11 +18,9 @@ static int spin(const struct fault_act *act)
 const struct fault fault_gpu_stuck = {
 	.name = "gpu-stuck",
 	.help = "a kernel spins on its stream before the call, 60 s at most",
-	.source = "NVIDIA/nccl#522: two kernels wait for each other, whatever their streams",
 	.args = "bound=SECONDS",
 	.needs = { .machine = NEED_GPU, .stream = true },
 	.nccl = "hang|ok",
-	.why_not = HOLD_WHY_NOT,
 	.fire = spin,
 };
 
@@ -37,11 +33,9 @@ static int wait_word(const struct fault_act *act)
 const struct fault fault_stream_wait = {
 	.name = "stream-wait",
 	.help = "its stream waits for a word in memory, 60 s at most",
-	.source = "ROCm/rocm-systems#5800: a stream waits for an event that is never recorded",
 	.args = "bound=SECONDS",
 	.needs = { .machine = NEED_GPU, .stream = true },
 	.nccl = "hang|ok",
-	.why_not = HOLD_WHY_NOT,
 	.fire = wait_word,
 };
 
@@ -53,12 +47,8 @@ static int write_nowhere(const struct fault_act *act)
 const struct fault fault_gpu_fault = {
 	.name = "gpu-fault",
 	.help = "a kernel on its stream writes to an illegal address",
-	.source =
-		"NVIDIA Xid 31; dmlc/xgboost#11217: one worker fails, another hangs in a stream's "
-		"synchronisation",
 	.needs = { .machine = NEED_GPU, .stream = true },
 	.nccl = "error",
-	.why_not = "no kernel runs: crash-rank is the fault of a host's bad address",
 	.fire = write_nowhere,
 };
 
@@ -110,10 +100,8 @@ static int fill(const struct fault_act *act)
 const struct fault fault_gpu_oom = {
 	.name = "gpu-oom",
 	.help = "its GPU is full: an allocation fails, the rank gives up",
-	.source = "NVIDIA/nccl#582: out of memory on one rank, the others wait for ever",
 	.needs = { .machine = NEED_GPU },
 	.where = FAULT_AT_BOTH,
 	.nccl = "error",
-	.why_not = "its buffers are host memory; oom-rank is the fault of that",
 	.fire = fill,
 };

@@ -22,9 +22,6 @@ static int other_number(const struct fault_act *act)
 const struct fault fault_init_nranks = {
 	.name = "init-nranks",
 	.help = "calls communicator init with one rank less or more",
-	.more = "One rank less; the last rank says one more.",
-	.source = "NCCL 2.28 bootstrap.cc: \"mismatch in info from procs\", which ends the root's "
-		  "thread alone",
 	.args = "by=less|more",
 	.where = FAULT_AT_INIT,
 	/* Open MPI may make communicators of two sizes, whose first call then hangs, crashes or
@@ -46,8 +43,6 @@ static int own_id(const struct fault_act *act)
 const struct fault fault_init_id = {
 	.name = "init-id",
 	.help = "calls communicator init with another unique id (MPI: tag)",
-	.source = "NCCL 2.28 bootstrap.cc: two valid unique ids, each group waits for ranks of the "
-		  "other's",
 	.where = FAULT_AT_INIT,
 	FAULT_ENDS("hang"),
 	.fire = own_id,
@@ -75,11 +70,8 @@ static int leave_network(const struct fault_act *act)
 const struct fault fault_init_iface = {
 	.name = "init-iface",
 	.help = "calls init from an interface that others cannot reach",
-	.source = "NCCL user guide, NCCL_SOCKET_IFNAME: bootstrap over a docker or loopback "
-		  "interface",
 	.needs = { .machine = NEED_GPU | NEED_NET | NEED_NAMESPACE },
 	.where = FAULT_AT_INIT,
 	.nccl = "hang|error",
-	.why_not = "MPI has connected its ranks before a communicator is made, over shared memory",
 	.fire = leave_network,
 };

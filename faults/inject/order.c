@@ -19,7 +19,6 @@ static bool swaps_behind(const struct call *held, const struct call *next)
 const struct fault fault_swap_calls = {
 	.name = "swap-calls",
 	.help = "swaps a call and the next one of the same communicator",
-	.source = "MPI-BugBench, call ordering; a rank that walks its buckets in another order",
 	.applies = ungrouped,
 	.behind = swaps_behind,
 	FAULT_PARTS,
@@ -34,9 +33,6 @@ static bool order_swap_behind(const struct call *held, const struct call *next)
 const struct fault fault_order_swap = {
 	.name = "order-swap",
 	.help = "swaps a call and the next one of another communicator",
-	.more = "In the schedule ring the swap of rank 0 closes a cycle of all ranks.",
-	.source =
-		"NCCL user guide, using multiple communicators concurrently; DFCCL's deadlock rigs",
 	.schedule = "pairs",
 	.applies = ungrouped,
 	.behind = order_swap_behind,
@@ -52,8 +48,6 @@ static bool group_unbalanced_applies(const struct planned_call *planned)
 const struct fault fault_group_unbalanced = {
 	.name = "group-unbalanced",
 	.help = "leaves one call out of a group of sends and receives",
-	.source =
-		"NCCL user guide, group calls: all sends and receives of an exchange in one group",
 	.schedule = "mixed",
 	.applies = group_unbalanced_applies,
 	.mpi = "hang|wrong-data|diverged",
@@ -75,14 +69,11 @@ static enum launch_verdict graph_replay_launch(const struct fault_spec *spec)
 const struct fault fault_graph_replay = {
 	.name = "graph-replay",
 	.help = "launches a captured graph once less, or an older one",
-	.more = "The older graph is the one of the step before.",
-	.source = "Meta's NCCLX counts graph replays in its trace for it",
 	.args = "how=less|other",
 	.needs = { .machine = NEED_GPU, .graph = true },
 	.applies = graph_replay_applies,
 	.launch = graph_replay_launch,
 	.nccl = "hang|error|wrong-data|diverged",
-	.why_not = "it has no graphs",
 };
 
 /* The other half of what the call is: what it reads or writes is its own buffer. */
@@ -101,7 +92,6 @@ static int p2p_unmatched_fire(const struct fault_act *act)
 const struct fault fault_p2p_unmatched = {
 	.name = "p2p-unmatched",
 	.help = "makes one send or receive more than its partner",
-	.source = "NCCL user guide, point-to-point communication: each send has its receive",
 	.args = "how=send|recv",
 	.schedule = "p2p",
 	.kinds = KIND_PAIR,
@@ -131,7 +121,6 @@ static int p2p_peer_fire(const struct fault_act *act)
 const struct fault fault_p2p_peer = {
 	.name = "p2p-peer",
 	.help = "makes one send or receive with a wrong partner",
-	.source = "MPI-BugBench, parameter matching; a pipeline stage wired to the wrong neighbour",
 	.needs = { .ranks = 3 },
 	.schedule = "p2p",
 	.kinds = KIND_PAIR,
@@ -160,9 +149,6 @@ static const struct fault_way p2p_deadlock_ways[] = {
 const struct fault fault_p2p_deadlock = {
 	.name = "p2p-deadlock",
 	.help = "sends before it receives, as its partner does",
-	.more = "Outside of a group: both send first, or both receive first.",
-	.source =
-		"NCCL user guide, point-to-point communication; MBI/MPI-BugBench, 'call ordering'",
 	.schedule = "p2p",
 	.kinds = KIND_PAIR,
 	.applies = ungrouped,

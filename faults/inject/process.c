@@ -16,7 +16,6 @@ static int end(const struct fault_act *act)
 const struct fault fault_exit_rank = {
 	.name = "exit-rank",
 	.help = "its process exits (status 0)",
-	.source = "NCCL 2.31 docs/examples/08_ras/01_fault_detection --type exit",
 	.args = "code=STATUS",
 	FAULT_ANY_MOMENT,
 	FAULT_ENDS("died"),
@@ -32,8 +31,6 @@ static int die(const struct fault_act *act)
 const struct fault fault_kill_rank = {
 	.name = "kill-rank",
 	.help = "its process is killed (SIGKILL)",
-	.source = "NVIDIA/nccl#585: one of eight killed, seven wait in cudaStreamSynchronize for "
-		  "ever",
 	FAULT_ANY_MOMENT,
 	FAULT_ENDS("died"),
 	.fire = die,
@@ -61,7 +58,6 @@ static int crash(const struct fault_act *act)
 const struct fault fault_crash_rank = {
 	.name = "crash-rank",
 	.help = "its process crashes (SIGSEGV)",
-	.source = "NVIDIA nvidia-resiliency-ext inject_fault SEGFAULT; NVIDIA/nccl#529",
 	FAULT_ANY_MOMENT,
 	FAULT_ENDS("died"),
 	.fire = crash,
@@ -75,8 +71,6 @@ static int stop(const struct fault_act *act)
 const struct fault fault_stop_rank = {
 	.name = "stop-rank",
 	.help = "its process is stopped (SIGSTOP)",
-	.more = "With when=after a GPU still completes the call.",
-	.source = "NCCL 2.31 docs/examples/08_ras/01_fault_detection --type suspend",
 	FAULT_ANY_MOMENT,
 	FAULT_ENDS("hang"),
 	.fire = stop,
@@ -98,8 +92,6 @@ static int spin(const struct fault_act *act)
 const struct fault fault_busy_rank = {
 	.name = "busy-rank",
 	.help = "stuck in a loop on the host, a core at 100 %",
-	.source = "NVIDIA nvidia-resiliency-ext inject_fault LOCK_GIL: a loop that lets nothing "
-		  "else run",
 	FAULT_ANY_MOMENT,
 	FAULT_ENDS("hang"),
 	.fire = spin,
@@ -134,7 +126,6 @@ static int block(const struct fault_act *act)
 const struct fault fault_block_rank = {
 	.name = "block-rank",
 	.help = "stuck in host code: a lock or a read that never returns",
-	.source = "NVIDIA/TensorRT-LLM#2560: one rank stuck in another place than the others",
 	.args = "how=lock|read",
 	FAULT_ANY_MOMENT,
 	FAULT_ENDS("hang"),
@@ -162,7 +153,6 @@ static int take_memory(const struct fault_act *act)
 const struct fault fault_oom_rank = {
 	.name = "oom-rank",
 	.help = "takes more memory than its cgroup has; is killed for it",
-	.source = "Kubernetes and Slurm: OOMKilled, a step's oom_kill event; NVIDIA/nccl#585",
 	.needs = { .machine = NEED_CGROUP },
 	FAULT_ANY_MOMENT,
 	FAULT_ENDS("died"),

@@ -75,15 +75,10 @@ static int fire(const struct fault_act *act)
 const struct fault fault_settings_mismatch = {
 	.name = "settings-mismatch",
 	.help = "has other settings of NCCL, or another libnccl",
-	.more = "Unless keys are given: NCCL_PROTO and NCCL_BUFFSIZE.",
-	.source =
-		"NVIDIA/nccl#1328: variables set on one rank but not the other; #1136: ranks that "
-		"take other algorithms hang",
 	.args = "NCCL_*=VALUE lib=PATH",
 	.needs = { .machine = NEED_GPU },
 	.where = FAULT_AT_INIT,
 	.nccl = "hang|error|wrong-data|ok",
-	.why_not = "MPI does not read NCCL's settings",
 	.start = start,
 	.fire = fire,
 };

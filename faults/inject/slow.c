@@ -21,16 +21,12 @@ static int be_late(const struct fault_act *act)
 
 const struct fault fault_slow_rank = {
 	FIELDS(SLOW_RANK_ROW),
-	.more = "every=3: in each third step; p=0.1,seed=7: in a tenth, at random; a share is "
-		"added before each call.",
-	.source = "arXiv:2410.12588 (Falcon): slow CPUs and GPUs, for tens of seconds to hours",
 	FAULT_ENDS("ok|slow-rank"),
 	.fire = be_late,
 };
 
 const struct fault fault_pause_rotating = {
 	FIELDS(PAUSE_ROTATING_ROW),
-	.source = "arXiv:2505.05713 (ByteDance): Python's collector on each rank in another step",
 	.everywhere = true,
 	FAULT_ENDS("ok|slow-rank"),
 	.fire = be_late,
@@ -45,8 +41,6 @@ static int contend_host(const struct fault_act *act)
 
 const struct fault fault_host_contend = {
 	FIELDS(HOST_CONTEND_ROW),
-	.more = "Unbound ranks share their cores and are all slower: mpirun --bind-to core.",
-	.source = "arXiv:2410.12588 (Falcon): slow CPUs among the causes of stragglers",
 	FAULT_ENDS("ok|slow-rank"),
 	.fire = contend_host,
 };
@@ -61,10 +55,8 @@ static int contend_gpu(const struct fault_act *act)
 
 const struct fault fault_gpu_contend = {
 	FIELDS(GPU_CONTEND_ROW),
-	.source = "a second process on the GPU: nvidia-smi shows it, the job does not",
 	.needs = { .machine = NEED_GPU, .stream = true },
 	.nccl = "ok|slow-rank",
-	.why_not = "its ranks compute on the host: host-contend is the fault of that",
 	.fire = contend_gpu,
 };
 
@@ -76,10 +68,7 @@ static int delay_send(const struct fault_act *act)
 
 const struct fault fault_slow_link = {
 	FIELDS(SLOW_LINK_ROW),
-	.source = "arXiv:2410.12588 (Falcon): slow links between nodes",
 	.kinds = KIND(SEND),
 	.mpi = "ok|slow-rank",
-	.why_not = "NCCL's connections are out of reach: faults/inject/netns slow delays between "
-		   "hosts",
 	.fire = delay_send,
 };

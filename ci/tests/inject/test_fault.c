@@ -328,6 +328,7 @@ static bool needs_ok(const struct fault *fault)
 static const char *row_check(const struct fault *fault)
 {
 	bool everywhere = fault->mpi && fault->nccl;
+	char text[FAULT_LINE];
 
 	if (!is_line(fault->name) ||
 	    strspn(fault->name, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(fault->name) ||
@@ -335,8 +336,10 @@ static const char *row_check(const struct fault *fault)
 		return "a fault without a name of small letters and '-'";
 	if (!is_line(fault->help))
 		return "a fault without a line of help";
-	if (!is_line(fault->source))
+	if (!is_line(fault_text(fault, FAULT_SOURCE, text)))
 		return "a fault without a source";
+	if (!is_line(fault_text(fault, FAULT_MORE, text)))
+		return "a fault without a line that says more, or nothing";
 	if (!fault->fire == !fault->launch)
 		return "a fault that does nothing";
 	if (fault->schedule && !scheme_find(fault->schedule))
@@ -355,8 +358,9 @@ static const char *row_check(const struct fault *fault)
 		return "a fault that can occur nowhere";
 	if ((fault->mpi && !outcomes_ok(fault->mpi)) || (fault->nccl && !outcomes_ok(fault->nccl)))
 		return "a fault with malformed outcomes";
-	if (everywhere ? fault->why_not != NULL : !is_line(fault->why_not))
-		return "a fault whose why_not does not fit its outcomes";
+	if (everywhere ? *fault_text(fault, FAULT_WHY_NOT, text) != '\0'
+		       : !is_line(fault_text(fault, FAULT_WHY_NOT, text)))
+		return "a fault whose text why not does not fit its outcomes";
 	return NULL;
 }
 
@@ -411,7 +415,7 @@ UNIT_TEST(test_list, "--list-faults")
 	};
 
 	for (size_t i = 0; i < LENGTH(cases); i++) {
-		char *text = list_text(&cases[i].machine, true), *list;
+		char *text = list_text(&cases[i].machine, true), *list, more[FAULT_LINE];
 		int lines = 0, can = 0, missing = 0;
 
 		/* seven a fault and a sentence more, six where there is no outcome */
@@ -419,7 +423,8 @@ UNIT_TEST(test_list, "--list-faults")
 			bool occurs = i < 2 ? fault_table[k]->mpi : fault_table[k]->nccl;
 			bool here = occurs && !(fault_table[k]->needs.machine & cases[i].lacks);
 
-			lines += 6 + occurs + (fault_table[k]->more != NULL);
+			lines += 6 + occurs +
+				 (strcmp(fault_text(fault_table[k], FAULT_MORE, more), "-") != 0);
 			can += here;
 			missing += !here;
 		}

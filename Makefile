@@ -337,6 +337,7 @@ $(BUILD)/obj/common/host/machine/health.o: common/host/machine/health_rules.txt
 $(BUILD)/obj/faults/detect/evidence/evidence_torch.o: faults/detect/evidence/torch_dumps.py
 $(BUILD)/obj/faults/detect/evidence/evidence_log.o: faults/detect/evidence/log_calls.py
 $(BUILD)/obj/common/predict/topo/topo_predict.o: common/predict/topo/against.py
+$(BUILD)/obj/common/harness/options/options_help.o: common/harness/options/options.txt
 $(BUILD)/obj/faults/inject/fault_rows.o: faults/inject/faults.txt
 $(BUILD)/obj/faults/detect/evidence/meaning.o: faults/detect/evidence/meanings.txt
 

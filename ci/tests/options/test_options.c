@@ -222,8 +222,9 @@ UNIT_TEST(test_table, "the table itself")
 {
 	for (size_t i = 0; i < option_row_count; i++) {
 		const struct option_row *row = &option_rows[i];
+		char text[OPTION_TEXT_MAX];
 
-		UNIT_ALL(row->help && *row->help && !strchr(row->help, '\n'),
+		UNIT_ALL(*option_help(row, text, sizeof(text)) != '\0',
 			 row->min <= row->max && row->agree != AGREE_UNDECIDED,
 			 option_group_titles[row->group] != NULL,
 			 row->env == (row->group == GROUP_ENVIRONMENT),

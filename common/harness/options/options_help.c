@@ -1,5 +1,8 @@
 /* options_help.c: --help. */
+#include "base/built_in.h"
 #include "options/options_table.h"
+
+BUILT_IN(options_built_in, "common/harness/options/options.txt");
 
 enum { TEXT_COLUMN = 29, WIDTH = 79 };
 
@@ -67,12 +70,18 @@ static void put_words(FILE *out, const char *text, int at, int indent)
 	}
 }
 
+const char *option_help(const struct option_row *row, char *buf, size_t len)
+{
+	built_in_line(options_built_in, row->name, 1, buf, len);
+	return buf;
+}
+
 /* The row's help, its words unless the value's name lists them, and its default. */
 static void describe(const struct option_row *row, char *buf, size_t len)
 {
 	bool list = row->words && row->words[1] && row->arg && !strchr(row->arg, '|');
 
-	snprintf(buf, len, "%s", row->help);
+	option_help(row, buf, len);
 	for (int i = 0; list && row->words[i]; i++)
 		text_add(buf, len, "%s%s", i ? ", " : "; one of ", row->words[i]);
 	if (row->initial && (row->arg || row->env))

@@ -63,7 +63,6 @@ struct option_row {
 	const char *flag; /* the text that is parsed if the option is set without a value; with
 			   * `arg` the value may be left out */
 	const char *initial; /* default as text, parsed like any other; NULL: all bytes zero */
-	const char *help;
 	const struct option_kind *kind;
 	const char *field; /* name in JSON, NULL: not in JSON */
 	size_t offset;	   /* in struct options */
@@ -105,6 +104,9 @@ void option_text(const struct option_row *row, const struct options *options, ch
 
 /* The number in a field of kind_int. */
 int64_t option_int(const struct option_row *row, const void *field);
+
+/* Writes the row's help, its line of options.txt. Returns `buf`, "" where there is none. */
+const char *option_help(const struct option_row *row, char *buf, size_t len);
 
 /* Writes the valid values, in the form after "must be ". */
 void option_allowed(const struct option_row *row, char *buf, size_t len);

@@ -210,7 +210,6 @@ UNIT_TEST(test_agree, "agree")
 	CU_ASSERT_EQUAL(job_agree(&job, 0), 0);
 }
 
-/* An MPI error has MPI's text. */
 UNIT_TEST(test_mpi_error, "MPI's errors")
 {
 	struct job broken = job;

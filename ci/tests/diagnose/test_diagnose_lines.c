@@ -212,7 +212,6 @@ UNIT_TEST(test_uncalled, "no rank made the call")
 	expect(OUTCOME_HANG, "missing-call", "2", 0, 0, -1);
 }
 
-/* How a culprit's process is: a verb that goes with it. */
 UNIT_TEST(test_process, "how a process is")
 {
 	static const struct {
@@ -330,7 +329,6 @@ UNIT_TEST(test_fields, "field by field")
 	}
 }
 
-/* Every class that --expect may name. */
 UNIT_TEST(test_class_names, "names of classes")
 {
 	static const char *const known[] = { "missing-call", "unexplained", "rank-died",

@@ -4,7 +4,6 @@
 #include "calls_played.h"
 #include "diagnose/rule.h"
 
-/* Every row is complete, and no two have a function in common. */
 UNIT_TEST(test_rows, "every row is complete")
 {
 	for (size_t i = 0; i < rules_count; i++) {
@@ -640,7 +639,6 @@ UNIT_TEST(test_settings, "settings")
 	}
 }
 
-/* Each class has a name of its own. */
 UNIT_TEST(test_classes, "classes and their names")
 {
 	for (int i = CLASS_OUTCOME + 1; i < CLASS_COUNT; i++) {

@@ -252,7 +252,6 @@ UNIT_TEST(test_nothing, "one that tells nothing")
 	reading_release(&host);
 }
 
-/* With a driver or without one, opening it ends well. */
 UNIT_TEST(test_open, "opening it")
 {
 	struct nvml nvml;

@@ -238,7 +238,6 @@ UNIT_TEST(test_program, "version, program and backend first")
 	}
 }
 
-/* Long values are compared in full. */
 UNIT_TEST(test_long, "long values")
 {
 	struct settings both[2];

@@ -197,7 +197,6 @@ UNIT_TEST(test_servers, "servers good and bad")
 	}
 }
 
-/* No server; no address. */
 UNIT_TEST(test_no_server, "no server")
 {
 	static const struct {

@@ -187,7 +187,6 @@ UNIT_TEST(test_keeper, "the keeper of the run's folder")
 	UNIT_ALL(unit_gone(folder_path), !unit_there(path));
 }
 
-/* A foreign link does not lead to a removal. */
 UNIT_TEST(test_foreign_link, "links to other things")
 {
 	char dir[UNIT_TEMP], inside[UNIT_PATH], link[UNIT_PATH];

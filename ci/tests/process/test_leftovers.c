@@ -204,7 +204,6 @@ UNIT_TEST(test_keeper, "the keeper of a folder")
 	}
 }
 
-/* Links are not followed, neither in the folder's place nor inside. */
 UNIT_TEST(test_links, "links")
 {
 	char outside[UNIT_TEMP], link_path[UNIT_PATH], stale[64];
@@ -247,7 +246,6 @@ UNIT_TEST(test_keys, "keys")
 	rmdir(path_of(stem));
 }
 
-/* Another user's folder is neither used nor removed. */
 UNIT_TEST(test_foreign, "another user's folder")
 {
 	struct run_folder folder;

@@ -172,7 +172,6 @@ UNIT_TEST(test_far, "what has left the rings, told by counters")
 	}
 }
 
-/* Lines that are not known, and numbers that stand for none. */
 UNIT_TEST(test_unknown, "lines that are not known part from none")
 {
 	static const char *const rows[RANKS] = { P8 "XABC", P8 "@@@@", P8 "@@@@" };

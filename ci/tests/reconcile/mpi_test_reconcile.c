@@ -193,7 +193,6 @@ UNIT_TEST(test_products, "products")
 	}
 }
 
-/* Without the first look there is no second. */
 UNIT_TEST(test_none, "no look")
 {
 	set_up(false);

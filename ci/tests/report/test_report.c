@@ -176,7 +176,6 @@ UNIT_TEST(test_refused, "places that are not there")
 	}
 }
 
-/* A full disk is reported by each sink. */
 UNIT_TEST(test_full_disk, "a full disk")
 {
 	struct run_summary summary = { .outcome = OUTCOME_OK };

@@ -196,7 +196,6 @@ UNIT_TEST(test_unusable_path, "unusable path")
 	}
 }
 
-/* The file may not grow: the sink must report it. */
 UNIT_TEST(test_write_failure, "write failure")
 {
 	struct rlimit before, small;

@@ -316,7 +316,6 @@ UNIT_TEST(test_floods, "floods and nesting")
 	free(text);
 }
 
-/* Every prefix of a good file is refused. */
 UNIT_TEST(test_truncated, "truncated")
 {
 	const char *whole = CPU(GPU("0000:02:00.0", "0", SWITCH) GPU("0000:03:00.0", "1", SWITCH));

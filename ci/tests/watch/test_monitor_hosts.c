@@ -71,7 +71,6 @@ UNIT_TEST(test_hang, "a hang on the other node")
 	seats_close();
 }
 
-/* The observers of a whole node are killed. */
 UNIT_TEST(test_node_lost, "a node is lost")
 {
 	seats_open(4);

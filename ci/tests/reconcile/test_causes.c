@@ -104,14 +104,16 @@ UNIT_TEST(test_complete, "each cause has its samples")
 {
 	for (size_t c = 0; c < cause_count; c++) {
 		bool had[3] = { false };
+		char text[CAUSE_LINE];
 
 		UNIT_ROWS(row, samples)
 			if (strcmp(row->cause, cause_table[c].name) == 0)
 				had[row->state] = true;
 		if (!had[CAUSE_YES] || !had[CAUSE_UNSEEN])
 			printf("\n    %s lacks a sample\n", cause_table[c].name);
-		UNIT_ALL(had[CAUSE_YES] && had[CAUSE_UNSEEN], cause_table[c].what != NULL,
-			 cause_table[c].fix != NULL);
+		UNIT_ALL(had[CAUSE_YES] && had[CAUSE_UNSEEN],
+			 *cause_says(&cause_table[c], CAUSE_WHAT, text) != '\0',
+			 *cause_says(&cause_table[c], CAUSE_FIX, text) != '\0');
 		CU_ASSERT_PTR_EQUAL(find(cause_table[c].name), &cause_table[c]); /* no name twice */
 	}
 }

@@ -1,61 +1,43 @@
 /* causes.c: the table of causes, their checks, and the lines about them. */
 #include "reconcile/cause_parts.h"
 
+#include "base/built_in.h"
 #include "machine/health.h"
 #include "settings/backend_kind.h"
 
+BUILT_IN(causes_built_in, "common/host/reconcile/causes.txt");
+
 const struct cause cause_table[] = {
-	{ "forced-settings", true, cause_settings, "a setting limits NCCL",
-	  "unset it, or know why it is set" },
-	{ "transport", true, cause_transport, "connections inside a host do not use P2P",
-	  "unset NCCL_P2P_DISABLE and NCCL_P2P_LEVEL, share /dev/shm and the PID namespace between "
-	  "containers; see p2p and acs-iommu" },
-	{ "p2p", true, cause_p2p, "the driver refuses P2P between GPUs",
-	  "a driver and a virtual machine that allow it; CUDA's p2pBandwidthLatencyTest shows it "
-	  "apart from NCCL" },
-	{ "nvlinks", true, cause_links, "NVLinks are missing",
-	  "nvidia-smi nvlink --status; reset the GPU, restart the fabric manager, or have it "
-	  "repaired" },
-	{ "pcie", true, cause_pcie, "a PCIe link is narrower or slower than it could be",
-	  "reseat the card, put it into another slot, look into the firmware's settings" },
-	{ "acs-iommu", true, cause_acs, "ACS or the IOMMU is in the way of P2P",
-	  "switch ACS off on these bridges (setpci), boot with iommu=pt or the IOMMU off in the "
-	  "firmware" },
-	{ "choice", true, cause_choice, "NCCL chose otherwise than predicted",
-	  "unset NCCL_ALGO and NCCL_PROTO, look for a tuner plugin (NCCL_TUNER_PLUGIN)" },
-	{ "channels", true, cause_channels, "NCCL used fewer channels than predicted",
-	  "unset NCCL_MAX_NCHANNELS, NCCL_MAX_CTAS and -x" },
-	{ "nvls", true, cause_nvls, "NVLS is off",
-	  "unset NCCL_NVLS_ENABLE; the fabric manager must run, and the driver allow multicast" },
-	{ "rings", true, cause_rings, "NCCL's rings are not rational",
-	  "nccl_log shows them beside the topology; unset NCCL_GRAPH_FILE and NCCL_TOPO_FILE" },
-	{ "gdr", true, cause_gdr, "GPUDirect RDMA is not used",
-	  "load nvidia_peermem (or a kernel with DMA-BUF), put NIC and GPU below one PCIe switch, "
-	  "unset NCCL_NET_GDR_LEVEL" },
-	{ "pxn", true, cause_pxn, "PXN is not used", "unset NCCL_PXN_DISABLE" },
-	{ "wrong-network", true, cause_wrong_network, "a slower network is used than there is",
-	  "name the right one with NCCL_SOCKET_IFNAME or NCCL_IB_HCA, unset NCCL_NET and "
-	  "NCCL_IB_DISABLE" },
-	{ "nic-speed", false, cause_nic_speed, "a NIC is slower than its twins",
-	  "look at the cable and the switch port (ibstat, ethtool)" },
-	{ "mtu", false, cause_mtu, "hosts have different MTUs",
-	  "ip link set dev NAME mtu N on all hosts and switches" },
-	{ "tcp-retransmits", false, cause_retransmits, "TCP sends segments again",
-	  "look for a lossy cable, a full switch, too small buffers (ethtool -S, ss -ti)" },
-	{ "clocks", true, NULL, "a GPU's clocks are held down",
-	  "nvidia-smi -q -d CLOCK,PERFORMANCE,POWER: cooling, power cap, application clocks" },
-	{ "errors", true, NULL, "error counters moved",
-	  "nvidia-smi -q -d ECC, nvidia-smi nvlink --errorcounters; have the GPU repaired when "
-	  "they go on" },
-	{ "other-processes", true, cause_processes, "others use the job's GPUs",
-	  "nvidia-smi shows them; end them, or take other GPUs" },
-	{ "affinity", false, cause_affinity, "ranks are bound to the wrong CPUs, or to too few",
-	  "mpirun --bind-to numa (or none), srun --cpus-per-task with --cpu-bind=cores" },
-	{ "loaded-host", false, cause_load, "the host's CPUs are overloaded",
-	  "end the other work on it, or start no more ranks than it has CPUs" },
+	{ "forced-settings", true, cause_settings },
+	{ "transport", true, cause_transport },
+	{ "p2p", true, cause_p2p },
+	{ "nvlinks", true, cause_links },
+	{ "pcie", true, cause_pcie },
+	{ "acs-iommu", true, cause_acs },
+	{ "choice", true, cause_choice },
+	{ "channels", true, cause_channels },
+	{ "nvls", true, cause_nvls },
+	{ "rings", true, cause_rings },
+	{ "gdr", true, cause_gdr },
+	{ "pxn", true, cause_pxn },
+	{ "wrong-network", true, cause_wrong_network },
+	{ "nic-speed", false, cause_nic_speed },
+	{ "mtu", false, cause_mtu },
+	{ "tcp-retransmits", false, cause_retransmits },
+	{ "clocks", true, NULL },
+	{ "errors", true, NULL },
+	{ "other-processes", true, cause_processes },
+	{ "affinity", false, cause_affinity },
+	{ "loaded-host", false, cause_load },
 };
 
 const size_t cause_count = sizeof(cause_table) / sizeof(cause_table[0]);
+
+const char *cause_says(const struct cause *cause, enum cause_line line, char text[CAUSE_LINE])
+{
+	built_in_line(causes_built_in, cause->name, line, text, CAUSE_LINE);
+	return text;
+}
 
 /* ---- what the checks share ---------------------------------------------------------------- */
 
@@ -314,7 +296,7 @@ int causes_tell(const struct observation *observation, bool only,
 		int (*line)(void *ctx, const char *text), void *ctx)
 {
 	struct cause_finding *findings = must(calloc(cause_count, sizeof(*findings)));
-	char text[1000], names[600] = "";
+	char text[1000], names[600] = "", what[CAUSE_LINE], fix[CAUSE_LINE];
 	size_t asked = 0, out = 0;
 	int found = 0, rc = 0;
 
@@ -331,8 +313,9 @@ int causes_tell(const struct observation *observation, bool only,
 		if (findings[i].state != CAUSE_YES)
 			continue;
 		found++;
-		snprintf(text, sizeof(text), "cause: %s: %s: %s. Fix: %s", cause->name, cause->what,
-			 findings[i].text, cause->fix);
+		snprintf(text, sizeof(text), "cause: %s: %s: %s. Fix: %s", cause->name,
+			 cause_says(cause, CAUSE_WHAT, what), findings[i].text,
+			 cause_says(cause, CAUSE_FIX, fix));
 		rc = line(ctx, text);
 	}
 	if (found == 0 && !only && rc >= 0) {

@@ -16,9 +16,12 @@ struct cause {
 	/* The check looks at the observation alone; the finding is CAUSE_NO before. NULL: the
 	 * health rules of this name on GPUs. */
 	void (*check)(const struct observation *observation, struct cause_finding *finding);
-	const char *what; /* in a few words */
-	const char *fix;
 };
+
+/* Lines of causes.txt: what a cause is in a few words; how to fix it. */
+enum cause_line { CAUSE_WHAT = 1, CAUSE_FIX };
+#define CAUSE_LINE 200
+const char *cause_says(const struct cause *cause, enum cause_line line, char text[CAUSE_LINE]);
 
 /* Strongest evidence first. */
 extern const struct cause cause_table[];

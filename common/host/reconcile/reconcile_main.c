@@ -76,12 +76,14 @@ int main(int argc, char **argv)
 {
 	struct arguments arguments = { .path = NULL };
 	struct error err = { .rank = -1 };
+	char what[CAUSE_LINE], fix[CAUSE_LINE];
 	int code = 0;
 
 	arguments_read(&table, argc, argv, &arguments);
 	for (size_t i = 0; i < cause_count && arguments.list; i++)
-		printf("%-16s %s. Fix: %s\n", cause_table[i].name, cause_table[i].what,
-		       cause_table[i].fix);
+		printf("%-16s %s. Fix: %s\n", cause_table[i].name,
+		       cause_says(&cause_table[i], CAUSE_WHAT, what),
+		       cause_says(&cause_table[i], CAUSE_FIX, fix));
 	if (arguments.path)
 		code = tell(arguments.path, &err);
 	if (err.code)

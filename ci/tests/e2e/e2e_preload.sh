@@ -138,6 +138,26 @@ HANGAR_E2E=$token timeout 60 "$BUILD/hangar_run" --on-hang=kill --timeout 60 --o
 check "a program's own time-out: $(cat "$work/own-time-out")" grep -q '^# verdict: outcome=hang class=missing-call ranks=2 comm=0 seq=298' "$work/own-time-out"
 check "verdict.json says the same" grep -q '"ranks": "2"' "$work/dir.own/verdict.json"
 
+check "and is as its schema says" python3 "$OLDPWD/ci/tests/rig/schema.py" "$OLDPWD/faults/detect/postmortem/verdict.schema.json" "$work/dir.own/verdict.json"
+
+# --on-verdict, and attempts of a launcher that restarts its ranks: each verdict runs the command once, and keeps its evidence
+hook='env | grep ^HANGAR_ | grep -v E2E= | sort | paste -sd " " >>'$work'/hooked; [ $HANGAR_RANKS != 2 ] || exit 4'
+attempts='timeout 5 $0 4 40 halves kill=1@9; sleep 0.5; DOUBLE_ID=second timeout 12 $0 4 400 halves skip=2@300'
+HANGAR_E2E=$token timeout 60 "$BUILD/hangar_run" --timeout 5 --out "$work/dir.hook" --on-verdict "$hook" bash -c "$attempts" "$subject" >"$work/attempts" 2>&1
+check "two verdicts ran a command each: $(cat hooked)" diff hooked - <<END
+HANGAR_CLASS=rank-killed HANGAR_CONFIDENCE=proved HANGAR_EVIDENCE=$work/dir.hook HANGAR_HOSTS=$(hostname) HANGAR_OUTCOME=died HANGAR_RANKS=1
+HANGAR_CLASS=skipped-call HANGAR_CONFIDENCE=majority HANGAR_EVIDENCE=$work/dir.hook/2 HANGAR_HOSTS=$(hostname) HANGAR_OUTCOME=hang HANGAR_RANKS=2
+END
+check "the first attempt's evidence is kept" grep -q '"class": "rank-killed"' "$work/dir.hook/verdict.json"
+check "a command that fails is a line: $(cat attempts)" [ "$(grep -c '^# on-verdict: .*: exit code 4' attempts)" = 1 ]
+check "one that ends well is none" [ "$(grep -c '^# on-verdict' attempts)" = 1 ]
+# drained VERDICT...: what the example tells Slurm
+drained() { env HANGAR_EVIDENCE=/e HANGAR_RANKS=3 HANGAR_HOSTS=node2.cluster,node1 SCONTROL=echo "$@" "$OLDPWD/ci/examples/drain-slurm"; }
+check "a GPU's fault drains its node" [ "$(drained HANGAR_CLASS=gpu-fault HANGAR_CONFIDENCE=proved)" = \
+	"update nodename=node1,node2 state=drain reason=hangar: gpu-fault of rank 3, /e" ]
+check "a program's does not" [ -z "$(drained HANGAR_CLASS=skipped-call HANGAR_CONFIDENCE=proved)" ]
+check "what is not proved does not" [ -z "$(drained HANGAR_CLASS=gpu-fault HANGAR_CONFIDENCE=majority)" ]
+
 # a rank that comes after its verdict: that is withdrawn, and the next one has a folder of its own
 HANGAR_E2E=$token timeout 60 "$BUILD/hangar_run" --timeout 2 --out "$work/dir.again" "$subject" 4 3000 halves long=2@100 skip=1@2900 >"$work/again" 2>&1 &
 job=$!

@@ -83,6 +83,30 @@ void report_hosts(const struct evidence *e, char *buf, size_t len)
 	}
 }
 
+/* Returns true if `name` is one of a list "node1,node2". */
+static bool is_listed(const char *list, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (; *list; list += strcspn(list, ","), list += *list == ',')
+		if (strncmp(list, name, n) == 0 && strchr(",", list[n]))
+			return true;
+	return false;
+}
+
+void report_hosts_of(const struct evidence *e, const char *ranks, const char *lost, char *buf,
+		     size_t len)
+{
+	snprintf(buf, len, "%s", lost);
+	for (int i = 0; i < e->nranks; i++) {
+		const char *host = host_of(e, i);
+
+		if (rank_list_has(ranks, i) && *host != '?' && !is_listed(buf, host) &&
+		    strlen(buf) + strlen(host) + 1 < len)
+			text_add(buf, len, "%s%s", *buf ? "," : "", host);
+	}
+}
+
 static void print_fact(FILE *out, const char *name, const char *value)
 {
 	fprintf(out, "| %s | ", name);

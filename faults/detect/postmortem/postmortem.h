@@ -46,6 +46,9 @@ void report_errors(FILE *out, const struct diagnosis *diagnosis, const struct ev
 
 /* Hosts and the ranks on each, "a: 0-3, 8; b: 4-7" ("?" where unknown); cut with "..." at `len`. */
 void report_hosts(const struct evidence *evidence, char *buf, size_t len);
+/* The hosts of these ranks ("1,3", "-") and those that are `lost`, each once, as "node1,node2". */
+void report_hosts_of(const struct evidence *evidence, const char *ranks, const char *lost,
+		     char *buf, size_t len);
 
 /* Lines "PREFIXrank 3 is stuck on ..." of all ranks whose stacks say so, `culprits` ones first, at
  * most `most`. */

@@ -142,13 +142,14 @@ static json_t *summary_json(const struct diagnosis *d, const struct evidence *e)
 static json_t *verdict_json(const struct diagnosis *d, const struct evidence *e)
 {
 	json_t *lines = json_array();
-	char hosts[1024];
+	char hosts[1024], culprits[1024];
 
 	report_hosts(e, hosts, sizeof(hosts));
+	report_hosts_of(e, d->ranks, d->hosts, culprits, sizeof(culprits));
 	for (size_t i = 0; i < d->nlines; i++)
 		json_array_append_new(lines, json_value_text(d->lines[i]));
 	return json_pack("{s:i s:s s:s s:s s:s s:s* s:s s:i s:I s:I s:I s:s s:s s:o s:o s:I s:I "
-			 "s:I s:o s:o s:o s:s s:s s:s s:o s:o s:o s:o s:o s:o s:o}",
+			 "s:I s:o s:o s:o s:s s:s s:s s:o s:o s:o s:o s:o s:o s:o s:o}",
 			 "version", 1, "outcome", outcome_name(d->outcome), "class",
 			 class_name(d->class, d->outcome), "ranks", d->ranks, "confidence",
 			 confidence_name(d->confidence), "side", side_name(d->side), "hosts_lost",
@@ -163,7 +164,8 @@ static json_t *verdict_json(const struct diagnosis *d, const struct evidence *e)
 			 "prevention", d->prevention, "backend", json_value_text(e->backend),
 			 "library", json_value_text(e->library), "hosts", json_value_text(hosts),
 			 "when", json_value_text(e->when), "command", json_value_text(e->command),
-			 "remarks", json_value_text(e->remarks), "summary", summary_json(d, e));
+			 "remarks", json_value_text(e->remarks), "summary", summary_json(d, e),
+			 "culprit_hosts", json_value_text(culprits));
 }
 
 static int save_verdict(const struct diagnosis *d, const struct evidence *e, const char *path)

@@ -135,6 +135,11 @@ static const struct argument rows[] = {
 	  "Call a wait that may still end a hang after this time [120]; a hang that no waiting "
 	  "cures is said at once",
 	  ARGUMENT(REAL, struct arguments, run.timeout), .min = 1, .most = 1e6 },
+	{ "on-verdict", 0, "COMMAND",
+	  "Run COMMAND by sh after each verdict, at most 30 s, with HANGAR_RANKS, HANGAR_HOSTS, "
+	  "HANGAR_CLASS, HANGAR_OUTCOME, HANGAR_CONFIDENCE and HANGAR_EVIDENCE (a folder with "
+	  "verdict.json)",
+	  ARGUMENT(TEXT, struct arguments, run.on_verdict) },
 	{ "out", 0, "DIR",
 	  "Folder for the evidence, and for NCCL's log where no NCCL_DEBUG* is set "
 	  "[results/runs/DATE-COMMAND-RUN, without the log]",

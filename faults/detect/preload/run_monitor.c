@@ -8,7 +8,9 @@
 
 #include "base/clock.h"
 #include "postmortem/diagnoser.h"
+#include "postmortem/postmortem.h"
 #include "preload/fault_spec.h"
+#include "preload/run_hook.h"
 #include "preload/run_ranks.h"
 #include "preload/run_status.h"
 #include "process/command.h"
@@ -71,6 +73,17 @@ static void again(void *arg, char *command, size_t len, int nranks)
 
 	command_join(command + n, len - (size_t)n, settings->argc,
 		     (const char *const *)settings->argv);
+}
+
+/* The diagnoser's part of the client knows the evidence, this one the user's command. */
+static void on_printed(void *ctx, const struct verdict *verdict)
+{
+	const struct diagnoser *self = ctx;
+	const struct run_settings *settings = self->site.arg;
+	char hosts[1024];
+
+	report_hosts_of(&self->evidence, verdict->ranks, verdict->hosts, hosts, sizeof(hosts));
+	run_hook_start(settings->on_verdict, verdict, hosts);
 }
 
 /* ---- the loop ---- */
@@ -300,6 +313,8 @@ static int open_monitor(struct runner *r)
 
 	if (r->settings->quiet)
 		config.client.late = NULL;
+	if (r->settings->on_verdict)
+		config.client.printed = on_printed;
 	rc = monitor_open(&r->monitor, &config, NULL, -1, &err);
 
 	if (rc < 0 && rc != -EADDRINUSE)
@@ -327,6 +342,7 @@ static _Noreturn void run(struct runner *r, int ready_fd)
 	r->began_ns = clock_ns();
 	watch_command(r);
 	print_unseen(r);
+	run_hook_finish();
 	monitor_close(&r->monitor);
 	aftermath_release(&r->after);
 	run_status_release(&r->status);

@@ -16,6 +16,7 @@ struct run_settings {
 	const char *out;   /* folder for the evidence, NULL: a new one below results/runs/ */
 	const char *fault; /* armed in a rank, NULL: none */
 	bool quiet;
+	const char *on_verdict; /* run_hook_start's command, NULL: none */
 	const char *
 		meeting_point; /* HOST:PORT where the leaders of several hosts meet, NULL: as ranks' variables say */
 	double slow_percent, slow_seconds; /* as struct monitor_config has them */

@@ -75,6 +75,8 @@ struct monitor_client {
 	void (*collect_slow)(void *ctx);
 	/* Root, after the others' texts came. */
 	void (*save)(void *ctx);
+	/* Any leader: this verdict was printed, and its evidence is saved. NULL: not wanted. */
+	void (*printed)(void *ctx, const struct verdict *verdict);
 };
 
 struct monitor_config {

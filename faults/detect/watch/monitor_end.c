@@ -216,7 +216,6 @@ static void end(struct monitor *m, struct verdict *verdict, const struct rank_vi
 	/* mpirun may end this process while it saves evidence */
 	run_folder_note_end(m->config.key, m->exit_code ? m->exit_code : RUN_OVER,
 			    lines ? lines : "");
-	free(lines);
 	if (class_is_lost(verdict->class)) {
 		struct verdict unused = *verdict;
 
@@ -224,6 +223,9 @@ static void end(struct monitor *m, struct verdict *verdict, const struct rank_vi
 	}
 	if (closer)
 		gather_slow(m, strcmp(verdict->evidence, "-") ? verdict->evidence : "");
+	if (lines && client->printed)
+		client->printed(client->ctx, verdict);
+	free(lines);
 	verdict_print_expected(stdout, verdict, m->config.expect);
 	monitor_send_end(m, m->exit_code);
 	/* where mpirun's own host has no ranks no process of this run can shut its connections */

@@ -39,7 +39,7 @@ LIB_DIRS := $(foreach h,$(HOUSES),$($(h)))
 LIB_SRC := $(filter-out $(PROGRAMS) faults/detect/preload/library/%,$(wildcard $(LIB_DIRS:%=%/*.c)))
 CU_SRC := $(wildcard common/*/*/*.cu common/*/*/*/*.cu)
 PERF_SRC := $(filter-out bench/recover_perf.c,$(wildcard bench/*_perf.c))
-MAIN_SRC := $(filter-out bench/perf_entry.c bench/recover%.c,$(wildcard bench/*.c))
+MAIN_SRC := $(filter-out bench/perf_entry.c bench/preflight_main.c bench/recover%.c,$(wildcard bench/*.c))
 UNIT_SRC := $(wildcard ci/tests/*/test_*.c)
 MPI_UNIT_SRC := $(wildcard ci/tests/*/mpi_test_*.c)
 TOOL_SRC := $(wildcard ci/tests/tools/tool_*.c)
@@ -129,6 +129,7 @@ MAIN_OBJ := $(call obj,$(MAIN_SRC))
 # What tests need of bench/: an archive, of which they take what they name.
 BENCH := $(BUILD)/obj/libbench.a
 PERF := $(PERF_SRC:bench/%.c=$(BUILD)/%)
+PREFLIGHT := $(BUILD)/preflight
 program_name = $(patsubst %_main,%,$(notdir $(basename $(1))))
 PROGRAM_BIN := $(addprefix $(BUILD)/,$(call program_name,$(PROGRAMS)))
 FUZZ := $(patsubst ci/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard ci/fuzz/fuzz_*.c))
@@ -162,7 +163,7 @@ endif
 DATA := $(patsubst common/predict/topo/%,$(BUILD)/%,$(wildcard common/predict/topo/*.json common/predict/topo/*.csv \
 	common/predict/topo/specs/*.json))
 
-all: $(PERF) $(PROGRAM_BIN) $(BUILD)/libhangar.so $(DATA) $(BUILD)/built.txt stale-data
+all: $(PERF) $(PREFLIGHT) $(PROGRAM_BIN) $(BUILD)/libhangar.so $(DATA) $(BUILD)/built.txt stale-data
 tests: $(UNIT) $(TOOL) $(FIRED) $(BARE) $(addprefix $(DOUBLE)/,subject subject-static libyield.so)
 
 # The two commands for a machine that may have nothing yet. Flags are asked for when a Makefile is
@@ -365,8 +366,13 @@ $(PERF): $(BUILD)/%: $(BUILD)/obj/entry/%.o $(MAIN_OBJ) $(LIB)
 	$(say) LINK $@
 	$(Q)$(LINK) $(LIBS)
 
+$(PREFLIGHT): $(BUILD)/obj/bench/preflight_main.o $(MAIN_OBJ) $(LIB)
+	$(say) LINK $@
+	$(Q)$(LINK) $(LIBS)
+$(BUILD)/obj/bench/preflight_main.o: bench/preflight_rules.txt
+
 # Packages run with an older C library than that of the static ones inside of them.
-$(PERF) $(PROGRAM_BIN): $(if $(STATIC),$(call obj,ci/packaging/older_glibc.c))
+$(PERF) $(PREFLIGHT) $(PROGRAM_BIN): $(if $(STATIC),$(call obj,ci/packaging/older_glibc.c))
 
 $(BUILD)/obj/ci/%: INCLUDES += -I. -Ici/tests
 

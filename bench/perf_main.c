@@ -303,6 +303,7 @@ static int supervise(struct program *program, struct error *err)
 	int memory_fd, code = 1;
 
 	config.client = diagnoser_client(&diagnoser);
+	config.client.printed = program->hooks.printed;
 	if (open_folder(program, &folder, err) < 0)
 		return fail(err, program);
 	program->folder = folder.path;

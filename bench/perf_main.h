@@ -16,12 +16,15 @@ extern const struct collective *const collectives[];
  * (common/lib/base/outcome.h). */
 int perf_main(const struct collective *collective, int argc, char **argv);
 
-/* Additions of a test program to a run; NULL: none. */
+struct verdict;
+/* Additions of a test program, or of preflight, to a run; NULL: none. */
 struct perf_hooks {
 	/* In every rank's call chain, unless --fault uses that place. */
 	const struct call_filter *filter;
 	/* Called once by a rank's supervisor after a fault has fired on the rank. */
 	void (*fired)(int rank, const struct fault_record *record);
+	/* As struct monitor_client has it; `ctx` is the run's diagnoser. */
+	void (*printed)(void *ctx, const struct verdict *verdict);
 };
 
 /* The same with hooks. */

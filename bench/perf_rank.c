@@ -9,6 +9,7 @@
 #include "inject/inject.h"
 #include "settings/settings_read.h"
 #include "perf_check.h"
+#include "preflight.h"
 #include "perf_report.h"
 
 #define OPEN_SECONDS  60.0 /* context and module load; other ranks are not involved */
@@ -335,6 +336,8 @@ static int run_all(struct rank *r)
 {
 	int rc;
 
+	if (r->program->collective == &preflight)
+		return preflight_run(r);
 	if (r->program->collective == &p2p_matrix)
 		return p2p_matrix_run(r);
 	if (r->program->collective == &step) {

@@ -10,6 +10,7 @@
 #include "settings/settings.h"
 #include "schedule/schedule.h"
 #include "perf_rank.h"
+#include "preflight.h"
 #include "reconcile/reconcile.h"
 #include "step_recipe.h"
 #include "record/recorder.h"
@@ -62,10 +63,11 @@ int p2p_matrix_run(struct rank *r);
 /* Runs step_perf, in place of a sweep. Collective. */
 int step_run(struct rank *r);
 
-/* Returns true for the two programs that print their results themselves. */
+/* Returns true for the programs that print their results themselves. */
 static inline bool rank_prints(const struct rank *r)
 {
-	return r->program->collective == &p2p_matrix || r->program->collective == &step;
+	return r->program->collective == &p2p_matrix || r->program->collective == &step ||
+	       r->program->collective == &preflight;
 }
 
 /* --reconcile: requests NCCL's log. Call it before NCCL's first call, which reads the settings. */

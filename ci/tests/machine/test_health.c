@@ -100,7 +100,7 @@ static const struct {
 UNIT_TEST(test_rules, "the built-in rules")
 {
 	struct error err = { .rank = -1 };
-	struct health *health = health_open(NULL, &err);
+	struct health *health = health_open(NULL, NULL, &err);
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(health);
 	UNIT_ROWS(c, cases) {
@@ -154,7 +154,7 @@ UNIT_TEST(test_files, "a user's own")
 		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 		fputs(row->text, f);
 		fclose(f);
-		health = health_open(path, &err);
+		health = health_open(path, NULL, &err);
 		told[0] = '\0';
 		if (health)
 			health_judge(health, &delta, tell, NULL);

@@ -24,7 +24,7 @@ struct health {
 
 BUILT_IN(health_built_in, "common/host/machine/health_rules.txt");
 
-const char *const health_weights[] = { "cause", "note", "warn", "drain" };
+const char *const health_weights[] = { "cause", "note", "warn", "drain", "hung" };
 
 /* ---- one part against one rule ------------------------------------------------------------ */
 
@@ -137,7 +137,7 @@ static const char *take_rule(struct rule *rule, char *line)
 	struct reading_entry entry = { .part = "" };
 	const struct reading nothing = { .list = &entry };
 	char *fields[5], *at;
-	int n = 0, weight = HEALTH_DRAIN;
+	int n = 0, weight = HEALTH_HUNG;
 
 	while (n < 5 && (at = strsep(&line, "|")))
 		fields[n++] = text_trim(at);
@@ -151,7 +151,7 @@ static const char *take_rule(struct rule *rule, char *line)
 	while (weight >= 0 && strcmp(fields[1], health_weights[weight]) != 0)
 		weight--;
 	if (weight < 0)
-		return "a weight is cause, note, warn or drain";
+		return "a weight is cause, note, warn, drain or hung";
 	rule->weight = (enum health_weight)weight;
 	while (strsep(&fields[2], ","))
 		rule->n++;
@@ -174,7 +174,7 @@ static int number_check(struct health *health, const struct rule *rule)
 	return (int)i;
 }
 
-struct health *health_open(const char *path, struct error *err)
+struct health *health_open(const char *path, const char *more, struct error *err)
 {
 	struct health *health = must(calloc(1, sizeof(*health)));
 	char *rest = health->text, *line;
@@ -185,6 +185,8 @@ struct health *health_open(const char *path, struct error *err)
 		n = file_text("", health->text, sizeof(health->text), "%s", path);
 	else
 		n = snprintf(health->text, sizeof(health->text), "%s", health_built_in);
+	text_add(health->text, sizeof(health->text), "\n%s", more ? more : "");
+	n = n < 0 ? n : (int)strlen(health->text);
 	if (n < 0 || n >= (int)sizeof(health->text) - 1)
 		wrong = n < 0 ? strerror(-n) : "too long";
 	while (!wrong && (line = strsep(&rest, "\n"))) {
@@ -216,7 +218,7 @@ static void judge_part(const struct health *health, const struct reading *part, 
 		struct health_finding finding = { rule->group, part->list->part,
 						  rule->fix,   rule->weight,
 						  rule->check, false,
-						  "" };
+						  "",	       "" };
 		int rc = holds(rule, part);
 
 		if (rc < 0 || (rule->otherwise && strcmp(spoke, rule->group) == 0))
@@ -225,6 +227,8 @@ static void judge_part(const struct health *health, const struct reading *part, 
 		if (finding.holds) {
 			spoke = rule->group;
 			fill_text(rule->text, part, finding.text, sizeof(finding.text));
+			fill_text(rule->fix, part, finding.advice, sizeof(finding.advice));
+			finding.fix = strchr(rule->fix, '{') ? finding.advice : rule->fix;
 		}
 		each(ctx, &finding);
 	}
@@ -279,7 +283,7 @@ bool health_line(const struct reading *delta, char *buf, size_t len)
 {
 	struct line line = { .buf = buf, .len = len };
 	struct error err = { .rank = -1 };
-	struct health *health = health_open(NULL, &err);
+	struct health *health = health_open(NULL, NULL, &err);
 
 	buf[0] = '\0';
 	if (health)

@@ -5,25 +5,34 @@
 #include "machine/reading.h"
 
 /* HEALTH_CAUSE is evidence where a run is slow, and is left out elsewhere. */
-enum health_weight { HEALTH_CAUSE, HEALTH_NOTE, HEALTH_WARN, HEALTH_DRAIN };
+enum health_weight {
+	HEALTH_CAUSE,
+	HEALTH_NOTE,
+	HEALTH_WARN,
+	HEALTH_DRAIN,
+	HEALTH_HUNG, /* did not answer in time; to be drained, too */
+	HEALTH_WEIGHTS
+};
 
-/* "cause", "note", "warn", "drain" */
+/* "cause", "note", "warn", "drain", "hung" */
 extern const char *const health_weights[];
 
 struct health_finding {
 	const char *group, *part, *fix;
 	enum health_weight weight;
-	int check;	/* health_check's number; -1: a cause's */
-	bool holds;	/* false: looked at, and in order; then `text` is "" */
-	char text[200]; /* "3 NVLink replays" */
+	int check;	  /* health_check's number; -1: a cause's */
+	bool holds;	  /* false: looked at, and in order; then `text` is "" */
+	char text[400];	  /* "3 NVLink replays" */
+	char advice[300]; /* `fix`, where that has names of values */
 };
 
 /* Rules. */
 struct health;
 
-/* The rules of a file, or of `path` NULL the built-in ones. Returns NULL with the error set: the
- * file, the line, the mistake. The caller frees them with free(). */
-struct health *health_open(const char *path, struct error *err);
+/* The rules of a file, or of `path` NULL the built-in ones, and behind them those of the text `more`
+ * (NULL: none). Returns NULL with the error set: the file, the line, the mistake. The caller frees
+ * them with free(). */
+struct health *health_open(const char *path, const char *more, struct error *err);
 
 /* Hands over each rule that could be judged, part by part, on the difference of two readings
  * (counter_delta). A finding's pointers live as long as the rules and the reading. */
@@ -37,6 +46,7 @@ const char *health_check(const struct health *health, size_t i);
 /* Results of the checks at all hosts so far. Zeros are none. */
 enum health_result { HEALTH_PASS, HEALTH_FAIL, HEALTH_SKIP, HEALTH_RESULTS };
 struct health_checks {
+	bool brief; /* nothing is said of hosts that did not make a check which others made */
 	struct {
 		bool judged, failed;	   /* at the newest host */
 		int hosts[HEALTH_RESULTS]; /* so many hosts each */
@@ -50,6 +60,7 @@ struct health_checks {
 void health_checks_add(struct health_checks *checks, const struct health_finding *finding);
 json_t *health_checks_host(struct health_checks *checks, const struct health *health,
 			   const struct reading *host);
+/* `brief` also leaves out the checks that failed, and says N/A for SKIP. */
 void health_checks_print(const struct health_checks *checks, const struct health *health);
 
 /* Writes "TCP: 12 of 900 segments sent again; eth0: ...", by the built-in rules, into `buf`; the

@@ -68,6 +68,8 @@ static const char *sum_up(const struct health_checks *checks, size_t i, char *bu
 	if (n[HEALTH_FAIL] && all > 1)
 		text_add(buf, len, ": %d of %d hosts, the first %s", n[HEALTH_FAIL], all,
 			 checks->list[i].failing);
+	if (checks->brief && n[HEALTH_SKIP] < all)
+		return results[n[HEALTH_FAIL] ? HEALTH_FAIL : HEALTH_PASS];
 	if (n[HEALTH_SKIP] && n[HEALTH_SKIP] < all)
 		text_add(buf, len, "; not checked at %d of %d hosts", n[HEALTH_SKIP], all);
 	if (n[HEALTH_SKIP])
@@ -79,7 +81,7 @@ static const char *sum_up(const struct health_checks *checks, size_t i, char *bu
 
 /* Checks of one result and one text share lines. */
 static void print_result(const struct health_checks *checks, const struct health *health,
-			 const char *wanted)
+			 const char *wanted, const char *word)
 {
 	char text[512], other[512];
 	const char *group;
@@ -93,13 +95,13 @@ static void print_result(const struct health_checks *checks, const struct health
 				strcmp(text, other) != 0;
 		if (!first)
 			continue;
-		used = printf("%s:", wanted);
+		used = printf("%s:", word);
 		for (size_t k = i; (group = health_check(health, k)); k++) {
 			if (sum_up(checks, k, other, sizeof(other)) != wanted ||
 			    strcmp(text, other) != 0)
 				continue;
 			if (k > i && (size_t)used + 1 + strlen(group) + strlen(text) > WIDTH)
-				used = printf("%s\n%s:", text, wanted) - (int)strlen(text) - 1;
+				used = printf("%s\n%s:", text, word) - (int)strlen(text) - 1;
 			used += printf(" %s", group);
 		}
 		printf("%s\n", text);
@@ -108,7 +110,10 @@ static void print_result(const struct health_checks *checks, const struct health
 
 void health_checks_print(const struct health_checks *checks, const struct health *health)
 {
-	print_result(checks, health, results[HEALTH_FAIL]);
-	print_result(checks, health, results[HEALTH_PASS]);
-	print_result(checks, health, results[HEALTH_SKIP]);
+	bool brief = checks->brief;
+
+	if (!brief)
+		print_result(checks, health, results[HEALTH_FAIL], results[HEALTH_FAIL]);
+	print_result(checks, health, results[HEALTH_PASS], results[HEALTH_PASS]);
+	print_result(checks, health, results[HEALTH_SKIP], brief ? "N/A " : results[HEALTH_SKIP]);
 }

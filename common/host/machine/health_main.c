@@ -1,10 +1,8 @@
 /* health_main.c: health, the program: all hosts of an mpirun looked at without a benchmark. */
 #include "base/arguments.h"
-#include "machine/health.h"
 #include "machine/gather.h"
-#include "machine/read.h"
+#include "machine/health_report.h"
 #include "process/launch.h"
-#include "process/task.h"
 
 struct arguments {
 	const char *rules, *root, *metrics;
@@ -61,182 +59,33 @@ static const struct argument_table table = {
 	.check = check,
 };
 
-/* ---- looking ------------------------------------------------------------------------------ */
-
-/* The driver comes last: when it is stuck, the rest is printed already. */
-static void look(int fd, const void *arg)
-{
-	const struct arguments *arguments = arg;
-	struct read_request request = {
-		.root = arguments->root,
-		.readers = READ_TCP | READ_CPU | READ_TRAFFIC | READ_NICS | READ_CONTAINER,
-	};
-	struct nvml nvml;
-
-	reading_tell(fd, &request, arguments->seconds);
-	nvml_open(&nvml);
-	request.nvml = &nvml;
-	request.readers = READ_GPUS | READ_NVML | READ_XIDS | READ_NCCL;
-	reading_tell(fd, &request, arguments->seconds);
-	nvml_close(&nvml);
-}
-
-/* Returns this host's texts, which the caller frees. A driver without an answer in time is a
- * finding. */
-static char *look_in_time(const struct arguments *arguments)
-{
-	struct task task = { .run = look, .arg = arguments, .limit = 2 * READING_BYTES };
-	double limit = 2 * arguments->seconds + arguments->patience;
-	struct reading silent = { .list = NULL };
-	char *text = NULL, *end, *said;
-
-	tasks_run(&task, 1, 1, limit, limit);
-	if (task.end == TASK_DONE || !task.text)
-		return task.text;
-	end = strrchr(task.text, '\n');
-	task.text[end ? end + 1 - task.text : 0] = '\0';
-	gethostname(silent.host, sizeof(silent.host) - 1);
-	reading_state(&silent, "NVML", "unanswered", 1);
-	said = reading_dump(&silent, false);
-	reading_release(&silent);
-	if (!said || asprintf(&text, "%s%s\n", task.text, said) < 0)
-		text = NULL;
-	free(task.text);
-	free(said);
-	return text;
-}
-
-/* ---- hosts beside each other -------------------------------------------------------------- */
-
-/* Marks each host that differs from most hosts. No single host is the measure. */
-static void compare(struct reading *hosts, int n, const char *part, const char *name)
-{
-	for (int h = 0; h < n; h++) {
-		const char *mine = reading_text(&hosts[h], part, name), *other = "";
-		int known = 0, alike = 0;
-
-		for (int k = 0; *mine && k < n; k++) {
-			const char *theirs = reading_text(&hosts[k], part, name);
-
-			known += *theirs != '\0';
-			alike += strcmp(mine, theirs) == 0;
-			other = *theirs && strcmp(mine, theirs) != 0 ? theirs : other;
-		}
-		if (known > 1)
-			reading_state(&hosts[h], part, "differs", alike * 2 <= known && *other);
-		if (alike * 2 > known || !*other)
-			continue;
-		reading_say(&hosts[h], part, "elsewhere", other);
-	}
-}
-
-/* Marks each host with fewer GPUs than half of the hosts have. */
-static void count_gpus(struct reading *hosts, int n)
-{
-	for (int h = 0; h < n; h++) {
-		int64_t mine = reading_value(&hosts[h], "NVML", "gpus"), most = 0;
-		int more = 0;
-
-		for (int k = 0; k < n; k++) {
-			int64_t theirs = reading_value(&hosts[k], "NVML", "gpus");
-
-			more += theirs > (mine > 0 ? mine : 0);
-			most = theirs > most && k != h ? theirs : most;
-		}
-		if (most == 0 || hosts[h].n == 0)
-			continue;
-		reading_state(&hosts[h], "NVML", "gpus", mine > 0 ? mine : 0);
-		reading_state(&hosts[h], "NVML", "gpus_elsewhere", more * 2 >= n ? most : 0);
-	}
-}
-
-/* ---- telling ------------------------------------------------------------------------------ */
-
-struct telling {
-	const struct arguments *arguments;
-	const struct reading *host;
-	const struct health *health;
-	struct health_checks checks;
-	json_t *findings; /* of this host */
-	int held[HEALTH_DRAIN + 1], wrong, drained, unread;
-};
-
-static void tell_finding(void *ctx, const struct health_finding *f)
-{
-	struct telling *t = ctx;
-	const char *weight = health_weights[f->weight];
-
-	health_checks_add(&t->checks, f);
-	if (!f->holds || f->weight == HEALTH_CAUSE)
-		return;
-	t->held[f->weight]++;
-	if (t->arguments->json)
-		json_array_append_new(t->findings,
-				      json_pack("{s:s s:s s:s s:s s:s}", "group", f->group,
-						"weight", weight, "part", f->part, "text", f->text,
-						"fix", f->fix));
-	else if (!t->arguments->drain_list)
-		printf("%s: %s: %s: %s. Do: %s\n", t->host->host, weight, f->part, f->text, f->fix);
-}
-
-/* "node1: 8 GPUs, driver 580.95.05, NCCL 2.28.9" */
-static void describe(const struct reading *host, bool unread)
-{
-	const char *driver = reading_text(host, "NVML", "driver");
-	const char *nccl = reading_text(host, "NCCL", "version");
-	int64_t gpus = reading_value(host, "NVML", "gpus");
-
-	printf("%s: ", host->host[0] ? host->host : "a host");
-	if (unread || gpus < 0)
-		printf("%s%s", unread ? "nothing could be read" : "no GPUs seen: ", host->why);
-	else
-		printf("%d GPUs", (int)gpus);
-	printf("%s%s%s%s\n", *driver ? ", driver " : "", driver, *nccl ? ", NCCL " : "", nccl);
-}
-
-static json_t *tell_host(struct telling *t)
-{
-	/* NCCL's version comes from a library, not from the machine */
-	bool unread = t->host->n == (size_t)(reading_find(t->host, "NCCL", NULL) != NULL);
-
-	memset(t->held, 0, sizeof(t->held));
-	t->findings = json_array();
-	if (!t->arguments->json && !t->arguments->drain_list)
-		describe(t->host, unread);
-	health_judge(t->health, t->host, tell_finding, t);
-	t->unread += unread;
-	t->wrong += unread || t->held[HEALTH_WARN] + t->held[HEALTH_DRAIN] > 0;
-	t->drained += t->held[HEALTH_DRAIN] > 0;
-	if (t->held[HEALTH_DRAIN] && t->arguments->drain_list)
-		printf("%s\n", t->host->host);
-	return json_pack("{s:s s:b s:o s:o s:o}", "host", t->host->host, "drain",
-			 t->held[HEALTH_DRAIN] > 0, "findings", t->findings, "checks",
-			 health_checks_host(&t->checks, t->health, t->host), "reading",
-			 reading_json(t->host));
-}
-
 static int tell(const struct arguments *arguments, const struct health *health,
 		struct reading *hosts, int n)
 {
-	struct telling t = { .arguments = arguments, .health = health };
-	json_t *all = json_array();
+	struct health_report t = { .health = health,
+				   .form = arguments->json	   ? HEALTH_JSON
+					   : arguments->drain_list ? HEALTH_DRAIN_LIST
+								   : HEALTH_TEXT };
 
-	compare(hosts, n, "NVML", "driver");
-	compare(hosts, n, "NCCL", "version");
-	count_gpus(hosts, n);
-	for (int h = 0; h < n; h++) {
-		t.host = &hosts[h];
-		json_array_append_new(all, tell_host(&t));
-	}
-	if (arguments->json)
-		json_dumpf(all, stdout, JSON_INDENT(1));
-	else if (!arguments->drain_list)
-		health_checks_print(&t.checks, health);
-	if (!arguments->json && !arguments->drain_list)
+	health_compare(hosts, n, "NVML", "driver");
+	health_compare(hosts, n, "NCCL", "version");
+	health_compare_gpus(hosts, n);
+	health_report(&t, hosts, n);
+	if (t.form == HEALTH_TEXT)
 		printf("%d host%s: %d in order, %d with findings, %d of them to be drained\n", n,
 		       n == 1 ? "" : "s", n - t.wrong, t.wrong, t.drained);
-	json_decref(all);
+	json_decref(t.all);
 	return t.unread == n ? OUTCOME_UNSUPPORTED : t.wrong ? OUTCOME_SLOW : OUTCOME_OK;
+}
+
+/* Returns this host's texts, for free(). */
+static char *look_in_time(const struct arguments *arguments)
+{
+	const struct health_look look = { .root = arguments->root,
+					  .seconds = arguments->seconds,
+					  .patience = arguments->patience };
+
+	return health_look(&look);
 }
 
 /* ---- one host, or all of a job ------------------------------------------------------------ */
@@ -301,7 +150,7 @@ int main(int argc, char **argv)
 	int rc = -EINVAL;
 
 	arguments_read(&table, argc, argv, &arguments);
-	health = health_open(arguments.rules, &err);
+	health = health_open(arguments.rules, NULL, &err);
 	if (health)
 		rc = at_job(&arguments, health, &err);
 	if (err.code)

@@ -71,12 +71,13 @@ static const struct reader {
 	unsigned bit;
 	reader_fn *read;
 } readers[] = {
-	{ READ_TCP, read_tcp },	   { READ_CPU, read_cpu },
-	{ READ_CPU, read_memory }, { READ_SETTINGS, read_settings },
-	{ READ_GPUS, read_gpus },  { READ_NVML, read_nvml },
-	{ READ_GPUS, read_pci },   { READ_GPUS, read_driver },
-	{ READ_XIDS, read_xids },  { READ_NICS | READ_TRAFFIC, read_nics },
-	{ READ_NCCL, read_nccl },  { READ_CONTAINER, read_container },
+	{ READ_TCP, read_tcp },	      { READ_CPU, read_cpu },
+	{ READ_CPU, read_memory },    { READ_SETTINGS, read_settings },
+	{ READ_GPUS, read_gpus },     { READ_NVML, read_nvml },
+	{ READ_GPUS, read_pci },      { READ_GPUS, read_driver },
+	{ READ_XIDS, read_xids },     { READ_NICS | READ_TRAFFIC, read_nics },
+	{ READ_NCCL, read_nccl },     { READ_CONTAINER, read_container },
+	{ READ_LIMITS, read_limits },
 };
 
 void read_host(const struct read_request *request, struct reading *m)

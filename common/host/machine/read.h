@@ -18,6 +18,8 @@ enum {
 	READ_NCCL = 1 << 8, /* the version of the library that is found */
 	READ_CONTAINER =
 		1 << 9, /* what a container may lack: room in /dev/shm, ptrace; starts a process */
+	READ_LIMITS = 1 << 10, /* name and address, interface, limits of memory and files; may wait
+				* for a name server */
 };
 
 /* A rank of the job, as it reads itself. */
@@ -69,7 +71,13 @@ void gpu_pair_read(const struct nvml *nvml, const char *bus_a, const char *bus_b
 
 typedef void reader_fn(const struct read_request *request, struct reading *reading);
 reader_fn read_cpu, read_memory, read_tcp, read_nics, read_pci, read_nvml, read_driver, read_xids,
-	read_container;
+	read_container, read_limits;
+
+struct sockaddr_storage;
+/* The interface that NCCL takes, up and with an address, where NCCL_SOCKET_IFNAME is `wanted` (NULL:
+ * not set), and its address. Returns false where none is so. */
+bool choose_interface(const char *wanted, struct sockaddr_storage *address, char *name, size_t len,
+		      bool *loopback);
 
 /* Lanes and generations of the slowest link between a device, named by its folder below /sys, and
  * the CPU, as states of a part: width, max_width, gen, max_gen. */

@@ -211,7 +211,7 @@ void cause_rules(const struct observation *o, const char *group, const char *par
 		 const char *blind, struct cause_finding *f)
 {
 	struct error err = { .rank = -1 };
-	struct health *rules = health_open(NULL, &err);
+	struct health *rules = health_open(NULL, NULL, &err);
 	int seen = 0;
 
 	for (int h = 0; rules && h < o->nhosts; h++) {

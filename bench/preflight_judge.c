@@ -1,0 +1,247 @@
+/* preflight_judge.c: hosts beside each other, and the host that bad pairs have in common. */
+#include "preflight.h"
+
+#include "base/output.h"
+#include "settings/settings.h"
+
+/* ---- alike ---- */
+
+static void settings_of(const struct reading *host, struct settings *settings)
+{
+	for (size_t i = 0; i < host->n; i++)
+		if (strcmp(host->list[i].part, "environment") == 0 && host->list[i].text)
+			settings_add(settings, host->list[i].name, host->list[i].text);
+}
+
+/* The host that differs from most, or the first. */
+static struct reading *minority(struct reading *hosts, int n, const struct settings *all,
+				const struct setting_difference *d)
+{
+	int most = -1;
+
+	for (int h = 0; h < n; h++)
+		if (reading_value(&hosts[h], "job", "first_rank") <= d->rank)
+			most = h;
+	for (int h = 0; most >= 0 && h < n; h++)
+		if (!settings_like(all[h].text, all[most].text, d->name))
+			return &hosts[h];
+	return &hosts[0];
+}
+
+static void compare_settings(struct reading *hosts, int n)
+{
+	struct setting_difference found[SETTINGS_DIFFERENCES];
+	struct settings *all = must(calloc((size_t)n, sizeof(*all)));
+	int64_t nranks = 0;
+	const char **texts;
+	size_t differences;
+
+	for (int h = 0; h < n; h++) {
+		int64_t first = reading_value(&hosts[h], "job", "first_rank"),
+			local = reading_value(&hosts[h], "job", "local_ranks");
+
+		settings_of(&hosts[h], &all[h]);
+		nranks = first + local > nranks && first < 1 << 20 ? first + local : nranks;
+		reading_state(&hosts[h], "settings", "differ", 0);
+	}
+	texts = must(calloc((size_t)nranks + 1, sizeof(*texts)));
+	for (int h = 0; h < n; h++)
+		for (int64_t i = 0; i < reading_value(&hosts[h], "job", "local_ranks"); i++) {
+			int64_t rank = reading_value(&hosts[h], "job", "first_rank") + i;
+
+			if (rank >= 0 && rank < nranks)
+				texts[rank] = all[h].text;
+		}
+	differences = settings_compare(texts, (int)nranks, SETTING_MAY, found);
+	for (size_t i = 0; i < differences; i++) {
+		struct reading *host = minority(hosts, n, all, &found[i]);
+
+		reading_state(host, found[i].name, "differ", 1);
+		reading_state(host, found[i].name, "matters", found[i].weight >= SETTING_MATTERS);
+		reading_say(host, found[i].name, "words", found[i].words);
+	}
+	free(texts);
+	free(all);
+}
+
+void preflight_compare(struct reading *hosts, int n)
+{
+	static const char *const alike[][2] = {
+		{ "NVML", "driver" },
+		{ "NCCL", "version" },
+		{ "MTU", "mtu_text" },
+		{ "locked memory", "memlock_kib_text" },
+		{ "open files", "nofile_text" },
+		{ "hangar", "hangar_version" },
+		{ "kernel release", "release" },
+	};
+
+	for (size_t i = 0; i < sizeof(alike) / sizeof(alike[0]); i++)
+		health_compare(hosts, n, alike[i][0], alike[i][1]);
+	health_compare_gpus(hosts, n);
+	if (n > 1)
+		compare_settings(hosts, n);
+}
+
+/* ---- bad pairs ---- */
+
+static void count_bad(void *ctx, const struct health_finding *f)
+{
+	*(int *)ctx += f->holds && f->weight >= HEALTH_WARN;
+}
+
+static int find_host(const struct reading *hosts, int n, const char *name)
+{
+	for (int h = 0; h < n; h++)
+		if (strcmp(hosts[h].host, name) == 0)
+			return h;
+	return -1;
+}
+
+/* The names of a pair's two ends, as numbers of hosts. */
+static void ends_of(const struct reading *pair, const struct reading *hosts, int n, int *from,
+		    int *to)
+{
+	const char *part = pair->n ? pair->list[0].part : "";
+
+	*from = find_host(hosts, n, reading_text(pair, part, "from"));
+	*to = find_host(hosts, n, reading_text(pair, part, "to"));
+}
+
+static int by_number(const void *a, const void *b)
+{
+	return *(const int64_t *)a < *(const int64_t *)b ? -1 : 1;
+}
+
+/* The usual bandwidth, where pairs are many enough for one. */
+static int64_t usual(const struct reading *pairs, int n)
+{
+	int64_t *all = must(calloc((size_t)n + 1, sizeof(*all))), middle;
+	size_t known = 0;
+
+	for (int i = 0; i < n; i++) {
+		int64_t value =
+			pairs[i].n ? reading_value(&pairs[i], pairs[i].list[0].part, "mbit") : -1;
+
+		if (value >= 0)
+			all[known++] = value;
+	}
+	qsort(all, known, sizeof(*all), by_number);
+	middle = known >= 6 ? all[known / 2] : -1;
+	free(all);
+	return middle;
+}
+
+static void append(struct reading *to, const struct reading *from)
+{
+	for (size_t i = 0; i < from->n; i++)
+		reading_set(to, from->list[i].part, from->list[i].name, from->list[i].kind,
+			    from->list[i].value, from->list[i].text);
+}
+
+int preflight_blame(const struct health *health, struct reading *hosts, int n,
+		    const struct reading *pairs, int npairs)
+{
+	int *bad = must(calloc((size_t)npairs + 1, sizeof(*bad)));
+	int *in_bad = must(calloc((size_t)n + 1, sizeof(*in_bad)));
+	int64_t middle = usual(pairs, npairs);
+	int from, to, owner, tied = -1;
+
+	for (int i = 0; i < npairs; i++) {
+		if (pairs[i].n && middle >= 0)
+			reading_state((struct reading *)&pairs[i], pairs[i].list[0].part,
+				      "usual_mbit", middle);
+		health_judge(health, &pairs[i], count_bad, &bad[i]);
+		ends_of(&pairs[i], hosts, n, &from, &to);
+		if (bad[i] && from >= 0 && to >= 0) {
+			in_bad[from]++;
+			in_bad[to]++;
+		}
+	}
+	for (int i = 0; i < npairs; i++) {
+		ends_of(&pairs[i], hosts, n, &from, &to);
+		if (from < 0 || to < 0)
+			continue;
+		owner = in_bad[to] > in_bad[from] ? to : from;
+		if (bad[i] && in_bad[to] == in_bad[from]) {
+			if (tied < 0) {
+				char both[64];
+
+				snprintf(both, sizeof(both), "%.28s or %.28s", hosts[from].host,
+					 hosts[to].host);
+				tied = n++;
+				strcpy(hosts[tied].host, both);
+			}
+			owner = tied;
+		}
+		append(&hosts[owner], &pairs[i]);
+	}
+	free(bad);
+	free(in_bad);
+	return n;
+}
+
+/* ---- JUnit ---- */
+
+static void put_escaped(FILE *f, const char *text)
+{
+	for (; *text; text++)
+		if (strchr("&<>\"", *text))
+			fprintf(f, "&#%d;", *text);
+		else
+			putc(*text, f);
+}
+
+/* The findings of one check of one host that make it fail. */
+static void put_failures(FILE *f, const json_t *findings, const char *check)
+{
+	json_t *one;
+	size_t i;
+
+	json_array_foreach(findings, i, one)
+	{
+		const char *group, *weight, *part, *text, *fix;
+
+		if (json_unpack(one, "{s:s s:s s:s s:s s:s}", "group", &group, "weight", &weight,
+				"part", &part, "text", &text, "fix", &fix) < 0 ||
+		    strcmp(group, check) != 0 || strcmp(weight, "note") == 0)
+			continue;
+		fprintf(f, "<failure type=\"%s\" message=\"", weight);
+		put_escaped(f, part);
+		fputs(": ", f);
+		put_escaped(f, text);
+		fputs("\">", f);
+		put_escaped(f, fix);
+		fputs("</failure>", f);
+	}
+}
+
+int preflight_junit(const char *path, const json_t *hosts, double seconds)
+{
+	char *text = NULL;
+	size_t len = 0, i;
+	FILE *f = must(open_memstream(&text, &len));
+	json_t *host, *result;
+	const char *check;
+	int rc;
+
+	fprintf(f, "<testsuite name=\"preflight\" time=\"%.1f\">\n", seconds);
+	json_array_foreach(hosts, i, host)
+	{
+		json_object_foreach(json_object_get(host, "checks"), check, result)
+		{
+			fputs("<testcase classname=\"", f);
+			put_escaped(f, json_string_value(json_object_get(host, "host")));
+			fprintf(f, "\" name=\"%s\">", check);
+			if (strncmp(json_string_value(result), "SKIP", 4) == 0)
+				fputs("<skipped/>", f);
+			put_failures(f, json_object_get(host, "findings"), check);
+			fputs("</testcase>\n", f);
+		}
+	}
+	fputs("</testsuite>\n", f);
+	fclose(f);
+	rc = output_whole(path, must(text), len);
+	free(text);
+	return rc;
+}

@@ -1,0 +1,578 @@
+/* preflight_main.c: preflight, the program: hosts, their network, one call of each kind, in this
+ * order and each with a deadline, before a job. */
+#include <netdb.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "backend/backend.h"
+#include "base/arguments.h"
+#include "base/built_in.h"
+#include "base/clock.h"
+#include "base/output.h"
+#include "base/parse.h"
+#include "base/version.h"
+#include "net/hangup.h"
+#include "preflight.h"
+#include "preflight_meet.h"
+#include "preflight_start.h"
+
+#define MEET_SECONDS  15.0  /* hosts of a launch start within this time */
+#define CALLS_SECONDS 120.0 /* all calls, with the set-up of MPI and NCCL */
+#define LOCAL_MOST    256   /* ranks of a host */
+
+BUILT_IN(preflight_rules, "bench/preflight_rules.txt");
+
+/* The word before a finding's line, by its weight. */
+static const char *const words[HEALTH_WEIGHTS] = {
+	[HEALTH_NOTE] = "NOTE",
+	[HEALTH_WARN] = "SLOW",
+	[HEALTH_DRAIN] = "ERROR",
+	[HEALTH_HUNG] = "HUNG",
+};
+
+static const struct argument rows[] = {
+	{ "backend", 0, "NAME", "auto, nccl or mpi (default: auto)",
+	  ARGUMENT(TEXT, struct preflight_arguments, backend) },
+	{ "drain-list", 'd', NULL, "The hosts that should take no work, one a line, alone",
+	  ARGUMENT(FLAG, struct preflight_arguments, drain_list) },
+	{ "hostfile", 0, "FILE", "Without a launcher: start on these hosts, one a line",
+	  ARGUMENT(TEXT, struct preflight_arguments, hostfile) },
+	{ "hostfile-out", 0, "FILE", "Write the hosts that are not to be drained, one a line",
+	  ARGUMENT(TEXT, struct preflight_arguments, hostfile_out) },
+	{ "json", 'j', NULL, "Findings, and all that was read, as JSON",
+	  ARGUMENT(FLAG, struct preflight_arguments, json) },
+	{ "junit", 0, "FILE", "Also JUnit XML: a case for each host and check",
+	  ARGUMENT(TEXT, struct preflight_arguments, junit) },
+	{ "local", 'g', "N", "Without a launcher: ranks of a host (default: a rank for each GPU)",
+	  ARGUMENT(WHOLE, struct preflight_arguments, local), .min = 1, .most = LOCAL_MOST },
+	{ "metrics", 'm', "FILE.prom",
+	  "Also Prometheus text for node_exporter's textfile collector",
+	  ARGUMENT(TEXT, struct preflight_arguments, metrics) },
+	{ "no-calls", 0, NULL, "Hosts and network alone: neither MPI nor NCCL starts",
+	  ARGUMENT(FLAG, struct preflight_arguments, no_calls) },
+	{ "only-calls", 0, NULL, NULL, ARGUMENT(FLAG, struct preflight_arguments, only_calls) },
+	{ "patience", 'p', "S", "Give a driver so long to answer (default: 10)",
+	  ARGUMENT(REAL, struct preflight_arguments, patience), .min = .01, .most = 600 },
+	{ "size", 's', "SIZE", "Of the large calls (default: 64M on GPUs, else 1M)",
+	  ARGUMENT(TEXT, struct preflight_arguments, size) },
+};
+
+static void check(struct argp_state *state, void *into)
+{
+	const struct preflight_arguments *a = into;
+	size_t bytes;
+
+	if (a->json && a->drain_list)
+		argument_refuse(state, "--json or --drain-list");
+	if (a->size && (parse_size(a->size, &bytes) < 0 || bytes < 4096))
+		argument_refuse(state, "--size %s: a size from 4K on", a->size);
+}
+
+static const struct argument_table table = {
+	.program = "preflight",
+	.doc = "Look at the hosts of a job before it starts: names, limits, settings, drivers and "
+	       "GPUs, the network between them before MPI starts, then a small and a large call of "
+	       "each collective with a data check. mpirun preflight, srun preflight, or preflight "
+	       "alone, which starts itself.\vThe exit code is that of the worst line: 0, 13 "
+	       "(SLOW), "
+	       "10 (HUNG), 11 (ERROR); 2 for a usage error.",
+	.rows = rows,
+	.n = sizeof(rows) / sizeof(rows[0]),
+	.check = check,
+};
+
+/* ---- ranks ---- */
+
+/* Where the ranks of a host wait for word. */
+static struct sockaddr_un local_address(const struct launch *launch, socklen_t *len)
+{
+	char key[64];
+
+	snprintf(key, sizeof(key), "preflight-%s", launch->key);
+	return link_address(key, len);
+}
+
+/* The words of a *_perf program for the calls. */
+static int make_calls(int fd, const struct preflight_arguments *a)
+{
+	bool gpus = backend_find(a->backend) && backend_find(a->backend)->flags & BACKEND_DEVICE;
+	char sizes[64];
+	const char *argv[] = {
+		"preflight",	   "--backend", a->backend,	  "--sizes", sizes, "-n",
+		gpus ? "20" : "3", "-w",	gpus ? "5" : "1", "-c",	     "1",   NULL
+	};
+	int argc = (int)(sizeof(argv) / sizeof(argv[0])) - 1;
+
+	snprintf(sizes, sizeof(sizes), "4K,%s", a->size ? a->size : gpus ? "64M" : "1M");
+	return preflight_calls(fd, argc, (char **)argv);
+}
+
+/* A rank: waits for word, makes the calls, and leaves when the others' results are known, since a
+ * launcher may end all when one ends. */
+static int be_rank(const struct preflight_arguments *a, const struct launch *launch)
+{
+	uint64_t until = clock_ns() + 60000000000ull;
+	socklen_t len;
+	struct sockaddr_un address = local_address(launch, &len);
+	struct reading m = { .host = "all" };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), code;
+	char word = 's', *text;
+
+	while (connect(fd, (struct sockaddr *)&address, len) < 0 && clock_ns() < until)
+		clock_sleep(0.02);
+	if (read(fd, &word, 1) != 1 || word != 'g')
+		return 0;
+	code = make_calls(fd, a);
+	if (code != OUTCOME_OK) {
+		reading_state(&m, "calls", "exit_code", code);
+		text = reading_dump(&m, false);
+		dprintf(fd, "%s\n", text);
+		free(text);
+		reading_release(&m);
+	}
+	shutdown(fd, SHUT_WR);
+	while (read(fd, &word, 1) > 0)
+		;
+	return 0;
+}
+
+/* ---- beside the ranks of a host ---- */
+
+struct local {
+	int listener, n, fds[LOCAL_MOST];
+	char *texts[LOCAL_MOST]; /* what each said, owned */
+};
+
+static int open_local(struct local *local, const struct launch *launch)
+{
+	socklen_t len;
+	struct sockaddr_un address = local_address(launch, &len);
+
+	*local = (struct local){ .listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) };
+	return bind(local->listener, (struct sockaddr *)&address, len) < 0 ||
+			       listen(local->listener, LOCAL_MOST) < 0
+		       ? -errno
+		       : 0;
+}
+
+/* Gives all ranks of this host the word; those that do not come in time are not waited for. */
+static void give_word(struct local *local, int ranks, char word)
+{
+	uint64_t until = clock_ns() + 5000000000ull;
+	struct pollfd p = { .fd = local->listener, .events = POLLIN };
+
+	while (local->n < ranks && local->n < LOCAL_MOST &&
+	       poll(&p, 1, clock_ms_until(until)) == 1) {
+		int fd = accept4(local->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd >= 0)
+			local->fds[local->n++] = fd;
+	}
+	for (int i = 0; i < local->n; i++)
+		send(local->fds[i], &word, 1, MSG_NOSIGNAL);
+}
+
+/* Takes what ranks say until all have ended. Returns false where the time is over first. */
+static bool take_words(struct local *local, double seconds)
+{
+	uint64_t until = clock_ns() + (uint64_t)(seconds * 1e9);
+	struct pollfd fds[LOCAL_MOST];
+	int open = local->n;
+
+	for (int i = 0; i < local->n; i++)
+		fds[i] = (struct pollfd){ local->fds[i], POLLIN, 0 };
+	while (open > 0 && poll(fds, (nfds_t)local->n, clock_ms_until(until)) > 0)
+		for (int i = 0; i < local->n; i++) {
+			char block[4096];
+			ssize_t n = fds[i].revents ? read(fds[i].fd, block, sizeof(block) - 1) : -1;
+			size_t had = local->texts[i] ? strlen(local->texts[i]) : 0;
+
+			if (!fds[i].revents || (n < 0 && errno == EAGAIN))
+				continue;
+			if (n <= 0) {
+				fds[i].fd = -1;
+				open--;
+				continue;
+			}
+			local->texts[i] = must(realloc(local->texts[i], had + (size_t)n + 1));
+			memcpy(local->texts[i] + had, block, (size_t)n);
+			local->texts[i][had + (size_t)n] = '\0';
+		}
+	return open == 0;
+}
+
+static void close_local(struct local *local)
+{
+	for (int i = 0; i < local->n; i++) {
+		close(local->fds[i]);
+		free(local->texts[i]);
+	}
+	close(local->listener);
+}
+
+/* ---- the report ---- */
+
+struct flight {
+	const struct preflight_arguments *arguments;
+	struct preflight_meeting meeting;
+	struct preflight_peer mine;
+	struct health *health;
+	double began;
+	struct reading *hosts; /* owned, with room */
+	int n;
+};
+
+/* Facts of this host, and of its place in the launch. */
+static char *make_hello(struct flight *f)
+{
+	const struct preflight_arguments *a = f->arguments;
+	const struct launch *launch = &f->meeting.launch;
+	const struct health_look look = { .root = "",
+					  .seconds = 0.3,
+					  .patience = a->patience,
+					  .readers = READ_LIMITS | READ_SETTINGS,
+					  .environment = environ };
+	int nhosts = preflight_count_hosts(launch), local = preflight_count_local(launch, nhosts);
+	char *text = a->only_calls ? NULL : health_look(&look), *said, name[16];
+	struct reading m = { .seconds = 0 };
+
+	if (text)
+		reading_parse(&m, text);
+	free(text);
+	if (!m.host[0])
+		gethostname(m.host, sizeof(m.host) - 1);
+	snprintf(name, sizeof(name), local > 1 ? "ranks %d-%d" : "rank %d", launch->rank,
+		 launch->rank + local - 1);
+	if (launch->launched)
+		reading_say(&m, "job", "ranks", name);
+	reading_say(&m, "job", "key", launch->key);
+	reading_state(&m, "job", "first_rank", launch->rank);
+	reading_state(&m, "job", "local_ranks", local);
+	reading_say(&m, "job", "address", f->mine.address);
+	reading_state(&m, "job", "mtu", f->mine.mtu);
+	snprintf(name, sizeof(name), "%d", f->mine.mtu);
+	reading_say(&m, "MTU", "mtu_text", name);
+	reading_say(&m, "hangar", "hangar_version", HANGAR_VERSION);
+	reading_state(&m, "name", "hosts", nhosts);
+	reading_state(&m, "interface", "hosts", nhosts);
+	reading_state(&m, "open files", "ranks", launch->announced);
+	for (int i = 0; i < f->mine.nports; i++) {
+		snprintf(name, sizeof(name), "port%d", i);
+		reading_state(&m, "job", name, f->mine.ports[i]);
+	}
+	said = reading_dump(&m, false);
+	snprintf(f->mine.host, sizeof(f->mine.host), "%s", m.host);
+	reading_release(&m);
+	return said;
+}
+
+static struct reading *host_named(struct flight *f, const char *name)
+{
+	for (int h = 0; h < f->n; h++)
+		if (strcmp(f->hosts[h].host, name) == 0)
+			return &f->hosts[h];
+	f->hosts = must(realloc(f->hosts, ((size_t)f->n + 4) * sizeof(*f->hosts)));
+	f->hosts[f->n] = (struct reading){ .seconds = 0 };
+	snprintf(f->hosts[f->n].host, sizeof(f->hosts[0].host), "%s", name);
+	return &f->hosts[f->n++];
+}
+
+/* Rows and a verdict of the calls, a line each. A host that no line names gets them for all. */
+static void take_calls(struct flight *f, const struct local *local, bool ended)
+{
+	struct reading *all = host_named(f, "all hosts");
+
+	reading_state(all, "calls", "exit_code", 0);
+	reading_state(all, "calls", "limit", (int64_t)CALLS_SECONDS);
+	reading_state(all, "calls", "unfinished", !ended);
+	for (int i = 0; i < local->n; i++) {
+		char *rest = local->texts[i], *line;
+
+		while ((line = strsep(&rest, "\n"))) {
+			struct reading m = { .seconds = 0 }, *to;
+
+			if (reading_parse(&m, line) < 0) {
+				reading_release(&m);
+				continue;
+			}
+			to = host_named(f, strcmp(m.host, "all") == 0 ? "all hosts" : m.host);
+			for (size_t k = 0; k < m.n; k++)
+				reading_set(to, m.list[k].part, m.list[k].name, m.list[k].kind,
+					    m.list[k].value, m.list[k].text);
+			reading_release(&m);
+		}
+	}
+}
+
+/* A verdict says more than the exit codes that come of it. */
+static void forget_codes(struct flight *f)
+{
+	bool said = false;
+
+	for (int h = 0; h < f->n; h++)
+		said = said || reading_value(&f->hosts[h], "calls", "hang") >= 0;
+	for (int h = 0; h < f->n && said; h++)
+		if (reading_value(&f->hosts[h], "calls", "exit_code") > 0)
+			reading_state(&f->hosts[h], "calls", "exit_code", 0);
+}
+
+/* "PASS  all hosts: all_reduce: 6 us (4 KiB), 4.1 GB/s (65536 KiB, predicted 4.4)", data right. Rows of a
+ * collective stand together; one that has a line of its own has none here. */
+static void print_rates(struct flight *f)
+{
+	const struct reading *all = host_named(f, "all hosts");
+	char name[40] = "";
+	const char *part;
+	size_t at = 0;
+
+	while ((part = reading_next(all, "busbw_mbs", &at))) {
+		int64_t predicted = reading_value(all, part, "predicted_mbs"),
+			rate = reading_value(all, part, "busbw_mbs"),
+			low = reading_value(all, part, "low_mbs");
+		size_t n = strcspn(part, " ");
+
+		if (reading_value(all, part, "wrong") > 0 || (low > 0 && 2 * rate < low))
+			continue;
+		if (strncmp(name, part, n) != 0 || name[n])
+			printf("%sPASS  all hosts: %.*s: data right, %d us", *name ? "\n" : "",
+			       (int)n, part, (int)reading_value(all, part, "time_us"));
+		else
+			printf(", %.4g GB/s busbw", (double)rate * 1e-3);
+		printf(" (%s", part + n + 1);
+		if (predicted > 0 && strncmp(name, part, n) == 0)
+			printf(", predicted %.4g", (double)predicted * 1e-3);
+		printf(")");
+		snprintf(name, sizeof(name), "%.*s", (int)n, part);
+	}
+	if (*name)
+		printf("\n");
+}
+
+static int write_hostfile(const char *path, const json_t *hosts)
+{
+	char *text = NULL;
+	size_t len = 0, i;
+	FILE *f = must(open_memstream(&text, &len));
+	json_t *host;
+	int rc;
+
+	json_array_foreach(hosts, i, host)
+	{
+		const char *name = json_string_value(json_object_get(host, "host"));
+
+		if (!json_is_true(json_object_get(host, "drain")) && !strchr(name, ' '))
+			fprintf(f, "%s\n", name);
+	}
+	fclose(f);
+	rc = output_whole(path, must(text), len);
+	free(text);
+	return rc;
+}
+
+static int save(const struct flight *f, const struct health_report *report, int code)
+{
+	const struct preflight_arguments *a = f->arguments;
+	struct error err = { .rank = -1 };
+	const char *path = "";
+	int rc = 0;
+
+	if (a->junit)
+		rc = preflight_junit(path = a->junit, report->all, clock_seconds() - f->began);
+	if (rc == 0 && a->hostfile_out)
+		rc = write_hostfile(path = a->hostfile_out, report->all);
+	if (rc < 0)
+		fprintf(stderr, "preflight: writing %s: %s\n", path, strerror(-rc));
+	if (rc == 0 && a->metrics) {
+		rc = health_metrics(a->metrics, f->health, f->hosts, f->n, code, &err);
+		if (rc < 0)
+			error_print(&err, "preflight");
+	}
+	return rc < 0 ? OUTCOME_INTERNAL : code;
+}
+
+static int report(struct flight *f)
+{
+	const struct preflight_arguments *a = f->arguments;
+	struct health_report r = { .health = f->health,
+				   .words = words,
+				   .form = a->json	   ? HEALTH_JSON
+					   : a->drain_list ? HEALTH_DRAIN_LIST
+							   : HEALTH_TEXT };
+	int code;
+
+	health_report(&r, f->hosts, f->n);
+	code = r.held[HEALTH_DRAIN]  ? OUTCOME_ERROR
+	       : r.held[HEALTH_HUNG] ? OUTCOME_HANG
+	       : r.held[HEALTH_WARN] ? OUTCOME_SLOW
+				     : OUTCOME_OK;
+	if (r.form == HEALTH_TEXT) {
+		print_rates(f);
+		printf("%d host%s in %.1f s: %d ERROR, %d HUNG, %d SLOW; %d to be drained\n",
+		       f->meeting.nhosts, f->meeting.nhosts == 1 ? "" : "s",
+		       clock_seconds() - f->began, r.held[HEALTH_DRAIN], r.held[HEALTH_HUNG],
+		       r.held[HEALTH_WARN], r.drained);
+	}
+	code = save(f, &r, code);
+	json_decref(r.all);
+	fflush(stdout);
+	return code;
+}
+
+/* ---- one process of a host ---- */
+
+/* Leader: the network between hosts, and these beside each other. Returns true if calls may work. */
+static bool look_at_network(struct flight *f)
+{
+	struct preflight_meeting *m = &f->meeting;
+	struct reading *pairs = NULL, *absent;
+	int npairs = f->arguments->only_calls ? 0 : preflight_rounds(m, &pairs);
+	bool go = m->nhosts == m->expected;
+
+	for (int h = 0; h < m->nhosts; h++) {
+		struct reading *host = host_named(f, m->guests[h].peer.host);
+
+		reading_release(host);
+		*host = m->guests[h].reading;
+		m->guests[h].reading = (struct reading){ .seconds = 0 };
+		go = go && reading_value(host, "pre-flight", "hung") <= 0;
+	}
+	preflight_compare(f->hosts, f->n);
+	f->n = preflight_blame(f->health, f->hosts, f->n, pairs, npairs);
+	for (int i = 0; i < npairs; i++) {
+		if (pairs[i].n && reading_value(&pairs[i], pairs[i].list[0].part, "ports_open") < 1)
+			go = false;
+		reading_release(&pairs[i]);
+	}
+	free(pairs);
+	if (m->nhosts < m->expected) {
+		bool one = m->missing[0] && !strchr(m->missing, ' ');
+
+		absent = host_named(f, one ? m->missing : "hosts that are missing");
+		reading_state(absent, "meeting", "absent", m->expected - m->nhosts);
+		reading_state(absent, "meeting", "expected", m->expected);
+		reading_say(absent, "meeting", "missing", m->missing[0] ? m->missing : "not known");
+	}
+	return go;
+}
+
+/* The leader's part; the code of the worst line. */
+static int lead(struct flight *f, struct local *local)
+{
+	const struct preflight_arguments *a = f->arguments;
+	int ranks = preflight_count_local(&f->meeting.launch, f->meeting.expected);
+	bool go = look_at_network(f) && !a->no_calls;
+
+	fprintf(stderr, "preflight: hosts and network in %.1f s%s\n", clock_seconds() - f->began,
+		a->no_calls ? ""
+		: go	    ? "; now calls"
+			    : "; no calls, which would hang");
+	preflight_tell(&f->meeting, go);
+	if (!a->no_calls) {
+		give_word(local, ranks, go ? 'g' : 's');
+		if (go)
+			take_calls(f, local, take_words(local, CALLS_SECONDS));
+		forget_codes(f);
+	}
+	return report(f);
+}
+
+/* This host alone: rank 0's is not reached. */
+static void report_apart(struct flight *f)
+{
+	struct reading *host = host_named(f, f->mine.host);
+
+	reading_state(host, "meeting", "apart", 1);
+	reading_say(host, "meeting", "tried", f->meeting.tried);
+	f->meeting.nhosts = 1;
+	report(f);
+}
+
+/* Another host's part. */
+static void follow(struct flight *f, struct local *local)
+{
+	struct preflight_meeting *m = &f->meeting;
+	int go = preflight_serve(m, &f->mine);
+
+	if (!f->arguments->no_calls) {
+		give_word(local, preflight_count_local(&m->launch, m->expected),
+			  go > 0 ? 'g' : 's');
+		if (go > 0)
+			(void)take_words(local, CALLS_SECONDS);
+	}
+	preflight_await(m);
+}
+
+static int be_host(struct flight *f)
+{
+	const struct launch *launch = &f->meeting.launch;
+	struct sockaddr_storage address;
+	char name[32], *hello;
+	bool loopback, chosen;
+	pid_t answers = -1, rank = -1;
+	struct local local;
+	int code = 0, rc;
+
+	if (open_local(&local, launch) < 0)
+		fprintf(stderr, "preflight: ranks of this host cannot meet: %s\n", strerror(errno));
+	if (!f->arguments->no_calls)
+		rank = fork();
+	if (rank == 0) {
+		close(local.listener);
+		exit(be_rank(f->arguments, launch));
+	}
+	chosen = choose_interface(getenv("NCCL_SOCKET_IFNAME"), &address, name, sizeof(name),
+				  &loopback) &&
+		 !loopback;
+	if (chosen || choose_interface(NULL, &address, name, sizeof(name), &loopback))
+		getnameinfo((struct sockaddr *)&address, sizeof(address), f->mine.address,
+			    sizeof(f->mine.address), NULL, 0, NI_NUMERICHOST);
+	if (f->mine.address[0] && !f->arguments->only_calls)
+		answers = preflight_listen(&f->mine);
+	hello = make_hello(f);
+	rc = preflight_meet(&f->meeting, &f->mine, hello, MEET_SECONDS);
+	free(hello);
+	if (launch->rank == 0)
+		code = lead(f, &local);
+	else if (rc < 0)
+		report_apart(f);
+	else
+		follow(f, &local);
+	if (launch->rank == 0)
+		preflight_dismiss(&f->meeting);
+	close_local(&local);
+	if (answers > 0)
+		kill(answers, SIGKILL);
+	for (int i = 0; rank > 0 && waitpid(rank, NULL, WNOHANG) == 0 && i < 100; i++)
+		clock_sleep(0.02);
+	if (launch->rank == 0 && f->meeting.nhosts < f->meeting.expected)
+		launcher_hang_up(getppid(), NULL, 0); /* it waits for the missing ones */
+	preflight_part(&f->meeting);
+	return code;
+}
+
+int main(int argc, char **argv)
+{
+	struct preflight_arguments a = { .backend = "auto", .patience = 10 };
+	struct flight f = { .arguments = &a, .began = clock_seconds() };
+	struct error err = { .rank = -1 };
+	int code, local_rank;
+
+	arguments_read(&table, argc, argv, &a);
+	launch_detect(&f.meeting.launch);
+	local_rank = environment_number(environ,
+					"OMPI_COMM_WORLD_LOCAL_RANK SLURM_LOCALID LOCAL_RANK", 0);
+	if (!f.meeting.launch.launched && !a.no_calls)
+		return preflight_start(&a, argv);
+	if (local_rank > 0)
+		return a.no_calls ? OUTCOME_OK : be_rank(&a, &f.meeting.launch);
+	f.health = health_open(NULL, preflight_rules, &err);
+	if (!f.health) {
+		error_print(&err, "preflight");
+		return (int)err.outcome;
+	}
+	code = be_host(&f);
+	free(f.health);
+	return code;
+}

@@ -1,0 +1,557 @@
+/* preflight_meet.c: hellos, rounds and the end of a pre-flight, over the monitors' kind of link. */
+#include "preflight_meet.h"
+
+#include <netdb.h>
+#include <poll.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/parse.h"
+#include "process/task.h"
+#include "settings/rank_groups.h"
+#include "watch/uplink.h"
+
+#define RING_FROM     64 /* hosts: a ring and its doublings */
+#define ROUND_SECONDS 30.0
+#define FIRST_PORT    20000 /* below the kernel's own: no outgoing connection has it */
+#define PORTS	      12000
+#define CLOCK_SECONDS 1.0
+#define WAIT_SECONDS  600.0 /* for the next word of the leader: calls take their time */
+
+enum { HELLO = 1, CLOCK, TIME, TABLE, ROUND, RESULT, GO, BYE };
+
+/* ---- where the others are ---- */
+
+static void add_host(char *list, size_t len, const char *host)
+{
+	size_t n = strlen(host);
+
+	for (const char *at = list; n && (at = strstr(at, host)); at += n)
+		if ((at == list || at[-1] == ' ') && strchr(" ", at[n]))
+			return;
+	if (n)
+		text_add(list, len, "%s%s", *list ? " " : "", host);
+}
+
+/* "node[01-03,5]x", or with a number of digits before: "node[2:1-3]x". */
+static void add_range(char *list, size_t len, const char *word)
+{
+	size_t prefix = strcspn(word, "[");
+	const char *at = word + prefix + 1, *end = strchr(word, ']');
+	int width = 0, from, to, n, digits;
+	char host[256];
+
+	if (!end) {
+		add_host(list, len, word);
+		return;
+	}
+	if (sscanf(at, "%d:%n", &width, &n) == 1 && at[strspn(at, "0123456789")] == ':')
+		at += n;
+	else
+		width = -1;
+	while (at < end && sscanf(at, "%d%n", &from, &n) == 1) {
+		digits = width >= 0 ? width : n;
+		at += n;
+		to = from;
+		if (*at == '-' && sscanf(at, "-%d%n", &to, &n) == 1)
+			at += n;
+		for (; from <= to && strlen(list) + 300 < len; from++) {
+			snprintf(host, sizeof(host), "%.*s%0*d%.100s", (int)prefix, word, digits,
+				 from, end + 1);
+			add_host(list, len, host);
+		}
+		at += *at == ',';
+	}
+}
+
+/* Commas inside of brackets belong to a word. */
+static void add_list(char *list, size_t len, const char *text)
+{
+	char word[512];
+
+	while (text && *text && *text != '@') {
+		size_t n = 0;
+		bool inside = false;
+
+		for (; text[n] && ((text[n] != ',' && text[n] != '@') || inside); n++)
+			inside = text[n] == '[' || (inside && text[n] != ']');
+		snprintf(word, sizeof(word), "%.*s", (int)n, text);
+		add_range(list, len, word);
+		text += n + (text[n] == ',');
+	}
+}
+
+/* The address of mpirun's own host, where rank 0 often is. */
+static void add_uri(char *list, size_t len, const char *uri)
+{
+	const char *at = uri ? strstr(uri, "tcp://") : NULL;
+	char host[512];
+
+	if (!at)
+		return;
+	snprintf(host, sizeof(host), "%.*s", (int)strcspn(at + 6, ":"), at + 6);
+	add_list(list, len, host);
+}
+
+void preflight_hosts(char *const *environment, char *list, size_t len)
+{
+	const char *slurm = environment_get(environment, "SLURM_STEP_NODELIST");
+
+	list[0] = '\0';
+	add_list(list, len, slurm ? slurm : environment_get(environment, "SLURM_JOB_NODELIST"));
+	add_list(list, len, environment_get(environment, "OMPI_MCA_orte_node_regex"));
+	add_uri(list, len, environment_get(environment, "OMPI_MCA_orte_hnp_uri"));
+	add_list(list, len, environment_get(environment, "MASTER_ADDR"));
+}
+
+int preflight_count_hosts(const struct launch *launch)
+{
+	int given = launch->local > 0 && launch->announced > 0
+			    ? (launch->announced + launch->local - 1) / launch->local
+			    : 1;
+
+	return launch->launched ? environment_number(environ,
+						     "OMPI_MCA_orte_num_nodes SLURM_STEP_NUM_NODES "
+						     "SLURM_JOB_NUM_NODES SLURM_NNODES",
+						     given)
+				: 1;
+}
+
+int preflight_count_local(const struct launch *launch, int nhosts)
+{
+	int each = nhosts > 0 ? (launch->announced + nhosts - 1) / nhosts : 1;
+
+	return environment_number(environ, "OMPI_COMM_WORLD_LOCAL_SIZE LOCAL_WORLD_SIZE",
+				  each > 0 ? each : 1);
+}
+
+static int meeting_port(const struct launch *launch)
+{
+	return FIRST_PORT + (int)(rank_groups_value(launch->key) % PORTS);
+}
+
+/* ---- messages ---- */
+
+/* The next message of this kind, other kinds are dropped. Returns false when the time is over or the
+ * link is. */
+static bool await(struct link *link, uint32_t type, struct link_message *message, uint64_t until)
+{
+	for (;;) {
+		struct pollfd p = { .fd = link->fd, .events = POLLIN };
+		int rc = link->fd < 0 ? -EPIPE : link_receive(link, message);
+
+		if (rc < 0)
+			link_release(link);
+		if (rc < 0 || (rc == 0 && clock_ns() >= until))
+			return false;
+		if (rc > 0 && (message->type == type || type == 0))
+			return true;
+		if (rc == 0)
+			poll(&p, 1, clock_ms_until(until));
+	}
+}
+
+static char *copy_text(const struct link_message *message)
+{
+	char *text = must(calloc(1, message->bytes + 1));
+
+	return memcpy(text, message->payload, message->bytes);
+}
+
+static void send_text(struct link *link, uint32_t type, const char *text)
+{
+	if (link->fd >= 0 && link_send(link, type, text, (uint32_t)strlen(text), -1) < 0)
+		link_release(link);
+}
+
+static void send_number(struct link *link, uint32_t type, int32_t number)
+{
+	if (link->fd >= 0 && link_send(link, type, &number, sizeof(number), -1) < 0)
+		link_release(link);
+}
+
+/* ---- hellos ---- */
+
+/* Takes from a hello how others reach its host. */
+static void take_peer(const struct reading *m, struct preflight_peer *peer)
+{
+	char name[16];
+	int64_t port;
+
+	*peer = (struct preflight_peer){ .mtu = (int)reading_value(m, "job", "mtu") };
+	snprintf(peer->host, sizeof(peer->host), "%s", m->host);
+	snprintf(peer->address, sizeof(peer->address), "%s", reading_text(m, "job", "address"));
+	for (int i = 0; i < PREFLIGHT_PORTS; i++) {
+		snprintf(name, sizeof(name), "port%d", i);
+		port = reading_value(m, "job", name);
+		if (port > 0 && port < 65536)
+			peer->ports[peer->nports++] = (int)port;
+	}
+}
+
+static int64_t wall_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* How far the guest's clock is from this one, as a state of its part "clock". */
+static void compare_clock(struct preflight_guest *guest)
+{
+	uint64_t until = clock_ns() + (uint64_t)(CLOCK_SECONDS * 1e9);
+	int64_t began = wall_ms(), theirs, apart;
+	struct link_message message;
+
+	send_text(&guest->link, CLOCK, "");
+	if (!await(&guest->link, TIME, &message, until) || message.bytes != sizeof(theirs))
+		return;
+	memcpy(&theirs, message.payload, sizeof(theirs));
+	apart = theirs - (began + wall_ms()) / 2;
+	reading_state(&guest->reading, "clock", "apart_ms", apart < 0 ? -apart : apart);
+	reading_say(&guest->reading, "clock", "way", apart < 0 ? "behind" : "ahead of");
+}
+
+/* A connection that says hello with this run's key becomes a guest. */
+static void admit(struct preflight_meeting *m, int fd, uint64_t until)
+{
+	struct preflight_guest guest = { .first_rank = 0 };
+	struct link_message message;
+	uint64_t soon = clock_ns() + (uint64_t)(CLOCK_SECONDS * 1e9);
+	char *text = NULL;
+
+	link_init(&guest.link, fd);
+	if (await(&guest.link, HELLO, &message, soon < until ? soon : until))
+		text = copy_text(&message);
+	if (!text || reading_parse(&guest.reading, text) < 0 ||
+	    strcmp(reading_text(&guest.reading, "job", "key"), m->launch.key) != 0) {
+		free(text);
+		reading_release(&guest.reading);
+		link_release(&guest.link);
+		return;
+	}
+	free(text);
+	take_peer(&guest.reading, &guest.peer);
+	guest.first_rank = (int)reading_value(&guest.reading, "job", "first_rank");
+	compare_clock(&guest);
+	m->guests = must(realloc(m->guests, ((size_t)m->nhosts + 1) * sizeof(*m->guests)));
+	m->guests[m->nhosts++] = guest;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	return ((const struct preflight_guest *)a)->first_rank -
+	       ((const struct preflight_guest *)b)->first_rank;
+}
+
+/* Words of the launcher's list that are no guest's name or address. */
+static void name_missing(struct preflight_meeting *m)
+{
+	char list[8192], *rest = list, *word;
+
+	preflight_hosts(environ, list, sizeof(list));
+	while ((word = strsep(&rest, " "))) {
+		bool came = false;
+
+		for (int i = 0; i < m->nhosts && !came; i++) {
+			const struct preflight_peer *p = &m->guests[i].peer;
+			size_t n = strcspn(p->host, ".");
+
+			came = strcmp(word, p->address) == 0 || strcmp(word, p->host) == 0 ||
+			       (strncmp(word, p->host, n) == 0 && strchr(".", word[n]));
+		}
+		if (!came)
+			text_add(m->missing, sizeof(m->missing), "%s%s", *m->missing ? ", " : "",
+				 word);
+	}
+}
+
+static int lead(struct preflight_meeting *m, const struct preflight_peer *mine, const char *hello,
+		uint64_t until)
+{
+	int port = meeting_port(&m->launch), fd = m->expected > 1 ? uplink_listen(&port) : -1;
+
+	m->guests = must(calloc(1, sizeof(*m->guests)));
+	m->guests[0].link.fd = m->guests[0].link.passed_fd = -1;
+	m->guests[0].peer = *mine;
+	reading_parse(&m->guests[0].reading, hello);
+	reading_state(&m->guests[0].reading, "clock", "apart_ms", 0);
+	m->nhosts = 1;
+	if (m->expected > 1 && fd < 0) {
+		snprintf(m->tried, sizeof(m->tried), "port %d: %s", port, strerror(-fd));
+		return fd;
+	}
+	while (m->nhosts < m->expected && clock_ns() < until) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+		int one = poll(&p, 1, clock_ms_until(until)) == 1
+				  ? accept4(fd, NULL, NULL, SOCK_CLOEXEC)
+				  : -1;
+
+		if (one >= 0)
+			admit(m, one, until);
+	}
+	if (fd >= 0)
+		close(fd);
+	qsort(m->guests, (size_t)m->nhosts, sizeof(*m->guests), by_rank);
+	if (m->nhosts < m->expected)
+		name_missing(m);
+	return 0;
+}
+
+/* One host of the list, a name or address. Returns a descriptor or a negative errno. */
+static int try_host(const char *host, int port)
+{
+	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+	struct addrinfo *list;
+	char text[16];
+	int rc = -EADDRNOTAVAIL;
+
+	snprintf(text, sizeof(text), "%d", port);
+	if (getaddrinfo(host, text, &hints, &list) != 0)
+		return rc;
+	for (struct addrinfo *i = list; i && rc < 0; i = i->ai_next) {
+		int fd = socket(i->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+		struct pollfd p = { .fd = fd, .events = POLLOUT };
+
+		rc = fd < 0 ? -errno : 0;
+		if (rc == 0 && connect(fd, i->ai_addr, i->ai_addrlen) < 0)
+			rc = errno != EINPROGRESS		     ? -errno
+			     : poll(&p, 1, CLOCK_SECONDS * 1e3) == 1 ? uplink_connected(fd)
+								     : -ETIMEDOUT;
+		rc = rc < 0 ? rc : fd;
+		if (rc < 0 && fd >= 0)
+			close(fd);
+	}
+	freeaddrinfo(list);
+	return rc;
+}
+
+/* Looks for the leader at all hosts of the list, again and again; it answers a hello with CLOCK. */
+static int join(struct preflight_meeting *m, const char *hello, uint64_t until)
+{
+	char list[8192], copy[8192], *rest, *word;
+	int port = meeting_port(&m->launch);
+	struct link_message message;
+	int64_t now;
+
+	preflight_hosts(environ, list, sizeof(list));
+	do {
+		m->tried[0] = '\0';
+		rest = strcpy(copy, list);
+		while ((word = strsep(&rest, " ")) && clock_ns() < until) {
+			int fd = try_host(word, port);
+
+			if (fd < 0) {
+				text_add(m->tried, sizeof(m->tried), "%s%s port %d: %s",
+					 *m->tried ? "; " : "", word, port, strerror(-fd));
+				continue;
+			}
+			link_init(&m->leader, fd);
+			send_text(&m->leader, HELLO, hello);
+			if (await(&m->leader, CLOCK, &message,
+				  clock_ns() + (uint64_t)(2 * CLOCK_SECONDS * 1e9))) {
+				now = wall_ms();
+				link_send(&m->leader, TIME, &now, sizeof(now), -1);
+				return 0;
+			}
+			link_release(&m->leader);
+		}
+		clock_sleep(0.1);
+	} while (clock_ns() < until);
+	return -ETIMEDOUT;
+}
+
+int preflight_meet(struct preflight_meeting *m, const struct preflight_peer *mine,
+		   const char *hello, double seconds)
+{
+	uint64_t until = clock_ns() + (uint64_t)(seconds * 1e9);
+
+	m->expected = preflight_count_hosts(&m->launch);
+	m->leader.fd = m->leader.passed_fd = -1;
+	return m->launch.rank == 0 ? lead(m, mine, hello, until) : join(m, hello, until);
+}
+
+/* ---- rounds ---- */
+
+static char *table_text(const struct preflight_meeting *m)
+{
+	json_t *all = json_array();
+	char *text;
+
+	for (int i = 0; i < m->nhosts; i++) {
+		const struct preflight_peer *p = &m->guests[i].peer;
+		json_t *ports = json_array();
+
+		for (int k = 0; k < p->nports; k++)
+			json_array_append_new(ports, json_integer(p->ports[k]));
+		json_array_append_new(all, json_pack("{s:s s:s s:o}", "host", p->host, "address",
+						     p->address, "ports", ports));
+	}
+	text = must(json_dumps(all, JSON_COMPACT));
+	json_decref(all);
+	return text;
+}
+
+static void take_table(struct preflight_meeting *m, const char *text)
+{
+	json_t *all = json_loads(text, 0, NULL), *one, *port;
+	size_t i, k;
+
+	m->nhosts = 0;
+	m->guests = must(calloc(json_array_size(all) + 1, sizeof(*m->guests)));
+	json_array_foreach(all, i, one)
+	{
+		struct preflight_peer *p = &m->guests[m->nhosts++].peer;
+		const char *host = json_string_value(json_object_get(one, "host"));
+		const char *address = json_string_value(json_object_get(one, "address"));
+
+		snprintf(p->host, sizeof(p->host), "%s", host ? host : "");
+		snprintf(p->address, sizeof(p->address), "%s", address ? address : "");
+		json_array_foreach(json_object_get(one, "ports"), k, port)
+		{
+			if (k < PREFLIGHT_PORTS)
+				p->ports[p->nports++] = (int)json_integer_value(port);
+		}
+	}
+	json_decref(all);
+}
+
+struct probe {
+	const struct preflight_peer *mine, *to;
+	double seconds;
+};
+
+static void run_probe(int fd, const void *arg)
+{
+	const struct probe *probe = arg;
+
+	preflight_probe(fd, probe->mine, probe->to, probe->seconds);
+}
+
+/* From here to one host; "": it did not come to an end. The caller frees it. */
+static char *probe_in_time(const struct preflight_meeting *m, const struct preflight_peer *mine,
+			   int to)
+{
+	struct probe probe = { mine, &m->guests[to].peer, m->nhosts > 16 ? 0.05 : 0.15 };
+	struct task task = { .run = run_probe, .arg = &probe, .limit = READING_BYTES };
+
+	tasks_run(&task, 1, 1, ROUND_SECONDS, ROUND_SECONDS);
+	return task.text ? task.text : must(strdup(""));
+}
+
+/* A host's answer to a round, as one more pair. */
+static int take_pair(struct preflight_guest *guest, const char *text, struct reading **pairs, int n)
+{
+	struct reading *m;
+
+	*pairs = must(realloc(*pairs, ((size_t)n + 1) * sizeof(**pairs)));
+	m = &(*pairs)[n];
+	*m = (struct reading){ .list = NULL };
+	if (reading_parse(m, text) == 0)
+		return n + 1;
+	reading_state(&guest->reading, "pre-flight", "hung", 1);
+	reading_release(m);
+	return n;
+}
+
+static int one_round(struct preflight_meeting *m, int shift, struct reading **pairs, int n)
+{
+	uint64_t until = clock_ns() + (uint64_t)((ROUND_SECONDS + 2) * 1e9);
+	char *text;
+
+	for (int i = 1; i < m->nhosts; i++)
+		send_number(&m->guests[i].link, ROUND, (i + shift) % m->nhosts);
+	text = probe_in_time(m, &m->guests[0].peer, shift);
+	n = take_pair(&m->guests[0], text, pairs, n);
+	free(text);
+	for (int i = 1; i < m->nhosts; i++) {
+		struct link_message message;
+
+		if (m->guests[i].link.fd < 0)
+			continue;
+		if (await(&m->guests[i].link, RESULT, &message, until)) {
+			text = copy_text(&message);
+			n = take_pair(&m->guests[i], text, pairs, n);
+			free(text);
+		} else {
+			reading_state(&m->guests[i].reading, "pre-flight", "hung", 1);
+			link_release(&m->guests[i].link);
+		}
+	}
+	return n;
+}
+
+int preflight_rounds(struct preflight_meeting *m, struct reading **pairs)
+{
+	char *text = table_text(m);
+	int n = 0;
+
+	*pairs = NULL;
+	for (int i = 1; i < m->nhosts; i++)
+		send_text(&m->guests[i].link, TABLE, text);
+	free(text);
+	for (int i = 0; i < m->nhosts; i++)
+		reading_state(&m->guests[i].reading, "pre-flight", "hung", 0);
+	for (int shift = 1; shift < m->nhosts;
+	     shift = m->nhosts < RING_FROM ? shift + 1 : 2 * shift)
+		n = one_round(m, shift, pairs, n);
+	return n;
+}
+
+/* ---- the end ---- */
+
+void preflight_tell(struct preflight_meeting *m, bool go)
+{
+	for (int i = 1; i < m->nhosts; i++)
+		send_number(&m->guests[i].link, GO, go);
+}
+
+void preflight_dismiss(struct preflight_meeting *m)
+{
+	for (int i = 1; i < m->nhosts; i++)
+		send_text(&m->guests[i].link, BYE, "");
+}
+
+int preflight_serve(struct preflight_meeting *m, const struct preflight_peer *mine)
+{
+	struct link_message message;
+	int32_t number = 0;
+
+	while (await(&m->leader, 0, &message, clock_ns() + (uint64_t)(WAIT_SECONDS * 1e9))) {
+		char *text = copy_text(&message);
+
+		if (message.bytes == sizeof(number))
+			memcpy(&number, text, sizeof(number));
+		if (message.type == TABLE)
+			take_table(m, text);
+		free(text);
+		if (message.type == GO)
+			return number;
+		if (message.type == ROUND && number >= 0 && number < m->nhosts) {
+			text = probe_in_time(m, mine, number);
+			send_text(&m->leader, RESULT, text);
+			free(text);
+		}
+	}
+	return -EPIPE;
+}
+
+void preflight_await(struct preflight_meeting *m)
+{
+	struct link_message message;
+
+	(void)await(&m->leader, BYE, &message, clock_ns() + (uint64_t)(WAIT_SECONDS * 1e9));
+}
+
+void preflight_part(struct preflight_meeting *m)
+{
+	for (int i = 0; i < m->nhosts; i++) {
+		if (m->guests[i].link.fd >= 0)
+			link_release(&m->guests[i].link);
+		reading_release(&m->guests[i].reading);
+	}
+	if (m->leader.fd >= 0)
+		link_release(&m->leader);
+	free(m->guests);
+}

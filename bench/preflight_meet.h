@@ -1,0 +1,56 @@
+/* preflight_meet.h: hosts of a launch meet over TCP before MPI, take turns at the network between
+ * them, and go on together. The process with rank 0 leads. */
+#pragma once
+
+#include "machine/reading.h"
+#include "preflight_net.h"
+#include "process/launch.h"
+#include "watch/link.h"
+
+struct preflight_guest {
+	struct link link; /* of the leader itself: closed */
+	struct preflight_peer peer;
+	struct reading reading; /* its hello, owned */
+	int first_rank;
+};
+
+struct preflight_meeting {
+	struct launch launch;
+	int nhosts, expected;		/* that came; of the launch */
+	struct preflight_guest *guests; /* leader: by first rank, itself the first; owned */
+	struct link leader;		/* elsewhere */
+	char missing
+		[400]; /* leader: hosts of the launcher's list that did not come, as far as it is known */
+	char tried[400]; /* elsewhere: where the leader was sought, and what came of it */
+};
+
+/* Hosts that the launcher's variables name (Slurm's, Open MPI's, MASTER_ADDR), each once, separated
+ * by blanks; "node[1-3,5]" and Open MPI's "node[2:1-3]@0(3)" are taken apart. Pure but for the
+ * environment that is given. */
+void preflight_hosts(char *const *environment, char *list, size_t len);
+
+/* Number of hosts of the launch, and of ranks on this host; 1 where that is not known. */
+int preflight_count_hosts(const struct launch *launch);
+int preflight_count_local(const struct launch *launch, int nhosts);
+
+/* Meets with this host's hello, which has a part "job" (preflight_main.c). The leader waits for all
+ * hosts, the others look for it, `seconds` at most. Fills in nhosts. Returns 0, or a negative errno
+ * with `tried`. */
+int preflight_meet(struct preflight_meeting *meeting, const struct preflight_peer *mine,
+		   const char *hello, double seconds);
+
+/* Leader: all pairs in turn, or from 64 hosts a ring and its doublings. `pairs` gets a reading for
+ * each, owned by the caller; a host without an answer has the state "hung" in its own. Returns how
+ * many. */
+int preflight_rounds(struct preflight_meeting *meeting, struct reading **pairs);
+
+/* Leader: all hosts go on (or, `go` false, do not); and are released. */
+void preflight_tell(struct preflight_meeting *meeting, bool go);
+void preflight_dismiss(struct preflight_meeting *meeting);
+
+/* Elsewhere: takes part in rounds until the leader tells. Returns 1: go on, 0: do not, or a negative
+ * errno. Then, until it is dismissed. */
+int preflight_serve(struct preflight_meeting *meeting, const struct preflight_peer *mine);
+void preflight_await(struct preflight_meeting *meeting);
+
+void preflight_part(struct preflight_meeting *meeting);

@@ -1,0 +1,121 @@
+#!/bin/bash
+# e2e_preflight.sh: a pre-flight of one host, of healthy hosts of namespaces, and of hosts with a planted fault each,
+# which its lines name with the host.
+# timeout: 400
+# quiet: waits for deadlines, and measures a network
+source "$(dirname "$0")/lib.sh"
+
+program="$BUILD/preflight --backend mpi"
+limit=90
+# found WORD HOST PATTERN: a line that begins with the word and names the host; and no other host has one of ERROR or HUNG
+found() {
+	expect_out "^$1 *$2( \([^)]*\))?: .*$3"
+	holds "$2 alone is to blame" bash -c '! grep -E "^(ERROR|HUNG)" "$1" | grep -vE "^(ERROR|HUNG) *$2[ :]"' - "$work/out" "$2"
+}
+alone() { run $program "$@"; }
+
+alone --json
+expect_rc 0 'one host:'
+holds 'JSON' python3 -c '
+import json, sys
+hosts = {h["host"]: h for h in json.load(open(sys.argv[1]))}
+assert hosts["all hosts"]["checks"]["data"] == "PASS" and not any(h["drain"] for h in hosts.values()), hosts' "$work/out"
+alone --no-calls --junit "$work/junit.xml" --metrics "$work/p.prom"
+expect_rc 0 'one host without calls:'
+expect_out '^PASS: .*memlock nofile'
+holds 'JUnit' python3 -c '
+import sys, xml.etree.ElementTree as t
+cases = {c.get("name"): c for c in t.parse(sys.argv[1]).getroot()}
+assert cases["nofile"].find("failure") is None and cases["loss"].find("skipped") is not None' "$work/junit.xml"
+holds 'metrics' grep -q '^hangar_health_exit_code 0$' "$work/p.prom"
+alone --json --drain-list
+expect_rc 2
+run bash -c "ulimit -n 200; exec $program --no-calls"
+expect_rc 11 'few open files:'
+found ERROR "$HOSTNAME" '200 open files'
+
+# shellcheck source=ci/tests/rig/hosts.sh
+source "$(dirname "$0")/../rig/hosts.sh"
+make_hosts 3
+# on_three [OPTION...]: with the words of $with before the program, on node3 those of $on3
+cat >"$work/wrap" <<'END'
+#!/bin/bash
+[ "$HOSTNAME" != node3 ] || eval "${ON3:-:}"
+exec "$@"
+END
+chmod +x "$work/wrap"
+three() {
+	local ON3=${on3:-}
+	export ON3
+	run "$netns" run -s 1,1,1 "$work/wrap" $program "$@"
+	on3=
+}
+three
+expect_rc 0 'three healthy hosts:'
+expect_out '^PASS: .*tcp path-mtu loss latency bandwidth'
+expect_out '^PASS  all hosts: all_reduce: data right'
+expect_no_out '^(ERROR|HUNG|SLOW|NOTE)'
+for again in 1 2 3; do
+	three --no-calls
+	expect_rc 0 "healthy again ($again):"
+done
+
+# planted ACTION... : a fault of node3's network
+planted() { "$netns" "$1" node3 "${@:2}" || fail "netns $*"; }
+closed() { "$netns" at node3 nft "add table inet own; add chain inet own in { type filter hook input priority 0; }; add rule inet own in tcp flags & (syn|ack) == syn tcp dport 41000-43500 $1"; }
+planted lose 5
+three --no-calls
+expect_rc 13 'loss:'
+expect_out '^SLOW  node3 \(rank 2\): .* of 200 packets to node[123] or back are lost'
+expect_no_out '^ERROR'
+planted mend
+planted delay 0.02
+three --no-calls
+expect_rc 13 'delay:'
+expect_out '^SLOW  node3 \(rank 2\): node3>node1: 4[0-9]{4} us to node1 and back'
+planted mend
+"$netns" at node3 ip link set eth0 mtu 1400
+three --no-calls
+expect_rc 11 'MTU:'
+found ERROR node3 'packets of 1500 bytes do not reach node3'
+expect_out '^SLOW  node3 .*the MTU is 1400 here, 1500 elsewhere'
+"$netns" at node3 ip link set eth0 mtu 1500
+closed drop
+three --no-calls
+expect_rc 11 'silent ports:'
+found ERROR node3 'TCP ports of node3 cannot be reached: 4[0-9]{4}-4[0-9]{4} without an answer'
+"$netns" at node3 nft delete table inet own
+closed 'reject with tcp reset'
+three --no-calls --drain-list --hostfile-out "$work/good"
+expect_rc 11 'refused ports:'
+holds 'node3 alone is to be drained' cmp "$work/out" <(echo node3)
+holds 'the others are good' cmp "$work/good" <(printf 'node1\nnode2\n')
+"$netns" at node3 nft delete table inet own
+
+# faults of the host: in its own mounts, or in the environment of its rank
+inside 3 bash -c "printf '127.0.0.1 localhost\n127.0.1.1 node3\n' >$work/own/hosts && mount --bind $work/own/hosts /etc/hosts"
+three --no-calls
+expect_rc 11 'loopback:'
+found ERROR node3 'node3 is 127\.0\.1\.1 there'
+inside 3 mount --bind "$work/names" /etc/hosts
+on3='export NCCL_SOCKET_IFNAME=ib0' three --no-calls
+expect_rc 11 'interface:'
+found ERROR node3 'NCCL_SOCKET_IFNAME=ib0 is no interface that is up there; there are lo, eth0'
+on3='export NCCL_SOCKET_IFNAME=lo' three --no-calls
+found ERROR node3 'makes lo the interface'
+on3='export NCCL_ALGO=Tree' three --no-calls
+expect_rc 11 'settings:'
+found ERROR node3 'NCCL_ALGO: rank 2: Tree; ranks 0,1: unset'
+on3='ulimit -l 64' three --no-calls
+expect_rc 13 'locked memory:'
+found SLOW node3 'locked memory \(KiB\): 64 here'
+on3='ulimit -n 200' three --no-calls
+found ERROR node3 '200 open files'
+inside 3 mount -t tmpfs -o size=32m tmpfs /dev/shm
+three --no-calls
+expect_rc 13 'small /dev/shm:'
+found SLOW node3 '32 MiB, where NCCL and Open MPI keep memory'
+inside 3 umount /dev/shm
+
+check 'no process is left' within 20 no_process
+finish

@@ -75,7 +75,7 @@ static void take_verdict(void *ctx, const struct verdict *verdict)
 	const struct diagnoser *diagnoser = ctx;
 	const char *class = class_name(verdict->class, verdict->outcome);
 	struct reading m = { .host = "all" };
-	char hosts[256];
+	char hosts[256], who[600];
 
 	report_hosts_of(&diagnoser->evidence, verdict->ranks, verdict->hosts, hosts, sizeof(hosts));
 	/* a host alone, by proof, is one to drain */
@@ -84,8 +84,10 @@ static void take_verdict(void *ctx, const struct verdict *verdict)
 	reading_state(&m, "calls", "hang", verdict->outcome == OUTCOME_HANG);
 	reading_state(&m, "calls", "failed", verdict->outcome != OUTCOME_HANG);
 	reading_say(&m, "calls", "class", class);
-	reading_say(&m, "calls", "ranks", verdict->ranks);
-	reading_say(&m, "calls", "hosts", *hosts ? hosts : "no host named");
+	snprintf(who, sizeof(who),
+		 strcmp(verdict->ranks, "-") ? "rank %s (%s)" : "no rank is named", verdict->ranks,
+		 hosts);
+	reading_say(&m, "calls", "who", who);
 	reading_say(&m, "calls", "evidence", verdict->evidence);
 	reading_say(&m, "calls", "cause", diagnoser->diagnosis.cause);
 	reading_say(&m, "calls", "advice", diagnoser->diagnosis.fix);

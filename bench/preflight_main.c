@@ -25,7 +25,7 @@
 BUILT_IN(preflight_rules, "bench/preflight_rules.txt");
 
 /* The word before a finding's line, by its weight. */
-static const char *const words[HEALTH_WEIGHTS] = {
+const char *const preflight_words[HEALTH_WEIGHTS] = {
 	[HEALTH_NOTE] = "NOTE",
 	[HEALTH_WARN] = "SLOW",
 	[HEALTH_DRAIN] = "ERROR",
@@ -55,6 +55,7 @@ static const struct argument rows[] = {
 	{ "only-calls", 0, NULL, NULL, ARGUMENT(FLAG, struct preflight_arguments, only_calls) },
 	{ "patience", 'p', "S", "Give a driver so long to answer (default: 10)",
 	  ARGUMENT(REAL, struct preflight_arguments, patience), .min = .01, .most = 600 },
+	{ "save", 0, "FILE", NULL, ARGUMENT(TEXT, struct preflight_arguments, save) },
 	{ "size", 's', "SIZE", "Of the large calls (default: 64M on GPUs, else 1M)",
 	  ARGUMENT(TEXT, struct preflight_arguments, size) },
 };
@@ -378,6 +379,8 @@ static int save(const struct flight *f, const struct health_report *report, int 
 	const char *path = "";
 	int rc = 0;
 
+	if (a->save)
+		json_dump_file(report->all, a->save, JSON_COMPACT);
 	if (a->junit)
 		rc = preflight_junit(path = a->junit, report->all, clock_seconds() - f->began);
 	if (rc == 0 && a->hostfile_out)
@@ -396,7 +399,7 @@ static int report(struct flight *f)
 {
 	const struct preflight_arguments *a = f->arguments;
 	struct health_report r = { .health = f->health,
-				   .words = words,
+				   .words = preflight_words,
 				   .form = a->json	   ? HEALTH_JSON
 					   : a->drain_list ? HEALTH_DRAIN_LIST
 							   : HEALTH_TEXT };

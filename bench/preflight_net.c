@@ -289,8 +289,7 @@ static void read_ports(const struct preflight_peer *to, const char *part, struct
 		refused += states[from] == PORT_REFUSED ? i - from + 1 : 0;
 		if (bad && strlen(closed) < 150)
 			text_add(closed, sizeof(closed), "%s%d-%d %s", *closed ? ", " : "",
-				 to->ports[from],
-				 i + 1 < to->nports ? to->ports[i + 1] - 1 : to->ports[i],
+				 to->ports[from], to->ports[i],
 				 states[from] == PORT_SILENT ? "without an answer" : "refused");
 	}
 	reading_state(m, part, "ports", to->nports);

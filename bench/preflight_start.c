@@ -30,7 +30,7 @@ struct start {
 	char folder[64];      /* of files that launches read and write */
 };
 
-/* ---- whom to start ---- */
+/* ---- hosts of a start ---- */
 
 static void add_name(struct start *s, const char *name, size_t len)
 {

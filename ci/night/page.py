@@ -191,14 +191,34 @@ def line_of(verdict):
         if known.get(name) not in (None, ""))
 
 
+HAPPENED = {"hang": "The job hangs", "died": "A rank died", "error": "A rank reported an error", "wrong-data": "Data are wrong",
+            "diverged": "Ranks made different calls, and nothing failed yet", "slow-rank": "A rank is slow"}
+
+
+def at_once_html(one):
+    """What a reader needs at three in the morning: what happened, who, what to do, how to have it again, how never again."""
+    verdict = one.verdict
+    names, seq = str(verdict.get("ranks") or "-"), rows.number(verdict.get("hang_seq"))
+    where = f" in call {seq:.0f} of communicator {verdict.get('comm')}" if seq > 0 else ""
+    happened = HAPPENED.get(str(verdict.get("outcome")), "")
+    sure = {"proved": "proved: it can be no other", "majority": "by majority: look at the others, too"}.get(
+        str(verdict.get("confidence")), "not sure")
+    on = f" on {verdict['culprit_hosts']}" if verdict.get("culprit_hosts") else ""
+    who = f"no rank is named{on}" if names == "-" else f"{'ranks' if ',' in names else 'rank'} {names}{on} ({sure})"
+    said = (("What happened", f"{happened}{where}. {verdict.get('cause') or ''}" if happened else verdict.get("cause")),
+            ("Who", who), ("What to do now", verdict.get("fix")), ("To have it again", one.command or verdict.get("command")),
+            ("Never again", verdict.get("prevention")))
+    return "<dl class=now>" + "".join(
+        f"<dt>{name}</dt><dd>{f'<code>{esc(text)}</code>' if name == 'To have it again' else esc(text)}</dd>"
+        for name, text in said if text) + "</dl>"
+
+
 def evidence_html(data, one, pictures):
     verdict, kind = one.verdict, "ok" if as_expected(data, one) else "failed"
     lines = "".join(f"<li>{esc(line)}</li>" for line in source.texts(verdict, "lines"))
     short = "".join(f"<li{' class=bad' if line.startswith('culprit') else ''}>{esc(line.strip())}</li>"
                     for line in source.texts(verdict, "summary"))
     lines = f"<ul>{short}</ul>" + fold("In sentences", f"<ul>{lines}</ul>") if short else f"<ul>{lines}</ul>"
-    told = "".join(f"<p><b>{name}</b> {esc(verdict[key])}</p>" for name, key in
-                   (("Cause.", "cause"), ("Fix.", "fix"), ("Prevention.", "prevention")) if verdict.get(key))
     picture = pictures.html(f"timeline-{data.evidence.index(one)}", f"Timeline of {one.path.name}")
     where = os.path.relpath(one.path, data.path)
     culprits = str(verdict.get("ranks"))
@@ -209,9 +229,9 @@ def evidence_html(data, one, pictures):
     why = " <span class=quiet>a fault, named as it must be</span>" if kind == "ok" else ""
     return (f'<article class="card {kind}"><h3>{badge(kind, verdict.get("outcome"))} {esc(verdict.get("class"))}, '
             f"<span class=bad>{esc(culprits)}</span> ({esc(verdict.get('confidence'))}{when}){why}</h3>"
-            f"<pre class=line>{esc(line_of(verdict))}</pre>"
+            f"{at_once_html(one)}<pre class=line>{esc(line_of(verdict))}</pre>"
             f"<p class=quiet>{esc(', '.join(str(verdict[k]) for k in ('command', 'hosts', 'when') if verdict.get(k)))}</p>"
-            f"{lines}{told}{picture}<p>{link(data, where, 'evidence' if where == '.' else where)}: {links}</p>"
+            f"{lines}{picture}<p>{link(data, where, 'evidence' if where == '.' else where)}: {links}</p>"
             + fold("Post-mortem", f"<pre>{esc(one.postmortem)}</pre>" if one.postmortem else "") + "</article>")
 
 

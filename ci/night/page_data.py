@@ -43,6 +43,7 @@ class Evidence:
     path: Path
     verdict: dict
     postmortem: str = ""
+    command: str = ""  # of command.txt, faults and all
     timeline: Path = None  # timeline.csv
 
 
@@ -144,6 +145,8 @@ def read_evidence(path, notes):
     found = Evidence(path, object_of(path / "verdict.json", notes))
     if (path / "postmortem.md").exists():
         found.postmortem = text_of(path / "postmortem.md", notes)
+    if (path / "command.txt").exists():
+        found.command = text_of(path / "command.txt", notes).strip()
     if (path / "timeline.csv").exists():
         found.timeline = path / "timeline.csv"
     return found

@@ -116,6 +116,10 @@ class PageTest(NightCase):
                       "ranks=1 comm=0 seq=8 confidence=proved detect_ms=779<", "The verdict is above."], "results/runs"),
                 ({"summary": ["culprit: rank 1 <sleeps>", "  lacks call 8"]}, ["<ul><li class=bad>culprit: rank 1 &lt;sleeps&gt;</li>"
                   "<li>lacks call 8</li></ul><details><summary>In sentences</summary><ul><li>Rank 1 sleeps.</li>"], "results/runs"),
+                ({"cause": "It sleeps.", "fix": "Wake it.", "prevention": "No <sleep>.", "hang_seq": 8, "culprit_hosts": "node1", "command": "x --y"},
+                 ["<dl class=now><dt>What happened</dt><dd>The job hangs in call 8 of communicator 0. It sleeps.</dd><dt>Who</dt><dd>rank 1 on "
+                  "node1 (proved: it can be no other)</dd><dt>What to do now</dt><dd>Wake it.</dd><dt>To have it again</dt><dd><code>x --y</code></dd>"
+                  "<dt>Never again</dt><dd>No &lt;sleep&gt;.</dd></dl><pre class=line>"], "results/runs"),
                 ({"ranks": "1,2", "seq_low": -1}, ["ranks 1,2<", "ranks=1,2 confidence=proved"], "seq="),
                 ({"ranks": "-", "detect_ms": None}, ["no rank named", "detect_ms=0<"], "ms)")):
             (folder / "verdict.json").write_text(json.dumps({**verdict, **changes}))

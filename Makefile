@@ -369,7 +369,7 @@ $(PERF): $(BUILD)/%: $(BUILD)/obj/entry/%.o $(MAIN_OBJ) $(LIB)
 $(PREFLIGHT): $(BUILD)/obj/bench/preflight_main.o $(MAIN_OBJ) $(LIB)
 	$(say) LINK $@
 	$(Q)$(LINK) $(LIBS)
-$(BUILD)/obj/bench/preflight_main.o: bench/preflight_rules.txt
+$(BUILD)/obj/bench/preflight_main.o $(BUILD)/obj/ci/tests/bench/test_preflight.o: bench/preflight_rules.txt
 
 # Packages run with an older C library than that of the static ones inside of them.
 $(PERF) $(PREFLIGHT) $(PROGRAM_BIN): $(if $(STATIC),$(call obj,ci/packaging/older_glibc.c))

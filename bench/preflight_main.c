@@ -119,7 +119,7 @@ static int be_rank(const struct preflight_arguments *a, const struct launch *lau
 	struct sockaddr_un address = local_address(launch, &len);
 	struct reading m = { .host = "all" };
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), code;
-	char word = 's', *text;
+	char word = 's', last = 0, *text;
 
 	while (connect(fd, (struct sockaddr *)&address, len) < 0 && clock_ns() < until)
 		clock_sleep(0.02);
@@ -135,8 +135,8 @@ static int be_rank(const struct preflight_arguments *a, const struct launch *lau
 	}
 	shutdown(fd, SHUT_WR);
 	while (read(fd, &word, 1) > 0)
-		;
-	return 0;
+		last = word;
+	return last;
 }
 
 /* ---- beside the ranks of a host ---- */
@@ -204,9 +204,12 @@ static bool take_words(struct local *local, double seconds)
 	return open == 0;
 }
 
-static void close_local(struct local *local)
+static void close_local(struct local *local, int code)
 {
+	char last = (char)code;
+
 	for (int i = 0; i < local->n; i++) {
+		send(local->fds[i], &last, 1, MSG_NOSIGNAL);
 		close(local->fds[i]);
 		free(local->texts[i]);
 	}
@@ -492,8 +495,8 @@ static void report_apart(struct flight *f)
 	report(f);
 }
 
-/* Another host's part. */
-static void follow(struct flight *f, struct local *local)
+/* Another host's part. Returns the leader's exit code. */
+static int follow(struct flight *f, struct local *local)
 {
 	struct preflight_meeting *m = &f->meeting;
 	int go = preflight_serve(m, &f->mine);
@@ -504,7 +507,7 @@ static void follow(struct flight *f, struct local *local)
 		if (go > 0)
 			(void)take_words(local, CALLS_SECONDS);
 	}
-	preflight_await(m);
+	return preflight_await(m);
 }
 
 static int be_host(struct flight *f)
@@ -541,10 +544,10 @@ static int be_host(struct flight *f)
 	else if (rc < 0)
 		report_apart(f);
 	else
-		follow(f, &local);
+		code = follow(f, &local);
 	if (launch->rank == 0)
-		preflight_dismiss(&f->meeting);
-	close_local(&local);
+		preflight_dismiss(&f->meeting, code);
+	close_local(&local, code);
 	if (answers > 0)
 		kill(answers, SIGKILL);
 	for (int i = 0; rank > 0 && waitpid(rank, NULL, WNOHANG) == 0 && i < 100; i++)

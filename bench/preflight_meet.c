@@ -507,10 +507,10 @@ void preflight_tell(struct preflight_meeting *m, bool go)
 		send_number(&m->guests[i].link, GO, go);
 }
 
-void preflight_dismiss(struct preflight_meeting *m)
+void preflight_dismiss(struct preflight_meeting *m, int code)
 {
 	for (int i = 1; i < m->nhosts; i++)
-		send_text(&m->guests[i].link, BYE, "");
+		send_number(&m->guests[i].link, BYE, code);
 }
 
 int preflight_serve(struct preflight_meeting *m, const struct preflight_peer *mine)
@@ -537,11 +537,15 @@ int preflight_serve(struct preflight_meeting *m, const struct preflight_peer *mi
 	return -EPIPE;
 }
 
-void preflight_await(struct preflight_meeting *m)
+int preflight_await(struct preflight_meeting *m)
 {
 	struct link_message message;
+	int32_t code = OUTCOME_OK;
 
-	(void)await(&m->leader, BYE, &message, clock_ns() + (uint64_t)(WAIT_SECONDS * 1e9));
+	if (await(&m->leader, BYE, &message, clock_ns() + (uint64_t)(WAIT_SECONDS * 1e9)) &&
+	    message.bytes == sizeof(code))
+		memcpy(&code, message.payload, sizeof(code));
+	return code;
 }
 
 void preflight_part(struct preflight_meeting *m)

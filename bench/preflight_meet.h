@@ -44,13 +44,15 @@ int preflight_meet(struct preflight_meeting *meeting, const struct preflight_pee
  * many. */
 int preflight_rounds(struct preflight_meeting *meeting, struct reading **pairs);
 
-/* Leader: all hosts go on (or, `go` false, do not); and are released. */
+/* Leader: all hosts go on (or, `go` false, do not); and are released with the exit code, since a
+ * launcher replaces it where one process ends well that left MPI unfinished. */
 void preflight_tell(struct preflight_meeting *meeting, bool go);
-void preflight_dismiss(struct preflight_meeting *meeting);
+void preflight_dismiss(struct preflight_meeting *meeting, int code);
 
 /* Elsewhere: takes part in rounds until the leader tells. Returns 1: go on, 0: do not, or a negative
- * errno. Then, until it is dismissed. */
+ * errno. Then, until it is
+ * dismissed; returns the exit code. */
 int preflight_serve(struct preflight_meeting *meeting, const struct preflight_peer *mine);
-void preflight_await(struct preflight_meeting *meeting);
+int preflight_await(struct preflight_meeting *meeting);
 
 void preflight_part(struct preflight_meeting *meeting);

@@ -244,8 +244,9 @@ static int report(const struct start *s, const struct bisect *b, const char *out
 	}
 	health_report(&r, hosts, n);
 	if (r.form == HEALTH_TEXT)
-		printf("%d of %d %s named in %d round(s) of halves; the rest is good together\n",
-		       r.held[HEALTH_DRAIN], s->n, s->gpus ? "GPUs" : "hosts", b->rounds);
+		printf("%d of %d %s named in %d round(s) of halves%s\n", r.held[HEALTH_DRAIN], s->n,
+		       s->gpus ? "GPUs" : "hosts", b->rounds,
+		       r.held[HEALTH_DRAIN] ? "; calls end well without them" : "");
 	fflush(stdout);
 	json_decref(r.all);
 	while (n-- > 0)

@@ -36,7 +36,7 @@ found ERROR "$HOSTNAME" '200 open files'
 
 # shellcheck source=ci/tests/rig/hosts.sh
 source "$(dirname "$0")/../rig/hosts.sh"
-make_hosts 3
+make_hosts 4
 # on_three [OPTION...]: with the words of $with before the program, on node3 those of $on3
 cat >"$work/wrap" <<'END'
 #!/bin/bash
@@ -117,5 +117,32 @@ expect_rc 13 'small /dev/shm:'
 found SLOW node3 '32 MiB, where NCCL and Open MPI keep memory'
 inside 3 umount /dev/shm
 
+# hangar_run --preflight: a job starts on good hosts alone
+on3= run "$netns" run -s 1,1,1 "$work/wrap" "$BUILD/hangar_run" --quiet --preflight echo started
+expect_rc 0 'hangar_run --preflight:'
+holds 'all three start' [ "$(grep -c '^started$' "$work/out")" = 3 ]
+ON3='ulimit -n 200' run "$netns" run -s 1,1,1 env ON3='ulimit -n 200' "$work/wrap" "$BUILD/hangar_run" --quiet --preflight echo started
+expect_rc 11 'hangar_run --preflight with few open files:'
+expect_err '^ERROR node3 .*200 open files'
+
+# a host that hangs in a call
+on3='( sleep 3; kill -STOP $(pgrep -x preflight -n -P $(pgrep -x preflight -o -P $$)) ) &' three
+expect_rc 10 'a rank that is stopped:'
+found HUNG node3 'rank-stopped, rank 2 \(node3\)'
+
+# a host whose MPI traffic is lost, which no check of the network sees: halves name it, with good company
+for i in 1 2 3 4; do
+	echo "$net.$((i + 1)) slots=1"
+done >"$work/hosts"
+"$netns" at node3 nft 'add table inet own; add chain inet own in { type filter hook input priority 0; }; add rule inet own in tcp dport 47000-47100 drop;
+	add chain inet own out { type filter hook output priority 0; }; add rule inet own out tcp dport 47000-47100 drop'
+export OMPI_MCA_plm_rsh_agent="$netns agent" OMPI_MCA_btl=tcp,self OMPI_MCA_oob_tcp_if_include=$net.0/24 OMPI_MCA_btl_tcp_if_include=$net.0/24 \
+	OMPI_MCA_orte_tmpdir_base=$work/tmp OMPI_MCA_btl_tcp_port_min_v4=47000 OMPI_MCA_btl_tcp_port_range_v4=100
+limit=150
+run "$netns" at node0 $program --hostfile "$work/hosts" --hostfile-out "$work/good"
+expect_out '^HUNG  all hosts: calls: .*no rank is named'
+expect_rc 11 'MPI traffic of one host is lost:'
+expect_out '^ERROR node3: calls: calls hang where it takes part, and end well without it \(2 rounds of halves\)'
+holds 'the others are good' cmp "$work/good" <(printf 'node1\nnode2\nnode4\n')
 check 'no process is left' within 20 no_process
 finish

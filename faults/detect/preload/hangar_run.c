@@ -2,6 +2,7 @@
  * becomes the program: exit code, signals and output are the program's own. */
 #include <libgen.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "base/arguments.h"
 #include "base/file.h"
@@ -15,7 +16,7 @@
 
 struct arguments {
 	struct run_settings run;
-	bool wait;
+	bool wait, preflight;
 	int command;	   /* where it begins in argv, 0: nowhere */
 	bool status;	   /* asks how runs are, and starts none */
 	const char *which; /* run, NULL: all */
@@ -149,6 +150,10 @@ static const struct argument rows[] = {
 	  "comm=, size= and order= choose the communicator by its NCCL name, its number of ranks, "
 	  "or its number among the rank's, from 0; kind= counts calls of one kind alone",
 	  ARGUMENT_OWN, .take = take_fault },
+	{ "preflight", 0, NULL,
+	  "First look at this host, and under mpirun or srun at all hosts and their network; "
+	  "COMMAND does not start where that finds an error (exit 11) or a hang (10)",
+	  ARGUMENT(FLAG, struct arguments, preflight) },
 	{ "rendezvous", 0, "HOST:PORT",
 	  "Where the monitors of several hosts meet: a free port of rank 0's host "
 	  "[MASTER_ADDR:MASTER_PORT+1, as the ranks have them]",
@@ -249,6 +254,31 @@ static void arm(const struct arguments *a)
 	fprintf(stderr, "hangar_run: armed: %s\n", a->run.fault);
 }
 
+/* Its lines go to standard error: standard output is the command's. */
+static void look_before(void)
+{
+	char path[4096];
+	int status = 0;
+	pid_t pid;
+
+	if (!file_beside(path, sizeof(path), "preflight"))
+		return;
+	pid = fork();
+	if (pid == 0) {
+		dup2(STDERR_FILENO, STDOUT_FILENO);
+		execl(path, "preflight", "--no-calls", NULL);
+		fprintf(stderr, "hangar_run: %s: %s\n", path, strerror(errno));
+		_exit(0);
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (pid <= 0 || !WIFEXITED(status) ||
+	    (WEXITSTATUS(status) != OUTCOME_ERROR && WEXITSTATUS(status) != OUTCOME_HANG))
+		return;
+	fprintf(stderr, "hangar_run: the command is not started: the lines above say why\n");
+	exit(WEXITSTATUS(status));
+}
+
 int main(int argc, char **argv)
 {
 	struct arguments a = {
@@ -263,6 +293,8 @@ int main(int argc, char **argv)
 	argv += a.command;
 	a.run.argc = argc - a.command;
 	a.run.argv = argv;
+	if (a.preflight && !getenv(RUN_KEY))
+		look_before();
 	if (a.wait || a.run.fail_slow)
 		rc = run_wait(&a.run.wait_fd);
 	if (rc < 0)

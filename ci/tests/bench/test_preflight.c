@@ -1,0 +1,197 @@
+/* test_preflight.c: hosts that a launcher names; who is to blame for bad pairs; the rules; JUnit. */
+#include "rig/unit.h"
+
+#include "base/built_in.h"
+#include "base/file.h"
+#include "bench/preflight.h"
+#include "bench/preflight_meet.h"
+
+BUILT_IN(rules_under_test, "bench/preflight_rules.txt");
+
+static struct reading hosts[12];
+static char path[UNIT_TEMP];
+
+UNIT_TEST(test_hosts, "Slurm's and Open MPI's lists, each host once")
+{
+	static const struct {
+		const char *environment[4], *list;
+	} table[] = {
+		{ { NULL }, "" },
+		{ { "SLURM_JOB_NODELIST=node[1-3,05],gpu7", NULL },
+		  "node1 node2 node3 node05 gpu7" },
+		{ { "SLURM_JOB_NODELIST=a[08-11]-x", NULL }, "a08-x a09-x a10-x a11-x" },
+		{ { "SLURM_JOB_NODELIST=a[1-4]", "SLURM_STEP_NODELIST=a2", NULL }, "a2" },
+		{ { "OMPI_MCA_orte_node_regex=vm,[2:10].213.0.2,[2:10].213.0.3@0(3)", NULL },
+		  "vm 10.213.0.2 10.213.0.3" },
+		{ { "OMPI_MCA_orte_node_regex=head,node[2:8-11]@0(5)",
+		    "OMPI_MCA_orte_hnp_uri=336.0;tcp://10.0.0.1,10.1.0.1:59113", NULL },
+		  "head node08 node09 node10 node11 10.0.0.1 10.1.0.1" },
+		{ { "MASTER_ADDR=n1", "OMPI_MCA_orte_hnp_uri=3.0;tcp://n1:5", NULL }, "n1" },
+		{ { "SLURM_JOB_NODELIST=node[1-", NULL }, "node[1-" },
+	};
+
+	UNIT_ROWS(row, table) {
+		char list[2048];
+
+		preflight_hosts((char *const *)row->environment, list, sizeof(list));
+		CU_ASSERT_STRING_EQUAL(list, row->list);
+	}
+}
+
+static struct health *open_rules(void)
+{
+	struct error err = { .rank = -1 };
+	struct health *health = health_open(NULL, rules_under_test, &err);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(health);
+	return health;
+}
+
+/* Hosts a, b, ... and a pair for each two; `bad` lists those with a closed port: "ab ba". */
+static int play(int n, const char *bad, const char **owner)
+{
+	struct health *health = open_rules();
+	struct reading pairs[64] = { 0 };
+	int npairs = 0, all;
+
+	for (int h = 0; h < 12; h++)
+		hosts[h] = (struct reading){ .seconds = 0 };
+	for (int h = 0; h < n; h++)
+		snprintf(hosts[h].host, sizeof(hosts[h].host), "%c", 'a' + h);
+	for (int from = 0; from < n; from++)
+		for (int to = 0; to < n; to++) {
+			char part[8], name[3] = { (char)('a' + from), (char)('a' + to) };
+			struct reading *m = &pairs[npairs];
+
+			if (from == to)
+				continue;
+			npairs++;
+			snprintf(part, sizeof(part), "%c>%c", name[0], name[1]);
+			reading_say(m, part, "from", (char[2]){ name[0] });
+			reading_say(m, part, "to", (char[2]){ name[1] });
+			reading_state(m, part, "ports_open", 60);
+			reading_state(m, part, "ports_closed", strstr(bad, name) ? 4 : 0);
+		}
+	all = preflight_blame(health, hosts, n, pairs, npairs);
+	*owner = "";
+	for (int h = 0; h < all; h++)
+		for (size_t i = 0; i < hosts[h].n; i++)
+			if (strcmp(hosts[h].list[i].name, "ports_closed") == 0 &&
+			    hosts[h].list[i].value > 0)
+				*owner = strcmp(*owner, "") == 0 ||
+							 strcmp(*owner, hosts[h].host) == 0
+						 ? hosts[h].host
+						 : "several";
+	for (int i = 0; i < npairs; i++)
+		reading_release(&pairs[i]);
+	free(health);
+	return all;
+}
+
+UNIT_TEST(test_blame, "the host in most bad pairs; both of a single pair")
+{
+	static const struct {
+		int n;
+		const char *bad, *owner;
+	} table[] = {
+		{ 3, "", "" },		{ 3, "ac bc", "c" },
+		{ 3, "ca cb", "c" },	{ 4, "ad bd cd da db dc", "d" },
+		{ 3, "ab", "a or b" },	{ 2, "ab ba", "a or b" },
+		{ 4, "ab ad ac", "a" },
+	};
+
+	UNIT_ROWS(row, table) {
+		const char *owner;
+		int all = play(row->n, row->bad, &owner);
+
+		CU_ASSERT_STRING_EQUAL(owner, row->owner);
+		CU_ASSERT_EQUAL(all, row->n + (strchr(row->owner, ' ') != NULL));
+		for (int h = 0; h < all; h++)
+			reading_release(&hosts[h]);
+	}
+}
+
+static char told[512];
+
+static void tell(void *ctx, const struct health_finding *f)
+{
+	(void)ctx;
+	if (f->holds)
+		snprintf(told, sizeof(told), "%s %s: %s", health_weights[f->weight], f->group,
+			 f->text);
+}
+
+UNIT_TEST(test_rules, "what values make lines, and which are healthy")
+{
+	static const struct {
+		const char *names[3];
+		int64_t values[3];
+		const char *told;
+	} table[] = {
+		{ { "loopback", "hosts" },
+		  { 1, 1 },
+		  "" }, /* Debian's 127.0.1.1 on one host is no fault */
+		{ { "loopback", "hosts" }, { 1, 2 }, "drain name" },
+		{ { "memlock_kib", "rdma_ports" }, { 64, 0 }, "" },
+		{ { "memlock_kib", "rdma_ports" }, { 64, 2 }, "drain memlock" },
+		{ { "nofile", "ranks" }, { 1024, 8 }, "" },
+		{ { "nofile", "ranks" }, { 1024, 512 }, "warn nofile" },
+		{ { "nofile", "ranks" }, { 200, 1 }, "drain nofile" },
+		{ { "udp_lost", "udp_sent" }, { 3, 200 }, "" },
+		{ { "udp_lost", "udp_sent" }, { 9, 200 }, "warn loss" },
+		{ { "ports_open", "ports_closed" }, { 60, 4 }, "drain tcp" },
+		{ { "ports_open", "ports_closed" }, { 0, 64 }, "drain tcp" },
+		{ { "round_trip_us" }, { 4000 }, "" },
+		{ { "round_trip_us" }, { 40000 }, "warn latency" },
+		{ { "mbit", "usual_mbit" }, { 1500, 10000 }, "" },
+		{ { "mbit", "usual_mbit" }, { 500, 10000 }, "warn bandwidth" },
+		{ { "mbit" }, { 0 }, "drain bandwidth" },
+		{ { "full_lost" }, { 1 }, "drain path-mtu" },
+		{ { "apart_ms" }, { 900 }, "" },
+		{ { "apart_ms" }, { 1100 }, "warn clock" },
+		{ { "differ", "matters" }, { 1, 1 }, "drain settings" },
+		{ { "differ", "matters" }, { 1, 0 }, "warn settings" },
+		{ { "busbw_mbs", "low_mbs" }, { 500, 900 }, "" },
+		{ { "busbw_mbs", "low_mbs" }, { 400, 900 }, "warn busbw" },
+		{ { "wrong" }, { 1 }, "drain data" },
+		{ { "hang" }, { 1 }, "hung calls" },
+		{ { "hung" }, { 1 }, "hung pre-flight" },
+	};
+	struct health *health = open_rules();
+
+	UNIT_ROWS(row, table) {
+		struct reading m = { .seconds = 0 };
+
+		for (int i = 0; i < 3 && row->names[i]; i++)
+			reading_state(&m, "part", row->names[i], row->values[i]);
+		told[0] = '\0';
+		health_judge(health, &m, tell, NULL);
+		CU_ASSERT(row->told[0] ? strncmp(told, row->told, strlen(row->told)) == 0
+				       : !told[0]);
+		reading_release(&m);
+	}
+	free(health);
+}
+
+UNIT_TEST(test_junit, "a failing, a skipped and a good case, with text that is not markup")
+{
+	json_t *all = json_pack("[{s:s s:{s:s s:s s:s} s:[{s:s s:s s:s s:s s:s}]}]", "host", "n<1",
+				"checks", "tcp", "FAIL", "loss", "SKIP: none", "name", "PASS",
+				"findings", "group", "tcp", "weight", "drain", "part", "a>b",
+				"text", "\"x\"", "fix", "do & see");
+	char text[1024];
+
+	CU_ASSERT_EQUAL(preflight_junit(path, all, 1.5), 0);
+	CU_ASSERT(file_text("", text, sizeof(text), "%s", path) > 0);
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(text, "<testcase classname=\"n&#60;1\" name=\"tcp\"><failure type=\"drain\" "
+			     "message=\"a&#62;b: &#34;x&#34;\">do &#38; see</failure></testcase>"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "name=\"loss\"><skipped/></testcase>"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "name=\"name\"></testcase>"));
+	json_decref(all);
+}
+
+int main(void)
+{
+	return unit_main_file(path);
+}

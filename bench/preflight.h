@@ -25,6 +25,3 @@ void preflight_compare(struct reading *hosts, int n);
  * where both are in as many. Returns the number of hosts, `hosts` has room for two more. */
 int preflight_blame(const struct health *health, struct reading *hosts, int n,
 		    const struct reading *pairs, int npairs);
-
-/* The end of a report: JUnit XML of its checks. Returns 0 or a negative errno. */
-int preflight_junit(const char *path, const json_t *hosts, double seconds);

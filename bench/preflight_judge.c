@@ -1,7 +1,6 @@
 /* preflight_judge.c: hosts beside each other, and the host that bad pairs have in common. */
 #include "preflight.h"
 
-#include "base/output.h"
 #include "settings/settings.h"
 
 /* ---- alike ---- */
@@ -170,6 +169,7 @@ int preflight_blame(const struct health *health, struct reading *hosts, int n,
 				snprintf(both, sizeof(both), "%.28s or %.28s", hosts[from].host,
 					 hosts[to].host);
 				tied = n++;
+				hosts[tied] = (struct reading){ .seconds = 0 };
 				strcpy(hosts[tied].host, both);
 			}
 			owner = tied;
@@ -179,69 +179,4 @@ int preflight_blame(const struct health *health, struct reading *hosts, int n,
 	free(bad);
 	free(in_bad);
 	return n;
-}
-
-/* ---- JUnit ---- */
-
-static void put_escaped(FILE *f, const char *text)
-{
-	for (; *text; text++)
-		if (strchr("&<>\"", *text))
-			fprintf(f, "&#%d;", *text);
-		else
-			putc(*text, f);
-}
-
-/* The findings of one check of one host that make it fail. */
-static void put_failures(FILE *f, const json_t *findings, const char *check)
-{
-	json_t *one;
-	size_t i;
-
-	json_array_foreach(findings, i, one)
-	{
-		const char *group, *weight, *part, *text, *fix;
-
-		if (json_unpack(one, "{s:s s:s s:s s:s s:s}", "group", &group, "weight", &weight,
-				"part", &part, "text", &text, "fix", &fix) < 0 ||
-		    strcmp(group, check) != 0 || strcmp(weight, "note") == 0)
-			continue;
-		fprintf(f, "<failure type=\"%s\" message=\"", weight);
-		put_escaped(f, part);
-		fputs(": ", f);
-		put_escaped(f, text);
-		fputs("\">", f);
-		put_escaped(f, fix);
-		fputs("</failure>", f);
-	}
-}
-
-int preflight_junit(const char *path, const json_t *hosts, double seconds)
-{
-	char *text = NULL;
-	size_t len = 0, i;
-	FILE *f = must(open_memstream(&text, &len));
-	json_t *host, *result;
-	const char *check;
-	int rc;
-
-	fprintf(f, "<testsuite name=\"preflight\" time=\"%.1f\">\n", seconds);
-	json_array_foreach(hosts, i, host)
-	{
-		json_object_foreach(json_object_get(host, "checks"), check, result)
-		{
-			fputs("<testcase classname=\"", f);
-			put_escaped(f, json_string_value(json_object_get(host, "host")));
-			fprintf(f, "\" name=\"%s\">", check);
-			if (strncmp(json_string_value(result), "SKIP", 4) == 0)
-				fputs("<skipped/>", f);
-			put_failures(f, json_object_get(host, "findings"), check);
-			fputs("</testcase>\n", f);
-		}
-	}
-	fputs("</testsuite>\n", f);
-	fclose(f);
-	rc = output_whole(path, must(text), len);
-	free(text);
-	return rc;
 }

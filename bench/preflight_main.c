@@ -15,17 +15,24 @@
 #include "base/version.h"
 #include "net/hangup.h"
 #include "preflight.h"
+#include "options/options_launch.h"
 #include "preflight_meet.h"
-#include "preflight_start.h"
 
 #define MEET_SECONDS  15.0  /* hosts of a launch start within this time */
 #define CALLS_SECONDS 120.0 /* all calls, with the set-up of MPI and NCCL */
 #define LOCAL_MOST    256   /* ranks of a host */
 
+struct preflight_arguments {
+	const char *backend, *metrics, *size, *save;
+	bool json, drain_list, no_calls, only_calls;
+	int local; /* ranks of a bare start, 0: not given */
+	double patience;
+};
+
 BUILT_IN(preflight_rules, "bench/preflight_rules.txt");
 
 /* The word before a finding's line, by its weight. */
-const char *const preflight_words[HEALTH_WEIGHTS] = {
+static const char *const words[HEALTH_WEIGHTS] = {
 	[HEALTH_NOTE] = "NOTE",
 	[HEALTH_WARN] = "SLOW",
 	[HEALTH_DRAIN] = "ERROR",
@@ -37,14 +44,8 @@ static const struct argument rows[] = {
 	  ARGUMENT(TEXT, struct preflight_arguments, backend) },
 	{ "drain-list", 'd', NULL, "The hosts that should take no work, one a line, alone",
 	  ARGUMENT(FLAG, struct preflight_arguments, drain_list) },
-	{ "hostfile", 0, "FILE", "Without a launcher: start on these hosts, one a line",
-	  ARGUMENT(TEXT, struct preflight_arguments, hostfile) },
-	{ "hostfile-out", 0, "FILE", "Write the hosts that are not to be drained, one a line",
-	  ARGUMENT(TEXT, struct preflight_arguments, hostfile_out) },
 	{ "json", 'j', NULL, "Findings, and all that was read, as JSON",
 	  ARGUMENT(FLAG, struct preflight_arguments, json) },
-	{ "junit", 0, "FILE", "Also JUnit XML: a case for each host and check",
-	  ARGUMENT(TEXT, struct preflight_arguments, junit) },
 	{ "local", 'g', "N", "Without a launcher: ranks of a host (default: a rank for each GPU)",
 	  ARGUMENT(WHOLE, struct preflight_arguments, local), .min = 1, .most = LOCAL_MOST },
 	{ "metrics", 'm', "FILE.prom",
@@ -52,10 +53,12 @@ static const struct argument rows[] = {
 	  ARGUMENT(TEXT, struct preflight_arguments, metrics) },
 	{ "no-calls", 0, NULL, "Hosts and network alone: neither MPI nor NCCL starts",
 	  ARGUMENT(FLAG, struct preflight_arguments, no_calls) },
-	{ "only-calls", 0, NULL, NULL, ARGUMENT(FLAG, struct preflight_arguments, only_calls) },
+	{ "only-calls", 0, NULL, "Calls alone",
+	  ARGUMENT(FLAG, struct preflight_arguments, only_calls) },
 	{ "patience", 'p', "S", "Give a driver so long to answer (default: 10)",
 	  ARGUMENT(REAL, struct preflight_arguments, patience), .min = .01, .most = 600 },
-	{ "save", 0, "FILE", NULL, ARGUMENT(TEXT, struct preflight_arguments, save) },
+	{ "save", 0, "FILE", "Also the JSON, to a file",
+	  ARGUMENT(TEXT, struct preflight_arguments, save) },
 	{ "size", 's', "SIZE", "Of the large calls (default: 64M on GPUs, else 1M)",
 	  ARGUMENT(TEXT, struct preflight_arguments, size) },
 };
@@ -354,55 +357,25 @@ static void print_rates(struct flight *f)
 		printf("\n");
 }
 
-static int write_hostfile(const char *path, const json_t *hosts)
-{
-	char *text = NULL;
-	size_t len = 0, i;
-	FILE *f = must(open_memstream(&text, &len));
-	json_t *host;
-	int rc;
-
-	json_array_foreach(hosts, i, host)
-	{
-		const char *name = json_string_value(json_object_get(host, "host"));
-
-		if (!json_is_true(json_object_get(host, "drain")) && !strchr(name, ' '))
-			fprintf(f, "%s\n", name);
-	}
-	fclose(f);
-	rc = output_whole(path, must(text), len);
-	free(text);
-	return rc;
-}
-
 static int save(const struct flight *f, const struct health_report *report, int code)
 {
 	const struct preflight_arguments *a = f->arguments;
 	struct error err = { .rank = -1 };
-	const char *path = "";
-	int rc = 0;
 
-	if (a->save)
-		json_dump_file(report->all, a->save, JSON_COMPACT);
-	if (a->junit)
-		rc = preflight_junit(path = a->junit, report->all, clock_seconds() - f->began);
-	if (rc == 0 && a->hostfile_out)
-		rc = write_hostfile(path = a->hostfile_out, report->all);
-	if (rc < 0)
-		fprintf(stderr, "preflight: writing %s: %s\n", path, strerror(-rc));
-	if (rc == 0 && a->metrics) {
-		rc = health_metrics(a->metrics, f->health, f->hosts, f->n, code, &err);
-		if (rc < 0)
-			error_print(&err, "preflight");
-	}
-	return rc < 0 ? OUTCOME_INTERNAL : code;
+	if (a->save && json_dump_file(report->all, a->save, JSON_COMPACT) < 0)
+		error_set(&err, OUTCOME_INTERNAL, -EIO, "--save %s: cannot be written", a->save);
+	if (a->metrics)
+		health_metrics(a->metrics, f->health, f->hosts, f->n, code, &err);
+	if (err.code)
+		error_print(&err, "preflight");
+	return err.code ? OUTCOME_INTERNAL : code;
 }
 
 static int report(struct flight *f)
 {
 	const struct preflight_arguments *a = f->arguments;
 	struct health_report r = { .health = f->health,
-				   .words = preflight_words,
+				   .words = words,
 				   .form = a->json	   ? HEALTH_JSON
 					   : a->drain_list ? HEALTH_DRAIN_LIST
 							   : HEALTH_TEXT };
@@ -558,6 +531,22 @@ static int be_host(struct flight *f)
 	return code;
 }
 
+/* Starts mpirun on this host; ci/halves does so on several. */
+static int start(const struct preflight_arguments *a, char **argv, struct error *err)
+{
+	const struct backend_ops *ops = backend_find(a->backend);
+	struct options options = { .gpus = a->local };
+	int devices = ops && ops->flags & BACKEND_DEVICE ? launch_count(ops->devices) : 0;
+	int ranks = ops ? options_launch_ranks(&options, devices, err)
+			: error_usage(err, "--backend %s: this build does not have it", a->backend);
+	int code = ranks > 0 ? launch_self(ranks, argv, &(struct launch_guard){ .seconds = 0 }, err)
+			     : ranks;
+
+	if (err->code)
+		error_print(err, "preflight");
+	return err->code ? (int)err->outcome : code;
+}
+
 int main(int argc, char **argv)
 {
 	struct preflight_arguments a = { .backend = "auto", .patience = 10 };
@@ -570,7 +559,7 @@ int main(int argc, char **argv)
 	local_rank = environment_number(environ,
 					"OMPI_COMM_WORLD_LOCAL_RANK SLURM_LOCALID LOCAL_RANK", 0);
 	if (!f.meeting.launch.launched && !a.no_calls)
-		return preflight_start(&a, argv);
+		return start(&a, argv, &err);
 	if (local_rank > 0)
 		return a.no_calls ? OUTCOME_OK : be_rank(&a, &f.meeting.launch);
 	f.health = health_open(NULL, preflight_rules, &err);

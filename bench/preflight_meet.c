@@ -402,10 +402,11 @@ static void take_table(struct preflight_meeting *m, const char *text)
 	m->guests = must(calloc(json_array_size(all) + 1, sizeof(*m->guests)));
 	json_array_foreach(all, i, one)
 	{
-		struct preflight_peer *p = &m->guests[m->nhosts++].peer;
+		struct preflight_peer *p = &m->guests[m->nhosts].peer;
 		const char *host = json_string_value(json_object_get(one, "host"));
 		const char *address = json_string_value(json_object_get(one, "address"));
 
+		m->guests[m->nhosts++].link.fd = -1;
 		snprintf(p->host, sizeof(p->host), "%s", host ? host : "");
 		snprintf(p->address, sizeof(p->address), "%s", address ? address : "");
 		json_array_foreach(json_object_get(one, "ports"), k, port)

@@ -1,15 +1,13 @@
-/* test_preflight.c: hosts that a launcher names; who is to blame for bad pairs; the rules; JUnit. */
+/* test_preflight.c: hosts that a launcher names; who is to blame for bad pairs; the rules. */
 #include "rig/unit.h"
 
 #include "base/built_in.h"
-#include "base/file.h"
 #include "bench/preflight.h"
 #include "bench/preflight_meet.h"
 
 BUILT_IN(rules_under_test, "bench/preflight_rules.txt");
 
 static struct reading hosts[12];
-static char path[UNIT_TEMP];
 
 UNIT_TEST(test_hosts, "Slurm's and Open MPI's lists, each host once")
 {
@@ -173,25 +171,7 @@ UNIT_TEST(test_rules, "what values make lines, and which are healthy")
 	free(health);
 }
 
-UNIT_TEST(test_junit, "a failing, a skipped and a good case, with text that is not markup")
-{
-	json_t *all = json_pack("[{s:s s:{s:s s:s s:s} s:[{s:s s:s s:s s:s s:s}]}]", "host", "n<1",
-				"checks", "tcp", "FAIL", "loss", "SKIP: none", "name", "PASS",
-				"findings", "group", "tcp", "weight", "drain", "part", "a>b",
-				"text", "\"x\"", "fix", "do & see");
-	char text[1024];
-
-	CU_ASSERT_EQUAL(preflight_junit(path, all, 1.5), 0);
-	CU_ASSERT(file_text("", text, sizeof(text), "%s", path) > 0);
-	CU_ASSERT_PTR_NOT_NULL(
-		strstr(text, "<testcase classname=\"n&#60;1\" name=\"tcp\"><failure type=\"drain\" "
-			     "message=\"a&#62;b: &#34;x&#34;\">do &#38; see</failure></testcase>"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "name=\"loss\"><skipped/></testcase>"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "name=\"name\"></testcase>"));
-	json_decref(all);
-}
-
 int main(void)
 {
-	return unit_main_file(path);
+	return unit_main();
 }

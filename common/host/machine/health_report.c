@@ -164,6 +164,6 @@ void health_report(struct health_report *r, const struct reading *hosts, int n)
 	}
 	if (r->form == HEALTH_JSON)
 		json_dumpf(r->all, stdout, JSON_INDENT(1));
-	else if (r->form == HEALTH_TEXT && !r->only_findings)
+	else if (r->form == HEALTH_TEXT)
 		health_checks_print(&r->checks, r->health);
 }

@@ -28,7 +28,6 @@ struct health_report {
 	enum health_form form;
 	/* a finding begins with this word, by its weight; NULL: it has "HOST: weight" */
 	const char *const *words;
-	bool only_findings; /* no line of checks that were made or not */
 	/* the result */
 	struct health_checks checks;
 	int held[HEALTH_WEIGHTS]; /* findings of all hosts */

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""test_halving.py: bad members of simulated groups are found, in few rounds; and the end of a pre-flight that ci/halves reads."""
+import importlib.machinery
+import importlib.util
+import math
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree as xml
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+CI = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(CI / "night"), str(CI)]
+from halving import Halving  # noqa: E402
+
+LOADER = importlib.machinery.SourceFileLoader("halves", str(CI / "halves"))
+halves = importlib.util.module_from_spec(importlib.util.spec_from_loader("halves", LOADER))
+LOADER.exec_module(halves)
+
+
+def play(n, is_bad):
+    trial = Halving(n)
+    more = True
+    while more:
+        members = [one for group in trial.groups for one in group]
+        assert len(set(members)) == len(members), "launches of a round share a host"
+        more = trial.answer([is_bad(set(group)) for group in trial.groups])
+    return trial
+
+
+class Simulated(unittest.TestCase):
+    def test_one_and_two_bad(self):
+        """Each one and each two of 8, 16 and 64, bad alone or in company only, within log2 N rounds."""
+        for n in (8, 16, 64):
+            for first in range(n):
+                for second in range(first, n):
+                    for least in (1, 2):
+                        bad = {first, second}
+                        trial = play(n, lambda group: bool(group & bad) and len(group) >= least)
+                        self.assertEqual(trial.bad, bad)
+                        self.assertLessEqual(trial.rounds, math.log2(n))
+
+    def test_pair(self):
+        """Two that are bad together alone: no member is blamed."""
+        for first in range(8):
+            for second in range(first + 1, 8):
+                trial = play(8, lambda group: {first, second} <= group)
+                self.assertEqual(trial.bad, set())
+                self.assertTrue(len(trial.sides) == 1 or second - first < 3)
+
+    def test_few(self):
+        """Two or three have no good company: alone, or nothing is said."""
+        for n in (1, 2, 3):
+            self.assertEqual(play(n, lambda group: 0 in group).bad, {0})
+            self.assertEqual(play(n, lambda group: 0 in group and len(group) > 1).bad, set())
+
+    def test_never_again(self):
+        trial = play(16, lambda group: False)
+        self.assertEqual((trial.bad, len(trial.sides)), (set(), 1))
+
+
+def host(name, *findings, address="1.2.3.4"):
+    return {"host": name, "drain": any(f[1] in ("drain", "hung") for f in findings) and " " not in name,
+            "findings": [dict(zip(("group", "weight", "part", "text", "fix"), f)) for f in findings],
+            "checks": {"calls": "FAIL" if findings else "PASS", "loss": "SKIP: none"},
+            "reading": {"parts": {"job": {"states": {"address": address}}}}}
+
+
+class Read(unittest.TestCase):
+    def test_unnamed(self):
+        """Halves are tried where calls have a line that names no host alone."""
+        hang, slow = ("calls", "hung", "calls", "x", "y"), ("busbw", "warn", "a", "x", "y")
+        for found, outcome in (([host("all hosts")], None), ([host("all hosts", hang)], "hang"), ([host("all hosts", slow)], "are slow"),
+                               ([host("all hosts", hang), host("n1", hang)], None), ([host("n1", ("tcp", "drain", "a", "x", "y"))], None)):
+            self.assertEqual(halves.unnamed(found), outcome)
+
+    def test_good(self):
+        """Hosts are given by name or address; the good ones are written as they were given."""
+        found = [host("n1", address="10.0.0.1"), host("n2", ("tcp", "drain", "a", "x", "y"), address="10.0.0.2"), host("n3")]
+        self.assertEqual(halves.good(["10.0.0.1", "10.0.0.2", "n3"], found, {"n3"}), ["10.0.0.1"])
+
+    def test_junit(self):
+        with tempfile.TemporaryDirectory() as place:
+            halves.write_junit(Path(place, "j.xml"), [host("n<1", ("calls", "hung", "a>b", '"x"', "do & see"))])
+            cases = {one.get("name"): one for one in xml.parse(Path(place, "j.xml")).getroot()}
+        self.assertEqual(cases["calls"].find("failure").get("message"), 'a>b: "x"')
+        self.assertEqual(cases["calls"].find("failure").text, "do & see")
+        self.assertIsNotNone(cases["loss"].find("skipped"))
+
+
+if __name__ == "__main__":
+    unittest.main()

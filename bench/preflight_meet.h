@@ -3,7 +3,7 @@
 #pragma once
 
 #include "machine/reading.h"
-#include "preflight_net.h"
+#include "machine/preflight_net.h"
 #include "process/launch.h"
 #include "watch/link.h"
 

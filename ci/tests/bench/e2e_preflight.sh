@@ -3,7 +3,7 @@
 # which its lines name with the host.
 # timeout: 400
 # quiet: waits for deadlines, and measures a network
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/../e2e/lib.sh"
 
 program="$BUILD/preflight --backend mpi"
 limit=90

@@ -1,5 +1,5 @@
 /* preflight_net.c: ports, packets of full size, loss, latency and bandwidth between two hosts. */
-#include "preflight_net.h"
+#include "machine/preflight_net.h"
 
 #include <ifaddrs.h>
 #include <linux/tcp.h>

@@ -137,7 +137,7 @@ limit=150
 run "$netns" at node0 ci/halves --backend mpi --hostfile "$work/hosts" --hostfile-out "$work/good" --junit "$work/junit.xml"
 expect_out '^HUNG  all hosts: calls: .*no rank is named'
 expect_rc 11 'MPI traffic of one host is lost:'
-expect_out '^ERROR node3: calls: calls hang where it takes part, and end well without it \(2 rounds of halves\)'
+expect_out '^ERROR node3: company: calls hang where it takes part, and end well without it \(2 rounds of halves\)'
 holds 'the others are good' cmp "$work/good" <(printf '%s\n' $net.2 $net.3 $net.5)
 holds 'JUnit' grep -q '<testcase classname="all hosts" name="calls"><failure type="hung"' "$work/junit.xml"
 check 'no process is left' within 20 no_process

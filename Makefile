@@ -34,7 +34,7 @@ harness := $(addprefix common/harness/,options check backend backend/mpi backend
 predict := $(addprefix common/predict/,pairs topo live)
 host := $(addprefix common/host/,nccl_log machine reconcile)
 inject := faults/inject
-detect := $(addprefix faults/detect/,record progress pace watch evidence diagnose probe postmortem preload preload/library)
+detect := $(addprefix faults/detect/,record progress pace watch evidence diagnose probe postmortem preload preload/library preflight)
 LIB_DIRS := $(foreach h,$(HOUSES),$($(h)))
 LIB_SRC := $(filter-out $(PROGRAMS) faults/detect/preload/library/%,$(wildcard $(LIB_DIRS:%=%/*.c)))
 CU_SRC := $(wildcard common/*/*/*.cu common/*/*/*/*.cu)

@@ -16,7 +16,8 @@
 #include "net/hangup.h"
 #include "preflight.h"
 #include "options/options_launch.h"
-#include "preflight_meet.h"
+#include "preflight/preflight_judge.h"
+#include "preflight/preflight_meet.h"
 
 #define MEET_SECONDS  15.0  /* hosts of a launch start within this time */
 #define CALLS_SECONDS 120.0 /* all calls, with the set-up of MPI and NCCL */
@@ -59,7 +60,7 @@ static const struct argument rows[] = {
 	  ARGUMENT(REAL, struct preflight_arguments, patience), .min = .01, .most = 600 },
 	{ "save", 0, "FILE", "Also the JSON, to a file",
 	  ARGUMENT(TEXT, struct preflight_arguments, save) },
-	{ "size", 's', "SIZE", "Of the large calls (default: 64M on GPUs, else 1M)",
+	{ "size", 's', "SIZE", "Of the large calls (default: 64M on GPUs, else 256K)",
 	  ARGUMENT(TEXT, struct preflight_arguments, size) },
 };
 
@@ -105,11 +106,11 @@ static int make_calls(int fd, const struct preflight_arguments *a)
 	char sizes[64];
 	const char *argv[] = {
 		"preflight",	   "--backend", a->backend,	  "--sizes", sizes, "-n",
-		gpus ? "20" : "3", "-w",	gpus ? "5" : "1", "-c",	     "1",   NULL
+		gpus ? "20" : "2", "-w",	gpus ? "5" : "1", "-c",	     "1",   NULL
 	};
 	int argc = (int)(sizeof(argv) / sizeof(argv[0])) - 1;
 
-	snprintf(sizes, sizeof(sizes), "4K,%s", a->size ? a->size : gpus ? "64M" : "1M");
+	snprintf(sizes, sizeof(sizes), "4K,%s", a->size ? a->size : gpus ? "64M" : "256K");
 	return preflight_calls(fd, argc, (char **)argv);
 }
 

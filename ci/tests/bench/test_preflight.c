@@ -2,8 +2,8 @@
 #include "rig/unit.h"
 
 #include "base/built_in.h"
-#include "bench/preflight.h"
-#include "bench/preflight_meet.h"
+#include "preflight/preflight_judge.h"
+#include "preflight/preflight_meet.h"
 
 BUILT_IN(rules_under_test, "bench/preflight_rules.txt");
 

@@ -1,5 +1,5 @@
 /* preflight_meet.c: hellos, rounds and the end of a pre-flight, over the monitors' kind of link. */
-#include "preflight_meet.h"
+#include "preflight/preflight_meet.h"
 
 #include <netdb.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
 /* preflight_judge.c: hosts beside each other, and the host that bad pairs have in common. */
-#include "preflight.h"
+#include "preflight/preflight_judge.h"
 
 #include "settings/settings.h"
 

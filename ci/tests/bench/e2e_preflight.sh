@@ -133,7 +133,7 @@ done >"$work/hosts"
 	add chain inet own out { type filter hook output priority 0; }; add rule inet own out tcp dport 47000-47100 drop'
 export OMPI_MCA_plm_rsh_agent="$netns agent" OMPI_MCA_btl=tcp,self OMPI_MCA_oob_tcp_if_include=$net.0/24 OMPI_MCA_btl_tcp_if_include=$net.0/24 \
 	OMPI_MCA_orte_tmpdir_base=$work/tmp OMPI_MCA_btl_tcp_port_min_v4=47000 OMPI_MCA_btl_tcp_port_range_v4=100
-limit=150
+limit=240
 run "$netns" at node0 ci/halves --backend mpi --hostfile "$work/hosts" --hostfile-out "$work/good" --junit "$work/junit.xml"
 expect_out '^HUNG  all hosts: calls: .*no rank is named'
 expect_rc 11 'MPI traffic of one host is lost:'

@@ -45,14 +45,13 @@ static int fail(const struct error *err, const struct program *program)
 	return (int)err->outcome;
 }
 
-/* Returns the GPUs that a bare start may use: 0 for a backend without GPUs. */
-static int count_gpus(const struct options *options)
+int perf_count_gpus(const char *backend)
 {
-	bool any = strcmp(options->backend, "auto") == 0;
+	bool any = strcmp(backend, "auto") == 0;
 
 	for (size_t i = 0; backend_table[i]; i++)
 		if (backend_table[i]->flags & BACKEND_DEVICE &&
-		    (any || strcmp(options->backend, backend_table[i]->name) == 0))
+		    (any || strcmp(backend, backend_table[i]->name) == 0))
 			return launch_count(backend_table[i]->devices);
 	return 0;
 }
@@ -62,7 +61,7 @@ static int list_faults(const struct options *options, struct error *err)
 	bool any = strcmp(options->backend, "auto") == 0,
 	     all = strcmp(options->list_faults, "all") == 0;
 	const struct fault *only = fault_find(options->list_faults);
-	int gpus = count_gpus(options);
+	int gpus = perf_count_gpus(options->backend);
 	struct fault_machine machine;
 
 	machine_look(&machine, NULL);
@@ -385,7 +384,7 @@ static int say_lost(const void *arg, enum launch_lost lost, double seconds)
 static int start_bare(const struct program *program, struct options *options, struct error *err)
 {
 	bool counted = options->gpus || options->threads, shared = options->share_gpu;
-	int devices = count_gpus(options), code;
+	int devices = perf_count_gpus(options->backend), code;
 	int chosen = choose_fault_ranks(program, options, devices, err);
 	int ranks = chosen < 0 ? chosen : options_launch_ranks(options, devices, err);
 	const struct launch_guard guard = { options->watch

@@ -30,3 +30,7 @@ struct perf_hooks {
 /* The same with hooks. */
 int perf_main_hooked(const struct collective *collective, const struct perf_hooks *hooks, int argc,
 		     char **argv);
+
+/* Returns the GPUs that a bare start may use with a backend, by its name or "auto": 0 for one without GPUs. Asked in a process
+ * of its own: one that has opened CUDA must not fork. */
+int perf_count_gpus(const char *backend);

@@ -102,7 +102,7 @@ static struct sockaddr_un local_address(const struct launch *launch, socklen_t *
 /* The words of a *_perf program for the calls. */
 static int make_calls(int fd, const struct preflight_arguments *a)
 {
-	bool gpus = backend_find(a->backend) && backend_find(a->backend)->flags & BACKEND_DEVICE;
+	bool gpus = perf_count_gpus(a->backend) > 0;
 	char sizes[64];
 	const char *argv[] = {
 		"preflight",	   "--backend", a->backend,	  "--sizes", sizes, "-n",
@@ -535,11 +535,14 @@ static int be_host(struct flight *f)
 /* Starts mpirun on this host; ci/halves does so on several. */
 static int start(const struct preflight_arguments *a, char **argv, struct error *err)
 {
-	const struct backend_ops *ops = backend_find(a->backend);
+	bool known = strcmp(a->backend, "auto") == 0;
 	struct options options = { .gpus = a->local };
-	int devices = ops && ops->flags & BACKEND_DEVICE ? launch_count(ops->devices) : 0;
-	int ranks = ops ? options_launch_ranks(&options, devices, err)
-			: error_usage(err, "--backend %s: this build does not have it", a->backend);
+	int ranks;
+
+	for (size_t i = 0; backend_table[i]; i++)
+		known = known || strcmp(backend_table[i]->name, a->backend) == 0;
+	ranks = known ? options_launch_ranks(&options, perf_count_gpus(a->backend), err)
+		      : error_usage(err, "--backend %s: this build does not have it", a->backend);
 	int code = ranks > 0 ? launch_self(ranks, argv, &(struct launch_guard){ .seconds = 0 }, err)
 			     : ranks;
 

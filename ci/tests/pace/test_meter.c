@@ -98,6 +98,40 @@ UNIT_TEST(test_rows, "shares, median and busbw, of two and of a thousand ranks, 
 	}
 }
 
+UNIT_TEST(test_first,
+	  "a first call of 30 s, which connects, does not hide the bandwidth of the others")
+{
+	static const struct plan p = {
+		2, 1000, 1, -1, true, CALL_ALL_REDUCE, 0, 0, 1, 0, 2, 0.524
+	};
+	struct meter meter = { 0 };
+	struct meter_row *got;
+	size_t n;
+
+	for (int r = 0; r < 2; r++) {
+		struct pace_sample s = sample_of(&p, r, 0);
+
+		s.seq = 1;
+		s.through_ns += 60000 * (uint64_t)MS;
+		s.arrived_ns = s.through_ns - 30000 * (uint64_t)MS;
+		meter_add(&meter, &s, true);
+	}
+	for (int c = 2; c <= p.calls; c++)
+		for (int r = 0; r < 2; r++) {
+			struct pace_sample s = sample_of(&p, r, c);
+
+			s.through_ns += 60000 * (uint64_t)MS;
+			s.arrived_ns += 60000 * (uint64_t)MS;
+			meter_add(&meter, &s, true);
+		}
+	meter_settle(&meter);
+	got = meter_rows(&meter, METER_ROWS, &n);
+	CU_ASSERT_EQUAL_FATAL(n, 1);
+	NEAR(got->busbw_gbs, p.busbw);
+	free(got);
+	meter_release(&meter);
+}
+
 UNIT_TEST(test_rate, "a rate of sampling that changes does not weigh the slow calls more")
 {
 	struct meter meter = { 0 };

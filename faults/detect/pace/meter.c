@@ -33,10 +33,11 @@ void meter_release(struct meter *meter)
 		for (size_t k = 0; k < OPEN; k++)
 			free(c->open[k].parts);
 		for (int k = 0; k < CALL_KIND_COUNT; k++)
-			if (c->kinds[k])
+			if (c->kinds[k]) {
 				free(c->kinds[k]->took);
-		for (int k = 0; k < CALL_KIND_COUNT; k++)
-			free(c->kinds[k]);
+				free(c->kinds[k]->moved);
+				free(c->kinds[k]);
+			}
 		free(c->open);
 		free(c->ranks);
 		free(c->last);
@@ -92,6 +93,7 @@ static struct meter_kind *kind_of(struct meter *meter, const struct pace_sample 
 
 		*k = must(calloc(1, sizeof(**k) + members));
 		(*k)->took = must(calloc(METER_KEPT, sizeof(*(*k)->took)));
+		(*k)->moved = must(calloc(METER_KEPT, sizeof(*(*k)->moved)));
 		(*k)->members = (struct meter_member *)(*k + 1);
 	}
 	return *k;
@@ -113,7 +115,7 @@ static double bus_factor(const struct pace_sample *s)
 /* ---- samples ---- */
 
 /* METER_KEPT of all durations stay, each with the same chance (Vitter 1985, algorithm R). */
-static void keep(struct meter_kind *k, double took)
+static void keep(struct meter_kind *k, double took, double moved)
 {
 	uint64_t x = k->samples * 0x9e3779b97f4a7c15ull;
 	size_t at = k->samples;
@@ -121,8 +123,10 @@ static void keep(struct meter_kind *k, double took)
 	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
 	if (at >= METER_KEPT)
 		at = (size_t)((x ^ x >> 31) % (at + 1));
-	if (at < METER_KEPT)
+	if (at < METER_KEPT) {
 		k->took[at] = took;
+		k->moved[at] = moved;
+	}
 	k->samples++;
 }
 
@@ -153,7 +157,7 @@ static void note_event(struct meter *meter, const struct part *p, double waited)
 static void close_call(struct meter *meter, struct meter_comm *c, struct meter_open *open)
 {
 	struct meter_kind *k = c->kinds[open->kind];
-	double least = INFINITY, gaps = 0;
+	double least = INFINITY;
 	uint64_t end = 0;
 
 	for (int m = 0; m < c->n; m++)
@@ -167,16 +171,13 @@ static void close_call(struct meter *meter, struct meter_comm *c, struct meter_o
 		if (open->came > 1) {
 			k->members[m].waited.ns += (p->took_ns - least) * p->gap;
 			k->members[m].waited.calls += p->gap;
-			gaps += p->gap / open->came;
 		}
 		end = end ? end : p->sample.through_ns;
 		if (p->sample.clock != RECORD_CLOCK_HOST)
 			p->sample.arrived_ns += end - p->sample.through_ns;
 		note_event(meter, p, open->came > 1 ? p->took_ns - least : NAN);
 	}
-	keep(k, least);
-	k->moved_ns += open->bytes > 0 ? least * gaps : 0;
-	k->moved_bytes += open->bytes * gaps;
+	keep(k, least, open->came > 1 ? open->bytes : 0);
 	free(open->parts);
 	open->parts = NULL;
 }
@@ -241,7 +242,7 @@ void meter_add(struct meter *meter, const struct pace_sample *s, bool here)
 		join(meter, c, &part, factor);
 		return;
 	}
-	keep(k, part.took_ns);
+	keep(k, part.took_ns, 0);
 	note_event(meter, &part, NAN);
 }
 
@@ -347,6 +348,37 @@ static void add_counts(struct meter_row *sum, const struct meter_row *row)
 	sum->samples += row->samples;
 }
 
+struct rate {
+	double gbs, bytes;
+};
+
+static int by_rate(const void *a, const void *b)
+{
+	const struct rate *x = a, *y = b;
+
+	return (x->gbs > y->gbs) - (x->gbs < y->gbs);
+}
+
+/* The bandwidth that half of the bytes had, or more; NaN: no bytes are known. */
+static double bandwidth(const struct meter_kind *k)
+{
+	size_t n = k->samples < METER_KEPT ? k->samples : METER_KEPT, at = 0;
+	struct rate *rates = must(calloc(n + 1, sizeof(*rates)));
+	double all = 0, found = NAN;
+
+	for (size_t i = 0; i < n; i++) {
+		rates[i] = (struct rate){ k->moved[i] / k->took[i], k->moved[i] };
+		all += k->moved[i];
+	}
+	qsort(rates, n, sizeof(*rates), by_rate);
+	for (double seen = 0; all > 0 && seen < all / 2; at++) {
+		seen += rates[at].bytes;
+		found = rates[at].gbs;
+	}
+	free(rates);
+	return found;
+}
+
 static struct meter_row row_of(const struct meter *meter, size_t number, int kind)
 {
 	const struct meter_comm *c = &meter->comms[number];
@@ -364,7 +396,7 @@ static struct meter_row row_of(const struct meter *meter, size_t number, int kin
 	stats_compute(k->took, k->samples < METER_KEPT ? k->samples : METER_KEPT, &stats);
 	row.median_us = stats.median * 1e-3;
 	row.p95_us = stats.p95 * 1e-3;
-	row.busbw_gbs = k->moved_ns > 0 ? k->moved_bytes / k->moved_ns : NAN;
+	row.busbw_gbs = bandwidth(k);
 	if (meter->model && k->calls)
 		row.predicted_gbs =
 			meter_predicted(meter->model, kind, c->n, row.bytes / row.calls);

@@ -27,7 +27,7 @@ struct meter_kind {
 	uint64_t calls, bytes; /* all of the rank that made most */
 	size_t samples;	       /* calls with a duration */
 	double *took;	       /* METER_KEPT, ns: the ranks' least, where it is known who waited */
-	double moved_ns, moved_bytes; /* of these calls; bytes times the bus factor */
+	double *moved;	       /* of the same calls, bytes times the bus factor; 0: not known */
 	struct meter_member *members;
 };
 
@@ -71,7 +71,7 @@ struct meter_row {
 	double calls, bytes, samples;
 	double median_us,
 		p95_us; /* of moving data, or, where a rank may leave early, of all that it took */
-	double busbw_gbs;
+	double busbw_gbs; /* half of the bytes moved at more: a first call, which connects, weighs as its bytes */
 	double predicted_gbs; /* of a call of its mean size, on the topology that the user named */
 	double held_percent, waited_percent; /* in such calls; waiting in them for others */
 	int32_t most, least;		     /* ranks that waited most and least; -1: not known */

@@ -213,24 +213,6 @@ static bool init(struct me *me, void **comm, const char *id, int n, int rank)
 	return settle(me, "ncclCommInitRank", rc, *comm);
 }
 
-/* Notes free memory and open descriptors. A communicator of this rank alone comes before: things that a process keeps for all of
- * its communicators do not count. */
-static bool take_stock(struct me *me)
-{
-	void *alone = NULL;
-	size_t total;
-	struct id id;
-
-	if (me->f.GetUniqueId(&id))
-		return failed(me, RECOVER_ERROR, "ncclGetUniqueId failed");
-	if (!init(me, &alone, id.bytes, 1, 0))
-		return false;
-	(void)me->f.CommDestroy(alone);
-	(void)me->f.cuMemGetInfo(&me->free_before, &total);
-	me->files_before = count_files();
-	return true;
-}
-
 /* Puts rank + 1 into each element and adds up over the communicator. */
 static bool add_up(struct me *me, void *comm, void *stream)
 {
@@ -454,12 +436,41 @@ static bool prove(struct me *me)
 	return true;
 }
 
+/* Notes free memory and open descriptors, after a communicator of all ranks that came and went: things that a process keeps for
+ * all of its communicators, such as loaded kernels, do not count. */
+static bool take_stock(struct me *me)
+{
+	struct recover_shared *s = me->s;
+	void *before = NULL;
+	size_t total;
+	struct id id;
+
+	if (me->rank == 0) {
+		if (me->f.GetUniqueId(&id))
+			return failed(me, RECOVER_ERROR, "ncclGetUniqueId failed");
+		memcpy(s->id[1], &id, sizeof(id));
+	}
+	meet(me, 7, s->nranks);
+	if (!init(me, &before, s->id[1], s->nranks, me->rank) || !add_up(me, before, me->stream))
+		return false;
+	if (drain(me, me->stream, before, 0) < 1)
+		return failed(me, RECOVER_ERROR, "the very first all-reduce failed");
+	enter(me, "ncclCommDestroy");
+	(void)me->f.CommDestroy(before);
+	leave(me);
+	(void)me->f.cuMemGetInfo(&me->free_before, &total);
+	me->files_before = count_files();
+	return true;
+}
+
 /* The first communicator, and a call that is right. */
 static bool begin(struct me *me)
 {
 	struct recover_shared *s = me->s;
 	struct id id;
 
+	if (!take_stock(me))
+		return false;
 	if (me->rank == 0) {
 		if (me->f.GetUniqueId(&id))
 			return failed(me, RECOVER_ERROR, "ncclGetUniqueId failed");
@@ -540,7 +551,7 @@ int recover_rank(struct recover_shared *s, int rank)
 		setenv("NCCL_NET", "Socket", 1);
 		setenv("NCCL_SOCKET_IFNAME", "lo", 0);
 	}
-	if (!load(&me) || !cuda_open(&me) || !take_stock(&me))
+	if (!load(&me) || !cuda_open(&me))
 		return 1;
 	if (joins) {
 		if (grow(&me, true) && prove(&me))

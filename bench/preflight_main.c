@@ -524,8 +524,11 @@ static int be_host(struct flight *f)
 	close_local(&local, code);
 	if (answers > 0)
 		kill(answers, SIGKILL);
-	for (int i = 0; rank > 0 && waitpid(rank, NULL, WNOHANG) == 0 && i < 100; i++)
+	for (int i = 0; rank > 0 && i < 150 && waitpid(rank, NULL, WNOHANG) == 0; i++) {
+		if (i == 100) /* its results are known, and a launcher would wait for it */
+			kill(rank, SIGKILL);
 		clock_sleep(0.02);
+	}
 	if (launch->rank == 0 && f->meeting.nhosts < f->meeting.expected)
 		launcher_hang_up(getppid(), NULL, 0); /* it waits for the missing ones */
 	preflight_part(&f->meeting);

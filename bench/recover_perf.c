@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -90,6 +91,7 @@ static void start(struct crew *crew, int rank)
 	if (crew->pids[rank] == 0) {
 		int null = open("/dev/null", O_RDWR);
 
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* one that is stopped dies of it, too */
 		dup2(null, STDOUT_FILENO);
 		_exit(recover_rank(crew->s, rank));
 	}

@@ -75,7 +75,7 @@ while IFS='|' read -r file pattern; do
 	check "$file says '$pattern': $(head -c 900 "$file")" grep -q -- "$pattern" "$file"
 done <<'EOF'
 slept|class=missing-call ranks=1 comm=0 seq=28 .*confidence=proved
-slept|^# culprit: rank 1 .* since call 27, [0-9.]* s, in subject.py:101 (<module>)
+slept|^# culprit: rank 1 .* since call 27, [0-9.]* s, in subject.py:105 (<module>)
 slept|^# ranks 0,2 wait in call 28, AllReduce 64 float sum, subject.py:37, 
 report|^ranks 0,2 wait in call 28, .* subject.py:37
 report|Rank 1 .* the last one at double/subject.py:45 (Engine.backward) returned
@@ -128,13 +128,13 @@ skip|^#   lacks call 37: AllReduce 64 float sum, subject.py:37 (Engine.step)
 load|^# late: rank 1 .* since call 36, [0-9.]* s, in subject.py:60 (load_batch)
 load|^# culprit: rank 1 .* since call 36, [0-9.]* s, in subject.py:60 (load_batch)
 load|^#   in system call read of .*/batch
-load.dir/rank-1.stack.txt|^  preload/double/subject.py:103 (<module>)
+load.dir/rank-1.stack.txt|^  preload/double/subject.py:107 (<module>)
 restarted|^# verdict: outcome=died class=rank-exited ranks=1 .*confidence=proved .*evidence=.*/restarted.dir$
 restarted|^# verdict: outcome=hang class=missing-call ranks=2 .*confidence=proved .*evidence=.*/restarted.dir/2$
 pairs|^# pid [0-9]* has the number of another rank, [01]: it is rank 3 here
 pairs|class=missing-call ranks=[1-3] .*confidence=proved
 starts|class=missing-call ranks=[45] .*seq=16 confidence=proved
-starts|^#   in subject.py:101 (<module>), system call clock_nanosleep
+starts|^#   in subject.py:105 (<module>), system call clock_nanosleep
 elsewhere|class=other-wait ranks=0 .*confidence=majority
 elsewhere|^#   Rank 0 in subject.py:60 (load_batch); ranks 1,2 in subject.py:65 (gather_over_gloo)
 raised|class=aborted ranks=1

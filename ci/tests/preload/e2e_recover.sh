@@ -29,7 +29,7 @@ if command -v gnuplot >/dev/null; then
 	expect_rc 0 'the heat map:'
 	holds 'its words' grep -q 'from the break to the first right sum, NCCL 2.28.9' "$work/drawn/recover.svg"
 fi
-holds 'processes stay' [ -z "$(pgrep -f "$BUILD/recover_perf")" ]
+holds 'processes stay' [ -z "$(pgrep -x recover_perf)" ]
 
 recover -g 4 --notice 0.1 --limit 1 --break two-killed,init --cure shrink-abort,abort
 expect_out '^ two-killed +shrink-abort +right '
@@ -39,6 +39,14 @@ expect_out '^ init +abort +hangs .* ranks 0-2: ncclCommInitRank for 1 s$' # the 
 # a rank that leaves out a split of a communicator that is not the process's first
 limit=40 run "$BUILD/hangar_run" --wait --timeout 2 --out "$work/split" "$BUILD/recover_perf" -g 3 --break none --cure split --limit 20
 expect_err '^# verdict: outcome=hang class=init-missing-rank ranks=2 .*confidence=(majority|proved)'
+
+# one that is ended leaves no rank behind, a stopped one neither
+"$BUILD/recover_perf" -g 3 --break stopped --cure split --limit 30 >"$work/ended" 2>&1 &
+ended=$!
+holds 'no rank stopped' within 20 bash -c 'ps -o stat= --ppid "$0" | grep -q T' $ended
+kill $ended
+wait $ended 2>/dev/null
+holds 'ranks of one that was ended' within 10 bash -c '! pgrep -x recover_perf >/dev/null'
 
 # requests that can't be
 recover -g 5

@@ -92,6 +92,10 @@ if "follow" in sys.argv:
     threading.Thread(target=follow, daemon=True).start()
 if "unnamed" in sys.argv:
     del os.environ["RANK"]
+if pairs:  # all are there before the first pair is done
+    open(f"{os.environ['DOUBLE_DIR']}/here.{rank}", "w").close()
+    while not all(os.path.exists(f"{os.environ['DOUBLE_DIR']}/here.{r}") for r in range(ranks)):
+        time.sleep(0.01)
 name = (os.environ["DOUBLE_ID"] + (str(rank // 2) if pairs else "")).encode()
 nccl.ncclCommInitRank(ctypes.byref(comm), 2 if pairs else ranks, Id(name), rank % 2 if pairs else rank)
 for k in range(next((int(word[6:]) for word in sys.argv if word.startswith("steps=")), 20)):

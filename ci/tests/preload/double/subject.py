@@ -73,7 +73,7 @@ def leave():
     """As PyTorch's process group does when Python ends."""
     nccl.ncclCommAbort(comm)
     open(f"{os.environ['DOUBLE_DIR']}/left", "w").close()
-    time.sleep(3 if "slowly" in sys.argv else 0)
+    time.sleep(8 if "slowly" in sys.argv else 0)
 
 
 def follow():

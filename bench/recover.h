@@ -70,7 +70,7 @@ struct recover_shared {
 	struct recover_slot slots[RECOVER_RANKS + 1]; /* the last: a process that joins */
 };
 
-/* The ranks that break, and those that survive. */
+/* Returns true for a rank that breaks the communicator: the last ones do, the others survive. */
 static inline bool recover_breaks(const struct recover_shared *s, int rank)
 {
 	return rank >= s->nranks - s->broken;

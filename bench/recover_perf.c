@@ -95,8 +95,10 @@ static void start(struct crew *crew, int rank)
 		dup2(null, STDOUT_FILENO);
 		_exit(recover_rank(crew->s, rank));
 	}
-	if (crew->pids[rank] < 0)
-		crew->pids[rank] = 0;
+	if (crew->pids[rank] < 0) {
+		perror("recover_perf: starting a rank");
+		exit(OUTCOME_INTERNAL); /* ranks die with their parent */
+	}
 }
 
 static void end(struct crew *crew, int rank)
@@ -410,7 +412,7 @@ static void print_head(const struct recover_shared *s, const struct job *job)
 	fflush(stdout);
 }
 
-/* All cells; the worst outcome of a cell that is not one to expect is none: this program measures. */
+/* Runs all cells. A hang or an error is a result here, since the program measures; wrong data alone fail it. */
 static enum outcome run_all(const struct job *job, struct recover_shared *s, FILE *csv)
 {
 	int wrong = 0;

@@ -18,6 +18,7 @@
 #define WAIT_GEQ    0 /* CU_STREAM_WAIT_VALUE_GEQ */
 #define FLOAT	    7 /* ncclFloat */
 #define SUM	    0
+#define CUDA_FAILED 1 /* ncclUnhandledCudaError */
 
 struct id {
 	char bytes[128];
@@ -175,21 +176,29 @@ static int state_of(struct me *me, void *comm)
 	return rc ? rc : state;
 }
 
-/* The result of a call on a non-blocking communicator, when it is known. An error that the communicator had before (`stale`)
- * is not the call's: then *made tells, the communicator that the call makes. */
-static bool settle_new(struct me *me, const char *call, int rc, void *comm, int stale, void **made)
+/* The error of a call on a non-blocking communicator, 0 for none, when it is known. An error that the communicator had before
+ * (`stale`) is not the call's: then the communicator that the call makes is asked, *made. With NULL for `made` the call counts as
+ * done. */
+static int await(struct me *me, int rc, void *comm, int stale, void **made)
 {
-	bool at_once = rc != 0 && rc != IN_PROGRESS;
-
-	while (!at_once && comm) {
+	while ((rc == 0 || rc == IN_PROGRESS) && comm) {
 		rc = state_of(me, comm);
 		if (rc != 0 && rc == stale)
-			rc = made && *made ? state_of(me, *made) : IN_PROGRESS;
+			rc = !made ? 0 : *made ? state_of(me, *made) : IN_PROGRESS;
 		if (rc != IN_PROGRESS)
 			break;
 		clock_sleep(1e-4);
 	}
 	leave(me);
+	return rc;
+}
+
+/* The same as a cell's result. */
+static bool settle_new(struct me *me, const char *call, int rc, void *comm, int stale, void **made)
+{
+	bool at_once = rc != 0 && rc != IN_PROGRESS;
+
+	rc = await(me, rc, comm, stale, made);
 	if (rc)
 		return failed(me, RECOVER_ERROR, "%s: NCCL error %d%s", call, rc,
 			      at_once && stale ? " at once: the communicator had an error" : "");
@@ -213,20 +222,31 @@ static bool init(struct me *me, void **comm, const char *id, int n, int rank)
 	return settle(me, "ncclCommInitRank", rc, *comm);
 }
 
-/* Puts rank + 1 into each element and adds up over the communicator. */
-static bool add_up(struct me *me, void *comm, void *stream)
+static int fill(struct me *me, uint64_t at, float value)
 {
+	for (size_t i = 0; i < COUNT; i++)
+		me->host[i] = value;
+	return me->f.cuMemcpyHtoD(at, me->host, COUNT * sizeof(float));
+}
+
+/* Puts rank + 1 into each element and adds up over the communicator. No older sum is left in the result. Returns NCCL's error. */
+static int begin_sum(struct me *me, void *comm, void *stream)
+{
+	uint64_t sum = me->small + COUNT * sizeof(float);
 	int rc;
 
-	for (size_t i = 0; i < COUNT; i++)
-		me->host[i] = (float)(me->rank + 1);
-	rc = me->f.cuMemcpyHtoD(me->small, me->host, COUNT * sizeof(float));
-	if (rc)
-		return failed(me, RECOVER_ERROR, "cuMemcpyHtoD: CUDA error %d", rc);
+	if (fill(me, sum, -1) || fill(me, me->small, (float)(me->rank + 1)))
+		return CUDA_FAILED;
 	enter(me, "ncclAllReduce");
-	rc = me->f.AllReduce((void *)me->small, (void *)(me->small + COUNT * sizeof(float)), COUNT,
-			     FLOAT, SUM, comm, stream);
-	return settle(me, "ncclAllReduce", rc, comm);
+	rc = me->f.AllReduce((void *)me->small, (void *)sum, COUNT, FLOAT, SUM, comm, stream);
+	return await(me, rc, comm, 0, NULL);
+}
+
+static bool add_up(struct me *me, void *comm, void *stream)
+{
+	int rc = begin_sum(me, comm, stream);
+
+	return rc == 0 || failed(me, RECOVER_ERROR, "ncclAllReduce: NCCL error %d", rc);
 }
 
 /* Waits for a stream: 1 it is idle, 0 not within `seconds` (0: for ever), or the communicator has an error, -1 an error of CUDA. */
@@ -333,11 +353,11 @@ static bool abort_and_init(struct me *me)
 
 static bool revoke_and_shrink(struct me *me)
 {
-	int rc;
+	int rc, stale = state_of(me, me->comm);
 
 	enter(me, "ncclCommRevoke");
 	rc = me->f.CommRevoke(me->comm, 0);
-	if (!settle(me, "ncclCommRevoke", rc, me->comm))
+	if (!settle_new(me, "ncclCommRevoke", rc, me->comm, stale, NULL))
 		return false;
 	if (drain(me, me->stream, NULL, 0) < 0)
 		return failed(me, RECOVER_ERROR, "the stream failed");
@@ -349,11 +369,11 @@ static bool revoke_and_shrink(struct me *me)
 static bool split(struct me *me)
 {
 	struct config config = CONFIG;
-	int rc;
+	int rc, stale = state_of(me, me->comm);
 
 	enter(me, "ncclCommSplit");
 	rc = me->f.CommSplit(me->comm, 0, me->rank, &me->made, &config);
-	return settle(me, "ncclCommSplit", rc, me->comm);
+	return settle_new(me, "ncclCommSplit", rc, me->comm, stale, &me->made);
 }
 
 /* The survivors' part of growing by one, or, in the process that joins, its own. */
@@ -510,9 +530,9 @@ static bool notice(struct me *me)
 	if (s->how == RECOVER_INIT)
 		clock_sleep(s->notice);
 	else if (s->how != RECOVER_NONE) {
-		if (!add_up(me, me->comm, me->stream))
-			return false;
-		if (drain(me, me->stream, me->comm, s->notice) == 1)
+		/* an error of the call is the notice, too */
+		if (begin_sum(me, me->comm, me->stream) == 0 &&
+		    drain(me, me->stream, me->comm, s->notice) == 1)
 			return failed(me, RECOVER_ERROR, "the call ended: nothing broke");
 	}
 	me->slot->noticed = clock_seconds();

@@ -31,6 +31,14 @@ if command -v gnuplot >/dev/null; then
 fi
 holds 'processes stay' [ -z "$(pgrep -x recover_perf)" ]
 
+# an error that the communicator had before a call is not the call's
+export DOUBLE_REMOTE_ERROR=1
+recover -g 3 --notice 0.5 --limit 1 --break killed --cure abort,shrink-abort,split
+expect_out '^ killed +abort +right '
+expect_out '^ killed +shrink-abort +right '
+expect_out '^ killed +split +hangs .* ranks 0,1: ncclCommSplit for 1 s$'
+unset DOUBLE_REMOTE_ERROR
+
 recover -g 4 --notice 0.1 --limit 1 --break two-killed,init --cure shrink-abort,abort
 expect_out '^ two-killed +shrink-abort +right '
 expect_out '^ init +shrink-abort +n/a '

@@ -113,6 +113,12 @@ found SLOW node3 '32 MiB, where NCCL and Open MPI keep memory'
 inside 3 umount /dev/shm
 
 # hangar_run --preflight: a job starts on good hosts alone
+mkdir "$work/apart"
+cp "$BUILD/hangar_run" "$work/apart/"
+run "$work/apart/hangar_run" --preflight echo started
+expect_rc 77 'no preflight beside it:'
+holds 'the command started' [ ! -s "$work/out" ]
+expect_err '^hangar_run: the command is not started'
 on3= run "$netns" run -s 1,1,1 "$work/wrap" "$BUILD/hangar_run" --quiet --preflight echo started
 expect_rc 0 'hangar_run --preflight:'
 holds 'all three start' [ "$(grep -c '^started$' "$work/out")" = 3 ]

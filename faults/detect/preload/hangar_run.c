@@ -261,19 +261,22 @@ static void look_before(void)
 	int status = 0;
 	pid_t pid;
 
-	if (!file_beside(path, sizeof(path), "preflight"))
-		return;
+	if (!file_beside(path, sizeof(path), "preflight")) {
+		fprintf(stderr, "hangar_run: --preflight: no program preflight beside this one\n");
+		exit(OUTCOME_UNSUPPORTED);
+	}
 	pid = fork();
 	if (pid == 0) {
 		dup2(STDERR_FILENO, STDOUT_FILENO);
 		execl(path, "preflight", "--no-calls", NULL);
 		fprintf(stderr, "hangar_run: %s: %s\n", path, strerror(errno));
-		_exit(0);
+		_exit(OUTCOME_UNSUPPORTED);
 	}
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (pid <= 0 || !WIFEXITED(status) ||
-	    (WEXITSTATUS(status) != OUTCOME_ERROR && WEXITSTATUS(status) != OUTCOME_HANG))
+	    (WEXITSTATUS(status) != OUTCOME_ERROR && WEXITSTATUS(status) != OUTCOME_HANG &&
+	     WEXITSTATUS(status) != OUTCOME_UNSUPPORTED))
 		return;
 	fprintf(stderr, "hangar_run: the command is not started: the lines above say why\n");
 	exit(WEXITSTATUS(status));

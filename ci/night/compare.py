@@ -31,6 +31,7 @@ EXCHANGES = 9999   # all of them where there are no more
 MANY = 1000        # more launches than any night has
 MEDIAN_ERROR = 1.2533  # standard error of a median over that of a mean
 SMALL_SAMPLE = 1.2     # a median absolute deviation of ten is that much too small
+APART = ", ranks apart"  # of a mode: the figure is not a time
 FLOOR = 0.002      # of the standard error, as a ratio: keeps accidental quiet from looking like certainty
 
 COLUMNS = ("collective", "bytes", "mode", "placement", "unit", "base_median", "new_median", "ratio", "low", "high",
@@ -236,9 +237,24 @@ def _tuning(launches):
     return said
 
 
+def compare_apart(base, new, min_effect=MIN_EFFECT, seed=1):
+    """Rows of points whose ranks came further apart or closer, by the slowest rank's time over the fastest's: in a call that
+    no rank leaves before all have come, the rank that comes last takes least. ALPHA holds for these by themselves."""
+    sides = [{p._replace(mode=p.mode + APART): [1 + percent / 100 for percent in values]
+              for p, values in launches_of.columns(side, "rank_spread_percent").items()} for side in (base, new)]
+    common = sides[0].keys() & sides[1].keys()
+    found = compare_points(*({p: side[p] for p in side if p in common} for side in sides), min_effect, seed)
+    changed = [row for row in found if row["verdict"] in ("slower", "faster")]
+    for row in changed:
+        was, now = (100 * (row[f"{side}_median"] - 1) for side in ("base", "new"))
+        row.update(unit="x", text=f"ranks {'further apart' if now > was else 'closer'}: the slowest takes {_percent(now)} % "
+                   f"longer than the fastest, {_percent(was)} % before")
+    return changed
+
+
 def compare_sides(base, new, min_effect=MIN_EFFECT, seed=1):
-    """compare_points of two lists of launches (rows.read_side); rows that changed say when NCCL chose
-    otherwise."""
+    """compare_points of two lists of launches (rows.read_side), and compare_apart; rows that changed say when NCCL
+    chose otherwise."""
     compared = compare_points(launches_of.columns(base), launches_of.columns(new), min_effect, seed)
     before, after = _tuning(base), _tuning(new)
     for row in compared:
@@ -246,4 +262,4 @@ def compare_sides(base, new, min_effect=MIN_EFFECT, seed=1):
         was, now = before.get(point), after.get(point)
         if was and now and was != now and row["verdict"] in ("slower", "faster"):
             row["text"] += f" (NCCL used {was}, now {now})"
-    return compared
+    return compared + compare_apart(base, new, min_effect, seed)

@@ -29,7 +29,7 @@ Difference = namedtuple("Difference", "name base new")
 REQUIRED = ("schema", "collective", "backend", "nranks", "nnodes", "size_bytes", "dtype", "redop", "root",
             "placement", "mode", "time_us", "busbw_gbs")
 NUMBERS = ("time_us", "busbw_gbs", "ci_percent", "predicted_us", "ceiling_busbw_gbs", "of_predicted_percent",
-           "of_ceiling_percent")
+           "of_ceiling_percent", "rank_spread_percent")
 KEPT = REQUIRED + NUMBERS[2:] + ("used_algo", "used_proto", "used_channels", "timestamp")
 
 # Variables that Open MPI sets for its own use, and options that say where and how long, not what.

@@ -24,6 +24,7 @@ HEADER = {"type": "header", "schema": 1, "hangar_version": "0.1.0", "hosts": ["h
 ROW = {"schema": 1, "collective": "all_reduce", "backend": "nccl", "nranks": 2, "nnodes": 1, "size_bytes": 1 << 20,
        "count": 1 << 18, "dtype": "float", "redop": "sum", "root": -1, "placement": "out-of-place", "mode": "stream",
        "time_us": 10.0, "busbw_gbs": 300.0, "of_ceiling_percent": 75.0, "of_predicted_percent": 98.0,
+       "rank_spread_percent": "",
        "used_algo": "Ring", "used_proto": "Simple", "used_channels": 24, "timestamp": ""}
 
 

@@ -128,6 +128,22 @@ class Program(NightCase):
                          r"# 1 slower, 2 same within 2 %; exit 13\n$")
         self.assertRegex(out, r" 70\.0 +-5\.0 +66\.7 +\+0\.0 +slower by")
 
+    def test_apart(self):
+        """As slow as before, and one rank comes later: that is a figure by itself. Of rows without it nothing is said."""
+        def side(name, *spreads):
+            for i, spread in enumerate(spreads):
+                self.launch(f"{name}/{i}", [{"time_us": QUIET[i], "rank_spread_percent": spread}])
+            return self.place / name
+        base, late = side("base", 1, 1.1, 0.9, 1.2, 1), side("late", 12, 13, 12, 12.5, 14)
+        code, out, _ = self.program("perf_compare", base, late)
+        self.assertEqual(code, 13, out)
+        self.assertRegex(out, r"# all_reduce 1 MiB out-of-place stream, ranks apart: ranks further apart: the slowest takes 12 % "
+                         r"longer than the fastest, 1 % before\n# 1 slower, 1 same within 2 %; exit 13\n$")
+        self.assertRegex(out, r" 1\.01x +1\.1[23]x ")
+        for new in base, side("wild", 0, 30, 2, 1, 9), side("none", *[float("nan")] * 5):
+            self.assertRegex(self.program("perf_compare", base, new)[1], "\n# 1 same within 2 %; exit 0\n$")
+        self.assertRegex(self.program("perf_compare", late, base)[1], "ranks closer: the slowest takes 1 % longer")
+
     def test_thresholds(self):
         base, new = self.side("base"), self.side("new", header=None)
         for options, code, text in (

@@ -159,6 +159,27 @@ UNIT_TEST(test_rate, "a rate of sampling that changes does not weigh the slow ca
 	meter_release(&meter);
 }
 
+UNIT_TEST(test_ahead, "counts that are ahead of the samples make no share larger")
+{
+	static const struct plan p = {
+		2, 20, 1, -1, true, CALL_ALL_REDUCE, 0.25, 0.05, 1, 0, 2, 0
+	};
+	struct meter meter = { 0 };
+	struct meter_row whole;
+
+	fill(&meter, &p);
+	for (int r = 0; r < 2; r++) {
+		struct pace_sample s = sample_of(&p, r, 1);
+
+		meter_total(&meter, &s, 5000, 5000ull << 20, "");
+	}
+	whole = meter_whole(&meter);
+	CU_ASSERT_EQUAL(whole.calls, 5000);
+	CU_ASSERT_DOUBLE_EQUAL(whole.held_percent, 26, 2);
+	CU_ASSERT_DOUBLE_EQUAL(whole.waited_percent, 5, 1);
+	meter_release(&meter);
+}
+
 UNIT_TEST(test_nonsense,
 	  "what cannot be is left out: numbers out of range, an end before its begin")
 {

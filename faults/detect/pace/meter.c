@@ -276,25 +276,24 @@ void meter_settle(struct meter *meter)
 
 /* ---- rows ---- */
 
-/* The percentage of the time that samples of `sum` ns, which stand for `gaps` calls, say of all calls. */
-static double percent_of(double sum, double gaps, uint64_t calls, double seconds)
+/* The percentage of the time that samples say: of `sum` ns, which stand for `known` of all `gaps` calls. Counts of calls do
+ * not enter: they run ahead of the samples. */
+static double percent_of(double sum, double known, double gaps, double seconds)
 {
-	double all = calls ? (double)calls / gaps : 1;
-
-	return gaps > 0 && seconds > 0 ? fmin(sum * all * 1e-7 / seconds, 100) : NAN;
+	return known > 0 && seconds > 0 ? fmin(sum * gaps / known * 1e-7 / seconds, 100) : NAN;
 }
 
 struct meter_row meter_member(const struct meter *meter, const struct meter_row *row, int member)
 {
 	const struct meter_kind *k = row->comm->kinds[row->kind];
 	const struct meter_member *m = &k->members[member];
-	uint64_t calls = m->calls ? m->calls : k->calls;
 	struct meter_row its = *row;
 
 	its.rank = row->comm->ranks[member];
-	its.calls = (double)calls;
-	its.held_percent = percent_of(m->held.ns, m->held.calls, calls, meter->seconds);
-	its.waited_percent = percent_of(m->waited.ns, m->waited.calls, calls, meter->seconds);
+	its.calls = (double)(m->calls ? m->calls : k->calls);
+	its.held_percent = percent_of(m->held.ns, m->held.calls, m->held.calls, meter->seconds);
+	its.waited_percent =
+		percent_of(m->waited.ns, m->waited.calls, m->held.calls, meter->seconds);
 	return its;
 }
 

@@ -209,7 +209,8 @@ deb rpm bundle wheel:
 	+$(Q)$(SUBMAKE) all BUILD=build-package STATIC=1 NCCL_BUILT=
 	$(Q)ci/packaging/package $@
 
-unit: $(UNIT) $(BUILD)/hang_diagnose $(DOUBLE)/libnccl.so.2
+unit-programs: $(UNIT) $(BUILD)/hang_diagnose $(DOUBLE)/libnccl.so.2
+unit: unit-programs
 	$(Q)BUILD=$(BUILD) ci/tests/run unit mpi
 
 e2e: all $(TOOL) $(FIRED)

@@ -1,6 +1,7 @@
 #!/bin/bash
 # e2e_min_percent.sh: a run without predictions says why, once, and has empty cells for them;
 # --min-percent has nothing to go by there. What --min-busbw asks for is judged without them.
+# alone: the spread of its rows is asked for
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
 model= # predictions are what it is about

@@ -162,8 +162,8 @@ explain() {
 	[ "$explained" = "$runs" ] && return
 	explained=$runs
 	echo "  command: $said"
-	[ -s "$work/out" ] && tail -n 6 "$work/out" | cut -c1-200 | sed 's/^/  out: /'
-	[ -s "$work/err" ] && tail -n 6 "$work/err" | cut -c1-200 | sed 's/^/  err: /'
+	[ -s "$work/out" ] && tail -n 14 "$work/out" | cut -c1-200 | sed 's/^/  out: /'
+	[ -s "$work/err" ] && tail -n 14 "$work/err" | cut -c1-200 | sed 's/^/  err: /'
 	return 0
 }
 

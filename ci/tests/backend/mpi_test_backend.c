@@ -1,7 +1,7 @@
 /* mpi_test_backend.c: every collective, type and operator of the mpi backend on real data, in
  * groups of 1 to 4 ranks. */
 /* ranks: 4 */
-/* timeout: 150 */
+/* timeout: 375 */
 #include "rig/unit.h"
 
 #include "backend/backend.h"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # e2e_preflight.sh: a pre-flight of one host, of healthy hosts of namespaces, and of hosts with a planted fault each,
 # which its lines name with the host.
-# timeout: 600
+# timeout: 1000
 # quiet: waits for deadlines, and measures a network
 source "$(dirname "$0")/../e2e/lib.sh"
 

@@ -1,5 +1,6 @@
 /* test_diagnose_programs.c: programs whose ranks have plans of their own, each fault at each call:
  * no innocent rank is named, and where all follow one plan the culprit is. */
+/* timeout: 400 */
 #include "programs_played.h"
 #include "rig/unit.h"
 

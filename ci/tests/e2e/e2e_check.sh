@@ -1,7 +1,7 @@
 #!/bin/bash
 # e2e_check.sh: the data check finds every kind of wrong data in running collectives, and names
 # rank, element and kind; the same runs uncorrupted pass.
-# timeout: 240
+# timeout: 600
 #
 # Environment: CHECK_OPTIONS ("--backend mpi"): ci/gpu_check runs this with "--backend nccl";
 # CHECK_ONLY (an extended regular expression): only what it matches of "COLLECTIVE KIND".

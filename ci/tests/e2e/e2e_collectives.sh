@@ -1,6 +1,6 @@
 #!/bin/bash
 # e2e_collectives.sh: every collective's sweep on 2, 3 and 4 ranks: data right, all rows there.
-# timeout: 240
+# timeout: 600
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
 

@@ -2,6 +2,7 @@
 # e2e_evidence.sh: slow evidence of a run that went wrong: the native stacks of its ranks name the
 # function and the line that a fault blocks in, in the folder, on standard output, and again from a
 # copy of the folder.
+# timeout: 350
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
 

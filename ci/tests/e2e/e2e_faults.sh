@@ -1,7 +1,7 @@
 #!/bin/bash
 # e2e_faults.sh: every fault of the first part, on the mpi backend: outcome, class, guilty rank and
 # the call where timelines parted; the same again from the saved evidence, in another process.
-# timeout: 300
+# timeout: 750
 # quiet: a hang has to be named within 3 s
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"

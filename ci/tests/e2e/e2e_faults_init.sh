@@ -2,7 +2,7 @@
 # e2e_faults_init.sh: faults at communicator init and on a cold communicator, and of memory, on the
 # mpi backend: outcome, class, guilty rank, place; what this machine or backend lacks; and that no
 # cgroup is left, whichever process was killed.
-# timeout: 400
+# timeout: 1000
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
 end_at_once

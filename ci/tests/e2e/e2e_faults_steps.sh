@@ -3,7 +3,7 @@
 # default, which is the last, and where several guilty ranks meet. On the mpi backend; a step of
 # sendrecv is 2 calls, of hypercube 2 for each dimension; the default is the first call of step
 # 8 = 7 * calls + 1.
-# timeout: 240
+# timeout: 600
 # quiet: a hang has to be named within 3 s
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"

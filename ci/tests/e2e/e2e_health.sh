@@ -1,7 +1,7 @@
 #!/bin/bash
 # e2e_health.sh: health on one host and on two made of namespaces, with trees in place of /sys and
 # with libraries in place of NVML: findings, notes, JSON, the list of hosts to drain, a stuck driver.
-# timeout: 120
+# timeout: 300
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
 

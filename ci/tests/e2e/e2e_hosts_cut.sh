@@ -1,7 +1,7 @@
 #!/bin/bash
 # e2e_hosts_cut.sh: two hosts made of namespaces, the link between them cut: for good, for a while; a monitor or a
 # launcher killed there. It is said as that, no rank is blamed, and the job ends everywhere by itself.
-# timeout: 480
+# timeout: 1000
 # quiet: waits for time-outs
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # e2e_hosts_faults.sh: two and three hosts made of namespaces: a guilty rank on another host than rank 0's is
 # named as on one host, from all hosts' evidence.
-# timeout: 300
+# timeout: 750
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
 # shellcheck source=ci/tests/rig/hosts.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # e2e_hosts_network.sh: --fault=command with faults/inject/netns between hosts made of namespaces: what each fault of the
 # network comes to, that no rank is blamed, and that nothing is left.
-# timeout: 240
+# timeout: 600
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
 # shellcheck source=ci/tests/rig/hosts.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # e2e_kill.sh: whoever is killed in whatever phase, the run ends and leaves nothing; a rank's death
 # and a hang are named.
-# timeout: 400
+# timeout: 1000
 if [ -z "${HANGAR_E2E_OWN_MOUNTS:-}" ]; then
 	# For own_shm
 	export HANGAR_E2E_OWN_MOUNTS=1

@@ -1,7 +1,7 @@
 #!/bin/bash
 # e2e_matrix.sh: the fault matrix scores what is right as right, and its scoring can fail; healthy
 # runs are told from others.
-# timeout: 180
+# timeout: 450
 # quiet: two runs of four ranks at once, whose hangs have deadlines
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # e2e_plots.sh: what plots draw of which columns, beside measured points the predicted ones, and
 # what they say of files that they can't draw.
+# timeout: 400
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
 mkdir -p "$work/tools" "$work/bare"

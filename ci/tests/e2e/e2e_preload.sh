@@ -1,7 +1,7 @@
 #!/bin/bash
 # e2e_preload.sh: hangar_run over a program that knows nothing of hangar, and test doubles of libnccl and libcuda:
 # it stays out of the way, and names what one rank does wrong.
-# timeout: 240
+# timeout: 600
 # quiet: waits for deadlines
 source "$(dirname "$0")/lib.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # e2e_reconcile.sh: what a run says of the machine that slows it, on one host and on two with
 # different MTUs.
-# timeout: 240
+# timeout: 600
 # shellcheck source=ci/tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 

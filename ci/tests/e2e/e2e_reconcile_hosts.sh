@@ -1,7 +1,7 @@
 #!/bin/bash
 # e2e_reconcile_hosts.sh: two hosts made of namespaces: the second has another MTU, and rank 0 reports what
 # each host saw.
-# timeout: 120
+# timeout: 300
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
 # shellcheck source=ci/tests/rig/hosts.sh

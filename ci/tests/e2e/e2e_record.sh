@@ -1,7 +1,7 @@
 #!/bin/bash
 # e2e_record.sh: the record of a host: its plan, its parts, what it leaves out, how it goes on, and
 # its arithmetic, on the mpi backend and on a host whose GPUs and nccl-tests are played.
-# timeout: 240
+# timeout: 600
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
 limit=200

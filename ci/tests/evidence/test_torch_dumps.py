@@ -1,6 +1,6 @@
 """test_torch_dumps.py: hang_diagnose --torch on Flight Recorder dumps that are made here from the documented format (those
 that PyTorch itself wrote are in torch_recorded.tar.xz), and on hostile, cut and foreign files."""
-# timeout: 300
+# timeout: 750
 import json
 import os
 import pickle

@@ -1,6 +1,6 @@
 /* test_hangup.c: processes that are not launchers are not touched; dead connections of launchers
  * are shut. */
-/* timeout: 150 */
+/* timeout: 375 */
 #include "rig/unit.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,5 @@
 """test_atlas.py: ci/atlas: its plan, its runs over MPI and of a program under hangar_run, how it goes on, and what it draws and says."""
-# timeout: 300
+# timeout: 750
 import csv
 import os
 import shutil

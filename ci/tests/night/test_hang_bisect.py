@@ -1,6 +1,6 @@
 """test_hang_bisect.py: ci/hang_bisect: how many launches an answer takes and how often it is wrong, by simulation; what is
 launched, kept and said, with programs that hang by the number of the launch."""
-# timeout: 300
+# timeout: 750
 import csv
 import os
 import unittest

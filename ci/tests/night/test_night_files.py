@@ -1,5 +1,6 @@
 """test_night_files.py: files that are no tables or have no end, and places that are full: one line, which names
 the file and the reason, at once; nothing half-written stays."""
+# timeout: 350
 import os
 import shutil
 import subprocess

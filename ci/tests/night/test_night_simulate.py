@@ -1,6 +1,7 @@
 """test_night_simulate.py: false alarms and power, on nights made of recorded launches: ci/night/simulate.py in
 short, and a planted change through perf_compare itself. launches-*.json.xz are baseline files that say how
 they were recorded."""
+# timeout: 350
 from collections import Counter
 from pathlib import Path
 

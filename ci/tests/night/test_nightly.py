@@ -1,6 +1,6 @@
 """test_nightly.py: ci/nightly with programs that only write rows: what it finds, and what it outlives."""
 # quiet: programs that sleep, and a real run
-# timeout: 300
+# timeout: 750
 import json
 import os
 import pty

@@ -1,4 +1,5 @@
 """test_tune.py: ci/tune: what is launched in which order with which settings, who wins, what is refused."""
+# timeout: 350
 import contextlib
 import csv
 import io

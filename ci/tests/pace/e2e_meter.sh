@@ -1,6 +1,7 @@
 #!/bin/bash
 # e2e_meter.sh: what the calls of a program cost, under hangar_run and over test doubles of libnccl and libcuda: table, lines and
 # files; --wait and --fail-slow.
+# timeout: 350
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/../e2e/lib.sh"
 

@@ -1,5 +1,6 @@
 #!/bin/bash
 # e2e_slow.sh: a slow rank is named, and no rank of a healthy run; --fail-slow, --slow-percent, --expect slow-rank.
+# timeout: 350
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/../e2e/lib.sh"
 

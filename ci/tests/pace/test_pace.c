@@ -1,4 +1,5 @@
 /* test_pace.c: who is slow, of simulated runs: rows of a table, and many seeded healthy ones. */
+/* timeout: 350 */
 #include "rig/unit.h"
 
 #include "base/call_value.h"

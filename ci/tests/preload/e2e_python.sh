@@ -1,6 +1,7 @@
 #!/bin/bash
 # e2e_python.sh: hangar_run over Python programs and test doubles of libnccl and libcuda: lines of code, where a rank stands that
 # is in no call, how ranks end, jobs in jobs.
+# timeout: 400
 # quiet: waits for deadlines
 source "$(dirname "$0")/../e2e/lib.sh"
 

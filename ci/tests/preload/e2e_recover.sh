@@ -1,5 +1,6 @@
 #!/bin/bash
 # e2e_recover.sh: a communicator that is broken and brought back, over test doubles of libnccl and libcuda.
+# timeout: 350
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/../e2e/lib.sh"
 export DOUBLE_DIR=$work LD_LIBRARY_PATH=$BUILD/tests/double

@@ -1,7 +1,7 @@
 /* test_simulate.c: the whole watch on a virtual clock, in runs drawn from seeds: ranks that compute and meet in calls,
  * leaders whose messages are late or lost, and what befalls them. No innocent is named, no healthy run ended, and
  * every hang has an end. HANGAR_SIMULATE=FIRST,RUNS plays other seeds than the test's. */
-/* timeout: 200 */
+/* timeout: 500 */
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>

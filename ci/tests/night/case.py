@@ -49,11 +49,16 @@ class NightCase(unittest.TestCase):
                 json.dumps(line) + "\n" for line in (header, {"type": "end", "outcome": outcome})))
         return folder
 
-    def program(self, name, *arguments):
-        """(exit code, standard output, standard error) of a program of ci/ that is Python, run in here."""
+    def module(self, name):
+        """A program of ci/ that is Python, loaded."""
         loader = importlib.machinery.SourceFileLoader(name, str(TOP / "ci" / name))
         module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
         loader.exec_module(module)
+        return module
+
+    def program(self, name, *arguments):
+        """(exit code, standard output, standard error) of such a program, run in here."""
+        module = self.module(name)
         out, err, kept = io.StringIO(), io.StringIO(), sys.argv
         sys.argv = [name, *map(str, arguments)]
         try:

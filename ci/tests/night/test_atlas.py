@@ -119,6 +119,17 @@ class Atlas(NightCase):
         self.assertTrue((self.place / "out/atlas-net.png").stat().st_size > 5000)
         self.assertIn("| size-mismatch,by=-1 | hang 1 of 2, wrong-data 1 of 2 |", (self.place / "out/atlas.md").read_text())
 
+    def test_ras(self):
+        """What RAS answers: ranks that are behind or silent, with the comma that 2.28.9 forgets; older text; nothing."""
+        counts = '{"rank": %d, "status": {"async_error": 0}, "collective_counts": {"AllGather": 0, "AllReduce": %d}}'
+        alike, silent = ", ".join(counts % (rank, 7 if rank == 1 else 8) for rank in range(3)), '{"rank": 2, "nvml_dev": 2 "status": {"unresponsive": true}}'
+        folder = self.place / "evidence/run"
+        folder.mkdir(parents=True)
+        for text, said in ((f'{{"ranks": [{alike}]}}', "AllReduce 8 of 0,2; 7 of 1"), (f"[{counts % (0, 3)}, {silent}]", "AllReduce 3 of 0, silent: 2"),
+                           ("Job summary\n#0-0 (27a079b8) MISMATCH\n", "#0-0 (27a079b8) MISMATCH"), ("[no answer]", ""), ('"rank": ' * 9000, "")):
+            (folder / "ras.txt").write_text(text)
+            self.assertEqual(self.module("atlas").ras(self.place), said)
+
     def test_refused(self):
         for words, why in ((["--lib", "x=/no/lib"], "/no/lib: no such file"), (["--ranks", "1"], "2 or more"), (["--diff", "a"], "expected 2"),
                            (["--transport", "tcp"], "invalid choice")):

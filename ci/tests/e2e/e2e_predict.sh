@@ -205,6 +205,12 @@ ends 2 'no pairs of GPUs of several nodes' -N 2 --calibrate common/predict/topo/
 # Eight groups of a GPU a node on four NICs of 100 Gb/s: each has half a NIC of 12.5 GB/s, less headers.
 ends 0 ' 12\.[0-9]* .*NICs of a node$' -t aws-p4d -N 4 --gpus 1 -c broadcast -b 8G
 ends 0 ' 6\.1[0-9]* .*NICs of a node$' -t aws-p4d -N 4 --gpus 1 --groups 8 -c broadcast -b 8G
+# Trays of a rack: 36 are two nodes of NCCL's, whose alltoall leaves half of the racks' GPUs; 1 to 36 change it between rows.
+ends 0 '^# NVLink joins these 36 nodes to 2 of 72 GPUs$' -t gb200-tray -N 36 -b 16G
+ends 0 '^ *36 alltoall .* 9[0-9]\.[0-9]* .*NICs of a node$' -t gb200-tray -N 9-36 -b 16G -c alltoall
+ends 0 '^ *18 alltoall .* 6[0-9][0-9]\.[0-9]* .*NVLink of a GPU$' -t gb200-tray -N 9-36 -b 16G -c alltoall
+ends 0 '^gb200-tray,36,144,' -t gb200-tray -N 36 -b 16G --csv
+ends 2 'no NVSwitch joins its nodes' -t tcp-10g -N 4 --domain 2
 ends 2 '5 groups of 2 GPUs are more than its 8' -t aws-p4d -N 4 --gpus 2 --groups 5
 ends 2 'no name' -c ''
 ends 2 "'AMD MI300X like A100' is not known" --gpu 'AMD MI300X like A100'

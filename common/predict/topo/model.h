@@ -260,6 +260,10 @@ const char *model_class(const struct model *model, int algo);
 int model_predict(const struct model *model, const struct predict_request *request,
 		  struct prediction *prediction);
 
+/* Edges that share a link, " 8>16" (" 8>*": to all), the first few, into `text`. */
+void model_sharers(const struct model *model, const struct fabric_link *link, char *text,
+		   size_t size);
+
 /* The reason for which NCCL has no such algorithm and protocol for a collective here, a sentence;
  * NULL: it has them. */
 const char *model_refusal(const struct model *model, enum model_coll coll, int algo, int proto);

@@ -187,7 +187,7 @@ void model_init(struct model *model, const struct topo_system *sys,
 void model_scale(struct model *model, int nnodes)
 {
 	model->nnodes = nnodes;
-	model->nranks = nnodes * model->ppn;
+	model->nranks = model->sys->nranks > 0 ? model->sys->nranks : nnodes * model->ppn;
 	if (nnodes > 1 && model->net > 0)
 		model_fabric(model);
 	model_tuning_fill(model);

@@ -184,7 +184,9 @@ double model_rate(const struct model *model, enum model_coll coll, struct predic
 	else if (algo == MODEL_TREE || algo == MODEL_COLLNET_DIRECT ||
 		 algo == MODEL_COLLNET_CHAIN) {
 		channels(model, algo == MODEL_TREE ? .5 : 1, "1/2: up and down", out);
-		if (model->nnodes > 1) /* trees over several nodes do no more than NCCL counts */
+		/* Trees over several nodes do no more than NCCL counts. Blackwell's do (nccl#1801: 256 GB/s of
+		   three racks of 8 on 2.27, where NCCL counts 96): NICs limit them. */
+		if (model->nnodes > 1 && model_arch(model) < MODEL_BLACKWELL)
 			model_nccl_terms(model, 0, coll, algo, out->proto, out);
 	} else if (algo == MODEL_RING && model->hop == MODEL_HOP_NVLINK)
 		channels(model, ring, what, out);

@@ -369,6 +369,40 @@ static int reshape_kind(struct topo_system *sys, const char *name, struct error 
 	return 0;
 }
 
+/* NCCL takes hosts that NVLink joins for one node (its MNNVL). Hosts are spread evenly over as few domains as hold them; where that
+ * leaves a rest, the smallest domain is taken for all. */
+static int join_hosts(struct topo_system *sys, struct error *err)
+{
+	int most = sys->domain, domains, each, gpus = sys->ngpus, full = sys->full_gpus,
+	    nics = sys->nnics;
+
+	if (most < 2 || sys->nnodes == 1)
+		return 0;
+	if (sys->gpu[0].switch_links == 0)
+		return error_usage(err, "%s: no NVSwitch joins its nodes", sys->name);
+	domains = (sys->nnodes + most - 1) / most;
+	each = sys->nnodes / domains;
+	if ((int64_t)each * full > TOPO_MAX_GPUS || (int64_t)each * nics > TOPO_MAX_NICS)
+		return error_usage(
+			err, "%s: an NVLink domain of %d nodes has more than %d GPUs or %d NICs",
+			sys->name, each, TOPO_MAX_GPUS, TOPO_MAX_NICS);
+	sys->domain = 0;
+	sys->hosts = sys->nnodes;
+	sys->nranks = sys->nnodes * gpus;
+	sys->nnodes = domains;
+	sys->ngpus *= each;
+	sys->full_gpus *= each;
+	sys->nnics *= each;
+	sys->leaf_nodes = sys->leaf_nodes > each ? sys->leaf_nodes / each : 1;
+	for (int i = gpus; i < sys->ngpus; i++)
+		sys->gpu[i] = sys->gpu[i % gpus];
+	for (int i = nics; i < sys->nnics; i++) {
+		sys->nic[i] = sys->nic[i % nics];
+		sys->nic[i].gpu += sys->nic[i].gpu > 0 ? i / nics * gpus : 0;
+	}
+	return 0;
+}
+
 int topo_reshape(struct topo_system *sys, const struct topo_change *change, struct error *err)
 {
 	int rc = change->gpu != NULL ? reshape_kind(sys, change->gpu, err) : 0;
@@ -406,6 +440,11 @@ int topo_reshape(struct topo_system *sys, const struct topo_change *change, stru
 		sys->fabric = (enum topo_fabric)(change->fabric - 1);
 	if (change->transport > 0)
 		sys->transport = (enum topo_transport)(change->transport - 1);
+	if (change->domain > 0)
+		sys->domain = change->domain;
+	rc = join_hosts(sys, err);
+	if (rc != 0)
+		return rc;
 	if (sys->nnodes > 1 && sys->nnics == 0)
 		return error_usage(err, "%s has no NIC: %d nodes need --nics and --nic-gbps",
 				   sys->name, sys->nnodes);

@@ -86,6 +86,9 @@ struct topo_system {
 	struct topo_own_gpu own; /* gpu[].model points into it where a spec gives figures */
 	char note[200];		 /* what of the file was left out or assumed; "": nothing */
 	int nnodes, ngpus, nnics, ncpus;
+	int domain; /* nodes that NVLink joins, as the trays of a rack; up to 1: it ends in a node. topo_reshape makes
+	             * one node of those of a job, and leaves 0 */
+	int hosts, nranks; /* of all nodes before that; 0: none were joined */
 	struct topo_gpu gpu[TOPO_MAX_GPUS];
 	struct topo_nic nic[TOPO_MAX_NICS];
 	int numa[TOPO_MAX_CPUS]; /* the CPU's node by a NCCL file, -1 unknown; a spec leaves 0 */
@@ -112,6 +115,7 @@ struct topo_system {
 struct topo_change {
 	const char *gpu; /* the kind of all GPUs, as topo_gpu_model takes it; NULL: the file's */
 	int nnodes, gpus, nics, groups;
+	int domain; /* nodes that NVLink joins; 1: none */
 	double nic_gbps;
 	double hop_us;
 	double oversubscription;
@@ -159,7 +163,8 @@ int topo_list_specs(FILE *out, struct error *err);
 int topo_spec_dir(char *path, size_t size);
 
 /* A NCCL topology file (NCCL_TOPO_DUMP_FILE, or a vendor's for NCCL_TOPO_FILE). Hostile input ends in -EINVAL
- * and a text that names the line. A topology that was read has a GPU, and indices within bounds. topo_check
+ * and a text that names the line. A topology that was read has a GPU, and indices within bounds; of several hosts
+ * that NVLink joins the first, and how many. topo_check
  * decides if it can be predicted; the model of a GPU may be NULL. In a file without a GPU each display
  * device is the place of one, and each network device that of a NIC, of 0 GB/s. */
 int topo_read_xml(struct topo_system *sys, const char *path, struct error *err);

@@ -2,7 +2,7 @@
 #include "base/built_in.h"
 #include "base/arguments.h"
 #include "base/parse.h"
-#include "topo/predict_run.h"
+#include "command/predict_run.h"
 
 /* Which of n names it is. */
 static int named(struct argp_state *state, const char *what, const char *word,
@@ -141,6 +141,8 @@ static const struct argument rows[] = {
 	{ "groups", 0, "N",
 	  "Groups of one job, each of --gpus a node, on the NICs at the same time (default: 1)",
 	  WHOLE(change.groups) },
+	{ "domain", 0, "N", "Nodes that NVLink joins, as the 18 trays of a GB200 rack (1: none)",
+	  WHOLE(change.domain) },
 	{ "nics", 0, "N", "NICs per node", WHOLE(change.nics) },
 	{ "nic-gbps", 0, "GBPS", "Line rate of a NIC", REAL(change.nic_gbps) },
 	{ "fabric", 0, TOPO_WORDS_FABRIC, "Network between nodes",
@@ -218,7 +220,7 @@ static const struct argument_table table = {
 };
 
 /* against.py, which is given to python3 as it is. */
-BUILT_IN(against_py, "common/predict/topo/against.py");
+BUILT_IN(against_py, "common/predict/command/against.py");
 
 /* Becomes python3. Returns where there is none. */
 static void judge(const struct predict_job *job, int argc, char **argv, struct error *err)

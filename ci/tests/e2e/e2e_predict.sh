@@ -194,6 +194,17 @@ ends 0 '^latency  = 21[0-9]\.' -t aws-p5 -N 4 -b 1K --net-hop-us 45 --explain
 ends 0 ' 2[0-9]\.[0-9]* .*NICs of a node$' -t aws-p4d -N 2 -b 8G --no-gpudirect
 ends 0 'a launch costs the host 12.00 us$' --host-launch-us 12
 ends 0 '^# at 1073741824 B, over 16 places at random: busbw [0-9.]* to [0-9.]*$' -N 64 -b 1G -e 1G --fabric fat-tree --oversubscription 4 --place random
+# Sends follow the network's hop, too: 22 us on InfiniBand and 50 more on TCP.
+ends 0 '^ *2 sendrecv .* 7[0-9]\.[0-9]* ' -t tcp-25g -N 2 -c sendrecv -b 1K -e 1K
+ends 0 '^ *2 sendrecv .* 52[0-9]\.[0-9]* ' -t tcp-25g -N 2 -c sendrecv -b 1K -e 1K --net-hop-us 500
+# Three tiers: two pods of 32 nodes, whose links to the core are four times too few; rails without PXN cross the spines.
+ends 0 ' uplinks of a pod$' -N 64 -c alltoall -b 8G --pod-nodes 32 --core-oversubscription 4
+ends 0 '^# 32 nodes in a pod, 4:1 above it$' -N 64 -b 8G --pod-nodes 32 --core-oversubscription 4
+ends 0 'uplinks of pod 0: load 16\.[0-9]* of a width of 8 ' -N 64 -c alltoall -b 8G --pod-nodes 32 --core-oversubscription 4 --explain
+ends 0 ' NICs of a node$' -N 8 -c alltoall -b 8G --oversubscription 4
+ends 0 ' uplinks of a leaf$' -N 8 -c alltoall -b 8G --oversubscription 4 --no-pxn
+ends 0 ' NICs of a node$' -N 8 -c alltoall -b 8G --oversubscription 4 --no-pxn --fabric fat-tree
+refused 'core-oversubscription: from 1, not .0.5' -N 4 --core-oversubscription 0.5
 # Pairs of a GPU each on two nodes: a message of 8 B takes 45 us, 5.82 and 2.14 of a Simple send and 14 of NCCL's hop among them.
 cat >"$work/far.json" <<'END'
 {"nccl_topology": "<system version=\"1\"><cpu numaid=\"0\" arch=\"x86_64\" vendor=\"GenuineIntel\" familyid=\"6\" modelid=\"143\"><pci busid=\"0000:0f:00.0\" class=\"0x030200\" link_speed=\"32.0 GT/s PCIe\" link_width=\"16\"><gpu dev=\"0\" sm=\"90\" rank=\"0\"/></pci><pci busid=\"0000:10:00.0\" class=\"0x020700\" link_speed=\"32.0 GT/s PCIe\" link_width=\"16\"><nic><net name=\"mlx5_0\" dev=\"0\" speed=\"400000\" port=\"1\"/></nic></pci></cpu></system>",

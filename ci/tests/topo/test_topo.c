@@ -142,6 +142,8 @@ static const struct {
 	{ "{\"cpu\":\"abacus\"}", "cpu 'abacus'" },
 	{ "{\"transport\":\"pigeon\"}", "transport 'pigeon'" },
 	{ "{\"leaf_nodes\":0}", "leaf_nodes must be 1 to 1e+06 for H100, not 0" },
+	{ "{\"core_oversubscription\":0.5}", "core_oversubscription must be 1 to 1000" },
+	{ "{\"pod_nodes\":-1}", "pod_nodes must be 0 to 1e+06" },
 	{ "{\"domain\":-1}", "domain must be 0 to 128" },
 	{ "{\"oversubscription\":0.5}", "oversubscription must be 1 to 1000" },
 	{ "{\"nics\":1}", "nic_gbps must be 0.001 to 1e+06 for H100, not 0" },

@@ -56,6 +56,9 @@ static void show_network(const struct topo_system *sys, int most_nodes)
 	       sys->fabric == TOPO_RAIL ? "rail" : "fat-tree", sys->leaf_nodes,
 	       plural(sys->leaf_nodes), sys->oversubscription,
 	       most_nodes > sys->leaf_nodes ? "" : ", which has no effect: one leaf holds them");
+	if (sys->pod_nodes > 0)
+		printf("# %d nodes in a pod, %g:1 above it\n", sys->pod_nodes,
+		       fmax(1, sys->core_over));
 }
 
 /* The heading names the columns, and the nodes: the model's to `most_nodes`. The network is named
@@ -91,7 +94,7 @@ static void table_header(const struct model *model, int most_nodes, bool explain
 	printf("; constants: %s\n", model->constants.origin);
 	if (sys->note[0])
 		printf("# %s\n", sys->note);
-	if (sys->oversubscription > 1 || (explain && most_nodes > 1))
+	if (sys->oversubscription > 1 || sys->pod_nodes > 0 || (explain && most_nodes > 1))
 		show_network(sys, most_nodes);
 	printf("# %6s %-14s %12s %-13s %-6s %12s %9s  %-16s %9s %5s  %s\n", "nodes", "collective",
 	       "size", "algo", "proto", "time(us)", "busbw", "nine in ten", "ceiling", "%",
@@ -102,7 +105,8 @@ static void table_header(const struct model *model, int most_nodes, bool explain
 static void explain_link(const struct model *model, const struct prediction *p)
 {
 	static const char *const names[] = { "NICs out of node", "NICs into node",
-					     "uplinks of leaf", "downlinks of leaf" };
+					     "uplinks of leaf",	 "downlinks of leaf",
+					     "uplinks of pod",	 "downlinks of pod" };
 	const struct fabric_link *link = NULL;
 	double gbs = INFINITY;
 	char sharers[200];
@@ -117,7 +121,7 @@ static void explain_link(const struct model *model, const struct prediction *p)
 	model_sharers(model, link, sharers, sizeof(sharers));
 	printf("busiest link between nodes: %s %d: load %.4g of a width of %.4g nodes' NICs, "
 	       "shared by%s\n",
-	       names[2 * link->leaf + link->in], link->at, link->load, link->width, sharers);
+	       names[2 * link->tier + link->in], link->at, link->load, link->width, sharers);
 }
 
 /* Without a bar, or by mechanisms that differ (GeForce through host memory), two digits say how much is known. */

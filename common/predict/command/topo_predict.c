@@ -99,6 +99,9 @@ static void check(struct argp_state *state, void *into)
 	if (job->change.oversubscription > 0 && job->change.oversubscription < 1)
 		argument_refuse(state, "--oversubscription: from 1, not '%g'",
 				job->change.oversubscription);
+	if (job->change.core_over > 0 && job->change.core_over < 1)
+		argument_refuse(state, "--core-oversubscription: from 1, not '%g'",
+				job->change.core_over);
 	if (job->against &&
 	    (job->csv || job->explain || job->all_algos || job->nccl_model || job->rate > 0))
 		argument_refuse(
@@ -156,6 +159,12 @@ static const struct argument rows[] = {
 	{ "no-gpudirect", 0, NULL, "Data cross host memory between NIC and GPU",
 	  OF(FLAG, change.staged) },
 	{ "leaf-nodes", 0, "N", "Nodes below one leaf switch", WHOLE(change.leaf_nodes) },
+	{ "pod-nodes", 0, "N", "Nodes below the spines of a pod, which a core joins (default: all)",
+	  WHOLE(change.pod_nodes) },
+	{ "core-oversubscription", 0, "FACTOR",
+	  "That of a pod's links to the core, on top (default: 1)", REAL(change.core_over) },
+	{ "no-pxn", 0, NULL, "A GPU sends by its own NICs alone, as with NCCL_PXN_DISABLE=1",
+	  OF(FLAG, change.no_pxn) },
 	{ "place", 0, "order|rack|random",
 	  "Nodes in leaf order (default), dealt over the leaves in turn, or at random",
 	  FIELD(change.place, take_word) },

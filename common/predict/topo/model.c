@@ -128,6 +128,14 @@ static const double LL128_PLATEAU = .4;
 static int predict_tuned(const struct model *model, const struct predict_request *request,
 			 struct prediction *out)
 {
+	static const enum fabric_traffic traffic[MODEL_NCCL_ALGOS] = {
+		[MODEL_TREE] = FABRIC_TREE,
+		[MODEL_COLLNET_DIRECT] = FABRIC_SWITCH,
+		[MODEL_COLLNET_CHAIN] = FABRIC_SWITCH,
+		[MODEL_NVLS] = FABRIC_SWITCH,
+		[MODEL_NVLS_TREE] = FABRIC_TREE,
+		[MODEL_PAT] = FABRIC_PAT,
+	};
 	enum model_coll coll = request->collective;
 	double bytes = request->bytes, raw;
 
@@ -139,8 +147,9 @@ static int predict_tuned(const struct model *model, const struct predict_request
 	if (out->algo == MODEL_TREE)
 		out->correction = model_tree_correction(out->proto, bytes);
 	out->alg_gbs = model_slowest(out) * out->correction;
-	out->latency_us = model->tuning.lat[coll][out->algo][out->proto] +
-			  net_hops(model, coll, out->algo) * model_net_latency(model);
+	out->latency_us =
+		model->tuning.lat[coll][out->algo][out->proto] +
+		net_hops(model, coll, out->algo) * model_net_latency(model, traffic[out->algo]);
 	if (out->proto == MODEL_LL128 && out->algo == MODEL_RING && model->nnodes == 1)
 		out->latency_us -= LL128_PLATEAU * ring_hops(model, coll);
 	if (out->proto == MODEL_LL && out->algo == MODEL_RING)
@@ -175,7 +184,7 @@ static const char *network_class(const struct model *model)
 	};
 	const char *name = by_transport[model->sys->transport];
 
-	if (model->sys->oversubscription > 1)
+	if (fabric_narrowing(model->sys, model->sys->pod_nodes > 0 ? 2 : 1) > 1)
 		return "network-uplinks";
 	if (name != NULL)
 		return name;

@@ -149,14 +149,19 @@ enum fabric_traffic {
 /* `width` is a link's capacity, in the NICs of a node. */
 struct fabric_link {
 	enum fabric_traffic traffic;
-	bool leaf, in;
-	int at; /* the node or leaf */
+	int tier; /* 0: of a node, 1: of a leaf, 2: of a pod */
+	bool in;
+	int at; /* the node, leaf or pod */
 	double width, load;
 };
 
-/* The NICs, and the links of a leaf, where load / width is largest; a load of 0: nothing leaves. */
+enum { FABRIC_TIERS = 3 };
+
+/* The links of a tier where load / width is largest; a load of 0: nothing leaves. `climbs`: tiers above its leaf that an edge
+ * goes up, on average. */
 struct fabric_busiest {
-	struct fabric_link nic, leaf;
+	struct fabric_link tier[FABRIC_TIERS];
+	double climbs;
 };
 
 /* A bandwidth that may be the limit, in GB/s of the size column: base times every factor. */
@@ -246,9 +251,9 @@ void model_init(struct model *model, const struct topo_system *sys,
 /* Take `nnodes` such nodes. */
 void model_scale(struct model *model, int nnodes);
 
-/* Microseconds that a hop over its network takes beyond what NCCL's tables say; and those that the
+/* Microseconds that a hop of a traffic over its network takes beyond what NCCL's tables say; and those that the
  * network's plugin announces to NCCL, which chooses by them. */
-double model_net_latency(const struct model *model);
+double model_net_latency(const struct model *model, enum fabric_traffic traffic);
 double model_announced_latency(const struct model *model);
 
 /* The class of a machine and an algorithm by which predictions are scored (struct model_bar). */

@@ -66,17 +66,19 @@ static double link_term(const struct model *model, const struct fabric_link *lin
 double model_network(const struct model *model, enum fabric_traffic traffic, double used,
 		     double factor, const char *what, struct prediction *out)
 {
-	const struct fabric_busiest *busiest = &model->busiest[traffic];
+	static const char *const above[] = { "", "uplinks of a leaf", "uplinks of a pod" };
+	const struct fabric_link *links = model->busiest[traffic].tier;
 	double raw;
 
 	if (model->nnodes == 1)
 		return INFINITY;
 	used = fmin(used, model->nics) / model->nics;
-	raw = link_term(model, &busiest->nic, "NICs of a node", used, factor, what, out);
-	if (busiest->leaf.load <= 0 || model->sys->oversubscription <= 1)
-		return raw;
-	return fmin(raw,
-		    link_term(model, &busiest->leaf, "uplinks of a leaf", 1, factor, what, out));
+	raw = link_term(model, &links[0], "NICs of a node", used, factor, what, out);
+	for (int tier = 1; tier < FABRIC_TIERS; tier++)
+		if (links[tier].load > 0 && fabric_narrowing(model->sys, tier) > 1)
+			raw = fmin(raw, link_term(model, &links[tier], above[tier], 1, factor, what,
+						  out));
+	return raw;
 }
 
 /* Channels and trees go through as many NICs as NCCL's search found channels. */

@@ -394,6 +394,7 @@ static int join_hosts(struct topo_system *sys, struct error *err)
 	sys->full_gpus *= each;
 	sys->nnics *= each;
 	sys->leaf_nodes = sys->leaf_nodes > each ? sys->leaf_nodes / each : 1;
+	sys->pod_nodes = (sys->pod_nodes + each - 1) / each;
 	for (int i = gpus; i < sys->ngpus; i++)
 		sys->gpu[i] = sys->gpu[i % gpus];
 	for (int i = nics; i < sys->nnics; i++) {
@@ -434,6 +435,11 @@ int topo_reshape(struct topo_system *sys, const struct topo_change *change, stru
 		sys->oversubscription = change->oversubscription;
 	if (change->leaf_nodes > 0)
 		sys->leaf_nodes = change->leaf_nodes;
+	if (change->pod_nodes > 0)
+		sys->pod_nodes = change->pod_nodes;
+	if (change->core_over > 0)
+		sys->core_over = change->core_over;
+	sys->no_pxn |= change->no_pxn;
 	sys->place = change->place;
 	sys->seed = change->seed;
 	if (change->fabric > 0)

@@ -106,6 +106,9 @@ struct topo_system {
 	bool staged;		 /* no GPUDirect: data cross host memory between NIC and GPU */
 	double oversubscription; /* 1 for none */
 	int leaf_nodes; /* nodes below one leaf switch (fat tree), or below one of each rail */
+	int pod_nodes; /* nodes below the spines of a pod, which a core joins; 0: the spines join all */
+	double core_over;      /* oversubscription of a pod's links to the core, on top; 0: none */
+	bool no_pxn;	       /* a GPU sends by its own NICs alone */
 	enum topo_place place; /* 0: in order */
 	unsigned seed;
 	struct pair_digest pairs; /* measured between ranks; nranks 0: nothing */
@@ -120,7 +123,9 @@ struct topo_change {
 	double hop_us;
 	double oversubscription;
 	int fabric, transport; /* their enums + 1 */
-	int leaf_nodes;
+	int leaf_nodes, pod_nodes;
+	double core_over;
+	bool no_pxn;
 	enum topo_place place; /* both as they are */
 	unsigned seed;
 	bool sharp; /* switch the network's reduction on */

@@ -205,6 +205,13 @@ ends 0 ' NICs of a node$' -N 8 -c alltoall -b 8G --oversubscription 4
 ends 0 ' uplinks of a leaf$' -N 8 -c alltoall -b 8G --oversubscription 4 --no-pxn
 ends 0 ' NICs of a node$' -N 8 -c alltoall -b 8G --oversubscription 4 --no-pxn --fabric fat-tree
 refused 'core-oversubscription: from 1, not .0.5' -N 4 --core-oversubscription 0.5
+# The spec of the README, at most ten lines: 4 NICs of 50 GB/s, half of it without GPUDirect; one NIC for one GPU; a quarter of the wires above pods.
+sed -n '/^    {$/,/^    }$/p' common/predict/command/README.md >"$work/ours.json"
+check "ten lines: $(wc -l <"$work/ours.json")" [ "$(wc -l <"$work/ours.json")" -le 10 ]
+ends 0 ' 9[0-9]\.[0-9]* .*NICs of a node$' -t "$work/ours.json" -N 8 -c broadcast -b 8G
+ends 0 ' 2[0-9]\.[0-9]* .*NICs of a node$' -t "$work/ours.json" -N 8 --gpus 1 -c broadcast -b 8G
+ends 0 ' 11\.[0-9]* .*uplinks of a pod$' -t "$work/ours.json" -N 128 -c alltoall -b 8G
+ends 0 ' ~[0-9.]* *~1\.[0-9]* to ' -t geforce-4090 -N 2 -b 1G -e 1G
 # Pairs of a GPU each on two nodes: a message of 8 B takes 45 us, 5.82 and 2.14 of a Simple send and 14 of NCCL's hop among them.
 cat >"$work/far.json" <<'END'
 {"nccl_topology": "<system version=\"1\"><cpu numaid=\"0\" arch=\"x86_64\" vendor=\"GenuineIntel\" familyid=\"6\" modelid=\"143\"><pci busid=\"0000:0f:00.0\" class=\"0x030200\" link_speed=\"32.0 GT/s PCIe\" link_width=\"16\"><gpu dev=\"0\" sm=\"90\" rank=\"0\"/></pci><pci busid=\"0000:10:00.0\" class=\"0x020700\" link_speed=\"32.0 GT/s PCIe\" link_width=\"16\"><nic><net name=\"mlx5_0\" dev=\"0\" speed=\"400000\" port=\"1\"/></nic></pci></cpu></system>",

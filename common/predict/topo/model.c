@@ -202,10 +202,12 @@ const char *model_class(const struct model *model, int algo)
 		return model->nnodes > 1 || model->nranks > 16 ? "hosts" : "host";
 	if (model->sys->own.name[0] != '\0')
 		return "own-gpu";
+	if (model->hop == MODEL_HOP_SHM && model->ppn > 1)
+		return "node-shm"; /* its mechanisms differ more than networks do */
 	if (model->nnodes > 1)
 		return network_class(model);
 	if (model->hop != MODEL_HOP_NVLINK)
-		return model->hop == MODEL_HOP_SHM ? "node-shm" : "node-pcie";
+		return "node-pcie";
 	if (algo == MODEL_NVLS)
 		return "node-nvls";
 	if (arch == MODEL_HOPPER && model->nranks == 2)

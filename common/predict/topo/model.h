@@ -235,6 +235,7 @@ struct model {
 	double pair, pair_raw;	   /* between neighbours */
 	double spread, spread_raw; /* us per byte that every GPU sends to every other of its node */
 	double net, net_raw;	   /* of a node, as far as its GPUs reach it */
+	double wires;		   /* of those NICs, whatever their PCIe and host memory carry */
 	int nics;		   /* of a node that its GPUs reach */
 	double nic, nic_raw;	   /* of the NICs of one GPU */
 	struct fabric_busiest busiest[FABRIC_TRAFFICS];

@@ -54,7 +54,10 @@ static double link_term(const struct model *model, const struct fabric_link *lin
 			const char *limit, double used, double factor, const char *what,
 			struct prediction *out)
 {
-	model_term(out, limit, "a node's NICs", model->net);
+	if (link->tier > 0)
+		model_term(out, limit, "the wires of a node's NICs", model->wires);
+	else
+		model_term(out, limit, "a node's NICs", model->net);
 	model_times(out, used * link->width, "this link's width, in a node's NICs");
 	model_times(out, 1 / link->load, "1 / the load of its edges");
 	model_times(out, factor, what);

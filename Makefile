@@ -339,6 +339,7 @@ $(BUILD)/obj/common/host/reconcile/causes.o: common/host/reconcile/causes.txt
 $(BUILD)/obj/common/host/machine/health.o: common/host/machine/health_rules.txt
 $(BUILD)/obj/faults/detect/evidence/evidence_torch.o: faults/detect/evidence/torch_dumps.py
 $(BUILD)/obj/faults/detect/evidence/evidence_log.o: faults/detect/evidence/log_calls.py
+$(BUILD)/obj/common/predict/topo/topo.o: common/predict/topo/gpus.txt
 $(BUILD)/obj/common/predict/command/topo_predict.o: common/predict/command/against.py
 $(BUILD)/obj/common/harness/options/options_help.o: common/harness/options/options.txt
 $(BUILD)/obj/faults/inject/fault_rows.o: faults/inject/faults.txt

@@ -386,15 +386,11 @@ static int nothing_shown(const struct predict_job *job, const struct model *mode
 }
 
 /* Takes so many nodes. Those that NVLink joins make a larger node, of another number of GPUs. */
-static int scale(struct predict_job *job, struct model *model, int nodes, struct error *err)
+static int take_nodes(struct predict_job *job, struct model *model, int nodes, struct error *err)
 {
 	struct model_constants constants = model->constants;
 	int rc;
 
-	if (job->loaded->domain < 2 && job->change.domain < 2) {
-		model_scale(model, nodes);
-		return 0;
-	}
 	*job->sys = *job->loaded;
 	job->change.nnodes = nodes;
 	rc = topo_reshape(job->sys, &job->change, err);
@@ -408,7 +404,7 @@ static int predict_all(struct predict_job *job, struct model *model, struct erro
 	struct shown shown = { .rows = 0 };
 
 	for (int nodes = job->nodes_from; nodes > 0; nodes = next_nodes(job, nodes)) {
-		int rc = scale(job, model, nodes, err);
+		int rc = take_nodes(job, model, nodes, err);
 
 		if (rc != 0)
 			return rc;
@@ -494,26 +490,19 @@ int predict_run(struct predict_job *job, struct error *err)
 {
 	static struct topo_system loaded, sys;
 	static struct model model;
-	struct model_constants constants;
 	int rc;
 
 	if (job->list)
 		return topo_list_specs(stdout, err) < 0 ? err->code : 0;
-	rc = topo_load(&loaded, job->topo != NULL ? job->topo : "dgx-h100", err);
-	if (rc == 0)
-		rc = model_load_constants(&constants, job->physical ? "" : job->fitted, err);
-	if (rc == 0)
-		rc = calibrate(job, &constants, err);
-	if (rc != 0)
-		return rc;
-	sys = loaded;
-	job->change.nnodes = job->nodes_to;
-	rc = topo_reshape(&sys, &job->change, err);
-	if (rc != 0)
-		return rc;
 	job->loaded = &loaded;
 	job->sys = &sys;
-	model_init(&model, &sys, &constants, job->no_nvls);
 	job->colls = job->colls ? job->colls : 1u << MODEL_ALL_REDUCE;
-	return predict_all(job, &model, err);
+	rc = topo_load(&loaded, job->topo != NULL ? job->topo : "dgx-h100", err);
+	if (rc == 0)
+		rc = model_load_constants(&model.constants, job->physical ? "" : job->fitted, err);
+	if (rc == 0)
+		rc = calibrate(job, &model.constants, err);
+	if (rc == 0) /* the most first: what is wrong with them is said before any row */
+		rc = take_nodes(job, &model, job->nodes_to, err);
+	return rc != 0 ? rc : predict_all(job, &model, err);
 }

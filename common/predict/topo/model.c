@@ -307,30 +307,14 @@ int model_predict(const struct model *model, const struct predict_request *reque
 }
 
 /* ---- names, bus factors ---------------------------------------------------------------------- */
-const char *const model_coll_names[MODEL_COLLS] = {
-	[MODEL_ALL_REDUCE] = "all_reduce",
-	[MODEL_ALL_GATHER] = "all_gather",
-	[MODEL_REDUCE_SCATTER] = "reduce_scatter",
-	[MODEL_BROADCAST] = "broadcast",
-	[MODEL_REDUCE] = "reduce",
-	[MODEL_ALLTOALL] = "alltoall",
-	[MODEL_ALLTOALLV] = "alltoallv",
-	[MODEL_GATHER] = "gather",
-	[MODEL_SCATTER] = "scatter",
-	[MODEL_SENDRECV] = "sendrecv",
-	[MODEL_HYPERCUBE] = "hypercube",
-};
+const char *const model_coll_names[MODEL_COLLS] = { "broadcast",      "reduce",	    "all_gather",
+						    "reduce_scatter", "all_reduce", "alltoall",
+						    "alltoallv",      "gather",	    "scatter",
+						    "sendrecv",	      "hypercube" };
 
-const char *const model_algo_names[MODEL_ALGOS] = {
-	[MODEL_TREE] = "Tree",
-	[MODEL_RING] = "Ring",
-	[MODEL_COLLNET_DIRECT] = "CollNetDirect",
-	[MODEL_COLLNET_CHAIN] = "CollNetChain",
-	[MODEL_NVLS] = "NVLS",
-	[MODEL_NVLS_TREE] = "NVLSTree",
-	[MODEL_PAT] = "PAT",
-	[MODEL_P2P] = "P2P",
-};
+const char *const model_algo_names[MODEL_ALGOS] = { "Tree",	    "Ring", "CollNetDirect",
+						    "CollNetChain", "NVLS", "NVLSTree",
+						    "PAT",	    "P2P" };
 
 const char *const model_proto_names[MODEL_PROTOS] = { "LL", "LL128", "Simple" };
 

@@ -396,6 +396,9 @@ static int join_hosts(struct topo_system *sys, struct error *err)
 	return 0;
 }
 
+/* What a change says; else what there was. */
+#define TAKE(field) sys->field = change->field > 0 ? change->field : sys->field
+
 int topo_reshape(struct topo_system *sys, const struct topo_change *change, struct error *err)
 {
 	int rc = change->gpu != NULL ? reshape_kind(sys, change->gpu, err) : 0;
@@ -419,18 +422,13 @@ int topo_reshape(struct topo_system *sys, const struct topo_change *change, stru
 				   sys->groups, sys->ngpus, sys->full_gpus);
 	sys->sharp |= change->sharp;
 	sys->staged |= change->staged;
-	if (change->hop_us > 0)
-		sys->hop_us = change->hop_us;
-	if (change->nccl > 0)
-		sys->nccl = change->nccl;
-	if (change->oversubscription > 0)
-		sys->oversubscription = change->oversubscription;
-	if (change->leaf_nodes > 0)
-		sys->leaf_nodes = change->leaf_nodes;
-	if (change->pod_nodes > 0)
-		sys->pod_nodes = change->pod_nodes;
-	if (change->core_over > 0)
-		sys->core_over = change->core_over;
+	TAKE(hop_us);
+	TAKE(nccl);
+	TAKE(oversubscription);
+	TAKE(leaf_nodes);
+	TAKE(pod_nodes);
+	TAKE(core_over);
+	TAKE(domain);
 	sys->no_pxn |= change->no_pxn;
 	sys->place = change->place;
 	sys->seed = change->seed;
@@ -438,8 +436,6 @@ int topo_reshape(struct topo_system *sys, const struct topo_change *change, stru
 		sys->fabric = (enum topo_fabric)(change->fabric - 1);
 	if (change->transport > 0)
 		sys->transport = (enum topo_transport)(change->transport - 1);
-	if (change->domain > 0)
-		sys->domain = change->domain;
 	rc = join_hosts(sys, err);
 	if (rc != 0)
 		return rc;

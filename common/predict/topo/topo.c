@@ -396,7 +396,7 @@ static int join_hosts(struct topo_system *sys, struct error *err)
 	return 0;
 }
 
-/* What a change says; else what there was. */
+/* A change where it says something, else the value that there was. */
 #define TAKE(field) sys->field = change->field > 0 ? change->field : sys->field
 
 int topo_reshape(struct topo_system *sys, const struct topo_change *change, struct error *err)

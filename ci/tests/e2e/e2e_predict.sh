@@ -228,6 +228,7 @@ ends 0 '^# NVLink joins these 36 nodes to 2 of 72 GPUs$' -t gb200-tray -N 36 -b 
 ends 0 '^ *36 alltoall .* 9[0-9]\.[0-9]* .*NICs of a node$' -t gb200-tray -N 9-36 -b 16G -c alltoall
 ends 0 '^ *18 alltoall .* 6[0-9][0-9]\.[0-9]* .*NVLink of a GPU$' -t gb200-tray -N 9-36 -b 16G -c alltoall
 ends 0 '^gb200-tray,36,144,' -t gb200-tray -N 36 -b 16G --csv
+ends 0 ' ~5[0-9][0-9] to 8' -t gb200-tray -N 36 -b 16G
 ends 2 'no NVSwitch joins its nodes' -t tcp-10g -N 4 --domain 2
 ends 2 '5 groups of 2 GPUs are more than its 8' -t aws-p4d -N 4 --gpus 2 --groups 5
 ends 2 'no name' -c ''

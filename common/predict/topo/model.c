@@ -202,6 +202,8 @@ const char *model_class(const struct model *model, int algo)
 		return model->nnodes > 1 || model->nranks > 16 ? "hosts" : "host";
 	if (model->sys->own.name[0] != '\0')
 		return "own-gpu";
+	if (model->hop == MODEL_HOP_NVLINK && model->ppn > 16)
+		return "rack";
 	if (model->hop == MODEL_HOP_SHM && model->ppn > 1)
 		return "node-shm"; /* its mechanisms differ more than networks do */
 	if (model->nnodes > 1)

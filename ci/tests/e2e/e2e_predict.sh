@@ -86,7 +86,7 @@ refused 'wraps.json: gpus must be 1 to 128 for H100, not 4.29497e+09' --topo "$w
 refused "lines.json: name 'dgx?h100' is not 1 to 63" --topo "$work/lines.json"
 refused 'rows.jsonl: No such file' --calibrate "$work"
 refused 'nic-gbps: a number from 1e-09 to 1e+06, not .1e-300' --nic-gbps 1e-300
-refused 'oversubscription: from 1, not .0.5' --oversubscription 0.5
+refused "oversubscription: a number from 1 to 1e+06, not '0.5'" --oversubscription 0.5
 refused 'not .4X' -e 4X
 refused '8 GPUs a node, not 9' --topo dgx-h100 --gpus 9
 refused 'belongs to no option' word
@@ -204,7 +204,7 @@ ends 0 'uplinks of pod 0: load 16\.[0-9]* of a width of 8 ' -N 64 -c alltoall -b
 ends 0 ' NICs of a node$' -N 8 -c alltoall -b 8G --oversubscription 4
 ends 0 ' uplinks of a leaf$' -N 8 -c alltoall -b 8G --oversubscription 4 --no-pxn
 ends 0 ' NICs of a node$' -N 8 -c alltoall -b 8G --oversubscription 4 --no-pxn --fabric fat-tree
-refused 'core-oversubscription: from 1, not .0.5' -N 4 --core-oversubscription 0.5
+refused "core-oversubscription: a number from 1 to 1e+06, not '0.5'" -N 4 --core-oversubscription 0.5
 # The spec of the README, at most ten lines: 4 NICs of 50 GB/s, half of it without GPUDirect; one NIC for one GPU; a quarter of the wires above pods.
 sed -n '/^    {$/,/^    }$/p' common/predict/command/README.md >"$work/ours.json"
 check "ten lines: $(wc -l <"$work/ours.json")" [ "$(wc -l <"$work/ours.json")" -le 10 ]

@@ -96,12 +96,6 @@ static void check(struct argp_state *state, void *into)
 		job->to = job->explain && job->from > 0 ? job->from : fmax(8ull << 30, job->from);
 	if (job->from <= 0)
 		job->from = fmin(1 << 10, job->to);
-	if (job->change.oversubscription > 0 && job->change.oversubscription < 1)
-		argument_refuse(state, "--oversubscription: from 1, not '%g'",
-				job->change.oversubscription);
-	if (job->change.core_over > 0 && job->change.core_over < 1)
-		argument_refuse(state, "--core-oversubscription: from 1, not '%g'",
-				job->change.core_over);
 	if (job->against &&
 	    (job->csv || job->explain || job->all_algos || job->nccl_model || job->rate > 0))
 		argument_refuse(
@@ -125,6 +119,7 @@ static void check(struct argp_state *state, void *into)
 /* A number of something, a number, what `take` makes of a field, and of several. */
 #define WHOLE(field)	  OF(WHOLE, field), .min = 1, .most = 1e6
 #define REAL(field)	  OF(REAL, field), .min = 1e-9, .most = 1e6
+#define FACTOR(field)	  OF(REAL, field), .min = 1, .most = 1e6
 #define FIELD(field, how) OF(OWN, field), .most = 1e6, .take = how
 #define OWN(how)	  .kind = ARGUMENT_OWN, .min = 1, .most = 1e6, .take = how
 
@@ -162,7 +157,7 @@ static const struct argument rows[] = {
 	{ "pod-nodes", 0, "N", "Nodes below the spines of a pod, which a core joins (default: all)",
 	  WHOLE(change.pod_nodes) },
 	{ "core-oversubscription", 0, "FACTOR",
-	  "That of a pod's links to the core, on top (default: 1)", REAL(change.core_over) },
+	  "That of a pod's links to the core, on top (default: 1)", FACTOR(change.core_over) },
 	{ "no-pxn", 0, NULL, "A GPU sends by its own NICs alone, as with NCCL_PXN_DISABLE=1",
 	  OF(FLAG, change.no_pxn) },
 	{ "place", 0, "order|rack|random",
@@ -172,8 +167,8 @@ static const struct argument rows[] = {
 	{ "sharp", 0, NULL, "The network reduces (CollNet, NVLS over several nodes)",
 	  OF(FLAG, change.sharp) },
 	{ "oversubscription", 0, "FACTOR",
-	  "Oversubscription of a fat tree's uplinks, from 1 (default: 1)",
-	  REAL(change.oversubscription) },
+	  "Oversubscription of a leaf's uplinks, from 1 (default: 1)",
+	  FACTOR(change.oversubscription) },
 	{ "process-gpus", 0, "N",
 	  "GPUs of one process, which launches on them in turn (default: 1)", WHOLE(process_gpus) },
 	{ "nccl", 0, "VERSION",

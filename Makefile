@@ -23,7 +23,7 @@ BUILD ?= $(if $(SANITIZE),build-asan,build)
 # ---- what is built ---------------------------------------------------------------------------
 # Small programs whose main stands beside the code they show: source files; NAME.c and NAME_main.c
 # become build/NAME.
-PROGRAMS := faults/detect/postmortem/hang_diagnose.c faults/detect/preload/hangar_run.c common/host/nccl_log/nccl_log_main.c common/predict/topo/topo_predict.c \
+PROGRAMS := faults/detect/postmortem/hang_diagnose.c faults/detect/preload/hangar_run.c common/host/nccl_log/nccl_log_main.c common/predict/command/topo_predict.c \
 	common/host/reconcile/reconcile_main.c common/host/machine/health_main.c bench/recover_perf.c
 
 # The rooms by house, in the order of their layers: a file includes from its own room and from those before, of the
@@ -31,7 +31,7 @@ PROGRAMS := faults/detect/postmortem/hang_diagnose.c faults/detect/preload/hanga
 HOUSES := lib harness predict host inject detect
 lib := $(addprefix common/lib/,base settings process net profiler)
 harness := $(addprefix common/harness/,options check backend backend/mpi backend/nccl report measure schedule)
-predict := $(addprefix common/predict/,pairs topo live)
+predict := $(addprefix common/predict/,pairs topo live command)
 host := $(addprefix common/host/,nccl_log machine reconcile)
 inject := faults/inject
 detect := $(addprefix faults/detect/,record progress pace watch evidence diagnose probe postmortem preload preload/library preflight)
@@ -339,7 +339,8 @@ $(BUILD)/obj/common/host/reconcile/causes.o: common/host/reconcile/causes.txt
 $(BUILD)/obj/common/host/machine/health.o: common/host/machine/health_rules.txt
 $(BUILD)/obj/faults/detect/evidence/evidence_torch.o: faults/detect/evidence/torch_dumps.py
 $(BUILD)/obj/faults/detect/evidence/evidence_log.o: faults/detect/evidence/log_calls.py
-$(BUILD)/obj/common/predict/topo/topo_predict.o: common/predict/topo/against.py
+$(BUILD)/obj/common/predict/topo/topo.o: common/predict/topo/gpus.txt
+$(BUILD)/obj/common/predict/command/topo_predict.o: common/predict/command/against.py
 $(BUILD)/obj/common/harness/options/options_help.o: common/harness/options/options.txt
 $(BUILD)/obj/faults/inject/fault_rows.o: faults/inject/faults.txt
 $(BUILD)/obj/faults/detect/evidence/meaning.o: faults/detect/evidence/meanings.txt

@@ -15,7 +15,7 @@
 #include "step_recipe.h"
 #include "record/recorder.h"
 #include "report/report.h"
-#include "live/vendor_hook.h"
+#include "live/vendor.h"
 
 struct rank {
 	struct {

@@ -3,7 +3,7 @@ a log), and the JSON lines of NCCL Inspector. They say what was measured, and li
 
     ci/night/foreign.py FILE      writes FILE.run/rows.csv, which plots/plot and ci/page read, and prints the folder
 
-The reader is common/predict/topo/against.py, which topo_predict --against has built in; `make install` lays it here.
+The reader is common/predict/command/against.py, which topo_predict --against has built in; `make install` lays it here.
 """
 import re
 import sys

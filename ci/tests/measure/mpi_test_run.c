@@ -5,7 +5,7 @@
 #include <fcntl.h>
 
 #include "measure/run.h"
-#include "live/vendor_hook.h"
+#include "live/vendor.h"
 
 static struct run run;
 

@@ -61,11 +61,43 @@ UNIT_TEST(test_loads, "loads by hand")
 
 		network(rows[i].below, rows[i].over, rows[i].place);
 		load(rows[i].nodes, 1, MODEL_HOP_NONE);
-		UNIT_ALL(fabs(b->nic.load - rows[i].nic) <= 1e-9, fabs(b->nic.width - 1) <= 0,
-			 fabs(b->leaf.load - rows[i].leaf) <= 1e-9,
-			 fabs(b->leaf.width - rows[i].width) <= 1e-9);
-		if (fabs(b->leaf.load - rows[i].leaf) > 1e-9)
-			printf("%zu: leaf %g of %g\n", i, b->leaf.load, b->leaf.width);
+		UNIT_ALL(fabs(b->tier[0].load - rows[i].nic) <= 1e-9,
+			 fabs(b->tier[0].width - 1) <= 0,
+			 fabs(b->tier[1].load - rows[i].leaf) <= 1e-9,
+			 fabs(b->tier[1].width - rows[i].width) <= 1e-9);
+		if (fabs(b->tier[1].load - rows[i].leaf) > 1e-9)
+			printf("%zu: leaf %g of %g\n", i, b->tier[1].load, b->tier[1].width);
+	}
+}
+
+/* Leaves of 4, pods of 4 leaves, half as many links to the core as to the spines: what leaves a pod, and the tiers that an
+ * edge climbs. */
+UNIT_TEST(test_pods, "pods")
+{
+	static const struct {
+		int traffic;
+		double leaf, pod, climbs;
+	} rows[] = {
+		{ FABRIC_RING, 1, 1, 16 / 64. + 4 / 64. },
+		{ FABRIC_ALL, 4 * 60 / 63., 16 * 48 / 63., 60 / 63. + 48 / 63. },
+		{ FABRIC_EXCHANGE + 1, 0, 0, 0 },
+		{ FABRIC_EXCHANGE + 2, 4, 0, 1 },
+		{ FABRIC_EXCHANGE + 4, 4, 16, 2 },
+		{ FABRIC_SWITCH, 1, 1, 1 / 4. + 1 / 16. },
+	};
+
+	UNIT_ROWS(row, rows) {
+		const struct fabric_busiest *b = &busiest[row->traffic];
+
+		network(4, 1.5, TOPO_IN_ORDER);
+		sys.pod_nodes = 16;
+		sys.core_over = 2;
+		load(64, 8, MODEL_HOP_NVLINK);
+		UNIT_ALL(fabs(b->tier[1].load - row->leaf) < 1e-9,
+			 fabs(b->tier[2].load - row->pod) < 1e-9,
+			 (row->leaf <= 0 || fabs(b->tier[1].width - 4 / 1.5) < 1e-9),
+			 (row->pod <= 0 || fabs(b->tier[2].width - 16 / 3.) < 1e-9),
+			 fabs(b->climbs - row->climbs) < 1e-9);
 	}
 }
 
@@ -76,7 +108,8 @@ UNIT_TEST(test_trees, "trees")
 	for (int n = 2; n <= 600; n++) {
 		network(16, 4, TOPO_IN_ORDER);
 		load(n, 8, MODEL_HOP_NVLINK);
-		UNIT_ALL(busiest[FABRIC_TREE].nic.load <= 2, busiest[FABRIC_TREE].leaf.load <= 8);
+		UNIT_ALL(busiest[FABRIC_TREE].tier[0].load <= 2,
+			 busiest[FABRIC_TREE].tier[1].load <= 8);
 	}
 }
 
@@ -88,19 +121,19 @@ UNIT_TEST(test_random, "random")
 
 	network(16, 4, TOPO_RANDOM);
 	load(64, 8, MODEL_HOP_NVLINK);
-	first = busiest[FABRIC_RING].leaf;
+	first = busiest[FABRIC_RING].tier[1];
 	load(64, 8, MODEL_HOP_NVLINK);
-	UNIT_ALL(first.load > 8, first.load <= 16, first.at == busiest[FABRIC_RING].leaf.at);
+	UNIT_ALL(first.load > 8, first.load <= 16, first.at == busiest[FABRIC_RING].tier[1].at);
 	for (sys.seed = 1; sys.seed < 9; sys.seed++) {
 		load(64, 8, MODEL_HOP_NVLINK);
-		others += busiest[FABRIC_RING].leaf.at != first.at;
+		others += busiest[FABRIC_RING].tier[1].at != first.at;
 	}
 	CU_ASSERT(others > 0);
 }
 
 UNIT_TEST(test_sharers, "sharers")
 {
-	struct fabric_link up = { .traffic = FABRIC_TREE, .leaf = true, .at = 1 };
+	struct fabric_link up = { .traffic = FABRIC_TREE, .tier = 1, .at = 1 };
 	char text[200];
 
 	network(16, 4, TOPO_IN_ORDER);
@@ -118,11 +151,22 @@ UNIT_TEST(test_rails, "rails")
 {
 	network(4, 1, TOPO_IN_ORDER);
 	load(4, 8, MODEL_HOP_NVLINK);
-	UNIT_ALL(fabs(busiest[FABRIC_NEXT].nic.width - .125) <= 0,
-		 fabs(busiest[FABRIC_RING].nic.width - 1) <= 0);
+	UNIT_ALL(fabs(busiest[FABRIC_NEXT].tier[0].width - .125) <= 0,
+		 fabs(busiest[FABRIC_RING].tier[0].width - 1) <= 0);
 	sys.fabric = TOPO_RAIL;
 	load(4, 8, MODEL_HOP_NVLINK);
-	CU_ASSERT_DOUBLE_EQUAL(busiest[FABRIC_ALL].leaf.load, 0, 0);
-	load(4, 8, MODEL_HOP_PCIE); /* 7 of 8 flows of each of 4 nodes */
-	CU_ASSERT_DOUBLE_EQUAL(busiest[FABRIC_ALL].leaf.load, 3.5, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(busiest[FABRIC_ALL].tier[1].load, 0, 0);
+	/* 7 of 8 flows of each of 4 nodes; the next node's first GPU; 7 of 8 of a root's, by the links of one rail */
+	for (int pxn = 0; pxn < 2; pxn++) {
+		sys.no_pxn = pxn == 1;
+		load(4, 8, pxn == 0 ? MODEL_HOP_PCIE : MODEL_HOP_NVLINK);
+		CU_ASSERT_DOUBLE_EQUAL(busiest[FABRIC_ALL].tier[1].load, 3.5, 1e-9);
+		CU_ASSERT_DOUBLE_EQUAL(busiest[FABRIC_NEXT].tier[1].load, 4, 1e-9);
+		CU_ASSERT_DOUBLE_EQUAL(busiest[FABRIC_ROOT].tier[1].load, .875, 1e-9);
+		CU_ASSERT_DOUBLE_EQUAL(busiest[FABRIC_NEXT].tier[1].width, .5, 1e-9);
+		CU_ASSERT_DOUBLE_EQUAL(busiest[FABRIC_RING].tier[1].load, 0, 0);
+	}
+	sys.fabric = TOPO_FAT_TREE;
+	load(4, 8, MODEL_HOP_NVLINK);
+	CU_ASSERT_DOUBLE_EQUAL(busiest[FABRIC_NEXT].tier[1].load, 0, 0);
 }

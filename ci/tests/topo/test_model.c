@@ -520,7 +520,10 @@ UNIT_TEST(test_bars, "error bars")
 		{ "l40s-8", "network-pcie", 8, 2, 0, .9 },
 		{ "l40s-8", "node-pcie", 8, 1, 0, .95 },
 		{ "geforce-4090", "node-shm", 8, 1, 0, .95 },
+		{ "geforce-4090", "node-shm", 8, 2, 0, .9 },
 		{ "mi300x-8", "own-gpu", 8, 1, 0, .95 },
+		{ "gb200-nvl72", "rack", 72, 1, 0, .95 },
+		{ "gb200-nvl72", "rack", 72, 2, 0, .9 },
 	};
 	struct prediction p;
 

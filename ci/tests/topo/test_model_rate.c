@@ -76,4 +76,24 @@ UNIT_TEST(test_racks, "racks")
 	for (int i = 0; i < p.nterms; i++)
 		if (p.term[i].net)
 			CU_ASSERT_DOUBLE_EQUAL(p.term[i].gbs, 16 * 50 * 4096. / 4178 / 2, 1e-6);
+	/* Three racks (nccl#1801, 2.27.3, 16 GiB, NVLS off): of one tray each a Ring reached 196.9 and a Tree 234.8, of two
+	   393.6 and 485.7 GB/s. */
+	static const struct {
+		int trays, algo;
+		double measured;
+	} rows[] = { { 1, MODEL_RING, 196.9 },
+		     { 1, MODEL_TREE, 234.8 },
+		     { 2, MODEL_RING, 393.6 },
+		     { 2, MODEL_TREE, 485.7 } };
+
+	UNIT_ROWS(row, rows) {
+		struct error err = { .outcome = OUTCOME_OK };
+		struct topo_change change = { .nnodes = 3 * row->trays, .domain = row->trays };
+
+		UNIT_ALL(topo_load(&sys, "gb200-tray", &err) == 0,
+			 topo_reshape(&sys, &change, &err) == 0);
+		model_init(&model, &sys, &physical, true);
+		machine_point(MODEL_ALL_REDUCE, 1ull << 34, row->algo, MODEL_SIMPLE, &p);
+		UNIT_ALL(fabs(p.busbw / row->measured - 1) < .04, model.nranks == 12 * row->trays);
+	}
 }

@@ -26,27 +26,17 @@ UNIT_TEST(test_each_spec, "each spec")
 		int gpus, nics, links;
 		double gbps, pcie;
 	} specs[] = {
-		{ "dgx-v100", 8, 4, 6, 100, 12 },
-		{ "dgx2", 16, 8, 6, 100, 12 },
-		{ "dgx-a100", 8, 8, 12, 200, 24 },
-		{ "dgx-h100", 8, 8, 18, 400, 48 },
-		{ "hgx-h200", 8, 8, 18, 400, 48 },
-		{ "dgx-b200", 8, 8, 18, 400, 48 },
-		{ "gb200-nvl72", 72, 72, 18, 400, 48 },
-		{ "gh200-quad", 4, 4, 18, 200, 48 },
-		{ "a100-pcie-bridged", 4, 1, 0, 200, 24 },
-		{ "pcie-gen4-8gpu", 8, 2, 0, 200, 24 },
-		{ "geforce-4090", 8, 1, 0, 100, 24 },
-		{ "tcp-10g", 1, 1, 0, 10, 12 },
-		{ "tcp-25g", 1, 1, 0, 25, 12 },
-		{ "tcp-100g", 1, 1, 0, 100, 24 },
-		{ "aws-p4d", 8, 4, 12, 100, 24 },
-		{ "aws-p5", 8, 32, 18, 100, 48 },
-		{ "gcp-a3-high", 8, 4, 18, 200, 48 },
-		{ "gcp-a3-mega", 8, 8, 18, 200, 48 },
-		{ "mi300x-8", 8, 8, 6, 400, 48 },
-		{ "dgx-spark", 1, 2, 0, 200, 12 },
-		{ "l40s-8", 8, 2, 0, 200, 24 },
+		{ "dgx-v100", 8, 4, 6, 100, 12 },	{ "dgx2", 16, 8, 6, 100, 12 },
+		{ "dgx-a100", 8, 8, 12, 200, 24 },	{ "dgx-h100", 8, 8, 18, 400, 48 },
+		{ "hgx-h200", 8, 8, 18, 400, 48 },	{ "dgx-b200", 8, 8, 18, 400, 48 },
+		{ "gb200-nvl72", 72, 72, 18, 400, 48 }, { "gb200-tray", 4, 4, 18, 400, 48 },
+		{ "gh200-quad", 4, 4, 18, 200, 48 },	{ "a100-pcie-bridged", 4, 1, 0, 200, 24 },
+		{ "pcie-gen4-8gpu", 8, 2, 0, 200, 24 }, { "geforce-4090", 8, 1, 0, 100, 24 },
+		{ "tcp-10g", 1, 1, 0, 10, 12 },		{ "tcp-25g", 1, 1, 0, 25, 12 },
+		{ "tcp-100g", 1, 1, 0, 100, 24 },	{ "aws-p4d", 8, 4, 12, 100, 24 },
+		{ "aws-p5", 8, 32, 18, 100, 48 },	{ "gcp-a3-high", 8, 4, 18, 200, 48 },
+		{ "gcp-a3-mega", 8, 8, 18, 200, 48 },	{ "mi300x-8", 8, 8, 6, 400, 48 },
+		{ "dgx-spark", 1, 2, 0, 200, 12 },	{ "l40s-8", 8, 2, 0, 200, 24 },
 		{ "rtx-pro-6000-8", 8, 4, 0, 400, 48 },
 	};
 	struct error err = { .outcome = OUTCOME_OK };
@@ -152,6 +142,9 @@ static const struct {
 	{ "{\"cpu\":\"abacus\"}", "cpu 'abacus'" },
 	{ "{\"transport\":\"pigeon\"}", "transport 'pigeon'" },
 	{ "{\"leaf_nodes\":0}", "leaf_nodes must be 1 to 1e+06 for H100, not 0" },
+	{ "{\"core_oversubscription\":0.5}", "core_oversubscription must be 1 to 1000" },
+	{ "{\"pod_nodes\":-1}", "pod_nodes must be 0 to 1e+06" },
+	{ "{\"domain\":-1}", "domain must be 0 to 128" },
 	{ "{\"oversubscription\":0.5}", "oversubscription must be 1 to 1000" },
 	{ "{\"nics\":1}", "nic_gbps must be 0.001 to 1e+06 for H100, not 0" },
 	{ "{\"nics\":1,\"nic_gbps\":1e-300}", "for H100, not 1e-300" },
@@ -214,6 +207,47 @@ UNIT_TEST(test_reshape, "reshape")
 	err.outcome = OUTCOME_OK;
 	CU_ASSERT_EQUAL(topo_reshape(&sys, &two_nodes, &err), -EINVAL);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "no NIC"));
+}
+
+/* Trays by what NVLink joins: racks, and GPUs and NICs of the smallest; a second reshape changes nothing. */
+UNIT_TEST(test_domains, "NVLink domains")
+{
+	static const struct {
+		const char *spec;
+		int nodes, domain, gpus, racks, joined, nics, ranks;
+		const char *says;
+	} rows[] = {
+		{ "gb200-tray", 1, 0, 0, 1, 4, 4, 0, NULL },
+		{ "gb200-tray", 18, 0, 0, 1, 72, 72, 72, NULL },
+		{ "gb200-tray", 19, 0, 0, 2, 36, 36, 76, NULL },
+		{ "gb200-tray", 36, 12, 2, 3, 24, 48, 72, NULL },
+		{ "gb200-tray", 36, 1, 0, 36, 4, 4, 0, NULL },
+		{ "gb200-tray", 64, 64, 0, 0, 0, 0, 0,
+		  "domain of 64 nodes has more than 128 GPUs" },
+		{ "pcie-gen4-8gpu", 2, 2, 0, 0, 0, 0, 0, "no NVSwitch joins its nodes" },
+		{ "dgx-h100", 4, 4, 0, 1, 32, 32, 32, NULL },
+	};
+
+	UNIT_ROWS(row, rows) {
+		struct error err = { .outcome = OUTCOME_OK };
+		struct topo_change change = { .nnodes = row->nodes,
+					      .domain = row->domain,
+					      .gpus = row->gpus },
+				   same = { 0 };
+		int rc = load(row->spec);
+
+		rc = rc == 0 ? topo_reshape(&sys, &change, &err) : rc;
+		UNIT_ALL((rc == 0) == !row->says,
+			 !row->says || strstr(err.text, row->says) != NULL);
+		if (rc != 0)
+			continue;
+		for (int twice = 0; twice < 2; twice++) {
+			UNIT_ALL(sys.nnodes == row->racks, sys.ngpus == row->joined,
+				 sys.nnics == row->nics, sys.nranks == row->ranks,
+				 sys.gpu[sys.ngpus - 1].switch_links == 18);
+			CU_ASSERT_EQUAL(topo_reshape(&sys, &same, &err), 0);
+		}
+	}
 }
 
 /* NCCL: width * speed / 80: generation 4 x16 is 24 GB/s, x8 half of it. */

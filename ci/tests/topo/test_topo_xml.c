@@ -292,6 +292,37 @@ UNIT_TEST(test_smi, "nvidia-smi topo -m")
 		  sys.ncpus == 2 && sys.gpu[2].cpu == 1 && !strcmp(sys.nic[0].name, "mlx5_0"));
 }
 
+/* NCCL's file of hosts that NVLink joins: the first stands for all, whose bus ids are the same. */
+UNIT_TEST(test_hosts, "hosts that NVLink joins")
+{
+#define HOST(hash, gpus)                                                                           \
+	"<cpu host_hash=\"" hash "\" numaid=\"0\" arch=\"arm64\">" gpus                            \
+	"<nic><net name=\"mlx5_0\" "                                                               \
+	"speed=\"400000\" gdr=\"1\"/></nic></cpu>"
+#define TWO_GPUS GPU("0000:02:00.0", "0", SWITCH) GPU("0000:03:00.0", "1", SWITCH)
+	static const struct {
+		const char *text;
+		int domain, racks, gpus;
+	} rows[] = {
+		{ "<system version=\"1\">" HOST("0x1", TWO_GPUS) "</system>", 1, 4, 2 },
+		{ "<system version=\"1\">" HOST("0x1", TWO_GPUS) HOST("0x2", TWO_GPUS)
+			  HOST("0x1", "") HOST("0x2", "") "</system>",
+		  2, 2, 4 },
+		{ "<system version=\"1\">" HOST("0x9", TWO_GPUS) HOST("0x8", TWO_GPUS)
+			  HOST("0x7", TWO_GPUS) HOST("0x6", TWO_GPUS) "</system>",
+		  4, 1, 8 },
+	};
+
+	UNIT_ROWS(row, rows) {
+		struct error err = { .outcome = OUTCOME_OK };
+		struct topo_change four = { .nnodes = 4, .gpus = 2 };
+
+		UNIT_ALL(parse(row->text) == 0, sys.domain == row->domain, sys.ngpus == 2);
+		UNIT_ALL(topo_reshape(&sys, &four, &err) == 0, sys.nnodes == row->racks,
+			 sys.ngpus == row->gpus);
+	}
+}
+
 /* Many of one thing, and deep nesting: refused, not followed. */
 UNIT_TEST(test_floods, "floods and nesting")
 {

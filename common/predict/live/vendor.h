@@ -2,6 +2,7 @@
  * (--vendor). */
 #pragma once
 
+#include "measure/run.h"
 #include "topo/topo.h"
 
 struct vendor_run {
@@ -23,3 +24,13 @@ void vendor_run_row(struct vendor_run *run, uint64_t size, double measured, doub
  * row in it. */
 int vendor_run_lines(const struct vendor_run *run, const char *path,
 		     int (*line)(void *ctx, const char *text), void *ctx, struct error *err);
+
+struct vendor_hook {
+	struct vendor_run best;
+	struct run_hook hook;
+};
+
+/* For struct run, on rank 0. `device` is the GPU's name, `sys` the node's links, NULL where
+ * they are not known; `device` and `sys` live as long as the hook. */
+const struct run_hook *vendor_hook_open(struct vendor_hook *vendor, const char *device,
+					const struct topo_system *sys);

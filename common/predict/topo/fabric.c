@@ -1,22 +1,32 @@
 /* fabric.c: the network between nodes as a graph of links, and those that the edges of an algorithm
- * load most. Links: the NICs of a node and the links between a leaf and the spines, each out (up) and
- * in (down). Spines do not block; flows spread evenly over them. */
+ * load most. Links: the NICs of a node, those between a leaf and its spines, and those between a pod (the leaves of common
+ * spines) and the core, each out (up) and in (down). Spines do not block; flows spread evenly over them. */
 #include "topo/model_parts.h"
 
 enum { SHOWN = 6 }; /* edges of a link, at most */
 
-/* Links are numbered: out of and into node i 2i and 2i + 1, then up from and down to each leaf. */
+/* Links are numbered: out of and into node i 2i and 2i + 1, then up from and down to each leaf, then each pod. */
 struct graph {
 	const struct model *model;
 	const struct topo_system *sys;
-	int nodes, leaves;
-	int *leaf;	  /* of each node */
-	int *below;	  /* nodes below each leaf */
-	double *load;	  /* of each link */
+	int nodes, leaves, pod;		    /* leaves of a pod */
+	int tiers, first[FABRIC_TIERS + 1]; /* of the nodes, leaves and pods among all */
+	int *leaf;			    /* of each node */
+	int *below;			    /* nodes below each of all */
+	double *load;			    /* of each link */
+	double turns;	  /* share of the traffic that changes rails, and so leaves, without PXN */
 	int watch, edges; /* the link whose edges are told, -1: none */
 	char *text;
 	size_t size;
 };
+
+/* The node, or its leaf or pod, among all. */
+static inline int at(const struct graph *g, int tier, int node)
+{
+	return g->first[tier] + (tier == 0   ? node
+				 : tier == 1 ? g->leaf[node]
+					     : g->leaf[node] / g->pod);
+}
 
 static void place(struct graph *g)
 {
@@ -34,7 +44,8 @@ static void place(struct graph *g)
 		g->leaf[j] = kept;
 	}
 	for (int i = 0; i < g->nodes; i++)
-		g->below[g->leaf[i]]++;
+		for (int tier = 0; tier < g->tiers; tier++)
+			g->below[at(g, tier, i)]++;
 }
 
 /* ---- edges ----------------------------------------------------------------------------------- */
@@ -53,14 +64,15 @@ static inline void cross(struct graph *g, int link, int from, int to, double loa
 
 static inline void edge(struct graph *g, int from, int to, double load)
 {
-	int up = g->leaf[from], down = g->leaf[to];
+	for (int tier = 0; tier < g->tiers; tier++) {
+		int up = at(g, tier, from), down = at(g, tier, to);
+		double part = up != down ? load : tier == 1 ? load * g->turns : 0;
 
-	cross(g, 2 * from, from, to, load);
-	cross(g, 2 * to + 1, from, to, load);
-	if (up == down)
-		return;
-	cross(g, 2 * (g->nodes + up), from, to, load);
-	cross(g, 2 * (g->nodes + down) + 1, from, to, load);
+		if (part == 0)
+			return;
+		cross(g, 2 * up, from, to, part);
+		cross(g, 2 * down + 1, from, to, part);
+	}
 }
 
 /* The tree of NCCL.md, and the same shifted or mirrored. */
@@ -79,29 +91,42 @@ static void trees(struct graph *g)
 	}
 }
 
-/* Each to all others, where on rails without PXN even what stays below a leaf changes rails; or to
- * switches, which reduce what their leaf sends. */
+/* Each to all others, or to switches, which reduce what their leaf or pod sends. */
 static void spread(struct graph *g, bool reduced)
 {
-	bool pxn = g->model->hop == MODEL_HOP_NVLINK || g->model->ppn == 1;
-	double n = g->nodes,
-	       rails = g->sys->fabric == TOPO_RAIL && !pxn ? 1 - 1. / g->model->nics : 0;
+	double n = g->nodes;
 
-	for (int i = 0; i < 2 * g->nodes; i++) {
-		int leaf = g->leaf[i / 2];
-		double m = g->below[leaf], away = n - m + rails * (m - 1);
+	for (int i = 0; i < g->nodes * g->tiers; i++) {
+		int tier = i / g->nodes, node = i % g->nodes, of = at(g, tier, node);
+		double m = g->below[of], away = n - m + (tier == 1 ? g->turns * (m - 1) : 0);
+		double load = reduced ? (m < n) / m : away / (n - 1);
 
-		cross(g, i, i / 2, -1, 1);
-		cross(g, 2 * (g->nodes + leaf) + i % 2, i / 2, -1,
-		      reduced ? (m < n) / m : away / (n - 1));
+		cross(g, 2 * of, node, -1, load);
+		cross(g, 2 * of + 1, node, -1, load);
 	}
+}
+
+/* On rails a flow to another GPU's rail crosses the spines, even below one leaf, if no GPU beside the sender has that rail
+ * (PXN: from 2.12 on, over NVLink). */
+static double turning(const struct graph *g, int traffic)
+{
+	const struct model *model = g->model;
+	bool pxn = (model->hop == MODEL_HOP_NVLINK && !g->sys->no_pxn) || model->ppn == 1;
+	double other = 1 - 1. / model->nics;
+
+	if (g->sys->fabric != TOPO_RAIL || pxn)
+		return 0;
+	return traffic == FABRIC_ALL || traffic == FABRIC_ROOT
+		       ? other
+		       : traffic == FABRIC_NEXT && other > 0;
 }
 
 static void route(struct graph *g, int traffic)
 {
 	int n = g->nodes;
 
-	memset(g->load, 0, 2 * (size_t)(n + g->leaves) * sizeof(*g->load));
+	memset(g->load, 0, 2 * (size_t)g->first[g->tiers] * sizeof(*g->load));
+	g->turns = turning(g, traffic);
 	if (traffic == FABRIC_TREE)
 		trees(g);
 	else if (traffic == FABRIC_ALL || traffic == FABRIC_SWITCH)
@@ -123,30 +148,47 @@ static void route(struct graph *g, int traffic)
 }
 
 /* ---- capacities ------------------------------------------------------------------------------ */
-/* All NICs of a node go up from a fat tree's leaf, one from a rail's leaf. */
-static double width(const struct graph *g, int traffic, bool leaf)
+double fabric_narrowing(const struct topo_system *sys, int tier)
 {
-	bool one = traffic == FABRIC_ROOT || traffic == FABRIC_NEXT;
-	double up = g->sys->fabric == TOPO_RAIL ? 1 : (double)g->sys->nnics / g->model->nics;
+	return sys->oversubscription * (tier == 2 ? fmax(1, sys->core_over) : 1);
+}
 
-	if (leaf)
-		return g->sys->leaf_nodes * up / g->sys->oversubscription;
-	return one ? g->model->nic / g->model->net : 1;
+/* All NICs of a node go up from a fat tree's leaf, one from a rail's leaf. */
+static double width(const struct graph *g, int traffic, int tier)
+{
+	const struct topo_system *sys = g->sys;
+	bool one = traffic == FABRIC_ROOT || traffic == FABRIC_NEXT;
+	double own = one ? g->model->nic / g->model->net : 1;
+	double up = sys->fabric == TOPO_RAIL ? own : (double)sys->nnics / g->model->nics;
+
+	return tier == 0 ? own
+			 : sys->leaf_nodes * (tier == 2 ? g->pod : 1) * up /
+				   fabric_narrowing(sys, tier);
 }
 
 static void find_busiest(const struct graph *g, int traffic, struct fabric_busiest *busiest)
 {
-	*busiest = (struct fabric_busiest){ .nic.width = 1, .leaf.width = 1 };
-	for (int i = 0; i < 2 * (g->nodes + g->leaves); i++) {
-		bool leaf = i >= 2 * g->nodes;
-		int at = i / 2 - (leaf ? g->nodes : 0);
-		struct fabric_link *best = leaf ? &busiest->leaf : &busiest->nic;
-		struct fabric_link link = { (enum fabric_traffic)traffic, leaf,	     i % 2, at,
-					    width(g, traffic, leaf),	  g->load[i] };
+	double out[FABRIC_TIERS] = { 0 };
 
-		if (link.load > 0 && link.load * best->width > best->load * link.width * (1 + 1e-9))
-			*best = link;
-	}
+	*busiest = (struct fabric_busiest){ 0 };
+	for (int tier = 0; tier < FABRIC_TIERS; tier++)
+		busiest->tier[tier].width = 1;
+	for (int tier = 0; tier < g->tiers; tier++)
+		for (int i = 2 * g->first[tier]; i < 2 * g->first[tier + 1]; i++) {
+			struct fabric_link *best = &busiest->tier[tier];
+			struct fabric_link link = { (enum fabric_traffic)traffic,
+						    tier,
+						    i % 2,
+						    i / 2 - g->first[tier],
+						    width(g, traffic, tier),
+						    g->load[i] };
+
+			out[tier] += i % 2 ? 0 : link.load;
+			if (link.load > 0 &&
+			    link.load * best->width > best->load * link.width * (1 + 1e-9))
+				*best = link;
+		}
+	busiest->climbs = out[0] > 0 ? (out[1] + out[2]) / out[0] : 0;
 }
 
 static struct graph begin(const struct model *model)
@@ -155,8 +197,13 @@ static struct graph begin(const struct model *model)
 	struct graph g = { .model = model, .sys = sys, .nodes = model->nnodes, .watch = -1 };
 
 	g.leaves = (g.nodes + sys->leaf_nodes - 1) / sys->leaf_nodes;
-	g.below = must(calloc((size_t)g.leaves, sizeof(*g.below)));
-	g.load = must(calloc(2 * (size_t)(g.nodes + g.leaves), sizeof(*g.load)));
+	g.pod = sys->pod_nodes > sys->leaf_nodes ? sys->pod_nodes / sys->leaf_nodes : 1;
+	g.tiers = sys->pod_nodes > 0 ? 3 : 2;
+	g.first[1] = g.nodes;
+	g.first[2] = g.nodes + g.leaves;
+	g.first[3] = g.first[2] + (g.leaves + g.pod - 1) / g.pod;
+	g.below = must(calloc((size_t)g.first[3], sizeof(*g.below)));
+	g.load = must(calloc(2 * (size_t)g.first[3], sizeof(*g.load)));
 	place(&g);
 	return g;
 }
@@ -189,7 +236,7 @@ void model_sharers(const struct model *model, const struct fabric_link *link, ch
 	struct graph g = begin(model);
 
 	text[0] = '\0';
-	g.watch = 2 * ((link->leaf ? g.nodes : 0) + link->at) + link->in;
+	g.watch = 2 * (g.first[link->tier] + link->at) + link->in;
 	g.text = text;
 	g.size = size;
 	route(&g, (int)link->traffic);

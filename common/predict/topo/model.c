@@ -128,6 +128,14 @@ static const double LL128_PLATEAU = .4;
 static int predict_tuned(const struct model *model, const struct predict_request *request,
 			 struct prediction *out)
 {
+	static const enum fabric_traffic traffic[MODEL_NCCL_ALGOS] = {
+		[MODEL_TREE] = FABRIC_TREE,
+		[MODEL_COLLNET_DIRECT] = FABRIC_SWITCH,
+		[MODEL_COLLNET_CHAIN] = FABRIC_SWITCH,
+		[MODEL_NVLS] = FABRIC_SWITCH,
+		[MODEL_NVLS_TREE] = FABRIC_TREE,
+		[MODEL_PAT] = FABRIC_PAT,
+	};
 	enum model_coll coll = request->collective;
 	double bytes = request->bytes, raw;
 
@@ -139,8 +147,9 @@ static int predict_tuned(const struct model *model, const struct predict_request
 	if (out->algo == MODEL_TREE)
 		out->correction = model_tree_correction(out->proto, bytes);
 	out->alg_gbs = model_slowest(out) * out->correction;
-	out->latency_us = model->tuning.lat[coll][out->algo][out->proto] +
-			  net_hops(model, coll, out->algo) * model_net_latency(model);
+	out->latency_us =
+		model->tuning.lat[coll][out->algo][out->proto] +
+		net_hops(model, coll, out->algo) * model_net_latency(model, traffic[out->algo]);
 	if (out->proto == MODEL_LL128 && out->algo == MODEL_RING && model->nnodes == 1)
 		out->latency_us -= LL128_PLATEAU * ring_hops(model, coll);
 	if (out->proto == MODEL_LL && out->algo == MODEL_RING)
@@ -175,7 +184,7 @@ static const char *network_class(const struct model *model)
 	};
 	const char *name = by_transport[model->sys->transport];
 
-	if (model->sys->oversubscription > 1)
+	if (fabric_narrowing(model->sys, model->sys->pod_nodes > 0 ? 2 : 1) > 1)
 		return "network-uplinks";
 	if (name != NULL)
 		return name;
@@ -193,10 +202,14 @@ const char *model_class(const struct model *model, int algo)
 		return model->nnodes > 1 || model->nranks > 16 ? "hosts" : "host";
 	if (model->sys->own.name[0] != '\0')
 		return "own-gpu";
+	if (model->hop == MODEL_HOP_NVLINK && model->ppn > 16)
+		return "rack";
+	if (model->hop == MODEL_HOP_SHM && model->ppn > 1)
+		return "node-shm"; /* its mechanisms differ more than networks do */
 	if (model->nnodes > 1)
 		return network_class(model);
 	if (model->hop != MODEL_HOP_NVLINK)
-		return model->hop == MODEL_HOP_SHM ? "node-shm" : "node-pcie";
+		return "node-pcie";
 	if (algo == MODEL_NVLS)
 		return "node-nvls";
 	if (arch == MODEL_HOPPER && model->nranks == 2)
@@ -296,30 +309,14 @@ int model_predict(const struct model *model, const struct predict_request *reque
 }
 
 /* ---- names, bus factors ---------------------------------------------------------------------- */
-const char *const model_coll_names[MODEL_COLLS] = {
-	[MODEL_ALL_REDUCE] = "all_reduce",
-	[MODEL_ALL_GATHER] = "all_gather",
-	[MODEL_REDUCE_SCATTER] = "reduce_scatter",
-	[MODEL_BROADCAST] = "broadcast",
-	[MODEL_REDUCE] = "reduce",
-	[MODEL_ALLTOALL] = "alltoall",
-	[MODEL_ALLTOALLV] = "alltoallv",
-	[MODEL_GATHER] = "gather",
-	[MODEL_SCATTER] = "scatter",
-	[MODEL_SENDRECV] = "sendrecv",
-	[MODEL_HYPERCUBE] = "hypercube",
-};
+const char *const model_coll_names[MODEL_COLLS] = { "broadcast",      "reduce",	    "all_gather",
+						    "reduce_scatter", "all_reduce", "alltoall",
+						    "alltoallv",      "gather",	    "scatter",
+						    "sendrecv",	      "hypercube" };
 
-const char *const model_algo_names[MODEL_ALGOS] = {
-	[MODEL_TREE] = "Tree",
-	[MODEL_RING] = "Ring",
-	[MODEL_COLLNET_DIRECT] = "CollNetDirect",
-	[MODEL_COLLNET_CHAIN] = "CollNetChain",
-	[MODEL_NVLS] = "NVLS",
-	[MODEL_NVLS_TREE] = "NVLSTree",
-	[MODEL_PAT] = "PAT",
-	[MODEL_P2P] = "P2P",
-};
+const char *const model_algo_names[MODEL_ALGOS] = { "Tree",	    "Ring", "CollNetDirect",
+						    "CollNetChain", "NVLS", "NVLSTree",
+						    "PAT",	    "P2P" };
 
 const char *const model_proto_names[MODEL_PROTOS] = { "LL", "LL128", "Simple" };
 

@@ -149,14 +149,19 @@ enum fabric_traffic {
 /* `width` is a link's capacity, in the NICs of a node. */
 struct fabric_link {
 	enum fabric_traffic traffic;
-	bool leaf, in;
-	int at; /* the node or leaf */
+	int tier; /* 0: of a node, 1: of a leaf, 2: of a pod */
+	bool in;
+	int at; /* the node, leaf or pod */
 	double width, load;
 };
 
-/* The NICs, and the links of a leaf, where load / width is largest; a load of 0: nothing leaves. */
+enum { FABRIC_TIERS = 3 };
+
+/* The links of a tier where load / width is largest; a load of 0: nothing leaves. `climbs`: tiers above its leaf that an edge
+ * goes up, on average. */
 struct fabric_busiest {
-	struct fabric_link nic, leaf;
+	struct fabric_link tier[FABRIC_TIERS];
+	double climbs;
 };
 
 /* A bandwidth that may be the limit, in GB/s of the size column: base times every factor. */
@@ -230,6 +235,7 @@ struct model {
 	double pair, pair_raw;	   /* between neighbours */
 	double spread, spread_raw; /* us per byte that every GPU sends to every other of its node */
 	double net, net_raw;	   /* of a node, as far as its GPUs reach it */
+	double wires;		   /* of those NICs, whatever their PCIe and host memory carry */
 	int nics;		   /* of a node that its GPUs reach */
 	double nic, nic_raw;	   /* of the NICs of one GPU */
 	struct fabric_busiest busiest[FABRIC_TRAFFICS];
@@ -246,9 +252,9 @@ void model_init(struct model *model, const struct topo_system *sys,
 /* Take `nnodes` such nodes. */
 void model_scale(struct model *model, int nnodes);
 
-/* Microseconds that a hop over its network takes beyond what NCCL's tables say; and those that the
+/* Microseconds that a hop of a traffic over its network takes beyond what NCCL's tables say; and those that the
  * network's plugin announces to NCCL, which chooses by them. */
-double model_net_latency(const struct model *model);
+double model_net_latency(const struct model *model, enum fabric_traffic traffic);
 double model_announced_latency(const struct model *model);
 
 /* The class of a machine and an algorithm by which predictions are scored (struct model_bar). */
@@ -259,6 +265,10 @@ const char *model_class(const struct model *model, int algo);
  * printed or kept. */
 int model_predict(const struct model *model, const struct predict_request *request,
 		  struct prediction *prediction);
+
+/* Edges that share a link, " 8>16" (" 8>*": to all), the first few, into `text`. */
+void model_sharers(const struct model *model, const struct fabric_link *link, char *text,
+		   size_t size);
 
 /* The reason for which NCCL has no such algorithm and protocol for a collective here, a sentence;
  * NULL: it has them. */

@@ -59,14 +59,23 @@ static const double net_latency[TOPO_TRANSPORTS] = {
 	[TOPO_EFA] = 20, [TOPO_SLINGSHOT] = 15, [TOPO_TCP] = 50, [TOPO_TCPX] = 30, [TOPO_TCPXO] = 20
 };
 
-double model_net_latency(const struct model *model)
+/* us of a switch, argued: cut-through of InfiniBand with its cable, and a data centre's Ethernet. A tier more is two switches. */
+static double switch_us(const struct topo_system *sys)
+{
+	return sys->transport == TOPO_IB ? .2 : .6;
+}
+
+double model_net_latency(const struct model *model, enum fabric_traffic traffic)
 {
 	const struct topo_system *sys = model->sys;
+	double hop = sys->hop_us > 0		   ? sys->hop_us
+		     : sys->transport == TOPO_ROCE ? model->constants.roce_hop_us
+		     : sys->transport == TOPO_IB   ? model->constants.ib_hop_us
+						   : net_latency[sys->transport];
 
-	return sys->hop_us > 0		     ? sys->hop_us
-	       : sys->transport == TOPO_ROCE ? model->constants.roce_hop_us
-	       : sys->transport == TOPO_IB   ? model->constants.ib_hop_us
-					     : net_latency[sys->transport];
+	/* One node below a leaf: nothing is known of its network. */
+	return hop +
+	       (sys->leaf_nodes > 1 ? 2 * model->busiest[traffic].climbs * switch_us(sys) : 0);
 }
 
 /* aws-ofi-nccl, src/platform-aws.cpp: of P3dn without GPUDirect, of NICs to 100 Gb/s (P4d, P5), of faster ones. */

@@ -122,15 +122,15 @@ static double nics_in_reach(const struct topo_system *sys, double fraction)
 static void init_net(struct model *model)
 {
 	const struct topo_system *sys = model->sys;
-	double all = 0, all_raw = 0,
-	       efficiency = net_efficiency[sys->transport] * staged_share(sys);
+	double all = 0, all_raw = 0, wires = 0, share = staged_share(sys);
 	double fraction = (double)sys->ngpus / sys->full_gpus;
 	int mine;
 
 	if (sys->nnics == 0)
 		return;
 	for (int i = 0; i < sys->nnics; i++) {
-		all += fmin(sys->nic[i].gbs * efficiency,
+		wires += sys->nic[i].gbs * net_efficiency[sys->transport];
+		all += fmin(sys->nic[i].gbs * net_efficiency[sys->transport] * share,
 			    sys->nic[i].pcie_gbs * 15.75 / 12 * DMA_SHARE);
 		all_raw += fmin(sys->nic[i].gbs, sys->nic[i].pcie_gbs * 15.75 / 12);
 	}
@@ -140,6 +140,7 @@ static void init_net(struct model *model)
 	model->nics = mine < sys->nnics ? mine : sys->nnics;
 	model->net = all * mine / sys->nnics;
 	model->net_raw = all_raw * mine / sys->nnics;
+	model->wires = wires * fmin((double)mine / sys->nnics, 1. / fmax(1, sys->groups));
 	if (sys->groups > 1) {
 		model->net = fmin(model->net, all / sys->groups);
 		model->net_raw = fmin(model->net_raw, all_raw / sys->groups);
@@ -187,7 +188,7 @@ void model_init(struct model *model, const struct topo_system *sys,
 void model_scale(struct model *model, int nnodes)
 {
 	model->nnodes = nnodes;
-	model->nranks = nnodes * model->ppn;
+	model->nranks = model->sys->nranks > 0 ? model->sys->nranks : nnodes * model->ppn;
 	if (nnodes > 1 && model->net > 0)
 		model_fabric(model);
 	model_tuning_fill(model);

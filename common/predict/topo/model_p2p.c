@@ -87,7 +87,8 @@ struct flows {
 	double part; /* bytes of one flow */
 	double peers;
 	int proto;
-	bool one_way; /* one side only sends, the other only receives */
+	enum fabric_traffic traffic; /* between nodes */
+	bool one_way;		     /* one side only sends, the other only receives */
 };
 
 /* Flows share a link of `gbs` that `sent` bytes cross, the largest of them of `part` bytes. LL
@@ -113,6 +114,7 @@ static void shared_link(const struct model *model, const struct flows *flows, do
 static void net_links(const struct model *model, struct flows *flows, enum fabric_traffic traffic,
 		      double sent)
 {
+	flows->traffic = traffic;
 	flows->inter_raw =
 		flows->bytes / (GB * model_network(model, traffic, model->nics, flows->bytes / sent,
 						   "size / bytes of a load of 1", flows->out));
@@ -183,7 +185,8 @@ static void flows_pair(const struct model *model, bool near, bool far, enum fabr
 }
 
 /* Base and NCCL's hwLat. Back to back, data that go one way by LL do not wait for their way. */
-static double p2p_latency(const struct model *model, int proto, bool hidden)
+static double p2p_latency(const struct model *model, enum fabric_traffic traffic, int proto,
+			  bool hidden)
 {
 	const struct model_constants *c = &model->constants;
 	double hop =
@@ -191,6 +194,8 @@ static double p2p_latency(const struct model *model, int proto, bool hidden)
 
 	if (hidden && model->nnodes == 1)
 		return c->one_way_base_us + (proto == MODEL_LL ? 0 : hop);
+	if (model->nnodes > 1)
+		hop += model_net_latency(model, traffic);
 	return c->p2p_base_us + hop + (proto == MODEL_SIMPLE ? c->p2p_simple_us : 0);
 }
 
@@ -239,7 +244,7 @@ static void finish_flows(const struct model *model, const struct predict_request
 	out->transfer_us = net ? inter : intra;
 	out->fill_us = net ? fill_net : fill;
 	out->channels = (int)flow_channels(model, flows->part, flows->proto);
-	out->latency_us = p2p_latency(model, flows->proto, hidden);
+	out->latency_us = p2p_latency(model, flows->traffic, flows->proto, hidden);
 	out->launch_us = p2p_launch(model, flows->peers);
 	out->winner = net ? far : near;
 	out->limit = out->term[out->winner].limit;

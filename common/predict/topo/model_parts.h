@@ -28,9 +28,8 @@ double model_network(const struct model *model, enum fabric_traffic traffic, dou
 /* fabric.c: fill model->busiest of two nodes and more, placed as sys->place says. */
 void model_fabric(struct model *model);
 
-/* Edges that share a link, "8>16" ("8>*": to all), the first few. */
-void model_sharers(const struct model *model, const struct fabric_link *link, char *text,
-		   size_t size);
+/* How many times narrower than its nodes' NICs the links above a leaf (1) or a pod (2) are. */
+double fabric_narrowing(const struct topo_system *sys, int tier);
 
 /* Add a term of `base` GB/s, and multiply the latest one; a factor of 1 leaves no trace. */
 void model_term(struct prediction *out, const char *limit, const char *what, double base);

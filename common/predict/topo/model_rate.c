@@ -54,7 +54,10 @@ static double link_term(const struct model *model, const struct fabric_link *lin
 			const char *limit, double used, double factor, const char *what,
 			struct prediction *out)
 {
-	model_term(out, limit, "a node's NICs", model->net);
+	if (link->tier > 0)
+		model_term(out, limit, "the wires of a node's NICs", model->wires);
+	else
+		model_term(out, limit, "a node's NICs", model->net);
 	model_times(out, used * link->width, "this link's width, in a node's NICs");
 	model_times(out, 1 / link->load, "1 / the load of its edges");
 	model_times(out, factor, what);
@@ -66,17 +69,19 @@ static double link_term(const struct model *model, const struct fabric_link *lin
 double model_network(const struct model *model, enum fabric_traffic traffic, double used,
 		     double factor, const char *what, struct prediction *out)
 {
-	const struct fabric_busiest *busiest = &model->busiest[traffic];
+	static const char *const above[] = { "", "uplinks of a leaf", "uplinks of a pod" };
+	const struct fabric_link *links = model->busiest[traffic].tier;
 	double raw;
 
 	if (model->nnodes == 1)
 		return INFINITY;
 	used = fmin(used, model->nics) / model->nics;
-	raw = link_term(model, &busiest->nic, "NICs of a node", used, factor, what, out);
-	if (busiest->leaf.load <= 0 || model->sys->oversubscription <= 1)
-		return raw;
-	return fmin(raw,
-		    link_term(model, &busiest->leaf, "uplinks of a leaf", 1, factor, what, out));
+	raw = link_term(model, &links[0], "NICs of a node", used, factor, what, out);
+	for (int tier = 1; tier < FABRIC_TIERS; tier++)
+		if (links[tier].load > 0 && fabric_narrowing(model->sys, tier) > 1)
+			raw = fmin(raw, link_term(model, &links[tier], above[tier], 1, factor, what,
+						  out));
+	return raw;
 }
 
 /* Channels and trees go through as many NICs as NCCL's search found channels. */
@@ -184,7 +189,9 @@ double model_rate(const struct model *model, enum model_coll coll, struct predic
 	else if (algo == MODEL_TREE || algo == MODEL_COLLNET_DIRECT ||
 		 algo == MODEL_COLLNET_CHAIN) {
 		channels(model, algo == MODEL_TREE ? .5 : 1, "1/2: up and down", out);
-		if (model->nnodes > 1) /* trees over several nodes do no more than NCCL counts */
+		/* Trees over several nodes do no more than NCCL counts. Blackwell's do (nccl#1801: 256 GB/s of
+		   three racks of 8 on 2.27, where NCCL counts 96): NICs limit them. */
+		if (model->nnodes > 1 && model_arch(model) < MODEL_BLACKWELL)
 			model_nccl_terms(model, 0, coll, algo, out->proto, out);
 	} else if (algo == MODEL_RING && model->hop == MODEL_HOP_NVLINK)
 		channels(model, ring, what, out);

@@ -2,43 +2,53 @@
 #include "topo/topo.h"
 
 #include <ctype.h>
+#include <pthread.h>
 
+#include "base/built_in.h"
 #include "base/parse.h"
 
-/* Raw rates: vendor_specs.csv (25 or 50 GB/s a link and direction; GA102: 14.0625). Rates of a
- * kernel's stores: NCCL 2.28 src/graph/topo.h, SMxx_NVLINK_BW. Longer names come first, as a
- * product name begins with them. */
-static const struct topo_gpu_model gpu_models[] = {
-	{ "P100", 60, 4, 20, 18.0 },
-	{ "V100", 70, 6, 25, 20.0 },
-	{ "A800", 80, 8, 25, 20.0 },
-	{ "A100", 80, 12, 25, 20.0 },
-	{ "A30", 80, 4, 25, 20.0 },
-	{ "H800", 90, 8, 25, 20.6 },
-	{ "GH200", 90, 18, 25, 20.6 },
-	{ "H100 NVL", 90, 12, 25, 20.6 }, /* PCIe cards: three bridges to one other */
-	{ "H100 PCIe", 90, 12, 25, 20.6 },
-	{ "H100", 90, 18, 25, 20.6 },
-	{ "H200", 90, 18, 25, 20.6 },
-	{ "H20", 90, 18, 25, 20.6 },
-	{ "GB200", 100, 18, 50, 40.1 },
-	{ "B200", 100, 18, 50, 40.1 },
-	{ "GB300", 103, 18, 50, 40.1 },
-	{ "B300", 103, 18, 50, 40.1 },
-	{ "T4", 75, 0, 0, 0 },
-	{ "A10G", 86, 0, 0, 0 },
-	{ "A10", 86, 0, 0, 0 },
-	{ "A40", 86, 4, 14.0625, 12.0 },
-	{ "A6000", 86, 4, 14.0625, 12.0 },
-	{ "3090", 86, 4, 14.0625, 12.0 },
-	{ "2080 Ti", 75, 2, 25, 20.0 },
-	{ "L40S", 89, 0, 0, 0 },
-	{ "L4", 89, 0, 0, 0 },
-	{ "4090", 89, 0, 0, 0 },
-	{ "5090", 120, 0, 0, 0 },
-	{ "RTX PRO 6000", 120, 0, 0, 0 },
-	{ "GB10", 121, 0, 0, 0 },
-};
+BUILT_IN(
+	gpus_txt,
+	"common/predict/topo/gpus.txt"); /* whole numbers: a program's locale may have a decimal comma */
+
+enum { MOST_MODELS = 64 };
+
+static struct gpu_row {
+	struct topo_gpu_model model;
+	char name[24], flags[4], ids[64];
+} gpu_rows[MOST_MODELS];
+static int ngpu_rows;
+
+static void read_gpus(void)
+{
+	const char *line = gpus_txt;
+
+	for (; ngpu_rows < MOST_MODELS && *line != '\0';
+	     line += strcspn(line, "\n"), line += *line == '\n') {
+		struct gpu_row *g = &gpu_rows[ngpu_rows];
+		struct topo_gpu_model *m = &g->model;
+
+		g->ids[0] = '\0';
+		if (sscanf(line, "%23[^#|]| %d %d %lf %lf %3s%63[^\n]", g->name, &m->sm, &m->links,
+			   &m->link_raw, &m->link_sm, g->flags, g->ids) < 6)
+			continue;
+		for (size_t n = strlen(g->name); n > 0 && g->name[n - 1] == ' ';)
+			g->name[--n] = '\0';
+		m->name = g->name;
+		m->link_raw /= 1e3;
+		m->link_sm /= 1e3;
+		ngpu_rows++;
+	}
+}
+
+/* How many there are. */
+static int models(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, read_gpus);
+	return ngpu_rows;
+}
 
 /* NCCL 2.28 src/graph/topo.h: *_QPI_BW, AMD_BW, P9_BW, ARM_BW. amd is Zen 1 and 2 (Naples, Rome);
  * Zen 3 and 4 (Milan, Genoa) and 5 (Turin) as in NCCL commit 2f1c174 (quoted in nccl#2441); 2.28
@@ -59,10 +69,7 @@ const char *const topo_transports[TOPO_TRANSPORTS] = {
 	[TOPO_TCPXO] = "tcpxo",
 };
 
-enum {
-	NMODELS = sizeof(gpu_models) / sizeof(gpu_models[0]),
-	NCPUS = sizeof(cpu_links) / sizeof(cpu_links[0])
-};
+enum { NCPUS = sizeof(cpu_links) / sizeof(cpu_links[0]) };
 
 /* True if a product name goes on as one: SXM4-40GB, 80GB HBM3, D; no words of a sentence. */
 static bool goes_on(const char *rest)
@@ -81,11 +88,11 @@ const struct topo_gpu_model *topo_gpu_model(const char *name)
 	size_t skip;
 
 	do {
-		for (int i = 0; i < NMODELS; i++) {
-			size_t n = strlen(gpu_models[i].name);
+		for (int i = 0; i < models(); i++) {
+			size_t n = strlen(gpu_rows[i].name);
 
-			if (strncasecmp(name, gpu_models[i].name, n) == 0 && goes_on(name + n))
-				return &gpu_models[i];
+			if (strncasecmp(name, gpu_rows[i].name, n) == 0 && goes_on(name + n))
+				return &gpu_rows[i].model;
 		}
 		skip = 0;
 		for (size_t i = 0; skip == 0 && i < sizeof(makers) / sizeof(makers[0]); i++)
@@ -98,55 +105,40 @@ const struct topo_gpu_model *topo_gpu_model(const char *name)
 
 const struct topo_gpu_model *topo_gpu_model_sm(int sm)
 {
-	static const struct {
-		int from;
-		const char *name;
-	} by_sm[] = { { 120, "5090" },	 { 100, "B200" }, { 90, "H100" },
-		      { 89, "L40S" },	 { 86, "A6000" }, { 80, "A100" },
-		      { 75, "2080 Ti" }, { 70, "V100" },  { 60, "P100" } };
+	const struct topo_gpu_model *best = NULL;
 
-	for (size_t i = 0; i < sizeof(by_sm) / sizeof(by_sm[0]); i++)
-		if (sm >= by_sm[i].from)
-			return topo_gpu_model(by_sm[i].name);
-	return NULL;
+	for (int i = 0; i < models(); i++)
+		if (strchr(gpu_rows[i].flags, 'c') && gpu_rows[i].model.sm <= sm &&
+		    (best == NULL || gpu_rows[i].model.sm > best->sm))
+			best = &gpu_rows[i].model;
+	return best;
 }
 
-/* pci.ids, and NVIDIA's g_nv_name_released.h; 0x2329, 0x2335, 0x2342, 0x2901, 0x2941, 0x3182 and 0x2b85 as hosts report them. An id that is
- * missing here falls back to the compute capability. */
+/* An id that is missing falls back to the compute capability. */
 const struct topo_gpu_model *topo_gpu_model_pci(int device)
 {
-	static const struct {
-		int device;
-		const char *name;
-	} ids[] = { { 0x1db1, "V100" },	     { 0x1db3, "V100" },    { 0x1db4, "V100" },
-		    { 0x1db5, "V100" },	     { 0x1db6, "V100" },    { 0x1db8, "V100" },
-		    { 0x20b0, "A100" },	     { 0x20b2, "A100" },    { 0x20b3, "A100" },
-		    { 0x20b5, "A100" },	     { 0x20f1, "A100" },    { 0x20b7, "A30" },
-		    { 0x20f3, "A800" },	     { 0x20f5, "A800" },    { 0x2321, "H100 NVL" },
-		    { 0x2331, "H100 PCIe" }, { 0x2324, "H800" },    { 0x2329, "H20" },
-		    { 0x2330, "H100" },	     { 0x2335, "H200" },    { 0x2342, "GH200" },
-		    { 0x2901, "B200" },	     { 0x2941, "GB200" },   { 0x3182, "B300" },
-		    { 0x1eb8, "T4" },	     { 0x2236, "A10" },	    { 0x2237, "A10G" },
-		    { 0x2235, "A40" },	     { 0x2230, "A6000" },   { 0x2204, "3090" },
-		    { 0x1e04, "2080 Ti" },   { 0x1e07, "2080 Ti" }, { 0x26b9, "L40S" },
-		    { 0x27b8, "L4" },	     { 0x2684, "4090" },    { 0x2b85, "5090" } };
+	char id[8];
 
-	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
-		if (ids[i].device == device)
-			return topo_gpu_model(ids[i].name);
+	snprintf(id, sizeof(id), " %04x", (unsigned)device & 0xffff);
+	for (int i = 0; i < models(); i++)
+		if (strstr(gpu_rows[i].ids, id))
+			return &gpu_rows[i].model;
 	return NULL;
 }
 
 bool topo_gpu_has_p2p(const struct topo_gpu_model *model)
 {
-	return names_find("3090 4090 5090", model->name) < 0;
+	for (int i = 0; i < models(); i++)
+		if (strcmp(gpu_rows[i].name, model->name) == 0)
+			return strchr(gpu_rows[i].flags, 'n') == NULL;
+	return true;
 }
 
 void topo_gpu_names(char *text, size_t size)
 {
 	text[0] = '\0';
-	for (int i = 0; i < NMODELS; i++)
-		text_add(text, size, "%s%s", i ? ", " : "", gpu_models[i].name);
+	for (int i = 0; i < models(); i++)
+		text_add(text, size, "%s%s", i ? ", " : "", gpu_rows[i].name);
 }
 
 double topo_cpu_link(const char *cpu)
@@ -241,7 +233,7 @@ static bool has_nvlink(const struct topo_gpu *gpu)
 	return gpu->switch_links > 0;
 }
 
-static int unknown_gpu(const struct topo_system *sys, int i, struct error *err)
+static int ungpu_rows_gpu(const struct topo_system *sys, int i, struct error *err)
 {
 	char known[320];
 
@@ -260,7 +252,7 @@ int topo_check(const struct topo_system *sys, struct error *err)
 		return error_usage(err, "topology %s is too large", sys->name);
 	for (int i = 0; i < sys->ngpus; i++) {
 		if (sys->gpu[i].model == NULL)
-			return unknown_gpu(sys, i, err);
+			return ungpu_rows_gpu(sys, i, err);
 		if (!sane(sys->gpu[i].pcie_gbs) || sys->gpu[i].cpu >= sys->ncpus)
 			return error_usage(err, "topology %s: GPU %d has no usable PCIe link",
 					   sys->name, i);
@@ -369,6 +361,44 @@ static int reshape_kind(struct topo_system *sys, const char *name, struct error 
 	return 0;
 }
 
+/* NCCL takes hosts that NVLink joins for one node (its MNNVL). Hosts are spread evenly over as few domains as hold them; where that
+ * leaves a rest, the smallest domain is taken for all. */
+static int join_hosts(struct topo_system *sys, struct error *err)
+{
+	int most = sys->domain, domains, each, gpus = sys->ngpus, full = sys->full_gpus,
+	    nics = sys->nnics;
+
+	if (most < 2 || sys->nnodes == 1)
+		return 0;
+	if (sys->gpu[0].switch_links == 0)
+		return error_usage(err, "%s: no NVSwitch joins its nodes", sys->name);
+	domains = (sys->nnodes + most - 1) / most;
+	each = sys->nnodes / domains;
+	if ((int64_t)each * full > TOPO_MAX_GPUS || (int64_t)each * nics > TOPO_MAX_NICS)
+		return error_usage(
+			err, "%s: an NVLink domain of %d nodes has more than %d GPUs or %d NICs",
+			sys->name, each, TOPO_MAX_GPUS, TOPO_MAX_NICS);
+	sys->domain = 0;
+	sys->hosts = sys->nnodes;
+	sys->nranks = sys->nnodes * gpus;
+	sys->nnodes = domains;
+	sys->ngpus *= each;
+	sys->full_gpus *= each;
+	sys->nnics *= each;
+	sys->leaf_nodes = sys->leaf_nodes > each ? sys->leaf_nodes / each : 1;
+	sys->pod_nodes = (sys->pod_nodes + each - 1) / each;
+	for (int i = gpus; i < sys->ngpus; i++)
+		sys->gpu[i] = sys->gpu[i % gpus];
+	for (int i = nics; i < sys->nnics; i++) {
+		sys->nic[i] = sys->nic[i % nics];
+		sys->nic[i].gpu += sys->nic[i].gpu > 0 ? i / nics * gpus : 0;
+	}
+	return 0;
+}
+
+/* A change where it says something, else the value that there was. */
+#define TAKE(field) sys->field = change->field > 0 ? change->field : sys->field
+
 int topo_reshape(struct topo_system *sys, const struct topo_change *change, struct error *err)
 {
 	int rc = change->gpu != NULL ? reshape_kind(sys, change->gpu, err) : 0;
@@ -392,20 +422,23 @@ int topo_reshape(struct topo_system *sys, const struct topo_change *change, stru
 				   sys->groups, sys->ngpus, sys->full_gpus);
 	sys->sharp |= change->sharp;
 	sys->staged |= change->staged;
-	if (change->hop_us > 0)
-		sys->hop_us = change->hop_us;
-	if (change->nccl > 0)
-		sys->nccl = change->nccl;
-	if (change->oversubscription > 0)
-		sys->oversubscription = change->oversubscription;
-	if (change->leaf_nodes > 0)
-		sys->leaf_nodes = change->leaf_nodes;
+	TAKE(hop_us);
+	TAKE(nccl);
+	TAKE(oversubscription);
+	TAKE(leaf_nodes);
+	TAKE(pod_nodes);
+	TAKE(core_over);
+	TAKE(domain);
+	sys->no_pxn |= change->no_pxn;
 	sys->place = change->place;
 	sys->seed = change->seed;
 	if (change->fabric > 0)
 		sys->fabric = (enum topo_fabric)(change->fabric - 1);
 	if (change->transport > 0)
 		sys->transport = (enum topo_transport)(change->transport - 1);
+	rc = join_hosts(sys, err);
+	if (rc != 0)
+		return rc;
 	if (sys->nnodes > 1 && sys->nnics == 0)
 		return error_usage(err, "%s has no NIC: %d nodes need --nics and --nic-gbps",
 				   sys->name, sys->nnodes);

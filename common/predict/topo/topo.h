@@ -86,6 +86,9 @@ struct topo_system {
 	struct topo_own_gpu own; /* gpu[].model points into it where a spec gives figures */
 	char note[200];		 /* what of the file was left out or assumed; "": nothing */
 	int nnodes, ngpus, nnics, ncpus;
+	int domain; /* nodes that NVLink joins, as the trays of a rack; up to 1: it ends in a node. topo_reshape makes
+	             * one node of those of a job, and leaves 0 */
+	int hosts, nranks; /* of all nodes before that; 0: none were joined */
 	struct topo_gpu gpu[TOPO_MAX_GPUS];
 	struct topo_nic nic[TOPO_MAX_NICS];
 	int numa[TOPO_MAX_CPUS]; /* the CPU's node by a NCCL file, -1 unknown; a spec leaves 0 */
@@ -103,6 +106,9 @@ struct topo_system {
 	bool staged;		 /* no GPUDirect: data cross host memory between NIC and GPU */
 	double oversubscription; /* 1 for none */
 	int leaf_nodes; /* nodes below one leaf switch (fat tree), or below one of each rail */
+	int pod_nodes; /* nodes below the spines of a pod, which a core joins; 0: the spines join all */
+	double core_over;      /* oversubscription of a pod's links to the core, on top; 0: none */
+	bool no_pxn;	       /* a GPU sends by its own NICs alone */
 	enum topo_place place; /* 0: in order */
 	unsigned seed;
 	struct pair_digest pairs; /* measured between ranks; nranks 0: nothing */
@@ -112,11 +118,14 @@ struct topo_system {
 struct topo_change {
 	const char *gpu; /* the kind of all GPUs, as topo_gpu_model takes it; NULL: the file's */
 	int nnodes, gpus, nics, groups;
+	int domain; /* nodes that NVLink joins; 1: none */
 	double nic_gbps;
 	double hop_us;
 	double oversubscription;
 	int fabric, transport; /* their enums + 1 */
-	int leaf_nodes;
+	int leaf_nodes, pod_nodes;
+	double core_over;
+	bool no_pxn;
 	enum topo_place place; /* both as they are */
 	unsigned seed;
 	bool sharp; /* switch the network's reduction on */
@@ -159,7 +168,8 @@ int topo_list_specs(FILE *out, struct error *err);
 int topo_spec_dir(char *path, size_t size);
 
 /* A NCCL topology file (NCCL_TOPO_DUMP_FILE, or a vendor's for NCCL_TOPO_FILE). Hostile input ends in -EINVAL
- * and a text that names the line. A topology that was read has a GPU, and indices within bounds. topo_check
+ * and a text that names the line. A topology that was read has a GPU, and indices within bounds; of several hosts
+ * that NVLink joins the first, and how many. topo_check
  * decides if it can be predicted; the model of a GPU may be NULL. In a file without a GPU each display
  * device is the place of one, and each network device that of a NIC, of 0 GB/s. */
 int topo_read_xml(struct topo_system *sys, const char *path, struct error *err);

@@ -42,7 +42,10 @@ struct reader {
 	struct error *err;
 	struct level level[MAX_DEPTH];
 	int depth, levels, cpu, pcis;
-	int gpu; /* the one that is open, -1 for none */
+	int gpu;  /* the one that is open, -1 for none */
+	int skip; /* depth of the <cpu> of another host that is open, 0 for none */
+	uint64_t host[TOPO_MAX_GPUS];
+	int nhosts;
 	struct link link[MAX_LINKS];
 	int nlinks, rc;
 	struct way gpu_way[TOPO_MAX_GPUS], nic_way[TOPO_MAX_NICS];
@@ -127,6 +130,20 @@ static double pci_gbs(struct reader *r, const char **attrs)
 	if (!(value >= 0 && value < 1000))
 		fail(r, "link_speed=\"%.40s\" is no PCIe speed", speed);
 	return topo_pcie_gbs(gen > 0 ? gen : 3, width == 0 ? 16 : (int)width);
+}
+
+/* Where NVLink joins hosts, NCCL's file has them all (ncclTopoFuseXml). The first stands for them. True: this is another. */
+static bool another_host(struct reader *r, const char **attrs)
+{
+	const char *hash = attribute(attrs, "host_hash");
+	uint64_t host = hash != NULL ? strtoull(hash, NULL, 0) : 0;
+	int i = 0;
+
+	while (i < r->nhosts && r->host[i] != host)
+		i++;
+	if (i == r->nhosts && r->nhosts < TOPO_MAX_GPUS)
+		r->host[r->nhosts++] = host;
+	return i > 0;
 }
 
 static void start_cpu(struct reader *r, const char **attrs)
@@ -317,7 +334,11 @@ static void start(void *data, const char *name, const char **attrs)
 			fail(r, "<%.40s> is no NCCL topology: <system> was expected", name);
 		return;
 	}
-	if (strcmp(name, "cpu") == 0)
+	if (r->skip > 0)
+		return;
+	if (strcmp(name, "cpu") == 0 && another_host(r, attrs))
+		r->skip = r->depth;
+	else if (strcmp(name, "cpu") == 0)
 		start_cpu(r, attrs);
 	else if (strcmp(name, "pci") == 0)
 		start_pci(r, attrs);
@@ -353,6 +374,10 @@ static void end(void *data, const char *name)
 {
 	struct reader *r = data;
 
+	if (r->skip > 0) {
+		r->skip = r->depth-- == r->skip ? 0 : r->skip;
+		return;
+	}
 	r->depth--;
 	if (strcmp(name, "pci") == 0 && r->levels > 0)
 		end_pci(r);
@@ -473,6 +498,7 @@ int topo_parse_xml(struct topo_system *sys, const char *text, size_t size, const
 		if (!sys->by_sm && sys->gpu[i].model && !topo_gpu_has_p2p(sys->gpu[i].model))
 			sys->p2p = TOPO_P2P_NONE;
 	rc = r->rc;
+	sys->domain = r->nhosts;
 	sys->full_gpus = sys->ngpus;
 	sys->nvls = sys->ngpus > 1 && sys->gpu[0].switch_links > 0 && sys->gpu[0].model != NULL &&
 		    sys->gpu[0].model->sm >= 90;

@@ -38,7 +38,8 @@ static int collective_of(int kind)
 double meter_predicted(const struct meter_model *m, int kind, int nranks, double bytes)
 {
 	int gpus = m->node.ngpus, coll = collective_of(kind);
-	struct topo_change change = { .nnodes = 1, .gpus = nranks < gpus ? nranks : gpus };
+	struct topo_change change = { .nnodes = nranks < gpus ? 1 : nranks / gpus,
+				      .gpus = nranks < gpus ? nranks : gpus };
 	struct predict_request request = { .bytes = bytes, .algo = -1, .proto = -1 };
 	struct topo_system *node;
 	struct error ignored = { 0 };
@@ -54,7 +55,6 @@ double meter_predicted(const struct meter_model *m, int kind, int nranks, double
 	request.collective = (enum model_coll)coll;
 	if (topo_reshape(node, &change, &ignored) == 0) {
 		model_init(model, node, &m->constants, false);
-		model_scale(model, nranks / change.gpus);
 		if (model_predict(model, &request, &found) == 0)
 			gbs = found.busbw;
 	}

@@ -2,7 +2,7 @@
 #include "base/built_in.h"
 #include "base/arguments.h"
 #include "base/parse.h"
-#include "topo/predict_run.h"
+#include "command/predict_run.h"
 
 /* Which of n names it is. */
 static int named(struct argp_state *state, const char *what, const char *word,
@@ -96,9 +96,6 @@ static void check(struct argp_state *state, void *into)
 		job->to = job->explain && job->from > 0 ? job->from : fmax(8ull << 30, job->from);
 	if (job->from <= 0)
 		job->from = fmin(1 << 10, job->to);
-	if (job->change.oversubscription > 0 && job->change.oversubscription < 1)
-		argument_refuse(state, "--oversubscription: from 1, not '%g'",
-				job->change.oversubscription);
 	if (job->against &&
 	    (job->csv || job->explain || job->all_algos || job->nccl_model || job->rate > 0))
 		argument_refuse(
@@ -122,6 +119,7 @@ static void check(struct argp_state *state, void *into)
 /* A number of something, a number, what `take` makes of a field, and of several. */
 #define WHOLE(field)	  OF(WHOLE, field), .min = 1, .most = 1e6
 #define REAL(field)	  OF(REAL, field), .min = 1e-9, .most = 1e6
+#define FACTOR(field)	  OF(REAL, field), .min = 1, .most = 1e6
 #define FIELD(field, how) OF(OWN, field), .most = 1e6, .take = how
 #define OWN(how)	  .kind = ARGUMENT_OWN, .min = 1, .most = 1e6, .take = how
 
@@ -141,6 +139,8 @@ static const struct argument rows[] = {
 	{ "groups", 0, "N",
 	  "Groups of one job, each of --gpus a node, on the NICs at the same time (default: 1)",
 	  WHOLE(change.groups) },
+	{ "domain", 0, "N", "Nodes that NVLink joins, as the 18 trays of a GB200 rack (1: none)",
+	  WHOLE(change.domain) },
 	{ "nics", 0, "N", "NICs per node", WHOLE(change.nics) },
 	{ "nic-gbps", 0, "GBPS", "Line rate of a NIC", REAL(change.nic_gbps) },
 	{ "fabric", 0, TOPO_WORDS_FABRIC, "Network between nodes",
@@ -154,6 +154,12 @@ static const struct argument rows[] = {
 	{ "no-gpudirect", 0, NULL, "Data cross host memory between NIC and GPU",
 	  OF(FLAG, change.staged) },
 	{ "leaf-nodes", 0, "N", "Nodes below one leaf switch", WHOLE(change.leaf_nodes) },
+	{ "pod-nodes", 0, "N", "Nodes below the spines of a pod, which a core joins (default: all)",
+	  WHOLE(change.pod_nodes) },
+	{ "core-oversubscription", 0, "FACTOR",
+	  "That of a pod's links to the core, on top (default: 1)", FACTOR(change.core_over) },
+	{ "no-pxn", 0, NULL, "A GPU sends by its own NICs alone, as with NCCL_PXN_DISABLE=1",
+	  OF(FLAG, change.no_pxn) },
 	{ "place", 0, "order|rack|random",
 	  "Nodes in leaf order (default), dealt over the leaves in turn, or at random",
 	  FIELD(change.place, take_word) },
@@ -161,8 +167,8 @@ static const struct argument rows[] = {
 	{ "sharp", 0, NULL, "The network reduces (CollNet, NVLS over several nodes)",
 	  OF(FLAG, change.sharp) },
 	{ "oversubscription", 0, "FACTOR",
-	  "Oversubscription of a fat tree's uplinks, from 1 (default: 1)",
-	  REAL(change.oversubscription) },
+	  "Oversubscription of a leaf's uplinks, from 1 (default: 1)",
+	  FACTOR(change.oversubscription) },
 	{ "process-gpus", 0, "N",
 	  "GPUs of one process, which launches on them in turn (default: 1)", WHOLE(process_gpus) },
 	{ "nccl", 0, "VERSION",
@@ -218,7 +224,7 @@ static const struct argument_table table = {
 };
 
 /* against.py, which is given to python3 as it is. */
-BUILT_IN(against_py, "common/predict/topo/against.py");
+BUILT_IN(against_py, "common/predict/command/against.py");
 
 /* Becomes python3. Returns where there is none. */
 static void judge(const struct predict_job *job, int argc, char **argv, struct error *err)

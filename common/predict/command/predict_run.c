@@ -1,13 +1,12 @@
 /* predict_run.c: the nodes, collectives and sizes of a prediction, the odds of failures; tables, CSV, one
  * derivation. */
-#include "topo/predict_run.h"
+#include "command/predict_run.h"
 
 #include <fnmatch.h>
 
 #include "base/parse.h"
 
 #include "backend/nccl/kernel_cost.h"
-#include "topo/model_parts.h"
 
 /* NCCL's hwLat of a Simple send over the network, us. */
 static const double NET_HOP_US = 14;
@@ -22,10 +21,16 @@ static const char *limit_of(const struct prediction *p)
 	return p->latency_us > p->time_us / 2 ? "latency" : p->limit;
 }
 
+/* Nodes of the job as a user counts them: trays, where NVLink joins those of a rack. */
+static int nodes_of(const struct model *model)
+{
+	return model->sys->hosts > 0 ? model->sys->hosts : model->nnodes;
+}
+
 static void csv_row(const struct model *model, const struct predict_request *request,
 		    const struct prediction *p)
 {
-	printf("%s,%d,%d,%s,%.0f,%s,%s,%d,%.6g,%.6g,%.6g,%.6g,", model->sys->name, model->nnodes,
+	printf("%s,%d,%d,%s,%.0f,%s,%s,%d,%.6g,%.6g,%.6g,%.6g,", model->sys->name, nodes_of(model),
 	       model->nranks, model_coll_names[request->collective], request->bytes,
 	       model_algo_names[p->algo], model_proto_names[p->proto], p->channels, p->time_us,
 	       p->algbw, p->busbw, p->ceiling_busbw);
@@ -51,6 +56,9 @@ static void show_network(const struct topo_system *sys, int most_nodes)
 	       sys->fabric == TOPO_RAIL ? "rail" : "fat-tree", sys->leaf_nodes,
 	       plural(sys->leaf_nodes), sys->oversubscription,
 	       most_nodes > sys->leaf_nodes ? "" : ", which has no effect: one leaf holds them");
+	if (sys->pod_nodes > 0)
+		printf("# %d nodes in a pod, %g:1 above it\n", sys->pod_nodes,
+		       fmax(1, sys->core_over));
 }
 
 /* The heading names the columns, and the nodes: the model's to `most_nodes`. The network is named
@@ -59,17 +67,18 @@ static void table_header(const struct model *model, int most_nodes, bool explain
 {
 	const struct topo_system *sys = model->sys;
 	const char *slash = strrchr(sys->source, '/');
+	int joined = sys->hosts > 0 ? sys->hosts / sys->nnodes : 1, used = sys->ngpus / joined;
 
 	printf("# %s: ", names_find("xml nvidia-smi", sys->name) < 0 ? sys->name
 			 : slash != NULL			     ? slash + 1
 								     : sys->source);
-	if (most_nodes > model->nnodes)
-		printf("%d to ", model->nnodes);
+	if (most_nodes > nodes_of(model))
+		printf("%d to ", nodes_of(model));
 	printf("%d node%s of ", most_nodes, plural(most_nodes));
 	if (sys->ngpus < sys->full_gpus)
-		printf("%d of %d x ", sys->ngpus, sys->full_gpus);
+		printf("%d of %d x ", used, sys->full_gpus / joined);
 	else
-		printf("%d x ", sys->ngpus);
+		printf("%d x ", used);
 	if (sys->by_sm)
 		printf("sm %d (%s class)", sys->gpu[0].model->sm, sys->gpu[0].model->name);
 	else
@@ -77,14 +86,15 @@ static void table_header(const struct model *model, int most_nodes, bool explain
 	if (sys->nnics == 0)
 		fputs(", no NIC", stdout);
 	else
-		printf(", %d NIC%s of %.0f Gb/s (%s)", sys->nnics, plural(sys->nnics),
-		       sys->nic[0].gbs * 8, topo_transports[sys->transport]);
+		printf(", %d NIC%s of %.0f Gb/s (%s)", sys->nnics / joined,
+		       plural(sys->nnics / joined), sys->nic[0].gbs * 8,
+		       topo_transports[sys->transport]);
 	if (model->nics < sys->nnics)
-		printf(", %d used", model->nics);
+		printf(", %d used", model->nics / joined);
 	printf("; constants: %s\n", model->constants.origin);
 	if (sys->note[0])
 		printf("# %s\n", sys->note);
-	if (sys->oversubscription > 1 || (explain && most_nodes > 1))
+	if (sys->oversubscription > 1 || sys->pod_nodes > 0 || (explain && most_nodes > 1))
 		show_network(sys, most_nodes);
 	printf("# %6s %-14s %12s %-13s %-6s %12s %9s  %-16s %9s %5s  %s\n", "nodes", "collective",
 	       "size", "algo", "proto", "time(us)", "busbw", "nine in ten", "ceiling", "%",
@@ -95,7 +105,8 @@ static void table_header(const struct model *model, int most_nodes, bool explain
 static void explain_link(const struct model *model, const struct prediction *p)
 {
 	static const char *const names[] = { "NICs out of node", "NICs into node",
-					     "uplinks of leaf", "downlinks of leaf" };
+					     "uplinks of leaf",	 "downlinks of leaf",
+					     "uplinks of pod",	 "downlinks of pod" };
 	const struct fabric_link *link = NULL;
 	double gbs = INFINITY;
 	char sharers[200];
@@ -110,7 +121,7 @@ static void explain_link(const struct model *model, const struct prediction *p)
 	model_sharers(model, link, sharers, sizeof(sharers));
 	printf("busiest link between nodes: %s %d: load %.4g of a width of %.4g nodes' NICs, "
 	       "shared by%s\n",
-	       names[2 * link->leaf + link->in], link->at, link->load, link->width, sharers);
+	       names[2 * link->tier + link->in], link->at, link->load, link->width, sharers);
 }
 
 /* Without a bar, or by mechanisms that differ (GeForce through host memory), two digits say how much is known. */
@@ -133,7 +144,7 @@ static void table_row(const struct model *model, const struct predict_request *r
 	if (p->bar != NULL)
 		snprintf(bar, sizeof(bar), "%s%.3g to %.3g", p->bar->sources < 2 ? "~" : "",
 			 p->low_busbw, p->high_busbw);
-	printf("  %6d %-14s %12.0f %-13s %-6s %12s %9s  %-16s %9.2f %5.1f  %s\n", model->nnodes,
+	printf("  %6d %-14s %12.0f %-13s %-6s %12s %9s  %-16s %9.2f %5.1f  %s\n", nodes_of(model),
 	       model_coll_names[request->collective], request->bytes, model_algo_names[p->algo],
 	       model_proto_names[p->proto], time, busbw, bar, p->ceiling_busbw,
 	       100 * p->busbw / p->ceiling_busbw, limit_of(p));
@@ -306,8 +317,12 @@ static void show_nodes(const struct predict_job *job, struct model *model, int n
 		       struct shown *shown)
 {
 	struct predict_request request = { .proto = job->proto, .process_gpus = job->process_gpus };
+	const struct topo_system *sys = job->sys;
 
-	model_scale(model, nodes);
+	if (sys->hosts > 0 && !job->csv)
+		printf("# NVLink joins these %d nodes to %d of %d GPUs%s\n", nodes, sys->nnodes,
+		       sys->ngpus,
+		       sys->nranks > sys->nnodes * sys->ngpus ? " and some of more" : "");
 	for (int coll = 0; coll < MODEL_COLLS; coll++) {
 		if (!(job->colls & 1u << coll))
 			continue;
@@ -370,11 +385,29 @@ static int nothing_shown(const struct predict_job *job, const struct model *mode
 			   why != NULL ? why : "sizes end at 1e18 B");
 }
 
+/* Takes so many nodes. Those that NVLink joins make a larger node, of another number of GPUs. */
+static int take_nodes(struct predict_job *job, struct model *model, int nodes, struct error *err)
+{
+	struct model_constants constants = model->constants;
+	int rc;
+
+	*job->sys = *job->loaded;
+	job->change.nnodes = nodes;
+	rc = topo_reshape(job->sys, &job->change, err);
+	if (rc == 0)
+		model_init(model, job->sys, &constants, job->no_nvls);
+	return rc;
+}
+
 static int predict_all(struct predict_job *job, struct model *model, struct error *err)
 {
 	struct shown shown = { .rows = 0 };
 
 	for (int nodes = job->nodes_from; nodes > 0; nodes = next_nodes(job, nodes)) {
+		int rc = take_nodes(job, model, nodes, err);
+
+		if (rc != 0)
+			return rc;
 		show_nodes(job, model, nodes, &shown);
 		if (job->rate > 0)
 			show_failures(job, nodes);
@@ -430,20 +463,19 @@ static int read_hop(const char *path, const struct model_constants *constants, d
 	return 0;
 }
 
-static int calibrate(const struct predict_job *job, struct model_constants *constants,
-		     struct topo_system *sys, struct error *err)
+static int calibrate(struct predict_job *job, struct model_constants *constants, struct error *err)
 {
 	struct kernel_cost cost = { .host_us = job->launch_us,
 				    .latency_us = constants->kernel_latency_us };
 	bool spec = job->calibrate != NULL && fnmatch("*.json", job->calibrate, 0) == 0;
-	int rc = spec ? read_hop(job->calibrate, constants, &sys->hop_us, err)
+	int rc = spec ? read_hop(job->calibrate, constants, &job->change.hop_us, err)
 		 : job->calibrate != NULL && job->launch_us <= 0
 			 ? read_launches(job->calibrate, &cost, err)
 			 : 0;
 
 	if (rc == 0 && spec)
 		text_add(constants->origin, sizeof(constants->origin), ", a hop takes %.1f us more",
-			 sys->hop_us);
+			 job->change.hop_us);
 	if (rc != 0 || cost.host_us <= 0)
 		return rc;
 	text_add(constants->origin, sizeof(constants->origin), ", a launch costs the host %.2f us",
@@ -456,26 +488,21 @@ static int calibrate(const struct predict_job *job, struct model_constants *cons
 
 int predict_run(struct predict_job *job, struct error *err)
 {
-	static struct topo_system sys;
+	static struct topo_system loaded, sys;
 	static struct model model;
-	struct model_constants constants;
 	int rc;
 
 	if (job->list)
 		return topo_list_specs(stdout, err) < 0 ? err->code : 0;
-	rc = topo_load(&sys, job->topo != NULL ? job->topo : "dgx-h100", err);
-	if (rc == 0) {
-		job->change.nnodes = job->nodes_to;
-		rc = topo_reshape(&sys, &job->change, err);
-	}
-	if (rc == 0)
-		rc = model_load_constants(&constants, job->physical ? "" : job->fitted, err);
-	if (rc == 0)
-		rc = calibrate(job, &constants, &sys, err);
-	if (rc != 0)
-		return rc;
+	job->loaded = &loaded;
 	job->sys = &sys;
-	model_init(&model, &sys, &constants, job->no_nvls);
 	job->colls = job->colls ? job->colls : 1u << MODEL_ALL_REDUCE;
-	return predict_all(job, &model, err);
+	rc = topo_load(&loaded, job->topo != NULL ? job->topo : "dgx-h100", err);
+	if (rc == 0)
+		rc = model_load_constants(&model.constants, job->physical ? "" : job->fitted, err);
+	if (rc == 0)
+		rc = calibrate(job, &model.constants, err);
+	if (rc == 0) /* the most first: what is wrong with them is said before any row */
+		rc = take_nodes(job, &model, job->nodes_to, err);
+	return rc != 0 ? rc : predict_all(job, &model, err);
 }

@@ -18,7 +18,7 @@ struct predict_job {
 	double rate, hours, cost_s; /* failures; a rate of 0: not asked */
 	double launch_us;	    /* of this host; 0: of the fit's */
 	struct topo_change change;
-	struct topo_system *sys; /* what they made of the spec */
+	struct topo_system *loaded, *sys; /* the spec, and what they made of it */
 };
 
 /* Print it to standard output. 0 or -errno with the error set: no such machine, or nothing to

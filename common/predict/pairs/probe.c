@@ -183,7 +183,7 @@ static int one_size(struct step *s)
 		rc = disjoint(s, s->calls, &us);
 	for (int i = 0; rc == 0 && !s->p->brief && i < s->m->plan.npairs; i++)
 		rc = pair_alone(s, i);
-	return rc < 0 ? rc : all_pairs(s);
+	return rc < 0 || s->p->brief ? rc : all_pairs(s);
 }
 
 int pair_probe_run(const struct pair_probe *p, struct pair_matrix *m)

@@ -17,7 +17,8 @@ struct argument {
 	const char *name;
 	char letter;	   /* 0: none */
 	const char *value; /* its name in the help; NULL: the option has none */
-	const char *help;  /* NULL: the option is hidden */
+	const char *
+		help; /* NULL: its paragraph of arguments.txt; the option is hidden where it has none */
 	enum argument_kind kind;
 	size_t at;
 	double min, most;
@@ -26,8 +27,9 @@ struct argument {
 };
 
 struct argument_table {
-	const char *program, *values, *doc; /* values: the arguments after the options, in the
-					     * help */
+	/* values: the arguments after the options, in the help; doc: NULL: the paragraph of
+	 * arguments.txt */
+	const char *program, *values, *doc;
 	const struct argument *rows;
 	size_t n;
 	/* Called for a word that is not an option's (NULL: every word is refused), and at the end

@@ -137,7 +137,7 @@ void model_take_pairs(struct model *model)
 	const struct pair_digest *d = &model->sys->pairs;
 	double part;
 
-	if (d->nranks < 2 || topo_is_host(model->sys) || model->ppn < 2)
+	if (d->nranks < 2 || topo_is_host(model->sys) || model->ppn < 2 || d->alone_gbs <= 0)
 		return;
 	part = fmin(d->alone_gbs / ALONE, d->gbs[0] / BOTH_WAYS) / model->pair;
 	if (part >= 1)

@@ -14,9 +14,10 @@
 #define CALIBRATION_SECONDS 30.0 /* until all ranks have measured */
 
 #define PAIRS_POOL    ((size_t)64 << 20) /* of a short measurement: more than caches hold */
-#define PAIRS_TRIES   7			 /* of which the median counts */
-#define PAIRS_LEAST   3			 /* tries; more where ranks were not let run */
-#define PAIRS_SECONDS 2.0		 /* no try begins later */
+#define PAIRS_QUICKLY 300
+#define PAIRS_TRIES   7	  /* of which the median counts */
+#define PAIRS_LEAST   3	  /* tries; more where ranks were not let run */
+#define PAIRS_SECONDS 2.0 /* no try begins later */
 #define PAGES_BYTES   ((size_t)8 << 20)
 #define MOST_WAITED   .25 /* of a rank's time, for a core that another program has */
 
@@ -139,9 +140,29 @@ static int choose_sizes(const struct bench *bench, bool brief, double bytes[PAIR
 	return n < 2 ? 2 : n;
 }
 
-int predict_measure_pairs(const struct bench *bench, bool brief, struct pair_matrix *m)
+/* All pairs, or of many those inside of hosts, or a sample where hosts have a rank each. */
+static void plan_quick(const struct job *job, uint32_t seed, struct pair_plan *plan)
 {
+	int near = 0;
+
+	pair_plan_make(plan, job->nranks, job->node_of, INT_MAX, 0);
+	if (plan->npairs <= PAIRS_QUICKLY)
+		return;
+	for (int i = 0; i < plan->npairs; i++)
+		if (!plan->pairs[i].far)
+			plan->pairs[near++] = plan->pairs[i];
+	plan->npairs = near;
+	if (near > 0)
+		return;
+	pair_plan_release(plan);
+	pair_plan_make(plan, job->nranks, job->node_of, PAIRS_QUICKLY, seed);
+}
+
+int predict_measure_pairs(const struct bench *bench, enum pairs_care care, struct pair_matrix *m)
+{
+	static const double seconds[] = { 1e-3, 1e-3, 10e-3 };
 	struct chain chain = bench->chain;
+	bool brief = care == PAIRS_BRIEF;
 	struct pair_probe probe = {
 		.chain = &chain,
 		.watch = bench->watch,
@@ -149,17 +170,25 @@ int predict_measure_pairs(const struct bench *bench, bool brief, struct pair_mat
 		.send = bench->buffers.send,
 		.recv = bench->buffers.recv,
 		.pool = brief ? PAIRS_POOL : bench->buffers.bytes,
-		.seconds = brief ? 1e-3 : 10e-3,
-		.brief = brief,
+		.seconds = seconds[care],
 	};
 	struct pair_plan plan;
 	int rc;
 
-	pair_plan_make(&plan, bench->job->nranks, bench->job->node_of, brief ? 32 : PAIRS_MOST,
-		       bench->options->seed);
+	if (care == PAIRS_QUICK)
+		plan_quick(bench->job, bench->options->seed, &plan);
+	else
+		pair_plan_make(&plan, bench->job->nranks, bench->job->node_of,
+			       brief ? 32 : PAIRS_MOST, bench->options->seed);
 	pair_matrix_init(m, &plan, bench->job->nnodes);
-	m->nsizes = choose_sizes(bench, brief, m->bytes);
+	m->nsizes = choose_sizes(bench, care != PAIRS_LONG, m->bytes);
 	m->host = on_host(bench);
+	if (care == PAIRS_QUICK) {
+		m->bytes[0] = m->bytes[m->nsizes - 1];
+		m->nsizes = 1;
+	}
+	probe.alone = care == PAIRS_QUICK && plan.npairs <= 2 * PAIRS_QUICKLY;
+	probe.brief = care != PAIRS_LONG && !probe.alone;
 	if (brief) { /* these are no calls of the run: faults and the recorder leave them alone */
 		chain.watch = NULL;
 		chain.filter = NULL;
@@ -198,7 +227,7 @@ static int measure_tries(struct predict *p, const struct bench *bench, double be
 
 	while (n < PAIRS_TRIES && spent < PAIRS_SECONDS &&
 	       (n < PAIRS_LEAST || pair_digest_disturbed(&p->pairs))) {
-		rc = predict_measure_pairs(bench, true, &matrix);
+		rc = predict_measure_pairs(bench, PAIRS_BRIEF, &matrix);
 		if (rc < 0)
 			return rc;
 		pair_digest_make(&tries[n], &matrix);

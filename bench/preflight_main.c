@@ -174,7 +174,16 @@ static char *make_hello(struct flight *f)
 	reading_state(&m, "name", "hosts", nhosts);
 	reading_state(&m, "interface", "hosts", nhosts);
 	reading_state(&m, "open files", "ranks", launch->announced);
-	for (int i = 0; i < f->mine.nports; i++) {
+	reading_state(&m, "job", "meeting_ports", f->mine.nmeeting);
+	reading_state(&m, "job", "verbs", verbs_ready());
+	if (launch->rank == 0) {
+		reading_state(&m, "rendezvous", "taken", *f->mine.taken != 0);
+		reading_state(&m, "rendezvous", "given",
+			      preflight_meeting_ports(environ, (int[PREFLIGHT_MEETING]){ 0 },
+						      &(int){ 0 }));
+		reading_say(&m, "rendezvous", "taken_ports", f->mine.taken);
+	}
+	for (int i = 0; i < f->mine.nports + f->mine.nmeeting; i++) {
 		snprintf(name, sizeof(name), "port%d", i);
 		reading_state(&m, "job", name, f->mine.ports[i]);
 	}
@@ -423,7 +432,7 @@ static int be_host(struct flight *f)
 		getnameinfo((struct sockaddr *)&address, sizeof(address), f->mine.address,
 			    sizeof(f->mine.address), NULL, 0, NI_NUMERICHOST);
 	if (f->mine.address[0] && !f->arguments->only_calls)
-		answers = preflight_listen(&f->mine);
+		answers = preflight_listen(&f->mine, launch->rank == 0);
 	hello = make_hello(f);
 	rc = preflight_meet(&f->meeting, &f->mine, hello, MEET_SECONDS);
 	free(hello);
@@ -436,8 +445,8 @@ static int be_host(struct flight *f)
 	if (launch->rank == 0)
 		preflight_dismiss(&f->meeting, code);
 	local_close(&local, code);
-	if (answers > 0)
-		kill(answers, SIGKILL);
+	if (answers > 0 && kill(answers, SIGKILL) == 0)
+		waitpid(answers, NULL, 0); /* a job that starts now has these ports */
 	for (int i = 0; rank > 0 && i < 150 && waitpid(rank, NULL, WNOHANG) == 0; i++) {
 		if (i == 100) /* its results are known, and a launcher would wait for it */
 			kill(rank, SIGKILL);

@@ -7,17 +7,24 @@ static const char *const results[] = { "PASS", "FAIL", "SKIP" };
 /* The reason for which a check could not be made. */
 static void say_why(const struct reading *host, const char *group, char *buf, size_t len)
 {
-	static const char *const gpus =
-		"nvml driver gone memory errors heat clocks nvlinks pcie-errors hidden";
+	static const char *const gpus = "nvml driver gone memory errors heat clocks nvlinks "
+					"pcie-errors hidden persistence peer-access";
 	bool seen = reading_value(host, "NVML", "gpus") > 0;
 
-	if (names_find("port mtu", group) >= 0)
-		snprintf(buf, len, "no InfiniBand or RoCE port");
+	if (names_find("port mtu gid gpudirect", group) >= 0)
+		snprintf(buf, len, "no InfiniBand or RoCE port%s",
+			 strcmp(group, "gpudirect") == 0 ? " that is up, or no NVIDIA driver" : "");
+	else if (strcmp(group, "verbs-bandwidth") == 0)
+		snprintf(buf, len,
+			 "ib_write_bw (perftest) and an active RDMA port must be on all hosts");
+	else if (seen && names_find("acs iommu", group) >= 0)
+		snprintf(buf, len, "/sys does not show it (virtual machine, or no CAP_SYS_ADMIN)");
 	else if (names_find("versions fewer", group) >= 0)
 		snprintf(buf, len, "compares hosts, and no other host shows it");
 	else if (seen && names_find("xid xids", group) >= 0)
 		snprintf(buf, len, "the kernel's log can't be read (/dev/kmsg, CAP_SYSLOG)");
-	else if (seen || (names_find(gpus, group) < 0 && names_find("xid xids", group) < 0))
+	else if (seen ||
+		 (names_find(gpus, group) < 0 && names_find("xid xids acs iommu", group) < 0))
 		snprintf(buf, len, "nothing on this host shows it");
 	else
 		snprintf(buf, len, "no GPUs seen%s%s", host->why[0] ? ": " : "", host->why);

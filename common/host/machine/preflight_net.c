@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/parse.h"
 #include "machine/read.h"
 
 #define GREETING     "hangar!\n" /* what a listener says first: the way back is open, and it is ours */
@@ -61,6 +62,8 @@ static int open_port(const struct preflight_peer *peer, int type, int *port, int
 		int fd = len ? socket(address.ss_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)
 			     : -1;
 
+		if (fd >= 0 && type == SOCK_STREAM)
+			setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int));
 		if (fd >= 0 && bind(fd, (struct sockaddr *)&address, len) == 0 &&
 		    (type == SOCK_DGRAM || listen(fd, 64) == 0))
 			return fd;
@@ -99,7 +102,7 @@ static void answer_datagrams(int fd, char *block)
 
 static _Noreturn void answer(const int *listeners, int n, int datagrams)
 {
-	static struct pollfd fds[PREFLIGHT_PORTS + 1 + CONNS];
+	static struct pollfd fds[PREFLIGHT_PORTS + PREFLIGHT_MEETING + 1 + CONNS];
 	static bool echo[CONNS];
 	static char block[BLOCK];
 	int conns = 0, first = n + 1;
@@ -154,9 +157,27 @@ static int find_mtu(const struct preflight_peer *peer)
 	return request.ifr_mtu;
 }
 
-pid_t preflight_listen(struct preflight_peer *peer)
+bool preflight_meeting_ports(char *const *environment, int ports[PREFLIGHT_MEETING], int *n)
 {
-	int listeners[PREFLIGHT_PORTS], datagrams = -1, low = 32768, high = 60999, n = 0;
+	const char *id = environment_get(environment, "NCCL_COMM_ID");
+	int given[] = { environment_number(environment, "MASTER_PORT", 0),
+			id && strrchr(id, ':') ? atoi(strrchr(id, ':') + 1) : 0 };
+
+	*n = 0;
+	for (size_t i = 0; i < 2; i++)
+		if (given[i] > 0 && given[i] < 65536 && (*n == 0 || given[i] != ports[0]))
+			ports[(*n)++] = given[i];
+	if (environment_get(environment, "TORCHELASTIC_RUN_ID"))
+		*n = 0;
+	else if (*n == 0)
+		ports[(*n)++] = 29500, ports[(*n)++] = 29400;
+	return given[0] > 0 || given[1] > 0;
+}
+
+pid_t preflight_listen(struct preflight_peer *peer, bool meeting)
+{
+	int listeners[PREFLIGHT_PORTS + PREFLIGHT_MEETING], meet[PREFLIGHT_MEETING], all,
+		datagrams = -1, low = 32768, high = 60999, n = 0;
 	char text[64] = "";
 	struct rlimit files;
 	pid_t pid;
@@ -181,6 +202,16 @@ pid_t preflight_listen(struct preflight_peer *peer)
 	peer->nports = n;
 	if (n == 0)
 		return -EADDRNOTAVAIL;
+	preflight_meeting_ports(environ, meet, &all);
+	for (int i = 0; meeting && i < all; i++) {
+		listeners[n] = open_port(peer, SOCK_STREAM, &(int){ meet[i] }, 1);
+		if (listeners[n] >= 0)
+			peer->ports[n++] = meet[i];
+		else if (errno == EADDRINUSE)
+			text_add(peer->taken, sizeof(peer->taken), "%s%d", *peer->taken ? " " : "",
+				 meet[i]);
+	}
+	peer->nmeeting = n - peer->nports;
 	pid = fork();
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -213,11 +244,11 @@ static int begin_connect(const struct preflight_peer *to, int port)
 /* Tries the ports that wait or were silent, once, all at a time. */
 static void try_ports(const struct preflight_peer *to, enum port_state *states)
 {
-	struct pollfd fds[PREFLIGHT_PORTS];
+	struct pollfd fds[PREFLIGHT_PORTS + PREFLIGHT_MEETING];
 	uint64_t until = clock_ns() + (uint64_t)(TRY_SECONDS * 1e9);
-	int open = 0;
+	int open = 0, n = to->nports + to->nmeeting;
 
-	for (int i = 0; i < to->nports; i++) {
+	for (int i = 0; i < n; i++) {
 		bool again = states[i] == PORT_WAITS || states[i] == PORT_SILENT;
 
 		fds[i] = (struct pollfd){ again ? begin_connect(to, to->ports[i]) : -1, POLLIN, 0 };
@@ -226,26 +257,26 @@ static void try_ports(const struct preflight_peer *to, enum port_state *states)
 			states[i] = fds[i].fd >= 0 ? PORT_WAITS : PORT_REFUSED;
 	}
 	while (open > 0 && clock_ns() < until) {
-		poll(fds, (nfds_t)to->nports, clock_ms_until(until));
-		for (int i = 0; i < to->nports; i++) {
+		poll(fds, (nfds_t)n, clock_ms_until(until));
+		for (int i = 0; i < n; i++) {
 			char said[16];
-			ssize_t n = fds[i].fd >= 0 && fds[i].revents
-					    ? recv(fds[i].fd, said, sizeof(said), 0)
-					    : -2;
+			ssize_t got = fds[i].fd >= 0 && fds[i].revents
+					      ? recv(fds[i].fd, said, sizeof(said), 0)
+					      : -2;
 
-			if (n == -2 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
+			if (got == -2 || (got < 0 && (errno == EAGAIN || errno == EINTR)))
 				continue;
-			states[i] = n == (ssize_t)strlen(GREETING) &&
-						    memcmp(said, GREETING, (size_t)n) == 0
+			states[i] = got == (ssize_t)strlen(GREETING) &&
+						    memcmp(said, GREETING, (size_t)got) == 0
 					    ? PORT_OPEN
-				    : n < 0 && errno == ETIMEDOUT ? PORT_SILENT
-								  : PORT_REFUSED;
+				    : got < 0 && errno == ETIMEDOUT ? PORT_SILENT
+								    : PORT_REFUSED;
 			close(fds[i].fd);
 			fds[i].fd = -1;
 			open--;
 		}
 	}
-	for (int i = 0; i < to->nports; i++) {
+	for (int i = 0; i < n; i++) {
 		if (fds[i].fd >= 0)
 			close(fds[i].fd);
 		if (states[i] == PORT_WAITS)
@@ -267,37 +298,56 @@ static int silent_row(const enum port_state *states, int n, int *open)
 	return most;
 }
 
+/* "41000-43500 without an answer, 29500 refused" of the ports from `i` to before `end`. Returns how
+ * many are closed. */
+static int list_closed(const struct preflight_peer *to, const enum port_state *states, int i,
+		       int end, char *text, size_t len)
+{
+	int closed = 0, from;
+
+	for (; i < end; i++) {
+		if (states[i] == PORT_OPEN)
+			continue;
+		for (from = i; i + 1 < end && states[i + 1] == states[from]; i++)
+			;
+		closed += i - from + 1;
+		if (strlen(text) > len - 50)
+			continue;
+		text_add(text, len, "%s%d", *text ? ", " : "", to->ports[from]);
+		if (i > from)
+			text_add(text, len, "-%d", to->ports[i]);
+		text_add(text, len,
+			 states[from] == PORT_SILENT ? " without an answer" : " refused");
+	}
+	return closed;
+}
+
 static void read_ports(const struct preflight_peer *to, const char *part, struct reading *m)
 {
-	enum port_state states[PREFLIGHT_PORTS] = { PORT_WAITS };
-	char closed[200] = "";
-	int open = 0, row, silent = 0, refused = 0;
+	enum port_state states[PREFLIGHT_PORTS + PREFLIGHT_MEETING] = { PORT_WAITS };
+	char closed[200] = "", meeting[200] = "";
+	int open = 0, row, n = to->nports, ports[PREFLIGHT_MEETING];
 	double began = clock_seconds();
 
 	for (int i = 0; i < TRIES; i++) {
 		try_ports(to, states);
-		row = silent_row(states, to->nports, &open);
-		if (row == 0 || (row >= RANGE && (open > to->nports / 2 || i > 0)))
+		row = silent_row(states, n + to->nmeeting, &open);
+		if (row == 0 || (row >= RANGE && (open > n / 2 || i > 0)))
 			break;
 	}
-	for (int i = 0; i < to->nports; i++) {
-		bool bad = states[i] != PORT_OPEN;
-		int from = i;
-
-		while (bad && i + 1 < to->nports && states[i + 1] == states[from])
-			i++;
-		silent += states[from] == PORT_SILENT ? i - from + 1 : 0;
-		refused += states[from] == PORT_REFUSED ? i - from + 1 : 0;
-		if (bad && strlen(closed) < 150)
-			text_add(closed, sizeof(closed), "%s%d-%d %s", *closed ? ", " : "",
-				 to->ports[from], to->ports[i],
-				 states[from] == PORT_SILENT ? "without an answer" : "refused");
-	}
-	reading_state(m, part, "ports", to->nports);
+	silent_row(states, n, &open);
+	reading_state(m, part, "ports", n);
 	reading_state(m, part, "ports_open", open);
-	reading_state(m, part, "ports_closed", silent + refused);
+	reading_state(m, part, "ports_closed",
+		      list_closed(to, states, 0, n, closed, sizeof(closed)));
 	reading_say(m, part, "closed", closed);
 	reading_state(m, part, "ports_ms", (int64_t)((clock_seconds() - began) * 1e3));
+	if (open == 0 || to->nmeeting == 0)
+		return;
+	reading_state(m, part, "meeting_closed",
+		      list_closed(to, states, n, n + to->nmeeting, meeting, sizeof(meeting)));
+	reading_state(m, part, "meeting_given", preflight_meeting_ports(environ, ports, &row));
+	reading_say(m, part, "meeting_ports", meeting);
 }
 
 /* ---- datagrams ---- */
@@ -472,7 +522,7 @@ static void read_peer_name(const struct preflight_peer *to, const char *part, st
 }
 
 void preflight_probe(int fd, const struct preflight_peer *mine, const struct preflight_peer *to,
-		     double seconds)
+		     double seconds, bool verbs)
 {
 	struct reading m = { .list = NULL };
 	char part[40], *text;
@@ -496,6 +546,8 @@ void preflight_probe(int fd, const struct preflight_peer *mine, const struct pre
 		if (reading_value(&m, part, "mbit") < first)
 			reading_state(&m, part, "mbit", first);
 	}
+	if (verbs)
+		verbs_probe(mine, to, part, &m);
 	for (int i = 0; i < 2; i++) {
 		if (i == 1) /* a name server may not answer, and the rest is printed */
 			read_peer_name(to, part, &m);

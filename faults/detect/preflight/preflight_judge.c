@@ -69,6 +69,7 @@ void preflight_compare(struct reading *hosts, int n)
 		{ "NVML", "driver" },
 		{ "NCCL", "version" },
 		{ "MTU", "mtu_text" },
+		{ "RDMA ports", "verbs_text" },
 		{ "locked memory", "memlock_kib_text" },
 		{ "open files", "nofile_text" },
 		{ "hangar", "hangar_version" },

@@ -223,9 +223,7 @@ static void take_calls(struct flight *f, const struct local *local, bool ended)
 				continue;
 			}
 			to = host_named(f, strcmp(m.host, "all") == 0 ? "all hosts" : m.host);
-			for (size_t k = 0; k < m.n; k++)
-				reading_set(to, m.list[k].part, m.list[k].name, m.list[k].kind,
-					    m.list[k].value, m.list[k].text);
+			reading_append(to, &m, NULL);
 			reading_release(&m);
 		}
 	}

@@ -74,19 +74,6 @@ static int open_port(const struct preflight_peer *peer, int type, int *port, int
 	return -1;
 }
 
-/* One connection's turn: 'E' is answered in kind, all else is read and forgotten. Returns false at
- * its end. */
-static bool serve(int fd, bool *echo, char *block)
-{
-	ssize_t n = recv(fd, block, BLOCK, MSG_DONTWAIT);
-
-	if (n > 0 && block[0] == 'E')
-		*echo = true;
-	if (n > 0 && *echo)
-		send(fd, block, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT);
-	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
-}
-
 /* Datagrams: their first bytes go back, so that a large one needs the way here alone. */
 static void answer_datagrams(int fd, char *block)
 {
@@ -103,7 +90,6 @@ static void answer_datagrams(int fd, char *block)
 static _Noreturn void answer(const int *listeners, int n, int datagrams)
 {
 	static struct pollfd fds[PREFLIGHT_PORTS + PREFLIGHT_MEETING + 1 + CONNS];
-	static bool echo[CONNS];
 	static char block[BLOCK];
 	int conns = 0, first = n + 1;
 
@@ -111,11 +97,14 @@ static _Noreturn void answer(const int *listeners, int n, int datagrams)
 		fds[i] = (struct pollfd){ i < n ? listeners[i] : datagrams, POLLIN, 0 };
 	while (poll(fds, (nfds_t)(first + conns), -1) >= 0 || errno == EINTR) {
 		for (int i = conns - 1; i >= 0; i--) {
-			if (!fds[first + i].revents || serve(fds[first + i].fd, &echo[i], block))
+			ssize_t got = fds[first + i].revents
+					      ? recv(fds[first + i].fd, block, BLOCK, MSG_DONTWAIT)
+					      : 1; /* what comes is forgotten */
+
+			if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR)))
 				continue;
 			close(fds[first + i].fd);
 			fds[first + i] = fds[first + --conns];
-			echo[i] = echo[conns];
 		}
 		answer_datagrams(datagrams, block);
 		for (int i = 0; i < n; i++) {
@@ -128,7 +117,6 @@ static _Noreturn void answer(const int *listeners, int n, int datagrams)
 				close(fd);
 				continue;
 			}
-			echo[conns] = false;
 			fds[first + conns++] = (struct pollfd){ fd, POLLIN, 0 };
 		}
 	}
@@ -391,7 +379,7 @@ static int ping(int fd, int n, size_t bytes, double *least_us)
 	return back;
 }
 
-/* Loss by small datagrams, and whether any of full size arrives, unfragmented. */
+/* Loss by small datagrams, the shortest round trip, and whether any of full size arrives, unfragmented. */
 static void read_datagrams(const struct preflight_peer *mine, const struct preflight_peer *to,
 			   const char *part, struct reading *m)
 {
@@ -416,6 +404,8 @@ static void read_datagrams(const struct preflight_peer *mine, const struct prefl
 	back = ping(fd, PINGS, 64, &least_us);
 	reading_state(m, part, "udp_sent", PINGS);
 	reading_state(m, part, "udp_lost", PINGS - back);
+	if (back > 0)
+		reading_state(m, part, "round_trip_us", (int64_t)least_us);
 	if (mine->mtu < 576 || mine->mtu > 9216)
 		goto out;
 	full = 0;
@@ -444,29 +434,6 @@ static int open_stream(const struct preflight_peer *to, size_t i)
 		return fd;
 	close(fd);
 	return -1;
-}
-
-/* The shortest of 20 round trips of a byte; every one has a second. */
-static void read_latency(const struct preflight_peer *to, const char *part, struct reading *m)
-{
-	int fd = open_stream(to, 0);
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-	double least = 1e12;
-	char byte = 'E';
-
-	for (int i = 0; fd >= 0 && i < 20; i++) {
-		double began = clock_seconds();
-
-		if (send(fd, &byte, 1, MSG_NOSIGNAL) != 1 || poll(&p, 1, 1000) != 1 ||
-		    recv(fd, &byte, 1, 0) != 1)
-			break;
-		least = fmin(least, clock_seconds() - began);
-	}
-	if (fd >= 0)
-		close(fd);
-	reading_state(m, part, "connected", fd >= 0);
-	if (least < 1e12)
-		reading_state(m, part, "round_trip_us", (int64_t)(least * 1e6));
 }
 
 /* Bytes that the other end has, over `n` streams, in so many seconds: Mbit/s. */
@@ -539,7 +506,6 @@ void preflight_probe(int fd, const struct preflight_peer *mine, const struct pre
 	read_ports(to, part, &m);
 	if (reading_value(&m, part, "ports_open") > 0) {
 		read_datagrams(mine, to, part, &m);
-		read_latency(to, part, &m);
 		read_streams(to, part, "mbit_one", 1, seconds, &m);
 		read_streams(to, part, "mbit", STREAMS, seconds, &m);
 		first = reading_value(&m, part, "mbit");

@@ -140,22 +140,17 @@ static int choose_sizes(const struct bench *bench, bool brief, double bytes[PAIR
 	return n < 2 ? 2 : n;
 }
 
-/* All pairs, or of many those inside of hosts, or a sample where hosts have a rank each. */
-static void plan_quick(const struct job *job, uint32_t seed, struct pair_plan *plan)
+/* All pairs, or of many those inside of hosts, or the first rounds where hosts have a rank each. */
+static void plan_quick(const struct job *job, struct pair_plan *plan)
 {
-	int near = 0;
+	int near = 0, all;
 
 	pair_plan_make(plan, job->nranks, job->node_of, INT_MAX, 0);
-	if (plan->npairs <= PAIRS_QUICKLY)
-		return;
-	for (int i = 0; i < plan->npairs; i++)
+	all = plan->npairs;
+	for (int i = 0; all > PAIRS_QUICKLY && i < all; i++)
 		if (!plan->pairs[i].far)
 			plan->pairs[near++] = plan->pairs[i];
-	plan->npairs = near;
-	if (near > 0)
-		return;
-	pair_plan_release(plan);
-	pair_plan_make(plan, job->nranks, job->node_of, PAIRS_QUICKLY, seed);
+	plan->npairs = all > PAIRS_QUICKLY ? (near ? near : PAIRS_QUICKLY) : all;
 }
 
 int predict_measure_pairs(const struct bench *bench, enum pairs_care care, struct pair_matrix *m)
@@ -176,7 +171,7 @@ int predict_measure_pairs(const struct bench *bench, enum pairs_care care, struc
 	int rc;
 
 	if (care == PAIRS_QUICK)
-		plan_quick(bench->job, bench->options->seed, &plan);
+		plan_quick(bench->job, &plan);
 	else
 		pair_plan_make(&plan, bench->job->nranks, bench->job->node_of,
 			       brief ? 32 : PAIRS_MOST, bench->options->seed);

@@ -194,13 +194,6 @@ static void send_number(struct link *link, uint32_t type, int32_t number)
 
 /* ---- hellos ---- */
 
-/* The last of its ports are those where ranks will meet. */
-static void split_ports(struct preflight_peer *peer, int64_t meeting)
-{
-	peer->nmeeting = meeting > 0 && meeting < peer->nports ? (int)meeting : 0;
-	peer->nports -= peer->nmeeting;
-}
-
 /* Takes from a hello how others reach its host. */
 static void take_peer(const struct reading *m, struct preflight_peer *peer)
 {
@@ -216,7 +209,8 @@ static void take_peer(const struct reading *m, struct preflight_peer *peer)
 		if (port > 0 && port < 65536)
 			peer->ports[peer->nports++] = (int)port;
 	}
-	split_ports(peer, meeting);
+	peer->nmeeting = meeting > 0 && meeting < peer->nports ? (int)meeting : 0;
+	peer->nports -= peer->nmeeting;
 }
 
 static int64_t wall_ms(void)
@@ -404,50 +398,44 @@ int preflight_meet(struct preflight_meeting *m, const struct preflight_peer *min
 
 /* ---- rounds ---- */
 
+/* The part "job" of each hello, a line each. */
 static char *table_text(const struct preflight_meeting *m)
 {
-	json_t *all = json_array();
-	char *text;
+	size_t len, all = 0;
+	char *text = NULL;
 
 	for (int i = 0; i < m->nhosts; i++) {
-		const struct preflight_peer *p = &m->guests[i].peer;
-		json_t *ports = json_array();
+		const struct reading *of = &m->guests[i].reading;
+		struct reading job = { .list = NULL };
+		char *line;
 
-		for (int k = 0; k < p->nports + p->nmeeting; k++)
-			json_array_append_new(ports, json_integer(p->ports[k]));
-		json_array_append_new(all, json_pack("{s:s s:s s:o s:i}", "host", p->host,
-						     "address", p->address, "ports", ports,
-						     "meeting", p->nmeeting));
+		strcpy(job.host, m->guests[i].peer.host);
+		reading_append(&job, of, "job");
+		line = must(reading_dump(&job, false));
+		len = strlen(line);
+		text = must(realloc(text, all + len + 2));
+		all += (size_t)sprintf(text + all, "%s\n", line);
+		free(line);
+		reading_release(&job);
 	}
-	text = must(json_dumps(all, JSON_COMPACT));
-	json_decref(all);
 	return text;
 }
 
-static void take_table(struct preflight_meeting *m, const char *text)
+static void take_table(struct preflight_meeting *m, char *text)
 {
-	json_t *all = json_loads(text, 0, NULL), *one, *port;
-	size_t i, k;
+	char *line;
 
 	m->nhosts = 0;
-	m->guests = must(calloc(json_array_size(all) + 1, sizeof(*m->guests)));
-	json_array_foreach(all, i, one)
-	{
-		struct preflight_peer *p = &m->guests[m->nhosts].peer;
-		const char *host = json_string_value(json_object_get(one, "host"));
-		const char *address = json_string_value(json_object_get(one, "address"));
+	while ((line = strsep(&text, "\n")) && *line) {
+		struct reading job = { .list = NULL };
 
-		m->guests[m->nhosts++].link.fd = -1;
-		snprintf(p->host, sizeof(p->host), "%s", host ? host : "");
-		snprintf(p->address, sizeof(p->address), "%s", address ? address : "");
-		json_array_foreach(json_object_get(one, "ports"), k, port)
-		{
-			if (k < PREFLIGHT_PORTS + PREFLIGHT_MEETING)
-				p->ports[p->nports++] = (int)json_integer_value(port);
-		}
-		split_ports(p, json_integer_value(json_object_get(one, "meeting")));
+		m->guests = must(realloc(m->guests, ((size_t)m->nhosts + 1) * sizeof(*m->guests)));
+		m->guests[m->nhosts] = (struct preflight_guest){ .link.fd = -1 };
+		if (reading_parse(&job, line) == 0)
+			take_peer(&job, &m->guests[m->nhosts].peer);
+		m->nhosts++;
+		reading_release(&job);
 	}
-	json_decref(all);
 }
 
 struct probe {

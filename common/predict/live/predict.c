@@ -11,6 +11,7 @@
 #define CALIBRATION_SECONDS 30.0 /* until all ranks have measured */
 
 #define PAIRS_POOL    ((size_t)64 << 20) /* of a short measurement: more than caches hold */
+#define PAIRS_QUICKLY 300
 #define PAIRS_TRIES   3			 /* of which the best figures count */
 #define PAIRS_SECONDS 2.0		 /* no try begins later */
 #define MOST_US	      200 /* of 8 bytes within a host: memory takes under 1, loopback 30 */
@@ -125,9 +126,24 @@ static void choose_sizes(const struct bench *bench, bool brief, double bytes[PAI
 	bytes[1] = (double)(last > 8 ? last : 16);
 }
 
-int predict_measure_pairs(const struct bench *bench, bool brief, struct pair_matrix *m)
+/* All pairs, or of many those inside of hosts, or the first rounds where hosts have a rank each. */
+static void plan_quick(const struct job *job, struct pair_plan *plan)
 {
+	int near = 0, all;
+
+	pair_plan_make(plan, job->nranks, job->node_of, INT_MAX, 0);
+	all = plan->npairs;
+	for (int i = 0; all > PAIRS_QUICKLY && i < all; i++)
+		if (!plan->pairs[i].far)
+			plan->pairs[near++] = plan->pairs[i];
+	plan->npairs = all > PAIRS_QUICKLY ? (near ? near : PAIRS_QUICKLY) : all;
+}
+
+int predict_measure_pairs(const struct bench *bench, enum pairs_care care, struct pair_matrix *m)
+{
+	static const double seconds[] = { 1e-3, 1e-3, 10e-3 };
 	struct chain chain = bench->chain;
+	bool brief = care == PAIRS_BRIEF;
 	struct pair_probe probe = {
 		.chain = &chain,
 		.watch = bench->watch,
@@ -135,18 +151,26 @@ int predict_measure_pairs(const struct bench *bench, bool brief, struct pair_mat
 		.send = bench->buffers.send,
 		.recv = bench->buffers.recv,
 		.pool = brief ? PAIRS_POOL : bench->buffers.bytes,
-		.seconds = brief ? 1e-3 : 10e-3,
-		.brief = brief,
+		.seconds = seconds[care],
 	};
 	struct pair_plan plan;
 	int rc;
 
-	pair_plan_make(&plan, bench->job->nranks, bench->job->node_of, brief ? 32 : PAIRS_MOST,
-		       bench->options->seed);
+	if (care == PAIRS_QUICK)
+		plan_quick(bench->job, &plan);
+	else
+		pair_plan_make(&plan, bench->job->nranks, bench->job->node_of,
+			       brief ? 32 : PAIRS_MOST, bench->options->seed);
 	pair_matrix_init(m, &plan, bench->job->nnodes);
 	m->nsizes = 2;
-	choose_sizes(bench, brief, m->bytes);
+	choose_sizes(bench, care != PAIRS_LONG, m->bytes);
 	m->host = on_host(bench);
+	if (care == PAIRS_QUICK) {
+		m->bytes[0] = m->bytes[m->nsizes - 1];
+		m->nsizes = 1;
+	}
+	probe.alone = care == PAIRS_QUICK && plan.npairs <= 2 * PAIRS_QUICKLY;
+	probe.brief = care != PAIRS_LONG && !probe.alone;
 	if (brief) { /* these are no calls of the run: faults and the recorder leave them alone */
 		chain.watch = NULL;
 		chain.filter = NULL;
@@ -172,7 +196,7 @@ static int measure_tries(struct predict *p, const struct bench *bench, double be
 		struct pair_matrix matrix;
 		struct pair_digest d;
 
-		rc = predict_measure_pairs(bench, true, &matrix);
+		rc = predict_measure_pairs(bench, PAIRS_BRIEF, &matrix);
 		if (rc < 0)
 			return rc;
 		pair_digest_make(&d, &matrix);

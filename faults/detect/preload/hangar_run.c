@@ -207,7 +207,7 @@ static void arm(const struct arguments *a)
 }
 
 /* Its lines go to standard error: standard output is the command's. */
-static void look_before(void)
+static void look_before(const struct launch *launch)
 {
 	char path[4096];
 	int status = 0;
@@ -228,8 +228,12 @@ static void look_before(void)
 		;
 	if (pid <= 0 || !WIFEXITED(status) ||
 	    (WEXITSTATUS(status) != OUTCOME_ERROR && WEXITSTATUS(status) != OUTCOME_HANG &&
-	     WEXITSTATUS(status) != OUTCOME_UNSUPPORTED))
+	     WEXITSTATUS(status) != OUTCOME_UNSUPPORTED)) {
+		fprintf(stderr, "hangar_run: --preflight: not looked at: %scalls%s\n",
+			launch->launched ? "" : "other hosts, the network between them, ",
+			launch->launched ? "" : "; mpirun or srun ./preflight does");
 		return;
+	}
 	fprintf(stderr, "hangar_run: the command is not started: the lines above say why\n");
 	exit(WEXITSTATUS(status));
 }
@@ -248,14 +252,14 @@ int main(int argc, char **argv)
 	argv += a.command;
 	a.run.argc = argc - a.command;
 	a.run.argv = argv;
+	launch_detect(&launch);
 	if (a.preflight && !getenv(RUN_KEY))
-		look_before();
+		look_before(&launch);
 	if (a.wait || a.run.fail_slow)
 		rc = run_wait(&a.run.wait_fd);
 	if (rc < 0)
 		fprintf(stderr, "hangar_run: --wait: %s\n", strerror(-rc));
 	if (!getenv(RUN_KEY)) { /* else one is there */
-		launch_detect(&launch);
 		run_key(a.run.key, sizeof(a.run.key), launch.launched ? launch.key : NULL);
 		if (run_monitor_start(&a.run) == 0) {
 			setenv(RUN_KEY, a.run.key, 1);

@@ -39,28 +39,18 @@ static const char *const words[HEALTH_WEIGHTS] = {
 	[HEALTH_HUNG] = "HUNG",
 };
 
+#define OF(kind, field) ARGUMENT(kind, struct preflight_arguments, field)
 static const struct argument rows[] = {
-	{ "backend", 0, "NAME", "auto, nccl or mpi (default: auto)",
-	  ARGUMENT(TEXT, struct preflight_arguments, backend) },
-	{ "drain-list", 'd', NULL, "The hosts that should take no work, one a line, alone",
-	  ARGUMENT(FLAG, struct preflight_arguments, drain_list) },
-	{ "json", 'j', NULL, "Findings, and all that was read, as JSON",
-	  ARGUMENT(FLAG, struct preflight_arguments, json) },
-	{ "local", 'g', "N", "Without a launcher: ranks of a host (default: a rank for each GPU)",
-	  ARGUMENT(WHOLE, struct preflight_arguments, local), .min = 1, .most = LOCAL_MOST },
-	{ "metrics", 'm', "FILE.prom",
-	  "Also Prometheus text for node_exporter's textfile collector",
-	  ARGUMENT(TEXT, struct preflight_arguments, metrics) },
-	{ "no-calls", 0, NULL, "Hosts and network alone: neither MPI nor NCCL starts",
-	  ARGUMENT(FLAG, struct preflight_arguments, no_calls) },
-	{ "only-calls", 0, NULL, "Calls alone",
-	  ARGUMENT(FLAG, struct preflight_arguments, only_calls) },
-	{ "patience", 'p', "S", "Give a driver so long to answer (default: 10)",
-	  ARGUMENT(REAL, struct preflight_arguments, patience), .min = .01, .most = 600 },
-	{ "save", 0, "FILE", "Also the JSON, to a file",
-	  ARGUMENT(TEXT, struct preflight_arguments, save) },
-	{ "size", 's', "SIZE", "Of the large calls (default: 64M on GPUs, else 256K)",
-	  ARGUMENT(TEXT, struct preflight_arguments, size) },
+	{ "backend", 0, "NAME", OF(TEXT, backend) },
+	{ "drain-list", 'd', NULL, OF(FLAG, drain_list) },
+	{ "json", 'j', NULL, OF(FLAG, json) },
+	{ "local", 'g', "N", OF(WHOLE, local), .min = 1, .most = LOCAL_MOST },
+	{ "metrics", 'm', "FILE.prom", OF(TEXT, metrics) },
+	{ "no-calls", 0, NULL, OF(FLAG, no_calls) },
+	{ "only-calls", 0, NULL, OF(FLAG, only_calls) },
+	{ "patience", 'p', "S", OF(REAL, patience), .min = .01, .most = 600 },
+	{ "save", 0, "FILE", OF(TEXT, save) },
+	{ "size", 's', "SIZE", OF(TEXT, size) },
 };
 
 static void check(struct argp_state *state, void *into)
@@ -76,12 +66,6 @@ static void check(struct argp_state *state, void *into)
 
 static const struct argument_table table = {
 	.program = "preflight",
-	.doc = "Look at the hosts of a job before it starts: names, limits, settings, drivers and "
-	       "GPUs, the network between them before MPI starts, then a small and a large call of "
-	       "each collective with a data check. mpirun preflight, srun preflight, or preflight "
-	       "alone, which starts itself.\vThe exit code is that of the worst line: 0, 13 "
-	       "(SLOW), "
-	       "10 (HUNG), 11 (ERROR); 2 for a usage error.",
 	.rows = rows,
 	.n = sizeof(rows) / sizeof(rows[0]),
 	.check = check,

@@ -317,16 +317,16 @@ static void csv_cell(FILE *out, const struct recover_shared *s, const struct cel
 
 #define OF(kind, field) ARGUMENT(kind, struct job, field)
 static const struct argument rows[] = {
-	{ "break", 0, "NAME[,NAME]|all", NULL, OF(OWN, breaks), .take = take_words },
-	{ "cure", 0, "NAME[,NAME]|all", NULL, OF(OWN, cures), .take = take_words },
-	{ "ngpus", 'g', "N", NULL, OF(WHOLE, ranks), .min = 2, .most = RECOVER_RANKS },
-	{ "share-gpu", 0, NULL, NULL, OF(FLAG, share) },
-	{ "repeat", 0, "N", NULL, OF(WHOLE, repeat), .min = 1, .most = 1000 },
-	{ "notice", 0, "SECONDS", NULL, OF(REAL, notice), .min = 0.01, .most = 600 },
-	{ "limit", 0, "SECONDS", NULL, OF(REAL, limit), .min = 0.5, .most = 600 },
-	{ "csv", 0, "FILE", NULL, OF(TEXT, csv) },
-	{ "nccl-lib", 0, "FILE", NULL, OF(TEXT, library) },
-	{ "list", 0, NULL, NULL, OF(FLAG, list) },
+	{ "break", 0, "NAME[,NAME]|all", OF(OWN, breaks), .take = take_words },
+	{ "cure", 0, "NAME[,NAME]|all", OF(OWN, cures), .take = take_words },
+	{ "ngpus", 'g', "N", OF(WHOLE, ranks), .min = 2, .most = RECOVER_RANKS },
+	{ "share-gpu", 0, NULL, OF(FLAG, share) },
+	{ "repeat", 0, "N", OF(WHOLE, repeat), .min = 1, .most = 1000 },
+	{ "notice", 0, "SECONDS", OF(REAL, notice), .min = 0.01, .most = 600 },
+	{ "limit", 0, "SECONDS", OF(REAL, limit), .min = 0.5, .most = 600 },
+	{ "csv", 0, "FILE", OF(TEXT, csv) },
+	{ "nccl-lib", 0, "FILE", OF(TEXT, library) },
+	{ "list", 0, NULL, OF(FLAG, list) },
 };
 
 static void check(struct argp_state *state, void *into)

@@ -32,13 +32,13 @@ static void check(struct argp_state *state, void *into)
 #define FIELD(kind, field) ARGUMENT(kind, struct arguments, field)
 
 static const struct argument rows[] = {
-	{ "drain-list", 'd', NULL, NULL, FIELD(FLAG, drain_list) },
-	{ "json", 'j', NULL, NULL, FIELD(FLAG, json) },
-	{ "metrics", 'm', "FILE.prom", NULL, .kind = ARGUMENT_OWN, .take = take_metrics },
-	{ "patience", 'p', "S", NULL, FIELD(REAL, patience), .min = .01, .most = 600 },
-	{ "root", 'R', "DIR", NULL, FIELD(TEXT, root) }, /* before /proc, /sys and /dev */
-	{ "rules", 'r', "FILE", NULL, FIELD(TEXT, rules) },
-	{ "seconds", 's', "S", NULL, FIELD(REAL, seconds), .min = .01, .most = 600 },
+	{ "drain-list", 'd', NULL, FIELD(FLAG, drain_list) },
+	{ "json", 'j', NULL, FIELD(FLAG, json) },
+	{ "metrics", 'm', "FILE.prom", .kind = ARGUMENT_OWN, .take = take_metrics },
+	{ "patience", 'p', "S", FIELD(REAL, patience), .min = .01, .most = 600 },
+	{ "root", 'R', "DIR", FIELD(TEXT, root) }, /* before /proc, /sys and /dev */
+	{ "rules", 'r', "FILE", FIELD(TEXT, rules) },
+	{ "seconds", 's', "S", FIELD(REAL, seconds), .min = .01, .most = 600 },
 };
 
 static const struct argument_table table = {

@@ -38,9 +38,9 @@ static void check(struct argp_state *state, void *into)
 }
 
 static const struct argument rows[] = {
-	{ "topo", 't', "FILE", NULL, ARGUMENT(TEXT, struct arguments, topo) },
-	{ "causes", 'c', "FILE", NULL, .kind = ARGUMENT_OWN, .take = take_causes },
-	{ "rank", 'r', "RANK", NULL, ARGUMENT(WHOLE, struct arguments, rank), .min = -1,
+	{ "topo", 't', "FILE", ARGUMENT(TEXT, struct arguments, topo) },
+	{ "causes", 'c', "FILE", .kind = ARGUMENT_OWN, .take = take_causes },
+	{ "rank", 'r', "RANK", ARGUMENT(WHOLE, struct arguments, rank), .min = -1,
 	  .most = NCCL_LOG_RANKS - 1 },
 };
 

@@ -27,7 +27,7 @@ static void check(struct argp_state *state, void *into)
 }
 
 static const struct argument rows[] = {
-	{ "list", 'l', NULL, NULL, ARGUMENT(FLAG, struct arguments, list) },
+	{ "list", 'l', NULL, ARGUMENT(FLAG, struct arguments, list) },
 };
 
 static const struct argument_table table = {

@@ -91,18 +91,18 @@ void arguments_read(const struct argument_table *table, int argc, char **argv, v
 	struct argp_option *options = must(calloc(table->n + 2, sizeof(*options)));
 	const char *after;
 	char doc[2048];
-	const struct argp argp = { .options = options,
-				   .parser = parse,
-				   .args_doc = table->values,
-				   .doc = table->doc ? table->doc : doc };
+	const struct argp argp = {
+		.options = options, .parser = parse, .args_doc = table->values, .doc = doc
+	};
 	struct reader reader = { table, into };
 
-	after = help_of(table, "", 2);
-	snprintf(doc, sizeof(doc), "%s%s%s", help_of(table, "", 1), *after ? "\v" : "", after);
+	snprintf(doc, sizeof(doc), "%s", help_of(table, "", 1));
+	for (int i = 2; *(after = help_of(table, "", i)); i++)
+		text_add(doc, sizeof(doc), "%c%s", i > 2 ? '\n' : '\v', after);
 	/* argp sorts by group, then by name: a group each keeps the order of the table */
 	for (size_t i = 0; i < table->n; i++) {
 		const struct argument *row = &table->rows[i];
-		const char *help = row->help ? row->help : help_of(table, row->name, 1);
+		const char *help = help_of(table, row->name, 1);
 
 		options[i] =
 			(struct argp_option){ row->name,  key_of(row, i),

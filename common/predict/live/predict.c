@@ -12,8 +12,8 @@
 
 #define PAIRS_POOL    ((size_t)64 << 20) /* of a short measurement: more than caches hold */
 #define PAIRS_QUICKLY 300
-#define PAIRS_TRIES   3			 /* of which the best figures count */
-#define PAIRS_SECONDS 2.0		 /* no try begins later */
+#define PAIRS_TRIES   3	  /* of which the best figures count */
+#define PAIRS_SECONDS 2.0 /* no try begins later */
 #define MOST_US	      200 /* of 8 bytes within a host: memory takes under 1, loopback 30 */
 #define MOST_WAITED   .25 /* of a rank's time, for a core that another program has */
 

@@ -31,9 +31,9 @@ static void check(struct argp_state *state, void *into)
 }
 
 static const struct argument rows[] = {
-	{ "dry-run", 'n', NULL, NULL, ARGUMENT(FLAG, struct arguments, dry_run) },
-	{ "log", 'l', NULL, NULL, ARGUMENT(FLAG, struct arguments, log) },
-	{ "torch", 't', NULL, NULL, ARGUMENT(FLAG, struct arguments, torch) },
+	{ "dry-run", 'n', NULL, ARGUMENT(FLAG, struct arguments, dry_run) },
+	{ "log", 'l', NULL, ARGUMENT(FLAG, struct arguments, log) },
+	{ "torch", 't', NULL, ARGUMENT(FLAG, struct arguments, torch) },
 };
 
 static const struct argument_table table = {

@@ -12,14 +12,6 @@
 #define SLOW	.75 /* share of the median of its kind */
 #define ON_LINE 32  /* most ranks of a printed matrix */
 
-/* A pair's times, with its link by NVML and by the topology. */
-struct pair_note {
-	struct gpu_pair link;
-	double promised; /* GB/s alone, by the topology; NaN: unknown */
-	double alone;	 /* the slower direction, GB/s */
-	bool slow;
-};
-
 struct shown {
 	const struct pair_matrix *m;
 	const struct rank_facts *ranks;
@@ -49,10 +41,9 @@ static double promised(const struct shown *s, const struct pair *p)
 		       : model->pair;
 }
 
-/* Finds pairs far slower than others of their kind: between hosts, or over the same link. */
-static void find_slow(struct shown *s)
+/* The median of the pairs of its kind: between hosts, or over the same link. */
+static void find_usual(const struct pair_plan *plan, struct pair_note *notes)
 {
-	const struct pair_plan *plan = &s->m->plan;
 	double *like = must(calloc((size_t)plan->npairs + 1, sizeof(*like)));
 	struct stats stats;
 
@@ -61,12 +52,38 @@ static void find_slow(struct shown *s)
 
 		for (int j = 0; j < plan->npairs; j++)
 			if (plan->pairs[j].far == plan->pairs[i].far &&
-			    strcmp(s->notes[j].link.link, s->notes[i].link.link) == 0)
-				like[n++] = s->notes[j].alone;
+			    strcmp(notes[j].link.link, notes[i].link.link) == 0)
+				like[n++] = notes[j].alone;
 		(void)stats_compute(like, n, &stats);
-		s->notes[i].slow = s->notes[i].alone < SLOW * stats.median;
+		notes[i].usual = stats.median;
 	}
 	free(like);
+}
+
+void pairs_note(const struct rank *r, const struct pair_matrix *m, struct pair_note *notes)
+{
+	struct shown s = { m, r->facts, &r->predict, predict_topology(&r->predict), NULL };
+	struct nvml nvml;
+
+	(void)nvml_open(&nvml);
+	for (int i = 0; i < m->plan.npairs; i++) {
+		const struct rank_facts *a = &r->facts[m->plan.pairs[i].a];
+		const struct rank_facts *b = &r->facts[m->plan.pairs[i].b];
+		enum pair_load load =
+			isnan(pair_gbs(m, PAIR_ALONE, i, false)) ? PAIR_DISJOINT : PAIR_ALONE;
+
+		if (a->node == 0 && b->node == 0 && a->device.bus_id[0])
+			gpu_pair_read(&nvml, a->device.bus_id, b->device.bus_id, &notes[i].link);
+		notes[i].promised = r->choice.shared_gpu ? NAN : promised(&s, &m->plan.pairs[i]);
+		notes[i].alone = fmin(pair_gbs(m, load, i, false), pair_gbs(m, load, i, true));
+	}
+	nvml_close(&nvml);
+	find_usual(&m->plan, notes);
+}
+
+static bool is_slow(const struct pair_note *note)
+{
+	return note->alone < SLOW * note->usual;
 }
 
 static void name_end(const struct shown *s, int rank, struct pair_end *end)
@@ -97,7 +114,7 @@ static void put_slow(const struct shown *s)
 	int n = 0, rest;
 
 	for (int i = 0; i < plan->npairs; i++) {
-		slow[i] = s->notes[i].slow;
+		slow[i] = is_slow(&s->notes[i]);
 		if (slow[i] && n++ < 16)
 			printf("# slow: %d and %d: %.4g GB/s %s\n", plan->pairs[i].a,
 			       plan->pairs[i].b, s->notes[i].alone, s->notes[i].link.link);
@@ -190,7 +207,7 @@ static int save_csv(const struct shown *s, const char *path, struct error *err)
 			*pair_us(s->m, PAIR_ALONE, 0, i / 2, i % 2));
 		for (int load = 0; load <= PAIR_ALL; load++)
 			fprintf(out, ",%.5g", pair_gbs(s->m, (enum pair_load)load, i / 2, i % 2));
-		fprintf(out, ",%.5g,%d\n", s->notes[i / 2].promised, s->notes[i / 2].slow);
+		fprintf(out, ",%.5g,%d\n", s->notes[i / 2].promised, is_slow(&s->notes[i / 2]));
 	}
 	if (out)
 		rc = output_close(out);
@@ -219,23 +236,10 @@ static int show(const struct rank *r, const struct pair_matrix *m, struct error 
 	const struct options *o = r->program->options;
 	struct shown s = { m, r->facts, &r->predict, predict_topology(&r->predict), NULL };
 	char path[4096];
-	struct nvml nvml;
 	int rc = 0;
 
 	s.notes = must(calloc((size_t)m->plan.npairs + 1, sizeof(*s.notes)));
-	(void)nvml_open(&nvml);
-	for (int i = 0; i < m->plan.npairs; i++) {
-		const struct rank_facts *a = &r->facts[m->plan.pairs[i].a];
-		const struct rank_facts *b = &r->facts[m->plan.pairs[i].b];
-
-		if (a->node == 0 && b->node == 0 && a->device.bus_id[0])
-			gpu_pair_read(&nvml, a->device.bus_id, b->device.bus_id, &s.notes[i].link);
-		s.notes[i].promised = promised(&s, &m->plan.pairs[i]);
-		s.notes[i].alone =
-			fmin(pair_gbs(m, PAIR_ALONE, i, false), pair_gbs(m, PAIR_ALONE, i, true));
-	}
-	nvml_close(&nvml);
-	find_slow(&s);
+	pairs_note(r, m, s.notes);
 	put_all(&s);
 	snprintf(path, sizeof(path), "%.4000s%s",
 		 o->out	  ? o->out
@@ -261,7 +265,7 @@ int p2p_matrix_run(struct rank *r)
 	int rc;
 
 	watch_phase(&r->watch, PHASE_TIMED);
-	rc = predict_measure_pairs(&r->bench, false, &m);
+	rc = predict_measure_pairs(&r->bench, PAIRS_LONG, &m);
 	if (rc < 0)
 		return rc;
 	if (r->run.report)

@@ -10,6 +10,7 @@
 #include "settings/settings.h"
 #include "schedule/schedule.h"
 #include "perf_rank.h"
+#include "machine/read.h"
 #include "preflight.h"
 #include "reconcile/reconcile.h"
 #include "step_recipe.h"
@@ -59,6 +60,17 @@ int rank_open_reconcile(struct rank *r);
 
 /* Runs p2p_matrix_perf, in place of a sweep. Collective. */
 int p2p_matrix_run(struct rank *r);
+
+/* A pair's times, with its link by NVML and by the topology. */
+struct pair_note {
+	struct gpu_pair link;
+	double alone;	 /* the slower direction, GB/s */
+	double promised; /* GB/s alone, by the topology; NaN: unknown */
+	double usual;	 /* GB/s, the median of its kind: between hosts, or over the same link */
+};
+
+/* p2p_matrix_perf.c: fills in a note for each pair of the matrix' plan, which are zeros, on rank 0. */
+void pairs_note(const struct rank *r, const struct pair_matrix *m, struct pair_note *notes);
 
 /* Runs step_perf, in place of a sweep. Collective. */
 int step_run(struct rank *r);

@@ -1,10 +1,13 @@
 /* preflight_calls.c: one small and one large call of each collective, with a data check. */
 #include "preflight.h"
 
+#include "backend/traffic.h"
 #include "perf_check.h"
 #include "perf_report.h"
 #include "postmortem/postmortem.h"
 #include "postmortem/diagnoser.h"
+
+#define PAIR_TRIES 3 /* a pair is slow that is so each time */
 
 static int report_fd = -1; /* of this process and of the rank that it starts */
 
@@ -31,7 +34,8 @@ static void take_row(void *ctx, const struct row *row)
 	(void)ctx;
 	if (row->placement[0] == 'i' && row->wrong <= 0)
 		return;
-	snprintf(part, sizeof(part), "%.20s %u KiB", row->collective, (unsigned)(row->size >> 10));
+	snprintf(part, sizeof(part), "%.20s %u KiB", row->collective,
+		 (unsigned)((row->size + 512) >> 10));
 	reading_state(&m, part, "busbw_mbs", (int64_t)(row->busbw_gbs * 1e3));
 	reading_state(&m, part, "time_us", (int64_t)row->time_us);
 	reading_state(&m, part, "wrong", row->wrong);
@@ -51,6 +55,85 @@ static int finish_rows(void *ctx, struct report *report)
 	return 0;
 }
 
+/* ---- pairs ---- */
+
+static double share(const struct pair_note *note)
+{
+	return fmin(note->alone / note->usual, note->alone / note->promised); /* NaN counts not */
+}
+
+static void tell_pair(const struct rank *r, const struct pair *pair, const struct pair_note *note)
+{
+	const struct rank_facts *a = &r->facts[pair->a], *b = &r->facts[pair->b];
+	struct reading m = { .host = "all" };
+	char part[40], who[160];
+
+	if (!pair->far)
+		snprintf(m.host, sizeof(m.host), "%.63s", a->host);
+	snprintf(part, sizeof(part), "ranks %d and %d", pair->a, pair->b);
+	snprintf(who, sizeof(who), "%.60s%s%.60s", a->host, pair->far ? " and " : "",
+		 pair->far ? b->host : "");
+	reading_say(&m, part, "where", who);
+	reading_say(&m, part, "link", *note->link.link ? note->link.link : "not known");
+	reading_state(&m, part, "pair_mbs", (int64_t)(note->alone * 1e3));
+	reading_state(&m, part, "usual_mbs", (int64_t)(note->usual * 1e3));
+	if (note->promised > 0)
+		reading_state(&m, part, "promised_mbs", (int64_t)(note->promised * 1e3));
+	tell(&m);
+}
+
+/* Slow pairs, else the one that is closest to it. */
+static void tell_pairs(const struct rank *r, const struct pair_plan *plan,
+		       const struct pair_note *notes)
+{
+	int worst = 0, slow = 0, all = plan->n * (plan->n - 1) / 2;
+	struct reading m = { .host = "all" };
+
+	for (int i = 0; i < plan->npairs; i++) {
+		worst = share(&notes[i]) < share(&notes[worst]) ? i : worst;
+		if (share(&notes[i]) < .5 && slow++ < 16)
+			tell_pair(r, &plan->pairs[i], &notes[i]);
+	}
+	tell_pair(r, &plan->pairs[worst], &notes[worst]);
+	reading_state(&m, "pairs", "slow", slow);
+	reading_state(&m, "pairs", "measured", plan->npairs);
+	reading_state(&m, "pairs", "of", all);
+	reading_state(&m, "pairs", "least_mbs", (int64_t)(notes[worst].alone * 1e3));
+	tell(&m);
+}
+
+/* After the calls, so that a pair that hangs takes no line from them. */
+static int try_pairs(struct rank *r)
+{
+	struct pair_note *best = NULL, *notes;
+	struct pair_matrix m;
+	int slow = 1, rc = 0;
+
+	watch_phase(&r->watch, PHASE_TIMED);
+	for (int k = 0; rc == 0 && slow && k < PAIR_TRIES; k++) {
+		rc = predict_measure_pairs(&r->bench, PAIRS_QUICK, &m);
+		if (rc < 0)
+			break;
+		slow = 0;
+		notes = must(calloc((size_t)m.plan.npairs + 1, sizeof(*notes)));
+		if (r->run.report)
+			pairs_note(r, &m, notes);
+		for (int i = 0; r->run.report && i < m.plan.npairs; i++) {
+			if (best)
+				notes[i].alone = fmax(notes[i].alone, best[i].alone);
+			slow |= share(&notes[i]) < .5;
+		}
+		free(best);
+		best = notes;
+		rc = job_max_int(&r->job, &slow, 1);
+		if (rc == 0 && r->run.report && (!slow || k == PAIR_TRIES - 1))
+			tell_pairs(r, &m.plan, best);
+		pair_matrix_release(&m);
+	}
+	free(best);
+	return rc;
+}
+
 int preflight_run(struct rank *r)
 {
 	static const struct run_hook hook = { .row = take_row, .finish = finish_rows };
@@ -59,14 +142,18 @@ int preflight_run(struct rank *r)
 	if (r->run.report)
 		r->run.reconciler = &hook;
 	for (size_t i = 0; collectives[i] && rc == 0; i++) {
-		if (collectives[i]->irregular || (collectives[i]->power_of_two && n & (n - 1)))
+		if (collectives[i]->power_of_two && n & (n - 1))
 			continue;
+		if (collectives[i]->irregular)
+			rc = traffic_init(&r->bench.traffic, r->bench.options, n, &r->err);
+		if (rc < 0)
+			break;
 		r->bench.collective = collectives[i];
 		r->bench.last_bytes = 0;
 		rc = run_sweep(&r->run);
 	}
 	r->bench.collective = &preflight;
-	return rc;
+	return rc == 0 && n > 1 ? try_pairs(r) : rc;
 }
 
 /* In the process that prints the verdict. */
@@ -99,5 +186,6 @@ int preflight_calls(int fd, int argc, char **argv)
 	const struct perf_hooks hooks = { .printed = take_verdict };
 
 	report_fd = fd;
+	unsetenv("NCCL_TESTS_ALLTOALLV_MATRIX_FILE"); /* of one size */
 	return perf_main_hooked(&preflight, &hooks, argc, argv);
 }

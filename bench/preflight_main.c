@@ -1,7 +1,6 @@
 /* preflight_main.c: preflight, the program: hosts, their network, one call of each kind, in this
  * order and each with a deadline, before a job. */
 #include <netdb.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -17,11 +16,11 @@
 #include "preflight.h"
 #include "options/options_launch.h"
 #include "preflight/preflight_judge.h"
+#include "preflight/preflight_local.h"
 #include "preflight/preflight_meet.h"
 
 #define MEET_SECONDS  15.0  /* hosts of a launch start within this time */
 #define CALLS_SECONDS 120.0 /* all calls, with the set-up of MPI and NCCL */
-#define LOCAL_MOST    256   /* ranks of a host */
 
 struct preflight_arguments {
 	const char *backend, *metrics, *size, *save;
@@ -40,28 +39,18 @@ static const char *const words[HEALTH_WEIGHTS] = {
 	[HEALTH_HUNG] = "HUNG",
 };
 
+#define OF(kind, field) ARGUMENT(kind, struct preflight_arguments, field)
 static const struct argument rows[] = {
-	{ "backend", 0, "NAME", "auto, nccl or mpi (default: auto)",
-	  ARGUMENT(TEXT, struct preflight_arguments, backend) },
-	{ "drain-list", 'd', NULL, "The hosts that should take no work, one a line, alone",
-	  ARGUMENT(FLAG, struct preflight_arguments, drain_list) },
-	{ "json", 'j', NULL, "Findings, and all that was read, as JSON",
-	  ARGUMENT(FLAG, struct preflight_arguments, json) },
-	{ "local", 'g', "N", "Without a launcher: ranks of a host (default: a rank for each GPU)",
-	  ARGUMENT(WHOLE, struct preflight_arguments, local), .min = 1, .most = LOCAL_MOST },
-	{ "metrics", 'm', "FILE.prom",
-	  "Also Prometheus text for node_exporter's textfile collector",
-	  ARGUMENT(TEXT, struct preflight_arguments, metrics) },
-	{ "no-calls", 0, NULL, "Hosts and network alone: neither MPI nor NCCL starts",
-	  ARGUMENT(FLAG, struct preflight_arguments, no_calls) },
-	{ "only-calls", 0, NULL, "Calls alone",
-	  ARGUMENT(FLAG, struct preflight_arguments, only_calls) },
-	{ "patience", 'p', "S", "Give a driver so long to answer (default: 10)",
-	  ARGUMENT(REAL, struct preflight_arguments, patience), .min = .01, .most = 600 },
-	{ "save", 0, "FILE", "Also the JSON, to a file",
-	  ARGUMENT(TEXT, struct preflight_arguments, save) },
-	{ "size", 's', "SIZE", "Of the large calls (default: 64M on GPUs, else 256K)",
-	  ARGUMENT(TEXT, struct preflight_arguments, size) },
+	{ "backend", 0, "NAME", OF(TEXT, backend) },
+	{ "drain-list", 'd', NULL, OF(FLAG, drain_list) },
+	{ "json", 'j', NULL, OF(FLAG, json) },
+	{ "local", 'g', "N", OF(WHOLE, local), .min = 1, .most = LOCAL_MOST },
+	{ "metrics", 'm', "FILE.prom", OF(TEXT, metrics) },
+	{ "no-calls", 0, NULL, OF(FLAG, no_calls) },
+	{ "only-calls", 0, NULL, OF(FLAG, only_calls) },
+	{ "patience", 'p', "S", OF(REAL, patience), .min = .01, .most = 600 },
+	{ "save", 0, "FILE", OF(TEXT, save) },
+	{ "size", 's', "SIZE", OF(TEXT, size) },
 };
 
 static void check(struct argp_state *state, void *into)
@@ -77,27 +66,12 @@ static void check(struct argp_state *state, void *into)
 
 static const struct argument_table table = {
 	.program = "preflight",
-	.doc = "Look at the hosts of a job before it starts: names, limits, settings, drivers and "
-	       "GPUs, the network between them before MPI starts, then a small and a large call of "
-	       "each collective with a data check. mpirun preflight, srun preflight, or preflight "
-	       "alone, which starts itself.\vThe exit code is that of the worst line: 0, 13 "
-	       "(SLOW), "
-	       "10 (HUNG), 11 (ERROR); 2 for a usage error.",
 	.rows = rows,
 	.n = sizeof(rows) / sizeof(rows[0]),
 	.check = check,
 };
 
 /* ---- ranks ---- */
-
-/* Where the ranks of a host wait for word. */
-static struct sockaddr_un local_address(const struct launch *launch, socklen_t *len)
-{
-	char key[64];
-
-	snprintf(key, sizeof(key), "preflight-%s", launch->key);
-	return link_address(key, len);
-}
 
 /* The words of a *_perf program for the calls. */
 static int make_calls(int fd, const struct preflight_arguments *a)
@@ -118,15 +92,10 @@ static int make_calls(int fd, const struct preflight_arguments *a)
  * launcher may end all when one ends. */
 static int be_rank(const struct preflight_arguments *a, const struct launch *launch)
 {
-	uint64_t until = clock_ns() + 60000000000ull;
-	socklen_t len;
-	struct sockaddr_un address = local_address(launch, &len);
 	struct reading m = { .host = "all" };
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), code;
+	int fd = local_join(launch, 60), code;
 	char word = 's', last = 0, *text;
 
-	while (connect(fd, (struct sockaddr *)&address, len) < 0 && clock_ns() < until)
-		clock_sleep(0.02);
 	if (read(fd, &word, 1) != 1 || word != 'g')
 		return 0;
 	code = make_calls(fd, a);
@@ -141,83 +110,6 @@ static int be_rank(const struct preflight_arguments *a, const struct launch *lau
 	while (read(fd, &word, 1) > 0)
 		last = word;
 	return last;
-}
-
-/* ---- beside the ranks of a host ---- */
-
-struct local {
-	int listener, n, fds[LOCAL_MOST];
-	char *texts[LOCAL_MOST]; /* what each said, owned */
-};
-
-static int open_local(struct local *local, const struct launch *launch)
-{
-	socklen_t len;
-	struct sockaddr_un address = local_address(launch, &len);
-
-	*local = (struct local){ .listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) };
-	return bind(local->listener, (struct sockaddr *)&address, len) < 0 ||
-			       listen(local->listener, LOCAL_MOST) < 0
-		       ? -errno
-		       : 0;
-}
-
-/* Gives all ranks of this host the word; those that do not come in time are not waited for. */
-static void give_word(struct local *local, int ranks, char word)
-{
-	uint64_t until = clock_ns() + 5000000000ull;
-	struct pollfd p = { .fd = local->listener, .events = POLLIN };
-
-	while (local->n < ranks && local->n < LOCAL_MOST &&
-	       poll(&p, 1, clock_ms_until(until)) == 1) {
-		int fd = accept4(local->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-
-		if (fd >= 0)
-			local->fds[local->n++] = fd;
-	}
-	for (int i = 0; i < local->n; i++)
-		send(local->fds[i], &word, 1, MSG_NOSIGNAL);
-}
-
-/* Takes what ranks say until all have ended. Returns false where the time is over first. */
-static bool take_words(struct local *local, double seconds)
-{
-	uint64_t until = clock_ns() + (uint64_t)(seconds * 1e9);
-	struct pollfd fds[LOCAL_MOST];
-	int open = local->n;
-
-	for (int i = 0; i < local->n; i++)
-		fds[i] = (struct pollfd){ local->fds[i], POLLIN, 0 };
-	while (open > 0 && poll(fds, (nfds_t)local->n, clock_ms_until(until)) > 0)
-		for (int i = 0; i < local->n; i++) {
-			char block[4096];
-			ssize_t n = fds[i].revents ? read(fds[i].fd, block, sizeof(block) - 1) : -1;
-			size_t had = local->texts[i] ? strlen(local->texts[i]) : 0;
-
-			if (!fds[i].revents || (n < 0 && errno == EAGAIN))
-				continue;
-			if (n <= 0) {
-				fds[i].fd = -1;
-				open--;
-				continue;
-			}
-			local->texts[i] = must(realloc(local->texts[i], had + (size_t)n + 1));
-			memcpy(local->texts[i] + had, block, (size_t)n);
-			local->texts[i][had + (size_t)n] = '\0';
-		}
-	return open == 0;
-}
-
-static void close_local(struct local *local, int code)
-{
-	char last = (char)code;
-
-	for (int i = 0; i < local->n; i++) {
-		send(local->fds[i], &last, 1, MSG_NOSIGNAL);
-		close(local->fds[i]);
-		free(local->texts[i]);
-	}
-	close(local->listener);
 }
 
 /* ---- the report ---- */
@@ -266,7 +158,16 @@ static char *make_hello(struct flight *f)
 	reading_state(&m, "name", "hosts", nhosts);
 	reading_state(&m, "interface", "hosts", nhosts);
 	reading_state(&m, "open files", "ranks", launch->announced);
-	for (int i = 0; i < f->mine.nports; i++) {
+	reading_state(&m, "job", "meeting_ports", f->mine.nmeeting);
+	reading_state(&m, "job", "verbs", verbs_ready());
+	if (launch->rank == 0) {
+		reading_state(&m, "rendezvous", "taken", *f->mine.taken != 0);
+		reading_state(&m, "rendezvous", "given",
+			      preflight_meeting_ports(environ, (int[PREFLIGHT_MEETING]){ 0 },
+						      &(int){ 0 }));
+		reading_say(&m, "rendezvous", "taken_ports", f->mine.taken);
+	}
+	for (int i = 0; i < f->mine.nports + f->mine.nmeeting; i++) {
 		snprintf(name, sizeof(name), "port%d", i);
 		reading_state(&m, "job", name, f->mine.ports[i]);
 	}
@@ -306,9 +207,7 @@ static void take_calls(struct flight *f, const struct local *local, bool ended)
 				continue;
 			}
 			to = host_named(f, strcmp(m.host, "all") == 0 ? "all hosts" : m.host);
-			for (size_t k = 0; k < m.n; k++)
-				reading_set(to, m.list[k].part, m.list[k].name, m.list[k].kind,
-					    m.list[k].value, m.list[k].text);
+			reading_append(to, &m, NULL);
 			reading_release(&m);
 		}
 	}
@@ -356,6 +255,12 @@ static void print_rates(struct flight *f)
 	}
 	if (*name)
 		printf("\n");
+	if (reading_value(all, "pairs", "measured") > 0)
+		printf("%-5s all hosts: %d of %d pairs of ranks measured, the slowest %.4g GB/s\n",
+		       reading_value(all, "pairs", "slow") > 0 ? "SLOW" : "PASS",
+		       (int)reading_value(all, "pairs", "measured"),
+		       (int)reading_value(all, "pairs", "of"),
+		       (double)reading_value(all, "pairs", "least_mbs") * 1e-3);
 }
 
 static int save(const struct flight *f, const struct health_report *report, int code)
@@ -450,9 +355,9 @@ static int lead(struct flight *f, struct local *local)
 			    : "; no calls, which would hang");
 	preflight_tell(&f->meeting, go);
 	if (!a->no_calls) {
-		give_word(local, ranks, go ? 'g' : 's');
+		local_give(local, ranks, go ? 'g' : 's');
 		if (go)
-			take_calls(f, local, take_words(local, CALLS_SECONDS));
+			take_calls(f, local, local_take(local, CALLS_SECONDS));
 		forget_codes(f);
 	}
 	return report(f);
@@ -476,10 +381,10 @@ static int follow(struct flight *f, struct local *local)
 	int go = preflight_serve(m, &f->mine);
 
 	if (!f->arguments->no_calls) {
-		give_word(local, preflight_count_local(&m->launch, m->expected),
-			  go > 0 ? 'g' : 's');
+		local_give(local, preflight_count_local(&m->launch, m->expected),
+			   go > 0 ? 'g' : 's');
 		if (go > 0)
-			(void)take_words(local, CALLS_SECONDS);
+			(void)local_take(local, CALLS_SECONDS);
 	}
 	return preflight_await(m);
 }
@@ -494,7 +399,7 @@ static int be_host(struct flight *f)
 	struct local local;
 	int code = 0, rc;
 
-	if (open_local(&local, launch) < 0)
+	if (local_open(&local, launch) < 0)
 		fprintf(stderr, "preflight: ranks of this host cannot meet: %s\n", strerror(errno));
 	if (!f->arguments->no_calls)
 		rank = fork();
@@ -509,7 +414,7 @@ static int be_host(struct flight *f)
 		getnameinfo((struct sockaddr *)&address, sizeof(address), f->mine.address,
 			    sizeof(f->mine.address), NULL, 0, NI_NUMERICHOST);
 	if (f->mine.address[0] && !f->arguments->only_calls)
-		answers = preflight_listen(&f->mine);
+		answers = preflight_listen(&f->mine, launch->rank == 0);
 	hello = make_hello(f);
 	rc = preflight_meet(&f->meeting, &f->mine, hello, MEET_SECONDS);
 	free(hello);
@@ -521,9 +426,9 @@ static int be_host(struct flight *f)
 		code = follow(f, &local);
 	if (launch->rank == 0)
 		preflight_dismiss(&f->meeting, code);
-	close_local(&local, code);
-	if (answers > 0)
-		kill(answers, SIGKILL);
+	local_close(&local, code);
+	if (answers > 0 && kill(answers, SIGKILL) == 0)
+		waitpid(answers, NULL, 0); /* a job that starts now has these ports */
 	for (int i = 0; rank > 0 && i < 150 && waitpid(rank, NULL, WNOHANG) == 0; i++) {
 		if (i == 100) /* its results are known, and a launcher would wait for it */
 			kill(rank, SIGKILL);

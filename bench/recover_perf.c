@@ -317,25 +317,16 @@ static void csv_cell(FILE *out, const struct recover_shared *s, const struct cel
 
 #define OF(kind, field) ARGUMENT(kind, struct job, field)
 static const struct argument rows[] = {
-	{ "break", 0, "NAME[,NAME]|all", "How the communicator breaks (--list has the names)",
-	  OF(OWN, breaks), .take = take_words },
-	{ "cure", 0, "NAME[,NAME]|all", "How the survivors go on", OF(OWN, cures),
-	  .take = take_words },
-	{ "ngpus", 'g', "N", "Ranks, one GPU each unless --share-gpu (default: 2)",
-	  OF(WHOLE, ranks), .min = 2, .most = RECOVER_RANKS },
-	{ "share-gpu", 0, NULL,
-	  "All ranks on one GPU, over sockets, as if each were a host of its own",
-	  OF(FLAG, share) },
-	{ "repeat", 0, "N", "Each cell so many times (default: 1)", OF(WHOLE, repeat), .min = 1,
-	  .most = 1000 },
-	{ "notice", 0, "SECONDS",
-	  "Survivors wait so long before they call it a hang (default: 0.5)", OF(REAL, notice),
-	  .min = 0.01, .most = 600 },
-	{ "limit", 0, "SECONDS", "A cure whose call takes longer hangs (default: 10)",
-	  OF(REAL, limit), .min = 0.5, .most = 600 },
-	{ "csv", 0, "FILE", "Write a row for each run of a cell", OF(TEXT, csv) },
-	{ "nccl-lib", 0, "FILE", "This libnccl.so.2", OF(TEXT, library) },
-	{ "list", 0, NULL, "List the ways to break and to cure", OF(FLAG, list) },
+	{ "break", 0, "NAME[,NAME]|all", OF(OWN, breaks), .take = take_words },
+	{ "cure", 0, "NAME[,NAME]|all", OF(OWN, cures), .take = take_words },
+	{ "ngpus", 'g', "N", OF(WHOLE, ranks), .min = 2, .most = RECOVER_RANKS },
+	{ "share-gpu", 0, NULL, OF(FLAG, share) },
+	{ "repeat", 0, "N", OF(WHOLE, repeat), .min = 1, .most = 1000 },
+	{ "notice", 0, "SECONDS", OF(REAL, notice), .min = 0.01, .most = 600 },
+	{ "limit", 0, "SECONDS", OF(REAL, limit), .min = 0.5, .most = 600 },
+	{ "csv", 0, "FILE", OF(TEXT, csv) },
+	{ "nccl-lib", 0, "FILE", OF(TEXT, library) },
+	{ "list", 0, NULL, OF(FLAG, list) },
 };
 
 static void check(struct argp_state *state, void *into)
@@ -354,9 +345,6 @@ static void check(struct argp_state *state, void *into)
 
 static const struct argument_table table = {
 	.program = "recover_perf",
-	.doc = "Breaks a communicator on purpose, brings it back, and times each step. GPUs and "
-	       "NCCL are "
-	       "needed; all ranks are on this host.",
 	.rows = rows,
 	.n = sizeof(rows) / sizeof(rows[0]),
 	.check = check,

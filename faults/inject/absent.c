@@ -14,7 +14,6 @@ _Noreturn static int stay_idle(const struct fault_act *act)
 
 const struct fault fault_drop_rank = {
 	.name = "drop-rank",
-	.help = "alive, idle, never calls again",
 	FAULT_ANY_MOMENT,
 	FAULT_ENDS("hang"),
 	.fire = stay_idle,
@@ -22,7 +21,6 @@ const struct fault fault_drop_rank = {
 
 const struct fault fault_init_missing = {
 	.name = "init-missing",
-	.help = "alive, never calls communicator init",
 	.where = FAULT_AT_INIT,
 	FAULT_ENDS("hang"),
 	.fire = stay_idle,
@@ -40,7 +38,6 @@ static int come_late(const struct fault_act *act)
 
 const struct fault fault_late_rank = {
 	.name = "late-rank",
-	.help = "comes 0.2 s late (delay=): a hang only over the deadline",
 	.args = "delay=SECONDS",
 	FAULT_ANY_MOMENT,
 	FAULT_ENDS("ok|hang"),
@@ -49,7 +46,6 @@ const struct fault fault_late_rank = {
 
 const struct fault fault_skip_call = {
 	.name = "skip-call",
-	.help = "leaves out one call, goes on with the next",
 	/* Open MPI calls the longer one of two shifted messages truncated. */
 	.mpi = "hang|error|died|wrong-data",
 	.nccl = "hang|wrong-data",
@@ -58,7 +54,6 @@ const struct fault fault_skip_call = {
 
 const struct fault fault_early_exit = {
 	.name = "early-exit",
-	.help = "makes no more calls, goes on to the end of the run",
 	.sticky = true,
 	/* A rank that only sends to the absent one may get through; that rank's own check sees
 	 * what it missed. */
@@ -73,7 +68,6 @@ static int call_twice(const struct fault_act *act)
 
 const struct fault fault_extra_call = {
 	.name = "extra-call",
-	.help = "makes one call twice",
 	/* Open MPI calls the longer one of two shifted messages truncated. A rank that only sends a
 	 * small message is through before another rank receives. */
 	.mpi = "hang|error|died|wrong-data|diverged|ok",
@@ -107,7 +101,6 @@ static int call_another(const struct fault_act *act)
 
 const struct fault fault_conditional_call = {
 	.name = "conditional-call",
-	.help = "makes one more call, of another kind, before its own",
 	.mpi = "hang",
 	.nccl = "hang|wrong-data",
 	.fire = call_another,
@@ -123,7 +116,6 @@ static int abort_comm(const struct fault_act *act)
 
 const struct fault fault_abort_one = {
 	.name = "abort-one",
-	.help = "aborts its communicator, goes on without it",
 	.needs = { .machine = NEED_GPU },
 	.sticky = true,
 	/* Over sockets the end of a connection tells the neighbours. */

@@ -57,7 +57,6 @@ static int size_fire(const struct fault_act *act)
 
 const struct fault fault_size_mismatch = {
 	.name = "size-mismatch",
-	.help = "makes one call with another count than the others",
 	.args = "factor=half|double by=NUMBER outcome=hang|corrupt|silent",
 	.kinds = ~(KIND_PAIR | KIND(ALLTOALLV)),
 	.applies = has_elements,
@@ -76,7 +75,6 @@ static const struct fault_way p2p_size_ways[] = {
 
 const struct fault fault_p2p_size = {
 	.name = "p2p-size",
-	.help = "makes one send or receive with another count",
 	.args = "factor=half|double by=NUMBER outcome=hang|corrupt|silent",
 	.schedule = "p2p",
 	.kinds = KIND_PAIR,
@@ -111,7 +109,6 @@ static int alltoallv_counts_fire(const struct fault_act *act)
 
 const struct fault fault_alltoallv_counts = {
 	.name = "alltoallv-counts",
-	.help = "sends other counts than expected in one alltoallv",
 	.args = "factor=half|double by=NUMBER outcome=hang|corrupt|silent",
 	.kinds = KIND(ALLTOALLV),
 	.ways = alltoallv_counts_ways,
@@ -170,7 +167,6 @@ static int dtype_fire(const struct fault_act *act)
 
 const struct fault fault_dtype_mismatch = {
 	.name = "dtype-mismatch",
-	.help = "makes one call with another type of half or equal width",
 	.args = "how=width|same outcome=hang|corrupt|silent",
 	.kinds = ~(KIND_PAIR | KIND(ALLTOALLV)),
 	.ways = dtype_ways,
@@ -202,7 +198,6 @@ static int redop_fire(const struct fault_act *act)
 
 const struct fault fault_redop_mismatch = {
 	.name = "redop-mismatch",
-	.help = "makes one reduction with another operator",
 	.applies = redop_applies,
 	.args = "outcome=corrupt|silent",
 	.ways = redop_ways,
@@ -238,7 +233,6 @@ static int root_fire(const struct fault_act *act)
 
 const struct fault fault_root_mismatch = {
 	.name = "root-mismatch",
-	.help = "makes one call with the next rank as its root",
 	.kinds = ~KIND_PAIR,
 	.applies = root_applies,
 	.args = "outcome=hang|corrupt|silent",
@@ -269,7 +263,6 @@ static int coll_fire(const struct fault_act *act)
 
 const struct fault fault_coll_mismatch = {
 	.name = "coll-mismatch",
-	.help = "makes another collective than the others in one call",
 	.kinds = ~KIND_PAIR,
 	.args = "outcome=hang",
 	.ways = coll_ways,

@@ -143,7 +143,6 @@ static int run_command(const struct fault_act *act)
 
 const struct fault fault_command = {
 	.name = "command",
-	.help = "runs your command run= on its host, undo= at the end",
 	.args = "run=VALUE undo=VALUE how=wait|start",
 	.required = "run",
 	FAULT_ANY_MOMENT,

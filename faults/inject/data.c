@@ -114,7 +114,6 @@ static int corrupt_send_fire(const struct fault_act *act)
 
 const struct fault fault_corrupt_send = {
 	.name = "corrupt-send",
-	.help = "one bit of its send buffer is flipped before the call",
 	.args = "at=ELEMENT bit=BIT",
 	.needs = { .stream = true },
 	.applies = sends_data,
@@ -140,7 +139,6 @@ static int corrupt_recv_fire(const struct fault_act *act)
 
 const struct fault fault_corrupt_recv = {
 	.name = "corrupt-recv",
-	.help = "one bit of its receive buffer is flipped after the call",
 	.args = "at=ELEMENT bit=BIT",
 	.needs = { .stream = true },
 	.applies = receives_data,
@@ -166,7 +164,6 @@ static int nan_fire(const struct fault_act *act)
 
 const struct fault fault_nan = {
 	.name = "nan",
-	.help = "one element of its send buffer is NaN",
 	.args = "at=ELEMENT",
 	.needs = { .stream = true },
 	.applies = nan_applies,
@@ -201,7 +198,6 @@ static int stale_buffer_fire(const struct fault_act *act)
 
 const struct fault fault_stale_buffer = {
 	.name = "stale-buffer",
-	.help = "overwrites its send buffer before the enqueued call runs",
 	.needs = { .machine = NEED_GPU, .stream = true },
 	.applies = sends_data,
 	.nccl = "wrong-data",

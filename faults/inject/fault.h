@@ -126,7 +126,6 @@ struct fault_way {
 
 struct fault {
 	const char *name; /* "drop-rank" */
-	const char *help; /* at most 58 characters: a part of a line of --list-faults */
 	/* Keys that it takes, "delay=SECONDS code=STATUS", NULL: none. This row is parser and help:
 	 * SECONDS is a number from 0 to 86400, STATUS an exit status from 0 to 255, NUMBER any, ELEMENT one from 0,
 	 * BIT one from 0 to 63, "how=lock|read"
@@ -179,9 +178,9 @@ struct fault {
 /* All faults, NULL-terminated, in the order of --list-faults. */
 extern const struct fault *const fault_table[];
 
-/* Lines of faults.txt: the incident, thread or paper that a fault repeats; a sentence for --list-faults=NAME, "-": none; why it
+/* Lines of faults.txt: what the culprit does; the incident, thread or paper that a fault repeats; a sentence for --list-faults=NAME, "-": none; why it
  * cannot occur on one of the backends, "": it can on both. */
-enum fault_line { FAULT_SOURCE = 1, FAULT_MORE, FAULT_WHY_NOT };
+enum fault_line { FAULT_HELP, FAULT_SOURCE, FAULT_MORE, FAULT_WHY_NOT };
 #define FAULT_LINE 256
 const char *fault_text(const struct fault *fault, enum fault_line line, char text[FAULT_LINE]);
 

@@ -165,7 +165,7 @@ static void list_one(FILE *out, const struct fault *fault, const struct fault_ma
 	const char *outcomes = outcomes_on(fault, machine);
 	char why[320], text[FAULT_LINE];
 
-	fprintf(out, "# %-17s %s\n", fault->name, fault->help);
+	fprintf(out, "# %-17s%s\n", fault->name, fault_text(fault, FAULT_HELP, text));
 	if (strcmp(fault_text(fault, FAULT_MORE, text), "-") != 0)
 		fprintf(out, "#   %s\n", text);
 	fprintf(out, "#   fires: %s\n", places[fault->where]);
@@ -183,7 +183,7 @@ static void list_one(FILE *out, const struct fault *fault, const struct fault_ma
 
 void fault_list(FILE *out, const struct fault_machine *machine, const struct fault *only)
 {
-	char outcome[80];
+	char outcome[80], text[FAULT_LINE];
 
 	if (only) {
 		list_one(out, only, machine);
@@ -195,8 +195,8 @@ void fault_list(FILE *out, const struct fault_machine *machine, const struct fau
 		machine->backend, "NAME", "ends here with", "what the ranks do");
 	for (size_t i = 0; fault_table[i]; i++) {
 		short_outcome(fault_table[i], machine, outcome, sizeof(outcome));
-		fprintf(out, "# %-17s  %-19s  %s\n", fault_table[i]->name, outcome,
-			fault_table[i]->help);
+		fprintf(out, "# %-17s  %-19s %s\n", fault_table[i]->name, outcome,
+			fault_text(fault_table[i], FAULT_HELP, text));
 	}
 	fprintf(out,
 		"# --list-faults=NAME prints the keys of a fault, when it fires, what it needs, "

@@ -17,7 +17,6 @@ static int spin(const struct fault_act *act)
 
 const struct fault fault_gpu_stuck = {
 	.name = "gpu-stuck",
-	.help = "a kernel spins on its stream before the call, 60 s at most",
 	.args = "bound=SECONDS",
 	.needs = { .machine = NEED_GPU, .stream = true },
 	.nccl = "hang|ok",
@@ -32,7 +31,6 @@ static int wait_word(const struct fault_act *act)
 
 const struct fault fault_stream_wait = {
 	.name = "stream-wait",
-	.help = "its stream waits for a word in memory, 60 s at most",
 	.args = "bound=SECONDS",
 	.needs = { .machine = NEED_GPU, .stream = true },
 	.nccl = "hang|ok",
@@ -46,7 +44,6 @@ static int write_nowhere(const struct fault_act *act)
 
 const struct fault fault_gpu_fault = {
 	.name = "gpu-fault",
-	.help = "a kernel on its stream writes to an illegal address",
 	.needs = { .machine = NEED_GPU, .stream = true },
 	.nccl = "error",
 	.fire = write_nowhere,
@@ -99,7 +96,6 @@ static int fill(const struct fault_act *act)
 
 const struct fault fault_gpu_oom = {
 	.name = "gpu-oom",
-	.help = "its GPU is full: an allocation fails, the rank gives up",
 	.needs = { .machine = NEED_GPU },
 	.where = FAULT_AT_BOTH,
 	.nccl = "error",

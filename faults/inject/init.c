@@ -21,7 +21,6 @@ static int other_number(const struct fault_act *act)
 
 const struct fault fault_init_nranks = {
 	.name = "init-nranks",
-	.help = "calls communicator init with one rank less or more",
 	.args = "by=less|more",
 	.where = FAULT_AT_INIT,
 	/* Open MPI may make communicators of two sizes, whose first call then hangs, crashes or
@@ -42,7 +41,6 @@ static int own_id(const struct fault_act *act)
 
 const struct fault fault_init_id = {
 	.name = "init-id",
-	.help = "calls communicator init with another unique id (MPI: tag)",
 	.where = FAULT_AT_INIT,
 	FAULT_ENDS("hang"),
 	.fire = own_id,
@@ -69,7 +67,6 @@ static int leave_network(const struct fault_act *act)
 
 const struct fault fault_init_iface = {
 	.name = "init-iface",
-	.help = "calls init from an interface that others cannot reach",
 	.needs = { .machine = NEED_GPU | NEED_NET | NEED_NAMESPACE },
 	.where = FAULT_AT_INIT,
 	.nccl = "hang|error",

@@ -18,7 +18,6 @@ static bool swaps_behind(const struct call *held, const struct call *next)
 
 const struct fault fault_swap_calls = {
 	.name = "swap-calls",
-	.help = "swaps a call and the next one of the same communicator",
 	.applies = ungrouped,
 	.behind = swaps_behind,
 	FAULT_PARTS,
@@ -32,7 +31,6 @@ static bool order_swap_behind(const struct call *held, const struct call *next)
 
 const struct fault fault_order_swap = {
 	.name = "order-swap",
-	.help = "swaps a call and the next one of another communicator",
 	.schedule = "pairs",
 	.applies = ungrouped,
 	.behind = order_swap_behind,
@@ -47,7 +45,6 @@ static bool group_unbalanced_applies(const struct planned_call *planned)
 
 const struct fault fault_group_unbalanced = {
 	.name = "group-unbalanced",
-	.help = "leaves one call out of a group of sends and receives",
 	.schedule = "mixed",
 	.applies = group_unbalanced_applies,
 	.mpi = "hang|wrong-data|diverged",
@@ -68,7 +65,6 @@ static enum launch_verdict graph_replay_launch(const struct fault_spec *spec)
 
 const struct fault fault_graph_replay = {
 	.name = "graph-replay",
-	.help = "launches a captured graph once less, or an older one",
 	.args = "how=less|other",
 	.needs = { .machine = NEED_GPU, .graph = true },
 	.applies = graph_replay_applies,
@@ -91,7 +87,6 @@ static int p2p_unmatched_fire(const struct fault_act *act)
 
 const struct fault fault_p2p_unmatched = {
 	.name = "p2p-unmatched",
-	.help = "makes one send or receive more than its partner",
 	.args = "how=send|recv",
 	.schedule = "p2p",
 	.kinds = KIND_PAIR,
@@ -120,7 +115,6 @@ static int p2p_peer_fire(const struct fault_act *act)
 
 const struct fault fault_p2p_peer = {
 	.name = "p2p-peer",
-	.help = "makes one send or receive with a wrong partner",
 	.needs = { .ranks = 3 },
 	.schedule = "p2p",
 	.kinds = KIND_PAIR,
@@ -148,7 +142,6 @@ static const struct fault_way p2p_deadlock_ways[] = {
 
 const struct fault fault_p2p_deadlock = {
 	.name = "p2p-deadlock",
-	.help = "sends before it receives, as its partner does",
 	.schedule = "p2p",
 	.kinds = KIND_PAIR,
 	.applies = ungrouped,

@@ -15,7 +15,6 @@ static int end(const struct fault_act *act)
 
 const struct fault fault_exit_rank = {
 	.name = "exit-rank",
-	.help = "its process exits (status 0)",
 	.args = "code=STATUS",
 	FAULT_ANY_MOMENT,
 	FAULT_ENDS("died"),
@@ -30,7 +29,6 @@ static int die(const struct fault_act *act)
 
 const struct fault fault_kill_rank = {
 	.name = "kill-rank",
-	.help = "its process is killed (SIGKILL)",
 	FAULT_ANY_MOMENT,
 	FAULT_ENDS("died"),
 	.fire = die,
@@ -57,7 +55,6 @@ static int crash(const struct fault_act *act)
 
 const struct fault fault_crash_rank = {
 	.name = "crash-rank",
-	.help = "its process crashes (SIGSEGV)",
 	FAULT_ANY_MOMENT,
 	FAULT_ENDS("died"),
 	.fire = crash,
@@ -70,7 +67,6 @@ static int stop(const struct fault_act *act)
 
 const struct fault fault_stop_rank = {
 	.name = "stop-rank",
-	.help = "its process is stopped (SIGSTOP)",
 	FAULT_ANY_MOMENT,
 	FAULT_ENDS("hang"),
 	.fire = stop,
@@ -91,7 +87,6 @@ static int spin(const struct fault_act *act)
 
 const struct fault fault_busy_rank = {
 	.name = "busy-rank",
-	.help = "stuck in a loop on the host, a core at 100 %",
 	FAULT_ANY_MOMENT,
 	FAULT_ENDS("hang"),
 	.fire = spin,
@@ -125,7 +120,6 @@ static int block(const struct fault_act *act)
 
 const struct fault fault_block_rank = {
 	.name = "block-rank",
-	.help = "stuck in host code: a lock or a read that never returns",
 	.args = "how=lock|read",
 	FAULT_ANY_MOMENT,
 	FAULT_ENDS("hang"),
@@ -152,7 +146,6 @@ static int take_memory(const struct fault_act *act)
 
 const struct fault fault_oom_rank = {
 	.name = "oom-rank",
-	.help = "takes more memory than its cgroup has; is killed for it",
 	.needs = { .machine = NEED_CGROUP },
 	FAULT_ANY_MOMENT,
 	FAULT_ENDS("died"),

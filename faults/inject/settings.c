@@ -74,7 +74,6 @@ static int fire(const struct fault_act *act)
 
 const struct fault fault_settings_mismatch = {
 	.name = "settings-mismatch",
-	.help = "has other settings of NCCL, or another libnccl",
 	.args = "NCCL_*=VALUE lib=PATH",
 	.needs = { .machine = NEED_GPU },
 	.where = FAULT_AT_INIT,

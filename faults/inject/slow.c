@@ -4,8 +4,8 @@
 #include "backend/call.h"
 #include "inject/fault.h"
 
-#define FIELDS_OF(word, text, keys) .name = (word), .help = (text), .args = (keys), .slow = true
-#define FIELDS(...)		    FIELDS_OF(__VA_ARGS__)
+#define FIELDS_OF(word, keys) .name = (word), .args = (keys), .slow = true
+#define FIELDS(...)	      FIELDS_OF(__VA_ARGS__)
 
 static int be_late(const struct fault_act *act)
 {

@@ -36,6 +36,64 @@ UNIT_TEST(test_hosts, "Slurm's and Open MPI's lists, each host once")
 	}
 }
 
+UNIT_TEST(test_slurm, "hosts, ranks of a host, and rank, as srun tells them")
+{
+	static const char *const names[] = { "SLURM_STEP_ID",	     "SLURM_STEP_NUM_TASKS",
+					     "SLURM_STEP_NUM_NODES", "SLURM_STEP_TASKS_PER_NODE",
+					     "SLURM_NODEID",	     "SLURM_PROCID" };
+	static const struct {
+		const char *values[6];
+		int hosts, local, rank;
+	} table[] = {
+		{ { "0", "8", "4", "2(x4)", "3", "6" }, 4, 2, 6 },
+		{ { "0", "5", "3", "2(x2),1", "2", "4" }, 3, 1, 4 },
+		{ { "0", "5", "3", "2(x2),1", "1", "2" }, 3, 2, 2 },
+		{ { "1", "3", "2", "1,2", "1", "1" }, 2, 2, 1 },
+		{ { "0", "4", "2", NULL, NULL, "3" }, 2, 2, 3 },
+		{ { "0", "4", "2", "2(x", "1", "3" }, 2, 2, 3 },
+		{ { "0", "1", "1", "1", "0", "0" }, 1, 1, 0 },
+	};
+
+	UNIT_ROWS(row, table) {
+		struct launch launch;
+
+		for (size_t i = 0; i < LENGTH(names); i++)
+			if (row->values[i])
+				setenv(names[i], row->values[i], 1);
+		launch_detect(&launch);
+		UNIT_ALL(launch.launched, launch.rank == row->rank,
+			 preflight_count_hosts(&launch) == row->hosts,
+			 preflight_count_local(&launch, row->hosts) == row->local);
+		for (size_t i = 0; i < LENGTH(names); i++)
+			unsetenv(names[i]);
+	}
+}
+
+UNIT_TEST(test_meeting_ports, "where ranks will meet")
+{
+	static const struct {
+		const char *environment[3];
+		int n, ports[2];
+		bool given;
+	} table[] = {
+		{ { NULL }, 2, { 29500, 29400 }, false },
+		{ { "MASTER_PORT=1234", NULL }, 1, { 1234 }, true },
+		{ { "MASTER_PORT=70000", NULL }, 2, { 29500, 29400 }, true },
+		{ { "NCCL_COMM_ID=10.0.0.1:555", "MASTER_PORT=44", NULL }, 2, { 44, 555 }, true },
+		{ { "NCCL_COMM_ID=[::1]:44", "MASTER_PORT=44", NULL }, 1, { 44 }, true },
+		{ { "TORCHELASTIC_RUN_ID=x", "MASTER_PORT=44", NULL }, 0, { 0 }, true },
+	};
+
+	UNIT_ROWS(row, table) {
+		int ports[PREFLIGHT_MEETING], n;
+		bool given = preflight_meeting_ports((char *const *)row->environment, ports, &n);
+
+		UNIT_ALL(given == row->given, n == row->n);
+		for (int i = 0; i < n && i < row->n; i++)
+			CU_ASSERT_EQUAL(ports[i], row->ports[i]);
+	}
+}
+
 static struct health *open_rules(void)
 {
 	struct error err = { .rank = -1 };
@@ -135,6 +193,26 @@ UNIT_TEST(test_rules, "what values make lines, and which are healthy")
 		{ { "nofile", "ranks" }, { 1024, 8 }, "" },
 		{ { "nofile", "ranks" }, { 1024, 512 }, "warn nofile" },
 		{ { "nofile", "ranks" }, { 200, 1 }, "drain nofile" },
+		{ { "taken", "given" }, { 1, 1 }, "drain rendezvous" },
+		{ { "taken", "given" }, { 1, 0 }, "note rendezvous" },
+		{ { "meeting_closed", "meeting_given" }, { 0, 1 }, "" },
+		{ { "meeting_closed", "meeting_given" }, { 1, 1 }, "drain rendezvous" },
+		{ { "meeting_closed", "meeting_given" }, { 1, 0 }, "note rendezvous" },
+		{ { "verbs_mbit", "verbs_mbps" }, { 350000, 400000 }, "" },
+		{ { "verbs_mbit", "verbs_mbps" }, { 90000, 400000 }, "warn verbs-bandwidth" },
+		{ { "verbs_mbit", "verbs_mbps" }, { 0, 400000 }, "drain verbs-bandwidth" },
+		{ { "ways" }, { 1 }, "" },
+		{ { "ways" }, { 0 }, "warn gpudirect" },
+		{ { "roce_v2_gids" }, { 0 }, "" }, /* and the port is not up */
+		{ { "peers_refused", "links_active" }, { 2, 18 }, "warn peer-access" },
+		{ { "peers_refused", "peers" }, { 2, 7 }, "note peer-access" },
+		{ { "bridges_acs" }, { 0 }, "" },
+		{ { "bridges_acs" }, { 1 }, "note acs" },
+		{ { "persistence" }, { 1 }, "" },
+		{ { "persistence" }, { 0 }, "note persistence" },
+		{ { "pair_mbs", "usual_mbs" }, { 600, 1000 }, "" },
+		{ { "pair_mbs", "usual_mbs" }, { 400, 1000 }, "warn pairs" },
+		{ { "pair_mbs", "promised_mbs" }, { 400, 1000 }, "warn pairs" },
 		{ { "udp_lost", "udp_sent" }, { 3, 200 }, "" },
 		{ { "udp_lost", "udp_sent" }, { 9, 200 }, "warn loss" },
 		{ { "ports_open", "ports_closed" }, { 60, 4 }, "drain tcp" },

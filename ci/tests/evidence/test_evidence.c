@@ -131,66 +131,6 @@ UNIT_TEST(test_sites, "lines of code")
 	saved_tear_down();
 }
 
-/* As version 5 laid it out: no line of code in the view, no sites. */
-UNIT_TEST(test_version_5, "the form of version 5 is still read")
-{
-	const size_t view = offsetof(struct rank_view, site),
-		     at = offsetof(struct saved_header, view),
-		     after = offsetof(struct saved_header, cpu_share),
-		     rest = offsetof(struct saved_header, sites) - after;
-	size_t bytes, was = 1856;
-	struct saved_header *h;
-	char *old;
-
-	saved_set_up();
-	h = saved_image(&bytes);
-	old = calloc(1, bytes);
-	h->version = 5;
-	h->header_bytes = (uint32_t)was;
-	((struct record_header *)(h + 1))->version = 4;
-	memcpy(old, h, at + view);
-	memcpy(old + at + view, (char *)h + after, rest);
-	memcpy(old + was, h + 1, bytes - sizeof(*h));
-	saved_put("rank-1.fr", old, bytes - sizeof(*h) + was);
-	UNIT_ALL(saved_load() == 0, !loaded.remarks[0], loaded.ranks[1].ncalls == 10,
-		 loaded.ranks[1].view.pid == 4711, loaded.ranks[1].nsites == 0,
-		 loaded.ranks[1].view.waited == 1.5, loaded.ranks[1].cpu_share == -1,
-		 loaded.ranks[1].times[9].end_ns == 90);
-	free(old);
-	free(h);
-	saved_tear_down();
-}
-
-/* As version 6 laid it out: where a process stood is not in it. */
-UNIT_TEST(test_version_6, "the form of version 6 is still read")
-{
-	const size_t was = (offsetof(struct saved_header, file) + 63) / 64 * 64;
-	struct saved_header *h;
-	size_t bytes;
-	char *old;
-
-	saved_set_up();
-	strcpy(saved.ranks[1].where, "a.py:1\x1b (f)");
-	strcpy(saved.ranks[1].file, "/data/x");
-	h = saved_image(&bytes);
-	saved_put("rank-1.fr", h, bytes);
-	UNIT_ALL(saved_load() == 0, !strcmp(loaded.ranks[1].where, "a.py:1? (f)"),
-		 !strcmp(loaded.ranks[1].file, "/data/x"));
-	evidence_release(&loaded);
-	h->version = 6;
-	h->header_bytes = (uint32_t)was;
-	old = calloc(1, bytes);
-	memcpy(old, h, was);
-	memcpy(old + was, h + 1, bytes - sizeof(*h));
-	saved_put("rank-1.fr", old, bytes - sizeof(*h) + was);
-	UNIT_ALL(saved_load() == 0, !loaded.remarks[0], loaded.ranks[1].ncalls == 10,
-		 loaded.ranks[1].view.pid == 4711, !loaded.ranks[1].where[0],
-		 loaded.ranks[1].times[9].end_ns == 90);
-	free(old);
-	free(h);
-	saved_tear_down();
-}
-
 /* Another host gets the newest calls alone, and never the token. */
 UNIT_TEST(test_tail, "the newest calls alone")
 {

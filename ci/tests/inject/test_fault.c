@@ -334,7 +334,7 @@ static const char *row_check(const struct fault *fault)
 	    strspn(fault->name, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(fault->name) ||
 	    strlen(fault->name) >= 32)
 		return "a fault without a name of small letters and '-'";
-	if (!is_line(fault->help))
+	if (!is_line(fault_text(fault, FAULT_HELP, text)))
 		return "a fault without a line of help";
 	if (!is_line(fault_text(fault, FAULT_SOURCE, text)))
 		return "a fault without a source";

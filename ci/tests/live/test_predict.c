@@ -257,13 +257,14 @@ UNIT_TEST(test_crowded, "a crowded host")
 	set_up("live", 2, 1);
 	backend.ops = &mpi;
 	predictions.pairs = (struct pair_digest){
-		.nranks = 2, .nnodes = 1, .nsizes = 2, .host = true, .bytes = { 8, 1e6 }
+		.nranks = 2, .nnodes = 1, .host = true, .us = { 1 }, .gbs = { 1 }
 	};
-	for (int i = 0; i < 2 * PAIR_LOADS * PAIR_SIZES; i++)
-		(&predictions.pairs.us[0][0][0])[i] = 1 + 100. * (i % PAIR_SIZES);
 	predictions.waited = .1;
 	opened();
 	predictions.waited = .5;
+	CU_ASSERT_PTR_NULL(predict_open(&predictions, &bench, text, sizeof(text)));
+	predictions.waited = 0;
+	predictions.pairs.us[0] = 3640; /* on loaded cores */
 	CU_ASSERT_PTR_NULL(predict_open(&predictions, &bench, text, sizeof(text)));
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "Prediction: N/A: ranks were not let run"));
 }

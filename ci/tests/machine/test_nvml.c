@@ -127,6 +127,7 @@ static const struct nvml whole = {
 	.by_index = by_index,
 	.pci = pci,
 	.driver = driver,
+	.persistence = width,
 };
 
 static struct reading host;

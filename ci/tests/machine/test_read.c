@@ -137,6 +137,60 @@ UNIT_TEST(test_net, "network")
 	tree_remove();
 }
 
+/* Places as the kernel documents them: those without a GID are zeros and have no type. */
+UNIT_TEST(test_gids, "GIDs of a RoCE port, ways from NICs to GPUs")
+{
+#define ROCE "/sys/class/infiniband/rocep1/ports/1/"
+	static const struct tree_file files[] = {
+		{ ROCE "link_layer", "Ethernet\n", 0 },
+		{ ROCE "rate", "100 Gb/sec (4X EDR)\n", 0 },
+		{ ROCE "state", "4: ACTIVE\n", 0 },
+		{ ROCE "gids/0", "fe80:0000:0000:0000:ba59:9fff:fe00:0001\n", 0 },
+		{ ROCE "gids/1", "fe80:0000:0000:0000:ba59:9fff:fe00:0001\n", 0 },
+		{ ROCE "gids/2", "0000:0000:0000:0000:0000:ffff:0a00:0001\n", 0 },
+		{ ROCE "gids/3", "0000:0000:0000:0000:0000:ffff:0a00:0001\n", 0 },
+		{ ROCE "gids/4", "0000:0000:0000:0000:0000:0000:0000:0000\n", 0 },
+		{ ROCE "gid_attrs/types/0", "IB/RoCE v1\n", 0 },
+		{ ROCE "gid_attrs/types/1", "RoCE v2\n", 0 },
+		{ ROCE "gid_attrs/types/2", "IB/RoCE v1\n", 0 },
+		{ ROCE "gid_attrs/types/3", "RoCE v2\n", 0 },
+		{ "/proc/driver/nvidia/version",
+		  "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05\n", 0 },
+		{ "/proc/sys/kernel/osrelease", "5.15.0-91-generic\n", 0 },
+		{ "/sys/module/x/refcnt", "0\n", 0 },
+		{ NULL, NULL, 0 },
+	};
+	static const struct {
+		const char *wanted;
+		int fits;
+		const char *gid;
+	} table[] = {
+		{ "OTHER=1", -1, "" },
+		{ "NCCL_IB_GID_INDEX=-1", -1, "" },
+		{ "NCCL_IB_GID_INDEX=3", 1, "0000:0000:0000:0000:0000:ffff:0a00:0001" },
+		{ "NCCL_IB_GID_INDEX=2", 0, "0000:0000:0000:0000:0000:ffff:0a00:0001" },
+		{ "NCCL_IB_GID_INDEX=4", 0, "empty" },
+		{ "NCCL_IB_GID_INDEX=9", 0, "" },
+	};
+	const char *root = tree_make(files);
+
+	UNIT_ROWS(row, table) {
+		char *environment[] = { (char *)row->wanted, NULL };
+		const struct read_request request = { .readers = READ_NICS | READ_LIMITS,
+						      .root = root,
+						      .environment = environment };
+
+		reading_release(&host);
+		read_host(&request, &host);
+		UNIT_ALL(value("RDMA rocep1:1", "roce_v2_gids") == 1,
+			 value("RDMA rocep1:1", "gid_fits") == row->fits,
+			 !strcmp(text_of("RDMA rocep1:1", "gid"), row->gid));
+	}
+	UNIT_ALL(!strcmp(text_of("RDMA ports", "verbs_text"), "Ethernet 100 Gbit/s up"),
+		 value("GPUDirect RDMA", "peermem") == 0, value("GPUDirect RDMA", "ways") == 1);
+	tree_remove();
+}
+
 #define TOP    "/sys/devices/pci0000:15/0000:15:01.0" /* root port */
 #define UP     TOP "/0000:16:00.0"		      /* switch, upwards */
 #define DOWN   UP "/0000:17:02.0"		      /* and down to the GPU */

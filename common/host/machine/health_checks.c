@@ -7,20 +7,29 @@ static const char *const results[] = { "PASS", "FAIL", "SKIP" };
 /* The reason for which a check could not be made. */
 static void say_why(const struct reading *host, const char *group, char *buf, size_t len)
 {
-	static const char *const gpus =
-		"nvml driver gone memory errors heat clocks nvlinks pcie-errors hidden";
+	static const char *const gpus = "nvml driver gone memory errors heat clocks nvlinks hidden "
+					"pcie-errors persistence peer-access xid xids acs iommu";
+	static const struct {
+		const char *groups, *why;
+		bool seen; /* where GPUs are */
+	} reasons[] = {
+		{ "port mtu gid", "no InfiniBand or RoCE port", false },
+		{ "gpudirect", "no RDMA port that is up, or no NVIDIA driver", false },
+		{ "verbs-bandwidth", "all hosts need ib_write_bw (perftest) and an active port",
+		  false },
+		{ "versions fewer", "compares hosts, and no other host shows it", false },
+		{ "xid xids", "the kernel's log can't be read (/dev/kmsg, CAP_SYSLOG)", true },
+		{ "acs iommu", "/sys does not show it: a virtual machine, or no CAP_SYS_ADMIN",
+		  true },
+	};
 	bool seen = reading_value(host, "NVML", "gpus") > 0;
 
-	if (names_find("port mtu", group) >= 0)
-		snprintf(buf, len, "no InfiniBand or RoCE port");
-	else if (names_find("versions fewer", group) >= 0)
-		snprintf(buf, len, "compares hosts, and no other host shows it");
-	else if (seen && names_find("xid xids", group) >= 0)
-		snprintf(buf, len, "the kernel's log can't be read (/dev/kmsg, CAP_SYSLOG)");
-	else if (seen || (names_find(gpus, group) < 0 && names_find("xid xids", group) < 0))
-		snprintf(buf, len, "nothing on this host shows it");
-	else
+	snprintf(buf, len, "nothing on this host shows it");
+	if (!seen && names_find(gpus, group) >= 0)
 		snprintf(buf, len, "no GPUs seen%s%s", host->why[0] ? ": " : "", host->why);
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+		if (names_find(reasons[i].groups, group) >= 0 && (seen || !reasons[i].seen))
+			snprintf(buf, len, "%s", reasons[i].why);
 }
 
 void health_checks_add(struct health_checks *checks, const struct health_finding *f)

@@ -32,28 +32,17 @@ static void check(struct argp_state *state, void *into)
 #define FIELD(kind, field) ARGUMENT(kind, struct arguments, field)
 
 static const struct argument rows[] = {
-	{ "drain-list", 'd', NULL, "The hosts that should take no work, one a line, alone",
-	  FIELD(FLAG, drain_list) },
-	{ "json", 'j', NULL, "Findings, and all that was read, as JSON", FIELD(FLAG, json) },
-	{ "metrics", 'm', "FILE.prom",
-	  "Also Prometheus text for node_exporter's textfile collector; the file is replaced",
-	  .kind = ARGUMENT_OWN, .take = take_metrics },
-	{ "patience", 'p', "S", "Give a driver so long to answer (default: 30)",
-	  FIELD(REAL, patience), .min = .01, .most = 600 },
-	{ "root", 'R', "DIR", NULL, FIELD(TEXT, root) }, /* before /proc, /sys and /dev */
-	{ "rules", 'r', "FILE",
-	  "Thresholds (built in: those of common/host/machine/health_rules.txt)",
-	  FIELD(TEXT, rules) },
-	{ "seconds", 's', "S", "Watch counters for so long (default: 1)", FIELD(REAL, seconds),
-	  .min = .01, .most = 600 },
+	{ "drain-list", 'd', NULL, FIELD(FLAG, drain_list) },
+	{ "json", 'j', NULL, FIELD(FLAG, json) },
+	{ "metrics", 'm', "FILE.prom", .kind = ARGUMENT_OWN, .take = take_metrics },
+	{ "patience", 'p', "S", FIELD(REAL, patience), .min = .01, .most = 600 },
+	{ "root", 'R', "DIR", FIELD(TEXT, root) }, /* before /proc, /sys and /dev */
+	{ "rules", 'r', "FILE", FIELD(TEXT, rules) },
+	{ "seconds", 's', "S", FIELD(REAL, seconds), .min = .01, .most = 600 },
 };
 
 static const struct argument_table table = {
 	.program = "health",
-	.doc = "Look at this host, or under mpirun at all of its hosts: what is wrong, what to do, "
-	       "and which checks passed, failed, or could not be made (PASS, FAIL, SKIP).\vThe "
-	       "exit code is 0 where nothing is wrong (notes are nothing), 13 with findings, 2 for "
-	       "a usage error, 11 when MPI fails, 77 where nothing could be read.",
 	.rows = rows,
 	.n = sizeof(rows) / sizeof(rows[0]),
 	.check = check,

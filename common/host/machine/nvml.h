@@ -72,6 +72,7 @@ struct nvml_pci { /* nvmlPciInfo_t */
 	  (nvml_device, struct nvml_utilization * utilization))                                    \
 	F(memory, nvmlDeviceGetMemoryInfo, (nvml_device, struct nvml_memory * memory))             \
 	F(pci, nvmlDeviceGetPciInfo_v3, (nvml_device, struct nvml_pci * pci))                      \
+	F(persistence, nvmlDeviceGetPersistenceMode, (nvml_device, unsigned *on))                  \
 	F(driver, nvmlSystemGetDriverVersion, (char *version, unsigned len))                       \
 	F(older_reasons, nvmlDeviceGetCurrentClocksThrottleReasons,                                \
 	  (nvml_device, unsigned long long *reasons))

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/parse.h"
 #include "machine/read.h"
 
 #define GREETING     "hangar!\n" /* what a listener says first: the way back is open, and it is ours */
@@ -61,6 +62,8 @@ static int open_port(const struct preflight_peer *peer, int type, int *port, int
 		int fd = len ? socket(address.ss_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)
 			     : -1;
 
+		if (fd >= 0 && type == SOCK_STREAM)
+			setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int));
 		if (fd >= 0 && bind(fd, (struct sockaddr *)&address, len) == 0 &&
 		    (type == SOCK_DGRAM || listen(fd, 64) == 0))
 			return fd;
@@ -69,19 +72,6 @@ static int open_port(const struct preflight_peer *peer, int type, int *port, int
 		close(fd);
 	}
 	return -1;
-}
-
-/* One connection's turn: 'E' is answered in kind, all else is read and forgotten. Returns false at
- * its end. */
-static bool serve(int fd, bool *echo, char *block)
-{
-	ssize_t n = recv(fd, block, BLOCK, MSG_DONTWAIT);
-
-	if (n > 0 && block[0] == 'E')
-		*echo = true;
-	if (n > 0 && *echo)
-		send(fd, block, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT);
-	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
 /* Datagrams: their first bytes go back, so that a large one needs the way here alone. */
@@ -99,8 +89,7 @@ static void answer_datagrams(int fd, char *block)
 
 static _Noreturn void answer(const int *listeners, int n, int datagrams)
 {
-	static struct pollfd fds[PREFLIGHT_PORTS + 1 + CONNS];
-	static bool echo[CONNS];
+	static struct pollfd fds[PREFLIGHT_PORTS + PREFLIGHT_MEETING + 1 + CONNS];
 	static char block[BLOCK];
 	int conns = 0, first = n + 1;
 
@@ -108,11 +97,14 @@ static _Noreturn void answer(const int *listeners, int n, int datagrams)
 		fds[i] = (struct pollfd){ i < n ? listeners[i] : datagrams, POLLIN, 0 };
 	while (poll(fds, (nfds_t)(first + conns), -1) >= 0 || errno == EINTR) {
 		for (int i = conns - 1; i >= 0; i--) {
-			if (!fds[first + i].revents || serve(fds[first + i].fd, &echo[i], block))
+			ssize_t got = fds[first + i].revents
+					      ? recv(fds[first + i].fd, block, BLOCK, MSG_DONTWAIT)
+					      : 1; /* what comes is forgotten */
+
+			if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR)))
 				continue;
 			close(fds[first + i].fd);
 			fds[first + i] = fds[first + --conns];
-			echo[i] = echo[conns];
 		}
 		answer_datagrams(datagrams, block);
 		for (int i = 0; i < n; i++) {
@@ -125,7 +117,6 @@ static _Noreturn void answer(const int *listeners, int n, int datagrams)
 				close(fd);
 				continue;
 			}
-			echo[conns] = false;
 			fds[first + conns++] = (struct pollfd){ fd, POLLIN, 0 };
 		}
 	}
@@ -154,9 +145,27 @@ static int find_mtu(const struct preflight_peer *peer)
 	return request.ifr_mtu;
 }
 
-pid_t preflight_listen(struct preflight_peer *peer)
+bool preflight_meeting_ports(char *const *environment, int ports[PREFLIGHT_MEETING], int *n)
 {
-	int listeners[PREFLIGHT_PORTS], datagrams = -1, low = 32768, high = 60999, n = 0;
+	const char *id = environment_get(environment, "NCCL_COMM_ID");
+	int given[] = { environment_number(environment, "MASTER_PORT", 0),
+			id && strrchr(id, ':') ? atoi(strrchr(id, ':') + 1) : 0 };
+
+	*n = 0;
+	for (size_t i = 0; i < 2; i++)
+		if (given[i] > 0 && given[i] < 65536 && (*n == 0 || given[i] != ports[0]))
+			ports[(*n)++] = given[i];
+	if (environment_get(environment, "TORCHELASTIC_RUN_ID"))
+		*n = 0;
+	else if (*n == 0)
+		ports[(*n)++] = 29500, ports[(*n)++] = 29400;
+	return given[0] > 0 || given[1] > 0;
+}
+
+pid_t preflight_listen(struct preflight_peer *peer, bool meeting)
+{
+	int listeners[PREFLIGHT_PORTS + PREFLIGHT_MEETING], meet[PREFLIGHT_MEETING], all,
+		datagrams = -1, low = 32768, high = 60999, n = 0;
 	char text[64] = "";
 	struct rlimit files;
 	pid_t pid;
@@ -181,6 +190,16 @@ pid_t preflight_listen(struct preflight_peer *peer)
 	peer->nports = n;
 	if (n == 0)
 		return -EADDRNOTAVAIL;
+	preflight_meeting_ports(environ, meet, &all);
+	for (int i = 0; meeting && i < all; i++) {
+		listeners[n] = open_port(peer, SOCK_STREAM, &(int){ meet[i] }, 1);
+		if (listeners[n] >= 0)
+			peer->ports[n++] = meet[i];
+		else if (errno == EADDRINUSE)
+			text_add(peer->taken, sizeof(peer->taken), "%s%d", *peer->taken ? " " : "",
+				 meet[i]);
+	}
+	peer->nmeeting = n - peer->nports;
 	pid = fork();
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -213,11 +232,11 @@ static int begin_connect(const struct preflight_peer *to, int port)
 /* Tries the ports that wait or were silent, once, all at a time. */
 static void try_ports(const struct preflight_peer *to, enum port_state *states)
 {
-	struct pollfd fds[PREFLIGHT_PORTS];
+	struct pollfd fds[PREFLIGHT_PORTS + PREFLIGHT_MEETING];
 	uint64_t until = clock_ns() + (uint64_t)(TRY_SECONDS * 1e9);
-	int open = 0;
+	int open = 0, n = to->nports + to->nmeeting;
 
-	for (int i = 0; i < to->nports; i++) {
+	for (int i = 0; i < n; i++) {
 		bool again = states[i] == PORT_WAITS || states[i] == PORT_SILENT;
 
 		fds[i] = (struct pollfd){ again ? begin_connect(to, to->ports[i]) : -1, POLLIN, 0 };
@@ -226,26 +245,26 @@ static void try_ports(const struct preflight_peer *to, enum port_state *states)
 			states[i] = fds[i].fd >= 0 ? PORT_WAITS : PORT_REFUSED;
 	}
 	while (open > 0 && clock_ns() < until) {
-		poll(fds, (nfds_t)to->nports, clock_ms_until(until));
-		for (int i = 0; i < to->nports; i++) {
+		poll(fds, (nfds_t)n, clock_ms_until(until));
+		for (int i = 0; i < n; i++) {
 			char said[16];
-			ssize_t n = fds[i].fd >= 0 && fds[i].revents
-					    ? recv(fds[i].fd, said, sizeof(said), 0)
-					    : -2;
+			ssize_t got = fds[i].fd >= 0 && fds[i].revents
+					      ? recv(fds[i].fd, said, sizeof(said), 0)
+					      : -2;
 
-			if (n == -2 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
+			if (got == -2 || (got < 0 && (errno == EAGAIN || errno == EINTR)))
 				continue;
-			states[i] = n == (ssize_t)strlen(GREETING) &&
-						    memcmp(said, GREETING, (size_t)n) == 0
+			states[i] = got == (ssize_t)strlen(GREETING) &&
+						    memcmp(said, GREETING, (size_t)got) == 0
 					    ? PORT_OPEN
-				    : n < 0 && errno == ETIMEDOUT ? PORT_SILENT
-								  : PORT_REFUSED;
+				    : got < 0 && errno == ETIMEDOUT ? PORT_SILENT
+								    : PORT_REFUSED;
 			close(fds[i].fd);
 			fds[i].fd = -1;
 			open--;
 		}
 	}
-	for (int i = 0; i < to->nports; i++) {
+	for (int i = 0; i < n; i++) {
 		if (fds[i].fd >= 0)
 			close(fds[i].fd);
 		if (states[i] == PORT_WAITS)
@@ -267,37 +286,59 @@ static int silent_row(const enum port_state *states, int n, int *open)
 	return most;
 }
 
+/* "41000-43500 without an answer, 29500 refused" of the ports from `i` to before `end`. Returns how
+ * many are closed. */
+static int list_closed(const struct preflight_peer *to, const enum port_state *states, int i,
+		       int end, char *text, size_t len)
+{
+	int closed = 0, from;
+
+	for (; i < end; i++) {
+		if (states[i] == PORT_OPEN)
+			continue;
+		for (from = i; i + 1 < end && states[i + 1] == states[from]; i++)
+			;
+		closed += i - from + 1;
+		if (strlen(text) > len - 50)
+			continue;
+		text_add(text, len, "%s%d", *text ? ", " : "", to->ports[from]);
+		if (i > from)
+			text_add(text, len, "-%d", to->ports[i]);
+		text_add(text, len,
+			 states[from] == PORT_SILENT ? " without an answer" : " refused");
+	}
+	return closed;
+}
+
 static void read_ports(const struct preflight_peer *to, const char *part, struct reading *m)
 {
-	enum port_state states[PREFLIGHT_PORTS] = { PORT_WAITS };
-	char closed[200] = "";
-	int open = 0, row, silent = 0, refused = 0;
+	enum port_state states[PREFLIGHT_PORTS + PREFLIGHT_MEETING] = { PORT_WAITS };
+	char closed[200] = "", meeting[200] = "";
+	int open = 0, row, n = to->nports, ports[PREFLIGHT_MEETING];
+	bool lossless =
+		false; /* these ports were all open at once: a silent one to meet at is no loss */
 	double began = clock_seconds();
 
 	for (int i = 0; i < TRIES; i++) {
 		try_ports(to, states);
-		row = silent_row(states, to->nports, &open);
-		if (row == 0 || (row >= RANGE && (open > to->nports / 2 || i > 0)))
+		row = silent_row(states, n + to->nmeeting, &open);
+		if (row == 0 || lossless || (row >= RANGE && (open > n / 2 || i > 0)))
 			break;
+		lossless = silent_row(states, n, &open) == 0 && open == n;
 	}
-	for (int i = 0; i < to->nports; i++) {
-		bool bad = states[i] != PORT_OPEN;
-		int from = i;
-
-		while (bad && i + 1 < to->nports && states[i + 1] == states[from])
-			i++;
-		silent += states[from] == PORT_SILENT ? i - from + 1 : 0;
-		refused += states[from] == PORT_REFUSED ? i - from + 1 : 0;
-		if (bad && strlen(closed) < 150)
-			text_add(closed, sizeof(closed), "%s%d-%d %s", *closed ? ", " : "",
-				 to->ports[from], to->ports[i],
-				 states[from] == PORT_SILENT ? "without an answer" : "refused");
-	}
-	reading_state(m, part, "ports", to->nports);
+	silent_row(states, n, &open);
+	reading_state(m, part, "ports", n);
 	reading_state(m, part, "ports_open", open);
-	reading_state(m, part, "ports_closed", silent + refused);
+	reading_state(m, part, "ports_closed",
+		      list_closed(to, states, 0, n, closed, sizeof(closed)));
 	reading_say(m, part, "closed", closed);
 	reading_state(m, part, "ports_ms", (int64_t)((clock_seconds() - began) * 1e3));
+	if (open == 0 || to->nmeeting == 0)
+		return;
+	reading_state(m, part, "meeting_closed",
+		      list_closed(to, states, n, n + to->nmeeting, meeting, sizeof(meeting)));
+	reading_state(m, part, "meeting_given", preflight_meeting_ports(environ, ports, &row));
+	reading_say(m, part, "meeting_ports", meeting);
 }
 
 /* ---- datagrams ---- */
@@ -338,7 +379,7 @@ static int ping(int fd, int n, size_t bytes, double *least_us)
 	return back;
 }
 
-/* Loss by small datagrams, and whether any of full size arrives, unfragmented. */
+/* Loss by small datagrams, the shortest round trip, and whether any of full size arrives, unfragmented. */
 static void read_datagrams(const struct preflight_peer *mine, const struct preflight_peer *to,
 			   const char *part, struct reading *m)
 {
@@ -363,6 +404,8 @@ static void read_datagrams(const struct preflight_peer *mine, const struct prefl
 	back = ping(fd, PINGS, 64, &least_us);
 	reading_state(m, part, "udp_sent", PINGS);
 	reading_state(m, part, "udp_lost", PINGS - back);
+	if (back > 0)
+		reading_state(m, part, "round_trip_us", (int64_t)least_us);
 	if (mine->mtu < 576 || mine->mtu > 9216)
 		goto out;
 	full = 0;
@@ -391,29 +434,6 @@ static int open_stream(const struct preflight_peer *to, size_t i)
 		return fd;
 	close(fd);
 	return -1;
-}
-
-/* The shortest of 20 round trips of a byte; every one has a second. */
-static void read_latency(const struct preflight_peer *to, const char *part, struct reading *m)
-{
-	int fd = open_stream(to, 0);
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-	double least = 1e12;
-	char byte = 'E';
-
-	for (int i = 0; fd >= 0 && i < 20; i++) {
-		double began = clock_seconds();
-
-		if (send(fd, &byte, 1, MSG_NOSIGNAL) != 1 || poll(&p, 1, 1000) != 1 ||
-		    recv(fd, &byte, 1, 0) != 1)
-			break;
-		least = fmin(least, clock_seconds() - began);
-	}
-	if (fd >= 0)
-		close(fd);
-	reading_state(m, part, "connected", fd >= 0);
-	if (least < 1e12)
-		reading_state(m, part, "round_trip_us", (int64_t)(least * 1e6));
 }
 
 /* Bytes that the other end has, over `n` streams, in so many seconds: Mbit/s. */
@@ -472,7 +492,7 @@ static void read_peer_name(const struct preflight_peer *to, const char *part, st
 }
 
 void preflight_probe(int fd, const struct preflight_peer *mine, const struct preflight_peer *to,
-		     double seconds)
+		     double seconds, bool verbs)
 {
 	struct reading m = { .list = NULL };
 	char part[40], *text;
@@ -486,7 +506,6 @@ void preflight_probe(int fd, const struct preflight_peer *mine, const struct pre
 	read_ports(to, part, &m);
 	if (reading_value(&m, part, "ports_open") > 0) {
 		read_datagrams(mine, to, part, &m);
-		read_latency(to, part, &m);
 		read_streams(to, part, "mbit_one", 1, seconds, &m);
 		read_streams(to, part, "mbit", STREAMS, seconds, &m);
 		first = reading_value(&m, part, "mbit");
@@ -496,6 +515,8 @@ void preflight_probe(int fd, const struct preflight_peer *mine, const struct pre
 		if (reading_value(&m, part, "mbit") < first)
 			reading_state(&m, part, "mbit", first);
 	}
+	if (verbs)
+		verbs_probe(mine, to, part, &m);
 	for (int i = 0; i < 2; i++) {
 		if (i == 1) /* a name server may not answer, and the rest is printed */
 			read_peer_name(to, part, &m);

@@ -155,18 +155,53 @@ static void read_cgroup(const struct read_request *request, struct reading *m)
 	reading_state(m, "cgroup", "left_mib", most > used ? (most - used) >> 20 : 0);
 }
 
+/* RDMA ports as one text, to be set beside other hosts', and how many are up. */
+static int read_verbs(struct reading *m, int *up)
+{
+	char text[400] = "";
+	const char *part;
+	size_t at = 0;
+	int n = 0;
+
+	while ((part = reading_next(m, "rdma", &at))) {
+		const char *state = reading_text(m, part, "state");
+
+		if (reading_value(m, part, "rdma") != 1)
+			continue;
+		*up += strcmp(state, "up") == 0;
+		text_add(text, sizeof(text), "%s%s %d Gbit/s %s", n++ ? ", " : "",
+			 reading_text(m, part, "link"),
+			 (int)(reading_value(m, part, "mbps") / 1000), state);
+	}
+	reading_say(m, "RDMA ports", "verbs_text", n ? text : "none");
+	return n;
+}
+
+/* Ways of NICs to the memory of GPUs: a module, or the driver's open modules with Linux 5.12. */
+static void read_direct(const char *root, int up, struct reading *m)
+{
+	char driver[256], release[64] = "";
+	int major = 0, minor = 0, peermem = reading_value(m, "kernel", "peermem") == 1;
+
+	if (up == 0 || file_text(root, driver, sizeof(driver), "/proc/driver/nvidia/version") <= 0)
+		return;
+	file_text(root, release, sizeof(release), "/proc/sys/kernel/osrelease");
+	sscanf(release, "%d.%d", &major, &minor);
+	reading_state(m, "GPUDirect RDMA", "peermem", peermem);
+	reading_state(m, "GPUDirect RDMA", "ways",
+		      peermem + (strstr(driver, "Open Kernel Module") &&
+				 (major > 5 || (major == 5 && minor >= 12))));
+}
+
 void read_limits(const struct read_request *request, struct reading *m)
 {
 	struct rlimit locked, files;
 	struct utsname system;
-	const char *part;
-	size_t at = 0;
-	int rdma = 0;
+	int up = 0, rdma = read_verbs(m, &up);
 
+	read_direct(request->root, up, m);
 	read_name(m);
 	read_wanted(m);
-	while ((part = reading_next(m, "rdma", &at)))
-		rdma += reading_value(m, part, "rdma") == 1;
 	if (getrlimit(RLIMIT_MEMLOCK, &locked) == 0) {
 		put_limit(m, "locked memory", "memlock_kib", locked.rlim_cur, 1024);
 		reading_state(m, "locked memory", "rdma_ports", rdma);

@@ -3,11 +3,13 @@
 #include "machine/read.h"
 
 #include "base/file.h"
+#include "base/parse.h"
 
 #define ROOM	   (512 << 10) /* /proc/net/dev has a line per interface */
 #define INTERFACES 64	       /* hosts of containers have hundreds: those of hardware first */
 #define DEVICES	   32	       /* of RDMA */
 #define PORTS	   4	       /* of a device */
+#define GIDS	   256	       /* of a port */
 
 /* ---- interfaces ----------------------------------------------------------------------------- */
 
@@ -111,9 +113,39 @@ static int64_t port_rate(const char *text)
 		       : -1;
 }
 
-static void read_port(const char *root, const char *name, const char *port, const char *part,
+/* GIDs of a RoCE port: how many are of version 2 and an IPv4 address, which NCCL takes by itself, and
+ * the one that NCCL_IB_GID_INDEX names. Empty places are zeros. */
+static void read_gids(const struct read_request *request, const char *at, const char *part,
 		      struct reading *m)
 {
+	const char *wanted = environment_get(request->environment, "NCCL_IB_GID_INDEX");
+	int index = wanted && isdigit(*wanted) ? atoi(wanted) : -1, found = 0;
+	char gid[64], type[32];
+	bool second = false;
+
+	for (int i = 0;
+	     i < GIDS && file_text(request->root, gid, sizeof(gid), "%s/gids/%d", at, i) > 0; i++) {
+		bool none =
+			!gid[strspn(gid, "0:")] || file_text(request->root, type, sizeof(type),
+							     "%s/gid_attrs/types/%d", at, i) <= 0;
+
+		second = !none && strstr(type, "v2");
+		found += second && strncmp(gid, "0000:0000:0000:0000:0000:ffff:", 30) == 0;
+		if (i != index)
+			continue;
+		reading_say(m, part, "gid", none ? "empty" : gid);
+		reading_state(m, part, "gid_fits", second);
+	}
+	reading_state(m, part, "gid_index", index);
+	if (index >= 0 && reading_value(m, part, "gid_fits") < 0)
+		reading_state(m, part, "gid_fits", 0);
+	reading_state(m, part, "roce_v2_gids", found);
+}
+
+static void read_port(const struct read_request *request, const char *name, const char *port,
+		      const char *part, struct reading *m)
+{
+	const char *root = request->root;
 	char text[64], at[96];
 
 	snprintf(at, sizeof(at), "/sys/class/infiniband/%.31s/ports/%.31s", name, port);
@@ -123,6 +155,8 @@ static void read_port(const char *root, const char *name, const char *port, cons
 	reading_state(m, part, "hardware", 1);
 	if (file_text(root, text, 16, "%s/link_layer", at) > 0)
 		reading_say(m, part, "link", text);
+	if (request->readers & READ_LIMITS && strcmp(text, "Ethernet") == 0)
+		read_gids(request, at, part, m);
 	file_text(root, text, sizeof(text), "%s/rate", at);
 	reading_state(m, part, "mbps", port_rate(text));
 	if (file_text(root, text, sizeof(text), "%s/state", at) > 0)
@@ -182,7 +216,7 @@ static void read_rdma(const struct read_request *request, struct reading *m)
 			snprintf(text, sizeof(text), "RDMA %.28s:%.4s", devices[i], ports[k]);
 			reading_part(part, sizeof(part), text);
 			if (request->readers & READ_NICS)
-				read_port(request->root, devices[i], ports[k], part, m);
+				read_port(request, devices[i], ports[k], part, m);
 			if (request->readers & READ_TRAFFIC)
 				count_port(request->root, devices[i], ports[k], part, m);
 		}

@@ -130,6 +130,7 @@ static void read_setup(const struct gpu *gpu)
 		state(gpu, "links", links);
 		state(gpu, "links_active", up);
 	}
+	TAKE(gpu, state, "persistence", unsigned, persistence);
 	TAKE(gpu, state, "width", unsigned, pcie_width);
 	TAKE(gpu, state, "max_width", unsigned, pcie_max_width);
 	TAKE(gpu, state, "gen", unsigned, pcie_gen);

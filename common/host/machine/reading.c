@@ -64,6 +64,14 @@ void reading_set(struct reading *m, const char *part, const char *name, enum rea
 	entry->value = value;
 }
 
+void reading_append(struct reading *to, const struct reading *from, const char *part)
+{
+	for (size_t i = 0; i < from->n; i++)
+		if (!part || strcmp(from->list[i].part, part) == 0)
+			reading_set(to, from->list[i].part, from->list[i].name, from->list[i].kind,
+				    from->list[i].value, from->list[i].text);
+}
+
 void reading_part(char *part, size_t len, const char *name)
 {
 	snprintf(part, len, "%s", name);

@@ -44,6 +44,9 @@ void reading_release(struct reading *reading);
 /* Add an entry or change it; a negative value, or too long a name, is none. */
 void reading_set(struct reading *reading, const char *part, const char *name,
 		 enum reading_kind kind, int64_t value, const char *text);
+/* Adds the entries of `from`, of one part alone (NULL: all). */
+void reading_append(struct reading *to, const struct reading *from, const char *part);
+
 #define reading_count(m, part, name, value) reading_set(m, part, name, READING_COUNTER, value, NULL)
 #define reading_state(m, part, name, value) reading_set(m, part, name, READING_STATE, value, NULL)
 #define reading_say(m, part, name, text)    reading_set(m, part, name, READING_TEXT, -1, text)

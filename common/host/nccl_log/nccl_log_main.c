@@ -38,29 +38,15 @@ static void check(struct argp_state *state, void *into)
 }
 
 static const struct argument rows[] = {
-	{ "topo", 't', "FILE",
-	  "Check rings against this NCCL topology (XML, as NCCL_TOPO_DUMP_FILE writes it) of every "
-	  "host",
-	  ARGUMENT(TEXT, struct arguments, topo) },
-	{ "causes", 'c', "FILE",
-	  "Take this table of messages in place of the built-in one "
-	  "(common/host/nccl_log/nccl_causes.txt)",
-	  .kind = ARGUMENT_OWN, .take = take_causes },
-	{ "rank", 'r', "RANK",
-	  "The rank of the next files, where their lines lack it (no Init lines); -1: unknown",
-	  ARGUMENT(WHOLE, struct arguments, rank), .min = -1, .most = NCCL_LOG_RANKS - 1 },
+	{ "topo", 't', "FILE", ARGUMENT(TEXT, struct arguments, topo) },
+	{ "causes", 'c', "FILE", .kind = ARGUMENT_OWN, .take = take_causes },
+	{ "rank", 'r', "RANK", ARGUMENT(WHOLE, struct arguments, rank), .min = -1,
+	  .most = NCCL_LOG_RANKS - 1 },
 };
 
 static const struct argument_table table = {
 	.program = "nccl_log",
 	.values = "FILE...",
-	.doc = "Read NCCL_DEBUG=INFO output of one or many ranks, with whatever a launcher put "
-	       "before the lines, and print versions, rings, transports, algorithms, warnings, and "
-	       "whether the rings are rational.\vMost is there with "
-	       "NCCL_DEBUG_SUBSYS=INIT,BOOTSTRAP,ENV,GRAPH,TUNING,COLL,NET. The exit code is 11 "
-	       "where the log holds a failure or calls that timed out, else 0, rational or not; 1 "
-	       "no memory or output, 2 usage or unreadable files, 77 no line of NCCL or its "
-	       "watchdog in them.",
 	.rows = rows,
 	.n = sizeof(rows) / sizeof(rows[0]),
 	.word = read_file,

@@ -27,16 +27,12 @@ static void check(struct argp_state *state, void *into)
 }
 
 static const struct argument rows[] = {
-	{ "list", 'l', NULL, "The causes that are looked for, and the fix of each",
-	  ARGUMENT(FLAG, struct arguments, list) },
+	{ "list", 'l', NULL, ARGUMENT(FLAG, struct arguments, list) },
 };
 
 static const struct argument_table table = {
 	.program = "reconcile",
 	.values = "DIR|FILE",
-	.doc = "Say what made a run slower than predicted, from the observation.json that --out "
-	       "DIR kept."
-	       "\vThe exit code is 0 whatever is found, 2 for a file that is none.",
 	.rows = rows,
 	.n = sizeof(rows) / sizeof(rows[0]),
 	.word = take_path,

@@ -1,9 +1,12 @@
 /* arguments.c: the command line of a small program, as a table over glibc's argp. */
 #include "base/arguments.h"
 
+#include "base/built_in.h"
 #include "base/output.h"
 #include "base/parse.h"
 #include "base/version.h"
+
+BUILT_IN(arguments_built_in, "common/lib/base/arguments.txt");
 
 enum { KEY = 256 };
 
@@ -65,6 +68,19 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	return key == 'h' || key == ARGP_KEY_ARG ? 0 : ARGP_ERR_UNKNOWN;
 }
 
+/* Line `number` of the paragraph PROGRAM.OPTION, or PROGRAM; "": there is none. */
+static const char *help_of(const struct argument_table *table, const char *option, int number)
+{
+	static char texts[16 << 10], *next = texts;
+	char name[64], *text = next;
+
+	snprintf(name, sizeof(name), "%s%s%s", table->program, *option ? "." : "", option);
+	built_in_line(arguments_built_in, name, number, text,
+		      (size_t)(texts + sizeof(texts) - next));
+	next += strlen(text) + 1;
+	return text;
+}
+
 static void print_version(FILE *out, struct argp_state *state)
 {
 	version_print(out, state->name);
@@ -73,18 +89,25 @@ static void print_version(FILE *out, struct argp_state *state)
 void arguments_read(const struct argument_table *table, int argc, char **argv, void *into)
 {
 	struct argp_option *options = must(calloc(table->n + 2, sizeof(*options)));
+	const char *after;
+	char doc[2048];
 	const struct argp argp = {
-		.options = options, .parser = parse, .args_doc = table->values, .doc = table->doc
+		.options = options, .parser = parse, .args_doc = table->values, .doc = doc
 	};
 	struct reader reader = { table, into };
 
+	snprintf(doc, sizeof(doc), "%s", help_of(table, "", 1));
+	for (int i = 2; *(after = help_of(table, "", i)); i++)
+		text_add(doc, sizeof(doc), "%c%s", i > 2 ? '\n' : '\v', after);
 	/* argp sorts by group, then by name: a group each keeps the order of the table */
 	for (size_t i = 0; i < table->n; i++) {
 		const struct argument *row = &table->rows[i];
-		int flags = row->flags | (row->help ? 0 : OPTION_HIDDEN);
+		const char *help = help_of(table, row->name, 1);
 
-		options[i] = (struct argp_option){ row->name, key_of(row, i), row->value,
-						   flags,     row->help,      (int)i + 1 };
+		options[i] =
+			(struct argp_option){ row->name,  key_of(row, i),
+					      row->value, row->flags | (*help ? 0 : OPTION_HIDDEN),
+					      help,	  (int)i + 1 };
 	}
 	options[table->n] = (struct argp_option){ .key = 'h', .flags = OPTION_HIDDEN };
 	argp_err_exit_status = OUTCOME_USAGE;

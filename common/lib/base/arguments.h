@@ -12,12 +12,12 @@
  * parses. */
 enum argument_kind { ARGUMENT_FLAG, ARGUMENT_TEXT, ARGUMENT_WHOLE, ARGUMENT_REAL, ARGUMENT_OWN };
 
-/* An option, whose field lies `at` bytes into the program's struct. */
+/* An option, whose field lies `at` bytes into the program's struct. Its help is a paragraph of
+ * arguments.txt; without one it is hidden. */
 struct argument {
 	const char *name;
 	char letter;	   /* 0: none */
 	const char *value; /* its name in the help; NULL: the option has none */
-	const char *help;  /* NULL: the option is hidden */
 	enum argument_kind kind;
 	size_t at;
 	double min, most;
@@ -26,8 +26,7 @@ struct argument {
 };
 
 struct argument_table {
-	const char *program, *values, *doc; /* values: the arguments after the options, in the
-					     * help */
+	const char *program, *values; /* values: the arguments after the options, in the help */
 	const struct argument *rows;
 	size_t n;
 	/* Called for a word that is not an option's (NULL: every word is refused), and at the end

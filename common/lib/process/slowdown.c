@@ -12,7 +12,7 @@
 
 #define NAME_ROW(id, ...) { __VA_ARGS__ },
 static const struct {
-	const char *name, *help, *keys;
+	const char *name, *keys;
 } rows[] = { SLOWDOWNS(NAME_ROW) };
 
 const char *slowdown_keys(enum slowdown_kind kind)

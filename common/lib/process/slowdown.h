@@ -2,19 +2,13 @@
  * hangar_run: names, keys, defaults, and the steps in which they fire. */
 #pragma once
 
-/* Name, words for --list-faults, keys (base/keys.h). */
+/* Name, keys (base/keys.h). */
 /* clang-format off */
-#define SLOW_RANK_ROW \
-	"slow-rank", "slower in every step: by=10% of it, or by=5ms", \
-	"by=PACE every=COUNT p=SHARE seed=NUMBER on=host|gpu how=busy|sleep"
-#define PAUSE_ROTATING_ROW \
-	"pause-rotating", "all ranks: each in turn pauses 0.65 s in every 8th step", "by=PACE every=COUNT how=busy|sleep"
-#define HOST_CONTEND_ROW \
-	"host-contend", "busy threads on its cores, for 60 s at most", "threads=COUNT seconds=MINUTE"
-#define GPU_CONTEND_ROW \
-	"gpu-contend", "a kernel holds half of its GPU, for 60 s at most", "what=sm|memory share=SHARE seconds=MINUTE"
-#define SLOW_LINK_ROW \
-	"slow-link", "each send to the next rank (to=) takes 5 ms longer", "to=RANK by=PACE"
+#define SLOW_RANK_ROW "slow-rank", "by=PACE every=COUNT p=SHARE seed=NUMBER on=host|gpu how=busy|sleep"
+#define PAUSE_ROTATING_ROW "pause-rotating", "by=PACE every=COUNT how=busy|sleep"
+#define HOST_CONTEND_ROW "host-contend", "threads=COUNT seconds=MINUTE"
+#define GPU_CONTEND_ROW "gpu-contend", "what=sm|memory share=SHARE seconds=MINUTE"
+#define SLOW_LINK_ROW "slow-link", "to=RANK by=PACE"
 
 #define SLOWDOWNS(row) \
 	row(SLOW_RANK, SLOW_RANK_ROW) row(PAUSE_ROTATING, PAUSE_ROTATING_ROW) row(HOST_CONTEND, HOST_CONTEND_ROW) \

@@ -1,6 +1,7 @@
 /* settings.c: weights of settings, and the settings in which ranks differ. */
 #include "settings/settings.h"
 
+#include "base/built_in.h"
 #include "base/error.h"
 #include "base/parse.h"
 #include "settings/rank_groups.h"
@@ -15,48 +16,27 @@ enum {
 	UNKNOWN = 999	 /* index of an unknown setting */
 };
 
-/* Settings by name; the first match counts, and "*" at the end matches any rest. BREAKS and MATTERS
- * rows stand in the order of suspicion. BREAKS rows broke calls on NCCL 2.28.9 over sockets (hang
- * or "message truncated"), or choose the transport at each end separately. NCCL_NTHREADS,
- * NCCL_CHUNK_SIZE, NCCL_CROSS_NIC and NCCL_NSOCKS_PERTHREAD did no harm there. FREE rows are a
- * rank's own: logs, names, interfaces, hangar's options, and library paths of containers and
- * builds. The content of NCCL_CONF_FILE is compared, its name is not. Each rank may have its own
- * NIC. "CUDA": runtime and driver versions. */
+BUILT_IN(settings_built_in, "common/lib/settings/settings.txt");
+
+/* The paragraphs, in the order in which they are asked. */
 static const struct {
 	enum setting_weight weight;
-	const char *names;
-} rows[] = {
-	{ SETTING_FREE,
-	  "NCCL_GRAPH_DUMP_FILE* NCCL_TOPO_DUMP_FILE* NCCL_SOCKET_IFNAME NCCL_DEBUG* "
-	  "NCCL_WARN_* NCCL_PROFILE* NCCL_NVTX_* NCCL_REPORT_* NCCL_RAS_* NCCL_HOSTID "
-	  "NCCL_OOB_NET_IFNAME NCCL_CONF_FILE NCCL_IGNORE_CPU_AFFINITY NCCL_SET_* "
-	  "NCCL_PROXY_CPUSET NCCL_PROXY_DUMP_SIGNAL NCCL_UID_STAGGER* NCCL_TESTS_* "
-	  "NCCL_HOME NCCL_ROOT* NCCL_DIR NCCL_VERSION NCCL_INCLUDE* NCCL_LIB*" },
-	{ SETTING_MAY,
-	  "NCCL_IB_HCA NCCL_MNNVL_UUID NCCL_MNNVL_CLIQUE_ID libnccl-path CUDA "
-	  "CUDA_LAUNCH_BLOCKING CUDA_DEVICE_MAX_CONNECTIONS CUDA_MODULE_LOADING " MORE },
-	{ SETTING_BREAKS,
-	  "NCCL_ALGO NCCL_PROTO libnccl NCCL_BUFFSIZE NCCL_LL_BUFFSIZE NCCL_LL128_* "
-	  "NCCL_MIN_* NCCL_MAX_* NCCL_NET NCCL_P2P_DISABLE NCCL_P2P_LEVEL "
-	  "NCCL_P2P_NET_CHUNKSIZE NCCL_P2P_NVL_CHUNKSIZE NCCL_P2P_PCI_CHUNKSIZE "
-	  "NCCL_SHM_DISABLE" },
-	{ SETTING_MATTERS,
-	  "NCCL_P2P_* NCCL_SHM_* NCCL_NTHREADS NCCL_THREAD_THRESHOLDS NCCL_CHUNK_SIZE "
-	  "NCCL_NCHANNELS_PER_NET_PEER NCCL_NVLS* NCCL_COLLNET_* NCCL_CROSS_NIC "
-	  "NCCL_NET_* NCCL_NETDEVS_POLICY* NCCL_TUNER_* NCCL_GRAPH_* NCCL_TOPO_FILE "
-	  "NCCL_IB_* NCCL_SOCKET_* NCCL_NSOCKS_PERTHREAD NCCL_CUMEM_* NCCL_PXN_* "
-	  "NCCL_NVB_* NCCL_MNNVL_* NCCL_ALLOC_P2P_NET_LL_BUFFERS "
-	  "NCCL_CONNECT_ROUND_MAX_PEERS NCCL_RUNTIME_CONNECT NCCL_PAT_ENABLE "
-	  "NCCL_SYM_* NCCL_WIN_* NCCL_CTA_POLICY NCCL_UNPACK_* NCCL_LOCAL_REGISTER "
-	  "NCCL_LEGACY_CUDA_REGISTER NCCL_LAUNCH_MODE NCCL_CHECK* NCCL_COMM_ID "
-	  "NCCL_OOB_NET_ENABLE" },
-};
+	const char *paragraph;
+} rows[] = { { SETTING_FREE, "free" },
+	     { SETTING_MAY, "may" },
+	     { SETTING_BREAKS, "breaks" },
+	     { SETTING_MATTERS, "matters" } };
 
 /* The rank of a name in suspicion, hundreds by row; UNKNOWN. */
 static int place_of(const char *name)
 {
+	char names[2048];
+
 	for (int i = 0; i < (int)(sizeof(rows) / sizeof(rows[0])); i++) {
-		int at = names_find(rows[i].names, name);
+		int at =
+			built_in_line(settings_built_in, rows[i].paragraph, 1, names, sizeof(names))
+				? names_find(names, name)
+				: -1;
 
 		if (at >= 0)
 			return 100 * i + at;

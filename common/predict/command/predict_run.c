@@ -458,8 +458,8 @@ static int read_hop(const char *path, const struct model_constants *constants, d
 	if (pairs.pairs.nnodes < 2 || topo_is_host(&pairs))
 		return error_usage(err, "%.200s: no pairs of GPUs of several nodes were measured",
 				   path);
-	*hop_us = fmax(.001, pair_digest_us(&pairs.pairs, true, PAIR_DISJOINT, 8) - NET_HOP_US -
-				     constants->p2p_base_us - constants->p2p_simple_us);
+	*hop_us = fmax(.001, pairs.pairs.us[1] - NET_HOP_US - constants->p2p_base_us -
+				     constants->p2p_simple_us);
 	return 0;
 }
 

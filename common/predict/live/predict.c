@@ -2,11 +2,8 @@
  * pairs measured on the spot. */
 #include "live/predict.h"
 
-#include <sys/mman.h>
-
 #include "base/clock.h"
 #include "base/proc_stat.h"
-#include "base/stats.h"
 #include "pairs/probe.h"
 
 /* Seconds. Both take milliseconds on a quiet host. */
@@ -14,10 +11,10 @@
 #define CALIBRATION_SECONDS 30.0 /* until all ranks have measured */
 
 #define PAIRS_POOL    ((size_t)64 << 20) /* of a short measurement: more than caches hold */
-#define PAIRS_TRIES   7			 /* of which the median counts */
-#define PAIRS_LEAST   3			 /* tries; more where ranks were not let run */
-#define PAIRS_SECONDS 2.0		 /* no try begins later */
-#define PAGES_BYTES   ((size_t)8 << 20)
+#define PAIRS_QUICKLY 300
+#define PAIRS_TRIES   3	  /* of which the best figures count */
+#define PAIRS_SECONDS 2.0 /* no try begins later */
+#define MOST_US	      200 /* of 8 bytes within a host: memory takes under 1, loopback 30 */
 #define MOST_WAITED   .25 /* of a rank's time, for a core that another program has */
 
 static bool on_host(const struct bench *bench)
@@ -116,32 +113,37 @@ static int measure_launch(struct predict *p, const struct bench *bench)
 	return rc;
 }
 
-/* Sizes up to the largest. A full measurement takes that from -e. */
-static int choose_sizes(const struct bench *bench, bool brief, double bytes[PAIR_SIZES])
+/* A size for latency and one for bandwidth, which a full measurement takes from -e. */
+static void choose_sizes(const struct bench *bench, bool brief, double bytes[PAIR_SIZES])
 {
-	/* Open MPI's messages in shared memory take another way from 512 bytes, and from 4 KiB with a header, on. */
-	static const size_t host_sizes[] = { 8, 256, 512, 3968, 4096, 65536, 1 << 20, 8 << 20 };
-	static const size_t gpu_sizes[] = { 8, 4096, 65536, 1 << 20, 8 << 20 };
-	const size_t *sizes = on_host(bench) ? host_sizes : gpu_sizes;
-	size_t most = on_host(bench) ? sizeof(host_sizes) / sizeof(host_sizes[0])
-				     : sizeof(gpu_sizes) / sizeof(gpu_sizes[0]);
-	size_t own = on_host(bench) ? 32 << 20 : 256 << 20, last;
-	int n = 0;
+	size_t last = brief			   ? 8 << 20
+		      : bench->options->size_given ? bench->options->max_bytes
+		      : on_host(bench)		   ? 32 << 20
+						   : 256 << 20;
 
-	last = brief			    ? sizes[most - 1]
-	       : bench->options->size_given ? bench->options->max_bytes
-					    : own;
 	last = last > bench->buffers.bytes ? bench->buffers.bytes : last;
-	for (size_t i = 0; i < most; i++)
-		if (sizes[i] < last)
-			bytes[n++] = (double)sizes[i];
-	bytes[n++] = (double)(last > 8 ? last : 16);
-	return n < 2 ? 2 : n;
+	bytes[0] = 8;
+	bytes[1] = (double)(last > 8 ? last : 16);
 }
 
-int predict_measure_pairs(const struct bench *bench, bool brief, struct pair_matrix *m)
+/* All pairs, or of many those inside of hosts, or the first rounds where hosts have a rank each. */
+static void plan_quick(const struct job *job, struct pair_plan *plan)
 {
+	int near = 0, all;
+
+	pair_plan_make(plan, job->nranks, job->node_of, INT_MAX, 0);
+	all = plan->npairs;
+	for (int i = 0; all > PAIRS_QUICKLY && i < all; i++)
+		if (!plan->pairs[i].far)
+			plan->pairs[near++] = plan->pairs[i];
+	plan->npairs = all > PAIRS_QUICKLY ? (near ? near : PAIRS_QUICKLY) : all;
+}
+
+int predict_measure_pairs(const struct bench *bench, enum pairs_care care, struct pair_matrix *m)
+{
+	static const double seconds[] = { 1e-3, 1e-3, 10e-3 };
 	struct chain chain = bench->chain;
+	bool brief = care == PAIRS_BRIEF;
 	struct pair_probe probe = {
 		.chain = &chain,
 		.watch = bench->watch,
@@ -149,17 +151,26 @@ int predict_measure_pairs(const struct bench *bench, bool brief, struct pair_mat
 		.send = bench->buffers.send,
 		.recv = bench->buffers.recv,
 		.pool = brief ? PAIRS_POOL : bench->buffers.bytes,
-		.seconds = brief ? 1e-3 : 10e-3,
-		.brief = brief,
+		.seconds = seconds[care],
 	};
 	struct pair_plan plan;
 	int rc;
 
-	pair_plan_make(&plan, bench->job->nranks, bench->job->node_of, brief ? 32 : PAIRS_MOST,
-		       bench->options->seed);
+	if (care == PAIRS_QUICK)
+		plan_quick(bench->job, &plan);
+	else
+		pair_plan_make(&plan, bench->job->nranks, bench->job->node_of,
+			       brief ? 32 : PAIRS_MOST, bench->options->seed);
 	pair_matrix_init(m, &plan, bench->job->nnodes);
-	m->nsizes = choose_sizes(bench, brief, m->bytes);
+	m->nsizes = 2;
+	choose_sizes(bench, care != PAIRS_LONG, m->bytes);
 	m->host = on_host(bench);
+	if (care == PAIRS_QUICK) {
+		m->bytes[0] = m->bytes[m->nsizes - 1];
+		m->nsizes = 1;
+	}
+	probe.alone = care == PAIRS_QUICK && plan.npairs <= 2 * PAIRS_QUICKLY;
+	probe.brief = care != PAIRS_LONG && !probe.alone;
 	if (brief) { /* these are no calls of the run: faults and the recorder leave them alone */
 		chain.watch = NULL;
 		chain.filter = NULL;
@@ -174,44 +185,31 @@ int predict_measure_pairs(const struct bench *bench, bool brief, struct pair_mat
 	return rc;
 }
 
-/* The microseconds of a byte of new pages, from mmap to munmap, while all ranks take some. */
-static double page_us(void)
-{
-	double begin = clock_seconds();
-	char *map =
-		mmap(NULL, PAGES_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (map == MAP_FAILED)
-		return 0;
-	memset(map, 1, PAGES_BYTES);
-	munmap(map, PAGES_BYTES);
-	return (clock_seconds() - begin) * 1e6 / PAGES_BYTES;
-}
-
-/* Measures again where ranks were not let run. All ranks have the same times. */
+/* Takes the best of some tries: another program makes a message longer, and none shorter. All ranks
+ * have the same times. */
 static int measure_tries(struct predict *p, const struct bench *bench, double begin)
 {
-	struct pair_digest tries[PAIRS_TRIES];
-	double pages[PAIRS_TRIES], spent = 0;
-	struct pair_matrix matrix;
-	int n = 0, rc = 0;
+	double spent = 0;
+	int rc = 0;
 
-	while (n < PAIRS_TRIES && spent < PAIRS_SECONDS &&
-	       (n < PAIRS_LEAST || pair_digest_disturbed(&p->pairs))) {
-		rc = predict_measure_pairs(bench, true, &matrix);
+	for (int n = 0; rc == 0 && n < PAIRS_TRIES && spent < PAIRS_SECONDS; n++) {
+		struct pair_matrix matrix;
+		struct pair_digest d;
+
+		rc = predict_measure_pairs(bench, PAIRS_BRIEF, &matrix);
 		if (rc < 0)
 			return rc;
-		pair_digest_make(&tries[n], &matrix);
+		pair_digest_make(&d, &matrix);
 		pair_matrix_release(&matrix);
-		pages[n++] = page_us();
-		pair_digest_median(&p->pairs, tries, n);
+		for (int far = 0; n > 0 && far < 2; far++) {
+			d.us[far] = fmin(d.us[far], p->pairs.us[far]);
+			d.gbs[far] = fmax(d.gbs[far], p->pairs.gbs[far]);
+		}
+		p->pairs = d;
 		spent = clock_seconds() - begin;
 		rc = job_max(bench->job, &spent, 1);
-		if (rc < 0)
-			return rc;
 	}
-	p->pairs.page_us = sort_median(pages, (size_t)n);
-	return job_max(bench->job, &p->pairs.page_us, 1);
+	return rc;
 }
 
 static int measure_pairs(struct predict *p, const struct bench *bench)
@@ -253,7 +251,7 @@ static int load_topology(struct predict *p, const struct bench *bench, struct er
 	if (job->nranks % job->nnodes != 0)
 		return error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP,
 				 "the hosts have unequal numbers of ranks");
-	if (p->pairs.nranks && (p->waited > MOST_WAITED || pair_digest_disturbed(&p->pairs)))
+	if (p->pairs.nranks && (p->waited > MOST_WAITED || p->pairs.us[0] >= MOST_US))
 		return error_set(err, OUTCOME_UNSUPPORTED, -EAGAIN,
 				 "ranks were not let run while pairs were measured: other programs "
 				 "use this host's cores");
@@ -282,14 +280,12 @@ static void describe(const struct predict *p, const struct bench *bench, char *t
 	char launches[100] = "";
 
 	if (p->pairs.nranks) {
-		const struct pair_digest *d = &p->pairs;
-		double most = d->bytes[d->nsizes - 1];
+		bool far = p->pairs.nnodes > 1;
 
 		snprintf(text, len,
 			 "Prediction of pairs of ranks, measured here in %.2f s: a message takes "
 			 "%.2f us, %.2f GB/s while all exchange%s",
-			 p->pairs_seconds, pair_digest_us(d, d->nnodes > 1, PAIR_DISJOINT, 8),
-			 most / pair_digest_us(d, d->nnodes > 1, PAIR_DISJOINT, most) / 1e3,
+			 p->pairs_seconds, p->pairs.us[far], p->pairs.gbs[far],
 			 strcmp(class, "host") == 0 ? "; error bars are wide"
 						    : "; error bars are argued, and very wide");
 		return;

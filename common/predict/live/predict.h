@@ -58,10 +58,14 @@ void predict_ask(struct predict *predict, const struct options *options, const c
  * the error set, which ends the run. Collective. */
 int predict_calibrate(struct predict *predict, const struct bench *bench);
 
-/* Measures the pairs of this run's ranks. A `brief` measurement serves a prediction and takes less
+/* Measures the pairs of this run's ranks. A brief measurement serves a prediction and takes less
  * than a second for eight ranks of a host. A long one goes up to -e, or 256 MiB on GPUs and 32 MiB
- * without. The caller releases the matrix when 0 was returned. Collective. */
-int predict_measure_pairs(const struct bench *bench, bool brief, struct pair_matrix *matrix);
+ * without. A quick one has one size, 8 MiB or what the buffers hold: each pair alone, or of more than
+ * 300 pairs those inside of hosts (of more than 600 of these, all of a round at once; 300 pairs
+ * where hosts have a rank each). The caller releases the matrix when 0 was returned. Collective. */
+enum pairs_care { PAIRS_BRIEF, PAIRS_QUICK, PAIRS_LONG };
+int predict_measure_pairs(const struct bench *bench, enum pairs_care care,
+			  struct pair_matrix *matrix);
 
 /* Call this last, on rank 0. It reads the topology. `text` gets a remark: the sources of the
  * predictions, or the reason for none. Returns the hooks for struct bench, NULL without

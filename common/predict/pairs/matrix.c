@@ -113,7 +113,7 @@ int pair_matrix_parse(struct pair_matrix *m, const json_t *json, const char *pat
 }
 
 /* ---- digest ---------------------------------------------------------------------------------- */
-double pair_digest_of(const struct pair_matrix *m, bool far, enum pair_load load, int size)
+static double time_of(const struct pair_matrix *m, bool far, enum pair_load load, int size)
 {
 	double *us = must(calloc(2 * (size_t)m->plan.npairs + 1, sizeof(*us)));
 	struct stats stats;
@@ -132,55 +132,19 @@ double pair_digest_of(const struct pair_matrix *m, bool far, enum pair_load load
 						: stats.median;
 }
 
+static double gbs_of(const struct pair_matrix *m, bool far, enum pair_load load)
+{
+	double us = time_of(m, far, load, m->nsizes - 1);
+
+	return us > 0 ? m->bytes[m->nsizes - 1] / us / 1e3 : 0;
+}
+
 void pair_digest_make(struct pair_digest *d, const struct pair_matrix *m)
 {
-	*d = (struct pair_digest){
-		.nranks = m->plan.n, .nnodes = m->nnodes, .nsizes = m->nsizes, .host = m->host
-	};
-	memcpy(d->bytes, m->bytes, sizeof(d->bytes));
-	for (int load = 0; load < PAIR_LOADS; load++)
-		for (int s = 0; s < 2 * m->nsizes; s++)
-			d->us[s % 2][load][s / 2] =
-				pair_digest_of(m, s % 2, (enum pair_load)load, s / 2);
-}
-
-void pair_digest_median(struct pair_digest *d, const struct pair_digest *of, int n)
-{
-	double *values = must(calloc((size_t)n, sizeof(*values)));
-
-	*d = of[0];
-	for (int i = 0; i < 2 * PAIR_LOADS * PAIR_SIZES; i++) {
-		for (int k = 0; k < n; k++)
-			values[k] = (&of[k].us[0][0][0])[i];
-		(&d->us[0][0][0])[i] = sort_median(values, (size_t)n);
+	*d = (struct pair_digest){ .nranks = m->plan.n, .nnodes = m->nnodes, .host = m->host };
+	for (int far = 0; far < 2; far++) {
+		d->us[far] = time_of(m, far, PAIR_DISJOINT, 0);
+		d->gbs[far] = gbs_of(m, far, PAIR_DISJOINT);
 	}
-	free(values);
-}
-
-bool pair_digest_disturbed(const struct pair_digest *d)
-{
-	bool disturbed = d->us[0][PAIR_DISJOINT][0] >= 200;
-
-	for (int i = 0; i < 2 * PAIR_LOADS; i++)
-		for (int s = 1; s < d->nsizes; s++)
-			disturbed |= d->us[i % 2][i / 2][s - 1] > 2 * d->us[i % 2][i / 2][s];
-	return disturbed;
-}
-
-double pair_digest_us(const struct pair_digest *d, bool far, enum pair_load load, double bytes)
-{
-	const double *us = d->us[d->us[far][load][0] > 0 ? far : !far][load];
-	int s = 0;
-
-	if (us[0] <= 0)
-		return load == PAIR_ALONE
-			       ? NAN
-			       : pair_digest_us(d, far, (enum pair_load)(load - 1), bytes);
-	if (bytes >= d->bytes[d->nsizes - 1])
-		return us[d->nsizes - 1] * bytes / d->bytes[d->nsizes - 1];
-	while (s + 2 < d->nsizes && bytes > d->bytes[s + 1])
-		s++;
-	bytes = fmax(bytes, d->bytes[0]);
-	return us[s] +
-	       (us[s + 1] - us[s]) * (bytes - d->bytes[s]) / (d->bytes[s + 1] - d->bytes[s]);
+	d->alone_gbs = gbs_of(m, false, PAIR_ALONE);
 }

@@ -45,30 +45,16 @@ struct json_t *pair_matrix_json(const struct pair_matrix *m);
 int pair_matrix_parse(struct pair_matrix *m, const struct json_t *json, const char *path,
 		      struct error *err);
 
-/* The digest of pairs inside of nodes (0) and between them (1). */
+/* The digest of pairs inside of nodes (0) and between them (1). 0: no such pair. */
 struct pair_digest {
-	int nranks, nnodes, nsizes; /* nranks 0: nothing was measured */
-	double bytes[PAIR_SIZES];
-	double us[2][PAIR_LOADS][PAIR_SIZES]; /* pair_digest_of */
-	double page_us; /* of a byte of pages that are new from the kernel; 0: not measured */
-	bool host;	/* as the matrix's */
+	int nranks, nnodes; /* nranks 0: nothing was measured */
+	double us[2];	    /* of the smallest message, disjoint pairs */
+	double gbs[2];	    /* of the largest, the same */
+	double alone_gbs;   /* of the largest inside of a node, nothing else under way */
+	bool host;	    /* as the matrix's */
 };
 
-/* Returns the microseconds of the median pair. Collectives wait for the slowest pair: it counts
- * instead where it takes half as long again, but at most ten times the median, as beyond that a
- * rank was not let run. 0: no such pair. */
-double pair_digest_of(const struct pair_matrix *m, bool far, enum pair_load load, int size);
+/* A time is that of the median pair. Collectives wait for the slowest pair: it counts instead where
+ * it takes half as long again, but at most ten times the median, as beyond that a rank was not let
+ * run. */
 void pair_digest_make(struct pair_digest *digest, const struct pair_matrix *m);
-
-/* The median of each time of n digests of equal plans and sizes. */
-void pair_digest_median(struct pair_digest *digest, const struct pair_digest *of, int n);
-
-/* Returns the microseconds of a message of so many bytes, in a straight line between measured
- * sizes. Pairs of the other kind, then the load before, stand in for a load that was not measured. */
-double pair_digest_us(const struct pair_digest *digest, bool far, enum pair_load load,
-		      double bytes);
-
-/* Returns true if 8 bytes took 200 us or more within a host (memory takes under 1, loopback 30), or
- * if a message took twice as long as one of the next larger size. Ranks were not let run then, and
- * the times are the scheduler's. */
-bool pair_digest_disturbed(const struct pair_digest *digest);

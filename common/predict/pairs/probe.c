@@ -135,7 +135,7 @@ static int pair_alone(struct step *s, int i)
 	for (int back = 0; rc == 0 && back < 2; back++)
 		rc = timed(s, &peer, 1, pong | (first != back ? WAY_OUT : WAY_IN), s->calls,
 			   pair_us(s->m, PAIR_ALONE, s->size, i, back));
-	if (rc < 0)
+	if (rc < 0 || s->p->alone)
 		return rc;
 	s->load = PAIR_BOTH;
 	rc = timed(s, &peer, 1, WAY_BOTH, s->calls, &us);
@@ -174,16 +174,16 @@ static int one_size(struct step *s)
 	double us = 0;
 	int rc = disjoint(s, 1, &us);
 
-	if (rc == 0)
+	if (rc == 0 && !s->p->alone)
 		rc = disjoint(s, 1, &us);
-	if (rc == 0)
+	if (rc == 0 && !s->p->alone)
 		rc = job_max(s->p->job, &us, 1);
 	s->calls = (int)fmin(MOST_CALLS, fmax(ROUNDS, ceil(s->p->seconds * 1e6 / fmax(us, .1))));
-	if (rc == 0)
+	if (rc == 0 && !s->p->alone)
 		rc = disjoint(s, s->calls, &us);
 	for (int i = 0; rc == 0 && !s->p->brief && i < s->m->plan.npairs; i++)
 		rc = pair_alone(s, i);
-	return rc < 0 ? rc : all_pairs(s);
+	return rc < 0 || s->p->brief || s->p->alone ? rc : all_pairs(s);
 }
 
 int pair_probe_run(const struct pair_probe *p, struct pair_matrix *m)

@@ -12,7 +12,8 @@ struct pair_probe {
 	char *send, *recv; /* memory of the backend's; messages rotate through it */
 	size_t pool;	   /* bytes of each */
 	double seconds;	   /* about so long for the messages of one pair, size and load */
-	bool brief;	   /* disjoint pairs and all pairs alone, which predictions take */
+	bool brief;	   /* disjoint pairs alone, which predictions take */
+	bool alone;	   /* each pair alone, one way, and no other load */
 };
 
 /* Fills in the matrix' times on every rank; its sizes are at most the pool's. A message takes as

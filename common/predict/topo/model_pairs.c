@@ -61,84 +61,47 @@ int topo_from_json(struct topo_system *sys, const json_t *json, const char *path
 }
 
 /* ---- hosts: rounds of messages --------------------------------------------------------------- */
-/* Below SMALL bytes all_reduce exchanges whole buffers (recursive doubling), and a message that nothing comes back for costs
- * less than an exchange of two, which is what is measured: .45 to .8 of it on hosts of 2 and 32 cores. */
-enum { SMALL = 8 << 10 };
-static const double ONE_WAY = .65;
-
-/* Measured over predicted, nine in ten, of the sweeps in results/prediction: 2 to 16 ranks of
- * one host of 2 or 32 cores, Open MPI 4.1. The library's memory decides most: pages that are new or
- * in another cache cost up to ten times. The first row is of copies, the second of sums; below SMALL,
- * below 1 MiB, and from there. The third is of more ranks or hosts, which nothing scores: argued. */
-static const struct model_bar bars[3][3] = {
-	{ { "host", 0, 440, 1, .45, 2.2 },
-	  { "host", 0, 457, 4, .5, 2.7 },
-	  { "host", 1, 350, 4, .35, 2.1 } },
-	{ { "host", 0, 224, 1, .5, 2 },
-	  { "host", 0, 304, 4, .3, 2.6 },
-	  { "host", 1, 236, 4, .25, 2.7 } },
-	{ { "hosts", 0, 0, 0, .2, 3 }, { "hosts", 0, 0, 0, .2, 3 }, { "hosts", 1, 0, 0, .15, 3 } },
-};
-
-/* From 32 MiB on malloc takes new pages from the kernel for each call (M_MMAP_THRESHOLD grows no
- * further). From 128 KiB on reduce_scatter reduces in memory of its own. A new page costs about
- * three messages of its size, unless that was measured. */
-enum { NEW_PAGES = 32 << 20, OWN_MEMORY = 128 << 10, PAGE_MESSAGES = 3 };
+/* Measured over predicted, argued from sweeps of 2 to 16 ranks of one host (results/prediction): memory of the library that
+ * is new, or in another cache, costs up to ten times a plain message. The second is of more ranks or hosts. */
+static const struct model_bar bars[2] = { { "host", 0, 0, 0, .2, 4 },
+					  { "hosts", 0, 0, 0, .15, 4 } };
 
 /* Messages that follow each other, and the bytes of all, in size columns, of the usual algorithms
- * (Thakur, Rabenseifner, Gropp 2005). Adding costs half of moving. `own` is the slice that a rank
- * copies from its own send to its own receive buffer. `fresh` is the memory that a rank takes for
- * partial sums: page faults counted in Open MPI 4.1.4. */
+ * (Thakur, Rabenseifner, Gropp 2005). Adding costs half of moving, and a rank
+ * copies its own slice. */
 struct steps {
-	double messages, sizes, own, fresh;
+	double messages, sizes;
 };
 
-static struct steps steps_of(enum model_coll coll, double n, double bytes, bool in_place)
+static struct steps steps_of(enum model_coll coll, double n)
 {
 	double rounds = ceil(log2(n)), others = (n - 1) / n;
 
 	switch (coll) {
 	case MODEL_ALL_REDUCE:
-		if (bytes < SMALL)
-			return (struct steps){ rounds, rounds, 0, 0 };
-		return (struct steps){ 2 * rounds, 3 * others, 0, .5 };
-	case MODEL_REDUCE: /* two ranks out of place sum up in the receive buffer */
-		return (struct steps){ rounds, 1.5 * rounds, 0, n > 2 || in_place };
-	case MODEL_REDUCE_SCATTER:
-		if (bytes < OWN_MEMORY)
-			return (struct steps){ rounds, 1.5 * others, 0, 0 };
-		/* a reduction to one rank, which scatters */
-		return (struct steps){ rounds + 1, 2 * rounds + others + 1, 0, n > 2 ? 2 : 1 };
+		return (struct steps){ rounds, 3 * others };
+	case MODEL_REDUCE:
+		return (struct steps){ rounds, 1.5 * rounds };
+	case MODEL_REDUCE_SCATTER: /* a reduction to one rank, which scatters */
+		return (struct steps){ rounds, 2 * rounds + others + 1 };
 	case MODEL_ALL_GATHER:
 	case MODEL_HYPERCUBE:
-		return (struct steps){ rounds, others, 1 / n, 0 };
+		return (struct steps){ rounds, 1 };
 	case MODEL_BROADCAST:
-		return (struct steps){ rounds, 2 * others, 0, 0 };
+		return (struct steps){ rounds, 2 * others };
 	case MODEL_SENDRECV:
-		return (struct steps){ 1, 1, 0, 0 };
+		return (struct steps){ 1, 1 };
 	default:
-		return (struct steps){ n - 1, others, 1 / n, 0 };
+		return (struct steps){ n - 1, 1 };
 	}
-}
-
-static bool goes_one_way(enum model_coll coll)
-{
-	return coll == MODEL_BROADCAST || coll == MODEL_REDUCE || coll == MODEL_GATHER ||
-	       coll == MODEL_SCATTER;
 }
 
 int model_predict_host(const struct model *model, const struct predict_request *request,
 		       struct prediction *out)
 {
-	enum model_coll coll = request->collective;
 	const struct pair_digest *d = &model->sys->pairs;
-	struct steps steps = steps_of(coll, model->nranks, request->bytes, request->in_place);
-	bool sums =
-		coll == MODEL_ALL_REDUCE || coll == MODEL_REDUCE || coll == MODEL_REDUCE_SCATTER;
-	bool far = model->nnodes > 1, all = coll == MODEL_ALLTOALL || coll == MODEL_ALLTOALLV;
-	enum pair_load load = all ? PAIR_ALL : PAIR_DISJOINT;
-	double most = d->bytes[d->nsizes - 1],
-	       rate = pair_digest_us(d, false, PAIR_DISJOINT, most) / most;
+	struct steps steps = steps_of(request->collective, model->nranks);
+	bool far = model->nnodes > 1, at = far || d->us[0] == 0;
 
 	if ((request->algo >= 0 && request->algo != MODEL_P2P) || request->proto >= 0 ||
 	    (far && d->nnodes == 1))
@@ -149,24 +112,15 @@ int model_predict_host(const struct model *model, const struct predict_request *
 				    .nccl_us = -1,
 				    .correction = 1,
 				    .ceiling_busbw = NAN };
-	out->bus_factor = model_bus_factor(coll, model->nranks);
+	out->bus_factor = model_bus_factor(request->collective, model->nranks);
 	if (request->away > 0)
 		out->bus_factor = steps.sizes = request->away / request->bytes;
-	out->latency_us = steps.messages * pair_digest_us(d, far, load, 1);
-	out->time_us = steps.messages *
-		       pair_digest_us(d, far, load, request->bytes * steps.sizes / steps.messages);
-	if (request->bytes < SMALL && goes_one_way(coll))
-		out->time_us *= ONE_WAY;
-	if (!request->in_place) /* at the rate of the largest message */
-		out->time_us += rate * request->bytes * steps.own;
-	if (request->bytes >= NEW_PAGES)
-		out->time_us += (d->page_us > 0 ? d->page_us : PAGE_MESSAGES * rate) *
-				request->bytes * steps.fresh;
-	out->transfer_us = out->time_us - out->latency_us;
+	out->latency_us = steps.messages * d->us[at];
+	out->transfer_us = request->bytes * steps.sizes / (d->gbs[at] * GB);
+	out->time_us = out->latency_us + out->transfer_us;
 	out->alg_gbs = out->algbw = request->bytes / (out->time_us * GB);
 	out->busbw = out->algbw * out->bus_factor;
-	out->bar = &bars[model->nranks > 16 || far ? 2 : sums]
-			[(request->bytes >= SMALL) + (request->bytes >= 1 << 20)];
+	out->bar = &bars[model->nranks > 16 || far];
 	model_term(out, "messages", "a message's bytes over its time", out->algbw * steps.sizes);
 	model_times(out, 1 / steps.sizes, "of the sizes that messages carry");
 	(void)model_slowest(out);
@@ -181,13 +135,11 @@ static const double ALONE = .97, BOTH_WAYS = .825;
 void model_take_pairs(struct model *model)
 {
 	const struct pair_digest *d = &model->sys->pairs;
-	double bytes = d->nranks > 1 ? d->bytes[d->nsizes - 1] : 0, alone, both, part;
+	double part;
 
-	if (d->nranks < 2 || topo_is_host(model->sys) || model->ppn < 2 || d->us[0][0][0] <= 0)
+	if (d->nranks < 2 || topo_is_host(model->sys) || model->ppn < 2 || d->alone_gbs <= 0)
 		return;
-	alone = bytes / (pair_digest_us(d, false, PAIR_ALONE, bytes) * GB);
-	both = bytes / (pair_digest_us(d, false, PAIR_DISJOINT, bytes) * GB);
-	part = fmin(alone / ALONE, both / BOTH_WAYS) / model->pair;
+	part = fmin(d->alone_gbs / ALONE, d->gbs[0] / BOTH_WAYS) / model->pair;
 	if (part >= 1)
 		return;
 	model->ring *= part;

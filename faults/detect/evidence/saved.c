@@ -3,20 +3,8 @@
 
 #include "record/classes.h"
 
-#define SAVED_OLD     2
-#define SAVED_UNSITED 5
-#define SAVED_UNLINED 6
-#define TAIL_SITES    128 /* that come along with the newest calls alone */
-
-/* The header of version 5. */
-struct saved_unsited {
-	_Alignas(64) char begin[offsetof(struct saved_header, view)];
-	_Alignas(8) char view[offsetof(struct rank_view, site)];
-	char end[offsetof(struct saved_header, sites) - offsetof(struct saved_header, cpu_share)];
-};
-
-/* The header of version 6: as far as the sites. */
-static const size_t unlined = (offsetof(struct saved_header, file) + 63) / 64 * 64;
+#define SAVED_OLD  2
+#define TAIL_SITES 128 /* that come along with the newest calls alone */
 
 /* The header of version 2. */
 struct saved_old {
@@ -52,7 +40,6 @@ struct saved_old {
 
 _Static_assert(offsetof(struct saved_header, has_recorder) == 32, "as struct saved_old begins");
 _Static_assert(sizeof(struct saved_old) == 768, "version 2 does not change");
-_Static_assert(sizeof(struct saved_unsited) == 1856, "version 5 does not change");
 _Static_assert(sizeof(struct saved_header) % 64 == 0, "what follows is aligned to 64");
 _Static_assert(sizeof(struct record_header) % 64 == 0, "records are aligned to 64");
 
@@ -79,13 +66,6 @@ static void upgrade_old(struct saved_header *to, const struct saved_old *from)
 	v->asked = recorder->inits[0].asked;
 	v->device_wait = recorder->device_wait;
 	v->settings = recorder->settings_hash;
-}
-
-static void upgrade_unsited(struct saved_header *to, const struct saved_unsited *from)
-{
-	memcpy(to, from->begin, sizeof(from->begin));
-	memcpy(&to->view, from->view, sizeof(from->view));
-	memcpy(&to->cpu_share, from->end, sizeof(from->end));
 }
 
 static size_t newest_of(const struct evidence_rank *rank, size_t newest)
@@ -158,11 +138,9 @@ void saved_pack(const struct evidence_rank *rank, int number, size_t newest, voi
 /* 0: another version. */
 static size_t header_bytes(uint32_t version)
 {
-	return version == SAVED_VERSION	  ? sizeof(struct saved_header)
-	       : version == SAVED_UNLINED ? unlined
-	       : version == SAVED_UNSITED ? sizeof(struct saved_unsited)
-	       : version == SAVED_OLD	  ? sizeof(struct saved_old)
-					  : 0;
+	return version == SAVED_VERSION ? sizeof(struct saved_header)
+	       : version == SAVED_OLD	? sizeof(struct saved_old)
+					: 0;
 }
 
 static const char *header_fault(const struct saved_header *h, int number, size_t bytes)
@@ -184,7 +162,7 @@ static const char *header_fault(const struct saved_header *h, int number, size_t
 		return "says that it is another rank's";
 	if (h->records > 1u << 24)
 		return "announces more records than any ring holds";
-	if (h->version >= SAVED_UNLINED && h->sites > RECORD_SITES)
+	if (h->version > SAVED_OLD && h->sites > RECORD_SITES)
 		return "announces more lines of code than there can be";
 	return NULL;
 }
@@ -341,10 +319,6 @@ const char *saved_unpack(struct evidence_rank *rank, int number, void *image, si
 	records = (char *)(recorder + 1);
 	if (h->version == SAVED_OLD)
 		upgrade_old(&upgraded, image);
-	else if (h->version == SAVED_UNSITED)
-		upgrade_unsited(&upgraded, image);
-	else if (h->version == SAVED_UNLINED)
-		memcpy(&upgraded, image, offsetof(struct saved_header, file));
 	h = h->version == SAVED_VERSION ? h : &upgraded;
 	if (h->has_recorder && !known_recorder(recorder))
 		return "holds another recorder's version or layout";

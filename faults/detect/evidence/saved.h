@@ -14,7 +14,7 @@
  * A reader rejects another magic, version or size of a part. A file that is cut off gives its whole
  * records. Bytes behind the last record are ignored, with a remark. Nothing in a file is trusted:
  * numbers are held to their ranges, texts to printable characters, records to evidence_sound().
- * Versions 6, without lines of processes, 5, without sites, and version 2, which saved the view's fields one by one, are still read. */
+ * Version 2, which saved the view's fields one by one, is still read. */
 #pragma once
 
 #include "evidence/evidence.h"

@@ -31,24 +31,14 @@ static void check(struct argp_state *state, void *into)
 }
 
 static const struct argument rows[] = {
-	{ "dry-run", 'n', NULL, "Print the diagnosis, write nothing",
-	  ARGUMENT(FLAG, struct arguments, dry_run) },
-	{ "log", 'l', NULL,
-	  "The arguments are logs (FILE...; - is standard input): what PyTorch's watchdog says in "
-	  "them is compared. Nothing is written",
-	  ARGUMENT(FLAG, struct arguments, log) },
-	{ "torch", 't', NULL, "DIR holds dumps of PyTorch's Flight Recorder, one a rank",
-	  ARGUMENT(FLAG, struct arguments, torch) },
+	{ "dry-run", 'n', NULL, ARGUMENT(FLAG, struct arguments, dry_run) },
+	{ "log", 'l', NULL, ARGUMENT(FLAG, struct arguments, log) },
+	{ "torch", 't', NULL, ARGUMENT(FLAG, struct arguments, torch) },
 };
 
 static const struct argument_table table = {
 	.program = "hang_diagnose",
 	.values = "DIR [DIR...]",
-	.doc = "Diagnose the evidence in DIR (rank-N.fr, run.json) and write verdict.json, "
-	       "postmortem.md, timeline.json and timeline.csv beside it. Several DIR, of the hosts "
-	       "of one run, are joined; what is written goes to the first.\vThe exit code is the "
-	       "outcome's: 0 ok, 10 hang, 11 error, 12 wrong data, 14 a rank died, 16 diverged; 1 "
-	       "unreadable evidence, or too little of it, 2 usage.",
 	.rows = rows,
 	.n = sizeof(rows) / sizeof(rows[0]),
 	.word = take_folder,

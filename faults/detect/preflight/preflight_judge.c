@@ -1,6 +1,7 @@
 /* preflight_judge.c: hosts beside each other, and the host that bad pairs have in common. */
 #include "preflight/preflight_judge.h"
 
+#include "base/stats.h"
 #include "settings/settings.h"
 
 /* ---- alike ---- */
@@ -69,6 +70,7 @@ void preflight_compare(struct reading *hosts, int n)
 		{ "NVML", "driver" },
 		{ "NCCL", "version" },
 		{ "MTU", "mtu_text" },
+		{ "RDMA ports", "verbs_text" },
 		{ "locked memory", "memlock_kib_text" },
 		{ "open files", "nofile_text" },
 		{ "hangar", "hangar_version" },
@@ -107,15 +109,11 @@ static void ends_of(const struct reading *pair, const struct reading *hosts, int
 	*to = find_host(hosts, n, reading_text(pair, part, "to"));
 }
 
-static int by_number(const void *a, const void *b)
-{
-	return *(const int64_t *)a < *(const int64_t *)b ? -1 : 1;
-}
-
 /* The usual bandwidth, where pairs are many enough for one. */
 static int64_t usual(const struct reading *pairs, int n)
 {
-	int64_t *all = must(calloc((size_t)n + 1, sizeof(*all))), middle;
+	double *all = must(calloc((size_t)n + 1, sizeof(*all)));
+	int64_t middle;
 	size_t known = 0;
 
 	for (int i = 0; i < n; i++) {
@@ -123,19 +121,11 @@ static int64_t usual(const struct reading *pairs, int n)
 			pairs[i].n ? reading_value(&pairs[i], pairs[i].list[0].part, "mbit") : -1;
 
 		if (value >= 0)
-			all[known++] = value;
+			all[known++] = (double)value;
 	}
-	qsort(all, known, sizeof(*all), by_number);
-	middle = known >= 6 ? all[known / 2] : -1;
+	middle = known >= 6 ? (int64_t)sort_median(all, known) : -1;
 	free(all);
 	return middle;
-}
-
-static void append(struct reading *to, const struct reading *from)
-{
-	for (size_t i = 0; i < from->n; i++)
-		reading_set(to, from->list[i].part, from->list[i].name, from->list[i].kind,
-			    from->list[i].value, from->list[i].text);
 }
 
 int preflight_blame(const struct health *health, struct reading *hosts, int n,
@@ -174,7 +164,7 @@ int preflight_blame(const struct health *health, struct reading *hosts, int n,
 			}
 			owner = tied;
 		}
-		append(&hosts[owner], &pairs[i]);
+		reading_append(&hosts[owner], &pairs[i], NULL);
 	}
 	free(bad);
 	free(in_bad);

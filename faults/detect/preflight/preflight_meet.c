@@ -16,7 +16,8 @@
 #define FIRST_PORT    20000 /* below the kernel's own: no outgoing connection has it */
 #define PORTS	      12000
 #define CLOCK_SECONDS 1.0
-#define WAIT_SECONDS  600.0 /* for the next word of the leader: calls take their time */
+#define VERBS	      (1 << 20) /* added to the number of a host: with perftest */
+#define WAIT_SECONDS  600.0	/* for the next word of the leader: calls take their time */
 
 enum { HELLO = 1, CLOCK, TIME, TABLE, ROUND, RESULT, GO, BYE };
 
@@ -117,10 +118,31 @@ int preflight_count_hosts(const struct launch *launch)
 				: 1;
 }
 
+/* Tasks, by Slurm's "2(x3),1", of node `node`; 0: not known. */
+static int slurm_tasks(const char *text, int node)
+{
+	int tasks, times, n;
+
+	while (text && node >= 0 && sscanf(text, "%d%n", &tasks, &n) == 1) {
+		text += n;
+		n = 0;
+		if (sscanf(text, "(x%d)%n", &times, &n) != 1 || n == 0)
+			times = 1;
+		if (node < times)
+			return tasks;
+		node -= times;
+		text += n + (text[n] == ',');
+	}
+	return 0;
+}
+
 int preflight_count_local(const struct launch *launch, int nhosts)
 {
-	int each = nhosts > 0 ? (launch->announced + nhosts - 1) / nhosts : 1;
+	int each = nhosts > 0 ? (launch->announced + nhosts - 1) / nhosts : 1,
+	    own = slurm_tasks(environment_get(environ, "SLURM_STEP_TASKS_PER_NODE"),
+			      environment_number(environ, "SLURM_NODEID", -1));
 
+	each = own > 0 ? own : each;
 	return environment_number(environ, "OMPI_COMM_WORLD_LOCAL_SIZE LOCAL_WORLD_SIZE",
 				  each > 0 ? each : 1);
 }
@@ -175,18 +197,20 @@ static void send_number(struct link *link, uint32_t type, int32_t number)
 /* Takes from a hello how others reach its host. */
 static void take_peer(const struct reading *m, struct preflight_peer *peer)
 {
+	int64_t port, meeting = reading_value(m, "job", "meeting_ports");
 	char name[16];
-	int64_t port;
 
 	*peer = (struct preflight_peer){ .mtu = (int)reading_value(m, "job", "mtu") };
 	snprintf(peer->host, sizeof(peer->host), "%s", m->host);
 	snprintf(peer->address, sizeof(peer->address), "%s", reading_text(m, "job", "address"));
-	for (int i = 0; i < PREFLIGHT_PORTS; i++) {
+	for (int i = 0; i < PREFLIGHT_PORTS + PREFLIGHT_MEETING; i++) {
 		snprintf(name, sizeof(name), "port%d", i);
 		port = reading_value(m, "job", name);
 		if (port > 0 && port < 65536)
 			peer->ports[peer->nports++] = (int)port;
 	}
+	peer->nmeeting = meeting > 0 && meeting < peer->nports ? (int)meeting : 0;
+	peer->nports -= peer->nmeeting;
 }
 
 static int64_t wall_ms(void)
@@ -374,67 +398,64 @@ int preflight_meet(struct preflight_meeting *m, const struct preflight_peer *min
 
 /* ---- rounds ---- */
 
+/* The part "job" of each hello, a line each. */
 static char *table_text(const struct preflight_meeting *m)
 {
-	json_t *all = json_array();
-	char *text;
+	size_t len, all = 0;
+	char *text = NULL;
 
 	for (int i = 0; i < m->nhosts; i++) {
-		const struct preflight_peer *p = &m->guests[i].peer;
-		json_t *ports = json_array();
+		const struct reading *of = &m->guests[i].reading;
+		struct reading job = { .list = NULL };
+		char *line;
 
-		for (int k = 0; k < p->nports; k++)
-			json_array_append_new(ports, json_integer(p->ports[k]));
-		json_array_append_new(all, json_pack("{s:s s:s s:o}", "host", p->host, "address",
-						     p->address, "ports", ports));
+		strcpy(job.host, m->guests[i].peer.host);
+		reading_append(&job, of, "job");
+		line = must(reading_dump(&job, false));
+		len = strlen(line);
+		text = must(realloc(text, all + len + 2));
+		all += (size_t)sprintf(text + all, "%s\n", line);
+		free(line);
+		reading_release(&job);
 	}
-	text = must(json_dumps(all, JSON_COMPACT));
-	json_decref(all);
 	return text;
 }
 
-static void take_table(struct preflight_meeting *m, const char *text)
+static void take_table(struct preflight_meeting *m, char *text)
 {
-	json_t *all = json_loads(text, 0, NULL), *one, *port;
-	size_t i, k;
+	char *line;
 
 	m->nhosts = 0;
-	m->guests = must(calloc(json_array_size(all) + 1, sizeof(*m->guests)));
-	json_array_foreach(all, i, one)
-	{
-		struct preflight_peer *p = &m->guests[m->nhosts].peer;
-		const char *host = json_string_value(json_object_get(one, "host"));
-		const char *address = json_string_value(json_object_get(one, "address"));
+	while ((line = strsep(&text, "\n")) && *line) {
+		struct reading job = { .list = NULL };
 
-		m->guests[m->nhosts++].link.fd = -1;
-		snprintf(p->host, sizeof(p->host), "%s", host ? host : "");
-		snprintf(p->address, sizeof(p->address), "%s", address ? address : "");
-		json_array_foreach(json_object_get(one, "ports"), k, port)
-		{
-			if (k < PREFLIGHT_PORTS)
-				p->ports[p->nports++] = (int)json_integer_value(port);
-		}
+		m->guests = must(realloc(m->guests, ((size_t)m->nhosts + 1) * sizeof(*m->guests)));
+		m->guests[m->nhosts] = (struct preflight_guest){ .link.fd = -1 };
+		if (reading_parse(&job, line) == 0)
+			take_peer(&job, &m->guests[m->nhosts].peer);
+		m->nhosts++;
+		reading_release(&job);
 	}
-	json_decref(all);
 }
 
 struct probe {
 	const struct preflight_peer *mine, *to;
 	double seconds;
+	bool verbs;
 };
 
 static void run_probe(int fd, const void *arg)
 {
 	const struct probe *probe = arg;
 
-	preflight_probe(fd, probe->mine, probe->to, probe->seconds);
+	preflight_probe(fd, probe->mine, probe->to, probe->seconds, probe->verbs);
 }
 
 /* From here to one host; "": it did not come to an end. The caller frees it. */
 static char *probe_in_time(const struct preflight_meeting *m, const struct preflight_peer *mine,
-			   int to)
+			   int to, bool verbs)
 {
-	struct probe probe = { mine, &m->guests[to].peer, m->nhosts > 16 ? 0.05 : 0.15 };
+	struct probe probe = { mine, &m->guests[to].peer, m->nhosts > 16 ? 0.05 : 0.15, verbs };
 	struct task task = { .run = run_probe, .arg = &probe, .limit = READING_BYTES };
 
 	tasks_run(&task, 1, 1, ROUND_SECONDS, ROUND_SECONDS);
@@ -459,11 +480,15 @@ static int take_pair(struct preflight_guest *guest, const char *text, struct rea
 static int one_round(struct preflight_meeting *m, int shift, struct reading **pairs, int n)
 {
 	uint64_t until = clock_ns() + (uint64_t)((ROUND_SECONDS + 2) * 1e9);
+	bool verbs = (shift & (shift - 1)) == 0; /* a ring and its doublings */
 	char *text;
 
+	for (int i = 0; i < m->nhosts; i++)
+		verbs = verbs && reading_value(&m->guests[i].reading, "job", "verbs") > 0;
 	for (int i = 1; i < m->nhosts; i++)
-		send_number(&m->guests[i].link, ROUND, (i + shift) % m->nhosts);
-	text = probe_in_time(m, &m->guests[0].peer, shift);
+		send_number(&m->guests[i].link, ROUND,
+			    (i + shift) % m->nhosts + (verbs ? VERBS : 0));
+	text = probe_in_time(m, &m->guests[0].peer, shift, verbs);
 	n = take_pair(&m->guests[0], text, pairs, n);
 	free(text);
 	for (int i = 1; i < m->nhosts; i++) {
@@ -529,8 +554,8 @@ int preflight_serve(struct preflight_meeting *m, const struct preflight_peer *mi
 		free(text);
 		if (message.type == GO)
 			return number;
-		if (message.type == ROUND && number >= 0 && number < m->nhosts) {
-			text = probe_in_time(m, mine, number);
+		if (message.type == ROUND && number >= 0 && number % VERBS < m->nhosts) {
+			text = probe_in_time(m, mine, number % VERBS, number >= VERBS);
 			send_text(&m->leader, RESULT, text);
 			free(text);
 		}

@@ -127,81 +127,32 @@ static void check(struct argp_state *state, void *into)
 		argument_refuse(state, "which command?");
 }
 
+#define OF(kind, field) ARGUMENT(kind, struct arguments, field)
 static const struct argument rows[] = {
-	{ "on-hang", 0, "WHAT",
-	  "What follows a verdict: `report' leaves the job alone, `abort' sends its ranks SIGABRT, "
-	  "`kill' kills them [report]",
-	  ARGUMENT_OWN, .take = take_on_hang },
-	{ "timeout", 0, "SECONDS",
-	  "Call a wait that may still end a hang after this time [120]; a hang that no waiting "
-	  "cures is said at once",
-	  ARGUMENT(REAL, struct arguments, run.timeout), .min = 1, .most = 1e6 },
-	{ "on-verdict", 0, "COMMAND",
-	  "Run COMMAND by sh after each verdict, at most 30 s, with HANGAR_RANKS, HANGAR_HOSTS, "
-	  "HANGAR_CLASS, HANGAR_OUTCOME, HANGAR_CONFIDENCE and HANGAR_EVIDENCE (a folder with "
-	  "verdict.json)",
-	  ARGUMENT(TEXT, struct arguments, run.on_verdict) },
-	{ "out", 0, "DIR",
-	  "Folder for the evidence, and for NCCL's log where no NCCL_DEBUG* is set "
-	  "[results/runs/DATE-COMMAND-RUN, without the log]",
-	  ARGUMENT_OWN, .take = take_out },
+	{ "on-hang", 0, "WHAT", ARGUMENT_OWN, .take = take_on_hang },
+	{ "timeout", 0, "SECONDS", OF(REAL, run.timeout), .min = 1, .most = 1e6 },
+	{ "on-verdict", 0, "COMMAND", OF(TEXT, run.on_verdict) },
+	{ "out", 0, "DIR", ARGUMENT_OWN, .take = take_out },
 	{ "fault", 0, "NAME:RANK@CALL[,comm=NAME][,size=N][,order=K][,kind=K][,value=V]",
-	  "Have one rank do one thing wrong in one call, counted from 1 on its communicator. "
-	  "comm=, size= and order= choose the communicator by its NCCL name, its number of ranks, "
-	  "or its number among the rank's, from 0; kind= counts calls of one kind alone",
 	  ARGUMENT_OWN, .take = take_fault },
-	{ "preflight", 0, NULL,
-	  "First look at this host, and under mpirun or srun at all hosts and their network; "
-	  "COMMAND does not start where that finds an error (exit 11) or a hang (10)",
-	  ARGUMENT(FLAG, struct arguments, preflight) },
-	{ "rendezvous", 0, "HOST:PORT",
-	  "Where the monitors of several hosts meet: a free port of rank 0's host "
-	  "[MASTER_ADDR:MASTER_PORT+1, as the ranks have them]",
-	  ARGUMENT_OWN, .take = take_meeting_point },
-	{ "slow-percent", 0, "PERCENT",
-	  "A line names a rank whose own work takes so much more of a step than the others' [5]",
-	  ARGUMENT(REAL, struct arguments, run.slow_percent), .min = 0.1, .most = 1000 },
-	{ "wait", 0, NULL,
-	  "Stay the parent of COMMAND, pass signals on, and end with its code after all is printed",
-	  ARGUMENT(FLAG, struct arguments, wait) },
-	{ "slow-seconds", 0, "SECONDS", "... and has done so for so long [60]",
-	  ARGUMENT(REAL, struct arguments, run.slow_seconds), .min = 0, .most = 1e6 },
-	{ "fail-slow", 0, NULL, "--wait, and exit 15 where COMMAND ends with 0 and a rank was slow",
-	  ARGUMENT(FLAG, struct arguments, run.fail_slow) },
-	{ "every", 0, "SECONDS",
-	  "A line every so often: calls, bytes, share of the time, who waits",
-	  ARGUMENT(REAL, struct arguments, run.meter.every), .min = 0.1, .most = 1e6 },
-	{ "metrics", 0, "FILE", "Prometheus text of the table at the end, also while it runs",
-	  ARGUMENT(OWN, struct arguments, run.meter.metrics), .take = take_file },
-	{ "csv", 0, "FILE", "The table's rows, and each rank's, as CSV",
-	  ARGUMENT(OWN, struct arguments, run.meter.csv), .take = take_file },
-	{ "topo", 0, "SPEC|FILE.xml",
-	  "The machine (topo_predict --list): the table has the share of the predicted bandwidth",
-	  .kind = ARGUMENT_OWN, .take = take_topo },
-	{ "trace", 0, "FILE",
-	  "Sampled calls of this host's ranks for ui.perfetto.dev, waiting apart from moving data",
-	  ARGUMENT(OWN, struct arguments, run.meter.trace), .take = take_file },
-	{ "status", 0, NULL,
-	  "Instead of a COMMAND: print how far the runs on this host are that hangar_run watches: "
-	  "which rank is in which call, waits for which rank, and what moves. PID (any process of "
-	  "a run) or DIR (its --out) names one of them. pkill -USR1 -x hangar_run prints it on "
-	  "the runs' own terminals",
-	  ARGUMENT(FLAG, struct arguments, status) },
-	{ "quiet", 'q', NULL, "Say nothing but a verdict",
-	  ARGUMENT(FLAG, struct arguments, run.quiet) },
+	{ "preflight", 0, NULL, OF(FLAG, preflight) },
+	{ "rendezvous", 0, "HOST:PORT", ARGUMENT_OWN, .take = take_meeting_point },
+	{ "slow-percent", 0, "PERCENT", OF(REAL, run.slow_percent), .min = 0.1, .most = 1000 },
+	{ "wait", 0, NULL, OF(FLAG, wait) },
+	{ "slow-seconds", 0, "SECONDS", OF(REAL, run.slow_seconds), .min = 0, .most = 1e6 },
+	{ "fail-slow", 0, NULL, OF(FLAG, run.fail_slow) },
+	{ "every", 0, "SECONDS", OF(REAL, run.meter.every), .min = 0.1, .most = 1e6 },
+	{ "metrics", 0, "FILE", OF(OWN, run.meter.metrics), .take = take_file },
+	{ "csv", 0, "FILE", OF(OWN, run.meter.csv), .take = take_file },
+	{ "topo", 0, "SPEC|FILE.xml", ARGUMENT_OWN, .take = take_topo },
+	{ "trace", 0, "FILE", OF(OWN, run.meter.trace), .take = take_file },
+	{ "status", 0, NULL, OF(FLAG, status) },
+	{ "quiet", 'q', NULL, OF(FLAG, run.quiet) },
 };
 
 static const struct argument_table table = {
 	.program = "hangar_run",
 	.values = "[--] COMMAND [ARGUMENT...]\n--status [PID|DIR]",
-	.doc = "Run COMMAND with every NCCL call of it and its children recorded, and name what a "
-	       "hang of it "
-	       "comes from: on standard error, with evidence in a folder that hang_diagnose reads. "
-	       "The exit "
-	       "code is COMMAND's.\v"
-	       "COMMAND may be torchrun, mpirun (also: mpirun hangar_run PROGRAM), or any program "
-	       "that uses "
-	       "libnccl.so.2. 2: usage; 127: COMMAND cannot be started.",
 	.rows = rows,
 	.n = sizeof(rows) / sizeof(rows[0]),
 	.word = take_word,
@@ -255,7 +206,7 @@ static void arm(const struct arguments *a)
 }
 
 /* Its lines go to standard error: standard output is the command's. */
-static void look_before(void)
+static void look_before(const struct launch *launch)
 {
 	char path[4096];
 	int status = 0;
@@ -276,8 +227,12 @@ static void look_before(void)
 		;
 	if (pid <= 0 || !WIFEXITED(status) ||
 	    (WEXITSTATUS(status) != OUTCOME_ERROR && WEXITSTATUS(status) != OUTCOME_HANG &&
-	     WEXITSTATUS(status) != OUTCOME_UNSUPPORTED))
+	     WEXITSTATUS(status) != OUTCOME_UNSUPPORTED)) {
+		fprintf(stderr, "hangar_run: --preflight: not looked at: %scalls%s\n",
+			launch->launched ? "" : "other hosts, the network between them, ",
+			launch->launched ? "" : "; mpirun or srun ./preflight does");
 		return;
+	}
 	fprintf(stderr, "hangar_run: the command is not started: the lines above say why\n");
 	exit(WEXITSTATUS(status));
 }
@@ -296,14 +251,14 @@ int main(int argc, char **argv)
 	argv += a.command;
 	a.run.argc = argc - a.command;
 	a.run.argv = argv;
+	launch_detect(&launch);
 	if (a.preflight && !getenv(RUN_KEY))
-		look_before();
+		look_before(&launch);
 	if (a.wait || a.run.fail_slow)
 		rc = run_wait(&a.run.wait_fd);
 	if (rc < 0)
 		fprintf(stderr, "hangar_run: --wait: %s\n", strerror(-rc));
 	if (!getenv(RUN_KEY)) { /* else one is there */
-		launch_detect(&launch);
 		run_key(a.run.key, sizeof(a.run.key), launch.launched ? launch.key : NULL);
 		if (run_monitor_start(&a.run) == 0) {
 			setenv(RUN_KEY, a.run.key, 1);

@@ -16,8 +16,8 @@
 void probe_ranks(struct evidence *evidence, const bool *local, const char *culprits,
 		 struct task *before);
 
-/* Add lines to the diagnosis: the hosts' counters, for a hang NCCL's asynchronous errors, and RAS's
- * answer, which takes the place of the last line where there is no room. */
+/* Add lines to the diagnosis: the hosts' counters, for a hang NCCL's asynchronous errors, and that RAS
+ * answered. */
 void probe_note(const struct evidence *evidence, struct diagnosis *diagnosis);
 
 /* ---- stacks.c: native stacks of every thread of a live process, as text, and the line it is stuck on.
@@ -62,13 +62,13 @@ char *stacks_result(struct task *task);
  * "", when there is none. `text` may be NULL or hostile. */
 bool stacks_stuck_on(const char *text, char *line, size_t len);
 
-/* ---- ras.c: NCCL's own RAS service: what it answers, and whether it names the ranks that we name.
+/* ---- ras.c: NCCL's own RAS service: what it answers, for the reader of ras.txt.
  *
  * Each process of an NCCL job (2.24 and later) listens for clients on one port, by default
  * localhost:28028. The kernel picks the one that answers, perhaps a stopped one. The client sends
  * lines: "CLIENT PROTOCOL 2", "TIMEOUT 1", "SET FORMAT json", "VERBOSE STATUS". The server answers
  * "SERVER PROTOCOL 2", "OK", "OK" and a report. NCCL before 2.28.7 knows no formats: it answers
- * "ERROR: Unknown command" and a text, which is saved unread.
+ * "ERROR: Unknown command" and a text.
  */
 
 #define RAS_ADDRESS "localhost:28028"
@@ -82,15 +82,6 @@ struct ras_order {
  * why nothing or no more came. Looking up a name may take longer than the order allows: run it as a
  * task. */
 void ras_ask(int fd, const void *order);
-
-/* Compares an answer with the `culprits` of a diagnosis ("1,3", "-"): one sentence in `line`. False, and "", where
- * RAS was not asked: `text` is NULL. It may be hostile. Any form but the JSON of NCCL 2.28.7
- * and later is left unread. RAS counts within communicators, so ranks are found by their processes;
- * foreign processes belong to another job. RAS names a rank that is missing or dead, or has another
- * status than most. It also names one that launched another number of a collective than most did,
- * or fewer where there is no majority. */
-bool ras_compare(const char *text, const struct evidence *evidence, const char *culprits,
-		 char *line, size_t len);
 
 /* ---- counter_delta.c: what a run's hosts counted during it (machine/reading.h): taken, saved, and
  * noted where a counter speaks. Children read the counters, since a driver may be stuck. */

@@ -204,7 +204,8 @@ expect_err '^ERROR node3 .*200 open files'
 
 # a host that hangs in a call
 # shellcheck disable=SC2016 # for the other shell
-on3='( until rank=$(pgrep -x preflight -n -P $(pgrep -x preflight -o -P $$)); do sleep 0.1; done 2>/dev/null; sleep 2; kill -STOP $rank ) &' three --only-calls --size 16M
+on3='own=$$; rank() { pgrep -x preflight -n -P "$(pgrep -x preflight -o -P $own)"; }
+	( for i in {1..100}; do rank >/dev/null 2>&1 && break; sleep 0.1; done; sleep 2; kill -STOP $(rank) ) &' three --only-calls --size 16M
 expect_rc 10 'a rank that is stopped:'
 found HUNG node3 'rank-stopped, rank 2 \(node3\)'
 

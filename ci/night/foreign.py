@@ -13,7 +13,7 @@ _HERE = Path(__file__).resolve().parent
 if __name__ == "__main__":
     sys.dont_write_bytecode = True
     sys.path.insert(0, str(_HERE.parent))
-sys.path += [str(_HERE), str(_HERE.parents[1] / "common/predict/topo")]
+sys.path += [str(_HERE), str(_HERE.parents[1] / "common/predict/command")]
 import against  # noqa: E402
 import rows  # noqa: E402
 import tables  # noqa: E402

@@ -3,6 +3,8 @@
 import importlib.machinery
 import importlib.util
 import math
+import os
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -12,6 +14,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 CI = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(CI / "night"), str(CI)]
+import launch  # noqa: E402
 from halving import Halving  # noqa: E402
 
 LOADER = importlib.machinery.SourceFileLoader("halves", str(CI / "halves"))
@@ -27,6 +30,17 @@ def play(n, is_bad):
         assert len(set(members)) == len(members), "launches of a round share a host"
         more = trial.answer([is_bad(set(group)) for group in trial.groups])
     return trial
+
+
+class Launched(unittest.TestCase):
+    def test_end(self):
+        """Of a launch that does not end nothing is left, though its child does not hear its end; one that ends has its code."""
+        for script, code in (("trap '' TERM; sleep 60 & sleep 60", None), ("exit 13", 13)):
+            mark = f"halves-{os.getpid()}-x."
+            job = subprocess.Popen(["sh", "-c", script], env={**os.environ, halves.MARK: mark})
+            job.mark = mark
+            self.assertEqual(halves.Launches.end(job, 1), code)
+            self.assertEqual(launch.marked(mark), [])
 
 
 class Simulated(unittest.TestCase):

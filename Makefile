@@ -209,8 +209,7 @@ deb rpm bundle wheel:
 	+$(Q)$(SUBMAKE) all BUILD=build-package STATIC=1 NCCL_BUILT=
 	$(Q)ci/packaging/package $@
 
-unit-programs: $(UNIT) $(BUILD)/hang_diagnose $(DOUBLE)/libnccl.so.2
-unit: unit-programs
+unit: $(UNIT) $(BUILD)/hang_diagnose $(DOUBLE)/libnccl.so.2
 	$(Q)BUILD=$(BUILD) ci/tests/run unit mpi
 
 e2e: all $(TOOL) $(FIRED)

@@ -23,7 +23,7 @@ broken() {
 	cd "$OLDPWD" || exit 1
 	expect_rc "$code" "$spec on $ranks:"
 	# Of two that break at once one may do so seconds later where others have the cores: the verdict is about the first.
-	if [[ $guilty == *,* && ,$guilty, == *",$(verdict ranks),"* ]]; then
+	if [[ $guilty != "$(verdict ranks)" && ,$guilty, == *",$(verdict ranks),"* ]]; then
 		late=$((late + 1))
 		echo "LATE $spec on $ranks: only rank $(verdict ranks) had broken at the verdict"
 		return

@@ -74,8 +74,13 @@ enter 2 nft "add table inet t; add chain inet t c { type filter hook input prior
 limit=40 ended
 expect_rc 10 'ports of data shut'
 # how often what is lost was sent again by then depends on the connection's round trip
-expect_out '^# verdict: outcome=hang class=partition ranks=- .* confidence=(inconclusive|majority) .* pair=[^ ]*node[12]>node[12][^ ]* side=fabric '
-expect_out '^#   What rank [0-3] \(node[12]\) sends to port [0-9]+ of [0-9.]+ \(node[12]\) is not acknowledged'
+if grep -q '^# verdict: outcome=hang class=unexplained ranks=- ' "$work/out"; then
+	late=$((late + 1))
+	echo "LATE ports of data shut: nothing was sent again before the verdict"
+else
+	expect_out '^# verdict: outcome=hang class=partition ranks=- .* confidence=(inconclusive|majority) .* pair=[^ ]*node[12]>node[12][^ ]* side=fabric '
+	expect_out '^#   What rank [0-3] \(node[12]\) sends to port [0-9]+ of [0-9.]+ \(node[12]\) is not acknowledged'
+fi
 holds 'ports of data shut: something is left' within 10 no_process
 enter 2 nft delete table inet t
 for slots in 1,1,1 2,2; do

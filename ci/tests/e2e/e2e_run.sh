@@ -17,6 +17,8 @@ made b 'until [ -e "$SEEN/c" ]; do sleep 0.1; done; touch "$SEEN/b"'
 made c 'touch "$SEEN/c" "$TMPDIR/mine"; echo "$TMPDIR" >"$SEEN/c"; echo one; echo two >&2; exit 3'
 made d 'touch "$SEEN/d"; [ -z "${JOBS:-}" ] || exit 1; [ "$TMPDIR" != "$(cat "$SEEN/c")" ] || exit 1; echo not here; exit 77'
 made e '# timeout: 1' 'touch "$SEEN/e"; sleep 60'
+made f '[ -e "$SEEN/a" ] || { echo too many; exit 1; }'
+made g 'exit 4'
 made l 'touch "$SEEN/l"; exit 75'
 made m '[ -e "$SEEN/a" ] || { touch "$SEEN/m"; exit 75; }'
 for one in q r; do # each waits for the other, and ends if all but the two have ended
@@ -30,20 +32,24 @@ expect_rc 1 'two at once:'
 sed -nE 's/^([a-zA-Z]+ +e2e_.) +[0-9]+\.[0-9] s/\1/p' "$work/out" >"$work/lines"
 holds "two at once: $(paste -sd, "$work/lines")" cmp -s "$work/lines" <<'END_LINES'
 ok   e2e_b
-FAIL e2e_c: exit 3
+late e2e_c: exit 3 beside others: once more, alone
 skip e2e_d: not here
+late e2e_f: exit 1 beside others: once more, alone
+FAIL e2e_g: exit 4
 late e2e_l: once more, alone
 late e2e_m: once more, alone
 FAIL e2e_e: not finished after 1 s
 ok   e2e_q
 ok   e2e_r
 ok   e2e_a
+FAIL e2e_c: exit 3
+ok   e2e_f
 FAIL e2e_l: late, alone as well
 ok   e2e_m
 END_LINES
-holds "not a failure's whole output, before its line" [ "$(grep -B2 '^FAIL e2e_c' "$work/out" | head -n 2)" = \
+holds "not a failure's whole output, before its line" [ "$(grep -B2 '^late e2e_c' "$work/out" | head -n 2)" = \
 	$'    | one\n    | two' ]
-expect_out '^5 passed, 3 failed, 1 skipped$'
+expect_out '^6 passed, 4 failed, 1 skipped$'
 holds 'a temporary folder is left' [ ! -e "$(cat "$SEEN/c")" ]
 for jobs in 0 x -1; do
 	JOBS=$jobs run "$work/tree/ci/tests/run"

@@ -10,6 +10,32 @@ static bool over_pcie(const struct observation *o)
 
 /* ---- NVLinks ------------------------------------------------------------------------------ */
 
+/* NVLinks of the best GPU of the job: the expectation for the others where no spec has it. */
+static int64_t most_links(const struct observation *o)
+{
+	int64_t most = -1;
+	const char *gpu;
+
+	for (int h = 0; h < o->nhosts; h++)
+		for (size_t at = 0; (gpu = cause_next(o, h, "links", &at));)
+			if (cause_before(o, h, gpu, "links") > most)
+				most = cause_before(o, h, gpu, "links");
+	return most;
+}
+
+static void check_links(const struct observation *o, int h, const char *gpu,
+			struct cause_finding *f)
+{
+	int64_t want = cause_run(o, "links"), up = cause_before(o, h, gpu, "links_active");
+
+	want = want >= 0 ? want : most_links(o);
+	if (cause_before(o, h, gpu, "links") < 0)
+		cause_no_nvml(o, h, f);
+	else if (up < want)
+		cause_yes(f, "%s on %s: %" PRId64 " of %" PRId64 " NVLinks are up", gpu,
+			  cause_host(o, h), up, want);
+}
+
 /* NCCL's own count comes first: it needs no NVML, and NCCL works with it. */
 void cause_links(const struct observation *o, struct cause_finding *f)
 {
@@ -20,7 +46,7 @@ void cause_links(const struct observation *o, struct cause_finding *f)
 		return;
 	if (known)
 		cause_yes(f, "NCCL found %d NVLinks on a GPU that should have %d", found, links);
-	cause_rules(o, "nvlinks", "GPU ", NULL, f);
+	cause_each_gpu(o, f, check_links);
 }
 
 /* ---- PCIe --------------------------------------------------------------------------------- */
@@ -107,17 +133,7 @@ static void check_processes(const struct observation *o, int h, const char *gpu,
 
 void cause_processes(const struct observation *o, struct cause_finding *f)
 {
-	const char *gpu;
-	int n = 0;
-
-	for (int h = 0; h < o->nhosts; h++)
-		for (size_t at = 0; (gpu = cause_next(o, h, "bus", &at));)
-			if (reading_find(&o->after[h], gpu, "bus")) {
-				check_processes(o, h, gpu, f);
-				n++;
-			}
-	if (n == 0)
-		cause_unseen(f, "no GPU was looked at twice");
+	cause_each_gpu(o, f, check_processes);
 }
 
 /* ---- what NCCL made of it ----------------------------------------------------------------- */

@@ -55,6 +55,13 @@ bool cause_on_gpus(const struct observation *observation);
 void cause_no_nvml(const struct observation *observation, int host, struct cause_finding *finding);
 void cause_no_log(const struct observation *observation, struct cause_finding *finding);
 
+/* Runs a check on every GPU of every host h that was looked at twice; `gpu` is its part, "GPU
+ * 0000:18:00.0". Without any the cause is unseen. */
+typedef void cause_gpu_fn(const struct observation *observation, int h, const char *gpu,
+			  struct cause_finding *finding);
+void cause_each_gpu(const struct observation *observation, struct cause_finding *finding,
+		    cause_gpu_fn *check);
+
 /* Takes the findings of this group of health rules (machine/health.h) on parts that begin so, of
  * every host. The cause is unseen, for the reason `blind` (NULL: NVML's, "": no matter), where no
  * rule could be judged on a part, and where no host has such a part. */

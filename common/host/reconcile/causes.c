@@ -145,6 +145,21 @@ void cause_no_log(const struct observation *o, struct cause_finding *f)
 	cause_unseen(f, "%s", why[0] ? why : "NCCL's log does not tell");
 }
 
+void cause_each_gpu(const struct observation *o, struct cause_finding *finding, cause_gpu_fn *check)
+{
+	const char *gpu;
+	int n = 0;
+
+	for (int h = 0; h < o->nhosts; h++)
+		for (size_t at = 0; (gpu = cause_next(o, h, "bus", &at));)
+			if (reading_find(&o->after[h], gpu, "bus")) {
+				check(o, h, gpu, finding);
+				n++;
+			}
+	if (n == 0)
+		cause_unseen(finding, "no GPU was looked at twice");
+}
+
 int cause_count_of(const struct observation *o, int host, const char *name)
 {
 	int n = 0;

@@ -82,7 +82,7 @@ static void tell_pair(const struct rank *r, const struct pair *pair, const struc
 	tell(&m);
 }
 
-/* Slow pairs, else the one that is closest to it. */
+/* Tells slow pairs, 16 at most, and the slowest of all, since a check passes on a figure. */
 static void tell_pairs(const struct rank *r, const struct pair_plan *plan,
 		       const struct pair_note *notes)
 {

@@ -31,9 +31,9 @@ for try in 1 2 3; do
 	perf all_reduce -g 2 -b 1M -e 4M -c 0 -n 5 --min-percent 0.001
 	[ "$rc" -eq 77 ] || break
 done
-if [ "$rc" -eq 77 ]; then # other programs have the cores, and a run says so
+if [ "$rc" -eq 77 ]; then # other programs have the cores: once more, alone
 	expect_out '^# Prediction: N/A: ranks were not let run while pairs were measured'
-	echo "not looked at: predictions of a run over MPI"
+	late=$((late + 1))
 else
 	expect_rc 0
 	expect_out '^# Prediction of pairs of ranks, measured here in [0-9.]+ s: a message takes [0-9.]+ us, [0-9.]+ GB/s while all exchange; error bars are wide$'
@@ -42,7 +42,7 @@ else
 		perf all_reduce -g 2 -b 1M -e 4M -c 0 -n 5 --min-percent 1000
 		[ "$rc" -eq 77 ] || break
 	done
-	[ "$rc" -eq 77 ] && echo "not looked at: --min-percent 1000" || expect_rc 13
+	[ "$rc" -eq 77 ] && late=$((late + 1)) || expect_rc 13
 fi
 
 # The long measurement: a matrix, a line per direction, and a spec that others take.

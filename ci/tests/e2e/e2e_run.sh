@@ -49,6 +49,7 @@ ok   e2e_m
 END_LINES
 holds "not a failure's whole output, before its line" [ "$(grep -B2 '^late e2e_c' "$work/out" | head -n 2)" = \
 	$'    | one\n    | two' ]
+expect_out '^failed beside others, repeated alone: e2e_c e2e_f$'
 expect_out '^6 passed, 4 failed, 1 skipped$'
 holds 'a temporary folder is left' [ ! -e "$(cat "$SEEN/c")" ]
 for jobs in 0 x -1; do

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import xml.etree.ElementTree as xml
 from pathlib import Path
@@ -41,6 +42,20 @@ class Launched(unittest.TestCase):
             job.mark = mark
             self.assertEqual(halves.Launches.end(job, 1), code)
             self.assertEqual(launch.marked(mark), [])
+
+    def test_told_to_end(self):
+        """Told to end in its first launch, halves ends that, and leaves no folder."""
+        with tempfile.TemporaryDirectory() as place:
+            for name, text in (("mpirun", "#!/bin/sh\ntrap '' TERM\ntouch begun\nsleep 60 & sleep 60\n"), ("hosts", "a\nb\n")):
+                Path(place, name).write_text(text)
+            Path(place, "mpirun").chmod(0o755)
+            job = subprocess.Popen([CI / "halves", "--hostfile", "hosts"], cwd=place, env={**os.environ, "PATH": f"{place}:{os.environ['PATH']}", "TMPDIR": place})
+            while not Path(place, "begun").exists():
+                time.sleep(0.02)
+            job.terminate()
+            self.assertEqual(job.wait(20), 143)
+            self.assertEqual(launch.marked(f"halves-{job.pid}-"), [])
+            self.assertEqual(list(Path(place).glob("hangar-halves-*")), [])
 
 
 class Simulated(unittest.TestCase):

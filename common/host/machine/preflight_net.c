@@ -315,8 +315,8 @@ static void read_ports(const struct preflight_peer *to, const char *part, struct
 	enum port_state states[PREFLIGHT_PORTS + PREFLIGHT_MEETING] = { PORT_WAITS };
 	char closed[200] = "", meeting[200] = "";
 	int open = 0, row, n = to->nports, ports[PREFLIGHT_MEETING];
-	bool lossless =
-		false; /* these ports were all open at once: a silent one to meet at is no loss */
+	/* The ports of the range were all open at once: a silent port to meet at is no loss then. */
+	bool lossless = false;
 	double began = clock_seconds();
 
 	for (int i = 0; i < TRIES; i++) {

@@ -16,6 +16,7 @@ extern const struct collective *const collectives[];
  * (common/lib/base/outcome.h). */
 int perf_main(const struct collective *collective, int argc, char **argv);
 
+struct setting_difference;
 struct verdict;
 /* Additions of a test program, or of preflight, to a run; NULL: none. */
 struct perf_hooks {
@@ -25,6 +26,8 @@ struct perf_hooks {
 	void (*fired)(int rank, const struct fault_record *record);
 	/* As struct monitor_client has it; `ctx` is the run's diagnoser. */
 	void (*printed)(void *ctx, const struct verdict *verdict);
+	/* On rank 0: settings in which ranks differ, n > 0. */
+	void (*differ)(const struct setting_difference *found, size_t n);
 };
 
 /* The same with hooks. */

@@ -12,6 +12,8 @@
 #define CALIBRATION_SECONDS 30.0 /* until all ranks have measured */
 #define CALLS		    20	 /* of a batch, which no queue of the device refuses */
 #define BATCHES		    7	 /* of which the median counts; the first one connects ranks */
+#define FIRST_SECONDS	    10.0
+#define CALLS_SECONDS	    2.0 /* for milliseconds of work */
 
 #define PAIRS_POOL    ((size_t)64 << 20) /* of a short measurement: more than caches hold */
 #define PAIRS_QUICKLY 300
@@ -95,10 +97,11 @@ void predict_ask(struct predict *p, const struct options *options, const char *f
 		setenv("NCCL_TOPO_DUMP_FILE", p->dump, 1);
 }
 
-/* Writes the host's microseconds of a call of the communicator that the run measures. Collective. */
+/* Writes the host's microseconds of a call of the communicator that the run measures. They are calls of the run, since a
+ * hang may strike the first of them. Collective. */
 static int measure_call(const struct bench *bench, double *us)
 {
-	struct chain chain = { .backend = bench->backend }; /* no calls of the run */
+	struct chain chain = bench->chain;
 	struct call call = { .kind = CALL_ALL_REDUCE,
 			     .send = bench->buffers.send,
 			     .recv = bench->buffers.recv,
@@ -108,16 +111,22 @@ static int measure_call(const struct bench *bench, double *us)
 	double took[BATCHES];
 	int rc = 0;
 
+	watch_phase(bench->watch, PHASE_WARMUP);
 	for (int batch = 0; rc == 0 && batch < BATCHES; batch++) {
 		double begin;
 
 		rc = job_barrier(bench->job, "the start of calls that are timed");
+		watch_enter(bench->watch, "the first calls of all",
+			    batch ? CALLS_SECONDS : FIRST_SECONDS);
 		begin = clock_seconds();
 		for (int i = 0; rc == 0 && i < CALLS; i++)
 			rc = chain_call(&chain, &call);
 		took[batch] = (clock_seconds() - begin) / CALLS * 1e6;
 		if (rc == 0)
 			rc = bench->backend->ops->wait(bench->backend);
+		if (rc == 0)
+			watch_completed(chain.watch);
+		watch_leave(bench->watch);
 	}
 	*us = rc == 0 ? sort_median(took + 1, BATCHES - 1) : 0;
 	return rc;
@@ -134,9 +143,9 @@ static int measure_launch(struct predict *p, const struct bench *bench)
 		return 0;
 	watch_work(bench->watch, "measuring launches", LAUNCHES_SECONDS);
 	rc = ops->kernel_cost(bench->backend, &p->kernel);
+	watch_leave(bench->watch);
 	if (rc == 0 && bench->job->nranks > 1)
 		rc = measure_call(bench, &p->kernel.call_us);
-	watch_leave(bench->watch);
 	if (rc < 0)
 		return rc;
 	values[0] = p->kernel.host_us;

@@ -1,5 +1,4 @@
-/* p2p_matrix_perf.c: latency of every pair of ranks, and bandwidth alone, both ways, and beside
- * other pairs. */
+/* p2p_matrix_perf.c: latency of every pair of ranks; bandwidth alone, both ways, beside others. */
 #include <jansson.h>
 #include <sys/stat.h>
 

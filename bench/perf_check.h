@@ -3,8 +3,7 @@
 
 #include "perf_rank.h"
 
-/* Checks --expect's class: an unknown one would fail every run. Returns 0, or -EINVAL with a usage
- * error. */
+/* Checks --expect's class, as no run could meet an unknown one. 0, or -EINVAL with the error. */
 int check_expect(const struct options *options, struct error *err);
 
 /* Returns the schedule of a run with --fault: the requested one, else that of the first fault with

@@ -175,9 +175,8 @@ static int check_fault_ranks(int ranks, int devices, struct error *err)
 		ranks - 1, ranks, places, devices > 0 ? "GPUs" : "CPUs", ranks);
 }
 
-/* Returns the number of ranks of a bare start with faults: at least four, and all culprits, on one
- * GPU if necessary. Returns 0 if the fault does not decide, or a negative errno with the error
- * set. */
+/* Returns the ranks of a bare start with faults: at least four, and all culprits, on one GPU if
+ * necessary; 0: the fault does not decide; a negative errno with the error set. */
 static int choose_fault_ranks(const struct program *program, struct options *options, int devices,
 			      struct error *err)
 {
@@ -216,8 +215,7 @@ static struct fault_record *make_fault_record(void)
 	return map == MAP_FAILED ? NULL : map;
 }
 
-/* Determines the resources for this run's faults; a rank that may be limited gets its own
- * cgroup. */
+/* Determines the resources for this run's faults; a rank that may be limited has its own cgroup. */
 static void equip(struct program *program, const struct run_folder *folder)
 {
 	struct fault_machine *machine = &program->machine;
@@ -346,8 +344,7 @@ out_folder:
 	return err->code ? fail(err, program) : code;
 }
 
-/* Adds the chosen -g and --share-gpu to the command line: ranks parse it, and evidence stores it
- * for another run. */
+/* Adds the chosen -g and --share-gpu to the command line, which ranks parse and evidence stores. */
 static char **add_choice(char **argv, int argc, bool counted, bool shared, int ranks)
 {
 	static char number[16], share[] = "--share-gpu", count[] = "-g";

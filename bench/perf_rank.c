@@ -118,8 +118,7 @@ static int compare_settings(struct rank *r)
 	return perf_agree_settings(&r->job, &r->settings);
 }
 
-/* Groups of unequal size would skip different sizes and have different roots, but all ranks meet at
- * every point. */
+/* Groups of unequal size would skip different sizes, but all ranks meet at every point. */
 static int check_groups(struct rank *r)
 {
 	int sizes[2] = { r->job.group_size, -r->job.group_size };

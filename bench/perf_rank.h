@@ -26,8 +26,7 @@ struct program {
 	struct cgroup cgroup;	      /* the rank's own, if a fault needs one */
 	int closing[2];	   /* perf_closing.c: ends of the supervisor and of its rank; -1: none */
 	char closing_said; /* what the rank has answered */
-	struct fault_record *fault_record; /* shared with the supervisor, hidden from the
-					    * diagnoser */
+	struct fault_record *fault_record; /* shared with the supervisor alone */
 };
 
 /* supervisor_run's rank_main; `arg` is a struct program. Returns the exit code. */

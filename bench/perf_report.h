@@ -92,9 +92,8 @@ void rank_ask_nccl(struct rank *r);
  * on every rank a negative errno with a usage error that names the ranks and their values. */
 int perf_agree(struct job *job, const struct program *program, const char *backend);
 
-/* Prints the settings in which ranks differ on standard error, in one line of rank 0. That is not
- * an error, but the first suspect of a hang. Collective. Returns 0 or a negative errno with the
- * error set. */
+/* Prints the settings in which ranks differ, the first suspects of a hang, in one line of rank 0 on
+ * standard error. Collective. Returns 0 or a negative errno with the error set. */
 int perf_agree_settings(struct job *job, const struct settings *mine);
 
 /* perf_closing.c: rank 0 of a sweep answers its supervisor from now on. */

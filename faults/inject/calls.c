@@ -246,8 +246,7 @@ static const struct fault_way coll_ways[] = {
 	{ .outcome = NULL },
 };
 
-/* An all-reduce of as many elements fits into every collective's buffers; in its place an all-gather
- * of slices does. */
+/* An all-reduce of as many elements fits into every collective's buffers; in its place a gather. */
 static int coll_fire(const struct fault_act *act)
 {
 	const size_t n = (size_t)act->comms->spans[act->call->comm].n;

@@ -14,8 +14,7 @@
 #define FAULT_AGAIN                                                                                \
 	1 /* `start`: the program is to be started again, with the environment as it is */
 
-/* Before the call (or init) is made; while it is in progress; after it has been made: on a
- * GPU, enqueued. */
+/* Before the call (or init) is made; while it is in progress; after it: on a GPU, enqueued. */
 enum fault_when { FAULT_BEFORE, FAULT_INFLIGHT, FAULT_AFTER };
 
 /* A fault may fire at these places. */
@@ -77,8 +76,7 @@ struct fault_record {
 	_Atomic uint32_t comm;	    /* where it was: the communicator, */
 	_Atomic uint64_t seq;	    /* and the number of the call on it, from 1; 0: init */
 	_Atomic uint32_t due, done; /* bit i: --fault number i names this rank; has fired on it */
-	/* The last fault `command`: 0 (none), COMMAND_RUNS, or its exit status + 1; the first line that it
-	 * printed. */
+	/* The last `command`: 0 (none), COMMAND_RUNS, or exit status + 1; its first line. */
 	_Atomic int32_t command;
 	char command_text[160];
 };
@@ -86,8 +84,7 @@ struct fault_record {
 /* Handed to a fault that fires. */
 struct fault_act {
 	const struct fault_spec *spec;
-	/* The call, or at init the request, that is about to be made, is in progress, or has been made; else
-	 * NULL. */
+	/* The call, or at init the request, to be made, in progress, or made; else NULL. */
 	const struct call *call;
 	const struct comm_request *request;
 	const struct fault_machine *machine;
@@ -98,8 +95,7 @@ struct fault_act {
 	double since; /* seconds of the rank from its call before to this one, without what faults took */
 };
 
-/* A firing ends with one of these: FAULT_PASS lets the call be made (before) or nothing more
- * happen (after). */
+/* A firing's end: FAULT_PASS lets the call be made (before) or nothing more happen (after). */
 enum fault_verdict {
 	FAULT_PASS,
 	FAULT_SWALLOW, /* it was made otherwise, or is not made */
@@ -147,15 +143,13 @@ struct fault {
 	bool (*behind)(const struct call *held, const struct call *next);
 	/* A captured graph is launched for the call's step; NULL: as asked. The fault fires there. */
 	enum launch_verdict (*launch)(const struct fault_spec *spec);
-	/* outcome=: the ways to each, best first; an entry without outcome ends them. NULL: the key is not
-	 * known. */
+	/* outcome=: the ways to each, best first, up to one without outcome. NULL: no such key. */
 	const struct fault_way *ways;
 	enum fault_where where; /* at FAULT_AT_INIT the default op is init */
 	bool any_when;		/* when=inflight and when=after make sense */
 	bool slow;	 /* fires at the op and later, as spec->slow says (process/slowdown.h) */
 	bool everywhere; /* without RANKS on all ranks */
-	bool sticky;	 /* fires at the op and at every later call of the rank, on whatever
-	                        * communicator */
+	bool sticky;	 /* fires at the op and at every later call of the rank */
 	/* Acceptable outcomes per backend, as in --expect, alternatives separated by '|'. NULL:
 	 * cannot occur there, and FAULT_WHY_NOT says why. */
 	const char *mpi, *nccl;
@@ -188,8 +182,7 @@ const char *fault_text(const struct fault *fault, enum fault_line line, char tex
 const struct fault *fault_find(const char *name);
 
 /* Parse one spec. 0, or -EINVAL with a usage error naming the part that is wrong and what is
- * allowed: unknown fault, bad rank list ("3", "1,3", "0-2"), bad op, unknown key
- * or bad value. */
+ * allowed: fault, rank list ("3", "1,3", "0-2"), op, key, value. */
 int fault_parse(struct fault_spec *spec, const char *text, struct error *err);
 
 /* Sets a usage error that begins with the spec as it was typed. -EINVAL. */
@@ -222,9 +215,8 @@ int fault_replace(const struct fault_act *act, const struct call *call);
 /* The ranks that a job needs for it. */
 int fault_ranks(const struct fault *fault);
 
-/* Tells whether `spec` can run in a job of `nranks` ranks on this machine. Returns 0; or
- * -ENOTSUP, with what is missing in words in `why`: the backend where the fault cannot occur, a
- * need of the machine. */
+/* Tells whether `spec` can run in a job of `nranks` ranks here. 0; or -ENOTSUP, with what is
+ * missing in words in `why`: a backend that can have the fault, a need of the machine. */
 int fault_runs(const struct fault_spec *spec, const struct fault_machine *machine, char *why,
 	       size_t len);
 

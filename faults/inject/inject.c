@@ -123,7 +123,6 @@ static void default_ranks(struct fault_spec *spec, int nranks)
 		spec->ranks[spec->nranks] = nranks - n + spec->nranks;
 }
 
-/* Counts the calls of a call's step. */
 static uint64_t calls_of_step(const struct agenda *agenda, int at)
 {
 	uint64_t n = 0;
@@ -399,8 +398,7 @@ static int let_go(struct injector *injector, const struct call *call, struct cha
 	return rc;
 }
 
-/* Fires all faults that are due, in the order of the command line. Returns FAULT_SWALLOW if one of them
- * does. */
+/* Fires all faults that are due, in the order of the command line. FAULT_SWALLOW if one does. */
 static int fire(struct injector *injector, const struct moment *moment, struct chain *chain)
 {
 	int verdict = FAULT_PASS;

@@ -14,8 +14,7 @@ struct geometry {
 	int root;		       /* -1 for a collective without root */
 	size_t elsize;		       /* bytes of one element */
 	size_t bytes;		       /* requested size: one entry of the sweep */
-	size_t align;		       /* per-rank counts are rounded down to a multiple of this
-	                                * many bytes */
+	size_t align;		       /* counts of ranks are multiples of this many bytes */
 	const struct traffic *traffic; /* alltoallv's matrix, else NULL */
 };
 
@@ -23,8 +22,7 @@ struct geometry {
 struct shape {
 	size_t send, recv;   /* elements of this rank's send and receive buffer */
 	size_t count;	     /* nccl-tests' "count" column: the argument of the NCCL call */
-	size_t bytes;	     /* nccl-tests' "size" column, the same on every rank: the
-	                            * largest buffer */
+	size_t bytes;	     /* nccl-tests' "size" column: the largest buffer of a rank */
 	size_t inplace_send; /* offsets of the two in the one buffer of the in-place variant */
 	size_t inplace_recv;
 };

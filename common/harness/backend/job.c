@@ -7,7 +7,6 @@
 #define DEADLINE_SECONDS 10.0
 #define LOOKUP_SECONDS	 1.0 /* rank 0 needs a port from its monitor before it publishes */
 
-/* Sets the job's error from an MPI return code. */
 static int mpi_failed(struct job *job, int rc, const char *what)
 {
 	char text[MPI_MAX_ERROR_STRING];
@@ -327,8 +326,7 @@ int job_gather(struct job *job, const void *mine, size_t bytes, void *all)
 		 MPI_Gather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, job->comm));
 }
 
-/* Fills in the bytes of each rank: `bytes` from the first of a node, which go to the node's
- * place. */
+/* Fills in the bytes of each rank: `bytes` from the first of a node go to the node's place. */
 static void count_nodes(const struct job *job, int bytes, int *counts, int *places)
 {
 	int next = 0; /* nodes are numbered by their lowest rank */

@@ -3,8 +3,7 @@
 
 #include "check/check_plan.h"
 
-/* The maximum of contributing ranks, and the largest |v| of TERM_SMALL, by the table in
- * check_plan.h. */
+/* The most contributing ranks, and the largest |v| of TERM_SMALL, by check_plan.h's table. */
 static uint32_t most_active(enum dtype type, enum redop op)
 {
 	if (op == OP_AVG)

@@ -19,6 +19,5 @@ size_t irregular_busiest(const struct geometry *geometry, bool self);
  * and of its part that left the rank. */
 void irregular_summary(const struct geometry *geometry, int rank, double us, char *buf, size_t len);
 
-/* The `run` of a struct collective: one CALL_ALLTOALLV with this rank's row and column of the
- * matrix. */
+/* The `run` of a collective: a CALL_ALLTOALLV with this rank's row and column of the matrix. */
 int irregular_run(struct chain *chain, const struct invocation *invocation);

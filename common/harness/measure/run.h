@@ -37,8 +37,7 @@ struct run {
 /* Returns the largest buffer of any point of the sweep on any rank, bytes. */
 size_t run_largest(const struct bench *bench);
 
-/* Measures every point of every cycle. Returns 0 or a negative errno with the error set.
- * Collective. */
+/* Measures every point of every cycle. 0 or a negative errno with the error set. Collective. */
 int run_sweep(struct run *run);
 
 /* Stores the culprits of a failed check: the ranks with wrong data or, if all have wrong data, the

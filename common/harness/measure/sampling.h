@@ -19,8 +19,7 @@ struct sampling {
 	struct stats *per_rank; /* nranks entries, us, after sampling_finish */
 };
 
-/* Prepares an empty sample; `timing` is borrowed. sampling_release frees all arrays, which rows may
- * borrow. */
+/* Prepares an empty sample; `timing` is borrowed. sampling_release frees what rows may borrow. */
 void sampling_init(struct sampling *sampling, struct timing *timing);
 void sampling_release(struct sampling *sampling);
 

@@ -113,8 +113,7 @@ static void update_per_sample(struct timing *t)
 	t->per_sample = o->agg_iters * t->launches * (o->per_iter ? 1 : t->calls);
 }
 
-/* -n: batches of about nccl-tests' default length. A graph holds all calls, as there, up to a
- * limit. */
+/* -n: batches of about nccl-tests' default length. A graph holds all calls up to a limit. */
 static void choose_fixed(struct timing *t)
 {
 	int iters = t->plan->bench->options->iters;

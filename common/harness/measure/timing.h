@@ -30,8 +30,7 @@ struct batch {
 	double *enqueue; /* until the call returns to the host */
 };
 
-/* Returns the most calls of one batch or warm-up round at any size, which limits the slots in
- * use. */
+/* Returns the most calls of one batch or warm-up round, which limits the slots in use. */
 size_t timing_most_calls(const struct options *options);
 
 /* Brings the point to its steady state (or makes options->warmup calls), and chooses calls, samples

@@ -191,9 +191,8 @@ static int launch(struct timing *t, void *graph)
 	return rc;
 }
 
-/* A checked batch has its own graph: its last call uses another slot. Only one launch finds that
- * slot freshly prepared, so it is launched once. A last batch of another length also has its
- * own. */
+/* A checked batch has its own graph: its last call uses another slot, which only one launch finds
+ * freshly prepared. A last batch of another length also has its own. */
 static int batch_graph(struct timing *t, const struct checked_slot *checked, struct batch *batch)
 {
 	struct bench *bench = t->plan->bench;

@@ -215,8 +215,7 @@ static void text_range(const struct option_row *row, const void *field, char *bu
 
 const struct option_kind kind_range = { 2 * sizeof(int), parse_kind_range, NULL, text_range };
 
-/* A text that is not empty: one of the words, one with the suffix, or one that the row's check
- * accepts. */
+/* A text that is not empty: one of the words, one with the suffix, or what the check accepts. */
 static int parse_kind_text(const struct option_row *row, const char *text, void *field)
 {
 	size_t len = strlen(text), tail = row->suffix ? strlen(row->suffix) : 0;

@@ -29,9 +29,8 @@ int report_open(struct report *report, const struct options *options,
 /* The table's stream: standard error where --csv or --json is standard output. */
 FILE *report_table(const struct options *options);
 
-/* Checks what report_open would refuse, without making anything: existing files, and folders that
- * are missing or not writable. Returns 0, or a negative errno with a usage error that names the
- * option. */
+/* Checks what report_open would refuse, without making anything: existing files, missing and
+ * unwritable folders. Returns 0, or a negative errno with a usage error that names the option. */
 int report_check(const struct options *options, struct error *err);
 
 /* Passes a row to every sink and adds it to the average. `out` is the out-of-place row of an

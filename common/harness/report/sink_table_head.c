@@ -3,7 +3,6 @@
 #include "report/sink.h"
 #include "report/sink_shared.h"
 
-/* Writes "# TEXT"; control characters become blanks. */
 void sink_put_comment(FILE *out, const char *text)
 {
 	fputs("# ", out);

@@ -286,8 +286,7 @@ static int silent_row(const enum port_state *states, int n, int *open)
 	return most;
 }
 
-/* "41000-43500 without an answer, 29500 refused" of the ports from `i` to before `end`. Returns how
- * many are closed. */
+/* "41000-43500 without an answer, 29500 refused" of ports `i` to before `end`. Returns how many. */
 static int list_closed(const struct preflight_peer *to, const enum port_state *states, int i,
 		       int end, char *text, size_t len)
 {

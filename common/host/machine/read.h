@@ -18,8 +18,7 @@ enum {
 	READ_NCCL = 1 << 8, /* the version of the library that is found */
 	READ_CONTAINER =
 		1 << 9, /* what a container may lack: room in /dev/shm, ptrace; starts a process */
-	READ_LIMITS = 1 << 10, /* name and address, interface, limits of memory and files; may wait
-				* for a name server */
+	READ_LIMITS = 1 << 10, /* name, address, interface, memory, files; name servers */
 };
 
 /* A rank of the job, as it reads itself. */
@@ -46,8 +45,7 @@ struct read_request {
  * left out; nothing fails. A stuck driver may take for ever. */
 void read_host(const struct read_request *request, struct reading *reading);
 
-/* Reads this process: its CPUs and its main thread's time on them. The caller sets rank, node and
- * bus. */
+/* Reads this process: its CPUs, its main thread's time. The caller sets rank, node and bus. */
 void read_rank(const char *root, struct observed_rank *rank);
 
 /* A rank as a part of its host, "rank 3" (observation.h). */

@@ -78,8 +78,7 @@ static int take_entry(struct reading *m, const char *part, const char *name, con
 	return 0;
 }
 
-/* A part's counters and states, in the order in which they stand; other members are another
- * version's. */
+/* A part's counters and states, in their order; other members are another version's. */
 static int take_part(struct reading *m, const char *part, json_t *from)
 {
 	const char *kind, *name;

@@ -151,8 +151,7 @@ void nccl_cause_names(struct nccl_log *log, struct nccl_warning *warning)
 	warning->device = word_behind(log, warning->text, devices);
 }
 
-/* Seconds of a time "[2025-07-21 19:05:29]" or "[E1109 16:13:20.12", the year left out: others have none. NAN: none is
- * there. */
+/* Seconds of a time "[2025-07-21 19:05:29]" or "[E1109 16:13:20.12", without the year. NAN: none is there. */
 double nccl_log_time(const char *text, const char *end)
 {
 	int month, day, hour, minute, digits;

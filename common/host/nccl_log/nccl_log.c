@@ -121,8 +121,7 @@ static const char *host_of(struct nccl_log *log, char *start, char *end, int64_t
 	return host;
 }
 
-/* "host:pid:tid [dev]" that ends at `end` (after the bracket, or after the tid). Returns where it
- * begins, or NULL. */
+/* "host:pid:tid [dev]" that ends at `end`, after bracket or tid. Its beginning, or NULL. */
 static char *origin_before(struct nccl_log *log, char *start, char *end, struct message *message)
 {
 	char *p = end, *host_end;

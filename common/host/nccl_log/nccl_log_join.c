@@ -151,8 +151,7 @@ static void join_rings(struct nccl_comm *comm)
 	}
 }
 
-/* The rank of the process and device that a warning is from, which lines behind it may have told, and whether its init
- * went on. */
+/* The rank of the process and device of a warning, which later lines may have told, and whether its init went on. */
 static void join_warning(struct nccl_log *log, struct nccl_warning *warning)
 {
 	const struct place *device, *process;

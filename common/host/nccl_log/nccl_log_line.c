@@ -322,8 +322,7 @@ static struct nccl_warning *warning_of(struct nccl_log *log, const struct messag
 	return &log->warnings[place->number - 1];
 }
 
-/* The rank of the device, else of a process with one device, in its first communicator, which is the world in most
- * programs. */
+/* The rank of the device, else of a process with one device, in its first communicator, mostly the world. */
 static struct nccl_warning *add_warning(struct nccl_log *log, const struct message *message,
 					const char *where, const char *text)
 {

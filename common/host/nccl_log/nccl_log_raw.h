@@ -110,8 +110,7 @@ static inline struct place *place_of(struct nccl_log *log, const struct message 
 }
 
 /* The member of a message: in the communicator under initialisation in that thread, else in the
- * newest call's of its device; `rank` (-1 unknown) must fit. NULL, counted, when that can't be
- * told. */
+ * newest call's of its device; `rank` (-1 unknown) must fit. NULL, counted: that is not known. */
 struct nccl_member *nccl_log_member(struct nccl_log *log, const struct message *message, int rank);
 
 /* nccl_log_comm.c: brings what threads said of communicators without a name to the ones that it belongs to. */

@@ -19,8 +19,7 @@ static int64_t number_behind(const char *line, const char *lead, const char *oth
 	return at && sscanf(at + len, "%18" SCNd64, &value) == 1 && value >= 0 ? value : -1;
 }
 
-/* "[PG ID 1 PG GUID 1(default_pg) Rank 0]", "[PG 1 Rank 0]", "[Rank 0]": the group, "" where there is none, and the number
- * in it. */
+/* "[PG ID 1 PG GUID 1(default_pg) Rank 0]", "[PG 1 Rank 0]", "[Rank 0]": the group or "", and the number in it. */
 static bool take_bracket(struct nccl_log *log, const char *line, struct nccl_wait *wait)
 {
 	const char *at = line, *open, *group;
@@ -98,8 +97,7 @@ static void on_timeout(struct nccl_log *log, const char *line, struct nccl_wait 
 		take_call(wait, from);
 }
 
-/* How far the rank came: "... at work: 78, last enqueued NCCL work: 79, last completed NCCL work: 77". The time-out before it
- * may lack the group. */
+/* How far the rank came: "... at work: 78, last enqueued NCCL work: 79, last completed NCCL work: 77", perhaps groupless. */
 static void on_progress(struct nccl_log *log, const char *line, struct nccl_wait *from)
 {
 	int64_t at = number_behind(line, "at work: ", "sequence id: ");

@@ -1,5 +1,4 @@
-/* cause_links.c: causes on the GPUs of a host and between them: NVLink, PCIe, P2P, ACS and IOMMU,
- * other processes. */
+/* cause_links.c: causes on GPUs and between them: NVLink, PCIe, P2P, ACS, IOMMU, processes. */
 #include "reconcile/cause_parts.h"
 
 /* Returns true when PCIe carries the traffic, or may. */

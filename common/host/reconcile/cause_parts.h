@@ -43,8 +43,7 @@ bool cause_listed(const char *list, const char *name, bool words);
 /* The value of a setting on any host; NULL: no host has it. */
 const char *cause_setting(const struct observation *observation, const char *name);
 
-/* cause_network returns true when its ranks talk over a network, cause_tcp when that is known to be
- * TCP. */
+/* cause_network: its ranks talk over a network; cause_tcp: and that is known to be TCP. */
 bool cause_network(const struct observation *observation);
 bool cause_tcp(const struct observation *observation);
 

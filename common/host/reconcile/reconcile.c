@@ -64,8 +64,7 @@ static int look(struct reconcile *r, struct reading *hosts)
 		text = reading_dump(&mine, false);
 		reading_release(&mine);
 	}
-	/* all ranks stay until all have looked: a rank that went on would wait for the others under
-	 * a shorter limit */
+	/* all stay until all have looked: one that went on would wait under a shorter limit */
 	rc = job_agree(job, reading_gather(job, text, hosts));
 	job_restore_deadline(job, former);
 	free(text);
@@ -127,8 +126,7 @@ static void take_row(void *ctx, const struct row *row)
 	state(r, "used_channels", row->used_channels);
 }
 
-/* A module has all its links; a card's come from bridges, if it has any, and a part of a GPU
- * has none. */
+/* A module has all its links; a card's come from bridges if any; a part of a GPU has none. */
 static int links_of(const char *product)
 {
 	const struct topo_gpu_model *model = topo_gpu_model(product);

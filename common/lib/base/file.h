@@ -8,8 +8,7 @@
 int file_text(const char *root, char *buf, size_t len, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* Opens a plain file of at most `most` bytes, and waits for nothing: a FIFO or an endless device is refused. NULL, with
- * the reason in *why. */
+/* Opens a plain file of at most `most` bytes, and waits for nothing: a FIFO is refused. NULL: *why. */
 FILE *file_open(const char *path, int64_t most, const char **why);
 
 /* The non-negative number at the start of the file; -1: no file, no number, or an overflow. */

@@ -4,8 +4,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-/* Closes or flushes the stream with `end`. Returns 0, or the negative errno of that or of an
- * earlier write. */
+/* Closes or flushes the stream with `end`. 0, or the negative errno of that or an earlier write. */
 static int ended(FILE *f, int (*end)(FILE *))
 {
 	bool failed = ferror(f);
@@ -33,8 +32,7 @@ static int write_whole(const char *path, const void *data, size_t bytes)
 	return output_close(f);
 }
 
-/* The draft's name is unique per host and process: hosts that share a folder may write the same
- * file at once. */
+/* The draft's name is unique per host and process: hosts share folders. */
 int output_whole(const char *path, const void *data, size_t bytes)
 {
 	char draft[4224], host[64] = "";

@@ -12,9 +12,8 @@ int output_close(FILE *f);
  * any printed data did not arrive. */
 int output_stdout(struct error *err);
 
-/* Writes a file whole or not at all, also against concurrent writers: under a temporary name in its
- * folder, then renamed over the old file. A device or pipe takes the data as they come. Returns 0 or a
- * negative errno. */
+/* Writes a file whole or not at all, also against concurrent writers: under a temporary name, then
+ * renamed. A device or pipe takes the data as they come. Returns 0 or a negative errno. */
 int output_whole(const char *path, const void *data, size_t bytes);
 
 /* Makes the end of this process, by exit() or from main(), call output_stdout(). A failure is
@@ -30,8 +29,7 @@ int output_room(struct error *err);
 
 /* Writes "# HELP" and "# TYPE"; `help` is a phrase without a full stop. */
 void prometheus_head(FILE *f, const char *name, const char *help);
-/* Writes `name="value"` after `before`, '{' or ','; characters that the format reserves become
- * '?'. */
+/* Writes `name="value"` after `before`, '{' or ','; reserved characters become '?'. */
 void prometheus_label(FILE *f, char before, const char *name, const char *value);
 /* Converts the unit at the end of a name to its base unit, "time_us" to "time_seconds", in a buffer
  * of `len`. Returns the factor for values. */

@@ -5,8 +5,7 @@
  * value that does not fit. *value is set on success only. No pointer may be NULL. */
 
 /* Bytes: digits with an optional fraction, an optional K, M, G or T (powers of 1024, any case),
- * then an optional B or iB. A fraction must give a whole number of bytes: "1.5M" does, "1.3K" does
- * not. */
+ * then an optional B or iB, as a whole number of bytes: "1.5M" is one, "1.3K" not. */
 int parse_size(const char *text, size_t *value);
 
 /* Decimal with an optional '-'. No leading zeros: nccl-tests reads them as octal. */
@@ -32,6 +31,5 @@ const char *environment_get(char *const *environment, const char *name);
 int environment_number(char *const *environment, const char *names, int missing);
 
 /* The reverse: six significant digits, more if the integer part has more (up to 1e15): 12.3457,
- * 8e-06, 1234568; "nan", "inf", "-inf". Writes at most `len` bytes, always terminated; returns
- * buf. */
+ * 8e-06, 1234568; "nan", "inf", "-inf". Writes at most `len` bytes; returns buf. */
 char *number_text(double value, char *buf, size_t len);

@@ -149,8 +149,7 @@ const char *proc_hold_hint(enum proc_hold hold)
 	return hints[hold];
 }
 
-/* PF_* of the kernel's sched.h: the process exits; another thread or this one writes a core file; a
- * signal ended it. */
+/* PF_* of the kernel's sched.h: it exits; a thread writes a core file; a signal ended it. */
 enum { EXITING = 0x4, DUMPED_BY_ANOTHER = 0x8, DUMPS = 0x200, SIGNALLED = 0x400 };
 
 bool exit_seen(pid_t pid, bool *again, int *wait_status)

@@ -43,10 +43,9 @@ static bool has(const char *dir, const char *name)
 	return access(path, F_OK) == 0;
 }
 
-/* Parses lines of /proc/PID/cgroup: "4:memory:/path", and "0::/path" of version 2. Version 2 has no
+/* Parses lines of /proc/PID/cgroup: "4:memory:/path", and "0::/path" of version 2, which has no
  * memory controller if version 1 has it. The first *base characters of the path are the mount
- * point. A container sees part of the hierarchy: if the folder does not exist, its own cgroup is
- * the mount point. */
+ * point. In a container, whose folder does not exist, its own cgroup is the mount point. */
 static int find(const char *root, const char *process, char *path, size_t len, size_t *base,
 		bool *v2)
 {
@@ -162,8 +161,7 @@ int64_t cgroup_oom_kills(const char *path)
 	return kills >= 0 ? kills : number(path, "memory.oom_control", "oom_kill");
 }
 
-/* Returns 0 once the folder is gone. rmdir refuses a cgroup that is in use; its files are not
- * removed. */
+/* Returns 0 once the folder is gone. rmdir refuses a cgroup in use; its files stay. */
 static int remove_path(const char *path)
 {
 	const char *name = strrchr(path, '/');

@@ -12,7 +12,6 @@ void descriptors_close(int keep);
 void child_detach(void);
 
 /* Blocks SIGCHLD, SIGTERM, SIGINT and SIGHUP and returns a signalfd for them (`flags`: SFD_NONBLOCK
- * or 0), or a negative errno. The old mask goes to *old, for the child to restore. A SIGCHLD that a
- * launcher left ignored gets its default again: the kernel would otherwise reap children before
- * waitpid. */
+ * or 0), or a negative errno. The old mask goes to *old, for the child to restore. An ignored
+ * SIGCHLD gets its default again: the kernel would reap children before waitpid. */
 int signals_open(int flags, sigset_t *old);

@@ -94,8 +94,7 @@ int launch_cores(void)
 	return (int)sysconf(_SC_NPROCESSORS_ONLN); /* more than a cpu_set_t holds */
 }
 
-/* Slurm's variables would make mpirun start ranks on the whole allocation; a bare start uses this
- * host. */
+/* Slurm's variables would make mpirun use the whole allocation; a bare start uses this host. */
 static void forget_slurm(void)
 {
 	char name[128];
@@ -131,8 +130,7 @@ static char **make_command(int ranks, char **argv)
 {
 	static char count[16];
 	const char *fixed[] = { "mpirun", "-np", count, "--oversubscribe",
-				/* NCCL and the scheduler place threads better than mpirun's default
-				 * binding to one core */
+				/* NCCL and the scheduler place threads better than one core */
 				"--bind-to", "none",
 				geteuid() == 0 ? "--allow-run-as-root" : NULL };
 	size_t n = sizeof(fixed) / sizeof(*fixed), argc = 0;
@@ -223,8 +221,7 @@ static double look_for_held(struct held *h, pid_t mpirun, const struct run_folde
 	return h->since_ns ? (double)(now - h->since_ns) * 1e-9 : 0;
 }
 
-/* Ends a run of which nothing runs. A frozen process may die when it is thawed, and is not waited for. Returns the exit
- * code. */
+/* Ends a run of which nothing runs; a frozen process may die when it is thawed. Returns the exit code. */
 static int end_held(pid_t mpirun, const struct run_folder *folder, int ended_by,
 		    const struct launch_guard *guard, double seconds)
 {

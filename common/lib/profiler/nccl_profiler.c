@@ -110,8 +110,7 @@ static void tell(const struct nccl_choice *choice)
 	all->channels = all->channels == choice->channels ? all->channels : -1;
 }
 
-/* A collective without channels uses an unusual kernel (symmetric memory); its algorithm has no
- * meaning. */
+/* A collective without channels uses a kernel of symmetric memory: no algorithm. */
 static void launched(const struct layout *layout, const unsigned char *at)
 {
 	struct nccl_choice choice = { .channels = -1 };

@@ -105,8 +105,7 @@ static void copy_text(struct copy *copy, const char *text)
 	copy->rest = copy->text;
 }
 
-/* Returns the next line's name and sets *value, NULL for a line without one. Returns NULL at the
- * end. */
+/* Returns the next line's name and sets *value, NULL for a line without one. NULL: the end. */
 static const char *next_line(struct copy *copy, const char **value)
 {
 	char *line = strsep(&copy->rest, "\n"), *sign = line ? strchr(line, '=') : NULL;

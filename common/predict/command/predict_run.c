@@ -1,5 +1,4 @@
-/* predict_run.c: the nodes, collectives and sizes of a prediction, the odds of failures; tables, CSV, one
- * derivation. */
+/* predict_run.c: nodes, collectives, sizes of a prediction; odds of failures; tables, CSV. */
 #include "command/predict_run.h"
 
 #include <fnmatch.h>

@@ -21,6 +21,5 @@ struct predict_job {
 	struct topo_system *loaded, *sys; /* the spec, and what they made of it */
 };
 
-/* Print it to standard output. 0 or -errno with the error set: no such machine, or nothing to
- * predict. */
+/* Print it to standard output. 0 or -errno with the error set: no such machine, no prediction. */
 int predict_run(struct predict_job *job, struct error *err);

@@ -185,8 +185,7 @@ int predict_measure_pairs(const struct bench *bench, enum pairs_care care, struc
 	return rc;
 }
 
-/* Takes the best of some tries: another program makes a message longer, and none shorter. All ranks
- * have the same times. */
+/* Takes the best of some tries: another program makes a message longer only. Alike on all ranks. */
 static int measure_tries(struct predict *p, const struct bench *bench, double begin)
 {
 	double spent = 0;

@@ -54,7 +54,6 @@ struct pair_digest {
 	bool host;	    /* as the matrix's */
 };
 
-/* A time is that of the median pair. Collectives wait for the slowest pair: it counts instead where
- * it takes half as long again, but at most ten times the median, as beyond that a rank was not let
- * run. */
+/* A time is that of the median pair. The slowest pair, for which collectives wait, counts instead
+ * where it takes half as long again, up to ten times the median: then a rank did not run. */
 void pair_digest_make(struct pair_digest *digest, const struct pair_matrix *m);

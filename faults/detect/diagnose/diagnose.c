@@ -188,8 +188,7 @@ static void ask_others(struct walk *w, const struct rule *rule, const struct mem
 	}
 }
 
-/* Returns true if the answer is in what the row finds, in the communicators that it looks at; it is in
- * the diagnosis then. */
+/* Returns true if the answer is in what the row finds in its communicators; it is in the diagnosis. */
 static bool ask_row(struct walk *w, const struct rule *rule)
 {
 	const struct members *members = rule->comms == COMMS_EACH    ? next_team(w, w->comms.list)

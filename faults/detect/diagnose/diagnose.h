@@ -37,9 +37,8 @@ struct diagnosis {
 	char cause[400], fix[400], prevention[400]; /* a paragraph each, of meanings.txt */
 };
 
-/* Never fails: what does not fit is "unexplained", with the evidence; where ranks or calls are not
- * known and nothing else is wrong, with the outcome "internal": the run's is not known. Cost linear in ranks x
- * calls. */
+/* Never fails: what does not fit is "unexplained", with the evidence; without known ranks or calls, and
+ * nothing else wrong, "internal". Cost linear in ranks x calls. */
 void diagnose(const struct evidence *evidence, struct diagnosis *diagnosis);
 
 /* Fills in cause, fix, prevention and side of the diagnosis' class, from meanings.txt. */

@@ -24,8 +24,7 @@ void finding_reset(struct finding *finding);
 /* A sentence of evidence, if there is room. */
 #define note(finding, ...)	   diagnosis_note(&(finding)->d, __VA_ARGS__)
 #define finding_note(finding, ...) note(finding, __VA_ARGS__)
-/* Returns true if there is room for as many notes again. Half of them are left to what concludes
- * a finding. */
+/* Returns true if there is room for as many notes again: half are for what concludes a finding. */
 static inline bool finding_has_room(const struct finding *finding)
 {
 	return finding->d.nlines < DIAGNOSIS_LINES / 2;

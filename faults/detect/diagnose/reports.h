@@ -14,8 +14,7 @@ const char *common_call(const struct rule_ctx *ctx, const struct rank_set *culpr
 /* Init stands before call 1. `hangs`: others are inside it. */
 void place_init(struct finding *finding, bool hangs);
 
-/* Returns true if init itself is missing of a culprit, while others are inside it; then that is
- * the place. */
+/* Returns true if a culprit lacks init itself, while others are inside it; that is the place. */
 bool place_missing_init(const struct rule_ctx *ctx, struct finding *finding);
 
 /* Places the finding where the calls of the culprits themselves end. */

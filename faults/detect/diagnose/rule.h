@@ -9,13 +9,11 @@
 
 struct rule_ctx {
 	const struct evidence *run; /* all of it */
-	/* of the members at hand, whose ranks are numbered within it; in a row for the whole run that
-	 * of the run */
+	/* of the members at hand, numbered within it; in a row for the whole run that of the run */
 	const struct evidence *evidence;
-	enum outcome outcome; /* of the run, by the state of its ranks */
-	bool in_pairs;	      /* sends and receives are among what ranks wait for */
-	bool settled; /* all came to their end, and what was sent was received: more calls of one rank are
-	               * its right */
+	enum outcome outcome;		 /* of the run, by the state of its ranks */
+	bool in_pairs;			 /* sends and receives are among what ranks wait for */
+	bool settled;			 /* all came to their end, all that was sent arrived */
 	const struct progress *progress; /* the model of the run */
 	const struct progress
 		*played; /* the same, where it was played: not where all calls are collectives of

@@ -156,8 +156,7 @@ static void place_order(struct finding *f, const struct circle *c)
 	finding_differ(f, "order", theirs, right);
 }
 
-/* Returns true if the rank has made the same call just before, and another one before that: one of the two
- * may be too many. */
+/* Returns true if the rank has made the same call just before, and another one before: one too many? */
 static bool is_again(const struct rule_ctx *ctx, const struct pending_call *in)
 {
 	const struct record *calls = ctx->run->ranks[in->rank].calls, *r = in->call;
@@ -229,8 +228,7 @@ static bool none_grouped(const struct circle *c)
 	return c->n > 0;
 }
 
-/* Without the call that it is in the rank's calls are the other halves of the other one's: it may be one too
- * many. */
+/* Without its call the rank's calls are the other halves of the other's: it may be too many. */
 static bool is_too_many(const struct rule_ctx *ctx, const struct pending_call *in,
 			const struct pending_call *other)
 {

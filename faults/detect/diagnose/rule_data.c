@@ -106,8 +106,7 @@ static void note_element(const struct rule_ctx *ctx, struct finding *f, const bo
 	     oddity(w, odd, sizeof(odd)), expected, w->count);
 }
 
-/* Places the finding at the first of the calls with wrong data: of several with the same buffers those that send, or those
- * that receive. */
+/* Places the finding at the first of the calls with wrong data: of several with the same buffers those of one way. */
 static void place_wrong(const struct rule_ctx *ctx, struct finding *f, int rank,
 			const struct record_wrong *w)
 {

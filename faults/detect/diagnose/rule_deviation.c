@@ -58,8 +58,7 @@ static void note_swapped(struct finding *f, uint64_t at, uint64_t shift)
 	note(f, "Calls %" PRIu64 " and %" PRIu64 " are in the other order.", at, at + shift);
 }
 
-/* No call has a majority where two ranks differ in one way each, but each field may have one. Then they
- * are named. */
+/* No call has a majority where two ranks differ in one way each, but each field may have one. */
 static bool report_fieldwise(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct progress_comm *a = ctx->comm;
@@ -141,8 +140,7 @@ static void report_tie(const struct rule_ctx *ctx, struct finding *f)
 	note(f, "No value has a majority: either side may be the one that is wrong.");
 }
 
-/* Notes what the culprits made there, in the words of `rank`, one of them: they need not all
- * have made the same. */
+/* Notes what the culprits made there, in the words of `rank`: they may have made different ones. */
 static void note_deviation(const struct rule_ctx *ctx, struct finding *f,
 			   const struct deviation *first, int rank)
 {
@@ -281,8 +279,7 @@ static bool went_on(const struct rule_ctx *ctx, int rank, uint64_t seq)
 	return v->device_wait == RECORD_DEVICE_AWAITED;
 }
 
-/* Marks the ranks that launched call `seq` less often than the others, and went on. `least`: how often, of one of
- * them. */
+/* Marks the ranks that launched call `seq` less often than the others, and went on. `least`: of one of them. */
 static void mark_fewer(const struct rule_ctx *ctx, struct finding *f, uint64_t seq, uint32_t *most,
 		       uint32_t *least)
 {
@@ -334,9 +331,8 @@ bool rule_replays(const struct rule_ctx *ctx, struct finding *f)
 	return true;
 }
 
-/* Returns true if every rank that died did so by a signal of its own making, within a call or when it
- * cleaned up behind an error that it reported. Then the call may have killed it: arguments that do not fit those of the others, met by a library
- * that gives up. */
+/* Returns true if every rank that died did so by a signal of its own making, in a call or in the clean-up behind an error. Then
+ * the call may have killed it: arguments that do not fit the others'. */
 static bool died_in_calls(const struct evidence *e)
 {
 	static const int own[] = { SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL };

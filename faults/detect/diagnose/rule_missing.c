@@ -4,8 +4,7 @@
 #include "record/verdict.h"
 #include "process/watch.h"
 
-/* Returns true if one call may be all that is missing from `seq` on: each rank has its own number of sends and
- * receives, by right. */
+/* Returns true if one call may be all that is missing from `seq` on: sends and receives differ by right. */
 static bool is_one_step(const struct rule_ctx *ctx, uint64_t seq)
 {
 	return seq == ctx->comm->top || call_in_pairs(progress_reference(ctx->comm, seq));
@@ -83,8 +82,7 @@ static bool all_wait_in_pairs(const struct rule_ctx *ctx, const struct rank_set 
 	return culprits->n > 0;
 }
 
-/* The culprits are in host code: with sends or receives of their own pending it may be those that
- * they wait for. */
+/* The culprits are in host code: with own sends or receives pending it may be those. */
 static void note_own_pairs(const struct rule_ctx *ctx, struct finding *f)
 {
 	const char *who = f->culprits.n == 1 ? "it" : "they";

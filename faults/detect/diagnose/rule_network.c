@@ -41,8 +41,7 @@ static bool cut_off_at_init(const struct rule_ctx *ctx, int rank)
 	return false;
 }
 
-/* Some got an error, the others wait inside: the fewer of the two are where the many do not
- * reach. */
+/* Some got an error, the others wait inside: the fewer are where the many do not reach. */
 bool rule_cut_off(const struct rule_ctx *ctx, struct finding *f)
 {
 	size_t cut = 0, waiting = 0;
@@ -146,9 +145,8 @@ static struct vote count_networks(const struct rule_ctx *ctx)
 	return found;
 }
 
-/* Names the ranks inside init that live elsewhere than the largest group that can meet; none if two groups are of
- * equal size. Where each is alone, as in containers, that is no fault, unless
- * there are but two. */
+/* Names the ranks inside init that live elsewhere than the largest group that can meet; none in a tie. Where each
+ * is alone, as in containers, that is no fault, unless there are but two. */
 bool rule_namespace(const struct rule_ctx *ctx, struct finding *f)
 {
 	struct vote networks = count_networks(ctx);

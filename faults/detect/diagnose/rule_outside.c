@@ -138,8 +138,7 @@ bool rule_not_come(const struct rule_ctx *ctx, struct finding *f)
 	return true;
 }
 
-/* A line for all of `left` that are where `first` is: they are taken out of it. `there`: room
- * for as many marks. */
+/* A line for all of `left` that are where `first` is, taken out of it. `there`: as many marks. */
 static void note_place(const struct rule_ctx *ctx, struct finding *f, bool *left, bool *there,
 		       int first)
 {

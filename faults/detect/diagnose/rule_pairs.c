@@ -1,5 +1,4 @@
-/* rule_pairs.c: the rule about sends and receives that do not fit each other, and notes of those
- * that wait. */
+/* rule_pairs.c: sends and receives that do not fit each other, and notes of those that wait. */
 
 #include "base/call_value.h"
 #include "diagnose/rule.h"

@@ -82,8 +82,7 @@ static void report_awaited(const struct rule_ctx *ctx, struct finding *f,
 			 how == ABSENCE_ENDED ? CONFIDENCE_MAJORITY : CONFIDENCE_PROVED);
 }
 
-/* A rank that lives outranks one that ended: what that one left open may be a call too many of those that wait. Several: each may
- * be the one. */
+/* A rank that lives outranks one that ended, which may have left open a call too many. Several: each may be the one. */
 bool rule_left_open(const struct rule_ctx *ctx, struct finding *f)
 {
 	bool *absent = must(calloc((size_t)ctx->run->nranks + 1, sizeof(*absent)));

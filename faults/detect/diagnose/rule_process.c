@@ -286,8 +286,7 @@ enum stand {
 	STAND_AHEAD    /* it has not: something stands ahead of the call */
 };
 
-/* A call without times says nothing if the one before has none either, or a graph repeats it: then they
- * were not taken. */
+/* A call without times says nothing if the one before has none either, or a graph repeats it. */
 static bool is_sampled(const struct evidence_rank *r, const struct record *call)
 {
 	size_t k = (size_t)(call - r->calls);

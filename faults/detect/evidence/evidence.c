@@ -1,5 +1,4 @@
-/* evidence.c: taking evidence from live ranks: sound records, process state, system call,
- * processor share. */
+/* evidence.c: taking evidence from live ranks: records, process state, system call, processor. */
 #include "evidence/evidence.h"
 
 #include <sys/mman.h>
@@ -294,8 +293,7 @@ void evidence_probe(struct evidence_rank *ranks, size_t n, struct evidence_probe
 				     : now - then < window  ? (now - then) / window
 							    : 1;
 		probe_state(&ranks[i]);
-		/* the account of waiting is brought up to date when it runs again: none, for one
-		 * that never does */
+		/* the account of waiting is brought up to date when it runs again */
 		if (ranks[i].state == 'R' && then >= 0 && now <= then)
 			ranks[i].cpu_share = 1;
 	}

@@ -57,10 +57,8 @@ struct evidence {
 	char whole
 		[4]; /* "yes": of a preloaded run on one host, while it ran; a rank without evidence never used NCCL */
 	struct evidence_rank *ranks; /* nranks entries; owned */
-	const int *
-		numbers; /* of a part of a run (diagnose/diagnose.c): its ranks' numbers in the whole; borrowed;
-	                           * NULL: their own */
-	char run[80]; /* the run's name, the same on all its hosts; "" unknown */
+	const int *numbers; /* of a part of a run: its ranks' numbers in the whole; NULL: own */
+	char run[80];	    /* the run's name, the same on all its hosts; "" unknown */
 	char backend[16];
 	char library[64]; /* NCCL's or MPI's version; "" unknown */
 	char program[32];
@@ -127,8 +125,7 @@ void evidence_progress_release(struct progress *progress);
 /* Makes the index of the rank's calls, after `calls` is written and before a diagnosis. */
 void evidence_index(struct evidence_rank *rank);
 
-/* Returns true if later code can rely on this record. `last_seq`: newest number per communicator
- * so far. */
+/* Returns true if later code can rely on this record. `last_seq`: newest by communicator. */
 bool evidence_sound(const struct record *record, uint64_t ticket, const uint64_t *last_seq);
 
 /* Holds how much processor time the main threads of live processes have used, and when that was
@@ -195,8 +192,7 @@ void evidence_part_take(struct evidence *part, const struct evidence *evidence,
 			const struct members *members);
 void evidence_part_release(struct evidence *part);
 
-/* The wrong elements that the rank noted, whatever may stand there, and how many; NULL: none are
- * known. */
+/* The wrong elements that the rank noted, and how many; NULL: none are known. */
 const struct record_wrong *evidence_wrongs(const struct evidence_rank *rank, uint32_t *n);
 
 /* Returns true if its main thread is in one of these system calls: " read write ". */
@@ -237,9 +233,8 @@ void evidence_clean(char *text);
  * the error set. evidence_save does not: texts may come later than the rest. */
 int evidence_save_texts(const struct evidence *evidence, const char *dir, struct error *err);
 
-/* Read those of ranks 0 to nranks - 1. A missing text stays NULL, and of a longer file the
- * beginning is taken. Hostile content becomes printable text. Torn or foreign counters are left
- * out, with a remark. */
+/* Read those of ranks 0 to nranks - 1. A missing text stays NULL; a longer file is cut. Hostile
+ * content becomes printable text. Torn or foreign counters are left out, with a remark. */
 void evidence_load_texts(struct evidence *evidence, const char *dir);
 
 /* Keep with `rank` what its host counted; the contents of `delta` are the rank's from now on. */

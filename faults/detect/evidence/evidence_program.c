@@ -43,8 +43,7 @@ static void take_frame(const char *at, char *place, size_t len)
 		snprintf(place, len, "%.*s:%d", (int)(end - file), file, number);
 }
 
-/* The line behind the newest traceback of Python's: "RuntimeError: loss is NaN", and where that was raised; NULL: there is
- * none. */
+/* The line behind the newest traceback of Python's, "RuntimeError: loss is NaN", and where that was raised; NULL: none. */
 static const char *exception_of(const char *text, char *place, size_t len)
 {
 	static const char mark[] = "Traceback (most recent call last):\n";

@@ -61,8 +61,7 @@ struct meter {
 	unsigned shift; /* 1 of 2^shift sampled calls is among the events */
 };
 
-/* Some calls. NaN: not known, as without samples. Percent are of the time from the first sample to the last, the mean of
- * ranks. */
+/* Some calls. NaN: not known. Percent are of the time from the first sample to the last, the mean of ranks. */
 struct meter_row {
 	const struct meter_comm *comm; /* NULL: of several rows */
 	size_t number, rows;	       /* its place in meter.comms; rows that were summed */

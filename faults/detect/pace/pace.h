@@ -78,10 +78,9 @@ struct pace_finding {
 	size_t rows;		  /* calls in which they were */
 	double excess, low, high; /* own time over that of the others, and its interval */
 	double seconds;		  /* from the first of them to the last */
-	double late_ns; /* of the calls to which it came last, how much the others waited: the median; where few
-			 * make it, that of the calls that make half of it */
-	double last;  /* share of calls to which it came last */
-	double ratio; /* own time over the others' median one; NaN: theirs is nothing */
+	double late_ns;		  /* of the calls to which it came last, the others' median wait */
+	double last;		  /* share of calls to which it came last */
+	double ratio;		  /* own time over the others' median one; NaN: theirs is nothing */
 	double z; /* robust z of its own time among the ranks; NaN: fewer than four, or no spread */
 	bool fence; /* it is beyond the upper quartile and 1.5 times the range between quartiles */
 	double waited;	       /* share of their time that the others waited for the last one */
@@ -115,8 +114,7 @@ bool pace_judge(const struct pace *pace, const struct pace_rows *comm, int m, si
 bool pace_slow(const struct pace *pace, const struct pace_rows *comm, int m,
 	       struct pace_finding *f);
 
-/* Returns true if a rank was ready to run and had no processor for 2 % of the newest `rows` calls' time: other programs
- * run on its host. */
+/* Returns true if a rank was ready and had no processor for 2 % of the newest `rows` calls' time. */
 bool pace_busy(const struct pace_rows *comm, size_t rows);
 
 /* The members whose own time alone, of all calls that are kept or of the newest eighth of them, is so large that

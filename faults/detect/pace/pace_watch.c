@@ -346,8 +346,7 @@ static void judge(struct pace_watch *w)
 	}
 }
 
-/* Ranks that outnumber their host's processors are late by turns, as its kernel decides: their samples are not
- * used. */
+/* Ranks that outnumber their host's processors are late by turns: their samples are not used. */
 static bool is_crowded(struct pace_watch *w, size_t n)
 {
 	w->crowded = w->crowded || n > (size_t)w->cores;

@@ -1,5 +1,4 @@
-/* diagnoser.c: evidence from memory, /proc and other hosts to a sharper verdict and a folder
- * to keep. */
+/* diagnoser.c: evidence from memory, /proc, other hosts to a sharper verdict and a folder. */
 #include "postmortem/diagnoser.h"
 
 #include <signal.h>
@@ -234,8 +233,7 @@ static void take_diagnosis(struct verdict *verdict, struct diagnosis *d)
 		snprintf(verdict->field, sizeof(verdict->field), "%s", d->field);
 }
 
-/* ... and what is saved says the line, where the evidence does not hold what that is about: a process without a rank, a
- * host that is lost. */
+/* ... and what is saved says the line, where the evidence lacks it: a process without a rank, a host that is lost. */
 static void take_verdict(struct diagnosis *d, const struct verdict *verdict)
 {
 	d->outcome = verdict->outcome;

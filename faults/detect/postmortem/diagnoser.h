@@ -1,14 +1,12 @@
-/* diagnoser.h: the diagnoser's place in a run that went wrong: behind the monitor, before the
- * verdict. */
+/* diagnoser.h: the diagnoser's place in a run that went wrong: between monitor and verdict. */
 #pragma once
 
 #include "diagnose/diagnose.h"
 #include "process/task.h"
 #include "watch/monitor.h"
 
-/* Another host's diagnoser says this of a rank, by enum evidence_kind: the saved form of its
- * state and newest calls, or text with a NUL behind it; it is checked when it is used. data
- * NULL: nothing came. */
+/* Another host's diagnoser says this of a rank, by enum evidence_kind: the saved form of its state
+ * and newest calls, or text with a NUL; it is not checked yet. data NULL: nothing came. */
 struct remote_evidence {
 	struct {
 		char *data; /* owned */
@@ -60,14 +58,12 @@ struct diagnoser {
  * calls, in a folder of the same name. */
 struct monitor_client diagnoser_client(struct diagnoser *self);
 
-/* One per host, before its rank is there: have the host's counters read, by a child, which takes
- * its time. */
+/* One per host, before its rank: have the host's counters read, by a child, as it takes time. */
 void diagnoser_start(struct diagnoser *self);
 void diagnoser_release(struct diagnoser *self);
 /* lines.c: prints, once for a communicator, that ranks of this host have left the others' lines of code, though the calls
  * meet. The job goes on. */
 void lines_compare(struct diagnoser *self, const struct rank_view *views,
 		   const struct record_memory *const *memories, size_t n);
-/* The verdict did not stand: the newest folder says so, in this sentence. The next verdict has a folder of
- * its own. */
+/* The verdict did not stand: the newest folder says so, in this sentence. The next has its own. */
 void diagnoser_withdraw(struct diagnoser *self, const char *sentence);

@@ -1,5 +1,4 @@
-/* postmortem.c: postmortem.md: the run, how to have it again, the walk, root cause, fix,
- * prevention. */
+/* postmortem.c: postmortem.md: the run, its command, the walk, root cause, fix, prevention. */
 #include "postmortem/postmortem.h"
 
 #include "settings/backend_kind.h"

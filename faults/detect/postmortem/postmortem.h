@@ -39,8 +39,7 @@ void report_hang(FILE *out, const struct diagnosis *diagnosis);
 /* The next rank that reported an error (view_error), the culprits first; *at is 0 before the first
  * one. -1: there are no more. */
 int report_error(const struct diagnosis *diagnosis, const struct evidence *evidence, int *at);
-/* A line for each of them, REPORT_ERRORS at most, and how many more there are; `page`: of
- * Markdown. */
+/* A line for each, REPORT_ERRORS at most, and how many more there are; `page`: of Markdown. */
 void report_errors(FILE *out, const struct diagnosis *diagnosis, const struct evidence *evidence,
 		   bool page);
 
@@ -50,8 +49,7 @@ void report_hosts(const struct evidence *evidence, char *buf, size_t len);
 void report_hosts_of(const struct evidence *evidence, const char *ranks, const char *lost,
 		     char *buf, size_t len);
 
-/* Lines "PREFIXrank 3 is stuck on ..." of all ranks whose stacks say so, `culprits` ones first, at
- * most `most`. */
+/* Lines "PREFIXrank 3 is stuck on ..." by ranks' stacks, `culprits` first, at most `most`. */
 void report_stuck(FILE *out, const char *prefix, const struct evidence *evidence,
 		  const char *culprits, int most);
 

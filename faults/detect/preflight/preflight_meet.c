@@ -154,8 +154,7 @@ static int meeting_port(const struct launch *launch)
 
 /* ---- messages ---- */
 
-/* The next message of this kind, other kinds are dropped. Returns false when the time is over or the
- * link is. */
+/* The next message of this kind, others are dropped. False: the time or the link is over. */
 static bool await(struct link *link, uint32_t type, struct link_message *message, uint64_t until)
 {
 	for (;;) {

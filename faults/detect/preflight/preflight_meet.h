@@ -33,15 +33,13 @@ void preflight_hosts(char *const *environment, char *list, size_t len);
 int preflight_count_hosts(const struct launch *launch);
 int preflight_count_local(const struct launch *launch, int nhosts);
 
-/* Meets with this host's hello, which has a part "job" (preflight_main.c). The leader waits for all
- * hosts, the others look for it, `seconds` at most. Fills in nhosts. Returns 0, or a negative errno
- * with `tried`. */
+/* Meets with this host's hello, which has a part "job". The leader waits for all hosts, the others
+ * look for it, `seconds` at most. Fills in nhosts. 0, or a negative errno with `tried`. */
 int preflight_meet(struct preflight_meeting *meeting, const struct preflight_peer *mine,
 		   const char *hello, double seconds);
 
-/* Leader: all pairs in turn, or from 64 hosts a ring and its doublings. `pairs` gets a reading for
- * each, owned by the caller; a host without an answer has the state "hung" in its own. Returns how
- * many. */
+/* Leader: all pairs in turn, or from 64 hosts a ring and its doublings. `pairs` gets a reading
+ * each, owned by the caller; a silent host has the state "hung". Returns how many. */
 int preflight_rounds(struct preflight_meeting *meeting, struct reading **pairs);
 
 /* Leader: all hosts go on (or, `go` false, do not); and are released with the exit code, since a

@@ -57,8 +57,7 @@ struct fault_place {
  * what is wrong with the text, or why such a fault is not made, as the end of a sentence. */
 const char *fault_spec_parse(struct fault_spec *spec, const char *text);
 
-/* Returns true if it strikes there, which it only can where it changes something (a root of calls
- * that have one). */
+/* Returns true if it strikes there, where it changes something (a root of calls with one). */
 bool fault_spec_hits(const struct fault_spec *spec, const struct fault_place *place);
 
 /* The names of all, with blanks between them. */

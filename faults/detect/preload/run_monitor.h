@@ -30,7 +30,6 @@ struct run_settings {
 /* The run's name: the launcher's, which is the same on all its hosts, or (NULL) a new one. */
 void run_key(char *key, size_t len, const char *launcher);
 
-/* Starts it, or finds that one is there, which libhangar.so can reach when this returns. It
- * watches this process, also after exec, and those that join it. 0 or a negative errno, which
- * was printed. */
+/* Starts it, or finds one, which libhangar.so can reach when this returns. It watches this process,
+ * also after exec, and those that join it. 0 or a negative errno, which was printed. */
 int run_monitor_start(const struct run_settings *settings);

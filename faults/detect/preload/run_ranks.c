@@ -94,8 +94,7 @@ static void note_place(struct record_header *h, const struct run_place *p)
 			 host, six ? "]" : "", port);
 		h->node = p->node;
 		h->nnodes = p->nodes;
-		/* another run at the same place is told apart by its first communicator, if that is
-		 * of all */
+		/* another run at the same place has another first communicator of all */
 		h->uplink_token = p->token ^ (h->inits[0].nranks == h->nranks ? h->inits[0].id : 0);
 		h->uplink_port = h->rank == 0 ? atoi(port) : 0;
 		h->uplink_wanted = h->rank == 0;

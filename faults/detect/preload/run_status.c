@@ -139,8 +139,7 @@ const char *run_absolute(const char *path, char *buf)
 	return buf;
 }
 
-/* Returns true if the monitor of this name answered, and its run has this folder ("": any); then
- * that is printed. */
+/* Returns true if this monitor answered, and its run has this folder ("": any): printed. */
 static bool ask(const char *key, const char *folder)
 {
 	uint64_t until = clock_ns() + (uint64_t)(ANSWER_SECONDS * 1e9);

@@ -34,8 +34,7 @@ double status_bytes(const struct record_memory *memory, uint32_t comm)
 
 /* ---- in words ---- */
 
-/* The printed run: ranks by their numbers, and their communicators, by the numbers of the
- * lowest. */
+/* The printed run: ranks by number, and communicators, by the numbers of the lowest. */
 struct scene {
 	const struct status_rank *ranks;
 	size_t n;
@@ -83,8 +82,7 @@ static const struct record *find_call(const struct scene *s, uint64_t id, uint64
 	return NULL;
 }
 
-/* Prints which ranks have come to the first call that not all have completed, and which have
- * not. */
+/* Prints which ranks have come to the first call that not all have completed, and which not. */
 static void print_next(FILE *out, const struct scene *s, const struct awaited *next)
 {
 	const struct record *call = find_call(s, next->id, next->n);

@@ -1,5 +1,4 @@
-/* counter_delta.c: counters of the run's hosts: read before and after, and what of them says
- * something. */
+/* counter_delta.c: counters of hosts, before and after, and what of them says something. */
 #include "probe/probe.h"
 
 #include "machine/health.h"

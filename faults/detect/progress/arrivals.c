@@ -368,8 +368,7 @@ size_t progress_count_in_init(const struct progress_comm *a)
 	return n;
 }
 
-/* Returns true if the rank waits in a call of another communicator: then what keeps it from here is
- * told there. */
+/* Returns true if the rank waits in a call of another communicator, which is told there. */
 static bool waits_elsewhere(const struct progress_comm *a, int rank)
 {
 	int number = members_rank(a->members, rank);

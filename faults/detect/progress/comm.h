@@ -16,8 +16,7 @@ struct track {
 	uint8_t last_kind; /* of the last call, enum call_kind */
 	bool whole;	   /* no call between first and last is missing */
 	bool known;	   /* there is evidence, and `last` can be relied on */
-	uint64_t *own; /* where collectives alone are counted: the number among all calls of each of
-	                * first..last; else NULL */
+	uint64_t *own;	   /* where collectives alone count: the number among all calls, or NULL */
 };
 
 enum deviation_kind {

@@ -86,8 +86,7 @@ static enum progress_answer compare(struct compared *m, uint64_t mark)
 	return differ ? PROGRESS_YES : PROGRESS_NO;
 }
 
-/* From mark to mark: the first that differs, or the last one up to `most`. *at: of how many
- * calls. */
+/* From mark to mark: the first that differs, or the last up to `most`. *at: of how many calls. */
 static enum progress_answer pass_marks(struct compared *m, uint64_t most, uint64_t *at)
 {
 	uint64_t last = most / RECORD_STRIDE * RECORD_STRIDE;
@@ -186,8 +185,7 @@ static void append_sides(char *text, size_t len, const struct compared *m, const
 	append_call(text, len, m, &most->record);
 }
 
-/* The parts differ: in one call, or (`mark`) in one of the calls up to that mark, which have left the rings. UNKNOWN: a
- * tie. */
+/* The parts differ: in one call, or (`mark`) in one of those up to that mark, gone from the rings. UNKNOWN: a tie. */
 static enum progress_answer report(const struct compared *m, uint64_t mark, struct desync *found)
 {
 	const struct part *most = majority_of(m);
@@ -216,8 +214,7 @@ static enum progress_answer report(const struct compared *m, uint64_t mark, stru
 
 /* ---- all communicators ---- */
 
-/* The number of collectives that all members have made. If a member is new, the comparison of this communicator starts
- * over. */
+/* The number of collectives that all members have made. If a member is new, the comparison starts over. */
 static uint64_t begin(const struct compared *m)
 {
 	uint64_t alike = m->parts[0].state->alike[m->comm], most = UINT64_MAX;

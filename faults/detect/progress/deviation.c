@@ -53,8 +53,7 @@ static int64_t fits(const struct progress_comm *a, int rank, uint64_t at, int64_
 	return n;
 }
 
-/* Nothing follows the call that differs: it may be the one after (skipped) or the one before
- * once more (extra). */
+/* Nothing follows the call that differs: it may be the next (skipped) or one again (extra). */
 static enum deviation_kind kind_of_last(const struct progress_comm *a, int rank, uint64_t at)
 {
 	uint64_t sig = progress_sig(a, rank, at), next = comm_reference_sig(a, at + 1);

@@ -72,8 +72,7 @@ struct pending_call {
 	const struct record *call;
 	const struct members *members; /* of its communicator */
 	int rank;		       /* of the run */
-	uint64_t nth; /* of a collective: among the rank's on the communicator, from 1; of a send or
-	               * receive: how many it has made of these */
+	uint64_t nth; /* of a collective: from 1; of a send or receive: how many of these */
 	int partner;  /* of a send or receive: rank of the run, -1: unknown */
 	const struct record
 		*theirs; /* the partner's half of it, NULL: the partner has not made it */
@@ -263,18 +262,15 @@ int progress_order(const struct progress *progress, int v, const struct pending_
 
 /* ---- arrivals.c: the same questions where records are absent, from the frontier: call counts and states ---- */
 
-/* The communicator with this id in the view; NULL: the rank is no member, or the view does not
- * hold it. */
+/* The communicator with this id in the view; NULL: no member, or not in the view. */
 const struct view_comm *progress_member(const struct rank_view *view, uint64_t id);
 
-/* The communicator of the oldest call that is not over; NULL: none is open, or the view does not
- * hold it. */
+/* The communicator of the oldest open call; NULL: none is open, or not in the view. */
 const struct view_comm *progress_open_comm(const struct rank_view *view);
 
 /* ---- communicator init ---- */
 
-/* Returns true for a rank that lives and has not called init. A surplus rank and one that is
- * done never do. */
+/* Returns true for a rank that lives and has not called init; not for a surplus one. */
 bool progress_lacks_init(const struct rank_view *view);
 
 /* Which ranks of a run of `nranks` have come to init: OPEN to MISMATCH. */
@@ -332,8 +328,7 @@ enum progress_answer progress_missing(const struct awaited *call, struct rank_se
  * call before them that a deadline could be taken from. */
 bool progress_in_first_call(const struct rank_view *view);
 
-/* Arrivals at communicator 0's first call, where all `nranks` ranks came to init: COMPLETE,
- * ABSENT or CALLED. */
+/* Arrivals at communicator 0's first call, where all came to init: COMPLETE, ABSENT, CALLED. */
 enum arrivals progress_first_call(const struct progress *progress, int nranks);
 
 /* Returns true if the rank waits for ranks that never come: inside of init; with MISMATCH also

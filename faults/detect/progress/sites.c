@@ -326,8 +326,7 @@ static int64_t among_last(const struct lines *l, int rank, uint32_t line, uint64
 	return times;
 }
 
-/* Compares how often two ranks made each line of `of`'s: but for the move of `b`, as often, or (*line) one line so much
- * less or more often. */
+/* Compares how often two ranks made each line of `of`'s: but for the move of `b`, as often, or (*line) all but one. */
 static bool fits_counts(const struct lines *l, struct site_break *b, int other, int of)
 {
 	const struct progress_rank *p = &l->a->ranks[of];

@@ -136,8 +136,7 @@ static bool has_package(const char *at)
 	return strstr(names, name) != NULL;
 }
 
-/* A file of the layers between a program and NCCL: the standard library, PyTorch, JAX, CuPy, and what
- * wraps them. */
+/* A file of the layers between a program and NCCL: Python's own, PyTorch, JAX, CuPy. */
 static enum python_file file_of(const char *path)
 {
 	const char *package = NULL, *at = path;

@@ -123,8 +123,7 @@ struct record_init {
 	/* The library, asked while the rank waits whether the communicator has failed
 	 * (ncclCommGetAsyncError), last said: 1 no error, 1 + n its error n; 0: never asked. */
 	_Atomic int32_t asked;
-	uint64_t id;		/* hash of the unique id handed to init (FNV-1a); never
-	                         * 0 once called */
+	uint64_t id;		/* hash of the id handed to init (FNV-1a), not 0 */
 	uint64_t aborted_after; /* calls issued on it before it was aborted */
 	uint64_t born; /* calls of the rank before it: older ones are of one that had its number */
 };
@@ -192,14 +191,12 @@ struct record_header {
 
 	/* since version 2 */
 	struct record_init inits[RECORD_COMMS];
-	_Atomic int32_t error_code; /* of `error`: negative errno, 0: none; -ENOMEM: the device had
-	                             * no memory left, -EFAULT: a kernel broke it */
+	_Atomic int32_t error_code; /* negative errno; -ENOMEM: of the device, -EFAULT: a kernel */
 	_Atomic uint32_t device_wait; /* enum record_device; was padding, so still version 2 */
 
 	/* since version 3 */
 	char settings[RECORD_SETTINGS]; /* of NCCL, lines "NAME=VALUE" (settings/settings.h) */
-	_Atomic uint64_t settings_hash; /* of those that break calls; stored last, 0: none are
-	                                 * known */
+	_Atomic uint64_t settings_hash; /* of those that break calls; stored last, 0: none */
 	_Atomic uint32_t wrongs;	/* wrong elements noted, at most RECORD_WRONGS */
 	struct record_wrong wrong[RECORD_WRONGS];
 	struct record_counts counts[RECORD_COUNTS]; /* of one after the other, round and round */
@@ -230,9 +227,8 @@ struct record_program {
 	char text[RECORD_SAID];	  /* the newest of these, each at its number modulo the size */
 };
 
-/* When a rank came to a call and when it was through, on its own clock. The calls of a communicator are sampled
- * alike on all its ranks, without agreement: record_sampled says of which numbers. For observers alone: no file
- * holds them. */
+/* When a rank came to a call and was through, on its own clock. The calls of a communicator are sampled alike
+ * on all its ranks: record_sampled says of which numbers. No file holds them. */
 #define RECORD_SAMPLES	  1024 /* a power of two */
 #define RECORD_SAMPLE_MAX 1000 /* about so many a second: above that fewer of the calls */
 enum record_clock {
@@ -321,15 +317,13 @@ static inline const struct record_mark *record_mark_of(const struct record_memor
 	return &memory->marks[comm][calls / RECORD_STRIDE % RECORD_MARKS];
 }
 
-/* Returns true if the call is over: all calls up to `completed` are, or the device has marked this
- * one. */
+/* Returns true if the call is over: all up to `completed` are, or the device has marked it. */
 static inline bool record_done(const struct record *record, uint64_t completed)
 {
 	return record->ticket <= completed || record->state == RECORD_COMPLETED;
 }
 
-/* site.c: the site with this text on the communicator, added where it is new; 0: the table is full. The rank alone may
- * ask. */
+/* site.c: the site with this text on the communicator, added where new, by the rank alone; 0: the table is full. */
 uint32_t record_site_of(struct record_memory *memory, uint32_t comm, const char *text);
 /* How many entries there are, the free one at the beginning included. */
 size_t record_sites(const struct record_site *sites);

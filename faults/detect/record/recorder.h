@@ -21,8 +21,7 @@ struct recorder {
 	uint8_t part;	      /* of the newest sample */
 	uint64_t rate_ns;     /* when the rate of calls was last looked at */
 	uint64_t wait_ticket; /* newest call when the wait began */
-	double timeout;	      /* -T seconds for every wait for others, 0: the
-	                               * caller's deadline */
+	double timeout;	      /* -T seconds for every wait, 0: the caller's deadline */
 	double stretch;	      /* all deadlines times this; the caller may set it */
 };
 
@@ -53,8 +52,7 @@ void record_settings(struct record_header *rank, const char *text, uint64_t hash
  * negative errno when it does not within two seconds. */
 int recorder_uplink_port(struct recorder *recorder);
 
-/* Records how to reach the root monitor; `address` as in record_header. Publishes uplink_ready
- * last. */
+/* Records how to reach the root monitor, `address` as in record_header; uplink_ready last. */
 void recorder_uplink(struct recorder *recorder, const char *address, uint64_t token);
 
 /* The rank is about to exit by itself as `outcome`, which points at the ranks `culprits` ("1,3",

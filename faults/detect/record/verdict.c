@@ -83,8 +83,7 @@ enum outcome view_outcome(const struct rank_view *view)
 				     : OUTCOME_OK;
 }
 
-/* Finds where the run stands: at the last call of the rank that is furthest behind among those
- * that wait. */
+/* Finds where the run stands: at the last call of the waiting rank that is furthest behind. */
 static void find_place(struct verdict *verdict, const struct rank_view *views, size_t n)
 {
 	verdict->comm = verdict->seq = -1;

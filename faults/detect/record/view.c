@@ -6,8 +6,7 @@
 #include "base/error.h"
 #include "process/watch.h"
 
-/* The call whose mark covers this one: the last of its group, or the next marked call of its
- * stream. */
+/* The call whose mark covers this one: its group's last, or the stream's next marked one. */
 static const struct record_times *stand_in(const struct record_memory *memory, uint64_t *ticket)
 {
 	const struct record_times *times = &memory->times[*ticket & (RECORD_RING - 1)];

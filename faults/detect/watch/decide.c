@@ -57,8 +57,7 @@ size_t decide_views(const struct decide_state *s, const struct decide_input *in,
 	return n;
 }
 
-/* Returns true if something is wrong on this host; with `deadlines`, a wait as well as what no
- * waiting will repair. */
+/* Returns true if something is wrong on this host; with `deadlines`, a wait as well. */
 static bool abnormal_here(const struct decide_state *s, bool deadlines)
 {
 	for (size_t i = 0; i < s->nranks; i++)
@@ -205,8 +204,7 @@ static struct decision conclude(struct decide_state *s, const struct decide_inpu
 		d.verdict.detect_ms = steps_still(s, in) * 1e3;
 	if (d.verdict.outcome == OUTCOME_OK && progress_compare_counts(&p) == COUNTS_DIFFERENT)
 		note_desync(&d.verdict, in->desync);
-	/* what all who are done have found stands where a root is gone; errors are what that
-	 * looks like */
+	/* what all who are done have found stands where a root is gone, as errors may be that */
 	if (d.verdict.outcome == OUTCOME_ERROR || !all_done(in) || hosts_worst(s) < LOST_MONITOR)
 		hosts_verdict(s, in, &d.verdict);
 	/* the user of a foreign program who ends it ends all of its ranks */

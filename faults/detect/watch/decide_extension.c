@@ -1,8 +1,7 @@
-/* decide_extension.c: a hang is given more time. Slow is not hung: on a crowded host all ranks
- * may be in the same call long after its deadline, and none is missing (a driver that maps
- * memory for ten runs at once, 1 GiB beside busy loops). A cause that is found is a verdict at
- * once. Without a cause, and where a busy host starves the named ranks, the run goes on for a
- * while. */
+/* decide_extension.c: a hang is given more time. Slow is not hung: on a crowded host all ranks may
+ * be in the same call long after its deadline (a driver that maps memory for ten runs at once). A
+ * cause that is found is a verdict at once. Without one, and where a busy host starves the named
+ * ranks, the run goes on for a while. */
 #include "watch/decide_extension.h"
 
 #include "base/rank_list.h"
@@ -72,8 +71,7 @@ static bool starves_here(const struct decide_state *s, const struct decide_input
 	return any && in->now - s->starved_ns < decide_times.starved_lately_ns;
 }
 
-/* Returns true if another host does. A stopped rank does not starve: it will not go on by
- * itself. */
+/* Returns true if another host does. A stopped rank does not go on by itself: it is none. */
 static bool starves_elsewhere(const struct decide_input *in, const char *ranks)
 {
 	for (size_t i = 0; i < in->nhosts; i++)

@@ -27,8 +27,7 @@ enum tier {
 	TIER_VERDICT /* no waiting helps, or it took too long */
 };
 
-/* The tier of a wait of so many seconds that the diagnoser calls `class`. For the last `still`
- * of these no rank has made a step. Waits of its kind are late after
- * `late` seconds. */
+/* The tier of a wait of so many seconds that the diagnoser calls `class`. For the last `still` no
+ * rank has made a step. Waits of its kind are late after `late` seconds. */
 enum tier tier_of(const struct patience *patience, enum diagnosis_class class, double waited,
 		  double still, double late);

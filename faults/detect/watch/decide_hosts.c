@@ -275,8 +275,7 @@ void hosts_verdict(const struct decide_state *s, const struct decide_input *in,
 	enum view_lost worst = hosts_worst(s);
 	double seconds;
 
-	/* a host that was never heard of had all the time that there was; not where this leader
-	 * has only just begun */
+	/* a host that was never heard of had its time; not where this leader has only just begun */
 	for (size_t i = in->nhosts; verdict->outcome == OUTCOME_HANG && i < in->expected_hosts &&
 				    in->leader.hold == HOLD_NONE;
 	     i++) {

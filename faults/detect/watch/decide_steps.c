@@ -35,8 +35,7 @@ bool steps_quiet(const struct decide_state *s, const struct decide_input *in)
 
 bool steps_starved(uint64_t ran_ns, uint64_t queued_ns, uint64_t window_ns, bool ready)
 {
-	/* the time in the queue is brought up to date when the process runs again: none, for one
-	 * that never does */
+	/* the time in the queue is brought up to date when the process runs again */
 	return ran_ns * decide_times.starved_ran_part < window_ns &&
 	       (queued_ns * decide_times.starved_queued_part > window_ns ||
 		(ready && queued_ns == 0));
@@ -295,8 +294,7 @@ static uint64_t settings_deadline(const struct decide_state *s, const struct dec
 	return waiting == in->job_ranks ? latest : 0;
 }
 
-/* Tells whether a living rank is past its deadline, and whether some rank has made a step
- * lately. */
+/* Tells whether a living rank is past its deadline, and whether some rank made a step lately. */
 static void survey(const struct decide_state *s, const struct decide_input *in, uint64_t soonest,
 		   bool *late, bool *moving)
 {

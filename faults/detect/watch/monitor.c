@@ -1,5 +1,4 @@
-/* monitor.c: what an observer does from tick to tick: look, have decide() say what is to be
- * done, and do it. */
+/* monitor.c: what an observer does from tick to tick: look, have decide() decide, and do it. */
 #include "watch/monitor.h"
 
 #include "base/clock.h"

@@ -1,5 +1,4 @@
-/* monitor_members.c: place among the observers of a host, and what its leader sees of the host's
- * ranks. */
+/* monitor_members.c: place among a host's observers, and what its leader sees of its ranks. */
 #include "watch/monitor_members.h"
 
 #include <fcntl.h>
@@ -62,8 +61,7 @@ static struct ucred peer_of(int fd)
 	return cred;
 }
 
-/* Names of the abstract namespace are anybody's: no rank's memory goes to another user's
- * process. */
+/* Names of the abstract namespace are anybody's: no other user's process gets a memory. */
 static bool same_user(int fd)
 {
 	return peer_of(fd).uid == geteuid();
@@ -117,8 +115,7 @@ int members_join(struct monitor *m, int memory_fd)
 	return -ETIMEDOUT;
 }
 
-/* Maps the memory that came along with a message; NULL where none did, or it is no flight
- * recorder. */
+/* Maps the memory that came along with a message; NULL: none did, or no flight recorder. */
 static struct record_memory *take_memory(struct link *link)
 {
 	struct stat st;

@@ -47,8 +47,7 @@ bool nodes_listening(const struct monitor *m);
 bool nodes_receive(struct monitor *m, uint64_t now);
 /* Root: to all nodes whose leader is there. The answer to the message is awaited anew. */
 void nodes_send_all(struct monitor *m, enum message type, const void *payload, uint32_t bytes);
-/* Root: what is known of the hosts that have shown the token, to m->input.hosts; how many they
- * are. */
+/* Root: what is known of the hosts that have shown the token, to m->input.hosts; how many. */
 size_t nodes_known(struct monitor *m);
 /* After decide(): keeps which hosts are lost, and prints news. */
 void nodes_keep(struct monitor *m);

@@ -1,5 +1,4 @@
-/* calls.c: blocking MPI collectives on the backend's communicator, sends and receives
- * alone or in groups. */
+/* calls.c: blocking MPI collectives on the backend's communicator, sends and receives, groups. */
 #include "backend/mpi/ops.h"
 
 #include "backend/call.h"
@@ -33,8 +32,7 @@ static char *slice_of(const struct call *call, const void *all, int rank)
 	return (char *)all + (size_t)rank * call_bytes(call);
 }
 
-/* The issuers below return MPI's code. NCCL detects in-place calls by their addresses; MPI needs
- * MPI_IN_PLACE. */
+/* The issuers return MPI's code. NCCL sees in-place calls by address; MPI needs MPI_IN_PLACE. */
 
 static int all_reduce(struct mpi *mpi, const struct call *call)
 {
@@ -53,8 +51,7 @@ static int all_gather(struct mpi *mpi, const struct call *call)
 			     of(mpi, call)->comm);
 }
 
-/* MPI leaves an in-place result at the start of the buffer; NCCL's callers expect it in the rank's
- * own slice. */
+/* MPI leaves an in-place result at the start of the buffer, NCCL in the rank's own slice. */
 static int reduce_scatter(struct mpi *mpi, const struct call *call)
 {
 	bool in_place = call->recv == slice_of(call, call->send, of(mpi, call)->rank);

@@ -213,8 +213,7 @@ static int refuse_bytes(struct mpi *mpi, size_t bytes, size_t room, size_t ranks
 			 bytes, mpi->held, room, ranks);
 }
 
-/* Every rank of the node maps as much, and pages are committed on write, when the kernel's refusal
- * comes too late. */
+/* Every rank of the node maps as much. Pages are committed on write: a refusal is too late. */
 static int mpi_alloc(struct backend *be, size_t bytes, size_t used, void **ptr)
 {
 	struct mpi *mpi = to_mpi(be);

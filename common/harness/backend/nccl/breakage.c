@@ -25,8 +25,7 @@ static wait_value_fn *find_wait_value(void)
 	return found;
 }
 
-/* Prepares the word, in host memory that the device can read. Its value only grows, so an ended
- * wait stays ended. */
+/* Prepares the word, in host memory that the device can read. It only grows: waits stay ended. */
 static cudaError_t arm(struct nccl *nccl)
 {
 	struct nccl_hold *hold = &nccl->hold;

@@ -138,8 +138,7 @@ int nccl_copy(struct backend *be, void *dst, const void *src, size_t bytes)
 	return copy_async(to_nccl(be), dst, src, bytes, cudaMemcpyDeviceToDevice);
 }
 
-/* From pageable memory the call returns once the data are staged: the caller may then reuse
- * them. */
+/* From pageable memory the call returns once the data are staged: callers may reuse them. */
 int nccl_store(struct backend *be, void *dst, const void *host, size_t bytes)
 {
 	return copy_async(to_nccl(be), dst, host, bytes, cudaMemcpyHostToDevice);

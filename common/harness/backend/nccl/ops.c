@@ -16,8 +16,7 @@ static int line_length(const char *text)
 	return text ? (int)strcspn(text, "\r\n") : 0;
 }
 
-/* NCCL reports a failed allocation as a CUDA failure; its text has the details, in CUDA's words or
- * its own. */
+/* NCCL reports a failed allocation as a CUDA failure; its text has the details. */
 static bool lacks_memory(ncclResult_t rc, const char *detail)
 {
 	return rc == ncclUnhandledCudaError && detail &&

@@ -91,8 +91,7 @@ struct nccl {
 	int version;	/* of the library, by ncclGetVersion */
 	int capability; /* compute capability x 10 */
 	struct nccl_memory *memory;
-	cudaEvent_t *marks; /* made by the first mark; NULL entries after the end of a failed
-			     * start */
+	cudaEvent_t *marks;	    /* made by the first mark; NULL entries: a failed start */
 	struct device_clock *clock; /* NULL without --record=full */
 	struct nccl_hold hold;
 	struct nccl_compute *compute;	   /* compute.c; NULL until first use */
@@ -196,8 +195,7 @@ cudaError_t device_clock_end(struct device_clock *clock);
 /* Waits, at most a tenth of a second, until the stream has started the last call or group. */
 cudaError_t device_clock_started(struct device_clock *clock);
 
-/* Reports every finished pair to the watch, and the calls that the stream has started and not
- * finished. */
+/* Reports every finished pair to the watch, and the calls that the stream has only started. */
 cudaError_t device_clock_harvest(struct device_clock *clock);
 
 /* On an idle stream: takes a new base on CLOCK_MONOTONIC if the last is more than a second old. */

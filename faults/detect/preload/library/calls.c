@@ -155,8 +155,7 @@ static const struct preload_call *last_like(const struct preload_call *calls, si
 	return call;
 }
 
-/* A non-blocking communicator's kernel is launched later, by a thread of NCCL's: a write now would
- * be before it. */
+/* A non-blocking communicator's kernel comes later, by a thread of NCCL's: this is before it. */
 static void hold(const struct preload_call *call)
 {
 	struct preload_comm *comm = &call->session->comms[call->comm];

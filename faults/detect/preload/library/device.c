@@ -126,8 +126,7 @@ void device_before(struct session *s, uint64_t ticket, void *stream, int comm)
 
 static _Atomic uint64_t asked_ns;
 
-/* The last call that is held on the stream stands for the others. Returns its ticket, 0: there is
- * none. */
+/* The last call that is held on the stream stands for the others. Its ticket, 0: none. */
 static uint64_t take_held(struct session *s, struct preload_stream *t, uint64_t now)
 {
 	uint64_t last = t->nheld ? t->held[t->nheld - 1] : 0;

@@ -192,8 +192,7 @@ static bool is_engine(const void *code)
 	return code == python.engine;
 }
 
-/* The innermost spot of the program's own in the main thread, while that waits for the autograd engine, which this thread is of;
- * else `native`. */
+/* The innermost spot of the program's own in the main thread, while that waits for the autograd engine; else `native`. */
 static struct spot find_backward(struct spot native)
 {
 	const struct python_layout l = python.self.at;

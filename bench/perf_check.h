@@ -6,8 +6,7 @@
 /* Checks --expect's class, as no run could meet an unknown one. 0, or -EINVAL with the error. */
 int check_expect(const struct options *options, struct error *err);
 
-/* Returns the schedule of a run with --fault: the requested one, else that of the first fault with
- * a schedule; NULL: the plain one. */
+/* Returns the schedule of a run with --fault: the requested one, else a fault's; NULL: plain. */
 const char *program_schedule(const struct program *program);
 
 /* Sets and checks the schedule of a run with --fault on `ranks` ranks. `traffic`, which is borrowed, is

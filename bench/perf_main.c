@@ -77,8 +77,7 @@ static int list_faults(const struct options *options, struct error *err)
 	return 0;
 }
 
-/* Handles --help, --version and --list-faults. Returns 1 if the program ends with that, 0 if not, or
- * a negative errno with the error set. */
+/* Handles --help, --version, --list-faults. 1: the program ends with that; 0; a negative errno. */
 static int answer(const struct program *program, struct error *err)
 {
 	const struct option_target target = collective_target(program->collective);
@@ -160,8 +159,7 @@ static int start_faults(const struct program *program, struct error *err)
 	return error_set(err, OUTCOME_INTERNAL, rc, "cannot start again: %s", strerror(-rc));
 }
 
-/* Refuses a fault that would need a huge number of ranks by default: a typing error that would
- * bring this host down. */
+/* Refuses a fault that would need a huge number of ranks by default: a typing error. */
 static int check_fault_ranks(int ranks, int devices, struct error *err)
 {
 	long places = devices > 0 ? devices : sysconf(_SC_NPROCESSORS_ONLN);

@@ -11,8 +11,7 @@ extern const struct collective all_gather, all_reduce, alltoall, alltoallv, broa
 /* perf_check.c: all of these except the last, no collective; NULL-terminated, sorted by name. */
 extern const struct collective *const collectives[];
 
-/* Runs a program around a collective: options, processes, sweep, output. Returns the exit code
- * (common/lib/base/outcome.h). */
+/* Runs a program around a collective: options, processes, sweep, output. Returns the exit code. */
 int perf_main(const struct collective *collective, int argc, char **argv);
 
 struct verdict;

@@ -32,8 +32,7 @@ struct program {
 /* supervisor_run's rank_main; `arg` is a struct program. Returns the exit code. */
 int perf_rank(void *arg);
 
-/* perf_closing.c: the closing lines of a sweep that a signal ends. Open before the fork, then tell
- * supervisor_run's hooks. */
+/* perf_closing.c: the closing lines of a sweep that a signal ends; supervisor_run's hooks. */
 void closing_open(struct program *program, struct supervisor_hooks *hooks);
 
 /* perf_fired.c: reports faults that did not fire, without the diagnoser. */

@@ -1,6 +1,5 @@
-/* perf_report.h: shared by the files of a rank's process: its state, agreement with the other ranks,
- * and the output beside its times. Each open step returns 0 or a negative errno with the error set, and
- * does nothing unless requested. */
+/* perf_report.h: shared by the files of a rank's process. Each open step returns 0 or a negative errno
+ * with the error set, and does nothing unless requested. */
 #pragma once
 
 #include "measure/bench.h"
@@ -106,6 +105,5 @@ void closing_serve(struct rank *r);
  * on MPI's network. Call it between job_open and job_join. Not collective. */
 void uplink_meet(struct rank *r);
 
-/* The same over MPI, to all ranks of a run on several hosts. Collective. Returns 0 or a negative
- * errno with the error set. */
+/* The same over MPI, to all ranks of a run on several hosts. Collective. */
 int uplink_spread(struct rank *r);

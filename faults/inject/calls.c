@@ -1,8 +1,7 @@
 /* calls.c: one call has other arguments than those of the other ranks. */
 #include "inject/fault.h"
 
-/* The count after the keys factor= and by=, from 1 to twice the call's, for which the schedule's pools have room. The
- * default is half of it. */
+/* The count after the keys factor= and by=, from 1 to twice the call's; by default half of it. */
 static size_t changed_count(const struct fault_spec *spec, size_t count)
 {
 	int64_t changed = (int64_t)count, most = 2 * changed;

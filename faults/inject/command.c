@@ -57,8 +57,7 @@ static void report(struct fault_record *record, int out, int status)
 		     1 + (WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)));
 }
 
-/* Kills children until there are none. The keeper is their subreaper: a process that has left its parent
- * becomes the keeper's child. */
+/* Kills children until there are none, also those that left their parents (subreaper). */
 static void end_children(void)
 {
 	const double give_up = clock_seconds() + END_SECONDS;

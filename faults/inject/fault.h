@@ -47,8 +47,7 @@ struct fault_machine {
 	const char *run;     /* the run's folder (process/leftovers.h), NULL: none; borrowed */
 };
 
-/* --fault=NAME[:RANKS][@OP][,key=value...]; OP is a number from 1, "first" (1: the first call on a
- * cold communicator) or "init". */
+/* --fault=NAME[:RANKS][@OP][,key=value...]; OP: a number from 1, "first" or "init". */
 struct fault_spec {
 	const struct fault *fault;
 	int ranks[FAULT_MAX_RANKS]; /* culprits, ascending, no doubles; default: the last rank */
@@ -162,8 +161,7 @@ struct fault {
 	int (*fire)(const struct fault_act *act);
 };
 
-/* Parts of rows: the fault may fire at any moment; it ends so on both backends; it makes parts of a call not fit, and
- * any outcome may follow. */
+/* Parts of rows: any moment; one end on both backends; parts of a call do not fit. */
 #define FAULT_ANY_MOMENT   .where = FAULT_AT_BOTH, .any_when = true
 #define FAULT_ENDS(either) .mpi = (either), .nccl = (either)
 #define FAULT_PARTS                                                                                \

@@ -23,8 +23,7 @@ const struct fault fault_init_nranks = {
 	.name = "init-nranks",
 	.args = "by=less|more",
 	.where = FAULT_AT_INIT,
-	/* Open MPI may make communicators of two sizes, whose first call then hangs, crashes or
-	 * is wrong. */
+	/* Open MPI may make communicators of two sizes, whose first call hangs or crashes. */
 	.mpi = "hang|error|died|wrong-data|diverged",
 	.nccl = "hang|error",
 	.fire = other_number,

@@ -82,8 +82,7 @@ static int find_call(const struct fault *fault, const struct agenda *agenda, int
 	return -1;
 }
 
-/* The call of rank `rank` at which the spec fires, given or not: its number in the agenda, from 0; or
- * -EINVAL with the error set. */
+/* The number from 0 of the call of `rank` at which the spec fires; or -EINVAL with the error. */
 static int check_op(const struct fault_spec *spec, const struct inject_place *place, int rank,
 		    const struct agenda *agenda, struct error *err)
 {

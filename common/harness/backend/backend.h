@@ -1,5 +1,4 @@
-/* backend.h: the interface of a backend, which executes calls and owns buffers. One table of hooks
- * per backend, in NAME/ops.c. */
+/* backend.h: the interface of a backend, which executes calls and owns buffers (NAME/ops.c). */
 #pragma once
 
 #include "settings/backend_kind.h"

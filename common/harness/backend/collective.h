@@ -51,8 +51,7 @@ struct collective {
 	 * for the number of ranks. */
 	void (*shape)(const struct geometry *geometry, struct shape *shape);
 
-	/* Bytes per time for algbw, NULL: the size; and the factor busbw / algbw, NULL: 1
-	 * (nccl-tests doc/PERFORMANCE.md). */
+	/* Bytes per time for algbw, NULL: the size; busbw / algbw, NULL: 1 (doc/PERFORMANCE.md). */
 	double (*alg_bytes)(const struct geometry *geometry, const struct shape *shape);
 	double (*bus_factor)(const struct geometry *geometry);
 
@@ -76,8 +75,7 @@ struct option_target collective_target(const struct collective *collective);
 /* Shared by several collectives: (n-1)/n. */
 double bus_factor_slices(const struct geometry *geometry);
 
-/* Returns the per-rank count of a size that is split over all ranks: bytes / elsize / nranks,
- * rounded down to `align` bytes. */
+/* Returns the per-rank count of a split size: bytes / elsize / nranks, down to `align` bytes. */
 size_t slice_count(const struct geometry *geometry);
 
 /* Shared shapes: every buffer holds the whole size; the send buffer is a slice and the receive

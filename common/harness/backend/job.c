@@ -133,8 +133,7 @@ static int split_node(struct job *job, MPI_Comm comm, MPI_Comm *local)
 	return rc;
 }
 
-/* Numbers nodes by their lowest rank: a node's number is the position of its first rank among the
- * first ranks of all nodes. */
+/* Numbers nodes by their lowest rank, in the order of the first ranks of all nodes. */
 static int find_nodes(struct job *job)
 {
 	MPI_Comm local = MPI_COMM_NULL;

@@ -49,8 +49,7 @@ int job_select(struct job *job, int take_part);
 /* Waits for all processes, frees, finalises MPI. Spare processes sleep here meanwhile. */
 void job_release(struct job *job);
 
-/* A barrier, with `what` (a constant) as the wait's name. Returns 0 or a negative errno with the
- * error set, as all of these do. */
+/* A barrier, with `what` (a constant) as the wait's name. All return 0 or a negative errno. */
 int job_barrier(struct job *job, const char *what);
 /* Replace values by their maximum (or sum) over all ranks, in place. */
 int job_max(struct job *job, double *values, int n);
@@ -68,8 +67,7 @@ int job_gather_nodes(struct job *job, const void *mine, size_t bytes, void *all)
  * 0, else a negative errno, with the lowest failing rank's error in every rank's err. */
 int job_agree(struct job *job, int rc);
 
-/* Extends the wait of the exchanges to `seconds`, whatever -T is. Returns the former state, which
- * job_restore_deadline restores. */
+/* Extends the wait of the exchanges to `seconds`. Returns the state for job_restore_deadline. */
 struct job_time {
 	double deadline;
 	bool extended;

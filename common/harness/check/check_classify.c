@@ -202,8 +202,7 @@ static bool name_flip(const struct scene *s, struct check_report *report)
 	return true;
 }
 
-/* Counts the wrong elements that equal the expected ones `shift` elements earlier; 0 if an element
- * contradicts the shift. */
+/* Counts the wrong elements that equal the expected ones `shift` earlier; 0: one contradicts. */
 static size_t explained_by_shift(const struct scene *s, int64_t shift)
 {
 	size_t explained = 0;

@@ -146,8 +146,7 @@ CHECK_HD uint32_t check_power_bits(uint64_t fields, uint32_t count)
 	       (uint32_t)(fields >> 8 & 3) << 21;
 }
 
-/* TERM_PAIR: phases 0 and 1 hold -2^a and 2^(a+1) in either order, perhaps with swapped signs; a
- * single rank holds 2^a. */
+/* TERM_PAIR: phases 0 and 1 hold -2^a and 2^(a+1) in any order; a single rank holds 2^a. */
 CHECK_HD int64_t check_pair(const struct check_plan *p, uint32_t phase, uint64_t index)
 {
 	uint32_t h = check_hash(p, 0xffffffffu, index);

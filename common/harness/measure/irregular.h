@@ -3,8 +3,7 @@
 
 #include "backend/collective.h"
 
-/* Returns the elements from one rank to another. The size is first cut to whole slices, as for
- * other split collectives. */
+/* Returns the elements from one rank to another, of whole slices, as other split collectives. */
 size_t irregular_count(const struct geometry *geometry, int from, int to);
 
 /* Computes the elements that a rank sends and receives; `self` includes those to itself. */

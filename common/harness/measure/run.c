@@ -48,8 +48,7 @@ static long long count_points(const struct bench *bench)
 	return n;
 }
 
-/* One write: a launcher may put a row between two. Sizes rise, so the newest row tells more than the
- * mean, until a cycle is over. */
+/* One write: a launcher may put a row between two. The newest row tells more than the mean. */
 static void show_progress(struct run *run, const struct point *point, int cycle)
 {
 	double each = (clock_seconds() - run->started) / fmax(1, (double)run->done);

@@ -67,6 +67,5 @@ void timing_release(struct timing *timing);
  * 10 x that and at least 0.5 s; 10 s for 0, the first use. */
 double timing_deadline(double slowest, double calls);
 
-/* Returns that deadline for calls of this point, at least 10 x the prediction. Before any warm-up
- * it scales from the previous point. */
+/* Returns that deadline for calls of this point, at least 10 x the prediction or the last point. */
 double timing_calls_deadline(const struct timing *timing, double calls);

@@ -128,8 +128,7 @@ static int batch_stream(struct timing *t, const struct checked_slot *checked, st
 
 /* ---- isolated ---- */
 
-/* A start time shortly ahead, equal for all ranks of a host; on several hosts, whose clocks differ,
- * the end of a barrier. */
+/* A start time shortly ahead, equal for all ranks of a host; on several the end of a barrier. */
 static int aligned_start(struct bench *bench, double *start)
 {
 	*start = clock_seconds() + START_AHEAD;

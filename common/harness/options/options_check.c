@@ -4,8 +4,7 @@
 
 #include "base/dtype.h"
 
-/* If `is` holds, none of these options (names, blank-separated) may be set. `why` is the message;
- * "%s" in it stands for `value`. */
+/* If `is` holds, none of these options (blank-separated) may be set. `why`: with "%s" `value`. */
 struct clash {
 	bool is;
 	const char *names, *why, *value;

@@ -232,8 +232,7 @@ int option_take(struct option_set *set, int i, const char *text)
 	return option_reject(set, i, "must be %s", allowed);
 }
 
-/* Formats the option as typed, cut to one line: "-b 0", "--mode x", "--no-watch",
- * "NCCL_TESTS_DEVICE=x". */
+/* Formats the option as typed, cut to one line: "-b 0", "--no-watch", "NCCL_TESTS_DEVICE=x". */
 static void describe(const struct option_row *row, const char *value, char *buf, size_t len)
 {
 	if (row->letter)

@@ -212,6 +212,11 @@ int report_comment(struct report *report, const char *fmt, ...)
 	return rc;
 }
 
+int report_line(void *report, const char *text)
+{
+	return report_comment(report, "%s", text);
+}
+
 int report_end(struct report *report, struct run_summary *summary)
 {
 	int rc = 0;

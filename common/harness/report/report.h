@@ -41,6 +41,8 @@ int report_step(struct report *report, const struct row *row);
 /* Writes a note to every sink, printf style, no newline. */
 int report_comment(struct report *report, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* The same of a text as it is, for callers that hand over lines. */
+int report_line(void *report, const char *text);
 /* Ends every sink; sets average and peak of `summary`. */
 int report_end(struct report *report, struct run_summary *summary);
 void report_release(struct report *report);

@@ -114,8 +114,7 @@ static const char allowed[] =
 	"SLURM_NTASKS_PER_NODE SLURM_TASKS_PER_NODE SLURM_CPUS_PER_TASK SLURM_CPU_BIND "
 	"SLURM_GPUS_PER_NODE SLURM_GPUS_PER_TASK NVIDIA_VISIBLE_DEVICES OMP_NUM_THREADS "
 	"LD_LIBRARY_PATH LD_PRELOAD";
-/* Matched anywhere in a name. PRECONDITION_TRANSPORTS is a key that Open MPI passes to its
- * processes; URIs are its addresses. */
+/* Matched anywhere in a name. PRECONDITION_TRANSPORTS is Open MPI's key, URIs its addresses. */
 static const char *const refused_parts[] = {
 	"TOKEN", "KEY", "SECRET", "PASS", "CRED", "AUTH", "PRECONDITION_TRANSPORTS", "_URI",
 };

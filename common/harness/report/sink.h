@@ -1,10 +1,8 @@
-/* sink.h: the sinks of rows: table on standard output, CSV, JSON lines, nccl-tests' JSON,
- * Prometheus text. Only rank 0 has sinks. */
+/* sink.h: the sinks of rows: table, CSV, JSON lines, nccl-tests' JSON, Prometheus; of rank 0. */
 #pragma once
 
 #include "backend/backend.h"
 #include "base/error.h"
-#include "base/output.h"
 #include "options/options.h"
 #include "report/row.h"
 

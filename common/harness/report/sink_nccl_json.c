@@ -238,8 +238,7 @@ static const struct sink_ops nccl_json_ops = {
 	.free = nccl_json_free,
 };
 
-/* Creates `path` or the first free PATH.N. Returns the descriptor, or a negative errno; the caller
- * frees *taken, the name. */
+/* Creates `path` or the first free PATH.N, *taken. The descriptor, or a negative errno. */
 static int create_free_name(const char *path, char **taken)
 {
 	size_t room = strlen(path) + 8;

@@ -111,8 +111,7 @@ static void choose_columns(struct sink_table *table)
 
 /* ---- lines -------------------------------------------------------------------------------- */
 
-/* Prints up to two decimals in `width` characters. An integer part that does not fit moves the
- * cells behind it, as in nccl-tests. */
+/* Prints up to two decimals in `width` characters; a wide integer part moves the cells behind. */
 static void number_fit(double value, int width, char *buf)
 {
 	for (int decimals = 2; decimals >= 0; decimals--)

@@ -32,8 +32,7 @@ int schedule_setup(struct schedule_setup *setup, const char *name, int nranks, s
  * else each is a 64th smaller than the first. 0: too small. */
 size_t schedule_bytes(const struct options *options, int i);
 
-/* Return the largest buffer of any step on rank `rank` in bytes, and the bytes of a pool that holds
- * the buffers of all steps side by side. */
+/* Return the largest buffer of any step on rank `rank`, and the bytes of a pool for all steps. */
 size_t schedule_largest(const struct schedule_setup *setup, int rank);
 size_t schedule_pool(const struct schedule_setup *setup, size_t largest);
 

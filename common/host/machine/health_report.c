@@ -1,7 +1,6 @@
 /* health_report.c: hosts looked at, set beside each other, and printed. */
 #include "machine/health_report.h"
 
-#include "base/json_value.h"
 #include "process/task.h"
 
 /* ---- looking ------------------------------------------------------------------------------ */

@@ -16,8 +16,7 @@ struct health_look {
  * answer in time is a finding. */
 char *health_look(const struct health_look *look);
 
-/* Marks each host with a value that most hosts do not have ("differs", "elsewhere"), and those with
- * fewer GPUs. No single host is the measure. */
+/* Marks each host with a value that most do not have ("differs", "elsewhere"), or fewer GPUs. */
 void health_compare(struct reading *hosts, int n, const char *part, const char *name);
 void health_compare_gpus(struct reading *hosts, int n);
 

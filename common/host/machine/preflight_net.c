@@ -342,8 +342,7 @@ static void read_ports(const struct preflight_peer *to, const char *part, struct
 
 /* ---- datagrams ---- */
 
-/* Sends `n` datagrams of `bytes`, FLYING at once, and returns how many answers came; -1: they are
- * larger than this host sends. */
+/* Sends `n` datagrams of `bytes`, FLYING at once. Returns the answers; -1: they are too large. */
 static int ping(int fd, int n, size_t bytes, double *least_us)
 {
 	static char block[BLOCK];

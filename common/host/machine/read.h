@@ -1,5 +1,4 @@
-/* read.h: the reader of this host and this rank: /proc, /sys, the environment, NVML. It decides
- * nothing and changes nothing. */
+/* read.h: the reader of this host and rank: /proc, /sys, environment, NVML. It decides nothing. */
 #pragma once
 
 #include "machine/reading.h"
@@ -51,8 +50,7 @@ void read_rank(const char *root, struct observed_rank *rank);
 /* A rank as a part of its host, "rank 3" (observation.h). */
 void reading_rank(struct reading *host, const struct observed_rank *rank);
 
-/* Writes this host's values as a line, a text of reading_dump, to `fd`: those of now, or (`seconds`
- * over 0) the changes within so many seconds. */
+/* Writes this host's values as a line to `fd`: those of now, or the changes within `seconds`. */
 void reading_tell(int fd, const struct read_request *request, double seconds);
 
 /* The link of two GPUs of this host as nvidia-smi topo -m names it ("NV18", "PIX", "SYS"; "" where

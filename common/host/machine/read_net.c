@@ -13,8 +13,7 @@
 
 /* ---- interfaces ----------------------------------------------------------------------------- */
 
-/* ARPHRD_ETHER, ARPHRD_INFINIBAND. Linux reports the state "unknown" of links that have none:
- * tunnels, loopback, some virtual NICs. */
+/* ARPHRD_ETHER, ARPHRD_INFINIBAND. "unknown" is the state of links without one: tunnels. */
 static void read_setup(const char *root, const char *name, bool hardware, struct reading *m)
 {
 	int64_t type = file_number(root, "/sys/class/net/%s/type", name);

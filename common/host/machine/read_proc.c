@@ -33,8 +33,7 @@ static void take_ticks(const char *text, struct reading *m)
 	reading_count(m, "CPU", "all_ticks", total);
 }
 
-/* The slowest CPU now, and its limit; the number of slow-downs for heat (one CPU stands for its
- * package). Virtual machines show neither. */
+/* The slowest CPU now, its limit, slow-downs for heat. Virtual machines show neither. */
 static void read_frequency(const char *root, struct reading *m)
 {
 	static const char *const folder = "/sys/devices/system/cpu/cpu%d/%s";

@@ -103,8 +103,7 @@ static char *number_before(char *start, char *end, int64_t *value)
 	return p;
 }
 
-/* Application text without a newline may stand right before the host: the host is then the end of
- * the word that is known as this process's. */
+/* Application text without a newline may stand right before the host: its known end counts. */
 static const char *host_of(struct nccl_log *log, char *start, char *end, int64_t pid)
 {
 	size_t len = (size_t)(end - start), known;

@@ -1,5 +1,4 @@
-/* nccl_log_raw.h: the inside of the reader: origins of lines, and facts before they are joined.
- * Internal to nccl_log. */
+/* nccl_log_raw.h: the inside of the reader: origins of lines, facts. Internal to nccl_log. */
 #pragma once
 
 #include "nccl_log/nccl_log.h"

@@ -77,8 +77,7 @@ static void take_call(struct nccl_wait *to, const struct nccl_wait *from)
 	to->waited = from->waited;
 }
 
-/* The call itself, "WorkNCCL(SeqNum=78, OpType=BROADCAST, NumelIn=8, ...) ran for 600038 milliseconds". The first one of
- * several in a group counts. */
+/* The call, "WorkNCCL(SeqNum=78, OpType=BROADCAST, NumelIn=8, ...) ran for 600038 milliseconds": a group's first one. */
 static void on_timeout(struct nccl_log *log, const char *line, struct nccl_wait *from)
 {
 	const char *op = strstr(line, "OpType=");
@@ -277,8 +276,7 @@ int64_t nccl_wait_at(const struct nccl_wait *wait)
 	return wait->completed >= 0 ? wait->completed + 1 : wait->seq;
 }
 
-/* "ranks 0,2,3 wait in call 78, BROADCAST (8 elements in, 8 out), for 600 s" of `n` ranks that are at one call, with or
- * without a call of their own there. */
+/* "ranks 0,2,3 wait in call 78, BROADCAST (8 elements in, 8 out), for 600 s" of `n` ranks that are at one call. */
 static void print_at(FILE *out, const struct nccl_wait *waits, int n)
 {
 	int64_t at = nccl_wait_at(waits);

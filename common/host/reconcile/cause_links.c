@@ -88,8 +88,7 @@ static int ranks_on(const struct observation *o, int h, const char *gpu)
 	return n;
 }
 
-/* Checks one of the looks; false: not seen. Containers hide or renumber processes; then their
- * number alone is evidence. */
+/* Checks one of the looks; false: not seen. In containers only the number of processes tells. */
 static bool look_at(const struct observation *o, int h, const struct reading *look, const char *gpu,
 		    struct cause_finding *f)
 {

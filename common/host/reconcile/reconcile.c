@@ -10,8 +10,7 @@
 
 /* ---- looking ------------------------------------------------------------------------------ */
 
-/* Gathers each rank's `mine` in r->ranks on every rank: the rank that looks at a host needs its
- * ranks' GPUs and processes. */
+/* Gathers each rank's `mine` in r->ranks on every rank, for the one that looks at a host. */
 static int meet(struct reconcile *r, struct observed_rank *mine)
 {
 	struct job *job = r->bench->job;
@@ -187,11 +186,6 @@ static void describe_run(struct reconcile *r)
 	percent(r, "good_ppm", r->bench->options->good);
 }
 
-static int print_line(void *ctx, const char *text)
-{
-	return report_comment(ctx, "%s", text);
-}
-
 /* --out DIR keeps what the causes were found in. */
 static int keep(const struct reconcile *r, struct report *report)
 {
@@ -243,7 +237,7 @@ static int explain(void *ctx, struct report *report)
 		rc = report_comment(report, "%s", text);
 	if (rc < 0 || (!low && !asked))
 		return rc;
-	return causes_tell(&r->observation, only, print_line, report);
+	return causes_tell(&r->observation, only, report_line, report);
 }
 
 int reconcile_before(struct reconcile *r, const struct bench *bench, const struct predict *predict,

@@ -11,8 +11,7 @@
 /* A field is a bool, a const char *, an int or double from min to most, or what `take` parses. */
 enum argument_kind { ARGUMENT_FLAG, ARGUMENT_TEXT, ARGUMENT_WHOLE, ARGUMENT_REAL, ARGUMENT_OWN };
 
-/* An option, whose field lies `at` bytes into the program's struct. Its help is a paragraph of
- * arguments.txt; without one it is hidden. */
+/* An option, whose field lies `at` bytes into the struct. Its help is in arguments.txt, or none. */
 struct argument {
 	const char *name;
 	char letter;	   /* 0: none */

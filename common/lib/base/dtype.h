@@ -21,8 +21,7 @@ enum dtype {
 /* OP_MULSUM is NCCL's pre-multiplied sum; its scalar is 1 on even ranks and 2 on odd ones. */
 enum redop { OP_NONE = -1, OP_SUM, OP_PROD, OP_MAX, OP_MIN, OP_AVG, OP_MULSUM, OP_COUNT };
 
-/* nccl-tests' names: "int8" ... "f8e5m2"; "sum" "prod" "max" "min" "avg" "mulsum". OP_NONE is
- * "none", a value out of range "?". */
+/* nccl-tests' names: "int8" ... "f8e5m2"; "sum" ... "mulsum"; "none"; out of range "?". */
 const char *dtype_name(enum dtype type);
 const char *redop_name(enum redop op);
 

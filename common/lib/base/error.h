@@ -40,6 +40,5 @@ void text_add(char *text, size_t size, const char *fmt, ...) __attribute__((form
  * OUTCOME_INTERNAL. For readers and printers, which have nothing to undo. */
 void *must(void *memory);
 
-/* Makes room for element n of an array whose capacity doubles. Returns the array, which may have
- * moved; exits like must without memory. */
+/* Makes room for element n of an array whose capacity doubles. Returns the array, or exits. */
 void *must_room(void *array, int n, size_t size);

@@ -24,8 +24,7 @@ bool file_beside(char *path, size_t size, const char *name);
 /* The number after the first `key` and blanks in a text; -1: none. */
 int64_t file_behind(const char *text, const char *key);
 
-/* Reads the next of several numbers of a line, after blanks. Returns the text behind it, or NULL if
- * no separate non-negative number follows. */
+/* Reads the next of several numbers of a line. Returns the text behind it, or NULL. */
 const char *file_next(const char *text, int64_t *value);
 
 /* Sorted names of a folder's entries, without hidden ones and those that are too long. Returns

@@ -28,8 +28,7 @@ int outcome_parse(const char *name);
  * last. Usage, internal, unsupported and not-fired win over all: the run proves nothing. */
 enum outcome outcome_worse(enum outcome a, enum outcome b);
 
-/* Checks --expect OUTCOME[:CLASS][:RANKS]: 0 for a valid spec, else -EINVAL. RANKS is a list as in
- * "1,3". "ok" has neither class nor ranks. */
+/* Checks --expect OUTCOME[:CLASS][:RANKS]: 0 or -EINVAL. RANKS: "1,3". "ok" stands alone. */
 int expect_check(const char *spec);
 
 /* Copies the CLASS of a valid spec, "" if it has none. Returns buf. */

@@ -8,8 +8,7 @@
  * must come right before it. */
 int output_close(FILE *f);
 
-/* Flushes standard output. Returns 0, or a negative errno with the error set (OUTCOME_INTERNAL) if
- * any printed data did not arrive. */
+/* Flushes standard output. 0, or a negative errno with the error set if data did not arrive. */
 int output_stdout(struct error *err);
 
 /* Writes a file whole or not at all, also against concurrent writers: under a temporary name, then
@@ -31,6 +30,5 @@ int output_room(struct error *err);
 void prometheus_head(FILE *f, const char *name, const char *help);
 /* Writes `name="value"` after `before`, '{' or ','; reserved characters become '?'. */
 void prometheus_label(FILE *f, char before, const char *name, const char *value);
-/* Converts the unit at the end of a name to its base unit, "time_us" to "time_seconds", in a buffer
- * of `len`. Returns the factor for values. */
+/* Converts the unit at a name's end to its base unit ("_us" to "_seconds"). Returns the factor. */
 double prometheus_unit(char *name, size_t len);

@@ -17,8 +17,7 @@ int parse_real(const char *text, double min, double max, double *value);
 /* Digits in `base`: 2, 10 or 16; 0 decides by the prefix 0b or 0x. Base 16 allows the prefix 0x. */
 int parse_unsigned(const char *text, int base, uint64_t max, uint64_t *value);
 
-/* Returns the index of `name` in a list with blanks or "|" between the names, in which "*" at the
- * end of a name matches any rest; -1: none. */
+/* Returns the index of `name` in a list with blanks or "|", "*" at an end: any rest; -1: none. */
 int names_find(const char *names, const char *name);
 
 /* The text without blanks at its ends; its end is written into. */

@@ -38,8 +38,7 @@ struct proc_account {
 	uint64_t waited_ns; /* time ready without a processor; updated when the thread runs again */
 };
 
-/* Reads the main thread of process `pid`, for 0 the calling thread. Returns false without such a
- * thread or if the kernel keeps no account. */
+/* Reads the main thread of process `pid`, for 0 the calling one. False: no thread, no account. */
 bool proc_account_read(struct proc_account *account, pid_t pid);
 
 /* Bytes that process `pid` and those that its main thread started, three generations, have read and written

@@ -84,8 +84,7 @@ int cgroup_of(pid_t pid, char *path, size_t len)
 	return find("", process, path, len, &base, &v2);
 }
 
-/* Makes a cgroup below `parent`; -EAGAIN if it cannot have a limit. The link is made first, so a
- * kill in between leaves only a dangling link. */
+/* Makes a cgroup below `parent`; -EAGAIN: no limit. A kill behind the link leaves that alone. */
 static int make_below(struct cgroup *cgroup, const char *parent, const char *name)
 {
 	int n = snprintf(cgroup->path, sizeof(cgroup->path), "%s/" PREFIX "%u-%d-%s", parent,

@@ -8,8 +8,7 @@ struct cgroup {
 	char link[160];		/* link in the run's folder, whose removal removes it; "": none */
 };
 
-/* Writes the folder of a process' current memory cgroup to `path`. Returns 0, or -ENOENT if the
- * kernel has no memory controller or hides it. */
+/* Writes the folder of a process' memory cgroup to `path`. 0, or -ENOENT: none is to be seen. */
 int cgroup_of(pid_t pid, char *path, size_t len);
 
 /* Makes an empty cgroup "hangar-UID-PID-NAME" below our own or, in version 2, below the nearest

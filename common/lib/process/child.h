@@ -7,8 +7,7 @@
  * The parent's locks, sockets and pipes would live as long as a child holds them. */
 void descriptors_close(int keep);
 
-/* Prepares a child that outlives the run: a session of its own, signals that end runs ignored, and
- * no descriptor but /dev/null. */
+/* Prepares a child that outlives the run: a session, ignored signals, no descriptor. */
 void child_detach(void);
 
 /* Blocks SIGCHLD, SIGTERM, SIGINT and SIGHUP and returns a signalfd for them (`flags`: SFD_NONBLOCK

@@ -5,8 +5,7 @@
 
 #define COMMAND_MAX 8192 /* a sufficient buffer size */
 
-/* Joins argv to one line; words with shell metacharacters are quoted. Words that do not fit are
- * left out. Returns buf. */
+/* Joins argv to one line, quoted for a shell; words that do not fit are left out. Returns buf. */
 char *command_join(char *buf, size_t len, int argc, const char *const *argv);
 
 /* The same for the whole run, with NCCL's settings from the environment in front, except NCCL_DEBUG

@@ -28,8 +28,7 @@
 #define FILES	     48 /* open files that mpirun needs, and those for each rank: 24 and 3 were counted */
 #define RANK_FILES   4
 
-/* Makes a key from the launcher's variables: the same for all processes of this run, different for
- * every other run on this host. */
+/* Makes a key from the launcher's variables: the same for all processes of this run alone. */
 static void make_key(char *key, size_t len)
 {
 	static const char *const names[] = { "PMIX_NAMESPACE", "OMPI_MCA_orte_hnp_uri", "PMI_JOBID",

@@ -25,8 +25,7 @@ int launch_cores(void);
 /* Held: see below. Killed: supervisors, or mpirun, and no supervisor has said more. */
 enum launch_lost { LAUNCH_HELD, LAUNCH_SUPERVISORS, LAUNCH_MPIRUN };
 
-/* The parent of a bare start ends a run of which nothing runs: all supervisors, or mpirun before there are any, are
- * stopped, frozen or traced. */
+/* The parent of a bare start ends a run of which nothing runs: all are stopped, frozen, traced. */
 struct launch_guard {
 	double seconds; /* after so long; 0: never */
 	/* prints what is lost, for how long; returns the exit code */

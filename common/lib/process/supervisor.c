@@ -97,8 +97,7 @@ static void read_signals(struct supervisor *s)
 			s->ended_by = (int)info.ssi_signo;
 }
 
-/* SIGKILL also works on stopped processes. A process in an uninterruptible wait (a GPU driver that
- * tears down) may need a while. */
+/* SIGKILL also works on stopped processes; one in a driver's tear-down may need a while. */
 static void end_rank(struct supervisor *s)
 {
 	struct leftovers leftovers;

@@ -36,8 +36,7 @@ enum group_event {
 	GROUP_ENDED
 };
 
-/* Any hook may be NULL. Hooks do not fail, block or make system calls. They are called on the
- * rank's main thread only. */
+/* Any hook may be NULL. They do not fail, block or make system calls; of the main thread. */
 struct watch {
 	void *ctx;
 	void (*phase)(void *ctx, enum phase phase);

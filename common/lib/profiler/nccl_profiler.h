@@ -6,8 +6,7 @@
  * NCCL reads the mask at each call; it is 0 without a request. */
 #pragma once
 
-/* A program that wants each call as it is made defines a constant nccl_listener. NCCL reports calls
- * from 2.28 on (profiler_v5). */
+/* A program that wants each call as it is made defines nccl_listener; from NCCL 2.28 on. */
 struct nccl_told { /* as profiler_v5 declares it */
 	uint64_t type;
 	void *parent;

@@ -1,5 +1,4 @@
-/* predict.c: the parts of a run's predictions: NCCL's own topology file or --topo, launches or
- * pairs measured on the spot. */
+/* predict.c: parts of predictions: NCCL's topology file or --topo, measured launches or pairs. */
 #include "live/predict.h"
 
 #include "base/clock.h"

@@ -31,8 +31,7 @@ struct pair_matrix {
 void pair_matrix_init(struct pair_matrix *m, const struct pair_plan *plan, int nnodes);
 void pair_matrix_release(struct pair_matrix *m);
 
-/* pair_us returns the place of one message's microseconds, from a to b (`back`: from b to a);
- * pair_places their number. */
+/* pair_us: the place of one message's us, from a to b (`back`: b to a); pair_places: how many. */
 double *pair_us(const struct pair_matrix *m, enum pair_load load, int size, int pair, bool back);
 size_t pair_places(const struct pair_matrix *m);
 

@@ -1,5 +1,4 @@
-/* diagnose.h: from evidence to class, culprits, and the point where timelines parted. Sees
- * recorded evidence only. */
+/* diagnose.h: from recorded evidence to class, culprits, and where timelines parted. */
 #pragma once
 
 #include "evidence/evidence.h"

@@ -26,8 +26,7 @@ void place_missing(const struct rule_ctx *ctx, struct finding *finding);
 /* Writes the pair of a send or receive of `rank`, as the verdict has it ("1>2": from 1 to 2). */
 void name_pair(const struct rule_ctx *ctx, struct finding *finding, int rank, int kind, int peer);
 
-/* The same of a call `seq` that `rank` left out, as `like` is in its place: by the rank that waits for it, else by
- * most ranks' partners. */
+/* The same of a call `seq` that `rank` left out, as `like` is in its place: by the rank that waits for it. */
 void name_lacking_pair(const struct rule_ctx *ctx, struct finding *finding, int rank, uint64_t seq,
 		       const struct record *like);
 

@@ -121,8 +121,7 @@ RULES(RULE_DECLARE)
 extern const struct rule rules[];
 extern const size_t rules_count;
 
-/* rule_plans.c: returns true if a rank that lives is in no call, and another one waits for its part in one that it has not made:
- * what else is open may be its doing. */
+/* rule_plans.c: returns true if a rank that lives is in no call, and another waits for its part in one: all else follows. */
 bool any_absent(const struct rule_ctx *ctx);
 
 /* diagnose.c: the driver. Asks the rows of a table in order until one that is no remark says yes. */

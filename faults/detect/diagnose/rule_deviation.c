@@ -262,8 +262,7 @@ bool rule_deviation(const struct rule_ctx *ctx, struct finding *f)
 	return !ctx->settled && report_differences(ctx, f);
 }
 
-/* Returns true if the rank went on behind call `seq` of a captured graph: its wait for it is over, it launched
- * a later one, ended, or waits for its device. */
+/* Returns true if the rank went on behind call `seq` of a captured graph: a later one, its end, its device. */
 static bool went_on(const struct rule_ctx *ctx, int rank, uint64_t seq)
 {
 	const struct rank_view *v = &ctx->evidence->ranks[rank].view;

@@ -1,5 +1,4 @@
-/* rule_network.c: rules about hosts that cannot be looked at, of whose ranks none is blamed, and about ranks that called init alike
- * and do not reach each other. */
+/* rule_network.c: rules about hosts that cannot be looked at, and about ranks that called init alike and do not meet. */
 
 #include "diagnose/rule.h"
 #include "base/stats.h"

@@ -233,8 +233,7 @@ static void probe_state(struct evidence_rank *rank)
 	probe_file(rank, strtol(end, NULL, 16));
 }
 
-/* Nanoseconds that the main thread has run or waited for a processor, which on a loaded host a
- * busy one does; -1: unknown. */
+/* Nanoseconds that the main thread has run or waited for a processor; -1: unknown. */
 static double probe_ran(int pid)
 {
 	struct proc_account account;

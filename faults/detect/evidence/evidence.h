@@ -91,8 +91,7 @@ void evidence_number_comms(struct evidence *evidence);
  * another run's number, or that lack calls which others completed with them. */
 void evidence_set_aside(struct evidence *evidence);
 
-/* Copy the recorder's header and the sound records of a live or mapped memory, oldest first, and
- * make the index. Hostile memory is fine. */
+/* Copy the recorder's header and sound records of a memory, oldest first, and make the index. */
 void evidence_take_calls(struct evidence_rank *rank, const struct record_memory *memory);
 
 /* evidence_program.c: takes what is known of a rank's program beside its calls, after its view and its calls: what it
@@ -114,8 +113,7 @@ bool evidence_communicates(const struct evidence_rank *rank);
 /* evidence_program.c: finds, among live processes of this host, ranks that other ranks have started. */
 void evidence_find_starters(struct evidence *evidence);
 
-/* Take a rank's evidence over from its saved form (saved.h) in `image`, which is copied. 0, or
- * -EINVAL when it is not sound. */
+/* Take a rank's evidence from its saved form in `image`, which is copied. 0, or -EINVAL. */
 int evidence_take_saved(struct evidence_rank *rank, int number, const void *image, size_t bytes);
 
 /* The ranks as the model of a run takes them (progress/progress.h), borrowed from the evidence. */
@@ -128,8 +126,7 @@ void evidence_index(struct evidence_rank *rank);
 /* Returns true if later code can rely on this record. `last_seq`: newest by communicator. */
 bool evidence_sound(const struct record *record, uint64_t ticket, const uint64_t *last_seq);
 
-/* Holds how much processor time the main threads of live processes have used, and when that was
- * read last: the first half of a look at them. */
+/* Holds the processor time of the main threads of live processes, and when that was read. */
 struct evidence_probe {
 	uint64_t begin_ns;
 	size_t n;

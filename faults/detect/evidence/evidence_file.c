@@ -295,8 +295,7 @@ static int read_folder(struct evidence *evidence, const char *dir, struct error 
 
 /* ---- folders of one run ---- */
 
-/* Hosts that do not hear of each other name their folders by the time of each one's verdict:
- * DATE-TIME-PROGRAM-KEY. */
+/* Hosts name their folders by the time of each one's verdict: DATE-TIME-PROGRAM-KEY. */
 static const char *without_time(const char *name)
 {
 	unsigned int date, time;

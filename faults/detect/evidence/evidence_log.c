@@ -90,8 +90,7 @@ static void run_script(int fd, const void *facts)
 		evidence_run_python(fd, log_calls, NULL);
 }
 
-/* The rank whose program ended with an error of its own, by its traceback, else the one rank whose own lines of PyTorch tell of a
- * CUDA error (*fault is that line); -1: none. */
+/* The rank whose program ended with an error of its own, by traceback or a CUDA error in PyTorch's line (*fault); -1: none. */
 static int ended_rank(const struct nccl_log *log, const struct nccl_warning **fault)
 {
 	*fault = NULL;

@@ -80,12 +80,10 @@ struct meter_row {
 /* A zeroed meter is open. */
 void meter_release(struct meter *meter);
 
-/* Takes a sample. Samples of one rank and communicator come in the order of their calls. One that cannot be is left
- * out. `here`: of this host, for events. */
+/* Takes a sample, in the order of a rank's calls on a communicator. `here`: of this host, for events. */
 void meter_add(struct meter *meter, const struct pace_sample *sample, bool here);
 
-/* Sets what a rank has counted of its calls of one kind; `who` has communicator, rank, member, nmembers and kind.
- * `name`: of the communicator. */
+/* Sets what a rank has counted of its calls of one kind, `who`; `name`: of the communicator. */
 void meter_total(struct meter *meter, const struct pace_sample *who, uint64_t calls, uint64_t bytes,
 		 const char *name);
 
@@ -104,8 +102,7 @@ struct meter_row meter_member(const struct meter *meter, const struct meter_row 
 struct meter_model;
 /* A machine, by the name of a spec or a topology file (topo/topo.h). NULL with the error set. For free(). */
 struct meter_model *meter_model_open(const char *topo, struct error *err);
-/* Bus bandwidth (GB/s) of a collective of `nranks` ranks with so many bytes, in nccl-tests' sense, that fill such nodes or are on
- * one. NaN: the model has none. */
+/* Bus bandwidth (GB/s) of a collective of `nranks` ranks with so many bytes on such nodes. NaN: the model has none. */
 double meter_predicted(const struct meter_model *model, int kind, int nranks, double bytes);
 
 /* ---- text (meter_text.c) ---- */

@@ -168,11 +168,6 @@ static void thin_out(struct pace_rows *c, double lasting)
 		c->thin++;
 }
 
-static bool is_taken(const struct pace_rows *c, uint64_t seq)
-{
-	return record_sampled(~c->id, seq / TAKEN_CALLS, c->thin);
-}
-
 /* Returns true if nothing in the sample speaks against the one before it of its rank. */
 static bool is_sound(const struct pace_rows *c, const struct pace_sample *s)
 {
@@ -198,7 +193,7 @@ void pace_add(struct pace *pace, const struct pace_sample *sample)
 	struct pace_open *open;
 	bool sound = true;
 
-	if (c && !is_taken(c, sample->seq))
+	if (c && !record_sampled(~c->id, sample->seq / TAKEN_CALLS, c->thin))
 		return;
 	open = c ? open_row(c, sample->seq) : NULL;
 

@@ -207,11 +207,6 @@ static const char *host_name(const struct pace_watch *w, int32_t rank)
 	return known ? w->hosts[w->host_of[rank] - 1] : "host not known";
 }
 
-static bool prints(const struct pace_named *named, bool all)
-{
-	return !named->ended && (all || !named->printed);
-}
-
 /* The host all of whose ranks, two and more, are slow, and no others are; 0: there is none. */
 static int slow_host(const struct pace_watch *w, char *ranks, size_t len)
 {
@@ -276,7 +271,7 @@ static void print_slow(struct pace_watch *w, bool all)
 	for (size_t i = 0; i < w->nnamed; i++) {
 		struct pace_named *named = &w->named[i];
 
-		if (!prints(named, all))
+		if (named->ended || (named->printed && !all))
 			continue;
 		named->printed = true;
 		if (host && any)

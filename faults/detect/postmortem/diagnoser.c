@@ -351,8 +351,7 @@ static void on_reserve_folder(void *ctx, struct verdict *verdict, const char *si
 		snprintf(verdict->evidence, sizeof(verdict->evidence), "%s", self->folder);
 }
 
-/* Asks for stacks and NCCL's own account of the ranks here, which still are as they were, and for
- * what this host has counted. */
+/* Asks for stacks and NCCL's own account of the ranks here, and for this host's counters. */
 static void run_probe(struct diagnoser *self, const char *culprits)
 {
 	bool *local = must(calloc((size_t)self->evidence.nranks + 1, sizeof(*local)));

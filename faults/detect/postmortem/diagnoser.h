@@ -61,8 +61,7 @@ struct monitor_client diagnoser_client(struct diagnoser *self);
 /* One per host, before its rank: have the host's counters read, by a child, as it takes time. */
 void diagnoser_start(struct diagnoser *self);
 void diagnoser_release(struct diagnoser *self);
-/* lines.c: prints, once for a communicator, that ranks of this host have left the others' lines of code, though the calls
- * meet. The job goes on. */
+/* lines.c: prints, once for a communicator, that ranks of this host have left the others' lines of code. */
 void lines_compare(struct diagnoser *self, const struct rank_view *views,
 		   const struct record_memory *const *memories, size_t n);
 /* The verdict did not stand: the newest folder says so, in this sentence. The next has its own. */

@@ -221,8 +221,7 @@ void folder_say_sides(const struct diagnoser *self, const char *hosts)
 	fflush(stdout);
 }
 
-/* `path` as a user can paste it who stands in the current folder: relative to it or to the folder above, where
- * it is there, and quoted. */
+/* `path` as a user can paste it: relative to the current folder or the one above, quoted. */
 static const char *pasted(const char *path, char *buf, size_t len)
 {
 	char here[PATH_MAX], near[PATH_MAX + 4];

@@ -1,5 +1,4 @@
-/* lines.c: while a job runs: ranks whose calls are alike, meet, and come from other lines of code than the others'; and ranks whose
- * calls differ and are over all the same. */
+/* lines.c: while a job runs: ranks whose calls meet and come from other lines of code, or differ and are over. */
 #include "postmortem/diagnoser.h"
 
 #define TELLING                                                                                    \

@@ -111,8 +111,7 @@ static uint64_t time_seen(const struct evidence_rank *rank)
 	return latest;
 }
 
-/* Nanoseconds from `seen` back to `time`, negative; NAN for a time that is 0, after it, or more
- * than a day before it. */
+/* Nanoseconds from `seen` back to `time`, negative; NAN: 0, after it, or a day before it. */
 static double time_before(uint64_t time, uint64_t seen)
 {
 	return time == 0 || time > seen || (double)(seen - time) > DAY_NS ? NAN

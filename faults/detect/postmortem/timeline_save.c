@@ -106,8 +106,7 @@ int timeline_save_trace(const struct timeline *t, const char *path)
 	return rc;
 }
 
-/* A cell of text: one line without commas (semicolons instead) and quotation marks, which gnuplot
- * reads in ways of its own. */
+/* A cell of text: one line without commas (semicolons instead) and quotation marks. */
 static void put_text(FILE *f, const char *text)
 {
 	putc('"', f);

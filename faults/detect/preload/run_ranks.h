@@ -1,5 +1,4 @@
-/* run_ranks.h: what the environments of a run's ranks say that their records do not: NCCL's
- * settings, and where the job's hosts meet. */
+/* run_ranks.h: what the environments of a run's ranks say: NCCL's settings, where hosts meet. */
 #pragma once
 
 #include "record/record.h"

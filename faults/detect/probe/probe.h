@@ -84,8 +84,7 @@ void ras_ask(int fd, const void *order);
 /* ---- counter_delta.c: what a run's hosts counted during it (machine/reading.h): taken, saved, and
  * noted where a counter speaks. Children read the counters, since a driver may be stuck. */
 
-/* A reading of this host as a task: texts of reading.h, the host's first, then GPUs' where
- * `*gpus`, which must outlive it. */
+/* A reading of this host as a task: texts of reading.h, the host's, then GPUs' where `*gpus`. */
 struct task counter_delta_task(const bool *gpus);
 
 /* Keep with `rank` what lies between two readings that such tasks told (either may be NULL, or

@@ -179,8 +179,7 @@ static inline bool call_in_pairs(const struct record *record)
 	return record && call_is_pair(record->kind);
 }
 
-/* Returns true if the rank waits for sends or receives that it made. A group of them returns one
- * by one and waits at its end. */
+/* Returns true if the rank waits for sends or receives that it made, perhaps at a group's end. */
 bool progress_in_pairs(const struct progress_comm *comm, int rank);
 
 /* Returns true if all calls of the rank on the communicator are known. */
@@ -205,12 +204,10 @@ bool progress_all_awaited(const struct progress_comm *comm, const struct rank_se
 /* The partner of the rank's call `seq`, if those of most ranks are equally far away, or in bits; -1: they are not. */
 int progress_planned_peer(const struct progress_comm *comm, int rank, uint64_t seq, int kind);
 
-/* Returns true if a send and a receive have met that do not fit; *at: the first of them, unless not all
- * calls of the two ranks are known: 0. */
+/* Returns true if a send and a receive have met that do not fit; *at: the first of them, or 0. */
 bool progress_mismatch(const struct progress_comm *comm, const struct link *link, size_t *at);
 
-/* Returns true if nothing is open: all made the same collectives, and each send has met a receive that fits. False also
- * where that cannot be told. */
+/* Returns true if nothing is open: all made the same collectives, each send has met a receive. */
 bool progress_settled(const struct progress_comm *comm);
 
 /* The amounts of the rank's alltoallv `nth` on the communicator at hand; NULL: they are not kept. */
@@ -223,8 +220,7 @@ uint64_t progress_next_counts(const struct progress_comm *comm, uint64_t nth);
 bool progress_made_alike(const struct progress_comm *a, int rank, uint64_t seq,
 			 const struct record *ours);
 
-/* Returns true if no more than half of all ranks made call `seq` as the reference has it: those that have not come to it
- * could change the reference. */
+/* Returns true if no more than half of all ranks made call `seq` as the reference has it. */
 bool progress_made_by_few(const struct progress_comm *a, uint64_t seq);
 
 /* Returns true if the partner of `own`, an open send or receive of `rank`, came to the end of a group with, as its last call, the

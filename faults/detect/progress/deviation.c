@@ -216,8 +216,7 @@ int progress_differs(const struct progress_comm *a, struct deviation *first, str
 
 #define POINTED_MAX 8 /* ranks of which it is asked which ranks wait for them */
 
-/* Returns true if the deviation of one rank may be that from a plan. Where each follows one of
- * its own it says nothing. */
+/* Returns true if the deviation of one rank may be that from a plan of its own: it says nothing. */
 static bool is_of_plan(const struct progress_comm *a, const struct deviation *one, int rank,
 		       size_t odd)
 {

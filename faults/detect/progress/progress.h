@@ -122,8 +122,7 @@ struct progress {
 /* The model of `n` views, `stride` bytes apart, the first of them here. The caller frees its ranks. */
 struct progress progress_of(const struct rank_view *first, size_t stride, size_t n);
 
-/* Returns true if the rank waits until its device has done what it enqueued: then it is in no host code of its own,
- * whichever rank was let go before it. */
+/* Returns true if the rank waits until its device has done what it enqueued: it is in no host code of its own. */
 static inline bool view_awaits_device(const struct rank_view *view)
 {
 	return view->device_wait == RECORD_DEVICE_AWAITED && view->completed < view->issued;
@@ -155,8 +154,7 @@ struct claim {
 	uint32_t number; /* for evidence_number_comms */
 };
 
-/* All claims to communicator `comm`, -1: to any; by id, those of one id by rank. Recorders tell them in evidence, views
- * live. The list is the caller's. */
+/* All claims to communicator `comm`, -1: to any; by id and rank. The list is the caller's. */
 struct claim *progress_claims(const struct progress *progress, int64_t comm, size_t *n);
 /* The end of the claims with the id of claim `first`. */
 size_t claims_end(const struct claim *claims, size_t n, size_t first);
@@ -197,8 +195,7 @@ static inline bool progress_known(const struct progress *progress, int rank)
 /* A rank's part in a communicator; NULL: it has none. */
 struct rank_comm *progress_part(const struct progress *progress, int rank, uint32_t comm);
 
-/* Returns whether `rank` waits for `other`'s part in a call: of the calls that it waits in, where the run was played, else
- * of its oldest open one. */
+/* Returns whether `rank` waits for `other`'s part in a call: of all where played, else of its oldest open one. */
 enum progress_answer progress_waits_for(const struct progress *progress, int rank, int other);
 /* Returns true if the partner's half has another amount or type: the two never end. */
 bool pending_unequal(const struct pending_call *in);

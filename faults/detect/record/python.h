@@ -1,5 +1,4 @@
-/* python.h: frames of CPython 3.10 to 3.13, read by its own layout: by the library in its process, and by observers in
- * another one, which goes on meanwhile. */
+/* python.h: frames of CPython 3.10 to 3.13, read by its own layout, in its process or in another one. */
 #pragma once
 
 #define PYTHON_DEPTH 64 /* frames of a thread */

@@ -79,8 +79,7 @@ struct record_comm {
 	_Atomic uint64_t hash; /* rolling hash of all collectives' signatures (record_hash) */
 };
 
-/* The hash after every RECORD_STRIDE-th collective. Observers compare ranks at equal numbers, since
- * they look too seldom to see each call. */
+/* The hash after every RECORD_STRIDE-th collective: observers look too seldom to see each call. */
 struct record_mark {
 	_Atomic uint64_t calls; /* collectives up to here; stored last, 0 while it is rewritten */
 	_Atomic uint64_t ticket, hash;

@@ -44,8 +44,7 @@ void recorder_stamp(struct recorder *recorder, uint64_t ticket, unsigned calls, 
 void recorder_identify(struct recorder *recorder, int rank, int nranks, int node, int nnodes,
 		       int local_rank, const char *device, const char *library);
 
-/* Records NCCL's settings on a rank, once: at most RECORD_SETTINGS bytes, and a hash, not 0, of
- * those that break calls where they differ. */
+/* Records NCCL's settings on a rank, once, and a hash, not 0, of those that break calls. */
 void record_settings(struct record_header *rank, const char *text, uint64_t hash);
 
 /* Rank 0 of a run on several hosts: ask this host's monitor to listen. Returns its TCP port, or a
@@ -55,7 +54,6 @@ int recorder_uplink_port(struct recorder *recorder);
 /* Records how to reach the root monitor, `address` as in record_header; uplink_ready last. */
 void recorder_uplink(struct recorder *recorder, const char *address, uint64_t token);
 
-/* The rank is about to exit by itself as `outcome`, which points at the ranks `culprits` ("1,3",
- * "": none). `err` may be NULL. */
+/* The rank is about to exit as `outcome`, which points at `culprits` ("1,3", "": none). */
 void recorder_finish(struct recorder *recorder, enum outcome outcome, const char *culprits,
 		     const struct error *err);

@@ -1,5 +1,4 @@
-/* verdict.h: from the views of all ranks to what happened. Pure; what causes a hang is
- * faults/detect/diagnose's work. */
+/* verdict.h: from the views of all ranks to what happened. Pure; diagnose says what caused it. */
 #pragma once
 
 #include "base/outcome.h"

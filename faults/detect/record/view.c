@@ -71,8 +71,7 @@ static uint64_t last_alike(const struct record_memory *memory, uint64_t ticket)
 	return r->comm == own->comm ? r->seq : own->seq;
 }
 
-/* Reads what a preloaded program waits for: its oldest call that is not over. Calls that the device
- * is past count as steps. */
+/* Reads what a preloaded program waits for: its oldest call that is not over. */
 static void read_calls(struct rank_view *view, const struct record_memory *memory, uint64_t now)
 {
 	uint64_t completed = record_device_completed(memory, view->completed),

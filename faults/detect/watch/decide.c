@@ -144,8 +144,7 @@ static bool wants_diagnosis(enum outcome outcome, const struct progress *p)
 	       outcome == OUTCOME_WRONG_DATA || outcome == OUTCOME_DIVERGED;
 }
 
-/* Nothing worse came of calls that were different; what was seen of them while they were made
- * may have left the rings since. */
+/* Nothing worse came of calls that were different; their records may have left the rings since. */
 static void note_desync(struct verdict *verdict, const struct desync *desync)
 {
 	verdict->outcome = OUTCOME_DIVERGED;
@@ -257,8 +256,7 @@ static bool traces(const struct rank_view *view, const char *ranks)
 	return view->traced && (rank_list_count(ranks) == 0 || rank_list_has(ranks, view->rank));
 }
 
-/* Returns when a debugger or the like that looks at one of these ranks (none are named: any) has had the time that a
- * host has; 0: none does. */
+/* Returns when a debugger that looks at one of these ranks (none named: any) has had a host's time; 0: none does. */
 static uint64_t traced_until(struct decide_state *s, const struct decide_input *in,
 			     const struct verdict *verdict)
 {
@@ -276,8 +274,7 @@ static uint64_t traced_until(struct decide_state *s, const struct decide_input *
 	return s->extension.traced_ns + (uint64_t)(s->config.partition_seconds * 1e9);
 }
 
-/* Returns true if the run gets more time: the diagnoser found no cause, or one that may be the
- * host's doing, or a debugger's. */
+/* Returns true if the run gets more time: no cause, or one that is the host's or a debugger's. */
 static bool extend(struct decide_state *s, const struct decide_input *in, bool unexplained,
 		   const struct verdict *verdict)
 {
@@ -342,8 +339,7 @@ static bool all_work(const struct decide_state *s, const struct decide_input *in
 	return named > 0 && work == named;
 }
 
-/* A wait is printed when it is late, and again after 10, 60 and 600 s; where no rank is named, after
- * the time for what is not known. */
+/* A wait is printed when it is late, and again after 10, 60 and 600 s; without a name later. */
 static bool late_is_due(struct decide_state *s, const struct decide_input *in,
 			const struct rank_view *longest, double waited,
 			const struct verdict *verdict)
@@ -384,8 +380,7 @@ static double late_came(struct decide_state *s, const struct decide_input *in)
 		       : 0;
 }
 
-/* A program that knows nothing of hangar is given the time that its kind of wait has. Nothing is
- * decided where that is over. */
+/* A program that knows nothing of hangar has the time of its kind of wait, before a verdict. */
 static void be_patient(struct decide_state *s, const struct decide_input *in,
 		       const struct verdict *verdict, struct decision *d)
 {
@@ -446,8 +441,7 @@ struct decision decide_answer(struct decide_state *s, const struct decide_input 
 
 /* ---- the root, or a host by itself ---- */
 
-/* Returns true if a death may be behind the error that was seen, or if ranks were signalled to
- * end and others may follow. */
+/* Returns true if a death may be behind the error, or others may follow those signalled. */
 static bool awaits_death(const struct decide_state *s, uint64_t now)
 {
 	if (s->death_ns && !s->crashed)

@@ -259,8 +259,7 @@ void decide_open(struct decide_state *state, const struct decide_config *config,
 /* decide_open() again before anything else. */
 void decide_release(struct decide_state *state);
 
-/* Returns true if a fresh account of this rank is wanted at `in->now`, in the decide() to come.
- * Reading one takes a system call or three. */
+/* Returns true if a fresh account of this rank is wanted at `in->now`, for decide(). */
 bool decide_wants_account(const struct decide_state *state, const struct decide_input *in,
 			  size_t rank);
 

@@ -3,8 +3,7 @@
 
 #include "watch/decide.h"
 
-/* Returns the end of the time in which a busy host may be the cause, or `ranks` ("1,3"; "-":
- * none is named) may go on yet; 0: neither. */
+/* Returns the end of the time in which a busy host may be the cause of `ranks`' wait; 0: none. */
 uint64_t starvation_until(const struct decide_state *state, const struct decide_input *in,
 			  const char *ranks);
 

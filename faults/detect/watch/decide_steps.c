@@ -318,8 +318,7 @@ static bool is_free_to_call(const struct rank_state *rank, uint64_t most)
 	       view->last.state != RECORD_ISSUING && !steps_descheduled(rank);
 }
 
-/* The others may wait for just such a rank, and the host does not starve it. On several hosts no
- * leader knows which ranks the others starve. */
+/* The others may wait for just such a rank, which the host lets run. On several hosts: unknown. */
 static bool any_free_to_call(const struct decide_state *s, const struct decide_input *in)
 {
 	uint64_t most = 0;
@@ -354,8 +353,7 @@ static bool deadlines_stand(struct decide_state *s, const struct decide_input *i
 	       any_free_to_call(s, in);
 }
 
-/* Returns true if all ranks of a preloaded program, two or more on one host, are outside of calls and have done nothing for
- * longer than any pause before. */
+/* Returns true if all ranks of a preloaded program, on one host, are outside of calls and idle for longer than ever. */
 static bool all_idle(const struct decide_state *s, const struct decide_input *in)
 {
 	double most = fmax(s->config.patience.hang, 2 * s->longest_pause);

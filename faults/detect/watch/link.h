@@ -4,8 +4,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-/* Largest payload: the views of 256 local ranks with room to spare. A larger announcement is a
- * protocol error and ends the connection. */
+/* Largest payload: the views of 256 local ranks. A larger one is a protocol error. */
 #define LINK_MAX (2048 * 1024) /* views of some 1,500 ranks of a host */
 
 struct link {

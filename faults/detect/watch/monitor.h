@@ -24,8 +24,7 @@
 
 struct verdict;
 
-/* Evidence about a rank of another host: for the verdict, its stacks, and the counters of its
- * host, which come with one rank of the host. */
+/* Evidence about a rank of another host: for the verdict, stacks, its host's counters. */
 enum evidence_kind { EVIDENCE_TAIL, EVIDENCE_STACK, EVIDENCE_COUNTERS, EVIDENCE_KINDS };
 
 struct monitor;
@@ -35,8 +34,7 @@ struct monitor;
  * host. Any may be NULL. */
 struct monitor_client {
 	void *ctx;
-	/* Every leader: something may be wrong, 0.1 s before the others are called: a first look
-	 * at this node's ranks. */
+	/* Every leader: something may be wrong, 0.1 s before the others are called. */
 	void (*begin)(void *ctx, const struct rank_view *views, size_t n);
 	/* Leader on another node than the root's: it sends what is known of this node's ranks
 	 * (monitor_send_evidence). */

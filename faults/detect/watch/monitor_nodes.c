@@ -121,8 +121,7 @@ static void joined(struct monitor *m, uint64_t now)
 	nodes_report(m, MESSAGE_JOIN);
 }
 
-/* Returns true for a leader that is not yet connected, or hears nothing although the root's
- * kernel should answer at once. */
+/* Returns true for a leader that is not connected, or hears nothing from the root. */
 static bool wants_to_join(const struct monitor *m, uint64_t now)
 {
 	const struct record_header *h = find_header(m, false);

@@ -23,8 +23,7 @@ struct evidence_head {
 	uint32_t kind; /* enum evidence_kind */
 };
 
-/* Root: listen when rank 0 wants it. Others: connect as soon as the address is known, and anew
- * when the root is not heard of. Never blocks. */
+/* Root: listen when rank 0 wants it. Others: connect, and anew when the root is silent. */
 void nodes_open(struct monitor *m);
 void nodes_join(struct monitor *m, uint64_t now);
 /* Nothing comes over this connection any more, as link_receive() says: `rc`. It is closed. */
@@ -58,8 +57,7 @@ void nodes_release(struct monitor *m);
 
 /* Leader: views to the root. */
 int nodes_report(struct monitor *m, enum message type);
-/* Leader: answer a query (`folder` NULL), or the question for slow evidence that is to be saved in
- * `folder` ("" for nowhere). */
+/* Leader: answer a query (`folder` NULL), or for slow evidence, to be saved in `folder` or "". */
 void nodes_collect(struct monitor *m, const char *folder);
 /* A first look at this node's ranks. */
 void nodes_prepare(struct monitor *m);

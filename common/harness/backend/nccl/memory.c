@@ -71,8 +71,7 @@ void nccl_release(struct backend *be, void *ptr, size_t bytes, size_t used)
 	}
 }
 
-/* ncclMemAlloc's memory starts on a 2 MiB page, so `ptr` has the same offset on all ranks, as
- * symmetric windows require. */
+/* ncclMemAlloc's memory starts on a 2 MiB page: `ptr` has one offset on all ranks, for windows. */
 int nccl_register(struct backend *be, void *ptr, size_t bytes)
 {
 	struct nccl *nccl = to_nccl(be);

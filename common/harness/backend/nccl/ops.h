@@ -107,8 +107,7 @@ static inline struct nccl *to_nccl(struct backend *be)
 int nccl_fail(struct nccl *nccl, const char *what, ncclResult_t rc);
 int nccl_cuda_fail(struct nccl *nccl, const char *what, cudaError_t rc);
 
-/* Shortest deadline of init. Some ranks take 1 to 5 s with a cold driver and library; the job's
- * deadline may be longer. */
+/* Shortest deadline of init: some ranks take 1 to 5 s with a cold driver and library. */
 #define NCCL_INIT_SECONDS 30.0
 
 /* ops.c: hook. */

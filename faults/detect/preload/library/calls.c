@@ -140,17 +140,13 @@ int call_end(struct made *made, int rc)
 
 /* ---- what the device will say ---- */
 
-static bool together(const struct preload_call *a, const struct preload_call *b)
-{
-	return a->session == b->session && a->comm == b->comm && a->stream == b->stream;
-}
-
 /* The call that stands for this one: the last of the communicator's on its stream. */
 static const struct preload_call *last_like(const struct preload_call *calls, size_t n,
 					    const struct preload_call *call)
 {
 	for (size_t i = n; i-- > 0;)
-		if (together(&calls[i], call))
+		if (calls[i].session == call->session && calls[i].comm == call->comm &&
+		    calls[i].stream == call->stream)
 			return &calls[i];
 	return call;
 }

@@ -46,8 +46,7 @@ static int version(void)
 	return version;
 }
 
-/* A launcher says who it is; without one, of several in a process, and where its job is smaller than a communicator, the
- * largest communicator does. */
+/* A launcher says who it is; without one, or where its job is smaller, the largest communicator does. */
 static void identify(struct session *s, int rank, int nranks)
 {
 	int own = environment_number(environ, "RANK OMPI_COMM_WORLD_RANK SLURM_PROCID PMI_RANK",

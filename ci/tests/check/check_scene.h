@@ -41,7 +41,6 @@ void scene_release(struct scene *s);
 
 struct check_report scene_checked(struct scene *s);
 
-/* Corrupts [at, at + count) of the buffer; returns check_corrupt's result and the first changed
- * element. */
+/* Corrupts [at, at + count) of the buffer; returns what changed, and its first element. */
 int scene_corrupt(struct scene *s, enum wrong_kind kind, int culprit, size_t at, size_t count,
 		  size_t *first);

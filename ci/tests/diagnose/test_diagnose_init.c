@@ -1,5 +1,4 @@
-/* test_diagnose_init.c: who did not come to init, who came with other arguments, who ran out of
- * memory, who aborted. */
+/* test_diagnose_init.c: ranks not at init, with other arguments, out of memory, aborted. */
 #include "rig/unit.h"
 
 #include <signal.h>
@@ -266,8 +265,7 @@ UNIT_TEST(test_ties, "ties are inconclusive")
 	expect(OUTCOME_HANG, "init-mismatch", "-", 0, "id", "inconclusive");
 }
 
-/* Groups of ranks have communicators of their own: another id is no mismatch where its ranks
- * are complete. */
+/* Groups of ranks have communicators of their own: another id is no mismatch then. */
 UNIT_TEST(test_groups, "groups with ids of their own")
 {
 	at_init(4);

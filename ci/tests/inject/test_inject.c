@@ -1,5 +1,4 @@
-/* test_inject.c: when faults fire, and what becomes of the calls. Which ranks and calls they are given
- * is in test_inject_place.c. */
+/* test_inject.c: when faults fire, and what becomes of the calls (ranks: test_inject_place.c). */
 #include "inject_rig.h"
 
 #include "base/clock.h"
@@ -351,8 +350,7 @@ static int device_alloc(struct backend *be, size_t bytes, size_t used, void **pt
 	return 0;
 }
 
-/* The device is filled up to the last piece, and the allocation that then fails is the rank's
- * error: the first there is. */
+/* The device is filled up to the last piece: the failed allocation is the rank's first error. */
 UNIT_TEST(test_gpu_oom, "a full GPU")
 {
 	static const struct backend_ops ops = { .alloc = device_alloc };

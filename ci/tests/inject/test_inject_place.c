@@ -186,8 +186,7 @@ UNIT_TEST(test_machine, "what the machine has")
 	CU_ASSERT_EQUAL(machine.have, NEED_GPU);
 }
 
-/* In the culprit's process alone, before anything else: what it has in its environment then, and what it
- * comes to at init. */
+/* In the culprit's process alone, before anything else: its environment, and init. */
 UNIT_TEST(test_start, "what is done at the start")
 {
 	static const struct {

@@ -1,5 +1,4 @@
-/* test_inject_process.c: faults that end, stop or hold the process in which they fire: a child of
- * the test. */
+/* test_inject_process.c: faults that end, stop or hold the process in which they fire. */
 #include "inject_rig.h"
 
 #include <signal.h>

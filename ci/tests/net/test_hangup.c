@@ -1,5 +1,4 @@
-/* test_hangup.c: processes that are not launchers are not touched; dead connections of launchers
- * are shut. */
+/* test_hangup.c: only launchers are touched; their dead connections are shut. */
 /* timeout: 375 */
 #include "rig/unit.h"
 

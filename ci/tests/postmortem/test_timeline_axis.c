@@ -1,5 +1,4 @@
-/* test_timeline_axis.c: clocks of several hosts, mad clocks, hostile times and long gaps on one
- * axis. */
+/* test_timeline_axis.c: clocks of several hosts, mad clocks, hostile times, long gaps. */
 #include "timeline_scene.h"
 
 #include <sys/stat.h>

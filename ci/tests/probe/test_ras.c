@@ -1,5 +1,4 @@
-/* test_ras.c: asking NCCL RAS: a server that answers, and servers that refuse, are silent, endless, slow or
- * foreign. */
+/* test_ras.c: asking NCCL RAS: servers that answer, refuse, are silent, endless, slow, foreign. */
 #include "rig/unit.h"
 
 #include <arpa/inet.h>

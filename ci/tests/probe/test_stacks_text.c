@@ -73,8 +73,7 @@ UNIT_TEST(test_short_room, "little room")
 	UNIT_ALL(stacks_stuck_on(MAIN LIBC, line, sizeof(line)), !strcmp(line, "__rea"));
 }
 
-/* Random texts made of the pieces that matter: nothing is read outside them (under the
- * sanitizers). */
+/* Random texts made of the pieces that matter: nothing is read outside them. */
 UNIT_TEST(test_random, "random texts")
 {
 	static const char *const pieces[] = {

@@ -1,5 +1,4 @@
-/* test_cgroup.c: a memory cgroup: made, limited until the kernel kills, counted, removed by the
- * last user. */
+/* test_cgroup.c: a memory cgroup: made, limited until the kernel kills, counted, removed. */
 #include "rig/unit.h"
 
 #include <signal.h>

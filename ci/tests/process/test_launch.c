@@ -351,8 +351,7 @@ UNIT_TEST(test_codes, "exit codes")
 			14); /* the parent ignores SIGCHLD */
 }
 
-/* A signal to end is forwarded to mpirun, and mpirun's own exit code is ignored. Without the trap
- * mpirun would sleep on. */
+/* A signal is forwarded to mpirun, whose own exit code is ignored; it sleeps without the trap. */
 UNIT_TEST(test_signal, "signals")
 {
 	pid_t pid = start("trap 'exit 33' TERM", SLEEP, false);

@@ -77,8 +77,7 @@ UNIT_TEST(test_last_one_out, "the last one out removes the folder")
 	CU_ASSERT(unit_gone(path_of(key)));
 }
 
-/* Eight processes join and leave at random: each has a folder while it is there, and none is
- * left. */
+/* Eight processes join and leave at random: each has a folder meanwhile, none is left. */
 static int come_and_go(int rounds)
 {
 	for (int i = 0; i < rounds; i++) {
@@ -124,8 +123,7 @@ UNIT_TEST(test_crowd, "eight at once")
 	CU_ASSERT(unit_gone(path_of(key)));
 }
 
-/* Folders of runs without living processes are removed by the next run, whatever its key; folders
- * in use stay. */
+/* Folders of runs without living processes go with the next run; folders in use stay. */
 UNIT_TEST(test_stale, "stale folders, and living ones")
 {
 	struct run_folder folder;

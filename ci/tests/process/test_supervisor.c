@@ -1,5 +1,4 @@
-/* test_supervisor.c: a supervisor around small ranks: exits, signals, stops, its own end and its
- * parent's. */
+/* test_supervisor.c: a supervisor around small ranks: exits, signals, stops, ends. */
 /* quiet: asserts that something happens within a fraction of a second */
 #include "rig/unit.h"
 

@@ -1,5 +1,4 @@
-/* mpi_test_reconcile.c: a run of ranks with made-up GPUs and rows: looked at twice, and the slow
- * ones explained. */
+/* mpi_test_reconcile.c: ranks with made-up GPUs and rows: looked at twice, explained. */
 /* ranks: 3 */
 #include "rig/unit.h"
 

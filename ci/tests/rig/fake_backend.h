@@ -1,5 +1,4 @@
-/* fake_backend.h: a backend without communication: host memory, and a note of what was asked of
- * it. */
+/* fake_backend.h: a backend of host memory that notes what was asked of it. */
 #pragma once
 
 #include <sys/mman.h>

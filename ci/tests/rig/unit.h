@@ -93,8 +93,7 @@ int unit_folder(char path[UNIT_TEMP]);
 /* The same with an empty file. Its descriptor, which the caller closes; or a negative errno. */
 int unit_file(char path[UNIT_TEMP]);
 
-/* A file in such a folder (NULL: `name` is its path), made or overwritten. 0, or a negative errno: standard error has it in
- * words. */
+/* A file in such a folder (NULL: `name` is its path), made anew. 0, or a negative errno, printed. */
 int unit_put(const char *folder, const char *name, const void *data, size_t bytes);
 
 /* The whole file, NUL behind it, which the caller frees; *len may be NULL. A missing file ends the case. */

@@ -1,5 +1,4 @@
-/* test_link.c: frames whole, in pieces and hostile; descriptors passed, none left open; bounded
- * sends. */
+/* test_link.c: frames whole, in pieces, hostile; descriptors passed; bounded sends. */
 /* quiet: asserts that something happens within a fraction of a second */
 #include "rig/unit.h"
 

@@ -1,5 +1,4 @@
-/* test_monitor_trouble.c: observers of one node that are killed, stopped, or talked to by
- * strangers. */
+/* test_monitor_trouble.c: observers of one node, killed, stopped, talked to by strangers. */
 /* quiet: asserts that something happens within a fraction of a second */
 #include "rig/unit.h"
 
@@ -35,8 +34,7 @@ UNIT_TEST(test_observer_killed, "an observer is killed")
 	}
 }
 
-/* The leader is stopped: another observer says so once no rank makes a step, of all ranks. The leader, should it run
- * again, leads nothing. */
+/* The leader is stopped: another observer says so once no rank makes a step. The leader leads nothing after. */
 UNIT_TEST(test_leader_held, "a leader is held")
 {
 	seats_open(3);

@@ -141,8 +141,7 @@ static size_t largest_buffer(const struct rank *r, size_t *pool)
 	if (r->program->collective == &step) {
 		largest = (size_t)recipes_check(&r->recipes, &ignored);
 		*pool = (RECIPE_SLOTS + 2) * (largest + 2 * CHECK_GUARD + BUFFERS_ALIGN);
-		*pool = *pool > BUFFERS_POOL ? *pool
-					     : BUFFERS_POOL; /* predictions use it as well */
+		*pool = *pool > BUFFERS_POOL ? *pool : BUFFERS_POOL; /* for predictions */
 	} else if (o->nfaults) {
 		largest = schedule_largest(&r->schedule, r->job.group_rank);
 		*pool = schedule_pool(&r->schedule, largest);

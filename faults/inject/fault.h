@@ -11,8 +11,7 @@
 
 #define FAULT_MAX_RANKS 64
 #define FAULT_MAX_ARGS	8
-#define FAULT_AGAIN                                                                                \
-	1 /* `start`: the program is to be started again, with the environment as it is */
+#define FAULT_AGAIN	1 /* `start`: the program starts again, in this environment */
 
 /* Before the call (or init) is made; while it is in progress; after it: on a GPU, enqueued. */
 enum fault_when { FAULT_BEFORE, FAULT_INFLIGHT, FAULT_AFTER };

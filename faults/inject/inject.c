@@ -6,8 +6,7 @@
 #include "base/clock.h"
 
 #define SHORTEST_DEADLINE 0.5 /* seconds (measure/timing.h) */
-#define COMMAND_SECONDS                                                                            \
-	2.0 /* in which a command of the user ends: its rank comes late, and is not missing */
+#define COMMAND_SECONDS	  2.0 /* in which a user's command ends, and a rank is late */
 
 int inject_init(struct injector *injector, const char *const *texts, int n, struct error *err)
 {

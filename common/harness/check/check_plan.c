@@ -123,8 +123,7 @@ void check_plan(const struct check_data *data, struct check_plan *p)
 	p->key_b = check_mix(data->seed, 0x967a889bu, 0xb7c3d0a1u);
 	p->nranks = p->active = (uint32_t)data->nranks;
 	if (p->op == OP_NONE || p->op == OP_MAX || p->op == OP_MIN)
-		p->keep ^=
-			check_is_float(p->dtype) ? p->sign >> 1 : 0; /* the top bit of exponents */
+		p->keep ^= check_is_float(p->dtype) ? p->sign >> 1 : 0; /* top exponent bit */
 	if (p->op == OP_NONE)
 		return;
 	most = most_active(p->dtype, p->op);

@@ -77,19 +77,18 @@ struct options {
 	};
 	/* report */
 	struct {
-		enum average average; /* -a */
-		bool cputime;	      /* -C */
-		bool timestamps;      /* -S */
-		bool memory_report;   /* -M */
-		bool per_iter;	      /* -I */
-		int per_iter_skip;    /* -K */
-		double min_bw;	      /* NCCL_TESTS_MIN_BW GB/s, 0: none */
-		double min_busbw;     /* --min-busbw GB/s, 0: none */
-		double min_percent;   /* --min-percent of the prediction, 0: none */
-		double good,
-			low;	/* --good --low: percent of the prediction, for the run's verdict */
-		bool vendor;	/* --vendor */
-		bool reconcile; /* --reconcile */
+		enum average average;  /* -a */
+		bool cputime;	       /* -C */
+		bool timestamps;       /* -S */
+		bool memory_report;    /* -M */
+		bool per_iter;	       /* -I */
+		int per_iter_skip;     /* -K */
+		double min_bw;	       /* NCCL_TESTS_MIN_BW GB/s, 0: none */
+		double min_busbw;      /* --min-busbw GB/s, 0: none */
+		double min_percent;    /* --min-percent of the prediction, 0: none */
+		double good, low;      /* --good --low: percent of the prediction */
+		bool vendor;	       /* --vendor */
+		bool reconcile;	       /* --reconcile */
 		const char *topo;      /* --topo: "live", "none", a spec's name or a file */
 		enum table_kind table; /* --table */
 		const char *nccl_json; /* -J FILE.json; NULL: none. The strings are argv's or the

@@ -29,10 +29,9 @@ struct health_report {
 	const char *const *words;
 	/* the result */
 	struct health_checks checks;
-	int held[HEALTH_WEIGHTS]; /* findings of all hosts */
-	int wrong, drained,
-		unread; /* hosts: with findings from HEALTH_WARN on, to be drained, unread */
-	json_t *all;	/* one object a host; the caller decrefs it */
+	int held[HEALTH_WEIGHTS];   /* findings of all hosts */
+	int wrong, drained, unread; /* hosts: from HEALTH_WARN on, to be drained, unread */
+	json_t *all;		    /* one object a host; the caller decrefs it */
 	/* private */
 	const struct reading *host;
 	json_t *findings;

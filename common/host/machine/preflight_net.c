@@ -394,8 +394,7 @@ static void read_datagrams(const struct preflight_peer *mine, const struct prefl
 		   &probe, sizeof(probe));
 	back = ping(fd, FLYING, 64, &least_us);
 	if (back == 0)
-		back = ping(fd, FLYING, 64,
-			    &least_us); /* the first packets may wait for an address */
+		back = ping(fd, FLYING, 64, &least_us); /* the first may wait for an address */
 	reading_state(m, part, "datagrams_pass", back > 0);
 	if (back == 0)
 		goto out; /* a filter: nothing is known of loss and size */
@@ -507,8 +506,7 @@ void preflight_probe(int fd, const struct preflight_peer *mine, const struct pre
 		read_streams(to, part, "mbit_one", 1, seconds, &m);
 		read_streams(to, part, "mbit", STREAMS, seconds, &m);
 		first = reading_value(&m, part, "mbit");
-		if (first <
-		    1000) /* lost first packets take 0.2 s or more, as does a crowded host */
+		if (first < 1000) /* lost first packets take 0.2 s, as does a crowded host */
 			read_streams(to, part, "mbit", STREAMS, LONG_SECONDS, &m);
 		if (reading_value(&m, part, "mbit") < first)
 			reading_state(&m, part, "mbit", first);

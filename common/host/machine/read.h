@@ -15,9 +15,8 @@ enum {
 	READ_NICS = 1 << 6, /* interfaces and RDMA ports: speed, MTU, PCIe links */
 	READ_XIDS = 1 << 7, /* of READ_GPUS', what the kernel's log says */
 	READ_NCCL = 1 << 8, /* the version of the library that is found */
-	READ_CONTAINER =
-		1 << 9, /* what a container may lack: room in /dev/shm, ptrace; starts a process */
-	READ_LIMITS = 1 << 10, /* name, address, interface, memory, files; name servers */
+	READ_CONTAINER = 1 << 9, /* what a container may lack; starts a process */
+	READ_LIMITS = 1 << 10,	 /* name, address, interface, memory, files; name servers */
 };
 
 /* A rank of the job, as it reads itself. */
@@ -31,11 +30,10 @@ struct observed_rank {
 
 struct read_request {
 	unsigned readers;
-	const char *root;	  /* before /proc and /sys; "" outside of tests */
-	char *const *environment; /* as environ; NULL: none */
-	const struct nvml *nvml;  /* as nvml_open left it; NULL: not asked */
-	const struct observed_rank
-		*ranks; /* of the whole job; NULL: all GPUs, without READ_GPUS their health alone */
+	const char *root;		   /* before /proc and /sys; "" outside of tests */
+	char *const *environment;	   /* as environ; NULL: none */
+	const struct nvml *nvml;	   /* as nvml_open left it; NULL: not asked */
+	const struct observed_rank *ranks; /* of the job; NULL: all GPUs, for their health */
 	int nranks;
 	int node; /* this host's number in ranks */
 };

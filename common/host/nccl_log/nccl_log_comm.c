@@ -185,8 +185,8 @@ struct nccl_member *nccl_log_member(struct nccl_log *log, const struct message *
 {
 	const struct place *thread = thread_of(log, message);
 	const struct place *device = device_of(log, message, message->dev);
-	const char *named = strstr(message->text,
-				   " comm 0x"); /* 2.15 to 2.18, RCCL: "... comm 0x88 nRanks 02" */
+	/* 2.15 to 2.18, RCCL: "... comm 0x88 nRanks 02" */
+	const char *named = strstr(message->text, " comm 0x");
 	struct place *address = NULL;
 	uint64_t at;
 	int nranks = 0;

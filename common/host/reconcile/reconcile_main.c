@@ -61,8 +61,8 @@ static int tell(const char *path, struct error *err)
 		       (double)median * 1e-4);
 	if (causes_slowest(&observation, line, sizeof(line)))
 		puts(line);
-	if (causes_tell(&observation, false, print_line, stdout) < 0 &&
-	    !ferror(stdout)) /* see output_guard */
+	/* see output_guard */
+	if (causes_tell(&observation, false, print_line, stdout) < 0 && !ferror(stdout))
 		error_set(err, OUTCOME_INTERNAL, -1, "can't print");
 	observation_release(&observation);
 	return err->outcome;

@@ -264,8 +264,7 @@ static int load_topology(struct predict *p, const struct bench *bench, struct er
 		rc = model_load_constants(&constants, NULL, err);
 	if (rc != 0)
 		return rc;
-	(void)model_calibrate(&constants,
-			      &p->kernel); /* the fitted ones stay where none were measured */
+	(void)model_calibrate(&constants, &p->kernel); /* or the fitted ones stay */
 	model_init(&p->model, &p->sys, &constants, nvls && atoi(nvls) == 0);
 	return 0;
 }

@@ -274,8 +274,7 @@ static void walk_rows(struct walk *w, const struct rule *table, size_t n)
 	const struct members *members = next_team(w, w->comms.list);
 
 	w->ctx.in_pairs = any_pairs(w->ctx.run);
-	if (w->comms.n > 1 ||
-	    w->ctx.in_pairs) { /* waits take more than a look at one communicator */
+	if (w->comms.n > 1 || w->ctx.in_pairs) { /* waits take more than one look */
 		progress_play(&w->progress, &w->comms);
 		w->ctx.played = &w->progress;
 	}
@@ -305,8 +304,7 @@ static void begin(struct diagnosis *d, enum outcome outcome)
 void rules_walk(const struct rule *table, size_t n, const struct evidence *evidence,
 		struct diagnosis *d)
 {
-	size_t room = 2 * (size_t)evidence->nranks +
-		      1; /* a members may have twice as many: place_claims */
+	size_t room = 2 * (size_t)evidence->nranks + 1; /* place_claims: twice the members */
 	struct walk w = {
 		.ctx = { .run = evidence, .evidence = evidence, .outcome = find_outcome(evidence) },
 		.finding.culprits.in = must(calloc(room, sizeof(bool))),

@@ -8,8 +8,7 @@
 struct rule_ctx;
 
 struct finding {
-	struct diagnosis
-		d; /* without what the driver fills in: outcome, ranks, side, texts of the class */
+	struct diagnosis d; /* but for outcome, ranks, side, texts of the class */
 	bool collectives; /* its numbers of calls are ctx->comm's, which counts collectives alone */
 	unsigned reasons; /* bits 1u << enum reason: it is less certain than d.confidence */
 	struct rank_set culprits;

@@ -19,7 +19,7 @@ struct rule_ctx {
 		*played; /* the same, where it was played: not where all calls are collectives of
 	                                * one communicator; else NULL */
 	const struct members
-		*members;	 /* at hand; this and the next ones are NULL in a row for the run */
+		*members;	 /* at hand; this and the next are NULL in a row for the run */
 	const struct plan *plan; /* its; nothing unless in_pairs */
 	const struct progress_comm *comm;
 };

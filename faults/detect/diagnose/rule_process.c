@@ -84,10 +84,9 @@ static int first_to_leave(const struct rule_ctx *ctx)
 	for (int i = 0; i < e->nranks; i++) {
 		const struct evidence_rank *r = &e->ranks[i];
 
-		bool leaves =
-			r->present && r->view.process < PROCESS_EXITED && r->left_ns &&
-			!was_told(
-				r); /* it lives, and has aborted a communicator or begun to exit */
+		/* it lives, and has aborted a communicator or begun to exit */
+		bool leaves = r->present && r->view.process < PROCESS_EXITED && r->left_ns &&
+			      !was_told(r);
 
 		if ((death_order(r) < 0 && !leaves) || death_order(r) == 3)
 			continue;
@@ -324,8 +323,7 @@ static enum stand stand_of(const struct rule_ctx *ctx, int rank)
 
 bool rule_stuck(const struct rule_ctx *ctx, struct finding *f)
 {
-	uint64_t first =
-		UINT64_MAX; /* call on the communicator at hand that some device has not come to */
+	uint64_t first = UINT64_MAX; /* call that some device has not come to */
 	size_t started = 0, unknown = 0;
 	bool asked = false;   /* of a preloaded program: before the call */
 	bool sampled = false; /* some device's times are there: they were taken */

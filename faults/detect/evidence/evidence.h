@@ -23,12 +23,10 @@ struct evidence_rank {
 	char state;	  /* letter of /proc/PID/stat; 'F': frozen with its cgroup; 0: unknown */
 	char syscall[24]; /* system call it is in: "futex" "read" "219"...; "" running or unknown */
 	char file[80];	  /* that this call reads, writes or waits for, "" unknown */
-	char where
-		[128]; /* line of Python that it stands in, "train.py:88 (load_batch)"; "" unknown */
-	char said[200]; /* what it said of its end: "RuntimeError: loss is NaN"; "" unknown */
-	uint64_t
-		left_ns; /* when it began to end or aborted a communicator, on its host's clock; 0: unknown, or it runs */
-	int started_by;		      /* 1 + the rank whose process started this one; 0: none did */
+	char where[128];  /* its line of Python, "train.py:88 (load_batch)"; or "" */
+	char said[200];	  /* what it said of its end: "RuntimeError: loss is NaN"; "" unknown */
+	uint64_t left_ns; /* when it began to end or aborted; 0: unknown, or it runs */
+	int started_by;	  /* 1 + the rank whose process started this one; 0: none did */
 	struct python_process python; /* how to ask for that; zero: it is no Python, or not here */
 	bool starts; /* it has not used NCCL, and its process runs or is ready to: it may come yet */
 	uint64_t netns;		/* number of its network namespace (/proc/PID/ns/net), 0: unknown */
@@ -54,8 +52,7 @@ struct evidence_rank {
 struct evidence {
 	int nranks;	/* as the ranks or run.json say; at least the highest rank seen + 1 */
 	bool uncounted; /* the number is not recorded: there may have been more */
-	char whole
-		[4]; /* "yes": of a preloaded run on one host, while it ran; a rank without evidence never used NCCL */
+	char whole[4];	/* "yes": of a preloaded run on one host, while it ran */
 	struct evidence_rank *ranks; /* nranks entries; owned */
 	const int *numbers; /* of a part of a run: its ranks' numbers in the whole; NULL: own */
 	char run[80];	    /* the run's name, the same on all its hosts; "" unknown */
@@ -66,8 +63,7 @@ struct evidence {
 	double detect_ms;   /* as the verdict line says; 0: unknown */
 	char command[1024]; /* without --fault and --expect: evidence never has what was injected */
 	char options[1024]; /* that all ranks must have alike, but for defaults; "" unknown */
-	char token
-		[20]; /* number of the run, in hexadecimal, as its ranks' recorders have it; "" unknown */
+	char token[20];	    /* number of the run, in hexadecimal; "" unknown */
 	char remarks[1024]; /* what is missing or unsound, sentences; "" when nothing */
 	char *ras; /* what NCCL RAS answered, as text (ras.txt); owned, NULL: was not asked */
 };

@@ -65,8 +65,8 @@ static int save_run(const struct evidence *evidence, const char *dir, const char
 	int rc;
 
 	name_run(&e, dir);
-	for (int i = 0; i < e.nranks && !e.token[0];
-	     i++) /* the number that this host's own ranks have */
+	/* the number that this host's own ranks have */
+	for (int i = 0; i < e.nranks && !e.token[0]; i++)
 		if (!e.ranks[i].remote && e.ranks[i].recorder && e.ranks[i].recorder->run)
 			snprintf(e.token, sizeof(e.token), "%016" PRIx64, e.ranks[i].recorder->run);
 	evidence_blind_command(evidence->command, e.command, sizeof(e.command));
@@ -187,8 +187,7 @@ static void load_rank(struct evidence *e, int i, int dir)
 		evidence_remark(e, "Rank %d: %zu of %zu records are unsound.", i, loss.unsound,
 				loss.unsound + rank->ncalls);
 	else
-		madvise(rank->image, rank->mapped,
-			MADV_DONTNEED); /* comes back when it is looked at */
+		madvise(rank->image, rank->mapped, MADV_DONTNEED); /* comes back on a look */
 	if (!loss.cut && rank->ncalls > 0 && rank->index.last_ticket < rank->view.issued)
 		evidence_remark(e, "Rank %d: its newest calls are missing.", i);
 }

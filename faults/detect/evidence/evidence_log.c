@@ -120,8 +120,7 @@ static void take_end(struct evidence_rank *rank, const char *error,
 		snprintf(rank->said, sizeof(rank->said), "%.190s", error);
 		return;
 	}
-	rank->view.status = rank->view.outcome =
-		OUTCOME_ERROR; /* PyTorch saw the error and ended the program */
+	rank->view.status = rank->view.outcome = OUTCOME_ERROR; /* PyTorch ended it */
 	rank->view.error_code = strstr(fault->text, "out of memory") ? -ENOMEM : -EFAULT;
 	snprintf(rank->view.error, sizeof(rank->view.error), "%s", fault->cause->what);
 }

@@ -54,8 +54,7 @@ struct meter {
 	int nranks;
 	double seconds; /* from the first to the last sample of the rank that has most */
 	bool traces;	/* events are kept; the caller sets it */
-	const struct meter_model
-		*model; /* of predictions, borrowed; NULL: none are made; the caller sets it */
+	const struct meter_model *model; /* of predictions, borrowed; NULL: none; the caller's */
 	struct meter_event *events;
 	size_t nevents;
 	unsigned shift; /* 1 of 2^shift sampled calls is among the events */
@@ -68,8 +67,7 @@ struct meter_row {
 	int kind;
 	int32_t rank; /* -1: all */
 	double calls, bytes, samples;
-	double median_us,
-		p95_us; /* of moving data, or, where a rank may leave early, of all that it took */
+	double median_us, p95_us; /* of moving data, or of all that it took */
 	double busbw_gbs; /* half of the bytes moved at more: a first call, which connects, weighs as its bytes */
 	double predicted_gbs; /* of a call of its mean size, on the topology that the user named */
 	double held_percent, waited_percent; /* in such calls; waiting in them for others */

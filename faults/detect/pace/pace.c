@@ -6,14 +6,13 @@
 #include "base/stats.h"
 #include "record/record.h"
 
-#define FIGURES	    (1u << 20) /* a communicator's rows times ranks */
-#define ROWS_FEWEST 64
-#define OPEN_ROWS   2048 /* calls to which not all have come */
-#define LONGEST_NS  3600000000000ull
-#define BUSY	    0.02 /* of the time without a processor: other programs run here */
-#define BUSY_NS	    2e9	 /* at least, where other programs run */
-#define LASTING_NS                                                                                 \
-	1.5e10 /* of a rank that other programs make slow: they may be gone before this */
+#define FIGURES	       (1u << 20) /* a communicator's rows times ranks */
+#define ROWS_FEWEST    64
+#define OPEN_ROWS      2048 /* calls to which not all have come */
+#define LONGEST_NS     3600000000000ull
+#define BUSY	       0.02   /* of the time without a processor: other programs run here */
+#define BUSY_NS	       2e9    /* at least, where other programs run */
+#define LASTING_NS     1.5e10 /* of a rank that other programs make slow */
 #define RECENT_SECONDS 2.0 /* of a quarter of the calls or less, before a rank is named for them */
 #define OFTEN_LAST     0.9 /* of the calls, where those of a rank overlap */
 #define TAKEN_CALLS    8   /* a block, as of preload/library/stamps.c */

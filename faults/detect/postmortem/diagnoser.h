@@ -37,8 +37,7 @@ struct diagnoser {
 	struct task counters;	     /* the host's reading when the run began; arg NULL: none */
 	struct diagnosis diagnosis;
 	struct diagnosis late; /* the newest that was printed as late; class 0: it came after all */
-	struct diagnosis
-		differed; /* ranks' first calls that were over and differed; class 0: none */
+	struct diagnosis differed;	/* ranks' first calls that differed; class 0: none */
 	struct remote_evidence *remote; /* by rank; owned */
 	int nremote;
 	char root[160];	    /* where folders are made, "" nowhere */
@@ -48,8 +47,7 @@ struct diagnoser {
 	char folder[200];   /* "" when none could be made */
 	int made;      /* folders: a run that goes on has a verdict again, MAX_FOLDERS at most */
 	char side[64]; /* this host's name, if it ends without the root; else "" */
-	struct record_set
-		compared; /* communicators of which lines_compare() has printed something */
+	struct record_set compared; /* those of which lines_compare() has spoken */
 };
 
 /* The monitor's hooks. On the root's host refine() names class, ranks and place from all hosts'

@@ -10,10 +10,9 @@
 #include "process/task.h"
 #include "record/summary.h"
 
-#define MAX_FOLDERS 8 /* of a run that goes on after verdicts */
-#define STALLED_SECONDS                                                                            \
-	2.0 /* a file system that takes longer is as none: no run and no verdict waits for it */
-#define ROOM_BYTES (1 << 20) /* of a run of a few ranks */
+#define MAX_FOLDERS	8	  /* of a run that goes on after verdicts */
+#define STALLED_SECONDS 2.0	  /* a file system that takes longer is as none */
+#define ROOM_BYTES	(1 << 20) /* of a run of a few ranks */
 
 /* Where runs go: of an installed hangar, which has a file for a mark beside its programs, hangar-runs/. */
 static const char *runs(void)

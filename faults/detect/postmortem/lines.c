@@ -1,8 +1,7 @@
 /* lines.c: while a job runs: ranks whose calls meet and come from other lines of code, or differ and are over. */
 #include "postmortem/diagnoser.h"
 
-#define TELLING                                                                                    \
-	16 /* calls that bear it out, before it is printed: some programs are out of step for a while by right */
+#define TELLING 16 /* calls that bear it out, before it is printed */
 
 /* The ranks of this host, as their memories are now. */
 static void take_ranks(struct evidence *e, const struct rank_view *views,

@@ -19,8 +19,7 @@ struct preflight_meeting {
 	int nhosts, expected;		/* that came; of the launch */
 	struct preflight_guest *guests; /* leader: by first rank, itself the first; owned */
 	struct link leader;		/* elsewhere */
-	char missing
-		[400]; /* leader: hosts of the launcher's list that did not come, as far as it is known */
+	char missing[400];		/* leader: hosts of the launcher's list that did not come */
 	char tried[400]; /* elsewhere: where the leader was sought, and what came of it */
 };
 

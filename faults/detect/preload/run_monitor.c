@@ -212,8 +212,7 @@ static void step(struct runner *r)
 	bool over;
 
 	if (r->reported) {
-		bool left =
-			false; /* a rank that was there at the verdict still is: its end is not worth a line */
+		bool left = false; /* a rank that was there at the verdict still is */
 
 		for (size_t i = 0; i < r->monitor.nranks && !left; i++)
 			left = kill(r->monitor.ranks[i].view.pid, 0) == 0;

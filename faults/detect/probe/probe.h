@@ -42,10 +42,9 @@ void probe_note(const struct evidence *evidence, struct diagnosis *diagnosis);
 
 struct stacks_order {
 	pid_t pid;
-	struct python_process
-		python; /* its Python, which has stacks of its own; zero: it is none */
-	double seconds; /* it begins no further thread after so long */
-	bool stopped;	/* stacks_order's own: was stopped before */
+	struct python_process python; /* its Python, with stacks of its own; zero: none */
+	double seconds;		      /* it begins no further thread after so long */
+	bool stopped;		      /* stacks_order's own: was stopped before */
 };
 
 /* A task that writes the stacks of a process: fill in what tasks_run needs, and afterwards the

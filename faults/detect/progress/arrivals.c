@@ -59,8 +59,7 @@ enum arrivals progress_init(const struct progress *p, int nranks)
 		const struct rank_view *v = p->ranks[i].view;
 		bool lacks = progress_lacks_init(v);
 
-		lacking +=
-			lacks; /* a stopped rank will not come; one that its host keeps from running may */
+		lacking += lacks; /* a stopped rank will not come */
 		absent += lacks &&
 			  (view_stopped(v) || (v->process == PROCESS_ALIVE && !v->descheduled));
 		known += v->phase != PHASE_SPARE;
@@ -385,8 +384,7 @@ static bool waits_elsewhere(const struct progress_comm *a, int rank)
 
 struct awaited progress_first_missing(const struct progress_comm *a)
 {
-	uint64_t least = a->top,
-		 idle = a->top; /* calls of any rank; of one not in sends or receives */
+	uint64_t least = a->top, idle = a->top; /* calls of any rank; outside of pairs */
 	struct awaited call = { .records = a };
 
 	for (int i = 0; i < a->nranks; i++) {

@@ -127,17 +127,14 @@ uint64_t progress_signed(const struct progress_comm *comm, const struct record *
 
 /* The call in which ranks' lines of code part, though their calls are alike. */
 struct site_break {
-	enum deviation_kind
-		kind; /* SKIPPED, EXTRA, or UNCLEAR: one of these; NONE: there is none */
+	enum deviation_kind kind; /* SKIPPED, EXTRA, UNCLEAR (of these), NONE */
 	int rank;
 	uint64_t seq, shift;
-	uint64_t
-		agreed; /* calls behind it whose lines are the others', so moved, and would not be unmoved */
-	bool before; /* it lies before the calls that are known, of which `seq` is the first */
+	uint64_t agreed; /* calls behind it with the others' lines, so moved */
+	bool before;	 /* it lies before the calls that are known, of which `seq` is the first */
 	/* Then the line that was left out or made too often, as the counters of all calls tell; NULL: they do not. */
 	const struct record_site *line;
-	uint64_t mine, theirs,
-		of; /* times that the rank made it, and each other one; of so many calls */
+	uint64_t mine, theirs, of; /* times that the rank, and each other, made it; of so many */
 };
 
 /* Returns true if this one rank made call `seq` at a line of its own, and all others at one line: it took another path. */

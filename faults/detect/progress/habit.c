@@ -16,8 +16,7 @@ struct own {
 	const struct record *calls;
 	size_t n;
 	uint64_t *signs; /* equal for calls that are alike */
-	uint16_t *
-		alike; /* by call: how many up to it are those up to the call at hand; of this one and the next */
+	uint16_t *alike; /* by call: how many up to it are those up to the call at hand */
 	size_t hits, misses;
 	const struct record *asked;
 	bool asked_usual;

@@ -74,9 +74,8 @@ struct pending_call {
 	int rank;		       /* of the run */
 	uint64_t nth; /* of a collective: from 1; of a send or receive: how many of these */
 	int partner;  /* of a send or receive: rank of the run, -1: unknown */
-	const struct record
-		*theirs; /* the partner's half of it, NULL: the partner has not made it */
-	struct pending_call *match; /* the same, as long as it has not completed there */
+	const struct record *theirs; /* the partner's half; NULL: not made */
+	struct pending_call *match;  /* the same, as long as it has not completed there */
 	enum call_stand state;
 };
 
@@ -293,9 +292,8 @@ struct awaited {
 	const struct progress_comm *records;
 	uint64_t id; /* of the communicator, and its size */
 	int nranks;
-	uint64_t
-		n; /* its number: with records among the calls, else among the collectives; 0: there is none */
-	bool pair; /* a send or receive: only `peer` is awaited, and has come if it made any */
+	uint64_t n; /* its number, with records among all calls; 0: there is none */
+	bool pair;  /* a send or receive: only `peer` is awaited, and has come if it made any */
 	int peer;
 	bool idle; /* with records: ranks in sends or receives of their own may yet come */
 };

@@ -6,13 +6,11 @@
 /* Offsets in bytes from the beginning of each object; -1: there is none. */
 struct python_layout {
 	int thread, held; /* of a thread: its frame, or what holds that, there */
-	int code, previous, instruction, owner; /* of a frame */
-	int file, name, first_line, lines,
-		start;	/* of a code object; `start`: of its instructions */
-	int text, wide; /* behind a string: of ASCII, of other characters */
-	int interpreter,
-		threads; /* of the runtime: the main interpreter; of that: its newest thread */
-	int next, id;	 /* of a thread: the one before it; the kernel's number */
+	int code, previous, instruction, owner;	  /* of a frame */
+	int file, name, first_line, lines, start; /* of a code object; of its instructions */
+	int text, wide;		  /* behind a string: of ASCII, of other characters */
+	int interpreter, threads; /* the main interpreter; of that its newest thread */
+	int next, id;		  /* of a thread: the one before it; the kernel's number */
 };
 
 /* A reader of frames. `read` copies memory that may not be there, and says whether it was. */

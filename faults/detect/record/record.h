@@ -18,8 +18,7 @@
 #define RECORD_STRIDE	256 /* collectives from one mark to the next */
 #define RECORD_MARKS	64
 #define RECORD_SITES	1024
-#define RECORD_UNMARKED                                                                            \
-	UINT64_MAX /* no mark covers the call yet; one is written before anything waits for it */
+#define RECORD_UNMARKED UINT64_MAX /* no mark covers the call yet */
 
 enum record_state {
 	RECORD_EMPTY,
@@ -62,8 +61,7 @@ struct record {
 struct record_times {
 	_Atomic uint64_t start_ns, end_ns; /* start_ns: or RECORD_AHEAD */
 	_Atomic uint64_t done;		   /* ticket: the stream is past the call */
-	_Atomic uint64_t
-		covered_by; /* the later call with the mark; 0: itself; or RECORD_UNMARKED */
+	_Atomic uint64_t covered_by;	   /* the later call with the mark; 0: itself */
 };
 
 #define RECORD_AHEAD 1 /* of a preloaded program: the stream has not come to the call yet */
@@ -88,8 +86,7 @@ struct record_mark {
 /* A wait in progress. `sequence` is odd while one is. */
 struct record_wait {
 	_Atomic uint32_t sequence;
-	_Atomic uint32_t
-		work; /* 1: the rank is at work of its own, or waits for others' (was padding) */
+	_Atomic uint32_t work; /* 1: at work of its own, or waits (was padding) */
 	_Atomic uint64_t since_ns;
 	_Atomic uint64_t deadline_ns; /* 0: none */
 	char what[40];
@@ -202,14 +199,11 @@ struct record_header {
 	_Atomic uint64_t pairs[RECORD_COMMS];	    /* of comms[].seq: sends and receives */
 
 	/* since version 4 */
-	_Atomic uint32_t
-		preloaded; /* 1: the rank runs any program, and its waits are read off its calls */
+	_Atomic uint32_t preloaded;  /* 1: it runs any program: waits are read off its calls */
 	_Atomic int32_t exit_status; /* handed to exit, -1: it was not called */
 
-	uint64_t
-		run; /* number of the run: odd, the same on all its hosts; even, on this host; 0: not known */
-	uint32_t
-		undated; /* 1: nothing says whether these are all of its calls; RECORD_LINES: they are a log's */
+	uint64_t run;	   /* its number: odd on all hosts; even on this one; 0: unknown */
+	uint32_t undated;  /* 1: these may not be all of its calls; RECORD_LINES: a log's */
 	uint32_t reserved; /* keeps the size of version 4 */
 };
 
@@ -219,8 +213,7 @@ struct record_program {
 	uint64_t python_runtime; /* of a Python program: where its _PyRuntime is, 0: it is none */
 	uint32_t python_minor;	 /* of Python 3 */
 	int32_t number; /* the observer's number of this rank, where another has its own; 0: its own */
-	_Atomic uint64_t
-		left_ns; /* when it began to end, or aborted a communicator; 0: it has not */
+	_Atomic uint64_t left_ns; /* when it began to end or aborted; 0: it has not */
 	_Atomic uint64_t said_ns; /* when it last wrote to standard error */
 	_Atomic uint64_t said;	  /* bytes that it has written to standard error */
 	char text[RECORD_SAID];	  /* the newest of these, each at its number modulo the size */
@@ -237,14 +230,12 @@ enum record_clock {
 };
 
 struct record_sample {
-	_Atomic uint64_t
-		number; /* of the rank's samples, from 1; stored last, 0 while it is rewritten */
-	uint64_t id;	/* record_init.id of the communicator */
-	uint64_t seq;	/* number of the call on it */
+	_Atomic uint64_t number; /* of the rank's, from 1; stored last, 0 while rewritten */
+	uint64_t id;		 /* record_init.id of the communicator */
+	uint64_t seq;		 /* number of the call on it */
 	uint64_t arrived_ns, through_ns;
-	uint64_t
-		own_ns; /* outside of calls, from the end of one to the arrival at the next, added up so far */
-	uint64_t count; /* elements; 0: of several calls of one group, of which this is the last */
+	uint64_t own_ns; /* outside of calls, from end to next arrival, so far */
+	uint64_t count;	 /* elements; 0: of several calls of one group, of which this is the last */
 	uint8_t comm;
 	uint8_t calls; /* of one group, of which this is the last; 1: it is alone. 255: so many or more */
 	uint16_t site;
@@ -293,8 +284,7 @@ struct record_memory {
 	_Alignas(64) struct record_sample
 		samples[RECORD_SAMPLES]; /* number n at n % RECORD_SAMPLES */
 	struct record_total totals[RECORD_COMMS][RECORD_KINDS];
-	char names[RECORD_COMMS]
-		  [RECORD_NAME]; /* NCCL's, of communicators; written once, before the first call */
+	char names[RECORD_COMMS][RECORD_NAME]; /* NCCL's, of communicators; written once */
 };
 
 /* Returns true if call `seq` of the communicator `id` belongs to the 1 of 2^shift calls that are sampled. A

@@ -13,16 +13,15 @@ struct recorder {
 	int depth;		      /* of the groups that are open */
 	uint64_t counted;	      /* alltoallvs whose amounts were kept */
 	bool blocking; /* calls return when they are over, so the host's times are theirs: they are sampled; the caller sets it */
-	unsigned shift; /* 1 of 2^shift calls is sampled */
-	bool inside;	/* a call, or a group of calls */
-	uint64_t own_ns,
-		end_ns; /* outside of calls so far; when the last call or wait ended; of the device's samples: on its clock */
-	uint64_t stamped;     /* ticket of the newest call of which the device gave the times */
-	uint8_t part;	      /* of the newest sample */
-	uint64_t rate_ns;     /* when the rate of calls was last looked at */
-	uint64_t wait_ticket; /* newest call when the wait began */
-	double timeout;	      /* -T seconds for every wait, 0: the caller's deadline */
-	double stretch;	      /* all deadlines times this; the caller may set it */
+	unsigned shift;		 /* 1 of 2^shift calls is sampled */
+	bool inside;		 /* a call, or a group of calls */
+	uint64_t own_ns, end_ns; /* outside of calls so far; the last end, device's clock */
+	uint64_t stamped;	 /* ticket of the newest call of which the device gave the times */
+	uint8_t part;		 /* of the newest sample */
+	uint64_t rate_ns;	 /* when the rate of calls was last looked at */
+	uint64_t wait_ticket;	 /* newest call when the wait began */
+	double timeout;		 /* -T seconds for every wait, 0: the caller's deadline */
+	double stretch;		 /* all deadlines times this; the caller may set it */
 };
 
 /* Anonymous shared memory (memfd) for one rank, header initialised. On success *memory is mapped

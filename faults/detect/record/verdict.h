@@ -22,10 +22,9 @@ struct verdict {
 	/* For people alone, "" where unknown (struct diagnosis has the same): */
 	int64_t seq_high; /* timelines parted between `seq` and this call */
 	char differs[48], theirs[64], majority[64], lines_there[2][64], sides[2][48];
-	char doing
-		[256]; /* the first culprit, as its host shows: "in train.py:88 (load), system call futex" */
-	char said[200]; /* of its end, the first culprit: "RuntimeError: loss is NaN" */
-	char note[256]; /* the first sentence of evidence, where it says more than the rest */
+	char doing[256]; /* the first culprit's doing: "in train.py:88 (load)" */
+	char said[200];	 /* of its end, the first culprit: "RuntimeError: loss is NaN" */
+	char note[256];	 /* the first sentence of evidence, where it says more than the rest */
 };
 
 /* Returns true if this rank ended by itself, with an exit code that it had announced. */

@@ -27,8 +27,7 @@ enum view_lost { LOST_NOT, LOSTS(LOST_ENTRY) LOST_KINDS };
 
 /* A communicator as the rank sees it. */
 struct view_comm {
-	uint64_t
-		id; /* hash of the id handed to its init, 0: init was not called; equal for its members */
+	uint64_t id;	      /* hash of the id handed to its init, 0: not called */
 	uint64_t seq;	      /* calls that the rank has made on it */
 	uint64_t done;	      /* of a preloaded program: all up to this one are over */
 	uint64_t calls, hash; /* collectives among them; of their signatures (record_comm) */
@@ -54,9 +53,8 @@ struct rank_view {
 	uint64_t seen_ns;     /* when this was read, on the rank's host's clock; 0: unknown */
 	char what[40];	      /* what it waits for */
 	uint64_t heartbeat;
-	struct record
-		oldest; /* of a preloaded program: its oldest call that is not over; ticket 0: none */
-	uint64_t open_ns;  /* since when */
+	struct record oldest; /* of a preloaded program: its oldest open call, or 0 */
+	uint64_t open_ns;     /* since when */
 	uint64_t open_seq; /* the device says nothing of it before this call of that communicator */
 	uint64_t issued, completed; /* calls, over all communicators */
 	uint64_t seq;		    /* calls on the last record's communicator */

@@ -65,8 +65,7 @@ struct decide_rank {
 
 /* The judgement of a rank. */
 struct rank_state {
-	struct rank_view
-		view; /* comes first; with overdue, grace, progressed, descheduled, starved and lost */
+	struct rank_view view; /* first; with overdue, grace, progressed, lost ... */
 	struct rank_track track;
 };
 
@@ -79,15 +78,14 @@ struct decide_host {
 	char name[64];		 /* as it calls itself, before that its address; "" unknown */
 	struct rank_view *views; /* as it reported them */
 	size_t nviews;
-	bool done;	   /* all its ranks finished by themselves */
-	uint64_t ended_ns; /* when its connection ended in order, 0: it did not */
-	bool left;	   /* a signal told its leader to end */
-	bool answered;	   /* it has answered the last query */
-	bool init_overdue; /* ranks there wait at communicator init for others */
-	bool counted;	   /* it has answered the last census */
-	uint64_t heard_ns; /* when anything came from its leader, a heartbeat at least */
-	uint64_t
-		arrived_ns; /* when its kernel, which acknowledges nothing, last sent anything; 0: never */
+	bool done;		   /* all its ranks finished by themselves */
+	uint64_t ended_ns;	   /* when its connection ended in order, 0: it did not */
+	bool left;		   /* a signal told its leader to end */
+	bool answered;		   /* it has answered the last query */
+	bool init_overdue;	   /* ranks there wait at communicator init for others */
+	bool counted;		   /* it has answered the last census */
+	uint64_t heard_ns;	   /* when anything came from its leader, a heartbeat at least */
+	uint64_t arrived_ns;	   /* when its kernel, silent, last sent anything; 0: never */
 	bool answers;		   /* its kernel acknowledges what is sent to it */
 	bool sends_datagrams;	   /* it is silent, but its leader sends datagrams */
 	enum path_way there, here; /* what passes, while something seems wrong */

@@ -162,13 +162,11 @@ struct monitor {
 	int memory_fd;			  /* borrowed */
 	int asking_fd; /* a connection that asks for the status; the caller's: -1 once it is taken */
 	pid_t launcher_pid;
-	uint64_t watchers_ns; /* when watchers were last looked at */
-	struct record_memory *
-		leader_memory; /* member: of the leader's rank, which another supervisor saves, too */
-	bool leader_foreign;   /* its process has another number there */
-	pid_t leader_pid;      /* of the first leader, where another one ends the run */
-	uint64_t own_beat,
-		own_beat_ns; /* member: its own rank's heartbeat while the leader is held */
+	uint64_t watchers_ns;		     /* when watchers were last looked at */
+	struct record_memory *leader_memory; /* member: of the leader's rank, saved here, too */
+	bool leader_foreign;		     /* its process has another number there */
+	pid_t leader_pid;		/* of the first leader, where another one ends the run */
+	uint64_t own_beat, own_beat_ns; /* member: its own rank's, while the leader is held */
 	bool replacing;	     /* the first leader is gone or held: another supervisor ends the run */
 	bool replaced;	     /* the first leader, running again: it decides nothing any more */
 	char late[256];	     /* ranks that were printed as late, "1,3"; "-": none */

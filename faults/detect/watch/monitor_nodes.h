@@ -14,8 +14,7 @@
 #include "watch/message.h"
 #include "watch/monitor.h"
 
-#define NODES_STRANGER_NS                                                                          \
-	(2000 * MS) /* a caller that has not shown the token by then is sent away */
+#define NODES_STRANGER_NS (2000 * MS) /* then a caller without the token is sent away */
 
 /* Stands in front of what is sent of one rank. */
 struct evidence_head {

@@ -69,9 +69,8 @@ struct preload_comm {
 	uint64_t calls, kinds[CALL_KIND_COUNT];
 	uint64_t held; /* non-blocking: a call that NCCL may not have launched yet; 0: none */
 	void *held_stream;
-	bool sampled; /* the newest call is of a block that is sampled */
-	struct stamp
-		*stamp; /* of the call, or the group of calls, that is on its way; NULL: none */
+	bool sampled;	     /* the newest call is of a block that is sampled */
+	struct stamp *stamp; /* of the call or group that is on its way; NULL: none */
 };
 
 #define PRELOAD_HELD  256

@@ -151,8 +151,7 @@ static struct session *make_session(const char *key)
 	}
 	recorder_init(&s->recorder, memory, true, 0);
 	memory->header.preloaded = 1;
-	memory->header.run =
-		record_hash_id(key, strlen(key)) & ~1ull; /* hosts may have other keys */
+	memory->header.run = record_hash_id(key, strlen(key)) & ~1ull; /* of this host */
 	memory->header.phase = PHASE_INIT;
 	memory->program.python_runtime = (uintptr_t)symbol("_PyRuntime");
 	memory->program.python_minor = python_minor();

@@ -21,7 +21,7 @@ static int print_entered(const struct evidence *e)
 		const struct evidence_rank *r = &e->ranks[i];
 
 		if (r->ncalls > 0)
-			printf("%d %" PRIu64 "\n", i, r->calls[r->ncalls - 1].enqueued_ns);
+			printf("%d %lu\n", i, r->calls[r->ncalls - 1].enqueued_ns);
 	}
 	return 0;
 }

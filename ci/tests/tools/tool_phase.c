@@ -238,8 +238,7 @@ static int list(struct run *run)
 		pid_t parent;
 
 		process_state(m->supervisor, &parent);
-		printf("rank=%d supervisor=%d pid=%d launcher=%d leader=%d phase=%s issued=%" PRIu64
-		       "\n",
+		printf("rank=%d supervisor=%d pid=%d launcher=%d leader=%d phase=%s issued=%lu\n",
 		       m->rank, (int)m->supervisor, (int)m->process, (int)parent, m->leader,
 		       phase_of(m), atomic_load(&m->memory->header.issued_ticket));
 	}

@@ -677,8 +677,8 @@ static const char *play(struct world *w, uint64_t seed)
 static void explain(const struct world *w, uint64_t seed)
 {
 	fprintf(stderr,
-		"\nseed %" PRIu64 ": %s at %d ms: outcome %s class %s ranks %s hosts %s %s; %d "
-		"ranks, %d hosts, deadline %d, delay %d;",
+		"\nseed %lu: %s at %d ms: outcome %s class %s ranks %s hosts %s %s; %d ranks, %d "
+		"hosts, deadline %d, delay %d;",
 		seed, w->wrong, w->now, outcome_name(w->verdict.outcome),
 		class_name(w->verdict.class, w->verdict.outcome), w->verdict.ranks,
 		w->verdict.hosts, confidence_name(w->verdict.confidence), w->nranks, w->nhosts,
@@ -723,7 +723,7 @@ UNIT_TEST(test_drawn,
 
 	CU_ASSERT_FATAL(t != MAP_FAILED);
 	if (other)
-		sscanf(other, "%" SCNu64 ",%" SCNu64, &first, &runs);
+		sscanf(other, "%lu,%lu", &first, &runs);
 	for (size_t i = 0; i < sizeof(failed_once) / sizeof(*failed_once); i++) {
 		t->next = failed_once[i];
 		play_seeds(t, failed_once[i] + 1);
@@ -737,7 +737,7 @@ UNIT_TEST(test_drawn,
 		}
 	while (wait(&status) > 0)
 		broken += status != 0;
-	fprintf(stderr, "%" PRIu64 " runs, %.0f simulated minutes, %d failed\n", runs,
+	fprintf(stderr, "%lu runs, %.0f simulated minutes, %d failed\n", runs,
 		(double)t->simulated_ms / 6e4, t->failed);
 	CU_ASSERT_EQUAL(t->failed + broken, 0);
 	CU_ASSERT(t->next >= first + runs);

@@ -142,8 +142,8 @@ static int watch_drift(struct run *run, const struct row *row)
 	if (run->bench->options->cycles == 1 ||
 	    !soak_row(&run->soak, run->at++, row->time_us, text, sizeof(text)))
 		return 0;
-	return report_comment(run->report, "%s %s %s %" PRIu64 " B %s: %s", row->collective,
-			      row->type, row->redop, row->size, row->placement, text);
+	return report_comment(run->report, "%s %s %s %lu B %s: %s", row->collective, row->type,
+			      row->redop, row->size, row->placement, text);
 }
 
 /* In place if there is an out-of-place row `out`. */

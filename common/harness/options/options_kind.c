@@ -133,7 +133,7 @@ static void text_int(const struct option_row *row, const void *field, char *buf,
 	if (row->words && value == row->word_value)
 		snprintf(buf, len, "%s", row->words[0]);
 	else
-		snprintf(buf, len, "%" PRId64, value);
+		snprintf(buf, len, "%ld", value);
 }
 
 const struct option_kind kind_int = { sizeof(int), parse_kind_int, allow_int, text_int };

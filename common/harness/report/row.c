@@ -95,13 +95,13 @@ char *column_format(const struct column *column, const struct row *row, char *bu
 
 	switch (column->type) {
 	case COLUMN_INT32:
-		snprintf(buf, len, "%" PRId32, *(const int32_t *)field);
+		snprintf(buf, len, "%d", *(const int32_t *)field);
 		break;
 	case COLUMN_INT64:
-		snprintf(buf, len, "%" PRId64, *(const int64_t *)field);
+		snprintf(buf, len, "%ld", *(const int64_t *)field);
 		break;
 	case COLUMN_UINT64:
-		snprintf(buf, len, "%" PRIu64, *(const uint64_t *)field);
+		snprintf(buf, len, "%lu", *(const uint64_t *)field);
 		break;
 	case COLUMN_DOUBLE:
 		number_text(*(const double *)field, buf, len);

@@ -251,8 +251,8 @@ static int table_end(struct sink *sink, const struct run_summary *summary)
 	draft_open(&draft);
 	if (!summary->checked)
 		fputs("# The data were not checked\n", draft.out);
-	fprintf(draft.out, "# %-20s : %" PRId64 " %s\n", "Out of bounds values",
-		summary->wrong_checks, summary->wrong_checks ? "FAILED" : "OK");
+	fprintf(draft.out, "# %-20s : %ld %s\n", "Out of bounds values", summary->wrong_checks,
+		summary->wrong_checks ? "FAILED" : "OK");
 	if (summary->calls_checked > 0)
 		fprintf(draft.out, "# %-20s : %d\n", "Calls checked", summary->calls_checked);
 	else
@@ -263,7 +263,7 @@ static int table_end(struct sink *sink, const struct run_summary *summary)
 			: reached >= 0.9 * wanted ? "OK"
 						  : "FAILED");
 	if (summary->peak.busbw_gbs > 0)
-		fprintf(draft.out, "# %-20s : %s, %" PRIu64 " B %s\n", "Peak bus bandwidth",
+		fprintf(draft.out, "# %-20s : %s, %lu B %s\n", "Peak bus bandwidth",
 			number_text(summary->peak.busbw_gbs, avg, sizeof(avg)), summary->peak.size,
 			summary->peak.placement);
 	if (table->facts->options->memory_report)

@@ -136,7 +136,7 @@ static void count_xids(const char *text, const char *part, const char *bus, stru
 			continue;
 		n++;
 		reading_state(m, part, "xid_last", number);
-		snprintf(name, sizeof(name), "xid_%" PRId64, number);
+		snprintf(name, sizeof(name), "xid_%ld", number);
 		reading_state(m, part, name, 1);
 	}
 	reading_count(m, part, "xids", n);

@@ -219,7 +219,7 @@ static void print_sentence(FILE *out, const struct nccl_warning *w)
 	if (w->rank >= 0)
 		fprintf(out, "rank %d", w->rank);
 	else if (w->pid >= 0)
-		fprintf(out, "process %" PRId64, w->pid);
+		fprintf(out, "process %ld", w->pid);
 	else
 		fprintf(out, "a line of the program");
 	if (*w->host)

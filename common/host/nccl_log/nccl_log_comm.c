@@ -76,8 +76,7 @@ static struct nccl_member *member_loose(struct nccl_log *log, const struct messa
 		     *device = device_of(log, message, message->dev);
 	char id[400];
 
-	snprintf(id, sizeof(id), "thread %s:%" PRId64 ":%" PRId64, message->host, message->pid,
-		 message->tid);
+	snprintf(id, sizeof(id), "thread %s:%ld:%ld", message->host, message->pid, message->tid);
 	thread->member = member_new(log, message, comm_named(log, id), rank, message->dev);
 	thread->loose = thread->member->comm + 1;
 	thread->in_init = true;

@@ -16,7 +16,7 @@ static int64_t number_behind(const char *line, const char *lead, const char *oth
 		at = strcasestr(line, other);
 		len = strlen(other);
 	}
-	return at && sscanf(at + len, "%18" SCNd64, &value) == 1 && value >= 0 ? value : -1;
+	return at && sscanf(at + len, "%18ld", &value) == 1 && value >= 0 ? value : -1;
 }
 
 /* "[PG ID 1 PG GUID 1(default_pg) Rank 0]", "[PG 1 Rank 0]", "[Rank 0]": the group or "", and the number in it. */
@@ -289,13 +289,13 @@ static void print_at(FILE *out, const struct nccl_wait *waits, int n)
 		named = !named && waits[i].seq == at && *waits[i].op ? &waits[i] : named;
 	}
 	nccl_print_ranks(out, "  ", ranks, n);
-	fprintf(out, " %s call %" PRId64,
+	fprintf(out, " %s call %ld",
 		made ? (one ? "waits in" : "wait in") : (one ? "has not made" : "have not made"),
 		at);
 	if (named)
 		fprintf(out, ", %s", named->op);
 	if (named && named->numel_in >= 0)
-		fprintf(out, " (%" PRId64 " element%s in, %" PRId64 " out)", named->numel_in,
+		fprintf(out, " (%ld element%s in, %ld out)", named->numel_in,
 			named->numel_in == 1 ? "" : "s", named->numel_out);
 	if (named && named->waited > 0)
 		fprintf(out, ", for %.0f s", named->waited);

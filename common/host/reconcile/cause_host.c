@@ -59,8 +59,8 @@ void cause_affinity(const struct observation *o, struct cause_finding *f)
 			continue;
 		}
 		if (together < ranks && cpus >= ranks)
-			cause_yes(f, "%d ranks on %s may use %d of its %" PRId64 " CPUs together",
-				  ranks, cause_host(o, h), together, cpus);
+			cause_yes(f, "%d ranks on %s may use %d of its %ld CPUs together", ranks,
+				  cause_host(o, h), together, cpus);
 		for (size_t at = 0; (rank = cause_next(o, h, "pid", &at));)
 			check_rank(o, h, rank, f);
 	}
@@ -106,11 +106,11 @@ void cause_load(const struct observation *o, struct cause_finding *f)
 		if (busy > BUSY_FRACTION &&
 		    others > fmax(OTHERS_MIN, OTHERS_FRACTION * (double)cpus))
 			cause_yes(f,
-				  "others than this job used %.1f of the %" PRId64
-				  " CPUs of %s, which were all busy",
+				  "others than this job used %.1f of the %ld CPUs of %s, which "
+				  "were all busy",
 				  others, cpus, host);
 		if (cpus > 0 && ranks > cpus)
-			cause_yes(f, "%d ranks on the %" PRId64 " CPUs of %s", ranks, cpus, host);
+			cause_yes(f, "%d ranks on the %ld CPUs of %s", ranks, cpus, host);
 		if (isnan(busy))
 			cause_unseen(f, "/proc does not show how busy the CPUs are");
 	}

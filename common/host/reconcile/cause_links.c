@@ -31,8 +31,8 @@ static void check_links(const struct observation *o, int h, const char *gpu,
 	if (cause_before(o, h, gpu, "links") < 0)
 		cause_no_nvml(o, h, f);
 	else if (up < want)
-		cause_yes(f, "%s on %s: %" PRId64 " of %" PRId64 " NVLinks are up", gpu,
-			  cause_host(o, h), up, want);
+		cause_yes(f, "%s on %s: %ld of %ld NVLinks are up", gpu, cause_host(o, h), up,
+			  want);
 }
 
 /* NCCL's own count comes first: it needs no NVML, and NCCL works with it. */
@@ -99,14 +99,12 @@ static bool look_at(const struct observation *o, int h, const struct reading *lo
 	if (all < 0 || ours < 0 || all < ranks)
 		return false;
 	if (ours >= ranks && others > 0)
-		cause_yes(f,
-			  "%s on %s: %" PRId64 " other process%s with %.1f GiB, process %" PRId64
-			  " among them",
+		cause_yes(f, "%s on %s: %ld other process%s with %.1f GiB, process %ld among them",
 			  gpu, cause_host(o, h), others, others == 1 ? "" : "es",
 			  (double)reading_value(look, gpu, "foreign_bytes") / (1 << 30),
 			  reading_value(look, gpu, "foreign_pid"));
 	else if (all > ranks)
-		cause_yes(f, "%s on %s: %" PRId64 " processes, of which %d are this job's", gpu,
+		cause_yes(f, "%s on %s: %ld processes, of which %d are this job's", gpu,
 			  cause_host(o, h), all, ranks);
 	return true;
 }

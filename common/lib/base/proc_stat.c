@@ -14,7 +14,7 @@ static bool parse(struct proc_stat *stat, char *text)
 	int field = 2;
 
 	if (!open || !close || close < open ||
-	    sscanf(close, ") %c %d %*d %*d %*d %*d %u %" SCNu64, &stat->state, &stat->parent,
+	    sscanf(close, ") %c %d %*d %*d %*d %*d %u %lu", &stat->state, &stat->parent,
 		   &stat->flags, &stat->faults) != 4)
 		return false;
 	while (rest && field < 52) {
@@ -45,8 +45,7 @@ bool proc_account_read(struct proc_account *account, pid_t pid)
 	int n = pid ? file_text("", text, sizeof(text), "/proc/%d/schedstat", (int)pid)
 		    : file_text("", text, sizeof(text), "/proc/thread-self/schedstat");
 
-	return n > 0 &&
-	       sscanf(text, "%" SCNu64 " %" SCNu64, &account->ran_ns, &account->waited_ns) == 2;
+	return n > 0 && sscanf(text, "%lu %lu", &account->ran_ns, &account->waited_ns) == 2;
 }
 
 static uint64_t moved_of(pid_t pid)
@@ -56,7 +55,7 @@ static uint64_t moved_of(pid_t pid)
 	char text[1024];
 
 	if (file_text("", text, sizeof(text), "/proc/%d/io", (int)pid) > 0)
-		sscanf(text, "rchar: %" SCNu64 " wchar: %" SCNu64, &reads, &writes);
+		sscanf(text, "rchar: %lu wchar: %lu", &reads, &writes);
 	return reads + writes + (proc_stat_read(&stat, pid, 0) ? 4096 * stat.faults : 0);
 }
 

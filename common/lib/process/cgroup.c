@@ -144,7 +144,7 @@ int cgroup_limit(const char *path, size_t room)
 
 	if (used < 0)
 		return -ENOENT;
-	snprintf(text, sizeof(text), "%" PRId64, used + (int64_t)room);
+	snprintf(text, sizeof(text), "%ld", used + (int64_t)room);
 	/* without swap these files may not exist, and nothing is to be done */
 	if (v2)
 		file_write(path, "memory.swap.max", "0");

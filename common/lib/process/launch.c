@@ -41,7 +41,7 @@ static void make_key(char *key, size_t len)
 	if (given && *given)
 		snprintf(key, len, "%s", given);
 	else
-		snprintf(key, len, "%016" PRIx64, rank_groups_value(all));
+		snprintf(key, len, "%016lx", rank_groups_value(all));
 }
 
 void launch_detect(struct launch *launch)
@@ -368,7 +368,7 @@ int launch_self(int ranks, char **argv, const struct launch_guard *guard, struct
 
 	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
 		random = (uint64_t)parent << 32;
-	snprintf(key, sizeof(key), "%016" PRIx64, random);
+	snprintf(key, sizeof(key), "%016lx", random);
 	if (make_room_for_files(ranks, err) < 0 || run_folder_open(&folder, key, err) < 0)
 		return 1;
 	setenv(ENV_KEY, key, 1);

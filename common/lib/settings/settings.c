@@ -61,7 +61,7 @@ static void shorten(const char *value, char *to, size_t len)
 	if (strlen(value) < VALUE_WHOLE)
 		snprintf(to, len, "%s", value);
 	else
-		snprintf(to, len, "%.*s...#%08" PRIx32, VALUE_SHOWN, value,
+		snprintf(to, len, "%.*s...#%08x", VALUE_SHOWN, value,
 			 (uint32_t)rank_groups_value(value));
 	make_printable(to);
 }
@@ -83,7 +83,7 @@ void settings_add(struct settings *s, const char *name, const char *value)
 	if (s->more)
 		end = strstr(s->text, MORE "=");
 	s->more = s->more * 31 + rank_groups_value(line);
-	snprintf(end, MORE_ROOM, MORE "=%016" PRIx64 "\n", s->more);
+	snprintf(end, MORE_ROOM, MORE "=%016lx\n", s->more);
 }
 
 void settings_put(struct settings *s, const char *name, const char *value)

@@ -39,7 +39,7 @@ static void note_circle(const struct rule_ctx *ctx, struct finding *f, const str
 		int next = c->calls[(i + 1) % c->n]->rank;
 
 		snprintf(hop, sizeof(hop),
-			 "%s waits in %s call %" PRIu64 " of communicator %u for rank %d%s",
+			 "%s waits in %s call %lu of communicator %u for rank %d%s",
 			 i ? " which" : "", call_kind_name((enum call_kind)call->kind), call->seq,
 			 call->comm, rank_number(ctx->run, next), i + 1 == c->n ? "." : ",");
 		if (strlen(line) + strlen(hop) >= sizeof(line)) {
@@ -140,7 +140,7 @@ static void mark_changed(const struct rule_ctx *ctx, const struct circle *c, boo
 }
 
 /* Between the call that culprit `i` (none: the first rank) owes, and the one that it made before. */
-#define FIRST "call %" PRIu64 " of communicator %u first"
+#define FIRST "call %lu of communicator %u first"
 
 static void place_order(struct finding *f, const struct circle *c)
 {

@@ -99,9 +99,8 @@ static void note_element(const struct rule_ctx *ctx, struct finding *f, const bo
 		snprintf(from, sizeof(from), ", sent by rank %d,",
 			 rank_number(ctx->evidence, w->from));
 	if (w->seq > 0)
-		snprintf(call, sizeof(call), " in call %" PRIu64 " of communicator %u", w->seq,
-			 w->comm);
-	note(f, "%s: %s%s: element %" PRIu64 "%s is %s%s, not %s; %" PRIu64 " wrong.", who,
+		snprintf(call, sizeof(call), " in call %lu of communicator %u", w->seq, w->comm);
+	note(f, "%s: %s%s: element %lu%s is %s%s, not %s; %lu wrong.", who,
 	     w->sent ? "own send buffer wrong" : "receive buffer wrong", call, w->index, from, got,
 	     oddity(w, odd, sizeof(odd)), expected, w->count);
 }

@@ -55,7 +55,7 @@ static void note_fields(const struct rule_ctx *ctx, struct finding *f, uint64_t 
 static void note_swapped(struct finding *f, uint64_t at, uint64_t shift)
 {
 	snprintf(f->d.field, sizeof(f->d.field), "order");
-	note(f, "Calls %" PRIu64 " and %" PRIu64 " are in the other order.", at, at + shift);
+	note(f, "Calls %lu and %lu are in the other order.", at, at + shift);
 }
 
 /* No call has a majority where two ranks differ in one way each, but each field may have one. */
@@ -107,8 +107,8 @@ static void note_sides(const struct rule_ctx *ctx, struct finding *f, int *sides
 			sides[n++] = i;
 		names = ranks_words(ctx->evidence, in, 80);
 		names[0] = 'R';
-		note(f, "%s made %s %" PRIu64 " of communicator %u as %s%s%s.", names,
-		     call_noun(ctx), a->tie, a->comm, call_words(ctx->evidence, r),
+		note(f, "%s made %s %lu of communicator %u as %s%s%s.", names, call_noun(ctx),
+		     a->tie, a->comm, call_words(ctx->evidence, r),
 		     call_site(ctx->evidence, i, r)[0] ? ", at " : "",
 		     call_site(ctx->evidence, i, r));
 	}
@@ -153,12 +153,12 @@ static void note_deviation(const struct rule_ctx *ctx, struct finding *f,
 		snprintf(others, sizeof(others), "rank %d", rank_number(ctx->evidence, !rank));
 	for (int i = 0; i < a->nranks; i++)
 		alike[i] = f->culprits.in[i] && progress_sig(a, i, first->high) == sig;
-	note(f, "%s %" PRIu64 " of communicator %u: %s made %s, %s %s.",
+	note(f, "%s %lu of communicator %u: %s made %s, %s %s.",
 	     a->collectives ? "Collective" : "Call", first->high, a->comm,
 	     ranks_words(ctx->evidence, alike, 80), f->d.theirs, others, f->d.majority);
 	free(alike);
 	if (first->kind == DEVIATION_SKIPPED || first->kind == DEVIATION_EXTRA)
-		note(f, "From there on %s calls are %s moved by %" PRIu64 ".",
+		note(f, "From there on %s calls are %s moved by %lu.",
 		     f->culprits.n == 1 ? "its" : "their",
 		     a->nranks == 2 ? "the other's" : "the others'", first->shift);
 	if (first->kind == DEVIATION_SWAPPED)
@@ -319,9 +319,7 @@ bool rule_replays(const struct rule_ctx *ctx, struct finding *f)
 	snprintf(times, sizeof(times), "%u", least);
 	snprintf(others, sizeof(others), "%u", most);
 	finding_differ(f, "replays", times, others);
-	note(f,
-	     "The graph of call %" PRIu64
-	     " of communicator %u: launched %u times, by others %u times.",
+	note(f, "The graph of call %lu of communicator %u: launched %u times, by others %u times.",
 	     seq, a->comm, least, most);
 	if (tie)
 		rank_set_clear(&f->culprits);

@@ -58,8 +58,7 @@ static void note_past(const struct rule_ctx *ctx, struct finding *f, uint64_t se
 	if (!is_one_step(ctx, seq))
 		return;
 	f->reasons |= 1u << REASON_LAST_CALL;
-	snprintf(calls, sizeof(calls),
-		 seq == top ? "Call %" PRIu64 " is" : "Calls %" PRIu64 " to %" PRIu64 " are", seq,
+	snprintf(calls, sizeof(calls), seq == top ? "Call %lu is" : "Calls %lu to %lu are", seq,
 		 top);
 	note(f,
 	     "%s the last that anyone made: whether %s left out %s alone or all from %s on cannot "
@@ -153,8 +152,8 @@ static bool report_surplus(const struct rule_ctx *ctx, struct finding *f, uint64
 	}
 	rank_set_clear(&f->culprits);
 	note(f,
-	     "Either %s made call %" PRIu64 " too many, or %s left it out or left before it: "
-	     "nothing but their numbers speaks for a side.",
+	     "Either %s made call %lu too many, or %s left it out or left before it: nothing but "
+	     "their numbers speaks for a side.",
 	     more, seq, less);
 	finding_conclude(ctx, f, CLASS_MISMATCH, CONFIDENCE_INCONCLUSIVE);
 	return true;
@@ -309,7 +308,7 @@ void note_missing_too(const struct rule_ctx *ctx, struct finding *f)
 	behind.in = must(calloc((size_t)behind.nranks + 1, sizeof(*behind.in)));
 	progress_missing(&call, &behind, &makers);
 	seq = makers.call;
-	snprintf(tail, sizeof(tail), "; it did not make call %" PRIu64 "%s", seq,
+	snprintf(tail, sizeof(tail), "; it did not make call %lu%s", seq,
 		 f->d.seq_high == (int64_t)seq ? " either" : "");
 	for (int i = 0; i < behind.nranks && f->d.nlines < DIAGNOSIS_LINES - 4; i++)
 		if (behind.in[i] && !f->culprits.in[i] && ranks[i].view.process < PROCESS_EXITED &&

@@ -174,8 +174,8 @@ static void report_break(const struct rule_ctx *ctx, struct finding *f, int rank
 	if (call_in_pairs(call))
 		name_pair(ctx, f, part->place, call->kind, field ? b->usual->peer : call->peer);
 	note(f,
-	     "Rank %d made call %" PRIu64 " (%s) where (%s) had come each time, %zu times; no "
-	     "other rank left what it always did.",
+	     "Rank %d made call %lu (%s) where (%s) had come each time, %zu times; no other rank "
+	     "left what it always did.",
 	     rank_number(ctx->evidence, part->place), made->seq, call_words(ctx->evidence, made),
 	     call_words(ctx->evidence, b->usual), b->times);
 	finding_conclude(ctx, f, class_of_break(b), CONFIDENCE_MAJORITY);

@@ -346,9 +346,9 @@ bool rule_stuck(const struct rule_ctx *ctx, struct finding *f)
 		return false; /* of own work ahead of a call on all devices none is the cause */
 	finding_place(f, ctx->comm->comm, first, first, (int64_t)first);
 	note(f,
-	     "Call %" PRIu64 " of communicator %u is enqueued on %s, and the device has not come "
-	     "to it; no call of theirs stands ahead of it. %zu other%s come to "
-	     "their first call that is not done and wait in it.",
+	     "Call %lu of communicator %u is enqueued on %s, and the device has not come to it; no "
+	     "call of theirs stands ahead of it. %zu other%s come to their first call that is not "
+	     "done and wait in it.",
 	     first, ctx->comm->comm, f->culprits.n == 1 ? "the culprit" : "the culprits", started,
 	     started == 1 ? " has" : "s have");
 	f->reasons |= reason_if(unknown > 0, started ? REASON_SOME_UNKNOWN : REASON_MOST_UNKNOWN);
@@ -407,8 +407,8 @@ bool rule_inside(const struct rule_ctx *ctx, struct finding *f)
 		return false;
 	finding_place(f, at->comm, at->seq, at->seq, (int64_t)at->seq);
 	note(f,
-	     "Call %" PRIu64 " of communicator %u (%s) waits for nobody any more, and has not "
-	     "returned on %s; on the other%s it has.",
+	     "Call %lu of communicator %u (%s) waits for nobody any more, and has not returned on "
+	     "%s; on the other%s it has.",
 	     at->seq, at->comm, call_words(ctx->evidence, at),
 	     f->culprits.n == 1 ? "the culprit" : "the culprits",
 	     nranks - (int)f->culprits.n == 1 ? "" : "s");

@@ -68,7 +68,7 @@ static int save_run(const struct evidence *evidence, const char *dir, const char
 	/* the number that this host's own ranks have */
 	for (int i = 0; i < e.nranks && !e.token[0]; i++)
 		if (!e.ranks[i].remote && e.ranks[i].recorder && e.ranks[i].recorder->run)
-			snprintf(e.token, sizeof(e.token), "%016" PRIx64, e.ranks[i].recorder->run);
+			snprintf(e.token, sizeof(e.token), "%016lx", e.ranks[i].recorder->run);
 	evidence_blind_command(evidence->command, e.command, sizeof(e.command));
 	for (size_t i = 0; i < TEXTS; i++)
 		json_object_set_new(run, texts[i].name, json_value_text((char *)&e + texts[i].at));
@@ -365,7 +365,7 @@ static int check_rank(const struct evidence_rank *a, const struct evidence_rank 
 				 y->host[0] ? y->host : "?");
 	call = differing_call(a, b);
 	if (call > 0)
-		return DIFFERENT(err, dirs, "call %" PRIu64 " of rank %d is not the same", call, i);
+		return DIFFERENT(err, dirs, "call %lu of rank %d is not the same", call, i);
 	return 0;
 }
 

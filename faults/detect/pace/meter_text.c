@@ -235,8 +235,7 @@ static void put_slice(FILE *out, const struct pace_sample *s, double from_us, do
 {
 	fprintf(out,
 		",\n{\"ph\":\"X\",\"pid\":0,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,\"name\":\"%s%s\","
-		"\"cname\":\"%s\",\"args\":{\"communicator\":\"%016" PRIx64 "\",\"call\":%" PRIu64
-		"}}",
+		"\"cname\":\"%s\",\"args\":{\"communicator\":\"%016lx\",\"call\":%lu}}",
 		s->rank, from_us, us, word, call_kind_name((enum call_kind)s->kind), colour,
 		s->comm, s->seq);
 }

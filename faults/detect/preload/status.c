@@ -88,7 +88,7 @@ static void print_next(FILE *out, const struct scene *s, const struct awaited *n
 	const struct record *call = find_call(s, next->id, next->n);
 	char words[160];
 
-	fprintf(out, ", came to call %" PRIu64, next->n);
+	fprintf(out, ", came to call %lu", next->n);
 	if (call)
 		fprintf(out, " (%s)", view_call(call, words, sizeof(words)));
 	mark(s, next, false);
@@ -121,10 +121,9 @@ static void print_comm(FILE *out, const struct scene *s, size_t number)
 	mark(s, &call, false);
 	fprintf(out, "# communicator %zu of %s: ", number, take_marks(s, words, sizeof(words)));
 	if (pairs)
-		fprintf(out, "%" PRIu64 " to %" PRIu64 " calls made, sends and receives among them",
-			least, most);
+		fprintf(out, "%lu to %lu calls made, sends and receives among them", least, most);
 	else
-		fprintf(out, "all completed call %" PRIu64 " at least", done);
+		fprintf(out, "all completed call %lu at least", done);
 	call.n = least < most ? least + 1 : least;
 	if (!pairs && most > done)
 		print_next(out, s, &call);
@@ -168,9 +167,9 @@ static void print_open(FILE *out, const struct scene *s, size_t rank)
 	fprintf(out, "%.1f s on its GPU behind %s", v->waited,
 		view_call(&v->oldest, words, sizeof(words)));
 	print_site(out, v);
-	fprintf(out, ", call %" PRIu64, v->oldest.seq);
+	fprintf(out, ", call %lu", v->oldest.seq);
 	if (v->open_seq > v->oldest.seq)
-		fprintf(out, " to %" PRIu64, v->open_seq);
+		fprintf(out, " to %lu", v->open_seq);
 	while (comm && number < s->nids && s->ids[number] != comm->id)
 		number++;
 	if (comm)

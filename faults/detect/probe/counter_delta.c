@@ -117,7 +117,7 @@ static void print_rows(FILE *out, const struct reading *c)
 		page_put(out, c->list[i].part);
 		fprintf(out, " | ");
 		page_put(out, c->list[i].name);
-		fprintf(out, " | %" PRId64 " |\n", c->list[i].value);
+		fprintf(out, " | %ld |\n", c->list[i].value);
 		rows++;
 	}
 	if (moved > rows)

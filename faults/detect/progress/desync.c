@@ -142,7 +142,7 @@ static int rank_of(const struct compared *m, int place)
 /* "AllReduce 1024 float sum", "Broadcast 7 half root 2". */
 static void append_call(char *text, size_t len, const struct compared *m, const struct record *r)
 {
-	text_add(text, len, "%s %" PRIu64 " %s", call_kind_name((enum call_kind)r->kind), r->count,
+	text_add(text, len, "%s %lu %s", call_kind_name((enum call_kind)r->kind), r->count,
 		 r->dtype < DT_COUNT ? dtype_name((enum dtype)r->dtype) : "elements");
 	if (r->op >= 0 && r->op < OP_COUNT)
 		text_add(text, len, " %s", redop_name((enum redop)r->op));
@@ -200,9 +200,9 @@ static enum progress_answer report(const struct compared *m, uint64_t mark, stru
 	append_ranks(found->ranks, sizeof(found->ranks), m, most->sign, true);
 	text_add(found->text, sizeof(found->text), "ranks made different calls%s",
 		 mark ? ", the first from collective" : " at call");
-	text_add(found->text, sizeof(found->text), " %" PRIu64, found->low);
+	text_add(found->text, sizeof(found->text), " %lu", found->low);
 	if (mark)
-		text_add(found->text, sizeof(found->text), " to %" PRIu64, mark);
+		text_add(found->text, sizeof(found->text), " to %lu", mark);
 	text_add(found->text, sizeof(found->text), " of communicator %u", found->comm);
 	if (mark)
 		text_add(found->text, sizeof(found->text), ": rank%s %s others than the rest",

@@ -149,8 +149,8 @@ void verdict_make(struct verdict *verdict, const struct rank_view *views, size_t
 void verdict_print(FILE *out, const struct verdict *v)
 {
 	fprintf(out,
-		"# verdict: outcome=%s class=%s ranks=%s comm=%" PRId64 " seq=%" PRId64
-		" confidence=%s detect_ms=%.0f",
+		"# verdict: outcome=%s class=%s ranks=%s comm=%ld seq=%ld confidence=%s "
+		"detect_ms=%.0f",
 		outcome_name(v->outcome), class_name(v->class, v->outcome), v->ranks, v->comm,
 		v->seq, confidence_name(v->confidence), v->detect_ms);
 	if (v->field[0])
@@ -158,9 +158,9 @@ void verdict_print(FILE *out, const struct verdict *v)
 	if (v->pair[0])
 		fprintf(out, " pair=%s", v->pair);
 	if (v->hang_seq >= 0 && v->hang_seq != v->seq)
-		fprintf(out, " hang_seq=%" PRId64, v->hang_seq);
+		fprintf(out, " hang_seq=%ld", v->hang_seq);
 	if (v->wrong_seq >= 0 && v->wrong_seq != v->seq)
-		fprintf(out, " wrong_seq=%" PRId64, v->wrong_seq);
+		fprintf(out, " wrong_seq=%ld", v->wrong_seq);
 	if (v->side)
 		fprintf(out, " side=%s", side_name(v->side));
 	if (v->hosts[0])

@@ -287,7 +287,7 @@ static int prepare(struct rank *r)
 						       rank_open_report };
 	int rc = 0;
 
-	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps) && rc == 0; i++)
+	for (size_t i = 0; i < LENGTH(steps) && rc == 0; i++)
 		rc = job_agree(&r->job, steps[i](r));
 	return rc;
 }
@@ -361,7 +361,7 @@ static int measure(struct rank *r)
 	int rc = open_comm(r);
 	size_t before = memory_used(r);
 
-	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps) && rc == 0; i++)
+	for (size_t i = 0; i < LENGTH(steps) && rc == 0; i++)
 		rc = steps[i](r);
 	if (rc == 0)
 		rc = reconcile_after(&r->reconcile);

@@ -65,7 +65,7 @@ static const struct {
 	{ "wrong", "wrong", FIELD(wrong), false },
 };
 
-enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
+enum { COLUMNS = LENGTH(columns) };
 
 static bool on_gpu(const struct stepper *s)
 {

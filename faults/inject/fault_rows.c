@@ -131,7 +131,7 @@ static void list_needs(FILE *out, const struct fault *fault)
 		fprintf(out, ", --mode graph");
 	if (fault->schedule)
 		fprintf(out, "; --schedule %s unless another is asked for", fault->schedule);
-	for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++)
+	for (size_t i = 0; i < LENGTH(needs); i++)
 		if (fault->needs.machine & 1u << i)
 			fprintf(out, ", %s", needs[i].name);
 	fputc('\n', out);

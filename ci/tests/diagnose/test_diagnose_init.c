@@ -330,7 +330,7 @@ UNIT_TEST(test_unanswered, "a kernel that answers nothing")
 		{ 1, 0, "10.0.0.3", "init-missing-rank", "", "proved", "1" },
 	};
 
-	for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
+	for (size_t k = 0; k < LENGTH(cases); k++) {
 		struct evidence_rank *r;
 
 		at_init(4);

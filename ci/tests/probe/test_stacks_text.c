@@ -87,7 +87,7 @@ UNIT_TEST(test_random, "random texts")
 		char *text = calloc(1, 1), line[40];
 
 		for (int n = rand() % 12; n > 0; n--) {
-			const char *piece = pieces[(size_t)rand() % (LENGTH(pieces))];
+			const char *piece = pieces[(size_t)rand() % LENGTH(pieces)];
 
 			text = realloc(text, strlen(text) + strlen(piece) + 1);
 			strcat(text, piece);

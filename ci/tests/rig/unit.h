@@ -50,7 +50,6 @@ int unit_main_folder(char path[UNIT_TEMP]);
 /* Goes through a table: UNIT_ROWS(row, rows) { ... row->wanted ... }. */
 #define UNIT_ROWS(row, rows)                                                                       \
 	for (__typeof__((rows)[0]) *row = rows; row < (rows) + LENGTH(rows); row++)
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Asserts each of up to 64 conditions by itself, in their order: a failure is told in its words. */
 #define UNIT_ALL(...)                                                                              \

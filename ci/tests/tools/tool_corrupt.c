@@ -244,10 +244,10 @@ static int parse(const char *text, struct corruption *c)
 	fields = text ? sscanf(text, "%31[^:]:%15[^:]:%d:%zu:%d", collective, deed, &c->rank,
 			       &c->element, &c->culprit)
 		      : 0;
-	for (size_t i = 0; fields >= 4 && i < sizeof(known) / sizeof(*known); i++)
+	for (size_t i = 0; fields >= 4 && i < LENGTH(known); i++)
 		if (strcmp(known[i]->name, collective) == 0)
 			c->collective = known[i];
-	for (size_t i = 0; c->collective && i < sizeof(deeds) / sizeof(*deeds); i++) {
+	for (size_t i = 0; c->collective && i < LENGTH(deeds); i++) {
 		if (strcmp(deeds[i].name, deed) == 0) {
 			c->deed = deeds[i].deed;
 			c->kind = deeds[i].kind;

@@ -161,7 +161,7 @@ static int save_count(const char *dir, int ranks)
 
 static const struct part *find_part(const char *class)
 {
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+	for (size_t i = 0; i < LENGTH(parts); i++)
 		if (strcmp(parts[i].class, class) == 0)
 			return &parts[i];
 	return NULL;
@@ -175,7 +175,7 @@ int main(int argc, char **argv)
 
 	if (ranks < 2 || calls < 4 || calls > RECORD_RING || !part) {
 		fprintf(stderr, "usage: tool_synthetic DIR RANKS CALLS [GUILTY [CLASS]]; classes:");
-		for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		for (size_t i = 0; i < LENGTH(parts); i++)
 			fprintf(stderr, " %s", parts[i].class);
 		fprintf(stderr, "\n");
 		return 2;

@@ -99,4 +99,4 @@ struct row {
 /* Plays the rows, each an assertion of the case under way. */
 void rows_play(const struct row *rows, size_t n);
 
-#define ROWS_PLAY(rows) rows_play(rows, sizeof(rows) / sizeof((rows)[0]))
+#define ROWS_PLAY(rows) rows_play(rows, LENGTH(rows))

@@ -724,7 +724,7 @@ UNIT_TEST(test_drawn,
 	CU_ASSERT_FATAL(t != MAP_FAILED);
 	if (other)
 		sscanf(other, "%lu,%lu", &first, &runs);
-	for (size_t i = 0; i < sizeof(failed_once) / sizeof(*failed_once); i++) {
+	for (size_t i = 0; i < LENGTH(failed_once); i++) {
 		t->next = failed_once[i];
 		play_seeds(t, failed_once[i] + 1);
 	}

@@ -124,7 +124,7 @@ static int report_measured(struct run *run, struct measured *measured, const str
 	row_no_prediction(row);
 	if (predictor)
 		predictor->row(predictor->ctx, row);
-	for (size_t i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++)
+	for (size_t i = 0; i < LENGTH(hooks); i++)
 		if (hooks[i])
 			hooks[i]->row(hooks[i]->ctx, row);
 	rc = report_row(run->report, row, out);

@@ -49,8 +49,6 @@ static int refuse(struct option_set *set, const struct clash *clashes, size_t n,
 	return rc;
 }
 
-#define COUNT(clashes) (sizeof(clashes) / sizeof((clashes)[0]))
-
 /* The value as typed, or the default. */
 static const char *text_of(const struct option_set *set, const char *name)
 {
@@ -189,7 +187,7 @@ static int check_calls(struct option_set *set)
 
 	if (o->check_every && o->check == 0)
 		return reject(set, "check", "must be at least 1 with --check-every");
-	return refuse(set, clashes, COUNT(clashes), true);
+	return refuse(set, clashes, LENGTH(clashes), true);
 }
 
 /* Refuses an option that this collective or backend would ignore. */
@@ -265,7 +263,7 @@ static int check_files(struct option_set *set)
 		  "can't be combined with -N 0: it is written when the run ends", NULL },
 	};
 
-	return refuse(set, clashes, COUNT(clashes), false);
+	return refuse(set, clashes, LENGTH(clashes), false);
 }
 
 /* A run with faults is a schedule, and no sweep. */
@@ -293,7 +291,7 @@ static int check_kind(struct option_set *set)
 		return reject(set, "mode", "must be stream or graph with --fault");
 	if (o->nfaults > 0 && o->record == RECORD_OFF)
 		return reject(set, "record", "must not be off with --fault");
-	return refuse(set, clashes, COUNT(clashes), false);
+	return refuse(set, clashes, LENGTH(clashes), false);
 }
 
 static int check_device_kernels(struct option_set *set)
@@ -328,7 +326,7 @@ int options_check(struct option_set *set)
 	int rc = 0;
 
 	derive(set);
-	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]) && rc == 0; i++)
+	for (size_t i = 0; i < LENGTH(checks) && rc == 0; i++)
 		rc = checks[i](set);
 	return rc;
 }

@@ -243,7 +243,7 @@ const struct option_kind kind_text = { sizeof(const char *), parse_kind_text, NU
 static int parse_kind_fault(const struct option_row *row, const char *text, void *field)
 {
 	struct options *options = field;
-	int room = (int)(sizeof(options->faults) / sizeof(options->faults[0]));
+	int room = (int)LENGTH(options->faults);
 
 	if (!*text || options->nfaults >= room)
 		return -EINVAL;

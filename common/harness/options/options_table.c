@@ -195,9 +195,8 @@ const struct option_row option_rows[] = {
 	{ "version", FLAG("1", "0"), FIELD(version), FREE, .group = GROUP_HELP } };
 /* clang-format on */
 
-const size_t option_row_count = sizeof(option_rows) / sizeof(option_rows[0]);
-_Static_assert(sizeof(option_rows) / sizeof(option_rows[0]) <= OPTION_ROWS_MAX,
-	       "option_set is too small");
+const size_t option_row_count = LENGTH(option_rows);
+_Static_assert(LENGTH(option_rows) <= OPTION_ROWS_MAX, "option_set is too small");
 _Static_assert(offsetof(struct options, dtype_last) ==
 			       offsetof(struct options, dtype_first) + sizeof(int) &&
 		       offsetof(struct options, op_last) ==

@@ -49,7 +49,7 @@ static const struct {
 	{ "--spec", offsetof(struct options, spec), NULL, true },
 };
 
-#define FILES (sizeof(files) / sizeof(files[0]))
+#define FILES LENGTH(files)
 
 static const char *path_of(const struct options *options, size_t i)
 {

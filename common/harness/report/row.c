@@ -68,7 +68,7 @@ const struct column row_columns[] = {
 	DOUBLE(waited_us, "longest wait for another rank in the step's last call"),
 	NAMED(COLUMN_TEXT, waiting, "waiting_ranks", "ranks that waited at least half of that"),
 };
-const size_t row_column_count = sizeof(row_columns) / sizeof(row_columns[0]);
+const size_t row_column_count = LENGTH(row_columns);
 
 /* An element may be negative, in front of a buffer. */
 const struct column wrong_columns[WRONG_COLUMNS] = {

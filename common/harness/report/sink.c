@@ -119,15 +119,13 @@ static const char *const refused_parts[] = {
 	"TOKEN", "KEY", "SECRET", "PASS", "CRED", "AUTH", "PRECONDITION_TRANSPORTS", "_URI",
 };
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 bool sink_env_allowed(const char *name)
 {
 	/* letters, digits and underscores only: exported shell functions have other characters */
 	for (const char *c = name; *c; c++)
 		if (!isalnum((unsigned char)*c) && *c != '_')
 			return false;
-	for (size_t i = 0; i < COUNT(refused_parts); i++)
+	for (size_t i = 0; i < LENGTH(refused_parts); i++)
 		if (strcasestr(name, refused_parts[i]))
 			return false;
 	return names_find(allowed, name) >= 0;

@@ -34,8 +34,6 @@ static const struct place narrow[] = { { "predbw", "(GB/s)", AT(predicted_busbw_
 				       { "ci", "(%)", AT(ci_percent), 4 } };
 static const struct place stamp = { "timestamp", "", AT(timestamp), 26 };
 
-#define COUNT(places) (sizeof(places) / sizeof((places)[0]))
-
 /* A printed column. */
 struct printed {
 	const struct place *place;
@@ -98,13 +96,13 @@ static void choose_columns(struct sink_table *table)
 	bool host = table->facts->options->cputime; /* -C */
 
 	table->n = 0;
-	add(table, point, COUNT(point), OUT_OF_PLACE);
+	add(table, point, LENGTH(point), OUT_OF_PLACE);
 	for (int side = OUT_OF_PLACE; side < SIDES; side++) {
 		add(table, host ? &host_time : measured, 1, side);
-		add(table, measured + 1, COUNT(measured) - 1, side);
+		add(table, measured + 1, LENGTH(measured) - 1, side);
 	}
 	if (table->kind == TABLE_HANGAR)
-		add(table, narrow, COUNT(narrow), OUT_OF_PLACE);
+		add(table, narrow, LENGTH(narrow), OUT_OF_PLACE);
 	if (table->timestamps)
 		add(table, &stamp, 1, OUT_OF_PLACE);
 }
@@ -222,7 +220,7 @@ static void put_memory_amount(FILE *out, const char *label, size_t bytes)
 	double amount = (double)bytes;
 	size_t unit = 0;
 
-	for (; amount >= 1024 && unit + 1 < sizeof(units) / sizeof(units[0]); unit++)
+	for (; amount >= 1024 && unit + 1 < LENGTH(units); unit++)
 		amount /= 1024;
 	fprintf(out, "%s %.*f %s", label,
 		amount < 10    ? 2

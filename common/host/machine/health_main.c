@@ -44,7 +44,7 @@ static const struct argument rows[] = {
 static const struct argument_table table = {
 	.program = "health",
 	.rows = rows,
-	.n = sizeof(rows) / sizeof(rows[0]),
+	.n = LENGTH(rows),
 	.check = check,
 };
 

@@ -87,7 +87,7 @@ void read_host(const struct read_request *request, struct reading *m)
 	gethostname(name, sizeof(name) - 1);
 	reading_part(m->host, sizeof(m->host), name);
 	m->seconds = clock_seconds();
-	for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++)
+	for (size_t i = 0; i < LENGTH(readers); i++)
 		if (request->readers & readers[i].bit)
 			readers[i].read(request, m);
 }

@@ -49,8 +49,7 @@ static void read_interface(const struct read_request *request, struct reading *m
 	*at++ = '\0';
 	if (request->readers & READ_NICS)
 		read_setup(request->root, name, hardware, m);
-	for (size_t i = 0;
-	     i < sizeof(columns) / sizeof(columns[0]) && request->readers & READ_TRAFFIC; i++) {
+	for (size_t i = 0; i < LENGTH(columns) && request->readers & READ_TRAFFIC; i++) {
 		at += strspn(at, " ");
 		if (columns[i])
 			reading_count(m, name, columns[i], file_count(at));
@@ -192,7 +191,7 @@ static void count_port(const char *root, const char *name, const char *port, con
 		{ "hw_counters/rp_cnp_handled", "cnp_handled", 1 },
 	};
 
-	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
+	for (size_t i = 0; i < LENGTH(counters); i++) {
 		int64_t value = file_number(root, "/sys/class/infiniband/%s/ports/%s/%s", name,
 					    port, counters[i].file);
 

@@ -179,7 +179,7 @@ static const char *refusal(unsigned status)
 					     "the driver's settings disable it",
 					     "it is not supported" };
 
-	return status < sizeof(names) / sizeof(names[0]) ? names[status] : NULL;
+	return status < LENGTH(names) ? names[status] : NULL;
 }
 
 /* The first refusal of reading and writing. */

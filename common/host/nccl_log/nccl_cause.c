@@ -11,7 +11,7 @@ BUILT_IN(nccl_causes_built_in, "common/host/nccl_log/nccl_causes.txt");
 
 static const char *const classes[] = { "cause", "peer", "unknown", "symptom", "follows", "trace",
 				       "ring",	"slow", "host",	   "pin",     "quiet" };
-#define N_CLASSES (sizeof(classes) / sizeof(classes[0]))
+#define N_CLASSES LENGTH(classes)
 
 /* ---- the table ---------------------------------------------------------------------------- */
 
@@ -22,7 +22,7 @@ static bool add_row(struct nccl_log *log, char *line)
 	char *class = text_trim(strsep(&line, "|")), *field;
 	size_t n = 0;
 
-	for (; n < sizeof(fields) / sizeof(fields[0]) && (field = strsep(&line, "|")); n++)
+	for (; n < LENGTH(fields) && (field = strsep(&line, "|")); n++)
 		*fields[n] = text_trim(field);
 	if (n == 0 || line || !*row.pattern)
 		return false;

@@ -443,7 +443,7 @@ void nccl_log_release(struct nccl_log *log)
 		nccl_comm_free(&log->comms[i]);
 	for (int i = 0; i < log->n_warnings; i++)
 		free(log->warnings[i].ranks);
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+	for (size_t i = 0; i < LENGTH(lists); i++)
 		free(lists[i]);
 	tdestroy(log->texts, free);
 	*log = (struct nccl_log){ 0 };

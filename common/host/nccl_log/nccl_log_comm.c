@@ -196,7 +196,7 @@ struct nccl_member *nccl_log_member(struct nccl_log *log, const struct message *
 		address = place_of(log, message, PLACE_ADDRESS, at);
 	if (address && address->member && fits(address->member, rank))
 		return address->member;
-	for (size_t i = 0; i < sizeof(likely) / sizeof(likely[0]); i++) {
+	for (size_t i = 0; i < LENGTH(likely); i++) {
 		if (!fits(likely[i], rank))
 			continue;
 		if (likely[i]->rank < 0)

@@ -90,7 +90,7 @@ void cause_settings(const struct observation *o, struct cause_finding *f)
 {
 	if (o->nhosts == 0)
 		cause_unseen(f, "no host was looked at");
-	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+	for (size_t i = 0; i < LENGTH(limits); i++) {
 		const char *value = cause_setting(o, limits[i].name);
 
 		if (value && does_limit(&limits[i], value, o))

@@ -31,7 +31,7 @@ const struct cause cause_table[] = {
 	{ "loaded-host", false, cause_load },
 };
 
-const size_t cause_count = sizeof(cause_table) / sizeof(cause_table[0]);
+const size_t cause_count = LENGTH(cause_table);
 
 const char *cause_says(const struct cause *cause, enum cause_line line, char text[CAUSE_LINE])
 {

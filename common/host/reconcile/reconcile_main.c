@@ -34,7 +34,7 @@ static const struct argument_table table = {
 	.program = "reconcile",
 	.values = "DIR|FILE",
 	.rows = rows,
-	.n = sizeof(rows) / sizeof(rows[0]),
+	.n = LENGTH(rows),
 	.word = take_path,
 	.check = check,
 };

@@ -14,3 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* The elements of an array. */
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

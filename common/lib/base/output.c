@@ -129,7 +129,7 @@ void prometheus_label(FILE *f, char before, const char *name, const char *value)
 
 double prometheus_unit(char *name, size_t len)
 {
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+	for (size_t i = 0; i < LENGTH(units); i++) {
 		size_t n = strlen(name), end = strlen(units[i].end);
 
 		if (n <= end || strcmp(name + n - end, units[i].end) != 0)

@@ -100,7 +100,7 @@ void sockets_read(struct sockets *sockets, const char *root, int pid)
 	char path[300], line[512];
 
 	memset(sockets, 0, sizeof(*sockets));
-	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+	for (size_t i = 0; i < LENGTH(tables); i++) {
 		FILE *file;
 
 		snprintf(path, sizeof(path), "%s/proc/%d/net/%s", root, pid, tables[i]);

@@ -115,8 +115,8 @@ static void set_parameters(const char *tmpdir)
 				       { "allowed_exit_without_sync", "1" } };
 	char name[64];
 
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
-		for (size_t k = 0; k < sizeof(set) / sizeof(*set); k++) {
+	for (size_t i = 0; i < LENGTH(prefixes); i++)
+		for (size_t k = 0; k < LENGTH(set); k++) {
 			snprintf(name, sizeof(name), "%s%s", prefixes[i], set[k][0]);
 			setenv(name, set[k][1], 1);
 		}
@@ -132,7 +132,7 @@ static char **make_command(int ranks, char **argv)
 				/* NCCL and the scheduler place threads better than one core */
 				"--bind-to", "none",
 				geteuid() == 0 ? "--allow-run-as-root" : NULL };
-	size_t n = sizeof(fixed) / sizeof(*fixed), argc = 0;
+	size_t n = LENGTH(fixed), argc = 0;
 	char **command;
 
 	snprintf(count, sizeof(count), "%d", ranks);

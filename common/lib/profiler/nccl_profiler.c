@@ -7,7 +7,7 @@
 static const char *const algos[] = { "Tree",	 "Ring", "CollNetDirect", "CollNetChain", "NVLS",
 				     "NVLSTree", "PAT" };
 static const char *const protos[] = { "LL", "LL128", "Simple" };
-#define COUNT(table) ((int)(sizeof(table) / sizeof((table)[0])))
+#define COUNT(table) ((int)LENGTH(table))
 
 /* Bits of the mask, and an event's type. The type is one byte before profiler_v5. */
 enum { EVENT_COLL = 1 << 1, EVENT_P2P = 1 << 2, EVENT_GROUP_API = 1 << 8, EVENT_COLL_API = 1 << 9 };

@@ -32,7 +32,7 @@ static int place_of(const char *name)
 {
 	char names[2048];
 
-	for (int i = 0; i < (int)(sizeof(rows) / sizeof(rows[0])); i++) {
+	for (int i = 0; i < (int)LENGTH(rows); i++) {
 		int at =
 			built_in_line(settings_built_in, rows[i].paragraph, 1, names, sizeof(names))
 				? names_find(names, name)

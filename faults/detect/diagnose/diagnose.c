@@ -330,14 +330,14 @@ void rules_walk(const struct rule *table, size_t n, const struct evidence *evide
 
 #define RULE_ROW(...) { __VA_ARGS__ },
 const struct rule rules[] = { RULES(RULE_ROW) };
-const size_t rules_count = sizeof(rules) / sizeof(rules[0]);
+const size_t rules_count = LENGTH(rules);
 
 bool diagnose_lines(const struct evidence *evidence, struct diagnosis *d)
 {
 	static const struct rule rows[] = { { rule_sites, ON_ANY, COMMS_EACH, 0 },
 					    { rule_deviation, ON_ANY, COMMS_EACH, RULE_DIVERGED } };
 
-	rules_walk(rows, sizeof(rows) / sizeof(rows[0]), evidence, d);
+	rules_walk(rows, LENGTH(rows), evidence, d);
 	return d->class != CLASS_UNEXPLAINED;
 }
 

@@ -341,7 +341,7 @@ static bool died_in_calls(const struct evidence *e)
 
 		if (!r->present || !view_died(&r->view))
 			continue;
-		for (size_t k = 0; k < sizeof(own) / sizeof(own[0]); k++)
+		for (size_t k = 0; k < LENGTH(own); k++)
 			by_itself |= r->view.process == PROCESS_KILLED && r->view.status == own[k];
 		if (!by_itself || r->ncalls == 0 ||
 		    (r->calls[r->ncalls - 1].state != RECORD_ISSUING && !r->view.error[0]))

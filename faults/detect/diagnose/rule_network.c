@@ -34,7 +34,7 @@ static bool cut_off_at_init(const struct rule_ctx *ctx, int rank)
 
 	if (!ctx->evidence->ranks[rank].present || v->comm_state != RECORD_COMM_FAILED)
 		return false;
-	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+	for (size_t i = 0; i < LENGTH(reasons); i++)
 		if (strstr(v->error, strerror(reasons[i])))
 			return true;
 	return false;

@@ -227,7 +227,7 @@ static void probe_state(struct evidence_rank *rank)
 	if (end == text || number < 0)
 		return; /* "running", or not in a system call */
 	snprintf(rank->syscall, sizeof(rank->syscall), "%d", (int)(number & 0xffff));
-	for (size_t i = 0; i < sizeof(syscalls) / sizeof(syscalls[0]); i++)
+	for (size_t i = 0; i < LENGTH(syscalls); i++)
 		if (syscalls[i].number == number)
 			snprintf(rank->syscall, sizeof(rank->syscall), "%s", syscalls[i].name);
 	probe_file(rank, strtol(end, NULL, 16));

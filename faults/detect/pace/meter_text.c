@@ -148,7 +148,7 @@ static const struct {
 	FIGURE(waited_percent, "share of the time in which ranks waited in them"),
 #undef FIGURE
 };
-#define FIGURES (sizeof(figures) / sizeof(figures[0]))
+#define FIGURES LENGTH(figures)
 #define OF_RANK (FIGURES - 3)
 
 static double figure(const struct meter_row *row, size_t f)

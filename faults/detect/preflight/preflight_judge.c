@@ -77,7 +77,7 @@ void preflight_compare(struct reading *hosts, int n)
 		{ "kernel release", "release" },
 	};
 
-	for (size_t i = 0; i < sizeof(alike) / sizeof(alike[0]); i++)
+	for (size_t i = 0; i < LENGTH(alike); i++)
 		health_compare(hosts, n, alike[i][0], alike[i][1]);
 	health_compare_gpus(hosts, n);
 	if (n > 1)

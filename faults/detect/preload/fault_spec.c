@@ -111,7 +111,7 @@ const char *fault_spec_parse(struct fault_spec *spec, const char *text)
 
 	snprintf(name, sizeof(name), "%.*s", end, text);
 	text += end;
-	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+	for (size_t i = 0; i < LENGTH(refused); i++)
 		if (strcmp(refused[i][0], name) == 0)
 			return refused[i][1];
 	fault = strcmp(name, "slow") == 0 ? PRELOAD_SLOW : names_find(names, name);

@@ -154,7 +154,7 @@ static const struct argument_table table = {
 	.program = "hangar_run",
 	.values = "[--] COMMAND [ARGUMENT...]\n--status [PID|DIR]",
 	.rows = rows,
-	.n = sizeof(rows) / sizeof(rows[0]),
+	.n = LENGTH(rows),
 	.word = take_word,
 	.check = check,
 };

@@ -30,7 +30,7 @@ static void pass_signals(void)
 				      SIGUSR2, SIGALRM, SIGCONT, SIGXCPU, SIGXFSZ };
 	struct sigaction pass_on = { .sa_sigaction = pass, .sa_flags = SA_SIGINFO }, before;
 
-	for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
+	for (size_t i = 0; i < LENGTH(passed); i++)
 		if (sigaction(passed[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
 			sigaction(passed[i], &pass_on, NULL);
 	/* pkill -USR1 -x hangar_run asks monitors, and would end the command */

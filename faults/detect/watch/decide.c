@@ -354,7 +354,7 @@ static bool late_is_due(struct decide_state *s, const struct decide_input *in,
 				 .since_ns = longest->since_ns,
 				 .broke = view_broke(longest),
 				 .began_ns = in->now - (uint64_t)(waited * 1e9) };
-	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]) && s->late.next <= 0; i++)
+	for (size_t i = 0; i < LENGTH(times) && s->late.next <= 0; i++)
 		s->late.next = waited < times[i] ? times[i] : 0;
 	return true;
 }

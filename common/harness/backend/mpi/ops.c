@@ -194,7 +194,7 @@ static int refuse_bytes(struct mpi *mpi, size_t bytes, size_t room, size_t ranks
 		       { RLIMIT_DATA, "data", "ulimit -d" } };
 	struct rlimit limit;
 
-	for (size_t i = 0; tried && i < sizeof(limits) / sizeof(limits[0]); i++)
+	for (size_t i = 0; tried && i < LENGTH(limits); i++)
 		if (getrlimit((__rlimit_resource_t)limits[i].resource, &limit) == 0 &&
 		    limit.rlim_cur != RLIM_INFINITY)
 			return error_set(mpi->be.err, OUTCOME_USAGE, -ENOMEM,

@@ -59,7 +59,7 @@ static const struct own {
 	{ DT_F8E5M2, true, USER_FUNCTIONS(f8e5m2) },
 };
 
-#define OWNS (sizeof(owns) / sizeof(owns[0]))
+#define OWNS LENGTH(owns)
 
 /* MPI's handles are not constant expressions, so the table is filled at run time. */
 static void builtin_types(struct mpi_types *types)

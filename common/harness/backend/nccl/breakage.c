@@ -18,7 +18,7 @@ static wait_value_fn *find_wait_value(void)
 	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
 	wait_value_fn *found = NULL;
 
-	for (size_t i = 0; driver && !found && i < sizeof(names) / sizeof(names[0]); i++)
+	for (size_t i = 0; driver && !found && i < LENGTH(names); i++)
 		found = (wait_value_fn *)dlsym(driver, names[i]);
 	if (driver)
 		dlclose(driver); /* the runtime still holds it */

@@ -9,7 +9,7 @@ static enum dtype dtype_of(int type)
 					    DT_INT64,  DT_UINT64,   DT_HALF,   DT_FLOAT,
 					    DT_DOUBLE, DT_BFLOAT16, DT_F8E4M3, DT_F8E5M2 };
 
-	return type >= 0 && (size_t)type < sizeof(types) / sizeof(types[0]) ? types[type] : DT_INT8;
+	return type >= 0 && (size_t)type < LENGTH(types) ? types[type] : DT_INT8;
 }
 
 static enum redop redop_of(const struct made *made)

@@ -36,7 +36,7 @@ static size_t slot_of(const void *a, const void *b)
 {
 	uint64_t key = (uint64_t)(uintptr_t)a * 31 + (uint64_t)(uintptr_t)b;
 
-	return (size_t)(key * 0x9e3779b97f4a7c15ull >> 40) % (sizeof(codes) / sizeof(*codes) - 3);
+	return (size_t)(key * 0x9e3779b97f4a7c15ull >> 40) % (LENGTH(codes) - 3);
 }
 
 static const char *last_part(const char *path)

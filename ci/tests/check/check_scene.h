@@ -6,14 +6,10 @@
 #include "rig/check_corrupt.h"
 #include "rig/unit.h"
 
-/* ---- A backend on host memory ---- */
-
 extern int scene_fetches_left; /* fetches until one fails; -1: all succeed */
 extern struct backend scene_backend;
 
 int scene_fetch(struct backend *be, void *host, const void *src, size_t bytes);
-
-/* ---- One finished call: filled send pool, guarded receive buffer with correct results ---- */
 
 #define COUNT 3000
 #define BASE  8192 /* elements before the send buffer: more than a guard of any type */

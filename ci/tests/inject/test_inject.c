@@ -285,8 +285,6 @@ UNIT_TEST(test_errors, "errors")
 	UNIT_ALL(rig_call(&rig, 1, 0) == -EIO, rig.record.fired == 0);
 }
 
-/* ---- at communicator init: what is asked for, and what then becomes of four calls ---- */
-
 static const struct {
 	const char *spec;
 	int rank;

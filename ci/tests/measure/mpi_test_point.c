@@ -348,8 +348,6 @@ UNIT_TEST(test_refused_call, "a call is refused")
 	point_release(&measured);
 }
 
-/* ---- graphs, on a backend that records calls and repeats them ---- */
-
 static struct backend_ops graph_ops;
 
 static struct {
@@ -493,8 +491,6 @@ UNIT_TEST(test_graph_failed, "graphs that fail")
 		be->ops = &backend_mpi;
 	}
 }
-
-/* ---- a library that reports its choices ---- */
 
 extern const struct {
 	const char *name;

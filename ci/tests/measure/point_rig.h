@@ -16,8 +16,6 @@ extern struct options options;
 extern struct bench bench;
 extern struct measured measured; /* by rig_measure */
 
-/* ---- counts of the chain and the observer ---- */
-
 struct seen {
 	enum phase phase;
 	int calls[PHASE_DONE + 1], depth, deepest, endless, works;

@@ -12,8 +12,6 @@
 #include "base/clock.h"
 #include "probe/probe.h"
 
-/* ---- what children hang in: each function between two known lines ---- */
-
 static int from_parent[2], to_parent[2];
 static volatile unsigned int spun;
 static sem_t never;

@@ -86,8 +86,6 @@ UNIT_TEST(test_limit, "the limit kills")
 	cgroup_remove(&cgroup);
 }
 
-/* ---- a supervisor reports the death of its rank ---- */
-
 struct look {
 	uint32_t oom_kills;
 	int status;
@@ -149,8 +147,6 @@ UNIT_TEST(test_supervisor, "the supervisor's word")
 	UNIT_ALL(supervisor_run(&hooks, rank_main, &job, &err) == 0, look.oom_kills == 0);
 	cgroup_remove(&cgroup);
 }
-
-/* ---- killed whole: the run folder's keeper removes the cgroup too ---- */
 
 UNIT_TEST(test_keeper, "the keeper of the run's folder")
 {

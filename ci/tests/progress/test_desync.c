@@ -161,8 +161,6 @@ UNIT_TEST(test_tunes, "the same calls, and others")
 		play(i);
 }
 
-/* ---- while they are at it ---- */
-
 #define CALLS 300000
 
 static void *sing(void *arg)

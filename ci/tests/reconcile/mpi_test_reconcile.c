@@ -26,8 +26,6 @@ static const struct backend_ops gpus = {
 };
 static const struct collective all_reduce = { .name = "all_reduce" };
 
-/* ---- a report that keeps its remarks ------------------------------------------------------ */
-
 static char remarks[16384];
 
 static int keep_remark(struct sink *sink, const char *line)

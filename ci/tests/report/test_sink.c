@@ -140,8 +140,6 @@ UNIT_TEST(test_csv, "CSV")
 	sink->ops->free(sink);
 }
 
-/* ---- files of all kinds ---- */
-
 static struct sink *csv_new(const char *path)
 {
 	return sink_csv_new(path, &sink_err);

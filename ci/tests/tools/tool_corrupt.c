@@ -109,8 +109,6 @@ static bool in_place(const struct scene *s, const struct call *call)
 	return send < recv + s->shape.recv * s->elsize && recv < send + s->shape.send * s->elsize;
 }
 
-/* ---- after the call, on the culprit ---- */
-
 static int corrupt_received(struct corruption *c, const struct scene *s, const struct call *call,
 			    struct backend *be)
 {
@@ -171,8 +169,6 @@ static int corrupt_guard(const struct corruption *c, const struct scene *s, cons
 	return flip(be, (char *)call->recv + bytes + c->element, 1, was);
 }
 
-/* ---- around the call, on the culprit ---- */
-
 /* Sends zeros or doubled floats, and puts the send buffer right again unless results lie in it. */
 static int send_wrongly(const struct corruption *c, const struct scene *s, const struct call *call,
 			struct chain *chain)
@@ -229,8 +225,6 @@ static int issue(void *state, const struct call *call, struct chain *chain)
 		rc = corrupt_guard(c, &s, call, be);
 	return rc;
 }
-
-/* ---- the specification ---- */
 
 static int parse(const char *text, struct corruption *c)
 {

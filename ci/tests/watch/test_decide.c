@@ -7,8 +7,6 @@
 
 #define ALL_WORLDS 20000
 
-/* ---- every day ---- */
-
 static const struct row everyday[] = {
 	{ "all end well", "00", .answer = "U",
 	  .events = { { 0, 0, WAITS, 5000 },
@@ -59,8 +57,6 @@ UNIT_TEST(test_everyday, "every day")
 	ROWS_PLAY(everyday);
 }
 
-/* ---- what is no rank's delay ---- */
-
 static const struct row pauses[] = {
 	{ "E1a: a pause does not excuse what begins later", "00", .answer = "1",
 	  .events = { { 50, 0, PAUSES, 850 },
@@ -98,8 +94,6 @@ UNIT_TEST(test_pauses, "what is no rank's delay")
 	ROWS_PLAY(pauses);
 }
 
-/* ---- a debugger ---- */
-
 static const struct row debuggers[] = {
 	{ "one looks at the named rank for a second", "000", .answer = "1",
 	  .events = { { 0, BOTH(0, 2), WAITS, 100 },
@@ -128,8 +122,6 @@ UNIT_TEST(test_debuggers, "a debugger")
 {
 	ROWS_PLAY(debuggers);
 }
-
-/* ---- an error and the death behind it ---- */
 
 static const struct row errors[] = {
 	{ "E4: a death behind an error", "000", .answer = "2",
@@ -160,8 +152,6 @@ UNIT_TEST(test_errors, "an error, and a death")
 {
 	ROWS_PLAY(errors);
 }
-
-/* ---- settings that differ ---- */
 
 /* Ranks 0 to 2 wait 10 s for calls of `mb` MB that they have enqueued, ranks 0 and 1 at 50 ms. */
 #define ALL_WAIT(mb)                                                                               \
@@ -201,8 +191,6 @@ UNIT_TEST(test_settings, "settings that differ")
 {
 	ROWS_PLAY(settings);
 }
-
-/* ---- a hang that nothing explains ---- */
 
 static const struct row extensions[] = {
 	{ "E10a: slow is not hung", "00", .extensions = true, .answer = "U",
@@ -248,8 +236,6 @@ UNIT_TEST(test_extensions, "a hang that nothing explains")
 	ROWS_PLAY(extensions);
 }
 
-/* ---- a busy host, of three ranks ---- */
-
 /* All have made two calls; rank 0 waits in its third; rank 1 is starved inside of its own. */
 #define CROWD                                                                                      \
 	{ 0, ALL, CALLED, 2 }, { 0, BOTH(0, 1), CALLING }, { 0, 0, WAITS, 100 },                   \
@@ -286,8 +272,6 @@ UNIT_TEST(test_crowds, "a busy host")
 {
 	ROWS_PLAY(crowds);
 }
-
-/* ---- the end ---- */
 
 #define END_OF(rank, calls, hash)                                                                  \
 	{ 0, rank, CALLED, calls }, { 0, rank, HASHED, hash },                                     \

@@ -5,8 +5,6 @@
 #include "base/proc_stat.h"
 #include "watch/decide_rig.h"
 
-/* ---- together ---- */
-
 static const struct row together[] = {
 	{ "all end well, one host before the other", "0011", .answer = "U",
 	  .events = { { 100, 2, FINISHES, OUTCOME_OK },
@@ -49,8 +47,6 @@ UNIT_TEST(test_together, "together")
 	ROWS_PLAY(together);
 }
 
-/* ---- a busy host ---- */
-
 #define LATE_ON_1                                                                                  \
 	{ 0, TRIO(0, 1, 2), CALLED, 3 }, { 0, 3, CALLED, 2 },                                      \
 	{                                                                                          \
@@ -88,8 +84,6 @@ UNIT_TEST(test_busy, "a busy host")
 {
 	ROWS_PLAY(busy);
 }
-
-/* ---- a leader elsewhere, and what the root says or does not ---- */
 
 static const struct row alone[] = {
 	{ "E1c: who hangs again is told again", "0011", .alone = 1, .answer = "U",
@@ -138,8 +132,6 @@ UNIT_TEST(test_alone, "a leader elsewhere")
 {
 	ROWS_PLAY(alone);
 }
-
-/* ---- hosts that are not heard of ---- */
 
 #define HANGS                                                                                      \
 	{                                                                                          \

@@ -20,8 +20,6 @@
 		0, TRIO(0, 1, 2), ENTERS, 4, 1                                                     \
 	}
 
-/* ---- one host, which sees all its ranks ---- */
-
 static const struct row one_host[] = {
 	{ "E17a: one does not come", "000", 500, .answer = "2", .events = { TWO_OF_3 },
 	  .until = 9000, .expect = { 600, 700, OUTCOME_HANG, "2", .overdue = "01" } },
@@ -132,8 +130,6 @@ UNIT_TEST(test_one_host, "one host")
 {
 	ROWS_PLAY(one_host);
 }
-
-/* ---- two hosts, none of which sees all ---- */
 
 static const struct row two_hosts[] = {
 	{ "E24a: rank 3 does not come", "0011", 750, .answer = "3", .events = { THREE_OF_4 },

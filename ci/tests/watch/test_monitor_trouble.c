@@ -109,8 +109,6 @@ UNIT_TEST(test_stopped_rank, "a rank is stopped")
 	seats_close();
 }
 
-/* ---- strangers on the Unix socket ---- */
-
 static int stranger(void)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };

@@ -396,8 +396,6 @@ static void hear(struct world *w, int host, bool up)
 		seen->ended_ns = clock_at(w->now);
 }
 
-/* ---- the diagnoser, as the monitor has it: on what is known here ---- */
-
 static enum diagnosis_result diagnosed(struct world *w, struct host *h,
 				       const struct decide_input *in, struct verdict *verdict)
 {

@@ -70,8 +70,6 @@ extern "C" void check_plan(const struct check_data *data, struct check_plan *pla
 void check_plan(const struct check_data *data, struct check_plan *plan);
 #endif
 
-/* ---- Hash ---- */
-
 /* The part of the hash that depends on rank and upper half of the index only. */
 CHECK_HD uint32_t check_key_a(const struct check_plan *p, uint32_t rank, uint32_t high)
 {

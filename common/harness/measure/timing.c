@@ -35,8 +35,6 @@ double timing_calls_deadline(const struct timing *t, double calls)
 	return fmax(seconds, 10 * t->predicted * calls);
 }
 
-/* ---- warm-up ---- */
-
 /* Runs `calls` eager calls; returns the slowest rank's seconds per call. */
 static int warm_round(struct timing *t, int calls, double *seconds)
 {

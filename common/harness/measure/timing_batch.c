@@ -126,8 +126,6 @@ static int batch_stream(struct timing *t, const struct checked_slot *checked, st
 	return rc;
 }
 
-/* ---- isolated ---- */
-
 /* A start time shortly ahead, equal for all ranks of a host; on several the end of a barrier. */
 static int aligned_start(struct bench *bench, double *start)
 {
@@ -262,8 +260,6 @@ void timing_release(struct timing *t)
 		bench->backend->ops->graph->release(bench->backend, t->graph);
 	t->graph = NULL;
 }
-
-/* ---- all three ---- */
 
 int timing_batch(struct timing *t, const struct checked_slot *checked, struct batch *batch)
 {

@@ -78,8 +78,6 @@ const char *option_misplaced(const struct option_row *row, const struct option_t
 					: "has no meaning for step_perf";
 }
 
-/* ---- derived values ---------------------------------------------------------------------- */
-
 static void derive(const struct option_set *set)
 {
 	struct options *o = set->options;
@@ -115,8 +113,6 @@ static void derive(const struct option_set *set)
 	if (!given(set, "low") && o->low > o->good)
 		o->low = o->good;
 }
-
-/* ---- contradictions ----------------------------------------------------------------------- */
 
 #define reject(set, name, ...) option_reject(set, option_find(name), __VA_ARGS__)
 

@@ -131,8 +131,6 @@ bool sink_env_allowed(const char *name)
 	return names_find(allowed, name) >= 0;
 }
 
-/* ---- as JSON -------------------------------------------------------------------------------- */
-
 json_t *sink_environment(bool list)
 {
 	json_t *to = list ? json_array() : json_object();

@@ -38,8 +38,6 @@ static json_t *number(double value)
 	return json_real(value);
 }
 
-/* ---- the head ---- */
-
 static json_t *device_object(const struct rank_facts *rank, const struct options *options)
 {
 	const struct backend_facts *device = &rank->device;
@@ -163,8 +161,6 @@ static json_t *result_object(const struct options *options, const struct row *ro
 	json_object_set_new(to, "experiment_name", json_string(""));
 	return to;
 }
-
-/* ---- the document ---- */
 
 static json_t *document(const struct sink_nccl_json *json, const struct run_summary *summary)
 {

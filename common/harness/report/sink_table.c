@@ -78,8 +78,6 @@ static int draft_print(struct draft *draft, struct sink_table *table)
 	return rc;
 }
 
-/* ---- which columns ------------------------------------------------------------------------ */
-
 static void add(struct sink_table *table, const struct place *place, size_t n, int side)
 {
 	for (const struct place *p = place; p < place + n; p++) {

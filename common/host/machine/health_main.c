@@ -77,8 +77,6 @@ static char *look_in_time(const struct arguments *arguments)
 	return health_look(&look);
 }
 
-/* ---- one host, or all of a job ------------------------------------------------------------ */
-
 /* All of it at rank 0; the outcome, or a negative errno. */
 static int at_hosts(struct job *job, const struct arguments *arguments, const struct health *health,
 		    const char *text)

@@ -340,8 +340,6 @@ static void read_ports(const struct preflight_peer *to, const char *part, struct
 	reading_say(m, part, "meeting_ports", meeting);
 }
 
-/* ---- datagrams ---- */
-
 /* Sends `n` datagrams of `bytes`, FLYING at once. Returns the answers; -1: they are too large. */
 static int ping(int fd, int n, size_t bytes, double *least_us)
 {

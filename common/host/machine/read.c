@@ -10,8 +10,6 @@
 #include "base/parse.h"
 #include "report/sink.h"
 
-/* ---- settings ----------------------------------------------------------------------------- */
-
 /* True for a variable that changes speed and is no secret; hangar's own NCCL_TESTS_* do not. */
 static bool is_setting(const char *name)
 {
@@ -38,8 +36,6 @@ static void read_settings(const struct read_request *request, struct reading *m)
 	}
 }
 
-/* ---- GPUs --------------------------------------------------------------------------------- */
-
 /* Those of the job's ranks on this host, each once. */
 static void read_gpus(const struct read_request *request, struct reading *m)
 {
@@ -63,8 +59,6 @@ static void read_nccl(const struct read_request *request, struct reading *m)
 	if (nccl->handle)
 		reading_say(m, "NCCL", "version", text);
 }
-
-/* ---- a host ------------------------------------------------------------------------------- */
 
 /* Readers of few and important values come first: a full list takes no more. */
 static const struct reader {

@@ -61,8 +61,6 @@ struct gpu_pair {
 void gpu_pair_read(const struct nvml *nvml, const char *bus_a, const char *bus_b,
 		   struct gpu_pair *pair);
 
-/* ---- the readers, a file each; "of the job's GPUs": the parts that have a "bus" ---- */
-
 typedef void reader_fn(const struct read_request *request, struct reading *reading);
 reader_fn read_cpu, read_memory, read_tcp, read_nics, read_pci, read_nvml, read_driver, read_xids,
 	read_container, read_limits;

@@ -221,8 +221,6 @@ static void read_rdma(const struct read_request *request, struct reading *m)
 	}
 }
 
-/* ---- all of them -------------------------------------------------------------------------- */
-
 void read_nics(const struct read_request *request, struct reading *m)
 {
 	const char *root = request->root;

@@ -113,8 +113,6 @@ static void read_load(const struct gpu *gpu)
 	}
 }
 
-/* ---- how it is set up --------------------------------------------------------------------- */
-
 /* The GPU's own PCIe link. /sys, which virtual machines hide, knows the whole way to the CPU. */
 static void read_setup(const struct gpu *gpu)
 {

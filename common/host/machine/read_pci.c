@@ -152,8 +152,6 @@ static void read_bridges(struct chain *chain, const char *part, struct reading *
 		reading_state(m, part, "bridges_acs", redirecting);
 }
 
-/* ---- IOMMU -------------------------------------------------------------------------------- */
-
 /* The type of its domain: "identity", "DMA", ...; "none". */
 static void read_iommu(const char *root, const char *folder, const char *part, struct reading *m)
 {

@@ -12,8 +12,6 @@
 #define ROOM	   (512 << 10) /* /proc/stat has a line per CPU */
 #define KERNEL_LOG (4 << 20)
 
-/* ---- CPUs --------------------------------------------------------------------------------- */
-
 /* "cpu  user nice system idle iowait irq softirq steal ...", ticks. */
 static void take_ticks(const char *text, struct reading *m)
 {
@@ -68,8 +66,6 @@ void read_cpu(const struct read_request *request, struct reading *m)
 	read_frequency(request->root, m);
 }
 
-/* ---- memory ------------------------------------------------------------------------------- */
-
 void read_memory(const struct read_request *request, struct reading *m)
 {
 	char text[8 << 10];
@@ -83,8 +79,6 @@ void read_memory(const struct read_request *request, struct reading *m)
 		reading_state(m, "memory", "available_kib", file_behind(text, "MemAvailable:"));
 	}
 }
-
-/* ---- containers --------------------------------------------------------------------------- */
 
 /* A process may always trace its child, unless seccomp or ptrace_scope 3 refuse it to all. */
 static int64_t ptrace_refused(void)
@@ -116,8 +110,6 @@ void read_container(const struct read_request *request, struct reading *m)
 	if (!request->root[0])
 		reading_state(m, "ptrace", "ptrace_refused", ptrace_refused());
 }
-
-/* ---- Xids --------------------------------------------------------------------------------- */
 
 /* "NVRM: Xid (PCI:0000:18:00): 79, pid=...", of the GPU that has this bus. */
 static void count_xids(const char *text, const char *part, const char *bus, struct reading *m)
@@ -160,8 +152,6 @@ void read_xids(const struct read_request *request, struct reading *m)
 		}
 	free(text);
 }
-
-/* ---- TCP ---------------------------------------------------------------------------------- */
 
 void read_tcp(const struct read_request *request, struct reading *m)
 {

@@ -7,8 +7,6 @@
 
 #define VERSION 2
 
-/* ---- writing -------------------------------------------------------------------------------- */
-
 /* The object of this name in `in`, made where there is none. */
 static json_t *member(json_t *in, const char *name)
 {
@@ -43,8 +41,6 @@ char *reading_dump(const struct reading *m, bool indent)
 	json_decref(top);
 	return text;
 }
-
-/* ---- reading -------------------------------------------------------------------------------- */
 
 /* A text of `len` at most, printable. */
 static int take_text(const json_t *from, const char *key, char *to, size_t len)

@@ -279,8 +279,6 @@ static void lint_transports(struct linter *lint, const struct nccl_ring *ring)
 	}
 }
 
-/* ---- NUMA ping-pong ------------------------------------------------------------------------ */
-
 /* A ring's changes of NUMA node on one host. */
 struct numa {
 	uint64_t nodes; /* those that the ring touches */
@@ -329,8 +327,6 @@ static void lint_numa(struct linter *lint, const struct nccl_ring *ring)
 	}
 	free(numas);
 }
-
-/* ---- orders across channels ---------------------------------------------------------------- */
 
 /* 1: all GPUs of the host are equally far from each other; 0: not; -1: unknown. */
 static int uniform(const struct linter *lint)

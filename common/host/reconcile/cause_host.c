@@ -8,8 +8,6 @@
 #define TICKS_MIN	100  /* of all CPUs, for a fraction to mean something */
 #define OTHERS_MIN	0.25 /* CPUs: ticks are coarse */
 
-/* ---- affinity ----------------------------------------------------------------------------- */
-
 /* CPUs that all ranks of a host may use together; -1: a rank's are not known. */
 static int join_cpus(const struct observation *o, int h)
 {
@@ -65,8 +63,6 @@ void cause_affinity(const struct observation *o, struct cause_finding *f)
 			check_rank(o, h, rank, f);
 	}
 }
-
-/* ---- load --------------------------------------------------------------------------------- */
 
 /* NaN: not seen. */
 static double busy_fraction(const struct observation *o, int h)

@@ -7,8 +7,6 @@ static bool over_pcie(const struct observation *o)
 	return !cause_run_is(o, "hop", "NVLink") || cause_run(o, "nodes") > 1;
 }
 
-/* ---- NVLinks ------------------------------------------------------------------------------ */
-
 /* NVLinks of the best GPU of the job: the expectation for the others where no spec has it. */
 static int64_t most_links(const struct observation *o)
 {
@@ -48,8 +46,6 @@ void cause_links(const struct observation *o, struct cause_finding *f)
 	cause_each_gpu(o, f, check_links);
 }
 
-/* ---- PCIe --------------------------------------------------------------------------------- */
-
 void cause_pcie(const struct observation *o, struct cause_finding *f)
 {
 	if (!over_pcie(o))
@@ -59,8 +55,6 @@ void cause_pcie(const struct observation *o, struct cause_finding *f)
 	if (cause_run(o, "nodes") > 1)
 		cause_rules(o, "pcie", "RDMA ", "", f);
 }
-
-/* ---- P2P ---------------------------------------------------------------------------------- */
 
 void cause_p2p(const struct observation *o, struct cause_finding *f)
 {
@@ -75,8 +69,6 @@ void cause_acs(const struct observation *o, struct cause_finding *f)
 	cause_rules(o, "acs", "GPU ", "/sys shows the ACS of bridges above GPUs to root alone", f);
 	cause_rules(o, "iommu", "GPU ", "/sys does not show the IOMMU above the GPUs", f);
 }
-
-/* ---- other processes ---------------------------------------------------------------------- */
 
 static int ranks_on(const struct observation *o, int h, const char *gpu)
 {
@@ -131,8 +123,6 @@ void cause_processes(const struct observation *o, struct cause_finding *f)
 {
 	cause_each_gpu(o, f, check_processes);
 }
-
-/* ---- what NCCL made of it ----------------------------------------------------------------- */
 
 void cause_transport(const struct observation *o, struct cause_finding *f)
 {

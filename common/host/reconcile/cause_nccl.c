@@ -1,8 +1,6 @@
 /* cause_nccl.c: causes inside NCCL: its settings and its choice. */
 #include "reconcile/cause_parts.h"
 
-/* ---- settings ----------------------------------------------------------------------------- */
-
 /* Sends and receives have neither algorithm nor protocol. */
 static bool is_p2p(const struct observation *o)
 {
@@ -97,8 +95,6 @@ void cause_settings(const struct observation *o, struct cause_finding *f)
 			cause_yes(f, "%s=%.40s %s", limits[i].name, value, limits[i].how);
 	}
 }
-
-/* ---- what it chose ------------------------------------------------------------------------ */
 
 void cause_choice(const struct observation *o, struct cause_finding *f)
 {

@@ -170,8 +170,6 @@ void cause_nic_speed(const struct observation *o, struct cause_finding *f)
 		cause_unseen(f, "/sys shows no NIC's speed");
 }
 
-/* ---- MTU ---------------------------------------------------------------------------------- */
-
 void cause_mtu(const struct observation *o, struct cause_finding *f)
 {
 	int compared = 0;
@@ -192,8 +190,6 @@ void cause_mtu(const struct observation *o, struct cause_finding *f)
 	if (o->nhosts > 1 && compared == 0)
 		cause_unseen(f, "no interface of one name is up on several hosts");
 }
-
-/* ---- TCP ---------------------------------------------------------------------------------- */
 
 void cause_retransmits(const struct observation *o, struct cause_finding *f)
 {

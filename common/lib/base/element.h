@@ -9,8 +9,6 @@
 #define CHECK_HD static inline __attribute__((always_inline, unused))
 #endif
 
-/* ---- Formats ---- */
-
 CHECK_HD uint64_t check_double_bits(double value)
 {
 	uint64_t bits;

@@ -95,8 +95,6 @@ int output_room(struct error *err)
 	return 0;
 }
 
-/* ---- Prometheus text ---- */
-
 static const struct {
 	const char *end, *to;
 	double scale;

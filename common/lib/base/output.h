@@ -24,8 +24,6 @@ void output_guard(const char *program);
  * descriptor or a full disk. */
 int output_room(struct error *err);
 
-/* ---- Prometheus text: gauges named hangar_NAME, in base units ---- */
-
 /* Writes "# HELP" and "# TYPE"; `help` is a phrase without a full stop. */
 void prometheus_head(FILE *f, const char *name, const char *help);
 /* Writes `name="value"` after `before`, '{' or ','; reserved characters become '?'. */

@@ -195,8 +195,6 @@ int cgroup_remove_link(const char *link)
 	return remove_path(path);
 }
 
-/* ---- available memory ------------------------------------------------------------------------ */
-
 /* Returns the free bytes of one cgroup; page cache that can be dropped counts as free. */
 static size_t group_left(const char *dir, bool v2)
 {

@@ -30,8 +30,6 @@ static __thread struct {
 	struct nccl_choice choice;
 } told;
 
-/* ---- interface ---- */
-
 bool nccl_profiler_offer(void)
 {
 	setenv("NCCL_PROFILER_PLUGIN", "STATIC_PLUGIN", 0);
@@ -68,8 +66,6 @@ void nccl_profiler_take(struct nccl_choice *choice)
 	*choice = told.any ? told.choice : (struct nccl_choice){ .channels = -1 };
 	told.any = false;
 }
-
-/* ---- events ---- */
 
 /* The table entry with that name; NULL: none. */
 static const char *find(const char *const *table, int n, const char *name)
@@ -163,8 +159,6 @@ static int finalize(void *context)
 		nccl_listener.gone(context);
 	return 0;
 }
-
-/* ---- the tables ---- */
 
 static int init_1(void **context, int *mask)
 {

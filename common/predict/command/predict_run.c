@@ -234,7 +234,6 @@ static void show_derivation(const struct model *model, const struct predict_requ
 	explain_others(model, request);
 }
 
-/* ---- what is asked for ----------------------------------------------------------------------- */
 struct shown {
 	long rows, points; /* printed, and predicted */
 	bool nvls;	   /* a row of NVLS or NVLSTree among them */

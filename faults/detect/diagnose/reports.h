@@ -3,8 +3,6 @@
 
 #include "diagnose/finding.h"
 
-/* ---- place.c: where timelines parted, and between which two ranks a send or receive is ---- */
-
 /* The common part of call `seq`, in words, over the innocent ranks that made it as the
  * reference has it; *n: their number. Ranks that made another call in its place do not count. Sends
  * and receives may differ in partner, amount and direction. */
@@ -29,8 +27,6 @@ void name_pair(const struct rule_ctx *ctx, struct finding *finding, int rank, in
 /* The same of a call `seq` that `rank` left out, as `like` is in its place: by the rank that waits for it. */
 void name_lacking_pair(const struct rule_ctx *ctx, struct finding *finding, int rank, uint64_t seq,
 		       const struct record *like);
-
-/* ---- findings ---- */
 
 /* unequal.c: a send and its receive of other amounts met, or one was left out at the end of a group. */
 bool report_unequal(const struct rule_ctx *ctx, struct finding *finding);

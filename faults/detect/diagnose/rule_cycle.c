@@ -59,8 +59,6 @@ static bool is_any_program(const struct rule_ctx *ctx)
 	return ctx->in_pairs && h && h->preloaded;
 }
 
-/* ---- orders ---- */
-
 /* Marks the ranks with another order of two calls in the circle than most. */
 static void mark_minority(const struct rule_ctx *ctx, const struct circle *c, bool alike,
 			  struct rank_set *culprits)

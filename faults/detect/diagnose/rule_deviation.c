@@ -250,8 +250,6 @@ static bool report_differences(const struct rule_ctx *ctx, struct finding *f)
 	return tie || who >= 0;
 }
 
-/* ---- the rules ---- */
-
 bool rule_plan(const struct rule_ctx *ctx, struct finding *f)
 {
 	return ctx->plan->followed && ctx->plan->few && report_differences(ctx, f);

@@ -166,8 +166,6 @@ bool rule_namespace(const struct rule_ctx *ctx, struct finding *f)
 	return true;
 }
 
-/* ---- hosts whose monitor or launcher is lost, or the way to them ---- */
-
 #define LOST_WORDS(name, number, class, words) [name] = words,
 static const char *const words[LOST_KINDS] = { LOSTS(LOST_WORDS) };
 

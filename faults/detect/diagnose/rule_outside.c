@@ -185,8 +185,6 @@ bool remark_no_calls(const struct rule_ctx *ctx, struct finding *f)
 	return all;
 }
 
-/* ---- programs that know nothing of hangar ---- */
-
 /* Returns true if no rank is in a call, and all live. */
 static bool all_outside(const struct rule_ctx *ctx)
 {

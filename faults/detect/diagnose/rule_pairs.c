@@ -321,8 +321,6 @@ bool remark_open_pairs(const struct rule_ctx *ctx, struct finding *f)
 	return f->d.nlines > 0;
 }
 
-/* ---- alltoallv: what one sends another, and what that one expects ---- */
-
 /* Counts, for each rank, the pairs that disagree in alltoallv `nth`, and notes each pair; the first is the
  * finding's. Returns how many pairs. */
 static int find_unequal(const struct rule_ctx *ctx, struct finding *f, uint64_t nth, int *pairs)

@@ -118,8 +118,6 @@ bool rule_awaited(const struct rule_ctx *ctx, struct finding *f)
 	return rule_left_open(ctx, f) && !f->reasons;
 }
 
-/* ---- habits ---- */
-
 /* The rank of the run that alone left what it always did; -1: none, or several. */
 static int find_breaker(const struct rule_ctx *ctx, struct habit_break *b, bool *steady)
 {

@@ -356,8 +356,6 @@ bool rule_stuck(const struct rule_ctx *ctx, struct finding *f)
 	return true;
 }
 
-/* ---- inside a call that all made ---- */
-
 /* The rank's newest call, or the group that ends with it, has not returned; NULL: it has. */
 static const struct record *not_returned(const struct evidence_rank *r)
 {
@@ -415,8 +413,6 @@ bool rule_inside(const struct rule_ctx *ctx, struct finding *f)
 	finding_conclude(ctx, f, CLASS_INSIDE, CONFIDENCE_MAJORITY);
 	return true;
 }
-
-/* ---- a broken device ---- */
 
 bool rule_device_fault(const struct rule_ctx *ctx, struct finding *f)
 {

@@ -209,8 +209,6 @@ struct evidence_rank *evidence_ranks_alloc(int n);
 void evidence_rank_release(struct evidence_rank *rank);
 void evidence_release(struct evidence *evidence);
 
-/* ---- one folder, and its texts: rank-N.stack.txt, ras.txt and rank-N.counters.json ---- */
-
 enum {
 	EVIDENCE_STACK_BYTES = 16384 + 256, /* of a rank's stacks, and why there are no more */
 	EVIDENCE_RAS_BYTES = 4 << 20,	    /* RAS writes about 700 bytes of JSON for a rank */

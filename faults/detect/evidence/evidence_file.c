@@ -445,8 +445,6 @@ static int join(struct evidence *to, struct evidence *from, const char *const *d
 	return 0;
 }
 
-/* ---- the whole ---- */
-
 static void remark_whole(struct evidence *e, size_t nfolders)
 {
 	int missing = 0, first = -1, wrapped = 0;

@@ -95,15 +95,11 @@ struct meter_row meter_whole(const struct meter *meter);
 /* A member's part of a row; its median, p95 and busbw are the row's. */
 struct meter_row meter_member(const struct meter *meter, const struct meter_row *row, int member);
 
-/* ---- predictions (meter_model.c) ---- */
-
 struct meter_model;
 /* A machine, by the name of a spec or a topology file (topo/topo.h). NULL with the error set. For free(). */
 struct meter_model *meter_model_open(const char *topo, struct error *err);
 /* Bus bandwidth (GB/s) of a collective of `nranks` ranks with so many bytes on such nodes. NaN: the model has none. */
 double meter_predicted(const struct meter_model *model, int kind, int nranks, double bytes);
-
-/* ---- text (meter_text.c) ---- */
 
 /* "ranks 0-3", or its name. Returns buf. */
 char *meter_label(const struct meter_comm *comm, char *buf, size_t len);

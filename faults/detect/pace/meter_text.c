@@ -125,8 +125,6 @@ void meter_print(FILE *out, const struct meter *meter, int columns)
 	free(rows);
 }
 
-/* ---- files ---- */
-
 /* The figures of a row, of each rank alone from OF_RANK on. */
 static const struct {
 	const char *name, *help;

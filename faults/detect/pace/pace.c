@@ -212,8 +212,6 @@ void pace_add(struct pace *pace, const struct pace_sample *sample)
 	drop_open(c, (size_t)(open - c->open) + 1);
 }
 
-/* ---- what the rows say ---- */
-
 /* The rows that are judged, as plain arrays of what one member's excess needs. */
 struct window {
 	size_t first, n;       /* rows, counted over all that came */

@@ -149,8 +149,6 @@ char *pace_line(const struct pace_finding *f, const char *who, char *buf, size_t
 char *pace_pauses_line(const struct pace_pauses *p, int n, char *buf, size_t len);
 char *pace_drift_line(const struct pace_drift *d, char *buf, size_t len);
 
-/* ---- statistics (pace_stats.c) ---- */
-
 /* A ratio of two sums and its interval. */
 struct pace_interval {
 	double ratio, low, high;

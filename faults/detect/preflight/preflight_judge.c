@@ -4,8 +4,6 @@
 #include "base/stats.h"
 #include "settings/settings.h"
 
-/* ---- alike ---- */
-
 static void settings_of(const struct reading *host, struct settings *settings)
 {
 	for (size_t i = 0; i < host->n; i++)
@@ -83,8 +81,6 @@ void preflight_compare(struct reading *hosts, int n)
 	if (n > 1)
 		compare_settings(hosts, n);
 }
-
-/* ---- bad pairs ---- */
 
 static void count_bad(void *ctx, const struct health_finding *f)
 {

@@ -15,8 +15,6 @@
 #define STACK_SECONDS  0.7 /* for all */
 #define ANSWER_SECONDS 3.0 /* time for the answer of a monitor */
 
-/* ---- the monitor's side ---- */
-
 void run_status_count(struct run_status *s, const struct monitor *m, uint64_t now)
 {
 	struct progress p = progress_of(&m->ranks->view, sizeof(*m->ranks), m->nranks);
@@ -125,8 +123,6 @@ void run_status_release(struct run_status *s)
 	free(s->counts);
 	*s = (struct run_status){ 0 };
 }
-
-/* ---- who asks ---- */
 
 const char *run_absolute(const char *path, char *buf)
 {

@@ -21,8 +21,6 @@ void status_count(struct status_counts *counts, const struct progress *p, double
 	}
 }
 
-/* ---- how much ---- */
-
 double status_bytes(const struct record_memory *memory, uint32_t comm)
 {
 	double bytes = 0;
@@ -31,8 +29,6 @@ double status_bytes(const struct record_memory *memory, uint32_t comm)
 		bytes += (double)record_get(&memory->totals[comm][k].bytes);
 	return bytes;
 }
-
-/* ---- in words ---- */
 
 /* The printed run: ranks by number, and communicators, by the numbers of the lowest. */
 struct scene {

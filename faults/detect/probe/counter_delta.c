@@ -8,8 +8,6 @@
 #define HOSTS_SHOWN 32
 #define ROWS_SHOWN  40 /* of a host */
 
-/* ---- taken ---------------------------------------------------------------------------------- */
-
 /* The host's network first: a driver that is stuck keeps the rest. */
 static void read_counters(int fd, const void *arg)
 {
@@ -50,8 +48,6 @@ void counter_delta_take(struct evidence_rank *rank, const char *before, const ch
 	reading_release(&later);
 }
 
-/* ---- said ----------------------------------------------------------------------------------- */
-
 void counter_delta_note(const struct evidence *e, struct diagnosis *d)
 {
 	int said = 0, more = 0;
@@ -73,8 +69,6 @@ void counter_delta_note(const struct evidence *e, struct diagnosis *d)
 		diagnosis_note(d, "Counters of %d more host%s speak, too: see postmortem.md.", more,
 			       more == 1 ? "" : "s");
 }
-
-/* ---- shown ---------------------------------------------------------------------------------- */
 
 static size_t count_moved(const struct reading *c)
 {

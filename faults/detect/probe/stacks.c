@@ -44,8 +44,6 @@ struct stacks {
 	size_t nthreads;
 };
 
-/* ---- text ---- */
-
 __attribute__((format(printf, 2, 3))) static void say(struct stacks *s, const char *fmt, ...)
 {
 	static const char cut[] = "[cut: no room for more]\n";

@@ -25,8 +25,6 @@ static enum progress_answer answer(bool yes)
 	return yes ? PROGRESS_YES : PROGRESS_NO;
 }
 
-/* ---- members ---- */
-
 const struct view_comm *progress_member(const struct rank_view *view, uint64_t id)
 {
 	for (int c = 0; id && c < VIEW_COMMS; c++)

@@ -123,8 +123,6 @@ uint64_t progress_run_start(const struct progress_comm *comm, uint64_t seq);
 /* The signature of a call as `comm` compares it. */
 uint64_t progress_signed(const struct progress_comm *comm, const struct record *record);
 
-/* ---- sites.c: lines of code ---- */
-
 /* The call in which ranks' lines of code part, though their calls are alike. */
 struct site_break {
 	enum deviation_kind kind; /* SKIPPED, EXTRA, UNCLEAR (of these), NONE */

@@ -295,8 +295,6 @@ enum progress_answer progress_desync(const struct progress *p, struct desync_sta
 	return any;
 }
 
-/* ---- at the end ---- */
-
 enum desync_counts progress_compare_counts(const struct progress *p)
 {
 	enum desync_counts worst = COUNTS_ALIKE;

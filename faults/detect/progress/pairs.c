@@ -163,8 +163,6 @@ bool progress_settled(const struct progress_comm *a)
 	return met;
 }
 
-/* ---- alltoallv: what one sends another, and what that one expects ---- */
-
 /* Which alltoallv of the rank's on the communicator call `seq` is: where a rank has no part in sends and
  * receives its calls have other numbers. Where not all are known the number has to do. */
 static uint64_t nth_of(const struct progress_comm *a, int rank, uint64_t seq)

@@ -221,8 +221,6 @@ bool progress_is_awaited(const struct progress *progress, int rank);
 /* The rank's first call, of any communicator, that is not known to be done; NULL: there is none. */
 const struct record *progress_first_open(const struct progress_rank *rank);
 
-/* ---- habit.c: of a played run ---- */
-
 /* The call in which a rank left what it had always done before, where the counts of what its partners made bear that out. */
 struct habit_break {
 	enum {
@@ -256,15 +254,11 @@ size_t progress_circle(const struct progress *progress, bool pairs,
 int progress_order(const struct progress *progress, int v, const struct pending_call *first,
 		   const struct pending_call *second, int rank, bool alike);
 
-/* ---- arrivals.c: the same questions where records are absent, from the frontier: call counts and states ---- */
-
 /* The communicator with this id in the view; NULL: no member, or not in the view. */
 const struct view_comm *progress_member(const struct rank_view *view, uint64_t id);
 
 /* The communicator of the oldest open call; NULL: none is open, or not in the view. */
 const struct view_comm *progress_open_comm(const struct rank_view *view);
-
-/* ---- communicator init ---- */
 
 /* Returns true for a rank that lives and has not called init; not for a surplus one. */
 bool progress_lacks_init(const struct rank_view *view);

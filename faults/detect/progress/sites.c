@@ -287,8 +287,6 @@ static bool look(struct lines *l, size_t k, struct site_break *found)
 	return false;
 }
 
-/* ---- what has left the rings: counters of all calls from each line ---- */
-
 /* Calls that all members have made. */
 static uint64_t common_calls(const struct progress_comm *a)
 {

@@ -47,8 +47,6 @@ bool python_line(struct python *python, uintptr_t code, uintptr_t at, struct pyt
 /* "dir/train.py:88 (Trainer.step)", of so many parts of the path */
 void python_print(const struct python_line *line, int parts, char *buf, size_t len);
 
-/* ---- another process ---- */
-
 struct record_memory;
 
 struct python_process {

@@ -8,8 +8,6 @@
 #include "watch/decide_steps.h"
 #include "watch/decide_times.h"
 
-/* ---- how long ---- */
-
 static uint64_t later(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
@@ -35,8 +33,6 @@ bool extension_grant(struct extension *x, double waited, uint64_t starved_until_
 	x->until_ns = now + step < x->end_ns ? now + step : x->end_ns;
 	return true;
 }
-
-/* ---- ranks that a busy host starves ---- */
 
 /* Returns true if it makes steps and is one of these, or none is named. */
 static bool goes_on(const struct rank_view *view, const char *ranks)
@@ -103,8 +99,6 @@ uint64_t starvation_until(const struct decide_state *s, const struct decide_inpu
 		from = s->extension.since_ns;
 	return from + decide_times.starvation_ns;
 }
-
-/* ---- programs that know nothing of hangar ---- */
 
 enum tier tier_of(const struct patience *p, enum diagnosis_class class, double waited, double still,
 		  double late)

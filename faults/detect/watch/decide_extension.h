@@ -18,8 +18,6 @@ bool extension_grant(struct extension *extension, double waited, uint64_t starve
 bool extension_goes_on(const struct decide_state *state, const struct decide_input *in,
 		       const char *ranks);
 
-/* ---- programs that know nothing of hangar ---- */
-
 enum tier {
 	TIER_WAIT,   /* what is waited for may come yet */
 	TIER_LATE,   /* it may, but never took so long */

@@ -199,8 +199,6 @@ bool hosts_absent(const struct decide_state *s, const struct decide_input *in)
 	       in->now - s->known_ns < limit_ns(s->config.partition_seconds);
 }
 
-/* ---- the verdict ---- */
-
 static void add_name(struct verdict *verdict, const char *name)
 {
 	text_add(verdict->hosts, sizeof(verdict->hosts), "%s%s", verdict->hosts[0] ? "," : "",

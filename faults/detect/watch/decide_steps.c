@@ -154,8 +154,6 @@ bool steps_descheduled(const struct rank_state *rank)
 	       (t->starved || t->watched_ns - t->queued_watched_ns < decide_times.own_time_ns);
 }
 
-/* ---- a look ---- */
-
 /* Time without a look is no delay of the rank, unless it was waiting already. */
 static void add_grace(struct rank_state *rank, uint64_t paused_from, uint64_t now)
 {
@@ -207,8 +205,6 @@ bool steps_look(struct decide_state *s, const struct decide_input *in, uint64_t 
 	}
 	return starved;
 }
-
-/* ---- overdue ranks ---- */
 
 /* `soonest`: what counts where a deadline is later, 0: nothing. */
 static bool past_deadline(const struct rank_state *rank, uint64_t now, uint64_t soonest)

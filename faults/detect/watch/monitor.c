@@ -319,8 +319,6 @@ static void step_leader(struct monitor *m, const struct supervised *child, uint6
 		decide_and_act(m);
 }
 
-/* ---- a member ---- */
-
 /* Member: sends its own rank's state, receives the end. Without a leader the run is over. */
 static void follow_leader(struct monitor *m, const struct supervised *child)
 {

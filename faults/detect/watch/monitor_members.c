@@ -176,8 +176,6 @@ void members_release(struct monitor *m)
 	m->listen_fd = -1;
 }
 
-/* ---- own rank ---- */
-
 static struct state child_state(const struct supervised *child)
 {
 	struct state s = { child->stopped ? PROCESS_STOPPED : PROCESS_ALIVE, 0, 0 };

@@ -32,8 +32,6 @@ void members_job(const struct monitor *m, int *nranks, int *nnodes);
 /* The views of this host's ranks, nranks of them; the caller frees. */
 struct rank_view *members_views(const struct monitor *m);
 
-/* ---- monitor_watchers.c: supervisors, the monitor and the launcher of a host watched ---- */
-
 /* Leader: how the other supervisors and the launcher are, for decide(); a line of who is held. */
 void watchers_look(struct monitor *m, uint64_t now);
 

@@ -61,8 +61,6 @@ void nodes_collect(struct monitor *m, const char *folder);
 /* A first look at this node's ranks. */
 void nodes_prepare(struct monitor *m);
 
-/* ---- monitor_end.c: printing a verdict, ending a run ---- */
-
 /* DIAGNOSE or END: has the diagnoser look, for DIAGNOSE; then prints the verdict, has the
  * evidence saved and ends the run everywhere. Returns what is to be done instead, if the answer
  * gives the run more time, else END. */

@@ -116,8 +116,6 @@ void device_before(struct session *s, uint64_t ticket, void *stream, int comm)
 		record_publish(start, 0);
 }
 
-/* ---- marks ---- */
-
 /* A write costs the stream 5 us behind a small call, and more where others move data. Most calls
  * need none of their own: a thread that waits for the stream, asks for it or makes the next call
  * writes the mark first. Where no such call was seen lately (CUDA's driver, a static runtime),

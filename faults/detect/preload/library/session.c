@@ -34,8 +34,6 @@ struct session *session_nth(int n)
 	return n < __atomic_load_n(&nsessions, __ATOMIC_ACQUIRE) ? sessions[n] : NULL;
 }
 
-/* ---- who this is ---- */
-
 static int version(void)
 {
 	int version = 0;

@@ -61,8 +61,6 @@ static void say_address(const void *caller, char *buf, size_t len)
 		 (const char *)caller - (const char *)(named ? info.dli_saddr : info.dli_fbase));
 }
 
-/* ---- frames ---- */
-
 struct spot {
 	const void *code, *at;
 };
@@ -243,8 +241,6 @@ static const void *find_frame(void)
 	}
 	return framework;
 }
-
-/* ---- sites ---- */
 
 uint32_t site_find(struct session *s, uint32_t comm, const void *caller)
 {

@@ -1,7 +1,6 @@
 /* perf_main.c: from a command line to supervisor and rank. This file composes all rooms. */
 #include "perf_main.h"
 
-#include <sys/mman.h>
 #include <sys/statvfs.h>
 
 #include "backend/backend.h"

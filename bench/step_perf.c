@@ -1,5 +1,4 @@
 /* step_perf.c: a training step without a framework: compute, the calls of a recipe, and both together. */
-#include <sys/stat.h>
 
 #include "backend/check_call.h"
 #include "base/clock.h"

@@ -1,5 +1,4 @@
 /* absent.c: a rank does not come to a call, comes late, or makes more or fewer calls than the others. */
-#include <time.h>
 
 #include "backend/call.h"
 #include "inject/fault.h"

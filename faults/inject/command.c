@@ -1,11 +1,7 @@
 /* command.c: a command of the user's, run at the call and on the host of a rank. */
-#include <fcntl.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "inject/fault.h"

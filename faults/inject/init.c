@@ -2,7 +2,6 @@
 #include <net/if.h>
 #include <sched.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 
 #include "backend/call.h"
 #include "inject/fault.h"

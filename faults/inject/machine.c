@@ -2,7 +2,6 @@
 #include "inject/inject.h"
 
 #include <sched.h>
-#include <sys/wait.h>
 
 #include "settings/backend_kind.h"
 #include "process/cgroup.h"

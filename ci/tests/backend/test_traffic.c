@@ -2,8 +2,6 @@
 #include "measure/irregular.h"
 #include "backend/traffic.h"
 
-#include <sys/stat.h>
-
 #include "rig/unit.h"
 
 static char folder[UNIT_TEMP], path[UNIT_PATH];

@@ -2,9 +2,7 @@
 #include "rig/unit.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/proc_stat.h"

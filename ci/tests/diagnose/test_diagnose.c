@@ -2,8 +2,6 @@
  * be concluded. Calls left out or added are in test_diagnose_shift.c. */
 #include "calls_played.h"
 
-#include <signal.h>
-
 /* Rows leave out what is NULL. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 

@@ -1,8 +1,6 @@
 /* test_diagnose_init.c: ranks not at init, with other arguments, out of memory, aborted. */
 #include "rig/unit.h"
 
-#include <signal.h>
-
 #include "backend/call.h"
 #include "diagnose/diagnose.h"
 #include "process/watch.h"

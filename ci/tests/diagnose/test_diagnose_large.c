@@ -1,7 +1,6 @@
 /* test_diagnose_large.c: what comparing the calls of many ranks costs. */
 /* alone: it is measured */
 #include <sys/resource.h>
-#include <time.h>
 
 #include "calls_played.h"
 

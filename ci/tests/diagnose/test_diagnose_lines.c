@@ -2,8 +2,6 @@
 #include "calls_played.h"
 #include "rig/unit.h"
 
-#include <signal.h>
-
 #include "record/classes.h"
 #include "postmortem/postmortem.h"
 #include "base/rank_list.h"

@@ -2,8 +2,6 @@
  * calls tell, whichever call the ranks then stand in. */
 #include "calls_played.h"
 
-#include <signal.h>
-
 /* The harness' own: smaller from call to call, rounded down to the ranks' shares. */
 static uint64_t slice_count(uint64_t seq)
 {

@@ -1,8 +1,6 @@
 /* test_evidence.c: evidence taken, saved and read again; the hostile: test_evidence_hostile.c. */
 #include "rig/evidence_saved.h"
 
-#include <sys/stat.h>
-
 UNIT_TEST(test_round_trip, "saved and read again")
 {
 	saved_set_up();

@@ -2,7 +2,6 @@
 #include "rig/unit.h"
 
 #include <sched.h>
-#include <sys/stat.h>
 
 #include "machine/cpu_list.h"
 #include "machine/read.h"

@@ -2,8 +2,6 @@
 /* ranks: 3 */
 #include "point_rig.h"
 
-#include <fcntl.h>
-
 #include "measure/run.h"
 #include "live/vendor.h"
 

@@ -3,12 +3,8 @@
 #include "rig/unit.h"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <netinet/in.h>
-#include <signal.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "net/hangup.h"

@@ -1,8 +1,6 @@
 /* test_sockets.c: a process' TCP peers, from lines of /proc. */
 #include "rig/unit.h"
 
-#include <sys/stat.h>
-
 #include "net/sockets.h"
 
 #define HEAD                                                                                       \

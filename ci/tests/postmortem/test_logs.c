@@ -1,8 +1,6 @@
 /* test_logs.c: NCCL's logs of a folder in the post-mortem: real ones, none, lookalikes. */
 #include "rig/unit.h"
 
-#include <sys/stat.h>
-
 #include "postmortem/postmortem.h"
 
 #define REAL "ci/tests/data/nccl_log_h200x4.log"

@@ -2,7 +2,6 @@
  * clocks is in test_timeline_axis.c. */
 #include "timeline_scene.h"
 
-#include <signal.h>
 #include <sys/resource.h>
 
 UNIT_TEST(test_two_ranks, "two ranks: times, waiting, verdict")

@@ -4,10 +4,8 @@
 
 #include <pthread.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "probe/probe.h"

@@ -1,11 +1,7 @@
 /* test_cgroup.c: a memory cgroup: made, limited until the kernel kills, counted, removed. */
 #include "rig/unit.h"
 
-#include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "process/cgroup.h"
 #include "base/clock.h"

@@ -1,11 +1,7 @@
 /* test_launch.c: launchers' variables, the effect of -g, and a bare start with a fake mpirun. */
 #include "rig/unit.h"
 
-#include <fcntl.h>
 #include <sched.h>
-#include <signal.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "options/options_launch.h"

@@ -2,17 +2,11 @@
  * NCCL's files are found by mapping. */
 #include "rig/unit.h"
 
-#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <poll.h>
-#include <signal.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "process/leftovers.h"

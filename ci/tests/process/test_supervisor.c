@@ -2,12 +2,9 @@
 /* quiet: asserts that something happens within a fraction of a second */
 #include "rig/unit.h"
 
-#include <signal.h>
 #include <stdatomic.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "process/supervisor.h"

@@ -2,8 +2,6 @@
 #include "rig/unit.h"
 
 #include <dirent.h>
-#include <signal.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "process/task.h"

@@ -1,7 +1,6 @@
 /* test_desync.c: ranks that make the same calls, or not, as their flight recorders tell of it: after the
  * fact, and while they are at it. */
 #include <pthread.h>
-#include <sys/mman.h>
 
 #include "backend/call.h"
 #include "record/recorder.h"

@@ -3,8 +3,6 @@
 
 #include <malloc.h>
 #include <pthread.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
 #include "backend/call.h"
 #include "base/clock.h"

@@ -2,8 +2,6 @@
 #include "rig/unit.h"
 
 #include <pthread.h>
-#include <signal.h>
-#include <sys/mman.h>
 
 #include "backend/call.h"
 #include "base/clock.h"

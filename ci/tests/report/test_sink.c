@@ -2,9 +2,7 @@
  * Table and JSON have tests of their own. */
 #include "sink_rows.h"
 
-#include <signal.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 
 /* The whole file: the newest of a point's rows, without unknown values. */
 static const char *const metric_lines[] = {

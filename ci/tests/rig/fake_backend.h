@@ -1,8 +1,6 @@
 /* fake_backend.h: a backend of host memory that notes what was asked of it. */
 #pragma once
 
-#include <sys/mman.h>
-
 #include "backend/backend.h"
 #include "backend/call.h"
 #include "check/check.h"

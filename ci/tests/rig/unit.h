@@ -1,8 +1,6 @@
 /* unit.h: a CUnit program made of UNIT_TESTs; and what C headers most tests use. */
 #pragma once
 
-#include <sys/types.h>
-
 #include <CUnit/CUnit.h>
 
 #define UNIT_TEMP 200 /* bytes of the path of what unit_folder or unit_file makes */

@@ -1,6 +1,5 @@
 /* tool_evidence.c: what the scoring of verdicts needs of saved evidence: when ranks entered their
  * last call, and the same evidence with other rank numbers. */
-#include <sys/stat.h>
 
 #include "base/error.h"
 #include "evidence/evidence.h"

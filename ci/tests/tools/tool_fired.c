@@ -4,7 +4,6 @@
  * HANGAR_FAULT_LOG=FOLDER: the rank's supervisor appends "RANK NANOSECONDS COMM SEQ STATUS" (CLOCK_MONOTONIC,
  * of the first time; the communicator, and the number of the call on it; the exit status of the fault's command, -1:
  * none or it runs on) to FOLDER/fired.txt. */
-#include <fcntl.h>
 #include <stdatomic.h>
 
 #include "bench/perf_main.h"

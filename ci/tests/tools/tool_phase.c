@@ -1,10 +1,6 @@
 /* tool_phase.c: sees the ranks of a run through their flight recorders, and signals one of its
  * processes in a phase of choice. */
 #include <dirent.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "record/record.h"

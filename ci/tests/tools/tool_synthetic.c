@@ -4,9 +4,6 @@
  * Counts differ from call to call; rank GUILTY (default: the middle one) leaves out the call in the
  * middle, or is what CLASS says; everyone else waits in the last call, or in communicator init. For
  * measuring hang_diagnose at a size that no test machine runs. */
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
 #include "backend/call.h"
 #include "base/dtype.h"

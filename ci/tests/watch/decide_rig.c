@@ -1,5 +1,4 @@
 /* decide_rig.c: the world that decide() looks at in rows: ranks, hosts, messages, a clock. */
-#include <signal.h>
 
 #include "watch/decide_rig.h"
 

@@ -2,10 +2,7 @@
 /* quiet: asserts that something happens within a fraction of a second */
 #include "rig/unit.h"
 
-#include <fcntl.h>
 #include <pthread.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
 
 #include "base/clock.h"
 #include "watch/link.h"

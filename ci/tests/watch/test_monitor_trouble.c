@@ -2,7 +2,6 @@
 /* quiet: asserts that something happens within a fraction of a second */
 #include "rig/unit.h"
 
-#include <sys/socket.h>
 #include <sys/un.h>
 
 #include "seats.h"

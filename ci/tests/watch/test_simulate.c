@@ -2,9 +2,6 @@
  * leaders whose messages are late or lost, and what befalls them. No innocent is named, no healthy run ended, and
  * every hang has an end. HANGAR_SIMULATE=FIRST,RUNS plays other seeds than the test's. */
 /* timeout: 500 */
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 
 #include "base/dtype.h"
 #include "base/rank_list.h"

@@ -1,8 +1,6 @@
 /* traffic.c: the generated pattern of alltoallv, and the reader of matrix files. */
 #include "backend/traffic.h"
 
-#include <sys/stat.h>
-
 /* Every amount is a multiple of this, as in nccl-tests. */
 enum { UNIT = 16 };
 

@@ -1,10 +1,8 @@
 /* report.c: opens, feeds and closes the sinks. */
 #include "report/report.h"
 
-#include <fcntl.h>
 #include <libgen.h>
 #include <pthread.h>
-#include <sys/stat.h>
 
 #include "report/sink_shared.h"
 

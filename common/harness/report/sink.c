@@ -2,8 +2,6 @@
  * environment's allow-list, columns and environment as JSON. */
 #include "report/sink.h"
 
-#include <fcntl.h>
-
 #include "base/json_value.h"
 #include "base/output.h"
 #include "base/parse.h"

@@ -1,6 +1,5 @@
 /* sink_metrics.c: the run as Prometheus text for node_exporter's textfile collector. The collector
  * may read the file at any time, so it is replaced as a whole. */
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/output.h"

@@ -1,8 +1,6 @@
 /* nccl_seen.c: NCCL's logs to what it connected, and how. */
 #include "machine/nccl_seen.h"
 
-#include <sys/stat.h>
-
 #include "nccl_log/nccl_log.h"
 
 #define MOST_LOGS  256

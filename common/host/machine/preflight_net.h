@@ -1,8 +1,6 @@
 /* preflight_net.h: the network from one host to another over plain sockets, before MPI. */
 #pragma once
 
-#include <sys/types.h>
-
 enum { PREFLIGHT_PORTS = 64, PREFLIGHT_MEETING = 2 };
 
 /* A host as others reach it. */

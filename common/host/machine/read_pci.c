@@ -1,8 +1,6 @@
 /* read_pci.c: PCIe links, bridges and IOMMU between a GPU or NIC and its CPU. */
 #include "machine/read.h"
 
-#include <fcntl.h>
-
 #include "base/error.h"
 #include "base/file.h"
 #include "topo/topo.h"

@@ -1,10 +1,8 @@
 /* read_proc.c: counters of the kernel: ticks of the CPUs, memory pressure, TCP's segments, Xids; what a container lacks. */
 #include "machine/read.h"
 
-#include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/statvfs.h>
-#include <sys/wait.h>
 
 #include "base/error.h"
 #include "base/file.h"

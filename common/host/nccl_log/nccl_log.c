@@ -1,10 +1,7 @@
 /* nccl_log.c: NCCL's messages found in lines, whatever stands before them. */
 #include "nccl_log/nccl_log.h"
 
-#include <fcntl.h>
-#include <poll.h>
 #include <search.h>
-#include <sys/stat.h>
 
 #include "nccl_log/nccl_log_raw.h"
 

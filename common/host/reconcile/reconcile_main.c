@@ -1,5 +1,4 @@
 /* reconcile_main.c: reconcile, the program: observation.json in, causes out, long after the run. */
-#include <sys/stat.h>
 
 #include "base/arguments.h"
 #include "reconcile/causes.h"

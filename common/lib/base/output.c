@@ -1,7 +1,6 @@
 /* output.c: checks that output to streams and standard output arrived. */
 #include "base/output.h"
 
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 
 /* Closes or flushes the stream with `end`. 0, or the negative errno of that or an earlier write. */

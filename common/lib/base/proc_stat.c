@@ -1,8 +1,6 @@
 /* proc_stat.c: fields 2 to 4, 9, 10 and 52 of /proc/PID/stat; /proc/PID/schedstat. */
 #include "base/proc_stat.h"
 
-#include <signal.h>
-
 #include "base/error.h"
 #include "base/file.h"
 

@@ -1,9 +1,6 @@
 /* cgroup.c: memory cgroups, through their file systems. */
 #include "process/cgroup.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include "base/clock.h"
 #include "base/file.h"
 

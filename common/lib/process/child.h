@@ -1,8 +1,6 @@
 /* child.h: duties of a parent that forks, and of a child that never calls exec. */
 #pragma once
 
-#include <signal.h>
-
 /* Closes every descriptor except `keep` (-1: every one) and makes /dev/null the standard streams.
  * The parent's locks, sockets and pipes would live as long as a child holds them. */
 void descriptors_close(int keep);

@@ -1,15 +1,11 @@
 /* launch.c: launcher detection, and the small parent that runs mpirun on the binary itself. */
 #include "process/launch.h"
 
-#include <fcntl.h>
-#include <poll.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/parse.h"

@@ -3,11 +3,8 @@
 
 #include <argz.h>
 #include <dirent.h>
-#include <fcntl.h>
 #include <ftw.h>
-#include <signal.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 
 #include "process/cgroup.h"
 #include "base/clock.h"

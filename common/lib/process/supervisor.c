@@ -1,10 +1,8 @@
 /* supervisor.c: fork, watch and reap one rank. */
 #include "process/supervisor.h"
 
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/wait.h>
 
 #include "process/cgroup.h"
 #include "base/clock.h"

@@ -3,8 +3,6 @@
  * (faults/detect/watch/monitor.h). */
 #pragma once
 
-#include <poll.h>
-
 #include "base/error.h"
 
 struct supervised {

@@ -1,5 +1,4 @@
 /* rule_deviation.c: the rules about calls that are other than most ranks': the sequences side by side. */
-#include <signal.h>
 
 #include "diagnose/rule.h"
 #include "record/verdict.h"

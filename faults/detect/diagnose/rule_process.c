@@ -1,6 +1,5 @@
 /* rule_process.c: the rules about how a rank's process and its device are: dead, stopped, out of device
  * memory; the device broke, or does not come to a call that was enqueued. */
-#include <signal.h>
 
 #include "settings/backend_kind.h"
 #include "diagnose/rule.h"

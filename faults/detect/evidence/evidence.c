@@ -1,7 +1,6 @@
 /* evidence.c: taking evidence from live ranks: records, process state, system call, processor. */
 #include "evidence/evidence.h"
 
-#include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include "settings/backend_kind.h"

@@ -3,11 +3,8 @@
 #include "evidence/evidence.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <libgen.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
 #include "base/json_value.h"
 #include "base/output.h"

@@ -1,8 +1,6 @@
 /* diagnoser.c: evidence from memory, /proc, other hosts to a sharper verdict and a folder. */
 #include "postmortem/diagnoser.h"
 
-#include <signal.h>
-
 #include "base/clock.h"
 #include "base/output.h"
 #include "base/rank_list.h"

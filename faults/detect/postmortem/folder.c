@@ -1,9 +1,6 @@
 /* folder.c: where evidence is saved: results/runs/, below --out, or TMPDIR where that cannot be written. */
 #include "postmortem/folder.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include "base/clock.h"
 #include "base/file.h"
 #include "process/command.h"

@@ -2,7 +2,6 @@
 #include "preflight/preflight_meet.h"
 
 #include <netdb.h>
-#include <poll.h>
 
 #include "base/clock.h"
 #include "base/error.h"

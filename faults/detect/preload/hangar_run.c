@@ -1,8 +1,6 @@
 /* hangar_run.c: start any NCCL program with libhangar.so and a monitor beside it. This process
  * becomes the program: exit code, signals and output are the program's own. */
 #include <libgen.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "base/arguments.h"
 #include "base/file.h"

@@ -1,10 +1,7 @@
 /* run_monitor.c: the monitor's process. */
 #include "preload/run_monitor.h"
 
-#include <fcntl.h>
-#include <signal.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "postmortem/diagnoser.h"

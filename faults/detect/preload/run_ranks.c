@@ -2,7 +2,6 @@
 #include "preload/run_ranks.h"
 
 #include <netdb.h>
-#include <sys/socket.h>
 
 #include "base/error.h"
 #include "settings/rank_groups.h"

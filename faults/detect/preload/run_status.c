@@ -1,8 +1,6 @@
 /* run_status.c: sockets and processes around preload/status.h. */
 #include "preload/run_status.h"
 
-#include <sys/socket.h>
-
 #include "base/clock.h"
 #include "base/error.h"
 #include "preload/run_meter.h"

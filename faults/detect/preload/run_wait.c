@@ -1,12 +1,8 @@
 /* run_wait.c: signals on their way to the command, its end, and the monitor's. */
 #include "preload/run_wait.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/outcome.h"

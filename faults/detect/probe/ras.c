@@ -2,7 +2,6 @@
 #include "probe/probe.h"
 
 #include <netdb.h>
-#include <sys/socket.h>
 
 #include "base/clock.h"
 

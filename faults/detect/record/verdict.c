@@ -1,8 +1,6 @@
 /* verdict.c: outcome of a run from the views of its ranks, and the line that states it. */
 #include "record/verdict.h"
 
-#include <signal.h>
-
 bool view_finished(const struct rank_view *view)
 {
 	return view->process == PROCESS_EXITED && view->outcome >= 0 &&

@@ -2,8 +2,6 @@
  * diagnoser look, end; or follow the root. The rules of a stage stand in their order. */
 #include "watch/decide.h"
 
-#include <signal.h>
-
 #include "base/error.h"
 #include "base/rank_list.h"
 #include "watch/decide_extension.h"

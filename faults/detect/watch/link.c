@@ -1,9 +1,6 @@
 /* link.c: framing, descriptor passing and bounded sends over stream sockets. */
 #include "watch/link.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/socket.h>
 #include <sys/uio.h>
 
 #include "base/clock.h"

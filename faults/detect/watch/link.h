@@ -1,7 +1,6 @@
 /* link.h: framed messages between supervisors and monitors, over Unix and TCP stream sockets. */
 #pragma once
 
-#include <sys/socket.h>
 #include <sys/un.h>
 
 /* Largest payload: the views of 256 local ranks. A larger one is a protocol error. */

@@ -9,8 +9,6 @@
  * MPI, CUDA or NCCL is called here. */
 #pragma once
 
-#include <poll.h>
-
 #include "base/error.h"
 #include "pace/pace_watch.h"
 #include "process/cgroup.h"

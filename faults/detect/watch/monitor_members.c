@@ -1,13 +1,7 @@
 /* monitor_members.c: place among a host's observers, and what its leader sees of its ranks. */
 #include "watch/monitor_members.h"
 
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/proc_stat.h"

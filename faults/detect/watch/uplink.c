@@ -6,8 +6,6 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
-#include <sys/socket.h>
 
 /* On every interface, both families where the host has both. */
 static int listen_on(int family, int *port)

@@ -1,7 +1,6 @@
 /* ops.c: communicator and host memory of the mpi backend. Calls are in calls.c. */
 #include "backend/mpi/ops.h"
 
-#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include "backend/call.h"

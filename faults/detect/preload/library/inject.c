@@ -1,5 +1,4 @@
 /* inject.c: a fault that was asked for on hangar_run's command line, in the call that it names. */
-#include <signal.h>
 
 #include "base/clock.h"
 #include "preload/library/library.h"

@@ -1,9 +1,7 @@
 /* session.c: the record of this process: made when it makes its first communicator, handed to the
  * monitor, forgotten by a child that forks off. */
 #include <pthread.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include "base/clock.h"

@@ -3,7 +3,6 @@
  * NCCL, with the interpreter's lock or without. A thread without Python is PyTorch's autograd engine, if the main thread waits
  * in that: its frames stand for the call, and are read with care. */
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <sys/uio.h>
 
 #include "preload/library/library.h"

@@ -350,8 +350,7 @@ UNIT_TEST(test_pcie_nics, "PCIe of NICs")
 }
 
 /* SHARP on 4 DGX H100: NCCL's 8 heads of min(40 * .85 * 7/8 * 2, 48) = 48 GB/s, 32 ranks: 8 * 48 *
- * 32 / 62; CollNet does what NCCL counts: 8 * 45 * .85 / 2. Without SHARP
- * neither exists. */
+ * 32 / 62; CollNet does what NCCL counts: 8 * 45 * .85 / 2. Without SHARP neither exists. */
 UNIT_TEST(test_sharp, "SHARP")
 {
 	struct error err = { .outcome = OUTCOME_OK };

@@ -47,8 +47,7 @@ void preflight_tell(struct preflight_meeting *meeting, bool go);
 void preflight_dismiss(struct preflight_meeting *meeting, int code);
 
 /* Elsewhere: takes part in rounds until the leader tells. Returns 1: go on, 0: do not, or a negative
- * errno. Then, until it is
- * dismissed; returns the exit code. */
+ * errno. Then, until it is dismissed; returns the exit code. */
 int preflight_serve(struct preflight_meeting *meeting, const struct preflight_peer *mine);
 int preflight_await(struct preflight_meeting *meeting);
 

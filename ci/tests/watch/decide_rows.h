@@ -78,7 +78,7 @@ struct row {
 	int alone;	   /* that host's leader is played, and the root is what the events say */
 	int absent;	   /* so many hosts more never come */
 	bool no_deadlines, extensions;
-	/* Of the diagnoser: "U": no cause; "1,3": a cause, and these; "-": a cause, and no rank; NULL: there is none. */
+	/* The answer of the diagnoser: "U": no cause; "1,3": a cause, and these; "-": a cause, and no rank; NULL: there is none. */
 	const char *answer;
 	int answer_ms;	    /* it takes so long */
 	const char *parted; /* these made a call of their own, number 8; NULL: no rank */

@@ -46,6 +46,20 @@ struct fault_machine {
 	const char *run;     /* the run's folder (process/leftovers.h), NULL: none; borrowed */
 };
 
+enum fault_way_flag {
+	WAY_UNSURE = 1 << 4, /* what comes depends on the rank's place: the outcome is no promise */
+	WAY_OF_THREE = 1 << 5 /* the communicator has three members or more */
+};
+
+/* A line of ways.txt: how a fault comes to an outcome: the arguments that make it, where, and for which calls. */
+struct fault_way {
+	char outcome[12];    /* "hang" "corrupt" "silent" */
+	unsigned transports; /* bits of fault_transport and fault_way_flag */
+	uint32_t kinds;	     /* a bit 1 << enum call_kind for each; 0: any */
+	size_t least, most;  /* bytes of the call's buffer of `count` elements; 0: no limit */
+	char args[48];	     /* "factor=half", unless the user has given the key; "-" none */
+};
+
 /* --fault=NAME[:RANKS][@OP][,key=value...]; OP: a number from 1, "first" or "init". */
 struct fault_spec {
 	const struct fault *fault;
@@ -58,10 +72,10 @@ struct fault_spec {
 		char key[48], value[200];
 	} args[FAULT_MAX_ARGS];
 	int nargs;
-	struct slowdown slow;	     /* of a fault that leaves the rank alive and slow */
-	uint64_t step_calls;	     /* calls of a step of the rank */
-	const struct fault_way *way; /* taken; NULL: the fault has none */
-	const char *text;	     /* as typed; borrowed */
+	struct slowdown slow; /* of a fault that leaves the rank alive and slow */
+	uint64_t step_calls;  /* calls of a step of the rank */
+	struct fault_way way; /* taken; outcome "": the fault has none */
+	const char *text;     /* as typed; borrowed */
 };
 
 #define COMMAND_RUNS (-1)
@@ -100,20 +114,6 @@ enum fault_verdict {
 	FAULT_HOLD     /* it is made behind the next call that the fault's `behind` says yes to */
 };
 
-enum fault_way_flag {
-	WAY_UNSURE = 1 << 8, /* what comes depends on the rank's place: the outcome is no promise */
-	WAY_OF_THREE = 1 << 9 /* the communicator has three members or more */
-};
-
-/* How a fault comes to an outcome: the arguments that make it, where, and for which calls. */
-struct fault_way {
-	const char *outcome; /* "hang" "corrupt" "silent" */
-	unsigned transports; /* bits of fault_transport and fault_way_flag */
-	uint32_t kinds;	     /* a bit 1 << enum call_kind for each; 0: any */
-	size_t least, most;  /* bytes of the call's buffer of `count` elements; 0: no limit */
-	const char *args;    /* "factor=half", unless the user has given the key; "" none */
-};
-
 /* Bits of `kinds`. */
 #define KIND(name) (1u << CALL_##name)
 #define KIND_PAIR  (KIND(SEND) | KIND(RECV))
@@ -141,8 +141,6 @@ struct fault {
 	bool (*behind)(const struct call *held, const struct call *next);
 	/* A captured graph is launched for the call's step; NULL: as asked. The fault fires there. */
 	enum launch_verdict (*launch)(const struct fault_spec *spec);
-	/* outcome=: the ways to each, best first, up to one without outcome. NULL: no such key. */
-	const struct fault_way *ways;
 	enum fault_where where; /* at FAULT_AT_INIT the default op is init */
 	bool any_when;		/* when=inflight and when=after make sense */
 	bool slow;	 /* fires at the op and later, as spec->slow says (process/slowdown.h) */

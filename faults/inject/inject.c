@@ -166,7 +166,7 @@ static int resolve(struct fault_spec *spec, const struct inject_place *place, bo
 				spec->step_calls = calls_of_step(&agenda, at);
 			}
 		}
-		if (rc == 0 && spec->fault->ways && place->machine.transport &&
+		if (rc == 0 && place->machine.transport &&
 		    fault_choose_way(spec, &place->machine, &agenda.calls[at], why, sizeof(why)) <
 			    0)
 			rc = lacking(spec, why, err);
@@ -232,8 +232,8 @@ char *inject_describe(const struct injector *injector, int i, char *buf, size_t 
 		text_add(buf, len, ", %scall %ld", spec->fault->slow ? "from " : "", spec->op);
 	for (int k = 0; k < spec->nargs; k++)
 		text_add(buf, len, ", %s=%s", spec->args[k].key, spec->args[k].value);
-	if (spec->way && !(spec->way->transports & WAY_UNSURE))
-		text_add(buf, len, ": should come to outcome=%s", spec->way->outcome);
+	if (spec->way.outcome[0] && !(spec->way.transports & WAY_UNSURE))
+		text_add(buf, len, ": should come to outcome=%s", spec->way.outcome);
 	return buf;
 }
 

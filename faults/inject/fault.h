@@ -173,7 +173,6 @@ enum fault_line { FAULT_HELP, FAULT_SOURCE, FAULT_MORE, FAULT_WHY_NOT };
 #define FAULT_LINE 256
 const char *fault_text(const struct fault *fault, enum fault_line line, char text[FAULT_LINE]);
 
-/* The fault of that name, or NULL. */
 const struct fault *fault_find(const char *name);
 
 /* Parse one spec. 0, or -EINVAL with a usage error naming the part that is wrong and what is

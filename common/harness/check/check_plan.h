@@ -248,7 +248,6 @@ CHECK_HD uint64_t check_element_at(const struct check_plan *p, uint32_t rank, ui
 	return check_carried(p, check_contribution(p, check_hash(p, rank, index), phase, index), 1);
 }
 
-/* The element of the reduction at `index`. */
 CHECK_HD uint64_t check_reduced_at(const struct check_plan *p, uint64_t index, uint32_t turn)
 {
 	uint64_t carrier = p->start, next;

@@ -13,7 +13,6 @@ const char *wrong_kind_name(enum wrong_kind kind)
 	return kind_names[kind];
 }
 
-/* The name of the kind, with details. */
 static const char *describe_kind(const struct check_report *report, char *buf, size_t len)
 {
 	const char *name = wrong_kind_name((enum wrong_kind)report->kind);

@@ -51,7 +51,6 @@ int timing_issue(struct timing *timing, size_t index, const struct checked_slot 
  * above. `extra` seconds lengthen its deadline. Collective. */
 int timing_once(struct timing *timing, const struct checked_slot *checked, double extra);
 
-/* Returns the slot for the last call of a checked batch. */
 struct checked_slot timing_last_slot(const struct timing *timing);
 
 /* Waits until all issued calls are complete. Returns 0 or a negative errno with the error set. */

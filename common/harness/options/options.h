@@ -150,5 +150,4 @@ const char *options_need_gpu(const struct options *options);
 /* Returns the color of a rank's group under NCCL_TESTS_SPLIT, 0 without; a color is a group. */
 int options_color(const struct options *options, int rank);
 
-/* Prints --help from the option table. */
 void options_print_help(FILE *out, const struct option_target *target, const char *program);

@@ -32,7 +32,6 @@ enum option_group {
 	GROUP_END
 };
 
-/* The scope in which an option is valid. */
 enum option_scope {
 	SCOPE_ALL,
 	SCOPE_REDUCES,	 /* collectives that reduce */

@@ -34,7 +34,6 @@ static const struct place narrow[] = { { "predbw", "(GB/s)", AT(predicted_busbw_
 				       { "ci", "(%)", AT(ci_percent), 4 } };
 static const struct place stamp = { "timestamp", "", AT(timestamp), 26 };
 
-/* A printed column. */
 struct printed {
 	const struct place *place;
 	const struct column *column;

@@ -13,7 +13,6 @@ enum { LINK_REPLAY = 0, LINK_RECOVERY = 1, LINK_CRC_FLIT = 2, LINK_CRC_DATA = 3 
 #define GPUS	      64 /* of a host */
 #define NO_PERMISSION 4	 /* NVML_ERROR_NO_PERMISSION: a GPU that a container was not given */
 
-/* A GPU, and its part in the list. */
 struct gpu {
 	const struct nvml *nvml;
 	nvml_device device;

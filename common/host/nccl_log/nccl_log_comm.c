@@ -85,7 +85,6 @@ static struct nccl_member *member_loose(struct nccl_log *log, const struct messa
 	return thread->member;
 }
 
-/* The lines of communicator `from` are those of `to`. */
 static void move_lines(struct nccl_log *log, int from, int to)
 {
 	struct nccl_comm *a = &log->comms[from], *b = &log->comms[to];

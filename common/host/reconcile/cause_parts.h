@@ -17,7 +17,6 @@ void cause_unseen(struct cause_finding *finding, const char *format, ...)
 #define cause_run_text(o, name)	 reading_text(&(o)->run, "run", name)
 #define cause_nccl_text(o, name) reading_text(&(o)->run, "NCCL", name)
 
-/* True when the text `name` of the run is `text`. */
 #define cause_run_is(o, name, text) (strcmp(cause_run_text(o, name), text) == 0)
 
 /* The same of a part of a host at the first look. */

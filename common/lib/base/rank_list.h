@@ -4,7 +4,6 @@
 /* Returns true if `rank` is in the list. Text that is not a number matches no rank. */
 bool rank_list_has(const char *list, int rank);
 
-/* Returns the count of numbers in the list. */
 size_t rank_list_count(const char *list);
 
 /* Writes the numbers i of 0..n-1 with in[i] as "0-2,5"; "..." ends a long one. Returns how many. */

@@ -29,7 +29,6 @@ void settings_put(struct settings *settings, const char *name, const char *value
 /* A hash of the settings of weight BREAKS; never 0. */
 uint64_t settings_hash(const struct settings *settings);
 
-/* One setting in which ranks differ. */
 struct setting_difference {
 	char name[SETTING_NAME];
 	enum setting_weight weight;

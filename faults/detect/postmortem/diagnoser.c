@@ -65,7 +65,6 @@ static void take_rank(struct diagnoser *self, const struct rank_view *view,
 	evidence_take_program(rank, memory);
 }
 
-/* Collects what each rank left, by rank number. */
 static void collect(struct diagnoser *self, const struct rank_view *views,
 		    const struct record_memory *const *memories, size_t n)
 {

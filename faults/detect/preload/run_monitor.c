@@ -147,7 +147,6 @@ static void note_signal(int number)
 	signalled = 1;
 }
 
-/* Prints the status, where that is asked for. */
 static void print_status(struct runner *r, uint64_t now)
 {
 	struct monitor *m = &r->monitor;

@@ -177,7 +177,6 @@ static inline bool call_in_pairs(const struct record *record)
 /* Returns true if the rank waits for sends or receives that it made, perhaps at a group's end. */
 bool progress_in_pairs(const struct progress_comm *comm, int rank);
 
-/* Returns true if all calls of the rank on the communicator are known. */
 bool progress_knows_all(const struct progress_comm *comm, int rank);
 
 /* Returns true if it can be told what became of all that the rank waits for. It cannot where

@@ -132,7 +132,6 @@ bool progress_mismatch(const struct progress_comm *a, const struct link *link, s
 	return *at < n;
 }
 
-/* A hash of the rank's collectives on the communicator, in their order. */
 static uint64_t hash_collectives(const struct progress_comm *a, int rank)
 {
 	const struct track *t = &a->tracks[rank];

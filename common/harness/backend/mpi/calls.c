@@ -15,7 +15,6 @@ static MPI_Op op_of(const struct mpi *mpi, const struct call *call)
 	return mpi->types.op[call->dtype][call->op];
 }
 
-/* The communicator of a call. */
 static const struct mpi_comm *of(const struct mpi *mpi, const struct call *call)
 {
 	return &mpi->comms[call->comm];
@@ -195,7 +194,6 @@ static int send_or_recv(struct mpi *mpi, const struct call *call)
 	return rc;
 }
 
-/* The issuer of each kind of call. */
 static const struct issuer {
 	int (*issue)(struct mpi *mpi, const struct call *call);
 	bool slices; /* nranks x count elements in one buffer; MPI libraries add up in int */

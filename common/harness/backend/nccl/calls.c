@@ -38,7 +38,6 @@ static const uint64_t mulsum_factor[DT_COUNT][2] = {
 	[DT_F8E5M2] = { 0x3c, 0x40 },
 };
 
-/* The communicator of a call. */
 static struct nccl_comm *of(struct nccl *nccl, const struct call *call)
 {
 	return &nccl->comms[call->comm];

@@ -6,7 +6,6 @@
 #include "schedule/schedule.h"
 #include "measure/sweep.h"
 #include "measure/timing.h"
-#include "inject/inject.h"
 #include "settings/settings_read.h"
 #include "perf_check.h"
 #include "preflight.h"

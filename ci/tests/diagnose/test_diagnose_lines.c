@@ -1,6 +1,5 @@
 /* test_diagnose_lines.c: what a diagnosis says in sentences: who is meant, and how many of them. */
 #include "calls_played.h"
-#include "rig/unit.h"
 
 #include "record/classes.h"
 #include "postmortem/postmortem.h"

@@ -1,6 +1,5 @@
 /* test_diagnose_pairs.c: sends and receives left out or made twice; partners differ by right. */
 #include "calls_played.h"
-#include "rig/unit.h"
 
 /* A hypercube of four ranks: in each round one part each way, then two; parts get smaller. */
 static struct record exchange(uint64_t seq, int rank)

@@ -2,8 +2,6 @@
  * and whether the machine has what they need. */
 #include "inject_rig.h"
 
-#include "inject/inject.h"
-
 UNIT_TEST(test_init, "init")
 {
 	const char *many[INJECT_MAX + 1], *wrong[] = { "skip-call", "nonsense" },

@@ -1,8 +1,6 @@
 /* check_classify.c: finds a single cause that explains every wrong element of a window. */
 #include "check/check_classify.h"
 
-#include "check/check_plan.h"
-
 /* A kind is named only if random data would match it with at most this probability. */
 #define LUCK_LIMIT 0.01
 

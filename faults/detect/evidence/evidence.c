@@ -10,7 +10,6 @@
 #include "machine/reading.h"
 #include "base/dtype.h"
 #include "evidence/saved.h"
-#include "base/error.h"
 #include "base/proc_stat.h"
 
 #define PROBE_NS 100000000ull /* a processor share is one of at least so long a time */

@@ -1,7 +1,6 @@
 /* meter.c: from totals and samples to rows. */
 #include "pace/meter.h"
 
-#include "base/error.h"
 #include "base/stats.h"
 #include "record/record.h"
 #include "topo/model.h"

@@ -1,7 +1,6 @@
 /* meter_text.c: rows as a table, CSV, Prometheus text, and a trace for Perfetto. */
 #include "pace/meter.h"
 
-#include "base/error.h"
 #include "base/output.h"
 #include "base/rank_list.h"
 

@@ -5,7 +5,6 @@
 #include "base/proc_stat.h"
 #include "net/hangup.h"
 #include "process/leftovers.h"
-#include "watch/decide_times.h"
 #include "record/summary.h"
 
 void monitor_send_end(struct monitor *m, int32_t code)

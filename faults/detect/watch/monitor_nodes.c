@@ -6,7 +6,6 @@
 #include <netinet/tcp.h>
 
 #include "base/clock.h"
-#include "watch/decide_times.h"
 #include "watch/monitor_members.h"
 #include "watch/uplink.h"
 

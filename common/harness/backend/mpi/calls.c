@@ -1,7 +1,6 @@
 /* calls.c: blocking MPI collectives on the backend's communicator, sends and receives, groups. */
 #include "backend/mpi/ops.h"
 
-#include "backend/call.h"
 #include "backend/job.h"
 #include "base/clock.h"
 

@@ -3,7 +3,6 @@
 
 #include <sys/resource.h>
 
-#include "backend/call.h"
 #include "check/check.h"
 #include "base/file.h"
 #include "process/cgroup.h"

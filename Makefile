@@ -343,7 +343,7 @@ $(BUILD)/obj/faults/detect/evidence/evidence_log.o: faults/detect/evidence/log_c
 $(BUILD)/obj/common/predict/topo/topo.o: common/predict/topo/gpus.txt
 $(BUILD)/obj/common/predict/command/topo_predict.o: common/predict/command/against.py
 $(BUILD)/obj/common/harness/options/options_help.o: common/harness/options/options.txt
-$(BUILD)/obj/faults/inject/fault_rows.o: faults/inject/faults.txt
+$(BUILD)/obj/faults/inject/fault_rows.o: faults/inject/faults.txt faults/inject/ways.txt
 $(BUILD)/obj/faults/detect/evidence/meaning.o: faults/detect/evidence/meanings.txt
 
 $(BUILD)/obj/%.cu.o: %.cu $(FLAGS)

@@ -14,8 +14,7 @@ static void alltoallv_shape(const struct geometry *geometry, struct shape *shape
 	shape->count = geometry->traffic->matrix ? (most + n - 1) / n : slice_count(geometry);
 }
 
-/* Bytes that leave the busiest rank over all its bytes. nccl-tests uses (n-1)/n whatever share
- * stays on the rank. */
+/* Bytes that leave the busiest rank over all its bytes; nccl-tests uses (n-1)/n. */
 static double alltoallv_bus_factor(const struct geometry *geometry)
 {
 	size_t all = irregular_busiest(geometry, true);

@@ -6,8 +6,7 @@ static double hypercube_alg_bytes(const struct geometry *geometry, const struct 
 	return (double)(shape->count * geometry->elsize) * (geometry->nranks - 1);
 }
 
-/* Exchanges the `mask` slices gathered so far with the partner across dimension `mask` of the
- * cube. */
+/* Exchanges the slices gathered so far with the partner across dimension `mask` of the cube. */
 static int hypercube_round(struct chain *chain, const struct invocation *invocation, int mask)
 {
 	size_t slice = invocation->shape->count * invocation->geometry->elsize;

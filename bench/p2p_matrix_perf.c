@@ -1,7 +1,5 @@
-/* p2p_matrix_perf.c: latency of every pair of ranks, and bandwidth alone, both ways, and beside
- * other pairs. */
+/* p2p_matrix_perf.c: latency of every pair of ranks; bandwidth alone, both ways, beside others. */
 #include <jansson.h>
-#include <sys/stat.h>
 
 #include "base/json_value.h"
 #include "base/output.h"

@@ -1,5 +1,4 @@
-/* perf_agree.c: compares the ranks' options and settings by hash, and gathers them in full only if
- * they differ. */
+/* perf_agree.c: compares the ranks' options and settings by hash, gathers them if they differ. */
 #include "perf_report.h"
 
 #include "base/version.h"

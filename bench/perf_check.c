@@ -83,8 +83,7 @@ static int check_faults(const struct program *program, int ranks, const struct t
 	return rc == 0 && program->injector ? inject_check(program->injector, &place, err) : rc;
 }
 
-/* Checks roots, number of ranks, traffic matrix and schedule. Ranks check their effects on
- * groups. */
+/* Checks roots, number of ranks, traffic matrix and schedule; ranks check what groups change. */
 static int check_calls(const struct program *program, int ranks, struct error *err)
 {
 	const struct options *o = program->options;

@@ -3,12 +3,10 @@
 
 #include "perf_rank.h"
 
-/* Checks --expect's class: an unknown one would fail every run. Returns 0, or -EINVAL with a usage
- * error. */
+/* Checks --expect's class, as no run could meet an unknown one. 0, or -EINVAL with the error. */
 int check_expect(const struct options *options, struct error *err);
 
-/* Returns the schedule of a run with --fault: the requested one, else that of the first fault with
- * a schedule; NULL: the plain one. */
+/* Returns the schedule of a run with --fault: the requested one, else a fault's; NULL: plain. */
 const char *program_schedule(const struct program *program);
 
 /* Sets and checks the schedule of a run with --fault on `ranks` ranks. `traffic`, which is borrowed, is

@@ -3,7 +3,6 @@
 #include "perf_report.h"
 
 #include <pthread.h>
-#include <sys/socket.h>
 
 enum { READY = 'r', DONE = 'd' };
 

@@ -1,7 +1,6 @@
 /* perf_main.c: from a command line to supervisor and rank. This file composes all rooms. */
 #include "perf_main.h"
 
-#include <sys/mman.h>
 #include <sys/statvfs.h>
 
 #include "backend/backend.h"
@@ -77,8 +76,7 @@ static int list_faults(const struct options *options, struct error *err)
 	return 0;
 }
 
-/* Handles --help, --version and --list-faults. Returns 1 if the program ends with that, 0 if not, or
- * a negative errno with the error set. */
+/* Handles --help, --version, --list-faults. 1: the program ends with that; 0; a negative errno. */
 static int answer(const struct program *program, struct error *err)
 {
 	const struct option_target target = collective_target(program->collective);
@@ -160,8 +158,7 @@ static int start_faults(const struct program *program, struct error *err)
 	return error_set(err, OUTCOME_INTERNAL, rc, "cannot start again: %s", strerror(-rc));
 }
 
-/* Refuses a fault that would need a huge number of ranks by default: a typing error that would
- * bring this host down. */
+/* Refuses a fault that would need a huge number of ranks by default: a typing error. */
 static int check_fault_ranks(int ranks, int devices, struct error *err)
 {
 	long places = devices > 0 ? devices : sysconf(_SC_NPROCESSORS_ONLN);
@@ -175,9 +172,8 @@ static int check_fault_ranks(int ranks, int devices, struct error *err)
 		ranks - 1, ranks, places, devices > 0 ? "GPUs" : "CPUs", ranks);
 }
 
-/* Returns the number of ranks of a bare start with faults: at least four, and all culprits, on one
- * GPU if necessary. Returns 0 if the fault does not decide, or a negative errno with the error
- * set. */
+/* Returns the ranks of a bare start with faults: at least four, and all culprits, on one GPU if
+ * necessary; 0: the fault does not decide; a negative errno with the error set. */
 static int choose_fault_ranks(const struct program *program, struct options *options, int devices,
 			      struct error *err)
 {
@@ -216,8 +212,7 @@ static struct fault_record *make_fault_record(void)
 	return map == MAP_FAILED ? NULL : map;
 }
 
-/* Determines the resources for this run's faults; a rank that may be limited gets its own
- * cgroup. */
+/* Determines the resources for this run's faults; a rank that may be limited has its own cgroup. */
 static void equip(struct program *program, const struct run_folder *folder)
 {
 	struct fault_machine *machine = &program->machine;
@@ -346,8 +341,7 @@ out_folder:
 	return err->code ? fail(err, program) : code;
 }
 
-/* Adds the chosen -g and --share-gpu to the command line: ranks parse it, and evidence stores it
- * for another run. */
+/* Adds the chosen -g and --share-gpu to the command line, which ranks parse and evidence stores. */
 static char **add_choice(char **argv, int argc, bool counted, bool shared, int ranks)
 {
 	static char number[16], share[] = "--share-gpu", count[] = "-g";

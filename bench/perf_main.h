@@ -8,12 +8,10 @@
 /* NAME_perf.c: one definition each. */
 extern const struct collective all_gather, all_reduce, alltoall, alltoallv, broadcast, gather,
 	hypercube, reduce, reduce_scatter, scatter, sendrecv, p2p_matrix;
-/* perf_check.c: all of these except the last, which is not a collective; NULL-terminated, sorted by
- * name. */
+/* perf_check.c: all of these except the last, no collective; NULL-terminated, sorted by name. */
 extern const struct collective *const collectives[];
 
-/* Runs a program around a collective: options, processes, sweep, output. Returns the exit code
- * (common/lib/base/outcome.h). */
+/* Runs a program around a collective: options, processes, sweep, output. Returns the exit code. */
 int perf_main(const struct collective *collective, int argc, char **argv);
 
 struct setting_difference;

@@ -6,7 +6,6 @@
 #include "schedule/schedule.h"
 #include "measure/sweep.h"
 #include "measure/timing.h"
-#include "inject/inject.h"
 #include "settings/settings_read.h"
 #include "perf_check.h"
 #include "preflight.h"
@@ -118,8 +117,7 @@ static int compare_settings(struct rank *r)
 	return perf_agree_settings(&r->job, r->program, &r->settings);
 }
 
-/* Groups of unequal size would skip different sizes and have different roots, but all ranks meet at
- * every point. */
+/* Groups of unequal size would skip different sizes, but all ranks meet at every point. */
 static int check_groups(struct rank *r)
 {
 	int sizes[2] = { r->job.group_size, -r->job.group_size };
@@ -142,8 +140,7 @@ static size_t largest_buffer(const struct rank *r, size_t *pool)
 	if (r->program->collective == &step) {
 		largest = (size_t)recipes_check(&r->recipes, &ignored);
 		*pool = (RECIPE_SLOTS + 2) * (largest + 2 * CHECK_GUARD + BUFFERS_ALIGN);
-		*pool = *pool > BUFFERS_POOL ? *pool
-					     : BUFFERS_POOL; /* predictions use it as well */
+		*pool = *pool > BUFFERS_POOL ? *pool : BUFFERS_POOL; /* for predictions */
 	} else if (o->nfaults) {
 		largest = schedule_largest(&r->schedule, r->job.group_rank);
 		*pool = schedule_pool(&r->schedule, largest);
@@ -289,7 +286,7 @@ static int prepare(struct rank *r)
 						       rank_open_report };
 	int rc = 0;
 
-	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps) && rc == 0; i++)
+	for (size_t i = 0; i < LENGTH(steps) && rc == 0; i++)
 		rc = job_agree(&r->job, steps[i](r));
 	return rc;
 }
@@ -363,7 +360,7 @@ static int measure(struct rank *r)
 	int rc = open_comm(r);
 	size_t before = memory_used(r);
 
-	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps) && rc == 0; i++)
+	for (size_t i = 0; i < LENGTH(steps) && rc == 0; i++)
 		rc = steps[i](r);
 	if (rc == 0)
 		rc = reconcile_after(&r->reconcile);

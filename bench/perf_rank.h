@@ -26,15 +26,13 @@ struct program {
 	struct cgroup cgroup;	      /* the rank's own, if a fault needs one */
 	int closing[2];	   /* perf_closing.c: ends of the supervisor and of its rank; -1: none */
 	char closing_said; /* what the rank has answered */
-	struct fault_record *fault_record; /* shared with the supervisor, hidden from the
-					    * diagnoser */
+	struct fault_record *fault_record; /* shared with the supervisor alone */
 };
 
 /* supervisor_run's rank_main; `arg` is a struct program. Returns the exit code. */
 int perf_rank(void *arg);
 
-/* perf_closing.c: the closing lines of a sweep that a signal ends. Open before the fork, then tell
- * supervisor_run's hooks. */
+/* perf_closing.c: the closing lines of a sweep that a signal ends; supervisor_run's hooks. */
 void closing_open(struct program *program, struct supervisor_hooks *hooks);
 
 /* perf_fired.c: reports faults that did not fire, without the diagnoser. */

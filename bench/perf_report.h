@@ -1,6 +1,5 @@
-/* perf_report.h: shared by the files of a rank's process: its state, agreement with the other ranks,
- * and the output beside its times. Each open step returns 0 or a negative errno with the error set, and
- * does nothing unless requested. */
+/* perf_report.h: shared by the files of a rank's process. Each open step returns 0 or a negative errno
+ * with the error set, and does nothing unless requested. */
 #pragma once
 
 #include "measure/bench.h"
@@ -92,9 +91,9 @@ void rank_ask_nccl(struct rank *r);
  * on every rank a negative errno with a usage error that names the ranks and their values. */
 int perf_agree(struct job *job, const struct program *program, const char *backend);
 
-/* Prints the settings in which ranks differ on standard error, in one line of rank 0, or gives them to
- * the program's hook. That is not an error, but the first suspect of a hang. Collective. Returns 0 or
- * a negative errno with the error set. */
+/* Prints the settings in which ranks differ, the first suspects of a hang, in one line of rank 0 on
+ * standard error, or gives them to the program's hook. Collective. Returns 0 or a negative errno with
+ * the error set. */
 int perf_agree_settings(struct job *job, const struct program *program,
 			const struct settings *mine);
 
@@ -108,6 +107,5 @@ void closing_serve(struct rank *r);
  * on MPI's network. Call it between job_open and job_join. Not collective. */
 void uplink_meet(struct rank *r);
 
-/* The same over MPI, to all ranks of a run on several hosts. Collective. Returns 0 or a negative
- * errno with the error set. */
+/* The same over MPI, to all ranks of a run on several hosts. Collective. */
 int uplink_spread(struct rank *r);

@@ -33,10 +33,10 @@ void uplink_meet(struct rank *r)
 	snprintf(name, sizeof(name), "hangar-%.100s", getenv("PMIX_NAMESPACE") ?: "");
 	if (r->job.rank == 0) {
 		open_uplink(r);
-		snprintf(text, sizeof(text), "%" PRIx64 " %s", r->uplink.token, r->uplink.address);
+		snprintf(text, sizeof(text), "%lx %s", r->uplink.token, r->uplink.address);
 		job_publish(name, text);
 	} else if (launch->local_rank == 0 && job_lookup(name, text) &&
-		   sscanf(text, "%" SCNx64 " %n", &r->uplink.token, &end) == 1) {
+		   sscanf(text, "%lx %n", &r->uplink.token, &end) == 1) {
 		snprintf(r->uplink.address, sizeof(r->uplink.address), "%.199s", text + end);
 	}
 	use_uplink(r);

@@ -1,5 +1,4 @@
 /* step_perf.c: a training step without a framework: compute, the calls of a recipe, and both together. */
-#include <sys/stat.h>
 
 #include "backend/check_call.h"
 #include "base/clock.h"
@@ -65,7 +64,7 @@ static const struct {
 	{ "wrong", "wrong", FIELD(wrong), false },
 };
 
-enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
+enum { COLUMNS = LENGTH(columns) };
 
 static bool on_gpu(const struct stepper *s)
 {

@@ -1,5 +1,4 @@
 /* absent.c: a rank does not come to a call, comes late, or makes more or fewer calls than the others. */
-#include <time.h>
 
 #include "backend/call.h"
 #include "inject/fault.h"
@@ -55,8 +54,7 @@ const struct fault fault_skip_call = {
 const struct fault fault_early_exit = {
 	.name = "early-exit",
 	.sticky = true,
-	/* A rank that only sends to the absent one may get through; that rank's own check sees
-	 * what it missed. */
+	/* A rank that only sends to the absent one may get through; that one's check sees it. */
 	FAULT_ENDS("hang|wrong-data"),
 	.fire = fault_swallow,
 };

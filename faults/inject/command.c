@@ -1,11 +1,7 @@
 /* command.c: a command of the user's, run at the call and on the host of a rank. */
-#include <fcntl.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "inject/fault.h"
@@ -57,8 +53,7 @@ static void report(struct fault_record *record, int out, int status)
 		     1 + (WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)));
 }
 
-/* Kills children until there are none. The keeper is their subreaper: a process that has left its parent
- * becomes the keeper's child. */
+/* Kills children until there are none, also those that left their parents (subreaper). */
 static void end_children(void)
 {
 	const double give_up = clock_seconds() + END_SECONDS;

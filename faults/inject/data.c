@@ -1,5 +1,4 @@
-/* data.c: wrong data in calls that all ranks make alike: one element of what a call reads or writes, by
- * NCCL's meaning of count. */
+/* data.c: wrong data in calls that all make alike: one element of what a call reads or writes. */
 #include "base/element.h"
 #include "inject/fault.h"
 

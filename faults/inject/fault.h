@@ -11,11 +11,9 @@
 
 #define FAULT_MAX_RANKS 64
 #define FAULT_MAX_ARGS	8
-#define FAULT_AGAIN                                                                                \
-	1 /* `start`: the program is to be started again, with the environment as it is */
+#define FAULT_AGAIN	1 /* `start`: the program starts again, in this environment */
 
-/* Before the call (or init) is made; while it is in progress; after it has been made: on a
- * GPU, enqueued. */
+/* Before the call (or init) is made; while it is in progress; after it: on a GPU, enqueued. */
 enum fault_when { FAULT_BEFORE, FAULT_INFLIGHT, FAULT_AFTER };
 
 /* A fault may fire at these places. */
@@ -48,8 +46,21 @@ struct fault_machine {
 	const char *run;     /* the run's folder (process/leftovers.h), NULL: none; borrowed */
 };
 
-/* --fault=NAME[:RANKS][@OP][,key=value...]; OP is a number from 1, "first" (1: the first call on a
- * cold communicator) or "init". */
+enum fault_way_flag {
+	WAY_UNSURE = 1 << 4, /* what comes depends on the rank's place: the outcome is no promise */
+	WAY_OF_THREE = 1 << 5 /* the communicator has three members or more */
+};
+
+/* A line of ways.txt: how a fault comes to an outcome: the arguments that make it, where, and for which calls. */
+struct fault_way {
+	char outcome[12];    /* "hang" "corrupt" "silent" */
+	unsigned transports; /* bits of fault_transport and fault_way_flag */
+	uint32_t kinds;	     /* a bit 1 << enum call_kind for each; 0: any */
+	size_t least, most;  /* bytes of the call's buffer of `count` elements; 0: no limit */
+	char args[48];	     /* "factor=half", unless the user has given the key; "-" none */
+};
+
+/* --fault=NAME[:RANKS][@OP][,key=value...]; OP: a number from 1, "first" or "init". */
 struct fault_spec {
 	const struct fault *fault;
 	int ranks[FAULT_MAX_RANKS]; /* culprits, ascending, no doubles; default: the last rank */
@@ -61,10 +72,10 @@ struct fault_spec {
 		char key[48], value[200];
 	} args[FAULT_MAX_ARGS];
 	int nargs;
-	struct slowdown slow;	     /* of a fault that leaves the rank alive and slow */
-	uint64_t step_calls;	     /* calls of a step of the rank */
-	const struct fault_way *way; /* taken; NULL: the fault has none */
-	const char *text;	     /* as typed; borrowed */
+	struct slowdown slow; /* of a fault that leaves the rank alive and slow */
+	uint64_t step_calls;  /* calls of a step of the rank */
+	struct fault_way way; /* taken; outcome "": the fault has none */
+	const char *text;     /* as typed; borrowed */
 };
 
 #define COMMAND_RUNS (-1)
@@ -77,8 +88,7 @@ struct fault_record {
 	_Atomic uint32_t comm;	    /* where it was: the communicator, */
 	_Atomic uint64_t seq;	    /* and the number of the call on it, from 1; 0: init */
 	_Atomic uint32_t due, done; /* bit i: --fault number i names this rank; has fired on it */
-	/* The last fault `command`: 0 (none), COMMAND_RUNS, or its exit status + 1; the first line that it
-	 * printed. */
+	/* The last `command`: 0 (none), COMMAND_RUNS, or exit status + 1; its first line. */
 	_Atomic int32_t command;
 	char command_text[160];
 };
@@ -86,8 +96,7 @@ struct fault_record {
 /* Handed to a fault that fires. */
 struct fault_act {
 	const struct fault_spec *spec;
-	/* The call, or at init the request, that is about to be made, is in progress, or has been made; else
-	 * NULL. */
+	/* The call, or at init the request, to be made, in progress, or made; else NULL. */
 	const struct call *call;
 	const struct comm_request *request;
 	const struct fault_machine *machine;
@@ -98,26 +107,11 @@ struct fault_act {
 	double since; /* seconds of the rank from its call before to this one, without what faults took */
 };
 
-/* A firing ends with one of these: FAULT_PASS lets the call be made (before) or nothing more
- * happen (after). */
+/* A firing's end: FAULT_PASS lets the call be made (before) or nothing more happen (after). */
 enum fault_verdict {
 	FAULT_PASS,
 	FAULT_SWALLOW, /* it was made otherwise, or is not made */
 	FAULT_HOLD     /* it is made behind the next call that the fault's `behind` says yes to */
-};
-
-enum fault_way_flag {
-	WAY_UNSURE = 1 << 8, /* what comes depends on the rank's place: the outcome is no promise */
-	WAY_OF_THREE = 1 << 9 /* the communicator has three members or more */
-};
-
-/* How a fault comes to an outcome: the arguments that make it, where, and for which calls. */
-struct fault_way {
-	const char *outcome; /* "hang" "corrupt" "silent" */
-	unsigned transports; /* bits of fault_transport and fault_way_flag */
-	uint32_t kinds;	     /* a bit 1 << enum call_kind for each; 0: any */
-	size_t least, most;  /* bytes of the call's buffer of `count` elements; 0: no limit */
-	const char *args;    /* "factor=half", unless the user has given the key; "" none */
 };
 
 /* Bits of `kinds`. */
@@ -147,15 +141,11 @@ struct fault {
 	bool (*behind)(const struct call *held, const struct call *next);
 	/* A captured graph is launched for the call's step; NULL: as asked. The fault fires there. */
 	enum launch_verdict (*launch)(const struct fault_spec *spec);
-	/* outcome=: the ways to each, best first; an entry without outcome ends them. NULL: the key is not
-	 * known. */
-	const struct fault_way *ways;
 	enum fault_where where; /* at FAULT_AT_INIT the default op is init */
 	bool any_when;		/* when=inflight and when=after make sense */
 	bool slow;	 /* fires at the op and later, as spec->slow says (process/slowdown.h) */
 	bool everywhere; /* without RANKS on all ranks */
-	bool sticky;	 /* fires at the op and at every later call of the rank, on whatever
-	                        * communicator */
+	bool sticky;	 /* fires at the op and at every later call of the rank */
 	/* Acceptable outcomes per backend, as in --expect, alternatives separated by '|'. NULL:
 	 * cannot occur there, and FAULT_WHY_NOT says why. */
 	const char *mpi, *nccl;
@@ -168,8 +158,7 @@ struct fault {
 	int (*fire)(const struct fault_act *act);
 };
 
-/* Parts of rows: the fault may fire at any moment; it ends so on both backends; it makes parts of a call not fit, and
- * any outcome may follow. */
+/* Parts of rows: any moment; one end on both backends; parts of a call do not fit. */
 #define FAULT_ANY_MOMENT   .where = FAULT_AT_BOTH, .any_when = true
 #define FAULT_ENDS(either) .mpi = (either), .nccl = (either)
 #define FAULT_PARTS                                                                                \
@@ -184,12 +173,10 @@ enum fault_line { FAULT_HELP, FAULT_SOURCE, FAULT_MORE, FAULT_WHY_NOT };
 #define FAULT_LINE 256
 const char *fault_text(const struct fault *fault, enum fault_line line, char text[FAULT_LINE]);
 
-/* The fault of that name, or NULL. */
 const struct fault *fault_find(const char *name);
 
 /* Parse one spec. 0, or -EINVAL with a usage error naming the part that is wrong and what is
- * allowed: unknown fault, bad rank list ("3", "1,3", "0-2"), bad op, unknown key
- * or bad value. */
+ * allowed: fault, rank list ("3", "1,3", "0-2"), op, key, value. */
 int fault_parse(struct fault_spec *spec, const char *text, struct error *err);
 
 /* Sets a usage error that begins with the spec as it was typed. -EINVAL. */
@@ -222,9 +209,8 @@ int fault_replace(const struct fault_act *act, const struct call *call);
 /* The ranks that a job needs for it. */
 int fault_ranks(const struct fault *fault);
 
-/* Tells whether `spec` can run in a job of `nranks` ranks on this machine. Returns 0; or
- * -ENOTSUP, with what is missing in words in `why`: the backend where the fault cannot occur, a
- * need of the machine. */
+/* Tells whether `spec` can run in a job of `nranks` ranks here. 0; or -ENOTSUP, with what is
+ * missing in words in `why`: a backend that can have the fault, a need of the machine. */
 int fault_runs(const struct fault_spec *spec, const struct fault_machine *machine, char *why,
 	       size_t len);
 

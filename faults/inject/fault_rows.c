@@ -1,10 +1,12 @@
 /* fault_rows.c: the table of faults is searched and listed; some faults cannot run on this machine. */
 #include "inject/fault.h"
 
+#include "base/parse.h"
 #include "base/built_in.h"
 #include "settings/backend_kind.h"
 
 BUILT_IN(faults_built_in, "faults/inject/faults.txt");
+BUILT_IN(ways_built_in, "faults/inject/ways.txt");
 
 const char *fault_text(const struct fault *fault, enum fault_line line, char text[FAULT_LINE])
 {
@@ -76,6 +78,35 @@ int fault_runs(const struct fault_spec *spec, const struct fault_machine *machin
 	return rc;
 }
 
+/* A bit for each of some words with commas between them, by its place in `names`. */
+static uint32_t bits_of(const char *names, char *words)
+{
+	uint32_t bits = 0;
+	char *word;
+
+	while ((word = strsep(&words, ",")))
+		bits |= 1u << names_find(names, word);
+	return bits;
+}
+
+/* Line `number` of the fault's in ways.txt, from 1. False: there are no more. */
+static bool way_of(const struct fault *fault, int number, struct fault_way *way)
+{
+	char line[256], transports[64], kinds[128];
+
+	*way = (struct fault_way){ .outcome = "" };
+	if (!built_in_line(ways_built_in, fault->name, number, line, sizeof(line)) ||
+	    sscanf(line, "%11s %63s %127s %zu..%zu %47s", way->outcome, transports, kinds,
+		   &way->least, &way->most, way->args) < 6)
+		return false;
+	way->transports = bits_of("mpi p2p shm net unsure of-three", transports);
+	if (strcmp(kinds, "any") != 0)
+		way->kinds = bits_of("all_reduce all_gather reduce_scatter broadcast reduce "
+				     "alltoall alltoallv gather scatter send recv",
+				     kinds);
+	return true;
+}
+
 /* Takes the way, unless the user has given another key or value. */
 static bool take_way(struct fault_spec *spec, const struct fault_way *way)
 {
@@ -94,7 +125,7 @@ static bool take_way(struct fault_spec *spec, const struct fault_way *way)
 	if (!given && n < FAULT_MAX_ARGS &&
 	    sscanf(way->args, "%47[^=]=%199s", spec->args[n].key, spec->args[n].value) == 2)
 		spec->nargs++;
-	spec->way = way;
+	spec->way = *way;
 	return true;
 }
 
@@ -104,14 +135,14 @@ int fault_choose_way(struct fault_spec *spec, const struct fault_machine *machin
 	const struct call *call = &planned->call;
 	const char *wanted = fault_arg(spec, "outcome");
 	size_t bytes = call->count * dtype_size(call->dtype);
+	struct fault_way way;
 
-	for (const struct fault_way *way = spec->fault->ways; way && way->outcome; way++) {
-		if ((wanted &&
-		     ((way->transports & WAY_UNSURE) || strcmp(way->outcome, wanted) != 0)) ||
-		    (planned->nranks < 3 && way->transports & WAY_OF_THREE) ||
-		    !(way->transports & machine->transport) ||
-		    (way->kinds && !(way->kinds & 1u << call->kind)) || bytes < way->least ||
-		    (way->most && bytes > way->most) || !take_way(spec, way))
+	for (int i = 1; way_of(spec->fault, i, &way); i++) {
+		if ((wanted && ((way.transports & WAY_UNSURE) || strcmp(way.outcome, wanted))) ||
+		    (planned->nranks < 3 && way.transports & WAY_OF_THREE) ||
+		    !(way.transports & machine->transport) ||
+		    (way.kinds && !(way.kinds & 1u << call->kind)) || bytes < way.least ||
+		    (way.most && bytes > way.most) || !take_way(spec, &way))
 			continue;
 		return 0;
 	}
@@ -131,7 +162,7 @@ static void list_needs(FILE *out, const struct fault *fault)
 		fprintf(out, ", --mode graph");
 	if (fault->schedule)
 		fprintf(out, "; --schedule %s unless another is asked for", fault->schedule);
-	for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++)
+	for (size_t i = 0; i < LENGTH(needs); i++)
 		if (fault->needs.machine & 1u << i)
 			fprintf(out, ", %s", needs[i].name);
 	fputc('\n', out);

@@ -1,5 +1,4 @@
-/* gpu.c: a rank's GPU stands ahead of the call, breaks, or is full. Nothing outlasts 60 s, even if the rank is
- * dead. */
+/* gpu.c: a rank's GPU stands ahead of the call, breaks, or is full. Nothing outlasts 60 s. */
 #include "backend/backend.h"
 #include "backend/call.h"
 #include "inject/fault.h"

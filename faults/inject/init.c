@@ -2,7 +2,6 @@
 #include <net/if.h>
 #include <sched.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 
 #include "backend/call.h"
 #include "inject/fault.h"
@@ -23,8 +22,7 @@ const struct fault fault_init_nranks = {
 	.name = "init-nranks",
 	.args = "by=less|more",
 	.where = FAULT_AT_INIT,
-	/* Open MPI may make communicators of two sizes, whose first call then hangs, crashes or
-	 * is wrong. */
+	/* Open MPI may make communicators of two sizes, whose first call hangs or crashes. */
 	.mpi = "hang|error|died|wrong-data|diverged",
 	.nccl = "hang|error",
 	.fire = other_number,

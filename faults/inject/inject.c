@@ -6,8 +6,7 @@
 #include "base/clock.h"
 
 #define SHORTEST_DEADLINE 0.5 /* seconds (measure/timing.h) */
-#define COMMAND_SECONDS                                                                            \
-	2.0 /* in which a command of the user ends: its rank comes late, and is not missing */
+#define COMMAND_SECONDS	  2.0 /* in which a user's command ends, and a rank is late */
 
 int inject_init(struct injector *injector, const char *const *texts, int n, struct error *err)
 {
@@ -82,8 +81,7 @@ static int find_call(const struct fault *fault, const struct agenda *agenda, int
 	return -1;
 }
 
-/* The call of rank `rank` at which the spec fires, given or not: its number in the agenda, from 0; or
- * -EINVAL with the error set. */
+/* The number from 0 of the call of `rank` at which the spec fires; or -EINVAL with the error. */
 static int check_op(const struct fault_spec *spec, const struct inject_place *place, int rank,
 		    const struct agenda *agenda, struct error *err)
 {
@@ -123,7 +121,6 @@ static void default_ranks(struct fault_spec *spec, int nranks)
 		spec->ranks[spec->nranks] = nranks - n + spec->nranks;
 }
 
-/* Counts the calls of a call's step. */
 static uint64_t calls_of_step(const struct agenda *agenda, int at)
 {
 	uint64_t n = 0;
@@ -169,7 +166,7 @@ static int resolve(struct fault_spec *spec, const struct inject_place *place, bo
 				spec->step_calls = calls_of_step(&agenda, at);
 			}
 		}
-		if (rc == 0 && spec->fault->ways && place->machine.transport &&
+		if (rc == 0 && place->machine.transport &&
 		    fault_choose_way(spec, &place->machine, &agenda.calls[at], why, sizeof(why)) <
 			    0)
 			rc = lacking(spec, why, err);
@@ -235,8 +232,8 @@ char *inject_describe(const struct injector *injector, int i, char *buf, size_t 
 		text_add(buf, len, ", %scall %ld", spec->fault->slow ? "from " : "", spec->op);
 	for (int k = 0; k < spec->nargs; k++)
 		text_add(buf, len, ", %s=%s", spec->args[k].key, spec->args[k].value);
-	if (spec->way && !(spec->way->transports & WAY_UNSURE))
-		text_add(buf, len, ": should come to outcome=%s", spec->way->outcome);
+	if (spec->way.outcome[0] && !(spec->way.transports & WAY_UNSURE))
+		text_add(buf, len, ": should come to outcome=%s", spec->way.outcome);
 	return buf;
 }
 
@@ -399,8 +396,7 @@ static int let_go(struct injector *injector, const struct call *call, struct cha
 	return rc;
 }
 
-/* Fires all faults that are due, in the order of the command line. Returns FAULT_SWALLOW if one of them
- * does. */
+/* Fires all faults that are due, in the order of the command line. FAULT_SWALLOW if one does. */
 static int fire(struct injector *injector, const struct moment *moment, struct chain *chain)
 {
 	int verdict = FAULT_PASS;

@@ -2,7 +2,6 @@
 #include "inject/inject.h"
 
 #include <sched.h>
-#include <sys/wait.h>
 
 #include "settings/backend_kind.h"
 #include "process/cgroup.h"
@@ -37,8 +36,7 @@ void machine_look(struct fault_machine *machine, const char *run)
 		machine->have |= NEED_NAMESPACE;
 }
 
-/* The environment, which is alike on all ranks, limits NCCL's transport. Between hosts it is the network. Ranks that
- * share a GPU are hosts of their own to NCCL. */
+/* The environment, alike on all ranks, limits NCCL's transport; between hosts it is the network. */
 static unsigned machine_transport(const char *backend)
 {
 	const char *p2p = getenv("NCCL_P2P_DISABLE"), *shm = getenv("NCCL_SHM_DISABLE");

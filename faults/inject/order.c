@@ -129,17 +129,6 @@ static bool p2p_deadlock_behind(const struct call *held, const struct call *next
 	       next->peer == held->peer;
 }
 
-/* A rank that receives instead of sending first leaves two ranks that receive. Two ranks that send first hang if a
- * send is larger than the buffers between them. Measured on 2 and 4 ranks, NCCL 2.28.9, H200. */
-static const struct fault_way p2p_deadlock_ways[] = {
-	{ "hang", BY_ANY, KIND(SEND), 0, 0, "" },
-	{ "hang", BY_MPI, KIND(RECV), 0, 0, "" },
-	{ "hang", BY_SHM, KIND(RECV), 5 << 20, 0, "" },
-	{ "hang", BY_NET, KIND(RECV), 20 << 20, 0, "" },
-	{ "silent", BY_ANY, KIND(RECV), 0, 0, "" },
-	{ .outcome = NULL },
-};
-
 const struct fault fault_p2p_deadlock = {
 	.name = "p2p-deadlock",
 	.schedule = "p2p",
@@ -147,7 +136,6 @@ const struct fault fault_p2p_deadlock = {
 	.applies = ungrouped,
 	.behind = p2p_deadlock_behind,
 	.args = "outcome=hang|silent",
-	.ways = p2p_deadlock_ways,
 	FAULT_ENDS("hang|diverged|ok"),
 	.fire = hold,
 };

@@ -1,7 +1,5 @@
 /* process.c: a process ends, stops, is stuck in host code, or has no memory left. */
 #include <pthread.h>
-#include <signal.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include "inject/fault.h"

@@ -5,8 +5,7 @@
 
 #define PRELOAD "LD_PRELOAD"
 
-/* Without keys: another protocol than NCCL's for calls of so many bytes. Sends and receives have no protocol; other
- * buffers change the length of their pieces. */
+/* Without keys: another protocol than NCCL's for calls of so many bytes, which sends lack. */
 static int set_default(size_t bytes)
 {
 	const char *protocol = bytes < (size_t)256 << 10 ? "Simple" : "LL";

@@ -6,7 +6,6 @@
 
 enum { MAX_RANKS = 8 };
 
-/* Elements of 4 bytes, shares of whole 16 bytes, even traffic. Valid until the next call with
- * another number of ranks. */
+/* Elements of 4 bytes, shares of whole 16 bytes, even traffic. Valid until the next call. */
 struct geometry rank_place(const struct collective *c, int rank, int nranks, int root,
 			   size_t bytes);

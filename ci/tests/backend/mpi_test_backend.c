@@ -1,5 +1,4 @@
-/* mpi_test_backend.c: every collective, type and operator of the mpi backend on real data, in
- * groups of 1 to 4 ranks. */
+/* mpi_test_backend.c: every collective, type, operator of the mpi backend, by 1 to 4 ranks. */
 /* ranks: 4 */
 /* timeout: 375 */
 #include "rig/unit.h"
@@ -331,8 +330,7 @@ static struct call pair_call(enum call_kind kind, size_t count, int peer, void *
 	};
 }
 
-/* 200 messages each way in a nested group: more than the first allocation of requests; they stay in
- * order. */
+/* 200 messages each way in a nested group, more than first allocated, stay in order. */
 UNIT_TEST(test_group, "nested group")
 {
 	enum { MESSAGES = 200 };

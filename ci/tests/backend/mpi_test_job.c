@@ -10,8 +10,6 @@ static struct job job;
 static struct error err, init_err;
 static int init_rc;
 
-/* ---- the observer: counts waits; they do not nest and have deadlines ---- */
-
 static struct {
 	int depth, deepest, waits, endless;
 	double seconds;

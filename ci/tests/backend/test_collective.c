@@ -6,8 +6,7 @@
 #include "measure/irregular.h"
 #include "rig/unit.h"
 
-/* 4 ranks, rank 1, 1030 bytes of 4-byte elements: 257 elements; a share is 64, which is whole 16
- * byte units. */
+/* 4 ranks, rank 1, 1030 bytes: 257 elements of 4; a share is 64, whole 16 byte units. */
 static const struct expected {
 	const char *name;
 	const char *flags; /* r: reduces, R: rooted, i: in place, p: power of two, v: irregular */
@@ -150,8 +149,7 @@ UNIT_TEST(test_segments_by_hand, "segments by hand")
 	UNIT_ALL(reduce.segments(&geometry, &shape, s) == 1, s[0].kind == SEGMENT_KEEP);
 }
 
-/* Spread 1 on 4 ranks: shares of 6 to distances 1, 2, 3 are 1, 2, 3 sixths, in whole 16 byte units;
- * nothing stays on the rank. */
+/* Spread 1 on 4 ranks: shares to distances 1, 2, 3 are 1, 2, 3 sixths, in 16 byte units. */
 UNIT_TEST(test_alltoallv, "alltoallv by hand")
 {
 	struct traffic far = { .nranks = 4, .spread = 1 };

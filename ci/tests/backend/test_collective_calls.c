@@ -135,8 +135,7 @@ static void world_run(struct world *w, int rank)
 	}
 }
 
-/* Writes rank `to`'s result of one collective step to `recv`; `old` are all ranks' send buffers
- * before it. */
+/* Writes rank `to`'s result of one step to `recv`; `old`: all ranks' send buffers before it. */
 static void deliver(struct world *w, int to, int at, uint32_t *const *old)
 {
 	const struct call *call = &w->ranks[to].steps[at].call;

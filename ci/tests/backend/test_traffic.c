@@ -1,9 +1,6 @@
-/* test_traffic.c: the generated pattern of alltoallv, and matrix files: valid, wrong and
- * hostile. */
+/* test_traffic.c: alltoallv's generated pattern, and matrix files: valid, wrong, hostile. */
 #include "measure/irregular.h"
 #include "backend/traffic.h"
-
-#include <sys/stat.h>
 
 #include "rig/unit.h"
 
@@ -23,8 +20,7 @@ struct pattern_case {
 	size_t want[4]; /* elements from rank 0 to 0, 1, 2, 3 */
 };
 
-/* By hand: total = bytes cut to 16 x nranks; to rank j goes (1 - s) total / n + s j total / (n
- * (n-1) / 2), cut to 16. */
+/* By hand: bytes cut to 16 x nranks; to rank j (1 - s) total / n + s j total / (n (n-1) / 2). */
 static const struct pattern_case pattern_cases[] = {
 	{ 4, 1, 6144, 1, { 0, 1024, 2048, 3072 } },
 	{ 4, 1, 6144, 4, { 0, 256, 512, 768 } },

@@ -1,8 +1,6 @@
 /* test_error.c: the first error wins, stays one line, and is printed by its outcome. */
 #include "base/error.h"
 
-#include <fcntl.h>
-
 #include "rig/unit.h"
 
 UNIT_TEST(test_first_wins, "the first error wins")

@@ -2,9 +2,7 @@
 #include "rig/unit.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/proc_stat.h"
@@ -20,8 +18,7 @@ static void *crash(void *unused)
 	return unused;
 }
 
-/* Starts a process that dirties memory, waits for a signal to go on and crashes, in another thread
- * or its own. */
+/* Starts a process that dirties memory, waits for a signal and crashes, or its thread does. */
 static pid_t start(size_t bytes, bool thread, int *tell)
 {
 	struct rlimit core;

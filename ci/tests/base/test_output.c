@@ -1,9 +1,7 @@
 /* test_output.c: lost output is reported, with its reason. */
 #include "rig/unit.h"
 
-#include <fcntl.h>
 #include <jansson.h>
-#include <sys/stat.h>
 
 #include "base/json_value.h"
 #include "base/output.h"

@@ -1,5 +1,4 @@
-/* test_stats.c: quantiles, confidence intervals and the stop rule against values computed by hand.
- * */
+/* test_stats.c: quantiles, confidence intervals, the stop rule, against values by hand. */
 #include "rig/unit.h"
 
 #include "base/stats.h"

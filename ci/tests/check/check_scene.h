@@ -6,14 +6,10 @@
 #include "rig/check_corrupt.h"
 #include "rig/unit.h"
 
-/* ---- A backend on host memory ---- */
-
 extern int scene_fetches_left; /* fetches until one fails; -1: all succeed */
 extern struct backend scene_backend;
 
 int scene_fetch(struct backend *be, void *host, const void *src, size_t bytes);
-
-/* ---- One finished call: filled send pool, guarded receive buffer with correct results ---- */
 
 #define COUNT 3000
 #define BASE  8192 /* elements before the send buffer: more than a guard of any type */
@@ -41,7 +37,6 @@ void scene_release(struct scene *s);
 
 struct check_report scene_checked(struct scene *s);
 
-/* Corrupts [at, at + count) of the buffer; returns check_corrupt's result and the first changed
- * element. */
+/* Corrupts [at, at + count) of the buffer; returns what changed, and its first element. */
 int scene_corrupt(struct scene *s, enum wrong_kind kind, int culprit, size_t at, size_t count,
 		  size_t *first);

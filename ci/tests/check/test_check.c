@@ -1,5 +1,4 @@
-/* test_check.c: fill and verify, guards around the data, and the report of a wrong element; on host
- * memory. */
+/* test_check.c: fill and verify, guards, the report of a wrong element; on host memory. */
 #include "check_scene.h"
 
 static struct scene s;

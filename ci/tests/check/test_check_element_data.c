@@ -1,5 +1,4 @@
-/* test_check_element_data.c: properties of test data: finite, of all bits, different by rank, place
- * and seed. */
+/* test_check_element_data.c: test data: finite, of all bits, different by rank, place and seed. */
 #include "rig/unit.h"
 
 #include "check/check.h"

@@ -96,8 +96,7 @@ UNIT_TEST(test_shift_distances, "shift: distances")
 	}
 }
 
-/* All data of a gather 5 elements too far back: the first ones of each segment come from another
- * rank's. */
+/* A gather 5 elements too far back: the first ones of each segment are another rank's. */
 UNIT_TEST(test_shift_of_whole_buffer, "shift: whole buffer")
 {
 	scene_gather(&s, DT_HALF);
@@ -138,8 +137,7 @@ UNIT_TEST(test_missing_in_one_element, "missing: one element")
 	}
 }
 
-/* Returns true if rank 1's contribution is `factor` times rank 0's, and rank 2's differs from
- * both. */
+/* Returns true if rank 1's contribution is `factor` times rank 0's, and rank 2's is neither. */
 static bool related(const struct check_data *data, uint64_t index, double factor)
 {
 	double v[3];

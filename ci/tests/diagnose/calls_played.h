@@ -33,8 +33,7 @@ void all_but(int nranks, int rank, int odd, int n, uint64_t (*counts)(uint64_t),
 
 extern const int job_sizes[4];
 
-/* Culprits as a set of bits: first, middle, last, and two, which needs four ranks to leave
- * a majority. */
+/* Culprits as bits: first, middle, last, and two, which needs four ranks for a majority. */
 size_t culprit_sets(int nranks, uint32_t *sets);
 
 /* As a verdict names them, "0,3". */

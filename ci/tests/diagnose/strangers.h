@@ -55,8 +55,7 @@ void stranger_make(struct stranger *s, unsigned seed);
 /* Plants a deed of some rank; false: that rank has no such call. */
 bool stranger_plant(struct stranger *s);
 
-/* Plays until no rank can go on, or for so many steps (-1: any number). Returns true if a rank waits in a
- * call. */
+/* Plays until no rank can go on, or so many steps (-1: any number). True: a rank waits in a call. */
 bool stranger_play(const struct stranger *s, int steps);
 
 /* Makes evidence of what was played, as a monitor sees it when a wait has been too long. */

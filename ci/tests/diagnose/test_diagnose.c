@@ -2,8 +2,6 @@
  * be concluded. Calls left out or added are in test_diagnose_shift.c. */
 #include "calls_played.h"
 
-#include <signal.h>
-
 /* Rows leave out what is NULL. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
@@ -49,8 +47,7 @@ static void apply(const struct arrival *a, int rank)
 	strcpy(r->view.what, a->what);
 }
 
-/* `ahead`: calls that the others have queued behind the one they stand in (nccl), 0: they are
- * inside it (mpi). */
+/* `ahead`: calls that the others have queued behind theirs (nccl), 0: inside it (mpi). */
 static void arrival_case(const struct arrival *a, int nranks, uint32_t set, int ahead)
 {
 	/* who has left a loop and lacks one known call may have left out that one alone */
@@ -377,8 +374,7 @@ UNIT_TEST(test_absent_ranks, "absent ranks")
 		 strstr(found.lines[found.nlines - 1], "is not known: at least 4") != NULL);
 }
 
-/* More processes than GPUs: those that stand aside wait for the others' end and never make
- * a call. */
+/* More processes than GPUs: those that stand aside wait for the end and never make a call. */
 UNIT_TEST(test_surplus_processes, "surplus processes")
 {
 	calls_set_up(4);

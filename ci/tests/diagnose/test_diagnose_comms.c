@@ -5,11 +5,10 @@
 /* Rows leave out what is NULL. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
-/* Calls are told in letters. A digit is an all-reduce on that communicator; behind it: g an
- * all-gather instead, ' on a stream of its own, sN a send to N, rN a receive from N, + or - of another amount, = of that of the call before. * launched in a graph, | what stands
- * before it has completed, ! the last call has not returned (then calls block, else they queue), z
- * asleep in host code, e past the last call, a made outside of a group, x
- * ended by an error, f ended well. */
+/* Calls are told in letters. A digit is an all-reduce on that communicator; behind it: g an all-gather instead, ' on a stream
+ * of its own, sN a send to N, rN a receive from N, + or - of another amount, = of that of the call before. * launched in a
+ * graph, | what stands before it has completed, ! the last call has not returned (then calls block, else they queue), z asleep
+ * in host code, e past the last call, a made outside of a group, x ended by an error, f ended well. */
 struct row {
 	const char *what;
 	const char *teams;   /* of communicators 1, 2...: a letter per rank, . for none */

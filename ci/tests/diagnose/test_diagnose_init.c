@@ -1,8 +1,5 @@
-/* test_diagnose_init.c: who did not come to init, who came with other arguments, who ran out of
- * memory, who aborted. */
+/* test_diagnose_init.c: ranks not at init, with other arguments, out of memory, aborted. */
 #include "rig/unit.h"
-
-#include <signal.h>
 
 #include "backend/call.h"
 #include "diagnose/diagnose.h"
@@ -266,8 +263,7 @@ UNIT_TEST(test_ties, "ties are inconclusive")
 	expect(OUTCOME_HANG, "init-mismatch", "-", 0, "id", "inconclusive");
 }
 
-/* Groups of ranks have communicators of their own: another id is no mismatch where its ranks
- * are complete. */
+/* Groups of ranks have communicators of their own: another id is no mismatch then. */
 UNIT_TEST(test_groups, "groups with ids of their own")
 {
 	at_init(4);
@@ -332,7 +328,7 @@ UNIT_TEST(test_unanswered, "a kernel that answers nothing")
 		{ 1, 0, "10.0.0.3", "init-missing-rank", "", "proved", "1" },
 	};
 
-	for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
+	for (size_t k = 0; k < LENGTH(cases); k++) {
 		struct evidence_rank *r;
 
 		at_init(4);

@@ -1,7 +1,6 @@
 /* test_diagnose_large.c: what comparing the calls of many ranks costs. */
 /* alone: it is measured */
 #include <sys/resource.h>
-#include <time.h>
 
 #include "calls_played.h"
 
@@ -15,8 +14,7 @@ static double cpu_seconds(void)
 
 enum { CALLS_LARGE = 1024, SETS = 64 };
 
-/* A call of the plan: on `comms` communicators in turn; with `pairs` every other one is a send to the next rank or the
- * receive that meets one. */
+/* A call of the plan: on `comms` communicators in turn; with `pairs` every other one is a send or receive. */
 static struct record plan_call(uint64_t ticket, int rank, int nranks, int comms, bool pairs)
 {
 	struct record r = make_call(ticket, odd_count(ticket));

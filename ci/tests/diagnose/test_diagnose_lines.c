@@ -1,8 +1,5 @@
 /* test_diagnose_lines.c: what a diagnosis says in sentences: who is meant, and how many of them. */
 #include "calls_played.h"
-#include "rig/unit.h"
-
-#include <signal.h>
 
 #include "record/classes.h"
 #include "postmortem/postmortem.h"
@@ -59,8 +56,7 @@ static bool mentions(const char *text)
 	return false;
 }
 
-/* Rank 2 is dead or stopped, and rank 1 as `what`, `process`, `calls` and `inside` say; the others
- * are in call OP. */
+/* Rank 2 is dead or stopped, rank 1 as `what`, `process`, `calls`, `inside` say; others: OP. */
 UNIT_TEST(test_missing_too, "who else did not make a call")
 {
 	static const struct {
@@ -112,8 +108,7 @@ UNIT_TEST(test_missing_too, "who else did not make a call")
 	}
 }
 
-/* The last call left out, or the loop left before it: the same evidence, so the class is not proved
- * whichever it is called. */
+/* The last call left out, or the loop left before it: the same evidence, not proved. */
 UNIT_TEST(test_last_or_all, "one last call left out, or all from it on")
 {
 	static const struct {

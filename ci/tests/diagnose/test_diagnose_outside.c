@@ -1,5 +1,4 @@
-/* test_diagnose_outside.c: all calls have ended, and ranks wait for one that does not come to where they
- * are. */
+/* test_diagnose_outside.c: all calls have ended, and ranks wait for one that does not come. */
 #include "calls_played.h"
 
 static void is_in(int rank, const char *what, double waited, uint32_t phase)

@@ -1,10 +1,7 @@
-/* test_diagnose_pairs.c: sends and receives left out or made twice, though partners and sizes
- * differ by right. */
+/* test_diagnose_pairs.c: sends and receives left out or made twice; partners differ by right. */
 #include "calls_played.h"
-#include "rig/unit.h"
 
-/* A hypercube of four ranks: in each round send and receive one part, then send and receive two;
- * parts get smaller. */
+/* A hypercube of four ranks: in each round one part each way, then two; parts get smaller. */
 static struct record exchange(uint64_t seq, int rank)
 {
 	uint64_t step = (seq - 1) / 2, part = 1000 - 10 * (step / 2);
@@ -21,8 +18,7 @@ static int partner_of(int seq, int rank)
 	return exchange((uint64_t)seq, rank).peer;
 }
 
-/* The rank makes the exchange's calls 1..n but for `without` (0: none); the last `pending` it waits
- * for. */
+/* The rank makes the exchange's calls 1..n but `without` (0: none); it waits for `pending`. */
 static void play_pairs(int rank, int n, int without, int pending)
 {
 	struct evidence_rank *r = &evidence.ranks[rank];
@@ -42,8 +38,7 @@ static void play_pairs(int rank, int n, int without, int pending)
 	strcpy(r->view.what, pending ? "a scheduled call" : "the slowest rank's figures");
 }
 
-/* Call `without` of twelve left out by rank 0: its partner there, rank 1 or 2, waits; others are
- * done. */
+/* Call `without` of twelve left out by rank 0: its partner there, rank 1 or 2, waits. */
 UNIT_TEST(test_one_left_out, "one left out, wherever it was")
 {
 	for (int without = 1; without <= 12; without++) {
@@ -89,8 +84,7 @@ UNIT_TEST(test_partner_behind, "a partner that waits is behind")
 		"Send count 990 float to 0."));
 }
 
-/* Call `twice` is made twice by rank 1, which waits behind it: it has made fewer calls than
- * others. */
+/* Call `twice` is made twice by rank 1, which waits behind it, and has made fewer. */
 UNIT_TEST(test_one_too_many, "one too many")
 {
 	for (int twice = 5; twice <= 6; twice++) {
@@ -157,8 +151,7 @@ UNIT_TEST(test_half, "two against two")
 	expect(OUTCOME_HANG, "p2p-size inconclusive", "-", 9, 10, 12);
 }
 
-/* Idle between a send and its receive, with its own send not yet done: no other rank is behind, so it
- * is that one. */
+/* Idle between a send and its receive, its send not yet done: no other rank is behind. */
 UNIT_TEST(test_idle_in_pair, "idle within a pair")
 {
 	calls_set_up(4);
@@ -170,8 +163,7 @@ UNIT_TEST(test_idle_in_pair, "idle within a pair")
 	expect(OUTCOME_HANG, "missing-call proved", "0", 6, 6, 6);
 }
 
-/* A whole step is missing, or more: a rank's plan may end sooner than others' by right, so it may be the
- * last call alone. */
+/* A whole step is missing, or more: plans may end sooner by right, so it may be the last call. */
 UNIT_TEST(test_steps, "a step, and more than a step")
 {
 	for (int lacking = 2; lacking <= 10; lacking += 8) {
@@ -447,8 +439,7 @@ UNIT_TEST(test_returned_is_over, "what has returned is over")
 	expect(OUTCOME_HANG, "host-busy", "0", 24, 24, 24);
 }
 
-/* Behind a collective each receives from its neighbour, whose send is over by then; rank 3, or 1 and 3, from
- * another one. */
+/* Behind a collective each receives from its neighbour; rank 3, or 1 and 3, from another one. */
 UNIT_TEST(test_wrong_partner, "another partner")
 {
 	for (int two = 0; two < 2; two++) {

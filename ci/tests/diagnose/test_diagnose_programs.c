@@ -321,7 +321,7 @@ UNIT_TEST(test_innocent, "no innocent rank is named for certain")
  * majority names an innocent rank in one hang of a hundred at most. */
 UNIT_TEST(test_mixed, "programs by turns")
 {
-	int n = sizeof(titles) / sizeof(titles[0]), cases = 0, sure = 0, wrong = 0;
+	int n = LENGTH(titles), cases = 0, sure = 0, wrong = 0;
 
 	srand(1);
 	for (int k = 0; k < 200; k++) {

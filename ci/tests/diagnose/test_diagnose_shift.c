@@ -2,8 +2,6 @@
  * calls tell, whichever call the ranks then stand in. */
 #include "calls_played.h"
 
-#include <signal.h>
-
 /* The harness' own: smaller from call to call, rounded down to the ranks' shares. */
 static uint64_t slice_count(uint64_t seq)
 {
@@ -80,8 +78,7 @@ UNIT_TEST(test_shifts, "skipped and extra calls, guilty first, middle, last, two
 	}
 }
 
-/* PyTorch aborts a rank that NCCL has told that another one is gone (ncclRemoteError): that one is the cause, which may have
- * left as if all were well. */
+/* PyTorch aborts a rank that NCCL has told of a lost one (ncclRemoteError): that one is the cause. */
 UNIT_TEST(test_aborted_when_told, "aborted when told that another rank is gone")
 {
 	struct record_header *told =
@@ -158,8 +155,7 @@ UNIT_TEST(test_shift_at_once, "shift seen in one call alone")
 			}
 }
 
-/* nccl: the skipped call let the culprit through (counts alike enough) and it runs ahead
- * by itself. */
+/* nccl: the skipped call let the culprit through, as counts are alike, and it runs ahead. */
 UNIT_TEST(test_shift_runs_ahead, "a skipped call that let the guilty rank through")
 {
 	uint64_t (*const schedules[])(uint64_t) = { step_count, cycle_count, slice_count };

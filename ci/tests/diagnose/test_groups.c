@@ -1,8 +1,7 @@
 /* test_groups.c: ranks in groups with a communicator each are compared within their group. */
 #include "calls_played.h"
 
-/* Ranks of `groups` groups in turn, as NCCL_TESTS_SPLIT='MOD groups' makes them; all have made ten calls
- * and wait behind them. */
+/* Ranks of `groups` groups in turn, as NCCL_TESTS_SPLIT='MOD groups' makes them, behind ten calls. */
 static void in_groups(int nranks, int groups)
 {
 	calls_set_up(nranks);
@@ -53,8 +52,7 @@ UNIT_TEST(test_tie, "a tie in one")
 	CU_ASSERT(said("Rank 3 made call 20 of communicator 0 as "));
 }
 
-/* Ranks 1 and 5, first and third of their group, do not come to the call in which rank 3 waits for the
- * third. */
+/* Ranks 1 and 5, first and third of their group, lack the call in which rank 3 waits. */
 UNIT_TEST(test_partners, "partners")
 {
 	in_groups(6, 2);

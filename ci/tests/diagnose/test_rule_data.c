@@ -1,5 +1,4 @@
-/* test_rule_data.c: whose doing wrong data are, by what the ranks' checks noted; whose device does not come
- * to a call, or broke. */
+/* test_rule_data.c: whose doing wrong data are; whose device does not come to a call, or broke. */
 
 #include "calls_played.h"
 
@@ -112,8 +111,7 @@ UNIT_TEST(test_deferred, "damage in a later call")
 	CU_ASSERT_EQUAL(found.wrong_seq, 5);
 }
 
-/* All received what no call of theirs brought, as far as all calls are known, and one's send buffer is not
- * wrong: all left it out. */
+/* All received what no call of theirs brought, and no send buffer is wrong: all left it out. */
 UNIT_TEST(test_uncalled, "calls that no rank made")
 {
 	for (int odd = 0; odd <= 3; odd++) {

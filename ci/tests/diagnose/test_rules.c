@@ -1,5 +1,4 @@
-/* test_rules.c: the table of rules itself, and the driver: what a rule wrote that says no is nowhere in
- * the diagnosis. */
+/* test_rules.c: the table of rules and the driver: a rule that says no leaves nothing behind. */
 
 #include "calls_played.h"
 #include "diagnose/rule.h"

@@ -1,8 +1,5 @@
-/* test_evidence.c: evidence taken, saved and read again. Files that are not as they were saved are in
- * test_evidence_hostile.c. */
+/* test_evidence.c: evidence taken, saved and read again; the hostile: test_evidence_hostile.c. */
 #include "rig/evidence_saved.h"
-
-#include <sys/stat.h>
 
 UNIT_TEST(test_round_trip, "saved and read again")
 {

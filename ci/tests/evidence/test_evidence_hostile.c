@@ -1,8 +1,6 @@
 /* test_evidence_hostile.c: evidence in torn, truncated, foreign, random and missing files. */
 #include "rig/evidence_saved.h"
 
-#include <time.h>
-
 static void drop(const char *name)
 {
 	char path[UNIT_PATH];

@@ -2,9 +2,6 @@
 /* alone: asserts that something happens within a fraction of a second */
 #include "rig/evidence_saved.h"
 
-#include <signal.h>
-#include <sys/wait.h>
-
 #include "base/clock.h"
 
 /* Returns for how long the second half took, in seconds. */

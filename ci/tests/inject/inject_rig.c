@@ -18,8 +18,7 @@ static int note_issue(struct backend *be, const struct call *call, uint64_t tick
 	return note->rc;
 }
 
-/* The fate of communicators, as "I4:7 " for init with 4 ranks and id byte 7, "N " for a new id,
- * "A " for an abort. */
+/* Communicators' fates: "I4:7 " init with 4 ranks and id byte 7, "N " a new id, "A " an abort. */
 static int note_comm_open(struct backend *be, const struct comm_request *request)
 {
 	struct note *note = (struct note *)be;

@@ -1,5 +1,4 @@
-/* test_inject.c: when faults fire, and what becomes of the calls. Which ranks and calls they are given
- * is in test_inject_place.c. */
+/* test_inject.c: when faults fire, and what becomes of the calls (ranks: test_inject_place.c). */
 #include "inject_rig.h"
 
 #include "base/clock.h"
@@ -286,8 +285,6 @@ UNIT_TEST(test_errors, "errors")
 	UNIT_ALL(rig_call(&rig, 1, 0) == -EIO, rig.record.fired == 0);
 }
 
-/* ---- at communicator init: what is asked for, and what then becomes of four calls ---- */
-
 static const struct {
 	const char *spec;
 	int rank;
@@ -351,8 +348,7 @@ static int device_alloc(struct backend *be, size_t bytes, size_t used, void **pt
 	return 0;
 }
 
-/* The device is filled up to the last piece, and the allocation that then fails is the rank's
- * error: the first there is. */
+/* The device is filled up to the last piece: the failed allocation is the rank's first error. */
 UNIT_TEST(test_gpu_oom, "a full GPU")
 {
 	static const struct backend_ops ops = { .alloc = device_alloc };

@@ -2,8 +2,6 @@
  * and whether the machine has what they need. */
 #include "inject_rig.h"
 
-#include "inject/inject.h"
-
 UNIT_TEST(test_init, "init")
 {
 	const char *many[INJECT_MAX + 1], *wrong[] = { "skip-call", "nonsense" },
@@ -186,8 +184,7 @@ UNIT_TEST(test_machine, "what the machine has")
 	CU_ASSERT_EQUAL(machine.have, NEED_GPU);
 }
 
-/* In the culprit's process alone, before anything else: what it has in its environment then, and what it
- * comes to at init. */
+/* In the culprit's process alone, before anything else: its environment, and init. */
 UNIT_TEST(test_start, "what is done at the start")
 {
 	static const struct {

@@ -1,11 +1,7 @@
-/* test_inject_process.c: faults that end, stop or hold the process in which they fire: a child of
- * the test. */
+/* test_inject_process.c: faults that end, stop or hold the process in which they fire. */
 #include "inject_rig.h"
 
-#include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "process/leftovers.h"

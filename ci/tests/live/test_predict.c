@@ -1,5 +1,4 @@
-/* test_predict.c: predictions beside rows: when there are any, what they fill in, what they
- * come to. */
+/* test_predict.c: predictions beside rows: when there are any, what they fill in. */
 #include "rig/unit.h"
 
 #include "live/predict.h"
@@ -146,8 +145,7 @@ UNIT_TEST(test_rows, "rows")
 	barred(1, 1);
 	row = make_row("all_reduce", 1ull << 30, 5000);
 	f->row(f->ctx, &row);
-	/* 18 NVLinks of 25 GB/s; 1 GiB once round a ring of 4 at no more than that:
-	 * 1.5 x 2^30 / 450e9 s */
+	/* 18 NVLinks of 25 GB/s; 1 GiB round a ring of 4: 1.5 x 2^30 / 450e9 s */
 	CU_ASSERT_DOUBLE_EQUAL(row.ceiling_busbw_gbs, 450, 1e-6);
 	CU_ASSERT_TRUE(row.predicted_us > 3579 && row.predicted_us < 5200);
 	CU_ASSERT_DOUBLE_EQUAL(row.of_predicted_percent, row.predicted_us / 50, 1e-6);
@@ -381,8 +379,7 @@ UNIT_TEST(test_no_topology, "no topology")
 	CU_ASSERT_PTR_NULL(predict_open(&predictions, &bench, text, sizeof(text)));
 }
 
-/* The row's mode reaches the model; what was measured replaces what was fitted, and the remark
- * says so. */
+/* The row's mode reaches the model; measured replaces fitted, and the remark says so. */
 UNIT_TEST(test_launches, "launches")
 {
 	const struct predictor *f;

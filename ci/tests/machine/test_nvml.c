@@ -133,8 +133,7 @@ static const struct nvml whole = {
 static struct reading host;
 static struct observed_rank ranks[4];
 
-/* Ranks 0 to 2 are here, one on a GPU that NVML does not know; process 4711 of another host is none
- * of ours here. */
+/* Ranks 0 to 2 are here, one on a GPU that NVML does not know; process 4711 is none of ours. */
 static void look(const struct nvml *nvml)
 {
 	static const char *const buses[] = { "0000:18:00.0", "0000:2a:00.0", "0000:ff:00.0", "" };

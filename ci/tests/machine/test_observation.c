@@ -116,8 +116,7 @@ UNIT_TEST(test_refused, "refused")
 	CU_ASSERT_TRUE(observation_read(&o, "/tmp", &err) < 0);
 }
 
-/* Cut anywhere, and with any byte changed: read or refused, and nothing else (sanitizers
- * look on). */
+/* Cut anywhere, any byte changed: read or refused, and nothing else (sanitizers look on). */
 UNIT_TEST(test_torn, "torn and changed")
 {
 	struct error err = { .rank = -1 };

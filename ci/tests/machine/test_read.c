@@ -2,7 +2,6 @@
 #include "rig/unit.h"
 
 #include <sched.h>
-#include <sys/stat.h>
 
 #include "machine/cpu_list.h"
 #include "machine/read.h"
@@ -197,8 +196,7 @@ UNIT_TEST(test_gids, "GIDs of a RoCE port, ways from NICs to GPUs")
 #define GPU    DOWN "/0000:18:00.0"
 #define CONFIG 0x210
 
-/* A configuration space with another capability first, and ACS at 200h with this
- * control register. */
+/* A configuration space with another capability first, and ACS at 200h with this register. */
 static void fill_config(char *config, int control)
 {
 	static const unsigned char first[] = { 0x01, 0x00, 0x02, 0x20 }; /* AER v2, next 200h */
@@ -224,8 +222,7 @@ static void look_at_gpu(const char *root, const char *bus)
 	read_host(&request, &host);
 }
 
-/* PCI devices of a GPU at generation 5 whose switch is at generation 3 of 4 upwards, 8 lanes
- * of 16. */
+/* PCI devices of a GPU at generation 5 whose switch is at 3 of 4, 8 lanes of 16. */
 static void see_gpu(const char *config, size_t len)
 {
 	const struct tree_file files[] = {

@@ -52,7 +52,7 @@ static void check_values(const struct expected *want, size_t n)
 	}
 }
 
-#define CHECK_VALUES(table) check_values(table, sizeof(table) / sizeof((table)[0]))
+#define CHECK_VALUES(table) check_values(table, LENGTH(table))
 
 UNIT_TEST(test_host, "a host's counters")
 {

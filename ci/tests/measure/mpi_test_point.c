@@ -101,8 +101,7 @@ UNIT_TEST(test_per_iteration, "-I")
 	rig_done();
 }
 
-/* nccl-tests' loop: the warm-up uses the first slot, the only one that is filled; no call of the
- * batch is checked. */
+/* nccl-tests' loop: the warm-up uses the first slot, the only filled one; no call is checked. */
 UNIT_TEST(test_like_nccl_tests, "like nccl-tests")
 {
 	SET_UP(&all_reduce, "-n", "20", "-w", "3");
@@ -255,8 +254,7 @@ UNIT_TEST(test_right, "all collectives come out right")
 	}
 }
 
-/* On one rank the last timed call leaves one wrong bit. It is found, every rank knows, and extra
- * checks are not needed. */
+/* On one rank the last timed call leaves one wrong bit, found for all without extra checks. */
 UNIT_TEST(test_wrong_in_last_call, "wrong in the last timed call")
 {
 	static const char *const modes[] = { "stream", "isolated" };
@@ -295,8 +293,7 @@ UNIT_TEST(test_dropped_last_call, "the last timed call is dropped")
 		}
 }
 
-/* 100 MiB: the pool has two slots and a batch of three wraps around; in place the checked call uses
- * a slot of the send pool. */
+/* 100 MiB: two slots, a batch of three wraps around; the checked call uses the send pool. */
 UNIT_TEST(test_dropped_in_short_rotation, "dropped, in a short rotation")
 {
 	SET_UP(&all_reduce, "-n", "3", "-w", "0");
@@ -350,8 +347,6 @@ UNIT_TEST(test_refused_call, "a call is refused")
 		 seen.depth == 0);
 	point_release(&measured);
 }
-
-/* ---- graphs, on a backend that records calls and repeats them ---- */
 
 static struct backend_ops graph_ops;
 
@@ -496,8 +491,6 @@ UNIT_TEST(test_graph_failed, "graphs that fail")
 		be->ops = &backend_mpi;
 	}
 }
-
-/* ---- a library that reports its choices ---- */
 
 extern const struct {
 	const char *name;

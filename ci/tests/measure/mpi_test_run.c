@@ -2,8 +2,6 @@
 /* ranks: 3 */
 #include "point_rig.h"
 
-#include <fcntl.h>
-
 #include "measure/run.h"
 #include "live/vendor.h"
 
@@ -18,8 +16,7 @@ static void sweep(enum outcome outcome, const char *culprits, int points)
 		 run.outcome == outcome);
 }
 
-/* Wrong on rank 2 in one size, on rank 0 in the next, on 2 again in the third: each is named
- * once. */
+/* Wrong on rank 2 in one size, on rank 0 in the next, on 2 again: each is named once. */
 static int corrupt_by_size(void *state, const struct call *call, struct chain *chain)
 {
 	int rc = chain_emit(chain, call), rank = call->count == 512 ? 0 : 2;

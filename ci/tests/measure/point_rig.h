@@ -1,5 +1,4 @@
-/* point_rig.h: a job, buffers, a watch and a filter that count, corrupt or delay calls, for points
- * on the mpi backend. */
+/* point_rig.h: a job, buffers, a watch and a filter of calls, for points on the mpi backend. */
 #pragma once
 
 #include "bench/perf_main.h"
@@ -16,8 +15,6 @@ extern struct backend *be;
 extern struct options options;
 extern struct bench bench;
 extern struct measured measured; /* by rig_measure */
-
-/* ---- counts of the chain and the observer ---- */
 
 struct seen {
 	enum phase phase;

@@ -47,8 +47,7 @@ UNIT_TEST(test_sizes, "sizes")
 	}
 }
 
-/* Bytes that this many calls write: 17 extra slots keep the checked one's guards apart; two
- * guards. */
+/* Bytes that this many calls write: 17 extra slots for the checked one's guards; two guards. */
 UNIT_TEST(test_used, "what is used of them")
 {
 	static const struct {

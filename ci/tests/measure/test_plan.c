@@ -271,8 +271,6 @@ UNIT_TEST(test_kept_share, "what a rank keeps in place")
 	tear_down();
 }
 
-/* ---- the check, on one rank ---- */
-
 static const struct checked_slot slots[] = {
 	{ .index = 0 },
 	{ .index = 3 },

@@ -4,8 +4,7 @@
 #include "rig/nccl_log_memory.h"
 #include "rig/unit.h"
 
-/* The parameters of a job: ranks, ranks of a host, the launcher's prefix of each line ("%d" in it
- * becomes the rank). */
+/* A job: ranks, ranks of a host, the launcher's prefix of each line ("%d": the rank). */
 struct lines {
 	FILE *out;
 	char *text;

@@ -162,8 +162,6 @@ UNIT_TEST(test_two_hosts_drawn, "a ring over two hosts as text")
 	nccl_log_release(&log);
 }
 
-/* ---- lines that NCCL cuts ----------------------------------------------------------------- */
-
 static const struct nccl_ring *read_ring(struct nccl_log *log, const char *channel, int ring_lines)
 {
 	struct lines lines;

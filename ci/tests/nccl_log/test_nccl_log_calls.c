@@ -19,8 +19,7 @@ UNIT_TEST(test_known, "calls of a known communicator")
 	nccl_log_release(&log);
 }
 
-/* Without Init lines: the n-th communicator of each process is taken for one, ranks come from the
- * prefix. */
+/* Without Init lines the n-th communicators are one; ranks come from the prefix. */
 UNIT_TEST(test_no_init, "without Init lines")
 {
 	struct lines lines;

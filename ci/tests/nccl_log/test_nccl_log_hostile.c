@@ -37,7 +37,7 @@ UNIT_TEST(test_hostile_lines, "hostile numbers")
 	for (size_t i = 0; i < LENGTH(hostile); i++)
 		lines_say(&lines, 0, "%s", hostile[i]);
 	lines_read(&lines, &log);
-	CU_ASSERT_EQUAL(log.nccl_lines, (int64_t)(LENGTH(hostile)));
+	CU_ASSERT_EQUAL(log.nccl_lines, (int64_t)LENGTH(hostile));
 	for (int i = 0; i < log.n_comms; i++)
 		CU_ASSERT_TRUE(log.comms[i].n_rings == 0 && log.comms[i].n_links == 0 &&
 			       log.comms[i].nranks == 0);

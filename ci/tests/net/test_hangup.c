@@ -1,15 +1,10 @@
-/* test_hangup.c: processes that are not launchers are not touched; dead connections of launchers
- * are shut. */
+/* test_hangup.c: only launchers are touched; their dead connections are shut. */
 /* timeout: 375 */
 #include "rig/unit.h"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <netinet/in.h>
-#include <signal.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "net/hangup.h"

@@ -2,7 +2,6 @@
 #include "rig/unit.h"
 
 #include <netinet/in.h>
-#include <sys/socket.h>
 
 #include "base/clock.h"
 #include "net/path.h"

@@ -1,8 +1,6 @@
 /* test_sockets.c: a process' TCP peers, from lines of /proc. */
 #include "rig/unit.h"
 
-#include <sys/stat.h>
-
 #include "net/sockets.h"
 
 #define HEAD                                                                                       \
@@ -28,7 +26,7 @@ static void play(const char *root, const char *tcp, const char *tcp6)
 	static const char *const folders[] = { "proc", "proc/9", "proc/9/fd", "proc/9/net" };
 	char path[300], text[1200];
 
-	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+	for (size_t i = 0; i < LENGTH(folders); i++) {
 		snprintf(path, sizeof(path), "%s/%s", root, folders[i]);
 		mkdir(path, 0700);
 	}

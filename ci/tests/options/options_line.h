@@ -16,8 +16,7 @@ static const struct option_target alltoallv = { .name = "alltoallv", .irregular 
 static const struct option_target p2p_matrix = { .name = "p2p_matrix" };
 static const struct option_target step = { .name = "step", .irregular = true };
 
-/* Parses "a b ''": words split at blanks, '' is the empty argument. `buf` must outlive the
- * options. */
+/* Parses "a b ''": words split at blanks, '' is the empty one. `buf` outlives the options. */
 int line_parse(struct options *options, const struct option_target *collective, const char *line,
 	       char *buf, size_t len, struct error *err);
 

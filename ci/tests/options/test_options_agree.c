@@ -112,7 +112,7 @@ static const struct {
 	  .said = "NCCL_TESTS_ALLTOALLV_MATRIX_SCALE=1",
 	  .other_said = "NCCL_TESTS_ALLTOALLV_MATRIX_SCALE=1.0000000596046448" },
 };
-#define SAME_COUNT (LENGTH(same))
+#define SAME_COUNT LENGTH(same)
 
 UNIT_TEST(test_same, "each option that must be the same")
 {

@@ -264,8 +264,8 @@ UNIT_TEST(test_runs, "planted and healthy runs: which ranks are named, and in wh
 			fits = fits && !f.from_start &&
 			       f.since == (uint64_t)row->run.plant.from + 1;
 		if (!fits)
-			printf("%s: wanted \"%s\" shape %d, named \"%s\" shape %d every %" PRIu64
-			       " since %" PRIu64 " excess %.3f (%.3f to %.3f) z %.1f\n",
+			printf("%s: wanted \"%s\" shape %d, named \"%s\" shape %d every %lu since "
+			       "%lu excess %.3f (%.3f to %.3f) z %.1f\n",
 			       row->name, row->wanted, row->shape, text, f.shape, f.every, f.since,
 			       f.excess, f.low, f.high, f.z);
 		CU_ASSERT(fits);
@@ -307,8 +307,8 @@ UNIT_TEST(test_whole, "no straggler: rotating pauses, a job that is slower than 
 		rotates = pace_rotates(&pace, &pace.comms[0], &pauses);
 		slower = pace_slower(&pace, &pace.comms[0], &drift);
 		if (rotates != row->rotates || slower != row->slower)
-			printf("%s: %zu pauses on %d, most %d, share %.3f; since %" PRIu64
-			       " %.0f to %.0f us\n",
+			printf("%s: %zu pauses on %d, most %d, share %.3f; since %lu %.0f to %.0f "
+			       "us\n",
 			       row->name, pauses.n, pauses.ranks, pauses.most, pauses.share,
 			       drift.since, drift.before * 1e-3, drift.after * 1e-3);
 		CU_ASSERT(rotates == row->rotates && slower == row->slower);

@@ -1,8 +1,5 @@
-/* test_logs.c: NCCL's logs of an evidence folder in the post-mortem: real ones, none, and what only
- * looks like one. */
+/* test_logs.c: NCCL's logs of a folder in the post-mortem: real ones, none, lookalikes. */
 #include "rig/unit.h"
-
-#include <sys/stat.h>
 
 #include "postmortem/postmortem.h"
 
@@ -55,8 +52,7 @@ UNIT_TEST(test_real, "real logs and none")
 	expect(0, (const char *[]){ "", NULL }, "x");
 }
 
-/* A folder, a link to elsewhere and binary rubbish of that name: counted, not followed,
- * no crash. */
+/* A folder, a link and binary rubbish of that name: counted, not followed, no crash. */
 UNIT_TEST(test_hostile, "what only looks like one")
 {
 	char rubbish[100000];

@@ -2,7 +2,6 @@
  * clocks is in test_timeline_axis.c. */
 #include "timeline_scene.h"
 
-#include <signal.h>
 #include <sys/resource.h>
 
 UNIT_TEST(test_two_ranks, "two ranks: times, waiting, verdict")
@@ -262,8 +261,7 @@ UNIT_TEST(test_groups, "groups of sends and receives")
 	}
 }
 
-/* A rank that left with an error out of an exchange stands in it no longer; one that was killed in it
- * never left it. */
+/* A rank that left with an error out of an exchange is in it no longer; a killed one is. */
 UNIT_TEST(test_left, "a rank that left")
 {
 	for (int killed = 0; killed <= 1; killed++) {
@@ -301,8 +299,7 @@ UNIT_TEST(test_polling, "a rank that polls")
 	timeline_tear_down();
 }
 
-/* A receive, a call that is not next to it, and a collective, which is over when it returned, do not belong
- * to an exchange. */
+/* A receive, a call not next to it, a collective, over on return, belong to no exchange. */
 UNIT_TEST(test_last_exchange, "the last exchange")
 {
 	static const struct {

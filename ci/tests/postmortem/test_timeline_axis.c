@@ -1,8 +1,5 @@
-/* test_timeline_axis.c: clocks of several hosts, mad clocks, hostile times and long gaps on one
- * axis. */
+/* test_timeline_axis.c: clocks of several hosts, mad clocks, hostile times, long gaps. */
 #include "timeline_scene.h"
-
-#include <sys/stat.h>
 
 /* Host b's clock is an hour and more ahead; call 1 ended on all ranks at once. */
 UNIT_TEST(test_hosts, "clocks of two hosts")

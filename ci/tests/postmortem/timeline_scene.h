@@ -28,8 +28,7 @@ void timeline_build(void);
 
 void timeline_tear_down(void);
 
-/* Rank 0 makes two calls and stands in the second, rank 1 one and none after; it came 10 ms late
- * to the first. */
+/* Rank 0 makes two calls and stands in the second, rank 1 one, 10 ms late, and none after. */
 void timeline_play_two(void);
 
 /* Saved and read again; the caller drops the reference. */

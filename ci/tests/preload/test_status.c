@@ -12,8 +12,7 @@ static struct status_counts counts[RANKS];
 static struct status_rank ranks[RANKS];
 static struct record_memory memory;
 
-/* Rank i has made `made` calls on the communicator of all; the device tells of the one behind `done` with call `told`; done
- * == made: none is open. */
+/* Rank i has made `made` calls; the device tells of the one behind `done` by call `told`; done == made: none open. */
 static void set_rank(int i, uint64_t made, uint64_t done, uint64_t told)
 {
 	struct rank_view *v = &views[i];

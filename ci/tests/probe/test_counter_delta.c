@@ -1,5 +1,4 @@
-/* test_counter_delta.c: what counters say in a verdict and in reports; their file in the folder, whatever
- * is in it. */
+/* test_counter_delta.c: counters in verdicts and reports; their file, whatever is in it. */
 #include "rig/unit.h"
 
 #include "machine/reading.h"

@@ -1,14 +1,9 @@
-/* test_ras.c: asking NCCL RAS: a server that answers, and servers that refuse, are silent, endless, slow or
- * foreign. */
+/* test_ras.c: asking NCCL RAS: servers that answer, refuse, are silent, endless, slow, foreign. */
 #include "rig/unit.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <poll.h>
-#include <signal.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "process/task.h"

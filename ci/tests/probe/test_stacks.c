@@ -4,15 +4,11 @@
 
 #include <pthread.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "probe/probe.h"
-
-/* ---- what children hang in: each function between two known lines ---- */
 
 static int from_parent[2], to_parent[2];
 static volatile unsigned int spun;

@@ -73,8 +73,7 @@ UNIT_TEST(test_short_room, "little room")
 	UNIT_ALL(stacks_stuck_on(MAIN LIBC, line, sizeof(line)), !strcmp(line, "__rea"));
 }
 
-/* Random texts made of the pieces that matter: nothing is read outside them (under the
- * sanitizers). */
+/* Random texts made of the pieces that matter: nothing is read outside them. */
 UNIT_TEST(test_random, "random texts")
 {
 	static const char *const pieces[] = {
@@ -88,7 +87,7 @@ UNIT_TEST(test_random, "random texts")
 		char *text = calloc(1, 1), line[40];
 
 		for (int n = rand() % 12; n > 0; n--) {
-			const char *piece = pieces[(size_t)rand() % (LENGTH(pieces))];
+			const char *piece = pieces[(size_t)rand() % LENGTH(pieces)];
 
 			text = realloc(text, strlen(text) + strlen(piece) + 1);
 			strcat(text, piece);

@@ -1,12 +1,7 @@
-/* test_cgroup.c: a memory cgroup: made, limited until the kernel kills, counted, removed by the
- * last user. */
+/* test_cgroup.c: a memory cgroup: made, limited until the kernel kills, counted, removed. */
 #include "rig/unit.h"
 
-#include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "process/cgroup.h"
 #include "base/clock.h"
@@ -87,8 +82,6 @@ UNIT_TEST(test_limit, "the limit kills")
 	cgroup_remove(&cgroup);
 }
 
-/* ---- a supervisor reports the death of its rank ---- */
-
 struct look {
 	uint32_t oom_kills;
 	int status;
@@ -150,8 +143,6 @@ UNIT_TEST(test_supervisor, "the supervisor's word")
 	UNIT_ALL(supervisor_run(&hooks, rank_main, &job, &err) == 0, look.oom_kills == 0);
 	cgroup_remove(&cgroup);
 }
-
-/* ---- killed whole: the run folder's keeper removes the cgroup too ---- */
 
 UNIT_TEST(test_keeper, "the keeper of the run's folder")
 {

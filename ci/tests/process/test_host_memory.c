@@ -32,8 +32,7 @@ static const struct {
 	    { "/sys/fs/cgroup/a/memory.max", "40000\n", 0 },
 	    { "/sys/fs/cgroup/a/memory.current", "39000\n", 0 } },
 	  1000 },
-	/* version 2 seen from inside a container: the path does not exist, the mount is the
-	 * group */
+	/* version 2 inside a container: no path, the mount is the group */
 	{ { MEMINFO,
 	    { "/proc/self/cgroup", "0::/../../x\n", 0 },
 	    { "/sys/fs/cgroup/memory.max", "9000\n", 0 },

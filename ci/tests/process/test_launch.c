@@ -1,11 +1,7 @@
 /* test_launch.c: launchers' variables, the effect of -g, and a bare start with a fake mpirun. */
 #include "rig/unit.h"
 
-#include <fcntl.h>
 #include <sched.h>
-#include <signal.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "options/options_launch.h"
@@ -351,8 +347,7 @@ UNIT_TEST(test_codes, "exit codes")
 			14); /* the parent ignores SIGCHLD */
 }
 
-/* A signal to end is forwarded to mpirun, and mpirun's own exit code is ignored. Without the trap
- * mpirun would sleep on. */
+/* A signal is forwarded to mpirun, whose own exit code is ignored; it sleeps without the trap. */
 UNIT_TEST(test_signal, "signals")
 {
 	pid_t pid = start("trap 'exit 33' TERM", SLEEP, false);

@@ -2,17 +2,11 @@
  * NCCL's files are found by mapping. */
 #include "rig/unit.h"
 
-#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <poll.h>
-#include <signal.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "process/leftovers.h"
@@ -77,8 +71,7 @@ UNIT_TEST(test_last_one_out, "the last one out removes the folder")
 	CU_ASSERT(unit_gone(path_of(key)));
 }
 
-/* Eight processes join and leave at random: each has a folder while it is there, and none is
- * left. */
+/* Eight processes join and leave at random: each has a folder meanwhile, none is left. */
 static int come_and_go(int rounds)
 {
 	for (int i = 0; i < rounds; i++) {
@@ -124,8 +117,7 @@ UNIT_TEST(test_crowd, "eight at once")
 	CU_ASSERT(unit_gone(path_of(key)));
 }
 
-/* Folders of runs without living processes are removed by the next run, whatever its key; folders
- * in use stay. */
+/* Folders of runs without living processes go with the next run; folders in use stay. */
 UNIT_TEST(test_stale, "stale folders, and living ones")
 {
 	struct run_folder folder;

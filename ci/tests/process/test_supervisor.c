@@ -1,14 +1,10 @@
-/* test_supervisor.c: a supervisor around small ranks: exits, signals, stops, its own end and its
- * parent's. */
+/* test_supervisor.c: a supervisor around small ranks: exits, signals, stops, ends. */
 /* quiet: asserts that something happens within a fraction of a second */
 #include "rig/unit.h"
 
-#include <signal.h>
 #include <stdatomic.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "process/supervisor.h"

@@ -2,8 +2,6 @@
 #include "rig/unit.h"
 
 #include <dirent.h>
-#include <signal.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "process/task.h"
@@ -110,8 +108,7 @@ UNIT_TEST(test_ends, "each way to end")
 	free_texts(tasks, N);
 }
 
-/* Two at once, half a second each: the third begins after the first two, the fifth has no time
- * left. */
+/* Two at once, half a second each: the third begins then, the fifth has no time left. */
 UNIT_TEST(test_turns, "two at a time, until time is over")
 {
 	struct task tasks[6];

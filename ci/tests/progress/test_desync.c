@@ -1,7 +1,6 @@
 /* test_desync.c: ranks that make the same calls, or not, as their flight recorders tell of it: after the
  * fact, and while they are at it. */
 #include <pthread.h>
-#include <sys/mman.h>
 
 #include "backend/call.h"
 #include "record/recorder.h"
@@ -160,8 +159,6 @@ UNIT_TEST(test_tunes, "the same calls, and others")
 	for (size_t i = 0; i < LENGTH(tunes); i++)
 		play(i);
 }
-
-/* ---- while they are at it ---- */
 
 #define CALLS 300000
 

@@ -41,7 +41,7 @@ UNIT_TEST(test_pictures, "which rank waits for which, in pictures")
 {
 	static struct drawn d;
 
-	for (size_t k = 0; k < sizeof(pictures) / sizeof(pictures[0]); k++) {
+	for (size_t k = 0; k < LENGTH(pictures); k++) {
 		const struct picture *p = &pictures[k];
 		const struct pending_call *circle[RANKS];
 		char waits[128] = "", one[32], behind[64];
@@ -82,7 +82,7 @@ UNIT_TEST(test_differences, "how one rank's calls differ, in pictures")
 {
 	static struct drawn d;
 
-	for (size_t k = 0; k < sizeof(differences) / sizeof(differences[0]); k++) {
+	for (size_t k = 0; k < LENGTH(differences); k++) {
 		bool same[RANKS] = { false }, other[RANKS] = { false };
 		struct rank_set s = { same, 3, 0 }, o = { other, 3, 0 };
 		struct deviation first;

@@ -73,7 +73,7 @@ UNIT_TEST(test_pictures, "where lines of code part")
 
 	for (int i = 1; i < 32; i++)
 		sites[i].hash = 1000ull * (uint64_t)i;
-	for (size_t k = 0; k < sizeof(pictures) / sizeof(pictures[0]); k++) {
+	for (size_t k = 0; k < LENGTH(pictures); k++) {
 		bool in[RANKS] = { false };
 		struct rank_set same = { in, RANKS, 0 };
 		struct site_break b;
@@ -132,7 +132,7 @@ UNIT_TEST(test_far, "what has left the rings, told by counters")
 	static struct record_site sites[RANKS][32];
 	static struct drawn d;
 
-	for (size_t k = 0; k < sizeof(far) / sizeof(far[0]); k++) {
+	for (size_t k = 0; k < LENGTH(far); k++) {
 		bool in[RANKS] = { false };
 		struct rank_set same = { in, RANKS, 0 };
 		struct site_break b;

@@ -1,5 +1,4 @@
-/* mpi_test_reconcile.c: a run of ranks with made-up GPUs and rows: looked at twice, and the slow
- * ones explained. */
+/* mpi_test_reconcile.c: ranks with made-up GPUs and rows: looked at twice, explained. */
 /* ranks: 3 */
 #include "rig/unit.h"
 
@@ -26,8 +25,6 @@ static const struct backend_ops gpus = {
 	.name = "nccl", .flags = BACKEND_FLAGS_NCCL, .device_name = name_device, .facts = facts
 };
 static const struct collective all_reduce = { .name = "all_reduce" };
-
-/* ---- a report that keeps its remarks ------------------------------------------------------ */
 
 static char remarks[16384];
 

@@ -1,5 +1,4 @@
-/* test_causes.c: each cause on a recorded observation, healthy and with edits (cause_samples.h);
- * what is told of causes. */
+/* test_causes.c: each cause on a recorded observation, healthy and edited (cause_samples.h). */
 #include "cause_samples.h"
 
 #include <jansson.h>

@@ -1,11 +1,8 @@
-/* test_recorder.c: what the rank writes: records, ring, hashes, waits, its own end; and what a
- * call costs. */
+/* test_recorder.c: what the rank writes: records, ring, hashes, waits, its end; a call's cost. */
 #include "rig/unit.h"
 
 #include <malloc.h>
 #include <pthread.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
 #include "backend/call.h"
 #include "base/clock.h"
@@ -197,8 +194,7 @@ UNIT_TEST(test_record, "a call and its return")
 	tear_down();
 }
 
-/* Sequence numbers and hashes belong to a communicator; a number past the table shares a place and
- * writes nowhere else. */
+/* Sequence numbers and hashes belong to a communicator; beyond the table they share a place. */
 UNIT_TEST(test_communicators, "communicators")
 {
 	struct call other = call;

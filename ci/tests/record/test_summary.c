@@ -1,8 +1,6 @@
 /* test_summary.c: what people read below the verdict line, of 1 to 8,000 ranks and of all outcomes. */
 #include "rig/unit.h"
 
-#include <signal.h>
-
 #include "backend/call.h"
 #include "base/clock.h"
 #include "process/watch.h"

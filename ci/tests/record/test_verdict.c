@@ -1,8 +1,6 @@
 /* test_verdict.c: outcome, culprits, place and wording from hand-made views. */
 #include "rig/unit.h"
 
-#include <signal.h>
-
 #include "backend/call.h"
 #include "record/verdict.h"
 #include "process/watch.h"

@@ -1,10 +1,7 @@
-/* test_view.c: what an observer makes of a recorder's memory: waits, last call, torn and hostile
- * contents. */
+/* test_view.c: a recorder's memory, observed: waits, last call, torn and hostile contents. */
 #include "rig/unit.h"
 
 #include <pthread.h>
-#include <signal.h>
-#include <sys/mman.h>
 
 #include "backend/call.h"
 #include "base/clock.h"

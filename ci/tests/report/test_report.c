@@ -1,8 +1,6 @@
 /* test_report.c: the sinks of the options, fed together, and the closing figures. */
 #include "sink_rows.h"
 
-#include <fcntl.h>
-
 #include "report/report.h"
 
 static struct report report;

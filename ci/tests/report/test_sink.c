@@ -2,9 +2,7 @@
  * Table and JSON have tests of their own. */
 #include "sink_rows.h"
 
-#include <signal.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 
 /* The whole file: the newest of a point's rows, without unknown values. */
 static const char *const metric_lines[] = {
@@ -59,8 +57,7 @@ UNIT_TEST(test_metrics, "metrics")
 	CU_ASSERT_EQUAL(mkdir(sink_folder, 0700), 0);
 }
 
-/* The record at *at, RFC 4180, fields unquoted in place. Returns their number and moves *at behind
- * it; -1 on bad quoting. */
+/* The record at *at, RFC 4180, unquoted in place. Its fields; *at moves on; -1: bad quoting. */
 static int csv_record(char **at, char **fields)
 {
 	char *from = *at, *to = *at;
@@ -140,8 +137,6 @@ UNIT_TEST(test_csv, "CSV")
 	free(text);
 	sink->ops->free(sink);
 }
-
-/* ---- files of all kinds ---- */
 
 static struct sink *csv_new(const char *path)
 {
@@ -225,8 +220,7 @@ UNIT_TEST(test_write_failure, "write failure")
 	}
 }
 
-/* The disk fills in the middle of a line: earlier lines stay whole, and no part of it stays; later
- * the next line follows. */
+/* The disk fills in the middle of a line: no part of it stays; later the next line follows. */
 UNIT_TEST(test_full_disk_mid_line, "the disk fills in the middle of a line")
 {
 	struct rlimit before, small;

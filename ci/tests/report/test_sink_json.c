@@ -1,5 +1,4 @@
-/* test_sink_json.c: JSON lines and nccl-tests' JSON, read back with jansson: lines after a cut
- * at every byte. */
+/* test_sink_json.c: JSON lines and nccl-tests' JSON, read back: after a cut at every byte. */
 #include "sink_rows.h"
 
 #include <jansson.h>

@@ -1,8 +1,5 @@
-/* fake_backend.h: a backend without communication: host memory, and a note of what was asked of
- * it. */
+/* fake_backend.h: a backend of host memory that notes what was asked of it. */
 #pragma once
-
-#include <sys/mman.h>
 
 #include "backend/backend.h"
 #include "backend/call.h"

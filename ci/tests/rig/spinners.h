@@ -3,8 +3,6 @@
 #pragma once
 
 #include <sched.h>
-#include <signal.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 

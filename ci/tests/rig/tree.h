@@ -1,8 +1,6 @@
 /* tree.h: made-up /proc and /sys: folders of small files, for what reads them below a root. */
 #pragma once
 
-#include <sys/stat.h>
-
 #include "unit.h"
 
 /* Lists end with a NULL path. A path that ends in "@" is a link to `text`. */

@@ -1,10 +1,7 @@
 /* unit.c: the one suite of a unit-test program, run by CUnit; temporary files. */
 #include "unit.h"
 
-#include <fcntl.h>
 #include <ftw.h>
-#include <signal.h>
-#include <sys/wait.h>
 
 #include <CUnit/Basic.h>
 

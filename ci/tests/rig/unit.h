@@ -1,8 +1,6 @@
 /* unit.h: a CUnit program made of UNIT_TESTs; and what C headers most tests use. */
 #pragma once
 
-#include <sys/types.h>
-
 #include <CUnit/CUnit.h>
 
 #define UNIT_TEMP 200 /* bytes of the path of what unit_folder or unit_file makes */
@@ -50,7 +48,6 @@ int unit_main_folder(char path[UNIT_TEMP]);
 /* Goes through a table: UNIT_ROWS(row, rows) { ... row->wanted ... }. */
 #define UNIT_ROWS(row, rows)                                                                       \
 	for (__typeof__((rows)[0]) *row = rows; row < (rows) + LENGTH(rows); row++)
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Asserts each of up to 64 conditions by itself, in their order: a failure is told in its words. */
 #define UNIT_ALL(...)                                                                              \
@@ -93,8 +90,7 @@ int unit_folder(char path[UNIT_TEMP]);
 /* The same with an empty file. Its descriptor, which the caller closes; or a negative errno. */
 int unit_file(char path[UNIT_TEMP]);
 
-/* A file in such a folder (NULL: `name` is its path), made or overwritten. 0, or a negative errno: standard error has it in
- * words. */
+/* A file in such a folder (NULL: `name` is its path), made anew. 0, or a negative errno, printed. */
 int unit_put(const char *folder, const char *name, const void *data, size_t bytes);
 
 /* The whole file, NUL behind it, which the caller frees; *len may be NULL. A missing file ends the case. */

@@ -69,8 +69,7 @@ static int run_once(struct chain *chain, const struct invocation *invocation)
 	return chain_call(chain, &call);
 }
 
-/* The calls of rank `rank` of `n` in one step, as "A0 S0 R0": a collective, a send, a receive, and
- * their communicators. */
+/* The calls of rank `rank` of `n` in one step: "A0 S0 R0", with their communicators. */
 UNIT_TEST(test_schemes, "schemes")
 {
 	static const struct {

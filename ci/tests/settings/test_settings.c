@@ -86,8 +86,7 @@ UNIT_TEST(test_compare, "who has what")
 	}
 }
 
-/* The environment precedes the files, and each file the next. Comments, lines without a value and
- * FREE settings are skipped. */
+/* The environment precedes the files, each file the next; comments and FREE ones are skipped. */
 UNIT_TEST(test_read, "environment and files")
 {
 	static const char *const environment[] = { "PATH=/", "NCCL_PROTO=LL", "NCCL_DEBUG=INFO",

@@ -109,8 +109,6 @@ static bool in_place(const struct scene *s, const struct call *call)
 	return send < recv + s->shape.recv * s->elsize && recv < send + s->shape.send * s->elsize;
 }
 
-/* ---- after the call, on the culprit ---- */
-
 static int corrupt_received(struct corruption *c, const struct scene *s, const struct call *call,
 			    struct backend *be)
 {
@@ -171,8 +169,6 @@ static int corrupt_guard(const struct corruption *c, const struct scene *s, cons
 	return flip(be, (char *)call->recv + bytes + c->element, 1, was);
 }
 
-/* ---- around the call, on the culprit ---- */
-
 /* Sends zeros or doubled floats, and puts the send buffer right again unless results lie in it. */
 static int send_wrongly(const struct corruption *c, const struct scene *s, const struct call *call,
 			struct chain *chain)
@@ -230,8 +226,6 @@ static int issue(void *state, const struct call *call, struct chain *chain)
 	return rc;
 }
 
-/* ---- the specification ---- */
-
 static int parse(const char *text, struct corruption *c)
 {
 	static const struct collective *const known[] = { &all_gather, &all_reduce, &alltoall,
@@ -244,10 +238,10 @@ static int parse(const char *text, struct corruption *c)
 	fields = text ? sscanf(text, "%31[^:]:%15[^:]:%d:%zu:%d", collective, deed, &c->rank,
 			       &c->element, &c->culprit)
 		      : 0;
-	for (size_t i = 0; fields >= 4 && i < sizeof(known) / sizeof(*known); i++)
+	for (size_t i = 0; fields >= 4 && i < LENGTH(known); i++)
 		if (strcmp(known[i]->name, collective) == 0)
 			c->collective = known[i];
-	for (size_t i = 0; c->collective && i < sizeof(deeds) / sizeof(*deeds); i++) {
+	for (size_t i = 0; c->collective && i < LENGTH(deeds); i++) {
 		if (strcmp(deeds[i].name, deed) == 0) {
 			c->deed = deeds[i].deed;
 			c->kind = deeds[i].kind;

@@ -1,6 +1,5 @@
 /* tool_evidence.c: what the scoring of verdicts needs of saved evidence: when ranks entered their
  * last call, and the same evidence with other rank numbers. */
-#include <sys/stat.h>
 
 #include "base/error.h"
 #include "evidence/evidence.h"
@@ -21,7 +20,7 @@ static int print_entered(const struct evidence *e)
 		const struct evidence_rank *r = &e->ranks[i];
 
 		if (r->ncalls > 0)
-			printf("%d %" PRIu64 "\n", i, r->calls[r->ncalls - 1].enqueued_ns);
+			printf("%d %lu\n", i, r->calls[r->ncalls - 1].enqueued_ns);
 	}
 	return 0;
 }

@@ -4,7 +4,6 @@
  * HANGAR_FAULT_LOG=FOLDER: the rank's supervisor appends "RANK NANOSECONDS COMM SEQ STATUS" (CLOCK_MONOTONIC,
  * of the first time; the communicator, and the number of the call on it; the exit status of the fault's command, -1:
  * none or it runs on) to FOLDER/fired.txt. */
-#include <fcntl.h>
 #include <stdatomic.h>
 
 #include "bench/perf_main.h"
@@ -14,7 +13,7 @@ static void write_line(int rank, const struct fault_record *record)
 	const char *folder = getenv("HANGAR_FAULT_LOG");
 	int32_t command = atomic_load(&record->command);
 	char path[4096], line[80];
-	int len = snprintf(line, sizeof(line), "%d %" PRIu64 " %" PRIu32 " %" PRIu64 " %d\n", rank,
+	int len = snprintf(line, sizeof(line), "%d %lu %u %lu %d\n", rank,
 			   atomic_load(&record->fired_ns), atomic_load(&record->comm),
 			   atomic_load(&record->seq), command > 0 ? command - 1 : -1),
 	    fd;

@@ -1,10 +1,6 @@
 /* tool_phase.c: sees the ranks of a run through their flight recorders, and signals one of its
  * processes in a phase of choice. */
 #include <dirent.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "record/record.h"
@@ -238,8 +234,7 @@ static int list(struct run *run)
 		pid_t parent;
 
 		process_state(m->supervisor, &parent);
-		printf("rank=%d supervisor=%d pid=%d launcher=%d leader=%d phase=%s issued=%" PRIu64
-		       "\n",
+		printf("rank=%d supervisor=%d pid=%d launcher=%d leader=%d phase=%s issued=%lu\n",
 		       m->rank, (int)m->supervisor, (int)m->process, (int)parent, m->leader,
 		       phase_of(m), atomic_load(&m->memory->header.issued_ticket));
 	}

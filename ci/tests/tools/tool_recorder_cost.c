@@ -1,6 +1,5 @@
 /* tool_recorder_cost.c: what noting a call costs: the recorder's hooks in a tight loop, as
  * chain_emit calls them, nothing between them. Prints nanoseconds per call over the samples. */
-#include <sys/mman.h>
 
 #include "backend/call.h"
 #include "base/clock.h"

@@ -4,9 +4,6 @@
  * Counts differ from call to call; rank GUILTY (default: the middle one) leaves out the call in the
  * middle, or is what CLASS says; everyone else waits in the last call, or in communicator init. For
  * measuring hang_diagnose at a size that no test machine runs. */
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
 #include "backend/call.h"
 #include "base/dtype.h"
@@ -161,7 +158,7 @@ static int save_count(const char *dir, int ranks)
 
 static const struct part *find_part(const char *class)
 {
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+	for (size_t i = 0; i < LENGTH(parts); i++)
 		if (strcmp(parts[i].class, class) == 0)
 			return &parts[i];
 	return NULL;
@@ -175,7 +172,7 @@ int main(int argc, char **argv)
 
 	if (ranks < 2 || calls < 4 || calls > RECORD_RING || !part) {
 		fprintf(stderr, "usage: tool_synthetic DIR RANKS CALLS [GUILTY [CLASS]]; classes:");
-		for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		for (size_t i = 0; i < LENGTH(parts); i++)
 			fprintf(stderr, " %s", parts[i].class);
 		fprintf(stderr, "\n");
 		return 2;

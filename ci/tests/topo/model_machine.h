@@ -1,5 +1,4 @@
-/* model_machine.h: a machine by name and its model without fitted constants, for tests of the
- * model. */
+/* model_machine.h: a machine by name and its model without fitted constants. */
 #pragma once
 
 #include "topo/model.h"

@@ -40,8 +40,7 @@ UNIT_TEST(test_loads, "loads by hand")
 		/* 16 below 0, above 8, in the second tree below 15: three edges of a half */
 		{ 17, 16, FABRIC_TREE, TOPO_IN_ORDER, 4, 2, 1.5, 4 },
 		{ 2, 1, FABRIC_TREE, TOPO_IN_ORDER, 1, 1, 1, 1 },
-		/* 0 < 2 < 1, and 1 < 2, 1 < 0 shifted: node 2 has a child and a parent, and a
-		   parent again */
+		/* 0 < 2 < 1, and 1 < 2, 1 < 0 shifted: node 2 has a child and two parents */
 		{ 3, 4, FABRIC_TREE, TOPO_IN_ORDER, 1, 1.5, 0, 1 },
 		{ 4, 4, FABRIC_TREE, TOPO_IN_ORDER, 1, 2, 0, 1 },
 		{ 64, 16, FABRIC_ALL, TOPO_IN_ORDER, 4, 1, 16 * 48 / 63., 4 },
@@ -70,8 +69,7 @@ UNIT_TEST(test_loads, "loads by hand")
 	}
 }
 
-/* Leaves of 4, pods of 4 leaves, half as many links to the core as to the spines: what leaves a pod, and the tiers that an
- * edge climbs. */
+/* Leaves of 4, pods of 4 leaves, half the links to the core: what leaves a pod, and an edge's tiers. */
 UNIT_TEST(test_pods, "pods")
 {
 	static const struct {

@@ -1,5 +1,4 @@
-/* test_model.c: NCCL's tuning tables against recorded ones, each formula against a hand-computed
- * case. */
+/* test_model.c: NCCL's tuning tables against recorded ones, formulas by hand. */
 
 #include "model_machine.h"
 
@@ -152,8 +151,7 @@ UNIT_TEST(test_ring_simple, "Ring Simple by hand")
 		 fabs(p.fill_us - 16.9672) <= .001, fabs(p.alg_gbs - 370.8) <= 1e-6);
 }
 
-/* Algorithm bandwidths by hand. Net of 8 x 400 Gb/s InfiniBand: 400 * 4096 / 4178 = 392.149 GB/s.
- */
+/* Algorithm bandwidths by hand. Net of 8 x 400 Gb/s InfiniBand: 392.149 GB/s. */
 UNIT_TEST(test_bandwidths, "bandwidths by hand")
 {
 	static const struct {
@@ -190,14 +188,12 @@ UNIT_TEST(test_bandwidths, "bandwidths by hand")
 		{ "dgx-a100", 1, MODEL_BROADCAST, MODEL_RING, 240, "NVLink" },
 		/* 6 links of 20 GB/s in the cube mesh: 120 * 8 / 14 */
 		{ "dgx-v100", 1, MODEL_ALL_REDUCE, MODEL_RING, 68.5714, "NVLink" },
-		/* between sockets of Milan: 24 GB/s, of Rome: 16; * 8 / 14; half of it through host
-		   memory */
+		/* between sockets of Milan: 24 GB/s, Rome: 16; * 8 / 14; half by host memory */
 		{ "pcie-gen4-8gpu", 1, MODEL_ALL_REDUCE, MODEL_RING, 13.7143, "PCIe" },
 		{ "geforce-4090", 1, MODEL_ALL_REDUCE, MODEL_RING, 4.57143, "host memory" },
 		/* 1.25 GB/s * 1448 / 1538 * .9, 2 ranks: * 2 / 2 */
 		{ "tcp-10g", 2, MODEL_ALL_REDUCE, MODEL_RING, 1.05917, "NICs" },
-		/* 8 channels; four Slingshot NICs could 100 * 2048 / 2142; half of it, for half up and half down, from three
-		 * nodes on */
+		/* 8 channels; Slingshot NICs could 100 * 2048 / 2142; half of it, from three nodes on */
 		{ "gh200-quad", 2, MODEL_ALL_REDUCE, MODEL_TREE, 80, "channels" },
 		{ "gh200-quad", 4, MODEL_ALL_REDUCE, MODEL_TREE, 23.9029, "NICs" },
 	};
@@ -217,8 +213,7 @@ UNIT_TEST(test_p2p, "sends by hand")
 	struct prediction p;
 
 	machine_model("hgx-h200", 4, 1, true);
-	/* 64 MiB: parts of at most 16 MiB on at least 8 channels: 8, 20 GB/s each: 419.43 us; the
-	 * last 512 KiB 26.2 */
+	/* 64 MiB: 8 channels of 20 GB/s: 419.43 us; the last 512 KiB 26.2 */
 	UNIT_ALL(machine_point(MODEL_SENDRECV, 67108864, -1, -1, &p) == 0, p.channels == 8);
 	CU_ASSERT_DOUBLE_EQUAL(p.transfer_us, 419.430, .001);
 	CU_ASSERT_DOUBLE_EQUAL(p.time_us, 419.430 + 26.2144 + 11.8, .001);
@@ -355,8 +350,7 @@ UNIT_TEST(test_pcie_nics, "PCIe of NICs")
 }
 
 /* SHARP on 4 DGX H100: NCCL's 8 heads of min(40 * .85 * 7/8 * 2, 48) = 48 GB/s, 32 ranks: 8 * 48 *
- * 32 / 62; CollNet does what NCCL counts: 8 * 45 * .85 / 2. Without SHARP
- * neither exists. */
+ * 32 / 62; CollNet does what NCCL counts: 8 * 45 * .85 / 2. Without SHARP neither exists. */
 UNIT_TEST(test_sharp, "SHARP")
 {
 	struct error err = { .outcome = OUTCOME_OK };
@@ -375,8 +369,7 @@ UNIT_TEST(test_sharp, "SHARP")
 	CU_ASSERT_DOUBLE_EQUAL(p.alg_gbs, 153, .001);
 }
 
-/* Whatever the machine: finite, below the ceiling, slower with more bytes, and rings slower with
- * more nodes. */
+/* Whatever the machine: finite, below the ceiling, slower with more bytes and nodes. */
 static void check_machine(const char *spec)
 {
 	for (int coll = 0; coll < MODEL_COLLS; coll++) {
@@ -497,8 +490,7 @@ UNIT_TEST(test_constants, "constants")
 	CU_ASSERT_DOUBLE_EQUAL(constants.fill, 1, 0);
 }
 
-/* A bar is of a class of machine and sizes; the others have none. Between nodes no lower end is above what like
- * clusters differ by. */
+/* A bar is of a class of machine and sizes. Between nodes no lower end is above like clusters' spread. */
 UNIT_TEST(test_bars, "error bars")
 {
 	static const struct {

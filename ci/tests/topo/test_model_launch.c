@@ -80,8 +80,7 @@ UNIT_TEST(test_calibrated, "launches as measured")
 	CU_ASSERT_DOUBLE_EQUAL(p.transfer_us, 1073741824 / 370.8e3, .001);
 }
 
-/* One process launches on its four GPUs in turn, 6.9 us each, half of it once grouped; before NCCL
- * 2.14 beside nothing else. */
+/* One process launches on its four GPUs in turn, 6.9 us each, half of it once grouped. */
 UNIT_TEST(test_process, "several GPUs a process")
 {
 	struct predict_request request = { .collective = MODEL_ALL_REDUCE,
@@ -156,8 +155,7 @@ UNIT_TEST(test_one_way, "one way")
 	CU_ASSERT_DOUBLE_EQUAL(p.latency_us, 7.2, 1e-9);
 }
 
-/* reduce of 1 GiB: 44739242 B for each of 24 channels, 85 whole steps of 512 KiB; of
- * 8 MiB: none. */
+/* reduce of 1 GiB: 44739242 B a channel, 85 steps of 512 KiB; of 8 MiB: none. */
 UNIT_TEST(test_steps, "steps")
 {
 	double without;
@@ -174,8 +172,7 @@ UNIT_TEST(test_steps, "steps")
 			       1e-9); /* rings that loop have their bubble */
 }
 
-/* nccl-tests' pattern on four ranks: flows of 1/6, 2/6 and 3/6 of the bytes, all of which leave
- * the rank. */
+/* nccl-tests' pattern on four ranks: flows of 1/6, 2/6 and 3/6 of the bytes. */
 UNIT_TEST(test_uneven, "uneven")
 {
 	struct predict_request request = { .collective = MODEL_ALLTOALLV,
@@ -189,18 +186,15 @@ UNIT_TEST(test_uneven, "uneven")
 	point(MODEL_ALLTOALLV, 1 << 30, MODEL_STREAM);
 	UNIT_ALL(fabs(p.alg_gbs - 370.8) <= 1e-6, fabs(p.busbw - p.algbw) <= 1e-9,
 		 fabs(p.ceiling_busbw - 450) <= 1e-6);
-	/* 8 MiB: the largest flow, 4 MiB, has 8 channels of 20 GB/s: 26.2144; the link would
-	 * take 22.6 */
+	/* 8 MiB: the largest flow, 4 MiB, on 8 channels of 20 GB/s: 26.2144 */
 	point(MODEL_ALLTOALLV, 8 << 20, MODEL_STREAM);
 	CU_ASSERT_DOUBLE_EQUAL(p.transfer_us, 26.2144, 1e-4);
-	/* flows that meet lose .5 / sqrt(8 channels), on the link and on their
-	 * channels: / .82322 */
+	/* flows that meet lose .5 / sqrt(8 channels): / .82322 */
 	model.constants.fan_loss = .5;
 	point(MODEL_ALLTOALLV, 8 << 20, MODEL_STREAM);
 	CU_ASSERT_DOUBLE_EQUAL(p.transfer_us, 31.8436, 1e-3);
 	model.constants.fan_loss = 0;
-	/* a matrix by which the busiest rank sends a quarter of its bytes away, a sixteenth to
-	 * one peer */
+	/* a matrix: the busiest rank sends a quarter away, a sixteenth to one */
 	UNIT_ALL(model_predict(&model, &request, &p) == 0, fabs(p.alg_gbs - 4 * 370.8) <= 1e-6,
 		 fabs(p.busbw - p.algbw / 4) <= 1e-9, fabs(p.ceiling_busbw - 450) <= 1e-6);
 }

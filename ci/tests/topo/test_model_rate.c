@@ -76,8 +76,7 @@ UNIT_TEST(test_racks, "racks")
 	for (int i = 0; i < p.nterms; i++)
 		if (p.term[i].net)
 			CU_ASSERT_DOUBLE_EQUAL(p.term[i].gbs, 16 * 50 * 4096. / 4178 / 2, 1e-6);
-	/* Three racks (nccl#1801, 2.27.3, 16 GiB, NVLS off): of one tray each a Ring reached 196.9 and a Tree 234.8, of two
-	   393.6 and 485.7 GB/s. */
+	/* Three racks (nccl#1801, 2.27.3, 16 GiB, NVLS off): Ring 196.9, Tree 234.8; of two trays 393.6, 485.7 GB/s. */
 	static const struct {
 		int trays, algo;
 		double measured;

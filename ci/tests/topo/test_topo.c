@@ -156,8 +156,7 @@ static const struct {
 	{ "{\"gpus\":1,\"pcie_gen\":9}", "pcie_gen must be 1 to 8" },
 };
 
-/* Four H100 behind a switch with what is said replaced (null: left out); the error names the file and
- * what is wrong. */
+/* Four H100 behind a switch with what is said replaced (null: left out); the error names both. */
 UNIT_TEST(test_bad_specs, "bad specs")
 {
 	static const char base[] = "{\"name\":\"x\",\"describes\":\"x\",\"source\":\"x\","

@@ -67,8 +67,7 @@ UNIT_TEST(test_amd, "AMD")
 	}
 }
 
-/* GPU to GPU: links are found by bus id whatever the order; one to a GPU that the job lacks is left
- * out. */
+/* GPU to GPU: links are found by bus id in any order; one to an absent GPU is left out. */
 UNIT_TEST(test_direct_links, "direct links")
 {
 	UNIT_ALL(parse(CPU(GPU("0000:02:00.0", "0",

@@ -1,12 +1,11 @@
 /* decide_rig.c: the world that decide() looks at in rows: ranks, hosts, messages, a clock. */
-#include <signal.h>
-
 #include "watch/decide_rig.h"
 
 #include "base/dtype.h"
 #include "process/watch.h"
 #include "rig/unit.h"
 #include "watch/decide.h"
+#include "watch/decide_rows.h"
 #include "watch/decide_times.h"
 
 #define START_MS 1000000 /* of the hosts' clock, when a row begins */
@@ -560,30 +559,31 @@ static bool is_as_expected(const struct world *w)
 	       (!e->gap_max || w->gap_max <= e->gap_max);
 }
 
-void rows_play(const struct row *rows, size_t n)
+static void row_play(const struct row *row)
 {
-	struct world *w = malloc(sizeof(*w));
+	struct world *w = calloc(1, sizeof(*w));
+	bool fine;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(w);
-	for (size_t i = 0; i < n; i++) {
-		bool fine;
-
-		open_world(w, &rows[i]);
-		play(w);
-		fine = is_as_expected(w);
-		if (!fine)
-			fprintf(stderr,
-				"\nrow %s: ended %d outcome %s class %s ranks %s hosts %s detect "
-				"%.0f; %d "
-				"looks, the longest gap %d, overdue '%s'; %d censuses, %d "
-				"reports\n",
-				rows[i].name, w->ended_at, outcome_name(w->verdict.outcome),
-				class_name(w->verdict.class, w->verdict.outcome), w->verdict.ranks,
-				w->verdict.hosts, w->verdict.detect_ms, w->looks, w->gap_max,
-				w->overdue, w->censuses, w->reports);
-		CU_ASSERT(fine);
-		for (int h = 0; h < w->nhosts; h++)
-			decide_release(&w->hosts[h].state);
-	}
+	open_world(w, row);
+	play(w);
+	fine = is_as_expected(w);
+	if (!fine)
+		fprintf(stderr,
+			"\nrow %s: ended %d outcome %s class %s ranks %s hosts %s detect "
+			"%.0f; %d looks, the longest gap %d, overdue '%s'; %d censuses, %d "
+			"reports\n",
+			row->name, w->ended_at, outcome_name(w->verdict.outcome),
+			class_name(w->verdict.class, w->verdict.outcome), w->verdict.ranks,
+			w->verdict.hosts, w->verdict.detect_ms, w->looks, w->gap_max, w->overdue,
+			w->censuses, w->reports);
+	CU_ASSERT(fine);
+	for (int h = 0; h < w->nhosts; h++)
+		decide_release(&w->hosts[h].state);
 	free(w);
+}
+
+void rows_play(void)
+{
+	rows_each(CU_get_current_test()->pName, row_play);
 }

@@ -3,13 +3,8 @@
  * written by the test. */
 #pragma once
 
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 
 #include "backend/call.h"
 #include "base/clock.h"

@@ -59,8 +59,6 @@ UNIT_TEST(test_excuse, "an excuse")
 		 extension.end_ns == 17 * SECOND);
 }
 
-/* ---- steps and starvation ---- */
-
 static struct rank_state seen;
 static struct decide_state state = { .ranks = &seen, .nranks = 1 };
 static struct decide_rank one;

@@ -1,12 +1,8 @@
-/* test_link.c: frames whole, in pieces and hostile; descriptors passed, none left open; bounded
- * sends. */
+/* test_link.c: frames whole, in pieces, hostile; descriptors passed; bounded sends. */
 /* quiet: asserts that something happens within a fraction of a second */
 #include "rig/unit.h"
 
-#include <fcntl.h>
 #include <pthread.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
 
 #include "base/clock.h"
 #include "watch/link.h"

@@ -56,8 +56,7 @@ UNIT_TEST(test_missing, "one does not come")
 	}
 }
 
-/* One of three on each host, the one at `at`, is a surplus rank, which knows of no job. The first one's
- * monitor leads there. */
+/* One of three on each host, at `at`, is a surplus rank, which knows of no job; the first leads. */
 static void surplus(int at)
 {
 	static char key[80];

@@ -1,5 +1,4 @@
-/* test_monitor_evidence.c: what a diagnoser on one node knows reaches the root's, before the verdict
- * and after. */
+/* test_monitor_evidence.c: a diagnoser's knowledge reaches the root's, also after the verdict. */
 /* quiet: asserts that something happens within a fraction of a second */
 #include "rig/unit.h"
 
@@ -117,8 +116,7 @@ static int looks(const char *said)
 	return n;
 }
 
-/* On two hosts: the root doubts a wait of the other one's; a death there is told at once all
- * the same. */
+/* On two hosts: the root doubts the other one's wait; a death there is told at once. */
 UNIT_TEST(test_far_death_in_doubt, "a far death in doubt")
 {
 	double begin;

@@ -1,11 +1,9 @@
-/* test_monitor_hosts.c: observers of several nodes, played by runs of different keys on one host,
- * joined over TCP. */
+/* test_monitor_hosts.c: observers of several nodes, by keys on one host, joined over TCP. */
 /* quiet: asserts that something happens within a fraction of a second */
 #include "rig/unit.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <sys/socket.h>
 
 #include "nodes.h"
 #include "watch/message.h"
@@ -124,8 +122,7 @@ UNIT_TEST(test_root_lost, "the root is lost")
 	seats_close();
 }
 
-/* Rank 0 may be the last to come back from the broadcast of the token: the others are not
- * strangers. */
+/* Rank 0 may be the last to have the token: the others are not strangers. */
 UNIT_TEST(test_token_late, "the token is late")
 {
 	long steps;
@@ -271,8 +268,7 @@ UNIT_TEST(test_strangers, "strangers")
 	seats_close();
 }
 
-/* A peer that says nothing, or begins and does not go on, is sent away after two seconds; no rank
- * waits for it. */
+/* A peer that says nothing, or stops, is sent away after two seconds; no rank waits. */
 UNIT_TEST(test_silent_strangers, "silent strangers")
 {
 	struct link links[2];
@@ -295,8 +291,7 @@ UNIT_TEST(test_silent_strangers, "silent strangers")
 	seats_close();
 }
 
-/* A peer with the token may still send what is no view: it is printed, bounded, and nothing else
- * happens. */
+/* A peer with the token may still send what is no view: it is printed, bounded. */
 UNIT_TEST(test_mad_node, "a node gone mad")
 {
 	struct rank_view views[2];

@@ -1,9 +1,7 @@
-/* test_monitor_trouble.c: observers of one node that are killed, stopped, or talked to by
- * strangers. */
+/* test_monitor_trouble.c: observers of one node, killed, stopped, talked to by strangers. */
 /* quiet: asserts that something happens within a fraction of a second */
 #include "rig/unit.h"
 
-#include <sys/socket.h>
 #include <sys/un.h>
 
 #include "seats.h"
@@ -35,8 +33,7 @@ UNIT_TEST(test_observer_killed, "an observer is killed")
 	}
 }
 
-/* The leader is stopped: another observer says so once no rank makes a step, of all ranks. The leader, should it run
- * again, leads nothing. */
+/* The leader is stopped: another observer says so once no rank makes a step. The leader leads nothing after. */
 UNIT_TEST(test_leader_held, "a leader is held")
 {
 	seats_open(3);
@@ -110,8 +107,6 @@ UNIT_TEST(test_stopped_rank, "a rank is stopped")
 	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "# rank 1 is stopped\n"));
 	seats_close();
 }
-
-/* ---- strangers on the Unix socket ---- */
 
 static int stranger(void)
 {

@@ -2,9 +2,6 @@
  * leaders whose messages are late or lost, and what befalls them. No innocent is named, no healthy run ended, and
  * every hang has an end. HANGAR_SIMULATE=FIRST,RUNS plays other seeds than the test's. */
 /* timeout: 500 */
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 
 #include "base/dtype.h"
 #include "base/rank_list.h"
@@ -396,8 +393,6 @@ static void hear(struct world *w, int host, bool up)
 		seen->ended_ns = clock_at(w->now);
 }
 
-/* ---- the diagnoser, as the monitor has it: on what is known here ---- */
-
 static enum diagnosis_result diagnosed(struct world *w, struct host *h,
 				       const struct decide_input *in, struct verdict *verdict)
 {
@@ -677,8 +672,8 @@ static const char *play(struct world *w, uint64_t seed)
 static void explain(const struct world *w, uint64_t seed)
 {
 	fprintf(stderr,
-		"\nseed %" PRIu64 ": %s at %d ms: outcome %s class %s ranks %s hosts %s %s; %d "
-		"ranks, %d hosts, deadline %d, delay %d;",
+		"\nseed %lu: %s at %d ms: outcome %s class %s ranks %s hosts %s %s; %d ranks, %d "
+		"hosts, deadline %d, delay %d;",
 		seed, w->wrong, w->now, outcome_name(w->verdict.outcome),
 		class_name(w->verdict.class, w->verdict.outcome), w->verdict.ranks,
 		w->verdict.hosts, confidence_name(w->verdict.confidence), w->nranks, w->nhosts,
@@ -723,8 +718,8 @@ UNIT_TEST(test_drawn,
 
 	CU_ASSERT_FATAL(t != MAP_FAILED);
 	if (other)
-		sscanf(other, "%" SCNu64 ",%" SCNu64, &first, &runs);
-	for (size_t i = 0; i < sizeof(failed_once) / sizeof(*failed_once); i++) {
+		sscanf(other, "%lu,%lu", &first, &runs);
+	for (size_t i = 0; i < LENGTH(failed_once); i++) {
 		t->next = failed_once[i];
 		play_seeds(t, failed_once[i] + 1);
 	}
@@ -737,7 +732,7 @@ UNIT_TEST(test_drawn,
 		}
 	while (wait(&status) > 0)
 		broken += status != 0;
-	fprintf(stderr, "%" PRIu64 " runs, %.0f simulated minutes, %d failed\n", runs,
+	fprintf(stderr, "%lu runs, %.0f simulated minutes, %d failed\n", runs,
 		(double)t->simulated_ms / 6e4, t->failed);
 	CU_ASSERT_EQUAL(t->failed + broken, 0);
 	CU_ASSERT(t->next >= first + runs);

@@ -1,5 +1,4 @@
-/* test_tiers.c: which waits of a program of others are named, suspected, or none of our business; and the faults that
- * it can be given. */
+/* test_tiers.c: which waits of others' programs are named or suspected; and faults given to it. */
 #include "preload/fault_spec.h"
 #include "rig/unit.h"
 #include "preload/aftermath.h"
@@ -284,8 +283,7 @@ UNIT_TEST(test_aftermath, "after a verdict")
 	}
 }
 
-/* The monitor of another host is gone, at 2 s. Returns after how many seconds that is a verdict, 0: not within 20; `moves`: a rank
- * here makes steps. */
+/* The monitor of another host is gone, at 2 s: seconds to a verdict, 0: none; `moves`: a rank here makes steps. */
 static double lost_after(double hang, bool moves)
 {
 	struct decide_config config = { .deadlines = true,

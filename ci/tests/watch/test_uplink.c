@@ -3,10 +3,8 @@
 #include "rig/unit.h"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/socket.h>
 
 #include "base/clock.h"
 #include "watch/uplink_rig.h"

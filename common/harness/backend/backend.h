@@ -1,5 +1,4 @@
-/* backend.h: the interface of a backend, which executes calls and owns buffers. One table of hooks
- * per backend, in NAME/ops.c. */
+/* backend.h: the interface of a backend, which executes calls and owns buffers (NAME/ops.c). */
 #pragma once
 
 #include "settings/backend_kind.h"
@@ -35,8 +34,7 @@ struct backend_facts {
 	int library_code;	/* ncclGetVersion's code (22809), 0 on mpi */
 	char library_path[256]; /* path of the loaded library file, with links resolved */
 	size_t device_memory;	/* bytes */
-	char config[128];	/* effective communicator configuration, "blocking=1
-	                        * nvlinkCentricSched=0 alloc=nccl" */
+	char config[128];	/* of the communicator: "blocking=1 nvlinkCentricSched=0" */
 };
 
 /* A backend instance, passed to every hook. Backends embed it as first member. */
@@ -50,8 +48,7 @@ struct backend {
 };
 
 /* Hooks return 0 or a negative errno with the error set and run on the rank's main thread, unless
- * stated otherwise. Pointers named dst, src, ptr are buffer addresses of this backend (device
- * memory on nccl). */
+ * stated otherwise. dst, src, ptr are buffer addresses of this backend (device memory on nccl). */
 
 /* Calls captured once and replayed (-G). All hooks are required. */
 struct backend_graph {
@@ -107,15 +104,12 @@ struct backend_ops {
 	const char *name; /* required */
 	unsigned flags;	  /* bits of backend_flag, BACKEND_FLAGS_NAME */
 
-	/* Required. Returns the number of usable devices: 0 if the backend cannot run here (mpi:
-	 * always 1). */
+	/* Required. Returns the number of usable devices, 0 if the backend cannot run (mpi: 1). */
 	int (*devices)(void);
 	/* Required with BACKEND_DEVICE. Writes PCI bus id, a space, and UUID: unique per device,
-	 * equal in every process and on any host; "" without one. DEVICE_NAME bytes suffice; no
-	 * context is made. */
+	 * equal on any host; "" without one. DEVICE_NAME bytes suffice; no context is made. */
 	void (*device_name)(int device, char *buf, size_t len);
-	/* Required. Opens the device and a stream, without a communicator. On success *out is owned
-	 * by the caller. */
+	/* Required. Opens the device and a stream, without a communicator. The caller owns *out. */
 	int (*open)(struct job *job, const struct watch *watch, struct error *err,
 		    const struct backend_config *config, struct backend **out);
 	/* Required. Destroys remaining communicators and frees everything but host memory that was
@@ -123,8 +117,7 @@ struct backend_ops {
 	void (*close)(struct backend *be);
 	/* Required. */
 	void (*facts)(struct backend *be, struct backend_facts *facts);
-	/* Required. Returns false with a reason if (dtype, op) cannot run here; op is OP_NONE for
-	 * pure data movement. */
+	/* Required. Returns false with a reason if (dtype, op) cannot run; OP_NONE: data move. */
 	bool (*supports)(struct backend *be, enum dtype dtype, enum redop op, char *why,
 			 size_t len);
 	/* Optional. Returns the memory in use on this process' device, bytes (-M). */
@@ -173,8 +166,7 @@ struct backend_ops {
 	/* Required with BACKEND_ASYNC. Waits briefly until the last call is in progress; returns at
 	 * once if that cannot be determined. */
 	int (*started)(struct backend *be);
-	/* Required. Waits until all issued work has completed; polls the communicator's
-	 * asynchronous error. */
+	/* Required. Waits until all issued work is complete; polls the asynchronous error. */
 	int (*wait)(struct backend *be);
 
 	const struct backend_graph *graph;	 /* required with BACKEND_GRAPH */
@@ -189,6 +181,5 @@ extern const struct backend_ops backend_nccl; /* defined with HAVE_NCCL only */
 /* The backends of this build, NULL-terminated, nccl first. */
 extern const struct backend_ops *const backend_table[];
 
-/* Returns the named backend, or for "auto" the first with a device. NULL: not
- * in this build. */
+/* Returns the named backend; for "auto" the first with a device. NULL: not in this build. */
 const struct backend_ops *backend_find(const char *name);

@@ -28,8 +28,7 @@ int chain_emit(struct chain *chain, const struct call *call)
 	return rc;
 }
 
-/* All ranks have just met, and the backend sets deadlines of its own: nothing in between takes
- * time. */
+/* All ranks have just met, and the backend sets deadlines of its own: this takes no time. */
 #define COME_SECONDS 1
 
 /* The message of the first rank to all others. */

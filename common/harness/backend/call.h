@@ -1,5 +1,4 @@
-/* call.h: the chain of a communication call (base/call_value.h): fault filter, flight recorder,
- * backend. */
+/* call.h: the chain of a call (base/call_value.h): fault filter, flight recorder, backend. */
 #pragma once
 
 #include "backend/backend.h"
@@ -31,28 +30,24 @@ struct chain {
 	double *entered; /* gets the time at which the newest was passed; NULL: not wanted */
 };
 
-/* Makes a call through filter, recorder and backend. Returns 0 or a negative errno (stored in the
- * backend's error). */
+/* Makes a call through filter, recorder and backend. 0 or a negative errno (backend's error). */
 int chain_call(struct chain *chain, const struct call *call);
 
 /* The chain behind the filter: records, then issues. For filters only. */
 int chain_emit(struct chain *chain, const struct call *call);
 
 /* Makes the communicators of the job's group in the order of their numbers, on each rank those it
- * is a member of. The group's first rank names them; each rank's request then goes through filter
- * and recorder to the backend. Collective. Returns 0 or a negative errno with the backend's error
- * set. */
+ * is a member of. The group's first rank names them; requests go through filter and recorder.
+ * Collective. Returns 0 or a negative errno with the backend's error set. */
 int chain_init(struct chain *chain, const struct comm_set *comms);
 
-/* The chain behind the filter: records the request, then makes the communicator. For filters
- * only. */
+/* For filters: the chain behind the filter records the request and makes the communicator. */
 int chain_emit_init(struct chain *chain, const struct comm_request *request);
 
 /* Launches a captured graph of `calls` calls once, and reports it to the watch. A fault may launch
  * `other`, an earlier graph, in its place; NULL: there is none, and such a launch is skipped. */
 int chain_launch(struct chain *chain, void *graph, void *other, uint32_t calls);
 
-/* Calls between begin and end start together (ncclGroupStart/End; MPI: non-blocking, completed at
- * the end). */
+/* Calls between begin and end start together (ncclGroupStart/End; MPI: non-blocking). */
 int chain_group_begin(struct chain *chain);
 int chain_group_end(struct chain *chain);

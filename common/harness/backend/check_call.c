@@ -1,5 +1,4 @@
-/* check_call.c: checks a finished call: receive buffer, guards and send buffer, and the results of
- * all ranks. */
+/* check_call.c: checks a finished call: receive and send buffer, guards, all ranks' results. */
 #include "backend/check_call.h"
 
 #include "base/call_value.h"
@@ -94,8 +93,7 @@ static int check_recv(struct backend *be, const struct check_data *data,
 	return note_received(be, data, place, report->culprit);
 }
 
-/* Counts changed bytes of a guard; `offset` is its first byte's distance from the receive
- * buffer. */
+/* Counts changed bytes of a guard; `offset`: from the receive buffer to its first byte. */
 static void compare_guard(const unsigned char *guard, int64_t offset, struct check_report *report)
 {
 	for (int i = 0; i < CHECK_GUARD; i++) {
@@ -129,8 +127,7 @@ static int check_guards(struct backend *be, const struct check_place *place,
 }
 
 /* Checks the send buffer and, with guards, its neighbours in the pool: all are elements of this
- * rank, so one comparison is enough. Bytes before the pool's first element have no expected value
- * and are left out. */
+ * rank. Bytes before the pool's first element have no expected value and are left out. */
 static int check_send(struct backend *be, const struct check_data *data, int rank,
 		      const struct check_place *place, struct check_report *report)
 {

@@ -11,8 +11,7 @@ struct check_place {
 	size_t recv_bytes;
 	const void *send; /* first element of the send buffer; NULL in place, where it may change */
 	size_t send_bytes;
-	bool guards; /* CHECK_GUARD bytes on each side of recv are poisoned, and around send
-		      * filled */
+	bool guards; /* CHECK_GUARD bytes around recv are poisoned, around send filled */
 	const struct segment *segments;
 	int nsegments;
 	uint64_t base; /* pool index of the first send element */

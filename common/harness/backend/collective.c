@@ -1,5 +1,4 @@
-/* collective.c: shared parts of the collectives of bench/: counts, bandwidth factors, oracles,
- * calls. */
+/* collective.c: parts of the collectives of bench/: counts, bandwidth factors, oracles, calls. */
 #include "backend/collective.h"
 
 struct option_target collective_target(const struct collective *collective)

@@ -14,8 +14,7 @@ struct geometry {
 	int root;		       /* -1 for a collective without root */
 	size_t elsize;		       /* bytes of one element */
 	size_t bytes;		       /* requested size: one entry of the sweep */
-	size_t align;		       /* per-rank counts are rounded down to a multiple of this
-	                                * many bytes */
+	size_t align;		       /* counts of ranks are multiples of this many bytes */
 	const struct traffic *traffic; /* alltoallv's matrix, else NULL */
 };
 
@@ -23,8 +22,7 @@ struct geometry {
 struct shape {
 	size_t send, recv;   /* elements of this rank's send and receive buffer */
 	size_t count;	     /* nccl-tests' "count" column: the argument of the NCCL call */
-	size_t bytes;	     /* nccl-tests' "size" column, the same on every rank: the
-	                            * largest buffer */
+	size_t bytes;	     /* nccl-tests' "size" column: the largest buffer of a rank */
 	size_t inplace_send; /* offsets of the two in the one buffer of the in-place variant */
 	size_t inplace_recv;
 };
@@ -53,8 +51,7 @@ struct collective {
 	 * for the number of ranks. */
 	void (*shape)(const struct geometry *geometry, struct shape *shape);
 
-	/* Bytes per time for algbw, NULL: the size; and the factor busbw / algbw, NULL: 1
-	 * (nccl-tests doc/PERFORMANCE.md). */
+	/* Bytes per time for algbw, NULL: the size; busbw / algbw, NULL: 1 (doc/PERFORMANCE.md). */
 	double (*alg_bytes)(const struct geometry *geometry, const struct shape *shape);
 	double (*bus_factor)(const struct geometry *geometry);
 
@@ -78,8 +75,7 @@ struct option_target collective_target(const struct collective *collective);
 /* Shared by several collectives: (n-1)/n. */
 double bus_factor_slices(const struct geometry *geometry);
 
-/* Returns the per-rank count of a size that is split over all ranks: bytes / elsize / nranks,
- * rounded down to `align` bytes. */
+/* Returns the per-rank count of a split size: bytes / elsize / nranks, down to `align` bytes. */
 size_t slice_count(const struct geometry *geometry);
 
 /* Shared shapes: every buffer holds the whole size; the send buffer is a slice and the receive

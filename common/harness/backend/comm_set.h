@@ -1,5 +1,4 @@
-/* comm_set.h: the communicators of a run. Number 0 holds all ranks of the group, each other some of
- * them. */
+/* comm_set.h: the communicators of a run. Number 0 holds all ranks of the group, others some. */
 #pragma once
 
 #include "base/call_value.h"

@@ -7,7 +7,6 @@
 #define DEADLINE_SECONDS 10.0
 #define LOOKUP_SECONDS	 1.0 /* rank 0 needs a port from its monitor before it publishes */
 
-/* Sets the job's error from an MPI return code. */
 static int mpi_failed(struct job *job, int rc, const char *what)
 {
 	char text[MPI_MAX_ERROR_STRING];
@@ -134,8 +133,7 @@ static int split_node(struct job *job, MPI_Comm comm, MPI_Comm *local)
 	return rc;
 }
 
-/* Numbers nodes by their lowest rank: a node's number is the position of its first rank among the
- * first ranks of all nodes. */
+/* Numbers nodes by their lowest rank, in the order of the first ranks of all nodes. */
 static int find_nodes(struct job *job)
 {
 	MPI_Comm local = MPI_COMM_NULL;
@@ -327,8 +325,7 @@ int job_gather(struct job *job, const void *mine, size_t bytes, void *all)
 		 MPI_Gather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, job->comm));
 }
 
-/* Fills in the bytes of each rank: `bytes` from the first of a node, which go to the node's
- * place. */
+/* Fills in the bytes of each rank: `bytes` from the first of a node go to the node's place. */
 static void count_nodes(const struct job *job, int bytes, int *counts, int *places)
 {
 	int next = 0; /* nodes are numbered by their lowest rank */

@@ -12,19 +12,15 @@ struct job {
 	int local_rank, local_ranks;
 	int *node_of; /* nranks entries */
 	bool spare;   /* a surplus process that only waits in job_release */
-	/* rank and nranks of a collective; with NCCL_TESTS_SPLIT those of the group that shares a
-	 * communicator */
+	/* rank and nranks of a collective; with NCCL_TESTS_SPLIT within the group */
 	int group_rank, group_size;
-	MPI_Comm comm;	     /* control traffic of all ranks above; a duplicate that is never
-			      * measured */
+	MPI_Comm comm;	     /* control traffic of all ranks above; never measured */
 	MPI_Comm group_comm; /* control traffic inside the group */
-	MPI_Comm traffic;    /* the group's ranks; a duplicate, the parent of the mpi backend's
-			      * communicators */
+	MPI_Comm traffic;    /* the group's ranks; a parent of the mpi backend's */
 	MPI_Comm world;	     /* all processes, for the wait of spare ones */
 	double deadline;     /* seconds that the small exchanges below wait for the slowest rank;
 			      * callers raise it before phases in which ranks work alone for long */
-	bool extended;	     /* -T does not cut the waits of these exchanges: some rank works
-			      * alone */
+	bool extended;	     /* -T does not cut these waits: some rank works alone */
 	const struct watch *watch;
 	struct error *err;
 	char library[96]; /* MPI library version, one line */
@@ -40,24 +36,20 @@ int job_open(struct job *job, const struct watch *watch, struct error *err, int 
 int job_join(struct job *job);
 
 /* Between the two parts, over the launcher's network: one process publishes a text of less than
- * MPI_MAX_PORT_NAME bytes; others look it up for at most a second. Not collective. Return false on
- * failure. */
+ * MPI_MAX_PORT_NAME bytes; others look it up for a second at most. Return false on failure. */
 bool job_publish(const char *name, const char *text);
 bool job_lookup(const char *name, char *text);
 
 /* Groups ranks by color. Collective over all ranks that take part; after job_select. */
 int job_split(struct job *job, int color);
 
-/* Selects `take_part` of this node's lowest local ranks (0: all). Collective over all processes;
- * sets job->spare. */
+/* Selects `take_part` of the node's lowest ranks (0: all), sets job->spare. Collective. */
 int job_select(struct job *job, int take_part);
 
-/* Waits for all processes, frees, finalises MPI. Spare processes sleep here until the others are
- * done. */
+/* Waits for all processes, frees, finalises MPI. Spare processes sleep here meanwhile. */
 void job_release(struct job *job);
 
-/* A barrier, with `what` (a constant) as the wait's name. Returns 0 or a negative errno with the
- * error set, as all of these do. */
+/* A barrier, with `what` (a constant) as the wait's name. All return 0 or a negative errno. */
 int job_barrier(struct job *job, const char *what);
 /* Replace values by their maximum (or sum) over all ranks, in place. */
 int job_max(struct job *job, double *values, int n);
@@ -72,12 +64,10 @@ int job_gather(struct job *job, const void *mine, size_t bytes, void *all);
 int job_gather_nodes(struct job *job, const void *mine, size_t bytes, void *all);
 
 /* Agrees on success. Every rank passes its own result (0 or negative errno). Returns 0 if all are
- * 0. Otherwise returns a negative errno on every rank, with the lowest failing rank's error in
- * every rank's err. */
+ * 0, else a negative errno, with the lowest failing rank's error in every rank's err. */
 int job_agree(struct job *job, int rc);
 
-/* Extends the wait of the exchanges to `seconds`, whatever -T is. Returns the former state, which
- * job_restore_deadline restores. */
+/* Extends the wait of the exchanges to `seconds`. Returns the state for job_restore_deadline. */
 struct job_time {
 	double deadline;
 	bool extended;
@@ -85,6 +75,5 @@ struct job_time {
 struct job_time job_extend_deadline(struct job *job, double seconds);
 void job_restore_deadline(struct job *job, struct job_time former);
 
-/* A barrier after work that each rank does alone: job->deadline applies, whatever -T is. `what` is
- * a string constant. */
+/* A barrier after work that ranks do alone: job->deadline applies, not -T. `what` is a constant. */
 int job_await_work(struct job *job, const char *what);

@@ -1,8 +1,6 @@
 /* traffic.c: the generated pattern of alltoallv, and the reader of matrix files. */
 #include "backend/traffic.h"
 
-#include <sys/stat.h>
-
 /* Every amount is a multiple of this, as in nccl-tests. */
 enum { UNIT = 16 };
 
@@ -45,8 +43,7 @@ static int read_amount(struct cursor *at, const char *word, double scale, double
 	return 0;
 }
 
-/* Parses a line of `len` characters. Rows and columns beyond nranks are checked and dropped; a
- * blank line is not a row. */
+/* Parses a line of `len` characters. Rows and columns beyond nranks are checked and dropped. */
 static int read_row(struct cursor *at, struct traffic *traffic, double scale, char *line,
 		    size_t len, size_t *columns)
 {

@@ -11,8 +11,7 @@
 struct check_data {
 	uint32_t seed;
 	enum dtype dtype;
-	enum redop op; /* OP_NONE: elements are only moved; all bit patterns except NaN and infinity
-		        * occur */
+	enum redop op; /* OP_NONE: elements are moved; all bits but NaN and infinity */
 	int nranks;
 	bool avg_premultiplies; /* BACKEND_AVG_FIRST */
 };
@@ -55,9 +54,8 @@ struct check_report {
 	int32_t ranks;	  /* number of ranks with wrong buffers, after a gather; 0: not gathered */
 	int32_t culprit;  /* rank whose contribution is missing, doubled or flipped, -1: unknown */
 	int64_t shift;	  /* WRONG_SHIFTED: elements; positive: the data are too far back */
-	uint64_t element; /* first wrong element, index in the receive buffer (guard: byte
-				     * offset from its start, as int64_t; send: element relative to
-				     * the send buffer, as int64_t) */
+	uint64_t element; /* the first, by index in the receive buffer (guard: byte offset from its
+			   * start; send: element of the send buffer; both as int64_t) */
 	char expected[48], got[48]; /* in dtype_format's form */
 };
 
@@ -73,6 +71,5 @@ void check_fill(const struct check_data *data, int rank, uint64_t base, size_t c
 void check_verify(const struct check_data *data, const void *recv, const struct segment *segments,
 		  int n, uint64_t base, struct verify_result *result);
 
-/* Writes one line without newline: "rank 2 element 17: expected 3 got 0: zero (12 wrong)". Returns
- * buf. */
+/* Writes one line: "rank 2 element 17: expected 3 got 0: zero (12 wrong)". Returns buf. */
 char *check_describe(const struct check_report *report, char *buf, size_t len);

@@ -1,8 +1,6 @@
 /* check_classify.c: finds a single cause that explains every wrong element of a window. */
 #include "check/check_classify.h"
 
-#include "check/check_plan.h"
-
 /* A kind is named only if random data would match it with at most this probability. */
 #define LUCK_LIMIT 0.01
 
@@ -43,8 +41,7 @@ struct change {
 	uint64_t bits;
 };
 
-/* A neutral element counts if it has been replaced. Doubles hold every sum and product of floating
- * types exactly. */
+/* A neutral element counts if it has been replaced. Doubles hold every sum and product exactly. */
 static uint64_t reduced_with(const struct check_plan *p, uint64_t index,
 			     const struct change *change)
 {
@@ -114,8 +111,7 @@ static bool all_wrong_are_nan(const struct scene *s)
 	return true;
 }
 
-/* Returns true if random data of this kind would pass one of `trials` tests on `tested`
- * elements. */
+/* Returns true if random data of this kind may pass one of `trials` tests on `tested` elements. */
 static bool may_be_luck(const struct scene *s, double trials, size_t tested)
 {
 	return trials * pow(s->luck, (double)tested) > LUCK_LIMIT;
@@ -166,8 +162,7 @@ static bool name_contribution(const struct scene *s, struct check_report *report
 	}
 	if (!missing.fit && !doubled.fit)
 		return false;
-	/* One rank's missing 3 and another's doubled -3 give the same result: the correct elements
-	 * between decide. */
+	/* One rank's missing 3 and another's doubled -3 give one result: correct elements tell. */
 	if (missing.fit && doubled.fit && !missing.fit_all == !doubled.fit_all)
 		return false;
 	is_missing = missing.fit && (!doubled.fit || missing.fit_all);
@@ -205,8 +200,7 @@ static bool name_flip(const struct scene *s, struct check_report *report)
 	return true;
 }
 
-/* Counts the wrong elements that equal the expected ones `shift` elements earlier; 0 if an element
- * contradicts the shift. */
+/* Counts the wrong elements that equal the expected ones `shift` earlier; 0: one contradicts. */
 static size_t explained_by_shift(const struct scene *s, int64_t shift)
 {
 	size_t explained = 0;

@@ -13,7 +13,6 @@
 void check_classify(const struct check_data *data, const struct segment *segment, uint64_t base,
 		    uint64_t at, size_t n, const void *got, struct check_report *report);
 
-/* Returns the expected element of a segment at a pool index. */
 uint64_t check_expected_at(const struct check_plan *p, const struct segment *segment,
 			   uint64_t index);
 

@@ -3,8 +3,7 @@
 
 #include "check/check_plan.h"
 
-/* The maximum of contributing ranks, and the largest |v| of TERM_SMALL, by the table in
- * check_plan.h. */
+/* The most contributing ranks, and the largest |v| of TERM_SMALL, by check_plan.h's table. */
 static uint32_t most_active(enum dtype type, enum redop op)
 {
 	if (op == OP_AVG)
@@ -23,11 +22,6 @@ static const uint32_t small_limit[DT_COUNT] = {
 	[DT_BFLOAT16] = 8, [DT_F8E4M3] = 2,	  [DT_F8E5M2] = 1,
 };
 
-static uint64_t top_exponent_bit(const struct check_plan *p)
-{
-	return p->sign >> 1;
-}
-
 static uint64_t low_exponent_bit(const struct check_plan *p)
 {
 	int mantissa = p->dtype == DT_DOUBLE  ? 52
@@ -37,8 +31,7 @@ static uint64_t low_exponent_bit(const struct check_plan *p)
 	return (uint64_t)1 << mantissa;
 }
 
-/* Order keys: unsigned numbers in the order of the elements, reversed for min, so that both
- * operators take the maximum. */
+/* Order keys: unsigned numbers in the order of the elements, reversed for min. */
 static void plan_order(struct check_plan *p)
 {
 	int is_signed = p->dtype == DT_INT8 || p->dtype == DT_INT32 || p->dtype == DT_INT64;
@@ -130,7 +123,7 @@ void check_plan(const struct check_data *data, struct check_plan *p)
 	p->key_b = check_mix(data->seed, 0x967a889bu, 0xb7c3d0a1u);
 	p->nranks = p->active = (uint32_t)data->nranks;
 	if (p->op == OP_NONE || p->op == OP_MAX || p->op == OP_MIN)
-		p->keep ^= check_is_float(p->dtype) ? top_exponent_bit(p) : 0;
+		p->keep ^= check_is_float(p->dtype) ? p->sign >> 1 : 0; /* top exponent bit */
 	if (p->op == OP_NONE)
 		return;
 	most = most_active(p->dtype, p->op);

@@ -41,16 +41,15 @@ enum check_fold { FOLD_ADD, FOLD_MUL, FOLD_MAX };
  * the 64-bit number that contributions are folded into: integers modulo 2^64, sums of small
  * integers, order keys (max, min), or the counts of TERM_POWER. */
 struct check_plan {
-	uint64_t mask;	    /* the bits of one element */
-	uint64_t sign;	    /* its top bit */
-	uint64_t keep, set; /* TERM_BITS: (hash & keep) | set */
-	uint64_t flip[2];   /* FOLD_MAX: bits to order key, by the top bit of the bits ... */
-	uint64_t back[2];   /* and back, by the top bit of the key */
-	uint64_t start;	    /* the initial carrier of a fold */
-	uint64_t neutral;   /* element of a rank that does not contribute */
-	uint64_t poison;    /* an element that was never written */
-	double scale; /* float avg with an early multiplication: 1/n in the type; 0: the sum is
-		       * divided by n */
+	uint64_t mask;	       /* the bits of one element */
+	uint64_t sign;	       /* its top bit */
+	uint64_t keep, set;    /* TERM_BITS: (hash & keep) | set */
+	uint64_t flip[2];      /* FOLD_MAX: bits to order key, by the top bit of the bits ... */
+	uint64_t back[2];      /* and back, by the top bit of the key */
+	uint64_t start;	       /* the initial carrier of a fold */
+	uint64_t neutral;      /* element of a rank that does not contribute */
+	uint64_t poison;       /* an element that was never written */
+	double scale;	       /* float avg multiplied early: 1/n in the type; 0: the sum over n */
 	uint32_t key_a, key_b; /* from the seed */
 	uint32_t nranks, active, step, turn;
 	uint32_t small;	 /* TERM_SMALL: largest magnitude, a power of two */
@@ -70,8 +69,6 @@ extern "C" void check_plan(const struct check_data *data, struct check_plan *pla
 #else
 void check_plan(const struct check_data *data, struct check_plan *plan);
 #endif
-
-/* ---- Hash ---- */
 
 /* The part of the hash that depends on rank and upper half of the index only. */
 CHECK_HD uint32_t check_key_a(const struct check_plan *p, uint32_t rank, uint32_t high)
@@ -132,8 +129,7 @@ CHECK_HD uint64_t check_from_key(const struct check_plan *p, uint64_t key)
 	return key ^ (key & p->sign ? p->back[1] : p->back[0]);
 }
 
-/* TERM_POWER as additive fields: exponents + 1 (bits 0-7), mantissa quarters (8-15), signs (16 and
- * up). */
+/* TERM_POWER as additive fields: exponents + 1 (bits 0-7), mantissa quarters (8-), signs (16-). */
 CHECK_HD uint64_t check_power(uint32_t h, uint32_t phase)
 {
 	return ((h & 0xff) * 3 >> 8) | (phase == 0 ? (h >> 9 & 3) << 8 : 0) | (h >> 11 & 1) << 16;
@@ -148,8 +144,7 @@ CHECK_HD uint32_t check_power_bits(uint64_t fields, uint32_t count)
 	       (uint32_t)(fields >> 8 & 3) << 21;
 }
 
-/* TERM_PAIR: phases 0 and 1 hold -2^a and 2^(a+1) in either order, perhaps with swapped signs; a
- * single rank holds 2^a. */
+/* TERM_PAIR: phases 0 and 1 hold -2^a and 2^(a+1) in any order; a single rank holds 2^a. */
 CHECK_HD int64_t check_pair(const struct check_plan *p, uint32_t phase, uint64_t index)
 {
 	uint32_t h = check_hash(p, 0xffffffffu, index);
@@ -253,7 +248,6 @@ CHECK_HD uint64_t check_element_at(const struct check_plan *p, uint32_t rank, ui
 	return check_carried(p, check_contribution(p, check_hash(p, rank, index), phase, index), 1);
 }
 
-/* The element of the reduction at `index`. */
 CHECK_HD uint64_t check_reduced_at(const struct check_plan *p, uint64_t index, uint32_t turn)
 {
 	uint64_t carrier = p->start, next;

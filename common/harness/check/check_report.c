@@ -13,20 +13,19 @@ const char *wrong_kind_name(enum wrong_kind kind)
 	return kind_names[kind];
 }
 
-/* The name of the kind, with details. */
 static const char *describe_kind(const struct check_report *report, char *buf, size_t len)
 {
 	const char *name = wrong_kind_name((enum wrong_kind)report->kind);
 
 	if (report->kind == WRONG_SHIFTED)
-		snprintf(buf, len, "%s by %+" PRId64, name, report->shift);
+		snprintf(buf, len, "%s by %+ld", name, report->shift);
 	else if ((report->kind == WRONG_MISSING || report->kind == WRONG_DOUBLED) &&
 		 report->culprit >= 0)
-		snprintf(buf, len, "%s contribution of rank %" PRId32, name, report->culprit);
+		snprintf(buf, len, "%s contribution of rank %d", name, report->culprit);
 	else if (report->kind == WRONG_MISSING || report->kind == WRONG_DOUBLED)
 		snprintf(buf, len, "%s contribution of an unknown rank", name);
 	else if (report->kind == WRONG_FLIPPED && report->culprit >= 0)
-		snprintf(buf, len, "one bit %s in the contribution of rank %" PRId32, name,
+		snprintf(buf, len, "one bit %s in the contribution of rank %d", name,
 			 report->culprit);
 	else
 		snprintf(buf, len, "%s", name);
@@ -41,12 +40,11 @@ char *check_describe(const struct check_report *report, char *buf, size_t len)
 	char kind[80];
 
 	if (report->wrong == 0) {
-		snprintf(buf, len, "rank %" PRId32 ": nothing wrong", report->rank);
+		snprintf(buf, len, "rank %d: nothing wrong", report->rank);
 		return buf;
 	}
-	snprintf(buf, len,
-		 "rank %" PRId32 " %s %" PRId64 ": expected %s got %s: %s (%" PRIu64 " wrong)",
-		 report->rank, what, (int64_t)report->element, report->expected, report->got,
+	snprintf(buf, len, "rank %d %s %ld: expected %s got %s: %s (%lu wrong)", report->rank, what,
+		 (int64_t)report->element, report->expected, report->got,
 		 describe_kind(report, kind, sizeof(kind)), report->wrong);
 	return buf;
 }

@@ -1,5 +1,4 @@
-/* check_values.c: fills and verifies host memory, with the functions of check_plan.h in blocks that
- * compilers vectorise. */
+/* check_values.c: fills and verifies host memory, by check_plan.h in blocks for vectorisers. */
 #include "check/check.h"
 
 #include "check/check_plan.h"
@@ -33,8 +32,7 @@ union carriers {
 	uint64_t wide[BLOCK]; /* elements of 8 bytes */
 };
 
-/* One rank's part of a block. Constants are passed by value, so the compiler knows that stores do
- * not change them. */
+/* One rank's part of a block. Constants come by value: the compiler knows that none changes. */
 struct lane {
 	uint32_t low, a, b, shift, small;
 	uint64_t keep, set, sign, flip[2];
@@ -223,8 +221,7 @@ static void make_reduced(const struct check_plan *p, uint64_t index, size_t n, v
 	}
 }
 
-/* Returns the size of the next block of `count` elements from `index` on: all have the same upper
- * half of the index. */
+/* Returns the size of the next block of `count` elements from `index` on, of one upper half. */
 static size_t part_size(uint64_t index, size_t count)
 {
 	uint64_t left = ((uint64_t)1 << 32) - (uint32_t)index;

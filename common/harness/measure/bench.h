@@ -27,6 +27,5 @@ struct bench {
 	double last_seconds;
 	size_t last_bytes;
 	bool predicted;			   /* equal on all ranks: rank 0 has predictions */
-	const struct predictor *predictor; /* the predictions; NULL on other ranks, or without
-					    * any */
+	const struct predictor *predictor; /* the predictions; NULL on other ranks */
 };

@@ -3,8 +3,7 @@
 
 #include "backend/collective.h"
 
-/* Returns the elements from one rank to another. The size is first cut to whole slices, as for
- * other split collectives. */
+/* Returns the elements from one rank to another, of whole slices, as other split collectives. */
 size_t irregular_count(const struct geometry *geometry, int from, int to);
 
 /* Computes the elements that a rank sends and receives; `self` includes those to itself. */
@@ -19,6 +18,5 @@ size_t irregular_busiest(const struct geometry *geometry, bool self);
  * and of its part that left the rank. */
 void irregular_summary(const struct geometry *geometry, int rank, double us, char *buf, size_t len);
 
-/* The `run` of a struct collective: one CALL_ALLTOALLV with this rank's row and column of the
- * matrix. */
+/* The `run` of a collective: a CALL_ALLTOALLV with this rank's row and column of the matrix. */
 int irregular_run(struct chain *chain, const struct invocation *invocation);

@@ -22,12 +22,10 @@ struct plan {
 	int nsegments;
 };
 
-/* Returns the geometry of a point on rank `rank` of the bench's group; `plan_init` uses this rank's
- * own. */
+/* Returns the geometry of a point on rank `rank` of the group; plan_init uses the own. */
 struct geometry plan_geometry(const struct bench *bench, const struct point *point, int rank);
 
-/* Returns 0, -ENODATA if the size gives some rank nothing, or another negative errno with the error
- * set. */
+/* Returns 0, -ENODATA if the size gives a rank nothing, or a negative errno with the error set. */
 int plan_init(struct plan *plan, struct bench *bench, const struct point *point, bool in_place);
 void plan_release(struct plan *plan);
 
@@ -41,8 +39,7 @@ struct checked_slot {
 	bool crowded; /* earlier calls of the batch write next to it, so guards cannot be checked */
 };
 
-/* Returns a slot that no call of a batch of `calls` uses before the last one, if the pool has
- * room. */
+/* Returns a slot that no call of a batch of `calls` uses before the last one, if there is room. */
 struct checked_slot plan_last_slot(const struct plan *plan, size_t calls);
 
 /* Poisons the receive side with its guards, and fills in the send data. */

@@ -194,8 +194,7 @@ static void finish(struct measured *m)
 	m->plan.bench->last_bytes = m->plan.shape.bytes;
 }
 
-/* Estimates a call of this size by the previous point: the same time, or longer by the ratio of
- * bytes. */
+/* Estimates a call by the previous point: the same time, or longer by the ratio of bytes. */
 static double expected(const struct measured *m)
 {
 	const struct bench *bench = m->plan.bench;

@@ -9,8 +9,7 @@
 /* A measured point, alive until its row is printed; plan and timing own nothing by then. */
 struct measured {
 	struct row row;	      /* complete on rank 0; elsewhere only `report` and `wrong` */
-	int64_t wrong_checks; /* ranks with a failed check, summed over the checks of this point; on
-			       * all ranks */
+	int64_t wrong_checks; /* ranks with a failed check, summed over checks, on all ranks */
 	struct plan plan;
 	struct timing timing;
 	struct sampling sampling;

@@ -48,8 +48,7 @@ static long long count_points(const struct bench *bench)
 	return n;
 }
 
-/* One write: a launcher may put a row between two. Sizes rise, so the newest row tells more than the
- * mean, until a cycle is over. */
+/* One write: a launcher may put a row between two. The newest row tells more than the mean. */
 static void show_progress(struct run *run, const struct point *point, int cycle)
 {
 	double each = (clock_seconds() - run->started) / fmax(1, (double)run->done);
@@ -125,7 +124,7 @@ static int report_measured(struct run *run, struct measured *measured, const str
 	row_no_prediction(row);
 	if (predictor)
 		predictor->row(predictor->ctx, row);
-	for (size_t i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++)
+	for (size_t i = 0; i < LENGTH(hooks); i++)
 		if (hooks[i])
 			hooks[i]->row(hooks[i]->ctx, row);
 	rc = report_row(run->report, row, out);
@@ -143,8 +142,8 @@ static int watch_drift(struct run *run, const struct row *row)
 	if (run->bench->options->cycles == 1 ||
 	    !soak_row(&run->soak, run->at++, row->time_us, text, sizeof(text)))
 		return 0;
-	return report_comment(run->report, "%s %s %s %" PRIu64 " B %s: %s", row->collective,
-			      row->type, row->redop, row->size, row->placement, text);
+	return report_comment(run->report, "%s %s %s %lu B %s: %s", row->collective, row->type,
+			      row->redop, row->size, row->placement, text);
 }
 
 /* In place if there is an out-of-place row `out`. */

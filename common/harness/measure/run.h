@@ -7,8 +7,7 @@
 #include "base/outcome.h"
 #include "report/report.h"
 
-/* A hook sees the rows of a run and writes notes at its end: reasons for slow rows (reconcile),
- * vendors' figures of links. */
+/* A hook sees the rows of a run and writes notes at its end: reasons, vendors' figures. */
 struct run_hook {
 	void *ctx;
 	/* A row with its predicted fields. */
@@ -37,8 +36,7 @@ struct run {
 /* Returns the largest buffer of any point of the sweep on any rank, bytes. */
 size_t run_largest(const struct bench *bench);
 
-/* Measures every point of every cycle. Returns 0 or a negative errno with the error set.
- * Collective. */
+/* Measures every point of every cycle. 0 or a negative errno with the error set. Collective. */
 int run_sweep(struct run *run);
 
 /* Stores the culprits of a failed check: the ranks with wrong data or, if all have wrong data, the
@@ -49,6 +47,5 @@ void run_note_culprits(struct run *run, const struct check_report *report);
  * far, unless they are written. Later rows wait for ever. Not collective. */
 void run_interrupted(struct run *run);
 
-/* Writes the closing lines and decides between ok, wrong data and slow by rank 0's figures; all
- * ranks get the outcome. Collective. */
+/* Writes the closing lines; ok, wrong data or slow by rank 0's figures for all. Collective. */
 int run_finish(struct run *run);

@@ -176,7 +176,6 @@ static void rank_stats(struct sampling *s, struct row *row)
 	row->rank_spread_percent = fastest > 0 ? 100 * (slowest - fastest) / fastest : 0;
 }
 
-/* Returns the rank that was slowest in most samples. */
 static int32_t most_often_slowest(const struct sampling *s)
 {
 	size_t nranks = (size_t)job_of(s)->nranks, best = 0;

@@ -19,8 +19,7 @@ struct sampling {
 	struct stats *per_rank; /* nranks entries, us, after sampling_finish */
 };
 
-/* Prepares an empty sample; `timing` is borrowed. sampling_release frees all arrays, which rows may
- * borrow. */
+/* Prepares an empty sample; `timing` is borrowed. sampling_release frees what rows may borrow. */
 void sampling_init(struct sampling *sampling, struct timing *timing);
 void sampling_release(struct sampling *sampling);
 
@@ -32,6 +31,5 @@ bool sampling_last_batch(struct sampling *sampling);
  * sampling->stop at the end. Collective. */
 int sampling_batch(struct sampling *sampling, const struct checked_slot *checked);
 
-/* Rank 0: writes statistics into the row (times, spread, slowest rank, sample counts, stop reason).
- * The row borrows arrays of `sampling`. */
+/* Rank 0: writes statistics into the row, which borrows arrays of `sampling`. */
 void sampling_finish(struct sampling *sampling, struct row *row);

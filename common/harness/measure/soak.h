@@ -1,5 +1,4 @@
-/* soak.h: repeated sweeps (-N): outliers and drift of each point's time. Pure functions; only rank
- * 0 has a soak. */
+/* soak.h: repeated sweeps (-N): outliers and drift of each point's time. Pure; of rank 0 alone. */
 #pragma once
 
 #define SOAK_WINDOW 20 /* rows of a point */
@@ -7,10 +6,8 @@
 /* One point: a ring of its newest times, and the reference for drift. Initially zero. */
 struct soak_point {
 	double newest[SOAK_WINDOW], former[SOAK_WINDOW]; /* us */
-	size_t rows, former_from; /* number of rows; cycle of the first of `former` */
-	size_t reported,
-		unreported; /* cycle of the last reported outlier; number of unreported ones
-				   * since */
+	size_t rows, former_from;    /* number of rows; cycle of the first of `former` */
+	size_t reported, unreported; /* cycle of the last reported outlier; unreported ones since */
 };
 
 struct soak {

@@ -100,8 +100,7 @@ bool sweep_next(struct sweep *sweep, struct point *point)
 	return true;
 }
 
-/* Checks that at least one combination of type and operator is supported; `why` explains the last
- * that is not. `cursor` is at the first. */
+/* Checks that some combination of type and operator is supported; `why`: the last is not. */
 static bool any_supported(struct sweep cursor, char *why, size_t len)
 {
 	do

@@ -11,8 +11,7 @@ struct point {
 	enum redop op; /* OP_NONE without a reduction */
 	int root;      /* -1: none */
 	size_t bytes;  /* requested size, one entry of -b..-e */
-	/* For a schedule. NULL and 0 are the program's own collective, on all ranks of the
-	 * group. */
+	/* For a schedule. NULL and 0: the program's own collective, on all ranks of the group. */
 	const struct collective *collective;
 	uint32_t comm;
 };
@@ -30,8 +29,7 @@ struct sweep {
 	bool started;
 };
 
-/* Puts the cursor before the first point. All arguments are borrowed; `nranks` is the size of the
- * group. */
+/* Puts the cursor before the first point. Arguments are borrowed; `nranks` is the group's size. */
 void sweep_init(struct sweep *sweep, const struct options *options,
 		const struct collective *collective, struct backend *backend, int nranks);
 
@@ -40,7 +38,6 @@ void sweep_init(struct sweep *sweep, const struct options *options,
  * sweep_check() refuses others before. */
 bool sweep_next(struct sweep *sweep, struct point *point);
 
-/* Checks that the sweep can run: type and operator supported, root < nranks, a power of two of
- * ranks if required. Returns 0, or a negative errno with the error set (OUTCOME_UNSUPPORTED or
- * OUTCOME_USAGE). */
+/* Checks that the sweep can run: type, operator, root < nranks, a power of two of ranks if
+ * required. 0, or a negative errno with the error set (unsupported or usage). */
 int sweep_check(const struct sweep *sweep, struct error *err);

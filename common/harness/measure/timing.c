@@ -35,8 +35,6 @@ double timing_calls_deadline(const struct timing *t, double calls)
 	return fmax(seconds, 10 * t->predicted * calls);
 }
 
-/* ---- warm-up ---- */
-
 /* Runs `calls` eager calls; returns the slowest rank's seconds per call. */
 static int warm_round(struct timing *t, int calls, double *seconds)
 {
@@ -113,8 +111,7 @@ static void update_per_sample(struct timing *t)
 	t->per_sample = o->agg_iters * t->launches * (o->per_iter ? 1 : t->calls);
 }
 
-/* -n: batches of about nccl-tests' default length. A graph holds all calls, as there, up to a
- * limit. */
+/* -n: batches of about nccl-tests' default length. A graph holds all calls up to a limit. */
 static void choose_fixed(struct timing *t)
 {
 	int iters = t->plan->bench->options->iters;

@@ -30,8 +30,7 @@ struct batch {
 	double *enqueue; /* until the call returns to the host */
 };
 
-/* Returns the most calls of one batch or warm-up round at any size, which limits the slots in
- * use. */
+/* Returns the most calls of one batch or warm-up round, which limits the slots in use. */
 size_t timing_most_calls(const struct options *options);
 
 /* Brings the point to its steady state (or makes options->warmup calls), and chooses calls, samples
@@ -52,7 +51,6 @@ int timing_issue(struct timing *timing, size_t index, const struct checked_slot 
  * above. `extra` seconds lengthen its deadline. Collective. */
 int timing_once(struct timing *timing, const struct checked_slot *checked, double extra);
 
-/* Returns the slot for the last call of a checked batch. */
 struct checked_slot timing_last_slot(const struct timing *timing);
 
 /* Waits until all issued calls are complete. Returns 0 or a negative errno with the error set. */
@@ -68,6 +66,5 @@ void timing_release(struct timing *timing);
  * 10 x that and at least 0.5 s; 10 s for 0, the first use. */
 double timing_deadline(double slowest, double calls);
 
-/* Returns that deadline for calls of this point, at least 10 x the prediction. Before any warm-up
- * it scales from the previous point. */
+/* Returns that deadline for calls of this point, at least 10 x the prediction or the last point. */
 double timing_calls_deadline(const struct timing *timing, double calls);

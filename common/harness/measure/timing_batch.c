@@ -126,10 +126,7 @@ static int batch_stream(struct timing *t, const struct checked_slot *checked, st
 	return rc;
 }
 
-/* ---- isolated ---- */
-
-/* A start time shortly ahead, equal for all ranks of a host; on several hosts, whose clocks differ,
- * the end of a barrier. */
+/* A start time shortly ahead, equal for all ranks of a host; on several the end of a barrier. */
 static int aligned_start(struct bench *bench, double *start)
 {
 	*start = clock_seconds() + START_AHEAD;
@@ -191,9 +188,8 @@ static int launch(struct timing *t, void *graph)
 	return rc;
 }
 
-/* A checked batch has its own graph: its last call uses another slot. Only one launch finds that
- * slot freshly prepared, so it is launched once. A last batch of another length also has its
- * own. */
+/* A checked batch has its own graph: its last call uses another slot, which only one launch finds
+ * freshly prepared. A last batch of another length also has its own. */
 static int batch_graph(struct timing *t, const struct checked_slot *checked, struct batch *batch)
 {
 	struct bench *bench = t->plan->bench;
@@ -264,8 +260,6 @@ void timing_release(struct timing *t)
 		bench->backend->ops->graph->release(bench->backend, t->graph);
 	t->graph = NULL;
 }
-
-/* ---- all three ---- */
 
 int timing_batch(struct timing *t, const struct checked_slot *checked, struct batch *batch)
 {

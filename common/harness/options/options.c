@@ -1,5 +1,4 @@
-/* options.c: parses command line and environment into struct options, with getopt_long and the
- * table. */
+/* options.c: command line and environment into struct options, by getopt_long and the table. */
 #include "options/options.h"
 
 #include <getopt.h>

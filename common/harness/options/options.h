@@ -24,8 +24,7 @@ struct options {
 		int step_factor;			 /* -f; 0 when -i was given */
 		size_t sizes[OPTIONS_SIZES];		 /* --sizes, in place of these */
 		int nsizes;				 /* 0: not given */
-		size_t align; /* --align: per-rank counts of split collectives, bytes; 16 as
-	                       * in nccl-tests */
+		size_t align; /* --align: per-rank counts, bytes; 16 as in nccl-tests */
 	};
 	/* shape of the job */
 	struct {
@@ -54,16 +53,14 @@ struct options {
 		double budget;		  /* --budget: seconds per point when adaptive */
 		double ci_percent;	  /* --ci: target */
 		int check;		  /* -c: extra check iterations, 0: no check */
-		bool check_every;	  /* --check-every: check every call (slow; times are then
-	                       * not comparable) */
+		bool check_every;	  /* --check-every: check every call; times are off */
 		uint32_t seed;		  /* --seed */
 		int unalign;		  /* -u elements */
 		int blocking;		  /* -z 0..3 */
 		int timeout;		  /* -T seconds, 0: automatic deadlines */
 		double slow_percent;	  /* of a step: a rank that is so much slower is named */
 		bool fail_slow;		  /* --fail-slow: such a rank makes exit 15 */
-		double silent, partition; /* seconds without a sign of life of a host: until a
-					   * warning, until a verdict */
+		double silent, partition; /* seconds without a sign of life: warning, verdict */
 		int parallel_init;	  /* -p; accepted: each rank is a process, and all start in
 				    * parallel */
 	};
@@ -80,19 +77,18 @@ struct options {
 	};
 	/* report */
 	struct {
-		enum average average; /* -a */
-		bool cputime;	      /* -C */
-		bool timestamps;      /* -S */
-		bool memory_report;   /* -M */
-		bool per_iter;	      /* -I */
-		int per_iter_skip;    /* -K */
-		double min_bw;	      /* NCCL_TESTS_MIN_BW GB/s, 0: none */
-		double min_busbw;     /* --min-busbw GB/s, 0: none */
-		double min_percent;   /* --min-percent of the prediction, 0: none */
-		double good,
-			low;	/* --good --low: percent of the prediction, for the run's verdict */
-		bool vendor;	/* --vendor */
-		bool reconcile; /* --reconcile */
+		enum average average;  /* -a */
+		bool cputime;	       /* -C */
+		bool timestamps;       /* -S */
+		bool memory_report;    /* -M */
+		bool per_iter;	       /* -I */
+		int per_iter_skip;     /* -K */
+		double min_bw;	       /* NCCL_TESTS_MIN_BW GB/s, 0: none */
+		double min_busbw;      /* --min-busbw GB/s, 0: none */
+		double min_percent;    /* --min-percent of the prediction, 0: none */
+		double good, low;      /* --good --low: percent of the prediction */
+		bool vendor;	       /* --vendor */
+		bool reconcile;	       /* --reconcile */
 		const char *topo;      /* --topo: "live", "none", a spec's name or a file */
 		enum table_kind table; /* --table */
 		const char *nccl_json; /* -J FILE.json; NULL: none. The strings are argv's or the
@@ -101,8 +97,7 @@ struct options {
 		const char *csv, *json, *out; /* --csv --json --out */
 		const char *metrics;	      /* --metrics */
 	};
-	/* faults: --fault, as given; the grammar is faults/inject/fault.h's. "none": the healthy
-	 * twin */
+	/* faults: --fault, as given (faults/inject/fault.h); "none": the healthy twin */
 	struct {
 		const char *faults[8];
 		int nfaults;
@@ -152,9 +147,7 @@ int options_parse(struct options *options, const struct option_target *target, i
  * --backend mpi; the caller must do so if "auto" finds no GPU. */
 const char *options_need_gpu(const struct options *options);
 
-/* Returns the color of a rank's group under NCCL_TESTS_SPLIT; ranks of one color form a group. 0
- * without a split. */
+/* Returns the color of a rank's group under NCCL_TESTS_SPLIT, 0 without; a color is a group. */
 int options_color(const struct options *options, int rank);
 
-/* Prints --help from the option table. */
 void options_print_help(FILE *out, const struct option_target *target, const char *program);

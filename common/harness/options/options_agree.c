@@ -12,8 +12,7 @@ static bool counts(const struct option_row *row, bool irregular)
 	return row->agree == AGREE_SAME && (row->scope != SCOPE_IRREGULAR || irregular);
 }
 
-/* Formats an option as typed: "-d half", "--check-every", "no --fault", "NCCL_TESTS_SPLIT=MOD
- * 2". */
+/* Formats an option as typed: "-d half", "--check-every", "no --fault". */
 static void show(const struct option_row *row, const struct options *options, char *buf, size_t len)
 {
 	char text[TEXT_MAX], letter[2] = { (char)row->letter, '\0' };
@@ -30,8 +29,7 @@ static void show(const struct option_row *row, const struct options *options, ch
 		text_add(buf, len, "%c%s", row->env ? '=' : ' ', text);
 }
 
-/* Lines have numbers as names: equal on ranks of one version. A difference of versions comes
- * first. */
+/* Lines have numbers as names: equal on ranks of one version, whose difference comes first. */
 void options_agree_fill(struct settings *mine, const struct options *options, const char *version,
 			const char *program, const char *backend, bool irregular)
 {

@@ -12,6 +12,5 @@
 void options_agree_fill(struct settings *mine, const struct options *options, const char *version,
 			const char *program, const char *backend, bool irregular);
 
-/* Writes the shared options that are set, except defaults, --fault, --schedule and --expect: ", -d
- * half, --share-gpu". */
+/* Writes the shared options that are set, but for defaults, --fault, --schedule, --expect. */
 void options_agree_text(const struct options *options, bool irregular, char *buf, size_t len);

@@ -4,8 +4,7 @@
 
 #include "base/dtype.h"
 
-/* If `is` holds, none of these options (names, blank-separated) may be set. `why` is the message;
- * "%s" in it stands for `value`. */
+/* If `is` holds, none of these options (blank-separated) may be set. `why`: with "%s" `value`. */
 struct clash {
 	bool is;
 	const char *names, *why, *value;
@@ -50,8 +49,6 @@ static int refuse(struct option_set *set, const struct clash *clashes, size_t n,
 	return rc;
 }
 
-#define COUNT(clashes) (sizeof(clashes) / sizeof((clashes)[0]))
-
 /* The value as typed, or the default. */
 static const char *text_of(const struct option_set *set, const char *name)
 {
@@ -80,8 +77,6 @@ const char *option_misplaced(const struct option_row *row, const struct option_t
 	       : part == PART_PAIRS	? "has no meaning for p2p_matrix_perf"
 					: "has no meaning for step_perf";
 }
-
-/* ---- derived values ---------------------------------------------------------------------- */
 
 static void derive(const struct option_set *set)
 {
@@ -118,8 +113,6 @@ static void derive(const struct option_set *set)
 	if (!given(set, "low") && o->low > o->good)
 		o->low = o->good;
 }
-
-/* ---- contradictions ----------------------------------------------------------------------- */
 
 #define reject(set, name, ...) option_reject(set, option_find(name), __VA_ARGS__)
 
@@ -190,7 +183,7 @@ static int check_calls(struct option_set *set)
 
 	if (o->check_every && o->check == 0)
 		return reject(set, "check", "must be at least 1 with --check-every");
-	return refuse(set, clashes, COUNT(clashes), true);
+	return refuse(set, clashes, LENGTH(clashes), true);
 }
 
 /* Refuses an option that this collective or backend would ignore. */
@@ -266,7 +259,7 @@ static int check_files(struct option_set *set)
 		  "can't be combined with -N 0: it is written when the run ends", NULL },
 	};
 
-	return refuse(set, clashes, COUNT(clashes), false);
+	return refuse(set, clashes, LENGTH(clashes), false);
 }
 
 /* A run with faults is a schedule, and no sweep. */
@@ -294,7 +287,7 @@ static int check_kind(struct option_set *set)
 		return reject(set, "mode", "must be stream or graph with --fault");
 	if (o->nfaults > 0 && o->record == RECORD_OFF)
 		return reject(set, "record", "must not be off with --fault");
-	return refuse(set, clashes, COUNT(clashes), false);
+	return refuse(set, clashes, LENGTH(clashes), false);
 }
 
 static int check_device_kernels(struct option_set *set)
@@ -329,7 +322,7 @@ int options_check(struct option_set *set)
 	int rc = 0;
 
 	derive(set);
-	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]) && rc == 0; i++)
+	for (size_t i = 0; i < LENGTH(checks) && rc == 0; i++)
 		rc = checks[i](set);
 	return rc;
 }

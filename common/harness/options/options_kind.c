@@ -133,7 +133,7 @@ static void text_int(const struct option_row *row, const void *field, char *buf,
 	if (row->words && value == row->word_value)
 		snprintf(buf, len, "%s", row->words[0]);
 	else
-		snprintf(buf, len, "%" PRId64, value);
+		snprintf(buf, len, "%ld", value);
 }
 
 const struct option_kind kind_int = { sizeof(int), parse_kind_int, allow_int, text_int };
@@ -215,8 +215,7 @@ static void text_range(const struct option_row *row, const void *field, char *bu
 
 const struct option_kind kind_range = { 2 * sizeof(int), parse_kind_range, NULL, text_range };
 
-/* A text that is not empty: one of the words, one with the suffix, or one that the row's check
- * accepts. */
+/* A text that is not empty: one of the words, one with the suffix, or what the check accepts. */
 static int parse_kind_text(const struct option_row *row, const char *text, void *field)
 {
 	size_t len = strlen(text), tail = row->suffix ? strlen(row->suffix) : 0;
@@ -244,7 +243,7 @@ const struct option_kind kind_text = { sizeof(const char *), parse_kind_text, NU
 static int parse_kind_fault(const struct option_row *row, const char *text, void *field)
 {
 	struct options *options = field;
-	int room = (int)(sizeof(options->faults) / sizeof(options->faults[0]));
+	int room = (int)LENGTH(options->faults);
 
 	if (!*text || options->nfaults >= room)
 		return -EINVAL;

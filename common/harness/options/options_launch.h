@@ -4,8 +4,7 @@
 #include "options/options.h"
 #include "process/launch.h"
 
-/* Checks -g N and -t N under a launcher: 0 if they match the launched processes, else -EINVAL with
- * the equivalent -np line. */
+/* Checks -g N and -t N under a launcher: 0 if they match, else -EINVAL with the -np line. */
 int options_launch_check(const struct launch *launch, const struct options *options,
 			 const char *program, struct error *err);
 

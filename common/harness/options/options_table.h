@@ -1,5 +1,4 @@
-/* options_table.h: one row per option, used by parser, help and a run's JSON. For options*.c and
- * report/sink_json.c. */
+/* options_table.h: one row per option, for parser, help, JSON (options*.c, sink_json.c). */
 #pragma once
 
 #include "options/options.h"
@@ -13,11 +12,9 @@ struct option_kind {
 	size_t size; /* bytes of the field; 0: the kind accesses the whole struct options */
 	/* Returns 0, or a negative errno without a write for an invalid text. */
 	int (*parse)(const struct option_row *row, const char *text, void *field);
-	/* Writes the valid values by the row's bounds; NULL: rows have a text of their own. Always
-	 * terminated. */
+	/* Writes the valid values by the row's bounds; NULL: rows have a text of their own. */
 	void (*allowed)(const struct option_row *row, char *buf, size_t len);
-	/* Writes the value in typed form, "" without one. Two ranks agree if their texts are equal.
-	 * Always terminated. */
+	/* Writes the value in typed form, "" without one. Ranks agree if their texts are equal. */
 	void (*text)(const struct option_row *row, const void *field, char *buf, size_t len);
 };
 
@@ -35,7 +32,6 @@ enum option_group {
 	GROUP_END
 };
 
-/* The scope in which an option is valid. */
 enum option_scope {
 	SCOPE_ALL,
 	SCOPE_REDUCES,	 /* collectives that reduce */
@@ -60,8 +56,7 @@ struct option_row {
 	int letter;	  /* 0: none */
 	bool env;	  /* set from the environment variable `name`, not from the command line */
 	const char *arg;  /* the value's name in --help; NULL: no value */
-	const char *flag; /* the text that is parsed if the option is set without a value; with
-			   * `arg` the value may be left out */
+	const char *flag; /* what an option without a value means; with `arg` optional */
 	const char *initial; /* default as text, parsed like any other; NULL: all bytes zero */
 	const struct option_kind *kind;
 	const char *field; /* name in JSON, NULL: not in JSON */
@@ -78,8 +73,7 @@ struct option_row {
 	const char *const *words;
 	int word_value;
 	const char *suffix;		/* kind_text: the required ending */
-	int (*check)(const char *text); /* kind_text: replaces words; a negative result refuses the
-					 * text */
+	int (*check)(const char *text); /* kind_text: replaces words; negative: refused */
 };
 
 extern const struct option_kind kind_size, kind_int, kind_bool, kind_real, kind_word, kind_text,
@@ -126,11 +120,9 @@ void option_defaults(struct options *options);
 /* Parses `text` into row `i` and marks it as set. Returns 0, or -EINVAL with the error set. */
 int option_take(struct option_set *set, int i, const char *text);
 
-/* Sets a usage error "-b 0: TEXT" about row `i`, with its given or default value. Returns
- * -EINVAL. */
+/* Sets a usage error "-b 0: TEXT" about row `i`, with its value. Returns -EINVAL. */
 int option_reject(struct option_set *set, int i, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Derives fields, then checks for contradictions, after all rows are parsed. Returns 0, or -EINVAL
- * with the error set. */
+/* Derives fields and checks for contradictions, at the end. 0, or -EINVAL with the error. */
 int options_check(struct option_set *set);

@@ -1,10 +1,8 @@
 /* report.c: opens, feeds and closes the sinks. */
 #include "report/report.h"
 
-#include <fcntl.h>
 #include <libgen.h>
 #include <pthread.h>
-#include <sys/stat.h>
 
 #include "report/sink_shared.h"
 
@@ -49,7 +47,7 @@ static const struct {
 	{ "--spec", offsetof(struct options, spec), NULL, true },
 };
 
-#define FILES (sizeof(files) / sizeof(files[0]))
+#define FILES LENGTH(files)
 
 static const char *path_of(const struct options *options, size_t i)
 {
@@ -210,6 +208,11 @@ int report_comment(struct report *report, const char *fmt, ...)
 			rc = report->sinks[i]->ops->comment(report->sinks[i], line);
 	report_unlock();
 	return rc;
+}
+
+int report_line(void *report, const char *text)
+{
+	return report_comment(report, "%s", text);
 }
 
 int report_end(struct report *report, struct run_summary *summary)

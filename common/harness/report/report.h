@@ -29,9 +29,8 @@ int report_open(struct report *report, const struct options *options,
 /* The table's stream: standard error where --csv or --json is standard output. */
 FILE *report_table(const struct options *options);
 
-/* Checks what report_open would refuse, without making anything: existing files, and folders that
- * are missing or not writable. Returns 0, or a negative errno with a usage error that names the
- * option. */
+/* Checks what report_open would refuse, without making anything: existing files, missing and
+ * unwritable folders. Returns 0, or a negative errno with a usage error that names the option. */
 int report_check(const struct options *options, struct error *err);
 
 /* Passes a row to every sink and adds it to the average. `out` is the out-of-place row of an
@@ -42,6 +41,8 @@ int report_step(struct report *report, const struct row *row);
 /* Writes a note to every sink, printf style, no newline. */
 int report_comment(struct report *report, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* The same of a text as it is, for callers that hand over lines. */
+int report_line(void *report, const char *text);
 /* Ends every sink; sets average and peak of `summary`. */
 int report_end(struct report *report, struct run_summary *summary);
 void report_release(struct report *report);

@@ -68,7 +68,7 @@ const struct column row_columns[] = {
 	DOUBLE(waited_us, "longest wait for another rank in the step's last call"),
 	NAMED(COLUMN_TEXT, waiting, "waiting_ranks", "ranks that waited at least half of that"),
 };
-const size_t row_column_count = sizeof(row_columns) / sizeof(row_columns[0]);
+const size_t row_column_count = LENGTH(row_columns);
 
 /* An element may be negative, in front of a buffer. */
 const struct column wrong_columns[WRONG_COLUMNS] = {
@@ -95,13 +95,13 @@ char *column_format(const struct column *column, const struct row *row, char *bu
 
 	switch (column->type) {
 	case COLUMN_INT32:
-		snprintf(buf, len, "%" PRId32, *(const int32_t *)field);
+		snprintf(buf, len, "%d", *(const int32_t *)field);
 		break;
 	case COLUMN_INT64:
-		snprintf(buf, len, "%" PRId64, *(const int64_t *)field);
+		snprintf(buf, len, "%ld", *(const int64_t *)field);
 		break;
 	case COLUMN_UINT64:
-		snprintf(buf, len, "%" PRIu64, *(const uint64_t *)field);
+		snprintf(buf, len, "%lu", *(const uint64_t *)field);
 		break;
 	case COLUMN_DOUBLE:
 		number_text(*(const double *)field, buf, len);

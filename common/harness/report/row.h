@@ -4,8 +4,7 @@
 #include "check/check.h"
 #include "base/stats.h"
 
-/* Changes when a column is removed, renamed or redefined; a new column keeps it. First column of
- * the CSV. */
+/* Changes when a column is removed, renamed or redefined. The CSV's first column. */
 #define ROW_SCHEMA 1
 
 struct row {
@@ -49,8 +48,7 @@ struct row {
 		const char *predicted_algo, *predicted_proto;
 		int32_t predicted_channels; /* -1: none */
 	};
-	/* Choices of the library in an untimed call (profiler/nccl_profiler.h); NULL, -1: not
-	 * reported. */
+	/* Choices of the library in an untimed call (profiler/nccl_profiler.h); NULL, -1: none. */
 	struct {
 		const char *used_algo, *used_proto;
 		int32_t used_channels;
@@ -63,8 +61,7 @@ struct row {
 		char waiting[64]; /* ranks that waited in it for others, "0-2,5" */
 	};
 	struct check_report report; /* of the first wrong rank; wrong == 0 for correct data */
-	/* Detail for JSON, owned by the row's maker: (skipped + samples) x nranks, row-major, us.
-	 * May be NULL. */
+	/* Detail for JSON, of the row's maker: (skipped + samples) x nranks, row-major, us. */
 	const double *sample_times_us;
 	int64_t skipped;	      /* -K: first samples of it that are not in any statistic */
 	const struct stats *per_rank; /* nranks entries, us; may be NULL */
@@ -108,6 +105,5 @@ extern const size_t row_column_count;
 enum { WRONG_COLUMNS = 5 };
 extern const struct column wrong_columns[WRONG_COLUMNS];
 
-/* Formats a cell: doubles with up to 6 significant decimals, NaN and infinity as "nan" and "inf".
- * Returns buf. */
+/* Formats a cell: doubles with up to 6 significant decimals, "nan" and "inf". Returns buf. */
 char *column_format(const struct column *column, const struct row *row, char *buf, size_t len);

@@ -2,8 +2,6 @@
  * environment's allow-list, columns and environment as JSON. */
 #include "report/sink.h"
 
-#include <fcntl.h>
-
 #include "base/json_value.h"
 #include "base/output.h"
 #include "base/parse.h"
@@ -114,13 +112,10 @@ static const char allowed[] =
 	"SLURM_NTASKS_PER_NODE SLURM_TASKS_PER_NODE SLURM_CPUS_PER_TASK SLURM_CPU_BIND "
 	"SLURM_GPUS_PER_NODE SLURM_GPUS_PER_TASK NVIDIA_VISIBLE_DEVICES OMP_NUM_THREADS "
 	"LD_LIBRARY_PATH LD_PRELOAD";
-/* Matched anywhere in a name. PRECONDITION_TRANSPORTS is a key that Open MPI passes to its
- * processes; URIs are its addresses. */
+/* Matched anywhere in a name. PRECONDITION_TRANSPORTS is Open MPI's key, URIs its addresses. */
 static const char *const refused_parts[] = {
 	"TOKEN", "KEY", "SECRET", "PASS", "CRED", "AUTH", "PRECONDITION_TRANSPORTS", "_URI",
 };
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 bool sink_env_allowed(const char *name)
 {
@@ -128,13 +123,11 @@ bool sink_env_allowed(const char *name)
 	for (const char *c = name; *c; c++)
 		if (!isalnum((unsigned char)*c) && *c != '_')
 			return false;
-	for (size_t i = 0; i < COUNT(refused_parts); i++)
+	for (size_t i = 0; i < LENGTH(refused_parts); i++)
 		if (strcasestr(name, refused_parts[i]))
 			return false;
 	return names_find(allowed, name) >= 0;
 }
-
-/* ---- as JSON -------------------------------------------------------------------------------- */
 
 json_t *sink_environment(bool list)
 {

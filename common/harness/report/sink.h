@@ -1,10 +1,8 @@
-/* sink.h: the sinks of rows: table on standard output, CSV, JSON lines, nccl-tests' JSON,
- * Prometheus text. Only rank 0 has sinks. */
+/* sink.h: the sinks of rows: table, CSV, JSON lines, nccl-tests' JSON, Prometheus; of rank 0. */
 #pragma once
 
 #include "backend/backend.h"
 #include "base/error.h"
-#include "base/output.h"
 #include "options/options.h"
 #include "report/row.h"
 
@@ -47,8 +45,7 @@ struct run_summary {
 	enum outcome outcome;
 	bool interrupted; /* by a signal: JSON lines and metrics are left as those of a run that goes on */
 	struct row_peak peak;
-	int64_t wrong_checks; /* (rank, point) pairs with a failed check: nccl-tests' "Out of bounds
-			       * values" */
+	int64_t wrong_checks; /* (rank, point) pairs that failed: "Out of bounds values" */
 	bool checked;
 	double avg_busbw_gbs; /* mean of all rows' busbw */
 	int calls_checked;    /* for a schedule with faults, which has no rows; 0: a sweep */
@@ -63,11 +60,9 @@ struct sink_ops {
 	int (*row)(struct sink *sink, const struct row *row);
 	/* A whole point, after its rows: `in` is NULL for a collective without that placement. */
 	int (*point)(struct sink *sink, const struct row *out, const struct row *in);
-	int (*comment)(struct sink *sink, const char *line); /* a note, one line without '#' or
-							      * newline */
+	int (*comment)(struct sink *sink, const char *line); /* one line without '#' */
 	int (*end)(struct sink *sink, const struct run_summary *summary);
-	void (*free)(struct sink *sink); /* also called after a failed begin; frees the sink
-					  * itself */
+	void (*free)(struct sink *sink); /* also after a failed begin; of itself, too */
 };
 
 struct sink {
@@ -91,13 +86,11 @@ struct sink *sink_csv_new(const char *path, struct error *err);
 
 /* JSON lines (jansson): {"type":"header",...} first, then {"type":"row",...},
  * {"type":"comment",...}, last {"type":"end",...}; each flushed. The header has command, versions,
- * hosts, devices, seed, options and the allowed environment (sink_env_allowed). The file must not
- * exist, as for CSV. */
+ * hosts, devices, seed, options, allowed environment. The file must not exist, as for CSV. */
 struct sink *sink_json_new(const char *path, struct error *err);
 
 /* nccl-tests' JSON version 3, written at the end of the run; without an end the file is removed. An
- * existing FILE is kept and FILE.0, FILE.1, ... is used, as in nccl-tests. "env" has allowed
- * variables only. */
+ * existing FILE is kept and FILE.0, FILE.1, ... is used, as in nccl-tests. */
 struct sink *sink_nccl_json_new(const char *path, struct error *err);
 
 /* Prometheus text (metrics hangar_*) for node_exporter's textfile collector. `path`, which is
@@ -105,7 +98,6 @@ struct sink *sink_nccl_json_new(const char *path, struct error *err);
  * end. For a hung or killed run it contains hangar_run_completed 0. */
 struct sink *sink_metrics_new(const char *path, struct error *err);
 
-/* Returns true if this environment variable (name without value) may be recorded: NCCL_*, CUDA_*,
- * OMPI_MCA_*, UCX_*, SLURM_JOB_ID and the like, but no name that suggests a secret (TOKEN, KEY,
- * SECRET, PASS, CRED). */
+/* Returns true if this environment variable may be recorded: NCCL_*, CUDA_*, OMPI_MCA_*, UCX_*,
+ * SLURM_JOB_ID and the like, but no name that suggests a secret (TOKEN, KEY, PASS, CRED). */
 bool sink_env_allowed(const char *name);

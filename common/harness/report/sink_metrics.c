@@ -1,6 +1,5 @@
 /* sink_metrics.c: the run as Prometheus text for node_exporter's textfile collector. The collector
  * may read the file at any time, so it is replaced as a whole. */
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/output.h"
@@ -107,8 +106,8 @@ static int metrics_row(struct sink *sink, const struct row *row)
 		return 0;
 	m->rows = must(realloc(m->rows, (m->nrows + 1) * sizeof(kept)));
 	snprintf(kept.labels, sizeof(kept.labels),
-		 "collective=\"%s\",backend=\"%s\",nranks=\"%d\",size_bytes=\"%" PRIu64
-		 "\",dtype=\"%s\",redop=\"%s\",root=\"%d\",placement=\"%s\",mode=\"%s\"",
+		 "collective=\"%s\",backend=\"%s\",nranks=\"%d\",size_bytes=\"%lu\",dtype=\"%s\","
+		 "redop=\"%s\",root=\"%d\",placement=\"%s\",mode=\"%s\"",
 		 row->collective, row->backend, row->nranks, row->size, row->type, row->redop,
 		 row->root, row->placement, row->mode);
 	while (i < m->nrows && strcmp(m->rows[i].labels, kept.labels) != 0)

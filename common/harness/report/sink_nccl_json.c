@@ -38,8 +38,6 @@ static json_t *number(double value)
 	return json_real(value);
 }
 
-/* ---- the head ---- */
-
 static json_t *device_object(const struct rank_facts *rank, const struct options *options)
 {
 	const struct backend_facts *device = &rank->device;
@@ -164,8 +162,6 @@ static json_t *result_object(const struct options *options, const struct row *ro
 	return to;
 }
 
-/* ---- the document ---- */
-
 static json_t *document(const struct sink_nccl_json *json, const struct run_summary *summary)
 {
 	const struct run_facts *facts = json->facts;
@@ -238,8 +234,7 @@ static const struct sink_ops nccl_json_ops = {
 	.free = nccl_json_free,
 };
 
-/* Creates `path` or the first free PATH.N. Returns the descriptor, or a negative errno; the caller
- * frees *taken, the name. */
+/* Creates `path` or the first free PATH.N, *taken. The descriptor, or a negative errno. */
 static int create_free_name(const char *path, char **taken)
 {
 	size_t room = strlen(path) + 8;

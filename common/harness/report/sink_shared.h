@@ -27,12 +27,10 @@ int sink_file_replace(struct error *err, const char *path, char *text);
 struct sink *sink_lines_new(const struct sink_ops *ops, const char *path, struct error *err);
 void sink_lines_free(struct sink *sink);
 
-/* Appends all data with one write (more only if the kernel accepts less) or nothing: a partial
- * write is cut off again. */
+/* Appends all data with one write, or nothing: a partial write is cut off again. */
 int sink_lines_append(struct sink *sink, const char *data, size_t len);
 
-/* Returns every allowed variable of this process: an object, or with `list` nccl-tests' array of
- * "NAME=value". A new reference. */
+/* Returns every allowed variable of this process: an object, or (`list`) "NAME=value" texts. */
 json_t *sink_environment(bool list);
 
 /* Returns the cell of a column in its own type. */

@@ -34,9 +34,6 @@ static const struct place narrow[] = { { "predbw", "(GB/s)", AT(predicted_busbw_
 				       { "ci", "(%)", AT(ci_percent), 4 } };
 static const struct place stamp = { "timestamp", "", AT(timestamp), 26 };
 
-#define COUNT(places) (sizeof(places) / sizeof((places)[0]))
-
-/* A printed column. */
 struct printed {
 	const struct place *place;
 	const struct column *column;
@@ -80,8 +77,6 @@ static int draft_print(struct draft *draft, struct sink_table *table)
 	return rc;
 }
 
-/* ---- which columns ------------------------------------------------------------------------ */
-
 static void add(struct sink_table *table, const struct place *place, size_t n, int side)
 {
 	for (const struct place *p = place; p < place + n; p++) {
@@ -98,21 +93,20 @@ static void choose_columns(struct sink_table *table)
 	bool host = table->facts->options->cputime; /* -C */
 
 	table->n = 0;
-	add(table, point, COUNT(point), OUT_OF_PLACE);
+	add(table, point, LENGTH(point), OUT_OF_PLACE);
 	for (int side = OUT_OF_PLACE; side < SIDES; side++) {
 		add(table, host ? &host_time : measured, 1, side);
-		add(table, measured + 1, COUNT(measured) - 1, side);
+		add(table, measured + 1, LENGTH(measured) - 1, side);
 	}
 	if (table->kind == TABLE_HANGAR)
-		add(table, narrow, COUNT(narrow), OUT_OF_PLACE);
+		add(table, narrow, LENGTH(narrow), OUT_OF_PLACE);
 	if (table->timestamps)
 		add(table, &stamp, 1, OUT_OF_PLACE);
 }
 
 /* ---- lines -------------------------------------------------------------------------------- */
 
-/* Prints up to two decimals in `width` characters. An integer part that does not fit moves the
- * cells behind it, as in nccl-tests. */
+/* Prints up to two decimals in `width` characters; a wide integer part moves the cells behind. */
 static void number_fit(double value, int width, char *buf)
 {
 	for (int decimals = 2; decimals >= 0; decimals--)
@@ -223,7 +217,7 @@ static void put_memory_amount(FILE *out, const char *label, size_t bytes)
 	double amount = (double)bytes;
 	size_t unit = 0;
 
-	for (; amount >= 1024 && unit + 1 < sizeof(units) / sizeof(units[0]); unit++)
+	for (; amount >= 1024 && unit + 1 < LENGTH(units); unit++)
 		amount /= 1024;
 	fprintf(out, "%s %.*f %s", label,
 		amount < 10    ? 2
@@ -252,8 +246,8 @@ static int table_end(struct sink *sink, const struct run_summary *summary)
 	draft_open(&draft);
 	if (!summary->checked)
 		fputs("# The data were not checked\n", draft.out);
-	fprintf(draft.out, "# %-20s : %" PRId64 " %s\n", "Out of bounds values",
-		summary->wrong_checks, summary->wrong_checks ? "FAILED" : "OK");
+	fprintf(draft.out, "# %-20s : %ld %s\n", "Out of bounds values", summary->wrong_checks,
+		summary->wrong_checks ? "FAILED" : "OK");
 	if (summary->calls_checked > 0)
 		fprintf(draft.out, "# %-20s : %d\n", "Calls checked", summary->calls_checked);
 	else
@@ -264,7 +258,7 @@ static int table_end(struct sink *sink, const struct run_summary *summary)
 			: reached >= 0.9 * wanted ? "OK"
 						  : "FAILED");
 	if (summary->peak.busbw_gbs > 0)
-		fprintf(draft.out, "# %-20s : %s, %" PRIu64 " B %s\n", "Peak bus bandwidth",
+		fprintf(draft.out, "# %-20s : %s, %lu B %s\n", "Peak bus bandwidth",
 			number_text(summary->peak.busbw_gbs, avg, sizeof(avg)), summary->peak.size,
 			summary->peak.placement);
 	if (table->facts->options->memory_report)

@@ -3,7 +3,6 @@
 #include "report/sink.h"
 #include "report/sink_shared.h"
 
-/* Writes "# TEXT"; control characters become blanks. */
 void sink_put_comment(FILE *out, const char *text)
 {
 	fputs("# ", out);
@@ -41,7 +40,7 @@ static void put_meaning(FILE *out, const struct options *options)
 	static const char *const averages[] = { "rank 0's", "the mean over the ranks",
 						"the fastest rank's", "the slowest rank's" };
 
-	fprintf(out, "# Mode %s, time is %s, seed %" PRIu32 "\n", mode_name(options->mode),
+	fprintf(out, "# Mode %s, time is %s, seed %u\n", mode_name(options->mode),
 		averages[(unsigned int)options->average % 4], options->seed);
 	if (options->blocking)
 		fprintf(out, "# Blocking level %d (-z)\n", options->blocking);

@@ -142,8 +142,7 @@ static int one_step(struct schedule *s, int i)
 	return rc;
 }
 
-/* Generous time for a step: the median, or a third of the slowest, which may include connection
- * set-up. */
+/* Generous time for a step: the median, or a third of the slowest, which may have set-up in it. */
 static double usual_seconds(const double *steps, size_t n)
 {
 	struct stats stats;
@@ -200,7 +199,6 @@ static int check_part(struct schedule *s, int i, int part)
 			      check_describe(&report, text, sizeof(text)));
 }
 
-/* Runs the timed steps, each to its end. */
 static int make_steps(struct schedule *s, uint32_t meets)
 {
 	struct bench *bench = s->run->bench;

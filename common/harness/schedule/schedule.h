@@ -1,6 +1,5 @@
 /* schedule.h: the fixed run that faults break: numbered steps, each of its own size. A step issues
- * the calls of its scheme (scheme.h): the program's collective once, and others, also on other
- * communicators. */
+ * the calls of its scheme (scheme.h): the program's collective once, and others. */
 #pragma once
 
 #include "measure/run.h"
@@ -17,8 +16,7 @@
 struct schedule_setup {
 	const struct options *options;
 	const struct collective *collective;	     /* the program's collective */
-	const struct collective *const *collectives; /* the collectives that it may mix,
-						      * NULL-terminated */
+	const struct collective *const *collectives; /* those that it may mix, up to NULL */
 	const struct scheme *scheme;
 	struct comm_set comms;
 	const struct traffic *traffic; /* for an irregular collective, else NULL */
@@ -34,8 +32,7 @@ int schedule_setup(struct schedule_setup *setup, const char *name, int nranks, s
  * else each is a 64th smaller than the first. 0: too small. */
 size_t schedule_bytes(const struct options *options, int i);
 
-/* Return the largest buffer of any step on rank `rank` in bytes, and the bytes of a pool that holds
- * the buffers of all steps side by side. */
+/* Return the largest buffer of any step on rank `rank`, and the bytes of a pool for all steps. */
 size_t schedule_largest(const struct schedule_setup *setup, int rank);
 size_t schedule_pool(const struct schedule_setup *setup, size_t largest);
 
@@ -61,8 +58,7 @@ struct agenda {
 void schedule_agenda(const struct schedule_setup *setup, int rank, struct agenda *agenda);
 void agenda_release(struct agenda *agenda);
 
-/* Adds the calls of one part of step `step`, from 1, on rank `rank` of the communicators' group to an agenda that began
- * as zeros. */
+/* Adds the calls of one part of step `step`, from 1, on rank `rank` of the group to an agenda. */
 void agenda_add(struct agenda *agenda, const struct comm_set *comms, int rank, int step,
 		const struct step_part *part);
 

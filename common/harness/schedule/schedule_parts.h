@@ -17,8 +17,7 @@ struct step_cost {
 /* schedule_rows.c: writes a row for each timed step, in `costs` from the first of them. Collective. */
 int schedule_rows(struct run *run, const struct step_cost costs[SCHEDULE_TIMED]);
 
-/* Pool slots per step. After a step with one slot the next stays free for a fault's writes past its
- * buffer. */
+/* Pool slots per step; after a step with one the next stays free for a fault's writes beyond. */
 int schedule_width(const struct schedule_setup *setup);
 
 /* Returns a part of step `i` on rank `rank` of the group. */

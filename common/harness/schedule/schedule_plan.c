@@ -135,8 +135,6 @@ int schedule_check(const struct schedule_setup *setup, struct error *err)
 	return rc;
 }
 
-/* ---- agenda: the collectives' own code, in a chain that only records ---- */
-
 struct noting {
 	struct backend be;
 	struct agenda *agenda;

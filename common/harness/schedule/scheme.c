@@ -30,12 +30,6 @@ static const struct collective *by_name(const struct collective *const *known, c
 	return *known;
 }
 
-/* Neighbours in a ring have different slots; an odd ring needs three. */
-static int ring_slot(const struct comm_set *comms, int comm)
-{
-	return comm == comms->group_size && comm % 2 == 1 ? 2 : comm % 2;
-}
-
 int schedule_parts(const struct schedule_setup *setup, int rank, int step,
 		   struct step_part parts[SCHEME_PARTS])
 {
@@ -48,14 +42,15 @@ int schedule_parts(const struct schedule_setup *setup, int rank, int step,
 		inner = by_name(setup->collectives, "alltoall");
 	if (!scheme->apart)
 		parts[n++] = schedule_part(setup, own, 0, 0, rank, step);
-	if (scheme->family != COMMS_WORLD)
-		for (int c = comm_set_next(comms, 1, rank); inner && c >= 0;
-		     c = comm_set_next(comms, c + 1, rank))
-			parts[n++] =
-				schedule_part(setup, inner, (uint32_t)c,
-					      scheme->family == COMMS_RING ? ring_slot(comms, c)
-									   : 1,
-					      rank, step);
+	for (int c = scheme->family != COMMS_WORLD && inner ? comm_set_next(comms, 1, rank) : -1;
+	     c >= 0; c = comm_set_next(comms, c + 1, rank)) {
+		/* neighbours in a ring have different slots; an odd ring needs three */
+		int slot = scheme->family != COMMS_RING		  ? 1
+			   : c == comms->group_size && c % 2 == 1 ? 2
+								  : c % 2;
+
+		parts[n++] = schedule_part(setup, inner, (uint32_t)c, slot, rank, step);
+	}
 	while (scheme->turns[turns])
 		turns++;
 	if (turns > 0)

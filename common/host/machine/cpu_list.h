@@ -10,8 +10,7 @@ struct cpu_list {
 	cpu_set_t sets[CPU_LIST_MOST / CPU_SETSIZE];
 };
 
-/* Reads a list. Returns the number of CPUs, or -EINVAL: not a list, cut short ("..."), or a number
- * too large. "" is the empty set. */
+/* Reads a list. Returns the number of CPUs, or -EINVAL: no list, cut short, too large. */
 int cpu_list_parse(struct cpu_list *list, const char *text);
 
 /* Writes a set; a text too long for `len` ends in "...". Returns buf. */

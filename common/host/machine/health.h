@@ -29,9 +29,8 @@ struct health_finding {
 /* Rules. */
 struct health;
 
-/* The rules of a file, or of `path` NULL the built-in ones, and behind them those of the text `more`
- * (NULL: none). Returns NULL with the error set: the file, the line, the mistake. The caller frees
- * them with free(). */
+/* The rules of a file (`path` NULL: the built-in ones) and those of the text `more` (NULL: none).
+ * Returns NULL with the error set: the file, the line, the mistake. The caller frees them. */
 struct health *health_open(const char *path, const char *more, struct error *err);
 
 /* Hands over each rule that could be judged, part by part, on the difference of two readings

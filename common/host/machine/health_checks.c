@@ -27,7 +27,7 @@ static void say_why(const struct reading *host, const char *group, char *buf, si
 	snprintf(buf, len, "nothing on this host shows it");
 	if (!seen && names_find(gpus, group) >= 0)
 		snprintf(buf, len, "no GPUs seen%s%s", host->why[0] ? ": " : "", host->why);
-	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+	for (size_t i = 0; i < LENGTH(reasons); i++)
 		if (names_find(reasons[i].groups, group) >= 0 && (seen || !reasons[i].seen))
 			snprintf(buf, len, "%s", reasons[i].why);
 }

@@ -44,7 +44,7 @@ static const struct argument rows[] = {
 static const struct argument_table table = {
 	.program = "health",
 	.rows = rows,
-	.n = sizeof(rows) / sizeof(rows[0]),
+	.n = LENGTH(rows),
 	.check = check,
 };
 
@@ -76,8 +76,6 @@ static char *look_in_time(const struct arguments *arguments)
 
 	return health_look(&look);
 }
-
-/* ---- one host, or all of a job ------------------------------------------------------------ */
 
 /* All of it at rank 0; the outcome, or a negative errno. */
 static int at_hosts(struct job *job, const struct arguments *arguments, const struct health *health,

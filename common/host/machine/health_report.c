@@ -1,10 +1,7 @@
 /* health_report.c: hosts looked at, set beside each other, and printed. */
 #include "machine/health_report.h"
 
-#include "base/json_value.h"
 #include "process/task.h"
-
-/* ---- looking ------------------------------------------------------------------------------ */
 
 /* The driver comes last: when it is stuck, the rest is printed already. */
 static void look(int fd, const void *arg)
@@ -49,8 +46,6 @@ char *health_look(const struct health_look *what)
 	return text;
 }
 
-/* ---- hosts beside each other -------------------------------------------------------------- */
-
 void health_compare(struct reading *hosts, int n, const char *part, const char *name)
 {
 	for (int h = 0; h < n; h++) {
@@ -90,8 +85,6 @@ void health_compare_gpus(struct reading *hosts, int n)
 		reading_state(&hosts[h], "NVML", "gpus_elsewhere", more * 2 >= n ? most : 0);
 	}
 }
-
-/* ---- telling ------------------------------------------------------------------------------ */
 
 static void tell_finding(void *ctx, const struct health_finding *f)
 {

@@ -16,8 +16,7 @@ struct health_look {
  * answer in time is a finding. */
 char *health_look(const struct health_look *look);
 
-/* Marks each host with a value that most hosts do not have ("differs", "elsewhere"), and those with
- * fewer GPUs. No single host is the measure. */
+/* Marks each host with a value that most do not have ("differs", "elsewhere"), or fewer GPUs. */
 void health_compare(struct reading *hosts, int n, const char *part, const char *name);
 void health_compare_gpus(struct reading *hosts, int n);
 
@@ -30,10 +29,9 @@ struct health_report {
 	const char *const *words;
 	/* the result */
 	struct health_checks checks;
-	int held[HEALTH_WEIGHTS]; /* findings of all hosts */
-	int wrong, drained,
-		unread; /* hosts: with findings from HEALTH_WARN on, to be drained, unread */
-	json_t *all;	/* one object a host; the caller decrefs it */
+	int held[HEALTH_WEIGHTS];   /* findings of all hosts */
+	int wrong, drained, unread; /* hosts: from HEALTH_WARN on, to be drained, unread */
+	json_t *all;		    /* one object a host; the caller decrefs it */
 	/* private */
 	const struct reading *host;
 	json_t *findings;

@@ -1,8 +1,6 @@
 /* nccl_seen.c: NCCL's logs to what it connected, and how. */
 #include "machine/nccl_seen.h"
 
-#include <sys/stat.h>
-
 #include "nccl_log/nccl_log.h"
 
 #define MOST_LOGS  256
@@ -18,7 +16,7 @@ static const char *setting(const struct reading *host, const char *name)
 /* ---- asking for it ------------------------------------------------------------------------ */
 
 static const char *const debug[] = { "NCCL_DEBUG", "NCCL_DEBUG_SUBSYS", "NCCL_DEBUG_FILE" };
-enum { DEBUGS = sizeof(debug) / sizeof(debug[0]) };
+enum { DEBUGS = LENGTH(debug) };
 #define SUBSYSTEMS "INIT,GRAPH,NET,P2P,SHM" /* not COLL and TUNING: a line a call */
 
 void nccl_seen_ask(struct nccl_asked *asked, const char *folder)
@@ -102,7 +100,7 @@ static void take_links(struct reading *run, const struct nccl_comm *comm)
 {
 	static const char *const names[] = { "p2p", "shm", "net", "far", "far_gdr", "far_pxn" };
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	for (size_t i = 0; i < LENGTH(names); i++)
 		reading_state(run, PART, names[i], 0);
 	for (int i = 0; i < comm->n_links; i++) {
 		const struct nccl_link *link = &comm->links[i];

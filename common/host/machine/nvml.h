@@ -86,7 +86,6 @@ struct nvml {
 #undef NVML_FIELD
 };
 
-/* Loads and initialises NVML. Returns false with `why` where there is none. nvml_close closes it in
- * either case. */
+/* Loads and initialises NVML. False with `why` where there is none. nvml_close closes it, too. */
 bool nvml_open(struct nvml *nvml);
 void nvml_close(struct nvml *nvml);

@@ -1,5 +1,4 @@
-/* observation.h: a run and its machines, before and after its sweep, as lists of reading.h, and
- * their file. */
+/* observation.h: a run and its machines, before and after its sweep, and their file. */
 #pragma once
 
 #include "base/error.h"

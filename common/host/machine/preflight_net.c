@@ -6,12 +6,9 @@
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <poll.h>
-#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -288,8 +285,7 @@ static int silent_row(const enum port_state *states, int n, int *open, int *besi
 	return most;
 }
 
-/* "41000-43500 without an answer, 29500 refused" of the ports from `i` to before `end`. Returns how
- * many are closed. */
+/* "41000-43500 without an answer, 29500 refused" of ports `i` to before `end`. Returns how many. */
 static int list_closed(const struct preflight_peer *to, const enum port_state *states, int i,
 		       int end, char *text, size_t len)
 {
@@ -345,10 +341,7 @@ static void read_ports(const struct preflight_peer *to, const char *part, struct
 	reading_say(m, part, "meeting_ports", meeting);
 }
 
-/* ---- datagrams ---- */
-
-/* Sends `n` datagrams of `bytes`, FLYING at once, and returns how many answers came; -1: they are
- * larger than this host sends. */
+/* Sends `n` datagrams of `bytes`, FLYING at once. Returns the answers; -1: they are too large. */
 static int ping(int fd, int n, size_t bytes, double *least_us)
 {
 	static char block[BLOCK];
@@ -400,8 +393,7 @@ static void read_datagrams(const struct preflight_peer *mine, const struct prefl
 		   &probe, sizeof(probe));
 	back = ping(fd, FLYING, 64, &least_us);
 	if (back == 0)
-		back = ping(fd, FLYING, 64,
-			    &least_us); /* the first packets may wait for an address */
+		back = ping(fd, FLYING, 64, &least_us); /* the first may wait for an address */
 	reading_state(m, part, "datagrams_pass", back > 0);
 	if (back == 0)
 		goto out; /* a filter: nothing is known of loss and size */
@@ -513,8 +505,7 @@ void preflight_probe(int fd, const struct preflight_peer *mine, const struct pre
 		read_streams(to, part, "mbit_one", 1, seconds, &m);
 		read_streams(to, part, "mbit", STREAMS, seconds, &m);
 		first = reading_value(&m, part, "mbit");
-		if (first <
-		    1000) /* lost first packets take 0.2 s or more, as does a crowded host */
+		if (first < 1000) /* lost first packets take 0.2 s, as does a crowded host */
 			read_streams(to, part, "mbit", STREAMS, LONG_SECONDS, &m);
 		if (reading_value(&m, part, "mbit") < first)
 			reading_state(&m, part, "mbit", first);

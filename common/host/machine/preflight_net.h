@@ -1,8 +1,6 @@
 /* preflight_net.h: the network from one host to another over plain sockets, before MPI. */
 #pragma once
 
-#include <sys/types.h>
-
 enum { PREFLIGHT_PORTS = 64, PREFLIGHT_MEETING = 2 };
 
 /* A host as others reach it. */
@@ -31,9 +29,8 @@ pid_t preflight_listen(struct preflight_peer *peer, bool meeting);
 void preflight_probe(int fd, const struct preflight_peer *mine, const struct preflight_peer *to,
 		     double seconds, bool verbs);
 
-/* preflight_verbs.c: whether ib_write_bw and an active RDMA port are here; and its bandwidth to
- * `to`, as "verbs_mbit" beside the port's "verbs_mbps", while `to` runs the same at another host. It
- * takes 15 s at most. */
+/* preflight_verbs.c: whether ib_write_bw and an active RDMA port are here; its bandwidth to `to`,
+ * which runs the same, as "verbs_mbit" beside the port's "verbs_mbps". It takes 15 s at most. */
 bool verbs_ready(void);
 struct reading;
 void verbs_probe(const struct preflight_peer *mine, const struct preflight_peer *to,

@@ -10,8 +10,6 @@
 #include "base/parse.h"
 #include "report/sink.h"
 
-/* ---- settings ----------------------------------------------------------------------------- */
-
 /* True for a variable that changes speed and is no secret; hangar's own NCCL_TESTS_* do not. */
 static bool is_setting(const char *name)
 {
@@ -38,8 +36,6 @@ static void read_settings(const struct read_request *request, struct reading *m)
 	}
 }
 
-/* ---- GPUs --------------------------------------------------------------------------------- */
-
 /* Those of the job's ranks on this host, each once. */
 static void read_gpus(const struct read_request *request, struct reading *m)
 {
@@ -64,8 +60,6 @@ static void read_nccl(const struct read_request *request, struct reading *m)
 		reading_say(m, "NCCL", "version", text);
 }
 
-/* ---- a host ------------------------------------------------------------------------------- */
-
 /* Readers of few and important values come first: a full list takes no more. */
 static const struct reader {
 	unsigned bit;
@@ -87,7 +81,7 @@ void read_host(const struct read_request *request, struct reading *m)
 	gethostname(name, sizeof(name) - 1);
 	reading_part(m->host, sizeof(m->host), name);
 	m->seconds = clock_seconds();
-	for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++)
+	for (size_t i = 0; i < LENGTH(readers); i++)
 		if (request->readers & readers[i].bit)
 			readers[i].read(request, m);
 }

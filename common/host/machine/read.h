@@ -1,5 +1,4 @@
-/* read.h: the reader of this host and this rank: /proc, /sys, the environment, NVML. It decides
- * nothing and changes nothing. */
+/* read.h: the reader of this host and rank: /proc, /sys, environment, NVML. It decides nothing. */
 #pragma once
 
 #include "machine/reading.h"
@@ -16,10 +15,8 @@ enum {
 	READ_NICS = 1 << 6, /* interfaces and RDMA ports: speed, MTU, PCIe links */
 	READ_XIDS = 1 << 7, /* of READ_GPUS', what the kernel's log says */
 	READ_NCCL = 1 << 8, /* the version of the library that is found */
-	READ_CONTAINER =
-		1 << 9, /* what a container may lack: room in /dev/shm, ptrace; starts a process */
-	READ_LIMITS = 1 << 10, /* name and address, interface, limits of memory and files; may wait
-				* for a name server */
+	READ_CONTAINER = 1 << 9, /* what a container may lack; starts a process */
+	READ_LIMITS = 1 << 10,	 /* name, address, interface, memory, files; name servers */
 };
 
 /* A rank of the job, as it reads itself. */
@@ -33,11 +30,10 @@ struct observed_rank {
 
 struct read_request {
 	unsigned readers;
-	const char *root;	  /* before /proc and /sys; "" outside of tests */
-	char *const *environment; /* as environ; NULL: none */
-	const struct nvml *nvml;  /* as nvml_open left it; NULL: not asked */
-	const struct observed_rank
-		*ranks; /* of the whole job; NULL: all GPUs, without READ_GPUS their health alone */
+	const char *root;		   /* before /proc and /sys; "" outside of tests */
+	char *const *environment;	   /* as environ; NULL: none */
+	const struct nvml *nvml;	   /* as nvml_open left it; NULL: not asked */
+	const struct observed_rank *ranks; /* of the job; NULL: all GPUs, for their health */
 	int nranks;
 	int node; /* this host's number in ranks */
 };
@@ -46,15 +42,13 @@ struct read_request {
  * left out; nothing fails. A stuck driver may take for ever. */
 void read_host(const struct read_request *request, struct reading *reading);
 
-/* Reads this process: its CPUs and its main thread's time on them. The caller sets rank, node and
- * bus. */
+/* Reads this process: its CPUs, its main thread's time. The caller sets rank, node and bus. */
 void read_rank(const char *root, struct observed_rank *rank);
 
 /* A rank as a part of its host, "rank 3" (observation.h). */
 void reading_rank(struct reading *host, const struct observed_rank *rank);
 
-/* Writes this host's values as a line, a text of reading_dump, to `fd`: those of now, or (`seconds`
- * over 0) the changes within so many seconds. */
+/* Writes this host's values as a line to `fd`: those of now, or the changes within `seconds`. */
 void reading_tell(int fd, const struct read_request *request, double seconds);
 
 /* The link of two GPUs of this host as nvidia-smi topo -m names it ("NV18", "PIX", "SYS"; "" where
@@ -66,8 +60,6 @@ struct gpu_pair {
 };
 void gpu_pair_read(const struct nvml *nvml, const char *bus_a, const char *bus_b,
 		   struct gpu_pair *pair);
-
-/* ---- the readers, a file each; "of the job's GPUs": the parts that have a "bus" ---- */
 
 typedef void reader_fn(const struct read_request *request, struct reading *reading);
 reader_fn read_cpu, read_memory, read_tcp, read_nics, read_pci, read_nvml, read_driver, read_xids,

@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/parse.h"
 #include "machine/read.h"
 #include "process/cgroup.h"
 

@@ -13,8 +13,7 @@
 
 /* ---- interfaces ----------------------------------------------------------------------------- */
 
-/* ARPHRD_ETHER, ARPHRD_INFINIBAND. Linux reports the state "unknown" of links that have none:
- * tunnels, loopback, some virtual NICs. */
+/* ARPHRD_ETHER, ARPHRD_INFINIBAND. "unknown" is the state of links without one: tunnels. */
 static void read_setup(const char *root, const char *name, bool hardware, struct reading *m)
 {
 	int64_t type = file_number(root, "/sys/class/net/%s/type", name);
@@ -50,8 +49,7 @@ static void read_interface(const struct read_request *request, struct reading *m
 	*at++ = '\0';
 	if (request->readers & READ_NICS)
 		read_setup(request->root, name, hardware, m);
-	for (size_t i = 0;
-	     i < sizeof(columns) / sizeof(columns[0]) && request->readers & READ_TRAFFIC; i++) {
+	for (size_t i = 0; i < LENGTH(columns) && request->readers & READ_TRAFFIC; i++) {
 		at += strspn(at, " ");
 		if (columns[i])
 			reading_count(m, name, columns[i], file_count(at));
@@ -193,7 +191,7 @@ static void count_port(const char *root, const char *name, const char *port, con
 		{ "hw_counters/rp_cnp_handled", "cnp_handled", 1 },
 	};
 
-	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
+	for (size_t i = 0; i < LENGTH(counters); i++) {
 		int64_t value = file_number(root, "/sys/class/infiniband/%s/ports/%s/%s", name,
 					    port, counters[i].file);
 
@@ -222,8 +220,6 @@ static void read_rdma(const struct read_request *request, struct reading *m)
 		}
 	}
 }
-
-/* ---- all of them -------------------------------------------------------------------------- */
 
 void read_nics(const struct read_request *request, struct reading *m)
 {

@@ -13,7 +13,6 @@ enum { LINK_REPLAY = 0, LINK_RECOVERY = 1, LINK_CRC_FLIT = 2, LINK_CRC_DATA = 3 
 #define GPUS	      64 /* of a host */
 #define NO_PERMISSION 4	 /* NVML_ERROR_NO_PERMISSION: a GPU that a container was not given */
 
-/* A GPU, and its part in the list. */
 struct gpu {
 	const struct nvml *nvml;
 	nvml_device device;
@@ -113,10 +112,7 @@ static void read_load(const struct gpu *gpu)
 	}
 }
 
-/* ---- how it is set up --------------------------------------------------------------------- */
-
-/* The GPU's own PCIe link. /sys, which virtual machines hide, knows the whole way to the CPU and
- * has the last word. */
+/* The GPU's own PCIe link. /sys, which virtual machines hide, knows the whole way to the CPU. */
 static void read_setup(const struct gpu *gpu)
 {
 	unsigned links = 0, up = 0, value;
@@ -180,7 +176,7 @@ static const char *refusal(unsigned status)
 					     "the driver's settings disable it",
 					     "it is not supported" };
 
-	return status < sizeof(names) / sizeof(names[0]) ? names[status] : NULL;
+	return status < LENGTH(names) ? names[status] : NULL;
 }
 
 /* The first refusal of reading and writing. */

@@ -1,8 +1,6 @@
 /* read_pci.c: PCIe links, bridges and IOMMU between a GPU or NIC and its CPU. */
 #include "machine/read.h"
 
-#include <fcntl.h>
-
 #include "base/error.h"
 #include "base/file.h"
 #include "topo/topo.h"
@@ -104,8 +102,7 @@ static bool read_at(int fd, unsigned offset, void *to, size_t len)
 	return pread(fd, to, len, (off_t)offset) == (ssize_t)len;
 }
 
-/* 1 redirects, 0 does not, -1 could not be read: without CAP_SYS_ADMIN the kernel
- * shows 64 bytes. */
+/* 1 redirects, 0 does not, -1: without CAP_SYS_ADMIN the kernel shows 64 bytes. */
 static int acs_redirects(const char *folder)
 {
 	char path[PATH_MAX + 8];
@@ -153,8 +150,6 @@ static void read_bridges(struct chain *chain, const char *part, struct reading *
 		reading_state(m, part, "bridges_acs", redirecting);
 }
 
-/* ---- IOMMU -------------------------------------------------------------------------------- */
-
 /* The type of its domain: "identity", "DMA", ...; "none". */
 static void read_iommu(const char *root, const char *folder, const char *part, struct reading *m)
 {
@@ -200,8 +195,7 @@ static void read_gpu(const char *root, const char *bus, const char *part, struct
 
 #define DEVICES 4096
 
-/* A GPU of NVIDIA (class 03h: display, 3D) that the host keeps for itself; `driver`: its driver, ""
- * for none. */
+/* A GPU of NVIDIA (class 03h: display, 3D) that the host keeps; `driver`: its driver or "". */
 static bool is_nvidia(const char *root, const char *bus, char driver[16])
 {
 	char text[16], link[PATH_MAX], target[PATH_MAX];

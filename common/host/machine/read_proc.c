@@ -1,18 +1,14 @@
 /* read_proc.c: counters of the kernel: ticks of the CPUs, memory pressure, TCP's segments, Xids; what a container lacks. */
 #include "machine/read.h"
 
-#include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/statvfs.h>
-#include <sys/wait.h>
 
 #include "base/error.h"
 #include "base/file.h"
 
 #define ROOM	   (512 << 10) /* /proc/stat has a line per CPU */
 #define KERNEL_LOG (4 << 20)
-
-/* ---- CPUs --------------------------------------------------------------------------------- */
 
 /* "cpu  user nice system idle iowait irq softirq steal ...", ticks. */
 static void take_ticks(const char *text, struct reading *m)
@@ -33,8 +29,7 @@ static void take_ticks(const char *text, struct reading *m)
 	reading_count(m, "CPU", "all_ticks", total);
 }
 
-/* The slowest CPU now, and its limit; the number of slow-downs for heat (one CPU stands for its
- * package). Virtual machines show neither. */
+/* The slowest CPU now, its limit, slow-downs for heat. Virtual machines show neither. */
 static void read_frequency(const char *root, struct reading *m)
 {
 	static const char *const folder = "/sys/devices/system/cpu/cpu%d/%s";
@@ -69,8 +64,6 @@ void read_cpu(const struct read_request *request, struct reading *m)
 	read_frequency(request->root, m);
 }
 
-/* ---- memory ------------------------------------------------------------------------------- */
-
 void read_memory(const struct read_request *request, struct reading *m)
 {
 	char text[8 << 10];
@@ -84,8 +77,6 @@ void read_memory(const struct read_request *request, struct reading *m)
 		reading_state(m, "memory", "available_kib", file_behind(text, "MemAvailable:"));
 	}
 }
-
-/* ---- containers --------------------------------------------------------------------------- */
 
 /* A process may always trace its child, unless seccomp or ptrace_scope 3 refuse it to all. */
 static int64_t ptrace_refused(void)
@@ -118,8 +109,6 @@ void read_container(const struct read_request *request, struct reading *m)
 		reading_state(m, "ptrace", "ptrace_refused", ptrace_refused());
 }
 
-/* ---- Xids --------------------------------------------------------------------------------- */
-
 /* "NVRM: Xid (PCI:0000:18:00): 79, pid=...", of the GPU that has this bus. */
 static void count_xids(const char *text, const char *part, const char *bus, struct reading *m)
 {
@@ -137,7 +126,7 @@ static void count_xids(const char *text, const char *part, const char *bus, stru
 			continue;
 		n++;
 		reading_state(m, part, "xid_last", number);
-		snprintf(name, sizeof(name), "xid_%" PRId64, number);
+		snprintf(name, sizeof(name), "xid_%ld", number);
 		reading_state(m, part, name, 1);
 	}
 	reading_count(m, part, "xids", n);
@@ -161,8 +150,6 @@ void read_xids(const struct read_request *request, struct reading *m)
 		}
 	free(text);
 }
-
-/* ---- TCP ---------------------------------------------------------------------------------- */
 
 void read_tcp(const struct read_request *request, struct reading *m)
 {

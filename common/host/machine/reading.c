@@ -103,8 +103,6 @@ const char *reading_next(const struct reading *m, const char *name, size_t *at)
 	return NULL;
 }
 
-/* ---- between two readings ------------------------------------------------------------------- */
-
 int64_t reading_step(const struct reading *earlier, const struct reading *later, const char *part,
 		     const char *name)
 {

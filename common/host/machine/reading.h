@@ -1,5 +1,4 @@
-/* reading.h: one host at one moment, as a list of (part, name, value): counters, and states in
- * numbers or words. */
+/* reading.h: one host at one moment, as a list of (part, name, value): counters and states. */
 #pragma once
 
 #include <jansson.h>
@@ -65,16 +64,14 @@ const char *reading_text(const struct reading *reading, const char *part, const 
 /* The next part that has an entry of this name, from *at (0 at first) on; NULL: no more. */
 const char *reading_next(const struct reading *reading, const char *name, size_t *at);
 
-/* Returns how far a counter went between two readings; -1: not seen in both, or it ran
- * backwards. */
+/* Returns how far a counter went between two readings; -1: not in both, or it ran backwards. */
 int64_t reading_step(const struct reading *earlier, const struct reading *later, const char *part,
 		     const char *name);
 
-/* Fills `delta` with the changes between two readings of one host. Counters of both are subtracted;
- * those that ran backwards are left out. States are the later ones; a PCIe link's are the better of
- * both, as it falls when idle. A GPU or RDMA port that stopped counting has the state "gone" 1, an
- * interface has not, as those of containers come and go. `earlier` may be empty. The caller
- * releases `delta`. */
+/* Fills `delta` with the changes between two readings of one host. Counters of both are subtracted,
+ * but those that ran backwards. States are the later ones; a PCIe link's are the better of both, as
+ * it falls when idle. A GPU or RDMA port that stopped counting has the state "gone" 1; interfaces
+ * come and go. `earlier` may be empty. The caller releases `delta`. */
 void counter_delta(const struct reading *earlier, const struct reading *later,
 		   struct reading *delta);
 

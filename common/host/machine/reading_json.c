@@ -7,8 +7,6 @@
 
 #define VERSION 2
 
-/* ---- writing -------------------------------------------------------------------------------- */
-
 /* The object of this name in `in`, made where there is none. */
 static json_t *member(json_t *in, const char *name)
 {
@@ -44,8 +42,6 @@ char *reading_dump(const struct reading *m, bool indent)
 	return text;
 }
 
-/* ---- reading -------------------------------------------------------------------------------- */
-
 /* A text of `len` at most, printable. */
 static int take_text(const json_t *from, const char *key, char *to, size_t len)
 {
@@ -78,8 +74,7 @@ static int take_entry(struct reading *m, const char *part, const char *name, con
 	return 0;
 }
 
-/* A part's counters and states, in the order in which they stand; other members are another
- * version's. */
+/* A part's counters and states, in their order; other members are another version's. */
 static int take_part(struct reading *m, const char *part, json_t *from)
 {
 	const char *kind, *name;

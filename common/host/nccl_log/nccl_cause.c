@@ -11,7 +11,7 @@ BUILT_IN(nccl_causes_built_in, "common/host/nccl_log/nccl_causes.txt");
 
 static const char *const classes[] = { "cause", "peer", "unknown", "symptom", "follows", "trace",
 				       "ring",	"slow", "host",	   "pin",     "quiet" };
-#define N_CLASSES (sizeof(classes) / sizeof(classes[0]))
+#define N_CLASSES LENGTH(classes)
 
 /* ---- the table ---------------------------------------------------------------------------- */
 
@@ -22,7 +22,7 @@ static bool add_row(struct nccl_log *log, char *line)
 	char *class = text_trim(strsep(&line, "|")), *field;
 	size_t n = 0;
 
-	for (; n < sizeof(fields) / sizeof(fields[0]) && (field = strsep(&line, "|")); n++)
+	for (; n < LENGTH(fields) && (field = strsep(&line, "|")); n++)
 		*fields[n] = text_trim(field);
 	if (n == 0 || line || !*row.pattern)
 		return false;
@@ -151,8 +151,7 @@ void nccl_cause_names(struct nccl_log *log, struct nccl_warning *warning)
 	warning->device = word_behind(log, warning->text, devices);
 }
 
-/* Seconds of a time "[2025-07-21 19:05:29]" or "[E1109 16:13:20.12", the year left out: others have none. NAN: none is
- * there. */
+/* Seconds of a time "[2025-07-21 19:05:29]" or "[E1109 16:13:20.12", without the year. NAN: none is there. */
 double nccl_log_time(const char *text, const char *end)
 {
 	int month, day, hour, minute, digits;
@@ -220,7 +219,7 @@ static void print_sentence(FILE *out, const struct nccl_warning *w)
 	if (w->rank >= 0)
 		fprintf(out, "rank %d", w->rank);
 	else if (w->pid >= 0)
-		fprintf(out, "process %" PRId64, w->pid);
+		fprintf(out, "process %ld", w->pid);
 	else
 		fprintf(out, "a line of the program");
 	if (*w->host)

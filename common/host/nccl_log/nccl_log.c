@@ -1,10 +1,7 @@
 /* nccl_log.c: NCCL's messages found in lines, whatever stands before them. */
 #include "nccl_log/nccl_log.h"
 
-#include <fcntl.h>
-#include <poll.h>
 #include <search.h>
-#include <sys/stat.h>
 
 #include "nccl_log/nccl_log_raw.h"
 
@@ -103,8 +100,7 @@ static char *number_before(char *start, char *end, int64_t *value)
 	return p;
 }
 
-/* Application text without a newline may stand right before the host: the host is then the end of
- * the word that is known as this process's. */
+/* Application text without a newline may stand right before the host: its known end counts. */
 static const char *host_of(struct nccl_log *log, char *start, char *end, int64_t pid)
 {
 	size_t len = (size_t)(end - start), known;
@@ -121,8 +117,7 @@ static const char *host_of(struct nccl_log *log, char *start, char *end, int64_t
 	return host;
 }
 
-/* "host:pid:tid [dev]" that ends at `end` (after the bracket, or after the tid). Returns where it
- * begins, or NULL. */
+/* "host:pid:tid [dev]" that ends at `end`, after bracket or tid. Its beginning, or NULL. */
 static char *origin_before(struct nccl_log *log, char *start, char *end, struct message *message)
 {
 	char *p = end, *host_end;
@@ -445,7 +440,7 @@ void nccl_log_release(struct nccl_log *log)
 		nccl_comm_free(&log->comms[i]);
 	for (int i = 0; i < log->n_warnings; i++)
 		free(log->warnings[i].ranks);
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+	for (size_t i = 0; i < LENGTH(lists); i++)
 		free(lists[i]);
 	tdestroy(log->texts, free);
 	*log = (struct nccl_log){ 0 };

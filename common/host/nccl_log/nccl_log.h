@@ -245,8 +245,6 @@ static inline bool nccl_wait_made(const struct nccl_wait *wait)
 	return wait->enqueued < 0 || wait->completed < 0 || wait->enqueued > wait->completed;
 }
 
-/* ---- rings, rational or not --------------------------------------------------------------- */
-
 enum nccl_verdict { NCCL_RATIONAL, NCCL_IRRATIONAL, NCCL_CANNOT_SAY };
 
 enum nccl_finding_kind {

@@ -76,8 +76,7 @@ static struct nccl_member *member_loose(struct nccl_log *log, const struct messa
 		     *device = device_of(log, message, message->dev);
 	char id[400];
 
-	snprintf(id, sizeof(id), "thread %s:%" PRId64 ":%" PRId64, message->host, message->pid,
-		 message->tid);
+	snprintf(id, sizeof(id), "thread %s:%ld:%ld", message->host, message->pid, message->tid);
 	thread->member = member_new(log, message, comm_named(log, id), rank, message->dev);
 	thread->loose = thread->member->comm + 1;
 	thread->in_init = true;
@@ -86,7 +85,6 @@ static struct nccl_member *member_loose(struct nccl_log *log, const struct messa
 	return thread->member;
 }
 
-/* The lines of communicator `from` are those of `to`. */
 static void move_lines(struct nccl_log *log, int from, int to)
 {
 	struct nccl_comm *a = &log->comms[from], *b = &log->comms[to];
@@ -185,8 +183,8 @@ struct nccl_member *nccl_log_member(struct nccl_log *log, const struct message *
 {
 	const struct place *thread = thread_of(log, message);
 	const struct place *device = device_of(log, message, message->dev);
-	const char *named = strstr(message->text,
-				   " comm 0x"); /* 2.15 to 2.18, RCCL: "... comm 0x88 nRanks 02" */
+	/* 2.15 to 2.18, RCCL: "... comm 0x88 nRanks 02" */
+	const char *named = strstr(message->text, " comm 0x");
 	struct place *address = NULL;
 	uint64_t at;
 	int nranks = 0;
@@ -197,7 +195,7 @@ struct nccl_member *nccl_log_member(struct nccl_log *log, const struct message *
 		address = place_of(log, message, PLACE_ADDRESS, at);
 	if (address && address->member && fits(address->member, rank))
 		return address->member;
-	for (size_t i = 0; i < sizeof(likely) / sizeof(likely[0]); i++) {
+	for (size_t i = 0; i < LENGTH(likely); i++) {
 		if (!fits(likely[i], rank))
 			continue;
 		if (likely[i]->rank < 0)

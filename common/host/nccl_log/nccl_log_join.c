@@ -151,8 +151,7 @@ static void join_rings(struct nccl_comm *comm)
 	}
 }
 
-/* The rank of the process and device that a warning is from, which lines behind it may have told, and whether its init
- * went on. */
+/* The rank of the process and device of a warning, which later lines may have told, and whether its init went on. */
 static void join_warning(struct nccl_log *log, struct nccl_warning *warning)
 {
 	const struct place *device, *process;
@@ -165,8 +164,8 @@ static void join_warning(struct nccl_log *log, struct nccl_warning *warning)
 	process = nccl_place(log, warning->host, warning->pid, PLACE_PROCESS, 0);
 	first = device->first;
 	newest = device->member;
-	if (!first && process->first &&
-	    !process->shared) { /* a thread of NCCL's own may say device 0 */
+	/* a thread of NCCL's own may say device 0 */
+	if (!first && process->first && !process->shared) {
 		first = newest = process->first;
 		warning->dev = first->dev;
 	}

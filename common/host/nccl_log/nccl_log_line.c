@@ -59,8 +59,7 @@ static void add_link(struct nccl_log *log, const struct message *message, struct
 		raw_add(comm->links, comm->n_links, link);
 }
 
-/* "Channel 00/0 : 3[3] -> 0[0] via P2P/CUMEM", "... [receive] via NET/IB/0/GDRDMA"; without the
- * connection's number for shared memory. */
+/* "Channel 00/0 : 3[3] -> 0[0] via P2P/CUMEM", "... [receive] via NET/IB/0/GDRDMA". */
 static void on_channel(struct nccl_log *log, const struct message *message)
 {
 	struct nccl_link link = { 0 };
@@ -134,8 +133,7 @@ void nccl_comm_say(struct nccl_comm *comm, const char *text)
 		comm->says[comm->n_says++] = text;
 }
 
-/* "AllReduce: 8 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..1}": rank 0 prints these after the calls of a group;
- * NCCL names no communicator. */
+/* "AllReduce: 8 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..1}": of rank 0, after the calls of a group. */
 static void on_choice(struct nccl_log *log, const struct message *message)
 {
 	const struct nccl_member *member = place_of(log, message, PLACE_PROCESS, 0)->member;
@@ -322,8 +320,7 @@ static struct nccl_warning *warning_of(struct nccl_log *log, const struct messag
 	return &log->warnings[place->number - 1];
 }
 
-/* The rank of the device, else of a process with one device, in its first communicator, which is the world in most
- * programs. */
+/* The rank of the device, else of a process with one device, in its first communicator, mostly the world. */
 static struct nccl_warning *add_warning(struct nccl_log *log, const struct message *message,
 					const char *where, const char *text)
 {

@@ -122,8 +122,7 @@ static enum near near_in_file(const struct topo_system *topo, int ia, int ib)
 	return a->cpu == b->cpu ? NEAR_PHB : NEAR_SYS;
 }
 
-/* How the GPUs of two ranks of a host are joined, by the file, else by the log's graph lines; *bw: GB/s where the log has
- * it, else 0. */
+/* How the GPUs of two ranks of a host are joined, by the file or the log's graph lines; *bw: GB/s of the log, or 0. */
 static enum near near_of(const struct linter *lint, int a, int b, double *bw)
 {
 	const struct nccl_member *x = nccl_comm_member(lint->comm, a);
@@ -280,8 +279,6 @@ static void lint_transports(struct linter *lint, const struct nccl_ring *ring)
 	}
 }
 
-/* ---- NUMA ping-pong ------------------------------------------------------------------------ */
-
 /* A ring's changes of NUMA node on one host. */
 struct numa {
 	uint64_t nodes; /* those that the ring touches */
@@ -312,8 +309,7 @@ static void count_numa(struct linter *lint, const struct nccl_ring *ring, struct
 	}
 }
 
-/* The fewest changes possible: NUMA nodes - 1 on the way through a host, one more where the ring
- * closes there. */
+/* The fewest changes possible: NUMA nodes - 1 through a host, one more where the ring closes. */
 static void lint_numa(struct linter *lint, const struct nccl_ring *ring)
 {
 	struct numa *numas = must(calloc((size_t)lint->log->n_hosts + 1, sizeof(*numas)));
@@ -331,8 +327,6 @@ static void lint_numa(struct linter *lint, const struct nccl_ring *ring)
 	}
 	free(numas);
 }
-
-/* ---- orders across channels ---------------------------------------------------------------- */
 
 /* 1: all GPUs of the host are equally far from each other; 0: not; -1: unknown. */
 static int uniform(const struct linter *lint)

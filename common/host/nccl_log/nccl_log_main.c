@@ -48,7 +48,7 @@ static const struct argument_table table = {
 	.program = "nccl_log",
 	.values = "FILE...",
 	.rows = rows,
-	.n = sizeof(rows) / sizeof(rows[0]),
+	.n = LENGTH(rows),
 	.word = read_file,
 	.check = check,
 };

@@ -312,8 +312,7 @@ static void lint_gdr(const struct nccl_log *log, const struct nccl_comm *comm,
 			      : "driver or network lack it, or GPUs and NICs are too far apart");
 }
 
-/* NICs that a host lists and that no step goes over, though its ranks are enough to use them: in words without the host's
- * name, "" where all is well. */
+/* NICs that a host lists and that no step goes over, though its ranks are enough: in words, "" where all is well. */
 static void idle_words(const struct nccl_log *log, const char *host, int ranks, char *text,
 		       size_t len)
 {

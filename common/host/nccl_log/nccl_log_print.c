@@ -92,12 +92,12 @@ static void print_calls(FILE *out, const struct nccl_comm *comm)
 			call = call ? call : own;
 			ranks[n++] = comm->members[m]->rank;
 		}
-		fprintf(out, "  %scalls end with collective %" PRId64 " of this communicator",
+		fprintf(out, "  %scalls end with collective %ld of this communicator",
 			shown ? "others' " : "", next);
 		if (differs)
 			fprintf(out, ", which is not the same on all");
 		else if (call)
-			fprintf(out, ", %s of %" PRIu64 " elements",
+			fprintf(out, ", %s of %lu elements",
 				call_kind_name((enum call_kind)call->kind), call->count);
 		nccl_print_ranks(out, ", on ", ranks, n);
 		fprintf(out, "\n");

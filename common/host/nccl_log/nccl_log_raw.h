@@ -1,5 +1,4 @@
-/* nccl_log_raw.h: the inside of the reader: origins of lines, and facts before they are joined.
- * Internal to nccl_log. */
+/* nccl_log_raw.h: the inside of the reader: origins of lines, facts. Internal to nccl_log. */
 #pragma once
 
 #include "nccl_log/nccl_log.h"
@@ -110,8 +109,7 @@ static inline struct place *place_of(struct nccl_log *log, const struct message 
 }
 
 /* The member of a message: in the communicator under initialisation in that thread, else in the
- * newest call's of its device; `rank` (-1 unknown) must fit. NULL, counted, when that can't be
- * told. */
+ * newest call's of its device; `rank` (-1 unknown) must fit. NULL, counted: that is not known. */
 struct nccl_member *nccl_log_member(struct nccl_log *log, const struct message *message, int rank);
 
 /* nccl_log_comm.c: brings what threads said of communicators without a name to the ones that it belongs to. */

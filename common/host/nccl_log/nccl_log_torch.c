@@ -16,11 +16,10 @@ static int64_t number_behind(const char *line, const char *lead, const char *oth
 		at = strcasestr(line, other);
 		len = strlen(other);
 	}
-	return at && sscanf(at + len, "%18" SCNd64, &value) == 1 && value >= 0 ? value : -1;
+	return at && sscanf(at + len, "%18ld", &value) == 1 && value >= 0 ? value : -1;
 }
 
-/* "[PG ID 1 PG GUID 1(default_pg) Rank 0]", "[PG 1 Rank 0]", "[Rank 0]": the group, "" where there is none, and the number
- * in it. */
+/* "[PG ID 1 PG GUID 1(default_pg) Rank 0]", "[PG 1 Rank 0]", "[Rank 0]": the group or "", and the number in it. */
 static bool take_bracket(struct nccl_log *log, const char *line, struct nccl_wait *wait)
 {
 	const char *at = line, *open, *group;
@@ -78,8 +77,7 @@ static void take_call(struct nccl_wait *to, const struct nccl_wait *from)
 	to->waited = from->waited;
 }
 
-/* The call itself, "WorkNCCL(SeqNum=78, OpType=BROADCAST, NumelIn=8, ...) ran for 600038 milliseconds". The first one of
- * several in a group counts. */
+/* The call, "WorkNCCL(SeqNum=78, OpType=BROADCAST, NumelIn=8, ...) ran for 600038 milliseconds": a group's first one. */
 static void on_timeout(struct nccl_log *log, const char *line, struct nccl_wait *from)
 {
 	const char *op = strstr(line, "OpType=");
@@ -98,8 +96,7 @@ static void on_timeout(struct nccl_log *log, const char *line, struct nccl_wait 
 		take_call(wait, from);
 }
 
-/* How far the rank came: "... at work: 78, last enqueued NCCL work: 79, last completed NCCL work: 77". The time-out before it
- * may lack the group. */
+/* How far the rank came: "... at work: 78, last enqueued NCCL work: 79, last completed NCCL work: 77", perhaps groupless. */
 static void on_progress(struct nccl_log *log, const char *line, struct nccl_wait *from)
 {
 	int64_t at = number_behind(line, "at work: ", "sequence id: ");
@@ -279,8 +276,7 @@ int64_t nccl_wait_at(const struct nccl_wait *wait)
 	return wait->completed >= 0 ? wait->completed + 1 : wait->seq;
 }
 
-/* "ranks 0,2,3 wait in call 78, BROADCAST (8 elements in, 8 out), for 600 s" of `n` ranks that are at one call, with or
- * without a call of their own there. */
+/* "ranks 0,2,3 wait in call 78, BROADCAST (8 elements in, 8 out), for 600 s" of `n` ranks that are at one call. */
 static void print_at(FILE *out, const struct nccl_wait *waits, int n)
 {
 	int64_t at = nccl_wait_at(waits);
@@ -293,13 +289,13 @@ static void print_at(FILE *out, const struct nccl_wait *waits, int n)
 		named = !named && waits[i].seq == at && *waits[i].op ? &waits[i] : named;
 	}
 	nccl_print_ranks(out, "  ", ranks, n);
-	fprintf(out, " %s call %" PRId64,
+	fprintf(out, " %s call %ld",
 		made ? (one ? "waits in" : "wait in") : (one ? "has not made" : "have not made"),
 		at);
 	if (named)
 		fprintf(out, ", %s", named->op);
 	if (named && named->numel_in >= 0)
-		fprintf(out, " (%" PRId64 " element%s in, %" PRId64 " out)", named->numel_in,
+		fprintf(out, " (%ld element%s in, %ld out)", named->numel_in,
 			named->numel_in == 1 ? "" : "s", named->numel_out);
 	if (named && named->waited > 0)
 		fprintf(out, ", for %.0f s", named->waited);

@@ -8,8 +8,6 @@
 #define TICKS_MIN	100  /* of all CPUs, for a fraction to mean something */
 #define OTHERS_MIN	0.25 /* CPUs: ticks are coarse */
 
-/* ---- affinity ----------------------------------------------------------------------------- */
-
 /* CPUs that all ranks of a host may use together; -1: a rank's are not known. */
 static int join_cpus(const struct observation *o, int h)
 {
@@ -59,14 +57,12 @@ void cause_affinity(const struct observation *o, struct cause_finding *f)
 			continue;
 		}
 		if (together < ranks && cpus >= ranks)
-			cause_yes(f, "%d ranks on %s may use %d of its %" PRId64 " CPUs together",
-				  ranks, cause_host(o, h), together, cpus);
+			cause_yes(f, "%d ranks on %s may use %d of its %ld CPUs together", ranks,
+				  cause_host(o, h), together, cpus);
 		for (size_t at = 0; (rank = cause_next(o, h, "pid", &at));)
 			check_rank(o, h, rank, f);
 	}
 }
-
-/* ---- load --------------------------------------------------------------------------------- */
 
 /* NaN: not seen. */
 static double busy_fraction(const struct observation *o, int h)
@@ -106,11 +102,11 @@ void cause_load(const struct observation *o, struct cause_finding *f)
 		if (busy > BUSY_FRACTION &&
 		    others > fmax(OTHERS_MIN, OTHERS_FRACTION * (double)cpus))
 			cause_yes(f,
-				  "others than this job used %.1f of the %" PRId64
-				  " CPUs of %s, which were all busy",
+				  "others than this job used %.1f of the %ld CPUs of %s, which "
+				  "were all busy",
 				  others, cpus, host);
 		if (cpus > 0 && ranks > cpus)
-			cause_yes(f, "%d ranks on the %" PRId64 " CPUs of %s", ranks, cpus, host);
+			cause_yes(f, "%d ranks on the %ld CPUs of %s", ranks, cpus, host);
 		if (isnan(busy))
 			cause_unseen(f, "/proc does not show how busy the CPUs are");
 	}

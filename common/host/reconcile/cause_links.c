@@ -1,5 +1,4 @@
-/* cause_links.c: causes on the GPUs of a host and between them: NVLink, PCIe, P2P, ACS and IOMMU,
- * other processes. */
+/* cause_links.c: causes on GPUs and between them: NVLink, PCIe, P2P, ACS, IOMMU, processes. */
 #include "reconcile/cause_parts.h"
 
 /* Returns true when PCIe carries the traffic, or may. */
@@ -7,8 +6,6 @@ static bool over_pcie(const struct observation *o)
 {
 	return !cause_run_is(o, "hop", "NVLink") || cause_run(o, "nodes") > 1;
 }
-
-/* ---- NVLinks ------------------------------------------------------------------------------ */
 
 /* NVLinks of the best GPU of the job: the expectation for the others where no spec has it. */
 static int64_t most_links(const struct observation *o)
@@ -32,8 +29,8 @@ static void check_links(const struct observation *o, int h, const char *gpu,
 	if (cause_before(o, h, gpu, "links") < 0)
 		cause_no_nvml(o, h, f);
 	else if (up < want)
-		cause_yes(f, "%s on %s: %" PRId64 " of %" PRId64 " NVLinks are up", gpu,
-			  cause_host(o, h), up, want);
+		cause_yes(f, "%s on %s: %ld of %ld NVLinks are up", gpu, cause_host(o, h), up,
+			  want);
 }
 
 /* NCCL's own count comes first: it needs no NVML, and NCCL works with it. */
@@ -49,8 +46,6 @@ void cause_links(const struct observation *o, struct cause_finding *f)
 	cause_each_gpu(o, f, check_links);
 }
 
-/* ---- PCIe --------------------------------------------------------------------------------- */
-
 void cause_pcie(const struct observation *o, struct cause_finding *f)
 {
 	if (!over_pcie(o))
@@ -60,8 +55,6 @@ void cause_pcie(const struct observation *o, struct cause_finding *f)
 	if (cause_run(o, "nodes") > 1)
 		cause_rules(o, "pcie", "RDMA ", "", f);
 }
-
-/* ---- P2P ---------------------------------------------------------------------------------- */
 
 void cause_p2p(const struct observation *o, struct cause_finding *f)
 {
@@ -77,8 +70,6 @@ void cause_acs(const struct observation *o, struct cause_finding *f)
 	cause_rules(o, "iommu", "GPU ", "/sys does not show the IOMMU above the GPUs", f);
 }
 
-/* ---- other processes ---------------------------------------------------------------------- */
-
 static int ranks_on(const struct observation *o, int h, const char *gpu)
 {
 	const char *rank;
@@ -89,8 +80,7 @@ static int ranks_on(const struct observation *o, int h, const char *gpu)
 	return n;
 }
 
-/* Checks one of the looks; false: not seen. Containers hide or renumber processes; then their
- * number alone is evidence. */
+/* Checks one of the looks; false: not seen. In containers only the number of processes tells. */
 static bool look_at(const struct observation *o, int h, const struct reading *look, const char *gpu,
 		    struct cause_finding *f)
 {
@@ -101,14 +91,12 @@ static bool look_at(const struct observation *o, int h, const struct reading *lo
 	if (all < 0 || ours < 0 || all < ranks)
 		return false;
 	if (ours >= ranks && others > 0)
-		cause_yes(f,
-			  "%s on %s: %" PRId64 " other process%s with %.1f GiB, process %" PRId64
-			  " among them",
+		cause_yes(f, "%s on %s: %ld other process%s with %.1f GiB, process %ld among them",
 			  gpu, cause_host(o, h), others, others == 1 ? "" : "es",
 			  (double)reading_value(look, gpu, "foreign_bytes") / (1 << 30),
 			  reading_value(look, gpu, "foreign_pid"));
 	else if (all > ranks)
-		cause_yes(f, "%s on %s: %" PRId64 " processes, of which %d are this job's", gpu,
+		cause_yes(f, "%s on %s: %ld processes, of which %d are this job's", gpu,
 			  cause_host(o, h), all, ranks);
 	return true;
 }
@@ -135,8 +123,6 @@ void cause_processes(const struct observation *o, struct cause_finding *f)
 {
 	cause_each_gpu(o, f, check_processes);
 }
-
-/* ---- what NCCL made of it ----------------------------------------------------------------- */
 
 void cause_transport(const struct observation *o, struct cause_finding *f)
 {

@@ -1,14 +1,6 @@
 /* cause_nccl.c: causes inside NCCL: its settings and its choice. */
 #include "reconcile/cause_parts.h"
 
-/* ---- settings ----------------------------------------------------------------------------- */
-
-/* "function:" lists are not taken apart and limit. */
-static bool list_excludes(const char *list, const char *name)
-{
-	return !name[0] || strchr(list, ':') || !cause_listed(list, name, true);
-}
-
 /* Sends and receives have neither algorithm nor protocol. */
 static bool is_p2p(const struct observation *o)
 {
@@ -64,12 +56,15 @@ static bool does_limit(const struct limit *limit, const char *value, const struc
 	bool network = cause_network(o), between = network && cause_run(o, "shared_gpu") != 1;
 	int needed = cause_run(o, "worst_channels");
 	long long n = atoll(value);
+	const char *of = limit->of ? cause_run_text(o, limit->of) : "";
 
 	switch (limit->kind) {
 	case LIMIT_ON:
 		return n != 0;
 	case LIMIT_LIST:
-		return value[0] && !is_p2p(o) && list_excludes(value, cause_run_text(o, limit->of));
+		/* "function:" lists are not taken apart */
+		return value[0] && !is_p2p(o) &&
+		       (!of[0] || strchr(value, ':') || !cause_listed(value, of, true));
 	case LIMIT_CHANNELS:
 		return n > 0 && (needed < 0 || n < needed);
 	case LIMIT_BELOW:
@@ -93,15 +88,13 @@ void cause_settings(const struct observation *o, struct cause_finding *f)
 {
 	if (o->nhosts == 0)
 		cause_unseen(f, "no host was looked at");
-	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+	for (size_t i = 0; i < LENGTH(limits); i++) {
 		const char *value = cause_setting(o, limits[i].name);
 
 		if (value && does_limit(&limits[i], value, o))
 			cause_yes(f, "%s=%.40s %s", limits[i].name, value, limits[i].how);
 	}
 }
-
-/* ---- what it chose ------------------------------------------------------------------------ */
 
 void cause_choice(const struct observation *o, struct cause_finding *f)
 {
@@ -119,8 +112,7 @@ void cause_choice(const struct observation *o, struct cause_finding *f)
 			  proto);
 }
 
-/* The log has the channels of the communicator where those of the row are not known. Channels of
- * another algorithm are another matter. */
+/* The log has the channels of the communicator where the row's are not known, of its algorithm. */
 void cause_channels(const struct observation *o, struct cause_finding *f)
 {
 	const char *algo = cause_run_text(o, "worst_algo"), *taken = cause_run_text(o, "used_algo");

@@ -53,9 +53,7 @@ static void check_interfaces(const struct observation *o, int h, const char *lis
 			taken = nic;
 	}
 	if (taken.mbps > 0 && taken.mbps < best.mbps)
-		cause_yes(f,
-			  "%.31s on %s at %" PRId64
-			  " Mb/s is chosen (%.40s) while %.31s has %" PRId64,
+		cause_yes(f, "%.31s on %s at %ld Mb/s is chosen (%.40s) while %.31s has %ld",
 			  taken.name, cause_host(o, h), taken.mbps, list, best.name, best.mbps);
 	else if (!list && interfaces > 1)
 		cause_unseen(f, "which of several interfaces is used: NCCL's log says it");
@@ -143,11 +141,10 @@ static void check_speed(const struct observation *o, int h, const struct nic *ni
 		cause_yes(f, "%.31s on %s is down, and up on %s", nic->name, cause_host(o, h),
 			  cause_host(o, other));
 	else if (other >= 0)
-		cause_yes(f, "%.31s on %s has %" PRId64 " Mb/s, and %" PRId64 " on %s", nic->name,
-			  cause_host(o, h), nic->mbps, best, cause_host(o, other));
+		cause_yes(f, "%.31s on %s has %ld Mb/s, and %ld on %s", nic->name, cause_host(o, h),
+			  nic->mbps, best, cause_host(o, other));
 	else if (nic->up && (double)nic->mbps < 0.99 * cause_run(o, "nic_mbps"))
-		cause_yes(f,
-			  "%.31s on %s has %" PRId64 " Mb/s, and the topology asked for %.0f Gb/s",
+		cause_yes(f, "%.31s on %s has %ld Mb/s, and the topology asked for %.0f Gb/s",
 			  nic->name, cause_host(o, h), nic->mbps, cause_run(o, "nic_mbps") * 1e-3);
 }
 
@@ -173,8 +170,6 @@ void cause_nic_speed(const struct observation *o, struct cause_finding *f)
 		cause_unseen(f, "/sys shows no NIC's speed");
 }
 
-/* ---- MTU ---------------------------------------------------------------------------------- */
-
 void cause_mtu(const struct observation *o, struct cause_finding *f)
 {
 	int compared = 0;
@@ -188,16 +183,13 @@ void cause_mtu(const struct observation *o, struct cause_finding *f)
 				continue;
 			compared++;
 			if (a.mtu != b.mtu)
-				cause_yes(f,
-					  "%.31s has MTU %" PRId64 " on %s and %" PRId64 " on %s",
-					  a.name, a.mtu, cause_host(o, 0), b.mtu, cause_host(o, h));
+				cause_yes(f, "%.31s has MTU %ld on %s and %ld on %s", a.name, a.mtu,
+					  cause_host(o, 0), b.mtu, cause_host(o, h));
 		}
 	}
 	if (o->nhosts > 1 && compared == 0)
 		cause_unseen(f, "no interface of one name is up on several hosts");
 }
-
-/* ---- TCP ---------------------------------------------------------------------------------- */
 
 void cause_retransmits(const struct observation *o, struct cause_finding *f)
 {

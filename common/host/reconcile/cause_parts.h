@@ -17,7 +17,6 @@ void cause_unseen(struct cause_finding *finding, const char *format, ...)
 #define cause_run_text(o, name)	 reading_text(&(o)->run, "run", name)
 #define cause_nccl_text(o, name) reading_text(&(o)->run, "NCCL", name)
 
-/* True when the text `name` of the run is `text`. */
 #define cause_run_is(o, name, text) (strcmp(cause_run_text(o, name), text) == 0)
 
 /* The same of a part of a host at the first look. */
@@ -43,8 +42,7 @@ bool cause_listed(const char *list, const char *name, bool words);
 /* The value of a setting on any host; NULL: no host has it. */
 const char *cause_setting(const struct observation *observation, const char *name);
 
-/* cause_network returns true when its ranks talk over a network, cause_tcp when that is known to be
- * TCP. */
+/* cause_network: its ranks talk over a network; cause_tcp: and that is known to be TCP. */
 bool cause_network(const struct observation *observation);
 bool cause_tcp(const struct observation *observation);
 

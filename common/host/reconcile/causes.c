@@ -31,7 +31,7 @@ const struct cause cause_table[] = {
 	{ "loaded-host", false, cause_load },
 };
 
-const size_t cause_count = sizeof(cause_table) / sizeof(cause_table[0]);
+const size_t cause_count = LENGTH(cause_table);
 
 const char *cause_says(const struct cause *cause, enum cause_line line, char text[CAUSE_LINE])
 {
@@ -285,8 +285,7 @@ bool causes_slowest(const struct observation *observation, char *text, size_t le
 	if (worst < 0)
 		return false;
 	snprintf(text, len,
-		 "The slowest row, of %" PRId64
-		 " bytes, reaches %.1f %% of its prediction (%.15s%s%.15s)",
+		 "The slowest row, of %ld bytes, reaches %.1f %% of its prediction (%.15s%s%.15s)",
 		 reading_value(&observation->run, "run", "worst_bytes"), worst * 1e-4,
 		 cause_run_text(observation, "worst_algo"), proto[0] ? "/" : "", proto);
 	return true;

@@ -13,8 +13,7 @@ struct cause_finding {
 struct cause {
 	const char *name; /* "forced-settings" */
 	bool gpu;	  /* of runs on GPUs alone */
-	/* The check looks at the observation alone; the finding is CAUSE_NO before. NULL: the
-	 * health rules of this name on GPUs. */
+	/* The check looks at the observation alone. NULL: the health rules of this name on GPUs. */
 	void (*check)(const struct observation *observation, struct cause_finding *finding);
 };
 

@@ -10,8 +10,7 @@
 
 /* ---- looking ------------------------------------------------------------------------------ */
 
-/* Gathers each rank's `mine` in r->ranks on every rank: the rank that looks at a host needs its
- * ranks' GPUs and processes. */
+/* Gathers each rank's `mine` in r->ranks on every rank, for the one that looks at a host. */
 static int meet(struct reconcile *r, struct observed_rank *mine)
 {
 	struct job *job = r->bench->job;
@@ -64,8 +63,7 @@ static int look(struct reconcile *r, struct reading *hosts)
 		text = reading_dump(&mine, false);
 		reading_release(&mine);
 	}
-	/* all ranks stay until all have looked: a rank that went on would wait for the others under
-	 * a shorter limit */
+	/* all stay until all have looked: one that went on would wait under a shorter limit */
 	rc = job_agree(job, reading_gather(job, text, hosts));
 	job_restore_deadline(job, former);
 	free(text);
@@ -127,8 +125,7 @@ static void take_row(void *ctx, const struct row *row)
 	state(r, "used_channels", row->used_channels);
 }
 
-/* A module has all its links; a card's come from bridges, if it has any, and a part of a GPU
- * has none. */
+/* A module has all its links; a card's come from bridges if any; a part of a GPU has none. */
 static int links_of(const char *product)
 {
 	const struct topo_gpu_model *model = topo_gpu_model(product);
@@ -189,11 +186,6 @@ static void describe_run(struct reconcile *r)
 	percent(r, "good_ppm", r->bench->options->good);
 }
 
-static int print_line(void *ctx, const char *text)
-{
-	return report_comment(ctx, "%s", text);
-}
-
 /* --out DIR keeps what the causes were found in. */
 static int keep(const struct reconcile *r, struct report *report)
 {
@@ -245,7 +237,7 @@ static int explain(void *ctx, struct report *report)
 		rc = report_comment(report, "%s", text);
 	if (rc < 0 || (!low && !asked))
 		return rc;
-	return causes_tell(&r->observation, only, print_line, report);
+	return causes_tell(&r->observation, only, report_line, report);
 }
 
 int reconcile_before(struct reconcile *r, const struct bench *bench, const struct predict *predict,

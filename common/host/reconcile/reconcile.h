@@ -1,5 +1,4 @@
-/* reconcile.h: a run's search for causes of slow rows: a look before and after the sweep, and the
- * lines about it. */
+/* reconcile.h: causes of slow rows: a look before and after the sweep, and the lines about it. */
 #pragma once
 
 #include "measure/bench.h"

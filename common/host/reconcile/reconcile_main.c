@@ -1,5 +1,4 @@
 /* reconcile_main.c: reconcile, the program: observation.json in, causes out, long after the run. */
-#include <sys/stat.h>
 
 #include "base/arguments.h"
 #include "reconcile/causes.h"
@@ -34,7 +33,7 @@ static const struct argument_table table = {
 	.program = "reconcile",
 	.values = "DIR|FILE",
 	.rows = rows,
-	.n = sizeof(rows) / sizeof(rows[0]),
+	.n = LENGTH(rows),
 	.word = take_path,
 	.check = check,
 };
@@ -61,8 +60,8 @@ static int tell(const char *path, struct error *err)
 		       (double)median * 1e-4);
 	if (causes_slowest(&observation, line, sizeof(line)))
 		puts(line);
-	if (causes_tell(&observation, false, print_line, stdout) < 0 &&
-	    !ferror(stdout)) /* see output_guard */
+	/* see output_guard */
+	if (causes_tell(&observation, false, print_line, stdout) < 0 && !ferror(stdout))
 		error_set(err, OUTCOME_INTERNAL, -1, "can't print");
 	observation_release(&observation);
 	return err->outcome;

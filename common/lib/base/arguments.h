@@ -8,12 +8,10 @@
 /* The kind of a row's field, and the field. */
 #define ARGUMENT(kind_of, type, field) .kind = ARGUMENT_##kind_of, .at = offsetof(type, field)
 
-/* A field is a bool, a const char *, an int or a double from min to most, or a value that `take`
- * parses. */
+/* A field is a bool, a const char *, an int or double from min to most, or what `take` parses. */
 enum argument_kind { ARGUMENT_FLAG, ARGUMENT_TEXT, ARGUMENT_WHOLE, ARGUMENT_REAL, ARGUMENT_OWN };
 
-/* An option, whose field lies `at` bytes into the program's struct. Its help is a paragraph of
- * arguments.txt; without one it is hidden. */
+/* An option, whose field lies `at` bytes into the struct. Its help is in arguments.txt, or none. */
 struct argument {
 	const char *name;
 	char letter;	   /* 0: none */
@@ -29,8 +27,7 @@ struct argument_table {
 	const char *program, *values; /* values: the arguments after the options, in the help */
 	const struct argument *rows;
 	size_t n;
-	/* Called for a word that is not an option's (NULL: every word is refused), and at the end
-	 * (NULL: no check). */
+	/* Called for a word that is no option's (NULL: refused), and at the end. */
 	void (*word)(struct argp_state *state, void *into, char *text);
 	void (*check)(struct argp_state *state, void *into);
 };

@@ -33,8 +33,7 @@ struct call {
 	enum call_kind kind;
 	const void *send; /* NULL for CALL_RECV */
 	void *recv;	  /* NULL for CALL_SEND */
-	size_t count;	  /* elements, with NCCL's meaning for this kind (per rank for gathers,
-	                      * scatters, alltoall) */
+	size_t count;	  /* elements, with NCCL's meaning for this kind (per rank or not) */
 	enum dtype dtype;
 	enum redop op;	 /* OP_NONE where nothing is reduced */
 	int peer;	 /* root or peer, -1 where there is none */
@@ -56,24 +55,20 @@ struct comm_span {
 
 /* One rank hands this to communicator init. All ranks must agree in nranks and id. */
 struct comm_request {
-	uint32_t comm;	       /* communicator id, as in struct call */
-	int rank, nranks;      /* in the communicator */
-	struct comm_span span; /* its members; if n differs from nranks, the nranks ranks after the
-			        * span */
-	unsigned char id[COMM_ID_BYTES]; /* the library's own name for it: NCCL's unique id; MPI: a
-	                                  * tag (uint32_t) */
+	uint32_t comm;			 /* communicator id, as in struct call */
+	int rank, nranks;		 /* in the communicator */
+	struct comm_span span;		 /* its members; or the nranks ranks after the span */
+	unsigned char id[COMM_ID_BYTES]; /* NCCL's unique id; MPI: a tag (uint32_t) */
 };
 
 /* A wrong element that the check of a call found, as the flight recorder keeps it. */
 struct wrong_data {
-	uint64_t offset;	/* byte offset of the call's buffers in their pool, as in the call's
-				 * record */
+	uint64_t offset;	/* byte offset of the buffers in their pool */
 	uint64_t index;		/* index of the element in the send buffers it comes from */
 	uint64_t count;		/* consecutive wrong elements, this one the first */
 	uint64_t expected, got; /* bits of the element */
 	int32_t from;		/* rank the element comes from; -1: all ranks, by a reduction */
-	int32_t culprit;	/* the rank whose contribution alone explains a wrong reduction; -1:
-				 * none */
+	int32_t culprit;	/* the one that explains a wrong reduction; -1: none */
 	enum dtype dtype;
 	bool sent; /* the element is in the rank's own send buffer; false: it was received */
 };

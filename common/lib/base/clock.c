@@ -1,8 +1,6 @@
 /* clock.c: the time namespace that this process is in. */
 #include "base/clock.h"
 
-#include <fcntl.h>
-
 int64_t clock_namespace_ns;
 
 /* The file tells of the children's namespace, which a process that has left its own is not in itself. */

@@ -1,8 +1,6 @@
 /* clock.h: CLOCK_MONOTONIC of the host's first time namespace, the only clock of hangar; all processes of a host share it. */
 #pragma once
 
-#include <time.h>
-
 /* Nanoseconds that this process' time namespace adds to CLOCK_MONOTONIC, 0 in the first one; set before main. */
 extern int64_t clock_namespace_ns;
 

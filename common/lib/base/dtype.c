@@ -50,15 +50,15 @@ char *dtype_format(enum dtype type, const void *bits, char *buf, size_t len)
 
 	memcpy(&u, bits, size);
 	if (check_is_float(type))
-		snprintf(buf, len, "%.*g (0x%0*" PRIx64 ")", type == DT_DOUBLE ? 17 : 9,
+		snprintf(buf, len, "%.*g (0x%0*lx)", type == DT_DOUBLE ? 17 : 9,
 			 check_decode(type, u), (int)(2 * size), u);
 	else if (type == DT_INT8)
 		snprintf(buf, len, "%d", (int8_t)u);
 	else if (type == DT_INT32)
-		snprintf(buf, len, "%" PRId32, (int32_t)u);
+		snprintf(buf, len, "%d", (int32_t)u);
 	else if (type == DT_INT64)
-		snprintf(buf, len, "%" PRId64, (int64_t)u);
+		snprintf(buf, len, "%ld", (int64_t)u);
 	else
-		snprintf(buf, len, "%" PRIu64, u);
+		snprintf(buf, len, "%lu", u);
 	return buf;
 }

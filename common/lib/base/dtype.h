@@ -1,9 +1,7 @@
-/* dtype.h: the element types and reduction operators of a collective, their names, sizes and bit
- * formats. */
+/* dtype.h: a collective's element types and operators: names, sizes and bit formats. */
 #pragma once
 
-/* The order is that of ncclDataType_t (nccl.h, 2.24 and later). Backends map by switch and do not
- * rely on it. */
+/* The order is ncclDataType_t's (nccl.h, 2.24 and later); backends do not rely on it. */
 enum dtype {
 	DT_INT8,
 	DT_UINT8,
@@ -20,12 +18,10 @@ enum dtype {
 	DT_COUNT
 };
 
-/* OP_MULSUM is NCCL's pre-multiplied sum; its scalar is 1 on even ranks and 2 on odd ones, as in
- * nccl-tests. */
+/* OP_MULSUM is NCCL's pre-multiplied sum; its scalar is 1 on even ranks and 2 on odd ones. */
 enum redop { OP_NONE = -1, OP_SUM, OP_PROD, OP_MAX, OP_MIN, OP_AVG, OP_MULSUM, OP_COUNT };
 
-/* nccl-tests' names: "int8" ... "f8e5m2"; "sum" "prod" "max" "min" "avg" "mulsum". OP_NONE is
- * "none", a value out of range "?". */
+/* nccl-tests' names: "int8" ... "f8e5m2"; "sum" ... "mulsum"; "none"; out of range "?". */
 const char *dtype_name(enum dtype type);
 const char *redop_name(enum redop op);
 
@@ -36,6 +32,5 @@ int dtype_parse(const char *name);
 size_t dtype_size(enum dtype type);
 
 /* Prints the element at `bits` (little endian, dtype_size bytes): integers in decimal, floats with
- * %.9g or %.17g and their bits in hex. Writes at most `len` bytes, always terminated; returns
- * buf. */
+ * %.9g or %.17g and their bits in hex. Writes at most `len` bytes; returns buf. */
 char *dtype_format(enum dtype type, const void *bits, char *buf, size_t len);

@@ -9,8 +9,6 @@
 #define CHECK_HD static inline __attribute__((always_inline, unused))
 #endif
 
-/* ---- Formats ---- */
-
 CHECK_HD uint64_t check_double_bits(double value)
 {
 	uint64_t bits;
@@ -68,8 +66,7 @@ CHECK_HD uint32_t check_endless(enum dtype type)
 				     : 0x7c;
 }
 
-/* Rounds the double with magnitude bits `bits` to a type narrower than float. Returns magnitude
- * bits. */
+/* Rounds the double with magnitude bits `bits` to a narrower type than float: its bits. */
 CHECK_HD uint32_t check_round_narrow(enum dtype type, uint64_t bits)
 {
 	int mantissa = check_mantissa_bits(type), bias = check_bias(type);
@@ -79,8 +76,7 @@ CHECK_HD uint32_t check_round_narrow(enum dtype type, uint64_t bits)
 
 	if (bits > 0x7ff0000000000000ull) /* NaN becomes the quiet NaN */
 		return check_endless(type) | (type == DT_F8E4M3 ? 0 : 1u << (mantissa - 1));
-	if (exponent < 1 - bias) /* subnormal in the type; a subnormal double is far below half of
-				  * the smallest one */
+	if (exponent < 1 - bias) /* subnormal in the type; a subnormal double is far below */
 		shift += 1 - bias - exponent;
 	if (shift > 54)
 		return 0;

@@ -1,8 +1,7 @@
 /* error.c: the first error of a process. */
 #include "base/error.h"
 
-/* Replaces control characters: the text holds values that users typed, and stays one line of a
- * terminal. */
+/* Replaces control characters: the text holds values that users typed, and stays one line. */
 static void one_line(char *text)
 {
 	for (; *text; text++) {

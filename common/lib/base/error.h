@@ -13,8 +13,7 @@ struct error {
 };
 
 /* Stores the error if it is the first, and returns `code` either way, so that callers can `return
- * error_set(...)`. Prints nothing: error_print prints it once at the end of the process. `err` is
- * not NULL. */
+ * error_set(...)`. error_print prints it once at the end of the process. */
 #define error_set(err, outcome, code, ...)                                                         \
 	error_set_at(err, outcome, code, __FILE__, __LINE__, __VA_ARGS__)
 /* The same for invalid input. */
@@ -24,8 +23,7 @@ struct error {
 int error_set_at(struct error *err, enum outcome outcome, int code, const char *file, int line,
 		 const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 
-/* Prints one line on standard error: "PROGRAM: TEXT". Rank and file:line follow unless the outcome
- * is a usage error. */
+/* Prints a line on standard error: "PROGRAM: TEXT", with rank and file:line but for usage. */
 void error_print(const struct error *err, const char *program);
 
 /* True for a text of printable ASCII alone. */
@@ -42,6 +40,5 @@ void text_add(char *text, size_t size, const char *fmt, ...) __attribute__((form
  * OUTCOME_INTERNAL. For readers and printers, which have nothing to undo. */
 void *must(void *memory);
 
-/* Makes room for element n of an array whose capacity doubles. Returns the array, which may have
- * moved; exits like must without memory. */
+/* Makes room for element n of an array whose capacity doubles. Returns the array, or exits. */
 void *must_room(void *array, int n, size_t size);

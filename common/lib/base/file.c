@@ -2,8 +2,6 @@
 #include "base/file.h"
 
 #include <dirent.h>
-#include <fcntl.h>
-#include <sys/stat.h>
 
 /* Reads the start of a file. O_NONBLOCK keeps a FIFO or a terminal from blocking. */
 static int read_start(const char *path, char *buf, size_t len)

@@ -8,8 +8,7 @@
 int file_text(const char *root, char *buf, size_t len, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* Opens a plain file of at most `most` bytes, and waits for nothing: a FIFO or an endless device is refused. NULL, with
- * the reason in *why. */
+/* Opens a plain file of at most `most` bytes, and waits for nothing: a FIFO is refused. NULL: *why. */
 FILE *file_open(const char *path, int64_t most, const char **why);
 
 /* The non-negative number at the start of the file; -1: no file, no number, or an overflow. */
@@ -25,8 +24,7 @@ bool file_beside(char *path, size_t size, const char *name);
 /* The number after the first `key` and blanks in a text; -1: none. */
 int64_t file_behind(const char *text, const char *key);
 
-/* Reads the next of several numbers of a line, after blanks. Returns the text behind it, or NULL if
- * no separate non-negative number follows. */
+/* Reads the next of several numbers of a line. Returns the text behind it, or NULL. */
 const char *file_next(const char *text, int64_t *value);
 
 /* Sorted names of a folder's entries, without hidden ones and those that are too long. Returns

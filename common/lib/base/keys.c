@@ -42,7 +42,7 @@ const char *keys_values(const char *keys, const char *key, char *buf, size_t len
 
 const char *keys_refused(const char *values, const char *value)
 {
-	const struct key_kind *kind = kinds, *end = kinds + sizeof(kinds) / sizeof(kinds[0]);
+	const struct key_kind *kind = kinds, *end = kinds + LENGTH(kinds);
 	double real, share;
 	int64_t number;
 
@@ -72,7 +72,7 @@ int keys_pace(const char *text, double *share, double *seconds)
 	char number[32];
 	double value;
 
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+	for (size_t i = 0; i < LENGTH(units); i++) {
 		size_t unit = strlen(units[i].unit);
 		double most = i == 0 ? PACE_PERCENT : PACE_SECONDS / units[i].factor;
 

@@ -4,9 +4,8 @@
 struct nccl_library {
 	void *handle;	     /* dlopen's; NULL: none was found */
 	char path[PATH_MAX]; /* the file, links resolved; "" if it has none */
-	const char *
-		source; /* "preloaded", "--nccl-lib", "LD_LIBRARY_PATH", "the build's", "pip's", "the system's" */
-	int version; /* ncclGetVersion's: 22809 */
+	const char *source;  /* "preloaded", "--nccl-lib", "pip's" and the like */
+	int version;	     /* ncclGetVersion's: 22809 */
 };
 
 /* The library that the calls below use: a path, or NULL for none in particular. The text is borrowed. */

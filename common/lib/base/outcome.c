@@ -24,7 +24,7 @@ static const struct {
 	{ OUTCOME_OK, "ok" },
 };
 
-enum { OUTCOMES = sizeof(outcomes) / sizeof(outcomes[0]) };
+enum { OUTCOMES = LENGTH(outcomes) };
 
 /* An unknown value ranks first and has no name. */
 static int place(enum outcome outcome)

@@ -1,5 +1,4 @@
-/* outcome.h: the outcome of a run as a word and as an exit code, and its comparison with
- * --expect. */
+/* outcome.h: the outcome of a run as a word and as an exit code, against --expect. */
 #pragma once
 
 /* The values are the exit codes (README.md). */
@@ -26,19 +25,16 @@ const char *outcome_name(enum outcome outcome);
 int outcome_parse(const char *name);
 
 /* Returns the outcome that a run with both reports: 14, 11, 10, 12, 16, 15, 13 in this order, ok
- * last. Usage, internal, unsupported and not-fired win over all of these, since the run then proves
- * nothing. */
+ * last. Usage, internal, unsupported and not-fired win over all: the run proves nothing. */
 enum outcome outcome_worse(enum outcome a, enum outcome b);
 
-/* Checks --expect OUTCOME[:CLASS][:RANKS]: 0 for a valid spec, else -EINVAL. RANKS is a list as in
- * "1,3". "ok" has neither class nor ranks. */
+/* Checks --expect OUTCOME[:CLASS][:RANKS]: 0 or -EINVAL. RANKS: "1,3". "ok" stands alone. */
 int expect_check(const char *spec);
 
 /* Copies the CLASS of a valid spec, "" if it has none. Returns buf. */
 char *expect_class(const char *spec, char *buf, size_t len);
 
 /* Returns the exit code of a run with this `outcome`, `class` ("": none) and culprits `ranks`
- * ("1,3", "": none) when `spec` was expected. Without spec (NULL) that is the outcome; with one, 0
- * for a match and 1 otherwise. Usage stays 2 and unsupported stays 77 unless expected, because the
- * run did not happen. */
+ * ("1,3", "": none) when `spec` was expected. Without spec (NULL) that is the outcome; with one 0
+ * for a match, else 1. Usage and unsupported stay unless expected: the run did not happen. */
 int expect_exit_code(const char *spec, enum outcome outcome, const char *class, const char *ranks);

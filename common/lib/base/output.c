@@ -1,11 +1,9 @@
 /* output.c: checks that output to streams and standard output arrived. */
 #include "base/output.h"
 
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 
-/* Closes or flushes the stream with `end`. Returns 0, or the negative errno of that or of an
- * earlier write. */
+/* Closes or flushes the stream with `end`. 0, or the negative errno of that or an earlier write. */
 static int ended(FILE *f, int (*end)(FILE *))
 {
 	bool failed = ferror(f);
@@ -33,8 +31,7 @@ static int write_whole(const char *path, const void *data, size_t bytes)
 	return output_close(f);
 }
 
-/* The draft's name is unique per host and process: hosts that share a folder may write the same
- * file at once. */
+/* The draft's name is unique per host and process: hosts share folders. */
 int output_whole(const char *path, const void *data, size_t bytes)
 {
 	char draft[4224], host[64] = "";
@@ -97,8 +94,6 @@ int output_room(struct error *err)
 	return 0;
 }
 
-/* ---- Prometheus text ---- */
-
 static const struct {
 	const char *end, *to;
 	double scale;
@@ -131,7 +126,7 @@ void prometheus_label(FILE *f, char before, const char *name, const char *value)
 
 double prometheus_unit(char *name, size_t len)
 {
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+	for (size_t i = 0; i < LENGTH(units); i++) {
 		size_t n = strlen(name), end = strlen(units[i].end);
 
 		if (n <= end || strcmp(name + n - end, units[i].end) != 0)

@@ -8,13 +8,11 @@
  * must come right before it. */
 int output_close(FILE *f);
 
-/* Flushes standard output. Returns 0, or a negative errno with the error set (OUTCOME_INTERNAL) if
- * any printed data did not arrive. */
+/* Flushes standard output. 0, or a negative errno with the error set if data did not arrive. */
 int output_stdout(struct error *err);
 
-/* Writes a file whole or not at all, also against concurrent writers: under a temporary name in its
- * folder, then renamed over the old file. A device or pipe takes the data as they come. Returns 0 or a
- * negative errno. */
+/* Writes a file whole or not at all, also against concurrent writers: under a temporary name, then
+ * renamed. A device or pipe takes the data as they come. Returns 0 or a negative errno. */
 int output_whole(const char *path, const void *data, size_t bytes);
 
 /* Makes the end of this process, by exit() or from main(), call output_stdout(). A failure is
@@ -26,13 +24,9 @@ void output_guard(const char *program);
  * descriptor or a full disk. */
 int output_room(struct error *err);
 
-/* ---- Prometheus text: gauges named hangar_NAME, in base units ---- */
-
 /* Writes "# HELP" and "# TYPE"; `help` is a phrase without a full stop. */
 void prometheus_head(FILE *f, const char *name, const char *help);
-/* Writes `name="value"` after `before`, '{' or ','; characters that the format reserves become
- * '?'. */
+/* Writes `name="value"` after `before`, '{' or ','; reserved characters become '?'. */
 void prometheus_label(FILE *f, char before, const char *name, const char *value);
-/* Converts the unit at the end of a name to its base unit, "time_us" to "time_seconds", in a buffer
- * of `len`. Returns the factor for values. */
+/* Converts the unit at a name's end to its base unit ("_us" to "_seconds"). Returns the factor. */
 double prometheus_unit(char *name, size_t len);

@@ -81,14 +81,10 @@ int parse_real(const char *text, double min, double max, double *value)
 	return 0;
 }
 
-static const char *digits_of(int base)
-{
-	return base == 2 ? "01" : base == 10 ? "0123456789" : "0123456789abcdefABCDEF";
-}
-
 int parse_unsigned(const char *text, int base, uint64_t max, uint64_t *value)
 {
 	unsigned long long number;
+	const char *digits;
 
 	if ((base == 0 || base == 2) && strncasecmp(text, "0b", 2) == 0) {
 		text += 2;
@@ -100,7 +96,8 @@ int parse_unsigned(const char *text, int base, uint64_t max, uint64_t *value)
 		base = 10;
 	}
 	/* strtoull would also take blanks, a sign and a second prefix */
-	if (*text == '\0' || text[strspn(text, digits_of(base))])
+	digits = base == 2 ? "01" : base == 10 ? "0123456789" : "0123456789abcdefABCDEF";
+	if (*text == '\0' || text[strspn(text, digits)])
 		return -EINVAL;
 	errno = 0;
 	number = strtoull(text, NULL, base);

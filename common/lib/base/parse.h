@@ -5,8 +5,7 @@
  * value that does not fit. *value is set on success only. No pointer may be NULL. */
 
 /* Bytes: digits with an optional fraction, an optional K, M, G or T (powers of 1024, any case),
- * then an optional B or iB. A fraction must give a whole number of bytes: "1.5M" does, "1.3K" does
- * not. */
+ * then an optional B or iB, as a whole number of bytes: "1.5M" is one, "1.3K" not. */
 int parse_size(const char *text, size_t *value);
 
 /* Decimal with an optional '-'. No leading zeros: nccl-tests reads them as octal. */
@@ -18,8 +17,7 @@ int parse_real(const char *text, double min, double max, double *value);
 /* Digits in `base`: 2, 10 or 16; 0 decides by the prefix 0b or 0x. Base 16 allows the prefix 0x. */
 int parse_unsigned(const char *text, int base, uint64_t max, uint64_t *value);
 
-/* Returns the index of `name` in a list with blanks or "|" between the names, in which "*" at the
- * end of a name matches any rest; -1: none. */
+/* Returns the index of `name` in a list with blanks or "|", "*" at an end: any rest; -1: none. */
 int names_find(const char *names, const char *name);
 
 /* The text without blanks at its ends; its end is written into. */
@@ -32,6 +30,5 @@ const char *environment_get(char *const *environment, const char *name);
 int environment_number(char *const *environment, const char *names, int missing);
 
 /* The reverse: six significant digits, more if the integer part has more (up to 1e15): 12.3457,
- * 8e-06, 1234568; "nan", "inf", "-inf". Writes at most `len` bytes, always terminated; returns
- * buf. */
+ * 8e-06, 1234568; "nan", "inf", "-inf". Writes at most `len` bytes; returns buf. */
 char *number_text(double value, char *buf, size_t len);

@@ -1,8 +1,6 @@
 /* proc_stat.c: fields 2 to 4, 9, 10 and 52 of /proc/PID/stat; /proc/PID/schedstat. */
 #include "base/proc_stat.h"
 
-#include <signal.h>
-
 #include "base/error.h"
 #include "base/file.h"
 
@@ -14,7 +12,7 @@ static bool parse(struct proc_stat *stat, char *text)
 	int field = 2;
 
 	if (!open || !close || close < open ||
-	    sscanf(close, ") %c %d %*d %*d %*d %*d %u %" SCNu64, &stat->state, &stat->parent,
+	    sscanf(close, ") %c %d %*d %*d %*d %*d %u %lu", &stat->state, &stat->parent,
 		   &stat->flags, &stat->faults) != 4)
 		return false;
 	while (rest && field < 52) {
@@ -45,8 +43,7 @@ bool proc_account_read(struct proc_account *account, pid_t pid)
 	int n = pid ? file_text("", text, sizeof(text), "/proc/%d/schedstat", (int)pid)
 		    : file_text("", text, sizeof(text), "/proc/thread-self/schedstat");
 
-	return n > 0 &&
-	       sscanf(text, "%" SCNu64 " %" SCNu64, &account->ran_ns, &account->waited_ns) == 2;
+	return n > 0 && sscanf(text, "%lu %lu", &account->ran_ns, &account->waited_ns) == 2;
 }
 
 static uint64_t moved_of(pid_t pid)
@@ -56,7 +53,7 @@ static uint64_t moved_of(pid_t pid)
 	char text[1024];
 
 	if (file_text("", text, sizeof(text), "/proc/%d/io", (int)pid) > 0)
-		sscanf(text, "rchar: %" SCNu64 " wchar: %" SCNu64, &reads, &writes);
+		sscanf(text, "rchar: %lu wchar: %lu", &reads, &writes);
 	return reads + writes + (proc_stat_read(&stat, pid, 0) ? 4096 * stat.faults : 0);
 }
 
@@ -149,8 +146,7 @@ const char *proc_hold_hint(enum proc_hold hold)
 	return hints[hold];
 }
 
-/* PF_* of the kernel's sched.h: the process exits; another thread or this one writes a core file; a
- * signal ended it. */
+/* PF_* of the kernel's sched.h: it exits; a thread writes a core file; a signal ended it. */
 enum { EXITING = 0x4, DUMPED_BY_ANOTHER = 0x8, DUMPS = 0x200, SIGNALLED = 0x400 };
 
 bool exit_seen(pid_t pid, bool *again, int *wait_status)

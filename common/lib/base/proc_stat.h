@@ -7,12 +7,10 @@ struct proc_stat {
 	int parent;
 	unsigned flags;	 /* PF_* of the kernel's sched.h */
 	uint64_t faults; /* minor ones: pages that were new to it */
-	int exit_code;	 /* in waitpid's form, once the process exits; 0 also if the kernel hides
-			 * it */
+	int exit_code;	 /* in waitpid's form, once it exits; 0 also: not shown */
 };
 
-/* Reads process `pid`, or its thread `tid` if tid > 0. Returns false if there is none or its file
- * cannot be read. */
+/* Reads process `pid`, or its thread `tid` if tid > 0. False: none, or it cannot be read. */
 bool proc_stat_read(struct proc_stat *stat, pid_t pid, pid_t tid);
 
 /* The reason why a process does not run. */
@@ -40,14 +38,12 @@ struct proc_account {
 	uint64_t waited_ns; /* time ready without a processor; updated when the thread runs again */
 };
 
-/* Reads the main thread of process `pid`, for 0 the calling thread. Returns false without such a
- * thread or if the kernel keeps no account. */
+/* Reads the main thread of process `pid`, for 0 the calling one. False: no thread, no account. */
 bool proc_account_read(struct proc_account *account, pid_t pid);
 
-/* Bytes that process `pid` and those that its main thread started, three generations of them, have read and written
- * (/proc/PID/io), and those of pages that were new to it
- * (minor faults, 4 KiB each): they grow while it works, and not while it waits or spins. 0 where they
- * cannot be read. */
+/* Bytes that process `pid` and those that its main thread started, three generations, have read and written
+ * (/proc/PID/io), and those of pages that were new to it: they grow while it works, and not while it waits or
+ * spins. 0 where they cannot be read. */
 uint64_t proc_moved_read(pid_t pid);
 
 /* ---- a process that exits, before waitpid returns it ---- A process with a GPU returns memory and

@@ -1,15 +1,12 @@
-/* rank_list.h: lists of ranks as verdicts have them ("1,3", "-" for none) and as sentences do
- * ("rank 1", "ranks 0-2,5"). */
+/* rank_list.h: lists of ranks in verdicts ("1,3", "-" for none) and sentences ("ranks 0-2,5"). */
 #pragma once
 
 /* Returns true if `rank` is in the list. Text that is not a number matches no rank. */
 bool rank_list_has(const char *list, int rank);
 
-/* Returns the count of numbers in the list. */
 size_t rank_list_count(const char *list);
 
-/* Writes the numbers i of 0..n-1 with in[i] as "0-2,5"; "..." ends a list that does not fit.
- * Returns how many there are up to that point. */
+/* Writes the numbers i of 0..n-1 with in[i] as "0-2,5"; "..." ends a long one. Returns how many. */
 size_t rank_list_text(const bool *in, int n, char *buf, size_t len);
 
 /* Writes the ranks i of 0..nranks-1 with in[i] as "rank 1", "ranks 0-2,5" or "no rank"; "..." ends

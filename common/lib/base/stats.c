@@ -163,7 +163,7 @@ const char *stop_reason_name(enum stop_reason reason)
 		[STOP_COUNT] = "count",
 	};
 
-	if ((unsigned int)reason >= sizeof(names) / sizeof(names[0]))
+	if ((unsigned int)reason >= LENGTH(names))
 		return "unknown";
 	return names[reason];
 }

@@ -1,9 +1,7 @@
-/* stats.h: order statistics of a sample, and the stop rule of sampling. Pure functions; no clock,
- * no communication. */
+/* stats.h: order statistics of a sample, and the stop rule of sampling. Pure functions. */
 #pragma once
 
-/* Smallest sample with a 95 % interval for the median: 2 x 2^-5 is more than 5 %, 2 x 2^-6 is
- * less. */
+/* Smallest sample with a 95 % interval for the median: 2 x 2^-5 is above 5 %, 2 x 2^-6 not. */
 #define STATS_CI_SAMPLES 6
 
 /* All fields have the unit of the samples; n is the sample size. With n == 0 all are NaN. */
@@ -26,8 +24,7 @@ int stats_compute(const double *samples, size_t n, struct stats *stats);
 void sort_words(uint64_t *words, size_t n);
 double sort_median(double *values, size_t n);
 
-/* Half width of the confidence interval over the median, in percent; infinity when the median is
- * 0 or n == 0. */
+/* Half width of the confidence interval over the median, in percent; infinity for 0, n == 0. */
 double stats_ci_percent(const struct stats *stats);
 
 enum stop_reason {

@@ -2,7 +2,6 @@
 #include "net/path.h"
 
 #include <arpa/inet.h>
-#include <sys/socket.h>
 
 union address {
 	struct sockaddr any;

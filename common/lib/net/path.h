@@ -1,6 +1,5 @@
-/* path.h: datagrams between two hosts, counted each way. The leaders at both ends send them during
- * a suspected failure, since TCP alone cannot tell which direction is closed. Filtered datagrams
- * give no answer. */
+/* path.h: datagrams between two hosts, counted each way, which leaders at both ends send during a
+ * suspected failure: TCP cannot tell which direction is closed. Filtered ones give no answer. */
 #pragma once
 
 #include <netinet/in.h>
@@ -34,6 +33,5 @@ bool path_probe(struct path *path, int tcp, uint64_t token);
 /* Ends the probing. The counts stay until the next path_probe. */
 void path_close(struct path *path);
 
-/* The other end's address, IPv4 in mapped form. Returns false without one, or for another kind of
- * socket. */
+/* The other end's address, IPv4 in mapped form. False: none, or another kind of socket. */
 bool path_peer(int fd, struct in6_addr *peer);

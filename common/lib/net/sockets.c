@@ -1,5 +1,4 @@
-/* sockets.c: /proc/PID/fd lists the sockets of a process, /proc/PID/net/tcp the state of all in its
- * network namespace. */
+/* sockets.c: /proc/PID/fd lists a process' sockets, /proc/PID/net/tcp the state of all. */
 #include "net/sockets.h"
 
 #include <arpa/inet.h>
@@ -47,8 +46,7 @@ static struct inodes inodes_of(const char *root, int pid)
 	return found;
 }
 
-/* Converts "0200000A", or four such words, in the host's byte order. Returns false for loopback and
- * for the any-address. */
+/* Converts "0200000A", or four such words, in host order. False: loopback and any-address. */
 static bool address_text(const char *hex, char *text, size_t len)
 {
 	struct in6_addr a = IN6ADDR_ANY_INIT;
@@ -102,7 +100,7 @@ void sockets_read(struct sockets *sockets, const char *root, int pid)
 	char path[300], line[512];
 
 	memset(sockets, 0, sizeof(*sockets));
-	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+	for (size_t i = 0; i < LENGTH(tables); i++) {
 		FILE *file;
 
 		snprintf(path, sizeof(path), "%s/proc/%d/net/%s", root, pid, tables[i]);

@@ -3,8 +3,7 @@
 #pragma once
 
 struct sockets {
-	/* local addresses of its bound or connected sockets, "10.0.0.2 10.1.0.2", as many as fit;
-	 * no loopback */
+	/* local addresses of its sockets, "10.0.0.2 10.1.0.2", as many as fit; no loopback */
 	char addresses[96];
 	/* address and port of the peer that has not answered for longest, "" for none, and the
 	 * number of resends since its last answer. The kernel doubles the wait after each: first

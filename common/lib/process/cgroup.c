@@ -1,9 +1,6 @@
 /* cgroup.c: memory cgroups, through their file systems. */
 #include "process/cgroup.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include "base/clock.h"
 #include "base/file.h"
 
@@ -43,10 +40,9 @@ static bool has(const char *dir, const char *name)
 	return access(path, F_OK) == 0;
 }
 
-/* Parses lines of /proc/PID/cgroup: "4:memory:/path", and "0::/path" of version 2. Version 2 has no
+/* Parses lines of /proc/PID/cgroup: "4:memory:/path", and "0::/path" of version 2, which has no
  * memory controller if version 1 has it. The first *base characters of the path are the mount
- * point. A container sees part of the hierarchy: if the folder does not exist, its own cgroup is
- * the mount point. */
+ * point. In a container, whose folder does not exist, its own cgroup is the mount point. */
 static int find(const char *root, const char *process, char *path, size_t len, size_t *base,
 		bool *v2)
 {
@@ -85,8 +81,7 @@ int cgroup_of(pid_t pid, char *path, size_t len)
 	return find("", process, path, len, &base, &v2);
 }
 
-/* Makes a cgroup below `parent`; -EAGAIN if it cannot have a limit. The link is made first, so a
- * kill in between leaves only a dangling link. */
+/* Makes a cgroup below `parent`; -EAGAIN: no limit. A kill behind the link leaves that alone. */
 static int make_below(struct cgroup *cgroup, const char *parent, const char *name)
 {
 	int n = snprintf(cgroup->path, sizeof(cgroup->path), "%s/" PREFIX "%u-%d-%s", parent,
@@ -146,7 +141,7 @@ int cgroup_limit(const char *path, size_t room)
 
 	if (used < 0)
 		return -ENOENT;
-	snprintf(text, sizeof(text), "%" PRId64, used + (int64_t)room);
+	snprintf(text, sizeof(text), "%ld", used + (int64_t)room);
 	/* without swap these files may not exist, and nothing is to be done */
 	if (v2)
 		file_write(path, "memory.swap.max", "0");
@@ -162,8 +157,7 @@ int64_t cgroup_oom_kills(const char *path)
 	return kills >= 0 ? kills : number(path, "memory.oom_control", "oom_kill");
 }
 
-/* Returns 0 once the folder is gone. rmdir refuses a cgroup that is in use; its files are not
- * removed. */
+/* Returns 0 once the folder is gone. rmdir refuses a cgroup in use; its files stay. */
 static int remove_path(const char *path)
 {
 	const char *name = strrchr(path, '/');
@@ -197,8 +191,6 @@ int cgroup_remove_link(const char *link)
 	path[n] = '\0';
 	return remove_path(path);
 }
-
-/* ---- available memory ------------------------------------------------------------------------ */
 
 /* Returns the free bytes of one cgroup; page cache that can be dropped counts as free. */
 static size_t group_left(const char *dir, bool v2)

@@ -5,12 +5,10 @@
 
 struct cgroup {
 	char path[CGROUP_PATH]; /* its folder; "": none */
-	char link[160];		/* link in the run's folder, so that removal of the folder removes
-				 * the cgroup too; "": none */
+	char link[160];		/* link in the run's folder, whose removal removes it; "": none */
 };
 
-/* Writes the folder of a process' current memory cgroup to `path`. Returns 0, or -ENOENT if the
- * kernel has no memory controller or hides it. */
+/* Writes the folder of a process' memory cgroup to `path`. 0, or -ENOENT: none is to be seen. */
 int cgroup_of(pid_t pid, char *path, size_t len);
 
 /* Makes an empty cgroup "hangar-UID-PID-NAME" below our own or, in version 2, below the nearest
@@ -22,19 +20,16 @@ int cgroup_make(struct cgroup *cgroup, const char *name, const char *run);
 /* Moves the calling process in. Returns 0 or a negative errno. */
 int cgroup_enter(const char *path);
 
-/* Limits the cgroup to `room` bytes above its current charge, without swap. Returns 0 or a negative
- * errno. */
+/* Limits the cgroup to `room` bytes above its charge, without swap. 0 or a negative errno. */
 int cgroup_limit(const char *path, size_t room);
 
 /* Returns how many processes the kernel killed there for lack of memory; -1: unknown. */
 int64_t cgroup_oom_kills(const char *path);
 
-/* Removes the cgroup, after a wait of at most a second for its last process. Does nothing for path
- * "". */
+/* Removes the cgroup, after a second at most for its last process. Path "": does nothing. */
 void cgroup_remove(struct cgroup *cgroup);
 
-/* Removes the cgroup of ours that `link` points to, if any. Returns 0; a negative errno while it
- * has processes. */
+/* Removes the cgroup of ours that `link` points to, if any. 0; a negative errno: it is in use. */
 int cgroup_remove_link(const char *link);
 
 /* Returns the bytes that can be allocated before the kernel must kill or swap: the minimum of

@@ -1,7 +1,6 @@
 /* child.c: descriptors and signals of parents and children. */
 #include "process/child.h"
 
-#include <fcntl.h>
 #include <sys/signalfd.h>
 
 void descriptors_close(int keep)

@@ -54,13 +54,7 @@ static void add_settings(char *buf, size_t len)
 	}
 }
 
-static bool is_launcher(const char *path)
-{
-	return names_find("mpirun mpiexec orterun prterun mpiexec.hydra", basename(path)) >= 0;
-}
-
-/* Adds the words of a /proc/PID/cmdline if that is a launcher. On other hosts the parent is a
- * daemon with a shorter line. */
+/* Adds the words of a /proc/PID/cmdline if that is a launcher, not a daemon of another host. */
 static bool add_launcher(char *buf, size_t len, const char *path)
 {
 	char text[8192];
@@ -72,7 +66,8 @@ static bool add_launcher(char *buf, size_t len, const char *path)
 		fclose(f);
 	}
 	text[n] = '\0';
-	if (n == 0 || n == sizeof(text) - 1 || !is_launcher(text))
+	if (n == 0 || n == sizeof(text) - 1 ||
+	    names_find("mpirun mpiexec orterun prterun mpiexec.hydra", basename(text)) < 0)
 		return false;
 	for (const char *word = text; word < text + n; word += strlen(word) + 1)
 		add_word(buf, len, word);

@@ -1,15 +1,11 @@
 /* launch.c: launcher detection, and the small parent that runs mpirun on the binary itself. */
 #include "process/launch.h"
 
-#include <fcntl.h>
-#include <poll.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/parse.h"
@@ -28,8 +24,7 @@
 #define FILES	     48 /* open files that mpirun needs, and those for each rank: 24 and 3 were counted */
 #define RANK_FILES   4
 
-/* Makes a key from the launcher's variables: the same for all processes of this run, different for
- * every other run on this host. */
+/* Makes a key from the launcher's variables: the same for all processes of this run alone. */
 static void make_key(char *key, size_t len)
 {
 	static const char *const names[] = { "PMIX_NAMESPACE", "OMPI_MCA_orte_hnp_uri", "PMI_JOBID",
@@ -42,7 +37,7 @@ static void make_key(char *key, size_t len)
 	if (given && *given)
 		snprintf(key, len, "%s", given);
 	else
-		snprintf(key, len, "%016" PRIx64, rank_groups_value(all));
+		snprintf(key, len, "%016lx", rank_groups_value(all));
 }
 
 void launch_detect(struct launch *launch)
@@ -94,8 +89,7 @@ int launch_cores(void)
 	return (int)sysconf(_SC_NPROCESSORS_ONLN); /* more than a cpu_set_t holds */
 }
 
-/* Slurm's variables would make mpirun start ranks on the whole allocation; a bare start uses this
- * host. */
+/* Slurm's variables would make mpirun use the whole allocation; a bare start uses this host. */
 static void forget_slurm(void)
 {
 	char name[128];
@@ -117,8 +111,8 @@ static void set_parameters(const char *tmpdir)
 				       { "allowed_exit_without_sync", "1" } };
 	char name[64];
 
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
-		for (size_t k = 0; k < sizeof(set) / sizeof(*set); k++) {
+	for (size_t i = 0; i < LENGTH(prefixes); i++)
+		for (size_t k = 0; k < LENGTH(set); k++) {
 			snprintf(name, sizeof(name), "%s%s", prefixes[i], set[k][0]);
 			setenv(name, set[k][1], 1);
 		}
@@ -131,11 +125,10 @@ static char **make_command(int ranks, char **argv)
 {
 	static char count[16];
 	const char *fixed[] = { "mpirun", "-np", count, "--oversubscribe",
-				/* NCCL and the scheduler place threads better than mpirun's default
-				 * binding to one core */
+				/* NCCL and the scheduler place threads better than one core */
 				"--bind-to", "none",
 				geteuid() == 0 ? "--allow-run-as-root" : NULL };
-	size_t n = sizeof(fixed) / sizeof(*fixed), argc = 0;
+	size_t n = LENGTH(fixed), argc = 0;
 	char **command;
 
 	snprintf(count, sizeof(count), "%d", ranks);
@@ -223,8 +216,7 @@ static double look_for_held(struct held *h, pid_t mpirun, const struct run_folde
 	return h->since_ns ? (double)(now - h->since_ns) * 1e-9 : 0;
 }
 
-/* Ends a run of which nothing runs. A frozen process may die when it is thawed, and is not waited for. Returns the exit
- * code. */
+/* Ends a run of which nothing runs; a frozen process may die when it is thawed. Returns the exit code. */
 static int end_held(pid_t mpirun, const struct run_folder *folder, int ended_by,
 		    const struct launch_guard *guard, double seconds)
 {
@@ -372,7 +364,7 @@ int launch_self(int ranks, char **argv, const struct launch_guard *guard, struct
 
 	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
 		random = (uint64_t)parent << 32;
-	snprintf(key, sizeof(key), "%016" PRIx64, random);
+	snprintf(key, sizeof(key), "%016lx", random);
 	if (make_room_for_files(ranks, err) < 0 || run_folder_open(&folder, key, err) < 0)
 		return 1;
 	setenv(ENV_KEY, key, 1);

@@ -13,12 +13,10 @@ struct launch {
 	char key[33];	/* name of the run on this host, the same for all its processes */
 };
 
-/* Reads the launcher's environment. A Slurm batch script outside of a step counts as no
- * launcher. */
+/* Reads the launcher's environment. A Slurm batch script outside of a step is none. */
 void launch_detect(struct launch *launch);
 
-/* Returns the result of `devices`, 0 to 255, called in a child process: counting GPUs starts
- * threads. */
+/* Returns what `devices`, 0 to 255, says in a child process: counting GPUs starts threads. */
 int launch_count(int (*devices)(void));
 
 /* Returns the number of cores that this process may use. */
@@ -27,8 +25,7 @@ int launch_cores(void);
 /* Held: see below. Killed: supervisors, or mpirun, and no supervisor has said more. */
 enum launch_lost { LAUNCH_HELD, LAUNCH_SUPERVISORS, LAUNCH_MPIRUN };
 
-/* The parent of a bare start ends a run of which nothing runs: all supervisors, or mpirun before there are any, are
- * stopped, frozen or traced. */
+/* The parent of a bare start ends a run of which nothing runs: all are stopped, frozen, traced. */
 struct launch_guard {
 	double seconds; /* after so long; 0: never */
 	/* prints what is lost, for how long; returns the exit code */

@@ -3,11 +3,8 @@
 
 #include <argz.h>
 #include <dirent.h>
-#include <fcntl.h>
 #include <ftw.h>
-#include <signal.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 
 #include "process/cgroup.h"
 #include "base/clock.h"
@@ -50,8 +47,7 @@ void leftovers_remove(struct leftovers *l)
 
 static int remove_entry(const char *path, const struct stat *st, int flag, struct FTW *ftw)
 {
-	/* The last process of a cgroup may still be exiting: the link and the folder stay for
-	 * another try. */
+	/* The last process of a cgroup may still be exiting: link and folder stay. */
 	if (flag == FTW_SL && cgroup_remove_link(path) < 0)
 		clock_sleep(0.02);
 	else
@@ -59,8 +55,7 @@ static int remove_entry(const char *path, const struct stat *st, int flag, struc
 	return 0;
 }
 
-/* Another clean-up may remove the folder before its lock is taken: the path is then another folder,
- * which is in use. */
+/* Another clean-up may remove the folder before its lock is taken: the path is then another one. */
 static bool still_there(int fd, const char *path)
 {
 	struct stat mine, there;

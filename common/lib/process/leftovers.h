@@ -39,8 +39,7 @@ int run_folder_code(const struct run_folder *folder, int otherwise, FILE *lines)
 /* Removes the folder at `path`, unless a process of its run lives or another user owns it. */
 void run_folder_remove(const char *path);
 
-/* Returns true if others have joined the folder and only the caller still holds it. False if
- * /proc/locks is not readable. */
+/* Returns true if others have joined the folder and only the caller holds it (/proc/locks). */
 bool run_folder_deserted(const struct run_folder *folder);
 
 /* Tells how those who hold the folder are, the caller apart: HOLD_NONE if one of them runs or cannot be read, HOLD_GONE

@@ -3,7 +3,6 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 
 #include "base/clock.h"
 #include "base/keys.h"

@@ -1,10 +1,8 @@
 /* supervisor.c: fork, watch and reap one rank. */
 #include "process/supervisor.h"
 
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/wait.h>
 
 #include "process/cgroup.h"
 #include "base/clock.h"
@@ -39,8 +37,7 @@ static _Noreturn void become_rank(struct supervisor *s, pid_t parent, int (*rank
 	close(s->signal_fd);
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* another rank's supervisor may have to read our stacks; fails harmlessly without the Yama
-	 * module */
+	/* another rank's supervisor may read our stacks; fails harmlessly without Yama */
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 	if (getppid() != parent)
 		_exit(1);
@@ -98,8 +95,7 @@ static void read_signals(struct supervisor *s)
 			s->ended_by = (int)info.ssi_signo;
 }
 
-/* SIGKILL also works on stopped processes. A process in an uninterruptible wait (a GPU driver that
- * tears down) may need a while. */
+/* SIGKILL also works on stopped processes; one in a driver's tear-down may need a while. */
 static void end_rank(struct supervisor *s)
 {
 	struct leftovers leftovers;
@@ -153,8 +149,7 @@ static int watch_child(struct supervisor *s)
 		if (getppid() != s->launcher && s->orphan_ns == 0)
 			s->orphan_ns = clock_ns();
 		if (s->orphan_ns && clock_ns() - s->orphan_ns > ORPHAN_NS)
-			return 1; /* the launcher and the job are gone: the time for a verdict is
-				   * over */
+			return 1; /* launcher and job are gone: no time for a verdict */
 		if (hooks->step(hooks->ctx, &s->child, &exit_code))
 			return exit_code;
 		if (is_ended(s))

@@ -3,8 +3,6 @@
  * (faults/detect/watch/monitor.h). */
 #pragma once
 
-#include <poll.h>
-
 #include "base/error.h"
 
 struct supervised {
@@ -13,8 +11,7 @@ struct supervised {
 	bool stopped;	    /* by SIGSTOP or a terminal */
 	int wait_status;    /* as from waitpid, once !running */
 	bool changed;	    /* since the last step */
-	uint32_t oom_kills; /* kills by the kernel in hooks->cgroup since the start, after
-			     * SIGKILL */
+	uint32_t oom_kills; /* kills by the kernel in hooks->cgroup, after SIGKILL */
 };
 
 struct supervisor_hooks {
@@ -29,16 +26,14 @@ struct supervisor_hooks {
 	/* Called after each step once a signal has told this process to end. Returns true if the run
 	 * still needs a few steps; NULL: it never does. */
 	bool (*ending)(void *ctx);
-	/* Called after that until it returns false, for as long: the rank still writes. NULL: nothing
-	 * is written. */
+	/* Called after that until it returns false, as long: the rank writes. NULL: no. */
 	bool (*closing)(void *arg);
 	void *closing_arg;
 	const char *cgroup; /* folder of the rank's future memory cgroup; NULL: unknown */
 };
 
-/* Forks. The child runs rank_main(arg) and exits with its result. The parent watches it and returns
- * this process' exit code. The rank dies with its parent. SIGTERM, SIGINT, SIGHUP and the
- * launcher's death end the rank and give 128 + signal, or 1; a signal after the time that hooks->ending asks for, at
- * most 0.8 s. */
+/* Forks. The child runs rank_main(arg) and exits with its result. The parent watches it and returns this process'
+ * exit code. The rank dies with its parent. SIGTERM, SIGINT, SIGHUP and the launcher's death end the rank: 128 +
+ * signal, or 1; a signal after hooks->ending, 0.8 s at most. */
 int supervisor_run(const struct supervisor_hooks *hooks, int (*rank_main)(void *arg), void *arg,
 		   struct error *err);

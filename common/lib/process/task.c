@@ -1,11 +1,7 @@
 /* task.c: children with a pipe and a deadline each, and a deadline for all. */
 #include "process/task.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 
 #include "base/error.h"
 #include "base/clock.h"

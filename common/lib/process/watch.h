@@ -1,5 +1,4 @@
-/* watch.h: hooks by which the harness reports its progress to an observer. The flight recorder
- * implements them. */
+/* watch.h: hooks by which the harness reports its progress to an observer, the recorder. */
 #pragma once
 
 struct call;
@@ -18,8 +17,7 @@ enum phase {
 	PHASE_DONE
 };
 
-/* Lower-case word for a phase: "start" "init" "setup" "warmup" "timed" "check" "finalise"
- * "aside" "done". */
+/* Word for a phase: "start" "init" "setup" "warmup" "timed" "check" "finalise" "aside" "done". */
 const char *phase_name(enum phase phase);
 
 /* Events in the life of a communicator on this rank. */
@@ -38,13 +36,11 @@ enum group_event {
 	GROUP_ENDED
 };
 
-/* Any hook may be NULL. Hooks do not fail, block or make system calls. They are called on the
- * rank's main thread only. */
+/* Any hook may be NULL. They do not fail, block or make system calls; of the main thread. */
 struct watch {
 	void *ctx;
 	void (*phase)(void *ctx, enum phase phase);
-	/* A wait begins, with a deadline in `seconds` (0: none). `what` is a string constant. Waits
-	 * do not nest. */
+	/* A wait begins, with a deadline in `seconds` (0: none). `what` is a constant. */
 	void (*enter)(void *ctx, const char *what, double seconds);
 	/* As enter, for work of this rank alone: -T may lengthen the time but not cut it. */
 	void (*work)(void *ctx, const char *what, double seconds);
@@ -61,14 +57,12 @@ struct watch {
 	 * COMM_READY or COMM_FAILED. */
 	void (*comm)(void *ctx, uint32_t comm, enum comm_event event,
 		     const struct comm_request *request);
-	/* The library was asked for communicator `comm`'s asynchronous error: `code` is its number
-	 * for it, 0: none. */
+	/* The library was asked for `comm`'s asynchronous error: `code` is its number, 0: none. */
 	void (*asked)(void *ctx, uint32_t comm, int code);
 	/* The rank starts (`waits`) or ends a wait for its device to complete all enqueued work.
 	 * Backends with blocking calls do not use it. */
 	void (*device)(void *ctx, bool waits);
-	/* Device times of a call, in ns of CLOCK_MONOTONIC (--record=full); end 0: the device has
-	 * started it. */
+	/* Device times of a call, ns of CLOCK_MONOTONIC (--record=full); end 0: it started. */
 	void (*device_times)(void *ctx, uint64_t ticket, uint64_t start_ns, uint64_t end_ns);
 	/* The result of a data check: the newest call with this offset is wrong. */
 	void (*wrong)(void *ctx, const struct wrong_data *wrong);

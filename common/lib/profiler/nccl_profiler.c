@@ -7,7 +7,7 @@
 static const char *const algos[] = { "Tree",	 "Ring", "CollNetDirect", "CollNetChain", "NVLS",
 				     "NVLSTree", "PAT" };
 static const char *const protos[] = { "LL", "LL128", "Simple" };
-#define COUNT(table) ((int)(sizeof(table) / sizeof((table)[0])))
+#define COUNT(table) ((int)LENGTH(table))
 
 /* Bits of the mask, and an event's type. The type is one byte before profiler_v5. */
 enum { EVENT_COLL = 1 << 1, EVENT_P2P = 1 << 2, EVENT_GROUP_API = 1 << 8, EVENT_COLL_API = 1 << 9 };
@@ -29,8 +29,6 @@ static __thread struct {
 	bool any;
 	struct nccl_choice choice;
 } told;
-
-/* ---- interface ---- */
 
 bool nccl_profiler_offer(void)
 {
@@ -68,8 +66,6 @@ void nccl_profiler_take(struct nccl_choice *choice)
 	*choice = told.any ? told.choice : (struct nccl_choice){ .channels = -1 };
 	told.any = false;
 }
-
-/* ---- events ---- */
 
 /* The table entry with that name; NULL: none. */
 static const char *find(const char *const *table, int n, const char *name)
@@ -110,8 +106,7 @@ static void tell(const struct nccl_choice *choice)
 	all->channels = all->channels == choice->channels ? all->channels : -1;
 }
 
-/* A collective without channels uses an unusual kernel (symmetric memory); its algorithm has no
- * meaning. */
+/* A collective without channels uses a kernel of symmetric memory: no algorithm. */
 static void launched(const struct layout *layout, const unsigned char *at)
 {
 	struct nccl_choice choice = { .channels = -1 };
@@ -164,8 +159,6 @@ static int finalize(void *context)
 		nccl_listener.gone(context);
 	return 0;
 }
-
-/* ---- the tables ---- */
 
 static int init_1(void **context, int *mask)
 {

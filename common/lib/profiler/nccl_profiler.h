@@ -6,8 +6,7 @@
  * NCCL reads the mask at each call; it is 0 without a request. */
 #pragma once
 
-/* A program that wants each call as it is made defines a constant nccl_listener. NCCL reports calls
- * from 2.28 on (profiler_v5). */
+/* A program that wants each call as it is made defines nccl_listener; from NCCL 2.28 on. */
 struct nccl_told { /* as profiler_v5 declares it */
 	uint64_t type;
 	void *parent;
@@ -24,8 +23,7 @@ struct nccl_listener {
 	 * same on all its ranks. Returns the context of later reports; NULL: no reports. */
 	void *(*made)(const void *own, uint64_t hash, int nranks, int rank);
 	void (*gone)(void *comm);
-	/* The outermost group begins, or its calls have been launched. On the thread that makes the
-	 * calls. */
+	/* The outermost group begins, or its calls have been launched. On the calling thread. */
 	void (*group)(bool begins);
 	/* A collective call inside a group. */
 	void (*call)(void *comm, const struct nccl_told *call);
@@ -37,13 +35,11 @@ struct nccl_choice {
 	/* String constants. NULL: no call was reported, calls differ, or the name is unknown. */
 	const char *algo;  /* "Ring", "Tree", "NVLSTree" ...; "P2P": sends and receives */
 	const char *proto; /* "LL", "LL128", "Simple" */
-	int channels; /* channels of one call; -1: as NULL above, for sends and receives, and before
-		       * NCCL 2.27, which reports only the maximum */
+	int channels; /* of one call; -1: as NULL above, for sends and receives, before NCCL 2.27 */
 };
 
-/* Makes NCCL use this plugin from its first communicator on, unless NCCL_PROFILER_PLUGIN is set.
- * Changes the environment: call it before there are threads. Returns false if the variable has
- * another value. */
+/* Makes NCCL use this plugin from its first communicator on. Changes the environment: call it
+ * before there are threads. False: NCCL_PROFILER_PLUGIN has another value. */
 bool nccl_profiler_offer(void);
 
 /* The reason why NCCL of this version (ncclGetVersion's number) does not report calls, after it has

@@ -12,7 +12,7 @@ static const struct {
 /* The flags of the named backend; `unknown` for another name. */
 static unsigned flags_of(const char *name, unsigned unknown)
 {
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+	for (size_t i = 0; i < LENGTH(kinds); i++)
 		if (strcmp(name, kinds[i].name) == 0)
 			return kinds[i].flags;
 	return unknown;

@@ -13,7 +13,6 @@ enum backend_flag {
 	BACKEND_SETTINGS = 128	/* ranks should have equal NCCL settings */
 };
 
-/* Flags of each backend of hangar. */
 #define BACKEND_FLAGS_MPI 0u
 #define BACKEND_FLAGS_NCCL                                                                         \
 	((unsigned)(BACKEND_DEVICE | BACKEND_ASYNC | BACKEND_ABORT | BACKEND_GRAPH |               \

@@ -13,7 +13,6 @@ static bool has_value(const struct rank_groups *g, const uint64_t *values, uint6
 	return false;
 }
 
-/* Adds the group of `rank`, its lowest member. */
 static void add_group(struct rank_groups *g, const uint64_t *values, int nranks, int rank)
 {
 	struct rank_group *group = &g->groups[g->ngroups++];

@@ -32,7 +32,7 @@ static int place_of(const char *name)
 {
 	char names[2048];
 
-	for (int i = 0; i < (int)(sizeof(rows) / sizeof(rows[0])); i++) {
+	for (int i = 0; i < (int)LENGTH(rows); i++) {
 		int at =
 			built_in_line(settings_built_in, rows[i].paragraph, 1, names, sizeof(names))
 				? names_find(names, name)
@@ -61,7 +61,7 @@ static void shorten(const char *value, char *to, size_t len)
 	if (strlen(value) < VALUE_WHOLE)
 		snprintf(to, len, "%s", value);
 	else
-		snprintf(to, len, "%.*s...#%08" PRIx32, VALUE_SHOWN, value,
+		snprintf(to, len, "%.*s...#%08x", VALUE_SHOWN, value,
 			 (uint32_t)rank_groups_value(value));
 	make_printable(to);
 }
@@ -83,7 +83,7 @@ void settings_add(struct settings *s, const char *name, const char *value)
 	if (s->more)
 		end = strstr(s->text, MORE "=");
 	s->more = s->more * 31 + rank_groups_value(line);
-	snprintf(end, MORE_ROOM, MORE "=%016" PRIx64 "\n", s->more);
+	snprintf(end, MORE_ROOM, MORE "=%016lx\n", s->more);
 }
 
 void settings_put(struct settings *s, const char *name, const char *value)
@@ -105,8 +105,7 @@ static void copy_text(struct copy *copy, const char *text)
 	copy->rest = copy->text;
 }
 
-/* Returns the next line's name and sets *value, NULL for a line without one. Returns NULL at the
- * end. */
+/* Returns the next line's name and sets *value, NULL for a line without one. NULL: the end. */
 static const char *next_line(struct copy *copy, const char **value)
 {
 	char *line = strsep(&copy->rest, "\n"), *sign = line ? strchr(line, '=') : NULL;

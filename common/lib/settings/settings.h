@@ -12,12 +12,10 @@ enum setting_weight {
 	SETTING_BREAKS	 /* a single rank with another value usually breaks calls */
 };
 
-/* The weight of a setting by its name. An unknown one has SETTING_MAY if it begins with NCCL_, else
- * SETTING_FREE. */
+/* The weight of a setting's name. An unknown one has SETTING_MAY as NCCL_*, else SETTING_FREE. */
 enum setting_weight setting_weight(const char *name);
 
-/* Lines "NAME=VALUE", each with a newline, then zeros. Ranks with equal settings have equal
- * text. */
+/* Lines "NAME=VALUE" with newlines, then zeros. Ranks with equal settings have equal text. */
 struct settings {
 	char text[SETTINGS_BYTES];
 	uint64_t more; /* hash of the settings that did not fit, shown in the last line; 0: none */
@@ -31,7 +29,6 @@ void settings_put(struct settings *settings, const char *name, const char *value
 /* A hash of the settings of weight BREAKS; never 0. */
 uint64_t settings_hash(const struct settings *settings);
 
-/* One setting in which ranks differ. */
 struct setting_difference {
 	char name[SETTING_NAME];
 	enum setting_weight weight;
@@ -43,16 +40,14 @@ struct setting_difference {
 
 enum { SETTINGS_DIFFERENCES = 8 };
 
-/* Writes differences of weight `least` or more between the texts of ranks 0 .. nranks-1 to `found`.
- * They are sorted by weight, then by suspicion, then by name. A text has at most SETTINGS_BYTES and
- * is not trusted; NULL: unknown. Returns their number, at most SETTINGS_DIFFERENCES; 0 also without
- * memory. */
+/* Writes differences of weight `least` or more between the texts of ranks 0 .. nranks-1 to `found`,
+ * by weight, suspicion, name. A text has at most SETTINGS_BYTES and is not trusted; NULL: unknown.
+ * Returns their number, at most SETTINGS_DIFFERENCES; 0 also without memory. */
 size_t settings_compare(const char *const *texts, int nranks, enum setting_weight least,
 			struct setting_difference *found);
 
 /* Returns true if both texts have the same value of the setting. */
 bool settings_like(const char *a, const char *b, const char *name);
 
-/* All differences in one line: "NCCL_ALGO: rank 3: Tree; ranks 0-2: unset. NCCL_X (may matter):
- * ...". Returns buf. */
+/* All differences in one line: "NCCL_ALGO: rank 3: Tree; ranks 0-2: unset. ...". Returns buf. */
 char *settings_words(const struct setting_difference *found, size_t n, char *buf, size_t len);

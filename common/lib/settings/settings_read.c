@@ -1,5 +1,4 @@
-/* settings_read.c: the environment and NCCL's configuration files, as NCCL 2.28 reads them
- * (misc/param.cc). */
+/* settings_read.c: the environment and NCCL's configuration files, as NCCL 2.28 reads them. */
 #include "settings/settings_read.h"
 
 #include <envz.h>

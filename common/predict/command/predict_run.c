@@ -1,5 +1,4 @@
-/* predict_run.c: the nodes, collectives and sizes of a prediction, the odds of failures; tables, CSV, one
- * derivation. */
+/* predict_run.c: nodes, collectives, sizes of a prediction; odds of failures; tables, CSV. */
 #include "command/predict_run.h"
 
 #include <fnmatch.h>
@@ -235,7 +234,6 @@ static void show_derivation(const struct model *model, const struct predict_requ
 	explain_others(model, request);
 }
 
-/* ---- what is asked for ----------------------------------------------------------------------- */
 struct shown {
 	long rows, points; /* printed, and predicted */
 	bool nvls;	   /* a row of NVLS or NVLSTree among them */

@@ -6,10 +6,9 @@
 struct predict_job {
 	const char *topo; /* NULL: dgx-h100 */
 	const char *fitted;
-	const char *
-		calibrate; /* folder of a run whose launches are taken, or a spec with measured pairs; NULL: none */
-	const char *against; /* a table of nccl-tests to judge, NULL: none */
-	unsigned colls;	     /* bits; 0: none was asked for */
+	const char *calibrate; /* folder of a run, or a spec with measured pairs; NULL */
+	const char *against;   /* a table of nccl-tests to judge, NULL: none */
+	unsigned colls;	       /* bits; 0: none was asked for */
 	int nodes_from, nodes_to;
 	double from, to; /* bytes, from <= to */
 	int algo, proto; /* -1: NCCL's choice */
@@ -21,6 +20,5 @@ struct predict_job {
 	struct topo_system *loaded, *sys; /* the spec, and what they made of it */
 };
 
-/* Print it to standard output. 0 or -errno with the error set: no such machine, or nothing to
- * predict. */
+/* Print it to standard output. 0 or -errno with the error set: no such machine, no prediction. */
 int predict_run(struct predict_job *job, struct error *err);

@@ -170,7 +170,7 @@ static const struct argument rows[] = {
 static const struct argument_table table = {
 	.program = "topo_predict",
 	.rows = rows,
-	.n = sizeof(rows) / sizeof(rows[0]),
+	.n = LENGTH(rows),
 	.check = check,
 };
 
@@ -189,7 +189,7 @@ static void judge(const struct predict_job *job, int argc, char **argv, struct e
 	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
 		snprintf(self, sizeof(self), "%s", argv[0]);
 	memcpy(args, first, sizeof(first));
-	memcpy(args + sizeof(first) / sizeof(first[0]), argv + 1, (size_t)argc * sizeof(*args));
+	memcpy(args + LENGTH(first), argv + 1, (size_t)argc * sizeof(*args));
 	execvp("python3", args);
 	free(args);
 	error_set(err, OUTCOME_UNSUPPORTED, -ENOENT,

@@ -1,5 +1,4 @@
-/* predict.c: the parts of a run's predictions: NCCL's own topology file or --topo, launches or
- * pairs measured on the spot. */
+/* predict.c: parts of predictions: NCCL's topology file or --topo, measured launches or pairs. */
 #include "live/predict.h"
 
 #include "base/clock.h"
@@ -228,8 +227,7 @@ int predict_measure_pairs(const struct bench *bench, enum pairs_care care, struc
 	return rc;
 }
 
-/* Takes the best of some tries: another program makes a message longer, and none shorter. All ranks
- * have the same times. */
+/* Takes the best of some tries: another program makes a message longer only. Alike on all ranks. */
 static int measure_tries(struct predict *p, const struct bench *bench, double begin)
 {
 	double spent = 0;
@@ -309,8 +307,7 @@ static int load_topology(struct predict *p, const struct bench *bench, struct er
 		rc = model_load_constants(&constants, NULL, err);
 	if (rc != 0)
 		return rc;
-	(void)model_calibrate(&constants,
-			      &p->kernel); /* the fitted ones stay where none were measured */
+	(void)model_calibrate(&constants, &p->kernel); /* or the fitted ones stay */
 	model_init(&p->model, &p->sys, &constants, nvls && atoi(nvls) == 0);
 	return 0;
 }

@@ -1,5 +1,4 @@
-/* predict.h: predictions beside the rows of a run: the source of its topology, and the model over
- * it. */
+/* predict.h: predictions beside the rows of a run: its topology, and the model over it. */
 #pragma once
 
 #include "measure/bench.h"
@@ -27,8 +26,7 @@ struct predict {
 	size_t npercents, nbarred;     /* rows, and those of them with an error bar */
 	double median;		       /* what reached() returned */
 	double most_of_ceiling;	       /* percent, of these rows */
-	size_t nused, nas_predicted;   /* rows whose algorithm and protocol are known; those
-					 * as predicted */
+	size_t nused, nas_predicted;   /* with a known algorithm; those as predicted */
 	struct predictor hooks;
 };
 
@@ -37,9 +35,8 @@ struct predict {
  * none. Every rank finds the same. */
 const char *predict_refusal(const struct bench *bench, bool shared_gpu);
 
-/* Checks that the value of --topo is live, none, the name of a spec, or a readable topology file.
- * `host` becomes true where that describes hosts without GPUs. Returns 0, or a negative errno with
- * the error set. */
+/* Checks that --topo is live, none, a spec's name, or a readable topology file. `host` becomes true
+ * where that describes hosts without GPUs. 0, or a negative errno with the error set. */
 int predict_check_topology(const char *topo, bool *host, struct error *err);
 
 /* Refuses options that need predictions where none are made, and a spec that is not there. Returns

@@ -31,8 +31,7 @@ static void uneven(const struct bench *bench, const struct row *row, size_t elsi
 					     (double)(irregular_count(&g, i / n, i % n) * elsize));
 }
 
-/* Returns true if the mpi backend reduces this type by its own functions, one element at a time.
- * Their speed is not measured. */
+/* Returns true if the mpi backend reduces this type by its own functions, of unmeasured speed. */
 static bool is_own_reduction(const struct predict *p, const struct row *row, int dtype)
 {
 	return !(p->bench->backend->ops->flags & BACKEND_DEVICE) &&

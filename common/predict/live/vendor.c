@@ -66,8 +66,7 @@ static bool about_nic(const struct topo_system *sys, char *const *row)
 	       fabs(strtod(row[VALUE], NULL) - 8 * sys->nic[0].gbs) < 1;
 }
 
-/* NCCL counts 12 GB/s for generation 3 and doubles per generation (topo_pcie_gbs); a narrower link
- * is as fast as one of a generation before. */
+/* NCCL counts 12 GB/s for generation 3 and doubles per generation; half the width is one less. */
 static bool about_pcie(const struct topo_system *sys, const char *item)
 {
 	int gen = 0, n = 0;
@@ -202,17 +201,12 @@ static void hook_row(void *ctx, const struct row *row)
 	vendor_run_row(&vendor->best, row->size, row->busbw_gbs, row->predicted_busbw_gbs);
 }
 
-static int hook_line(void *report, const char *text)
-{
-	return report_comment(report, "%s", text);
-}
-
 /* An unreadable file is a remark and does not harm the run. */
 static int finish(void *ctx, struct report *report)
 {
 	struct vendor_hook *vendor = ctx;
 	struct error err = { .rank = -1 };
-	int rc = vendor_run_lines(&vendor->best, NULL, hook_line, report, &err);
+	int rc = vendor_run_lines(&vendor->best, NULL, report_line, report, &err);
 
 	return rc < 0 && err.code ? report_comment(report, "Vendors' figures: %.300s", err.text)
 				  : rc;

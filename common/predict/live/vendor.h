@@ -1,5 +1,4 @@
-/* vendor.h: vendor_specs.csv: vendors' figures, a source per row; and the best of a run beside them
- * (--vendor). */
+/* vendor.h: vendor_specs.csv: vendors' figures; the best of a run beside them (--vendor). */
 #pragma once
 
 #include "measure/run.h"
@@ -13,15 +12,13 @@ struct vendor_run {
 	uint64_t measured_size, predicted_size; /* bytes */
 };
 
-/* Take a row into account: its size in bytes, its measured and predicted bus bandwidth in GB/s; NaN:
- * none. */
+/* Take a row into account: its bytes, its measured and predicted busbw in GB/s; NaN: none. */
 void vendor_run_row(struct vendor_run *run, uint64_t size, double measured, double predicted);
 
-/* Prints a line of the reached speed, then one for each figure of NVLink, memory, PCIe and NIC of
- * such a GPU: GB/s, the reached percent, and whether it is verified. An unknown GPU gets one line
- * that names the known ones. `path` NULL is vendor_specs.csv above the folder of specs; lines that are
- * no rows are passed over. Returns 0, the value of `line`, or -errno with the error set: no file, or no
- * row in it. */
+/* Prints a line of the reached speed, then one for each figure of NVLink, memory, PCIe and NIC of such
+ * a GPU: GB/s, the reached percent, and whether it is verified. An unknown GPU gets one line that names
+ * the known ones. `path` NULL is vendor_specs.csv above the folder of specs. Returns 0, the value of
+ * `line`, or -errno with the error set: no file, or no row in it. */
 int vendor_run_lines(const struct vendor_run *run, const char *path,
 		     int (*line)(void *ctx, const char *text), void *ctx, struct error *err);
 

@@ -37,7 +37,6 @@ double pair_gbs(const struct pair_matrix *m, enum pair_load load, int pair, bool
 	return us > 0 ? m->bytes[m->nsizes - 1] / us / 1e3 : NAN;
 }
 
-/* ---- JSON: a row per pair: a, b, between nodes; by load, by size: there, back ----------------- */
 json_t *pair_matrix_json(const struct pair_matrix *m)
 {
 	json_t *rows = json_array(), *bytes = json_array();
@@ -112,7 +111,6 @@ int pair_matrix_parse(struct pair_matrix *m, const json_t *json, const char *pat
 			 "%.200s: measured: is not what p2p_matrix_perf --spec writes", path);
 }
 
-/* ---- digest ---------------------------------------------------------------------------------- */
 static double time_of(const struct pair_matrix *m, bool far, enum pair_load load, int size)
 {
 	double *us = must(calloc(2 * (size_t)m->plan.npairs + 1, sizeof(*us)));

@@ -31,8 +31,7 @@ struct pair_matrix {
 void pair_matrix_init(struct pair_matrix *m, const struct pair_plan *plan, int nnodes);
 void pair_matrix_release(struct pair_matrix *m);
 
-/* pair_us returns the place of one message's microseconds, from a to b (`back`: from b to a);
- * pair_places their number. */
+/* pair_us: the place of one message's us, from a to b (`back`: b to a); pair_places: how many. */
 double *pair_us(const struct pair_matrix *m, enum pair_load load, int size, int pair, bool back);
 size_t pair_places(const struct pair_matrix *m);
 
@@ -54,7 +53,6 @@ struct pair_digest {
 	bool host;	    /* as the matrix's */
 };
 
-/* A time is that of the median pair. Collectives wait for the slowest pair: it counts instead where
- * it takes half as long again, but at most ten times the median, as beyond that a rank was not let
- * run. */
+/* A time is that of the median pair. The slowest pair, for which collectives wait, counts instead
+ * where it takes half as long again, up to ten times the median: then a rank did not run. */
 void pair_digest_make(struct pair_digest *digest, const struct pair_matrix *m);

@@ -34,8 +34,7 @@ static bool has_pair(const struct pair_plan *plan, int rank, bool far)
 	return false;
 }
 
-/* Gives a rank a pair of that kind, with the next rank that fits, in the first round where both are
- * free. */
+/* Gives a rank a pair of that kind, with the next that fits, in the first round free for both. */
 static void cover(struct pair_plan *plan, int rank, bool far, const int *node_of)
 {
 	int other = -1, round = 0;

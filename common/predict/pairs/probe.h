@@ -17,7 +17,6 @@ struct pair_probe {
 };
 
 /* Fills in the matrix' times on every rank; its sizes are at most the pool's. A message takes as
- * long as its slower end. "All pairs" are all there are up to 128 ranks, else those of the plan.
- * Returns 0, or a negative errno with the error set. Collective over the job's ranks, which are the
- * communicator's. */
+ * long as its slower end. "All pairs" are all up to 128 ranks, else those of the plan. 0, or a
+ * negative errno with the error set. Collective over the job's ranks, as the communicator. */
 int pair_probe_run(const struct pair_probe *probe, struct pair_matrix *m);

@@ -30,8 +30,7 @@ static bool on_way(const struct pair *p, const struct pair_end *ends, int kind, 
 	return kind == PAIR_SWITCH || kind == PAIR_SOCKET ? !p->far && a != b : a || b;
 }
 
-/* Returns the number of slow pairs (`left`) that a thing accounts for. 0: a fast pair has it, or a
- * single pair. */
+/* Returns the number of slow pairs (`left`) of a thing. 0: a fast pair has it, or one pair. */
 static int accounts(const struct pair_plan *plan, const struct pair_end *ends, const bool *slow,
 		    const bool *left, int kind, const char *name)
 {

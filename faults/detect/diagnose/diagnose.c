@@ -188,8 +188,7 @@ static void ask_others(struct walk *w, const struct rule *rule, const struct mem
 	}
 }
 
-/* Returns true if the answer is in what the row finds, in the communicators that it looks at; it is in
- * the diagnosis then. */
+/* Returns true if the answer is in what the row finds in its communicators; it is in the diagnosis. */
 static bool ask_row(struct walk *w, const struct rule *rule)
 {
 	const struct members *members = rule->comms == COMMS_EACH    ? next_team(w, w->comms.list)
@@ -275,8 +274,7 @@ static void walk_rows(struct walk *w, const struct rule *table, size_t n)
 	const struct members *members = next_team(w, w->comms.list);
 
 	w->ctx.in_pairs = any_pairs(w->ctx.run);
-	if (w->comms.n > 1 ||
-	    w->ctx.in_pairs) { /* waits take more than a look at one communicator */
+	if (w->comms.n > 1 || w->ctx.in_pairs) { /* waits take more than one look */
 		progress_play(&w->progress, &w->comms);
 		w->ctx.played = &w->progress;
 	}
@@ -306,8 +304,7 @@ static void begin(struct diagnosis *d, enum outcome outcome)
 void rules_walk(const struct rule *table, size_t n, const struct evidence *evidence,
 		struct diagnosis *d)
 {
-	size_t room = 2 * (size_t)evidence->nranks +
-		      1; /* a members may have twice as many: place_claims */
+	size_t room = 2 * (size_t)evidence->nranks + 1; /* place_claims: twice the members */
 	struct walk w = {
 		.ctx = { .run = evidence, .evidence = evidence, .outcome = find_outcome(evidence) },
 		.finding.culprits.in = must(calloc(room, sizeof(bool))),
@@ -333,14 +330,14 @@ void rules_walk(const struct rule *table, size_t n, const struct evidence *evide
 
 #define RULE_ROW(...) { __VA_ARGS__ },
 const struct rule rules[] = { RULES(RULE_ROW) };
-const size_t rules_count = sizeof(rules) / sizeof(rules[0]);
+const size_t rules_count = LENGTH(rules);
 
 bool diagnose_lines(const struct evidence *evidence, struct diagnosis *d)
 {
 	static const struct rule rows[] = { { rule_sites, ON_ANY, COMMS_EACH, 0 },
 					    { rule_deviation, ON_ANY, COMMS_EACH, RULE_DIVERGED } };
 
-	rules_walk(rows, sizeof(rows) / sizeof(rows[0]), evidence, d);
+	rules_walk(rows, LENGTH(rows), evidence, d);
 	return d->class != CLASS_UNEXPLAINED;
 }
 

@@ -1,5 +1,4 @@
-/* diagnose.h: from evidence to class, culprits, and the point where timelines parted. Sees
- * recorded evidence only. */
+/* diagnose.h: from recorded evidence to class, culprits, and where timelines parted. */
 #pragma once
 
 #include "evidence/evidence.h"
@@ -19,17 +18,14 @@ struct diagnosis {
 	 * name of a setting; "" for none */
 	char field[48];
 	char theirs[64], majority[64];
-	char lines_there
-		[2][64]; /* of code, of that call: the first culprit's, another's; "" unknown */
-	char sides[2]
-		  [48];	 /* "rank 0": made `theirs` and `majority`, where either may be wrong; "" */
-	uint64_t agreed; /* lines of code that parted: calls that bear it out */
-	char hosts[256]; /* with lost monitor or launcher, "node2,node3"; "" none */
-	char pair[136];	 /* a send and its receive are between these: "1>2" from 1 to 2; "" none */
-	int64_t hang_seq;  /* the call in which the others stand, 0: init; -1: none */
+	char lines_there[2][64]; /* of that call: the first culprit's, another's; or "" */
+	char sides[2][48];	 /* "rank 0": made `theirs` and `majority`, in a tie; "" */
+	uint64_t agreed;	 /* lines of code that parted: calls that bear it out */
+	char hosts[256];	 /* with lost monitor or launcher, "node2,node3"; "" none */
+	char pair[136];	  /* a send and its receive are between these: "1>2" from 1 to 2; "" none */
+	int64_t hang_seq; /* the call in which the others stand, 0: init; -1: none */
 	int64_t wrong_seq; /* the first call with wrong data on any rank, -1: none is known */
-	uint64_t
-		said_ns; /* CLOCK_MONOTONIC when the run's monitor had said it; 0: diagnosed later */
+	uint64_t said_ns;  /* CLOCK_MONOTONIC of the verdict; 0: diagnosed later */
 	enum confidence confidence;
 	char lines[DIAGNOSIS_LINES][256]; /* evidence, sentences */
 	size_t nlines;
@@ -37,9 +33,8 @@ struct diagnosis {
 	char cause[400], fix[400], prevention[400]; /* a paragraph each, of meanings.txt */
 };
 
-/* Never fails: what does not fit is "unexplained", with the evidence; where ranks or calls are not
- * known and nothing else is wrong, with the outcome "internal": the run's is not known. Cost linear in ranks x
- * calls. */
+/* Never fails: what does not fit is "unexplained", with the evidence; without known ranks or calls, and
+ * nothing else wrong, "internal". Cost linear in ranks x calls. */
 void diagnose(const struct evidence *evidence, struct diagnosis *diagnosis);
 
 /* Fills in cause, fix, prevention and side of the diagnosis' class, from meanings.txt. */

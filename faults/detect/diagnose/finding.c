@@ -81,13 +81,10 @@ void note_rank(const struct rule_ctx *ctx, struct finding *f, int rank, const ch
 		note(f, "Rank %d %s%s: no calls made on communicator %u%s.", number, verb, how,
 		     ctx->comm->comm, tail);
 	else if (told && r->view.process == PROCESS_ALIVE)
-		note(f,
-		     "Rank %d had made %" PRIu64 " call%s on communicator %u when it wrote this%s.",
+		note(f, "Rank %d had made %lu call%s on communicator %u when it wrote this%s.",
 		     number, made, made == 1 ? "" : "s", ctx->comm->comm, tail);
 	else
-		note(f,
-		     "Rank %d %s%s: %" PRIu64
-		     " call%s made on communicator %u, the last one%s %s%s.",
+		note(f, "Rank %d %s%s: %lu call%s made on communicator %u, the last one%s %s%s.",
 		     number, verb, how, made, made == 1 ? "" : "s", ctx->comm->comm, site,
 		     t->inside ? "not returned" : "returned", tail);
 }
@@ -105,8 +102,8 @@ static void note_others(const struct rule_ctx *ctx, struct finding *f)
 	call = common_call(ctx, &f->culprits, seq, &n);
 	if (n > 0)
 		note(f,
-		     "%zu of %d ranks made %s %" PRIu64
-		     " of communicator %u (%s) and wait%s in it or behind it.",
+		     "%zu of %d ranks made %s %lu of communicator %u (%s) and wait%s in it or "
+		     "behind it.",
 		     n, a->nranks, call_noun(ctx), seq, a->comm, call, n == 1 ? "s" : "");
 }
 

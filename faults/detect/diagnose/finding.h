@@ -8,8 +8,7 @@
 struct rule_ctx;
 
 struct finding {
-	struct diagnosis
-		d; /* without what the driver fills in: outcome, ranks, side, texts of the class */
+	struct diagnosis d; /* but for outcome, ranks, side, texts of the class */
 	bool collectives; /* its numbers of calls are ctx->comm's, which counts collectives alone */
 	unsigned reasons; /* bits 1u << enum reason: it is less certain than d.confidence */
 	struct rank_set culprits;
@@ -24,8 +23,7 @@ void finding_reset(struct finding *finding);
 /* A sentence of evidence, if there is room. */
 #define note(finding, ...)	   diagnosis_note(&(finding)->d, __VA_ARGS__)
 #define finding_note(finding, ...) note(finding, __VA_ARGS__)
-/* Returns true if there is room for as many notes again. Half of them are left to what concludes
- * a finding. */
+/* Returns true if there is room for as many notes again: half are for what concludes a finding. */
 static inline bool finding_has_room(const struct finding *finding)
 {
 	return finding->d.nlines < DIAGNOSIS_LINES / 2;

@@ -53,8 +53,7 @@ bool place_missing_init(const struct rule_ctx *ctx, struct finding *f)
 	return true;
 }
 
-/* The first call that one of the culprits did not complete, whether it made it or not. 0: their calls
- * are not known. */
+/* The first call that one of the culprits did not complete, made or not. 0: not known. */
 static uint64_t own_end(const struct rule_ctx *ctx, const struct rank_set *culprits)
 {
 	uint64_t end = UINT64_MAX;
@@ -71,9 +70,8 @@ static uint64_t own_end(const struct rule_ctx *ctx, const struct rank_set *culpr
 }
 
 /* The culprits made all calls that the others made: what parts them is where their own calls end.
- * That may be behind the call that the others wait in: a rank is done with a call when its own
- * data is there, and what it owes the others may still be on its way in a thread that ended with
- * it. */
+ * That may be behind the call that the others wait in: a rank is done when its own data is there,
+ * and what it owes the others may still be on its way in a thread that ended with it. */
 static void place_end(const struct rule_ctx *ctx, struct finding *f)
 {
 	uint64_t end = own_end(ctx, &f->culprits);

@@ -3,8 +3,6 @@
 
 #include "diagnose/finding.h"
 
-/* ---- place.c: where timelines parted, and between which two ranks a send or receive is ---- */
-
 /* The common part of call `seq`, in words, over the innocent ranks that made it as the
  * reference has it; *n: their number. Ranks that made another call in its place do not count. Sends
  * and receives may differ in partner, amount and direction. */
@@ -14,8 +12,7 @@ const char *common_call(const struct rule_ctx *ctx, const struct rank_set *culpr
 /* Init stands before call 1. `hangs`: others are inside it. */
 void place_init(struct finding *finding, bool hangs);
 
-/* Returns true if init itself is missing of a culprit, while others are inside it; then that is
- * the place. */
+/* Returns true if a culprit lacks init itself, while others are inside it; that is the place. */
 bool place_missing_init(const struct rule_ctx *ctx, struct finding *finding);
 
 /* Places the finding where the calls of the culprits themselves end. */
@@ -27,12 +24,9 @@ void place_missing(const struct rule_ctx *ctx, struct finding *finding);
 /* Writes the pair of a send or receive of `rank`, as the verdict has it ("1>2": from 1 to 2). */
 void name_pair(const struct rule_ctx *ctx, struct finding *finding, int rank, int kind, int peer);
 
-/* The same of a call `seq` that `rank` left out, as `like` is in its place: by the rank that waits for it, else by
- * most ranks' partners. */
+/* The same of a call `seq` that `rank` left out, as `like` is in its place: by the rank that waits for it. */
 void name_lacking_pair(const struct rule_ctx *ctx, struct finding *finding, int rank, uint64_t seq,
 		       const struct record *like);
-
-/* ---- findings ---- */
 
 /* unequal.c: a send and its receive of other amounts met, or one was left out at the end of a group. */
 bool report_unequal(const struct rule_ctx *ctx, struct finding *finding);

@@ -9,19 +9,17 @@
 
 struct rule_ctx {
 	const struct evidence *run; /* all of it */
-	/* of the members at hand, whose ranks are numbered within it; in a row for the whole run that
-	 * of the run */
+	/* of the members at hand, numbered within it; in a row for the whole run that of the run */
 	const struct evidence *evidence;
-	enum outcome outcome; /* of the run, by the state of its ranks */
-	bool in_pairs;	      /* sends and receives are among what ranks wait for */
-	bool settled; /* all came to their end, and what was sent was received: more calls of one rank are
-	               * its right */
+	enum outcome outcome;		 /* of the run, by the state of its ranks */
+	bool in_pairs;			 /* sends and receives are among what ranks wait for */
+	bool settled;			 /* all came to their end, all that was sent arrived */
 	const struct progress *progress; /* the model of the run */
 	const struct progress
 		*played; /* the same, where it was played: not where all calls are collectives of
 	                                * one communicator; else NULL */
 	const struct members
-		*members;	 /* at hand; this and the next ones are NULL in a row for the run */
+		*members;	 /* at hand; this and the next are NULL in a row for the run */
 	const struct plan *plan; /* its; nothing unless in_pairs */
 	const struct progress_comm *comm;
 };
@@ -123,8 +121,7 @@ RULES(RULE_DECLARE)
 extern const struct rule rules[];
 extern const size_t rules_count;
 
-/* rule_plans.c: returns true if a rank that lives is in no call, and another one waits for its part in one that it has not made:
- * what else is open may be its doing. */
+/* rule_plans.c: returns true if a rank that lives is in no call, and another waits for its part in one: all else follows. */
 bool any_absent(const struct rule_ctx *ctx);
 
 /* diagnose.c: the driver. Asks the rows of a table in order until one that is no remark says yes. */

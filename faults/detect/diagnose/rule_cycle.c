@@ -39,7 +39,7 @@ static void note_circle(const struct rule_ctx *ctx, struct finding *f, const str
 		int next = c->calls[(i + 1) % c->n]->rank;
 
 		snprintf(hop, sizeof(hop),
-			 "%s waits in %s call %" PRIu64 " of communicator %u for rank %d%s",
+			 "%s waits in %s call %lu of communicator %u for rank %d%s",
 			 i ? " which" : "", call_kind_name((enum call_kind)call->kind), call->seq,
 			 call->comm, rank_number(ctx->run, next), i + 1 == c->n ? "." : ",");
 		if (strlen(line) + strlen(hop) >= sizeof(line)) {
@@ -58,8 +58,6 @@ static bool is_any_program(const struct rule_ctx *ctx)
 
 	return ctx->in_pairs && h && h->preloaded;
 }
-
-/* ---- orders ---- */
 
 /* Marks the ranks with another order of two calls in the circle than most. */
 static void mark_minority(const struct rule_ctx *ctx, const struct circle *c, bool alike,
@@ -140,7 +138,7 @@ static void mark_changed(const struct rule_ctx *ctx, const struct circle *c, boo
 }
 
 /* Between the call that culprit `i` (none: the first rank) owes, and the one that it made before. */
-#define FIRST "call %" PRIu64 " of communicator %u first"
+#define FIRST "call %lu of communicator %u first"
 
 static void place_order(struct finding *f, const struct circle *c)
 {
@@ -156,8 +154,7 @@ static void place_order(struct finding *f, const struct circle *c)
 	finding_differ(f, "order", theirs, right);
 }
 
-/* Returns true if the rank has made the same call just before, and another one before that: one of the two
- * may be too many. */
+/* Returns true if the rank has made the same call just before, and another one before: one too many? */
 static bool is_again(const struct rule_ctx *ctx, const struct pending_call *in)
 {
 	const struct record *calls = ctx->run->ranks[in->rank].calls, *r = in->call;
@@ -229,8 +226,7 @@ static bool none_grouped(const struct circle *c)
 	return c->n > 0;
 }
 
-/* Without the call that it is in the rank's calls are the other halves of the other one's: it may be one too
- * many. */
+/* Without its call the rank's calls are the other halves of the other's: it may be too many. */
 static bool is_too_many(const struct rule_ctx *ctx, const struct pending_call *in,
 			const struct pending_call *other)
 {

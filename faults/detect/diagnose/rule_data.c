@@ -99,15 +99,13 @@ static void note_element(const struct rule_ctx *ctx, struct finding *f, const bo
 		snprintf(from, sizeof(from), ", sent by rank %d,",
 			 rank_number(ctx->evidence, w->from));
 	if (w->seq > 0)
-		snprintf(call, sizeof(call), " in call %" PRIu64 " of communicator %u", w->seq,
-			 w->comm);
-	note(f, "%s: %s%s: element %" PRIu64 "%s is %s%s, not %s; %" PRIu64 " wrong.", who,
+		snprintf(call, sizeof(call), " in call %lu of communicator %u", w->seq, w->comm);
+	note(f, "%s: %s%s: element %lu%s is %s%s, not %s; %lu wrong.", who,
 	     w->sent ? "own send buffer wrong" : "receive buffer wrong", call, w->index, from, got,
 	     oddity(w, odd, sizeof(odd)), expected, w->count);
 }
 
-/* Places the finding at the first of the calls with wrong data: of several with the same buffers those that send, or those
- * that receive. */
+/* Places the finding at the first of the calls with wrong data: of several with the same buffers those of one way. */
 static void place_wrong(const struct rule_ctx *ctx, struct finding *f, int rank,
 			const struct record_wrong *w)
 {

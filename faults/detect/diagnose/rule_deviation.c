@@ -1,5 +1,4 @@
 /* rule_deviation.c: the rules about calls that are other than most ranks': the sequences side by side. */
-#include <signal.h>
 
 #include "diagnose/rule.h"
 #include "record/verdict.h"
@@ -55,11 +54,10 @@ static void note_fields(const struct rule_ctx *ctx, struct finding *f, uint64_t 
 static void note_swapped(struct finding *f, uint64_t at, uint64_t shift)
 {
 	snprintf(f->d.field, sizeof(f->d.field), "order");
-	note(f, "Calls %" PRIu64 " and %" PRIu64 " are in the other order.", at, at + shift);
+	note(f, "Calls %lu and %lu are in the other order.", at, at + shift);
 }
 
-/* No call has a majority where two ranks differ in one way each, but each field may have one. Then they
- * are named. */
+/* No call has a majority where two ranks differ in one way each, but each field may have one. */
 static bool report_fieldwise(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct progress_comm *a = ctx->comm;
@@ -108,8 +106,8 @@ static void note_sides(const struct rule_ctx *ctx, struct finding *f, int *sides
 			sides[n++] = i;
 		names = ranks_words(ctx->evidence, in, 80);
 		names[0] = 'R';
-		note(f, "%s made %s %" PRIu64 " of communicator %u as %s%s%s.", names,
-		     call_noun(ctx), a->tie, a->comm, call_words(ctx->evidence, r),
+		note(f, "%s made %s %lu of communicator %u as %s%s%s.", names, call_noun(ctx),
+		     a->tie, a->comm, call_words(ctx->evidence, r),
 		     call_site(ctx->evidence, i, r)[0] ? ", at " : "",
 		     call_site(ctx->evidence, i, r));
 	}
@@ -141,8 +139,7 @@ static void report_tie(const struct rule_ctx *ctx, struct finding *f)
 	note(f, "No value has a majority: either side may be the one that is wrong.");
 }
 
-/* Notes what the culprits made there, in the words of `rank`, one of them: they need not all
- * have made the same. */
+/* Notes what the culprits made there, in the words of `rank`: they may have made different ones. */
 static void note_deviation(const struct rule_ctx *ctx, struct finding *f,
 			   const struct deviation *first, int rank)
 {
@@ -155,12 +152,12 @@ static void note_deviation(const struct rule_ctx *ctx, struct finding *f,
 		snprintf(others, sizeof(others), "rank %d", rank_number(ctx->evidence, !rank));
 	for (int i = 0; i < a->nranks; i++)
 		alike[i] = f->culprits.in[i] && progress_sig(a, i, first->high) == sig;
-	note(f, "%s %" PRIu64 " of communicator %u: %s made %s, %s %s.",
+	note(f, "%s %lu of communicator %u: %s made %s, %s %s.",
 	     a->collectives ? "Collective" : "Call", first->high, a->comm,
 	     ranks_words(ctx->evidence, alike, 80), f->d.theirs, others, f->d.majority);
 	free(alike);
 	if (first->kind == DEVIATION_SKIPPED || first->kind == DEVIATION_EXTRA)
-		note(f, "From there on %s calls are %s moved by %" PRIu64 ".",
+		note(f, "From there on %s calls are %s moved by %lu.",
 		     f->culprits.n == 1 ? "its" : "their",
 		     a->nranks == 2 ? "the other's" : "the others'", first->shift);
 	if (first->kind == DEVIATION_SWAPPED)
@@ -252,8 +249,6 @@ static bool report_differences(const struct rule_ctx *ctx, struct finding *f)
 	return tie || who >= 0;
 }
 
-/* ---- the rules ---- */
-
 bool rule_plan(const struct rule_ctx *ctx, struct finding *f)
 {
 	return ctx->plan->followed && ctx->plan->few && report_differences(ctx, f);
@@ -264,8 +259,7 @@ bool rule_deviation(const struct rule_ctx *ctx, struct finding *f)
 	return !ctx->settled && report_differences(ctx, f);
 }
 
-/* Returns true if the rank went on behind call `seq` of a captured graph: its wait for it is over, it launched
- * a later one, ended, or waits for its device. */
+/* Returns true if the rank went on behind call `seq` of a captured graph: a later one, its end, its device. */
 static bool went_on(const struct rule_ctx *ctx, int rank, uint64_t seq)
 {
 	const struct rank_view *v = &ctx->evidence->ranks[rank].view;
@@ -281,8 +275,7 @@ static bool went_on(const struct rule_ctx *ctx, int rank, uint64_t seq)
 	return v->device_wait == RECORD_DEVICE_AWAITED;
 }
 
-/* Marks the ranks that launched call `seq` less often than the others, and went on. `least`: how often, of one of
- * them. */
+/* Marks the ranks that launched call `seq` less often than the others, and went on. `least`: of one of them. */
 static void mark_fewer(const struct rule_ctx *ctx, struct finding *f, uint64_t seq, uint32_t *most,
 		       uint32_t *least)
 {
@@ -323,9 +316,7 @@ bool rule_replays(const struct rule_ctx *ctx, struct finding *f)
 	snprintf(times, sizeof(times), "%u", least);
 	snprintf(others, sizeof(others), "%u", most);
 	finding_differ(f, "replays", times, others);
-	note(f,
-	     "The graph of call %" PRIu64
-	     " of communicator %u: launched %u times, by others %u times.",
+	note(f, "The graph of call %lu of communicator %u: launched %u times, by others %u times.",
 	     seq, a->comm, least, most);
 	if (tie)
 		rank_set_clear(&f->culprits);
@@ -334,9 +325,8 @@ bool rule_replays(const struct rule_ctx *ctx, struct finding *f)
 	return true;
 }
 
-/* Returns true if every rank that died did so by a signal of its own making, within a call or when it
- * cleaned up behind an error that it reported. Then the call may have killed it: arguments that do not fit those of the others, met by a library
- * that gives up. */
+/* Returns true if every rank that died did so by a signal of its own making, in a call or in the clean-up behind an error. Then
+ * the call may have killed it: arguments that do not fit the others'. */
 static bool died_in_calls(const struct evidence *e)
 {
 	static const int own[] = { SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL };
@@ -348,7 +338,7 @@ static bool died_in_calls(const struct evidence *e)
 
 		if (!r->present || !view_died(&r->view))
 			continue;
-		for (size_t k = 0; k < sizeof(own) / sizeof(own[0]); k++)
+		for (size_t k = 0; k < LENGTH(own); k++)
 			by_itself |= r->view.process == PROCESS_KILLED && r->view.status == own[k];
 		if (!by_itself || r->ncalls == 0 ||
 		    (r->calls[r->ncalls - 1].state != RECORD_ISSUING && !r->view.error[0]))

@@ -14,7 +14,7 @@ static uint64_t argument(const struct rank_view *v, bool id)
 static void argument_text(const struct rank_view *v, bool id, char *buf, size_t len)
 {
 	if (id)
-		snprintf(buf, len, "id %016" PRIx64, v->init_id);
+		snprintf(buf, len, "id %016lx", v->init_id);
 	else
 		snprintf(buf, len, "%d rank%s", v->init_nranks, v->init_nranks == 1 ? "" : "s");
 }
@@ -187,7 +187,7 @@ bool rule_aborted(const struct rule_ctx *ctx, struct finding *f)
 		finding_differ(f, "call", "aborted before it", "not made yet");
 	}
 	after = view_of(ctx, last)->aborted_after;
-	note(f, "Rank %d aborted communicator 0 after %" PRIu64 " call%s on it.",
+	note(f, "Rank %d aborted communicator 0 after %lu call%s on it.",
 	     rank_number(ctx->evidence, last), after, after == 1 ? "" : "s");
 	finding_conclude(ctx, f, CLASS_ABORTED, CONFIDENCE_PROVED);
 	return true;

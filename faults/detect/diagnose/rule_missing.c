@@ -4,8 +4,7 @@
 #include "record/verdict.h"
 #include "process/watch.h"
 
-/* Returns true if one call may be all that is missing from `seq` on: each rank has its own number of sends and
- * receives, by right. */
+/* Returns true if one call may be all that is missing from `seq` on: sends and receives differ by right. */
 static bool is_one_step(const struct rule_ctx *ctx, uint64_t seq)
 {
 	return seq == ctx->comm->top || call_in_pairs(progress_reference(ctx->comm, seq));
@@ -59,8 +58,7 @@ static void note_past(const struct rule_ctx *ctx, struct finding *f, uint64_t se
 	if (!is_one_step(ctx, seq))
 		return;
 	f->reasons |= 1u << REASON_LAST_CALL;
-	snprintf(calls, sizeof(calls),
-		 seq == top ? "Call %" PRIu64 " is" : "Calls %" PRIu64 " to %" PRIu64 " are", seq,
+	snprintf(calls, sizeof(calls), seq == top ? "Call %lu is" : "Calls %lu to %lu are", seq,
 		 top);
 	note(f,
 	     "%s the last that anyone made: whether %s left out %s alone or all from %s on cannot "
@@ -83,8 +81,7 @@ static bool all_wait_in_pairs(const struct rule_ctx *ctx, const struct rank_set 
 	return culprits->n > 0;
 }
 
-/* The culprits are in host code: with sends or receives of their own pending it may be those that
- * they wait for. */
+/* The culprits are in host code: with own sends or receives pending it may be those. */
 static void note_own_pairs(const struct rule_ctx *ctx, struct finding *f)
 {
 	const char *who = f->culprits.n == 1 ? "it" : "they";
@@ -155,8 +152,8 @@ static bool report_surplus(const struct rule_ctx *ctx, struct finding *f, uint64
 	}
 	rank_set_clear(&f->culprits);
 	note(f,
-	     "Either %s made call %" PRIu64 " too many, or %s left it out or left before it: "
-	     "nothing but their numbers speaks for a side.",
+	     "Either %s made call %lu too many, or %s left it out or left before it: nothing but "
+	     "their numbers speaks for a side.",
 	     more, seq, less);
 	finding_conclude(ctx, f, CLASS_MISMATCH, CONFIDENCE_INCONCLUSIVE);
 	return true;
@@ -311,7 +308,7 @@ void note_missing_too(const struct rule_ctx *ctx, struct finding *f)
 	behind.in = must(calloc((size_t)behind.nranks + 1, sizeof(*behind.in)));
 	progress_missing(&call, &behind, &makers);
 	seq = makers.call;
-	snprintf(tail, sizeof(tail), "; it did not make call %" PRIu64 "%s", seq,
+	snprintf(tail, sizeof(tail), "; it did not make call %lu%s", seq,
 		 f->d.seq_high == (int64_t)seq ? " either" : "");
 	for (int i = 0; i < behind.nranks && f->d.nlines < DIAGNOSIS_LINES - 4; i++)
 		if (behind.in[i] && !f->culprits.in[i] && ranks[i].view.process < PROCESS_EXITED &&

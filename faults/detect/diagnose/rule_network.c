@@ -1,5 +1,4 @@
-/* rule_network.c: rules about hosts that cannot be looked at, of whose ranks none is blamed, and about ranks that called init alike
- * and do not reach each other. */
+/* rule_network.c: rules about hosts that cannot be looked at, and about ranks that called init alike and do not meet. */
 
 #include "diagnose/rule.h"
 #include "base/stats.h"
@@ -35,14 +34,13 @@ static bool cut_off_at_init(const struct rule_ctx *ctx, int rank)
 
 	if (!ctx->evidence->ranks[rank].present || v->comm_state != RECORD_COMM_FAILED)
 		return false;
-	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+	for (size_t i = 0; i < LENGTH(reasons); i++)
 		if (strstr(v->error, strerror(reasons[i])))
 			return true;
 	return false;
 }
 
-/* Some got an error, the others wait inside: the fewer of the two are where the many do not
- * reach. */
+/* Some got an error, the others wait inside: the fewer are where the many do not reach. */
 bool rule_cut_off(const struct rule_ctx *ctx, struct finding *f)
 {
 	size_t cut = 0, waiting = 0;
@@ -146,9 +144,8 @@ static struct vote count_networks(const struct rule_ctx *ctx)
 	return found;
 }
 
-/* Names the ranks inside init that live elsewhere than the largest group that can meet; none if two groups are of
- * equal size. Where each is alone, as in containers, that is no fault, unless
- * there are but two. */
+/* Names the ranks inside init that live elsewhere than the largest group that can meet; none in a tie. Where each
+ * is alone, as in containers, that is no fault, unless there are but two. */
 bool rule_namespace(const struct rule_ctx *ctx, struct finding *f)
 {
 	struct vote networks = count_networks(ctx);
@@ -168,8 +165,6 @@ bool rule_namespace(const struct rule_ctx *ctx, struct finding *f)
 	finding_conclude(ctx, f, CLASS_INIT_UNREACHABLE, CONFIDENCE_MAJORITY);
 	return true;
 }
-
-/* ---- hosts whose monitor or launcher is lost, or the way to them ---- */
 
 #define LOST_WORDS(name, number, class, words) [name] = words,
 static const char *const words[LOST_KINDS] = { LOSTS(LOST_WORDS) };

@@ -86,9 +86,8 @@ bool rule_behind(const struct rule_ctx *ctx, struct finding *f)
 	finding_place(f, ctx->comm->comm, ctx->comm->top, ctx->comm->top, -1);
 	finding_differ(f, "place", view_of(ctx, first)->what, others.what);
 	note(f,
-	     "Nobody waits for a call: those up to %" PRIu64
-	     " of communicator %u have ended or returned. %zu of %d ranks wait outside of calls, "
-	     "in '%s'; the other%s stayed behind.",
+	     "Nobody waits for a call: those up to %lu of communicator %u have ended or returned. "
+	     "%zu of %d ranks wait outside of calls, in '%s'; the other%s stayed behind.",
 	     ctx->comm->top, ctx->comm->comm, there, ctx->comm->nranks, others.what,
 	     f->culprits.n == 1 ? "" : "s");
 	f->reasons |= reason_if(there <= f->culprits.n, REASON_NO_MAJORITY);
@@ -138,8 +137,7 @@ bool rule_not_come(const struct rule_ctx *ctx, struct finding *f)
 	return true;
 }
 
-/* A line for all of `left` that are where `first` is: they are taken out of it. `there`: room
- * for as many marks. */
+/* A line for all of `left` that are where `first` is, taken out of it. `there`: as many marks. */
 static void note_place(const struct rule_ctx *ctx, struct finding *f, bool *left, bool *there,
 		       int first)
 {
@@ -177,8 +175,8 @@ bool remark_no_calls(const struct rule_ctx *ctx, struct finding *f)
 	all = all && n > 0;
 	if (all)
 		note(f,
-		     "Nobody has made call %" PRIu64
-		     " of communicator %u: all %zu ranks wait outside of calls.",
+		     "Nobody has made call %lu of communicator %u: all %zu ranks wait outside of "
+		     "calls.",
 		     a->top + 1, a->comm, n);
 	for (int i = 0; all && i < a->nranks && finding_has_room(f); i++)
 		if (left[i])
@@ -186,8 +184,6 @@ bool remark_no_calls(const struct rule_ctx *ctx, struct finding *f)
 	free(left);
 	return all;
 }
-
-/* ---- programs that know nothing of hangar ---- */
 
 /* Returns true if no rank is in a call, and all live. */
 static bool all_outside(const struct rule_ctx *ctx)
@@ -282,7 +278,7 @@ bool rule_uncalled(const struct rule_ctx *ctx, struct finding *f)
 		    ctx->evidence->ranks[i].view.phase != PHASE_SPARE)
 			return false;
 	f->d.class = CLASS_SKIPPED_OR_EARLY;
-	note(f, "Nothing diverged: all ranks made the same %" PRIu64 " calls on communicator %u.",
+	note(f, "Nothing diverged: all ranks made the same %lu calls on communicator %u.",
 	     ctx->comm->top, ctx->comm->comm);
 	note(f, "The wrong data are in buffers of calls that nobody made: all ranks left them out "
 		"alike, or left before them.");
@@ -348,8 +344,8 @@ bool rule_lagging(const struct rule_ctx *ctx, struct finding *f)
 	    call_in_pairs(progress_reference(a, least + 1)))
 		return false;
 	finding_place(f, a->comm, least + 1, least + 1, (int64_t)next + 1);
-	note(f, "Call %" PRIu64 " is over on %zu other rank%s, which came to call %" PRIu64 ".",
-	     least + 1, known - f->culprits.n, known - f->culprits.n == 1 ? "" : "s", next + 1);
+	note(f, "Call %lu is over on %zu other rank%s, which came to call %lu.", least + 1,
+	     known - f->culprits.n, known - f->culprits.n == 1 ? "" : "s", next + 1);
 	finding_conclude(ctx, f, CLASS_BEHIND, CONFIDENCE_MAJORITY);
 	return true;
 }

@@ -1,5 +1,4 @@
-/* rule_pairs.c: the rule about sends and receives that do not fit each other, and notes of those
- * that wait. */
+/* rule_pairs.c: sends and receives that do not fit each other, and notes of those that wait. */
 
 #include "base/call_value.h"
 #include "diagnose/rule.h"
@@ -202,9 +201,8 @@ static void report_wrong_peer(const struct rule_ctx *ctx, struct finding *f, int
 		return;
 	rank_set_add(&f->culprits, rank);
 	note(f,
-	     "Rank %d made call %" PRIu64
-	     " (%s), of which rank %d has no part; rank %d's call %" PRIu64
-	     " (%s) lacks its counterpart.",
+	     "Rank %d made call %lu (%s), of which rank %d has no part; rank %d's call %lu (%s) "
+	     "lacks its counterpart.",
 	     rank_number(ctx->evidence, rank), wrong->seq, call_words(ctx->evidence, wrong),
 	     rank_number(ctx->evidence, wrong->peer), rank_number(ctx->evidence, partner),
 	     lacking->seq, call_words(ctx->evidence, lacking));
@@ -323,8 +321,6 @@ bool remark_open_pairs(const struct rule_ctx *ctx, struct finding *f)
 	return f->d.nlines > 0;
 }
 
-/* ---- alltoallv: what one sends another, and what that one expects ---- */
-
 /* Counts, for each rank, the pairs that disagree in alltoallv `nth`, and notes each pair; the first is the
  * finding's. Returns how many pairs. */
 static int find_unequal(const struct rule_ctx *ctx, struct finding *f, uint64_t nth, int *pairs)
@@ -341,14 +337,13 @@ static int find_unequal(const struct rule_ctx *ctx, struct finding *f, uint64_t 
 			if (n++ == 0) {
 				f->d.seq_low = f->d.seq_high = (int64_t)out->seq;
 				name_pair(ctx, f, from, CALL_SEND, to);
-				snprintf(f->d.theirs, sizeof(f->d.theirs), "%" PRIu32 " sent",
+				snprintf(f->d.theirs, sizeof(f->d.theirs), "%u sent",
 					 out->send[to]);
-				snprintf(f->d.majority, sizeof(f->d.majority),
-					 "%" PRIu32 " expected", in->recv[from]);
+				snprintf(f->d.majority, sizeof(f->d.majority), "%u expected",
+					 in->recv[from]);
 			}
 			note(f,
-			     "AlltoAllv %" PRIu64 ": rank %d sends rank %d %" PRIu32
-			     " elements, which expects %" PRIu32 ".",
+			     "AlltoAllv %lu: rank %d sends rank %d %u elements, which expects %u.",
 			     (uint64_t)out->seq, rank_number(ctx->evidence, from),
 			     rank_number(ctx->evidence, to), out->send[to], in->recv[from]);
 			pairs[from]++;

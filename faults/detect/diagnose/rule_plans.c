@@ -82,8 +82,7 @@ static void report_awaited(const struct rule_ctx *ctx, struct finding *f,
 			 how == ABSENCE_ENDED ? CONFIDENCE_MAJORITY : CONFIDENCE_PROVED);
 }
 
-/* A rank that lives outranks one that ended: what that one left open may be a call too many of those that wait. Several: each may
- * be the one. */
+/* A rank that lives outranks one that ended, which may have left open a call too many. Several: each may be the one. */
 bool rule_left_open(const struct rule_ctx *ctx, struct finding *f)
 {
 	bool *absent = must(calloc((size_t)ctx->run->nranks + 1, sizeof(*absent)));
@@ -118,8 +117,6 @@ bool rule_awaited(const struct rule_ctx *ctx, struct finding *f)
 {
 	return rule_left_open(ctx, f) && !f->reasons;
 }
-
-/* ---- habits ---- */
 
 /* The rank of the run that alone left what it always did; -1: none, or several. */
 static int find_breaker(const struct rule_ctx *ctx, struct habit_break *b, bool *steady)
@@ -175,8 +172,8 @@ static void report_break(const struct rule_ctx *ctx, struct finding *f, int rank
 	if (call_in_pairs(call))
 		name_pair(ctx, f, part->place, call->kind, field ? b->usual->peer : call->peer);
 	note(f,
-	     "Rank %d made call %" PRIu64 " (%s) where (%s) had come each time, %zu times; no "
-	     "other rank left what it always did.",
+	     "Rank %d made call %lu (%s) where (%s) had come each time, %zu times; no other rank "
+	     "left what it always did.",
 	     rank_number(ctx->evidence, part->place), made->seq, call_words(ctx->evidence, made),
 	     call_words(ctx->evidence, b->usual), b->times);
 	finding_conclude(ctx, f, class_of_break(b), CONFIDENCE_MAJORITY);

@@ -1,6 +1,5 @@
 /* rule_process.c: the rules about how a rank's process and its device are: dead, stopped, out of device
  * memory; the device broke, or does not come to a call that was enqueued. */
-#include <signal.h>
 
 #include "settings/backend_kind.h"
 #include "diagnose/rule.h"
@@ -84,10 +83,9 @@ static int first_to_leave(const struct rule_ctx *ctx)
 	for (int i = 0; i < e->nranks; i++) {
 		const struct evidence_rank *r = &e->ranks[i];
 
-		bool leaves =
-			r->present && r->view.process < PROCESS_EXITED && r->left_ns &&
-			!was_told(
-				r); /* it lives, and has aborted a communicator or begun to exit */
+		/* it lives, and has aborted a communicator or begun to exit */
+		bool leaves = r->present && r->view.process < PROCESS_EXITED && r->left_ns &&
+			      !was_told(r);
 
 		if ((death_order(r) < 0 && !leaves) || death_order(r) == 3)
 			continue;
@@ -286,8 +284,7 @@ enum stand {
 	STAND_AHEAD    /* it has not: something stands ahead of the call */
 };
 
-/* A call without times says nothing if the one before has none either, or a graph repeats it: then they
- * were not taken. */
+/* A call without times says nothing if the one before has none either, or a graph repeats it. */
 static bool is_sampled(const struct evidence_rank *r, const struct record *call)
 {
 	size_t k = (size_t)(call - r->calls);
@@ -325,8 +322,7 @@ static enum stand stand_of(const struct rule_ctx *ctx, int rank)
 
 bool rule_stuck(const struct rule_ctx *ctx, struct finding *f)
 {
-	uint64_t first =
-		UINT64_MAX; /* call on the communicator at hand that some device has not come to */
+	uint64_t first = UINT64_MAX; /* call that some device has not come to */
 	size_t started = 0, unknown = 0;
 	bool asked = false;   /* of a preloaded program: before the call */
 	bool sampled = false; /* some device's times are there: they were taken */
@@ -349,17 +345,15 @@ bool rule_stuck(const struct rule_ctx *ctx, struct finding *f)
 		return false; /* of own work ahead of a call on all devices none is the cause */
 	finding_place(f, ctx->comm->comm, first, first, (int64_t)first);
 	note(f,
-	     "Call %" PRIu64 " of communicator %u is enqueued on %s, and the device has not come "
-	     "to it; no call of theirs stands ahead of it. %zu other%s come to "
-	     "their first call that is not done and wait in it.",
+	     "Call %lu of communicator %u is enqueued on %s, and the device has not come to it; no "
+	     "call of theirs stands ahead of it. %zu other%s come to their first call that is not "
+	     "done and wait in it.",
 	     first, ctx->comm->comm, f->culprits.n == 1 ? "the culprit" : "the culprits", started,
 	     started == 1 ? " has" : "s have");
 	f->reasons |= reason_if(unknown > 0, started ? REASON_SOME_UNKNOWN : REASON_MOST_UNKNOWN);
 	finding_conclude(ctx, f, CLASS_GPU_STUCK, CONFIDENCE_PROVED);
 	return true;
 }
-
-/* ---- inside a call that all made ---- */
 
 /* The rank's newest call, or the group that ends with it, has not returned; NULL: it has. */
 static const struct record *not_returned(const struct evidence_rank *r)
@@ -410,16 +404,14 @@ bool rule_inside(const struct rule_ctx *ctx, struct finding *f)
 		return false;
 	finding_place(f, at->comm, at->seq, at->seq, (int64_t)at->seq);
 	note(f,
-	     "Call %" PRIu64 " of communicator %u (%s) waits for nobody any more, and has not "
-	     "returned on %s; on the other%s it has.",
+	     "Call %lu of communicator %u (%s) waits for nobody any more, and has not returned on "
+	     "%s; on the other%s it has.",
 	     at->seq, at->comm, call_words(ctx->evidence, at),
 	     f->culprits.n == 1 ? "the culprit" : "the culprits",
 	     nranks - (int)f->culprits.n == 1 ? "" : "s");
 	finding_conclude(ctx, f, CLASS_INSIDE, CONFIDENCE_MAJORITY);
 	return true;
 }
-
-/* ---- a broken device ---- */
 
 bool rule_device_fault(const struct rule_ctx *ctx, struct finding *f)
 {

@@ -72,8 +72,7 @@ static bool mark_all(const struct rule_ctx *ctx, const struct survey *s, struct 
 	return culprits->n > 0;
 }
 
-/* Returns true if something came of it: a rank waits in a call or at init, an error came, data are
- * wrong. */
+/* Returns true if something came of it: a rank waits, an error came, data are wrong. */
 static bool anything_wrong(const struct rule_ctx *ctx)
 {
 	if (ctx->outcome == OUTCOME_HANG)

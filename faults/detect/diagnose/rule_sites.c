@@ -54,17 +54,16 @@ static void report_two(const struct rule_ctx *ctx, struct finding *f, const stru
 
 	finding_differ(f, "line", theirs, ours);
 	if (!b->before)
-		finding_note(f, "Lines part at call %" PRIu64 ": rank %d at %.*s, rank %d at %.*s.",
-			     b->seq, rank, (int)strcspn(theirs, " "), theirs, other,
+		finding_note(f, "Lines part at call %lu: rank %d at %.*s, rank %d at %.*s.", b->seq,
+			     rank, (int)strcspn(theirs, " "), theirs, other,
 			     (int)strcspn(ours, " "), ours);
 	else if (b->line)
 		finding_note(f,
-			     "Before call %" PRIu64 ": %.*s called %" PRIu64
-			     " times in rank %d, %" PRIu64 " in rank %d.",
+			     "Before call %lu: %.*s called %lu times in rank %d, %lu in rank %d.",
 			     b->seq, (int)strcspn(line, " "), line, b->mine, rank, b->theirs,
 			     other);
 	else
-		finding_note(f, "Lines part before call %" PRIu64 ".", b->seq);
+		finding_note(f, "Lines part before call %lu.", b->seq);
 	make_printable(f->d.lines[f->d.nlines - 1]);
 	f->d.seq_low = b->before ? 1 : f->d.seq_low;
 	rank_set_clear(&f->culprits);
@@ -75,9 +74,9 @@ static void note_move(struct finding *f, const struct site_break *b)
 {
 	finding_note(f,
 		     b->kind == DEVIATION_UNCLEAR
-			     ? "From there on calls met that come from lines apart by %" PRIu64
-			       ": the one was left out, or the other made once too often."
-			     : "From there on calls met that come from lines apart by %" PRIu64 ".",
+			     ? "From there on calls met that come from lines apart by %lu: the one "
+			       "was left out, or the other made once too often."
+			     : "From there on calls met that come from lines apart by %lu.",
 		     b->shift);
 }
 
@@ -98,8 +97,8 @@ static void report_before(const struct rule_ctx *ctx, struct finding *f, const s
 		       b->kind == DEVIATION_SKIPPED ? "no call" : without_folder(site),
 		       b->kind == DEVIATION_EXTRA ? "no call" : without_folder(site));
 	finding_note(f,
-		     "Among the first %" PRIu64 " calls are %" PRIu64
-		     " of %s that were made at %s, %" PRIu64 " of each other rank.",
+		     "Among the first %lu calls are %lu of %s that were made at %s, %lu of each "
+		     "other rank.",
 		     b->of, b->mine, ranks_words(ctx->evidence, f->culprits.in, 80), site,
 		     b->theirs);
 }
@@ -132,9 +131,7 @@ bool rule_sites(const struct rule_ctx *ctx, struct finding *f)
 		finding_differ(f, "call", b.kind == DEVIATION_EXTRA ? call[0] : "no call",
 			       b.kind == DEVIATION_EXTRA ? "no call" : call[1]);
 	if (a->nranks > 2)
-		finding_note(f,
-			     "Call %" PRIu64
-			     " of communicator %u: %s made it at %s, rank %d at %s.",
+		finding_note(f, "Call %lu of communicator %u: %s made it at %s, rank %d at %s.",
 			     b.seq, a->comm, ranks_words(ctx->evidence, f->culprits.in, 80),
 			     site[0], rank_number(ctx->evidence, other), site[1]);
 	note_move(f, &b);

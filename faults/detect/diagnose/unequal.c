@@ -10,15 +10,11 @@ void note_open_pair(const struct rule_ctx *ctx, struct finding *f, int rank,
 	const char *one = call_words(ctx->evidence, own);
 
 	if (theirs)
-		note(f,
-		     "Rank %d's call %" PRIu64 " (%s) meets rank %d's call %" PRIu64
-		     " (%s): they do not fit.",
+		note(f, "Rank %d's call %lu (%s) meets rank %d's call %lu (%s): they do not fit.",
 		     number, own->seq, one, partner, theirs->seq,
 		     call_words(ctx->evidence, theirs));
 	else
-		note(f,
-		     "Rank %d waits in call %" PRIu64
-		     " (%s), of which rank %d has not made its part.",
+		note(f, "Rank %d waits in call %lu (%s), of which rank %d has not made its part.",
 		     number, own->seq, one, partner);
 }
 

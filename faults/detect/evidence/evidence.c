@@ -1,8 +1,6 @@
-/* evidence.c: taking evidence from live ranks: sound records, process state, system call,
- * processor share. */
+/* evidence.c: taking evidence from live ranks: records, process state, system call, processor. */
 #include "evidence/evidence.h"
 
-#include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include "settings/backend_kind.h"
@@ -12,7 +10,6 @@
 #include "machine/reading.h"
 #include "base/dtype.h"
 #include "evidence/saved.h"
-#include "base/error.h"
 #include "base/proc_stat.h"
 
 #define PROBE_NS 100000000ull /* a processor share is one of at least so long a time */
@@ -228,14 +225,13 @@ static void probe_state(struct evidence_rank *rank)
 	if (end == text || number < 0)
 		return; /* "running", or not in a system call */
 	snprintf(rank->syscall, sizeof(rank->syscall), "%d", (int)(number & 0xffff));
-	for (size_t i = 0; i < sizeof(syscalls) / sizeof(syscalls[0]); i++)
+	for (size_t i = 0; i < LENGTH(syscalls); i++)
 		if (syscalls[i].number == number)
 			snprintf(rank->syscall, sizeof(rank->syscall), "%s", syscalls[i].name);
 	probe_file(rank, strtol(end, NULL, 16));
 }
 
-/* Nanoseconds that the main thread has run or waited for a processor, which on a loaded host a
- * busy one does; -1: unknown. */
+/* Nanoseconds that the main thread has run or waited for a processor; -1: unknown. */
 static double probe_ran(int pid)
 {
 	struct proc_account account;
@@ -294,8 +290,7 @@ void evidence_probe(struct evidence_rank *ranks, size_t n, struct evidence_probe
 				     : now - then < window  ? (now - then) / window
 							    : 1;
 		probe_state(&ranks[i]);
-		/* the account of waiting is brought up to date when it runs again: none, for one
-		 * that never does */
+		/* the account of waiting is brought up to date when it runs again */
 		if (ranks[i].state == 'R' && then >= 0 && now <= then)
 			ranks[i].cpu_share = 1;
 	}

@@ -23,12 +23,10 @@ struct evidence_rank {
 	char state;	  /* letter of /proc/PID/stat; 'F': frozen with its cgroup; 0: unknown */
 	char syscall[24]; /* system call it is in: "futex" "read" "219"...; "" running or unknown */
 	char file[80];	  /* that this call reads, writes or waits for, "" unknown */
-	char where
-		[128]; /* line of Python that it stands in, "train.py:88 (load_batch)"; "" unknown */
-	char said[200]; /* what it said of its end: "RuntimeError: loss is NaN"; "" unknown */
-	uint64_t
-		left_ns; /* when it began to end or aborted a communicator, on its host's clock; 0: unknown, or it runs */
-	int started_by;		      /* 1 + the rank whose process started this one; 0: none did */
+	char where[128];  /* its line of Python, "train.py:88 (load_batch)"; or "" */
+	char said[200];	  /* what it said of its end: "RuntimeError: loss is NaN"; "" unknown */
+	uint64_t left_ns; /* when it began to end or aborted; 0: unknown, or it runs */
+	int started_by;	  /* 1 + the rank whose process started this one; 0: none did */
 	struct python_process python; /* how to ask for that; zero: it is no Python, or not here */
 	bool starts; /* it has not used NCCL, and its process runs or is ready to: it may come yet */
 	uint64_t netns;		/* number of its network namespace (/proc/PID/ns/net), 0: unknown */
@@ -54,13 +52,10 @@ struct evidence_rank {
 struct evidence {
 	int nranks;	/* as the ranks or run.json say; at least the highest rank seen + 1 */
 	bool uncounted; /* the number is not recorded: there may have been more */
-	char whole
-		[4]; /* "yes": of a preloaded run on one host, while it ran; a rank without evidence never used NCCL */
+	char whole[4];	/* "yes": of a preloaded run on one host, while it ran */
 	struct evidence_rank *ranks; /* nranks entries; owned */
-	const int *
-		numbers; /* of a part of a run (diagnose/diagnose.c): its ranks' numbers in the whole; borrowed;
-	                           * NULL: their own */
-	char run[80]; /* the run's name, the same on all its hosts; "" unknown */
+	const int *numbers; /* of a part of a run: its ranks' numbers in the whole; NULL: own */
+	char run[80];	    /* the run's name, the same on all its hosts; "" unknown */
 	char backend[16];
 	char library[64]; /* NCCL's or MPI's version; "" unknown */
 	char program[32];
@@ -68,8 +63,7 @@ struct evidence {
 	double detect_ms;   /* as the verdict line says; 0: unknown */
 	char command[1024]; /* without --fault and --expect: evidence never has what was injected */
 	char options[1024]; /* that all ranks must have alike, but for defaults; "" unknown */
-	char token
-		[20]; /* number of the run, in hexadecimal, as its ranks' recorders have it; "" unknown */
+	char token[20];	    /* number of the run, in hexadecimal; "" unknown */
 	char remarks[1024]; /* what is missing or unsound, sentences; "" when nothing */
 	char *ras; /* what NCCL RAS answered, as text (ras.txt); owned, NULL: was not asked */
 };
@@ -93,8 +87,7 @@ void evidence_number_comms(struct evidence *evidence);
  * another run's number, or that lack calls which others completed with them. */
 void evidence_set_aside(struct evidence *evidence);
 
-/* Copy the recorder's header and the sound records of a live or mapped memory, oldest first, and
- * make the index. Hostile memory is fine. */
+/* Copy the recorder's header and sound records of a memory, oldest first, and make the index. */
 void evidence_take_calls(struct evidence_rank *rank, const struct record_memory *memory);
 
 /* evidence_program.c: takes what is known of a rank's program beside its calls, after its view and its calls: what it
@@ -116,8 +109,7 @@ bool evidence_communicates(const struct evidence_rank *rank);
 /* evidence_program.c: finds, among live processes of this host, ranks that other ranks have started. */
 void evidence_find_starters(struct evidence *evidence);
 
-/* Take a rank's evidence over from its saved form (saved.h) in `image`, which is copied. 0, or
- * -EINVAL when it is not sound. */
+/* Take a rank's evidence from its saved form in `image`, which is copied. 0, or -EINVAL. */
 int evidence_take_saved(struct evidence_rank *rank, int number, const void *image, size_t bytes);
 
 /* The ranks as the model of a run takes them (progress/progress.h), borrowed from the evidence. */
@@ -127,12 +119,10 @@ void evidence_progress_release(struct progress *progress);
 /* Makes the index of the rank's calls, after `calls` is written and before a diagnosis. */
 void evidence_index(struct evidence_rank *rank);
 
-/* Returns true if later code can rely on this record. `last_seq`: newest number per communicator
- * so far. */
+/* Returns true if later code can rely on this record. `last_seq`: newest by communicator. */
 bool evidence_sound(const struct record *record, uint64_t ticket, const uint64_t *last_seq);
 
-/* Holds how much processor time the main threads of live processes have used, and when that was
- * read last: the first half of a look at them. */
+/* Holds the processor time of the main threads of live processes, and when that was read. */
 struct evidence_probe {
 	uint64_t begin_ns;
 	size_t n;
@@ -195,8 +185,7 @@ void evidence_part_take(struct evidence *part, const struct evidence *evidence,
 			const struct members *members);
 void evidence_part_release(struct evidence *part);
 
-/* The wrong elements that the rank noted, whatever may stand there, and how many; NULL: none are
- * known. */
+/* The wrong elements that the rank noted, and how many; NULL: none are known. */
 const struct record_wrong *evidence_wrongs(const struct evidence_rank *rank, uint32_t *n);
 
 /* Returns true if its main thread is in one of these system calls: " read write ". */
@@ -220,8 +209,6 @@ struct evidence_rank *evidence_ranks_alloc(int n);
 void evidence_rank_release(struct evidence_rank *rank);
 void evidence_release(struct evidence *evidence);
 
-/* ---- one folder, and its texts: rank-N.stack.txt, ras.txt and rank-N.counters.json ---- */
-
 enum {
 	EVIDENCE_STACK_BYTES = 16384 + 256, /* of a rank's stacks, and why there are no more */
 	EVIDENCE_RAS_BYTES = 4 << 20,	    /* RAS writes about 700 bytes of JSON for a rank */
@@ -237,9 +224,8 @@ void evidence_clean(char *text);
  * the error set. evidence_save does not: texts may come later than the rest. */
 int evidence_save_texts(const struct evidence *evidence, const char *dir, struct error *err);
 
-/* Read those of ranks 0 to nranks - 1. A missing text stays NULL, and of a longer file the
- * beginning is taken. Hostile content becomes printable text. Torn or foreign counters are left
- * out, with a remark. */
+/* Read those of ranks 0 to nranks - 1. A missing text stays NULL; a longer file is cut. Hostile
+ * content becomes printable text. Torn or foreign counters are left out, with a remark. */
 void evidence_load_texts(struct evidence *evidence, const char *dir);
 
 /* Keep with `rank` what its host counted; the contents of `delta` are the rank's from now on. */

@@ -24,7 +24,7 @@ static int rank_in(const char *text)
 	const char *at = NULL;
 	int rank = -1;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !at; i++) {
+	for (size_t i = 0; i < LENGTH(names) && !at; i++) {
 		at = strstr(text, names[i]);
 		if (at && sscanf(at + strlen(names[i]), "%d", &rank) != 1)
 			rank = -1;

@@ -252,9 +252,8 @@ static void set_witness_aside(const struct together *t)
 
 	set_aside(t->live->e, rank, true);
 	evidence_remark(t->live->e,
-			"Rank %d's file says that call %" PRIu64
-			" was completed, which most others have not made: it is of another moment, "
-			"and not read.",
+			"Rank %d's file says that call %lu was completed, which most others have "
+			"not made: it is of another moment, and not read.",
 			rank, seq);
 }
 
@@ -272,9 +271,8 @@ static void set_behind_aside(const struct together *t, const bool *behind)
 		last = r->view.comms[c->comm].seq;
 		set_aside(t->live->e, t->live->ranks[c->rank], true);
 		evidence_remark(t->live->e,
-				"Rank %d's file ends at call %" PRIu64
-				" of communicator %u, but rank %d completed call %" PRIu64
-				" with it: it is older, and not read.",
+				"Rank %d's file ends at call %lu of communicator %u, but rank %d "
+				"completed call %lu with it: it is older, and not read.",
 				t->live->ranks[c->rank], last, c->comm,
 				t->live->ranks[t->witness->rank], seq);
 	}

@@ -3,11 +3,8 @@
 #include "evidence/evidence.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <libgen.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
 #include "base/json_value.h"
 #include "base/output.h"
@@ -65,10 +62,10 @@ static int save_run(const struct evidence *evidence, const char *dir, const char
 	int rc;
 
 	name_run(&e, dir);
-	for (int i = 0; i < e.nranks && !e.token[0];
-	     i++) /* the number that this host's own ranks have */
+	/* the number that this host's own ranks have */
+	for (int i = 0; i < e.nranks && !e.token[0]; i++)
 		if (!e.ranks[i].remote && e.ranks[i].recorder && e.ranks[i].recorder->run)
-			snprintf(e.token, sizeof(e.token), "%016" PRIx64, e.ranks[i].recorder->run);
+			snprintf(e.token, sizeof(e.token), "%016lx", e.ranks[i].recorder->run);
 	evidence_blind_command(evidence->command, e.command, sizeof(e.command));
 	for (size_t i = 0; i < TEXTS; i++)
 		json_object_set_new(run, texts[i].name, json_value_text((char *)&e + texts[i].at));
@@ -187,8 +184,7 @@ static void load_rank(struct evidence *e, int i, int dir)
 		evidence_remark(e, "Rank %d: %zu of %zu records are unsound.", i, loss.unsound,
 				loss.unsound + rank->ncalls);
 	else
-		madvise(rank->image, rank->mapped,
-			MADV_DONTNEED); /* comes back when it is looked at */
+		madvise(rank->image, rank->mapped, MADV_DONTNEED); /* comes back on a look */
 	if (!loss.cut && rank->ncalls > 0 && rank->index.last_ticket < rank->view.issued)
 		evidence_remark(e, "Rank %d: its newest calls are missing.", i);
 }
@@ -295,8 +291,7 @@ static int read_folder(struct evidence *evidence, const char *dir, struct error 
 
 /* ---- folders of one run ---- */
 
-/* Hosts that do not hear of each other name their folders by the time of each one's verdict:
- * DATE-TIME-PROGRAM-KEY. */
+/* Hosts name their folders by the time of each one's verdict: DATE-TIME-PROGRAM-KEY. */
 static const char *without_time(const char *name)
 {
 	unsigned int date, time;
@@ -367,7 +362,7 @@ static int check_rank(const struct evidence_rank *a, const struct evidence_rank 
 				 y->host[0] ? y->host : "?");
 	call = differing_call(a, b);
 	if (call > 0)
-		return DIFFERENT(err, dirs, "call %" PRIu64 " of rank %d is not the same", call, i);
+		return DIFFERENT(err, dirs, "call %lu of rank %d is not the same", call, i);
 	return 0;
 }
 
@@ -446,8 +441,6 @@ static int join(struct evidence *to, struct evidence *from, const char *const *d
 	join_facts(to, from);
 	return 0;
 }
-
-/* ---- the whole ---- */
 
 static void remark_whole(struct evidence *e, size_t nfolders)
 {

@@ -2,7 +2,6 @@
 #include "evidence/evidence.h"
 
 #include <jansson.h>
-#include <sys/mman.h>
 
 #include "base/built_in.h"
 #include "nccl_log/nccl_log.h"
@@ -90,8 +89,7 @@ static void run_script(int fd, const void *facts)
 		evidence_run_python(fd, log_calls, NULL);
 }
 
-/* The rank whose program ended with an error of its own, by its traceback, else the one rank whose own lines of PyTorch tell of a
- * CUDA error (*fault is that line); -1: none. */
+/* The rank whose program ended with an error of its own, by traceback or a CUDA error in PyTorch's line (*fault); -1: none. */
 static int ended_rank(const struct nccl_log *log, const struct nccl_warning **fault)
 {
 	*fault = NULL;
@@ -121,8 +119,7 @@ static void take_end(struct evidence_rank *rank, const char *error,
 		snprintf(rank->said, sizeof(rank->said), "%.190s", error);
 		return;
 	}
-	rank->view.status = rank->view.outcome =
-		OUTCOME_ERROR; /* PyTorch saw the error and ended the program */
+	rank->view.status = rank->view.outcome = OUTCOME_ERROR; /* PyTorch ended it */
 	rank->view.error_code = strstr(fault->text, "out of memory") ? -ENOMEM : -EFAULT;
 	snprintf(rank->view.error, sizeof(rank->view.error), "%s", fault->cause->what);
 }

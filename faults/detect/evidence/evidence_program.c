@@ -43,8 +43,7 @@ static void take_frame(const char *at, char *place, size_t len)
 		snprintf(place, len, "%.*s:%d", (int)(end - file), file, number);
 }
 
-/* The line behind the newest traceback of Python's: "RuntimeError: loss is NaN", and where that was raised; NULL: there is
- * none. */
+/* The line behind the newest traceback of Python's, "RuntimeError: loss is NaN", and where that was raised; NULL: none. */
 static const char *exception_of(const char *text, char *place, size_t len)
 {
 	static const char mark[] = "Traceback (most recent call last):\n";
@@ -68,7 +67,7 @@ static const char *error_of(const char *text)
 					     "Fatal", "abort",	  "ssert" };
 	const char *found = NULL;
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+	for (size_t i = 0; i < LENGTH(words); i++)
 		for (const char *at = text; (at = strstr(at, words[i])); at++)
 			found = found && found > at ? found : at;
 	while (found && found > text && found[-1] != '\n')
@@ -149,7 +148,7 @@ bool evidence_communicates(const struct evidence_rank *rank)
 					     "init_proc", "monitored" };
 	const char *name = strstr(rank->where, " in ");
 
-	for (size_t i = 0; name && i < sizeof(names) / sizeof(names[0]); i++)
+	for (size_t i = 0; name && i < LENGTH(names); i++)
 		if (strncmp(name + 4, names[i], strlen(names[i])) == 0)
 			return true;
 	return false;
@@ -160,7 +159,7 @@ bool evidence_gave_up(const struct evidence_rank *rank)
 	static const char *const who[] = { "Dist", "c10d", "TCPStore", "atchdog", "gloo", "NCCL" };
 	bool late = strstr(rank->said, "imeout") || strstr(rank->said, "imed out"), job = false;
 
-	for (size_t i = 0; i < sizeof(who) / sizeof(who[0]); i++)
+	for (size_t i = 0; i < LENGTH(who); i++)
 		job |= strstr(rank->said, who[i]) != NULL;
 	return late && job; /* a download that timed out is a cause of its own */
 }

@@ -1,5 +1,4 @@
-/* evidence_text.c: the texts of an evidence folder: rank-N.stack.txt, ras.txt and
- * rank-N.counters.json, written and read. */
+/* evidence_text.c: rank-N.stack.txt, ras.txt and rank-N.counters.json, written and read. */
 #include "evidence/evidence.h"
 
 #include <dirent.h>

@@ -2,7 +2,6 @@
 #include "evidence/evidence.h"
 
 #include <jansson.h>
-#include <sys/mman.h>
 
 #include "base/built_in.h"
 #include "base/call_value.h"

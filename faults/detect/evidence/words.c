@@ -82,7 +82,7 @@ const char *field_words(const struct evidence *e, enum call_field field, const s
 	if (field == FIELD_OP || (field == FIELD_ROOT && r->peer < 0))
 		return "none";
 	if (field == FIELD_COUNT)
-		snprintf(text, WORDS, "%" PRIu64, r->count);
+		snprintf(text, WORDS, "%lu", r->count);
 	else
 		snprintf(text, WORDS, "%d", peer_number(e, r->peer));
 	return text;

@@ -1,7 +1,6 @@
 /* meter.c: from totals and samples to rows. */
 #include "pace/meter.h"
 
-#include "base/error.h"
 #include "base/stats.h"
 #include "record/record.h"
 #include "topo/model.h"
@@ -276,8 +275,7 @@ void meter_settle(struct meter *meter)
 
 /* ---- rows ---- */
 
-/* The percentage of the time that samples say: of `sum` ns, which stand for `known` of all `gaps` calls. Counts of calls do
- * not enter: they run ahead of the samples. */
+/* The percentage of the time that samples say: of `sum` ns, which stand for `known` of all `gaps` calls. */
 static double percent_of(double sum, double known, double gaps, double seconds)
 {
 	return known > 0 && seconds > 0 ? fmin(sum * gaps / known * 1e-7 / seconds, 100) : NAN;

@@ -54,23 +54,20 @@ struct meter {
 	int nranks;
 	double seconds; /* from the first to the last sample of the rank that has most */
 	bool traces;	/* events are kept; the caller sets it */
-	const struct meter_model
-		*model; /* of predictions, borrowed; NULL: none are made; the caller sets it */
+	const struct meter_model *model; /* of predictions, borrowed; NULL: none; the caller's */
 	struct meter_event *events;
 	size_t nevents;
 	unsigned shift; /* 1 of 2^shift sampled calls is among the events */
 };
 
-/* Some calls. NaN: not known, as without samples. Percent are of the time from the first sample to the last, the mean of
- * ranks. */
+/* Some calls. NaN: not known. Percent are of the time from the first sample to the last, the mean of ranks. */
 struct meter_row {
 	const struct meter_comm *comm; /* NULL: of several rows */
 	size_t number, rows;	       /* its place in meter.comms; rows that were summed */
 	int kind;
 	int32_t rank; /* -1: all */
 	double calls, bytes, samples;
-	double median_us,
-		p95_us; /* of moving data, or, where a rank may leave early, of all that it took */
+	double median_us, p95_us; /* of moving data, or of all that it took */
 	double busbw_gbs; /* half of the bytes moved at more: a first call, which connects, weighs as its bytes */
 	double predicted_gbs; /* of a call of its mean size, on the topology that the user named */
 	double held_percent, waited_percent; /* in such calls; waiting in them for others */
@@ -81,12 +78,10 @@ struct meter_row {
 /* A zeroed meter is open. */
 void meter_release(struct meter *meter);
 
-/* Takes a sample. Samples of one rank and communicator come in the order of their calls. One that cannot be is left
- * out. `here`: of this host, for events. */
+/* Takes a sample, in the order of a rank's calls on a communicator. `here`: of this host, for events. */
 void meter_add(struct meter *meter, const struct pace_sample *sample, bool here);
 
-/* Sets what a rank has counted of its calls of one kind; `who` has communicator, rank, member, nmembers and kind.
- * `name`: of the communicator. */
+/* Sets what a rank has counted of its calls of one kind, `who`; `name`: of the communicator. */
 void meter_total(struct meter *meter, const struct pace_sample *who, uint64_t calls, uint64_t bytes,
 		 const char *name);
 
@@ -100,16 +95,11 @@ struct meter_row meter_whole(const struct meter *meter);
 /* A member's part of a row; its median, p95 and busbw are the row's. */
 struct meter_row meter_member(const struct meter *meter, const struct meter_row *row, int member);
 
-/* ---- predictions (meter_model.c) ---- */
-
 struct meter_model;
 /* A machine, by the name of a spec or a topology file (topo/topo.h). NULL with the error set. For free(). */
 struct meter_model *meter_model_open(const char *topo, struct error *err);
-/* Bus bandwidth (GB/s) of a collective of `nranks` ranks with so many bytes, in nccl-tests' sense, that fill such nodes or are on
- * one. NaN: the model has none. */
+/* Bus bandwidth (GB/s) of a collective of `nranks` ranks with so many bytes on such nodes. NaN: the model has none. */
 double meter_predicted(const struct meter_model *model, int kind, int nranks, double bytes);
-
-/* ---- text (meter_text.c) ---- */
 
 /* "ranks 0-3", or its name. Returns buf. */
 char *meter_label(const struct meter_comm *comm, char *buf, size_t len);

@@ -1,7 +1,6 @@
 /* meter_text.c: rows as a table, CSV, Prometheus text, and a trace for Perfetto. */
 #include "pace/meter.h"
 
-#include "base/error.h"
 #include "base/output.h"
 #include "base/rank_list.h"
 
@@ -125,8 +124,6 @@ void meter_print(FILE *out, const struct meter *meter, int columns)
 	free(rows);
 }
 
-/* ---- files ---- */
-
 /* The figures of a row, of each rank alone from OF_RANK on. */
 static const struct {
 	const char *name, *help;
@@ -148,7 +145,7 @@ static const struct {
 	FIGURE(waited_percent, "share of the time in which ranks waited in them"),
 #undef FIGURE
 };
-#define FIGURES (sizeof(figures) / sizeof(figures[0]))
+#define FIGURES LENGTH(figures)
 #define OF_RANK (FIGURES - 3)
 
 static double figure(const struct meter_row *row, size_t f)
@@ -235,8 +232,7 @@ static void put_slice(FILE *out, const struct pace_sample *s, double from_us, do
 {
 	fprintf(out,
 		",\n{\"ph\":\"X\",\"pid\":0,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,\"name\":\"%s%s\","
-		"\"cname\":\"%s\",\"args\":{\"communicator\":\"%016" PRIx64 "\",\"call\":%" PRIu64
-		"}}",
+		"\"cname\":\"%s\",\"args\":{\"communicator\":\"%016lx\",\"call\":%lu}}",
 		s->rank, from_us, us, word, call_kind_name((enum call_kind)s->kind), colour,
 		s->comm, s->seq);
 }

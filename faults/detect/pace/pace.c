@@ -6,14 +6,13 @@
 #include "base/stats.h"
 #include "record/record.h"
 
-#define FIGURES	    (1u << 20) /* a communicator's rows times ranks */
-#define ROWS_FEWEST 64
-#define OPEN_ROWS   2048 /* calls to which not all have come */
-#define LONGEST_NS  3600000000000ull
-#define BUSY	    0.02 /* of the time without a processor: other programs run here */
-#define BUSY_NS	    2e9	 /* at least, where other programs run */
-#define LASTING_NS                                                                                 \
-	1.5e10 /* of a rank that other programs make slow: they may be gone before this */
+#define FIGURES	       (1u << 20) /* a communicator's rows times ranks */
+#define ROWS_FEWEST    64
+#define OPEN_ROWS      2048 /* calls to which not all have come */
+#define LONGEST_NS     3600000000000ull
+#define BUSY	       0.02   /* of the time without a processor: other programs run here */
+#define BUSY_NS	       2e9    /* at least, where other programs run */
+#define LASTING_NS     1.5e10 /* of a rank that other programs make slow */
 #define RECENT_SECONDS 2.0 /* of a quarter of the calls or less, before a rank is named for them */
 #define OFTEN_LAST     0.9 /* of the calls, where those of a rank overlap */
 #define TAKEN_CALLS    8   /* a block, as of preload/library/stamps.c */
@@ -168,11 +167,6 @@ static void thin_out(struct pace_rows *c, double lasting)
 		c->thin++;
 }
 
-static bool is_taken(const struct pace_rows *c, uint64_t seq)
-{
-	return record_sampled(~c->id, seq / TAKEN_CALLS, c->thin);
-}
-
 /* Returns true if nothing in the sample speaks against the one before it of its rank. */
 static bool is_sound(const struct pace_rows *c, const struct pace_sample *s)
 {
@@ -198,7 +192,7 @@ void pace_add(struct pace *pace, const struct pace_sample *sample)
 	struct pace_open *open;
 	bool sound = true;
 
-	if (c && !is_taken(c, sample->seq))
+	if (c && !record_sampled(~c->id, sample->seq / TAKEN_CALLS, c->thin))
 		return;
 	open = c ? open_row(c, sample->seq) : NULL;
 
@@ -217,8 +211,6 @@ void pace_add(struct pace *pace, const struct pace_sample *sample)
 	/* samples of a rank come in order: calls before this one miss a rank for good */
 	drop_open(c, (size_t)(open - c->open) + 1);
 }
-
-/* ---- what the rows say ---- */
 
 /* The rows that are judged, as plain arrays of what one member's excess needs. */
 struct window {

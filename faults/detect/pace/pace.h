@@ -6,14 +6,12 @@
  * rank: a rank's own time does, which passes outside of calls. */
 #pragma once
 
-#define PACE_ROWS                                                                                  \
-	4096 /* newest calls of a communicator that are kept; fewer where it has many ranks */
-#define PACE_COMMS  256
-#define PACE_FEWEST 40 /* calls, before a rank is named */
-#define PACE_CALL_NS                                                                               \
-	1000.0		 /* a call's own bookkeeping: so much more own time a call is no finding */
-#define PACE_LEVEL 0.999 /* of the intervals */
-#define PACE_ALL   SIZE_MAX
+#define PACE_ROWS    4096 /* newest calls of a communicator; fewer of many ranks */
+#define PACE_COMMS   256
+#define PACE_FEWEST  40	    /* calls, before a rank is named */
+#define PACE_CALL_NS 1000.0 /* a call's own bookkeeping is no finding */
+#define PACE_LEVEL   0.999  /* of the intervals */
+#define PACE_ALL     SIZE_MAX
 
 struct pace_sample {
 	uint64_t comm;		  /* the communicator's id, the same on all its ranks */
@@ -27,8 +25,7 @@ struct pace_sample {
 	int32_t clock;	     /* enum record_clock */
 	int32_t calls;	     /* of one group that are sampled together; 0 is 1 */
 	uint64_t part;	     /* as in record_sample: where it changes own time begins anew */
-	uint64_t
-		amount; /* elements and their type, in one number: calls of one amount are compared over time */
+	uint64_t amount;     /* elements and their type, in one number */
 };
 
 /* The calls of one communicator that all its ranks have sampled, oldest first; arrays of `n` figures a row, ns.
@@ -38,17 +35,16 @@ struct pace_rows {
 	int n;		   /* ranks of the communicator */
 	int32_t *ranks;	   /* their numbers in the run */
 	size_t room, rows; /* rows kept at most; rows that came */
-	unsigned
-		thin; /* 1 of 2^thin blocks of calls is taken, so that the rows last as long as they must */
-	uint64_t *seq;	  /* the call */
-	uint64_t *amount; /* kind and amount; 0: the row before had another one */
-	double *calls;	  /* calls of the communicator since the row before */
-	double *step;	  /* time since the row before: the median rank's */
-	double *at;	  /* when the first member came to the call, ns of its clock */
-	float *own;	  /* own time since the row before */
-	float *inside;	  /* duration of the call */
-	float *starved;	  /* without a processor since the row before */
-	bool device;	  /* the device gave the times */
+	unsigned thin;	   /* 1 of 2^thin blocks of calls is taken, for room */
+	uint64_t *seq;	   /* the call */
+	uint64_t *amount;  /* kind and amount; 0: the row before had another one */
+	double *calls;	   /* calls of the communicator since the row before */
+	double *step;	   /* time since the row before: the median rank's */
+	double *at;	   /* when the first member came to the call, ns of its clock */
+	float *own;	   /* own time since the row before */
+	float *inside;	   /* duration of the call */
+	float *starved;	   /* without a processor since the row before */
+	bool device;	   /* the device gave the times */
 	size_t overlaps; /* of all rows, those to which a rank came while another call of it was under way */
 	struct pace_open *open; /* calls to which not all have come; internal */
 	size_t nopen;
@@ -78,10 +74,9 @@ struct pace_finding {
 	size_t rows;		  /* calls in which they were */
 	double excess, low, high; /* own time over that of the others, and its interval */
 	double seconds;		  /* from the first of them to the last */
-	double late_ns; /* of the calls to which it came last, how much the others waited: the median; where few
-			 * make it, that of the calls that make half of it */
-	double last;  /* share of calls to which it came last */
-	double ratio; /* own time over the others' median one; NaN: theirs is nothing */
+	double late_ns;		  /* of the calls to which it came last, the others' median wait */
+	double last;		  /* share of calls to which it came last */
+	double ratio;		  /* own time over the others' median one; NaN: theirs is nothing */
 	double z; /* robust z of its own time among the ranks; NaN: fewer than four, or no spread */
 	bool fence; /* it is beyond the upper quartile and 1.5 times the range between quartiles */
 	double waited;	       /* share of their time that the others waited for the last one */
@@ -115,8 +110,7 @@ bool pace_judge(const struct pace *pace, const struct pace_rows *comm, int m, si
 bool pace_slow(const struct pace *pace, const struct pace_rows *comm, int m,
 	       struct pace_finding *f);
 
-/* Returns true if a rank was ready to run and had no processor for 2 % of the newest `rows` calls' time: other programs
- * run on its host. */
+/* Returns true if a rank was ready and had no processor for 2 % of the newest `rows` calls' time. */
 bool pace_busy(const struct pace_rows *comm, size_t rows);
 
 /* The members whose own time alone, of all calls that are kept or of the newest eighth of them, is so large that
@@ -141,9 +135,8 @@ bool pace_rotates(const struct pace *pace, const struct pace_rows *comm, struct 
 struct pace_drift {
 	uint64_t since;	      /* call */
 	double before, after; /* ns from one call to the next */
-	double own,
-		inside; /* the median rank's: own time and duration of a call, after over before */
-	double starved; /* share of the increase for which it had no processor */
+	double own, inside;   /* the median rank's, of a call, after over before */
+	double starved;	      /* share of the increase for which it had no processor */
 };
 
 /* Returns true if calls of one kind and amount follow each other more slowly since some call: both parts have
@@ -155,8 +148,6 @@ bool pace_slower(const struct pace *pace, const struct pace_rows *comm, struct p
 char *pace_line(const struct pace_finding *f, const char *who, char *buf, size_t len);
 char *pace_pauses_line(const struct pace_pauses *p, int n, char *buf, size_t len);
 char *pace_drift_line(const struct pace_drift *d, char *buf, size_t len);
-
-/* ---- statistics (pace_stats.c) ---- */
 
 /* A ratio of two sums and its interval. */
 struct pace_interval {

@@ -4,10 +4,9 @@
 #include "base/error.h"
 #include "base/stats.h"
 
-#define DRAWS  4000
-#define NORMAL 3.2905 /* both tails of 99.9 % of the normal distribution */
-#define DEVIATION                                                                                  \
-	1.4826 /* standard deviations of a normal distribution in its median absolute one */
+#define DRAWS	    4000
+#define NORMAL	    3.2905 /* both tails of 99.9 % of the normal distribution */
+#define DEVIATION   1.4826 /* standard deviations in a median absolute one */
 #define FEW_BLOCKS  2
 #define MOST_BLOCKS 16
 #define SPIKE_ROWS  0.4 /* a finding in more of the rows than this is steady */

@@ -1,8 +1,6 @@
 /* pace_text.c: a finding in words. */
 #include "pace/meter.h"
 
-#include "base/error.h"
-
 static void add_count(char *buf, size_t len, uint64_t n)
 {
 	char cell[METER_CELL];

@@ -207,11 +207,6 @@ static const char *host_name(const struct pace_watch *w, int32_t rank)
 	return known ? w->hosts[w->host_of[rank] - 1] : "host not known";
 }
 
-static bool prints(const struct pace_named *named, bool all)
-{
-	return !named->ended && (all || !named->printed);
-}
-
 /* The host all of whose ranks, two and more, are slow, and no others are; 0: there is none. */
 static int slow_host(const struct pace_watch *w, char *ranks, size_t len)
 {
@@ -276,7 +271,7 @@ static void print_slow(struct pace_watch *w, bool all)
 	for (size_t i = 0; i < w->nnamed; i++) {
 		struct pace_named *named = &w->named[i];
 
-		if (!prints(named, all))
+		if (named->ended || (named->printed && !all))
 			continue;
 		named->printed = true;
 		if (host && any)
@@ -346,8 +341,7 @@ static void judge(struct pace_watch *w)
 	}
 }
 
-/* Ranks that outnumber their host's processors are late by turns, as its kernel decides: their samples are not
- * used. */
+/* Ranks that outnumber their host's processors are late by turns: their samples are not used. */
 static bool is_crowded(struct pace_watch *w, size_t n)
 {
 	w->crowded = w->crowded || n > (size_t)w->cores;

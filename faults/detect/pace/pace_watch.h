@@ -23,9 +23,8 @@ struct pace_watch {
 	struct meter meter;
 	uint64_t settle_ns;
 	bool sends; /* a leader elsewhere: `sent` is for the root, which judges; the caller sets it */
-	uint64_t *read; /* of each memory, samples that were read */
-	uint64_t *starved,
-		*starved_before; /* of each, ns without a processor: now, and when it came */
+	uint64_t *read;			    /* of each memory, samples that were read */
+	uint64_t *starved, *starved_before; /* of each, ns without a processor: now, and first */
 	size_t n;
 	struct record_memory *const *memories;	/* of the last look; borrowed */
 	uint64_t account_ns, judge_ns, rate_ns; /* when they are next looked at */

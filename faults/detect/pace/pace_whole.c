@@ -78,7 +78,6 @@ static uint64_t usual_amount(const struct pace_rows *c, size_t kept)
 	return vote.most;
 }
 
-/* The median rank's figure in a row. */
 static double row_median(const struct pace_rows *c, const float *figures, size_t row, double *room)
 {
 	size_t n = (size_t)c->n;

@@ -1,8 +1,5 @@
-/* diagnoser.c: evidence from memory, /proc and other hosts to a sharper verdict and a folder
- * to keep. */
+/* diagnoser.c: evidence from memory, /proc, other hosts to a sharper verdict and a folder. */
 #include "postmortem/diagnoser.h"
-
-#include <signal.h>
 
 #include "base/clock.h"
 #include "base/output.h"
@@ -68,7 +65,6 @@ static void take_rank(struct diagnoser *self, const struct rank_view *view,
 	evidence_take_program(rank, memory);
 }
 
-/* Collects what each rank left, by rank number. */
 static void collect(struct diagnoser *self, const struct rank_view *views,
 		    const struct record_memory *const *memories, size_t n)
 {
@@ -234,8 +230,7 @@ static void take_diagnosis(struct verdict *verdict, struct diagnosis *d)
 		snprintf(verdict->field, sizeof(verdict->field), "%s", d->field);
 }
 
-/* ... and what is saved says the line, where the evidence does not hold what that is about: a process without a rank, a
- * host that is lost. */
+/* ... and what is saved says the line, where the evidence lacks it: a process without a rank, a host that is lost. */
 static void take_verdict(struct diagnosis *d, const struct verdict *verdict)
 {
 	d->outcome = verdict->outcome;
@@ -353,8 +348,7 @@ static void on_reserve_folder(void *ctx, struct verdict *verdict, const char *si
 		snprintf(verdict->evidence, sizeof(verdict->evidence), "%s", self->folder);
 }
 
-/* Asks for stacks and NCCL's own account of the ranks here, which still are as they were, and for
- * what this host has counted. */
+/* Asks for stacks and NCCL's own account of the ranks here, and for this host's counters. */
 static void run_probe(struct diagnoser *self, const char *culprits)
 {
 	bool *local = must(calloc((size_t)self->evidence.nranks + 1, sizeof(*local)));

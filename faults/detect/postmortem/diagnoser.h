@@ -1,14 +1,12 @@
-/* diagnoser.h: the diagnoser's place in a run that went wrong: behind the monitor, before the
- * verdict. */
+/* diagnoser.h: the diagnoser's place in a run that went wrong: between monitor and verdict. */
 #pragma once
 
 #include "diagnose/diagnose.h"
 #include "process/task.h"
 #include "watch/monitor.h"
 
-/* Another host's diagnoser says this of a rank, by enum evidence_kind: the saved form of its
- * state and newest calls, or text with a NUL behind it; it is checked when it is used. data
- * NULL: nothing came. */
+/* Another host's diagnoser says this of a rank, by enum evidence_kind: the saved form of its state
+ * and newest calls, or text with a NUL; it is not checked yet. data NULL: nothing came. */
 struct remote_evidence {
 	struct {
 		char *data; /* owned */
@@ -39,8 +37,7 @@ struct diagnoser {
 	struct task counters;	     /* the host's reading when the run began; arg NULL: none */
 	struct diagnosis diagnosis;
 	struct diagnosis late; /* the newest that was printed as late; class 0: it came after all */
-	struct diagnosis
-		differed; /* ranks' first calls that were over and differed; class 0: none */
+	struct diagnosis differed;	/* ranks' first calls that differed; class 0: none */
 	struct remote_evidence *remote; /* by rank; owned */
 	int nremote;
 	char root[160];	    /* where folders are made, "" nowhere */
@@ -50,8 +47,7 @@ struct diagnoser {
 	char folder[200];   /* "" when none could be made */
 	int made;      /* folders: a run that goes on has a verdict again, MAX_FOLDERS at most */
 	char side[64]; /* this host's name, if it ends without the root; else "" */
-	struct record_set
-		compared; /* communicators of which lines_compare() has printed something */
+	struct record_set compared; /* those of which lines_compare() has spoken */
 };
 
 /* The monitor's hooks. On the root's host refine() names class, ranks and place from all hosts'
@@ -60,14 +56,11 @@ struct diagnoser {
  * calls, in a folder of the same name. */
 struct monitor_client diagnoser_client(struct diagnoser *self);
 
-/* One per host, before its rank is there: have the host's counters read, by a child, which takes
- * its time. */
+/* One per host, before its rank: have the host's counters read, by a child, as it takes time. */
 void diagnoser_start(struct diagnoser *self);
 void diagnoser_release(struct diagnoser *self);
-/* lines.c: prints, once for a communicator, that ranks of this host have left the others' lines of code, though the calls
- * meet. The job goes on. */
+/* lines.c: prints, once for a communicator, that ranks of this host have left the others' lines of code. */
 void lines_compare(struct diagnoser *self, const struct rank_view *views,
 		   const struct record_memory *const *memories, size_t n);
-/* The verdict did not stand: the newest folder says so, in this sentence. The next verdict has a folder of
- * its own. */
+/* The verdict did not stand: the newest folder says so, in this sentence. The next has its own. */
 void diagnoser_withdraw(struct diagnoser *self, const char *sentence);

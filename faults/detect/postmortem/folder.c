@@ -1,19 +1,15 @@
 /* folder.c: where evidence is saved: results/runs/, below --out, or TMPDIR where that cannot be written. */
 #include "postmortem/folder.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include "base/clock.h"
 #include "base/file.h"
 #include "process/command.h"
 #include "process/task.h"
 #include "record/summary.h"
 
-#define MAX_FOLDERS 8 /* of a run that goes on after verdicts */
-#define STALLED_SECONDS                                                                            \
-	2.0 /* a file system that takes longer is as none: no run and no verdict waits for it */
-#define ROOM_BYTES (1 << 20) /* of a run of a few ranks */
+#define MAX_FOLDERS	8	  /* of a run that goes on after verdicts */
+#define STALLED_SECONDS 2.0	  /* a file system that takes longer is as none */
+#define ROOM_BYTES	(1 << 20) /* of a run of a few ranks */
 
 /* Where runs go: of an installed hangar, which has a file for a mark beside its programs, hangar-runs/. */
 static const char *runs(void)
@@ -221,8 +217,7 @@ void folder_say_sides(const struct diagnoser *self, const char *hosts)
 	fflush(stdout);
 }
 
-/* `path` as a user can paste it who stands in the current folder: relative to it or to the folder above, where
- * it is there, and quoted. */
+/* `path` as a user can paste it: relative to the current folder or the one above, quoted. */
 static const char *pasted(const char *path, char *buf, size_t len)
 {
 	char here[PATH_MAX], near[PATH_MAX + 4];

@@ -7,8 +7,7 @@
  * error then says. root[] stays "" where neither can be written. */
 void folder_find_root(struct diagnoser *self);
 
-/* Makes a new folder, or the one that the site names. On failure standard error says why, and
- * self->folder is "". */
+/* Makes a new folder, or the site's. On failure standard error says why, and it is "". */
 bool folder_make(struct diagnoser *self);
 
 /* Makes a folder of the name that another host's has (`told`), where this host's are; hosts may share it. */

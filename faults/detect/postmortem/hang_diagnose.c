@@ -40,7 +40,7 @@ static const struct argument_table table = {
 	.program = "hang_diagnose",
 	.values = "DIR [DIR...]",
 	.rows = rows,
-	.n = sizeof(rows) / sizeof(rows[0]),
+	.n = LENGTH(rows),
 	.word = take_folder,
 	.check = check,
 };

@@ -1,9 +1,7 @@
-/* lines.c: while a job runs: ranks whose calls are alike, meet, and come from other lines of code than the others'; and ranks whose
- * calls differ and are over all the same. */
+/* lines.c: while a job runs: ranks whose calls meet and come from other lines of code, or differ and are over. */
 #include "postmortem/diagnoser.h"
 
-#define TELLING                                                                                    \
-	16 /* calls that bear it out, before it is printed: some programs are out of step for a while by right */
+#define TELLING 16 /* calls that bear it out, before it is printed */
 
 /* The ranks of this host, as their memories are now. */
 static void take_ranks(struct evidence *e, const struct rank_view *views,
@@ -56,7 +54,7 @@ static bool is_over(const struct evidence *e, const struct diagnosis *d)
 
 static void print_differed(const struct diagnosis *d)
 {
-	printf("# rank%s %s made call %" PRId64 " of comm %" PRId64 " as %s%s%s, the others as %s\n"
+	printf("# rank%s %s made call %ld of comm %ld as %s%s%s, the others as %s\n"
 	       "# the call is over all the same, and the job goes on\n",
 	       strchr(d->ranks, ',') ? "s" : "", d->ranks, d->seq_low, d->comm, d->theirs,
 	       d->lines_there[0][0] ? " at " : "", d->lines_there[0], d->majority);
@@ -69,13 +67,12 @@ static void print(const struct diagnosis *d)
 	char line[1024];
 
 	if (d->class == CLASS_SKIPPED)
-		snprintf(line, sizeof(line),
-			 "%s %s left out call %" PRId64 " of comm %" PRId64 ": %s", rank, d->ranks,
-			 d->seq_high, d->comm, d->majority);
+		snprintf(line, sizeof(line), "%s %s left out call %ld of comm %ld: %s", rank,
+			 d->ranks, d->seq_high, d->comm, d->majority);
 	else if (d->class == CLASS_EXTRA)
 		snprintf(line, sizeof(line),
-			 "%s %s made call %" PRId64 " of comm %" PRId64 ", the others did not: %s",
-			 rank, d->ranks, d->seq_high, d->comm, d->theirs);
+			 "%s %s made call %ld of comm %ld, the others did not: %s", rank, d->ranks,
+			 d->seq_high, d->comm, d->theirs);
 	else /* a sentence */
 		snprintf(line, sizeof(line), "%.*s", (int)strlen(d->lines[0]) - 1, d->lines[0]);
 	printf("# lines: %s\n# since then calls meet that come from other lines; the job goes on\n",

@@ -2,9 +2,7 @@
 #include "postmortem/postmortem.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <fnmatch.h>
-#include <sys/stat.h>
 
 #include "nccl_log/nccl_log.h"
 

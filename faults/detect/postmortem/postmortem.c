@@ -1,5 +1,4 @@
-/* postmortem.c: postmortem.md: the run, how to have it again, the walk, root cause, fix,
- * prevention. */
+/* postmortem.c: postmortem.md: the run, its command, the walk, root cause, fix, prevention. */
 #include "postmortem/postmortem.h"
 
 #include "settings/backend_kind.h"
@@ -18,9 +17,9 @@ static void print_point(FILE *out, int64_t comm, int64_t seq, const char *none)
 	if (seq < 0)
 		fprintf(out, "%s", none);
 	else if (seq == 0)
-		fprintf(out, "communicator %" PRId64 ", init", comm);
+		fprintf(out, "communicator %ld, init", comm);
 	else
-		fprintf(out, "communicator %" PRId64 ", call %" PRId64, comm, seq);
+		fprintf(out, "communicator %ld, call %ld", comm, seq);
 }
 
 void report_place(FILE *out, const struct diagnosis *d)
@@ -28,8 +27,8 @@ void report_place(FILE *out, const struct diagnosis *d)
 	if (d->seq_low <= 0 || d->seq_low == d->seq_high)
 		print_point(out, d->comm, d->seq_low, "nowhere in the recorded calls");
 	else
-		fprintf(out, "communicator %" PRId64 ", between calls %" PRId64 " and %" PRId64,
-			d->comm, d->seq_low, d->seq_high);
+		fprintf(out, "communicator %ld, between calls %ld and %ld", d->comm, d->seq_low,
+			d->seq_high);
 	if (d->field[0])
 		fprintf(out, ", field %s", d->field);
 	if (d->theirs[0] || d->majority[0])
@@ -41,7 +40,7 @@ void report_hang(FILE *out, const struct diagnosis *d)
 {
 	print_point(out, d->comm, d->hang_seq, "none");
 	if (d->wrong_seq > 0)
-		fprintf(out, "; data are wrong from call %" PRId64 " on", d->wrong_seq);
+		fprintf(out, "; data are wrong from call %ld on", d->wrong_seq);
 }
 
 int report_error(const struct diagnosis *d, const struct evidence *e, int *at)
@@ -189,9 +188,9 @@ static void print_rank(FILE *out, int number, bool culprit, const struct evidenc
 		page_put(out, r->view.what);
 		fprintf(out, ", %.2f s%s", r->view.waited, r->view.overdue ? ", overdue" : "");
 	}
-	fprintf(out, " | %" PRIu64 ", %" PRIu64 " completed | ", r->view.issued, r->view.completed);
+	fprintf(out, " | %lu, %lu completed | ", r->view.issued, r->view.completed);
 	if (last)
-		fprintf(out, "%u:%" PRIu64 " %s count %" PRIu64 "%s | ", last->comm, last->seq,
+		fprintf(out, "%u:%lu %s count %lu%s | ", last->comm, last->seq,
 			call_kind_name((enum call_kind)last->kind), last->count,
 			last->state == RECORD_RETURNED ? ", returned" : ", not returned");
 	else
@@ -247,9 +246,9 @@ static void print_walk(FILE *out, const struct diagnosis *d, const struct eviden
 	print_ranks(out, d, e);
 	fprintf(out, "\n- Last common call: ");
 	if (d->seq_low > 1)
-		fprintf(out, "communicator %" PRId64 ", call %" PRId64, d->comm, d->seq_low - 1);
+		fprintf(out, "communicator %ld, call %ld", d->comm, d->seq_low - 1);
 	else if (d->seq_low >= 0)
-		fprintf(out, "none on communicator %" PRId64, d->comm);
+		fprintf(out, "none on communicator %ld", d->comm);
 	else
 		fprintf(out, "all that were recorded");
 	fprintf(out, "\n- Divergence point: ");

@@ -29,18 +29,15 @@ int diagnosis_save_report(const struct diagnosis *diagnosis, const struct eviden
 void postmortem_print(FILE *out, const struct diagnosis *diagnosis, const struct evidence *evidence,
 		      const char *dir, bool drawable);
 
-/* Writes where timelines parted, and in which call the others stand, or whose data were wrong
- * first; no full stop, no newline. */
+/* Writes where timelines parted, and in which call the others stand, or whose data were wrong. */
 void report_place(FILE *out, const struct diagnosis *diagnosis);
 void report_hang(FILE *out, const struct diagnosis *diagnosis);
 
 #define REPORT_ERRORS 16
 
-/* The next rank that reported an error (view_error), the culprits first; *at is 0 before the first
- * one. -1: there are no more. */
+/* The next rank that reported an error (view_error), culprits first, from *at = 0 on; -1: none. */
 int report_error(const struct diagnosis *diagnosis, const struct evidence *evidence, int *at);
-/* A line for each of them, REPORT_ERRORS at most, and how many more there are; `page`: of
- * Markdown. */
+/* A line for each, REPORT_ERRORS at most, and how many more there are; `page`: of Markdown. */
 void report_errors(FILE *out, const struct diagnosis *diagnosis, const struct evidence *evidence,
 		   bool page);
 
@@ -50,8 +47,7 @@ void report_hosts(const struct evidence *evidence, char *buf, size_t len);
 void report_hosts_of(const struct evidence *evidence, const char *ranks, const char *lost,
 		     char *buf, size_t len);
 
-/* Lines "PREFIXrank 3 is stuck on ..." of all ranks whose stacks say so, `culprits` ones first, at
- * most `most`. */
+/* Lines "PREFIXrank 3 is stuck on ..." by ranks' stacks, `culprits` first, at most `most`. */
 void report_stuck(FILE *out, const char *prefix, const struct evidence *evidence,
 		  const char *culprits, int most);
 

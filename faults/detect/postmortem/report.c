@@ -2,7 +2,6 @@
 #include "postmortem/postmortem.h"
 
 #include <jansson.h>
-#include <sys/stat.h>
 
 #include "base/json_value.h"
 #include "base/rank_list.h"

@@ -111,18 +111,16 @@ static uint64_t time_seen(const struct evidence_rank *rank)
 	return latest;
 }
 
-/* Nanoseconds from `seen` back to `time`, negative; NAN for a time that is 0, after it, or more
- * than a day before it. */
+/* Nanoseconds from `seen` back to `time`, negative; NAN: 0, after it, or a day before it. */
 static double time_before(uint64_t time, uint64_t seen)
 {
 	return time == 0 || time > seen || (double)(seen - time) > DAY_NS ? NAN
 									  : -(double)(seen - time);
 }
 
-/* Tells how far a call came. The recorder learns that calls completed when the host
- * synchronises; before that a call that returned is merely queued on a device, and over on a
- * backend that blocks: but for sends and receives, which return at once and are waited for as a
- * group. */
+/* Tells how far a call came. The recorder learns of ends when the host synchronises; before that a
+ * call that returned is merely queued on a device, and over on a backend that blocks, but for sends
+ * and receives, which are waited for as a group. */
 static enum span_state state_of(const struct timeline *t, const struct evidence_rank *rank,
 				const struct record *call, bool ended_on_device)
 {
@@ -135,8 +133,7 @@ static enum span_state state_of(const struct timeline *t, const struct evidence_
 	return on_device(t) || call_is_pair(call->kind) ? SPAN_QUEUED : SPAN_DONE;
 }
 
-/* 0, -EINVAL: the call's times cannot be. Here times count from the rank's own verdict, so they
- * are negative. */
+/* 0, -EINVAL: the times cannot be. They count from the rank's own verdict: they are negative. */
 static int make_span(const struct timeline *t, const struct evidence_rank *rank, size_t i,
 		     uint64_t seen, struct span *span)
 {
@@ -241,8 +238,7 @@ static size_t members(const struct timeline *t, uint32_t comm)
 	return n;
 }
 
-/* A call's waiting part lasts until the last rank entered it, and where one never did, to its
- * end. */
+/* A call's waiting part lasts until the last rank entered it, else to its end. */
 static void find_joined(struct timeline *t)
 {
 	struct span **all = must(calloc(t->nlanes * t->calls + 1, sizeof(struct span *)));
@@ -299,8 +295,7 @@ static bool several_comms(const struct timeline *t)
 	return false;
 }
 
-/* Writes " without rank 3": the ranks of the call's communicator that have not made it; "" where
- * none is known. */
+/* Writes " without rank 3": the ranks of the communicator that have not made the call, or "". */
 static void name_absent(const struct timeline *t, const struct record *call, char *buf, size_t len)
 {
 	bool *absent = must(calloc((size_t)t->evidence->nranks, sizeof(*absent))), any = false;

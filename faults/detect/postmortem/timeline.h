@@ -19,8 +19,7 @@
 enum span_state {
 	SPAN_DONE,	/* completed, as far as the recorder saw */
 	SPAN_FAILED,	/* the backend returned an error */
-	SPAN_QUEUED,	/* returned, on a device or in a group of sends and receives; whether it
-			 * completed is not known */
+	SPAN_QUEUED,	/* returned; over or not is not known */
 	SPAN_UNFINISHED /* started and never ended: it ends at the verdict */
 };
 

@@ -1,5 +1,4 @@
-/* timeline_axis.c: lanes onto one axis: per host by its clock, hosts by the last call that all
- * completed; long gaps. */
+/* timeline_axis.c: lanes onto one axis: hosts by the last call that all completed; long gaps. */
 #include "postmortem/timeline.h"
 #include "base/stats.h"
 

@@ -80,7 +80,7 @@ static void add_instant(json_t *events, const char *name, double at)
 
 static void name_point(char *buf, size_t len, const char *what, int64_t comm, int64_t seq)
 {
-	snprintf(buf, len, "%s: call %" PRId64 " of communicator %" PRId64, what, seq, comm);
+	snprintf(buf, len, "%s: call %ld of communicator %ld", what, seq, comm);
 }
 
 int timeline_save_trace(const struct timeline *t, const char *path)
@@ -106,8 +106,7 @@ int timeline_save_trace(const struct timeline *t, const char *path)
 	return rc;
 }
 
-/* A cell of text: one line without commas (semicolons instead) and quotation marks, which gnuplot
- * reads in ways of its own. */
+/* A cell of text: one line without commas (semicolons instead) and quotation marks. */
 static void put_text(FILE *f, const char *text)
 {
 	putc('"', f);
@@ -148,10 +147,10 @@ static void put_lane(FILE *f, const struct lane *lane, int at)
 	for (size_t i = 0; i < lane->nspans; i++) {
 		const struct span *s = &lane->spans[i];
 
-		fprintf(f, "call,%d,%d,%d,,%u,%" PRIu64 ",%s,%" PRIu64 ",%s,%s", lane->rank, at,
-			lane->culprit, s->call->comm, s->call->seq,
-			call_kind_name((enum call_kind)s->call->kind), s->call->count,
-			dtype_name((enum dtype)s->call->dtype), span_state_names[s->state]);
+		fprintf(f, "call,%d,%d,%d,,%u,%lu,%s,%lu,%s,%s", lane->rank, at, lane->culprit,
+			s->call->comm, s->call->seq, call_kind_name((enum call_kind)s->call->kind),
+			s->call->count, dtype_name((enum dtype)s->call->dtype),
+			span_state_names[s->state]);
 		put_ms(f, s->enter);
 		put_ms(f, s->joined);
 		put_ms(f, s->leave);

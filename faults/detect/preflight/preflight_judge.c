@@ -4,8 +4,6 @@
 #include "base/stats.h"
 #include "settings/settings.h"
 
-/* ---- alike ---- */
-
 static void settings_of(const struct reading *host, struct settings *settings)
 {
 	for (size_t i = 0; i < host->n; i++)
@@ -77,14 +75,12 @@ void preflight_compare(struct reading *hosts, int n)
 		{ "kernel release", "release" },
 	};
 
-	for (size_t i = 0; i < sizeof(alike) / sizeof(alike[0]); i++)
+	for (size_t i = 0; i < LENGTH(alike); i++)
 		health_compare(hosts, n, alike[i][0], alike[i][1]);
 	health_compare_gpus(hosts, n);
 	if (n > 1)
 		compare_settings(hosts, n);
 }
-
-/* ---- bad pairs ---- */
 
 static void count_bad(void *ctx, const struct health_finding *f)
 {

@@ -1,8 +1,6 @@
 /* preflight_local.c: the ranks of a host, and the process beside them. */
 #include "preflight/preflight_local.h"
 
-#include <poll.h>
-
 #include "base/clock.h"
 #include "base/error.h"
 #include "watch/link.h"

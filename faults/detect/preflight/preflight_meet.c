@@ -2,7 +2,6 @@
 #include "preflight/preflight_meet.h"
 
 #include <netdb.h>
-#include <poll.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -154,8 +153,7 @@ static int meeting_port(const struct launch *launch)
 
 /* ---- messages ---- */
 
-/* The next message of this kind, other kinds are dropped. Returns false when the time is over or the
- * link is. */
+/* The next message of this kind, others are dropped. False: the time or the link is over. */
 static bool await(struct link *link, uint32_t type, struct link_message *message, uint64_t until)
 {
 	for (;;) {

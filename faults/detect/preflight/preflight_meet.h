@@ -19,8 +19,7 @@ struct preflight_meeting {
 	int nhosts, expected;		/* that came; of the launch */
 	struct preflight_guest *guests; /* leader: by first rank, itself the first; owned */
 	struct link leader;		/* elsewhere */
-	char missing
-		[400]; /* leader: hosts of the launcher's list that did not come, as far as it is known */
+	char missing[400];		/* leader: hosts of the launcher's list that did not come */
 	char tried[400]; /* elsewhere: where the leader was sought, and what came of it */
 };
 
@@ -33,15 +32,13 @@ void preflight_hosts(char *const *environment, char *list, size_t len);
 int preflight_count_hosts(const struct launch *launch);
 int preflight_count_local(const struct launch *launch, int nhosts);
 
-/* Meets with this host's hello, which has a part "job" (preflight_main.c). The leader waits for all
- * hosts, the others look for it, `seconds` at most. Fills in nhosts. Returns 0, or a negative errno
- * with `tried`. */
+/* Meets with this host's hello, which has a part "job". The leader waits for all hosts, the others
+ * look for it, `seconds` at most. Fills in nhosts. 0, or a negative errno with `tried`. */
 int preflight_meet(struct preflight_meeting *meeting, const struct preflight_peer *mine,
 		   const char *hello, double seconds);
 
-/* Leader: all pairs in turn, or from 64 hosts a ring and its doublings. `pairs` gets a reading for
- * each, owned by the caller; a host without an answer has the state "hung" in its own. Returns how
- * many. */
+/* Leader: all pairs in turn, or from 64 hosts a ring and its doublings. `pairs` gets a reading
+ * each, owned by the caller; a silent host has the state "hung". Returns how many. */
 int preflight_rounds(struct preflight_meeting *meeting, struct reading **pairs);
 
 /* Leader: all hosts go on (or, `go` false, do not); and are released with the exit code, since a
@@ -50,8 +47,7 @@ void preflight_tell(struct preflight_meeting *meeting, bool go);
 void preflight_dismiss(struct preflight_meeting *meeting, int code);
 
 /* Elsewhere: takes part in rounds until the leader tells. Returns 1: go on, 0: do not, or a negative
- * errno. Then, until it is
- * dismissed; returns the exit code. */
+ * errno. Then, until it is dismissed; returns the exit code. */
 int preflight_serve(struct preflight_meeting *meeting, const struct preflight_peer *mine);
 int preflight_await(struct preflight_meeting *meeting);
 

@@ -111,7 +111,7 @@ const char *fault_spec_parse(struct fault_spec *spec, const char *text)
 
 	snprintf(name, sizeof(name), "%.*s", end, text);
 	text += end;
-	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+	for (size_t i = 0; i < LENGTH(refused); i++)
 		if (strcmp(refused[i][0], name) == 0)
 			return refused[i][1];
 	fault = strcmp(name, "slow") == 0 ? PRELOAD_SLOW : names_find(names, name);
@@ -122,10 +122,9 @@ const char *fault_spec_parse(struct fault_spec *spec, const char *text)
 	};
 	if (is_slow(spec->fault))
 		slow_init(spec, name);
-	if (fault == PRELOAD_PAUSE && sscanf(text, "@%" SCNu64 "%n", &spec->call, &end) == 1)
+	if (fault == PRELOAD_PAUSE && sscanf(text, "@%lu%n", &spec->call, &end) == 1)
 		spec->rank = -1;
-	else if (sscanf(text, ":%d@%" SCNu64 "%n", &spec->rank, &spec->call, &end) != 2 ||
-		 spec->rank < 0)
+	else if (sscanf(text, ":%d@%lu%n", &spec->rank, &spec->call, &end) != 2 || spec->rank < 0)
 		spec->call = 0;
 	if (spec->call == 0)
 		return "needs a rank and the number of a call: NAME:RANK@CALL";

@@ -31,9 +31,8 @@ enum preload_fault {
 
 struct fault_spec {
 	enum preload_fault fault;
-	int rank; /* of the run; -1: all (PRELOAD_PAUSE) */
-	uint64_t
-		call; /* on its communicator, from 1; of `kind` where one is given; of set-up: which communicator */
+	int rank;      /* of the run; -1: all (PRELOAD_PAUSE) */
+	uint64_t call; /* on its communicator, or of `kind`, from 1; of set-up: which */
 	char name[32]; /* a communicator of this name (ncclConfig_t.commName); "": any */
 	int order;     /* in which the rank made them, from 0; -1: any */
 	int size;      /* a communicator of so many ranks; 0: any */
@@ -48,8 +47,7 @@ struct fault_place {
 	const char *name; /* of the communicator, "": it has none */
 	int order, size;  /* which of the rank's communicators; how many ranks it has */
 	int kind;
-	uint64_t nth,
-		nth_kind; /* call number on the communicator; among its kind. At set-up: communicator number */
+	uint64_t nth, nth_kind; /* call number; among its kind. At set-up: communicator */
 };
 
 /* Slow and alive, slow-rank and the others of process/slowdown.h, have their keys in addition.
@@ -57,8 +55,7 @@ struct fault_place {
  * what is wrong with the text, or why such a fault is not made, as the end of a sentence. */
 const char *fault_spec_parse(struct fault_spec *spec, const char *text);
 
-/* Returns true if it strikes there, which it only can where it changes something (a root of calls
- * that have one). */
+/* Returns true if it strikes there, where it changes something (a root of calls with one). */
 bool fault_spec_hits(const struct fault_spec *spec, const struct fault_place *place);
 
 /* The names of all, with blanks between them. */

@@ -1,8 +1,6 @@
 /* hangar_run.c: start any NCCL program with libhangar.so and a monitor beside it. This process
  * becomes the program: exit code, signals and output are the program's own. */
 #include <libgen.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "base/arguments.h"
 #include "base/file.h"
@@ -154,7 +152,7 @@ static const struct argument_table table = {
 	.program = "hangar_run",
 	.values = "[--] COMMAND [ARGUMENT...]\n--status [PID|DIR]",
 	.rows = rows,
-	.n = sizeof(rows) / sizeof(rows[0]),
+	.n = LENGTH(rows),
 	.word = take_word,
 	.check = check,
 };

@@ -1,11 +1,7 @@
 /* run_hook.c: the user's command for a verdict, a child of a child of the monitor. */
 #include "preload/run_hook.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 

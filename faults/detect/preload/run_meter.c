@@ -2,7 +2,6 @@
 #include "preload/run_meter.h"
 
 #include <sys/ioctl.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/output.h"

@@ -1,10 +1,7 @@
 /* run_monitor.c: the monitor's process. */
 #include "preload/run_monitor.h"
 
-#include <fcntl.h>
-#include <signal.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "postmortem/diagnoser.h"
@@ -150,7 +147,6 @@ static void note_signal(int number)
 	signalled = 1;
 }
 
-/* Prints the status, where that is asked for. */
 static void print_status(struct runner *r, uint64_t now)
 {
 	struct monitor *m = &r->monitor;
@@ -212,8 +208,7 @@ static void step(struct runner *r)
 	bool over;
 
 	if (r->reported) {
-		bool left =
-			false; /* a rank that was there at the verdict still is: its end is not worth a line */
+		bool left = false; /* a rank that was there at the verdict still is */
 
 		for (size_t i = 0; i < r->monitor.nranks && !left; i++)
 			left = kill(r->monitor.ranks[i].view.pid, 0) == 0;

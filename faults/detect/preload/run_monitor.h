@@ -4,8 +4,7 @@
 
 #include "preload/run_meter.h"
 
-#define RUN_KEY                                                                                    \
-	"HANGAR_RUN" /* in the environment: names the run; libhangar.so records where it is set */
+#define RUN_KEY "HANGAR_RUN" /* in the environment: names the run */
 
 enum on_hang { ON_HANG_REPORT, ON_HANG_ABORT, ON_HANG_KILL };
 
@@ -16,9 +15,8 @@ struct run_settings {
 	const char *out;   /* folder for the evidence, NULL: a new one below results/runs/ */
 	const char *fault; /* armed in a rank, NULL: none */
 	bool quiet;
-	const char *on_verdict; /* run_hook_start's command, NULL: none */
-	const char *
-		meeting_point; /* HOST:PORT where the leaders of several hosts meet, NULL: as ranks' variables say */
+	const char *on_verdict;	   /* run_hook_start's command, NULL: none */
+	const char *meeting_point; /* HOST:PORT for the hosts' leaders; NULL: as ranks say */
 	double slow_percent, slow_seconds; /* as struct monitor_config has them */
 	bool fail_slow;
 	int wait_fd; /* run_wait's, -1: nothing waits */
@@ -30,7 +28,6 @@ struct run_settings {
 /* The run's name: the launcher's, which is the same on all its hosts, or (NULL) a new one. */
 void run_key(char *key, size_t len, const char *launcher);
 
-/* Starts it, or finds that one is there, which libhangar.so can reach when this returns. It
- * watches this process, also after exec, and those that join it. 0 or a negative errno, which
- * was printed. */
+/* Starts it, or finds one, which libhangar.so can reach when this returns. It watches this process,
+ * also after exec, and those that join it. 0 or a negative errno, which was printed. */
 int run_monitor_start(const struct run_settings *settings);

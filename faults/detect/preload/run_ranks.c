@@ -2,7 +2,6 @@
 #include "preload/run_ranks.h"
 
 #include <netdb.h>
-#include <sys/socket.h>
 
 #include "base/error.h"
 #include "settings/rank_groups.h"
@@ -94,8 +93,7 @@ static void note_place(struct record_header *h, const struct run_place *p)
 			 host, six ? "]" : "", port);
 		h->node = p->node;
 		h->nnodes = p->nodes;
-		/* another run at the same place is told apart by its first communicator, if that is
-		 * of all */
+		/* another run at the same place has another first communicator of all */
 		h->uplink_token = p->token ^ (h->inits[0].nranks == h->nranks ? h->inits[0].id : 0);
 		h->uplink_port = h->rank == 0 ? atoi(port) : 0;
 		h->uplink_wanted = h->rank == 0;

@@ -1,11 +1,9 @@
-/* run_ranks.h: what the environments of a run's ranks say that their records do not: NCCL's
- * settings, and where the job's hosts meet. */
+/* run_ranks.h: what the environments of a run's ranks say: NCCL's settings, where hosts meet. */
 #pragma once
 
 #include "record/record.h"
 
-/* Copies the variable that a process of this user was started with. false: it is not set, or cannot
- * be read. */
+/* Copies the variable that a process of this user was started with. False: not set, not read. */
 bool run_variable(pid_t pid, const char *name, char *value, size_t len);
 
 /* Where a rank is in a job of several hosts, and where the leaders of these meet. */
@@ -25,6 +23,5 @@ bool run_place(struct run_place *place, char *const *environment, int rank, cons
  * later are not known. Returns true if the notes are new. */
 bool run_note_rank(struct record_header *rank, const char *meeting_point);
 
-/* Writes in which of the settings that matter the ranks of these records differ, as a line. false:
- * in none. */
+/* Writes in which settings that matter the ranks of these records differ. False: in none. */
 bool run_settings_differ(struct record_memory *const *memories, size_t n, char *line, size_t len);

@@ -1,8 +1,6 @@
 /* run_status.c: sockets and processes around preload/status.h. */
 #include "preload/run_status.h"
 
-#include <sys/socket.h>
-
 #include "base/clock.h"
 #include "base/error.h"
 #include "preload/run_meter.h"
@@ -14,8 +12,6 @@
 
 #define STACK_SECONDS  0.7 /* for all */
 #define ANSWER_SECONDS 3.0 /* time for the answer of a monitor */
-
-/* ---- the monitor's side ---- */
 
 void run_status_count(struct run_status *s, const struct monitor *m, uint64_t now)
 {
@@ -126,8 +122,6 @@ void run_status_release(struct run_status *s)
 	*s = (struct run_status){ 0 };
 }
 
-/* ---- who asks ---- */
-
 const char *run_absolute(const char *path, char *buf)
 {
 	if (realpath(path, buf))
@@ -139,8 +133,7 @@ const char *run_absolute(const char *path, char *buf)
 	return buf;
 }
 
-/* Returns true if the monitor of this name answered, and its run has this folder ("": any); then
- * that is printed. */
+/* Returns true if this monitor answered, and its run has this folder ("": any): printed. */
 static bool ask(const char *key, const char *folder)
 {
 	uint64_t until = clock_ns() + (uint64_t)(ANSWER_SECONDS * 1e9);

@@ -1,5 +1,4 @@
-/* run_status.h: a run prints its status: for hangar_run --status, from another shell, and on
- * SIGUSR1. */
+/* run_status.h: a run prints its status: for hangar_run --status, and on SIGUSR1. */
 #pragma once
 
 #include "preload/status.h"
@@ -23,7 +22,6 @@ void run_status_release(struct run_status *status);
 /* A path from the root on, there or not. Returns buf, of PATH_MAX bytes. */
 const char *run_absolute(const char *path, char *buf);
 
-/* Asks the monitors of this user on this host and prints their answers. `which`: a process of
- * the run, or the folder of its --out; NULL: all runs. Returns the exit code: 1 without an
- * answer. */
+/* Asks the monitors of this user on this host and prints their answers. `which`: a process of the
+ * run, or its folder; NULL: all runs. Returns the exit code: 1 without an answer. */
 int run_status_ask(const char *which);

@@ -1,12 +1,8 @@
 /* run_wait.c: signals on their way to the command, its end, and the monitor's. */
 #include "preload/run_wait.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/outcome.h"
@@ -30,7 +26,7 @@ static void pass_signals(void)
 				      SIGUSR2, SIGALRM, SIGCONT, SIGXCPU, SIGXFSZ };
 	struct sigaction pass_on = { .sa_sigaction = pass, .sa_flags = SA_SIGINFO }, before;
 
-	for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
+	for (size_t i = 0; i < LENGTH(passed); i++)
 		if (sigaction(passed[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
 			sigaction(passed[i], &pass_on, NULL);
 	/* pkill -USR1 -x hangar_run asks monitors, and would end the command */

@@ -21,8 +21,6 @@ void status_count(struct status_counts *counts, const struct progress *p, double
 	}
 }
 
-/* ---- how much ---- */
-
 double status_bytes(const struct record_memory *memory, uint32_t comm)
 {
 	double bytes = 0;
@@ -32,10 +30,7 @@ double status_bytes(const struct record_memory *memory, uint32_t comm)
 	return bytes;
 }
 
-/* ---- in words ---- */
-
-/* The printed run: ranks by their numbers, and their communicators, by the numbers of the
- * lowest. */
+/* The printed run: ranks by number, and communicators, by the numbers of the lowest. */
 struct scene {
 	const struct status_rank *ranks;
 	size_t n;
@@ -83,14 +78,13 @@ static const struct record *find_call(const struct scene *s, uint64_t id, uint64
 	return NULL;
 }
 
-/* Prints which ranks have come to the first call that not all have completed, and which have
- * not. */
+/* Prints which ranks have come to the first call that not all have completed, and which not. */
 static void print_next(FILE *out, const struct scene *s, const struct awaited *next)
 {
 	const struct record *call = find_call(s, next->id, next->n);
 	char words[160];
 
-	fprintf(out, ", came to call %" PRIu64, next->n);
+	fprintf(out, ", came to call %lu", next->n);
 	if (call)
 		fprintf(out, " (%s)", view_call(call, words, sizeof(words)));
 	mark(s, next, false);
@@ -123,10 +117,9 @@ static void print_comm(FILE *out, const struct scene *s, size_t number)
 	mark(s, &call, false);
 	fprintf(out, "# communicator %zu of %s: ", number, take_marks(s, words, sizeof(words)));
 	if (pairs)
-		fprintf(out, "%" PRIu64 " to %" PRIu64 " calls made, sends and receives among them",
-			least, most);
+		fprintf(out, "%lu to %lu calls made, sends and receives among them", least, most);
 	else
-		fprintf(out, "all completed call %" PRIu64 " at least", done);
+		fprintf(out, "all completed call %lu at least", done);
 	call.n = least < most ? least + 1 : least;
 	if (!pairs && most > done)
 		print_next(out, s, &call);
@@ -170,9 +163,9 @@ static void print_open(FILE *out, const struct scene *s, size_t rank)
 	fprintf(out, "%.1f s on its GPU behind %s", v->waited,
 		view_call(&v->oldest, words, sizeof(words)));
 	print_site(out, v);
-	fprintf(out, ", call %" PRIu64, v->oldest.seq);
+	fprintf(out, ", call %lu", v->oldest.seq);
 	if (v->open_seq > v->oldest.seq)
-		fprintf(out, " to %" PRIu64, v->open_seq);
+		fprintf(out, " to %lu", v->open_seq);
 	while (comm && number < s->nids && s->ids[number] != comm->id)
 		number++;
 	if (comm)

@@ -1,6 +1,5 @@
-/* status.h: the state of a run, in words: per communicator the ranks that have come to which
- * call; per rank its call, the ranks that it waits for, and how much has passed since the last
- * look. Pure. */
+/* status.h: the state of a run, in words: per communicator the ranks that have come to which call;
+ * per rank its call, what it waits for, and what has passed since the last look. Pure. */
 #pragma once
 
 #include "progress/progress.h"

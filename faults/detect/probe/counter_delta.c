@@ -1,5 +1,4 @@
-/* counter_delta.c: counters of the run's hosts: read before and after, and what of them says
- * something. */
+/* counter_delta.c: counters of hosts, before and after, and what of them says something. */
 #include "probe/probe.h"
 
 #include "machine/health.h"
@@ -8,8 +7,6 @@
 #define HOSTS_SAID  4
 #define HOSTS_SHOWN 32
 #define ROWS_SHOWN  40 /* of a host */
-
-/* ---- taken ---------------------------------------------------------------------------------- */
 
 /* The host's network first: a driver that is stuck keeps the rest. */
 static void read_counters(int fd, const void *arg)
@@ -51,8 +48,6 @@ void counter_delta_take(struct evidence_rank *rank, const char *before, const ch
 	reading_release(&later);
 }
 
-/* ---- said ----------------------------------------------------------------------------------- */
-
 void counter_delta_note(const struct evidence *e, struct diagnosis *d)
 {
 	int said = 0, more = 0;
@@ -74,8 +69,6 @@ void counter_delta_note(const struct evidence *e, struct diagnosis *d)
 		diagnosis_note(d, "Counters of %d more host%s speak, too: see postmortem.md.", more,
 			       more == 1 ? "" : "s");
 }
-
-/* ---- shown ---------------------------------------------------------------------------------- */
 
 static size_t count_moved(const struct reading *c)
 {
@@ -118,7 +111,7 @@ static void print_rows(FILE *out, const struct reading *c)
 		page_put(out, c->list[i].part);
 		fprintf(out, " | ");
 		page_put(out, c->list[i].name);
-		fprintf(out, " | %" PRId64 " |\n", c->list[i].value);
+		fprintf(out, " | %ld |\n", c->list[i].value);
 		rows++;
 	}
 	if (moved > rows)

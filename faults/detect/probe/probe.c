@@ -2,7 +2,6 @@
 #include "probe/probe.h"
 
 #include "settings/backend_kind.h"
-#include "process/task.h"
 #include "base/rank_list.h"
 
 #define PER_CPU 4 /* unwinders at once: they wait for files and for threads to stop */

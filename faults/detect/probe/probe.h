@@ -16,8 +16,7 @@
 void probe_ranks(struct evidence *evidence, const bool *local, const char *culprits,
 		 struct task *before);
 
-/* Add lines to the diagnosis: the hosts' counters, for a hang NCCL's asynchronous errors, and that RAS
- * answered. */
+/* Add lines to the diagnosis: hosts' counters, of a hang asynchronous errors, RAS' answer. */
 void probe_note(const struct evidence *evidence, struct diagnosis *diagnosis);
 
 /* ---- stacks.c: native stacks of every thread of a live process, as text, and the line it is stuck on.
@@ -43,10 +42,9 @@ void probe_note(const struct evidence *evidence, struct diagnosis *diagnosis);
 
 struct stacks_order {
 	pid_t pid;
-	struct python_process
-		python; /* its Python, which has stacks of its own; zero: it is none */
-	double seconds; /* it begins no further thread after so long */
-	bool stopped;	/* stacks_order's own: was stopped before */
+	struct python_process python; /* its Python, with stacks of its own; zero: none */
+	double seconds;		      /* it begins no further thread after so long */
+	bool stopped;		      /* stacks_order's own: was stopped before */
 };
 
 /* A task that writes the stacks of a process: fill in what tasks_run needs, and afterwards the
@@ -78,16 +76,14 @@ struct ras_order {
 	double seconds;	     /* for everything: connecting, several attempts, the answer */
 };
 
-/* Ask (struct ras_order), and write what was answered to `fd`, as it came; a line in brackets says
- * why nothing or no more came. Looking up a name may take longer than the order allows: run it as a
- * task. */
+/* Ask (struct ras_order), and write the answer to `fd`, as it came; a line in brackets says why no
+ * more came. Looking up a name may take longer than the order allows: run it as a task. */
 void ras_ask(int fd, const void *order);
 
 /* ---- counter_delta.c: what a run's hosts counted during it (machine/reading.h): taken, saved, and
  * noted where a counter speaks. Children read the counters, since a driver may be stuck. */
 
-/* A reading of this host as a task: texts of reading.h, the host's first, then GPUs' where
- * `*gpus`, which must outlive it. */
+/* A reading of this host as a task: texts of reading.h, the host's, then GPUs' where `*gpus`. */
 struct task counter_delta_task(const bool *gpus);
 
 /* Keep with `rank` what lies between two readings that such tasks told (either may be NULL, or
@@ -95,13 +91,11 @@ struct task counter_delta_task(const bool *gpus);
 void counter_delta_take(struct evidence_rank *rank, const char *before, const char *after,
 			bool gpus);
 
-/* One line for every host whose counters speak, to the diagnosis' lines, as long as two are
- * left. */
+/* One line for every host whose counters speak, to the diagnosis' lines, while two are left. */
 void counter_delta_note(const struct evidence *evidence, struct diagnosis *diagnosis);
 
 /* Writes text into a page of Markdown: no bars, no markup, no control characters. */
 void page_put(FILE *out, const char *text);
 
-/* A line for every host, or that no counters were read; `page`: as a section of Markdown, and what
- * moved. */
+/* A line for every host, or that no counters were read; `page`: of Markdown, with changes. */
 void counter_delta_print(FILE *out, const struct evidence *evidence, bool page);

@@ -2,7 +2,6 @@
 #include "probe/probe.h"
 
 #include <netdb.h>
-#include <sys/socket.h>
 
 #include "base/clock.h"
 
@@ -36,8 +35,7 @@ static ssize_t take(int fd, char *buf, size_t len, uint64_t deadline)
 	return n < 0 && rc == 0 ? failure() : n;
 }
 
-/* Sends a line, and reads one that starts with `wanted`, without regard to case: no byte behind
- * it. */
+/* Sends a line, and reads one that starts with `wanted`, in any case: no byte behind it. */
 static int exchange(int fd, const char *line, const char *wanted, uint64_t deadline)
 {
 	char answer[1024];

@@ -4,9 +4,6 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
-#include <signal.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/proc_stat.h"
@@ -44,8 +41,6 @@ struct stacks {
 	size_t nthreads;
 };
 
-/* ---- text ---- */
-
 __attribute__((format(printf, 2, 3))) static void say(struct stacks *s, const char *fmt, ...)
 {
 	static const char cut[] = "[cut: no room for more]\n";
@@ -72,8 +67,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct stacks *s, const ch
 		s->full = true;
 }
 
-/* State letter of a process or thread, '?' when it is gone; its name to `name` (64 bytes) unless
- * NULL. */
+/* State letter of a process or thread, '?': gone; its name to `name` (64 bytes) unless NULL. */
 static char state_of(pid_t pid, pid_t tid, char *name)
 {
 	struct proc_stat stat = { .name = "?", .state = '?' };
@@ -87,8 +81,7 @@ static char state_of(pid_t pid, pid_t tid, char *name)
 
 /* ---- symbols and lines ---- */
 
-/* A mapped file may be a device, whose opening has effects: only regular files and the vdso are
- * opened. */
+/* A mapped file may be a device, whose opening has effects: only regular files and the vdso. */
 static int find_elf(Dwfl_Module *module, void **user, const char *name, Dwarf_Addr base,
 		    char **file, Elf **elf)
 {
@@ -108,8 +101,7 @@ static int find_debuginfo(Dwfl_Module *module, void **user, const char *name, Dw
 
 static const Dwfl_Callbacks callbacks = { .find_elf = find_elf, .find_debuginfo = find_debuginfo };
 
-/* The unit that holds `pc`. Not every compiler writes the index (.debug_aranges): then each is
- * asked. */
+/* The unit that holds `pc`. Without the index (.debug_aranges) each is asked. */
 static Dwarf_Die *find_unit(Dwfl_Module *module, Dwarf_Addr pc, Dwarf_Addr *bias)
 {
 	Dwarf_Die *unit = dwfl_module_addrdie(module, pc, bias);
@@ -163,9 +155,8 @@ static void call_line(Dwarf_Die *unit, Dwarf_Die *inlined, char *source, size_t 
 		snprintf(source, len, "%.200s:%u", short_path(unit, path), (unsigned int)number);
 }
 
-/* The functions that the compiler put in line at `pc`, innermost first, one line each. `source` is
- * that of `pc` before and that of the function that really is there after. Returns the next
- * frame's number. */
+/* The functions that the compiler put in line at `pc`, innermost first. `source` is that of `pc`
+ * before and that of the function that really is there after. Returns the next number. */
 static int say_inlined(struct stacks *s, Dwarf_Die *unit, Dwarf_Addr pc, int number,
 		       const char *module, char *source, size_t len)
 {
@@ -251,8 +242,7 @@ static struct thread *add_thread(struct stacks *s, pid_t tid)
 	return thread;
 }
 
-/* Unwinding ends with an error at the end of many a sound stack: an error counts without frames
- * alone. */
+/* Unwinding ends with an error at the end of many a sound stack: it counts without frames. */
 static void note_result(struct thread *thread, int rc)
 {
 	const char *text = rc < 0 ? dwfl_errmsg(-1) : NULL;

@@ -14,8 +14,7 @@ static const char *frame_text(const char *at)
 	return digits > 0 && at[3 + digits] == ' ' ? at + 4 + digits : NULL;
 }
 
-/* The file of "symbol FILE:LINE (module)" in a line of n characters: its start, NULL without
- * one. */
+/* The file of "symbol FILE:LINE (module)" in n characters: its start, NULL without one. */
 static const char *frame_source(const char *frame, size_t n)
 {
 	const char *end = frame + n, *module = memrchr(frame, '(', n), *file, *colon;

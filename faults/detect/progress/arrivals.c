@@ -25,8 +25,6 @@ static enum progress_answer answer(bool yes)
 	return yes ? PROGRESS_YES : PROGRESS_NO;
 }
 
-/* ---- members ---- */
-
 const struct view_comm *progress_member(const struct rank_view *view, uint64_t id)
 {
 	for (int c = 0; id && c < VIEW_COMMS; c++)
@@ -59,8 +57,7 @@ enum arrivals progress_init(const struct progress *p, int nranks)
 		const struct rank_view *v = p->ranks[i].view;
 		bool lacks = progress_lacks_init(v);
 
-		lacking +=
-			lacks; /* a stopped rank will not come; one that its host keeps from running may */
+		lacking += lacks; /* a stopped rank will not come */
 		absent += lacks &&
 			  (view_stopped(v) || (v->process == PROCESS_ALIVE && !v->descheduled));
 		known += v->phase != PHASE_SPARE;
@@ -368,8 +365,7 @@ size_t progress_count_in_init(const struct progress_comm *a)
 	return n;
 }
 
-/* Returns true if the rank waits in a call of another communicator: then what keeps it from here is
- * told there. */
+/* Returns true if the rank waits in a call of another communicator, which is told there. */
 static bool waits_elsewhere(const struct progress_comm *a, int rank)
 {
 	int number = members_rank(a->members, rank);
@@ -386,8 +382,7 @@ static bool waits_elsewhere(const struct progress_comm *a, int rank)
 
 struct awaited progress_first_missing(const struct progress_comm *a)
 {
-	uint64_t least = a->top,
-		 idle = a->top; /* calls of any rank; of one not in sends or receives */
+	uint64_t least = a->top, idle = a->top; /* calls of any rank; outside of pairs */
 	struct awaited call = { .records = a };
 
 	for (int i = 0; i < a->nranks; i++) {

@@ -16,8 +16,7 @@ struct track {
 	uint8_t last_kind; /* of the last call, enum call_kind */
 	bool whole;	   /* no call between first and last is missing */
 	bool known;	   /* there is evidence, and `last` can be relied on */
-	uint64_t *own; /* where collectives alone are counted: the number among all calls of each of
-	                * first..last; else NULL */
+	uint64_t *own;	   /* where collectives alone count: the number among all calls, or NULL */
 };
 
 enum deviation_kind {
@@ -124,21 +123,16 @@ uint64_t progress_run_start(const struct progress_comm *comm, uint64_t seq);
 /* The signature of a call as `comm` compares it. */
 uint64_t progress_signed(const struct progress_comm *comm, const struct record *record);
 
-/* ---- sites.c: lines of code ---- */
-
 /* The call in which ranks' lines of code part, though their calls are alike. */
 struct site_break {
-	enum deviation_kind
-		kind; /* SKIPPED, EXTRA, or UNCLEAR: one of these; NONE: there is none */
+	enum deviation_kind kind; /* SKIPPED, EXTRA, UNCLEAR (of these), NONE */
 	int rank;
 	uint64_t seq, shift;
-	uint64_t
-		agreed; /* calls behind it whose lines are the others', so moved, and would not be unmoved */
-	bool before; /* it lies before the calls that are known, of which `seq` is the first */
+	uint64_t agreed; /* calls behind it with the others' lines, so moved */
+	bool before;	 /* it lies before the calls that are known, of which `seq` is the first */
 	/* Then the line that was left out or made too often, as the counters of all calls tell; NULL: they do not. */
 	const struct record_site *line;
-	uint64_t mine, theirs,
-		of; /* times that the rank made it, and each other one; of so many calls */
+	uint64_t mine, theirs, of; /* times that the rank, and each other, made it; of so many */
 };
 
 /* Returns true if this one rank made call `seq` at a line of its own, and all others at one line: it took another path. */
@@ -180,11 +174,9 @@ static inline bool call_in_pairs(const struct record *record)
 	return record && call_is_pair(record->kind);
 }
 
-/* Returns true if the rank waits for sends or receives that it made. A group of them returns one
- * by one and waits at its end. */
+/* Returns true if the rank waits for sends or receives that it made, perhaps at a group's end. */
 bool progress_in_pairs(const struct progress_comm *comm, int rank);
 
-/* Returns true if all calls of the rank on the communicator are known. */
 bool progress_knows_all(const struct progress_comm *comm, int rank);
 
 /* Returns true if it can be told what became of all that the rank waits for. It cannot where
@@ -206,12 +198,10 @@ bool progress_all_awaited(const struct progress_comm *comm, const struct rank_se
 /* The partner of the rank's call `seq`, if those of most ranks are equally far away, or in bits; -1: they are not. */
 int progress_planned_peer(const struct progress_comm *comm, int rank, uint64_t seq, int kind);
 
-/* Returns true if a send and a receive have met that do not fit; *at: the first of them, unless not all
- * calls of the two ranks are known: 0. */
+/* Returns true if a send and a receive have met that do not fit; *at: the first of them, or 0. */
 bool progress_mismatch(const struct progress_comm *comm, const struct link *link, size_t *at);
 
-/* Returns true if nothing is open: all made the same collectives, and each send has met a receive that fits. False also
- * where that cannot be told. */
+/* Returns true if nothing is open: all made the same collectives, each send has met a receive. */
 bool progress_settled(const struct progress_comm *comm);
 
 /* The amounts of the rank's alltoallv `nth` on the communicator at hand; NULL: they are not kept. */
@@ -224,8 +214,7 @@ uint64_t progress_next_counts(const struct progress_comm *comm, uint64_t nth);
 bool progress_made_alike(const struct progress_comm *a, int rank, uint64_t seq,
 			 const struct record *ours);
 
-/* Returns true if no more than half of all ranks made call `seq` as the reference has it: those that have not come to it
- * could change the reference. */
+/* Returns true if no more than half of all ranks made call `seq` as the reference has it. */
 bool progress_made_by_few(const struct progress_comm *a, uint64_t seq);
 
 /* Returns true if the partner of `own`, an open send or receive of `rank`, came to the end of a group with, as its last call, the

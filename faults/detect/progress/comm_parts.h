@@ -26,8 +26,7 @@ bool comm_alike(const struct progress_comm *a, int rank, uint64_t x, uint64_t y)
  * a period: a signature, 0: it says nothing. */
 uint64_t comm_next_expected(const struct progress_comm *a, uint64_t seq);
 
-/* Returns true if rank's call `seq` is what a schedule whose counts go by equal steps has
- * `ahead` calls after `before`. */
+/* Returns true if rank's call `seq` is what equal steps of counts have `ahead` after `before`. */
 bool comm_is_step(const struct progress_comm *a, int rank, uint64_t seq, uint64_t before,
 		  uint64_t ahead);
 

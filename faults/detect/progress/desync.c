@@ -86,8 +86,7 @@ static enum progress_answer compare(struct compared *m, uint64_t mark)
 	return differ ? PROGRESS_YES : PROGRESS_NO;
 }
 
-/* From mark to mark: the first that differs, or the last one up to `most`. *at: of how many
- * calls. */
+/* From mark to mark: the first that differs, or the last up to `most`. *at: of how many calls. */
 static enum progress_answer pass_marks(struct compared *m, uint64_t most, uint64_t *at)
 {
 	uint64_t last = most / RECORD_STRIDE * RECORD_STRIDE;
@@ -143,7 +142,7 @@ static int rank_of(const struct compared *m, int place)
 /* "AllReduce 1024 float sum", "Broadcast 7 half root 2". */
 static void append_call(char *text, size_t len, const struct compared *m, const struct record *r)
 {
-	text_add(text, len, "%s %" PRIu64 " %s", call_kind_name((enum call_kind)r->kind), r->count,
+	text_add(text, len, "%s %lu %s", call_kind_name((enum call_kind)r->kind), r->count,
 		 r->dtype < DT_COUNT ? dtype_name((enum dtype)r->dtype) : "elements");
 	if (r->op >= 0 && r->op < OP_COUNT)
 		text_add(text, len, " %s", redop_name((enum redop)r->op));
@@ -186,8 +185,7 @@ static void append_sides(char *text, size_t len, const struct compared *m, const
 	append_call(text, len, m, &most->record);
 }
 
-/* The parts differ: in one call, or (`mark`) in one of the calls up to that mark, which have left the rings. UNKNOWN: a
- * tie. */
+/* The parts differ: in one call, or (`mark`) in one of those up to that mark, gone from the rings. UNKNOWN: a tie. */
 static enum progress_answer report(const struct compared *m, uint64_t mark, struct desync *found)
 {
 	const struct part *most = majority_of(m);
@@ -202,9 +200,9 @@ static enum progress_answer report(const struct compared *m, uint64_t mark, stru
 	append_ranks(found->ranks, sizeof(found->ranks), m, most->sign, true);
 	text_add(found->text, sizeof(found->text), "ranks made different calls%s",
 		 mark ? ", the first from collective" : " at call");
-	text_add(found->text, sizeof(found->text), " %" PRIu64, found->low);
+	text_add(found->text, sizeof(found->text), " %lu", found->low);
 	if (mark)
-		text_add(found->text, sizeof(found->text), " to %" PRIu64, mark);
+		text_add(found->text, sizeof(found->text), " to %lu", mark);
 	text_add(found->text, sizeof(found->text), " of communicator %u", found->comm);
 	if (mark)
 		text_add(found->text, sizeof(found->text), ": rank%s %s others than the rest",
@@ -216,8 +214,7 @@ static enum progress_answer report(const struct compared *m, uint64_t mark, stru
 
 /* ---- all communicators ---- */
 
-/* The number of collectives that all members have made. If a member is new, the comparison of this communicator starts
- * over. */
+/* The number of collectives that all members have made. If a member is new, the comparison starts over. */
 static uint64_t begin(const struct compared *m)
 {
 	uint64_t alike = m->parts[0].state->alike[m->comm], most = UINT64_MAX;
@@ -297,8 +294,6 @@ enum progress_answer progress_desync(const struct progress *p, struct desync_sta
 	free(m.parts);
 	return any;
 }
-
-/* ---- at the end ---- */
 
 enum desync_counts progress_compare_counts(const struct progress *p)
 {

@@ -19,11 +19,9 @@ struct desync_state {
 /* Ranks made different calls: a minority others than the rest. */
 struct desync {
 	uint32_t comm;
-	uint64_t low,
-		high; /* call number on it, twice; or, where that has left the rings, the numbers of
-			     * collectives between which the first one is */
-	char ranks[64]; /* the minority, "1,3" */
-	char text[512]; /* a line without '#' or newline */
+	uint64_t low, high; /* call number, twice; or numbers of collectives around the first one */
+	char ranks[64];	    /* the minority, "1,3" */
+	char text[512];	    /* a line without '#' or newline */
 };
 
 /* Compares what was issued since the last time, by the memories of `progress`; states[i] belongs

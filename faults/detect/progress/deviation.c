@@ -53,8 +53,7 @@ static int64_t fits(const struct progress_comm *a, int rank, uint64_t at, int64_
 	return n;
 }
 
-/* Nothing follows the call that differs: it may be the one after (skipped) or the one before
- * once more (extra). */
+/* Nothing follows the call that differs: it may be the next (skipped) or one again (extra). */
 static enum deviation_kind kind_of_last(const struct progress_comm *a, int rank, uint64_t at)
 {
 	uint64_t sig = progress_sig(a, rank, at), next = comm_reference_sig(a, at + 1);
@@ -217,8 +216,7 @@ int progress_differs(const struct progress_comm *a, struct deviation *first, str
 
 #define POINTED_MAX 8 /* ranks of which it is asked which ranks wait for them */
 
-/* Returns true if the deviation of one rank may be that from a plan. Where each follows one of
- * its own it says nothing. */
+/* Returns true if the deviation of one rank may be that from a plan of its own: it says nothing. */
 static bool is_of_plan(const struct progress_comm *a, const struct deviation *one, int rank,
 		       size_t odd)
 {

@@ -1,7 +1,6 @@
 /* fields.c: one call of all ranks, field by field. */
 #include "progress/comm.h"
 
-#include "base/call_value.h"
 #include "base/stats.h"
 
 static int64_t value_of(enum call_field field, const struct record *r)

@@ -16,8 +16,7 @@ struct own {
 	const struct record *calls;
 	size_t n;
 	uint64_t *signs; /* equal for calls that are alike */
-	uint16_t *
-		alike; /* by call: how many up to it are those up to the call at hand; of this one and the next */
+	uint16_t *alike; /* by call: how many up to it are those up to the call at hand */
 	size_t hits, misses;
 	const struct record *asked;
 	bool asked_usual;
@@ -218,8 +217,7 @@ static struct habit_break classify(const struct own *o, size_t at, size_t usual)
 	return open ? try_kind(o, &b, same ? HABIT_FIELD : HABIT_OTHER, 0) : b;
 }
 
-/* The call before that went on from the same calls as `at` does, as far back as any; *times: how often, and never otherwise.
- * `at` itself: none did. */
+/* The call before that went on from the same calls as `at`, far back; *times: how often. `at` itself: none did. */
 static size_t usual_before(const struct own *o, size_t at, size_t *times)
 {
 	size_t most = 0, other = 0, usual = at;

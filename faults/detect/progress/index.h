@@ -1,5 +1,4 @@
-/* index.h: answers about a rank's records that are asked again and again, so that 16,384 x 1,024 of them need not be
- * looked at twice. */
+/* index.h: answers about a rank's records that are asked for again and again, looked up once. */
 #pragma once
 
 #include "base/error.h"

@@ -82,8 +82,7 @@ static struct claim *init_claims(const struct progress *p, size_t *n)
 	return claims;
 }
 
-/* Each at the place that it claims, where all fit and at least half are there; else in the order of the run, and false.
- * Evidence may say anything. */
+/* Each at the place that it claims, if all fit and half are there; else in the run's order, and false. */
 static bool place_claims(struct members *m, const struct claim *claims, int n)
 {
 	int nranks = claims[0].nranks;

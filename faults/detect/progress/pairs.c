@@ -12,13 +12,7 @@ bool progress_in_pairs(const struct progress_comm *a, int rank)
 	       !progress_over(a->progress, t->final);
 }
 
-/* How far a partner is from a rank, going round or in bits. */
-static int distance(int n, int from, int to, bool bits)
-{
-	return bits ? from ^ to : (to - from + n) % n;
-}
-
-/* The distance that most ranks have to the partners of their calls `seq`, -1: there is none. */
+/* The distance, going round or in bits, that most ranks have to the partners of their calls `seq`, -1: none. */
 static int common_distance(const struct progress_comm *a, uint64_t seq, int kind, bool bits)
 {
 	int n = a->nranks;
@@ -30,7 +24,7 @@ static int common_distance(const struct progress_comm *a, uint64_t seq, int kind
 		const struct record *r = progress_call(a, i, seq);
 
 		if (r && r->kind == kind && r->peer >= 0 && r->peer < n)
-			found[made++] = (uint64_t)distance(n, i, r->peer, bits);
+			found[made++] = (uint64_t)(bits ? i ^ r->peer : (r->peer - i + n) % n);
 	}
 	vote = vote_words(found, made);
 	free(found);
@@ -138,7 +132,6 @@ bool progress_mismatch(const struct progress_comm *a, const struct link *link, s
 	return *at < n;
 }
 
-/* A hash of the rank's collectives on the communicator, in their order. */
 static uint64_t hash_collectives(const struct progress_comm *a, int rank)
 {
 	const struct track *t = &a->tracks[rank];
@@ -168,8 +161,6 @@ bool progress_settled(const struct progress_comm *a)
 	flows_release(&flows);
 	return met;
 }
-
-/* ---- alltoallv: what one sends another, and what that one expects ---- */
 
 /* Which alltoallv of the rank's on the communicator call `seq` is: where a rank has no part in sends and
  * receives its calls have other numbers. Where not all are known the number has to do. */

@@ -58,8 +58,7 @@ struct rank_comm *progress_part(const struct progress *p, int rank, uint32_t com
 									      : NULL;
 }
 
-/* Adds a rank's calls: collectives are counted, pending calls are noted. Returns false if calls are no longer known that
- * would have to be. */
+/* Adds a rank's calls: collectives are counted, pending calls are noted. False: needed calls are not known. */
 static bool add_calls(struct progress *p, int rank)
 {
 	const struct progress_rank *r = &p->ranks[rank];

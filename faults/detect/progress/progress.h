@@ -72,12 +72,10 @@ struct pending_call {
 	const struct record *call;
 	const struct members *members; /* of its communicator */
 	int rank;		       /* of the run */
-	uint64_t nth; /* of a collective: among the rank's on the communicator, from 1; of a send or
-	               * receive: how many it has made of these */
+	uint64_t nth; /* of a collective: from 1; of a send or receive: how many of these */
 	int partner;  /* of a send or receive: rank of the run, -1: unknown */
-	const struct record
-		*theirs; /* the partner's half of it, NULL: the partner has not made it */
-	struct pending_call *match; /* the same, as long as it has not completed there */
+	const struct record *theirs; /* the partner's half; NULL: not made */
+	struct pending_call *match;  /* the same, as long as it has not completed there */
 	enum call_stand state;
 };
 
@@ -123,8 +121,7 @@ struct progress {
 /* The model of `n` views, `stride` bytes apart, the first of them here. The caller frees its ranks. */
 struct progress progress_of(const struct rank_view *first, size_t stride, size_t n);
 
-/* Returns true if the rank waits until its device has done what it enqueued: then it is in no host code of its own,
- * whichever rank was let go before it. */
+/* Returns true if the rank waits until its device has done what it enqueued: it is in no host code of its own. */
 static inline bool view_awaits_device(const struct rank_view *view)
 {
 	return view->device_wait == RECORD_DEVICE_AWAITED && view->completed < view->issued;
@@ -156,8 +153,7 @@ struct claim {
 	uint32_t number; /* for evidence_number_comms */
 };
 
-/* All claims to communicator `comm`, -1: to any; by id, those of one id by rank. Recorders tell them in evidence, views
- * live. The list is the caller's. */
+/* All claims to communicator `comm`, -1: to any; by id and rank. The list is the caller's. */
 struct claim *progress_claims(const struct progress *progress, int64_t comm, size_t *n);
 /* The end of the claims with the id of claim `first`. */
 size_t claims_end(const struct claim *claims, size_t n, size_t first);
@@ -198,8 +194,7 @@ static inline bool progress_known(const struct progress *progress, int rank)
 /* A rank's part in a communicator; NULL: it has none. */
 struct rank_comm *progress_part(const struct progress *progress, int rank, uint32_t comm);
 
-/* Returns whether `rank` waits for `other`'s part in a call: of the calls that it waits in, where the run was played, else
- * of its oldest open one. */
+/* Returns whether `rank` waits for `other`'s part in a call: of all where played, else of its oldest open one. */
 enum progress_answer progress_waits_for(const struct progress *progress, int rank, int other);
 /* Returns true if the partner's half has another amount or type: the two never end. */
 bool pending_unequal(const struct pending_call *in);
@@ -225,8 +220,6 @@ bool progress_is_awaited(const struct progress *progress, int rank);
 
 /* The rank's first call, of any communicator, that is not known to be done; NULL: there is none. */
 const struct record *progress_first_open(const struct progress_rank *rank);
-
-/* ---- habit.c: of a played run ---- */
 
 /* The call in which a rank left what it had always done before, where the counts of what its partners made bear that out. */
 struct habit_break {
@@ -261,20 +254,13 @@ size_t progress_circle(const struct progress *progress, bool pairs,
 int progress_order(const struct progress *progress, int v, const struct pending_call *first,
 		   const struct pending_call *second, int rank, bool alike);
 
-/* ---- arrivals.c: the same questions where records are absent, from the frontier: call counts and states ---- */
-
-/* The communicator with this id in the view; NULL: the rank is no member, or the view does not
- * hold it. */
+/* The communicator with this id in the view; NULL: no member, or not in the view. */
 const struct view_comm *progress_member(const struct rank_view *view, uint64_t id);
 
-/* The communicator of the oldest call that is not over; NULL: none is open, or the view does not
- * hold it. */
+/* The communicator of the oldest open call; NULL: none is open, or not in the view. */
 const struct view_comm *progress_open_comm(const struct rank_view *view);
 
-/* ---- communicator init ---- */
-
-/* Returns true for a rank that lives and has not called init. A surplus rank and one that is
- * done never do. */
+/* Returns true for a rank that lives and has not called init; not for a surplus one. */
 bool progress_lacks_init(const struct rank_view *view);
 
 /* Which ranks of a run of `nranks` have come to init: OPEN to MISMATCH. */
@@ -300,9 +286,8 @@ struct awaited {
 	const struct progress_comm *records;
 	uint64_t id; /* of the communicator, and its size */
 	int nranks;
-	uint64_t
-		n; /* its number: with records among the calls, else among the collectives; 0: there is none */
-	bool pair; /* a send or receive: only `peer` is awaited, and has come if it made any */
+	uint64_t n; /* its number, with records among all calls; 0: there is none */
+	bool pair;  /* a send or receive: only `peer` is awaited, and has come if it made any */
 	int peer;
 	bool idle; /* with records: ranks in sends or receives of their own may yet come */
 };
@@ -332,8 +317,7 @@ enum progress_answer progress_missing(const struct awaited *call, struct rank_se
  * call before them that a deadline could be taken from. */
 bool progress_in_first_call(const struct rank_view *view);
 
-/* Arrivals at communicator 0's first call, where all `nranks` ranks came to init: COMPLETE,
- * ABSENT or CALLED. */
+/* Arrivals at communicator 0's first call, where all came to init: COMPLETE, ABSENT, CALLED. */
 enum arrivals progress_first_call(const struct progress *progress, int nranks);
 
 /* Returns true if the rank waits for ranks that never come: inside of init; with MISMATCH also

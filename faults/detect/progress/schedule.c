@@ -1,5 +1,4 @@
-/* schedule.c: the schedule's own regularity, a period or equal steps of count, predicts
- * calls that no rank has made yet. */
+/* schedule.c: the schedule's own regularity, a period or equal steps, predicts calls. */
 #include "progress/comm_parts.h"
 
 #define PERIOD_MAX  64

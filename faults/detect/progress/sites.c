@@ -5,9 +5,8 @@
 
 #include "record/verdict.h"
 
-#define SHIFT_MAX 8 /* calls skipped or added in one place */
-#define PURE_MIN                                                                                   \
-	8 /* calls in which a line met only itself, before its meeting another says anything */
+#define SHIFT_MAX  8  /* calls skipped or added in one place */
+#define PURE_MIN   8  /* calls in which a line met only itself before others */
 #define LONG_RUN   64 /* calls moved by as much: what comes later may have a cause of its own */
 #define PARTNERS   64
 #define PERIOD_MAX 64
@@ -288,8 +287,6 @@ static bool look(struct lines *l, size_t k, struct site_break *found)
 	return false;
 }
 
-/* ---- what has left the rings: counters of all calls from each line ---- */
-
 /* Calls that all members have made. */
 static uint64_t common_calls(const struct progress_comm *a)
 {
@@ -326,8 +323,7 @@ static int64_t among_last(const struct lines *l, int rank, uint32_t line, uint64
 	return times;
 }
 
-/* Compares how often two ranks made each line of `of`'s: but for the move of `b`, as often, or (*line) one line so much
- * less or more often. */
+/* Compares how often two ranks made each line of `of`'s: but for the move of `b`, as often, or (*line) all but one. */
 static bool fits_counts(const struct lines *l, struct site_break *b, int other, int of)
 {
 	const struct progress_rank *p = &l->a->ranks[of];

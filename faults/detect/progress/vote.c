@@ -173,8 +173,7 @@ static bool take_side(struct progress_comm *a, bool *in, uint64_t at)
 	return right != 0;
 }
 
-/* Ranks that have left the majority before `tie` (0: anywhere) have no vote about what comes
- * later. */
+/* Ranks that have left the majority before `tie` (0: anywhere) do not vote on later calls. */
 static bool exclude(const struct progress_comm *a, bool *in, uint64_t tie)
 {
 	bool any = false;

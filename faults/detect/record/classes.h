@@ -4,9 +4,8 @@
 
 #include "base/outcome.h"
 
-/* The names of enum and verdict, and whether it is final: waiting longer cannot help, since a rank is
- * gone, or calls were made that cannot meet. The last two are the monitor's, for runs whose calls
- * were not looked at. */
+/* The names of enum and verdict, and whether it is final: a rank is gone, or calls cannot meet. The
+ * last two are the monitor's, for runs whose calls were not looked at. */
 /* clang-format off */
 #define CLASSES(row) \
 	row(MISSING, "missing-call", false) /* alive, idle, never made the call */ \

@@ -12,8 +12,6 @@
 #define TABLE	4096 /* bytes of a table of lines */
 #define TRIES	5    /* for two equal reads */
 
-/* ---- layout ---- */
-
 /* 3.10 counts instructions, of two bytes, instead of pointing at them: `start` -1. */
 static const struct python_layout layouts[] = {
 	[10] = { 24, -1, 32, 24, 96, -1, 104, 112, 40, 120, -1, 48, 72, 40, 8, 8, -1 },
@@ -136,8 +134,7 @@ static bool has_package(const char *at)
 	return strstr(names, name) != NULL;
 }
 
-/* A file of the layers between a program and NCCL: the standard library, PyTorch, JAX, CuPy, and what
- * wraps them. */
+/* A file of the layers between a program and NCCL: Python's own, PyTorch, JAX, CuPy. */
 static enum python_file file_of(const char *path)
 {
 	const char *package = NULL, *at = path;
@@ -249,8 +246,6 @@ void python_print(const struct python_line *line, int parts, char *buf, size_t l
 	snprintf(buf, len, "%.63s:%d (%.30s)", last_parts(line->path, parts), line->number,
 		 line->name);
 }
-
-/* ---- frames ---- */
 
 bool python_frame(const struct python *p, uintptr_t frame, struct python_frame *out)
 {

@@ -1,5 +1,4 @@
-/* python.h: frames of CPython 3.10 to 3.13, read by its own layout: by the library in its process, and by observers in
- * another one, which goes on meanwhile. */
+/* python.h: frames of CPython 3.10 to 3.13, read by its own layout, in its process or in another one. */
 #pragma once
 
 #define PYTHON_DEPTH 64 /* frames of a thread */
@@ -7,13 +6,11 @@
 /* Offsets in bytes from the beginning of each object; -1: there is none. */
 struct python_layout {
 	int thread, held; /* of a thread: its frame, or what holds that, there */
-	int code, previous, instruction, owner; /* of a frame */
-	int file, name, first_line, lines,
-		start;	/* of a code object; `start`: of its instructions */
-	int text, wide; /* behind a string: of ASCII, of other characters */
-	int interpreter,
-		threads; /* of the runtime: the main interpreter; of that: its newest thread */
-	int next, id;	 /* of a thread: the one before it; the kernel's number */
+	int code, previous, instruction, owner;	  /* of a frame */
+	int file, name, first_line, lines, start; /* of a code object; of its instructions */
+	int text, wide;		  /* behind a string: of ASCII, of other characters */
+	int interpreter, threads; /* the main interpreter; of that its newest thread */
+	int next, id;		  /* of a thread: the one before it; the kernel's number */
 };
 
 /* A reader of frames. `read` copies memory that may not be there, and says whether it was. */
@@ -49,8 +46,6 @@ bool python_frame(const struct python *python, uintptr_t frame, struct python_fr
 bool python_line(struct python *python, uintptr_t code, uintptr_t at, struct python_line *line);
 /* "dir/train.py:88 (Trainer.step)", of so many parts of the path */
 void python_print(const struct python_line *line, int parts, char *buf, size_t len);
-
-/* ---- another process ---- */
 
 struct record_memory;
 

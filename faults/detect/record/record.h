@@ -18,8 +18,7 @@
 #define RECORD_STRIDE	256 /* collectives from one mark to the next */
 #define RECORD_MARKS	64
 #define RECORD_SITES	1024
-#define RECORD_UNMARKED                                                                            \
-	UINT64_MAX /* no mark covers the call yet; one is written before anything waits for it */
+#define RECORD_UNMARKED UINT64_MAX /* no mark covers the call yet */
 
 enum record_state {
 	RECORD_EMPTY,
@@ -62,8 +61,7 @@ struct record {
 struct record_times {
 	_Atomic uint64_t start_ns, end_ns; /* start_ns: or RECORD_AHEAD */
 	_Atomic uint64_t done;		   /* ticket: the stream is past the call */
-	_Atomic uint64_t
-		covered_by; /* the later call with the mark; 0: itself; or RECORD_UNMARKED */
+	_Atomic uint64_t covered_by;	   /* the later call with the mark; 0: itself */
 };
 
 #define RECORD_AHEAD 1 /* of a preloaded program: the stream has not come to the call yet */
@@ -79,8 +77,7 @@ struct record_comm {
 	_Atomic uint64_t hash; /* rolling hash of all collectives' signatures (record_hash) */
 };
 
-/* The hash after every RECORD_STRIDE-th collective. Observers compare ranks at equal numbers, since
- * they look too seldom to see each call. */
+/* The hash after every RECORD_STRIDE-th collective: observers look too seldom to see each call. */
 struct record_mark {
 	_Atomic uint64_t calls; /* collectives up to here; stored last, 0 while it is rewritten */
 	_Atomic uint64_t ticket, hash;
@@ -89,8 +86,7 @@ struct record_mark {
 /* A wait in progress. `sequence` is odd while one is. */
 struct record_wait {
 	_Atomic uint32_t sequence;
-	_Atomic uint32_t
-		work; /* 1: the rank is at work of its own, or waits for others' (was padding) */
+	_Atomic uint32_t work; /* 1: at work of its own, or waits (was padding) */
 	_Atomic uint64_t since_ns;
 	_Atomic uint64_t deadline_ns; /* 0: none */
 	char what[40];
@@ -123,8 +119,7 @@ struct record_init {
 	/* The library, asked while the rank waits whether the communicator has failed
 	 * (ncclCommGetAsyncError), last said: 1 no error, 1 + n its error n; 0: never asked. */
 	_Atomic int32_t asked;
-	uint64_t id;		/* hash of the unique id handed to init (FNV-1a); never
-	                         * 0 once called */
+	uint64_t id;		/* hash of the id handed to init (FNV-1a), not 0 */
 	uint64_t aborted_after; /* calls issued on it before it was aborted */
 	uint64_t born; /* calls of the rank before it: older ones are of one that had its number */
 };
@@ -192,28 +187,23 @@ struct record_header {
 
 	/* since version 2 */
 	struct record_init inits[RECORD_COMMS];
-	_Atomic int32_t error_code; /* of `error`: negative errno, 0: none; -ENOMEM: the device had
-	                             * no memory left, -EFAULT: a kernel broke it */
+	_Atomic int32_t error_code; /* negative errno; -ENOMEM: of the device, -EFAULT: a kernel */
 	_Atomic uint32_t device_wait; /* enum record_device; was padding, so still version 2 */
 
 	/* since version 3 */
 	char settings[RECORD_SETTINGS]; /* of NCCL, lines "NAME=VALUE" (settings/settings.h) */
-	_Atomic uint64_t settings_hash; /* of those that break calls; stored last, 0: none are
-	                                 * known */
+	_Atomic uint64_t settings_hash; /* of those that break calls; stored last, 0: none */
 	_Atomic uint32_t wrongs;	/* wrong elements noted, at most RECORD_WRONGS */
 	struct record_wrong wrong[RECORD_WRONGS];
 	struct record_counts counts[RECORD_COUNTS]; /* of one after the other, round and round */
 	_Atomic uint64_t pairs[RECORD_COMMS];	    /* of comms[].seq: sends and receives */
 
 	/* since version 4 */
-	_Atomic uint32_t
-		preloaded; /* 1: the rank runs any program, and its waits are read off its calls */
+	_Atomic uint32_t preloaded;  /* 1: it runs any program: waits are read off its calls */
 	_Atomic int32_t exit_status; /* handed to exit, -1: it was not called */
 
-	uint64_t
-		run; /* number of the run: odd, the same on all its hosts; even, on this host; 0: not known */
-	uint32_t
-		undated; /* 1: nothing says whether these are all of its calls; RECORD_LINES: they are a log's */
+	uint64_t run;	   /* its number: odd on all hosts; even on this one; 0: unknown */
+	uint32_t undated;  /* 1: these may not be all of its calls; RECORD_LINES: a log's */
 	uint32_t reserved; /* keeps the size of version 4 */
 };
 
@@ -223,16 +213,14 @@ struct record_program {
 	uint64_t python_runtime; /* of a Python program: where its _PyRuntime is, 0: it is none */
 	uint32_t python_minor;	 /* of Python 3 */
 	int32_t number; /* the observer's number of this rank, where another has its own; 0: its own */
-	_Atomic uint64_t
-		left_ns; /* when it began to end, or aborted a communicator; 0: it has not */
+	_Atomic uint64_t left_ns; /* when it began to end or aborted; 0: it has not */
 	_Atomic uint64_t said_ns; /* when it last wrote to standard error */
 	_Atomic uint64_t said;	  /* bytes that it has written to standard error */
 	char text[RECORD_SAID];	  /* the newest of these, each at its number modulo the size */
 };
 
-/* When a rank came to a call and when it was through, on its own clock. The calls of a communicator are sampled
- * alike on all its ranks, without agreement: record_sampled says of which numbers. For observers alone: no file
- * holds them. */
+/* When a rank came to a call and was through, on its own clock. The calls of a communicator are sampled alike
+ * on all its ranks: record_sampled says of which numbers. No file holds them. */
 #define RECORD_SAMPLES	  1024 /* a power of two */
 #define RECORD_SAMPLE_MAX 1000 /* about so many a second: above that fewer of the calls */
 enum record_clock {
@@ -242,14 +230,12 @@ enum record_clock {
 };
 
 struct record_sample {
-	_Atomic uint64_t
-		number; /* of the rank's samples, from 1; stored last, 0 while it is rewritten */
-	uint64_t id;	/* record_init.id of the communicator */
-	uint64_t seq;	/* number of the call on it */
+	_Atomic uint64_t number; /* of the rank's, from 1; stored last, 0 while rewritten */
+	uint64_t id;		 /* record_init.id of the communicator */
+	uint64_t seq;		 /* number of the call on it */
 	uint64_t arrived_ns, through_ns;
-	uint64_t
-		own_ns; /* outside of calls, from the end of one to the arrival at the next, added up so far */
-	uint64_t count; /* elements; 0: of several calls of one group, of which this is the last */
+	uint64_t own_ns; /* outside of calls, from end to next arrival, so far */
+	uint64_t count;	 /* elements; 0: of several calls of one group, of which this is the last */
 	uint8_t comm;
 	uint8_t calls; /* of one group, of which this is the last; 1: it is alone. 255: so many or more */
 	uint16_t site;
@@ -298,8 +284,7 @@ struct record_memory {
 	_Alignas(64) struct record_sample
 		samples[RECORD_SAMPLES]; /* number n at n % RECORD_SAMPLES */
 	struct record_total totals[RECORD_COMMS][RECORD_KINDS];
-	char names[RECORD_COMMS]
-		  [RECORD_NAME]; /* NCCL's, of communicators; written once, before the first call */
+	char names[RECORD_COMMS][RECORD_NAME]; /* NCCL's, of communicators; written once */
 };
 
 /* Returns true if call `seq` of the communicator `id` belongs to the 1 of 2^shift calls that are sampled. A
@@ -321,15 +306,13 @@ static inline const struct record_mark *record_mark_of(const struct record_memor
 	return &memory->marks[comm][calls / RECORD_STRIDE % RECORD_MARKS];
 }
 
-/* Returns true if the call is over: all calls up to `completed` are, or the device has marked this
- * one. */
+/* Returns true if the call is over: all up to `completed` are, or the device has marked it. */
 static inline bool record_done(const struct record *record, uint64_t completed)
 {
 	return record->ticket <= completed || record->state == RECORD_COMPLETED;
 }
 
-/* site.c: the site with this text on the communicator, added where it is new; 0: the table is full. The rank alone may
- * ask. */
+/* site.c: the site with this text on the communicator, added where new, by the rank alone; 0: the table is full. */
 uint32_t record_site_of(struct record_memory *memory, uint32_t comm, const char *text);
 /* How many entries there are, the free one at the beginning included. */
 size_t record_sites(const struct record_site *sites);

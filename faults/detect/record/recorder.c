@@ -1,8 +1,6 @@
 /* recorder.c: the writing side of the flight recorder: wait-free, no system call, no allocation. */
 #include "record/recorder.h"
 
-#include <sys/mman.h>
-
 #include "base/call_value.h"
 #include "base/clock.h"
 

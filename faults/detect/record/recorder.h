@@ -13,17 +13,15 @@ struct recorder {
 	int depth;		      /* of the groups that are open */
 	uint64_t counted;	      /* alltoallvs whose amounts were kept */
 	bool blocking; /* calls return when they are over, so the host's times are theirs: they are sampled; the caller sets it */
-	unsigned shift; /* 1 of 2^shift calls is sampled */
-	bool inside;	/* a call, or a group of calls */
-	uint64_t own_ns,
-		end_ns; /* outside of calls so far; when the last call or wait ended; of the device's samples: on its clock */
-	uint64_t stamped;     /* ticket of the newest call of which the device gave the times */
-	uint8_t part;	      /* of the newest sample */
-	uint64_t rate_ns;     /* when the rate of calls was last looked at */
-	uint64_t wait_ticket; /* newest call when the wait began */
-	double timeout;	      /* -T seconds for every wait for others, 0: the
-	                               * caller's deadline */
-	double stretch;	      /* all deadlines times this; the caller may set it */
+	unsigned shift;		 /* 1 of 2^shift calls is sampled */
+	bool inside;		 /* a call, or a group of calls */
+	uint64_t own_ns, end_ns; /* outside of calls so far; the last end, device's clock */
+	uint64_t stamped;	 /* ticket of the newest call of which the device gave the times */
+	uint8_t part;		 /* of the newest sample */
+	uint64_t rate_ns;	 /* when the rate of calls was last looked at */
+	uint64_t wait_ticket;	 /* newest call when the wait began */
+	double timeout;		 /* -T seconds for every wait, 0: the caller's deadline */
+	double stretch;		 /* all deadlines times this; the caller may set it */
 };
 
 /* Anonymous shared memory (memfd) for one rank, header initialised. On success *memory is mapped
@@ -45,19 +43,16 @@ void recorder_stamp(struct recorder *recorder, uint64_t ticket, unsigned calls, 
 void recorder_identify(struct recorder *recorder, int rank, int nranks, int node, int nnodes,
 		       int local_rank, const char *device, const char *library);
 
-/* Records NCCL's settings on a rank, once: at most RECORD_SETTINGS bytes, and a hash, not 0, of
- * those that break calls where they differ. */
+/* Records NCCL's settings on a rank, once, and a hash, not 0, of those that break calls. */
 void record_settings(struct record_header *rank, const char *text, uint64_t hash);
 
 /* Rank 0 of a run on several hosts: ask this host's monitor to listen. Returns its TCP port, or a
  * negative errno when it does not within two seconds. */
 int recorder_uplink_port(struct recorder *recorder);
 
-/* Records how to reach the root monitor; `address` as in record_header. Publishes uplink_ready
- * last. */
+/* Records how to reach the root monitor, `address` as in record_header; uplink_ready last. */
 void recorder_uplink(struct recorder *recorder, const char *address, uint64_t token);
 
-/* The rank is about to exit by itself as `outcome`, which points at the ranks `culprits` ("1,3",
- * "": none). `err` may be NULL. */
+/* The rank is about to exit as `outcome`, which points at `culprits` ("1,3", "": none). */
 void recorder_finish(struct recorder *recorder, enum outcome outcome, const char *culprits,
 		     const struct error *err);

@@ -66,7 +66,7 @@ static const char *of_comm(const struct scene *s, int64_t comm, char *buf, size_
 {
 	buf[0] = '\0';
 	if (s->several && comm >= 0)
-		snprintf(buf, len, " of comm %" PRId64, comm);
+		snprintf(buf, len, " of comm %ld", comm);
 	return buf;
 }
 
@@ -95,11 +95,11 @@ static void say_number(const struct scene *s, const struct rank_view *v, const s
 	uint64_t open = v->issued - v->completed;
 
 	if (v->oldest.ticket || v->issued <= v->completed + 1)
-		snprintf(buf, len, " %" PRIu64, r->seq);
+		snprintf(buf, len, " %lu", r->seq);
 	else if (s->several || open > r->seq)
-		snprintf(buf, len, "s up to %" PRIu64, r->seq);
+		snprintf(buf, len, "s up to %lu", r->seq);
 	else
-		snprintf(buf, len, "s %" PRIu64 "-%" PRIu64, r->seq - open + 1, r->seq);
+		snprintf(buf, len, "s %lu-%lu", r->seq - open + 1, r->seq);
 }
 
 static void say_call(const struct scene *s, const struct rank_view *v, const char *verb,
@@ -128,7 +128,7 @@ static void say_idle(const struct scene *s, const struct rank_view *v, const cha
 
 	view_site(v, false, site, sizeof(site));
 	if (v->last.ticket)
-		snprintf(buf, len, "%s in no call since call %" PRIu64 "%s%s%s", is, v->last.seq,
+		snprintf(buf, len, "%s in no call since call %lu%s%s%s", is, v->last.seq,
 			 of_comm(s, v->last.comm, comm, sizeof(comm)), site[0] ? ", " : "", site);
 	else
 		snprintf(buf, len, "%s in phase %s, before all calls", is,
@@ -152,7 +152,7 @@ static void say_after(const struct scene *s, const struct rank_view *v, char *bu
 		return;
 	snprintf(how, sizeof(how), "%.63s", buf);
 	snprintf(buf, len, "%s%s", v->process == PROCESS_EXITED ? "left: " : "", how);
-	text_add(buf, len, " after call %" PRIu64 "%s, %s", v->last.seq,
+	text_add(buf, len, " after call %lu%s, %s", v->last.seq,
 		 of_comm(s, v->last.comm, comm, sizeof(comm)), site);
 }
 
@@ -192,7 +192,7 @@ static double say_doing(const struct scene *s, const struct rank_view *v, bool c
 	} else if (culprit && open_call(v) && v->last.state == RECORD_RETURNED &&
 		   strcmp(s->verdict->theirs, "no call") == 0) {
 		/* whether it waits for its GPU is not known */
-		snprintf(buf, len, "made its last call, %" PRIu64 "%s", v->last.seq,
+		snprintf(buf, len, "made its last call, %lu%s", v->last.seq,
 			 of_comm(s, v->last.comm, how, sizeof(how)));
 		return idle_seconds(v);
 	} else if (open_call(v)) {
@@ -433,10 +433,10 @@ static void add_difference(struct summary *summary, const struct scene *s)
 	if (v->seq == 0)
 		snprintf(place, sizeof(place), "communicator init");
 	else if (v->seq_high > v->seq)
-		snprintf(place, sizeof(place), "calls %" PRId64 " to %" PRId64 "%s", v->seq,
-			 v->seq_high, of_comm(s, v->comm, comm, sizeof(comm)));
+		snprintf(place, sizeof(place), "calls %ld to %ld%s", v->seq, v->seq_high,
+			 of_comm(s, v->comm, comm, sizeof(comm)));
 	else
-		snprintf(place, sizeof(place), "call %" PRId64 "%s", v->seq,
+		snprintf(place, sizeof(place), "call %ld%s", v->seq,
 			 of_comm(s, v->comm, comm, sizeof(comm)));
 	if (v->sides[0][0]) {
 		add_line(summary, "  %s: %s made %s", place, v->sides[0], theirs);

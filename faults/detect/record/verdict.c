@@ -1,8 +1,6 @@
 /* verdict.c: outcome of a run from the views of its ranks, and the line that states it. */
 #include "record/verdict.h"
 
-#include <signal.h>
-
 bool view_finished(const struct rank_view *view)
 {
 	return view->process == PROCESS_EXITED && view->outcome >= 0 &&
@@ -83,8 +81,7 @@ enum outcome view_outcome(const struct rank_view *view)
 				     : OUTCOME_OK;
 }
 
-/* Finds where the run stands: at the last call of the rank that is furthest behind among those
- * that wait. */
+/* Finds where the run stands: at the last call of the waiting rank that is furthest behind. */
 static void find_place(struct verdict *verdict, const struct rank_view *views, size_t n)
 {
 	verdict->comm = verdict->seq = -1;
@@ -150,8 +147,8 @@ void verdict_make(struct verdict *verdict, const struct rank_view *views, size_t
 void verdict_print(FILE *out, const struct verdict *v)
 {
 	fprintf(out,
-		"# verdict: outcome=%s class=%s ranks=%s comm=%" PRId64 " seq=%" PRId64
-		" confidence=%s detect_ms=%.0f",
+		"# verdict: outcome=%s class=%s ranks=%s comm=%ld seq=%ld confidence=%s "
+		"detect_ms=%.0f",
 		outcome_name(v->outcome), class_name(v->class, v->outcome), v->ranks, v->comm,
 		v->seq, confidence_name(v->confidence), v->detect_ms);
 	if (v->field[0])
@@ -159,9 +156,9 @@ void verdict_print(FILE *out, const struct verdict *v)
 	if (v->pair[0])
 		fprintf(out, " pair=%s", v->pair);
 	if (v->hang_seq >= 0 && v->hang_seq != v->seq)
-		fprintf(out, " hang_seq=%" PRId64, v->hang_seq);
+		fprintf(out, " hang_seq=%ld", v->hang_seq);
 	if (v->wrong_seq >= 0 && v->wrong_seq != v->seq)
-		fprintf(out, " wrong_seq=%" PRId64, v->wrong_seq);
+		fprintf(out, " wrong_seq=%ld", v->wrong_seq);
 	if (v->side)
 		fprintf(out, " side=%s", side_name(v->side));
 	if (v->hosts[0])

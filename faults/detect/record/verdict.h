@@ -1,5 +1,4 @@
-/* verdict.h: from the views of all ranks to what happened. Pure; what causes a hang is
- * faults/detect/diagnose's work. */
+/* verdict.h: from the views of all ranks to what happened. Pure; diagnose says what caused it. */
 #pragma once
 
 #include "base/outcome.h"
@@ -16,27 +15,23 @@ struct verdict {
 	enum confidence confidence;
 	char field[48]; /* in which arguments or settings differ, "" for none */
 	enum fault_side side;
-	char pair[136];	 /* of ranks, a send and its receive, "1>2"; of hosts, what is sent from the
-	                         * first does not arrive at the second; "" for none */
-	char hosts[256]; /* whose monitor or launcher is lost, "node2,node3"; "" for none */
+	char pair[136];	    /* of ranks, a send and its receive, "1>2"; of hosts; "" for none */
+	char hosts[256];    /* whose monitor or launcher is lost, "node2,node3"; "" for none */
 	char evidence[256]; /* folder, "-" for none */
-	double detect_ms;   /* from the latest entry into a wait, the observed death, or
-	                         * the observed end of a rank that left with an error, to now */
+	double detect_ms;   /* since the latest entry into a wait, a death or an error's end */
 	/* For people alone, "" where unknown (struct diagnosis has the same): */
 	int64_t seq_high; /* timelines parted between `seq` and this call */
 	char differs[48], theirs[64], majority[64], lines_there[2][64], sides[2][48];
-	char doing
-		[256]; /* the first culprit, as its host shows: "in train.py:88 (load), system call futex" */
-	char said[200]; /* of its end, the first culprit: "RuntimeError: loss is NaN" */
-	char note[256]; /* the first sentence of evidence, where it says more than the rest */
+	char doing[256]; /* the first culprit's doing: "in train.py:88 (load)" */
+	char said[200];	 /* of its end, the first culprit: "RuntimeError: loss is NaN" */
+	char note[256];	 /* the first sentence of evidence, where it says more than the rest */
 };
 
 /* Returns true if this rank ended by itself, with an exit code that it had announced. */
 bool view_finished(const struct rank_view *view);
 /* Returns true if it ended in any other way. */
 bool view_died(const struct rank_view *view);
-/* Returns true if it left with an error of its own. Usage and unsupported are agreed by all
- * before. */
+/* Returns true if it left with an error of its own, which usage and unsupported are not. */
 bool view_failed(const struct rank_view *view);
 
 /* The outcome of this rank alone: OUTCOME_OK as long as it runs and is not overdue. */
@@ -49,8 +44,7 @@ bool views_abnormal(const struct rank_view *views, size_t n, bool deadlines);
 /* Returns true if one rank left with an error of its own, and all others ended well: no other one can be the cause. */
 bool views_one_failed(const struct rank_view *views, size_t n);
 
-/* Adds a rank to a list as "1,3", "" at first. False: there is no room, and the list is as it
- * was. */
+/* Adds a rank to a list "1,3", "" at first. False: no room, and the list is as it was. */
 bool ranks_add(char *list, size_t len, int rank);
 
 /* Makes the verdict: the outcome that the run came to. The seconds say how long ago the first

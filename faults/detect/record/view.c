@@ -6,8 +6,7 @@
 #include "base/error.h"
 #include "process/watch.h"
 
-/* The call whose mark covers this one: the last of its group, or the next marked call of its
- * stream. */
+/* The call whose mark covers this one: its group's last, or the stream's next marked one. */
 static const struct record_times *stand_in(const struct record_memory *memory, uint64_t *ticket)
 {
 	const struct record_times *times = &memory->times[*ticket & (RECORD_RING - 1)];
@@ -72,8 +71,7 @@ static uint64_t last_alike(const struct record_memory *memory, uint64_t ticket)
 	return r->comm == own->comm ? r->seq : own->seq;
 }
 
-/* Reads what a preloaded program waits for: its oldest call that is not over. Calls that the device
- * is past count as steps. */
+/* Reads what a preloaded program waits for: its oldest call that is not over. */
 static void read_calls(struct rank_view *view, const struct record_memory *memory, uint64_t now)
 {
 	uint64_t completed = record_device_completed(memory, view->completed),
@@ -248,8 +246,8 @@ char *view_error(const struct rank_view *view, char *buf, size_t len)
 
 char *view_call(const struct record *r, char *buf, size_t len)
 {
-	snprintf(buf, len, "%s count %" PRIu64 " %s%s%s", call_kind_name((enum call_kind)r->kind),
-		 r->count, r->dtype < DT_COUNT ? dtype_name((enum dtype)r->dtype) : "elements",
+	snprintf(buf, len, "%s count %lu %s%s%s", call_kind_name((enum call_kind)r->kind), r->count,
+		 r->dtype < DT_COUNT ? dtype_name((enum dtype)r->dtype) : "elements",
 		 r->op >= 0 ? " " : "", r->op >= 0 ? redop_name((enum redop)r->op) : "");
 	return buf;
 }

@@ -27,8 +27,7 @@ enum view_lost { LOST_NOT, LOSTS(LOST_ENTRY) LOST_KINDS };
 
 /* A communicator as the rank sees it. */
 struct view_comm {
-	uint64_t
-		id; /* hash of the id handed to its init, 0: init was not called; equal for its members */
+	uint64_t id;	      /* hash of the id handed to its init, 0: not called */
 	uint64_t seq;	      /* calls that the rank has made on it */
 	uint64_t done;	      /* of a preloaded program: all up to this one are over */
 	uint64_t calls, hash; /* collectives among them; of their signatures (record_comm) */
@@ -54,9 +53,8 @@ struct rank_view {
 	uint64_t seen_ns;     /* when this was read, on the rank's host's clock; 0: unknown */
 	char what[40];	      /* what it waits for */
 	uint64_t heartbeat;
-	struct record
-		oldest; /* of a preloaded program: its oldest call that is not over; ticket 0: none */
-	uint64_t open_ns;  /* since when */
+	struct record oldest; /* of a preloaded program: its oldest open call, or 0 */
+	uint64_t open_ns;     /* since when */
 	uint64_t open_seq; /* the device says nothing of it before this call of that communicator */
 	uint64_t issued, completed; /* calls, over all communicators */
 	uint64_t seq;		    /* calls on the last record's communicator */
@@ -64,8 +62,7 @@ struct rank_view {
 	char host[64];
 	char error[256];
 	int32_t error_code;  /* errno of `error`, 0: none */
-	uint32_t oom_kills;  /* by the kernel in the rank's memory cgroup, this process' death
-	                       * among them; 0 unless it was killed */
+	uint32_t oom_kills;  /* by the kernel in the rank's cgroup; 0 unless it was killed */
 	uint32_t comm_state; /* of communicator 0: enum record_comm_state */
 	int32_t init_rank, init_nranks; /* handed to its init */
 	uint64_t init_id;	/* hash of the id handed to its init, 0: init was not called */
@@ -73,11 +70,9 @@ struct rank_view {
 	int32_t asked;		/* what the library said of it: record_init.asked */
 	uint32_t device_wait;	/* enum record_device */
 	uint64_t settings;	/* hash of those settings that break calls, 0: not known */
-	uint32_t
-		descheduled; /* 1: it moved lately, or its host keeps it from running, or nothing is
-	                         * known of that yet: that it is not where others are says nothing */
-	uint32_t starved;    /* 1: its host did not let it run lately (progress.h) */
-	uint8_t progressed;  /* 1: it made a step lately */
+	uint32_t descheduled;	/* 1: it moved lately, is kept from running, or is not known yet */
+	uint32_t starved;	/* 1: its host did not let it run lately (progress.h) */
+	uint8_t progressed;	/* 1: it made a step lately */
 	uint8_t ran; /* 1: its process ran lately: it was not held all the time, whatever it is now */
 	uint8_t traced; /* 1: a debugger or the like is attached to it */
 	uint8_t works;	/* 1: it moved data lately, of a preloaded program (watch/decide_steps.c) */
@@ -104,8 +99,7 @@ static inline bool view_stopped(const struct rank_view *view)
 /* The kind of the call that a preloaded program waits for; CALL_KIND_COUNT: another wait. */
 uint32_t view_wait_kind(const struct rank_view *view);
 
-/* Read `memory` as of now (clock_ns) into the view. The caller's fields, and those of the process,
- * are left alone. */
+/* Read `memory` as of now (clock_ns) into the view, but for the caller's and process' fields. */
 void view_read(struct rank_view *view, const struct record_memory *memory, uint64_t now);
 
 /* The part of that about communicator 0. */
@@ -121,6 +115,5 @@ char *view_site(const struct rank_view *view, bool brief, char *buf, size_t len)
 /* Writes the rank's error as one line of printable characters; "" for none. Returns buf. */
 char *view_error(const struct rank_view *view, char *buf, size_t len);
 
-/* The state of the process in words: "alive", "stopped", "exited with 3", "killed by SIGKILL".
- * Returns buf. */
+/* The process in words: "alive", "stopped", "exited with 3", "killed by SIGKILL". */
 char *view_process(const struct rank_view *view, char *buf, size_t len);

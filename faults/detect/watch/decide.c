@@ -2,8 +2,6 @@
  * diagnoser look, end; or follow the root. The rules of a stage stand in their order. */
 #include "watch/decide.h"
 
-#include <signal.h>
-
 #include "base/error.h"
 #include "base/rank_list.h"
 #include "watch/decide_extension.h"
@@ -57,8 +55,7 @@ size_t decide_views(const struct decide_state *s, const struct decide_input *in,
 	return n;
 }
 
-/* Returns true if something is wrong on this host; with `deadlines`, a wait as well as what no
- * waiting will repair. */
+/* Returns true if something is wrong on this host; with `deadlines`, a wait as well. */
 static bool abnormal_here(const struct decide_state *s, bool deadlines)
 {
 	for (size_t i = 0; i < s->nranks; i++)
@@ -145,8 +142,7 @@ static bool wants_diagnosis(enum outcome outcome, const struct progress *p)
 	       outcome == OUTCOME_WRONG_DATA || outcome == OUTCOME_DIVERGED;
 }
 
-/* Nothing worse came of calls that were different; what was seen of them while they were made
- * may have left the rings since. */
+/* Nothing worse came of calls that were different; their records may have left the rings since. */
 static void note_desync(struct verdict *verdict, const struct desync *desync)
 {
 	verdict->outcome = OUTCOME_DIVERGED;
@@ -205,8 +201,7 @@ static struct decision conclude(struct decide_state *s, const struct decide_inpu
 		d.verdict.detect_ms = steps_still(s, in) * 1e3;
 	if (d.verdict.outcome == OUTCOME_OK && progress_compare_counts(&p) == COUNTS_DIFFERENT)
 		note_desync(&d.verdict, in->desync);
-	/* what all who are done have found stands where a root is gone; errors are what that
-	 * looks like */
+	/* what all who are done have found stands where a root is gone, as errors may be that */
 	if (d.verdict.outcome == OUTCOME_ERROR || !all_done(in) || hosts_worst(s) < LOST_MONITOR)
 		hosts_verdict(s, in, &d.verdict);
 	/* the user of a foreign program who ends it ends all of its ranks */
@@ -259,8 +254,7 @@ static bool traces(const struct rank_view *view, const char *ranks)
 	return view->traced && (rank_list_count(ranks) == 0 || rank_list_has(ranks, view->rank));
 }
 
-/* Returns when a debugger or the like that looks at one of these ranks (none are named: any) has had the time that a
- * host has; 0: none does. */
+/* Returns when a debugger that looks at one of these ranks (none named: any) has had a host's time; 0: none does. */
 static uint64_t traced_until(struct decide_state *s, const struct decide_input *in,
 			     const struct verdict *verdict)
 {
@@ -278,8 +272,7 @@ static uint64_t traced_until(struct decide_state *s, const struct decide_input *
 	return s->extension.traced_ns + (uint64_t)(s->config.partition_seconds * 1e9);
 }
 
-/* Returns true if the run gets more time: the diagnoser found no cause, or one that may be the
- * host's doing, or a debugger's. */
+/* Returns true if the run gets more time: no cause, or one that is the host's or a debugger's. */
 static bool extend(struct decide_state *s, const struct decide_input *in, bool unexplained,
 		   const struct verdict *verdict)
 {
@@ -344,8 +337,7 @@ static bool all_work(const struct decide_state *s, const struct decide_input *in
 	return named > 0 && work == named;
 }
 
-/* A wait is printed when it is late, and again after 10, 60 and 600 s; where no rank is named, after
- * the time for what is not known. */
+/* A wait is printed when it is late, and again after 10, 60 and 600 s; without a name later. */
 static bool late_is_due(struct decide_state *s, const struct decide_input *in,
 			const struct rank_view *longest, double waited,
 			const struct verdict *verdict)
@@ -360,7 +352,7 @@ static bool late_is_due(struct decide_state *s, const struct decide_input *in,
 				 .since_ns = longest->since_ns,
 				 .broke = view_broke(longest),
 				 .began_ns = in->now - (uint64_t)(waited * 1e9) };
-	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]) && s->late.next <= 0; i++)
+	for (size_t i = 0; i < LENGTH(times) && s->late.next <= 0; i++)
 		s->late.next = waited < times[i] ? times[i] : 0;
 	return true;
 }
@@ -386,8 +378,7 @@ static double late_came(struct decide_state *s, const struct decide_input *in)
 		       : 0;
 }
 
-/* A program that knows nothing of hangar is given the time that its kind of wait has. Nothing is
- * decided where that is over. */
+/* A program that knows nothing of hangar has the time of its kind of wait, before a verdict. */
 static void be_patient(struct decide_state *s, const struct decide_input *in,
 		       const struct verdict *verdict, struct decision *d)
 {
@@ -448,8 +439,7 @@ struct decision decide_answer(struct decide_state *s, const struct decide_input 
 
 /* ---- the root, or a host by itself ---- */
 
-/* Returns true if a death may be behind the error that was seen, or if ranks were signalled to
- * end and others may follow. */
+/* Returns true if a death may be behind the error, or others may follow those signalled. */
 static bool awaits_death(const struct decide_state *s, uint64_t now)
 {
 	if (s->death_ns && !s->crashed)

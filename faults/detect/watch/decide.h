@@ -65,30 +65,27 @@ struct decide_rank {
 
 /* The judgement of a rank. */
 struct rank_state {
-	struct rank_view
-		view; /* comes first; with overdue, grace, progressed, descheduled, starved and lost */
+	struct rank_view view; /* first; with overdue, grace, progressed, lost ... */
 	struct rank_track track;
 };
 
 /* Is worth a line, once. */
 enum host_news { NEWS_NONE, NEWS_SILENT, NEWS_HEARD, NEWS_UNWATCHED };
 
-/* Another host, whose leader has shown the run's token. Its ranks are known as of its last
- * message. */
+/* Another host, whose leader has shown the token; its ranks as of its last message. */
 struct decide_host {
 	uint64_t id;		 /* tells hosts apart, while they come and go */
 	char name[64];		 /* as it calls itself, before that its address; "" unknown */
 	struct rank_view *views; /* as it reported them */
 	size_t nviews;
-	bool done;	   /* all its ranks finished by themselves */
-	uint64_t ended_ns; /* when its connection ended in order, 0: it did not */
-	bool left;	   /* a signal told its leader to end */
-	bool answered;	   /* it has answered the last query */
-	bool init_overdue; /* ranks there wait at communicator init for others */
-	bool counted;	   /* it has answered the last census */
-	uint64_t heard_ns; /* when anything came from its leader, a heartbeat at least */
-	uint64_t
-		arrived_ns; /* when its kernel, which acknowledges nothing, last sent anything; 0: never */
+	bool done;		   /* all its ranks finished by themselves */
+	uint64_t ended_ns;	   /* when its connection ended in order, 0: it did not */
+	bool left;		   /* a signal told its leader to end */
+	bool answered;		   /* it has answered the last query */
+	bool init_overdue;	   /* ranks there wait at communicator init for others */
+	bool counted;		   /* it has answered the last census */
+	uint64_t heard_ns;	   /* when anything came from its leader, a heartbeat at least */
+	uint64_t arrived_ns;	   /* when its kernel, silent, last sent anything; 0: never */
 	bool answers;		   /* its kernel acknowledges what is sent to it */
 	bool sends_datagrams;	   /* it is silent, but its leader sends datagrams */
 	enum path_way there, here; /* what passes, while something seems wrong */
@@ -145,12 +142,9 @@ struct decide_config {
 	bool extensions;       /* a hang that nothing explains is given more time */
 	double silent_seconds; /* nothing comes from a host for so long before a line; 0: never */
 	double partition_seconds; /* and so long before it is a verdict */
-	double init_seconds; /* ranks come to communicator init within this time, and alike, and to a
-	                      * communicator's first call in a part of it (decide_times.h); 0: only
-	                      * deadlines of their own count */
-	struct patience
-		patience; /* with programs that know nothing of hangar; hang 0: with ours there is
-	                           * none */
+	double init_seconds; /* ranks come to communicator init within this time, to its first call
+			      * in a part of it; 0: deadlines alone */
+	struct patience patience; /* for programs that know nothing of hangar; hang 0: ours */
 };
 
 enum decide_stage {
@@ -194,8 +188,7 @@ enum diagnosis_result {
 	DIAGNOSIS_NAMED /* a cause, and perhaps ranks */
 };
 
-/* More time for a hang: because nothing explains it, or because a busy host starves who is
- * named. */
+/* More time for a hang: nothing explains it, or a busy host starves who is named. */
 struct extension {
 	uint64_t until_ns;  /* not looked at again before, unless something else happens; 0: none */
 	uint64_t end_ns;    /* then a verdict it is */
@@ -264,8 +257,7 @@ void decide_open(struct decide_state *state, const struct decide_config *config,
 /* decide_open() again before anything else. */
 void decide_release(struct decide_state *state);
 
-/* Returns true if a fresh account of this rank is wanted at `in->now`, in the decide() to come.
- * Reading one takes a system call or three. */
+/* Returns true if a fresh account of this rank is wanted at `in->now`, for decide(). */
 bool decide_wants_account(const struct decide_state *state, const struct decide_input *in,
 			  size_t rank);
 
@@ -278,7 +270,6 @@ struct decision decide(struct decide_state *state, const struct decide_input *in
 struct decision decide_answer(struct decide_state *state, const struct decide_input *in,
 			      enum diagnosis_result result, struct verdict *verdict);
 
-/* The views of this host and of the others, by rank, with what decide() said of them. The caller
- * frees *views. */
+/* The views of all hosts, by rank, with what decide() said of them. The caller frees *views. */
 size_t decide_views(const struct decide_state *state, const struct decide_input *in,
 		    struct rank_view **views);

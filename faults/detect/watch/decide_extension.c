@@ -1,15 +1,12 @@
-/* decide_extension.c: a hang is given more time. Slow is not hung: on a crowded host all ranks
- * may be in the same call long after its deadline, and none is missing (a driver that maps
- * memory for ten runs at once, 1 GiB beside busy loops). A cause that is found is a verdict at
- * once. Without a cause, and where a busy host starves the named ranks, the run goes on for a
- * while. */
+/* decide_extension.c: a hang is given more time. Slow is not hung: on a crowded host all ranks may
+ * be in the same call long after its deadline (a driver that maps memory for ten runs at once). A
+ * cause that is found is a verdict at once. Without one, and where a busy host starves the named
+ * ranks, the run goes on for a while. */
 #include "watch/decide_extension.h"
 
 #include "base/rank_list.h"
 #include "watch/decide_steps.h"
 #include "watch/decide_times.h"
-
-/* ---- how long ---- */
 
 static uint64_t later(uint64_t a, uint64_t b)
 {
@@ -36,8 +33,6 @@ bool extension_grant(struct extension *x, double waited, uint64_t starved_until_
 	x->until_ns = now + step < x->end_ns ? now + step : x->end_ns;
 	return true;
 }
-
-/* ---- ranks that a busy host starves ---- */
 
 /* Returns true if it makes steps and is one of these, or none is named. */
 static bool goes_on(const struct rank_view *view, const char *ranks)
@@ -72,8 +67,7 @@ static bool starves_here(const struct decide_state *s, const struct decide_input
 	return any && in->now - s->starved_ns < decide_times.starved_lately_ns;
 }
 
-/* Returns true if another host does. A stopped rank does not starve: it will not go on by
- * itself. */
+/* Returns true if another host does. A stopped rank does not go on by itself: it is none. */
 static bool starves_elsewhere(const struct decide_input *in, const char *ranks)
 {
 	for (size_t i = 0; i < in->nhosts; i++)
@@ -105,8 +99,6 @@ uint64_t starvation_until(const struct decide_state *s, const struct decide_inpu
 		from = s->extension.since_ns;
 	return from + decide_times.starvation_ns;
 }
-
-/* ---- programs that know nothing of hangar ---- */
 
 enum tier tier_of(const struct patience *p, enum diagnosis_class class, double waited, double still,
 		  double late)

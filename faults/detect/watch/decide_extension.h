@@ -3,8 +3,7 @@
 
 #include "watch/decide.h"
 
-/* Returns the end of the time in which a busy host may be the cause, or `ranks` ("1,3"; "-":
- * none is named) may go on yet; 0: neither. */
+/* Returns the end of the time in which a busy host may be the cause of `ranks`' wait; 0: none. */
 uint64_t starvation_until(const struct decide_state *state, const struct decide_input *in,
 			  const char *ranks);
 
@@ -19,16 +18,13 @@ bool extension_grant(struct extension *extension, double waited, uint64_t starve
 bool extension_goes_on(const struct decide_state *state, const struct decide_input *in,
 		       const char *ranks);
 
-/* ---- programs that know nothing of hangar ---- */
-
 enum tier {
 	TIER_WAIT,   /* what is waited for may come yet */
 	TIER_LATE,   /* it may, but never took so long */
 	TIER_VERDICT /* no waiting helps, or it took too long */
 };
 
-/* The tier of a wait of so many seconds that the diagnoser calls `class`. For the last `still`
- * of these no rank has made a step. Waits of its kind are late after
- * `late` seconds. */
+/* The tier of a wait of so many seconds that the diagnoser calls `class`. For the last `still` no
+ * rank has made a step. Waits of its kind are late after `late` seconds. */
 enum tier tier_of(const struct patience *patience, enum diagnosis_class class, double waited,
 		  double still, double late);

@@ -13,8 +13,7 @@ static uint64_t limit_ns(double seconds)
 	return seconds > 0 ? (uint64_t)(seconds * 1e9) : UINT64_MAX;
 }
 
-/* For how long nothing came. Time in which this leader did not look itself, and in which the
- * other is known to be busy, does not count. */
+/* For how long nothing came, without time in which this leader or the other was busy. */
 static uint64_t silence_of(const struct decide_state *s, const struct decide_host *host,
 			   uint64_t now)
 {
@@ -89,8 +88,7 @@ static enum view_lost lost_with(const struct decide_watcher *w, uint64_t now, ui
 	return w->hold && now - w->since_ns >= limit ? LOST_HELD : LOST_NOT;
 }
 
-/* A rank that ended by itself needs no supervisor any more. A supervisor counts as lost that has been held for `limit`,
- * the launcher for `launcher_limit`. */
+/* A supervisor counts as lost that has been held for `limit`, the launcher for `launcher_limit`. */
 static void look_here(struct decide_state *s, const struct decide_input *in, uint64_t limit,
 		      uint64_t launcher_limit)
 {
@@ -152,8 +150,7 @@ static void follow_hosts(struct decide_state *s, const struct decide_input *in)
 	free(old);
 }
 
-/* Ranks that make steps are no part of a hang, whichever host is silent: monitors and ranks may
- * be connected in different ways. */
+/* Ranks that make steps are no part of a hang, whichever host is silent. */
 void hosts_look(struct decide_state *s, const struct decide_input *in)
 {
 	bool quiet = s->config.deadlines && steps_quiet(s, in);
@@ -201,8 +198,6 @@ bool hosts_absent(const struct decide_state *s, const struct decide_input *in)
 	return in->job_hosts > 1 && in->nhosts < in->expected_hosts &&
 	       in->now - s->known_ns < limit_ns(s->config.partition_seconds);
 }
-
-/* ---- the verdict ---- */
 
 static void add_name(struct verdict *verdict, const char *name)
 {
@@ -275,8 +270,7 @@ void hosts_verdict(const struct decide_state *s, const struct decide_input *in,
 	enum view_lost worst = hosts_worst(s);
 	double seconds;
 
-	/* a host that was never heard of had all the time that there was; not where this leader
-	 * has only just begun */
+	/* a host that was never heard of had its time; not where this leader has only just begun */
 	for (size_t i = in->nhosts; verdict->outcome == OUTCOME_HANG && i < in->expected_hosts &&
 				    in->leader.hold == HOLD_NONE;
 	     i++) {

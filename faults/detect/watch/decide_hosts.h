@@ -12,7 +12,6 @@ void hosts_say(const struct decide_state *state, const struct decide_input *in, 
 
 /* Returns true if a watcher of this host is lost. */
 bool hosts_lost_here(const struct decide_state *state);
-/* The worst of all hosts. */
 enum view_lost hosts_worst(const struct decide_state *state);
 
 /* Returns true if hosts of the job have not been heard of at all, and have time for that left. */

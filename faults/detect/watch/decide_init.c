@@ -31,9 +31,8 @@ static double first_call_seconds(const struct decide_state *s)
 	return s->config.init_seconds * decide_times.first_call_part;
 }
 
-/* The arrivals that this leader knows: the root knows all. On one host only init counts:
- * init_abandoned() is about first calls. *left: seconds that the held up ranks may be left
- * waiting. */
+/* The arrivals that this leader knows: the root knows all. On one host only init counts, as
+ * init_abandoned() is about first calls. *left: seconds that held up ranks may be left waiting. */
 static enum arrivals how_they_meet(const struct decide_state *s, const struct decide_input *in,
 				   double *left)
 {

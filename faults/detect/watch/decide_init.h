@@ -18,6 +18,5 @@ struct decision init_lead(struct decide_state *state, const struct decide_input 
 /* Leader elsewhere: what the root says of it. */
 void init_follow(struct decide_state *state, const struct decide_orders *orders);
 
-/* The diagnoser saw no cause in how ranks arrive. Returns whether a rank was overdue for that,
- * on any host; then none is again. */
+/* The diagnoser saw no cause in arrivals. Returns whether a rank was overdue for that. */
 bool init_dismiss(struct decide_state *state, const struct decide_input *in);

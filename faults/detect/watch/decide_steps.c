@@ -35,8 +35,7 @@ bool steps_quiet(const struct decide_state *s, const struct decide_input *in)
 
 bool steps_starved(uint64_t ran_ns, uint64_t queued_ns, uint64_t window_ns, bool ready)
 {
-	/* the time in the queue is brought up to date when the process runs again: none, for one
-	 * that never does */
+	/* the time in the queue is brought up to date when the process runs again */
 	return ran_ns * decide_times.starved_ran_part < window_ns &&
 	       (queued_ns * decide_times.starved_queued_part > window_ns ||
 		(ready && queued_ns == 0));
@@ -155,8 +154,6 @@ bool steps_descheduled(const struct rank_state *rank)
 	       (t->starved || t->watched_ns - t->queued_watched_ns < decide_times.own_time_ns);
 }
 
-/* ---- a look ---- */
-
 /* Time without a look is no delay of the rank, unless it was waiting already. */
 static void add_grace(struct rank_state *rank, uint64_t paused_from, uint64_t now)
 {
@@ -208,8 +205,6 @@ bool steps_look(struct decide_state *s, const struct decide_input *in, uint64_t 
 	}
 	return starved;
 }
-
-/* ---- overdue ranks ---- */
 
 /* `soonest`: what counts where a deadline is later, 0: nothing. */
 static bool past_deadline(const struct rank_state *rank, uint64_t now, uint64_t soonest)
@@ -295,8 +290,7 @@ static uint64_t settings_deadline(const struct decide_state *s, const struct dec
 	return waiting == in->job_ranks ? latest : 0;
 }
 
-/* Tells whether a living rank is past its deadline, and whether some rank has made a step
- * lately. */
+/* Tells whether a living rank is past its deadline, and whether some rank made a step lately. */
 static void survey(const struct decide_state *s, const struct decide_input *in, uint64_t soonest,
 		   bool *late, bool *moving)
 {
@@ -320,8 +314,7 @@ static bool is_free_to_call(const struct rank_state *rank, uint64_t most)
 	       view->last.state != RECORD_ISSUING && !steps_descheduled(rank);
 }
 
-/* The others may wait for just such a rank, and the host does not starve it. On several hosts no
- * leader knows which ranks the others starve. */
+/* The others may wait for just such a rank, which the host lets run. On several hosts: unknown. */
 static bool any_free_to_call(const struct decide_state *s, const struct decide_input *in)
 {
 	uint64_t most = 0;
@@ -356,8 +349,7 @@ static bool deadlines_stand(struct decide_state *s, const struct decide_input *i
 	       any_free_to_call(s, in);
 }
 
-/* Returns true if all ranks of a preloaded program, two or more on one host, are outside of calls and have done nothing for
- * longer than any pause before. */
+/* Returns true if all ranks of a preloaded program, on one host, are outside of calls and idle for longer than ever. */
 static bool all_idle(const struct decide_state *s, const struct decide_input *in)
 {
 	double most = fmax(s->config.patience.hang, 2 * s->longest_pause);

@@ -26,8 +26,7 @@ bool steps_descheduled(const struct rank_state *rank);
  * a window; `ready`: it wants to run at its end. */
 bool steps_starved(uint64_t ran_ns, uint64_t queued_ns, uint64_t window_ns, bool ready);
 
-/* The one place where `overdue` is said of a view. `starved`: the host keeps some rank from
- * running. */
+/* The one place where `overdue` is said of a view. `starved`: the host keeps a rank waiting. */
 void overdue_mark(struct decide_state *state, const struct decide_input *in, bool starved);
 
 /* Returns true if a rank here is past a deadline, and none has moved, ever since `since`; a busy

@@ -1,9 +1,6 @@
 /* link.c: framing, descriptor passing and bounded sends over stream sockets. */
 #include "watch/link.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/socket.h>
 #include <sys/uio.h>
 
 #include "base/clock.h"
@@ -157,8 +154,7 @@ static int read_up_to(struct link *link, size_t want)
 {
 	while (link->have < want) {
 		_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
-		/* room for bytes that come, not for an announced length: the sender has to send
-		 * them */
+		/* room for bytes that come, not for an announced length */
 		size_t room = want < link->have + ROOM_STEP ? want : link->have + ROOM_STEP;
 		struct iovec part;
 		struct msghdr msg = { .msg_iov = &part,

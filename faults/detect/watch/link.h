@@ -1,17 +1,14 @@
 /* link.h: framed messages between supervisors and monitors, over Unix and TCP stream sockets. */
 #pragma once
 
-#include <sys/socket.h>
 #include <sys/un.h>
 
-/* Largest payload: the views of 256 local ranks with room to spare. A larger announcement is a
- * protocol error and ends the connection. */
+/* Largest payload: the views of 256 local ranks. A larger one is a protocol error. */
 #define LINK_MAX (2048 * 1024) /* views of some 1,500 ranks of a host */
 
 struct link {
 	int fd;	       /* -1: closed */
-	int passed_fd; /* descriptor that came along (Unix sockets), -1 for none; the
-	                   * taker closes */
+	int passed_fd; /* descriptor that came along, -1 for none; the taker closes */
 	size_t have;   /* bytes of an unfinished message */
 	size_t room;
 	unsigned char *in;
@@ -28,8 +25,7 @@ struct link_message {
 void link_init(struct link *link, int fd);
 /* Closes both descriptors; safe to repeat. */
 void link_release(struct link *link);
-/* The same for a TCP connection: the other side finds it reset, not ended, and knows that this
- * process lives. */
+/* The same for a TCP connection: the other side finds it reset, not ended: this process lives. */
 void link_abort(struct link *link);
 
 /* Send whole, waiting at most one second for room. `pass_fd` -1 for none. 0 or a negative errno

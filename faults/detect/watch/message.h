@@ -1,5 +1,4 @@
-/* message.h: types of the messages that supervisors, monitors and preloaded programs send over
- * links. */
+/* message.h: types of messages between supervisors, monitors and preloaded programs. */
 #pragma once
 
 enum message {

@@ -1,5 +1,4 @@
-/* monitor.c: what an observer does from tick to tick: look, have decide() say what is to be
- * done, and do it. */
+/* monitor.c: what an observer does from tick to tick: look, have decide() decide, and do it. */
 #include "watch/monitor.h"
 
 #include "base/clock.h"
@@ -319,8 +318,6 @@ static void step_leader(struct monitor *m, const struct supervised *child, uint6
 	if (m->nranks > 0)
 		decide_and_act(m);
 }
-
-/* ---- a member ---- */
 
 /* Member: sends its own rank's state, receives the end. Without a leader the run is over. */
 static void follow_leader(struct monitor *m, const struct supervised *child)

@@ -9,8 +9,6 @@
  * MPI, CUDA or NCCL is called here. */
 #pragma once
 
-#include <poll.h>
-
 #include "base/error.h"
 #include "pace/pace_watch.h"
 #include "process/cgroup.h"
@@ -24,8 +22,7 @@
 
 struct verdict;
 
-/* Evidence about a rank of another host: for the verdict, its stacks, and the counters of its
- * host, which come with one rank of the host. */
+/* Evidence about a rank of another host: for the verdict, stacks, its host's counters. */
 enum evidence_kind { EVIDENCE_TAIL, EVIDENCE_STACK, EVIDENCE_COUNTERS, EVIDENCE_KINDS };
 
 struct monitor;
@@ -35,8 +32,7 @@ struct monitor;
  * host. Any may be NULL. */
 struct monitor_client {
 	void *ctx;
-	/* Every leader: something may be wrong, 0.1 s before the others are called: a first look
-	 * at this node's ranks. */
+	/* Every leader: something may be wrong, 0.1 s before the others are called. */
 	void (*begin)(void *ctx, const struct rank_view *views, size_t n);
 	/* Leader on another node than the root's: it sends what is known of this node's ranks
 	 * (monitor_send_evidence). */
@@ -164,13 +160,11 @@ struct monitor {
 	int memory_fd;			  /* borrowed */
 	int asking_fd; /* a connection that asks for the status; the caller's: -1 once it is taken */
 	pid_t launcher_pid;
-	uint64_t watchers_ns; /* when watchers were last looked at */
-	struct record_memory *
-		leader_memory; /* member: of the leader's rank, which another supervisor saves, too */
-	bool leader_foreign;   /* its process has another number there */
-	pid_t leader_pid;      /* of the first leader, where another one ends the run */
-	uint64_t own_beat,
-		own_beat_ns; /* member: its own rank's heartbeat while the leader is held */
+	uint64_t watchers_ns;		     /* when watchers were last looked at */
+	struct record_memory *leader_memory; /* member: of the leader's rank, saved here, too */
+	bool leader_foreign;		     /* its process has another number there */
+	pid_t leader_pid;		/* of the first leader, where another one ends the run */
+	uint64_t own_beat, own_beat_ns; /* member: its own rank's, while the leader is held */
 	bool replacing;	     /* the first leader is gone or held: another supervisor ends the run */
 	bool replaced;	     /* the first leader, running again: it decides nothing any more */
 	char late[256];	     /* ranks that were printed as late, "1,3"; "-": none */

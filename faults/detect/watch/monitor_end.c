@@ -1,12 +1,10 @@
-/* monitor_end.c: from something that is wrong to a verdict, its evidence, and the end of the
- * run. */
+/* monitor_end.c: from something wrong to a verdict, its evidence, and the end of the run. */
 #include "watch/monitor_nodes.h"
 
 #include "base/clock.h"
 #include "base/proc_stat.h"
 #include "net/hangup.h"
 #include "process/leftovers.h"
-#include "watch/decide_times.h"
 #include "record/summary.h"
 
 void monitor_send_end(struct monitor *m, int32_t code)
@@ -64,8 +62,7 @@ static bool all_answered(const struct monitor *m)
 	return true;
 }
 
-/* The other nodes keep their evidence and send what is slow to find out; so does this one
- * meanwhile. */
+/* The other nodes keep their evidence and send what is slow; so does this one meanwhile. */
 static void gather_slow(struct monitor *m, const char *folder)
 {
 	const struct monitor_client *client = &m->config.client;

@@ -1,14 +1,7 @@
-/* monitor_members.c: place among the observers of a host, and what its leader sees of the host's
- * ranks. */
+/* monitor_members.c: place among a host's observers, and what its leader sees of its ranks. */
 #include "watch/monitor_members.h"
 
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/proc_stat.h"
@@ -62,8 +55,7 @@ static struct ucred peer_of(int fd)
 	return cred;
 }
 
-/* Names of the abstract namespace are anybody's: no rank's memory goes to another user's
- * process. */
+/* Names of the abstract namespace are anybody's: no other user's process gets a memory. */
 static bool same_user(int fd)
 {
 	return peer_of(fd).uid == geteuid();
@@ -117,8 +109,7 @@ int members_join(struct monitor *m, int memory_fd)
 	return -ETIMEDOUT;
 }
 
-/* Maps the memory that came along with a message; NULL where none did, or it is no flight
- * recorder. */
+/* Maps the memory that came along with a message; NULL: none did, or no flight recorder. */
 static struct record_memory *take_memory(struct link *link)
 {
 	struct stat st;
@@ -178,8 +169,6 @@ void members_release(struct monitor *m)
 		close(m->listen_fd);
 	m->listen_fd = -1;
 }
-
-/* ---- own rank ---- */
 
 static struct state child_state(const struct supervised *child)
 {

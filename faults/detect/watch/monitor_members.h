@@ -1,5 +1,4 @@
-/* monitor_members.h: the observers of one host: who leads, what the leader sees of its ranks.
- * Internal to watch. */
+/* monitor_members.h: the observers of one host: who leads, what it sees. Internal to watch. */
 #pragma once
 
 #include "watch/monitor.h"
@@ -33,14 +32,10 @@ void members_job(const struct monitor *m, int *nranks, int *nnodes);
 /* The views of this host's ranks, nranks of them; the caller frees. */
 struct rank_view *members_views(const struct monitor *m);
 
-/* ---- monitor_watchers.c: supervisors, the monitor and the launcher of a host watched ---- */
-
-/* Leader: how the host's other supervisors and its launcher are, for decide(); a line of who
- * does not run. */
+/* Leader: how the other supervisors and the launcher are, for decide(); a line of who is held. */
 void watchers_look(struct monitor *m, uint64_t now);
 
-/* Returns true for a first leader that another supervisor has replaced: it waits for the end of
- * its own rank. */
+/* Returns true for a first leader that was replaced: it waits for the end of its own rank. */
 bool watchers_replaced(struct monitor *m, const struct supervised *child);
 
 /* Member: the leader is `gone`, or may be held. One of the host's members becomes leader then,

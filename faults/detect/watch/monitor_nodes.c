@@ -1,14 +1,11 @@
-/* monitor_nodes.c: the links between the nodes' leaders: who is there, what they see, what they
- * know of their ranks. */
+/* monitor_nodes.c: the links between the nodes' leaders: who is there, what they know. */
 #include "watch/monitor_nodes.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/socket.h>
 
 #include "base/clock.h"
-#include "watch/decide_times.h"
 #include "watch/monitor_members.h"
 #include "watch/uplink.h"
 
@@ -122,8 +119,7 @@ static void joined(struct monitor *m, uint64_t now)
 	nodes_report(m, MESSAGE_JOIN);
 }
 
-/* Returns true for a leader that is not yet connected, or hears nothing although the root's
- * kernel should answer at once. */
+/* Returns true for a leader that is not connected, or hears nothing from the root. */
 static bool wants_to_join(const struct monitor *m, uint64_t now)
 {
 	const struct record_header *h = find_header(m, false);
@@ -182,8 +178,7 @@ void nodes_join(struct monitor *m, uint64_t now)
 	m->joining_fd = uplink_begin(find_header(m, false)->uplink_address, m->joining++);
 }
 
-/* Takes the views of a host's ranks, behind the run's token: copied, and made printable. 0 or a
- * negative errno. */
+/* Takes the views of a host's ranks, behind the token: copied, printable. 0 or a negative errno. */
 static int take_host(const struct monitor *m, struct monitor_node *node,
 		     const struct link_message *message)
 {
@@ -259,8 +254,7 @@ static void probe(struct monitor *m, struct monitor_node *node, uint64_t now)
 	node->host.here = path_here(&node->path);
 }
 
-/* One heartbeat. With a byte it says that nothing is heard of the other, whose datagrams perhaps
- * come. */
+/* One heartbeat. With a byte: nothing is heard of the other, whose datagrams perhaps come. */
 static void beat(struct monitor *m, struct monitor_node *node, uint64_t now)
 {
 	bool deaf = now - node->host.heard_ns > decide_times.rejoin_ns;
@@ -301,15 +295,13 @@ size_t nodes_expected(const struct monitor *m)
 						    : 1;
 }
 
-/* Before the own ranks have the token no caller can be told from a stranger: callers wait in the
- * queue. */
+/* Before the ranks have the token all callers are strangers: they wait in the queue. */
 bool nodes_listening(const struct monitor *m)
 {
 	return m->uplink_fd >= 0 && find_header(m, false) != NULL;
 }
 
-/* Returns true if both are leaders of one host: it has connected anew, or another supervisor
- * ends the run. */
+/* Returns true if both are leaders of one host: it is here anew, or another one ends the run. */
 static bool shares_rank(const struct decide_host *a, const struct decide_host *b)
 {
 	for (size_t i = 0; i < a->nviews; i++)

@@ -14,8 +14,7 @@
 #include "watch/message.h"
 #include "watch/monitor.h"
 
-#define NODES_STRANGER_NS                                                                          \
-	(2000 * MS) /* a caller that has not shown the token by then is sent away */
+#define NODES_STRANGER_NS (2000 * MS) /* then a caller without the token is sent away */
 
 /* Stands in front of what is sent of one rank. */
 struct evidence_head {
@@ -23,8 +22,7 @@ struct evidence_head {
 	uint32_t kind; /* enum evidence_kind */
 };
 
-/* Root: listen when rank 0 wants it. Others: connect as soon as the address is known, and anew
- * when the root is not heard of. Never blocks. */
+/* Root: listen when rank 0 wants it. Others: connect, and anew when the root is silent. */
 void nodes_open(struct monitor *m);
 void nodes_join(struct monitor *m, uint64_t now);
 /* Nothing comes over this connection any more, as link_receive() says: `rc`. It is closed. */
@@ -47,8 +45,7 @@ bool nodes_listening(const struct monitor *m);
 bool nodes_receive(struct monitor *m, uint64_t now);
 /* Root: to all nodes whose leader is there. The answer to the message is awaited anew. */
 void nodes_send_all(struct monitor *m, enum message type, const void *payload, uint32_t bytes);
-/* Root: what is known of the hosts that have shown the token, to m->input.hosts; how many they
- * are. */
+/* Root: what is known of the hosts that have shown the token, to m->input.hosts; how many. */
 size_t nodes_known(struct monitor *m);
 /* After decide(): keeps which hosts are lost, and prints news. */
 void nodes_keep(struct monitor *m);
@@ -59,13 +56,10 @@ void nodes_release(struct monitor *m);
 
 /* Leader: views to the root. */
 int nodes_report(struct monitor *m, enum message type);
-/* Leader: answer a query (`folder` NULL), or the question for slow evidence that is to be saved in
- * `folder` ("" for nowhere). */
+/* Leader: answer a query (`folder` NULL), or for slow evidence, to be saved in `folder` or "". */
 void nodes_collect(struct monitor *m, const char *folder);
 /* A first look at this node's ranks. */
 void nodes_prepare(struct monitor *m);
-
-/* ---- monitor_end.c: printing a verdict, ending a run ---- */
 
 /* DIAGNOSE or END: has the diagnoser look, for DIAGNOSE; then prints the verdict, has the
  * evidence saved and ends the run everywhere. Returns what is to be done instead, if the answer

@@ -6,8 +6,6 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
-#include <sys/socket.h>
 
 /* On every interface, both families where the host has both. */
 static int listen_on(int family, int *port)
@@ -57,8 +55,7 @@ static size_t append(char *buf, size_t len, size_t at, const struct sockaddr *ad
 	return at + (size_t)n;
 }
 
-/* Returns true for an address of that family, up, and loopback or not. Link-local IPv6 addresses
- * mean nothing on another host. */
+/* Returns true for an address of that family, up, and loopback or not; none that is link-local. */
 static bool is_wanted(const struct ifaddrs *i, int family, bool loopback)
 {
 	if (!i->ifa_addr || i->ifa_addr->sa_family != family || !(i->ifa_flags & IFF_UP) ||

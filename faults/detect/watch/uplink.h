@@ -9,8 +9,7 @@ int uplink_listen(int *port);
  * last, for others to try in this order. Returns buf; "" when there is none. */
 char *uplink_addresses(int port, char *buf, size_t len);
 
-/* Begins to connect to one address of the list, the next one with each attempt from 0 on. Returns a
- * descriptor or a negative errno; never waits. */
+/* Begins to connect to one address of the list, by attempt. A descriptor or a negative errno. */
 int uplink_begin(const char *addresses, size_t attempt);
 /* Returns 1 once it is connected, 0 not yet, a negative errno if it failed; the caller closes. */
 int uplink_connected(int fd);

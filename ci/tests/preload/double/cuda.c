@@ -297,8 +297,6 @@ int cuCtxPopCurrent_v2(void **context)
 	return 0;
 }
 
-/* ---- for recover_perf: memory of the host that is the device's ---- */
-
 #define PIECES 64
 static struct {
 	uint64_t at;

@@ -1,10 +1,7 @@
 /* nccl.c: a test double of libnccl.so.2 over files of DOUBLE_DIR: a collective ends when all ranks of its
  * communicator have started it, with the same arguments; else never. */
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
-#include <sys/mman.h>
 
 #include "double.h"
 

@@ -4,9 +4,6 @@
  * usage: subject RANKS STEPS [WORD...]     words: what to mix in, and what one rank does wrong */
 #include <dlfcn.h>
 #include <pthread.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <time.h>
 
 #include "double.h"
 

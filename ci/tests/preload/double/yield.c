@@ -1,7 +1,6 @@
 /* yield.c: MPI's ranks ask for the next turn while they wait, and have it at once again when no other rank of theirs is
  * ready: here they sleep, and leave their core to other tests. */
 #include <sched.h>
-#include <time.h>
 
 int sched_yield(void)
 {

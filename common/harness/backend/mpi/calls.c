@@ -1,8 +1,6 @@
-/* calls.c: blocking MPI collectives on the backend's communicator, sends and receives
- * alone or in groups. */
+/* calls.c: blocking MPI collectives on the backend's communicator, sends and receives, groups. */
 #include "backend/mpi/ops.h"
 
-#include "backend/call.h"
 #include "backend/job.h"
 #include "base/clock.h"
 
@@ -16,7 +14,6 @@ static MPI_Op op_of(const struct mpi *mpi, const struct call *call)
 	return mpi->types.op[call->dtype][call->op];
 }
 
-/* The communicator of a call. */
 static const struct mpi_comm *of(const struct mpi *mpi, const struct call *call)
 {
 	return &mpi->comms[call->comm];
@@ -33,8 +30,7 @@ static char *slice_of(const struct call *call, const void *all, int rank)
 	return (char *)all + (size_t)rank * call_bytes(call);
 }
 
-/* The issuers below return MPI's code. NCCL detects in-place calls by their addresses; MPI needs
- * MPI_IN_PLACE. */
+/* The issuers return MPI's code. NCCL sees in-place calls by address; MPI needs MPI_IN_PLACE. */
 
 static int all_reduce(struct mpi *mpi, const struct call *call)
 {
@@ -53,8 +49,7 @@ static int all_gather(struct mpi *mpi, const struct call *call)
 			     of(mpi, call)->comm);
 }
 
-/* MPI leaves an in-place result at the start of the buffer; NCCL's callers expect it in the rank's
- * own slice. */
+/* MPI leaves an in-place result at the start of the buffer, NCCL in the rank's own slice. */
 static int reduce_scatter(struct mpi *mpi, const struct call *call)
 {
 	bool in_place = call->recv == slice_of(call, call->send, of(mpi, call)->rank);
@@ -198,7 +193,6 @@ static int send_or_recv(struct mpi *mpi, const struct call *call)
 	return rc;
 }
 
-/* The issuer of each kind of call. */
 static const struct issuer {
 	int (*issue)(struct mpi *mpi, const struct call *call);
 	bool slices; /* nranks x count elements in one buffer; MPI libraries add up in int */

@@ -1,10 +1,8 @@
 /* ops.c: communicator and host memory of the mpi backend. Calls are in calls.c. */
 #include "backend/mpi/ops.h"
 
-#include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "backend/call.h"
 #include "check/check.h"
 #include "base/file.h"
 #include "process/cgroup.h"
@@ -194,7 +192,7 @@ static int refuse_bytes(struct mpi *mpi, size_t bytes, size_t room, size_t ranks
 		       { RLIMIT_DATA, "data", "ulimit -d" } };
 	struct rlimit limit;
 
-	for (size_t i = 0; tried && i < sizeof(limits) / sizeof(limits[0]); i++)
+	for (size_t i = 0; tried && i < LENGTH(limits); i++)
 		if (getrlimit((__rlimit_resource_t)limits[i].resource, &limit) == 0 &&
 		    limit.rlim_cur != RLIM_INFINITY)
 			return error_set(mpi->be.err, OUTCOME_USAGE, -ENOMEM,
@@ -213,8 +211,7 @@ static int refuse_bytes(struct mpi *mpi, size_t bytes, size_t room, size_t ranks
 			 bytes, mpi->held, room, ranks);
 }
 
-/* Every rank of the node maps as much, and pages are committed on write, when the kernel's refusal
- * comes too late. */
+/* Every rank of the node maps as much. Pages are committed on write: a refusal is too late. */
 static int mpi_alloc(struct backend *be, size_t bytes, size_t used, void **ptr)
 {
 	struct mpi *mpi = to_mpi(be);

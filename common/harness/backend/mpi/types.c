@@ -30,8 +30,7 @@ USER_TYPE(bfloat16, DT_BFLOAT16, uint16_t)
 USER_TYPE(f8e4m3, DT_F8E4M3, uint8_t)
 USER_TYPE(f8e5m2, DT_F8E5M2, uint8_t)
 
-/* Open MPI 4.1 saturates sums of 8-bit integers with AVX: 100 + 100 gives 127. NCCL's sum wraps
- * around. */
+/* Open MPI 4.1 saturates sums of 8-bit integers with AVX: 100 + 100 gives 127. NCCL's sum wraps. */
 static void int8_sum(void *in, void *inout, int *len, MPI_Datatype *datatype)
 {
 	const uint8_t *from = in;
@@ -60,7 +59,7 @@ static const struct own {
 	{ DT_F8E5M2, true, USER_FUNCTIONS(f8e5m2) },
 };
 
-#define OWNS (sizeof(owns) / sizeof(owns[0]))
+#define OWNS LENGTH(owns)
 
 /* MPI's handles are not constant expressions, so the table is filled at run time. */
 static void builtin_types(struct mpi_types *types)

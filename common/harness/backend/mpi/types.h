@@ -5,8 +5,7 @@
 
 #include "base/dtype.h"
 
-/* Types without an MPI counterpart (half, bfloat16, float8) are contiguous bytes with hangar's
- * operators; so are sums of 8-bit integers. */
+/* Types without an MPI counterpart, and sums of 8-bit integers, have hangar's operators. */
 struct mpi_types {
 	MPI_Datatype type[DT_COUNT];
 	MPI_Op op[DT_COUNT][OP_COUNT]; /* none for mulsum; avg: sum, then _average */

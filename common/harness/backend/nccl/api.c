@@ -21,7 +21,7 @@ static const struct {
 /* A preloaded wrapper is found first: the search is that of the process. */
 static int resolve(struct error *err, const struct nccl_library *library)
 {
-	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+	for (size_t i = 0; i < LENGTH(functions); i++) {
 		void *function = dlsym(RTLD_DEFAULT, functions[i].name);
 
 		if (!function && functions[i].needed)

@@ -18,15 +18,14 @@ static wait_value_fn *find_wait_value(void)
 	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
 	wait_value_fn *found = NULL;
 
-	for (size_t i = 0; driver && !found && i < sizeof(names) / sizeof(names[0]); i++)
+	for (size_t i = 0; driver && !found && i < LENGTH(names); i++)
 		found = (wait_value_fn *)dlsym(driver, names[i]);
 	if (driver)
 		dlclose(driver); /* the runtime still holds it */
 	return found;
 }
 
-/* Prepares the word, in host memory that the device can read. Its value only grows, so an ended
- * wait stays ended. */
+/* Prepares the word, in host memory that the device can read. It only grows: waits stay ended. */
 static cudaError_t arm(struct nccl *nccl)
 {
 	struct nccl_hold *hold = &nccl->hold;

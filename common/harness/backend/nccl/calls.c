@@ -38,14 +38,12 @@ static const uint64_t mulsum_factor[DT_COUNT][2] = {
 	[DT_F8E5M2] = { 0x3c, 0x40 },
 };
 
-/* The communicator of a call. */
 static struct nccl_comm *of(struct nccl *nccl, const struct call *call)
 {
 	return &nccl->comms[call->comm];
 }
 
-/* Makes the operator at the first call with a type, a warm-up call, so no timed call includes
- * it. */
+/* Makes the operator at the first call with a type, a warm-up call: no timed call includes it. */
 static int mulsum_op(struct nccl *nccl, const struct call *call, ncclRedOp_t *op)
 {
 	struct nccl_comm *comm = of(nccl, call);
@@ -119,8 +117,7 @@ static struct swap swap_with(const struct call *call, int rank, int peer)
 	}
 }
 
-/* Sends and receives: for these, for alltoallv, and for collectives that libraries before 2.28
- * lack. */
+/* Sends and receives: as such, of alltoallv, of collectives that libraries before 2.28 lack. */
 static ncclResult_t issue_pairs(struct nccl *nccl, const struct call *call)
 {
 	ncclDataType_t type = nccl_type(call->dtype);

@@ -10,12 +10,10 @@ enum {
 	MARKS = 1024
 };
 
-/* A base within this time is precise enough: a launch and its completion as a spinning host sees
- * them. */
+/* A base this late is precise enough: a launch and its completion as a spinning host sees them. */
 static const uint64_t base_width_ns = 20000;
 
-/* cudaEventElapsedTime gives float milliseconds, which resolve 0.06 us one second away from the
- * base. */
+/* cudaEventElapsedTime gives float milliseconds: 0.06 us one second away from the base. */
 static const uint64_t base_life_ns = 1000000000;
 
 /* Limit for the wait for work before the last call. */

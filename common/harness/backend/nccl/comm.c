@@ -42,8 +42,7 @@ int nccl_comm_abort(struct backend *be)
 
 		if (!comm->comm)
 			continue;
-		/* before the abort, which may wait for other ranks of the host: their proxies use
-		 * ours */
+		/* before the abort, which may wait for other ranks' proxies: they use ours */
 		watch_comm(be->watch, i, COMM_ABORTED, NULL);
 		one = nccl_api.CommAbort(comm->comm);
 		forget_comm(nccl, comm);
@@ -83,8 +82,7 @@ void nccl_comm_close(struct backend *be)
 	watch_leave(be->watch);
 }
 
-/* Refuses a setting that this build's headers or the library do not have. nvlinkCentricSched is a default: older ones
- * pass over it. */
+/* Refuses a setting that this build's headers or the library lack, but for nvlinkCentricSched, a default. */
 static int comm_config(struct nccl *nccl, ncclConfig_t *config)
 {
 	const struct backend_config *asked = &nccl->be.config;

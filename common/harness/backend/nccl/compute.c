@@ -9,9 +9,7 @@ enum { KERNELS = 1024 }; /* most of a step: compute and calls in turn */
 
 struct nccl_compute {
 	cudaStream_t stream;
-	cudaEvent_t
-		events[2 *
-		       KERNELS]; /* before and after each kernel; made when they are first used */
+	cudaEvent_t events[2 * KERNELS]; /* around each kernel; made on first use */
 	cudaEvent_t joined;
 	float *matrices;
 	int n; /* kernels since `took` */

@@ -71,8 +71,7 @@ void nccl_release(struct backend *be, void *ptr, size_t bytes, size_t used)
 	}
 }
 
-/* ncclMemAlloc's memory starts on a 2 MiB page, so `ptr` has the same offset on all ranks, as
- * symmetric windows require. */
+/* ncclMemAlloc's memory starts on a 2 MiB page: `ptr` has one offset on all ranks, for windows. */
 int nccl_register(struct backend *be, void *ptr, size_t bytes)
 {
 	struct nccl *nccl = to_nccl(be);
@@ -138,8 +137,7 @@ int nccl_copy(struct backend *be, void *dst, const void *src, size_t bytes)
 	return copy_async(to_nccl(be), dst, src, bytes, cudaMemcpyDeviceToDevice);
 }
 
-/* From pageable memory the call returns once the data are staged: the caller may then reuse
- * them. */
+/* From pageable memory the call returns once the data are staged: callers may reuse them. */
 int nccl_store(struct backend *be, void *dst, const void *host, size_t bytes)
 {
 	return copy_async(to_nccl(be), dst, host, bytes, cudaMemcpyHostToDevice);

@@ -10,17 +10,10 @@
 /* Stream queries (1 us each) between two checks of the communicator. */
 enum { POLLS_PER_LOOK = 200 };
 
-/* The length of the first line: NCCL's texts may have several. */
-static int line_length(const char *text)
-{
-	return text ? (int)strcspn(text, "\r\n") : 0;
-}
-
-/* NCCL reports a failed allocation as a CUDA failure; its text has the details, in CUDA's words or
- * its own. */
+/* NCCL reports a failed allocation as a CUDA failure; its text has the details. */
 static bool lacks_memory(ncclResult_t rc, const char *detail)
 {
-	return rc == ncclUnhandledCudaError && detail &&
+	return rc == ncclUnhandledCudaError &&
 	       (strstr(detail, cudaGetErrorString(cudaErrorMemoryAllocation)) ||
 		strstr(detail, "Failed to CUDA calloc") || strstr(detail, "Failed to CUDA malloc"));
 }
@@ -67,16 +60,15 @@ static cudaError_t device_state(struct nccl *nccl)
 
 int nccl_fail(struct nccl *nccl, const char *what, ncclResult_t rc)
 {
-	const char *detail = nccl_api.GetLastError(nccl->comms[0].comm);
-
+	const char *detail = nccl_api.GetLastError(nccl->comms[0].comm) ?: "";
 	cudaError_t cuda = device_state(nccl);
 
 	nccl_let_go(&nccl->be);
 	nccl->broken = nccl->comms[0].comm != NULL;
 	return error_set(nccl->be.err, OUTCOME_ERROR,
 			 lacks_memory(rc, detail) ? -ENOMEM : code_of(cuda), "%s failed: %s (%.*s)",
-			 what, nccl_api.GetErrorString(rc), line_length(detail),
-			 detail ? detail : "");
+			 what, nccl_api.GetErrorString(rc),
+			 (int)strcspn(detail, "\r\n") /* of several lines */, detail);
 }
 
 int nccl_cuda_fail(struct nccl *nccl, const char *what, cudaError_t rc)

@@ -91,8 +91,7 @@ struct nccl {
 	int version;	/* of the library, by ncclGetVersion */
 	int capability; /* compute capability x 10 */
 	struct nccl_memory *memory;
-	cudaEvent_t *marks; /* made by the first mark; NULL entries after the end of a failed
-			     * start */
+	cudaEvent_t *marks;	    /* made by the first mark; NULL entries: a failed start */
 	struct device_clock *clock; /* NULL without --record=full */
 	struct nccl_hold hold;
 	struct nccl_compute *compute;	   /* compute.c; NULL until first use */
@@ -108,8 +107,7 @@ static inline struct nccl *to_nccl(struct backend *be)
 int nccl_fail(struct nccl *nccl, const char *what, ncclResult_t rc);
 int nccl_cuda_fail(struct nccl *nccl, const char *what, cudaError_t rc);
 
-/* Shortest deadline of init. Some ranks take 1 to 5 s with a cold driver and library; the job's
- * deadline may be longer. */
+/* Shortest deadline of init: some ranks take 1 to 5 s with a cold driver and library. */
 #define NCCL_INIT_SECONDS 30.0
 
 /* ops.c: hook. */
@@ -196,8 +194,7 @@ cudaError_t device_clock_end(struct device_clock *clock);
 /* Waits, at most a tenth of a second, until the stream has started the last call or group. */
 cudaError_t device_clock_started(struct device_clock *clock);
 
-/* Reports every finished pair to the watch, and the calls that the stream has started and not
- * finished. */
+/* Reports every finished pair to the watch, and the calls that the stream has only started. */
 cudaError_t device_clock_harvest(struct device_clock *clock);
 
 /* On an idle stream: takes a new base on CLOCK_MONOTONIC if the last is more than a second old. */

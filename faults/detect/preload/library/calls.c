@@ -9,7 +9,7 @@ static enum dtype dtype_of(int type)
 					    DT_INT64,  DT_UINT64,   DT_HALF,   DT_FLOAT,
 					    DT_DOUBLE, DT_BFLOAT16, DT_F8E4M3, DT_F8E5M2 };
 
-	return type >= 0 && (size_t)type < sizeof(types) / sizeof(types[0]) ? types[type] : DT_INT8;
+	return type >= 0 && (size_t)type < LENGTH(types) ? types[type] : DT_INT8;
 }
 
 static enum redop redop_of(const struct made *made)
@@ -140,23 +140,18 @@ int call_end(struct made *made, int rc)
 
 /* ---- what the device will say ---- */
 
-static bool together(const struct preload_call *a, const struct preload_call *b)
-{
-	return a->session == b->session && a->comm == b->comm && a->stream == b->stream;
-}
-
 /* The call that stands for this one: the last of the communicator's on its stream. */
 static const struct preload_call *last_like(const struct preload_call *calls, size_t n,
 					    const struct preload_call *call)
 {
 	for (size_t i = n; i-- > 0;)
-		if (together(&calls[i], call))
+		if (calls[i].session == call->session && calls[i].comm == call->comm &&
+		    calls[i].stream == call->stream)
 			return &calls[i];
 	return call;
 }
 
-/* A non-blocking communicator's kernel is launched later, by a thread of NCCL's: a write now would
- * be before it. */
+/* A non-blocking communicator's kernel comes later, by a thread of NCCL's: this is before it. */
 static void hold(const struct preload_call *call)
 {
 	struct preload_comm *comm = &call->session->comms[call->comm];

@@ -116,8 +116,6 @@ void device_before(struct session *s, uint64_t ticket, void *stream, int comm)
 		record_publish(start, 0);
 }
 
-/* ---- marks ---- */
-
 /* A write costs the stream 5 us behind a small call, and more where others move data. Most calls
  * need none of their own: a thread that waits for the stream, asks for it or makes the next call
  * writes the mark first. Where no such call was seen lately (CUDA's driver, a static runtime),
@@ -126,8 +124,7 @@ void device_before(struct session *s, uint64_t ticket, void *stream, int comm)
 
 static _Atomic uint64_t asked_ns;
 
-/* The last call that is held on the stream stands for the others. Returns its ticket, 0: there is
- * none. */
+/* The last call that is held on the stream stands for the others. Its ticket, 0: none. */
 static uint64_t take_held(struct session *s, struct preload_stream *t, uint64_t now)
 {
 	uint64_t last = t->nheld ? t->held[t->nheld - 1] : 0;

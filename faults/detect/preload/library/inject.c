@@ -1,5 +1,4 @@
 /* inject.c: a fault that was asked for on hangar_run's command line, in the call that it names. */
-#include <signal.h>
 
 #include "base/clock.h"
 #include "preload/library/library.h"
@@ -121,8 +120,8 @@ static bool hits(struct session *s, int number, int size, int kind, uint64_t nth
 								     nth, nth_kind });
 
 	if (hit && !s->struck)
-		say("rank %d: the fault that was asked for strikes %s %" PRIu64
-		    " (%s) of communicator %d (%d ranks%s%s)",
+		say("rank %d: the fault that was asked for strikes %s %lu (%s) of communicator %d "
+		    "(%d ranks%s%s)",
 		    rank, kind < 0 ? "set-up" : "call", nth,
 		    kind < 0 ? "init" : call_kind_name((enum call_kind)kind), number, size,
 		    *name ? ", " : "", name);

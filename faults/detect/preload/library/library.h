@@ -12,8 +12,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* NCCL's and CUDA's binary interfaces, as far as they are used: the library is built where neither
- * is installed. */
+/* NCCL's and CUDA's binary interfaces, as far as used: neither is needed to build this. */
 enum { NCCL_SUCCESS = 0, NCCL_INVALID_USAGE = 5, NCCL_IN_PROGRESS = 7 };
 enum { NCCL_OLDEST = 21800, NCCL_NEWEST = 23300 }; /* versions that were read: 2.18 to 2.32 */
 struct nccl_id {
@@ -29,8 +28,7 @@ enum {
 
 enum library_of { OF_NCCL, OF_CUDA, OF_CUDART, LIBRARIES };
 
-/* The real function, NULL: that library is not there, or lacks it. Asked for once, at its first
- * use. */
+/* The real function, NULL: not there. Asked for once, at its first use. */
 void *resolve(enum library_of library, const char *name, void **kept);
 /* Calls it; -1: it is not there. */
 #define CALL(library, name, types, arguments)                                                      \
@@ -71,9 +69,8 @@ struct preload_comm {
 	uint64_t calls, kinds[CALL_KIND_COUNT];
 	uint64_t held; /* non-blocking: a call that NCCL may not have launched yet; 0: none */
 	void *held_stream;
-	bool sampled; /* the newest call is of a block that is sampled */
-	struct stamp
-		*stamp; /* of the call, or the group of calls, that is on its way; NULL: none */
+	bool sampled;	     /* the newest call is of a block that is sampled */
+	struct stamp *stamp; /* of the call or group that is on its way; NULL: none */
 };
 
 #define PRELOAD_HELD  256
@@ -113,8 +110,7 @@ struct stamps {
 	double anchor_ns;
 };
 
-/* One rank's record. Most processes have one; a process with several ranks has one for each
- * device. */
+/* One rank's record; a process with several ranks has one for each device. */
 struct session {
 	struct recorder recorder;
 	int device;	 /* ordinal, -1: not known */
@@ -202,8 +198,7 @@ static inline struct record_times *times_of(const struct session *s, uint64_t ti
 	return &s->recorder.memory->times[ticket & (RECORD_RING - 1)];
 }
 
-/* Let the device write into the session's slots. Where it returns false, calls count as done when
- * they have returned. */
+/* Let the device write into the session's slots. False: calls count as done on return. */
 bool device_open(struct session *s);
 /* All of this call is enqueued: its mark is written, now or with later calls. */
 void device_done(struct session *s, uint64_t ticket, int comm, void *stream);
@@ -288,8 +283,7 @@ void graph_launching(const void *exec, void *stream);
 bool call_begin(struct made *made, int *rc);
 /* Returns `rc`, NCCL's result. */
 int call_end(struct made *made, int rc);
-/* These calls were handed to NCCL together, which returned `rc`: the device will say when it is
- * past them. */
+/* These calls went to NCCL together, which returned `rc`: the device tells when it is past them. */
 void calls_mark(const struct preload_call *calls, size_t n, int rc);
 /* NCCL says of this communicator that nothing is in progress any more. */
 void calls_release_held(struct session *s, int comm);

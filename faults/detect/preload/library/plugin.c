@@ -1,6 +1,5 @@
-/* plugin.c: calls of an NCCL that the wrappers do not stand in front of (linked statically): it
- * tells of them itself, as to its profiler plugin (profiler/nccl_profiler.h): collectives, without
- * their operator. */
+/* plugin.c: calls of an NCCL without wrappers in front (linked statically): it tells of them
+ * itself, as to its profiler plugin: collectives, without their operator. */
 #include <dlfcn.h>
 
 #include "base/parse.h"
@@ -14,8 +13,7 @@ bool session_by_profiler(void)
 	return making;
 }
 
-/* Returns true if the wrappers stand in front of the NCCL whose word this is: they see all of
- * it. */
+/* Returns true if the wrappers stand in front of this NCCL: they see all of it. */
 static bool is_wrapped(const void *word)
 {
 	static void *kept;

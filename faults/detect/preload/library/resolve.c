@@ -1,5 +1,4 @@
-/* resolve.c: the real functions. dlsym(RTLD_NEXT) does not find them: PyTorch loads libnccl where
- * only it sees it. */
+/* resolve.c: the real functions. dlsym(RTLD_NEXT) fails: PyTorch loads libnccl out of its sight. */
 #include <dlfcn.h>
 
 #include "preload/library/library.h"
@@ -34,8 +33,7 @@ static dlsym_fn *real_dlsym(void)
 	return kept;
 }
 
-/* The wrapper of a function of the NCCL that is loaded; NULL: there is none, or another NCCL is
- * asked for. */
+/* The wrapper of a function of the loaded NCCL; NULL: none, or another NCCL is asked for. */
 static __attribute__((noinline)) void *wrapper_of(void *handle, const char *name)
 {
 	void *found = handle == RTLD_NEXT ? NULL : real_dlsym()(handle, name);

@@ -1,9 +1,7 @@
 /* session.c: the record of this process: made when it makes its first communicator, handed to the
  * monitor, forgotten by a child that forks off. */
 #include <pthread.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include "base/clock.h"
@@ -34,8 +32,6 @@ struct session *session_nth(int n)
 	return n < __atomic_load_n(&nsessions, __ATOMIC_ACQUIRE) ? sessions[n] : NULL;
 }
 
-/* ---- who this is ---- */
-
 static int version(void)
 {
 	int version = 0;
@@ -46,8 +42,7 @@ static int version(void)
 	return version;
 }
 
-/* A launcher says who it is; without one, of several in a process, and where its job is smaller than a communicator, the
- * largest communicator does. */
+/* A launcher says who it is; without one, or where its job is smaller, the largest communicator does. */
 static void identify(struct session *s, int rank, int nranks)
 {
 	int own = environment_number(environ, "RANK OMPI_COMM_WORLD_RANK SLURM_PROCID PMI_RANK",
@@ -152,8 +147,7 @@ static struct session *make_session(const char *key)
 	}
 	recorder_init(&s->recorder, memory, true, 0);
 	memory->header.preloaded = 1;
-	memory->header.run =
-		record_hash_id(key, strlen(key)) & ~1ull; /* hosts may have other keys */
+	memory->header.run = record_hash_id(key, strlen(key)) & ~1ull; /* of this host */
 	memory->header.phase = PHASE_INIT;
 	memory->program.python_runtime = (uintptr_t)symbol("_PyRuntime");
 	memory->program.python_minor = python_minor();

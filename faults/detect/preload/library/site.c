@@ -3,7 +3,6 @@
  * NCCL, with the interpreter's lock or without. A thread without Python is PyTorch's autograd engine, if the main thread waits
  * in that: its frames stand for the call, and are read with care. */
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <sys/uio.h>
 
 #include "preload/library/library.h"
@@ -36,7 +35,7 @@ static size_t slot_of(const void *a, const void *b)
 {
 	uint64_t key = (uint64_t)(uintptr_t)a * 31 + (uint64_t)(uintptr_t)b;
 
-	return (size_t)(key * 0x9e3779b97f4a7c15ull >> 40) % (sizeof(codes) / sizeof(*codes) - 3);
+	return (size_t)(key * 0x9e3779b97f4a7c15ull >> 40) % (LENGTH(codes) - 3);
 }
 
 static const char *last_part(const char *path)
@@ -60,8 +59,6 @@ static void say_address(const void *caller, char *buf, size_t len)
 		 named ? info.dli_sname : "",
 		 (const char *)caller - (const char *)(named ? info.dli_saddr : info.dli_fbase));
 }
-
-/* ---- frames ---- */
 
 struct spot {
 	const void *code, *at;
@@ -192,8 +189,7 @@ static bool is_engine(const void *code)
 	return code == python.engine;
 }
 
-/* The innermost spot of the program's own in the main thread, while that waits for the autograd engine, which this thread is of;
- * else `native`. */
+/* The innermost spot of the program's own in the main thread, while that waits for the autograd engine; else `native`. */
 static struct spot find_backward(struct spot native)
 {
 	const struct python_layout l = python.self.at;
@@ -244,8 +240,6 @@ static const void *find_frame(void)
 	}
 	return framework;
 }
-
-/* ---- sites ---- */
 
 uint32_t site_find(struct session *s, uint32_t comm, const void *caller)
 {

@@ -140,8 +140,6 @@ void stamp_comm_ends(struct session *s, int comm)
 	c->stamp = NULL;
 }
 
-/* ---- reading ---- */
-
 static int elapsed(float *ms, void *from, void *to)
 {
 	return CALL(OF_CUDA, "cuEventElapsedTime", (float *, void *, void *), (ms, from, to));

@@ -28,7 +28,7 @@ static void tell(struct reading *m)
 
 /* ---- rows ---- */
 
-/* Of each size of a collective the fastest row, out of place: a host that did something else makes a call longer, none shorter. */
+/* The fastest row of each size of a collective, out of place: a host that did something else makes a call longer, none shorter. */
 #define SIZES 8
 static struct row fastest[SIZES];
 static int nsizes;

@@ -107,5 +107,5 @@ void closing_serve(struct rank *r);
  * on MPI's network. Call it between job_open and job_join. Not collective. */
 void uplink_meet(struct rank *r);
 
-/* The same over MPI, to all ranks of a run on several hosts. Collective. */
+/* The same over MPI, to all ranks of a run on several hosts. Collective. 0, or a negative errno. */
 int uplink_spread(struct rank *r);

@@ -5,26 +5,25 @@
 
 #define RECOVER_RANKS 16
 
-/* How the communicator breaks. The last rank breaks it, with two-killed the last two. */
-#define RECOVER_BREAKS(row)                                                                        \
-	row(NONE, "none", "the last rank leaves a healthy communicator")                           \
-		row(KILL, "killed", "killed before the call") row(STOP, "stopped",                 \
-								  "SIGSTOP before the call")       \
-			row(HOST, "host", "its host thread does not come to the call")             \
-				row(GPU, "gpu", "its call waits behind a stuck stream") row(       \
-					MID, "mid-call", "killed inside of a large all-reduce")    \
-					row(INIT, "init", "it does not come to the first init")    \
-						row(TWO, "two-killed", "two ranks killed at once")
-
-/* How the survivors go on. */
-#define RECOVER_CURES(row)                                                                         \
-	row(ABORT, "abort", "ncclCommAbort, then init anew") row(SHRINK, "shrink",                 \
-								 "ncclCommShrink, default flags")  \
-		row(SHRINK_ABORT, "shrink-abort", "ncclCommShrink that aborts what runs")          \
-			row(REVOKE, "revoke", "ncclCommRevoke, then shrink")                       \
-				row(SPLIT, "split", "ncclCommSplit by the survivors alone")        \
-					row(GROW, "grow",                                          \
-					    "shrink-abort, then ncclCommGrow with a new process")
+/* How the communicator breaks, and how the survivors go on. The last rank breaks it, with two-killed the last two. */
+/* clang-format off */
+#define RECOVER_BREAKS(row) \
+	row(NONE, "none", "the last rank leaves a healthy communicator") \
+	row(KILL, "killed", "killed before the call") \
+	row(STOP, "stopped", "SIGSTOP before the call") \
+	row(HOST, "host", "its host thread does not come to the call") \
+	row(GPU, "gpu", "its call waits behind a stuck stream") \
+	row(MID, "mid-call", "killed inside of a large all-reduce") \
+	row(INIT, "init", "it does not come to the first init") \
+	row(TWO, "two-killed", "two ranks killed at once")
+#define RECOVER_CURES(row) \
+	row(ABORT, "abort", "ncclCommAbort, then init anew") \
+	row(SHRINK, "shrink", "ncclCommShrink, default flags") \
+	row(SHRINK_ABORT, "shrink-abort", "ncclCommShrink that aborts what runs") \
+	row(REVOKE, "revoke", "ncclCommRevoke, then shrink") \
+	row(SPLIT, "split", "ncclCommSplit by the survivors alone") \
+	row(GROW, "grow", "shrink-abort, then ncclCommGrow with a new process")
+/* clang-format on */
 
 #define RECOVER_ID(id, name, help) RECOVER_##id,
 enum recover_break { RECOVER_BREAKS(RECOVER_ID) RECOVER_BREAK_KINDS };

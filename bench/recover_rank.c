@@ -36,34 +36,25 @@ struct config {
 	}
 
 /* Functions of the two libraries; those after `since` may be absent. */
-#define NCCL(row)                                                                                  \
-	row(GetUniqueId, (struct id *)) row(CommAbort, (void *)) row(CommDestroy, (void *))        \
-		row(CommGetAsyncError, (void *, int *)) row(GetErrorString, (int)) row(            \
-			CommInitRankConfig, (void **, int, struct id, int, struct config *))       \
-			row(AllReduce, (const void *, void *, size_t, int, int, void *,            \
-					void *)) row(CommSplit,                                    \
-						     (void *, int, int, void **, struct config *)) \
-				row(CommShrink, (void *, int *, int, void **, struct config *,     \
-						 int)) row(CommRevoke, (void *, int))              \
-					row(CommGetUniqueId, (void *, struct id *))                \
-						row(CommGrow, (void *, int, const struct id *,     \
-							       int, void **, struct config *))
-#define CUDA(row)                                                                                  \
-	row(Init, "", (unsigned)) row(DeviceGetCount, "", (int *)) row(DeviceGet, "",              \
-								       (int *, int))               \
-		row(DevicePrimaryCtxRetain, "", (void **, int)) row(CtxSetCurrent, "", (void *))   \
-			row(MemAlloc, "_v2", (uint64_t *, size_t)) row(MemGetInfo, "_v2",          \
-								       (size_t *, size_t *))       \
-				row(MemcpyHtoD, "_v2", (uint64_t, const void *, size_t))           \
-					row(MemcpyDtoH, "_v2", (void *, uint64_t, size_t))         \
-						row(MemsetD32, "_v2",                              \
-						    (uint64_t, unsigned, size_t))                  \
-							row(StreamCreate, "", (void **, unsigned)) \
-								row(StreamQuery, "", (void *))     \
-									row(StreamWaitValue32,     \
-									    "_v2",                 \
-									    (void *, uint64_t,     \
-									     unsigned, unsigned))
+/* clang-format off */
+#define NCCL(row) \
+	row(GetUniqueId, (struct id *)) row(CommAbort, (void *)) row(CommDestroy, (void *)) \
+	row(CommGetAsyncError, (void *, int *)) row(GetErrorString, (int)) \
+	row(CommInitRankConfig, (void **, int, struct id, int, struct config *)) \
+	row(AllReduce, (const void *, void *, size_t, int, int, void *, void *)) \
+	row(CommSplit, (void *, int, int, void **, struct config *)) \
+	row(CommShrink, (void *, int *, int, void **, struct config *, int)) row(CommRevoke, (void *, int)) \
+	row(CommGetUniqueId, (void *, struct id *)) \
+	row(CommGrow, (void *, int, const struct id *, int, void **, struct config *))
+#define CUDA(row) \
+	row(Init, "", (unsigned)) row(DeviceGetCount, "", (int *)) row(DeviceGet, "", (int *, int)) \
+	row(DevicePrimaryCtxRetain, "", (void **, int)) row(CtxSetCurrent, "", (void *)) \
+	row(MemAlloc, "_v2", (uint64_t *, size_t)) row(MemGetInfo, "_v2", (size_t *, size_t *)) \
+	row(MemcpyHtoD, "_v2", (uint64_t, const void *, size_t)) row(MemcpyDtoH, "_v2", (void *, uint64_t, size_t)) \
+	row(MemsetD32, "_v2", (uint64_t, unsigned, size_t)) \
+	row(StreamCreate, "", (void **, unsigned)) row(StreamQuery, "", (void *)) \
+	row(StreamWaitValue32, "_v2", (void *, uint64_t, unsigned, unsigned))
+/* clang-format on */
 #define NCCL_FIELD(name, arguments)	    int(*name) arguments;
 #define CUDA_FIELD(name, suffix, arguments) int(*cu##name) arguments;
 

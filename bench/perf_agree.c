@@ -59,14 +59,16 @@ int perf_agree(struct job *job, const struct program *program, const char *backe
 						   found[0].words));
 }
 
-int perf_agree_settings(struct job *job, const struct settings *mine)
+int perf_agree_settings(struct job *job, const struct program *program, const struct settings *mine)
 {
 	struct setting_difference found[SETTINGS_DIFFERENCES];
 	char words[1000];
 	size_t n;
 	int rc = compare(job, mine, SETTING_MAY, found, &n);
 
-	if (n > 0)
+	if (n > 0 && program->hooks.differ)
+		program->hooks.differ(found, n);
+	else if (n > 0)
 		fprintf(stderr, "hangar: settings differ between ranks: %s\n",
 			settings_words(found, n, words, sizeof(words)));
 	return rc < 0 ? rc : 0;

@@ -14,6 +14,7 @@ extern const struct collective *const collectives[];
 /* Runs a program around a collective: options, processes, sweep, output. Returns the exit code. */
 int perf_main(const struct collective *collective, int argc, char **argv);
 
+struct setting_difference;
 struct verdict;
 /* Additions of a test program, or of preflight, to a run; NULL: none. */
 struct perf_hooks {
@@ -23,6 +24,8 @@ struct perf_hooks {
 	void (*fired)(int rank, const struct fault_record *record);
 	/* As struct monitor_client has it; `ctx` is the run's diagnoser. */
 	void (*printed)(void *ctx, const struct verdict *verdict);
+	/* On rank 0: settings in which ranks differ, n > 0. */
+	void (*differ)(const struct setting_difference *found, size_t n);
 };
 
 /* The same with hooks. */

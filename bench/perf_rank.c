@@ -114,7 +114,7 @@ static int compare_settings(struct rank *r)
 	if (r->settings.text[0])
 		record_settings(&r->recorder.memory->header, r->settings.text,
 				settings_hash(&r->settings));
-	return perf_agree_settings(&r->job, &r->settings);
+	return perf_agree_settings(&r->job, r->program, &r->settings);
 }
 
 /* Groups of unequal size would skip different sizes, but all ranks meet at every point. */

@@ -92,8 +92,10 @@ void rank_ask_nccl(struct rank *r);
 int perf_agree(struct job *job, const struct program *program, const char *backend);
 
 /* Prints the settings in which ranks differ, the first suspects of a hang, in one line of rank 0 on
- * standard error. Collective. Returns 0 or a negative errno with the error set. */
-int perf_agree_settings(struct job *job, const struct settings *mine);
+ * standard error, or gives them to the program's hook. Collective. Returns 0 or a negative errno with
+ * the error set. */
+int perf_agree_settings(struct job *job, const struct program *program,
+			const struct settings *mine);
 
 /* perf_closing.c: rank 0 of a sweep answers its supervisor from now on. */
 void closing_serve(struct rank *r);

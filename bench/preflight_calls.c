@@ -6,8 +6,9 @@
 #include "perf_report.h"
 #include "postmortem/postmortem.h"
 #include "postmortem/diagnoser.h"
+#include "settings/settings.h"
 
-#define PAIR_TRIES 3 /* a pair is slow that is so each time */
+#define TRIES 3 /* a call or a pair is slow that is so each time */
 
 static int report_fd = -1; /* of this process and of the rank that it starts */
 
@@ -25,15 +26,23 @@ static void tell(struct reading *m)
 	reading_release(m);
 }
 
-/* A row in place is told where its data are wrong. */
-static void take_row(void *ctx, const struct row *row)
+/* ---- rows ---- */
+
+/* The fastest row of each size of a collective, out of place: a host that did something else makes a call longer, none shorter. */
+#define SIZES 8
+static struct row fastest[SIZES];
+static int nsizes;
+
+static bool is_slow(const struct row *row)
+{
+	return row->busbw_gbs < .5 * row->predicted_low_gbs;
+}
+
+static void tell_row(const struct row *row)
 {
 	struct reading m = { .host = "all" };
 	char part[40];
 
-	(void)ctx;
-	if (row->placement[0] == 'i' && row->wrong <= 0)
-		return;
 	snprintf(part, sizeof(part), "%.20s %u KiB", row->collective,
 		 (unsigned)((row->size + 512) >> 10));
 	reading_state(&m, part, "busbw_mbs", (int64_t)(row->busbw_gbs * 1e3));
@@ -46,6 +55,23 @@ static void take_row(void *ctx, const struct row *row)
 		reading_state(&m, part, "low_mbs", (int64_t)(row->predicted_low_gbs * 1e3));
 	}
 	tell(&m);
+}
+
+/* Wrong data are told at once. */
+static void take_row(void *ctx, const struct row *row)
+{
+	int i = 0;
+
+	(void)ctx;
+	if (row->wrong > 0)
+		tell_row(row);
+	else if (row->placement[0] != 'i') {
+		while (i < nsizes && fastest[i].size != row->size)
+			i++;
+		if (i < SIZES && (i == nsizes || row->busbw_gbs > fastest[i].busbw_gbs))
+			fastest[i] = *row;
+		nsizes += i == nsizes && i < SIZES;
+	}
 }
 
 static int finish_rows(void *ctx, struct report *report)
@@ -110,7 +136,7 @@ static int try_pairs(struct rank *r)
 	int slow = 1, rc = 0;
 
 	watch_phase(&r->watch, PHASE_TIMED);
-	for (int k = 0; rc == 0 && slow && k < PAIR_TRIES; k++) {
+	for (int k = 0; rc == 0 && slow && k < TRIES; k++) {
 		rc = predict_measure_pairs(&r->bench, PAIRS_QUICK, &m);
 		if (rc < 0)
 			break;
@@ -126,11 +152,30 @@ static int try_pairs(struct rank *r)
 		free(best);
 		best = notes;
 		rc = job_max_int(&r->job, &slow, 1);
-		if (rc == 0 && r->run.report && (!slow || k == PAIR_TRIES - 1))
+		if (rc == 0 && r->run.report && (!slow || k == TRIES - 1))
 			tell_pairs(r, &m.plan, best);
 		pair_matrix_release(&m);
 	}
 	free(best);
+	return rc;
+}
+
+/* The sizes of a collective; once more where one is slow. */
+static int try_collective(struct rank *r)
+{
+	int slow = 1, rc = 0;
+
+	nsizes = 0;
+	for (int k = 0; rc == 0 && slow && k < TRIES; k++) {
+		r->bench.last_bytes = 0;
+		rc = run_sweep(&r->run);
+		slow = 0;
+		for (int i = 0; i < nsizes; i++)
+			slow |= is_slow(&fastest[i]);
+		rc = rc != 0 ? rc : job_max_int(&r->job, &slow, 1);
+	}
+	for (int i = 0; i < nsizes; i++)
+		tell_row(&fastest[i]);
 	return rc;
 }
 
@@ -139,8 +184,16 @@ int preflight_run(struct rank *r)
 	static const struct run_hook hook = { .row = take_row, .finish = finish_rows };
 	int n = r->job.group_size, rc = 0;
 
-	if (r->run.report)
+	if (r->run.report) {
+		struct reading m = { .host = "all" };
+		int announced = r->program->launch->announced;
+
+		reading_state(&m, "ranks", "ranks", r->job.nranks);
+		reading_state(&m, "ranks", "aside",
+			      announced > r->job.nranks ? announced - r->job.nranks : 0);
+		tell(&m);
 		r->run.reconciler = &hook;
+	}
 	for (size_t i = 0; collectives[i] && rc == 0; i++) {
 		if (collectives[i]->power_of_two && n & (n - 1))
 			continue;
@@ -149,8 +202,7 @@ int preflight_run(struct rank *r)
 		if (rc < 0)
 			break;
 		r->bench.collective = collectives[i];
-		r->bench.last_bytes = 0;
-		rc = run_sweep(&r->run);
+		rc = try_collective(r);
 	}
 	r->bench.collective = &preflight;
 	return rc == 0 && n > 1 ? try_pairs(r) : rc;
@@ -181,9 +233,21 @@ static void take_verdict(void *ctx, const struct verdict *verdict)
 	tell(&m);
 }
 
+static void take_differences(const struct setting_difference *found, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct reading m = { .host = "all" };
+
+		reading_state(&m, found[i].name, "differ", 1);
+		reading_state(&m, found[i].name, "matters", found[i].weight >= SETTING_MATTERS);
+		reading_say(&m, found[i].name, "words", found[i].words);
+		tell(&m);
+	}
+}
+
 int preflight_calls(int fd, int argc, char **argv)
 {
-	const struct perf_hooks hooks = { .printed = take_verdict };
+	const struct perf_hooks hooks = { .printed = take_verdict, .differ = take_differences };
 
 	report_fd = fd;
 	unsetenv("NCCL_TESTS_ALLTOALLV_MATRIX_FILE"); /* of one size */

@@ -188,6 +188,17 @@ static struct reading *host_named(struct flight *f, const char *name)
 	return &f->hosts[f->n++];
 }
 
+/* The ranks tell of a setting what the hosts beside each other showed. */
+static bool is_known(const struct flight *f, const struct reading *m)
+{
+	const char *part = m->n ? m->list[0].part : "";
+
+	for (int h = 0; reading_value(m, part, "differ") > 0 && h < f->n; h++)
+		if (reading_value(&f->hosts[h], part, "differ") > 0)
+			return true;
+	return false;
+}
+
 /* Rows and a verdict of the calls, a line each. A host that no line names gets them for all. */
 static void take_calls(struct flight *f, const struct local *local, bool ended)
 {
@@ -202,7 +213,7 @@ static void take_calls(struct flight *f, const struct local *local, bool ended)
 		while ((line = strsep(&rest, "\n"))) {
 			struct reading m = { .seconds = 0 }, *to;
 
-			if (reading_parse(&m, line) < 0) {
+			if (reading_parse(&m, line) < 0 || is_known(f, &m)) {
 				reading_release(&m);
 				continue;
 			}
@@ -245,6 +256,8 @@ static void print_rates(struct flight *f)
 		if (strncmp(name, part, n) != 0 || name[n])
 			printf("%sPASS  all hosts: %.*s: data right, %d us", *name ? "\n" : "",
 			       (int)n, part, (int)reading_value(all, part, "time_us"));
+		else if (reading_value(all, "ranks", "ranks") == 1)
+			printf(", %d us", (int)reading_value(all, part, "time_us"));
 		else
 			printf(", %.4g GB/s busbw", (double)rate * 1e-3);
 		printf(" (%s", part + n + 1);

@@ -15,6 +15,9 @@
 #include "base/rank_list.h"
 #include "recover.h"
 
+#define SET_UP                                                                                     \
+	90.0 /* seconds until a cell's first communicator works; a host with other work takes 20 */
+
 #define NAME_ROW(id, name, help) { name, help },
 struct word {
 	const char *name, *help;
@@ -123,17 +126,36 @@ static int look(struct crew *crew)
 	return n;
 }
 
-/* The survivors that are in a call for longer than the limit: the call of the first, and their list. */
+/* When the communicator broke; 0: not yet, since ranks start and make it. */
+static double when_broken(const struct recover_shared *s)
+{
+	double broke = 0;
+
+	for (int r = s->nranks - s->broken; r < s->nranks; r++) {
+		if (s->slots[r].broke <= 0)
+			return 0;
+		broke = fmax(broke, s->slots[r].broke);
+	}
+	return broke;
+}
+
+/* The ranks that are in a call for longer than the limit, and of them the call of the first: survivors, while the communicator
+ * is made all ranks. The one that joins waits for the others from its start. */
 static const char *stuck(const struct crew *crew, double limit, bool *in)
 {
+	bool broken = when_broken(crew->s) > 0;
 	const char *call = NULL;
 
 	for (int r = 0; r <= crew->s->nranks; r++) {
 		const struct recover_slot *slot = &crew->s->slots[r];
 		double since = slot->since;
+		bool joins = r == crew->s->nranks;
 
-		in[r] = crew->pids[r] > 0 && since > 0 && clock_seconds() - since > limit &&
-			(r == crew->s->nranks || !recover_breaks(crew->s, r));
+		in[r] = crew->pids[r] > 0 && since > 0 &&
+			clock_seconds() - since > (broken ? limit : SET_UP) &&
+			(joins	  ? strncmp(slot->call, "meeting", 7) != 0
+			 : broken ? !recover_breaks(crew->s, r)
+				  : true);
 		/* one that waits for another is not the one to name */
 		if (in[r] && (!call || strncmp(call, "meeting", 7) == 0))
 			call = slot->call;
@@ -180,12 +202,10 @@ static void judge(const struct crew *crew, const char *call, const bool *in, dou
 		  struct cell *cell)
 {
 	const struct recover_shared *s = crew->s;
-	double broke = 0;
+	double broke = when_broken(s);
 	int worst = RECOVER_RIGHT;
 
 	*cell = (struct cell){ .noticed = NAN, .out = NAN, .made = NAN, .first = NAN, .lost = NAN };
-	for (int r = 0; r < s->nranks; r++)
-		broke = fmax(broke, s->slots[r].broke);
 	for (int r = 0; r < s->nranks - s->broken; r++) {
 		const struct recover_slot *slot = &s->slots[r];
 		int result = slot->result;
@@ -211,16 +231,20 @@ static void judge(const struct crew *crew, const char *call, const bool *in, dou
 				 "rank %d was killed by signal %d in %s", r,
 				 WTERMSIG(crew->status[r]), slot->call ? slot->call : "no call");
 	}
-	cell->outcome = call			 ? "hangs"
+	cell->outcome = worst == RECOVER_LACKS	 ? "n/a"
+			: broke <= 0		 ? "void"
+			: call			 ? "hangs"
 			: worst == RECOVER_RIGHT ? "right"
 			: worst == RECOVER_WRONG ? "wrong"
-			: worst == RECOVER_LACKS ? "n/a"
 						 : "error";
 	if (call) {
 		char who[96];
 
-		snprintf(cell->note, sizeof(cell->note), "%s: %s for %.3g s",
-			 rank_list_words(in, s->nranks, who, sizeof(who)), call, limit);
+		snprintf(cell->note, sizeof(cell->note), "%s%s: %s for %.3g s",
+			 broke > 0 ? "" : "before anything broke: ",
+			 in[s->nranks] ? "the one that joins"
+				       : rank_list_words(in, s->nranks, who, sizeof(who)),
+			 call, broke > 0 ? limit : SET_UP);
 	}
 }
 

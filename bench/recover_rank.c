@@ -395,7 +395,7 @@ static bool grow(struct me *me, bool joins)
 	enter(me, "ncclCommGrow");
 	rc = me->f.CommGrow(me->made, n, joins || me->rank == 0 ? &id : NULL, joins ? me->rank : -1,
 			    &grown, &config);
-	if (!settle(me, "ncclCommGrow", rc, joins ? grown : me->made))
+	if (!settle(me, "ncclCommGrow", rc, grown))
 		return false;
 	if (!joins)
 		(void)me->f.CommDestroy(me->made);

@@ -6,8 +6,8 @@ needs = "nranks"
 texts = "break cure outcome"
 load ARG0[1:strlen(ARG0) - strlen("recover.gp")]."common.gp"
 
-kinds = "right hangs error wrong n/a"
-array shades[5] = [0x009E73, 0x0072B2, 0xE69F00, 0xD55E00, 0xcccccc]
+kinds = "right hangs error wrong n/a void"
+array shades[6] = [0x009E73, 0x0072B2, 0xE69F00, 0xD55E00, 0xcccccc, 0xeeeeee]
 breaks = ""; cures = ""; library = ""
 of(names, name) = sum [k = 1:words(names)] (word(names, k) eq name ? k : 0)
 with_it(names, name) = of(names, name) ? names : names." ".name

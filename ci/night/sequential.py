@@ -120,12 +120,12 @@ class Search:
     def ahead(self, times=25, most=400, seed=1):
         """Launches until an answer, if what is believed now is so: [simulated number, sorted]."""
         dice, found = np.random.default_rng(seed), []
-        kept = self.weights, self.counts
+        kept = self.weights, self.counts, self.log_total
         for _ in range(times):
-            self.weights, self.counts = kept[0], kept[1].copy()
+            self.weights, self.counts, self.log_total = kept[0], kept[1].copy(), kept[2]
             truth = self.rows[dice.choice(len(self.rows), p=kept[0])]
             found.append(simulate(self, truth, dice, most)[1])
-        self.weights, self.counts = kept
+        self.weights, self.counts, self.log_total = kept
         return sorted(found)
 
 

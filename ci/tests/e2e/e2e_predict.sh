@@ -64,7 +64,7 @@ ends 2 'explain is for the eye' --explain --nccl-model
 ends 2 'failures prints text' --csv --failures 2
 ends 0 'which has no effect: one leaf holds them' -N 16 --fabric fat-tree --oversubscription 4
 mkdir "$work/ran"
-echo '{"type":"comment","text":"measured here: a launch takes the host 9.87 us, 21.00 us to its end"}' >"$work/ran/rows.jsonl"
+echo '{"type":"comment","text":"measured here: a launch takes the host 9.87 us, 21.00 us to its end, an all_reduce of 8 B 25.00 us"}' >"$work/ran/rows.jsonl"
 ends 0 ', a launch costs the host 9.87 us$' --calibrate "$work/ran" -e 1K
 
 # refused PATTERN ARGUMENTS...: exit 2, one line on standard error with the pattern, none on standard output

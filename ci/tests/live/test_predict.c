@@ -390,7 +390,7 @@ UNIT_TEST(test_launches, "launches")
 	CU_ASSERT_EQUAL(predict_calibrate(&predictions, &bench), 0);
 	f = opened();
 	CU_ASSERT_PTR_NULL(strstr(text, "measured here"));
-	predictions.kernel = (struct kernel_cost){ 5, 12 };
+	predictions.kernel = (struct kernel_cost){ 5, 12, 0 };
 	f = opened();
 	CU_ASSERT(strstr(text, "measured here: a launch takes the host 5.00 us, 12.00 us") != NULL);
 	row.mode = "stream";

@@ -46,6 +46,13 @@ class Simulated(unittest.TestCase):
         right = sorted(n for i, (answer, n) in enumerate(found) if answer == (0, frozenset(range(1 + i % 7, 8))))
         self.assertTrue(len(right) >= 19 and right[9] <= 110, found)
 
+    def test_forecast(self):
+        """What is told before a launch is what searches take; asking changes nothing."""
+        search = sequential.Search(LIBRARIES, 1 / 7)
+        ahead, taken = search.ahead(), sorted(n for _, n in searches(lambda i: [1 / 7] * (1 + i % 7) + [0] * (7 - i % 7), 40, 3))
+        self.assertTrue(taken[20] / 1.6 < ahead[12] < taken[20] * 1.6, (ahead, taken))
+        self.assertEqual((search.ahead(), search.counts.sum(), search.log_total), (ahead, 0, 0))
+
     def test_nothing_differs(self):
         for chance, rate, most in ((1 / 7, 1 / 7, 150), (1 / 3, 1 / 7, 100), (0, 1 / 7, 60), (1 / 7, None, 100), (1 / 40, None, 100)):
             mends = [answer for answer, _ in searches(lambda _: [chance] * 8, 100, 5, rate, most) if isinstance(answer, tuple)]

@@ -40,6 +40,11 @@ expect_out '^ killed +shrink-abort +right '
 expect_out '^ killed +split +hangs .* ranks 0,1: ncclCommSplit for 1 s$'
 unset DOUBLE_REMOTE_ERROR
 
+# the grown communicator is asked when it is ready, not its parent
+recover -g 3 --notice 0.1 --limit 2 --break none,stopped --cure grow
+expect_out '^ none +grow +right '
+expect_out '^ stopped +grow +right '
+
 recover -g 4 --notice 0.1 --limit 1 --break two-killed,init --cure shrink-abort,abort
 expect_out '^ two-killed +shrink-abort +right '
 expect_out '^ init +shrink-abort +n/a '

@@ -52,7 +52,7 @@ UNIT_TEST(test_modes, "back to back, alone, in a graph")
 /* A slow host: 2.3 launches of 5 us. Groups: 2.3 launches and .07 for each peer. */
 UNIT_TEST(test_calibrated, "launches as measured")
 {
-	static const struct kernel_cost slow = { 5, 12 };
+	static const struct kernel_cost slow = { 5, 12, 0 };
 	struct predict_request in_place = {
 		.bytes = 1024, .in_place = true, .algo = -1, .proto = -1
 	};
@@ -70,6 +70,11 @@ UNIT_TEST(test_calibrated, "launches as measured")
 	in_place.collective = MODEL_HYPERCUBE;
 	UNIT_ALL(model_predict(&model, &in_place, &p) == 0,
 		 fabs(p.launch_us - 2 * 5 * 2.37) <= 1e-9, fabs(p.latency_us - 2 * 9) <= 1e-9);
+	/* a call that takes 20 us, of 11.5 by the launches: so do groups */
+	machine(&(struct kernel_cost){ 5, 12, 20 });
+	CU_ASSERT_DOUBLE_EQUAL(time_of(MODEL_ALL_REDUCE, 8, MODEL_STREAM), 20, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(time_of(MODEL_ALLTOALL, 1024, MODEL_STREAM), 20 * 2.58 / 2.3, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(time_of(MODEL_ALL_REDUCE, 8, MODEL_ISOLATED), 12 + 15 + 8.2, .001);
 	/* where the link decides, launches change nothing */
 	point(MODEL_BROADCAST, 1 << 30, MODEL_STREAM);
 	CU_ASSERT_DOUBLE_EQUAL(p.transfer_us, 1073741824 / 370.8e3, .001);
@@ -93,8 +98,10 @@ UNIT_TEST(test_process, "several GPUs a process")
 /* Times that no launch takes are not taken over, none of them. */
 UNIT_TEST(test_refused, "times that are none")
 {
-	static const struct kernel_cost wrong[] = { { 0, 8 },	 { -1, 8 }, { 3, NAN },
-						    { 3, 1001 }, { .1, 8 }, { 3, INFINITY } };
+	static const struct kernel_cost wrong[] = {
+		{ 0, 8, 0 },	{ -1, 8, 0 }, { 3, NAN, 0 },
+		{ 3, 1001, 0 }, { .1, 8, 0 }, { 3, INFINITY, 0 }
+	};
 
 	for (size_t i = 0; i < LENGTH(wrong); i++) {
 		model_physical(&constants);

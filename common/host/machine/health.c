@@ -64,7 +64,7 @@ static int meets(const char *condition, const struct reading *part)
 		strcpy(other, first);
 	text = reading_text(part, part->list->part, name);
 	if (*text && op[not ] == '=')
-		return (strcmp(text, other) == 0) != not ;
+		return (strcmp(text, first) == 0) != not ;
 	a = number(part, name);
 	b *= *other ? number(part, other) : 1;
 	if (isnan(a) || isnan(b))

@@ -269,17 +269,19 @@ static void try_ports(const struct preflight_peer *to, enum port_state *states)
 	}
 }
 
-/* The longest row of silent ports, and how many answered. */
-static int silent_row(const enum port_state *states, int n, int *open)
+/* The longest row of silent ports; how many answered, and how many are silent beside that row. */
+static int silent_row(const enum port_state *states, int n, int *open, int *beside)
 {
-	int row = 0, most = 0;
+	int row = 0, most = 0, silent = 0;
 
 	*open = 0;
 	for (int i = 0; i < n; i++) {
 		*open += states[i] == PORT_OPEN;
+		silent += states[i] == PORT_SILENT;
 		row = states[i] == PORT_SILENT ? row + 1 : 0;
 		most = row > most ? row : most;
 	}
+	*beside = silent - most;
 	return most;
 }
 
@@ -310,19 +312,21 @@ static void read_ports(const struct preflight_peer *to, const char *part, struct
 {
 	enum port_state states[PREFLIGHT_PORTS + PREFLIGHT_MEETING] = { PORT_WAITS };
 	char closed[200] = "", meeting[200] = "";
-	int open = 0, row, n = to->nports, ports[PREFLIGHT_MEETING];
+	int open = 0, beside, row, n = to->nports, ports[PREFLIGHT_MEETING];
 	/* The ports of the range were all open at once: a silent port to meet at is no loss then. */
 	bool lossless = false;
 	double began = clock_seconds();
 
 	for (int i = 0; i < TRIES; i++) {
 		try_ports(to, states);
-		row = silent_row(states, n + to->nmeeting, &open);
-		if (row == 0 || lossless || (row >= RANGE && (open > n / 2 || i > 0)))
+		row = silent_row(states, n + to->nmeeting, &open, &beside);
+		/* ports that are silent here and there lost a packet: they are tried again */
+		if (row == 0 || lossless ||
+		    (row >= RANGE && beside == 0 && (open > n / 2 || i > 0)))
 			break;
-		lossless = silent_row(states, n, &open) == 0 && open == n;
+		lossless = silent_row(states, n, &open, &beside) == 0 && open == n;
 	}
-	silent_row(states, n, &open);
+	silent_row(states, n, &open, &beside);
 	reading_state(m, part, "ports", n);
 	reading_state(m, part, "ports_open", open);
 	reading_state(m, part, "ports_closed",

@@ -3,11 +3,16 @@
 
 #include "base/clock.h"
 #include "base/proc_stat.h"
+#include "base/stats.h"
 #include "pairs/probe.h"
 
 /* Seconds. Both take milliseconds on a quiet host. */
 #define LAUNCHES_SECONDS    10.0 /* of a rank */
 #define CALIBRATION_SECONDS 30.0 /* until all ranks have measured */
+#define CALLS		    20	 /* of a batch, which no queue of the device refuses */
+#define BATCHES		    7	 /* of which the median counts; the first one connects ranks */
+#define FIRST_SECONDS	    10.0
+#define CALLS_SECONDS	    2.0 /* for milliseconds of work */
 
 #define PAIRS_POOL    ((size_t)64 << 20) /* of a short measurement: more than caches hold */
 #define PAIRS_QUICKLY 300
@@ -91,10 +96,45 @@ void predict_ask(struct predict *p, const struct options *options, const char *f
 		setenv("NCCL_TOPO_DUMP_FILE", p->dump, 1);
 }
 
+/* Writes the host's microseconds of a call of the communicator that the run measures. They are calls of the run, since a
+ * hang may strike the first of them. Collective. */
+static int measure_call(const struct bench *bench, double *us)
+{
+	struct chain chain = bench->chain;
+	struct call call = { .kind = CALL_ALL_REDUCE,
+			     .send = bench->buffers.send,
+			     .recv = bench->buffers.recv,
+			     .count = 2,
+			     .dtype = DT_FLOAT,
+			     .op = OP_SUM };
+	double took[BATCHES];
+	int rc = 0;
+
+	watch_phase(bench->watch, PHASE_WARMUP);
+	for (int batch = 0; rc == 0 && batch < BATCHES; batch++) {
+		double begin;
+
+		rc = job_barrier(bench->job, "the start of calls that are timed");
+		watch_enter(bench->watch, "the first calls of all",
+			    batch ? CALLS_SECONDS : FIRST_SECONDS);
+		begin = clock_seconds();
+		for (int i = 0; rc == 0 && i < CALLS; i++)
+			rc = chain_call(&chain, &call);
+		took[batch] = (clock_seconds() - begin) / CALLS * 1e6;
+		if (rc == 0)
+			rc = bench->backend->ops->wait(bench->backend);
+		if (rc == 0)
+			watch_completed(chain.watch);
+		watch_leave(bench->watch);
+	}
+	*us = rc == 0 ? sort_median(took + 1, BATCHES - 1) : 0;
+	return rc;
+}
+
 static int measure_launch(struct predict *p, const struct bench *bench)
 {
 	const struct backend_ops *ops = bench->backend->ops;
-	double values[2];
+	double values[3];
 	int rc;
 
 	p->kernel = (struct kernel_cost){ .host_us = 0 };
@@ -103,12 +143,15 @@ static int measure_launch(struct predict *p, const struct bench *bench)
 	watch_work(bench->watch, "measuring launches", LAUNCHES_SECONDS);
 	rc = ops->kernel_cost(bench->backend, &p->kernel);
 	watch_leave(bench->watch);
+	if (rc == 0 && bench->job->nranks > 1)
+		rc = measure_call(bench, &p->kernel.call_us);
 	if (rc < 0)
 		return rc;
 	values[0] = p->kernel.host_us;
 	values[1] = p->kernel.latency_us;
-	rc = job_max(bench->job, values, 2);
-	p->kernel = (struct kernel_cost){ values[0], values[1] };
+	values[2] = p->kernel.call_us;
+	rc = job_max(bench->job, values, 3);
+	p->kernel = (struct kernel_cost){ values[0], values[1], values[2] };
 	return rc;
 }
 
@@ -274,7 +317,7 @@ static void describe(const struct predict *p, const struct bench *bench, char *t
 	struct backend_facts facts = { .device = "" };
 	const char *class = model_class(&p->model, p->pairs.nranks ? MODEL_P2P : MODEL_RING);
 	bool barred = p->model.constants.nbars > 0;
-	char launches[100] = "";
+	char launches[140] = "";
 
 	if (p->pairs.nranks) {
 		bool far = p->pairs.nnodes > 1;
@@ -290,8 +333,9 @@ static void describe(const struct predict *p, const struct bench *bench, char *t
 	bench->backend->ops->facts(bench->backend, &facts);
 	if (p->model.constants.calibrated)
 		snprintf(launches, sizeof(launches),
-			 "; measured here: " KERNEL_COST_SAID "%.2f us, %.2f us to its end",
-			 p->kernel.host_us, p->kernel.latency_us);
+			 "; measured here: " KERNEL_COST_SAID "%.2f us, %.2f us to its end, an "
+			 "all_reduce of 8 B %.2f us",
+			 p->kernel.host_us, p->kernel.latency_us, p->kernel.call_us);
 	snprintf(text, len, "Prediction for %d node%s of %d x %s, topology %s, constants %s%s%s%s",
 		 p->model.nnodes, p->model.nnodes == 1 ? "" : "s", p->model.ppn,
 		 facts.device[0] && p->dump[0] ? facts.device : p->sys.gpu[0].model->name,

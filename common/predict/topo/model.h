@@ -108,8 +108,8 @@ void model_physical(struct model_constants *constants);
  * -EINVAL for a wrong file. */
 int model_load_constants(struct model_constants *constants, const char *path, struct error *err);
 
-/* Takes the times of a kernel as measured on this host, instead of those of the host of the fit.
- * Returns -ERANGE, and takes nothing, where a time is outside of what a launch takes. */
+/* Takes the times of a kernel, and of a call where it was measured, instead of those of the host of the fit:
+ * groups of sends take longer in the same proportion as a call does. Returns -ERANGE, and takes nothing, where a time is outside of what a launch takes. */
 int model_calibrate(struct model_constants *constants, const struct kernel_cost *cost);
 
 /* Order of calls: back to back, each alone on an idle stream, or replayed in a graph, which spares

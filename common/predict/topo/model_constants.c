@@ -105,6 +105,13 @@ int model_calibrate(struct model_constants *constants, const struct kernel_cost 
 	if (!(cost->host_us >= .2 && cost->host_us <= 1000 && cost->latency_us >= .2 &&
 	      cost->latency_us <= 1000))
 		return -ERANGE;
+	if (cost->call_us >= .2 && cost->call_us <= 1000) {
+		double factor = cost->call_us / cost->host_us / constants->call_launches;
+
+		constants->call_launches *= factor;
+		constants->p2p_launches *= factor;
+		constants->peer_launches *= factor;
+	}
 	constants->kernel_host_us = cost->host_us;
 	constants->kernel_latency_us = cost->latency_us;
 	constants->calibrated = true;

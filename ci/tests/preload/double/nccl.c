@@ -17,6 +17,8 @@ struct shared {
 	_Atomic uint64_t sent[RANKS][RANKS], received[RANKS][RANKS];
 	_Atomic uint64_t split[RANKS]; /* splits come to, with colour and key of the last */
 	_Atomic int color[RANKS], key[RANKS];
+	char grows[128]; /* the id of a larger communicator, from the rank that has it */
+	_Atomic bool grown;
 };
 
 struct comm {
@@ -180,23 +182,39 @@ static struct shared *open_shared(const char *name)
 	return map;
 }
 
-static int make(void **made, const char *name, int nranks, int rank, bool blocking)
+static struct comm *begin_comm(const char *name, int nranks, int rank, bool blocking)
 {
 	struct comm *c = calloc(1, sizeof(*c));
-	pthread_t thread;
 
-	snprintf(c->name, sizeof(c->name), "%s", name);
-	c->shared = open_shared(name);
+	snprintf(c->name, sizeof(c->name), "%.79s", name);
 	c->rank = rank;
 	c->nranks = nranks;
 	c->blocking = blocking;
-	c->shared->pid[rank] = getpid();
-	c->shared->joined++;
-	while (c->shared->joined < (uint64_t)nranks)
+	return c;
+}
+
+static void *meet_ranks(void *comm)
+{
+	struct comm *c = comm;
+	struct shared *shared = open_shared(c->name);
+	pthread_t thread;
+
+	shared->pid[c->rank] = getpid();
+	shared->joined++;
+	while (shared->joined < (uint64_t)c->nranks)
 		short_sleep();
+	c->shared = shared;
 	if (pthread_create(&thread, NULL, profile_init, c) != 0)
 		abort();
 	pthread_join(thread, NULL);
+	return NULL;
+}
+
+static int make(void **made, const char *name, int nranks, int rank, bool blocking)
+{
+	struct comm *c = begin_comm(name, nranks, rank, blocking);
+
+	meet_ranks(c);
 	*made = c;
 	return 0;
 }
@@ -292,6 +310,47 @@ int ncclCommShrink(void *comm, int *gone, int n, void **made, struct double_conf
 	}
 	snprintf(name, sizeof(name), "%.20s-s%d", c->name, ++c->splits);
 	return make(made, name, nranks, rank, c->blocking);
+}
+
+int ncclCommGetUniqueId(void *comm, struct double_id *id);
+int ncclCommGrow(void *comm, int nranks, const struct double_id *id, int rank, void **made,
+		 struct double_config *config);
+
+int ncclCommGetUniqueId(void *comm, struct double_id *id)
+{
+	(void)comm;
+	return ncclGetUniqueId(id);
+}
+
+static void *grow_later(void *comm)
+{
+	usleep(50000);
+	meet_ranks(comm);
+	((struct comm *)comm)->pending--;
+	return NULL;
+}
+
+/* In progress when it returns; the new communicator says when it is ready, and is invalid until then. */
+int ncclCommGrow(void *comm, int nranks, const struct double_id *id, int rank, void **made,
+		 struct double_config *config)
+{
+	struct comm *c = comm, *grown;
+	pthread_t thread;
+
+	(void)config;
+	if (c && id) {
+		memcpy(c->shared->grows, id->bytes, sizeof(c->shared->grows));
+		c->shared->grown = true;
+	}
+	while (c && !c->shared->grown)
+		short_sleep();
+	grown = begin_comm(c ? c->shared->grows : id->bytes, nranks, c ? c->rank : rank, false);
+	grown->pending = 1;
+	if (pthread_create(&thread, NULL, grow_later, grown) != 0)
+		abort();
+	pthread_detach(thread);
+	*made = grown;
+	return 7;
 }
 
 const char *ncclGetErrorString(int code)
@@ -431,6 +490,8 @@ static int enqueue_op(struct op made)
 {
 	struct op *op = calloc(1, sizeof(*op));
 
+	if (!made.comm->shared)
+		return 4;
 	*op = made;
 	profile_call(op);
 	if (depth == 0) {

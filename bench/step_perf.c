@@ -532,7 +532,7 @@ static void announce(const struct stepper *s)
 
 	for (int i = o->recipe_first; i <= o->recipe_last; i++) {
 		(void)recipe_make(s->recipe, &r->recipes, i, 0, r->bench.err);
-		printf("# %s: %d %s\n", s->recipe->name, s->recipe->pieces, recipe_words(i));
+		printf("# %s: %d %s\n", s->recipe->name, s->recipe->pieces, s->recipe->words);
 	}
 	printf("# %d steps (%d to warm up, then %d of the calls and %d of the compute alone), "
 	       "messages of %zu bytes, "

@@ -99,11 +99,6 @@ static const struct {
 
 #define FORWARD (1. / 3) /* of a step's compute; the way back takes twice as long */
 
-const char *recipe_words(int which)
-{
-	return recipes[which].words;
-}
-
 static void add_call(struct recipe *recipe, const struct recipe_job *job,
 		     const struct letter *letter, int rank)
 {
@@ -173,6 +168,7 @@ int recipe_make(struct recipe *recipe, const struct recipe_job *job, int which, 
 
 	memset(recipe, 0, sizeof(*recipe));
 	recipe->name = recipes[which].name;
+	recipe->words = recipes[which].words;
 	if (pieces > RECIPE_CALLS / 4)
 		return error_usage(err,
 				   "--params %zu: gives %zu messages of %zu bytes (-b); at most %d",

@@ -22,15 +22,12 @@ struct recipe_op {
 };
 
 struct recipe {
-	const char *name;
-	int pieces; /* buckets, layers or microbatches */
+	const char *name, *words; /* how calls and compute lie to each other */
+	int pieces;		  /* buckets, layers or microbatches */
 	int nops, ncalls;
 	struct recipe_op ops[RECIPE_OPS];
 	struct step_part calls[RECIPE_CALLS]; /* of the rank; `slot` from 0 */
 };
-
-/* How a step's calls and compute lie to each other, for a line of output. */
-const char *recipe_words(int which);
 
 /* The job of a recipe; all is borrowed. `traffic` is that of moe. */
 struct recipe_job {

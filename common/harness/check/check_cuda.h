@@ -21,7 +21,6 @@ struct check_cuda_result {
 int check_cuda_fill(void *stream, const struct check_plan *plan, int rank, uint64_t index,
 		    size_t count, void *dst);
 
-/* Clears the result. */
 int check_cuda_reset(void *stream, struct check_cuda_result *result);
 
 /* Compares a stretch of `recv` with its content; `base` is the pool index of the first element of

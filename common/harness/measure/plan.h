@@ -32,7 +32,6 @@ void plan_release(struct plan *plan);
 /* Issues the call once, on slot `index` of the rotation. */
 int plan_issue(struct plan *plan, size_t index);
 
-/* The slot of a call that will be checked. */
 struct checked_slot {
 	size_t index;
 	bool spare;   /* in place, with fewer slots than calls: a slot of the send pool */

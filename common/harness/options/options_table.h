@@ -7,7 +7,6 @@ enum { OPTION_ROWS_MAX = 96, OPTION_TEXT_MAX = 384 };
 
 struct option_row;
 
-/* The kind of an option's value. */
 struct option_kind {
 	size_t size; /* bytes of the field; 0: the kind accesses the whole struct options */
 	/* Returns 0, or a negative errno without a write for an invalid text. */

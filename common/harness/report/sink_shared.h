@@ -39,5 +39,4 @@ json_t *sink_column_value(const struct column *column, const struct row *row);
 /* Writes "# TEXT" and a newline; control characters become blanks. */
 void sink_put_comment(FILE *out, const char *text);
 
-/* Returns true if the check of this row failed. */
 bool sink_row_failed(const struct row *row);

@@ -121,7 +121,6 @@ struct nccl_comm *nccl_log_comm_of(struct nccl_log *log, const struct message *m
 /* nccl_log_line.c: one more line about it in NCCL's own words, unless it is there. */
 void nccl_comm_say(struct nccl_comm *comm, const char *text);
 
-/* Frees what belongs to it. */
 void nccl_comm_free(struct nccl_comm *comm);
 
 /* nccl_log_node.c: messages about networks, and others of hosts, which are facts of this kind; NICs and facts in order; the
@@ -139,7 +138,6 @@ void nccl_lint_node(const struct nccl_log *log, const struct nccl_comm *comm, bo
 void nccl_lint_add(struct nccl_lint *out, enum nccl_finding_kind kind, int channel,
 		   const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* Take in one message. */
 void nccl_log_message(struct nccl_log *log, const struct message *message);
 
 /* nccl_log_comm.c: messages about communicators, their members and calls. */

@@ -24,5 +24,4 @@
 #include <sys/types.h>
 #include <sys/wait.h>
 
-/* The elements of an array. */
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

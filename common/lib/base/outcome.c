@@ -69,7 +69,6 @@ struct expectation {
 	const char *ranks; /* "": any */
 };
 
-/* Returns true if every rank of `a` is in `b`. */
 static bool ranks_within(const char *a, const char *b)
 {
 	while (isdigit((unsigned char)*a) && rank_list_has(b, atoi(a))) {

@@ -37,7 +37,6 @@ enum stop_reason {
 /* The quoted word of a reason; "none" for STOP_NOT_YET. */
 const char *stop_reason_name(enum stop_reason reason);
 
-/* The stop rule of an adaptive measurement. */
 struct stop_rule {
 	double ci_percent;     /* target half width, percent of the median: 1 */
 	double budget_seconds; /* time in timed calls; checked from the third sample on */

@@ -149,7 +149,6 @@ char *pace_line(const struct pace_finding *f, const char *who, char *buf, size_t
 char *pace_pauses_line(const struct pace_pauses *p, int n, char *buf, size_t len);
 char *pace_drift_line(const struct pace_drift *d, char *buf, size_t len);
 
-/* A ratio of two sums and its interval. */
 struct pace_interval {
 	double ratio, low, high;
 	size_t blocks;	/* that were drawn from; fewer than two: low and high are infinite */

@@ -85,7 +85,6 @@ static bool copy_sample(const struct record_memory *memory, uint64_t number,
 	return record_get(&at->number) == number && memory->header.inits[copy->comm].id == copy->id;
 }
 
-/* Remembers where a rank is. */
 static void note_host(struct pace_watch *w, int32_t rank, const char *host)
 {
 	int number = 0;

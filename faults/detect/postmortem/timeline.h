@@ -92,5 +92,4 @@ int timeline_save_csv(const struct timeline *timeline, const char *path);
 const struct record *axis_align(struct timeline *timeline);
 /* Add to all times of a lane. */
 void move_lane(struct lane *lane, double by);
-/* Find the breaks. */
 void axis_breaks(struct timeline *timeline);

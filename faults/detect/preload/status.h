@@ -12,7 +12,6 @@ struct status_counts {
 	double before[VIEW_COMMS], bytes[VIEW_COMMS]; /* of all calls at the last look, and since */
 };
 
-/* A rank as it is printed. */
 struct status_rank {
 	const struct rank_view *view;
 	const struct status_counts *counts; /* NULL: of another host */

@@ -79,7 +79,6 @@ struct pending_call {
 	enum call_stand state;
 };
 
-/* A rank's part in a communicator. */
 struct rank_comm {
 	const struct members *members;
 	int place;	  /* its number there */

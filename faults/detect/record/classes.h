@@ -65,7 +65,6 @@ enum diagnosis_class {
 /* "missing-call" "rank-died"...; of CLASS_OUTCOME the outcome's name. */
 const char *class_name(enum diagnosis_class class, enum outcome outcome);
 
-/* Returns true if it is final. */
 bool class_is_final(enum diagnosis_class class);
 
 /* The class of what is lost (enum view_lost, not LOST_NOT). */
@@ -90,7 +89,6 @@ enum confidence {
 /* "inconclusive" "majority" "proved". */
 const char *confidence_name(enum confidence confidence);
 
-/* Where a fault lies. */
 enum fault_side {
 	SIDE_NOT_SHOWN, /* the evidence does not show it */
 	SIDE_HOST,

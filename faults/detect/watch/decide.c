@@ -193,7 +193,7 @@ static struct decision conclude(struct decide_state *s, const struct decide_inpu
 	/* an extension is about one wait: it ends with that, or when no rank is overdue any more, unless starvation hides that for a
 	 * moment; steps on other hosts are not known here */
 	if (!same_wait(&s->extension, views, n) ||
-	    (unfinished && (in->job_hosts > 1 || !overdue_ever_since(s, s->extension.since_ns))))
+	    (unfinished && (in->job_hosts > 1 || s->overdue_ns >= s->extension.since_ns)))
 		s->extension = (struct extension){ 0 };
 	verdict_make(&d.verdict, views, n, since(s->death_ns, in->now),
 		     since(s->error_ns, in->now));

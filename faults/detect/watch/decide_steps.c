@@ -385,8 +385,3 @@ void overdue_mark(struct decide_state *s, const struct decide_input *in, bool st
 			held || idle || (stand && past_deadline(&s->ranks[i], in->now, soonest));
 	}
 }
-
-bool overdue_ever_since(const struct decide_state *s, uint64_t since)
-{
-	return s->overdue_ns < since;
-}

@@ -28,7 +28,3 @@ bool steps_starved(uint64_t ran_ns, uint64_t queued_ns, uint64_t window_ns, bool
 
 /* The one place where `overdue` is said of a view. `starved`: the host keeps a rank waiting. */
 void overdue_mark(struct decide_state *state, const struct decide_input *in, bool starved);
-
-/* Returns true if a rank here is past a deadline, and none has moved, ever since `since`; a busy
- * host may have given it more time for a moment. */
-bool overdue_ever_since(const struct decide_state *state, uint64_t since);

@@ -126,7 +126,6 @@ static int scatter(struct mpi *mpi, const struct call *call)
 			   type_of(mpi, call), call->peer, of(mpi, call)->comm);
 }
 
-/* The next free request of the group. */
 static MPI_Request *next_request(struct mpi *mpi)
 {
 	if (mpi->nrequests == mpi->room) {

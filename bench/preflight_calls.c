@@ -74,13 +74,6 @@ static void take_row(void *ctx, const struct row *row)
 	}
 }
 
-static int finish_rows(void *ctx, struct report *report)
-{
-	(void)ctx;
-	(void)report;
-	return 0;
-}
-
 /* ---- pairs ---- */
 
 static double share(const struct pair_note *note)
@@ -181,7 +174,7 @@ static int try_collective(struct rank *r)
 
 int preflight_run(struct rank *r)
 {
-	static const struct run_hook hook = { .row = take_row, .finish = finish_rows };
+	static const struct run_hook hook = { .row = take_row };
 	int n = r->job.group_size, rc = 0;
 
 	if (r->run.report) {

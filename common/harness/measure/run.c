@@ -266,7 +266,7 @@ static int check_min_busbw(struct run *run, const char *option, double asked, do
 
 static int finish_hook(struct run *run, const struct run_hook *hook)
 {
-	return hook ? hook->finish(hook->ctx, run->report) : 0;
+	return hook && hook->finish ? hook->finish(hook->ctx, run->report) : 0;
 }
 
 /* Ends the sinks. One of them writes a whole document, so the other ranks wait without -T. */

@@ -18,8 +18,8 @@ MACHINES = {
     'gcp_a4_b200_ar_1x8': ['--topo', 'dgx-b200'],
     'h100_309_2x8': ['--topo', 'dgx-h100', '--nodes', '2'],
     'h100_309_4x8': ['--topo', 'dgx-h100', '--nodes', '4'],
-    'h100_tog_nvls_1x8': ['--topo', 'dgx-h100', '--algo', 'NVLS'],
-    'h100_tog_ring_1x8': ['--topo', 'dgx-h100', '--algo', 'Ring'],
+    'h100_tog_nvls_1x8': ['--topo', 'dgx-h100', '--algo', 'NVLS', '--process-gpus', '8'],   # without MPI: one process
+    'h100_tog_ring_1x8': ['--topo', 'dgx-h100', '--algo', 'Ring', '--process-gpus', '8'],
     'v100_hcm_1x8': ['--topo', 'dgx-v100', '--process-gpus', '8'],   # inferred: as nccl-tests' README starts it
     'oci_a100_2x8_full': ['--topo', 'dgx-a100', '--nics', '16', '--nic-gbps', '100', '--nodes', '2',
                           '--transport', 'roce'],
@@ -149,7 +149,7 @@ def rows(path, predict, models, parts):
                                predicted=float(row['busbw_gbs']), gpu=sweep.gpu, nodes=sweep.nodes,
                                low=row.get('low_busbw_gbs'), high=row.get('high_busbw_gbs'), cluster=sweep.cluster,
                                collective=sweep.collective, algo='%(algo)s %(proto)s' % row,
-                               kind=row.get('bar_class', ''))
+                               kind=row.get('bar_class', ''), share=float(row['transfer_us']) / float(row['time_us']))
 
 
 def score(some):

@@ -7,6 +7,10 @@ static const struct {
 	double alone, tree;
 } nvls_share[MODEL_ARCHS] = { [MODEL_HOPPER] = { .85, .747 }, [MODEL_BLACKWELL] = { .74, .638 } };
 
+/* A fraction of that where more GPUs than NCCL has heads (NCCL_MAX_NVLS_ARITY) read through the switches: 835 GB/s of a
+ * rack of 72 (coreweave/nccl-tests#43). */
+static const double RACK_SHARE = .9;
+
 void model_term(struct prediction *out, const char *limit, const char *what, double base)
 {
 	out->term[out->nterms++] =
@@ -144,6 +148,8 @@ static double rate_nvls(const struct model *model, enum model_coll coll, struct 
 		   model->link_nccl);
 	model_times(out, tree ? nvls_share[arch].tree : nvls_share[arch].alone, "NVLS share");
 	model_times(out, factor, "1 / (1 + 1/g), g at most 8");
+	model_times(out, model->ppn > 32 ? RACK_SHARE : 1,
+		    "of a rack, where 32 GPUs reduce for all");
 	/* The network reduces too; NCCL's heads over several nodes do no more than this. */
 	if (!tree && model->nnodes > 1)
 		model_nccl_terms(model, 0, coll, MODEL_NVLS, MODEL_SIMPLE, out);

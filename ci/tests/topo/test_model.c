@@ -168,8 +168,8 @@ UNIT_TEST(test_bandwidths, "bandwidths by hand")
 		{ "dgx-h100", 1, MODEL_ALL_REDUCE, MODEL_NVLS, 280.160, "NVLink" },
 		/* 721.8 * .74 / (1 + 1/8) */
 		{ "dgx-b200", 1, MODEL_ALL_REDUCE, MODEL_NVLS, 474.784, "NVLink" },
-		/* 72 GPUs get no more than eight */
-		{ "gb200-nvl72", 1, MODEL_ALL_REDUCE, MODEL_NVLS, 474.784, "NVLink" },
+		/* 72 GPUs get a tenth less than eight */
+		{ "gb200-nvl72", 1, MODEL_ALL_REDUCE, MODEL_NVLS, 427.306, "NVLink" },
 		/* 370.8 * .747 / (1 + 1/8) */
 		{ "dgx-h100", 2, MODEL_ALL_REDUCE, MODEL_NVLS_TREE, 246.211, "NVLink" },
 		/* NICs with two children: 392.149 / 2 */
@@ -268,7 +268,7 @@ UNIT_TEST(test_sends_by_version, "sends by version")
 	}
 }
 
-/* A network's hop: each of 2 (n-1) of a ring and 2 log2(n) of a tree, beyond NCCL's; without GPUDirect a half of the NICs, of
+/* A network's hop: each of 2 (n-1) of a ring and 2 log2(n) of a tree, beyond NCCL's; without GPUDirect what two sockets' memory carries, of
  * EFA a quarter, and Simple alone; what the plugin announces to NCCL decides its choice. */
 UNIT_TEST(test_networks, "networks")
 {
@@ -288,7 +288,11 @@ UNIT_TEST(test_networks, "networks")
 	sys.transport = TOPO_IB;
 	model_init(&model, &sys, &physical, false);
 	machine_point(MODEL_ALL_REDUCE, 1 << 30, MODEL_RING, MODEL_SIMPLE, &p);
-	CU_ASSERT_DOUBLE_EQUAL(p.term[p.winner].base, 50 * 4096. / 4178 / 2, 1e-6);
+	CU_ASSERT_DOUBLE_EQUAL(p.term[p.winner].base, 49.0186693, 1e-6); /* 300 of 4 x 50 */
+	sys.ncpus = 1;
+	model_init(&model, &sys, &physical, false);
+	machine_point(MODEL_ALL_REDUCE, 1 << 30, MODEL_RING, MODEL_SIMPLE, &p);
+	CU_ASSERT_DOUBLE_EQUAL(p.term[p.winner].base, 49.0186693 * .75, 1e-6);
 	UNIT_ALL(machine_point(MODEL_ALL_REDUCE, 1024, -1, MODEL_LL, &p) == 0,
 		 machine_point(MODEL_ALL_REDUCE, 1024, -1, MODEL_LL128, &p) == -EINVAL);
 	/* 2 MiB over four nodes of A100: with 75 us a hop a ring of many would be worse still */

@@ -147,15 +147,18 @@ static int predict_tuned(const struct model *model, const struct predict_request
 	if (out->algo == MODEL_TREE)
 		out->correction = model_tree_correction(out->proto, bytes);
 	out->alg_gbs = model_slowest(out) * out->correction;
-	out->latency_us =
-		model->tuning.lat[coll][out->algo][out->proto] +
-		net_hops(model, coll, out->algo) * model_net_latency(model, traffic[out->algo]);
+	out->latency_us = model->tuning.lat[coll][out->algo][out->proto] +
+			  net_hops(model, coll, out->algo) *
+				  model_net_latency(model, traffic[out->algo], out->proto);
 	if (out->proto == MODEL_LL128 && out->algo == MODEL_RING && model->nnodes == 1)
 		out->latency_us -= LL128_PLATEAU * ring_hops(model, coll);
 	if (out->proto == MODEL_LL && out->algo == MODEL_RING)
 		out->latency_us += (one_way(request) ? model->constants.one_way_base_us
 						     : model->constants.ll_base_us) -
 				   6.6; /* NCCL's baseLat */
+	if (out->algo == MODEL_RING && !one_way(request))
+		out->latency_us += ring_hops(model, coll) * model->through_host *
+				   model_host_hop_us(out->proto);
 	out->transfer_us = bytes / (out->alg_gbs * GB);
 	if (out->algo == MODEL_RING && out->proto == MODEL_SIMPLE)
 		ring_simple(model, request, out);

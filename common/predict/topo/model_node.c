@@ -14,16 +14,51 @@ static const double net_efficiency[TOPO_TRANSPORTS] = {
 	[TOPO_TCPXO] = 4096. / (4096 + 94),
 };
 
-/* The share that is left without GPUDirect: a NIC's data are copied once more, and a NIC's and a GPU's traffic share PCIe
- * and memory of the host. libfabric's EFA copies into buffers of its own, too. */
-static double staged_share(const struct topo_system *sys)
+/* GB/s of a socket's memory: three quarters of eight channels of DDR4-3200, or of DDR5-4800 where PCIe is of generation 5; of LPDDR5X. */
+static double memory_gbs(const struct topo_system *sys)
 {
-	return !sys->staged || sys->transport == TOPO_TCP ? 1
-	       : sys->transport == TOPO_EFA		  ? .25
-							  : .5;
+	return sys->grace ? 400 : sys->gpu[0].pcie_gbs > 24 ? 230 : 150;
+}
+
+/* The share of `nics` GB/s that is left without GPUDirect: bytes each way are written to host memory once and read once.
+ * libfabric's EFA copies into buffers of its own, too. */
+static double staged_share(const struct topo_system *sys, double nics)
+{
+	if (!sys->staged || sys->transport == TOPO_TCP)
+		return 1;
+	return sys->transport == TOPO_EFA ? .25
+					  : fmin(1, sys->ncpus * memory_gbs(sys) / (4 * nics));
+}
+
+/* GB/s that a thread of a proxy moves through the kernel, one way: a copy and TCP's own work. NCCL's sockets have no more threads
+ * (NCCL_SOCKET_NTHREADS 0, but for the NICs of two clouds). A lone GPU's proxy both sends and receives: 2.4 GB/s of all_reduce
+ * between two namespaces (results/hosts/sweeps). */
+static const double SOCKET_GBS = 5.6;
+
+static double socket_gbs(const struct topo_system *sys)
+{
+	if (sys->transport != TOPO_TCP)
+		return INFINITY;
+	return sys->ngpus > sys->nnics ? SOCKET_GBS : SOCKET_GBS / 2;
 }
 
 /* ---- the node -------------------------------------------------------------------------------- */
+/* graph/paths.cc, ncclTopoCheckP2p: without NVLink GPUs reach each other below a common PCIe switch, and two of an AMD host
+ * through its CPU; all others through host memory. */
+static double through_host(const struct topo_system *sys)
+{
+	int n = sys->ngpus, hops = 0;
+
+	if (sys->p2p != TOPO_P2P_NONE && sys->amd && n <= 2)
+		return 0;
+	for (int i = 0; i < n; i++) {
+		int at = sys->gpu[i].pci_switch, next = sys->gpu[(i + 1) % n].pci_switch;
+
+		hops += sys->p2p == TOPO_P2P_NONE || at < 0 || at != next;
+	}
+	return (double)hops / n;
+}
+
 static void init_ring(struct model *model)
 {
 	const struct topo_system *sys = model->sys;
@@ -50,6 +85,7 @@ static void init_ring(struct model *model)
 		sockets ? fmin(pcie * 15.75 / 12, sys->cpu_link_gbs * 1.25) : pcie * 15.75 / 12;
 	model->ring = sockets ? fmin(pcie, sys->cpu_link_gbs) : pcie;
 	model->hop = sys->p2p == TOPO_P2P_NONE ? MODEL_HOP_SHM : MODEL_HOP_PCIE;
+	model->through_host = through_host(sys);
 	/* Through host memory each byte crosses PCIe twice, and the second crossing waits for the
 	 * first. */
 	if (model->hop == MODEL_HOP_SHM)
@@ -122,21 +158,24 @@ static double nics_in_reach(const struct topo_system *sys, double fraction)
 static void init_net(struct model *model)
 {
 	const struct topo_system *sys = model->sys;
-	double all = 0, all_raw = 0, wires = 0, share = staged_share(sys);
+	double all = 0, all_raw = 0, wires = 0, share;
 	double fraction = (double)sys->ngpus / sys->full_gpus;
 	int mine;
 
 	if (sys->nnics == 0)
 		return;
-	for (int i = 0; i < sys->nnics; i++) {
-		wires += sys->nic[i].gbs * net_efficiency[sys->transport];
-		all += fmin(sys->nic[i].gbs * net_efficiency[sys->transport] * share,
-			    sys->nic[i].pcie_gbs * 15.75 / 12 * DMA_SHARE);
-		all_raw += fmin(sys->nic[i].gbs, sys->nic[i].pcie_gbs * 15.75 / 12);
-	}
 	/* A GPU reaches the NICs on its own PCIe switch; the NICs of unused GPUs stay idle, but one
 	 * is always reached. */
 	mine = (int)fmax(1, round(nics_in_reach(sys, fraction)));
+	share = staged_share(sys, mine * sys->nic[0].gbs);
+	for (int i = 0; i < sys->nnics; i++) {
+		double wire = sys->nic[i].gbs * net_efficiency[sys->transport];
+
+		wires += wire;
+		all += fmin(fmin(wire * share, socket_gbs(sys)),
+			    sys->nic[i].pcie_gbs * 15.75 / 12 * DMA_SHARE);
+		all_raw += fmin(sys->nic[i].gbs, sys->nic[i].pcie_gbs * 15.75 / 12);
+	}
 	model->nics = mine < sys->nnics ? mine : sys->nnics;
 	model->net = all * mine / sys->nnics;
 	model->net_raw = all_raw * mine / sys->nnics;

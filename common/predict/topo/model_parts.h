@@ -19,6 +19,9 @@ extern const char *const model_hop_names[];
 /* us of a hop of NCCL's rings, in the node or over the network. */
 double model_hop_us(const struct model *model, bool net, int proto);
 
+/* us that a hop through host memory takes beyond one into a GPU's. */
+double model_host_hop_us(int proto);
+
 /* Adds the terms of the NICs of a node and, where uplinks are narrower, of those of a leaf, at the
  * most loaded place of a traffic. The node uses `used` of its NICs. A load of 1 carries `factor`
  * times GB/s of the size column. Returns the capacity of their wires; infinity on one node. */

@@ -26,6 +26,15 @@ ends 0 '^# all_reduce on 1 node of 2 of 8 x H100' -t dgx-h100 --against "$work/t
 ends 0 '268435456 .* 1230.00 .* 218.24 .* low$' -t dgx-h100 -c all_reduce --against "$work/table.txt"
 ends 0 '268435456 .* 1230.00 .* 218.24 .* low$' --against="$work/table.txt" -t dgx-h100
 ends 0 'the table is of 2 ranks, the prediction of 16' -N 2 --against "$work/table.txt"
+# One process that launches on both GPUs in turn, as nccl-tests' head says, takes longer for a small call.
+small='        8        2    float     sum      -1    14.00    0.00    0.00      0    14.00    0.00    0.00      0'
+for gpus in 1 2; do
+	printf '# nThread 1 nGpus %s minBytes 8 maxBytes 8\n%s\n' $gpus "$small" >"$work/small.txt"
+	topo -t dgx-h100 --gpus 2 --against "$work/small.txt"
+	awk '$1 == 8 { print $4 }' "$work/out" >>"$work/small"
+done
+check "one process with two GPUs: $(xargs <"$work/small")" [ "$(sort -gru "$work/small" | xargs)" = "$(xargs <"$work/small")" ]
+ends 0 '^ *8 .* 87  good$' -t dgx-h100 --gpus 2 --against "$work/small.txt"
 cat >"$work/inspector.json" <<'END'
 {"header":{"n_ranks":8,"nnodes":1},"metadata":{"hostname":"n1"},"coll_perf":{"coll":"AllGather","coll_msg_size_bytes":268435456,"coll_exec_time_us":760,"coll_busbw_gbs":309}}
 {"header":{"n_ranks":8,"nnodes":1},"metadata":{"hostname":"n1"},"coll_perf":{"coll":"AllGather","coll_msg_size_bytes":268435456,"coll_exec_time_us":9999,"coll_busbw_gbs":3}}

@@ -82,7 +82,7 @@ double model_network(const struct model *model, enum fabric_traffic traffic, dou
 	used = fmin(used, model->nics) / model->nics;
 	raw = link_term(model, &links[0], "NICs of a node", used, factor, what, out);
 	for (int tier = 1; tier < FABRIC_TIERS; tier++)
-		if (links[tier].load > 0 && fabric_narrowing(model->sys, tier) > 1)
+		if (links[tier].load > 0 && fabric_narrowing(model->sys, tier, traffic) > 1)
 			raw = fmin(raw, link_term(model, &links[tier], above[tier], 1, factor, what,
 						  out));
 	return raw;

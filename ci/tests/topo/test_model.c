@@ -196,6 +196,8 @@ UNIT_TEST(test_bandwidths, "bandwidths by hand")
 		{ "geforce-4090", 1, MODEL_ALL_REDUCE, MODEL_RING, 4.57143, "host memory" },
 		/* 1.25 GB/s * 1448 / 1538 * .9, 2 ranks: * 2 / 2 */
 		{ "tcp-10g", 2, MODEL_ALL_REDUCE, MODEL_RING, 1.05917, "NICs" },
+		/* of 100 Gb/s the one thread of a lone GPU's proxy moves 5.6 GB/s, half of it each way */
+		{ "tcp-100g", 2, MODEL_ALL_REDUCE, MODEL_RING, 2.8, "NICs" },
 		/* 8 channels; four Slingshot NICs could 100 * 2048 / 2142; half of it, for half up and half down, from three
 		 * nodes on */
 		{ "gh200-quad", 2, MODEL_ALL_REDUCE, MODEL_TREE, 80, "channels" },
@@ -303,6 +305,29 @@ UNIT_TEST(test_networks, "networks")
 	machine_model("gcp-a3-high", 8, 2, false);
 	machine_point(MODEL_ALL_REDUCE, 1024, -1, -1, &p);
 	UNIT_ALL(p.algo == MODEL_RING, p.proto == MODEL_SIMPLE);
+}
+
+/* Host memory on a hop of a ring: on each of 4090s, on one in four of two switches, on none of two GPUs of an AMD host. Eight
+ * GPUs poll 14 times for LL. A proxy passes 120 messages of an alltoall on; over TCP 60 us more a hop by Simple. */
+UNIT_TEST(test_hosts, "hosts on the way")
+{
+	struct prediction p, simple;
+
+	machine_model("geforce-4090", 8, 1, false);
+	machine_point(MODEL_ALL_REDUCE, 8, MODEL_RING, MODEL_LL, &p);
+	UNIT_ALL(model.through_host == 1, fabs(p.latency_us - (6.6 + 14 * (1 + .7))) <= 1e-9);
+	machine_model("pcie-gen4-8gpu", 8, 1, false);
+	CU_ASSERT_EQUAL(model.through_host, .25);
+	machine_model("a100-pcie-bridged", 2, 1, false);
+	CU_ASSERT_EQUAL(model.through_host, 0);
+	machine_model("dgx-h100", 8, 16, false);
+	machine_point(MODEL_ALLTOALL, 1024, -1, -1, &p);
+	UNIT_ALL(!strcmp(p.limit, "proxy thread of a GPU"), fabs(p.transfer_us - 120) <= 1e-9);
+	machine_model("tcp-25g", 1, 2, false);
+	machine_point(MODEL_ALL_REDUCE, 1024, MODEL_RING, MODEL_SIMPLE, &simple);
+	machine_point(MODEL_ALL_REDUCE, 1024, MODEL_RING, MODEL_LL, &p);
+	CU_ASSERT_DOUBLE_EQUAL(simple.latency_us - p.latency_us, 8.4 - 6.6 + 2 * (14 - 5 + 60),
+			       1e-9);
 }
 
 /* So many of its nodes, changed. */

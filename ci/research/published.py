@@ -83,25 +83,23 @@ def sweeps(path):
                     {size: statistics.mean(values) for size, values in sizes.items()})
 
 
-# Bars of classes that no source, or one alone, scores: (low, high) below 1 MiB, to 64 MiB, above. Below 1 MiB hosts differ by a
-# factor of two. Through host memory: stores with an IOMMU reach 2 GB/s, copy engines 11 to 19. Live, the launch was measured.
+# Bars that are argued, (low, high) below 1 MiB, to 64 MiB, above; points widen them alone. Of kinds that the fit part has, hosts
+# differ by a factor of two below 1 MiB. Of a kind that no source is of: the first looks at strangers (test-scorings.txt), of whose
+# points one in ten was three times slower than predicted up to 64 MiB, and a half slower above. Through host memory: stores with
+# an IOMMU reach 2 GB/s, where 10 are predicted, copy engines 11 to 19. Live, the launch was measured.
+KNOWN = (.5, 1.5), (.65, 1.25), (.84, 1.08)
+STRANGE = (.3, 1.7), (.35, 1.5), (.6, 1.2)
 ARGUED = {
-    'network-efa': ((.45, 1.8), (.5, 1.4), (.75, 1.1)),
-    'network-slingshot': ((.45, 1.8), (.4, 1.5), (.7, 1.1)),
-    'network-tcp': ((.45, 1.6), (.55, 1.3), (.7, 1.15)),
-    'network-uplinks': ((.45, 1.6), (.4, 1.4), (.5, 1.2)),
-    'network-pcie': ((.45, 1.6), (.5, 1.3), (.6, 1.15)),
-    'own-gpu': ((.4, 1.6), (.5, 1.4), (.7, 1.2)),
-    'node-shm': ((.4, 1.6), (.15, 1.6), (.15, 1.6)),
-    'node-pcie': ((.5, 1.6), (.55, 1.3), (.65, 1.15)),
-    'node-blackwell': ((.55, 1.5), (.65, 1.25), (.85, 1.08)),
-    'network-hopper': ((.55, 1.5), (.65, 1.25), (.84, 1.08)),
-    'network-other': ((.55, 1.5), (.65, 1.25), (.84, 1.1)),
-    'node-nvls': ((.55, 1.5), (.7, 1.2), (.9, 1.06)),
-    'node-older': ((.55, 1.6), (.7, 1.2), (.9, 1.08)),
-    'node-hopper': ((.55, 1.6), (.8, 1.15), (.9, 1.06)),
+    'network-efa': STRANGE, 'network-slingshot': STRANGE, 'network-tcp': STRANGE, 'network-uplinks': STRANGE, 'network-pcie': STRANGE,
+    'own-gpu': STRANGE, 'node-pcie': STRANGE, 'rack': STRANGE,
+    'node-shm': ((.3, 1.7), (.15, 1.8), (.15, 2)),
+    'network-hopper': KNOWN, 'network-other': KNOWN,
+    'node-blackwell': ((.4, 1.5), (.6, 1.25), (.8, 1.1)),
+    'node-nvls': ((.5, 1.5), (.7, 1.2), (.9, 1.06)),
+    'node-older': ((.5, 1.5), (.7, 1.2), (.9, 1.08)),
+    'node-hopper': ((.5, 1.5), (.75, 1.15), (.9, 1.06)),
     'node-hopper-live': ((.65, 1.3), (.8, 1.15), (.93, 1.05)),
-    'two-hopper': ((.5, 1.6), (.7, 1.15), (.93, 1.06)),
+    'two-hopper': ((.5, 1.5), (.7, 1.15), (.93, 1.06)),
     'two-hopper-live': ((.55, 1.3), (.7, 1.15), (.93, 1.06)),
 }
 
@@ -149,7 +147,7 @@ def rows(path, predict, models, parts):
                                predicted=float(row['busbw_gbs']), gpu=sweep.gpu, nodes=sweep.nodes,
                                low=row.get('low_busbw_gbs'), high=row.get('high_busbw_gbs'), cluster=sweep.cluster,
                                collective=sweep.collective, algo='%(algo)s %(proto)s' % row,
-                               kind=row.get('bar_class', ''), share=float(row['transfer_us']) / float(row['time_us']))
+                               kind=row.get('bar_class', ''))
 
 
 def score(some):

@@ -23,7 +23,7 @@ enum {
 /* GPUs of a node reach each other like this when no NVLink joins them. */
 enum topo_p2p { TOPO_P2P_PCIE, TOPO_P2P_NONE };
 
-/* Of a dragonfly the leaves are its groups of switches. */
+/* The leaves of a dragonfly are its groups of switches. */
 enum topo_fabric { TOPO_RAIL, TOPO_FAT_TREE, TOPO_DRAGONFLY };
 
 enum topo_transport {

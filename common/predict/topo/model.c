@@ -51,7 +51,6 @@ static void ring_simple(const struct model *model, const struct predict_request 
 	double part = bytes / out->channels / (loops ? model->nranks : 1);
 	double slice = fmin(loops ? 2 * STEP : STEP, loops ? part / 2 : part);
 	double link = out->alg_gbs / model_ring_factor(coll, model->nranks, NULL);
-	bool rdma = model->nnodes > 1 && model->sys->transport != TOPO_TCP;
 
 	if (loops && model->hop == MODEL_HOP_NVLINK) {
 		out->latency_us += c->simple_base_us - 8.4;
@@ -63,9 +62,9 @@ static void ring_simple(const struct model *model, const struct predict_request 
 		out->fill_us /= 2;
 	if (!loops)
 		out->fill_us += c->step_us * floor(part / STEP);
-	if (loops) /* RDMA has eight steps under way, and half of it overlaps; sockets copy */
-		out->fill_us +=
-			c->loop_bubble * part / (rdma ? 4 : 2) * out->channels / (link * GB);
+	if (loops) /* a network has eight steps under way, and half of it overlaps */
+		out->fill_us += c->loop_bubble * part / (model->nnodes > 1 ? 4 : 2) *
+				out->channels / (link * GB);
 }
 
 /* An NVLS call goes through stages: scatter, reduction, way up and down the tree, gather. All

@@ -33,7 +33,7 @@ static double staged_share(const struct topo_system *sys, double nics)
 /* GB/s that a thread of a proxy moves through the kernel, one way: a copy and TCP's own work. NCCL's sockets have no more threads
  * (NCCL_SOCKET_NTHREADS 0, but for the NICs of two clouds). A lone GPU's proxy both sends and receives: 2.4 GB/s of all_reduce
  * between two namespaces (results/hosts/sweeps). */
-static const double SOCKET_GBS = 5.6;
+static const double SOCKET_GBS = 5.2;
 
 static double socket_gbs(const struct topo_system *sys)
 {

@@ -90,8 +90,8 @@ def sweeps(path):
 KNOWN = (.5, 1.5), (.65, 1.25), (.84, 1.08)
 STRANGE = (.3, 1.7), (.35, 1.5), (.6, 1.2)
 ARGUED = {
-    'network-efa': STRANGE, 'network-slingshot': STRANGE, 'network-tcp': STRANGE, 'network-uplinks': STRANGE, 'network-pcie': STRANGE,
-    'own-gpu': STRANGE, 'node-pcie': STRANGE, 'rack': STRANGE,
+    'network-efa': STRANGE, 'network-slingshot': STRANGE, 'network-tcp': STRANGE, 'network-pcie': STRANGE,
+    'network-uplinks': (*STRANGE[:2], (.5, 1.2)), 'own-gpu': STRANGE, 'node-pcie': STRANGE, 'rack': STRANGE,
     'node-shm': ((.3, 1.7), (.15, 1.8), (.15, 2)),
     'network-hopper': KNOWN, 'network-other': KNOWN,
     'node-blackwell': ((.4, 1.5), (.6, 1.25), (.8, 1.1)),

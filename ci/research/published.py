@@ -36,7 +36,7 @@ MACHINES = {
     'xx_h100_10xG': ['--topo', 'dgx-h100', '--nodes', '10'],   # and --gpus by the row
     'rtx4090_phb_2': ['--topo', 'geforce-4090', '--gpus', '2'],
     'gtc24_nvlstree_16x8': ['--topo', 'dgx-h100', '--nodes', '16', '--algo', 'NVLSTree'],
-    't_178': ['--topo', 'a100-pcie-bridged'],                  # and --gpus by the row
+    't_178': ['--topo', 'a100-pcie-bridged', '--nccl', '2.19'],   # inferred from the date; and --gpus by the row
 }
 # Two decimals are printed: below this a figure is known to worse than 5 %.
 LEAST_GBS = .1
@@ -90,8 +90,9 @@ def sweeps(path):
 KNOWN = (.5, 1.5), (.65, 1.25), (.84, 1.08)
 STRANGE = (.3, 1.7), (.35, 1.5), (.6, 1.2)
 ARGUED = {
-    'network-efa': STRANGE, 'network-slingshot': STRANGE, 'network-tcp': STRANGE, 'network-pcie': STRANGE,
-    'network-uplinks': (*STRANGE[:2], (.5, 1.2)), 'own-gpu': STRANGE, 'node-pcie': STRANGE, 'rack': STRANGE,
+    'network-efa': STRANGE, 'network-slingshot': STRANGE, 'network-tcp': STRANGE,
+    'network-uplinks': (*STRANGE[:2], (.5, 1.2)), 'own-gpu': STRANGE, 'rack': STRANGE,
+    'network-pcie': (*STRANGE[:2], (.45, 1.7)), 'node-pcie': (*STRANGE[:2], (.45, 1.7)),
     'node-shm': ((.3, 1.7), (.15, 1.8), (.15, 2)),
     'network-hopper': KNOWN, 'network-other': KNOWN,
     'node-blackwell': ((.4, 1.5), (.6, 1.25), (.8, 1.1)),

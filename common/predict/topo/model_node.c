@@ -43,20 +43,14 @@ static double socket_gbs(const struct topo_system *sys)
 }
 
 /* ---- the node -------------------------------------------------------------------------------- */
-/* graph/paths.cc, ncclTopoCheckP2p: without NVLink GPUs reach each other below a common PCIe switch, and two of an AMD host
- * through its CPU; all others through host memory. */
-static double through_host(const struct topo_system *sys)
+/* graph/paths.cc, ncclTopoCheckP2p: without NVLink GPUs reach each other below a common PCIe switch, two of an AMD host through its
+ * CPU, and before 2.23 all of it; all others through host memory. */
+static bool by_host(const struct topo_system *sys, int a, int b)
 {
-	int n = sys->ngpus, hops = 0;
+	bool amd = sys->amd && (sys->ngpus <= 2 || (sys->nccl > 0 && sys->nccl < 22300));
+	int at = sys->gpu[a].pci_switch;
 
-	if (sys->p2p != TOPO_P2P_NONE && sys->amd && n <= 2)
-		return 0;
-	for (int i = 0; i < n; i++) {
-		int at = sys->gpu[i].pci_switch, next = sys->gpu[(i + 1) % n].pci_switch;
-
-		hops += sys->p2p == TOPO_P2P_NONE || at < 0 || at != next;
-	}
-	return (double)hops / n;
+	return sys->p2p == TOPO_P2P_NONE || (!amd && (at < 0 || at != sys->gpu[b].pci_switch));
 }
 
 static void init_ring(struct model *model)
@@ -66,6 +60,7 @@ static void init_ring(struct model *model)
 	int links = topo_ring_links(sys);
 	bool sockets = false;
 	double pcie = sys->gpu[0].pcie_gbs;
+	int hosts = 0;
 
 	if (links > 0) {
 		model->hop = MODEL_HOP_NVLINK;
@@ -77,20 +72,21 @@ static void init_ring(struct model *model)
 		return;
 	}
 	for (int i = 0; i < sys->ngpus; i++) {
+		int next = (i + 1) % sys->ngpus;
+
 		pcie = fmin(pcie, sys->gpu[i].pcie_gbs);
 		sockets |= sys->gpu[i].cpu != sys->gpu[0].cpu;
+		hosts += topo_pair_links(sys, i, next) == 0 && by_host(sys, i, next);
 	}
 	/* On the wire a generation carries 15.75 GB/s where NCCL counts 12 (vendor_specs.csv). */
 	model->ring_raw =
 		sockets ? fmin(pcie * 15.75 / 12, sys->cpu_link_gbs * 1.25) : pcie * 15.75 / 12;
-	model->ring = sockets ? fmin(pcie, sys->cpu_link_gbs) : pcie;
+	model->link_nccl = sockets ? fmin(pcie, sys->cpu_link_gbs) : pcie;
 	model->hop = sys->p2p == TOPO_P2P_NONE ? MODEL_HOP_SHM : MODEL_HOP_PCIE;
-	model->through_host = through_host(sys);
-	/* Through host memory each byte crosses PCIe twice, and the second crossing waits for the
-	 * first. */
-	if (model->hop == MODEL_HOP_SHM)
-		model->ring /= 2;
-	model->link_nccl = model->ring;
+	model->through_host = (double)hosts / sys->ngpus;
+	/* Through host memory each byte crosses PCIe twice, and the second crossing waits for the first: a half, between 2 GB/s of
+	 * stores behind an IOMMU and three quarters of newer chipsets. NCCL does not count that. */
+	model->ring = fmin(model->link_nccl, pcie / (hosts > 0 ? 2 : 1));
 }
 
 /* Neighbours in a send/receive chain, and all to all: the cost of a byte from each GPU to each
@@ -100,16 +96,14 @@ static void init_pairs(struct model *model)
 	const struct topo_system *sys = model->sys;
 	const struct topo_gpu_model *gpu = sys->gpu[0].model;
 	double raw = gpu->link_raw, sm = gpu->link_sm * model->constants.nvlink_efficiency;
-	double shm = sys->p2p == TOPO_P2P_NONE ? 2 : 1;
 	int first = 0;
 
 	model->pair = model->pair_raw = INFINITY;
 	for (int i = 0; i < sys->ngpus; i++) {
 		int next = (i + 1) % sys->ngpus, links = topo_pair_links(sys, i, next), far = 0;
-		double slow = 0, slow_raw = 0, pcie = sys->gpu[i].pcie_gbs;
+		double slow = 0, slow_raw = 0, pcie = sys->gpu[i].pcie_gbs, crossings = 0;
 
-		model->pair =
-			fmin(model->pair, links > 0 ? links * sm : fmin(model->ring, pcie / shm));
+		model->pair = fmin(model->pair, links > 0 ? links * sm : fmin(model->ring, pcie));
 		model->pair_raw =
 			fmin(model->pair_raw, links > 0 ? links * raw : pcie * 15.75 / 12);
 		for (int j = 0; j < sys->ngpus; j++) {
@@ -122,12 +116,13 @@ static void init_pairs(struct model *model)
 				slow_raw = fmax(slow_raw, 1 / (direct * raw));
 			}
 			far += direct == 0;
+			crossings += direct > 0 ? 0 : by_host(sys, i, j) ? 2 : 1;
 		}
 		if (sys->gpu[i].switch_links > 0) {
 			slow = far / (sys->gpu[i].switch_links * sm);
 			slow_raw = far / (sys->gpu[i].switch_links * raw);
 		} else if (far > 0) {
-			slow = fmax(slow, far * shm / pcie);
+			slow = fmax(slow, crossings / pcie);
 			slow_raw = fmax(slow_raw, far / (pcie * 15.75 / 12));
 		}
 		model->spread = fmax(model->spread, slow / GB);

@@ -110,6 +110,8 @@ static double rate_ring(const struct model *model, enum model_coll coll, struct 
 	double factor = model_ring_factor(coll, model->nranks, &what);
 	double raw = node_link(model, factor, what, out);
 
+	if (model->ppn > 1 && model->hop != MODEL_HOP_NVLINK && out->proto == MODEL_LL)
+		model_times(out, .5, "LL: half are flags");
 	return fmin(raw, model_network(model, FABRIC_RING, channel_nics(model), factor, what, out));
 }
 

@@ -116,7 +116,10 @@ static void init_pairs(struct model *model)
 				slow_raw = fmax(slow_raw, 1 / (direct * raw));
 			}
 			far += direct == 0;
-			crossings += direct > 0 ? 0 : by_host(sys, i, j) ? 2 : 1;
+			/* a mesh passes on by NVLink what PCIe would (NVB) */
+			crossings += direct > 0						    ? 0
+				     : model->hop != MODEL_HOP_NVLINK && by_host(sys, i, j) ? 2
+											    : 1;
 		}
 		if (sys->gpu[i].switch_links > 0) {
 			slow = far / (sys->gpu[i].switch_links * sm);

@@ -142,8 +142,9 @@ static void flows_spread(const struct model *model, double away, double part, st
 	double n = model->nranks, g = model->ppn, each = away / (n - 1), fan;
 
 	/* Channels of different flows are not in step: the more there are, the less idles the link
-	 * they share. */
-	fan = 1 - model->constants.fan_loss / sqrt(flow_channels(model, part, MODEL_SIMPLE));
+	 * they share. The constant is of three peers. */
+	fan = 1 - model->constants.fan_loss /
+			  sqrt(flow_channels(model, part, MODEL_SIMPLE) * fmax(1, (g - 1) / 3));
 	if (g > 1) {
 		shared_link(model, flows, 1 / (model->spread * GB), each, part, fan);
 		flows->intra_raw = each * model->spread_raw;

@@ -307,7 +307,8 @@ UNIT_TEST(test_networks, "networks")
 }
 
 /* Host memory on a hop of a ring: on each of 4090s, on one in four of two switches, on none of an AMD host before 2.23. Eight
- * GPUs poll 14 times for LL. A proxy passes 120 messages of an alltoall on; over TCP 60 us more a hop by Simple. */
+ * GPUs poll 14 times for LL. A proxy passes 120 messages of an alltoall on; over TCP 60 us more a hop by Simple; chunks of a tree's LL are
+ * messages. */
 UNIT_TEST(test_hosts, "hosts on the way")
 {
 	struct prediction p, simple;
@@ -323,6 +324,10 @@ UNIT_TEST(test_hosts, "hosts on the way")
 	machine_model("dgx-h100", 8, 16, false);
 	machine_point(MODEL_ALLTOALL, 1024, -1, -1, &p);
 	UNIT_ALL(!strcmp(p.limit, "proxy thread of a GPU"), fabs(p.transfer_us - 120) <= 1e-9);
+	/* 64 KiB on 16 channels: two hops' chunks of 4 KiB at 2.5 GB/s, no correction of NCCL's */
+	machine_model("dgx-h100", 8, 2, false);
+	machine_point(MODEL_ALL_REDUCE, 65536, MODEL_TREE, MODEL_LL, &p);
+	UNIT_ALL(fabs(p.fill_us - 2 * 4096 / 2500.) <= 1e-9, p.correction == 1);
 	machine_model("tcp-25g", 1, 2, false);
 	machine_point(MODEL_ALL_REDUCE, 1024, MODEL_RING, MODEL_SIMPLE, &simple);
 	machine_point(MODEL_ALL_REDUCE, 1024, MODEL_RING, MODEL_LL, &p);

@@ -121,6 +121,15 @@ static int running_channels(const struct model *model, const struct predict_requ
 	return n;
 }
 
+/* us that a tree's LL chunks add to its hops over a network, which follow each other: a NIC sends what a channel has of a chunk as
+ * one message, after the GPU has written it and before the next one reads it. Both go by 16 B lines, 2.5 GB/s of data (sweeps of 2
+ * and 4 nodes: 1.5 to 3 us more a hop from 4 KiB a channel on, and NCCL gives it no less until all channels run). */
+static double ll_chunks(const struct model *model, const struct prediction *out, double bytes)
+{
+	return net_hops(model, MODEL_ALL_REDUCE, MODEL_TREE) *
+	       fmin(bytes / out->channels, LL_CHUNK) / (2.5 * GB);
+}
+
 /* us that a hop of a Ring LL128 takes less than NCCL's hwLat, which is that of its second plateau (tuning.cc). */
 static const double LL128_PLATEAU = .4;
 
@@ -137,13 +146,15 @@ static int predict_tuned(const struct model *model, const struct predict_request
 	};
 	enum model_coll coll = request->collective;
 	double bytes = request->bytes, raw;
+	bool ll_tree;
 
 	choose(model, request, out);
 	if (out->algo < 0)
 		return -EINVAL;
 	out->channels = running_channels(model, request, out->algo, out->proto);
 	raw = model_rate(model, coll, out);
-	if (out->algo == MODEL_TREE)
+	ll_tree = out->algo == MODEL_TREE && out->proto == MODEL_LL && model->nnodes > 1;
+	if (out->algo == MODEL_TREE && !ll_tree) /* NCCL's correction is of its chunks, too */
 		out->correction = model_tree_correction(out->proto, bytes);
 	out->alg_gbs = model_slowest(out) * out->correction;
 	out->latency_us = model->tuning.lat[coll][out->algo][out->proto] +
@@ -161,6 +172,8 @@ static int predict_tuned(const struct model *model, const struct predict_request
 	out->transfer_us = bytes / (out->alg_gbs * GB);
 	if (out->algo == MODEL_RING && out->proto == MODEL_SIMPLE)
 		ring_simple(model, request, out);
+	if (ll_tree)
+		out->fill_us = ll_chunks(model, out, bytes);
 	if (out->algo == MODEL_NVLS || out->algo == MODEL_NVLS_TREE)
 		out->fill_us = nvls_ramp(model, out, bytes);
 	out->launch_us = model->constants.call_launches * model->constants.kernel_host_us;

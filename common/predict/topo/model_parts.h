@@ -9,7 +9,7 @@
 /* NCCL 2.28: a slice of a Simple ring is two steps of 512 KiB for all_reduce, all_gather and
  * reduce_scatter, one for broadcast, reduce and point to point; a looping chunk is two slices
  * (NCCL.md, "Steps"). */
-enum { STEP = 512 << 10, P2P_CHANNELS = 32 };
+enum { STEP = 512 << 10, LL_CHUNK = 32 << 10, P2P_CHANNELS = 32 };
 
 enum model_arch model_arch(const struct model *model);
 

@@ -18,8 +18,8 @@ MACHINES = {
     'gcp_a4_b200_ar_1x8': ['--topo', 'dgx-b200'],
     'h100_309_2x8': ['--topo', 'dgx-h100', '--nodes', '2'],
     'h100_309_4x8': ['--topo', 'dgx-h100', '--nodes', '4'],
-    'h100_tog_nvls_1x8': ['--topo', 'dgx-h100', '--algo', 'NVLS'],
-    'h100_tog_ring_1x8': ['--topo', 'dgx-h100', '--algo', 'Ring'],
+    'h100_tog_nvls_1x8': ['--topo', 'dgx-h100', '--algo', 'NVLS', '--process-gpus', '8'],   # without MPI: one process
+    'h100_tog_ring_1x8': ['--topo', 'dgx-h100', '--algo', 'Ring', '--process-gpus', '8'],
     'v100_hcm_1x8': ['--topo', 'dgx-v100', '--process-gpus', '8'],   # inferred: as nccl-tests' README starts it
     'oci_a100_2x8_full': ['--topo', 'dgx-a100', '--nics', '16', '--nic-gbps', '100', '--nodes', '2',
                           '--transport', 'roce'],
@@ -36,7 +36,7 @@ MACHINES = {
     'xx_h100_10xG': ['--topo', 'dgx-h100', '--nodes', '10'],   # and --gpus by the row
     'rtx4090_phb_2': ['--topo', 'geforce-4090', '--gpus', '2'],
     'gtc24_nvlstree_16x8': ['--topo', 'dgx-h100', '--nodes', '16', '--algo', 'NVLSTree'],
-    't_178': ['--topo', 'a100-pcie-bridged'],                  # and --gpus by the row
+    't_178': ['--topo', 'a100-pcie-bridged', '--nccl', '2.19'],   # inferred from the issue's date; and --gpus by the row
 }
 # Two decimals are printed: below this a figure is known to worse than 5 %.
 LEAST_GBS = .1
@@ -83,25 +83,24 @@ def sweeps(path):
                     {size: statistics.mean(values) for size, values in sizes.items()})
 
 
-# Bars of classes that no source, or one alone, scores: (low, high) below 1 MiB, to 64 MiB, above. Below 1 MiB hosts differ by a
-# factor of two. Through host memory: stores with an IOMMU reach 2 GB/s, copy engines 11 to 19. Live, the launch was measured.
+# Bars that are argued, (low, high) below 1 MiB, to 64 MiB, above; points widen them alone. Of kinds that the fit part has, hosts
+# differ by a factor of two below 1 MiB. Of a kind that no source is of: the first looks at strangers (test-scorings.txt), of whose
+# points one in ten was three times slower than predicted up to 64 MiB, and a half slower above. Through host memory: stores with
+# an IOMMU reach 2 GB/s, where 10 are predicted, copy engines 11 to 19. Live, the launch was measured.
+KNOWN = (.5, 1.35), (.65, 1.2), (.84, 1.08)
+STRANGE = (.3, 1.7), (.35, 1.5), (.6, 1.2)
 ARGUED = {
-    'network-efa': ((.45, 1.8), (.5, 1.4), (.75, 1.1)),
-    'network-slingshot': ((.45, 1.8), (.4, 1.5), (.7, 1.1)),
-    'network-tcp': ((.45, 1.6), (.55, 1.3), (.7, 1.15)),
-    'network-uplinks': ((.45, 1.6), (.4, 1.4), (.5, 1.2)),
-    'network-pcie': ((.45, 1.6), (.5, 1.3), (.6, 1.15)),
-    'own-gpu': ((.4, 1.6), (.5, 1.4), (.7, 1.2)),
-    'node-shm': ((.4, 1.6), (.15, 1.6), (.15, 1.6)),
-    'node-pcie': ((.5, 1.6), (.55, 1.3), (.65, 1.15)),
-    'node-blackwell': ((.55, 1.5), (.65, 1.25), (.85, 1.08)),
-    'network-hopper': ((.55, 1.5), (.65, 1.25), (.84, 1.08)),
-    'network-other': ((.55, 1.5), (.65, 1.25), (.84, 1.1)),
-    'node-nvls': ((.55, 1.5), (.7, 1.2), (.9, 1.06)),
-    'node-older': ((.55, 1.6), (.7, 1.2), (.9, 1.08)),
-    'node-hopper': ((.55, 1.6), (.8, 1.15), (.9, 1.06)),
+    'network-efa': STRANGE, 'network-slingshot': STRANGE, 'network-tcp': STRANGE,
+    'network-uplinks': (*STRANGE[:2], (.5, 1.2)), 'own-gpu': STRANGE, 'rack': STRANGE,
+    'network-pcie': (*STRANGE[:2], (.45, 1.7)), 'node-pcie': (*STRANGE[:2], (.45, 1.7)),
+    'node-shm': ((.3, 1.7), (.15, 1.8), (.15, 2)),
+    'network-hopper': KNOWN, 'network-other': KNOWN,
+    'node-blackwell': ((.4, 1.5), (.6, 1.25), (.8, 1.1)),
+    'node-nvls': ((.5, 1.5), (.7, 1.2), (.9, 1.06)),
+    'node-older': ((.5, 1.5), (.7, 1.2), (.9, 1.08)),
+    'node-hopper': ((.5, 1.5), (.75, 1.15), (.9, 1.06)),
     'node-hopper-live': ((.65, 1.3), (.8, 1.15), (.93, 1.05)),
-    'two-hopper': ((.5, 1.6), (.7, 1.15), (.93, 1.06)),
+    'two-hopper': ((.5, 1.5), (.7, 1.15), (.93, 1.06)),
     'two-hopper-live': ((.55, 1.3), (.7, 1.15), (.93, 1.06)),
 }
 

@@ -166,8 +166,8 @@ UNIT_TEST(test_bandwidths, "bandwidths by hand")
 		{ "dgx-h100", 1, MODEL_ALL_REDUCE, MODEL_NVLS, 280.160, "NVLink" },
 		/* 721.8 * .74 / (1 + 1/8) */
 		{ "dgx-b200", 1, MODEL_ALL_REDUCE, MODEL_NVLS, 474.784, "NVLink" },
-		/* 72 GPUs get no more than eight */
-		{ "gb200-nvl72", 1, MODEL_ALL_REDUCE, MODEL_NVLS, 474.784, "NVLink" },
+		/* 72 GPUs get a tenth less than eight */
+		{ "gb200-nvl72", 1, MODEL_ALL_REDUCE, MODEL_NVLS, 427.306, "NVLink" },
 		/* 370.8 * .747 / (1 + 1/8) */
 		{ "dgx-h100", 2, MODEL_ALL_REDUCE, MODEL_NVLS_TREE, 246.211, "NVLink" },
 		/* NICs with two children: 392.149 / 2 */
@@ -188,11 +188,13 @@ UNIT_TEST(test_bandwidths, "bandwidths by hand")
 		{ "dgx-a100", 1, MODEL_BROADCAST, MODEL_RING, 240, "NVLink" },
 		/* 6 links of 20 GB/s in the cube mesh: 120 * 8 / 14 */
 		{ "dgx-v100", 1, MODEL_ALL_REDUCE, MODEL_RING, 68.5714, "NVLink" },
-		/* between sockets of Milan: 24 GB/s, Rome: 16; * 8 / 14; half by host memory */
-		{ "pcie-gen4-8gpu", 1, MODEL_ALL_REDUCE, MODEL_RING, 13.7143, "PCIe" },
-		{ "geforce-4090", 1, MODEL_ALL_REDUCE, MODEL_RING, 4.57143, "host memory" },
+		/* from switch to switch, or always: half of 24 GB/s through host memory; * 8 / 14 */
+		{ "pcie-gen4-8gpu", 1, MODEL_ALL_REDUCE, MODEL_RING, 6.85714, "PCIe" },
+		{ "geforce-4090", 1, MODEL_ALL_REDUCE, MODEL_RING, 6.85714, "host memory" },
 		/* 1.25 GB/s * 1448 / 1538 * .9, 2 ranks: * 2 / 2 */
 		{ "tcp-10g", 2, MODEL_ALL_REDUCE, MODEL_RING, 1.05917, "NICs" },
+		/* of 100 Gb/s the one thread of a lone GPU's proxy moves 5.2 GB/s, half of it each way */
+		{ "tcp-100g", 2, MODEL_ALL_REDUCE, MODEL_RING, 2.6, "NICs" },
 		/* 8 channels; Slingshot NICs could 100 * 2048 / 2142; half of it, from three nodes on */
 		{ "gh200-quad", 2, MODEL_ALL_REDUCE, MODEL_TREE, 80, "channels" },
 		{ "gh200-quad", 4, MODEL_ALL_REDUCE, MODEL_TREE, 23.9029, "NICs" },
@@ -263,7 +265,7 @@ UNIT_TEST(test_sends_by_version, "sends by version")
 	}
 }
 
-/* A network's hop: each of 2 (n-1) of a ring and 2 log2(n) of a tree, beyond NCCL's; without GPUDirect a half of the NICs, of
+/* A network's hop: each of 2 (n-1) of a ring and 2 log2(n) of a tree, beyond NCCL's; without GPUDirect what two sockets' memory carries, of
  * EFA a quarter, and Simple alone; what the plugin announces to NCCL decides its choice. */
 UNIT_TEST(test_networks, "networks")
 {
@@ -283,7 +285,11 @@ UNIT_TEST(test_networks, "networks")
 	sys.transport = TOPO_IB;
 	model_init(&model, &sys, &physical, false);
 	machine_point(MODEL_ALL_REDUCE, 1 << 30, MODEL_RING, MODEL_SIMPLE, &p);
-	CU_ASSERT_DOUBLE_EQUAL(p.term[p.winner].base, 50 * 4096. / 4178 / 2, 1e-6);
+	CU_ASSERT_DOUBLE_EQUAL(p.term[p.winner].base, 49.0186693, 1e-6); /* 300 of 4 x 50 */
+	sys.ncpus = 1;
+	model_init(&model, &sys, &physical, false);
+	machine_point(MODEL_ALL_REDUCE, 1 << 30, MODEL_RING, MODEL_SIMPLE, &p);
+	CU_ASSERT_DOUBLE_EQUAL(p.term[p.winner].base, 49.0186693 * .75, 1e-6);
 	UNIT_ALL(machine_point(MODEL_ALL_REDUCE, 1024, -1, MODEL_LL, &p) == 0,
 		 machine_point(MODEL_ALL_REDUCE, 1024, -1, MODEL_LL128, &p) == -EINVAL);
 	/* 2 MiB over four nodes of A100: with 75 us a hop a ring of many would be worse still */
@@ -294,6 +300,35 @@ UNIT_TEST(test_networks, "networks")
 	machine_model("gcp-a3-high", 8, 2, false);
 	machine_point(MODEL_ALL_REDUCE, 1024, -1, -1, &p);
 	UNIT_ALL(p.algo == MODEL_RING, p.proto == MODEL_SIMPLE);
+}
+
+/* Host memory on a hop of a ring: on each of 4090s, on one in four of two switches, on none of an AMD host before 2.23. Eight
+ * GPUs poll 14 times for LL. A proxy passes 120 messages of an alltoall on; over TCP 60 us more a hop by Simple; chunks of a tree's LL are
+ * messages. */
+UNIT_TEST(test_hosts, "hosts on the way")
+{
+	struct prediction p, simple;
+
+	machine_model("geforce-4090", 8, 1, false);
+	machine_point(MODEL_ALL_REDUCE, 8, MODEL_RING, MODEL_LL, &p);
+	UNIT_ALL(model.through_host == 1, fabs(p.latency_us - (6.6 + 14 * (1 + .7))) <= 1e-9);
+	machine_model("pcie-gen4-8gpu", 8, 1, false);
+	CU_ASSERT_EQUAL(model.through_host, .25);
+	sys.nccl = 22203;
+	model_init(&model, &sys, &physical, false);
+	UNIT_ALL(model.through_host == 0, model.ring == 24);
+	machine_model("dgx-h100", 8, 16, false);
+	machine_point(MODEL_ALLTOALL, 1024, -1, -1, &p);
+	UNIT_ALL(!strcmp(p.limit, "proxy thread of a GPU"), fabs(p.transfer_us - 120) <= 1e-9);
+	/* 64 KiB on 16 channels: two hops' chunks of 4 KiB at 2.5 GB/s, no correction of NCCL's */
+	machine_model("dgx-h100", 8, 2, false);
+	machine_point(MODEL_ALL_REDUCE, 65536, MODEL_TREE, MODEL_LL, &p);
+	UNIT_ALL(fabs(p.fill_us - 2 * 4096 / 2500.) <= 1e-9, p.correction == 1);
+	machine_model("tcp-25g", 1, 2, false);
+	machine_point(MODEL_ALL_REDUCE, 1024, MODEL_RING, MODEL_SIMPLE, &simple);
+	machine_point(MODEL_ALL_REDUCE, 1024, MODEL_RING, MODEL_LL, &p);
+	CU_ASSERT_DOUBLE_EQUAL(simple.latency_us - p.latency_us, 8.4 - 6.6 + 2 * (14 - 5 + 60),
+			       1e-9);
 }
 
 /* So many of its nodes, changed. */

@@ -137,7 +137,7 @@ static const struct {
 	{ "{\"gpus\":2,\"nvlink\":\"mesh\",\"mesh\":[[0,4],[2,0]]}", "the same both ways" },
 	{ "{\"gpus\":3,\"nvlink\":\"mesh\",\"mesh\":[[0,9,10],[9,0,0],[10,0,0]]}",
 	  "at most 18 in all" },
-	{ "{\"fabric\":\"rails\"}", "fabric 'rails' is not rail|fat-tree" },
+	{ "{\"fabric\":\"rails\"}", "fabric 'rails' is not rail|fat-tree|dragonfly" },
 	{ "{\"p2p\":\"shm\"}", "p2p 'shm' is not pcie|none" },
 	{ "{\"cpu\":\"abacus\"}", "cpu 'abacus'" },
 	{ "{\"transport\":\"pigeon\"}", "transport 'pigeon'" },

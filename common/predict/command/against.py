@@ -15,6 +15,7 @@ _ROW = re.compile(r"(?:^|\s)(\d+)\s+(\d+)\s+([a-z]\w*)(?:\s+([a-z]+))?(?:\s+(-?\
 _TIMES = re.compile(r"([\d.]+)\s+([\d.]+)\s+([\d.]+)(?:\s+\S+)?")
 _RANK = re.compile(r"#\s+Rank\s+\d+\s.*\bon\s+(\S+)\s+device\s+\S+\s+\[\w+\]\s*(.*?)\s*$")
 _PROGRAM = re.compile(r"\b(all_reduce|all_gather|reduce_scatter|broadcast|reduce|alltoall|alltoallv|gather|scatter|sendrecv|hypercube)_perf")
+_PROCESS = re.compile(r"#.*\bnThread\s+\d+\s+nGpus\s+(\d+)")
 _KINDS = {"AllReduce": "all_reduce", "AllGather": "all_gather", "ReduceScatter": "reduce_scatter", "Broadcast": "broadcast",
           "Reduce": "reduce", "AlltoAll": "alltoall", "Send": "sendrecv", "Recv": "sendrecv"}
 MOST = 256 << 20
@@ -25,16 +26,18 @@ GOOD, LOW, ABOVE = 80, 50, 125  # percent, as --good and --low of the programs
 
 class Measured:
     """rows: dicts of collective, size_bytes, dtype, redop, root, placement, time_us, busbw_gbs, nranks, nnodes, as text or numbers;
-    hosts and devices of the ranks that the lines list."""
+    hosts and devices of the ranks that the lines list; process_gpus: those that each thread launches on in turn, as the head says."""
 
     def __init__(self, text, name=""):
-        self.rows, self.hosts, self.devices = [], [], []
+        self.rows, self.hosts, self.devices, self.process_gpus = [], [], [], "1"
         self.inspector = '"coll_perf"' in text
         lines = [line for line in text.splitlines() if len(line) < LINE or self.inspector]
         (self._inspector if self.inspector else self._table)(lines, name)
 
     def _table(self, lines, name):
         program = next(filter(None, map(_PROGRAM.search, lines)), None) or _PROGRAM.search(name + "_perf")
+        for head in filter(None, map(_PROCESS.search, lines)):
+            self.process_gpus = head[1]
         for rank in filter(None, map(_RANK.search, lines)):
             self.hosts.append(rank[1])
             self.devices.append(rank[2])
@@ -110,7 +113,7 @@ def show(program, path, asked, fit, arguments):
     points = list(measured.points(collective if measured.inspector else ""))
     if not points:
         return "%s: no row of a table of nccl-tests" % path
-    predictor = Predictor(program, arguments + ["-c", collective])
+    predictor = Predictor(program, ["--process-gpus", measured.process_gpus] + arguments + ["-c", collective])
     ranks = measured.ranks()
     if ranks and ranks[0] % ranks[1] == 0 and fit:
         fitted = Predictor(program, predictor.command[1:] + ["-N", str(ranks[1]), "--gpus", str(ranks[0] // ranks[1])])
@@ -128,9 +131,10 @@ def show(program, path, asked, fit, arguments):
         p = predictor.of(size)
         if p:
             low, high, predicted = p["low_busbw_gbs"], p["high_busbw_gbs"], float(p["busbw_gbs"])
-            print("  %12d %12.2f %9.2f %9.2f  %-16s %5.0f  %s" % (
+            percent = 100 * float(p["time_us"]) / time  # a table's busbw has two decimals
+            print("  %12d %12.2f %9.2f %9.3g  %-16s %5.0f  %s" % (
                 size, time, busbw, predicted, ("~" if p["bar_sources"] in "01" else "") + "%.3g to %.3g" % (float(low), float(high)) if low else "no bar",
-                100 * busbw / predicted, judged(100 * busbw / predicted, busbw, low)))
+                percent, judged(percent, predicted * percent / 100, low)))
     if len(points) > SHOWN:
         print("# %d more rows are not shown" % (len(points) - SHOWN))
     return None

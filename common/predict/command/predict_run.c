@@ -51,10 +51,15 @@ static const char *plural(double n)
 
 static void show_network(const struct topo_system *sys, int most_nodes)
 {
-	printf("# network: %s, %d node%s below a leaf, oversubscribed %g:1%s\n",
-	       sys->fabric == TOPO_RAIL ? "rail" : "fat-tree", sys->leaf_nodes,
-	       plural(sys->leaf_nodes), sys->oversubscription,
-	       most_nodes > sys->leaf_nodes ? "" : ", which has no effect: one leaf holds them");
+	static const char *const names[] = { "rail", "fat-tree", "dragonfly" };
+	const char *leaf = sys->fabric == TOPO_DRAGONFLY ? "group" : "leaf";
+
+	printf("# network: %s, %d node%s below a %s, oversubscribed %g:1", names[sys->fabric],
+	       sys->leaf_nodes, plural(sys->leaf_nodes), leaf, sys->oversubscription);
+	if (most_nodes > sys->leaf_nodes)
+		puts("");
+	else
+		printf(", which has no effect: one %s holds them\n", leaf);
 	if (sys->pod_nodes > 0)
 		printf("# %d nodes in a pod, %g:1 above it\n", sys->pod_nodes,
 		       fmax(1, sys->core_over));
@@ -93,7 +98,8 @@ static void table_header(const struct model *model, int most_nodes, bool explain
 	printf("; constants: %s\n", model->constants.origin);
 	if (sys->note[0])
 		printf("# %s\n", sys->note);
-	if (sys->oversubscription > 1 || sys->pod_nodes > 0 || (explain && most_nodes > 1))
+	if (sys->oversubscription > 1 || sys->fabric == TOPO_DRAGONFLY || sys->pod_nodes > 0 ||
+	    (explain && most_nodes > 1))
 		show_network(sys, most_nodes);
 	printf("# %6s %-14s %12s %-13s %-6s %12s %9s  %-16s %9s %5s  %s\n", "nodes", "collective",
 	       "size", "algo", "proto", "time(us)", "busbw", "nine in ten", "ceiling", "%",

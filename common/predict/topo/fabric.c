@@ -148,9 +148,12 @@ static void route(struct graph *g, int traffic)
 }
 
 /* ---- capacities ------------------------------------------------------------------------------ */
-double fabric_narrowing(const struct topo_system *sys, int tier)
+double fabric_narrowing(const struct topo_system *sys, int tier, enum fabric_traffic traffic)
 {
-	return sys->oversubscription * (tier == 2 ? fmax(1, sys->core_over) : 1);
+	/* Adaptive routing of a dragonfly sends what is not even by a third group: it crosses two links between groups. */
+	bool detour = sys->fabric == TOPO_DRAGONFLY && traffic != FABRIC_ALL;
+
+	return sys->oversubscription * (tier == 2 ? fmax(1, sys->core_over) : 1) * (detour ? 2 : 1);
 }
 
 /* All NICs of a node go up from a fat tree's leaf, one from a rail's leaf. */
@@ -163,7 +166,7 @@ static double width(const struct graph *g, int traffic, int tier)
 
 	return tier == 0 ? own
 			 : sys->leaf_nodes * (tier == 2 ? g->pod : 1) * up /
-				   fabric_narrowing(sys, tier);
+				   fabric_narrowing(sys, tier, (enum fabric_traffic)traffic);
 }
 
 static void find_busiest(const struct graph *g, int traffic, struct fabric_busiest *busiest)

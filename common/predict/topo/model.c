@@ -51,7 +51,6 @@ static void ring_simple(const struct model *model, const struct predict_request 
 	double part = bytes / out->channels / (loops ? model->nranks : 1);
 	double slice = fmin(loops ? 2 * STEP : STEP, loops ? part / 2 : part);
 	double link = out->alg_gbs / model_ring_factor(coll, model->nranks, NULL);
-	bool rdma = model->nnodes > 1 && model->sys->transport != TOPO_TCP;
 
 	if (loops && model->hop == MODEL_HOP_NVLINK) {
 		out->latency_us += c->simple_base_us - 8.4;
@@ -63,9 +62,9 @@ static void ring_simple(const struct model *model, const struct predict_request 
 		out->fill_us /= 2;
 	if (!loops)
 		out->fill_us += c->step_us * floor(part / STEP);
-	if (loops) /* RDMA has eight steps under way, and half of it overlaps; sockets copy */
-		out->fill_us +=
-			c->loop_bubble * part / (rdma ? 4 : 2) * out->channels / (link * GB);
+	if (loops) /* a network has eight steps under way, and half of it overlaps */
+		out->fill_us += c->loop_bubble * part / (model->nnodes > 1 ? 4 : 2) *
+				out->channels / (link * GB);
 }
 
 /* An NVLS call goes through stages: scatter, reduction, way up and down the tree, gather. All
@@ -122,6 +121,15 @@ static int running_channels(const struct model *model, const struct predict_requ
 	return n;
 }
 
+/* us that a tree's LL chunks add to its hops over a network, which follow each other: a NIC sends what a channel has of a chunk as
+ * one message, after the GPU has written it and before the next one reads it. Both go by 16 B lines, 2.5 GB/s of data (sweeps of 2
+ * and 4 nodes: 1.5 to 3 us more a hop from 4 KiB a channel on, and NCCL gives it no less until all channels run). */
+static double ll_chunks(const struct model *model, const struct prediction *out, double bytes)
+{
+	return net_hops(model, MODEL_ALL_REDUCE, MODEL_TREE) *
+	       fmin(bytes / out->channels, LL_CHUNK) / (2.5 * GB);
+}
+
 /* us that a hop of a Ring LL128 takes less than NCCL's hwLat, which is that of its second plateau (tuning.cc). */
 static const double LL128_PLATEAU = .4;
 
@@ -138,27 +146,34 @@ static int predict_tuned(const struct model *model, const struct predict_request
 	};
 	enum model_coll coll = request->collective;
 	double bytes = request->bytes, raw;
+	bool ll_tree;
 
 	choose(model, request, out);
 	if (out->algo < 0)
 		return -EINVAL;
 	out->channels = running_channels(model, request, out->algo, out->proto);
 	raw = model_rate(model, coll, out);
-	if (out->algo == MODEL_TREE)
+	ll_tree = out->algo == MODEL_TREE && out->proto == MODEL_LL && model->nnodes > 1;
+	if (out->algo == MODEL_TREE && !ll_tree) /* NCCL's correction is of its chunks, too */
 		out->correction = model_tree_correction(out->proto, bytes);
 	out->alg_gbs = model_slowest(out) * out->correction;
-	out->latency_us =
-		model->tuning.lat[coll][out->algo][out->proto] +
-		net_hops(model, coll, out->algo) * model_net_latency(model, traffic[out->algo]);
+	out->latency_us = model->tuning.lat[coll][out->algo][out->proto] +
+			  net_hops(model, coll, out->algo) *
+				  model_net_latency(model, traffic[out->algo], out->proto);
 	if (out->proto == MODEL_LL128 && out->algo == MODEL_RING && model->nnodes == 1)
 		out->latency_us -= LL128_PLATEAU * ring_hops(model, coll);
 	if (out->proto == MODEL_LL && out->algo == MODEL_RING)
 		out->latency_us += (one_way(request) ? model->constants.one_way_base_us
 						     : model->constants.ll_base_us) -
 				   6.6; /* NCCL's baseLat */
+	if (out->algo == MODEL_RING && !one_way(request))
+		out->latency_us += ring_hops(model, coll) * model->through_host *
+				   model_host_hop_us(out->proto);
 	out->transfer_us = bytes / (out->alg_gbs * GB);
 	if (out->algo == MODEL_RING && out->proto == MODEL_SIMPLE)
 		ring_simple(model, request, out);
+	if (ll_tree)
+		out->fill_us = ll_chunks(model, out, bytes);
 	if (out->algo == MODEL_NVLS || out->algo == MODEL_NVLS_TREE)
 		out->fill_us = nvls_ramp(model, out, bytes);
 	out->launch_us = model->constants.call_launches * model->constants.kernel_host_us;
@@ -184,7 +199,7 @@ static const char *network_class(const struct model *model)
 	};
 	const char *name = by_transport[model->sys->transport];
 
-	if (fabric_narrowing(model->sys, model->sys->pod_nodes > 0 ? 2 : 1) > 1)
+	if (fabric_narrowing(model->sys, model->sys->pod_nodes > 0 ? 2 : 1, FABRIC_ALL) > 1)
 		return "network-uplinks";
 	if (name != NULL)
 		return name;

@@ -231,6 +231,7 @@ struct model {
 	enum model_hop hop;
 	bool nvswitch;
 	double ring, ring_raw;
+	double through_host;	   /* share of its ring's hops that cross host memory */
 	double link_nccl;	   /* NCCL's idea of `ring` */
 	double pair, pair_raw;	   /* between neighbours */
 	double spread, spread_raw; /* us per byte that every GPU sends to every other of its node */
@@ -254,7 +255,7 @@ void model_scale(struct model *model, int nnodes);
 
 /* Microseconds that a hop of a traffic over its network takes beyond what NCCL's tables say; and those that the
  * network's plugin announces to NCCL, which chooses by them. */
-double model_net_latency(const struct model *model, enum fabric_traffic traffic);
+double model_net_latency(const struct model *model, enum fabric_traffic traffic, int proto);
 double model_announced_latency(const struct model *model);
 
 /* The class of a machine and an algorithm by which predictions are scored (struct model_bar). */

@@ -243,6 +243,10 @@ const char *model_refusal(const struct model *model, enum model_coll coll, int a
 		  "it is for all_gather and reduce_scatter" },
 		{ pat && (model->ppn > 1 || !several),
 		  "it needs several nodes of one GPU (--gpus 1)" },
+		{ several && !sends && model->sys->transport == TOPO_TCPXO &&
+			  (nvls || trees || proto == MODEL_LL),
+		  "GPUDirect-TCPXO runs with NCCL_ALGO=Ring,Tree, NCCL_PROTO=Simple,LL128 and "
+		  "without NVLS (its own settings)" },
 		{ several && !sends && model->sys->transport == TOPO_TCPX &&
 			  !(algo == MODEL_RING && proto == MODEL_SIMPLE),
 		  "GPUDirect-TCPX runs with NCCL_ALGO=Ring and NCCL_PROTO=Simple (its own "

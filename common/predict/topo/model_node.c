@@ -14,16 +14,45 @@ static const double net_efficiency[TOPO_TRANSPORTS] = {
 	[TOPO_TCPXO] = 4096. / (4096 + 94),
 };
 
-/* The share that is left without GPUDirect: a NIC's data are copied once more, and a NIC's and a GPU's traffic share PCIe
- * and memory of the host. libfabric's EFA copies into buffers of its own, too. */
-static double staged_share(const struct topo_system *sys)
+/* GB/s of a socket's memory: three quarters of eight channels of DDR4-3200, or of DDR5-4800 where PCIe is of generation 5; of LPDDR5X. */
+static double memory_gbs(const struct topo_system *sys)
 {
-	return !sys->staged || sys->transport == TOPO_TCP ? 1
-	       : sys->transport == TOPO_EFA		  ? .25
-							  : .5;
+	return sys->grace ? 400 : sys->gpu[0].pcie_gbs > 24 ? 230 : 150;
+}
+
+/* The share of `nics` GB/s that is left without GPUDirect: bytes each way are written to host memory once and read once.
+ * libfabric's EFA copies into buffers of its own, too. */
+static double staged_share(const struct topo_system *sys, double nics)
+{
+	if (!sys->staged || sys->transport == TOPO_TCP)
+		return 1;
+	return sys->transport == TOPO_EFA ? .25
+					  : fmin(1, sys->ncpus * memory_gbs(sys) / (4 * nics));
+}
+
+/* GB/s that a thread of a proxy moves through the kernel, one way: a copy and TCP's own work. NCCL's sockets have no more threads
+ * (NCCL_SOCKET_NTHREADS 0, but for the NICs of two clouds). A lone GPU's proxy both sends and receives: 2.4 GB/s of all_reduce
+ * between two namespaces (results/hosts/sweeps). */
+static const double SOCKET_GBS = 5.2;
+
+static double socket_gbs(const struct topo_system *sys)
+{
+	if (sys->transport != TOPO_TCP)
+		return INFINITY;
+	return sys->ngpus > sys->nnics ? SOCKET_GBS : SOCKET_GBS / 2;
 }
 
 /* ---- the node -------------------------------------------------------------------------------- */
+/* graph/paths.cc, ncclTopoCheckP2p: without NVLink GPUs reach each other below a common PCIe switch, two of an AMD host through its
+ * CPU, and before 2.23 all of it; all others through host memory. */
+static bool by_host(const struct topo_system *sys, int a, int b)
+{
+	bool amd = sys->amd && (sys->ngpus <= 2 || (sys->nccl > 0 && sys->nccl < 22300));
+	int at = sys->gpu[a].pci_switch;
+
+	return sys->p2p == TOPO_P2P_NONE || (!amd && (at < 0 || at != sys->gpu[b].pci_switch));
+}
+
 static void init_ring(struct model *model)
 {
 	const struct topo_system *sys = model->sys;
@@ -31,6 +60,7 @@ static void init_ring(struct model *model)
 	int links = topo_ring_links(sys);
 	bool sockets = false;
 	double pcie = sys->gpu[0].pcie_gbs;
+	int hosts = 0;
 
 	if (links > 0) {
 		model->hop = MODEL_HOP_NVLINK;
@@ -42,19 +72,21 @@ static void init_ring(struct model *model)
 		return;
 	}
 	for (int i = 0; i < sys->ngpus; i++) {
+		int next = (i + 1) % sys->ngpus;
+
 		pcie = fmin(pcie, sys->gpu[i].pcie_gbs);
 		sockets |= sys->gpu[i].cpu != sys->gpu[0].cpu;
+		hosts += topo_pair_links(sys, i, next) == 0 && by_host(sys, i, next);
 	}
 	/* On the wire a generation carries 15.75 GB/s where NCCL counts 12 (vendor_specs.csv). */
 	model->ring_raw =
 		sockets ? fmin(pcie * 15.75 / 12, sys->cpu_link_gbs * 1.25) : pcie * 15.75 / 12;
-	model->ring = sockets ? fmin(pcie, sys->cpu_link_gbs) : pcie;
+	model->link_nccl = sockets ? fmin(pcie, sys->cpu_link_gbs) : pcie;
 	model->hop = sys->p2p == TOPO_P2P_NONE ? MODEL_HOP_SHM : MODEL_HOP_PCIE;
-	/* Through host memory each byte crosses PCIe twice, and the second crossing waits for the
-	 * first. */
-	if (model->hop == MODEL_HOP_SHM)
-		model->ring /= 2;
-	model->link_nccl = model->ring;
+	model->through_host = (double)hosts / sys->ngpus;
+	/* Through host memory each byte crosses PCIe twice, and the second crossing waits for the first: a half, between 2 GB/s of
+	 * stores behind an IOMMU and three quarters of newer chipsets. NCCL does not count that. */
+	model->ring = fmin(model->link_nccl, pcie / (hosts > 0 ? 2 : 1));
 }
 
 /* Neighbours in a send/receive chain, and all to all: the cost of a byte from each GPU to each
@@ -64,16 +96,14 @@ static void init_pairs(struct model *model)
 	const struct topo_system *sys = model->sys;
 	const struct topo_gpu_model *gpu = sys->gpu[0].model;
 	double raw = gpu->link_raw, sm = gpu->link_sm * model->constants.nvlink_efficiency;
-	double shm = sys->p2p == TOPO_P2P_NONE ? 2 : 1;
 	int first = 0;
 
 	model->pair = model->pair_raw = INFINITY;
 	for (int i = 0; i < sys->ngpus; i++) {
 		int next = (i + 1) % sys->ngpus, links = topo_pair_links(sys, i, next), far = 0;
-		double slow = 0, slow_raw = 0, pcie = sys->gpu[i].pcie_gbs;
+		double slow = 0, slow_raw = 0, pcie = sys->gpu[i].pcie_gbs, crossings = 0;
 
-		model->pair =
-			fmin(model->pair, links > 0 ? links * sm : fmin(model->ring, pcie / shm));
+		model->pair = fmin(model->pair, links > 0 ? links * sm : fmin(model->ring, pcie));
 		model->pair_raw =
 			fmin(model->pair_raw, links > 0 ? links * raw : pcie * 15.75 / 12);
 		for (int j = 0; j < sys->ngpus; j++) {
@@ -86,12 +116,16 @@ static void init_pairs(struct model *model)
 				slow_raw = fmax(slow_raw, 1 / (direct * raw));
 			}
 			far += direct == 0;
+			/* a mesh passes on by NVLink what PCIe would (NVB) */
+			crossings += direct > 0						    ? 0
+				     : model->hop != MODEL_HOP_NVLINK && by_host(sys, i, j) ? 2
+											    : 1;
 		}
 		if (sys->gpu[i].switch_links > 0) {
 			slow = far / (sys->gpu[i].switch_links * sm);
 			slow_raw = far / (sys->gpu[i].switch_links * raw);
 		} else if (far > 0) {
-			slow = fmax(slow, far * shm / pcie);
+			slow = fmax(slow, crossings / pcie);
 			slow_raw = fmax(slow_raw, far / (pcie * 15.75 / 12));
 		}
 		model->spread = fmax(model->spread, slow / GB);
@@ -122,21 +156,24 @@ static double nics_in_reach(const struct topo_system *sys, double fraction)
 static void init_net(struct model *model)
 {
 	const struct topo_system *sys = model->sys;
-	double all = 0, all_raw = 0, wires = 0, share = staged_share(sys);
+	double all = 0, all_raw = 0, wires = 0, share;
 	double fraction = (double)sys->ngpus / sys->full_gpus;
 	int mine;
 
 	if (sys->nnics == 0)
 		return;
-	for (int i = 0; i < sys->nnics; i++) {
-		wires += sys->nic[i].gbs * net_efficiency[sys->transport];
-		all += fmin(sys->nic[i].gbs * net_efficiency[sys->transport] * share,
-			    sys->nic[i].pcie_gbs * 15.75 / 12 * DMA_SHARE);
-		all_raw += fmin(sys->nic[i].gbs, sys->nic[i].pcie_gbs * 15.75 / 12);
-	}
 	/* A GPU reaches the NICs on its own PCIe switch; the NICs of unused GPUs stay idle, but one
 	 * is always reached. */
 	mine = (int)fmax(1, round(nics_in_reach(sys, fraction)));
+	share = staged_share(sys, mine * sys->nic[0].gbs);
+	for (int i = 0; i < sys->nnics; i++) {
+		double wire = sys->nic[i].gbs * net_efficiency[sys->transport];
+
+		wires += wire;
+		all += fmin(fmin(wire * share, socket_gbs(sys)),
+			    sys->nic[i].pcie_gbs * 15.75 / 12 * DMA_SHARE);
+		all_raw += fmin(sys->nic[i].gbs, sys->nic[i].pcie_gbs * 15.75 / 12);
+	}
 	model->nics = mine < sys->nnics ? mine : sys->nnics;
 	model->net = all * mine / sys->nnics;
 	model->net_raw = all_raw * mine / sys->nnics;

@@ -120,14 +120,31 @@ static void net_links(const struct model *model, struct flows *flows, enum fabri
 						   "size / bytes of a load of 1", flows->out));
 }
 
+/* us that the proxy of a GPU spends on a message to, and one from, a rank of another node, however short: NCCL's overhead of a
+ * network (graph/tuning.cc, getNetOverhead); of sockets two system calls each, and the message that tells a size before it. */
+static double proxy_us(const struct topo_system *sys)
+{
+	return sys->transport == TOPO_TCP ? 8 : sys->amd ? 2 : 1;
+}
+
+/* The busiest proxy passes flows of `part` bytes of so many ranks on, one after the other. */
+static void proxies(const struct model *model, double ranks, double part, const struct flows *flows)
+{
+	model_term(flows->out, "proxy thread of a GPU", "a flow in the overhead of a message",
+		   part / (proxy_us(model->sys) * GB));
+	model_times(flows->out, flows->bytes / (part * ranks), "size / bytes of all flows");
+	flows->out->term[flows->out->nterms - 1].net = true;
+}
+
 /* Every rank sends `away` bytes to others, `part` of them to one of them. */
 static void flows_spread(const struct model *model, double away, double part, struct flows *flows)
 {
 	double n = model->nranks, g = model->ppn, each = away / (n - 1), fan;
 
 	/* Channels of different flows are not in step: the more there are, the less idles the link
-	 * they share. */
-	fan = 1 - model->constants.fan_loss / sqrt(flow_channels(model, part, MODEL_SIMPLE));
+	 * they share. The constant is of three peers. */
+	fan = 1 - model->constants.fan_loss /
+			  sqrt(flow_channels(model, part, MODEL_SIMPLE) * fmax(1, (g - 1) / 3));
 	if (g > 1) {
 		shared_link(model, flows, 1 / (model->spread * GB), each, part, fan);
 		flows->intra_raw = each * model->spread_raw;
@@ -136,6 +153,7 @@ static void flows_spread(const struct model *model, double away, double part, st
 		fan = 1 - model->constants.fan_loss /
 				  sqrt(flow_channels(model, part, flows->proto) * (n - g));
 		net_links(model, flows, FABRIC_ALL, g * each * (n - g) / fan);
+		proxies(model, n - g, part, flows);
 	}
 	flows->part = part;
 	flows->peers = n;
@@ -154,8 +172,10 @@ static void flows_root(const struct model *model, struct flows *flows)
 			    flows->proto == MODEL_LL ? part : part / 2, 1);
 		flows->intra_raw = part * model->spread_raw;
 	}
-	if (n > g)
+	if (n > g) {
 		net_links(model, flows, FABRIC_ROOT, part * (n - g));
+		proxies(model, n - g, part, flows);
+	}
 	flows->part = part;
 	flows->peers = n;
 	flows->one_way = true;
@@ -195,7 +215,9 @@ static double p2p_latency(const struct model *model, enum fabric_traffic traffic
 	if (hidden && model->nnodes == 1)
 		return c->one_way_base_us + (proto == MODEL_LL ? 0 : hop);
 	if (model->nnodes > 1)
-		hop += model_net_latency(model, traffic);
+		hop += model_net_latency(model, traffic, proto);
+	else if (model->through_host > 0)
+		hop += model_host_hop_us(proto);
 	return c->p2p_base_us + hop + (proto == MODEL_SIMPLE ? c->p2p_simple_us : 0);
 }
 

@@ -9,7 +9,7 @@
 /* NCCL 2.28: a slice of a Simple ring is two steps of 512 KiB for all_reduce, all_gather and
  * reduce_scatter, one for broadcast, reduce and point to point; a looping chunk is two slices
  * (NCCL.md, "Steps"). */
-enum { STEP = 512 << 10, P2P_CHANNELS = 32 };
+enum { STEP = 512 << 10, LL_CHUNK = 32 << 10, P2P_CHANNELS = 32 };
 
 enum model_arch model_arch(const struct model *model);
 
@@ -18,6 +18,9 @@ extern const char *const model_hop_names[];
 
 /* us of a hop of NCCL's rings, in the node or over the network. */
 double model_hop_us(const struct model *model, bool net, int proto);
+
+/* us that a hop through host memory takes beyond one into a GPU's. */
+double model_host_hop_us(int proto);
 
 /* Adds the terms of the NICs of a node and, where uplinks are narrower, of those of a leaf, at the
  * most loaded place of a traffic. The node uses `used` of its NICs. A load of 1 carries `factor`
@@ -29,7 +32,7 @@ double model_network(const struct model *model, enum fabric_traffic traffic, dou
 void model_fabric(struct model *model);
 
 /* How many times narrower than its nodes' NICs the links above a leaf (1) or a pod (2) are. */
-double fabric_narrowing(const struct topo_system *sys, int tier);
+double fabric_narrowing(const struct topo_system *sys, int tier, enum fabric_traffic traffic);
 
 /* Add a term of `base` GB/s, and multiply the latest one; a factor of 1 leaves no trace. */
 void model_term(struct prediction *out, const char *limit, const char *what, double base);

@@ -7,6 +7,10 @@ static const struct {
 	double alone, tree;
 } nvls_share[MODEL_ARCHS] = { [MODEL_HOPPER] = { .85, .747 }, [MODEL_BLACKWELL] = { .74, .638 } };
 
+/* A fraction of that where more GPUs than NCCL has heads (NCCL_MAX_NVLS_ARITY) read through the switches: 835 GB/s of a
+ * rack of 72 (coreweave/nccl-tests#43). */
+static const double RACK_SHARE = .9;
+
 void model_term(struct prediction *out, const char *limit, const char *what, double base)
 {
 	out->term[out->nterms++] =
@@ -78,7 +82,7 @@ double model_network(const struct model *model, enum fabric_traffic traffic, dou
 	used = fmin(used, model->nics) / model->nics;
 	raw = link_term(model, &links[0], "NICs of a node", used, factor, what, out);
 	for (int tier = 1; tier < FABRIC_TIERS; tier++)
-		if (links[tier].load > 0 && fabric_narrowing(model->sys, tier) > 1)
+		if (links[tier].load > 0 && fabric_narrowing(model->sys, tier, traffic) > 1)
 			raw = fmin(raw, link_term(model, &links[tier], above[tier], 1, factor, what,
 						  out));
 	return raw;
@@ -106,6 +110,8 @@ static double rate_ring(const struct model *model, enum model_coll coll, struct 
 	double factor = model_ring_factor(coll, model->nranks, &what);
 	double raw = node_link(model, factor, what, out);
 
+	if (model->ppn > 1 && model->hop != MODEL_HOP_NVLINK && out->proto == MODEL_LL)
+		model_times(out, .5, "LL: half are flags");
 	return fmin(raw, model_network(model, FABRIC_RING, channel_nics(model), factor, what, out));
 }
 
@@ -144,6 +150,8 @@ static double rate_nvls(const struct model *model, enum model_coll coll, struct 
 		   model->link_nccl);
 	model_times(out, tree ? nvls_share[arch].tree : nvls_share[arch].alone, "NVLS share");
 	model_times(out, factor, "1 / (1 + 1/g), g at most 8");
+	model_times(out, model->ppn > 32 ? RACK_SHARE : 1,
+		    "of a rack, where 32 GPUs reduce for all");
 	/* The network reduces too; NCCL's heads over several nodes do no more than this. */
 	if (!tree && model->nnodes > 1)
 		model_nccl_terms(model, 0, coll, MODEL_NVLS, MODEL_SIMPLE, out);

@@ -23,7 +23,8 @@ enum {
 /* GPUs of a node reach each other like this when no NVLink joins them. */
 enum topo_p2p { TOPO_P2P_PCIE, TOPO_P2P_NONE };
 
-enum topo_fabric { TOPO_RAIL, TOPO_FAT_TREE };
+/* The leaves of a dragonfly are its groups of switches. */
+enum topo_fabric { TOPO_RAIL, TOPO_FAT_TREE, TOPO_DRAGONFLY };
 
 enum topo_transport {
 	TOPO_IB,
@@ -200,7 +201,7 @@ extern const char *const topo_transports[TOPO_TRANSPORTS]; /* names */
 
 /* For names_find, in the order of the enums. */
 #define TOPO_WORDS_P2P	     "pcie|none"
-#define TOPO_WORDS_FABRIC    "rail|fat-tree"
+#define TOPO_WORDS_FABRIC    "rail|fat-tree|dragonfly"
 #define TOPO_WORDS_TRANSPORT "ib|roce|efa|slingshot|tcp|tcpx|tcpxo"
 
 /* GB/s between the sockets of a kind of CPU; 0 when unknown. PCIe GB/s of a generation and width as

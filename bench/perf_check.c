@@ -53,7 +53,6 @@ int check_schedule(const struct program *program, int ranks, const struct traffi
 	return rc < 0 ? rc : schedule_check(setup, err);
 }
 
-/* Checks the faults and their schedule before any rank starts. */
 static int check_faults(const struct program *program, int ranks, const struct traffic *traffic,
 			struct error *err)
 {

@@ -374,7 +374,6 @@ static int say_lost(const void *arg, enum launch_lost lost, double seconds)
 	return verdict_exit_code(&verdict, expect);
 }
 
-/* Chooses ranks and devices, and starts mpirun on this program. Returns the exit code. */
 static int start_bare(const struct program *program, struct options *options, struct error *err)
 {
 	bool counted = options->gpus || options->threads, shared = options->share_gpu;

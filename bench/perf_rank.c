@@ -306,7 +306,6 @@ static int check_fired(struct rank *r)
 	return rc;
 }
 
-/* Prints the planned faults as notes. */
 static int announce_faults(struct rank *r)
 {
 	const struct injector *injector = r->program->injector;

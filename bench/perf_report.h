@@ -44,20 +44,16 @@ struct rank {
 
 /* Opens rank 0's report and writes its header. Collective. */
 int rank_open_report(struct rank *r);
-
 /* Explains empty columns in a note. */
 int rank_explain_empty(struct rank *r);
-
 /* Makes predictions, after NCCL has detected its topology. Collective. */
 int rank_open_predictions(struct rank *r);
-
 /* --vendor; after the predictions, whose links it uses. */
 int rank_open_vendor(struct rank *r);
-
 /* --reconcile, or rows that may be slow. Collective. */
 int rank_open_reconcile(struct rank *r);
-
-/* Runs p2p_matrix_perf, in place of a sweep. Collective. */
+/* Run p2p_matrix_perf and step_perf, in place of a sweep. Collective. */
+int step_run(struct rank *r);
 int p2p_matrix_run(struct rank *r);
 
 /* A pair's times, with its link by NVML and by the topology. */
@@ -71,9 +67,6 @@ struct pair_note {
 /* p2p_matrix_perf.c: fills in a note for each pair of the matrix' plan, which are zeros, on rank 0. */
 void pairs_note(const struct rank *r, const struct pair_matrix *m, struct pair_note *notes);
 
-/* Runs step_perf, in place of a sweep. Collective. */
-int step_run(struct rank *r);
-
 /* Returns true for the programs that print their results themselves. */
 static inline bool rank_prints(const struct rank *r)
 {
@@ -84,27 +77,21 @@ static inline bool rank_prints(const struct rank *r)
 /* --reconcile: requests NCCL's log. Call it before NCCL's first call, which reads the settings. */
 void rank_ask_nccl(struct rank *r);
 
-/* perf_agree.c */
-
-/* Checks that all processes run the same program and version with the same shared options.
+/* perf_agree.c: checks that all processes run the same program and version with the same shared options.
  * `backend` is the resolved backend. Collective over all processes, after job_init. Returns 0, or
  * on every rank a negative errno with a usage error that names the ranks and their values. */
 int perf_agree(struct job *job, const struct program *program, const char *backend);
 
-/* Prints the settings in which ranks differ, the first suspects of a hang, in one line of rank 0 on
- * standard error, or gives them to the program's hook. Collective. Returns 0 or a negative errno with
- * the error set. */
+/* Prints the settings in which ranks differ, the first suspects of a hang, in one line of rank 0 on standard error, or
+ * gives them to the program's hook. Collective. Returns 0 or a negative errno with the error set. */
 int perf_agree_settings(struct job *job, const struct program *program,
 			const struct settings *mine);
 
 /* perf_closing.c: rank 0 of a sweep answers its supervisor from now on. */
 void closing_serve(struct rank *r);
 
-/* perf_uplink.c */
-
-/* Passes the address of rank 0's monitor to those of the other hosts, through their ranks. The
- * launcher's network carries it if possible, so that the monitors know each other before ranks rely
- * on MPI's network. Call it between job_open and job_join. Not collective. */
+/* perf_uplink.c: passes the address of rank 0's monitor to those of the other hosts, over the launcher's network if
+ * possible: they know each other before ranks rely on MPI's. Between job_open and job_join. Not collective. */
 void uplink_meet(struct rank *r);
 
 /* The same over MPI, to all ranks of a run on several hosts. Collective. 0, or a negative errno. */

@@ -5,7 +5,6 @@
 
 #include "watch/uplink.h"
 
-/* Rank 0: makes its host's monitor listen. */
 static void open_uplink(struct rank *r)
 {
 	int port = recorder_uplink_port(&r->recorder);

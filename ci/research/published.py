@@ -93,6 +93,7 @@ ARGUED = {
     'network-efa': STRANGE, 'network-slingshot': STRANGE, 'network-tcp': STRANGE,
     'network-uplinks': (*STRANGE[:2], (.5, 1.2)), 'own-gpu': STRANGE, 'rack': STRANGE,
     'network-pcie': (*STRANGE[:2], (.45, 1.7)), 'node-pcie': (*STRANGE[:2], (.45, 1.7)),
+    'node-geforce': ((.3, 3), (.5, 8), (.5, 8)),
     'node-shm': ((.3, 1.7), (.15, 1.8), (.15, 2)),
     'network-hopper': KNOWN, 'network-other': KNOWN,
     'node-blackwell': ((.4, 1.5), (.6, 1.25), (.8, 1.1)),

@@ -201,7 +201,7 @@ ends 0 '^# NCCL 2.31 is beyond what is known: ' -b 1G --nccl 2.31
 # Networks: a hop's time, no GPUDirect, a host's launch.
 ends 0 '^latency  = 11[0-9]\.' -t aws-p5 -N 4 -b 1K --explain
 ends 0 '^latency  = 21[0-9]\.' -t aws-p5 -N 4 -b 1K --net-hop-us 45 --explain
-ends 0 ' 2[0-9]\.[0-9]* .*NICs of a node$' -t aws-p4d -N 2 -b 8G --no-gpudirect
+ends 0 ' [67][0-9]\.[0-9]* .*NICs of a node$' -t aws-p4d -N 2 -b 8G --no-gpudirect
 ends 0 'a launch costs the host 12.00 us$' --host-launch-us 12
 ends 0 '^# at 1073741824 B, over 16 places at random: busbw [0-9.]* to [0-9.]*$' -N 64 -b 1G -e 1G --fabric fat-tree --oversubscription 4 --place random
 # Sends follow the network's hop, too: 22 us on InfiniBand and 97 more on TCP.

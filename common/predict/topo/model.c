@@ -219,6 +219,9 @@ const char *model_class(const struct model *model, int algo)
 		return "own-gpu";
 	if (model->hop == MODEL_HOP_NVLINK && model->ppn > 16)
 		return "rack";
+	if (model->hop == MODEL_HOP_SHM && model->ppn > 1 && model->sys->gpu[0].model->sm > 80 &&
+	    arch < MODEL_HOPPER)
+		return "node-geforce"; /* from loads across PCIe to copies by its engines */
 	if (model->hop == MODEL_HOP_SHM && model->ppn > 1)
 		return "node-shm"; /* its mechanisms differ more than networks do */
 	if (model->nnodes > 1)

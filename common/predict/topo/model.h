@@ -231,7 +231,8 @@ struct model {
 	enum model_hop hop;
 	bool nvswitch;
 	double ring, ring_raw;
-	double through_host;	   /* share of its ring's hops that cross host memory */
+	double through_host; /* share of its ring's hops that cross host memory */
+	double paths; /* of a node on the way of rings through several, for one ring of a node's own: n / (n - 1) in a complete mesh */
 	double link_nccl;	   /* NCCL's idea of `ring` */
 	double pair, pair_raw;	   /* between neighbours */
 	double spread, spread_raw; /* us per byte that every GPU sends to every other of its node */

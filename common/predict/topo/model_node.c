@@ -20,14 +20,16 @@ static double memory_gbs(const struct topo_system *sys)
 	return sys->grace ? 400 : sys->gpu[0].pcie_gbs > 24 ? 230 : 150;
 }
 
-/* The share of `nics` GB/s that is left without GPUDirect: bytes each way are written to host memory once and read once.
- * libfabric's EFA copies into buffers of its own, too. */
+/* The share of `nics` GB/s that is left without GPUDirect: bytes each way are written to host memory once and read once. Over EFA a
+ * lone GPU both sends and receives so, by a quarter of its PCIe each way (3.1 GB/s of PCIe 3, 12.4 of PCIe 5, published); several
+ * share that (8.8 of 12.5 GB/s). */
 static double staged_share(const struct topo_system *sys, double nics)
 {
 	if (!sys->staged || sys->transport == TOPO_TCP)
 		return 1;
-	return sys->transport == TOPO_EFA ? .25
-					  : fmin(1, sys->ncpus * memory_gbs(sys) / (4 * nics));
+	if (sys->transport == TOPO_EFA)
+		return sys->ngpus > 1 ? .75 : fmin(1, sys->gpu[0].pcie_gbs / (4 * nics));
+	return fmin(1, sys->ncpus * memory_gbs(sys) / (4 * nics));
 }
 
 /* GB/s that a thread of a proxy moves through the kernel, one way: a copy and TCP's own work. NCCL's sockets have no more threads
@@ -53,15 +55,40 @@ static bool by_host(const struct topo_system *sys, int a, int b)
 	return sys->p2p == TOPO_P2P_NONE || (!amd && (at < 0 || at != sys->gpu[b].pci_switch));
 }
 
+static bool crosses_host(const struct topo_system *sys, int a, int b)
+{
+	return topo_pair_links(sys, a, b) == 0 && by_host(sys, a, b);
+}
+
+/* Of PCIe, what a ring gets through host memory. Each byte crosses PCIe twice, and the second crossing waits for the first: a half,
+ * up to three quarters on newer chipsets. GeForce and cards of Ampere and Ada load and store across it: 1.4 to 2.6 GB/s of four
+ * published hosts. A GPU that has one of its neighbours by NVLink or a switch crosses once a ring (`both` is false), and the reverse
+ * ring has the other direction. NCCL counts none of this. */
+static double host_share(const struct topo_system *sys, bool both)
+{
+	int sm = sys->gpu[0].model->sm;
+
+	if (sys->p2p == TOPO_P2P_NONE && sm > 80 && sm < 90)
+		return .1;
+	return both ? .5 : 1;
+}
+
+/* GB/s between sockets. NCCL's figures (topo.h) choose paths; two sockets with PCIe 5 carried 49.7 GB/s, published. */
+static double between_cpus(const struct topo_system *sys)
+{
+	return sys->cpu_link_gbs * (sys->gpu[0].pcie_gbs > 24 ? 2.5 : 1);
+}
+
 static void init_ring(struct model *model)
 {
 	const struct topo_system *sys = model->sys;
 	const struct topo_gpu_model *gpu = sys->gpu[0].model;
 	int links = topo_ring_links(sys);
-	bool sockets = false;
+	bool sockets = false, both = false;
 	double pcie = sys->gpu[0].pcie_gbs;
 	int hosts = 0;
 
+	model->paths = topo_mesh_links(sys) > 0 ? sys->ngpus / (sys->ngpus - 1.) : 1;
 	if (links > 0) {
 		model->hop = MODEL_HOP_NVLINK;
 		model->link_nccl = links * gpu->link_sm;
@@ -76,17 +103,18 @@ static void init_ring(struct model *model)
 
 		pcie = fmin(pcie, sys->gpu[i].pcie_gbs);
 		sockets |= sys->gpu[i].cpu != sys->gpu[0].cpu;
-		hosts += topo_pair_links(sys, i, next) == 0 && by_host(sys, i, next);
+		hosts += crosses_host(sys, i, next);
+		both |= crosses_host(sys, i, next) &&
+			crosses_host(sys, (i + sys->ngpus - 1) % sys->ngpus, i);
 	}
 	/* On the wire a generation carries 15.75 GB/s where NCCL counts 12 (vendor_specs.csv). */
 	model->ring_raw =
-		sockets ? fmin(pcie * 15.75 / 12, sys->cpu_link_gbs * 1.25) : pcie * 15.75 / 12;
+		sockets ? fmin(pcie * 15.75 / 12, between_cpus(sys) * 1.25) : pcie * 15.75 / 12;
 	model->link_nccl = sockets ? fmin(pcie, sys->cpu_link_gbs) : pcie;
 	model->hop = sys->p2p == TOPO_P2P_NONE ? MODEL_HOP_SHM : MODEL_HOP_PCIE;
 	model->through_host = (double)hosts / sys->ngpus;
-	/* Through host memory each byte crosses PCIe twice, and the second crossing waits for the first: a half, between 2 GB/s of
-	 * stores behind an IOMMU and three quarters of newer chipsets. NCCL does not count that. */
-	model->ring = fmin(model->link_nccl, pcie / (hosts > 0 ? 2 : 1));
+	model->ring = fmin(sockets ? fmin(pcie, between_cpus(sys)) : pcie,
+			   pcie * (hosts > 0 ? host_share(sys, both) : 1));
 }
 
 /* Neighbours in a send/receive chain, and all to all: the cost of a byte from each GPU to each
@@ -134,7 +162,7 @@ static void init_pairs(struct model *model)
 	}
 	/* Pairs on different sockets share the link between them. */
 	if (model->hop != MODEL_HOP_NVLINK && first < sys->ngpus) {
-		double across = first * (sys->ngpus - first) / (sys->cpu_link_gbs * GB);
+		double across = first * (sys->ngpus - first) / (between_cpus(sys) * GB);
 
 		model->spread = fmax(model->spread, across);
 		model->spread_raw = fmax(model->spread_raw, across / 1.25);

@@ -30,6 +30,9 @@ void model_times(struct prediction *out, double value, const char *what)
 
 double model_channel(const struct model *model)
 {
+	if (model->sys->own.name[0] != '\0' && model->channels > 0) /* nothing is known of them */
+		return fmax(model->constants.channel_gbs,
+			    model->link_nccl * model->paths / model->channels);
 	return model->constants.channel_gbs * (model_arch(model) >= MODEL_BLACKWELL ? 2 : 1);
 }
 
@@ -50,8 +53,10 @@ static double node_link(const struct model *model, double factor, const char *wh
 	if (model->ppn == 1)
 		return INFINITY;
 	model_term(out, model_hop_names[model->hop], "a GPU's share of the ring", model->ring);
+	model_times(out, model->nnodes > 1 ? model->paths : 1,
+		    "paths through a mesh for rings in it");
 	model_times(out, factor, what);
-	return model->ring_raw * factor;
+	return model->ring_raw * (model->nnodes > 1 ? model->paths : 1) * factor;
 }
 
 static double link_term(const struct model *model, const struct fabric_link *link,
@@ -112,6 +117,9 @@ static double rate_ring(const struct model *model, enum model_coll coll, struct 
 
 	if (model->ppn > 1 && model->hop != MODEL_HOP_NVLINK && out->proto == MODEL_LL)
 		model_times(out, .5, "LL: half are flags");
+	if (model->nranks == 2 && model->through_host > 0 &&
+	    (coll == MODEL_BROADCAST || coll == MODEL_REDUCE))
+		model_times(out, 2, "one way: no GPU both sends and receives");
 	return fmin(raw, model_network(model, FABRIC_RING, channel_nics(model), factor, what, out));
 }
 

@@ -171,8 +171,19 @@ static int mesh_links(const struct topo_system *sys, int a, int b)
 	return (int)fmin(sys->gpu[a].links[b], sys->gpu[b].links[a]);
 }
 
+int topo_mesh_links(const struct topo_system *sys)
+{
+	int fewest = 1 << 20;
+
+	for (int i = 0; i < sys->ngpus; i++)
+		for (int j = 0; j < sys->ngpus; j++)
+			fewest = i == j ? fewest : (int)fmin(fewest, mesh_links(sys, i, j));
+	return sys->ngpus > 2 ? fewest : 0;
+}
+
 /* A ring and its reverse take two links of each GPU: as many pairs of them as the GPU with the
- * fewest links has room for, in a mesh that is connected. Exact for the meshes that are built. */
+ * fewest links has room for, in a mesh that is connected. Exact for the meshes that are built. Where each
+ * GPU is linked to each other one, rings take all links (Tillson 1980; not of four and six GPUs). */
 static int mesh_rings(const struct topo_system *sys)
 {
 	bool reached[TOPO_MAX_GPUS] = { true }, grown = true;
@@ -196,6 +207,8 @@ static int mesh_rings(const struct topo_system *sys)
 			links += i == j ? 0 : mesh_links(sys, i, j);
 		fewest = links < fewest ? links : fewest;
 	}
+	if (topo_mesh_links(sys) > 0 && n != 4 && n != 6)
+		return topo_mesh_links(sys) * (n - 1);
 	return n == sys->ngpus ? fewest / 2 * 2 : 0;
 }
 
@@ -336,13 +349,11 @@ static int reshape_kind(struct topo_system *sys, const char *name, struct error 
 	board &= sys->gpu[0].model == NULL && (links > 0 || !has_nvlink(&sys->gpu[0]));
 	for (int i = 0; i < sys->ngpus; i++) {
 		struct topo_gpu *gpu = &sys->gpu[i];
+		double most = topo_pcie_gbs(model->sm >= 90 ? 5 : model->sm >= 80 ? 4 : 3, 16);
 
 		gpu->model = model;
-		if (gpu->pcie_gbs <= 0)
-			gpu->pcie_gbs = topo_pcie_gbs(model->sm >= 90	? 5
-						      : model->sm >= 80 ? 4
-									: 3,
-						      16);
+		if (gpu->pcie_gbs <= 0 || model->sm < 90) /* an older GPU in a newer slot */
+			gpu->pcie_gbs = gpu->pcie_gbs > 0 ? fmin(gpu->pcie_gbs, most) : most;
 		if (!board)
 			continue;
 		memset(gpu->links, 0, sizeof(gpu->links));

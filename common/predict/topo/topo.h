@@ -212,6 +212,9 @@ double topo_pcie_gbs(int gen, int width);
 /* The generation whose lanes have so many GT/s; 0 when there is none. */
 int topo_pcie_gen(double gts);
 
+/* NVLinks of each pair of GPUs in a mesh of more than two that joins each with each other one; else 0. */
+int topo_mesh_links(const struct topo_system *sys);
+
 /* NVLinks that the rings of one node use per GPU and direction: all of them below an NVSwitch, else
  * as many directed Hamiltonian cycles as fit into the mesh at once. 0: the GPUs are not joined by
  * NVLink in a ring. */

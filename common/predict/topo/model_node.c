@@ -60,7 +60,7 @@ static bool crosses_host(const struct topo_system *sys, int a, int b)
 	return topo_pair_links(sys, a, b) == 0 && by_host(sys, a, b);
 }
 
-/* Of PCIe, what a ring gets through host memory. Each byte crosses PCIe twice, and the second crossing waits for the first: a half,
+/* The share of PCIe that a ring gets through host memory. Each byte crosses PCIe twice, and the second crossing waits for the first: a half,
  * up to three quarters on newer chipsets. GeForce and cards of Ampere and Ada load and store across it: 1.4 to 2.6 GB/s of four
  * published hosts. A GPU that has one of its neighbours by NVLink or a switch crosses once a ring (`both` is false), and the reverse
  * ring has the other direction. NCCL counts none of this. */

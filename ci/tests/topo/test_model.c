@@ -277,10 +277,14 @@ UNIT_TEST(test_networks, "networks")
 	struct prediction p, slow;
 
 	machine_model("aws-p4d", 8, 4, false);
-	machine_point(MODEL_ALL_REDUCE, 1024, MODEL_TREE, MODEL_LL, &p);
+	CU_ASSERT_EQUAL(machine_point(MODEL_ALL_REDUCE, 1024, MODEL_TREE, MODEL_LL, &p), -EINVAL);
+	machine_point(MODEL_ALL_REDUCE, 1024, MODEL_TREE, MODEL_SIMPLE, &p);
 	sys.hop_us = 45;
-	machine_point(MODEL_ALL_REDUCE, 1024, MODEL_TREE, MODEL_LL, &slow);
-	CU_ASSERT_DOUBLE_EQUAL(slow.latency_us - p.latency_us, 4 * (45 - 20 - 48), 1e-9);
+	machine_point(MODEL_ALL_REDUCE, 1024, MODEL_TREE, MODEL_SIMPLE, &slow);
+	CU_ASSERT_DOUBLE_EQUAL(slow.latency_us - p.latency_us, 4 * (45 - 20 - 15), 1e-9);
+	/* a message above 8 KiB waits for a round trip, hop by hop */
+	machine_point(MODEL_ALL_REDUCE, 1 << 14, MODEL_TREE, MODEL_SIMPLE, &p);
+	CU_ASSERT_DOUBLE_EQUAL(p.latency_us - slow.latency_us, 4 * 24, 1e-9);
 	machine_point(MODEL_ALL_REDUCE, 1 << 30, MODEL_RING, MODEL_SIMPLE, &p);
 	sys.staged = true;
 	model_init(&model, &sys, &physical, false);

@@ -133,6 +133,13 @@ static double ll_chunks(const struct model *model, const struct prediction *out,
 /* us that a hop of a Ring LL128 takes less than NCCL's hwLat, which is that of its second plateau (tuning.cc). */
 static const double LL128_PLATEAU = .4;
 
+/* Bytes that a channel sends over the network at once, where calls are small; by LL half of them are flags. */
+static double message_of(const struct model *model, const struct prediction *out, double bytes)
+{
+	return bytes / out->channels / (out->algo == MODEL_RING ? model->nranks : 1) *
+	       (out->proto == MODEL_LL ? 2 : 1);
+}
+
 static int predict_tuned(const struct model *model, const struct predict_request *request,
 			 struct prediction *out)
 {
@@ -159,7 +166,8 @@ static int predict_tuned(const struct model *model, const struct predict_request
 	out->alg_gbs = model_slowest(out) * out->correction;
 	out->latency_us = model->tuning.lat[coll][out->algo][out->proto] +
 			  net_hops(model, coll, out->algo) *
-				  model_net_latency(model, traffic[out->algo], out->proto);
+				  (model_net_latency(model, traffic[out->algo], out->proto) +
+				   model_round_trip_us(model, message_of(model, out, bytes)));
 	if (out->proto == MODEL_LL128 && out->algo == MODEL_RING && model->nnodes == 1)
 		out->latency_us -= LL128_PLATEAU * ring_hops(model, coll);
 	if (out->proto == MODEL_LL && out->algo == MODEL_RING)

@@ -257,6 +257,12 @@ void model_scale(struct model *model, int nnodes);
 /* Microseconds that a hop of a traffic over its network takes beyond what NCCL's tables say; and those that the
  * network's plugin announces to NCCL, which chooses by them. */
 double model_net_latency(const struct model *model, enum fabric_traffic traffic, int proto);
+
+/* EFA to P4d, or without GPUDirect: its plugin lets NCCL use Simple alone. */
+bool model_old_efa(const struct model *model);
+
+/* us that a hop takes more for a message of so many bytes than for a small one. */
+double model_round_trip_us(const struct model *model, double message);
 double model_announced_latency(const struct model *model);
 
 /* The class of a machine and an algorithm by which predictions are scored (struct model_bar). */

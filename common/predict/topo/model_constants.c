@@ -66,8 +66,23 @@ static const double net_latency[TOPO_TRANSPORTS] = { [TOPO_EFA] = 20,
  * takes 2 x 60 us more than LL's hops, Simple's 14 each and the bytes). */
 static const double TCP_SIMPLE_US = 60;
 
-/* us that a hop takes more by the EFA of P4d (PCIe 4): all_reduce of 16 B takes 161 and 175 us on two nodes, and 73 of P5. */
-static const double OLD_EFA_US = 48;
+/* us that a hop takes more by the EFA of P4d: all_reduce of 16 B, by Simple alone, takes 161 and 175 us on two nodes. */
+static const double OLD_EFA_US = 15;
+
+/* us that a message above so many bytes takes more over EFA: a round trip before its data (P5 and P4d, two sweeps of each on two nodes:
+ * all_reduce of 64 and 256 KiB takes 40 to 65 us more than of 1 KiB). */
+static const double EFA_ROUND_TRIP_US = 24;
+static const double EFA_EAGER = 8192;
+
+bool model_old_efa(const struct model *model)
+{
+	return model->sys->staged || model->sys->gpu[0].pcie_gbs <= 24;
+}
+
+double model_round_trip_us(const struct model *model, double message)
+{
+	return model->sys->transport == TOPO_EFA && message > EFA_EAGER ? EFA_ROUND_TRIP_US : 0;
+}
 
 /* us of a switch, argued: cut-through of InfiniBand with its cable, and a data centre's Ethernet. A tier more is two switches. */
 static double switch_us(const struct topo_system *sys)
@@ -85,8 +100,7 @@ double model_net_latency(const struct model *model, enum fabric_traffic traffic,
 
 	if (sys->transport == TOPO_TCP && proto == MODEL_SIMPLE && sys->hop_us <= 0)
 		hop += TCP_SIMPLE_US;
-	if (sys->transport == TOPO_EFA && !sys->staged && sys->gpu[0].pcie_gbs <= 24 &&
-	    sys->hop_us <= 0)
+	if (sys->transport == TOPO_EFA && !sys->staged && model_old_efa(model) && sys->hop_us <= 0)
 		hop += OLD_EFA_US;
 	/* One node below a leaf: nothing is known of its network. */
 	return hop +

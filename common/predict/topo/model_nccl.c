@@ -251,9 +251,10 @@ const char *model_refusal(const struct model *model, enum model_coll coll, int a
 			  !(algo == MODEL_RING && proto == MODEL_SIMPLE),
 		  "GPUDirect-TCPX runs with NCCL_ALGO=Ring and NCCL_PROTO=Simple (its own "
 		  "settings)" },
-		{ several && model->sys->transport == TOPO_EFA && model->sys->staged &&
+		{ several && model->sys->transport == TOPO_EFA && model_old_efa(model) &&
 			  proto != MODEL_SIMPLE,
-		  "without GPUDirect the plugin of EFA sets NCCL_PROTO=Simple" },
+		  "the plugin of EFA sets NCCL_PROTO=Simple without GPUDirect, and for NICs "
+		  "that do not keep the order of bytes (to P4d)" },
 	};
 
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)

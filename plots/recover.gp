@@ -12,13 +12,16 @@ breaks = ""; cures = ""; library = ""
 of(names, name) = sum [k = 1:words(names)] (word(names, k) eq name ? k : 0)
 with_it(names, name) = of(names, name) ? names : names." ".name
 text(name) = strcol(int(place(name)))
+array last[1024] # the row of each cell's last run
+cell(break, cure) = of(breaks, break) * 32 + of(cures, cure)
 stats csv using (whole(0) ? (breaks = with_it(breaks, text("break")), cures = with_it(cures, text("cure")), \
-	library = place("nccl") ? text("nccl") : library, 0) : NaN) nooutput
+	last[cell(text("break"), text("cure"))] = column(0), library = place("nccl") ? text("nccl") : library, 0) : NaN) nooutput
 if (breaks eq "") {
 	print file, ": no cells to plot"
 	exit status 1
 }
 shade(name) = shades[of(kinds, name) ? of(kinds, name) : 3]
+is_last(row) = last[cell(text("break"), text("cure"))] == row ? of(breaks, text("break")) : NaN
 field(outcome, ms) = valid(int(place("first_ms"))) ? sprintf("%.0f ms", ms) : outcome
 set xrange [0.5:words(cures) + 0.5]
 set yrange [words(breaks) + 0.5:0.5]
@@ -33,10 +36,10 @@ set title "from the break to the first right sum".(library eq "" ? "" : ", NCCL 
 do for [format in formats] {
 	eval terminal(format, 0.9, 0.75)
 	set output out.".".format
-	plot csv using (of(cures, text("cure"))):(of(breaks, text("break"))):(0.48):(0.46):(shade(text("outcome"))) \
+	plot csv using (of(cures, text("cure"))):(is_last(column(0))):(0.48):(0.46):(shade(text("outcome"))) \
 			with boxxyerror fillstyle solid noborder linecolor rgb variable notitle, \
-		csv using (of(cures, text("cure"))):(of(breaks, text("break"))):(field(text("outcome"), column("first_ms"))) \
+		csv using (of(cures, text("cure"))):(is_last(column(0))):(field(text("outcome"), column("first_ms"))) \
 			with labels textcolor rgb "white" font ",10" noenhanced notitle, \
-		for [k = 1:5] NaN with boxes fillstyle solid noborder linecolor rgb shades[k] title word(kinds, k)
+		for [k = 1:6] NaN with boxes fillstyle solid noborder linecolor rgb shades[k] title word(kinds, k)
 	set output
 }

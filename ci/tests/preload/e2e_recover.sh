@@ -28,6 +28,9 @@ cp "$work/r.csv" "$work/drawn/recover.csv"
 if command -v gnuplot >/dev/null; then
 	run plots/plot "$work/drawn"
 	expect_rc 0 'the heat map:'
+	awk -F, -v OFS=, 'NR > 1 { $6 = 1; $11 = $11 == "" ? "" : 77777; print }' "$work/r.csv" >>"$work/drawn/recover.csv"
+	run plots/plot "$work/drawn"
+	holds 'the last run of a cell alone' [ "$(grep -c '77777 ms' "$work/drawn/recover.svg"),$(grep -cE '>[0-9]{1,4} ms' "$work/drawn/recover.svg")" = "$(awk -F, '$7 == "right" && $11' "$work/r.csv" | wc -l),0" ]
 	holds 'its words' grep -q 'from the break to the first right sum, NCCL 2.28.9' "$work/drawn/recover.svg"
 fi
 holds 'processes stay' [ -z "$(pgrep -x recover_perf)" ]

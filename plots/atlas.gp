@@ -17,7 +17,7 @@ set yrange [-0.5:high + 0.5]
 unset grid
 set tics scale 0
 set key outside bottom center horizontal Left reverse noenhanced width 2
-set title transport." by NCCL version" noenhanced font ",14"
+set title transport." by NCCL version: cells and outcome; ?: run once, *: runs differ" noenhanced font ",14"
 at(name) = int(place(name))
 shade(k) = shades[int(k) + 1]
 do for [format in formats] {

@@ -29,6 +29,9 @@ expect_out '^N/A : .*verbs-bandwidth.* \(all hosts need ib_write_bw \(perftest\)
 holds 'metrics' grep -q '^hangar_health_exit_code 0$' "$work/p.prom"
 alone --json --drain-list
 expect_rc 2
+NCCL_P2P_DISABLE=1 alone --no-calls
+expect_rc 0 'a setting that is alike and slow:'
+expect_out "^NOTE  $HOSTNAME.*: NCCL_P2P_DISABLE=1: GPUs of a host send through its memory"
 # another program has the port at which ranks would meet
 python3 -c '
 import socket, time

@@ -3,6 +3,7 @@
 /* alone: budgets and deadlines of a fraction of a second are asserted */
 #include "point_rig.h"
 
+#include "live/predict.h"
 #include "profiler/nccl_profiler.h"
 
 static int checks_made(void)
@@ -567,6 +568,35 @@ UNIT_TEST(test_telling, "a library that tells what it uses")
 	SET_UP(&all_reduce, "-n", "2", "-w", "1");
 	UNIT_ALL(rig_measure(4096, false) == 0, !measured.row.used_algo, !measured.row.used_proto,
 		 measured.row.used_channels == -1);
+	rig_done();
+}
+
+static int quick_kernel(struct backend *backend, struct kernel_cost *cost)
+{
+	(void)backend;
+	*cost = (struct kernel_cost){ 3, 8, 0 };
+	return 0;
+}
+
+/* Calls of the run, which are watched, measure what a call takes the host. All ranks have the slowest one's. */
+UNIT_TEST(test_calibrated, "what a call takes the host")
+{
+	struct backend_ops ops = backend_mpi;
+	static struct predict predict;
+	double ends[2];
+
+	ops.flags |= BACKEND_DEVICE;
+	ops.kernel_cost = quick_kernel;
+	SET_UP(&all_reduce, "-n", "2", "-w", "1");
+	be->ops = &ops;
+	memset(seen.calls, 0, sizeof(seen.calls));
+	UNIT_ALL(predict_calibrate(&predict, &bench) == 0, seen.calls[PHASE_WARMUP] == 140,
+		 seen.depth == 0, predict.kernel.host_us == 3, predict.kernel.call_us > 0);
+	ends[0] = predict.kernel.call_us;
+	ends[1] = -predict.kernel.call_us;
+	UNIT_ALL(job_max(&job, ends, 2) == 0, ends[0] == -ends[1]);
+	be->ops = &backend_mpi;
+	UNIT_ALL(rig_measure(4096, false) == 0, measured.row.wrong == 0);
 	rig_done();
 }
 

@@ -393,6 +393,30 @@ UNIT_TEST(test_in_common, "what several have in common")
 	}
 }
 
+/* Rank 1 left a send out of a group, and made the next one alone: rank 0 does not come out of the group, and all its calls
+ * are met. NCCL 2.18.3 held a rank so. */
+UNIT_TEST(test_inside_group, "inside of a group that a later call met")
+{
+	calls_set_up(2);
+	strcpy(evidence.backend, "nccl");
+	for (int i = 0; i < 2; i++) {
+		struct evidence_rank *r = &evidence.ranks[i];
+
+		play(i, 8, step_count, false);
+		r->view.completed = 5;
+		for (int k = 6; k < 8; k++) {
+			r->calls[k].count = 100;
+			r->calls[k].kind = (k == 6) == (i == 0) ? CALL_SEND : CALL_RECV;
+			r->calls[k].peer = 1 - i;
+		}
+	}
+	evidence.ranks[0].calls[7].state = RECORD_CLOSING;
+	evidence.ranks[1].calls[7].flags = RECORD_ALONE;
+	evidence.ranks[1].view.device_wait = RECORD_DEVICE_AWAITED;
+	finish();
+	finds("hang stuck-in-call 0 inconclusive");
+}
+
 /* A rank that sends to itself, and receives nothing, waits for itself: a circle of one. */
 UNIT_TEST(test_to_itself, "to itself")
 {

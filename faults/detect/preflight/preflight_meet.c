@@ -110,11 +110,14 @@ int preflight_count_hosts(const struct launch *launch)
 			    ? (launch->announced + launch->local - 1) / launch->local
 			    : 1;
 
-	return launch->launched ? environment_number(environ,
-						     "OMPI_MCA_orte_num_nodes SLURM_STEP_NUM_NODES "
-						     "SLURM_JOB_NUM_NODES SLURM_NNODES",
-						     given)
-				: 1;
+	/* under mpirun Slurm's variables are those of its daemons, whose step lacks the first node */
+	return launch->launched
+		       ? environment_number(environ,
+					    launch->local > 0 ? "OMPI_MCA_orte_num_nodes"
+							      : "SLURM_STEP_NUM_NODES "
+								"SLURM_JOB_NUM_NODES SLURM_NNODES",
+					    given)
+		       : 1;
 }
 
 /* Tasks, by Slurm's "2(x3),1", of node `node`; 0: not known. */

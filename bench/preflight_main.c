@@ -149,6 +149,8 @@ static char *make_hello(struct flight *f)
 	if (launch->launched)
 		reading_say(&m, "job", "ranks", name);
 	reading_say(&m, "job", "key", launch->key);
+	if (getenv("SLURMD_NODENAME"))
+		reading_say(&m, "job", "node", getenv("SLURMD_NODENAME"));
 	reading_state(&m, "job", "first_rank", launch->rank);
 	reading_state(&m, "job", "local_ranks", local);
 	reading_say(&m, "job", "address", f->mine.address);

@@ -58,6 +58,9 @@ expect_rc 11 'few open files, and a port that is taken:'
 found ERROR "$HOSTNAME" '200 open files'
 found ERROR "$HOSTNAME" "another program has port $(<"$work/port"), which MASTER_PORT"
 kill $holder
+# a list of nodes to drain has Slurm's names
+SLURMD_NODENAME=n7 run bash -c "ulimit -n 200; exec $program --no-calls --drain-list"
+holds 'nodes to drain' [ "$(<"$work/out")" = n7 ]
 
 # one pair is slow: rank 1 takes 30 ms longer for each large message to rank 2
 cat >"$work/slow.c" <<'END'

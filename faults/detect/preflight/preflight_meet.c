@@ -270,7 +270,7 @@ static int by_rank(const void *a, const void *b)
 	       ((const struct preflight_guest *)b)->first_rank;
 }
 
-/* Words of the launcher's list that are no guest's name or address. */
+/* Words of the launcher's list that are no guest's name, address or name in Slurm. */
 static void name_missing(struct preflight_meeting *m)
 {
 	char list[8192], *rest = list, *word;
@@ -284,6 +284,8 @@ static void name_missing(struct preflight_meeting *m)
 			size_t n = strcspn(p->host, ".");
 
 			came = strcmp(word, p->address) == 0 || strcmp(word, p->host) == 0 ||
+			       strcmp(word, reading_text(&m->guests[i].reading, "job", "node")) ==
+				       0 ||
 			       (strncmp(word, p->host, n) == 0 && strchr(".", word[n]));
 		}
 		if (!came)

@@ -475,6 +475,9 @@ static int start(const struct preflight_arguments *a, char **argv, struct error 
 
 	if (err->code)
 		error_print(err, "preflight");
+	/* a verdict's code counts for a launch: here it is a line of ERROR */
+	if (code == OUTCOME_DIED || code == OUTCOME_WRONG_DATA || code == OUTCOME_DIVERGED)
+		code = OUTCOME_ERROR;
 	return err->code ? (int)err->outcome : code;
 }
 

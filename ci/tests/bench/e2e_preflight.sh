@@ -85,6 +85,15 @@ expect_out "^SLOW  $HOSTNAME \(ranks 0-3\): ranks 1 and 2: .* MB/s between these
 expect_no_out '^SLOW .*ranks (0 and|[12] and 3)'
 expect_out '^SLOW  all hosts: 6 of 6 pairs of ranks measured'
 
+# MPI_Init ends every rank, as where srun and Open MPI have no PMI in common: that is no host's fault
+echo '#include <unistd.h>
+int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) { _exit(1); }' >"$work/init.c"
+cc -shared -fPIC -o "$work/init.so" "$work/init.c"
+LD_PRELOAD=$work/init.so alone -g 2 --only-calls
+expect_rc 11 'MPI_Init ends every rank:'
+expect_out '^ERROR all hosts: calls: rank-exited, rank 0,1 '
+expect_out '; 0 to be drained$'
+
 # shellcheck source=ci/tests/rig/hosts.sh
 source "$(dirname "$0")/../rig/hosts.sh"
 make_hosts 4

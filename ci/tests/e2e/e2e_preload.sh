@@ -134,6 +134,11 @@ check "a late rank: $(cat "$work/late")" grep -qE '^# late: rank 2 .* (made its 
 check "the call that it lacks" grep -q '^#   lacks call 298 of comm 0: AllReduce' "$work/late"
 check "and that it came" grep -qE '^# rank 2 came after all, after [6-9]\.. s' "$work/late"
 
+# in a batch script of Slurm all processes have its number, which is no rank
+SLURM_JOB_ID=80 SLURM_PROCID=0 SLURM_LOCALID=0 SLURM_NTASKS=4 HANGAR_E2E=$token timeout 40 "$BUILD/hangar_run" --on-hang=kill --timeout 3 \
+	--out "$work/dir.batch" "$subject" 4 40 unnamed kill=2@9 >"$work/batch" 2>&1
+check "a rank in a batch script: $(cat "$work/batch")" grep -q '^# verdict: outcome=died class=rank-killed ranks=2 ' "$work/batch"
+
 # a program that ends itself because one rank is late
 HANGAR_E2E=$token timeout 60 "$BUILD/hangar_run" --on-hang=kill --timeout 60 --out "$work/dir.own" "$subject" 4 400 halves watchdog asleep=2@100 >"$work/own-time-out" 2>&1
 check "a program's own time-out: $(cat "$work/own-time-out")" grep -q '^# verdict: outcome=hang class=missing-call ranks=2 comm=0 seq=298' "$work/own-time-out"

@@ -26,6 +26,6 @@ do for [format in formats] {
 	plot csv using (column("x")):(column("y")):(0.48):(0.46):(shade(column("kind"))):xticlabels(strcol(at("library"))):yticlabels(commas(strcol(at("fault")))) \
 			with boxxyerror fillstyle solid noborder linecolor rgb variable notitle, \
 		csv using (column("x")):(column("y")):(strcol(at("text"))) with labels textcolor rgb "white" font ",10" noenhanced notitle, \
-		for [k = 1:8] NaN with boxes fillstyle solid noborder linecolor rgb shades[k] title word(kinds, k)
+		for [k = 1:8] NaN with boxes fillstyle solid noborder linecolor rgb shades[k] title substr("PVWEDHNA", k, k)." ".word(kinds, k)
 	set output
 }

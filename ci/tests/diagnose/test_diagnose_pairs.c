@@ -244,7 +244,7 @@ UNIT_TEST(test_each_waits, "each waits for another")
 		r->state = 'R';
 		r->cpu_share = 1;
 	}
-	expect(OUTCOME_HANG, "unexplained inconclusive", "-", -1, -1, 4);
+	expect(OUTCOME_HANG, "p2p-unmatched inconclusive", "-", 1, 1, 4);
 	CU_ASSERT(said(
 		"Rank 0 waits in call 1 (Send count 8 float sum to 1), of which rank 1 has not "
 		"made its part."));
@@ -391,6 +391,53 @@ UNIT_TEST(test_in_common, "what several have in common")
 		finish();
 		UNIT_ALL(atoi(found.ranks) == last, said(row->line));
 	}
+}
+
+/* As in a loop whose number of rounds each of two ranks measured: rank 0 sent three times and receives, rank 1 receives a
+ * fourth time. Each waits for the other's send, which it comes to no more; neither number is known to be right. */
+UNIT_TEST(test_unlike_rounds, "unlike numbers of rounds")
+{
+	calls_set_up(2);
+	strcpy(evidence.backend, "nccl");
+	for (int i = 0; i < 2; i++) {
+		struct evidence_rank *r = &evidence.ranks[i];
+
+		play(i, 10, step_count, false);
+		for (int k = 4; k < 10; k++) {
+			r->calls[k].count = 100;
+			r->calls[k].kind = i == 0 && k < 7 ? CALL_SEND : CALL_RECV;
+			r->calls[k].peer = 1 - i;
+		}
+		r->ncalls = r->view.issued = i ? 8 : 10;
+		r->view.completed = i ? 4 : 7;
+		r->view.device_wait = RECORD_DEVICE_AWAITED;
+	}
+	expect(OUTCOME_HANG, "p2p-unmatched inconclusive", "-", 8, 8, 8);
+	CU_ASSERT(said("All ranks wait, so no part comes any more: "));
+}
+
+/* Rank 1 left a send out of a group, and made the next one alone: rank 0 does not come out of the group, and all its calls
+ * are met. NCCL 2.18.3 held a rank so. */
+UNIT_TEST(test_inside_group, "inside of a group that a later call met")
+{
+	calls_set_up(2);
+	strcpy(evidence.backend, "nccl");
+	for (int i = 0; i < 2; i++) {
+		struct evidence_rank *r = &evidence.ranks[i];
+
+		play(i, 8, step_count, false);
+		r->view.completed = 5;
+		for (int k = 6; k < 8; k++) {
+			r->calls[k].count = 100;
+			r->calls[k].kind = (k == 6) == (i == 0) ? CALL_SEND : CALL_RECV;
+			r->calls[k].peer = 1 - i;
+		}
+	}
+	evidence.ranks[0].calls[7].state = RECORD_CLOSING;
+	evidence.ranks[1].calls[7].flags = RECORD_ALONE;
+	evidence.ranks[1].view.device_wait = RECORD_DEVICE_AWAITED;
+	finish();
+	finds("hang stuck-in-call 0 inconclusive");
 }
 
 /* A rank that sends to itself, and receives nothing, waits for itself: a circle of one. */

@@ -600,4 +600,33 @@ UNIT_TEST(test_calibrated, "what a call takes the host")
 	rig_done();
 }
 
+/* Rank 1's messages with rank 2 take .5 ms more. */
+static int slow_pair(void *calls, const struct call *call, struct chain *chain)
+{
+	int rc = chain_emit(chain, call);
+
+	++*(int *)calls;
+	if (job.rank == 1 && call->peer == 2)
+		clock_sleep(.5e-3);
+	return rc;
+}
+
+/* Ranks 0 and 1 have other times for a first message, and exchange as many: the slowest rank's number. */
+UNIT_TEST(test_quick_pairs, "as many messages of both ends of a pair")
+{
+	int calls = 0, rc;
+	const struct call_filter slow = { .state = &calls, .issue = slow_pair };
+	struct pair_matrix matrix;
+	size_t bytes = bench.buffers.bytes;
+
+	SET_UP(&all_reduce, "-n", "2", "-w", "1");
+	bench.chain.filter = &slow;
+	bench.buffers.bytes = 4096;
+	rc = predict_measure_pairs(&bench, PAIRS_QUICK, &matrix);
+	bench.buffers.bytes = bytes;
+	/* in 2 pairs: 5 both ways, then 5 rounds of one there and back, begun by either */
+	UNIT_ALL(rc == 0, calls == 2 * (5 * 2 + 2 * 5 * 2), seen.depth == 0);
+	pair_matrix_release(&matrix);
+}
+
 UNIT_MAIN(rig_main())

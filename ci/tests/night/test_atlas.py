@@ -114,7 +114,7 @@ class Atlas(NightCase):
         self.assertEqual([fields["2.9", fault] for fault in ("drop-rank", "root-mismatch", "size-mismatch,by=-1")], ["2H/1E*", "1P?", "1H"])
         self.assertEqual([row["library"] for row in self.rows("map-net")[:2]], ["2.9", "2.30"])  # as versions, not as words
         svg = (self.place / "out/atlas-net.svg").read_text()
-        for word in ("size-mismatch,by=-1", "2.30", "2H/1E*", "wrong-data"):
+        for word in ("size-mismatch,by=-1", "2.30", "2H/1E*", "1V?", "V diverged"):
             self.assertIn(f">{word}</", svg)
         self.assertTrue((self.place / "out/atlas-net.png").stat().st_size > 5000)
         self.assertIn("| size-mismatch,by=-1 | hang 1 of 2, wrong-data 1 of 2 |", (self.place / "out/atlas.md").read_text())

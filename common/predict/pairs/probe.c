@@ -176,7 +176,7 @@ static int one_size(struct step *s)
 
 	if (rc == 0 && !s->p->alone)
 		rc = disjoint(s, 1, &us);
-	if (rc == 0 && !s->p->alone)
+	if (rc == 0) /* ranks that made unlike numbers of calls would wait for each other */
 		rc = job_max(s->p->job, &us, 1);
 	s->calls = (int)fmin(MOST_CALLS, fmax(ROUNDS, ceil(s->p->seconds * 1e6 / fmax(us, .1))));
 	if (rc == 0 && !s->p->alone)

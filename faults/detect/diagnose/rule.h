@@ -112,6 +112,7 @@ struct rule {
 	row(rule_settings, ON_HANG | ON_ERROR | ON_OTHER, COMMS_EACH, 0) /* or libraries differ */ \
 	row(rule_uncalled, ON_OTHER, COMMS_FIRST, 0) /* wrong data of no call */ \
 	row(rule_data, ON_OTHER, COMMS_EACH, 0) /* wrong received data */ \
+	row(rule_open_pairs, ON_HANG, COMMS_EACH, 0) /* among ranks that wait in a circle */ \
 	row(rule_unexplained, ON_HANG, COMMS_FIRST, 0) /* that no other row explains */ \
 	row(rule_reported, ON_ERROR | ON_DIED | ON_OTHER, COMMS_NONE, 0) /* by the ranks */
 /* clang-format on */

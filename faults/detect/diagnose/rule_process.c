@@ -409,6 +409,8 @@ bool rule_inside(const struct rule_ctx *ctx, struct finding *f)
 	     at->seq, at->comm, call_words(ctx->evidence, at),
 	     f->culprits.n == 1 ? "the culprit" : "the culprits",
 	     nranks - (int)f->culprits.n == 1 ? "" : "s");
+	/* the end of a group of sends and receives may wait for a partner's group, which another call may have met */
+	f->reasons |= reason_if(call_in_pairs(at), REASON_OTHER_CAUSE);
 	finding_conclude(ctx, f, CLASS_INSIDE, CONFIDENCE_MAJORITY);
 	return true;
 }

@@ -75,3 +75,29 @@ bool report_unequal(const struct rule_ctx *ctx, struct finding *f)
 	finding_conclude(ctx, f, met ? CLASS_PAIR_SIZE : CLASS_UNMATCHED, CONFIDENCE_INCONCLUSIVE);
 	return true;
 }
+
+bool rule_open_pairs(const struct rule_ctx *ctx, struct finding *f)
+{
+	const struct record *first = NULL;
+
+	for (int i = 0; i < ctx->comm->nranks; i++) {
+		const struct record *theirs = NULL,
+				    *own = progress_open_pair(ctx->comm, i, &theirs);
+		int rank = members_rank(ctx->members, i);
+
+		if (!own || theirs)
+			continue;
+		if (!ctx->played || rank < 0 || !progress_closed(ctx->played, rank))
+			return false;
+		if (!first)
+			name_pair(ctx, f, i, own->kind, own->peer);
+		first = first ? first : own;
+	}
+	if (!first)
+		return false;
+	finding_place(f, ctx->comm->comm, first->seq, first->seq, progress_hang_point(ctx->comm));
+	note(f, "All ranks wait, so no part comes any more: some left out a send or a receive, or "
+		"others made one too many.");
+	finding_conclude(ctx, f, CLASS_UNMATCHED, CONFIDENCE_INCONCLUSIVE);
+	return true;
+}

@@ -3,6 +3,7 @@
 
 #include "backend/traffic.h"
 #include "base/clock.h"
+#include "base/rank_list.h"
 #include "perf_check.h"
 #include "perf_report.h"
 #include "postmortem/postmortem.h"
@@ -212,10 +213,13 @@ static void take_verdict(void *ctx, const struct verdict *verdict)
 	const char *class = class_name(verdict->class, verdict->outcome);
 	struct reading m = { .host = "all" };
 	char hosts[256], who[600];
+	int spared = diagnoser->evidence.nranks == 1; /* ranks that are not named */
 
+	for (int i = 0; i < diagnoser->evidence.nranks; i++)
+		spared += !rank_list_has(verdict->ranks, i);
 	report_hosts_of(&diagnoser->evidence, verdict->ranks, verdict->hosts, hosts, sizeof(hosts));
-	/* a host alone, by proof, is one to drain */
-	if (verdict->confidence == CONFIDENCE_PROVED && *hosts && !strchr(hosts, ','))
+	/* a host alone, by proof, is one to drain; what befalls every rank is no host's own */
+	if (verdict->confidence == CONFIDENCE_PROVED && *hosts && !strchr(hosts, ',') && spared)
 		snprintf(m.host, sizeof(m.host), "%.63s", hosts);
 	reading_state(&m, "calls", "hang", verdict->outcome == OUTCOME_HANG);
 	reading_state(&m, "calls", "failed", verdict->outcome != OUTCOME_HANG);

@@ -120,6 +120,7 @@ struct flight {
 	struct preflight_peer mine;
 	struct health *health;
 	double began;
+	bool unmade;	       /* calls are requested, and ranks do not find each other by MPI */
 	struct reading *hosts; /* owned, with room */
 	int n;
 };
@@ -148,6 +149,8 @@ static char *make_hello(struct flight *f)
 	if (launch->launched)
 		reading_say(&m, "job", "ranks", name);
 	reading_say(&m, "job", "key", launch->key);
+	if (getenv("SLURMD_NODENAME"))
+		reading_say(&m, "job", "node", getenv("SLURMD_NODENAME"));
 	reading_state(&m, "job", "first_rank", launch->rank);
 	reading_state(&m, "job", "local_ranks", local);
 	reading_say(&m, "job", "address", f->mine.address);
@@ -362,6 +365,9 @@ static int lead(struct flight *f, struct local *local)
 	int ranks = preflight_count_local(&f->meeting.launch, f->meeting.expected);
 	bool go = look_at_network(f) && !a->no_calls;
 
+	if (f->unmade)
+		reading_state(host_named(f, "all hosts"), "calls", "unmade",
+			      f->meeting.launch.announced);
 	fprintf(stderr, "preflight: hosts and network in %.1f s%s\n", clock_seconds() - f->began,
 		a->no_calls ? ""
 		: go	    ? "; now calls"
@@ -469,6 +475,9 @@ static int start(const struct preflight_arguments *a, char **argv, struct error 
 
 	if (err->code)
 		error_print(err, "preflight");
+	/* a verdict's code counts for a launch: here it is a line of ERROR */
+	if (code == OUTCOME_DIED || code == OUTCOME_WRONG_DATA || code == OUTCOME_DIVERGED)
+		code = OUTCOME_ERROR;
 	return err->code ? (int)err->outcome : code;
 }
 
@@ -485,6 +494,8 @@ int main(int argc, char **argv)
 					"OMPI_COMM_WORLD_LOCAL_RANK SLURM_LOCALID LOCAL_RANK", 0);
 	if (!f.meeting.launch.launched && !a.no_calls)
 		return start(&a, argv, &err);
+	f.unmade = f.meeting.launch.apart && !a.no_calls;
+	a.no_calls = a.no_calls || f.unmade;
 	if (local_rank > 0)
 		return a.no_calls ? OUTCOME_OK : be_rank(&a, &f.meeting.launch);
 	f.health = health_open(NULL, preflight_rules, &err);

@@ -29,6 +29,19 @@ expect_out '^N/A : .*verbs-bandwidth.* \(all hosts need ib_write_bw \(perftest\)
 holds 'metrics' grep -q '^hangar_health_exit_code 0$' "$work/p.prom"
 alone --json --drain-list
 expect_rc 2
+# srun without PMIx: the host is looked at and is not to blame; health needs MPI for several
+export SLURM_JOB_ID=80 SLURM_STEP_ID=0 SLURM_STEP_NUM_NODES=1 SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=0
+alone
+expect_rc 11 'srun without PMIx:'
+expect_out '^PASS: .*memlock nofile'
+expect_out '^ERROR all hosts: calls: none were made: srun started 2 tasks without PMIx.* srun --mpi=pmix'
+expect_out '; 0 to be drained$'
+run "$BUILD/health"
+expect_rc 2 'health by srun without PMIx:'
+expect_err 'srun --mpi=pmix'
+SLURM_STEP_NUM_TASKS=1 alone --no-calls
+expect_rc 0 'a step of one task:'
+unset SLURM_JOB_ID SLURM_STEP_ID SLURM_STEP_NUM_NODES SLURM_STEP_NUM_TASKS SLURM_PROCID
 NCCL_P2P_DISABLE=1 alone --no-calls
 expect_rc 0 'a setting that is alike and slow:'
 expect_out "^NOTE  $HOSTNAME.*: NCCL_P2P_DISABLE=1: GPUs of a host send through its memory"
@@ -45,6 +58,9 @@ expect_rc 11 'few open files, and a port that is taken:'
 found ERROR "$HOSTNAME" '200 open files'
 found ERROR "$HOSTNAME" "another program has port $(<"$work/port"), which MASTER_PORT"
 kill $holder
+# a list of nodes to drain has Slurm's names
+SLURMD_NODENAME=n7 run bash -c "ulimit -n 200; exec $program --no-calls --drain-list"
+holds 'nodes to drain' [ "$(<"$work/out")" = n7 ]
 
 # one pair is slow: rank 1 takes 30 ms longer for each large message to rank 2
 cat >"$work/slow.c" <<'END'
@@ -68,6 +84,15 @@ expect_rc 13 'a slow pair:'
 expect_out "^SLOW  $HOSTNAME \(ranks 0-3\): ranks 1 and 2: .* MB/s between these two \($HOSTNAME; link: not known\), where such pairs have"
 expect_no_out '^SLOW .*ranks (0 and|[12] and 3)'
 expect_out '^SLOW  all hosts: 6 of 6 pairs of ranks measured'
+
+# MPI_Init ends every rank, as where srun and Open MPI have no PMI in common: that is no host's fault
+echo '#include <unistd.h>
+int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) { _exit(1); }' >"$work/init.c"
+cc -shared -fPIC -o "$work/init.so" "$work/init.c"
+LD_PRELOAD=$work/init.so alone -g 2 --only-calls
+expect_rc 11 'MPI_Init ends every rank:'
+expect_out '^ERROR all hosts: calls: rank-exited, rank 0,1 '
+expect_out '; 0 to be drained$'
 
 # shellcheck source=ci/tests/rig/hosts.sh
 source "$(dirname "$0")/../rig/hosts.sh"
@@ -100,7 +125,7 @@ rate = 12.5 if socket.gethostname() == "node3" or host.endswith(".4") else 92.4
 print(f" #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n 1048576    500     {rate + 1}     {rate}     0.01")
 END
 chmod +x "$work/wrap" "$work/bin/ib_write_bw"
-export on2='' on3='' PATH=$work/bin:$PATH
+export on1='' on2='' on3='' PATH=$work/bin:$PATH
 three() {
 	run "$netns" run -s 1,1,1 "$work/wrap" $program "$@"
 	guilty=''
@@ -113,8 +138,11 @@ expect_out '^PASS  all hosts: all_reduce: data right'
 expect_out '^PASS  all hosts: alltoallv: data right'
 expect_out '^PASS  all hosts: 3 of 3 pairs of ranks measured'
 expect_no_out '^(ERROR|HUNG|SLOW|NOTE)'
-three --no-calls
-expect_rc 0 'healthy again:'
+# mpirun in Slurm's batch script, which starts the daemons of other hosts in a step
+step='export SLURM_JOB_ID=80 PMI_JOBID=80.1 SLURM_STEP_ID=1 SLURM_STEP_NUM_NODES=2 SLURM_STEP_NUM_TASKS=2 SLURM_STEP_NODELIST=node[2-3]'
+on1='export SLURM_JOB_ID=80 SLURM_NNODES=3' on2="$step SLURM_NODEID=0" on3="$step SLURM_NODEID=1" three --no-calls
+expect_rc 0 'mpirun under Slurm:'
+expect_out '^3 hosts in .* 0 ERROR, 0 HUNG, 0 SLOW'
 
 # planted ACTION... : a fault of node3's network
 planted() { "$netns" "$1" node3 "${@:2}" || fail "netns $*"; }

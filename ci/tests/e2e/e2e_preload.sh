@@ -134,6 +134,11 @@ check "a late rank: $(cat "$work/late")" grep -qE '^# late: rank 2 .* (made its 
 check "the call that it lacks" grep -q '^#   lacks call 298 of comm 0: AllReduce' "$work/late"
 check "and that it came" grep -qE '^# rank 2 came after all, after [6-9]\.. s' "$work/late"
 
+# in a batch script of Slurm all processes have its number, which is no rank
+SLURM_JOB_ID=80 SLURM_PROCID=0 SLURM_LOCALID=0 SLURM_NTASKS=4 HANGAR_E2E=$token timeout 40 "$BUILD/hangar_run" --on-hang=kill --timeout 3 \
+	--out "$work/dir.batch" "$subject" 4 40 unnamed kill=2@9 >"$work/batch" 2>&1
+check "a rank in a batch script: $(cat "$work/batch")" grep -q '^# verdict: outcome=died class=rank-killed ranks=2 ' "$work/batch"
+
 # a program that ends itself because one rank is late
 HANGAR_E2E=$token timeout 60 "$BUILD/hangar_run" --on-hang=kill --timeout 60 --out "$work/dir.own" "$subject" 4 400 halves watchdog asleep=2@100 >"$work/own-time-out" 2>&1
 check "a program's own time-out: $(cat "$work/own-time-out")" grep -q '^# verdict: outcome=hang class=missing-call ranks=2 comm=0 seq=298' "$work/own-time-out"
@@ -152,10 +157,19 @@ END
 check "the first attempt's evidence is kept" grep -q '"class": "rank-killed"' "$work/dir.hook/verdict.json"
 check "a command that fails is a line: $(cat attempts)" [ "$(grep -c '^# on-verdict: .*: exit code 4' attempts)" = 1 ]
 check "one that ends well is none" [ "$(grep -c '^# on-verdict' attempts)" = 1 ]
-# drained VERDICT...: what the example tells Slurm
-drained() { env HANGAR_EVIDENCE=/e HANGAR_RANKS=3 HANGAR_HOSTS=node2.cluster,node1 SCONTROL=echo "$@" "$OLDPWD/ci/examples/drain-slurm"; }
+# drained VERDICT...: what the example tells Slurm, which has names of its own for nodes
+cat >scontrol <<'END'
+#!/bin/bash
+[[ $* == *show* ]] || exec echo "$@"
+printf 'NodeName=%s Arch=x86_64 NodeAddr=10.0.0.%s NodeHostName=%s Version=22\n' node1 1 node1 n2 2 node2.cluster node3 3 node3
+END
+chmod +x scontrol
+drained() { env HANGAR_EVIDENCE=/e HANGAR_RANKS=3 HANGAR_HOSTS=node2.cluster,node1 SCONTROL=./scontrol "$@" "$OLDPWD/ci/examples/drain-slurm"; }
 check "a GPU's fault drains its node" [ "$(drained HANGAR_CLASS=gpu-fault HANGAR_CONFIDENCE=proved)" = \
-	"update nodename=node1,node2 state=drain reason=hangar: gpu-fault of rank 3, /e" ]
+	"update nodename=n2,node1 state=drain reason=hangar: gpu-fault of rank 3, /e" ]
+check "a host is known by its address" [ "$(drained HANGAR_CLASS=monitor-gone HANGAR_CONFIDENCE=proved HANGAR_HOSTS=10.0.0.3 HANGAR_RANKS=-)" = \
+	"update nodename=node3 state=drain reason=hangar: monitor-gone, /e" ]
+check "a host that Slurm does not have" [ "$(drained HANGAR_CLASS=monitor-gone HANGAR_CONFIDENCE=proved HANGAR_HOSTS=10 2>&1)" = "drain-slurm: Slurm has no node 10" ]
 check "a program's does not" [ -z "$(drained HANGAR_CLASS=skipped-call HANGAR_CONFIDENCE=proved)" ]
 check "what is not proved does not" [ -z "$(drained HANGAR_CLASS=gpu-fault HANGAR_CONFIDENCE=majority)" ]
 
@@ -265,7 +279,8 @@ on_both() {
 }
 on_both hosts-well 40 halves
 wait "${pids[@]}"
-check "a healthy job of two hosts says nothing" [ ! -s "$work/hosts-well.1" -a ! -s "$work/hosts-well.2" ]
+is_well() { ! grep -hvE '^# (meter|communicator|ranks? [0-9]|[24] ranks|median)' "$work"/hosts-well.[12]; }
+check "a healthy job of two hosts has its table alone" is_well
 on_both hosts-skip 40 halves skip=3@7
 wait "${pids[@]}"
 on_both hosts-asleep 40 halves asleep=3@9

@@ -105,9 +105,11 @@ class Read(unittest.TestCase):
             self.assertEqual(halves.unnamed(found), outcome)
 
     def test_good(self):
-        """Hosts are given by name or address; the good ones are written as they were given."""
+        """Hosts are given by name, address or name in Slurm; the good ones are written as they were given."""
         found = [host("n1", address="10.0.0.1"), host("n2", ("tcp", "drain", "a", "x", "y"), address="10.0.0.2"), host("n3")]
         self.assertEqual(halves.good(["10.0.0.1", "10.0.0.2", "n3"], found, {"n3"}), ["10.0.0.1"])
+        found[1]["reading"]["parts"]["job"]["states"]["node"] = "gpu2"
+        self.assertEqual(halves.good(["gpu1", "gpu2"], found, set()), ["gpu1"])
 
     def test_junit(self):
         with tempfile.TemporaryDirectory() as place:

@@ -148,14 +148,22 @@ UNIT_TEST(test_places, "where hosts meet")
 		{ "OMPI_COMM_WORLD_SIZE=5 OMPI_COMM_WORLD_LOCAL_SIZE=2", "::1:77", 4, 3, 2, "::1",
 		  "77" },
 		{ "OMPI_COMM_WORLD_SIZE=5 OMPI_COMM_WORLD_LOCAL_SIZE=2", NULL, 4, 0, 0, "", "" },
-		{ "SLURM_NTASKS=8 SLURM_NNODES=2 SLURM_NODEID=1 MASTER_ADDR=n1 MASTER_PORT=1",
+		/* mpirun's daemon on the second of four nodes, in a step of its own */
+		{ "OMPI_COMM_WORLD_SIZE=8 OMPI_COMM_WORLD_LOCAL_SIZE=2 SLURM_STEP_ID=1 "
+		  "SLURM_NNODES=3 SLURM_NODEID=0 MASTER_ADDR=n1 MASTER_PORT=1",
+		  NULL, 2, 4, 1, "n1", "2" },
+		{ "SLURM_STEP_ID=0 SLURM_NTASKS=8 SLURM_NNODES=2 SLURM_NODEID=1 MASTER_ADDR=n1 "
+		  "MASTER_PORT=1",
 		  "n2:5", 7, 2, 1, "n2", "5" },
+		/* a batch script of two nodes runs on the first */
+		{ "SLURM_NTASKS=8 SLURM_NNODES=2 SLURM_NODEID=0 MASTER_ADDR=n1 MASTER_PORT=1", NULL,
+		  0, 0, 0, "", "" },
 		{ "MASTER_ADDR=a MASTER_PORT=29500", "b:1", 0, 0, 0, "", "" },
 	};
 	struct run_place p;
 
 	UNIT_ROWS(row, rows) {
-		char text[128], *variables[8] = { strtok(strcpy(text, row->variables), " ") };
+		char text[256], *variables[8] = { strtok(strcpy(text, row->variables), " ") };
 		bool found;
 
 		for (int k = 0; variables[k]; k++)

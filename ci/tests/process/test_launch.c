@@ -68,6 +68,14 @@ UNIT_TEST(test_detect, "launchers")
 		  "SLURM_PROCID=9",
 		  true, 16, 9 },
 		{ "SLURM_STEP_ID=0 SLURM_NTASKS=16", true, 16, 0 },
+		{ "SLURM_STEP_ID=0 SLURM_NTASKS=2 PMIX_NAMESPACE=slurm.pmix.77.0 PMIX_RANK=1", true,
+		  2, 1 },
+		{ "SLURM_STEP_ID=0 SLURM_NTASKS=2 PMI_SIZE=2 PMI_RANK=1 SLURM_PROCID=1", true, 2,
+		  1 },
+		/* srun --pty bash, or a task alone */
+		{ "SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=1 SLURM_PROCID=0", false, 0, 0 },
+		{ "SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=1 PMIX_NAMESPACE=slurm.pmix.77.0", true, 1,
+		  0 },
 		/* mpirun inside an srun step: the inner one counts */
 		{ "SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=1 OMPI_COMM_WORLD_SIZE=8 "
 		  "OMPI_COMM_WORLD_RANK=7 "
@@ -86,6 +94,31 @@ UNIT_TEST(test_detect, "launchers")
 		UNIT_ALL(launch.launched == c->launched, launch.announced == c->announced,
 			 launch.rank == c->rank, !launch.own,
 			 strlen(launch.key) > 0 && strlen(launch.key) < sizeof(launch.key));
+	}
+	clean_environment();
+}
+
+UNIT_TEST(test_apart, "srun that does not tell ranks of each other")
+{
+	static const struct {
+		const char *variables;
+		bool apart;
+	} cases[] = {
+		{ "SLURM_STEP_ID=0 SLURM_NTASKS=2", true },
+		{ "SLURM_STEP_ID=0 SLURM_NTASKS=1", false },
+		{ "SLURM_NTASKS=2", false },
+		{ "SLURM_STEP_ID=0 SLURM_NTASKS=2 PMIX_NAMESPACE=slurm.pmix.77.0", false },
+		{ "SLURM_STEP_ID=0 SLURM_NTASKS=2 PMI_SIZE=2", false },
+		{ "SLURM_STEP_ID=0 SLURM_NTASKS=2 OMPI_COMM_WORLD_SIZE=8", false },
+	};
+
+	UNIT_ROWS(c, cases) {
+		struct launch launch = detect(c->variables);
+
+		UNIT_ALL(launch.apart == c->apart,
+			 launch_check(&launch, &err) == (c->apart ? -EINVAL : 0),
+			 (strstr(err.text, "--mpi=pmix") != NULL) == c->apart);
+		err = (struct error){ .rank = -1 };
 	}
 	clean_environment();
 }
@@ -114,6 +147,11 @@ UNIT_TEST(test_key, "the run's key")
 		launch_detect(&other);
 		CU_ASSERT_STRING_NOT_EQUAL(launch.key, other.key);
 	}
+	/* mpirun in a batch script: its own node, and one that its daemon came to by srun */
+	launch = detect("SLURM_JOB_ID=80 PMIX_NAMESPACE=9 OMPI_MCA_orte_hnp_uri=8.0;tcp://a:1");
+	other = detect("SLURM_JOB_ID=80 PMIX_NAMESPACE=9 OMPI_MCA_orte_hnp_uri=8.0;tcp://a:1 "
+		       "SLURM_STEP_ID=1 PMI_JOBID=80.1");
+	CU_ASSERT_STRING_EQUAL(launch.key, other.key);
 	clean_environment();
 	setenv("HANGAR_RUN_KEY", "0123456789abcdef", 1);
 	launch_detect(&launch);

@@ -4,7 +4,7 @@
 # make_hosts N makes node1 to nodeN; on_hosts puts a command over them together. $work is shared by all, $work/own is
 # another disk on each. $net.1 is the switch, in a namespace of its own, $net.2 is node1. GPUS=N: each host sees one.
 net=10.213.0
-netns=$PWD/faults/inject/netns
+netns=$(realpath "${BASH_SOURCE[0]%/*}/../../../faults/inject/netns")
 hosts=0
 export NETNS=$work
 export PATH=${netns%/*}:$PATH

@@ -11,7 +11,7 @@ int options_launch_check(const struct launch *launch, const struct options *opti
 	int gpus = options->gpus ? options->gpus : 1;
 
 	if (!launch->launched || launch->own || threads * gpus <= 1)
-		return 0;
+		return launch_check(launch, err);
 	return error_set(err, OUTCOME_USAGE, -EINVAL,
 			 "-%c %d under a launcher: every rank is a process here; start "
 			 "mpirun -np %d %s instead",

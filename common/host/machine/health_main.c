@@ -113,6 +113,8 @@ static int at_job(const struct arguments *arguments, const struct health *health
 	int rc = 0;
 
 	launch_detect(&launch);
+	if (launch_check(&launch, err) < 0)
+		return -EINVAL;
 	if (!launch.launched || (local && strcmp(local, "0") == 0))
 		text = look_in_time(arguments);
 	if (launch.launched)

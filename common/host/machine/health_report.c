@@ -128,6 +128,7 @@ static json_t *tell_host(struct health_report *r)
 {
 	/* NCCL's version comes from a library, not from the machine */
 	bool unread = r->host->n == (size_t)(reading_find(r->host, "NCCL", NULL) != NULL);
+	const char *node = reading_text(r->host, "job", "node"); /* Slurm's name of it */
 	bool drain;
 
 	memset(r->held_here, 0, sizeof(r->held_here));
@@ -141,7 +142,7 @@ static json_t *tell_host(struct health_report *r)
 	r->wrong += unread || r->held_here[HEALTH_WARN] || drain;
 	r->drained += drain;
 	if (drain && r->form == HEALTH_DRAIN_LIST)
-		printf("%s\n", r->host->host);
+		printf("%s\n", *node ? node : r->host->host);
 	return json_pack("{s:s s:b s:o s:o s:o}", "host", r->host->host, "drain", drain, "findings",
 			 r->findings, "checks", health_checks_host(&r->checks, r->health, r->host),
 			 "reading", reading_json(r->host));

@@ -24,16 +24,28 @@
 #define FILES	     48 /* open files that mpirun needs, and those for each rank: 24 and 3 were counted */
 #define RANK_FILES   4
 
-/* Makes a key from the launcher's variables: the same for all processes of this run alone. */
+/* Makes a key from the launcher's variables: the same for all processes of this run alone. The innermost launcher's count: under
+ * Slurm mpirun starts its daemons on other nodes in a step of their own, and on its own node none. */
 static void make_key(char *key, size_t len)
 {
-	static const char *const names[] = { "PMIX_NAMESPACE", "OMPI_MCA_orte_hnp_uri", "PMI_JOBID",
-					     "SLURM_JOB_ID",   "SLURM_STEP_ID",		NULL };
-	const char *given = getenv(ENV_KEY), *value;
+	static const struct {
+		const char *name;
+		int launcher;
+	} from[] = { { "PMIX_NAMESPACE", 0 },
+		     { "OMPI_MCA_orte_hnp_uri", 0 },
+		     { "PMI_JOBID", 1 },
+		     { "SLURM_JOB_ID", 2 },
+		     { "SLURM_STEP_ID", 2 } };
+	const char *given = getenv(ENV_KEY);
 	char all[4096] = "";
+	int found = 2;
 
-	for (int i = 0; names[i]; i++)
-		text_add(all, sizeof(all), "%s ", (value = getenv(names[i])) ? value : "-");
+	for (size_t i = 0; i < LENGTH(from) && from[i].launcher <= found; i++) {
+		const char *value = getenv(from[i].name);
+
+		found = value ? from[i].launcher : found;
+		text_add(all, sizeof(all), "%s ", value ? value : "-");
+	}
 	if (given && *given)
 		snprintf(key, len, "%s", given);
 	else
@@ -42,13 +54,21 @@ static void make_key(char *key, size_t len)
 
 void launch_detect(struct launch *launch)
 {
-	bool step = getenv("SLURM_STEP_ID") != NULL;
-	int size = step ? environment_number(environ, "SLURM_STEP_NUM_TASKS SLURM_NTASKS", 0) : 0;
+	int tasks = getenv("SLURM_STEP_ID") ? environment_number(environ,
+								 "SLURM_STEP_NUM_TASKS "
+								 "SLURM_NTASKS",
+								 0)
+					    : 0;
+	bool served;
 
 	memset(launch, 0, sizeof(*launch));
 	launch->announced =
-		environment_number(environ, "OMPI_COMM_WORLD_SIZE PMI_SIZE MPI_LOCALNRANKS", size);
-	launch->launched = step || launch->announced > 0 || getenv("PMIX_NAMESPACE");
+		environment_number(environ, "OMPI_COMM_WORLD_SIZE PMI_SIZE MPI_LOCALNRANKS", 0);
+	served = launch->announced > 0 || getenv("PMIX_NAMESPACE");
+	launch->apart = !served && tasks > 1;
+	launch->launched = served || launch->apart;
+	if (launch->launched && launch->announced == 0)
+		launch->announced = tasks;
 	launch->local = environment_number(environ, "OMPI_COMM_WORLD_LOCAL_SIZE", 0);
 	launch->local_rank = environment_number(environ, "OMPI_COMM_WORLD_LOCAL_RANK", 0);
 	launch->own = getenv(ENV_KEY) != NULL;
@@ -58,6 +78,16 @@ void launch_detect(struct launch *launch)
 					   "OMPI_COMM_WORLD_RANK PMIX_RANK PMI_RANK SLURM_PROCID",
 					   0);
 	make_key(launch->key, sizeof(launch->key));
+}
+
+int launch_check(const struct launch *launch, struct error *err)
+{
+	if (!launch->apart)
+		return 0;
+	return error_usage(err,
+			   "srun started %d tasks without PMIx, by which MPI finds them: "
+			   "srun --mpi=pmix (srun --mpi=list must have it), or mpirun",
+			   launch->announced);
 }
 
 /* Runs in a child process: counting starts CUDA's threads, and a thread here with signals unblocked

@@ -4,7 +4,8 @@
 #include "base/error.h"
 
 struct launch {
-	bool launched;	/* by mpirun, srun or another launcher that sets variables */
+	bool launched; /* by mpirun, srun or another launcher that sets variables */
+	bool apart; /* tasks of a Slurm step that have neither PMIx nor PMI: MPI does not find the others */
 	bool own;	/* by hangar's own bare start: -g and -t are already applied */
 	int announced;	/* number of processes by the launcher's variables, 0: unknown */
 	int rank;	/* this process' number by those, 0 if unknown */
@@ -13,8 +14,12 @@ struct launch {
 	char key[33];	/* name of the run on this host, the same for all its processes */
 };
 
-/* Reads the launcher's environment. A Slurm batch script outside of a step is none. */
+/* Reads the launcher's environment. A Slurm batch script outside of a step is none, nor is a step of one task without PMIx,
+ * such as `srun --pty bash`. */
 void launch_detect(struct launch *launch);
+
+/* 0, or a negative errno where ranks cannot find each other by MPI. */
+int launch_check(const struct launch *launch, struct error *err);
 
 /* Returns what `devices`, 0 to 255, says in a child process: counting GPUs starts threads. */
 int launch_count(int (*devices)(void));

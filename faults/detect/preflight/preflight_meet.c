@@ -110,11 +110,14 @@ int preflight_count_hosts(const struct launch *launch)
 			    ? (launch->announced + launch->local - 1) / launch->local
 			    : 1;
 
-	return launch->launched ? environment_number(environ,
-						     "OMPI_MCA_orte_num_nodes SLURM_STEP_NUM_NODES "
-						     "SLURM_JOB_NUM_NODES SLURM_NNODES",
-						     given)
-				: 1;
+	/* under mpirun Slurm's variables are those of its daemons, whose step lacks the first node */
+	return launch->launched
+		       ? environment_number(environ,
+					    launch->local > 0 ? "OMPI_MCA_orte_num_nodes"
+							      : "SLURM_STEP_NUM_NODES "
+								"SLURM_JOB_NUM_NODES SLURM_NNODES",
+					    given)
+		       : 1;
 }
 
 /* Tasks, by Slurm's "2(x3),1", of node `node`; 0: not known. */
@@ -267,7 +270,7 @@ static int by_rank(const void *a, const void *b)
 	       ((const struct preflight_guest *)b)->first_rank;
 }
 
-/* Words of the launcher's list that are no guest's name or address. */
+/* Words of the launcher's list that are no guest's name, address or name in Slurm. */
 static void name_missing(struct preflight_meeting *m)
 {
 	char list[8192], *rest = list, *word;
@@ -281,6 +284,8 @@ static void name_missing(struct preflight_meeting *m)
 			size_t n = strcspn(p->host, ".");
 
 			came = strcmp(word, p->address) == 0 || strcmp(word, p->host) == 0 ||
+			       strcmp(word, reading_text(&m->guests[i].reading, "job", "node")) ==
+				       0 ||
 			       (strncmp(word, p->host, n) == 0 && strchr(".", word[n]));
 		}
 		if (!came)

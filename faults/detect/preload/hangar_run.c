@@ -226,9 +226,10 @@ static void look_before(const struct launch *launch)
 	if (pid <= 0 || !WIFEXITED(status) ||
 	    (WEXITSTATUS(status) != OUTCOME_ERROR && WEXITSTATUS(status) != OUTCOME_HANG &&
 	     WEXITSTATUS(status) != OUTCOME_UNSUPPORTED)) {
-		fprintf(stderr, "hangar_run: --preflight: not looked at: %scalls%s\n",
-			launch->launched ? "" : "other hosts, the network between them, ",
-			launch->launched ? "" : "; mpirun or srun ./preflight does");
+		if (launch->rank == 0)
+			fprintf(stderr, "hangar_run: --preflight: not looked at: %scalls%s\n",
+				launch->launched ? "" : "other hosts, the network between them, ",
+				launch->launched ? "" : "; mpirun or srun ./preflight does");
 		return;
 	}
 	fprintf(stderr, "hangar_run: the command is not started: the lines above say why\n");
@@ -252,7 +253,8 @@ int main(int argc, char **argv)
 	launch_detect(&launch);
 	if (a.preflight && !getenv(RUN_KEY))
 		look_before(&launch);
-	if (a.wait || a.run.fail_slow)
+	/* Slurm kills what the last task of a node leaves behind: the monitor, and a rank's death would look like its host's */
+	if (a.wait || a.run.fail_slow || getenv("SLURM_JOB_ID"))
 		rc = run_wait(&a.run.wait_fd);
 	if (rc < 0)
 		fprintf(stderr, "hangar_run: --wait: %s\n", strerror(-rc));

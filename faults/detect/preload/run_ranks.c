@@ -55,10 +55,15 @@ bool run_place(struct run_place *p, char *const *e, int rank, const char *given)
 		   *job = environment_get(e, "TORCHELASTIC_RUN_ID"),
 		   *colon = given ? strrchr(given, ':') : NULL;
 	int port = environment_number(e, "MASTER_PORT", -1);
+	/* a task of srun; under mpirun that is a daemon, and the daemons' step lacks the first node */
+	bool task =
+		environment_get(e, "SLURM_STEP_ID") && !environment_get(e, "OMPI_COMM_WORLD_SIZE");
 
 	memset(p, 0, sizeof(*p));
-	p->nodes = environment_number(e, "GROUP_WORLD_SIZE SLURM_NNODES", -1);
-	p->node = environment_number(e, "GROUP_RANK SLURM_NODEID", -1);
+	p->nodes =
+		environment_number(e, task ? "GROUP_WORLD_SIZE SLURM_NNODES" : "GROUP_WORLD_SIZE",
+				   -1);
+	p->node = environment_number(e, task ? "GROUP_RANK SLURM_NODEID" : "GROUP_RANK", -1);
 	if (p->nodes < 0 && local > 0)
 		p->nodes = (size + local - 1) / local;
 	if (p->node < 0 && local > 0)

@@ -296,8 +296,10 @@ int main(int argc, char **argv)
 	for (rank = 0; rank < ranks; rank++)
 		if (fork() == 0) {
 			snprintf(text, sizeof(text), "%d", rank);
-			setenv("RANK", text, 1);
-			setenv("WORLD_SIZE", argv[1], 1);
+			if (!has("unnamed")) {
+				setenv("RANK", text, 1);
+				setenv("WORLD_SIZE", argv[1], 1);
+			}
 			return train_all();
 		}
 	return wait_for(ranks);

@@ -45,12 +45,18 @@ static int version(void)
 /* A launcher says who it is; without one, or where its job is smaller, the largest communicator does. */
 static void identify(struct session *s, int rank, int nranks)
 {
-	int own = environment_number(environ, "RANK OMPI_COMM_WORLD_RANK SLURM_PROCID PMI_RANK",
+	/* a batch script and all of its children have the number 0 */
+	bool task = getenv("SLURM_STEP_ID");
+	int own = environment_number(environ,
+				     task ? "RANK OMPI_COMM_WORLD_RANK SLURM_PROCID PMI_RANK"
+					  : "RANK OMPI_COMM_WORLD_RANK PMI_RANK",
 				     -1),
 	    size = environment_number(environ,
 				      "WORLD_SIZE OMPI_COMM_WORLD_SIZE SLURM_NTASKS PMI_SIZE", -1),
 	    local = environment_number(
-		    environ, "LOCAL_RANK OMPI_COMM_WORLD_LOCAL_RANK SLURM_LOCALID MPI_LOCALRANKID",
+		    environ,
+		    task ? "LOCAL_RANK OMPI_COMM_WORLD_LOCAL_RANK SLURM_LOCALID MPI_LOCALRANKID"
+			 : "LOCAL_RANK OMPI_COMM_WORLD_LOCAL_RANK MPI_LOCALRANKID",
 		    -1),
 	    v = version();
 	bool known = own >= 0 && size >= nranks && nsessions < 2;

@@ -48,7 +48,7 @@ static void tell_row(const struct row *row)
 	snprintf(part, sizeof(part), "%.20s %u KiB", row->collective,
 		 (unsigned)((row->size + 512) >> 10));
 	reading_state(&m, part, "busbw_mbs", (int64_t)(row->busbw_gbs * 1e3));
-	reading_state(&m, part, "time_us", (int64_t)row->time_us);
+	reading_state(&m, part, "time_ns", (int64_t)(row->time_us * 1e3));
 	reading_state(&m, part, "wrong", row->wrong);
 	if (row->wrong > 0)
 		reading_state(&m, part, "wrong_rank", row->report.rank);

@@ -27,8 +27,11 @@ expect_rc 0 'one host without calls:'
 expect_out '^PASS: .*memlock nofile'
 expect_out '^N/A : .*verbs-bandwidth.* \(all hosts need ib_write_bw \(perftest\) and an active port\)'
 holds 'metrics' grep -q '^hangar_health_exit_code 0$' "$work/p.prom"
-alone --json --drain-list
-expect_rc 2
+for both in '--json --drain-list' '--no-calls --only-calls'; do
+	# shellcheck disable=SC2086 # words
+	alone $both
+	expect_rc 2 "$both:"
+done
 NCCL_P2P_DISABLE=1 alone --no-calls
 expect_rc 0 'a setting that is alike and slow:'
 expect_out "^NOTE  $HOSTNAME.*: NCCL_P2P_DISABLE=1: GPUs of a host send through its memory"
@@ -58,7 +61,11 @@ int MPI_Isend(const void *data, int n, void *type, int to, int tag, void *comm, 
 	const char *rank = getenv("OMPI_COMM_WORLD_RANK");
 	*(void **)&next = dlsym(RTLD_NEXT, "MPI_Isend");
 	if (n > 1000000 && to == 2 && rank && *rank == '1')
+	{
+		if (getenv("ENDS"))
+			_exit(3);
 		usleep(30000);
+	}
 	return next(data, n, type, to, tag, comm, request);
 }
 END
@@ -68,6 +75,10 @@ expect_rc 13 'a slow pair:'
 expect_out "^SLOW  $HOSTNAME \(ranks 0-3\): ranks 1 and 2: .* MB/s between these two \($HOSTNAME; link: not known\), where such pairs have"
 expect_no_out '^SLOW .*ranks (0 and|[12] and 3)'
 expect_out '^SLOW  all hosts: 6 of 6 pairs of ranks measured'
+expect_out '^PASS  all hosts: all_reduce: data right, [0-9]+\.[0-9] us \(4 KiB\)'
+ENDS=1 LD_PRELOAD=$work/slow.so alone -g 4 --only-calls
+expect_rc 11 'a rank that ends, in a bare start:'
+expect_out '^ERROR .*calls: rank-exited, rank 1 '
 
 # shellcheck source=ci/tests/rig/hosts.sh
 source "$(dirname "$0")/../rig/hosts.sh"
@@ -115,6 +126,9 @@ expect_out '^PASS  all hosts: 3 of 3 pairs of ranks measured'
 expect_no_out '^(ERROR|HUNG|SLOW|NOTE)'
 three --no-calls
 expect_rc 0 'healthy again:'
+on3='exit 0' three --no-calls
+expect_rc 11 'a host that does not come:'
+expect_out "^ERROR $net\.4: meeting: 1 of 3 hosts did not come: $net\.4, rank 2\. "
 
 # planted ACTION... : a fault of node3's network
 planted() { "$netns" "$1" node3 "${@:2}" || fail "netns $*"; }

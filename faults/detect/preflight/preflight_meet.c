@@ -104,6 +104,17 @@ void preflight_hosts(char *const *environment, char *list, size_t len)
 	add_list(list, len, environment_get(environment, "MASTER_ADDR"));
 }
 
+const char *preflight_members(char *const *environment)
+{
+	static const char *const names[] = { "OMPI_MCA_orte_node_regex", "SLURM_STEP_NODELIST",
+					     "SLURM_JOB_NODELIST" };
+	const char *list = NULL;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !list; i++)
+		list = environment_get(environment, names[i]);
+	return list;
+}
+
 int preflight_count_hosts(const struct launch *launch)
 {
 	int given = launch->local > 0 && launch->announced > 0
@@ -267,26 +278,69 @@ static int by_rank(const void *a, const void *b)
 	       ((const struct preflight_guest *)b)->first_rank;
 }
 
-/* Words of the launcher's list that are no guest's name or address. */
-static void name_missing(struct preflight_meeting *m)
+/* Puts the words of a list that are no guest's name or address into `missing`; returns their number. */
+static int name_missing(struct preflight_meeting *m, const char *members)
 {
-	char list[8192], *rest = list, *word;
+	char list[8192] = "", *rest = list, *word;
+	int n = 0;
 
-	preflight_hosts(environ, list, sizeof(list));
-	while ((word = strsep(&rest, " "))) {
+	m->missing[0] = '\0';
+	add_list(list, sizeof(list), members);
+	if (strchr(members, '@'))
+		strsep(&rest, " ");
+	while (*list && (word = strsep(&rest, " "))) {
 		bool came = false;
 
 		for (int i = 0; i < m->nhosts && !came; i++) {
 			const struct preflight_peer *p = &m->guests[i].peer;
-			size_t n = strcspn(p->host, ".");
+			size_t len = strcspn(p->host, ".");
 
 			came = strcmp(word, p->address) == 0 || strcmp(word, p->host) == 0 ||
-			       (strncmp(word, p->host, n) == 0 && strchr(".", word[n]));
+			       (strncmp(word, p->host, len) == 0 && strchr(".", word[len]));
 		}
+		n += !came;
 		if (!came)
 			text_add(m->missing, sizeof(m->missing), "%s%s", *m->missing ? ", " : "",
 				 word);
 	}
+	return n;
+}
+
+/* Ranks of no guest; "" where hosts do not have their ranks one after the other. */
+static void number_missing(struct preflight_meeting *m)
+{
+	int nranks = m->launch.announced, next = 0;
+	uint64_t *missing = must(calloc((size_t)nranks + 1, sizeof(*missing)));
+	struct rank_groups groups;
+	bool blocks = true;
+
+	for (int i = 0; i < m->nhosts; i++) {
+		int first = m->guests[i].first_rank,
+		    end = first + (int)reading_value(&m->guests[i].reading, "job", "local_ranks");
+
+		blocks = blocks && first >= next;
+		while (next < first && next < nranks)
+			missing[next++] = 1;
+		next = end > next ? end : next;
+	}
+	while (next < nranks)
+		missing[next++] = 1;
+	rank_groups(&groups, missing, nranks);
+	if (blocks && groups.ngroups > 0)
+		snprintf(m->missing_ranks, sizeof(m->missing_ranks), "%s", groups.groups[0].words);
+	free(missing);
+}
+
+/* By the first guest's list that lacks as many hosts as the meeting. */
+static void look_for_missing(struct preflight_meeting *m)
+{
+	int found = 0, absent = m->expected - m->nhosts;
+
+	for (int i = 0; i < m->nhosts && found != absent; i++)
+		found = name_missing(m, reading_text(&m->guests[i].reading, "launch", "hosts"));
+	if (found != absent)
+		m->missing[0] = '\0';
+	number_missing(m);
 }
 
 static int lead(struct preflight_meeting *m, const struct preflight_peer *mine, const char *hello,
@@ -317,7 +371,7 @@ static int lead(struct preflight_meeting *m, const struct preflight_peer *mine, 
 		close(fd);
 	qsort(m->guests, (size_t)m->nhosts, sizeof(*m->guests), by_rank);
 	if (m->nhosts < m->expected)
-		name_missing(m);
+		look_for_missing(m);
 	return 0;
 }
 

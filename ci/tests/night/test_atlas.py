@@ -54,7 +54,7 @@ class Atlas(NightCase):
         self.assertTrue(hung["who"] and not hung["ras"], hung)
         errors = [row["detail"] for row in rows if row["outcome"] == "error"]
         self.assertTrue(not errors or any("MPI_ERR" in text for text in errors), errors)
-        self.assertFalse(any((self.place / "out/raw").iterdir()))
+        self.assertFalse((self.place / "out/raw").exists())
         code, out, err = self.atlas()
         self.assertEqual((code, len(self.rows())), (0, len(rows)))
 
@@ -132,9 +132,11 @@ class Atlas(NightCase):
 
     def test_refused(self):
         for words, why in ((["--lib", "x=/no/lib"], "/no/lib: no such file"), (["--ranks", "1"], "2 or more"), (["--diff", "a"], "expected 2"),
-                           (["--transport", "tcp"], "invalid choice")):
+                           (["--transport", "tcp"], "invalid choice"), (["--faults", "["], "--faults [: "),
+                           (["--faults", "no-fault", "--", "sh"], "--faults no-fault: no fault")):
             code, out, err = self.atlas(*words)
             self.assertEqual((code, why in err), (2, True), err)
+        self.assertEqual(list((self.place / "out").glob("*")), [])  # no plan without a cell
         code, out, err = self.atlas("--draw")
         self.assertEqual((code, "atlas.csv: no rows" in err), (1, True), err)
 

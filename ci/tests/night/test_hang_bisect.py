@@ -117,6 +117,16 @@ class Launched(NightCase):
         self.assertIn(f"{len(rows)} launches made; about 0 more are expected", dry)
         self.refused("is of another command", "--rate", ".4", *words[2:])
 
+    def test_hangs_after_another_verdict(self):
+        self.script("""#!/bin/sh
+echo "# verdict: outcome=diverged class=mismatch ranks=1 evidence=-"
+[ $X_MODE = good ] || { echo "# verdict: outcome=hang class=missing-call ranks=0 evidence=-"; exit 9; }
+""")
+        code, out, err = self.bisect("--rate", ".5", "--env", "X_MODE=bad,good", self.fake)
+        self.assertEqual(code, 0, out + err)
+        self.assertIn("X_MODE=good mends it", out)
+        self.assertTrue(all(row["verdict"] == "outcome=hang class=missing-call ranks=0" for row in self.rows() if row["outcome"] == "hang"))
+
     def test_fails_otherwise(self):
         code, out, err = self.bisect("--env", "X_MODE=broken,broken2", self.fake)
         self.assertEqual(code, 1, out + err)

@@ -263,6 +263,8 @@ static const char *cannot(const struct recover_shared *s)
 		return since[s->cure];
 	if (s->how == RECOVER_INIT && s->cure != RECOVER_CURE_ABORT)
 		return "a communicator that was never made can be aborted alone";
+	if (s->how == RECOVER_TWO && s->nranks < 3)
+		return "of two ranks two leave none; -g 3";
 	return NULL;
 }
 
@@ -363,8 +365,6 @@ static void check(struct argp_state *state, void *into)
 	if ((job->breaks >> RECOVER_TWO & 1) && job->ranks < 3 &&
 	    job->breaks != (1u << RECOVER_BREAK_KINDS) - 1)
 		argument_refuse(state, "--break=two-killed needs -g 3 or more");
-	if (job->ranks < 3)
-		job->breaks &= ~(1u << RECOVER_TWO);
 }
 
 static const struct argument_table table = {

@@ -205,9 +205,11 @@ def at_once_html(one):
         str(verdict.get("confidence")), "not sure")
     on = f" on {verdict['culprit_hosts']}" if verdict.get("culprit_hosts") else ""
     who = f"no rank is named{on}" if names == "-" else f"{'ranks' if ',' in names else 'rank'} {names}{on} ({sure})"
-    gone = str(verdict.get("withdrawn") or "")
+    cause, gone = str(verdict.get("cause") or ""), str(verdict.get("withdrawn") or "")
+    if verdict.get("field") and verdict.get("theirs") and verdict.get("confidence") != "inconclusive":
+        cause += f" {verdict['field']}: {verdict['theirs']} there, {verdict.get('majority')} elsewhere."
     said = (("Since then", gone[:1].upper() + gone[1:]),
-            ("What happened", f"{happened}{where}. {verdict.get('cause') or ''}" if happened else verdict.get("cause")),
+            ("What happened", f"{happened}{where}. {cause}" if happened else cause),
             ("Who", who), ("What to do now", verdict.get("fix")), ("To have it again", one.command or verdict.get("command")),
             ("Never again", verdict.get("prevention")))
     return "<dl class=now>" + "".join(

@@ -108,6 +108,7 @@ class Launched(NightCase):
         rows = self.rows()
         self.assertEqual(code, 0, out + err)
         self.assertRegex(out, rf"(?m)^X_MODE=good mends it: at most \d+ % of launches hang \(0 of \d+\), \d+ % before \(.*; {len(rows)} launches; if --rate 0.5 is true$")
+        self.assertRegex(out, rf"(?m)^# in {sum(row['outcome'] == 'ended' for row in rows)} of {len(rows)} launches no NCCL was seen: ")
         self.assertEqual([int(row["launch"]) for row in rows], list(range(1, len(rows) + 1)))
         self.assertEqual(len((self.place / "order").read_text().splitlines()), len(rows))
         kept = sorted(path.name for path in (self.place / "keep").glob("launch-*"))

@@ -242,6 +242,7 @@ expect_out '^ERROR node3: company: calls hang where it takes part, and end well 
 # on a machine that is busy with other work a good half may take longer than its deadline, too
 cmp -s "$work/good" <(printf '%s\n' $net.2 $net.3 $net.5) || in_time 'the good hosts'"'"' calls' 99999 90000
 holds 'JUnit' grep -q '<testcase classname="all hosts" name="calls"><failure type="hung"' "$work/junit.xml"
+holds 'JUnit of the halves' grep -q '<testcase classname="node3" name="company"><failure type="drain"' "$work/junit.xml"
 within 20 no_process || for pid in $(pids_of_run); do
 	echo "left: $pid $(tr '\0' ' ' <"/proc/$pid/cmdline") $(grep -E '^(State|PPid)' "/proc/$pid/status" | tr '\n' ' ')"
 done

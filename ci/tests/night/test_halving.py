@@ -124,11 +124,12 @@ class Read(unittest.TestCase):
 
     def test_junit(self):
         with tempfile.TemporaryDirectory() as place:
-            halves.write_junit(Path(place, "j.xml"), [host("n<1", ("calls", "hung", "a>b", '"x"', "do & see"))])
+            halves.write_junit(Path(place, "j.xml"), [host("n<1", ("calls", "hung", "a>b", '"x"', "do & see"))], ["n2"], "hang")
             cases = {one.get("name"): one for one in xml.parse(Path(place, "j.xml")).getroot()}
         self.assertEqual(cases["calls"].find("failure").get("message"), 'a>b: "x"')
         self.assertEqual(cases["calls"].find("failure").text, "do & see")
         self.assertIsNotNone(cases["loss"].find("skipped"))
+        self.assertEqual((cases["company"].get("classname"), cases["company"].find("failure").get("message")), ("n2", "calls hang where it takes part, and end well without it"))
 
 
 if __name__ == "__main__":

@@ -129,6 +129,10 @@ expect_rc 0 'healthy again:'
 on3='exit 0' three --no-calls
 expect_rc 11 'a host that does not come:'
 expect_out "^ERROR $net\.4: meeting: 1 of 3 hosts did not come: $net\.4, rank 2\. "
+OMPI_MCA_rmaps_base_mapping_policy=node on2='export NCCL_ALGO=Tree' run "$netns" run -s 2,2,2 "$work/wrap" $program --no-calls
+expect_rc 11 'hosts that have ranks in turn:'
+found ERROR node2 'NCCL_ALGO: rank 1: Tree; ranks 0,2: unset'
+expect_out '^ERROR node2 \(rank 1 and 1 more\): '
 
 # planted ACTION... : a fault of node3's network
 planted() { "$netns" "$1" node3 "${@:2}" || fail "netns $*"; }

@@ -306,29 +306,48 @@ static int name_missing(struct preflight_meeting *m, const char *members)
 	return n;
 }
 
-/* Ranks of no guest; "" where hosts do not have their ranks one after the other. */
+/* Ranks of no guest; "" where a host has several, since these need not stand one after the other. */
 static void number_missing(struct preflight_meeting *m)
 {
-	int nranks = m->launch.announced, next = 0;
+	int nranks = m->launch.announced;
 	uint64_t *missing = must(calloc((size_t)nranks + 1, sizeof(*missing)));
 	struct rank_groups groups;
-	bool blocks = true;
+	bool single = true;
 
+	for (int rank = 0; rank < nranks; rank++)
+		missing[rank] = 1;
 	for (int i = 0; i < m->nhosts; i++) {
-		int first = m->guests[i].first_rank,
-		    end = first + (int)reading_value(&m->guests[i].reading, "job", "local_ranks");
+		int first = m->guests[i].first_rank;
 
-		blocks = blocks && first >= next;
-		while (next < first && next < nranks)
-			missing[next++] = 1;
-		next = end > next ? end : next;
+		single = single && reading_value(&m->guests[i].reading, "job", "local_ranks") == 1;
+		if (first >= 0 && first < nranks)
+			missing[first] = 0;
 	}
-	while (next < nranks)
-		missing[next++] = 1;
 	rank_groups(&groups, missing, nranks);
-	if (blocks && groups.ngroups > 0)
+	if (single && groups.ngroups > 0)
 		snprintf(m->missing_ranks, sizeof(m->missing_ranks), "%s", groups.groups[0].words);
 	free(missing);
+}
+
+/* Where hosts have ranks in turn (mpirun --map-by node) each is known by its first rank alone. */
+static void look_for_turns(struct preflight_meeting *m)
+{
+	bool turns = false;
+	char words[64];
+
+	for (int i = 1; i < m->nhosts; i++)
+		turns = turns ||
+			m->guests[i].first_rank < m->guests[i - 1].first_rank +
+							  reading_value(&m->guests[i - 1].reading,
+									"job", "local_ranks");
+	for (int i = 0; turns && i < m->nhosts; i++) {
+		struct reading *of = &m->guests[i].reading;
+
+		snprintf(words, sizeof(words), "rank %d and %d more", m->guests[i].first_rank,
+			 (int)reading_value(of, "job", "local_ranks") - 1);
+		reading_say(of, "job", "ranks", words);
+		reading_state(of, "job", "local_ranks", 1);
+	}
 }
 
 /* By the first guest's list that lacks as many hosts as the meeting. */
@@ -370,6 +389,7 @@ static int lead(struct preflight_meeting *m, const struct preflight_peer *mine, 
 	if (fd >= 0)
 		close(fd);
 	qsort(m->guests, (size_t)m->nhosts, sizeof(*m->guests), by_rank);
+	look_for_turns(m);
 	if (m->nhosts < m->expected)
 		look_for_missing(m);
 	return 0;

@@ -21,7 +21,7 @@ struct preflight_meeting {
 	struct link leader;		/* elsewhere */
 	char missing
 		[400]; /* leader: hosts of the launcher's list that did not come; "": not known */
-	char missing_ranks[64]; /* "ranks 4-7" */
+	char missing_ranks[64]; /* "rank 2"; "": not known */
 	char tried[400];	/* elsewhere: where the leader was sought, and what came of it */
 };
 

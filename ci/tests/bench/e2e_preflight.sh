@@ -149,12 +149,13 @@ found ERROR node2 'NCCL_SOCKET_IFNAME=ib0 is no interface that is up there; ther
 planted mend
 "$netns" at node3 ip link set eth0 mtu 1400
 closed node3 41000-43500 drop
-on2='ulimit -l 64; export NCCL_ALGO=Tree' three --no-calls
+on2='ulimit -l 64; export NCCL_ALGO=Tree TORCH_DISTRIBUTED_DEBUG=DETAIL' three --no-calls
 expect_rc 11 'MTU and silent ports; settings and locked memory:'
 guilty='node[23]'
 found ERROR node3 'packets of 1500 bytes do not reach node3'
 found ERROR node3 'TCP ports of node3 cannot be reached: 4[0-9]{4}-4[0-9]{4} without an answer'
 found ERROR node2 'NCCL_ALGO: rank 1: Tree; ranks 0,2: unset'
+found ERROR node2 'TORCH_DISTRIBUTED_DEBUG: rank 1: DETAIL; ranks 0,2: unset'
 expect_out '^SLOW  node3 .*the MTU is 1400 here, 1500 elsewhere'
 expect_out '^SLOW  node2 .*locked memory \(KiB\): 64 here'
 "$netns" at node3 ip link set eth0 mtu 1500

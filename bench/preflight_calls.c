@@ -29,8 +29,6 @@ static void tell(struct reading *m)
 	reading_release(m);
 }
 
-/* ---- rows ---- */
-
 /* The fastest row of each size of a collective, out of place: a host that did something else makes a call longer, none shorter. */
 #define SIZES 8
 static struct row fastest[SIZES];
@@ -49,7 +47,7 @@ static void tell_row(const struct row *row)
 	snprintf(part, sizeof(part), "%.20s %u KiB", row->collective,
 		 (unsigned)((row->size + 512) >> 10));
 	reading_state(&m, part, "busbw_mbs", (int64_t)(row->busbw_gbs * 1e3));
-	reading_state(&m, part, "time_us", (int64_t)row->time_us);
+	reading_state(&m, part, "time_ns", (int64_t)(row->time_us * 1e3));
 	reading_state(&m, part, "wrong", row->wrong);
 	if (row->wrong > 0)
 		reading_state(&m, part, "wrong_rank", row->report.rank);
@@ -76,8 +74,6 @@ static void take_row(void *ctx, const struct row *row)
 		nsizes += i == nsizes && i < SIZES;
 	}
 }
-
-/* ---- pairs ---- */
 
 static double share(const struct pair_note *note)
 {

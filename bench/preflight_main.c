@@ -18,6 +18,7 @@
 #include "preflight/preflight_judge.h"
 #include "preflight/preflight_local.h"
 #include "preflight/preflight_meet.h"
+#include "process/leftovers.h"
 
 #define MEET_SECONDS  15.0  /* hosts of a launch start within this time */
 #define CALLS_SECONDS 120.0 /* all calls, with the set-up of MPI and NCCL */
@@ -60,6 +61,8 @@ static void check(struct argp_state *state, void *into)
 
 	if (a->json && a->drain_list)
 		argument_refuse(state, "--json or --drain-list");
+	if (a->no_calls && a->only_calls)
+		argument_refuse(state, "--no-calls or --only-calls");
 	if (a->size && (parse_size(a->size, &bytes) < 0 || bytes < 4096))
 		argument_refuse(state, "--size %s: a size from 4K on", a->size);
 }
@@ -151,6 +154,7 @@ static char *make_hello(struct flight *f)
 	reading_say(&m, "job", "key", launch->key);
 	if (getenv("SLURMD_NODENAME"))
 		reading_say(&m, "job", "node", getenv("SLURMD_NODENAME"));
+	reading_say(&m, "launch", "hosts", preflight_members(environ));
 	reading_state(&m, "job", "first_rank", launch->rank);
 	reading_state(&m, "job", "local_ranks", local);
 	reading_say(&m, "job", "address", f->mine.address);
@@ -257,10 +261,10 @@ static void print_rates(struct flight *f)
 		if (reading_value(all, part, "wrong") > 0 || (low > 0 && 2 * rate < low))
 			continue;
 		if (strncmp(name, part, n) != 0 || name[n])
-			printf("%sPASS  all hosts: %.*s: data right, %d us", *name ? "\n" : "",
-			       (int)n, part, (int)reading_value(all, part, "time_us"));
+			printf("%sPASS  all hosts: %.*s: data right, %.1f us", *name ? "\n" : "",
+			       (int)n, part, (double)reading_value(all, part, "time_ns") * 1e-3);
 		else if (reading_value(all, "ranks", "ranks") == 1)
-			printf(", %d us", (int)reading_value(all, part, "time_us"));
+			printf(", %.1f us", (double)reading_value(all, part, "time_ns") * 1e-3);
 		else
 			printf(", %.4g GB/s busbw", (double)rate * 1e-3);
 		printf(" (%s", part + n + 1);
@@ -330,6 +334,7 @@ static bool look_at_network(struct flight *f)
 	struct reading *pairs = NULL, *absent;
 	int npairs = f->arguments->only_calls ? 0 : preflight_rounds(m, &pairs);
 	bool go = m->nhosts == m->expected;
+	char who[480];
 
 	for (int h = 0; h < m->nhosts; h++) {
 		struct reading *host = host_named(f, m->guests[h].peer.host);
@@ -353,7 +358,9 @@ static bool look_at_network(struct flight *f)
 		absent = host_named(f, one ? m->missing : "hosts that are missing");
 		reading_state(absent, "meeting", "absent", m->expected - m->nhosts);
 		reading_state(absent, "meeting", "expected", m->expected);
-		reading_say(absent, "meeting", "missing", m->missing[0] ? m->missing : "not known");
+		snprintf(who, sizeof(who), "%s%s%s", m->missing,
+			 *m->missing && *m->missing_ranks ? ", " : "", m->missing_ranks);
+		reading_say(absent, "meeting", "missing", *who ? who : "not known");
 	}
 	return go;
 }
@@ -437,9 +444,11 @@ static int be_host(struct flight *f)
 	hello = make_hello(f);
 	rc = preflight_meet(&f->meeting, &f->mine, hello, MEET_SECONDS);
 	free(hello);
-	if (launch->rank == 0)
+	if (launch->rank == 0) {
 		code = lead(f, &local);
-	else if (rc < 0)
+		/* the parent of a bare start ends with it, and not with what the calls' supervisors noted */
+		run_folder_note_end(launch->key, code ? code : RUN_OVER, "");
+	} else if (rc < 0)
 		report_apart(f);
 	else
 		code = follow(f, &local);
@@ -475,9 +484,6 @@ static int start(const struct preflight_arguments *a, char **argv, struct error 
 
 	if (err->code)
 		error_print(err, "preflight");
-	/* a verdict's code counts for a launch: here it is a line of ERROR */
-	if (code == OUTCOME_DIED || code == OUTCOME_WRONG_DATA || code == OUTCOME_DIVERGED)
-		code = OUTCOME_ERROR;
 	return err->code ? (int)err->outcome : code;
 }
 

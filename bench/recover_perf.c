@@ -1,7 +1,7 @@
 /* recover_perf.c: breaks a communicator in each way, brings it back in each way, and says how long that takes and what stays behind.
  * The ranks are processes of this one; they meet in memory that they share, never over MPI. One host. */
-#include <dirent.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -70,13 +70,10 @@ static void take_words(struct argp_state *state, void *into, const struct argume
 
 static int count_shm(void)
 {
-	DIR *dir = opendir("/dev/shm");
-	int n = 0;
+	glob_t found = { .gl_pathc = 0 };
+	int n = glob("/dev/shm/nccl-*", GLOB_NOSORT, NULL, &found) ? 0 : (int)found.gl_pathc;
 
-	for (struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir))
-		n += strncmp(e->d_name, "nccl-", 5) == 0;
-	if (dir)
-		closedir(dir);
+	globfree(&found);
 	return n;
 }
 
@@ -263,6 +260,8 @@ static const char *cannot(const struct recover_shared *s)
 		return since[s->cure];
 	if (s->how == RECOVER_INIT && s->cure != RECOVER_CURE_ABORT)
 		return "a communicator that was never made can be aborted alone";
+	if (s->how == RECOVER_TWO && s->nranks < 3)
+		return "of two ranks two leave none; -g 3";
 	return NULL;
 }
 
@@ -363,8 +362,6 @@ static void check(struct argp_state *state, void *into)
 	if ((job->breaks >> RECOVER_TWO & 1) && job->ranks < 3 &&
 	    job->breaks != (1u << RECOVER_BREAK_KINDS) - 1)
 		argument_refuse(state, "--break=two-killed needs -g 3 or more");
-	if (job->ranks < 3)
-		job->breaks &= ~(1u << RECOVER_TWO);
 }
 
 static const struct argument_table table = {

@@ -205,7 +205,11 @@ def at_once_html(one):
         str(verdict.get("confidence")), "not sure")
     on = f" on {verdict['culprit_hosts']}" if verdict.get("culprit_hosts") else ""
     who = f"no rank is named{on}" if names == "-" else f"{'ranks' if ',' in names else 'rank'} {names}{on} ({sure})"
-    said = (("What happened", f"{happened}{where}. {verdict.get('cause') or ''}" if happened else verdict.get("cause")),
+    cause, gone = str(verdict.get("cause") or ""), str(verdict.get("withdrawn") or "")
+    if verdict.get("field") and verdict.get("theirs") and verdict.get("confidence") != "inconclusive":
+        cause += f" {verdict['field']}: {verdict['theirs']} there, {verdict.get('majority')} elsewhere."
+    said = (("Since then", gone[:1].upper() + gone[1:]),
+            ("What happened", f"{happened}{where}. {cause}" if happened else cause),
             ("Who", who), ("What to do now", verdict.get("fix")), ("To have it again", one.command or verdict.get("command")),
             ("Never again", verdict.get("prevention")))
     return "<dl class=now>" + "".join(
@@ -214,7 +218,7 @@ def at_once_html(one):
 
 
 def evidence_html(data, one, pictures):
-    verdict, kind = one.verdict, "ok" if as_expected(data, one) else "failed"
+    verdict, kind = one.verdict, "ok" if as_expected(data, one) else "warning" if one.verdict.get("withdrawn") else "failed"
     lines = "".join(f"<li>{esc(line)}</li>" for line in source.texts(verdict, "lines"))
     short = "".join(f"<li{' class=bad' if line.startswith('culprit') else ''}>{esc(line.strip())}</li>"
                     for line in source.texts(verdict, "summary"))
@@ -226,7 +230,7 @@ def evidence_html(data, one, pictures):
     names = ("postmortem.md", "verdict.json", "timeline.json", "rank-0.stack.txt")
     links = ", ".join(link(data, f"{where}/{name}", name) for name in names if (one.path / name).exists())
     when = f", named after {num(verdict.get('detect_ms'), '{:.0f}')} ms" if num(verdict.get("detect_ms")) else ""
-    why = " <span class=quiet>a fault, named as it must be</span>" if kind == "ok" else ""
+    why = {"ok": " <span class=quiet>a fault, named as it must be</span>", "warning": " <span class=quiet>withdrawn</span>"}.get(kind, "")
     return (f'<article class="card {kind}"><h3>{badge(kind, verdict.get("outcome"))} {esc(verdict.get("class"))}, '
             f"<span class=bad>{esc(culprits)}</span> ({esc(verdict.get('confidence'))}{when}){why}</h3>"
             f"{at_once_html(one)}<pre class=line>{esc(line_of(verdict))}</pre>"

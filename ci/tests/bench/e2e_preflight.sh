@@ -27,8 +27,11 @@ expect_rc 0 'one host without calls:'
 expect_out '^PASS: .*memlock nofile'
 expect_out '^N/A : .*verbs-bandwidth.* \(all hosts need ib_write_bw \(perftest\) and an active port\)'
 holds 'metrics' grep -q '^hangar_health_exit_code 0$' "$work/p.prom"
-alone --json --drain-list
-expect_rc 2
+for both in '--json --drain-list' '--no-calls --only-calls'; do
+	# shellcheck disable=SC2086 # words
+	alone $both
+	expect_rc 2 "$both:"
+done
 # srun without PMIx: the host is looked at and is not to blame; health needs MPI for several
 export SLURM_JOB_ID=80 SLURM_STEP_ID=0 SLURM_STEP_NUM_NODES=1 SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=0
 alone
@@ -74,7 +77,11 @@ int MPI_Isend(const void *data, int n, void *type, int to, int tag, void *comm, 
 	const char *rank = getenv("OMPI_COMM_WORLD_RANK");
 	*(void **)&next = dlsym(RTLD_NEXT, "MPI_Isend");
 	if (n > 1000000 && to == 2 && rank && *rank == '1')
+	{
+		if (getenv("ENDS"))
+			_exit(3);
 		usleep(30000);
+	}
 	return next(data, n, type, to, tag, comm, request);
 }
 END
@@ -84,6 +91,10 @@ expect_rc 13 'a slow pair:'
 expect_out "^SLOW  $HOSTNAME \(ranks 0-3\): ranks 1 and 2: .* MB/s between these two \($HOSTNAME; link: not known\), where such pairs have"
 expect_no_out '^SLOW .*ranks (0 and|[12] and 3)'
 expect_out '^SLOW  all hosts: 6 of 6 pairs of ranks measured'
+expect_out '^PASS  all hosts: all_reduce: data right, [0-9]+\.[0-9] us \(4 KiB\)'
+ENDS=1 LD_PRELOAD=$work/slow.so alone -g 4 --only-calls
+expect_rc 11 'a rank that ends, in a bare start:'
+expect_out '^ERROR .*calls: rank-exited, rank 1 '
 
 # MPI_Init ends every rank, as where srun and Open MPI have no PMI in common: that is no host's fault
 echo '#include <unistd.h>
@@ -138,6 +149,15 @@ expect_out '^PASS  all hosts: all_reduce: data right'
 expect_out '^PASS  all hosts: alltoallv: data right'
 expect_out '^PASS  all hosts: 3 of 3 pairs of ranks measured'
 expect_no_out '^(ERROR|HUNG|SLOW|NOTE)'
+three --no-calls
+expect_rc 0 'healthy again:'
+on3='exit 0' three --no-calls
+expect_rc 11 'a host that does not come:'
+expect_out "^ERROR $net\.4: meeting: 1 of 3 hosts did not come: $net\.4, rank 2\. "
+OMPI_MCA_rmaps_base_mapping_policy=node on2='export NCCL_ALGO=Tree' run "$netns" run -s 2,2,2 "$work/wrap" $program --no-calls
+expect_rc 11 'hosts that have ranks in turn:'
+found ERROR node2 'NCCL_ALGO: rank 1: Tree; ranks 0,2: unset'
+expect_out '^ERROR node2 \(rank 1 and 1 more\): '
 # mpirun in Slurm's batch script, which starts the daemons of other hosts in a step
 step='export SLURM_JOB_ID=80 PMI_JOBID=80.1 SLURM_STEP_ID=1 SLURM_STEP_NUM_NODES=2 SLURM_STEP_NUM_TASKS=2 SLURM_STEP_NODELIST=node[2-3]'
 on1='export SLURM_JOB_ID=80 SLURM_NNODES=3' on2="$step SLURM_NODEID=0" on3="$step SLURM_NODEID=1" three --no-calls
@@ -159,12 +179,13 @@ found ERROR node2 'NCCL_SOCKET_IFNAME=ib0 is no interface that is up there; ther
 planted mend
 "$netns" at node3 ip link set eth0 mtu 1400
 closed node3 41000-43500 drop
-on2='ulimit -l 64; export NCCL_ALGO=Tree' three --no-calls
+on2='ulimit -l 64; export NCCL_ALGO=Tree TORCH_DISTRIBUTED_DEBUG=DETAIL' three --no-calls
 expect_rc 11 'MTU and silent ports; settings and locked memory:'
 guilty='node[23]'
 found ERROR node3 'packets of 1500 bytes do not reach node3'
 found ERROR node3 'TCP ports of node3 cannot be reached: 4[0-9]{4}-4[0-9]{4} without an answer'
 found ERROR node2 'NCCL_ALGO: rank 1: Tree; ranks 0,2: unset'
+found ERROR node2 'TORCH_DISTRIBUTED_DEBUG: rank 1: DETAIL; ranks 0,2: unset'
 expect_out '^SLOW  node3 .*the MTU is 1400 here, 1500 elsewhere'
 expect_out '^SLOW  node2 .*locked memory \(KiB\): 64 here'
 "$netns" at node3 ip link set eth0 mtu 1500
@@ -256,6 +277,7 @@ expect_out '^ERROR node3: company: calls hang where it takes part, and end well 
 # on a machine that is busy with other work a good half may take longer than its deadline, too
 cmp -s "$work/good" <(printf '%s\n' $net.2 $net.3 $net.5) || in_time 'the good hosts'"'"' calls' 99999 90000
 holds 'JUnit' grep -q '<testcase classname="all hosts" name="calls"><failure type="hung"' "$work/junit.xml"
+holds 'JUnit of the halves' grep -q '<testcase classname="node3" name="company"><failure type="drain"' "$work/junit.xml"
 within 20 no_process || for pid in $(pids_of_run); do
 	echo "left: $pid $(tr '\0' ' ' <"/proc/$pid/cmdline") $(grep -E '^(State|PPid)' "/proc/$pid/status" | tr '\n' ' ')"
 done

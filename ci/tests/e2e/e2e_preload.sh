@@ -181,6 +181,8 @@ pids_of_run | xargs -r kill -KILL
 wait $job 2>/dev/null
 check "the first one is withdrawn: $(cat "$work/again")" [ "$(grep -oE '^# (verdict: .*ranks=2|the run goes on: .* after [6-9]\.. s|verdict: .*ranks=1)' "$work/again" | cut -c 1-9 | paste -sd,)" = "# verdict,# the run,# verdict" ]
 check "and its folder says so" grep -q "^The run goes on: .* withdrawn" "$work/dir.again/postmortem.md"
+check "and its verdict.json" grep -q '"withdrawn": "the run goes on: ' "$work/dir.again/verdict.json"
+check "which is as its schema says" python3 "$OLDPWD/ci/tests/rig/schema.py" "$OLDPWD/faults/detect/postmortem/verdict.schema.json" "$work/dir.again/verdict.json"
 
 # before any rank has come
 HANGAR_E2E=$token "$BUILD/hangar_run" --out "$work/dir.early" sleep 40 &

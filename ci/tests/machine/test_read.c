@@ -432,6 +432,8 @@ static char *const environment[] = {
 	(char *)"NCCL_SECRET_TOKEN=x",
 	(char *)"NCCL_NO_VALUE",
 	(char *)"NCCL_EMPTY=",
+	(char *)"TORCH_DISTRIBUTED_DEBUG=INFO",
+	(char *)"TORCH_HOME=/root",
 	NULL,
 };
 
@@ -443,13 +445,14 @@ UNIT_TEST(test_settings, "settings")
 
 	reading_release(&host);
 	read_host(&request, &host);
-	CU_ASSERT_EQUAL_FATAL(host.n, 3);
+	CU_ASSERT_EQUAL_FATAL(host.n, 4);
 	UNIT_ALL(!strcmp(host.list[0].name, "NCCL_ALGO"), !strcmp(host.list[0].text, "Ring"),
 		 !strcmp(host.list[1].name, "CUDA_LAUNCH_BLOCKING"),
-		 !strcmp(host.list[2].name, "NCCL_EMPTY"));
+		 !strcmp(host.list[2].name, "NCCL_EMPTY"),
+		 !strcmp(host.list[3].name, "TORCH_DISTRIBUTED_DEBUG"));
 	request.environment = NULL;
 	read_host(&request, &host);
-	CU_ASSERT_EQUAL(host.n, 3);
+	CU_ASSERT_EQUAL(host.n, 4);
 }
 
 UNIT_TEST(test_host, "this host")

@@ -54,7 +54,7 @@ class Atlas(NightCase):
         self.assertTrue(hung["who"] and not hung["ras"], hung)
         errors = [row["detail"] for row in rows if row["outcome"] == "error"]
         self.assertTrue(not errors or any("MPI_ERR" in text for text in errors), errors)
-        self.assertFalse(any((self.place / "out/raw").iterdir()))
+        self.assertFalse((self.place / "out/raw").exists())
         code, out, err = self.atlas()
         self.assertEqual((code, len(self.rows())), (0, len(rows)))
 
@@ -68,6 +68,15 @@ class Atlas(NightCase):
         self.assertEqual((code, len(rows)), (0, 8), out + err)
         self.assertEqual({(row["library"], row["outcome"]) for row in rows}, {("double", "hang")})
         self.assertTrue(all(row["named"].startswith("skipped-call 1") and "spins:" in row["who"] for row in rows), rows)
+
+    @built("tests/double/subject")
+    def test_fault_that_does_not_strike(self):
+        """Of a program that makes too few calls, or none: that says nothing about NCCL."""
+        for program in (("sh", "-c", f"DOUBLE_DIR=$(mktemp -d) exec {BUILD}/tests/double/subject 3 1"), ("true",)):
+            shutil.rmtree(self.place / "out", ignore_errors=True)
+            code, out, err = self.atlas("--transport", "net", "--faults", "skip-call", "--within", "0.5", "--lib",
+                                        f"double={BUILD}/tests/double/libnccl.so.2", "--", *program)
+            self.assertEqual((code, [row["outcome"] for row in self.rows()]), (0, ["not-fired"]), out + err)
 
     @built("all_reduce_perf")
     def test_no_gpu(self):
@@ -112,9 +121,10 @@ class Atlas(NightCase):
         self.assertEqual((code, err), (0, ""), out)
         fields = {(row["library"], row["fault"]): row["text"] for row in self.rows("map-net")}
         self.assertEqual([fields["2.9", fault] for fault in ("drop-rank", "root-mismatch", "size-mismatch,by=-1")], ["2H/1E*", "1P?", "1H"])
+        self.assertEqual(fields["2.30", "root-mismatch"], "1d?")  # D has died
         self.assertEqual([row["library"] for row in self.rows("map-net")[:2]], ["2.9", "2.30"])  # as versions, not as words
         svg = (self.place / "out/atlas-net.svg").read_text()
-        for word in ("size-mismatch,by=-1", "2.30", "2H/1E*", "1V?", "V diverged"):
+        for word in ("size-mismatch,by=-1", "2.30", "2H/1E*", "W wrong-data", "d diverged"):
             self.assertIn(f">{word}</", svg)
         self.assertTrue((self.place / "out/atlas-net.png").stat().st_size > 5000)
         self.assertIn("| size-mismatch,by=-1 | hang 1 of 2, wrong-data 1 of 2 |", (self.place / "out/atlas.md").read_text())
@@ -132,9 +142,11 @@ class Atlas(NightCase):
 
     def test_refused(self):
         for words, why in ((["--lib", "x=/no/lib"], "/no/lib: no such file"), (["--ranks", "1"], "2 or more"), (["--diff", "a"], "expected 2"),
-                           (["--transport", "tcp"], "invalid choice")):
+                           (["--transport", "tcp"], "invalid choice"), (["--faults", "["], "--faults [: "),
+                           (["--faults", "no-fault", "--", "sh"], "--faults no-fault: no fault")):
             code, out, err = self.atlas(*words)
             self.assertEqual((code, why in err), (2, True), err)
+        self.assertEqual(list((self.place / "out").glob("*")), [])  # no plan without a cell
         code, out, err = self.atlas("--draw")
         self.assertEqual((code, "atlas.csv: no rows" in err), (1, True), err)
 

@@ -34,6 +34,19 @@ def play(n, is_bad):
 
 
 class Launched(unittest.TestCase):
+    def test_refused(self):
+        """Before anything is launched: an end that cannot be written would cost the whole pre-flight."""
+        with tempfile.TemporaryDirectory() as place:
+            for name, text in (("mpirun", "#!/bin/sh\ntouch begun\n"), ("hosts", "a\nb\n"), ("empty", "# none\n")):
+                Path(place, name).write_text(text)
+            Path(place, "mpirun").chmod(0o755)
+            for words, why in ((["--hostfile", "gone"], "gone: No such file"), (["--hostfile", "empty"], "empty: names no host"),
+                               (["--local", "2"], "--local is of the hosts"), (["--hostfile", "hosts", "--local", "-1"], "--local is of the hosts"),
+                               (["--hostfile", "hosts", "--junit", "no/x"], "no/x: cannot be written"),
+                               (["--hostfile", "hosts", "--hostfile-out", "."], ".: cannot be written")):
+                done = subprocess.run([CI / "halves", *words], cwd=place, env={**os.environ, "PATH": f"{place}:{os.environ['PATH']}"}, text=True, capture_output=True)
+                self.assertEqual((done.returncode, why in done.stderr, Path(place, "begun").exists()), (2, True, False), done.stderr)
+
     def test_end(self):
         """Of a launch that does not end nothing is left, though its child does not hear its end; one that ends has its code."""
         for script, code in (("trap '' TERM; sleep 60 & sleep 60", None), ("exit 13", 13)):
@@ -113,11 +126,12 @@ class Read(unittest.TestCase):
 
     def test_junit(self):
         with tempfile.TemporaryDirectory() as place:
-            halves.write_junit(Path(place, "j.xml"), [host("n<1", ("calls", "hung", "a>b", '"x"', "do & see"))])
+            halves.write_junit(Path(place, "j.xml"), [host("n<1", ("calls", "hung", "a>b", '"x"', "do & see"))], ["n2"], "hang")
             cases = {one.get("name"): one for one in xml.parse(Path(place, "j.xml")).getroot()}
         self.assertEqual(cases["calls"].find("failure").get("message"), 'a>b: "x"')
         self.assertEqual(cases["calls"].find("failure").text, "do & see")
         self.assertIsNotNone(cases["loss"].find("skipped"))
+        self.assertEqual((cases["company"].get("classname"), cases["company"].find("failure").get("message")), ("n2", "calls hang where it takes part, and end well without it"))
 
 
 if __name__ == "__main__":

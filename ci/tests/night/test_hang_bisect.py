@@ -108,6 +108,7 @@ class Launched(NightCase):
         rows = self.rows()
         self.assertEqual(code, 0, out + err)
         self.assertRegex(out, rf"(?m)^X_MODE=good mends it: at most \d+ % of launches hang \(0 of \d+\), \d+ % before \(.*; {len(rows)} launches; if --rate 0.5 is true$")
+        self.assertRegex(out, rf"(?m)^# in {sum(row['outcome'] == 'ended' for row in rows)} of {len(rows)} launches no NCCL was seen: ")
         self.assertEqual([int(row["launch"]) for row in rows], list(range(1, len(rows) + 1)))
         self.assertEqual(len((self.place / "order").read_text().splitlines()), len(rows))
         kept = sorted(path.name for path in (self.place / "keep").glob("launch-*"))
@@ -116,6 +117,16 @@ class Launched(NightCase):
         code, dry, err = self.bisect("--dry-run", *words)
         self.assertIn(f"{len(rows)} launches made; about 0 more are expected", dry)
         self.refused("is of another command", "--rate", ".4", *words[2:])
+
+    def test_hangs_after_another_verdict(self):
+        self.script("""#!/bin/sh
+echo "# verdict: outcome=diverged class=mismatch ranks=1 evidence=-"
+[ $X_MODE = good ] || { echo "# verdict: outcome=hang class=missing-call ranks=0 evidence=-"; exit 9; }
+""")
+        code, out, err = self.bisect("--rate", ".5", "--env", "X_MODE=bad,good", self.fake)
+        self.assertEqual(code, 0, out + err)
+        self.assertIn("X_MODE=good mends it", out)
+        self.assertTrue(all(row["verdict"] == "outcome=hang class=missing-call ranks=0" for row in self.rows() if row["outcome"] == "hang"))
 
     def test_fails_otherwise(self):
         code, out, err = self.bisect("--env", "X_MODE=broken,broken2", self.fake)

@@ -120,6 +120,10 @@ class PageTest(NightCase):
                  ["<dl class=now><dt>What happened</dt><dd>The job hangs in call 8 of communicator 0. It sleeps.</dd><dt>Who</dt><dd>rank 1 on "
                   "node1 (proved: it can be no other)</dd><dt>What to do now</dt><dd>Wake it.</dd><dt>To have it again</dt><dd><code>x --y</code></dd>"
                   "<dt>Never again</dt><dd>No &lt;sleep&gt;.</dd></dl><pre class=line>"], "results/runs"),
+                ({"cause": "They differ.", "field": "count", "theirs": "50", "majority": "100"},
+                 ["The job hangs. They differ. count: 50 there, 100 elsewhere.</dd>"], "results/runs"),
+                ({"withdrawn": "the run goes on"}, ['<article class="card warning">', ") <span class=quiet>withdrawn</span></h3><dl class=now>"
+                  "<dt>Since then</dt><dd>The run goes on</dd><dt>What happened</dt>"], 'failed">hang<'),
                 ({"ranks": "1,2", "seq_low": -1}, ["ranks 1,2<", "ranks=1,2 confidence=proved"], "seq="),
                 ({"ranks": "-", "detect_ms": None}, ["no rank named", "detect_ms=0<"], "ms)")):
             (folder / "verdict.json").write_text(json.dumps({**verdict, **changes}))

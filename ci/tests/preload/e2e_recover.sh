@@ -53,6 +53,10 @@ expect_out '^ two-killed +shrink-abort +right '
 expect_out '^ init +shrink-abort +n/a '
 expect_out '^ init +abort +hangs .* ranks 0-2: ncclCommInitRank for 1 s$' # the double blocks there
 
+recover -g 2 --notice 0.1 --limit 1 --cure shrink-abort
+expect_rc 0 'all breaks of two ranks:'
+expect_out '^ two-killed +shrink-abort +n/a .* of two ranks two leave none; -g 3$'
+
 # a rank that leaves out a split of a communicator that is not the process's first
 limit=40 run "$BUILD/hangar_run" --wait --timeout 2 --out "$work/split" "$BUILD/recover_perf" -g 3 --break none --cure split --limit 20
 expect_err '^# verdict: outcome=hang class=init-missing-rank ranks=2 .*confidence=(majority|proved)'

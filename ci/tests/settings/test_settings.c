@@ -5,11 +5,14 @@
 
 UNIT_TEST(test_weights, "which settings matter")
 {
-	static const char *const names[][7] = {
+	static const char *const names[][8] = {
 		[SETTING_FREE] = { "NCCL_DEBUG_FILE", "NCCL_GRAPH_DUMP_FILE", "NCCL_SOCKET_IFNAME",
-				   "NCCL_HOSTID", "CUDA_VISIBLE_DEVICES", "UCX_TLS" },
-		[SETTING_MAY] = { "NCCL_IB_HCA", "NCCL_ALGORITHM", "CUDA" },
-		[SETTING_MATTERS] = { "NCCL_IB_TC", "NCCL_GRAPH_FILE", "NCCL_P2P_READ_ENABLE" },
+				   "NCCL_HOSTID", "CUDA_VISIBLE_DEVICES", "UCX_TLS",
+				   "TORCH_NCCL_DEBUG_INFO_TEMP_FILE" },
+		[SETTING_MAY] = { "NCCL_IB_HCA", "NCCL_ALGORITHM", "CUDA",
+				  "TORCH_NCCL_BLOCKING_WAIT" },
+		[SETTING_MATTERS] = { "NCCL_IB_TC", "NCCL_GRAPH_FILE", "NCCL_P2P_READ_ENABLE",
+				      "TORCH_DISTRIBUTED_DEBUG" },
 		[SETTING_BREAKS] = { "NCCL_ALGO", "libnccl", "NCCL_MAX_NCHANNELS" },
 	};
 

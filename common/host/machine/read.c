@@ -13,7 +13,9 @@
 /* True for a variable that changes speed and is no secret; hangar's own NCCL_TESTS_* do not. */
 static bool is_setting(const char *name)
 {
-	return names_find("NCCL_* CUDA_LAUNCH_* CUDA_DEVICE_* CUDA_VISIBLE_*", name) >= 0 &&
+	return names_find("NCCL_* TORCH_NCCL_* TORCH_DISTRIBUTED_* CUDA_LAUNCH_* CUDA_DEVICE_* "
+			  "CUDA_VISIBLE_*",
+			  name) >= 0 &&
 	       strncmp(name, "NCCL_TESTS_", 11) != 0 && sink_env_allowed(name);
 }
 

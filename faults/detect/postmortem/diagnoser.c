@@ -2,6 +2,7 @@
 #include "postmortem/diagnoser.h"
 
 #include "base/clock.h"
+#include "base/json_value.h"
 #include "base/output.h"
 #include "base/rank_list.h"
 #include "process/command.h"
@@ -480,11 +481,19 @@ void diagnoser_start(struct diagnoser *self)
 void diagnoser_withdraw(struct diagnoser *self, const char *sentence)
 {
 	char path[sizeof(self->folder) + 16];
+	json_t *verdict;
 	FILE *f;
 
 	self->late.class = CLASS_OUTCOME;
+	if (!self->folder[0])
+		return;
+	snprintf(path, sizeof(path), "%s/verdict.json", self->folder);
+	verdict = json_load_file(path, 0, NULL);
+	if (verdict && json_object_set_new(verdict, "withdrawn", json_string(sentence)) == 0)
+		json_value_save(verdict, path, JSON_INDENT(1));
+	json_decref(verdict);
 	snprintf(path, sizeof(path), "%s/postmortem.md", self->folder);
-	f = self->folder[0] ? fopen(path, "a") : NULL;
+	f = fopen(path, "a");
 	if (!f)
 		return;
 	fprintf(f, "\n## Afterwards\n\n%c%s.\n", toupper((unsigned char)sentence[0]), sentence + 1);

@@ -104,6 +104,17 @@ void preflight_hosts(char *const *environment, char *list, size_t len)
 	add_list(list, len, environment_get(environment, "MASTER_ADDR"));
 }
 
+const char *preflight_members(char *const *environment)
+{
+	static const char *const names[] = { "OMPI_MCA_orte_node_regex", "SLURM_STEP_NODELIST",
+					     "SLURM_JOB_NODELIST" };
+	const char *list = NULL;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !list; i++)
+		list = environment_get(environment, names[i]);
+	return list;
+}
+
 int preflight_count_hosts(const struct launch *launch)
 {
 	int given = launch->local > 0 && launch->announced > 0
@@ -270,28 +281,90 @@ static int by_rank(const void *a, const void *b)
 	       ((const struct preflight_guest *)b)->first_rank;
 }
 
-/* Words of the launcher's list that are no guest's name, address or name in Slurm. */
-static void name_missing(struct preflight_meeting *m)
+/* Puts the words of a list that are no guest's name, address or name in Slurm into `missing`; returns their number. */
+static int name_missing(struct preflight_meeting *m, const char *members)
 {
-	char list[8192], *rest = list, *word;
+	char list[8192] = "", *rest = list, *word;
+	int n = 0;
 
-	preflight_hosts(environ, list, sizeof(list));
-	while ((word = strsep(&rest, " "))) {
+	m->missing[0] = '\0';
+	add_list(list, sizeof(list), members);
+	if (strchr(members, '@'))
+		strsep(&rest, " ");
+	while (*list && (word = strsep(&rest, " "))) {
 		bool came = false;
 
 		for (int i = 0; i < m->nhosts && !came; i++) {
 			const struct preflight_peer *p = &m->guests[i].peer;
-			size_t n = strcspn(p->host, ".");
+			size_t len = strcspn(p->host, ".");
 
 			came = strcmp(word, p->address) == 0 || strcmp(word, p->host) == 0 ||
 			       strcmp(word, reading_text(&m->guests[i].reading, "job", "node")) ==
 				       0 ||
-			       (strncmp(word, p->host, n) == 0 && strchr(".", word[n]));
+			       (strncmp(word, p->host, len) == 0 && strchr(".", word[len]));
 		}
+		n += !came;
 		if (!came)
 			text_add(m->missing, sizeof(m->missing), "%s%s", *m->missing ? ", " : "",
 				 word);
 	}
+	return n;
+}
+
+/* Ranks of no guest; "" where a host has several, since these need not stand one after the other. */
+static void number_missing(struct preflight_meeting *m)
+{
+	int nranks = m->launch.announced;
+	uint64_t *missing = must(calloc((size_t)nranks + 1, sizeof(*missing)));
+	struct rank_groups groups;
+	bool single = true;
+
+	for (int rank = 0; rank < nranks; rank++)
+		missing[rank] = 1;
+	for (int i = 0; i < m->nhosts; i++) {
+		int first = m->guests[i].first_rank;
+
+		single = single && reading_value(&m->guests[i].reading, "job", "local_ranks") == 1;
+		if (first >= 0 && first < nranks)
+			missing[first] = 0;
+	}
+	rank_groups(&groups, missing, nranks);
+	if (single && groups.ngroups > 0)
+		snprintf(m->missing_ranks, sizeof(m->missing_ranks), "%s", groups.groups[0].words);
+	free(missing);
+}
+
+/* Where hosts have ranks in turn (mpirun --map-by node) each is known by its first rank alone. */
+static void look_for_turns(struct preflight_meeting *m)
+{
+	bool turns = false;
+	char words[64];
+
+	for (int i = 1; i < m->nhosts; i++)
+		turns = turns ||
+			m->guests[i].first_rank < m->guests[i - 1].first_rank +
+							  reading_value(&m->guests[i - 1].reading,
+									"job", "local_ranks");
+	for (int i = 0; turns && i < m->nhosts; i++) {
+		struct reading *of = &m->guests[i].reading;
+
+		snprintf(words, sizeof(words), "rank %d and %d more", m->guests[i].first_rank,
+			 (int)reading_value(of, "job", "local_ranks") - 1);
+		reading_say(of, "job", "ranks", words);
+		reading_state(of, "job", "local_ranks", 1);
+	}
+}
+
+/* By the first guest's list that lacks as many hosts as the meeting. */
+static void look_for_missing(struct preflight_meeting *m)
+{
+	int found = 0, absent = m->expected - m->nhosts;
+
+	for (int i = 0; i < m->nhosts && found != absent; i++)
+		found = name_missing(m, reading_text(&m->guests[i].reading, "launch", "hosts"));
+	if (found != absent)
+		m->missing[0] = '\0';
+	number_missing(m);
 }
 
 static int lead(struct preflight_meeting *m, const struct preflight_peer *mine, const char *hello,
@@ -321,8 +394,9 @@ static int lead(struct preflight_meeting *m, const struct preflight_peer *mine, 
 	if (fd >= 0)
 		close(fd);
 	qsort(m->guests, (size_t)m->nhosts, sizeof(*m->guests), by_rank);
+	look_for_turns(m);
 	if (m->nhosts < m->expected)
-		name_missing(m);
+		look_for_missing(m);
 	return 0;
 }
 

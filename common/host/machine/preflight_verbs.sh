@@ -11,15 +11,16 @@ done
 device=${at#/sys/class/infiniband/}
 words="-F --report_gbits -s 1048576 -n 500 -d ${device%%/*} -i ${at##*/}"
 rate=$(($(cut -d. -f1 "$at/rate" | cut -d' ' -f1) * 1000))
-for try in 1 2 3 4 5 6 7 8; do # another program may have the port for a moment
+for try in $(seq 20); do # another program may have the port for a moment
 	timeout -k 1 14 ib_write_bw $words -p "$mine" >/dev/null 2>&1
 	case $? in 0 | 124) break ;; esac
 	sleep 0.5
 done &
-for try in 1 2 3 4 5 6 7 8 9 10; do # the other end begins a little later
+for try in $(seq 20); do # the other end begins a little later
 	said=$(timeout -k 1 8 ib_write_bw $words -p "$port" "$to" 2>&1)
+	code=$?
 	average=$(echo "$said" | awk '$1 ~ /^[0-9]+$/ && NF >= 4 { print int($4 * 1000) }')
-	[ -z "$average" ] || break
+	[ -z "$average" ] && [ $code != 124 ] || break
 	sleep 0.5
 done
 echo "${average:-0} $rate $(echo "$said" | grep '[a-zA-Z]' | tail -n 1)"

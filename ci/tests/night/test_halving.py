@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """test_halving.py: bad members of simulated groups are found, in few rounds; and the end of a pre-flight that ci/halves reads."""
+import argparse
 import importlib.machinery
 import importlib.util
 import math
@@ -11,6 +12,7 @@ import time
 import unittest
 import xml.etree.ElementTree as xml
 from pathlib import Path
+from unittest import mock
 
 sys.dont_write_bytecode = True
 CI = Path(__file__).resolve().parents[2]
@@ -53,8 +55,25 @@ class Launched(unittest.TestCase):
             mark = f"halves-{os.getpid()}-x."
             job = subprocess.Popen(["sh", "-c", script], env={**os.environ, halves.MARK: mark})
             job.mark = mark
-            self.assertEqual(halves.Launches.end(job, 1), code)
+            self.assertEqual(halves.Launches.end(job, Path("never"), 0, 1), code)
             self.assertEqual(launch.marked(mark), [])
+
+    def test_stays(self):
+        """mpirun stays after the lines are saved: their code is the launch's, without a wait for its limit."""
+        found = '[{"host": "b", "findings": [{"group": "meeting", "weight": "%s", "part": "x", "text": "y", "fix": "z"}]}]'
+        args = argparse.Namespace(local=1, gpus=False, backend="mpi", size=None, junit=None, hostfile_out=None)
+        for weight, code in (("note", 0), ("warn", 13), ("hung", 10), ("drain", 11)):
+            with tempfile.TemporaryDirectory() as place, mock.patch.dict(os.environ, PATH=f"{place}:{os.environ['PATH']}"), \
+                    mock.patch.object(halves, "LAST_SECONDS", 0.2):
+                Path(place, "mpirun").write_text(f"""#!/bin/sh
+while [ "$1" != --save ]; do shift; done
+echo '{found % weight}' >"$2"
+exec sleep 60
+""")
+                Path(place, "mpirun").chmod(0o755)
+                begun = time.monotonic()
+                self.assertEqual(halves.search(args, ["a", "b"]), (code, []))
+                self.assertLess(time.monotonic() - begun, 30)
 
     def test_told_to_end(self):
         """Told to end in its first launch, halves ends that, and leaves no folder."""

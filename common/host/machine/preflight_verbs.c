@@ -4,7 +4,7 @@
 #include "base/built_in.h"
 #include "machine/reading.h"
 
-/* Of a host: its own number from perftest's 18515 on, below the ports that connections are given. */
+/* A host's own number from perftest's 18515 on, below the ports that connections are given. */
 #define PORT(peer) (18515 + (peer)->ports[0] % 1000)
 
 BUILT_IN(script, "common/host/machine/preflight_verbs.sh");

@@ -96,8 +96,8 @@ bool rule_open_pairs(const struct rule_ctx *ctx, struct finding *f)
 	if (!first)
 		return false;
 	finding_place(f, ctx->comm->comm, first->seq, first->seq, progress_hang_point(ctx->comm));
-	note(f, "All ranks wait, so no part comes any more: some left out a send or a receive, or "
-		"others made one too many.");
+	note(f, "These ranks wait for each other alone, so no part comes any more: a send or a "
+		"receive is missing, is too many, or stands behind these.");
 	finding_conclude(ctx, f, CLASS_UNMATCHED, CONFIDENCE_INCONCLUSIVE);
 	return true;
 }

@@ -110,7 +110,7 @@ const char *preflight_members(char *const *environment)
 					     "SLURM_JOB_NODELIST" };
 	const char *list = NULL;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !list; i++)
+	for (size_t i = 0; i < LENGTH(names) && !list; i++)
 		list = environment_get(environment, names[i]);
 	return list;
 }

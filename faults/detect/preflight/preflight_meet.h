@@ -19,10 +19,9 @@ struct preflight_meeting {
 	int nhosts, expected;		/* that came; of the launch */
 	struct preflight_guest *guests; /* leader: by first rank, itself the first; owned */
 	struct link leader;		/* elsewhere */
-	char missing
-		[400]; /* leader: hosts of the launcher's list that did not come; "": not known */
-	char missing_ranks[64]; /* "rank 2"; "": not known */
-	char tried[400];	/* elsewhere: where the leader was sought, and what came of it */
+	char missing[400];		/* leader: listed hosts that did not come; "": not known */
+	char missing_ranks[64];		/* "rank 2"; "": not known */
+	char tried[400]; /* elsewhere: where the leader was sought, and what came of it */
 };
 
 /* Hosts that the launcher's variables name (Slurm's, Open MPI's, MASTER_ADDR), each once, separated

@@ -34,7 +34,7 @@ harness := $(addprefix common/harness/,options check backend backend/mpi backend
 predict := $(addprefix common/predict/,pairs topo live command)
 host := $(addprefix common/host/,nccl_log machine reconcile)
 inject := faults/inject
-detect := $(addprefix faults/detect/,record progress pace watch evidence diagnose probe postmortem preload preload/library preflight)
+detect := $(addprefix faults/detect/,record progress evidence answer pace diagnose probe watch postmortem preload preload/library preflight)
 LIB_DIRS := $(foreach h,$(HOUSES),$($(h)))
 LIB_SRC := $(filter-out $(PROGRAMS) faults/detect/preload/library/%,$(wildcard $(LIB_DIRS:%=%/*.c)))
 CU_SRC := $(wildcard common/*/*/*.cu common/*/*/*/*.cu)
@@ -344,7 +344,7 @@ $(BUILD)/obj/common/predict/topo/topo.o: common/predict/topo/gpus.txt
 $(BUILD)/obj/common/predict/command/topo_predict.o: common/predict/command/against.py
 $(BUILD)/obj/common/harness/options/options_help.o: common/harness/options/options.txt
 $(BUILD)/obj/faults/inject/fault_rows.o: faults/inject/faults.txt faults/inject/ways.txt
-$(BUILD)/obj/faults/detect/evidence/meaning.o: faults/detect/evidence/meanings.txt
+$(BUILD)/obj/faults/detect/answer/meaning.o: faults/detect/answer/meanings.txt
 
 $(BUILD)/obj/%.cu.o: %.cu $(FLAGS)
 	$(say) NVCC $<

@@ -6,7 +6,7 @@
 #include "measure/sweep.h"
 #include "report/report.h"
 #include "base/output.h"
-#include "record/classes.h"
+#include "answer/classes.h"
 #include "step_recipe.h"
 
 const struct collective *const collectives[] = {

@@ -365,13 +365,13 @@ static int say_lost(const void *arg, enum launch_lost lost, double seconds)
 {
 	static const enum view_lost kinds[] = { LOST_HELD, LOST_MONITOR, LOST_LAUNCHER };
 	const char *expect = ((const struct program *)arg)->options->expect;
-	struct verdict verdict;
+	struct answer verdict;
 
-	verdict_make_lost(&verdict, kinds[lost]);
+	answer_of_lost(&verdict, kinds[lost]);
 	verdict.detect_ms = round(seconds * 1e3);
-	verdict_print(stdout, &verdict);
-	verdict_print_expected(stdout, &verdict, expect);
-	return verdict_exit_code(&verdict, expect);
+	answer_print(stdout, &verdict);
+	answer_print_expected(stdout, &verdict, expect);
+	return answer_exit_code(&verdict, expect);
 }
 
 static int start_bare(const struct program *program, struct options *options, struct error *err)

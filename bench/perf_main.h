@@ -15,7 +15,7 @@ extern const struct collective *const collectives[];
 int perf_main(const struct collective *collective, int argc, char **argv);
 
 struct setting_difference;
-struct verdict;
+struct answer;
 /* Additions of a test program, or of preflight, to a run; NULL: none. */
 struct perf_hooks {
 	/* In every rank's call chain, unless --fault uses that place. */
@@ -23,7 +23,7 @@ struct perf_hooks {
 	/* Called once by a rank's supervisor after a fault has fired on the rank. */
 	void (*fired)(int rank, const struct fault_record *record);
 	/* As struct monitor_client has it; `ctx` is the run's diagnoser. */
-	void (*printed)(void *ctx, const struct verdict *verdict);
+	void (*printed)(void *ctx, const struct answer *verdict);
 	/* On rank 0: settings in which ranks differ, n > 0. */
 	void (*differ)(const struct setting_difference *found, size_t n);
 };

@@ -203,10 +203,11 @@ int preflight_run(struct rank *r)
 }
 
 /* In the process that prints the verdict. */
-static void take_verdict(void *ctx, const struct verdict *verdict)
+static void take_verdict(void *ctx, const struct answer *verdict)
 {
 	const struct diagnoser *diagnoser = ctx;
 	const char *class = class_name(verdict->class, verdict->outcome);
+	struct meaning meaning;
 	struct reading m = { .host = "all" };
 	char hosts[256], who[600];
 	int spared = diagnoser->evidence.nranks == 1; /* ranks that are not named */
@@ -225,8 +226,9 @@ static void take_verdict(void *ctx, const struct verdict *verdict)
 		 hosts);
 	reading_say(&m, "calls", "who", who);
 	reading_say(&m, "calls", "evidence", verdict->evidence);
-	reading_say(&m, "calls", "cause", diagnoser->diagnosis.cause);
-	reading_say(&m, "calls", "advice", diagnoser->diagnosis.fix);
+	answer_meaning(verdict, &meaning);
+	reading_say(&m, "calls", "cause", meaning.cause);
+	reading_say(&m, "calls", "advice", meaning.fix);
 	tell(&m);
 }
 

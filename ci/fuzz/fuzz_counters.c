@@ -8,13 +8,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void show(const struct evidence *evidence)
 {
-	struct diagnosis diagnosis = { .nlines = 0 };
+	struct answer diagnosis = { .nlines = 0 };
 	static FILE *nowhere;
 
 	if (!nowhere)
 		nowhere = fopen("/dev/null", "w");
 	counter_delta_note(evidence, &diagnosis);
-	if (!nowhere || diagnosis.nlines > 1)
+	if (!nowhere || diagnosis.nnotes > 1)
 		abort();
 	counter_delta_print(nowhere, evidence, false);
 	counter_delta_print(nowhere, evidence, true);

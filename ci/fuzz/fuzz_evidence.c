@@ -4,6 +4,7 @@
  * The input is what `ci/fuzz/seeds` packs: for each rank, in order, 4 bytes of length (little
  * endian) and so many bytes of rank-N.fr; what is cut off is what a cut file would be. */
 
+#include "diagnose/find.h"
 #include "postmortem/postmortem.h"
 #include "evidence/evidence.h"
 #include "evidence/saved.h"
@@ -27,18 +28,17 @@ static void check_calls(const struct evidence_rank *rank)
 static void report(const struct evidence *evidence)
 {
 	static FILE *nowhere;
-	struct diagnosis diagnosis;
+	struct answer diagnosis;
 
 	if (!nowhere)
 		nowhere = fopen("/dev/null", "w");
-	diagnose(evidence, &diagnosis);
+	find_answer(evidence, NULL, &diagnosis);
 	if ((unsigned)diagnosis.class >= CLASS_COUNT ||
 	    (unsigned)diagnosis.confidence > CONFIDENCE_PROVED || !diagnosis.cause ||
-	    diagnosis.nlines > DIAGNOSIS_LINES ||
-	    strlen(diagnosis.ranks) >= sizeof(diagnosis.ranks))
+	    diagnosis.nnotes > ANSWER_NOTES || strlen(diagnosis.ranks) >= sizeof(diagnosis.ranks))
 		abort();
 	if (nowhere)
-		diagnosis_print(nowhere, &diagnosis, evidence, "");
+		answer_print_whole(nowhere, &diagnosis, evidence, "");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

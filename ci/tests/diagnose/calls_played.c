@@ -2,7 +2,7 @@
 #include "diagnose/calls_played.h"
 
 struct evidence evidence;
-struct diagnosis found;
+struct answer found;
 const int job_sizes[] = { 2, 3, 4, 8 };
 
 struct record make_call(uint64_t ticket, uint64_t count)
@@ -102,7 +102,7 @@ void calls_index(void)
 void judge(void)
 {
 	calls_index();
-	diagnose(&evidence, &found);
+	find_answer(&evidence, NULL, &found);
 }
 
 void finish(void)
@@ -145,10 +145,18 @@ void expect(enum outcome outcome, const char *class, const char *ranks, int64_t 
 
 bool said(const char *text)
 {
-	for (size_t i = 0; i < found.nlines; i++)
-		if (strncmp(found.lines[i], text, strlen(text)) == 0)
+	for (size_t i = 0; i < found.nnotes; i++)
+		if (strncmp(found.notes[i], text, strlen(text)) == 0)
 			return true;
-	for (size_t i = 0; i < found.nlines; i++)
-		printf("  not '%s' but: %s\n", text, found.lines[i]);
+	for (size_t i = 0; i < found.nnotes; i++)
+		printf("  not '%s' but: %s\n", text, found.notes[i]);
 	return false;
+}
+
+const struct meaning *meaning_of(const struct answer *answer)
+{
+	static struct meaning meaning;
+
+	answer_meaning(answer, &meaning);
+	return &meaning;
 }

@@ -2,8 +2,9 @@
  * communicator 0, and what is found of them. */
 #pragma once
 
+#include "answer/meaning.h"
 #include "backend/call.h"
-#include "diagnose/diagnose.h"
+#include "diagnose/find.h"
 #include "rig/unit.h"
 #include "process/watch.h"
 
@@ -11,7 +12,7 @@
 #define OP    20 /* the call in question */
 
 extern struct evidence evidence;
-extern struct diagnosis found;
+extern struct answer found;
 
 struct record make_call(uint64_t ticket, uint64_t count);
 
@@ -52,6 +53,9 @@ void finds(const char *wanted);
 /* `class` may have the confidence behind it: "p2p-size majority". */
 void expect(enum outcome outcome, const char *class, const char *ranks, int64_t low, int64_t high,
 	    int64_t hang);
+
+/* The words of its class, until the next call. */
+const struct meaning *meaning_of(const struct answer *answer);
 
 /* Is this, from its beginning, a line of what was found? */
 bool said(const char *text);

@@ -332,7 +332,7 @@ UNIT_TEST(test_unexplained, "unexplained")
 		play(i, OP, odd_count, true);
 	evidence.ranks[3].present = false;
 	expect(OUTCOME_HANG, "unexplained", "-", -1, -1, OP);
-	CU_ASSERT_PTR_NOT_NULL(strstr(found.lines[found.nlines - 1], "Nothing is known"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(found.notes[found.nnotes - 1], "Nothing is known"));
 	all_play(4, OP, odd_count,
 		 true); /* one whose newest record is torn: where it stands is not known */
 	evidence.ranks[2].ncalls--;
@@ -371,7 +371,7 @@ UNIT_TEST(test_absent_ranks, "absent ranks")
 	evidence.uncounted = true;
 	finish();
 	UNIT_ALL(!strcmp(found.ranks, "1"), !strcmp(confidence_name(found.confidence), "majority"),
-		 strstr(found.lines[found.nlines - 1], "is not known: at least 4") != NULL);
+		 strstr(found.notes[found.nnotes - 1], "is not known: at least 4") != NULL);
 }
 
 /* More processes than GPUs: those that stand aside wait for the end and never make a call. */
@@ -413,6 +413,6 @@ UNIT_TEST(test_hostile_calls, "hostile records")
 					(unsigned char)rand();
 		}
 		finish();
-		UNIT_ALL(found.outcome == OUTCOME_HANG, found.cause[0]);
+		UNIT_ALL(found.outcome == OUTCOME_HANG, meaning_of(&found)->cause[0]);
 	}
 }

@@ -2,7 +2,8 @@
 #include "rig/unit.h"
 
 #include "backend/call.h"
-#include "diagnose/diagnose.h"
+#include "answer/meaning.h"
+#include "diagnose/find.h"
 #include "process/watch.h"
 
 #define MOST 8
@@ -10,7 +11,7 @@
 static struct evidence evidence;
 static struct evidence_rank ranks[MOST];
 static struct record calls[MOST][16];
-static struct diagnosis found;
+static struct answer found;
 
 /* All are inside init with the same arguments. */
 static void at_init(int nranks)
@@ -99,15 +100,24 @@ static void gave_up(int rank, int code, const char *text)
 	strcpy(ranks[rank].view.error, text);
 }
 
+/* The words of what was found. */
+static const struct meaning *meaning_of(const struct answer *answer)
+{
+	static struct meaning meaning;
+
+	answer_meaning(answer, &meaning);
+	return &meaning;
+}
+
 static void expect(enum outcome outcome, const char *class, const char *culprit, int64_t seq,
 		   const char *field, const char *confidence)
 {
-	diagnose(&evidence, &found);
+	find_answer(&evidence, NULL, &found);
 	UNIT_ALL(found.outcome == outcome, !strcmp(class_name(found.class, found.outcome), class),
 		 !strcmp(found.ranks, culprit), found.seq_low == seq, found.seq_high == seq,
 		 !strcmp(found.field, field),
 		 !strcmp(confidence_name(found.confidence), confidence),
-		 strlen(found.cause) > 10 && strlen(found.fix) > 10);
+		 strlen(meaning_of(&found)->cause) > 10 && strlen(meaning_of(&found)->fix) > 10);
 	if (strcmp(class_name(found.class, found.outcome), class) || strcmp(found.ranks, culprit) ||
 	    found.seq_low != seq)
 		printf("  wanted %s %s %ld %s, found %s %s %ld %s\n", class, culprit, (long)seq,
@@ -150,7 +160,7 @@ UNIT_TEST(test_none_came, "no rank came to init")
 		ranks[3].present = !absent;
 		expect(OUTCOME_HANG, "init-missing-rank", "-", 0, "", "inconclusive");
 		CU_ASSERT_STRING_EQUAL(
-			found.lines[0],
+			found.notes[0],
 			absent ? "3 of 4 ranks wait in 'MPI_Init'. Whether one of these or of the "
 				 "rest keeps the others from communicator init cannot be told."
 			       : "All 4 ranks wait in 'MPI_Init'. Whether one of them keeps the "
@@ -183,7 +193,7 @@ UNIT_TEST(test_missing, "a rank that never came to init")
 		evidence.ranks[1].present = false;
 		evidence.ranks[1].starts = whole == 2;
 		strcpy(evidence.whole, whole ? "yes" : "");
-		diagnose(&evidence, &found);
+		find_answer(&evidence, NULL, &found);
 		CU_ASSERT_STRING_EQUAL(found.ranks, whole == 1 ? "1" : "-");
 		CU_ASSERT_EQUAL(found.class == CLASS_INIT_MISSING, whole == 1);
 	}
@@ -272,7 +282,7 @@ UNIT_TEST(test_groups, "groups with ids of their own")
 		ranks[i].view.init_id = 10 + (uint64_t)(i % 2);
 		ranks[i].view.comm_state = RECORD_COMM_READY;
 	}
-	diagnose(&evidence, &found);
+	find_answer(&evidence, NULL, &found);
 	CU_ASSERT_STRING_EQUAL(class_name(found.class, found.outcome), "unexplained");
 	never_came(3, 'S', "pause", 0);
 	ranks[1].view.comm_state = RECORD_COMM_INIT;
@@ -298,15 +308,15 @@ UNIT_TEST(test_unreachable, "another network")
 	at_init(4); /* a network each, as containers have: nothing strange about anyone */
 	for (int i = 0; i < 4; i++)
 		ranks[i].netns = 100 + (uint64_t)i;
-	diagnose(&evidence, &found);
+	find_answer(&evidence, NULL, &found);
 	CU_ASSERT_STRING_EQUAL(class_name(found.class, found.outcome), "unexplained");
 	at_init(4); /* numbers of two hosts say nothing */
 	ranks[2].netns = 4026532000;
 	strcpy(ranks[2].view.host, "there");
-	diagnose(&evidence, &found);
+	find_answer(&evidence, NULL, &found);
 	CU_ASSERT_STRING_EQUAL(class_name(found.class, found.outcome), "unexplained");
 	at_init(4); /* all alike: no rank is named */
-	diagnose(&evidence, &found);
+	find_answer(&evidence, NULL, &found);
 	CU_ASSERT_STRING_EQUAL(class_name(found.class, found.outcome), "unexplained");
 }
 
@@ -386,11 +396,11 @@ UNIT_TEST(test_cut_off, "no way to the others")
 	at_init(4); /* another error, or one long after init, is no matter of the network */
 	gave_up(3, -EIO, "ncclCommInitRank failed: invalid usage");
 	ranks[3].view.comm_state = RECORD_COMM_FAILED;
-	diagnose(&evidence, &found);
+	find_answer(&evidence, NULL, &found);
 	CU_ASSERT_STRING_EQUAL(class_name(found.class, found.outcome), "error");
 	gave_up(3, -EIO, no_route);
 	ranks[3].view.comm_state = RECORD_COMM_READY;
-	diagnose(&evidence, &found);
+	find_answer(&evidence, NULL, &found);
 	CU_ASSERT_STRING_EQUAL(class_name(found.class, found.outcome), "error");
 }
 
@@ -412,19 +422,19 @@ UNIT_TEST(test_aborted, "aborted by one")
 	ranks[1].view.comm_state = RECORD_COMM_ABORTED;
 	ranks[1].view.aborted_after = 7;
 	gave_up(0, -EIO, "the communicator failed: remote process exited");
-	diagnose(&evidence, &found);
+	find_answer(&evidence, NULL, &found);
 	UNIT_ALL(!strcmp(class_name(found.class, found.outcome), "aborted"), found.seq_low == 8,
 		 found.seq_high == 8);
 	/* who aborts because of an error follows; all aborting is an agreement */
 	in_calls(4, made, 8);
 	ranks[2].view.comm_state = RECORD_COMM_ABORTED;
 	ranks[2].view.error_code = -EIO;
-	diagnose(&evidence, &found);
+	find_answer(&evidence, NULL, &found);
 	CU_ASSERT_STRING_NOT_EQUAL(class_name(found.class, found.outcome), "aborted");
 	in_calls(4, same, 8);
 	for (int i = 0; i < 4; i++)
 		ranks[i].view.comm_state = RECORD_COMM_ABORTED;
-	diagnose(&evidence, &found);
+	find_answer(&evidence, NULL, &found);
 	CU_ASSERT_STRING_NOT_EQUAL(class_name(found.class, found.outcome), "aborted");
 }
 
@@ -435,13 +445,13 @@ UNIT_TEST(test_memory, "out of memory")
 	in_calls(4, made, 8);
 	gave_up(3, -ENOMEM, "out of device memory: 4096 bytes do not fit");
 	expect(OUTCOME_ERROR, "rank-gpu-oom", "3", 8, "call", "proved");
-	CU_ASSERT_PTR_NOT_NULL(strstr(found.lines[0], "4096 bytes do not fit"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(found.notes[0], "4096 bytes do not fit"));
 	gave_up(2, -EIO, "the communicator failed: remote process exited"); /* followed */
 	expect(OUTCOME_ERROR, "rank-gpu-oom", "3", 8, "call", "proved");
 	/* another error, or the host's memory, is none of this */
 	in_calls(4, made, 8);
 	gave_up(3, -EIO, "cudaMalloc failed");
-	diagnose(&evidence, &found);
+	find_answer(&evidence, NULL, &found);
 	CU_ASSERT_STRING_EQUAL(class_name(found.class, found.outcome), "error");
 	in_calls(4, made, 8);
 	gone(3, PROCESS_KILLED, SIGKILL);
@@ -507,7 +517,7 @@ UNIT_TEST(test_hostile, "hostile numbers")
 			v->status = OUTCOME_ERROR;
 			ranks[i].present = rand() % 8 != 0;
 		}
-		diagnose(&evidence, &found);
+		find_answer(&evidence, NULL, &found);
 		CU_ASSERT_FATAL(class_name(found.class, found.outcome) != NULL &&
 				strlen(found.ranks) > 0);
 	}

@@ -1,7 +1,7 @@
 /* test_diagnose_lines.c: what a diagnosis says in sentences: who is meant, and how many of them. */
 #include "calls_played.h"
 
-#include "record/classes.h"
+#include "answer/classes.h"
 #include "postmortem/postmortem.h"
 #include "base/rank_list.h"
 
@@ -50,8 +50,8 @@ UNIT_TEST(test_absent, "of whom nothing is known")
 /* Is there a line with it? */
 static bool mentions(const char *text)
 {
-	for (size_t i = 0; i < found.nlines; i++)
-		if (strstr(found.lines[i], text))
+	for (size_t i = 0; i < found.nnotes; i++)
+		if (strstr(found.notes[i], text))
 			return true;
 	return false;
 }
@@ -319,8 +319,8 @@ UNIT_TEST(test_fields, "field by field")
 		CU_ASSERT_STRING_EQUAL(found.field, fields[k].field);
 		CU_ASSERT(said(fields[k].line) && said(fields[k].more));
 		CU_ASSERT(named || !mentions("ranks made call")); /* the others' */
-		CU_ASSERT_EQUAL(strstr(found.cause, "different calls") != NULL, kind);
-		CU_ASSERT_EQUAL(strstr(found.fix, "branch") != NULL, kind);
+		CU_ASSERT_EQUAL(strstr(meaning_of(&found)->cause, "different calls") != NULL, kind);
+		CU_ASSERT_EQUAL(strstr(meaning_of(&found)->fix, "branch") != NULL, kind);
 	}
 }
 

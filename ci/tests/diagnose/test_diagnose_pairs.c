@@ -340,8 +340,8 @@ UNIT_TEST(test_torn_partner, "a torn record of a partner")
 		expect(OUTCOME_HANG, "host-busy", "2", 6, 6, 6);
 		CU_ASSERT_STRING_EQUAL(confidence_name(found.confidence),
 				       torn ? "inconclusive" : "majority");
-		for (size_t k = 0; k < found.nlines; k++)
-			CU_ASSERT_PTR_NULL(strstr(found.lines[k], "has not made its part"));
+		for (size_t k = 0; k < found.nnotes; k++)
+			CU_ASSERT_PTR_NULL(strstr(found.notes[k], "has not made its part"));
 		CU_ASSERT(said(
 			"3 of 4 ranks made call 6 of communicator 0 (Recv count 990 float) and "));
 	}

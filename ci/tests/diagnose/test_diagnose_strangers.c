@@ -37,12 +37,12 @@ static bool tells_both(void)
 {
 	bool both[2] = { false };
 
-	for (size_t i = 0; i < found.nlines && stranger.nranks == 2; i++)
+	for (size_t i = 0; i < found.nnotes && stranger.nranks == 2; i++)
 		for (int r = 0; r < 2; r++) {
 			char one[16];
 
 			snprintf(one, sizeof(one), "ank %d", r);
-			both[r] |= strstr(found.lines[i], one) != NULL;
+			both[r] |= strstr(found.notes[i], one) != NULL;
 		}
 	return both[0] && both[1];
 }
@@ -55,8 +55,8 @@ static void tell(const char *how)
 	       stranger.seed, stranger.name, stranger.nranks, stranger.sites ? "" : " no sites",
 	       deed_name(stranger.deed), stranger.rank, class_name(found.class, found.outcome),
 	       found.ranks, confidence_name(found.confidence), found.field, (long)found.seq_high);
-	for (size_t i = 0; i < found.nlines && getenv("STRANGERS")[0] == '2'; i++)
-		printf("    %s\n", found.lines[i]);
+	for (size_t i = 0; i < found.nnotes && getenv("STRANGERS")[0] == '2'; i++)
+		printf("    %s\n", found.notes[i]);
 }
 
 static void count(struct tally *t)

@@ -84,7 +84,7 @@ UNIT_TEST(test_groups_differ, "groups differ")
 		evidence.ranks[i].view.outcome = evidence.ranks[i].view.status = OUTCOME_OK;
 	}
 	finish();
-	UNIT_ALL(found.outcome == OUTCOME_OK, !strcmp(found.ranks, "-"), found.nlines == 0);
+	UNIT_ALL(found.outcome == OUTCOME_OK, !strcmp(found.ranks, "-"), found.nnotes == 0);
 }
 
 /* Not groups: a rank with an id of its own that asked for all. */

@@ -97,7 +97,7 @@ UNIT_TEST(test_cases, "whose doing")
 		if (strcmp(confidence_name(found.confidence), c->confidence) != 0)
 			printf("  %s: %s\n", c->noted, confidence_name(found.confidence));
 		CU_ASSERT(said("Rank") &&
-			  strstr(found.lines[0], "is nan (0x7fc00000) (NaN), not 3"));
+			  strstr(found.notes[0], "is nan (0x7fc00000) (NaN), not 3"));
 	}
 }
 

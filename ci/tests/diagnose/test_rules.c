@@ -38,25 +38,26 @@ static bool is_blank(const struct finding *f)
 
 	for (int i = 0; i < f->culprits.nranks; i++)
 		marked += f->culprits.in[i];
-	return marked == 0 && f->d.class == CLASS_OUTCOME && f->d.nlines == 0 && f->d.comm == -1 &&
-	       f->d.seq_low == -1 && f->d.seq_high == -1 && f->d.hang_seq == -1 && !f->d.field[0] &&
-	       !f->d.theirs[0] && !f->d.majority[0] && !f->d.hosts[0] && !f->d.pair[0] &&
-	       f->d.confidence == CONFIDENCE_INCONCLUSIVE && f->reasons == 0;
+	return marked == 0 && f->answer.class == CLASS_OUTCOME && f->answer.nnotes == 0 &&
+	       f->answer.comm == -1 && f->answer.seq_low == -1 && f->answer.seq_high == -1 &&
+	       f->answer.hang_seq == -1 && !f->answer.field[0] && !f->answer.theirs[0] &&
+	       !f->answer.majority[0] && !f->answer.hosts[0] && !f->answer.pair[0] &&
+	       f->answer.confidence == CONFIDENCE_INCONCLUSIVE && f->reasons == 0;
 }
 
 /* Writes all over its finding. */
 static void scribble(const struct rule_ctx *ctx, struct finding *f)
 {
 	no_is_seen = no_is_seen || !is_blank(f);
-	f->d.class = CLASS_MISMATCH;
-	f->d.confidence = CONFIDENCE_PROVED;
-	f->d.comm = 3;
-	f->d.seq_low = f->d.seq_high = f->d.hang_seq = 7;
-	strcpy(f->d.field, "count");
-	strcpy(f->d.theirs, "theirs");
-	strcpy(f->d.majority, "ours");
-	strcpy(f->d.hosts, "node2");
-	strcpy(f->d.pair, "0>1");
+	f->answer.class = CLASS_MISMATCH;
+	f->answer.confidence = CONFIDENCE_PROVED;
+	f->answer.comm = 3;
+	f->answer.seq_low = f->answer.seq_high = f->answer.hang_seq = 7;
+	strcpy(f->answer.field, "count");
+	strcpy(f->answer.theirs, "theirs");
+	strcpy(f->answer.majority, "ours");
+	strcpy(f->answer.hosts, "node2");
+	strcpy(f->answer.pair, "0>1");
 	f->reasons = 1;
 	for (int i = 0; i < ctx->evidence->nranks; i++)
 		rank_set_add(&f->culprits, i);
@@ -78,7 +79,7 @@ static bool says_yes(const struct rule_ctx *ctx, struct finding *f)
 static bool names_one(const struct rule_ctx *ctx, struct finding *f)
 {
 	no_is_seen = no_is_seen || !is_blank(f);
-	f->d.class = CLASS_BUSY;
+	f->answer.class = CLASS_BUSY;
 	rank_set_add(&f->culprits, 1);
 	finding_note(f, "one");
 	return true;
@@ -107,12 +108,12 @@ UNIT_TEST(test_no, "what says no leaves nothing")
 	walk(table, LENGTH(table));
 	UNIT_ALL(found.outcome == OUTCOME_HANG, found.class == CLASS_BUSY);
 	finds("* * 1 inconclusive");
-	UNIT_ALL(found.comm == -1 && found.seq_low == -1 && found.hang_seq == -1, found.nlines == 1,
-		 !strcmp(found.lines[0], "one"));
+	UNIT_ALL(found.comm == -1 && found.seq_low == -1 && found.hang_seq == -1, found.nnotes == 1,
+		 !strcmp(found.notes[0], "one"));
 
 	walk(table, 3); /* no rule says yes */
 	UNIT_ALL(found.class == CLASS_UNEXPLAINED, !strcmp(found.ranks, "-"),
-		 found.comm == -1 && found.seq_low == -1 && found.nlines == 0);
+		 found.comm == -1 && found.seq_low == -1 && found.nnotes == 0);
 }
 
 /* Only the notes of a remark are kept; a row for other outcomes is not asked; the first
@@ -130,8 +131,8 @@ UNIT_TEST(test_yes, "remarks, outcomes, the first yes")
 	walk(table, LENGTH(table));
 	UNIT_ALL(found.outcome == outcome_worse(OUTCOME_HANG, OUTCOME_DIVERGED),
 		 found.class == CLASS_BUSY, !strcmp(found.ranks, "1"), found.comm == -1,
-		 found.nlines == 2, !strcmp(found.lines[0], "scribbled"),
-		 !strcmp(found.lines[1], "one"));
+		 found.nnotes == 2, !strcmp(found.notes[0], "scribbled"),
+		 !strcmp(found.notes[1], "one"));
 }
 
 /* The ranks have all ended, `wrong` with wrong data; `kinds`: each one's sends and receives, to and from
@@ -171,7 +172,7 @@ UNIT_TEST(test_missing_says_no, "the missing-call rule says no")
 		UNIT_ALL(found.outcome == OUTCOME_WRONG_DATA, found.class == CLASS_OUTCOME,
 			 !strcmp(found.ranks, "0"),
 			 found.comm == -1 && found.seq_low == -1 && found.seq_high == -1,
-			 !strcmp(found.field, ""), found.nlines == 0);
+			 !strcmp(found.field, ""), found.nnotes == 0);
 	}
 }
 
@@ -556,7 +557,7 @@ UNIT_TEST(test_reached, "each class is reached")
 		CU_ASSERT_STRING_EQUAL(found.ranks, class >= CLASS_HOST_SILENT	   ? "-"
 						    : class == CLASS_PAIR_DEADLOCK ? "0,1"
 										   : "1");
-		CU_ASSERT_PTR_NULL(strstr(found.cause, "reported it themselves"));
+		CU_ASSERT_PTR_NULL(strstr(meaning_of(&found)->cause, "reported it themselves"));
 		if ((int)found.class != class)
 			printf("  not %s but %s\n", class_name(class, 0),
 			       class_name(found.class, found.outcome));
@@ -632,8 +633,8 @@ UNIT_TEST(test_settings, "settings")
 		snprintf(is, sizeof(is), "%s %s %s %s", class_name(found.class, found.outcome),
 			 found.ranks, confidence_name(found.confidence), found.field);
 		CU_ASSERT_STRING_EQUAL(is, row->is);
-		for (size_t i = 0; i < found.nlines; i++)
-			said |= row->note && strstr(found.lines[i], row->note);
+		for (size_t i = 0; i < found.nnotes; i++)
+			said |= row->note && strstr(found.notes[i], row->note);
 		CU_ASSERT_TRUE(said);
 	}
 }

@@ -1,4 +1,5 @@
 /* test_evidence.c: evidence taken, saved and read again; the hostile: test_evidence_hostile.c. */
+#include "diagnose/find.h"
 #include "rig/evidence_saved.h"
 
 UNIT_TEST(test_round_trip, "saved and read again")
@@ -61,21 +62,20 @@ UNIT_TEST(test_diagnosis_saved, "diagnosis and its files")
 {
 	static const char *const names[] = { "verdict.json", "postmortem.md", "timeline.json",
 					     "timeline.csv" };
-	struct diagnosis d;
+	struct answer d;
 	char path[UNIT_PATH];
 	struct stat st;
 
 	saved_set_up();
 	CU_ASSERT_EQUAL_FATAL(saved_load(), 0);
-	diagnose(&loaded, &d);
+	find_answer(&loaded, NULL, &d);
 	UNIT_ALL(!strcmp(class_name(d.class, d.outcome), "missing-call"), !strcmp(d.ranks, "2"),
-		 d.seq_low == 10, diagnosis_save(&d, &loaded, saved_dir, &saved_err) == 0);
+		 d.seq_low == 10, answer_save(&d, &loaded, saved_dir, &saved_err) == 0);
 	for (size_t i = 0; i < LENGTH(names); i++) {
 		snprintf(path, sizeof(path), "%s/%s", saved_dir, names[i]);
 		UNIT_ALL(stat(path, &st) == 0, st.st_size > 200);
 	}
-	UNIT_ALL(diagnosis_save(&d, &loaded, "/nowhere/at/all", &saved_err) < 0,
-		 saved_err.code < 0);
+	UNIT_ALL(answer_save(&d, &loaded, "/nowhere/at/all", &saved_err) < 0, saved_err.code < 0);
 	saved_tear_down();
 }
 
@@ -160,7 +160,7 @@ UNIT_TEST(test_tail, "the newest calls alone")
 UNIT_TEST(test_many_ranks, "many ranks")
 {
 	const int many = 700;
-	struct diagnosis d;
+	struct answer d;
 	char name[32];
 
 	saved_set_up();
@@ -179,7 +179,7 @@ UNIT_TEST(test_many_ranks, "many ranks")
 		 !strcmp(loaded.remarks, "rank-600.fr is missing: nothing is known of that rank."),
 		 loaded.ranks[5].mapped > 0, loaded.ranks[5].index.plain,
 		 loaded.ranks[5].calls[9].count == 19);
-	diagnose(&loaded, &d);
+	find_answer(&loaded, NULL, &d);
 	UNIT_ALL(!strcmp(class_name(d.class, d.outcome), "missing-call"), !strcmp(d.ranks, "2"),
 		 d.seq_low == 10, d.hang_seq == 10);
 	saved_tear_down();
@@ -188,7 +188,7 @@ UNIT_TEST(test_many_ranks, "many ranks")
 /* Every host's clocks are its own: what they show must not matter. */
 UNIT_TEST(test_clock_skew, "clock skew")
 {
-	struct diagnosis d;
+	struct answer d;
 
 	saved_set_up();
 	for (int i = 0; i < RANKS; i++) {
@@ -202,7 +202,7 @@ UNIT_TEST(test_clock_skew, "clock skew")
 	}
 	CU_ASSERT_EQUAL(evidence_save(&saved, saved_dir, &saved_err), 0);
 	CU_ASSERT_EQUAL_FATAL(saved_load(), 0);
-	diagnose(&loaded, &d);
+	find_answer(&loaded, NULL, &d);
 	UNIT_ALL(!strcmp(class_name(d.class, d.outcome), "missing-call"), !strcmp(d.ranks, "2"));
 	saved_tear_down();
 }

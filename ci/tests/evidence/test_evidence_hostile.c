@@ -1,4 +1,5 @@
 /* test_evidence_hostile.c: evidence in torn, truncated, foreign, random and missing files. */
+#include "diagnose/find.h"
 #include "rig/evidence_saved.h"
 
 static void drop(const char *name)
@@ -168,7 +169,7 @@ UNIT_TEST(test_hostile_header, "hostile header")
 
 UNIT_TEST(test_random_bytes, "random bytes")
 {
-	struct diagnosis d;
+	struct answer d;
 
 	srand(11);
 	for (int round = 0; round < 120; round++) {
@@ -184,8 +185,8 @@ UNIT_TEST(test_random_bytes, "random bytes")
 		free(h);
 		CU_ASSERT_EQUAL_FATAL(saved_load(), 0);
 		CU_ASSERT(loaded.ranks[1].ncalls <= 10);
-		diagnose(&loaded, &d);
-		CU_ASSERT(diagnosis_save(&d, &loaded, saved_dir, &saved_err) >= 0);
+		find_answer(&loaded, NULL, &d);
+		CU_ASSERT(answer_save(&d, &loaded, saved_dir, &saved_err) >= 0);
 		saved_tear_down();
 	}
 }

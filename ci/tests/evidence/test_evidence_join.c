@@ -1,4 +1,5 @@
 /* test_evidence_join.c: folders of one run joined, folders of two runs refused, a file of another run or moment set aside. */
+#include "diagnose/find.h"
 #include "rig/evidence_saved.h"
 
 #include <jansson.h>
@@ -49,7 +50,7 @@ static void refused(const char *why)
 
 UNIT_TEST(test_ranks_of_all, "ranks of all folders")
 {
-	struct diagnosis d;
+	struct answer d;
 
 	set_up_two();
 	drop(saved_dir, "rank-2.fr");
@@ -61,7 +62,7 @@ UNIT_TEST(test_ranks_of_all, "ranks of all folders")
 	UNIT_ALL(!strcmp(loaded.remarks, ""), !strcmp(loaded.run, "20261122-all_reduce_perf-a1"),
 		 loaded.nranks == RANKS, loaded.ranks[0].ncalls == 10, loaded.ranks[2].ncalls == 9,
 		 !strcmp(loaded.ranks[2].stack, "here\n"), !strcmp(loaded.ras, "{}\n"));
-	diagnose(&loaded, &d);
+	find_answer(&loaded, NULL, &d);
 	UNIT_ALL(d.class == CLASS_MISSING, !strcmp(d.ranks, "2"));
 	tear_down_two();
 }
@@ -69,7 +70,7 @@ UNIT_TEST(test_ranks_of_all, "ranks of all folders")
 /* A rank in no folder is named, like any rank that is missing. */
 UNIT_TEST(test_missing_of_all, "ranks that no folder has")
 {
-	struct diagnosis d;
+	struct answer d;
 
 	set_up_two();
 	drop(saved_dir, "rank-2.fr");
@@ -78,7 +79,7 @@ UNIT_TEST(test_missing_of_all, "ranks that no folder has")
 	CU_ASSERT_EQUAL_FATAL(load_two(), 0);
 	CU_ASSERT_STRING_EQUAL(loaded.remarks,
 			       "Of rank 2 no folder has a file: nothing is known of it.");
-	diagnose(&loaded, &d);
+	find_answer(&loaded, NULL, &d);
 	CU_ASSERT_STRING_NOT_EQUAL(confidence_name(d.confidence), "proved");
 	CU_ASSERT_EQUAL_FATAL(unit_remove(other), 0);
 	CU_ASSERT_EQUAL_FATAL(unit_folder(other), 0);
@@ -254,7 +255,7 @@ UNIT_TEST(test_set_aside, "a file of another run or moment")
 	};
 
 	UNIT_ROWS(row, table) {
-		struct diagnosis d;
+		struct answer d;
 		char verdict[96];
 
 		saved_set_up();
@@ -270,7 +271,7 @@ UNIT_TEST(test_set_aside, "a file of another run or moment")
 		}
 		CU_ASSERT_EQUAL(evidence_save(&saved, saved_dir, &saved_err), 0);
 		CU_ASSERT_EQUAL_FATAL(saved_load(), 0);
-		diagnose(&loaded, &d);
+		find_answer(&loaded, NULL, &d);
 		snprintf(verdict, sizeof(verdict), "%s %.20s %s", class_name(d.class, d.outcome),
 			 d.ranks, confidence_name(d.confidence));
 		CU_ASSERT_STRING_EQUAL(loaded.remarks, row->said);

@@ -4,9 +4,10 @@
 
 #include <jansson.h>
 
+#include "diagnose/find.h"
 #include "postmortem/postmortem.h"
 
-static struct diagnosis diagnosis;
+static struct answer diagnosis;
 
 static const char *contents(const char *name)
 {
@@ -23,7 +24,7 @@ static const char *screen(const struct evidence *e)
 	FILE *f = fmemopen(text, sizeof(text), "w");
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-	diagnosis_print(f, &diagnosis, e, "DIR/postmortem.md");
+	answer_print_whole(f, &diagnosis, e, "DIR/postmortem.md");
 	fclose(f);
 	return text;
 }
@@ -38,8 +39,8 @@ static json_t *verdict(void)
 
 static void report(const struct evidence *e)
 {
-	diagnose(e, &diagnosis);
-	CU_ASSERT_FATAL(diagnosis_save(&diagnosis, e, saved_dir, &saved_err) >= 0);
+	find_answer(e, NULL, &diagnosis);
+	CU_ASSERT_FATAL(answer_save(&diagnosis, e, saved_dir, &saved_err) >= 0);
 }
 
 /* Cause, fix and prevention are folded, and nothing is lost of them. */
@@ -50,21 +51,18 @@ UNIT_TEST(test_folded, "folded")
 				       "aWordThatIsLongerThanAnyLineOf88CharactersCouldEverBecomeAn"
 				       "dSoIsCutWhereItIsFullWithoutAnyRegardForIt "
 				       "at last.";
-	char text[1 << 12] = "", *at, *line, *rest = text;
+	char text[1 << 12] = "", *line, *rest = text;
+	FILE *f = fmemopen(text, sizeof(text), "w");
 	size_t cuts = 0;
 
-	saved_set_up();
-	diagnose(&saved, &diagnosis);
-	strcpy(diagnosis.prevention, sentence);
-	at = strstr(screen(&saved), "\nprevention  ");
-	CU_ASSERT_PTR_NOT_NULL_FATAL(at);
-	snprintf(text, sizeof(text), "%s", at + 1);
-	while ((line = strsep(&rest, "\n")) && (cuts == 0 || line[0] == ' ')) {
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	report_folded(f, "prevention", sentence);
+	fclose(f);
+	while ((line = strsep(&rest, "\n")) && *line && (cuts == 0 || line[0] == ' ')) {
 		cuts++;
 		UNIT_ALL(strlen(line) <= 100, line[12] != ' ');
 	}
 	UNIT_ALL(cuts == 4, !strncmp(text + 12, "Put no collective behind", 24));
-	saved_tear_down();
 }
 
 /* The error as its rank told it, and as a report may show it. */
@@ -145,7 +143,7 @@ UNIT_TEST(test_how_many, "how many are shown")
 		snprintf(saved.ranks[i].view.error, 32, "error of %d", i);
 	}
 	strcpy(diagnosis.ranks, "18");
-	UNIT_ALL(diagnosis_save(&diagnosis, &saved, saved_dir, &saved_err) >= 0,
+	UNIT_ALL(answer_save(&diagnosis, &saved, saved_dir, &saved_err) >= 0,
 		 strstr(screen(&saved), "\nreported    rank 18: error of 18\n"
 					"reported    rank 0: error of 0\n") != NULL,
 		 strstr(screen(&saved), "\nreported    rank 14: error of 14\n"
@@ -169,17 +167,17 @@ UNIT_TEST(test_no_picture, "no picture without calls")
 	report(&saved);
 	CU_ASSERT_PTR_NOT_NULL(strstr(contents("postmortem.md"), "timeline.png"));
 	for (int i = 0; i < RANKS; i++) {
-		CU_ASSERT_EQUAL(diagnosis_save(&diagnosis, &saved, saved_dir, &saved_err), 1);
+		CU_ASSERT_EQUAL(answer_save(&diagnosis, &saved, saved_dir, &saved_err), 1);
 		for (size_t k = 0; k < saved.ranks[i].ncalls; k++)
 			saved.ranks[i].calls[k].enqueued_ns = 0;
 		if (i == 0)
 			saved.ranks[i].ncalls = 0;
 	}
-	CU_ASSERT_EQUAL(diagnosis_save(&diagnosis, &saved, saved_dir, &saved_err), 0);
+	CU_ASSERT_EQUAL(answer_save(&diagnosis, &saved, saved_dir, &saved_err), 0);
 	CU_ASSERT_PTR_NULL(strstr(contents("timeline.csv"), "\ncall,"));
 	CU_ASSERT_PTR_NULL(strstr(contents("postmortem.md"), "timeline.png"));
 	CU_ASSERT_PTR_NULL(strstr(contents("postmortem.md"), "plots/plot"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(contents("postmortem.md"), "### Timeline\n\nNo call"));
-	CU_ASSERT(diagnosis_save(&diagnosis, &saved, "/nowhere/at/all", &saved_err) < 0);
+	CU_ASSERT(answer_save(&diagnosis, &saved, "/nowhere/at/all", &saved_err) < 0);
 	saved_tear_down();
 }

@@ -2,7 +2,7 @@
 #include "postmortem/timeline_scene.h"
 
 struct evidence timeline_evidence;
-struct diagnosis timeline_diagnosis;
+struct answer timeline_diagnosis;
 struct timeline timeline;
 char timeline_dir[UNIT_TEMP];
 

@@ -12,7 +12,7 @@
 #define START (5000 * MS) /* of the made-up clock */
 
 extern struct evidence timeline_evidence;
-extern struct diagnosis timeline_diagnosis;
+extern struct answer timeline_diagnosis;
 extern struct timeline timeline;
 extern char timeline_dir[UNIT_TEMP];
 

@@ -10,7 +10,7 @@
 #define LINE  "Host vm, during the run: "
 
 static struct evidence evidence;
-static struct diagnosis diagnosis;
+static struct answer diagnosis;
 static char *page;
 
 static void set_up(void)
@@ -20,7 +20,7 @@ static void set_up(void)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(evidence.ranks);
 	for (int i = 0; i < RANKS; i++)
 		evidence.ranks[i].present = true;
-	diagnosis = (struct diagnosis){ .nlines = 1 };
+	diagnosis = (struct answer){ .nnotes = 1 };
 }
 
 static void tear_down(void)
@@ -103,9 +103,9 @@ UNIT_TEST(test_lines, "what speaks")
 		set_up();
 		give(3, c->entries);
 		counter_delta_note(&evidence, &diagnosis);
-		CU_ASSERT_EQUAL(diagnosis.nlines, c->line ? 2 : 1);
+		CU_ASSERT_EQUAL(diagnosis.nnotes, c->line ? 2 : 1);
 		if (c->line)
-			CU_ASSERT_STRING_EQUAL(diagnosis.lines[1], c->line);
+			CU_ASSERT_STRING_EQUAL(diagnosis.notes[1], c->line);
 		tear_down();
 	}
 }
@@ -119,12 +119,12 @@ UNIT_TEST(test_much, "more than fits")
 		"enp2s0f0np0|rx_dropped 123456789", "enp2s0f1np1|rx_dropped 123456789",
 		"enp3s0f1np1|rx_dropped 123456789", NULL
 	};
-	const char *line = diagnosis.lines[1];
+	const char *line = diagnosis.notes[1];
 
 	set_up();
 	give(0, rows);
 	counter_delta_note(&evidence, &diagnosis);
-	UNIT_ALL(strlen(line) < sizeof(diagnosis.lines[0]) - 1,
+	UNIT_ALL(strlen(line) < sizeof(diagnosis.notes[0]) - 1,
 		 strstr(line, "; enp1s0f1np1: 123456789 incoming packets dropped; "
 			      "3 more.") != NULL);
 	tear_down();
@@ -132,12 +132,12 @@ UNIT_TEST(test_much, "more than fits")
 	for (int i = 0; i < RANKS; i++)
 		give(i, one);
 	counter_delta_note(&evidence, &diagnosis);
-	UNIT_ALL(diagnosis.nlines == 1 + 4 + 1,
-		 !strcmp(diagnosis.lines[5],
+	UNIT_ALL(diagnosis.nnotes == 1 + 4 + 1,
+		 !strcmp(diagnosis.notes[5],
 			 "Counters of 4 more hosts speak, too: see postmortem.md."));
-	diagnosis.nlines = DIAGNOSIS_LINES - 1; /* NCCL has a word to say, too */
+	diagnosis.nnotes = ANSWER_NOTES - 1; /* NCCL has a word to say, too */
 	counter_delta_note(&evidence, &diagnosis);
-	CU_ASSERT_EQUAL(diagnosis.nlines, DIAGNOSIS_LINES - 1);
+	CU_ASSERT_EQUAL(diagnosis.nnotes, ANSWER_NOTES - 1);
 	tear_down();
 }
 

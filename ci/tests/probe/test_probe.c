@@ -96,7 +96,7 @@ UNIT_TEST(test_stacks, "stacks of those that are here and alive")
 
 UNIT_TEST(test_ras, "NCCL RAS")
 {
-	struct diagnosis d = { .ranks = "2", .nlines = 1 };
+	struct answer d = { .ranks = "2", .nnotes = 1 };
 	bool none[RANKS] = { false };
 
 	set_up();
@@ -107,15 +107,15 @@ UNIT_TEST(test_ras, "NCCL RAS")
 	CU_ASSERT_PTR_NOT_NULL_FATAL(evidence.ras);
 	CU_ASSERT_STRING_EQUAL(evidence.ras, ANSWER);
 	probe_note(&evidence, &d);
-	UNIT_ALL(d.nlines == 2, !strcmp(d.lines[1], "NCCL RAS answered: ras.txt."));
+	UNIT_ALL(d.nnotes == 2, !strcmp(d.notes[1], "NCCL RAS answered: ras.txt."));
 	for (int i = 0; i < RANKS; i++)
 		CU_ASSERT_PTR_NULL(evidence.ranks[i].stack);
 	/* the server is gone */
 	probe_ranks(&evidence, none, "2", NULL);
 	CU_ASSERT_PTR_NOT_NULL(strstr(evidence.ras, "Connection refused]"));
-	d.nlines = 0;
+	d.nnotes = 0;
 	probe_note(&evidence, &d);
-	CU_ASSERT_EQUAL(d.nlines, 0);
+	CU_ASSERT_EQUAL(d.nnotes, 0);
 	unsetenv("NCCL_RAS_ADDR");
 	tear_down();
 }
@@ -166,38 +166,38 @@ UNIT_TEST(test_async, "what communicators say of a hang")
 {
 	struct evidence_rank some[RANKS] = { 0 };
 	struct evidence e = { .nranks = RANKS, .ranks = some };
-	struct diagnosis d = { .outcome = OUTCOME_HANG };
+	struct answer d = { .outcome = OUTCOME_HANG };
 
 	for (int i = 0; i < RANKS; i++)
 		some[i].present = i != 3;
 	some[3].view.asked = 7;
 	probe_note(&e, &d);
-	CU_ASSERT_EQUAL(d.nlines, 0);
+	CU_ASSERT_EQUAL(d.nnotes, 0);
 	some[0].view.asked = some[2].view.asked = 1;
 	some[1].view.asked = -5; /* another's bytes */
 	probe_note(&e, &d);
-	CU_ASSERT_EQUAL_FATAL(d.nlines, 1);
-	CU_ASSERT_STRING_EQUAL(d.lines[0], "ncclCommGetAsyncError says success on the 2 of 4 ranks "
+	CU_ASSERT_EQUAL_FATAL(d.nnotes, 1);
+	CU_ASSERT_STRING_EQUAL(d.notes[0], "ncclCommGetAsyncError says success on the 2 of 4 ranks "
 					   "that ask it while they wait.");
 	/* it asked once, and does something else now */
 	some[2].view.device_wait = RECORD_DEVICE_LEFT;
 	some[0].view.device_wait = RECORD_DEVICE_AWAITED;
-	d.nlines = 0;
+	d.nnotes = 0;
 	probe_note(&e, &d);
-	CU_ASSERT_EQUAL_FATAL(d.nlines, 1);
-	CU_ASSERT_STRING_EQUAL(d.lines[0], "ncclCommGetAsyncError says success on the 1 of 4 ranks "
+	CU_ASSERT_EQUAL_FATAL(d.nnotes, 1);
+	CU_ASSERT_STRING_EQUAL(d.notes[0], "ncclCommGetAsyncError says success on the 1 of 4 ranks "
 					   "that ask it while they wait.");
 	some[1].view.asked = 7;
 	some[2].view.asked = 3;
 	some[0].view.asked = 0;
-	d.nlines = 0;
+	d.nnotes = 0;
 	probe_note(&e, &d);
-	CU_ASSERT_EQUAL_FATAL(d.nlines, 1);
-	CU_ASSERT_STRING_EQUAL(d.lines[0], "ncclCommGetAsyncError says error 6 on rank 1.");
+	CU_ASSERT_EQUAL_FATAL(d.nnotes, 1);
+	CU_ASSERT_STRING_EQUAL(d.notes[0], "ncclCommGetAsyncError says error 6 on rank 1.");
 	d.outcome = OUTCOME_DIED;
 	probe_note(&e, &d);
-	CU_ASSERT_EQUAL(d.nlines, 1);
-	d = (struct diagnosis){ .outcome = OUTCOME_HANG, .nlines = DIAGNOSIS_LINES };
+	CU_ASSERT_EQUAL(d.nnotes, 1);
+	d = (struct answer){ .outcome = OUTCOME_HANG, .nnotes = ANSWER_NOTES };
 	probe_note(&e, &d);
-	CU_ASSERT_EQUAL(d.nlines, DIAGNOSIS_LINES);
+	CU_ASSERT_EQUAL(d.nnotes, ANSWER_NOTES);
 }

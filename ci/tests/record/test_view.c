@@ -6,7 +6,7 @@
 #include "backend/call.h"
 #include "base/clock.h"
 #include "record/recorder.h"
-#include "record/summary.h"
+#include "answer/describe.h"
 
 #define SECOND 1000000000ull
 
@@ -184,8 +184,7 @@ UNIT_TEST(test_torn_waits, "no torn waits")
 /* A rank that has gone mad over its own memory: the observer copies, prints and survives. */
 UNIT_TEST(test_hostile, "hostile memory")
 {
-	static const struct verdict verdict = { .ranks = "0" };
-	struct summary summary;
+	static struct answer answer = { .ranks = "0" };
 	unsigned int seed = 1;
 
 	set_up();
@@ -203,8 +202,8 @@ UNIT_TEST(test_hostile, "hostile memory")
 		view_read(&view, memory, clock_ns());
 		view.process = fill;
 		view.status = fill * 7919;
-		summary_make(&summary, &verdict, &view, 1);
-		CU_ASSERT(summary.n > 0);
+		answer_describe(&answer, &view, 1);
+		CU_ASSERT(answer.nlines > 0);
 		fill += fill >= 256 ? 7 : 0;
 	}
 	tear_down();

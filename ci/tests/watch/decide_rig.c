@@ -44,7 +44,7 @@ struct world {
 	struct decide_host others[HOSTS]; /* as the root sees them; others[0] is host 1 */
 	bool reported;
 	int looks, last_look, gap_max, censuses, reports, ended_at;
-	struct verdict verdict;
+	struct answer verdict;
 	char overdue[RANKS + 1];
 };
 
@@ -358,7 +358,7 @@ static void order_all(struct world *w, const struct decision *d)
 
 static void carry_out(struct world *w, int host, struct decide_input *in, struct decision d)
 {
-	struct verdict verdict;
+	struct answer verdict;
 
 	if (d.action == DECIDE_DIAGNOSE) {
 		struct decision next = ask_diagnoser(w, host, in, &d);
@@ -540,7 +540,7 @@ static void play(struct world *w)
 static bool is_as_expected(const struct world *w)
 {
 	const struct expectation *e = &w->row->expect;
-	const struct verdict *v = &w->verdict;
+	const struct answer *v = &w->verdict;
 	int most = e->looks_max != 0 ? e->looks_max : w->ended_at ? 1 : 0;
 
 	if (e->to == 0 ? w->ended_at != 0 : w->ended_at < e->from || w->ended_at > e->to)

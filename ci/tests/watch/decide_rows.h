@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/outcome.h"
-#include "record/classes.h"
+#include "answer/classes.h"
 
 /* An event of a rank, or of a host. `a` and `b` are milliseconds unless said otherwise. */
 enum act {

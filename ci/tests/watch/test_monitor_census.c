@@ -4,13 +4,13 @@
 #include "rig/unit.h"
 
 #include "nodes.h"
-#include "record/verdict.h"
+#include "answer/answer.h"
 
 static enum diagnosis_class class; /* what the diagnoser finds */
 
 static enum diagnosis_result refine(void *ctx, const struct rank_view *views,
 				    const struct record_memory *const *memories, size_t n,
-				    struct verdict *verdict)
+				    struct answer *verdict)
 {
 	verdict->class = class;
 	for (size_t i = 0; i < n; i++)

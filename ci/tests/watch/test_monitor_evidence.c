@@ -3,7 +3,7 @@
 #include "rig/unit.h"
 
 #include "nodes.h"
-#include "record/verdict.h"
+#include "answer/answer.h"
 
 /* A diagnoser that prints what it is told and has a word, and a text, for each of its ranks. */
 static void words_testify(void *ctx, const struct rank_view *views,
@@ -42,7 +42,7 @@ static void words_hear(void *ctx, int32_t rank, enum evidence_kind kind, const v
 
 static enum diagnosis_result words_sharpen(void *ctx, const struct rank_view *views,
 					   const struct record_memory *const *memories, size_t n,
-					   struct verdict *verdict)
+					   struct answer *verdict)
 {
 	snprintf(verdict->evidence, sizeof(verdict->evidence), "folder");
 	printf("sharpened");
@@ -52,7 +52,7 @@ static enum diagnosis_result words_sharpen(void *ctx, const struct rank_view *vi
 	return verdict->class != CLASS_UNEXPLAINED ? DIAGNOSIS_NAMED : DIAGNOSIS_UNEXPLAINED;
 }
 
-static void words_save(void *ctx)
+static void words_save(void *ctx, struct answer *answer)
 {
 	printf("saved\n");
 }
@@ -92,14 +92,14 @@ UNIT_TEST(test_evidence_crosses, "evidence crosses")
 /* Looks, and finds no cause. */
 static enum diagnosis_result puzzled_sharpen(void *ctx, const struct rank_view *views,
 					     const struct record_memory *const *memories, size_t n,
-					     struct verdict *verdict)
+					     struct answer *verdict)
 {
 	printf("looked\n");
 	fflush(stdout);
 	return verdict->class != CLASS_UNEXPLAINED ? DIAGNOSIS_NAMED : DIAGNOSIS_UNEXPLAINED;
 }
 
-static void puzzled_place(void *ctx, struct verdict *verdict, const char *side)
+static void puzzled_place(void *ctx, struct answer *verdict, const char *side)
 {
 	snprintf(verdict->evidence, sizeof(verdict->evidence), "placed");
 }

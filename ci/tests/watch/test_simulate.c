@@ -5,7 +5,7 @@
 
 #include "base/dtype.h"
 #include "base/rank_list.h"
-#include "diagnose/diagnose.h"
+#include "diagnose/find.h"
 #include "process/watch.h"
 #include "rig/unit.h"
 #include "watch/decide.h"
@@ -100,7 +100,7 @@ struct world {
 	struct host hosts[HOSTS];
 	struct decide_host others[HOSTS];
 	struct event events[EVENTS];
-	struct verdict verdict;
+	struct answer verdict;
 	const char *wrong;
 };
 
@@ -394,12 +394,12 @@ static void hear(struct world *w, int host, bool up)
 }
 
 static enum diagnosis_result diagnosed(struct world *w, struct host *h,
-				       const struct decide_input *in, struct verdict *verdict)
+				       const struct decide_input *in, struct answer *verdict)
 {
 	static struct record kept[RANKS][KEPT];
 	struct evidence_rank ranks[RANKS] = { 0 };
 	struct evidence evidence = { .nranks = w->nranks, .ranks = ranks };
-	static struct diagnosis d;
+	static struct answer d;
 	struct rank_view *views;
 	size_t n = decide_views(&h->state, in, &views);
 
@@ -418,7 +418,7 @@ static enum diagnosis_result diagnosed(struct world *w, struct host *h,
 		evidence_index(r);
 	}
 	memset(&d, 0, sizeof(d));
-	diagnose(&evidence, &d);
+	find_answer(&evidence, NULL, &d);
 	for (int i = 0; i < w->nranks; i++)
 		free(ranks[i].index.sig);
 	free(views);
@@ -458,7 +458,7 @@ static bool any_harm(const struct world *w)
 	return false;
 }
 
-static void judge(struct world *w, int host, const struct verdict *v)
+static void judge(struct world *w, int host, const struct answer *v)
 {
 	bool sure = v->confidence >= CONFIDENCE_MAJORITY;
 
@@ -486,7 +486,7 @@ static void judge(struct world *w, int host, const struct verdict *v)
 static void carry_out(struct world *w, int host, struct decide_input *in, struct decision d)
 {
 	struct host *h = &w->hosts[host];
-	struct verdict verdict;
+	struct answer verdict;
 
 	if (d.action == DECIDE_NOTHING)
 		return;

@@ -85,7 +85,7 @@ static double said_after(uint32_t kind, double hang, enum diagnosis_class class,
 				   .job_hosts = 1,
 				   .hosts = &host,
 				   .nhosts = moves };
-	struct verdict verdict = { .outcome = OUTCOME_HANG, .class = class, .ranks = "-" };
+	struct answer verdict = { .outcome = OUTCOME_HANG, .class = class, .ranks = "-" };
 	struct decide_state s;
 	struct decision d;
 
@@ -170,9 +170,9 @@ static double idle_after(size_t nranks, double hang, int runs, uint64_t moved_pe
 	struct decide_input in = {
 		.ranks = ranks, .nranks = nranks, .job_ranks = (int)nranks, .job_hosts = 1
 	};
-	struct verdict verdict = { .outcome = OUTCOME_HANG,
-				   .class = CLASS_OTHER_WAIT,
-				   .ranks = "-" };
+	struct answer verdict = { .outcome = OUTCOME_HANG,
+				  .class = CLASS_OTHER_WAIT,
+				  .ranks = "-" };
 	struct decision d = { .action = DECIDE_NOTHING };
 	struct decide_state s;
 
@@ -215,7 +215,7 @@ UNIT_TEST(test_slow_looks, "slow looks")
 	struct decide_rank ranks[2] = { { .view = { .rank = 0, .outcome = -1 } },
 					{ .view = { .rank = 1, .outcome = -1 } } };
 	struct decide_input in = { .ranks = ranks, .nranks = 2, .job_ranks = 2, .job_hosts = 1 };
-	struct verdict verdict = { .outcome = OUTCOME_ERROR, .ranks = "1" };
+	struct answer verdict = { .outcome = OUTCOME_ERROR, .ranks = "1" };
 	struct decision d = { .action = DECIDE_NOTHING };
 	struct decide_state s;
 	int looks = 0;

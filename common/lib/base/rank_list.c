@@ -65,3 +65,14 @@ const char *rank_list_words(const bool *in, int nranks, char *buf, size_t len)
 											 * s */
 	return buf;
 }
+
+bool rank_list_add(char *list, size_t len, int rank)
+{
+	size_t at = strlen(list);
+	int n = snprintf(list + at, len - at, "%s%d", at ? "," : "", rank);
+	bool fits = n >= 0 && (size_t)n < len - at;
+
+	if (!fits)
+		list[at] = '\0';
+	return fits;
+}

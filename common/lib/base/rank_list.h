@@ -6,6 +6,9 @@ bool rank_list_has(const char *list, int rank);
 
 size_t rank_list_count(const char *list);
 
+/* Adds a rank to a list, "" at first. False: no room, and the list is as it was. */
+bool rank_list_add(char *list, size_t len, int rank);
+
 /* Writes the numbers i of 0..n-1 with in[i] as "0-2,5"; "..." ends a long one. Returns how many. */
 size_t rank_list_text(const bool *in, int n, char *buf, size_t len);
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "progress/comm.h"
-#include "record/classes.h"
+#include "answer/classes.h"
 
 struct evidence;
 struct rule_ctx;

@@ -2,7 +2,7 @@
 
 #include "base/rank_list.h"
 #include "diagnose/rule.h"
-#include "record/verdict.h"
+#include "answer/meaning.h"
 
 struct walk {
 	struct rule_ctx ctx;
@@ -14,19 +14,8 @@ struct walk {
 	const struct members *made_of[2];
 	struct finding finding;
 	struct rank_set named; /* of the run */
-	struct diagnosis *d;
+	struct answer *d;
 };
-
-void diagnosis_note(struct diagnosis *d, const char *fmt, ...)
-{
-	va_list args;
-
-	if (d->nlines == DIAGNOSIS_LINES)
-		return;
-	va_start(args, fmt);
-	vsnprintf(d->lines[d->nlines++], sizeof(d->lines[0]), fmt, args);
-	va_end(args);
-}
 
 static enum outcome find_outcome(const struct evidence *e)
 {
@@ -104,10 +93,10 @@ static bool is_settled(struct walk *w)
 	return true;
 }
 
-static void write_notes(struct diagnosis *d, const struct finding *f)
+static void write_notes(struct answer *d, const struct finding *f)
 {
-	for (size_t i = 0; i < f->d.nlines; i++)
-		diagnosis_note(d, "%s", f->d.lines[i]);
+	for (size_t i = 0; i < f->answer.nnotes; i++)
+		answer_note(d, "%s", f->answer.notes[i]);
 }
 
 /* Returns true if the answer is in what the rule finds, from a clean sheet, about what is at hand. A
@@ -143,7 +132,7 @@ static void name_culprits(struct walk *w)
 /* A finding whose numbers count collectives gets a culprit's own numbers of these calls, or else the first rank's. */
 static void renumber(const struct progress_comm *a, struct finding *f)
 {
-	int64_t *const numbers[] = { &f->d.seq_low, &f->d.seq_high, &f->d.hang_seq };
+	int64_t *const numbers[] = { &f->answer.seq_low, &f->answer.seq_high, &f->answer.hang_seq };
 	int rank = 0;
 
 	while (rank + 1 < a->nranks &&
@@ -157,20 +146,20 @@ static void renumber(const struct progress_comm *a, struct finding *f)
 static void write_diagnosis(struct walk *w, const struct rule *rule)
 {
 	struct finding *f = &w->finding;
-	struct diagnosis *d = w->d;
+	struct answer *d = w->d;
 
-	f->d.outcome = d->outcome;
+	f->answer.outcome = d->outcome;
 	if (rule->flags & RULE_DIVERGED)
-		f->d.outcome = outcome_worse(d->outcome, OUTCOME_DIVERGED);
-	f->d.confidence = confidence_of(f->d.confidence, f->reasons);
+		f->answer.outcome = outcome_worse(d->outcome, OUTCOME_DIVERGED);
+	f->answer.confidence = confidence_of(f->answer.confidence, f->reasons);
 	if (w->ctx.comm)
 		renumber(w->ctx.comm, f);
-	memcpy(d, &f->d, offsetof(struct diagnosis, lines)); /* these stand behind the remarks */
+	memcpy(d, &f->answer, offsetof(struct answer, notes)); /* these stand behind the remarks */
 	name_culprits(w);
 	write_notes(d, f);
 	if (w->ctx.evidence != w->ctx.run)
-		diagnosis_note(d, "Communicator %u is that of %s.", w->ctx.members->comm,
-			       ranks_words(w->ctx.evidence, NULL, 128));
+		answer_note(d, "Communicator %u is that of %s.", w->ctx.members->comm,
+			    ranks_words(w->ctx.evidence, NULL, 128));
 }
 
 /* Asks the same rule on further communicators: its culprits there are named, too. */
@@ -178,13 +167,13 @@ static void ask_others(struct walk *w, const struct rule *rule, const struct mem
 {
 	for (; members; members = next_team(w, members + 1)) {
 		look_at(w, members, rule->flags & RULE_STRICT);
-		if (!ask(w, rule) || w->finding.d.class != w->d->class)
+		if (!ask(w, rule) || w->finding.answer.class != w->d->class)
 			continue;
 		name_culprits(w);
 		write_notes(w->d, &w->finding);
 		if (w->d->confidence == CONFIDENCE_PROVED)
 			w->d->confidence =
-				confidence_of(w->finding.d.confidence, w->finding.reasons);
+				confidence_of(w->finding.answer.confidence, w->finding.reasons);
 	}
 }
 
@@ -241,8 +230,8 @@ static void doubt_idle(struct walk *w)
 	if (idle < 0)
 		return;
 	w->d->confidence = confidence_of(w->d->confidence, 1u << REASON_OTHER_IDLE);
-	diagnosis_note(w->d, "Rank %d is in no call, and others wait for it: it may be the one.",
-		       rank_number(w->ctx.run, idle));
+	answer_note(w->d, "Rank %d is in no call, and others wait for it: it may be the one.",
+		    rank_number(w->ctx.run, idle));
 }
 
 /* After its record ended a culprit in no call may have made the next one, and its device may have come to one. */
@@ -255,15 +244,15 @@ static void doubt_undated(struct walk *w)
 		    (r->view.waiting && w->d->class != CLASS_GPU_STUCK))
 			continue;
 		w->d->confidence = confidence_of(w->d->confidence, 1u << REASON_UNDATED);
-		diagnosis_note(w->d,
-			       r->recorder->undated == RECORD_LINES
-				       ? "Rank %d's lines may end before its calls do: a log holds "
-					 "what was written when it was copied."
-				       : "Rank %d's dump may be older than the others', or cut: "
-					 "its file's "
-					 "time does not tell. Copy dumps with their times (cp -p, "
-					 "rsync -t).",
-			       rank_number(w->ctx.run, i));
+		answer_note(w->d,
+			    r->recorder->undated == RECORD_LINES
+				    ? "Rank %d's lines may end before its calls do: a log holds "
+				      "what was written when it was copied."
+				    : "Rank %d's dump may be older than the others', or cut: "
+				      "its file's "
+				      "time does not tell. Copy dumps with their times (cp -p, "
+				      "rsync -t).",
+			    rank_number(w->ctx.run, i));
 		return;
 	}
 }
@@ -292,9 +281,9 @@ static void walk_rows(struct walk *w, const struct rule *table, size_t n)
 }
 
 /* The diagnosis says this where no row says anything. */
-static void begin(struct diagnosis *d, enum outcome outcome)
+static void begin(struct answer *d, enum outcome outcome)
 {
-	diagnosis_blank(d);
+	answer_blank(d);
 	d->outcome = outcome;
 	d->class = CLASS_UNEXPLAINED;
 	d->confidence = outcome == OUTCOME_OK ? CONFIDENCE_PROVED : CONFIDENCE_INCONCLUSIVE;
@@ -302,7 +291,7 @@ static void begin(struct diagnosis *d, enum outcome outcome)
 }
 
 void rules_walk(const struct rule *table, size_t n, const struct evidence *evidence,
-		struct diagnosis *d)
+		struct answer *d)
 {
 	size_t room = 2 * (size_t)evidence->nranks + 1; /* place_claims: twice the members */
 	struct walk w = {
@@ -332,7 +321,7 @@ void rules_walk(const struct rule *table, size_t n, const struct evidence *evide
 const struct rule rules[] = { RULES(RULE_ROW) };
 const size_t rules_count = LENGTH(rules);
 
-bool diagnose_lines(const struct evidence *evidence, struct diagnosis *d)
+bool find_lines(const struct evidence *evidence, struct answer *d)
 {
 	static const struct rule rows[] = { { rule_sites, ON_ANY, COMMS_EACH, 0 },
 					    { rule_deviation, ON_ANY, COMMS_EACH, RULE_DIVERGED } };
@@ -342,7 +331,7 @@ bool diagnose_lines(const struct evidence *evidence, struct diagnosis *d)
 }
 
 /* Weighs how much a finding says: a death explains why others hang. */
-static int weight(const struct diagnosis *d)
+static int weight(const struct answer *d)
 {
 	if (d->outcome == OUTCOME_OK)
 		return 0;
@@ -355,9 +344,9 @@ static int weight(const struct diagnosis *d)
 /* One investigation for each group of ranks with a communicator of its own (NCCL_TESTS_SPLIT), the others'
  * ranks left out: calls of another one say nothing. The finding that says most is left in `d`. Returns false,
  * `d` as it was, unless there are two groups or more, each complete. */
-static bool investigate_groups(const struct evidence *all, struct diagnosis *d)
+static bool investigate_groups(const struct evidence *all, struct answer *d)
 {
-	struct diagnosis *one = must(malloc(sizeof(*one)));
+	struct answer *one = must(malloc(sizeof(*one)));
 	struct evidence part = { .numbers = NULL };
 	struct members_list groups;
 	struct progress progress;
@@ -377,8 +366,8 @@ static bool investigate_groups(const struct evidence *all, struct diagnosis *d)
 		strcpy(names, ranks_words(&part, NULL, sizeof(names)));
 	}
 	if (found && d->outcome != OUTCOME_OK)
-		diagnosis_note(d, "There are %zu groups with a communicator each; this is of %s.",
-			       groups.n, names);
+		answer_note(d, "There are %zu groups with a communicator each; this is of %s.",
+			    groups.n, names);
 	evidence_part_release(&part);
 	members_list_release(&groups);
 	free(one);
@@ -386,7 +375,7 @@ static bool investigate_groups(const struct evidence *all, struct diagnosis *d)
 }
 
 /* A note of the ranks of which nothing is known. Returns how many. */
-static size_t note_absent(const struct evidence *e, struct diagnosis *d)
+static size_t note_absent(const struct evidence *e, struct answer *d)
 {
 	bool *absent = must(calloc((size_t)e->nranks + 1, sizeof(*absent)));
 	char names[128];
@@ -397,16 +386,15 @@ static size_t note_absent(const struct evidence *e, struct diagnosis *d)
 		n += absent[i];
 	}
 	if (n > 0)
-		diagnosis_note(d, "Nothing is known of %s (%zu of %d ranks).",
-			       rank_list_words(absent, e->nranks, names, sizeof(names)), n,
-			       e->nranks);
+		answer_note(d, "Nothing is known of %s (%zu of %d ranks).",
+			    rank_list_words(absent, e->nranks, names, sizeof(names)), n, e->nranks);
 	free(absent);
 	return n;
 }
 
 /* A divergence in one call may do its damage in a later one. The records of a large run are on disk: they
  * are not looked at where no check found wrong data. */
-static void find_damage(const struct evidence *e, struct diagnosis *d)
+static void find_damage(const struct evidence *e, struct answer *d)
 {
 	for (int i = 0; i < e->nranks; i++) {
 		const struct record_wrong *w;
@@ -426,7 +414,7 @@ static void find_damage(const struct evidence *e, struct diagnosis *d)
 }
 
 /* Missing evidence speaks against the finding. A run without fault in what is known may have one. */
-static void doubt(const struct evidence *e, size_t absent, struct diagnosis *d)
+static void doubt(const struct evidence *e, size_t absent, struct answer *d)
 {
 	unsigned reasons = reasons_of_run(e, absent, d->outcome == OUTCOME_OK);
 
@@ -435,41 +423,41 @@ static void doubt(const struct evidence *e, size_t absent, struct diagnosis *d)
 		return;
 	d->outcome = OUTCOME_INTERNAL;
 	d->class = CLASS_UNEXPLAINED;
-	diagnosis_note(d, "Nothing is wrong in what is known: what became of the run is not.");
+	answer_note(d, "Nothing is wrong in what is known: what became of the run is not.");
 }
 
-void class_explain(struct diagnosis *d)
+/* Facts about the first culprit that has left any. */
+static void know_culprit(const struct evidence *e, struct answer *a)
 {
-	bool call = strcmp(d->field, "kind") == 0 || strcmp(d->field, "call") == 0;
-	const char *name = class_name(d->class, d->outcome);
-	struct class_meaning m;
+	for (int i = 0; i < e->nranks; i++) {
+		const struct evidence_rank *r = &e->ranks[i];
 
-	if (call && d->class == CLASS_MISMATCH)
-		name = "mismatch-call";
-	if (d->outcome == OUTCOME_INTERNAL && d->class == CLASS_UNEXPLAINED)
-		name = "not-known";
-	if (!class_meaning(name, &m))
-		class_meaning(d->outcome == OUTCOME_OK ? "ok" : "reported", &m);
-	strcpy(d->cause, m.cause);
-	strcpy(d->fix, m.fix);
-	strcpy(d->prevention, m.prevention);
-	d->side = d->class == CLASS_INIT_MISSING && strcmp(d->ranks, "-") == 0
-			  ? SIDE_UNKNOWN /* a missing rank may be behind a link */
-			  : m.side;
+		if ((!r->present && !r->view.pid) || !rank_list_has(a->ranks, i))
+			continue;
+		evidence_doing(r, a->doing, sizeof(a->doing));
+		memcpy(a->said, r->said, sizeof(a->said));
+		return;
+	}
 }
 
-void diagnose(const struct evidence *evidence, struct diagnosis *d)
+void find_answer(const struct evidence *evidence, const struct answer *seen, struct answer *a)
 {
+	struct meaning meaning;
 	size_t absent;
 
-	if (!investigate_groups(evidence, d))
-		rules_walk(rules, rules_count, evidence, d);
-	note_settings(evidence, d);
-	find_damage(evidence, d);
-	absent = note_absent(evidence, d);
+	if (!investigate_groups(evidence, a))
+		rules_walk(rules, rules_count, evidence, a);
+	note_settings(evidence, a);
+	find_damage(evidence, a);
+	absent = note_absent(evidence, a);
 	if (evidence->uncounted)
-		diagnosis_note(d, "How many ranks there were is not known: at least %d.",
-			       evidence->nranks);
-	doubt(evidence, absent, d);
-	class_explain(d);
+		answer_note(a, "How many ranks there were is not known: at least %d.",
+			    evidence->nranks);
+	doubt(evidence, absent, a);
+	answer_meaning(a, &meaning);
+	a->side = meaning.side;
+	a->detect_ms = evidence->detect_ms;
+	know_culprit(evidence, a);
+	if (seen)
+		answer_settle(a, seen);
 }

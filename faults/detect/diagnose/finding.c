@@ -1,17 +1,10 @@
 /* finding.c: what a rule found: notes, culprits, and what they and the others are doing, and what their hosts show. */
 
 #include "diagnose/rule.h"
-#include "record/verdict.h"
-
-void diagnosis_blank(struct diagnosis *d)
-{
-	memset(d, 0, sizeof(*d));
-	d->comm = d->seq_low = d->seq_high = d->hang_seq = d->wrong_seq = -1;
-}
 
 void finding_reset(struct finding *f)
 {
-	diagnosis_blank(&f->d);
+	answer_blank(&f->answer);
 	f->reasons = 0;
 	f->collectives = false;
 	f->sides[0] = f->sides[1] = 0;
@@ -28,17 +21,17 @@ void finding_tie(struct finding *f, int one, int other)
 
 void finding_place(struct finding *f, uint32_t comm, uint64_t low, uint64_t high, int64_t hang)
 {
-	f->d.comm = comm;
-	f->d.seq_low = (int64_t)low;
-	f->d.seq_high = (int64_t)high;
-	f->d.hang_seq = hang;
+	f->answer.comm = comm;
+	f->answer.seq_low = (int64_t)low;
+	f->answer.seq_high = (int64_t)high;
+	f->answer.hang_seq = hang;
 }
 
 void finding_differ(struct finding *f, const char *field, const char *theirs, const char *majority)
 {
-	snprintf(f->d.field, sizeof(f->d.field), "%s", field);
-	snprintf(f->d.theirs, sizeof(f->d.theirs), "%s", theirs);
-	snprintf(f->d.majority, sizeof(f->d.majority), "%s", majority);
+	snprintf(f->answer.field, sizeof(f->answer.field), "%s", field);
+	snprintf(f->answer.theirs, sizeof(f->answer.theirs), "%s", theirs);
+	snprintf(f->answer.majority, sizeof(f->answer.majority), "%s", majority);
 }
 
 bool culprits_list(const struct evidence *evidence, const struct rank_set *culprits, char *buf,
@@ -48,7 +41,7 @@ bool culprits_list(const struct evidence *evidence, const struct rank_set *culpr
 
 	buf[0] = '\0';
 	for (int i = 0; i < culprits->nranks && all; i++)
-		all = !culprits->in[i] || ranks_add(buf, len, rank_number(evidence, i));
+		all = !culprits->in[i] || rank_list_add(buf, len, rank_number(evidence, i));
 	if (!buf[0])
 		snprintf(buf, len, "-");
 	return all;
@@ -93,11 +86,11 @@ void note_rank(const struct rule_ctx *ctx, struct finding *f, int rank, const ch
 static void note_others(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct progress_comm *a = ctx->comm;
-	uint64_t seq = (uint64_t)f->d.hang_seq;
+	uint64_t seq = (uint64_t)f->answer.hang_seq;
 	const char *call;
 	size_t n;
 
-	if (f->d.hang_seq < 1 || f->d.comm != a->comm)
+	if (f->answer.hang_seq < 1 || f->answer.comm != a->comm)
 		return;
 	call = common_call(ctx, &f->culprits, seq, &n);
 	if (n > 0)
@@ -111,8 +104,8 @@ static void note_others(const struct rule_ctx *ctx, struct finding *f)
 static const struct record *call_there(const struct rule_ctx *ctx, const struct finding *f,
 				       int rank)
 {
-	const struct record *low = progress_call(ctx->comm, rank, (uint64_t)f->d.seq_low);
-	const struct record *high = progress_call(ctx->comm, rank, (uint64_t)f->d.seq_high);
+	const struct record *low = progress_call(ctx->comm, rank, (uint64_t)f->answer.seq_low);
+	const struct record *high = progress_call(ctx->comm, rank, (uint64_t)f->answer.seq_high);
 
 	return low && high && call_signature(low) != call_signature(high) ? high : low;
 }
@@ -122,7 +115,7 @@ static void name_lines(const struct rule_ctx *ctx, struct finding *f)
 {
 	bool seen[2] = { false, false }, tie = f->sides[0] > 0;
 
-	if (!ctx->comm || f->d.seq_low <= 0 || f->d.comm != ctx->comm->comm)
+	if (!ctx->comm || f->answer.seq_low <= 0 || f->answer.comm != ctx->comm->comm)
 		return;
 	for (int i = 0; i < ctx->comm->nranks; i++) {
 		bool other = tie ? f->sides[1] == i + 1 : !f->culprits.in[i];
@@ -132,12 +125,12 @@ static void name_lines(const struct rule_ctx *ctx, struct finding *f)
 			asked && ctx->evidence->ranks[i].nsites > 1 ? call_there(ctx, f, i) : NULL;
 
 		if (tie && asked)
-			snprintf(f->d.sides[other], sizeof(f->d.sides[other]), "rank %d",
+			snprintf(f->answer.sides[other], sizeof(f->answer.sides[other]), "rank %d",
 				 rank_number(ctx->evidence, i));
 		if (!r)
 			continue;
 		seen[other] = true;
-		snprintf(f->d.lines_there[other], sizeof(f->d.lines_there[other]), "%s",
+		snprintf(f->answer.lines_there[other], sizeof(f->answer.lines_there[other]), "%s",
 			 call_site(ctx->evidence, i, r));
 	}
 }
@@ -145,10 +138,10 @@ static void name_lines(const struct rule_ctx *ctx, struct finding *f)
 void finding_conclude(const struct rule_ctx *ctx, struct finding *f, enum diagnosis_class class,
 		      enum confidence seen)
 {
-	char list[sizeof(f->d.ranks)];
+	char list[sizeof(f->answer.ranks)];
 
-	f->d.class = class;
-	f->d.confidence = seen;
+	f->answer.class = class;
+	f->answer.confidence = seen;
 	if (class == CLASS_MISSING || class == CLASS_BUSY || class == CLASS_BLOCKED)
 		f->reasons |= reasons_of_place(ctx, &f->culprits);
 	name_lines(ctx, f);

@@ -3,30 +3,27 @@
 
 #include "base/rank_list.h"
 #include "diagnose/confidence.h"
-#include "diagnose/diagnose.h"
+#include "diagnose/find.h"
 
 struct rule_ctx;
 
 struct finding {
-	struct diagnosis d; /* but for outcome, ranks, side, texts of the class */
+	struct answer answer; /* but for outcome, ranks, side, facts about the culprit */
 	bool collectives; /* its numbers of calls are ctx->comm's, which counts collectives alone */
 	unsigned reasons; /* bits 1u << enum reason: it is less certain than d.confidence */
 	struct rank_set culprits;
 	int sides[2]; /* 1 + two ranks, either of which may be the one; 0: there are none */
 };
 
-/* A diagnosis that says nothing. */
-void diagnosis_blank(struct diagnosis *diagnosis);
-
 /* A blank finding with room for as many culprits. */
 void finding_reset(struct finding *finding);
 /* A sentence of evidence, if there is room. */
-#define note(finding, ...)	   diagnosis_note(&(finding)->d, __VA_ARGS__)
+#define note(finding, ...)	   answer_note(&(finding)->answer, __VA_ARGS__)
 #define finding_note(finding, ...) note(finding, __VA_ARGS__)
 /* Returns true if there is room for as many notes again: half are for what concludes a finding. */
 static inline bool finding_has_room(const struct finding *finding)
 {
-	return finding->d.nlines < DIAGNOSIS_LINES / 2;
+	return finding->answer.nnotes < ANSWER_NOTES / 2;
 }
 
 /* Timelines parted at calls low..high of the communicator; the others stand in call `hang` of it (-1: none).

@@ -77,9 +77,9 @@ static void place_end(const struct rule_ctx *ctx, struct finding *f)
 	uint64_t end = own_end(ctx, &f->culprits);
 	bool made = end <= ctx->comm->top;
 
-	if (f->d.hang_seq < 1 || end == 0)
+	if (f->answer.hang_seq < 1 || end == 0)
 		return;
-	f->d.seq_low = f->d.seq_high = (int64_t)end;
+	f->answer.seq_low = f->answer.seq_high = (int64_t)end;
 	finding_differ(f, made ? "completion" : "call", made ? "made, cannot complete" : "no call",
 		       made ? call_words(ctx->evidence, progress_reference(ctx->comm, end))
 			    : "not made yet");
@@ -106,9 +106,9 @@ void place_own(const struct rule_ctx *ctx, struct finding *f)
 	if (!low)
 		return;
 	finding_place(f, low->comm, low->seq, low->seq,
-		      low->comm == f->d.comm ? f->d.hang_seq : -1);
+		      low->comm == f->answer.comm ? f->answer.hang_seq : -1);
 	if (high->comm == low->comm && call_in_pairs(high))
-		f->d.seq_high = (int64_t)high->seq;
+		f->answer.seq_high = (int64_t)high->seq;
 	finding_differ(f, "completion", "made, not known to have completed",
 		       call_words(ctx->evidence, low));
 }
@@ -148,8 +148,8 @@ void place_missing(const struct rule_ctx *ctx, struct finding *f)
 	for (int i = 0; i < a->nranks; i++)
 		if (f->culprits.in[i] && a->tracks[i].known && a->tracks[i].last < least)
 			least = a->tracks[i].last;
-	f->d.comm = a->comm;
-	f->d.hang_seq = progress_hang_point(ctx->comm);
+	f->answer.comm = a->comm;
+	f->answer.hang_seq = progress_hang_point(ctx->comm);
 	if (place_missing_init(ctx, f) || place_elsewhere(ctx, f) || least == UINT64_MAX)
 		return;
 	if (a->top == 0) {
@@ -160,7 +160,7 @@ void place_missing(const struct rule_ctx *ctx, struct finding *f)
 		place_end(ctx, f);
 		return;
 	}
-	f->d.seq_low = f->d.seq_high = (int64_t)least + 1;
+	f->answer.seq_low = f->answer.seq_high = (int64_t)least + 1;
 	f->collectives = a->collectives;
 	finding_differ(f, "call", "no call", common_call(ctx, &f->culprits, least + 1, &makers));
 }
@@ -172,7 +172,7 @@ void name_pair(const struct rule_ctx *ctx, struct finding *f, int rank, int kind
 	if (peer < 0 || peer >= ctx->evidence->nranks)
 		return;
 	other = rank_number(ctx->evidence, peer);
-	snprintf(f->d.pair, sizeof(f->d.pair), "%d>%d", kind == CALL_SEND ? one : other,
+	snprintf(f->answer.pair, sizeof(f->answer.pair), "%d>%d", kind == CALL_SEND ? one : other,
 		 kind == CALL_SEND ? other : one);
 }
 
@@ -181,13 +181,13 @@ void name_lacking_pair(const struct rule_ctx *ctx, struct finding *f, int rank, 
 {
 	const struct record *theirs;
 
-	for (int i = 0; i < ctx->comm->nranks && !f->d.pair[0]; i++) {
+	for (int i = 0; i < ctx->comm->nranks && !f->answer.pair[0]; i++) {
 		const struct record *own = progress_open_pair(ctx->comm, i, &theirs);
 
 		if (own && own->peer == rank && own->kind != like->kind)
 			name_pair(ctx, f, i, own->kind, rank);
 	}
-	if (!f->d.pair[0])
+	if (!f->answer.pair[0])
 		name_pair(ctx, f, rank, like->kind,
 			  progress_planned_peer(ctx->comm, rank, seq, like->kind));
 }

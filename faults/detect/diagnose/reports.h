@@ -47,4 +47,4 @@ void note_missing_too(const struct rule_ctx *ctx, struct finding *finding);
 /* rule_settings.c: returns true if settings differ of which one alone that has another value breaks calls. */
 bool settings_break(const struct rule_ctx *ctx);
 /* A line of evidence for each difference that can matter, whatever the diagnosis is. */
-void note_settings(const struct evidence *evidence, struct diagnosis *diagnosis);
+void note_settings(const struct evidence *evidence, struct answer *diagnosis);

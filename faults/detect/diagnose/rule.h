@@ -127,4 +127,4 @@ bool any_absent(const struct rule_ctx *ctx);
 
 /* diagnose.c: the driver. Asks the rows of a table in order until one that is no remark says yes. */
 void rules_walk(const struct rule *table, size_t n, const struct evidence *evidence,
-		struct diagnosis *diagnosis);
+		struct answer *diagnosis);

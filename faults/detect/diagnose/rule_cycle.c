@@ -168,9 +168,9 @@ static bool is_again(const struct rule_ctx *ctx, const struct pending_call *in)
 static void name_again(const struct rule_ctx *ctx, struct finding *f, const struct pending_call *in,
 		       enum diagnosis_class class)
 {
-	f->d.class = class;
+	f->answer.class = class;
 	finding_place(f, in->call->comm, in->call->seq - 1, in->call->seq, (int64_t)in->call->seq);
-	snprintf(f->d.field, sizeof(f->d.field), "call");
+	snprintf(f->answer.field, sizeof(f->answer.field), "call");
 	note(f, "Rank %d made this call twice, one after the other: one of them is too many.",
 	     rank_number(ctx->run, in->rank));
 }
@@ -199,17 +199,18 @@ bool rule_cycle(const struct rule_ctx *ctx, struct finding *f)
 	}
 	note_circle(ctx, f, &c);
 	place_order(f, &c);
-	f->d.class = CLASS_CYCLE;
-	for (size_t i = 0; i < c.n && f->d.class == CLASS_CYCLE; i++)
+	f->answer.class = CLASS_CYCLE;
+	for (size_t i = 0; i < c.n && f->answer.class == CLASS_CYCLE; i++)
 		if (f->culprits.in[c.calls[i]->rank] && is_again(ctx, c.calls[i]))
 			name_again(ctx, f, c.calls[i], CLASS_EXTRA);
-	if (f->d.class == CLASS_CYCLE && f->culprits.n == 0)
+	if (f->answer.class == CLASS_CYCLE && f->culprits.n == 0)
 		note(f, "As many ranks make the one call first as the other: either order may be "
 			"the wrong one.");
-	else if (f->d.class == CLASS_CYCLE)
+	else if (f->answer.class == CLASS_CYCLE)
 		note(f, "By %s %s should have made %s, and made %s.", why,
-		     ranks_words(ctx->run, f->culprits.in, 80), f->d.majority, f->d.theirs);
-	f->d.confidence = CONFIDENCE_MAJORITY;
+		     ranks_words(ctx->run, f->culprits.in, 80), f->answer.majority,
+		     f->answer.theirs);
+	f->answer.confidence = CONFIDENCE_MAJORITY;
 	f->reasons |= reason_if(f->culprits.n == 0, REASON_NO_MAJORITY) |
 		      reason_if(!by_most && is_any_program(ctx), REASON_OWN_PLANS);
 	return true;
@@ -256,8 +257,8 @@ static void find_too_many(const struct rule_ctx *ctx, struct finding *f, const s
 		return;
 	rank_set_clear(&f->culprits);
 	rank_set_add(&f->culprits, c->calls[i]->rank);
-	f->d.class = CLASS_UNMATCHED;
-	snprintf(f->d.field, sizeof(f->d.field), "call");
+	f->answer.class = CLASS_UNMATCHED;
+	snprintf(f->answer.field, sizeof(f->answer.field), "call");
 	note(f, "Without this call rank %d's are those that rank %d's expect.",
 	     rank_number(ctx->run, c->calls[i]->rank),
 	     rank_number(ctx->run, c->calls[1 - i]->rank));
@@ -284,16 +285,16 @@ bool rule_deadlock(const struct rule_ctx *ctx, struct finding *f)
 		rank_set_add(&f->culprits, c.calls[i]->rank);
 	in = c.calls[first_culprit(f, &c)];
 	finding_place(f, in->call->comm, in->call->seq, in->call->seq, (int64_t)in->call->seq);
-	snprintf(f->d.field, sizeof(f->d.field), "order");
+	snprintf(f->answer.field, sizeof(f->answer.field), "order");
 	name_pair(ctx, f, in->rank, in->call->kind, in->partner);
-	f->d.class = CLASS_PAIR_DEADLOCK;
+	f->answer.class = CLASS_PAIR_DEADLOCK;
 	if (any)
 		rank_set_clear(&f->culprits); /* each waits, and any of them may go first */
 	else if (named && is_again(ctx, in))
 		name_again(ctx, f, in, CLASS_UNMATCHED);
 	else if (!named)
 		find_too_many(ctx, f, &c);
-	f->d.confidence = CONFIDENCE_MAJORITY;
+	f->answer.confidence = CONFIDENCE_MAJORITY;
 	f->reasons |= reason_if(!named, REASON_NO_MAJORITY) | reason_if(any, REASON_OWN_PLANS);
 	return true;
 }

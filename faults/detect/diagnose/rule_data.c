@@ -120,11 +120,11 @@ static void place_wrong(const struct rule_ctx *ctx, struct finding *f, int rank,
 		low += (int64_t)c->seq == low;
 		high -= (int64_t)c->seq == (int64_t)w->seq_last;
 	}
-	if (w->seq == 0 || (f->d.comm >= 0 && f->d.seq_low <= low))
+	if (w->seq == 0 || (f->answer.comm >= 0 && f->answer.seq_low <= low))
 		return;
-	f->d.comm = w->comm;
-	f->d.seq_low = low;
-	f->d.seq_high = high;
+	f->answer.comm = w->comm;
+	f->answer.seq_low = low;
+	f->answer.seq_high = high;
 }
 
 /* The wrong elements, held against all ranks' notes. */
@@ -234,8 +234,8 @@ static bool judge(const struct rule_ctx *ctx, struct finding *f, bool own)
 	found = own ? inquiry->own : inquiry->vote || inquiry->open;
 	if (found) {
 		note_wrongs(ctx, f, inquiry);
-		f->d.class = CLASS_CORRUPT;
-		f->d.confidence = seen_by(ctx, f, inquiry);
+		f->answer.class = CLASS_CORRUPT;
+		f->answer.confidence = seen_by(ctx, f, inquiry);
 		note(f, inquiry->own ? "What a rank sends is its own: nobody else's data or calls "
 				       "explain it."
 				     : "All send buffers hold what they must: the data were "

@@ -1,7 +1,7 @@
 /* rule_deviation.c: the rules about calls that are other than most ranks': the sequences side by side. */
 
 #include "diagnose/rule.h"
-#include "record/verdict.h"
+#include "answer/answer.h"
 
 static void name_field(const struct rule_ctx *ctx, struct finding *f, const struct record *theirs,
 		       const struct record *ours)
@@ -53,7 +53,7 @@ static void note_fields(const struct rule_ctx *ctx, struct finding *f, uint64_t 
 
 static void note_swapped(struct finding *f, uint64_t at, uint64_t shift)
 {
-	snprintf(f->d.field, sizeof(f->d.field), "order");
+	snprintf(f->answer.field, sizeof(f->answer.field), "order");
 	note(f, "Calls %lu and %lu are in the other order.", at, at + shift);
 }
 
@@ -94,7 +94,7 @@ static void note_sides(const struct rule_ctx *ctx, struct finding *f, int *sides
 	bool *in = must(calloc((size_t)a->nranks + 1, sizeof(*in)));
 	int n = 0;
 
-	for (int i = 0; i < a->nranks && f->d.nlines < DIAGNOSIS_LINES; i++) {
+	for (int i = 0; i < a->nranks && f->answer.nnotes < ANSWER_NOTES; i++) {
 		const struct record *r = progress_call(a, i, a->tie);
 		char *names;
 
@@ -154,7 +154,7 @@ static void note_deviation(const struct rule_ctx *ctx, struct finding *f,
 		alike[i] = f->culprits.in[i] && progress_sig(a, i, first->high) == sig;
 	note(f, "%s %lu of communicator %u: %s made %s, %s %s.",
 	     a->collectives ? "Collective" : "Call", first->high, a->comm,
-	     ranks_words(ctx->evidence, alike, 80), f->d.theirs, others, f->d.majority);
+	     ranks_words(ctx->evidence, alike, 80), f->answer.theirs, others, f->answer.majority);
 	free(alike);
 	if (first->kind == DEVIATION_SKIPPED || first->kind == DEVIATION_EXTRA)
 		note(f, "From there on %s calls are %s moved by %lu.",
@@ -200,11 +200,11 @@ static void report_deviation(const struct rule_ctx *ctx, struct finding *f,
 
 	finding_place(f, a->comm, first->low, first->high, progress_hang_point(a));
 	f->collectives = a->collectives;
-	if (f->d.hang_seq >= 0 && f->d.hang_seq < f->d.seq_low)
-		f->d.hang_seq = f->d.seq_low; /* before it all calls agree and complete */
+	if (f->answer.hang_seq >= 0 && f->answer.hang_seq < f->answer.seq_low)
+		f->answer.hang_seq = f->answer.seq_low; /* before it all calls agree and complete */
 	name_field(ctx, f, progress_call(a, rank, first->high), progress_reference(a, first->high));
 	if (first->kind == DEVIATION_SKIPPED || first->kind == DEVIATION_EXTRA)
-		snprintf(f->d.field, sizeof(f->d.field), "call");
+		snprintf(f->answer.field, sizeof(f->answer.field), "call");
 	note_deviation(ctx, f, first, rank);
 	f->reasons |= reasons_of_deviation(ctx, &f->culprits, first, rank, tied);
 	if (open) {

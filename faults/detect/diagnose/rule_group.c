@@ -1,7 +1,7 @@
 /* rule_group.c: the init of a communicator other than the first, to which some member does not come. */
 
 #include "diagnose/rule.h"
-#include "record/verdict.h"
+#include "answer/answer.h"
 
 /* Ranks with one id of init, and those that are known to belong to them. */
 struct group {
@@ -170,7 +170,7 @@ static bool report(const struct rule_ctx *ctx, struct finding *f, struct group *
 		f->reasons &= ~(1u << REASON_SAME_LINE); /* all others wait for it alone */
 	if (f->reasons & 1u << REASON_SAME_LINE) {
 		rank_set_clear(&f->culprits); /* inits of pairs may wait for each other in a ring */
-		snprintf(f->d.lines[0], sizeof(f->d.lines[0]),
+		snprintf(f->answer.notes[0], sizeof(f->answer.notes[0]),
 			 "All stand in %s: each may wait for another's init.",
 			 ctx->evidence->ranks[last].where);
 	}

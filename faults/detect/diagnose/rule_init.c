@@ -2,7 +2,7 @@
 
 #include "base/stats.h"
 #include "diagnose/rule.h"
-#include "record/verdict.h"
+#include "answer/answer.h"
 #include "process/watch.h"
 
 /* Returns what init was called with: one of two values, as a number. */
@@ -40,16 +40,17 @@ static bool report_arguments(const struct rule_ctx *ctx, struct finding *f,
 	for (size_t i = n; i-- > 0;)
 		*(argument(views[i], id) == right ? &ours : &theirs) = views[i];
 	place_init(f, ctx->outcome == OUTCOME_HANG);
-	snprintf(f->d.field, sizeof(f->d.field), "%s", id ? "id" : "nranks");
-	argument_text(theirs, id, f->d.theirs, sizeof(f->d.theirs));
-	argument_text(ours, id, f->d.majority, sizeof(f->d.majority));
+	snprintf(f->answer.field, sizeof(f->answer.field), "%s", id ? "id" : "nranks");
+	argument_text(theirs, id, f->answer.theirs, sizeof(f->answer.theirs));
+	argument_text(ours, id, f->answer.majority, sizeof(f->answer.majority));
 	for (size_t i = 0; i < n; i++) {
 		if (most && argument(views[i], id) == right)
 			continue;
 		argument_text(views[i], id, text, sizeof(text));
 		if (finding_has_room(f))
 			note(f, "Rank %d called communicator init with %s%s%s.", views[i]->rank,
-			     text, most ? ", the others with " : "", most ? f->d.majority : "");
+			     text, most ? ", the others with " : "",
+			     most ? f->answer.majority : "");
 		if (most)
 			rank_set_add(&f->culprits, views[i]->rank);
 	}
@@ -181,9 +182,9 @@ bool rule_aborted(const struct rule_ctx *ctx, struct finding *f)
 	    (orderly && 2 * f->culprits.n >= (size_t)ctx->evidence->nranks))
 		return false;
 	place_missing(ctx, f);
-	if (after < INT64_MAX && f->d.seq_low != (int64_t)after + 1) {
+	if (after < INT64_MAX && f->answer.seq_low != (int64_t)after + 1) {
 		/* also where what it broke is an earlier call of the others' */
-		f->d.seq_low = f->d.seq_high = (int64_t)after + 1;
+		f->answer.seq_low = f->answer.seq_high = (int64_t)after + 1;
 		finding_differ(f, "call", "aborted before it", "not made yet");
 	}
 	after = view_of(ctx, last)->aborted_after;

@@ -1,7 +1,7 @@
 /* rule_missing.c: the rule about the call that some made and others never did. */
 
 #include "diagnose/rule.h"
-#include "record/verdict.h"
+#include "answer/answer.h"
 #include "process/watch.h"
 
 /* Returns true if one call may be all that is missing from `seq` on: sends and receives differ by right. */
@@ -137,11 +137,11 @@ static bool report_surplus(const struct rule_ctx *ctx, struct finding *f, uint64
 		if (ctx->comm->tracks[i].known && ctx->comm->tracks[i].last >= seq)
 			rank_set_add(&f->culprits, i);
 	more = ranks_words(ctx->evidence, f->culprits.in, 64);
-	memcpy(f->d.theirs, f->d.majority, sizeof(f->d.theirs));
-	snprintf(f->d.majority, sizeof(f->d.majority), "no call");
-	f->d.seq_low = (int64_t)progress_run_start(ctx->comm, seq);
+	memcpy(f->answer.theirs, f->answer.majority, sizeof(f->answer.theirs));
+	snprintf(f->answer.majority, sizeof(f->answer.majority), "no call");
+	f->answer.seq_low = (int64_t)progress_run_start(ctx->comm, seq);
 	if (alone && !is_repeated(ctx, seq, true))
-		f->d.seq_low = f->d.seq_high;
+		f->answer.seq_low = f->answer.seq_high;
 	if (alone || is_repeated(ctx, seq, 2 * (int)f->culprits.n < ctx->comm->nranks)) {
 		class = class_of_surplus(ctx, f, seq);
 		f->reasons |= seq == 2 ? 1u << REASON_FIRST_CALL : 0;
@@ -206,7 +206,7 @@ static bool report_missing(const struct rule_ctx *ctx, struct finding *f)
 			  REASON_OWN_PLANS);
 	place_missing(ctx, f);
 	if (ctx->outcome != OUTCOME_HANG)
-		f->d.hang_seq = -1; /* all came to their end: no rank waits */
+		f->answer.hang_seq = -1; /* all came to their end: no rank waits */
 	if (is_surplus(ctx, &f->culprits, &makers, false))
 		return report_surplus(ctx, f, seq, false);
 	if (is_surplus(ctx, &f->culprits, &makers, true) && is_repeated(ctx, seq, false)) {
@@ -216,14 +216,15 @@ static bool report_missing(const struct rule_ctx *ctx, struct finding *f)
 	if (all_wait_in_pairs(ctx, &f->culprits, true)) {
 		finding_reset(f);
 		if (report_unequal(ctx, f) || !ctx->comm->collectives)
-			return f->d.class == CLASS_PAIR_SIZE || f->d.class == CLASS_UNMATCHED;
+			return f->answer.class == CLASS_PAIR_SIZE ||
+			       f->answer.class == CLASS_UNMATCHED;
 		progress_missing(&call, &f->culprits, &makers);
 		f->reasons |= 1u << REASON_OWN_PLANS;
 		place_missing(ctx, f);
 	}
 	class = class_of_missing(ctx, f, &makers);
 	if (class == CLASS_SKIPPED_OR_EARLY && seq == ctx->comm->top && !ctx->plan->followed)
-		f->d.seq_low = (int64_t)progress_run_start(ctx->comm, seq);
+		f->answer.seq_low = (int64_t)progress_run_start(ctx->comm, seq);
 	if (is_past(class))
 		note_past(ctx, f, seq);
 	else if (class == CLASS_BLOCKED || class == CLASS_BUSY)
@@ -309,8 +310,8 @@ void note_missing_too(const struct rule_ctx *ctx, struct finding *f)
 	progress_missing(&call, &behind, &makers);
 	seq = makers.call;
 	snprintf(tail, sizeof(tail), "; it did not make call %lu%s", seq,
-		 f->d.seq_high == (int64_t)seq ? " either" : "");
-	for (int i = 0; i < behind.nranks && f->d.nlines < DIAGNOSIS_LINES - 4; i++)
+		 f->answer.seq_high == (int64_t)seq ? " either" : "");
+	for (int i = 0; i < behind.nranks && f->answer.nnotes < ANSWER_NOTES - 4; i++)
 		if (behind.in[i] && !f->culprits.in[i] && ranks[i].view.process < PROCESS_EXITED &&
 		    !missing_passed(&makers, &ranks[i].view))
 			note_rank(ctx, f, i, tail);

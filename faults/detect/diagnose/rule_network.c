@@ -2,7 +2,7 @@
 
 #include "diagnose/rule.h"
 #include "base/stats.h"
-#include "record/verdict.h"
+#include "answer/answer.h"
 
 /* A packet that is sent again so often is lost by something that lasts: where a tenth of all packets is lost it is by
  * chance once in 1,000, and once in 1,000,000. That takes 1.4 and 13 s, of a new connection 7 and 63 s. */
@@ -71,12 +71,13 @@ bool rule_cut_off(const struct rule_ctx *ctx, struct finding *f)
 /* Adds "one>other" to the finding's pairs. */
 static void add_way(struct finding *f, const char *from, const char *to)
 {
-	size_t at = strlen(f->d.pair);
+	size_t at = strlen(f->answer.pair);
 	char pair[130];
 
 	snprintf(pair, sizeof(pair), "%.60s>%.60s", from, to);
-	if (!strstr(f->d.pair, pair) && at + strlen(pair) + 2 < sizeof(f->d.pair))
-		snprintf(f->d.pair + at, sizeof(f->d.pair) - at, "%s%s", at ? "," : "", pair);
+	if (!strstr(f->answer.pair, pair) && at + strlen(pair) + 2 < sizeof(f->answer.pair))
+		snprintf(f->answer.pair + at, sizeof(f->answer.pair) - at, "%s%s", at ? "," : "",
+			 pair);
 }
 
 /* The rank on another host that has the peer's address of `of`; NULL: none that is known. */
@@ -117,10 +118,10 @@ bool rule_unanswered(const struct rule_ctx *ctx, struct finding *f)
 			     i, r->view.host, r->sockets.port, r->sockets.peer, o->view.host,
 			     r->sockets.resends);
 	}
-	f->d.class = most < RESENDS_TELL ? CLASS_UNEXPLAINED : CLASS_PARTITION;
-	f->d.confidence = most < RESENDS_SHOW ? CONFIDENCE_INCONCLUSIVE : CONFIDENCE_MAJORITY;
+	f->answer.class = most < RESENDS_TELL ? CLASS_UNEXPLAINED : CLASS_PARTITION;
+	f->answer.confidence = most < RESENDS_SHOW ? CONFIDENCE_INCONCLUSIVE : CONFIDENCE_MAJORITY;
 	if (most < RESENDS_TELL)
-		f->d.pair[0] = '\0';
+		f->answer.pair[0] = '\0';
 	return most > 0;
 }
 
@@ -203,14 +204,15 @@ bool rule_lost_hosts(const struct rule_ctx *ctx, struct finding *f)
 
 	for (int i = 0; i < ctx->run->nranks; i++) {
 		const struct rank_view *v = &ctx->run->ranks[i].view;
-		size_t at = strlen(f->d.hosts);
+		size_t at = strlen(f->answer.hosts);
 
 		if (!ctx->run->ranks[i].present || !v->lost)
 			continue;
 		worst = v->lost > worst ? v->lost : worst;
-		if (lists(f->d.hosts, v->host))
+		if (lists(f->answer.hosts, v->host))
 			continue;
-		snprintf(f->d.hosts + at, sizeof(f->d.hosts) - at, "%s%s", at ? "," : "", v->host);
+		snprintf(f->answer.hosts + at, sizeof(f->answer.hosts) - at, "%s%s", at ? "," : "",
+			 v->host);
 		note_host(ctx, f, v);
 	}
 	/* a death that was seen, on a host that is heard of, explains more */
@@ -220,7 +222,7 @@ bool rule_lost_hosts(const struct rule_ctx *ctx, struct finding *f)
 			return false;
 	if (worst == LOST_NOT)
 		return false;
-	f->d.class = class_of_lost(worst);
-	f->d.confidence = worst == LOST_SILENT ? CONFIDENCE_INCONCLUSIVE : CONFIDENCE_PROVED;
+	f->answer.class = class_of_lost(worst);
+	f->answer.confidence = worst == LOST_SILENT ? CONFIDENCE_INCONCLUSIVE : CONFIDENCE_PROVED;
 	return true;
 }

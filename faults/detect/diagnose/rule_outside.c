@@ -235,7 +235,7 @@ bool rule_other_wait(const struct rule_ctx *ctx, struct finding *f)
 	const struct evidence *e = ctx->evidence;
 	size_t n = (size_t)e->nranks, places = 0, taken = 0, alone = 0;
 	bool *left = must(calloc(3 * n + 1, sizeof(*left))), *there = left + n, *one = there + n;
-	char line[sizeof(f->d.lines[0])] = "";
+	char line[sizeof(f->answer.notes[0])] = "";
 
 	memset(left, true, n);
 	while (all_outside(ctx) && taken < n) {
@@ -277,7 +277,7 @@ bool rule_uncalled(const struct rule_ctx *ctx, struct finding *f)
 		if (!is_uncalled(&ctx->evidence->ranks[i]) &&
 		    ctx->evidence->ranks[i].view.phase != PHASE_SPARE)
 			return false;
-	f->d.class = CLASS_SKIPPED_OR_EARLY;
+	f->answer.class = CLASS_SKIPPED_OR_EARLY;
 	note(f, "Nothing diverged: all ranks made the same %lu calls on communicator %u.",
 	     ctx->comm->top, ctx->comm->comm);
 	note(f, "The wrong data are in buffers of calls that nobody made: all ranks left them out "
@@ -352,9 +352,9 @@ bool rule_lagging(const struct rule_ctx *ctx, struct finding *f)
 
 bool rule_unexplained(const struct rule_ctx *ctx, struct finding *f)
 {
-	f->d.class = CLASS_UNEXPLAINED;
-	f->d.comm = ctx->comm->comm;
-	f->d.hang_seq = progress_hang_point(ctx->comm);
+	f->answer.class = CLASS_UNEXPLAINED;
+	f->answer.comm = ctx->comm->comm;
+	f->answer.hang_seq = progress_hang_point(ctx->comm);
 	note(f, "Ranks wait past their deadline, and nothing in the evidence says for whom.");
 	return true;
 }

@@ -2,7 +2,7 @@
 
 #include "base/call_value.h"
 #include "diagnose/rule.h"
-#include "record/verdict.h"
+#include "answer/answer.h"
 
 #define PAIR_RANKS_MAX 1024 /* members of a communicator with more are not looked at */
 
@@ -261,7 +261,7 @@ static bool find_peers(const struct rule_ctx *ctx, struct finding *f, const stru
 		note(f, "Another rank's call that never came would leave these open, too.");
 	f->reasons |= reason_if(open, REASON_OTHER_CAUSE) |
 		      reason_if(!ctx->plan->followed &&
-					(ctx->comm->any_program || f->d.seq_high < PLAN_LONG),
+					(ctx->comm->any_program || f->answer.seq_high < PLAN_LONG),
 				REASON_OWN_PLANS) |
 		      reason_if(2 * n > (size_t)ctx->comm->nranks, REASON_NO_MAJORITY);
 	finding_conclude(ctx, f, CLASS_PAIR_PEER, CONFIDENCE_MAJORITY);
@@ -282,7 +282,7 @@ static void report_mismatch(const struct rule_ctx *ctx, struct finding *f,
 	if (j.culprit >= 0)
 		rank_set_add(&f->culprits, j.culprit);
 	if (j.moved)
-		snprintf(f->d.field, sizeof(f->d.field), "call");
+		snprintf(f->answer.field, sizeof(f->answer.field), "call");
 	if (j.step == STEP_AHEAD)
 		note(f, "By the calls before it rank %d left one out.", rank);
 	else if (j.step == STEP_AGAIN)
@@ -318,7 +318,7 @@ bool remark_open_pairs(const struct rule_ctx *ctx, struct finding *f)
 	const struct record *met;
 
 	note_open_pairs(ctx, f, &met);
-	return f->d.nlines > 0;
+	return f->answer.nnotes > 0;
 }
 
 /* Counts, for each rank, the pairs that disagree in alltoallv `nth`, and notes each pair; the first is the
@@ -335,12 +335,12 @@ static int find_unequal(const struct rule_ctx *ctx, struct finding *f, uint64_t 
 			if (!out || !in || out->send[to] == in->recv[from])
 				continue;
 			if (n++ == 0) {
-				f->d.seq_low = f->d.seq_high = (int64_t)out->seq;
+				f->answer.seq_low = f->answer.seq_high = (int64_t)out->seq;
 				name_pair(ctx, f, from, CALL_SEND, to);
-				snprintf(f->d.theirs, sizeof(f->d.theirs), "%u sent",
+				snprintf(f->answer.theirs, sizeof(f->answer.theirs), "%u sent",
 					 out->send[to]);
-				snprintf(f->d.majority, sizeof(f->d.majority), "%u expected",
-					 in->recv[from]);
+				snprintf(f->answer.majority, sizeof(f->answer.majority),
+					 "%u expected", in->recv[from]);
 			}
 			note(f,
 			     "AlltoAllv %lu: rank %d sends rank %d %u elements, which expects %u.",
@@ -370,9 +370,9 @@ bool rule_counts(const struct rule_ctx *ctx, struct finding *f)
 			rank_set_add(&f->culprits, i);
 	if (f->culprits.n != 1)
 		rank_set_clear(&f->culprits);
-	f->d.comm = a->comm;
-	f->d.hang_seq = ctx->outcome == OUTCOME_HANG ? progress_hang_point(ctx->comm) : -1;
-	snprintf(f->d.field, sizeof(f->d.field), "count");
+	f->answer.comm = a->comm;
+	f->answer.hang_seq = ctx->outcome == OUTCOME_HANG ? progress_hang_point(ctx->comm) : -1;
+	snprintf(f->answer.field, sizeof(f->answer.field), "count");
 	f->reasons |= reason_if(f->culprits.n == 0, REASON_NO_MAJORITY);
 	finding_conclude(ctx, f, CLASS_MISMATCH, CONFIDENCE_MAJORITY);
 	if (f->culprits.n == 0)

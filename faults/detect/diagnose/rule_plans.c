@@ -1,7 +1,7 @@
 /* rule_plans.c: the rules about ranks with plans of their own, which nothing says what others do of: one that others wait for is
  * in no call, or one has left what it always did. */
 #include "diagnose/rule.h"
-#include "record/verdict.h"
+#include "answer/answer.h"
 
 #define RANKS_MAX  1024 /* of a run that is looked at */
 #define HABITS_MAX 256	/* of a run whose habits are */
@@ -178,7 +178,7 @@ static void report_break(const struct rule_ctx *ctx, struct finding *f, int rank
 	     call_words(ctx->evidence, b->usual), b->times);
 	finding_conclude(ctx, f, class_of_break(b), CONFIDENCE_MAJORITY);
 	if (b->kind == HABIT_SKIPPED) /* where it had always come from */
-		snprintf(f->d.lines_there[1], sizeof(f->d.lines_there[1]), "%s",
+		snprintf(f->answer.lines_there[1], sizeof(f->answer.lines_there[1]), "%s",
 			 call_site(ctx->evidence, part->place, b->usual));
 }
 

@@ -3,7 +3,7 @@
 
 #include "settings/backend_kind.h"
 #include "diagnose/rule.h"
-#include "record/verdict.h"
+#include "answer/answer.h"
 
 #define LEFT_NS 40000000ull /* observers look so often: what lies closer has no order */
 
@@ -159,10 +159,10 @@ static bool report_no_cause(const struct rule_ctx *ctx, struct finding *f)
 	note(f, "%s %s: %.160s", ranks_words(e, ends, 40),
 	     evidence_gave_up(&e->ranks[first]) ? "gave up a wait" : "end alike",
 	     e->ranks[first].said);
-	f->d.lines[0][0] = 'R';
+	f->answer.notes[0][0] = 'R';
 	free(ends);
-	f->d.comm = ctx->comm->comm;
-	f->d.hang_seq = progress_hang_point(ctx->comm);
+	f->answer.comm = ctx->comm->comm;
+	f->answer.hang_seq = progress_hang_point(ctx->comm);
 	finding_conclude(ctx, f, CLASS_EXITED, CONFIDENCE_INCONCLUSIVE);
 	return true;
 }
@@ -425,8 +425,8 @@ bool rule_device_fault(const struct rule_ctx *ctx, struct finding *f)
 	mark_given_up(ctx, f, -EFAULT, SIZE_MAX, "Rank %d's device broke: %.190s");
 	if (f->culprits.n == 0)
 		return false;
-	f->d.comm = ctx->comm->comm;
-	f->d.hang_seq = progress_hang_point(ctx->comm);
+	f->answer.comm = ctx->comm->comm;
+	f->answer.hang_seq = progress_hang_point(ctx->comm);
 	place_own(ctx, f);
 	/* what a peer sent may break a device, too */
 	f->reasons |= reason_if(f->culprits.n > 1 && 2 * (int)f->culprits.n >= nranks,
@@ -440,7 +440,7 @@ bool rule_reported(const struct rule_ctx *ctx, struct finding *f)
 {
 	int well = 0;
 
-	f->d.class = CLASS_OUTCOME;
+	f->answer.class = CLASS_OUTCOME;
 	for (int i = 0; i < ctx->evidence->nranks && ctx->outcome != OUTCOME_OK; i++) {
 		const struct rank_view *v = &ctx->evidence->ranks[i].view;
 
@@ -450,6 +450,6 @@ bool rule_reported(const struct rule_ctx *ctx, struct finding *f)
 	}
 	if (ctx->outcome == OUTCOME_OK || (ctx->outcome == OUTCOME_ERROR && f->culprits.n == 1 &&
 					   well + 1 == ctx->evidence->nranks))
-		f->d.confidence = CONFIDENCE_PROVED;
+		f->answer.confidence = CONFIDENCE_PROVED;
 	return true;
 }

@@ -4,7 +4,7 @@
 #include "settings/settings.h"
 
 _Static_assert(SETTINGS_BYTES == RECORD_SETTINGS, "the recorder has room for a rank's settings");
-_Static_assert(SETTING_NAME <= sizeof(((struct diagnosis *)0)->field), "a field may be a setting");
+_Static_assert(SETTING_NAME <= sizeof(((struct answer *)0)->field), "a field may be a setting");
 
 #define SURVEY_RANKS 256
 
@@ -87,7 +87,7 @@ static void conclude(const struct rule_ctx *ctx, const struct survey *s, struct 
 
 	place_init(f, false);
 	if (ctx->outcome == OUTCOME_HANG)
-		f->d.hang_seq =
+		f->answer.hang_seq =
 			progress_count_in_init(ctx->comm) > 0 ? 0 : progress_hang_point(ctx->comm);
 	finding_differ(f, d->name, d->theirs, d->most);
 	note(f, "Nothing in the calls says for whom ranks wait or what went wrong; settings that "
@@ -126,7 +126,7 @@ bool settings_break(const struct rule_ctx *ctx)
 	return differ(ctx, NULL, SETTING_BREAKS);
 }
 
-void note_settings(const struct evidence *evidence, struct diagnosis *d)
+void note_settings(const struct evidence *evidence, struct answer *d)
 {
 	struct survey survey;
 	char words[236];
@@ -135,7 +135,7 @@ void note_settings(const struct evidence *evidence, struct diagnosis *d)
 		return;
 	survey_take(&survey, evidence);
 	for (size_t i = 0; i < survey.nfound; i++)
-		diagnosis_note(d, "Settings differ: %s.",
-			       settings_words(&survey.found[i], 1, words, sizeof(words)));
+		answer_note(d, "Settings differ: %s.",
+			    settings_words(&survey.found[i], 1, words, sizeof(words)));
 	free(survey.texts);
 }

@@ -64,8 +64,8 @@ static void report_two(const struct rule_ctx *ctx, struct finding *f, const stru
 			     other);
 	else
 		finding_note(f, "Lines part before call %lu.", b->seq);
-	make_printable(f->d.lines[f->d.nlines - 1]);
-	f->d.seq_low = b->before ? 1 : f->d.seq_low;
+	make_printable(f->answer.notes[f->answer.nnotes - 1]);
+	f->answer.seq_low = b->before ? 1 : f->answer.seq_low;
 	rank_set_clear(&f->culprits);
 	f->reasons |= 1u << REASON_NO_MAJORITY;
 }
@@ -85,7 +85,7 @@ static void report_before(const struct rule_ctx *ctx, struct finding *f, const s
 {
 	char site[sizeof(b->line->text)];
 
-	f->d.seq_low = 1;
+	f->answer.seq_low = 1;
 	f->reasons |= reason_if(!b->line, REASON_UNCLEAR);
 	if (!b->line) {
 		finding_note(f, "The calls in which that began are no longer known.");
@@ -122,7 +122,7 @@ bool rule_sites(const struct rule_ctx *ctx, struct finding *f)
 	name_call(ctx, ours, site[1], call[1], sizeof(call[1]));
 	finding_place(f, a->comm, b.seq, b.seq, progress_hang_point(a));
 	f->collectives = a->collectives;
-	f->d.agreed = b.agreed;
+	f->answer.agreed = b.agreed;
 	if (a->nranks == 2)
 		report_two(ctx, f, &b, without_folder(site[0]), without_folder(site[1]));
 	else if (b.kind == DEVIATION_UNCLEAR)

@@ -1,6 +1,6 @@
 /* unequal.c: findings about a send and a receive that do not fit each other. */
 #include "diagnose/rule.h"
-#include "record/verdict.h"
+#include "answer/answer.h"
 
 void note_open_pair(const struct rule_ctx *ctx, struct finding *f, int rank,
 		    const struct record *own, const struct record *theirs)
@@ -68,7 +68,7 @@ bool report_unequal(const struct rule_ctx *ctx, struct finding *f)
 		return false;
 	place_mismatch(ctx, f, met ? met : own, own, false);
 	if (!met) {
-		f->d.seq_low--;
+		f->answer.seq_low--;
 		finding_differ(f, "call", call_words(ctx->evidence, own), "no call");
 		name_pair(ctx, f, ctx->comm->tracks[own->peer].final->peer, own->kind, own->peer);
 	}

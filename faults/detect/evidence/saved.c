@@ -1,8 +1,6 @@
 /* saved.c: one rank's evidence to bytes and back; nothing that is read is trusted. */
 #include "evidence/saved.h"
 
-#include "record/classes.h"
-
 #define SAVED_OLD  2
 #define TAIL_SITES 128 /* that come along with the newest calls alone */
 
@@ -184,6 +182,19 @@ static double at_least_zero(double x, double unknown)
 	return isfinite(x) && x >= 0 ? x : unknown;
 }
 
+/* False: the number stands for nothing any more, or never did. */
+static bool lost_known(uint32_t lost)
+{
+#define LOST_CASE(name, number, class, words) case number:
+	switch (lost) {
+		LOSTS(LOST_CASE)
+	case LOST_NOT:
+		return true;
+	default:
+		return false;
+	}
+}
+
 #define CLEAN(text) (text[sizeof(text) - 1] = '\0', make_printable(text))
 
 static void clean_view(struct rank_view *v, int number)
@@ -199,8 +210,8 @@ static void clean_view(struct rank_view *v, int number)
 	v->phase = v->phase < 256 ? v->phase : 0;
 	v->waiting = v->waiting == 1;
 	v->overdue = v->overdue == 1;
-	if (v->lost && class_of_lost(v->lost) == CLASS_HOST_SILENT)
-		v->lost = LOST_SILENT; /* and numbers that stand for nothing any more */
+	if (!lost_known(v->lost))
+		v->lost = LOST_SILENT;
 	v->waited = at_least_zero(v->waited, 0);
 	v->grace = at_least_zero(v->grace, 0);
 	v->silent = at_least_zero(v->silent, 0);

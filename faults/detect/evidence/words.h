@@ -3,7 +3,6 @@
 
 #include "evidence/evidence.h"
 #include "progress/comm.h"
-#include "record/classes.h"
 
 /* A rank's number for people: in the run, where the evidence is of a group. */
 int rank_number(const struct evidence *evidence, int rank);
@@ -21,12 +20,3 @@ const char *call_site(const struct evidence *evidence, int rank, const struct re
 const char *field_words(const struct evidence *evidence, enum call_field field,
 			const struct record *record);
 const char *field_name(enum call_field field, const struct record *record);
-
-/* The words of a class for people, of meanings.txt: a paragraph each. */
-struct class_meaning {
-	enum fault_side side;
-	char cause[400], fix[400], prevention[400];
-};
-
-/* meaning.c: false, and nothing is said: there is no class of this name. */
-bool class_meaning(const char *name, struct class_meaning *meaning);

@@ -3,7 +3,7 @@
 
 #include "pace/meter.h"
 #include "pace/pace.h"
-#include "record/classes.h"
+#include "answer/classes.h"
 #include "record/record.h"
 
 #define PACE_NAMED 16  /* ranks that are named at most */

@@ -10,8 +10,6 @@
 #include "postmortem/postmortem.h"
 #include "evidence/saved.h"
 #include "probe/probe.h"
-#include "record/verdict.h"
-#include "settings/settings.h"
 
 #define REMOTE_RANKS (1 << 18) /* ranks */
 #define TEXT_MAX     (64 << 10)
@@ -164,7 +162,7 @@ static bool came_since(const struct diagnoser *self, int rank, uint64_t before)
 {
 	const struct evidence_rank *r =
 		rank < self->evidence.nranks ? &self->evidence.ranks[rank] : NULL;
-	const struct diagnosis *late = &self->late;
+	const struct answer *late = &self->late;
 	bool came = !r || late->seq_low < 0;
 
 	for (size_t i = r ? r->ncalls : 0; !came && i-- > 0;)
@@ -200,14 +198,14 @@ static bool failed_before(const struct diagnoser *self, const struct rank_view *
 
 /* A program's own time-out ends it: its ranks abort, or are ended, because one was late. That stands, unless the late
  * one has come since, or is among those that failed by themselves. */
-static bool was_late(const struct diagnoser *self, const struct verdict *verdict,
+static bool was_late(const struct diagnoser *self, const struct answer *seen,
 		     const struct rank_view *views, size_t n)
 {
-	const struct diagnosis *late = &self->late;
+	const struct answer *late = &self->late;
 	uint64_t first = first_left(self);
 
 	if (late->class == CLASS_OUTCOME || late->class == CLASS_UNEXPLAINED ||
-	    (verdict->outcome != OUTCOME_DIED && verdict->outcome != OUTCOME_ERROR))
+	    (seen->outcome != OUTCOME_DIED && seen->outcome != OUTCOME_ERROR))
 		return false;
 	for (size_t i = 0; i < n; i++)
 		if (rank_list_has(late->ranks, views[i].rank) &&
@@ -217,42 +215,37 @@ static bool was_late(const struct diagnoser *self, const struct verdict *verdict
 	return rank_list_count(late->ranks) > 0;
 }
 
-/* The line says what is saved ... */
-static void take_diagnosis(struct verdict *verdict, struct diagnosis *d)
+/* A late rank's answer, of a program that ended itself for it. */
+static void take_late(const struct diagnoser *self, const struct answer *seen,
+		      struct answer *answer)
 {
-	d->outcome = verdict->outcome; /* a process without a rank may have died */
-	verdict->class = d->class;
-	snprintf(verdict->ranks, sizeof(verdict->ranks), "%s", d->ranks);
-	verdict->confidence = d->confidence;
-	verdict->side = d->side;
-	snprintf(verdict->pair, sizeof(verdict->pair), "%s", d->pair);
-	if (d->class == CLASS_MISMATCH || d->class == CLASS_INIT_MISMATCH ||
-	    d->class == CLASS_PAIR_SIZE || d->class == CLASS_SETTINGS)
-		snprintf(verdict->field, sizeof(verdict->field), "%s", d->field);
+	*answer = self->late;
+	answer_note(answer, "The program ended itself after that: %s.",
+		    outcome_name(seen->outcome));
+	answer->detect_ms = seen->detect_ms;
+	answer->last_comm = seen->last_comm;
+	answer->last_seq = seen->last_seq;
 }
 
-/* ... and what is saved says the line, where the evidence lacks it: a process without a rank, a host that is lost. */
-static void take_verdict(struct diagnosis *d, const struct verdict *verdict)
+/* Ranks' first calls that differed, of a run that ended: they have left the rings since. */
+static void take_differed(const struct diagnoser *self, struct answer *answer)
 {
-	d->outcome = verdict->outcome;
-	d->class = verdict->class;
-	snprintf(d->ranks, sizeof(d->ranks), "%s", verdict->ranks);
-	snprintf(d->hosts, sizeof(d->hosts), "%s", verdict->hosts);
-	snprintf(d->pair, sizeof(d->pair), "%s", verdict->pair);
-	d->confidence = verdict->confidence;
-	class_explain(d);
-	d->side = verdict->side;
+	enum outcome outcome = outcome_worse(answer->outcome, self->differed.outcome);
+
+	if (!self->differed.class || strcmp(answer->ranks, "-") != 0)
+		return;
+	*answer = self->differed;
+	answer->outcome = outcome;
 }
 
 static enum diagnosis_result on_refine(void *ctx, const struct rank_view *views,
 				       const struct record_memory *const *memories, size_t n,
-				       struct verdict *verdict)
+				       struct answer *answer)
 {
 	struct diagnoser *self = ctx;
-	struct diagnosis *d = &self->diagnosis;
-	enum diagnosis_result result = DIAGNOSIS_UNEXPLAINED;
-	bool ended = verdict->outcome == OUTCOME_OK || verdict->outcome == OUTCOME_WRONG_DATA ||
-		     verdict->outcome == OUTCOME_DIVERGED;
+	const struct answer seen = *answer;
+	bool ended = seen.outcome == OUTCOME_OK || seen.outcome == OUTCOME_WRONG_DATA ||
+		     seen.outcome == OUTCOME_DIVERGED;
 
 	collect(self, views, memories, n);
 	if (self->site.preloaded)
@@ -260,44 +253,13 @@ static enum diagnosis_result on_refine(void *ctx, const struct rank_view *views,
 	if (!ended) /* else there are no processes to look at */
 		evidence_probe(self->evidence.ranks, (size_t)self->evidence.nranks, &self->probe);
 	clock_local(self->evidence.when, sizeof(self->evidence.when), CLOCK_ISO);
-	if (was_late(self, verdict, views, n)) {
-		*d = self->late;
-		diagnosis_note(d, "The program ended itself after that: %s.",
-			       outcome_name(verdict->outcome));
-		verdict->outcome = d->outcome;
-	} else {
-		diagnose(&self->evidence, d);
-	}
-	if (ended && self->differed.class && strcmp(d->ranks, "-") == 0) {
-		*d = self->differed; /* its calls have left the rings since */
-		verdict->outcome = outcome_worse(verdict->outcome, d->outcome);
-	}
-	if (ended && (d->outcome == OUTCOME_INTERNAL ||
-		      (d->class == CLASS_OUTCOME && d->outcome == verdict->outcome))) {
-		take_verdict(d, verdict); /* the calls say no more than the ranks did */
-		return result;
-	}
-	if (verdict->outcome == OUTCOME_OK)
-		verdict->outcome = d->outcome;
-	if (d->outcome != OUTCOME_OK && d->class != CLASS_UNEXPLAINED)
-		result = DIAGNOSIS_NAMED;
-	if (class_is_lost(verdict->class) ||
-	    (result != DIAGNOSIS_NAMED && d->outcome != verdict->outcome))
-		take_verdict(d, verdict);
+	if (was_late(self, &seen, views, n))
+		take_late(self, &seen, answer);
 	else
-		take_diagnosis(verdict, d);
-	/* probably harmless: the run gets as much time as an unexplained hang */
-	if ((d->class == CLASS_SETTINGS && setting_weight(d->field) != SETTING_BREAKS) ||
-	    (d->class == CLASS_PARTITION && d->confidence == CONFIDENCE_INCONCLUSIVE))
-		result = DIAGNOSIS_UNEXPLAINED;
-	report_explain(verdict, d, &self->evidence);
-	if (d->seq_low >= 0) {
-		verdict->comm = d->comm;
-		verdict->seq = d->seq_low;
-		verdict->hang_seq = d->hang_seq;
-		verdict->wrong_seq = d->wrong_seq;
-	}
-	return result;
+		find_answer(&self->evidence, &seen, answer);
+	if (ended)
+		take_differed(self, answer);
+	return answer_explains(answer) ? DIAGNOSIS_NAMED : DIAGNOSIS_UNEXPLAINED;
 }
 
 static void on_compare(void *ctx, const struct rank_view *views,
@@ -306,29 +268,19 @@ static void on_compare(void *ctx, const struct rank_view *views,
 	lines_compare(ctx, views, memories, n);
 }
 
-static void on_name_comms(void *ctx, struct rank_view *views, size_t n)
+/* In the evidence's own words: what is printed and what is saved say the same of a rank. */
+static void on_describe(void *ctx, struct answer *answer)
 {
 	const struct diagnoser *self = ctx;
 
-	for (size_t i = 0; i < n && self->site.preloaded; i++) {
-		const struct evidence_rank *r =
-			views[i].rank >= 0 && views[i].rank < self->evidence.nranks
-				? &self->evidence.ranks[views[i].rank]
-				: NULL;
-
-		if (r && r->present && r->view.last.ticket == views[i].last.ticket)
-			views[i].last.comm = r->view.last.comm;
-		for (size_t k = r ? r->ncalls : 0; k-- > 0;)
-			if (r->calls[k].ticket == views[i].oldest.ticket)
-				views[i].oldest.comm = r->calls[k].comm;
-	}
+	report_describe(answer, &self->evidence);
 }
 
-static void on_late(void *ctx)
+static void on_late(void *ctx, const struct answer *answer)
 {
 	struct diagnoser *self = ctx;
 
-	self->late = self->diagnosis;
+	self->late = *answer;
 }
 
 static void on_came(void *ctx)
@@ -338,15 +290,15 @@ static void on_came(void *ctx)
 	self->late.class = CLASS_OUTCOME;
 }
 
-static void on_reserve_folder(void *ctx, struct verdict *verdict, const char *side)
+static void on_reserve_folder(void *ctx, struct answer *answer, const char *side)
 {
 	struct diagnoser *self = ctx;
 
 	if (side && !strchr(side, '/'))
 		snprintf(self->side, sizeof(self->side), "%s", side);
-	self->evidence.detect_ms = verdict->detect_ms;
+	self->evidence.detect_ms = answer->detect_ms;
 	if (folder_make(self))
-		snprintf(verdict->evidence, sizeof(verdict->evidence), "%s", self->folder);
+		snprintf(answer->evidence, sizeof(answer->evidence), "%s", self->folder);
 }
 
 /* Asks for stacks and NCCL's own account of the ranks here, and for this host's counters. */
@@ -422,51 +374,50 @@ static void save_command(const struct diagnoser *self)
 
 /* Runs after the verdict line. All that is there is saved first, since this process may be ended at any time: the
  * report before the records, which may be too large for the disk. */
-static void on_collect_slow(void *ctx)
+static void on_collect_slow(void *ctx, struct answer *answer)
 {
 	struct diagnoser *self = ctx;
 	struct error err = { .rank = -1 };
 
-	self->diagnosis.said_ns = clock_ns(); /* the line has just been printed */
+	answer->said_ns = clock_ns(); /* the line has just been printed */
 	if (!self->evidence.ranks)
 		return;
 	if (self->folder[0]) {
 		if (self->side[0])
 			folder_name_run(self);
 		save_command(self);
-		self->short_of_room = diagnosis_save_report(&self->diagnosis, &self->evidence,
-							    self->folder, &err) < 0 ||
-				      evidence_save(&self->evidence, self->folder, &err) < 0;
+		self->short_of_room =
+			answer_save_report(answer, &self->evidence, self->folder, &err) < 0 ||
+			evidence_save(&self->evidence, self->folder, &err) < 0;
 		if (self->short_of_room)
 			error_print(&err, self->site.name);
 	}
-	run_probe(self, self->diagnosis.ranks);
+	run_probe(self, answer->ranks);
 }
 
 /* Saves what the probe found, here and on other hosts. */
-static void on_save(void *ctx)
+static void on_save(void *ctx, struct answer *answer)
 {
 	struct diagnoser *self = ctx;
-	struct diagnosis *d = &self->diagnosis;
 	struct error err = { .rank = -1 };
 	int drawable;
 
 	if (!self->evidence.ranks)
 		return;
 	take_texts(self);
-	probe_note(&self->evidence, &self->diagnosis);
-	report_where(stdout, "# ", &self->diagnosis, &self->evidence);
+	probe_note(&self->evidence, answer);
+	report_where(stdout, "# ", answer, &self->evidence);
 	fflush(stdout);
 	if (!self->folder[0])
 		return;
-	drawable = diagnosis_save(d, &self->evidence, self->folder, &err);
+	drawable = answer_save(answer, &self->evidence, self->folder, &err);
 	if ((drawable < 0 || evidence_save_texts(&self->evidence, self->folder, &err) < 0) &&
 	    !self->short_of_room)
 		error_print(&err, self->site.name);
 	folder_say(self->folder, drawable > 0, !self->short_of_room);
 	for (int i = 0; i < self->evidence.nranks; i++)
-		if (self->evidence.ranks[i].remote && d->hosts[0]) {
-			folder_say_sides(self, d->hosts);
+		if (self->evidence.ranks[i].remote && answer->hosts[0]) {
+			folder_say_sides(self, answer->hosts);
 			break;
 		}
 }
@@ -524,7 +475,7 @@ struct monitor_client diagnoser_client(struct diagnoser *self)
 					.on_evidence = on_evidence,
 					.refine = on_refine,
 					.compare = self->site.preloaded ? on_compare : NULL,
-					.name_comms = on_name_comms,
+					.describe = on_describe,
 					.reserve_folder = on_reserve_folder,
 					.save_local = on_save_local,
 					.collect_slow = on_collect_slow,

@@ -1,7 +1,7 @@
 /* diagnoser.h: the diagnoser's place in a run that went wrong: between monitor and verdict. */
 #pragma once
 
-#include "diagnose/diagnose.h"
+#include "diagnose/find.h"
 #include "process/task.h"
 #include "watch/monitor.h"
 
@@ -35,9 +35,8 @@ struct diagnoser {
 	struct evidence evidence;
 	struct evidence_probe probe; /* started when something seemed wrong */
 	struct task counters;	     /* the host's reading when the run began; arg NULL: none */
-	struct diagnosis diagnosis;
-	struct diagnosis late; /* the newest that was printed as late; class 0: it came after all */
-	struct diagnosis differed;	/* ranks' first calls that differed; class 0: none */
+	struct answer late; /* the newest that was printed as late; class 0: it came after all */
+	struct answer differed;		/* ranks' first calls that differed; class 0: none */
 	struct remote_evidence *remote; /* by rank; owned */
 	int nremote;
 	char root[160];	    /* where folders are made, "" nowhere */

@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "process/command.h"
 #include "process/task.h"
-#include "record/summary.h"
+#include "answer/describe.h"
 
 #define MAX_FOLDERS	8	  /* of a run that goes on after verdicts */
 #define STALLED_SECONDS 2.0	  /* a file system that takes longer is as none */
@@ -269,7 +269,7 @@ static void say(const char *what, const char *tool, const char *file)
 		tool = pasted(tool, words, sizeof(words));
 	pasted(file, quoted, sizeof(quoted));
 	n = strlen(what) + strlen(": ") + strlen(tool) + strlen(space) + strlen(quoted);
-	printf("# %s:%s%s%s%s\n", what, n > SUMMARY_WIDTH ? "\n#   " : " ", tool, space, quoted);
+	printf("# %s:%s%s%s%s\n", what, n > ANSWER_WIDTH ? "\n#   " : " ", tool, space, quoted);
 }
 
 void folder_say(const char *folder, bool drawable, bool records)

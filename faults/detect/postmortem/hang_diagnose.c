@@ -1,7 +1,7 @@
 /* hang_diagnose.c: evidence of a run in, verdict and report out; works long after the job died. */
 #include "base/arguments.h"
 #include "base/error.h"
-#include "evidence/evidence.h"
+#include "diagnose/find.h"
 #include "postmortem/postmortem.h"
 #include "probe/probe.h"
 
@@ -66,7 +66,7 @@ static int load(struct evidence *evidence, const struct arguments *arguments, st
 static int diagnose_folders(const struct arguments *arguments, struct error *err)
 {
 	struct evidence evidence;
-	struct diagnosis diagnosis;
+	struct answer answer;
 	char page[PATH_MAX] = "";
 	int code = OUTCOME_INTERNAL;
 	bool dry_run = arguments->dry_run || arguments->log;
@@ -75,13 +75,14 @@ static int diagnose_folders(const struct arguments *arguments, struct error *err
 		code = (int)err->outcome;
 		goto out;
 	}
-	diagnose(&evidence, &diagnosis);
-	probe_note(&evidence, &diagnosis);
+	find_answer(&evidence, NULL, &answer);
+	probe_note(&evidence, &answer);
+	report_describe(&answer, &evidence);
 	if (!dry_run)
 		snprintf(page, sizeof(page), "%s/postmortem.md", arguments->dirs[0]);
-	diagnosis_print(stdout, &diagnosis, &evidence, page);
-	if (dry_run || diagnosis_save(&diagnosis, &evidence, arguments->dirs[0], err) >= 0)
-		code = diagnosis.outcome;
+	answer_print_whole(stdout, &answer, &evidence, page);
+	if (dry_run || answer_save(&answer, &evidence, arguments->dirs[0], err) >= 0)
+		code = answer.outcome;
 out:
 	evidence_release(&evidence);
 	return code;

@@ -35,7 +35,7 @@ static bool is_whole(const struct evidence *e)
 }
 
 /* Returns true if all ranks are past the call in which few differ: nothing came of it yet. */
-static bool is_over(const struct evidence *e, const struct diagnosis *d)
+static bool is_over(const struct evidence *e, const struct answer *d)
 {
 	for (int i = 0; i < e->nranks; i++) {
 		const struct evidence_rank *r = &e->ranks[i];
@@ -52,7 +52,7 @@ static bool is_over(const struct evidence *e, const struct diagnosis *d)
 	       strcmp(d->ranks, "-") != 0;
 }
 
-static void print_differed(const struct diagnosis *d)
+static void print_differed(const struct answer *d)
 {
 	printf("# rank%s %s made call %ld of comm %ld as %s%s%s, the others as %s\n"
 	       "# the call is over all the same, and the job goes on\n",
@@ -61,7 +61,7 @@ static void print_differed(const struct diagnosis *d)
 	fflush(stdout);
 }
 
-static void print(const struct diagnosis *d)
+static void print(const struct answer *d)
 {
 	const char *rank = strchr(d->ranks, ',') ? "ranks" : "rank";
 	char line[1024];
@@ -74,7 +74,7 @@ static void print(const struct diagnosis *d)
 			 "%s %s made call %ld of comm %ld, the others did not: %s", rank, d->ranks,
 			 d->seq_high, d->comm, d->theirs);
 	else /* a sentence */
-		snprintf(line, sizeof(line), "%.*s", (int)strlen(d->lines[0]) - 1, d->lines[0]);
+		snprintf(line, sizeof(line), "%.*s", (int)strlen(d->notes[0]) - 1, d->notes[0]);
 	printf("# lines: %s\n# since then calls meet that come from other lines; the job goes on\n",
 	       line);
 	fflush(stdout);
@@ -83,12 +83,12 @@ static void print(const struct diagnosis *d)
 void lines_compare(struct diagnoser *self, const struct rank_view *views,
 		   const struct record_memory *const *memories, size_t n)
 {
-	struct diagnosis *d = must(malloc(sizeof(*d)));
+	struct answer *d = must(malloc(sizeof(*d)));
 	struct evidence e = { .nranks = 0 };
 
 	self->site.describe(self->site.arg, &e);
 	take_ranks(&e, views, memories, n);
-	if (is_whole(&e) && diagnose_lines(&e, d) && d->comm >= 0 && d->seq_low == d->seq_high &&
+	if (is_whole(&e) && find_lines(&e, d) && d->comm >= 0 && d->seq_low == d->seq_high &&
 	    !record_set_has(&self->compared, (uint32_t)d->comm)) {
 		bool over = is_over(&e, d);
 

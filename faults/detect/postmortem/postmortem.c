@@ -22,7 +22,7 @@ static void print_point(FILE *out, int64_t comm, int64_t seq, const char *none)
 		fprintf(out, "communicator %ld, call %ld", comm, seq);
 }
 
-void report_place(FILE *out, const struct diagnosis *d)
+void report_place(FILE *out, const struct answer *d)
 {
 	if (d->seq_low <= 0 || d->seq_low == d->seq_high)
 		print_point(out, d->comm, d->seq_low, "nowhere in the recorded calls");
@@ -36,14 +36,14 @@ void report_place(FILE *out, const struct diagnosis *d)
 			d->majority[0] ? d->majority : "none");
 }
 
-void report_hang(FILE *out, const struct diagnosis *d)
+void report_hang(FILE *out, const struct answer *d)
 {
 	print_point(out, d->comm, d->hang_seq, "none");
 	if (d->wrong_seq > 0)
 		fprintf(out, "; data are wrong from call %ld on", d->wrong_seq);
 }
 
-int report_error(const struct diagnosis *d, const struct evidence *e, int *at)
+int report_error(const struct answer *d, const struct evidence *e, int *at)
 {
 	while (*at < 2 * e->nranks) {
 		bool first = *at < e->nranks;
@@ -113,7 +113,7 @@ static void print_fact(FILE *out, const char *name, const char *value)
 	fprintf(out, " |\n");
 }
 
-static void print_run(FILE *out, const struct diagnosis *d, const struct evidence *e)
+static void print_run(FILE *out, const struct answer *d, const struct evidence *e)
 {
 	char hosts[1024], number[400];
 
@@ -201,7 +201,7 @@ static void print_rank(FILE *out, int number, bool culprit, const struct evidenc
 	fprintf(out, " |\n");
 }
 
-static void print_ranks(FILE *out, const struct diagnosis *d, const struct evidence *e)
+static void print_ranks(FILE *out, const struct answer *d, const struct evidence *e)
 {
 	int left_out = 0;
 
@@ -220,7 +220,7 @@ static void print_ranks(FILE *out, const struct diagnosis *d, const struct evide
 			left_out == 1 ? " is" : "s are");
 }
 
-void report_errors(FILE *out, const struct diagnosis *d, const struct evidence *e, bool page)
+void report_errors(FILE *out, const struct answer *d, const struct evidence *e, bool page)
 {
 	const char *bullet = page ? "- " : "reported    ";
 	char text[sizeof(e->ranks->view.error) + 1];
@@ -240,7 +240,7 @@ void report_errors(FILE *out, const struct diagnosis *d, const struct evidence *
 			page ? "." : "");
 }
 
-static void print_walk(FILE *out, const struct diagnosis *d, const struct evidence *e)
+static void print_walk(FILE *out, const struct answer *d, const struct evidence *e)
 {
 	fprintf(out, "\n## The walk\n\n");
 	print_ranks(out, d, e);
@@ -257,9 +257,9 @@ static void print_walk(FILE *out, const struct diagnosis *d, const struct eviden
 	report_hang(out, d);
 	fprintf(out, "\n");
 	report_errors(out, d, e, true);
-	for (size_t i = 0; i < d->nlines; i++) {
+	for (size_t i = 0; i < d->nnotes; i++) {
 		fprintf(out, "- ");
-		page_put(out, d->lines[i]);
+		page_put(out, d->notes[i]);
 		fprintf(out, "\n");
 	}
 	if (e->remarks[0]) {
@@ -284,8 +284,7 @@ void report_stuck(FILE *out, const char *prefix, const struct evidence *e, const
 	}
 }
 
-void report_where(FILE *out, const char *prefix, const struct diagnosis *d,
-		  const struct evidence *e)
+void report_where(FILE *out, const char *prefix, const struct answer *d, const struct evidence *e)
 {
 	bool any = rank_list_count(d->ranks) == 0;
 	char line[300], text[400];
@@ -295,7 +294,7 @@ void report_where(FILE *out, const char *prefix, const struct diagnosis *d,
 		    !stacks_stuck_on(e->ranks[i].stack, line, sizeof(line)))
 			continue;
 		snprintf(text, sizeof(text), "rank %d is stuck on %s", i, line);
-		fprintf(out, "%s%s\n", prefix, summary_cut(text));
+		fprintf(out, "%s%s\n", prefix, describe_cut(text));
 		return;
 	}
 	for (int i = 0; i < e->nranks; i++)
@@ -361,21 +360,21 @@ void report_stacks(FILE *out, const struct evidence *evidence, const char *culpr
 	}
 }
 
-void postmortem_print(FILE *out, const struct diagnosis *d, const struct evidence *e,
-		      const char *dir, bool drawable)
+void postmortem_print(FILE *out, const struct answer *d, const struct evidence *e, const char *dir,
+		      bool drawable)
 {
 	const size_t n = rank_list_count(d->ranks);
 	char culprits[sizeof(d->ranks) + 8] = "no rank is named";
-	struct summary summary;
+	struct meaning meaning;
 
+	answer_meaning(d, &meaning);
 	if (n > 0)
 		snprintf(culprits, sizeof(culprits), "rank%s %s", n > 1 ? "s" : "", d->ranks);
 	fprintf(out, "# Post-mortem: %s, %s, %s\n\n", outcome_name(d->outcome),
 		class_name(d->class, d->outcome), culprits);
-	report_summary(&summary, d, e);
-	for (size_t i = 0; i < summary.n; i++) {
+	for (size_t i = 0; i < d->nlines; i++) {
 		fprintf(out, "- ");
-		page_put(out, summary.lines[i] + strspn(summary.lines[i], " "));
+		page_put(out, d->lines[i] + strspn(d->lines[i], " "));
 		putc('\n', out);
 	}
 	report_where(out, "- ", d, e);
@@ -395,5 +394,6 @@ void postmortem_print(FILE *out, const struct diagnosis *d, const struct evidenc
 	fprintf(out,
 		"\n## Root cause\n\n%s, confidence: %s. %s\n\n## Fix\n\n%s\n\n## "
 		"Prevention\n\n%s\n",
-		culprits, confidence_name(d->confidence), d->cause, d->fix, d->prevention);
+		culprits, confidence_name(d->confidence), meaning.cause, meaning.fix,
+		meaning.prevention);
 }

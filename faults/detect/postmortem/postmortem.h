@@ -1,44 +1,41 @@
 /* postmortem.h: a diagnosis as a page, on the screen and as files. */
 #pragma once
 
-#include "diagnose/diagnose.h"
-#include "record/summary.h"
+#include "answer/describe.h"
+#include "answer/meaning.h"
+#include "evidence/evidence.h"
 
 /* The diagnosis in short, for the screen: culprit, others, where to look, then the rest. `page`: the
  * report's name, "" for none. */
-void diagnosis_print(FILE *out, const struct diagnosis *diagnosis, const struct evidence *evidence,
-		     const char *page);
+void answer_print_whole(FILE *out, const struct answer *diagnosis, const struct evidence *evidence,
+			const char *page);
 
-/* Fills in what the verdict says to people alone. */
-void report_explain(struct verdict *verdict, const struct diagnosis *diagnosis,
-		    const struct evidence *evidence);
-/* The lines of a verdict, of a diagnosis from evidence alone. */
-void report_summary(struct summary *summary, const struct diagnosis *diagnosis,
-		    const struct evidence *evidence);
+/* answer_describe of the ranks as the evidence has them. */
+void report_describe(struct answer *answer, const struct evidence *evidence);
 
 /* Write verdict.json, postmortem.md, timeline.csv and timeline.json to `dir`, in this order and each whole or not
  * at all. 1: the timeline holds calls to draw, 0: it holds none; or a negative errno with the error set. */
-int diagnosis_save(const struct diagnosis *diagnosis, const struct evidence *evidence,
-		   const char *dir, struct error *err);
+int answer_save(const struct answer *diagnosis, const struct evidence *evidence, const char *dir,
+		struct error *err);
 /* The same, verdict.json and postmortem.md alone. */
-int diagnosis_save_report(const struct diagnosis *diagnosis, const struct evidence *evidence,
-			  const char *dir, struct error *err);
+int answer_save_report(const struct answer *diagnosis, const struct evidence *evidence,
+		       const char *dir, struct error *err);
 
 /* postmortem.md. `dir` is where the evidence lies: command.txt and nccl-*.log in it are read,
  * each if it is there. `drawable`: there is a timeline to draw. */
-void postmortem_print(FILE *out, const struct diagnosis *diagnosis, const struct evidence *evidence,
+void postmortem_print(FILE *out, const struct answer *diagnosis, const struct evidence *evidence,
 		      const char *dir, bool drawable);
 
 /* Writes where timelines parted, and in which call the others stand, or whose data were wrong. */
-void report_place(FILE *out, const struct diagnosis *diagnosis);
-void report_hang(FILE *out, const struct diagnosis *diagnosis);
+void report_place(FILE *out, const struct answer *diagnosis);
+void report_hang(FILE *out, const struct answer *diagnosis);
 
 #define REPORT_ERRORS 16
 
 /* The next rank that reported an error (view_error), culprits first, from *at = 0 on; -1: none. */
-int report_error(const struct diagnosis *diagnosis, const struct evidence *evidence, int *at);
+int report_error(const struct answer *diagnosis, const struct evidence *evidence, int *at);
 /* A line for each, REPORT_ERRORS at most, and how many more there are; `page`: of Markdown. */
-void report_errors(FILE *out, const struct diagnosis *diagnosis, const struct evidence *evidence,
+void report_errors(FILE *out, const struct answer *diagnosis, const struct evidence *evidence,
 		   bool page);
 
 /* Hosts and the ranks on each, "a: 0-3, 8; b: 4-7" ("?" where unknown); cut with "..." at `len`. */
@@ -52,8 +49,11 @@ void report_stuck(FILE *out, const char *prefix, const struct evidence *evidence
 		  const char *culprits, int most);
 
 /* Writes such a line of the first culprit, of any rank where none is named, for the screen. */
-void report_where(FILE *out, const char *prefix, const struct diagnosis *diagnosis,
+void report_where(FILE *out, const char *prefix, const struct answer *diagnosis,
 		  const struct evidence *evidence);
+
+/* A sentence behind its name, of 12 characters at most, in lines of 100 characters. */
+void report_folded(FILE *out, const char *name, const char *text);
 
 /* Text as a code block of Markdown, indented: its own content cannot end it. */
 void report_block(FILE *out, const char *text);

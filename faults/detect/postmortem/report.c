@@ -13,59 +13,19 @@
 #define FOLD	    88 /* characters behind a name of 12 */
 #define FILES	    4
 
-/* The first culprit's rank is what the verdict's line of it is about. */
-static const struct evidence_rank *first_culprit(const struct diagnosis *d,
-						 const struct evidence *e)
-{
-	for (int i = 0; i < e->nranks; i++)
-		if ((e->ranks[i].present || e->ranks[i].view.pid) && rank_list_has(d->ranks, i))
-			return &e->ranks[i];
-	return NULL;
-}
-
-void report_explain(struct verdict *v, const struct diagnosis *d, const struct evidence *e)
-{
-	const struct evidence_rank *r = first_culprit(d, e);
-	bool plain = d->outcome == OUTCOME_DIED || d->class == CLASS_STOPPED ||
-		     d->class == CLASS_FROZEN || d->class == CLASS_TRACED ||
-		     d->class == CLASS_ERROR;
-
-	v->seq_high = d->seq_high;
-	snprintf(v->differs, sizeof(v->differs), "%s", d->field);
-	snprintf(v->theirs, sizeof(v->theirs), "%s", d->theirs);
-	snprintf(v->majority, sizeof(v->majority), "%s", d->majority);
-	memcpy(v->lines_there, d->lines_there, sizeof(v->lines_there));
-	memcpy(v->sides, d->sides, sizeof(v->sides));
-	if (d->nlines > 0 && (!plain || strcmp(d->ranks, "-") == 0))
-		snprintf(v->note, sizeof(v->note), "%s", d->lines[0]);
-	if (r)
-		evidence_doing(r, v->doing, sizeof(v->doing));
-	snprintf(v->said, sizeof(v->said), "%s", r ? r->said : "");
-}
-
-void report_summary(struct summary *summary, const struct diagnosis *d, const struct evidence *e)
+void report_describe(struct answer *a, const struct evidence *e)
 {
 	struct rank_view *views = must(malloc(((size_t)e->nranks + 1) * sizeof(*views)));
-	struct verdict v = { .outcome = d->outcome,
-			     .class = d->class,
-			     .comm = d->comm,
-			     .seq = d->seq_low,
-			     .detect_ms = e->detect_ms };
 	size_t n = 0;
 
-	snprintf(v.ranks, sizeof(v.ranks), "%s", d->ranks);
-	snprintf(v.pair, sizeof(v.pair), "%s", d->pair);
-	snprintf(v.hosts, sizeof(v.hosts), "%s", d->hosts);
-	report_explain(&v, d, e);
 	for (int i = 0; i < e->nranks; i++)
 		if (e->ranks[i].present)
 			views[n++] = e->ranks[i].view;
-	summary_make(summary, &v, views, n);
+	answer_describe(a, views, n);
 	free(views);
 }
 
-/* A sentence behind its name, in lines of 100 characters. */
-static void put_folded(FILE *out, const char *name, const char *text)
+void report_folded(FILE *out, const char *name, const char *text)
 {
 	for (size_t n; *text; text += n + strspn(text + n, " "), name = "") {
 		n = strlen(text);
@@ -76,14 +36,13 @@ static void put_folded(FILE *out, const char *name, const char *text)
 	}
 }
 
-void diagnosis_print(FILE *out, const struct diagnosis *d, const struct evidence *e,
-		     const char *page)
+void answer_print_whole(FILE *out, const struct answer *d, const struct evidence *e,
+			const char *page)
 {
-	struct summary summary;
+	struct meaning meaning;
 
-	report_summary(&summary, d, e);
-	for (size_t i = 0; i < summary.n; i++)
-		fprintf(out, "%s\n", summary.lines[i]);
+	answer_print_lines(out, "", d);
+	answer_meaning(d, &meaning);
 	report_where(out, "", d, e);
 	if (page[0])
 		fprintf(out, "look further: %s\n", page);
@@ -101,12 +60,12 @@ void diagnosis_print(FILE *out, const struct diagnosis *d, const struct evidence
 	fprintf(out, "\nhang point  ");
 	report_hang(out, d);
 	fprintf(out, "\n\n");
-	for (size_t i = 0; i < d->nlines; i++)
-		fprintf(out, "  %s\n", d->lines[i]);
+	for (size_t i = 0; i < d->nnotes; i++)
+		fprintf(out, "  %s\n", d->notes[i]);
 	putc('\n', out);
-	put_folded(out, "cause", d->cause);
-	put_folded(out, "fix", d->fix);
-	put_folded(out, "prevention", d->prevention);
+	report_folded(out, "cause", meaning.cause);
+	report_folded(out, "fix", meaning.fix);
+	report_folded(out, "prevention", meaning.prevention);
 	report_errors(out, d, e, false);
 	report_stuck(out, "stack       ", e, d->ranks, RANKS_SHOWN);
 	counter_delta_print(out, e, false);
@@ -114,7 +73,7 @@ void diagnosis_print(FILE *out, const struct diagnosis *d, const struct evidence
 		fprintf(out, "evidence    %s\n", e->remarks);
 }
 
-static json_t *errors_json(const struct diagnosis *d, const struct evidence *e)
+static json_t *errors_json(const struct answer *d, const struct evidence *e)
 {
 	char text[sizeof(e->ranks->view.error) + 1];
 	json_t *list = json_array();
@@ -127,26 +86,26 @@ static json_t *errors_json(const struct diagnosis *d, const struct evidence *e)
 	return list;
 }
 
-static json_t *summary_json(const struct diagnosis *d, const struct evidence *e)
+static json_t *lines_json(const struct answer *d)
 {
 	json_t *list = json_array();
-	struct summary summary;
 
-	report_summary(&summary, d, e);
-	for (size_t i = 0; i < summary.n; i++)
-		json_array_append_new(list, json_value_text(summary.lines[i]));
+	for (size_t i = 0; i < d->nlines; i++)
+		json_array_append_new(list, json_value_text(d->lines[i]));
 	return list;
 }
 
-static json_t *verdict_json(const struct diagnosis *d, const struct evidence *e)
+static json_t *verdict_json(const struct answer *d, const struct evidence *e)
 {
 	json_t *lines = json_array();
 	char hosts[1024], culprits[1024];
+	struct meaning meaning;
 
+	answer_meaning(d, &meaning);
 	report_hosts(e, hosts, sizeof(hosts));
 	report_hosts_of(e, d->ranks, d->hosts, culprits, sizeof(culprits));
-	for (size_t i = 0; i < d->nlines; i++)
-		json_array_append_new(lines, json_value_text(d->lines[i]));
+	for (size_t i = 0; i < d->nnotes; i++)
+		json_array_append_new(lines, json_value_text(d->notes[i]));
 	return json_pack("{s:i s:s s:s s:s s:s s:s* s:s s:i s:I s:I s:I s:s s:s s:o s:o s:I s:I "
 			 "s:I s:o s:o s:o s:s s:s s:s s:o s:o s:o s:o s:o s:o s:o s:o}",
 			 "version", 1, "outcome", outcome_name(d->outcome), "class",
@@ -159,15 +118,16 @@ static json_t *verdict_json(const struct diagnosis *d, const struct evidence *e)
 			 (json_int_t)d->hang_seq, "wrong_seq", (json_int_t)d->wrong_seq, "said_ns",
 			 (json_int_t)d->said_ns, "detect_ms",
 			 e->detect_ms > 0 ? json_value_real(e->detect_ms) : json_null(), "lines",
-			 lines, "reported", errors_json(d, e), "cause", d->cause, "fix", d->fix,
-			 "prevention", d->prevention, "backend", json_value_text(e->backend),
-			 "library", json_value_text(e->library), "hosts", json_value_text(hosts),
-			 "when", json_value_text(e->when), "command", json_value_text(e->command),
-			 "remarks", json_value_text(e->remarks), "summary", summary_json(d, e),
-			 "culprit_hosts", json_value_text(culprits));
+			 lines, "reported", errors_json(d, e), "cause", meaning.cause, "fix",
+			 meaning.fix, "prevention", meaning.prevention, "backend",
+			 json_value_text(e->backend), "library", json_value_text(e->library),
+			 "hosts", json_value_text(hosts), "when", json_value_text(e->when),
+			 "command", json_value_text(e->command), "remarks",
+			 json_value_text(e->remarks), "summary", lines_json(d), "culprit_hosts",
+			 json_value_text(culprits));
 }
 
-static int save_verdict(const struct diagnosis *d, const struct evidence *e, const char *path)
+static int save_verdict(const struct answer *d, const struct evidence *e, const char *path)
 {
 	json_t *verdict = verdict_json(d, e);
 	int rc = json_value_save(must(verdict), path, JSON_INDENT(1));
@@ -176,7 +136,7 @@ static int save_verdict(const struct diagnosis *d, const struct evidence *e, con
 	return rc;
 }
 
-static int save_page(const struct diagnosis *d, const struct evidence *e, const char *dir,
+static int save_page(const struct answer *d, const struct evidence *e, const char *dir,
 		     bool drawable, const char *path)
 {
 	char *text = NULL;
@@ -192,8 +152,8 @@ static int save_page(const struct diagnosis *d, const struct evidence *e, const 
 }
 
 /* Saves the first `n` files, the most needed ones first: a disk may have no room for all. */
-static int save_files(const struct diagnosis *d, const struct evidence *e, const char *dir,
-		      size_t n, struct error *err)
+static int save_files(const struct answer *d, const struct evidence *e, const char *dir, size_t n,
+		      struct error *err)
 {
 	static const char *const names[FILES] = { "verdict.json", "postmortem.md", "timeline.csv",
 						  "timeline.json" };
@@ -221,14 +181,14 @@ static int save_files(const struct diagnosis *d, const struct evidence *e, const
 	return drawable;
 }
 
-int diagnosis_save(const struct diagnosis *d, const struct evidence *e, const char *dir,
-		   struct error *err)
+int answer_save(const struct answer *d, const struct evidence *e, const char *dir,
+		struct error *err)
 {
 	return save_files(d, e, dir, FILES, err);
 }
 
-int diagnosis_save_report(const struct diagnosis *d, const struct evidence *e, const char *dir,
-			  struct error *err)
+int answer_save_report(const struct answer *d, const struct evidence *e, const char *dir,
+		       struct error *err)
 {
 	return save_files(d, e, dir, 2, err);
 }

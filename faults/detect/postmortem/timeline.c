@@ -5,13 +5,13 @@
 #include "base/call_value.h"
 #include "progress/comm.h"
 #include "base/rank_list.h"
-#include "record/verdict.h"
+#include "answer/answer.h"
 
 #define DAY_NS 86400e9
 
 const char *const span_state_names[] = { "done", "failed", "queued", "unfinished" };
 
-static const struct diagnosis healthy = {
+static const struct answer healthy = {
 	.outcome = OUTCOME_OK,
 	.class = CLASS_OUTCOME,
 	.ranks = "-",
@@ -28,7 +28,7 @@ size_t timeline_newest(int nranks)
 }
 
 /* Rank's weight for a reader: 0 is shown first. */
-static int weigh_rank(const struct diagnosis *d, int rank, int nranks)
+static int weigh_rank(const struct answer *d, int rank, int nranks)
 {
 	if (rank == 0 || rank == nranks - 1)
 		return 0;
@@ -45,7 +45,7 @@ static int by_rank(const void *a, const void *b)
 /* The ranks that weigh most have a lane, and the first of these are drawn. */
 static void make_lanes(struct timeline *t)
 {
-	const struct diagnosis *d = t->diagnosis;
+	const struct answer *d = t->diagnosis;
 	const int n = t->evidence->nranks;
 	const bool all = n <= TIMELINE_DRAWN || rank_list_count(d->ranks) == 0;
 
@@ -75,7 +75,7 @@ static const struct evidence_rank *rank_of(const struct timeline *t, const struc
  * a rank that did not come that far as many before its end. */
 static size_t first_shown(const struct timeline *t, const struct evidence_rank *rank)
 {
-	const struct diagnosis *d = t->diagnosis;
+	const struct answer *d = t->diagnosis;
 	int64_t low = d->seq_low;
 
 	if (d == &healthy)
@@ -419,7 +419,7 @@ static void note_selection(struct timeline *t, const struct record *common)
 		     t->nhosts);
 }
 
-void timeline_init(struct timeline *t, const struct diagnosis *d, const struct evidence *e)
+void timeline_init(struct timeline *t, const struct answer *d, const struct evidence *e)
 {
 	const struct record *common;
 

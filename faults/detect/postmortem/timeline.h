@@ -7,7 +7,7 @@
  * counted. Clocks of several hosts are aligned on the end of the last call that all completed. */
 #pragma once
 
-#include "diagnose/diagnose.h"
+#include "diagnose/find.h"
 
 #define TIMELINE_BEFORE 4
 #define TIMELINE_CALLS	64
@@ -50,7 +50,7 @@ struct gap {
 
 struct timeline {
 	const struct evidence *evidence;
-	const struct diagnosis *diagnosis;
+	const struct answer *diagnosis;
 	struct lane *lanes; /* owned, by rank */
 	size_t nlanes, ndrawn;
 	size_t calls;		 /* at most so many of a lane */
@@ -68,7 +68,7 @@ size_t timeline_newest(int nranks);
 
 /* Until timeline_release. The evidence and the diagnosis must outlive it.
  * `diagnosis` NULL: the run came to its end, and the newest calls are shown. */
-void timeline_init(struct timeline *timeline, const struct diagnosis *diagnosis,
+void timeline_init(struct timeline *timeline, const struct answer *diagnosis,
 		   const struct evidence *evidence);
 void timeline_release(struct timeline *timeline);
 

@@ -85,7 +85,7 @@ static void name_point(char *buf, size_t len, const char *what, int64_t comm, in
 
 int timeline_save_trace(const struct timeline *t, const char *path)
 {
-	const struct diagnosis *d = t->diagnosis;
+	const struct answer *d = t->diagnosis;
 	json_t *events = json_array(), *top;
 	char name[96];
 	int rc;
@@ -162,7 +162,7 @@ static void put_lane(FILE *f, const struct lane *lane, int at)
 
 static void put_points(FILE *f, const struct timeline *t)
 {
-	const struct diagnosis *d = t->diagnosis;
+	const struct answer *d = t->diagnosis;
 	char text[192];
 
 	snprintf(text, sizeof(text), "%s: %s", outcome_name(d->outcome),

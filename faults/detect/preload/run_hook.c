@@ -54,7 +54,7 @@ static _Noreturn void run(const char *command)
 	_exit(0);
 }
 
-void run_hook_start(const char *command, const struct verdict *v, const char *hosts)
+void run_hook_start(const char *command, const struct answer *v, const char *hosts)
 {
 	if (running[0] < 0 && pipe2(running, O_CLOEXEC) < 0)
 		return;

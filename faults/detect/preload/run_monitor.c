@@ -73,7 +73,7 @@ static void again(void *arg, char *command, size_t len, int nranks)
 }
 
 /* The diagnoser's part of the client knows the evidence, this one the user's command. */
-static void on_printed(void *ctx, const struct verdict *verdict)
+static void on_printed(void *ctx, const struct answer *verdict)
 {
 	const struct diagnoser *self = ctx;
 	const struct run_settings *settings = self->site.arg;

@@ -48,26 +48,26 @@ void counter_delta_take(struct evidence_rank *rank, const char *before, const ch
 	reading_release(&later);
 }
 
-void counter_delta_note(const struct evidence *e, struct diagnosis *d)
+void counter_delta_note(const struct evidence *e, struct answer *d)
 {
 	int said = 0, more = 0;
 
 	for (int i = 0; i < e->nranks; i++) {
 		const struct reading *c = e->ranks[i].counters;
-		char text[sizeof(d->lines[0]) - 96];
+		char text[sizeof(d->notes[0]) - 96];
 
 		if (!c || !health_line(c, text, sizeof(text)))
 			continue;
-		if (said == HOSTS_SAID || d->nlines + 2 > DIAGNOSIS_LINES) {
+		if (said == HOSTS_SAID || d->nnotes + 2 > ANSWER_NOTES) {
 			more++;
 			continue;
 		}
 		said++;
-		diagnosis_note(d, "Host %s, during the run: %s.", c->host, text);
+		answer_note(d, "Host %s, during the run: %s.", c->host, text);
 	}
-	if (more && d->nlines + 1 < DIAGNOSIS_LINES)
-		diagnosis_note(d, "Counters of %d more host%s speak, too: see postmortem.md.", more,
-			       more == 1 ? "" : "s");
+	if (more && d->nnotes + 1 < ANSWER_NOTES)
+		answer_note(d, "Counters of %d more host%s speak, too: see postmortem.md.", more,
+			    more == 1 ? "" : "s");
 }
 
 static size_t count_moved(const struct reading *c)

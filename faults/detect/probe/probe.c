@@ -100,7 +100,7 @@ void probe_ranks(struct evidence *evidence, const bool *local, const char *culpr
 }
 
 /* Notes whether the library reports an asynchronous error. */
-static void note_async(const struct evidence *e, struct diagnosis *d)
+static void note_async(const struct evidence *e, struct answer *d)
 {
 	size_t asked = 0;
 	int failed = -1;
@@ -117,19 +117,19 @@ static void note_async(const struct evidence *e, struct diagnosis *d)
 		failed = v->asked > 1 ? i : failed;
 	}
 	if (failed >= 0)
-		diagnosis_note(d, "ncclCommGetAsyncError says error %d on rank %d.",
-			       e->ranks[failed].view.asked - 1, failed);
+		answer_note(d, "ncclCommGetAsyncError says error %d on rank %d.",
+			    e->ranks[failed].view.asked - 1, failed);
 	else if (asked > 0)
-		diagnosis_note(d,
-			       "ncclCommGetAsyncError says success on the %zu of %d ranks that ask "
-			       "it while they wait.",
-			       asked, e->nranks);
+		answer_note(d,
+			    "ncclCommGetAsyncError says success on the %zu of %d ranks that ask "
+			    "it while they wait.",
+			    asked, e->nranks);
 }
 
-void probe_note(const struct evidence *evidence, struct diagnosis *diagnosis)
+void probe_note(const struct evidence *evidence, struct answer *diagnosis)
 {
 	counter_delta_note(evidence, diagnosis);
 	note_async(evidence, diagnosis);
 	if (evidence->ras && evidence->ras[0] && evidence->ras[0] != '[')
-		diagnosis_note(diagnosis, "NCCL RAS answered: ras.txt.");
+		answer_note(diagnosis, "NCCL RAS answered: ras.txt.");
 }

@@ -1,7 +1,7 @@
 /* probe.h: slow evidence, asked for when the verdict is out and the ranks are still there. */
 #pragma once
 
-#include "diagnose/diagnose.h"
+#include "diagnose/find.h"
 #include "process/task.h"
 #include "evidence/evidence.h"
 
@@ -17,7 +17,7 @@ void probe_ranks(struct evidence *evidence, const bool *local, const char *culpr
 		 struct task *before);
 
 /* Add lines to the diagnosis: hosts' counters, of a hang asynchronous errors, RAS' answer. */
-void probe_note(const struct evidence *evidence, struct diagnosis *diagnosis);
+void probe_note(const struct evidence *evidence, struct answer *diagnosis);
 
 /* ---- stacks.c: native stacks of every thread of a live process, as text, and the line it is stuck on.
  *
@@ -92,7 +92,7 @@ void counter_delta_take(struct evidence_rank *rank, const char *before, const ch
 			bool gpus);
 
 /* One line for every host whose counters speak, to the diagnosis' lines, while two are left. */
-void counter_delta_note(const struct evidence *evidence, struct diagnosis *diagnosis);
+void counter_delta_note(const struct evidence *evidence, struct answer *diagnosis);
 
 /* Writes text into a page of Markdown: no bars, no markup, no control characters. */
 void page_put(FILE *out, const char *text);

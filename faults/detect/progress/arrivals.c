@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "process/watch.h"
 #include "progress/comm.h"
-#include "record/verdict.h"
 
 struct progress progress_of(const struct rank_view *first, size_t stride, size_t n)
 {

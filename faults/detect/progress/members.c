@@ -1,8 +1,6 @@
 /* members.c: which ranks share a communicator, by what each one's recorder says of its init. */
 #include "progress/progress.h"
 
-#include "record/verdict.h"
-
 int members_rank(const struct members *members, int place)
 {
 	if (place < 0 || place >= members->nranks)

@@ -1,7 +1,6 @@
 /* pairs.c: sends and receives between two ranks: which rank waits for which, and which met and do not fit. */
 #include "base/stats.h"
 #include "progress/comm.h"
-#include "record/verdict.h"
 
 bool progress_in_pairs(const struct progress_comm *a, int rank)
 {

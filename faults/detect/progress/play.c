@@ -5,7 +5,6 @@
 #include "base/call_value.h"
 #include "process/watch.h"
 #include "progress/flows.h"
-#include "record/verdict.h"
 
 #define PENDING_MAX 1024 /* of a rank with more calls that have not completed nothing is known */
 

@@ -3,8 +3,6 @@
  * partners from there on. */
 #include "progress/comm_parts.h"
 
-#include "record/verdict.h"
-
 #define SHIFT_MAX  8  /* calls skipped or added in one place */
 #define PURE_MIN   8  /* calls in which a line met only itself before others */
 #define LONG_RUN   64 /* calls moved by as much: what comes later may have a cause of its own */

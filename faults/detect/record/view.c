@@ -251,3 +251,47 @@ char *view_call(const struct record *r, char *buf, size_t len)
 		 r->op >= 0 ? " " : "", r->op >= 0 ? redop_name((enum redop)r->op) : "");
 	return buf;
 }
+bool view_finished(const struct rank_view *view)
+{
+	return view->process == PROCESS_EXITED && view->outcome >= 0 &&
+	       view->outcome == view->status;
+}
+
+bool view_died(const struct rank_view *view)
+{
+	return view->process >= PROCESS_EXITED && !view_finished(view);
+}
+
+bool view_failed(const struct rank_view *view)
+{
+	return view_finished(view) &&
+	       (view->outcome == OUTCOME_ERROR || view->outcome == OUTCOME_INTERNAL);
+}
+
+bool views_abnormal(const struct rank_view *views, size_t n, bool deadlines)
+{
+	for (size_t i = 0; i < n; i++)
+		if (view_died(&views[i]) || view_failed(&views[i]) ||
+		    (deadlines && views[i].overdue))
+			return true;
+	return false;
+}
+
+bool views_one_failed(const struct rank_view *views, size_t n)
+{
+	size_t failed = 0, well = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		failed += view_failed(&views[i]);
+		well += view_finished(&views[i]) && views[i].outcome == OUTCOME_OK;
+	}
+	return failed == 1 && well + 1 == n;
+}
+
+enum outcome view_outcome(const struct rank_view *view)
+{
+	return view_died(view)	     ? OUTCOME_DIED
+	       : view_finished(view) ? (enum outcome)view->outcome
+	       : view->overdue	     ? OUTCOME_HANG
+				     : OUTCOME_OK;
+}

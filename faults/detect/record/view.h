@@ -117,3 +117,20 @@ char *view_error(const struct rank_view *view, char *buf, size_t len);
 
 /* The process in words: "alive", "stopped", "exited with 3", "killed by SIGKILL". */
 char *view_process(const struct rank_view *view, char *buf, size_t len);
+
+/* Returns true if this rank ended by itself, with an exit code that it had announced. */
+bool view_finished(const struct rank_view *view);
+/* Returns true if it ended in any other way. */
+bool view_died(const struct rank_view *view);
+/* Returns true if it left with an error of its own, which usage and unsupported are not. */
+bool view_failed(const struct rank_view *view);
+
+/* The outcome of this rank alone: OUTCOME_OK as long as it runs and is not overdue. */
+enum outcome view_outcome(const struct rank_view *view);
+
+/* Returns true if something is wrong that no waiting will repair: a rank died, reported an error
+ * while others go on, or (only if `deadlines`) waits past its deadline. */
+bool views_abnormal(const struct rank_view *views, size_t n, bool deadlines);
+
+/* Returns true if one rank left with an error of its own, and all others ended well: no other one can be the cause. */
+bool views_one_failed(const struct rank_view *views, size_t n);

@@ -143,7 +143,7 @@ static bool wants_diagnosis(enum outcome outcome, const struct progress *p)
 }
 
 /* Nothing worse came of calls that were different; their records may have left the rings since. */
-static void note_desync(struct verdict *verdict, const struct desync *desync)
+static void note_desync(struct answer *verdict, const struct desync *desync)
 {
 	verdict->outcome = OUTCOME_DIVERGED;
 	verdict->confidence = CONFIDENCE_INCONCLUSIVE;
@@ -152,7 +152,7 @@ static void note_desync(struct verdict *verdict, const struct desync *desync)
 	verdict->class = CLASS_MISMATCH;
 	verdict->confidence = CONFIDENCE_MAJORITY;
 	verdict->comm = desync->comm;
-	verdict->seq = (int64_t)desync->low;
+	verdict->seq_low = verdict->seq_high = (int64_t)desync->low;
 	snprintf(verdict->ranks, sizeof(verdict->ranks), "%s", desync->ranks);
 }
 
@@ -195,8 +195,8 @@ static struct decision conclude(struct decide_state *s, const struct decide_inpu
 	if (!same_wait(&s->extension, views, n) ||
 	    (unfinished && (in->job_hosts > 1 || s->overdue_ns >= s->extension.since_ns)))
 		s->extension = (struct extension){ 0 };
-	verdict_make(&d.verdict, views, n, since(s->death_ns, in->now),
-		     since(s->error_ns, in->now));
+	answer_of_views(&d.verdict, views, n, since(s->death_ns, in->now),
+			since(s->error_ns, in->now));
 	if (d.verdict.outcome == OUTCOME_HANG && d.verdict.detect_ms <= 0)
 		d.verdict.detect_ms = steps_still(s, in) * 1e3;
 	if (d.verdict.outcome == OUTCOME_OK && progress_compare_counts(&p) == COUNTS_DIFFERENT)
@@ -256,7 +256,7 @@ static bool traces(const struct rank_view *view, const char *ranks)
 
 /* Returns when a debugger that looks at one of these ranks (none named: any) has had a host's time; 0: none does. */
 static uint64_t traced_until(struct decide_state *s, const struct decide_input *in,
-			     const struct verdict *verdict)
+			     const struct answer *verdict)
 {
 	bool traced = verdict->class == CLASS_TRACED;
 
@@ -274,7 +274,7 @@ static uint64_t traced_until(struct decide_state *s, const struct decide_input *
 
 /* Returns true if the run gets more time: no cause, or one that is the host's or a debugger's. */
 static bool extend(struct decide_state *s, const struct decide_input *in, bool unexplained,
-		   const struct verdict *verdict)
+		   const struct answer *verdict)
 {
 	const struct rank_view *longest = longest_wait(s, in);
 	bool counts = unexplained && s->config.extensions;
@@ -340,7 +340,7 @@ static bool all_work(const struct decide_state *s, const struct decide_input *in
 /* A wait is printed when it is late, and again after 10, 60 and 600 s; without a name later. */
 static bool late_is_due(struct decide_state *s, const struct decide_input *in,
 			const struct rank_view *longest, double waited,
-			const struct verdict *verdict)
+			const struct answer *verdict)
 {
 	static const double times[] = { 10, 60, 600 };
 	bool same = s->late.since_ns == longest->since_ns && s->late.rank == longest->rank;
@@ -380,7 +380,7 @@ static double late_came(struct decide_state *s, const struct decide_input *in)
 
 /* A program that knows nothing of hangar has the time of its kind of wait, before a verdict. */
 static void be_patient(struct decide_state *s, const struct decide_input *in,
-		       const struct verdict *verdict, struct decision *d)
+		       const struct answer *verdict, struct decision *d)
 {
 	const struct rank_view *longest = longest_wait(s, in);
 	double waited = longest ? longest->waited - longest->grace : 0;
@@ -411,7 +411,7 @@ static void be_patient(struct decide_state *s, const struct decide_input *in,
 }
 
 struct decision decide_answer(struct decide_state *s, const struct decide_input *in,
-			      enum diagnosis_result result, struct verdict *verdict)
+			      enum diagnosis_result result, struct answer *verdict)
 {
 	struct decision d = { .action = DECIDE_END };
 	bool lost = any_lost(s) || (result == DIAGNOSIS_NAMED && class_is_lost(verdict->class));

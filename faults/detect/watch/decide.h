@@ -8,7 +8,7 @@
 
 #include "base/call_value.h"
 #include "base/proc_stat.h"
-#include "record/verdict.h"
+#include "answer/answer.h"
 #include "record/view.h"
 #include "net/path.h"
 #include "progress/usual.h"
@@ -172,8 +172,8 @@ enum decide_action {
 
 struct decision {
 	enum decide_action action;
-	struct verdict verdict; /* DIAGNOSE, END */
-	uint64_t extension_ns;	/* EXTEND */
+	struct answer verdict; /* DIAGNOSE, END */
+	uint64_t extension_ns; /* EXTEND */
 	bool late;	/* EXTEND: it is time to say which ranks are late; others usually wait */
 	double usual_s; /* ... so many seconds at most (progress/usual.h), -1: not known */
 	double came_s;	/* any: what was late ended after so many seconds; 0: nothing did */
@@ -268,7 +268,7 @@ struct decision decide(struct decide_state *state, const struct decide_input *in
  * The verdict may have become another outcome, and names ranks. EXTEND, ARRIVALS, or END, where a verdict that names no
  * rank may become one about a watcher that is held. */
 struct decision decide_answer(struct decide_state *state, const struct decide_input *in,
-			      enum diagnosis_result result, struct verdict *verdict);
+			      enum diagnosis_result result, struct answer *verdict);
 
 /* The views of all hosts, by rank, with what decide() said of them. The caller frees *views. */
 size_t decide_views(const struct decide_state *state, const struct decide_input *in,

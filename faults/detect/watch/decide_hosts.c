@@ -199,7 +199,7 @@ bool hosts_absent(const struct decide_state *s, const struct decide_input *in)
 	       in->now - s->known_ns < limit_ns(s->config.partition_seconds);
 }
 
-static void add_name(struct verdict *verdict, const char *name)
+static void add_name(struct answer *verdict, const char *name)
 {
 	text_add(verdict->hosts, sizeof(verdict->hosts), "%s%s", verdict->hosts[0] ? "," : "",
 		 name[0] ? name : "?");
@@ -224,7 +224,7 @@ static bool any_death_seen(const struct decide_state *s, const struct decide_inp
 /* Adds the hosts that are lost, and the direction in which something is known not to pass.
  * Returns for how many seconds nothing has come. */
 static double name_hosts(const struct decide_state *s, const struct decide_input *in,
-			 struct verdict *verdict)
+			 struct answer *verdict)
 {
 	double seconds = 0;
 
@@ -265,7 +265,7 @@ static void name_watcher(const struct decide_input *in, char *text, size_t len)
 }
 
 void hosts_verdict(const struct decide_state *s, const struct decide_input *in,
-		   struct verdict *verdict)
+		   struct answer *verdict)
 {
 	enum view_lost worst = hosts_worst(s);
 	double seconds;
@@ -294,8 +294,7 @@ void hosts_verdict(const struct decide_state *s, const struct decide_input *in,
 		name_watcher(in, verdict->doing, sizeof(verdict->doing));
 }
 
-bool hosts_blame_held(struct decide_state *s, const struct decide_input *in,
-		      struct verdict *verdict)
+bool hosts_blame_held(struct decide_state *s, const struct decide_input *in, struct answer *verdict)
 {
 	if (verdict->outcome != OUTCOME_HANG || strcmp(verdict->ranks, "-") != 0 ||
 	    hosts_worst(s) != LOST_NOT)
@@ -304,6 +303,6 @@ bool hosts_blame_held(struct decide_state *s, const struct decide_input *in,
 	if (!hosts_lost_here(s))
 		return false;
 	hosts_verdict(s, in, verdict);
-	verdict->note[0] = '\0';
+	verdict->nnotes = 0;
 	return true;
 }

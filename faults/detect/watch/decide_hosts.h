@@ -19,8 +19,8 @@ bool hosts_absent(const struct decide_state *state, const struct decide_input *i
 
 /* Where hosts are lost, makes the verdict about them and about no rank. */
 void hosts_verdict(const struct decide_state *state, const struct decide_input *in,
-		   struct verdict *verdict);
+		   struct answer *verdict);
 
 /* A hang of which no rank is named, while a watcher of this host is held, is put down to that. Returns true if so. */
 bool hosts_blame_held(struct decide_state *state, const struct decide_input *in,
-		      struct verdict *verdict);
+		      struct answer *verdict);

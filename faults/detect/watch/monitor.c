@@ -6,7 +6,7 @@
 #include "watch/decide_times.h"
 #include "watch/monitor_members.h"
 #include "watch/monitor_nodes.h"
-#include "record/verdict.h"
+#include "answer/answer.h"
 
 #define COMPARE_NS 1000000000ull /* between two comparisons of lines of code */
 

@@ -20,7 +20,7 @@
 
 #define MONITOR_NODES 4096 /* nodes that the root accepts */
 
-struct verdict;
+struct answer;
 
 /* Evidence about a rank of another host: for the verdict, stacks, its host's counters. */
 enum evidence_kind { EVIDENCE_TAIL, EVIDENCE_STACK, EVIDENCE_COUNTERS, EVIDENCE_KINDS };
@@ -47,32 +47,32 @@ struct monitor_client {
 	 * outcome than OK. */
 	enum diagnosis_result (*refine)(void *ctx, const struct rank_view *views,
 					const struct record_memory *const *memories, size_t n,
-					struct verdict *verdict);
+					struct answer *verdict);
 	/* Root: what refine() found is printed as late, of a program that is given time; a verdict if
 	 * the program ends itself for it. NULL: nothing is printed. */
-	void (*late)(void *ctx);
+	void (*late)(void *ctx, const struct answer *answer);
 	/* Root: it came after all. */
 	void (*came)(void *ctx);
 	/* Leader, once a second at most: compares ranks of this host that run. */
 	void (*compare)(void *ctx, const struct rank_view *views,
 			const struct record_memory *const *memories, size_t n);
-	/* Gives views the run's numbers of communicators, where ranks number them as they come. */
-	void (*name_comms)(void *ctx, struct rank_view *views, size_t n);
+	/* Root, behind refine(): makes the answer's lines (answer/describe.h) of the evidence that it was found in. */
+	void (*describe)(void *ctx, struct answer *answer);
 	/* Root: the verdict stands, and is about to be printed: name the folder that evidence
 	 * will be saved in. `side`: this host, where it ends without the root, which may save to
 	 * the same disk; else NULL. */
-	void (*reserve_folder)(void *ctx, struct verdict *verdict, const char *side);
+	void (*reserve_folder)(void *ctx, struct answer *verdict, const char *side);
 	/* The verdict is out. Leader elsewhere: save the evidence under the root's folder's name
 	 * ("" for none), and send what took time to find out as text, e.g. stacks. */
 	void (*save_local)(void *ctx, const struct rank_view *views,
 			   const struct record_memory *const *memories, size_t n,
 			   const char *folder, struct monitor *monitor);
 	/* Root, while the others do: what takes time here. */
-	void (*collect_slow)(void *ctx);
+	void (*collect_slow)(void *ctx, struct answer *answer);
 	/* Root, after the others' texts came. */
-	void (*save)(void *ctx);
+	void (*save)(void *ctx, struct answer *answer);
 	/* Any leader: this verdict was printed, and its evidence is saved. NULL: not wanted. */
-	void (*printed)(void *ctx, const struct verdict *verdict);
+	void (*printed)(void *ctx, const struct answer *verdict);
 };
 
 struct monitor_config {

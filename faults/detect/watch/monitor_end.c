@@ -5,7 +5,7 @@
 #include "base/proc_stat.h"
 #include "net/hangup.h"
 #include "process/leftovers.h"
-#include "record/summary.h"
+#include "answer/describe.h"
 
 void monitor_send_end(struct monitor *m, int32_t code)
 {
@@ -16,7 +16,7 @@ void monitor_send_end(struct monitor *m, int32_t code)
 }
 
 /* A rank that knows more about its own outcome (wrong data: whose) has left class and ranks. */
-static void name_culprits(struct monitor *m, struct verdict *verdict)
+static void name_culprits(struct monitor *m, struct answer *verdict)
 {
 	for (size_t i = 0; i < m->nranks; i++) {
 		const struct record_header *h = &m->memories[i]->header;
@@ -37,7 +37,7 @@ static const struct record_memory *memory_of(const struct monitor *m, const stru
 }
 
 /* Let the diagnoser see what is known, if there is one. */
-static enum diagnosis_result refine(struct monitor *m, struct verdict *verdict,
+static enum diagnosis_result refine(struct monitor *m, struct answer *verdict,
 				    const struct rank_view *views, size_t n)
 {
 	const struct monitor_client *client = &m->config.client;
@@ -63,47 +63,46 @@ static bool all_answered(const struct monitor *m)
 }
 
 /* The other nodes keep their evidence and send what is slow; so does this one meanwhile. */
-static void gather_slow(struct monitor *m, const char *folder)
+static void gather_slow(struct monitor *m, struct answer *answer)
 {
 	const struct monitor_client *client = &m->config.client;
+	const char *folder = strcmp(answer->evidence, "-") ? answer->evidence : "";
 	uint64_t until = clock_ns() + (m->leaves ? 0 : decide_times.slow_evidence_ns);
 
 	for (size_t i = 0; i < m->nnodes; i++)
 		m->nodes[i].silent = !m->nodes[i].host.answered;
 	nodes_send_all(m, MESSAGE_SLOW, folder, (uint32_t)strlen(folder));
 	if (client->collect_slow)
-		client->collect_slow(client->ctx);
+		client->collect_slow(client->ctx, answer);
 	do
 		nodes_receive(m, clock_ns());
 	while (!all_answered(m) && clock_ns() < until && (clock_sleep(0.002), true));
 	if (client->save)
-		client->save(client->ctx);
+		client->save(client->ctx, answer);
 }
 
-/* The views with the run's numbers of communicators, for free(). */
-static struct rank_view *named_views(struct monitor *m, const struct rank_view *views, size_t n)
+/* Makes the answer's lines. `looked`: the client has just looked at the evidence. */
+static void describe(const struct monitor *m, struct answer *answer, const struct rank_view *views,
+		     size_t n, bool looked)
 {
-	struct rank_view *named = must(malloc((n + 1) * sizeof(*named)));
+	const struct monitor_client *client = &m->config.client;
 
-	memcpy(named, views, n * sizeof(*named));
-	if (m->config.client.name_comms)
-		m->config.client.name_comms(m->config.client.ctx, named, n);
-	return named;
+	if (looked && client->describe)
+		client->describe(client->ctx, answer);
+	else
+		answer_describe(answer, views, n);
 }
 
 /* On each host of a hangar_run: its user may look there. Returns what was printed, for free(). */
-static char *say(struct monitor *m, const struct verdict *verdict, const struct rank_view *views,
-		 size_t n)
+static char *say(struct monitor *m, const struct answer *answer)
 {
 	char *text = NULL;
 	size_t bytes = 0;
 	FILE *f = must(open_memstream(&text, &bytes));
-	struct rank_view *named = named_views(m, views, n);
 
-	verdict_print(f, verdict);
-	if (verdict->outcome != OUTCOME_SLOW_RANK) /* the lines about pace say it */
-		summary_print(f, "# ", verdict, named, n);
-	free(named);
+	answer_print(f, answer);
+	if (answer->outcome != OUTCOME_SLOW_RANK) /* the lines about pace say it */
+		answer_print_lines(f, "# ", answer);
 	fclose(f);
 	fputs(text, stdout);
 	fflush(stdout);
@@ -113,20 +112,16 @@ static char *say(struct monitor *m, const struct verdict *verdict, const struct 
 }
 
 /* The same ranks as below a verdict; late is a fact, and no accusation. */
-static void say_late(struct monitor *m, const struct verdict *verdict,
-		     const struct rank_view *views, size_t n, double usual_s)
+static void say_late(struct monitor *m, const struct answer *answer, double usual_s)
 {
 	static const char mark[] = "culprit: ", none[] = "no culprit is named";
-	struct rank_view *named = named_views(m, views, n);
-	struct summary summary;
 
-	summary_make(&summary, verdict, named, n);
-	for (size_t i = 0; i < summary.n; i++) {
-		const char *line = summary.lines[i];
+	for (size_t i = 0; i < answer->nlines; i++) {
+		const char *line = answer->lines[i];
 
 		if (strncmp(line, mark, strlen(mark)) == 0)
 			printf("# late: %s%s\n",
-			       verdict->confidence == CONFIDENCE_INCONCLUSIVE ? "perhaps " : "",
+			       answer->confidence == CONFIDENCE_INCONCLUSIVE ? "perhaps " : "",
 			       line + strlen(mark));
 		else if (strncmp(line, none, strlen(none)) == 0)
 			printf("# late: no rank is known to be%s\n", line + strlen(none));
@@ -137,8 +132,7 @@ static void say_late(struct monitor *m, const struct verdict *verdict,
 	printf("# 99 of 100 waits of this kind last %.2f s or less; the run goes on\n",
 	       fmax(usual_s, ns_seconds(decide_times.leader_tick_ns)));
 	fflush(stdout);
-	snprintf(m->late, sizeof(m->late), "%s", verdict->ranks);
-	free(named);
+	snprintf(m->late, sizeof(m->late), "%s", answer->ranks);
 }
 
 void monitor_say_came(struct monitor *m, double seconds)
@@ -171,7 +165,7 @@ static size_t lost_links(const struct monitor *m, int *links, size_t room)
 }
 
 /* A run that is well otherwise: slow ranks are printed, and make the outcome where that is asked for. */
-static void judge_pace(struct monitor *m, struct verdict *verdict)
+static void judge_pace(struct monitor *m, struct answer *verdict)
 {
 	char ranks[sizeof(verdict->ranks)];
 	enum diagnosis_class class;
@@ -196,8 +190,8 @@ static void judge_pace(struct monitor *m, struct verdict *verdict)
 
 /* Prints the verdict and ends the run everywhere. `closer`: there is evidence to save. The diagnoser looks after the
  * line where watchers are lost: mpirun ends the job a second after a supervisor's death. */
-static void end(struct monitor *m, struct verdict *verdict, const struct rank_view *views, size_t n,
-		bool closer)
+static void end(struct monitor *m, struct answer *verdict, const struct rank_view *views, size_t n,
+		bool closer, bool looked)
 {
 	const struct monitor_client *client = &m->config.client;
 	int lost[HANGUP_HOSTS];
@@ -207,23 +201,22 @@ static void end(struct monitor *m, struct verdict *verdict, const struct rank_vi
 	if (closer && client->reserve_folder)
 		client->reserve_folder(client->ctx, verdict, m->root.known ? m->input.name : NULL);
 	if (verdict->outcome != OUTCOME_OK && verdict->outcome != OUTCOME_USAGE &&
-	    verdict->outcome != OUTCOME_UNSUPPORTED)
-		lines = say(m, verdict, views, n);
-	m->exit_code = verdict_exit_code(verdict, m->config.expect);
+	    verdict->outcome != OUTCOME_UNSUPPORTED) {
+		describe(m, verdict, views, n, looked);
+		lines = say(m, verdict);
+	}
+	m->exit_code = answer_exit_code(verdict, m->config.expect);
 	/* mpirun may end this process while it saves evidence */
 	run_folder_note_end(m->config.key, m->exit_code ? m->exit_code : RUN_OVER,
 			    lines ? lines : "");
-	if (class_is_lost(verdict->class)) {
-		struct verdict unused = *verdict;
-
-		refine(m, &unused, views, n); /* evidence alone: no rank is blamed */
-	}
+	if (class_is_lost(verdict->class))
+		refine(m, verdict, views, n); /* evidence alone: no rank is blamed */
 	if (closer)
-		gather_slow(m, strcmp(verdict->evidence, "-") ? verdict->evidence : "");
+		gather_slow(m, verdict);
 	if (lines && client->printed)
 		client->printed(client->ctx, verdict);
 	free(lines);
-	verdict_print_expected(stdout, verdict, m->config.expect);
+	answer_print_expected(stdout, verdict, m->config.expect);
 	monitor_send_end(m, m->exit_code);
 	/* where mpirun's own host has no ranks no process of this run can shut its connections */
 	if ((verdict->hosts[0] ? m->input.nhosts > 0 : verdict->class == CLASS_INIT_MISSING) &&
@@ -262,8 +255,8 @@ static void say_traced(const struct monitor *m, const struct rank_view *views, s
 
 struct decision monitor_conclude(struct monitor *m, const struct decision *d)
 {
-	struct verdict verdict = d->verdict;
-	const struct verdict before = d->verdict;
+	struct answer verdict = d->verdict;
+	const struct answer before = d->verdict;
 	bool closer = verdict.outcome == OUTCOME_HANG || verdict.outcome == OUTCOME_DIED ||
 		      verdict.outcome == OUTCOME_ERROR || verdict.outcome == OUTCOME_DIVERGED;
 	bool lost = class_is_lost(verdict.class);
@@ -282,8 +275,9 @@ struct decision monitor_conclude(struct monitor *m, const struct decision *d)
 		m->input.now = clock_ns();
 		next = decide_answer(&m->decide, &m->input, result, &verdict);
 		if (next.late && m->config.client.late) {
-			say_late(m, &verdict, views, n, next.usual_s);
-			m->config.client.late(m->config.client.ctx);
+			describe(m, &verdict, views, n, true);
+			say_late(m, &verdict, next.usual_s);
+			m->config.client.late(m->config.client.ctx, &verdict);
 		}
 		if (next.traced)
 			say_traced(m, views, n);
@@ -294,7 +288,7 @@ struct decision monitor_conclude(struct monitor *m, const struct decision *d)
 		verdict.detect_ms = round(verdict.detect_ms);
 		free(views); /* what is lost may have become more */
 		n = decide_views(&m->decide, &m->input, &views);
-		end(m, &verdict, views, n, closer);
+		end(m, &verdict, views, n, closer, d->action == DECIDE_DIAGNOSE && !lost);
 	}
 	free(views);
 	return next;

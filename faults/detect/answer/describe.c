@@ -1,5 +1,5 @@
-/* summary.c: ranks in groups by what they do, the culprits first. */
-#include "record/summary.h"
+/* describe.c: an answer in words: ranks in groups by what they do, the culprits first. */
+#include "answer/describe.h"
 
 #include "base/call_value.h"
 #include "base/error.h"
@@ -21,7 +21,7 @@ struct group {
 };
 
 struct scene {
-	const struct verdict *verdict;
+	struct answer *answer;
 	const struct rank_view *views;
 	size_t n, ngroups;
 	size_t left_out[2]; /* others and culprits in no group */
@@ -32,24 +32,24 @@ struct scene {
 	struct group groups[GROUPS];
 };
 
-char *summary_cut(char *text)
+char *describe_cut(char *text)
 {
-	if (strlen(text) > SUMMARY_WIDTH)
-		strcpy(text + SUMMARY_WIDTH - 3, "...");
+	if (strlen(text) > ANSWER_WIDTH)
+		strcpy(text + ANSWER_WIDTH - 3, "...");
 	return text;
 }
 
-__attribute__((format(printf, 2, 3))) static void add_line(struct summary *s, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void add_line(struct answer *a, const char *fmt, ...)
 {
 	char line[1024] = ""; /* longer than what is copied of it */
 	va_list args;
 
-	if (s->n == SUMMARY_LINES)
+	if (a->nlines == ANSWER_LINES)
 		return;
 	va_start(args, fmt);
 	vsnprintf(line, sizeof(line), fmt, args);
 	va_end(args);
-	memcpy(s->lines[s->n++], summary_cut(make_printable(line)), SUMMARY_WIDTH + 1);
+	memcpy(a->lines[a->nlines++], describe_cut(make_printable(line)), ANSWER_WIDTH + 1);
 }
 
 /* "AllGather count 8 float" reads as "AllGather 8 float". */
@@ -174,14 +174,13 @@ static double say_doing(const struct scene *s, const struct rank_view *v, bool c
 			 how);
 		if (culprit)
 			say_after(s, v, buf, len);
-		if (culprit && s->verdict->outcome == OUTCOME_DIED)
-			return s->verdict->detect_ms / 1e3;
+		if (culprit && s->answer->outcome == OUTCOME_DIED)
+			return s->answer->detect_ms / 1e3;
 	} else if (view_finished(v)) {
 		snprintf(buf, len, "%s",
-			 view_failed(v) ? "left with an error"
-			 : culprit && s->verdict->class == CLASS_CORRUPT
-				 ? "is where data went wrong"
-				 : "ended");
+			 view_failed(v)					? "left with an error"
+			 : culprit && s->answer->class == CLASS_CORRUPT ? "is where data went wrong"
+									: "ended");
 		if (culprit && strcmp(buf, "ended") == 0)
 			say_after(s, v, buf, len);
 	} else if (v->process == PROCESS_STOPPED) {
@@ -190,7 +189,7 @@ static double say_doing(const struct scene *s, const struct rank_view *v, bool c
 		snprintf(buf, len, "%s in communicator init", wait);
 		return v->waiting ? v->waited : -1;
 	} else if (culprit && open_call(v) && v->last.state == RECORD_RETURNED &&
-		   strcmp(s->verdict->theirs, "no call") == 0) {
+		   strcmp(s->answer->theirs, "no call") == 0) {
 		/* whether it waits for its GPU is not known */
 		snprintf(buf, len, "made its last call, %lu%s", v->last.seq,
 			 of_comm(s, v->last.comm, how, sizeof(how)));
@@ -215,7 +214,7 @@ static bool has_number(const struct rank_view *v)
 
 static bool is_culprit(const struct scene *s, const struct rank_view *v)
 {
-	return has_number(v) && rank_list_has(s->verdict->ranks, v->rank);
+	return has_number(v) && rank_list_has(s->answer->ranks, v->rank);
 }
 
 static struct group *find_group(struct scene *s, const char *doing, bool culprit)
@@ -302,17 +301,17 @@ static void make_room(size_t taken, char *doing, char *tail, char *own, size_t l
 	char *call;
 
 	own[0] = '\0';
-	while (taken + strlen(doing) + strlen(tail) > SUMMARY_WIDTH &&
+	while (taken + strlen(doing) + strlen(tail) > ANSWER_WIDTH &&
 	       strstr(doing, " in no call since ") && drop_last(doing))
 		;
-	if (taken + strlen(doing) + strlen(tail) <= SUMMARY_WIDTH)
+	if (taken + strlen(doing) + strlen(tail) <= ANSWER_WIDTH)
 		return;
 	call = strstr(tail, ", system call");
 	if (call) {
 		snprintf(own, len, "in %s", call + 2);
 		*call = '\0';
 	}
-	if (taken + strlen(doing) + strlen(tail) <= SUMMARY_WIDTH)
+	if (taken + strlen(doing) + strlen(tail) <= ANSWER_WIDTH)
 		return;
 	if (call)
 		*call = ',';
@@ -321,10 +320,9 @@ static void make_room(size_t taken, char *doing, char *tail, char *own, size_t l
 	tail[0] = '\0';
 }
 
-static void add_group(struct summary *summary, const struct scene *s, const struct group *g,
-		      const char *mark, char *tail)
+static void add_group(const struct scene *s, const struct group *g, const char *mark, char *tail)
 {
-	char name[128], doing[DOING], time[48] = "", own[sizeof(s->verdict->doing) + 4];
+	char name[128], doing[DOING], time[48] = "", own[sizeof(s->answer->doing) + 4];
 
 	say_group(s, g, name, sizeof(name));
 	say_doing(s, g->first, g->culprit, g->n == 1, doing, sizeof(doing));
@@ -335,18 +333,18 @@ static void add_group(struct summary *summary, const struct scene *s, const stru
 	if (time[0] && (view_died(g->first) || strncmp(doing, "made", 4) == 0))
 		strcat(time, " ago");
 	make_room(strlen(mark) + strlen(name) + strlen(time) + 3, doing, tail, own, sizeof(own));
-	while (strlen(mark) + strlen(name) + strlen(doing) + strlen(time) + 1 > SUMMARY_WIDTH &&
+	while (strlen(mark) + strlen(name) + strlen(doing) + strlen(time) + 1 > ANSWER_WIDTH &&
 	       drop_last(doing))
 		;
-	add_line(summary, "%s%s %s%s%s%s", mark, name, doing, time, tail[0] ? ", " : "", tail);
+	add_line(s->answer, "%s%s %s%s%s%s", mark, name, doing, time, tail[0] ? ", " : "", tail);
 	if (own[0])
-		add_line(summary, "  %s", own);
-	if (mark[0] && s->verdict->said[0])
-		add_line(summary, "  said: %s", s->verdict->said);
+		add_line(s->answer, "  %s", own);
+	if (mark[0] && s->answer->said[0])
+		add_line(s->answer, "  said: %s", s->answer->said);
 }
 
 /* The groups of `most` lines at most, the largest first. */
-static void add_groups(struct summary *summary, struct scene *s, bool culprit, size_t most)
+static void add_groups(struct scene *s, bool culprit, size_t most)
 {
 	size_t more = s->left_out[culprit], all = 0;
 
@@ -354,7 +352,7 @@ static void add_groups(struct summary *summary, struct scene *s, bool culprit, s
 		all += s->groups[i].culprit == culprit;
 	for (size_t shown = 0; shown < all; shown++) {
 		struct group *next = NULL;
-		char tail[sizeof(s->verdict->doing)] = "";
+		char tail[sizeof(s->answer->doing)] = "";
 
 		for (size_t i = 0; i < s->ngroups; i++)
 			if (s->groups[i].culprit == culprit && s->groups[i].n > 0 &&
@@ -362,35 +360,36 @@ static void add_groups(struct summary *summary, struct scene *s, bool culprit, s
 				next = &s->groups[i];
 		if (shown + 1 < most || (shown + 1 == most && all == most && more == 0)) {
 			if (culprit && shown == 0)
-				snprintf(tail, sizeof(tail), "%s", s->verdict->doing);
-			add_group(summary, s, next, culprit ? "culprit: " : "", tail);
+				snprintf(tail, sizeof(tail), "%s", s->answer->doing);
+			add_group(s, next, culprit ? "culprit: " : "", tail);
 		} else {
 			more += next->n;
 		}
 		next->n = 0;
 	}
 	if (more > 0)
-		add_line(summary, "%s%zu more rank%s: in the report", culprit ? "culprit: " : "",
+		add_line(s->answer, "%s%zu more rank%s: in the report", culprit ? "culprit: " : "",
 			 more, more == 1 ? "" : "s");
 }
 
 /* Hosts of which nothing is heard are the culprits then. */
-static void add_hosts(struct summary *summary, const struct scene *s)
+static void add_hosts(const struct scene *s)
 {
-	const struct verdict *v = s->verdict;
+	const struct answer *v = s->answer;
 	const char *to = strchr(v->pair, '>');
 	const struct rank_view *lost = NULL;
 
 	for (size_t i = 0; i < s->n && !lost; i++)
 		lost = s->views[i].lost ? &s->views[i] : NULL;
 	if (v->hosts[0])
-		add_line(summary, "culprit: host%s %s: %s", strchr(v->hosts, ',') ? "s" : "",
+		add_line(s->answer, "culprit: host%s %s: %s", strchr(v->hosts, ',') ? "s" : "",
 			 v->hosts,
 			 v->doing[0] ? v->doing
 			 : lost	     ? lost_words(lost->lost)
 				     : "lost");
 	else if (v->class == CLASS_PARTITION && to)
-		add_line(summary, "culprit: the way from %.*s to %s: what is sent does not arrive",
+		add_line(s->answer,
+			 "culprit: the way from %.*s to %s: what is sent does not arrive",
 			 (int)(to - v->pair), v->pair, to + 1);
 }
 
@@ -409,64 +408,64 @@ static void take_call(char *buf, size_t len, const char *call, const char *line)
 }
 
 /* Two calls and their lines of code may be too wide for one line. */
-static void add_both(struct summary *summary, const char *first, const char *of, const char *ours)
+static void add_both(struct answer *a, const char *first, const char *of, const char *ours)
 {
-	bool wide = strlen(first) + strlen(of) + strlen(ours) + 3 > SUMMARY_WIDTH;
+	bool wide = strlen(first) + strlen(of) + strlen(ours) + 3 > ANSWER_WIDTH;
 
-	add_line(summary, wide ? "%s" : "%s, %s %s", first, of, ours);
+	add_line(a, wide ? "%s" : "%s, %s %s", first, of, ours);
 	if (wide)
-		add_line(summary, "  %s %s", of, ours);
+		add_line(a, "  %s %s", of, ours);
 }
 
 /* The call that the culprit lacks or changed. */
-static void add_difference(struct summary *summary, const struct scene *s)
+static void add_difference(const struct scene *s)
 {
-	const struct verdict *v = s->verdict;
+	const struct answer *v = s->answer;
 	char place[128], theirs[136], ours[136], comm[40], first[320];
 	bool no_call = strcmp(v->theirs, "no call") == 0;
 
-	if (!v->differs[0] || v->seq < 0)
+	if (!v->field[0] || v->seq_low < 0)
 		return;
 	first[0] = '\0';
 	take_call(theirs, sizeof(theirs), v->theirs, v->lines_there[0]);
 	take_call(ours, sizeof(ours), v->majority, v->lines_there[1]);
-	if (v->seq == 0)
+	if (v->seq_low == 0)
 		snprintf(place, sizeof(place), "communicator init");
-	else if (v->seq_high > v->seq)
-		snprintf(place, sizeof(place), "calls %ld to %ld%s", v->seq, v->seq_high,
+	else if (v->seq_high > v->seq_low)
+		snprintf(place, sizeof(place), "calls %ld to %ld%s", v->seq_low, v->seq_high,
 			 of_comm(s, v->comm, comm, sizeof(comm)));
 	else
-		snprintf(place, sizeof(place), "call %ld%s", v->seq,
+		snprintf(place, sizeof(place), "call %ld%s", v->seq_low,
 			 of_comm(s, v->comm, comm, sizeof(comm)));
 	if (v->sides[0][0]) {
-		add_line(summary, "  %s: %s made %s", place, v->sides[0], theirs);
-		add_line(summary, "  %*s  %s made %s", (int)strlen(place), "", v->sides[1], ours);
+		add_line(s->answer, "  %s: %s made %s", place, v->sides[0], theirs);
+		add_line(s->answer, "  %*s  %s made %s", (int)strlen(place), "", v->sides[1], ours);
 	} else if (no_call && strcmp(ours, "communicator init") == 0)
-		add_line(summary, "  lacks %s", ours);
+		add_line(s->answer, "  lacks %s", ours);
 	else if (no_call)
-		add_line(summary, "  lacks %s: %s", place, ours);
+		add_line(s->answer, "  lacks %s: %s", place, ours);
 	else if (strcmp(ours, "no call") == 0 || strcmp(ours, "unknown") == 0)
-		add_line(summary, "  made %s: %s, the others did not", place, theirs);
-	else if (strcmp(v->differs, "order") == 0 && theirs[0])
-		add_line(summary, "  made %s, the others %s", theirs, ours);
-	else if (strcmp(v->differs, "call") == 0)
+		add_line(s->answer, "  made %s: %s, the others did not", place, theirs);
+	else if (strcmp(v->field, "order") == 0 && theirs[0])
+		add_line(s->answer, "  made %s, the others %s", theirs, ours);
+	else if (strcmp(v->field, "call") == 0)
 		snprintf(first, sizeof(first), "  %s: made %s", place, theirs);
-	else if (strcmp(v->differs, "completion") == 0)
-		add_line(summary, "  %s, %s: %s", place, ours, theirs);
+	else if (strcmp(v->field, "completion") == 0)
+		add_line(s->answer, "  %s, %s: %s", place, ours, theirs);
 	else if (theirs[0] || ours[0])
-		snprintf(first, sizeof(first), "  %s of %s: %s", v->differs, place, theirs);
+		snprintf(first, sizeof(first), "  %s of %s: %s", v->field, place, theirs);
 	else
-		add_line(summary, "  %s of %s differs", v->differs, place);
+		add_line(s->answer, "  %s of %s differs", v->field, place);
 	if (first[0])
-		add_both(summary, first,
-			 strcmp(v->differs, "call") == 0 ? "the others"
-			 : v->pair[0]			 ? "its partner's:"
-							 : "the others':",
+		add_both(s->answer, first,
+			 strcmp(v->field, "call") == 0 ? "the others"
+			 : v->pair[0]		       ? "its partner's:"
+						       : "the others':",
 			 ours);
 }
 
 /* The error of a culprit, else of another rank. */
-static void add_error(struct summary *summary, const struct scene *s)
+static void add_error(const struct scene *s)
 {
 	char text[sizeof(s->views->error) + 1], more[48] = "";
 	const struct rank_view *first = NULL;
@@ -477,29 +476,35 @@ static void add_error(struct summary *summary, const struct scene *s)
 
 		if (!v->error[0] || !has_number(v))
 			continue;
-		if (!first || (rank_list_has(s->verdict->ranks, v->rank) &&
-			       !rank_list_has(s->verdict->ranks, first->rank)))
+		if (!first || (rank_list_has(s->answer->ranks, v->rank) &&
+			       !rank_list_has(s->answer->ranks, first->rank)))
 			first = v;
 		n++;
 	}
 	if (n > 1)
 		snprintf(more, sizeof(more), " and %zu more", n - 1);
 	if (first)
-		add_line(summary, "rank %d%s reported: %s", first->rank, more,
+		add_line(s->answer, "rank %d%s reported: %s", first->rank, more,
 			 view_error(first, text, sizeof(text)));
 }
 
-static void scene_init(struct scene *s, const struct verdict *verdict,
-		       const struct rank_view *views, size_t n)
+/* The communicator that the verdict line names, -1: none. */
+static int64_t of_place(const struct answer *a)
+{
+	return a->seq_low >= 0 ? a->comm : a->last_comm;
+}
+
+static void scene_init(struct scene *s, struct answer *answer, const struct rank_view *views,
+		       size_t n)
 {
 	size_t culprits;
 
-	*s = (struct scene){ .verdict = verdict, .views = views, .n = n };
+	*s = (struct scene){ .answer = answer, .views = views, .n = n };
 	for (size_t i = 0; i < n; i++) {
 		const struct rank_view *v = &views[i];
 
 		s->ranks = has_number(v) && v->rank >= s->ranks ? v->rank + 1 : s->ranks;
-		s->several = s->several || verdict->comm > 0 || v->last.comm > 0 ||
+		s->several = s->several || of_place(answer) > 0 || v->last.comm > 0 ||
 			     v->oldest.comm > 0 || v->comms[1].state;
 	}
 	s->marks = must(calloc((size_t)s->ranks + 1, sizeof(*s->marks)));
@@ -517,43 +522,48 @@ static void scene_init(struct scene *s, const struct verdict *verdict,
 	}
 }
 
-void summary_make(struct summary *summary, const struct verdict *verdict,
-		  const struct rank_view *views, size_t n)
+/* The first sentence of evidence, where it says more than the lines do. */
+static const char *note_of(const struct answer *a)
+{
+	bool plain = a->outcome == OUTCOME_DIED || a->class == CLASS_STOPPED ||
+		     a->class == CLASS_FROZEN || a->class == CLASS_TRACED ||
+		     a->class == CLASS_ERROR;
+
+	return a->nnotes > 0 && (!plain || strcmp(a->ranks, "-") == 0) ? a->notes[0] : "";
+}
+
+void answer_describe(struct answer *a, const struct rank_view *views, size_t n)
 {
 	struct scene *s = must(malloc(sizeof(*s)));
+	const char *note = note_of(a);
 
-	summary->n = 0;
-	scene_init(s, verdict, views, n);
-	add_hosts(summary, s);
-	add_groups(summary, s, true, 2);
-	if (summary->n == 0 && strcmp(verdict->ranks, "-") != 0 && verdict->note[0]) {
-		add_line(summary, "culprit: rank%s %s: %s", strchr(verdict->ranks, ',') ? "s" : "",
-			 verdict->ranks, verdict->note); /* it has no record */
-		if (verdict->doing[0])
-			add_line(summary, "  %s", verdict->doing);
-	} else if (summary->n == 0)
-		add_line(summary, "no culprit is named: %s",
-			 verdict->note[0] ? verdict->note
-			 : verdict->class == CLASS_UNEXPLAINED
-				 ? "no cause was found"
-				 : class_name(verdict->class, verdict->outcome));
-	else if (!verdict->differs[0] && verdict->note[0])
-		add_line(summary, "  %s", verdict->note);
-	add_difference(summary, s);
-	add_error(summary, s);
-	if (summary->n < SUMMARY_LINES)
-		add_groups(summary, s, false, SUMMARY_LINES - summary->n);
+	a->nlines = 0;
+	scene_init(s, a, views, n);
+	add_hosts(s);
+	add_groups(s, true, 2);
+	if (a->nlines == 0 && strcmp(a->ranks, "-") != 0 && note[0]) {
+		add_line(a, "culprit: rank%s %s: %s", strchr(a->ranks, ',') ? "s" : "", a->ranks,
+			 note); /* it has no record */
+		if (a->doing[0])
+			add_line(a, "  %s", a->doing);
+	} else if (a->nlines == 0)
+		add_line(a, "no culprit is named: %s",
+			 note[0]			 ? note
+			 : a->class == CLASS_UNEXPLAINED ? "no cause was found"
+							 : class_name(a->class, a->outcome));
+	else if (!a->field[0] && note[0])
+		add_line(a, "  %s", note);
+	add_difference(s);
+	add_error(s);
+	if (a->nlines < ANSWER_LINES)
+		add_groups(s, false, ANSWER_LINES - a->nlines);
 	free(s->marks);
 	free(s);
 }
 
-void summary_print(FILE *out, const char *prefix, const struct verdict *verdict,
-		   const struct rank_view *views, size_t n)
+void answer_print_lines(FILE *out, const char *prefix, const struct answer *a)
 {
-	struct summary summary;
-
-	summary_make(&summary, verdict, views, n);
-	for (size_t i = 0; i < summary.n; i++)
-		fprintf(out, "%s%s\n", prefix, summary.lines[i]);
+	for (size_t i = 0; i < a->nlines; i++)
+		fprintf(out, "%s%s\n", prefix, a->lines[i]);
 	fflush(out);
 }

@@ -1,14 +1,13 @@
-/* test_summary.c: what people read below the verdict line, of 1 to 8,000 ranks and of all outcomes. */
+/* test_describe.c: what people read below the verdict line, of 1 to 8,000 ranks and of all outcomes. */
 #include "rig/unit.h"
 
 #include "backend/call.h"
 #include "base/clock.h"
 #include "process/watch.h"
-#include "record/summary.h"
+#include "answer/describe.h"
 
 static struct rank_view *views;
-static struct verdict v;
-static struct summary s;
+static struct answer v;
 static int nranks;
 
 static const struct record call = { .ticket = 8,
@@ -26,7 +25,7 @@ static void set_up(int n, enum outcome outcome, enum diagnosis_class class)
 	nranks = n;
 	views = calloc((size_t)n + 1, sizeof(*views));
 	CU_ASSERT_PTR_NOT_NULL_FATAL(views);
-	v = (struct verdict){ .outcome = outcome, .class = class, .seq = 8, .seq_high = 8 };
+	v = (struct answer){ .outcome = outcome, .class = class, .seq_low = 8, .seq_high = 8 };
 	snprintf(v.ranks, sizeof(v.ranks), "%d", n - 1);
 	for (int i = 0; i < n; i++) {
 		views[i] = (struct rank_view){ .rank = i,
@@ -51,7 +50,7 @@ static void set_up(int n, enum outcome outcome, enum diagnosis_class class)
 
 static void differ(const char *field, const char *theirs, const char *majority)
 {
-	snprintf(v.differs, sizeof(v.differs), "%s", field);
+	snprintf(v.field, sizeof(v.field), "%s", field);
 	snprintf(v.theirs, sizeof(v.theirs), "%s", theirs);
 	snprintf(v.majority, sizeof(v.majority), "%s", majority);
 }
@@ -131,7 +130,8 @@ static void unexplained(int n)
 {
 	set_up(n, OUTCOME_HANG, CLASS_UNEXPLAINED);
 	strcpy(v.ranks, "-");
-	memset(v.note, 'n', sizeof(v.note) - 1);
+	memset(v.notes[0], 'n', sizeof(v.notes[0]) - 1);
+	v.nnotes = 1;
 }
 
 static void diverged(int n)
@@ -164,11 +164,11 @@ static void every_second(int n)
 
 static const char *text(void)
 {
-	static char all[SUMMARY_LINES * (SUMMARY_WIDTH + 2)];
+	static char all[ANSWER_LINES * (ANSWER_WIDTH + 2)];
 
 	all[0] = '\0';
-	for (size_t i = 0; i < s.n; i++)
-		strcat(strcat(all, s.lines[i]), "\n");
+	for (size_t i = 0; i < v.nlines; i++)
+		strcat(strcat(all, v.lines[i]), "\n");
 	return all;
 }
 
@@ -220,7 +220,7 @@ UNIT_TEST(test_kinds, "every kind of verdict, of four ranks")
 {
 	UNIT_ROWS(kind, kinds) {
 		kind->make(4);
-		summary_make(&s, &v, views, 4);
+		answer_describe(&v, views, 4);
 		if (kind->four)
 			CU_ASSERT_STRING_EQUAL(text(), kind->four);
 	}
@@ -235,27 +235,28 @@ UNIT_TEST(test_sizes, "few short lines, the culprit first, of any number of rank
 			double begin = clock_seconds();
 
 			kind->make(*n);
-			summary_make(&s, &v, views, (size_t)*n);
-			UNIT_ALL(s.n >= 1, s.n <= SUMMARY_LINES, clock_seconds() - begin < 2,
-				 strncmp(s.lines[0], "culprit: ", 9) == 0 ||
-					 strncmp(s.lines[0], "no culprit is named: ", 21) == 0);
-			for (size_t i = 0; i < s.n; i++) {
-				UNIT_ALL(strlen(s.lines[i]) <= SUMMARY_WIDTH,
-					 i == 0 || strncmp(s.lines[i], "no culprit", 10) != 0,
-					 strstr(s.lines[i], "(overdue)") == NULL);
+			answer_describe(&v, views, (size_t)*n);
+			UNIT_ALL(v.nlines >= 1, v.nlines <= ANSWER_LINES,
+				 clock_seconds() - begin < 2,
+				 strncmp(v.lines[0], "culprit: ", 9) == 0 ||
+					 strncmp(v.lines[0], "no culprit is named: ", 21) == 0);
+			for (size_t i = 0; i < v.nlines; i++) {
+				UNIT_ALL(strlen(v.lines[i]) <= ANSWER_WIDTH,
+					 i == 0 || strncmp(v.lines[i], "no culprit", 10) != 0,
+					 strstr(v.lines[i], "(overdue)") == NULL);
 			}
 		}
 	hang(8000);
-	summary_make(&s, &v, views, 8000);
-	CU_ASSERT_STRING_EQUAL(s.lines[2],
+	answer_describe(&v, views, 8000);
+	CU_ASSERT_STRING_EQUAL(v.lines[2],
 			       "ranks 0-7998 wait in call 8, AllGather 58368 float, 0.64 s");
 	every_second(8000);
-	summary_make(&s, &v, views, 8000);
-	UNIT_ALL(strncmp(s.lines[2], "4000 ranks (0,2,4,6,", 20) == 0,
-		 strstr(s.lines[2], ",...) wait in call 8, AllGather 58368 float, 0.64 s") != NULL);
+	answer_describe(&v, views, 8000);
+	UNIT_ALL(strncmp(v.lines[2], "4000 ranks (0,2,4,6,", 20) == 0,
+		 strstr(v.lines[2], ",...) wait in call 8, AllGather 58368 float, 0.64 s") != NULL);
 	each_differs(8000);
-	summary_make(&s, &v, views, 8000);
-	CU_ASSERT_STRING_EQUAL(s.lines[2], "ranks 0-7998 wait in call 8, AllGather, 0.64 s");
+	answer_describe(&v, views, 8000);
+	CU_ASSERT_STRING_EQUAL(v.lines[2], "ranks 0-7998 wait in call 8, AllGather, 0.64 s");
 }
 
 /* A culprit whose newest call has returned is not said to wait in it: it may be anywhere. */
@@ -264,7 +265,7 @@ UNIT_TEST(test_returned, "a culprit behind its last call")
 	each_differs(4);
 	strcpy(v.ranks, "2");
 	strcpy(v.theirs, "no call");
-	summary_make(&s, &v, views, 4);
+	answer_describe(&v, views, 4);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text(), "made its last call, 8"));
 	free(views);
 	views = NULL;
@@ -275,13 +276,13 @@ UNIT_TEST(test_one, "a process without rank, and several culprits")
 	died(4);
 	views[3].rank = -1;
 	strcpy(v.ranks, "-");
-	summary_make(&s, &v, views, 4);
+	answer_describe(&v, views, 4);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text(), "1 process without rank was killed by SIGKILL\n"));
 	hang(4);
 	strcpy(v.ranks, "1,3");
 	memcpy(&views[1], &views[3], sizeof(views[1]));
 	views[1].rank = 1;
-	summary_make(&s, &v, views, 4);
+	answer_describe(&v, views, 4);
 	CU_ASSERT_EQUAL(strncmp(text(), "culprit: ranks 1,3 are in no call since call 7, 0.66 s",
 				54),
 			0);
@@ -293,7 +294,7 @@ UNIT_TEST(test_one, "a process without rank, and several culprits")
 		snprintf(number, sizeof(number), ",%d", i);
 		strcat(v.ranks, number);
 	}
-	summary_make(&s, &v, views, 64);
+	answer_describe(&v, views, 64);
 	UNIT_ALL(strstr(text(), "culprit: 32 more ranks: in the report\n") != NULL,
 		 strstr(text(), "ranks 32-62 wait in call 8, AllGather, 0.64 s\n") != NULL);
 	free(views);

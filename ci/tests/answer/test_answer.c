@@ -1,8 +1,8 @@
-/* test_verdict.c: outcome, culprits, place and wording from hand-made views. */
+/* test_answer.c: outcome and line of an answer, from the views of ranks. */
 #include "rig/unit.h"
 
 #include "backend/call.h"
-#include "record/verdict.h"
+#include "answer/answer.h"
 #include "process/watch.h"
 
 enum { RANKS = 4 };
@@ -39,11 +39,11 @@ static void wait_in(int rank, double seconds, bool overdue)
 }
 
 /* A rank that left with an error, if one did, was seen half a second ago. */
-static struct verdict judge(double death_seconds)
+static struct answer judge(double death_seconds)
 {
-	struct verdict verdict;
+	struct answer verdict;
 
-	verdict_make(&verdict, views, RANKS, death_seconds, 0.5);
+	answer_of_views(&verdict, views, RANKS, death_seconds, 0.5);
 	return verdict;
 }
 
@@ -89,7 +89,7 @@ UNIT_TEST(test_abnormal, "abnormal")
 
 UNIT_TEST(test_ok, "ok")
 {
-	struct verdict v;
+	struct answer v;
 
 	set_up();
 	v = judge(0);
@@ -98,14 +98,14 @@ UNIT_TEST(test_ok, "ok")
 		finish(i, OUTCOME_OK);
 	v = judge(0);
 	UNIT_ALL(v.outcome == OUTCOME_OK, !strcmp(class_name(v.class, v.outcome), "ok"),
-		 !strcmp(v.ranks, "-"), v.seq == -1);
-	verdict_make(&v, NULL, 0, 0, 0);
+		 !strcmp(v.ranks, "-"), v.last_seq == -1);
+	answer_of_views(&v, NULL, 0, 0, 0);
 	CU_ASSERT_EQUAL(v.outcome, OUTCOME_OK);
 }
 
 UNIT_TEST(test_died, "died")
 {
-	struct verdict v;
+	struct answer v;
 
 	set_up();
 	views[1].process = PROCESS_KILLED;
@@ -117,8 +117,9 @@ UNIT_TEST(test_died, "died")
 	views[2].seq = 9;
 	v = judge(0.125);
 	UNIT_ALL(v.outcome == OUTCOME_DIED, !strcmp(class_name(v.class, v.outcome), "rank-died"),
-		 !strcmp(v.ranks, "1,3"), v.confidence == CONFIDENCE_INCONCLUSIVE, v.comm == 2);
-	CU_ASSERT_EQUAL(v.seq, 9); /* of those that wait, the one furthest behind */
+		 !strcmp(v.ranks, "1,3"), v.confidence == CONFIDENCE_INCONCLUSIVE,
+		 v.last_comm == 2);
+	CU_ASSERT_EQUAL(v.last_seq, 9); /* of those that wait, the one furthest behind */
 	CU_ASSERT_DOUBLE_EQUAL(v.detect_ms, 125, 1e-9);
 	/* a launcher ends the others */
 	views[3].process = PROCESS_KILLED;
@@ -130,7 +131,7 @@ UNIT_TEST(test_died, "died")
 /* A rank that reports an error is a victim as a rule. */
 UNIT_TEST(test_reporters, "who reports an error")
 {
-	struct verdict v;
+	struct answer v;
 
 	set_up();
 	finish(0, OUTCOME_ERROR);
@@ -147,7 +148,7 @@ UNIT_TEST(test_reporters, "who reports an error")
 /* Before MPI has given numbers no rank can be named. */
 UNIT_TEST(test_died_unnumbered, "died before MPI")
 {
-	struct verdict v;
+	struct answer v;
 
 	set_up();
 	views[0].rank = -1;
@@ -158,7 +159,7 @@ UNIT_TEST(test_died_unnumbered, "died before MPI")
 
 UNIT_TEST(test_hang, "hang")
 {
-	struct verdict v;
+	struct answer v;
 
 	set_up();
 	wait_in(0, 2.5, true);
@@ -166,12 +167,12 @@ UNIT_TEST(test_hang, "hang")
 	wait_in(3, 1.5, false);
 	v = judge(0);
 	UNIT_ALL(v.outcome == OUTCOME_HANG, !strcmp(class_name(v.class, v.outcome), "unexplained"),
-		 !strcmp(v.ranks, "-"), v.confidence == CONFIDENCE_INCONCLUSIVE, v.comm == 2,
-		 v.seq == 10, fabs(v.detect_ms - 750) <= 1e-9);
+		 !strcmp(v.ranks, "-"), v.confidence == CONFIDENCE_INCONCLUSIVE, v.last_comm == 2,
+		 v.last_seq == 10, fabs(v.detect_ms - 750) <= 1e-9);
 	for (int i = 0; i < RANKS; i++)
 		views[i].last.ticket = 0;
 	v = judge(0);
-	UNIT_ALL(v.comm == -1, v.seq == -1);
+	UNIT_ALL(v.last_comm == -1, v.last_seq == -1);
 }
 
 UNIT_TEST(test_others, "other outcomes")
@@ -191,7 +192,7 @@ UNIT_TEST(test_others, "other outcomes")
 	};
 
 	UNIT_ROWS(c, cases) {
-		struct verdict v;
+		struct answer v;
 
 		set_up();
 		for (int rank = 0; rank < RANKS; rank++)
@@ -224,48 +225,50 @@ UNIT_TEST(test_many, "many guilty ranks")
 {
 	enum { MANY = 300 };
 	struct rank_view *many = calloc(MANY, sizeof(*many));
-	struct verdict v;
+	struct answer v;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(many);
 	for (int i = 0; i < MANY; i++)
 		many[i] = (struct rank_view){ .rank = 1000 + i, .process = PROCESS_KILLED };
-	verdict_make(&v, many, MANY, 0, 0);
+	answer_of_views(&v, many, MANY, 0, 0);
 	CU_ASSERT_EQUAL(strlen(v.ranks), 254); /* 51 of "1000," less the last comma */
 	UNIT_ALL(strncmp(v.ranks, "1000,1001,", 10) == 0, !strcmp(v.ranks + 250, "1050"));
 	free(many);
 }
 
-static char *print(const struct verdict *v)
+static char *print(const struct answer *v)
 {
 	static char text[8192];
 	FILE *out = fmemopen(text, sizeof(text), "w");
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(out);
-	verdict_print(out, v);
+	answer_print(out, v);
 	fclose(out);
 	return text;
 }
 
 UNIT_TEST(test_print, "wording")
 {
-	struct verdict v;
+	struct answer v;
 
 	set_up();
 	views[1].process = PROCESS_KILLED;
 	views[1].status = SIGKILL;
 	v = judge(0.0625);
+	v.comm = v.seq_low = 2;
 	v.hang_seq = 3;
 	CU_ASSERT_STRING_EQUAL(print(&v),
-			       "# verdict: outcome=died class=rank-died ranks=1 comm=-1 "
-			       "seq=-1 confidence=proved detect_ms=62 hang_seq=3 evidence=-\n");
+			       "# verdict: outcome=died class=rank-died ranks=1 comm=2 "
+			       "seq=2 confidence=proved detect_ms=62 hang_seq=3 evidence=-\n");
 
 	for (int i = 0; i < RANKS; i++)
 		finish(i, i == 3 ? OUTCOME_WRONG_DATA : OUTCOME_OK);
 	v = judge(0);
-	v.seq = v.hang_seq = 8; /* the other point is told where it is another */
+	v.class = CLASS_MISMATCH;
+	v.seq_low = v.hang_seq = 8; /* the other point is told where it is another */
 	v.wrong_seq = 12;
 	strcpy(v.field, "count");
-	CU_ASSERT_STRING_EQUAL(print(&v), "# verdict: outcome=wrong-data class=wrong-data ranks=- "
+	CU_ASSERT_STRING_EQUAL(print(&v), "# verdict: outcome=wrong-data class=mismatch ranks=- "
 					  "comm=-1 seq=8 confidence=inconclusive detect_ms=0 "
 					  "field=count wrong_seq=12 evidence=-\n");
 }

@@ -1,5 +1,5 @@
 /* classes.c: the names of classes, confidences and sides. */
-#include "record/classes.h"
+#include "answer/classes.h"
 
 #include "base/error.h"
 #include "record/view.h"

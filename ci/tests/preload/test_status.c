@@ -34,7 +34,8 @@ static void set_rank(int i, uint64_t made, uint64_t done, uint64_t told)
 				   .comm = 1,
 				   .kind = CALL_BROADCAST,
 				   .dtype = DT_FLOAT,
-				   .enqueued_ns = 8000000000ull };
+				   .enqueued_ns = 8000000000ull,
+				   .returned_ns = 8000000000ull };
 	if (done < made) {
 		v->oldest = v->last;
 		v->oldest.kind = CALL_ALL_REDUCE;

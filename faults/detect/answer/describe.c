@@ -156,55 +156,92 @@ static void say_after(const struct scene *s, const struct rank_view *v, char *bu
 		 of_comm(s, v->last.comm, comm, sizeof(comm)), site);
 }
 
-/* Describes a rank, or with `one` false several. Returns for how many seconds, negative: not told. */
-static double say_doing(const struct scene *s, const struct rank_view *v, bool culprit, bool one,
-			char *buf, size_t len)
+/* Describes the end of a rank. Returns for how many seconds it has ended, negative: not told. */
+static double say_end(const struct scene *s, const struct rank_view *v, bool culprit, bool one,
+		      char *buf, size_t len)
 {
-	const char *is = one ? "is" : "are", *wait = one ? "waits" : "wait";
 	char how[48];
 
-	view_process(v, how, sizeof(how));
-	if (v->lost && !v->reported) {
-		snprintf(buf, len, "cannot be seen");
-	} else if (view_died(v)) {
-		snprintf(buf, len, "%s%s",
-			 v->process == PROCESS_EXITED ? ""
-			 : one			      ? "was "
-						      : "were ",
-			 how);
-		if (culprit)
-			say_after(s, v, buf, len);
-		if (culprit && s->answer->outcome == OUTCOME_DIED)
-			return s->answer->detect_ms / 1e3;
-	} else if (view_finished(v)) {
+	if (view_finished(v)) {
 		snprintf(buf, len, "%s",
 			 view_failed(v)					? "left with an error"
 			 : culprit && s->answer->class == CLASS_CORRUPT ? "is where data went wrong"
 									: "ended");
 		if (culprit && strcmp(buf, "ended") == 0)
 			say_after(s, v, buf, len);
-	} else if (v->process == PROCESS_STOPPED) {
+		return -1;
+	}
+	snprintf(buf, len, "%s%s",
+		 v->process == PROCESS_EXITED ? ""
+		 : one			      ? "was "
+					      : "were ",
+		 view_process(v, how, sizeof(how)));
+	if (culprit)
+		say_after(s, v, buf, len);
+	return culprit && s->answer->outcome == OUTCOME_DIED ? s->answer->detect_ms / 1e3 : -1;
+}
+
+struct rank_doing rank_doing(const struct rank_view *v, bool culprit)
+{
+	struct rank_doing d = { .call = open_call(v), .seconds = v->waiting ? v->waited : -1 };
+
+	if (v->lost && !v->reported)
+		d.doing = DOING_HIDDEN;
+	else if (view_died(v) || view_finished(v))
+		d.doing = DOING_ENDED;
+	else if (v->process == PROCESS_STOPPED)
+		d.doing = DOING_STOPPED;
+	else if (v->comm_state == RECORD_COMM_INIT)
+		d.doing = DOING_INIT;
+	else if (d.call)
+		d.doing = DOING_CALL;
+	else if (v->waiting && !culprit)
+		d.doing = DOING_WAIT;
+	else
+		d = (struct rank_doing){ DOING_IDLE, v->last.ticket ? &v->last : NULL,
+					 idle_seconds(v) };
+	if (d.doing < DOING_INIT)
+		d.seconds = -1;
+	return d;
+}
+
+/* Describes a rank, or with `one` false several. Returns for how many seconds, negative: not told. */
+static double say_doing(const struct scene *s, const struct rank_view *v, bool culprit, bool one,
+			char *buf, size_t len)
+{
+	const char *is = one ? "is" : "are", *wait = one ? "waits" : "wait";
+	const struct rank_doing d = rank_doing(v, culprit);
+	char comm[48];
+
+	switch (d.doing) {
+	case DOING_HIDDEN:
+		snprintf(buf, len, "cannot be seen");
+		break;
+	case DOING_ENDED:
+		return say_end(s, v, culprit, one, buf, len);
+	case DOING_STOPPED:
 		snprintf(buf, len, "%s stopped", is);
-	} else if (v->comm_state == RECORD_COMM_INIT) {
+		break;
+	case DOING_INIT:
 		snprintf(buf, len, "%s in communicator init", wait);
-		return v->waiting ? v->waited : -1;
-	} else if (culprit && open_call(v) && v->last.state == RECORD_RETURNED &&
-		   strcmp(s->answer->theirs, "no call") == 0) {
+		break;
+	case DOING_CALL:
+		if (!culprit || v->last.state != RECORD_RETURNED ||
+		    strcmp(s->answer->theirs, "no call") != 0) {
+			say_call(s, v, wait, culprit, buf, len);
+			break;
+		}
 		/* whether it waits for its GPU is not known */
 		snprintf(buf, len, "made its last call, %lu%s", v->last.seq,
-			 of_comm(s, v->last.comm, how, sizeof(how)));
+			 of_comm(s, v->last.comm, comm, sizeof(comm)));
 		return idle_seconds(v);
-	} else if (open_call(v)) {
-		say_call(s, v, wait, culprit, buf, len);
-		return v->waiting ? v->waited : -1;
-	} else if (v->waiting && !culprit) {
+	case DOING_WAIT:
 		snprintf(buf, len, "%s in '%.40s'", wait, v->what);
-		return v->waited;
-	} else {
+		break;
+	case DOING_IDLE:
 		say_idle(s, v, is, buf, len);
-		return idle_seconds(v);
 	}
-	return -1;
+	return d.seconds;
 }
 
 static bool has_number(const struct rank_view *v)

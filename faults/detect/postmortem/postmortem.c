@@ -170,6 +170,23 @@ static void print_reproducer(FILE *out, const char *dir)
 		fclose(f);
 }
 
+/* The cell about what a rank that lives is in. */
+static void print_doing(FILE *out, const struct rank_view *v, bool culprit)
+{
+	const struct rank_doing d = rank_doing(v, culprit);
+
+	if (d.doing < DOING_INIT)
+		return;
+	if (d.doing == DOING_CALL)
+		fprintf(out, "call %lu", d.call->seq);
+	else if (d.doing == DOING_WAIT)
+		page_put(out, v->what);
+	else
+		fprintf(out, "%s", d.doing == DOING_INIT ? "communicator init" : "no call");
+	if (d.seconds >= 0)
+		fprintf(out, ", %.2f s%s", d.seconds, v->overdue ? ", overdue" : "");
+}
+
 static void print_rank(FILE *out, int number, bool culprit, const struct evidence_rank *r)
 {
 	const struct record *last = r->ncalls ? &r->calls[r->ncalls - 1] : NULL;
@@ -184,10 +201,7 @@ static void print_rank(FILE *out, int number, bool culprit, const struct evidenc
 	if (r->state && strchr("RSDTtZ", r->state))
 		fprintf(out, " (%c)", r->state);
 	fprintf(out, " | %s | ", phase_name((enum phase)r->view.phase));
-	if (r->view.waiting) {
-		page_put(out, r->view.what);
-		fprintf(out, ", %.2f s%s", r->view.waited, r->view.overdue ? ", overdue" : "");
-	}
+	print_doing(out, &r->view, culprit);
 	fprintf(out, " | %lu, %lu completed | ", r->view.issued, r->view.completed);
 	if (last)
 		fprintf(out, "%u:%lu %s count %lu%s | ", last->comm, last->seq,
@@ -205,7 +219,7 @@ static void print_ranks(FILE *out, const struct answer *d, const struct evidence
 {
 	int left_out = 0;
 
-	fprintf(out, "| rank | process | phase | waits in | calls made | last call (comm:seq) | "
+	fprintf(out, "| rank | process | phase | is in | calls made | last call (comm:seq) | "
 		     "system call |\n|---|---|---|---|---|---|---|\n");
 	for (int i = 0; i < e->nranks; i++) {
 		bool culprit = rank_list_has(d->ranks, i);

@@ -1,6 +1,7 @@
 /* status.c: which ranks have come to which call, and which wait for which. */
 #include "preload/status.h"
 
+#include "answer/describe.h"
 #include "base/call_value.h"
 #include "base/error.h"
 #include "base/rank_list.h"
@@ -181,6 +182,7 @@ static void print_rank(FILE *out, const struct scene *s, size_t rank)
 {
 	const struct status_rank *r = &s->ranks[rank];
 	const struct rank_view *v = r->view;
+	const struct rank_doing d = rank_doing(v, false);
 	char words[160];
 
 	fprintf(out, "# rank %d (%s pid %d): ", v->rank, v->host, v->pid);
@@ -190,11 +192,11 @@ static void print_rank(FILE *out, const struct scene *s, size_t rank)
 		print_open(out, s, rank);
 	else if (v->waiting)
 		fprintf(out, "%.1f s in %s", v->waited, v->what);
-	else if (v->last.ticket && v->seen_ns > v->last.enqueued_ns) {
+	else if (d.doing == DOING_IDLE && d.call && d.seconds >= 0) {
 		fprintf(out, "in no call; made its last, %s",
-			view_call(&v->last, words, sizeof(words)));
+			view_call(d.call, words, sizeof(words)));
 		print_site(out, v);
-		fprintf(out, ", %.1f s ago", (double)(v->seen_ns - v->last.enqueued_ns) * 1e-9);
+		fprintf(out, ", %.1f s ago", d.seconds);
 	} else
 		fprintf(out, "in no call");
 	if (r->counts && s->seconds > 0)

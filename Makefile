@@ -154,7 +154,7 @@ Q := @
 endif
 
 # ---- targets ---------------------------------------------------------------------------------
-.PHONY: all tests compile run test test-installed hang hang-fsdp install uninstall dist deb rpm bundle wheel unit e2e fuzz fuzzers install-deps format check-style record-alone rooms clean FORCE
+.PHONY: all tests compile run test test-installed hang hang-fsdp install uninstall dist deb rpm bundle wheel unit e2e fuzz fuzzers install-deps format check-style record-alone rooms layers clean FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -288,8 +288,12 @@ $(DOUBLE)/subject-static: ci/tests/preload/double/subject.c ci/tests/preload/dou
 	$(say) LINK $@
 	$(Q)$(DOUBLE_CC) -Wl,-rpath,'$$ORIGIN' -o $@ $^ $(DOUBLE)/libcuda.so.1
 
-# A line a house, with its rooms in their order, for ci/check_layers.
+# Houses and rooms with their files and lines.
 rooms:
+	@ci/check_layers --sizes
+
+# A line a house, with its rooms in their order, for ci/check_layers.
+layers:
 	@$(foreach h,$(HOUSES),echo $(h) $($(h));)
 
 # What --version says of the build.

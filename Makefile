@@ -40,6 +40,8 @@ LIB_DIRS := $(foreach h,$(HOUSES),$($(h)))
 LIB_SRC := $(filter-out $(PROGRAMS) faults/detect/preload/library/%,$(wildcard $(LIB_DIRS:%=%/*.c)))
 CU_SRC := $(wildcard common/*/*/*.cu common/*/*/*/*.cu)
 PERF_SRC := $(filter-out bench/recover_perf.c,$(wildcard bench/*_perf.c))
+# The names in bench/collectives.h, each with a file.
+REGISTERED := $(shell sed -n 's/^\trow(\(.*\)).*/\1/p' bench/collectives.h)
 MAIN_SRC := $(filter-out bench/perf_entry.c bench/preflight_main.c bench/recover%.c,$(wildcard bench/*.c))
 UNIT_SRC := $(wildcard ci/tests/*/test_*.c)
 MPI_UNIT_SRC := $(wildcard ci/tests/*/mpi_test_*.c)
@@ -385,6 +387,19 @@ $(READER): $(READER_OBJ) $(LIST)
 	$(Q)rm -f $@ && $(AR) qcs $@ $(READER_OBJ)
 
 LINK = $(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o %.a,$^)
+
+# What is not registered is not built, and the other way round.
+.PHONY: registered
+$(MAIN_OBJ) $(PERF_SRC:bench/%.c=$(BUILD)/obj/entry/%.o): | registered
+registered:
+	@wrong=; for name in $(filter-out $(REGISTERED),$(PERF_SRC:bench/%_perf.c=%)); do \
+		echo "bench/$${name}_perf.c: not registered: add row($$name) to COLLECTIVES in bench/collectives.h" >&2; wrong=1; \
+	done; for name in $(filter-out $(PERF_SRC:bench/%_perf.c=%),$(REGISTERED)); do \
+		echo "bench/collectives.h: row($$name) has no bench/$${name}_perf.c: write it, or take the row out" >&2; wrong=1; \
+	done; for name in $(filter $(PERF_SRC:bench/%_perf.c=%),$(REGISTERED)); do \
+		grep -q "^const struct collective $$name = " bench/$${name}_perf.c || { wrong=1; \
+			echo "bench/$${name}_perf.c: defines no \"const struct collective $$name\", which bench/collectives.h names" >&2; }; \
+	done; [ -z "$$wrong" ]
 
 ENTRY_OBJ := $(PERF_SRC:bench/%.c=$(BUILD)/obj/entry/%.o)
 $(ENTRY_OBJ): $(BUILD)/obj/entry/%.o: bench/perf_entry.c $(FLAGS) | mpi-found

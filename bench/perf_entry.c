@@ -1,7 +1,5 @@
-/* perf_entry.c: main() of every *_perf program; the Makefile passes the collective. */
+/* perf_entry.c: main() of every *_perf program; the Makefile passes the collective, a row of collectives.h. */
 #include "perf_main.h"
-
-extern const struct collective COLLECTIVE;
 
 int main(int argc, char **argv)
 {

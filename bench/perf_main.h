@@ -8,7 +8,7 @@
 
 #define COLLECTIVE_DECLARE(name) extern const struct collective name;
 COLLECTIVES(COLLECTIVE_DECLARE)
-PROGRAMS_BESIDE(COLLECTIVE_DECLARE)
+extern const struct collective p2p_matrix; /* stands for the program, and is none */
 /* perf_check.c: those of COLLECTIVES in their order; NULL-terminated. */
 extern const struct collective *const collectives[];
 

@@ -274,7 +274,7 @@ $(BUILD)/obj/pic/wrappers.c: faults/detect/preload/library/wrappers.awk faults/d
 
 $(BUILD)/libhangar.so: $(PRELOAD_OBJ)
 	$(say) LINK $@
-	$(Q)$(CC) -shared -Wl,--no-undefined -o $@ $^ -lc -ldl -lpthread
+	$(Q)$(CC) -shared -Wl,--no-undefined -o $@ $^ -lc -ldl -lpthread -Wl,--as-needed -lm
 
 DOUBLE_CC = $(CC) -std=gnu11 -D_GNU_SOURCE $(OPT) $(WARNINGS) -include common/lib/base/c.h -fPIC -pthread
 $(DOUBLE)/libcuda.so.1 $(DOUBLE)/libcudart.so.13 $(DOUBLE)/libnccl.so.2 $(DOUBLE)/subject: ci/tests/preload/double/double.h

@@ -3,6 +3,7 @@
 #   make                                          all binaries
 #   make V=1                                      show every command
 #   make NCCL=0                                   MPI backend only
+#   make hangar_run                               what watches programs and reads what they left; without MPI, NCCL, CUDA
 #   make CUDA_HOME=/opt/cuda NCCL_HOME=/opt/nccl  look for CUDA and NCCL there first
 #   make unit e2e                                 parts of `make test`, without set-up
 #   make test-installed                           tests that install Slurm, Prometheus ..., as root, and remove them
@@ -39,14 +40,15 @@ LIB_DIRS := $(foreach h,$(HOUSES),$($(h)))
 LIB_SRC := $(filter-out $(PROGRAMS) faults/detect/preload/library/%,$(wildcard $(LIB_DIRS:%=%/*.c)))
 CU_SRC := $(wildcard common/*/*/*.cu common/*/*/*/*.cu)
 PERF_SRC := $(filter-out bench/recover_perf.c,$(wildcard bench/*_perf.c))
+# The names in bench/collectives.h, each with a file.
+REGISTERED := $(shell sed -n 's/^\trow(\(.*\)).*/\1/p' bench/collectives.h)
 MAIN_SRC := $(filter-out bench/perf_entry.c bench/preflight_main.c bench/recover%.c,$(wildcard bench/*.c))
 UNIT_SRC := $(wildcard ci/tests/*/test_*.c)
 MPI_UNIT_SRC := $(wildcard ci/tests/*/mpi_test_*.c)
 TOOL_SRC := $(wildcard ci/tests/tools/tool_*.c)
 
 # ---- MPI -------------------------------------------------------------------------------------
-# Flags are asked for, so that CC may be any compiler. Empty where MPI is not installed yet: see
-# mpi-found.
+# Flags are asked for, so that CC may be any compiler. Empty where MPI is not installed: see mpi-found.
 MPI_CFLAGS := $(shell mpicc --showme:compile 2>/dev/null || pkg-config --cflags ompi-c 2>/dev/null)
 MPI_LIBS := $(shell mpicc --showme:link 2>/dev/null || pkg-config --libs ompi-c 2>/dev/null)
 
@@ -125,12 +127,18 @@ $(BUILD)/obj/common/harness/check/%.o $(BUILD)/obj/common/predict/pairs/%.o: OPT
 obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 LIB := $(BUILD)/obj/libhangar.a
 LIB_OBJ := $(call obj,$(LIB_SRC)) $(CU_OBJ)
+# The part of the library that needs no MPI, and the programs that are linked with nothing else of it.
+READER := $(BUILD)/obj/libreader.a
+READER_OBJ := $(call obj,$(filter-out common/harness/% faults/inject/% common/predict/live/% common/predict/pairs/probe.c \
+	common/host/machine/gather.c common/host/reconcile/reconcile.c,$(LIB_SRC)))
+READER_SRC := $(filter %/hangar_run.c %/hang_diagnose.c %/nccl_log_main.c %/topo_predict.c,$(PROGRAMS))
 MAIN_OBJ := $(call obj,$(MAIN_SRC))
 # What tests need of bench/: an archive, of which they take what they name.
 BENCH := $(BUILD)/obj/libbench.a
 PERF := $(PERF_SRC:bench/%.c=$(BUILD)/%)
 PREFLIGHT := $(BUILD)/preflight
 program_name = $(patsubst %_main,%,$(notdir $(basename $(1))))
+READER_BIN := $(addprefix $(BUILD)/,$(call program_name,$(READER_SRC)))
 PROGRAM_BIN := $(addprefix $(BUILD)/,$(call program_name,$(PROGRAMS)))
 FUZZ := $(patsubst ci/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard ci/fuzz/fuzz_*.c))
 UNIT := $(addprefix $(BUILD)/tests/,$(notdir $(basename $(UNIT_SRC) $(MPI_UNIT_SRC))))
@@ -154,7 +162,7 @@ Q := @
 endif
 
 # ---- targets ---------------------------------------------------------------------------------
-.PHONY: all tests compile run test test-installed hang hang-fsdp install uninstall dist deb rpm bundle wheel unit e2e fuzz fuzzers install-deps format check-style record-alone rooms clean FORCE
+.PHONY: all tests hangar_run compile run test test-installed hang hang-fsdp install uninstall dist deb rpm bundle wheel unit e2e fuzz fuzzers install-deps format check-style record-alone rooms layers clean FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -165,6 +173,9 @@ DATA := $(patsubst common/predict/topo/%,$(BUILD)/%,$(wildcard common/predict/to
 
 all: $(PERF) $(PREFLIGHT) $(PROGRAM_BIN) $(BUILD)/libhangar.so $(DATA) $(BUILD)/built.txt stale-data
 tests: $(UNIT) $(TOOL) $(FIRED) $(BARE) $(addprefix $(DOUBLE)/,subject subject-static libyield.so)
+
+# A library and programs that copy to any machine; neither MPI nor NCCL nor CUDA is asked for.
+hangar_run: $(READER_BIN) $(BUILD)/libhangar.so $(DATA) $(BUILD)/built.txt
 
 # The two commands for a machine that may have nothing yet. Flags are asked for when a Makefile is
 # read, so what was just installed is seen by a second make only; it takes all cores unless told
@@ -263,7 +274,7 @@ $(BUILD)/obj/pic/wrappers.c: faults/detect/preload/library/wrappers.awk faults/d
 
 $(BUILD)/libhangar.so: $(PRELOAD_OBJ)
 	$(say) LINK $@
-	$(Q)$(CC) -shared -Wl,--no-undefined -o $@ $^ -lc -ldl -lpthread
+	$(Q)$(CC) -shared -Wl,--no-undefined -o $@ $^ -lc -ldl -lpthread -Wl,--as-needed -lm
 
 DOUBLE_CC = $(CC) -std=gnu11 -D_GNU_SOURCE $(OPT) $(WARNINGS) -include common/lib/base/c.h -fPIC -pthread
 $(DOUBLE)/libcuda.so.1 $(DOUBLE)/libcudart.so.13 $(DOUBLE)/libnccl.so.2 $(DOUBLE)/subject: ci/tests/preload/double/double.h
@@ -288,8 +299,12 @@ $(DOUBLE)/subject-static: ci/tests/preload/double/subject.c ci/tests/preload/dou
 	$(say) LINK $@
 	$(Q)$(DOUBLE_CC) -Wl,-rpath,'$$ORIGIN' -o $@ $^ $(DOUBLE)/libcuda.so.1
 
-# A line a house, with its rooms in their order, for ci/check_layers.
+# Houses and rooms with their files and lines.
 rooms:
+	@ci/check_layers --sizes
+
+# A line a house, with its rooms in their order, for ci/check_layers.
+layers:
 	@$(foreach h,$(HOUSES),echo $(h) $($(h));)
 
 # What --version says of the build.
@@ -320,10 +335,22 @@ $(eval $(call stamp,$(FLAGS),$(shell $(CC) --version 2>/dev/null | head -n 1) $(
 $(eval $(call stamp,$(LIST),$(LIB_OBJ)))
 
 # Asked for before anything is compiled, once.
-$(FLAGS): | mpi-found
-.PHONY: mpi-found
+$(FLAGS): | libraries-found
+.PHONY: libraries-found mpi-found
+libraries-found:
+	@for header in jansson.h expat.h elfutils/libdwfl.h; do \
+		echo "#include <$$header>" | $(CC) $(CFLAGS) -E -x c - >/dev/null 2>&1 || { \
+			echo "$$header not found: install libjansson-dev libexpat1-dev libdw-dev (Debian, Ubuntu;" \
+				"jansson-devel expat-devel elfutils-devel elsewhere)" >&2; exit 1; }; \
+	done
+
+$(READER_OBJ): MPI_CFLAGS :=
+# Before what includes mpi.h, or whatever else than the programs that read.
+$(filter-out $(READER_OBJ),$(LIB_OBJ)) $(call obj,$(filter-out $(READER_SRC),$(MAIN_SRC) $(PROGRAMS) $(UNIT_SRC) $(MPI_UNIT_SRC) \
+	$(TOOL_SRC) $(RIG_SRC))): | mpi-found
 mpi-found:
-	$(if $(MPI_CFLAGS),,$(error Open MPI not found: run `make install-deps`, or put mpicc on PATH))
+	$(if $(MPI_CFLAGS),,$(error Open MPI not found: run `make install-deps`, or put mpicc on PATH; \
+		`make hangar_run` builds what needs no MPI))
 	@$(if $(no_nccl),echo '$(no_nccl)',:)
 	@$(if $(strip $(not_there)),echo '$(strip $(not_there))',:)
 
@@ -355,10 +382,27 @@ $(LIB): $(LIB_OBJ) $(LIST)
 	$(say) AR $@
 	$(Q)rm -f $@ && $(AR) qcs $@ $(LIB_OBJ)
 
+$(READER): $(READER_OBJ) $(LIST)
+	$(say) AR $@
+	$(Q)rm -f $@ && $(AR) qcs $@ $(READER_OBJ)
+
 LINK = $(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o %.a,$^)
 
+# What is not registered is not built, and the other way round.
+.PHONY: registered
+$(MAIN_OBJ) $(PERF_SRC:bench/%.c=$(BUILD)/obj/entry/%.o): | registered
+registered:
+	@wrong=; for name in $(filter-out $(REGISTERED),$(PERF_SRC:bench/%_perf.c=%)); do \
+		echo "bench/$${name}_perf.c: not registered: add row($$name) to COLLECTIVES in bench/collectives.h" >&2; wrong=1; \
+	done; for name in $(filter-out $(PERF_SRC:bench/%_perf.c=%),$(REGISTERED)); do \
+		echo "bench/collectives.h: row($$name) has no bench/$${name}_perf.c: write it, or take the row out" >&2; wrong=1; \
+	done; for name in $(filter $(PERF_SRC:bench/%_perf.c=%),$(REGISTERED)); do \
+		grep -q "^const struct collective $$name = " bench/$${name}_perf.c || { wrong=1; \
+			echo "bench/$${name}_perf.c: defines no \"const struct collective $$name\", which bench/collectives.h names" >&2; }; \
+	done; [ -z "$$wrong" ]
+
 ENTRY_OBJ := $(PERF_SRC:bench/%.c=$(BUILD)/obj/entry/%.o)
-$(ENTRY_OBJ): $(BUILD)/obj/entry/%.o: bench/perf_entry.c $(FLAGS)
+$(ENTRY_OBJ): $(BUILD)/obj/entry/%.o: bench/perf_entry.c $(FLAGS) | mpi-found
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -DCOLLECTIVE=$(*:_perf=) -MMD -MP -c -o $@ $<
 
@@ -428,7 +472,7 @@ $(BUILD)/recover_perf: $(call obj,bench/recover_rank.c)
 # It meets over MPI.
 $(BUILD)/health: READER_LIBS += $(MPI_LIBS)
 define program # source
-$(BUILD)/$(call program_name,$(1)): $(call obj,$(1)) $(LIB)
+$(BUILD)/$(call program_name,$(1)): $(call obj,$(1)) $(if $(filter $(1),$(READER_SRC)),$(READER),$(LIB))
 	$$(say) LINK $$@
 	$$(Q)$$(LINK) $$(READER_LIBS)
 endef

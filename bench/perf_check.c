@@ -9,10 +9,8 @@
 #include "answer/classes.h"
 #include "step_recipe.h"
 
-const struct collective *const collectives[] = {
-	&all_gather, &all_reduce, &alltoall,	   &alltoallv, &broadcast, &gather,
-	&hypercube,  &reduce,	  &reduce_scatter, &scatter,   &sendrecv,  NULL,
-};
+#define COLLECTIVE_REFER(name) &name,
+const struct collective *const collectives[] = { COLLECTIVES(COLLECTIVE_REFER) NULL };
 
 int check_expect(const struct options *options, struct error *err)
 {

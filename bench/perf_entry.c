@@ -1,7 +1,7 @@
-/* perf_entry.c: main() of every *_perf program; the Makefile passes the collective. */
+/* perf_entry.c: main() of every *_perf program; the Makefile passes the collective, a row of collectives.h. */
 #include "perf_main.h"
 
-extern const struct collective COLLECTIVE;
+PROGRAMS_BESIDE(COLLECTIVE_DECLARE)
 
 int main(int argc, char **argv)
 {

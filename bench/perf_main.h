@@ -3,12 +3,13 @@
 
 #include "backend/call.h"
 #include "backend/collective.h"
+#include "collectives.h"
 #include "inject/fault.h"
 
-/* NAME_perf.c: one definition each. */
-extern const struct collective all_gather, all_reduce, alltoall, alltoallv, broadcast, gather,
-	hypercube, reduce, reduce_scatter, scatter, sendrecv, p2p_matrix;
-/* perf_check.c: all of these except the last, no collective; NULL-terminated, sorted by name. */
+#define COLLECTIVE_DECLARE(name) extern const struct collective name;
+COLLECTIVES(COLLECTIVE_DECLARE)
+extern const struct collective p2p_matrix; /* stands for the program, and is none */
+/* perf_check.c: those of COLLECTIVES in their order; NULL-terminated. */
 extern const struct collective *const collectives[];
 
 /* Runs a program around a collective: options, processes, sweep, output. Returns the exit code. */

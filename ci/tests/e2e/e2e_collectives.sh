@@ -9,16 +9,6 @@ dtypes=12
 # Operators of the mpi backend: sum prod max min avg. mulsum is NCCL's.
 operators=5
 
-# is_one_of WORD WORD...
-is_one_of() {
-	local word=$1 other
-	shift
-	for other; do
-		[ "$word" = "$other" ] && return
-	done
-	return 1
-}
-
 all_zero() {
 	! grep -qvx 0 "$1"
 }
@@ -33,15 +23,16 @@ good_run() {
 }
 
 # As bench/ states them.
-rooted() { is_one_of "$1" broadcast reduce gather scatter; }
-reduces() { is_one_of "$1" all_reduce reduce_scatter reduce; }
+states() { grep -qE "^	\.$2" "bench/$1_perf.c"; }
+rooted() { states "$1" 'rooted = true'; }
+reduces() { states "$1" 'reduces = true'; }
 placements() {
-	is_one_of "$1" alltoall alltoallv sendrecv && echo 1 || echo 2
+	states "$1" 'in_place = true' && echo 2 || echo 1
 }
 
 # share COLLECTIVE RANKS: the size that gives each rank a byte
 share() {
-	is_one_of "$1" all_reduce broadcast reduce sendrecv && echo 1 || echo "$2"
+	states "$1" 'shape = shape_whole' && echo 1 || echo "$2"
 }
 
 # odd_sizes COLLECTIVE RANKS MODE OPTION...: 1 and 1000003 floats of each rank, not aligned
@@ -74,8 +65,7 @@ all_types() {
 	good_run "$c on $n ranks, all types" $((2 * rows * $(placements "$c")))
 }
 
-for c in all_reduce all_gather reduce_scatter broadcast reduce alltoall alltoallv gather scatter \
-	sendrecv hypercube; do
+for c in $(sed -n '/COLLECTIVES/,/BESIDE/s/^	row(\(.*\)).*/\1/p' bench/collectives.h); do
 	for n in 2 3 4; do
 		if [ "$c$n" = hypercube3 ]; then
 			perf "$c" "${few[@]}" -g 3 -b 1K -e 1K

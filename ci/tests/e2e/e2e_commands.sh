@@ -142,6 +142,21 @@ run make -n run BUILD="$BUILD"
 expect_out '^BUILD=.* ci/sweep'
 unset PYTHONPATH
 
+# ---- without MPI, or without the libraries of all programs ----
+
+run make -n hangar_run BUILD="$work/build" NCCL=0 MPI_CFLAGS= MPI_LIBS=
+expect_rc 0 'make hangar_run without MPI:'
+for program in hangar_run hang_diagnose libhangar.so; do
+	expect_out " -o $work/build/$program "
+done
+expect_no_out ' -o [^ ]*/harness/backend/| -isystem [^ ]*mpi| -lmpi'
+run make -n all BUILD="$work/build" NCCL=0 MPI_CFLAGS= MPI_LIBS=
+expect_rc 2 'make all without MPI:'
+expect_err 'Open MPI not found: run `make install-deps`, .*; `make hangar_run` builds what needs no MPI'
+run make libraries-found BUILD="$work/build" CC=false
+expect_rc 2 'make without jansson:'
+expect_err '^jansson.h not found: install libjansson-dev libexpat1-dev libdw-dev '
+
 # ---- sweep and plots ----
 
 # A folder name that shells and gnuplot would stumble over

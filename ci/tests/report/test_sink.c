@@ -1,4 +1,4 @@
-/* test_sink.c: common parts of all sinks of files, and the allowed environment; the CSV, read back.
+/* test_sink.c: common parts of all sinks of files; the CSV, read back.
  * Table and JSON have tests of their own. */
 #include "sink_rows.h"
 
@@ -252,41 +252,6 @@ UNIT_TEST(test_full_disk_mid_line, "the disk fills in the middle of a line")
 		sink->ops->free(sink);
 		unlink(sink_path("full"));
 	}
-}
-
-UNIT_TEST(test_environment_list, "environment's allow-list")
-{
-	static const char *const allowed[] = {
-		"NCCL_DEBUG", "CUDA_VISIBLE_DEVICES", "OMPI_MCA_btl",
-		"UCX_TLS",    "SLURM_JOB_ID",	      "SLURM_NTASKS"
-	};
-	static const char *const refused[] = {
-		"",
-		"PATH",
-		"HOME",
-		"USER",
-		"AWS_SECRET_ACCESS_KEY",
-		"GITHUB_TOKEN",
-		"NCCL_TOKEN",
-		"nccl_debug",
-		"XNCCL_DEBUG",
-		"NCCL",
-		"SLURM_JWT",
-		"OMPI_MCA_orte_precondition_transports",
-		"UCX_password",
-		"CUDA_Api_Key",
-		"NCCL_MY_SECRET",
-		"OMPI_MCA_creds",
-		"NCCL_A=B",
-		"NCCL_\xff",
-		"NCCL_ X",
-		"OMPI_MCA_orte_hnp_uri",
-	};
-
-	for (size_t i = 0; i < LENGTH(allowed); i++)
-		CU_ASSERT_TRUE(sink_env_allowed(allowed[i]));
-	for (size_t i = 0; i < LENGTH(refused); i++)
-		CU_ASSERT_FALSE(sink_env_allowed(refused[i]));
 }
 
 UNIT_MAIN(unit_main_folder(sink_folder))

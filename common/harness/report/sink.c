@@ -1,11 +1,11 @@
-/* sink.c: shared parts of the sinks: files that are never overwritten, sinks of lines, the
- * environment's allow-list, columns and environment as JSON. */
+/* sink.c: shared parts of the sinks: files that are never overwritten, sinks of lines,
+ * columns and environment as JSON. */
 #include "report/sink.h"
 
 #include "base/json_value.h"
 #include "base/output.h"
-#include "base/parse.h"
 #include "report/sink_shared.h"
+#include "settings/environment.h"
 
 bool sink_is_stdout(const char *path)
 {
@@ -105,31 +105,6 @@ bool sink_row_failed(const struct row *row)
 	return row->wrong > 0 || row->report.wrong > 0;
 }
 
-/* Variables of a job's shape and speed, none about the user. */
-static const char allowed[] =
-	"NCCL_* TORCH_NCCL_* TORCH_DISTRIBUTED_* CUDA_* OMPI_MCA_* UCX_* FI_* HANGAR_* "
-	"SLURM_JOB_ID SLURM_STEP_ID SLURM_NTASKS "
-	"SLURM_NPROCS SLURM_NNODES SLURM_JOB_NUM_NODES SLURM_JOB_NODELIST SLURM_JOB_PARTITION "
-	"SLURM_NTASKS_PER_NODE SLURM_TASKS_PER_NODE SLURM_CPUS_PER_TASK SLURM_CPU_BIND "
-	"SLURM_GPUS_PER_NODE SLURM_GPUS_PER_TASK NVIDIA_VISIBLE_DEVICES OMP_NUM_THREADS "
-	"LD_LIBRARY_PATH LD_PRELOAD";
-/* Matched anywhere in a name. PRECONDITION_TRANSPORTS is Open MPI's key, URIs its addresses. */
-static const char *const refused_parts[] = {
-	"TOKEN", "KEY", "SECRET", "PASS", "CRED", "AUTH", "PRECONDITION_TRANSPORTS", "_URI",
-};
-
-bool sink_env_allowed(const char *name)
-{
-	/* letters, digits and underscores only: exported shell functions have other characters */
-	for (const char *c = name; *c; c++)
-		if (!isalnum((unsigned char)*c) && *c != '_')
-			return false;
-	for (size_t i = 0; i < LENGTH(refused_parts); i++)
-		if (strcasestr(name, refused_parts[i]))
-			return false;
-	return names_find(allowed, name) >= 0;
-}
-
 json_t *sink_environment(bool list)
 {
 	json_t *to = list ? json_array() : json_object();
@@ -138,7 +113,7 @@ json_t *sink_environment(bool list)
 		size_t len = strcspn(*variable, "=");
 		char *name = must(strndup(*variable, len));
 
-		if (!(*variable)[len] || !sink_env_allowed(name))
+		if (!(*variable)[len] || !environment_recorded(name))
 			; /* no hangar file */
 		else if (list)
 			json_array_append_new(to, json_value_text(*variable));

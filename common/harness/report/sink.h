@@ -97,7 +97,3 @@ struct sink *sink_nccl_json_new(const char *path, struct error *err);
  * borrowed, is replaced as a whole at the begin of the run, every 10 s with new rows, and at the
  * end. For a hung or killed run it contains hangar_run_completed 0. */
 struct sink *sink_metrics_new(const char *path, struct error *err);
-
-/* Returns true if this environment variable may be recorded: NCCL_*, CUDA_*, OMPI_MCA_*, UCX_*,
- * SLURM_JOB_ID and the like, but no name that suggests a secret (TOKEN, KEY, PASS, CRED). */
-bool sink_env_allowed(const char *name);

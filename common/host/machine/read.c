@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/nccl_library.h"
 #include "base/parse.h"
-#include "report/sink.h"
+#include "settings/environment.h"
 
 /* True for a variable that changes speed and is no secret; hangar's own NCCL_TESTS_* do not. */
 static bool is_setting(const char *name)
@@ -16,7 +16,7 @@ static bool is_setting(const char *name)
 	return names_find("NCCL_* TORCH_NCCL_* TORCH_DISTRIBUTED_* CUDA_LAUNCH_* CUDA_DEVICE_* "
 			  "CUDA_VISIBLE_*",
 			  name) >= 0 &&
-	       strncmp(name, "NCCL_TESTS_", 11) != 0 && sink_env_allowed(name);
+	       strncmp(name, "NCCL_TESTS_", 11) != 0 && environment_recorded(name);
 }
 
 static void read_settings(const struct read_request *request, struct reading *m)

@@ -24,7 +24,7 @@ BUILD ?= $(if $(SANITIZE),build-asan,build)
 # Small programs whose main stands beside the code they show: source files; NAME.c and NAME_main.c
 # become build/NAME.
 PROGRAMS := faults/detect/postmortem/hang_diagnose.c faults/detect/preload/hangar_run.c common/host/nccl_log/nccl_log_main.c common/predict/command/topo_predict.c \
-	common/host/reconcile/reconcile_main.c common/host/machine/health_main.c bench/recover_perf.c
+	common/host/reconcile/reconcile_main.c common/host/machine/health_main.c
 
 # The rooms by house, in the order of their layers: a file includes from its own room and from those before, of the
 # houses that its own may use (ci/check_layers).
@@ -83,6 +83,7 @@ CUDA_CFLAGS := -DHAVE_NCCL $(addprefix -isystem ,$(system_dirs))
 CUDA_LIBS := $(CUDA_RT) -lrt $(if $(STATIC),-Wl$(comma)-Bstatic -lstdc++ -Wl$(comma)-Bdynamic,-lstdc++) \
 	-Wl,--dynamic-list=common/harness/backend/nccl/exported.txt
 CU_OBJ := $(CU_SRC:%.cu=$(BUILD)/obj/%.cu.o)
+PROGRAMS += bench/recover_perf.c
 else
 ifneq ($(NCCL),0)
 no_nccl := CUDA or NCCL not found (CUDA_HOME, NCCL_HOME): building the mpi backend only
@@ -355,7 +356,7 @@ $(LIB): $(LIB_OBJ) $(LIST)
 	$(say) AR $@
 	$(Q)rm -f $@ && $(AR) qcs $@ $(LIB_OBJ)
 
-LINK = $(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o %.a,$^)
+LINK = $(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^)
 
 ENTRY_OBJ := $(PERF_SRC:bench/%.c=$(BUILD)/obj/entry/%.o)
 $(ENTRY_OBJ): $(BUILD)/obj/entry/%.o: bench/perf_entry.c $(FLAGS)
@@ -424,6 +425,7 @@ $(DATA): $(BUILD)/%: common/predict/topo/%
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
+# It calls NCCL by itself: with NCCL's headers alone.
 $(BUILD)/recover_perf: $(call obj,bench/recover_rank.c)
 # It meets over MPI.
 $(BUILD)/health: READER_LIBS += $(MPI_LIBS)

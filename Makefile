@@ -25,7 +25,7 @@ BUILD ?= $(if $(SANITIZE),build-asan,build)
 # Small programs whose main stands beside the code they show: source files; NAME.c and NAME_main.c
 # become build/NAME.
 PROGRAMS := faults/detect/postmortem/hang_diagnose.c faults/detect/preload/hangar_run.c common/host/nccl_log/nccl_log_main.c common/predict/command/topo_predict.c \
-	common/host/reconcile/reconcile_main.c common/host/machine/health_main.c bench/recover_perf.c
+	common/host/reconcile/reconcile_main.c common/host/machine/health_main.c
 
 # The rooms by house, in the order of their layers: a file includes from its own room and from those before, of the
 # houses that its own may use (ci/check_layers).
@@ -85,6 +85,7 @@ CUDA_CFLAGS := -DHAVE_NCCL $(addprefix -isystem ,$(system_dirs))
 CUDA_LIBS := $(CUDA_RT) -lrt $(if $(STATIC),-Wl$(comma)-Bstatic -lstdc++ -Wl$(comma)-Bdynamic,-lstdc++) \
 	-Wl,--dynamic-list=common/harness/backend/nccl/exported.txt
 CU_OBJ := $(CU_SRC:%.cu=$(BUILD)/obj/%.cu.o)
+PROGRAMS += bench/recover_perf.c
 else
 ifneq ($(NCCL),0)
 no_nccl := CUDA or NCCL not found (CUDA_HOME, NCCL_HOME): building the mpi backend only
@@ -168,8 +169,7 @@ endif
 .SECONDARY:
 
 # Data that programs look for beside themselves.
-DATA := $(patsubst common/predict/topo/%,$(BUILD)/%,$(wildcard common/predict/topo/*.json common/predict/topo/*.csv \
-	common/predict/topo/specs/*.json))
+DATA := $(patsubst common/predict/topo/%,$(BUILD)/%,$(wildcard common/predict/topo/*.json common/predict/topo/specs/*.json))
 
 all: $(PERF) $(PREFLIGHT) $(PROGRAM_BIN) $(BUILD)/libhangar.so $(DATA) $(BUILD)/built.txt stale-data
 tests: $(UNIT) $(TOOL) $(FIRED) $(BARE) $(addprefix $(DOUBLE)/,subject subject-static libyield.so)
@@ -386,7 +386,7 @@ $(READER): $(READER_OBJ) $(LIST)
 	$(say) AR $@
 	$(Q)rm -f $@ && $(AR) qcs $@ $(READER_OBJ)
 
-LINK = $(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o %.a,$^)
+LINK = $(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^)
 
 # What is not registered is not built, and the other way round.
 .PHONY: registered
@@ -468,6 +468,7 @@ $(DATA): $(BUILD)/%: common/predict/topo/%
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
+# It calls NCCL by itself: with NCCL's headers alone.
 $(BUILD)/recover_perf: $(call obj,bench/recover_rank.c)
 # It meets over MPI.
 $(BUILD)/health: READER_LIBS += $(MPI_LIBS)

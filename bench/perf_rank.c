@@ -354,8 +354,7 @@ static int run_all(struct rank *r)
 static int measure(struct rank *r)
 {
 	static int (*const steps[])(struct rank *) = { rank_explain_empty, rank_open_predictions,
-						       rank_open_vendor, rank_open_reconcile,
-						       run_all };
+						       rank_open_reconcile, run_all };
 	int rc = open_comm(r);
 	size_t before = memory_used(r);
 

@@ -1,4 +1,4 @@
-/* perf_report.c: report, predictions, vendors' figures and causes beside the measured times. */
+/* perf_report.c: report, predictions and causes beside the measured times. */
 #include "perf_report.h"
 
 #include "base/clock.h"
@@ -42,18 +42,6 @@ int rank_open_predictions(struct rank *r)
 	if (r->program->collective == &step)
 		printf("# %s\n", text);
 	return report_comment(&r->report, "%s", text);
-}
-
-int rank_open_vendor(struct rank *r)
-{
-	if (!r->run.report || !r->program->options->vendor)
-		return 0;
-	if (!(r->bench.backend->ops->flags & BACKEND_DEVICE))
-		return report_comment(&r->report, "Vendors' figures: they are about GPUs and their "
-						  "links, and this run used none");
-	r->run.vendor = vendor_hook_open(&r->vendor, r->facts[0].device.device,
-					 predict_topology(&r->predict));
-	return 0;
 }
 
 int rank_open_reconcile(struct rank *r)

@@ -15,7 +15,6 @@
 #include "step_recipe.h"
 #include "record/recorder.h"
 #include "report/report.h"
-#include "live/vendor.h"
 
 struct rank {
 	struct {
@@ -38,7 +37,6 @@ struct rank {
 	struct rank_facts *facts;
 	struct run_facts run_facts;
 	struct predict predict;
-	struct vendor_hook vendor;
 	struct reconcile reconcile;
 };
 
@@ -48,8 +46,6 @@ int rank_open_report(struct rank *r);
 int rank_explain_empty(struct rank *r);
 /* Makes predictions, after NCCL has detected its topology. Collective. */
 int rank_open_predictions(struct rank *r);
-/* --vendor; after the predictions, whose links it uses. */
-int rank_open_vendor(struct rank *r);
 /* --reconcile, or rows that may be slow. Collective. */
 int rank_open_reconcile(struct rank *r);
 /* Run p2p_matrix_perf and step_perf, in place of a sweep. Collective. */

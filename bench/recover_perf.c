@@ -252,7 +252,6 @@ static const char *cannot(const struct recover_shared *s)
 		[RECOVER_CURE_SHRINK] = "ncclCommShrink is in NCCL 2.27 and later",
 		[RECOVER_CURE_SHRINK_ABORT] = "ncclCommShrink is in NCCL 2.27 and later",
 		[RECOVER_CURE_REVOKE] = "ncclCommRevoke is in NCCL 2.28.7 and later",
-		[RECOVER_CURE_SPLIT] = "ncclCommSplit is in NCCL 2.18 and later",
 		[RECOVER_CURE_GROW] = "ncclCommGrow is in NCCL 2.29 and later"
 	};
 

@@ -1,51 +1,23 @@
-/* recover_rank.c: one rank of recover_perf: breaks the communicator, or survives and makes a new one. Libraries are found at run
- * time, so that any build has the program. */
+/* recover_rank.c: one rank of recover_perf: breaks the communicator, or survives and makes a new one. CUDA's driver is found
+ * at run time, as NCCL is. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include "backend/nccl/api.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/nccl_library.h"
 #include "recover.h"
 
 #define COUNT	    ((size_t)1 << 18) /* floats of the small all-reduce */
-#define IN_PROGRESS 7
-#define NOT_READY   600 /* CUDA_ERROR_NOT_READY */
+#define NOT_READY   600		      /* CUDA_ERROR_NOT_READY */
 #define LARGE_CALLS 40
 #define MID_SECONDS 0.01
 #define WAIT_GEQ    0 /* CU_STREAM_WAIT_VALUE_GEQ */
-#define FLOAT	    7 /* ncclFloat */
-#define SUM	    0
-#define CUDA_FAILED 1 /* ncclUnhandledCudaError */
 
-struct id {
-	char bytes[128];
-};
-
-/* The members that NCCL 2.14 had: the library takes its defaults for the rest. */
-struct config {
-	size_t size;
-	unsigned magic, version;
-	int blocking;
-};
-#define CONFIG                                                                                     \
-	{                                                                                          \
-		sizeof(struct config), 0xcafebeef, 21400, 0                                        \
-	}
-
-/* Functions of the two libraries; those after `since` may be absent. */
+/* Functions of the driver. */
 /* clang-format off */
-#define NCCL(row) \
-	row(GetUniqueId, (struct id *)) row(CommAbort, (void *)) row(CommDestroy, (void *)) \
-	row(CommGetAsyncError, (void *, int *)) row(GetErrorString, (int)) \
-	row(CommInitRankConfig, (void **, int, struct id, int, struct config *)) \
-	row(AllReduce, (const void *, void *, size_t, int, int, void *, void *)) \
-	row(CommSplit, (void *, int, int, void **, struct config *)) \
-	row(CommShrink, (void *, int *, int, void **, struct config *, int)) row(CommRevoke, (void *, int)) \
-	row(CommGetUniqueId, (void *, struct id *)) \
-	row(CommGrow, (void *, int, const struct id *, int, void **, struct config *))
 #define CUDA(row) \
 	row(Init, "", (unsigned)) row(DeviceGetCount, "", (int *)) row(DeviceGet, "", (int *, int)) \
 	row(DevicePrimaryCtxRetain, "", (void **, int)) row(CtxSetCurrent, "", (void *)) \
@@ -55,7 +27,6 @@ struct config {
 	row(StreamCreate, "", (void **, unsigned)) row(StreamQuery, "", (void *)) \
 	row(StreamWaitValue32, "_v2", (void *, uint64_t, unsigned, unsigned))
 /* clang-format on */
-#define NCCL_FIELD(name, arguments)	    int(*name) arguments;
 #define CUDA_FIELD(name, suffix, arguments) int(*cu##name) arguments;
 
 struct me {
@@ -63,11 +34,10 @@ struct me {
 	struct recover_slot *slot;
 	int rank;
 	struct {
-		NCCL(NCCL_FIELD)
 		CUDA(CUDA_FIELD)
 	} f;
-	void *comm, *made, *stream,
-		*fresh; /* streams: of the first communicator, and of the second */
+	ncclComm_t comm, made;
+	void *stream, *fresh; /* of the first communicator, and of the second */
 	uint64_t small, large;
 	float *host;
 	size_t free_before;
@@ -103,22 +73,25 @@ static void leave(struct me *me)
 
 static bool load(struct me *me)
 {
-	const char *why = "";
-	const struct nccl_library *library;
+	struct error err = { 0 };
 	void *cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
 
 	if (!cuda)
 		return failed(me, RECOVER_LACKS, "no CUDA driver");
-	library = nccl_library_load(&why);
-	if (!library->handle)
-		return failed(me, RECOVER_LACKS, "no NCCL: %.100s", why);
-	me->s->version = library->version;
-#define NCCL_FIND(name, arguments) *(void **)&me->f.name = dlsym(RTLD_DEFAULT, "nccl" #name);
+	if (nccl_api_load(&me->s->version, &err) < 0)
+		return failed(me, RECOVER_LACKS, "%.150s", err.text);
 #define CUDA_FIND(name, suffix, arguments)                                                         \
 	*(void **)&me->f.cu##name = dlsym(cuda, "cu" #name suffix);
-	NCCL(NCCL_FIND)
 	CUDA(CUDA_FIND)
 	return true;
+}
+
+static ncclConfig_t blocks_not(void)
+{
+	ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+
+	config.blocking = 0;
+	return config;
 }
 
 static int count_files(void)
@@ -160,9 +133,9 @@ static void meet(struct me *me, int place, int n)
 }
 
 /* The communicator's asynchronous state. */
-static int state_of(struct me *me, void *comm)
+static ncclResult_t state_of(ncclComm_t comm)
 {
-	int state = 0, rc = me->f.CommGetAsyncError(comm, &state);
+	ncclResult_t state = ncclSuccess, rc = nccl_api.CommGetAsyncError(comm, &state);
 
 	return rc ? rc : state;
 }
@@ -170,13 +143,14 @@ static int state_of(struct me *me, void *comm)
 /* The error of a call on a non-blocking communicator, 0 for none, when it is known. An error that the communicator had before
  * (`stale`) is not the call's: then the communicator that the call makes is asked, *made. With NULL for `made` the call counts as
  * done. */
-static int await(struct me *me, int rc, void *comm, int stale, void **made)
+static ncclResult_t await(struct me *me, ncclResult_t rc, ncclComm_t comm, ncclResult_t stale,
+			  ncclComm_t *made)
 {
-	while ((rc == 0 || rc == IN_PROGRESS) && comm) {
-		rc = state_of(me, comm);
+	while ((rc == 0 || rc == ncclInProgress) && comm) {
+		rc = state_of(comm);
 		if (rc != 0 && rc == stale)
-			rc = !made ? 0 : *made ? state_of(me, *made) : IN_PROGRESS;
-		if (rc != IN_PROGRESS)
+			rc = !made ? 0 : *made ? state_of(*made) : ncclInProgress;
+		if (rc != ncclInProgress)
 			break;
 		clock_sleep(1e-4);
 	}
@@ -185,9 +159,10 @@ static int await(struct me *me, int rc, void *comm, int stale, void **made)
 }
 
 /* The same as a cell's result. */
-static bool settle_new(struct me *me, const char *call, int rc, void *comm, int stale, void **made)
+static bool settle_new(struct me *me, const char *call, ncclResult_t rc, ncclComm_t comm,
+		       ncclResult_t stale, ncclComm_t *made)
 {
-	bool at_once = rc != 0 && rc != IN_PROGRESS;
+	bool at_once = rc != 0 && rc != ncclInProgress;
 
 	rc = await(me, rc, comm, stale, made);
 	if (rc)
@@ -196,20 +171,20 @@ static bool settle_new(struct me *me, const char *call, int rc, void *comm, int 
 	return true;
 }
 
-static bool settle(struct me *me, const char *call, int rc, void *comm)
+static bool settle(struct me *me, const char *call, ncclResult_t rc, ncclComm_t comm)
 {
 	return settle_new(me, call, rc, comm, 0, NULL);
 }
 
-static bool init(struct me *me, void **comm, const char *id, int n, int rank)
+static bool init(struct me *me, ncclComm_t *comm, const char *id, int n, int rank)
 {
-	struct config config = CONFIG;
-	struct id unique;
+	ncclConfig_t config = blocks_not();
+	ncclUniqueId unique;
 	int rc;
 
 	memcpy(&unique, id, sizeof(unique));
 	enter(me, "ncclCommInitRank");
-	rc = me->f.CommInitRankConfig(comm, n, unique, rank, &config);
+	rc = nccl_api.CommInitRankConfig(comm, n, unique, rank, &config);
 	return settle(me, "ncclCommInitRank", rc, *comm);
 }
 
@@ -221,19 +196,20 @@ static int fill(struct me *me, uint64_t at, float value)
 }
 
 /* Puts rank + 1 into each element and adds up over the communicator. No older sum is left in the result. Returns NCCL's error. */
-static int begin_sum(struct me *me, void *comm, void *stream)
+static ncclResult_t begin_sum(struct me *me, ncclComm_t comm, void *stream)
 {
 	uint64_t sum = me->small + COUNT * sizeof(float);
 	int rc;
 
 	if (fill(me, sum, -1) || fill(me, me->small, (float)(me->rank + 1)))
-		return CUDA_FAILED;
+		return ncclUnhandledCudaError;
 	enter(me, "ncclAllReduce");
-	rc = me->f.AllReduce((void *)me->small, (void *)sum, COUNT, FLOAT, SUM, comm, stream);
+	rc = nccl_api.AllReduce((void *)me->small, (void *)sum, COUNT, ncclFloat, ncclSum, comm,
+				stream);
 	return await(me, rc, comm, 0, NULL);
 }
 
-static bool add_up(struct me *me, void *comm, void *stream)
+static bool add_up(struct me *me, ncclComm_t comm, void *stream)
 {
 	int rc = begin_sum(me, comm, stream);
 
@@ -241,10 +217,10 @@ static bool add_up(struct me *me, void *comm, void *stream)
 }
 
 /* Waits for a stream: 1 it is idle, 0 not within `seconds` (0: for ever), or the communicator has an error, -1 an error of CUDA. */
-static int drain(struct me *me, void *stream, void *comm, double seconds)
+static int drain(struct me *me, void *stream, ncclComm_t comm, double seconds)
 {
 	double until = clock_seconds() + seconds;
-	int state = 0;
+	ncclResult_t state = ncclSuccess;
 
 	enter(me, "waiting for the stream");
 	for (;;) {
@@ -254,8 +230,8 @@ static int drain(struct me *me, void *stream, void *comm, double seconds)
 			leave(me);
 			return rc == 0 ? 1 : -1;
 		}
-		if (comm && me->f.CommGetAsyncError(comm, &state) == 0 && state != 0 &&
-		    state != IN_PROGRESS)
+		if (comm && nccl_api.CommGetAsyncError(comm, &state) == 0 && state != 0 &&
+		    state != ncclInProgress)
 			break;
 		if (seconds > 0 && clock_seconds() > until)
 			break;
@@ -308,23 +284,24 @@ static void break_it(struct me *me)
 
 static bool shrink(struct me *me, int flags)
 {
-	int gone[RECOVER_RANKS], n = me->s->broken, rc, stale = state_of(me, me->comm);
-	struct config config = CONFIG;
+	int gone[RECOVER_RANKS], n = me->s->broken;
+	ncclResult_t rc, stale = state_of(me->comm);
+	ncclConfig_t config = blocks_not();
 
 	for (int i = 0; i < n; i++)
 		gone[i] = me->s->nranks - n + i;
 	enter(me, "ncclCommShrink");
-	rc = me->f.CommShrink(me->comm, gone, n, &me->made, &config, flags);
+	rc = nccl_api.CommShrink(me->comm, gone, n, &me->made, &config, flags);
 	return settle_new(me, "ncclCommShrink", rc, me->comm, stale, &me->made);
 }
 
 static bool abort_and_init(struct me *me)
 {
-	struct id id;
+	ncclUniqueId id;
 	int rc;
 
 	enter(me, "ncclCommAbort");
-	rc = me->f.CommAbort(me->comm);
+	rc = nccl_api.CommAbort(me->comm);
 	leave(me);
 	me->comm = NULL;
 	if (rc)
@@ -333,7 +310,7 @@ static bool abort_and_init(struct me *me)
 		return failed(me, RECOVER_ERROR, "the stream failed");
 	me->slot->out = clock_seconds();
 	if (me->rank == 0) {
-		rc = me->f.GetUniqueId(&id);
+		rc = nccl_api.GetUniqueId(&id);
 		if (rc)
 			return failed(me, RECOVER_ERROR, "ncclGetUniqueId: NCCL error %d", rc);
 		memcpy(me->s->id[1], &id, sizeof(id));
@@ -344,10 +321,10 @@ static bool abort_and_init(struct me *me)
 
 static bool revoke_and_shrink(struct me *me)
 {
-	int rc, stale = state_of(me, me->comm);
+	ncclResult_t rc, stale = state_of(me->comm);
 
 	enter(me, "ncclCommRevoke");
-	rc = me->f.CommRevoke(me->comm, 0);
+	rc = nccl_api.CommRevoke(me->comm, 0);
 	if (!settle_new(me, "ncclCommRevoke", rc, me->comm, stale, NULL))
 		return false;
 	if (drain(me, me->stream, NULL, 0) < 0)
@@ -359,24 +336,25 @@ static bool revoke_and_shrink(struct me *me)
 
 static bool split(struct me *me)
 {
-	struct config config = CONFIG;
-	int rc, stale = state_of(me, me->comm);
+	ncclConfig_t config = blocks_not();
+	ncclResult_t rc, stale = state_of(me->comm);
 
 	enter(me, "ncclCommSplit");
-	rc = me->f.CommSplit(me->comm, 0, me->rank, &me->made, &config);
+	rc = nccl_api.CommSplit(me->comm, 0, me->rank, &me->made, &config);
 	return settle_new(me, "ncclCommSplit", rc, me->comm, stale, &me->made);
 }
 
 /* The survivors' part of growing by one, or, in the process that joins, its own. */
 static bool grow(struct me *me, bool joins)
 {
-	int n = me->s->nranks - me->s->broken + 1, rc = 0;
-	struct config config = CONFIG;
-	void *grown = NULL;
-	struct id id;
+	int n = me->s->nranks - me->s->broken + 1;
+	ncclResult_t rc = ncclSuccess;
+	ncclConfig_t config = blocks_not();
+	ncclComm_t grown = NULL;
+	ncclUniqueId id;
 
 	if (!joins && me->rank == 0) {
-		rc = me->f.CommGetUniqueId(me->made, &id);
+		rc = nccl_api.CommGetUniqueId(me->made, &id);
 		memcpy(me->s->id[1], &id, sizeof(id));
 	}
 	if (rc)
@@ -384,12 +362,12 @@ static bool grow(struct me *me, bool joins)
 	meet(me, 4, n);
 	memcpy(&id, me->s->id[1], sizeof(id));
 	enter(me, "ncclCommGrow");
-	rc = me->f.CommGrow(me->made, n, joins || me->rank == 0 ? &id : NULL, joins ? me->rank : -1,
-			    &grown, &config);
+	rc = nccl_api.CommGrow(me->made, n, joins || me->rank == 0 ? &id : NULL,
+			       joins ? me->rank : -1, &grown, &config);
 	if (!settle(me, "ncclCommGrow", rc, grown))
 		return false;
 	if (!joins)
-		(void)me->f.CommDestroy(me->made);
+		(void)nccl_api.CommDestroy(me->made);
 	me->made = grown;
 	return true;
 }
@@ -430,11 +408,11 @@ static bool prove(struct me *me)
 	me->slot->first = clock_seconds();
 	meet(me, 5, me->s->nranks - me->s->broken + grown);
 	enter(me, "ncclCommDestroy");
-	(void)me->f.CommDestroy(me->made);
+	(void)nccl_api.CommDestroy(me->made);
 	leave(me);
 	enter(me, "ncclCommAbort of the first communicator");
 	if (me->comm)
-		(void)me->f.CommAbort(me->comm);
+		(void)nccl_api.CommAbort(me->comm);
 	leave(me);
 	meet(me, 6, me->s->nranks - me->s->broken + grown);
 	enter(me, "waiting until the broken ranks are gone");
@@ -452,12 +430,12 @@ static bool prove(struct me *me)
 static bool take_stock(struct me *me)
 {
 	struct recover_shared *s = me->s;
-	void *before = NULL;
+	ncclComm_t before = NULL;
 	size_t total;
-	struct id id;
+	ncclUniqueId id;
 
 	if (me->rank == 0) {
-		if (me->f.GetUniqueId(&id))
+		if (nccl_api.GetUniqueId(&id))
 			return failed(me, RECOVER_ERROR, "ncclGetUniqueId failed");
 		memcpy(s->id[1], &id, sizeof(id));
 	}
@@ -467,7 +445,7 @@ static bool take_stock(struct me *me)
 	if (drain(me, me->stream, before, 0) < 1)
 		return failed(me, RECOVER_ERROR, "the very first all-reduce failed");
 	enter(me, "ncclCommDestroy");
-	(void)me->f.CommDestroy(before);
+	(void)nccl_api.CommDestroy(before);
 	leave(me);
 	(void)me->f.cuMemGetInfo(&me->free_before, &total);
 	me->files_before = count_files();
@@ -478,12 +456,12 @@ static bool take_stock(struct me *me)
 static bool begin(struct me *me)
 {
 	struct recover_shared *s = me->s;
-	struct id id;
+	ncclUniqueId id;
 
 	if (!take_stock(me))
 		return false;
 	if (me->rank == 0) {
-		if (me->f.GetUniqueId(&id))
+		if (nccl_api.GetUniqueId(&id))
 			return failed(me, RECOVER_ERROR, "ncclGetUniqueId failed");
 		memcpy(s->id[0], &id, sizeof(id));
 	}
@@ -491,11 +469,11 @@ static bool begin(struct me *me)
 	if (s->how == RECOVER_INIT && recover_breaks(s, me->rank))
 		return true;
 	if (s->how == RECOVER_INIT) { /* it can't be made: started, and left */
-		struct config config = CONFIG;
+		ncclConfig_t config = blocks_not();
 
 		enter(me, "ncclCommInitRank");
 		memcpy(&id, s->id[0], sizeof(id));
-		(void)me->f.CommInitRankConfig(&me->comm, s->nranks, id, me->rank, &config);
+		(void)nccl_api.CommInitRankConfig(&me->comm, s->nranks, id, me->rank, &config);
 		leave(me);
 		return true;
 	}
@@ -506,9 +484,10 @@ static bool begin(struct me *me)
 		return failed(me, RECOVER_ERROR, "the all-reduce before the break failed");
 	meet(me, 1, s->nranks);
 	for (int i = 0; s->how == RECOVER_MID && i < LARGE_CALLS; i++)
-		if (me->f.AllReduce((void *)me->large, (void *)me->large, s->bytes / sizeof(float),
-				    FLOAT, SUM, me->comm, me->stream) == IN_PROGRESS &&
-		    !settle(me, "ncclAllReduce", IN_PROGRESS, me->comm))
+		if (nccl_api.AllReduce((void *)me->large, (void *)me->large,
+				       s->bytes / sizeof(float), ncclFloat, ncclSum, me->comm,
+				       me->stream) == ncclInProgress &&
+		    !settle(me, "ncclAllReduce", ncclInProgress, me->comm))
 			return false;
 	return true;
 }
@@ -539,11 +518,11 @@ int recover_probe(struct recover_shared *s)
 		return 1;
 	if (me.f.cuInit(0) || me.f.cuDeviceGetCount(&s->gpus) || s->gpus < 1)
 		return !failed(&me, RECOVER_LACKS, "no GPU");
-	s->lacks = (me.f.CommSplit ? 0 : 1u << RECOVER_CURE_SPLIT) |
-		   (me.f.CommShrink ? 0
-				    : 1u << RECOVER_CURE_SHRINK | 1u << RECOVER_CURE_SHRINK_ABORT) |
-		   (me.f.CommRevoke && me.f.CommShrink ? 0 : 1u << RECOVER_CURE_REVOKE) |
-		   (me.f.CommGrow && me.f.CommGetUniqueId ? 0 : 1u << RECOVER_CURE_GROW);
+	s->lacks = (nccl_api.CommShrink
+			    ? 0
+			    : 1u << RECOVER_CURE_SHRINK | 1u << RECOVER_CURE_SHRINK_ABORT) |
+		   (nccl_api.CommRevoke && nccl_api.CommShrink ? 0 : 1u << RECOVER_CURE_REVOKE) |
+		   (nccl_api.CommGrow && nccl_api.CommGetUniqueId ? 0 : 1u << RECOVER_CURE_GROW);
 	return 0;
 }
 

@@ -127,9 +127,8 @@ for topo in nope "$work/broken.xml"; do
 	expect_rc 2 "--topo $topo:"
 	expect_err "${topo##*/}"
 done
-perf all_reduce -g 2 -b 1K -e 1K -n 2 --vendor
-expect_rc 0
-expect_out "^# Vendors' figures: they are about GPUs and their links, and this run used none"
+perf all_reduce -g 2 -b 1K -e 1K -n 2 --vendor # ci/night has the vendors' figures
+expect_rc 2
 
 perf all_gather -g 2 --fault=none
 expect_rc 0

@@ -56,9 +56,6 @@ ends 0 'constants: fitted to runs of ci/research/.*; 170 points' --explain
 ends 2 '/nowhere.json: No such file' --fitted /nowhere.json
 ends 0 '^# 100 nodes, 2 failures' --topo dgx-h100 --nodes 100 --failures 2
 ends 0 'every 8.8 h; a job of 24 h meets one with 93.53 %' -N 1000 --failures 1
-ends 0 'checkpoints of 60 s: every 32.4 min (Young), 31.8 min (Daly)' -N 1000 --failures 1
-ends 0 'no progress: a checkpoint takes 150.0 min, a failure comes every 26.3 min' \
-	-N 100 --failures 200 --checkpoint 9000
 ends 2 "no machine spec 'pdp-11'; there are: a100-pcie-bridged" --topo pdp-11
 ends 2 'nowhere.xml' --topo /nowhere.xml
 ends 2 "unknown collective 'all_reduced'; there are: broadcast, reduce, .*, hypercube$" -c all_reduced
@@ -101,7 +98,7 @@ refused '8 GPUs a node, not 9' --topo dgx-h100 --gpus 9
 refused 'belongs to no option' word
 refused "nodes: a whole number from 1 to 1e+06, not '-1'" --nodes -1
 refused "leaf-nodes: a whole number from 1 to 1e+06, not '0'" --leaf-nodes 0
-refused "place is order|rack|random, not 'here'" --place here
+refused "place is order|rack, not 'random'" --place random
 refused 'there are fewer than two ranks' --topo tcp-10g
 refused 'NVLS is switched off' --algo NVLS --no-nvls --csv
 refused 'NVLS Simple for all_reduce on 1 node of dgx-a100: it needs an NVSwitch that reduces' --topo dgx-a100 --algo NVLS
@@ -184,10 +181,10 @@ recomputed --topo dgx-a100 -e 4M --proto LL128
 ends 0 '(as asked)' -e 8G --algo Ring --proto LL --explain
 ends 0 "(least time in NCCL's tuning model)" -e 8G --explain
 tree=(-b 8G --fabric fat-tree --oversubscription 4)
-ends 0 ' 99\.99 .*  uplinks of a leaf$' -N 2048 "${tree[@]}" --place random
+ends 0 ' 99\.99 .*  uplinks of a leaf$' -N 2048 "${tree[@]}" --place rack
 ends 0 ' 14[0-9]\.[0-9]* .*  channels$' -N 17 --topo dgx-a100 --algo Tree --proto Simple "${tree[@]}"
 ends 0 'uplinks of leaf 0: load 15.88 of a width of 4 .* shared by 0>\*.* and 10 more' -N 2048 -c alltoall "${tree[@]}" --explain
-ends 0 "nodes' NICs, shared by [0-9]*>" -N 24 --algo Ring "${tree[@]}" --place random --explain
+ends 0 "nodes' NICs, shared by [0-9]*>" -N 24 --algo Ring "${tree[@]}" --place rack --explain
 ends 0 ' latency$' -b 1K -e 1K -N 16
 # A row says how much is known: two digits without a bar, ~ at a bar that is argued; bars of several clusters have none.
 ends 0 ' ~480 *no bar ' --physical -b 8G
@@ -203,24 +200,18 @@ ends 0 '^latency  = 11[0-9]\.' -t aws-p5 -N 4 -b 1K --explain
 ends 0 '^latency  = 21[0-9]\.' -t aws-p5 -N 4 -b 1K --net-hop-us 45 --explain
 ends 0 ' [67][0-9]\.[0-9]* .*NICs of a node$' -t aws-p4d -N 2 -b 8G --no-gpudirect
 ends 0 'a launch costs the host 12.00 us$' --host-launch-us 12
-ends 0 '^# at 1073741824 B, over 16 places at random: busbw [0-9.]* to [0-9.]*$' -N 64 -b 1G -e 1G --fabric fat-tree --oversubscription 4 --place random
 # Sends follow the network's hop, too: 22 us on InfiniBand and 97 more on TCP.
 ends 0 '^ *2 sendrecv .* ~120 ' -t tcp-25g -N 2 -c sendrecv -b 1K -e 1K
 ends 0 '^ *2 sendrecv .* ~520 ' -t tcp-25g -N 2 -c sendrecv -b 1K -e 1K --net-hop-us 500
-# Three tiers: two pods of 32 nodes, whose links to the core are four times too few; rails without PXN cross the spines.
-ends 0 ' uplinks of a pod$' -N 64 -c alltoall -b 8G --pod-nodes 32 --core-oversubscription 4
-ends 0 '^# 32 nodes in a pod, 4:1 above it$' -N 64 -b 8G --pod-nodes 32 --core-oversubscription 4
-ends 0 'uplinks of pod 0: load 16\.[0-9]* of a width of 8 ' -N 64 -c alltoall -b 8G --pod-nodes 32 --core-oversubscription 4 --explain
+# Rails without PXN cross the spines.
 ends 0 ' NICs of a node$' -N 8 -c alltoall -b 8G --oversubscription 4
 ends 0 ' uplinks of a leaf$' -N 8 -c alltoall -b 8G --oversubscription 4 --no-pxn
 ends 0 ' NICs of a node$' -N 8 -c alltoall -b 8G --oversubscription 4 --no-pxn --fabric fat-tree
-refused "core-oversubscription: a number from 1 to 1e+06, not '0.5'" -N 4 --core-oversubscription 0.5
-# The spec of the README, at most ten lines: 4 NICs of 50 GB/s, without GPUDirect what memory carries of it; one NIC for one GPU; a quarter of the wires above pods.
+# The spec of the README, at most ten lines: 4 NICs of 50 GB/s, without GPUDirect what memory carries of it; one NIC for one GPU; half of the wires above leaves.
 sed -n '/^    {$/,/^    }$/p' common/predict/command/README.md >"$work/ours.json"
 check "ten lines: $(wc -l <"$work/ours.json")" [ "$(wc -l <"$work/ours.json")" -le 10 ]
 ends 0 ' 11[0-9]\.[0-9]* .*NICs of a node$' -t "$work/ours.json" -N 8 -c broadcast -b 8G
 ends 0 ' 4[0-9]\.[0-9]* .*NICs of a node$' -t "$work/ours.json" -N 8 --gpus 1 -c broadcast -b 8G
-ends 0 ' 11\.[0-9]* .*uplinks of a pod$' -t "$work/ours.json" -N 128 -c alltoall -b 8G
 ends 0 ' ~[0-9.]* *~1\.[0-9]* to ' -t geforce-4090 -N 2 -b 1G -e 1G
 # Pairs of a GPU each on two nodes: a message of 8 B takes 45 us, 5.82 and 2.14 of a Simple send and 14 of NCCL's hop among them.
 cat >"$work/far.json" <<'END'
@@ -262,7 +253,7 @@ takes() {
 	spent=$(cat "$work/spent")
 	check "$*: took $spent s instead of $limit" awk "BEGIN { exit !($spent < $limit) }"
 }
-takes 1 topo -N 2048 -c all "${tree[@]}" --place random
+takes 1 topo -N 2048 -c all "${tree[@]}" --place rack
 check '2048 nodes: no uplinks' grep -q uplinks "$work/out"
 # 11 collectives x 30 sizes x 12 numbers of nodes; a loaded machine is given three times as long as an idle one.
 takes .3 topo --topo dgx-h100 -N 1-2048 -c all -b 8 -e 4G --csv

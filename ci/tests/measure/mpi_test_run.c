@@ -3,7 +3,6 @@
 #include "point_rig.h"
 
 #include "measure/run.h"
-#include "live/vendor.h"
 
 static struct run run;
 
@@ -129,30 +128,6 @@ UNIT_TEST(test_min_percent, "below the predictions")
 			 !strcmp(remarks, job.rank == 0 ? c->remark : ""));
 	}
 	bench.predictor = NULL;
-}
-
-/* --vendor: rank 0's hook sees the rows and writes last. */
-UNIT_TEST(test_vendor, "vendors' figures")
-{
-	static const struct sink_ops ops = { .comment = keep_remark };
-	struct sink sink = { .ops = &ops, .err = &rig_err };
-	struct report report = { .sinks = { &sink }, .n = 1 };
-	struct vendor_hook vendor;
-
-	SET_UP(&all_reduce, "-b", "8", "-e", "8", "-n", "2", "-w", "1");
-	setenv("HANGAR_SPECS", "common/predict/topo/specs", 1);
-	remarks[0] = '\0';
-	run = (struct run){ .bench = &bench };
-	if (job.rank == 0) {
-		run.report = &report;
-		run.vendor = vendor_hook_open(&vendor, "NVIDIA H200", NULL);
-	}
-	UNIT_ALL(run_sweep(&run) == 0, run_finish(&run) == 0);
-	if (job.rank != 0)
-		return;
-	UNIT_ALL(vendor.best.measured > 0, vendor.best.measured_size == 8,
-		 strstr(remarks, "Vendors' figures for NVIDIA H200; best busbw ") != NULL,
-		 strstr(remarks, "NVLink   450.00 GB/s per direction") != NULL);
 }
 
 static int ends;

@@ -189,16 +189,16 @@ UNIT_TEST(test_text_and_reals, "texts and numbers")
 			    buf, sizeof(buf), &err) == 0,
 		 !strcmp(o.out, "d"), !strcmp(o.nccl_json, "a.json"),
 		 !strcmp(o.expect, "hang:missing-call:1,3"), !strcmp(o.backend, "nccl"),
-		 o.budget == 2.5, o.ci_percent == 0.5, o.good == 80, o.low == 50, !o.vendor,
-		 o.spread == 1, o.matrix_scale == 1, o.min_bw == 0);
+		 o.budget == 2.5, o.ci_percent == 0.5, o.good == 80, o.low == 50, o.spread == 1,
+		 o.matrix_scale == 1, o.min_bw == 0);
 
 	line_environment(
 		"NCCL_TESTS_ALLTOALLV_SPREAD=0.25;NCCL_TESTS_MIN_BW=1.5e2;NCCL_TESTS_ALLTOALLV_"
 		"MATRIX_FILE=m",
 		true);
-	UNIT_ALL(line_parse(&o, &alltoallv, "--csv c --json j --good 92.5 --low=92.5 --vendor", buf,
+	UNIT_ALL(line_parse(&o, &alltoallv, "--csv c --json j --good 92.5 --low=92.5", buf,
 			    sizeof(buf), &err) == 0,
-		 o.good == 92.5, o.low == 92.5, o.vendor);
+		 o.good == 92.5, o.low == 92.5);
 	line_environment(
 		"NCCL_TESTS_ALLTOALLV_SPREAD=;NCCL_TESTS_MIN_BW=;NCCL_TESTS_ALLTOALLV_MATRIX_FILE=",
 		false);

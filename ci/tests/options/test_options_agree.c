@@ -163,7 +163,7 @@ UNIT_TEST(test_free, "what may differ")
 	} cases[] = {
 		{ "", "--out a --table nccl-tests", NULL },
 		{ "", "--csv b --json c -J d.json", NULL },
-		{ "", "-T 9 -S 1 -M 1 --vendor -p 1 -g 1 -t 1", NULL },
+		{ "", "-T 9 -S 1 -M 1 -p 1 -g 1 -t 1", NULL },
 		{ "", "--no-watch", "NCCL_TESTS_DEVICE=3" },
 		{ "", "--backend mpi", NULL }, /* the resolved backend is compared */
 		/* only rank 0 reads it; mpirun does not forward variables to other hosts */

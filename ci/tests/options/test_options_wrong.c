@@ -121,7 +121,6 @@ static const struct wrong_case wrong_cases[] = {
 	{ "-c 0 --check-every", "-c 0: must be at least 1 with --check-every" },
 	{ "--topo none --min-percent 10", "--min-percent 10: can't be combined with --topo none" },
 	{ "--good 49 --low 50", "must be at most --good, which is 49" },
-	{ "--vendor --fault none", "--vendor: can't be combined with --fault" },
 	{ "-n 20 --ci 2", "--ci 2: has no effect with -n 20" },
 	{ "-n 20 --budget 2", "--budget 2: has no effect with -n 20" },
 	{ "-r all", "-r all: must be left out", .collective = &all_gather },

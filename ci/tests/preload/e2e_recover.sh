@@ -3,6 +3,7 @@
 # timeout: 350
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/../e2e/lib.sh"
+[ -x "$BUILD/recover_perf" ] || skip 'a build without NCCL'
 export DOUBLE_DIR=$work LD_LIBRARY_PATH=$BUILD/tests/double
 recover() {
 	limit=60 run "$BUILD/recover_perf" "$@"

@@ -69,36 +69,6 @@ UNIT_TEST(test_loads, "loads by hand")
 	}
 }
 
-/* Leaves of 4, pods of 4 leaves, half the links to the core: what leaves a pod, and an edge's tiers. */
-UNIT_TEST(test_pods, "pods")
-{
-	static const struct {
-		int traffic;
-		double leaf, pod, climbs;
-	} rows[] = {
-		{ FABRIC_RING, 1, 1, 16 / 64. + 4 / 64. },
-		{ FABRIC_ALL, 4 * 60 / 63., 16 * 48 / 63., 60 / 63. + 48 / 63. },
-		{ FABRIC_EXCHANGE + 1, 0, 0, 0 },
-		{ FABRIC_EXCHANGE + 2, 4, 0, 1 },
-		{ FABRIC_EXCHANGE + 4, 4, 16, 2 },
-		{ FABRIC_SWITCH, 1, 1, 1 / 4. + 1 / 16. },
-	};
-
-	UNIT_ROWS(row, rows) {
-		const struct fabric_busiest *b = &busiest[row->traffic];
-
-		network(4, 1.5, TOPO_IN_ORDER);
-		sys.pod_nodes = 16;
-		sys.core_over = 2;
-		load(64, 8, MODEL_HOP_NVLINK);
-		UNIT_ALL(fabs(b->tier[1].load - row->leaf) < 1e-9,
-			 fabs(b->tier[2].load - row->pod) < 1e-9,
-			 (row->leaf <= 0 || fabs(b->tier[1].width - 4 / 1.5) < 1e-9),
-			 (row->pod <= 0 || fabs(b->tier[2].width - 16 / 3.) < 1e-9),
-			 fabs(b->climbs - row->climbs) < 1e-9);
-	}
-}
-
 /* Whatever the number of nodes: two trees in which each node sends its data at most twice, and
  * nodes in leaf order cross a leaf's border on few edges. */
 UNIT_TEST(test_trees, "trees")
@@ -109,24 +79,6 @@ UNIT_TEST(test_trees, "trees")
 		UNIT_ALL(busiest[FABRIC_TREE].tier[0].load <= 2,
 			 busiest[FABRIC_TREE].tier[1].load <= 8);
 	}
-}
-
-/* Seeded: the same again, else another; a ring over random leaves leaves them more often. */
-UNIT_TEST(test_random, "random")
-{
-	struct fabric_link first;
-	int others = 0;
-
-	network(16, 4, TOPO_RANDOM);
-	load(64, 8, MODEL_HOP_NVLINK);
-	first = busiest[FABRIC_RING].tier[1];
-	load(64, 8, MODEL_HOP_NVLINK);
-	UNIT_ALL(first.load > 8, first.load <= 16, first.at == busiest[FABRIC_RING].tier[1].at);
-	for (sys.seed = 1; sys.seed < 9; sys.seed++) {
-		load(64, 8, MODEL_HOP_NVLINK);
-		others += busiest[FABRIC_RING].tier[1].at != first.at;
-	}
-	CU_ASSERT(others > 0);
 }
 
 UNIT_TEST(test_sharers, "sharers")

@@ -65,28 +65,6 @@ UNIT_TEST(test_oversubscription, "oversubscription")
 	UNIT_ALL(!strcmp(over.limit, "channels"), fabs(over.alg_gbs - 71.2) <= 1e-3);
 }
 
-/* Groups of 16 nodes of a dragonfly, its links between groups as wide as NICs: even traffic gets all of it, groups in pairs a half, and
- * a ring, of which a node leaves a group, all that NICs carry. */
-UNIT_TEST(test_dragonfly, "dragonfly")
-{
-	struct error err = { .outcome = OUTCOME_OK };
-	struct topo_change dragonfly = { .fabric = 1 + TOPO_DRAGONFLY };
-	static const enum model_coll colls[] = { MODEL_ALLTOALL, MODEL_ALL_GATHER };
-	struct prediction rail, p;
-
-	for (size_t i = 0; i < LENGTH(colls); i++) {
-		machine_model("dgx-a100", 0, 64, false);
-		machine_point(colls[i], 1 << 30, -1, MODEL_SIMPLE, &rail);
-		CU_ASSERT_EQUAL(topo_reshape(&sys, &dragonfly, &err), 0);
-		model_scale(&model, 64);
-		machine_point(colls[i], 1 << 30, -1, MODEL_SIMPLE, &p);
-		CU_ASSERT_DOUBLE_EQUAL(p.alg_gbs, rail.alg_gbs, 1e-6);
-	}
-	machine_point(MODEL_HYPERCUBE, 1 << 30, -1, -1,
-		      &p); /* of its last exchange each byte is sent twice */
-	CU_ASSERT_DOUBLE_EQUAL(p.term[p.winner].gbs, 196.0747 / 8 / 2 * 2, .001);
-}
-
 /* Racks of 72: 16 channels go through as many NICs of 400 Gb/s, and a node of a tree sends twice; 8
  * such NICs for a DGX. */
 UNIT_TEST(test_racks, "racks")

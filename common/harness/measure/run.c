@@ -114,7 +114,6 @@ static int summarise_ranks(struct run *run, const struct measured *measured)
 static int report_measured(struct run *run, struct measured *measured, const struct row *out)
 {
 	const struct predictor *predictor = run->bench->predictor;
-	const struct run_hook *const hooks[] = { run->vendor, run->reconciler };
 	struct row *row = &measured->row;
 	int rc;
 
@@ -124,9 +123,8 @@ static int report_measured(struct run *run, struct measured *measured, const str
 	row_no_prediction(row);
 	if (predictor)
 		predictor->row(predictor->ctx, row);
-	for (size_t i = 0; i < LENGTH(hooks); i++)
-		if (hooks[i])
-			hooks[i]->row(hooks[i]->ctx, row);
+	if (run->reconciler)
+		run->reconciler->row(run->reconciler->ctx, row);
 	rc = report_row(run->report, row, out);
 	if (rc == 0 && run->bench->options->matrix_summary && run->bench->collective->irregular)
 		rc = summarise_ranks(run, measured);
@@ -324,8 +322,6 @@ static int finish(struct run *run)
 		rc = finish_predictions(run);
 	if (rc == 0)
 		rc = finish_hook(run, run->reconciler);
-	if (rc == 0)
-		rc = finish_hook(run, run->vendor);
 	return rc < 0 ? rc : finish_report(run);
 }
 

@@ -7,7 +7,7 @@
 #include "base/outcome.h"
 #include "report/report.h"
 
-/* A hook sees the rows of a run and writes notes at its end: reasons, vendors' figures. */
+/* A hook sees the rows of a run and writes notes at its end: the reasons of slow rows. */
 struct run_hook {
 	void *ctx;
 	/* A row with its predicted fields. */
@@ -20,7 +20,7 @@ struct run {
 	struct bench *bench;
 	struct report *report; /* rank 0 only, else NULL */
 	/* Rank 0; NULL: off. */
-	const struct run_hook *reconciler, *vendor;
+	const struct run_hook *reconciler;
 	struct soak soak;	       /* rank 0, for more than one cycle */
 	size_t at;		       /* rows of this cycle */
 	enum outcome outcome;	       /* ok, wrong data or too slow */

@@ -87,7 +87,6 @@ struct options {
 		double min_busbw;      /* --min-busbw GB/s, 0: none */
 		double min_percent;    /* --min-percent of the prediction, 0: none */
 		double good, low;      /* --good --low: percent of the prediction */
-		bool vendor;	       /* --vendor */
 		bool reconcile;	       /* --reconcile */
 		const char *topo;      /* --topo: "live", "none", a spec's name or a file */
 		enum table_kind table; /* --table */

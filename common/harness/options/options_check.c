@@ -279,7 +279,7 @@ static int check_kind(struct option_set *set)
 		{ faults,
 		  "sizes stepbytes stepfactor iters warmup_iters like-nccl-tests run_cycles "
 		  "agg_iters "
-		  "blocking per_iter_timing vendor good low reconcile",
+		  "blocking per_iter_timing good low reconcile",
 		  "can't be combined with --fault, which runs a fixed schedule", NULL },
 	};
 

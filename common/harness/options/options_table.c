@@ -123,7 +123,6 @@ const struct option_row option_rows[] = {
 	{ "good", ARG("PERCENT", "80"), REAL(0, 100), FIELD(good), SAME, IN(REPORT), SWEEP },
 	{ "low", ARG("PERCENT", "50"), REAL(0, 100), FIELD(low), SAME, IN(REPORT), SWEEP },
 	{ "reconcile", FLAG("1", "0"), FIELD(reconcile), SAME, IN(REPORT), SWEEP },
-	{ "vendor", FLAG("1", "0"), FIELD(vendor), FREE, IN(REPORT), SWEEP },
 	{ "average", 'a', ARG("0|1|2|3", "3"), WHOLE(0, 3), FIELD(average), SAME, IN(REPORT), SWEEP },
 	{ "report_cputime", 'C', SWITCH, .initial = "0", FIELD(cputime), SAME, IN(REPORT), SWEEP },
 	{ "report_timestamps", 'S', SWITCH, .initial = "0", FIELD(timestamps), FREE, IN(REPORT), SWEEP },

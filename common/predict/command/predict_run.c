@@ -10,7 +10,7 @@
 /* NCCL's hwLat of a Simple send over the network, us. */
 static const double NET_HOP_US = 14;
 
-enum { PLACES = 16, WIDE = 5 };
+enum { WIDE = 5 };
 
 /* Names what limits the call. */
 static const char *limit_of(const struct prediction *p)
@@ -51,18 +51,14 @@ static const char *plural(double n)
 
 static void show_network(const struct topo_system *sys, int most_nodes)
 {
-	static const char *const names[] = { "rail", "fat-tree", "dragonfly" };
-	const char *leaf = sys->fabric == TOPO_DRAGONFLY ? "group" : "leaf";
+	static const char *const names[] = { "rail", "fat-tree" };
 
-	printf("# network: %s, %d node%s below a %s, oversubscribed %g:1", names[sys->fabric],
-	       sys->leaf_nodes, plural(sys->leaf_nodes), leaf, sys->oversubscription);
+	printf("# network: %s, %d node%s below a leaf, oversubscribed %g:1", names[sys->fabric],
+	       sys->leaf_nodes, plural(sys->leaf_nodes), sys->oversubscription);
 	if (most_nodes > sys->leaf_nodes)
 		puts("");
 	else
-		printf(", which has no effect: one %s holds them\n", leaf);
-	if (sys->pod_nodes > 0)
-		printf("# %d nodes in a pod, %g:1 above it\n", sys->pod_nodes,
-		       fmax(1, sys->core_over));
+		puts(", which has no effect: one leaf holds them");
 }
 
 /* The heading names the columns, and the nodes: the model's to `most_nodes`. The network is named
@@ -98,8 +94,7 @@ static void table_header(const struct model *model, int most_nodes, bool explain
 	printf("; constants: %s\n", model->constants.origin);
 	if (sys->note[0])
 		printf("# %s\n", sys->note);
-	if (sys->oversubscription > 1 || sys->fabric == TOPO_DRAGONFLY || sys->pod_nodes > 0 ||
-	    (explain && most_nodes > 1))
+	if (sys->oversubscription > 1 || (explain && most_nodes > 1))
 		show_network(sys, most_nodes);
 	printf("# %6s %-14s %12s %-13s %-6s %12s %9s  %-16s %9s %5s  %s\n", "nodes", "collective",
 	       "size", "algo", "proto", "time(us)", "busbw", "nine in ten", "ceiling", "%",
@@ -110,8 +105,7 @@ static void table_header(const struct model *model, int most_nodes, bool explain
 static void explain_link(const struct model *model, const struct prediction *p)
 {
 	static const char *const names[] = { "NICs out of node", "NICs into node",
-					     "uplinks of leaf",	 "downlinks of leaf",
-					     "uplinks of pod",	 "downlinks of pod" };
+					     "uplinks of leaf", "downlinks of leaf" };
 	const struct fabric_link *link = NULL;
 	double gbs = INFINITY;
 	char sharers[200];
@@ -293,30 +287,6 @@ static void show_size(const struct predict_job *job, const struct model *model,
 	}
 }
 
-/* The spread of bus bandwidths over places at random, where no seed was said. */
-static void show_places(const struct predict_job *job, struct model *model,
-			struct predict_request *request)
-{
-	struct topo_system *sys = job->sys;
-	double least = INFINITY, most = 0;
-	struct prediction p;
-
-	if (sys->place != TOPO_RANDOM || sys->seed != 0 || job->csv || model->nnodes < 2)
-		return;
-	request->algo = job->algo;
-	for (sys->seed = 1; sys->seed <= PLACES; sys->seed++) {
-		model_scale(model, model->nnodes);
-		if (model_predict(model, request, &p) == 0) {
-			least = fmin(least, p.busbw);
-			most = fmax(most, p.busbw);
-		}
-	}
-	sys->seed = 0;
-	model_scale(model, model->nnodes);
-	printf("# at %.0f B, over %d places at random: busbw %.4g to %.4g\n", request->bytes,
-	       PLACES, least, most);
-}
-
 static void show_nodes(const struct predict_job *job, struct model *model, int nodes,
 		       struct shown *shown)
 {
@@ -336,29 +306,17 @@ static void show_nodes(const struct predict_job *job, struct model *model, int n
 			request.bytes = bytes;
 			show_size(job, model, &request, shown);
 		}
-		show_places(job, model, &request);
 	}
 }
 
-/* Odds of failures, and the best interval between checkpoints by Young (1974) and Daly (2006, eq. 37:
- * for a cost below twice the mean time between failures, else that time). */
 static void show_failures(const struct predict_job *job, int nodes)
 {
-	double mtbf_s = 365.25 * 86400 / (job->rate * nodes), x = job->cost_s / (2 * mtbf_s);
-	double young_s = sqrt(2 * job->cost_s * mtbf_s);
-	double daly_s = x < 1 ? young_s * (1 + sqrt(x) / 3 + x / 9) - job->cost_s : mtbf_s;
+	double mtbf_h = 365.25 * 24 / (job->rate * nodes);
 
 	printf("# %d node%s, %g failure%s per node and year: one every %.1f h; a job of %g h meets "
-	       "one with %.2f %%;\n",
-	       nodes, plural(nodes), job->rate, plural(job->rate), mtbf_s / 3600, job->hours,
-	       100 * -expm1(-job->hours * 3600 / mtbf_s));
-	if (job->cost_s >= mtbf_s)
-		printf("# no progress: a checkpoint takes %.1f min, a failure comes every %.1f "
-		       "min\n",
-		       job->cost_s / 60, mtbf_s / 60);
-	else
-		printf("# with checkpoints of %g s: every %.1f min (Young), %.1f min (Daly)\n",
-		       job->cost_s, young_s / 60, daly_s / 60);
+	       "one with %.2f %%\n",
+	       nodes, plural(nodes), job->rate, plural(job->rate), mtbf_h, job->hours,
+	       100 * -expm1(-job->hours / mtbf_h));
 }
 
 /* The nodes after these: doubled, or the end of the range. 0: that was it. */

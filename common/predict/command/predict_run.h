@@ -14,8 +14,8 @@ struct predict_job {
 	int algo, proto; /* -1: NCCL's choice */
 	int process_gpus;
 	bool csv, explain, list, no_nvls, all_algos, physical, nccl_model;
-	double rate, hours, cost_s; /* failures; a rate of 0: not asked */
-	double launch_us;	    /* of this host; 0: of the fit's */
+	double rate, hours; /* failures; a rate of 0: not asked */
+	double launch_us;   /* of this host; 0: of the fit's */
 	struct topo_change change;
 	struct topo_system *loaded, *sys; /* the spec, and what they made of it */
 };

@@ -140,11 +140,8 @@ static const struct argument rows[] = {
 	{ "net-hop-us", 0, "US", REAL(change.hop_us) },
 	{ "no-gpudirect", 0, NULL, OF(FLAG, change.staged) },
 	{ "leaf-nodes", 0, "N", WHOLE(change.leaf_nodes) },
-	{ "pod-nodes", 0, "N", WHOLE(change.pod_nodes) },
-	{ "core-oversubscription", 0, "FACTOR", FACTOR(change.core_over) },
 	{ "no-pxn", 0, NULL, OF(FLAG, change.no_pxn) },
-	{ "place", 0, "order|rack|random", FIELD(change.place, take_word) },
-	{ "seed", 0, "N", WHOLE(change.seed) },
+	{ "place", 0, "order|rack", FIELD(change.place, take_word) },
 	{ "sharp", 0, NULL, OF(FLAG, change.sharp) },
 	{ "oversubscription", 0, "FACTOR", FACTOR(change.oversubscription) },
 	{ "process-gpus", 0, "N", WHOLE(process_gpus) },
@@ -164,7 +161,6 @@ static const struct argument rows[] = {
 	{ "list", 0, NULL, OF(FLAG, list) },
 	{ "failures", 0, "RATE", REAL(rate) },
 	{ "hours", 0, "HOURS", REAL(hours) },
-	{ "checkpoint", 0, "SECONDS", REAL(cost_s) },
 };
 
 static const struct argument_table table = {
@@ -199,7 +195,7 @@ static void judge(const struct predict_job *job, int argc, char **argv, struct e
 int main(int argc, char **argv)
 {
 	struct predict_job job = {
-		.nodes_from = 1, .nodes_to = 1, .algo = -1, .proto = -1, .hours = 24, .cost_s = 60
+		.nodes_from = 1, .nodes_to = 1, .algo = -1, .proto = -1, .hours = 24
 	};
 	struct error err = { .outcome = OUTCOME_OK };
 

@@ -1,50 +1,37 @@
 /* fabric.c: the network between nodes as a graph of links, and those that the edges of an algorithm
- * load most. Links: the NICs of a node, those between a leaf and its spines, and those between a pod (the leaves of common
- * spines) and the core, each out (up) and in (down). Spines do not block; flows spread evenly over them. */
+ * load most. Links: the NICs of a node, and those between a leaf and its spines, each out (up) and in (down). Spines do not block; flows spread evenly over them. */
 #include "topo/model_parts.h"
 
 enum { SHOWN = 6 }; /* edges of a link, at most */
 
-/* Links are numbered: out of and into node i 2i and 2i + 1, then up from and down to each leaf, then each pod. */
+/* Links are numbered: out of and into node i 2i and 2i + 1, then up from and down to each leaf. */
 struct graph {
 	const struct model *model;
 	const struct topo_system *sys;
-	int nodes, leaves, pod;		    /* leaves of a pod */
-	int tiers, first[FABRIC_TIERS + 1]; /* of the nodes, leaves and pods among all */
-	int *leaf;			    /* of each node */
-	int *below;			    /* nodes below each of all */
-	double *load;			    /* of each link */
+	int nodes, leaves;
+	int first[FABRIC_TIERS + 1]; /* of the nodes and leaves among all */
+	int *leaf;		     /* of each node */
+	int *below;		     /* nodes below each of all */
+	double *load;		     /* of each link */
 	double turns;	  /* share of the traffic that changes rails, and so leaves, without PXN */
 	int watch, edges; /* the link whose edges are told, -1: none */
 	char *text;
 	size_t size;
 };
 
-/* The node, or its leaf or pod, among all. */
+/* The node, or its leaf, among all. */
 static inline int at(const struct graph *g, int tier, int node)
 {
-	return g->first[tier] + (tier == 0   ? node
-				 : tier == 1 ? g->leaf[node]
-					     : g->leaf[node] / g->pod);
+	return g->first[tier] + (tier == 0 ? node : g->leaf[node]);
 }
 
 static void place(struct graph *g)
 {
-	int m = g->sys->leaf_nodes, slots = g->sys->place == TOPO_RANDOM ? g->leaves * m : g->nodes;
-	unsigned short state[3] = { 0x330e, (unsigned short)g->sys->seed,
-				    (unsigned short)(g->sys->seed >> 16) };
-
-	g->leaf = must(calloc((size_t)slots, sizeof(*g->leaf)));
-	for (int i = 0; i < slots; i++)
-		g->leaf[i] = g->sys->place == TOPO_BY_RACK ? i % g->leaves : i / m;
-	for (int i = slots - 1; g->sys->place == TOPO_RANDOM && i > 0; i--) {
-		int j = (int)(nrand48(state) % (i + 1)), kept = g->leaf[i];
-
-		g->leaf[i] = g->leaf[j];
-		g->leaf[j] = kept;
-	}
+	g->leaf = must(calloc((size_t)g->nodes, sizeof(*g->leaf)));
 	for (int i = 0; i < g->nodes; i++)
-		for (int tier = 0; tier < g->tiers; tier++)
+		g->leaf[i] = g->sys->place == TOPO_BY_RACK ? i % g->leaves : i / g->sys->leaf_nodes;
+	for (int i = 0; i < g->nodes; i++)
+		for (int tier = 0; tier < FABRIC_TIERS; tier++)
 			g->below[at(g, tier, i)]++;
 }
 
@@ -64,7 +51,7 @@ static inline void cross(struct graph *g, int link, int from, int to, double loa
 
 static inline void edge(struct graph *g, int from, int to, double load)
 {
-	for (int tier = 0; tier < g->tiers; tier++) {
+	for (int tier = 0; tier < FABRIC_TIERS; tier++) {
 		int up = at(g, tier, from), down = at(g, tier, to);
 		double part = up != down ? load : tier == 1 ? load * g->turns : 0;
 
@@ -91,12 +78,12 @@ static void trees(struct graph *g)
 	}
 }
 
-/* Each to all others, or to switches, which reduce what their leaf or pod sends. */
+/* Each to all others, or to switches, which reduce what their leaf sends. */
 static void spread(struct graph *g, bool reduced)
 {
 	double n = g->nodes;
 
-	for (int i = 0; i < g->nodes * g->tiers; i++) {
+	for (int i = 0; i < g->nodes * FABRIC_TIERS; i++) {
 		int tier = i / g->nodes, node = i % g->nodes, of = at(g, tier, node);
 		double m = g->below[of], away = n - m + (tier == 1 ? g->turns * (m - 1) : 0);
 		double load = reduced ? (m < n) / m : away / (n - 1);
@@ -125,7 +112,7 @@ static void route(struct graph *g, int traffic)
 {
 	int n = g->nodes;
 
-	memset(g->load, 0, 2 * (size_t)g->first[g->tiers] * sizeof(*g->load));
+	memset(g->load, 0, 2 * (size_t)g->first[FABRIC_TIERS] * sizeof(*g->load));
 	g->turns = turning(g, traffic);
 	if (traffic == FABRIC_TREE)
 		trees(g);
@@ -148,14 +135,6 @@ static void route(struct graph *g, int traffic)
 }
 
 /* ---- capacities ------------------------------------------------------------------------------ */
-double fabric_narrowing(const struct topo_system *sys, int tier, enum fabric_traffic traffic)
-{
-	/* Adaptive routing of a dragonfly sends what is not even by a third group: it crosses two links between groups. */
-	bool detour = sys->fabric == TOPO_DRAGONFLY && traffic != FABRIC_ALL;
-
-	return sys->oversubscription * (tier == 2 ? fmax(1, sys->core_over) : 1) * (detour ? 2 : 1);
-}
-
 /* All NICs of a node go up from a fat tree's leaf, one from a rail's leaf. */
 static double width(const struct graph *g, int traffic, int tier)
 {
@@ -164,9 +143,7 @@ static double width(const struct graph *g, int traffic, int tier)
 	double own = one ? g->model->nic / g->model->net : 1;
 	double up = sys->fabric == TOPO_RAIL ? own : (double)sys->nnics / g->model->nics;
 
-	return tier == 0 ? own
-			 : sys->leaf_nodes * (tier == 2 ? g->pod : 1) * up /
-				   fabric_narrowing(sys, tier, (enum fabric_traffic)traffic);
+	return tier == 0 ? own : sys->leaf_nodes * up / sys->oversubscription;
 }
 
 static void find_busiest(const struct graph *g, int traffic, struct fabric_busiest *busiest)
@@ -176,7 +153,7 @@ static void find_busiest(const struct graph *g, int traffic, struct fabric_busie
 	*busiest = (struct fabric_busiest){ 0 };
 	for (int tier = 0; tier < FABRIC_TIERS; tier++)
 		busiest->tier[tier].width = 1;
-	for (int tier = 0; tier < g->tiers; tier++)
+	for (int tier = 0; tier < FABRIC_TIERS; tier++)
 		for (int i = 2 * g->first[tier]; i < 2 * g->first[tier + 1]; i++) {
 			struct fabric_link *best = &busiest->tier[tier];
 			struct fabric_link link = { (enum fabric_traffic)traffic,
@@ -191,7 +168,7 @@ static void find_busiest(const struct graph *g, int traffic, struct fabric_busie
 			    link.load * best->width > best->load * link.width * (1 + 1e-9))
 				*best = link;
 		}
-	busiest->climbs = out[0] > 0 ? (out[1] + out[2]) / out[0] : 0;
+	busiest->climbs = out[0] > 0 ? out[1] / out[0] : 0;
 }
 
 static struct graph begin(const struct model *model)
@@ -200,13 +177,10 @@ static struct graph begin(const struct model *model)
 	struct graph g = { .model = model, .sys = sys, .nodes = model->nnodes, .watch = -1 };
 
 	g.leaves = (g.nodes + sys->leaf_nodes - 1) / sys->leaf_nodes;
-	g.pod = sys->pod_nodes > sys->leaf_nodes ? sys->pod_nodes / sys->leaf_nodes : 1;
-	g.tiers = sys->pod_nodes > 0 ? 3 : 2;
 	g.first[1] = g.nodes;
 	g.first[2] = g.nodes + g.leaves;
-	g.first[3] = g.first[2] + (g.leaves + g.pod - 1) / g.pod;
-	g.below = must(calloc((size_t)g.first[3], sizeof(*g.below)));
-	g.load = must(calloc(2 * (size_t)g.first[3], sizeof(*g.load)));
+	g.below = must(calloc((size_t)g.first[FABRIC_TIERS], sizeof(*g.below)));
+	g.load = must(calloc(2 * (size_t)g.first[FABRIC_TIERS], sizeof(*g.load)));
 	place(&g);
 	return g;
 }

@@ -207,7 +207,7 @@ static const char *network_class(const struct model *model)
 	};
 	const char *name = by_transport[model->sys->transport];
 
-	if (fabric_narrowing(model->sys, model->sys->pod_nodes > 0 ? 2 : 1, FABRIC_ALL) > 1)
+	if (model->sys->oversubscription > 1)
 		return "network-uplinks";
 	if (name != NULL)
 		return name;

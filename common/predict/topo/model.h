@@ -149,13 +149,13 @@ enum fabric_traffic {
 /* `width` is a link's capacity, in the NICs of a node. */
 struct fabric_link {
 	enum fabric_traffic traffic;
-	int tier; /* 0: of a node, 1: of a leaf, 2: of a pod */
+	int tier; /* 0: of a node, 1: of a leaf */
 	bool in;
-	int at; /* the node, leaf or pod */
+	int at; /* the node or leaf */
 	double width, load;
 };
 
-enum { FABRIC_TIERS = 3 };
+enum { FABRIC_TIERS = 2 };
 
 /* The links of a tier where load / width is largest; a load of 0: nothing leaves. `climbs`: tiers above its leaf that an edge
  * goes up, on average. */

@@ -31,9 +31,6 @@ double model_network(const struct model *model, enum fabric_traffic traffic, dou
 /* fabric.c: fill model->busiest of two nodes and more, placed as sys->place says. */
 void model_fabric(struct model *model);
 
-/* How many times narrower than its nodes' NICs the links above a leaf (1) or a pod (2) are. */
-double fabric_narrowing(const struct topo_system *sys, int tier, enum fabric_traffic traffic);
-
 /* Add a term of `base` GB/s, and multiply the latest one; a factor of 1 leaves no trace. */
 void model_term(struct prediction *out, const char *limit, const char *what, double base);
 void model_times(struct prediction *out, double value, const char *what);

@@ -78,7 +78,6 @@ static double link_term(const struct model *model, const struct fabric_link *lin
 double model_network(const struct model *model, enum fabric_traffic traffic, double used,
 		     double factor, const char *what, struct prediction *out)
 {
-	static const char *const above[] = { "", "uplinks of a leaf", "uplinks of a pod" };
 	const struct fabric_link *links = model->busiest[traffic].tier;
 	double raw;
 
@@ -86,10 +85,9 @@ double model_network(const struct model *model, enum fabric_traffic traffic, dou
 		return INFINITY;
 	used = fmin(used, model->nics) / model->nics;
 	raw = link_term(model, &links[0], "NICs of a node", used, factor, what, out);
-	for (int tier = 1; tier < FABRIC_TIERS; tier++)
-		if (links[tier].load > 0 && fabric_narrowing(model->sys, tier, traffic) > 1)
-			raw = fmin(raw, link_term(model, &links[tier], above[tier], 1, factor, what,
-						  out));
+	if (links[1].load > 0 && model->sys->oversubscription > 1)
+		raw = fmin(raw,
+			   link_term(model, &links[1], "uplinks of a leaf", 1, factor, what, out));
 	return raw;
 }
 

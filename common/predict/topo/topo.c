@@ -397,7 +397,6 @@ static int join_hosts(struct topo_system *sys, struct error *err)
 	sys->full_gpus *= each;
 	sys->nnics *= each;
 	sys->leaf_nodes = sys->leaf_nodes > each ? sys->leaf_nodes / each : 1;
-	sys->pod_nodes = (sys->pod_nodes + each - 1) / each;
 	for (int i = gpus; i < sys->ngpus; i++)
 		sys->gpu[i] = sys->gpu[i % gpus];
 	for (int i = nics; i < sys->nnics; i++) {
@@ -437,12 +436,9 @@ int topo_reshape(struct topo_system *sys, const struct topo_change *change, stru
 	TAKE(nccl);
 	TAKE(oversubscription);
 	TAKE(leaf_nodes);
-	TAKE(pod_nodes);
-	TAKE(core_over);
 	TAKE(domain);
 	sys->no_pxn |= change->no_pxn;
 	sys->place = change->place;
-	sys->seed = change->seed;
 	if (change->fabric > 0)
 		sys->fabric = (enum topo_fabric)(change->fabric - 1);
 	if (change->transport > 0)

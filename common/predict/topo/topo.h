@@ -23,8 +23,7 @@ enum {
 /* GPUs of a node reach each other like this when no NVLink joins them. */
 enum topo_p2p { TOPO_P2P_PCIE, TOPO_P2P_NONE };
 
-/* The leaves of a dragonfly are its groups of switches. */
-enum topo_fabric { TOPO_RAIL, TOPO_FAT_TREE, TOPO_DRAGONFLY };
+enum topo_fabric { TOPO_RAIL, TOPO_FAT_TREE };
 
 enum topo_transport {
 	TOPO_IB,
@@ -67,8 +66,8 @@ struct topo_nic {
 	double pcie_gbs;
 };
 
-/* Nodes stand in leaf order; or one below each leaf (rack) in turn; or at random. */
-enum topo_place { TOPO_IN_ORDER = 1, TOPO_BY_RACK, TOPO_RANDOM };
+/* Nodes stand in leaf order; or one below each leaf (rack) in turn. */
+enum topo_place { TOPO_IN_ORDER = 1, TOPO_BY_RACK };
 
 /* A GPU by its figures, of a spec. */
 struct topo_own_gpu {
@@ -107,11 +106,8 @@ struct topo_system {
 	bool staged;		 /* no GPUDirect: data cross host memory between NIC and GPU */
 	double oversubscription; /* 1 for none */
 	int leaf_nodes; /* nodes below one leaf switch (fat tree), or below one of each rail */
-	int pod_nodes; /* nodes below the spines of a pod, which a core joins; 0: the spines join all */
-	double core_over;      /* oversubscription of a pod's links to the core, on top; 0: none */
-	bool no_pxn;	       /* a GPU sends by its own NICs alone */
-	enum topo_place place; /* 0: in order */
-	unsigned seed;
+	bool no_pxn;	/* a GPU sends by its own NICs alone */
+	enum topo_place place;	  /* 0: in order */
 	struct pair_digest pairs; /* measured between ranks; nranks 0: nothing */
 };
 
@@ -124,12 +120,10 @@ struct topo_change {
 	double hop_us;
 	double oversubscription;
 	int fabric, transport; /* their enums + 1 */
-	int leaf_nodes, pod_nodes;
-	double core_over;
+	int leaf_nodes;
 	bool no_pxn;
-	enum topo_place place; /* both as they are */
-	unsigned seed;
-	bool sharp; /* switch the network's reduction on */
+	enum topo_place place; /* as it is */
+	bool sharp;	       /* switch the network's reduction on */
 	bool staged;
 	int nccl; /* as topo_system's */
 };
@@ -201,7 +195,7 @@ extern const char *const topo_transports[TOPO_TRANSPORTS]; /* names */
 
 /* For names_find, in the order of the enums. */
 #define TOPO_WORDS_P2P	     "pcie|none"
-#define TOPO_WORDS_FABRIC    "rail|fat-tree|dragonfly"
+#define TOPO_WORDS_FABRIC    "rail|fat-tree"
 #define TOPO_WORDS_TRANSPORT "ib|roce|efa|slingshot|tcp|tcpx|tcpxo"
 
 /* GB/s between the sockets of a kind of CPU; 0 when unknown. PCIe GB/s of a generation and width as

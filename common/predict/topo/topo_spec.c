@@ -17,9 +17,9 @@ struct spec {
 	struct topo_own_gpu own;
 	const struct topo_gpu_model *model; /* of the table, or `own` */
 	json_int_t gpus, links, pcie_gen, pcie_width, gpus_per_switch, cpus, nics, leaf_nodes,
-		domain, pod_nodes;
+		domain;
 	int nvls, sharp, direct;
-	double nic_gbps, hop_us, oversubscription, core_over;
+	double nic_gbps, hop_us, oversubscription;
 	json_t *mesh;
 };
 
@@ -156,7 +156,7 @@ static int unpack(json_t *json, struct spec *spec, const char *path, struct erro
 
 	if (json_unpack_ex(json, &where, JSON_STRICT,
 			   "{s:s, s:s, s:s, s:o, s:I, s:s, s?I, s?o, s:I, s?I, s?I, s?I, s?s, s?s, "
-			   "s?I, s?F, s?s, s?s, s?F, s?I, s?b, s?b, s?b, s?F, s?o, s?I, s?I, s?F}",
+			   "s?I, s?F, s?s, s?s, s?F, s?I, s?b, s?b, s?b, s?F, s?o, s?I}",
 			   "name", &spec->name, "describes", &spec->describes, "source",
 			   &spec->source, "gpu", &spec->gpu_figures, "gpus", &spec->gpus, "nvlink",
 			   &spec->nvlink, "links", &spec->links, "mesh", &spec->mesh, "pcie_gen",
@@ -167,8 +167,7 @@ static int unpack(json_t *json, struct spec *spec, const char *path, struct erro
 			   "oversubscription", &spec->oversubscription, "leaf_nodes",
 			   &spec->leaf_nodes, "nvls", &spec->nvls, "sharp", &spec->sharp, "direct",
 			   &spec->direct, "net_hop_us", &spec->hop_us, "nic_gpus", &spec->nic_gpus,
-			   "domain", &spec->domain, "pod_nodes", &spec->pod_nodes,
-			   "core_oversubscription", &spec->core_over) != 0)
+			   "domain", &spec->domain) != 0)
 		return error_usage(err, "%.200s: %s", path, where.text);
 	spec->gpu = json_string_value(spec->gpu_figures);
 	if (spec->gpu != NULL) {
@@ -233,8 +232,6 @@ static int check_spec(const struct spec *spec, const char *path, struct error *e
 		{ "nics", (double)spec->nics, 0, TOPO_MAX_NICS },
 		{ "leaf_nodes", (double)spec->leaf_nodes, 1, 1e6 },
 		{ "domain", (double)spec->domain, 0, TOPO_MAX_GPUS },
-		{ "pod_nodes", (double)spec->pod_nodes, 0, 1e6 },
-		{ "core_oversubscription", spec->core_over, 1, 1000 },
 		{ "nic_gbps", spec->nic_gbps, spec->nics > 0 ? TOPO_MIN_GBPS : 0, TOPO_MAX_GBPS },
 		{ "oversubscription", spec->oversubscription, 1, 1000 },
 	};
@@ -340,8 +337,6 @@ static int build(struct topo_system *sys, const struct spec *spec, const char *p
 	sys->oversubscription = spec->oversubscription;
 	sys->leaf_nodes = (int)spec->leaf_nodes;
 	sys->domain = (int)spec->domain;
-	sys->pod_nodes = (int)spec->pod_nodes;
-	sys->core_over = spec->core_over;
 	for (int i = 0; i < sys->ngpus; i++) {
 		sys->gpu[i].model = spec->model == &spec->own.model ? &sys->own.model : spec->model;
 		sys->gpu[i].cpu = i / per_cpu;
@@ -369,7 +364,6 @@ static int load_path(struct topo_system *sys, const char *path, struct error *er
 			     .transport = "ib",
 			     .fabric = "rail",
 			     .oversubscription = 1,
-			     .core_over = 1,
 			     .leaf_nodes = 16,
 			     .direct = 1 };
 	json_t *json;

@@ -69,6 +69,7 @@ int ncclCommInitRankConfig(void **comm, int nranks, struct double_id id, int ran
 int ncclCommSplit(void *comm, int color, int key, void **made, struct double_config *config);
 int ncclCommShrink(void *comm, int *gone, int n, void **made, struct double_config *config, int flags);
 const char *ncclGetErrorString(int code);
+const char *ncclGetLastError(void *comm);
 int ncclCommDestroy(void *comm);
 int ncclCommAbort(void *comm);
 int ncclCommGetAsyncError(void *comm, int *state);
@@ -76,6 +77,10 @@ int ncclGroupStart(void);
 int ncclGroupEnd(void);
 int ncclAllReduce(const void *send, void *recv, size_t count, int type, int op, void *comm,
 		  void *stream);
+int ncclReduce(const void *send, void *recv, size_t count, int type, int op, int root, void *comm,
+	       void *stream);
+int ncclRedOpCreatePreMulSum(int *op, void *scalar, int type, int residence, void *comm);
+int ncclRedOpDestroy(int op, void *comm);
 int ncclAllGather(const void *send, void *recv, size_t count, int type, void *comm, void *stream);
 int ncclReduceScatter(const void *send, void *recv, size_t count, int type, int op, void *comm,
 		      void *stream);

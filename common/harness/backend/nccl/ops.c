@@ -152,7 +152,7 @@ static int nccl_open(struct job *job, const struct watch *watch, struct error *e
 		.err = err,
 		.config = *config,
 	};
-	rc = nccl_api_load(nccl);
+	rc = nccl_api_load(&nccl->version, err);
 	if (!rc)
 		rc = device_open(nccl);
 	if (!nccl_api.MemAlloc)

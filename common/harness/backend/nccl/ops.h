@@ -2,57 +2,15 @@
 #pragma once
 
 #include <cuda_runtime_api.h>
-#include <nccl.h>
 
 #include "backend/backend.h"
 #include "backend/call.h"
+#include "backend/nccl/api.h"
 #include "check/check_cuda.h"
-
-#if NCCL_VERSION_CODE < NCCL_VERSION(2, 19, 0)
-#error "hangar needs the headers of NCCL 2.19 or later"
-#endif
 
 /* Values of two types since NCCL 2.24; older headers do not name them. */
 enum { NCCL_FLOAT8_E4M3 = 10, NCCL_FLOAT8_E5M2 = 11 };
 enum { NCCL_WITH_FLOAT8 = NCCL_VERSION(2, 24, 0) };
-
-/* NCCL's functions. Nothing links libnccl: api.c finds them when the backend opens. */
-#define NCCL_NEEDED(F)                                                                             \
-	F(AllGather)                                                                               \
-	F(AllReduce)                                                                               \
-	F(Broadcast)                                                                               \
-	F(CommAbort)                                                                               \
-	F(CommDestroy)                                                                             \
-	F(CommGetAsyncError)                                                                       \
-	F(CommInitRankConfig)                                                                      \
-	F(GetErrorString)                                                                          \
-	F(GetLastError)                                                                            \
-	F(GetUniqueId)                                                                             \
-	F(GroupEnd)                                                                                \
-	F(GroupStart)                                                                              \
-	F(Recv)                                                                                    \
-	F(RedOpCreatePreMulSum)                                                                    \
-	F(RedOpDestroy)                                                                            \
-	F(Reduce)                                                                                  \
-	F(ReduceScatter)                                                                           \
-	F(Send)
-#define NCCL_SINCE_2_19(F) F(CommDeregister) F(CommRegister) F(MemAlloc) F(MemFree)
-#define NCCL_POINTER(name) __typeof__(nccl##name) *name;
-
-/* NULL: the library lacks it; only those behind NCCL_NEEDED never are. Older headers lack the last five. */
-struct nccl_api {
-	NCCL_NEEDED(NCCL_POINTER)
-	NCCL_SINCE_2_19(NCCL_POINTER)
-	ncclResult_t (*AlltoAll)(const void *, void *, size_t, ncclDataType_t, ncclComm_t,
-				 cudaStream_t);
-	ncclResult_t (*Gather)(const void *, void *, size_t, ncclDataType_t, int, ncclComm_t,
-			       cudaStream_t);
-	ncclResult_t (*Scatter)(const void *, void *, size_t, ncclDataType_t, int, ncclComm_t,
-				cudaStream_t);
-	ncclResult_t (*CommWindowRegister)(ncclComm_t, void *, size_t, void **, int);
-	ncclResult_t (*CommWindowDeregister)(ncclComm_t, void *);
-};
-extern struct nccl_api nccl_api;
 
 /* Memory from alloc. */
 struct nccl_memory {
@@ -145,10 +103,6 @@ int nccl_group_end(struct backend *be);
 
 /* Destroys the operators that issue made; call it before the communicator is destroyed. */
 void nccl_calls_release(struct nccl_comm *comm);
-
-/* api.c: fills nccl_api and the version. Returns 0, or a negative errno with the error set (OUTCOME_UNSUPPORTED): no
- * library, one before 2.18, or one without a needed function. */
-int nccl_api_load(struct nccl *nccl);
 
 /* clock.c: hooks. */
 int nccl_mark(struct backend *be, int number);

@@ -249,7 +249,7 @@ check-style: record-alone
 	$(Q)ci/check_layers
 
 # The flight recorder, and all that it needs, is a library over libc: what a preloaded one may link.
-RECORD_ALONE := $(wildcard faults/detect/record/*.c) common/lib/process/watch.c \
+RECORD_ALONE := $(wildcard faults/detect/record/*.c) common/lib/process/watch.c common/lib/process/python.c \
 	$(addprefix common/lib/base/,call_value.c clock.c dtype.c error.c outcome.c rank_list.c)
 record-alone:
 	@mkdir -p $(BUILD)/obj

@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "net/sockets.h"
 #include "progress/progress.h"
-#include "record/python.h"
 #include "record/record.h"
 #include "record/view.h"
 

@@ -295,3 +295,9 @@ enum outcome view_outcome(const struct rank_view *view)
 	       : view->overdue	     ? OUTCOME_HANG
 				     : OUTCOME_OK;
 }
+
+struct python_process python_of(const struct record_memory *memory, pid_t pid)
+{
+	return (struct python_process){ pid, memory->program.python_runtime,
+					memory->program.python_minor };
+}

@@ -1,6 +1,7 @@
 /* view.h: what an observer knows of one rank at one moment; plain data that monitors exchange. */
 #pragma once
 
+#include "process/python.h"
 #include "record/record.h"
 
 #define VIEW_COMMS 16 /* the first of a rank's communicators: of more a view says nothing */
@@ -134,3 +135,6 @@ bool views_abnormal(const struct rank_view *views, size_t n, bool deadlines);
 
 /* Returns true if one rank left with an error of its own, and all others ended well: no other one can be the cause. */
 bool views_one_failed(const struct rank_view *views, size_t n);
+
+/* How to ask the Python of this process for its frames, as its memory has it. */
+struct python_process python_of(const struct record_memory *memory, pid_t pid);

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/proc_stat.h"
-#include "record/python.h"
+#include "process/python.h"
 #include "watch/monitor_nodes.h"
 
 struct state {

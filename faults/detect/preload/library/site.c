@@ -6,7 +6,7 @@
 #include <sys/uio.h>
 
 #include "preload/library/library.h"
-#include "record/python.h"
+#include "process/python.h"
 
 #define DEPTH 128 /* frames that are looked at */
 

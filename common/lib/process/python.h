@@ -47,16 +47,11 @@ bool python_line(struct python *python, uintptr_t code, uintptr_t at, struct pyt
 /* "dir/train.py:88 (Trainer.step)", of so many parts of the path */
 void python_print(const struct python_line *line, int parts, char *buf, size_t len);
 
-struct record_memory;
-
 struct python_process {
 	pid_t pid;
 	uint64_t runtime; /* where its _PyRuntime is; 0: it is no Python */
 	uint32_t minor;
 };
-
-/* The process of this number, as its memory has it. */
-struct python_process python_of(const struct record_memory *memory, pid_t pid);
 
 /* Writes the line that a thread stands in: "train.py:88 (load_batch)", and what of a framework was called there. It is the
  * first one that is in the function of `site`, where its last call came from, else the main thread, or one that this joins.

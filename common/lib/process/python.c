@@ -1,12 +1,11 @@
 /* python.c: CPython's frames, by tables for 3.10 to 3.12, from 3.13 on by its own description. Nothing that is read is
  * trusted. */
-#include "record/python.h"
+#include "process/python.h"
 
 #include <sys/uio.h>
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "record/record.h"
 
 #define THREADS 64
 #define TABLE	4096 /* bytes of a table of lines */
@@ -290,12 +289,6 @@ static bool attach(struct python *p, const struct python_process *process)
 	       python_layout(&p->at, process->minor, words);
 }
 
-struct python_process python_of(const struct record_memory *memory, pid_t pid)
-{
-	return (struct python_process){ pid, memory->program.python_runtime,
-					memory->program.python_minor };
-}
-
 /* Finds the threads, the oldest, which is the main one, first. Returns how many. */
 static size_t find_threads(const struct python *p, uintptr_t runtime, uintptr_t *threads)
 {
@@ -431,7 +424,8 @@ bool python_where(const struct python_process *process, const char *site, char *
 
 uint64_t python_place(const struct python_process *process)
 {
-	uintptr_t threads[THREADS], codes[PYTHON_DEPTH];
+	uintptr_t threads[THREADS];
+	uint64_t place = 1;
 	struct python p;
 	struct stack s;
 
@@ -439,8 +433,8 @@ uint64_t python_place(const struct python_process *process)
 	    !read_stack(&p, threads[0], &s) || s.n == 0)
 		return 0;
 	for (size_t i = 0; i < s.n; i++)
-		codes[i] = s.frames[i].code;
-	return record_hash_id(codes, s.n * sizeof(*codes));
+		place = (place ^ s.frames[i].code) * 0x100000001b3; /* as FNV-1a does */
+	return place ? place : 1;
 }
 
 static void print_stack(struct python *p, const struct python_process *process,

@@ -148,7 +148,7 @@ def healthy(rng, calls_of, n):
 
 
 def others(rng, schedule, edit, call):
-    """What may stand in place of a call; None: this edit is none of this call's."""
+    """A call to stand in place of this one; None: the edit is none of its kind."""
     members = schedule.groups[call.group]
     if edit == "count":
         return call._replace(count=call.count + 8 * rng.randint(1, 40))
@@ -249,7 +249,7 @@ class Play:
             pass
 
     def stands(self):
-        """Whether a rank waits in a call, or has calls that it never made."""
+        """True if a rank waits in a call, or has calls that it never made."""
         return any(len(made) < len(calls) or any(p.over < 0 for p in made)
                    for made, calls in zip(self.calls, self.schedule.ranks))
 

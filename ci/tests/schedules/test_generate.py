@@ -19,7 +19,7 @@ def play(lists, stream="one", ahead=-1, groups=None):
 
 
 def states(played):
-    """Of each rank a letter a call: c, s, . = completed, started, scheduled."""
+    """A word a rank, a letter a call: c, s, . = completed, started, scheduled."""
     return ["".join({"completed": "c", "started": "s", "scheduled": "."}[e["state"]] for e in dump(played, r, True)["entries"])
             for r in range(played.schedule.n)]
 

@@ -26,7 +26,7 @@ struct host {
 	struct decide_rank ranks[RANKS];
 	size_t nranks;
 	int paused_until;
-	bool mute, queried, present, ended;
+	bool mute, asked, ended;
 	int cut_until;		 /* nothing passes between it and the root */
 	int passes;		 /* what does all the same: see IS_CUT */
 	struct decide_host root; /* as it sees it */
@@ -42,7 +42,6 @@ struct world {
 	struct actor actors[RANKS];
 	struct host hosts[HOSTS];
 	struct decide_host others[HOSTS]; /* as the root sees them; others[0] is host 1 */
-	bool reported;
 	int looks, last_look, gap_max, censuses, reports, ended_at;
 	struct answer verdict;
 	char overdue[RANKS + 1];
@@ -99,9 +98,6 @@ static void act_host(struct world *w, const struct event *e)
 		break;
 	case COLLECTS:
 		h->orders.collects = true;
-		break;
-	case EXTENDS:
-		h->orders.extended = true;
 		break;
 	case IS_CUT:
 		h->cut_until = e->a;
@@ -333,25 +329,13 @@ static void order_all(struct world *w, const struct decision *d)
 	for (int i = 1; i < w->nhosts; i++) {
 		struct host *h = &w->hosts[i];
 
-		switch (d->action) {
-		case DECIDE_QUERY:
+		if (d->action == DECIDE_QUERY || d->action == DECIDE_CENSUS) {
 			w->others[i - 1].answered = false;
-			h->queried = true;
-			break;
-		case DECIDE_EXTEND:
-			h->orders.extended = true;
-			break;
-		case DECIDE_CENSUS:
-			w->others[i - 1].counted = false;
-			h->orders.census = h->present = true;
-			break;
-		case DECIDE_ARRIVALS:
-			w->others[i - 1].init_overdue = false;
+			h->asked = true;
+			h->orders.census |= d->action == DECIDE_CENSUS;
+		} else if (d->action == DECIDE_ARRIVALS) {
 			h->orders.arrivals_reported = true;
 			h->orders.arrivals = d->arrivals;
-			break;
-		default:
-			break;
 		}
 	}
 }
@@ -379,16 +363,9 @@ static void carry_out(struct world *w, int host, struct decide_input *in, struct
 	case DECIDE_CENSUS:
 		w->censuses++;
 		break;
-	case DECIDE_REPORT_ABNORMAL:
-		w->reports++;
-		w->reported = true;
+	case DECIDE_REPORT:
+		w->reports += w->now > 0;
 		tell_root(w, host);
-		break;
-	case DECIDE_REPORT_DONE:
-		tell_root(w, host);
-		break;
-	case DECIDE_REPORT_INIT_OVERDUE:
-		w->others[host - 1].init_overdue = true;
 		break;
 	default:
 		break;
@@ -448,8 +425,6 @@ static void step_host(struct world *w, int host)
 		in.hosts = w->others;
 		in.nhosts = (size_t)w->nhosts - 1;
 		in.expected_hosts += (size_t)w->row->absent;
-		in.reported = w->reported;
-		w->reported = false;
 	}
 	hear(w, host);
 	h->orders = (struct decide_orders){ 0 };
@@ -457,15 +432,11 @@ static void step_host(struct world *w, int host)
 	d = decide(&h->state, &in);
 	if (w->now < h->cut_until && h->passes != 6)
 		return carry_out(w, host, &in, d);
-	if (!h->mute && h->queried) {
+	if (!h->mute && h->asked) {
 		tell_root(w, host);
 		w->others[host - 1].answered = true;
 	}
-	if (!h->mute && h->present) {
-		tell_root(w, host);
-		w->others[host - 1].counted = true;
-	}
-	h->queried = h->present = false;
+	h->asked = false;
 	carry_out(w, host, &in, d);
 }
 

@@ -9,7 +9,7 @@
 static const char acts[] =
 	"none beats waits works leaves called calling hashed enqueued set enters ready "
 	"waits_by_turns phase spare sleeps starves shares watcher stops traced finishes dies "
-	"pauses is_mute collects extends is_lost is_cut launcher vanishes ends";
+	"pauses is_mute collects is_lost is_cut launcher vanishes ends";
 
 /* The number that a word stands for. */
 static int value_of(enum act act, const char *word)

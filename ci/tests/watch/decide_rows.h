@@ -35,7 +35,6 @@ enum act {
 	IS_MUTE, /* its leader answers nothing */
 	/* a leader that is played alone: the root, ... */
 	COLLECTS, /* takes in what is slow */
-	EXTENDS,  /* gives it time */
 	IS_LOST,  /* its connection is closed */
 	/* a host, in `rank` */
 	IS_CUT, /* nothing passes between it and the root until `a`; b 1: kernels answer; b 2: repetitions
@@ -65,7 +64,7 @@ struct expectation {
 	int detect_from, detect_to; /* detect_ms, 0: any */
 	const char *overdue;	    /* ranks overdue at its last look, "013"; NULL: any */
 	int censuses_max;	    /* 0: any */
-	int reports;		    /* leader alone: how often it says that something is wrong */
+	int reports; /* leader alone: how often it says that the root should look, after its first tick */
 	int gap_max;		    /* between two looks; 0: any */
 	const char *hosts, *pair;   /* named by the verdict, NULL: any */
 	enum diagnosis_class class; /* 0: any */

@@ -9,8 +9,6 @@
 #include "watch/message.h"
 #include "watch/uplink_rig.h"
 
-enum { JOIN = MESSAGE_JOIN, ABNORMAL = MESSAGE_ABNORMAL };
-
 UNIT_TEST(test_all_well, "two nodes, all well")
 {
 	for (int first_done = 0; first_done < 4; first_done += 2) {
@@ -210,13 +208,14 @@ static struct link stranger(void)
 
 static void say(struct link *link, uint32_t type, uint64_t token, const void *views, size_t bytes)
 {
-	char *payload = malloc(sizeof(token) + bytes);
+	const struct views_head head = { .token = token };
+	char *payload = malloc(sizeof(head) + bytes);
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(payload);
-	memcpy(payload, &token, sizeof(token));
+	memcpy(payload, &head, sizeof(head));
 	if (bytes)
-		memcpy(payload + sizeof(token), views, bytes);
-	CU_ASSERT_EQUAL(link_send(link, type, payload, (uint32_t)(sizeof(token) + bytes), -1), 0);
+		memcpy(payload + sizeof(head), views, bytes);
+	CU_ASSERT_EQUAL(link_send(link, type, payload, (uint32_t)(sizeof(head) + bytes), -1), 0);
 	free(payload);
 }
 
@@ -242,24 +241,26 @@ UNIT_TEST(test_strangers, "strangers")
 	seats_open(4);
 	two_nodes();
 	links[n] = stranger();
-	say(&links[n++], JOIN, TOKEN + 1, &dead, sizeof(dead));
+	say(&links[n++], MESSAGE_VIEWS, TOKEN + 1, &dead, sizeof(dead));
 	links[n] = stranger();
-	say(&links[n++], ABNORMAL, 0, &dead, sizeof(dead));
+	say(&links[n++], MESSAGE_VIEWS, 0, &dead, sizeof(dead));
 	links[n] = stranger();
-	say(&links[n++], JOIN, TOKEN, &dead, sizeof(dead) - 1);
+	say(&links[n++], MESSAGE_VIEWS, TOKEN, &dead, sizeof(dead) - 1);
 	links[n] = stranger();
-	CU_ASSERT_EQUAL(link_send(&links[n++], JOIN, "four", 4, -1), 0);
+	CU_ASSERT_EQUAL(link_send(&links[n++], MESSAGE_VIEWS, "four", 4, -1), 0);
 	links[n] = stranger();
 	CU_ASSERT_EQUAL(write(links[n++].fd, "GET / HTTP/1.1\r\n\r\n", 18), 18);
 	links[n] = stranger();
-	CU_ASSERT_EQUAL(write(links[n++].fd, (uint32_t[]){ 0x68616e67u, JOIN, UINT32_MAX }, 12),
+	CU_ASSERT_EQUAL(write(links[n++].fd, (uint32_t[]){ 0x68616e67u, MESSAGE_VIEWS, UINT32_MAX },
+			      12),
 			12);
 	for (int i = 0; i < n; i++)
 		CU_ASSERT(refused(&links[i]));
 	CU_ASSERT(seats_sit(0, 3));
 	links[n++] = stranger(); /* these two say nothing and stay */
 	links[n] = stranger();
-	CU_ASSERT_EQUAL(write(links[n++].fd, (uint32_t[]){ 0x68616e67u, JOIN, 1000 }, 12), 12);
+	CU_ASSERT_EQUAL(write(links[n++].fd, (uint32_t[]){ 0x68616e67u, MESSAGE_VIEWS, 1000 }, 12),
+			12);
 	SOON(seats[0].desk->nodes == 3);
 	ranks_finish(0, 3, OUTCOME_OK);
 	UNIT_ALL(seats_end(0, 3, 0), verdict_lines(0, 3) == 0);
@@ -278,7 +279,8 @@ UNIT_TEST(test_silent_strangers, "silent strangers")
 	two_nodes();
 	links[0] = stranger();
 	links[1] = stranger();
-	CU_ASSERT_EQUAL(write(links[1].fd, (uint32_t[]){ 0x68616e67u, JOIN, 1000 }, 12), 12);
+	CU_ASSERT_EQUAL(write(links[1].fd, (uint32_t[]){ 0x68616e67u, MESSAGE_VIEWS, 1000 }, 12),
+			12);
 	begin = clock_seconds();
 	SOON(seats[0].desk->nodes == 3);
 	while (seats[0].desk->nodes > 1 && clock_seconds() < begin + 4)
@@ -303,10 +305,10 @@ UNIT_TEST(test_mad_node, "a node gone mad")
 	nodes_publish(0, 1, nodes_address, TOKEN);
 	memset(views, 'x', sizeof(views));
 	link = stranger();
-	say(&link, JOIN, TOKEN, views, sizeof(views));
+	say(&link, MESSAGE_VIEWS, TOKEN, views, sizeof(views));
 	SOON(seats[0].desk->nodes == 1);
 	clock_sleep(0.05);
-	say(&link, ABNORMAL, TOKEN, views, sizeof(views));
+	say(&link, MESSAGE_VIEWS, TOKEN, views, sizeof(views));
 	CU_ASSERT(seats_end(0, 1, OUTCOME_DIED));
 	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "# 2 processes without rank "));
 	link_release(&link);
@@ -336,11 +338,11 @@ UNIT_TEST(test_reset, "a connection is reset")
 	for (int times = 0; times < 3; times++) {
 		struct link link = stranger();
 
-		say(&link, JOIN, TOKEN, &there, sizeof(there));
+		say(&link, MESSAGE_VIEWS, TOKEN, &there, sizeof(there));
 		SOON(seats[0].desk->nodes == 1);
 		if (times > 0) {
 			life = stranger();
-			say(&life, MESSAGE_LIFE, TOKEN, &there, sizeof(there));
+			say(&life, MESSAGE_BEAT, TOKEN, &there, sizeof(there));
 		}
 		clock_sleep(0.7);
 		CU_ASSERT(seats_sit(0, 1));

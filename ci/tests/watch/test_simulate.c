@@ -66,7 +66,8 @@ struct mail {
 	int at, from_ms;
 	enum decide_action what; /* DECIDE_NOTHING: a heartbeat; DECIDE_END: an answer */
 	enum arrivals arrivals;
-	bool done, counts;
+	bool done;
+	int round;		 /* of a query or census, and of its answer; 0: none */
 	struct rank_view *views; /* a leader's; RANKS */
 };
 
@@ -88,14 +89,15 @@ struct host {
 	struct rank_view told[RANKS];
 	struct decide_orders orders;
 	struct link up, down;
-	bool asked, counted, over;
+	int asked; /* a round that is to be answered */
+	bool over;
 	int beat;
 };
 
 struct world {
 	uint64_t dice;
-	int now, moved, nranks, nhosts, deadline, calls, delay, loss, error_after, ended_at;
-	bool init, extensions, reported;
+	int now, moved, nranks, nhosts, deadline, calls, delay, loss, error_after, ended_at, round;
+	bool init, extensions;
 	struct rank_played ranks[RANKS];
 	struct host hosts[HOSTS];
 	struct decide_host others[HOSTS];
@@ -324,13 +326,13 @@ static struct mail *post(struct world *w, int host, bool up, enum decide_action 
 	return m;
 }
 
-static void tell_root(struct world *w, int host, enum decide_action what, bool counts)
+static void tell_root(struct world *w, int host, int round)
 {
 	struct host *h = &w->hosts[host];
-	struct mail *m = post(w, host, true, what);
+	struct mail *m = post(w, host, true, DECIDE_REPORT);
 
 	m->done = true;
-	m->counts = counts;
+	m->round = round;
 	m->views = mailed[host][(h->up.end - 1) % MAIL];
 	for (size_t i = 0; i < h->nranks; i++) {
 		m->views[i] = h->state.ranks[i].view;
@@ -346,27 +348,19 @@ static void root_takes(struct world *w, int host, const struct mail *m)
 
 	if (m->what == DECIDE_NOTHING)
 		return;
-	if (m->what == DECIDE_REPORT_INIT_OVERDUE) {
-		seen->init_overdue = true;
-		return;
-	}
 	memcpy(h->told, m->views, h->nranks * sizeof(*h->told));
 	seen->views = h->told;
 	seen->nviews = h->nranks;
 	seen->done = m->done;
-	w->reported |= m->what == DECIDE_REPORT_ABNORMAL;
-	if (m->what == DECIDE_END)
-		*(m->counts ? &seen->counted : &seen->answered) = true;
+	seen->answered |= m->round && m->round == w->round;
 }
 
 static void host_takes(struct world *w, int host, const struct mail *m)
 {
 	struct host *h = &w->hosts[host];
 
-	h->asked |= m->what == DECIDE_QUERY;
-	h->counted |= m->what == DECIDE_CENSUS;
+	h->asked = m->round ? m->round : h->asked;
 	h->orders.census |= m->what == DECIDE_CENSUS;
-	h->orders.extended |= m->what == DECIDE_EXTEND;
 	h->over |= m->what == DECIDE_END;
 	if (m->what == DECIDE_ARRIVALS) {
 		h->orders.arrivals_reported = true;
@@ -500,14 +494,18 @@ static void carry_out(struct world *w, int host, struct decide_input *in, struct
 	}
 	if (d.action == DECIDE_END) {
 		judge(w, host, &verdict);
-	} else if (d.action >= DECIDE_REPORT_ABNORMAL) {
-		tell_root(w, host, d.action, false);
+	} else if (d.action == DECIDE_REPORT) {
+		tell_root(w, host, 0);
 	} else if (d.action != DECIDE_NOTHING) {
+		bool asks = d.action == DECIDE_QUERY || d.action == DECIDE_CENSUS;
+
+		w->round += asks;
 		for (int i = 1; i < w->nhosts; i++) {
-			post(w, i, false, d.action)->arrivals = d.arrivals;
-			w->others[i - 1].answered &= d.action != DECIDE_QUERY;
-			w->others[i - 1].counted &= d.action != DECIDE_CENSUS;
-			w->others[i - 1].init_overdue &= d.action != DECIDE_ARRIVALS;
+			struct mail *m = post(w, i, false, d.action);
+
+			m->arrivals = d.arrivals;
+			m->round = asks ? w->round : 0;
+			w->others[i - 1].answered &= !asks;
 		}
 	}
 }
@@ -539,8 +537,6 @@ static void step_leader(struct world *w, int host)
 	if (h->over)
 		return;
 	in.orders = h->orders;
-	in.reported = host == 0 && w->reported;
-	w->reported &= host > 0;
 	h->orders = (struct decide_orders){ 0 };
 	for (int i = 0; i < w->nranks; i++)
 		if (w->ranks[i].host == host)
@@ -552,10 +548,8 @@ static void step_leader(struct world *w, int host)
 			};
 	d = decide(&h->state, &in);
 	if (h->asked)
-		tell_root(w, host, DECIDE_END, false);
-	if (h->counted)
-		tell_root(w, host, DECIDE_END, true);
-	h->asked = h->counted = false;
+		tell_root(w, host, h->asked);
+	h->asked = 0;
 	carry_out(w, host, &in, d);
 }
 

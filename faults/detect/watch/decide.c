@@ -189,7 +189,6 @@ static struct decision conclude(struct decide_state *s, const struct decide_inpu
 	size_t n = decide_views(s, in, &views);
 	struct progress p = progress_of(views, sizeof(*views), n);
 
-	s->heard = false;
 	/* an extension is about one wait: it ends with that, or when no rank is overdue any more, unless starvation hides that for a
 	 * moment; steps on other hosts are not known here */
 	if (!same_wait(&s->extension, views, n) ||
@@ -213,7 +212,6 @@ static struct decision conclude(struct decide_state *s, const struct decide_inpu
 		s->stage = STAGE_END;
 	} else if (unfinished) {
 		s->stage = STAGE_WATCH;
-		s->reported = false;
 		d = nothing;
 	} else if (!in->ending && wants_diagnosis(d.verdict.outcome, &p) &&
 		   !(in->follows && all_done(in) && d.verdict.outcome == OUTCOME_OK)) {
@@ -492,10 +490,8 @@ static bool is_healing(const struct decide_state *s, const struct decide_input *
 
 static struct decision lead(struct decide_state *s, const struct decide_input *in)
 {
-	bool abnormal =
-		s->heard || in->reported || any_lost(s) || abnormal_here(s, s->config.deadlines);
+	bool abnormal = any_lost(s) || abnormal_anywhere(s, in, s->config.deadlines);
 
-	s->heard |= in->reported;
 	/* members leave a leader that is held within so long of each other */
 	if (proc_hold_hint(in->leader.hold) &&
 	    in->now < s->opened_ns + 2 * decide_times.watchers_look_ns)
@@ -536,40 +532,32 @@ static struct decision lead(struct decide_state *s, const struct decide_input *i
 
 /* ---- a leader elsewhere ---- */
 
-/* Tells the root once what is wrong here, or that all are done; anew
- * - when it was well again in between;
- * - when, while time is given for a wait, something comes that no waiting will repair. */
-static bool is_news(struct decide_state *s, const struct decide_input *in, bool abnormal)
+/* Returns true if the root should look: a rank here has died or erred, or passed a deadline, or is well again; ranks here
+ * begin or cease to wait for others at init, or in a first call; a watcher is lost. */
+static bool is_news(struct decide_state *s)
 {
-	if (!abnormal && !all_done(in))
-		s->reported = false;
-	if (s->reported && s->extended && abnormal_here(s, false))
-		s->reported = s->extended = false;
-	return !s->reported && (abnormal || all_done(in));
+	uint64_t before = s->told;
+
+	s->told = s->nranks + s->init.overdue;
+	for (size_t i = 0; i < s->nranks; i++) {
+		const struct rank_view *v = &s->ranks[i].view;
+		const uint32_t facts[] = { (uint32_t)v->process, (uint32_t)v->outcome, v->overdue,
+					   v->lost, view_broke(v) };
+
+		s->told = 31 * s->told + record_hash_id(facts, sizeof(facts));
+	}
+	return s->told != before;
 }
 
 /* Without the root this host ends by its own decision, unless it is done. While the root is
  * heard of it is waited for: it may wait for others. */
 static struct decision follow(struct decide_state *s, const struct decide_input *in)
 {
-	bool abnormal = abnormal_here(s, s->config.deadlines) || hosts_lost_here(s);
-
 	if (in->orders.collects)
 		s->saves_until = in->now + decide_times.root_saves_ns;
-	if (in->orders.extended)
-		s->extended = !abnormal_here(s, false);
 	if (s->hosts[0].lost || in->launcher.hold == HOLD_GONE)
 		return conclude(s, in);
-	if (is_news(s, in, abnormal)) {
-		s->reported = true;
-		return (struct decision){ .action = abnormal ? DECIDE_REPORT_ABNORMAL
-							     : DECIDE_REPORT_DONE };
-	}
-	if (s->init.overdue && !s->init.reported) {
-		s->init.reported = true;
-		return (struct decision){ .action = DECIDE_REPORT_INIT_OVERDUE };
-	}
-	return nothing;
+	return (struct decision){ .action = is_news(s) ? DECIDE_REPORT : DECIDE_NOTHING };
 }
 
 /* The first two waits of each rank may be set-up. */

@@ -81,9 +81,7 @@ struct decide_host {
 	bool done;		   /* all its ranks finished by themselves */
 	uint64_t ended_ns;	   /* when its connection ended in order, 0: it did not */
 	bool left;		   /* a signal told its leader to end */
-	bool answered;		   /* it has answered the last query */
-	bool init_overdue;	   /* ranks there wait at communicator init for others */
-	bool counted;		   /* it has answered the last census */
+	bool answered;		   /* it has answered the last query or census */
 	uint64_t heard_ns;	   /* when anything came from its leader, a heartbeat at least */
 	uint64_t arrived_ns;	   /* when its kernel, silent, last sent anything; 0: never */
 	bool answers;		   /* its kernel acknowledges what is sent to it */
@@ -106,7 +104,6 @@ struct host_state {
 struct decide_orders {
 	bool census;		/* it asks who has come to communicator init */
 	bool collects;		/* the verdict is out, and it collects what is slow */
-	bool extended;		/* it gives what was reported more time */
 	bool arrivals_reported; /* it says how the ranks meet: */
 	enum arrivals arrivals;
 };
@@ -123,9 +120,8 @@ struct decide_input {
 	size_t expected_hosts;	     /* so many of them belong to the job, as far as is known */
 	int job_ranks, job_hosts;    /* as any rank that knows says; -1: none does */
 	const struct desync *desync; /* ranks here were seen to make different calls; NULL: not */
-	bool reported; /* another host says since the last call that something is wrong there */
-	bool ending;   /* the launcher ends the run: what is lost is said now or never */
-	bool follows;  /* a leader elsewhere, which has been connected to the root */
+	bool ending;  /* the launcher ends the run: what is lost is said now or never */
+	bool follows; /* a leader elsewhere, which has been connected to the root */
 	struct decide_orders orders;
 };
 
@@ -160,14 +156,11 @@ enum decide_action {
 	DECIDE_PREPARE,	 /* something seems wrong: all hosts take a first look at their ranks */
 	DECIDE_QUERY,	 /* ask the other hosts what they know of their ranks */
 	DECIDE_DIAGNOSE, /* let the diagnoser look, then decide_answer() */
-	DECIDE_EXTEND,	 /* the run goes on: tell the others that they have extension_ns */
+	DECIDE_EXTEND,	 /* the run goes on, for extension_ns at least */
 	DECIDE_CENSUS,	 /* ask the other hosts who has come to communicator init */
 	DECIDE_ARRIVALS, /* tell them how the ranks meet there */
 	DECIDE_END,	 /* say the verdict, and end the run everywhere */
-	/* a leader elsewhere, to the root: */
-	DECIDE_REPORT_ABNORMAL,
-	DECIDE_REPORT_DONE,
-	DECIDE_REPORT_INIT_OVERDUE
+	DECIDE_REPORT	 /* a leader elsewhere: the root should look at its ranks' views */
 };
 
 struct decision {
@@ -216,7 +209,6 @@ struct init_state {
 	bool dismissed;	     /* the diagnoser saw no cause in it: never again */
 	enum arrivals found; /* several hosts: what a census said, of MISSING, MISMATCH, ABSENT */
 	bool overdue;	     /* several hosts: ranks here wait so long that one is due */
-	bool reported;	     /* leader elsewhere: the root knows of that */
 	bool counted;	     /* several hosts: one was taken, and ranks here are watched since */
 	bool counting;	     /* root: answers come in ... */
 	uint64_t census_ns;  /* ... until then; otherwise when the next one is taken */
@@ -229,7 +221,6 @@ struct decide_state {
 	size_t nranks, nhosts;
 	enum decide_stage stage;
 	uint64_t stage_until;	 /* of SETTLE and QUERY */
-	bool heard;		 /* root: another host reported what was not concluded upon yet */
 	uint64_t opened_ns;	 /* of decide_open() */
 	uint64_t last_ns;	 /* of the last decide() */
 	uint64_t looked_from_ns; /* since then this leader ran without a pause */
@@ -245,9 +236,7 @@ struct decide_state {
 	struct late late;
 	struct extension extension;
 	struct init_state init;
-	/* leader elsewhere */
-	bool reported; /* the root knows that this host is abnormal, or done */
-	bool extended; /* it gives time for what was reported, a wait */
+	uint64_t told; /* leader elsewhere: what the root knows, as a hash */
 	/* A host was heard of again then, after so long. */
 	uint64_t healed_ns, healed_gap_ns;
 	uint64_t saves_until; /* the root may be silent that long, busy with evidence */

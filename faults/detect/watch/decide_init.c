@@ -62,20 +62,26 @@ static bool is_wanted(const struct decide_state *s, const struct decide_input *i
 	       !(s->init.complete && s->init.called);
 }
 
+/* Returns true if these ranks wait so long, at init or in a first call, that a census is due. */
+static bool is_census_due(const struct decide_state *s, const void *views, size_t stride, size_t n)
+{
+	return longest_hold(views, stride, n,
+			    s->init.complete ? ARRIVALS_ABSENT : ARRIVALS_MISMATCH) >
+	       decide_times.census_early * s->config.init_seconds;
+}
+
 enum arrivals init_look(struct decide_state *s, const struct decide_input *in)
 {
 	enum arrivals how = s->init.found;
-	double longest, left;
+	double left;
 
 	s->init.overdue = false;
 	if (!is_wanted(s, in))
 		return ARRIVALS_OPEN;
-	/* at init, or in a first call */
-	longest = longest_hold(s->ranks, sizeof(*s->ranks), in->nranks,
-			       s->init.complete ? ARRIVALS_ABSENT : ARRIVALS_MISMATCH);
 	if (in->job_hosts > 1)
-		s->init.overdue = longest > decide_times.census_early * s->config.init_seconds;
-	else if (longest > s->config.init_seconds)
+		s->init.overdue = is_census_due(s, s->ranks, sizeof(*s->ranks), in->nranks);
+	else if (longest_hold(s->ranks, sizeof(*s->ranks), in->nranks, ARRIVALS_MISMATCH) >
+		 s->config.init_seconds)
 		how = how_they_meet(s, in, &left);
 	return steps_quiet(s, in) ? how : ARRIVALS_OPEN;
 }
@@ -107,8 +113,6 @@ static struct decision settle(struct decide_state *s, enum arrivals how)
 	s->init.complete |= how == ARRIVALS_COMPLETE || how > ARRIVALS_MISMATCH;
 	s->init.called |= how == ARRIVALS_CALLED;
 	s->init.dismissed |= how == ARRIVALS_DISMISSED;
-	if (how == ARRIVALS_COMPLETE)
-		s->init.reported = false; /* the first call is another matter */
 	return (struct decision){ .action = DECIDE_ARRIVALS, .arrivals = how };
 }
 
@@ -117,14 +121,15 @@ static bool is_due(const struct decide_state *s, const struct decide_input *in)
 	bool due = s->init.overdue;
 
 	for (size_t i = 0; i < in->nhosts; i++)
-		due |= in->hosts[i].init_overdue;
+		due |= is_census_due(s, in->hosts[i].views, sizeof(struct rank_view),
+				     in->hosts[i].nviews);
 	return due;
 }
 
-static bool all_counted(const struct decide_input *in)
+static bool all_answered(const struct decide_input *in)
 {
 	for (size_t i = 0; i < in->nhosts; i++)
-		if (!in->hosts[i].counted)
+		if (!in->hosts[i].answered)
 			return false;
 	return true;
 }
@@ -154,7 +159,7 @@ struct decision init_lead(struct decide_state *s, const struct decide_input *in)
 		s->init.census_ns = in->now + decide_times.census_answer_ns;
 		return (struct decision){ .action = DECIDE_CENSUS };
 	}
-	if (all_counted(in))
+	if (all_answered(in))
 		how = how_they_meet(s, in, &left);
 	else if (in->now < s->init.census_ns)
 		return nothing;

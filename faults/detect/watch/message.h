@@ -4,25 +4,43 @@
 enum message {
 	MESSAGE_HELLO = 1, /* member: its memory's descriptor comes along; payload: pid */
 	MESSAGE_STATE,	   /* member: struct state */
-	MESSAGE_END, /* from above: int32 exit code; member to leader: another one ends the run */
-	MESSAGE_JOIN, /* leader to root: token, then views; root to leader: the same of its own, once */
-	MESSAGE_VIEWS,	  /* leader to root: views in answer to a query */
-	MESSAGE_ABNORMAL, /* leader to root: views, something is wrong */
-	MESSAGE_DONE,	  /* leader to root: views, all finished by themselves */
-	MESSAGE_QUERY,	  /* root to leader */
-	MESSAGE_PREPARE,  /* root to leader: a query is near */
-	MESSAGE_EVIDENCE, /* leader to root: struct evidence_head, then that of the rank, texts without NUL */
-	MESSAGE_SLOW,	      /* root to leader: text, the evidence folder's name or nothing */
-	MESSAGE_READY,	      /* leader to root: the slow evidence is complete */
-	MESSAGE_EXTENSION,    /* root to leader: the run is given more time */
-	MESSAGE_INIT_OVERDUE, /* leader to root: ranks here wait at init, or in a first call */
-	MESSAGE_CENSUS,	      /* root to leader: it asks who has come to it */
-	MESSAGE_PRESENT,      /* leader to root: views in answer to that */
-	MESSAGE_ARRIVALS,     /* root to leader: uint32 enum arrivals, as of the census */
-	MESSAGE_BEAT,	      /* both ways: a heartbeat; with a byte: the sender hears nothing */
-	MESSAGE_STATUS, /* a question to a hangar_run, and its answer, text; between leaders the answer is a JOIN */
-	MESSAGE_LINES, /* root to leader of a hangar_run: the verdict's lines, which it prints too */
-	MESSAGE_LEAVE, /* between leaders: a signal told this one to end */
-	MESSAGE_PACE,  /* leader to root: struct pace_sample of its ranks */
-	MESSAGE_LIFE,  /* leader to root, first and last over a second connection: token, views */
+	/* int32: the run is over, with this exit code. Empty, between leaders: a signal told the sender to end; of a
+	 * member: another one ends the run */
+	MESSAGE_END,
+	MESSAGE_VIEWS,	  /* between leaders: struct views_head, then views of the sender's ranks */
+	MESSAGE_COLLECT,  /* between leaders: struct collect; a folder's name after COLLECT_SLOW */
+	MESSAGE_EVIDENCE, /* leader to root: struct evidence_head, then that of the rank */
+	MESSAGE_ANSWER,	  /* root to leader: struct answer_head; text after ANSWER_LINES */
+	/* Both ways: a heartbeat; with a byte: the sender hears nothing. The first and last message of a second
+	 * connection has what VIEWS has. */
+	MESSAGE_BEAT,
+	MESSAGE_PACE,	/* leader to root: struct pace_sample of its ranks */
+	MESSAGE_STATUS, /* a question to a hangar_run, and its answer, text */
+};
+
+struct views_head {
+	uint64_t token;
+	uint32_t round; /* of the COLLECT that this answers, 0: none */
+	uint32_t unused;
+};
+
+/* Requests of the root. All but PREPARE are answered, with evidence first and VIEWS at last. */
+enum collect_what {
+	COLLECT_PREPARE = 1,  /* something seems wrong: a first look at ranks */
+	COLLECT_VIEWS = 2,    /* a census: ranks are watched from now on */
+	COLLECT_EVIDENCE = 4, /* a verdict is near */
+	COLLECT_SLOW =
+		8, /* the verdict is out: evidence that takes time, and files in the folder */
+};
+struct collect {
+	uint32_t what, round;
+};
+
+enum answer_what {
+	ANSWER_ARRIVALS, /* how the ranks meet at init, as of the census */
+	ANSWER_LINES	 /* of a hangar_run: the verdict's lines, which each host prints */
+};
+struct answer_head {
+	uint32_t what;
+	uint32_t arrivals; /* enum arrivals */
 };

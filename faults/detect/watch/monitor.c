@@ -83,14 +83,16 @@ void monitor_again(struct monitor *m)
 
 void monitor_look(struct monitor *m)
 {
-	members_look(m, NULL, clock_ns());
+	members_look(m, clock_ns());
 }
 
 void monitor_ask_hosts(struct monitor *m)
 {
+	const struct collect ask = { COLLECT_VIEWS, m->round };
+
 	if (m->root.known)
-		link_send(&m->root.link, MESSAGE_STATUS, NULL, 0, -1);
-	nodes_send_all(m, MESSAGE_STATUS, NULL, 0);
+		link_send(&m->root.link, MESSAGE_COLLECT, &ask, sizeof(ask), -1);
+	nodes_send_all(m, MESSAGE_COLLECT, &ask, sizeof(ask), NULL);
 }
 
 /* ---- messages of the root ---- */
@@ -101,23 +103,57 @@ static void begin_probes(struct monitor *m)
 	m->probe_until = m->input.now + decide_times.probe_ns;
 }
 
-/* Returns whether the message is one word, which it puts to `word`. */
-static bool take_word(const struct link_message *message, void *word)
+/* Returns true for the end of the run, with its exit code. */
+static bool take_end(struct monitor *m, const struct link_message *message)
 {
-	if (message->bytes == sizeof(int32_t))
-		memcpy(word, message->payload, sizeof(int32_t));
-	return message->bytes == sizeof(int32_t);
+	if (message->bytes == sizeof(m->exit_code))
+		memcpy(&m->exit_code, message->payload, sizeof(m->exit_code));
+	return message->bytes == sizeof(m->exit_code);
 }
 
 /* The verdict's lines, of a hangar_run. */
-static void print_lines(const struct link_message *message)
+static void print_lines(const char *text, size_t bytes)
 {
-	for (uint32_t i = 0; i < message->bytes; i++) {
-		char c = ((const char *)message->payload)[i];
-
-		putchar(c == '\n' || (c >= ' ' && c <= '~') ? c : '?');
-	}
+	for (size_t i = 0; i < bytes; i++)
+		putchar(text[i] == '\n' || (text[i] >= ' ' && text[i] <= '~') ? text[i] : '?');
 	fflush(stdout);
+}
+
+static void take_answer(struct monitor *m, const struct link_message *message)
+{
+	struct answer_head head;
+
+	if (message->bytes < sizeof(head))
+		return;
+	memcpy(&head, message->payload, sizeof(head));
+	if (head.what == ANSWER_LINES)
+		print_lines((const char *)message->payload + sizeof(head),
+			    message->bytes - sizeof(head));
+	if (head.what != ANSWER_ARRIVALS)
+		return;
+	m->input.orders.arrivals_reported = true;
+	m->input.orders.arrivals = head.arrivals;
+}
+
+/* It is carried out once decide() has looked at the ranks. */
+static void take_request(struct monitor *m, const struct link_message *message)
+{
+	struct monitor_requests *wanted = &m->requests;
+	struct collect ask;
+
+	if (message->bytes < sizeof(ask))
+		return;
+	memcpy(&ask, message->payload, sizeof(ask));
+	wanted->what |= ask.what;
+	wanted->round = ask.round;
+	if (ask.what & COLLECT_PREPARE)
+		begin_probes(m);
+	m->input.orders.census |= ask.what & COLLECT_VIEWS;
+	m->input.orders.collects |= (ask.what & COLLECT_SLOW) > 0;
+	if (ask.what & COLLECT_SLOW)
+		snprintf(wanted->folder, sizeof(wanted->folder), "%.*s",
+			 (int)(message->bytes - sizeof(ask)),
+			 (const char *)message->payload + sizeof(ask));
 }
 
 /* Messages that the root does not send are ignored. */
@@ -127,47 +163,22 @@ static void take_from_root(struct monitor *m, const struct link_message *message
 	case MESSAGE_BEAT:
 		nodes_take_beat(&m->root, message, m->input.now);
 		break;
-	case MESSAGE_JOIN:
+	case MESSAGE_VIEWS:
 		nodes_take_root(m, message);
 		break;
-	case MESSAGE_STATUS:
-		nodes_report(m, MESSAGE_JOIN);
+	case MESSAGE_COLLECT:
+		take_request(m, message);
 		break;
-	case MESSAGE_CENSUS:
-		m->input.orders.census = true;
-		break;
-	case MESSAGE_ARRIVALS:
-		m->input.orders.arrivals_reported |= take_word(message, &m->input.orders.arrivals);
-		break;
-	case MESSAGE_PREPARE:
-		m->requests.prepare = true;
-		begin_probes(m);
-		break;
-	case MESSAGE_QUERY:
-		m->requests.query = true;
-		break;
-	case MESSAGE_EXTENSION:
-		m->input.orders.extended = true;
-		begin_probes(m);
-		break;
-	case MESSAGE_SLOW:
-		snprintf(m->requests.folder, sizeof(m->requests.folder), "%.*s",
-			 (int)message->bytes, (const char *)message->payload);
-		m->requests.slow = m->input.orders.collects = true;
-		break;
-	case MESSAGE_LINES:
-		print_lines(message);
-		break;
-	case MESSAGE_LEAVE:
-		m->root.host.left = true;
+	case MESSAGE_ANSWER:
+		take_answer(m, message);
 		break;
 	case MESSAGE_END:
-		m->ended = take_word(message, &m->exit_code);
+		m->ended = take_end(m, message);
+		m->root.host.left |= !m->ended;
 		break;
 	}
 }
 
-/* Leader elsewhere. Requests are answered once decide() has looked at the ranks. */
 static void receive_root(struct monitor *m)
 {
 	struct link_message message;
@@ -181,8 +192,8 @@ static void receive_root(struct monitor *m)
 		nodes_part(&m->root, rc, m->input.now);
 	nodes_take_life(&m->root, m->input.now);
 	/* the root may have requested it and not waited: this host was slow, and is worth a look */
-	if (m->ended && m->requests.slow)
-		nodes_collect(m, m->requests.folder);
+	if (m->ended && m->requests.what & COLLECT_SLOW)
+		nodes_answer(m);
 	if (m->ended) {
 		if (m->input.launcher.hold)
 			launcher_hang_up(m->launcher_pid, NULL, 0);
@@ -193,30 +204,28 @@ static void receive_root(struct monitor *m)
 
 static void carry_out(struct monitor *m, const struct decision *d)
 {
-	static const enum message orders[DECIDE_REPORT_INIT_OVERDUE + 1] = {
-		[DECIDE_PREPARE] = MESSAGE_PREPARE,   [DECIDE_QUERY] = MESSAGE_QUERY,
-		[DECIDE_EXTEND] = MESSAGE_EXTENSION,  [DECIDE_CENSUS] = MESSAGE_CENSUS,
-		[DECIDE_ARRIVALS] = MESSAGE_ARRIVALS,
+	static const uint32_t requests[DECIDE_REPORT + 1] = {
+		[DECIDE_PREPARE] = COLLECT_PREPARE,
+		[DECIDE_QUERY] = COLLECT_EVIDENCE,
+		[DECIDE_CENSUS] = COLLECT_VIEWS,
 	};
-	uint32_t how = d->arrivals;
+	const struct answer_head how = { ANSWER_ARRIVALS, d->arrivals };
 
-	if (d->action == DECIDE_PREPARE || d->action == DECIDE_EXTEND)
+	if (d->action == DECIDE_PREPARE) {
 		begin_probes(m);
-	if (orders[d->action])
-		nodes_send_all(m, orders[d->action], &how,
-			       d->action == DECIDE_ARRIVALS ? sizeof(how) : 0);
-	if (d->action == DECIDE_PREPARE)
 		nodes_prepare(m);
-	if (d->action == DECIDE_REPORT_ABNORMAL || d->action == DECIDE_REPORT_DONE)
-		nodes_report(m, d->action == DECIDE_REPORT_DONE ? MESSAGE_DONE : MESSAGE_ABNORMAL);
-	if (d->action == DECIDE_REPORT_INIT_OVERDUE &&
-	    link_send(&m->root.link, MESSAGE_INIT_OVERDUE, NULL, 0, -1) < 0)
-		m->decide.init.reported = false; /* again with the next tick */
+	}
+	if (requests[d->action])
+		nodes_ask_all(m, requests[d->action], NULL);
+	if (d->action == DECIDE_ARRIVALS)
+		nodes_send_all(m, MESSAGE_ANSWER, &how, sizeof(how), NULL);
+	if (d->action == DECIDE_REPORT)
+		nodes_report(m, 0);
 }
 
 /* Prints, once for a communicator, that ranks of this host made different calls; the run goes
  * on. In a preloaded program one number is not one communicator. */
-static void compare_calls(struct monitor *m)
+static void compare_calls(struct monitor *m, uint64_t now)
 {
 	struct progress p = progress_of(&m->ranks->view, sizeof(*m->ranks), m->nranks);
 	struct desync found;
@@ -238,7 +247,7 @@ static void compare_lines(struct monitor *m, uint64_t now)
 {
 	const struct monitor_client *client = &m->config.client;
 	struct rank_view *views;
-	uint64_t took;
+	uint64_t began = clock_ns(), took;
 
 	if (!client->compare || m->nranks < 2 || now < m->compare_ns)
 		return;
@@ -246,67 +255,34 @@ static void compare_lines(struct monitor *m, uint64_t now)
 	client->compare(client->ctx, views, (const struct record_memory *const *)m->memories,
 			m->nranks);
 	free(views);
-	took = clock_ns() - now;
+	took = clock_ns() - began;
 	m->compare_ns = now + (took > COMPARE_NS / 100 ? 100 * took : COMPARE_NS);
 }
 
 /* The root judges; other leaders hand on what they see. */
-static void look_at_pace(struct monitor *m)
+static void look_at_pace(struct monitor *m, uint64_t now)
 {
 	struct pace_watch *pace = &m->pace;
 
 	pace->sends = m->root.known || (m->nranks && m->memories[0]->header.node > 0);
-	pace_watch_look(pace, m->memories, m->nranks, clock_ns());
+	pace_watch_look(pace, m->memories, m->nranks, now);
 	if (pace->nsent && m->root.link.fd >= 0)
 		link_send(&m->root.link, MESSAGE_PACE, pace->sent,
 			  (uint32_t)(pace->nsent * sizeof(*pace->sent)), -1);
 	pace->nsent = 0;
 }
 
-static void decide_and_act(struct monitor *m)
+static void receive(struct monitor *m, uint64_t now)
 {
-	struct decision d = decide(&m->decide, &m->input);
-
-	nodes_keep(m);
-	if (m->requests.prepare)
-		nodes_prepare(m);
-	if (m->requests.query)
-		nodes_collect(m, NULL);
-	if (m->requests.slow)
-		nodes_collect(m, m->requests.folder);
-	if (m->input.orders.census)
-		nodes_report(m, MESSAGE_PRESENT);
-	m->requests = (struct monitor_requests){ 0 };
-	if (d.came_s > 0)
-		monitor_say_came(m, d.came_s);
-	if (d.action == DECIDE_DIAGNOSE || d.action == DECIDE_END)
-		d = monitor_conclude(m, &d);
-	carry_out(m, &d);
-}
-
-static void step_leader(struct monitor *m, const struct supervised *child, uint64_t now)
-{
-	m->input = (struct decide_input){ .now = now,
-					  .launcher = m->input.launcher,
-					  .leader = m->input.leader,
-					  .ending = m->leaves };
-	members_look(m, child, now);
-	if (watchers_replaced(m, child))
-		return; /* another supervisor ends the run */
-	watchers_look(m, now);
-	nodes_open(m);
-	nodes_join(m, now);
 	m->input.follows = m->root.known;
 	if (m->root.known)
 		receive_root(m);
 	else
-		m->input.reported = nodes_receive(m, now);
-	if (m->ended)
-		return; /* the root has ended the run */
-	nodes_beat(m, now);
-	compare_calls(m);
-	compare_lines(m, clock_ns());
-	look_at_pace(m);
+		nodes_receive(m, now);
+}
+
+static void gather(struct monitor *m, uint64_t now)
+{
 	m->input.desync = m->desynced ? &m->desync : NULL;
 	m->input.ranks = m->ranks;
 	m->input.nranks = m->nranks;
@@ -315,8 +291,49 @@ static void step_leader(struct monitor *m, const struct supervised *child, uint6
 	members_job(m, &m->input.job_ranks, &m->input.job_hosts);
 	m->input.expected_hosts = nodes_expected(m);
 	members_account(m);
-	if (m->nranks > 0)
-		decide_and_act(m);
+}
+
+static void decide_and_act(struct monitor *m, uint64_t now)
+{
+	struct decision d;
+
+	if (m->nranks == 0)
+		return;
+	d = decide(&m->decide, &m->input);
+	nodes_keep(m);
+	nodes_answer(m);
+	if (d.came_s > 0)
+		monitor_say_came(m, d.came_s);
+	if (d.action == DECIDE_DIAGNOSE || d.action == DECIDE_END)
+		d = monitor_conclude(m, &d);
+	carry_out(m, &d);
+}
+
+/* A leader's tick, step by step. */
+static void (*const steps[])(struct monitor *m, uint64_t now) = {
+	members_look,	/* members that come or report; the views of this host's ranks */
+	watchers_look,	/* supervisors and the launcher of this host that are held or gone */
+	nodes_open,	/* rank 0's host: listens, once rank 0 wants it */
+	nodes_join,	/* another host: connects to the root, and anew where it hears nothing */
+	receive,	/* messages of the root, or of the other leaders */
+	nodes_beat,	/* heartbeats; the kernel's word on silent connections */
+	compare_calls,	/* a line where calls of ranks here differ */
+	compare_lines,	/* the same of lines of code, for a hundredth of the time */
+	look_at_pace,	/* a line about a slow rank; another host: its samples, to the root */
+	gather,		/* all that decide() reads */
+	decide_and_act, /* the decision; answers to the root; the verdict */
+};
+
+static void step_leader(struct monitor *m, uint64_t now)
+{
+	m->input = (struct decide_input){ .now = now,
+					  .launcher = m->input.launcher,
+					  .leader = m->input.leader,
+					  .ending = m->leaves };
+	/* the root ends the run, or another supervisor of this host does */
+	for (size_t i = 0; i < LENGTH(steps) && !m->ended && !m->replaced; i++)
+		steps[i](m, now);
+	watchers_replaced(m);
 }
 
 /* Member: sends its own rank's state, receives the end. Without a leader the run is over. */
@@ -331,7 +348,7 @@ static void follow_leader(struct monitor *m, const struct supervised *child)
 		if (message.type == MESSAGE_HELLO)
 			members_take_leader(m, &message);
 		if (message.type == MESSAGE_END)
-			m->ended = take_word(&message, &m->exit_code);
+			m->ended = take_end(m, &message);
 		if (m->ended)
 			return;
 	}
@@ -381,8 +398,9 @@ static bool monitor_step(void *ctx, const struct supervised *child, int *exit_co
 {
 	struct monitor *m = ctx;
 
+	m->child = child;
 	if (m->leader)
-		step_leader(m, child, clock_ns());
+		step_leader(m, clock_ns());
 	else
 		follow_leader(m, child);
 	*exit_code = m->exit_code;
@@ -398,8 +416,8 @@ static bool monitor_ending(void *ctx)
 		return false;
 	if (!m->leaves) {
 		if (m->root.known)
-			link_send(&m->root.link, MESSAGE_LEAVE, NULL, 0, -1);
-		nodes_send_all(m, MESSAGE_LEAVE, NULL, 0);
+			link_send(&m->root.link, MESSAGE_END, NULL, 0, -1);
+		nodes_send_all(m, MESSAGE_END, NULL, 0, NULL);
 	}
 	m->leaves = true;
 	for (size_t i = 0; i < m->input.nhosts; i++)

@@ -121,8 +121,8 @@ struct monitor_node {
 
 /* The root wants these, since the last tick. */
 struct monitor_requests {
-	bool prepare, query, slow;
-	char folder[256]; /* `slow`: of the evidence, "" for none */
+	uint32_t what, round; /* COLLECT_... (watch/message.h), and of the last of them */
+	char folder[256];     /* COLLECT_SLOW: of the evidence, "" for none */
 };
 
 struct monitor {
@@ -157,6 +157,8 @@ struct monitor {
 	struct decide_state decide;
 	struct decide_input input;	  /* of the last tick */
 	struct monitor_requests requests; /* leader elsewhere */
+	uint32_t round;			  /* root: of the last COLLECT that is answered */
+	const struct supervised *child;	  /* as of this tick; borrowed */
 	int memory_fd;			  /* borrowed */
 	int asking_fd; /* a connection that asks for the status; the caller's: -1 once it is taken */
 	pid_t launcher_pid;

@@ -12,7 +12,7 @@ void monitor_send_end(struct monitor *m, int32_t code)
 	for (size_t i = 0; i < m->npeers; i++)
 		if (m->peers[i].rank >= 0 && m->peers[i].link.fd >= 0)
 			link_send(&m->peers[i].link, MESSAGE_END, &code, sizeof(code), -1);
-	nodes_send_all(m, MESSAGE_END, &code, sizeof(code));
+	nodes_send_all(m, MESSAGE_END, &code, sizeof(code), NULL);
 }
 
 /* A rank that knows more about its own outcome (wrong data: whose) has left class and ranks. */
@@ -71,7 +71,7 @@ static void gather_slow(struct monitor *m, struct answer *answer)
 
 	for (size_t i = 0; i < m->nnodes; i++)
 		m->nodes[i].silent = !m->nodes[i].host.answered;
-	nodes_send_all(m, MESSAGE_SLOW, folder, (uint32_t)strlen(folder));
+	nodes_ask_all(m, COLLECT_SLOW, folder);
 	if (client->collect_slow)
 		client->collect_slow(client->ctx, answer);
 	do
@@ -107,7 +107,8 @@ static char *say(struct monitor *m, const struct answer *answer)
 	fputs(text, stdout);
 	fflush(stdout);
 	if (!m->memory)
-		nodes_send_all(m, MESSAGE_LINES, text, (uint32_t)bytes);
+		nodes_send_all(m, MESSAGE_ANSWER, &(struct answer_head){ .what = ANSWER_LINES },
+			       sizeof(struct answer_head), text);
 	return text;
 }
 

@@ -369,9 +369,9 @@ static bool all_gone(const struct monitor *m)
 	return !m->memory && gone > 0 && gone == m->nranks;
 }
 
-void members_look(struct monitor *m, const struct supervised *child, uint64_t now)
+void members_look(struct monitor *m, uint64_t now)
 {
-	struct state own = m->memory ? child_state(child) : (struct state){ 0 };
+	struct state own = m->memory ? child_state(m->child) : (struct state){ 0 };
 
 	if (!all_gone(m))
 		accept_members(m);

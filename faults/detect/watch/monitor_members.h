@@ -20,7 +20,7 @@ void members_release(struct monitor *m);
 int members_report(struct monitor *m, const struct supervised *child);
 
 /* Leader: receives from its members, and reads all ranks of this host anew. */
-void members_look(struct monitor *m, const struct supervised *child, uint64_t now);
+void members_look(struct monitor *m, uint64_t now);
 
 /* The scheduler's accounts that decide() wants for m->input. */
 void members_account(struct monitor *m);
@@ -35,8 +35,8 @@ struct rank_view *members_views(const struct monitor *m);
 /* Leader: how the other supervisors and the launcher are, for decide(); a line of who is held. */
 void watchers_look(struct monitor *m, uint64_t now);
 
-/* Returns true for a first leader that was replaced: it waits for the end of its own rank. */
-bool watchers_replaced(struct monitor *m, const struct supervised *child);
+/* A first leader that was replaced waits for the end of its own rank. */
+void watchers_replaced(struct monitor *m);
 
 /* Member: the leader is `gone`, or may be held. One of the host's members becomes leader then,
  * says the verdict and ends the run. Returns false if there is no leader any more. */

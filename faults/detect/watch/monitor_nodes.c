@@ -21,7 +21,7 @@ static struct record_header *find_header(const struct monitor *m, bool rank0)
 	return NULL;
 }
 
-void nodes_open(struct monitor *m)
+void nodes_open(struct monitor *m, uint64_t now)
 {
 	struct record_header *h = m->uplink_fd < 0 ? find_header(m, true) : NULL;
 	int port = h ? atomic_load(&h->uplink_port) : 0, wanted;
@@ -38,26 +38,33 @@ void nodes_open(struct monitor *m)
 	m->refused = m->uplink_fd < 0;
 }
 
-static int report_to(struct monitor *m, struct link *link, enum message type)
+/* The head, and what is behind it, as one message. */
+static int send_both(struct link *link, enum message type, const void *head, size_t nhead,
+		     const void *rest, size_t nrest)
 {
-	struct record_header *h = find_header(m, false);
-	uint64_t token = h ? h->uplink_token : 0;
-	size_t bytes = m->nranks * sizeof(struct rank_view);
-	struct rank_view *views = members_views(m);
-	char *payload = must(malloc(sizeof(token) + bytes));
+	char *payload = must(malloc(nhead + nrest + 1));
 	int rc;
 
-	memcpy(payload, &token, sizeof(token));
-	memcpy(payload + sizeof(token), views, bytes);
-	rc = link_send(link, type, payload, (uint32_t)(sizeof(token) + bytes), -1);
-	free(views);
+	memcpy(payload, head, nhead);
+	memcpy(payload + nhead, rest, nrest);
+	rc = link_send(link, type, payload, (uint32_t)(nhead + nrest), -1);
 	free(payload);
 	return rc;
 }
 
-int nodes_report(struct monitor *m, enum message type)
+static void report_to(struct monitor *m, struct link *link, enum message type, uint32_t round)
 {
-	return report_to(m, &m->root.link, type);
+	const struct record_header *h = find_header(m, false);
+	const struct views_head head = { .token = h ? h->uplink_token : 0, .round = round };
+	struct rank_view *views = members_views(m);
+
+	send_both(link, type, &head, sizeof(head), views, m->nranks * sizeof(*views));
+	free(views);
+}
+
+void nodes_report(struct monitor *m, uint32_t round)
+{
+	report_to(m, &m->root.link, MESSAGE_VIEWS, round);
 }
 
 /* ---- the way to the root ---- */
@@ -114,9 +121,8 @@ static void joined(struct monitor *m, uint64_t now)
 	m->root.known = true;
 	name_by_address(&m->root.host, m->root.link.fd);
 	m->root.host.ended_ns = 0;
-	m->decide.reported = m->decide.init.reported = false;
 	m->root.host.heard_ns = m->root.host.heard_ns ? m->root.host.heard_ns : now;
-	nodes_report(m, MESSAGE_JOIN);
+	nodes_report(m, 0);
 }
 
 /* Returns true for a leader that is not connected, or hears nothing from the root. */
@@ -150,7 +156,7 @@ static void join_life(struct monitor *m)
 		return;
 	link_init(&m->root.life, m->life_fd);
 	m->life_fd = -1;
-	report_to(m, &m->root.life, MESSAGE_LIFE);
+	report_to(m, &m->root.life, MESSAGE_BEAT, 0);
 }
 
 void nodes_join(struct monitor *m, uint64_t now)
@@ -178,20 +184,21 @@ void nodes_join(struct monitor *m, uint64_t now)
 	m->joining_fd = uplink_begin(find_header(m, false)->uplink_address, m->joining++);
 }
 
-/* Takes the views of a host's ranks, behind the token: copied, printable. 0 or a negative errno. */
+/* Takes the views of a host's ranks, behind their head: copied, printable. 0 or a negative errno. */
 static int take_host(const struct monitor *m, struct monitor_node *node,
-		     const struct link_message *message)
+		     const struct link_message *message, struct views_head *head)
 {
 	const struct record_header *h = find_header(m, false);
-	size_t bytes = message->bytes - sizeof(uint64_t), n = bytes / sizeof(struct rank_view);
+	size_t bytes = message->bytes - sizeof(*head), n = bytes / sizeof(struct rank_view);
 	struct rank_view *views;
 
-	if (message->bytes < sizeof(uint64_t) || bytes % sizeof(*views) || !h)
+	if (message->bytes < sizeof(*head) || bytes % sizeof(*views) || !h)
 		return -EPROTO;
-	if (memcmp(message->payload, &h->uplink_token, sizeof(uint64_t)) != 0)
+	memcpy(head, message->payload, sizeof(*head));
+	if (head->token != h->uplink_token)
 		return -EPERM;
 	views = must(malloc(bytes + 1));
-	memcpy(views, (const char *)message->payload + sizeof(uint64_t), bytes);
+	memcpy(views, (const char *)message->payload + sizeof(*head), bytes);
 	free(node->host.views);
 	node->host.views = views;
 	node->host.nviews = n;
@@ -211,7 +218,9 @@ static int take_host(const struct monitor *m, struct monitor_node *node,
 
 void nodes_take_root(struct monitor *m, const struct link_message *message)
 {
-	if (take_host(m, &m->root, message) < 0)
+	struct views_head head;
+
+	if (take_host(m, &m->root, message, &head) < 0)
 		return;
 	m->root.host.done = false; /* it says itself when the run is over */
 	m->life_wanted = true;
@@ -329,27 +338,30 @@ static void replace_node(struct monitor *m, struct monitor_node *node)
 static int take_views(struct monitor *m, struct monitor_node *node,
 		      const struct link_message *message)
 {
-	int rc = take_host(m, node, message);
+	struct views_head head;
+	int rc = take_host(m, node, message, &head);
 
 	if (rc < 0)
 		return rc;
 	if (!node->known) {
 		node->known = true;
 		replace_node(m, node);
-		report_to(m, &node->link, MESSAGE_JOIN);
+		report_to(m, &node->link, MESSAGE_VIEWS, 0);
 		if (m->decide.stage == STAGE_QUERY) /* the answer may be lost */
-			link_send(&node->link, MESSAGE_QUERY, NULL, 0, -1);
+			send_both(&node->link, MESSAGE_COLLECT,
+				  &(struct collect){ COLLECT_EVIDENCE, m->round },
+				  sizeof(struct collect), "", 0);
 	}
-	node->host.answered |= message->type == MESSAGE_VIEWS;
-	node->host.counted |= message->type == MESSAGE_PRESENT;
-	return message->type == MESSAGE_ABNORMAL;
+	node->host.answered |= head.round && head.round == m->round;
+	return 0;
 }
 
 /* Takes over the second connection of a host that is known. */
 static int take_life(struct monitor *m, struct monitor_node *node,
 		     const struct link_message *message)
 {
-	int rc = take_host(m, node, message);
+	struct views_head head;
+	int rc = take_host(m, node, message, &head);
 
 	for (size_t i = 0; rc == 0 && i < m->nnodes; i++) {
 		struct monitor_node *host = &m->nodes[i];
@@ -402,34 +414,25 @@ static int take_evidence(struct monitor *m, struct monitor_node *node,
 
 /* ---- messages of the other leaders ---- */
 
-/* Views come with the token, the rest is taken from a leader that has shown it. Returns 1 for
- * something abnormal, 0, or a negative errno, which ends the connection. */
+/* Views come with the token, the rest is taken from a leader that has shown it. Returns 0, or a negative errno, which
+ * ends the connection. */
 static int take_message(struct monitor *m, struct monitor_node *node,
 			const struct link_message *message)
 {
-	if (!node->known && message->type == MESSAGE_LIFE)
+	if (!node->known && message->type == MESSAGE_BEAT)
 		return take_life(m, node, message);
-	switch (node->known ? message->type : MESSAGE_JOIN) {
-	case MESSAGE_JOIN:
+	switch (node->known ? message->type : MESSAGE_VIEWS) {
 	case MESSAGE_VIEWS:
-	case MESSAGE_PRESENT:
-	case MESSAGE_ABNORMAL:
-	case MESSAGE_DONE:
 		return take_views(m, node, message);
 	case MESSAGE_EVIDENCE:
 		return take_evidence(m, node, message);
 	case MESSAGE_BEAT:
 		nodes_take_beat(node, message, m->input.now);
 		return 0;
-	case MESSAGE_STATUS:
-		return report_to(m, &node->link, MESSAGE_JOIN);
-	case MESSAGE_READY:
-		node->host.answered = true;
+	case MESSAGE_COLLECT:
+		report_to(m, &node->link, MESSAGE_VIEWS, 0);
 		return 0;
-	case MESSAGE_INIT_OVERDUE:
-		node->host.init_overdue = true;
-		return 0;
-	case MESSAGE_LEAVE:
+	case MESSAGE_END:
 		node->host.left = true;
 		return 0;
 	case MESSAGE_PACE:
@@ -443,7 +446,6 @@ static int take_message(struct monitor *m, struct monitor_node *node,
 static int receive_node(struct monitor *m, struct monitor_node *node, uint64_t now)
 {
 	struct link_message message;
-	bool abnormal = false;
 	int rc = 0;
 
 	while (node->link.fd >= 0 && (rc = link_receive(&node->link, &message)) == 1) {
@@ -451,16 +453,14 @@ static int receive_node(struct monitor *m, struct monitor_node *node, uint64_t n
 		if (rc < 0)
 			break;
 		node->host.heard_ns = now;
-		abnormal |= rc == 1;
 	}
 	if (rc == 0 && !node->known && now - node->since_ns > NODES_STRANGER_NS)
 		return -ETIMEDOUT;
-	return rc < 0 ? rc : abnormal;
+	return rc;
 }
 
-bool nodes_receive(struct monitor *m, uint64_t now)
+void nodes_receive(struct monitor *m, uint64_t now)
 {
-	bool abnormal = false;
 	int fd;
 
 	while (nodes_listening(m) && m->nnodes < MONITOR_NODES &&
@@ -476,7 +476,6 @@ bool nodes_receive(struct monitor *m, uint64_t now)
 		struct monitor_node *node = &m->nodes[i];
 		int rc = receive_node(m, node, now);
 
-		abnormal |= rc == 1;
 		if (rc < 0)
 			nodes_part(node, rc, now);
 		nodes_take_life(node, now);
@@ -489,21 +488,24 @@ bool nodes_receive(struct monitor *m, uint64_t now)
 			m->nnodes--;
 			i--;
 		}
-	return abnormal;
 }
 
-void nodes_send_all(struct monitor *m, enum message type, const void *payload, uint32_t bytes)
+void nodes_send_all(struct monitor *m, enum message type, const void *head, size_t bytes,
+		    const char *text)
 {
-	for (size_t i = 0; i < m->nnodes; i++) {
-		struct monitor_node *node = &m->nodes[i];
+	for (size_t i = 0; i < m->nnodes; i++)
+		if (m->nodes[i].known && m->nodes[i].link.fd >= 0)
+			send_both(&m->nodes[i].link, type, head, bytes, text ? text : "",
+				  text ? strlen(text) : 0);
+}
 
-		if (type == MESSAGE_QUERY || type == MESSAGE_SLOW)
-			node->host.answered = node->silent;
-		node->host.counted &= type != MESSAGE_CENSUS;
-		node->host.init_overdue &= type != MESSAGE_ARRIVALS; /* reported anew from now on */
-		if (node->known && node->link.fd >= 0)
-			link_send(&node->link, type, payload, bytes, -1);
-	}
+void nodes_ask_all(struct monitor *m, uint32_t what, const char *folder)
+{
+	const struct collect ask = { what, m->round += what != COLLECT_PREPARE };
+
+	for (size_t i = 0; i < m->nnodes && what != COLLECT_PREPARE; i++)
+		m->nodes[i].host.answered = what != COLLECT_VIEWS && m->nodes[i].silent;
+	nodes_send_all(m, MESSAGE_COLLECT, &ask, sizeof(ask), folder);
 }
 
 size_t nodes_known(struct monitor *m)
@@ -599,19 +601,15 @@ void monitor_send_evidence(struct monitor *m, int32_t rank, enum evidence_kind k
 			   const void *data, size_t bytes)
 {
 	struct evidence_head head = { rank, kind };
-	char *payload;
 
 	if (m->root.silent || bytes > LINK_MAX - sizeof(head))
 		return;
-	payload = must(malloc(sizeof(head) + bytes));
-	memcpy(payload, &head, sizeof(head));
-	memcpy(payload + sizeof(head), data, bytes);
-	m->root.silent = link_send(&m->root.link, MESSAGE_EVIDENCE, payload,
-				   (uint32_t)(sizeof(head) + bytes), -1) < 0;
-	free(payload);
+	m->root.silent =
+		send_both(&m->root.link, MESSAGE_EVIDENCE, &head, sizeof(head), data, bytes) < 0;
 }
 
-void nodes_collect(struct monitor *m, const char *folder)
+/* Sends the evidence of this node's ranks; the slow part where there is a folder's name, "" for none. */
+static void collect(struct monitor *m, const char *folder)
 {
 	const struct monitor_client *client = &m->config.client;
 	const struct record_memory *const *memories =
@@ -624,10 +622,21 @@ void nodes_collect(struct monitor *m, const char *folder)
 	else if (!folder && client->collect)
 		client->collect(client->ctx, views, memories, m->nranks, m);
 	free(views);
-	if (folder)
-		link_send(&m->root.link, MESSAGE_READY, NULL, 0, -1);
-	else
-		nodes_report(m, MESSAGE_VIEWS);
+}
+
+void nodes_answer(struct monitor *m)
+{
+	struct monitor_requests wanted = m->requests;
+
+	m->requests = (struct monitor_requests){ 0 };
+	if (wanted.what & COLLECT_PREPARE)
+		nodes_prepare(m);
+	if (wanted.what & COLLECT_EVIDENCE)
+		collect(m, NULL);
+	if (wanted.what & COLLECT_SLOW)
+		collect(m, wanted.folder);
+	if (wanted.what & ~(uint32_t)COLLECT_PREPARE)
+		nodes_report(m, wanted.round);
 }
 
 void nodes_prepare(struct monitor *m)

@@ -1,13 +1,11 @@
 /* monitor_nodes.h: messages between the leaders of several hosts and the root. Internal to
  * watch.
  *
- * A host's leader reports by itself (JOIN, ABNORMAL, DONE, INIT_OVERDUE). Where ranks wait at
- * communicator init, or in its first call, the root takes a census (CENSUS, PRESENT, ARRIVALS).
- * When something seems wrong the root announces that (PREPARE), and queries before it decides
- * (QUERY). The leader answers with the evidence of each of its ranks (EVIDENCE: token-free saved
- * form, opaque here), then their views (VIEWS). After the verdict the root requests slow
- * evidence (SLOW, with the name of the folder): texts (EVIDENCE), then READY. A run that
- * gets more time goes on (EXTENSION). A leader that does not answer in time is done without. */
+ * A host's leader sends the views of its ranks by itself (VIEWS) when the root should look. A verdict rests on
+ * views that the root has asked for (COLLECT): a census where ranks wait at communicator init, or in its first call,
+ * whose result it tells (ANSWER); a query when something seems wrong, announced before (COLLECT_PREPARE). The leader
+ * sends the evidence of each of its ranks first (EVIDENCE: token-free saved form, opaque here), then VIEWS of that round.
+ * So it does with slow evidence, after the verdict. A leader that does not answer in time is done without. */
 #pragma once
 
 #include "watch/decide_times.h"
@@ -23,7 +21,7 @@ struct evidence_head {
 };
 
 /* Root: listen when rank 0 wants it. Others: connect, and anew when the root is silent. */
-void nodes_open(struct monitor *m);
+void nodes_open(struct monitor *m, uint64_t now);
 void nodes_join(struct monitor *m, uint64_t now);
 /* Nothing comes over this connection any more, as link_receive() says: `rc`. It is closed. */
 void nodes_part(struct monitor_node *node, int rc, uint64_t now);
@@ -41,10 +39,13 @@ size_t nodes_expected(const struct monitor *m);
 /* Returns true if the listener is to be waited on. */
 bool nodes_listening(const struct monitor *m);
 
-/* Root: take in what came. Returns true when a node has reported something abnormal. */
-bool nodes_receive(struct monitor *m, uint64_t now);
-/* Root: to all nodes whose leader is there. The answer to the message is awaited anew. */
-void nodes_send_all(struct monitor *m, enum message type, const void *payload, uint32_t bytes);
+/* Root: take in what came. */
+void nodes_receive(struct monitor *m, uint64_t now);
+/* Root: to all nodes whose leader is there; `text` behind `head` where it is not NULL. */
+void nodes_send_all(struct monitor *m, enum message type, const void *head, size_t bytes,
+		    const char *text);
+/* Root: has all nodes do that (COLLECT_...), and awaits what answers it, but for PREPARE. */
+void nodes_ask_all(struct monitor *m, uint32_t what, const char *folder);
 /* Root: what is known of the hosts that have shown the token, to m->input.hosts; how many. */
 size_t nodes_known(struct monitor *m);
 /* After decide(): keeps which hosts are lost, and prints news. */
@@ -54,10 +55,10 @@ void nodes_keep(struct monitor *m);
 void nodes_farewell(struct monitor *m);
 void nodes_release(struct monitor *m);
 
-/* Leader: views to the root. */
-int nodes_report(struct monitor *m, enum message type);
-/* Leader: answer a query (`folder` NULL), or for slow evidence, to be saved in `folder` or "". */
-void nodes_collect(struct monitor *m, const char *folder);
+/* Leader: views to the root, in answer to that round; 0: by itself. */
+void nodes_report(struct monitor *m, uint32_t round);
+/* Leader: does what the root has requested since the last tick. */
+void nodes_answer(struct monitor *m);
 /* A first look at this node's ranks. */
 void nodes_prepare(struct monitor *m);
 

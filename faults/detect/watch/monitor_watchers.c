@@ -119,11 +119,11 @@ bool watchers_replace_leader(struct monitor *m, const struct supervised *child, 
 	return (!gone && !held) || replace_leader(m, child);
 }
 
-bool watchers_replaced(struct monitor *m, const struct supervised *child)
+void watchers_replaced(struct monitor *m)
 {
-	m->ended |= m->replaced && !child->running;
-	if (m->replaced && !child->running)
-		m->exit_code = WIFEXITED(child->wait_status) ? WEXITSTATUS(child->wait_status)
-							     : OUTCOME_DIED;
-	return m->replaced;
+	if (!m->replaced || m->child->running)
+		return;
+	m->ended = true;
+	m->exit_code = WIFEXITED(m->child->wait_status) ? WEXITSTATUS(m->child->wait_status)
+							: OUTCOME_DIED;
 }

@@ -68,7 +68,7 @@ struct expectation {
 	int reports;		    /* leader alone: how often it says that something is wrong */
 	int gap_max;		    /* between two looks; 0: any */
 	const char *hosts, *pair;   /* named by the verdict, NULL: any */
-	enum diagnosis_class class; /* 0: any */
+	enum answer_class class;    /* 0: any */
 };
 
 struct row {

@@ -19,7 +19,7 @@ static const struct record call = { .ticket = 8,
 				    .state = RECORD_RETURNED };
 
 /* All wait in call 8 but for the last rank, which left call 7. */
-static void set_up(int n, enum outcome outcome, enum diagnosis_class class)
+static void set_up(int n, enum outcome outcome, enum answer_class class)
 {
 	free(views);
 	nranks = n;

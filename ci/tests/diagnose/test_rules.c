@@ -642,12 +642,12 @@ UNIT_TEST(test_settings, "settings")
 UNIT_TEST(test_classes, "classes and their names")
 {
 	for (int i = CLASS_OUTCOME + 1; i < CLASS_COUNT; i++) {
-		const char *name = class_name((enum diagnosis_class)i, OUTCOME_HANG);
+		const char *name = class_name((enum answer_class)i, OUTCOME_HANG);
 
 		CU_ASSERT_TRUE(class_known(name));
 		for (int k = CLASS_OUTCOME + 1; k < i; k++)
-			CU_ASSERT_STRING_NOT_EQUAL(name, class_name((enum diagnosis_class)k,
-								    OUTCOME_HANG));
+			CU_ASSERT_STRING_NOT_EQUAL(name,
+						   class_name((enum answer_class)k, OUTCOME_HANG));
 	}
 	CU_ASSERT_STRING_EQUAL(class_name(CLASS_OUTCOME, OUTCOME_SLOW), "slow");
 	CU_ASSERT_STRING_EQUAL(class_name(CLASS_COUNT, OUTCOME_SLOW), "slow");

@@ -46,10 +46,10 @@ static void set_up(int hosts, unsigned slow)
 }
 
 /* Looks at the first `here` ranks, hands on the samples of the others, and ends. */
-static enum diagnosis_class look(struct pace_watch *w, int here, char *ranks, size_t len)
+static enum answer_class look(struct pace_watch *w, int here, char *ranks, size_t len)
 {
 	struct pace_watch away;
-	enum diagnosis_class class;
+	enum answer_class class;
 
 	pace_watch_open(w, 5, 0);
 	w->cores = w->cores > RANKS ? w->cores : RANKS;
@@ -74,7 +74,7 @@ UNIT_TEST(test_classes, "classes and ranks, of one host and of two")
 	static const struct {
 		int hosts, here;
 		unsigned slow;
-		enum diagnosis_class class;
+		enum answer_class class;
 		const char *ranks;
 	} rows[] = {
 		{ 1, 4, 0, CLASS_OUTCOME, "-" },      { 1, 4, 2, CLASS_SLOW_RANK, "1" },
@@ -86,7 +86,7 @@ UNIT_TEST(test_classes, "classes and ranks, of one host and of two")
 	UNIT_ROWS(row, rows) {
 		struct pace_watch w;
 		char ranks[64];
-		enum diagnosis_class class;
+		enum answer_class class;
 
 		set_up(row->hosts, row->slow);
 		class = look(&w, row->here, ranks, sizeof(ranks));

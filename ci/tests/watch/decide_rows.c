@@ -79,13 +79,13 @@ static const struct {
 	KEY("class", CLASS, expect.class),
 };
 
-static enum diagnosis_class class_of(const char *name)
+static enum answer_class class_of(const char *name)
 {
 	int number = CLASS_OUTCOME + 1;
 
-	while (strcmp(class_name((enum diagnosis_class)number, OUTCOME_OK), name) != 0)
+	while (strcmp(class_name((enum answer_class)number, OUTCOME_OK), name) != 0)
 		number++;
-	return (enum diagnosis_class)number;
+	return (enum answer_class)number;
 }
 
 static void take_key(struct row *row, const char *name, const char *value)
@@ -106,7 +106,7 @@ static void take_key(struct row *row, const char *name, const char *value)
 	else if (keys[i].kind == RANGE)
 		CU_ASSERT_EQUAL(sscanf(value, "%d..%d", (int *)field, (int *)field + 1), 2)
 	else
-		*(enum diagnosis_class *)field = class_of(value);
+		*(enum answer_class *)field = class_of(value);
 }
 
 /* The words of a field: "KEY=VALUE", the hosts or the time of its end, when it ends, and as what. */

@@ -67,7 +67,7 @@ struct expectation {
 	int reports; /* leader alone: how often it says that the root should look, after its first tick */
 	int gap_max;		    /* between two looks; 0: any */
 	const char *hosts, *pair;   /* named by the verdict, NULL: any */
-	enum diagnosis_class class; /* 0: any */
+	enum answer_class class;    /* 0: any */
 };
 
 struct row {

@@ -6,7 +6,7 @@
 #include "nodes.h"
 #include "answer/answer.h"
 
-static enum diagnosis_class class; /* what the diagnoser finds */
+static enum answer_class class; /* what the diagnoser finds */
 
 static enum diagnosis_result refine(void *ctx, const struct rank_view *views,
 				    const struct record_memory *const *memories, size_t n,
@@ -21,7 +21,7 @@ static enum diagnosis_result refine(void *ctx, const struct rank_view *views,
 }
 
 /* Ranks 0 and 1 on one host, 2 and 3 on another, on their way to init. */
-static void four(double seconds, enum diagnosis_class found)
+static void four(double seconds, enum answer_class found)
 {
 	class = found;
 	seats_open(4);

@@ -11,7 +11,7 @@ static const struct patience patience = { .look = 1, .late = 10, .hang = 120 };
 UNIT_TEST(test_tiers, "tiers")
 {
 	static const struct {
-		enum diagnosis_class class;
+		enum answer_class class;
 		double waited, still, late;
 		enum tier tier;
 	} rows[] = {
@@ -71,7 +71,7 @@ UNIT_TEST(test_usual, "usual waits")
 /* A wait for an all-reduce lasted 2 s and ended; then one for a call of this kind lasts. Returns after how many seconds
  * it is suspected or ends as `class`, 0: not within 15; `moves`: a rank of another host makes steps until 14 s. It runs `runs` % of the time,
  * where that is odd in ever other functions. */
-static double said_after(uint32_t kind, double hang, enum diagnosis_class class, bool moves,
+static double said_after(uint32_t kind, double hang, enum answer_class class, bool moves,
 			 enum decide_action *last, uint64_t moved_per_s, int runs)
 {
 	struct decide_config config = { .deadlines = true,

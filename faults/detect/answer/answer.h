@@ -13,7 +13,7 @@
 
 struct answer {
 	enum outcome outcome;
-	enum diagnosis_class class;
+	enum answer_class class;
 	enum confidence confidence;
 	enum fault_side side;
 	char ranks[256]; /* culprits, "1,3"; "-": no rank is named */

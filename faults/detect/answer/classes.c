@@ -8,7 +8,7 @@
 static const char *const names[CLASS_COUNT] = { CLASSES(CLASS_NAME) };
 
 #define CLASS_FINAL(name, text, final) [CLASS_##name] = final,
-bool class_is_final(enum diagnosis_class class)
+bool class_is_final(enum answer_class class)
 {
 	static const bool finals[CLASS_COUNT] = { CLASSES(CLASS_FINAL) };
 
@@ -16,19 +16,19 @@ bool class_is_final(enum diagnosis_class class)
 }
 
 #define LOST_CLASS(name, number, class, words) [name] = class,
-enum diagnosis_class class_of_lost(uint32_t lost)
+enum answer_class class_of_lost(uint32_t lost)
 {
-	static const enum diagnosis_class classes[LOST_KINDS] = { LOSTS(LOST_CLASS) };
+	static const enum answer_class classes[LOST_KINDS] = { LOSTS(LOST_CLASS) };
 
 	return lost < LOST_KINDS && classes[lost] ? classes[lost] : CLASS_HOST_SILENT;
 }
 
-bool class_is_lost(enum diagnosis_class class)
+bool class_is_lost(enum answer_class class)
 {
 	return class >= CLASS_HOST_SILENT && class <= CLASS_LAUNCHER_GONE;
 }
 
-const char *class_name(enum diagnosis_class class, enum outcome outcome)
+const char *class_name(enum answer_class class, enum outcome outcome)
 {
 	return class > CLASS_OUTCOME && class < CLASS_COUNT ? names[class] : outcome_name(outcome);
 }

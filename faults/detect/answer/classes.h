@@ -57,21 +57,21 @@
 /* clang-format on */
 
 #define CLASS_ENTRY(name, text, final) CLASS_##name,
-enum diagnosis_class {
+enum answer_class {
 	CLASS_OUTCOME, /* no more than the outcome says: it has the outcome's name */
 	CLASSES(CLASS_ENTRY) CLASS_COUNT
 };
 
 /* "missing-call" "rank-died"...; of CLASS_OUTCOME the outcome's name. */
-const char *class_name(enum diagnosis_class class, enum outcome outcome);
+const char *class_name(enum answer_class class, enum outcome outcome);
 
-bool class_is_final(enum diagnosis_class class);
+bool class_is_final(enum answer_class class);
 
 /* The class of what is lost (enum view_lost, not LOST_NOT). */
-enum diagnosis_class class_of_lost(uint32_t lost);
+enum answer_class class_of_lost(uint32_t lost);
 
 /* Returns true if it is one of those: about hosts and watchers, and no rank. */
-bool class_is_lost(enum diagnosis_class class);
+bool class_is_lost(enum answer_class class);
 
 /* Returns true if a verdict can have this class: one of those above or an outcome's name. */
 bool class_known(const char *name);

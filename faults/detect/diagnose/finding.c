@@ -135,7 +135,7 @@ static void name_lines(const struct rule_ctx *ctx, struct finding *f)
 	}
 }
 
-void finding_conclude(const struct rule_ctx *ctx, struct finding *f, enum diagnosis_class class,
+void finding_conclude(const struct rule_ctx *ctx, struct finding *f, enum answer_class class,
 		      enum confidence seen)
 {
 	char list[sizeof(f->answer.ranks)];
@@ -153,7 +153,7 @@ void finding_conclude(const struct rule_ctx *ctx, struct finding *f, enum diagno
 	note_others(ctx, f);
 }
 
-enum diagnosis_class host_class(const struct evidence_rank *rank, enum diagnosis_class idle)
+enum answer_class host_class(const struct evidence_rank *rank, enum answer_class idle)
 {
 	static const char blocking[] =
 		" futex read readv recvfrom recvmsg poll ppoll select pselect6 epoll_wait "
@@ -164,16 +164,16 @@ enum diagnosis_class host_class(const struct evidence_rank *rank, enum diagnosis
 	return evidence_in_syscall(rank, blocking) ? CLASS_BLOCKED : idle;
 }
 
-enum diagnosis_class shared_class(enum diagnosis_class so_far, enum diagnosis_class one,
-				  enum diagnosis_class mixed)
+enum answer_class shared_class(enum answer_class so_far, enum answer_class one,
+			       enum answer_class mixed)
 {
 	return so_far == CLASS_OUTCOME || so_far == one ? one : mixed;
 }
 
-enum diagnosis_class culprits_class(const struct rule_ctx *ctx, const struct rank_set *culprits,
-				    enum diagnosis_class idle)
+enum answer_class culprits_class(const struct rule_ctx *ctx, const struct rank_set *culprits,
+				 enum answer_class idle)
 {
-	enum diagnosis_class class = CLASS_OUTCOME;
+	enum answer_class class = CLASS_OUTCOME;
 
 	for (int i = 0; i < culprits->nranks; i++)
 		if (culprits->in[i])

@@ -44,16 +44,16 @@ bool culprits_list(const struct evidence *evidence, const struct rank_set *culpr
 void note_rank(const struct rule_ctx *ctx, struct finding *finding, int rank, const char *tail);
 
 /* The end of a rule: class and confidence, and notes of what the culprits and the others are doing. */
-void finding_conclude(const struct rule_ctx *ctx, struct finding *finding,
-		      enum diagnosis_class class, enum confidence seen);
+void finding_conclude(const struct rule_ctx *ctx, struct finding *finding, enum answer_class class,
+		      enum confidence seen);
 
 /* CLASS_BLOCKED or CLASS_BUSY where the process of a rank without the call shows so, else `idle`. */
-enum diagnosis_class host_class(const struct evidence_rank *rank, enum diagnosis_class idle);
+enum answer_class host_class(const struct evidence_rank *rank, enum answer_class idle);
 
 /* The class that several culprits share, else `mixed`. `so_far`: CLASS_OUTCOME for none yet. */
-enum diagnosis_class shared_class(enum diagnosis_class so_far, enum diagnosis_class one,
-				  enum diagnosis_class mixed);
+enum answer_class shared_class(enum answer_class so_far, enum answer_class one,
+			       enum answer_class mixed);
 
 /* The same of all culprits, by host_class; CLASS_OUTCOME where there are none. */
-enum diagnosis_class culprits_class(const struct rule_ctx *ctx, const struct rank_set *culprits,
-				    enum diagnosis_class idle);
+enum answer_class culprits_class(const struct rule_ctx *ctx, const struct rank_set *culprits,
+				 enum answer_class idle);

@@ -166,7 +166,7 @@ static bool is_again(const struct rule_ctx *ctx, const struct pending_call *in)
 }
 
 static void name_again(const struct rule_ctx *ctx, struct finding *f, const struct pending_call *in,
-		       enum diagnosis_class class)
+		       enum answer_class class)
 {
 	f->answer.class = class;
 	finding_place(f, in->call->comm, in->call->seq - 1, in->call->seq, (int64_t)in->call->seq);

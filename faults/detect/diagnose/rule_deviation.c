@@ -167,10 +167,10 @@ static void note_deviation(const struct rule_ctx *ctx, struct finding *f,
 }
 
 /* A send or receive left out, or one too many, is unmatched: its pair is named. */
-static enum diagnosis_class class_of(const struct rule_ctx *ctx, struct finding *f,
-				     const struct deviation *one, int rank)
+static enum answer_class class_of(const struct rule_ctx *ctx, struct finding *f,
+				  const struct deviation *one, int rank)
 {
-	static const enum diagnosis_class classes[] = {
+	static const enum answer_class classes[] = {
 		[DEVIATION_SKIPPED] = CLASS_SKIPPED,	 [DEVIATION_EXTRA] = CLASS_EXTRA,
 		[DEVIATION_FIELD] = CLASS_MISMATCH,	 [DEVIATION_SWAPPED] = CLASS_SWAPPED,
 		[DEVIATION_UNCLEAR] = CLASS_UNEXPLAINED,

@@ -19,8 +19,8 @@ static bool is_behind_it(const struct rule_ctx *ctx, int rank, const struct miss
 }
 
 /* One call left out at the end, and a loop left that much early, leave the same evidence. */
-static enum diagnosis_class missing_class(const struct rule_ctx *ctx, int rank,
-					  const struct missing *makers)
+static enum answer_class missing_class(const struct rule_ctx *ctx, int rank,
+				       const struct missing *makers)
 {
 	const struct evidence_rank *r = &ctx->evidence->ranks[rank];
 	const struct rank_view *v = &r->view;
@@ -110,8 +110,8 @@ static bool is_repeated(const struct rule_ctx *ctx, uint64_t seq, bool few)
 }
 
 /* A send or receive too many is unmatched: the pair is that of the first rank that made it. */
-static enum diagnosis_class class_of_surplus(const struct rule_ctx *ctx, struct finding *f,
-					     uint64_t seq)
+static enum answer_class class_of_surplus(const struct rule_ctx *ctx, struct finding *f,
+					  uint64_t seq)
 {
 	const struct record *r;
 	int who = 0;
@@ -129,7 +129,7 @@ static enum diagnosis_class class_of_surplus(const struct rule_ctx *ctx, struct 
  * repeats none: then no rank is named, and both sides are listed. */
 static bool report_surplus(const struct rule_ctx *ctx, struct finding *f, uint64_t seq, bool alone)
 {
-	enum diagnosis_class class;
+	enum answer_class class;
 	const char *less = ranks_words(ctx->evidence, f->culprits.in, 64), *more;
 
 	rank_set_clear(&f->culprits);
@@ -159,20 +159,20 @@ static bool report_surplus(const struct rule_ctx *ctx, struct finding *f, uint64
 	return true;
 }
 
-static bool is_past(enum diagnosis_class class)
+static bool is_past(enum answer_class class)
 {
 	return class == CLASS_SKIPPED_OR_EARLY || class == CLASS_EARLY;
 }
 
 /* The class of all culprits, and what speaks against it. */
-static enum diagnosis_class class_of_missing(const struct rule_ctx *ctx, struct finding *f,
-					     const struct missing *makers)
+static enum answer_class class_of_missing(const struct rule_ctx *ctx, struct finding *f,
+					  const struct missing *makers)
 {
-	enum diagnosis_class class = CLASS_OUTCOME;
+	enum answer_class class = CLASS_OUTCOME;
 
 	for (int i = 0; i < ctx->comm->nranks; i++)
 		if (f->culprits.in[i]) {
-			enum diagnosis_class one = missing_class(ctx, i, makers);
+			enum answer_class one = missing_class(ctx, i, makers);
 
 			/* a rank that does something else than the others may wait for one of them */
 			if (class != CLASS_OUTCOME && one != class)
@@ -193,7 +193,7 @@ static bool report_missing(const struct rule_ctx *ctx, struct finding *f)
 {
 	struct awaited call = progress_first_missing(ctx->comm);
 	struct missing makers;
-	enum diagnosis_class class;
+	enum answer_class class;
 	uint64_t seq;
 
 	progress_missing(&call, &f->culprits, &makers);

@@ -59,7 +59,7 @@ bool rule_behind(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct place others = find_place(ctx);
 	const size_t there = others.n;
-	enum diagnosis_class class;
+	enum answer_class class;
 	int first = -1;
 
 	if (there == 0)

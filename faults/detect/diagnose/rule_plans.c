@@ -66,7 +66,7 @@ static void report_awaited(const struct rule_ctx *ctx, struct finding *f,
 	uint64_t next = t->final ? t->final->seq + 1 : 1;
 	struct record lacking = *in->call;
 	const struct record *met;
-	enum diagnosis_class class;
+	enum answer_class class;
 
 	lacking.kind = (uint8_t)flow_other(lacking.kind);
 	lacking.peer = progress_part(ctx->played, in->rank, ctx->comm->comm)->place;
@@ -137,7 +137,7 @@ static int find_breaker(const struct rule_ctx *ctx, struct habit_break *b, bool 
 	return who;
 }
 
-static enum diagnosis_class class_of_break(const struct habit_break *b)
+static enum answer_class class_of_break(const struct habit_break *b)
 {
 	const struct record *call = b->kind == HABIT_SKIPPED ? b->usual : b->made;
 	bool pair = call_in_pairs(call);

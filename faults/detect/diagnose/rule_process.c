@@ -7,7 +7,7 @@
 
 #define LEFT_NS 40000000ull /* observers look so often: what lies closer has no order */
 
-static enum diagnosis_class death_class(const struct rank_view *v)
+static enum answer_class death_class(const struct rank_view *v)
 {
 	return v->process < PROCESS_EXITED	   ? CLASS_ABORTED
 	       : v->process == PROCESS_EXITED	   ? CLASS_EXITED
@@ -45,7 +45,7 @@ static int death_order(const struct evidence_rank *r)
 }
 
 /* The culprits are seen to be so; other ranks that are behind are noted. False: there are none. */
-static bool conclude(const struct rule_ctx *ctx, struct finding *f, enum diagnosis_class class,
+static bool conclude(const struct rule_ctx *ctx, struct finding *f, enum answer_class class,
 		     enum confidence seen)
 {
 	if (f->culprits.n == 0)
@@ -169,7 +169,7 @@ static bool report_no_cause(const struct rule_ctx *ctx, struct finding *f)
 
 bool rule_dead(const struct rule_ctx *ctx, struct finding *f)
 {
-	enum diagnosis_class class = CLASS_OUTCOME;
+	enum answer_class class = CLASS_OUTCOME;
 	size_t alike = count_alike(ctx);
 	int first = alike > 1 ? -1 : first_to_leave(ctx);
 	bool mixed = false;
@@ -182,7 +182,7 @@ bool rule_dead(const struct rule_ctx *ctx, struct finding *f)
 	}
 	for (int order = 0; order < 4 && f->culprits.n == 0; order++)
 		for (int i = 0; i < ctx->evidence->nranks; i++) {
-			enum diagnosis_class how = death_class(&ctx->evidence->ranks[i].view);
+			enum answer_class how = death_class(&ctx->evidence->ranks[i].view);
 			int own = death_order(&ctx->evidence->ranks[i]);
 
 			mixed = mixed || (class && class != how && own >= 0 && own < 3 &&
@@ -210,7 +210,7 @@ bool rule_dead(const struct rule_ctx *ctx, struct finding *f)
 }
 
 /* CLASS_OUTCOME of a process that runs, or ran lately: it is held for a moment, again and again perhaps. */
-static enum diagnosis_class held_class(const struct evidence_rank *r)
+static enum answer_class held_class(const struct evidence_rank *r)
 {
 	if (!r->present || r->view.process > PROCESS_STOPPED || r->view.ran)
 		return CLASS_OUTCOME;
@@ -239,14 +239,14 @@ bool rule_stopped(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct evidence *e = ctx->evidence;
 	const struct awaited call = progress_first_missing(ctx->comm);
-	enum diagnosis_class class = CLASS_OUTCOME;
+	enum answer_class class = CLASS_OUTCOME;
 	bool lacks = false;
 
 	for (int i = 0; i < e->nranks; i++)
 		lacks |= e->ranks[i].present && e->ranks[i].view.process == PROCESS_ALIVE &&
 			 !held_class(&e->ranks[i]) && is_at(ctx, &call, i, true);
 	for (int i = 0; i < e->nranks; i++) {
-		enum diagnosis_class one = held_class(&e->ranks[i]);
+		enum answer_class one = held_class(&e->ranks[i]);
 
 		if (one == CLASS_OUTCOME || (lacks && is_at(ctx, &call, i, false)))
 			continue;

@@ -435,7 +435,7 @@ static int by_rank(const void *a, const void *b)
 }
 
 /* No rank is slow: what else makes the job slow. */
-static enum diagnosis_class end_whole(const struct pace_watch *w)
+static enum answer_class end_whole(const struct pace_watch *w)
 {
 	const struct pace_rows *c = widest(&w->pace);
 	struct pace_pauses pauses;
@@ -450,8 +450,8 @@ static enum diagnosis_class end_whole(const struct pace_watch *w)
 	return drift.starved < 0.3 ? CLASS_SLOW_JOB : CLASS_OUTCOME;
 }
 
-enum diagnosis_class pace_watch_end(struct pace_watch *w, struct record_memory *const *memories,
-				    size_t n, char *ranks, size_t len)
+enum answer_class pace_watch_end(struct pace_watch *w, struct record_memory *const *memories,
+				 size_t n, char *ranks, size_t len)
 {
 	char words[64];
 

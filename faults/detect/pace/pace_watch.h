@@ -59,5 +59,5 @@ void pace_watch_take(struct pace_watch *w, const char *host, const void *samples
 
 /* The run is over: prints the last figures of the ranks that were named, and what made all of them slow. Returns the
  * class, CLASS_OUTCOME where there is none, and the ranks "1,3" in `ranks`, "-" for none. */
-enum diagnosis_class pace_watch_end(struct pace_watch *w, struct record_memory *const *memories,
-				    size_t n, char *ranks, size_t len);
+enum answer_class pace_watch_end(struct pace_watch *w, struct record_memory *const *memories,
+				 size_t n, char *ranks, size_t len);

@@ -100,7 +100,7 @@ uint64_t starvation_until(const struct decide_state *s, const struct decide_inpu
 	return from + decide_times.starvation_ns;
 }
 
-enum tier tier_of(const struct patience *p, enum diagnosis_class class, double waited, double still,
+enum tier tier_of(const struct patience *p, enum answer_class class, double waited, double still,
 		  double late)
 {
 	if (class_is_final(class) || fmin(waited, still) >= p->hang)

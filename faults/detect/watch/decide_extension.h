@@ -26,5 +26,5 @@ enum tier {
 
 /* The tier of a wait of so many seconds that the diagnoser calls `class`. For the last `still` no
  * rank has made a step. Waits of its kind are late after `late` seconds. */
-enum tier tier_of(const struct patience *patience, enum diagnosis_class class, double waited,
+enum tier tier_of(const struct patience *patience, enum answer_class class, double waited,
 		  double still, double late);

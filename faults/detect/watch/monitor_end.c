@@ -169,7 +169,7 @@ static size_t lost_links(const struct monitor *m, int *links, size_t room)
 static void judge_pace(struct monitor *m, struct answer *verdict)
 {
 	char ranks[sizeof(verdict->ranks)];
-	enum diagnosis_class class;
+	enum answer_class class;
 
 	if (verdict->outcome != OUTCOME_OK && verdict->outcome != OUTCOME_SLOW)
 		return;

@@ -127,7 +127,9 @@ $(BUILD)/obj/common/harness/check/%.o $(BUILD)/obj/common/predict/pairs/%.o: OPT
 
 obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 LIB := $(BUILD)/obj/libhangar.a
-LIB_OBJ := $(call obj,$(LIB_SRC)) $(CU_OBJ)
+# The table of faults is made of faults.txt.
+FAULT_TABLE := $(BUILD)/obj/faults/inject/table
+LIB_OBJ := $(call obj,$(LIB_SRC)) $(CU_OBJ) $(FAULT_TABLE).o
 # The part of the library that needs no MPI, and the programs that are linked with nothing else of it.
 READER := $(BUILD)/obj/libreader.a
 READER_OBJ := $(call obj,$(filter-out common/harness/% faults/inject/% common/predict/live/% common/predict/pairs/probe.c \
@@ -272,6 +274,12 @@ $(BUILD)/obj/pic/wrappers.c: faults/detect/preload/library/wrappers.awk faults/d
 	@mkdir -p $(@D)
 	$(Q)awk -f $^ >$@
 
+$(FAULT_TABLE).c: faults/inject/fault_table.awk faults/inject/faults.txt $(wildcard faults/inject/*.c)
+	@mkdir -p $(@D)
+	$(Q)awk -f $< RS= faults/inject/faults.txt RS='\n' $(filter %.c,$^) >$@
+$(FAULT_TABLE).o: $(FAULT_TABLE).c $(FLAGS)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
 $(BUILD)/libhangar.so: $(PRELOAD_OBJ)
 	$(say) LINK $@
 	$(Q)$(CC) -shared -Wl,--no-undefined -o $@ $^ -lc -ldl -lpthread -Wl,--as-needed -lm
@@ -359,6 +367,8 @@ $(BUILD)/obj/%.o: %.c $(FLAGS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
+# A rule without a row in rule.h is declared by nothing.
+$(BUILD)/obj/faults/detect/diagnose/%.o: WARNINGS += -Werror=missing-prototypes
 $(BUILD)/obj/common/lib/base/nccl_library.o: CFLAGS += -DNCCL_BUILT='"$(NCCL_BUILT)"'
 $(BUILD)/obj/common/lib/settings/settings.o: common/lib/settings/settings.txt
 $(BUILD)/obj/common/lib/base/arguments.o: common/lib/base/arguments.txt
@@ -407,7 +417,7 @@ $(ENTRY_OBJ): $(BUILD)/obj/entry/%.o: bench/perf_entry.c $(FLAGS) | mpi-found
 	$(Q)$(CC) $(ALL_CFLAGS) -DCOLLECTIVE=$(*:_perf=) -MMD -MP -c -o $@ $<
 
 # Every C file without linking: for a compiler's warnings, with OPT=-fsyntax-only.
-compile: $(sort $(call obj,$(LIB_SRC) $(MAIN_SRC) $(PROGRAMS) $(UNIT_SRC) $(MPI_UNIT_SRC) $(TOOL_SRC) $(RIG_SRC))) $(ENTRY_OBJ) $(PRELOAD_OBJ)
+compile: $(sort $(call obj,$(LIB_SRC) $(MAIN_SRC) $(PROGRAMS) $(UNIT_SRC) $(MPI_UNIT_SRC) $(TOOL_SRC) $(RIG_SRC))) $(FAULT_TABLE).o $(ENTRY_OBJ) $(PRELOAD_OBJ)
 
 $(PERF): $(BUILD)/%: $(BUILD)/obj/entry/%.o $(MAIN_OBJ) $(LIB)
 	$(say) LINK $@

@@ -164,7 +164,7 @@ struct fault {
 #define FAULT_PARTS                                                                                \
 	.mpi = "hang|error|wrong-data|diverged|died", .nccl = "hang|error|wrong-data|diverged"
 
-/* All faults, NULL-terminated, in the order of --list-faults. */
+/* All faults, NULL-terminated, in the order of faults.txt, of which fault_table.awk makes it. */
 extern const struct fault *const fault_table[];
 
 /* Lines of faults.txt: what the culprit does; the incident, thread or paper that a fault repeats; a sentence for --list-faults=NAME, "-": none; why it

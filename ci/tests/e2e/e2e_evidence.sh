@@ -97,6 +97,16 @@ broken kill-rank:1 3
 holds "$what: the dead have a stack" [ ! -e "$dir/rank-1.stack.txt" ]
 holds "$what: rank 2 has no stack" grep -q '^  #0 ' "$dir/rank-2.stack.txt"
 
+# HANGAR_RUNS takes the place of results/runs; a name that is too long is said at the start.
+mine="$work/of mine"
+run env HANGAR_RUNS="$mine" "$BUILD/all_reduce_perf" --backend mpi --topo none -g 3 --fault=drop-rank:1
+expect_rc 10
+holds 'HANGAR_RUNS: last is not the newest' test -s "$mine/last/verdict.json"
+holds 'HANGAR_RUNS: look further' grep -q "of mine/last'\$" <(command_said 'look further')
+run env HANGAR_RUNS="$work/$(printf 'x%.0s' {1..200})" TMPDIR="$work" "$BUILD/all_reduce_perf" --backend mpi --topo none -g 3 --fault=drop-rank:1
+expect_rc 10
+expect_err "^all_reduce_perf: no evidence can be saved in $work/x*: File name too long; if there is a verdict, it goes to $work\$"
+
 # Where nothing can be written the reason is told once, at the start, and evidence goes to TMPDIR; where that cannot
 # be written either, everything that needs no file is said: a folder that is read-only, a disk that has no room for
 # another folder, one that is full.
@@ -114,7 +124,7 @@ kept_elsewhere() {
 }
 kept_with() {
 	# shellcheck disable=SC2016 # for the inner shell
-	run unshare -rm bash -c 'mount -t tmpfs -o "$1" tmpfs "$2" && cd "$2" && eval "$3" && shift 3 && "$@"' - \
+	run unshare -rm bash -c 'unset HANGAR_RUNS; mount -t tmpfs -o "$1" tmpfs "$2" && cd "$2" && eval "$3" && shift 3 && "$@"' - \
 		"$options" "$work/disk" "$prepare" "$BUILD/all_reduce_perf" --backend mpi --topo none -g 6 --fault=drop-rank:1
 	expect_rc 10 "$why:"
 	expect_err "^all_reduce_perf: .*results/runs.*: $why"
@@ -127,7 +137,7 @@ kept_with() {
 crowded() {
 	mkdir -p "$work/disk"
 	# shellcheck disable=SC2016 # for the inner shell
-	run unshare -rm bash -c 'mount -t tmpfs -o size=2m tmpfs "$1" && cd "$1" && left=$2 && shift 2 && {
+	run unshare -rm bash -c 'unset HANGAR_RUNS; mount -t tmpfs -o size=2m tmpfs "$1" && cd "$1" && left=$2 && shift 2 && {
 		"$@" >said &
 		until grep -q "^# schedule" said; do sleep .02; done
 		dd if=/dev/zero of=full bs=1k count=$(($(df --output=avail . | tail -1) - left)) status=none

@@ -50,6 +50,7 @@ END_LINES
 holds "not a failure's whole output, before its line" [ "$(grep -B2 '^late e2e_c' "$work/out" | head -n 2)" = \
 	$'    | one\n    | two' ]
 expect_out '^failed beside others, repeated alone: e2e_c e2e_f$'
+expect_out '^skipped e2e_d: not here$'
 expect_out '^6 passed, 4 failed, 1 skipped$'
 holds 'a temporary folder is left' [ ! -e "$(cat "$SEEN/c")" ]
 for jobs in 0 x -1; do
@@ -65,6 +66,23 @@ JOBS=1 run "$work/tree/ci/tests/run" e2e_b e2e_c
 expect_rc 1 'one after the other:'
 expect_out '^FAIL e2e_b .*: not finished after 1 s$'
 expect_out '^0 passed, 2 failed, 0 skipped$'
+
+# Evidence stays out of results/; a skip without a reason is a failure, and the parts that Python skips are said
+mkdir -p "$work/tree/results/runs" "$work/tree/ci/tests/night"
+made b 'mkdir "$HANGAR_RUNS" && touch "$HANGAR_RUNS/here" && [ ! -e results/runs/here ]'
+made c 'exit 77'
+printf '%s\n' 'import unittest' 'class Test(unittest.TestCase):' '    @unittest.skip("no gnuplot")' '    def test(self):' '        pass' \
+	'unittest.main()' >"$work/tree/ci/tests/night/test_part.py"
+run "$work/tree/ci/tests/run" e2e_b e2e_c test_part
+expect_out '^ok   e2e_b '
+expect_out '^FAIL e2e_c .*: skipped, and does not say why$'
+expect_out '^skipped in test_part: no gnuplot$'
+expect_out '^2 passed, 1 failed, 0 skipped$'
+made b 'touch results/runs/here'
+run "$work/tree/ci/tests/run" e2e_b
+expect_rc 1 'a test that leaves something:'
+expect_out '^    \| results/runs/here$'
+expect_out '^FAIL results/ is not as it was before the tests'
 
 # Told to end, it ends what it started
 for name in b c; do

@@ -15,6 +15,8 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_
 token=$$-$EPOCHREALTIME
 work=$(mktemp -d) || exit 1
 work=$(realpath "$work")
+top_folder=$PWD
+export HANGAR_RUNS=${HANGAR_RUNS:-$work/runs}
 checks=0 failures=0 late=0 runs=0 said='(no run)' explained=''
 
 # skip REASON: this machine can't run the test
@@ -115,18 +117,23 @@ now_ms() {
 	echo $((${EPOCHREALTIME/[.,]/} / 1000))
 }
 
+# runs_here: where evidence without --out goes: not to results/ of this tree; elsewhere below the working directory, as a user's
+runs_here() {
+	[ "$PWD" != "$top_folder" ] || echo "$work/runs"
+}
+
 # run COMMAND...: to its end, at most $limit seconds; leaves $rc, $work/out, $work/err
 limit=${LIMIT:-60}
 run() {
 	said="$*" runs=$((runs + 1))
-	HANGAR_E2E=$token timeout -k 5 "$limit" "$@" </dev/null >"$work/out" 2>"$work/err"
+	HANGAR_E2E=$token HANGAR_RUNS=$(runs_here) timeout -k 5 "$limit" "$@" </dev/null >"$work/out" 2>"$work/err"
 	rc=$?
 }
 
 # start COMMAND...: in the background; its process id is $pid, and `ended` waits for it
 start() {
 	said="$*" runs=$((runs + 1))
-	HANGAR_E2E=$token "$@" </dev/null >"$work/out" 2>"$work/err" &
+	HANGAR_E2E=$token HANGAR_RUNS=$(runs_here) "$@" </dev/null >"$work/out" 2>"$work/err" &
 	pid=$!
 }
 

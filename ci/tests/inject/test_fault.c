@@ -379,6 +379,25 @@ UNIT_TEST(test_table, "the table")
 	UNIT_ALL(n >= 33, fault_find("drop") == NULL, fault_find("") == NULL);
 }
 
+/* Rows of expected.csv begin with the fault's name. */
+UNIT_TEST(test_expected, "the right verdict of each fault")
+{
+	size_t len;
+	char *rows = unit_read("ci/faults/expected.csv", &len), start[64];
+
+	for (size_t i = 0; fault_table[i]; i++) {
+		bool found;
+
+		snprintf(start, sizeof(start), "\n%.40s,", fault_table[i]->name);
+		found = strstr(rows, start);
+		CU_ASSERT(found);
+		if (!found)
+			printf("\n  %s has no row in ci/faults/expected.csv\n",
+			       fault_table[i]->name);
+	}
+	free(rows);
+}
+
 static int count(const char *text, const char *part)
 {
 	int n = 0;

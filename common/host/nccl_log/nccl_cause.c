@@ -64,10 +64,16 @@ static int take_table(struct nccl_log *log, char *text)
 	return 0;
 }
 
+#define ROW "CLASS | PATTERN | WHAT | MEANS | TRY"
+
 void nccl_causes_init(struct nccl_log *log)
 {
-	if (take_table(log, must(strdup(nccl_causes_built_in))) != 0)
-		abort(); /* a test reads it */
+	int line = take_table(log, must(strdup(nccl_causes_built_in)));
+
+	if (!line)
+		return;
+	fprintf(stderr, "nccl_causes.txt: line %d is none: " ROW "\n", line);
+	abort(); /* a test reads it */
 }
 
 int nccl_log_read_causes(struct nccl_log *log, const char *path, struct error *err)
@@ -84,8 +90,7 @@ int nccl_log_read_causes(struct nccl_log *log, const char *path, struct error *e
 	text[fread(text, 1, TABLE_BYTES - 1, in)] = '\0';
 	fclose(in);
 	line = take_table(log, text);
-	return line ? error_set(err, OUTCOME_USAGE, -EINVAL,
-				"%s: line %d is none: CLASS | PATTERN | WHAT | MEANS | TRY", path,
+	return line ? error_set(err, OUTCOME_USAGE, -EINVAL, "%s: line %d is none: " ROW, path,
 				line)
 		    : 0;
 }

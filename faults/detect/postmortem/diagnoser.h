@@ -20,7 +20,7 @@ struct diagnoser_site {
 	const char *name; /* of the program */
 	const char *key;  /* of the run */
 	const char *out;  /* folder for the evidence; NULL: DATE-NAME-KEY, which is made in */
-	const char *root; /* this one; NULL: results/runs */
+	const char *root; /* this one; NULL: HANGAR_RUNS of the environment, else results/runs */
 	bool gpus;	  /* counters of GPUs are read, too */
 	bool preloaded;	  /* a program that knows nothing of hangar */
 	/* Names the run in its evidence: command, options. */

@@ -1,4 +1,4 @@
-/* folder.c: where evidence is saved: results/runs/, below --out, or TMPDIR where that cannot be written. */
+/* folder.c: where evidence is saved: results/runs/ or HANGAR_RUNS, below --out, or TMPDIR where that cannot be written. */
 #include "postmortem/folder.h"
 
 #include "base/clock.h"
@@ -11,16 +11,21 @@
 #define STALLED_SECONDS 2.0	  /* a file system that takes longer is as none */
 #define ROOM_BYTES	(1 << 20) /* of a run of a few ranks */
 
-/* Where runs go: of an installed hangar, which has a file for a mark beside its programs, hangar-runs/. */
+#define RUNS "results/runs"
+
+/* Where runs go: to the folder HANGAR_RUNS; of an installed hangar, which has a file for a mark beside its programs, to
+ * hangar-runs/. */
 static const char *runs(void)
 {
 	static const char *where;
 	char path[PATH_MAX + 16];
 
 	if (!where)
+		where = getenv("HANGAR_RUNS");
+	if (!where || !*where)
 		where = file_beside(path, sizeof(path), ".installed") && access(path, F_OK) == 0
 				? "hangar-runs"
-				: "results/runs";
+				: RUNS;
 	return where;
 }
 
@@ -55,7 +60,7 @@ static int make_folder(const struct diagnoser *self, bool shared)
 {
 	bool below = strcmp(self->root, runs()) == 0 && !self->site.out;
 
-	return (!below || strchr(runs(), '/') == NULL || make("results", true)) &&
+	return (!below || strcmp(runs(), RUNS) != 0 || make("results", true)) &&
 			       make(self->site.out ? self->site.out : self->root, true) &&
 			       make(self->folder, shared)
 		       ? 0
@@ -106,19 +111,22 @@ static void turn_to_temporary(struct diagnoser *self, int rc)
 
 void folder_find_root(struct diagnoser *self)
 {
-	int rc;
+	const char *root = self->site.root ? self->site.root : runs();
+	int rc = 0;
 
 	self->rooted = true;
-	snprintf(self->root, sizeof(self->root), "%s", self->site.root ? self->site.root : runs());
-	rc = self->site.out ? 0 : in_time((struct attempt){ .root = self->root });
+	if (snprintf(self->root, sizeof(self->root), "%s", root) >= (int)sizeof(self->root))
+		rc = ENAMETOOLONG;
+	else if (!self->site.out)
+		rc = in_time((struct attempt){ .root = root });
 	if (rc != 0)
 		turn_to_temporary(self, rc);
 }
 
-/* results/runs/last leads to the newest one. */
+/* `last` there leads to the newest one. */
 static void link_last(const struct diagnoser *self)
 {
-	char path[64], last[64];
+	char path[sizeof(self->root) + 32], last[sizeof(self->root) + 8];
 
 	if (strcmp(self->root, runs()) || self->site.out)
 		return;
@@ -242,10 +250,10 @@ static const char *pasted(const char *path, char *buf, size_t len)
 	return command_join(buf, len, 1, &word);
 }
 
-/* results/runs/last where it leads to this folder, which is shorter; else the folder. */
+/* results/runs/last, or that of HANGAR_RUNS, where it leads to this folder, which is shorter; else the folder. */
 static const char *shortest(const char *folder)
 {
-	static char link[64];
+	static char link[PATH_MAX];
 	size_t length = strlen(runs());
 	char last[PATH_MAX];
 	ssize_t n;

@@ -65,9 +65,9 @@ struct expectation {
 	const char *overdue;	    /* ranks overdue at its last look, "013"; NULL: any */
 	int censuses_max;	    /* 0: any */
 	int reports; /* leader alone: how often it says that the root should look, after its first tick */
-	int gap_max;		    /* between two looks; 0: any */
-	const char *hosts, *pair;   /* named by the verdict, NULL: any */
-	enum answer_class class;    /* 0: any */
+	int gap_max;		  /* between two looks; 0: any */
+	const char *hosts, *pair; /* named by the verdict, NULL: any */
+	enum answer_class class;  /* 0: any */
 };
 
 struct row {

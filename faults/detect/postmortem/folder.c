@@ -283,7 +283,7 @@ static void say(const char *what, const char *tool, const char *file)
 void folder_say(const char *folder, bool drawable, bool records)
 {
 	static const char *const plots[] = { "../plots/plot", "../../plots/plot" };
-	char path[PATH_MAX], plot[PATH_MAX];
+	char path[PATH_MAX + 16], plot[PATH_MAX];
 
 	folder = shortest(folder);
 	snprintf(path, sizeof(path), "%s/postmortem.md", folder);

@@ -10,7 +10,7 @@ enum message {
 	MESSAGE_VIEWS,	  /* between leaders: struct views_head, then views of the sender's ranks */
 	MESSAGE_COLLECT,  /* between leaders: struct collect; a folder's name after COLLECT_SLOW */
 	MESSAGE_EVIDENCE, /* leader to root: struct evidence_head, then that of the rank */
-	MESSAGE_ANSWER,	  /* root to leader: struct answer_head; text after ANSWER_LINES */
+	MESSAGE_ANSWER,	  /* root to leader: struct answer_head; text after TOLD_LINES */
 	/* Both ways: a heartbeat; with a byte: the sender hears nothing. The first and last message of a second
 	 * connection has what VIEWS has. */
 	MESSAGE_BEAT,
@@ -37,8 +37,8 @@ struct collect {
 };
 
 enum answer_what {
-	ANSWER_ARRIVALS, /* how the ranks meet at init, as of the census */
-	ANSWER_LINES	 /* of a hangar_run: the verdict's lines, which each host prints */
+	TOLD_ARRIVALS, /* how the ranks meet at init, as of the census */
+	TOLD_LINES     /* of a hangar_run: the verdict's lines, which each host prints */
 };
 struct answer_head {
 	uint32_t what;

@@ -126,10 +126,10 @@ static void take_answer(struct monitor *m, const struct link_message *message)
 	if (message->bytes < sizeof(head))
 		return;
 	memcpy(&head, message->payload, sizeof(head));
-	if (head.what == ANSWER_LINES)
+	if (head.what == TOLD_LINES)
 		print_lines((const char *)message->payload + sizeof(head),
 			    message->bytes - sizeof(head));
-	if (head.what != ANSWER_ARRIVALS)
+	if (head.what != TOLD_ARRIVALS)
 		return;
 	m->input.orders.arrivals_reported = true;
 	m->input.orders.arrivals = head.arrivals;
@@ -209,7 +209,7 @@ static void carry_out(struct monitor *m, const struct decision *d)
 		[DECIDE_QUERY] = COLLECT_EVIDENCE,
 		[DECIDE_CENSUS] = COLLECT_VIEWS,
 	};
-	const struct answer_head how = { ANSWER_ARRIVALS, d->arrivals };
+	const struct answer_head how = { TOLD_ARRIVALS, d->arrivals };
 
 	if (d->action == DECIDE_PREPARE) {
 		begin_probes(m);

@@ -107,7 +107,7 @@ static char *say(struct monitor *m, const struct answer *answer)
 	fputs(text, stdout);
 	fflush(stdout);
 	if (!m->memory)
-		nodes_send_all(m, MESSAGE_ANSWER, &(struct answer_head){ .what = ANSWER_LINES },
+		nodes_send_all(m, MESSAGE_ANSWER, &(struct answer_head){ .what = TOLD_LINES },
 			       sizeof(struct answer_head), text);
 	return text;
 }

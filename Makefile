@@ -29,13 +29,14 @@ PROGRAMS := faults/detect/postmortem/hang_diagnose.c faults/detect/preload/hanga
 
 # The rooms by house, in the order of their layers: a file includes from its own room and from those before, of the
 # houses that its own may use (ci/check_layers).
-HOUSES := lib harness predict host inject detect
+HOUSES := lib harness predict host inject detect bench
 lib := $(addprefix common/lib/,base settings process net profiler)
 harness := $(addprefix common/harness/,options check backend backend/mpi backend/nccl report measure schedule)
 predict := $(addprefix common/predict/,pairs topo live command)
 host := $(addprefix common/host/,nccl_log machine reconcile)
 inject := faults/inject
-detect := $(addprefix faults/detect/,record progress evidence answer pace diagnose probe watch postmortem preload preload/library preflight)
+detect := $(addprefix faults/detect/,record progress evidence answer pace diagnose probe watch postmortem preload preload/library)
+bench := bench/preflight
 LIB_DIRS := $(foreach h,$(HOUSES),$($(h)))
 LIB_SRC := $(filter-out $(PROGRAMS) faults/detect/preload/library/%,$(wildcard $(LIB_DIRS:%=%/*.c)))
 CU_SRC := $(wildcard common/*/*/*.cu common/*/*/*/*.cu)
@@ -111,7 +112,7 @@ WARNINGS := -Wall -Wextra -Wno-unused-parameter -Wshadow -Wstrict-prototypes -Wm
 SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
 	-fno-omit-frame-pointer)
 # Headers are included by room: "base/error.h"; the C library's, by base/c.h, in all. Tests alone see the whole tree.
-INCLUDES := -Icommon/lib -Icommon/harness -Icommon/predict -Icommon/host -Ifaults -Ifaults/detect -include base/c.h
+INCLUDES := -Icommon/lib -Icommon/harness -Icommon/predict -Icommon/host -Ifaults -Ifaults/detect -Ibench -include base/c.h
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) $(WARNINGS) $(INCLUDES) $(MPI_CFLAGS:-I%=-isystem %) \
 	$(CUDA_CFLAGS) -pthread $(SANITIZE_FLAGS) $(CFLAGS)
 ALL_LDFLAGS = -pthread $(SANITIZE_FLAGS) $(LDFLAGS)

@@ -21,7 +21,9 @@ UNIT_TEST(test_foreign, "magic, version, layout, rank")
 		{ AT(magic), "X", "rank-1.fr is no saved evidence." },
 		/* the whole memory, as it was once saved */
 		{ AT(magic), RECORD_MAGIC, "rank-1.fr is no saved evidence." },
-		{ AT(version), "\1", "rank-1.fr has another format version." },
+		{ AT(version), "\1",
+		  "rank-1.fr has another format version: version 7 alone is read, an older file by "
+		  "the hangar that wrote it." },
 		{ AT(record_bytes), "\110", "rank-1.fr has another layout." },
 		{ AT(rank), "\2", "rank-1.fr says that it is another rank's." },
 		{ sizeof(struct saved_header) + offsetof(struct record_header, version), "\377",

@@ -51,7 +51,7 @@ struct collective {
 	 * for the number of ranks. */
 	void (*shape)(const struct geometry *geometry, struct shape *shape);
 
-	/* Bytes per time for algbw, NULL: the size; busbw / algbw, NULL: 1 (doc/PERFORMANCE.md). */
+	/* Bytes per time for algbw, NULL: the size; busbw / algbw, NULL: 1. The formulas are nccl-tests'. */
 	double (*alg_bytes)(const struct geometry *geometry, const struct shape *shape);
 	double (*bus_factor)(const struct geometry *geometry);
 

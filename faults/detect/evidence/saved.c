@@ -1,70 +1,12 @@
 /* saved.c: one rank's evidence to bytes and back; nothing that is read is trusted. */
 #include "evidence/saved.h"
 
-#define SAVED_OLD  2
 #define TAIL_SITES 128 /* that come along with the newest calls alone */
 
-/* The header of version 2. */
-struct saved_old {
-	_Alignas(64) char common[32]; /* as struct saved_header begins */
-	int32_t node, pid, process, status, outcome;
-	uint32_t phase, waiting, overdue, has_recorder, has_times;
-	uint64_t issued, completed;
-	double waited;
-	uint64_t since_ns, seen_ns;
-	double cpu_share;
-	uint64_t clocks[2], netns, init_id, aborted_after;
-	uint32_t comm_state;
-	int32_t init_rank, init_nranks, error_code;
-	uint32_t oom_kills;
-	char state;
-	uint8_t lost;
-	char unused[2], syscall[24], what[40], host[64], error[256];
-	int32_t port, resends;
-	char addresses[96], peer[48];
-};
-
-/* clang-format off */
-#define FOR_EACH_SAME(do) \
-	do(node) do(pid) do(process) do(status) do(outcome) do(phase) do(waiting) do(overdue) do(issued) \
-	do(completed) do(waited) do(since_ns) do(seen_ns) do(comm_state) do(init_id) do(init_rank) \
-	do(init_nranks) do(aborted_after) do(error_code) do(oom_kills)
-#define FOR_EACH_TEXT(do) \
-	do(to->syscall, from->syscall) do(v->what, from->what) do(v->host, from->host) do(v->error, from->error) \
-	do(to->sockets.addresses, from->addresses) do(to->sockets.peer, from->peer)
-/* clang-format on */
-#define TO_VIEW(field)	    v->field = from->field;
-#define TAKE_TEXT(to, from) memcpy(to, from, sizeof(to));
-
-_Static_assert(offsetof(struct saved_header, has_recorder) == 32, "as struct saved_old begins");
-_Static_assert(sizeof(struct saved_old) == 768, "version 2 does not change");
 _Static_assert(sizeof(struct saved_header) % 64 == 0, "what follows is aligned to 64");
 _Static_assert(sizeof(struct record_header) % 64 == 0, "records are aligned to 64");
 
 static const size_t front = sizeof(struct saved_header) + sizeof(struct record_header);
-
-static void upgrade_old(struct saved_header *to, const struct saved_old *from)
-{
-	const struct record_header *recorder = (const struct record_header *)(from + 1);
-	struct rank_view *v = &to->view;
-
-	memcpy(to, from, sizeof(from->common));
-	to->has_recorder = from->has_recorder;
-	to->has_times = from->has_times;
-	FOR_EACH_SAME(TO_VIEW)
-	FOR_EACH_TEXT(TAKE_TEXT)
-	v->lost = from->lost;
-	to->cpu_share = from->cpu_share;
-	to->netns = from->netns;
-	to->state = from->state;
-	to->sockets.port = from->port;
-	to->sockets.resends = from->resends;
-	if (!from->has_recorder)
-		return;
-	v->asked = recorder->inits[0].asked;
-	v->device_wait = recorder->device_wait;
-	v->settings = recorder->settings_hash;
-}
 
 static size_t newest_of(const struct evidence_rank *rank, size_t newest)
 {
@@ -133,34 +75,25 @@ void saved_pack(const struct evidence_rank *rank, int number, size_t newest, voi
 		       n * sizeof(struct call_times));
 }
 
-/* 0: another version. */
-static size_t header_bytes(uint32_t version)
-{
-	return version == SAVED_VERSION ? sizeof(struct saved_header)
-	       : version == SAVED_OLD	? sizeof(struct saved_old)
-					: 0;
-}
-
 static const char *header_fault(const struct saved_header *h, int number, size_t bytes)
 {
-	size_t header = bytes >= sizeof(struct saved_old) ? header_bytes(h->version) : 0;
-
-	if (bytes < sizeof(struct saved_old))
+	if (bytes < offsetof(struct saved_header, has_recorder))
 		return "is too short to be evidence";
 	if (memcmp(h->magic, SAVED_MAGIC, sizeof(h->magic)) != 0)
 		return "is no saved evidence";
-	if (!header)
-		return "has another format version";
-	if (h->header_bytes != header || h->recorder_bytes != sizeof(struct record_header) ||
+	if (h->version != SAVED_VERSION)
+		return "has another format version: version 7 alone is read, an older file by the "
+		       "hangar that wrote it";
+	if (bytes < front)
+		return "is too short to be evidence";
+	if (h->header_bytes != sizeof(*h) || h->recorder_bytes != sizeof(struct record_header) ||
 	    h->record_bytes != sizeof(struct record))
 		return "has another layout";
-	if (bytes < header + sizeof(struct record_header))
-		return "is too short to be evidence";
 	if (h->rank != number)
 		return "says that it is another rank's";
 	if (h->records > 1u << 24)
 		return "announces more records than any ring holds";
-	if (h->version > SAVED_OLD && h->sites > RECORD_SITES)
+	if (h->sites > RECORD_SITES)
 		return "announces more lines of code than there can be";
 	return NULL;
 }
@@ -168,8 +101,8 @@ static const char *header_fault(const struct saved_header *h, int number, size_t
 static bool known_recorder(const struct record_header *recorder)
 {
 	return memcmp(recorder->magic, RECORD_MAGIC, sizeof(recorder->magic)) == 0 &&
-	       recorder->version >= RECORD_OLDEST && recorder->version <= RECORD_VERSION &&
-	       recorder->header_bytes == sizeof(*recorder) && recorder->ring_records == RECORD_RING;
+	       recorder->version == RECORD_VERSION && recorder->header_bytes == sizeof(*recorder) &&
+	       recorder->ring_records == RECORD_RING;
 }
 
 static int32_t within(int32_t n, int32_t low, int32_t high, int32_t unknown)
@@ -318,7 +251,6 @@ const char *saved_unpack(struct evidence_rank *rank, int number, void *image, si
 			 struct saved_loss *loss)
 {
 	const struct saved_header *h = image;
-	struct saved_header upgraded = { .sites = 0 };
 	const char *fault = header_fault(h, number, bytes);
 	char *end = (char *)image + bytes, *records;
 	struct record_header *recorder;
@@ -326,11 +258,8 @@ const char *saved_unpack(struct evidence_rank *rank, int number, void *image, si
 	memset(loss, 0, sizeof(*loss));
 	if (fault)
 		return fault;
-	recorder = (struct record_header *)((char *)image + h->header_bytes);
+	recorder = (struct record_header *)((char *)image + sizeof(*h));
 	records = (char *)(recorder + 1);
-	if (h->version == SAVED_OLD)
-		upgrade_old(&upgraded, image);
-	h = h->version == SAVED_VERSION ? h : &upgraded;
 	if (h->has_recorder && !known_recorder(recorder))
 		return "holds another recorder's version or layout";
 	unpack_rank(rank, number, h);

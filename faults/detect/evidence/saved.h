@@ -13,8 +13,7 @@
  *
  * A reader rejects another magic, version or size of a part. A file that is cut off gives its whole
  * records. Bytes behind the last record are ignored, with a remark. Nothing in a file is trusted:
- * numbers are held to their ranges, texts to printable characters, records to evidence_sound().
- * Version 2, which saved the view's fields one by one, is still read. */
+ * numbers are held to their ranges, texts to printable characters, records to evidence_sound(). */
 #pragma once
 
 #include "evidence/evidence.h"
@@ -23,7 +22,7 @@
 #define SAVED_VERSION 7
 
 struct saved_header {
-	/* the same in all versions */
+	/* the same in all versions, so that each is known by its number */
 	_Alignas(64) char magic[8];
 	uint32_t version;
 	uint32_t header_bytes, recorder_bytes, record_bytes; /* sizes of the three types */
@@ -38,7 +37,6 @@ struct saved_header {
 	char syscall[24];
 	struct sockets sockets;
 	uint32_t sites;
-	/* since version 7 */
 	char file[80], where[128], said[200];
 	uint64_t left_ns;
 	int32_t started_by;

@@ -9,7 +9,6 @@
 
 #define RECORD_MAGIC	"hangarFR"
 #define RECORD_VERSION	5
-#define RECORD_OLDEST	4    /* version that is still read: it has no sites */
 #define RECORD_RING	4096 /* records; a power of two */
 #define RECORD_COMMS	256  /* a multiple of 64 */
 #define RECORD_SETTINGS 2048

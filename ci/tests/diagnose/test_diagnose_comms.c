@@ -8,7 +8,10 @@
 /* Calls are told in letters. A digit is an all-reduce on that communicator; behind it: g an all-gather instead, ' on a stream
  * of its own, sN a send to N, rN a receive from N, + or - of another amount, = of that of the call before. * launched in a
  * graph, | what stands before it has completed, ! the last call has not returned (then calls block, else they queue), z asleep
- * in host code, e past the last call, a made outside of a group, x ended by an error, f ended well. */
+ * in host code, e past the last call, a made outside of a group, x ended by an error, f ended well.
+ *
+ * p: the rank is of any program. @X called from line X, d its communicator is destroyed, vN an alltoallv that sends N to each and
+ * expects 8. wN the rank stands in line N, t PyTorch knows which calls are over, ? nothing is known of it, q its host is silent. */
 struct row {
 	const char *what;
 	const char *teams;   /* of communicators 1, 2...: a letter per rank, . for none */
@@ -64,12 +67,80 @@ static void tell_pair(struct record *last, char kind, char peer)
 	last->peer = peer - '0';
 }
 
+static struct record_header *recorder_of(struct evidence_rank *r)
+{
+	if (!r->recorder) {
+		r->recorder = aligned_alloc(64, sizeof(*r->recorder));
+		memset(r->recorder, 0, sizeof(*r->recorder));
+	}
+	return r->recorder;
+}
+
+static void tell_line(struct evidence_rank *r, struct record *last, char line)
+{
+	if (!r->sites) {
+		r->nsites = 32;
+		r->sites = calloc(r->nsites, sizeof(*r->sites));
+		for (int i = 1; i < 32; i++) {
+			r->sites[i].hash = 1000ull * (uint64_t)i;
+			snprintf(r->sites[i].text, sizeof(r->sites[i].text), "job/a.py:%d (step)",
+				 i);
+		}
+	}
+	last->site = (uint16_t)(line - '@');
+}
+
+/* Its part of an alltoallv, in all of which each rank expects 8 elements of each. */
+static void tell_counts(struct evidence_rank *r, struct record *last, char sent)
+{
+	struct record_counts *c = &recorder_of(r)->counts[0];
+
+	last->kind = CALL_ALLTOALLV;
+	last->op = OP_NONE;
+	*c = (struct record_counts){ .seq = last->seq,
+				     .comm = last->comm,
+				     .n = (uint32_t)evidence.nranks };
+	for (uint32_t i = 0; i < c->n; i++) {
+		c->send[i] = i == (uint32_t)r->view.rank ? 8 : (uint32_t)(sent - '0');
+		c->recv[i] = 8;
+	}
+}
+
+/* A letter of the second list. Returns how many letters were taken; 0: it is none. */
+static int tell_program(struct evidence_rank *r, struct record *last, const char *calls)
+{
+	if (*calls == '@')
+		tell_line(r, last, calls[1]);
+	else if (*calls == 'v')
+		tell_counts(r, last, calls[1]);
+	else if (*calls == 'w')
+		snprintf(r->where, sizeof(r->where), "a.py:%c (step)", calls[1]),
+			r->view.waiting = 0;
+	else if (*calls == 'p')
+		recorder_of(r)->preloaded = 1;
+	else if (*calls == 'd')
+		recorder_of(r)->inits[last->comm].state = RECORD_COMM_ABORTED;
+	else if (*calls == 't')
+		r->view.device_wait = RECORD_DEVICE_AWAITED, strcpy(evidence.program, "PyTorch");
+	else if (*calls == '?')
+		r->present = false;
+	else if (*calls == 'q')
+		r->view.lost = LOST_SILENT, strcpy(r->view.host, "node2");
+	else
+		return 0;
+	return strchr("@vw", *calls) ? 2 : 1;
+}
+
 static void tell(struct evidence_rank *r, const char *calls)
 {
+	int taken;
+
 	for (; *calls && *calls != ','; calls++) {
 		struct record *last = r->ncalls ? &r->calls[r->ncalls - 1] : NULL;
 
-		if (*calls >= '0' && *calls <= '9')
+		if ((taken = tell_program(r, last, calls)) > 0)
+			calls += taken - 1;
+		else if (*calls >= '0' && *calls <= '9')
 			add_call(r, (uint32_t)(*calls - '0'));
 		else if (*calls == '|')
 			r->view.completed = r->ncalls;
@@ -130,7 +201,14 @@ static void play_row(const struct row *row)
 #define H1	  "0 0r0 0s0|"
 #define H2	  "0 0s3 0r3|"
 #define H3	  "0 0r2 0s2|"
+#define TIMES3(h) h h h
 #define TIMES5(h) h h h h h
+
+/* Calls that are alike, of a line each. */
+#define LA   "0=@A"
+#define LC   "0=@C"
+#define ABC  LA "0=@B" LC
+#define ABC8 ABC ABC ABC ABC ABC ABC ABC ABC
 
 static const struct row rows[] = {
 	{ "asleep before a call of its half", "aabb", "010101", "10!, 10!, 1!, z",
@@ -229,6 +307,33 @@ static const struct row rows[] = {
 	  "p2p-unmatched 0 comm=0 seq=19 inconclusive 1>0" },
 	{ "who has ended waits for nobody", "aa", "01", "0s1f, 1",
 	  "skipped-or-early-exit 0 comm=1 seq=2 inconclusive" },
+	/* each row of the table of rules that no case above needs */
+	{ "a line left out", "", "0", ABC8 ABC ABC "!, " ABC8 LA LC ABC "z, " ABC8 ABC ABC "!",
+	  "skipped-call 1 comm=0 seq=27 majority" },
+	{ "left alone", "aaa", "01", "p1|d, p1|d, p11!", "extra-call 2 comm=1 seq=3 majority" },
+	{ "an alltoallv", "", "0", "0v8!, 0v8!, 0v9!, 0v8!",
+	  "mismatch 2 comm=0 seq=2 majority 2>0" },
+	{ "a silent host", "", "0", "0!, 0!, 0!, |q", "host-silent - comm=-1 seq=-1 inconclusive" },
+	{ "in other lines", "", "0", "pw9, pw9, pw7", "other-wait 2 comm=-1 seq=-1 majority" },
+	{ "PyTorch's call is over on most", "", "0", "0|0t, 0|0t, 0t",
+	  "rank-behind 2 comm=0 seq=2 majority" },
+	{ "no dump of it", "", "0", "0t, 0t, ?", "rank-unseen 2 comm=0 seq=2 inconclusive" },
+	{ "parts of two are open", "", "0", "p0r2, p0r3, p0s3|z, p0r2|z",
+	  "missing-call 2 comm=0 seq=3 inconclusive 2>0" },
+	{ "in a circle", "", "0", "p0r1!, p00!, p0!",
+	  "p2p-unmatched - comm=0 seq=2 inconclusive 1>0" },
+	{ "sends and receives to the next rank but one", "", "",
+	  "0s1!, 0r2!, 0s3|e, 0r2|e, 0s6!, 0r4!, 0s7|e, 0r6|e",
+	  "unexplained - comm=0 seq=-1 inconclusive", "Rank 0 waits in call 1 (Send count" },
+	{ "a send that it always made", "", "",
+	  "p" TIMES5("0s1 0r2") "0s1 0r2, p" TIMES5("0s2 0r0") "0r0, p" TIMES5("0s0 0r1") "0s0 0r1",
+	  "p2p-unmatched 1 comm=0 seq=11 majority 1>2" },
+	{ "a send that all make", "", "",
+	  TIMES5("0s1 0r2") "0s1 0r2, " TIMES3("0s2 0r0") "0r0 0s2 0r0 0s2 0r0, " TIMES5(
+		  "0s0 0r1") "0s0 0r1",
+	  "p2p-unmatched 1 comm=0 seq=7 majority 1>2" },
+	{ "it owes a receive its part, and has made more calls", "", "", "p0r2 0, p0r2, p0s0 0s0|z",
+	  "missing-call 2 comm=0 seq=3 proved 2>1" },
 	{ "a graph that is not launched yet", "", "", "0*0*, 0*0*, 0*0*, 0*|0z",
 	  "unexplained - comm=0 seq=-1 inconclusive" },
 };

@@ -53,7 +53,7 @@ rows=(
 	"40|137|class=missing-call ranks=2 comm=0 seq=25|static asleep=2@9"
 	"40|137|class=rank-killed ranks=1|static kill=1@9"
 	"40|137|class=skipped-call ranks=1 comm=0 seq=19|skip=1@7"
-	"40|137|ranks=1 comm=1 |swap=1@9 one-stream"
+	"40|137|class=order-cycle ranks=1 comm=0 seq=25|swap=1@9 one-stream"
 	"40|137|class=skipped-call ranks=1 comm=0 seq=19|skip=1@7 dlsym"
 	"40|137|class=mismatch ranks=2 comm=0 seq=25 .*field=count|count=2@9"
 	"40|137|ranks=3 comm=0 seq=25|exit0=3@9"

@@ -64,6 +64,34 @@ UNIT_TEST(test_pictures, "which rank waits for which, in pictures")
 	}
 }
 
+/* A send, or a collective, of two ranks before the other one, on one stream, where calls return at once. */
+static size_t circle_of(bool both_made)
+{
+	static struct drawn d;
+	const struct pending_call *circle[RANKS];
+	size_t n;
+
+	memset(&d, 0, sizeof(d));
+	add_drawn(&d, 0, 0, CALL_SEND, 1, 1)->flags = RECORD_ALONE;
+	add_drawn(&d, 0, 0, CALL_ALL_REDUCE, -1, 1);
+	add_drawn(&d, 1, 0, CALL_ALL_REDUCE, -1, 1);
+	if (both_made)
+		add_drawn(&d, 1, 0, CALL_RECV, 0, 1)->flags = RECORD_ALONE;
+	end_drawn(&d, 2, false);
+	progress_release(&d.progress);
+	d.views[0].completed = d.views[1].completed = 0;
+	progress_play(&d.progress, &d.comms);
+	n = progress_circle(&d.progress, false, circle, RANKS);
+	release_drawn(&d);
+	return n;
+}
+
+UNIT_TEST(test_other_order,
+	  "a receive behind a collective is an order; one that is not there is none")
+{
+	UNIT_ALL(circle_of(true) == 2, circle_of(false) == 0);
+}
+
 /* How rank 1 differs from the reference. */
 static const struct {
 	const char *rows[RANKS];

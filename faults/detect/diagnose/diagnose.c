@@ -129,16 +129,24 @@ static void name_culprits(struct walk *w)
 	culprits_list(w->ctx.run, &w->named, w->d->ranks, sizeof(w->d->ranks));
 }
 
-/* A finding whose numbers count collectives gets a culprit's own numbers of these calls, or else the first rank's. */
+/* The first culprit whose calls are known; where there is none, the first such rank. */
+static int numbering_rank(const struct progress_comm *a, const struct rank_set *culprits)
+{
+	int first = -1;
+
+	for (int i = a->nranks - 1; i >= 0; i--)
+		if (a->tracks[i].known && (first < 0 || culprits->in[i] || !culprits->in[first]))
+			first = i;
+	return first;
+}
+
+/* A finding whose numbers count collectives gets that rank's own numbers of these calls. */
 static void renumber(const struct progress_comm *a, struct finding *f)
 {
 	int64_t *const numbers[] = { &f->answer.seq_low, &f->answer.seq_high, &f->answer.hang_seq };
-	int rank = 0;
+	int rank = f->collectives ? numbering_rank(a, &f->culprits) : -1;
 
-	while (rank + 1 < a->nranks &&
-	       !(f->culprits.n ? f->culprits.in[rank] : a->tracks[rank].known))
-		rank++;
-	for (size_t i = 0; i < 3 && f->collectives; i++)
+	for (size_t i = 0; i < 3 && rank >= 0; i++)
 		if (*numbers[i] > 0)
 			*numbers[i] = (int64_t)progress_own_number(a, rank, (uint64_t)*numbers[i]);
 }

@@ -125,6 +125,9 @@ extern const size_t rules_count;
 /* rule_plans.c: returns true if a rank that lives is in no call, and another waits for its part in one: all else follows. */
 bool any_absent(const struct rule_ctx *ctx);
 
+/* rule_plans.c: returns true if the rank may have come to its end, and so may another one for which no rank waits. */
+bool others_ended(const struct rule_ctx *ctx, int rank);
+
 /* diagnose.c: the driver. Asks the rows of a table in order until one that is no remark says yes. */
 void rules_walk(const struct rule *table, size_t n, const struct evidence *evidence,
 		struct answer *diagnosis);

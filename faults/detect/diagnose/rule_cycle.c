@@ -106,17 +106,25 @@ static int keeps_period(const struct rule_ctx *ctx, const struct pending_call *i
 	return 0;
 }
 
-/* Marks the ranks in the same call as this one, out of their own order. */
+/* Marks the ranks in the same call as this one, out of their own order. Where these are several, and half of the members, their
+ * order has another part from there on, and none is marked. */
 static void mark_alike(const struct rule_ctx *ctx, const struct pending_call *one, bool kinds,
 		       struct rank_set *culprits)
 {
+	bool *alike = must(calloc((size_t)ctx->run->nranks + 1, sizeof(*alike)));
+	int n = 0;
+
 	for (int v = 0; v < ctx->run->nranks; v++) {
 		const struct pending_call *in = progress_at(ctx->played, v);
 
-		if (in && in->members == one->members && in->nth == one->nth &&
-		    keeps_period(ctx, in, kinds) < 0)
-			rank_set_add(culprits, v);
+		alike[v] = in && in->members == one->members && in->nth == one->nth &&
+			   keeps_period(ctx, in, kinds) < 0;
+		n += alike[v];
 	}
+	for (int v = 0; v < ctx->run->nranks && (n <= 2 || 2 * n < one->members->nranks); v++)
+		if (alike[v])
+			rank_set_add(culprits, v);
+	free(alike);
 }
 
 /* Marks the ranks that have left their own order, where others in the circle have kept theirs. */
@@ -165,6 +173,28 @@ static bool is_again(const struct rule_ctx *ctx, const struct pending_call *in)
 	       (r[-2].comm != r->comm || call_signature_strict(r - 2) != sig);
 }
 
+/* Returns true if the rank has made the call that it owes behind the one that it is in, and no more calls there than another
+ * member: none is too many. */
+static bool made_both(const struct rule_ctx *ctx, const struct circle *c, size_t i)
+{
+	const struct pending_call *in = c->calls[i], *owed = owed_by(c, i);
+	const struct rank_comm *part = progress_part(ctx->played, in->rank, in->call->comm), *other;
+
+	if (call_in_pairs(owed->call) || call_in_pairs(in->call) ||
+	    !progress_collective(ctx->played, in->rank, owed->call->comm, owed->nth))
+		return false;
+	for (int k = 0; k < in->members->nranks; k++) {
+		int rank = members_rank(in->members, k);
+
+		other = rank != in->rank && progress_known(ctx->played, rank)
+				? progress_part(ctx->played, rank, in->call->comm)
+				: NULL;
+		if (other && other->made >= part->made)
+			return true;
+	}
+	return false;
+}
+
 static void name_again(const struct rule_ctx *ctx, struct finding *f, const struct pending_call *in,
 		       enum answer_class class)
 {
@@ -173,6 +203,28 @@ static void name_again(const struct rule_ctx *ctx, struct finding *f, const stru
 	snprintf(f->answer.field, sizeof(f->answer.field), "call");
 	note(f, "Rank %d made this call twice, one after the other: one of them is too many.",
 	     rank_number(ctx->run, in->rank));
+}
+
+static bool is_of_one(const struct circle *c)
+{
+	size_t i = 1;
+
+	while (i < c->n && c->calls[i]->members == c->calls[0]->members)
+		i++;
+	return i == c->n;
+}
+
+/* Names the pair of the first send or receive in the circle whose other half is not made, else of the first. */
+static void name_first_pair(const struct rule_ctx *ctx, struct finding *f, const struct circle *c)
+{
+	const struct pending_call *first = NULL;
+
+	for (size_t i = 0; i < c->n; i++)
+		if (call_in_pairs(c->calls[i]->call) &&
+		    (!first || (first->theirs && !c->calls[i]->theirs)))
+			first = c->calls[i];
+	if (first)
+		name_pair(ctx, f, first->rank, first->call->kind, first->partner);
 }
 
 bool rule_cycle(const struct rule_ctx *ctx, struct finding *f)
@@ -189,7 +241,7 @@ bool rule_cycle(const struct rule_ctx *ctx, struct finding *f)
 	mark_minority(ctx, &c, false, &f->culprits);
 	by_most = f->culprits.n > 0;
 	if (f->culprits.n == 0) {
-		mark_changed(ctx, &c, false, &f->culprits);
+		mark_changed(ctx, &c, is_of_one(&c), &f->culprits);
 		why = "the order so far";
 	}
 	/* numbers of communicators say less than what a rank did before */
@@ -199,9 +251,12 @@ bool rule_cycle(const struct rule_ctx *ctx, struct finding *f)
 	}
 	note_circle(ctx, f, &c);
 	place_order(f, &c);
+	if (f->culprits.n == 0)
+		name_first_pair(ctx, f, &c);
 	f->answer.class = CLASS_CYCLE;
 	for (size_t i = 0; i < c.n && f->answer.class == CLASS_CYCLE; i++)
-		if (f->culprits.in[c.calls[i]->rank] && is_again(ctx, c.calls[i]))
+		if (f->culprits.in[c.calls[i]->rank] && is_again(ctx, c.calls[i]) &&
+		    !made_both(ctx, &c, i))
 			name_again(ctx, f, c.calls[i], CLASS_EXTRA);
 	if (f->answer.class == CLASS_CYCLE && f->culprits.n == 0)
 		note(f, "As many ranks make the one call first as the other: either order may be "

@@ -150,6 +150,8 @@ static bool report_surplus(const struct rule_ctx *ctx, struct finding *f, uint64
 		finding_conclude(ctx, f, class, CONFIDENCE_MAJORITY);
 		return true;
 	}
+	if (ctx->comm->nranks == 2 && ctx->comm->any_program)
+		finding_tie(f, f->culprits.in[1], f->culprits.in[0]);
 	rank_set_clear(&f->culprits);
 	note(f,
 	     "Either %s made call %lu too many, or %s left it out or left before it: nothing but "
@@ -189,6 +191,13 @@ static enum answer_class class_of_missing(const struct rule_ctx *ctx, struct fin
 	return class;
 }
 
+/* One of two ranks lacks the call, and may have come to its end as others have. */
+static bool is_either(const struct rule_ctx *ctx, const struct rank_set *behind)
+{
+	return ctx->comm->nranks == 2 && behind->n == 1 &&
+	       others_ended(ctx, members_rank(ctx->members, behind->in[1]));
+}
+
 static bool report_missing(const struct rule_ctx *ctx, struct finding *f)
 {
 	struct awaited call = progress_first_missing(ctx->comm);
@@ -207,7 +216,7 @@ static bool report_missing(const struct rule_ctx *ctx, struct finding *f)
 	place_missing(ctx, f);
 	if (ctx->outcome != OUTCOME_HANG)
 		f->answer.hang_seq = -1; /* all came to their end: no rank waits */
-	if (is_surplus(ctx, &f->culprits, &makers, false))
+	if (is_surplus(ctx, &f->culprits, &makers, false) || is_either(ctx, &f->culprits))
 		return report_surplus(ctx, f, seq, false);
 	if (is_surplus(ctx, &f->culprits, &makers, true) && is_repeated(ctx, seq, false)) {
 		f->reasons |= 1u << REASON_NO_MAJORITY;
@@ -265,7 +274,8 @@ bool rule_missing(const struct rule_ctx *ctx, struct finding *f)
 	return found && !own;
 }
 
-/* One rank waits in a call on a communicator that all others, two at least, have destroyed or aborted: they never come to that call. */
+/* One rank waits in a call on a communicator that all others, two at least, have destroyed or aborted, or may have: they never come to
+ * that call. */
 bool rule_left_alone(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct progress_comm *a = ctx->comm;
@@ -274,11 +284,14 @@ bool rule_left_alone(const struct rule_ctx *ctx, struct finding *f)
 
 	for (int i = 0; i < a->nranks; i++) {
 		uint64_t last = a->tracks[i].known ? a->tracks[i].last : a->top;
+		const struct evidence_rank *r = &ctx->evidence->ranks[i];
+		bool may = evidence_may_have_ended(r);
 
 		if (last == a->top)
 			continue;
 		least = last < least ? last : least;
-		left &= evidence_leaves(&ctx->evidence->ranks[i], a->comm);
+		left &= may || evidence_leaves(r, a->comm);
+		f->reasons |= reason_if(may, REASON_OTHER_CAUSE);
 		rank_set_add(&f->culprits, i);
 	}
 	if (!left || f->culprits.n < 2 || (int)f->culprits.n + 1 != a->nranks)

@@ -306,6 +306,7 @@ bool rule_unseen(const struct rule_ctx *ctx, struct finding *f)
 	if (seq == UINT64_MAX || f->culprits.n == 0)
 		return false;
 	finding_place(f, a->comm, seq, seq, (int64_t)seq);
+	f->collectives = a->collectives;
 	finding_differ(f, "call", "not known", common_call(ctx, &f->culprits, seq, &n));
 	note(f, "No evidence of %s is here, and all others wait.",
 	     f->culprits.n == 1 ? "it" : "them");

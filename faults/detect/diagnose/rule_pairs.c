@@ -101,6 +101,12 @@ static enum flow_step flow_step(const struct flow *flow, size_t at)
 	return fabs(now - 2 * step) <= 2 * off ? STEP_AHEAD : STEP_BREAKS;
 }
 
+/* Returns true if the calls before this one were of one amount. */
+static bool was_constant(const struct flow *flow, size_t at)
+{
+	return at >= 2 && flow->calls[at - 1]->count == flow->calls[at - 2]->count;
+}
+
 /* A mismatch as it is judged: the rank with the wrong call (-1: not known), how that goes on from those before. */
 struct judgement {
 	int culprit;
@@ -129,6 +135,8 @@ static struct judgement judge(const struct rule_ctx *ctx, const struct mismatch 
 	j.moved = j.step == STEP_AHEAD || j.step == STEP_AGAIN ||
 		  (!fits_on(out, at + 1, in, at + 1) &&
 		   (fits_on(out, at, in, at + 1) || fits_on(in, at, out, at + 1)));
+	if (j.moved && j.step == STEP_BREAKS && was_constant(out, at) && was_constant(in, at))
+		j.culprit = -1; /* one such call more or less, of either */
 	return j;
 }
 
@@ -255,8 +263,8 @@ static bool find_peers(const struct rule_ctx *ctx, struct finding *f, const stru
 	bool open = (sends == 0) != (receives == 0) && sends + receives > sure;
 
 	n = find_wrong_peers(ctx, f, flows, open ? sends ? CALL_SEND : CALL_RECV : 0);
-	if (n == 0)
-		return false;
+	if (n == 0 || (open && ctx->comm->any_program && !ctx->plan->followed))
+		return false; /* the call that would be missing may stand behind another one */
 	if (open)
 		note(f, "Another rank's call that never came would leave these open, too.");
 	f->reasons |= reason_if(open, REASON_OTHER_CAUSE) |
@@ -305,6 +313,8 @@ bool rule_pairs(const struct rule_ctx *ctx, struct finding *f)
 		return false;
 	flows_init(&flows, ctx->progress, ctx->members);
 	found = !any_absent(ctx) && find_peers(ctx, f, &flows);
+	if (!found)
+		finding_reset(f);
 	if (!found && first_mismatch(ctx, &flows, &mismatch)) {
 		report_mismatch(ctx, f, &mismatch);
 		found = true;

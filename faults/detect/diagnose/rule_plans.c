@@ -21,14 +21,52 @@ static bool is_asleep(const struct evidence_rank *r)
 			  "flock fcntl accept connect write sendto sendmsg ");
 }
 
-enum absence { ABSENCE_NONE, ABSENCE_LIVES, ABSENCE_ENDED };
+enum absence {
+	ABSENCE_NONE,
+	ABSENCE_LIVES,
+	ABSENCE_ENDED,
+	ABSENCE_UNKNOWN /* it may have come to its end, as others have that owe nothing */
+};
+
+bool others_ended(const struct rule_ctx *ctx, int rank)
+{
+	bool any = false;
+
+	for (int i = 0; i < ctx->run->nranks && ctx->played && !any; i++)
+		any = i != rank && evidence_may_have_ended(&ctx->run->ranks[i]) &&
+		      !progress_owed(ctx->played, i);
+	return any && evidence_may_have_ended(&ctx->run->ranks[rank]);
+}
+
+/* The part of call `in` that its partner has not made, as the partner would make it. */
+static struct record lacking_part(const struct rule_ctx *ctx, const struct pending_call *in)
+{
+	struct record lacking = *in->call;
+
+	lacking.kind = (uint8_t)flow_other(lacking.kind);
+	lacking.peer = progress_part(ctx->played, in->rank, in->call->comm)->place;
+	return lacking;
+}
+
+static bool is_expected(const struct rule_ctx *ctx, int rank, const struct pending_call *in)
+{
+	struct record lacking;
+
+	if (!call_is_pair(in->call->kind))
+		return false;
+	lacking = lacking_part(ctx, in);
+	return progress_expects(ctx->played, rank, &lacking);
+}
 
 static enum absence absence_of(const struct rule_ctx *ctx, int rank)
 {
 	const struct evidence_rank *r = &ctx->run->ranks[rank];
+	const struct pending_call *in = progress_owed(ctx->played, rank);
 
-	if (!progress_owed(ctx->played, rank))
+	if (!in)
 		return ABSENCE_NONE;
+	if (others_ended(ctx, rank) && !is_expected(ctx, rank, in))
+		return ABSENCE_UNKNOWN;
 	if (view_finished(&r->view) || r->view.process >= PROCESS_EXITED)
 		return ABSENCE_ENDED;
 	return r->view.process == PROCESS_ALIVE &&
@@ -51,11 +89,13 @@ static size_t mark_absent(const struct rule_ctx *ctx, enum absence how, bool *in
 
 bool any_absent(const struct rule_ctx *ctx)
 {
-	bool any = false;
+	for (int i = 0; i < ctx->run->nranks && has_own_plans(ctx); i++) {
+		enum absence absence = absence_of(ctx, i);
 
-	for (int i = 0; i < ctx->run->nranks && has_own_plans(ctx) && !any; i++)
-		any = absence_of(ctx, i) == ABSENCE_LIVES;
-	return any;
+		if (absence == ABSENCE_LIVES || absence == ABSENCE_UNKNOWN)
+			return true;
+	}
+	return false;
 }
 
 static void report_awaited(const struct rule_ctx *ctx, struct finding *f,
@@ -64,12 +104,10 @@ static void report_awaited(const struct rule_ctx *ctx, struct finding *f,
 	const struct rank_comm *part = progress_part(ctx->played, in->partner, ctx->comm->comm);
 	const struct track *t = &ctx->comm->tracks[part->place];
 	uint64_t next = t->final ? t->final->seq + 1 : 1;
-	struct record lacking = *in->call;
+	struct record lacking = lacking_part(ctx, in);
 	const struct record *met;
 	enum answer_class class;
 
-	lacking.kind = (uint8_t)flow_other(lacking.kind);
-	lacking.peer = progress_part(ctx->played, in->rank, ctx->comm->comm)->place;
 	rank_set_add(&f->culprits, part->place);
 	finding_place(f, ctx->comm->comm, next, next, (int64_t)in->call->seq);
 	finding_differ(f, "call", "no call", call_words(ctx->evidence, &lacking));
@@ -82,6 +120,23 @@ static void report_awaited(const struct rule_ctx *ctx, struct finding *f,
 			 how == ABSENCE_ENDED ? CONFIDENCE_MAJORITY : CONFIDENCE_PROVED);
 }
 
+/* The one rank may have made this call too many, or the other may lack its part. */
+static void report_either(const struct rule_ctx *ctx, struct finding *f,
+			  const struct pending_call *in)
+{
+	const struct rank_comm *own = progress_part(ctx->played, in->rank, ctx->comm->comm);
+
+	finding_place(f, ctx->comm->comm, in->call->seq, in->call->seq, (int64_t)in->call->seq);
+	finding_differ(f, "call", call_words(ctx->evidence, in->call), "no call");
+	name_pair(ctx, f, own->place, in->call->kind, in->call->peer);
+	finding_tie(f, own->place, in->call->peer);
+	note(f,
+	     "Rank %d waits for rank %d's part, which may have come to its end: either call may be "
+	     "the one too many, or the one that is missing.",
+	     rank_number(ctx->evidence, own->place), rank_number(ctx->evidence, in->call->peer));
+	finding_conclude(ctx, f, CLASS_UNMATCHED, CONFIDENCE_INCONCLUSIVE);
+}
+
 /* A rank that lives outranks one that ended, which may have left open a call too many. Several: each may be the one. */
 bool rule_left_open(const struct rule_ctx *ctx, struct finding *f)
 {
@@ -92,14 +147,18 @@ bool rule_left_open(const struct rule_ctx *ctx, struct finding *f)
 
 	if (has_own_plans(ctx)) {
 		n = mark_absent(ctx, how, absent);
-		if (n == 0)
-			n = mark_absent(ctx, how = ABSENCE_ENDED, absent);
+		while (n == 0 && how < ABSENCE_UNKNOWN)
+			n = mark_absent(ctx, ++how, absent);
 		for (int i = 0; i < ctx->run->nranks && !in; i++)
 			in = absent[i] ? progress_owed(ctx->played, i) : NULL;
 	}
 	free(absent);
 	if (!in || in->members != ctx->members || !call_is_pair(in->call->kind))
 		return false;
+	if (how == ABSENCE_UNKNOWN) {
+		report_either(ctx, f, in);
+		return true;
+	}
 	report_awaited(ctx, f, in, how);
 	for (int i = 0; i < ctx->run->nranks && how == ABSENCE_ENDED; i++)
 		f->reasons |= reason_if(i != in->partner && view_finished(&ctx->run->ranks[i].view),
@@ -202,7 +261,8 @@ bool rule_habit(const struct rule_ctx *ctx, struct finding *f)
 		return false;
 	rank = find_breaker(ctx, &b, &steady);
 	if (rank < 0 || turned_round(ctx, &b) ||
-	    (b.kind == HABIT_SKIPPED ? b.usual : b.made)->comm != ctx->comm->comm)
+	    (b.kind == HABIT_SKIPPED ? b.usual : b.made)->comm != ctx->comm->comm ||
+	    progress_part(ctx->played, rank, ctx->comm->comm)->members != ctx->members)
 		return false;
 	f->reasons |= reason_if(!steady, REASON_OWN_PLANS); /* another one may be the one */
 	report_break(ctx, f, rank, &b);

@@ -102,6 +102,10 @@ bool evidence_gave_up(const struct evidence_rank *rank);
 /* evidence_program.c: returns true if a rank of any program has begun to end, or has given up this communicator. */
 bool evidence_leaves(const struct evidence_rank *rank, uint32_t comm);
 
+/* evidence_program.c: returns true if the rank is in no call, by a dump, which does not say what became of it then: it may have come
+ * to its end. */
+bool evidence_may_have_ended(const struct evidence_rank *rank);
+
 /* evidence_program.c: returns true if the rank stands in a framework's communication: "train.py:88 (step) in all_reduce". */
 bool evidence_communicates(const struct evidence_rank *rank);
 

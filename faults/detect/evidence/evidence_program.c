@@ -172,3 +172,11 @@ bool evidence_leaves(const struct evidence_rank *rank, uint32_t comm)
 	       ((rank->left_ns && h->exit_status >= 0) ||
 		h->inits[comm].state >= RECORD_COMM_ABORTED);
 }
+
+bool evidence_may_have_ended(const struct evidence_rank *rank)
+{
+	const struct rank_view *v = &rank->view;
+
+	return rank->present && rank->recorder && strcmp(rank->recorder->program, "PyTorch") == 0 &&
+	       v->process == PROCESS_ALIVE && !v->waiting && v->completed >= v->issued;
+}

@@ -26,14 +26,16 @@ struct player {
 static bool play_comm(struct player *p, json_t *j)
 {
 	struct comm_request request = { .comm = 0 };
-	json_int_t id;
+	json_int_t id, pairs; /* sends and receives before its first call here */
 
-	if (json_unpack(j, "[iiiI]", &request.comm, &request.rank, &request.nranks, &id) < 0 ||
+	if (json_unpack(j, "[iiiII]", &request.comm, &request.rank, &request.nranks, &id, &pairs) <
+		    0 ||
 	    request.comm >= RECORD_COMMS)
 		return false;
 	memcpy(request.id, &id, sizeof(id));
 	watch_comm(&p->watch, request.comm, COMM_INIT, &request);
 	watch_comm(&p->watch, request.comm, COMM_READY, &request);
+	p->memory->header.pairs[request.comm] = (uint64_t)pairs;
 	return true;
 }
 
@@ -180,6 +182,7 @@ int evidence_play(struct evidence *evidence, void (*run)(int fd, const void *arg
 		close(fd);
 		memcpy(&player.blank, &player.memory->header, sizeof(player.blank));
 		player.blank.host[0] = '\0'; /* which is this one */
+		player.blank.preloaded = 1;
 		play(&player, evidence, task.text ? task.text : (char[]){ "" }, from, err);
 		munmap(player.memory, sizeof(*player.memory));
 	}

@@ -127,7 +127,7 @@ def say_waits(facts, groups, nranks, remarks):
     for rank in range(nranks):
         own = [(i, g, g.ranks[rank]) for i, g in enumerate(groups) if rank in g.ranks]
         say_rank(rank, own or rank in pairs, not own and facts["ended"] == rank, 0, facts["traceback"] if teller == rank else "",
-                 [[g.comm, w.place, g.members, i + 1] for i, g, w in own] + [[0, rank, nranks, 1]] * (rank in pairs),
+                 [[g.comm, w.place, g.members, i + 1, 0] for i, g, w in own] + [[0, rank, nranks, 1, 0]] * (rank in pairs),
                  [c for _, g, w in own for c in g.calls(w)] + sent(pairs.get(rank)))
 
 
@@ -169,7 +169,7 @@ def say_calls(facts, remarks):
         own = by_rank.get(rank)
         calls = [call(0, n, KINDS[kind], count, dtype, root if KINDS[kind] in ROOTED else -1, n <= over[chosen], NOW)
                  for n, kind, count, dtype, root in sorted(own.calls.values())] if own else []
-        say_rank(rank, own, False, LINES, "", [[0, rank, nranks, 1]] if own else [], calls)
+        say_rank(rank, own, False, LINES, "", [[0, rank, nranks, 1, 0]] if own else [], calls)
 
 
 def main():

@@ -345,23 +345,30 @@ def is_undated(dump, waits, over):
 
 def tell_rank(rank, dump, given, newest, undated, others):
     calls = [c for c in dump.calls if given[c.group, dump.groups[c.group]] is not None]
-    seqs = {}
+    seqs, sent = {}, {}
     for call in calls:
         call.comm = given[call.group, dump.groups[call.group]]
         call.seq = seqs.get(call.comm, max(call.op - 1, 0) if call.op > 1 and call.record else 0) + 1
         seqs[call.comm] = call.seq
+        sent.setdefault(call.comm, sent_before(call))
     streams(calls)
     old = older(dump, given, others)
     before = max([c.seq - i - 1 for i, c in enumerate(calls)] + [call[1] - i - 1 for i, call in enumerate(old)] + [0])
     say(rank=rank, present=1, before=before, newest=newest,
-        cut=int(dump.cut), undated=int(undated), comms=comms_of(rank, dump.groups.items(), given), stack=stack_of(calls),
+        cut=int(dump.cut), undated=int(undated), comms=comms_of(rank, dump.groups.items(), given, sent), stack=stack_of(calls),
         calls=old + [[c.comm, c.seq, c.kind, c.count, c.dtype, c.peer, c.stream, int(c.state == "completed"), int(c.alone),
                 c.created, c.started, (c.ended or c.created) if c.state == "completed" else 0] for c in calls])
 
 
-def comms_of(rank, groups, given):
-    return [[given[key], key[1].index(rank) if rank in key[1] else -1, len(key[1]), zlib.crc32(repr(key).encode())]
-            for key in sorted(groups) if given[key] is not None]
+def sent_before(call):
+    """The group's sends and receives before its first entry, in a ring that has wrapped: it counts collectives apart."""
+    collectives = call.seqs[0] - (call.kind < SEND)
+    return max(call.seq - 1 - collectives, 0) if call.seqs[1] else 0
+
+
+def comms_of(rank, groups, given, sent):
+    return [[given[key], key[1].index(rank) if rank in key[1] else -1, len(key[1]), zlib.crc32(repr(key).encode()),
+             sent.get(given[key], 0)] for key in sorted(groups) if given[key] is not None]
 
 
 def stack_of(calls):
@@ -426,7 +433,8 @@ def settle_passed(dumps):
     over, kinds = {}, {}  # group and its ranks -> rank -> the last collective that it has completed
     for rank, dump in dumps.items():
         for call in dump.calls:
-            kinds[call.group, dump.groups[call.group], call.seqs[0]] = call.kind if call.alone else None
+            if call.kind < SEND:
+                kinds[call.group, dump.groups[call.group], call.seqs[0]] = call.kind if call.alone else None
             if call.state == "completed" and call.kind < SEND:
                 mine = over.setdefault((call.group, dump.groups[call.group]), {})
                 mine[rank] = max(mine.get(rank, 0), call.seqs[0])
@@ -582,7 +590,7 @@ def main():
             tell_rank(rank, dumps[rank], given, newest, is_undated(dumps[rank], waits, over), others)
         else:  # what others say of it
             say(rank=rank, present=0, before=0, newest=newest, cut=0, undated=0, stack="", calls=[],
-                comms=comms_of(rank, [key for key in given if rank in key[1]], given))
+                comms=comms_of(rank, [key for key in given if rank in key[1]], given, {}))
 
 
 if __name__ == "__main__":

@@ -22,6 +22,21 @@ static bool is_pair(const struct pending_call *c)
 
 static bool visit(struct search *s, const struct pending_call *c);
 
+/* Returns true if the calls of the circle can be made in an order without it: they are on several communicators, or each half
+ * of a send or receive among them is known. */
+static bool has_other_order(const struct search *s)
+{
+	bool pairs = false, made = true;
+
+	for (size_t i = s->begin; i < s->depth; i++) {
+		if (s->way[i]->members != s->way[s->begin]->members)
+			return true;
+		pairs |= is_pair(s->way[i]);
+		made &= !is_pair(s->way[i]) || s->way[i]->theirs;
+	}
+	return pairs && made;
+}
+
 /* Goes on to what the rank is in that keeps it from its part of `c`. */
 static bool visit_rank(struct search *s, const struct pending_call *c, int rank)
 {
@@ -38,11 +53,8 @@ static bool visit_rank(struct search *s, const struct pending_call *c, int rank)
 			continue;
 		for (s->begin = 0; s->way[s->begin] != next;)
 			s->begin++;
-		if (s->pairs)
+		if (s->pairs || has_other_order(s))
 			return true;
-		for (size_t i = s->begin; i < s->depth; i++)
-			if (s->way[i]->members != s->way[s->begin]->members)
-				return true;
 	}
 	return false;
 }

@@ -272,6 +272,17 @@ static struct habit_break look(struct own *o)
 	return none;
 }
 
+/* Returns true if the rank has made the call and not started it: it is no cause of what the rank waits in. */
+static bool is_queued(const struct progress *p, int rank, const struct record *call)
+{
+	const struct rank_calls *calls = &p->pending[rank];
+
+	for (size_t i = calls->first; call && i < calls->n; i++)
+		if (calls->calls[i].call == call)
+			return calls->calls[i].state == CALL_QUEUED;
+	return false;
+}
+
 struct habit_break progress_habit(const struct progress *p, int rank, const struct record *asked)
 {
 	const struct progress_rank *r = &p->ranks[rank];
@@ -291,9 +302,44 @@ struct habit_break progress_habit(const struct progress *p, int rank, const stru
 		o.hits = o.misses = 0;
 		b = look(&o);
 	}
+	if (is_queued(p, rank, b.made))
+		b = (struct habit_break){ .kind = HABIT_KEPT };
 	b.asked_usual = o.asked_usual;
 	b.steady = o.misses * STEADY <= o.hits;
 	free(o.signs);
 	free(o.alike);
 	return b;
+}
+
+/* How many calls up to `a` are like those up to `b`, which is later. */
+static size_t alike_up_to(const struct record *calls, size_t a, size_t b)
+{
+	size_t n = 0;
+
+	while (n <= a) {
+		const struct like like = like_call(&calls[b - n]);
+
+		if (!is_like(&calls[a - n], &like) || calls[a - n].kind != calls[b - n].kind)
+			break;
+		n++;
+	}
+	return n;
+}
+
+bool progress_expects(const struct progress *p, int rank, const struct record *call)
+{
+	const struct progress_rank *r = &p->ranks[rank];
+	size_t n = r->ncalls < NEWEST ? r->ncalls : NEWEST, most = 0, next = 0;
+	const struct record *calls = r->calls + (r->ncalls - n);
+	const struct like like = like_call(call);
+
+	for (size_t i = 0; i + 1 < n; i++) {
+		size_t alike = alike_up_to(calls, i, n - 1);
+
+		if (alike > 0 && alike >= most) {
+			most = alike;
+			next = i + 1;
+		}
+	}
+	return most > 0 && is_like(&calls[next], &like) && !is_like(&calls[n - 1], &like);
 }

@@ -237,13 +237,17 @@ struct habit_break {
 struct habit_break progress_habit(const struct progress *progress, int rank,
 				  const struct record *asked);
 
+/* Returns true if such a call came, before, after the calls that the rank made last, and is another one than the last. */
+bool progress_expects(const struct progress *progress, int rank, const struct record *call);
+
 /* ---- circle.c ---- */
 
 /* Returns true if this rank waits in a call, as do all for which it waits, and so on. */
 bool progress_closed(const struct progress *progress, int rank);
 
 /* Calls each of which waits for the rank that is in the next one, the last for the first's:
- * of sends and receives alone (`pairs`), or on two communicators at least. Begins with the lowest rank.
+ * of sends and receives alone (`pairs`), or such that the calls in another order have none: on two communicators at
+ * least, or with the other half of each send and receive. Begins with the lowest rank.
  * Returns how many, 0: there is no such circle of at most `max`. */
 size_t progress_circle(const struct progress *progress, bool pairs,
 		       const struct pending_call **circle, size_t max);

@@ -40,8 +40,12 @@ LIB_SRC := $(filter-out $(PROGRAMS) faults/detect/preload/library/%,$(wildcard $
 CU_SRC := $(wildcard common/*/*/*.cu common/*/*/*/*.cu)
 PERF_SRC := $(filter-out bench/recover_perf.c,$(wildcard bench/*_perf.c))
 MAIN_SRC := $(filter-out bench/perf_entry.c bench/preflight_main.c bench/recover%.c,$(wildcard bench/*.c))
-UNIT_SRC := $(wildcard ci/tests/*/test_*.c)
-MPI_UNIT_SRC := $(wildcard ci/tests/*/mpi_test_*.c)
+# The rooms whose unit tests are built and run. Sanitizers go over the rooms that read what strangers wrote, and what those
+# share: records, evidence, dumps, logs, links, topologies, options. ROOMS='*' SANITIZE=... goes over all.
+UNTRUSTED := base settings options topo nccl_log reconcile record progress evidence diagnose probe postmortem preload watch
+ROOMS ?= $(if $(SANITIZE),$(UNTRUSTED),*)
+UNIT_SRC := $(wildcard $(ROOMS:%=ci/tests/%/test_*.c))
+MPI_UNIT_SRC := $(wildcard $(ROOMS:%=ci/tests/%/mpi_test_*.c))
 TOOL_SRC := $(wildcard ci/tests/tools/tool_*.c)
 
 # ---- MPI -------------------------------------------------------------------------------------
@@ -136,7 +140,7 @@ FUZZ := $(patsubst ci/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard ci/fuzz/fuzz_*.c))
 UNIT := $(addprefix $(BUILD)/tests/,$(notdir $(basename $(UNIT_SRC) $(MPI_UNIT_SRC))))
 TOOL := $(addprefix $(BUILD)/tests/,$(notdir $(basename $(TOOL_SRC))))
 # What unit tests and tools share.
-RIG_SRC := $(filter-out $(UNIT_SRC) $(MPI_UNIT_SRC) $(TOOL_SRC),$(wildcard ci/tests/*/*.c))
+RIG_SRC := $(filter-out $(UNIT_SRC) $(MPI_UNIT_SRC) $(TOOL_SRC),$(sort $(wildcard ci/tests/rig/*.c $(ROOMS:%=ci/tests/%/*.c))))
 RIG := $(BUILD)/obj/librig.a
 # *_perf programs that note when a fault fired: tool_fired by their names.
 FIRED := $(PERF_SRC:bench/%.c=$(BUILD)/tests/fired/%)
@@ -210,7 +214,7 @@ deb rpm bundle wheel:
 	$(Q)ci/packaging/package $@
 
 unit: $(UNIT) $(BUILD)/hang_diagnose $(DOUBLE)/libnccl.so.2
-	$(Q)BUILD=$(BUILD) ci/tests/run unit mpi
+	$(Q)BUILD=$(BUILD) ROOMS='$(ROOMS)' ci/tests/run unit mpi
 
 e2e: all $(TOOL) $(FIRED)
 	$(Q)BUILD=$(BUILD) ci/tests/run e2e

@@ -8,6 +8,7 @@
 #   make test-installed                           tests that install Slurm, Prometheus ..., as root, and remove them
 #   make unit SANITIZE=address,undefined          in build-asan/
 #   make fuzz                                     libFuzzer programs, in build-fuzz/
+#   make PCH=1                                    a build from nothing, once: without ccache, faster
 #   make BUILD=build-clang CC=clang WERROR=1      another compiler, warnings are errors
 
 ifeq ($(origin CC),default)
@@ -115,6 +116,13 @@ SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=
 INCLUDES := -Icommon/lib -Icommon/harness -Icommon/predict -Icommon/host -Ifaults -Ifaults/detect -include base/c.h
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) $(WARNINGS) $(INCLUDES) $(MPI_CFLAGS:-I%=-isystem %) \
 	$(CUDA_CFLAGS) -pthread $(SANITIZE_FLAGS) $(CFLAGS)
+# PCH=1: base/c.h is compiled once, which takes a quarter off what a file costs; ccache keeps nothing of it. A file with other flags
+# than these reads the header.
+ifdef PCH
+INCLUDES := -I$(BUILD)/obj/pch $(INCLUDES)
+PCH_FILE := $(BUILD)/obj/pch/base/c.h.gch
+PCH_CFLAGS := $(subst -include base/c.h,,$(ALL_CFLAGS)) -w
+endif
 ALL_LDFLAGS = -pthread $(SANITIZE_FLAGS) $(LDFLAGS)
 # The small programs read what others left: neither MPI nor NCCL nor CUDA.
 # STATIC=1: with all that a machine may lack inside, for packages.
@@ -331,7 +339,11 @@ mpi-found:
 	@$(if $(no_nccl),echo '$(no_nccl)',:)
 	@$(if $(strip $(not_there)),echo '$(strip $(not_there))',:)
 
-$(BUILD)/obj/%.o: %.c $(FLAGS)
+$(PCH_FILE): common/lib/base/c.h $(FLAGS)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(PCH_CFLAGS) -x c-header -o $@ $<
+
+$(BUILD)/obj/%.o: %.c $(FLAGS) $(PCH_FILE)
 	$(say) CC $<
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<

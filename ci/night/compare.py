@@ -17,7 +17,6 @@ from collections import defaultdict
 from itertools import groupby
 
 import numpy as np
-from scipy import stats
 
 import rows as launches_of
 from rows import human
@@ -49,6 +48,12 @@ def _middle(logs):
     return logs[..., cut:n - cut].mean(axis=-1), kept.var(axis=-1) * n, n - 2 * cut
 
 
+def scipy_stats():
+    """The module, which takes a third of a second to load: a night without a baseline needs none of it."""
+    from scipy import stats
+    return stats
+
+
 def distance(base, new, axis=-1):
     """Difference of the trimmed means of log times over its standard error; launches along the last axis."""
     (low, squares, n), (high, others, m) = _middle(base), _middle(new)
@@ -58,7 +63,7 @@ def distance(base, new, axis=-1):
 def exchanged(base, new, seed):
     """Distances of all points for each exchange of launches, exchanges x points; all points are exchanged
     alike."""
-    found = stats.permutation_test((base, new), distance, vectorized=True, n_resamples=EXCHANGES, batch=200,
+    found = scipy_stats().permutation_test((base, new), distance, vectorized=True, n_resamples=EXCHANGES, batch=200,
                                    axis=-1, random_state=seed)
     null = np.asarray(found.null_distribution)
     everyone = len(null) == math.comb(base.shape[-1] + new.shape[-1], base.shape[-1])
@@ -71,7 +76,7 @@ def ratio_of_medians(base, new, axis=-1):
 
 def interval(base, new, seed, confidence=0.95):
     """(low, high) of the ratio of medians for each point."""
-    found = stats.bootstrap((base, new), ratio_of_medians, vectorized=True, n_resamples=RESAMPLES, batch=200, axis=-1,
+    found = scipy_stats().bootstrap((base, new), ratio_of_medians, vectorized=True, n_resamples=RESAMPLES, batch=200, axis=-1,
                             confidence_level=confidence, method="percentile", random_state=seed)
     return found.confidence_interval.low, found.confidence_interval.high
 
@@ -88,7 +93,7 @@ class Family:
         self.low, self.high = interval(self.base, self.new, seed)
         # "auto" leaves the exact test for all points when one of them has a tie.
         exact = max(self.base.shape[-1], self.new.shape[-1]) <= 50
-        self.rank_p = stats.mannwhitneyu(self.base, self.new, axis=-1, method="exact" if exact else "asymptotic").pvalue
+        self.rank_p = scipy_stats().mannwhitneyu(self.base, self.new, axis=-1, method="exact" if exact else "asymptotic").pvalue
 
     def exceeded(self, sign, limits):
         """Share of exchanges in which one of the points that are at most as extreme as the limit reaches
@@ -127,7 +132,7 @@ def needed(base, new, limit):
     logs = [np.log(side) for side in (base, new)]
     away = max(abs(abs(np.median(logs[1]) - np.median(logs[0])) - limit), limit / 2)
     rest = np.concatenate([side - np.median(side) for side in logs])
-    noise = SMALL_SAMPLE * stats.median_abs_deviation(rest, center=lambda x, axis: 0.0, scale="normal")
+    noise = SMALL_SAMPLE * scipy_stats().median_abs_deviation(rest, center=lambda x, axis: 0.0, scale="normal")
     return max(have + 1, math.ceil(2 * (1.96 * MEDIAN_ERROR * noise / away) ** 2))
 
 

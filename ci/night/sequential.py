@@ -13,7 +13,7 @@ that is given is taken for true: "none mends it" is then refuted for that rate a
 import itertools
 
 import numpy as np
-from scipy import stats
+from scipy.special import betaincinv
 
 SURE, FALSE = 0.95, 0.005
 PRIOR_NONE, PRIOR_NEVER = 0.15, 0.05
@@ -145,6 +145,6 @@ def simulate(search, rates, dice, most):
 
 def interval(hung, launches, confidence=0.95):
     """(low, high) of a rate, exact (Clopper and Pearson): both ends hold with `confidence`, each by itself."""
-    low = stats.beta.ppf(1 - confidence, hung, launches - hung + 1) if hung else 0.0
-    high = stats.beta.ppf(confidence, hung + 1, launches - hung) if hung < launches else 1.0
+    low = betaincinv(hung, launches - hung + 1, 1 - confidence) if hung else 0.0
+    high = betaincinv(hung + 1, launches - hung, confidence) if hung < launches else 1.0
     return float(low), float(high)

@@ -54,7 +54,7 @@ static pid_t start(size_t bytes, bool thread, int *tell)
 /* Returns the crash's status as seen before waitpid knows it; -1: not seen. */
 static int see(pid_t pid)
 {
-	double until = clock_seconds() + 30;
+	double until = unit_until(30);
 	int seen = -1, status;
 	bool again = false;
 

@@ -402,7 +402,7 @@ UNIT_TEST(test_hostile_calls, "hostile records")
 	finish();
 	CU_ASSERT_STRING_EQUAL(class_name(found.class, found.outcome), "unexplained");
 	srand(7);
-	for (int round = 0; round < 300; round++) {
+	for (int round = 0; round < unit_times(300); round++) {
 		calls_set_up(3);
 		for (int i = 0; i < 3; i++) {
 			unsigned char *bytes = (unsigned char *)evidence.ranks[i].calls;

@@ -502,7 +502,7 @@ UNIT_TEST(test_hostile, "hostile numbers")
 	static const int made[] = { 8, 7, 8, 8 };
 
 	srand(5);
-	for (int round = 0; round < 5000; round++) {
+	for (int round = 0; round < unit_times(5000); round++) {
 		in_calls(4, made, 8);
 		for (int i = 0; i < 4; i++) {
 			struct rank_view *v = &ranks[i].view;

@@ -75,7 +75,7 @@ static double time_large(int nranks, int comms, bool pairs)
 
 UNIT_TEST(test_large, "16,384 ranks x 1,024 calls")
 {
-	double small = time_large(1024, 1, false), large = time_large(16384, 1, false);
+	double small = time_large(1024, 1, false), large = time_large(unit_times(16384), 1, false);
 	struct rusage usage;
 
 	getrusage(RUSAGE_SELF, &usage);
@@ -89,7 +89,8 @@ UNIT_TEST(test_large, "16,384 ranks x 1,024 calls")
 /* These cost more, and are printed. */
 UNIT_TEST(test_mixed, "1,024 ranks x 1,024 calls of 64 communicators, and with pairs")
 {
-	double comms = time_large(1024, 64, false), pairs = time_large(1024, 1, true);
+	int n = unit_times(1024);
+	double comms = time_large(n, 64, false), pairs = time_large(n, 1, true);
 
 	printf(" 64 communicators %.3f s, pairs %.3f s ", comms, pairs);
 	CU_ASSERT(comms < 20 && pairs < 20);

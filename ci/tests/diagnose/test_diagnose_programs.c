@@ -288,6 +288,12 @@ static void add_score(struct score *sum, const struct score *s)
 		sum->right[fault] += s->right[fault];
 }
 
+/* Of all sizes; where trials are few up to three ranks. */
+static int most_players(void)
+{
+	return unit_times(PLAYERS_MAX) < PLAYERS_MAX ? 3 : PLAYERS_MAX;
+}
+
 /* Every fault at every call ends in a hang; in none is an innocent rank named other than as
  * inconclusive, nor the culprit for what it did not do. */
 UNIT_TEST(test_innocent, "no innocent rank is named for certain")
@@ -297,7 +303,7 @@ UNIT_TEST(test_innocent, "no innocent rank is named for certain")
 	int right = 0;
 
 	UNIT_ROWS(row, titles)
-		for (int n = 2; n <= PLAYERS_MAX; n++) {
+		for (int n = 2; n <= most_players(); n++) {
 			int calls = 0;
 
 			if (!build(&p, row, n))
@@ -324,7 +330,7 @@ UNIT_TEST(test_mixed, "programs by turns")
 	int n = LENGTH(titles), cases = 0, sure = 0, wrong = 0;
 
 	srand(1);
-	for (int k = 0; k < 200; k++) {
+	for (int k = 0; k < unit_times(200); k++) {
 		const struct title *both[2] = { &titles[rand() % n], &titles[rand() % n] };
 		struct program p = { .nranks = 3 + rand() % (PLAYERS_MAX - 2) };
 		struct score s;
@@ -373,7 +379,7 @@ UNIT_TEST(test_one_plan, "the guilty where all follow one plan")
 	struct score s;
 
 	UNIT_ROWS(row, titles)
-		for (int n = 2; row->skip_of_two && n <= PLAYERS_MAX; n++) {
+		for (int n = 2; row->skip_of_two && n <= most_players(); n++) {
 			const struct title *title = row;
 
 			build(&p, title, n);

@@ -29,7 +29,7 @@ static unsigned first_seed(unsigned first)
 
 static unsigned last_seed(unsigned first)
 {
-	return getenv("STRANGER") ? first_seed(first) + 1 : first + SEEDS;
+	return getenv("STRANGER") ? first_seed(first) + 1 : first + (unsigned)unit_times(SEEDS);
 }
 
 /* Two of which either may be the one: both are told. */
@@ -133,11 +133,12 @@ static void print_tallies(const char *what, const struct tallies *all)
 		       all->deeds[i].cases, i + 1 < DEEDS ? "," : " ... ");
 }
 
-/* No rank is named wrongly for certain, one that does not come always, and three of four others. */
+/* No rank is named wrongly for certain, one that does not come always, and three of four others: of few trials, where the
+ * share may be less by chance, two of three. */
 static void check_tallies(const struct tallies *all)
 {
 	CU_ASSERT_EQUAL(all->all.wrong, 0);
-	CU_ASSERT(100 * all->all.right >= 74 * all->all.cases);
+	CU_ASSERT(100 * all->all.right >= (unit_times(SEEDS) < SEEDS ? 66 : 74) * all->all.cases);
 	for (int i = DEED_IDLE; i <= DEED_BLOCK; i++)
 		CU_ASSERT_EQUAL(all->deeds[i].right, all->deeds[i].cases);
 }

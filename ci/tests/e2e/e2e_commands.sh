@@ -26,7 +26,7 @@ expect_rc 1 'set-up without apt-get:'
 expect_err "^setup: missing \(names of the Debian packages\): $all\$"
 holds 'more than the list' [ "$(cat "$work/out" "$work/err" | wc -l)" -eq 1 ]
 set_up --dev
-expect_err "$all clang clang-format shellcheck nftables ccache\$"
+expect_err "$all clang clang-format shellcheck nftables\$"
 # Neither root nor sudo
 fake apt-get 'echo "apt-get $*" >>'"$work/apt"
 fake id 'echo 1000'

@@ -72,8 +72,7 @@ struck() {
 	# one of its own is gone: where others have the cores, before a monitor could say why.
 	checks=$((checks + 1))
 	if ! within 5 grep -q '^# verdict' "$work/out"; then
-		late=$((late + 1))
-		echo "LATE $1: no verdict within 5 s"
+		late "$1: no verdict within 5 s"
 		limit=20 ended
 		return 1
 	fi

@@ -6,52 +6,53 @@ source "$(dirname "$0")/lib.sh"
 
 mkdir -p "$work/tree/ci/tests/e2e" "$work/seen"
 cp ci/tests/run "$work/tree/ci/tests"
+cp -r ci/tests/rig "$work/tree/ci/tests"
 export SEEN=$work/seen
 
 # made NAME LINE...: a test of that name
 made() {
 	printf '%s\n' '#!/bin/bash' "${@:2}" >"$work/tree/ci/tests/e2e/e2e_$1.sh"
 }
-made a '# alone: it looks for all the others' '[ "$(ls "$SEEN" | xargs)" = "b c d e l m q r" ] && touch "$SEEN/a"'
+made a '# alone: it looks for all the others' '[ "$(ls "$SEEN" | xargs)" = "b c d e f l m q r" ] && touch "$SEEN/a"'
 made b 'until [ -e "$SEEN/c" ]; do sleep 0.1; done; touch "$SEEN/b"'
 made c 'touch "$SEEN/c" "$TMPDIR/mine"; echo "$TMPDIR" >"$SEEN/c"; echo one; echo two >&2; exit 3'
 made d 'touch "$SEEN/d"; [ -z "${JOBS:-}" ] || exit 1; [ "$TMPDIR" != "$(cat "$SEEN/c")" ] || exit 1; echo not here; exit 77'
 made e '# timeout: 1' 'touch "$SEEN/e"; sleep 60'
-made f '[ -e "$SEEN/a" ] || { echo too many; exit 1; }'
-made g 'exit 4'
+made f '# timeout: 1' 'touch "$SEEN/f"; echo "FAIL a wrong answer"; sleep 60'
+made g '[ -e "$SEEN/a" ] || { echo "LATE and wrong"; exit 1; }'
 made l 'touch "$SEEN/l"; exit 75'
-made m '[ -e "$SEEN/a" ] || { touch "$SEEN/m"; exit 75; }'
+made m '[ -n "${HANGAR_ALONE:-}" ] || { touch "$SEEN/m"; exit 75; }'
 for one in q r; do # each waits for the other, and ends if all but the two have ended
 	made $one '# quiet: it only waits' 'ls "$SEEN" >"$TMPDIR/before"; touch "$SEEN/'$one'"' \
 		'until [ -e "$SEEN/q" ] && [ -e "$SEEN/r" ]; do sleep 0.1; done' \
-		'[ "$(grep -v "[qr]" "$TMPDIR/before" | xargs)" = "b c d e l m" ]'
+		'[ "$(grep -v "[qr]" "$TMPDIR/before" | xargs)" = "b c d e f l m" ]'
 done
 
 JOBS=2 run "$work/tree/ci/tests/run"
 expect_rc 1 'two at once:'
-sed -nE 's/^([a-zA-Z]+ +e2e_.) +[0-9]+\.[0-9] s/\1/p' "$work/out" >"$work/lines"
+sed -nE '/^ /!s/^([a-zA-Z]+ +e2e_.) +[0-9]+\.[0-9] s +[0-9.]* computed/\1/p' "$work/out" | sed 's/after [0-9]* s/after 1 s/' >"$work/lines"
 holds "two at once: $(paste -sd, "$work/lines")" cmp -s "$work/lines" <<'END_LINES'
 ok   e2e_b
-late e2e_c: exit 3 beside others: once more, alone
+FAIL e2e_c: exit 3
 skip e2e_d: not here
-late e2e_f: exit 1 beside others: once more, alone
-FAIL e2e_g: exit 4
-late e2e_l: once more, alone
-late e2e_m: once more, alone
-FAIL e2e_e: not finished after 1 s
+FAIL e2e_g: exit 1
+late e2e_l: exit 75: once more, alone
+late e2e_m: exit 75: once more, alone
+late e2e_e: not finished after 1 s: once more, alone
+FAIL e2e_f: not finished after 1 s
 ok   e2e_q
 ok   e2e_r
 ok   e2e_a
-FAIL e2e_c: exit 3
-ok   e2e_f
-FAIL e2e_l: late, alone as well
+FAIL e2e_l: exit 75: late, alone as well
 ok   e2e_m
+FAIL e2e_e: not finished after 1 s: late, alone as well
 END_LINES
-holds "not a failure's whole output, before its line" [ "$(grep -B2 '^late e2e_c' "$work/out" | head -n 2)" = \
+holds "not a failure's whole output, before its line" [ "$(grep -B2 '^FAIL e2e_c' "$work/out" | head -n 2)" = \
 	$'    | one\n    | two' ]
-expect_out '^failed beside others, repeated alone: e2e_c e2e_f$'
 expect_out '^skipped e2e_d: not here$'
-expect_out '^6 passed, 4 failed, 1 skipped$'
+expect_out '^late, and run once more: e2e_l e2e_m e2e_e$'
+expect_out '^[0-9]+ s computed$'
+expect_out '^5 passed, 5 failed, 1 skipped$'
 holds 'a temporary folder is left' [ ! -e "$(cat "$SEEN/c")" ]
 for jobs in 0 x -1; do
 	JOBS=$jobs run "$work/tree/ci/tests/run"
@@ -64,8 +65,8 @@ made b '# timeout: 1' 'until [ -e "$SEEN/c" ]; do sleep 0.1; done'
 made c '# timeout: 1' 'touch "$SEEN/c"; exit 3'
 JOBS=1 run "$work/tree/ci/tests/run" e2e_b e2e_c
 expect_rc 1 'one after the other:'
-expect_out '^FAIL e2e_b .*: not finished after 1 s$'
-expect_out '^0 passed, 2 failed, 0 skipped$'
+expect_out '^late e2e_b .*: not finished after [0-9]+ s: once more, alone$'
+expect_out '^1 passed, 1 failed, 0 skipped$'
 
 # Evidence stays out of results/; a skip without a reason is a failure, and the parts that Python skips are said
 mkdir -p "$work/tree/results/runs" "$work/tree/ci/tests/night"

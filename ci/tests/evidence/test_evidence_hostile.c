@@ -174,7 +174,7 @@ UNIT_TEST(test_random_bytes, "random bytes")
 	struct answer d;
 
 	srand(11);
-	for (int round = 0; round < 120; round++) {
+	for (int round = 0; round < unit_times(120); round++) {
 		size_t bytes, from = round % 2 ? 12 : sizeof(struct saved_header);
 		struct saved_header *h;
 

@@ -77,7 +77,7 @@ UNIT_TEST(test_hostile_times, "hostile times")
 	const size_t n = LENGTH(nasty);
 
 	srand(5);
-	for (int round = 0; round < 300; round++) {
+	for (int round = 0; round < unit_times(300); round++) {
 		timeline_set_up(4);
 		for (int i = 0; i < 4; i++) {
 			struct evidence_rank *r = &timeline_evidence.ranks[i];

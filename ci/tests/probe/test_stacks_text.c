@@ -83,7 +83,7 @@ UNIT_TEST(test_random, "random texts")
 	unsigned int found = 0;
 
 	srand(7);
-	for (int round = 0; round < 20000; round++) {
+	for (int round = 0; round < unit_times(20000); round++) {
 		char *text = calloc(1, 1), line[40];
 
 		for (int n = rand() % 12; n > 0; n--) {
@@ -97,7 +97,7 @@ UNIT_TEST(test_random, "random texts")
 		CU_ASSERT_PTR_NULL(strchr(line, '\n'));
 		free(text);
 	}
-	CU_ASSERT(found > 100 && found < 20000);
+	CU_ASSERT(found > (unsigned)unit_times(100) && found < (unsigned)unit_times(20000));
 }
 
 UNIT_TEST(test_clean, "control characters")

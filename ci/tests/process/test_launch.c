@@ -317,7 +317,7 @@ static const char *contents(const char *name)
 
 static void wait_for(const char *name)
 {
-	double give_up = clock_seconds() + 2;
+	double give_up = unit_until(2);
 
 	while (access(in_folder(name), F_OK) < 0 && clock_seconds() < give_up)
 		clock_sleep(0.002);

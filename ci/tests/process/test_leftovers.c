@@ -326,7 +326,7 @@ UNIT_TEST(test_no_process, "no such process")
 /* The folders are gone, and so are their keepers. */
 UNIT_TEST(test_no_keeper, "no keeper is left")
 {
-	double give_up = clock_seconds() + 2;
+	double give_up = unit_until(2);
 	pid_t pid = 0;
 
 	while (pid >= 0 && clock_seconds() < give_up) {

@@ -100,7 +100,7 @@ static pid_t start(int (*rank_main)(void *), void *arg)
 
 #define SOON(expression)                                                                           \
 	do {                                                                                       \
-		double give_up = clock_seconds() + 2;                                              \
+		double give_up = unit_until(2);                                                    \
 		while (!(expression) && clock_seconds() < give_up)                                 \
 			clock_sleep(0.001);                                                        \
 		CU_ASSERT(expression);                                                             \

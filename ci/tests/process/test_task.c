@@ -76,7 +76,7 @@ static void free_texts(struct task *tasks, size_t n)
 	for (size_t i = 0; i < n; i++)
 		free(tasks[i].text);
 	/* none is left, not even as a zombie; one that was killed a moment ago may need a core to die on */
-	for (double give_up = clock_seconds() + 5;
+	for (double give_up = unit_until(5);
 	     waitpid(-1, NULL, WNOHANG) != -1 && clock_seconds() < give_up;)
 		usleep(1000);
 	UNIT_ALL(waitpid(-1, NULL, WNOHANG) == -1, errno == ECHILD);

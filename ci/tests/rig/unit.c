@@ -52,6 +52,22 @@ bool unit_in_time(double took, double limit)
 	return true;
 }
 
+int unit_times(int n)
+{
+	const char *share = getenv("UNIT_SHARE");
+	int parts = share ? atoi(share) : 1;
+
+	return parts > 1 ? (n + parts - 1) / parts : n;
+}
+
+double unit_until(double seconds)
+{
+	double load = 0, n = (double)sysconf(_SC_NPROCESSORS_ONLN);
+
+	getloadavg(&load, 1);
+	return clock_seconds() + seconds * fmin(8, fmax(1, load / n));
+}
+
 int unit_main(void)
 {
 	unsigned n;
@@ -193,7 +209,7 @@ bool unit_there(const char *path)
 
 bool unit_gone(const char *path)
 {
-	double give_up = clock_seconds() + 5;
+	double give_up = unit_until(5);
 
 	while (unit_there(path) && clock_seconds() < give_up)
 		clock_sleep(0.001);
@@ -202,7 +218,7 @@ bool unit_gone(const char *path)
 
 int unit_ended(pid_t pid, double seconds)
 {
-	double give_up = clock_seconds() + seconds;
+	double give_up = unit_until(seconds);
 	int status;
 
 	while (waitpid(pid, &status, WNOHANG) != pid) {

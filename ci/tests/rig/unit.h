@@ -82,6 +82,14 @@ int unit_main_folder(char path[UNIT_TEMP]);
  * UNIT_ALL. */
 bool unit_in_time(double took, double limit);
 
+/* How many of n random trials are made: all, or with UNIT_SHARE=10 in the environment a tenth, and one at least. So it is under a
+ * sanitizer, which makes each of them slow. */
+int unit_times(int n);
+
+/* Until when something that has to come is waited for, as clock_seconds() counts: so many seconds times the machine's load
+ * per processor, from 1 to 8. */
+double unit_until(double seconds);
+
 /* A new folder PROGRAM.XXXXXX below $TMPDIR, or /tmp where that is not set, for its owner alone;
  * the caller removes it. 0, or a negative errno: standard error has it in words. May be called
  * outside of a case. */
@@ -102,11 +110,11 @@ const char *unit_text(const char *path);
 /* Something is at this path, a link that leads nowhere included. */
 bool unit_there(const char *path);
 
-/* Waits until nothing is at the path, for 5 s at most. Returns true if nothing is. */
+/* Waits until nothing is at the path, unit_until(5) at most. Returns true if nothing is. */
 bool unit_gone(const char *path);
 
 /* Waits for a child and returns its exit code, or 128 + the signal that ended it; one that lives
- * longer than `seconds` is killed: -1. */
+ * longer than unit_until(seconds) is killed: -1. */
 int unit_ended(pid_t pid, double seconds);
 
 /* Removes a folder and all that is in it; links are not followed. 0, or a negative errno. */

@@ -148,7 +148,7 @@ void ranks_finish(int first, int last, enum outcome outcome)
 /* The seat's exit code, 128 + signal, or NOT_ENDED after `seconds`. */
 static int seat_code(int i, double seconds)
 {
-	double give_up = clock_seconds() + seconds;
+	double give_up = unit_until(seconds);
 	int status;
 
 	for (;;) {

@@ -51,7 +51,7 @@ void seats_take(int first, int last);
 /* Wait until the expression holds. */
 #define SOON(expression)                                                                           \
 	do {                                                                                       \
-		double give_up = clock_seconds() + PATIENCE;                                       \
+		double give_up = unit_until(PATIENCE);                                             \
 		while (!(expression) && clock_seconds() < give_up)                                 \
 			clock_sleep(0.002);                                                        \
 		CU_ASSERT(expression);                                                             \

@@ -222,7 +222,7 @@ static void say(struct link *link, uint32_t type, uint64_t token, const void *vi
 static bool refused(struct link *link)
 {
 	struct link_message message;
-	double give_up = clock_seconds() + 1;
+	double give_up = unit_until(1);
 	int rc = 0;
 
 	while (rc == 0 && clock_seconds() < give_up) {

@@ -703,7 +703,7 @@ UNIT_TEST(test_drawn,
 {
 	/* seeds that failed: starved, then paused for a moment; stopped beside a pause; no rank waits */
 	static const uint64_t failed_once[] = { 120082, 127269, 135093 };
-	uint64_t first = 1, runs = 6000;
+	uint64_t first = 1, runs = (uint64_t)unit_times(6000);
 	const char *other = getenv("HANGAR_SIMULATE");
 	long n = sysconf(_SC_NPROCESSORS_ONLN);
 	struct tally *t =

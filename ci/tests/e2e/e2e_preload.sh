@@ -147,7 +147,7 @@ check "verdict.json says the same" grep -q '"ranks": "2"' "$work/dir.own/verdict
 check "and is as its schema says" python3 "$OLDPWD/ci/tests/rig/schema.py" "$OLDPWD/faults/detect/postmortem/verdict.schema.json" "$work/dir.own/verdict.json"
 
 # --on-verdict, and attempts of a launcher that restarts its ranks: each verdict runs the command once, and keeps its evidence
-hook='env | grep ^HANGAR_ | grep -v E2E= | sort | paste -sd " " >>'$work'/hooked; [ $HANGAR_RANKS != 2 ] || exit 4'
+hook='env | grep ^HANGAR_ | grep -vE "(E2E|RUNS)=" | sort | paste -sd " " >>'$work'/hooked; [ $HANGAR_RANKS != 2 ] || exit 4'
 attempts='timeout 5 $0 4 40 halves kill=1@9; sleep 0.5; DOUBLE_ID=second timeout 12 $0 4 400 halves skip=2@300'
 HANGAR_E2E=$token timeout 60 "$BUILD/hangar_run" --timeout 5 --out "$work/dir.hook" --on-verdict "$hook" bash -c "$attempts" "$subject" >"$work/attempts" 2>&1
 check "two verdicts ran a command each: $(cat hooked)" diff hooked - <<END

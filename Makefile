@@ -25,7 +25,7 @@ BUILD ?= $(if $(SANITIZE),build-asan,build)
 # ---- what is built ---------------------------------------------------------------------------
 # Small programs whose main stands beside the code they show: source files; NAME.c and NAME_main.c
 # become build/NAME.
-PROGRAMS := faults/detect/postmortem/hang_diagnose.c faults/detect/preload/hangar_run.c common/host/nccl_log/nccl_log_main.c common/predict/command/topo_predict.c \
+PROGRAMS := faults/detect/diagnose/hang_diagnose.c faults/detect/preload/hangar_run.c common/host/nccl_log/nccl_log_main.c common/predict/command/topo_predict.c \
 	common/host/reconcile/reconcile_main.c common/host/machine/health_main.c
 
 # The rooms by house, in the order of their layers: a file includes from its own room and from those before, of the

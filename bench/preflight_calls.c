@@ -6,7 +6,7 @@
 #include "base/rank_list.h"
 #include "perf_check.h"
 #include "perf_report.h"
-#include "postmortem/postmortem.h"
+#include "answer/postmortem.h"
 #include "postmortem/diagnoser.h"
 #include "settings/settings.h"
 

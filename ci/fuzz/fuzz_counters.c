@@ -2,6 +2,7 @@
  * lines, report and post-mortem; what was read is written, and read again, as it was. */
 
 #include "evidence/evidence.h"
+#include "answer/counter_delta.h"
 #include "probe/probe.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

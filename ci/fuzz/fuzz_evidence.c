@@ -5,7 +5,7 @@
  * endian) and so many bytes of rank-N.fr; what is cut off is what a cut file would be. */
 
 #include "diagnose/find.h"
-#include "postmortem/postmortem.h"
+#include "answer/postmortem.h"
 #include "evidence/evidence.h"
 #include "evidence/saved.h"
 

@@ -2,7 +2,7 @@
 #include "calls_played.h"
 
 #include "answer/classes.h"
-#include "postmortem/postmortem.h"
+#include "answer/postmortem.h"
 #include "base/rank_list.h"
 
 UNIT_TEST(test_rank_list_words, "ranks as words")

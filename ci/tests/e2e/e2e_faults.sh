@@ -82,7 +82,7 @@ for line in open(sys.argv[1]):
 END
 )
 check "verdict.json: ${wrong:0:600}" [ -z "$wrong" ]
-run python3 ci/tests/rig/schema.py faults/detect/postmortem/verdict.schema.json "$work"/saved-*.json
+run python3 ci/tests/rig/schema.py faults/detect/answer/verdict.schema.json "$work"/saved-*.json
 expect_rc 0 "verdict.json and its schema: $(head -c 600 "$work/out")"
 
 # A rank late by less than the deadline is no fault, and neither is the healthy schedule.

@@ -144,7 +144,7 @@ HANGAR_E2E=$token timeout 60 "$BUILD/hangar_run" --on-hang=kill --timeout 60 --o
 check "a program's own time-out: $(cat "$work/own-time-out")" grep -q '^# verdict: outcome=hang class=missing-call ranks=2 comm=0 seq=298' "$work/own-time-out"
 check "verdict.json says the same" grep -q '"ranks": "2"' "$work/dir.own/verdict.json"
 
-check "and is as its schema says" python3 "$OLDPWD/ci/tests/rig/schema.py" "$OLDPWD/faults/detect/postmortem/verdict.schema.json" "$work/dir.own/verdict.json"
+check "and is as its schema says" python3 "$OLDPWD/ci/tests/rig/schema.py" "$OLDPWD/faults/detect/answer/verdict.schema.json" "$work/dir.own/verdict.json"
 
 # --on-verdict, and attempts of a launcher that restarts its ranks: each verdict runs the command once, and keeps its evidence
 hook='env | grep ^HANGAR_ | grep -vE "(E2E|RUNS)=" | sort | paste -sd " " >>'$work'/hooked; [ $HANGAR_RANKS != 2 ] || exit 4'
@@ -182,7 +182,7 @@ wait $job 2>/dev/null
 check "the first one is withdrawn: $(cat "$work/again")" [ "$(grep -oE '^# (verdict: .*ranks=2|the run goes on: .* after [6-9]\.. s|verdict: .*ranks=1)' "$work/again" | cut -c 1-9 | paste -sd,)" = "# verdict,# the run,# verdict" ]
 check "and its folder says so" grep -q "^The run goes on: .* withdrawn" "$work/dir.again/postmortem.md"
 check "and its verdict.json" grep -q '"withdrawn": "the run goes on: ' "$work/dir.again/verdict.json"
-check "which is as its schema says" python3 "$OLDPWD/ci/tests/rig/schema.py" "$OLDPWD/faults/detect/postmortem/verdict.schema.json" "$work/dir.again/verdict.json"
+check "which is as its schema says" python3 "$OLDPWD/ci/tests/rig/schema.py" "$OLDPWD/faults/detect/answer/verdict.schema.json" "$work/dir.again/verdict.json"
 
 # before any rank has come
 HANGAR_E2E=$token "$BUILD/hangar_run" --out "$work/dir.early" sleep 40 &

@@ -1,7 +1,7 @@
 /* test_logs.c: NCCL's logs of a folder in the post-mortem: real ones, none, lookalikes. */
 #include "rig/unit.h"
 
-#include "postmortem/postmortem.h"
+#include "answer/postmortem.h"
 
 #define REAL "ci/tests/data/nccl_log_h200x4.log"
 

@@ -5,7 +5,7 @@
 #include <jansson.h>
 
 #include "diagnose/find.h"
-#include "postmortem/postmortem.h"
+#include "answer/postmortem.h"
 
 static struct answer diagnosis;
 

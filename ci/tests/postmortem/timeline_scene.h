@@ -4,7 +4,7 @@
 #include <jansson.h>
 
 #include "backend/call.h"
-#include "postmortem/timeline.h"
+#include "answer/timeline.h"
 #include "rig/unit.h"
 #include "process/watch.h"
 

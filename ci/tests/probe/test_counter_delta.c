@@ -3,6 +3,7 @@
 
 #include "machine/reading.h"
 #include "evidence/evidence.h"
+#include "answer/counter_delta.h"
 #include "probe/probe.h"
 #include "rig/tree.h"
 

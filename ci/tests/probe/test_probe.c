@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "evidence/evidence.h"
+#include "answer/counter_delta.h"
 #include "probe/probe.h"
 
 #define RANKS	     4

@@ -8,6 +8,7 @@
 #include <sys/ptrace.h>
 
 #include "base/clock.h"
+#include "evidence/stacks_text.h"
 #include "probe/probe.h"
 
 static int from_parent[2], to_parent[2];

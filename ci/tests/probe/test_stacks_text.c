@@ -1,8 +1,9 @@
 /* test_stacks_text.c: which line a process is stuck on, hostile texts, and stacks in the report. */
 #include "rig/unit.h"
 
-#include "postmortem/postmortem.h"
+#include "answer/postmortem.h"
 #include "evidence/evidence.h"
+#include "evidence/stacks_text.h"
 #include "probe/probe.h"
 
 #define LIBC "  #0 __read+0x4d (libc.so.6)\n"

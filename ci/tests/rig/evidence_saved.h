@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backend/call.h"
-#include "postmortem/postmortem.h"
+#include "answer/postmortem.h"
 #include "evidence/evidence.h"
 #include "record/recorder.h"
 #include "evidence/saved.h"

@@ -7,8 +7,9 @@
 #include "base/rank_list.h"
 #include "process/command.h"
 #include "postmortem/folder.h"
-#include "postmortem/postmortem.h"
+#include "answer/postmortem.h"
 #include "evidence/saved.h"
+#include "answer/counter_delta.h"
 #include "probe/probe.h"
 
 #define REMOTE_RANKS (1 << 18) /* ranks */

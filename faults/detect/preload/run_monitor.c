@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "postmortem/diagnoser.h"
-#include "postmortem/postmortem.h"
+#include "answer/postmortem.h"
 #include "preload/fault_spec.h"
 #include "preload/run_hook.h"
 #include "preload/run_ranks.h"

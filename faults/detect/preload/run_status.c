@@ -6,6 +6,7 @@
 #include "preload/run_meter.h"
 #include "preload/run_monitor.h"
 #include "preload/run_ranks.h"
+#include "evidence/stacks_text.h"
 #include "probe/probe.h"
 #include "watch/link.h"
 #include "watch/message.h"

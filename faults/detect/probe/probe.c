@@ -1,4 +1,5 @@
 /* probe.c: stacks of all local ranks, NCCL RAS and counters, as tasks that run side by side. */
+#include "answer/counter_delta.h"
 #include "probe/probe.h"
 
 #include "settings/backend_kind.h"
@@ -97,39 +98,4 @@ void probe_ranks(struct evidence *evidence, const bool *local, const char *culpr
 		evidence_clean(evidence->ras);
 	free(tasks);
 	free(orders);
-}
-
-/* Notes whether the library reports an asynchronous error. */
-static void note_async(const struct evidence *e, struct answer *d)
-{
-	size_t asked = 0;
-	int failed = -1;
-
-	if (d->outcome != OUTCOME_HANG)
-		return;
-	for (int i = e->nranks - 1; i >= 0; i--) {
-		const struct rank_view *v = &e->ranks[i].view;
-
-		if (!e->ranks[i].present)
-			continue;
-		/* it asks while it waits for its device, and nowhere else */
-		asked += v->asked > 0 && v->device_wait != RECORD_DEVICE_LEFT;
-		failed = v->asked > 1 ? i : failed;
-	}
-	if (failed >= 0)
-		answer_note(d, "ncclCommGetAsyncError says error %d on rank %d.",
-			    e->ranks[failed].view.asked - 1, failed);
-	else if (asked > 0)
-		answer_note(d,
-			    "ncclCommGetAsyncError says success on the %zu of %d ranks that ask "
-			    "it while they wait.",
-			    asked, e->nranks);
-}
-
-void probe_note(const struct evidence *evidence, struct answer *diagnosis)
-{
-	counter_delta_note(evidence, diagnosis);
-	note_async(evidence, diagnosis);
-	if (evidence->ras && evidence->ras[0] && evidence->ras[0] != '[')
-		answer_note(diagnosis, "NCCL RAS answered: ras.txt.");
 }

@@ -1,9 +1,8 @@
 /* probe.h: slow evidence, asked for when the verdict is out and the ranks are still there. */
 #pragma once
 
-#include "diagnose/find.h"
-#include "process/task.h"
 #include "evidence/evidence.h"
+#include "process/task.h"
 
 #define PROBE_SECONDS 2.0 /* for all */
 #define PROBE_EACH    1.0 /* for the stacks of a process, and for NCCL RAS */
@@ -15,9 +14,6 @@
  * read again, and the difference is saved with the first of the local ranks. */
 void probe_ranks(struct evidence *evidence, const bool *local, const char *culprits,
 		 struct task *before);
-
-/* Add lines to the diagnosis: hosts' counters, of a hang asynchronous errors, RAS' answer. */
-void probe_note(const struct evidence *evidence, struct answer *diagnosis);
 
 /* ---- stacks.c: native stacks of every thread of a live process, as text, and the line it is stuck on.
  *
@@ -55,11 +51,6 @@ struct stacks_order {
 void stacks_order(struct task *task, struct stacks_order *order);
 char *stacks_result(struct task *task);
 
-/* The most telling line for "where is it stuck": that of Python's main thread, else the innermost frame of the main thread that has a
- * source line of the application's, else the innermost that has a name. Without "#N ". false, and
- * "", when there is none. `text` may be NULL or hostile. */
-bool stacks_stuck_on(const char *text, char *line, size_t len);
-
 /* ---- ras.c: NCCL's own RAS service: what it answers, for the reader of ras.txt.
  *
  * Each process of an NCCL job (2.24 and later) listens for clients on one port, by default
@@ -79,23 +70,3 @@ struct ras_order {
 /* Ask (struct ras_order), and write the answer to `fd`, as it came; a line in brackets says why no
  * more came. Looking up a name may take longer than the order allows: run it as a task. */
 void ras_ask(int fd, const void *order);
-
-/* ---- counter_delta.c: what a run's hosts counted during it (machine/reading.h): taken, saved, and
- * noted where a counter speaks. Children read the counters, since a driver may be stuck. */
-
-/* A reading of this host as a task: texts of reading.h, the host's, then GPUs' where `*gpus`. */
-struct task counter_delta_task(const bool *gpus);
-
-/* Keep with `rank` what lies between two readings that such tasks told (either may be NULL, or
- * cut). Without a sound later one nothing is saved. `gpus`: they were asked for. */
-void counter_delta_take(struct evidence_rank *rank, const char *before, const char *after,
-			bool gpus);
-
-/* One line for every host whose counters speak, to the diagnosis' lines, while two are left. */
-void counter_delta_note(const struct evidence *evidence, struct answer *diagnosis);
-
-/* Writes text into a page of Markdown: no bars, no markup, no control characters. */
-void page_put(FILE *out, const char *text);
-
-/* A line for every host, or that no counters were read; `page`: of Markdown, with changes. */
-void counter_delta_print(FILE *out, const struct evidence *evidence, bool page);

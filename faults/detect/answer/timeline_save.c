@@ -4,7 +4,7 @@
 #include "base/call_value.h"
 #include "base/dtype.h"
 #include "base/json_value.h"
-#include "postmortem/timeline.h"
+#include "answer/timeline.h"
 #include "base/output.h"
 
 enum { THREAD_CALLS, THREAD_DEVICE, THREAD_HOST, THREADS };

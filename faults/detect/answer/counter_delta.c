@@ -1,5 +1,5 @@
 /* counter_delta.c: counters of hosts, before and after, and what of them says something. */
-#include "probe/probe.h"
+#include "answer/counter_delta.h"
 
 #include "machine/health.h"
 #include "machine/read.h"
@@ -142,4 +142,39 @@ void counter_delta_print(FILE *out, const struct evidence *e, bool page)
 			hosts - HOSTS_SHOWN);
 	if (hosts == 0)
 		fprintf(out, page ? "\nNo counters were read.\n" : "counters    none were read\n");
+}
+
+/* Notes whether the library reports an asynchronous error. */
+static void note_async(const struct evidence *e, struct answer *d)
+{
+	size_t asked = 0;
+	int failed = -1;
+
+	if (d->outcome != OUTCOME_HANG)
+		return;
+	for (int i = e->nranks - 1; i >= 0; i--) {
+		const struct rank_view *v = &e->ranks[i].view;
+
+		if (!e->ranks[i].present)
+			continue;
+		/* it asks while it waits for its device, and nowhere else */
+		asked += v->asked > 0 && v->device_wait != RECORD_DEVICE_LEFT;
+		failed = v->asked > 1 ? i : failed;
+	}
+	if (failed >= 0)
+		answer_note(d, "ncclCommGetAsyncError says error %d on rank %d.",
+			    e->ranks[failed].view.asked - 1, failed);
+	else if (asked > 0)
+		answer_note(d,
+			    "ncclCommGetAsyncError says success on the %zu of %d ranks that ask "
+			    "it while they wait.",
+			    asked, e->nranks);
+}
+
+void probe_note(const struct evidence *evidence, struct answer *answer)
+{
+	counter_delta_note(evidence, answer);
+	note_async(evidence, answer);
+	if (evidence->ras && evidence->ras[0] && evidence->ras[0] != '[')
+		answer_note(answer, "NCCL RAS answered: ras.txt.");
 }

@@ -1,5 +1,5 @@
 /* logs.c: the log reader's findings as part of a post-mortem. */
-#include "postmortem/postmortem.h"
+#include "answer/postmortem.h"
 
 #include <dirent.h>
 #include <fnmatch.h>

@@ -1,5 +1,5 @@
 /* timeline_axis.c: lanes onto one axis: hosts by the last call that all completed; long gaps. */
-#include "postmortem/timeline.h"
+#include "answer/timeline.h"
 #include "base/stats.h"
 
 #define HOUR_NS	  3600e9

@@ -1,12 +1,13 @@
 /* postmortem.c: postmortem.md: the run, its command, the walk, root cause, fix, prevention. */
-#include "postmortem/postmortem.h"
+#include "answer/postmortem.h"
 
 #include "settings/backend_kind.h"
 #include "base/call_value.h"
 #include "base/file.h"
 #include "base/rank_list.h"
-#include "probe/probe.h"
-#include "postmortem/timeline.h"
+#include "answer/counter_delta.h"
+#include "evidence/stacks_text.h"
+#include "answer/timeline.h"
 #include "process/watch.h"
 
 #define RANKS_SHOWN  64 /* the culprits are always shown */

@@ -1,5 +1,5 @@
 /* stacks_text.c: reading stacks that were taken earlier, perhaps on another machine. */
-#include "probe/probe.h"
+#include "evidence/stacks_text.h"
 
 #define MAIN_THREAD "main thread "
 

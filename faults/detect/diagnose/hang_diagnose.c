@@ -2,8 +2,8 @@
 #include "base/arguments.h"
 #include "base/error.h"
 #include "diagnose/find.h"
-#include "postmortem/postmortem.h"
-#include "probe/probe.h"
+#include "answer/postmortem.h"
+#include "answer/counter_delta.h"
 
 struct arguments {
 	const char **dirs; /* owned: room for all of argv */

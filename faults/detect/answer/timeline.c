@@ -1,5 +1,5 @@
 /* timeline.c: the calls and ranks that are shown, on one time axis; clocks are not trusted. */
-#include "postmortem/timeline.h"
+#include "answer/timeline.h"
 
 #include "settings/backend_kind.h"
 #include "base/call_value.h"

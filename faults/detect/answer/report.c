@@ -1,12 +1,12 @@
 /* report.c: a diagnosis on the screen and as verdict.json; all files of a diagnosed run. */
-#include "postmortem/postmortem.h"
+#include "answer/postmortem.h"
 
 #include <jansson.h>
 
 #include "base/json_value.h"
 #include "base/rank_list.h"
-#include "probe/probe.h"
-#include "postmortem/timeline.h"
+#include "answer/counter_delta.h"
+#include "answer/timeline.h"
 #include "base/output.h"
 
 #define RANKS_SHOWN 64 /* whose lines; the culprits are the first */

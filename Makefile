@@ -187,7 +187,7 @@ endif
 DATA := $(patsubst common/predict/topo/%,$(BUILD)/%,$(wildcard common/predict/topo/*.json common/predict/topo/specs/*.json))
 
 all: $(PERF) $(PREFLIGHT) $(PROGRAM_BIN) $(BUILD)/libhangar.so $(DATA) $(BUILD)/built.txt stale-data
-tests: $(UNIT) $(TOOL) $(FIRED) $(BARE) $(addprefix $(DOUBLE)/,subject subject-static libyield.so)
+tests: $(UNIT) $(TOOL) $(FIRED) $(BARE) $(addprefix $(DOUBLE)/,subject subject-static schedule libyield.so)
 
 # A library and programs that copy to any machine; neither MPI nor NCCL nor CUDA is asked for.
 hangar_run: $(READER_BIN) $(BUILD)/libhangar.so $(DATA) $(BUILD)/built.txt
@@ -298,7 +298,7 @@ $(BUILD)/libhangar.so: $(PRELOAD_OBJ)
 	$(Q)$(CC) -shared -Wl,--no-undefined -o $@ $^ -lc -ldl -lpthread -Wl,--as-needed -lm
 
 DOUBLE_CC = $(CC) -std=gnu11 -D_GNU_SOURCE $(OPT) $(WARNINGS) -include common/lib/base/c.h -fPIC -pthread
-$(DOUBLE)/libcuda.so.1 $(DOUBLE)/libcudart.so.13 $(DOUBLE)/libnccl.so.2 $(DOUBLE)/subject: ci/tests/preload/double/double.h
+$(DOUBLE)/libcuda.so.1 $(DOUBLE)/libcudart.so.13 $(DOUBLE)/libnccl.so.2 $(DOUBLE)/subject $(DOUBLE)/schedule: ci/tests/preload/double/double.h
 $(DOUBLE)/libcuda.so.1: ci/tests/preload/double/cuda.c $(FLAGS)
 	@mkdir -p $(@D)
 	$(Q)$(DOUBLE_CC) -shared -Wl,-soname,libcuda.so.1 -o $@ $<
@@ -306,7 +306,7 @@ $(DOUBLE)/libcudart.so.13: ci/tests/preload/double/cudart.c $(DOUBLE)/libcuda.so
 	$(Q)$(DOUBLE_CC) -shared -Wl,-soname,libcudart.so.13 -Wl,-rpath,'$$ORIGIN' -o $@ $< $(DOUBLE)/libcuda.so.1
 $(DOUBLE)/libnccl.so.2: ci/tests/preload/double/nccl.c $(DOUBLE)/libcuda.so.1
 	$(Q)$(DOUBLE_CC) -shared -Wl,-soname,libnccl.so.2 -Wl,-rpath,'$$ORIGIN' -o $@ $< $(DOUBLE)/libcuda.so.1
-$(DOUBLE)/subject: ci/tests/preload/double/subject.c $(DOUBLE)/libnccl.so.2 $(DOUBLE)/libcudart.so.13
+$(DOUBLE)/subject $(DOUBLE)/schedule: $(DOUBLE)/%: ci/tests/preload/double/%.c $(DOUBLE)/libnccl.so.2 $(DOUBLE)/libcudart.so.13
 	$(say) LINK $@
 	$(Q)$(DOUBLE_CC) -Wl,-rpath,'$$ORIGIN' -o $@ $< $(DOUBLE)/libnccl.so.2 $(DOUBLE)/libcudart.so.13 $(DOUBLE)/libcuda.so.1
 

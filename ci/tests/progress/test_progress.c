@@ -92,6 +92,34 @@ UNIT_TEST(test_other_order,
 	UNIT_ALL(circle_of(true) == 2, circle_of(false) == 0);
 }
 
+UNIT_TEST(test_view_alone, "a rank of which there is a view and no records may have come anywhere")
+{
+	static struct drawn d;
+	const struct pending_call *in;
+	struct awaited call;
+
+	draw(&d, (const char *const[]){ "A B C*", "A B ", "A B C*", NULL });
+	progress_release(&d.progress);
+	d.ranks[1].ncalls = 0;
+	free(d.index[1].sig);
+	d.index[1] = (struct call_index){ .sig = NULL };
+	progress_comm_release(&d.comm);
+	progress_play(&d.progress, &d.comms);
+	progress_comm_init(&d.comm, &d.progress, &d.comms.list[0], COMPARE_CALLS);
+	in = progress_at(&d.progress, 0);
+	call = progress_first_missing(&d.comm);
+	UNIT_ALL(d.views[1].issued == 2, !progress_known(&d.progress, 1), !in,
+		 progress_waits_for(&d.progress, 0, 1) == PROGRESS_UNKNOWN,
+		 progress_waits_for(&d.progress, 1, 0) == PROGRESS_UNKNOWN,
+		 !progress_is_awaited(&d.progress, 1), call.n == 0,
+		 progress_presence(&(struct awaited){ .records = &d.comm, .n = 3 }, 1) ==
+			 PRESENCE_APART,
+		 progress_differs(&d.comm, &(struct deviation){ .kind = DEVIATION_NONE },
+				  &(struct rank_set){ (bool[RANKS]){ false }, RANKS, 0 },
+				  &(struct rank_set){ (bool[RANKS]){ false }, RANKS, 0 }) == -1);
+	release_drawn(&d);
+}
+
 /* How rank 1 differs from the reference. */
 static const struct {
 	const char *rows[RANKS];

@@ -106,12 +106,13 @@ static int keeps_period(const struct rule_ctx *ctx, const struct pending_call *i
 	return 0;
 }
 
-/* Marks the ranks in the same call as this one, out of their own order. Where these are several, and half of the members, their
- * order has another part from there on, and none is marked. */
+/* Marks the ranks in the same call as this one, out of their own order. Where these are several in a collective, and half of the
+ * members, their order has another part from there on, and none is marked. */
 static void mark_alike(const struct rule_ctx *ctx, const struct pending_call *one, bool kinds,
 		       struct rank_set *culprits)
 {
 	bool *alike = must(calloc((size_t)ctx->run->nranks + 1, sizeof(*alike)));
+	bool few;
 	int n = 0;
 
 	for (int v = 0; v < ctx->run->nranks; v++) {
@@ -121,8 +122,9 @@ static void mark_alike(const struct rule_ctx *ctx, const struct pending_call *on
 			   keeps_period(ctx, in, kinds) < 0;
 		n += alike[v];
 	}
-	for (int v = 0; v < ctx->run->nranks && (n <= 2 || 2 * n < one->members->nranks); v++)
-		if (alike[v])
+	few = n <= 2 || 2 * n < one->members->nranks || call_in_pairs(one->call);
+	for (int v = 0; v < ctx->run->nranks; v++)
+		if (few && alike[v])
 			rank_set_add(culprits, v);
 	free(alike);
 }
@@ -145,20 +147,28 @@ static void mark_changed(const struct rule_ctx *ctx, const struct circle *c, boo
 			mark_alike(ctx, c->calls[i], kinds, culprits);
 }
 
-/* Between the call that culprit `i` (none: the first rank) owes, and the one that it made before. */
-#define FIRST "call %lu of communicator %u first"
+/* Writes which call came first; of one communicator each rank has numbers of its own, and the kinds tell. */
+static void write_first(char *text, size_t len, const struct record *call, bool kind)
+{
+	snprintf(text, len, "%s%scall %lu of communicator %u first",
+		 kind ? call_kind_name((enum call_kind)call->kind) : "", kind ? " " : "", call->seq,
+		 call->comm);
+}
 
+/* Between the call that culprit `i` (none: the first rank) owes, and the one that it made before. */
 static void place_order(struct finding *f, const struct circle *c)
 {
 	const struct record *owed, *made;
-	char theirs[64], right[64];
+	char theirs[96], right[96];
 	size_t i = f->culprits.n ? first_culprit(f, c) : 0;
+	bool one;
 
 	owed = owed_by(c, i)->call;
 	made = c->calls[i]->call;
+	one = owed->comm == made->comm;
 	finding_place(f, owed->comm, owed->seq, owed->seq, (int64_t)owed->seq);
-	snprintf(theirs, sizeof(theirs), FIRST, made->seq, made->comm);
-	snprintf(right, sizeof(right), FIRST, owed->seq, owed->comm);
+	write_first(theirs, sizeof(theirs), made, one);
+	write_first(right, sizeof(right), owed, one);
 	finding_differ(f, "order", theirs, right);
 }
 

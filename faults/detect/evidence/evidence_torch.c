@@ -62,6 +62,9 @@ static bool play_call(struct player *p, json_t *j)
 	slot->returned_ns = (uint64_t)created;
 	slot->flags = alone ? RECORD_ALONE : 0;
 	p->watch.device_times(p->watch.ctx, h->issued_ticket, (uint64_t)started, (uint64_t)ended);
+	if (completed)
+		record_publish(&p->memory->times[h->issued_ticket & (RECORD_RING - 1)].done,
+			       h->issued_ticket);
 	if (h->wait.sequence == 0 && completed) {
 		p->watch.completed(p->watch.ctx);
 	} else if (h->wait.sequence == 0) {

@@ -86,6 +86,8 @@ int ncclReduceScatter(const void *send, void *recv, size_t count, int type, int 
 		      void *stream);
 int ncclBroadcast(const void *send, void *recv, size_t count, int type, int root, void *comm,
 		  void *stream);
+int ncclReduce(const void *send, void *recv, size_t count, int type, int op, int root, void *comm,
+	       void *stream);
 int ncclBcast(void *recv, size_t count, int type, int root, void *comm, void *stream);
 int ncclSend(const void *send, size_t count, int type, int peer, void *comm, void *stream);
 int ncclRecv(void *recv, size_t count, int type, int peer, void *comm, void *stream);

@@ -1,5 +1,5 @@
 /* nccl.c: a test double of libnccl.so.2 over files of DOUBLE_DIR: a collective ends when all ranks of its
- * communicator have started it, with the same arguments; else never. */
+ * communicator have started it, with the same arguments, a send with its receive of the same amount; else never. */
 #include <dlfcn.h>
 #include <pthread.h>
 
@@ -7,6 +7,7 @@
 
 #define RANKS  16
 #define WINDOW 4096 /* collectives whose arguments are kept */
+#define PAIRS  64   /* sends and receives of two ranks whose amounts are */
 
 struct shared {
 	_Atomic uint64_t joined;
@@ -15,6 +16,7 @@ struct shared {
 	_Atomic uint64_t sign[RANKS][WINDOW]; /* of collective n % WINDOW */
 	_Atomic float first[RANKS][WINDOW];   /* element of a sum whose elements are alike */
 	_Atomic uint64_t sent[RANKS][RANKS], received[RANKS][RANKS];
+	_Atomic uint64_t amount[2][RANKS][RANKS][PAIRS]; /* of send, receive n % PAIRS */
 	_Atomic uint64_t split[RANKS]; /* splits come to, with colour and key of the last */
 	_Atomic int color[RANKS], key[RANKS];
 	char grows[128]; /* the id of a larger communicator, from the rank that has it */
@@ -123,7 +125,7 @@ static bool is_captured(void *stream)
 static void profile_call(const struct op *op)
 {
 	static const char *const funcs[] = { "", "AllReduce", "AllGather", "ReduceScatter",
-					     "Broadcast" };
+					     "Broadcast", "Reduce" };
 	struct api_event e = { .type = 1 << 8 };
 	void *handle;
 
@@ -416,6 +418,8 @@ static void begin(struct op *op)
 	op->n = op->what == SEND   ? ++c->sends[op->peer]
 		: op->what == RECV ? ++c->receives[op->peer]
 				   : ++c->calls;
+	if (op->what != COLLECTIVE)
+		c->shared->amount[op->what == RECV][c->rank][op->peer][op->n % PAIRS] = op->sign;
 	if (op->what == SEND)
 		c->shared->sent[c->rank][op->peer] = op->n;
 	else if (op->what == RECV)
@@ -430,11 +434,17 @@ static void begin(struct op *op)
 static bool is_met(const struct op *op)
 {
 	const struct comm *c = op->comm;
+	uint64_t theirs;
 
-	if (op->what == SEND)
-		return c->shared->received[op->peer][c->rank] >= op->n;
-	if (op->what == RECV)
-		return c->shared->sent[op->peer][c->rank] >= op->n;
+	if (op->what != COLLECTIVE) {
+		theirs = op->what == SEND ? c->shared->received[op->peer][c->rank]
+					  : c->shared->sent[op->peer][c->rank];
+		return theirs > op->n ||
+		       (theirs == op->n &&
+			(c->shared->amount[op->what == SEND][op->peer][c->rank][op->n % PAIRS] ==
+				 op->sign ||
+			 getenv("DOUBLE_LAX")));
+	}
 	for (int i = 0; i < c->nranks; i++)
 		if (c->shared->at[i] < op->n ||
 		    (c->shared->sign[i][op->n % WINDOW] != op->sign && c->shared->at[i] == op->n &&
@@ -611,6 +621,15 @@ int ncclBroadcast(const void *send, void *recv, size_t count, int type, int root
 	return enqueue(comm, stream, COLLECTIVE, -1, sign_of(4, count, type, root));
 }
 
+int ncclReduce(const void *send, void *recv, size_t count, int type, int op, int root, void *comm,
+	       void *stream)
+{
+	(void)send;
+	(void)recv;
+	(void)op;
+	return enqueue(comm, stream, COLLECTIVE, -1, sign_of(5, count, type, root));
+}
+
 /* Through the exported name, as NCCL does: a preloaded library sees it twice. */
 int ncclBcast(void *recv, size_t count, int type, int root, void *comm, void *stream)
 {
@@ -620,17 +639,13 @@ int ncclBcast(void *recv, size_t count, int type, int root, void *comm, void *st
 int ncclSend(const void *send, size_t count, int type, int peer, void *comm, void *stream)
 {
 	(void)send;
-	(void)count;
-	(void)type;
-	return enqueue(comm, stream, SEND, peer, 0);
+	return enqueue(comm, stream, SEND, peer, sign_of(0, count, type, 0));
 }
 
 int ncclRecv(void *recv, size_t count, int type, int peer, void *comm, void *stream)
 {
 	(void)recv;
-	(void)count;
-	(void)type;
-	return enqueue(comm, stream, RECV, peer, 0);
+	return enqueue(comm, stream, RECV, peer, sign_of(0, count, type, 0));
 }
 
 static void *reduce_gradients(void *comm)

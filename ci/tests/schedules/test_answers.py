@@ -1,0 +1,28 @@
+"""test_answers.py: a few schedules of answers.py: live and as dumps they get the same answer, and a healthy one none."""
+import collections
+import contextlib
+import io
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+# pylint: disable-next=wrong-import-position
+from answers import run_all
+
+SEED, COUNT = 501, 20
+
+
+class Answers(unittest.TestCase):
+    def test_alike(self):
+        told = io.StringIO()
+        with contextlib.redirect_stdout(told):
+            table, wrong = run_all(SEED, COUNT, 5, (3, 6))
+        self.assertEqual((len(table), wrong), (COUNT, 0), told.getvalue())
+        for column in (1, 2):
+            counts = collections.Counter(r[column] for r in table)
+            self.assertFalse(counts["innocent"] or counts["alarm"], told.getvalue())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -122,6 +122,9 @@ RULES(RULE_DECLARE)
 extern const struct rule rules[];
 extern const size_t rules_count;
 
+/* rule_cycle.c: rule_deadlock and rule_cycle in one, which the tests ask beside them. */
+rule_fn rule_circle;
+
 /* rule_plans.c: returns true if a rank that lives is in no call, and another waits for its part in one: all else follows. */
 bool any_absent(const struct rule_ctx *ctx);
 

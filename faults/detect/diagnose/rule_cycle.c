@@ -298,3 +298,76 @@ bool rule_deadlock(const struct rule_ctx *ctx, struct finding *f)
 	f->reasons |= reason_if(!named, REASON_NO_MAJORITY) | reason_if(any, REASON_OWN_PLANS);
 	return true;
 }
+
+/* Some make calls of several communicators in another order. */
+static void report_order(const struct rule_ctx *ctx, struct finding *f, const struct circle *c,
+			 const char *why)
+{
+	place_order(f, c);
+	f->answer.class = CLASS_CYCLE;
+	for (size_t i = 0; i < c->n && f->answer.class == CLASS_CYCLE; i++)
+		if (f->culprits.in[c->calls[i]->rank] && is_again(ctx, c->calls[i]))
+			name_again(ctx, f, c->calls[i], CLASS_EXTRA);
+	if (f->answer.class == CLASS_CYCLE && !why)
+		note(f, "As many ranks make the one call first as the other: either order may be "
+			"the wrong one.");
+	else if (f->answer.class == CLASS_CYCLE)
+		note(f, "By %s %s should have made %s, and made %s.", why,
+		     ranks_words(ctx->run, f->culprits.in, 80), f->answer.majority,
+		     f->answer.theirs);
+}
+
+/* All send, or receive, first, in no group. Where nothing tells the culprits each may be the one. */
+static void report_first(const struct rule_ctx *ctx, struct finding *f, const struct circle *c,
+			 const char *why)
+{
+	const struct pending_call *in;
+
+	if (why)
+		note(f, "By %s the %s of %s should have come first.", why,
+		     call_kind_name(c->calls[0]->call->kind == CALL_SEND ? CALL_RECV : CALL_SEND),
+		     ranks_words(ctx->run, f->culprits.in, 80));
+	for (size_t i = 0; i < c->n && !why; i++)
+		rank_set_add(&f->culprits, c->calls[i]->rank);
+	in = c->calls[first_culprit(f, c)];
+	finding_place(f, in->call->comm, in->call->seq, in->call->seq, (int64_t)in->call->seq);
+	snprintf(f->answer.field, sizeof(f->answer.field), "order");
+	name_pair(ctx, f, in->rank, in->call->kind, in->partner);
+	f->answer.class = CLASS_PAIR_DEADLOCK;
+	if (is_any_program(ctx))
+		rank_set_clear(&f->culprits); /* each waits, and any of them may go first */
+	else if (why && is_again(ctx, in))
+		name_again(ctx, f, in, CLASS_UNMATCHED);
+	else if (!why)
+		find_too_many(ctx, f, c);
+}
+
+bool rule_circle(const struct rule_ctx *ctx, struct finding *f)
+{
+	static const char *const whys[] = { "the order of most", "the order so far",
+					    "the order of most", NULL };
+	struct circle c;
+	bool pairs;
+	int by = -1;
+
+	if (!ctx->played)
+		return false;
+	c.n = progress_circle(ctx->played, true, c.calls, CIRCLE_MAX);
+	pairs = none_grouped(&c);
+	if (!pairs)
+		c.n = progress_circle(ctx->played, false, c.calls, CIRCLE_MAX);
+	if (c.n == 0)
+		return false;
+	/* numbers of communicators (2) say less than what a rank did before (1) */
+	while (f->culprits.n == 0 && ++by < 3)
+		if (by == 1)
+			mark_changed(ctx, &c, pairs, &f->culprits);
+		else
+			mark_minority(ctx, &c, by == 2, &f->culprits);
+	f->reasons |= reason_if(!whys[by], REASON_NO_MAJORITY) |
+		      reason_if(by > 0 && is_any_program(ctx), REASON_OWN_PLANS);
+	note_circle(ctx, f, &c);
+	(pairs ? report_first : report_order)(ctx, f, &c, whys[by]);
+	f->answer.confidence = CONFIDENCE_MAJORITY;
+	return true;
+}

@@ -1,8 +1,6 @@
 /* calls_played.c: synthetic evidence of ranks that make calls on communicator 0. */
 #include "diagnose/calls_played.h"
 
-#include "diagnose/rule.h"
-
 struct evidence evidence;
 struct answer found;
 const int job_sizes[] = { 2, 3, 4, 8 };
@@ -101,34 +99,9 @@ void calls_index(void)
 		evidence_index(&evidence.ranks[i]);
 }
 
-/* rule_circle in the place of rule_deadlock and rule_cycle leads to the same answer, in all that it says. */
-static void ask_beside(void)
-{
-	static struct answer old, new;
-	struct rule table[100];
-	size_t n = 0;
-
-	for (size_t i = 0; i < rules_count; i++) {
-		table[n] = rules[i];
-		if (rules[i].f == rule_deadlock)
-			table[n].f = rule_circle;
-		n += rules[i].f != rule_cycle;
-	}
-	memset(&old, 0, sizeof(old));
-	memset(&new, 0, sizeof(new));
-	rules_walk(rules, rules_count, &evidence, &old);
-	rules_walk(table, n, &evidence, &new);
-	CU_ASSERT(memcmp(&old, &new, sizeof(old)) == 0);
-	if (memcmp(&old, &new, sizeof(old)) != 0)
-		printf("  old %s %s %ld, new %s %s %ld\n", class_name(old.class, old.outcome),
-		       old.ranks, (long)old.seq_high, class_name(new.class, new.outcome), new.ranks,
-		       (long)new.seq_high);
-}
-
 void judge(void)
 {
 	calls_index();
-	ask_beside();
 	find_answer(&evidence, NULL, &found);
 }
 

@@ -92,8 +92,7 @@ struct rule {
 	row(rule_pairs, ON_ANY, COMMS_EACH, RULE_STRICT | RULE_DIVERGED) /* met, do not fit */ \
 	row(rule_replays, ON_ANY, COMMS_EACH, RULE_DIVERGED) /* fewer, of a graph */ \
 	row(rule_awaited, ON_HANG, COMMS_EACH, 0) /* in no call, by a partner */ \
-	row(rule_deadlock, ON_HANG, COMMS_NONE, 0) /* all send, or receive, first */ \
-	row(rule_cycle, ON_HANG, COMMS_NONE, 0) /* over several communicators */ \
+	row(rule_circle, ON_HANG, COMMS_NONE, 0) /* all send first, or over communicators */ \
 	row(rule_left_alone, ON_HANG, COMMS_EACH, 0) /* in a call on what others gave up */ \
 	row(rule_absent_from_group, ON_HANG, COMMS_FIRST, 0) /* others are in a later init */ \
 	row(rule_inside, ON_HANG, COMMS_EACH, 0) /* a call that all made */ \

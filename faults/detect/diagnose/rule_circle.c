@@ -1,4 +1,4 @@
-/* rule_cycle.c: the rules about ranks that wait for each other in a circle: over communicators in
+/* rule_circle.c: the rule about ranks that wait for each other in a circle: over communicators in
  * which they make calls in other orders, and in sends or receives that none of them groups. */
 
 #include "base/call_value.h"
@@ -237,50 +237,6 @@ static void name_first_pair(const struct rule_ctx *ctx, struct finding *f, const
 		name_pair(ctx, f, first->rank, first->call->kind, first->partner);
 }
 
-bool rule_cycle(const struct rule_ctx *ctx, struct finding *f)
-{
-	struct circle c;
-	const char *const usual = "the order of most", *why = usual;
-	bool by_most;
-
-	if (!ctx->played)
-		return false;
-	c.n = progress_circle(ctx->played, false, c.calls, CIRCLE_MAX);
-	if (c.n == 0)
-		return false;
-	mark_minority(ctx, &c, false, &f->culprits);
-	by_most = f->culprits.n > 0;
-	if (f->culprits.n == 0) {
-		mark_changed(ctx, &c, is_of_one(&c), &f->culprits);
-		why = "the order so far";
-	}
-	/* numbers of communicators say less than what a rank did before */
-	if (f->culprits.n == 0) {
-		mark_minority(ctx, &c, true, &f->culprits);
-		why = usual;
-	}
-	note_circle(ctx, f, &c);
-	place_order(f, &c);
-	if (f->culprits.n == 0)
-		name_first_pair(ctx, f, &c);
-	f->answer.class = CLASS_CYCLE;
-	for (size_t i = 0; i < c.n && f->answer.class == CLASS_CYCLE; i++)
-		if (f->culprits.in[c.calls[i]->rank] && is_again(ctx, c.calls[i]) &&
-		    !made_both(ctx, &c, i))
-			name_again(ctx, f, c.calls[i], CLASS_EXTRA);
-	if (f->answer.class == CLASS_CYCLE && f->culprits.n == 0)
-		note(f, "As many ranks make the one call first as the other: either order may be "
-			"the wrong one.");
-	else if (f->answer.class == CLASS_CYCLE)
-		note(f, "By %s %s should have made %s, and made %s.", why,
-		     ranks_words(ctx->run, f->culprits.in, 80), f->answer.majority,
-		     f->answer.theirs);
-	f->answer.confidence = CONFIDENCE_MAJORITY;
-	f->reasons |= reason_if(f->culprits.n == 0, REASON_NO_MAJORITY) |
-		      reason_if(!by_most && is_any_program(ctx), REASON_OWN_PLANS);
-	return true;
-}
-
 /* Returns true if each is inside a call of the same kind, and no group holds them. */
 static bool none_grouped(const struct circle *c)
 {
@@ -329,37 +285,78 @@ static void find_too_many(const struct rule_ctx *ctx, struct finding *f, const s
 	     rank_number(ctx->run, c->calls[1 - i]->rank));
 }
 
-bool rule_deadlock(const struct rule_ctx *ctx, struct finding *f)
+/* Some make calls of several communicators in another order. */
+static void report_order(const struct rule_ctx *ctx, struct finding *f, const struct circle *c,
+			 const char *why)
 {
-	struct circle c = { .n = 0 };
-	const struct pending_call *in;
-	bool named, any = is_any_program(ctx);
+	place_order(f, c);
+	if (!why)
+		name_first_pair(ctx, f, c);
+	f->answer.class = CLASS_CYCLE;
+	for (size_t i = 0; i < c->n && f->answer.class == CLASS_CYCLE; i++)
+		if (f->culprits.in[c->calls[i]->rank] && is_again(ctx, c->calls[i]) &&
+		    !made_both(ctx, c, i))
+			name_again(ctx, f, c->calls[i], CLASS_EXTRA);
+	if (f->answer.class == CLASS_CYCLE && !why)
+		note(f, "As many ranks make the one call first as the other: either order may be "
+			"the wrong one.");
+	else if (f->answer.class == CLASS_CYCLE)
+		note(f, "By %s %s should have made %s, and made %s.", why,
+		     ranks_words(ctx->run, f->culprits.in, 80), f->answer.majority,
+		     f->answer.theirs);
+}
 
-	if (ctx->played)
-		c.n = progress_circle(ctx->played, true, c.calls, CIRCLE_MAX);
-	if (!none_grouped(&c))
-		return false;
-	note_circle(ctx, f, &c);
-	mark_changed(ctx, &c, true, &f->culprits);
-	named = f->culprits.n > 0;
-	if (named)
-		note(f, "By the order so far the %s of %s should have come first.",
-		     call_kind_name(c.calls[0]->call->kind == CALL_SEND ? CALL_RECV : CALL_SEND),
+/* All send, or receive, first, in no group. Where nothing tells the culprits each may be the one. */
+static void report_first(const struct rule_ctx *ctx, struct finding *f, const struct circle *c,
+			 const char *why)
+{
+	const struct pending_call *in;
+
+	if (why)
+		note(f, "By %s the %s of %s should have come first.", why,
+		     call_kind_name(c->calls[0]->call->kind == CALL_SEND ? CALL_RECV : CALL_SEND),
 		     ranks_words(ctx->run, f->culprits.in, 80));
-	for (size_t i = 0; i < c.n && !named; i++)
-		rank_set_add(&f->culprits, c.calls[i]->rank);
-	in = c.calls[first_culprit(f, &c)];
+	for (size_t i = 0; i < c->n && !why; i++)
+		rank_set_add(&f->culprits, c->calls[i]->rank);
+	in = c->calls[first_culprit(f, c)];
 	finding_place(f, in->call->comm, in->call->seq, in->call->seq, (int64_t)in->call->seq);
 	snprintf(f->answer.field, sizeof(f->answer.field), "order");
 	name_pair(ctx, f, in->rank, in->call->kind, in->partner);
 	f->answer.class = CLASS_PAIR_DEADLOCK;
-	if (any)
+	if (is_any_program(ctx))
 		rank_set_clear(&f->culprits); /* each waits, and any of them may go first */
-	else if (named && is_again(ctx, in))
+	else if (why && is_again(ctx, in))
 		name_again(ctx, f, in, CLASS_UNMATCHED);
-	else if (!named)
-		find_too_many(ctx, f, &c);
+	else if (!why)
+		find_too_many(ctx, f, c);
+}
+
+bool rule_circle(const struct rule_ctx *ctx, struct finding *f)
+{
+	static const char *const whys[] = { "the order of most", "the order so far",
+					    "the order of most", NULL };
+	struct circle c;
+	bool pairs;
+	int by = -1;
+
+	if (!ctx->played)
+		return false;
+	c.n = progress_circle(ctx->played, true, c.calls, CIRCLE_MAX);
+	pairs = none_grouped(&c);
+	if (!pairs)
+		c.n = progress_circle(ctx->played, false, c.calls, CIRCLE_MAX);
+	if (c.n == 0)
+		return false;
+	/* numbers of communicators (2) say less than what a rank did before (1) */
+	while (f->culprits.n == 0 && ++by < 3)
+		if (by == 1)
+			mark_changed(ctx, &c, pairs || is_of_one(&c), &f->culprits);
+		else
+			mark_minority(ctx, &c, by == 2, &f->culprits);
+	f->reasons |= reason_if(!whys[by], REASON_NO_MAJORITY) |
+		      reason_if(by > 0 && is_any_program(ctx), REASON_OWN_PLANS);
+	note_circle(ctx, f, &c);
+	(pairs ? report_first : report_order)(ctx, f, &c, whys[by]);
 	f->answer.confidence = CONFIDENCE_MAJORITY;
-	f->reasons |= reason_if(!named, REASON_NO_MAJORITY) | reason_if(any, REASON_OWN_PLANS);
 	return true;
 }

@@ -270,7 +270,7 @@ static void again(void *arg, char *command, size_t len, int nranks)
 	const struct program *p = arg;
 	char parent[32];
 
-	snprintf(parent, sizeof(parent), "/proc/%d/cmdline", (int)getppid());
+	snprintf(parent, sizeof(parent), "/proc/%d/cmdline", (int)p->launcher);
 	command_again(command, len, p->launch, nranks, p->argc, (const char *const *)p->argv,
 		      parent);
 }
@@ -298,6 +298,9 @@ static int supervise(struct program *program, struct error *err)
 
 	config.client = diagnoser_client(&diagnoser);
 	config.client.printed = program->hooks.printed;
+	config.watch = diagnoser_watch;
+	config.watch_arg = &diagnoser;
+	program->launcher = getppid();
 	if (open_folder(program, &folder, err) < 0)
 		return fail(err, program);
 	program->folder = folder.path;
@@ -318,8 +321,6 @@ static int supervise(struct program *program, struct error *err)
 		atomic_store(&program->memory->header.local_rank, program->launch->local_rank);
 	if (monitor_open(&monitor, &config, program->memory, memory_fd, err) < 0)
 		goto out_memory;
-	if (monitor.leader)
-		diagnoser_start(&diagnoser);
 	hooks = monitor_hooks(&monitor);
 	if (program->cgroup.path[0])
 		hooks.cgroup = program->cgroup.path;
@@ -329,7 +330,6 @@ static int supervise(struct program *program, struct error *err)
 	closing_open(program, &hooks);
 	code = fired_exit_code(program, supervisor_run(&hooks, perf_rank, program, err));
 	monitor_close(&monitor);
-	diagnoser_release(&diagnoser);
 out_memory:
 	cgroup_remove(&program->cgroup);
 	if (program->fault_record)

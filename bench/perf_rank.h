@@ -18,6 +18,7 @@ struct program {
 	int argc;
 	char **argv;
 	const char *folder;	      /* of the run, borrowed for its lifetime */
+	pid_t launcher;		      /* the supervisor's parent */
 	struct record_memory *memory; /* shared with the supervisor */
 	struct perf_hooks hooks;      /* from a test program */
 	struct injector *injector;    /* --fault; NULL: none */

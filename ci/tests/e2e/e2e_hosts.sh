@@ -87,12 +87,14 @@ if struck rank:3 $KILL; then
 	in_time 'rank killed on another host' "$took" 1000
 	gone_soon 'rank killed on another host'
 fi
-if struck supervisor:2 $KILL; then
-	holds 'supervisor killed on another host: exit 0' [ $rc -ne 0 ]
-	expect_out '^# verdict: outcome=died class=monitor-gone ranks=- .* hosts=node2 '
-	in_time 'supervisor killed on another host' "$took" 1000
-	gone_soon 'supervisor killed on another host'
-fi
+for who in supervisor leader; do
+	if struck $who:2 $KILL; then
+		holds "$who killed on another host: exit 0" [ $rc -ne 0 ]
+		expect_out '^# verdict: outcome=died class=monitor-gone ranks=- .* hosts=node2 '
+		in_time "$who killed on another host" "$took" 1000
+		gone_soon "$who killed on another host"
+	fi
+done
 # -T: else the deadline is ten times the slowest warm-up call, 0.1 to 0.5 s where four ranks spin on
 # two cores
 if struck rank:2 $STOP -T 1; then

@@ -99,10 +99,15 @@ for phase in init warmup timed check finalise; do
 			[ $phase = init ] || saved "leader killed in $phase"
 		}
 	}
-	strike $phase member $KILL && {
-		died_in $phase member
-		[ $phase = finalise ] || expect_out '^# verdict: outcome=died class=monitor-gone ranks=- '
-	}
+	for who in member parent; do
+		strike $phase $who $KILL && {
+			died_in $phase $who
+			[ $phase = finalise ] || {
+				expect_out '^# verdict: outcome=died class=monitor-gone ranks=- '
+				expect_rc 14 "$who killed in $phase:"
+			}
+		}
+	done
 	strike $phase launcher $KILL && died_in $phase launcher
 	strike $phase guard $KILL && died_in $phase guard
 done
@@ -178,8 +183,8 @@ held() {
 	expect_out '^# verdict: outcome=hang class=watcher-held ranks=- .* side=host hosts='
 	gone_soon "$1 stopped"
 }
-strike timed member $STOP --partition-timeout 2 && "$tool" "$token" any 5 leader $STOP >/dev/null &&
-	held 'all supervisors' 'no supervisor of this run runs: the first'
+strike timed member $STOP --partition-timeout 2 && "$tool" "$token" any 5 parent $STOP >/dev/null &&
+	"$tool" "$token" any 5 leader $STOP >/dev/null && held 'all supervisors' 'no supervisor of this run runs: the first'
 mkdir "$work/stopped" && printf '#!/bin/sh\nkill -STOP $$\n' >"$work/stopped/mpirun" && chmod 755 "$work/stopped/mpirun"
 PATH=$work/stopped:$PATH start_held timed --partition-timeout 2
 held mpirun mpirun

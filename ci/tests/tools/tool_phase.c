@@ -15,7 +15,8 @@ static const char usage[] =
 	"\n"
 	"TOKEN: the processes of the run have HANGAR_E2E=TOKEN in their environment\n"
 	"PHASE: any, start, init, setup, warmup, timed, check, finalise\n"
-	"WHO:   rank:R  supervisor:R  launcher:R  leader  member  launcher  guard\n"
+	"WHO:   rank:R  supervisor:R  leader:R  launcher:R  leader  parent  member  launcher  "
+	"guard\n"
 	"SIGNAL: a number\n"
 	"\n"
 	"While it makes sure of the phase it stops the rank whose phase counts: R, or any. Exit 0\n"
@@ -24,8 +25,9 @@ static const char usage[] =
 /* One rank of the run, in process ids of this namespace. */
 struct member {
 	pid_t supervisor, process;
-	int rank; /* as the launcher numbers it */
-	bool leader;
+	int rank;     /* as the launcher numbers it */
+	pid_t leader; /* of this host, if this supervisor has forked it; 0: it has not */
+	bool listens;
 	const struct record_memory *memory;
 };
 
@@ -54,35 +56,35 @@ static ssize_t read_file(pid_t pid, const char *name, char *buf, size_t len)
 	return have;
 }
 
-/* Fields 3 to 5 of /proc/PID/stat: state letter, ' ' when the process is gone; parent; group. */
-static char read_stat(pid_t pid, int *parent, int *group)
+/* Fields 3 to 6 of /proc/PID/stat: state letter, ' ' when the process is gone; parent; group; session. */
+static char read_stat(pid_t pid, int *parent, int *group, int *session)
 {
 	char buf[1024], state = ' ';
 	const char *at;
 
-	*parent = *group = 0;
+	*parent = *group = *session = 0;
 	if (read_file(pid, "stat", buf, sizeof(buf)) > 0 && (at = strrchr(buf, ')')))
-		sscanf(at + 1, " %c %d %d", &state, parent, group);
+		sscanf(at + 1, " %c %d %d %d", &state, parent, group, session);
 	return state;
 }
 
 static char process_state(pid_t pid, pid_t *parent)
 {
-	int ppid, group;
-	char state = read_stat(pid, &ppid, &group);
+	int ppid, group, session;
+	char state = read_stat(pid, &ppid, &group, &session);
 
 	if (parent)
 		*parent = ppid;
 	return state;
 }
 
-/* A supervisor has other children than its rank, which alone makes a group of its own. */
+/* A supervisor has other children than its rank, which alone makes a group of its own, and no session. */
 static bool leads_group(pid_t pid)
 {
-	int parent, group;
+	int parent, group, session;
 
-	read_stat(pid, &parent, &group);
-	return group == pid;
+	read_stat(pid, &parent, &group, &session);
+	return group == pid && session != pid;
 }
 
 /* The value of an environment variable the process was started with, or NULL. */
@@ -146,7 +148,7 @@ static void open_descriptors(struct member *m)
 				close(fd);
 		} else if (strncmp(target, "socket:[", 8) == 0) {
 			target[n - 1] = '\0';
-			m->leader |= listens(m->supervisor, target + 8);
+			m->listens |= listens(m->supervisor, target + 8);
 		}
 	}
 	if (dir)
@@ -175,11 +177,11 @@ static void consider(struct run *run, pid_t pid)
 		return;
 	m.rank = atoi(rank);
 	open_descriptors(&m);
-	if (m.memory)
+	if (m.memory || m.listens)
 		run->members[run->n++] = m;
 }
 
-/* A supervisor's children inherit its recorder: holders whose parent is one are no supervisors. */
+/* A supervisor's children inherit its recorder, but for the leader: those whose parent is one are no supervisors. */
 static void join_ranks(struct run *run)
 {
 	int kept = 0;
@@ -194,10 +196,12 @@ static void join_ranks(struct run *run)
 			if (run->members[j].supervisor != parent)
 				continue;
 			is_child = true;
-			if (leads_group(m->supervisor))
+			if (m->listens)
+				run->members[j].leader = m->supervisor;
+			else if (leads_group(m->supervisor))
 				run->members[j].process = m->supervisor;
 		}
-		if (is_child)
+		if (is_child && m->memory)
 			munmap((void *)(uintptr_t)m->memory, sizeof(*m->memory));
 		m->memory = is_child ? NULL : m->memory;
 	}
@@ -235,7 +239,7 @@ static int list(struct run *run)
 
 		process_state(m->supervisor, &parent);
 		printf("rank=%d supervisor=%d pid=%d launcher=%d leader=%d phase=%s issued=%lu\n",
-		       m->rank, (int)m->supervisor, (int)m->process, (int)parent, m->leader,
+		       m->rank, (int)m->supervisor, (int)m->process, (int)parent, (int)m->leader,
 		       phase_of(m), atomic_load(&m->memory->header.issued_ticket));
 	}
 	return run->n > 0 ? 0 : 3;
@@ -267,9 +271,14 @@ static pid_t choose(const struct run *run, const char *who, const struct member 
 		if (!m->process)
 			continue;
 		if (colon && atoi(colon + 1) == m->rank)
-			return *who == 'r' ? m->process : *who == 'l' ? parent : m->supervisor;
-		if ((strcmp(who, "leader") == 0 && m->leader && has_others(run)) ||
-		    (strcmp(who, "member") == 0 && !m->leader))
+			return *who == 'r'     ? m->process
+			       : who[1] == 'a' ? parent
+			       : who[1] == 'e' ? m->leader
+					       : m->supervisor;
+		if (strcmp(who, "leader") == 0 && m->leader && has_others(run))
+			return m->leader;
+		if ((strcmp(who, "parent") == 0 && m->leader && has_others(run)) ||
+		    (strcmp(who, "member") == 0 && !m->leader && has_others(run)))
 			return m->supervisor;
 		if (strcmp(who, "launcher") == 0)
 			return parent;

@@ -52,16 +52,26 @@ static int seat_drive(struct seat *s, struct monitor *monitor)
 		size_t n = hooks.fds(hooks.ctx, fds + 1, 63);
 
 		fds[0] = (struct pollfd){ .fd = s->wake, .events = POLLIN };
-		s->desk->leader = monitor->leader;
-		s->desk->peers = (int)monitor->npeers;
-		s->desk->nodes = (int)monitor->nnodes;
+		s->desk->leader = monitor->forked;
 		s->desk->opened = 1;
 		poll(fds, n + 1, hooks.interval_ms(hooks.ctx));
 		(void)!read(s->wake, &count, sizeof(count));
 		child = seat_child(s->desk, &seen);
-		s->desk->steps++;
 	} while (!hooks.step(hooks.ctx, &child, &code));
 	return code;
+}
+
+/* The leader's process. */
+static void seat_watch(void *arg, struct monitor *monitor)
+{
+	struct seat *s = arg;
+
+	while (monitor_tick(monitor)) {
+		s->desk->peers = (int)monitor->npeers;
+		s->desk->nodes = (int)monitor->nnodes;
+		s->desk->steps++;
+	}
+	monitor_close(monitor);
 }
 
 static _Noreturn void seat_main(struct seat *s, const char *key)
@@ -72,6 +82,8 @@ static _Noreturn void seat_main(struct seat *s, const char *key)
 	int code = SEAT_FAILED;
 
 	config.key = key;
+	config.watch = seat_watch;
+	config.watch_arg = s;
 	dup2(s->out, STDOUT_FILENO);
 	dup2(s->out, STDERR_FILENO);
 	if (monitor_open(&monitor, &config, s->memory, s->memory_fd, &err) == 0) {
@@ -220,6 +232,8 @@ void seats_close(void)
 
 		if (!s->desk)
 			continue;
+		if (s->desk->leader > 0)
+			kill(s->desk->leader, SIGKILL);
 		if (s->pid > 0) {
 			kill(s->pid, SIGKILL);
 			waitpid(s->pid, NULL, 0);

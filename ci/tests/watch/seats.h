@@ -23,7 +23,8 @@ enum {
 /* Shared with the seat's process. */
 struct desk {
 	_Atomic int running, stopped, wait_status, changes; /* of the rank; the test writes */
-	_Atomic int opened, leader, peers, nodes;	    /* of the monitor; the seat writes */
+	_Atomic int opened, leader; /* the seat's monitor; the leader that it has forked, 0: none */
+	_Atomic int peers, nodes;   /* of that leader */
 	_Atomic long steps;
 };
 

@@ -67,12 +67,18 @@ UNIT_TEST(test_hang, "a hang on the other node")
 	seats_close();
 }
 
+static void node_dies(int first, int last)
+{
+	kill(seats[first].desk->leader, SIGKILL);
+	for (int i = first; i <= last; i++)
+		kill(seats[i].pid, SIGKILL);
+}
+
 UNIT_TEST(test_node_lost, "a node is lost")
 {
 	seats_open(4);
 	two_nodes();
-	kill(seats[2].pid, SIGKILL);
-	kill(seats[3].pid, SIGKILL);
+	node_dies(2, 3);
 	CU_ASSERT(seats_end(0, 1, OUTCOME_DIED));
 	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "class=monitor-gone ranks=- "));
 	seats_close();
@@ -85,17 +91,17 @@ UNIT_TEST(test_leader_held, "a leader is held")
 	seats_open(4);
 	seats_config.decide.partition_seconds = 0.5;
 	two_nodes();
-	kill(seats[2].pid, SIGSTOP);
+	kill(seats[2].desk->leader, SIGSTOP);
 	for (int i = 0; i < 30; i++) {
 		for (int k = 0; k < 4; k++)
 			atomic_fetch_add(&seats[k].memory->header.heartbeat, 1);
 		clock_sleep(0.05);
 	}
-	CU_ASSERT(seats_sit(3, 3));
+	CU_ASSERT(seats_sit(2, 3));
 	CU_ASSERT(seats_end(0, 1, OUTCOME_HANG));
 	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "class=watcher-held ranks=- "));
-	CU_ASSERT(seats_sit(3, 3));
-	CU_ASSERT(seats_end(3, 3, OUTCOME_HANG));
+	CU_ASSERT(seats_sit(2, 3));
+	CU_ASSERT(seats_end(2, 3, OUTCOME_HANG));
 	seats_close();
 }
 
@@ -104,8 +110,7 @@ UNIT_TEST(test_root_lost, "the root is lost")
 {
 	seats_open(4);
 	two_nodes();
-	kill(seats[0].pid, SIGKILL);
-	kill(seats[1].pid, SIGKILL);
+	node_dies(0, 1);
 	CU_ASSERT(seats_end(2, 3, OUTCOME_DIED));
 	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(2), "# verdict: outcome=died class=monitor-gone "));
 	seats_close();
@@ -114,8 +119,7 @@ UNIT_TEST(test_root_lost, "the root is lost")
 	two_nodes();
 	ranks_finish(2, 3, OUTCOME_OK);
 	clock_sleep(0.1);
-	kill(seats[0].pid, SIGKILL);
-	kill(seats[1].pid, SIGKILL);
+	node_dies(0, 1);
 	CU_ASSERT(seats_end(2, 3, OUTCOME_OK)); /* as far as this node can know */
 	seats_close();
 }
@@ -183,7 +187,7 @@ UNIT_TEST(test_done_and_gone, "done and gone")
 	two_nodes();
 	ranks_finish(2, 3, OUTCOME_OK);
 	clock_sleep(0.1);
-	kill(seats[2].pid, SIGKILL);
+	node_dies(2, 3);
 	clock_sleep(0.1);
 	steps = seats[0].desk->steps;
 	clock_sleep(0.12);

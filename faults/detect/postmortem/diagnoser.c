@@ -6,6 +6,7 @@
 #include "base/output.h"
 #include "base/rank_list.h"
 #include "process/command.h"
+#include "process/leftovers.h"
 #include "postmortem/folder.h"
 #include "answer/postmortem.h"
 #include "evidence/saved.h"
@@ -464,6 +465,22 @@ void diagnoser_release(struct diagnoser *self)
 	free(self->remote);
 	self->remote = NULL;
 	self->nremote = 0;
+}
+
+void diagnoser_watch(void *arg, struct monitor *monitor)
+{
+	struct diagnoser *self = arg;
+	struct error err = { .rank = -1 };
+	struct run_folder folder;
+
+	if (run_folder_open(&folder, self->site.key, &err) < 0)
+		error_print(&err, self->site.name);
+	diagnoser_start(self);
+	while (monitor_tick(monitor))
+		;
+	monitor_close(monitor);
+	diagnoser_release(self);
+	run_folder_release(&folder);
 }
 
 struct monitor_client diagnoser_client(struct diagnoser *self)

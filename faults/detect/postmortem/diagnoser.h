@@ -58,6 +58,8 @@ struct monitor_client diagnoser_client(struct diagnoser *self);
 /* One per host, before its rank: have the host's counters read, by a child, as it takes time. */
 void diagnoser_start(struct diagnoser *self);
 void diagnoser_release(struct diagnoser *self);
+/* monitor_config.watch of a diagnoser, `self`: it holds the run's folder as long as it watches. */
+void diagnoser_watch(void *self, struct monitor *monitor);
 /* lines.c: prints, once for a communicator, that ranks of this host have left the others' lines of code. */
 void lines_compare(struct diagnoser *self, const struct rank_view *views,
 		   const struct record_memory *const *memories, size_t n);

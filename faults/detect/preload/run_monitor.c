@@ -301,6 +301,7 @@ static int open_monitor(struct runner *r)
 					: r->settings->slow_percent,
 		.fail_slow = r->settings->fail_slow,
 		.meters = true,
+		.preloaded = true,
 		.traces = r->settings->meter.trace,
 	};
 	struct error err = { .rank = -1 };

@@ -201,7 +201,8 @@ static struct decision conclude(struct decide_state *s, const struct decide_inpu
 	if (d.verdict.outcome == OUTCOME_OK && progress_compare_counts(&p) == COUNTS_DIFFERENT)
 		note_desync(&d.verdict, in->desync);
 	/* what all who are done have found stands where a root is gone, as errors may be that */
-	if (d.verdict.outcome == OUTCOME_ERROR || !all_done(in) || hosts_worst(s) < LOST_MONITOR)
+	if (d.verdict.outcome == OUTCOME_ERROR || !all_done(in) || hosts_worst(s) < LOST_MONITOR ||
+	    in->leader.hold)
 		hosts_verdict(s, in, &d.verdict);
 	/* the user of a foreign program who ends it ends all of its ranks */
 	ended = s->death_ns && !s->crashed && s->config.patience.hang > 0;

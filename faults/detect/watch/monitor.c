@@ -8,7 +8,10 @@
 #include "watch/monitor_nodes.h"
 #include "answer/answer.h"
 
-#define COMPARE_NS 1000000000ull /* between two comparisons of lines of code */
+#define COMPARE_NS 1000000000ull  /* between two comparisons of lines of code */
+#define CLOSE_NS   10000000000ull /* a leader has so long for its end */
+#define LEAVE_NS   2000000000ull  /* a signal to end comes to all members in this time */
+#define MAX_FDS	   512
 
 static void open_pace(struct monitor *m)
 {
@@ -32,7 +35,7 @@ int monitor_open(struct monitor *m, const struct monitor_config *config,
 	m->root = NO_NODE;
 	decide_open(&m->decide, &config->decide, clock_ns());
 	open_pace(m);
-	rc = members_join(m, memory_fd);
+	rc = members_join(m);
 	if (rc < 0) {
 		monitor_close(m);
 		return error_set(err, OUTCOME_INTERNAL, rc, "monitor of run %s: %s", config->key,
@@ -41,8 +44,25 @@ int monitor_open(struct monitor *m, const struct monitor_config *config,
 	return 0;
 }
 
+/* The end of a process whose parent prints nothing after it. */
+static void await_leader(struct monitor *m)
+{
+	uint64_t until = clock_ns() + CLOSE_NS;
+
+	link_release(&m->up); /* it may wait for the last member */
+	while (m->forked > 0 && waitpid(m->forked, NULL, WNOHANG) == 0) {
+		if (clock_ns() > until)
+			kill(m->forked, SIGKILL);
+		clock_sleep(0.002);
+	}
+	while (waitpid(-1, NULL, WNOHANG) > 0) /* a first leader, if it has forked both */
+		;
+}
+
 void monitor_close(struct monitor *m)
 {
+	if (!m->leader)
+		await_leader(m);
 	members_release(m);
 	nodes_release(m);
 	decide_release(&m->decide);
@@ -232,7 +252,8 @@ static void compare_calls(struct monitor *m, uint64_t now)
 
 	for (size_t i = 0; i < m->nranks; i++)
 		p.ranks[i].memory = m->memories[i];
-	while (m->memory && progress_desync(&p, m->desync_states, &found) == PROGRESS_YES) {
+	while (!m->config.preloaded &&
+	       progress_desync(&p, m->desync_states, &found) == PROGRESS_YES) {
 		printf("# %s\n", found.text);
 		fflush(stdout);
 		if (!m->desynced)
@@ -293,10 +314,40 @@ static void gather(struct monitor *m, uint64_t now)
 	members_account(m);
 }
 
+/* Where another leader ended, and not because a signal told it to, a verdict is due. */
+static bool any_ended(const struct monitor *m)
+{
+	for (size_t i = 0; i < m->input.nhosts; i++)
+		if (m->input.hosts[i].ended_ns && !m->input.hosts[i].left &&
+		    !m->input.hosts[i].done)
+			return true;
+	return false;
+}
+
+/* A signal tells members to end: the other leaders learn of it, and members are let go. */
+static void leave(struct monitor *m, uint64_t now)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < m->npeers; i++)
+		any |= m->peers[i].left;
+	if (any && !m->leaves_ns) {
+		m->leaves_ns = now;
+		if (m->root.known)
+			link_send(&m->root.link, MESSAGE_END, NULL, 0, -1);
+		nodes_send_all(m, MESSAGE_END, NULL, 0, NULL);
+	}
+	m->input.ending = m->leaves_ns != 0;
+}
+
 static void decide_and_act(struct monitor *m, uint64_t now)
 {
 	struct decision d;
 
+	if (m->leaves_ns && now - m->leaves_ns < LEAVE_NS && !any_ended(m)) {
+		members_let_go(m);
+		return;
+	}
 	if (m->nranks == 0)
 		return;
 	d = decide(&m->decide, &m->input);
@@ -321,6 +372,7 @@ static void (*const steps[])(struct monitor *m, uint64_t now) = {
 	compare_lines,	/* the same of lines of code, for a hundredth of the time */
 	look_at_pace,	/* a line about a slow rank; another host: its samples, to the root */
 	gather,		/* all that decide() reads */
+	leave,		/* a signal has told members to end */
 	decide_and_act, /* the decision; answers to the root; the verdict */
 };
 
@@ -328,31 +380,29 @@ static void step_leader(struct monitor *m, uint64_t now)
 {
 	m->input = (struct decide_input){ .now = now,
 					  .launcher = m->input.launcher,
-					  .leader = m->input.leader,
-					  .ending = m->leaves };
-	/* the root ends the run, or another supervisor of this host does */
-	for (size_t i = 0; i < LENGTH(steps) && !m->ended && !m->replaced; i++)
+					  .leader = m->input.leader };
+	for (size_t i = 0; i < LENGTH(steps) && !m->ended; i++)
 		steps[i](m, now);
-	watchers_replaced(m);
 }
 
 /* Member: sends its own rank's state, receives the end. Without a leader the run is over. */
-static void follow_leader(struct monitor *m, const struct supervised *child)
+static void follow_leader(struct monitor *m)
 {
 	struct link_message message;
 	int rc;
 
-	if (child->changed)
-		members_report(m, child);
+	if (m->child->changed)
+		members_report(m);
 	while ((rc = link_receive(&m->up, &message)) == 1) {
-		if (message.type == MESSAGE_HELLO)
-			members_take_leader(m, &message);
 		if (message.type == MESSAGE_END)
 			m->ended = take_end(m, &message);
 		if (m->ended)
 			return;
 	}
-	if (!watchers_replace_leader(m, child, rc < 0, clock_ns())) {
+	if (m->leaves_ns) {
+		if (rc < 0)
+			link_release(&m->up);
+	} else if (!watchers_replace_leader(m, rc < 0, clock_ns())) {
 		fprintf(stderr, "hangar: the monitor of this node is gone; ending rank %d\n",
 			m->memory->header.rank);
 		m->exit_code = OUTCOME_DIED;
@@ -402,29 +452,30 @@ static bool monitor_step(void *ctx, const struct supervised *child, int *exit_co
 	if (m->leader)
 		step_leader(m, clock_ns());
 	else
-		follow_leader(m, child);
+		follow_leader(m);
 	*exit_code = m->exit_code;
 	return m->ended;
 }
 
-/* Tells the other leaders; where one of them ended without such a word a verdict is due. */
+/* Tells the leader, which closes the connection unless a verdict is due. */
 static bool monitor_ending(void *ctx)
 {
 	struct monitor *m = ctx;
 
-	if (!m->leader)
-		return false;
-	if (!m->leaves) {
-		if (m->root.known)
-			link_send(&m->root.link, MESSAGE_END, NULL, 0, -1);
-		nodes_send_all(m, MESSAGE_END, NULL, 0, NULL);
-	}
-	m->leaves = true;
-	for (size_t i = 0; i < m->input.nhosts; i++)
-		if (m->input.hosts[i].ended_ns && !m->input.hosts[i].left &&
-		    !m->input.hosts[i].done)
-			return true;
-	return false;
+	if (!m->leaves_ns)
+		link_send(&m->up, MESSAGE_END, NULL, 0, -1);
+	m->leaves_ns = m->leaves_ns ? m->leaves_ns : clock_ns();
+	return m->up.fd >= 0;
+}
+
+bool monitor_tick(struct monitor *m)
+{
+	struct pollfd fds[MAX_FDS];
+
+	poll(fds, monitor_fds(m, fds, MAX_FDS), monitor_interval(m));
+	step_leader(m, clock_ns());
+	return !m->ended &&
+	       (members_any(m) || (m->nranks ? !m->leaves_ns : getppid() == m->parent));
 }
 
 struct supervisor_hooks monitor_hooks(struct monitor *monitor)

@@ -1,12 +1,11 @@
 /* monitor.h: the observers of a run: one member per rank, one leader per host, one root that
  * decides.
  *
- * Every supervisor opens a monitor. On each host the first one becomes the leader (the kernel
- * decides: it could bind the run's abstract Unix address); the others hand it their rank's
- * memory and report their process' state. Where a leader is gone or held another supervisor of
- * the host ends the run. Leaders of other hosts report to the leader of rank 0's host over TCP,
- * once rank 0 has spread the address over MPI. Before that a leader knows its own host alone. No
- * MPI, CUDA or NCCL is called here. */
+ * Every supervisor opens a monitor. On each host the first one forks the leader, a process of its own (the kernel
+ * decides: it could bind the run's abstract Unix address); all hand it their rank's memory and report their process'
+ * state. Where a leader is gone or held a supervisor forks another one, which says so and ends the run. Leaders of other
+ * hosts report to the leader of rank 0's host over TCP, once rank 0 has spread the address over MPI. Before that a leader
+ * knows its own host alone. No MPI, CUDA or NCCL is called here. */
 #pragma once
 
 #include "base/error.h"
@@ -84,12 +83,17 @@ struct monitor_config {
 	double slow_seconds; /* and has been for so long */
 	bool meters, traces; /* what calls cost is counted (pace/meter.h), and sampled calls kept */
 	bool fail_slow;	     /* and makes the outcome, of a run that is well otherwise */
+	bool preloaded; /* ranks are programs that know nothing of hangar, and no supervisor's */
+	/* In the leader's process: has it tick to its end (monitor_tick()). NULL of a preloaded program. */
+	void (*watch)(void *arg, struct monitor *monitor);
+	void *watch_arg;
 };
 
 struct monitor_peer {
-	struct link link; /* to the member; fd -1 for the leader's own rank */
+	struct link link; /* to the member */
 	pid_t pid;
 	bool foreign; /* of another namespace of processes: its numbers mean others here */
+	bool left;    /* a signal told it to end */
 	int rank;     /* place in `ranks`; -1: a stranger, which has shown no memory */
 	/* of a preloaded program: exit_seen's; the memory cgroup that it was last seen in, and
 	 * how often the kernel had killed there when it was first */
@@ -127,12 +131,12 @@ struct monitor_requests {
 
 struct monitor {
 	struct monitor_config config;
-	struct record_memory
-		*memory; /* of the own rank; borrowed; NULL: there is none, and all ranks are
-	                               * preloaded programs */
-	int listen_fd;	 /* leader: Unix listener, else -1 */
-	struct link up;	 /* member: to the leader */
+	struct record_memory *memory; /* member: of the own rank; borrowed */
+	int listen_fd;		      /* leader: Unix listener, else -1 */
+	struct link up;		      /* member: to the leader */
 	bool leader;
+	pid_t forked;		      /* member: the leader that it has forked, 0: none */
+	pid_t parent;		      /* leader: the member that has */
 	struct monitor_node root;     /* leader elsewhere: known once it was connected */
 	int joining_fd;		      /* a connection to it that is being made, -1: none */
 	size_t joining;		      /* attempts so far */
@@ -162,27 +166,26 @@ struct monitor {
 	int memory_fd;			  /* borrowed */
 	int asking_fd; /* a connection that asks for the status; the caller's: -1 once it is taken */
 	pid_t launcher_pid;
-	uint64_t watchers_ns;		     /* when watchers were last looked at */
-	struct record_memory *leader_memory; /* member: of the leader's rank, saved here, too */
-	bool leader_foreign;		     /* its process has another number there */
-	pid_t leader_pid;		/* of the first leader, where another one ends the run */
+	uint64_t watchers_ns;		/* when watchers were last looked at */
 	uint64_t own_beat, own_beat_ns; /* member: its own rank's, while the leader is held */
-	bool replacing;	     /* the first leader is gone or held: another supervisor ends the run */
-	bool replaced;	     /* the first leader, running again: it decides nothing any more */
-	char late[256];	     /* ranks that were printed as late, "1,3"; "-": none */
-	uint64_t compare_ns; /* when compare() is next asked */
+	bool replacing; /* the first leader is gone or held: this is the second, or its member */
+	char late[256]; /* ranks that were printed as late, "1,3"; "-": none */
+	uint64_t compare_ns;	/* when compare() is next asked */
 	struct pace_watch pace; /* leader: of this host's ranks */
-	bool leaves; /* leader: a signal told this process to end, and the other leaders know */
+	uint64_t leaves_ns; /* since a signal told this process, or a member, to end; 0: none did */
 	bool ended;
 	int exit_code;
 };
 
 /* Take a place among the run's observers and pass on the own rank's memory (mapped at `memory`,
  * open as `memory_fd`); without one (NULL) it leads, or there is a leader: -EADDRINUSE. 0 or
- * negative errno with the error set. */
+ * negative errno with the error set. It may fork the leader, which never returns. */
 int monitor_open(struct monitor *monitor, const struct monitor_config *config,
 		 struct record_memory *memory, int memory_fd, struct error *err);
+/* Waits for a leader that it has forked, 10 s at most. */
 void monitor_close(struct monitor *monitor);
+/* Leader in a process of its own: waits and looks. Returns false when the run is over, or all members have left. */
+bool monitor_tick(struct monitor *monitor);
 /* Leader without a rank of its own: the run is over for those it knows; others may come. */
 void monitor_forget(struct monitor *monitor);
 /* The run goes on after its verdict: it is watched as from its start, by this host and by others

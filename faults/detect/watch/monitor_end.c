@@ -67,7 +67,7 @@ static void gather_slow(struct monitor *m, struct answer *answer)
 {
 	const struct monitor_client *client = &m->config.client;
 	const char *folder = strcmp(answer->evidence, "-") ? answer->evidence : "";
-	uint64_t until = clock_ns() + (m->leaves ? 0 : decide_times.slow_evidence_ns);
+	uint64_t until = clock_ns() + (m->leaves_ns ? 0 : decide_times.slow_evidence_ns);
 
 	for (size_t i = 0; i < m->nnodes; i++)
 		m->nodes[i].silent = !m->nodes[i].host.answered;
@@ -106,7 +106,7 @@ static char *say(struct monitor *m, const struct answer *answer)
 	fclose(f);
 	fputs(text, stdout);
 	fflush(stdout);
-	if (!m->memory)
+	if (m->config.preloaded)
 		nodes_send_all(m, MESSAGE_ANSWER, &(struct answer_head){ .what = TOLD_LINES },
 			       sizeof(struct answer_head), text);
 	return text;
@@ -221,7 +221,7 @@ static void end(struct monitor *m, struct answer *verdict, const struct rank_vie
 	monitor_send_end(m, m->exit_code);
 	/* where mpirun's own host has no ranks no process of this run can shut its connections */
 	if ((verdict->hosts[0] ? m->input.nhosts > 0 : verdict->class == CLASS_INIT_MISSING) &&
-	    launcher_is_remote(getppid())) {
+	    launcher_is_remote(m->launcher_pid)) {
 		printf("# if mpirun does not end by itself it waits for %s, on a host without "
 		       "ranks: "
 		       "Ctrl-C (kill -INT) ends it\n",
@@ -229,7 +229,7 @@ static void end(struct monitor *m, struct answer *verdict, const struct rank_vie
 		fflush(stdout);
 	}
 	if (verdict->hosts[0] || (closer && (m->input.job_hosts != 1 || verdict->outcome)))
-		launcher_hang_up(getppid(), lost, lost_links(m, lost, HANGUP_HOSTS));
+		launcher_hang_up(m->launcher_pid, lost, lost_links(m, lost, HANGUP_HOSTS));
 	nodes_farewell(m);
 	m->ended = true;
 }

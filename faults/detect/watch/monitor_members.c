@@ -1,6 +1,7 @@
 /* monitor_members.c: place among a host's observers, and what its leader sees of its ranks. */
 #include "watch/monitor_members.h"
 
+#include <sched.h>
 #include <sys/un.h>
 
 #include "base/clock.h"
@@ -66,13 +67,50 @@ pid_t members_peer_pid(int fd)
 	return peer_of(fd).pid;
 }
 
-int members_join(struct monitor *m, int memory_fd)
+/* The leader leaves the rank's core and process group. Launchers' signals are for supervisors, which say that they leave. */
+static _Noreturn void become_leader(struct monitor *m, int listen_fd)
+{
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	cpu_set_t all;
+
+	setsid();
+	memset(&all, 0xff, sizeof(all));
+	sched_setaffinity(0, sizeof(all), &all);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	if (null >= 0)
+		dup2(null, STDIN_FILENO);
+	close(m->memory_fd);
+	m->memory = NULL;
+	m->leader = true;
+	m->parent = getppid();
+	decide_open(&m->decide, &m->config.decide, clock_ns());
+	m->listen_fd = listen_fd;
+	if (listen(listen_fd, 1024) < 0) /* the kernel tells members which process did so */
+		exit(1);
+	m->config.watch(m->config.watch_arg, m);
+	exit(0);
+}
+
+static int fork_leader(struct monitor *m, int listen_fd)
+{
+	fflush(NULL);
+	m->forked = fork();
+	if (m->forked == 0)
+		become_leader(m, listen_fd);
+	return m->forked < 0 ? -errno : 0;
+}
+
+int members_join(struct monitor *m)
 {
 	char key[64];
 	socklen_t len;
 	struct sockaddr_un address;
 	uint64_t give_up = clock_ns() + 5000 * MS;
 	int32_t pid = getpid();
+	int rc;
 
 	snprintf(key, sizeof(key), m->replacing ? "%.40s.end" : "%.40s", m->config.key);
 	address = link_address(key, &len);
@@ -82,16 +120,15 @@ int members_join(struct monitor *m, int memory_fd)
 		if (fd < 0)
 			return -errno;
 		if (bind(fd, (struct sockaddr *)&address, len) == 0) {
-			if (listen(fd, 1024) < 0) {
-				close(fd);
-				return -errno;
-			}
 			fcntl(fd, F_SETFL, O_NONBLOCK);
-			m->listen_fd = fd;
-			m->leader = true;
-			if (m->memory)
-				add_rank(m, add_peer(m, -1), m->memory);
-			return 0;
+			rc = m->memory ? fork_leader(m, fd) : listen(fd, 1024) < 0 ? -errno : 0;
+			m->leader = !m->memory && rc == 0;
+			m->listen_fd = m->leader ? fd : -1;
+			if (!m->leader)
+				close(fd);
+			if (m->leader || rc < 0)
+				return rc;
+			continue;
 		}
 		if (!m->memory) {
 			close(fd);
@@ -101,7 +138,8 @@ int members_join(struct monitor *m, int memory_fd)
 			link_init(&m->up, fd);
 			if (!same_user(fd))
 				return -EPERM;
-			return link_send(&m->up, MESSAGE_HELLO, &pid, sizeof(pid), memory_fd);
+			rc = link_send(&m->up, MESSAGE_HELLO, &pid, sizeof(pid), m->memory_fd);
+			return rc < 0 || !m->child ? rc : members_report(m);
 		}
 		close(fd);
 		clock_sleep(0.005); /* the leader has bound but does not listen yet */
@@ -125,37 +163,13 @@ static struct record_memory *take_memory(struct link *link)
 	return map == MAP_FAILED ? NULL : map;
 }
 
-void members_add_leader(struct monitor *m)
-{
-	struct record_memory *memory = m->leader_memory;
-	struct monitor_peer *peer;
-	struct rank_view *view;
-
-	m->leader_memory = NULL;
-	if (!memory)
-		return;
-	peer = add_peer(m, -1);
-	peer->foreign = m->leader_foreign;
-	add_rank(m, peer, memory);
-	view = &m->ranks[m->nranks - 1].view;
-	if (m->input.leader.hold != HOLD_GONE)
-		return;
-	/* a rank dies with its supervisor, if it has not ended before */
-	view->process = memory->header.outcome < 0 ? PROCESS_KILLED : PROCESS_EXITED;
-	view->status = memory->header.outcome < 0 ? SIGKILL : memory->header.outcome;
-}
-
 void members_release(struct monitor *m)
 {
 	link_release(&m->up);
-	if (m->leader_memory)
-		munmap(m->leader_memory, sizeof(struct record_memory));
-	m->leader_memory = NULL;
 	for (size_t i = 0; i < m->npeers; i++)
 		link_release(&m->peers[i].link);
 	for (size_t i = 0; i < m->nranks; i++)
-		if (m->memories[i] != m->memory)
-			munmap(m->memories[i], sizeof(struct record_memory));
+		munmap(m->memories[i], sizeof(struct record_memory));
 	free(m->peers);
 	free(m->ranks);
 	free(m->desync_states);
@@ -183,9 +197,9 @@ static struct state child_state(const struct supervised *child)
 	return s;
 }
 
-int members_report(struct monitor *m, const struct supervised *child)
+int members_report(struct monitor *m)
 {
-	struct state state = child_state(child);
+	struct state state = child_state(m->child);
 
 	return link_send(&m->up, MESSAGE_STATE, &state, sizeof(state), -1);
 }
@@ -220,27 +234,16 @@ static bool is_foreign(const struct link *link, const struct link_message *hello
 	return own != members_peer_pid(link->fd);
 }
 
-void members_take_leader(struct monitor *m, const struct link_message *hello)
-{
-	if (m->leader_memory)
-		return;
-	m->leader_memory = take_memory(&m->up);
-	m->leader_foreign = is_foreign(&m->up, hello);
-}
-
 static void adopt_memory(struct monitor *m, struct monitor_peer *peer,
 			 const struct link_message *hello)
 {
 	struct record_memory *memory = peer->rank < 0 ? take_memory(&peer->link) : NULL;
-	int32_t pid = getpid();
 
 	if (!memory)
 		return;
 	peer->pid = members_peer_pid(peer->link.fd);
 	peer->foreign = is_foreign(&peer->link, hello);
 	add_rank(m, peer, memory);
-	if (m->memory) /* should this leader be lost, the member saves its rank, too */
-		link_send(&peer->link, MESSAGE_HELLO, &pid, sizeof(pid), m->memory_fd);
 }
 
 /* It may have been put into a cgroup by now. */
@@ -290,24 +293,47 @@ static void observe_process(struct monitor *m, struct monitor_peer *peer, bool g
 		view->oom_kills = 1;
 }
 
+/* The supervisor, if it is one, is gone and its rank with it (PR_SET_PDEATHSIG). */
+static void part(struct monitor *m, struct monitor_peer *peer)
+{
+	struct decide_rank *rank = peer->rank >= 0 ? &m->ranks[peer->rank] : NULL;
+
+	if (rank && m->config.preloaded)
+		observe_process(m, peer, true);
+	link_release(&peer->link);
+	if (rank && !m->config.preloaded && !view_finished(&rank->view))
+		rank->supervisor =
+			(struct decide_watcher){ .hold = HOLD_GONE, .pid = (int)peer->pid };
+	if (rank && rank->view.process < PROCESS_EXITED) {
+		rank->view.process = PROCESS_KILLED;
+		rank->view.status = SIGKILL;
+	}
+}
+
+void members_let_go(struct monitor *m)
+{
+	for (size_t i = 0; i < m->npeers; i++)
+		if (m->peers[i].left && m->peers[i].link.fd >= 0)
+			part(m, &m->peers[i]);
+}
+
 static void receive_member(struct monitor *m, struct monitor_peer *peer)
 {
 	struct link_message message;
-	struct rank_view *view;
 	int rc;
 
 	while ((rc = link_receive(&peer->link, &message)) == 1) {
 		if (message.type == MESSAGE_HELLO)
 			adopt_memory(m, peer, &message);
-		else if (message.type == MESSAGE_STATUS && peer->rank < 0 && !m->memory &&
+		else if (message.type == MESSAGE_STATUS && peer->rank < 0 && m->config.preloaded &&
 			 m->asking_fd < 0) /* one question at a time */
 			m->asking_fd = fcntl(peer->link.fd, F_DUPFD_CLOEXEC, 0);
 		if (peer->rank < 0) {
 			rc = -EPROTO;
 			break;
 		}
-		if (message.type == MESSAGE_END && m->memory)
-			m->replaced = true;
+		if (message.type == MESSAGE_END)
+			peer->left = true;
 		if (message.type == MESSAGE_STATE && message.bytes == sizeof(struct state)) {
 			struct state state;
 
@@ -315,20 +341,8 @@ static void receive_member(struct monitor *m, struct monitor_peer *peer)
 			take_state(&m->ranks[peer->rank].view, &state);
 		}
 	}
-	if (rc == 0)
-		return;
-	/* The supervisor, if it is one, is gone and its rank with it (PR_SET_PDEATHSIG). */
-	view = peer->rank >= 0 ? &m->ranks[peer->rank].view : NULL;
-	if (view && !m->memory)
-		observe_process(m, peer, true);
-	link_release(&peer->link);
-	if (view && m->memory && !view_finished(view))
-		m->ranks[peer->rank].supervisor =
-			(struct decide_watcher){ .hold = HOLD_GONE, .pid = (int)peer->pid };
-	if (view && view->process < PROCESS_EXITED) {
-		view->process = PROCESS_KILLED;
-		view->status = SIGKILL;
-	}
+	if (rc < 0)
+		part(m, peer);
 }
 
 /* Returns true if the rank destroyed all its communicators: what it exits with is none of the
@@ -366,18 +380,14 @@ static bool all_gone(const struct monitor *m)
 
 	for (size_t i = 0; i < m->nranks; i++)
 		gone += m->ranks[i].view.process >= PROCESS_EXITED;
-	return !m->memory && gone > 0 && gone == m->nranks;
+	return m->config.preloaded && gone > 0 && gone == m->nranks;
 }
 
 void members_look(struct monitor *m, uint64_t now)
 {
-	struct state own = m->memory ? child_state(m->child) : (struct state){ 0 };
-
 	if (!all_gone(m))
 		accept_members(m);
-	if (m->memory)
-		take_state(&m->ranks[0].view, &own);
-	for (size_t i = m->memory != NULL; i < m->npeers; i++) {
+	for (size_t i = 0; i < m->npeers; i++) {
 		if (m->peers[i].link.fd >= 0)
 			receive_member(m, &m->peers[i]);
 		if (m->peers[i].rank < 0 && m->peers[i].link.fd < 0) {
@@ -386,22 +396,31 @@ void members_look(struct monitor *m, uint64_t now)
 				(m->npeers - i - 1) * sizeof(*m->peers));
 			m->npeers--;
 			i--;
-		} else if (m->peers[i].rank >= 0 && (!m->memory || (m->replacing && i == 1)))
+		} else if (m->peers[i].rank >= 0 && m->config.preloaded)
 			observe_process(m, &m->peers[i], false);
 	}
 	for (size_t i = 0; i < m->npeers; i++)
 		if (m->peers[i].rank >= 0 && !m->peers[i].foreign)
 			m->ranks[m->peers[i].rank].view.pid =
 				m->memories[m->peers[i].rank]->header.pid;
-	if (!m->memory)
+	if (m->config.preloaded)
 		record_number_ranks(m->memories, m->nranks);
 	for (size_t i = 0; i < m->nranks; i++) {
 		struct decide_rank *rank = &m->ranks[i];
 
 		view_read(&rank->view, m->memories[i], now);
-		if (!m->memory)
+		if (m->config.preloaded)
 			members_expect(m, &rank->view, m->memories[i]);
 	}
+}
+
+bool members_any(const struct monitor *m)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < m->npeers; i++)
+		any |= m->peers[i].rank >= 0 && m->peers[i].link.fd >= 0;
+	return any;
 }
 
 /* A debugger is waited for elsewhere. A rank that ran lately is not asked about. */
@@ -422,12 +441,12 @@ void members_account(struct monitor *m)
 
 		account->known = pid > 0 && decide_wants_account(&m->decide, &m->input, i) &&
 				 proc_account_read(&account->used, pid);
-		account->moved = account->known && !m->memory ? proc_moved_read(pid) : 0;
-		account->place = account->known && !m->memory ? python_place(&python) : 0;
+		account->moved = account->known && m->config.preloaded ? proc_moved_read(pid) : 0;
+		account->place = account->known && m->config.preloaded ? python_place(&python) : 0;
 		account->ready =
 			account->known && proc_stat_read(&stat, pid, 0) && stat.state == 'R';
 		account->traced = account->known && proc_tracer(pid) > 0;
-		account->held = account->known && m->memory && i < m->decide.nranks &&
+		account->held = account->known && !m->config.preloaded && i < m->decide.nranks &&
 				is_held(pid, m->decide.ranks[i].track.ran_seen_ns);
 	}
 }

@@ -3,13 +3,13 @@
 
 #include "watch/monitor.h"
 
-/* Take a place: bind or connect, whichever works; the kernel lets exactly one bind, and that is
+/* Take a place: bind or connect, whichever works; the kernel lets exactly one bind, and that forks
  * the leader. A member hands over its memory. 0 or a negative errno. */
-int members_join(struct monitor *m, int memory_fd);
-/* Member: the leader has sent its own rank's memory along, if it has one. */
-void members_take_leader(struct monitor *m, const struct link_message *hello);
-/* Leader, in the place of another one: adds that one's rank, with the memory that it sent. */
-void members_add_leader(struct monitor *m);
+int members_join(struct monitor *m);
+/* Leader: closes the connections of members that leave. */
+void members_let_go(struct monitor *m);
+/* Returns true if a member is still connected. */
+bool members_any(const struct monitor *m);
 /* The process at the other end of a Unix socket; 0: not known. */
 pid_t members_peer_pid(int fd);
 
@@ -17,7 +17,7 @@ pid_t members_peer_pid(int fd);
 void members_release(struct monitor *m);
 
 /* Member: tell the leader how the own rank is. 0 or a negative errno. */
-int members_report(struct monitor *m, const struct supervised *child);
+int members_report(struct monitor *m);
 
 /* Leader: receives from its members, and reads all ranks of this host anew. */
 void members_look(struct monitor *m, uint64_t now);
@@ -35,10 +35,6 @@ struct rank_view *members_views(const struct monitor *m);
 /* Leader: how the other supervisors and the launcher are, for decide(); a line of who is held. */
 void watchers_look(struct monitor *m, uint64_t now);
 
-/* A first leader that was replaced waits for the end of its own rank. */
-void watchers_replaced(struct monitor *m);
-
-/* Member: the leader is `gone`, or may be held. One of the host's members becomes leader then,
+/* Member: the leader is `gone`, or may be held. One of the host's members forks another leader then, which
  * says the verdict and ends the run. Returns false if there is no leader any more. */
-bool watchers_replace_leader(struct monitor *m, const struct supervised *child, bool gone,
-			     uint64_t now);
+bool watchers_replace_leader(struct monitor *m, bool gone, uint64_t now);

@@ -131,7 +131,7 @@ static bool wants_to_join(const struct monitor *m, uint64_t now)
 	const struct record_header *h = find_header(m, false);
 
 	/* on rank 0's host the address is the first leader's */
-	if (!h || find_header(m, true) || (m->replacing && m->memory->header.node == 0))
+	if (!h || find_header(m, true) || (m->replacing && h->node == 0))
 		return false;
 	return !m->root.known || m->root.link.fd < 0 ||
 	       ((!m->root.host.answers || m->root.host.sends_datagrams) &&

@@ -41,17 +41,15 @@ void watchers_look(struct monitor *m, uint64_t now)
 {
 	char what[64];
 
-	if (!m->memory)
+	if (m->config.preloaded)
 		return;
-	if (getppid() != m->launcher_pid)
+	if (proc_gone(m->launcher_pid))
 		note(&m->input.launcher, HOLD_GONE, m->launcher_pid, now);
 	if (!is_due(m, now) || m->input.launcher.hold == HOLD_GONE)
 		return;
-	if (m->replacing && m->input.leader.hold != HOLD_GONE)
-		note(&m->input.leader, proc_hold_read(m->leader_pid), m->leader_pid, now);
 	note(&m->input.launcher, proc_hold_read(m->launcher_pid), m->launcher_pid, now);
 	say(&m->input.launcher, m->launcher_pid, "the launcher of this host", now);
-	for (size_t i = 1; i < m->npeers; i++) {
+	for (size_t i = 0; i < m->npeers; i++) {
 		struct monitor_peer *peer = &m->peers[i];
 		struct decide_rank *rank = peer->rank >= 0 ? &m->ranks[peer->rank] : NULL;
 
@@ -63,24 +61,20 @@ void watchers_look(struct monitor *m, uint64_t now)
 	}
 }
 
-/* The kernel decides which member becomes leader: the one that binds the second address. The
- * first leader learns of it, should it run again. */
-static bool replace_leader(struct monitor *m, const struct supervised *child)
+/* The kernel decides which member forks the second leader: the one that binds the second address. A first leader that is
+ * held is killed once that is done: its members leave it for one that knows how it was held. */
+static bool replace_leader(struct monitor *m)
 {
-	const struct decide_watcher leader = m->input.leader;
+	pid_t pid = members_peer_pid(m->up.fd);
+	int rc;
 
-	m->leader_pid = members_peer_pid(m->up.fd);
-	link_send(&m->up, MESSAGE_END, NULL, 0, -1);
+	link_send(&m->up, MESSAGE_END, NULL, 0, -1); /* should it run again before that */
 	link_release(&m->up);
 	m->replacing = true;
-	decide_release(&m->decide);
-	decide_open(&m->decide, &m->config.decide, clock_ns());
-	m->input = (struct decide_input){ .leader = leader };
-	if (members_join(m, m->memory_fd) < 0)
-		return false;
-	if (m->leader)
-		members_add_leader(m);
-	return m->leader || members_report(m, child) == 0;
+	rc = members_join(m);
+	if (pid > 0 && m->input.leader.hold != HOLD_GONE)
+		kill(pid, SIGKILL);
+	return rc == 0;
 }
 
 /* On other hosts than rank 0's the root says that a leader is held, once no rank makes a step.
@@ -98,8 +92,7 @@ static bool awaits_root(struct monitor *m, uint64_t now)
 	       (double)(now - m->own_beat_ns) < limit + (double)decide_times.root_first_ns;
 }
 
-bool watchers_replace_leader(struct monitor *m, const struct supervised *child, bool gone,
-			     uint64_t now)
+bool watchers_replace_leader(struct monitor *m, bool gone, uint64_t now)
 {
 	struct decide_watcher *leader = &m->input.leader;
 	double limit = m->config.decide.partition_seconds;
@@ -112,18 +105,9 @@ bool watchers_replace_leader(struct monitor *m, const struct supervised *child, 
 		note(leader, HOLD_GONE, pid, now);
 	else if (is_due(m, now))
 		note(leader, proc_hold_read(pid), pid, now);
-	if (m->memory->header.local_rank < 2) /* one line is enough, and an unknown number is -1 */
+	if (m->memory->header.local_rank < 1) /* one line is enough, and an unknown number is -1 */
 		say(leader, pid, "the monitor of this host", now);
 	held = leader->hold != HOLD_NONE && limit > 0 && !awaits_root(m, now) &&
 	       (double)(now - leader->since_ns) >= limit * 1e9;
-	return (!gone && !held) || replace_leader(m, child);
-}
-
-void watchers_replaced(struct monitor *m)
-{
-	if (!m->replaced || m->child->running)
-		return;
-	m->ended = true;
-	m->exit_code = WIFEXITED(m->child->wait_status) ? WEXITSTATUS(m->child->wait_status)
-							: OUTCOME_DIED;
+	return (!gone && !held) || replace_leader(m);
 }

@@ -2,12 +2,12 @@
 # e2e_faults.sh: the faults of faults.txt on the mpi backend, several at once: outcome, class, guilty rank and the call where
 # timelines parted; the same again from the saved evidence, in another process.
 # timeout: 750
-# quiet: a hang has to be named within 3 s
+# alone: six runs at once leave nothing of two cores, and a hang has to be named within 3 s
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
 # shellcheck source=ci/tests/e2e/faults.sh
 source "$(dirname "$0")/faults.sh"
-export OMPI_MCA_mpi_yield_when_idle=1 LD_PRELOAD=$BUILD/tests/double/libyield.so
+ranks_sleep
 
 while read -ra row; do
 	[[ ${row[0]:-#} == '#'* ]] || flight broken "${row[@]}"

@@ -7,7 +7,7 @@
 source "$(dirname "$0")/lib.sh"
 # shellcheck source=ci/tests/e2e/faults.sh
 source "$(dirname "$0")/faults.sh"
-export OMPI_MCA_mpi_yield_when_idle=1 LD_PRELOAD=$BUILD/tests/double/libyield.so
+ranks_sleep
 
 # A rank late by less than the deadline is no fault, and neither is the healthy schedule.
 for spec in late-rank:1,delay=0.2 none; do

@@ -69,6 +69,7 @@ if ! grep -A4 '^# oom-rank ' "$work/out" | grep -q 'here: can run'; then
 	expect_err 'needs a memory cgroup'
 	finish
 fi
+flights=3
 oom() { # FAULT RANKS CULPRITS CALL
 	flight broken all_reduce "$2" "$1" 14 rank-oom "$3" "$4" '*' '*' again
 }

@@ -2,6 +2,7 @@
 # e2e_faults_steps.sh: faults where a step of the schedule is several calls, but for those of faults.txt: what nothing came of,
 # counts that differ, and which call is the last. On the mpi backend.
 # timeout: 600
+# quiet: eight ranks, which have to be let run
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
 end_at_once

@@ -2,17 +2,15 @@
 # e2e_hosts_faults.sh: two and three hosts made of namespaces: a guilty rank on another host than rank 0's is
 # named as on one host, from all hosts' evidence.
 # timeout: 750
+# alone: six runs at once leave nothing of two cores
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
 # shellcheck source=ci/tests/rig/hosts.sh
 source "$(dirname "$0")/../rig/hosts.sh"
 make_hosts 3
-end_at_once
-
-# verdict FIELD: of the last run's line
-verdict() {
-	sed -n "s/^# verdict: .* $1=\([^ ]*\).*/\1/p" "$work/out"
-}
+# shellcheck source=ci/tests/e2e/faults.sh
+source "$(dirname "$0")/faults.sh"
+ranks_sleep
 
 # broken SLOTS SPEC CODES CLASS GUILTY [SEQ]: a run with a fault, and hang_diagnose on the saved evidence, which comes to the
 # same. CODES: "10" or "10|11": calls that do not fit hang, are refused by MPI, or make its TCP transport abort.
@@ -28,7 +26,7 @@ broken() {
 	holds "$what: ranks $(verdict ranks) instead of $5" [ "$(verdict ranks)" = "$5" ]
 	holds "$what: seq $(verdict seq) instead of ${6:-8}" [ "$(verdict seq)" = "${6:-8}" ]
 	in_time "$what" "$(verdict detect_ms)" 3000
-	run "$BUILD/hang_diagnose" "$work/$(verdict evidence)"
+	run "$BUILD/hang_diagnose" "$(folder)"
 	expect_rc "$code" "hang_diagnose after $what:"
 	expect_out "^class +$4\$"
 	expect_out "^culprits +$5\$"
@@ -90,7 +88,7 @@ joined() {
 	expect_rc 2 'folders of two runs:'
 	expect_err "are of different runs: run is \"$(basename "$folder")\" and \"$(basename "$another")\"\$"
 }
-another=$(cd "$work" && echo 1/results/*/*)
+another=$(cd "$work" && echo 1/results/runs/2*)
 joined
 
 # Packets that are lost on the way to the second host are sent again, which the first host's counters show.

@@ -7,9 +7,12 @@ verdict() {
 	sed -n "s/^# verdict: .* $1=\([^ ]*\).*/\1/p" "$work/out"
 }
 
-# folder: where the last run kept its evidence
+# folder: where the last run kept its evidence; elsewhere, if a full machine let the disk answer late
 folder() {
-	echo "$work/$(verdict evidence)"
+	local path
+	path=$(verdict evidence)
+	[[ $path == /* ]] || path=$work/$path
+	echo "$path"
 }
 
 # is WHAT FIELD WANTED: of the verdict; "*" is any

@@ -110,6 +110,11 @@ pause() {
 	return 0
 }
 
+# ranks_sleep: MPI's, while they wait
+ranks_sleep() {
+	export OMPI_MCA_mpi_yield_when_idle=1 LD_PRELOAD=$BUILD/tests/double/libyield.so
+}
+
 # flight COMMAND...: runs it beside others, $flights at once at most: they mostly wait. $work is a folder of its own.
 flights=${HANGAR_ALONE:+2} flights=${flights:-6} flying=() flown=0
 flight() {

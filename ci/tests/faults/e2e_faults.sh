@@ -4,14 +4,14 @@
 # timeout: 750
 # alone: six runs at once leave nothing of two cores, and a hang has to be named within 3 s
 # shellcheck source=ci/tests/e2e/lib.sh
-source "$(dirname "$0")/lib.sh"
-# shellcheck source=ci/tests/e2e/faults.sh
+source "$(dirname "$0")/../e2e/lib.sh"
+# shellcheck source=ci/tests/faults/faults.sh
 source "$(dirname "$0")/faults.sh"
 ranks_sleep
 
 while read -ra row; do
 	[[ ${row[0]:-#} == '#'* ]] || flight broken "${row[@]}"
-done <ci/tests/e2e/faults.txt
+done <ci/tests/faults/faults.txt
 landed
 holds "only $flown runs" [ "$flown" -ge 71 ]
 

@@ -4,8 +4,8 @@
 # timeout: 750
 # quiet: ranks have to be slower than others by so much
 # shellcheck source=ci/tests/e2e/lib.sh
-source "$(dirname "$0")/lib.sh"
-# shellcheck source=ci/tests/e2e/faults.sh
+source "$(dirname "$0")/../e2e/lib.sh"
+# shellcheck source=ci/tests/faults/faults.sh
 source "$(dirname "$0")/faults.sh"
 ranks_sleep
 

@@ -4,11 +4,11 @@
 # timeout: 750
 # alone: six runs at once leave nothing of two cores
 # shellcheck source=ci/tests/e2e/lib.sh
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/../e2e/lib.sh"
 # shellcheck source=ci/tests/rig/hosts.sh
 source "$(dirname "$0")/../rig/hosts.sh"
 make_hosts 3
-# shellcheck source=ci/tests/e2e/faults.sh
+# shellcheck source=ci/tests/faults/faults.sh
 source "$(dirname "$0")/faults.sh"
 ranks_sleep
 

@@ -3,8 +3,8 @@
 # no cgroup is left, whichever process was killed.
 # timeout: 1000
 # shellcheck source=ci/tests/e2e/lib.sh
-source "$(dirname "$0")/lib.sh"
-# shellcheck source=ci/tests/e2e/faults.sh
+source "$(dirname "$0")/../e2e/lib.sh"
+# shellcheck source=ci/tests/faults/faults.sh
 source "$(dirname "$0")/faults.sh"
 
 # cgroups: the ones of these runs that exist; others' processes make some of the same form

@@ -4,7 +4,7 @@
 # timeout: 600
 # quiet: eight ranks, which have to be let run
 # shellcheck source=ci/tests/e2e/lib.sh
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/../e2e/lib.sh"
 end_at_once
 cd "$work" || exit 1 # evidence goes below the working directory
 

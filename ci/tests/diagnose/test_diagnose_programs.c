@@ -288,7 +288,7 @@ static void add_score(struct score *sum, const struct score *s)
 		sum->right[fault] += s->right[fault];
 }
 
-/* Trials are of all sizes; where they are few, of up to three ranks. */
+/* Programs have all sizes; where trials are few, up to three ranks. */
 static int most_players(void)
 {
 	return unit_times(PLAYERS_MAX) < PLAYERS_MAX ? 3 : PLAYERS_MAX;

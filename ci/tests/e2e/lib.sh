@@ -96,6 +96,7 @@ end_leftovers() {
 at_exit() { :; } # a test with more to remove redefines it
 clean_up() {
 	trap '' TERM INT HUP
+	kill "${flying[@]}" 2>/dev/null
 	end_leftovers
 	at_exit
 	rm -rf "$work"
@@ -109,6 +110,47 @@ exec {silence}<> <(:)
 pause() {
 	read -rt "$1" -u "$silence"
 	return 0
+}
+
+# ranks_sleep: MPI's, while they wait
+ranks_sleep() {
+	export OMPI_MCA_mpi_yield_when_idle=1 LD_PRELOAD=$BUILD/tests/double/libyield.so
+}
+
+# flight COMMAND...: runs it beside others, $flights at once at most: they mostly wait. $work is a folder of its own.
+flights=${HANGAR_ALONE:+2} flights=${flights:-6} flying=() flown=0
+flight() {
+	local gone i
+	while [ ${#flying[@]} -ge "$flights" ]; do
+		wait -n -p gone "${flying[@]}"
+		for i in "${!flying[@]}"; do
+			[ "${flying[i]}" != "$gone" ] || unset "flying[i]"
+		done
+	done
+	flown=$((flown + 1))
+	mkdir -p "$work/$flown"
+	(
+		trap - EXIT INT TERM HUP
+		work=$work/$flown checks=0 failures=0 late=0 runs=0 explained=''
+		"$@"
+		echo "$checks $failures $late" >"$work/counts"
+	) >"$work/$flown.log" 2>&1 &
+	flying+=($!)
+}
+
+# landed: waits for all of them, shows what each said and counts what it checked
+landed() {
+	local c f l i
+	wait "${flying[@]}"
+	flying=()
+	for ((i = 1; i <= flown; i++)); do
+		cat "$work/$i.log"
+		if read -r c f l <"$work/$i/counts"; then
+			checks=$((checks + c)) failures=$((failures + f)) late=$((late + l))
+		else
+			fail "run $i of $flown broke off"
+		fi
+	done
 }
 
 # within SECONDS COMMAND...: repeat the command until it succeeds; fails when the time is over, which is longer where

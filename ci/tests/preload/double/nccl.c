@@ -577,15 +577,7 @@ int ncclAllReduce(const void *send, void *recv, size_t count, int type, int op, 
 				       .count = count });
 }
 
-/* hangar's own backend asks for these three; no test calls them. */
-int ncclReduce(const void *send, void *recv, size_t count, int type, int op, int root, void *comm,
-	       void *stream)
-{
-	(void)send;
-	(void)recv;
-	return enqueue(comm, stream, COLLECTIVE, -1, sign_of(5, count, type, op + root));
-}
-
+/* hangar's own backend asks for these two; no test calls them. */
 int ncclRedOpCreatePreMulSum(int *op, void *scalar, int type, int residence, void *comm)
 {
 	(void)op, (void)scalar, (void)type, (void)residence, (void)comm;

@@ -1,89 +1,13 @@
 #!/bin/bash
-# e2e_faults.sh: every fault of the first part, on the mpi backend: outcome, class, guilty rank and
-# the call where timelines parted; the same again from the saved evidence, in another process.
+# e2e_faults_edges.sh: faults that are none: late, slow, refused, never fired; hostile evidence, the command line, and states that
+# flicker under a debugger or a limiter.
 # timeout: 750
-# quiet: a hang has to be named within 3 s
+# quiet: ranks have to be slower than others by so much
 # shellcheck source=ci/tests/e2e/lib.sh
-source "$(dirname "$0")/lib.sh"
-export OMPI_MCA_mpi_yield_when_idle=1 LD_PRELOAD=$BUILD/tests/double/libyield.so
-end_at_once
-
-# verdict FIELD: of the last run's line
-verdict() {
-	sed -n "s/^# verdict: .* $1=\([^ ]*\).*/\1/p" "$work/out"
-}
-
-# folder: where the last run kept its evidence
-folder() {
-	echo "$work/$(verdict evidence)"
-}
-
-# broken SPEC RANKS CODE CLASS GUILTY [OP]: one run with a fault
-broken() {
-	local spec=$1 ranks=$2 code=$3 class=$4 guilty=$5 op=${6:-8}
-	cd "$work" || exit 1 # evidence goes below the working directory
-	run "$BUILD/all_reduce_perf" --backend mpi --topo none -g "$ranks" "--fault=$spec"
-	cd "$OLDPWD" || exit 1
-	expect_rc "$code" "$spec on $ranks:"
-	holds "$spec on $ranks: class $(verdict class) instead of $class" [ "$(verdict class)" = "$class" ]
-	holds "$spec on $ranks: ranks $(verdict ranks) instead of $guilty" [ "$(verdict ranks)" = "$guilty" ]
-	holds "$spec on $ranks: seq $(verdict seq) instead of $op" [ "$(verdict seq)" = "$op" ]
-	in_time "$spec on $ranks" "$(verdict detect_ms)" 3000
-	again "$spec on $ranks" "$code" "$class" "$guilty"
-}
-
-# again WHAT CODE CLASS GUILTY: hang_diagnose on a copy of the evidence comes to the same; its verdict.json is read
-# with the others at the end
-saved=0
-again() {
-	local copy=$work/copy
-	rm -rf "$copy"
-	cp -r "$(folder)" "$copy"
-	rm -f "$copy"/verdict.json "$copy"/postmortem.md "$copy"/timeline.* "$copy"/command.txt
-	run "$BUILD/hang_diagnose" "$copy"
-	expect_rc "$2" "hang_diagnose after $1:"
-	saved=$((saved + 1))
-	cp "$copy/verdict.json" "$work/saved-$saved.json"
-	echo "$work/saved-$saved.json|$3|$4|$1" >>"$work/saved"
-	holds "after $1 no postmortem.md" [ -s "$copy/postmortem.md" ]
-}
-
-for guilty in 0 1 3; do
-	broken "drop-rank:$guilty" 4 10 missing-call $guilty
-	broken "block-rank:$guilty" 4 10 host-blocked $guilty
-	broken "exit-rank:$guilty" 4 14 rank-exited $guilty
-	broken "kill-rank:$guilty" 4 14 rank-killed $guilty
-	broken "crash-rank:$guilty" 4 14 rank-crashed $guilty
-	broken "stop-rank:$guilty" 4 10 rank-stopped $guilty
-	broken "corrupt-send:$guilty,at=$guilty" 4 12 corrupt-data $guilty
-	broken "early-exit:$guilty" 4 10 skipped-or-early-exit $guilty
-done
-broken "block-rank:2,how=read" 3 10 host-blocked 2
-broken "corrupt-recv:2@9,bit=0" 4 12 corrupt-data 2 9
-broken "nan:1,2" 4 12 corrupt-data 1,2
-broken "busy-rank:1" 2 10 host-busy 1
-broken "drop-rank:0" 2 10 missing-call 0
-broken "drop-rank:1,2" 4 10 missing-call 1,2
-broken "drop-rank:1@15" 2 10 missing-call 1 15
-broken "block-rank:1@25,when=after" 4 10 host-blocked 1 25 # past the last call, before what comes then
-
-wrong=$(python3 - "$work/saved" 2>&1 <<'END'
-import json
-import sys
-
-for line in open(sys.argv[1]):
-    path, *wanted, what = line.rstrip("\n").split("|")
-    verdict = json.load(open(path))
-    ranks = verdict["ranks"]
-    if isinstance(ranks, list):
-        ranks = ",".join(map(str, ranks))
-    if [verdict["class"], ranks] != wanted:
-        print("after", what, "class", verdict["class"], "and ranks", ranks, "instead of", wanted)
-END
-)
-check "verdict.json: ${wrong:0:600}" [ -z "$wrong" ]
-run python3 ci/tests/rig/schema.py faults/detect/answer/verdict.schema.json "$work"/saved-*.json
-expect_rc 0 "verdict.json and its schema: $(head -c 600 "$work/out")"
+source "$(dirname "$0")/../e2e/lib.sh"
+# shellcheck source=ci/tests/faults/faults.sh
+source "$(dirname "$0")/faults.sh"
+ranks_sleep
 
 # A rank late by less than the deadline is no fault, and neither is the healthy schedule.
 for spec in late-rank:1,delay=0.2 none; do

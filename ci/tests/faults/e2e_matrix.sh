@@ -4,7 +4,7 @@
 # timeout: 450
 # quiet: two runs of four ranks at once, whose hangs have deadlines
 # shellcheck source=ci/tests/e2e/lib.sh
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/../e2e/lib.sh"
 limit=150
 table=ci/faults/expected.csv
 

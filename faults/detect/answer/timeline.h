@@ -7,7 +7,8 @@
  * counted. Clocks of several hosts are aligned on the end of the last call that all completed. */
 #pragma once
 
-#include "diagnose/find.h"
+#include "answer/answer.h"
+#include "evidence/evidence.h"
 
 #define TIMELINE_BEFORE 4
 #define TIMELINE_CALLS	64

@@ -140,19 +140,26 @@ def kind_of(play):
 
 
 def run_all(seed, count, jobs, ranks, rows=None):
-    """Returns what print_table takes, and how many are wrong. rows: a csv.writer."""
-    table, wrong = [], 0
+    """Returns what print_table takes, and how many are wrong, once more alone too: a starved rank is late. rows: a csv.writer."""
+    table, wrong = [], []
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         for number, play, live, dump in pool.map(lambda n: run(seed, n, ranks), range(count)):
             agree, bad = compare(live, dump), is_wrong(play, live, dump)
             table.append((kind_of(play), judge(play.schedule, live), judge(play.schedule, dump), agree))
-            wrong += bad
+            wrong += [number] * bad
             if agree != "same" or bad:
                 print("WRONG " if bad else "", end="")
                 tell(number, play, live, dump)
             if rows:
                 rows.writerow(row(number, play, number % 2 == 0) + [int(all_wait(play)), *live[:5], *dump[:5], *table[-1][1:]])
-    return table, wrong
+    return table, sum(is_wrong_again(seed, number, ranks) for number in wrong)
+
+
+def is_wrong_again(seed, number, ranks):
+    played = run(seed, number, ranks)
+    print("again, alone: ", end="")
+    tell(*played)
+    return is_wrong(*played[1:])
 
 
 def main():

@@ -102,7 +102,7 @@ struct rule {
 	row(rule_absent_from_group, ON_HANG, COMMS_FIRST, 0) /* others are in a later init */ \
 	row(rule_inside, ON_HANG, COMMS_EACH, 0) /* a call that all made */ \
 	row(rule_missing, ON_HANG, COMMS_EACH, RULE_JOINS) /* a call that others made */ \
-	row(report_unequal, ON_ERROR, COMMS_EACH, 0) /* partners' amounts; no culprit */ \
+	row(report_group_end, ON_ERROR, COMMS_EACH, 0) /* lacks a send or receive */ \
 	row(rule_missing_at_end, ON_ANY, COMMS_EACH, RULE_DIVERGED) /* and all ended */ \
 	row(rule_behind, ON_HANG, COMMS_FIRST, 0) /* where others wait, between calls */ \
 	row(rule_not_come, ON_HANG, COMMS_FIRST, 0) /* there, before all calls */ \

@@ -294,6 +294,25 @@ static struct record *next_on(struct evidence_rank *r, uint32_t comm, uint64_t c
 	return call;
 }
 
+/* Even ranks send to the next one. Where wrong partners are not looked for any more, amounts are. */
+UNIT_TEST(test_many_ranks, "a size that does not fit, among 1,026 ranks")
+{
+	const int nranks = 1026;
+
+	calls_set_up(nranks);
+	for (int i = 0; i < nranks; i++) {
+		play(i, OP, odd_count, i >= nranks - 2);
+		for (int k = 0; k < OP; k++) {
+			evidence.ranks[i].calls[k].kind = i % 2 ? CALL_RECV : CALL_SEND;
+			evidence.ranks[i].calls[k].peer = i ^ 1;
+			evidence.ranks[i].calls[k].op = OP_NONE;
+		}
+	}
+	evidence.ranks[nranks - 1].calls[OP - 1].count++;
+	expect(OUTCOME_HANG, "p2p-size inconclusive", "-", OP, OP, OP);
+	CU_ASSERT_STRING_EQUAL(found.pair, "1024>1025");
+}
+
 /* On communicator 1 ranks 0 and 1 have a plan of their own, 2 and 3 another, by right; on 0 rank 3 left
  * out the last of three collectives and reads something. */
 UNIT_TEST(test_split_beside_skipped, "plans by right beside a skipped call")

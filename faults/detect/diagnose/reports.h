@@ -28,11 +28,10 @@ void name_pair(const struct rule_ctx *ctx, struct finding *finding, int rank, in
 void name_lacking_pair(const struct rule_ctx *ctx, struct finding *finding, int rank, uint64_t seq,
 		       const struct record *like);
 
-/* unequal.c: a send and its receive of other amounts met, or one was left out at the end of a group. */
-bool report_unequal(const struct rule_ctx *ctx, struct finding *finding);
-/* A line for each rank that waits for a partner. Returns the first call that met one which does not fit, NULL: none. */
-const struct record *note_open_pairs(const struct rule_ctx *ctx, struct finding *finding,
-				     const struct record **met);
+/* unequal.c: a send or receive was left out at the end of a group. Two that met and do not fit are rule_pairs' before. */
+bool report_group_end(const struct rule_ctx *ctx, struct finding *finding);
+/* A line for each rank that waits for a partner. */
+void note_open_pairs(const struct rule_ctx *ctx, struct finding *finding);
 /* A line about one such call and what met it. */
 void note_open_pair(const struct rule_ctx *ctx, struct finding *finding, int rank,
 		    const struct record *own, const struct record *theirs);

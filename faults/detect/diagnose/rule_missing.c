@@ -224,9 +224,10 @@ static bool report_missing(const struct rule_ctx *ctx, struct finding *f)
 	}
 	if (all_wait_in_pairs(ctx, &f->culprits, true)) {
 		finding_reset(f);
-		if (report_unequal(ctx, f) || !ctx->comm->collectives)
-			return f->answer.class == CLASS_PAIR_SIZE ||
-			       f->answer.class == CLASS_UNMATCHED;
+		if (report_group_end(ctx, f))
+			return true;
+		if (!ctx->comm->collectives)
+			return false;
 		progress_missing(&call, &f->culprits, &makers);
 		f->reasons |= 1u << REASON_OWN_PLANS;
 		place_missing(ctx, f);

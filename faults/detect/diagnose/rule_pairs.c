@@ -4,7 +4,7 @@
 #include "diagnose/rule.h"
 #include "answer/answer.h"
 
-#define PAIR_RANKS_MAX 1024 /* members of a communicator with more are not looked at */
+#define PEER_RANKS_MAX 1024 /* of a communicator with more no wrong partners are looked for */
 
 /* A send and the receive that meets it, of which one is not what the other takes it for. */
 struct mismatch {
@@ -309,10 +309,9 @@ bool rule_pairs(const struct rule_ctx *ctx, struct finding *f)
 	struct mismatch mismatch;
 	bool found;
 
-	if (ctx->comm->nranks > PAIR_RANKS_MAX)
-		return false;
 	flows_init(&flows, ctx->progress, ctx->members);
-	found = !any_absent(ctx) && find_peers(ctx, f, &flows);
+	found = ctx->comm->nranks <= PEER_RANKS_MAX && !any_absent(ctx) &&
+		find_peers(ctx, f, &flows);
 	if (!found)
 		finding_reset(f);
 	if (!found && first_mismatch(ctx, &flows, &mismatch)) {
@@ -325,9 +324,7 @@ bool rule_pairs(const struct rule_ctx *ctx, struct finding *f)
 
 bool remark_open_pairs(const struct rule_ctx *ctx, struct finding *f)
 {
-	const struct record *met;
-
-	note_open_pairs(ctx, f, &met);
+	note_open_pairs(ctx, f);
 	return f->answer.nnotes > 0;
 }
 

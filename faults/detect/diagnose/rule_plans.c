@@ -105,14 +105,13 @@ static void report_awaited(const struct rule_ctx *ctx, struct finding *f,
 	const struct track *t = &ctx->comm->tracks[part->place];
 	uint64_t next = t->final ? t->final->seq + 1 : 1;
 	struct record lacking = lacking_part(ctx, in);
-	const struct record *met;
 	enum answer_class class;
 
 	rank_set_add(&f->culprits, part->place);
 	finding_place(f, ctx->comm->comm, next, next, (int64_t)in->call->seq);
 	finding_differ(f, "call", "no call", call_words(ctx->evidence, &lacking));
 	name_pair(ctx, f, part->place, lacking.kind, lacking.peer);
-	note_open_pairs(ctx, f, &met);
+	note_open_pairs(ctx, f);
 	class = how == ABSENCE_ENDED
 			? CLASS_SKIPPED_OR_EARLY
 			: host_class(&ctx->evidence->ranks[part->place], CLASS_MISSING);

@@ -32,47 +32,36 @@ void place_mismatch(const struct rule_ctx *ctx, struct finding *f, const struct 
 		  odd->kind == CALL_SEND ? odd->peer : other->peer);
 }
 
-const struct record *note_open_pairs(const struct rule_ctx *ctx, struct finding *f,
-				     const struct record **met)
+void note_open_pairs(const struct rule_ctx *ctx, struct finding *f)
 {
-	const struct record *first = NULL;
-
 	for (int i = 0; i < ctx->comm->nranks && finding_has_room(f); i++) {
-		const struct record *theirs = NULL,
-				    *own = progress_open_pair(ctx->comm, i, &theirs);
+		const struct record *theirs, *own = progress_open_pair(ctx->comm, i, &theirs);
 
-		if (!own)
-			continue;
-		note_open_pair(ctx, f, i, own, theirs);
-		if (theirs && !first)
-			*met = theirs;
-		first = first || !theirs ? first : own;
+		if (own)
+			note_open_pair(ctx, f, i, own, theirs);
 	}
-	return first;
 }
 
-bool report_unequal(const struct rule_ctx *ctx, struct finding *f)
+bool report_group_end(const struct rule_ctx *ctx, struct finding *f)
 {
-	const struct record *met = NULL, *own = note_open_pairs(ctx, f, &met);
+	const struct record *own = NULL, *theirs = NULL;
+	int rank = -1;
 
-	for (int i = 0; !own && i < ctx->comm->nranks; i++) {
-		own = progress_open_pair(ctx->comm, i, &met);
-		if (!own || met || !progress_out_of_group(ctx->comm, i, own)) {
+	note_open_pairs(ctx, f);
+	while (!own && ++rank < ctx->comm->nranks) {
+		own = progress_open_pair(ctx->comm, rank, &theirs);
+		if (own && (theirs || !progress_out_of_group(ctx->comm, rank, own)))
 			own = NULL;
-			continue;
-		}
-		rank_set_add(&f->culprits, i);
-		rank_set_add(&f->culprits, own->peer);
 	}
 	if (!own)
 		return false;
-	place_mismatch(ctx, f, met ? met : own, own, false);
-	if (!met) {
-		f->answer.seq_low--;
-		finding_differ(f, "call", call_words(ctx->evidence, own), "no call");
-		name_pair(ctx, f, ctx->comm->tracks[own->peer].final->peer, own->kind, own->peer);
-	}
-	finding_conclude(ctx, f, met ? CLASS_PAIR_SIZE : CLASS_UNMATCHED, CONFIDENCE_INCONCLUSIVE);
+	rank_set_add(&f->culprits, rank);
+	rank_set_add(&f->culprits, own->peer);
+	finding_place(f, ctx->comm->comm, own->seq - 1, own->seq,
+		      ctx->outcome == OUTCOME_HANG ? progress_hang_point(ctx->comm) : -1);
+	finding_differ(f, "call", call_words(ctx->evidence, own), "no call");
+	name_pair(ctx, f, rank, own->kind, own->peer);
+	finding_conclude(ctx, f, CLASS_UNMATCHED, CONFIDENCE_INCONCLUSIVE);
 	return true;
 }
 

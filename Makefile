@@ -25,21 +25,22 @@ BUILD ?= $(if $(SANITIZE),build-asan,build)
 # ---- what is built ---------------------------------------------------------------------------
 # Small programs whose main stands beside the code they show: source files; NAME.c and NAME_main.c
 # become build/NAME.
-PROGRAMS := faults/detect/diagnose/hang_diagnose.c faults/detect/preload/hangar_run.c common/host/nccl_log/nccl_log_main.c common/predict/command/topo_predict.c \
+PROGRAMS := faults/detect/find/hang_diagnose.c faults/watch/preload/hangar_run.c common/host/nccl_log/nccl_log_main.c common/predict/command/topo_predict.c \
 	common/host/reconcile/reconcile_main.c common/host/machine/health_main.c
 
 # The rooms by house, in the order of their layers: a file includes from its own room and from those before, of the
 # houses that its own may use (ci/check_layers).
-HOUSES := lib harness predict host inject detect bench
+HOUSES := lib harness predict host inject detect watch bench
 lib := $(addprefix common/lib/,base settings process net profiler)
 harness := $(addprefix common/harness/,options check backend backend/mpi backend/nccl report measure schedule)
 predict := $(addprefix common/predict/,pairs topo live command)
 host := $(addprefix common/host/,nccl_log machine reconcile)
 inject := faults/inject
-detect := $(addprefix faults/detect/,record progress evidence answer pace diagnose probe watch postmortem preload preload/library)
+detect := $(addprefix faults/detect/,record run evidence answer pace find)
+watch := $(addprefix faults/watch/,probe watch diagnoser preload library)
 bench := bench/preflight
 LIB_DIRS := $(foreach h,$(HOUSES),$($(h)))
-LIB_SRC := $(filter-out $(PROGRAMS) faults/detect/preload/library/%,$(wildcard $(LIB_DIRS:%=%/*.c)))
+LIB_SRC := $(filter-out $(PROGRAMS) faults/watch/library/%,$(wildcard $(LIB_DIRS:%=%/*.c)))
 CU_SRC := $(wildcard common/*/*/*.cu common/*/*/*/*.cu)
 PERF_SRC := $(filter-out bench/recover_perf.c,$(wildcard bench/*_perf.c))
 # The names in bench/collectives.h, each with a file.
@@ -117,7 +118,7 @@ WARNINGS := -Wall -Wextra -Wno-unused-parameter -Wshadow -Wstrict-prototypes -Wm
 SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
 	-fno-omit-frame-pointer)
 # Headers are included by room: "base/error.h"; the C library's, by base/c.h, in all. Tests alone see the whole tree.
-INCLUDES := -Icommon/lib -Icommon/harness -Icommon/predict -Icommon/host -Ifaults -Ifaults/detect -Ibench -include base/c.h
+INCLUDES := -Icommon/lib -Icommon/harness -Icommon/predict -Icommon/host -Ifaults -Ifaults/detect -Ifaults/watch -Ibench -include base/c.h
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) $(WARNINGS) $(INCLUDES) $(MPI_CFLAGS:-I%=-isystem %) \
 	$(CUDA_CFLAGS) -pthread $(SANITIZE_FLAGS) $(CFLAGS)
 # PCH=1: base/c.h is compiled once, which takes a quarter off what a file costs; ccache keeps nothing of it. A file with other flags
@@ -202,12 +203,12 @@ run: install-deps
 
 test: install-deps
 	+$(Q)$(SUBMAKE) all tests
-	$(Q)BUILD=$(BUILD) ci/tests/run
+	$(Q)BUILD=$(BUILD) ci/tests/runner
 
 # For a throw-away machine: as root, packages and daemons.
 test-installed: install-deps
 	+$(Q)$(SUBMAKE) all tests
-	$(Q)BUILD=$(BUILD) ci/tests/run installed
+	$(Q)BUILD=$(BUILD) ci/tests/runner installed
 
 # One hang on the machine at hand, named.
 hang: install-deps
@@ -236,10 +237,10 @@ deb rpm bundle wheel:
 	$(Q)ci/packaging/package $@
 
 unit: $(UNIT) $(BUILD)/hang_diagnose $(DOUBLE)/libnccl.so.2
-	$(Q)BUILD=$(BUILD) ROOMS='$(ROOMS)' ci/tests/run unit mpi
+	$(Q)BUILD=$(BUILD) ROOMS='$(ROOMS)' ci/tests/runner unit mpi
 
 e2e: all $(TOOL) $(FIRED)
-	$(Q)BUILD=$(BUILD) ci/tests/run e2e
+	$(Q)BUILD=$(BUILD) ci/tests/runner e2e
 
 # libFuzzer programs over the readers, with sanitizers: build-fuzz/fuzz/fuzz_NAME [OPTION...] CORPUS.
 fuzz:
@@ -272,7 +273,7 @@ record-alone:
 		-Wl,--no-undefined -o $(BUILD)/obj/record-alone.so $(RECORD_ALONE) -lc
 
 # What any NCCL program is preloaded with: the recorder, and nothing else of hangar.
-PRELOAD_SRC := $(wildcard faults/detect/preload/library/*.c) faults/detect/preload/fault_spec.c $(RECORD_ALONE) faults/detect/watch/link.c \
+PRELOAD_SRC := $(wildcard faults/watch/library/*.c) faults/watch/preload/fault_spec.c $(RECORD_ALONE) faults/watch/watch/link.c \
 	common/lib/base/parse.c common/lib/base/keys.c common/lib/process/slowdown.c common/lib/profiler/nccl_profiler.c
 PRELOAD_OBJ := $(PRELOAD_SRC:%.c=$(BUILD)/obj/pic/%.o) $(BUILD)/obj/pic/wrappers.o
 PRELOAD_CC = $(CC) -std=gnu11 -D_GNU_SOURCE $(OPT) $(WARNINGS) $(INCLUDES) -fPIC -fvisibility=hidden \
@@ -283,7 +284,7 @@ $(BUILD)/obj/pic/%.o: %.c $(FLAGS)
 	$(Q)$(PRELOAD_CC)
 $(BUILD)/obj/pic/wrappers.o: $(BUILD)/obj/pic/wrappers.c
 	$(Q)$(PRELOAD_CC)
-$(BUILD)/obj/pic/wrappers.c: faults/detect/preload/library/wrappers.awk faults/detect/preload/library/nccl.txt
+$(BUILD)/obj/pic/wrappers.c: faults/watch/library/wrappers.awk faults/watch/library/nccl.txt
 	@mkdir -p $(@D)
 	$(Q)awk -f $^ >$@
 
@@ -385,7 +386,7 @@ $(BUILD)/obj/%.o: %.c $(FLAGS) $(PCH_FILE)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # A rule without a row in rule.h is declared by nothing.
-$(BUILD)/obj/faults/detect/diagnose/%.o: WARNINGS += -Werror=missing-prototypes
+$(BUILD)/obj/faults/detect/find/%.o: WARNINGS += -Werror=missing-prototypes
 $(BUILD)/obj/common/lib/base/nccl_library.o: CFLAGS += -DNCCL_BUILT='"$(NCCL_BUILT)"'
 $(BUILD)/obj/common/lib/settings/settings.o: common/lib/settings/settings.txt
 $(BUILD)/obj/common/lib/base/arguments.o: common/lib/base/arguments.txt

@@ -23,7 +23,7 @@
 #include "watch/monitor.h"
 #include "record/recorder.h"
 #include "perf_check.h"
-#include "postmortem/diagnoser.h"
+#include "diagnoser/diagnoser.h"
 #include "perf_rank.h"
 
 #define ALONE_SECONDS	   3.0	/* mpirun ends the other ranks about 1 s after the first */

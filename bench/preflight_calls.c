@@ -7,7 +7,7 @@
 #include "perf_check.h"
 #include "perf_report.h"
 #include "answer/postmortem.h"
-#include "postmortem/diagnoser.h"
+#include "diagnoser/diagnoser.h"
 #include "settings/settings.h"
 
 #define TRIES 4	  /* a call or a pair is slow that is so each time, */

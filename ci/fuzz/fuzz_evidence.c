@@ -4,7 +4,7 @@
  * The input is what `ci/fuzz/seeds` packs: for each rank, in order, 4 bytes of length (little
  * endian) and so many bytes of rank-N.fr; what is cut off is what a cut file would be. */
 
-#include "diagnose/find.h"
+#include "find/find.h"
 #include "answer/postmortem.h"
 #include "evidence/evidence.h"
 #include "evidence/saved.h"

@@ -76,7 +76,7 @@ for script in ci/gpu_check ci/fuzz/seeds; do
 	expect_err "^usage: $script "
 	holds "$script: more than the usage line" [ "$(wc -l <"$work/err")" -eq 1 ]
 done
-run ci/tests/run test_nope
+run ci/tests/runner test_nope
 expect_rc 2 'a test that is none:'
 expect_err '^run: no such test: test_nope$'
 # What the programs of `make all` do not suffice for

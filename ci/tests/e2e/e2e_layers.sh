@@ -21,7 +21,7 @@ planted() {
 	cp "$work/before" "$work/tree/$1"
 }
 planted common/lib/base/error.c '#include "measure/run.h"' '^common/lib/base/error.c: lib reaches harness: common/harness/measure/run.h, which common/lib/base/error.c includes; lib may use no other house: '
-planted faults/detect/record/recorder.c '#include "watch/monitor.h"' '^faults/detect/record/recorder.c: includes faults/detect/watch/monitor.h from below; .*move what both need to faults/detect/record'
+planted faults/detect/record/recorder.c '#include "watch/monitor.h"' '^faults/detect/record/recorder.c: includes faults/watch/watch/monitor.h from below; .*move what both need to faults/detect/record'
 planted common/lib/base/stats.h '#include "base/stats.h"' '^circle: .*common/lib/base/stats.h; '
 planted common/lib/base/error.c '#include "error.h"' 'names no room, or two; write'
 planted common/host/machine/reading.h '#include "backend/job.h"' '^faults/detect/.*: detect reaches harness: common/harness/backend/job.h, which common/host/machine/reading.h includes; detect may use lib predict host: '
@@ -43,9 +43,9 @@ expect_out '^all +[0-9]+ files +[0-9]+ lines$'
 run ci/tests/watch/mutate --check
 expect_rc 0 'mutate --check:'
 mkdir -p "$work/rules/ci/tests" "$work/rules/faults/detect"
-cp -r ci/tests/watch ci/tests/progress "$work/rules/ci/tests"
-cp -r faults/detect/watch faults/detect/progress "$work/rules/faults/detect"
-sed -i 's/come_again_ns/comes_again_ns/' "$work/rules/faults/detect/watch/decide_times.h"
+cp -r ci/tests/watch ci/tests/run "$work/rules/ci/tests"
+cp -r faults/watch/watch faults/detect/run "$work/rules/faults/detect"
+sed -i 's/come_again_ns/comes_again_ns/' "$work/rules/faults/watch/watch/decide_times.h"
 run "$work/rules/ci/tests/watch/mutate" --check
 expect_rc 1 'mutate --check without a pattern:'
 expect_out 'stands 0 times in decide_times.h$'

@@ -199,7 +199,7 @@ while [ -n "$header" ] && IFS='|' read -r name _ list; do
 	read -r _ name <<<"$name"
 	grep -q "nccl$name(" "$header" || continue # newer ones
 	check "parameters of $name" [ "$(params "$name")" = "$(tr -dc , <<<"$list" | wc -c)" ]
-done < <(grep -E '^(call|init|child) ' "$OLDPWD/faults/detect/preload/library/nccl.txt")
+done < <(grep -E '^(call|init|child) ' "$OLDPWD/faults/watch/library/nccl.txt")
 
 # the library forwards what it cannot record, and says so once
 export LD_PRELOAD=$BUILD/libhangar.so

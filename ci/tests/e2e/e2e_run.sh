@@ -5,7 +5,7 @@
 source "$(dirname "$0")/lib.sh"
 
 mkdir -p "$work/tree/ci/tests/e2e" "$work/seen"
-cp ci/tests/run "$work/tree/ci/tests"
+cp ci/tests/runner "$work/tree/ci/tests"
 cp -r ci/tests/rig "$work/tree/ci/tests"
 export SEEN=$work/seen
 
@@ -28,7 +28,7 @@ for one in q r; do # each waits for the other, and ends if all but the two have 
 		'[ "$(grep -v "[qr]" "$TMPDIR/before" | xargs)" = "b c d e f l m" ]'
 done
 
-JOBS=2 run "$work/tree/ci/tests/run"
+JOBS=2 run "$work/tree/ci/tests/runner"
 expect_rc 1 'two at once:'
 sed -nE '/^ /!s/^([a-zA-Z]+ +e2e_.) +[0-9]+\.[0-9] s +[0-9.]* computed/\1/p' "$work/out" | sed 's/after [0-9]* s/after 1 s/' >"$work/lines"
 holds "two at once: $(paste -sd, "$work/lines")" cmp -s "$work/lines" <<'END_LINES'
@@ -55,7 +55,7 @@ expect_out '^[0-9]+ s computed$'
 expect_out '^5 passed, 5 failed, 1 skipped$'
 holds 'a temporary folder is left' [ ! -e "$(cat "$SEEN/c")" ]
 for jobs in 0 x -1; do
-	JOBS=$jobs run "$work/tree/ci/tests/run"
+	JOBS=$jobs run "$work/tree/ci/tests/runner"
 	expect_rc 2 "JOBS=$jobs:"
 done
 
@@ -63,7 +63,7 @@ done
 rm -r "$SEEN" && mkdir "$SEEN"
 made b '# timeout: 1' 'until [ -e "$SEEN/c" ]; do sleep 0.1; done'
 made c '# timeout: 1' 'touch "$SEEN/c"; exit 3'
-JOBS=1 run "$work/tree/ci/tests/run" e2e_b e2e_c
+JOBS=1 run "$work/tree/ci/tests/runner" e2e_b e2e_c
 expect_rc 1 'one after the other:'
 expect_out '^late e2e_b .*: not finished after [0-9]+ s: once more, alone$'
 expect_out '^1 passed, 1 failed, 0 skipped$'
@@ -74,13 +74,13 @@ made b 'mkdir "$HANGAR_RUNS" && touch "$HANGAR_RUNS/here" && [ ! -e results/runs
 made c 'exit 77'
 printf '%s\n' 'import unittest' 'class Test(unittest.TestCase):' '    @unittest.skip("no gnuplot")' '    def test(self):' '        pass' \
 	'unittest.main()' >"$work/tree/ci/tests/night/test_part.py"
-run "$work/tree/ci/tests/run" e2e_b e2e_c test_part
+run "$work/tree/ci/tests/runner" e2e_b e2e_c test_part
 expect_out '^ok   e2e_b '
 expect_out '^FAIL e2e_c .*: skipped, and does not say why$'
 expect_out '^skipped in test_part: no gnuplot$'
 expect_out '^2 passed, 1 failed, 0 skipped$'
 made b 'touch results/runs/here'
-run "$work/tree/ci/tests/run" e2e_b
+run "$work/tree/ci/tests/runner" e2e_b
 expect_rc 1 'a test that leaves something:'
 expect_out '^    \| results/runs/here$'
 expect_out '^FAIL results/ is not as it was before the tests'
@@ -90,7 +90,7 @@ for name in b c; do
 	made $name "touch \$SEEN/$name; sleep 60"
 done
 rm -r "$SEEN" && mkdir "$SEEN"
-JOBS=2 start "$work/tree/ci/tests/run" e2e_b e2e_c
+JOBS=2 start "$work/tree/ci/tests/runner" e2e_b e2e_c
 holds 'two tests that sleep do not begin' within 20 test -e "$SEEN/b" -a -e "$SEEN/c"
 kill -TERM "$pid"
 limit=10 ended

@@ -1,5 +1,5 @@
 /* test_evidence.c: evidence taken, saved and read again; the hostile: test_evidence_hostile.c. */
-#include "diagnose/find.h"
+#include "find/find.h"
 #include "rig/evidence_saved.h"
 
 UNIT_TEST(test_round_trip, "saved and read again")

@@ -1,5 +1,5 @@
 /* test_evidence_hostile.c: evidence in torn, truncated, foreign, random and missing files. */
-#include "diagnose/find.h"
+#include "find/find.h"
 #include "rig/evidence_saved.h"
 
 static void drop(const char *name)

@@ -1,5 +1,5 @@
 /* test_evidence_join.c: folders of one run joined, folders of two runs refused, a file of another run or moment set aside. */
-#include "diagnose/find.h"
+#include "find/find.h"
 #include "rig/evidence_saved.h"
 
 #include <jansson.h>

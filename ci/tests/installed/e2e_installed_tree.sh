@@ -8,7 +8,7 @@ expect_rc 0 'make install'
 mkdir "$work/build"
 ln -s "$work"/root/usr/libexec/hangar/bin/* "$BUILD/tests" "$work/build/"
 for name in e2e_usage e2e_output e2e_run e2e_kill e2e_preload e2e_record e2e_faults_steps; do
-	BUILD=$work/build limit=400 run ci/tests/run "$name"
+	BUILD=$work/build limit=400 run ci/tests/runner "$name"
 	expect_rc 0 "$name of the installed tree: $(tail -n 20 "$work/out")"
 done
 rm -rf hangar-runs # what they leave in the current folder

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 
-#define LATE 75 /* as ci/tests/run has it */
+#define LATE 75 /* as ci/tests/runner has it */
 
 static struct unit_case *cases;
 static bool late;

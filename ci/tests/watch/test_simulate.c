@@ -5,7 +5,7 @@
 
 #include "base/dtype.h"
 #include "base/rank_list.h"
-#include "diagnose/find.h"
+#include "find/find.h"
 #include "process/watch.h"
 #include "rig/unit.h"
 #include "watch/decide.h"

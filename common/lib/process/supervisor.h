@@ -1,6 +1,6 @@
 /* supervisor.h: the parent of a rank: starts it, watches it, ends it and cleans up. It forks the
  * rank before MPI and CUDA are used and calls neither. The hooks decide when the rank is ended
- * (faults/detect/watch/monitor.h). */
+ * (faults/watch/watch/monitor.h). */
 #pragma once
 
 #include "base/error.h"

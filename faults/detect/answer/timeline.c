@@ -3,7 +3,7 @@
 
 #include "settings/backend_kind.h"
 #include "base/call_value.h"
-#include "progress/comm.h"
+#include "run/comm.h"
 #include "base/rank_list.h"
 #include "answer/answer.h"
 

@@ -2,13 +2,13 @@
  *
  * A folder: rank-N.fr says how rank N's process was and what calls its flight recorder held
  * (saved.h: the format), run.json what was run; rank-N.stack.txt and ras.txt are texts,
- * rank-N.counters.json is what the rank's host counted (machine/reading.h). Everything may be missing,
- * torn or hostile: the reader takes what is sound and says what is not. */
+ * rank-N.counters.json is what the rank's host counted (machine/reading.h). Everything may be
+ * missing, torn or hostile: the reader takes what is sound and says what is not. */
 #pragma once
 
 #include "base/error.h"
 #include "net/sockets.h"
-#include "progress/progress.h"
+#include "run/progress.h"
 #include "record/record.h"
 #include "record/view.h"
 
@@ -27,11 +27,13 @@ struct evidence_rank {
 	uint64_t left_ns; /* when it began to end or aborted; 0: unknown, or it runs */
 	int started_by;	  /* 1 + the rank whose process started this one; 0: none did */
 	struct python_process python; /* how to ask for that; zero: it is no Python, or not here */
-	bool starts; /* it has not used NCCL, and its process runs or is ready to: it may come yet */
+	bool starts; /* it has not used NCCL, and its process runs or is ready to: it may come yet
+		      */
 	uint64_t netns;		/* number of its network namespace (/proc/PID/ns/net), 0: unknown */
 	struct sockets sockets; /* its connections over TCP */
-	double cpu_share; /* of the last tenth of a second, in which it ran or was ready to; -1: unknown */
-	struct record *calls;	  /* sound records, oldest first; owned, or in the image */
+	double cpu_share;     /* of the last tenth of a second, in which it ran or was ready to; -1:
+				 unknown */
+	struct record *calls; /* sound records, oldest first; owned, or in the image */
 	struct call_times *times; /* of each of `calls`; owned, or in the image; NULL: none */
 	size_t ncalls;
 	struct record_header *recorder; /* as it was; owned, or in the image; NULL: not known */
@@ -73,49 +75,56 @@ void evidence_blind_command(const char *command, char *to, size_t len);
 /* Program, library and backend, as the rank's recorder names them, unless they are known. */
 void evidence_identify(struct evidence *evidence, const struct record_header *recorder);
 
-/* evidence_absent.c: finds the processes on this host of ranks without evidence, by the environment that all of the run have. They stay
- * absent, and their view has a process number alone. */
+/* evidence_absent.c: finds the processes on this host of ranks without evidence, by the environment
+ * that all of the run have. They stay absent, and their view has a process number alone. */
 void evidence_find_absent(struct evidence *evidence);
 
-/* Ranks that know nothing of each other number their communicators as they come: give each its number in the
- * whole run, by its id. The one of all ranks that was made first is 0; those that share no rank may share a
- * number, as progress.h expects it. Where one has none left its calls are forgotten, with a remark. */
+/* Ranks that know nothing of each other number their communicators as they come: give each its
+ * number in the whole run, by its id. The one of all ranks that was made first is 0; those that
+ * share no rank may share a number, as progress.h expects it. Where one has none left its calls are
+ * forgotten, with a remark. */
 void evidence_number_comms(struct evidence *evidence);
 
-/* evidence_aside.c: forgets, with a remark, ranks whose evidence cannot be of the others' run and moment: ranks that have
- * another run's number, or that lack calls which others completed with them. */
+/* evidence_aside.c: forgets, with a remark, ranks whose evidence cannot be of the others' run and
+ * moment: ranks that have another run's number, or that lack calls which others completed with
+ * them. */
 void evidence_set_aside(struct evidence *evidence);
 
 /* Copy the recorder's header and sound records of a memory, oldest first, and make the index. */
 void evidence_take_calls(struct evidence_rank *rank, const struct record_memory *memory);
 
-/* evidence_program.c: takes what is known of a rank's program beside its calls, after its view and its calls: what it
- * said last stands for the stacks of one that has ended. */
+/* evidence_program.c: takes what is known of a rank's program beside its calls, after its view and
+ * its calls: what it said last stands for the stacks of one that has ended. */
 void evidence_take_program(struct evidence_rank *rank, const struct record_memory *memory);
 
-/* evidence_program.c: returns true if both said the same line of code and exception of their ends. */
+/* evidence_program.c: returns true if both said the same line of code and exception of their ends.
+ */
 bool evidence_same_end(const struct evidence_rank *one, const struct evidence_rank *other);
 
-/* evidence_program.c: returns true if it said that it waited too long for other ranks of its job. */
+/* evidence_program.c: returns true if it said that it waited too long for other ranks of its job.
+ */
 bool evidence_gave_up(const struct evidence_rank *rank);
 
-/* evidence_program.c: returns true if a rank of any program has begun to end, or has given up this communicator. */
+/* evidence_program.c: returns true if a rank of any program has begun to end, or has given up this
+ * communicator. */
 bool evidence_leaves(const struct evidence_rank *rank, uint32_t comm);
 
-/* evidence_program.c: returns true if the rank is in no call, by a dump, which does not say what became of it then: it may have come
- * to its end. */
+/* evidence_program.c: returns true if the rank is in no call, by a dump, which does not say what
+ * became of it then: it may have come to its end. */
 bool evidence_may_have_ended(const struct evidence_rank *rank);
 
-/* evidence_program.c: returns true if the rank stands in a framework's communication: "train.py:88 (step) in all_reduce". */
+/* evidence_program.c: returns true if the rank stands in a framework's communication: "train.py:88
+ * (step) in all_reduce". */
 bool evidence_communicates(const struct evidence_rank *rank);
 
-/* evidence_program.c: finds, among live processes of this host, ranks that other ranks have started. */
+/* evidence_program.c: finds, among live processes of this host, ranks that other ranks have
+ * started. */
 void evidence_find_starters(struct evidence *evidence);
 
 /* Take a rank's evidence from its saved form in `image`, which is copied. 0, or -EINVAL. */
 int evidence_take_saved(struct evidence_rank *rank, int number, const void *image, size_t bytes);
 
-/* The ranks as the model of a run takes them (progress/progress.h), borrowed from the evidence. */
+/* The ranks as the model of a run takes them (run/progress.h), borrowed from the evidence. */
 void evidence_progress(const struct evidence *evidence, struct progress *progress);
 void evidence_progress_release(struct progress *progress);
 
@@ -144,8 +153,9 @@ void evidence_probe_release(struct evidence_probe *probe);
  * tenth of a second apart. */
 void evidence_probe(struct evidence_rank *ranks, size_t n, struct evidence_probe *probe);
 
-/* Write to `dir`, which exists: every file whole or not at all, and no rank's where there is no room for all:
- * records of some ranks would say less than the verdict. 0 or a negative errno with the error set. */
+/* Write to `dir`, which exists: every file whole or not at all, and no rank's where there is no
+ * room for all: records of some ranks would say less than the verdict. 0 or a negative errno with
+ * the error set. */
 int evidence_save(const struct evidence *evidence, const char *dir, struct error *err);
 
 /* Write rank-N.fr alone. 0 or a negative errno. */
@@ -167,23 +177,25 @@ int evidence_load_all(struct evidence *evidence, const char *const *dirs, size_t
  * OUTCOME_UNSUPPORTED without python3. evidence_release() in either case. */
 int evidence_load_torch(struct evidence *evidence, const char *dir, struct error *err);
 
-/* Runs a script in a child (task.h) and takes a run as it tells it, line by line, as torch_dumps.py does; `from`: where it is
- * from, for errors. 0, or a negative errno with the error set. */
+/* Runs a script in a child (task.h) and takes a run as it tells it, line by line, as torch_dumps.py
+ * does; `from`: where it is from, for errors. 0, or a negative errno with the error set. */
 int evidence_play(struct evidence *evidence, void (*run)(int fd, const void *arg), const void *arg,
 		  const char *from, struct error *err);
 
-/* Becomes python3 with this script, `dir` unless NULL, and the number of communicators. Where there is none it writes so. */
+/* Becomes python3 with this script, `dir` unless NULL, and the number of communicators. Where there
+ * is none it writes so. */
 void evidence_run_python(int fd, const char *script, const char *dir);
 
-/* Reads logs for what they say of calls: lines of PyTorch's watchdog, and Python's traceback of the rank that ended first. A
- * process group is a communicator. Types are not in such lines: they are DT_COUNT. 0, or a negative errno with the error set:
- * OUTCOME_USAGE where nothing says where a rank is, OUTCOME_UNSUPPORTED without python3. evidence_release() in either case. */
+/* Reads logs for what they say of calls: lines of PyTorch's watchdog, and Python's traceback of the
+ * rank that ended first. A process group is a communicator. Types are not in such lines: they are
+ * DT_COUNT. 0, or a negative errno with the error set: OUTCOME_USAGE where nothing says where a
+ * rank is, OUTCOME_UNSUPPORTED without python3. evidence_release() in either case. */
 int evidence_load_logs(struct evidence *evidence, const char *const *paths, size_t n,
 		       struct error *err);
 
-/* Fills `part` with the evidence of a communicator's members alone, in the order of their numbers in it: roots, partners and ranks
- * are numbered so; an earlier content is released. Its `numbers` are those in the run, -1: unknown. It owns its ranks and
- * numbers, and borrows what these hold. */
+/* Fills `part` with the evidence of a communicator's members alone, in the order of their numbers
+ * in it: roots, partners and ranks are numbered so; an earlier content is released. Its `numbers`
+ * are those in the run, -1: unknown. It owns its ranks and numbers, and borrows what these hold. */
 void evidence_part_take(struct evidence *part, const struct evidence *evidence,
 			const struct members *members);
 void evidence_part_release(struct evidence *part);
@@ -194,8 +206,8 @@ const struct record_wrong *evidence_wrongs(const struct evidence_rank *rank, uin
 /* Returns true if its main thread is in one of these system calls: " read write ". */
 bool evidence_in_syscall(const struct evidence_rank *rank, const char *names);
 
-/* Writes where a live process stands, as its host saw it: "in train.py:88 (load_batch), system call read of /data/x",
- * "running 97 % of the time"; "": not known. Returns buf. */
+/* Writes where a live process stands, as its host saw it: "in train.py:88 (load_batch), system call
+ * read of /data/x", "running 97 % of the time"; "": not known. Returns buf. */
 char *evidence_doing(const struct evidence_rank *rank, char *buf, size_t len);
 
 /* Writes the line of code that the rank's call came from; "": not known. Returns buf. */

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "evidence/evidence.h"
-#include "progress/comm.h"
+#include "run/comm.h"
 
 /* A rank's number for people: in the run, where the evidence is of a group. */
 int rank_number(const struct evidence *evidence, int rank);

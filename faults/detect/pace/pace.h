@@ -1,9 +1,11 @@
-/* pace.h: who is slow in a run that is alive, by samples of its calls. Pure: no clock, no process, no file.
+/* pace.h: who is slow in a run that is alive, by samples of its calls. Pure: no clock, no process,
+ * no file.
  *
- * A sample says when one rank came to one call and when it was through, on its own clock. In a call that no rank
- * leaves before all have come, the rank that came last waits least: differences of durations say who was late, on
- * several hosts too. Lateness spreads (a peer of the slow rank is late to its next call), so that it accuses no
- * rank: a rank's own time does, which passes outside of calls. */
+ * A sample says when one rank came to one call and when it was through, on its own clock. In a call
+ * that no rank leaves before all have come, the rank that came last waits least: differences of
+ * durations say who was late, on several hosts too. Lateness spreads (a peer of the slow rank is
+ * late to its next call), so that it accuses no rank: a rank's own time does, which passes outside
+ * of calls. */
 #pragma once
 
 #define PACE_ROWS    4096 /* newest calls of a communicator; fewer of many ranks */
@@ -28,8 +30,8 @@ struct pace_sample {
 	uint64_t amount;     /* elements and their type, in one number */
 };
 
-/* The calls of one communicator that all its ranks have sampled, oldest first; arrays of `n` figures a row, ns.
- * Row i, counted from 0 over all that came, is at i % room. */
+/* The calls of one communicator that all its ranks have sampled, oldest first; arrays of `n`
+ * figures a row, ns. Row i, counted from 0 over all that came, is at i % room. */
 struct pace_rows {
 	uint64_t id;
 	int n;		   /* ranks of the communicator */
@@ -45,7 +47,8 @@ struct pace_rows {
 	float *inside;	   /* duration of the call */
 	float *starved;	   /* without a processor since the row before */
 	bool device;	   /* the device gave the times */
-	size_t overlaps; /* of all rows, those to which a rank came while another call of it was under way */
+	size_t overlaps;   /* of all rows, those to which a rank came while another call of it was
+			      under way */
 	struct pace_open *open; /* calls to which not all have come; internal */
 	size_t nopen;
 	uint64_t *last; /* of each rank, the newest row: arrived, own, starved, part */
@@ -53,7 +56,8 @@ struct pace_rows {
 
 struct pace {
 	double percent; /* --slow-percent: a rank is named from here on */
-	double lasting; /* seconds from the first to the last call that is judged, before a rank is named */
+	double lasting; /* seconds from the first to the last call that is judged, before a rank is
+			   named */
 	struct pace_rows *comms;
 	size_t ncomms;
 	uint64_t dropped; /* samples that made no row */
@@ -67,7 +71,8 @@ enum pace_shape {
 	PACE_MOMENT  /* once */
 };
 
-/* The findings of a communicator's calls about one of its ranks. Shares are of the time that passed, 0.1 for 10 %. */
+/* The findings of a communicator's calls about one of its ranks. Shares are of the time that
+ * passed, 0.1 for 10 %. */
 struct pace_finding {
 	int32_t rank;
 	int n;			  /* ranks that were compared */
@@ -87,34 +92,37 @@ struct pace_finding {
 	bool or_before;	       /* older calls than `since` are not known any more */
 	enum pace_shape shape;
 	uint64_t every; /* PACE_EVERY: calls from one to the next */
-	bool device; /* the device gave the times: compute on another stream may hide what is lost */
+	bool device;   /* the device gave the times: compute on another stream may hide what is lost
+			*/
 	bool overlaps; /* calls of a rank do, so that its own time is not what the job waits for */
 };
 
 void pace_open(struct pace *pace, double percent, double lasting);
 void pace_release(struct pace *pace);
 
-/* Takes a sample. Samples of one rank and communicator come in the order of their calls; ranks in any order. A
- * sample that cannot be (an end before its begin, own time that shrinks) is dropped. Calls that a rank may leave before all have
- * come (rooted ones, sends, alltoallv) are dropped. */
+/* Takes a sample. Samples of one rank and communicator come in the order of their calls; ranks in
+ * any order. A sample that cannot be (an end before its begin, own time that shrinks) is dropped.
+ * Calls that a rank may leave before all have come (rooted ones, sends, alltoallv) are dropped. */
 void pace_add(struct pace *pace, const struct pace_sample *sample);
 
-/* Returns true if the newest `rows` calls (PACE_ALL: all that are kept) show that member `m` of the communicator is
- * slow: its excess is pace->percent of the step, the whole interval is above that, and they last long enough. `f` is filled either way
- * where PACE_FEWEST calls are there, else its `rows` is 0. */
+/* Returns true if the newest `rows` calls (PACE_ALL: all that are kept) show that member `m` of the
+ * communicator is slow: its excess is pace->percent of the step, the whole interval is above that,
+ * and they last long enough. `f` is filled either way where PACE_FEWEST calls are there, else its
+ * `rows` is 0. */
 bool pace_judge(const struct pace *pace, const struct pace_rows *comm, int m, size_t rows,
 		struct pace_finding *f);
 
-/* The same of all calls that are kept, or else of the newest half of them, of the quarter and so on: a rank that is slow since
- * lately. `f` is of those that say so, or of all. */
+/* The same of all calls that are kept, or else of the newest half of them, of the quarter and so
+ * on: a rank that is slow since lately. `f` is of those that say so, or of all. */
 bool pace_slow(const struct pace *pace, const struct pace_rows *comm, int m,
 	       struct pace_finding *f);
 
-/* Returns true if a rank was ready and had no processor for 2 % of the newest `rows` calls' time. */
+/* Returns true if a rank was ready and had no processor for 2 % of the newest `rows` calls' time.
+ */
 bool pace_busy(const struct pace_rows *comm, size_t rows);
 
-/* The members whose own time alone, of all calls that are kept or of the newest eighth of them, is so large that
- * pace_judge may say yes: at most `room`, the worst ones. Returns how many. */
+/* The members whose own time alone, of all calls that are kept or of the newest eighth of them, is
+ * so large that pace_judge may say yes: at most `room`, the worst ones. Returns how many. */
 size_t pace_suspects(const struct pace *pace, const struct pace_rows *comm, int *members,
 		     size_t room);
 
@@ -126,9 +134,10 @@ struct pace_pauses {
 	double share;	 /* of the time */
 };
 
-/* Returns true if pauses rotate over the ranks: own time over four median steps, on two ranks and more, no rank
- * much more often than its share, pace->percent of the time together. No rank is a straggler for them. On a busy
- * host, whose other programs do the same, pauses of 0.3 s and more count alone. */
+/* Returns true if pauses rotate over the ranks: own time over four median steps, on two ranks and
+ * more, no rank much more often than its share, pace->percent of the time together. No rank is a
+ * straggler for them. On a busy host, whose other programs do the same, pauses of 0.3 s and more
+ * count alone. */
 bool pace_rotates(const struct pace *pace, const struct pace_rows *comm, struct pace_pauses *out);
 
 /* The whole job is slower than before. */
@@ -139,8 +148,9 @@ struct pace_drift {
 	double starved;	      /* share of the increase for which it had no processor */
 };
 
-/* Returns true if calls of one kind and amount follow each other more slowly since some call: both parts have
- * PACE_FEWEST calls and DRIFT_SECONDS, and their intervals are apart by pace->percent. */
+/* Returns true if calls of one kind and amount follow each other more slowly since some call: both
+ * parts have PACE_FEWEST calls and DRIFT_SECONDS, and their intervals are apart by pace->percent.
+ */
 bool pace_slower(const struct pace *pace, const struct pace_rows *comm, struct pace_drift *out);
 #define DRIFT_SECONDS 5.0
 
@@ -155,12 +165,14 @@ struct pace_interval {
 	size_t against; /* of these, with a ratio of the other sign and half as large */
 };
 
-/* sum(part) / sum(whole) of n rows, and its interval of PACE_LEVEL by bootstrap of blocks of n^(1/3) rows, 16 blocks at most (Kunsch
- * 1989, of disjoint blocks), widened as Student's t widens the normal distribution for so few blocks. The draws are
- * the same for the same input. A part that is no number is left out with its whole. */
+/* sum(part) / sum(whole) of n rows, and its interval of PACE_LEVEL by bootstrap of blocks of
+ * n^(1/3) rows, 16 blocks at most (Kunsch 1989, of disjoint blocks), widened as Student's t widens
+ * the normal distribution for so few blocks. The draws are the same for the same input. A part that
+ * is no number is left out with its whole. */
 struct pace_interval pace_bootstrap(const double *part, const double *whole, size_t n);
 
-/* The largest upward step of part / whole in a series: the row from which it is larger, 0 where there is none. */
+/* The largest upward step of part / whole in a series: the row from which it is larger, 0 where
+ * there is none. */
 size_t pace_step(const double *part, const double *whole, size_t n);
 
 /* The lower median of the other n - 1 figures for each figure: `other[i]`. n >= 2. */
@@ -169,12 +181,14 @@ void pace_others(const double *values, size_t n, double *other);
 /* Cuts figures that are further than a robust standard deviation from the median down to that. */
 void pace_tame(double *values, size_t n);
 
-/* How far values[i] is from the rest: (value - median) / (1.4826 x median absolute deviation); NaN below four
- * values, or where most are equal. `fence`: beyond the upper quartile by 1.5 times the interquartile range. */
+/* How far values[i] is from the rest: (value - median) / (1.4826 x median absolute deviation); NaN
+ * below four values, or where most are equal. `fence`: beyond the upper quartile by 1.5 times the
+ * interquartile range. */
 double pace_z(const double *values, size_t n, size_t i, bool *fence);
 
 /* pace_step, but 0 where the rows before it are not below half of `level`. */
 size_t pace_change(const double *values, const double *whole, size_t n, double level);
 
-/* The shape of a series of excesses: the few rows that make most of the sum, and the calls between them. */
+/* The shape of a series of excesses: the few rows that make most of the sum, and the calls between
+ * them. */
 enum pace_shape pace_shape(const double *excess, const uint64_t *seq, size_t n, uint64_t *every);

@@ -1,0 +1,200 @@
+/* rule_group.c: the init of a communicator other than the first, to which some member does not come. */
+
+#include "find/rule.h"
+#include "answer/answer.h"
+
+/* Ranks with one id of init, and those that are known to belong to them. */
+struct group {
+	const struct claim *claims;
+	size_t came;
+	bool *members; /* by rank of the run; those that came, and the absent ones where they are known */
+	size_t nmembers; /* marked so far */
+};
+
+static bool in_init(const struct rule_ctx *ctx, const struct claim *claim)
+{
+	const struct progress_rank *r = &ctx->progress->ranks[claim->rank];
+
+	if (r->index && r->recorder)
+		return r->recorder->inits[claim->comm].state == RECORD_COMM_INIT;
+	return claim->comm < VIEW_COMMS && r->view->comms[claim->comm].state == RECORD_COMM_INIT;
+}
+
+/* A split or shrink, to which all ranks of the parent come. */
+static bool is_child(const struct claim *claim)
+{
+	return claim->nranks <= RECORD_CHILD(0);
+}
+
+/* Some of them are inside, and fewer have come than were announced. */
+static bool waits(const struct rule_ctx *ctx, const struct group *g)
+{
+	bool inside = false;
+
+	for (size_t i = 0; i < g->came; i++)
+		inside |= in_init(ctx, &g->claims[i]);
+	return inside && g->claims[0].comm > 0 &&
+	       (is_child(g->claims) || (int)g->came < g->claims[0].nranks);
+}
+
+/* Lives, and is in no call: it could come. */
+static bool is_free(const struct rule_ctx *ctx, int rank)
+{
+	const struct rank_view *v = view_of(ctx, rank);
+
+	return !view_in_init(v) && ctx->evidence->ranks[rank].present && !view_died(v) &&
+	       !view_finished(v) && v->comm_state != RECORD_COMM_INIT &&
+	       !(ctx->played && progress_known(ctx->played, rank) &&
+		 progress_at(ctx->played, rank));
+}
+
+static bool is_among(const struct group *g, int rank)
+{
+	for (size_t i = 0; i < g->came; i++)
+		if (g->claims[i].rank == rank)
+			return true;
+	return false;
+}
+
+static void mark(struct group *g, int rank)
+{
+	g->nmembers += !g->members[rank];
+	g->members[rank] = true;
+}
+
+/* The communicator that was split. Its number is the first claimant's. */
+static bool take_parent(struct group *g, const struct claim *claims, size_t n)
+{
+	const struct claim *first = g->claims;
+	uint32_t parent = (uint32_t)RECORD_CHILD(first->nranks);
+	uint64_t id = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (claims[i].rank == first->rank && claims[i].comm == parent)
+			id = claims[i].id;
+	for (size_t i = 0; i < n; i++)
+		if (claims[i].id == id)
+			mark(g, claims[i].rank);
+	return id != 0;
+}
+
+/* Older communicators of as many ranks, all of which came to them, with those that came here among them: frameworks
+ * make several of the same ranks. Where they are not the same (a rank's data and its tensor group) nothing is known. */
+static bool take_like(const struct rule_ctx *ctx, struct group *g, const struct claim *claims,
+		      size_t n)
+{
+	int nranks = g->claims[0].nranks;
+
+	for (size_t i = 0, end; i < n; i = end) {
+		size_t shared = 0;
+
+		end = claims_end(claims, n, i);
+		for (size_t k = i; k < end; k++)
+			shared += is_among(g, claims[k].rank);
+		if (claims[i].id == g->claims[0].id || (int)(end - i) != nranks ||
+		    shared != g->came)
+			continue;
+		for (size_t k = i; k < end; k++)
+			mark(g, claims[k].rank);
+	}
+	return (int)g->nmembers == nranks || ctx->evidence->nranks == nranks;
+}
+
+/* Marks the members. False: they are not known, and all ranks that could be some are marked. */
+static bool take_members(const struct rule_ctx *ctx, struct group *g, const struct claim *claims,
+			 size_t n)
+{
+	bool known;
+
+	for (size_t i = 0; i < g->came; i++)
+		mark(g, g->claims[i].rank);
+	if (is_child(g->claims))
+		return take_parent(g, claims, n);
+	known = take_like(ctx, g, claims, n);
+	for (int i = 0; i < ctx->evidence->nranks && (int)g->nmembers < ctx->evidence->nranks; i++)
+		if (!known || g->claims[0].nranks == ctx->evidence->nranks)
+			mark(g, i);
+	return known || (int)g->nmembers == g->claims[0].nranks;
+}
+
+/* Marks those that came, to another child of the same split as well. */
+static bool *mark_came(const struct rule_ctx *ctx, const struct group *g,
+		       const struct claim *claims, size_t n)
+{
+	bool *came = must(calloc((size_t)ctx->evidence->nranks + 1, sizeof(*came)));
+
+	for (size_t i = 0; i < g->came; i++)
+		came[g->claims[i].rank] = true;
+	for (size_t i = 0; i < n; i++)
+		came[claims[i].rank] |=
+			is_child(g->claims) && claims[i].nranks == g->claims->nranks &&
+			claims[i].place == g->claims->place && in_init(ctx, &claims[i]);
+	return came;
+}
+
+/* Names the ranks that did not come, where all of them could. */
+static bool report(const struct rule_ctx *ctx, struct finding *f, struct group *g,
+		   const struct claim *claims, size_t n)
+{
+	const struct claim *first = g->claims;
+	bool known = take_members(ctx, g, claims, n), idle = true;
+	bool *came = mark_came(ctx, g, claims, n);
+	char list[128] = "";
+	int inside = 0, last = 0;
+
+	for (int i = 0; i < ctx->evidence->nranks; i++) {
+		inside += came[i] && g->members[i];
+		if (!g->members[i] || came[i] || (!known && !is_free(ctx, i)))
+			continue;
+		idle = idle && is_free(ctx, i);
+		last = i;
+		rank_set_add(&f->culprits, i);
+	}
+	free(came);
+	if (!idle || f->culprits.n == 0)
+		return false;
+	finding_place(f, first->comm, 0, 0, 0);
+	finding_differ(f, "call", "no call", "communicator init");
+	note(f, "%d of %d ranks are inside %s.", inside,
+	     is_child(first) ? (int)g->nmembers : first->nranks,
+	     is_child(first) ? "a communicator's split" : "a communicator's init");
+	if (!known && (int)f->culprits.n + inside > first->nranks) {
+		culprits_list(ctx->evidence, &f->culprits, list, sizeof(list));
+		note(f, "Who the others are is not known: %d of ranks %s.", first->nranks - inside,
+		     list);
+		f->reasons |= 1u << REASON_NO_MAJORITY;
+	}
+	finding_conclude(ctx, f, culprits_class(ctx, &f->culprits, CLASS_INIT_MISSING),
+			 CONFIDENCE_MAJORITY);
+	if (inside + 1 == ctx->evidence->nranks && first->nranks == ctx->evidence->nranks)
+		f->reasons &= ~(1u << REASON_SAME_LINE); /* all others wait for it alone */
+	if (f->reasons & 1u << REASON_SAME_LINE) {
+		rank_set_clear(&f->culprits); /* inits of pairs may wait for each other in a ring */
+		snprintf(f->answer.notes[0], sizeof(f->answer.notes[0]),
+			 "All stand in %s: each may wait for another's init.",
+			 ctx->evidence->ranks[last].where);
+	}
+	return true;
+}
+
+bool rule_absent_from_group(const struct rule_ctx *ctx, struct finding *f)
+{
+	size_t n, end;
+	struct claim *claims = progress_claims(ctx->progress, -1, &n);
+	bool found = false;
+
+	for (size_t i = 0; i < n && !found; i = end) {
+		struct group g = { .claims = claims + i };
+		size_t nranks = (size_t)ctx->evidence->nranks + 1;
+
+		end = claims_end(claims, n, i);
+		g.came = end - i;
+		if (!waits(ctx, &g))
+			continue;
+		g.members = must(calloc(nranks, sizeof(*g.members)));
+		found = report(ctx, f, &g, claims, n);
+		free(g.members);
+	}
+	free(claims);
+	return found;
+}

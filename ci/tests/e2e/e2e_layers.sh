@@ -21,7 +21,7 @@ planted() {
 	cp "$work/before" "$work/tree/$1"
 }
 planted common/lib/base/error.c '#include "measure/run.h"' '^common/lib/base/error.c: lib reaches harness: common/harness/measure/run.h, which common/lib/base/error.c includes; lib may use no other house: '
-planted faults/detect/record/recorder.c '#include "watch/monitor.h"' '^faults/detect/record/recorder.c: includes faults/watch/watch/monitor.h from below; .*move what both need to faults/detect/record'
+planted faults/detect/record/recorder.c '#include "find/find.h"' '^faults/detect/record/recorder.c: includes faults/detect/find/find.h from below; .*move what both need to faults/detect/record'
 planted common/lib/base/stats.h '#include "base/stats.h"' '^circle: .*common/lib/base/stats.h; '
 planted common/lib/base/error.c '#include "error.h"' 'names no room, or two; write'
 planted common/host/machine/reading.h '#include "backend/job.h"' '^faults/detect/.*: detect reaches harness: common/harness/backend/job.h, which common/host/machine/reading.h includes; detect may use lib predict host: '

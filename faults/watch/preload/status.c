@@ -182,21 +182,22 @@ static void print_rank(FILE *out, const struct scene *s, size_t rank)
 {
 	const struct status_rank *r = &s->ranks[rank];
 	const struct rank_view *v = r->view;
+	const uint64_t made = v->last.returned_ns ? v->last.returned_ns : v->last.enqueued_ns;
 	const struct rank_doing d = rank_doing(v, false);
 	char words[160];
 
 	fprintf(out, "# rank %d (%s pid %d): ", v->rank, v->host, v->pid);
-	if (v->process != PROCESS_ALIVE)
+	if (d.doing <= DOING_STOPPED && d.doing != DOING_HIDDEN)
 		fprintf(out, "%s", view_process(v, words, sizeof(words)));
 	else if (v->oldest.ticket)
 		print_open(out, s, rank);
 	else if (v->waiting)
 		fprintf(out, "%.1f s in %s", v->waited, v->what);
-	else if (d.doing == DOING_IDLE && d.call && d.seconds >= 0) {
+	else if (v->last.ticket && v->seen_ns > made) {
 		fprintf(out, "in no call; made its last, %s",
-			view_call(d.call, words, sizeof(words)));
+			view_call(&v->last, words, sizeof(words)));
 		print_site(out, v);
-		fprintf(out, ", %.1f s ago", d.seconds);
+		fprintf(out, ", %.1f s ago", (double)(v->seen_ns - made) * 1e-9);
 	} else
 		fprintf(out, "in no call");
 	if (r->counts && s->seconds > 0)

@@ -471,11 +471,15 @@ static bool monitor_ending(void *ctx)
 bool monitor_tick(struct monitor *m)
 {
 	struct pollfd fds[MAX_FDS];
+	bool any, gone;
 
 	poll(fds, monitor_fds(m, fds, MAX_FDS), monitor_interval(m));
 	step_leader(m, clock_ns());
-	return !m->ended &&
-	       (members_any(m) || (m->nranks ? !m->leaves_ns : getppid() == m->parent));
+	any = members_any(m) || (m->nranks == 0 && getppid() == m->parent);
+	m->any_ns = any ? clock_ns() : m->any_ns;
+	/* a verdict about members that are gone has its time */
+	gone = m->nranks > 0 && !m->leaves_ns && clock_ns() - m->any_ns < CLOSE_NS;
+	return !m->ended && (any || gone);
 }
 
 struct supervisor_hooks monitor_hooks(struct monitor *monitor)

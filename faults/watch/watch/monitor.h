@@ -135,14 +135,15 @@ struct monitor {
 	int listen_fd;		      /* leader: Unix listener, else -1 */
 	struct link up;		      /* member: to the leader */
 	bool leader;
-	pid_t forked;		      /* member: the leader that it has forked, 0: none */
-	pid_t parent;		      /* leader: the member that has */
-	struct monitor_node root;     /* leader elsewhere: known once it was connected */
-	int joining_fd;		      /* a connection to it that is being made, -1: none */
-	size_t joining;		      /* attempts so far */
-	int life_fd;		      /* a second connection that is being made, -1: none */
-	bool life_wanted;	      /* the root has answered over the first one */
-	uint64_t probe_until;	      /* something seemed wrong */
+	pid_t forked;		  /* member: the leader that it has forked, 0: none */
+	pid_t parent;		  /* leader: the member that has */
+	uint64_t any_ns;	  /* leader: when a member was last connected, or might have been */
+	struct monitor_node root; /* leader elsewhere: known once it was connected */
+	int joining_fd;		  /* a connection to it that is being made, -1: none */
+	size_t joining;		  /* attempts so far */
+	int life_fd;		  /* a second connection that is being made, -1: none */
+	bool life_wanted;	  /* the root has answered over the first one */
+	uint64_t probe_until;	  /* something seemed wrong */
 	uint64_t joining_ns, beat_ns; /* when the last one began; when a heartbeat was last sent */
 	struct monitor_peer *peers;   /* leader: local ranks, the own one first, and strangers */
 	size_t npeers;

@@ -86,6 +86,7 @@ static _Noreturn void become_leader(struct monitor *m, int listen_fd)
 	m->memory = NULL;
 	m->leader = true;
 	m->parent = getppid();
+	m->any_ns = clock_ns();
 	decide_open(&m->decide, &m->config.decide, clock_ns());
 	m->listen_fd = listen_fd;
 	if (listen(listen_fd, 1024) < 0) /* the kernel tells members which process did so */

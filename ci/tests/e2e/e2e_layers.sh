@@ -42,9 +42,10 @@ expect_out '^all +[0-9]+ files +[0-9]+ lines$'
 # each rule of ci/tests/watch/mutate stands exactly once where that looks for it; one that is gone is said
 run ci/tests/watch/mutate --check
 expect_rc 0 'mutate --check:'
-mkdir -p "$work/rules/ci/tests" "$work/rules/faults/detect"
+mkdir -p "$work/rules/ci/tests" "$work/rules/faults/detect" "$work/rules/faults/watch"
 cp -r ci/tests/watch ci/tests/run "$work/rules/ci/tests"
-cp -r faults/watch/watch faults/detect/run "$work/rules/faults/detect"
+cp -r faults/detect/run "$work/rules/faults/detect"
+cp -r faults/watch/watch "$work/rules/faults/watch"
 sed -i 's/come_again_ns/comes_again_ns/' "$work/rules/faults/watch/watch/decide_times.h"
 run "$work/rules/ci/tests/watch/mutate" --check
 expect_rc 1 'mutate --check without a pattern:'

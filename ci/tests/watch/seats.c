@@ -184,7 +184,8 @@ bool seats_end(int first, int last, int code)
 		int is = seat_code(i, PATIENCE);
 
 		if (is != code)
-			fprintf(stderr, " seat %d: %d instead of %d", i, is, code);
+			fprintf(stderr, " seat %d: %d instead of %d (%s)", i, is, code,
+				seat_said(i));
 		all &= is == code;
 	}
 	return all;

@@ -16,7 +16,7 @@
 
 void run_status_count(struct run_status *s, const struct monitor *m, uint64_t now)
 {
-	struct progress p = progress_of(&m->ranks->view, sizeof(*m->ranks), m->nranks);
+	struct progress p;
 
 	if (s->n != m->nranks) {
 		free(s->counts);
@@ -24,9 +24,12 @@ void run_status_count(struct run_status *s, const struct monitor *m, uint64_t no
 		s->n = m->nranks;
 		s->looked_ns = s->counted_ns = now;
 	}
-	status_count(s->counts, &p, (double)(now - s->counted_ns) * 1e-9);
+	if (m->nranks > 0) {
+		p = progress_of(&m->ranks->view, sizeof(*m->ranks), m->nranks);
+		status_count(s->counts, &p, (double)(now - s->counted_ns) * 1e-9);
+		free(p.ranks);
+	}
 	s->counted_ns = now;
-	free(p.ranks);
 }
 
 /* Writes the line of code that each rank of this host is stuck on to doing[]. */

@@ -247,13 +247,15 @@ static void carry_out(struct monitor *m, const struct decision *d)
  * on. In a preloaded program one number is not one communicator. */
 static void compare_calls(struct monitor *m, uint64_t now)
 {
-	struct progress p = progress_of(&m->ranks->view, sizeof(*m->ranks), m->nranks);
+	struct progress p;
 	struct desync found;
 
+	if (m->config.preloaded || m->nranks == 0)
+		return;
+	p = progress_of(&m->ranks->view, sizeof(*m->ranks), m->nranks);
 	for (size_t i = 0; i < m->nranks; i++)
 		p.ranks[i].memory = m->memories[i];
-	while (!m->config.preloaded &&
-	       progress_desync(&p, m->desync_states, &found) == PROGRESS_YES) {
+	while (progress_desync(&p, m->desync_states, &found) == PROGRESS_YES) {
 		printf("# %s\n", found.text);
 		fflush(stdout);
 		if (!m->desynced)

@@ -122,7 +122,7 @@ check "and who waits for whom" grep -q "^# rank 0 .* s on its GPU behind .* of c
 kill -USR1 "$(sed -n 's/.*hangar_run pid \([0-9]*\),.*/\1/p' "$work/status")"
 check "SIGUSR1 says the same on standard error" within 5 grep -q "^# communicator 0 .* not yet: rank 2" "$work/told"
 check "the verdict comes as without" within 20 grep -q "^# verdict: .*class=missing-call ranks=2 " "$work/told"
-check "--status after it" asleep
+check "--status after it" within 5 asleep
 pids_of_run | xargs -r kill -KILL
 wait $job 2>/dev/null
 check "nobody to ask" [ "$(status "$work/dir.status" 2>&1; echo $?)" = "hangar_run: no hangar_run of this user watches $work/dir.status on this host

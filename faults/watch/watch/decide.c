@@ -184,7 +184,7 @@ static struct decision conclude(struct decide_state *s, const struct decide_inpu
 	bool unfinished =
 		!all_done(in) && !abnormal_anywhere(s, in, s->config.deadlines) && !any_lost(s);
 	struct decision d = { .action = DECIDE_END };
-	bool ended;
+	bool ended, done;
 	struct rank_view *views;
 	size_t n = decide_views(s, in, &views);
 	struct progress p = progress_of(views, sizeof(*views), n);
@@ -200,9 +200,11 @@ static struct decision conclude(struct decide_state *s, const struct decide_inpu
 		d.verdict.detect_ms = steps_still(s, in) * 1e3;
 	if (d.verdict.outcome == OUTCOME_OK && progress_compare_counts(&p) == COUNTS_DIFFERENT)
 		note_desync(&d.verdict, in->desync);
-	/* what all who are done have found stands where a root is gone, as errors may be that */
-	if (d.verdict.outcome == OUTCOME_ERROR || !all_done(in) || hosts_worst(s) < LOST_MONITOR ||
-	    in->leader.hold)
+	/* what ranks that are all done have found stands where a root is gone or, if they ended well, silent: its goodbye may
+	 * be on the way behind a cut. Errors may come of the loss. */
+	done = all_done(in) &&
+	       (hosts_worst(s) >= LOST_MONITOR || (in->follows && d.verdict.outcome == OUTCOME_OK));
+	if (d.verdict.outcome == OUTCOME_ERROR || !done || in->leader.hold)
 		hosts_verdict(s, in, &d.verdict);
 	/* the user of a foreign program who ends it ends all of its ranks */
 	ended = s->death_ns && !s->crashed && s->config.patience.hang > 0;

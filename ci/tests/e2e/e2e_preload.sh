@@ -2,7 +2,7 @@
 # e2e_preload.sh: hangar_run over a program that knows nothing of hangar, and test doubles of libnccl and libcuda:
 # it stays out of the way, and names what one rank does wrong.
 # timeout: 600
-# quiet: waits for deadlines
+# alone: its jobs wait for deadlines, and a job of two hosts says goodbye between two processes
 source "$(dirname "$0")/lib.sh"
 
 subject=$BUILD/tests/double/subject

@@ -256,6 +256,20 @@ static bool has_others(const struct run *run)
 	return run->n > 1;
 }
 
+/* The leader of this supervisor's host, whichever of the launcher's supervisors there has forked it; 0: none is known. */
+static pid_t leader_of(const struct run *run, const struct member *m)
+{
+	pid_t launcher, other;
+
+	process_state(m->supervisor, &launcher);
+	for (int i = 0; i < run->n; i++) {
+		process_state(run->members[i].supervisor, &other);
+		if (other == launcher && run->members[i].leader)
+			return run->members[i].leader;
+	}
+	return 0;
+}
+
 /* The process that is meant, or 0 while it is not known; *held is the member whose phase counts. */
 static pid_t choose(const struct run *run, const char *who, const struct member **held)
 {
@@ -273,7 +287,7 @@ static pid_t choose(const struct run *run, const char *who, const struct member 
 		if (colon && atoi(colon + 1) == m->rank)
 			return *who == 'r'     ? m->process
 			       : who[1] == 'a' ? parent
-			       : who[1] == 'e' ? m->leader
+			       : who[1] == 'e' ? leader_of(run, m)
 					       : m->supervisor;
 		if (strcmp(who, "leader") == 0 && m->leader && has_others(run))
 			return m->leader;

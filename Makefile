@@ -33,22 +33,22 @@ PROGRAMS := faults/detect/find/hang_diagnose.c faults/watch/preload/hangar_run.c
 HOUSES := lib harness predict host inject detect watch bench
 lib := $(addprefix common/lib/,base settings process net profiler)
 harness := $(addprefix common/harness/,options check backend backend/mpi backend/nccl report measure schedule)
-predict := $(addprefix common/predict/,pairs topo live command)
+predict := $(addprefix common/predict/,pairs topo model live command)
 host := $(addprefix common/host/,nccl_log machine reconcile)
 inject := faults/inject
-detect := $(addprefix faults/detect/,record run evidence answer pace find)
-watch := $(addprefix faults/watch/,probe watch diagnoser preload library)
-bench := bench/preflight
+detect := $(addprefix faults/detect/,record run compare evidence answer pace finding states find)
+watch := $(addprefix faults/watch/,probe decide watch diagnoser preload library)
+bench := bench/preflight bench/recover
 LIB_DIRS := $(foreach h,$(HOUSES),$($(h)))
-LIB_SRC := $(filter-out $(PROGRAMS) faults/watch/library/%,$(wildcard $(LIB_DIRS:%=%/*.c)))
+LIB_SRC := $(filter-out $(PROGRAMS) faults/watch/library/% bench/recover/%,$(wildcard $(LIB_DIRS:%=%/*.c)))
 CU_SRC := $(wildcard common/*/*/*.cu common/*/*/*/*.cu)
-PERF_SRC := $(filter-out bench/recover_perf.c,$(wildcard bench/*_perf.c))
+PERF_SRC := $(wildcard bench/*_perf.c)
 # The names in bench/collectives.h, each with a file.
 REGISTERED := $(shell sed -n 's/^\trow(\(.*\)).*/\1/p' bench/collectives.h)
-MAIN_SRC := $(filter-out bench/perf_entry.c bench/preflight_main.c bench/recover%.c,$(wildcard bench/*.c))
+MAIN_SRC := $(filter-out bench/perf_entry.c bench/preflight_main.c,$(wildcard bench/*.c))
 # The rooms whose unit tests are built and run. Sanitizers go over the rooms that read what strangers wrote, and what those
 # share: records, evidence, dumps, logs, links, topologies, options. ROOMS='*' SANITIZE=... goes over all.
-UNTRUSTED := base settings options topo nccl_log reconcile record progress evidence diagnose probe postmortem preload watch
+UNTRUSTED := base settings options topo nccl_log reconcile record run compare evidence find answer probe diagnoser preload decide watch
 ROOMS ?= $(if $(SANITIZE),$(UNTRUSTED),*)
 UNIT_SRC := $(wildcard $(ROOMS:%=ci/tests/%/test_*.c))
 MPI_UNIT_SRC := $(wildcard $(ROOMS:%=ci/tests/%/mpi_test_*.c))
@@ -92,7 +92,7 @@ CUDA_CFLAGS := -DHAVE_NCCL $(addprefix -isystem ,$(system_dirs))
 CUDA_LIBS := $(CUDA_RT) -lrt $(if $(STATIC),-Wl$(comma)-Bstatic -lstdc++ -Wl$(comma)-Bdynamic,-lstdc++) \
 	-Wl,--dynamic-list=common/harness/backend/nccl/exported.txt
 CU_OBJ := $(CU_SRC:%.cu=$(BUILD)/obj/%.cu.o)
-PROGRAMS += bench/recover_perf.c
+PROGRAMS += bench/recover/recover_perf.c
 else
 ifneq ($(NCCL),0)
 no_nccl := CUDA or NCCL not found (CUDA_HOME, NCCL_HOME): building the mpi backend only
@@ -386,7 +386,7 @@ $(BUILD)/obj/%.o: %.c $(FLAGS) $(PCH_FILE)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # A rule without a row in rule.h is declared by nothing.
-$(BUILD)/obj/faults/detect/find/%.o: WARNINGS += -Werror=missing-prototypes
+$(BUILD)/obj/faults/detect/find/%.o $(BUILD)/obj/faults/detect/states/%.o: WARNINGS += -Werror=missing-prototypes
 $(BUILD)/obj/common/lib/base/nccl_library.o: CFLAGS += -DNCCL_BUILT='"$(NCCL_BUILT)"'
 $(BUILD)/obj/common/lib/settings/settings.o: common/lib/settings/settings.txt
 $(BUILD)/obj/common/lib/base/arguments.o: common/lib/base/arguments.txt
@@ -497,7 +497,7 @@ $(DATA): $(BUILD)/%: common/predict/topo/%
 	$(Q)cp $< $@
 
 # It calls NCCL by itself: with NCCL's headers alone.
-$(BUILD)/recover_perf: $(call obj,bench/recover_rank.c)
+$(BUILD)/recover_perf: $(call obj,bench/recover/recover_rank.c)
 # It meets over MPI.
 $(BUILD)/health: READER_LIBS += $(MPI_LIBS)
 define program # source

@@ -1,7 +1,7 @@
 /* fuzz_topo_xml.c: libFuzzer over the readers of topologies (XML, nvidia-smi's table) and the predictions made from what it
  * read. */
 
-#include "topo/model.h"
+#include "model/model.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

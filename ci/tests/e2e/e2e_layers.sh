@@ -1,6 +1,6 @@
 #!/bin/bash
 # e2e_layers.sh: ci/check_layers finds nothing in this tree, and each thing that it looks for in a
-# copy in which it was planted; so does ci/tests/watch/mutate --check.
+# copy in which it was planted; so does ci/tests/decide/mutate --check.
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
 
@@ -39,15 +39,15 @@ expect_out '^bench +[0-9]+ files +1?[0-9]{4} lines$'
 expect_out '^  common/lib/base +[0-9]+ files +[0-9]+ lines$'
 expect_out '^all +[0-9]+ files +[0-9]+ lines$'
 
-# each rule of ci/tests/watch/mutate stands exactly once where that looks for it; one that is gone is said
-run ci/tests/watch/mutate --check
+# each rule of ci/tests/decide/mutate stands exactly once where that looks for it; one that is gone is said
+run ci/tests/decide/mutate --check
 expect_rc 0 'mutate --check:'
 mkdir -p "$work/rules/ci/tests" "$work/rules/faults/detect" "$work/rules/faults/watch"
 cp -r ci/tests/watch ci/tests/run "$work/rules/ci/tests"
 cp -r faults/detect/run "$work/rules/faults/detect"
 cp -r faults/watch/watch "$work/rules/faults/watch"
-sed -i 's/come_again_ns/comes_again_ns/' "$work/rules/faults/watch/watch/decide_times.h"
-run "$work/rules/ci/tests/watch/mutate" --check
+sed -i 's/come_again_ns/comes_again_ns/' "$work/rules/faults/watch/decide/decide_times.h"
+run "$work/rules/ci/tests/decide/mutate" --check
 expect_rc 1 'mutate --check without a pattern:'
 expect_out 'stands 0 times in decide_times.h$'
 finish

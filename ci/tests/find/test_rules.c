@@ -1,7 +1,7 @@
 /* test_rules.c: the table of rules and the driver: a rule that says no leaves nothing behind. */
 
 #include "calls_played.h"
-#include "find/rule.h"
+#include "find/plans.h"
 
 UNIT_TEST(test_rows, "every row is complete")
 {

@@ -4,7 +4,7 @@
 #include "pairs/matrix.h"
 #include "pairs/shared.h"
 #include "rig/unit.h"
-#include "topo/model.h"
+#include "model/model.h"
 
 static int nodes[4096];
 

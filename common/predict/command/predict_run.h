@@ -1,7 +1,7 @@
 /* predict_run.h: the request of topo_predict, and its execution. */
 #pragma once
 
-#include "topo/model.h"
+#include "model/model.h"
 
 struct predict_job {
 	const char *topo; /* NULL: dgx-h100 */

@@ -4,7 +4,7 @@
 #include "measure/bench.h"
 #include "backend/nccl/kernel_cost.h"
 #include "report/row.h"
-#include "topo/model.h"
+#include "model/model.h"
 
 #define PREDICT_ROWS 4096
 #define PREDICT_FROM (1 << 20) /* bytes of a row that counts: below, the host's part decides */

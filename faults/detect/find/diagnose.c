@@ -1,7 +1,9 @@
 /* diagnose.c: the driver: asks the rules in their order and makes the diagnosis of what one found. */
 
 #include "base/rank_list.h"
-#include "find/rule.h"
+#include "find/find.h"
+#include "find/plans.h"
+#include "states/settings_differ.h"
 #include "answer/meaning.h"
 
 struct walk {

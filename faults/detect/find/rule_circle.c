@@ -2,7 +2,7 @@
  * which they make calls in other orders, and in sends or receives that none of them groups. */
 
 #include "base/call_value.h"
-#include "find/rule.h"
+#include "finding/rule.h"
 
 #define CIRCLE_MAX 64
 #define PERIOD_MAX 64

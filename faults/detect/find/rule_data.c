@@ -2,7 +2,7 @@
 
 #include "base/call_value.h"
 #include "base/element.h"
-#include "find/rule.h"
+#include "finding/rule.h"
 
 /* Returns true if it is of the communicator at hand, and later code can rely on it. */
 static bool is_sound(const struct rule_ctx *ctx, const struct record_wrong *w)

@@ -1,6 +1,7 @@
 /* rule_deviation.c: the rules about calls that are other than most ranks': the sequences side by side. */
 
-#include "find/rule.h"
+#include "compare/sites.h"
+#include "finding/rule.h"
 #include "answer/answer.h"
 
 static void name_field(const struct rule_ctx *ctx, struct finding *f, const struct record *theirs,

@@ -1,6 +1,6 @@
 /* rule_group.c: the init of a communicator other than the first, to which some member does not come. */
 
-#include "find/rule.h"
+#include "finding/rule.h"
 #include "answer/answer.h"
 
 /* Ranks with one id of init, and those that are known to belong to them. */

@@ -1,6 +1,6 @@
 /* rule_missing.c: the rule about the call that some made and others never did. */
 
-#include "find/rule.h"
+#include "find/plans.h"
 #include "answer/answer.h"
 #include "process/watch.h"
 
@@ -309,25 +309,4 @@ bool rule_missing_at_end(const struct rule_ctx *ctx, struct finding *f)
 		if (!e->ranks[i].present || !view_finished(&e->ranks[i].view))
 			return false;
 	return !ctx->settled && report_missing(ctx, f);
-}
-
-void note_missing_too(const struct rule_ctx *ctx, struct finding *f)
-{
-	const struct evidence_rank *ranks = ctx->evidence->ranks;
-	struct rank_set behind = { .nranks = f->culprits.nranks };
-	struct awaited call = progress_first_missing(ctx->comm);
-	struct missing makers;
-	char tail[64];
-	uint64_t seq;
-
-	behind.in = must(calloc((size_t)behind.nranks + 1, sizeof(*behind.in)));
-	progress_missing(&call, &behind, &makers);
-	seq = makers.call;
-	snprintf(tail, sizeof(tail), "; it did not make call %lu%s", seq,
-		 f->answer.seq_high == (int64_t)seq ? " either" : "");
-	for (int i = 0; i < behind.nranks && f->answer.nnotes < ANSWER_NOTES - 4; i++)
-		if (behind.in[i] && !f->culprits.in[i] && ranks[i].view.process < PROCESS_EXITED &&
-		    !missing_passed(&makers, &ranks[i].view))
-			note_rank(ctx, f, i, tail);
-	free(behind.in);
 }

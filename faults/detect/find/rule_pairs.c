@@ -1,7 +1,7 @@
 /* rule_pairs.c: sends and receives that do not fit each other, and notes of those that wait. */
 
 #include "base/call_value.h"
-#include "find/rule.h"
+#include "find/plans.h"
 #include "answer/answer.h"
 
 #define PEER_RANKS_MAX 1024 /* of a communicator with more no wrong partners are looked for */

@@ -1,6 +1,6 @@
 /* rule_plans.c: the rules about ranks with plans of their own, which nothing says what others do of: one that others wait for is
  * in no call, or one has left what it always did. */
-#include "find/rule.h"
+#include "find/plans.h"
 #include "answer/answer.h"
 
 #define RANKS_MAX  1024 /* of a run that is looked at */

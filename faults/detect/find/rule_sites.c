@@ -1,6 +1,7 @@
 /* rule_sites.c: the rule about calls that are alike and come from other lines of code than most ranks'. */
 #include "base/error.h"
-#include "find/rule.h"
+#include "compare/sites.h"
+#include "finding/rule.h"
 
 /* Returns true if calls themselves differ before that one: these say more. */
 static bool calls_differ_before(const struct progress_comm *a, uint64_t seq)

@@ -3,7 +3,7 @@
 
 #include "base/stats.h"
 #include "record/record.h"
-#include "topo/model.h"
+#include "model/model.h"
 
 #define RANKS_MOST 65536
 #define LONGEST_NS 3600000000000ull

@@ -1,7 +1,7 @@
 /* meter_model.c: the bandwidth that the topology predicts for a row of the meter. */
 #include "pace/meter.h"
 
-#include "topo/model.h"
+#include "model/model.h"
 
 struct meter_model {
 	struct topo_system node;

@@ -46,7 +46,7 @@ struct rank_view {
 	int32_t outcome;      /* what the rank reported of itself before exit, -1 if nothing */
 	uint32_t phase;	      /* enum phase */
 	uint32_t waiting;     /* 1 while inside a wait */
-	uint32_t overdue;     /* 1: that wait is too long (watch/decide.h); the caller's */
+	uint32_t overdue;     /* 1: that wait is too long (decide/decide.h); the caller's */
 	double waited;	      /* seconds in that wait */
 	double grace;	      /* of these, in which its observer did not run either; the caller's */
 	uint64_t since_ns;    /* start of that wait, 0: none */
@@ -76,7 +76,7 @@ struct rank_view {
 	uint8_t progressed;	/* 1: it made a step lately */
 	uint8_t ran; /* 1: its process ran lately: it was not held all the time, whatever it is now */
 	uint8_t traced; /* 1: a debugger or the like is attached to it */
-	uint8_t works;	/* 1: it moved data lately, of a preloaded program (watch/decide_steps.c) */
+	uint8_t works; /* 1: it moved data lately, of a preloaded program (decide/decide_steps.c) */
 	uint32_t working;  /* 1: that wait is for work, its own or others' (watch_work) */
 	uint32_t lost;	   /* enum view_lost; the caller's */
 	uint32_t reported; /* 1: its own host says `lost`; the caller's */

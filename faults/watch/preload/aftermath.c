@@ -2,7 +2,7 @@
 #include "preload/aftermath.h"
 
 #include "base/error.h"
-#include "watch/decide_times.h"
+#include "decide/decide_times.h"
 
 #define SETTLE_NS (1000 * MS) /* an abort, and the process' end behind it, look like this before */
 

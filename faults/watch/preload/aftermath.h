@@ -1,7 +1,7 @@
 /* aftermath.h: what becomes of a wait that was called a hang, in a program that goes on by itself. Pure. */
 #pragma once
 
-#include "watch/decide.h"
+#include "decide/decide.h"
 
 /* How a rank was when the verdict was printed. */
 struct aftermath_rank {

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "net/hangup.h"
-#include "watch/decide_times.h"
+#include "decide/decide_times.h"
 #include "watch/monitor_members.h"
 #include "watch/monitor_nodes.h"
 #include "answer/answer.h"

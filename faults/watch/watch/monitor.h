@@ -14,7 +14,7 @@
 #include "process/supervisor.h"
 #include "record/record.h"
 #include "record/view.h"
-#include "watch/decide.h"
+#include "decide/decide.h"
 #include "watch/link.h"
 
 #define MONITOR_NODES 4096 /* nodes that the root accepts */

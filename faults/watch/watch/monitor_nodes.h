@@ -8,7 +8,7 @@
  * So it does with slow evidence, after the verdict. A leader that does not answer in time is done without. */
 #pragma once
 
-#include "watch/decide_times.h"
+#include "decide/decide_times.h"
 #include "watch/message.h"
 #include "watch/monitor.h"
 

@@ -3,7 +3,7 @@
 #include "watch/monitor_members.h"
 
 #include "base/clock.h"
-#include "watch/decide_times.h"
+#include "decide/decide_times.h"
 #include "watch/monitor_nodes.h"
 
 /* Prints a line once, when a watcher has not run for a while. */

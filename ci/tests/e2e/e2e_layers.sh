@@ -43,9 +43,9 @@ expect_out '^all +[0-9]+ files +[0-9]+ lines$'
 run ci/tests/decide/mutate --check
 expect_rc 0 'mutate --check:'
 mkdir -p "$work/rules/ci/tests" "$work/rules/faults/detect" "$work/rules/faults/watch"
-cp -r ci/tests/watch ci/tests/run "$work/rules/ci/tests"
-cp -r faults/detect/run "$work/rules/faults/detect"
-cp -r faults/watch/watch "$work/rules/faults/watch"
+cp -r ci/tests/decide "$work/rules/ci/tests"
+cp -r faults/detect/run faults/detect/compare "$work/rules/faults/detect"
+cp -r faults/watch/decide "$work/rules/faults/watch"
 sed -i 's/come_again_ns/comes_again_ns/' "$work/rules/faults/watch/decide/decide_times.h"
 run "$work/rules/ci/tests/decide/mutate" --check
 expect_rc 1 'mutate --check without a pattern:'

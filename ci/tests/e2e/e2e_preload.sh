@@ -6,7 +6,6 @@
 source "$(dirname "$0")/lib.sh"
 
 subject=$BUILD/tests/double/subject
-double=$PWD/ci/tests/preload/double
 export DOUBLE_DIR=$work
 cd "$work" || exit 1
 
@@ -92,105 +91,136 @@ wait
 while read -r line; do fail "$line"; done < <(cat "$work/failed" 2>/dev/null)
 
 # calls that differ and complete: a line while the job runs, and an outcome at its end
-DOUBLE_ID=lax-$$ HANGAR_E2E=$token timeout 60 "$BUILD/hangar_run" --timeout 3 --out "$work/dir.lax" "$subject" 4 1500 count=2@9 lax >lax 2>&1
-for pattern in '^# rank 2 made call 25 of comm 0 as AllReduce count 17 float sum at subject[^,]*, the others as AllReduce count 102 float sum' \
-	'outcome=diverged class=mismatch ranks=2 comm=0 seq=25 .*field=count'; do
-	check "lax says '$pattern': $(head -c 900 lax)" grep -q -- "$pattern" lax
-done
+lax() {
+	DOUBLE_ID=lax-$$ HANGAR_E2E=$token timeout 60 "$BUILD/hangar_run" --timeout 3 --out "$work/dir.lax" "$subject" 4 1500 count=2@9 lax >"$work/lax" 2>&1
+	for pattern in '^# rank 2 made call 25 of comm 0 as AllReduce count 17 float sum at subject[^,]*, the others as AllReduce count 102 float sum' \
+		'outcome=diverged class=mismatch ranks=2 comm=0 seq=25 .*field=count'; do
+		check "lax says '$pattern': $(head -c 900 "$work/lax")" grep -q -- "$pattern" "$work/lax"
+	done
+}
+flight lax
 
 # ranks by themselves: settings that differ are said while they run; under mpirun each starts its own hangar_run
-(HANGAR_E2E=$token DOUBLE_ID=by-themselves timeout 40 "$BUILD/hangar_run" bash -c "NCCL_ALGO=Tree RANK=0 WORLD_SIZE=3 $subject 3 40 away=1@9 & \
-	for r in 1 2; do RANK=\$r WORLD_SIZE=3 $subject 3 40 away=1@9 & done; wait" >"$work/settings" 2>&1)
-check "settings that differ are said once" [ "$(grep -c '^# settings differ between ranks: NCCL_ALGO: rank 0: Tree; ranks 1,2: unset' "$work/settings")" = 1 ]
-check "and nothing else but that rank 1 was late" [ "$(grep -cvE '^# (late: rank 1 |  lacks|ranks 0,2 wait in|99 of 100 waits|rank 1 came)' <(sed '/^# meter: /,/^# median, p95/d' "$work/settings"))" = 1 ]
-mpirun=(mpirun --allow-run-as-root --oversubscribe --quiet -np 4 "$BUILD/hangar_run")
-DOUBLE_ID=mpirun-$$ HANGAR_E2E=$token timeout 40 "${mpirun[@]}" --on-hang=kill --timeout 3 --out "$work/dir.mpi" "$subject" 4 40 skip=1@7 >"$work/mpi" 2>&1
-check "under mpirun a rank is named, once" [ "$(grep -c '^# verdict: .*class=skipped-call ranks=1 ' "$work/mpi")" = 1 ]
+by_themselves() {
+	(HANGAR_E2E=$token DOUBLE_ID=by-themselves timeout 40 "$BUILD/hangar_run" bash -c "NCCL_ALGO=Tree RANK=0 WORLD_SIZE=3 $subject 3 40 away=1@9 & \
+		for r in 1 2; do RANK=\$r WORLD_SIZE=3 $subject 3 40 away=1@9 & done; wait" >"$work/settings" 2>&1)
+	check "settings that differ are said once" [ "$(grep -c '^# settings differ between ranks: NCCL_ALGO: rank 0: Tree; ranks 1,2: unset' "$work/settings")" = 1 ]
+	check "and nothing else but that rank 1 was late" [ "$(grep -cvE '^# (late: rank 1 |  lacks|ranks 0,2 wait in|99 of 100 waits|rank 1 came)' <(sed '/^# meter: /,/^# median, p95/d' "$work/settings"))" = 1 ]
+	mpirun=(mpirun --allow-run-as-root --oversubscribe --quiet -np 4 "$BUILD/hangar_run")
+	DOUBLE_ID=mpirun-$$ HANGAR_E2E=$token timeout 40 "${mpirun[@]}" --on-hang=kill --timeout 3 --out "$work/dir.mpi" "$subject" 4 40 skip=1@7 >"$work/mpi" 2>&1
+	check "under mpirun a rank is named, once" [ "$(grep -c '^# verdict: .*class=skipped-call ranks=1 ' "$work/mpi")" = 1 ]
+}
+flight by_themselves
+
+status() { timeout 5 "$BUILD/hangar_run" --status "$@"; }
 
 # --status and SIGUSR1: while a rank is away, from another shell; and after the verdict, which leaves the job alone
-HANGAR_E2E=$token timeout 40 "$BUILD/hangar_run" --timeout 5 --out "$work/dir.status" "$subject" 4 400 halves asleep=2@200 >"$work/told" 2>&1 &
-job=$!
-status() { timeout 5 "$BUILD/hangar_run" --status "$@"; }
-asleep() { status "$work/dir.status" 2>&1 | tee "$work/status" | grep -q "rank 2 .*: in no call; made its last, .*; in misbehave .*subject.c"; }
-check "--status DIR says in which line rank 2 is" within 5 asleep
-began=$EPOCHREALTIME
-status "$(pgrep -n -P $job)" >"$work/status" 2>&1
-took=$(bc <<<"($EPOCHREALTIME - $began) * 1000 / 1")
-in_time "--status PID" "$took" 1000
-check "it says who has not come: $(head -c 900 "$work/status")" grep -q "^# communicator 0 of ranks 0-3: all completed call [0-9]* at least, came to call 598.*: ranks 0,1,3, not yet: rank 2" "$work/status"
-check "and who waits for whom" grep -q "^# rank 0 .* s on its GPU behind .* of communicator 0, for rank 2; waited for others [1-9]" "$work/status"
-kill -USR1 "$(sed -n 's/.*hangar_run pid \([0-9]*\),.*/\1/p' "$work/status")"
-check "SIGUSR1 says the same on standard error" within 5 grep -q "^# communicator 0 .* not yet: rank 2" "$work/told"
-check "the verdict comes as without" within 20 grep -q "^# verdict: .*class=missing-call ranks=2 " "$work/told"
-check "--status after it" within 5 asleep
-pids_of_run | xargs -r kill -KILL
-wait $job 2>/dev/null
-check "nobody to ask" [ "$(status "$work/dir.status" 2>&1; echo $?)" = "hangar_run: no hangar_run of this user watches $work/dir.status on this host
+asked() {
+	local token=$token.asked job began took
+	HANGAR_E2E=$token timeout 40 "$BUILD/hangar_run" --timeout 5 --out "$work/dir.status" "$subject" 4 400 halves asleep=2@200 >"$work/told" 2>&1 &
+	job=$!
+	asleep() { status "$work/dir.status" 2>&1 | tee "$work/status" | grep -q "rank 2 .*: in no call; made its last, .*; in misbehave .*subject.c"; }
+	check "--status DIR says in which line rank 2 is" within 5 asleep
+	began=$EPOCHREALTIME
+	status "$(pgrep -n -P $job)" >"$work/status" 2>&1
+	took=$(bc <<<"($EPOCHREALTIME - $began) * 1000 / 1")
+	in_time "--status PID" "$took" 1000
+	check "it says who has not come: $(head -c 900 "$work/status")" grep -q "^# communicator 0 of ranks 0-3: all completed call [0-9]* at least, came to call 598.*: ranks 0,1,3, not yet: rank 2" "$work/status"
+	check "and who waits for whom" grep -q "^# rank 0 .* s on its GPU behind .* of communicator 0, for rank 2; waited for others [1-9]" "$work/status"
+	kill -USR1 "$(sed -n 's/.*hangar_run pid \([0-9]*\),.*/\1/p' "$work/status")"
+	check "SIGUSR1 says the same on standard error" within 5 grep -q "^# communicator 0 .* not yet: rank 2" "$work/told"
+	check "the verdict comes as without" within 20 grep -q "^# verdict: .*class=missing-call ranks=2 " "$work/told"
+	check "--status after it" within 5 asleep
+	pids_of_run | xargs -r kill -KILL # those with this token
+	wait $job 2>/dev/null
+	check "nobody to ask" [ "$(status "$work/dir.status" 2>&1; echo $?)" = "hangar_run: no hangar_run of this user watches $work/dir.status on this host
 1" ]
+}
+flight asked
 
 # a rank that is late, and came; the first lines of it come within seconds
-HANGAR_E2E=$token timeout 40 "$BUILD/hangar_run" --timeout 30 --out "$work/dir.late" "$subject" 4 400 halves long=2@100 >"$work/late" 2>&1
-check "a late rank: $(cat "$work/late")" grep -qE '^# late: rank 2 .* (made its last call|is in no call)' "$work/late"
-check "the call that it lacks" grep -q '^#   lacks call 298 of comm 0: AllReduce' "$work/late"
-check "and that it came" grep -qE '^# rank 2 came after all, after [6-9]\.. s' "$work/late"
+late_rank() {
+	HANGAR_E2E=$token timeout 40 "$BUILD/hangar_run" --timeout 30 --out "$work/dir.late" "$subject" 4 400 halves long=2@100 >"$work/late" 2>&1
+	check "a late rank: $(cat "$work/late")" grep -qE '^# late: rank 2 .* (made its last call|is in no call)' "$work/late"
+	check "the call that it lacks" grep -q '^#   lacks call 298 of comm 0: AllReduce' "$work/late"
+	check "and that it came" grep -qE '^# rank 2 came after all, after [6-9]\.. s' "$work/late"
+}
+flight late_rank
 
 # in a batch script of Slurm all processes have its number, which is no rank
-SLURM_JOB_ID=80 SLURM_PROCID=0 SLURM_LOCALID=0 SLURM_NTASKS=4 HANGAR_E2E=$token timeout 40 "$BUILD/hangar_run" --on-hang=kill --timeout 3 \
-	--out "$work/dir.batch" "$subject" 4 40 unnamed kill=2@9 >"$work/batch" 2>&1
-check "a rank in a batch script: $(cat "$work/batch")" grep -q '^# verdict: outcome=died class=rank-killed ranks=2 ' "$work/batch"
+in_batch() {
+	SLURM_JOB_ID=80 SLURM_PROCID=0 SLURM_LOCALID=0 SLURM_NTASKS=4 HANGAR_E2E=$token timeout 40 "$BUILD/hangar_run" --on-hang=kill --timeout 3 \
+		--out "$work/dir.batch" "$subject" 4 40 unnamed kill=2@9 >"$work/batch" 2>&1
+	check "a rank in a batch script: $(cat "$work/batch")" grep -q '^# verdict: outcome=died class=rank-killed ranks=2 ' "$work/batch"
+}
+flight in_batch
 
 # a program that ends itself because one rank is late
-HANGAR_E2E=$token timeout 60 "$BUILD/hangar_run" --on-hang=kill --timeout 60 --out "$work/dir.own" "$subject" 4 400 halves watchdog asleep=2@100 >"$work/own-time-out" 2>&1
-check "a program's own time-out: $(cat "$work/own-time-out")" grep -q '^# verdict: outcome=hang class=missing-call ranks=2 comm=0 seq=298' "$work/own-time-out"
-check "verdict.json says the same" grep -q '"ranks": "2"' "$work/dir.own/verdict.json"
-
-check "and is as its schema says" python3 "$OLDPWD/ci/tests/rig/schema.py" "$OLDPWD/faults/detect/answer/verdict.schema.json" "$work/dir.own/verdict.json"
+own_time_out() {
+	HANGAR_E2E=$token timeout 60 "$BUILD/hangar_run" --on-hang=kill --timeout 60 --out "$work/dir.own" "$subject" 4 400 halves watchdog asleep=2@100 >"$work/own-time-out" 2>&1
+	check "a program's own time-out: $(cat "$work/own-time-out")" grep -q '^# verdict: outcome=hang class=missing-call ranks=2 comm=0 seq=298' "$work/own-time-out"
+	check "verdict.json says the same" grep -q '"ranks": "2"' "$work/dir.own/verdict.json"
+	check "and is as its schema says" python3 "$top_folder/ci/tests/rig/schema.py" "$top_folder/faults/detect/answer/verdict.schema.json" "$work/dir.own/verdict.json"
+}
+flight own_time_out
 
 # --on-verdict, and attempts of a launcher that restarts its ranks: each verdict runs the command once, and keeps its evidence
-hook='env | grep ^HANGAR_ | grep -vE "(E2E|RUNS)=" | sort | paste -sd " " >>'$work'/hooked; [ $HANGAR_RANKS != 2 ] || exit 4'
-attempts='timeout 5 $0 4 40 halves kill=1@9; sleep 0.5; DOUBLE_ID=second timeout 12 $0 4 400 halves skip=2@300'
-HANGAR_E2E=$token timeout 60 "$BUILD/hangar_run" --timeout 5 --out "$work/dir.hook" --on-verdict "$hook" bash -c "$attempts" "$subject" >"$work/attempts" 2>&1
-check "two verdicts ran a command each: $(cat hooked)" diff hooked - <<END
+hooks() {
+	local hook attempts
+	cd "$work" || return
+	hook='env | grep ^HANGAR_ | grep -vE "(E2E|RUNS)=" | sort | paste -sd " " >>'$work'/hooked; [ $HANGAR_RANKS != 2 ] || exit 4'
+	attempts='timeout 5 $0 4 40 halves kill=1@9; sleep 0.5; DOUBLE_ID=second timeout 12 $0 4 400 halves skip=2@300'
+	HANGAR_E2E=$token timeout 60 "$BUILD/hangar_run" --timeout 5 --out "$work/dir.hook" --on-verdict "$hook" bash -c "$attempts" "$subject" >"$work/attempts" 2>&1
+	check "two verdicts ran a command each: $(cat hooked)" diff hooked - <<END
 HANGAR_CLASS=rank-killed HANGAR_CONFIDENCE=proved HANGAR_EVIDENCE=$work/dir.hook HANGAR_HOSTS=$(hostname) HANGAR_OUTCOME=died HANGAR_RANKS=1
 HANGAR_CLASS=skipped-call HANGAR_CONFIDENCE=majority HANGAR_EVIDENCE=$work/dir.hook/2 HANGAR_HOSTS=$(hostname) HANGAR_OUTCOME=hang HANGAR_RANKS=2
 END
-check "the first attempt's evidence is kept" grep -q '"class": "rank-killed"' "$work/dir.hook/verdict.json"
-check "a command that fails is a line: $(cat attempts)" [ "$(grep -c '^# on-verdict: .*: exit code 4' attempts)" = 1 ]
-check "one that ends well is none" [ "$(grep -c '^# on-verdict' attempts)" = 1 ]
-# drained VERDICT...: what the example tells Slurm, which has names of its own for nodes
-cat >scontrol <<'END'
+	check "the first attempt's evidence is kept" grep -q '"class": "rank-killed"' "$work/dir.hook/verdict.json"
+	check "a command that fails is a line: $(cat attempts)" [ "$(grep -c '^# on-verdict: .*: exit code 4' attempts)" = 1 ]
+	check "one that ends well is none" [ "$(grep -c '^# on-verdict' attempts)" = 1 ]
+	# drained VERDICT...: what the example tells Slurm, which has names of its own for nodes
+	cat >scontrol <<'END'
 #!/bin/bash
 [[ $* == *show* ]] || exec echo "$@"
 printf 'NodeName=%s Arch=x86_64 NodeAddr=10.0.0.%s NodeHostName=%s Version=22\n' node1 1 node1 n2 2 node2.cluster node3 3 node3
 END
-chmod +x scontrol
-drained() { env HANGAR_EVIDENCE=/e HANGAR_RANKS=3 HANGAR_HOSTS=node2.cluster,node1 SCONTROL=./scontrol "$@" "$OLDPWD/ci/examples/drain-slurm"; }
-check "a GPU's fault drains its node" [ "$(drained HANGAR_CLASS=gpu-fault HANGAR_CONFIDENCE=proved)" = \
-	"update nodename=n2,node1 state=drain reason=hangar: gpu-fault of rank 3, /e" ]
-check "a host is known by its address" [ "$(drained HANGAR_CLASS=monitor-gone HANGAR_CONFIDENCE=proved HANGAR_HOSTS=10.0.0.3 HANGAR_RANKS=-)" = \
-	"update nodename=node3 state=drain reason=hangar: monitor-gone, /e" ]
-check "a host that Slurm does not have" [ "$(drained HANGAR_CLASS=monitor-gone HANGAR_CONFIDENCE=proved HANGAR_HOSTS=10 2>&1)" = "drain-slurm: Slurm has no node 10" ]
-check "a program's does not" [ -z "$(drained HANGAR_CLASS=skipped-call HANGAR_CONFIDENCE=proved)" ]
-check "what is not proved does not" [ -z "$(drained HANGAR_CLASS=gpu-fault HANGAR_CONFIDENCE=majority)" ]
+	chmod +x scontrol
+	drained() { env HANGAR_EVIDENCE=/e HANGAR_RANKS=3 HANGAR_HOSTS=node2.cluster,node1 SCONTROL=./scontrol "$@" "$top_folder/ci/examples/drain-slurm"; }
+	check "a GPU's fault drains its node" [ "$(drained HANGAR_CLASS=gpu-fault HANGAR_CONFIDENCE=proved)" = \
+		"update nodename=n2,node1 state=drain reason=hangar: gpu-fault of rank 3, /e" ]
+	check "a host is known by its address" [ "$(drained HANGAR_CLASS=monitor-gone HANGAR_CONFIDENCE=proved HANGAR_HOSTS=10.0.0.3 HANGAR_RANKS=-)" = \
+		"update nodename=node3 state=drain reason=hangar: monitor-gone, /e" ]
+	check "a host that Slurm does not have" [ "$(drained HANGAR_CLASS=monitor-gone HANGAR_CONFIDENCE=proved HANGAR_HOSTS=10 2>&1)" = "drain-slurm: Slurm has no node 10" ]
+	check "a program's does not" [ -z "$(drained HANGAR_CLASS=skipped-call HANGAR_CONFIDENCE=proved)" ]
+	check "what is not proved does not" [ -z "$(drained HANGAR_CLASS=gpu-fault HANGAR_CONFIDENCE=majority)" ]
+}
+flight hooks
 
 # a rank that comes after its verdict: that is withdrawn, and the next one has a folder of its own
-HANGAR_E2E=$token timeout 60 "$BUILD/hangar_run" --timeout 2 --out "$work/dir.again" "$subject" 4 3000 halves long=2@100 skip=1@2900 >"$work/again" 2>&1 &
-job=$!
-check "the next verdict" within 40 grep -q "^# verdict: .*class=skipped-call ranks=1 .* evidence=$work/dir.again/2" "$work/again"
-pids_of_run | xargs -r kill -KILL
-wait $job 2>/dev/null
-check "the first one is withdrawn: $(cat "$work/again")" [ "$(grep -oE '^# (verdict: .*ranks=2|the run goes on: .* after [6-9]\.. s|verdict: .*ranks=1)' "$work/again" | cut -c 1-9 | paste -sd,)" = "# verdict,# the run,# verdict" ]
-check "and its folder says so" grep -q "^The run goes on: .* withdrawn" "$work/dir.again/postmortem.md"
-check "and its verdict.json" grep -q '"withdrawn": "the run goes on: ' "$work/dir.again/verdict.json"
-check "which is as its schema says" python3 "$OLDPWD/ci/tests/rig/schema.py" "$OLDPWD/faults/detect/answer/verdict.schema.json" "$work/dir.again/verdict.json"
+comes_again() {
+	local token=$token.again job
+	HANGAR_E2E=$token timeout 60 "$BUILD/hangar_run" --timeout 2 --out "$work/dir.again" "$subject" 4 3000 halves long=2@100 skip=1@2900 >"$work/again" 2>&1 &
+	job=$!
+	check "the next verdict" within 40 grep -q "^# verdict: .*class=skipped-call ranks=1 .* evidence=$work/dir.again/2" "$work/again"
+	pids_of_run | xargs -r kill -KILL
+	wait $job 2>/dev/null
+	check "the first one is withdrawn: $(cat "$work/again")" [ "$(grep -oE '^# (verdict: .*ranks=2|the run goes on: .* after [6-9]\.. s|verdict: .*ranks=1)' "$work/again" | cut -c 1-9 | paste -sd,)" = "# verdict,# the run,# verdict" ]
+	check "and its folder says so" grep -q "^The run goes on: .* withdrawn" "$work/dir.again/postmortem.md"
+	check "and its verdict.json" grep -q '"withdrawn": "the run goes on: ' "$work/dir.again/verdict.json"
+	check "which is as its schema says" python3 "$top_folder/ci/tests/rig/schema.py" "$top_folder/faults/detect/answer/verdict.schema.json" "$work/dir.again/verdict.json"
+}
+flight comes_again
 
 # before any rank has come
-HANGAR_E2E=$token "$BUILD/hangar_run" --out "$work/dir.early" sleep 40 &
-none_yet() { status "$work/dir.early" 2>&1 | tail -n +2 | diff - <(echo "# no rank has come yet: none has used NCCL"); }
-check "--status says that no rank has come" within 5 none_yet
-check "and again" none_yet
-kill $!
-wait $! 2>/dev/null
+early() {
+	HANGAR_E2E=$token "$BUILD/hangar_run" --out "$work/dir.early" sleep 40 &
+	none_yet() { status "$work/dir.early" 2>&1 | tail -n +2 | diff - <(echo "# no rank has come yet: none has used NCCL"); }
+	check "--status says that no rank has come" within 5 none_yet
+	check "and again" none_yet
+	kill $!
+	wait $! 2>/dev/null
+}
+flight early
 
 # the wrappers' parameters are as many as those of the nccl.h that is here, as far as it has them
 header=$(ls /usr/include/nccl.h /usr/local/include/nccl.h 2>/dev/null | head -n 1)
@@ -199,50 +229,65 @@ while [ -n "$header" ] && IFS='|' read -r name _ list; do
 	read -r _ name <<<"$name"
 	grep -q "nccl$name(" "$header" || continue # newer ones
 	check "parameters of $name" [ "$(params "$name")" = "$(tr -dc , <<<"$list" | wc -c)" ]
-done < <(grep -E '^(call|init|child) ' "$OLDPWD/faults/watch/library/nccl.txt")
+done < <(grep -E '^(call|init|child) ' "$top_folder/faults/watch/library/nccl.txt")
 
 # the library forwards what it cannot record, and says so once
-export LD_PRELOAD=$BUILD/libhangar.so
-said() { grep -c "hangar: pid" "$work/forward"; }
-timeout 20 "$subject" 2 5 >"$work/forward" 2>&1
-check "unasked it runs" [ $? -eq 0 ]
-check "unasked it says nothing" [ ! -s "$work/forward" ]
-HANGAR_RUN=nobody timeout 20 "$subject" 2 5 >"$work/forward" 2>&1
-check "without a monitor it runs" [ $? -eq 0 ]
-check "without a monitor each rank says so once" [ "$(said)" = 2 ]
-unset LD_PRELOAD
-DOUBLE_VERSION=29901 timeout 20 "$BUILD/hangar_run" "$subject" 2 5 >"$work/forward" 2>&1
-check "with an unknown version it runs" [ $? -eq 0 ]
-check "an unknown version is said once by each rank" [ "$(said)" = 2 ]
-DOUBLE_NO_REGISTER=1 timeout 20 "$BUILD/hangar_run" "$subject" 2 5 >"$work/forward" 2>&1
-check "without device writes it runs" [ $? -eq 0 ]
-check "missing device writes are said" [ "$(said)" = 2 ]
-check "usage" [ "$("$BUILD/hangar_run" --on-hang=never true 2>/dev/null; echo $?)" = 2 ]
-"$BUILD/hangar_run" --fault=skip-call:1@60 true >"$work/unused" 2>&1
-not_struck() { [ "$(grep -c "^hangar_run: the fault .* did not strike: nothing was watched" "$work/unused")" = 1 ]; }
-check "a fault in a program without NCCL did not strike: $(cat "$work/unused")" within 10 not_struck
-"$BUILD/hangar_run" sleep 11 >"$work/unseen" 2>&1
-unseen() { [ "$(grep -c "^hangar_run: no NCCL was seen" "$work/unseen")" = 2 ]; }
-check "a program without NCCL is said to be unwatched, after 10 s and at its end: $(cat "$work/unseen")" within 10 unseen
-"$BUILD/hangar_run" --quiet true >"$work/unseen" 2>&1
-timeout 20 "$BUILD/hangar_run" --fault=skip-call:7@2 "$subject" 2 5 >"$work/unused" 2>&1
-never_came() { [ "$(grep -c "^hangar_run: the fault .* did not strike: no rank 7 came" "$work/unused")" = 1 ]; }
-check "a fault of a rank that never came did not strike: $(cat "$work/unused")" within 10 never_came
-check "--quiet says nothing of it: $(cat "$work/unseen")" [ ! -s "$work/unseen" ]
+forwards() {
+	export LD_PRELOAD=$BUILD/libhangar.so
+	said() { grep -c "hangar: pid" "$work/forward"; }
+	timeout 20 "$subject" 2 5 >"$work/forward" 2>&1
+	check "unasked it runs" [ $? -eq 0 ]
+	check "unasked it says nothing" [ ! -s "$work/forward" ]
+	HANGAR_RUN=nobody timeout 20 "$subject" 2 5 >"$work/forward" 2>&1
+	check "without a monitor it runs" [ $? -eq 0 ]
+	check "without a monitor each rank says so once" [ "$(said)" = 2 ]
+	unset LD_PRELOAD
+	DOUBLE_VERSION=29901 timeout 20 "$BUILD/hangar_run" "$subject" 2 5 >"$work/forward" 2>&1
+	check "with an unknown version it runs" [ $? -eq 0 ]
+	check "an unknown version is said once by each rank" [ "$(said)" = 2 ]
+	DOUBLE_NO_REGISTER=1 timeout 20 "$BUILD/hangar_run" "$subject" 2 5 >"$work/forward" 2>&1
+	check "without device writes it runs" [ $? -eq 0 ]
+	check "missing device writes are said" [ "$(said)" = 2 ]
+	check "usage" [ "$("$BUILD/hangar_run" --on-hang=never true 2>/dev/null; echo $?)" = 2 ]
+}
+flight forwards
+
+# faults that do not strike, programs without NCCL
+unstruck() {
+	"$BUILD/hangar_run" --fault=skip-call:1@60 true >"$work/unused" 2>&1
+	not_struck() { [ "$(grep -c "^hangar_run: the fault .* did not strike: nothing was watched" "$work/unused")" = 1 ]; }
+	check "a fault in a program without NCCL did not strike: $(cat "$work/unused")" within 10 not_struck
+	"$BUILD/hangar_run" sleep 11 >"$work/unseen" 2>&1
+	unseen() { [ "$(grep -c "^hangar_run: no NCCL was seen" "$work/unseen")" = 2 ]; }
+	check "a program without NCCL is said to be unwatched, after 10 s and at its end: $(cat "$work/unseen")" within 10 unseen
+	"$BUILD/hangar_run" --quiet true >"$work/unseen" 2>&1
+	timeout 20 "$BUILD/hangar_run" --fault=skip-call:7@2 "$subject" 2 5 >"$work/unused" 2>&1
+	never_came() { [ "$(grep -c "^hangar_run: the fault .* did not strike: no rank 7 came" "$work/unused")" = 1 ]; }
+	check "a fault of a rank that never came did not strike: $(cat "$work/unused")" within 10 never_came
+	check "--quiet says nothing of it: $(cat "$work/unseen")" [ ! -s "$work/unseen" ]
+}
+flight unstruck
+
 # slow and alive, from the table of our own programs
-seconds_of() { /usr/bin/env bash -c 'TIMEFORMAT=%R; time "$@" >"$0" 2>&1' "$work/slow" timeout 60 "$BUILD/hangar_run" "$@" "$subject" 2 5 2>&1; }
-plain=$(seconds_of --quiet)
-for spec in slow-rank:1@2,by=300ms,how=sleep slow-rank:1@2,by=300ms,on=gpu; do
-	slow=$(seconds_of --fault=$spec)
-	check "$spec: $slow s beside $plain s" awk -v slow="$slow" -v plain="$plain" 'BEGIN { exit !(slow > plain + 2) }'
-	check "$spec strikes: $(cat "$work/slow")" grep -q 'rank 1: the fault .* strikes call 2 ' "$work/slow"
-done
-seconds_of --fault=pause-rotating@2,by=1ms,every=3 >/dev/null
-check "pauses rotate: $(cat "$work/slow")" [ "$(grep -oE 'rank [01]: .* strikes call [0-9]+' "$work/slow" | sed 's/: .* call/ in call/' | sort | paste -sd ,)" = \
-	'rank 0 in call 2,rank 1 in call 4' ]
-for spec in slow-rank:1@2,by=5x slow-rank:1@2,threads=2 slow-link:1@2 gpu-contend:1@2 pause-rotating@0; do
-	check "$spec is refused" [ "$("$BUILD/hangar_run" --fault=$spec echo ran 2>/dev/null; echo $?)" = 2 ]
-done
+slow_ones() {
+	local plain slow spec
+	seconds_of() { /usr/bin/env bash -c 'TIMEFORMAT=%R; time "$@" >"$0" 2>&1' "$work/slow" timeout 60 "$BUILD/hangar_run" "$@" "$subject" 2 5 2>&1; }
+	plain=$(seconds_of --quiet)
+	for spec in slow-rank:1@2,by=300ms,how=sleep slow-rank:1@2,by=300ms,on=gpu; do
+		slow=$(seconds_of --fault=$spec)
+		check "$spec: $slow s beside $plain s" awk -v slow="$slow" -v plain="$plain" 'BEGIN { exit !(slow > plain + 2) }'
+		check "$spec strikes: $(cat "$work/slow")" grep -q 'rank 1: the fault .* strikes call 2 ' "$work/slow"
+	done
+	seconds_of --fault=pause-rotating@2,by=1ms,every=3 >/dev/null
+	check "pauses rotate: $(cat "$work/slow")" [ "$(grep -oE 'rank [01]: .* strikes call [0-9]+' "$work/slow" | sed 's/: .* call/ in call/' | sort | paste -sd ,)" = \
+		'rank 0 in call 2,rank 1 in call 4' ]
+	for spec in slow-rank:1@2,by=5x slow-rank:1@2,threads=2 slow-link:1@2 gpu-contend:1@2 pause-rotating@0; do
+		check "$spec is refused" [ "$("$BUILD/hangar_run" --fault=$spec echo ran 2>/dev/null; echo $?)" = 2 ]
+	done
+}
+flight slow_ones
+
+# folders for evidence
 mkdir "$work/there"
 : >"$work/file"
 for out in /proc/x /proc/self "$work/none/out" "$work/file"; do
@@ -254,6 +299,7 @@ done
 check "NCCL's log goes into --out by itself" [ "$("$BUILD/hangar_run" -q --out=not-yet printenv NCCL_DEBUG NCCL_DEBUG_SUBSYS NCCL_DEBUG_FILE | tr '\n' ' ')" = "INFO INIT,GRAPH $PWD/not-yet/nccl-%h-%p.log " ]
 check "what is set stays" [ "$(NCCL_DEBUG=WARN "$BUILD/hangar_run" -q --out=not-yet printenv NCCL_DEBUG NCCL_DEBUG_FILE)" = WARN ]
 check "a command that is not there" [ "$("$BUILD/hangar_run" /nowhere 2>/dev/null; echo $?)" = 127 ]
+landed
 for _ in $(seq 40); do no_process && break; sleep 0.1; done
 check "no process is left: $(pids_of_run | xargs -r -n1 ps -o args= -p)" no_process
 
@@ -263,7 +309,7 @@ skip() {
 	finish
 }
 # shellcheck source=ci/tests/rig/hosts.sh
-source "$OLDPWD/ci/tests/rig/hosts.sh"
+source "$top_folder/ci/tests/rig/hosts.sh"
 make_hosts 2
 # on_both NAME WORD...: two of four ranks on each host; the port is not that of a run whose monitor may linger
 port=29500

@@ -51,7 +51,7 @@ finish() {
 # pids_of_run: processes of the runs that this test started. Zombies have no environment any more
 # and so do not count.
 pids_of_run() {
-	grep -lsz "^HANGAR_E2E=$token\$" /proc/[0-9]*/environ | tr -dc '0-9\n'
+	grep -lszE "^HANGAR_E2E=$token(\.[a-z]+)?\$" /proc/[0-9]*/environ | tr -dc '0-9\n'
 }
 
 no_process() {

@@ -145,7 +145,7 @@ static void tell(struct evidence_rank *r, const char *calls)
 		else if (*calls == '|')
 			r->view.completed = r->ncalls;
 		else if (*calls == 'z')
-			strcpy(r->syscall, "clock_nanosleep");
+			strcpy(r->syscall, "clock_nanosleep"), r->state = 'S';
 		else if (*calls == 'e')
 			strcpy(r->view.what, "the slowest rank's figures");
 		else if (*calls == '!')
@@ -334,6 +334,9 @@ static const struct row rows[] = {
 	  "p2p-unmatched 1 comm=0 seq=7 majority 1>2" },
 	{ "it owes a receive its part, and has made more calls", "", "", "p0r2 0, p0r2, p0s0 0s0|z",
 	  "missing-call 2 comm=0 seq=3 proved 2>1" },
+	{ "all send first, and a rank sleeps until its calls are over", "", "",
+	  "p0|0s1a 0r1az, p0|0s0a 0r0a, p0|0s0a 0r0a",
+	  "p2p-deadlock - comm=0 seq=2 inconclusive 0>1" },
 	{ "a graph that is not launched yet", "", "", "0*0*, 0*0*, 0*0*, 0*|0z",
 	  "unexplained - comm=0 seq=-1 inconclusive" },
 };

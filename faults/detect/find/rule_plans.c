@@ -5,6 +5,7 @@
 
 #define RANKS_MAX  1024 /* of a run that is looked at */
 #define HABITS_MAX 256	/* of a run whose habits are */
+#define CIRCLE_MAX 64
 
 static bool has_own_plans(const struct rule_ctx *ctx)
 {
@@ -58,6 +59,18 @@ static bool is_expected(const struct rule_ctx *ctx, int rank, const struct pendi
 	return progress_expects(ctx->played, rank, &lacking);
 }
 
+/* Returns true if the rank waits in a circle of sends and receives: a program that asks and sleeps until its calls are over
+ * makes no further one. */
+static bool is_in_circle(const struct rule_ctx *ctx, int rank)
+{
+	const struct pending_call *circle[CIRCLE_MAX];
+	size_t n = progress_circle(ctx->played, true, circle, CIRCLE_MAX);
+
+	while (n > 0 && circle[n - 1]->rank != rank)
+		n--;
+	return n > 0;
+}
+
 static enum absence absence_of(const struct rule_ctx *ctx, int rank)
 {
 	const struct evidence_rank *r = &ctx->run->ranks[rank];
@@ -69,8 +82,8 @@ static enum absence absence_of(const struct rule_ctx *ctx, int rank)
 		return ABSENCE_UNKNOWN;
 	if (view_finished(&r->view) || r->view.process >= PROCESS_EXITED)
 		return ABSENCE_ENDED;
-	return r->view.process == PROCESS_ALIVE &&
-			       (r->view.completed >= r->view.issued || is_asleep(r))
+	return r->view.process == PROCESS_ALIVE && (r->view.completed >= r->view.issued ||
+						    (is_asleep(r) && !is_in_circle(ctx, rank)))
 		       ? ABSENCE_LIVES
 		       : ABSENCE_NONE;
 }

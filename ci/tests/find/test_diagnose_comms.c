@@ -202,6 +202,10 @@ static void play_row(const struct row *row)
 #define H2	  "0 0s3 0r3|"
 #define H3	  "0 0r2 0s2|"
 #define TIMES3(h) h h h
+/* Steps of three ranks: a collective, an exchange, a smaller collective. */
+#define X0	  "0 0s1 0r1 0s2 0r2 0s1 0r1 0s2 0r2 0s1 0r1 0-"
+#define X1	  "0 0s0 0r0 0s2 0r2 0s0 0r0 0s2 0r2 0s0 0r0 0-"
+#define X2	  "0 0s0 0r0 0s1 0r1 0s0 0r0 0s1 0r1 0s0 0r0 0-"
 #define TIMES5(h) h h h h h
 
 /* Calls that are alike, of a line each. */
@@ -337,6 +341,9 @@ static const struct row rows[] = {
 	{ "all send first, and a rank sleeps until its calls are over", "", "",
 	  "p0|0s1a 0r1az, p0|0s0a 0r0a, p0|0s0a 0r0a",
 	  "p2p-deadlock - comm=0 seq=2 inconclusive 0>1" },
+	{ "an exchange left out is a single call", "", "",
+	  "p" TIMES3(X0) "0, p" X1 "0 0-" X1 "0, p" TIMES3(X2) "0",
+	  "p2p-unmatched 1 comm=0 seq=14 majority 1>2" },
 	{ "a graph that is not launched yet", "", "", "0*0*, 0*0*, 0*0*, 0*|0z",
 	  "unexplained - comm=0 seq=-1 inconclusive" },
 };

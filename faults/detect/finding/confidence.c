@@ -30,6 +30,15 @@ static bool has_own_plan(const struct rule_ctx *ctx, const struct deviation *fir
 		       call_in_pairs(progress_reference(a, first->high));
 }
 
+/* Returns true if the rank made a send or receive behind call `at`: it meets what others made for the one that it left out. */
+static bool goes_on_in_pairs(const struct progress_comm *a, int rank, uint64_t at)
+{
+	for (uint64_t s = at + 1; s <= a->tracks[rank].last; s++)
+		if (call_in_pairs(progress_call(a, rank, s)))
+			return true;
+	return false;
+}
+
 /* A send or receive too few leaves others waiting for it, one too many the rank itself. Returns true if it is the
  * other way round for this deviation, in a hang, or if one call is all that it has in common with others. */
 static bool pairs_oppose(const struct rule_ctx *ctx, const struct rank_set *culprits,
@@ -42,7 +51,8 @@ static bool pairs_oppose(const struct rule_ctx *ctx, const struct rank_set *culp
 		return false;
 	if (d->agreed <= 1)
 		return true;
-	return skipped ? !progress_all_awaited(ctx->comm, culprits)
+	return skipped ? !progress_all_awaited(ctx->comm, culprits) &&
+				 (d->shift == 1 || !goes_on_in_pairs(ctx->comm, rank, d->high))
 		       : progress_partners_known(ctx->comm, rank) &&
 				 !progress_in_pairs(ctx->comm, rank);
 }

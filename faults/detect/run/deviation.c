@@ -118,11 +118,52 @@ static bool is_other_field(const struct progress_comm *a, int rank, uint64_t at)
 	       comm_keeps_kinds(a, rank, at);
 }
 
+#define EXCHANGE_MAX 4096 /* sends and receives in a row */
+
+/* The sends and receives in a row that begin with call `at` of the rank (-1: of the reference), up to a collective. 0: there
+ * are none, they begin before it, or their end is not known. */
+static uint64_t exchange_at(const struct progress_comm *a, int rank, uint64_t at)
+{
+	for (uint64_t n = 0; n < EXCHANGE_MAX; n++) {
+		const struct record *r =
+			rank < 0 ? progress_reference(a, at + n) : progress_call(a, rank, at + n);
+
+		if (!r)
+			return 0;
+		if (!call_in_pairs(r))
+			return n;
+		if (n == 0 && at > 1 &&
+		    call_in_pairs(rank < 0 ? progress_reference(a, at - 1)
+					   : progress_call(a, rank, at - 1)))
+			return 0;
+	}
+	return 0;
+}
+
+/* An exchange counts as a single call: left out, or made too often, it explains more than several calls of the other kind do. A
+ * single one of these explains as much. DEVIATION_NONE: no exchange explains it. */
+static enum deviation_kind kind_of_exchange(const struct progress_comm *a, int rank, uint64_t at,
+					    uint64_t *shift)
+{
+	uint64_t theirs = exchange_at(a, -1, at), own = exchange_at(a, rank, at);
+	bool skipped = theirs > 1 && fits(a, rank, at, (int64_t)theirs) > 0;
+	bool extra = own > 1 && own < at && fits(a, rank, at, -(int64_t)own) > 0;
+	bool call = skipped ? at > 1 && fits(a, rank, at, -1) > 0 : fits(a, rank, at, 1) > 0;
+
+	if (skipped == extra)
+		return DEVIATION_NONE;
+	*shift = skipped ? theirs : own;
+	if (call)
+		return kind_by_length(a, rank, true, true);
+	return skipped ? DEVIATION_SKIPPED : DEVIATION_EXTRA;
+}
+
 static enum deviation_kind find_kind(const struct progress_comm *a, int rank, uint64_t at,
 				     uint64_t *shift)
 {
 	bool field = fits(a, rank, at, 0) > 0;
 	bool ahead = !comm_reference_sig(a, at + 1) && comm_runs_ahead(a, rank, at);
+	enum deviation_kind exchange;
 
 	*shift = 1;
 	if (at == a->tracks[rank].last)
@@ -131,6 +172,9 @@ static enum deviation_kind find_kind(const struct progress_comm *a, int rank, ui
 	if (*shift && kind_by_length(a, rank, fits(a, rank, at, 1) > 0,
 				     at > 1 && fits(a, rank, at, -1) > 0) == DEVIATION_UNCLEAR)
 		return DEVIATION_SWAPPED;
+	exchange = kind_of_exchange(a, rank, at, shift);
+	if (exchange != DEVIATION_NONE)
+		return exchange;
 	for (uint64_t n = 1; n <= SHIFT_MAX; n++) {
 		bool skipped = fits(a, rank, at, (int64_t)n) > 0 || (n == 1 && ahead);
 		bool extra = n < at && fits(a, rank, at, -(int64_t)n) > 0;

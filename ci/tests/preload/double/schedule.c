@@ -1,6 +1,7 @@
 /* schedule.c: plays a schedule of ci/tests/schedules/generate.py: each rank makes its calls, and ends when they are over.
  *
- * usage: schedule FILE      the text form that generate.py describes; a process a rank, of this one */
+ * usage: schedule FILE      the text form that generate.py describes; a process a rank, of this one. `(` and `)` among a rank's
+ * calls begin and end a group */
 #include "double.h"
 
 #define GROUPS 64
@@ -124,6 +125,18 @@ static void call(const char *kind, struct group *g, size_t count, int peer)
 		ncclReduce(data, data, count, 7, 0, peer, g->comm, g->stream);
 }
 
+/* Begins or ends a group of calls. Returns false for another word. */
+static bool group_word(const char *word)
+{
+	if (strcmp(word, "(") == 0)
+		ncclGroupStart();
+	else if (strcmp(word, ")") == 0)
+		ncclGroupEnd();
+	else
+		return false;
+	return true;
+}
+
 static int play(void)
 {
 	int made = 0;
@@ -134,6 +147,8 @@ static int play(void)
 		int number, peer;
 		size_t count;
 
+		if (group_word(word))
+			continue;
 		if (sscanf(word, "%31[^/]/%d/%zu/%d", kind, &number, &count, &peer) != 4)
 			return 2;
 		call(kind, &groups[number], count, peer);

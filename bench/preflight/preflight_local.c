@@ -10,7 +10,7 @@ static struct sockaddr_un local_address(const struct launch *launch, socklen_t *
 	char key[64];
 
 	snprintf(key, sizeof(key), "preflight-%s", launch->key);
-	return link_address(key, len);
+	return link_address(key, 0, len);
 }
 
 int local_join(const struct launch *launch, double seconds)
@@ -22,7 +22,10 @@ int local_join(const struct launch *launch, double seconds)
 
 	while (connect(fd, (struct sockaddr *)&address, len) < 0 && clock_ns() < until)
 		clock_sleep(0.02);
-	return fd;
+	if (link_same_user(fd))
+		return fd;
+	close(fd); /* the name is another user's, or no process listens */
+	return -EPERM;
 }
 
 int local_open(struct local *local, const struct launch *launch)
@@ -46,8 +49,10 @@ void local_give(struct local *local, int ranks, char word)
 	       poll(&p, 1, clock_ms_until(until)) == 1) {
 		int fd = accept4(local->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-		if (fd >= 0)
+		if (fd >= 0 && link_same_user(fd))
 			local->fds[local->n++] = fd;
+		else if (fd >= 0)
+			close(fd);
 	}
 	for (int i = 0; i < local->n; i++)
 		send(local->fds[i], &word, 1, MSG_NOSIGNAL);

@@ -190,40 +190,61 @@ UNIT_TEST(test_mad_member, "a member gone mad")
 	seats_close();
 }
 
-/* Another user's process has taken the run's name: no rank's memory is handed to it. */
-UNIT_TEST(test_foreign_leader, "a foreign leader")
+/* Forks a process of another user that listens at the first `n` names of the run. */
+static pid_t foreign_leader(int n)
 {
-	int ready[2];
-	pid_t pid;
+	int ready[2], fds[LINK_NAMES];
 	char byte;
+	pid_t pid;
 
-	if (geteuid() != 0)
-		return; /* only root can be another user too */
-	seats_open(1);
 	CU_ASSERT_EQUAL_FATAL(pipe(ready), 0);
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0) {
-		struct sockaddr_un address = { .sun_family = AF_UNIX };
-		int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-		int n = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "hangar-0-%s",
-				 seats_key);
+		for (int i = 0; i < n; i++) {
+			socklen_t len;
+			struct sockaddr_un address = link_address(seats_key, i, &len);
 
-		if (setuid(65534) < 0 ||
-		    bind(fd, (struct sockaddr *)&address,
-			 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) < 0 ||
-		    listen(fd, 5) < 0)
+			fds[i] = socket(AF_UNIX, SOCK_STREAM, 0);
+			if (bind(fds[i], (struct sockaddr *)&address, len) < 0)
+				_exit(1);
+		}
+		if (setuid(65534) < 0)
 			_exit(1);
+		for (int i = 0; i < n; i++)
+			if (listen(fds[i], 5) < 0)
+				_exit(1);
 		(void)!write(ready[1], "", 1);
 		pause();
 		_exit(0);
 	}
 	close(ready[1]);
 	CU_ASSERT_EQUAL(read(ready[0], &byte, 1), 1);
-	seat_take(0, seats_key);
-	UNIT_ALL(seats_end(0, 0, SEAT_FAILED), strstr(seat_said(0), "not permitted") != NULL);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
 	close(ready[0]);
-	seats_close();
+	return pid;
+}
+
+/* Another user's process has taken the run's name: no rank's memory is handed to it. The next name is taken, if any is free. */
+UNIT_TEST(test_foreign_leader, "a foreign leader")
+{
+	static const int names[] = { 1, 3, LINK_NAMES };
+
+	for (size_t i = 0; i < LENGTH(names) && geteuid() == 0;
+	     i++) { /* only root can be another user too */
+		bool all = names[i] == LINK_NAMES;
+		pid_t pid;
+
+		seats_open(1);
+		pid = foreign_leader(names[i]);
+		seat_take(0, seats_key);
+		if (!all) {
+			CU_ASSERT(seats_sit(0, 0));
+			ranks_finish(0, 0, OUTCOME_OK);
+		}
+		UNIT_ALL(seats_end(0, 0, all ? SEAT_FAILED : 0),
+			 (strstr(seat_said(0), "not permitted") != NULL) == all);
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		seats_close();
+	}
 }

@@ -74,18 +74,12 @@ static void identify(struct session *s, int rank, int nranks)
 /* Its memory goes to this host's monitor. The connection stays: that it closes tells of the end. */
 static int join_monitor(const char *key, int memory_fd)
 {
-	socklen_t len;
-	struct sockaddr_un address = link_address(key, &len);
 	struct link link = { .fd = -1 };
 	int32_t pid = getpid();
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), rc;
+	int fd = link_connect(key, NULL), rc;
 
-	if (fd < 0 || connect(fd, (struct sockaddr *)&address, len) < 0) {
-		rc = -errno;
-		if (fd >= 0)
-			close(fd);
-		return rc;
-	}
+	if (fd < 0)
+		return fd;
 	link_init(&link, fd);
 	rc = link_send(&link, MESSAGE_HELLO, &pid, sizeof(pid), memory_fd);
 	if (rc < 0)

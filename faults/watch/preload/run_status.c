@@ -137,33 +137,80 @@ const char *run_absolute(const char *path, char *buf)
 	return buf;
 }
 
-/* Returns true if this monitor answered, and its run has this folder ("": any): printed. */
-static bool ask(const char *key, const char *folder)
+/* A monitor that is asked. */
+struct asked {
+	struct link link;
+	bool over; /* it has answered, or will not */
+};
+
+/* Connects to this user's monitor of that name, and asks it. Names are anybody's: another user's process is not asked. */
+static void ask(struct asked *a, const char *key)
+{
+	socklen_t len;
+	struct sockaddr_un address = link_address(key, 0, &len);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	link_init(&a->link, fd);
+	a->over = true;
+	if (fd < 0 || connect(fd, (struct sockaddr *)&address, len) < 0)
+		return;
+	if (link_same_user(fd))
+		a->over = link_send(&a->link, MESSAGE_STATUS, NULL, 0, -1) < 0;
+	else
+		fprintf(stderr,
+			"hangar_run: a process of user %u listens at @hangar-%u-%s: not asked\n",
+			(unsigned int)link_peer(fd).uid, (unsigned int)geteuid(),
+			make_printable(strdupa(key)));
+}
+
+/* Prints an answer of a run with this folder ("": any), its control characters but line ends escaped. Returns true if there was any. */
+static bool take_answer(struct asked *a, const char *folder)
+{
+	struct link_message message;
+	int rc = link_receive(&a->link, &message);
+	char *text, *rest;
+
+	a->over = rc != 0;
+	if (rc != 1 || !memmem(message.payload, message.bytes, folder, strlen(folder)))
+		return false;
+	text = rest = must(strndup(message.payload, message.bytes));
+	for (char *line; (line = strsep(&rest, "\n")) && (rest || *line);)
+		puts(make_printable(line));
+	free(text);
+	return true;
+}
+
+/* Waits for the answers of all. Returns true if any was printed. */
+static bool take_answers(struct asked *asked, size_t n, const char *folder)
 {
 	uint64_t until = clock_ns() + (uint64_t)(ANSWER_SECONDS * 1e9);
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), rc = -EPIPE;
-	struct link link = { .fd = -1, .passed_fd = -1 };
-	struct link_message message;
-	socklen_t len;
-	struct sockaddr_un address = link_address(key, &len);
+	struct pollfd *fds = must(calloc(n + 1, sizeof(*fds)));
+	bool any = false;
+	nfds_t open;
 
-	if (fd < 0)
-		return false;
-	link_init(&link, fd);
-	if (connect(fd, (struct sockaddr *)&address, len) == 0)
-		rc = link_send(&link, MESSAGE_STATUS, NULL, 0, -1);
-	while (rc == 0 && clock_ns() < until) {
-		struct pollfd p = { .fd = fd, .events = POLLIN };
+	do {
+		open = 0;
+		for (size_t i = 0; i < n; i++)
+			if (!asked[i].over)
+				fds[open++] = (struct pollfd){ asked[i].link.fd, POLLIN, 0 };
+		if (open > 0 && poll(fds, open, clock_ms_until(until)) <= 0)
+			break;
+		for (size_t i = 0; i < n; i++)
+			any |= !asked[i].over && take_answer(&asked[i], folder);
+	} while (open > 0);
+	for (size_t i = 0; i < n; i++)
+		link_release(&asked[i].link);
+	free(fds);
+	return any;
+}
 
-		poll(&p, 1, clock_ms_until(until));
-		rc = link_receive(&link, &message);
-	}
-	if (rc == 1 && !memmem(message.payload, message.bytes, folder, strlen(folder)))
-		rc = 0;
-	if (rc == 1)
-		fwrite(message.payload, 1, message.bytes, stdout);
-	link_release(&link);
-	return rc == 1;
+/* Returns true if the name is one of this run's: it may have had to take a later one. */
+static bool is_name_of(const char *name, const char *run)
+{
+	size_t len = strlen(run);
+
+	return strncmp(name, run, len) == 0 &&
+	       (!name[len] || (name[len] == '.' && isdigit(name[len + 1]) && !name[len + 2]));
 }
 
 int run_status_ask(const char *which)
@@ -172,7 +219,9 @@ int run_status_ask(const char *which)
 	char *end = NULL, *key;
 	long pid = which ? strtol(which, &end, 10) : 0;
 	FILE *f = fopen("/proc/net/unix", "re");
-	bool any = false;
+	struct asked *asked = NULL;
+	size_t n = 0;
+	bool any;
 
 	if (pid > 0 && !*end)
 		run_variable((pid_t)pid, RUN_KEY, wanted, sizeof(wanted));
@@ -188,11 +237,15 @@ int run_status_ask(const char *which)
 			continue;
 		key[strcspn(key, "\n")] = '\0';
 		key += strlen(name);
-		if (pid <= 0 || *end || strcmp(key, wanted) == 0)
-			any |= ask(key, folder);
+		if (pid > 0 && !*end && !is_name_of(key, wanted))
+			continue;
+		asked = must(realloc(asked, (n + 1) * sizeof(*asked)));
+		ask(&asked[n++], key);
 	}
 	if (f)
 		fclose(f);
+	any = take_answers(asked, n, folder);
+	free(asked);
 	if (!any)
 		fprintf(stderr, "hangar_run: no hangar_run of this user watches %s on this host\n",
 			which ? which : "anything");

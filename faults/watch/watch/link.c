@@ -13,14 +13,50 @@ struct frame {
 	uint32_t magic, type, bytes;
 };
 
-struct sockaddr_un link_address(const char *key, socklen_t *len)
+struct sockaddr_un link_address(const char *key, int taken, socklen_t *len)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int n = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "hangar-%u-%.80s",
-			 (unsigned int)geteuid(), key);
+	int n = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1,
+			 taken ? "hangar-%u-%.80s.%d" : "hangar-%u-%.80s", (unsigned int)geteuid(),
+			 key, taken);
 
 	*len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 	return address;
+}
+
+struct ucred link_peer(int fd)
+{
+	struct ucred cred = { .pid = 0, .uid = (uid_t)-1 };
+	socklen_t len = sizeof(cred);
+
+	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len);
+	return cred;
+}
+
+bool link_same_user(int fd)
+{
+	return link_peer(fd).uid == geteuid();
+}
+
+int link_connect(const char *key, int *taken)
+{
+	for (int name = 0; name < LINK_NAMES; name++) {
+		socklen_t len;
+		struct sockaddr_un address = link_address(key, name, &len);
+		int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), rc;
+
+		if (fd < 0)
+			return -errno;
+		if (taken)
+			*taken = name;
+		rc = connect(fd, (struct sockaddr *)&address, len) < 0 ? -errno : 0;
+		if (rc == 0 && link_same_user(fd))
+			return fd;
+		close(fd);
+		if (rc < 0)
+			return rc;
+	}
+	return -EPERM;
 }
 
 void link_init(struct link *link, int fd)

@@ -38,5 +38,18 @@ int link_send(struct link *link, uint32_t type, const void *payload, uint32_t by
  * -ENOMEM. Never blocks. */
 int link_receive(struct link *link, struct link_message *message);
 
-/* The abstract address on which the leader of a host listens, for the run with this name. */
-struct sockaddr_un link_address(const char *key, socklen_t *len);
+#define LINK_NAMES 10 /* of a run */
+
+/* The abstract address on which the leader of a host listens, for the run with this name. Names of that kind are anybody's:
+ * `taken` (below LINK_NAMES) of the run's are another user's. */
+struct sockaddr_un link_address(const char *key, int taken, socklen_t *len);
+
+/* Connects to the leader of the run: the first of its names behind which a process of this user listens. Returns the socket,
+ * blocking, or a negative errno: -ECONNREFUSED where none listens yet, -EPERM where all are another user's. *taken gets the
+ * number of names before it, unless NULL. */
+int link_connect(const char *key, int *taken);
+
+/* The process at the other end of a Unix socket: that called connect(), or listen(). */
+struct ucred link_peer(int fd);
+/* Returns true if it is of this user: a memory, and what is known of a run, are for no other. */
+bool link_same_user(int fd);

@@ -46,25 +46,9 @@ static void add_rank(struct monitor *m, struct monitor_peer *peer, struct record
 	peer->rank = (int)m->nranks++;
 }
 
-/* The process at the other end of a Unix socket. */
-static struct ucred peer_of(int fd)
-{
-	struct ucred cred = { .pid = 0, .uid = (uid_t)-1 };
-	socklen_t len = sizeof(cred);
-
-	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len);
-	return cred;
-}
-
-/* Names of the abstract namespace are anybody's: no other user's process gets a memory. */
-static bool same_user(int fd)
-{
-	return peer_of(fd).uid == geteuid();
-}
-
 pid_t members_peer_pid(int fd)
 {
-	return peer_of(fd).pid;
+	return link_peer(fd).pid;
 }
 
 /* The leader leaves the rank's core and process group. Launchers' signals are for supervisors, which say that they leave. */
@@ -107,15 +91,14 @@ static int fork_leader(struct monitor *m, int listen_fd)
 int members_join(struct monitor *m)
 {
 	char key[64];
-	socklen_t len;
-	struct sockaddr_un address;
 	uint64_t give_up = clock_ns() + 5000 * MS;
 	int32_t pid = getpid();
-	int rc;
+	int name = 0, rc;
 
 	snprintf(key, sizeof(key), m->replacing ? "%.40s.end" : "%.40s", m->config.key);
-	address = link_address(key, &len);
 	while (clock_ns() < give_up) {
+		socklen_t len;
+		struct sockaddr_un address = link_address(key, name, &len);
 		int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 		if (fd < 0)
@@ -131,21 +114,21 @@ int members_join(struct monitor *m)
 				return rc;
 			continue;
 		}
-		if (!m->memory) {
-			close(fd);
-			return -EADDRINUSE;
+		close(fd);
+		fd = link_connect(key, &name);
+		if (fd == -EPERM || (fd >= 0 && !m->memory)) {
+			if (fd >= 0)
+				close(fd);
+			return fd < 0 ? fd : -EADDRINUSE;
 		}
-		if (connect(fd, (struct sockaddr *)&address, len) == 0) {
+		if (fd >= 0) {
 			link_init(&m->up, fd);
-			if (!same_user(fd))
-				return -EPERM;
 			rc = link_send(&m->up, MESSAGE_HELLO, &pid, sizeof(pid), m->memory_fd);
 			return rc < 0 || !m->child ? rc : members_report(m);
 		}
-		close(fd);
 		clock_sleep(0.005); /* the leader has bound but does not listen yet */
 	}
-	return -ETIMEDOUT;
+	return m->memory ? -ETIMEDOUT : -EADDRINUSE;
 }
 
 /* Maps the memory that came along with a message; NULL: none did, or no flight recorder. */
@@ -219,7 +202,7 @@ static void accept_members(struct monitor *m)
 	int fd;
 
 	while ((fd = accept4(m->listen_fd, NULL, NULL, SOCK_CLOEXEC)) >= 0)
-		if (same_user(fd))
+		if (link_same_user(fd))
 			add_peer(m, fd);
 		else
 			close(fd);

@@ -25,7 +25,7 @@ BUILD ?= $(if $(SANITIZE),build-asan,build)
 # ---- what is built ---------------------------------------------------------------------------
 # Small programs whose main stands beside the code they show: source files; NAME.c and NAME_main.c
 # become build/NAME.
-PROGRAMS := faults/detect/find/hang_diagnose.c faults/watch/preload/hangar_run.c common/host/nccl_log/nccl_log_main.c common/predict/command/topo_predict.c \
+PROGRAMS := faults/detect/find/hang_diagnose.c faults/watch/preload/hangar_run.c common/host/nccl_check/nccl_log_main.c common/predict/command/topo_predict.c \
 	common/host/reconcile/reconcile_main.c common/host/machine/health_main.c
 
 # The rooms by house, in the order of their layers: a file includes from its own room and from those before, of the
@@ -34,7 +34,7 @@ HOUSES := lib harness predict host inject detect watch bench
 lib := $(addprefix common/lib/,base settings process net profiler)
 harness := $(addprefix common/harness/,options check backend backend/mpi backend/nccl report measure schedule)
 predict := $(addprefix common/predict/,pairs topo model live command)
-host := $(addprefix common/host/,nccl_log machine reconcile)
+host := $(addprefix common/host/,nccl_log nccl_check machine reconcile)
 inject := faults/inject
 detect := $(addprefix faults/detect/,record run compare evidence answer pace finding states find)
 watch := $(addprefix faults/watch/,probe decide watch diagnoser preload library)
@@ -48,7 +48,7 @@ REGISTERED := $(shell sed -n 's/^\trow(\(.*\)).*/\1/p' bench/collectives.h)
 MAIN_SRC := $(filter-out bench/perf_entry.c bench/preflight_main.c,$(wildcard bench/*.c))
 # The rooms whose unit tests are built and run. Sanitizers go over the rooms that read what strangers wrote, and what those
 # share: records, evidence, dumps, logs, links, topologies, options. ROOMS='*' SANITIZE=... goes over all.
-UNTRUSTED := base settings options topo nccl_log reconcile record run compare evidence find answer probe diagnoser preload decide watch
+UNTRUSTED := base settings options topo nccl_log nccl_check reconcile record run compare evidence find answer probe diagnoser preload decide watch
 ROOMS ?= $(if $(SANITIZE),$(UNTRUSTED),*)
 UNIT_SRC := $(wildcard $(ROOMS:%=ci/tests/%/test_*.c))
 MPI_UNIT_SRC := $(wildcard $(ROOMS:%=ci/tests/%/mpi_test_*.c))

@@ -1,5 +1,5 @@
 /* test_nccl_log.c: what the NCCL log reader takes from real and made logs. */
-#include "nccl_log/nccl_log.h"
+#include "nccl_check/nccl_check.h"
 
 #include "nccl_log_lines.h"
 

@@ -1,7 +1,7 @@
 /* nccl_seen.c: NCCL's logs to what it connected, and how. */
 #include "machine/nccl_seen.h"
 
-#include "nccl_log/nccl_log.h"
+#include "nccl_check/nccl_check.h"
 
 #define MOST_LOGS  256
 #define MOST_BYTES (64 << 20) /* of all logs together: half a second of reading */

@@ -1,4 +1,4 @@
-/* nccl_log_raw.h: the inside of the reader: origins of lines, facts. Internal to nccl_log. */
+/* nccl_log_raw.h: the inside of the reader: origins of lines, facts. For it and for nccl_check. */
 #pragma once
 
 #include "nccl_log/nccl_log.h"
@@ -67,18 +67,15 @@ bool nccl_has(const char *text, const char *words);
 /* The log's copy of a text. */
 const char *nccl_log_text(struct nccl_log *log, const char *text, size_t len);
 
-#define COMPARES "  hang_diagnose --log FILE... compares the ranks' calls\n"
-
 #define NCCL_TEXTS	 65536
 #define NCCL_OPEN_TRACES 32
 
 /* nccl_log_torch.c: a line of PyTorch's watchdog or of a Python traceback is taken; false: it is none of these. */
 bool nccl_log_torch(struct nccl_log *log, const char *line);
 void nccl_torch_join(struct nccl_log *log);
+/* Which of two waits comes first: by the call, then those that have not made it. */
+int nccl_wait_by_call(const struct nccl_wait *x, const struct nccl_wait *y);
 void nccl_torch_release(struct nccl_log_raw *raw);
-
-/* nccl_log_print.c: "ranks 0-3,7" of n numbers, which it sorts, after `lead`; nothing where n is 0. */
-void nccl_print_ranks(FILE *out, const char *lead, int *ranks, int n);
 
 /* nccl_cause.c: the built-in table; the first row of the class `least` or a later one that fits a line's text, NULL: none; peer and device that it names; the time in
  * front of `end`, NAN: none. */
@@ -131,13 +128,6 @@ void nccl_message_gdr(struct nccl_log *log, const struct message *message);
 void nccl_host_say(struct nccl_log *log, const struct message *message,
 		   const struct nccl_cause *row);
 void nccl_node_join(struct nccl_log *log);
-void nccl_lint_node(const struct nccl_log *log, const struct nccl_comm *comm, bool steps_known,
-		    struct nccl_lint *out);
-
-/* nccl_log_lint.c: a finding, on a channel's ring (-1: on none). The same line for several channels is kept once. */
-void nccl_lint_add(struct nccl_lint *out, enum nccl_finding_kind kind, int channel,
-		   const char *format, ...) __attribute__((format(printf, 4, 5)));
-
 void nccl_log_message(struct nccl_log *log, const struct message *message);
 
 /* nccl_log_comm.c: messages about communicators, their members and calls. */

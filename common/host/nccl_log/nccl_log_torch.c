@@ -1,6 +1,5 @@
 /* nccl_log_torch.c: lines of PyTorch's watchdog, which say how far a rank came in a process group, and Python's tracebacks. */
 
-#include "base/rank_list.h"
 #include "nccl_log/nccl_log_raw.h"
 
 /* ---- watchdog ------------------------------------------------------------------------------ */
@@ -239,12 +238,10 @@ bool nccl_log_torch(struct nccl_log *log, const char *line)
 	return on_traceback(log, line) || on_watchdog(log, line);
 }
 
-#define RANKS_SHOWN 4096
-
 /* ---- text ------------------------------------------------------------------------------------ */
 
 /* The call that is not over, those that have not made it first. */
-static int by_call(const struct nccl_wait *x, const struct nccl_wait *y)
+int nccl_wait_by_call(const struct nccl_wait *x, const struct nccl_wait *y)
 {
 	int64_t a = nccl_wait_at(x), b = nccl_wait_at(y);
 
@@ -255,7 +252,7 @@ static int by_group(const void *a, const void *b)
 {
 	const struct nccl_wait *x = a, *y = b;
 
-	return strcmp(x->group, y->group) ?: by_call(x, y) ?: BY(x->rank, y->rank);
+	return strcmp(x->group, y->group) ?: nccl_wait_by_call(x, y) ?: BY(x->rank, y->rank);
 }
 
 void nccl_torch_join(struct nccl_log *log)
@@ -274,134 +271,4 @@ void nccl_torch_join(struct nccl_log *log)
 int64_t nccl_wait_at(const struct nccl_wait *wait)
 {
 	return wait->completed >= 0 ? wait->completed + 1 : wait->seq;
-}
-
-/* "ranks 0,2,3 wait in call 78, BROADCAST (8 elements in, 8 out), for 600 s" of `n` ranks that are at one call. */
-static void print_at(FILE *out, const struct nccl_wait *waits, int n)
-{
-	int64_t at = nccl_wait_at(waits);
-	bool made = nccl_wait_made(waits), one = n == 1;
-	const struct nccl_wait *named = NULL;
-	int *ranks = must(malloc((size_t)n * sizeof(*ranks)));
-
-	for (int i = 0; i < n; i++) {
-		ranks[i] = waits[i].rank;
-		named = !named && waits[i].seq == at && *waits[i].op ? &waits[i] : named;
-	}
-	nccl_print_ranks(out, "  ", ranks, n);
-	fprintf(out, " %s call %ld",
-		made ? (one ? "waits in" : "wait in") : (one ? "has not made" : "have not made"),
-		at);
-	if (named)
-		fprintf(out, ", %s", named->op);
-	if (named && named->numel_in >= 0)
-		fprintf(out, " (%ld element%s in, %ld out)", named->numel_in,
-			named->numel_in == 1 ? "" : "s", named->numel_out);
-	if (named && named->waited > 0)
-		fprintf(out, ", for %.0f s", named->waited);
-	fprintf(out, "\n");
-	free(ranks);
-}
-
-/* Ranks 0 to the highest one that wrote nothing of this group, if the group is the job's. */
-static void print_silent(FILE *out, const struct nccl_wait *waits, int n)
-{
-	bool silent[RANKS_SHOWN];
-	char names[128];
-	int last = 0;
-
-	memset(silent, true, sizeof(silent));
-	for (int i = 0; i < n; i++) {
-		if (waits[i].place != waits[i].rank || waits[i].rank >= RANKS_SHOWN)
-			return;
-		silent[waits[i].rank] = false;
-		last = waits[i].rank > last ? waits[i].rank : last;
-	}
-	if (last >= n && last - n < 64)
-		fprintf(out, "  no line here of this group from %s\n",
-			rank_list_words(silent, last, names, sizeof(names)));
-}
-
-/* The waits of a group, sorted: those of which nothing says where they are stand first. */
-static void print_group(FILE *out, const struct nccl_wait *w, int n)
-{
-	int unknown = 0, behind = 0, lacking = 0;
-	bool pairs = false;
-
-	while (unknown < n && nccl_wait_at(&w[unknown]) < 0)
-		unknown++;
-	for (int i = unknown; i < n; i++) {
-		pairs |= nccl_has(w[i].op, "SEND|RECV|COALESCED");
-		lacking += !nccl_wait_made(&w[i]);
-		behind += nccl_wait_at(&w[i]) == nccl_wait_at(&w[unknown]);
-	}
-	fprintf(out, "hang: %s%s: ",
-		*w->group ? "process group " : "a process group that the log does not name",
-		w->group);
-	if (unknown == n)
-		fprintf(out, "nothing says where its ranks are\n");
-	else if (behind == n - unknown && lacking)
-		fprintf(out, "%d rank%s not made the call that others wait in\n", lacking,
-			lacking == 1 ? " has" : "s have");
-	else if (behind == n - unknown)
-		fprintf(out, "%s at the same call\n",
-			behind == 1 ? "the one rank that says so is" : "all ranks that say so are");
-	else if (pairs)
-		fprintf(out, "sends and receives, of which ranks may make unlike numbers\n");
-	else if (!*w->group)
-		fprintf(out, "ranks are at different calls, if it is one group\n");
-	else
-		fprintf(out, "%d rank%s behind\n", behind, behind == 1 ? " is" : "s are");
-	for (int i = unknown, end; i < n; i = end) {
-		for (end = i + 1; end < n && by_call(&w[i], &w[end]) == 0; end++)
-			;
-		print_at(out, w + i, end - i);
-	}
-	print_silent(out, w, n);
-}
-
-#define GROUPS_SHOWN 6
-
-void nccl_log_print_hang(FILE *out, const struct nccl_log *log)
-{
-	int groups = 0;
-
-	for (int i = 0, end; i < log->n_waits; i = end) {
-		for (end = i; end < log->n_waits && log->waits[end].group == log->waits[i].group;
-		     end++)
-			;
-		if (groups++ < GROUPS_SHOWN)
-			print_group(out, &log->waits[i], end - i);
-	}
-	if (groups > GROUPS_SHOWN)
-		fprintf(out, "hang: %d more process groups\n", groups - GROUPS_SHOWN);
-	if (log->n_waits)
-		fprintf(out, COMPARES);
-}
-
-#define FRAME_LINES 6
-
-void nccl_log_print_traceback(FILE *out, const struct nccl_log *log)
-{
-	const char *at = log->traceback;
-	int lines = 0;
-
-	if (!at)
-		return;
-	if (log->traceback_rank >= 0)
-		fprintf(out, "traceback: rank %d %s: %s\n", log->traceback_rank,
-			log->traceback_ended ? "ended with" : "wrote", log->error);
-	else
-		fprintf(out, "traceback: %s\n", log->error);
-	if (log->tracebacks > 1)
-		fprintf(out, "  the first of %d tracebacks here%s\n", log->tracebacks,
-			log->traceback_after ? "" : " whose error no other rank's end explains");
-	for (const char *p = at; (p = strchr(p, '\n')); p++)
-		lines++;
-	for (; lines > FRAME_LINES; lines--)
-		at = strchr(at, '\n') + 1;
-	for (size_t n; *at; at += n + 1) {
-		n = strcspn(at, "\n");
-		fprintf(out, "  %.*s\n", (int)n, at);
-	}
 }

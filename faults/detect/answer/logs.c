@@ -4,7 +4,7 @@
 #include <dirent.h>
 #include <fnmatch.h>
 
-#include "nccl_log/nccl_log.h"
+#include "nccl_check/nccl_check.h"
 
 #define LOGS_MOST  1024	     /* that many logs are read */
 #define LOGS_BYTES (1 << 28) /* larger ones are passed over */

@@ -4,7 +4,7 @@
 #include <jansson.h>
 
 #include "base/built_in.h"
-#include "nccl_log/nccl_log.h"
+#include "nccl_check/nccl_check.h"
 
 /* The script, which is given to python3 as it is. */
 BUILT_IN(log_calls, "faults/detect/evidence/log_calls.py");

@@ -1,7 +1,7 @@
-/* nccl_log_lint.c: is this ring rational? The log's rings against hosts and topology. */
+/* nccl_check_lint.c: is this ring rational? The log's rings against hosts and topology. */
 
 #include "base/rank_list.h"
-#include "nccl_log/nccl_log_raw.h"
+#include "nccl_check/nccl_check_parts.h"
 #include "topo/topo.h"
 
 /* Faster first. */

@@ -1,6 +1,6 @@
 /* nccl_log_main.c: nccl_log, the program: NCCL's log in, rings, warnings and a verdict out. */
 #include "base/arguments.h"
-#include "nccl_log/nccl_log.h"
+#include "nccl_check/nccl_check.h"
 #include "topo/topo.h"
 
 struct arguments {

@@ -1,5 +1,6 @@
-/* test_nccl_log_lint.c: is this ring rational? */
-#include "nccl_log_lines.h"
+/* test_nccl_check_lint.c: is this ring rational? */
+#include "nccl_check/nccl_check.h"
+#include "nccl_log/nccl_log_lines.h"
 
 #include "topo/topo.h"
 

@@ -1,7 +1,7 @@
-/* nccl_log_print.c: the log as readable text: summary, rings, tuning, verdict on rings, warnings. */
+/* nccl_check_print.c: the log as readable text: summary, rings, tuning, verdict on rings, warnings. */
 
 #include "base/call_value.h"
-#include "nccl_log/nccl_log_raw.h"
+#include "nccl_check/nccl_check_parts.h"
 
 /* "0-3,7" of n ascending numbers of at least `width` digits. */
 static void print_list(FILE *out, const int *numbers, int n, int width)

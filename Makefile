@@ -36,8 +36,8 @@ harness := $(addprefix common/harness/,options check backend backend/mpi backend
 predict := $(addprefix common/predict/,pairs topo model live command)
 host := $(addprefix common/host/,nccl_log nccl_check machine reconcile)
 inject := faults/inject
-detect := $(addprefix faults/detect/,record run compare evidence answer pace finding states find)
-watch := $(addprefix faults/watch/,probe decide watch diagnoser preload library)
+detect := $(addprefix faults/detect/,record run compare evidence answer finding states find)
+watch := $(addprefix faults/watch/,pace probe decide watch diagnoser preload library)
 bench := bench/preflight bench/recover
 LIB_DIRS := $(foreach h,$(HOUSES),$($(h)))
 LIB_SRC := $(filter-out $(PROGRAMS) faults/watch/library/% bench/recover/%,$(wildcard $(LIB_DIRS:%=%/*.c)))

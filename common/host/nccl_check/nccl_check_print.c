@@ -144,7 +144,7 @@ static void print_head(FILE *out, const struct nccl_log *log)
 	fprintf(out, "%s %s, network %s, %ld of %ld lines are NCCL's\n",
 		log->rccl ? "RCCL" : "NCCL", log->version ? log->version : "(version not said)",
 		log->network ? log->network : "(not said)", log->nccl_lines, log->lines);
-	for (int i = 0; i < log->n_hosts; i++)
+	for (int i = 0; i < log->n_hosts && (log->n_hosts > 1 || *log->hosts[0] != '?'); i++)
 		fprintf(out, "%s %s%s", i ? "" : "hosts:", log->hosts[i],
 			i == log->n_hosts - 1 ? "\n" : "");
 	if (log->rccl)

@@ -44,18 +44,28 @@ static const char *short_where(const char *where)
 }
 
 /* "rank 1 on nodea (GPU 0) in init: WHAT, device mlx5_5:1, peer 192.0.2.7<41109> (nvls.cc:254, 2025-07-21 19:05:29)". */
-static void print_sentence(FILE *out, const struct nccl_warning *w)
+/* A process without a name: lines of NCCL 2.30 may have the GPU alone. */
+static void print_origin(FILE *out, const struct nccl_warning *w)
 {
+	bool named = *w->host && strcmp(w->host, "?") != 0;
+
 	if (w->rank >= 0)
 		fprintf(out, "rank %d", w->rank);
-	else if (w->pid >= 0)
+	else if (w->pid > 0)
 		fprintf(out, "process %ld", w->pid);
+	else if (w->pid == 0)
+		fprintf(out, w->dev >= 0 ? "a rank" : "a rank that its line does not name");
 	else
 		fprintf(out, "a line of the program");
-	if (*w->host)
+	if (named)
 		fprintf(out, " on %s", w->host);
 	if (w->dev >= 0)
 		fprintf(out, " (GPU %d)", w->dev);
+}
+
+static void print_sentence(FILE *out, const struct nccl_warning *w)
+{
+	print_origin(out, w);
 	fprintf(out, "%s: %s", w->in_init ? " in init" : "", w->cause ? w->cause->what : w->text);
 	if (*w->device)
 		fprintf(out, ", device %s", w->device);

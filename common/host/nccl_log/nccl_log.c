@@ -117,7 +117,17 @@ static const char *host_of(struct nccl_log *log, char *start, char *end, int64_t
 	return host;
 }
 
-/* "host:pid:tid [dev]" that ends at `end`, after bracket or tid. Its beginning, or NULL. */
+/* An origin without host and process: the device alone, or nothing. Devices stand for threads. Returns where it begins. */
+static char *origin_of_device(struct nccl_log *log, char *begin, int64_t dev,
+			      struct message *message)
+{
+	message->host = nccl_log_text(log, "?", 1);
+	message->dev = (int)dev;
+	message->tid = dev;
+	return begin;
+}
+
+/* "host:pid:tid [dev]" that ends at `end`, after bracket or tid; or "[dev]" alone (NCCL 2.30). Its beginning, or NULL. */
 static char *origin_before(struct nccl_log *log, char *start, char *end, struct message *message)
 {
 	char *p = end, *host_end;
@@ -125,6 +135,10 @@ static char *origin_before(struct nccl_log *log, char *start, char *end, struct 
 
 	if (p > start && p[-1] == ']') {
 		p = number_before(start, p - 1, &dev);
+		if (p && p > start && p[-1] == '[' && dev <= 1 << 20 &&
+		    (p == start + 1 || p[-2] == ':' ||
+		     (p > start + 2 && p[-2] == ' ' && !isdigit((unsigned char)p[-3]))))
+			return origin_of_device(log, p - 1, dev, message);
 		if (!p || p - start < 2 || p[-1] != '[' || p[-2] != ' ' || dev > 1 << 20)
 			return NULL;
 		p -= 2;
@@ -182,20 +196,36 @@ static char *next_marker(char *line, bool *warning)
 	return line;
 }
 
-/* The message whose marker is at `marker`: its origin. Returns where its prefix begins, or NULL. */
+/* The word that ends at `end`: where it begins. */
+static char *word_before(char *start, char *end)
+{
+	while (end > start && end[-1] != ' ')
+		end--;
+	return end;
+}
+
+/* The message whose marker is at `marker`: its origin. A warning has its place in the source before the marker, since 2.30
+ * with the function in brackets. Returns where its prefix begins, or NULL. */
 static char *message_origin(struct nccl_log *log, char *start, char *marker, bool warning,
 			    struct message *message)
 {
-	char *where = marker;
+	char *end = marker, *where, *origin;
 
 	if (!warning)
 		return origin_before(log, start, marker, message);
-	while (where > start && where[-1] != ' ')
-		where--;
-	if (where == start || !memchr(where, ':', (size_t)(marker - where)))
+	where = word_before(start, end);
+	if (*where == '(' && end[-1] == ')' && where > start) {
+		end = where - 1;
+		where = word_before(start, end);
+	}
+	if (!memchr(where, ':', (size_t)(end - where)))
 		return NULL;
-	message->where = nccl_log_text(log, where, (size_t)(marker - where));
-	return origin_before(log, start, where - 1, message);
+	message->where = nccl_log_text(log, where, (size_t)(end - where));
+	origin = where > start ? origin_before(log, start, where - 1, message) : NULL;
+	if (!origin && isdigit((unsigned char)end[-1]) &&
+	    memmem(where, (size_t)(end - where), ".c", 2))
+		origin = origin_of_device(log, where, -1, message);
+	return origin;
 }
 
 static void note_host(struct nccl_log *log, const struct message *message)

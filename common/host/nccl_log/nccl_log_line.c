@@ -360,15 +360,17 @@ static void on_other(struct nccl_log *log, const struct message *message)
 		add_warning(log, message, "", message->text);
 }
 
-/* "src/transport/net.cc:123 -> 5": how an error went up through NCCL. */
+/* "src/transport/net.cc:123 -> 5", since 2.30 with " (function)" before the arrow: how an error went up through NCCL. */
 static void on_trace(struct nccl_log *log, const struct message *message)
 {
-	int end = 0, n = 0;
-
+	int end = 0, n = 0, arrow = 0;
 	struct place *thread;
 	struct nccl_warning *trace;
 
-	if (sscanf(message->text, "%*[^: ]:%*d%n -> %*d%n", &end, &n) == EOF || !n) {
+	sscanf(message->text, "%*[^: ]:%*d%n -> %*d%n", &end, &n);
+	if (!n)
+		sscanf(message->text, "%*[^: ]:%*d%n (%*[^)])%n -> %*d%n", &end, &arrow, &n);
+	if (!n) {
 		on_other(log, message);
 		return;
 	}
@@ -376,7 +378,7 @@ static void on_trace(struct nccl_log *log, const struct message *message)
 	if (thread->warning)
 		log->warnings[thread->warning - 1].failed = true;
 	trace = add_warning(log, message, nccl_log_text(log, message->text, (size_t)end),
-			    message->text + end + 1);
+			    message->text + (arrow ? arrow : end) + 1);
 	if (trace)
 		trace->trace = true;
 }
@@ -443,6 +445,7 @@ void nccl_log_message(struct nccl_log *log, const struct message *message)
 		{ "", ": opCount ", nccl_message_call },
 		{ "", "- Init START", nccl_message_init },
 		{ "", "- Init COMPLETE", nccl_message_init },
+		{ "", ") -> ", on_trace },
 		{ "nccl", "(", nccl_message_api },
 		{ "comm ", "", on_comm },
 		{ "", " Bytes -> ", on_choice },

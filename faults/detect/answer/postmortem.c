@@ -124,7 +124,7 @@ static void print_run(FILE *out, const struct answer *d, const struct evidence *
 	print_fact(out, "command line, any fault left out", e->command);
 	print_fact(out, "backend", e->backend);
 	print_fact(out, "library", e->library);
-	snprintf(number, sizeof(number), "%d", e->nranks);
+	snprintf(number, sizeof(number), e->uncounted ? "at least %d" : "%d", e->nranks);
 	print_fact(out, "ranks", number);
 	print_fact(out, "hosts and their ranks", hosts);
 	print_fact(out, "verdict at", e->when);

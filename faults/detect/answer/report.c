@@ -47,10 +47,10 @@ void answer_print_whole(FILE *out, const struct answer *d, const struct evidence
 	if (page[0])
 		fprintf(out, "look further: %s\n", page);
 	fprintf(out,
-		"\noutcome     %s\nclass       %s\nculprits    %s\nranks       %d\n"
+		"\noutcome     %s\nclass       %s\nculprits    %s\nranks       %s%d\n"
 		"confidence  %s\n",
-		outcome_name(d->outcome), class_name(d->class, d->outcome), d->ranks, e->nranks,
-		confidence_name(d->confidence));
+		outcome_name(d->outcome), class_name(d->class, d->outcome), d->ranks,
+		e->uncounted ? "at least " : "", e->nranks, confidence_name(d->confidence));
 	if (d->side)
 		fprintf(out, "side        %s\n", side_name(d->side));
 	if (d->hosts[0])

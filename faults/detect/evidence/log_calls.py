@@ -43,11 +43,19 @@ class Wait:
         count = self.numel_out if self.kind in SCATTERED else self.numel_in
         return 0 if self.kind == "AlltoAllv" else max(count, 0)
 
+    def members(self):
+        """How many ranks its group has, by what they gather or scatter; 0: the line does not say."""
+        sizes = {"AllGather": (self.numel_out, self.numel_in), "ReduceScatter": (self.numel_in, self.numel_out)}
+        whole, part = sizes.get(self.kind, (0, 0))
+        return whole // part if part > 0 and whole % part == 0 and whole // part < RANKS else 0
+
 
 class Group:
     def __init__(self, waits):
         self.waits, self.name = waits, waits[0].group
-        self.members = 1 + max(w.place for w in waits)
+        seen = 1 + max(w.place for w in waits)
+        told = max(w.members() for w in waits)
+        self.members, self.counted = max(seen, told), told >= seen
         at = [w.at for w in waits if w.at >= 0]
         self.first, self.most = min(at, default=-1), max(at, default=-1)  # the slowest rank's call, the fastest one's
         self.ranks = {w.rank: w for w in reversed(waits)}
@@ -105,9 +113,12 @@ def groups_of(waits, most, remarks):
         groups.append(group)
         group.comm = len(groups)
     nranks = 1 + max((w.rank for g in groups for w in g.waits), default=-1)
+    # of a group whose places are the ranks' own numbers: more ranks than those with lines
+    nranks = max([nranks] + [g.members for g in groups if all(w.place == w.rank for w in g.waits)])
+    counted = any(g.counted and g.members == nranks for g in groups)
     for group in [g for g in groups if g.members == nranks][:1]:
         group.comm = 0
-    return groups, nranks
+    return groups, nranks, counted
 
 
 def sent(wait):
@@ -116,13 +127,13 @@ def sent(wait):
     return [call(0, max(wait.at, 1), wait.op.capitalize(), max(wait.numel_in, 0), NO_TYPE, -1, False, since)] if wait else []
 
 
-def say_waits(facts, groups, nranks, remarks):
+def say_waits(facts, groups, nranks, counted, remarks):
     remarks.append("From lines of PyTorch's watchdog: types, reduction operators, roots and streams are not in them, nor what ranks "
                    "without a line did.")
     teller = facts["traceback_rank"]
     if nranks <= facts["ended"] < RANKS:
-        nranks = facts["ended"] + 1
-    say(ranks=nranks, counted=0, library=facts["version"], remarks=" ".join(remarks)[:1000])
+        nranks, counted = facts["ended"] + 1, False
+    say(ranks=nranks, counted=int(counted), library=facts["version"], remarks=" ".join(remarks)[:1000])
     pairs = {w.rank: w for w in map(Wait, facts["waits"]) if w.op.capitalize() in KINDS[9:] and w.at >= 0} if not groups else {}
     for rank in range(nranks):
         own = [(i, g, g.ranks[rank]) for i, g in enumerate(groups) if rank in g.ranks]
@@ -174,10 +185,10 @@ def say_calls(facts, remarks):
 
 def main():
     facts, remarks = json.load(sys.stdin), []
-    groups, nranks = groups_of(facts["waits"], int(sys.argv[1]), remarks)
+    groups, nranks, counted = groups_of(facts["waits"], int(sys.argv[1]), remarks)
     if groups or (facts["waits"] and facts["ended"] >= 0):
         seen = [told[1] for told in facts["waits"] if told[1] < RANKS]
-        say_waits(facts, groups, nranks if groups else max(seen, default=-1) + 1, remarks)
+        say_waits(facts, groups, nranks if groups else max(seen, default=-1) + 1, counted, remarks)
     else:
         say_calls(facts, remarks)
 

@@ -395,7 +395,10 @@ static size_t note_absent(const struct evidence *e, struct answer *d)
 		absent[i] = !e->ranks[i].present && !e->ranks[i].view.pid;
 		n += absent[i];
 	}
-	if (n > 0)
+	if (n > 0 && e->uncounted)
+		answer_note(d, "What was given holds nothing of %s.",
+			    rank_list_words(absent, e->nranks, names, sizeof(names)));
+	else if (n > 0)
 		answer_note(d, "Nothing is known of %s (%zu of %d ranks).",
 			    rank_list_words(absent, e->nranks, names, sizeof(names)), n, e->nranks);
 	free(absent);

@@ -1,4 +1,4 @@
-# Makefile: builds hangar into build/. `make run`, `make test`, `make hang` start from a bare machine.
+# Makefile: builds hangar into build/. `make run`, `make test`, `make demo`, `make hang` start from a bare machine.
 #
 #   make                                          all binaries
 #   make V=1                                      show every command
@@ -169,6 +169,7 @@ FIRED := $(PERF_SRC:bench/%.c=$(BUILD)/tests/fired/%)
 BARE := $(BUILD)/tests/bare_mpi_loop
 # Test doubles of libcuda, libnccl and sched_yield(), and a program that is linked with the first two.
 DOUBLE := $(BUILD)/tests/double
+DEMO := $(DOUBLE)/libnccl.so.2 $(DOUBLE)/libcuda.so.1
 
 ifeq ($(V),1)
 say = @:
@@ -179,7 +180,7 @@ Q := @
 endif
 
 # ---- targets ---------------------------------------------------------------------------------
-.PHONY: all tests hangar_run compile run test test-installed hang hang-fsdp install uninstall dist deb rpm bundle wheel unit e2e fuzz fuzzers install-deps format check-style record-alone rooms layers clean FORCE
+.PHONY: all tests hangar_run compile run test test-installed demo hang hang-fsdp install uninstall dist deb rpm bundle wheel unit e2e fuzz fuzzers install-deps format check-style record-alone rooms layers clean FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -187,7 +188,7 @@ endif
 # Data that programs look for beside themselves.
 DATA := $(patsubst common/predict/topo/%,$(BUILD)/%,$(wildcard common/predict/topo/*.json common/predict/topo/specs/*.json))
 
-all: $(PERF) $(PREFLIGHT) $(PROGRAM_BIN) $(BUILD)/libhangar.so $(DATA) $(BUILD)/built.txt stale-data
+all: $(PERF) $(PREFLIGHT) $(PROGRAM_BIN) $(BUILD)/libhangar.so $(DEMO) $(DATA) $(BUILD)/built.txt stale-data
 tests: $(UNIT) $(TOOL) $(FIRED) $(BARE) $(addprefix $(DOUBLE)/,subject subject-static schedule libyield.so)
 
 # A library and programs that copy to any machine; neither MPI nor NCCL nor CUDA is asked for.
@@ -209,6 +210,11 @@ test: install-deps
 test-installed: install-deps
 	+$(Q)$(SUBMAKE) all tests
 	$(Q)BUILD=$(BUILD) ci/tests/runner installed
+
+# Four bugs of a job without a GPU, named: in half a minute, with neither MPI nor CUDA.
+demo: install-deps
+	+$(Q)$(SUBMAKE) hangar_run $(DEMO)
+	$(Q)BUILD=$(BUILD) faults/demo/demo
 
 # One hang on the machine at hand, named.
 hang: install-deps

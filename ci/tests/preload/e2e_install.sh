@@ -24,6 +24,9 @@ run "$hangar" nightly --help
 expect_rc 0 'hangar nightly'
 run "$hangar" plot hangar-runs/last
 [ "$rc" -eq 77 ] || expect_rc 0 'hangar plot'
+run env -u BUILD "$hangar" demo --out "$work/demo" # the installed programs alone
+expect_rc 0 'hangar demo'
+expect_out 'class=host-blocked ranks=3 '
 run "$hangar" nonsense
 expect_rc 2 "hangar: no command 'nonsense'"
 for page in hangar hangar-all_reduce_perf hangar-hangar_run hangar-health; do

@@ -132,6 +132,17 @@ static const struct {
 	{ { "A C B D E ", "A C F B D E ", "A C B D E " }, DEVIATION_EXTRA, 3, 3, 1 },
 	{ { "A C B D E ", "A C F D E ", "A C B D E " }, DEVIATION_FIELD, 3, 3, 0 },
 	{ { "A C B D E ", "A B C D E ", "A C B D E " }, DEVIATION_SWAPPED, 2, 2, 1 },
+	/* the others wait in the call, and made none behind it: B was left out, or A made twice; they have ended: made twice */
+	{ { "A B A B A B A B*", "A B A B A B A A B*", "A B A B A B A B*" },
+	  DEVIATION_UNCLEAR,
+	  8,
+	  8,
+	  1 },
+	{ { "A B A B A B A B ", "A B A B A B A A B ", "A B A B A B A B " },
+	  DEVIATION_EXTRA,
+	  7,
+	  8,
+	  1 },
 };
 
 UNIT_TEST(test_differences, "how one rank's calls differ, in pictures")

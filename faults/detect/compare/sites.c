@@ -14,6 +14,7 @@ struct lines {
 	uint32_t *ids;	/* by rank and call: of the line, 0: not known */
 	uint32_t *most; /* by call: of most ranks */
 	bool *clean;	/* by call: of all */
+	size_t period;	/* that the lines of most have up to there; 0: none */
 	size_t known; /* calls that most ranks have made; what most would make behind them is foretold */
 	uint32_t partners[PARTNERS][2];
 	size_t npartners;
@@ -132,6 +133,7 @@ static bool foretell(struct lines *l)
 			k--;
 		if (k > l->known - 2 * p - PURE_MIN)
 			continue;
+		l->period = p;
 		for (k = l->known; k < l->a->span; k++)
 			l->most[k] = l->most[k - p];
 		return l->known < l->a->span;
@@ -209,6 +211,23 @@ static uint64_t explains(const struct lines *l, int rank, size_t k, int64_t shif
 	return run.whole || run.alike >= LONG_RUN ? run.telling : 0;
 }
 
+/* Returns true if calls left out would do as well as those too many, though only what most would make next tells so. */
+static bool may_be_skip(const struct lines *l, int rank, size_t k, int64_t shift)
+{
+	bool foretold = false;
+
+	for (; k < l->a->span && id_of(l, rank, k); k++) {
+		size_t at = k + (size_t)shift;
+
+		if (at >= l->a->span)
+			at = l->period ? at - l->period * ((at - l->a->span) / l->period + 1) : 0;
+		foretold |= k + (size_t)shift >= l->known;
+		if (!at || id_of(l, rank, k) != l->most[at])
+			return false;
+	}
+	return foretold;
+}
+
 /* Calls left out or too many, whatever explains most. Where both do, the number of calls decides. */
 static struct site_break find_move(const struct lines *l, int rank, size_t k)
 {
@@ -217,7 +236,7 @@ static struct site_break find_move(const struct lines *l, int rank, size_t k)
 
 	for (int64_t n = 1; n <= SHIFT_MAX; n++) {
 		uint64_t extra = explains(l, rank, k, -n), skip = explains(l, rank, k, n);
-		bool ahead = is_ahead_of_ended(l, rank, (uint64_t)n);
+		bool ahead = is_ahead_of_ended(l, rank, (uint64_t)n), open;
 
 		if (extra > 0 && (is_new || ahead))
 			skip = 0;
@@ -225,7 +244,10 @@ static struct site_break find_move(const struct lines *l, int rank, size_t k)
 			extra = 0;
 		if (skip <= best.agreed && extra <= best.agreed)
 			continue;
-		best.kind = skip > extra   ? DEVIATION_SKIPPED
+		open = skip == 0 && extra < PURE_MIN && !is_new && !ahead &&
+		       may_be_skip(l, rank, k, n);
+		best.kind = open	   ? DEVIATION_UNCLEAR
+			    : skip > extra ? DEVIATION_SKIPPED
 			    : extra > skip ? DEVIATION_EXTRA
 					   : DEVIATION_UNCLEAR;
 		best.shift = (uint64_t)n;

@@ -65,9 +65,28 @@ static enum deviation_kind kind_of_last(const struct progress_comm *a, int rank,
 	return extra ? DEVIATION_EXTRA : skipped ? DEVIATION_SKIPPED : DEVIATION_FIELD;
 }
 
-/* Several explanations fit: how many calls the rank made in all decides. */
+/* Returns true if another rank than this one waits, and none has gone further than call `at`. */
+static bool waits_at(const struct progress_comm *a, int rank, uint64_t at)
+{
+	bool any = false;
+
+	for (int i = 0; i < a->nranks; i++) {
+		const struct rank_view *v = a->ranks[i].view;
+
+		if (i == rank || !a->tracks[i].known)
+			continue;
+		if (a->tracks[i].last > at)
+			return false;
+		any |= a->tracks[i].last == at && v->process == PROCESS_ALIVE &&
+		       !view_finished(v) && v->completed < v->issued;
+	}
+	return any;
+}
+
+/* Several explanations fit: how many calls the rank made in all decides. `held`: the others wait in the call, so that they made
+ * none behind it either way. */
 static enum deviation_kind kind_by_length(const struct progress_comm *a, int rank, bool skipped,
-					  bool extra)
+					  bool extra, bool held)
 {
 	uint64_t mine = a->tracks[rank].last, others = 0;
 
@@ -76,7 +95,7 @@ static enum deviation_kind kind_by_length(const struct progress_comm *a, int ran
 			others = a->tracks[i].last;
 	if (skipped && mine < others)
 		return DEVIATION_SKIPPED;
-	if (extra && mine > others)
+	if (extra && mine > others && !held)
 		return DEVIATION_EXTRA;
 	return DEVIATION_UNCLEAR;
 }
@@ -154,7 +173,7 @@ static enum deviation_kind kind_of_exchange(const struct progress_comm *a, int r
 		return DEVIATION_NONE;
 	*shift = skipped ? theirs : own;
 	if (call)
-		return kind_by_length(a, rank, true, true);
+		return kind_by_length(a, rank, true, true, false);
 	return skipped ? DEVIATION_SKIPPED : DEVIATION_EXTRA;
 }
 
@@ -169,8 +188,9 @@ static enum deviation_kind find_kind(const struct progress_comm *a, int rank, ui
 	if (at == a->tracks[rank].last)
 		return kind_of_last(a, rank, at);
 	*shift = progress_swapped(a, rank, -1, at);
-	if (*shift && kind_by_length(a, rank, fits(a, rank, at, 1) > 0,
-				     at > 1 && fits(a, rank, at, -1) > 0) == DEVIATION_UNCLEAR)
+	if (*shift &&
+	    kind_by_length(a, rank, fits(a, rank, at, 1) > 0, at > 1 && fits(a, rank, at, -1) > 0,
+			   false) == DEVIATION_UNCLEAR)
 		return DEVIATION_SWAPPED;
 	exchange = kind_of_exchange(a, rank, at, shift);
 	if (exchange != DEVIATION_NONE)
@@ -183,7 +203,8 @@ static enum deviation_kind find_kind(const struct progress_comm *a, int rank, ui
 		if (!skipped && !extra)
 			continue;
 		if (field || (skipped && extra))
-			return kind_by_length(a, rank, skipped, extra);
+			return kind_by_length(a, rank, skipped, extra,
+					      n == 1 && ahead && waits_at(a, rank, at));
 		return skipped ? DEVIATION_SKIPPED : DEVIATION_EXTRA;
 	}
 	return field || is_other_field(a, rank, at) ? DEVIATION_FIELD : DEVIATION_UNCLEAR;

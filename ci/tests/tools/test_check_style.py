@@ -114,8 +114,8 @@ class CheckStyle(unittest.TestCase):
         self.assertEqual(self.readme("x" * 161), ["1: 161 characters, 160 fit"])
         self.assertEqual(self.readme("- x\n" * 60), [])
         self.assertEqual(self.readme("- x\n" * 61), ["61: 61 lines, 60 fit"])
-        self.assertEqual(self.readme("- x\n" * 110, "README.md"), [])
-        self.assertEqual(self.readme("- x\n" * 111, "README.md"), ["111: 111 lines, 110 fit"])
+        self.assertEqual(self.readme("- x\n" * 150, "README.md"), [])
+        self.assertEqual(self.readme("- x\n" * 151, "README.md"), ["151: 151 lines, 150 fit"])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,115 @@
+#!/bin/bash
+# e2e_readme.sh: each command of README, as it is written, and what its comment promises. What needs more than this machine has is
+# named at the end; a command that stands in no row here fails.
+# shellcheck source=ci/tests/e2e/lib.sh
+source "$(dirname "$0")/lib.sh"
+
+top=$PWD
+# the folder that README goes to, with what its commands read and write
+mkdir -p "$work/top" && ln -s "$top"/{ci,plots,faults} "$work/top/" && ln -s "$BUILD" "$work/top/build"
+mkdir "$work/top/here" && cd "$work/top/here" || exit 1 # beside build, since that is a link
+for file in "$BUILD"/*; do ln -s "$file" .; done
+cat >table.txt <<'END'
+#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
+# nccl-tests version 2.13 all_reduce
+#  Rank  0 Group  0 Pid   1 on  a device  0 [0x00] H100
+   268435456      67108864     float     sum      -1   1000.0  268.44  469.76      0   1000.0  268.44  469.76      0
+END
+ours=$top/results/bandwidth left=()
+# as COMMAND...: the command with MPI and small sizes, which later options say; $rc, $work/out, $work/err
+as() { run "$@" --backend mpi --topo none; }
+
+while IFS= read -r command; do
+	said=$command
+	case $command in
+	make | 'make '*)
+		# shellcheck disable=SC2086 # nothing, or a target
+		run make -C "$top" -n ${command#make}
+		expect_rc 0 "$command:"
+		;;
+	'cd build') ;;
+	*torchrun*) left+=("$command: PyTorch") ;;
+	srun*) left+=("$command: Slurm (ci/tests/installed/e2e_slurm.sh)") ;;
+	'mpirun ./preflight'*) left+=("$command: ci/tests/bench/e2e_preflight.sh") ;;
+	*'--status')
+		run ./hangar_run --status
+		holds "$command: $rc" [ "$rc" -le 1 ]
+		;;
+	'./hang_diagnose results/runs/last')
+		as ./all_gather_perf -g 4 --fault=drop-rank:3 --out results/runs/last
+		run $command
+		expect_rc 10 "$command:"
+		expect_out '^culprit: rank 3 '
+		;;
+	*'--torch DIR')
+		python3 "$top/ci/tests/schedules/generate.py" dumps --seed 1 --count 1 --calls collectives --edits skip >/dev/null
+		run ./hang_diagnose --torch dumps/0000
+		expect_out '^culprits '
+		;;
+	./nccl_log*)
+		cp "$top/ci/tests/data/logs/nccl230-function.log" nccl-a-1.log
+		# shellcheck disable=SC2086 # a pattern
+		run $command
+		expect_rc 11 "$command:"
+		expect_out '^failure: rank 35 '
+		;;
+	'mpirun ./all_reduce_perf '*)
+		as mpirun -np 2 ./all_reduce_perf -b 1M -e 1M
+		expect_rc 0 "$command:"
+		;;
+	*' -g 8')
+		as $command -e 8
+		expect_rc 0 "$command:"
+		expect_out 'Out of bounds values : 0 OK'
+		;;
+	*'--out DIR')
+		as $command -g 2 -b 8 -e 8
+		expect_rc 0 "$command:"
+		holds 'no page' "$top/ci/page" DIR
+		;;
+	*'--reconcile')
+		as $command -g 2 -b 8 -e 8
+		expect_rc 0 "$command:"
+		;;
+	'./topo_predict --topo'*)
+		run $command
+		expect_rc 0 "$command:"
+		expect_out '^# dgx-h100: 16 nodes'
+		;;
+	'./topo_predict -t dgx-h100 --against'*)
+		run $command
+		expect_rc 0 "$command:"
+		expect_out 'good'
+		;;
+	*'--min-percent 80')
+		run $command --backend mpi -g 2 -b 8 -e 8
+		holds "$command: $rc" grep -qE "^(0|13|77)$" <<<"$rc"
+		;;
+	*'--fault=drop-rank:3')
+		as $command -g 4
+		expect_rc 10 "$command:"
+		expect_out 'class=missing-call ranks=3 .* seq=8 '
+		;;
+	*'--fault=slow-rank:1,by=50%') left+=("$command: a quiet machine (ci/tests/pace/e2e_slow.sh)") ;;
+	*'--list-faults')
+		run $command
+		expect_rc 0 "$command:"
+		expect_out '^# drop-rank '
+		;;
+	*nightly | *tune* | *hang_bisect*)
+		read -r program _ <<<"$command"
+		run "$program" --help
+		expect_rc 0 "$program:"
+		;;
+	*perf_compare*)
+		run ../ci/perf_compare "$ours/reference.txt" "$ours/reference.txt"
+		holds "$command: $rc" [ "$rc" -ne 1 ]
+		;;
+	*) fail "README has a command that no row here runs: $said" ;;
+	esac
+done < <(sed -n '/^    [$#]/d; s/^    \([a-z.].*\)/\1/p' "$top/README.md" | sed 's/  *# .*//')
+for line in "${left[@]}"; do echo "not run here: $line"; done
+holds "commands of README that cannot run here: ${#left[@]}" [ ${#left[@]} -le 6 ]
+cd "$top" || exit 1
+finish

@@ -243,11 +243,12 @@ static void forget_codes(struct flight *f)
 			reading_state(&f->hosts[h], "calls", "exit_code", 0);
 }
 
-/* "PASS  all hosts: all_reduce: 6 us (4 KiB), 4.1 GB/s (65536 KiB, predicted 4.4)", data right. Rows of a
- * collective stand together; one that has a line of its own has none here. */
+/* "PASS  all hosts: all_reduce on 4 ranks: data right, 6 us (4 KiB), 4.1 GB/s busbw (65536 KiB, predicted 4.4)". Rows
+ * of a collective stand together; a row that has a line of its own has none here. */
 static void print_rates(struct flight *f)
 {
 	const struct reading *all = host_named(f, "all hosts");
+	int ranks = (int)reading_value(all, "ranks", "ranks");
 	char name[40] = "";
 	const char *part;
 	size_t at = 0;
@@ -261,9 +262,11 @@ static void print_rates(struct flight *f)
 		if (reading_value(all, part, "wrong") > 0 || (low > 0 && 2 * rate < low))
 			continue;
 		if (strncmp(name, part, n) != 0 || name[n])
-			printf("%sPASS  all hosts: %.*s: data right, %.1f us", *name ? "\n" : "",
-			       (int)n, part, (double)reading_value(all, part, "time_ns") * 1e-3);
-		else if (reading_value(all, "ranks", "ranks") == 1)
+			printf("%s%-5s all hosts: %.*s on %d rank%s %.1f us", *name ? "\n" : "",
+			       ranks > 1 ? "PASS" : "N/A", (int)n, part, ranks,
+			       ranks > 1 ? "s: data right," : ":",
+			       (double)reading_value(all, part, "time_ns") * 1e-3);
+		else if (ranks == 1)
 			printf(", %.1f us", (double)reading_value(all, part, "time_ns") * 1e-3);
 		else
 			printf(", %.4g GB/s busbw", (double)rate * 1e-3);

@@ -188,6 +188,8 @@ UNIT_TEST(test_rules, "what values make lines, and which are healthy")
 		  { 1, 1 },
 		  "" }, /* Debian's 127.0.1.1 on one host is no fault */
 		{ { "loopback", "hosts" }, { 1, 2 }, "drain name" },
+		{ { "matched", "hosts" }, { 1, 1 }, "" },
+		{ { "matched", "hosts" }, { 0, 1 }, "drain interface" }, /* NCCL ends there, too */
 		{ { "memlock_kib", "rdma_ports" }, { 64, 0 }, "" },
 		{ { "memlock_kib", "rdma_ports" }, { 64, 2 }, "drain memlock" },
 		{ { "nofile", "ranks" }, { 1024, 8 }, "" },

@@ -146,6 +146,24 @@ check "verdict.json says the same" grep -q '"ranks": "2"' "$work/dir.own/verdict
 
 check "and is as its schema says" python3 "$OLDPWD/ci/tests/rig/schema.py" "$OLDPWD/faults/detect/answer/verdict.schema.json" "$work/dir.own/verdict.json"
 
+# what calls cost is kept however a job ends: killed at its verdict, by an exception, by a signal to all, its monitor among them
+cost() { HANGAR_E2E=$token DOUBLE_ID=cost-$1 timeout 40 "$BUILD/hangar_run" --timeout 2 --on-hang=kill --out "$work/deep/$1" --csv "$work/$1.csv" "$subject" 4 "${@:2}" >"$work/cost.$1" 2>&1; }
+kept() { grep -q ',AllReduce,' "$work/$1.csv" && grep -q '^# meter: 4 ranks' "$work/cost.$1"; } 2>/dev/null
+cost hang 4000 skip=1@400 &
+cost exception 4000 exit3=1@400
+wait $!
+for end in hang exception; do
+	check "the cost of a job that ends by $end: $(cat "$work/cost.$end")" within 10 kept $end
+done
+check "folders above --out are made" [ -s "$work/deep/hang/verdict.json" ]
+cost signal 1000000 sync &
+job=$!
+pause 2
+pids_of_run | xargs -r kill -TERM
+wait $job
+check "the cost of a job that a signal ends: $(cat "$work/cost.signal")" within 10 kept signal
+check "a name that would break the verdict line" [ "$("$BUILD/hangar_run" --out $'a\nb' true >/dev/null 2>&1; echo $?)" = 2 ]
+
 # --on-verdict, and attempts of a launcher that restarts its ranks: each verdict runs the command once, and keeps its evidence
 hook='env | grep ^HANGAR_ | grep -vE "(E2E|RUNS)=" | sort | paste -sd " " >>'$work'/hooked; [ $HANGAR_RANKS != 2 ] || exit 4'
 attempts='timeout 5 $0 4 40 halves kill=1@9; sleep 0.5; DOUBLE_ID=second timeout 12 $0 4 400 halves skip=2@300'
@@ -245,7 +263,7 @@ for spec in slow-rank:1@2,by=5x slow-rank:1@2,threads=2 slow-link:1@2 gpu-conten
 done
 mkdir "$work/there"
 : >"$work/file"
-for out in /proc/x /proc/self "$work/none/out" "$work/file"; do
+for out in /proc/x /proc/self "$work/file/out" "$work/file"; do
 	check "evidence cannot go to $out: refused at once" [ "$("$BUILD/hangar_run" --out="$out" echo ran 2>/dev/null; echo $?)" = 2 ]
 done
 for out in there not-yet; do

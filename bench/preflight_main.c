@@ -27,7 +27,7 @@ struct preflight_arguments {
 	const char *backend, *metrics, *size, *save;
 	bool json, drain_list, no_calls, only_calls;
 	int local; /* ranks of a bare start, 0: not given */
-	double patience;
+	double patience, min_mbit;
 };
 
 BUILT_IN(preflight_rules, "bench/preflight_rules.txt");
@@ -47,6 +47,7 @@ static const struct argument rows[] = {
 	{ "json", 'j', NULL, OF(FLAG, json) },
 	{ "local", 'g', "N", OF(WHOLE, local), .min = 1, .most = LOCAL_MOST },
 	{ "metrics", 'm', "FILE.prom", OF(TEXT, metrics) },
+	{ "min-mbit", 0, "MBIT", OF(REAL, min_mbit), .min = 0, .most = 1e9 },
 	{ "no-calls", 0, NULL, OF(FLAG, no_calls) },
 	{ "only-calls", 0, NULL, OF(FLAG, only_calls) },
 	{ "patience", 'p', "S", OF(REAL, patience), .min = .01, .most = 600 },
@@ -159,6 +160,7 @@ static char *make_hello(struct flight *f)
 	reading_state(&m, "job", "local_ranks", local);
 	reading_say(&m, "job", "address", f->mine.address);
 	reading_state(&m, "job", "mtu", f->mine.mtu);
+	reading_state(&m, "job", "mbps", f->mine.mbps);
 	snprintf(name, sizeof(name), "%d", f->mine.mtu);
 	reading_say(&m, "MTU", "mtu_text", name);
 	reading_say(&m, "hangar", "hangar_version", HANGAR_VERSION);
@@ -348,6 +350,10 @@ static bool look_at_network(struct flight *f)
 		go = go && reading_value(host, "pre-flight", "hung") <= 0;
 	}
 	preflight_compare(f->hosts, f->n);
+	for (int i = 0; i < npairs; i++)
+		if (pairs[i].n && f->arguments->min_mbit > 0)
+			reading_state(&pairs[i], pairs[i].list[0].part, "floor_mbit",
+				      (int64_t)f->arguments->min_mbit);
 	f->n = preflight_blame(f->health, f->hosts, f->n, pairs, npairs);
 	for (int i = 0; i < npairs; i++) {
 		if (pairs[i].n && reading_value(&pairs[i], pairs[i].list[0].part, "ports_open") < 1)

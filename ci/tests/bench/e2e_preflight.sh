@@ -178,6 +178,18 @@ planted() { "$netns" "$1" node3 "${@:2}" || fail "netns $*"; }
 # closed HOST PORTS WORDS: what becomes of new connections to these
 closed() { "$netns" at "$1" nft "add table inet own; add chain inet own in { type filter hook input priority 0; }; add rule inet own in tcp flags & (syn|ack) == syn tcp dport $2 $3"; }
 opened() { "$netns" at "$1" nft delete table inet own; }
+planted slow 8mbit
+three --no-calls
+expect_rc 13 'a slow link of one of three:'
+expect_out '^SLOW  node3 \(rank 2\): node[123]>node[123]: [0-9]+ Mbit/s to node[123] over four streams, '
+expect_no_out '^SLOW  .*(node1>node2|node2>node1)'
+run "$netns" run -s 0,1,1 "$work/wrap" $program --no-calls
+expect_rc 13 'one of two:'
+expect_out '^SLOW  node2 or node3: node.>node.: [0-9]+ Mbit/s to node[23] over four streams, '
+planted mend
+run "$netns" run -s 1,1 "$work/wrap" $program --no-calls --min-mbit 1000000
+expect_rc 13 'a floor:'
+expect_out '^SLOW .* Mbit/s to node[12] over four streams, where --min-mbit asks for 1000000'
 planted delay 0.02
 planted lose 5
 on2='export NCCL_SOCKET_IFNAME=ib0' three --no-calls

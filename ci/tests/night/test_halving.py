@@ -142,6 +142,11 @@ class Read(unittest.TestCase):
         self.assertEqual(halves.good(["10.0.0.1", "10.0.0.2", "n3"], found, {"n3"}), ["10.0.0.1"])
         found[1]["reading"]["parts"]["job"]["states"]["node"] = "gpu2"
         self.assertEqual(halves.good(["gpu1", "gpu2"], found, set()), ["gpu1"])
+        hung = ("calls", "hung", "a", "x", "y")
+        for shared, weight, bad, left in (("n1 or n2", "drain", set(), ["n3"]), ("all hosts", "hung", set(), []), ("hosts that are missing", "drain", set(), []),
+                                          ("all hosts", "hung", {"n2"}, ["n1", "n3"]), ("all hosts", "warn", set(), ["n1", "n2", "n3"])):
+            found = [host("n1"), host("n2"), host("n3"), host(shared, (hung[0], weight, *hung[2:]))]
+            self.assertEqual(halves.good(["n1", "n2", "n3"], found, bad), left, shared)
 
     def test_ranks(self):
         """A host has the ranks that its line says, as for mpirun, unless an option says it of all."""

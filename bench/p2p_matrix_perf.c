@@ -2,6 +2,7 @@
 #include <jansson.h>
 
 #include "base/json_value.h"
+#include "base/file.h"
 #include "base/output.h"
 #include "machine/read.h"
 #include "pairs/shared.h"
@@ -245,7 +246,7 @@ static int show(const struct rank *r, const struct pair_matrix *m, struct error 
 			  : "",
 		 o->out ? "/pairs.csv" : "");
 	if (o->out)
-		(void)mkdir(o->out, 0777);
+		(void)file_folders(o->out);
 	if (*path)
 		rc = save_csv(&s, path, err);
 	if (rc == 0 && o->spec && m->plan.n % m->nnodes != 0)

@@ -13,6 +13,7 @@
 
 #define OPEN_SECONDS  60.0 /* context and module load; other ranks are not involved */
 #define LEAVE_SECONDS 60.0 /* exit handlers of libraries, after the rank has recorded its outcome */
+#define SLOW_SECONDS  3.0  /* of a schedule whose faults leave their ranks slow */
 
 static void warn_surplus(const struct rank *r)
 {
@@ -328,6 +329,16 @@ static int announce_faults(struct rank *r)
 	return rc;
 }
 
+/* Seconds that the schedule has to last, so that a slow rank is named (pace/README.md); 0: its steps once. */
+static double lasting(const struct rank *r)
+{
+	const struct options *o = r->program->options;
+	bool judged = o->watch && o->record != RECORD_OFF;
+
+	return judged && r->program->injector && inject_slows(r->program->injector) ? SLOW_SECONDS
+										    : 0;
+}
+
 static int run_all(struct rank *r)
 {
 	int rc;
@@ -347,7 +358,8 @@ static int run_all(struct rank *r)
 	rc = announce_faults(r);
 	if (rc == 0)
 		rc = schedule_run(&r->run, &r->schedule,
-				  r->program->injector ? r->program->injector->meets : 0);
+				  r->program->injector ? r->program->injector->meets : 0,
+				  lasting(r));
 	return rc < 0 ? rc : check_fired(r);
 }
 

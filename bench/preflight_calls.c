@@ -34,6 +34,9 @@ static void tell(struct reading *m)
 static struct row fastest[SIZES];
 static int nsizes;
 
+static int nranks;
+static bool unpredicted; /* of a row */
+
 static bool is_slow(const struct row *row)
 {
 	return row->busbw_gbs < .5 * row->predicted_low_gbs;
@@ -48,12 +51,15 @@ static void tell_row(const struct row *row)
 		 (unsigned)((row->size + 512) >> 10));
 	reading_state(&m, part, "busbw_mbs", (int64_t)(row->busbw_gbs * 1e3));
 	reading_state(&m, part, "time_ns", (int64_t)(row->time_us * 1e3));
-	reading_state(&m, part, "wrong", row->wrong);
+	if (nranks > 1 || row->wrong > 0)
+		reading_state(&m, part, "wrong", row->wrong);
 	if (row->wrong > 0)
 		reading_state(&m, part, "wrong_rank", row->report.rank);
 	if (row->predicted_low_gbs > 0) {
 		reading_state(&m, part, "predicted_mbs", (int64_t)(row->predicted_busbw_gbs * 1e3));
 		reading_state(&m, part, "low_mbs", (int64_t)(row->predicted_low_gbs * 1e3));
+	} else {
+		unpredicted = true;
 	}
 	tell(&m);
 }
@@ -173,19 +179,37 @@ static int try_collective(struct rank *r)
 	return rc;
 }
 
+static void tell_ranks(int announced)
+{
+	static const char alone[] = "one rank: no call leaves it";
+	struct reading m = { .host = "all" };
+
+	reading_state(&m, "ranks", "ranks", nranks);
+	reading_state(&m, "ranks", "aside", announced > nranks ? announced - nranks : 0);
+	if (nranks == 1) {
+		reading_say(&m, "data", "unchecked", alone);
+		reading_say(&m, "busbw", "unchecked", alone);
+		reading_say(&m, "pairs", "unchecked", alone);
+	}
+	tell(&m);
+}
+
+static void tell_unpredicted(void)
+{
+	struct reading m = { .host = "all" };
+
+	reading_say(&m, "busbw", "unchecked", "nothing is predicted for these ranks");
+	tell(&m);
+}
+
 int preflight_run(struct rank *r)
 {
 	static const struct run_hook hook = { .row = take_row };
 	int n = r->job.group_size, rc = 0;
 
+	nranks = r->job.nranks;
 	if (r->run.report) {
-		struct reading m = { .host = "all" };
-		int announced = r->program->launch->announced;
-
-		reading_state(&m, "ranks", "ranks", r->job.nranks);
-		reading_state(&m, "ranks", "aside",
-			      announced > r->job.nranks ? announced - r->job.nranks : 0);
-		tell(&m);
+		tell_ranks(r->program->launch->announced);
 		r->run.reconciler = &hook;
 	}
 	for (size_t i = 0; collectives[i] && rc == 0; i++) {
@@ -199,6 +223,8 @@ int preflight_run(struct rank *r)
 		rc = try_collective(r);
 	}
 	r->bench.collective = &preflight;
+	if (unpredicted && nranks > 1)
+		tell_unpredicted();
 	return rc == 0 && n > 1 ? try_pairs(r) : rc;
 }
 

@@ -27,7 +27,7 @@ struct preflight_arguments {
 	const char *backend, *metrics, *size, *save;
 	bool json, drain_list, no_calls, only_calls;
 	int local; /* ranks of a bare start, 0: not given */
-	double patience;
+	double patience, min_mbit;
 };
 
 BUILT_IN(preflight_rules, "bench/preflight_rules.txt");
@@ -47,6 +47,7 @@ static const struct argument rows[] = {
 	{ "json", 'j', NULL, OF(FLAG, json) },
 	{ "local", 'g', "N", OF(WHOLE, local), .min = 1, .most = LOCAL_MOST },
 	{ "metrics", 'm', "FILE.prom", OF(TEXT, metrics) },
+	{ "min-mbit", 0, "MBIT", OF(REAL, min_mbit), .min = 0, .most = 1e9 },
 	{ "no-calls", 0, NULL, OF(FLAG, no_calls) },
 	{ "only-calls", 0, NULL, OF(FLAG, only_calls) },
 	{ "patience", 'p', "S", OF(REAL, patience), .min = .01, .most = 600 },
@@ -159,6 +160,7 @@ static char *make_hello(struct flight *f)
 	reading_state(&m, "job", "local_ranks", local);
 	reading_say(&m, "job", "address", f->mine.address);
 	reading_state(&m, "job", "mtu", f->mine.mtu);
+	reading_state(&m, "job", "mbps", f->mine.mbps);
 	snprintf(name, sizeof(name), "%d", f->mine.mtu);
 	reading_say(&m, "MTU", "mtu_text", name);
 	reading_say(&m, "hangar", "hangar_version", HANGAR_VERSION);
@@ -243,11 +245,12 @@ static void forget_codes(struct flight *f)
 			reading_state(&f->hosts[h], "calls", "exit_code", 0);
 }
 
-/* "PASS  all hosts: all_reduce: 6 us (4 KiB), 4.1 GB/s (65536 KiB, predicted 4.4)", data right. Rows of a
- * collective stand together; one that has a line of its own has none here. */
+/* "PASS  all hosts: all_reduce on 4 ranks: data right, 6 us (4 KiB), 4.1 GB/s busbw (65536 KiB, predicted 4.4)". Rows
+ * of a collective stand together; a row that has a line of its own has none here. */
 static void print_rates(struct flight *f)
 {
 	const struct reading *all = host_named(f, "all hosts");
+	int ranks = (int)reading_value(all, "ranks", "ranks");
 	char name[40] = "";
 	const char *part;
 	size_t at = 0;
@@ -261,9 +264,11 @@ static void print_rates(struct flight *f)
 		if (reading_value(all, part, "wrong") > 0 || (low > 0 && 2 * rate < low))
 			continue;
 		if (strncmp(name, part, n) != 0 || name[n])
-			printf("%sPASS  all hosts: %.*s: data right, %.1f us", *name ? "\n" : "",
-			       (int)n, part, (double)reading_value(all, part, "time_ns") * 1e-3);
-		else if (reading_value(all, "ranks", "ranks") == 1)
+			printf("%s%-5s all hosts: %.*s on %d rank%s %.1f us", *name ? "\n" : "",
+			       ranks > 1 ? "PASS" : "N/A", (int)n, part, ranks,
+			       ranks > 1 ? "s: data right," : ":",
+			       (double)reading_value(all, part, "time_ns") * 1e-3);
+		else if (ranks == 1)
 			printf(", %.1f us", (double)reading_value(all, part, "time_ns") * 1e-3);
 		else
 			printf(", %.4g GB/s busbw", (double)rate * 1e-3);
@@ -345,6 +350,10 @@ static bool look_at_network(struct flight *f)
 		go = go && reading_value(host, "pre-flight", "hung") <= 0;
 	}
 	preflight_compare(f->hosts, f->n);
+	for (int i = 0; i < npairs; i++)
+		if (pairs[i].n && f->arguments->min_mbit > 0)
+			reading_state(&pairs[i], pairs[i].list[0].part, "floor_mbit",
+				      (int64_t)f->arguments->min_mbit);
 	f->n = preflight_blame(f->health, f->hosts, f->n, pairs, npairs);
 	for (int i = 0; i < npairs; i++) {
 		if (pairs[i].n && reading_value(&pairs[i], pairs[i].list[0].part, "ports_open") < 1)

@@ -2,6 +2,7 @@
 
 #include "backend/check_call.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/output.h"
 #include "base/parse.h"
 #include "base/stats.h"
@@ -418,7 +419,7 @@ static int open_sinks(const struct options *o, struct error *err)
 
 	sinks[nsinks++] = (struct step_sink){ STEP_TABLE, stdout };
 	if (o->out)
-		(void)mkdir(o->out, 0777);
+		(void)file_folders(o->out);
 	for (int i = 0; i < 4; i++) {
 		FILE *out;
 

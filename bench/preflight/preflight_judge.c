@@ -105,19 +105,21 @@ static void ends_of(const struct reading *pair, const struct reading *hosts, int
 	*to = find_host(hosts, n, reading_text(pair, part, "to"));
 }
 
-/* The usual bandwidth, where pairs are many enough for one. */
-static int64_t usual(const struct reading *pairs, int n)
+/* The usual bandwidth, where pairs are many enough for one, and the best one. */
+static int64_t usual(const struct reading *pairs, int n, int64_t *best)
 {
 	double *all = must(calloc((size_t)n + 1, sizeof(*all)));
 	int64_t middle;
 	size_t known = 0;
 
+	*best = -1;
 	for (int i = 0; i < n; i++) {
 		int64_t value =
 			pairs[i].n ? reading_value(&pairs[i], pairs[i].list[0].part, "mbit") : -1;
 
 		if (value >= 0)
 			all[known++] = (double)value;
+		*best = value > *best ? value : *best;
 	}
 	middle = known >= 6 ? (int64_t)sort_median(all, known) : -1;
 	free(all);
@@ -129,13 +131,16 @@ int preflight_blame(const struct health *health, struct reading *hosts, int n,
 {
 	int *bad = must(calloc((size_t)npairs + 1, sizeof(*bad)));
 	int *in_bad = must(calloc((size_t)n + 1, sizeof(*in_bad)));
-	int64_t middle = usual(pairs, npairs);
+	int64_t best, middle = usual(pairs, npairs, &best);
 	int from, to, owner, tied = -1;
 
 	for (int i = 0; i < npairs; i++) {
 		if (pairs[i].n && middle >= 0)
 			reading_state((struct reading *)&pairs[i], pairs[i].list[0].part,
 				      "usual_mbit", middle);
+		if (pairs[i].n && best >= 0)
+			reading_state((struct reading *)&pairs[i], pairs[i].list[0].part,
+				      "best_mbit", best);
 		health_judge(health, &pairs[i], count_bad, &bad[i]);
 		ends_of(&pairs[i], hosts, n, &from, &to);
 		if (bad[i] && from >= 0 && to >= 0) {

@@ -212,7 +212,8 @@ static void take_peer(const struct reading *m, struct preflight_peer *peer)
 	int64_t port, meeting = reading_value(m, "job", "meeting_ports");
 	char name[16];
 
-	*peer = (struct preflight_peer){ .mtu = (int)reading_value(m, "job", "mtu") };
+	*peer = (struct preflight_peer){ .mtu = (int)reading_value(m, "job", "mtu"),
+					 .mbps = (int)reading_value(m, "job", "mbps") };
 	snprintf(peer->host, sizeof(peer->host), "%s", m->host);
 	snprintf(peer->address, sizeof(peer->address), "%s", reading_text(m, "job", "address"));
 	for (int i = 0; i < PREFLIGHT_PORTS + PREFLIGHT_MEETING; i++) {

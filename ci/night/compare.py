@@ -31,6 +31,7 @@ MANY = 1000        # more launches than any night has
 MEDIAN_ERROR = 1.2533  # standard error of a median over that of a mean
 SMALL_SAMPLE = 1.2     # a median absolute deviation of ten is that much too small
 APART = ", ranks apart"  # of a mode: the figure is not a time
+LONG, LONGEST = 1.5, 2  # times as long: most points of a collective, one point
 FLOOR = 0.002      # of the standard error, as a ratio: keeps accidental quiet from looking like certainty
 
 COLUMNS = ("collective", "bytes", "mode", "placement", "unit", "base_median", "new_median", "ratio", "low", "high",
@@ -230,6 +231,24 @@ def range_text(group):
     upto = f" to {human(sizes[-1])}" if len(sizes) > 1 else ""
     where = f" at {human(most['bytes'])}" if upto and first["verdict"] in ("slower", "faster") else ""
     return f"{first['collective']} {human(sizes[0])}{upto} {first['placement']} {first['mode']}: {most['text']}{where}"
+
+
+def untold(compared):
+    """Points that cannot be told, a dict for each collective and mode that has such points: `row`, the first of them; `text`;
+    `open`: no point could be told, or those that could not took so much longer that "nothing is slower" would mislead."""
+    by_collective, found = defaultdict(list), []
+    for row in compared:
+        if row["ratio"]:
+            by_collective[row["collective"], row["mode"]].append(row)
+    for (collective, mode), points in by_collective.items():
+        mute = [row for row in points if row["verdict"] == "cannot-tell"]
+        ratios = sorted(row["ratio"] for row in mute)
+        if mute:
+            most = 2 * len(mute) > len(points) and np.median(ratios) >= LONG
+            found.append({"row": mute[0], "open": len(mute) == len(points) or bool(most) or ratios[-1] >= LONGEST,
+                          "text": f"{collective} {mode}: {len(mute)} of {len(points)} points cannot be told; "
+                                  f"medians {ratios[0]:.3g} to {ratios[-1]:.3g} times as long"})
+    return found
 
 
 def _tuning(launches):

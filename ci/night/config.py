@@ -47,6 +47,7 @@ class Config:
     min_effect: float
     min_vendor: float
     min_ceiling: float
+    undecided: str
     launcher: tuple
     env: dict
     runs: tuple
@@ -113,6 +114,14 @@ def scaled(units, what):
     return parse
 
 
+def one_of(*words):
+    def parse(value):
+        if value not in words:
+            raise ValueError(f"{' or '.join(map(repr, words))} is needed")
+        return value
+    return parse
+
+
 def number(low, high, kind=(int, float)):
     def parse(value):
         if not isinstance(value, kind) or isinstance(value, bool) or not low <= value <= high:
@@ -136,7 +145,7 @@ NIGHT = {"reports": ("results/nightly", needed), "baselines": ("", text), "build
          "host_class": ("", text), "page": (True, flag), "chaos": (0, lambda value: value and duration(value)), "atlas": ([], words),
          "launches": (LEAST_LAUNCHES, number(LEAST_LAUNCHES, 1000, int)), **LAUNCHED}
 THRESHOLDS = {"min_effect": (2, number(0.1, 1000)), "min_vendor": (0, number(0, 100)),
-              "min_ceiling": (0, number(0, 100))}
+              "min_ceiling": (0, number(0, 100)), "undecided": ("finding", one_of("finding", "ok"))}
 RUN = {"name": ("", folder_name), "program": ("", needed), "args": ([], words), **LAUNCHED}
 RUNS = {"run": {**RUN, "launches": NIGHT["launches"]},
         "fault": {"fault": ("", fault), **RUN, "launches": (1, number(1, 1000, int)), "expect": ("", text)}}

@@ -13,10 +13,10 @@ from launch import LIMIT_EXIT, NOT_STARTED  # noqa: E402
 
 SEVERITIES = ("failed", "regression", "low", "warning", "info")
 # Exit codes as README's table, the most serious first; a kind that is not here makes 1.
-SERIOUS = (14, 11, 10, 12, 16, 15, 1, 20, 13)
+SERIOUS = (14, 11, 10, 12, 16, 15, 1, 20, 13, 17)
 EXITS = {"died": 14, "error": 11, "hang": 10, "wrong-data": 12, "diverged": 16, "slow-rank": 15,
          "not-fired": 20, "slower": 13, "below": 13, "below-vendor": 13, "below-ceiling": 13, "health": 13,
-         "lacks": 77}
+         "undecided": 17, "lacks": 77}
 MEASURED = (0, 13)  # exit codes of a launch whose rows count
 LEFT_AFTER = 2  # launches of a run that ended abnormally, then the rest of them is left out
 TO_DO = {
@@ -26,6 +26,7 @@ TO_DO = {
     "failed": "see err.txt of the launch",
     "left-behind": "run the command by hand and look which of its processes stays",
     "slower": "ci/perf_compare BASELINE NIGHT says more; ci/nightly --accept when it is meant to stay",
+    "undecided": "more launches, or a quieter host: ci/perf_compare BASELINE NIGHT says how many; undecided = \"ok\" lets it pass",
     "fault-missed": "the detection itself is not to be trusted until this is mended: ci/faults/matrix ONLY=FAULT",
     "atlas": "atlas/out.txt has the cells; those that are now silent are the ones to look at",
     "chaos": "chaos/summary.txt has the seeds: ci/faults/chaos OUT --seeds SEED runs one again",
@@ -195,10 +196,18 @@ def blame(differences):
         f"{d.name}: {d.base} before, {d.new} now" for d in differences)
 
 
-def comparison_findings(groups, changed, range_text, owners):
-    """One finding a collective that became slower, or faster. `groups`: compare.ranges' rows; `changed`: what
-    rows.differences says of the launches of a collective, "" for all; `range_text`: compare.py's; `owners`:
-    collective -> the run that measures it."""
+def untold_findings(untold, changed, owners, unsure):
+    """One finding a collective with points of which nothing is known. `untold`: compare.untold's; `unsure`: the severity of those
+    that leave it open whether anything became slower."""
+    return [finding(unsure if one["open"] else "info", "undecided", owners.get(one["row"]["collective"], one["row"]["collective"]),
+                    ". ".join(filter(None, (one["text"], blame(changed(one["row"]["collective"]))))), "compare.csv")
+            for one in untold]
+
+
+def comparison_findings(groups, changed, range_text, owners, untold=(), unsure="low"):
+    """One finding a collective that became slower, or faster, or of which that cannot be told. `groups`: compare.ranges'
+    rows; `changed`: what rows.differences says of the launches of a collective, "" for all; `range_text`: compare.py's;
+    `owners`: collective -> the run that measures it; `untold`, `unsure`: untold_findings'."""
     found = []
     for verdict, severity in (("slower", "regression"), ("faster", "info")):
         texts = {}
@@ -208,6 +217,10 @@ def comparison_findings(groups, changed, range_text, owners):
         found += [finding(severity, verdict, owners.get(collective, collective),
                           ". ".join(filter(None, ("; ".join(said), blame(changed(collective))))), "compare.csv")
                   for (collective, _), said in texts.items()]
+    found += untold_findings(untold, changed, owners, unsure)
+    if groups and not any(row["ratio"] for group in groups for row in group):
+        found.append(finding(unsure, "undecided", "", "nothing was compared: no point is in the baseline and in this night",
+                             "compare.csv", TO_DO["baseline"]))
     if not found and blame(changed("")):
         found.append(finding("info", "changed", "", f"nothing became slower. {blame(changed(''))}"))
     for verdict, text in (("gone", "in the baseline and not measured this night"),

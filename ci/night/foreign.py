@@ -21,11 +21,17 @@ import tables  # noqa: E402
 _VERSION = re.compile(r"NCCL version[: ]+(\d[\d.]+)|nccl-library=(\d+)")
 
 
+def _dotted(code):
+    """22809, NCCL's number of a version, as people write it: "2.28.9"; before 2.9 it had fewer digits."""
+    major = 10000 if code >= 10000 else 1000
+    return f"{code // major}.{code % major // 100}.{code % 100}"
+
+
 def _facts(measured, text):
     hosts = list(dict.fromkeys(filter(None, measured.hosts)))
     version = None if measured.inspector else _VERSION.search(text)
     facts = {"host": ", ".join(sorted(hosts) if measured.inspector else hosts), "device": rows.counted(measured.devices),
-             "nccl": (version[1] or version[2]) if version else ""}
+             "nccl": (version[1] or _dotted(int(version[2]))) if version else ""}
     return {k: v for k, v in facts.items() if v}
 
 

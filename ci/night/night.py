@@ -35,7 +35,7 @@ junit.xml, trend.csv, page.html, and all launches. A night that was killed, or w
 when the same command is started again within 20 hours."""
 EXITS = """exit codes: 0 nothing found; else the most serious finding: 14 a rank died, 11 error, 10 hang, 12 wrong
 data, 16 ranks diverged, 1 anything else that failed (also an incomplete night), 20 a fault did not fire, 13 a
-regression or below a threshold; 2 usage; 77 nothing of it can run here; 75 another night is running."""
+regression or below a threshold, 17 it cannot be told whether anything became slower; 2 usage; 77 nothing of it can run here; 75 another night is running."""
 
 
 class Stopped(Exception):
@@ -318,7 +318,8 @@ class Night:
                 sides = ([one for one in side if not collective or any(row["collective"] == collective for row in one.rows)]
                          for side in (base, measured))
                 return rows.differences(*sides)[:BLAMED]
-            self.extra += judged.comparison_findings(compare.ranges(made), changed, compare.range_text, owner)
+            self.extra += judged.comparison_findings(compare.ranges(made), changed, compare.range_text, owner, compare.untold(made),
+                                                     "info" if self.config.undecided == "ok" else "low")
         for kind, least, what in (("vendor", self.config.min_vendor, "the vendor's figure"),
                                   ("ceiling", self.config.min_ceiling, "the physical ceiling")):
             if least:

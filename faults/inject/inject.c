@@ -261,6 +261,14 @@ double inject_patience(const struct injector *injector)
 	return factor;
 }
 
+bool inject_slows(const struct injector *injector)
+{
+	for (int i = 0; i < injector->nspecs; i++)
+		if (!injector->specs[i].fault->slow)
+			return false;
+	return injector->nspecs > 0;
+}
+
 bool inject_needs(const struct injector *injector, unsigned need)
 {
 	for (int i = 0; i < injector->nspecs; i++)

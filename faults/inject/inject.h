@@ -72,6 +72,9 @@ bool inject_needs(const struct injector *injector, unsigned need);
  * or a share is no hang. The same on all ranks. */
 double inject_patience(const struct injector *injector);
 
+/* Returns true if all of the faults leave their ranks alive and slow. The same on all ranks. */
+bool inject_slows(const struct injector *injector);
+
 /* By the record that the rank shares with its supervisor, the number of the first --fault that
  * names the rank and has not fired on it; -1: none, or the ranks were never placed. */
 int inject_unfired(const struct injector *injector, const struct fault_record *record);

@@ -3,6 +3,7 @@
 
 #include <jansson.h>
 
+#include "base/file.h"
 #include "base/json_value.h"
 #include "base/output.h"
 
@@ -19,6 +20,31 @@ UNIT_TEST(test_close, "streams")
 		fprintf(null, "%*s", amounts[i], "");
 		UNIT_ALL(output_close(full) == (amounts[i] ? -ENOSPC : 0), output_close(null) == 0);
 	}
+}
+
+UNIT_TEST(test_folders, "folders and those above them")
+{
+	static const struct {
+		const char *path;
+		int rc;
+	} table[] = { { "a/b/c", 0 },	   { "a//b/", 0 },	   { "a/b/c", 0 },
+		      { "file", -EEXIST }, { "file/d", -ENOTDIR }, { "x\ny/z", -EINVAL } };
+	char folder[UNIT_TEMP], path[UNIT_PATH], there[PATH_MAX];
+	struct stat st;
+
+	CU_ASSERT_FATAL(unit_folder(folder) == 0);
+	snprintf(path, sizeof(path), "%s/file", folder);
+	fclose(must(fopen(path, "we")));
+	UNIT_ROWS(row, table) {
+		snprintf(path, sizeof(path), "%s/%s", folder, row->path);
+		UNIT_ALL(file_folders(path) == row->rc,
+			 (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) == !row->rc);
+	}
+	snprintf(path, sizeof(path), "%s/a/none/of/it", folder);
+	CU_ASSERT_EQUAL(file_ancestor(path, there), 0);
+	path[strlen(path) - strlen("/none/of/it")] = '\0';
+	CU_ASSERT_STRING_EQUAL(there, path);
+	UNIT_ALL(file_ancestor("not/there", there) == 0, strcmp(there, ".") == 0);
 }
 
 UNIT_TEST(test_json, "JSON")

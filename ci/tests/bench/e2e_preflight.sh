@@ -22,6 +22,14 @@ holds 'JSON' python3 -c '
 import json, sys
 hosts = {h["host"]: h for h in json.load(open(sys.argv[1]))}
 assert hosts["all hosts"]["checks"]["data"] == "PASS" and not any(h["drain"] for h in hosts.values()), hosts' "$work/out"
+alone -g 1 --only-calls
+expect_rc 0 'one rank:'
+expect_out '^N/A : data busbw pairs \(one rank: no call leaves it\)$'
+expect_out '^N/A   all hosts: all_reduce on 1 rank: [0-9]'
+expect_no_out 'data right|^PASS.* data'
+NCCL_SOCKET_IFNAME=ib7 alone --no-calls
+expect_rc 11 'one host, an interface that is none:'
+found ERROR "$HOSTNAME" 'NCCL_SOCKET_IFNAME=ib7 is no interface that is up there'
 alone --no-calls --save "$work/saved" --metrics "$work/p.prom"
 expect_rc 0 'one host without calls:'
 expect_out '^PASS: .*memlock nofile'
@@ -91,7 +99,8 @@ expect_rc 13 'a slow pair:'
 expect_out "^SLOW  $HOSTNAME \(ranks 0-3\): ranks 1 and 2: .* MB/s between these two \($HOSTNAME; link: not known\), where such pairs have"
 expect_no_out '^SLOW .*ranks (0 and|[12] and 3)'
 expect_out '^SLOW  all hosts: 6 of 6 pairs of ranks measured'
-expect_out '^PASS  all hosts: all_reduce: data right, [0-9]+\.[0-9] us \(4 KiB\)'
+expect_out '^N/A : .*busbw.* \(nothing is predicted for these ranks\)'
+expect_out '^PASS  all hosts: all_reduce on 4 ranks: data right, [0-9]+\.[0-9] us \(4 KiB\)'
 ENDS=1 LD_PRELOAD=$work/slow.so alone -g 4 --only-calls
 expect_rc 11 'a rank that ends, in a bare start:'
 expect_out '^ERROR .*calls: rank-exited, rank 1 '
@@ -145,8 +154,8 @@ three
 expect_rc 0 'three healthy hosts:'
 expect_out '^PASS: .*tcp rendezvous path-mtu loss'
 expect_out '^PASS: .*latency bandwidth'
-expect_out '^PASS  all hosts: all_reduce: data right'
-expect_out '^PASS  all hosts: alltoallv: data right'
+expect_out '^PASS  all hosts: all_reduce on 3 ranks: data right'
+expect_out '^PASS  all hosts: alltoallv on 3 ranks: data right'
 expect_out '^PASS  all hosts: 3 of 3 pairs of ranks measured'
 expect_no_out '^(ERROR|HUNG|SLOW|NOTE)'
 three --no-calls
@@ -169,6 +178,18 @@ planted() { "$netns" "$1" node3 "${@:2}" || fail "netns $*"; }
 # closed HOST PORTS WORDS: what becomes of new connections to these
 closed() { "$netns" at "$1" nft "add table inet own; add chain inet own in { type filter hook input priority 0; }; add rule inet own in tcp flags & (syn|ack) == syn tcp dport $2 $3"; }
 opened() { "$netns" at "$1" nft delete table inet own; }
+planted slow 8mbit
+three --no-calls
+expect_rc 13 'a slow link of one of three:'
+expect_out '^SLOW  node3 \(rank 2\): node[123]>node[123]: [0-9]+ Mbit/s to node[123] over four streams, '
+expect_no_out '^SLOW  .*(node1>node2|node2>node1)'
+run "$netns" run -s 0,1,1 "$work/wrap" $program --no-calls
+expect_rc 13 'one of two:'
+expect_out '^SLOW  node2 or node3: node.>node.: [0-9]+ Mbit/s to node[23] over four streams, '
+planted mend
+run "$netns" run -s 1,1 "$work/wrap" $program --no-calls --min-mbit 1000000
+expect_rc 13 'a floor:'
+expect_out '^SLOW .* Mbit/s to node[12] over four streams, where --min-mbit asks for 1000000'
 planted delay 0.02
 planted lose 5
 on2='export NCCL_SOCKET_IFNAME=ib0' three --no-calls

@@ -130,9 +130,10 @@ kept_with() {
 	expect_out '^# rank 1 is stuck on .* faults/inject/absent.c:'
 	holds "$why: more than the culprit is stuck" [ "$(grep -c '^# rank [0-9]* is stuck' "$work/out")" -eq 1 ]
 }
-# A disk that becomes full during the run: the verdict and the report come before the records, and are what is said.
+# A disk that becomes full during the run: all goes to TMPDIR, which the verdict names. Where that has no room either, the
+# report comes before the records, and is what is said.
 crowded() {
-	mkdir -p "$work/disk"
+	mkdir -p "$work/disk" "$work/temporary"
 	# shellcheck disable=SC2016 # for the inner shell
 	run unshare -rm bash -c 'unset HANGAR_RUNS; mount -t tmpfs -o size=2m tmpfs "$1" && cd "$1" && left=$2 && shift 2 && {
 		"$@" >said &
@@ -141,21 +142,27 @@ crowded() {
 		wait $!
 		rc=$?
 		cat said
-		cd results/runs/last && grep "" ./* | sed "s/^/# in /"
+		cd "$(sed -n "s/^# verdict: .*evidence=//p" said)" && { ls && grep -I "" ./*; } | sed "s/^/# in /"
 		exit $rc
-		}' - "$work/disk" "$1" "$BUILD/all_reduce_perf" --backend mpi --topo none -g 3 --fault=drop-rank:1 --expect hang:missing-call:1
+		}' - "$work/disk" "$1" "$BUILD/all_reduce_perf" --backend mpi --topo none -g 3 --fault=drop-rank:1 --expect hang:missing-call:1 "${@:2}"
 	expect_rc 0 "$1 KiB left:"
-	expect_err '^all_reduce_perf: cannot save evidence to results/runs/.*/rank-[0-9].fr: No space left on device'
 	holds "$1 KiB left: said more than once" [ "$(grep -c 'No space' "$work/err")" -eq 1 ]
-	expect_out '^# look further: results/runs/last/postmortem.md$'
 	expect_out '^# in ./verdict.json: "class": "missing-call"'
 	expect_out '^# in ./postmortem.md:- culprit: rank 1 '
-	expect_no_out '^# in [^:]*[.]fr'
-}
-if unshare -rm true 2>/dev/null; then
-	crowded 64
 	expect_out '^# in ./postmortem.md:#### Rank 1, culprit'
 	expect_out '^# or draw it: '
+}
+if unshare -rm true 2>/dev/null; then
+	TMPDIR=/proc crowded 64
+	expect_err '^all_reduce_perf: cannot save evidence to results/runs/.*/rank-[0-9].fr: No space left on device'
+	expect_out '^# look further: results/runs/last/postmortem.md$'
+	expect_no_out '^# in rank-.[.]fr'
+	for out in '' over/there; do
+		TMPDIR=$work/temporary crowded 64 ${out:+--out $out}
+		expect_err "^all_reduce_perf: no evidence can be saved in ${out:-results/runs}: No space left on device; if there is a verdict, it goes to "
+		expect_out "^# verdict: .* evidence=$work/temporary/"
+		expect_out '^# in rank-2[.]fr'
+	done
 	kept_elsewhere size=64k 'mount -o remount,ro .' 'Read-only file system'
 	kept_elsewhere nr_inodes=2 : 'No space left on device'
 	kept_elsewhere size=4k : 'No space left on device'

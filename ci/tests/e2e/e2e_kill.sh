@@ -78,7 +78,7 @@ died_in() {
 # saved WHAT: the evidence has all ranks
 saved() {
 	for ((i = 0; i < ranks; i++)); do
-		holds "$1: no evidence of rank $i" test -s "$(sed -n 's/^# verdict: .* evidence=//p' "$work/out")/rank-$i.fr"
+		holds "$1: no evidence of rank $i" test -s "$(sed -n 's/^# verdict: .* evidence=//p' "$work/out" | tail -n 1)/rank-$i.fr"
 	done
 }
 
@@ -143,6 +143,17 @@ strike timed rank:1 $STOP -n 4000 && {
 	expect_rc 0 'stopped for 0.3 s:'
 	expect_no_out '^# verdict'
 }
+
+# A leader that is killed while it saves: the next one begins a folder of its own, within the same second, too
+start "$BUILD/all_reduce_perf" --backend mpi --topo none -g $ranks --fault=drop-rank:1
+leader_known() { leader=$("$tool" "$token" 2>/dev/null | grep -Po 'leader=\K[1-9][0-9]*'); }
+within 10 leader_known
+until grep -q '^# verdict' "$work/out" || is_over "$pid"; do :; done
+kill -KILL "$leader"
+limit=10 ended
+holds "leader killed while it saves: exit $rc" grep -qx '1[04]' <<<"$rc"
+holds 'leader killed while it saves: no folder' bash -c '! grep -q "no evidence can be saved" "$1"' - "$work/err"
+saved 'leader killed while it saves'
 
 # Watchers that do not run: said, then a verdict and the end; a leader that is continued meanwhile is none
 for who in leader launcher; do

@@ -164,6 +164,24 @@ own_time_out() {
 }
 flight own_time_out
 
+# what calls cost is kept however a job ends: killed at its verdict, by an exception, by a signal to all, its monitor among them
+cost() { HANGAR_E2E=$token DOUBLE_ID=cost-$1 timeout 40 "$BUILD/hangar_run" --timeout 2 --on-hang=kill --out "$work/deep/$1" --csv "$work/$1.csv" "$subject" 4 "${@:2}" >"$work/cost.$1" 2>&1; }
+kept() { grep -q ',AllReduce,' "$work/$1.csv" && grep -q '^# meter: 4 ranks' "$work/cost.$1"; } 2>/dev/null
+cost hang 4000 skip=1@400 &
+cost exception 4000 exit3=1@400
+wait $!
+for end in hang exception; do
+	check "the cost of a job that ends by $end: $(cat "$work/cost.$end")" within 10 kept $end
+done
+check "folders above --out are made" [ -s "$work/deep/hang/verdict.json" ]
+cost signal 1000000 sync &
+job=$!
+pause 2
+pids_of_run | xargs -r kill -TERM
+wait $job
+check "the cost of a job that a signal ends: $(cat "$work/cost.signal")" within 10 kept signal
+check "a name that would break the verdict line" [ "$("$BUILD/hangar_run" --out $'a\nb' true >/dev/null 2>&1; echo $?)" = 2 ]
+
 # --on-verdict, and attempts of a launcher that restarts its ranks: each verdict runs the command once, and keeps its evidence
 hooks() {
 	local hook attempts
@@ -290,7 +308,7 @@ flight slow_ones
 # folders for evidence
 mkdir "$work/there"
 : >"$work/file"
-for out in /proc/x /proc/self "$work/none/out" "$work/file"; do
+for out in /proc/x /proc/self "$work/file/out" "$work/file"; do
 	check "evidence cannot go to $out: refused at once" [ "$("$BUILD/hangar_run" --out="$out" echo ran 2>/dev/null; echo $?)" = 2 ]
 done
 for out in there not-yet; do

@@ -47,7 +47,7 @@ refused '-g 2 --csv /nonexistent/x' '^all_reduce_perf: --csv /nonexistent/x: .*N
 refused '-g 2 --json /dev/null/x' '--json /dev/null/x: .*Not a directory'
 refused "-g 2 --csv $work/rows -J $0.json -T 1 --json $0" "--json $0: exists already"
 refused '-g 2 -J /nonexistent/x.json' '-J /nonexistent/x.json: can.t be created'
-refused '-g 2 --out /nonexistent/x/' '--out /nonexistent/x/: No such file'
+refused '-g 2 --out /dev/null/x/' '--out /dev/null/x/: Not a directory'
 refused '-g 2 --topo pdp-11' "no machine spec 'pdp-11'; there are"
 collective=broadcast refused '--backend mpi -g 4 -r 4' '-r 4: must be a rank below 4, or all'
 collective=broadcast refused '--backend mpi -g 2 -r 9 --fault none' '-r 9: must be a rank below 2'

@@ -29,7 +29,7 @@ healthy() {
 	expect_out '^3 hosts in .* 0 ERROR, 0 HUNG'
 }
 steps '' --mpi=pmix -N 3 && healthy 'srun'
-expect_out '^PASS  all hosts: all_reduce: data right'
+expect_out '^PASS  all hosts: all_reduce on [0-9]+ ranks: data right'
 steps --no-calls -N 3 && healthy 'srun without calls and PMIx'
 steps '' -N 3
 expect_rc 11 'srun without PMIx:'

@@ -61,7 +61,7 @@ class Launched(unittest.TestCase):
     def test_stays(self):
         """mpirun stays after the lines are saved: their code is the launch's, without a wait for its limit."""
         found = '[{"host": "b", "findings": [{"group": "meeting", "weight": "%s", "part": "x", "text": "y", "fix": "z"}]}]'
-        args = argparse.Namespace(local=1, gpus=False, backend="mpi", size=None, junit=None, hostfile_out=None)
+        args = argparse.Namespace(local=1, slots={}, gpus=False, backend="mpi", size=None, junit=None, hostfile_out=None)
         for weight, code in (("note", 0), ("warn", 13), ("hung", 10), ("drain", 11)):
             with tempfile.TemporaryDirectory() as place, mock.patch.dict(os.environ, PATH=f"{place}:{os.environ['PATH']}"), \
                     mock.patch.object(halves, "LAST_SECONDS", 0.2):
@@ -142,6 +142,20 @@ class Read(unittest.TestCase):
         self.assertEqual(halves.good(["10.0.0.1", "10.0.0.2", "n3"], found, {"n3"}), ["10.0.0.1"])
         found[1]["reading"]["parts"]["job"]["states"]["node"] = "gpu2"
         self.assertEqual(halves.good(["gpu1", "gpu2"], found, set()), ["gpu1"])
+        hung = ("calls", "hung", "a", "x", "y")
+        for shared, weight, bad, left in (("n1 or n2", "drain", set(), ["n3"]), ("all hosts", "hung", set(), []), ("hosts that are missing", "drain", set(), []),
+                                          ("all hosts", "hung", {"n2"}, ["n1", "n3"]), ("all hosts", "warn", set(), ["n1", "n2", "n3"])):
+            found = [host("n1"), host("n2"), host("n3"), host(shared, (hung[0], weight, *hung[2:]))]
+            self.assertEqual(halves.good(["n1", "n2", "n3"], found, bad), left, shared)
+
+    def test_ranks(self):
+        """A host has the ranks that its line says, as for mpirun, unless an option says it of all."""
+        with tempfile.TemporaryDirectory() as place:
+            Path(place, "hosts").write_text("# mine\nn1 slots=2\n\nn2\nn3  max_slots=9 slots=4\nn4 slots=0\nn5 slots=x\n")
+            for local, ranks in ((0, [2, 1, 4, 1, 1]), (3, [3] * 5)):
+                args = argparse.Namespace(hostfile=Path(place, "hosts"), local=local)
+                names = halves.read_names(args)
+                self.assertEqual([halves.Launches(args, place).ranks(name) for name in names], ranks)
 
     def test_junit(self):
         with tempfile.TemporaryDirectory() as place:

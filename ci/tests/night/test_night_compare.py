@@ -11,6 +11,7 @@ import shares
 
 QUIET = np.array([100.0, 100.3, 99.8, 100.1, 99.9])
 NOISY = np.array([100.0, 130.0, 90.0, 101.0, 117.0])
+MIXED = NOISY * [1, 1, .1, 1, 1.1]  # a launch far off
 
 
 def point(name, size=1 << 20):
@@ -77,6 +78,25 @@ class Verdicts(unittest.TestCase):
                          r"^a 64 B to 128 B in-place stream: slower by \d+ to \d+ % at (64|128) B$")
 
 
+class Untold(unittest.TestCase):
+    def test_what_leaves_it_open(self):
+        """No point told; a point that takes twice as long; most of them half as long again. Not: noise beside what is told."""
+        for changes, expected in (
+                ((MIXED * 1.6, MIXED * 11.7), (True, "2 of 2 points cannot be told; medians 1.6 to 11.7 times as long")),
+                ((NOISY, NOISY), (True, "2 of 2 points cannot be told; medians 1 to 1 times as long")),
+                ((QUIET, NOISY * 1.2), (False, "1 of 2 points cannot be told; medians 1.2 to 1.2 times as long")),
+                ((QUIET, MIXED * 2.1), (True, "1 of 2 points cannot be told; medians 2.1 to 2.1 times as long")),
+                ((QUIET, MIXED * 1.6, MIXED * 1.7), (True, "2 of 3 points cannot be told; medians 1.6 to 1.7")),
+                ((QUIET, QUIET), None), ((), None)):
+            sides = [{point("a", 8 << i): QUIET if new is QUIET else NOISY if side else new for i, new in enumerate(changes)} for side in (1, 0)]
+            said = compare.untold(compare.compare_points(*sides) if changes else [])
+            with self.subTest(expected):
+                self.assertEqual(len(said), expected is not None)
+                if expected:
+                    self.assertEqual(said[0]["open"], expected[0], said)
+                    self.assertRegex(said[0]["text"], "^a stream: " + expected[1])
+
+
 class Corrected(unittest.TestCase):
     def test_brute_force(self):
         """Adjusted p beside the definition: the largest of all that are no more extreme, in every exchange."""
@@ -127,6 +147,15 @@ class Program(NightCase):
         self.assertRegex(out, r"# all_reduce 4 MiB out-of-place stream: slower by 4\.\d to 5\.\d %\n"
                          r"# 1 slower, 2 same within 2 %; exit 13\n$")
         self.assertRegex(out, r" 70\.0 +-5\.0 +66\.7 +\+0\.0 +slower by")
+
+    def test_one_table_a_side(self):
+        """Nothing can be told of one launch a side: never green; the ratio is printed."""
+        base, new = (self.launch(f"{name}/1", [{"time_us": us}]) for name, us in (("one", 10), ("other", 26.5)))
+        code, out, _ = self.program("perf_compare", base, new)
+        self.assertEqual(code, 17, out)
+        self.assertRegex(out, r" 10\.00 +26\.50 +2\.65 +1/1 ")
+        self.assertRegex(out, "# all_reduce stream: 1 of 1 points cannot be told; medians 2.65 to 2.65 times as long\n"
+                         "# 1 cannot tell; exit 17\n$")
 
     def test_apart(self):
         """As slow as before, and one rank comes later: that is a figure by itself. Of rows without it nothing is said."""

@@ -120,6 +120,8 @@ class Foreign(NightCase):
             ("all_reduce.txt", RANKS + NOW, ["all_reduce", "4", "float", "sum"], 2, {"host": "n1", "device": "4 x NVIDIA H100"}),
             ("x.log", "$ ./all_gather_perf -b 1M\n[1,0]<stdout>: " + ONE, ["all_gather", "", "float", "none"], 1, {}),
             ("x.log", "# NCCL version 2.18.3+cuda12.1\nn1: " + OLD + OLD, ["", "", "float", "sum"], 4, {"nccl": "2.18.3"}),
+            ("x.log", "# nccl-tests version 2.17.1 nccl-headers=22907 nccl-library=22809\n" + ONE, ["", "", "float", "none"], 1, {"nccl": "2.28.9"}),
+            ("x.log", "# nccl-library=2804\n" + ONE, ["", "", "float", "none"], 1, {"nccl": "2.8.4"}),
             ("x.json", "junk\n" + SPEC + SPEC[:40] + "\n" + SPEC, ["all_reduce", "8", "", "none"], 2, {"host": "n1"}))
         for name, text, first, count, facts in cases:
             path = self.place / name

@@ -64,7 +64,7 @@ class Planted(NightCase):
         return code, out
 
     def test_noisy_host(self):
-        self.assertEqual(self.run_planted("mpi-host", 1)[0], 0)
+        self.assertEqual(self.run_planted("mpi-host", 1)[0], 17)  # too noisy for "nothing is slower"
         code, out = self.run_planted("mpi-host", 2)
         self.assertEqual(code, 13)
         self.assertRegex(out, r"# all_reduce 64 KiB to 512 KiB in-place stream: slower by a factor of 1\.\d+ to 2\.\d+ at")

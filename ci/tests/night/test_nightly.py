@@ -319,10 +319,30 @@ class Values(NightCase):
         self.assertEqual([run.name for run, _ in night.plan(faults)], ["f", "g", "g"])
 
     def test_exit_codes(self):
-        for kinds, code in (([], 0), (["slower"], 13), (["slower", "wrong-data"], 12), (["hang", "wrong-data"], 10),
+        for kinds, code in (([], 0), (["slower"], 13), (["undecided"], 17), (["undecided", "slower"], 13), (["slower", "wrong-data"], 12), (["hang", "wrong-data"], 10),
                             (["died", "error"], 14), (["fault-missed", "slower"], 1), (["not-fired", "slower"], 20)):
             self.assertEqual(findings.exit_of([findings.finding("failed", k, "", "") for k in kinds]), code)
         self.assertEqual(findings.exit_of([findings.finding("info", "lacks", "", "")]), 0)
+
+    def test_a_night_that_cannot_tell(self):
+        """It is a finding with its own exit code, or a note where the configuration says so; the setting that changed is named."""
+        row = {"collective": "all_reduce", "mode": "stream", "placement": "in-place", "verdict": "cannot-tell", "ratio": 1.6}
+        mute = [{"row": row, "open": True, "text": "6 of 6 points"}, {"row": row, "open": False, "text": "1 of 6 points"}]
+        for untold, groups, severity, code, kinds in (
+                (mute[:1], [[row]], "low", 17, ["undecided"]), (mute[:1], [[row]], "info", 0, ["undecided"]),
+                (mute[1:], [[row]], "low", 0, ["undecided"]), ([], [[row]], "low", 0, ["changed"]),
+                ([], [[row | {"verdict": "new", "ratio": None}]], "low", 17, ["undecided", "new"]), ([], [], "low", 0, ["changed"])):
+            with self.subTest(kinds, severity=severity):
+                found = findings.comparison_findings(groups, lambda _: [rows.Difference("OMPI_MCA_btl", "not set", "self,tcp")],
+                                                     lambda group: "", {}, untold, severity)
+                self.assertEqual((findings.exit_of(found), [f["kind"] for f in found]), (code, kinds))
+                self.assertTrue(untold == [] or "OMPI_MCA_btl: not set before, self,tcp now" in found[0]["text"], found)
+        for word, complaint in (('"ok"', ""), ('"maybe"', "undecided: 'finding' or 'ok' is needed")):
+            text = (TOP / "ci/nightly.toml").read_text().replace('undecided = "finding"', f"undecided = {word}")
+            if complaint:
+                self.assertRaisesRegex(config.ConfigError, complaint, config.parse_config, text, "x.toml", TOP)
+            else:
+                self.assertEqual(config.parse_config(text, "x.toml", TOP).undecided, "ok")
 
     def test_history_of_several_hosts(self):
         path = self.place / "h.sqlite"

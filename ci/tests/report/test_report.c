@@ -159,7 +159,7 @@ UNIT_TEST(test_refused, "places that are not there")
 
 	for (int i = 0; i < 4; i++) {
 		set_up();
-		snprintf(path, sizeof(path), "%s/no/such/place", sink_folder);
+		snprintf(path, sizeof(path), "%s/no/such/place", i ? sink_folder : "/dev/null");
 		if (i == 0)
 			sink_options.out = path;
 		else if (i == 1)

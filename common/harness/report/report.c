@@ -4,6 +4,7 @@
 #include <libgen.h>
 #include <pthread.h>
 
+#include "base/file.h"
 #include "report/sink_shared.h"
 
 static pthread_mutex_t writing = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
@@ -60,9 +61,10 @@ static int add_folder(struct report *report, const struct options *options, stru
 	char path[4096];
 	int rc;
 
-	if (mkdir(options->out, 0777) < 0 && errno != EEXIST)
-		return error_set(err, OUTCOME_USAGE, -errno, "--out %s: %s", options->out,
-				 strerror(errno));
+	rc = file_folders(options->out);
+	if (rc < 0)
+		return error_set(err, OUTCOME_USAGE, rc, "--out %s: %s", options->out,
+				 strerror(-rc));
 	snprintf(path, sizeof(path), "%.4000s/rows.csv", options->out);
 	rc = add(report, sink_csv_new(path, err));
 	snprintf(path, sizeof(path), "%.4000s/rows.jsonl", options->out);
@@ -135,7 +137,7 @@ static int check_file(const char *option, const char *path, bool may_exist, stru
 
 static int check_folder(const char *out, struct error *err)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX + 2], there[PATH_MAX];
 	int rc;
 
 	if (!out)
@@ -145,7 +147,10 @@ static int check_folder(const char *out, struct error *err)
 		return error_set(err, OUTCOME_USAGE, -EEXIST,
 				 "--out %.400s: holds a run already; name a folder that does not",
 				 out);
-	rc = takes_entry(exists(out) ? path : out);
+	rc = file_ancestor(out, there);
+	snprintf(path, sizeof(path), "%s/.", there);
+	if (rc == 0)
+		rc = takes_entry(path);
 	return rc == 0 ? 0
 		       : error_set(err, OUTCOME_USAGE, rc, "--out %.400s: %s", out, strerror(-rc));
 }

@@ -8,6 +8,8 @@
 #include "measure/timing.h"
 
 #define CHECK_SECONDS 60.0
+#define FEWEST_TIMES  3 /* fewer calls permit no statistic (PACE_FEWEST) */
+#define MOST_TIMES    50000
 
 _Static_assert(SCHEDULE_STEPS <= 32, "schedule_run's meets have a bit per step");
 
@@ -199,10 +201,39 @@ static int check_part(struct schedule *s, int i, int part)
 			      check_describe(&report, text, sizeof(text)));
 }
 
-static int make_steps(struct schedule *s, uint32_t meets)
+/* All timed steps again and again, until they have lasted so long; `took` seconds the first time, which others' work may have
+ * lengthened: their number is estimated anew now and then. */
+static int make_again(struct schedule *s, double took, double lasting)
+{
+	struct run *run = s->run;
+	double begin = clock_seconds() - took;
+	int made = 1, rc = 0;
+
+	while (rc == 0 && made < MOST_TIMES) {
+		double left;
+		int more;
+
+		took = clock_seconds() - begin;
+		rc = job_max(run->bench->job, &took, 1);
+		left = made < FEWEST_TIMES ? FEWEST_TIMES - made : (lasting - took) / took * made;
+		if (left < .05 * made)
+			break;
+		more = (int)fmin(fmax(left, 1), 2.0 * made);
+		for (int i = 0; i < more * SCHEDULE_TIMED && rc == 0; i++)
+			rc = one_step(s, SCHEDULE_WARMUP + i % SCHEDULE_TIMED);
+		made += more;
+	}
+	return rc == 0 && run->report
+		       ? report_comment(run->report, "made %d times, %.1f s in all: %d calls", made,
+					took, SCHEDULE_WARMUP + made * SCHEDULE_TIMED)
+		       : rc;
+}
+
+static int make_steps(struct schedule *s, uint32_t meets, double lasting)
 {
 	struct bench *bench = s->run->bench;
 	int rc = job_barrier(bench->job, "the start of the schedule");
+	double begin = clock_seconds();
 
 	watch_phase(bench->watch, PHASE_TIMED);
 	for (int i = SCHEDULE_WARMUP; i < SCHEDULE_STEPS && rc == 0; i++) {
@@ -211,6 +242,8 @@ static int make_steps(struct schedule *s, uint32_t meets)
 		if (rc == 0)
 			rc = one_step(s, i);
 	}
+	if (rc == 0 && lasting > 0 && bench->options->mode != MODE_GRAPH)
+		rc = make_again(s, clock_seconds() - begin, lasting);
 	bench->job->deadline = timing_deadline(s->slowest, SCHEDULE_TIMED);
 	return rc < 0 ? rc : job_barrier(bench->job, "the end of the schedule");
 }
@@ -258,7 +291,8 @@ static void release(struct schedule *s)
 	free(s);
 }
 
-int schedule_run(struct run *run, const struct schedule_setup *setup, uint32_t meets)
+int schedule_run(struct run *run, const struct schedule_setup *setup, uint32_t meets,
+		 double lasting)
 {
 	struct bench *bench = run->bench;
 	struct schedule *s = must(calloc(1, sizeof(*s)));
@@ -276,7 +310,7 @@ int schedule_run(struct run *run, const struct schedule_setup *setup, uint32_t m
 	if (rc == 0)
 		rc = warm_up(s);
 	if (rc == 0)
-		rc = make_steps(s, meets);
+		rc = make_steps(s, meets, lasting);
 	bench->chain.entered = NULL;
 	if (rc == 0)
 		rc = schedule_rows(run, s->costs + SCHEDULE_WARMUP);

@@ -66,5 +66,7 @@ void agenda_add(struct agenda *agenda, const struct comm_set *comms, int rank, i
  * follow without communication, except where `meets` has a bit (bit 0: before step 1), and each
  * uses its own slots. All of these are then checked. In mode graph each is captured and launched -G
  * times. Prints the schedule as a note, and one note per wrong step; each timed step is a row. Returns 0 or a negative errno
- * with the error set; wrong data set run->outcome. Collective: `meets` is equal on all ranks. */
-int schedule_run(struct run *run, const struct schedule_setup *setup, uint32_t meets);
+ * with the error set; wrong data set run->outcome. `lasting`: all timed steps are made again and again for so many
+ * seconds, in about, but for mode graph; rows are of the last time. Collective: `meets` and `lasting` are equal on all ranks. */
+int schedule_run(struct run *run, const struct schedule_setup *setup, uint32_t meets,
+		 double lasting);

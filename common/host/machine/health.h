@@ -48,13 +48,15 @@ struct health_checks {
 	bool brief; /* nothing is said of hosts that did not make a check which others made */
 	struct {
 		bool judged, failed;	   /* at the newest host */
+		bool known;		   /* `why` is a reason */
 		int hosts[HEALTH_RESULTS]; /* so many hosts each */
 		char failing[64];	   /* the first host that fails */
-		char why[160];		   /* the reason of the first host that skips it */
+		char why[160];		   /* why the first host skips it that knows */
 	} list[256];
 };
 
-/* A finding, or a rule that holds nothing, at the newest host; the end of that host, which returns
+/* A reading says why a check is not made of it by a text "unchecked" of the part of the check's name.
+ * A finding, or a rule that holds nothing, at the newest host; the end of that host, which returns
  * an object {"heat": "PASS", "port": "SKIP: no RDMA port"}; and one line each result at the end. */
 void health_checks_add(struct health_checks *checks, const struct health_finding *finding);
 json_t *health_checks_host(struct health_checks *checks, const struct health *health,

@@ -4,8 +4,8 @@
 
 static const char *const results[] = { "PASS", "FAIL", "SKIP" };
 
-/* The reason for which a check could not be made. */
-static void say_why(const struct reading *host, const char *group, char *buf, size_t len)
+/* The reason for which a check could not be made. Returns false where none is known. */
+static bool say_why(const struct reading *host, const char *group, char *buf, size_t len)
 {
 	static const char *const gpus = "nvml driver gone memory errors heat clocks nvlinks hidden "
 					"pcie-errors persistence peer-access xid xids acs iommu";
@@ -23,13 +23,18 @@ static void say_why(const struct reading *host, const char *group, char *buf, si
 		  true },
 	};
 	bool seen = reading_value(host, "NVML", "gpus") > 0;
+	const char *own = reading_text(host, group, "unchecked");
 
-	snprintf(buf, len, "nothing on this host shows it");
+	snprintf(buf, len, "%s", own);
 	if (!seen && names_find(gpus, group) >= 0)
 		snprintf(buf, len, "no GPUs seen%s%s", host->why[0] ? ": " : "", host->why);
 	for (size_t i = 0; i < LENGTH(reasons); i++)
 		if (names_find(reasons[i].groups, group) >= 0 && (seen || !reasons[i].seen))
 			snprintf(buf, len, "%s", reasons[i].why);
+	if (*buf)
+		return true;
+	snprintf(buf, len, "nothing on this host shows it");
+	return false;
 }
 
 void health_checks_add(struct health_checks *checks, const struct health_finding *f)
@@ -52,15 +57,18 @@ json_t *health_checks_host(struct health_checks *checks, const struct health *he
 					    : judged ? HEALTH_PASS
 						     : HEALTH_SKIP;
 		char why[sizeof(checks->list[i].why)] = "";
+		bool known = false;
 
 		checks->list[i].judged = checks->list[i].failed = false;
 		if (!judged)
-			say_why(host, group, why, sizeof(why));
+			known = say_why(host, group, why, sizeof(why));
 		if (failed && checks->list[i].hosts[HEALTH_FAIL] == 0)
 			snprintf(checks->list[i].failing, sizeof(checks->list[i].failing), "%s",
 				 host->host);
-		if (!judged && checks->list[i].hosts[HEALTH_SKIP] == 0)
+		if (!judged &&
+		    (checks->list[i].hosts[HEALTH_SKIP] == 0 || (known && !checks->list[i].known)))
 			strcpy(checks->list[i].why, why);
+		checks->list[i].known |= known;
 		checks->list[i].hosts[result]++;
 		json_object_set_new(all, group,
 				    json_sprintf("%s%s%s", results[result], *why ? ": " : "", why));

@@ -28,6 +28,8 @@
 #define FULL	     5		   /* packets of full size in a row */
 #define STREAMS	     4
 #define LONG_SECONDS 1.0
+#define LITTLE_MBIT  1000  /* less is looked at more closely */
+#define STREAMS_MBIT 20000 /* a faster NIC takes more than a few streams */
 
 /* ---- listening ---- */
 
@@ -120,8 +122,9 @@ static _Noreturn void answer(const int *listeners, int n, int datagrams)
 	_exit(0);
 }
 
-/* The MTU of the interface with this peer's address. */
-static int find_mtu(const struct preflight_peer *peer)
+/* MTU and speed of the interface with this peer's address. A device of the kernel's own, as veth, states a speed that means
+ * nothing. */
+static void find_interface(struct preflight_peer *peer)
 {
 	struct sockaddr_storage mine;
 	struct ifaddrs *list;
@@ -129,8 +132,11 @@ static int find_mtu(const struct preflight_peer *peer)
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	socklen_t len = to_address(peer, 0, &mine);
 
+	char device[96];
+	int64_t speed;
+
 	if (getifaddrs(&list) < 0)
-		return 0;
+		return;
 	for (struct ifaddrs *i = list; i; i = i->ifa_next)
 		if (len && i->ifa_addr && i->ifa_addr->sa_family == mine.ss_family &&
 		    memcmp(i->ifa_addr, &mine, mine.ss_family == AF_INET ? 8 : 24) == 0)
@@ -138,8 +144,13 @@ static int find_mtu(const struct preflight_peer *peer)
 	freeifaddrs(list);
 	if (!request.ifr_name[0] || ioctl(fd, SIOCGIFMTU, &request) < 0)
 		request.ifr_mtu = 0;
+	peer->mtu = request.ifr_mtu;
+	snprintf(device, sizeof(device), "/sys/class/net/%s/device", request.ifr_name);
+	speed = request.ifr_name[0] && access(device, F_OK) == 0
+			? file_number("", "/sys/class/net/%s/speed", request.ifr_name)
+			: 0;
+	peer->mbps = speed > 0 && speed < INT_MAX ? (int)speed : 0;
 	close(fd);
-	return request.ifr_mtu;
 }
 
 bool preflight_meeting_ports(char *const *environment, int ports[PREFLIGHT_MEETING], int *n)
@@ -173,7 +184,7 @@ pid_t preflight_listen(struct preflight_peer *peer, bool meeting)
 	}
 	if (file_text("", text, sizeof(text), "/proc/sys/net/ipv4/ip_local_port_range") > 0)
 		sscanf(text, "%d %d", &low, &high);
-	peer->mtu = find_mtu(peer);
+	find_interface(peer);
 	for (int i = 0; i < PREFLIGHT_PORTS; i++) {
 		int step = (high - low + 1) / PREFLIGHT_PORTS, port = low + i * step;
 
@@ -487,6 +498,19 @@ static void read_peer_name(const struct preflight_peer *to, const char *part, st
 		      strncmp(text, "127.", 4) == 0 || strcmp(text, "::1") == 0);
 }
 
+/* The measures of bandwidth: the slower NIC of the two, as far as streams over TCP can be held against it; where that is not
+ * known, and little came, what streams inside of this host reach. */
+static void read_measure(const struct preflight_peer *mine, const struct preflight_peer *to,
+			 const char *part, double seconds, struct reading *m)
+{
+	int nic = mine->mbps < to->mbps ? mine->mbps : to->mbps;
+
+	if (nic > 0)
+		reading_state(m, part, "nic_mbit", nic < STREAMS_MBIT ? nic : STREAMS_MBIT);
+	else if (reading_value(m, part, "mbit") < LITTLE_MBIT)
+		read_streams(mine, part, "own_mbit", STREAMS, seconds, m);
+}
+
 void preflight_probe(int fd, const struct preflight_peer *mine, const struct preflight_peer *to,
 		     double seconds, bool verbs)
 {
@@ -505,10 +529,11 @@ void preflight_probe(int fd, const struct preflight_peer *mine, const struct pre
 		read_streams(to, part, "mbit_one", 1, seconds, &m);
 		read_streams(to, part, "mbit", STREAMS, seconds, &m);
 		first = reading_value(&m, part, "mbit");
-		if (first < 1000) /* lost first packets take 0.2 s, as does a crowded host */
+		if (first < LITTLE_MBIT) /* lost first packets take 0.2 s, as does a crowded host */
 			read_streams(to, part, "mbit", STREAMS, LONG_SECONDS, &m);
 		if (reading_value(&m, part, "mbit") < first)
 			reading_state(&m, part, "mbit", first);
+		read_measure(mine, to, part, seconds, &m);
 	}
 	if (verbs)
 		verbs_probe(mine, to, part, &m);

@@ -6,7 +6,7 @@ enum { PREFLIGHT_PORTS = 64, PREFLIGHT_MEETING = 2 };
 /* A host as others reach it. */
 struct preflight_peer {
 	char host[64], address[64]; /* numeric */
-	int mtu;		    /* of the interface with this address, 0: unknown */
+	int mtu, mbps;		    /* of the interface with this address, 0: unknown */
 	/* TCP; the first one is a UDP port as well; behind these, where ranks will meet at this host */
 	int nports, nmeeting, ports[PREFLIGHT_PORTS + PREFLIGHT_MEETING];
 	char taken[32]; /* ports to meet at that another program has: "29500 29400" */

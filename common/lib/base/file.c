@@ -2,6 +2,7 @@
 #include "base/file.h"
 
 #include <dirent.h>
+#include <libgen.h>
 
 /* Reads the start of a file. O_NONBLOCK keeps a FIFO or a terminal from blocking. */
 static int read_start(const char *path, char *buf, size_t len)
@@ -113,6 +114,41 @@ int64_t file_number(const char *root, const char *format, ...)
 	n = read_text(text, sizeof(text), root, format, args);
 	va_end(args);
 	return n < 0 ? -1 : file_count(text);
+}
+
+int file_ancestor(const char *path, char *buf)
+{
+	char copy[PATH_MAX];
+	struct stat st;
+
+	if (strlen(path) >= sizeof(copy))
+		return -ENAMETOOLONG;
+	for (const char *at = path; *at; at++)
+		if (iscntrl((unsigned char)*at))
+			return -EINVAL;
+	strcpy(buf, path);
+	while (lstat(buf, &st) < 0 && strcmp(buf, ".") != 0 && strcmp(buf, "/") != 0)
+		strcpy(buf, dirname(strcpy(copy, buf)));
+	return 0;
+}
+
+int file_folders(const char *path)
+{
+	char part[PATH_MAX];
+	struct stat st;
+	int rc = file_ancestor(path, part);
+
+	if (rc < 0)
+		return rc;
+	strcpy(part, path);
+	for (char *slash = part; (slash = strchr(slash + 1, '/'));) {
+		*slash = '\0';
+		mkdir(part, 0777); /* the last one says what is wrong */
+		*slash = '/';
+	}
+	if (mkdir(part, 0777) == 0)
+		return 0;
+	return errno == EEXIST && stat(part, &st) == 0 && S_ISDIR(st.st_mode) ? 0 : -errno;
 }
 
 int file_list(const char *root, const char *folder, char names[][32], int room)

@@ -27,6 +27,13 @@ int64_t file_behind(const char *text, const char *key);
 /* Reads the next of several numbers of a line. Returns the text behind it, or NULL. */
 const char *file_next(const char *text, int64_t *value);
 
+/* Writes into buf (PATH_MAX) what is there: the path, or the nearest folder above it. 0 or a negative errno: -EINVAL for
+ * a control character, which would break the lines that name the path. */
+int file_ancestor(const char *path, char *buf);
+
+/* Makes a folder and those above it. 0, also where it is there, or a negative errno as above. */
+int file_folders(const char *path);
+
 /* Sorted names of a folder's entries, without hidden ones and those that are too long. Returns
  * their number, at most `room`; 0 for a missing folder. */
 int file_list(const char *root, const char *folder, char names[][32], int room);

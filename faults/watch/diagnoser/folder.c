@@ -6,9 +6,11 @@
 #include "process/command.h"
 #include "process/task.h"
 #include "answer/describe.h"
+#include "evidence/saved.h"
 
-#define MAX_FOLDERS	8	  /* of a run that goes on after verdicts */
-#define STALLED_SECONDS 2.0	  /* a file system that takes longer is as none */
+#define MAX_FOLDERS	8   /* of a run that goes on after verdicts */
+#define STALLED_SECONDS 2.0 /* a file system that takes longer is as none */
+#define NAME_BYTES	128
 #define ROOM_BYTES	(1 << 20) /* of a run of a few ranks */
 
 #define RUNS "results/runs"
@@ -29,47 +31,49 @@ static const char *runs(void)
 	return where;
 }
 
-static bool make(const char *path, bool shared)
+/* A folder can be made in `root`, which need not exist yet, and has room for so many bytes. 0 or an errno. */
+static int try_root(const char *root, size_t bytes)
 {
-	return mkdir(path, 0777) == 0 || (shared && errno == EEXIST);
-}
+	char there[PATH_MAX], path[PATH_MAX + 16];
+	int fd, rc = file_ancestor(root, there);
 
-/* A folder can be made in `root`, which need not exist yet, and has room. 0 or an errno. */
-static int try_root(const char *root)
-{
-	char path[PATH_MAX], *slash;
-	int fd, rc;
-
-	snprintf(path, sizeof(path) - 16, "./%s", root[0] == '/' ? "" : root);
-	if (root[0] == '/')
-		snprintf(path, sizeof(path) - 16, "%s", root);
-	while (access(path, F_OK) < 0 && errno == ENOENT && (slash = strrchr(path, '/')) > path)
-		*slash = '\0';
-	strcat(path, "/.hangar-XXXXXX");
+	if (rc < 0)
+		return -rc;
+	snprintf(path, sizeof(path), "%s/.hangar-XXXXXX", there);
 	fd = mkostemp(path, O_CLOEXEC);
 	if (fd < 0)
 		return errno;
 	unlink(path); /* first: a child that is too slow here is killed */
-	rc = posix_fallocate(fd, 0, ROOM_BYTES);
+	rc = posix_fallocate(fd, 0, (off_t)bytes);
 	close(fd);
 	return rc;
 }
 
-/* 0 or an errno. */
+/* About as much as the evidence takes. */
+static size_t room_of(const struct evidence *e)
+{
+	size_t bytes = ROOM_BYTES;
+
+	for (int i = 0; e->ranks && i < e->nranks; i++)
+		bytes += e->ranks[i].present ? saved_bytes(&e->ranks[i], SIZE_MAX) : 0;
+	return bytes;
+}
+
+/* 0 or an errno; a negative one where the folder is made, and has no room. */
 static int make_folder(const struct diagnoser *self, bool shared)
 {
-	bool below = strcmp(self->root, runs()) == 0 && !self->site.out;
+	int rc = -file_folders(self->site.out ? self->site.out : self->root);
 
-	return (!below || strcmp(runs(), RUNS) != 0 || make("results", true)) &&
-			       make(self->site.out ? self->site.out : self->root, true) &&
-			       make(self->folder, shared)
-		       ? 0
-		       : errno;
+	if (rc == 0 && (shared ? file_folders(self->folder) : mkdir(self->folder, 0777)) != 0)
+		rc = errno;
+	return rc ? rc : -try_root(self->folder, room_of(&self->evidence));
 }
 
 /* Something that a file system may never answer. */
 struct attempt {
-	const char *root; /* to be tried; NULL: the folder of `self` is to be made */
+	const char
+		*root; /* to be tried for so many bytes; NULL: the folder of `self` is to be made */
+	size_t bytes;
 	const struct diagnoser *self;
 	bool shared;
 };
@@ -78,10 +82,10 @@ static void run_attempt(int fd, const void *arg)
 {
 	const struct attempt *a = arg;
 
-	dprintf(fd, "%d", a->root ? try_root(a->root) : make_folder(a->self, a->shared));
+	dprintf(fd, "%d", a->root ? try_root(a->root, a->bytes) : make_folder(a->self, a->shared));
 }
 
-/* 0 or an errno. */
+/* Returns the attempt's own number, or ETIMEDOUT. */
 static int in_time(struct attempt attempt)
 {
 	struct task task = { .run = run_attempt, .arg = &attempt, .limit = 16 };
@@ -93,19 +97,28 @@ static int in_time(struct attempt attempt)
 	return rc;
 }
 
+static const char *temporary_root(void)
+{
+	const char *set = getenv("TMPDIR");
+
+	return set && set[0] ? set : "/tmp";
+}
+
 /* Folders are made in TMPDIR from now on, or nowhere, since `rc` came of the root. */
 static void turn_to_temporary(struct diagnoser *self, int rc)
 {
-	const char *set = getenv("TMPDIR"), *temporary = set && set[0] ? set : "/tmp";
-	int other = in_time((struct attempt){ .root = temporary });
+	const char *temporary = temporary_root();
+	int other = in_time((struct attempt){ .root = temporary, .bytes = ROOM_BYTES });
 
-	fprintf(stderr, "%s: no evidence can be saved in %s: %s; ", self->site.name, self->root,
+	fprintf(stderr, "%s: no evidence can be saved in %s: %s; ", self->site.name,
+		self->site.out ? self->site.out : self->root,
 		rc == ETIMEDOUT ? "it does not answer" : strerror(rc));
 	if (other)
 		fprintf(stderr, "nor in %s: %s\n", temporary, strerror(other));
 	else
 		fprintf(stderr, "if there is a verdict, it goes to %s\n", temporary);
 	snprintf(self->root, sizeof(self->root), "%s", other ? "" : temporary);
+	self->site.out = NULL;
 	self->turned = true;
 }
 
@@ -118,7 +131,7 @@ void folder_find_root(struct diagnoser *self)
 	if (snprintf(self->root, sizeof(self->root), "%s", root) >= (int)sizeof(self->root))
 		rc = ENAMETOOLONG;
 	else if (!self->site.out)
-		rc = in_time((struct attempt){ .root = root });
+		rc = in_time((struct attempt){ .root = root, .bytes = ROOM_BYTES });
 	if (rc != 0)
 		turn_to_temporary(self, rc);
 }
@@ -158,6 +171,7 @@ static bool name_folder(struct diagnoser *self, const char *name)
 /* As the site says, else of this name below the root, or below TMPDIR where that fails. */
 static bool make_named(struct diagnoser *self, const char *name, bool shared)
 {
+	char next[NAME_BYTES];
 	int rc;
 
 	if (!self->rooted) /* this supervisor has become the leader */
@@ -165,7 +179,19 @@ static bool make_named(struct diagnoser *self, const char *name, bool shared)
 	if (!name_folder(self, name))
 		return false;
 	rc = in_time((struct attempt){ .self = self, .shared = shared });
-	if (rc != 0 && !self->site.out && !self->turned) {
+	/* a leader that was killed has begun one within this second */
+	if (rc == EEXIST && !shared && strlen(name) + 2 < sizeof(next)) {
+		snprintf(next, sizeof(next), "%.*s-2", (int)sizeof(next) - 3, name);
+		return make_named(self, next, shared);
+	}
+	if (rc < 0 &&
+	    (self->turned || in_time((struct attempt){ .root = temporary_root(),
+						       .bytes = room_of(&self->evidence) })))
+		rc = 0; /* the report may fit, and comes first */
+	if (rc < 0)
+		rmdir(self->folder);
+	rc = abs(rc);
+	if (rc != 0 && !self->turned) {
 		turn_to_temporary(self, rc);
 		return make_named(self, name, shared);
 	}
@@ -182,7 +208,7 @@ static bool make_named(struct diagnoser *self, const char *name, bool shared)
 
 bool folder_make(struct diagnoser *self)
 {
-	char date[32], name[128];
+	char date[32], name[NAME_BYTES];
 
 	if (self->made == MAX_FOLDERS) {
 		fprintf(stderr,

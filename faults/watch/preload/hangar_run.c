@@ -34,13 +34,12 @@ static void take_on_hang(struct argp_state *state, void *into, const struct argu
  * makes a trial folder, since access() is wrong for root in /proc. 0 or a negative errno. */
 static int try_folder(const char *out)
 {
-	char path[PATH_MAX + 32], copy[PATH_MAX];
-	struct stat st;
+	char path[PATH_MAX + 32], there[PATH_MAX];
+	int rc = file_ancestor(out, there);
 
-	if (strlen(out) >= sizeof(copy))
-		return -ENAMETOOLONG;
-	snprintf(path, sizeof(path), "%s/.hangar-XXXXXX",
-		 lstat(out, &st) == 0 ? out : dirname(strcpy(copy, out)));
+	if (rc < 0)
+		return rc;
+	snprintf(path, sizeof(path), "%s/.hangar-XXXXXX", there);
 	return mkdtemp(path) && rmdir(path) == 0 ? 0 : -errno;
 }
 
@@ -181,8 +180,7 @@ static void set_log(const char *out)
 	char folder[PATH_MAX], file[PATH_MAX + 32];
 
 	if (!out || getenv("NCCL_DEBUG") || getenv("NCCL_DEBUG_FILE") ||
-	    getenv("NCCL_DEBUG_SUBSYS") || (mkdir(out, 0777) < 0 && errno != EEXIST) ||
-	    !realpath(out, folder))
+	    getenv("NCCL_DEBUG_SUBSYS") || file_folders(out) < 0 || !realpath(out, folder))
 		return;
 	snprintf(file, sizeof(file), "%s/nccl-%%h-%%p.log", folder);
 	setenv("NCCL_DEBUG", "INFO", 1);

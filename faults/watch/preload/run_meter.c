@@ -86,6 +86,13 @@ void run_meter_step(struct run_meter *m, struct monitor *monitor, uint64_t now)
 	}
 }
 
+void run_meter_look(struct run_meter *m, struct monitor *monitor)
+{
+	monitor->pace.meter.model = m->settings->model;
+	if (monitor->nranks)
+		pace_watch_meter(&monitor->pace, monitor->memories, monitor->nranks);
+}
+
 void run_meter_print(FILE *out, struct monitor *monitor)
 {
 	struct winsize size;
@@ -95,21 +102,28 @@ void run_meter_print(FILE *out, struct monitor *monitor)
 		    ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : INT_MAX);
 }
 
-void run_meter_end(struct run_meter *m, struct monitor *monitor)
+void run_meter_save(struct run_meter *m, struct monitor *monitor)
 {
 	const struct meter_settings *s = m->settings;
 	struct meter *meter = &monitor->pace.meter;
 
-	meter->model = s->model;
-	pace_watch_meter(&monitor->pace, monitor->memories, monitor->nranks);
+	run_meter_look(m, monitor);
+	if (!meter->ncomms)
+		return;
+	save(m, meter, s->metrics, meter_prometheus);
+	save(m, meter, s->csv, meter_csv);
+	save(m, meter, s->trace, meter_trace);
+}
+
+void run_meter_end(struct run_meter *m, struct monitor *monitor)
+{
+	const struct meter_settings *s = m->settings;
+	const struct meter *meter = &monitor->pace.meter;
+
+	run_meter_save(m, monitor);
 	/* the root has the samples of all hosts */
 	if (!m->quiet && !monitor->pace.sends)
 		run_meter_print(stdout, monitor);
-	if (meter->ncomms) {
-		save(m, meter, s->metrics, meter_prometheus);
-		save(m, meter, s->csv, meter_csv);
-		save(m, meter, s->trace, meter_trace);
-	}
 	if (s->trace && meter->shift && !m->quiet)
 		printf("# meter: %s has 1 of %u sampled calls\n", s->trace, 1u << meter->shift);
 	fflush(stdout);

@@ -19,8 +19,11 @@ struct run_meter {
 	bool failed; /* a file could not be written, as was said */
 };
 
-/* At each tick of the monitor, and when a run is over, while its ranks are still known. */
+/* At each tick of the monitor; after a verdict, when it has no ticks and samples would be lost; the files alone, at a
+ * verdict, since all may be ended at any time; and when a run is over, while its ranks are still known. */
 void run_meter_step(struct run_meter *meter, struct monitor *monitor, uint64_t now);
+void run_meter_look(struct run_meter *meter, struct monitor *monitor);
+void run_meter_save(struct run_meter *meter, struct monitor *monitor);
 void run_meter_end(struct run_meter *meter, struct monitor *monitor);
 
 /* Prints the table, as wide as standard error is. */

@@ -147,6 +147,12 @@ static void note_signal(int number)
 	signalled = 1;
 }
 
+/* A signal that ends a whole job (systemd's, Slurm's) is for its ranks: the monitor ends after the last of them. */
+static void stay(int number)
+{
+	(void)number;
+}
+
 static void print_status(struct runner *r, uint64_t now)
 {
 	struct monitor *m = &r->monitor;
@@ -199,6 +205,14 @@ static void look_after(struct runner *r, uint64_t now)
 	if (seconds > 0 && r->settings->on_hang == ON_HANG_REPORT)
 		watch_again(r, seconds);
 	print_status(r, now);
+	run_meter_look(&r->meter, m);
+}
+
+/* The ranks have left, however they ended: what their calls cost is said first. */
+static void forget(struct runner *r)
+{
+	run_meter_end(&r->meter, &r->monitor);
+	monitor_forget(&r->monitor);
 }
 
 static void step(struct runner *r)
@@ -217,7 +231,7 @@ static void step(struct runner *r)
 			return;
 	}
 	if (r->reported)
-		monitor_forget(&r->monitor);
+		forget(r);
 	r->reported = false;
 	over = r->hooks.step(r->hooks.ctx, &unchanged, &exit_code);
 	for (size_t i = 0; i < r->monitor.nranks; i++)
@@ -228,16 +242,16 @@ static void step(struct runner *r)
 	run_meter_step(&r->meter, &r->monitor, clock_ns());
 	if (!over)
 		return;
-	if (exit_code == OUTCOME_OK || exit_code == OUTCOME_SLOW_RANK)
-		run_meter_end(&r->meter, &r->monitor);
 	if (exit_code == OUTCOME_SLOW_RANK && r->settings->wait_fd >= 0 &&
 	    write(r->settings->wait_fd, "s", 1) < 0)
 		return;
 	r->reported = exit_code != 0;
-	if (r->reported)
+	if (r->reported) {
 		act(r);
-	else
-		monitor_forget(&r->monitor);
+		run_meter_save(&r->meter, &r->monitor);
+	} else {
+		forget(r);
+	}
 	if (exit_code == OUTCOME_HANG)
 		aftermath_begin(&r->after, r->monitor.ranks, r->monitor.nranks, clock_ns());
 	else
@@ -327,6 +341,8 @@ static _Noreturn void run(struct runner *r, int ready_fd)
 	setsid();
 	signal(SIGPIPE, SIG_IGN);
 	sigaction(SIGUSR1, &(struct sigaction){ .sa_handler = note_signal }, NULL);
+	sigaction(SIGTERM, &(struct sigaction){ .sa_handler = stay }, NULL);
+	sigaction(SIGINT, &(struct sigaction){ .sa_handler = stay }, NULL);
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 	rc = open_monitor(r);
 	if (write(ready_fd, &rc, sizeof(rc)) != sizeof(rc))
@@ -337,6 +353,8 @@ static _Noreturn void run(struct runner *r, int ready_fd)
 	diagnoser_start(&r->diagnoser);
 	r->began_ns = clock_ns();
 	watch_command(r);
+	if (r->monitor.nranks) /* a signal ended all, which is no verdict */
+		forget(r);
 	print_unseen(r);
 	run_hook_finish();
 	monitor_close(&r->monitor);

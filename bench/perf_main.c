@@ -420,6 +420,7 @@ int perf_main_hooked(const struct collective *collective, const struct perf_hook
 	int rc;
 
 	launch_detect(&launch);
+	launch_begin(&launch);
 	if (options_parse(&options, &target, argc, argv, &err) < 0)
 		return fail(&err, &program);
 	rc = answer(&program, &err);

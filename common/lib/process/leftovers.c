@@ -13,6 +13,7 @@
 
 #define SHM	  "/dev/shm"
 #define JOINED	  "joined" /* file in a run folder: a process other than its maker has joined */
+#define BEGUN	  "begun"  /* a process that the launcher started has begun */
 #define CODE	  "exit"   /* the file of the exit code and the last lines */
 #define END_BYTES 8192
 
@@ -175,13 +176,42 @@ int run_folder_open(struct run_folder *folder, const char *key, struct error *er
 		      : 0;
 }
 
-void run_folder_note_end(const char *key, int code, const char *lines)
+/* Opens a file of the folder of the run `key`; NULL: there is no folder. */
+static FILE *open_note(const char *key, const char *name)
 {
 	char path[160];
-	FILE *f;
 
-	snprintf(path, sizeof(path), SHM "/hangar-%u-%.64s/" CODE, (unsigned int)geteuid(), key);
-	f = fopen(path, "we");
+	snprintf(path, sizeof(path), SHM "/hangar-%u-%.64s/%s", (unsigned int)geteuid(), key, name);
+	return fopen(path, "we");
+}
+
+static bool has(const struct run_folder *folder, const char *name)
+{
+	return folder->fd >= 0 && faccessat(folder->fd, name, F_OK, 0) == 0;
+}
+
+void run_folder_note_begun(const char *key)
+{
+	FILE *f = open_note(key, BEGUN);
+
+	if (f)
+		fclose(f);
+}
+
+bool run_folder_begun(const struct run_folder *folder)
+{
+	return has(folder, BEGUN);
+}
+
+bool run_folder_joined(const struct run_folder *folder)
+{
+	return has(folder, JOINED);
+}
+
+void run_folder_note_end(const char *key, int code, const char *lines)
+{
+	FILE *f = open_note(key, CODE);
+
 	if (!f)
 		return;
 	fprintf(f, "%d\n%s", code, lines);
@@ -231,8 +261,7 @@ bool run_folder_deserted(const struct run_folder *folder)
 	FILE *locks;
 	pid_t pid;
 
-	if (folder->fd < 0 || fstat(folder->fd, &st) < 0 ||
-	    faccessat(folder->fd, JOINED, F_OK, 0) < 0)
+	if (!run_folder_joined(folder) || fstat(folder->fd, &st) < 0)
 		return false;
 	locks = fopen("/proc/locks", "re");
 	while (next_holder(locks, &st, &pid))
